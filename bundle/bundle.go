@@ -1,0 +1,95 @@
+// Package bundle reads an operator bundle in the registry+v1 format from any fs.FS, strictly: what OLM or the API server
+// would refuse is refused, with file, line and field; what they take but should not have been given is warned about.
+package bundle
+
+import (
+	"encoding/json"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// Bundle is one version of an operator.
+type Bundle struct {
+	Package        string   // operators.operatorframework.io.bundle.package.v1
+	Channels       []string // operators.operatorframework.io.bundle.channels.v1
+	DefaultChannel string   // operators.operatorframework.io.bundle.channel.default.v1
+	Annotations    map[string]string
+
+	CSV       *v1alpha1.ClusterServiceVersion // as written, without the API server's defaults
+	CSVObject *manifest.Object
+	CRDs      []*CRD             // in file order
+	Others    []*manifest.Object // every other object, in file order
+
+	Properties   []Property // metadata/properties.yaml
+	Dependencies []Property // metadata/dependencies.yaml
+
+	Warnings []Warning // in file order
+	Bytes    int       // of all files that were read
+}
+
+// Property is an entry of properties.yaml or dependencies.yaml.
+type Property struct {
+	Type  string          `json:"type"`
+	Value json.RawMessage `json:"value"`
+}
+
+// CRD is a CustomResourceDefinition of apiextensions.k8s.io/v1 or v1beta1, of which only what others depend on is decoded.
+type CRD struct {
+	*manifest.Object
+	Group, Plural, ResourceKind   string // ResourceKind is spec.names.kind
+	Scope                         string // Namespaced or Cluster
+	Versions                      []CRDVersion
+	PreserveUnknownFields, V1Beta bool
+}
+
+// CRDVersion is one version of a CRD.
+type CRDVersion struct {
+	Name            string
+	Served, Storage bool
+}
+
+// Warning is something OLM takes and that is probably not meant. Class is a short stable id, such as duplicate-key.
+type Warning struct {
+	Class string
+	*manifest.Error
+}
+
+// Warning classes.
+const (
+	WarnAPIVersion       = "api-version"        // an object without apiVersion, or a CSV of another one than v1alpha1
+	WarnDuplicateKey     = "duplicate-key"      // the last one counts
+	WarnForeignSubject   = "foreign-subject"    // a shipped binding whose subject is in another namespace
+	WarnInstallMode      = "install-mode"       // an unknown install mode
+	WarnLayout           = "layout"             // no annotations, or files that are not read
+	WarnNotAnObject      = "not-an-object"      // a document without kind
+	WarnOldAPI           = "old-api"            // an API version that current clusters do not serve
+	WarnSeveralDocuments = "several-documents"  // OLM reads only the first
+	WarnShadowed         = "shadowed"           // a shipped object with the name of a generated one
+	WarnUnknownField     = "unknown-field"      // OLM drops it
+	WarnUnknownAccount   = "unknown-account"    // a Deployment whose ServiceAccount nobody creates
+	WarnUnsupportedKind  = "unsupported-kind"   // let through by AllowUnsupported
+	WarnWebhooks         = "webhooks"           // parts that are not rendered
+	WarnMetadataObject   = "object-in-metadata" // a Kubernetes object in metadata/: OLM installs it
+)
+
+// Owns reports whether the CSV owns the CRD.
+func (b *Bundle) Owns(crd string) bool {
+	for _, d := range b.CSV.Spec.CustomResourceDefinitions.Owned {
+		if d.Name == crd {
+			return true
+		}
+	}
+	return false
+}
+
+// CRD gives the bundle's CRD of that name, or nil.
+func (b *Bundle) CRD(name string) *CRD {
+	for _, c := range b.CRDs {
+		if c.Name == name {
+			return c
+		}
+	}
+	return nil
+}

@@ -1,0 +1,257 @@
+package bundle
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/validation/path"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// check decodes the CSV and refuses what OLM or the API server would refuse.
+func (r *reader) check() error {
+	b := r.bundle
+	for _, step := range []func() error{r.checkObjects, r.decodeCSV, r.checkCSVName, r.checkInstallModes, r.checkOwned, r.checkPermissions, r.checkDeployments} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	if b.Package == "" {
+		b.Package = BaseName(b.CSV.Name, b.CSV.Spec.Version.String())
+		r.warn(WarnLayout, &manifest.Error{File: "metadata/annotations.yaml", Field: KeyPackage, Msg: fmt.Sprintf("missing: the package is taken to be %q, after the CSV's name", b.Package)})
+	}
+	return nil
+}
+
+// checkObjects looks at name, kind and identity of every object.
+func (r *reader) checkObjects() error {
+	seen := map[string]*manifest.Object{}
+	for _, o := range r.objects {
+		if err := r.checkKind(o); err != nil {
+			return err
+		}
+		if err := checkName(o); err != nil {
+			return err
+		}
+		// OLM forces every namespaced object into one namespace, so the namespace does not tell objects apart
+		id := o.Kind + "." + o.Group() + " " + o.Name
+		if first := seen[id]; first != nil {
+			return o.Errorf("metadata.name", "a second %s %s, the first is in %s:%d", o.Kind, o.Name, first.File, first.Line)
+		}
+		seen[id] = o
+	}
+	return nil
+}
+
+func (r *reader) checkKind(o *manifest.Object) error {
+	if o.APIVersion == "" {
+		k := plain(o.Kind)
+		if k == nil || o.Kind == "ClusterServiceVersion" || o.Kind == "CustomResourceDefinition" {
+			return o.Errorf("apiVersion", "missing")
+		}
+		r.warn(WarnAPIVersion, o.Errorf("apiVersion", "missing: taken for %s", k.apiVersion()))
+		return nil
+	}
+	if o.Kind != v1alpha1.ClusterServiceVersionKind && !Supported(o.Group(), o.Kind) {
+		if !r.options.AllowUnsupported {
+			e := o.Errorf("kind", "OLM does not install %s of %s from a bundle", o.Kind, o.APIVersion)
+			e.Tip = "remove it from the bundle, or render it all the same with --allow-unsupported"
+			return e
+		}
+		r.warn(WarnUnsupportedKind, o.Errorf("kind", "OLM does not install %s of %s from a bundle", o.Kind, o.APIVersion))
+	}
+	if o.Group() == rbacv1.GroupName && o.APIVersion != rbacv1.SchemeGroupVersion.String() {
+		r.warn(WarnOldAPI, o.Errorf("apiVersion", "%s is not served any more: rendered as %s, as OLM does", o.APIVersion, rbacv1.SchemeGroupVersion))
+	}
+	if o.APIVersion == "apiextensions.k8s.io/v1beta1" {
+		r.warn(WarnOldAPI, o.Errorf("apiVersion", "%s is not served by Kubernetes 1.22 and later", o.APIVersion))
+	}
+	return nil
+}
+
+// checkName applies the API server's rule for the kind's names.
+func checkName(o *manifest.Object) error {
+	if o.Name == "" {
+		return o.Errorf("metadata.name", "missing")
+	}
+	var problems []string
+	switch o.Kind {
+	case "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding":
+		problems = path.IsValidPathSegmentName(o.Name)
+	case "Service":
+		problems = validation.IsDNS1035Label(o.Name)
+	case "Namespace":
+		problems = validation.IsDNS1123Label(o.Name)
+	default:
+		problems = validation.IsDNS1123Subdomain(o.Name)
+	}
+	if len(problems) > 0 {
+		return o.Errorf("metadata.name", "%q is no valid name: %s", o.Name, problems[0])
+	}
+	return nil
+}
+
+func (r *reader) decodeCSV() error {
+	o, csv := r.bundle.CSVObject, &v1alpha1.ClusterServiceVersion{}
+	if want := v1alpha1.SchemeGroupVersion.String(); o.APIVersion != want {
+		r.warn(WarnAPIVersion, o.Errorf("apiVersion", "%s: OLM takes the CSV for %s", o.APIVersion, want))
+	}
+	unknown, err := o.Into(csv)
+	if err != nil {
+		return err
+	}
+	for _, f := range unknown {
+		r.warn(WarnUnknownField, o.Errorf(f, "not a field of a ClusterServiceVersion: OLM drops it"))
+	}
+	r.bundle.CSV = csv
+	return nil
+}
+
+func (r *reader) checkCSVName() error {
+	o, csv := r.bundle.CSVObject, r.bundle.CSV
+	if len(csv.Name) > validation.LabelValueMaxLength {
+		return o.Errorf("metadata.name", "longer than %d characters: OLM writes it into labels, and the API server refuses those", validation.LabelValueMaxLength)
+	}
+	if s := csv.Spec.InstallStrategy.StrategyName; s != "" && s != v1alpha1.InstallStrategyNameDeployment {
+		return o.Errorf("spec.install.strategy", "unrecognized install strategy %q, want %q", s, v1alpha1.InstallStrategyNameDeployment)
+	}
+	return nil
+}
+
+// InstallModes are the install modes that OLM knows.
+var InstallModes = []v1alpha1.InstallModeType{v1alpha1.InstallModeTypeOwnNamespace, v1alpha1.InstallModeTypeSingleNamespace,
+	v1alpha1.InstallModeTypeMultiNamespace, v1alpha1.InstallModeTypeAllNamespaces}
+
+func (r *reader) checkInstallModes() error {
+	o, seen := r.bundle.CSVObject, map[v1alpha1.InstallModeType]bool{}
+	for i, m := range r.bundle.CSV.Spec.InstallModes {
+		field := fmt.Sprintf("spec.installModes[%d].type", i)
+		if seen[m.Type] {
+			return o.Errorf(field, "InstallMode list contains duplicates, cannot make set: %s occurs twice", m.Type)
+		}
+		seen[m.Type] = true
+		if !slices.Contains(InstallModes, m.Type) {
+			r.warn(WarnInstallMode, o.Errorf(field, "%q is no install mode that OLM knows, so it supports nothing", m.Type))
+		}
+	}
+	return nil
+}
+
+// checkOwned finds the CRDs that the CSV says it owns (operator-registry: pkg/registry/parse.go).
+func (r *reader) checkOwned() error {
+	b := r.bundle
+	for i, d := range b.CSV.Spec.CustomResourceDefinitions.Owned {
+		field := fmt.Sprintf("spec.customresourcedefinitions.owned[%d]", i)
+		if !strings.Contains(d.Name, ".") {
+			return b.CSVObject.Errorf(field+".name", "error parsing crd name: %q has no dot, want <plural>.<group>", d.Name)
+		}
+		c := b.CRD(d.Name)
+		if c == nil {
+			return b.CSVObject.Errorf(field+".name", "the bundle has no CustomResourceDefinition %s", d.Name)
+		}
+		if !slices.ContainsFunc(c.Versions, func(v CRDVersion) bool { return v.Name == d.Version }) {
+			return b.CSVObject.Errorf(field+".version", "the CustomResourceDefinition %s (%s) has no version %q", d.Name, c.File, d.Version)
+		}
+		if c.ResourceKind != d.Kind {
+			return b.CSVObject.Errorf(field+".kind", "the CustomResourceDefinition %s (%s) is for the kind %q, not %q", d.Name, c.File, c.ResourceKind, d.Kind)
+		}
+	}
+	return nil
+}
+
+func (r *reader) checkPermissions() error {
+	spec := r.bundle.CSV.Spec.InstallStrategy.StrategySpec
+	if err := r.checkPermissionList("permissions", spec.Permissions, false); err != nil {
+		return err
+	}
+	if err := r.checkPermissionList("clusterPermissions", spec.ClusterPermissions, true); err != nil {
+		return err
+	}
+	return r.checkShippedRules()
+}
+
+func (r *reader) checkPermissionList(list string, permissions []v1alpha1.StrategyDeploymentPermissions, cluster bool) error {
+	o := r.bundle.CSVObject
+	for i, p := range permissions {
+		field := fmt.Sprintf("spec.install.spec.%s[%d]", list, i)
+		if p.ServiceAccountName == "" {
+			return o.Errorf(field+".serviceAccountName", "empty: OLM can't make an account without a name")
+		}
+		if problems := validation.IsDNS1123Subdomain(p.ServiceAccountName); len(problems) > 0 {
+			return o.Errorf(field+".serviceAccountName", "%q is no valid name: %s", p.ServiceAccountName, problems[0])
+		}
+		for j, rule := range p.Rules {
+			if msg := ruleProblem(rule, cluster); msg != "" {
+				return o.Errorf(fmt.Sprintf("%s.rules[%d]", field, j), "%s", msg)
+			}
+		}
+	}
+	return nil
+}
+
+// ruleProblem says why OLM or the API server refuses a rule (spec 4.2; OLM: pkg/controller/install/rule_checker.go).
+func ruleProblem(rule rbacv1.PolicyRule, cluster bool) string {
+	switch {
+	case len(rule.Verbs) == 0:
+		return "rule invalid: policy rule must have at least one verb"
+	case len(rule.NonResourceURLs) > 0 && len(rule.APIGroups)+len(rule.Resources)+len(rule.ResourceNames) > 0:
+		return "rule invalid: rule cannot apply to both regular resources and non-resource URLs"
+	case len(rule.NonResourceURLs) > 0 && !cluster:
+		return "namespaced rules cannot apply to non-resource URLs: move the rule to clusterPermissions"
+	}
+	return ""
+}
+
+func (r *reader) checkShippedRules() error {
+	for _, o := range r.bundle.Others {
+		if o.Group() != rbacv1.GroupName || o.Kind != "Role" && o.Kind != "ClusterRole" {
+			continue
+		}
+		var role rbacv1.ClusterRole
+		if _, err := o.Into(&role); err != nil {
+			return err
+		}
+		for i, rule := range role.Rules {
+			if len(rule.Verbs) == 0 {
+				return o.Errorf(fmt.Sprintf("rules[%d].verbs", i), "verbs must contain at least one value")
+			}
+		}
+	}
+	return nil
+}
+
+func (r *reader) checkDeployments() error {
+	b, seen := r.bundle, map[string]bool{}
+	spec := b.CSV.Spec.InstallStrategy.StrategySpec
+	accounts := map[string]bool{"": true, "default": true}
+	for _, list := range [][]v1alpha1.StrategyDeploymentPermissions{spec.Permissions, spec.ClusterPermissions} {
+		for _, p := range list {
+			accounts[p.ServiceAccountName] = true
+		}
+	}
+	for _, o := range b.Others {
+		if o.Kind == "ServiceAccount" && o.Group() == "" {
+			accounts[o.Name] = true
+		}
+	}
+	for i, d := range spec.DeploymentSpecs {
+		field := fmt.Sprintf("spec.install.spec.deployments[%d]", i)
+		if problems := validation.IsDNS1123Subdomain(d.Name); len(problems) > 0 {
+			return b.CSVObject.Errorf(field+".name", "%q is no valid name: %s", d.Name, problems[0])
+		}
+		if seen[d.Name] {
+			return b.CSVObject.Errorf(field+".name", "a second Deployment %s", d.Name)
+		}
+		seen[d.Name] = true
+		if sa := Account(&d.Spec.Template.Spec); !accounts[sa] {
+			r.warn(WarnUnknownAccount, b.CSVObject.Errorf(field+".spec.template.spec.serviceAccountName",
+				"the Deployment %s runs as %q, an account that neither the CSV's permissions nor the bundle create", d.Name, sa))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,169 @@
+package bundle
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// The keys of metadata/annotations.yaml (spec 12.1; operator-registry: pkg/lib/bundle/generate.go).
+const (
+	KeyMediaType      = "operators.operatorframework.io.bundle.mediatype.v1"
+	KeyManifests      = "operators.operatorframework.io.bundle.manifests.v1"
+	KeyMetadata       = "operators.operatorframework.io.bundle.metadata.v1"
+	KeyPackage        = "operators.operatorframework.io.bundle.package.v1"
+	KeyChannels       = "operators.operatorframework.io.bundle.channels.v1"
+	KeyDefaultChannel = "operators.operatorframework.io.bundle.channel.default.v1"
+
+	mediaType = "registry+v1"
+)
+
+// layout finds the manifests and metadata directories: below the root or its bundle/ directory, as the annotations say.
+func (r *reader) layout() error {
+	for _, base := range []string{".", "bundle"} {
+		found, err := r.layoutAt(base)
+		if found || err != nil {
+			return err
+		}
+	}
+	for _, base := range []string{".", "bundle"} {
+		if r.hasManifest(base) {
+			r.manifests = base
+			r.warn(WarnLayout, &manifest.Error{File: base, Msg: "no manifests/ directory and no annotations: the files of this directory are taken for the bundle's manifests"})
+			return nil
+		}
+	}
+	return &manifest.Error{File: "manifests", Msg: "no such directory: this is not a bundle",
+		Tip: "give the directory that holds manifests/ and metadata/, or its parent"}
+}
+
+// layoutAt looks for a bundle at base.
+func (r *reader) layoutAt(base string) (bool, error) {
+	metadata := path.Join(base, "metadata")
+	if err := r.readMetadata(metadata); err != nil {
+		return false, err
+	}
+	annotations := r.bundle.Annotations
+	if len(annotations) == 0 {
+		annotations = r.options.Labels
+	}
+	if annotations == nil {
+		if dir := path.Join(base, "manifests"); r.isDir(dir) {
+			r.manifests = dir
+			r.warn(WarnLayout, &manifest.Error{File: path.Join(metadata, "annotations.yaml"), Msg: "no annotations: package and channels are unknown, manifests/ is taken for the manifests"})
+			return true, nil
+		}
+		return false, nil
+	}
+	r.bundle.Annotations = annotations
+	dir, err := r.inside(base, annotations, KeyManifests, "manifests/")
+	if err != nil {
+		return false, err
+	}
+	if !r.isDir(dir) {
+		return false, &manifest.Error{File: dir, Msg: "no such directory, but the bundle's annotations say that its manifests are there"}
+	}
+	r.manifests = dir
+	return true, r.identity()
+}
+
+func (r *reader) inside(base string, annotations map[string]string, key, otherwise string) (string, error) {
+	dir := annotations[key]
+	if dir == "" {
+		dir = otherwise
+	}
+	if dir = path.Clean(dir); !fs.ValidPath(dir) {
+		return "", &manifest.Error{File: r.annotationsFile, Field: `annotations["` + key + `"]`, Msg: fmt.Sprintf("%q is not a directory inside the bundle", annotations[key])}
+	}
+	return path.Join(base, dir), nil
+}
+
+// identity takes package and channels from the annotations.
+func (r *reader) identity() error {
+	a, b := r.bundle.Annotations, r.bundle
+	if m := a[KeyMediaType]; m != "" && m != mediaType {
+		return &manifest.Error{File: r.annotationsFile, Field: `annotations["` + KeyMediaType + `"]`,
+			Msg: fmt.Sprintf("%q bundles can't be rendered, only %s", m, mediaType)}
+	}
+	b.Package, b.DefaultChannel = a[KeyPackage], a[KeyDefaultChannel]
+	for c := range strings.SplitSeq(a[KeyChannels], ",") {
+		if c = strings.TrimSpace(c); c != "" {
+			b.Channels = append(b.Channels, c)
+		}
+	}
+	return nil
+}
+
+func (r *reader) isDir(dir string) bool {
+	info, err := fs.Stat(r.fsys, dir)
+	return err == nil && info.IsDir()
+}
+
+// hasManifest reports whether a directory directly holds a YAML file that names a ClusterServiceVersion.
+func (r *reader) hasManifest(dir string) bool {
+	entries, err := fs.ReadDir(r.fsys, dir)
+	if err != nil {
+		return false
+	}
+	for _, e := range entries {
+		if e.IsDir() || !isYAML(e.Name()) {
+			continue
+		}
+		if data, err := r.readFile(path.Join(dir, e.Name())); err == nil && strings.Contains(string(data), "ClusterServiceVersion") {
+			return true
+		}
+	}
+	return false
+}
+
+func isYAML(name string) bool {
+	switch strings.ToLower(path.Ext(name)) {
+	case ".yaml", ".yml", ".json":
+		return !strings.HasPrefix(path.Base(name), ".")
+	}
+	return false
+}
+
+// readMetadata takes annotations, dependencies and properties from the first file (by name) of the directory that has them, and
+// keeps Kubernetes objects, which OLM installs from there too (spec 10.1).
+func (r *reader) readMetadata(dir string) error {
+	entries, err := fs.ReadDir(r.fsys, dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return pathError(dir, err)
+	}
+	for _, e := range entries {
+		if e.IsDir() || !isYAML(e.Name()) {
+			continue
+		}
+		name := path.Join(dir, e.Name())
+		data, err := r.readFile(name)
+		if err != nil {
+			return err
+		}
+		docs, err := manifest.ReadFile(name, data, r.options.Limits)
+		if err != nil {
+			return err
+		}
+		for _, d := range docs {
+			if err := r.metadataDocument(d); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func pathError(name string, err error) error {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		err = pe.Err
+	}
+	return &manifest.Error{File: name, Msg: err.Error()}
+}

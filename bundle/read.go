@@ -1,0 +1,311 @@
+package bundle
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// ReadOptions say how strictly a bundle is read. The zero value is the default.
+type ReadOptions struct {
+	AllowUnsupported bool              // carry kinds that OLM would refuse
+	Strict           bool              // the first warning is an error
+	Labels           map[string]string // an image's labels, used where metadata/ has no annotations
+	Limits           manifest.Limits   // zero: manifest.DefaultLimits
+	Workers          int               // files parsed at the same time; zero: one a processor. The result does not depend on it
+}
+
+// The bounds of a whole bundle. The largest public one has 6.8 MB in 105 files.
+const (
+	maxBytes = 256 << 20
+	maxFiles = 20_000
+)
+
+// Read reads the bundle in fsys, whose root is the directory that holds manifests/ and metadata/, or its parent with a bundle/
+// directory, or the directory of a CSV. Errors are a *manifest.Error where a place in a file can be named.
+func Read(fsys fs.FS, o ReadOptions) (*Bundle, error) {
+	r := &reader{fsys: fsys, options: o, bundle: &Bundle{}}
+	if err := r.layout(); err != nil {
+		return nil, err
+	}
+	if err := r.readManifests(); err != nil {
+		return nil, err
+	}
+	if err := r.check(); err != nil {
+		return nil, err
+	}
+	if o.Strict && len(r.bundle.Warnings) > 0 {
+		return nil, r.bundle.Warnings[0].Error
+	}
+	return r.bundle, nil
+}
+
+type reader struct {
+	fsys    fs.FS
+	options ReadOptions
+	bundle  *Bundle
+
+	manifests       string // directory
+	annotationsFile string
+	objects         []*manifest.Object // in file order, those of metadata/ last
+	metadataObjects []*manifest.Object
+	bytes           atomic.Int64
+}
+
+func (r *reader) warn(class string, e *manifest.Error) {
+	r.bundle.Warnings = append(r.bundle.Warnings, Warning{class, e})
+}
+
+// readFile reads a file up to the limits.
+func (r *reader) readFile(name string) ([]byte, error) {
+	limit := int64(r.options.Limits.FileBytes)
+	if limit == 0 {
+		limit = int64(manifest.DefaultLimits.FileBytes)
+	}
+	f, err := r.fsys.Open(name)
+	if err != nil {
+		return nil, pathError(name, err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, pathError(name, err)
+	}
+	if !info.Mode().IsRegular() {
+		return nil, &manifest.Error{File: name, Msg: "not a regular file"}
+	}
+	if info.Size() > limit {
+		return nil, &manifest.Error{File: name, Msg: fmt.Sprintf("the file is larger than %d MiB", limit>>20)}
+	}
+	buf := bytes.NewBuffer(make([]byte, 0, info.Size()+bytes.MinRead))
+	if _, err := buf.ReadFrom(io.LimitReader(f, limit+1)); err != nil {
+		return nil, pathError(name, err)
+	}
+	data := buf.Bytes()
+	if int64(len(data)) > limit {
+		return nil, &manifest.Error{File: name, Msg: fmt.Sprintf("the file is larger than %d MiB", limit>>20)}
+	}
+	if r.bytes.Add(int64(len(data))) > maxBytes {
+		return nil, &manifest.Error{File: name, Msg: fmt.Sprintf("the bundle is larger than %d MiB", maxBytes>>20)}
+	}
+	return data, nil
+}
+
+// manifestFiles lists what is to be read in the manifests directory.
+func (r *reader) manifestFiles() ([]string, error) {
+	entries, err := fs.ReadDir(r.fsys, r.manifests)
+	if err != nil {
+		return nil, pathError(r.manifests, err)
+	}
+	if len(entries) > maxFiles {
+		return nil, &manifest.Error{File: r.manifests, Msg: fmt.Sprintf("more than %d files", maxFiles)}
+	}
+	flat := !strings.HasSuffix(r.manifests, "manifests") && (r.manifests == "." || r.manifests == "bundle")
+	var names []string
+	for _, e := range entries {
+		name := path.Join(r.manifests, e.Name())
+		switch {
+		case strings.HasPrefix(e.Name(), "."):
+		case r.isDir(name):
+			if flat && (e.Name() == "metadata" || e.Name() == "tests") {
+				continue
+			}
+			return nil, &manifest.Error{File: name, Msg: "a directory inside the manifests: OLM can't unpack such a bundle",
+				Tip: "move its files up into " + r.manifests}
+		case isYAML(e.Name()):
+			names = append(names, name)
+		default:
+			r.warn(WarnLayout, &manifest.Error{File: name, Msg: "not read: neither .yaml, .yml nor .json"})
+		}
+	}
+	return names, nil
+}
+
+// readManifests parses all files, several at a time, and takes the objects in file order.
+func (r *reader) readManifests() error {
+	names, err := r.manifestFiles()
+	if err != nil {
+		return err
+	}
+	type parsed struct {
+		docs []*manifest.Document
+		err  error
+	}
+	files := make([]parsed, len(names))
+	parallel(r.options.Workers, len(names), func(i int) {
+		data, err := r.readFile(names[i])
+		if err == nil {
+			files[i].docs, err = manifest.ReadFile(names[i], data, r.options.Limits)
+		}
+		files[i].err = err
+	})
+	for i, f := range files {
+		if f.err != nil {
+			return f.err
+		}
+		if err := r.takeFile(names[i], f.docs); err != nil {
+			return err
+		}
+	}
+	r.objects = append(r.objects, r.metadataObjects...)
+	r.bundle.Bytes = int(r.bytes.Load())
+	return r.dispatch()
+}
+
+// parallel calls f for 0 to n-1 from several goroutines.
+func parallel(workers, n int, f func(i int)) {
+	if workers <= 0 {
+		workers = runtime.GOMAXPROCS(0)
+	}
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range min(workers, n) {
+		wg.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				f(i)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// takeFile takes the objects of one file and warns where OLM, which reads only a file's first document, would see less.
+func (r *reader) takeFile(name string, docs []*manifest.Document) error {
+	several := false
+	for _, d := range docs {
+		if d.Root == nil {
+			if d.Index == 0 {
+				r.warn(WarnSeveralDocuments, &manifest.Error{File: name, Line: d.Line, Msg: "the first document is empty or a comment: OLM fails to unpack such a file"})
+			}
+			continue
+		}
+		if d.Index > 0 && !several {
+			several = true
+			r.warn(WarnSeveralDocuments, &manifest.Error{File: name, Line: d.Line, Msg: "OLM reads only the first document of a file and loses this one"})
+		}
+		if err := r.takeDocument(d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *reader) takeDocument(d *manifest.Document) error {
+	objects, err := d.Objects()
+	if err != nil {
+		return err
+	}
+	for _, dup := range d.Duplicates {
+		r.warn(WarnDuplicateKey, &manifest.Error{File: d.File, Line: dup.Line, Field: dup.Key, Msg: "the key occurs twice, the last one counts"})
+	}
+	if len(objects) == 0 && d.Root != nil {
+		r.warn(WarnNotAnObject, &manifest.Error{File: d.File, Line: d.Line, Msg: "not a Kubernetes object (it has no kind): left out"})
+	}
+	if len(objects) > 0 && objects[0].Fresh == "an item of a List" {
+		r.warn(WarnSeveralDocuments, &manifest.Error{File: d.File, Line: d.Line, Msg: "OLM does not install a List; its items are taken one by one"})
+	}
+	r.objects = append(r.objects, objects...)
+	return nil
+}
+
+// metadataDocument takes one document of the metadata directory.
+func (r *reader) metadataDocument(d *manifest.Document) error {
+	v, err := d.Value()
+	if err != nil {
+		return err
+	}
+	m, ok := v.(map[string]any)
+	if !ok {
+		return nil
+	}
+	if _, ok := m["kind"].(string); ok {
+		objects, err := d.Objects()
+		for _, o := range objects {
+			r.warn(WarnMetadataObject, o.Errorf("kind", "a Kubernetes object in metadata/: OLM installs it, and so does olmgen"))
+		}
+		r.metadataObjects = append(r.metadataObjects, objects...)
+		return err
+	}
+	if a, ok := m["annotations"].(map[string]any); ok && len(a) > 0 && r.annotationsFile == "" {
+		r.annotationsFile = d.File
+		r.bundle.Annotations = map[string]string{}
+		for k, x := range a {
+			switch x.(type) {
+			case map[string]any, []any:
+				return &manifest.Error{File: d.File, Field: `annotations["` + k + `"]`, Msg: "must be text"}
+			}
+			if x != nil {
+				r.bundle.Annotations[k] = text(x)
+			}
+		}
+	}
+	if err := properties(d.File, "dependencies", m["dependencies"], &r.bundle.Dependencies); err != nil {
+		return err
+	}
+	return properties(d.File, "properties", m["properties"], &r.bundle.Properties)
+}
+
+func text(x any) string {
+	if s, ok := x.(string); ok {
+		return s
+	}
+	return manifest.Scalar(x)
+}
+
+func properties(file, field string, v any, to *[]Property) error {
+	list, ok := v.([]any)
+	if !ok || len(list) == 0 || len(*to) > 0 {
+		return nil
+	}
+	for i, x := range list {
+		m, _ := x.(map[string]any)
+		t, _ := m["type"].(string)
+		if t == "" || m["value"] == nil {
+			return &manifest.Error{File: file, Field: fmt.Sprintf("%s[%d]", field, i), Msg: "needs a type and a value"}
+		}
+		b, err := json.Marshal(m["value"])
+		if err != nil {
+			return &manifest.Error{File: file, Field: fmt.Sprintf("%s[%d].value", field, i), Msg: err.Error()}
+		}
+		*to = append(*to, Property{t, b})
+	}
+	return nil
+}
+
+// dispatch sorts the objects into CSV, CRDs and others.
+func (r *reader) dispatch() error {
+	b := r.bundle
+	for _, o := range r.objects {
+		group := o.Group()
+		switch {
+		case o.Kind == v1alpha1.ClusterServiceVersionKind: // OLM goes by the kind alone
+			if b.CSVObject != nil {
+				return o.Errorf("kind", "a second ClusterServiceVersion, the first is in %s:%d", b.CSVObject.File, b.CSVObject.Line)
+			}
+			b.CSVObject = o
+		case o.Kind == "CustomResourceDefinition" && (group == "apiextensions.k8s.io" || o.APIVersion == ""):
+			c, err := readCRD(o)
+			if err != nil {
+				return err
+			}
+			b.CRDs = append(b.CRDs, c)
+		default:
+			b.Others = append(b.Others, o)
+		}
+	}
+	if b.CSVObject == nil {
+		return &manifest.Error{File: r.manifests, Msg: "no ClusterServiceVersion", Tip: "a bundle needs exactly one object of kind ClusterServiceVersion"}
+	}
+	return nil
+}

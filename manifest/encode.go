@@ -1,0 +1,309 @@
+package manifest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Encode prints an object in olmgen's one form: apiVersion, kind, metadata (name, namespace, labels, annotations first), the
+// rest sorted by key; two spaces, LF, a final newline. Values are what JSON knows: map[string]any, []any, string, bool,
+// nil, int, int64, uint64, float64, json.Number.
+func Encode(object map[string]any) []byte {
+	var e encoder
+	e.mapping(object, topKeys(object), 0, func(k string, v any, indent int) {
+		if m, ok := v.(map[string]any); ok && k == "metadata" && len(m) > 0 {
+			e.buf.WriteByte('\n')
+			e.mapping(m, firstKeys(m, "name", "namespace", "labels", "annotations"), indent, e.below)
+			return
+		}
+		e.below(k, v, indent)
+	})
+	return e.buf.Bytes()
+}
+
+// Typed gives the JSON-like value of a typed Kubernetes object, numbers exact.
+func Typed(v any) (map[string]any, error) {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.UseNumber()
+	var m map[string]any
+	return m, d.Decode(&m)
+}
+
+// Block prints a value as it stands behind "key:" at the given indentation of its own lines: on the same line (" text") or
+// on lines of its own ("\n  a: b"). There is no final newline.
+func Block(v any, indent int) string {
+	var e encoder
+	e.below("", v, indent-2)
+	return strings.TrimSuffix(e.buf.String(), "\n")
+}
+
+func topKeys(m map[string]any) []string { return firstKeys(m, "apiVersion", "kind", "metadata") }
+
+// firstKeys gives the keys of m sorted, but those named first.
+func firstKeys(m map[string]any, first ...string) []string {
+	out := make([]string, 0, len(m))
+	for _, k := range first {
+		if _, ok := m[k]; ok {
+			out = append(out, k)
+		}
+	}
+	n := len(out)
+	for k := range m {
+		if !slices.Contains(first, k) {
+			out = append(out, k)
+		}
+	}
+	slices.Sort(out[n:])
+	return out
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+type encoder struct{ buf bytes.Buffer }
+
+const spaces = "                                                                "
+
+func (e *encoder) pad(n int) {
+	for ; n > len(spaces); n -= len(spaces) {
+		e.buf.WriteString(spaces)
+	}
+	e.buf.WriteString(spaces[:n])
+}
+
+// mapping prints keys at the given indentation. The first line is padded too.
+func (e *encoder) mapping(m map[string]any, keys []string, indent int, value func(k string, v any, indent int)) {
+	for _, k := range keys {
+		e.pad(indent)
+		e.key(k, indent)
+		value(k, m[k], indent+2)
+	}
+}
+
+func (e *encoder) key(k string, indent int) {
+	s := inline(k)
+	if len(s) > 120 || strings.Contains(s, "\n") { // YAML allows 1,024 characters to a key on the line of its value
+		e.buf.WriteString("? " + inline(k) + "\n")
+		e.pad(indent)
+	} else {
+		e.buf.WriteString(s)
+	}
+	e.buf.WriteByte(':')
+}
+
+// below prints a value behind "key:"; nested lines of a mapping are at indent, those of a list two less.
+func (e *encoder) below(_ string, v any, indent int) {
+	switch v := v.(type) {
+	case map[string]any:
+		if len(v) > 0 {
+			e.buf.WriteByte('\n')
+			e.mapping(v, sortedKeys(v), indent, e.below)
+			return
+		}
+		e.buf.WriteString(" {}\n")
+	case []any:
+		if len(v) > 0 {
+			e.buf.WriteByte('\n')
+			e.sequence(v, indent-2, false)
+			return
+		}
+		e.buf.WriteString(" []\n")
+	default:
+		e.buf.WriteByte(' ')
+		e.scalar(v, indent)
+	}
+}
+
+// sequence prints "- " items at indent; the first line of a sequence inside a sequence is already begun.
+func (e *encoder) sequence(s []any, indent int, begun bool) {
+	for i, v := range s {
+		if i > 0 || !begun {
+			e.pad(indent)
+		}
+		e.buf.WriteString("- ")
+		switch v := v.(type) {
+		case map[string]any:
+			if len(v) == 0 {
+				e.buf.WriteString("{}\n")
+				continue
+			}
+			for j, k := range sortedKeys(v) {
+				if j > 0 {
+					e.pad(indent + 2)
+				}
+				e.key(k, indent+2)
+				e.below(k, v[k], indent+4)
+			}
+		case []any:
+			if len(v) == 0 {
+				e.buf.WriteString("[]\n")
+				continue
+			}
+			e.sequence(v, indent+2, true)
+		default:
+			e.scalar(v, indent+2)
+		}
+	}
+}
+
+func (e *encoder) scalar(v any, indent int) {
+	if s, ok := v.(string); ok && literal(s) {
+		e.literal(s, indent)
+		return
+	}
+	e.buf.WriteString(Scalar(v))
+	e.buf.WriteByte('\n')
+}
+
+// literal prints a text of several lines as a block: "|", its lines at indent.
+func (e *encoder) literal(s string, indent int) {
+	e.buf.WriteByte('|')
+	if c := strings.TrimLeft(s, "\n")[0]; c == ' ' || c == '\t' {
+		e.buf.WriteByte('2')
+	}
+	body := s
+	switch {
+	case !strings.HasSuffix(s, "\n"):
+		e.buf.WriteByte('-')
+	case strings.HasSuffix(s, "\n\n"):
+		e.buf.WriteByte('+')
+		body = s[:len(s)-1]
+	default:
+		body = s[:len(s)-1]
+	}
+	e.buf.WriteByte('\n')
+	for line := range strings.SplitSeq(body, "\n") {
+		if line != "" {
+			e.pad(indent)
+			e.buf.WriteString(line)
+		}
+		e.buf.WriteByte('\n')
+	}
+}
+
+// literal reports whether s is best printed as a block: several lines, all of them printable.
+func literal(s string) bool {
+	return strings.Contains(s, "\n") && strings.Trim(s, "\n \t") != "" && printable(s)
+}
+
+// Scalar prints a value that is neither mapping nor list on one line.
+func Scalar(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "null"
+	case string:
+		return inline(v)
+	case bool:
+		return strconv.FormatBool(v)
+	case int:
+		return strconv.Itoa(v)
+	case int32:
+		return strconv.FormatInt(int64(v), 10)
+	case int64:
+		return strconv.FormatInt(v, 10)
+	case uint64:
+		return strconv.FormatUint(v, 10)
+	case json.Number:
+		return v.String()
+	}
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(fmt.Sprintf("manifest: cannot print a %T", v)) // only values that JSON knows reach the encoder
+	}
+	return string(b)
+}
+
+// inline prints text on one line: plain where every YAML reader takes it for the same text, else quoted.
+func inline(s string) string {
+	switch {
+	case s == "":
+		return `""`
+	case strings.ContainsAny(s, "\n") || !printable(s):
+		return doubleQuoted(s)
+	case isOther(s):
+		return `"` + s + `"`
+	case needsQuotes(s):
+		if strings.Contains(s, "'") && !strings.ContainsAny(s, `"\`) {
+			return `"` + strings.ReplaceAll(s, "\t", `\t`) + `"`
+		}
+		return "'" + strings.ReplaceAll(s, "'", "''") + "'"
+	}
+	return s
+}
+
+// isOther reports whether some YAML reader, 1.1 or 1.2, takes the plain text for a number, boolean, null or time.
+func isOther(s string) bool {
+	if strings.ContainsAny(s, `"\`) {
+		return false
+	}
+	if _, ok := plain(s).(string); !ok || isTimestamp(s) || s == "=" || s == "<<" {
+		return true
+	}
+	c := s[0]
+	if c != '+' && c != '-' && c != '.' && (c < '0' || c > '9') {
+		return false
+	}
+	return strings.Trim(s, "0123456789_:.+-eExXoObBaAcCdDfF") == ""
+}
+
+func needsQuotes(s string) bool {
+	switch c := s[0]; c {
+	case '-':
+		if len(s) == 1 || s[1] == ' ' || s[1] == '\t' || strings.HasPrefix(s, "---") {
+			return true
+		}
+	case '?', ':', ',', '[', ']', '{', '}', '#', '&', '*', '!', '|', '>', '\'', '"', '%', '@', '`', ' ', '\t':
+		return true
+	}
+	last := s[len(s)-1]
+	return last == ' ' || last == '\t' || last == ':' || strings.HasPrefix(s, "...") ||
+		strings.Contains(s, ": ") || strings.Contains(s, " #") || strings.Contains(s, "\t")
+}
+
+// printable reports whether YAML may hold s unescaped.
+func printable(s string) bool {
+	for _, r := range s {
+		switch {
+		case r == '\n' || r == '\t' || r >= 0x20 && r <= 0x7e:
+		case r < 0xa0 || r == 0x2028 || r == 0x2029 || r == 0xfeff || r == 0xfffd || r == 0xfffe || r == 0xffff:
+			return false
+		}
+	}
+	return true
+}
+
+func doubleQuoted(s string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for _, r := range s {
+		switch {
+		case r == '"' || r == '\\':
+			b.WriteByte('\\')
+			b.WriteRune(r)
+		case r == '\n':
+			b.WriteString(`\n`)
+		case r == '\t':
+			b.WriteString(`\t`)
+		case r == '\r':
+			b.WriteString(`\r`)
+		case printable(string(r)):
+			b.WriteRune(r)
+		case r <= 0xff:
+			fmt.Fprintf(&b, `\x%02x`, r)
+		case r <= 0xffff:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		default:
+			fmt.Fprintf(&b, `\U%08x`, r)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}

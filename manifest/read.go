@@ -1,0 +1,281 @@
+package manifest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Document is one YAML document of a file.
+type Document struct {
+	File  string
+	Line  int        // of the document's first line in the file, 1-based
+	Index int        // 0 for the first document of the file
+	Root  *yaml.Node // nil for an empty or comment-only document
+
+	Raw        []byte // the document's bytes, with its "---" line if it has one
+	Fresh      string // why Raw can't be carried as it is; empty if it can
+	Duplicates []Duplicate
+	limits     Limits
+}
+
+// Duplicate is a mapping key that occurs more than once. The last one counts.
+type Duplicate struct {
+	Key  string
+	Line int
+}
+
+var utf8BOM = []byte("\xef\xbb\xbf")
+
+// ReadFile splits a file into its YAML (or JSON) documents and parses each. Empty documents are kept, with a nil Root.
+// The error, an *Error, names the line.
+func ReadFile(name string, data []byte, limits Limits) ([]*Document, error) {
+	limits = limits.orDefault()
+	if len(data) > limits.FileBytes {
+		return nil, &Error{File: name, Msg: fmt.Sprintf("the file is larger than %d MiB", limits.FileBytes>>20)}
+	}
+	fresh := ""
+	if rest, ok := bytes.CutPrefix(data, utf8BOM); ok {
+		data, fresh = rest, "a byte-order mark"
+	}
+	if bytes.IndexByte(data, 0) >= 0 || !utf8.Valid(data) {
+		return nil, &Error{File: name, Line: badByteLine(data), Msg: "not UTF-8 text"}
+	}
+	if bytes.IndexByte(data, '\r') >= 0 {
+		data, fresh = normalizeNewlines(data), "carriage returns"
+	}
+	chunks := split(data)
+	if len(chunks) > limits.Documents {
+		return nil, &Error{File: name, Msg: fmt.Sprintf("more than %d documents", limits.Documents)}
+	}
+	var docs []*Document
+	for i, c := range chunks {
+		d := &Document{File: name, Line: c.line, Index: i, Raw: c.data, Fresh: fresh, limits: limits}
+		if err := d.parse(); err != nil {
+			return nil, err
+		}
+		docs = append(docs, d)
+	}
+	return markSeveral(docs), nil
+}
+
+// markSeveral says of documents that share a file with others that they can't be carried with the file's bytes.
+func markSeveral(docs []*Document) []*Document {
+	full := 0
+	for _, d := range docs {
+		if d.Root != nil {
+			full++
+		}
+	}
+	if full > 1 || full == 1 && len(docs) > 1 {
+		for _, d := range docs {
+			if d.Fresh == "" {
+				d.Fresh = "one of several documents"
+			}
+		}
+	}
+	return docs
+}
+
+func badByteLine(data []byte) int {
+	line := 1
+	for len(data) > 0 {
+		r, n := utf8.DecodeRune(data)
+		if r == 0 || r == utf8.RuneError && n == 1 {
+			return line
+		}
+		if r == '\n' {
+			line++
+		}
+		data = data[n:]
+	}
+	return line
+}
+
+// normalizeNewlines turns CRLF, and CR alone, into LF: YAML takes all of them as line breaks.
+func normalizeNewlines(data []byte) []byte {
+	data = bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n"))
+	return bytes.ReplaceAll(data, []byte("\r"), []byte("\n"))
+}
+
+type chunk struct {
+	data []byte
+	line int
+}
+
+// split cuts a stream at its document markers. A line that begins with "---" or "..." is a marker wherever it stands:
+// YAML forbids it inside scalars. The "---" line stays with the document that it opens.
+func split(data []byte) []chunk {
+	var out []chunk
+	start, startLine, line := 0, 1, 1
+	cut := func(end, next, nextLine int) {
+		if c := data[start:end]; len(bytes.TrimSpace(c)) > 0 {
+			out = append(out, chunk{c, startLine})
+		}
+		start, startLine = next, nextLine
+	}
+	for i := 0; i < len(data); {
+		end := i + bytes.IndexByte(data[i:], '\n')
+		if end < i {
+			end = len(data) - 1
+		}
+		l := data[i : end+1]
+		switch {
+		case isMarker(l, "---"):
+			if !onlyPreamble(data[start:i]) {
+				cut(i, i, line)
+			}
+		case isMarker(l, "..."):
+			cut(i, end+1, line+1)
+		}
+		i, line = end+1, line+1
+	}
+	cut(len(data), len(data), line)
+	return out
+}
+
+func isMarker(line []byte, marker string) bool {
+	rest, ok := bytes.CutPrefix(line, []byte(marker))
+	return ok && (len(rest) == 0 || rest[0] == '\n' || rest[0] == ' ' || rest[0] == '\t')
+}
+
+// onlyPreamble reports whether what precedes a "---" is nothing but blank lines and directives, which belong to the
+// document that follows. (A comment alone is a document of its own: OLM fails on it.)
+func onlyPreamble(b []byte) bool {
+	for l := range bytes.Lines(b) {
+		if t := bytes.TrimSpace(l); len(t) > 0 && t[0] != '%' {
+			return false
+		}
+	}
+	return true
+}
+
+var yamlErrorLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
+
+func (d *Document) parse() (err error) {
+	defer func() {
+		if r := recover(); r != nil { // the library's own faults must not end the program
+			err = d.errorf(0, "", "not readable as YAML: %v", r)
+		}
+	}()
+	dec := yaml.NewDecoder(bytes.NewReader(d.Raw))
+	var doc yaml.Node
+	switch err := dec.Decode(&doc); {
+	case errors.Is(err, io.EOF):
+		return nil
+	case err != nil:
+		return d.syntaxError(err)
+	}
+	if len(doc.Content) == 0 || doc.Content[0].Kind == yaml.ScalarNode && doc.Content[0].Value == "" && doc.Content[0].Style == 0 {
+		return nil
+	}
+	d.Root = doc.Content[0]
+	if err := dec.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
+		return d.errorf(0, "", "text after the end of the document")
+	}
+	if bytes.HasPrefix(d.Raw, []byte("%")) {
+		d.Fresh = "a YAML directive"
+	}
+	return d.inspect(d.Root, 1)
+}
+
+func (d *Document) syntaxError(err error) error {
+	msg, line := err.Error(), 0
+	if m := yamlErrorLine.FindStringSubmatch(msg); m != nil {
+		line, _ = strconv.Atoi(m[1])
+		msg = msg[len(m[0]):]
+	}
+	e := d.errorf(line, "", "not YAML: %s", msg)
+	if bytes.ContainsRune(d.Raw, '\t') && line > 0 {
+		e.(*Error).Tip = "look for a tab in the indentation, a missing quote or a missing colon near that line"
+	}
+	return e
+}
+
+// inspect finds what keeps a document from being carried as it is: duplicate keys, aliases, tags; and bounds its depth.
+func (d *Document) inspect(n *yaml.Node, depth int) error {
+	if depth > d.limits.Depth {
+		return d.errorf(n.Line, "", "nested deeper than %d levels", d.limits.Depth)
+	}
+	switch {
+	case n.Kind == yaml.AliasNode || n.Anchor != "":
+		d.fresh("anchors and aliases")
+	case n.Style&yaml.TaggedStyle != 0:
+		d.fresh("YAML tags")
+	}
+	if n.Kind == yaml.MappingNode {
+		d.duplicateKeys(n)
+	}
+	for _, c := range n.Content {
+		if err := d.inspect(c, depth+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *Document) fresh(why string) {
+	if d.Fresh == "" {
+		d.Fresh = why
+	}
+}
+
+func (d *Document) duplicateKeys(n *yaml.Node) {
+	found := func(i int) {
+		d.fresh("duplicate keys")
+		d.Duplicates = append(d.Duplicates, Duplicate{n.Content[i].Value, d.Line + n.Content[i].Line - 1})
+	}
+	if len(n.Content) <= 32 {
+		for i := 2; i < len(n.Content); i += 2 {
+			for j := 0; j < i; j += 2 {
+				if n.Content[i].Value == n.Content[j].Value && !isMerge(n.Content[i]) {
+					found(i)
+					break
+				}
+			}
+		}
+		return
+	}
+	seen := make(map[string]bool, len(n.Content)/2)
+	for i := 0; i < len(n.Content); i += 2 {
+		if k := n.Content[i]; seen[k.Value] && !isMerge(k) {
+			found(i)
+		} else {
+			seen[k.Value] = true
+		}
+	}
+}
+
+// errorf makes an error at a line of the document.
+func (d *Document) errorf(line int, field, format string, args ...any) error {
+	if line > 0 {
+		line += d.Line - 1
+	} else {
+		line = d.Line
+	}
+	return &Error{File: d.File, Line: line, Field: field, Msg: fmt.Sprintf(format, args...)}
+}
+
+// Value decodes the document: map[string]any, []any, string, bool, nil, int64, uint64 or float64.
+func (d *Document) Value() (any, error) {
+	if d.Root == nil {
+		return nil, nil
+	}
+	return d.valueOf(d.Root)
+}
+
+func (d *Document) valueOf(n *yaml.Node) (any, error) {
+	dec := decoder{limits: d.limits}
+	v, err := dec.value(n, 1)
+	var ne *nodeError
+	if errors.As(err, &ne) {
+		return nil, d.errorf(ne.line, "", "%s", ne.msg)
+	}
+	return v, err
+}
