@@ -20,7 +20,6 @@ import (
 // ReadOptions say how strictly a bundle is read. The zero value is the default.
 type ReadOptions struct {
 	AllowUnsupported bool              // carry kinds that OLM would refuse
-	Strict           bool              // the first warning is an error
 	Labels           map[string]string // an image's labels, used where metadata/ has no annotations
 	Limits           manifest.Limits   // zero: manifest.DefaultLimits
 	Workers          int               // files parsed at the same time; zero: one a processor. The result does not depend on it
@@ -44,9 +43,6 @@ func Read(fsys fs.FS, o ReadOptions) (*Bundle, error) {
 	}
 	if err := r.check(); err != nil {
 		return nil, err
-	}
-	if o.Strict && len(r.bundle.Warnings) > 0 {
-		return nil, r.bundle.Warnings[0].Error
 	}
 	return r.bundle, nil
 }

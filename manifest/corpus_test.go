@@ -89,7 +89,7 @@ func checkEdit(t *testing.T, o *Object, e Edit) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e.change(want, o)
+	e.change(want)
 	w, _ := json.Marshal(want)
 	if got, err := yaml.YAMLToJSON(text); err != nil || string(got) != string(w) {
 		t.Errorf("%s %s: edited text means something else: %v", o.File, o.Identity(), err)

@@ -10,7 +10,7 @@ import (
 
 // Edit is what may change in an object that is otherwise carried as it is.
 type Edit struct {
-	APIVersion      string            // set if the object has none
+	APIVersion      string            // set unless it is the object's own
 	Namespace       string            // set in metadata
 	RemoveNamespace bool              // for cluster-scoped objects
 	Labels          map[string]string // added or replaced
@@ -32,12 +32,12 @@ func (o *Object) Apply(e Edit) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.change(v, o)
+	e.change(v)
 	return Encode(v), nil
 }
 
-func (e Edit) change(v map[string]any, o *Object) {
-	if o.APIVersion == "" && e.APIVersion != "" {
+func (e Edit) change(v map[string]any) {
+	if e.APIVersion != "" {
 		v["apiVersion"] = e.APIVersion
 	}
 	meta, ok := v["metadata"].(map[string]any)
@@ -82,7 +82,7 @@ type insert struct {
 }
 
 func (s *splicer) apply(o *Object, e Edit) bool {
-	if o.APIVersion == "" && e.APIVersion != "" && !s.insertKey(o.node, "apiVersion", e.APIVersion) {
+	if e.APIVersion != "" && !s.set(o.node, "apiVersion", e.APIVersion) {
 		return false
 	}
 	meta := get(o.node, "metadata")

@@ -38,12 +38,42 @@ func Typed(v any) (map[string]any, error) {
 	return m, d.Decode(&m)
 }
 
-// Block prints a value as it stands behind "key:" at the given indentation of its own lines: on the same line (" text") or
-// on lines of its own ("\n  a: b"). There is no final newline.
+// Text is a value that Block has printed already; Block prints it as it is.
+type Text string
+
+// Block prints a value as it stands behind "key:", on the same line (" text") or on lines of its own ("\n  a: b"): those of a
+// mapping and of a text at indent, those of a list two less. There is no final newline. Besides what Encode knows it takes
+// map[string]string, []string, []map[string]any and Text.
 func Block(v any, indent int) string {
+	switch x := v.(type) {
+	case Text:
+		return string(x)
+	case map[string]string:
+		v = anyMap(x)
+	case []string:
+		v = anyList(x)
+	case []map[string]any:
+		v = anyList(x)
+	}
 	var e encoder
-	e.below("", v, indent-2)
+	e.below("", v, indent)
 	return strings.TrimSuffix(e.buf.String(), "\n")
+}
+
+func anyMap(m map[string]string) map[string]any {
+	out := make(map[string]any, len(m))
+	for k, v := range m {
+		out[k] = v
+	}
+	return out
+}
+
+func anyList[T any](list []T) []any {
+	out := make([]any, len(list))
+	for i, v := range list {
+		out[i] = v
+	}
+	return out
 }
 
 func topKeys(m map[string]any) []string { return firstKeys(m, "apiVersion", "kind", "metadata") }

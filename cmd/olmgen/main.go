@@ -1,0 +1,115 @@
+// Command olmgen renders operator bundles as plain Kubernetes manifests.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// Exit codes.
+const (
+	exitDone   = 0
+	exitFailed = 1 // bad input, I/O
+	exitUsage  = 2
+)
+
+func main() {
+	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+// run is the whole command: data goes to stdout, what is said to a person to stderr, in lower case behind "olmgen: ", without a final
+// period, with a "hint: " line where there is a next step.
+func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	root := newRoot()
+	root.SetArgs(args)
+	root.SetIn(stdin)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.Execute()
+	if err == nil {
+		return exitDone
+	}
+	fmt.Fprintln(stderr, "olmgen: "+err.Error())
+	if h := hintOf(err); h != "" {
+		fmt.Fprintln(stderr, "hint: "+h)
+	}
+	var usage *usageError
+	if errors.As(err, &usage) || isUsage(err) {
+		return exitUsage
+	}
+	return exitFailed
+}
+
+// usageError is a command line that does not say what to do.
+type usageError struct{ msg, hint string }
+
+func (e *usageError) Error() string { return e.msg }
+func (e *usageError) Hint() string  { return e.hint }
+
+// isUsage tells cobra's own complaint about a command that does not exist.
+func isUsage(err error) bool { return strings.HasPrefix(err.Error(), "unknown command ") }
+
+func hintOf(err error) string {
+	var h interface{ Hint() string }
+	if errors.As(err, &h) {
+		return h.Hint()
+	}
+	return ""
+}
+
+func newRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "olmgen",
+		Short: "Render operator bundles as plain Kubernetes manifests",
+		Long: `olmgen reads an OLM operator bundle (registry+v1) and writes, as plain YAML,
+every object that Operator Lifecycle Manager would have created in a cluster:
+OperatorGroup, ClusterRoles, ServiceAccounts, Roles and bindings, Deployments,
+CRDs, the ClusterServiceVersion and its copies.
+
+It never talks to a cluster. The same input gives the same bytes, so the output
+can be committed to Git and reviewed as a diff.`,
+		Example: `  # everything OLM would create, one object a file, with a kustomization.yaml
+  olmgen render bundle/ -o out/
+
+  # the operator in one namespace, watching two others, for a cluster without OLM
+  olmgen render bundle/ -o out/ -n operators --target-namespaces a,b --profile plain`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return cmd.Help()
+		},
+	}
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return &usageError{lowerFirst(err.Error()), "see " + cmd.CommandPath() + " --help"}
+	})
+	root.AddCommand(newRender(), newVersion())
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	return root
+}
+
+func lowerFirst(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToLower(s[:1]) + s[1:]
+}
+
+// args takes the number of arguments that a command needs.
+func args(min, max int, what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, given []string) error {
+		if len(given) < min {
+			return &usageError{what + " is missing", "see " + cmd.CommandPath() + " --help"}
+		}
+		if len(given) > max {
+			return &usageError{fmt.Sprintf("one argument too many: %q", given[max]), "see " + cmd.CommandPath() + " --help"}
+		}
+		return nil
+	}
+}

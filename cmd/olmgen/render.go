@@ -1,0 +1,199 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/output"
+	"github.com/olmgen/olmgen/templates"
+)
+
+// renderFlags are the flags of olmgen render as they were given.
+type renderFlags struct {
+	output    string
+	force     bool
+	strict    bool
+	templates string
+	selector  string
+	static    []string
+	read      bundle.ReadOptions
+	options   generate.Options
+}
+
+func newRender() *cobra.Command {
+	var f renderFlags
+	cmd := &cobra.Command{
+		Use:   "render BUNDLE",
+		Short: "Write every object that OLM would create for a bundle",
+		Long: `Render reads the bundle in the directory BUNDLE (the one that holds manifests/
+and metadata/, or its parent) and writes every object that OLM v0 would create
+for it: to stdout, or with -o as one file an object, with a kustomization.yaml
+that lists them in the order of application and an olmgen.lock that says which
+files are olmgen's. Files that olmgen did not write are never touched.
+
+Without --install-mode the mode follows from the targets, else it is
+AllNamespaces where the operator supports it, else OwnNamespace.`,
+		Example: `  olmgen render bundle/ -o out/
+  olmgen render bundle/ -o out/ -n operators --install-mode OwnNamespace
+  olmgen render bundle/ -o out/ -n operators --target-namespaces team-a,team-b
+  olmgen render bundle/ --profile plain | kubectl apply --server-side -f -`,
+		Args: args(1, 1, "the bundle's directory"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.run(cmd, args[0])
+		},
+	}
+	f.register(cmd.Flags())
+	for name, values := range map[string][]string{
+		"install-mode": {"AllNamespaces", "OwnNamespace", "SingleNamespace", "MultiNamespace"},
+		"names":        {"stable", "olm"},
+		"profile":      {"olm", "plain"},
+		"copied-csvs":  {"stub", "full", "none"},
+	} {
+		cobra.CheckErr(cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)))
+	}
+	return cmd
+}
+
+func (f *renderFlags) register(flags *pflag.FlagSet) {
+	o := &f.options
+	flags.SortFlags = false
+	flags.StringVarP(&f.output, "output", "o", "-", "`directory` to write to; - is stdout")
+	flags.StringVarP(&o.Namespace, "namespace", "n", "", "operator's `namespace` (default: what the CSV suggests, else\nthe package name)")
+	flags.Var(enum(&o.InstallMode, bundle.InstallModes...), "install-mode", "AllNamespaces, OwnNamespace, SingleNamespace or\nMultiNamespace")
+	flags.StringSliceVar(&o.TargetNamespaces, "target-namespaces", nil, "`namespaces` the operator watches")
+	flags.StringSliceVar(&o.CopiedCSVNamespaces, "copied-csv-namespaces", nil, "in AllNamespaces: `namespaces` that get a copied CSV")
+	flags.StringVar(&o.OperatorGroup, "operator-group", "", "`name` of the OperatorGroup (default: the package name)")
+	flags.StringVar(&f.selector, "selector", "", "label `selector` of the OperatorGroup in place of its target\nnamespaces; --target-namespaces says what it resolves to")
+	flags.StringSliceVar(&f.static, "static-provided-apis", nil, "make the OperatorGroup static; optionally with further\n`APIs`, as Kind.version.group")
+	flags.Lookup("static-provided-apis").NoOptDefVal = ","
+	flags.StringVar(&o.ServiceAccount, "service-account", "", "`name` of the ServiceAccount that bounds the OperatorGroup")
+	o.Names, o.Profile, o.CopiedCSVs = generate.NamesStable, generate.ProfileOLM, generate.CopiedStub
+	flags.Var(enum(&o.Names, generate.NamesStable, generate.NamesOLM), "names", "stable names, which outlive an upgrade, or those of olm")
+	flags.Var(enum(&o.Profile, generate.ProfileOLM, generate.ProfilePlain), "profile", "olm: all that OLM creates; plain: for a cluster without\nOLM")
+	flags.Var(enum(&o.CopiedCSVs, generate.CopiedStub, generate.CopiedFull, generate.CopiedNone), "copied-csvs", "what target namespaces get of the CSV: stub, full or none")
+	flags.BoolVar(&o.CreateNamespace, "create-namespace", false, "add the Namespace objects")
+	flags.StringVar(&f.templates, "templates", "", "`directory` with templates that replace olmgen's own")
+	flags.BoolVar(&f.read.AllowUnsupported, "allow-unsupported", false, "render objects of kinds that OLM would refuse")
+	flags.BoolVar(&f.strict, "strict", false, "take warnings for errors")
+	flags.BoolVar(&f.force, "force", false, "overwrite and remove files of an earlier run although they\nwere edited by hand")
+}
+
+func (f *renderFlags) run(cmd *cobra.Command, ref string) error {
+	if f.output == "" {
+		return &usageError{"-o needs a directory, or - for stdout", ""}
+	}
+	if err := f.complete(cmd.Flags()); err != nil {
+		return err
+	}
+	b, err := readBundle(ref, f.read)
+	if err != nil {
+		return err
+	}
+	result, err := generate.Render(b, f.options)
+	if err != nil {
+		return err
+	}
+	warnings := append(b.Warnings, result.Warnings...)
+	for _, w := range warnings {
+		fmt.Fprintln(cmd.ErrOrStderr(), "olmgen: warning: "+w.Error.Error())
+	}
+	if n := len(warnings); f.strict && n > 0 {
+		return fmt.Errorf("%s, and --strict takes it for an error", plural(n, "warning"))
+	}
+	files, err := output.Flat(result, f.options.Templates)
+	if err != nil {
+		return err
+	}
+	return f.write(cmd, ref, b, files)
+}
+
+func (f *renderFlags) write(cmd *cobra.Command, ref string, b *bundle.Bundle, files output.Files) error {
+	if f.output == "-" {
+		return output.Stream(cmd.OutOrStdout(), files)
+	}
+	result, err := output.Write(f.output, files, output.WriteOptions{
+		Sources: []output.Source{{Bundle: b.CSV.Name, Source: filepath.ToSlash(filepath.Clean(ref))}},
+		Force:   f.force,
+	})
+	if err != nil {
+		return err
+	}
+	report(cmd.ErrOrStderr(), f.output, result)
+	return nil
+}
+
+func report(w io.Writer, dir string, r output.Result) {
+	for _, name := range r.Kept {
+		fmt.Fprintf(w, "olmgen: warning: %s: not rendered any more, but edited by hand: kept\n", filepath.Join(dir, name))
+	}
+	fmt.Fprintf(w, "olmgen: %s: %d added, %d changed, %d removed, %d unchanged\n", dir, len(r.Added), len(r.Changed), len(r.Removed), len(r.Unchanged))
+}
+
+// complete turns flags that need parsing into options.
+func (f *renderFlags) complete(flags *pflag.FlagSet) error {
+	if f.selector != "" {
+		s, err := metav1.ParseToLabelSelector(f.selector)
+		if err != nil {
+			return &usageError{fmt.Sprintf("--selector: %v", err), "write it as in key=value,other in (a, b)"}
+		}
+		f.options.Selector = s
+	}
+	if flags.Changed("static-provided-apis") {
+		f.options.Static = true
+		for _, api := range f.static {
+			if api != "" {
+				f.options.StaticProvidedAPIs = append(f.options.StaticProvidedAPIs, api)
+			}
+		}
+	}
+	var err error
+	if f.templates == "" {
+		f.options.Templates, err = templates.Load(nil)
+		return err
+	}
+	info, err := os.Stat(f.templates)
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() {
+		return fmt.Errorf("--templates: %s is not a directory", f.templates)
+	}
+	f.options.Templates, err = templates.Load(os.DirFS(f.templates))
+	return err
+}
+
+// readBundle opens a directory so that nothing outside of it can be read through links.
+func readBundle(ref string, o bundle.ReadOptions) (*bundle.Bundle, error) {
+	info, err := os.Stat(ref)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return nil, fmt.Errorf("%s: not a directory", ref)
+	}
+	root, err := os.OpenRoot(ref)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	b, err := bundle.Read(root.FS(), o)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", ref, err)
+	}
+	return b, nil
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

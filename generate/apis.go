@@ -1,0 +1,58 @@
+package generate
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+)
+
+// api is one API that the CSV provides: an owned CRD version or an owned APIService.
+type api struct {
+	kind, version, group, plural string
+	crd                          string // name of the CRD; empty for an APIService
+}
+
+// gvk is the form of olm.providedAPIs: Kind.version.group.
+func (a api) gvk() string { return a.kind + "." + a.version + "." + a.group }
+
+// providedAPIs gives the APIs of the CSV in its order, each once (spec 1.5).
+func providedAPIs(csv *v1alpha1.ClusterServiceVersion) []api {
+	var out []api
+	for _, d := range csv.Spec.CustomResourceDefinitions.Owned {
+		plural, group, _ := strings.Cut(d.Name, ".")
+		out = append(out, api{kind: d.Kind, version: d.Version, group: group, plural: plural, crd: d.Name})
+	}
+	for _, d := range csv.Spec.APIServiceDefinitions.Owned {
+		out = append(out, api{kind: d.Kind, version: d.Version, group: d.Group, plural: d.Name})
+	}
+	seen := map[api]bool{}
+	return slices.DeleteFunc(out, func(a api) bool {
+		twice := seen[a]
+		seen[a] = true
+		return twice
+	})
+}
+
+// gvks gives the sorted set of Kind.version.group of the APIs and of static ones.
+func gvks(apis []api, static []string) []string {
+	set := map[string]bool{}
+	for _, a := range apis {
+		set[a.gvk()] = true
+	}
+	for _, s := range static {
+		set[s] = true
+	}
+	return slices.Sorted(maps.Keys(set))
+}
+
+// checkStatic refuses what OLM would ignore: an item needs two dots (spec 1.5, GVKStringToProvidedAPISet).
+func checkStatic(static []string) error {
+	for _, s := range static {
+		if strings.Count(s, ".") < 2 || strings.HasPrefix(s, ".") || strings.ContainsAny(s, ", \t\n") {
+			return refuse("write it as in Prometheus.v1.monitoring.coreos.com", "static provided API %q is not of the form Kind.version.group", s)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,106 @@
+package generate
+
+import (
+	"maps"
+	"slices"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+)
+
+const suffixCRDView = "crdview"
+
+var suffixes = []string{"admin", "edit", "view"}
+
+// verbs of the ClusterRoles of an API (spec section 3; OLM: pkg/controller/operators/olm/operatorgroup.go).
+var verbs = map[string][]string{
+	"admin": {"*"},
+	"edit":  {"create", "update", "patch", "delete"},
+	"view":  {"get", "list", "watch"},
+}
+
+type roleView struct {
+	Name, Namespace string
+	Labels          map[string]string
+	Rules           []any
+}
+
+func clusterRole(name string) Object {
+	return Object{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "ClusterRole", Name: name}
+}
+
+// aggregatedClusterRoles makes the three ClusterRoles of the OperatorGroup (spec section 2).
+func aggregatedClusterRoles(r *rendering) error {
+	for _, suffix := range suffixes {
+		view := struct {
+			Name      string
+			Labels    map[string]string
+			Selectors []any
+		}{Name: r.names.groupRole(suffix), Labels: r.names.managed(map[string]string{
+			labelOwner: r.options.OperatorGroup, labelOwnerNamespace: r.options.Namespace, labelOwnerKind: "OperatorGroup"})}
+		for _, label := range r.selectorLabels(suffix) {
+			view.Selectors = append(view.Selectors, map[string]any{"matchLabels": map[string]any{label[0]: label[1]}})
+		}
+		if err := r.author("aggregated-clusterrole.yaml", clusterRole(view.Name), view); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// selectorLabels gives the labels that an aggregated ClusterRole selects: the group's one, or, as OLM does, one for each API sorted
+// by key.
+func (r *rendering) selectorLabels(suffix string) [][2]string {
+	if !r.names.olm() {
+		key, value := r.names.aggregate("", suffix)
+		return [][2]string{{key, value}}
+	}
+	set := map[string]string{}
+	for _, gvk := range gvks(r.apis, r.options.StaticProvidedAPIs) {
+		key, value := r.names.aggregate(gvk, suffix)
+		set[key] = value
+	}
+	var out [][2]string
+	for _, key := range slices.Sorted(maps.Keys(set)) {
+		out = append(out, [2]string{key, set[key]})
+	}
+	return out
+}
+
+// apiClusterRoles makes admin, edit, view and, for a CRD, crdview of every provided API (spec section 3).
+func apiClusterRoles(r *rendering) error {
+	for _, a := range r.apis {
+		for _, suffix := range suffixes {
+			rule := map[string]any{"apiGroups": []any{a.group}, "resources": []any{a.plural}, "verbs": list(verbs[suffix])}
+			if err := r.apiClusterRole(a, suffix, suffix, rule); err != nil {
+				return err
+			}
+		}
+		if a.crd == "" {
+			continue
+		}
+		rule := map[string]any{"apiGroups": []any{"apiextensions.k8s.io"}, "resources": []any{"customresourcedefinitions"},
+			"resourceNames": []any{a.crd}, "verbs": []any{"get"}}
+		if err := r.apiClusterRole(a, suffixCRDView, "view", rule); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *rendering) apiClusterRole(a api, suffix, aggregateTo string, rule map[string]any) error {
+	key, value := r.names.aggregate(a.gvk(), aggregateTo)
+	view := roleView{
+		Name:   r.names.apiRole(a, suffix),
+		Labels: r.names.managed(map[string]string{labelAggregateRBAC + aggregateTo: "true", key: value}),
+		Rules:  []any{rule},
+	}
+	return r.author("api-clusterrole.yaml", clusterRole(view.Name), view)
+}
+
+func list(s []string) []any {
+	out := make([]any, len(s))
+	for i, x := range s {
+		out[i] = x
+	}
+	return out
+}

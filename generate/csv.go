@@ -1,0 +1,276 @@
+package generate
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+const (
+	annotationGroup      = "olm.operatorGroup"
+	annotationNamespace  = "olm.operatorNamespace"
+	annotationTargets    = "olm.targetNamespaces"
+	annotationProperties = "operatorframework.io/properties"
+	annotationApplied    = corev1.LastAppliedConfigAnnotation
+)
+
+// installedCSV gives the CSV as it stands in the cluster: with the API server's defaults, OLM's annotations and label (spec 5.1).
+func installedCSV(b *bundle.Bundle, o Options, targets []string) *v1alpha1.ClusterServiceVersion {
+	csv := b.CSV.DeepCopy()
+	applyDefaults(csv)
+	csv.Namespace = o.Namespace
+	if csv.Annotations == nil {
+		csv.Annotations = map[string]string{}
+	}
+	csv.Annotations[annotationGroup] = o.OperatorGroup
+	csv.Annotations[annotationNamespace] = o.Namespace
+	csv.Annotations[annotationTargets] = strings.Join(targets, ",")
+	if o.Names == NamesOLM {
+		csv.Annotations[annotationProperties] = propertiesAnnotation(b, o.Properties)
+		if csv.Labels == nil {
+			csv.Labels = map[string]string{}
+		}
+		csv.Labels[labelManaged] = "true"
+	}
+	return csv
+}
+
+type csvView struct {
+	Name, Namespace     string
+	Labels, Annotations map[string]string
+	Spec                any
+}
+
+func (r *rendering) csvID(namespace string) Object {
+	return Object{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: v1alpha1.ClusterServiceVersionKind, Namespace: namespace,
+		Name: r.csv.Name, Label: r.names.base}
+}
+
+func clusterServiceVersion(r *rendering) error {
+	if !r.olm() {
+		return nil
+	}
+	spec, err := r.csvSpec()
+	if err != nil {
+		return err
+	}
+	return r.author("clusterserviceversion.yaml", r.csvID(r.options.Namespace),
+		csvView{r.csv.Name, r.options.Namespace, r.csv.Labels, r.csv.Annotations, manifest.Text(manifest.Block(spec, 2))})
+}
+
+// csvSpec gives the CSV's spec without the empty structures that its Go type always writes.
+func (r *rendering) csvSpec() (map[string]any, error) {
+	v, err := manifest.Typed(&r.csv.Spec)
+	if err != nil {
+		return nil, err
+	}
+	dropNulls(v)
+	for _, f := range []string{"provider", "customresourcedefinitions", "apiservicedefinitions"} {
+		dropEmpty(v, f)
+	}
+	if cleanup, _ := v["cleanup"].(map[string]any); cleanup["enabled"] == false {
+		delete(v, "cleanup")
+	}
+	if written, err := r.bundle.CSVObject.Get("spec", "version"); err == nil && written == nil {
+		delete(v, "version")
+	}
+	install, _ := v["install"].(map[string]any)
+	strategy, _ := install["spec"].(map[string]any)
+	deployments, _ := strategy["deployments"].([]any)
+	for _, d := range deployments {
+		if m, ok := d.(map[string]any); ok {
+			trimDeployment(m["spec"])
+		}
+	}
+	return v, nil
+}
+
+// dropNulls removes what a Go type writes for a list or map that is not there.
+func dropNulls(v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		for k, x := range v {
+			if x == nil {
+				delete(v, k)
+			}
+			dropNulls(x)
+		}
+	case []any:
+		for _, x := range v {
+			dropNulls(x)
+		}
+	}
+}
+
+func dropEmpty(m map[string]any, field string) {
+	if x, ok := m[field].(map[string]any); ok && len(x) == 0 {
+		delete(m, field)
+	}
+}
+
+// trimDeployment removes a DeploymentSpec's empty strategy and its containers' empty resources.
+func trimDeployment(spec any) {
+	m, _ := spec.(map[string]any)
+	dropEmpty(m, "strategy")
+	template, _ := m["template"].(map[string]any)
+	dropEmpty(template, "metadata")
+	pod, _ := template["spec"].(map[string]any)
+	for _, field := range []string{"containers", "initContainers", "ephemeralContainers"} {
+		list, _ := pod[field].([]any)
+		for _, c := range list {
+			if c, ok := c.(map[string]any); ok {
+				dropEmpty(c, "resources")
+			}
+		}
+	}
+}
+
+// copiedCSVs says in each namespace that the operator watches which operator does (spec 5.2).
+func copiedCSVs(r *rendering) error {
+	if !r.olm() || r.options.CopiedCSVs == CopiedNone || len(r.watched()) == 0 {
+		return nil
+	}
+	spec, err := r.csvSpec()
+	if err != nil {
+		return err
+	}
+	template := "clusterserviceversion.yaml"
+	view := csvView{Name: r.csv.Name, Labels: map[string]string{}, Annotations: maps.Clone(r.csv.Annotations)}
+	for k, v := range r.csv.Labels {
+		if !strings.HasPrefix(k, "operators.coreos.com/") {
+			view.Labels[k] = v
+		}
+	}
+	view.Labels[labelCopiedFrom] = r.options.Namespace
+	delete(view.Annotations, annotationTargets)
+	delete(view.Annotations, annotationApplied)
+	if r.options.CopiedCSVs == CopiedStub {
+		template, spec = "copied-clusterserviceversion-stub.yaml", stub(spec)
+		maps.DeleteFunc(view.Annotations, func(k, _ string) bool { return k != annotationGroup && k != annotationNamespace })
+	}
+	view.Spec = manifest.Text(manifest.Block(spec, 2))
+	for _, ns := range r.watched() {
+		view.Namespace = ns
+		if err := r.author(template, r.csvID(ns), view); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stub keeps what a person or a console shows. The CSV's schema requires displayName and install.strategy.
+func stub(spec map[string]any) map[string]any {
+	out := map[string]any{"install": map[string]any{"strategy": v1alpha1.InstallStrategyNameDeployment}, "displayName": ""}
+	for _, f := range []string{"displayName", "description", "icon", "links", "provider", "version", "maturity", "keywords", "maintainers"} {
+		if v, ok := spec[f]; ok {
+			out[f] = v
+		}
+	}
+	for _, f := range []string{"customresourcedefinitions", "apiservicedefinitions"} {
+		apis, _ := spec[f].(map[string]any)
+		owned, _ := apis["owned"].([]any)
+		var short []any
+		for _, x := range owned {
+			m, _ := x.(map[string]any)
+			keep := map[string]any{}
+			for _, k := range []string{"name", "group", "version", "kind", "displayName", "description"} {
+				if v, ok := m[k]; ok {
+					keep[k] = v
+				}
+			}
+			short = append(short, keep)
+		}
+		if len(short) > 0 {
+			out[f] = map[string]any{"owned": short}
+		}
+	}
+	return out
+}
+
+// propertiesAnnotation gives operatorframework.io/properties: the catalog's list, or the one a catalog would make of the bundle, in the
+// order of opm render (spec 5.1 and 12.2), with the requirements once more at the end, as OLM does.
+func propertiesAnnotation(b *bundle.Bundle, catalog []bundle.Property) string {
+	list := catalog
+	if list == nil {
+		list = derivedProperties(b)
+	}
+	if len(list) == 0 {
+		return "{}"
+	}
+	for _, p := range slices.Clone(list) {
+		if catalog == nil && (p.Type == "olm.gvk.required" || p.Type == "olm.package.required") {
+			list = append(list, p)
+		}
+	}
+	out, err := json.Marshal(map[string]any{"properties": list})
+	if err != nil {
+		return "{}" // a value that is no JSON was refused when the bundle was read
+	}
+	return string(out)
+}
+
+func derivedProperties(b *bundle.Bundle) []bundle.Property {
+	list := slices.Clone(b.Properties)
+	add := func(kind string, value any) {
+		raw, err := json.Marshal(value)
+		if err == nil {
+			list = append(list, bundle.Property{Type: kind, Value: raw})
+		}
+	}
+	gvk := func(group, version, kind string) map[string]string {
+		return map[string]string{"group": group, "version": version, "kind": kind}
+	}
+	add("olm.package", map[string]string{"packageName": b.Package, "version": b.CSV.Spec.Version.String()})
+	var annotated []bundle.Property
+	if json.Unmarshal([]byte(b.CSV.Annotations["olm.properties"]), &annotated) == nil {
+		list = append(list, annotated...)
+	}
+	for _, c := range b.CRDs {
+		for _, v := range c.Versions {
+			add("olm.gvk", gvk(c.Group, v.Name, c.ResourceKind))
+		}
+	}
+	for _, d := range b.CSV.Spec.APIServiceDefinitions.Owned {
+		add("olm.gvk", gvk(d.Group, d.Version, d.Kind))
+	}
+	for _, d := range b.CSV.Spec.CustomResourceDefinitions.Required {
+		_, group, _ := strings.Cut(d.Name, ".")
+		add("olm.gvk.required", gvk(group, d.Version, d.Kind))
+	}
+	for _, d := range b.CSV.Spec.APIServiceDefinitions.Required {
+		add("olm.gvk.required", gvk(d.Group, d.Version, d.Kind))
+	}
+	for _, d := range b.Dependencies {
+		list = append(list, requirement(d))
+	}
+	slices.SortStableFunc(list, func(a, b bundle.Property) int {
+		return strings.Compare(a.Type+"\x00"+string(a.Value), b.Type+"\x00"+string(b.Value))
+	})
+	return slices.CompactFunc(list, func(a, b bundle.Property) bool { return a.Type == b.Type && string(a.Value) == string(b.Value) })
+}
+
+// requirement turns an entry of dependencies.yaml into the property that a catalog has for it.
+func requirement(d bundle.Property) bundle.Property {
+	switch d.Type {
+	case "olm.gvk", "olm.label":
+		d.Type += ".required"
+	case "olm.package":
+		var v struct {
+			PackageName string `json:"packageName"`
+			Version     string `json:"version"`
+		}
+		if json.Unmarshal(d.Value, &v) == nil {
+			if raw, err := json.Marshal(map[string]string{"packageName": v.PackageName, "versionRange": v.Version}); err == nil {
+				return bundle.Property{Type: "olm.package.required", Value: raw}
+			}
+		}
+	}
+	return d
+}

@@ -1,0 +1,131 @@
+package generate
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+
+	"github.com/olmgen/olmgen/manifest"
+)
+
+const envCondition = "OPERATOR_CONDITION_NAME"
+
+// deployments makes the CSV's Deployments in the steps of OLM, so that the hash over the spec is OLM's too (spec 6.1; OLM:
+// pkg/controller/install/deployment.go).
+func deployments(r *rendering) error {
+	for _, d := range r.csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
+		if err := r.deployment(d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *rendering) deployment(d v1alpha1.StrategyDeploymentSpec) error {
+	spec := d.Spec.DeepCopy()
+	annotations := maps.Clone(spec.Template.Annotations)
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	maps.Copy(annotations, r.csv.Annotations)
+	spec.Template.Annotations = annotations
+	if r.olm() {
+		for i := range spec.Template.Spec.Containers {
+			setEnv(&spec.Template.Spec.Containers[i], corev1.EnvVar{Name: envCondition, Value: r.csv.Name})
+		}
+	}
+	spec.RevisionHistoryLimit = new(int32(1)) // OLM does not roll back
+
+	labels := map[string]string{}
+	maps.Copy(labels, d.Label)
+	maps.Copy(labels, r.names.ownerLabels())
+	if r.names.olm() {
+		labels[labelSpecHash] = deepHash(spec)
+	}
+	value, err := deploymentSpec(spec)
+	if err != nil {
+		return err
+	}
+	view := struct {
+		Name, Namespace     string
+		Labels, Annotations map[string]string
+		Spec                map[string]any
+	}{d.Name, r.options.Namespace, labels, nil, value}
+	return r.author("deployment.yaml", Object{APIVersion: appsv1.SchemeGroupVersion.String(), Kind: "Deployment", Namespace: view.Namespace, Name: d.Name}, view)
+}
+
+func deploymentSpec(spec *appsv1.DeploymentSpec) (map[string]any, error) {
+	v, err := manifest.Typed(spec)
+	if err != nil {
+		return nil, err
+	}
+	dropNulls(v)
+	trimDeployment(v)
+	return v, nil
+}
+
+// setEnv replaces a variable in its place or appends it.
+func setEnv(c *corev1.Container, env corev1.EnvVar) {
+	i := slices.IndexFunc(c.Env, func(e corev1.EnvVar) bool { return e.Name == env.Name })
+	if i >= 0 {
+		c.Env[i] = env
+		return
+	}
+	c.Env = append(c.Env, env)
+}
+
+// operatorCondition makes the OperatorCondition and the rights of the operator's accounts on it (spec 6.3).
+func operatorCondition(r *rendering) error {
+	if !r.olm() {
+		return nil
+	}
+	spec := r.csv.Spec.InstallStrategy.StrategySpec
+	accounts, deployed := []string{}, []string{}
+	for _, p := range slices.Concat(spec.ClusterPermissions, spec.Permissions) {
+		accounts = append(accounts, p.ServiceAccountName)
+	}
+	if len(accounts) == 0 {
+		accounts = []string{"default"}
+	}
+	for _, d := range spec.DeploymentSpecs {
+		deployed = append(deployed, d.Name)
+	}
+	ns := r.options.Namespace
+	err := r.author("operatorcondition.yaml", Object{APIVersion: "operators.coreos.com/v2", Kind: "OperatorCondition", Namespace: ns, Name: r.csv.Name, Label: r.names.base},
+		struct {
+			Name, Namespace              string
+			Deployments, ServiceAccounts []string
+		}{r.csv.Name, ns, deployed, accounts})
+	if err != nil {
+		return err
+	}
+	return r.conditionRole(accounts)
+}
+
+func (r *rendering) conditionRole(accounts []string) error {
+	name, ns := r.names.condition(), r.options.Namespace
+	labels := r.names.managed(map[string]string{})
+	if !r.names.olm() {
+		labels = r.names.ownerLabels()
+	}
+	rule := map[string]any{"verbs": []any{"get", "update", "patch"}, "apiGroups": []any{v1alpha1.GroupName},
+		"resources": []any{"operatorconditions"}, "resourceNames": []any{r.csv.Name}}
+	id := Object{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "Role", Namespace: ns, Name: name}
+	if err := r.author("role.yaml", id, roleView{name, ns, labels, []any{rule}}); err != nil {
+		return err
+	}
+	var subjects []any
+	for _, a := range accounts {
+		subject := map[string]any{"kind": "ServiceAccount", "name": a}
+		if !r.names.olm() {
+			subject["namespace"] = ns
+		}
+		subjects = append(subjects, subject)
+	}
+	id.Kind = "RoleBinding"
+	return r.author("rolebinding.yaml", id, bindingView{name, ns, name, labels, subjects})
+}

@@ -1,0 +1,146 @@
+package generate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olmgen/olmgen/bundle"
+)
+
+// All namespaces, as OLM writes a global OperatorGroup's targets.
+const allNamespaces = ""
+
+const unsupportedOperatorGroup = string(v1alpha1.CSVReasonUnsupportedOperatorGroup)
+
+// targets decides install mode and target namespaces: [""] for AllNamespaces, else the sorted names. What OLM would refuse is
+// refused in its words (spec section 8; api: pkg/operators/v1alpha1/clusterserviceversion.go, Supports).
+func (o Options) targets(csv *v1alpha1.ClusterServiceVersion) (v1alpha1.InstallModeType, []string, error) {
+	supports := map[v1alpha1.InstallModeType]bool{}
+	for _, m := range csv.Spec.InstallModes {
+		supports[m.Type] = m.Supported
+	}
+	targets := slices.Sorted(slices.Values(o.TargetNamespaces))
+	mode, err := o.mode(supports, targets)
+	if err != nil {
+		return "", nil, err
+	}
+	if err := o.checkTargets(mode, targets); err != nil {
+		return "", nil, err
+	}
+	switch {
+	case mode == v1alpha1.InstallModeTypeAllNamespaces:
+		targets = []string{allNamespaces}
+	case mode == v1alpha1.InstallModeTypeOwnNamespace:
+		targets = []string{o.Namespace}
+	}
+	if msg := o.unsupported(supports, targets); msg != "" {
+		return "", nil, refuse(supportedHint(supports), "%s: %s", unsupportedOperatorGroup, msg)
+	}
+	if len(o.CopiedCSVNamespaces) > 0 && mode != v1alpha1.InstallModeTypeAllNamespaces {
+		return "", nil, refuse("leave out --copied-csv-namespaces", "namespaces for copied CSVs can be named in AllNamespaces only: in %s each target namespace gets one", mode)
+	}
+	if slices.Contains(o.CopiedCSVNamespaces, o.Namespace) {
+		return "", nil, refuse("", "the operator's own namespace %q has the CSV itself, no copy of it", o.Namespace)
+	}
+	return mode, targets, nil
+}
+
+func (o Options) mode(supports map[v1alpha1.InstallModeType]bool, targets []string) (v1alpha1.InstallModeType, error) {
+	switch {
+	case o.InstallMode != "":
+		if !slices.Contains(bundle.InstallModes, o.InstallMode) {
+			return "", refuse("", "install mode %q is none of %s", o.InstallMode, join(bundle.InstallModes))
+		}
+		return o.InstallMode, nil
+	case len(targets) == 1 && targets[0] == o.Namespace:
+		return v1alpha1.InstallModeTypeOwnNamespace, nil
+	case len(targets) == 1:
+		return v1alpha1.InstallModeTypeSingleNamespace, nil
+	case len(targets) > 1:
+		return v1alpha1.InstallModeTypeMultiNamespace, nil
+	case o.Selector != nil:
+		return "", refuse("say which with --target-namespaces", "no targetNamespaces are matched operatorgroups namespace selection: the namespaces behind a selector can't be known offline")
+	case supports[v1alpha1.InstallModeTypeAllNamespaces]:
+		return v1alpha1.InstallModeTypeAllNamespaces, nil
+	case supports[v1alpha1.InstallModeTypeOwnNamespace]:
+		return v1alpha1.InstallModeTypeOwnNamespace, nil
+	}
+	return "", refuse(supportedHint(supports), "the operator supports neither AllNamespaces nor OwnNamespace, so its target namespaces must be given")
+}
+
+// checkTargets refuses targets that do not fit the install mode that was asked for.
+func (o Options) checkTargets(mode v1alpha1.InstallModeType, targets []string) error {
+	n, own := len(targets), slices.Contains(targets, o.Namespace)
+	switch mode {
+	case v1alpha1.InstallModeTypeAllNamespaces:
+		if n > 0 || o.Selector != nil {
+			return refuse("leave out the targets, or choose another --install-mode", "AllNamespaces has no target namespaces and no selector")
+		}
+	case v1alpha1.InstallModeTypeOwnNamespace:
+		if n > 1 || n == 1 && !own {
+			return refuse("leave out --target-namespaces, or choose another --install-mode", "OwnNamespace has one target namespace, the operator's own, %s", o.Namespace)
+		}
+	case v1alpha1.InstallModeTypeSingleNamespace:
+		if n != 1 {
+			return refuse("give one with --target-namespaces", "SingleNamespace needs exactly one target namespace, not %d", n)
+		}
+		if own {
+			return refuse("use --install-mode OwnNamespace", "SingleNamespace needs a target namespace other than the operator's own, %s", o.Namespace)
+		}
+	case v1alpha1.InstallModeTypeMultiNamespace:
+		if n < 2 {
+			return refuse("give them with --target-namespaces a,b", "MultiNamespace needs at least two target namespaces, not %d: OLM asks for another install mode then", n)
+		}
+	}
+	return nil
+}
+
+// unsupported gives OLM's message for a target set that the CSV's install modes do not support, or "".
+func (o Options) unsupported(supports map[v1alpha1.InstallModeType]bool, targets []string) string {
+	missing := func(m v1alpha1.InstallModeType, what string) string {
+		if supports[m] {
+			return ""
+		}
+		return fmt.Sprintf("%s InstallModeType not supported, cannot configure to watch %s", m, what)
+	}
+	own := func() string { return missing(v1alpha1.InstallModeTypeOwnNamespace, "own namespace") }
+	switch {
+	case len(targets) == 1 && targets[0] == o.Namespace:
+		return own()
+	case len(targets) == 1 && targets[0] == allNamespaces:
+		return missing(v1alpha1.InstallModeTypeAllNamespaces, "all namespaces")
+	case len(targets) == 1:
+		return missing(v1alpha1.InstallModeTypeSingleNamespace, "one namespace")
+	}
+	if msg := missing(v1alpha1.InstallModeTypeMultiNamespace, fmt.Sprintf("%d namespaces", len(targets))); msg != "" {
+		return msg
+	}
+	if slices.Contains(targets, o.Namespace) {
+		return own()
+	}
+	return ""
+}
+
+func supportedHint(supports map[v1alpha1.InstallModeType]bool) string {
+	var list []v1alpha1.InstallModeType
+	for _, m := range bundle.InstallModes {
+		if supports[m] {
+			list = append(list, m)
+		}
+	}
+	if len(list) == 0 {
+		return "the operator supports no install mode at all"
+	}
+	return "the operator supports " + join(list) + ": choose with --install-mode and --target-namespaces"
+}
+
+func join[T ~string](list []T) string {
+	s := make([]string, len(list))
+	for i, x := range list {
+		s[i] = string(x)
+	}
+	return strings.Join(s, ", ")
+}

@@ -1,0 +1,155 @@
+package generate
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	rbacv1 "k8s.io/api/rbac/v1"
+)
+
+// names gives generated objects their names and labels, in one of two ways.
+type names struct {
+	mode      Names
+	csv       *v1alpha1.ClusterServiceVersion
+	namespace string
+	base      string // the CSV's name without its version
+	group     string // the OperatorGroup
+}
+
+func (n names) olm() bool { return n.mode == NamesOLM }
+
+const (
+	labelManaged        = "olm.managed"
+	labelOwner          = "olm.owner"
+	labelOwnerNamespace = "olm.owner.namespace"
+	labelOwnerKind      = "olm.owner.kind"
+	labelCopiedFrom     = "olm.copiedFrom"
+	labelHash           = "olm.permissions.hash"
+	labelSpecHash       = "olm.deployment-spec-hash"
+	labelAggregate      = "olm.opgroup.permissions/aggregate-to-"
+	labelAggregateRBAC  = "rbac.authorization.k8s.io/aggregate-to-"
+)
+
+// ownerLabels mark what belongs to the CSV.
+func (n names) ownerLabels() map[string]string {
+	return n.managed(map[string]string{labelOwner: n.csv.Name, labelOwnerNamespace: n.namespace, labelOwnerKind: v1alpha1.ClusterServiceVersionKind})
+}
+
+// managed adds the label that OLM puts on nearly everything.
+func (n names) managed(labels map[string]string) map[string]string {
+	if n.olm() {
+		labels[labelManaged] = "true"
+	}
+	return labels
+}
+
+// groupRole names an OperatorGroup's ClusterRole: <group>-admin, as in the OperatorGroup design document, or OLM's hashed name.
+func (n names) groupRole(suffix string) string {
+	if n.olm() {
+		return groupRoleName(n.namespace, n.group, suffix)
+	}
+	return n.group + "-" + suffix
+}
+
+// aggregate is the label by which an OperatorGroup's ClusterRole finds those of an API: one of the group, or OLM's one of the API.
+func (n names) aggregate(gvk, suffix string) (key, value string) {
+	if n.olm() {
+		return labelAggregate + fnvHex(gvk) + "-" + suffix, "true"
+	}
+	return labelAggregate + suffix, n.group
+}
+
+// apiRole names the ClusterRole of a provided API. OLM leaves an APIService's group out of it.
+func (n names) apiRole(a api, suffix string) string {
+	if suffix == suffixCRDView && !n.olm() {
+		suffix = "view-crd"
+	}
+	name := a.crd
+	if name == "" {
+		name = a.plural
+		if !n.olm() {
+			name += "." + a.group
+		}
+	}
+	return name + "-" + a.version + "-" + suffix
+}
+
+// grant is one entry of the CSV's permissions or clusterPermissions with its object's name.
+type grant struct {
+	v1alpha1.StrategyDeploymentPermissions
+	name string
+}
+
+// grants names the entries of a list. Stable names are <operator>-<account>, those of cluster-wide objects <namespace>.<operator>-<account>
+// so that installations in two namespaces do not share them; further entries of an account are numbered.
+func (n names) grants(list []v1alpha1.StrategyDeploymentPermissions, cluster bool) []grant {
+	var out []grant
+	seen := map[string]int{}
+	for _, p := range list {
+		var name string
+		switch {
+		case n.olm() && cluster:
+			name = permissionName(n.csv.Name, n.csv.Name, n.namespace, p)
+		case n.olm():
+			name = permissionName(n.csv.Name+"-"+p.ServiceAccountName, n.csv.Name, "", p)
+		default:
+			name = n.base + "-" + p.ServiceAccountName
+			if seen[p.ServiceAccountName]++; seen[p.ServiceAccountName] > 1 {
+				name = fmt.Sprintf("%s-%d", name, seen[p.ServiceAccountName])
+			}
+			if cluster {
+				name = n.clusterName(name)
+			}
+		}
+		out = append(out, grant{p, fit(name)})
+	}
+	return out
+}
+
+// clusterName makes a name of the operator's namespace unique in the cluster.
+func (n names) clusterName(name string) string { return fit(n.namespace + "." + name) }
+
+// fit cuts a name to what a path and an API server bear; a hash keeps it unique.
+func fit(name string) string {
+	const limit = 253
+	if len(name) <= limit {
+		return name
+	}
+	hash := base62([]byte(name))[:10]
+	return strings.TrimRight(name[:limit-len(hash)-1], ".-") + "-" + strings.ToLower(hash)
+}
+
+// promoted names the cluster-wide form of a namespaced grant. OLM uses the Role's name.
+func (n names) promoted(g grant) string {
+	if n.olm() {
+		return g.name
+	}
+	return n.clusterName(g.name + "-promoted")
+}
+
+// labels gives the labels of a role of the CSV's permissions.
+func (n names) roleLabels(g grant) map[string]string {
+	labels := n.ownerLabels()
+	if n.olm() {
+		labels[labelHash] = contentHash(g.Rules)
+	}
+	return labels
+}
+
+func (n names) bindingLabels(g grant, kind string) map[string]string {
+	labels := n.ownerLabels()
+	if n.olm() {
+		ref := rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: kind, Name: g.name}
+		labels[labelHash] = bindingHash(ref, []rbacv1.Subject{{Kind: "ServiceAccount", Name: g.ServiceAccountName, Namespace: n.namespace}})
+	}
+	return labels
+}
+
+// condition names the Role and RoleBinding of the OperatorCondition.
+func (n names) condition() string {
+	if n.olm() {
+		return n.csv.Name
+	}
+	return n.base + "-operatorcondition"
+}

@@ -1,0 +1,191 @@
+package generate
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/templates"
+)
+
+// Names says how generated objects are called.
+type Names string
+
+// Stable names do not change from one version of an operator to the next; OLM names are byte for byte those of OLM v0.
+const (
+	NamesStable Names = "stable"
+	NamesOLM    Names = "olm"
+)
+
+// Profile says for what kind of cluster the objects are.
+type Profile string
+
+// ProfileOLM is everything OLM creates. ProfilePlain is for a cluster without OLM: no OperatorGroup, CSV or OperatorCondition.
+const (
+	ProfileOLM   Profile = "olm"
+	ProfilePlain Profile = "plain"
+)
+
+// CopiedCSVs says what a target namespace gets of the CSV.
+type CopiedCSVs string
+
+// A stub keeps what tells a person which operator manages the namespace; full equals OLM's copy.
+const (
+	CopiedStub CopiedCSVs = "stub"
+	CopiedFull CopiedCSVs = "full"
+	CopiedNone CopiedCSVs = "none"
+)
+
+// Options say where a bundle goes and in what form. The zero value of each field is its default.
+type Options struct {
+	Namespace           string                   // the operator's; default: the CSV's suggested namespace, else the package name
+	InstallMode         v1alpha1.InstallModeType // default: by the targets, else AllNamespaces, else OwnNamespace
+	TargetNamespaces    []string
+	CopiedCSVNamespaces []string // in AllNamespaces: the namespaces that get copied CSVs
+
+	OperatorGroup      string                // name; default: the package name
+	Selector           *metav1.LabelSelector // of the OperatorGroup; TargetNamespaces then says what it resolves to
+	StaticProvidedAPIs []string              // Kind.version.group; with Static, in addition to the bundle's own
+	Static             bool                  // spec.staticProvidedAPIs
+	ServiceAccount     string                // spec.serviceAccountName of the OperatorGroup
+
+	Names           Names
+	Profile         Profile
+	CopiedCSVs      CopiedCSVs
+	CreateNamespace bool
+	Templates       *templates.Set    // default: olmgen's own
+	Properties      []bundle.Property // the catalog's; default: what the bundle itself tells
+}
+
+// Error is a combination of options and bundle that OLM would refuse, or that olmgen can't decide.
+type Error struct {
+	Msg string
+	Tip string
+}
+
+func (e *Error) Error() string { return e.Msg }
+
+// Hint says what to do about the error, or is empty.
+func (e *Error) Hint() string { return e.Tip }
+
+func refuse(hint, format string, args ...any) error {
+	return &Error{fmt.Sprintf(format, args...), hint}
+}
+
+// complete fills in the defaults and checks what does not depend on install modes.
+func (o Options) complete(b *bundle.Bundle) (Options, error) {
+	var err error
+	if o.Namespace, err = o.namespace(b); err != nil {
+		return o, err
+	}
+	if o.OperatorGroup == "" {
+		o.OperatorGroup = b.Package
+	}
+	setDefault(&o.Names, NamesStable)
+	setDefault(&o.Profile, ProfileOLM)
+	setDefault(&o.CopiedCSVs, CopiedStub)
+	if o.Templates == nil {
+		if o.Templates, err = templates.Load(nil); err != nil {
+			return o, err
+		}
+	}
+	if err := o.checkNames(); err != nil {
+		return o, err
+	}
+	if err := checkNamespaces("target namespace", o.TargetNamespaces); err != nil {
+		return o, err
+	}
+	return o, checkNamespaces("namespace for copied CSVs", o.CopiedCSVNamespaces)
+}
+
+func setDefault[T ~string](field *T, value T) {
+	if *field == "" {
+		*field = value
+	}
+}
+
+const (
+	suggestedNamespace         = "operatorframework.io/suggested-namespace"
+	suggestedNamespaceTemplate = "operatorframework.io/suggested-namespace-template"
+)
+
+// namespace gives the operator's namespace: the one asked for, the one the CSV suggests, or the package name.
+func (o Options) namespace(b *bundle.Bundle) (string, error) {
+	if o.Namespace != "" {
+		return o.Namespace, checkNamespaces("namespace", []string{o.Namespace})
+	}
+	ns, from := b.CSV.Annotations[suggestedNamespace], "the annotation "+suggestedNamespace
+	if t := namespaceTemplate(b); ns == "" && t != nil {
+		ns, from = t.Name, "the annotation "+suggestedNamespaceTemplate
+	}
+	if ns == "" {
+		ns, from = b.Package, "the package name"
+	}
+	if problems := validation.IsDNS1123Label(ns); len(problems) > 0 {
+		return "", refuse("give the operator's namespace with --namespace", "%s, %q, is no valid namespace name: %s", from, ns, problems[0])
+	}
+	return ns, nil
+}
+
+// namespaceTemplate decodes the Namespace that the CSV suggests as a whole; nil if there is none or it is no JSON.
+func namespaceTemplate(b *bundle.Bundle) *metav1.ObjectMeta {
+	var t struct {
+		Metadata metav1.ObjectMeta `json:"metadata"`
+	}
+	if json.Unmarshal([]byte(b.CSV.Annotations[suggestedNamespaceTemplate]), &t) != nil || t.Metadata.Name == "" {
+		return nil
+	}
+	return &t.Metadata
+}
+
+// defaultRoles are the ClusterRoles <prefix>-admin, -edit and -view of Kubernetes and OpenShift. A group of that name would
+// overwrite them (openshift/cert-manager-operator#70 did).
+var defaultRoles = []string{"cluster", "registry", "storage"}
+
+func (o Options) checkNames() error {
+	if problems := validation.IsDNS1123Subdomain(o.OperatorGroup); len(problems) > 0 {
+		return refuse("give another with --operator-group", "OperatorGroup name %q is no valid name: %s", o.OperatorGroup, problems[0])
+	}
+	if len(o.OperatorGroup) > validation.LabelValueMaxLength {
+		return refuse("give a shorter one with --operator-group", "OperatorGroup name %q is longer than %d characters: OLM then silently makes no roles", o.OperatorGroup, validation.LabelValueMaxLength)
+	}
+	if o.Names == NamesStable && slices.Contains(defaultRoles, o.OperatorGroup) {
+		return refuse("give another with --operator-group", "OperatorGroup name %q would overwrite the default ClusterRole %[1]s-admin", o.OperatorGroup)
+	}
+	if problems := validation.IsDNS1123Subdomain(o.ServiceAccount); o.ServiceAccount != "" && len(problems) > 0 {
+		return refuse("", "service account name %q is no valid name: %s", o.ServiceAccount, problems[0])
+	}
+	for _, choice := range []struct {
+		what, got string
+		allowed   []string
+	}{
+		{"names", string(o.Names), []string{string(NamesStable), string(NamesOLM)}},
+		{"profile", string(o.Profile), []string{string(ProfileOLM), string(ProfilePlain)}},
+		{"copied CSVs", string(o.CopiedCSVs), []string{string(CopiedStub), string(CopiedFull), string(CopiedNone)}},
+	} {
+		if !slices.Contains(choice.allowed, choice.got) {
+			return refuse("", "%s: %q is none of %s", choice.what, choice.got, strings.Join(choice.allowed, ", "))
+		}
+	}
+	return nil
+}
+
+func checkNamespaces(what string, names []string) error {
+	seen := map[string]bool{}
+	for _, n := range names {
+		if problems := validation.IsDNS1123Label(n); len(problems) > 0 {
+			return refuse("", "%s %q is no valid namespace name: %s", what, n, problems[0])
+		}
+		if seen[n] {
+			return refuse("", "%s %q is given twice", what, n)
+		}
+		seen[n] = true
+	}
+	return nil
+}

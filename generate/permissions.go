@@ -1,0 +1,146 @@
+package generate
+
+import (
+	"slices"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+)
+
+type bindingView struct {
+	Name, Namespace, Role string
+	Labels                map[string]string
+	Subjects              []any
+}
+
+// rules gives policy rules as they are printed: as written, empty lists left out.
+func rules(in []rbacv1.PolicyRule) []any {
+	out := make([]any, len(in))
+	for i, p := range in {
+		m := map[string]any{"verbs": list(p.Verbs)}
+		for key, s := range map[string][]string{"apiGroups": p.APIGroups, "resources": p.Resources, "resourceNames": p.ResourceNames, "nonResourceURLs": p.NonResourceURLs} {
+			if len(s) > 0 {
+				m[key] = list(s)
+			}
+		}
+		out[i] = m
+	}
+	return out
+}
+
+func (r *rendering) subject(g grant) []any {
+	return []any{map[string]any{"kind": "ServiceAccount", "name": g.ServiceAccountName, "namespace": r.options.Namespace}}
+}
+
+// serviceAccounts makes the accounts that the CSV's permissions name, except default, which is always there (spec 4.1).
+func serviceAccounts(r *rendering) error {
+	spec := r.csv.Spec.InstallStrategy.StrategySpec
+	for _, p := range slices.Concat(spec.Permissions, spec.ClusterPermissions) {
+		if p.ServiceAccountName == "default" {
+			continue
+		}
+		if err := r.serviceAccount(p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// serviceAccount makes one account. Where the bundle ships it, stable names keep the shipped one; OLM's own account replaces it and
+// takes over its annotations and secrets (OLM: pkg/controller/operators/catalog/step_ensurer.go).
+func (r *rendering) serviceAccount(p v1alpha1.StrategyDeploymentPermissions) error {
+	id := Object{APIVersion: "v1", Kind: "ServiceAccount", Namespace: r.options.Namespace, Name: p.ServiceAccountName}
+	view := struct {
+		Name, Namespace     string
+		Labels, Annotations map[string]string
+		Secrets             []any
+	}{Name: id.Name, Namespace: id.Namespace, Labels: r.names.managed(map[string]string{})}
+	if o := r.shipped("ServiceAccount", id.Name); o != nil {
+		if !r.names.olm() {
+			return nil
+		}
+		v, err := o.Value()
+		if err != nil {
+			return err
+		}
+		view.Secrets, _ = v["secrets"].([]any)
+		meta, _ := v["metadata"].(map[string]any)
+		view.Annotations = map[string]string{}
+		annotations, _ := meta["annotations"].(map[string]any)
+		for k, x := range annotations {
+			view.Annotations[k], _ = x.(string)
+		}
+	}
+	return r.author("serviceaccount.yaml", id, view)
+}
+
+// permissions makes the Roles, ClusterRoles and bindings that an InstallPlan creates (spec 4.1).
+func permissions(r *rendering) error {
+	for _, g := range r.grants {
+		if err := r.role(g, r.options.Namespace, r.names.roleLabels(g), r.names.bindingLabels(g, "Role")); err != nil {
+			return err
+		}
+	}
+	for _, g := range r.cluster {
+		if err := r.clusterRoleAndBinding(g.name, g, rules(g.Rules), r.names.roleLabels(g), r.names.bindingLabels(g, "ClusterRole")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *rendering) role(g grant, namespace string, labels, bindingLabels map[string]string) error {
+	id := Object{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "Role", Namespace: namespace, Name: g.name}
+	if err := r.author("role.yaml", id, roleView{g.name, namespace, labels, rules(g.Rules)}); err != nil {
+		return err
+	}
+	id.Kind = "RoleBinding"
+	return r.author("rolebinding.yaml", id, bindingView{g.name, namespace, g.name, bindingLabels, r.subject(g)})
+}
+
+func (r *rendering) clusterRoleAndBinding(name string, g grant, rules []any, labels, bindingLabels map[string]string) error {
+	id := clusterRole(name)
+	if err := r.author("clusterrole.yaml", id, roleView{Name: name, Labels: labels, Rules: rules}); err != nil {
+		return err
+	}
+	id.Kind = "ClusterRoleBinding"
+	return r.author("clusterrolebinding.yaml", id, bindingView{Name: name, Role: name, Labels: bindingLabels, Subjects: r.subject(g)})
+}
+
+// promotedPermissions lifts the namespaced permissions to the cluster in a global group, unless the operator holds them there already.
+// One unmet rule promotes every entry; each gets the right to see namespaces (spec 4.3).
+func promotedPermissions(r *rendering) error {
+	if !r.global() || r.satisfied() {
+		return nil
+	}
+	for _, g := range r.grants {
+		lifted := append(rules(g.Rules), map[string]any{"apiGroups": []any{""}, "resources": []any{"namespaces"}, "verbs": list(verbs["view"])})
+		// OLM keeps the labels of the Role, so the hashes are those of the Role and of its binding
+		if err := r.clusterRoleAndBinding(r.names.promoted(g), g, lifted, r.names.roleLabels(g), r.names.bindingLabels(g, "Role")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tenantPermissions copies the Roles and bindings into every other target namespace, unless the operator holds the rights there
+// already (spec 4.4). The bindings still name the account in the operator's namespace.
+func tenantPermissions(r *rendering) error {
+	if r.global() || r.satisfied() {
+		return nil
+	}
+	for _, ns := range r.watched() {
+		for _, g := range r.grants {
+			labels, bindingLabels := r.names.roleLabels(g), r.names.bindingLabels(g, "Role")
+			for _, l := range []map[string]string{labels, bindingLabels} {
+				l[labelOwnerNamespace] = ns
+				l[labelCopiedFrom] = r.options.Namespace
+			}
+			if err := r.role(g, ns, labels, bindingLabels); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,172 @@
+package generate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olmgen/olmgen/bundle"
+)
+
+// Object is one rendered object.
+type Object struct {
+	APIVersion, Kind, Namespace, Name string
+	Label                             string // what to call it in a path instead of Name, where Name has a version in it
+	Data                              []byte // one YAML document
+}
+
+// Group is the API group of the object, empty for the core group.
+func (o Object) Group() string {
+	if g, _, ok := strings.Cut(o.APIVersion, "/"); ok {
+		return g
+	}
+	return ""
+}
+
+func (o Object) key() string { return o.Kind + "." + o.Group() + " " + o.Namespace + "/" + o.Name }
+
+// Result is what a bundle renders to.
+type Result struct {
+	Objects     []Object // in the order in which they can be applied
+	Warnings    []bundle.Warning
+	Namespace   string // the operator's
+	InstallMode v1alpha1.InstallModeType
+}
+
+// generator adds objects to a rendering.
+type generator struct {
+	name string
+	run  func(*rendering) error
+}
+
+// generators in the order in which they run. What OLM makes comes first: a shipped object yields to a generated one.
+var generators = []generator{
+	{"namespaces", namespaces},
+	{"operator group", operatorGroup},
+	{"aggregated cluster roles", aggregatedClusterRoles},
+	{"API cluster roles", apiClusterRoles},
+	{"service accounts", serviceAccounts},
+	{"permissions", permissions},
+	{"promoted permissions", promotedPermissions},
+	{"tenant permissions", tenantPermissions},
+	{"deployments", deployments},
+	{"operator condition", operatorCondition},
+	{"cluster service version", clusterServiceVersion},
+	{"copied cluster service versions", copiedCSVs},
+	{"custom resource definitions", crds},
+	{"shipped objects", shippedObjects},
+}
+
+// Render makes the objects of a bundle. Errors are *Error where the options do not fit the bundle, *manifest.Error where the bundle or a
+// template is at fault.
+func Render(b *bundle.Bundle, o Options) (*Result, error) {
+	r, err := newRendering(b, o)
+	if err != nil {
+		return nil, err
+	}
+	for _, g := range generators {
+		if err := g.run(r); err != nil {
+			return nil, err
+		}
+	}
+	slices.SortStableFunc(r.objects, func(a, b Object) int { return a.compare(b, r.options.Namespace) })
+	return &Result{r.objects, r.warnings, r.options.Namespace, r.mode}, nil
+}
+
+// rendering is one bundle being rendered.
+type rendering struct {
+	bundle   *bundle.Bundle
+	options  Options // complete
+	mode     v1alpha1.InstallModeType
+	targets  []string // sorted; [""] for all namespaces
+	csv      *v1alpha1.ClusterServiceVersion
+	apis     []api
+	names    names
+	grants   []grant // of the CSV's permissions
+	cluster  []grant // of its clusterPermissions
+	objects  []Object
+	keys     map[string]bool
+	warnings []bundle.Warning
+}
+
+func newRendering(b *bundle.Bundle, o Options) (*rendering, error) {
+	o, err := o.complete(b)
+	if err != nil {
+		return nil, err
+	}
+	mode, targets, err := o.targets(b.CSV)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkStatic(o.StaticProvidedAPIs); err != nil {
+		return nil, err
+	}
+	r := &rendering{bundle: b, options: o, mode: mode, targets: targets, keys: map[string]bool{}}
+	r.csv = installedCSV(b, o, targets)
+	r.apis = providedAPIs(r.csv)
+	r.names = names{o.Names, r.csv, o.Namespace, bundle.BaseName(r.csv.Name, r.csv.Spec.Version.String()), o.OperatorGroup}
+	spec := r.csv.Spec.InstallStrategy.StrategySpec
+	r.grants = r.names.grants(spec.Permissions, false)
+	r.cluster = r.names.grants(spec.ClusterPermissions, true)
+	r.warnings = append(r.warnings, unrendered(b)...)
+	return r, nil
+}
+
+func (r *rendering) global() bool { return len(r.targets) == 1 && r.targets[0] == allNamespaces }
+
+// olm reports whether objects that only OLM understands are wanted.
+func (r *rendering) olm() bool { return r.options.Profile == ProfileOLM }
+
+// author adds an object made by a template. A second object of the same identity is the fault of two equal entries in the CSV: it is
+// left out, as OLM only updates the first.
+func (r *rendering) author(template string, id Object, view any) error {
+	if r.keys[id.key()] {
+		return nil
+	}
+	data, err := r.options.Templates.Execute(template, view)
+	if err != nil {
+		return err
+	}
+	id.Data = data
+	r.add(id)
+	return nil
+}
+
+func (r *rendering) add(o Object) {
+	r.keys[o.key()] = true
+	r.objects = append(r.objects, o)
+}
+
+// rank is the place of a kind in the order of application; what is not listed comes last.
+var rank = ranks("Namespace", "CustomResourceDefinition", "PriorityClass", "OperatorGroup", "ServiceAccount", "Secret", "ConfigMap",
+	"ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding", "Service", "NetworkPolicy", "PodDisruptionBudget",
+	"Issuer", "Certificate", "ClusterServiceVersion", "OperatorCondition", "Deployment", "APIService", "MutatingWebhookConfiguration",
+	"ValidatingWebhookConfiguration")
+
+func ranks(kinds ...string) map[string]int {
+	m := map[string]int{}
+	for i, k := range kinds {
+		m[k] = i + 1
+	}
+	return m
+}
+
+// compare orders by kind, then the operator's namespace before others, then namespace and name.
+func (o Object) compare(p Object, operatorNamespace string) int {
+	a, b := o.order(operatorNamespace), p.order(operatorNamespace)
+	return slices.Compare(a, b)
+}
+
+func (o Object) order(operatorNamespace string) []string {
+	n, ok := rank[o.Kind]
+	if !ok {
+		n = len(rank) + 1
+	}
+	foreign := "1"
+	if o.Namespace == "" || o.Namespace == operatorNamespace {
+		foreign = "0"
+	}
+	return []string{fmt.Sprintf("%03d", n), o.Kind, o.Group(), foreign, o.Namespace, o.Name}
+}

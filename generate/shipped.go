@@ -1,0 +1,124 @@
+package generate
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// shipped gives the bundle's own object of a core kind and name, or nil.
+func (r *rendering) shipped(kind, name string) *manifest.Object {
+	for _, o := range r.bundle.Others {
+		if o.Kind == kind && o.Group() == "" && o.Name == name {
+			return o
+		}
+	}
+	return nil
+}
+
+func (r *rendering) warn(class string, e *manifest.Error) {
+	r.warnings = append(r.warnings, bundle.Warning{Class: class, Error: e})
+}
+
+// crds carries the bundle's CRDs, owned or not, with the marks OLM puts on them (spec 10.2).
+func crds(r *rendering) error {
+	for _, c := range r.bundle.CRDs {
+		e := manifest.Edit{RemoveNamespace: true}
+		if r.names.olm() {
+			owner := r.options.Namespace + "/" + r.csv.Name
+			e.Labels = map[string]string{labelManaged: "true"}
+			e.Annotations = map[string]string{"operatorframework.io/installed-alongside-" + fnvHex(owner): owner}
+		}
+		if err := r.carry(c.Object, "", e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// shippedObjects carries every other object of the bundle into the operator's namespace. One with the identity of a generated object
+// yields to it, as OLM makes the generated ones last.
+func shippedObjects(r *rendering) error {
+	for _, o := range r.bundle.Others {
+		namespace, e := "", manifest.Edit{APIVersion: bundle.APIVersionOf(o)}
+		switch r.bundle.ScopeOf(o) {
+		case bundle.Namespaced:
+			namespace = r.options.Namespace
+			e.Namespace = namespace
+		case bundle.ClusterScoped:
+			e.RemoveNamespace = true
+		default: // let through by --allow-unsupported: where it says it is
+			namespace = o.Namespace
+		}
+		if r.keys[(Object{APIVersion: e.APIVersion, Kind: o.Kind, Namespace: namespace, Name: o.Name}).key()] {
+			r.warn(bundle.WarnShadowed, o.Errorf("metadata.name", "the bundle ships a %s %s, and one of that name is generated: the generated one is rendered", o.Kind, o.Name))
+			continue
+		}
+		if r.names.olm() {
+			e.Labels = map[string]string{labelManaged: "true"}
+		}
+		if err := r.checkSubjects(o); err != nil {
+			return err
+		}
+		if err := r.carry(o, namespace, e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *rendering) carry(o *manifest.Object, namespace string, e manifest.Edit) error {
+	data, err := o.Apply(e)
+	if err != nil {
+		return err
+	}
+	version := o.APIVersion
+	if e.APIVersion != "" {
+		version = e.APIVersion
+	}
+	r.add(Object{APIVersion: version, Kind: o.Kind, Namespace: namespace, Name: o.Name, Data: data})
+	return nil
+}
+
+// checkSubjects warns of a shipped binding whose account is in another namespace: neither OLM nor olmgen rewrites it.
+func (r *rendering) checkSubjects(o *manifest.Object) error {
+	if !strings.HasSuffix(o.Kind, "RoleBinding") || o.Group() != "rbac.authorization.k8s.io" {
+		return nil
+	}
+	for i := range o.Len("subjects") {
+		index := fmt.Sprint(i)
+		kind, err := o.Get("subjects", index, "kind")
+		if err != nil {
+			return err
+		}
+		ns, err := o.Get("subjects", index, "namespace")
+		if err != nil {
+			return err
+		}
+		if kind == "ServiceAccount" && ns != r.options.Namespace {
+			r.warn(bundle.WarnForeignSubject, o.Errorf("subjects["+index+"].namespace", "the subject is in namespace %q, the operator is in %q: it is left as it is, as OLM does", fmt.Sprint(ns), r.options.Namespace))
+		}
+	}
+	return nil
+}
+
+// unrendered warns of what a bundle has and this version does not render.
+func unrendered(b *bundle.Bundle) []bundle.Warning {
+	var out []bundle.Warning
+	warn := func(field, format string, args ...any) {
+		out = append(out, bundle.Warning{Class: bundle.WarnWebhooks, Error: b.CSVObject.Errorf(field, format, args...)})
+	}
+	for i, w := range b.CSV.Spec.WebhookDefinitions {
+		what := "its webhook configuration, the Service and the serving certificate of the Deployment " + w.DeploymentName
+		if w.Type == "ConversionWebhook" {
+			what = "the conversion of " + strings.Join(w.ConversionCRDs, ", ") + ", the Service and the serving certificate of the Deployment " + w.DeploymentName
+		}
+		warn(fmt.Sprintf("spec.webhookdefinitions[%d]", i), "the webhook %s is not rendered: %s are missing", w.GenerateName, what)
+	}
+	for i, d := range b.CSV.Spec.APIServiceDefinitions.Owned {
+		warn(fmt.Sprintf("spec.apiservicedefinitions.owned[%d]", i), "the serving of %s.%s is not rendered: the APIService, the Service and the serving certificate of the Deployment %s are missing", d.Version, d.Group, d.DeploymentName)
+	}
+	return out
+}

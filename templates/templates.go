@@ -1,0 +1,172 @@
+// Package templates holds the YAML shape of every object that olmgen authors, one text/template file each. A template gets a typed
+// view and decides nothing: every value goes through "str" (one line) or "yaml" (the rest), which quote whatever needs it.
+package templates
+
+import (
+	"bytes"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"text/template"
+
+	"github.com/Masterminds/sprig/v3"
+
+	"github.com/olmgen/olmgen/manifest"
+)
+
+//go:embed *.yaml
+var embedded embed.FS
+
+// Set is a set of templates: olmgen's own, some of them perhaps replaced by a user's.
+type Set struct {
+	templates map[string]*template.Template
+	overlaid  map[string]bool
+}
+
+// Names lists the templates, sorted.
+func Names() []string {
+	entries, err := embedded.ReadDir(".")
+	if err != nil {
+		panic(err) // the files are part of the program
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+// Source gives the text of one of olmgen's own templates.
+func Source(name string) ([]byte, error) { return embedded.ReadFile(name) }
+
+// Load gives olmgen's own templates, with those files of overlay (which may be nil) in the place of theirs. A file that is no
+// template's name, or that does not parse, is an error.
+func Load(overlay fs.FS) (*Set, error) {
+	s := &Set{map[string]*template.Template{}, map[string]bool{}}
+	for _, name := range Names() {
+		text, err := Source(name)
+		if err != nil {
+			return nil, err
+		}
+		if s.templates[name], err = parse(name, text); err != nil {
+			return nil, err
+		}
+	}
+	if overlay == nil {
+		return s, nil
+	}
+	return s, s.overlay(overlay)
+}
+
+func (s *Set) overlay(overlay fs.FS) error {
+	entries, err := fs.ReadDir(overlay, ".")
+	if err != nil {
+		return fmt.Errorf("templates: %w", err)
+	}
+	for _, e := range entries {
+		name := e.Name()
+		if e.IsDir() || path.Ext(name) != ".yaml" {
+			continue
+		}
+		if s.templates[name] == nil {
+			return &manifest.Error{File: name, Msg: "no template of that name", Tip: "the templates are " + strings.Join(Names(), ", ")}
+		}
+		text, err := fs.ReadFile(overlay, name)
+		if err != nil {
+			return fmt.Errorf("templates: %w", err)
+		}
+		if s.templates[name], err = parse(name, text); err != nil {
+			return &manifest.Error{File: name, Msg: strings.TrimPrefix(err.Error(), "template: ")}
+		}
+		s.overlaid[name] = true
+	}
+	return nil
+}
+
+func parse(name string, text []byte) (*template.Template, error) {
+	return template.New(name).Option("missingkey=error").Funcs(Functions()).Parse(string(text))
+}
+
+// impure are the sprig functions whose result depends on more than their arguments: clock, zone, environment, network, chance.
+var impure = []string{
+	"ago", "date", "dateInZone", "dateModify", "date_in_zone", "date_modify", "htmlDate", "htmlDateInZone", "mustDateModify",
+	"must_date_modify", "mustToDate", "now", "toDate", "unixEpoch", "env", "expandenv", "getHostByName", "randAlpha", "randAlphaNum",
+	"randAscii", "randBytes", "randInt", "randNumeric", "shuffle", "uuidv4", "bcrypt", "htpasswd", "encryptAES", "genCA", "genCAWithKey",
+	"genPrivateKey", "genSelfSignedCert", "genSelfSignedCertWithKey", "genSignedCert", "genSignedCertWithKey", "buildCustomCert",
+	"duration", "durationRound", "keys", "values", "pluck",
+}
+
+// Functions are those that a template may call: sprig's, without the impure ones, and str and yaml.
+func Functions() template.FuncMap {
+	f := sprig.TxtFuncMap()
+	for _, name := range impure {
+		delete(f, name)
+	}
+	f["str"] = manifest.Scalar
+	f["yaml"] = func(indent int, v any) string { return manifest.Block(v, indent) }
+	return f
+}
+
+// Execute renders one template. What an embedded template yields is the object's final text; what a user's yields is decoded,
+// must be one object with kind and name, and is printed in olmgen's form.
+func (s *Set) Execute(name string, view any) ([]byte, error) {
+	t := s.templates[name]
+	if t == nil {
+		return nil, fmt.Errorf("templates: no template %s", name)
+	}
+	var b bytes.Buffer
+	if err := t.Execute(&b, view); err != nil {
+		return nil, executeError(name, err)
+	}
+	if !s.overlaid[name] {
+		return b.Bytes(), nil
+	}
+	return reprint(name, b.Bytes())
+}
+
+func executeError(name string, err error) error {
+	var e template.ExecError
+	if errors.As(err, &e) {
+		return &manifest.Error{File: name, Msg: strings.TrimPrefix(e.Error(), "template: ")}
+	}
+	return &manifest.Error{File: name, Msg: err.Error()}
+}
+
+// reprint decodes what a user's template made and prints it again.
+func reprint(name string, text []byte) ([]byte, error) {
+	docs, err := manifest.ReadFile(name, text, manifest.Limits{})
+	if err != nil {
+		return nil, fmt.Errorf("what the template yields is no YAML: %w", err)
+	}
+	docs = slices.DeleteFunc(docs, func(d *manifest.Document) bool { return d.Root == nil })
+	if len(docs) != 1 {
+		return nil, &manifest.Error{File: name, Msg: fmt.Sprintf("the template must yield one object, not %d", len(docs))}
+	}
+	if d := docs[0].Duplicates; len(d) > 0 {
+		return nil, &manifest.Error{File: name, Line: d[0].Line, Field: d[0].Key, Msg: "the key occurs twice in what the template yields"}
+	}
+	if name == "kustomization.yaml" {
+		v, err := docs[0].Value()
+		m, ok := v.(map[string]any)
+		if err != nil || !ok {
+			return nil, &manifest.Error{File: name, Msg: "the template must yield a mapping"}
+		}
+		return manifest.Encode(m), nil
+	}
+	objects, err := docs[0].Objects()
+	if err != nil {
+		return nil, err
+	}
+	if len(objects) != 1 || objects[0].Name == "" || objects[0].APIVersion == "" {
+		return nil, &manifest.Error{File: name, Msg: "the template must yield an object with apiVersion, kind and metadata.name"}
+	}
+	v, err := objects[0].Value()
+	if err != nil {
+		return nil, err
+	}
+	return manifest.Encode(v), nil
+}
