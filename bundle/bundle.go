@@ -70,7 +70,7 @@ const (
 	WarnUnknownField     = "unknown-field"      // OLM drops it
 	WarnUnknownAccount   = "unknown-account"    // a Deployment whose ServiceAccount nobody creates
 	WarnUnsupportedKind  = "unsupported-kind"   // let through by AllowUnsupported
-	WarnWebhooks         = "webhooks"           // parts that are not rendered
+	WarnCertificates     = "certificates"       // left to whoever makes and rotates them
 	WarnMetadataObject   = "object-in-metadata" // a Kubernetes object in metadata/: OLM installs it
 )
 

@@ -26,13 +26,19 @@ func deployments(r *rendering) error {
 }
 
 func (r *rendering) deployment(d v1alpha1.StrategyDeploymentSpec) error {
-	spec := d.Spec.DeepCopy()
+	deployment := appsv1.Deployment{Spec: *d.Spec.DeepCopy()}
+	spec := &deployment.Spec
+	i := slices.IndexFunc(r.serving, func(s *serving) bool { return s.deployment == d.Name })
+	if i >= 0 {
+		mountCertificates(&spec.Template.Spec, r.certs.secret(r.serving[i]))
+	}
 	annotations := maps.Clone(spec.Template.Annotations)
 	if annotations == nil {
 		annotations = map[string]string{}
 	}
 	maps.Copy(annotations, r.csv.Annotations)
 	spec.Template.Annotations = annotations
+	configure(r.options.Config, &deployment)
 	if r.olm() {
 		for i := range spec.Template.Spec.Containers {
 			setEnv(&spec.Template.Spec.Containers[i], corev1.EnvVar{Name: envCondition, Value: r.csv.Name})
@@ -43,7 +49,7 @@ func (r *rendering) deployment(d v1alpha1.StrategyDeploymentSpec) error {
 	labels := map[string]string{}
 	maps.Copy(labels, d.Label)
 	maps.Copy(labels, r.names.ownerLabels())
-	if r.names.olm() {
+	if r.names.olm() && i < 0 { // OLM's hash covers its random CA
 		labels[labelSpecHash] = deepHash(spec)
 	}
 	value, err := deploymentSpec(spec)
@@ -54,7 +60,7 @@ func (r *rendering) deployment(d v1alpha1.StrategyDeploymentSpec) error {
 		Name, Namespace     string
 		Labels, Annotations map[string]string
 		Spec                map[string]any
-	}{d.Name, r.options.Namespace, labels, nil, value}
+	}{d.Name, r.options.Namespace, labels, deployment.Annotations, value}
 	return r.author("deployment.yaml", Object{APIVersion: appsv1.SchemeGroupVersion.String(), Kind: "Deployment", Namespace: view.Namespace, Name: d.Name}, view)
 }
 

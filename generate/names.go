@@ -6,6 +6,7 @@ import (
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 )
 
 // names gives generated objects their names and labels, in one of two ways.
@@ -152,4 +153,16 @@ func (n names) condition() string {
 		return n.csv.Name
 	}
 	return n.base + "-operatorcondition"
+}
+
+// nameProblem says why a webhook's name can't be the name of a configuration, or, as OLM writes it, a label.
+func nameProblem(name string, mode Names) string {
+	problems := validation.IsDNS1123Subdomain(name)
+	if mode == NamesOLM {
+		problems = append(problems, validation.IsValidLabelValue(name)...)
+	}
+	if len(problems) == 0 {
+		return ""
+	}
+	return problems[0]
 }

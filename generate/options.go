@@ -55,6 +55,14 @@ type Options struct {
 	Static             bool                  // spec.staticProvidedAPIs
 	ServiceAccount     string                // spec.serviceAccountName of the OperatorGroup
 
+	Certs      Certs  // needed where the operator serves webhooks or APIs; default with OLM names: olm
+	Issuer     Issuer // with cert-manager: an existing issuer
+	CertSecret string // with user: the Secret; {deployment} in it is replaced
+	CABundle   []byte // with user: PEM certificates
+
+	Config      *v1alpha1.SubscriptionConfig // of the Subscription, applied to the Deployments
+	ConvertCRDs bool                         // v1beta1 CRDs become v1
+
 	Names           Names
 	Profile         Profile
 	CopiedCSVs      CopiedCSVs
@@ -168,6 +176,7 @@ func (o Options) checkNames() error {
 		{"names", string(o.Names), []string{string(NamesStable), string(NamesOLM)}},
 		{"profile", string(o.Profile), []string{string(ProfileOLM), string(ProfilePlain)}},
 		{"copied CSVs", string(o.CopiedCSVs), []string{string(CopiedStub), string(CopiedFull), string(CopiedNone)}},
+		{"certs", string(o.Certs), append(strings.Split(join(AllCerts), ", "), "")},
 	} {
 		if !slices.Contains(choice.allowed, choice.got) {
 			return refuse("", "%s: %q is none of %s", choice.what, choice.got, strings.Join(choice.allowed, ", "))

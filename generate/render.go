@@ -8,6 +8,7 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/manifest"
 )
 
 // Object is one rendered object.
@@ -51,7 +52,10 @@ var generators = []generator{
 	{"permissions", permissions},
 	{"promoted permissions", promotedPermissions},
 	{"tenant permissions", tenantPermissions},
+	{"serving", servingObjects},
 	{"deployments", deployments},
+	{"API services", apiServices},
+	{"webhooks", webhooks},
 	{"operator condition", operatorCondition},
 	{"cluster service version", clusterServiceVersion},
 	{"copied cluster service versions", copiedCSVs},
@@ -86,6 +90,9 @@ type rendering struct {
 	names    names
 	grants   []grant // of the CSV's permissions
 	cluster  []grant // of its clusterPermissions
+	serving  []*serving
+	certs    certificates
+	merged   map[*manifest.Object]bool // shipped objects that are part of a generated one
 	objects  []Object
 	keys     map[string]bool
 	warnings []bundle.Warning
@@ -103,15 +110,22 @@ func newRendering(b *bundle.Bundle, o Options) (*rendering, error) {
 	if err := checkStatic(o.StaticProvidedAPIs); err != nil {
 		return nil, err
 	}
-	r := &rendering{bundle: b, options: o, mode: mode, targets: targets, keys: map[string]bool{}}
+	r := &rendering{bundle: b, options: o, mode: mode, targets: targets, keys: map[string]bool{}, merged: map[*manifest.Object]bool{}}
 	r.csv = installedCSV(b, o, targets)
 	r.apis = providedAPIs(r.csv)
 	r.names = names{o.Names, r.csv, o.Namespace, bundle.BaseName(r.csv.Name, r.csv.Spec.Version.String()), o.OperatorGroup}
 	spec := r.csv.Spec.InstallStrategy.StrategySpec
 	r.grants = r.names.grants(spec.Permissions, false)
 	r.cluster = r.names.grants(spec.ClusterPermissions, true)
-	r.warnings = append(r.warnings, unrendered(b)...)
-	return r, nil
+	if err := checkWebhooks(b, o.Names); err != nil {
+		return nil, err
+	}
+	if r.serving, err = servings(b, r.csv); err != nil {
+		return nil, err
+	}
+	r.certs, err = newCertificates(o, b, r.serving)
+	r.warnings = append(r.warnings, r.certs.unfinished(b, r.serving)...)
+	return r, err
 }
 
 func (r *rendering) global() bool { return len(r.targets) == 1 && r.targets[0] == allNamespaces }

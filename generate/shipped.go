@@ -24,12 +24,21 @@ func (r *rendering) warn(class string, e *manifest.Error) {
 
 // crds carries the bundle's CRDs, owned or not, with the marks OLM puts on them (spec 10.2).
 func crds(r *rendering) error {
+	conversions := r.conversions()
 	for _, c := range r.bundle.CRDs {
 		e := manifest.Edit{RemoveNamespace: true}
+		v1beta1 := c.V1Beta && !r.options.ConvertCRDs
+		if c.V1Beta && r.options.ConvertCRDs {
+			e.APIVersion, e.Change = "apiextensions.k8s.io/v1", convertCRD
+		}
+		if w := conversions[c.Name]; w != nil {
+			e.Spec = map[string]any{"conversion": r.conversion(w, v1beta1)}
+			e.Annotations = r.injection(w.DeploymentName)
+		}
 		if r.names.olm() {
 			owner := r.options.Namespace + "/" + r.csv.Name
 			e.Labels = map[string]string{labelManaged: "true"}
-			e.Annotations = map[string]string{"operatorframework.io/installed-alongside-" + fnvHex(owner): owner}
+			e.Annotations = underlay(e.Annotations, map[string]string{"operatorframework.io/installed-alongside-" + fnvHex(owner): owner})
 		}
 		if err := r.carry(c.Object, "", e); err != nil {
 			return err
@@ -42,6 +51,9 @@ func crds(r *rendering) error {
 // yields to it, as OLM makes the generated ones last.
 func shippedObjects(r *rendering) error {
 	for _, o := range r.bundle.Others {
+		if r.merged[o] {
+			continue
+		}
 		namespace, e := "", manifest.Edit{APIVersion: bundle.APIVersionOf(o)}
 		switch r.bundle.ScopeOf(o) {
 		case bundle.Namespaced:
@@ -69,6 +81,7 @@ func shippedObjects(r *rendering) error {
 	return nil
 }
 
+// carry adds a shipped object, changed only as far as it must be.
 func (r *rendering) carry(o *manifest.Object, namespace string, e manifest.Edit) error {
 	data, err := o.Apply(e)
 	if err != nil {
@@ -102,23 +115,4 @@ func (r *rendering) checkSubjects(o *manifest.Object) error {
 		}
 	}
 	return nil
-}
-
-// unrendered warns of what a bundle has and this version does not render.
-func unrendered(b *bundle.Bundle) []bundle.Warning {
-	var out []bundle.Warning
-	warn := func(field, format string, args ...any) {
-		out = append(out, bundle.Warning{Class: bundle.WarnWebhooks, Error: b.CSVObject.Errorf(field, format, args...)})
-	}
-	for i, w := range b.CSV.Spec.WebhookDefinitions {
-		what := "its webhook configuration, the Service and the serving certificate of the Deployment " + w.DeploymentName
-		if w.Type == "ConversionWebhook" {
-			what = "the conversion of " + strings.Join(w.ConversionCRDs, ", ") + ", the Service and the serving certificate of the Deployment " + w.DeploymentName
-		}
-		warn(fmt.Sprintf("spec.webhookdefinitions[%d]", i), "the webhook %s is not rendered: %s are missing", w.GenerateName, what)
-	}
-	for i, d := range b.CSV.Spec.APIServiceDefinitions.Owned {
-		warn(fmt.Sprintf("spec.apiservicedefinitions.owned[%d]", i), "the serving of %s.%s is not rendered: the APIService, the Service and the serving certificate of the Deployment %s are missing", d.Version, d.Group, d.DeploymentName)
-	}
-	return out
 }

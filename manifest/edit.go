@@ -15,6 +15,7 @@ type Edit struct {
 	RemoveNamespace bool              // for cluster-scoped objects
 	Labels          map[string]string // added or replaced
 	Annotations     map[string]string // added or replaced
+	Spec            map[string]any    // fields of spec that are replaced whole
 	// Change is applied to the decoded object; the object is then printed afresh.
 	Change func(object map[string]any)
 }
@@ -50,6 +51,15 @@ func (e Edit) change(v map[string]any) {
 	}
 	if e.RemoveNamespace {
 		delete(meta, "namespace")
+	}
+	if spec, ok := v["spec"].(map[string]any); ok || len(e.Spec) > 0 {
+		if !ok {
+			spec = map[string]any{}
+			v["spec"] = spec
+		}
+		for k, x := range e.Spec {
+			spec[k] = x
+		}
 	}
 	for field, add := range map[string]map[string]string{"labels": e.Labels, "annotations": e.Annotations} {
 		if len(add) == 0 {
@@ -92,7 +102,37 @@ func (s *splicer) apply(o *Object, e Edit) bool {
 	if e.RemoveNamespace && child(nonNil(meta), "namespace", 0) != nil && !s.remove(meta, "namespace") {
 		return false
 	}
+	for _, k := range sortedKeys(e.Spec) {
+		if !s.setBlock(get(o.node, "spec"), k, e.Spec[k]) {
+			return false
+		}
+	}
 	return s.setAll(meta, "labels", e.Labels) && s.setAll(meta, "annotations", e.Annotations)
+}
+
+// setBlock makes a whole value the value of a key in a block mapping. An old value can be cut out by lines only if the key that
+// follows tells where it ends.
+func (s *splicer) setBlock(m *yaml.Node, key string, value any) bool {
+	if m == nil || m.Kind != yaml.MappingNode || len(m.Content) == 0 {
+		return false
+	}
+	text := inline(key) + ":" + Block(value, 2)
+	for i := 0; i+1 < len(m.Content); i += 2 {
+		if m.Content[i].Value != key {
+			continue
+		}
+		if i+3 >= len(m.Content) || m.Style&yaml.FlowStyle != 0 || m.Content[i].Line == m.Content[i+2].Line {
+			return false
+		}
+		if !s.insertLines(&yaml.Node{Kind: yaml.MappingNode, Content: m.Content[i+2:]}, text) {
+			return false
+		}
+		for l := m.Content[i].Line - 1; l < m.Content[i+2].Line-1; l++ {
+			s.lines[l] = nil
+		}
+		return true
+	}
+	return s.insertLines(m, text)
 }
 
 func nonNil(n *yaml.Node) *yaml.Node {

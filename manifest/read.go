@@ -262,6 +262,18 @@ func (d *Document) errorf(line int, field, format string, args ...any) error {
 	return &Error{File: d.File, Line: line, Field: field, Msg: fmt.Sprintf(format, args...)}
 }
 
+// Object gives the document's mapping as an object, even if it has no kind. Other than a mapping it is an error.
+func (d *Document) Object() (*Object, error) {
+	if d.Root == nil || d.Root.Kind != yaml.MappingNode {
+		return nil, d.errorf(0, "", "must be a mapping")
+	}
+	o, err := d.object(d.Root)
+	if o == nil && err == nil {
+		o = &Object{File: d.File, Line: d.Line + d.Root.Line - 1, Doc: d.Index, Fresh: d.Fresh, doc: d, node: d.Root}
+	}
+	return o, err
+}
+
 // Value decodes the document: map[string]any, []any, string, bool, nil, int64, uint64 or float64.
 func (d *Document) Value() (any, error) {
 	if d.Root == nil {

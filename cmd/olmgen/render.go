@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -24,6 +25,9 @@ type renderFlags struct {
 	templates string
 	selector  string
 	static    []string
+	issuer    string
+	caBundle  string
+	config    string
 	read      bundle.ReadOptions
 	options   generate.Options
 }
@@ -56,6 +60,7 @@ AllNamespaces where the operator supports it, else OwnNamespace.`,
 		"names":        {"stable", "olm"},
 		"profile":      {"olm", "plain"},
 		"copied-csvs":  {"stub", "full", "none"},
+		"certs":        {"cert-manager", "service-ca", "user", "olm", "none"},
 	} {
 		cobra.CheckErr(cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)))
 	}
@@ -79,6 +84,12 @@ func (f *renderFlags) register(flags *pflag.FlagSet) {
 	flags.Var(enum(&o.Names, generate.NamesStable, generate.NamesOLM), "names", "stable names, which outlive an upgrade, or those of olm")
 	flags.Var(enum(&o.Profile, generate.ProfileOLM, generate.ProfilePlain), "profile", "olm: all that OLM creates; plain: for a cluster without\nOLM")
 	flags.Var(enum(&o.CopiedCSVs, generate.CopiedStub, generate.CopiedFull, generate.CopiedNone), "copied-csvs", "what target namespaces get of the CSV: stub, full or none")
+	flags.Var(enum(&o.Certs, generate.AllCerts...), "certs", "who makes the certificates of webhooks and APIs:\ncert-manager, service-ca, user, olm or none (default with\n--names olm: olm; otherwise needed where the operator serves)")
+	flags.StringVar(&f.issuer, "issuer", "", "with cert-manager: an existing issuer, as `KIND/NAME`")
+	flags.StringVar(&o.CertSecret, "cert-secret", "", "with user: `name` of the Secret; {deployment} is replaced")
+	flags.StringVar(&f.caBundle, "ca-bundle", "", "with user: `file` with the CA's certificates, PEM")
+	flags.StringVar(&f.config, "config-subscription", "", "`file` with a Subscription, or its spec.config, to apply to\nthe Deployments")
+	flags.BoolVar(&o.ConvertCRDs, "convert-crds", false, "turn v1beta1 CRDs into v1")
 	flags.BoolVar(&o.CreateNamespace, "create-namespace", false, "add the Namespace objects")
 	flags.StringVar(&f.templates, "templates", "", "`directory` with templates that replace olmgen's own")
 	flags.BoolVar(&f.read.AllowUnsupported, "allow-unsupported", false, "render objects of kinds that OLM would refuse")
@@ -154,6 +165,9 @@ func (f *renderFlags) complete(flags *pflag.FlagSet) error {
 			}
 		}
 	}
+	if err := f.files(); err != nil {
+		return err
+	}
 	var err error
 	if f.templates == "" {
 		f.options.Templates, err = templates.Load(nil)
@@ -167,6 +181,33 @@ func (f *renderFlags) complete(flags *pflag.FlagSet) error {
 		return fmt.Errorf("--templates: %s is not a directory", f.templates)
 	}
 	f.options.Templates, err = templates.Load(os.DirFS(f.templates))
+	return err
+}
+
+// files reads what flags name: an issuer is only a name.
+func (f *renderFlags) files() error {
+	if f.issuer != "" {
+		kind, name, ok := strings.Cut(f.issuer, "/")
+		if !ok || name == "" || kind != "Issuer" && kind != "ClusterIssuer" {
+			return &usageError{fmt.Sprintf("--issuer: %q is not KIND/NAME", f.issuer), "write it as Issuer/NAME or ClusterIssuer/NAME"}
+		}
+		f.options.Issuer = generate.Issuer{Kind: kind, Name: name}
+	}
+	if f.caBundle != "" {
+		data, err := os.ReadFile(f.caBundle)
+		if err != nil {
+			return err
+		}
+		f.options.CABundle = data
+	}
+	if f.config == "" {
+		return nil
+	}
+	data, err := os.ReadFile(f.config)
+	if err != nil {
+		return err
+	}
+	f.options.Config, err = generate.ReadConfig(f.config, data)
 	return err
 }
 

@@ -1,0 +1,177 @@
+package generate
+
+import (
+	"bytes"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/pem"
+	"fmt"
+	"strings"
+
+	"github.com/olmgen/olmgen/bundle"
+)
+
+// Certs says who makes the serving certificates of webhooks and APIServices. olmgen never makes a key.
+type Certs string
+
+// The certificate providers.
+const (
+	CertsManager   Certs = "cert-manager" // cert-manager's Issuer and Certificate, its CA injector
+	CertsServiceCA Certs = "service-ca"   // OpenShift's service CA operator, by annotations
+	CertsUser      Certs = "user"         // a Secret and a CA bundle that the user names
+	CertsOLM       Certs = "olm"          // OLM's own names; Secret and CA are left to whoever rotates them
+	CertsNone      Certs = "none"
+)
+
+// AllCerts lists the providers.
+var AllCerts = []Certs{CertsManager, CertsServiceCA, CertsUser, CertsOLM, CertsNone}
+
+// Issuer is an existing issuer of cert-manager.
+type Issuer struct{ Kind, Name string } // Kind is Issuer or ClusterIssuer
+
+const (
+	injectCertManager = "cert-manager.io/inject-ca-from"
+	injectServiceCA   = "service.beta.openshift.io/inject-cabundle"
+	servingServiceCA  = "service.beta.openshift.io/serving-cert-secret-name"
+)
+
+// certificates is the chosen provider with what it needs.
+type certificates struct {
+	provider  Certs
+	namespace string
+	issuer    Issuer
+	secrets   string // the user's Secret
+	caBundle  string // base64
+}
+
+// newCertificates checks that a provider is chosen where the operator serves.
+func newCertificates(o Options, b *bundle.Bundle, serving []*serving) (certificates, error) {
+	c := certificates{provider: o.Certs, namespace: o.Namespace, issuer: o.Issuer, secrets: o.CertSecret}
+	if c.provider == "" && o.Names == NamesOLM {
+		c.provider = CertsOLM
+	}
+	if len(serving) == 0 {
+		return c, nil
+	}
+	const hint = "choose with --certs cert-manager, service-ca, user or olm"
+	if c.provider == "" || c.provider == CertsNone {
+		return c, refuse(hint, "%s serves %s and needs a certificate", b.CSV.Name, whatServes(b))
+	}
+	if c.provider == CertsUser {
+		if o.CertSecret == "" || len(o.CABundle) == 0 {
+			return c, refuse("give --cert-secret NAME and --ca-bundle FILE", "certificates of the user need the name of their Secret and the bundle of their CA")
+		}
+		if len(serving) > 1 && !strings.Contains(o.CertSecret, "{deployment}") {
+			return c, refuse("write {deployment} into --cert-secret, such as {deployment}-tls", "%d Deployments serve, and each needs a Secret of its own", len(serving))
+		}
+		var err error
+		if c.caBundle, err = encodeBundle(o.CABundle); err != nil {
+			return c, err
+		}
+	}
+	return c, nil
+}
+
+func whatServes(b *bundle.Bundle) string {
+	var out []string
+	if n := len(b.CSV.Spec.WebhookDefinitions); n == 1 {
+		out = append(out, "a webhook")
+	} else if n > 1 {
+		out = append(out, fmt.Sprintf("%d webhooks", n))
+	}
+	if n := len(b.CSV.Spec.APIServiceDefinitions.Owned); n == 1 {
+		out = append(out, "an API")
+	} else if n > 1 {
+		out = append(out, fmt.Sprintf("%d APIs", n))
+	}
+	return strings.Join(out, " and ")
+}
+
+// encodeBundle takes PEM certificates, and nothing else: a private key must not get into a manifest.
+func encodeBundle(data []byte) (string, error) {
+	rest, n := data, 0
+	for {
+		var block *pem.Block
+		if block, rest = pem.Decode(rest); block == nil {
+			break
+		}
+		if block.Type != "CERTIFICATE" {
+			return "", refuse("give certificates only", "the CA bundle holds a PEM block %q", block.Type)
+		}
+		if _, err := x509.ParseCertificate(block.Bytes); err != nil {
+			return "", refuse("", "the CA bundle's certificate %d can't be read: %v", n+1, err)
+		}
+		n++
+	}
+	if n == 0 || len(bytes.TrimSpace(rest)) > 0 {
+		return "", refuse("give a file with PEM blocks CERTIFICATE", "the CA bundle is not PEM")
+	}
+	return base64.StdEncoding.EncodeToString(data), nil
+}
+
+// secret names the Secret with a Deployment's serving certificate.
+func (c certificates) secret(s *serving) string {
+	if c.provider == CertsUser {
+		return strings.ReplaceAll(c.secrets, "{deployment}", s.deployment)
+	}
+	return s.secret()
+}
+
+// injection are the annotations by which the provider finds what needs its CA.
+func (c certificates) injection(s *serving) map[string]string {
+	switch c.provider {
+	case CertsManager:
+		return map[string]string{injectCertManager: c.namespace + "/" + s.secret()}
+	case CertsServiceCA:
+		return map[string]string{injectServiceCA: "true"}
+	}
+	return nil
+}
+
+func (c certificates) serviceAnnotations(s *serving) map[string]string {
+	if c.provider == CertsServiceCA {
+		return map[string]string{servingServiceCA: s.secret()}
+	}
+	return map[string]string{}
+}
+
+// certificate makes cert-manager's objects: one self-signed Issuer for the operator, unless there is one, and a Certificate for each
+// Deployment that serves, for two years, as OLM's.
+func (r *rendering) certificate(s *serving) error {
+	if r.certs.provider != CertsManager {
+		return nil
+	}
+	const apiVersion = "cert-manager.io/v1"
+	ns, issuer := r.options.Namespace, r.certs.issuer
+	if issuer.Name == "" {
+		issuer = Issuer{"Issuer", fit(r.names.base + "-selfsigned")}
+		view := struct {
+			Name, Namespace string
+			Labels          map[string]string
+		}{issuer.Name, ns, r.names.ownerLabels()}
+		if err := r.author("issuer.yaml", Object{APIVersion: apiVersion, Kind: "Issuer", Namespace: ns, Name: issuer.Name}, view); err != nil {
+			return err
+		}
+	}
+	host := s.service + "." + ns
+	view := struct {
+		Name, Namespace, Secret string
+		Labels                  map[string]string
+		Hosts                   []string
+		Issuer                  Issuer
+	}{s.secret(), ns, s.secret(), r.names.ownerLabels(), []string{host, host + ".svc", host + ".svc.cluster.local"}, issuer}
+	return r.author("certificate.yaml", Object{APIVersion: apiVersion, Kind: "Certificate", Namespace: ns, Name: view.Name}, view)
+}
+
+// unfinished warns that OLM's way leaves something to be done.
+func (c certificates) unfinished(b *bundle.Bundle, serving []*serving) []bundle.Warning {
+	if c.provider != CertsOLM {
+		return nil
+	}
+	var out []bundle.Warning
+	for _, s := range serving {
+		out = append(out, bundle.Warning{Class: bundle.WarnCertificates, Error: b.CSVObject.Errorf("spec.webhookdefinitions",
+			"the Secret %s/%s and the CA of what %s serves are left to whoever makes and rotates them", c.namespace, s.secret(), s.deployment)})
+	}
+	return out
+}

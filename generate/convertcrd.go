@@ -1,0 +1,97 @@
+package generate
+
+// convertCRD turns a decoded apiextensions.k8s.io/v1beta1 CRD into the v1 form and keeps its schema. What v1beta1 says once for all
+// versions, v1 says in each; fields that v1beta1 preserves without a schema are preserved at the top.
+func convertCRD(object map[string]any) {
+	spec, ok := object["spec"].(map[string]any)
+	if !ok {
+		return
+	}
+	if _, ok := spec["versions"]; !ok {
+		spec["versions"] = []any{map[string]any{"name": spec["version"], "served": true, "storage": true}}
+	}
+	if _, ok := spec["scope"]; !ok {
+		spec["scope"] = "Namespaced"
+	}
+	preserve := spec["preserveUnknownFields"] != false
+	versions, _ := spec["versions"].([]any)
+	for _, x := range versions {
+		if v, ok := x.(map[string]any); ok {
+			convertVersion(v, spec, preserve)
+		}
+	}
+	for _, f := range []string{"version", "validation", "subresources", "additionalPrinterColumns", "preserveUnknownFields"} {
+		delete(spec, f)
+	}
+	convertConversion(spec)
+	delete(object, "status")
+}
+
+func convertVersion(v, spec map[string]any, preserve bool) {
+	for from, to := range map[string]string{"validation": "schema", "subresources": "subresources", "additionalPrinterColumns": "additionalPrinterColumns"} {
+		if top, ok := spec[from]; ok && v[to] == nil && top != nil {
+			v[to] = deepCopy(top)
+		}
+	}
+	columns, _ := v["additionalPrinterColumns"].([]any)
+	for _, x := range columns {
+		if c, ok := x.(map[string]any); ok {
+			if path, ok := c["JSONPath"]; ok {
+				c["jsonPath"] = path
+				delete(c, "JSONPath")
+			}
+		}
+	}
+	schema, ok := v["schema"].(map[string]any)
+	if !ok {
+		schema = map[string]any{}
+		v["schema"] = schema
+	}
+	root, ok := schema["openAPIV3Schema"].(map[string]any)
+	if !ok {
+		root, preserve = map[string]any{}, true
+		schema["openAPIV3Schema"] = root
+	}
+	if root["type"] == nil {
+		root["type"] = "object"
+	}
+	if _, ok := root["x-kubernetes-preserve-unknown-fields"]; preserve && !ok {
+		root["x-kubernetes-preserve-unknown-fields"] = true
+	}
+}
+
+func convertConversion(spec map[string]any) {
+	c, ok := spec["conversion"].(map[string]any)
+	if !ok || c["strategy"] != "Webhook" {
+		return
+	}
+	if _, ok := c["webhook"]; ok {
+		return
+	}
+	webhook := map[string]any{}
+	for from, to := range map[string]string{"webhookClientConfig": "clientConfig", "conversionReviewVersions": "conversionReviewVersions"} {
+		if x, ok := c[from]; ok {
+			webhook[to] = x
+			delete(c, from)
+		}
+	}
+	c["webhook"] = webhook
+}
+
+func deepCopy(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for k, x := range v {
+			out[k] = deepCopy(x)
+		}
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for i, x := range v {
+			out[i] = deepCopy(x)
+		}
+		return out
+	}
+	return v
+}

@@ -1,0 +1,288 @@
+package generate
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// serving is a Deployment that answers the API server, for webhooks or an APIService, and so needs a Service and a certificate
+// (spec 7.1; OLM: pkg/controller/install/certresources.go).
+type serving struct {
+	deployment string
+	service    string
+	account    string
+	selector   map[string]string
+	ports      []servicePort
+}
+
+type servicePort struct {
+	port   int32
+	target intstr.IntOrString
+}
+
+// secret holds the serving certificate. With cert-manager the Certificate has its name too.
+func (s *serving) secret() string { return s.service + "-cert" }
+
+// serviceName replaces dots, which a Service's name can't have, as OLM does where webhooks point to it.
+func serviceName(deployment string) string {
+	return strings.ReplaceAll(deployment, ".", "-") + "-service"
+}
+
+// servings finds the Deployments that serve, in the CSV's order.
+func servings(b *bundle.Bundle, csv *v1alpha1.ClusterServiceVersion) ([]*serving, error) {
+	var out []*serving
+	for i, d := range csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
+		s := &serving{deployment: d.Name, service: serviceName(d.Name), account: bundle.Account(&d.Spec.Template.Spec)}
+		if s.account == "" {
+			s.account = "default"
+		}
+		if d.Spec.Selector != nil {
+			s.selector = d.Spec.Selector.MatchLabels
+		}
+		s.addPorts(csv)
+		if len(s.ports) == 0 {
+			continue
+		}
+		field := fmt.Sprintf("spec.install.spec.deployments[%d].name", i)
+		if len(validation.IsDNS1035Label(s.service)) > 0 {
+			return nil, b.CSVObject.Errorf(field, "the Service %s of its webhooks has no valid name: it may have %d characters", s.service, validation.DNS1035LabelMaxLength)
+		}
+		if err := s.checkPorts(b, field); err != nil {
+			return nil, err
+		}
+		out = append(out, s)
+	}
+	return out, nil
+}
+
+func (s *serving) addPorts(csv *v1alpha1.ClusterServiceVersion) {
+	add := func(deployment string, port int32, target *intstr.IntOrString) {
+		if deployment != s.deployment {
+			return
+		}
+		if port <= 0 {
+			port = 443
+		}
+		p := servicePort{port, intstr.FromInt32(port)}
+		if target != nil {
+			p.target = *target
+		}
+		if !slices.Contains(s.ports, p) {
+			s.ports = append(s.ports, p)
+		}
+	}
+	for _, d := range csv.Spec.APIServiceDefinitions.Owned {
+		add(d.DeploymentName, d.ContainerPort, nil)
+	}
+	for _, w := range csv.Spec.WebhookDefinitions {
+		add(w.DeploymentName, w.ContainerPort, w.TargetPort)
+	}
+}
+
+// checkPorts refuses two ports of one number: they would have one name, and the API server refuses the Service.
+func (s *serving) checkPorts(b *bundle.Bundle, field string) error {
+	for i, p := range s.ports {
+		for _, q := range s.ports[:i] {
+			if p.port == q.port {
+				return b.CSVObject.Errorf(field, "its webhooks ask for port %d twice, with the target ports %s and %s: a Service can't have both", p.port, q.target.String(), p.target.String())
+			}
+		}
+	}
+	return nil
+}
+
+// servingObjects makes what OLM gives to a Deployment that serves: the Service, the right to read the certificate and those of an
+// extension API server, which OLM grants for webhooks as well.
+func servingObjects(r *rendering) error {
+	for _, s := range r.serving {
+		for _, step := range []func(*serving) error{r.service, r.secretRole, r.delegation, r.certificate} {
+			if err := step(s); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+type serviceView struct {
+	Name, Namespace     string
+	Labels, Annotations map[string]string
+	Spec                map[string]any
+}
+
+func (r *rendering) service(s *serving) error {
+	id := Object{APIVersion: "v1", Kind: "Service", Namespace: r.options.Namespace, Name: s.service}
+	var ports []any
+	for _, p := range s.ports {
+		port := map[string]any{"name": strconv.Itoa(int(p.port)), "port": int64(p.port), "targetPort": int64(p.target.IntVal)}
+		if p.target.Type == intstr.String {
+			port["targetPort"] = p.target.StrVal
+		}
+		ports = append(ports, port)
+	}
+	spec := map[string]any{"ports": ports}
+	if len(s.selector) > 0 {
+		spec["selector"] = stringMap(s.selector)
+	}
+	view := serviceView{id.Name, id.Namespace, r.names.managed(map[string]string{}), r.certs.serviceAnnotations(s), spec}
+	if !r.names.olm() {
+		view.Labels = r.names.ownerLabels()
+	}
+	if o := r.shipped("Service", s.service); o != nil {
+		if err := r.mergeService(o, &view); err != nil {
+			return err
+		}
+	}
+	return r.author("service.yaml", id, view)
+}
+
+// mergeService puts OLM's part of a Service over the bundle's own of that name, as OLM's server-side apply does: its ports and selector
+// win, what else the bundle says stays.
+func (r *rendering) mergeService(o *manifest.Object, view *serviceView) error {
+	v, err := o.Value()
+	if err != nil {
+		return err
+	}
+	meta, _ := v["metadata"].(map[string]any)
+	view.Labels = overlay(meta["labels"], view.Labels)
+	view.Annotations = overlay(meta["annotations"], view.Annotations)
+	spec, _ := v["spec"].(map[string]any)
+	if spec == nil {
+		return nil
+	}
+	generated, _ := view.Spec["ports"].([]any)
+	ports := slices.Clone(generated)
+	shipped, _ := spec["ports"].([]any)
+	for _, x := range shipped {
+		p, ok := x.(map[string]any)
+		if ok && !slices.ContainsFunc(generated, func(g any) bool { return samePort(g.(map[string]any), p) }) {
+			ports = append(ports, p)
+		}
+	}
+	spec["ports"] = ports
+	if s, ok := view.Spec["selector"]; ok {
+		spec["selector"] = s
+	}
+	view.Spec = spec
+	r.merged[o] = true
+	return nil
+}
+
+func samePort(a, b map[string]any) bool {
+	protocol := func(p map[string]any) any {
+		if x, ok := p["protocol"]; ok {
+			return x
+		}
+		return string(corev1.ProtocolTCP)
+	}
+	return fmt.Sprint(a["port"]) == fmt.Sprint(b["port"]) && protocol(a) == protocol(b)
+}
+
+// overlay gives a shipped map of strings with generated entries over it.
+func overlay(shipped any, generated map[string]string) map[string]string {
+	out := map[string]string{}
+	m, _ := shipped.(map[string]any)
+	for k, x := range m {
+		if s, ok := x.(string); ok {
+			out[k] = s
+		}
+	}
+	for k, x := range generated {
+		out[k] = x
+	}
+	return out
+}
+
+func stringMap(m map[string]string) map[string]any {
+	out := make(map[string]any, len(m))
+	for k, v := range m {
+		out[k] = v
+	}
+	return out
+}
+
+// olmLabels are those of RBAC that OLM marks as its own but not as the CSV's; stable names mark all of it as the CSV's.
+func (r *rendering) olmLabels() map[string]string {
+	if r.names.olm() {
+		return r.names.managed(map[string]string{})
+	}
+	return r.names.ownerLabels()
+}
+
+func (r *rendering) secretRole(s *serving) error {
+	ns := r.options.Namespace
+	g := grant{name: s.secret()}
+	g.ServiceAccountName = s.account
+	g.Rules = []rbacv1.PolicyRule{{Verbs: []string{"get"}, APIGroups: []string{""}, Resources: []string{"secrets"}, ResourceNames: []string{r.certs.secret(s)}}}
+	return r.role(g, ns, r.olmLabels(), r.olmLabels())
+}
+
+// delegation binds the rights that an extension API server needs to ask who its caller is.
+func (r *rendering) delegation(s *serving) error {
+	subjects := []any{map[string]any{"kind": "ServiceAccount", "name": s.account, "namespace": r.options.Namespace}}
+	id := Object{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "ClusterRoleBinding", Name: s.service + "-system:auth-delegator"}
+	if !r.names.olm() {
+		id.Name = r.names.clusterName(s.service + "-auth-delegator")
+	}
+	if err := r.author("clusterrolebinding.yaml", id, bindingView{Name: id.Name, Role: "system:auth-delegator", Labels: r.names.ownerLabels(), Subjects: subjects}); err != nil {
+		return err
+	}
+	id.Kind, id.Namespace, id.Name = "RoleBinding", "kube-system", s.service+"-auth-reader"
+	if !r.names.olm() {
+		id.Name = r.names.clusterName(id.Name)
+	}
+	return r.author("rolebinding.yaml", id, bindingView{id.Name, id.Namespace, "extension-apiserver-authentication-reader", r.olmLabels(), subjects})
+}
+
+// certVolumes are the two volumes OLM gives to a Deployment that serves, with the place where every container finds them.
+var certVolumes = []struct{ name, cert, key, path string }{
+	{"apiservice-cert", "apiserver.crt", "apiserver.key", "/apiserver.local.config/certificates"},
+	{"webhook-cert", "tls.crt", "tls.key", "/tmp/k8s-webhook-server/serving-certs"},
+}
+
+// mountCertificates adds the certificate to a pod: a volume replaces one of its name; a mount of that name stays as it is, one of that path
+// is replaced.
+func mountCertificates(pod *corev1.PodSpec, secret string) {
+	if pod.ServiceAccountName == "" {
+		pod.ServiceAccountName = "default"
+		if pod.DeprecatedServiceAccount != "" {
+			pod.ServiceAccountName = pod.DeprecatedServiceAccount
+		}
+	}
+	for _, c := range certVolumes {
+		volume := corev1.Volume{Name: c.name, VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: secret,
+			Items: []corev1.KeyToPath{{Key: "tls.crt", Path: c.cert}, {Key: "tls.key", Path: c.key}}}}}
+		if i := slices.IndexFunc(pod.Volumes, func(v corev1.Volume) bool { return v.Name == c.name }); i >= 0 {
+			pod.Volumes[i] = volume
+		} else {
+			pod.Volumes = append(pod.Volumes, volume)
+		}
+		for i := range pod.Containers {
+			mount(&pod.Containers[i], corev1.VolumeMount{Name: c.name, MountPath: c.path})
+		}
+	}
+}
+
+func mount(c *corev1.Container, m corev1.VolumeMount) {
+	for i, have := range c.VolumeMounts {
+		if have.Name == m.Name {
+			return
+		}
+		if have.MountPath == m.MountPath {
+			c.VolumeMounts[i] = m
+			return
+		}
+	}
+	c.VolumeMounts = append(c.VolumeMounts, m)
+}

@@ -1,0 +1,245 @@
+package generate
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+const (
+	labelWebhookName = "olm.webhook-description-generate-name"
+	labelWebhookHash = "olm.webhook-description-hash"
+)
+
+type webhookView struct {
+	Kind, Name          string
+	Labels, Annotations map[string]string
+	Webhooks            []any
+}
+
+// webhooks makes one configuration for each admission webhook of the CSV (spec 7.3; OLM: pkg/controller/install/webhook.go).
+func webhooks(r *rendering) error {
+	for i := range r.csv.Spec.WebhookDefinitions {
+		w := &r.csv.Spec.WebhookDefinitions[i]
+		var kind string
+		switch w.Type {
+		case v1alpha1.ValidatingAdmissionWebhook:
+			kind = "ValidatingWebhookConfiguration"
+		case v1alpha1.MutatingAdmissionWebhook:
+			kind = "MutatingWebhookConfiguration"
+		default:
+			continue
+		}
+		value, err := r.webhook(w)
+		if err != nil {
+			return err
+		}
+		view := webhookView{kind, r.names.webhook(w.GenerateName), r.names.webhookLabels(w), r.injection(w.DeploymentName), []any{value}}
+		if err := r.author("webhookconfiguration.yaml", Object{APIVersion: "admissionregistration.k8s.io/v1", Kind: kind, Name: view.Name}, view); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// webhook gives the one entry of a configuration.
+func (r *rendering) webhook(w *v1alpha1.WebhookDescription) (map[string]any, error) {
+	var typed any
+	if w.Type == v1alpha1.MutatingAdmissionWebhook {
+		m := w.GetMutatingWebhook(r.options.Namespace, r.namespaceSelector(), nil)
+		typed = &m
+	} else {
+		v := w.GetValidatingWebhook(r.options.Namespace, r.namespaceSelector(), nil)
+		typed = &v
+	}
+	value, err := manifest.Typed(typed)
+	if err != nil {
+		return nil, err
+	}
+	dropNulls(value)
+	if client, ok := value["clientConfig"].(map[string]any); ok && r.certs.caBundle != "" {
+		client["caBundle"] = r.certs.caBundle
+	}
+	return value, nil
+}
+
+// namespaceSelector restricts a webhook to the group's targets. OLM selects a label with the group's UID, which nobody knows offline; the
+// label that every namespace has by its name says the same.
+func (r *rendering) namespaceSelector() *metav1.LabelSelector {
+	switch {
+	case r.options.Selector != nil:
+		return r.options.Selector
+	case r.global():
+		return nil
+	}
+	return &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{
+		{Key: "kubernetes.io/metadata.name", Operator: metav1.LabelSelectorOpIn, Values: r.targets}}}
+}
+
+// injection gives the annotations by which the CA gets into what points to a Deployment.
+func (r *rendering) injection(deployment string) map[string]string {
+	for _, s := range r.serving {
+		if s.deployment == deployment {
+			return r.certs.injection(s)
+		}
+	}
+	return nil
+}
+
+// webhook names a configuration. OLM's name ends in five random characters; these depend on the namespace only.
+func (n names) webhook(generateName string) string {
+	if n.olm() {
+		return fit(generateName + "-" + strings.ToLower(base62([]byte(n.namespace + "/" + generateName))[:5]))
+	}
+	return n.clusterName(generateName)
+}
+
+func (n names) webhookLabels(w *v1alpha1.WebhookDescription) map[string]string {
+	labels := n.ownerLabels()
+	if n.olm() {
+		labels[labelWebhookName] = w.GenerateName
+		labels[labelWebhookHash] = deepHash(w)
+	}
+	return labels
+}
+
+// conversions gives what the CSV's conversion webhooks set on CRDs, by the CRDs' names.
+func (r *rendering) conversions() map[string]*v1alpha1.WebhookDescription {
+	out := map[string]*v1alpha1.WebhookDescription{}
+	for i := range r.csv.Spec.WebhookDefinitions {
+		if w := &r.csv.Spec.WebhookDefinitions[i]; w.Type == v1alpha1.ConversionWebhook {
+			for _, crd := range w.ConversionCRDs {
+				out[crd] = w
+			}
+		}
+	}
+	return out
+}
+
+// conversion gives spec.conversion of a CRD, in the form of its API version.
+func (r *rendering) conversion(w *v1alpha1.WebhookDescription, v1beta1 bool) map[string]any {
+	path := "/"
+	if w.WebhookPath != nil {
+		path = *w.WebhookPath
+	}
+	client := map[string]any{"service": map[string]any{"namespace": r.options.Namespace, "name": w.DomainName() + "-service", "path": path, "port": int64(w.ContainerPort)}}
+	if r.certs.caBundle != "" {
+		client["caBundle"] = r.certs.caBundle
+	}
+	if v1beta1 {
+		return map[string]any{"strategy": "Webhook", "webhookClientConfig": client, "conversionReviewVersions": list(w.AdmissionReviewVersions)}
+	}
+	return map[string]any{"strategy": "Webhook", "webhook": map[string]any{"clientConfig": client, "conversionReviewVersions": list(w.AdmissionReviewVersions)}}
+}
+
+// apiServices makes the APIService of each group and version that the CSV serves itself; of several kinds in one the last gives port and
+// Deployment (spec 7.2; OLM: pkg/controller/install/apiservice.go).
+func apiServices(r *rendering) error {
+	byName := map[string]v1alpha1.APIServiceDescription{}
+	for _, d := range r.csv.Spec.APIServiceDefinitions.Owned {
+		byName[d.Version+"."+d.Group] = d
+	}
+	for _, name := range slices.Sorted(maps.Keys(byName)) {
+		d := byName[name]
+		port := d.ContainerPort
+		if port <= 0 {
+			port = 443
+		}
+		view := struct {
+			Name, Group, Version, Namespace, Service, CABundle string
+			Port                                               int32
+			Labels, Annotations                                map[string]string
+		}{name, d.Group, d.Version, r.options.Namespace, serviceName(d.DeploymentName), r.certs.caBundle, port, r.names.ownerLabels(), map[string]string{}}
+		if r.options.Config != nil {
+			maps.Copy(view.Annotations, r.options.Config.Annotations)
+		}
+		maps.Copy(view.Annotations, r.injection(d.DeploymentName))
+		if err := r.author("apiservice.yaml", Object{APIVersion: "apiregistration.k8s.io/v1", Kind: "APIService", Name: name}, view); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkWebhooks refuses what OLM fails on (spec 7.3; OLM: pkg/controller/install/webhook.go).
+func checkWebhooks(b *bundle.Bundle, n Names) error {
+	seen := map[string]bool{}
+	deployed := map[string]bool{}
+	for _, d := range b.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
+		deployed[d.Name] = true
+	}
+	for i, w := range b.CSV.Spec.WebhookDefinitions {
+		field := fmt.Sprintf("spec.webhookdefinitions[%d]", i)
+		fail := func(sub, format string, args ...any) error { return b.CSVObject.Errorf(field+sub, format, args...) }
+		if seen[w.GenerateName] {
+			return fail(".generateName", "CSV contains repeated WebhookDescription name %s", w.GenerateName)
+		}
+		seen[w.GenerateName] = true
+		if !deployed[w.DeploymentName] {
+			return fail(".deploymentName", "the CSV has no Deployment %q to serve the webhook", w.DeploymentName)
+		}
+		if problem := nameProblem(w.GenerateName, n); problem != "" {
+			return fail(".generateName", "%q is no valid name: %s", w.GenerateName, problem)
+		}
+		for j, rule := range w.Rules {
+			if msg := webhookRuleProblem(rule.APIGroups, rule.Resources); msg != "" {
+				return fail(fmt.Sprintf(".rules[%d]", j), "%s", msg)
+			}
+		}
+		if w.Type == v1alpha1.ConversionWebhook {
+			if err := checkConversion(b, w, fail); err != nil {
+				return err
+			}
+		}
+	}
+	for i, d := range b.CSV.Spec.APIServiceDefinitions.Owned {
+		if !deployed[d.DeploymentName] {
+			return b.CSVObject.Errorf(fmt.Sprintf("spec.apiservicedefinitions.owned[%d].deploymentName", i), "the CSV has no Deployment %q to serve %s.%s", d.DeploymentName, d.Version, d.Group)
+		}
+	}
+	return nil
+}
+
+func webhookRuleProblem(groups, resources []string) string {
+	switch {
+	case slices.Contains(groups, "*"):
+		return "webhook rules cannot include all groups"
+	case slices.Contains(groups, v1alpha1.GroupName):
+		return "webhook rules cannot include the OLM group"
+	case slices.Contains(groups, "admissionregistration.k8s.io") && slices.ContainsFunc(resources, func(s string) bool {
+		return s == "*" || s == "MutatingWebhookConfiguration" || s == "ValidatingWebhookConfiguration"
+	}):
+		return "webhook rules cannot include MutatingWebhookConfiguration or ValidatingWebhookConfiguration resources"
+	}
+	return ""
+}
+
+// checkConversion applies OLM's conditions for conversion webhooks. Having no install modes at all passes OLM's test.
+func checkConversion(b *bundle.Bundle, w v1alpha1.WebhookDescription, fail func(sub, format string, args ...any) error) error {
+	for _, m := range b.CSV.Spec.InstallModes {
+		if (m.Type == v1alpha1.InstallModeTypeAllNamespaces) != m.Supported {
+			return fail(".type", "unable to manage conversion webhook: CSVs with conversion webhooks must support only AllNamespaces")
+		}
+	}
+	if len(w.ConversionCRDs) == 0 {
+		return fail(".conversionCRDs", "unable to manage conversion webhook: conversion webhook must have at least one CRD specified")
+	}
+	for i, name := range w.ConversionCRDs {
+		crd := b.CRD(name)
+		sub := fmt.Sprintf(".conversionCRDs[%d]", i)
+		switch {
+		case !b.Owns(name):
+			return fail(sub, "csv %s does not own CRD %s", b.CSV.Name, name)
+		case crd != nil && crd.PreserveUnknownFields:
+			return crd.Errorf("spec.preserveUnknownFields", "must be false to let the API server call webhook %s to do the conversion", w.GenerateName)
+		}
+	}
+	return nil
+}
