@@ -32,6 +32,9 @@ func installedCSV(b *bundle.Bundle, o Options, targets []string) *v1alpha1.Clust
 	csv.Annotations[annotationGroup] = o.OperatorGroup
 	csv.Annotations[annotationNamespace] = o.Namespace
 	csv.Annotations[annotationTargets] = strings.Join(targets, ",")
+	if o.Replaces != nil {
+		csv.Spec.Replaces = *o.Replaces
+	}
 	if o.Names == NamesOLM {
 		csv.Annotations[annotationProperties] = propertiesAnnotation(b, o.Properties)
 		if csv.Labels == nil {

@@ -26,10 +26,12 @@ const (
 // Profile says for what kind of cluster the objects are.
 type Profile string
 
-// ProfileOLM is everything OLM creates. ProfilePlain is for a cluster without OLM: no OperatorGroup, CSV or OperatorCondition.
+// ProfileOLM is everything OLM v0 creates. ProfilePlain is for a cluster without OLM: no OperatorGroup, CSV or OperatorCondition.
+// ProfileOLMv1 is what the renderer of OLM v1 creates.
 const (
 	ProfileOLM   Profile = "olm"
 	ProfilePlain Profile = "plain"
+	ProfileOLMv1 Profile = "olmv1"
 )
 
 // CopiedCSVs says what a target namespace gets of the CSV.
@@ -69,6 +71,7 @@ type Options struct {
 	CreateNamespace bool
 	Templates       *templates.Set    // default: olmgen's own
 	Properties      []bundle.Property // the catalog's; default: what the bundle itself tells
+	Replaces        *string           // the catalog's; OLM writes it into the CSV
 }
 
 // Error is a combination of options and bundle that OLM would refuse, or that olmgen can't decide.
@@ -174,7 +177,7 @@ func (o Options) checkNames() error {
 		allowed   []string
 	}{
 		{"names", string(o.Names), []string{string(NamesStable), string(NamesOLM)}},
-		{"profile", string(o.Profile), []string{string(ProfileOLM), string(ProfilePlain)}},
+		{"profile", string(o.Profile), []string{string(ProfileOLM), string(ProfilePlain), string(ProfileOLMv1)}},
 		{"copied CSVs", string(o.CopiedCSVs), []string{string(CopiedStub), string(CopiedFull), string(CopiedNone)}},
 		{"certs", string(o.Certs), append(strings.Split(join(AllCerts), ", "), "")},
 	} {

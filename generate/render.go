@@ -66,6 +66,13 @@ var generators = []generator{
 // Render makes the objects of a bundle. Errors are *Error where the options do not fit the bundle, *manifest.Error where the bundle or a
 // template is at fault.
 func Render(b *bundle.Bundle, o Options) (*Result, error) {
+	o, err := o.complete(b)
+	if err != nil {
+		return nil, err
+	}
+	if o.Profile == ProfileOLMv1 {
+		return renderOLMv1(b, o)
+	}
 	r, err := newRendering(b, o)
 	if err != nil {
 		return nil, err
@@ -98,11 +105,8 @@ type rendering struct {
 	warnings []bundle.Warning
 }
 
+// newRendering takes complete options.
 func newRendering(b *bundle.Bundle, o Options) (*rendering, error) {
-	o, err := o.complete(b)
-	if err != nil {
-		return nil, err
-	}
 	mode, targets, err := o.targets(b.CSV)
 	if err != nil {
 		return nil, err

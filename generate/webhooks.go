@@ -185,7 +185,7 @@ func checkWebhooks(b *bundle.Bundle, n Names) error {
 		if !deployed[w.DeploymentName] {
 			return fail(".deploymentName", "the CSV has no Deployment %q to serve the webhook", w.DeploymentName)
 		}
-		if problem := nameProblem(w.GenerateName, n); problem != "" {
+		if problem := nameProblem(w.GenerateName, n); problem != "" && w.Type != v1alpha1.ConversionWebhook {
 			return fail(".generateName", "%q is no valid name: %s", w.GenerateName, problem)
 		}
 		for j, rule := range w.Rules {

@@ -23,8 +23,8 @@ var embedded embed.FS
 
 // Set is a set of templates: olmgen's own, some of them perhaps replaced by a user's.
 type Set struct {
-	templates map[string]*template.Template
-	overlaid  map[string]bool
+	root     *template.Template // the others are associated with it and share its functions
+	overlaid map[string]bool
 }
 
 // Names lists the templates, sorted.
@@ -46,13 +46,13 @@ func Source(name string) ([]byte, error) { return embedded.ReadFile(name) }
 // Load gives olmgen's own templates, with those files of overlay (which may be nil) in the place of theirs. A file that is no
 // template's name, or that does not parse, is an error.
 func Load(overlay fs.FS) (*Set, error) {
-	s := &Set{map[string]*template.Template{}, map[string]bool{}}
+	s := &Set{template.New("olmgen").Option("missingkey=error").Funcs(Functions()), map[string]bool{}}
 	for _, name := range Names() {
 		text, err := Source(name)
 		if err != nil {
 			return nil, err
 		}
-		if s.templates[name], err = parse(name, text); err != nil {
+		if _, err := s.root.New(name).Parse(string(text)); err != nil {
 			return nil, err
 		}
 	}
@@ -72,23 +72,19 @@ func (s *Set) overlay(overlay fs.FS) error {
 		if e.IsDir() || path.Ext(name) != ".yaml" {
 			continue
 		}
-		if s.templates[name] == nil {
+		if s.root.Lookup(name) == nil {
 			return &manifest.Error{File: name, Msg: "no template of that name", Tip: "the templates are " + strings.Join(Names(), ", ")}
 		}
 		text, err := fs.ReadFile(overlay, name)
 		if err != nil {
 			return fmt.Errorf("templates: %w", err)
 		}
-		if s.templates[name], err = parse(name, text); err != nil {
+		if _, err := s.root.New(name).Parse(string(text)); err != nil {
 			return &manifest.Error{File: name, Msg: strings.TrimPrefix(err.Error(), "template: ")}
 		}
 		s.overlaid[name] = true
 	}
 	return nil
-}
-
-func parse(name string, text []byte) (*template.Template, error) {
-	return template.New(name).Option("missingkey=error").Funcs(Functions()).Parse(string(text))
 }
 
 // impure are the sprig functions whose result depends on more than their arguments: clock, zone, environment, network, chance.
@@ -114,7 +110,7 @@ func Functions() template.FuncMap {
 // Execute renders one template. What an embedded template yields is the object's final text; what a user's yields is decoded,
 // must be one object with kind and name, and is printed in olmgen's form.
 func (s *Set) Execute(name string, view any) ([]byte, error) {
-	t := s.templates[name]
+	t := s.root.Lookup(name)
 	if t == nil {
 		return nil, fmt.Errorf("templates: no template %s", name)
 	}

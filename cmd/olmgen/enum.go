@@ -18,7 +18,7 @@ func enum[T ~string](value *T, allowed ...T) pflag.Value { return &enumValue[T]{
 
 func (e *enumValue[T]) String() string { return string(*e.value) }
 
-func (e *enumValue[T]) Type() string { return "string" }
+func (e *enumValue[T]) Type() string { return "WORD" }
 
 func (e *enumValue[T]) Set(s string) error {
 	if !slices.Contains(e.allowed, T(s)) {

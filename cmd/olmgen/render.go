@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -12,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/bundle/source"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/output"
 	"github.com/olmgen/olmgen/templates"
@@ -29,19 +31,21 @@ type renderFlags struct {
 	caBundle  string
 	config    string
 	read      bundle.ReadOptions
+	source    source.Options
 	options   generate.Options
 }
 
 func newRender() *cobra.Command {
 	var f renderFlags
 	cmd := &cobra.Command{
-		Use:   "render BUNDLE",
+		Use:   "render SOURCE",
 		Short: "Write every object that OLM would create for a bundle",
-		Long: `Render reads the bundle in the directory BUNDLE (the one that holds manifests/
-and metadata/, or its parent) and writes every object that OLM v0 would create
-for it: to stdout, or with -o as one file an object, with a kustomization.yaml
-that lists them in the order of application and an olmgen.lock that says which
-files are olmgen's. Files that olmgen did not write are never touched.
+		Long: `Render reads a bundle and writes every object that OLM v0 would create for it:
+to stdout, or with -o as one file an object, with a kustomization.yaml that
+lists them in the order of application and an olmgen.lock that says which files
+are olmgen's. Files that olmgen did not write are never touched.
+
+` + sourceHelp + `
 
 Without --install-mode the mode follows from the targets, else it is
 AllNamespaces where the operator supports it, else OwnNamespace.`,
@@ -49,7 +53,7 @@ AllNamespaces where the operator supports it, else OwnNamespace.`,
   olmgen render bundle/ -o out/ -n operators --install-mode OwnNamespace
   olmgen render bundle/ -o out/ -n operators --target-namespaces team-a,team-b
   olmgen render bundle/ --profile plain | kubectl apply --server-side -f -`,
-		Args: args(1, 1, "the bundle's directory"),
+		Args: args(1, 1, "the bundle"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd, args[0])
 		},
@@ -58,7 +62,7 @@ AllNamespaces where the operator supports it, else OwnNamespace.`,
 	for name, values := range map[string][]string{
 		"install-mode": {"AllNamespaces", "OwnNamespace", "SingleNamespace", "MultiNamespace"},
 		"names":        {"stable", "olm"},
-		"profile":      {"olm", "plain"},
+		"profile":      {"olm", "plain", "olmv1"},
 		"copied-csvs":  {"stub", "full", "none"},
 		"certs":        {"cert-manager", "service-ca", "user", "olm", "none"},
 	} {
@@ -67,34 +71,38 @@ AllNamespaces where the operator supports it, else OwnNamespace.`,
 	return cmd
 }
 
+// bundleAPIs is what --static-provided-apis alone means: the bundle's own APIs.
+const bundleAPIs = "bundle"
+
 func (f *renderFlags) register(flags *pflag.FlagSet) {
 	o := &f.options
 	flags.SortFlags = false
-	flags.StringVarP(&f.output, "output", "o", "-", "`directory` to write to; - is stdout")
-	flags.StringVarP(&o.Namespace, "namespace", "n", "", "operator's `namespace` (default: what the CSV suggests, else\nthe package name)")
-	flags.Var(enum(&o.InstallMode, bundle.InstallModes...), "install-mode", "AllNamespaces, OwnNamespace, SingleNamespace or\nMultiNamespace")
-	flags.StringSliceVar(&o.TargetNamespaces, "target-namespaces", nil, "`namespaces` the operator watches")
-	flags.StringSliceVar(&o.CopiedCSVNamespaces, "copied-csv-namespaces", nil, "in AllNamespaces: `namespaces` that get a copied CSV")
-	flags.StringVar(&o.OperatorGroup, "operator-group", "", "`name` of the OperatorGroup (default: the package name)")
-	flags.StringVar(&f.selector, "selector", "", "label `selector` of the OperatorGroup in place of its target\nnamespaces; --target-namespaces says what it resolves to")
-	flags.StringSliceVar(&f.static, "static-provided-apis", nil, "make the OperatorGroup static; optionally with further\n`APIs`, as Kind.version.group")
-	flags.Lookup("static-provided-apis").NoOptDefVal = ","
-	flags.StringVar(&o.ServiceAccount, "service-account", "", "`name` of the ServiceAccount that bounds the OperatorGroup")
+	registerSource(flags, &f.source)
+	flags.StringVarP(&f.output, "output", "o", "-", "`DIR` to write to; - is stdout")
+	flags.StringVarP(&o.Namespace, "namespace", "n", "", "`NAME` of the operator's namespace (default: what the CSV suggests, else the package name)")
+	flags.Var(enum(&o.InstallMode, bundle.InstallModes...), "install-mode", "AllNamespaces, OwnNamespace, SingleNamespace or MultiNamespace")
+	flags.StringSliceVar(&o.TargetNamespaces, "target-namespaces", nil, "namespaces the operator watches, as `A,B`")
+	flags.StringSliceVar(&o.CopiedCSVNamespaces, "copied-csv-namespaces", nil, "in AllNamespaces: namespaces that get a copied CSV, as `A,B`")
+	flags.StringVar(&o.OperatorGroup, "operator-group", "", "`NAME` of the OperatorGroup (default: the package name)")
+	flags.StringVar(&f.selector, "selector", "", "label `SELECTOR` of the OperatorGroup in place of its target namespaces; --target-namespaces says what it resolves to")
+	flags.StringSliceVar(&f.static, "static-provided-apis", nil, "make the OperatorGroup static; optionally with further `APIS`, as Kind.version.group")
+	flags.Lookup("static-provided-apis").NoOptDefVal = bundleAPIs
+	flags.StringVar(&o.ServiceAccount, "service-account", "", "`NAME` of the ServiceAccount that bounds the OperatorGroup")
 	o.Names, o.Profile, o.CopiedCSVs = generate.NamesStable, generate.ProfileOLM, generate.CopiedStub
 	flags.Var(enum(&o.Names, generate.NamesStable, generate.NamesOLM), "names", "stable names, which outlive an upgrade, or those of olm")
-	flags.Var(enum(&o.Profile, generate.ProfileOLM, generate.ProfilePlain), "profile", "olm: all that OLM creates; plain: for a cluster without\nOLM")
+	flags.Var(enum(&o.Profile, generate.ProfileOLM, generate.ProfilePlain, generate.ProfileOLMv1), "profile", "olm: all that OLM creates; plain: for a cluster without OLM; olmv1: what the renderer of OLM v1 creates")
 	flags.Var(enum(&o.CopiedCSVs, generate.CopiedStub, generate.CopiedFull, generate.CopiedNone), "copied-csvs", "what target namespaces get of the CSV: stub, full or none")
-	flags.Var(enum(&o.Certs, generate.AllCerts...), "certs", "who makes the certificates of webhooks and APIs:\ncert-manager, service-ca, user, olm or none (default with\n--names olm: olm; otherwise needed where the operator serves)")
+	flags.Var(enum(&o.Certs, generate.AllCerts...), "certs", "who makes the certificates of webhooks and APIs: cert-manager, service-ca, user, olm or none (default with --names olm: olm; otherwise needed where the operator serves)")
 	flags.StringVar(&f.issuer, "issuer", "", "with cert-manager: an existing issuer, as `KIND/NAME`")
-	flags.StringVar(&o.CertSecret, "cert-secret", "", "with user: `name` of the Secret; {deployment} is replaced")
-	flags.StringVar(&f.caBundle, "ca-bundle", "", "with user: `file` with the CA's certificates, PEM")
-	flags.StringVar(&f.config, "config-subscription", "", "`file` with a Subscription, or its spec.config, to apply to\nthe Deployments")
+	flags.StringVar(&o.CertSecret, "cert-secret", "", "with user: `NAME` of the Secret; {deployment} is replaced")
+	flags.StringVar(&f.caBundle, "ca-bundle", "", "with user: `FILE` with the CA's certificates, PEM")
+	flags.StringVar(&f.config, "config-subscription", "", "`FILE` with a Subscription, or its spec.config, to apply to the Deployments")
 	flags.BoolVar(&o.ConvertCRDs, "convert-crds", false, "turn v1beta1 CRDs into v1")
 	flags.BoolVar(&o.CreateNamespace, "create-namespace", false, "add the Namespace objects")
-	flags.StringVar(&f.templates, "templates", "", "`directory` with templates that replace olmgen's own")
+	flags.StringVar(&f.templates, "templates", "", "`DIR` with templates that replace olmgen's own")
 	flags.BoolVar(&f.read.AllowUnsupported, "allow-unsupported", false, "render objects of kinds that OLM would refuse")
 	flags.BoolVar(&f.strict, "strict", false, "take warnings for errors")
-	flags.BoolVar(&f.force, "force", false, "overwrite and remove files of an earlier run although they\nwere edited by hand")
+	flags.BoolVar(&f.force, "force", false, "overwrite and remove files of an earlier run although they were edited by hand")
 }
 
 func (f *renderFlags) run(cmd *cobra.Command, ref string) error {
@@ -104,7 +112,7 @@ func (f *renderFlags) run(cmd *cobra.Command, ref string) error {
 	if err := f.complete(cmd.Flags()); err != nil {
 		return err
 	}
-	b, err := readBundle(ref, f.read)
+	b, src, err := f.readBundle(cmd, ref)
 	if err != nil {
 		return err
 	}
@@ -123,15 +131,15 @@ func (f *renderFlags) run(cmd *cobra.Command, ref string) error {
 	if err != nil {
 		return err
 	}
-	return f.write(cmd, ref, b, files)
+	return f.write(cmd, src, b, files)
 }
 
-func (f *renderFlags) write(cmd *cobra.Command, ref string, b *bundle.Bundle, files output.Files) error {
+func (f *renderFlags) write(cmd *cobra.Command, src *source.Source, b *bundle.Bundle, files output.Files) error {
 	if f.output == "-" {
 		return output.Stream(cmd.OutOrStdout(), files)
 	}
 	result, err := output.Write(f.output, files, output.WriteOptions{
-		Sources: []output.Source{{Bundle: b.CSV.Name, Source: filepath.ToSlash(filepath.Clean(ref))}},
+		Sources: []output.Source{{Bundle: b.CSV.Name, Source: sourceName(src), Digest: src.Digest}},
 		Force:   f.force,
 	})
 	if err != nil {
@@ -160,7 +168,7 @@ func (f *renderFlags) complete(flags *pflag.FlagSet) error {
 	if flags.Changed("static-provided-apis") {
 		f.options.Static = true
 		for _, api := range f.static {
-			if api != "" {
+			if api != "" && api != bundleAPIs {
 				f.options.StaticProvidedAPIs = append(f.options.StaticProvidedAPIs, api)
 			}
 		}
@@ -211,25 +219,19 @@ func (f *renderFlags) files() error {
 	return err
 }
 
-// readBundle opens a directory so that nothing outside of it can be read through links.
-func readBundle(ref string, o bundle.ReadOptions) (*bundle.Bundle, error) {
-	info, err := os.Stat(ref)
+// readBundle opens the source and reads the bundle in it.
+func (f *renderFlags) readBundle(cmd *cobra.Command, ref string) (*bundle.Bundle, *source.Source, error) {
+	b, src, err := openBundle(cmd, ref, f.source, f.read)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if !info.IsDir() {
-		return nil, fmt.Errorf("%s: not a directory", ref)
+	if src.Properties != nil {
+		if err := json.Unmarshal(src.Properties, &f.options.Properties); err != nil {
+			return nil, nil, fmt.Errorf("%s: properties: %w", ref, err)
+		}
+		f.options.Replaces = &src.Replaces
 	}
-	root, err := os.OpenRoot(ref)
-	if err != nil {
-		return nil, err
-	}
-	defer root.Close()
-	b, err := bundle.Read(root.FS(), o)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", ref, err)
-	}
-	return b, nil
+	return b, src, nil
 }
 
 func plural(n int, what string) string {

@@ -1,0 +1,57 @@
+# make help lists the targets.
+SHELL := bash
+GO ?= go
+BIN := $(CURDIR)/.bin
+GOLANGCI := $(BIN)/golangci-lint-$(GOLANGCI_VERSION)
+GOLANGCI_VERSION := v2.15.0
+STATICCHECK_VERSION := v0.8.2
+
+.PHONY: help build test lint bench golden corpus conformance docs docs-check fuzz
+
+help: ## List the targets
+	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 14
+
+build: ## Build ./olmgen
+	$(GO) build -trimpath -o olmgen ./cmd/olmgen
+
+test: ## Run all tests with the race detector; OLMGEN_CORPUS and OLMGEN_ORACLE add real bundles and clusters
+	$(GO) test -race -timeout 30m ./...
+
+lint: $(BIN)/golangci-lint-$(GOLANGCI_VERSION) ## Run gofmt, go vet, staticcheck and golangci-lint
+	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); test -z "$$unformatted" || { echo "not gofmt'd: $$unformatted"; exit 1; }
+	$(GO) vet ./...
+	$(GO) run honnef.co/go/tools/cmd/staticcheck@$(STATICCHECK_VERSION) ./...
+	$(BIN)/golangci-lint-$(GOLANGCI_VERSION) run ./...
+
+$(BIN)/golangci-lint-$(GOLANGCI_VERSION):
+	mkdir -p $(BIN)
+	GOBIN=$(BIN) $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
+	mv $(BIN)/golangci-lint $@
+
+bench: ## Run the Go benchmarks, with OLMGEN_CORPUS over the corpus too
+	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+golden: ## Write the golden files anew; say in the commit why they change
+	$(GO) test ./golden -run TestGolden -update
+
+corpus: ## Render every bundle of $$OLMGEN_CORPUS in every mode and print what came out
+	@test -n "$$OLMGEN_CORPUS" || { echo "set OLMGEN_CORPUS to the directory that holds bundles/"; exit 1; }
+	$(GO) test ./golden -run TestCorpus -count=1 -v | grep -v '^=== '
+
+conformance: ## Compare with what OLM made in real clusters ($$OLMGEN_CORPUS, $$OLMGEN_ORACLE)
+	@test -n "$$OLMGEN_CORPUS" -a -n "$$OLMGEN_ORACLE" || { echo "set OLMGEN_CORPUS and OLMGEN_ORACLE"; exit 1; }
+	$(GO) test ./golden ./generate/olmv1 -run TestConformance -count=1 -v | grep -v '^=== '
+
+docs: ## Write docs/reference from the commands
+	$(GO) test ./cmd/olmgen -run TestReference -update
+
+docs-check: ## Fail if docs/reference is stale
+	$(GO) test ./cmd/olmgen -run TestReference -count=1
+
+FUZZTIME ?= 20s
+fuzz: ## Run every fuzz target for FUZZTIME
+	@for pkg in $$($(GO) list ./...); do \
+		for f in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz'); do \
+			echo "$$pkg $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) $$pkg || exit 1; \
+		done; \
+	done

@@ -1,0 +1,47 @@
+package generate
+
+import (
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/generate/olmv1"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// renderOLMv1 makes what OLM v1's renderer makes, in its order. Options that mean nothing there (the OperatorGroup's, names, copied
+// CSVs) are not looked at.
+func renderOLMv1(b *bundle.Bundle, o Options) (*Result, error) {
+	if o.Certs == "" && len(b.CSV.Spec.WebhookDefinitions) > 0 {
+		return nil, refuse("choose with --certs cert-manager, service-ca or none", "%s serves %s and needs a certificate", b.CSV.Name, whatServes(b))
+	}
+	if o.Certs == CertsUser || o.Certs == CertsOLM {
+		return nil, refuse("choose with --certs cert-manager, service-ca or none", "OLM v1 has no certificate provider %q", o.Certs)
+	}
+	targets := o.TargetNamespaces
+	switch o.InstallMode {
+	case v1alpha1.InstallModeTypeAllNamespaces:
+		targets = append([]string{allNamespaces}, targets...)
+	case v1alpha1.InstallModeTypeOwnNamespace:
+		if len(targets) == 0 {
+			targets = []string{o.Namespace}
+		}
+	}
+	objects, err := olmv1.Render(b, olmv1.Options{Namespace: o.Namespace, TargetNamespaces: targets, Certs: string(o.Certs), Config: deploymentConfig(o.Config)})
+	if err != nil {
+		return nil, refuse("", "%v", err)
+	}
+	result := &Result{Namespace: o.Namespace, InstallMode: o.InstallMode}
+	for _, x := range objects {
+		result.Objects = append(result.Objects, Object{APIVersion: x.APIVersion, Kind: x.Kind, Namespace: x.Namespace, Name: x.Name, Data: manifest.Encode(x.Value)})
+	}
+	return result, nil
+}
+
+// deploymentConfig is OLM v1's form of a Subscription's config: all of it but the selector.
+func deploymentConfig(c *v1alpha1.SubscriptionConfig) *olmv1.Config {
+	if c == nil {
+		return nil
+	}
+	return &olmv1.Config{Env: c.Env, EnvFrom: c.EnvFrom, Volumes: c.Volumes, VolumeMounts: c.VolumeMounts, Tolerations: c.Tolerations,
+		Resources: c.Resources, NodeSelector: c.NodeSelector, Affinity: c.Affinity, Annotations: c.Annotations}
+}
