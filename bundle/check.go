@@ -7,7 +7,7 @@ import (
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	rbacv1 "k8s.io/api/rbac/v1"
-	"k8s.io/apimachinery/pkg/api/validation/path"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/olmgen/olmgen/manifest"
@@ -82,7 +82,7 @@ func checkName(o *manifest.Object) error {
 	var problems []string
 	switch o.Kind {
 	case "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding":
-		problems = path.IsValidPathSegmentName(o.Name)
+		problems = content.IsPathSegmentName(o.Name)
 	case "Service":
 		problems = validation.IsDNS1035Label(o.Name)
 	case "Namespace":

@@ -30,10 +30,10 @@ func (o Options) targets(csv *v1alpha1.ClusterServiceVersion) (v1alpha1.InstallM
 	if err := o.checkTargets(mode, targets); err != nil {
 		return "", nil, err
 	}
-	switch {
-	case mode == v1alpha1.InstallModeTypeAllNamespaces:
+	switch mode {
+	case v1alpha1.InstallModeTypeAllNamespaces:
 		targets = []string{allNamespaces}
-	case mode == v1alpha1.InstallModeTypeOwnNamespace:
+	case v1alpha1.InstallModeTypeOwnNamespace:
 		targets = []string{o.Namespace}
 	}
 	if msg := o.unsupported(supports, targets); msg != "" {

@@ -2,6 +2,7 @@ package generate
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -82,8 +83,9 @@ type grant struct {
 	name string
 }
 
-// grants names the entries of a list. Stable names are <operator>-<account>, those of cluster-wide objects <namespace>.<operator>-<account>
-// so that installations in two namespaces do not share them; further entries of an account are numbered.
+// grants names the entries of a list. Stable names are <operator>-<account>, or the account's name where that begins with the operator's;
+// those of cluster-wide objects have the namespace in front, so that installations in two namespaces do not share them; further entries
+// of an account are numbered.
 func (n names) grants(list []v1alpha1.StrategyDeploymentPermissions, cluster bool) []grant {
 	var out []grant
 	seen := map[string]int{}
@@ -95,7 +97,7 @@ func (n names) grants(list []v1alpha1.StrategyDeploymentPermissions, cluster boo
 		case n.olm():
 			name = permissionName(n.csv.Name+"-"+p.ServiceAccountName, n.csv.Name, "", p)
 		default:
-			name = n.base + "-" + p.ServiceAccountName
+			name = n.account(p.ServiceAccountName)
 			if seen[p.ServiceAccountName]++; seen[p.ServiceAccountName] > 1 {
 				name = fmt.Sprintf("%s-%d", name, seen[p.ServiceAccountName])
 			}
@@ -106,6 +108,17 @@ func (n names) grants(list []v1alpha1.StrategyDeploymentPermissions, cluster boo
 		out = append(out, grant{p, fit(name)})
 	}
 	return out
+}
+
+// account names what belongs to a ServiceAccount of the operator.
+func (n names) account(sa string) string {
+	rest, ok := strings.CutPrefix(sa, n.base+"-")
+	spec := n.csv.Spec.InstallStrategy.StrategySpec
+	other := func(p v1alpha1.StrategyDeploymentPermissions) bool { return p.ServiceAccountName == rest }
+	if sa == n.base || ok && !slices.ContainsFunc(spec.Permissions, other) && !slices.ContainsFunc(spec.ClusterPermissions, other) {
+		return sa
+	}
+	return n.base + "-" + sa
 }
 
 // clusterName makes a name of the operator's namespace unique in the cluster.

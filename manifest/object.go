@@ -193,7 +193,7 @@ func (o *Object) Duplicates() []Duplicate { return o.doc.Duplicates }
 // Errorf makes an error at a field of the object: "spec.versions[0].name" gives the line of that value, or of its nearest
 // parent that exists.
 func (o *Object) Errorf(field, format string, args ...any) *Error {
-	e := o.doc.errorf(1, field, format, args...).(*Error)
+	e := o.doc.errorf(1, field, format, args...)
 	e.Line = o.LineOf(field)
 	return e
 }

@@ -193,7 +193,7 @@ func (d *Document) syntaxError(err error) error {
 	}
 	e := d.errorf(line, "", "not YAML: %s", msg)
 	if bytes.ContainsRune(d.Raw, '\t') && line > 0 {
-		e.(*Error).Tip = "look for a tab in the indentation, a missing quote or a missing colon near that line"
+		e.Tip = "look for a tab in the indentation, a missing quote or a missing colon near that line"
 	}
 	return e
 }
@@ -253,7 +253,7 @@ func (d *Document) duplicateKeys(n *yaml.Node) {
 }
 
 // errorf makes an error at a line of the document.
-func (d *Document) errorf(line int, field, format string, args ...any) error {
+func (d *Document) errorf(line int, field, format string, args ...any) *Error {
 	if line > 0 {
 		line += d.Line - 1
 	} else {

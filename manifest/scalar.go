@@ -87,31 +87,36 @@ func tagged(tag, s string) (any, error) {
 
 // plain resolves an untagged, unquoted scalar.
 func plain(s string) any {
-	if len(s) > 64 {
-		return s // longer than any word or number that means something
-	}
 	if s == "" {
 		return nil
 	}
 	switch c := s[0]; {
 	case c >= '0' && c <= '9', c == '+', c == '-':
-		if v, ok := words[s]; ok {
+		if v, ok := word(s); ok {
 			return v
 		}
 		return number(s)
 	case c == '.':
-		if v, ok := words[s]; ok {
+		if v, ok := word(s); ok {
 			return v
 		}
 		if f, err := strconv.ParseFloat(s, 64); err == nil {
 			return f
 		}
 	case strings.IndexByte("~nNyYoOtTfF", c) >= 0:
-		if v, ok := words[s]; ok {
+		if v, ok := word(s); ok {
 			return v
 		}
 	}
 	return s
+}
+
+func word(s string) (value any, ok bool) {
+	if len(s) > len("false") {
+		return nil, false
+	}
+	value, ok = words[s]
+	return value, ok
 }
 
 func number(s string) any {
