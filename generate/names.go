@@ -88,7 +88,7 @@ type grant struct {
 // of an account are numbered.
 func (n names) grants(list []v1alpha1.StrategyDeploymentPermissions, cluster bool) []grant {
 	var out []grant
-	seen := map[string]int{}
+	used := map[string]bool{}
 	for _, p := range list {
 		var name string
 		switch {
@@ -98,9 +98,10 @@ func (n names) grants(list []v1alpha1.StrategyDeploymentPermissions, cluster boo
 			name = permissionName(n.csv.Name+"-"+p.ServiceAccountName, n.csv.Name, "", p)
 		default:
 			name = n.account(p.ServiceAccountName)
-			if seen[p.ServiceAccountName]++; seen[p.ServiceAccountName] > 1 {
-				name = fmt.Sprintf("%s-%d", name, seen[p.ServiceAccountName])
+			for i, first := 2, name; used[name]; i++ {
+				name = fmt.Sprintf("%s-%d", first, i)
 			}
+			used[name] = true
 			if cluster {
 				name = n.clusterName(name)
 			}

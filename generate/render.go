@@ -137,15 +137,18 @@ func (r *rendering) global() bool { return len(r.targets) == 1 && r.targets[0] =
 // olm reports whether objects that only OLM understands are wanted.
 func (r *rendering) olm() bool { return r.options.Profile == ProfileOLM }
 
-// author adds an object made by a template. A second object of the same identity is the fault of two equal entries in the CSV: it is
-// left out, as OLM only updates the first.
+// author adds an object made by a template. A second object of the same identity comes from two equal entries in the CSV: it is left out,
+// as OLM only updates the first. If it is not equal, something would be lost, and that is an error.
 func (r *rendering) author(template string, id Object, view any) error {
-	if r.keys[id.key()] {
-		return nil
-	}
 	data, err := r.options.Templates.Execute(template, view)
 	if err != nil {
 		return err
+	}
+	if i := slices.IndexFunc(r.objects, func(o Object) bool { return r.keys[id.key()] && o.key() == id.key() }); i >= 0 {
+		if string(r.objects[i].Data) == string(data) {
+			return nil
+		}
+		return r.bundle.CSVObject.Errorf("metadata.name", "two different objects would be %s %s", id.Kind, strings.TrimPrefix(id.Namespace+"/"+id.Name, "/"))
 	}
 	id.Data = data
 	r.add(id)

@@ -1,0 +1,136 @@
+package olmv1
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Config is OLM v1's deploymentConfig: what is changed in every Deployment of the CSV. It is OLM v0's SubscriptionConfig
+// without selector (section 11).
+type Config struct {
+	Env          []corev1.EnvVar              `json:"env,omitempty"`          // by name: replaces or is added, in each container
+	EnvFrom      []corev1.EnvFromSource       `json:"envFrom,omitempty"`      // added to each container
+	Volumes      []corev1.Volume              `json:"volumes,omitempty"`      // by name: replaces or is added
+	VolumeMounts []corev1.VolumeMount         `json:"volumeMounts,omitempty"` // by the volume's name: replaces or is added, in each container
+	Tolerations  []corev1.Toleration          `json:"tolerations,omitempty"`  // added
+	Resources    *corev1.ResourceRequirements `json:"resources,omitempty"`    // replaces those of each container
+	NodeSelector map[string]string            `json:"nodeSelector,omitempty"` // replaces; an empty one removes
+	Affinity     *corev1.Affinity             `json:"affinity,omitempty"`     // each part that is set replaces; an empty one, or an empty whole, removes
+	Annotations  map[string]string            `json:"annotations,omitempty"`  // added to the Deployment and its pods; what is there wins
+}
+
+// apply changes a Deployment, in OLM v1's order. Init containers are never touched.
+func (c *Config) apply(d *appsv1.Deployment) {
+	if c == nil {
+		return
+	}
+	pod := &d.Spec.Template.Spec
+	for i := range pod.Containers {
+		c.applyContainer(&pod.Containers[i])
+	}
+	pod.Volumes = replaceOrAdd(pod.Volumes, c.Volumes, func(v corev1.Volume) string { return v.Name })
+	pod.Tolerations = addNew(pod.Tolerations, c.Tolerations)
+	if c.NodeSelector != nil {
+		pod.NodeSelector = c.NodeSelector
+	}
+	c.applyAffinity(pod)
+	if len(c.Annotations) > 0 {
+		d.Annotations = under(d.Annotations, c.Annotations)
+		d.Spec.Template.Annotations = under(d.Spec.Template.Annotations, c.Annotations)
+	}
+}
+
+func (c *Config) applyContainer(to *corev1.Container) {
+	to.Env = replaceOrAdd(to.Env, c.Env, func(e corev1.EnvVar) string { return e.Name })
+	to.EnvFrom = addNew(to.EnvFrom, c.EnvFrom)
+	to.VolumeMounts = replaceOrAdd(to.VolumeMounts, c.VolumeMounts, func(m corev1.VolumeMount) string { return m.Name })
+	if c.Resources != nil {
+		to.Resources = *c.Resources
+	}
+}
+
+// applyAffinity replaces or removes the parts that are set.
+func (c *Config) applyAffinity(pod *corev1.PodSpec) {
+	a := c.Affinity
+	switch {
+	case a == nil:
+		return
+	case a.NodeAffinity == nil && a.PodAffinity == nil && a.PodAntiAffinity == nil:
+		pod.Affinity = nil
+		return
+	case pod.Affinity == nil:
+		pod.Affinity = &corev1.Affinity{}
+	}
+	if a.NodeAffinity != nil {
+		pod.Affinity.NodeAffinity = orNil(a.NodeAffinity, emptyNodeAffinity(a.NodeAffinity))
+	}
+	if p := a.PodAffinity; p != nil {
+		pod.Affinity.PodAffinity = orNil(p, emptyPodAffinity(p))
+	}
+	if p := a.PodAntiAffinity; p != nil {
+		pod.Affinity.PodAntiAffinity = orNil(p, emptyPodAntiAffinity(p))
+	}
+	if emptyNodeAffinity(pod.Affinity.NodeAffinity) && emptyPodAffinity(pod.Affinity.PodAffinity) && emptyPodAntiAffinity(pod.Affinity.PodAntiAffinity) {
+		pod.Affinity = nil
+	}
+}
+
+func orNil[T any](v *T, empty bool) *T {
+	if empty {
+		return nil
+	}
+	return v
+}
+
+func emptyNodeAffinity(a *corev1.NodeAffinity) bool {
+	if a == nil {
+		return true
+	}
+	required := a.RequiredDuringSchedulingIgnoredDuringExecution
+	return (required == nil || len(required.NodeSelectorTerms) == 0) && len(a.PreferredDuringSchedulingIgnoredDuringExecution) == 0
+}
+
+func emptyPodAffinity(a *corev1.PodAffinity) bool {
+	return a == nil || len(a.RequiredDuringSchedulingIgnoredDuringExecution)+len(a.PreferredDuringSchedulingIgnoredDuringExecution) == 0
+}
+
+func emptyPodAntiAffinity(a *corev1.PodAntiAffinity) bool {
+	return a == nil || len(a.RequiredDuringSchedulingIgnoredDuringExecution)+len(a.PreferredDuringSchedulingIgnoredDuringExecution) == 0
+}
+
+// replaceOrAdd puts each added item in the place of the last one of that name that was there before, or at the end.
+func replaceOrAdd[T any](list, added []T, name func(T) string) []T {
+	at := make(map[string]int, len(list))
+	for i, x := range list {
+		at[name(x)] = i
+	}
+	for _, x := range added {
+		if i, ok := at[name(x)]; ok {
+			list[i] = x
+		} else {
+			list = append(list, x)
+		}
+	}
+	return list
+}
+
+// addNew appends the items that are not in the list yet.
+func addNew[T any](list, added []T) []T {
+	for _, x := range added {
+		if !slices.ContainsFunc(list, func(y T) bool { return reflect.DeepEqual(x, y) }) {
+			list = append(list, x)
+		}
+	}
+	return list
+}
+
+// under gives the added entries overlaid by those that are there already.
+func under(there, added map[string]string) map[string]string {
+	out := maps.Clone(added)
+	maps.Copy(out, there)
+	return out
+}

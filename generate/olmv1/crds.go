@@ -1,0 +1,66 @@
+package olmv1
+
+import (
+	"fmt"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olmgen/olmgen/bundle"
+)
+
+// customResources gives the bundle's CRDs as they are, but those that a ConversionWebhook names with that conversion and the
+// certificate provider's annotation (section 8).
+func (r *renderer) customResources() ([]Object, error) {
+	converted := map[string]v1alpha1.WebhookDescription{}
+	for _, w := range r.csv.Spec.WebhookDefinitions {
+		if w.Type == v1alpha1.ConversionWebhook {
+			for _, name := range w.ConversionCRDs {
+				converted[name] = w
+			}
+		}
+	}
+	out := make([]Object, 0, len(r.crds))
+	for _, c := range r.crds {
+		v, err := c.Value()
+		if err != nil {
+			return nil, err
+		}
+		delete(child(v, "metadata"), "namespace") // deviation ClusterNamespace
+		if w, ok := converted[c.Name]; ok {
+			if err := r.convert(c, v, w); err != nil {
+				return nil, err
+			}
+		}
+		out = append(out, object(v))
+	}
+	return out, nil
+}
+
+// convert replaces the conversion of a CRD by the one that calls the webhook.
+func (r *renderer) convert(c *bundle.CRD, v map[string]any, w v1alpha1.WebhookDescription) error {
+	if c.PreserveUnknownFields {
+		return fmt.Errorf("custom resource definition '%s' must have .spec.preserveUnknownFields set to false to let API Server call webhook to do the conversion", c.Name)
+	}
+	path := "/"
+	if w.WebhookPath != nil {
+		path = *w.WebhookPath
+	}
+	client := map[string]any{"service": map[string]any{
+		"namespace": r.Namespace, "name": serviceName(w.DeploymentName), "path": path, "port": int64(webhookPort(w)),
+	}}
+	versions := make([]any, len(w.AdmissionReviewVersions))
+	for i, version := range w.AdmissionReviewVersions {
+		versions[i] = version
+	}
+	conversion := map[string]any{"strategy": "Webhook"}
+	if c.V1Beta {
+		conversion["webhookClientConfig"], conversion["conversionReviewVersions"] = client, versions
+	} else {
+		conversion["webhook"] = map[string]any{"clientConfig": client, "conversionReviewVersions": versions}
+	}
+	child(v, "spec")["conversion"] = conversion
+	for key, value := range r.caAnnotations(w.DeploymentName) {
+		child(child(v, "metadata"), "annotations")[key] = value
+	}
+	return nil
+}

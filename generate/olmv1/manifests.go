@@ -1,0 +1,38 @@
+package olmv1
+
+import "github.com/olmgen/olmgen/bundle"
+
+// scope tells how OLM v1 treats a kind of shipped object: it goes by the kind's name alone (section 9).
+func scope(kind string) bundle.Scope {
+	switch kind {
+	case "ConfigMap", "NetworkPolicy", "PodDisruptionBudget", "PodMonitor", "PrometheusRule", "Role", "RoleBinding",
+		"Secret", "Service", "ServiceAccount", "ServiceMonitor",
+		"VerticalPodAutoscaler": // deviation VPANamespace
+		return bundle.Namespaced
+	case "ClusterRole", "ClusterRoleBinding", "ConsoleCLIDownload", "ConsoleLink", "ConsolePlugin", "ConsoleQuickStart",
+		"ConsoleYAMLSample", "PriorityClass":
+		return bundle.ClusterScoped
+	}
+	return bundle.ScopeUnknown
+}
+
+// manifests gives the bundle's other objects as they are, the namespaced ones in the install namespace (section 9).
+func (r *renderer) manifests() ([]Object, error) {
+	out := make([]Object, 0, len(r.others))
+	for _, o := range r.others {
+		v, err := o.Value()
+		if err != nil {
+			return nil, err
+		}
+		if o.APIVersion == "" {
+			v["apiVersion"] = bundle.APIVersionOf(o) // deviation APIVersion
+		}
+		if scope(o.Kind) == bundle.Namespaced {
+			child(v, "metadata")["namespace"] = r.Namespace
+		} else {
+			delete(child(v, "metadata"), "namespace") // deviation ClusterNamespace
+		}
+		out = append(out, object(v))
+	}
+	return out, nil
+}

@@ -1,0 +1,110 @@
+// Package olmv1 renders a bundle as OLM v1's own renderer does: the same objects, names and hashes, in the same order. Sections
+// named in its comments are those of the specification of that renderer (operator-controller: internal/operator-controller/rukpak).
+// Where the renderer is plainly wrong, Deviations tells what is made instead.
+package olmv1
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// The certificate providers.
+const (
+	CertManager = "cert-manager" // Issuer and Certificate of cert-manager.io
+	ServiceCA   = "service-ca"   // annotations for OpenShift's service-ca operator
+	NoCerts     = "none"         // no certificates and no CA, the same as ""
+)
+
+// Options say where and how a bundle is installed.
+type Options struct {
+	Namespace        string   // install namespace
+	TargetNamespaces []string // none: all namespaces if the bundle supports that; [""]: all namespaces
+	Certs            string   // CertManager, ServiceCA, NoCerts or ""
+	Config           *Config  // may be nil
+}
+
+// Object is a rendered object. Value holds what JSON knows and is the caller's own.
+type Object struct {
+	APIVersion, Kind, Namespace, Name string
+	Value                             map[string]any
+}
+
+// Render gives the objects that OLM v1 makes of the bundle, in OLM v1's order (section 4); where that is random, by name: of
+// ServiceAccounts their own, of certificates their Deployment's. The CSV is taken from b.CSVObject if there is one, because
+// OLM v1 takes field names literally where b.CSV's decoder does not mind upper and lower case.
+//
+// Errors have the text of OLM v1's: of its loader (section 2), all of its validators joined by newlines (section 13), of its
+// options (section 3, "invalid option(s): ..."), or of its generators. The bundle is not changed.
+func Render(b *bundle.Bundle, o Options) ([]Object, error) {
+	csv, err := loadCSV(b)
+	if err != nil {
+		return nil, err
+	}
+	// not b.Package, which bundle.Read guesses where OLM v1 refuses
+	r := &renderer{Options: o, csv: csv, pkg: b.Annotations[bundle.KeyPackage]}
+	r.takeManifests(b)
+	if err := r.validate(); err != nil {
+		return nil, err
+	}
+	if err := r.checkOptions(); err != nil {
+		return nil, fmt.Errorf("invalid option(s): %w", err)
+	}
+	var out []Object
+	for _, generate := range []func() ([]Object, error){
+		r.serviceAccounts, r.roles, r.clusterRoles, r.customResources, r.manifests, r.deployments,
+		r.validatingWebhooks, r.mutatingWebhooks, r.services, r.certificates,
+	} {
+		objects, err := generate()
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, objects...)
+	}
+	return lastOfEach(out), nil
+}
+
+// renderer holds what the generators read. None of them changes it.
+type renderer struct {
+	Options
+	pkg    string
+	csv    *v1alpha1.ClusterServiceVersion
+	crds   []*bundle.CRD
+	others []*manifest.Object
+}
+
+// checkOptions also fills in the default targets and takes each only once.
+func (r *renderer) checkOptions() error {
+	if len(r.TargetNamespaces) == 0 && r.supports(v1alpha1.InstallModeTypeAllNamespaces) {
+		r.TargetNamespaces = []string{metav1.NamespaceAll}
+	}
+	var errs []error
+	if r.Namespace == "" {
+		errs = append(errs, errors.New("the install namespace is missing"))
+	}
+	switch r.Certs {
+	case CertManager, ServiceCA, NoCerts, "":
+	default:
+		errs = append(errs, fmt.Errorf("unknown certificate provider %q, want %s, %s or %s", r.Certs, CertManager, ServiceCA, NoCerts))
+	}
+	if err := r.checkTargets(); err != nil {
+		errs = append(errs, fmt.Errorf("invalid target namespaces %v: %w", r.TargetNamespaces, err))
+	}
+	r.TargetNamespaces = unique(r.TargetNamespaces) // deviation DuplicateTarget
+	return errors.Join(errs...)
+}
+
+// allNamespaces reports whether the operator watches all namespaces.
+func (r *renderer) allNamespaces() bool {
+	return len(r.TargetNamespaces) == 1 && r.TargetNamespaces[0] == metav1.NamespaceAll
+}
+
+// install is the install strategy's content.
+func (r *renderer) install() *v1alpha1.StrategyDetailsDeployment {
+	return &r.csv.Spec.InstallStrategy.StrategySpec
+}
