@@ -178,9 +178,21 @@ func (o *Object) Raw() []byte {
 	return o.doc.Raw
 }
 
+// full gives the object's whole tree: a skimmed document holds one object, which is its root.
+func (o *Object) full() (*yaml.Node, error) {
+	if !o.doc.skimmed {
+		return o.node, nil
+	}
+	return o.doc.full()
+}
+
 // Value decodes the object. The map is the caller's own.
 func (o *Object) Value() (map[string]any, error) {
-	v, err := o.doc.valueOf(o.node)
+	n, err := o.full()
+	if err != nil {
+		return nil, err
+	}
+	v, err := o.doc.valueOf(n)
 	if err != nil {
 		return nil, err
 	}
@@ -200,7 +212,10 @@ func (o *Object) Errorf(field, format string, args ...any) *Error {
 
 // LineOf gives the line of a field, or of its nearest parent that exists.
 func (o *Object) LineOf(field string) int {
-	n := o.node
+	n, err := o.full()
+	if err != nil {
+		n = o.node
+	}
 	line := n.Line
 	for _, seg := range segments(field) {
 		next := step(n, seg)
@@ -268,11 +283,29 @@ func segments(field string) []string {
 
 // Get decodes one field of the object, such as Get("spec", "group"); nil if it is not there.
 func (o *Object) Get(path ...string) (any, error) {
-	n := get(o.node, path...)
+	from := o.node
+	if o.doc.skimmed && (len(path) < 2 || !kept(path)) {
+		var err error
+		if from, err = o.full(); err != nil {
+			return nil, err
+		}
+	}
+	n := get(from, path...)
 	if n == nil {
 		return nil, nil
 	}
 	return o.doc.valueOf(n)
+}
+
+// kept reports whether what is at a path can't hold a schema, so that a skimmed tree has it.
+func kept(path []string) bool {
+	if path[0] != "spec" {
+		return true
+	}
+	if path[1] == "versions" {
+		return len(path) > 3 && !skipsInVersion(path[3])
+	}
+	return !skipsInSpec(path[1])
 }
 
 // Identity names the object for a person: kind namespace/name.

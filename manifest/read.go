@@ -7,6 +7,7 @@ import (
 	"io"
 	"regexp"
 	"strconv"
+	"sync"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
@@ -23,6 +24,20 @@ type Document struct {
 	Fresh      string // why Raw can't be carried as it is; empty if it can
 	Duplicates []Duplicate
 	limits     Limits
+
+	skimmed  bool // Root lacks what skim skips
+	once     sync.Once
+	fullRoot *yaml.Node
+	fullErr  error
+}
+
+// full gives the whole tree, which is parsed at first need where the document was only skimmed.
+func (d *Document) full() (*yaml.Node, error) {
+	if !d.skimmed {
+		return d.Root, nil
+	}
+	d.once.Do(func() { d.fullRoot, d.fullErr = d.parseAll() })
+	return d.fullRoot, d.fullErr
 }
 
 // Duplicate is a mapping key that occurs more than once. The last one counts.
@@ -158,27 +173,16 @@ func onlyPreamble(b []byte) bool {
 
 var yamlErrorLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
 
-func (d *Document) parse() (err error) {
-	defer func() {
-		if r := recover(); r != nil { // the library's own faults must not end the program
-			err = d.errorf(0, "", "not readable as YAML: %v", r)
-		}
-	}()
-	dec := yaml.NewDecoder(bytes.NewReader(d.Raw))
-	var doc yaml.Node
-	switch err := dec.Decode(&doc); {
-	case errors.Is(err, io.EOF):
-		return nil
-	case err != nil:
-		return d.syntaxError(err)
-	}
-	if len(doc.Content) == 0 || doc.Content[0].Kind == yaml.ScalarNode && doc.Content[0].Value == "" && doc.Content[0].Style == 0 {
+func (d *Document) parse() error {
+	if root, ok := skim(d.Raw, d.limits.Depth); ok {
+		d.Root, d.skimmed = root, true
 		return nil
 	}
-	d.Root = doc.Content[0]
-	if err := dec.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
-		return d.errorf(0, "", "text after the end of the document")
+	root, err := d.parseAll()
+	if root == nil || err != nil {
+		return err
 	}
+	d.Root = root
 	if bytes.HasPrefix(d.Raw, []byte("%")) {
 		d.Fresh = "a YAML directive"
 	}
@@ -196,6 +200,30 @@ func (d *Document) syntaxError(err error) error {
 		e.Tip = "look for a tab in the indentation, a missing quote or a missing colon near that line"
 	}
 	return e
+}
+
+// parseAll parses the document with the YAML library. A nil node is an empty document.
+func (d *Document) parseAll() (root *yaml.Node, err error) {
+	defer func() {
+		if r := recover(); r != nil { // the library's own faults must not end the program
+			err = d.errorf(0, "", "not readable as YAML: %v", r)
+		}
+	}()
+	dec := yaml.NewDecoder(bytes.NewReader(d.Raw))
+	var doc yaml.Node
+	switch err := dec.Decode(&doc); {
+	case errors.Is(err, io.EOF):
+		return nil, nil
+	case err != nil:
+		return nil, d.syntaxError(err)
+	}
+	if len(doc.Content) == 0 || doc.Content[0].Kind == yaml.ScalarNode && doc.Content[0].Value == "" && doc.Content[0].Style == 0 {
+		return nil, nil
+	}
+	if err := dec.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
+		return nil, d.errorf(0, "", "text after the end of the document")
+	}
+	return doc.Content[0], nil
 }
 
 // inspect finds what keeps a document from being carried as it is: duplicate keys, aliases, tags; and bounds its depth.
@@ -279,7 +307,11 @@ func (d *Document) Value() (any, error) {
 	if d.Root == nil {
 		return nil, nil
 	}
-	return d.valueOf(d.Root)
+	root, err := d.full()
+	if err != nil {
+		return nil, err
+	}
+	return d.valueOf(root)
 }
 
 func (d *Document) valueOf(n *yaml.Node) (any, error) {

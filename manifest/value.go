@@ -10,8 +10,8 @@ import (
 
 // decoder turns nodes into JSON-like values and counts what aliases multiply.
 type decoder struct {
-	limits Limits
-	nodes  int
+	limits       Limits
+	nodes, bytes int
 }
 
 type nodeError struct {
@@ -27,11 +27,8 @@ func fault(n *yaml.Node, format string, args ...any) error {
 
 // value gives map[string]any, []any, string, bool, nil, int64, uint64 or float64.
 func (d *decoder) value(n *yaml.Node, depth int) (any, error) {
-	if d.nodes++; d.nodes > d.limits.Nodes {
-		return nil, fault(n, "the document has more than %d values once its aliases are written out", d.limits.Nodes)
-	}
-	if depth > d.limits.Depth {
-		return nil, fault(n, "nested deeper than %d levels", d.limits.Depth)
+	if err := d.count(n, depth); err != nil {
+		return nil, err
 	}
 	switch n.Kind {
 	case yaml.DocumentNode:
@@ -67,6 +64,21 @@ func (d *decoder) value(n *yaml.Node, depth int) (any, error) {
 	return nil, nil
 }
 
+// count bounds what aliases multiply: a file of 1 KB can hold a billion values, or one long text a million times.
+func (d *decoder) count(n *yaml.Node, depth int) error {
+	d.nodes++
+	d.bytes += len(n.Value)
+	switch {
+	case d.nodes > d.limits.Nodes:
+		return fault(n, "the document has more than %d values once its aliases are written out", d.limits.Nodes)
+	case d.bytes > d.limits.FileBytes:
+		return fault(n, "the document is larger than %d MiB once its aliases are written out", d.limits.FileBytes>>20)
+	case depth > d.limits.Depth:
+		return fault(n, "nested deeper than %d levels", d.limits.Depth)
+	}
+	return nil
+}
+
 func (d *decoder) mapping(n *yaml.Node, m map[string]any, depth int) error {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		k, v := n.Content[i], n.Content[i+1]
@@ -80,6 +92,7 @@ func (d *decoder) mapping(n *yaml.Node, m map[string]any, depth int) error {
 		if err != nil {
 			return err
 		}
+		d.bytes += len(key)
 		x, err := d.value(v, depth+1)
 		if err != nil {
 			return err
@@ -91,8 +104,8 @@ func (d *decoder) mapping(n *yaml.Node, m map[string]any, depth int) error {
 
 // merge applies "<<": where it stands, so keys after it win and keys before it lose, as in the decoder that OLM uses.
 func (d *decoder) merge(n *yaml.Node, m map[string]any, depth int) error {
-	if d.nodes++; d.nodes > d.limits.Nodes || depth > d.limits.Depth {
-		return fault(n, "the document has more than %d values once its aliases are written out", d.limits.Nodes)
+	if err := d.count(n, depth); err != nil {
+		return err
 	}
 	switch n.Kind {
 	case yaml.AliasNode:

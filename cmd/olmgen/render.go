@@ -221,6 +221,9 @@ func (f *renderFlags) files() error {
 
 // readBundle opens the source and reads the bundle in it.
 func (f *renderFlags) readBundle(cmd *cobra.Command, ref string) (*bundle.Bundle, *source.Source, error) {
+	if f.options.Profile == generate.ProfileOLMv1 {
+		f.read.AllowUnsupported = true // OLM v1 has its own list, and its own words
+	}
 	b, src, err := openBundle(cmd, ref, f.source, f.read)
 	if err != nil {
 		return nil, nil, err

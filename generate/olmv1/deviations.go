@@ -26,7 +26,7 @@ const (
 	DuplicateTarget  = "duplicate-target"
 )
 
-// Deviations lists what Render makes different, in the order in which the conformance test undoes it.
+// Deviations lists what Render makes different.
 func Deviations() []Deviation {
 	return []Deviation{
 		{Order, "ServiceAccounts sorted by name, Issuers and Certificates by Deployment, a Service's ports of equal numbers by target",

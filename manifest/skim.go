@@ -1,0 +1,326 @@
+package manifest
+
+import (
+	"bytes"
+	"hash/maphash"
+	"slices"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// CRDs are nine tenths of all bytes in bundles, and nine tenths of a CRD is its schema, of which nothing is ever asked. skim reads the
+// plain block style in which generators write CRDs, line by line: all of it is checked (structure, quotes, duplicate keys), but nodes are
+// made for what is outside of the schemas only. Whatever is not surely plain is left to the YAML library: skim then says false. What it
+// takes, the library takes too and sees the same in it (FuzzSkim, TestCorpusSkim).
+
+// skipped stands in the tree for a schema.
+const skipped yaml.Kind = 0
+
+// skim reads one document. It gives nil and false for what it does not surely understand.
+func skim(data []byte, depth int) (*yaml.Node, bool) {
+	if !bytes.Contains(data, []byte("\nkind: CustomResourceDefinition\n")) || !plainBytes(data) {
+		return nil, false
+	}
+	s := skimmer{data: data, depth: depth}
+	root := &yaml.Node{Kind: yaml.MappingNode}
+	s.frames = append(s.frames, frame{indent: 0, node: root, at: atRoot})
+	for s.next() {
+		if !s.take() {
+			return nil, false
+		}
+	}
+	if s.failed || len(root.Content) == 0 {
+		return nil, false
+	}
+	root.Line, root.Column = root.Content[0].Line, root.Content[0].Column
+	return root, true
+}
+
+// place says where in a CRD a mapping or list is, as far as that decides what is skipped.
+type place int
+
+const (
+	elsewhere place = iota
+	atRoot
+	atSpec
+	atVersions
+	atVersion
+)
+
+// frame is an open mapping or list.
+type frame struct {
+	indent   int
+	sequence bool
+	node     *yaml.Node // nil inside a schema
+	at       place
+	pending  bool // the last key or item has no value yet
+	child    place
+	skip     bool // the last key's value is not kept
+	keys     []uint64
+	many     map[uint64]bool
+}
+
+type skimmer struct {
+	data   []byte
+	depth  int
+	pos    int // of the line after the current one
+	number int // of the current line
+	indent int
+	text   []byte // of the current line, without indentation and trailing blanks
+	frames []frame
+	failed bool
+}
+
+var seed = maphash.MakeSeed()
+
+// next goes to the next line that is not blank or a comment.
+func (s *skimmer) next() bool {
+	for s.pos < len(s.data) {
+		s.line()
+		if len(s.text) == 0 || s.text[0] == '#' {
+			continue
+		}
+		if s.indent == 0 && isMarker(s.text, "---") {
+			if len(s.text) > 3 || len(s.frames) > 1 || len(s.frames[0].keys) > 0 {
+				s.failed = true
+				return false
+			}
+			continue
+		}
+		return true
+	}
+	return false
+}
+
+// line goes to the next line whatever it is.
+func (s *skimmer) line() {
+	rest := s.data[s.pos:]
+	end := bytes.IndexByte(rest, '\n')
+	if end < 0 {
+		end = len(rest)
+	}
+	l := rest[:end]
+	s.pos = min(s.pos+end+1, len(s.data))
+	s.number++
+	n := 0
+	for n < len(l) && l[n] == ' ' {
+		n++
+	}
+	s.indent, s.text = n, bytes.TrimRight(l[n:], " ")
+}
+
+// peek looks at the next line that is not blank; its indentation is -1 at the end.
+func (s *skimmer) peek() (indent int, text []byte) {
+	save := *s
+	defer func() { s.pos, s.number, s.indent, s.text = save.pos, save.number, save.indent, save.text }()
+	for s.pos < len(s.data) {
+		if s.line(); len(s.text) > 0 {
+			return s.indent, s.text
+		}
+	}
+	return -1, nil
+}
+
+// take reads the line and what belongs to its value.
+func (s *skimmer) take() bool {
+	if bytes.IndexByte(s.text, '\t') >= 0 {
+		return false
+	}
+	column, text := s.indent, s.text
+	if text[0] == '-' && (len(text) == 1 || text[1] == ' ') {
+		if !s.openItem(column) {
+			return false
+		}
+		rest := bytes.TrimLeft(text[1:], " ")
+		if len(rest) == 0 {
+			return true
+		}
+		column += len(text) - len(rest)
+		if rest[0] == '-' && (len(rest) == 1 || rest[1] == ' ') {
+			return false
+		}
+		key, value, ok := cutKey(rest)
+		if !ok {
+			return false
+		}
+		if key == nil {
+			return s.item(column, rest)
+		}
+		return s.push(column, false) && s.entry(column, key, value)
+	}
+	key, value, ok := cutKey(text)
+	return ok && key != nil && s.openMapping(column) && s.entry(column, key, value)
+}
+
+func (s *skimmer) top() *frame { return &s.frames[len(s.frames)-1] }
+
+func (s *skimmer) popTo(indent int) {
+	for len(s.frames) > 1 && s.top().indent > indent {
+		s.frames = s.frames[:len(s.frames)-1]
+	}
+}
+
+// openItem makes the list at a column the top, for a new item.
+func (s *skimmer) openItem(column int) bool {
+	s.popTo(column)
+	top := s.top()
+	switch {
+	case top.sequence && top.indent == column:
+	case !top.pending || top.sequence && top.indent >= column:
+		return false
+	default:
+		if !s.push(column, true) {
+			return false
+		}
+	}
+	s.top().pending = true
+	if n := s.top().node; n != nil {
+		n.Content = append(n.Content, &yaml.Node{Kind: yaml.ScalarNode, Line: s.number, Column: column + 1})
+	}
+	return true
+}
+
+// openMapping makes the mapping at a column the top, for a new key.
+func (s *skimmer) openMapping(column int) bool {
+	s.popTo(column)
+	if top := s.top(); top.sequence && top.indent == column {
+		s.frames = s.frames[:len(s.frames)-1] // a list at its key's own indentation ends
+	}
+	top := s.top()
+	if !top.sequence && top.indent == column {
+		return true
+	}
+	return top.indent < column && top.pending && s.push(column, false)
+}
+
+// push opens the value of the top's last key or item.
+func (s *skimmer) push(column int, sequence bool) bool {
+	top := s.top()
+	if !top.pending || len(s.frames) >= s.depth {
+		return false
+	}
+	top.pending = false
+	f := frame{indent: column, sequence: sequence, at: top.child}
+	if top.sequence && top.at == atVersions {
+		f.at = atVersion
+	}
+	if top.node != nil && !top.skip {
+		f.node = top.node.Content[len(top.node.Content)-1]
+		f.node.Kind, f.node.Line, f.node.Column = yaml.MappingNode, s.number, column+1
+		if sequence {
+			f.node.Kind = yaml.SequenceNode
+		}
+	}
+	s.frames = append(s.frames, f)
+	return true
+}
+
+// entry takes a key of the top mapping and, if it stands beside it, its value.
+func (s *skimmer) entry(column int, key, value []byte) bool {
+	top := s.top()
+	if !top.add(maphash.Bytes(seed, key)) {
+		return false
+	}
+	top.skip, top.child, top.pending = false, elsewhere, len(value) == 0
+	var v *yaml.Node
+	if top.node != nil {
+		top.skip = top.at == atSpec && skipsInSpec(string(key)) || top.at == atVersion && skipsInVersion(string(key))
+		top.child = top.at.below(string(key))
+		v = &yaml.Node{Kind: yaml.ScalarNode, Line: s.number}
+		if top.skip {
+			v.Kind = skipped
+		}
+		top.node.Content = append(top.node.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: string(key), Line: s.number, Column: column + 1}, v)
+		if top.skip {
+			v = nil
+		}
+	}
+	if len(value) == 0 {
+		return true
+	}
+	return s.scalar(top.indent, s.indent+len(s.text)-len(value), value, v)
+}
+
+func (s *skimmer) item(column int, text []byte) bool {
+	top := s.top()
+	top.pending = false
+	var v *yaml.Node
+	if top.node != nil {
+		v = top.node.Content[len(top.node.Content)-1]
+	}
+	return s.scalar(top.indent, column, text, v)
+}
+
+func (p place) below(key string) place {
+	switch {
+	case p == atRoot && key == "spec":
+		return atSpec
+	case p == atSpec && key == "versions":
+		return atVersions
+	}
+	return elsewhere
+}
+
+// What nobody asks for: the schema and what kubectl prints.
+func skipsInSpec(key string) bool { return key == "validation" || key == "additionalPrinterColumns" }
+func skipsInVersion(key string) bool {
+	return key == "schema" || key == "additionalPrinterColumns" || key == "deprecationWarning"
+}
+
+// add notes a key and reports whether it is new.
+func (f *frame) add(hash uint64) bool {
+	if f.many == nil {
+		if slices.Contains(f.keys, hash) {
+			return false
+		}
+		f.keys = append(f.keys, hash)
+		if len(f.keys) > 48 {
+			f.many = make(map[uint64]bool, 128)
+			for _, k := range f.keys {
+				f.many[k] = true
+			}
+		}
+		return true
+	}
+	if f.many[hash] {
+		return false
+	}
+	f.many[hash] = true
+	return true
+}
+
+// cutKey splits "key: value". A nil key means that there is none; false that it can't be told.
+func cutKey(text []byte) (key, value []byte, ok bool) {
+	if text[0] == '"' || text[0] == '\'' {
+		end := bytes.IndexByte(text[1:], text[0])
+		if end < 0 {
+			return nil, nil, true // a text of several lines
+		}
+		key, rest := text[1:1+end], text[end+2:]
+		if len(rest) == 0 || rest[0] != ':' || len(rest) > 1 && rest[1] != ' ' {
+			return nil, nil, len(rest) == 0 || rest[0] != ':' && rest[0] != ' '
+		}
+		_, isText := plain(string(key)).(string)
+		return key, bytes.TrimLeft(rest[1:], " "), isText && plainKey(key)
+	}
+	for i, c := range text {
+		if c == ':' && (i+1 == len(text) || text[i+1] == ' ') {
+			key = text[:i]
+			return key, bytes.TrimLeft(text[i+1:], " "), plainKey(key)
+		}
+	}
+	return nil, nil, true
+}
+
+// plainKey reports whether a key means the same quoted or not, and can't be anything but text or a number.
+func plainKey(key []byte) bool {
+	if len(key) == 0 || len(key) > 120 || key[0] == '-' {
+		return false
+	}
+	for _, c := range key {
+		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '_' && c != '.' && c != '/' && c != '$' && c != '-' {
+			return false
+		}
+	}
+	return true
+}

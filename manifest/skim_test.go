@@ -1,0 +1,140 @@
+package manifest
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.yaml.in/yaml/v3"
+)
+
+// Of every CRD of the corpus that skim takes, it sees what the YAML library sees.
+func TestCorpusSkim(t *testing.T) {
+	crds, taken, bytes := 0, 0, 0
+	for name, data := range corpusFiles(t) {
+		for _, c := range split(data) {
+			d := &Document{File: name, Line: c.line, Raw: c.data, limits: DefaultLimits}
+			root, err := d.parseAll()
+			if err != nil || root == nil || !kindIs(root, "CustomResourceDefinition") {
+				continue
+			}
+			crds++
+			if checkSkim(t, c.data) {
+				taken++
+				bytes += len(c.data)
+			}
+		}
+	}
+	t.Logf("%d of %d CRDs are skimmed, %d MB", taken, crds, bytes>>20)
+	if taken < crds*9/10 {
+		t.Errorf("only %d of %d CRDs are plain enough to be skimmed", taken, crds)
+	}
+}
+
+func kindIs(root *yaml.Node, kind string) bool {
+	n := get(root, "kind")
+	return n != nil && n.Value == kind
+}
+
+// checkSkim compares a skimmed document with the parsed one: keys, values, lines and columns of what is kept. What is skimmed must be
+// valid, without duplicate keys, aliases and tags.
+func checkSkim(t *testing.T, data []byte) bool {
+	t.Helper()
+	got, ok := skim(data, DefaultLimits.Depth)
+	if !ok {
+		return false
+	}
+	d := &Document{File: "crd.yaml", Line: 1, Raw: data, limits: DefaultLimits}
+	want, err := d.parseAll()
+	if err != nil || want == nil {
+		t.Errorf("skimmed, but not YAML: %v\n%s", err, data)
+		return true
+	}
+	if err := d.inspect(want, 1); err != nil || d.Fresh != "" {
+		t.Errorf("skimmed, but there is more to say: %v %s\n%s", err, d.Fresh, data)
+		return true
+	}
+	compareSkim(t, got, want, "")
+	return true
+}
+
+func compareSkim(t *testing.T, got, want *yaml.Node, path string) {
+	t.Helper()
+	if got.Kind == skipped {
+		return
+	}
+	type seen struct {
+		Kind         yaml.Kind
+		Value        any
+		Line, Column int
+		Children     int
+	}
+	look := func(n *yaml.Node) seen {
+		s := seen{n.Kind, nil, n.Line, n.Column, len(n.Content)}
+		if n.Kind == yaml.ScalarNode {
+			s.Value, _ = scalar(n)
+			if s.Value == nil {
+				s.Line, s.Column = 0, 0 // of what is not there
+			}
+		}
+		return s
+	}
+	if d := cmp.Diff(look(want), look(got)); d != "" {
+		t.Errorf("%s (-parsed +skimmed):\n%s", path, d)
+		return
+	}
+	for i := range got.Content {
+		p := path
+		if want.Kind == yaml.MappingNode {
+			p += "." + want.Content[i&^1].Value
+		}
+		compareSkim(t, got.Content[i], want.Content[i], p)
+	}
+}
+
+func FuzzSkim(f *testing.F) {
+	for _, s := range []string{
+		"spec:\n  versions:\n  - name: v1\n    schema:\n      openAPIV3Schema:\n        description: |-\n          a\n           b\n\n        type: object\n    served: true\n",
+		"metadata:\n  annotations: {}\n  name: a.b\nspec:\n    validation:\n        x: 'it''s\n          long'\n        y: \"a\\\"b\"\n        z: plain\n          text\n    group: \"b\"\n",
+		"spec:\n  versions:\n    -\n      name: v1\n      schema: []\n    - name: v2 # last\n      schema:\n        a:\n        - b\n        - c: 1\n          d: >2+\n            e\n",
+	} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		data := []byte("apiVersion: v1\nkind: CustomResourceDefinition\n" + s)
+		docs, err := ReadFile("crd.yaml", data, Limits{})
+		if err != nil || len(docs) != 1 {
+			return
+		}
+		checkSkim(t, docs[0].Raw)
+	})
+}
+
+// What is asked of a skimmed object's schema is there all the same.
+func TestSkimmedObjectIsWhole(t *testing.T) {
+	const text = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata:\n  name: a.b\nspec:\n  versions:\n  - name: v1\n    schema:\n      type: object\n"
+	docs, err := ReadFile("crd.yaml", []byte(text), Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !docs[0].skimmed {
+		t.Fatal("not skimmed")
+	}
+	objects, err := docs[0].Objects()
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := objects[0]
+	for _, path := range [][]string{{"spec", "versions", "0", "schema", "type"}, {"spec", "versions", "0"}, {"spec", "versions"}, {"spec"}} {
+		v, err := o.Get(path...)
+		if b, _ := json.Marshal(v); err != nil || !json.Valid(b) || v == nil {
+			t.Errorf("Get(%v) = %s, %v", path, b, err)
+		}
+	}
+	if l := o.LineOf("spec.versions[0].schema.type"); l != 9 {
+		t.Errorf("schema.type is on line %d, want 9", l)
+	}
+	if v, err := o.Value(); err != nil || v["spec"].(map[string]any)["versions"] == nil {
+		t.Errorf("Value: %v, %v", v, err)
+	}
+}
