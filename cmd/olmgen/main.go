@@ -80,8 +80,8 @@ can be committed to Git and reviewed as a diff.`,
 		Example: `  # everything OLM would create, one object a file, with a kustomization.yaml
   olmgen render bundle/ -o out/
 
-  # the operator in one namespace, watching two others, for a cluster without OLM
-  olmgen render bundle/ -o out/ -n operators --target-namespaces a,b --profile plain`,
+  # for a cluster without OLM, the operator watching two namespaces
+  olmgen render bundle/ -o out/ --target-namespaces a,b --profile plain`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          cobra.NoArgs,

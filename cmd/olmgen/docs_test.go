@@ -1,0 +1,101 @@
+package main
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
+)
+
+var update = flag.Bool("update", false, "write docs/reference anew")
+
+// TestReference keeps docs/reference equal to the commands' own help; make docs writes it.
+func TestReference(t *testing.T) {
+	dir := filepath.Join("..", "..", "docs", "reference")
+	pages := map[string]string{}
+	collect(newRoot(), pages)
+	if *update {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		for name, text := range pages {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if _, ok := pages[e.Name()]; !ok {
+			t.Errorf("docs/reference/%s is of no command: remove it", e.Name())
+		}
+	}
+	for name, want := range pages {
+		got, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil || string(got) != want {
+			t.Errorf("docs/reference/%s is stale, run make docs: %v\n%s", name, err, cmp.Diff(string(got), want))
+		}
+	}
+}
+
+func collect(cmd *cobra.Command, pages map[string]string) {
+	if cmd.Name() == "help" || cmd.HasParent() && cmd.Parent().Name() == "completion" {
+		return
+	}
+	pages[pageName(cmd)] = page(cmd)
+	for _, c := range cmd.Commands() {
+		collect(c, pages)
+	}
+}
+
+func pageName(cmd *cobra.Command) string {
+	return strings.ReplaceAll(cmd.CommandPath(), " ", "_") + ".md"
+}
+
+// page is the help of a command as markdown, with links to the commands below it.
+func page(cmd *cobra.Command) string {
+	var b strings.Builder
+	long := cmd.Long
+	if long == "" {
+		long = cmd.Short + "."
+	}
+	b.WriteString("# " + cmd.CommandPath() + "\n\n```\n" + strings.TrimSpace(long) + "\n\n" + usage(cmd) + "```\n")
+	for _, c := range cmd.Commands() {
+		if c.Name() != "help" && cmd.Name() != "completion" {
+			b.WriteString("\n* [" + c.CommandPath() + "](" + pageName(c) + "): " + c.Short)
+		}
+	}
+	return strings.TrimSpace(b.String()) + "\n"
+}
+
+func usage(cmd *cobra.Command) string {
+	var b bytes.Buffer
+	cmd.InitDefaultHelpFlag()
+	cmd.SetOut(&b)
+	cmd.SetErr(&b)
+	if err := cmd.Usage(); err != nil {
+		return err.Error()
+	}
+	return b.String()
+}
+
+// Every line of every help fits a terminal of 80 columns.
+func TestHelpFits(t *testing.T) {
+	pages := map[string]string{}
+	collect(newRoot(), pages)
+	for name, text := range pages {
+		for line := range strings.SplitSeq(text, "\n") {
+			if len(line) > columns && !strings.HasPrefix(line, "* ") {
+				t.Errorf("%s: longer than %d columns: %s", name, columns, line)
+			}
+		}
+	}
+}

@@ -1,0 +1,126 @@
+// Package output puts rendered files where they belong: a directory that olmgen keeps up to date, or one stream.
+//
+// [Write] replaces a directory as a whole. Whoever looks at it sees the old tree or the new one, never a mixture, and
+// files that olmgen did not write stay as they are. The file olmgen.lock at the root of the directory says which files
+// are olmgen's. [Stream] prints the same files as one multi-document YAML stream.
+package output
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// LockName is the name of the file, at the root of an output directory, that says which files of it are olmgen's.
+const LockName = "olmgen.lock"
+
+const (
+	kustomizationName = "kustomization.yaml"
+	gitName           = ".git"
+)
+
+// A file name longer than this cannot be written on the common file systems.
+const maxSegment = 255
+
+// File is one file of a tree: a slash-separated path relative to the output directory and its bytes.
+type File struct {
+	Path string
+	Data []byte
+}
+
+// Files is an ordered set of files.
+type Files []File
+
+// check tells whether the files can be one tree on every system that a checkout of it may end up on.
+func (fs Files) check() error {
+	type place struct {
+		name string
+		dir  bool
+	}
+	seen := map[string]place{}
+	for _, f := range fs {
+		if err := checkPath(f.Path); err != nil {
+			return err
+		}
+		for _, name := range append(parents(f.Path), f.Path) {
+			here := place{name, name != f.Path}
+			before, ok := seen[fold(name)]
+			switch {
+			case !ok:
+				seen[fold(name)] = here
+			case before.name != name:
+				return fmt.Errorf("paths %q and %q differ only in case, which macOS and Windows cannot hold", before.name, name)
+			case !before.dir && !here.dir:
+				return fmt.Errorf("two files have the path %q", name)
+			case before.dir != here.dir:
+				return fmt.Errorf("path %q is a file and also a directory of other files", name)
+			}
+		}
+	}
+	return nil
+}
+
+// checkPath tells whether p names a file below the output directory: relative, clean and spelled with slashes.
+func checkPath(p string) error {
+	if err := checkText(p); err != nil {
+		return fmt.Errorf("path %q %w", p, err)
+	}
+	if strings.Contains(p, `\`) {
+		return fmt.Errorf("path %q holds a backslash: write it with slashes", p)
+	}
+	if strings.HasPrefix(p, "/") {
+		return fmt.Errorf("path %q is absolute: it must be relative to the output directory", p)
+	}
+	if top, _, _ := strings.Cut(p, "/"); strings.EqualFold(top, LockName) {
+		return fmt.Errorf("path %q is taken: olmgen keeps its own record there", p)
+	}
+	for segment := range strings.SplitSeq(p, "/") {
+		switch {
+		case segment == "":
+			return fmt.Errorf("path %q holds an empty segment", p)
+		case segment == "." || segment == "..":
+			return fmt.Errorf("path %q holds a %q segment", p, segment)
+		case strings.EqualFold(segment, gitName):
+			return fmt.Errorf("path %q leads into a git repository", p)
+		case len(segment) > maxSegment:
+			return fmt.Errorf("path %q holds a segment longer than %d bytes", p, maxSegment)
+		}
+	}
+	if !filepath.IsLocal(filepath.FromSlash(p)) {
+		return fmt.Errorf("path %q cannot be a file name on this system", p)
+	}
+	return nil
+}
+
+// checkText tells whether s can be written to the lock and read back.
+func checkText(s string) error {
+	switch {
+	case s == "":
+		return errors.New("is empty")
+	case !utf8.ValidString(s):
+		return errors.New("is not valid UTF-8")
+	case strings.ContainsFunc(s, unicode.IsControl):
+		return errors.New("holds a control character")
+	}
+	return nil
+}
+
+// parents gives the directories above p, outermost first: a and a/b for a/b/c.
+func parents(p string) []string {
+	var dirs []string
+	for i := range len(p) {
+		if p[i] == '/' {
+			dirs = append(dirs, p[:i])
+		}
+	}
+	return dirs
+}
+
+// fold gives two names the same key when a file system that ignores case may take them for one. Upper case first: some
+// letters (the long s) only meet their siblings there.
+func fold(p string) string {
+	return strings.ToLower(strings.ToUpper(p))
+}

@@ -1,0 +1,183 @@
+package output
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	strictjson "sigs.k8s.io/json"
+	"sigs.k8s.io/yaml"
+)
+
+const (
+	lockComment    = "# Written by olmgen. Do not edit: it says which files of this directory are olmgen's.\n"
+	lockAPIVersion = "olmgen.dev/v1alpha1"
+	lockKind       = "Lock"
+	maxLockSize    = 16 << 20
+)
+
+// Source is recorded in olmgen.lock: which bundle made the tree.
+type Source struct {
+	Bundle string `json:"bundle"`           // name of the ClusterServiceVersion
+	Source string `json:"source,omitempty"` // where the bundle came from, as the user wrote it
+	Digest string `json:"digest,omitempty"` // of the image, or of the files of the bundle
+}
+
+// lockFile is the content of olmgen.lock.
+type lockFile struct {
+	APIVersion string            `json:"apiVersion"`
+	Kind       string            `json:"kind"`
+	Sources    []Source          `json:"sources"`
+	Files      map[string]string `json:"files"` // path to digest
+}
+
+// newLock records files, a path to digest mapping, which were made from sources.
+func newLock(sources []Source, files map[string]string) (lockFile, error) {
+	l := lockFile{APIVersion: lockAPIVersion, Kind: lockKind, Sources: slices.Clone(sources), Files: files}
+	slices.SortFunc(l.Sources, func(a, b Source) int {
+		return cmp.Or(cmp.Compare(a.Bundle, b.Bundle), cmp.Compare(a.Source, b.Source), cmp.Compare(a.Digest, b.Digest))
+	})
+	l.Sources = slices.Compact(l.Sources)
+	if l.Files == nil {
+		l.Files = map[string]string{}
+	}
+	return l, l.check()
+}
+
+var (
+	fileDigest   = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
+	sourceDigest = regexp.MustCompile(`^[a-z0-9]+:[0-9a-f]{32,128}$`)
+)
+
+func (l lockFile) check() error {
+	if l.APIVersion != lockAPIVersion {
+		return fmt.Errorf("apiVersion: %q is not %q", l.APIVersion, lockAPIVersion)
+	}
+	if l.Kind != lockKind {
+		return fmt.Errorf("kind: %q is not %q", l.Kind, lockKind)
+	}
+	for i, s := range l.Sources {
+		if err := checkText(s.Bundle); err != nil {
+			return fmt.Errorf("sources[%d].bundle: %q %w", i, s.Bundle, err)
+		}
+		if err := checkText(s.Source); err != nil && s.Source != "" {
+			return fmt.Errorf("sources[%d].source: %q %w", i, s.Source, err)
+		}
+		if s.Digest != "" && !sourceDigest.MatchString(s.Digest) {
+			return fmt.Errorf("sources[%d].digest: %q is not a digest such as sha256:<hex>", i, s.Digest)
+		}
+	}
+	for _, p := range slices.Sorted(maps.Keys(l.Files)) {
+		if err := checkPath(p); err != nil {
+			return fmt.Errorf("files: %w", err)
+		}
+		if !fileDigest.MatchString(l.Files[p]) {
+			return fmt.Errorf("files[%q]: %q is not sha256: and 64 hex digits", p, l.Files[p])
+		}
+	}
+	return nil
+}
+
+// encode prints the lock. It is written by hand because the YAML encoder would sort apiVersion, kind and the rest by
+// name and the paths by the numbers in them.
+func (l lockFile) encode() []byte {
+	var b bytes.Buffer
+	b.WriteString(lockComment)
+	fmt.Fprintf(&b, "apiVersion: %s\nkind: %s\n", l.APIVersion, l.Kind)
+	b.WriteString("sources:" + orEmpty(len(l.Sources), " []") + "\n")
+	for _, s := range l.Sources {
+		fmt.Fprintf(&b, "- bundle: %s\n", scalar(s.Bundle))
+		if s.Source != "" {
+			fmt.Fprintf(&b, "  source: %s\n", scalar(s.Source))
+		}
+		if s.Digest != "" {
+			fmt.Fprintf(&b, "  digest: %s\n", scalar(s.Digest))
+		}
+	}
+	b.WriteString("files:" + orEmpty(len(l.Files), " {}") + "\n")
+	for _, p := range slices.Sorted(maps.Keys(l.Files)) {
+		format := "  %s: %s\n"
+		if len(p) > maxSimpleKey {
+			format = "  ? %s\n  : %s\n"
+		}
+		fmt.Fprintf(&b, format, scalar(p), l.Files[p])
+	}
+	return b.Bytes()
+}
+
+// YAML allows a key on one line with its value only up to 1024 characters; escapes may make six of one.
+const maxSimpleKey = 128
+
+func orEmpty(n int, empty string) string {
+	if n == 0 {
+		return empty
+	}
+	return ""
+}
+
+var plain = regexp.MustCompile(`^(\.{0,2}/)*[A-Za-z][A-Za-z0-9._/@:-]*[A-Za-z0-9]$`)
+
+// scalar prints s as YAML. Words that some reader takes for a boolean or null are all letters and at most 5 of them.
+// The escapes of Go are escapes of YAML too, as long as s is valid UTF-8.
+func scalar(s string) string {
+	if plain.MatchString(s) && (len(s) > len("false") || strings.ContainsAny(s, "./@:-")) {
+		return s
+	}
+	return strconv.Quote(s)
+}
+
+// readLock reads what encode printed, or what a person or a merge made of it, strictly. Errors name the line or field.
+func readLock(data []byte) (lockFile, error) {
+	var l lockFile
+	if len(data) > maxLockSize {
+		return l, fmt.Errorf("is larger than %d MiB", maxLockSize>>20)
+	}
+	if line := secondDocument(data); line > 0 {
+		return l, fmt.Errorf("line %d: a second YAML document", line)
+	}
+	doc, err := yaml.YAMLToJSONStrict(data)
+	if err != nil {
+		return l, errors.New(oneLine(err))
+	}
+	strict, err := strictjson.UnmarshalStrict(doc, &l)
+	var mismatch *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &mismatch):
+		return l, fmt.Errorf("%s: found a %s in place of a %s", cmp.Or(mismatch.Field, "the document"), mismatch.Value, mismatch.Type.Kind())
+	case err != nil:
+		return l, errors.New(oneLine(err))
+	case l.APIVersion != lockAPIVersion || l.Kind != lockKind:
+		return l, l.check()
+	case len(strict) > 0:
+		return l, errors.New(oneLine(strict[0]))
+	}
+	return newLock(l.Sources, l.Files)
+}
+
+// secondDocument gives the line on which a second document starts, 0 if there is none: the YAML decoder would read the
+// first and be silent about the rest.
+func secondDocument(data []byte) int {
+	content, n := false, 0
+	for line := range bytes.Lines(data) {
+		n++
+		text := bytes.TrimSpace(line)
+		switch {
+		case content && (isMarker(line) || bytes.HasPrefix(line, []byte("..."))):
+			return n
+		case len(text) > 0 && text[0] != '#':
+			content = true
+		}
+	}
+	return 0
+}
+
+func oneLine(err error) string {
+	return strings.Join(strings.Fields(strings.TrimPrefix(err.Error(), "yaml: ")), " ")
+}

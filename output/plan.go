@@ -1,0 +1,217 @@
+package output
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// plan says how the new tree is made.
+type plan struct {
+	result  Result
+	changed bool     // whether there is anything to do
+	old     *tree    // what is there now, nil if nothing is
+	dirs    []string // of the new tree, parents first
+	files   []staged // all of the new tree that is no directory
+}
+
+// staged is one file or symbolic link of the new tree.
+type staged struct {
+	path string
+	keep bool        // take it from the old tree as it is
+	data []byte      // otherwise: the content
+	old  fs.FileInfo // what is there now, nil if nothing is
+}
+
+// planner decides, path by path, what becomes of the old and the new files.
+type planner struct {
+	plan
+	target target
+	force  bool
+	want   map[string]wanted
+	lock   map[string]string      // the files of the new lock
+	carry  map[string]fs.FileInfo // what stays of the old tree although the new one does not have it, directories included
+
+	links, foreign, edited []string // what is in the way
+}
+
+type wanted struct {
+	data   []byte
+	digest string
+}
+
+// makePlan reads the directory of t and decides what has to happen. It changes nothing.
+func makePlan(t target, want map[string]wanted, o WriteOptions) (*plan, error) {
+	old, err := readTree(t)
+	if err != nil {
+		return nil, err
+	}
+	p := &planner{plan: plan{old: old}, target: t, force: o.Force, want: want,
+		lock: map[string]string{}, carry: map[string]fs.FileInfo{}}
+	if old == nil {
+		p.old = &tree{}
+	}
+	if err := p.wantedFiles(); err != nil {
+		return nil, err
+	}
+	if err := p.ownedFiles(); err != nil {
+		return nil, err
+	}
+	p.carriedEntries()
+	if err := p.obstacles(); err != nil {
+		return nil, err
+	}
+	if err := p.finish(o.Sources); err != nil {
+		return nil, err
+	}
+	p.plan.old = old
+	return &p.plan, nil
+}
+
+// wantedFiles compares every file of the new tree with what is at its path now.
+func (p *planner) wantedFiles() error {
+	for _, path := range slices.Sorted(maps.Keys(p.want)) {
+		w, info := p.want[path], p.old.info[path]
+		p.lock[path] = w.digest
+		file := staged{path: path, data: w.data}
+		switch {
+		case info == nil || info.IsDir(): // whether the directory goes is seen in obstacles
+			p.result.Added = append(p.result.Added, path)
+		case info.Mode().Type() == fs.ModeSymlink:
+			p.links = append(p.links, path)
+		default:
+			now, err := readDigest(at(p.target.dir, path))
+			if err != nil {
+				return err
+			}
+			recorded, owned := p.old.lock.Files[path]
+			file.old, file.keep = info, now == w.digest
+			switch {
+			case file.keep:
+				p.result.Unchanged = append(p.result.Unchanged, path)
+			case !owned:
+				p.foreign = append(p.foreign, path)
+			case now != recorded && !p.force:
+				p.edited = append(p.edited, path)
+			default:
+				p.result.Changed = append(p.result.Changed, path)
+			}
+		}
+		p.files = append(p.files, file)
+	}
+	return nil
+}
+
+// ownedFiles looks at the files of the old lock that the new tree does not have. One that was edited is kept.
+func (p *planner) ownedFiles() error {
+	for _, path := range slices.Sorted(maps.Keys(p.old.lock.Files)) {
+		info, recorded := p.old.info[path], p.old.lock.Files[path]
+		if _, ok := p.want[path]; ok || info == nil || info.IsDir() {
+			continue
+		}
+		now := "" // a link in place of the file is an edit
+		if info.Mode().IsRegular() {
+			var err error
+			if now, err = readDigest(at(p.target.dir, path)); err != nil {
+				return err
+			}
+		}
+		if now == recorded || p.force {
+			p.result.Removed = append(p.result.Removed, path)
+			continue
+		}
+		p.result.Kept = append(p.result.Kept, path)
+		p.lock[path] = recorded
+	}
+	return nil
+}
+
+// carriedEntries collects what stays: everything olmgen did not write, what it keeps, and the directories of both. A
+// directory that only held files of olmgen goes with them.
+func (p *planner) carriedEntries() {
+	owned := p.old.ownedDirs()
+	for _, path := range p.old.paths {
+		info := p.old.info[path]
+		_, wanted := p.want[path]
+		_, removed := slices.BinarySearch(p.result.Removed, path)
+		switch {
+		case path == LockName, info.IsDir() && owned[path], !info.IsDir() && (wanted || removed):
+			continue
+		}
+		p.carry[path] = info
+		for _, d := range parents(path) {
+			p.carry[d] = p.old.info[d]
+		}
+	}
+}
+
+// obstacles refuses a new tree that would have to go over something it must not.
+func (p *planner) obstacles() error {
+	for path := range p.want {
+		for _, above := range append(parents(path), path) {
+			info := p.carry[above]
+			switch {
+			case info == nil, info.IsDir() && above != path:
+			case info.Mode().Type() == fs.ModeSymlink:
+				p.links = append(p.links, above)
+			case slices.Contains(p.result.Kept, above):
+				p.edited = append(p.edited, above)
+			default:
+				p.foreign = append(p.foreign, above)
+			}
+		}
+	}
+	switch {
+	case len(p.links) > 0:
+		return refuse("remove the link, or "+ownDirectory, "olmgen does not write through symbolic links: %s", p.show(p.links))
+	case len(p.foreign) > 0:
+		return refuse("move it away, or "+ownDirectory, "in the way, and not written by olmgen: %s", p.show(p.foreign))
+	case len(p.edited) > 0:
+		return refuse("move your change into a kustomize overlay, or use --force to overwrite it", "edited by hand since olmgen wrote it: %s", p.show(p.edited))
+	}
+	return nil
+}
+
+func (p *planner) show(paths []string) string {
+	slices.Sort(paths)
+	paths = slices.Compact(paths)
+	for i := range paths {
+		paths[i] = p.target.show(paths[i])
+	}
+	return some(paths)
+}
+
+// finish adds what is carried and the lock to the new tree, and its directories.
+func (p *planner) finish(sources []Source) error {
+	lock, err := newLock(sources, p.lock)
+	if err != nil {
+		return fmt.Errorf("cannot record the render in %s: %w", p.target.show(LockName), err)
+	}
+	data := lock.encode()
+	if len(data) > maxLockSize {
+		return fmt.Errorf("cannot record the render in %s: it would be larger than %d MiB", p.target.show(LockName), maxLockSize>>20)
+	}
+	same := bytes.Equal(data, p.old.lockData)
+	p.changed = !same || len(p.result.Added)+len(p.result.Changed)+len(p.result.Removed) > 0
+	p.files = append(p.files, staged{path: LockName, data: data, keep: same, old: p.old.info[LockName]})
+
+	dirs := map[string]bool{}
+	for path, info := range p.carry {
+		if info.IsDir() {
+			dirs[path] = true
+			continue
+		}
+		p.files = append(p.files, staged{path: path, keep: true, old: info})
+	}
+	for path := range p.want {
+		for _, d := range parents(path) {
+			dirs[d] = true
+		}
+	}
+	p.dirs = slices.Sorted(maps.Keys(dirs))
+	slices.SortFunc(p.files, func(a, b staged) int { return strings.Compare(a.path, b.path) })
+	return nil
+}

@@ -1,0 +1,209 @@
+package output
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"runtime"
+	"slices"
+)
+
+// maxForeign is the number of entries that olmgen did not write above which a directory is taken for something else
+// than an output directory.
+const maxForeign = 20_000
+
+// tree is what an output directory holds.
+type tree struct {
+	root     fs.FileInfo
+	paths    []string // of every entry, parents before what is in them
+	info     map[string]fs.FileInfo
+	lock     lockFile
+	lockData []byte
+}
+
+// readTree reads the directory of t and refuses one that olmgen must not replace. It gives nil if there is none.
+func readTree(t target) (*tree, error) {
+	root, err := os.Lstat(t.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := t.checkReplaceable(root); err != nil {
+		return nil, err
+	}
+	tr := &tree{root: root}
+	if tr.lock, tr.lockData, err = readLockFile(t); err != nil {
+		return nil, err
+	}
+	if err := tr.list(t.dir, tr.noOutput(t)); err != nil {
+		return nil, err
+	}
+	for _, p := range tr.paths {
+		if err := tr.checkEntry(t, p); err != nil {
+			return nil, err
+		}
+	}
+	return tr, nil
+}
+
+// list reads the names below dir. It asks check, if there is one, after every entry whether to go on.
+func (tr *tree) list(dir string, check func(p string) error) error {
+	tr.info = map[string]fs.FileInfo{}
+	return filepath.WalkDir(dir, func(name string, e fs.DirEntry, err error) error {
+		if err != nil || name == dir {
+			return err
+		}
+		rel, err := filepath.Rel(dir, name)
+		if err != nil {
+			return err
+		}
+		p := filepath.ToSlash(rel)
+		info, err := e.Info()
+		if err != nil {
+			return err
+		}
+		tr.paths = append(tr.paths, p)
+		tr.info[p] = info
+		if check != nil {
+			return check(p)
+		}
+		return nil
+	})
+}
+
+// noOutput stops the listing of, say, a home directory early.
+func (tr *tree) noOutput(t target) func(string) error {
+	owned, foreign := tr.ownedDirs(), 0
+	return func(p string) error {
+		if path.Base(p) == gitName {
+			return refuse(ownDirectory, "%s holds %s: olmgen replaces its output directory as a whole, and will not do that to a git repository", t.name, p)
+		}
+		if _, ok := tr.lock.Files[p]; ok || owned[p] {
+			return nil
+		}
+		if foreign++; foreign > maxForeign {
+			return refuse(ownDirectory, "%s holds more than %d files that olmgen did not write", t.name, maxForeign)
+		}
+		return nil
+	}
+}
+
+// ownedDirs gives the directories that hold, or held, files of olmgen.
+func (tr *tree) ownedDirs() map[string]bool {
+	owned := map[string]bool{}
+	for p := range tr.lock.Files {
+		for _, d := range parents(p) {
+			owned[d] = true
+		}
+	}
+	return owned
+}
+
+func (tr *tree) checkEntry(t target, p string) error {
+	info, above := tr.info[p], tr.root
+	if d := path.Dir(p); d != "." {
+		above = tr.info[d]
+	}
+	switch info.Mode().Type() {
+	case 0, fs.ModeDir:
+	case fs.ModeSymlink:
+		return nil
+	default:
+		return refuse("move it out of the output directory", "%s is neither a file, a directory nor a symbolic link", t.show(p))
+	}
+	if isMount(at(t.dir, p), info, above) {
+		return refuse("unmount it, or "+ownDirectory, "%s is a mount point", t.show(p))
+	}
+	return nil
+}
+
+func readLockFile(t target) (lockFile, []byte, error) {
+	name := at(t.dir, LockName)
+	info, err := os.Lstat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return lockFile{}, nil, nil
+	}
+	if err != nil {
+		return lockFile{}, nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return lockFile{}, nil, refuse("move it away", "%s is not a regular file", t.show(LockName))
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return lockFile{}, nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxLockSize+1))
+	if err != nil {
+		return lockFile{}, nil, err
+	}
+	l, err := readLock(data)
+	if err != nil {
+		return lockFile{}, nil, refuse("restore it from version control, or remove it: then olmgen takes over files that are equal to its own and leaves the rest alone",
+			"%s: %w", t.show(LockName), err)
+	}
+	return l, data, nil
+}
+
+// readDigest gives the digest of the file at name as the lock has it.
+func readDigest(name string) (string, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	return digest(f)
+}
+
+func digest(r io.Reader) (string, error) {
+	h := sha256.New()
+	if _, err := io.Copy(h, r); err != nil {
+		return "", err
+	}
+	return "sha256:" + hex.EncodeToString(h.Sum(nil)), nil
+}
+
+func digestOf(data []byte) string {
+	d, _ := digest(bytes.NewReader(data)) // a hash and a buffer do not fail
+	return d
+}
+
+// verify tells whether root still holds the tree as it was read. Of a linked file only the identity counts: whatever is
+// written to it is in the new tree too.
+func (tr *tree) verify(t target, root string, linked map[string]bool) error {
+	var now tree
+	if err := now.list(root, nil); err != nil {
+		return err
+	}
+	for _, p := range now.paths {
+		if before, ok := tr.info[p]; !ok || !sameEntry(before, now.info[p], linked[p]) {
+			return changed(t, p)
+		}
+	}
+	if len(now.paths) != len(tr.paths) {
+		gone := slices.IndexFunc(tr.paths, func(p string) bool { return now.info[p] == nil })
+		return changed(t, tr.paths[gone])
+	}
+	return nil
+}
+
+func changed(t target, p string) error {
+	return refuse("run olmgen again", "%s was changed while olmgen was at work, so nothing was written", t.show(p))
+}
+
+func sameEntry(a, b fs.FileInfo, linked bool) bool {
+	// Windows finds out about the identity of a file by its name, which is of no use once trees have been swapped.
+	if a.Mode().Type() != b.Mode().Type() || runtime.GOOS != "windows" && !os.SameFile(a, b) {
+		return false
+	}
+	return a.IsDir() || linked || a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
+}

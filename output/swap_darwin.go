@@ -1,0 +1,20 @@
+package output
+
+import (
+	"errors"
+	"fmt"
+
+	"golang.org/x/sys/unix"
+)
+
+// exchange lets two directories trade names in one step.
+func exchange(a, b string) error {
+	err := unix.RenamexNp(a, b, unix.RENAME_SWAP)
+	if errors.Is(err, unix.EINVAL) {
+		return errors.ErrUnsupported
+	}
+	if err != nil {
+		return fmt.Errorf("cannot exchange %s and %s: %w", a, b, err)
+	}
+	return nil
+}

@@ -1,0 +1,121 @@
+package output
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+const ownDirectory = "render into a directory of its own"
+
+// target is the output directory, and what Write puts beside it while it works.
+type target struct {
+	name  string // as the user wrote it: for messages
+	dir   string // the real directory, no symbolic link in it
+	guard string // the lock file that keeps two runs apart
+	stage string // the new tree while it is built; the old one while it is removed
+	aside string // the old tree, complete, between two renames where no exchange is possible
+}
+
+// locate finds out which directory name means and creates the directories above it.
+func (d *disk) locate(name string) (target, error) {
+	if name == "" {
+		return target{}, errors.New("no output directory given")
+	}
+	abs, err := filepath.Abs(name)
+	if err != nil {
+		return target{}, err
+	}
+	_, err = os.Lstat(abs)
+	if err == nil {
+		real, err := filepath.EvalSymlinks(abs)
+		if err != nil {
+			return target{}, refuse("remove the link or make the directory it points to", "output directory %s: %w", name, err)
+		}
+		return newTarget(name, real), nil
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return target{}, fmt.Errorf("output directory %s: %w", name, err)
+	}
+	parent := filepath.Dir(abs)
+	if err := d.mkdirAll(parent); err != nil {
+		return target{}, fmt.Errorf("output directory %s: %w", name, err)
+	}
+	real, err := filepath.EvalSymlinks(parent)
+	if err != nil {
+		return target{}, fmt.Errorf("output directory %s: %w", name, err)
+	}
+	return newTarget(name, filepath.Join(real, filepath.Base(abs))), nil
+}
+
+func newTarget(name, real string) target {
+	beside := filepath.Join(filepath.Dir(real), "."+filepath.Base(real)+".olmgen-")
+	return target{name: name, dir: real, guard: beside + "lock", stage: beside + "new", aside: beside + "old"}
+}
+
+// quiet tells whether nothing lies beside the directory: no run is at work and none was killed.
+func (t target) quiet() bool {
+	return !exists(t.guard) && !exists(t.guard+"ed") && !exists(t.stage) && !exists(t.aside)
+}
+
+// show names a file of the directory in a message.
+func (t target) show(path string) string {
+	return filepath.Join(t.name, filepath.FromSlash(path))
+}
+
+// at is where a file of the tree lies below root.
+func at(root, path string) string {
+	return filepath.Join(root, filepath.FromSlash(path))
+}
+
+// checkReplaceable refuses a directory that cannot be renamed, or that somebody stands in.
+func (t target) checkReplaceable(info fs.FileInfo) error {
+	if !info.IsDir() {
+		return refuse("name a directory, or - for standard output", "%s is not a directory", t.name)
+	}
+	above := filepath.Dir(t.dir)
+	if above == t.dir {
+		return refuse(ownDirectory, "%s is the root of a file system: olmgen replaces its output directory as a whole", t.name)
+	}
+	parent, err := os.Lstat(above)
+	if err != nil {
+		return err
+	}
+	if isMount(t.dir, info, parent) {
+		return refuse("render into a directory below it", "%s is a mount point, which cannot be replaced as a whole", t.name)
+	}
+	if holdsWorkingDirectory(info) {
+		return refuse(ownDirectory, "%s is or holds the current directory: olmgen replaces its output directory as a whole", t.name)
+	}
+	return nil
+}
+
+func holdsWorkingDirectory(dir fs.FileInfo) bool {
+	wd, err := os.Getwd()
+	if err != nil {
+		return false
+	}
+	if wd, err = filepath.EvalSymlinks(wd); err != nil {
+		return false
+	}
+	for {
+		if i, err := os.Stat(wd); err == nil && os.SameFile(i, dir) {
+			return true
+		}
+		above := filepath.Dir(wd)
+		if above == wd {
+			return false
+		}
+		wd = above
+	}
+}
+
+// otherDevice tells whether a directory is on another file system than the one above it. Other files say nothing: an
+// overlay file system shows them with the numbers of its layers.
+func otherDevice(info, parent fs.FileInfo) bool {
+	a, ok1 := device(info)
+	b, ok2 := device(parent)
+	return ok1 && ok2 && info.IsDir() && a != b
+}

@@ -1,0 +1,77 @@
+//go:build unix && !solaris && !illumos && !aix
+
+package output
+
+import (
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+)
+
+func TestWriteRefusesSpecialFiles(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "out")
+	holds{"x/mine": "mine"}.put(t, dir)
+	must(t, syscall.Mkfifo(filepath.Join(dir, "x", "pipe"), 0o666))
+	_, err := Write(dir, holds{"a.yaml": "1"}.files(), WriteOptions{})
+	refused(t, err, filepath.Join(dir, "x", "pipe")+" is neither a file")
+	clean(t, dir)
+}
+
+func TestWriteWithoutPermission(t *testing.T) {
+	if os.Getuid() == 0 {
+		t.Skip("root may do everything")
+	}
+	parent := t.TempDir()
+	dir := filepath.Join(parent, "out")
+	mustWrite(t, dir, holds{"a.yaml": "1"}.files(), WriteOptions{})
+	must(t, os.Chmod(parent, 0o555))
+	defer os.Chmod(parent, 0o755)
+	_, err := Write(dir, holds{"a.yaml": "2"}.files(), WriteOptions{})
+	refused(t, err, "cannot write beside "+dir)
+	_, err = Write(dir, holds{"a.yaml": "1"}.files(), WriteOptions{})
+	must(t, err)
+}
+
+// TestGuardIsNoLink checks that a link planted where the guard goes makes no file elsewhere.
+func TestGuardIsNoLink(t *testing.T) {
+	parent := t.TempDir()
+	there := holds{".out.olmgen-lock": "-> elsewhere", "out/mine": "mine"}
+	there.put(t, parent)
+	_, err := Write(filepath.Join(parent, "out"), holds{"a.yaml": "1"}.files(), WriteOptions{})
+	refused(t, err, "cannot write beside")
+	equal(t, "parent", look(t, parent), there)
+}
+
+// TestGuardByName takes the way of file systems without locks.
+func TestGuardByName(t *testing.T) {
+	parent := t.TempDir()
+	target := newTarget("out", filepath.Join(parent, "out"))
+	d := newDisk()
+	release, err := d.guardByName(target)
+	must(t, err)
+	_, err = d.guardByName(target)
+	refused(t, err, "another olmgen is writing to out")
+	release()
+	clean(t, target.dir)
+}
+
+// TestWriteForeignOwner is about containers: they run as root and write to directories of a user.
+func TestWriteForeignOwner(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("only root may give files away")
+	}
+	dir := filepath.Join(t.TempDir(), "out")
+	mustWrite(t, dir, holds{"a.yaml": "1", "x/b.yaml": "1"}.files(), WriteOptions{})
+	names := []string{".", "a.yaml", "x"}
+	for _, p := range names {
+		must(t, os.Chown(filepath.Join(dir, p), 1234, 2345))
+	}
+	mustWrite(t, dir, holds{"a.yaml": "2", "x/b.yaml": "1"}.files(), WriteOptions{})
+	for _, p := range names {
+		st := lstat(t, filepath.Join(dir, p)).Sys().(*syscall.Stat_t)
+		if st.Uid != 1234 || st.Gid != 2345 {
+			t.Errorf("%s belongs to %d:%d now", p, st.Uid, st.Gid)
+		}
+	}
+}

@@ -1,0 +1,193 @@
+package output
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// WriteOptions say how Write records and resolves.
+type WriteOptions struct {
+	// Sources are recorded in olmgen.lock, in an order of its own.
+	Sources []Source
+	// Force overwrites and removes files of olmgen that were edited by hand. It does not touch files of others.
+	Force bool
+}
+
+// Result says what Write did. Every list holds slash-separated paths and is sorted. The lock is in none of them.
+type Result struct {
+	Added, Changed, Unchanged, Removed []string
+	// Kept are files of an earlier render that are not in the tree any more but were edited by hand: they stay, and
+	// stay recorded in the lock.
+	Kept []string
+}
+
+// Write makes dir hold exactly files, olmgen.lock, and whatever else is there that olmgen did not write. It creates dir
+// and the directories above it if there are none. A dir that is there is replaced as a whole, in one step where the
+// system has one (Linux, macOS); if olmgen is killed where there is none, the next Write repairs it. If nothing changes,
+// nothing is written; a file that does not change stays the same file.
+//
+// Write refuses, before it changes anything: paths that are not clean and relative or that clash; a file in the way that
+// olmgen did not write, or a symbolic link; a file of olmgen that was edited by hand, unless o.Force is set; a directory
+// that is no output directory, such as the current one, a git repository or a mount point; and to run beside another
+// Write to the same dir. Errors that a person can do something about are of type *HintError.
+//
+// If the error is that the old tree could not be removed, the result is that of a complete write.
+func Write(dir string, files Files, o WriteOptions) (Result, error) {
+	return newDisk().update(dir, files, o)
+}
+
+func (d *disk) update(dir string, files Files, o WriteOptions) (Result, error) {
+	if err := files.check(); err != nil {
+		return Result{}, err
+	}
+	want := map[string]wanted{}
+	for _, f := range files {
+		want[f.Path] = wanted{f.Data, digestOf(f.Data)}
+	}
+	if _, err := newLock(o.Sources, nil); err != nil {
+		return Result{}, err
+	}
+	t, err := d.locate(dir)
+	if err != nil {
+		return Result{}, err
+	}
+	switch p, ok, err := peek(t, want, o); {
+	case ok && err != nil:
+		return Result{}, err
+	case ok && !p.changed:
+		return p.result, nil
+	}
+	release, err := d.guard(t)
+	if err != nil {
+		return Result{}, err
+	}
+	defer release()
+	if err := d.recover(t); err != nil {
+		return Result{}, err
+	}
+	p, err := makePlan(t, want, o)
+	if err != nil {
+		return Result{}, err
+	}
+	if !p.changed {
+		return p.result, nil
+	}
+	return d.replace(t, p)
+}
+
+// peek plans before the guard is taken, so that a run with nothing to do, or one that is refused, writes nothing at all.
+// It is not ok if another run was at work meanwhile: what was seen may be half of each tree.
+func peek(t target, want map[string]wanted, o WriteOptions) (p *plan, ok bool, err error) {
+	before, _ := os.Lstat(t.dir)
+	if !t.quiet() {
+		return nil, false, nil
+	}
+	p, err = makePlan(t, want, o)
+	after, _ := os.Lstat(t.dir)
+	switch {
+	case !t.quiet() || (before == nil) != (after == nil):
+		return nil, false, nil
+	case before == nil:
+		return p, true, err
+	}
+	return p, sameEntry(before, after, false) && before.ModTime().Equal(after.ModTime()), err
+}
+
+// replace builds the new tree and puts it in place.
+func (d *disk) replace(t target, p *plan) (Result, error) {
+	if err := d.install(t, p); err != nil {
+		if !errors.Is(err, errNotBack) {
+			_ = d.remove(t.stage) // or the next run does it
+		}
+		return Result{}, err
+	}
+	d.syncDir(filepath.Dir(t.dir))
+	if err := d.remove(t.stage); err != nil {
+		return p.result, refuse("remove it by hand", "%s is written, but what it held before is still in %s: %w", t.name, t.stage, err)
+	}
+	return p.result, nil
+}
+
+var errNotBack = errors.New("and the old tree could not be moved back from")
+
+// install puts the new tree in place. It leaves the old one, if there was any, at the name of the stage.
+func (d *disk) install(t target, p *plan) error {
+	linked, err := d.build(t, p)
+	if err != nil {
+		return err
+	}
+	if p.old == nil {
+		return d.rename(t.stage, t.dir)
+	}
+	if err := p.old.verify(t, t.dir, linked); err != nil {
+		return err
+	}
+	if err := d.swap(t); err != nil {
+		return fmt.Errorf("cannot replace %s: %w", t.name, err)
+	}
+	// What somebody put into the old tree at the last moment must not be removed with it.
+	if err := p.old.verify(t, t.stage, linked); err != nil {
+		if back := d.swap(t); back != nil {
+			return refuse("save that change before the next run removes it", "%w, %w %s: %w", err, errNotBack, t.stage, back)
+		}
+		return err
+	}
+	return nil
+}
+
+// build makes the new tree at the name of the stage and tells which files of it are also files of the old tree.
+func (d *disk) build(t target, p *plan) (linked map[string]bool, err error) {
+	if err := d.mkdir(t.stage); err != nil {
+		return nil, err
+	}
+	for _, dir := range p.dirs {
+		if err := d.mkdir(at(t.stage, dir)); err != nil {
+			return nil, err
+		}
+	}
+	linked = map[string]bool{}
+	for _, f := range p.files {
+		from, to := at(t.dir, f.path), at(t.stage, f.path)
+		switch {
+		case !f.keep:
+			err = d.write(to, f.data, f.old)
+		case f.old.Mode().Type() == fs.ModeSymlink:
+			err = d.symlink(from, to)
+		default:
+			linked[f.path], err = d.link(from, to, f.old)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	// Modes come last, and from the bottom up: one of them may forbid to write.
+	for _, dir := range slices.Backward(p.dirs) {
+		if err := d.finishDir(at(t.stage, dir), p.oldDir(dir)); err != nil {
+			return nil, err
+		}
+	}
+	if p.old == nil {
+		return linked, d.finishDir(t.stage, nil)
+	}
+	return linked, d.finishDir(t.stage, p.old.root)
+}
+
+// oldDir is the directory that the new tree has from the old one, nil if it is new.
+func (p *plan) oldDir(path string) fs.FileInfo {
+	if p.old == nil || p.old.info[path] == nil || !p.old.info[path].IsDir() {
+		return nil
+	}
+	return p.old.info[path]
+}
+
+func (d *disk) finishDir(path string, old fs.FileInfo) error {
+	d.syncDir(path)
+	if old == nil {
+		return nil
+	}
+	return d.likeOld(path, old)
+}
