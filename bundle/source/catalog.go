@@ -1,0 +1,230 @@
+package source
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// openCatalog reads a file-based catalog and from it the bundle that the options choose. A bundle whose objects are not in the
+// catalog is pulled as an image.
+func openCatalog(ctx context.Context, arg string, o Options) (*Source, error) {
+	c, err := readCatalog(ctx, arg, o)
+	if err != nil {
+		return nil, err
+	}
+	chosen, err := c.choose(o.Package, o.Channel, o.Version)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", arg, err)
+	}
+	s, err := chosen.source(ctx, o)
+	if err != nil {
+		return nil, fmt.Errorf("%s: bundle %s: %w", arg, chosen.bundle.Name, err)
+	}
+	s.Replaces = chosen.entry.Replaces
+	s.Properties, err = chosen.bundle.otherProperties()
+	return s, err
+}
+
+// catalog is what counts of a file-based catalog, by package name.
+type catalog map[string]*catalogPackage
+
+type catalogPackage struct {
+	name           string
+	declared       bool // by an olm.package
+	defaultChannel string
+	channels       map[string]*catalogChannel
+	bundles        map[string]*catalogBundle
+}
+
+type catalogChannel struct {
+	name    string
+	entries []channelEntry
+}
+
+type channelEntry struct {
+	Name     string   `json:"name"`
+	Replaces string   `json:"replaces"`
+	Skips    []string `json:"skips"`
+}
+
+type catalogBundle struct {
+	Name       string     `json:"name"`
+	Image      string     `json:"image"`
+	Properties []property `json:"properties"`
+}
+
+type property struct {
+	Type  string          `json:"type"`
+	Value json.RawMessage `json:"value"`
+}
+
+// catalogReader adds one file after the other.
+type catalogReader struct {
+	catalog catalog
+	limits  Limits
+	bytes   int64 // of the files and of what they decode to
+	files   int
+}
+
+// readCatalog reads a file, standard input ("-") or all YAML and JSON files below a directory.
+func readCatalog(ctx context.Context, arg string, o Options) (catalog, error) {
+	c := &catalogReader{catalog: catalog{}, limits: o.Limits}
+	if arg == "-" {
+		if o.Stdin == nil {
+			return nil, errors.New("standard input: there is none to read from")
+		}
+		return c.catalog, c.addStream(ctx, "standard input", o.Stdin)
+	}
+	info, err := os.Stat(arg)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		f, err := os.Open(arg)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		return c.catalog, c.addStream(ctx, arg, f)
+	}
+	// A rendered catalog may be one large file: only the sum counts.
+	limits := o.Limits
+	limits.MaxFileBytes = limits.MaxTotalBytes
+	dir, err := newDirFS(arg, limits)
+	if err != nil {
+		return nil, err
+	}
+	defer dir.root.Close()
+	err = fs.WalkDir(dir, ".", func(p string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() || !isManifestName(p) {
+			return err
+		}
+		if c.files++; c.files > c.limits.MaxFiles {
+			return fmt.Errorf("%s: more than %d files", arg, c.limits.MaxFiles)
+		}
+		f, err := dir.Open(p)
+		if err != nil {
+			return fmt.Errorf("%s: %w", arg, err)
+		}
+		defer f.Close()
+		return c.addStream(ctx, filepath.Join(arg, p), f)
+	})
+	return c.catalog, err
+}
+
+func (c *catalogReader) addStream(ctx context.Context, name string, r io.Reader) error {
+	data, err := io.ReadAll(newMeter(ctx, r, c.limits.MaxTotalBytes-c.bytes))
+	if err != nil {
+		return readError(name, "", err)
+	}
+	return c.add(name, data)
+}
+
+func (c *catalogReader) add(name string, data []byte) error {
+	docs, err := documents(name, data, min(c.limits.MaxFileBytes*4, c.limits.MaxTotalBytes))
+	if err != nil {
+		return err
+	}
+	for _, d := range docs {
+		c.bytes += int64(len(d.json))
+		if c.bytes > c.limits.MaxTotalBytes {
+			return fmt.Errorf("%s: the catalog is larger than %s", name, bytesText(c.limits.MaxTotalBytes))
+		}
+		if err := c.addDocument(d.json); err != nil {
+			return fmt.Errorf("%s: document that starts in line %d: %w", name, d.line, err)
+		}
+	}
+	return nil
+}
+
+func (c *catalogReader) addDocument(data []byte) error {
+	var kind struct {
+		Schema string `json:"schema"`
+	}
+	if err := decodeJSON(data, &kind); err != nil {
+		return err
+	}
+	switch kind.Schema {
+	case "olm.package", "olm.channel", "olm.bundle":
+	default:
+		return nil
+	}
+	var head struct {
+		Name           string         `json:"name"`
+		Package        string         `json:"package"`
+		DefaultChannel string         `json:"defaultChannel"`
+		Entries        []channelEntry `json:"entries"`
+	}
+	if err := decodeJSON(data, &head); err != nil {
+		return fmt.Errorf("%s: %w", kind.Schema, err)
+	}
+	if kind.Schema == "olm.package" {
+		head.Package = head.Name
+	}
+	if head.Name == "" || head.Package == "" {
+		return fmt.Errorf("an %s without name or package", kind.Schema)
+	}
+	if c.catalog.put(kind.Schema, head.Package, head.Name) {
+		return fmt.Errorf("%s %s of package %s comes twice", kind.Schema, quote(head.Name), quote(head.Package))
+	}
+	p := c.catalog[head.Package]
+	switch kind.Schema {
+	case "olm.package":
+		p.defaultChannel = head.DefaultChannel
+	case "olm.channel":
+		p.channels[head.Name].entries = head.Entries
+	case "olm.bundle":
+		if err := decodeJSON(data, p.bundles[head.Name]); err != nil {
+			return fmt.Errorf("%s %s: %w", kind.Schema, quote(head.Name), err)
+		}
+	}
+	return nil
+}
+
+// put makes room for a document and reports whether there was one like it.
+func (c catalog) put(schema, pkg, name string) (twice bool) {
+	p := c[pkg]
+	if p == nil {
+		p = &catalogPackage{name: pkg, channels: map[string]*catalogChannel{}, bundles: map[string]*catalogBundle{}}
+		c[pkg] = p
+	}
+	switch schema {
+	case "olm.package":
+		twice, p.declared = p.declared, true
+	case "olm.channel":
+		twice = p.channels[name] != nil
+		p.channels[name] = &catalogChannel{name: name}
+	case "olm.bundle":
+		twice = p.bundles[name] != nil
+		p.bundles[name] = &catalogBundle{}
+	}
+	return twice
+}
+
+// channelsOf names the channels that hold a bundle.
+func (p *catalogPackage) channelsOf(bundle string) []string {
+	var list []string
+	for _, name := range slices.Sorted(maps.Keys(p.channels)) {
+		if p.channels[name].entry(bundle) != nil {
+			list = append(list, name)
+		}
+	}
+	return list
+}
+
+func (c *catalogChannel) entry(bundle string) *channelEntry {
+	for i := range c.entries {
+		if c.entries[i].Name == bundle {
+			return &c.entries[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,243 @@
+package source
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+)
+
+// etcdCatalog: alpha has 0.9.0 <- 0.9.2 <- 0.9.4 (skips 0.9.3); beta has 0.9.0 only.
+const etcdCatalog = "testdata/catalog/etcd.yaml"
+
+func TestCatalog(t *testing.T) {
+	tests := []struct {
+		name    string
+		options Options
+		bundle  string // by the name of its CSV
+		want    Source
+	}{
+		{"the head of the default channel", Options{}, "etcd.v0.9.4", Source{Replaces: "etcd.v0.9.2"}},
+		{"the head of a channel", Options{Package: "etcd", Channel: "beta"}, "etcd.v0.9.0", Source{Replaces: "etcd.v0.6.0"}},
+		{"a version", Options{Version: "0.9.2"}, "etcd.v0.9.2", Source{Replaces: "etcd.v0.9.0"}},
+		{"a version with v", Options{Version: "v0.9.2"}, "etcd.v0.9.2", Source{Replaces: "etcd.v0.9.0"}},
+		{"a bundle's name", Options{Version: "etcd.v0.9.2"}, "etcd.v0.9.2", Source{Replaces: "etcd.v0.9.0"}},
+		{"a version in the default channel", Options{Version: "0.9.0"}, "etcd.v0.9.0", Source{Replaces: ""}},
+		{"a version in a channel", Options{Version: "0.9.0", Channel: "beta"}, "etcd.v0.9.0", Source{Replaces: "etcd.v0.6.0"}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			test.options.Offline = true
+			s := open(t, "catalog:"+etcdCatalog, test.options)
+			files := contents(t, s.FS)
+			if !strings.Contains(files["manifests/001-clusterserviceversion-"+test.bundle+".yaml"], "\n  name: "+test.bundle+"\n") {
+				t.Errorf("the files are %v", slices.Sorted(maps.Keys(files)))
+			}
+			same(t, "replaces", s.Replaces, test.want.Replaces)
+		})
+	}
+}
+
+func TestCatalogFiles(t *testing.T) {
+	s := open(t, "catalog:testdata/catalog", Options{Version: "0.9.4", Package: "etcd"})
+	same(t, "files", contents(t, s.FS), map[string]string{
+		"manifests/001-clusterserviceversion-etcd.v0.9.4.yaml":                              "apiVersion: operators.coreos.com/v1alpha1\nkind: ClusterServiceVersion\nmetadata:\n  name: etcd.v0.9.4\nspec:\n  version: 0.9.4\n",
+		"manifests/002-customresourcedefinition-etcdclusters.etcd.database.coreos.com.yaml": "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata:\n  name: etcdclusters.etcd.database.coreos.com\nspec:\n  maximum: 9223372036854775807\n",
+		"metadata/annotations.yaml": `annotations:
+  operators.operatorframework.io.bundle.channel.default.v1: alpha
+  operators.operatorframework.io.bundle.channels.v1: alpha
+  operators.operatorframework.io.bundle.manifests.v1: manifests/
+  operators.operatorframework.io.bundle.mediatype.v1: registry+v1
+  operators.operatorframework.io.bundle.metadata.v1: metadata/
+  operators.operatorframework.io.bundle.package.v1: etcd
+`,
+	})
+	same(t, "properties", string(s.Properties),
+		`[{"type":"olm.gvk","value":{"group":"etcd.database.coreos.com","kind":"EtcdCluster","version":"v1"}},`+
+			`{"type":"olm.package","value":{"packageName":"etcd","version":"0.9.4"}},`+
+			`{"type":"olm.package.required","value":{"packageName":"prometheus","versionRange":"\u003e0.27.0"}}]`)
+	same(t, "kind", s.Kind, "catalog")
+	same(t, "digest", s.Digest, "")
+}
+
+// The same catalog in every way it may be written.
+func TestCatalogForms(t *testing.T) {
+	data, err := os.ReadFile(etcdCatalog)
+	must(t, err)
+	docs, err := documents("etcd.yaml", data, 1<<20)
+	must(t, err)
+	var compact, pretty, list []string
+	for _, d := range docs {
+		compact = append(compact, string(d.json))
+		var v any
+		must(t, json.Unmarshal(d.json, &v))
+		p, err := json.MarshalIndent(v, "", "    ")
+		must(t, err)
+		pretty = append(pretty, string(p))
+		y, err := yaml.Marshal(v)
+		must(t, err)
+		list = append(list, string(y))
+	}
+	slices.Reverse(list)
+	files := map[string]string{
+		"yaml.yaml":        string(data),
+		"crlf.yaml":        strings.ReplaceAll(string(data), "\n", "\r\n"),
+		"bom.yaml":         "\ufeff" + string(data),
+		"reverse.yaml":     strings.Join(list, "---\n"),
+		"directives.yaml":  "# a comment\n%YAML 1.1\n---\n" + strings.Join(list, "...\n%YAML 1.1\n---\n"),
+		"compact.json":     strings.Join(compact, ""),
+		"lines.json":       strings.Join(compact, "\n"),
+		"pretty.json":      strings.Join(pretty, "\n"),
+		"misnamed.yaml":    strings.Join(pretty, "\n"),
+		"dir/a/1.yaml":     list[0] + "---\n" + list[1],
+		"dir/a/README.md":  "# not a part of it",
+		"dir/a/other.json": `{"schema": "example.com/other", "entries": {"a": 1}} {"no": "schema"}`,
+	}
+	for i, d := range list[2:] {
+		files[fmt.Sprintf("dir/b/%d.yml", i)] = d
+	}
+	want := contents(t, open(t, "catalog:"+etcdCatalog, Options{}).FS)
+	inDir(t, files)
+	refs := []string{"dir"}
+	for name := range files {
+		if !strings.HasPrefix(name, "dir/") {
+			refs = append(refs, name)
+		}
+	}
+	for _, ref := range refs {
+		s := open(t, "catalog:"+ref, Options{})
+		same(t, ref, contents(t, s.FS), want)
+	}
+	s := open(t, "catalog:-", Options{Stdin: strings.NewReader(files["pretty.json"])})
+	same(t, "standard input", contents(t, s.FS), want)
+}
+
+func TestCatalogChoiceThatFails(t *testing.T) {
+	const head = "{schema: olm.package, name: etcd, defaultChannel: alpha}\n---\n"
+	channel := func(entries string) string {
+		return head + "{schema: olm.channel, package: etcd, name: alpha, entries: " + entries + "}\n---\n"
+	}
+	const ok = "{schema: olm.bundle, package: etcd, name: a, image: quay.io/a:1}\n"
+	tests := []struct {
+		name, catalog string
+		options       Options
+		want          string
+	}{
+		{"no such package", "x: y\n---\n" + head, Options{Package: "etc"}, `c.yaml: no package "etc"; there are etcd`},
+		{"several packages", "x: y\n---\n" + head + "{schema: olm.package, name: other}", Options{}, "c.yaml: 2 packages, and it is not said which\nhint: choose a package: etcd, other"},
+		{"no catalog", "x: y", Options{}, "c.yaml: no olm.package, olm.channel or olm.bundle: not a file-based catalog"},
+		{"nothing", "", Options{}, "c.yaml: no olm.package, olm.channel or olm.bundle: not a file-based catalog"},
+		{"no such channel", "x: y\n---\n" + channel("[{name: a}]"), Options{Channel: "beta"}, `c.yaml: package "etcd" has no channel "beta"; there are alpha`},
+		{"the default channel is not there", "x: y\n---\n" + head, Options{}, `c.yaml: package "etcd" has no channel "alpha"; there are none`},
+		{"no default channel", "x: y\n---\n{schema: olm.package, name: etcd}\n---\n{schema: olm.channel, package: etcd, name: a}\n---\n{schema: olm.channel, package: etcd, name: b}", Options{},
+			"c.yaml: package \"etcd\" has no default channel\nhint: choose a channel: a, b"},
+		{"no head", "x: y\n---\n" + channel("[{name: a, replaces: b}, {name: b, replaces: a}]"), Options{},
+			`c.yaml: no channel heads (entries not replaced by another entry) found in channel "alpha" of package "etcd"`},
+		{"an empty channel", "x: y\n---\n" + channel("[]"), Options{},
+			`c.yaml: no channel heads (entries not replaced by another entry) found in channel "alpha" of package "etcd"`},
+		{"two heads", "x: y\n---\n" + channel("[{name: a, replaces: c}, {name: b, skips: [c]}, {name: c}]"), Options{},
+			"c.yaml: channel \"alpha\" of package \"etcd\" has 2 heads (entries not replaced by another entry): a, b\nhint: choose a version"},
+		{"a head that is not there", "x: y\n---\n" + channel("[{name: a}]"), Options{}, `c.yaml: channel "alpha" of package "etcd" begins with "a", which is not in the catalog`},
+		{"no such version", "x: y\n---\n" + channel("[{name: a}]") + ok, Options{Version: "1.0.0"}, `c.yaml: package "etcd" has no bundle of version or name "1.0.0"; there are a`},
+		{"no such version in the channel", "x: y\n---\n" + channel("[]") + ok, Options{Version: "a", Channel: "alpha"}, `c.yaml: channel "alpha" of package "etcd" has no bundle of version or name "a"; there are none`},
+		{"a version in no such channel", "x: y\n---\n" + channel("[{name: a}]") + ok, Options{Version: "a", Channel: "beta"}, `c.yaml: package "etcd" has no channel "beta"; there are alpha`},
+		{"a version twice", "x: y\n---\n" + head + "{schema: olm.bundle, package: etcd, name: a, properties: &p [{type: olm.package, value: {version: 1.0.0}}]}\n---\n" +
+			"{schema: olm.bundle, package: etcd, name: b, properties: [{type: olm.package, value: {version: 1.0.0}}]}", Options{Version: "1.0.0"},
+			"c.yaml: package \"etcd\" has 2 bundles of version 1.0.0: a, b\nhint: choose one by its name"},
+		{"an image, offline", "x: y\n---\n" + channel("[{name: a, replaces: a, skips: [a]}]") + ok, Options{},
+			"c.yaml: bundle a: its objects are not in the catalog, and its image quay.io/a:1 is not fetched offline\n" +
+				"hint: fetch it where there is a network (skopeo copy docker://quay.io/a:1 oci:DIR) and use oci-layout:DIR"},
+		{"neither objects nor image", "x: y\n---\n" + channel("[{name: a}]") + "{schema: olm.bundle, package: etcd, name: a}", Options{}, "c.yaml: bundle a: neither objects nor an image in the catalog"},
+		{"an object in another file", "x: y\n---\n" + channel("[{name: a}]") + "{schema: olm.bundle, package: etcd, name: a, properties: [{type: olm.bundle.object, value: {ref: a.yaml}}]}", Options{},
+			`c.yaml: bundle a: property olm.bundle.object 1: no data (ref is "a.yaml")`},
+		{"an object that is not base64", "x: y\n---\n" + channel("[{name: a}]") + "{schema: olm.bundle, package: etcd, name: a, properties: [{type: olm.bundle.object, value: {data: '*'}}]}", Options{},
+			`c.yaml: bundle a: property olm.bundle.object 1: illegal base64 data at input byte 0`},
+		{"an object that is two", "x: y\n---\n" + channel("[{name: a}]") + "{schema: olm.bundle, package: etcd, name: a, properties: [{type: olm.bundle.object, value: {data: " +
+			base64.StdEncoding.EncodeToString([]byte("{}{}")) + "}}]}", Options{}, `c.yaml: bundle a: property olm.bundle.object 1: 2 documents, not one`},
+		{"a package twice", "x: y\n---\n" + head + head, Options{}, `c.yaml: document that starts in line 4: olm.package "etcd" of package "etcd" comes twice`},
+		{"a channel twice", "x: y\n---\n" + channel("[]") + channel("[]")[len(head):], Options{}, `c.yaml: document that starts in line 6: olm.channel "alpha" of package "etcd" comes twice`},
+		{"a bundle twice", "x: y\n---\n" + ok + "---\n" + ok, Options{}, `c.yaml: document that starts in line 4: olm.bundle "a" of package "etcd" comes twice`},
+		{"a bundle without package", "x: y\n---\n{schema: olm.bundle, name: a}", Options{}, `c.yaml: document that starts in line 2: an olm.bundle without name or package`},
+		{"wrong types", "x: y\n---\n{schema: olm.channel, package: etcd, name: a, entries: 5}", Options{},
+			`c.yaml: document that starts in line 2: olm.channel: entries: a value of the wrong type (number)`},
+		{"no mapping", "x: y\n---\n- a", Options{}, `c.yaml: document that starts in line 2: array instead of a mapping`},
+		{"bad YAML", "x: y\n---\na: b: c", Options{}, `c.yaml: document that starts in line 2: yaml: line 2: mapping values are not allowed in this context`},
+		{"cut JSON", `{"schema": "olm.package", "name": "etcd"}` + "\n\n" + `{"schema": "olm.bundle", "na`, Options{}, `c.yaml: value that starts in line 1: unexpected EOF`},
+		{"many aliases", "a: &a [" + strings.Repeat("x, ", 10) + "]\nb: &b [" + strings.Repeat("*a, ", 100) + "]\nc: [" + strings.Repeat("*b, ", 100) + "]", Options{Limits: small},
+			`c.yaml: document that starts in line 1: larger than 2000 bytes with its aliases expanded`},
+		{"too large", "a: " + strings.Repeat("x", 3000), Options{Limits: small}, `c.yaml: too large: more than 2000 bytes unpacked`},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			inDir(t, map[string]string{"c.yaml": test.catalog})
+			test.options.Offline = true
+			same(t, "error", openError(t, "catalog:c.yaml", test.options), test.want)
+		})
+	}
+}
+
+func TestCatalogImage(t *testing.T) {
+	host := serve(t, nil)
+	img := goodImage(t)
+	push(t, host+"/etcd/bundle:v1", img)
+	inDir(t, map[string]string{"catalog/c.yaml": `
+schema: olm.package
+name: etcd
+defaultChannel: alpha
+---
+schema: olm.channel
+package: etcd
+name: alpha
+entries: [{name: etcd.v1, replaces: etcd.v0}]
+---
+schema: olm.bundle
+package: etcd
+name: etcd.v1
+image: ` + host + `/etcd/bundle:v1
+properties:
+- type: olm.csv.metadata
+  value: {}
+- type: olm.package
+  value: {packageName: etcd, version: 1.0.0}
+`})
+	s := open(t, "catalog:catalog", Options{})
+	same(t, "files", contents(t, s.FS), goodFiles)
+	same(t, "kind", s.Kind, "catalog")
+	same(t, "digest", s.Digest, digestOf(t, img))
+	same(t, "labels", s.Labels, bundleLabels)
+	same(t, "replaces", s.Replaces, "etcd.v0")
+	same(t, "properties", string(s.Properties), `[{"type":"olm.package","value":{"packageName":"etcd","version":"1.0.0"}}]`)
+}
+
+func TestSplitYAML(t *testing.T) {
+	tests := []struct {
+		name, text string
+		want       []string // each with the line it starts in
+	}{
+		{"nothing", "", nil},
+		{"one", "a: 1\n", []string{"1 a: 1\n"}},
+		{"no final newline", "a: 1", []string{"1 a: 1"}},
+		{"two", "a: 1\n---\nb: 2\n", []string{"1 a: 1\n", "2 ---\nb: 2\n"}},
+		{"a marker with content", "--- {a: 1}\n--- # b\nb: 2", []string{"1 --- {a: 1}\n", "2 --- # b\nb: 2"}},
+		{"not a marker", "a: |\n  ---\n  x\n----\n---x: 1\n", []string{"1 a: |\n  ---\n  x\n----\n---x: 1\n"}},
+		{"an end marker", "a: 1\n...\nb: 2\n", []string{"1 a: 1\n", "3 b: 2\n"}},
+		{"a directive", "%YAML 1.1\n# x\n---\na: 1\n", []string{"1 %YAML 1.1\n# x\n---\na: 1\n"}},
+		{"a directive in the middle", "a: 1\n...\n\n%YAML 1.1\n---\nb: 2\n", []string{"1 a: 1\n", "3 \n%YAML 1.1\n---\nb: 2\n"}},
+		{"CRLF", "a: 1\r\n---\r\nb: 2\r\n", []string{"1 a: 1\r\n", "2 ---\r\nb: 2\r\n"}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			var got []string
+			for _, p := range splitYAML([]byte(test.text)) {
+				got = append(got, fmt.Sprintf("%d %s", p.line, p.data))
+			}
+			same(t, "parts", got, test.want)
+		})
+	}
+}

@@ -1,0 +1,45 @@
+package source
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"strings"
+)
+
+// ConvertedBundle is one version of a legacy package in the bundle format.
+type ConvertedBundle struct {
+	Dir   string            // <package>/<version>, where catalogs keep it
+	Files map[string][]byte // by path below Dir: manifests/... and metadata/annotations.yaml
+}
+
+// Convert reads a directory in the legacy package manifest format and gives every version of the package as a bundle, from the
+// lowest to the highest. Manifests stay as they are. Options.Package, Limits and Warn count; a choice of channel or version does
+// not. Errors are those of Open for the same directory.
+func Convert(ctx context.Context, dir string, o Options) ([]ConvertedBundle, error) {
+	dir = strings.TrimPrefix(dir, KindPackageManifest+":")
+	p, err := readPackage(ctx, dir, o.withDefaults())
+	if err != nil {
+		return nil, err
+	}
+	var list []ConvertedBundle
+	seen := map[string]bool{}
+	for _, v := range p.versions {
+		to := path.Join(p.name, v.version())
+		for _, part := range []string{p.name, v.version()} {
+			if part == "." || part == ".." || strings.ContainsAny(part, "/\\\x00") {
+				return nil, fmt.Errorf("%s: %s cannot be the name of a directory", path.Join(dir, v.dir), quote(part))
+			}
+		}
+		if seen[to] {
+			return nil, fmt.Errorf("%s: two ClusterServiceVersions have the version %s", dir, v.version())
+		}
+		seen[to] = true
+		files, err := p.bundle(v)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, ConvertedBundle{Dir: to, Files: files})
+	}
+	return list, nil
+}

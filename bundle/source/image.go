@@ -1,0 +1,265 @@
+package source
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"path"
+	"strings"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+)
+
+// Image labels have the keys of metadata/annotations.yaml (spec 12.1; operator-registry: pkg/lib/bundle/generate.go).
+const (
+	labelPrefix       = "operators.operatorframework.io.bundle."
+	keyMediaType      = labelPrefix + "mediatype.v1"
+	keyManifests      = labelPrefix + "manifests.v1"
+	keyMetadata       = labelPrefix + "metadata.v1"
+	keyPackage        = labelPrefix + "package.v1"
+	keyChannels       = labelPrefix + "channels.v1"
+	keyDefaultChannel = labelPrefix + "channel.default.v1"
+)
+
+// maxImageJSON bounds an image's manifests, indexes and configuration; registries refuse more than 4 MiB.
+const maxImageJSON = 4 << 20
+
+// image is a container image, wherever it is kept.
+type image struct {
+	name   string // for errors
+	digest string // of its manifest; empty: unknown
+	config *v1.ConfigFile
+	layers []layer // from the lowest to the highest
+}
+
+// layer is a layer as it is stored. At least one of digest (of the bytes as stored) and diffID (of the unpacked tar) is known.
+type layer struct {
+	name           string
+	digest, diffID v1.Hash
+	size           int64 // as stored; negative: unknown
+	open           func() (io.ReadCloser, error)
+}
+
+// source keeps the image's bundle: only what is below its manifests and metadata directories.
+func (img *image) source(ctx context.Context, limits Limits) (*Source, error) {
+	labels := map[string]string{}
+	for k, v := range img.config.Config.Labels {
+		if strings.HasPrefix(k, labelPrefix) {
+			labels[k] = v
+		}
+	}
+	kept, err := keptDirs(labels)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", img.name, err)
+	}
+	u := &unpacker{ctx: ctx, tree: newTree(img.name, limits), kept: kept,
+		maxBytes: limits.MaxTotalBytes * scanFactor, maxEntries: limits.MaxFiles * scanFactor}
+	for i, l := range img.layers {
+		u.tree.layer = i
+		u.tree.archive = img.name + ": layer " + l.name
+		if err := u.unpack(l); err != nil {
+			return nil, err
+		}
+	}
+	u.tree.archive = img.name
+	m, err := u.tree.finish()
+	if err != nil {
+		return nil, err
+	}
+	if len(m.root.children) == 0 {
+		return nil, hint(fmt.Errorf("%s: not a bundle image: nothing in %s", img.name, strings.Join(kept, " or ")),
+			"give the bundle's image, not the operator's")
+	}
+	return &Source{FS: m, Digest: img.digest, Labels: labels}, nil
+}
+
+func keptDirs(labels map[string]string) ([]string, error) {
+	dirs := []string{"manifests", "metadata"}
+	for i, key := range []string{keyManifests, keyMetadata} {
+		if labels[key] == "" {
+			continue
+		}
+		dir, err := cleanName(strings.TrimPrefix(labels[key], "/"))
+		if err != nil {
+			return nil, fmt.Errorf("label %s: directory %s %w", key, shorten(labels[key]), err)
+		}
+		dirs[i] = dir
+	}
+	return dirs, nil
+}
+
+// unpacker lays the layers of an image on each other.
+type unpacker struct {
+	ctx  context.Context
+	tree *tree
+	kept []string
+
+	// What has been unpacked of all layers, kept or not.
+	bytes, maxBytes     int64
+	entries, maxEntries int
+}
+
+func (u *unpacker) unpack(l layer) error {
+	rc, err := l.open()
+	if err != nil {
+		return readError(u.tree.archive, "", err)
+	}
+	defer rc.Close()
+	if l.digest.Hex == "" {
+		return u.readLayer(rc, l.diffID)
+	}
+	stored, err := newVerifier(rc, l.digest, l.size)
+	if err != nil {
+		return readError(u.tree.archive, "", err)
+	}
+	err = u.readLayer(stored, v1.Hash{})
+	if err != nil && !errors.As(err, new(*streamError)) || errors.Is(err, errTooLong) || u.ctx.Err() != nil {
+		return err
+	}
+	// Read to the end even what could not be unpacked: that the bytes are not the right ones says more than that they make no sense.
+	_, drainErr := io.Copy(io.Discard, stored)
+	if drainErr == nil {
+		drainErr = stored.check()
+	}
+	if drainErr != nil {
+		return readError(u.tree.archive, "", drainErr)
+	}
+	return err
+}
+
+// readLayer unpacks a layer, and checks its content against diffID unless that is zero.
+func (u *unpacker) readLayer(stored io.Reader, diffID v1.Hash) error {
+	unpacked, done, err := decompress(stored)
+	if err != nil {
+		return readError(u.tree.archive, "", err)
+	}
+	defer done()
+	check := func() error { return nil }
+	if diffID.Hex != "" {
+		v, err := newVerifier(unpacked, diffID, -1)
+		if err != nil {
+			return readError(u.tree.archive, "", err)
+		}
+		unpacked, check = v, v.check
+	}
+	m := newMeter(u.ctx, unpacked, u.maxBytes)
+	m.left -= u.bytes
+	err = eachTarEntry(u.tree.archive, m, math.MaxInt, u.entry)
+	u.bytes += m.read
+	if err != nil {
+		return err
+	}
+	if err := check(); err != nil {
+		return readError(u.tree.archive, "", err)
+	}
+	return nil
+}
+
+const (
+	whiteout = ".wh."
+	opaque   = ".wh..wh..opq"
+	aufs     = ".wh..wh." // bookkeeping of an old storage driver
+)
+
+// entry takes one entry of a layer. Names are only held to the strict rules below the kept directories: base images have
+// backslashes in the names of systemd units.
+func (u *unpacker) entry(h *tar.Header, r io.Reader) error {
+	if u.entries++; u.entries > u.maxEntries {
+		return u.tree.errorf(h.Name, "is one too many: more than %d entries in the image", u.maxEntries)
+	}
+	p, err := cleanName(h.Name)
+	if err != nil {
+		return u.tree.errorf(h.Name, "%w", err)
+	}
+	dir, base := path.Split(p)
+	dir = path.Clean(dir)
+	switch {
+	case base == opaque:
+		u.tree.removeBelow(dir)
+		return nil
+	case strings.HasPrefix(base, aufs):
+		return nil
+	case strings.HasPrefix(base, whiteout):
+		switch hidden := strings.TrimPrefix(base, whiteout); hidden {
+		case "", ".", "..":
+			return u.tree.errorf(h.Name, "is a whiteout of nothing")
+		default:
+			u.tree.remove(path.Join(dir, hidden))
+			return nil
+		}
+	}
+	switch u.place(p) {
+	case inside:
+		return u.tree.addTarEntry(h, r)
+	case above:
+		if h.Typeflag != tar.TypeDir {
+			u.tree.remove(p)
+		}
+	}
+	return nil
+}
+
+const (
+	outside = iota
+	above   // a parent of a kept directory
+	inside
+)
+
+func (u *unpacker) place(p string) int {
+	place := outside
+	for _, dir := range u.kept {
+		switch {
+		case dir == "." || p == dir || strings.HasPrefix(p, dir+"/"):
+			return inside
+		case p == "." || strings.HasPrefix(dir, p+"/"):
+			place = above
+		}
+	}
+	return place
+}
+
+// choosePlatform gives the manifest of an index that is read: the only one, else that for linux/amd64. Bundles hold no programs, so
+// any would do, but the choice must not depend on the machine.
+func choosePlatform(index *v1.IndexManifest) (v1.Descriptor, error) {
+	var images []v1.Descriptor
+	var platforms []string
+	for _, d := range index.Manifests {
+		p := d.Platform
+		// BuildKit keeps attestations as manifests for the platform unknown/unknown.
+		if !d.MediaType.IsImage() && !d.MediaType.IsIndex() || p != nil && p.OS == "unknown" {
+			continue
+		}
+		images = append(images, d)
+		if p != nil {
+			platforms = append(platforms, p.String())
+		}
+	}
+	if len(images) == 1 {
+		return images[0], nil
+	}
+	for _, d := range images {
+		if d.Platform != nil && d.Platform.OS == "linux" && d.Platform.Architecture == "amd64" {
+			return d, nil
+		}
+	}
+	if len(images) == 0 {
+		return v1.Descriptor{}, errors.New("no image in the index")
+	}
+	return v1.Descriptor{}, fmt.Errorf("%d images in the index, none for linux/amd64: %s", len(images), someOf(platforms))
+}
+
+// verifyBytes checks a small blob against its descriptor.
+func verifyBytes(data []byte, want v1.Hash) error {
+	v, err := newVerifier(bytes.NewReader(data), want, int64(len(data)))
+	if err != nil {
+		return err
+	}
+	if _, err := io.Copy(io.Discard, v); err != nil {
+		return err
+	}
+	return v.check()
+}

@@ -1,0 +1,228 @@
+package source
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+)
+
+// legacyReader reads the files of a package manifest directory and sorts them into versions.
+type legacyReader struct {
+	ctx     context.Context
+	dir     string // as given, for errors
+	options Options
+	bytes   int64
+	files   int
+	byDir   map[string][]*legacyFile // in name order
+}
+
+type legacyFile struct {
+	name      string // without directory
+	data      []byte
+	docs      []document
+	kinds     []string // of the documents; empty: no Kubernetes object
+	isPackage bool
+}
+
+func (f *legacyFile) has(kind string) bool { return slices.Contains(f.kinds, kind) }
+
+func (f *legacyFile) isObject() bool {
+	return slices.ContainsFunc(f.kinds, func(k string) bool { return k != "" })
+}
+
+const (
+	kindCSV = "ClusterServiceVersion"
+	kindCRD = "CustomResourceDefinition"
+)
+
+func (r *legacyReader) readFiles(fsys dirFS) error {
+	return fs.WalkDir(fsys, ".", func(p string, e fs.DirEntry, err error) error {
+		if err == nil {
+			err = r.ctx.Err()
+		}
+		switch {
+		case err != nil:
+			return fmt.Errorf("%s: %w", r.dir, err)
+		case p != "." && strings.HasPrefix(e.Name(), ".") && e.IsDir():
+			return fs.SkipDir
+		case e.IsDir():
+			return nil
+		case !isManifestName(p):
+			if path.Dir(p) != "." && !strings.HasPrefix(e.Name(), ".") {
+				r.options.Warn("%s: not YAML or JSON, left out", path.Join(r.dir, p))
+			}
+			return nil
+		}
+		return r.readFile(fsys, p)
+	})
+}
+
+func (r *legacyReader) readFile(fsys dirFS, p string) error {
+	full := path.Join(r.dir, p)
+	data, err := fsys.ReadFile(p)
+	if err != nil {
+		return fmt.Errorf("%s: %w", r.dir, err)
+	}
+	r.bytes += int64(len(data))
+	r.files++
+	if r.bytes > r.options.Limits.MaxTotalBytes || r.files > r.options.Limits.MaxFiles {
+		return fmt.Errorf("%s: the package is larger than %s or has more than %d files", r.dir, bytesText(r.options.Limits.MaxTotalBytes), r.options.Limits.MaxFiles)
+	}
+	f := &legacyFile{name: path.Base(p), data: data}
+	f.docs, err = documents(full, data, r.options.Limits.MaxFileBytes*4)
+	if err != nil {
+		if path.Dir(p) == "." && !isPackageManifestName(f.name) {
+			r.options.Warn("%v (left out)", err)
+			return nil
+		}
+		return err
+	}
+	for _, d := range f.docs {
+		var head struct {
+			Kind string `json:"kind"`
+		}
+		if json.Unmarshal(d.json, &head) != nil {
+			head.Kind = ""
+		}
+		f.kinds = append(f.kinds, head.Kind)
+	}
+	r.byDir[path.Dir(p)] = append(r.byDir[path.Dir(p)], f)
+	return nil
+}
+
+// versions makes a version of every directory with a CSV; directories below it without one belong to it. CSVs beside the package
+// manifest share one directory, each taking the CRDs that it owns and whatever is neither CSV nor CRD.
+func (r *legacyReader) versions() ([]*legacyVersion, error) {
+	var list []*legacyVersion
+	for _, dir := range slices.Sorted(maps.Keys(r.byDir)) {
+		var csvs, files []*legacyFile
+		for _, f := range r.byDir[dir] {
+			switch {
+			case f.isPackage:
+			case f.has(kindCSV):
+				csvs = append(csvs, f)
+			case f.isObject():
+				files = append(files, f)
+			}
+		}
+		if dir == "." && len(csvs) > 1 {
+			flat, err := r.flatVersions(csvs, files)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, flat...)
+			continue
+		}
+		files = append(csvs, files...)
+		switch owner := r.owner(list, dir); {
+		case len(csvs) > 0:
+			v, err := r.version(dir, files)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, v)
+		case len(files) == 0 || dir == ".":
+		case owner == nil:
+			return nil, fmt.Errorf("%s: no ClusterServiceVersion object found in %s", r.dir, dir)
+		default:
+			if err := r.add(owner, strings.ReplaceAll(strings.TrimPrefix(dir, owner.dir+"/"), "/", "-")+"-", files); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return list, nil
+}
+
+// owner is the version whose directory dir is in. Directories are visited from the top, so it is known by then.
+func (r *legacyReader) owner(list []*legacyVersion, dir string) *legacyVersion {
+	for _, v := range slices.Backward(list) {
+		if v.dir != "." && strings.HasPrefix(dir, v.dir+"/") {
+			return v
+		}
+	}
+	return nil
+}
+
+func (r *legacyReader) version(dir string, files []*legacyFile) (*legacyVersion, error) {
+	v := &legacyVersion{dir: dir, files: map[string][]byte{}}
+	return v, r.add(v, "", files)
+}
+
+func (r *legacyReader) add(v *legacyVersion, prefix string, files []*legacyFile) error {
+	at := path.Join(r.dir, v.dir)
+	for _, f := range files {
+		if v.files[prefix+f.name] != nil {
+			return fmt.Errorf("%s: two files would have the name %s", at, prefix+f.name)
+		}
+		v.files[prefix+f.name] = f.data
+		for i, d := range f.docs {
+			switch f.kinds[i] {
+			case kindCSV:
+				if v.csv.Metadata.Name != "" {
+					return fmt.Errorf("%s: more than one ClusterServiceVersion is found in bundle", at)
+				}
+				if err := decodeJSON(d.json, &v.csv); err != nil {
+					return fmt.Errorf("%s: %w", path.Join(at, f.name), err)
+				}
+				if v.csv.Metadata.Name == "" {
+					return fmt.Errorf("%s: the ClusterServiceVersion has no name", path.Join(at, f.name))
+				}
+			case kindCRD:
+				var c crd
+				if err := decodeJSON(d.json, &c); err != nil {
+					return fmt.Errorf("%s: %w", path.Join(at, f.name), err)
+				}
+				v.crds = append(v.crds, c)
+			}
+		}
+	}
+	return nil
+}
+
+// flatVersions sorts the files of a directory that holds several versions.
+func (r *legacyReader) flatVersions(csvs, files []*legacyFile) ([]*legacyVersion, error) {
+	var list []*legacyVersion
+	for _, f := range csvs {
+		v, err := r.version(".", []*legacyFile{f})
+		if err != nil {
+			return nil, err
+		}
+		var mine []*legacyFile
+		for _, f := range files {
+			if !f.has(kindCRD) || f.isOwned(v) {
+				mine = append(mine, f)
+			}
+		}
+		if err := r.add(v, "", mine); err != nil {
+			return nil, err
+		}
+		list = append(list, v)
+	}
+	for _, f := range files {
+		if !f.has(kindCRD) {
+			r.options.Warn("%s: taken for a part of every version in the directory", path.Join(r.dir, f.name))
+		}
+	}
+	return list, nil
+}
+
+// isOwned reports whether a file has a CRD version that the CSV owns: files for several versions of a CRD may lie side by side.
+func (f *legacyFile) isOwned(v *legacyVersion) bool {
+	for i, d := range f.docs {
+		var c crd
+		if f.kinds[i] != kindCRD || json.Unmarshal(d.json, &c) != nil {
+			continue
+		}
+		for _, owned := range v.csv.Spec.CRDs.Owned {
+			if c.has(owned.Name, owned.Version) {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,181 @@
+package source
+
+import (
+	"bytes"
+	"io"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"time"
+)
+
+// node is a file, directory or link held in memory. It is its own fs.FileInfo and fs.DirEntry.
+type node struct {
+	name     string
+	mode     fs.FileMode // 0o444, fs.ModeDir|0o555 or fs.ModeSymlink
+	data     []byte
+	target   string           // of a link: a path from the root
+	children map[string]*node // of a directory
+	layer    int              // the image layer it came with
+}
+
+func newDir(name string, layer int) *node {
+	return &node{name: name, mode: fs.ModeDir | 0o555, children: map[string]*node{}, layer: layer}
+}
+
+func (n *node) Name() string               { return n.name }
+func (n *node) Size() int64                { return int64(len(n.data)) }
+func (n *node) Mode() fs.FileMode          { return n.mode }
+func (n *node) Type() fs.FileMode          { return n.mode.Type() }
+func (n *node) ModTime() time.Time         { return time.Time{} }
+func (n *node) IsDir() bool                { return n.mode.IsDir() }
+func (n *node) Sys() any                   { return nil }
+func (n *node) Info() (fs.FileInfo, error) { return n, nil }
+
+func (n *node) entries() []fs.DirEntry {
+	list := make([]fs.DirEntry, 0, len(n.children))
+	for _, name := range slices.Sorted(maps.Keys(n.children)) {
+		list = append(list, n.children[name])
+	}
+	return list
+}
+
+// find gives the node at a path from n, or nil.
+func (n *node) find(p string) *node {
+	if p == "." {
+		return n
+	}
+	for part := range strings.SplitSeq(p, "/") {
+		if n = n.children[part]; n == nil {
+			return nil
+		}
+	}
+	return n
+}
+
+// memFS is a read-only file system in memory. Directories list in name order.
+type memFS struct{ root *node }
+
+var (
+	_ fs.ReadDirFS  = memFS{}
+	_ fs.ReadFileFS = memFS{}
+	_ fs.StatFS     = memFS{}
+)
+
+func (m memFS) lookup(op, name string) (*node, error) {
+	if !fs.ValidPath(name) {
+		return nil, &fs.PathError{Op: op, Path: name, Err: fs.ErrInvalid}
+	}
+	n := m.root.find(name)
+	if n == nil {
+		return nil, &fs.PathError{Op: op, Path: name, Err: fs.ErrNotExist}
+	}
+	return n, nil
+}
+
+func (m memFS) Open(name string) (fs.File, error) {
+	n, err := m.lookup("open", name)
+	if err != nil {
+		return nil, err
+	}
+	if n.IsDir() {
+		return &openDirectory{node: n, path: name, rest: n.entries()}, nil
+	}
+	return &openFile{Reader: bytes.NewReader(n.data), node: n}, nil
+}
+
+func (m memFS) Stat(name string) (fs.FileInfo, error) {
+	n, err := m.lookup("stat", name)
+	if err != nil {
+		return nil, err
+	}
+	return n, nil
+}
+
+func (m memFS) ReadDir(name string) ([]fs.DirEntry, error) {
+	n, err := m.lookup("readdir", name)
+	if err != nil {
+		return nil, err
+	}
+	if !n.IsDir() {
+		return nil, &fs.PathError{Op: "readdir", Path: name, Err: errNotDir}
+	}
+	return n.entries(), nil
+}
+
+func (m memFS) ReadFile(name string) ([]byte, error) {
+	n, err := m.lookup("read", name)
+	if err != nil {
+		return nil, err
+	}
+	if n.IsDir() {
+		return nil, &fs.PathError{Op: "read", Path: name, Err: errIsDir}
+	}
+	return append([]byte{}, n.data...), nil
+}
+
+// withoutWrapper gives the file system below the one top-level directory that holds manifests/, as archives of a repository or of a
+// named directory have it, or m itself when it has manifests/ or when it is not clear which directory is meant.
+func (m memFS) withoutWrapper() memFS {
+	if m.root.find("manifests") != nil {
+		return m
+	}
+	var found *node
+	for _, child := range m.root.children {
+		if d := child.find("manifests"); d != nil && d.IsDir() {
+			if found != nil {
+				return m
+			}
+			found = child
+		}
+	}
+	if found == nil {
+		return m
+	}
+	return memFS{&node{name: ".", mode: found.mode, children: found.children}}
+}
+
+type openFile struct {
+	*bytes.Reader
+	node *node
+}
+
+func (f *openFile) Stat() (fs.FileInfo, error) { return f.node, nil }
+func (f *openFile) Close() error               { return nil }
+
+type openDirectory struct {
+	node *node
+	path string
+	rest []fs.DirEntry
+}
+
+func (d *openDirectory) Stat() (fs.FileInfo, error) { return d.node, nil }
+func (d *openDirectory) Close() error               { return nil }
+func (d *openDirectory) Read([]byte) (int, error) {
+	return 0, &fs.PathError{Op: "read", Path: d.path, Err: errIsDir}
+}
+
+func (d *openDirectory) ReadDir(n int) ([]fs.DirEntry, error) {
+	if n <= 0 {
+		n = len(d.rest)
+	} else if len(d.rest) == 0 {
+		return nil, io.EOF
+	}
+	n = min(n, len(d.rest))
+	list := d.rest[:n]
+	d.rest = d.rest[n:]
+	return slices.Clone(list), nil
+}
+
+// filesFS builds a file system of files that are already in memory, within the limits.
+func filesFS(name string, files map[string][]byte, limits Limits) (memFS, error) {
+	t := newTree(name, limits)
+	for _, p := range slices.Sorted(maps.Keys(files)) {
+		if err := t.addFile(path.Clean(p), int64(len(files[p])), bytes.NewReader(files[p])); err != nil {
+			return memFS{}, err
+		}
+	}
+	return t.finish()
+}

@@ -1,0 +1,123 @@
+package source
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+
+	"github.com/google/go-containerregistry/pkg/name"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
+)
+
+// openRemote reads a bundle image from a registry. Only layers that are needed are fetched, one after the other.
+func openRemote(ctx context.Context, ref string, o Options) (*Source, error) {
+	if o.Offline {
+		return nil, hint(fmt.Errorf("%s: images are not fetched offline", ref),
+			"fetch it where there is a network (skopeo copy docker://%s oci:DIR) and use oci-layout:DIR", ref)
+	}
+	img, err := pull(ctx, ref, o)
+	if err != nil {
+		return nil, pullError(ref, err)
+	}
+	s, err := img.source(ctx, o.Limits)
+	if err != nil {
+		return nil, pullError("", err)
+	}
+	return s, nil
+}
+
+func pull(ctx context.Context, ref string, o Options) (*image, error) {
+	var nameOptions []name.Option
+	if o.Insecure {
+		nameOptions = append(nameOptions, name.Insecure)
+	}
+	parsed, err := name.ParseReference(ref, nameOptions...)
+	if err != nil {
+		return nil, err
+	}
+	puller, err := remote.NewPuller(remote.WithContext(ctx), remote.WithAuthFromKeychain(o.Keychain), remote.WithUserAgent("olmgen"))
+	if err != nil {
+		return nil, err
+	}
+	d, err := puller.Get(ctx, parsed)
+	if err != nil {
+		return nil, err
+	}
+	// An index may hold indexes; more than a few levels are not meant.
+	for range 4 {
+		if !d.MediaType.IsIndex() {
+			break
+		}
+		index, err := v1.ParseIndexManifest(bytes.NewReader(d.Manifest))
+		if err != nil {
+			return nil, err
+		}
+		child, err := choosePlatform(index)
+		if err != nil {
+			return nil, err
+		}
+		if d, err = puller.Get(ctx, parsed.Context().Digest(child.Digest.String())); err != nil {
+			return nil, err
+		}
+	}
+	return remoteImage(ref, d)
+}
+
+func remoteImage(ref string, d *remote.Descriptor) (*image, error) {
+	manifest, err := v1.ParseManifest(bytes.NewReader(d.Manifest))
+	if err != nil {
+		return nil, err
+	}
+	kind := manifest.MediaType // some registries have no content type or a wrong one
+	if kind == "" {
+		kind = d.MediaType
+	}
+	if !kind.IsImage() {
+		return nil, fmt.Errorf("not an image but %s", quote(string(kind)))
+	}
+	if manifest.Config.Size > maxImageJSON {
+		return nil, fmt.Errorf("the image's configuration is larger than %s", bytesText(maxImageJSON))
+	}
+	remoteImg, err := d.Image()
+	if err != nil {
+		return nil, err
+	}
+	img := &image{name: ref, digest: d.Digest.String()}
+	if img.config, err = remoteImg.ConfigFile(); err != nil {
+		return nil, err
+	}
+	for _, desc := range manifest.Layers {
+		img.layers = append(img.layers, layer{name: desc.Digest.String(), digest: desc.Digest, size: desc.Size, open: func() (io.ReadCloser, error) {
+			l, err := remoteImg.LayerByDigest(desc.Digest)
+			if err != nil {
+				return nil, err
+			}
+			return l.Compressed()
+		}})
+	}
+	return img, nil
+}
+
+// pullError names the image where the error does not, and adds a hint to what a registry answers.
+func pullError(ref string, err error) error {
+	wrapped := err
+	if ref != "" {
+		wrapped = fmt.Errorf("%s: %w", ref, err)
+	}
+	var answer *transport.Error
+	if !errors.As(err, &answer) {
+		return wrapped
+	}
+	switch answer.StatusCode {
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return hint(wrapped, "log in first (docker login, podman login), or check the name: registries answer so for what does not exist, too")
+	case http.StatusNotFound:
+		return hint(wrapped, "check repository, tag and digest")
+	}
+	return wrapped
+}

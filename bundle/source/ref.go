@@ -1,0 +1,196 @@
+package source
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/google/go-containerregistry/pkg/name"
+)
+
+const (
+	kinds = "dir, tar, zip, oci, oci-layout, docker-archive, catalog, packagemanifest"
+	forms = "DIR, FILE.tar, FILE.tar.gz, FILE.tgz, FILE.zip, - (a tar on standard input), oci://IMAGE, docker://IMAGE, " +
+		"or one of dir:, tar:, zip:, oci-layout:, docker-archive:, catalog:, packagemanifest: with a path"
+)
+
+func hint(err error, format string, args ...any) error {
+	return &HintError{Err: err, Msg: fmt.Sprintf(format, args...)}
+}
+
+func quote(s string) string { return strconv.Quote(s) }
+
+// recognise gives the kind of source that ref names and what is left of ref without its prefix.
+func recognise(ref, force string) (kind, arg string, err error) {
+	prefixed, rest := cutPrefix(ref)
+	switch {
+	case force == "" && prefixed == "":
+		kind, err = byForm(ref)
+		return kind, ref, err
+	case force == "" || force == prefixed:
+		kind, arg = prefixed, rest
+	case prefixed == "" || exists(ref):
+		kind, arg = force, ref
+	default:
+		return "", "", fmt.Errorf("%s: the prefix says %s, but %s is asked for", ref, prefixed, force)
+	}
+	if arg == "" {
+		return "", "", fmt.Errorf("%s: nothing follows the prefix", quote(ref))
+	}
+	return kind, arg, nil
+}
+
+func cutPrefix(ref string) (kind, rest string) {
+	for _, p := range []struct{ prefix, kind string }{
+		{"dir:", KindDir}, {"tar:", KindTar}, {"zip:", KindZip},
+		{"oci://", KindOCI}, {"docker://", KindOCI},
+		{"oci-layout:", KindOCILayout}, {"docker-archive:", KindDockerArchive},
+		{"catalog:", KindCatalog}, {"packagemanifest:", KindPackageManifest},
+	} {
+		if rest, ok := strings.CutPrefix(ref, p.prefix); ok {
+			return p.kind, rest
+		}
+	}
+	return "", ref
+}
+
+var scheme = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*://`)
+
+// byForm recognises a reference without prefix.
+func byForm(ref string) (string, error) {
+	if ref == "-" {
+		return KindTar, nil
+	}
+	info, err := os.Stat(ref)
+	if err != nil {
+		return "", missing(ref, err)
+	}
+	if info.IsDir() {
+		return dirKind(ref)
+	}
+	lower := strings.ToLower(ref)
+	switch {
+	case hasSuffix(lower, ".tar", ".tar.gz", ".tgz"):
+		return KindTar, nil
+	case hasSuffix(lower, ".zip"):
+		return KindZip, nil
+	case hasSuffix(lower, ".yaml", ".yml", ".json"):
+		return "", hint(fmt.Errorf("%s: a single file is not a bundle", ref),
+			"give the bundle's directory; for a file-based catalog write catalog:%s", ref)
+	}
+	return "", fmt.Errorf("%s: not a form of reference that is known; known are %s", ref, forms)
+}
+
+// missing explains a reference that is no path.
+func missing(ref string, err error) error {
+	if ref == "" || scheme.MatchString(ref) {
+		return fmt.Errorf("%s: not a form of reference that is known; known are %s", quote(ref), forms)
+	}
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		err = pe.Err
+	}
+	err = fmt.Errorf("%s: %w", ref, err)
+	if rest, ok := strings.CutPrefix(ref, "oci:"); ok {
+		return hint(err, "for an image in a registry write oci://%s, for an image layout directory oci-layout:%s", rest, rest)
+	}
+	if looksLikeImage(ref) {
+		return hint(err, "for an image in a registry write oci://%s", ref)
+	}
+	return hint(err, "references are %s", forms)
+}
+
+// looksLikeImage: a valid image reference that has a digest, a tag, or a first part like a host. A bare "foo/bar" is more likely a
+// mistyped path.
+func looksLikeImage(ref string) bool {
+	if _, err := name.ParseReference(ref); err != nil {
+		return false
+	}
+	host, rest, ok := strings.Cut(ref, "/")
+	if ok && host != "." && host != ".." && strings.ContainsAny(host, ".:") || host == "localhost" {
+		return true
+	}
+	return strings.ContainsAny(rest, ":@") || strings.ContainsAny(host, ":@")
+}
+
+var catalogSchema = regexp.MustCompile(`(?m)^\s*\{?\s*"?schema"?:\s*["']?olm\.(package|channel|bundle)\b`)
+
+// dirKind tells a package manifest directory from a bundle directory.
+func dirKind(dir string) (string, error) {
+	for _, p := range []string{"manifests", "bundle/manifests"} {
+		if exists(filepath.Join(dir, p)) {
+			return KindDir, nil
+		}
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return "", err
+	}
+	var catalog, image bool
+	for _, e := range entries {
+		switch {
+		case !e.IsDir() && isPackageManifestName(e.Name()):
+			return KindPackageManifest, nil
+		case e.Name() == "oci-layout":
+			image = true
+		case e.IsDir():
+			files, _ := os.ReadDir(filepath.Join(dir, e.Name()))
+			for _, f := range files {
+				catalog = catalog || isCatalogFile(filepath.Join(dir, e.Name(), f.Name()))
+			}
+		default:
+			catalog = catalog || isCatalogFile(filepath.Join(dir, e.Name()))
+		}
+	}
+	switch {
+	case image:
+		return "", hint(fmt.Errorf("%s: an image layout, not a bundle directory", dir), "write oci-layout:%s", dir)
+	case catalog:
+		return "", hint(fmt.Errorf("%s: a file-based catalog, not a bundle directory", dir), "write catalog:%s", dir)
+	}
+	return KindDir, nil
+}
+
+// isCatalogFile looks at the beginning of a file only: this is for a hint.
+func isCatalogFile(path string) bool {
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() || !isManifestName(path) {
+		return false
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	head := make([]byte, min(info.Size(), 1<<20))
+	n, _ := f.Read(head)
+	return catalogSchema.Match(head[:n])
+}
+
+func isPackageManifestName(name string) bool {
+	return hasSuffix(name, ".package.yaml", ".package.yml") || name == "package.yaml" || name == "package.yml"
+}
+
+// isManifestName reports whether a file is read as YAML or JSON.
+func isManifestName(name string) bool {
+	return hasSuffix(strings.ToLower(name), ".yaml", ".yml", ".json") && !strings.HasPrefix(filepath.Base(name), ".")
+}
+
+func hasSuffix(s string, suffixes ...string) bool {
+	for _, x := range suffixes {
+		if strings.HasSuffix(s, x) {
+			return true
+		}
+	}
+	return false
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}

@@ -1,0 +1,142 @@
+package source
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/klauspost/compress/zstd"
+)
+
+// streamError is a source that cannot be read on: damaged, cut short, cancelled or longer than the limits.
+type streamError struct {
+	archive, entry string
+	err            error
+}
+
+func (e *streamError) Error() string {
+	where := e.archive
+	if e.entry != "" {
+		where += ": entry " + shorten(e.entry)
+	}
+	if errors.Is(e.err, io.ErrUnexpectedEOF) {
+		return where + ": cut short: " + e.err.Error()
+	}
+	return where + ": " + e.err.Error()
+}
+func (e *streamError) Unwrap() error { return e.err }
+
+func readError(archive, entry string, err error) error {
+	var known *streamError
+	if errors.As(err, &known) {
+		return err
+	}
+	return &streamError{archive, entry, err}
+}
+
+// meter reads up to a number of bytes, and none once the context is done.
+type meter struct {
+	ctx  context.Context
+	r    io.Reader
+	left int64
+	max  int64
+	read int64
+}
+
+func newMeter(ctx context.Context, r io.Reader, limit int64) *meter {
+	return &meter{ctx: ctx, r: r, left: limit, max: limit}
+}
+
+var errTooLong = errors.New("too large")
+
+func (m *meter) Read(p []byte) (int, error) {
+	if err := m.ctx.Err(); err != nil {
+		return 0, err
+	}
+	if int64(len(p)) > m.left+1 {
+		p = p[:m.left+1]
+	}
+	n, err := m.r.Read(p)
+	m.left -= int64(n)
+	m.read += int64(n)
+	if m.left < 0 {
+		return 0, fmt.Errorf("%w: more than %s unpacked", errTooLong, bytesText(m.max))
+	}
+	return n, err
+}
+
+// maxWindow is the window that every zstd decoder is to support and no encoder is to exceed (RFC 8878, 3.1.1.1.2). It bounds memory.
+const maxWindow = 8 << 20
+
+// decompress recognises gzip and zstd by their first bytes; anything else is given back as it is.
+func decompress(r io.Reader) (io.Reader, func(), error) {
+	buffered := bufio.NewReader(r)
+	head, err := buffered.Peek(6)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, nil, err
+	}
+	none := func() {}
+	switch {
+	case bytes.HasPrefix(head, []byte{0x1f, 0x8b}):
+		z, err := gzip.NewReader(buffered)
+		return z, none, err
+	case bytes.HasPrefix(head, []byte{0x28, 0xb5, 0x2f, 0xfd}):
+		z, err := zstd.NewReader(buffered, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
+		if err != nil {
+			return nil, nil, err
+		}
+		return z, z.Close, nil
+	case bytes.HasPrefix(head, []byte{0xfd, '7', 'z', 'X', 'Z', 0}):
+		return nil, nil, errors.New("compressed with xz, which is not supported: gzip and zstd are")
+	case bytes.HasPrefix(head, []byte("BZh")):
+		return nil, nil, errors.New("compressed with bzip2, which is not supported: gzip and zstd are")
+	}
+	return buffered, none, nil
+}
+
+// verifier computes the digest of what is read through it.
+type verifier struct {
+	r    io.Reader
+	h    hash.Hash
+	want v1.Hash
+	size int64 // that is to be read; negative: unknown
+	read int64
+}
+
+func newVerifier(r io.Reader, want v1.Hash, size int64) (*verifier, error) {
+	h, err := v1.Hasher(want.Algorithm)
+	if err != nil {
+		return nil, err
+	}
+	if size >= 0 {
+		r = io.LimitReader(r, size+1)
+	}
+	return &verifier{r: r, h: h, want: want, size: size}, nil
+}
+
+func (v *verifier) Read(p []byte) (int, error) {
+	n, err := v.r.Read(p)
+	v.h.Write(p[:n])
+	v.read += int64(n)
+	return n, err
+}
+
+// check compares size and digest once everything has been read.
+func (v *verifier) check() error {
+	if v.size >= 0 && v.read != v.size {
+		if v.read < v.size {
+			return fmt.Errorf("cut short: %d bytes of %d", v.read, v.size)
+		}
+		return fmt.Errorf("longer than the %d bytes it is said to have", v.size)
+	}
+	if got := fmt.Sprintf("%s:%x", v.want.Algorithm, v.h.Sum(nil)); got != v.want.String() {
+		return fmt.Errorf("digest is %s, not %s", got, v.want)
+	}
+	return nil
+}

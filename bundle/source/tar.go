@@ -1,0 +1,151 @@
+package source
+
+import (
+	"archive/tar"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+)
+
+// openTar reads a tar archive, plain or compressed, from a file or standard input.
+func openTar(ctx context.Context, arg string, o Options) (*Source, error) {
+	name, r := arg, o.Stdin
+	if arg == "-" {
+		name = "standard input"
+		if r == nil {
+			return nil, errors.New("standard input: there is none to read from")
+		}
+	} else {
+		f, err := os.Open(arg)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		r = f
+	}
+	m, err := readTar(ctx, name, r, o.Limits)
+	if err != nil {
+		return nil, err
+	}
+	return &Source{FS: m.withoutWrapper()}, nil
+}
+
+// readTar reads a whole archive into memory. The hint is for archives of images, which fail here in many ways.
+func readTar(ctx context.Context, name string, r io.Reader, limits Limits) (memFS, error) {
+	t := newTree(name, limits)
+	image := false
+	m, err := func() (memFS, error) {
+		unpacked, done, err := decompress(newMeter(ctx, r, 1<<50))
+		if err != nil {
+			return memFS{}, readError(name, "", err)
+		}
+		defer done()
+		// Headers and padding come on top of the content.
+		m := newMeter(ctx, unpacked, limits.MaxTotalBytes+int64(limits.MaxFiles)*maxName+1<<20)
+		err = eachTarEntry(name, m, limits.MaxFiles, func(h *tar.Header, r io.Reader) error {
+			image = image || isImageEntry(h.Name)
+			return t.addTarEntry(h, r)
+		})
+		if err != nil {
+			return memFS{}, err
+		}
+		return t.finish()
+	}()
+	if err == nil && (len(m.root.children) == 0 || image && m.withoutWrapper().root.find("manifests") == nil) {
+		err = fmt.Errorf("%s: no bundle in the archive", name)
+	}
+	if err != nil && image {
+		err = hint(err, "this looks like an image: for what docker save wrote use docker-archive:FILE, an OCI layout unpack and use oci-layout:DIR")
+	}
+	return m, err
+}
+
+// isImageEntry recognises what docker save and OCI image layouts consist of.
+func isImageEntry(name string) bool {
+	name = strings.TrimPrefix(name, "./")
+	return name == "manifest.json" || name == "oci-layout" || strings.HasPrefix(name, "blobs/sha256/") || strings.HasSuffix(name, "/layer.tar")
+}
+
+// eachTarEntry calls visit for every entry of a tar stream, and reads the stream to its end so that checksums behind it are checked.
+func eachTarEntry(name string, m *meter, maxEntries int, visit func(*tar.Header, io.Reader) error) error {
+	r := tar.NewReader(m)
+	end := int64(0) // of the last entry's content
+	for count := 0; ; count++ {
+		h, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil && !errors.Is(err, tar.ErrInsecurePath) {
+			if count == 0 && errors.Is(err, tar.ErrHeader) {
+				err = errors.New("not a tar archive")
+			}
+			return readError(name, "", err)
+		}
+		if count >= maxEntries {
+			return &entryError{name, h.Name, fmt.Errorf("is one too many: more than %d entries", maxEntries)}
+		}
+		end = m.read
+		switch h.Typeflag {
+		case tar.TypeLink, tar.TypeSymlink, tar.TypeChar, tar.TypeBlock, tar.TypeDir, tar.TypeFifo: // have no content, whatever their size
+		default:
+			end += (h.Size + 511) / 512 * 512
+		}
+		if h.Typeflag == tar.TypeXGlobalHeader { // git archive writes one
+			continue
+		}
+		if isSparse(h) {
+			return &entryError{name, h.Name, errors.New("is a sparse file")}
+		}
+		if err := visit(h, r); err != nil {
+			return err
+		}
+	}
+	// A plain archive that was cut between two entries has no other sign of it, and a bundle without its last files installs wrongly.
+	if m.read < end+512 {
+		return readError(name, "", fmt.Errorf("%w: no end of archive", io.ErrUnexpectedEOF))
+	}
+	if _, err := io.Copy(io.Discard, m); err != nil {
+		return readError(name, "", err)
+	}
+	return nil
+}
+
+func isSparse(h *tar.Header) bool {
+	if h.Typeflag == tar.TypeGNUSparse {
+		return true
+	}
+	for key := range h.PAXRecords {
+		if strings.HasPrefix(key, "GNU.sparse.") {
+			return true
+		}
+	}
+	return false
+}
+
+func (t *tree) addTarEntry(h *tar.Header, r io.Reader) error {
+	p, err := cleanName(h.Name)
+	if err == nil {
+		err = checkCharacters(h.Name)
+	}
+	if err != nil {
+		return t.errorf(h.Name, "%w", err)
+	}
+	switch h.Typeflag {
+	case tar.TypeReg:
+		return t.addFile(p, h.Size, r)
+	case tar.TypeDir:
+		return t.addDir(p)
+	case tar.TypeLink:
+		return t.addHardLink(p, h.Linkname)
+	case tar.TypeSymlink:
+		return t.addSymlink(p, h.Linkname)
+	case tar.TypeBlock, tar.TypeChar:
+		return t.errorf(h.Name, "is a device")
+	case tar.TypeFifo:
+		return t.errorf(h.Name, "is a named pipe")
+	}
+	return t.errorf(h.Name, "is neither file, directory nor link (type %q)", h.Typeflag)
+}
