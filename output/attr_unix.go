@@ -14,7 +14,7 @@ func device(i fs.FileInfo) (dev uint64, ok bool) {
 	if !ok {
 		return 0, false
 	}
-	return uint64(st.Dev), true
+	return uint64(st.Dev), true //nolint:unconvert // it is an int32 on some systems
 }
 
 // copyOwner gives the file at path the owner and group of old. Only root may give files away, so failing is normal.

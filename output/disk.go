@@ -2,6 +2,7 @@ package output
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"io/fs"
 	"os"
@@ -121,7 +122,7 @@ func (d *disk) likeOld(path string, old fs.FileInfo) error {
 
 // remove removes a tree, if it is there. Links in it are removed and not followed.
 func (d *disk) remove(root string) error {
-	if _, err := os.Lstat(root); err != nil {
+	if _, err := os.Lstat(root); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	return d.do("remove", root, func() error {

@@ -92,7 +92,7 @@ func TestKill(t *testing.T) {
 	mine := holds{"README.md": "mine", "d0/mine": "mine", "empty/": "", "link": "-> README.md"}
 	mustWrite(t, dir, a.files(), WriteOptions{})
 	mine.put(t, dir)
-	whole := exchange(dir, dir+"/none") != errors.ErrUnsupported
+	whole := !errors.Is(exchange(dir, dir+"/none"), errors.ErrUnsupported)
 	midway := 0
 	for range 60 {
 		killed(t, dir)
@@ -241,7 +241,7 @@ func TestStopTwice(t *testing.T) {
 		return d
 	}
 	for n := 0; ; n++ {
-		finished := false
+		var finished bool
 		for m := 0; ; m++ {
 			dir := filepath.Join(t.TempDir(), "out")
 			written(t, dir, a)

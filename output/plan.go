@@ -67,7 +67,7 @@ func makePlan(t target, want map[string]wanted, o WriteOptions) (*plan, error) {
 	if err := p.finish(o.Sources); err != nil {
 		return nil, err
 	}
-	p.plan.old = old
+	p.old = old
 	return &p.plan, nil
 }
 
