@@ -46,50 +46,62 @@ func (o *Object) into(v map[string]any, typed any) ([]string, error) {
 	return unknown, nil
 }
 
-// typeError finds the value that a type refuses. The library's own errors lack list indexes, and those of custom types
-// (quantities, versions) lack everything: so each subtree is blanked in turn until the error goes.
+// typeError finds the first value that a type refuses. The library's own errors lack list indexes, and those of custom types
+// (quantities, versions) lack everything.
 func (o *Object) typeError(v map[string]any, t reflect.Type, cause error) error {
-	refused := func() error {
-		b, err := json.Marshal(v)
+	var root any
+	path, err := culprit(v, func(x any) { root = x }, func() error {
+		b, err := json.Marshal(root)
 		if err != nil {
 			return err
 		}
 		return json.Unmarshal(b, reflect.New(t).Interface())
+	})
+	if err != nil {
+		cause = err
 	}
-	path := culprit(v, refused)
 	return o.Errorf(path, "%s", reason(cause))
 }
 
-// culprit descends to the smallest subtree without which the whole is accepted.
-func culprit(v any, refused func() error) string {
+// culprit descends to the smallest value that is refused although all that stands beside it is left out; put puts a value in the
+// place of v. The error is nil if no part of v is refused by itself.
+func culprit(v any, put func(any), refused func() error) (path string, err error) {
+	part := func(segment string, part any, putPart func(any)) bool {
+		if err = refused(); err == nil {
+			return false
+		}
+		deeper, cause := culprit(part, putPart, refused)
+		if cause != nil {
+			err = cause
+		}
+		path = join(segment, deeper)
+		return true
+	}
 	switch v := v.(type) {
 	case map[string]any:
+		if put(map[string]any{}); refused() != nil {
+			return "", nil
+		}
 		for _, k := range sortedKeys(v) {
-			old := v[k]
-			if old == nil {
-				continue
-			}
-			v[k] = nil
-			err := refused()
-			v[k] = old
-			if err == nil {
-				return join(keySegment(k), culprit(old, refused))
+			one := map[string]any{k: v[k]}
+			put(one)
+			if part(keySegment(k), v[k], func(x any) { one[k] = x }) {
+				return path, err
 			}
 		}
 	case []any:
-		for i, old := range v {
-			if old == nil {
-				continue
-			}
-			v[i] = nil
-			err := refused()
-			v[i] = old
-			if err == nil {
-				return join("["+strconv.Itoa(i)+"]", culprit(old, refused))
+		if put([]any{}); refused() != nil {
+			return "", nil
+		}
+		for i, x := range v {
+			one := []any{x}
+			put(one)
+			if part("["+strconv.Itoa(i)+"]", x, func(x any) { one[0] = x }) {
+				return path, err
 			}
 		}
 	}
-	return ""
+	return "", nil
 }
 
 func keySegment(k string) string {

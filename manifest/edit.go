@@ -44,7 +44,6 @@ func (e Edit) change(v map[string]any) {
 	meta, ok := v["metadata"].(map[string]any)
 	if !ok {
 		meta = map[string]any{}
-		v["metadata"] = meta
 	}
 	if e.Namespace != "" {
 		meta["namespace"] = e.Namespace
@@ -73,6 +72,9 @@ func (e Edit) change(v map[string]any) {
 		for k, x := range add {
 			m[k] = x
 		}
+	}
+	if ok || len(meta) > 0 {
+		v["metadata"] = meta
 	}
 	if e.Change != nil {
 		e.Change(v)
@@ -153,6 +155,9 @@ func (s *splicer) setAll(meta *yaml.Node, field string, add map[string]string) b
 	if m == nil {
 		var b strings.Builder
 		for _, k := range sortedKeys(add) {
+			if long(k) {
+				return false
+			}
 			b.WriteString("\n  " + inline(k) + ": " + inline(add[k]))
 		}
 		return s.insertLines(meta, field+":"+b.String())
@@ -184,7 +189,7 @@ func (s *splicer) set(m *yaml.Node, key, value string) bool {
 }
 
 func (s *splicer) insertKey(m *yaml.Node, key, value string) bool {
-	return s.insertLines(m, inline(key)+": "+inline(value))
+	return !long(key) && s.insertLines(m, inline(key)+": "+inline(value))
 }
 
 // insertLines puts lines before the first key of a block mapping that has lines of its own.

@@ -119,15 +119,17 @@ func (e *encoder) mapping(m map[string]any, keys []string, indent int, value fun
 }
 
 func (e *encoder) key(k string, indent int) {
-	s := inline(k)
-	if len(s) > 120 || strings.Contains(s, "\n") { // YAML allows 1,024 characters to a key on the line of its value
+	if long(k) {
 		e.buf.WriteString("? " + inline(k) + "\n")
 		e.pad(indent)
 	} else {
-		e.buf.WriteString(s)
+		e.buf.WriteString(inline(k))
 	}
 	e.buf.WriteByte(':')
 }
+
+// long reports whether a key can't stand on the line of its value. YAML's own bound is 1,024 characters.
+func long(key string) bool { return len(inline(key)) > 120 }
 
 // below prints a value behind "key:"; nested lines of a mapping are at indent, those of a list two less.
 func (e *encoder) below(_ string, v any, indent int) {

@@ -9,7 +9,7 @@ type Limits struct {
 }
 
 // DefaultLimits are far above any real bundle and far below what harms a machine.
-var DefaultLimits = Limits{FileBytes: 16 << 20, Depth: 200, Nodes: 2_000_000, Documents: 10_000}
+var DefaultLimits = Limits{FileBytes: 16 << 20, Depth: 200, Nodes: 1_000_000, Documents: 10_000}
 
 func (l Limits) orDefault() Limits {
 	d := DefaultLimits

@@ -138,7 +138,7 @@ func child(n *yaml.Node, key string, depth int) *yaml.Node {
 		return nil
 	}
 	for i := len(n.Content) - 2; i >= 0; i -= 2 {
-		if k := n.Content[i]; k.Value == key && k.Kind == yaml.ScalarNode {
+		if k := n.Content[i]; keyText(k) == key && !isMerge(k) {
 			return follow(n.Content[i+1])
 		} else if isMerge(k) {
 			if v := mergedChild(n.Content[i+1], key, depth+1); v != nil {
@@ -216,6 +216,19 @@ func (o *Object) LineOf(field string) int {
 	if err != nil {
 		n = o.node
 	}
+	return o.doc.lineOf(n, field)
+}
+
+// Errorf makes an error at a field of a document that need not be an object.
+func (d *Document) Errorf(field, format string, args ...any) *Error {
+	e := d.errorf(0, field, format, args...)
+	if n, err := d.full(); err == nil && n != nil {
+		e.Line = d.lineOf(n, field)
+	}
+	return e
+}
+
+func (d *Document) lineOf(n *yaml.Node, field string) int {
 	line := n.Line
 	for _, seg := range segments(field) {
 		next := step(n, seg)
@@ -224,7 +237,7 @@ func (o *Object) LineOf(field string) int {
 		}
 		line, n = next.line, next.node
 	}
-	return line + o.doc.Line - 1
+	return line + d.Line - 1
 }
 
 type stepTo struct {
@@ -244,7 +257,7 @@ func step(n *yaml.Node, seg string) *stepTo {
 		return nil
 	}
 	for i := len(n.Content) - 2; i >= 0; i -= 2 {
-		if n.Content[i].Value == seg {
+		if keyText(n.Content[i]) == seg {
 			return &stepTo{n.Content[i+1], n.Content[i].Line}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strconv"
 	"sync"
 	"unicode/utf8"
@@ -65,6 +66,9 @@ func ReadFile(name string, data []byte, limits Limits) ([]*Document, error) {
 	if bytes.IndexByte(data, '\r') >= 0 {
 		data, fresh = normalizeNewlines(data), "carriage returns"
 	}
+	if fresh == "" && oddBreaks(data) {
+		fresh = "line breaks that editors do not know"
+	}
 	chunks := split(data)
 	if len(chunks) > limits.Documents {
 		return nil, &Error{File: name, Msg: fmt.Sprintf("more than %d documents", limits.Documents)}
@@ -117,6 +121,12 @@ func badByteLine(data []byte) int {
 func normalizeNewlines(data []byte) []byte {
 	data = bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n"))
 	return bytes.ReplaceAll(data, []byte("\r"), []byte("\n"))
+}
+
+// oddBreaks looks for the characters that YAML takes for the end of a line and nobody else does (NEL, LS, PS): behind one of them the
+// parser's line numbers are no longer those of the text.
+func oddBreaks(data []byte) bool {
+	return bytes.Contains(data, []byte("\u0085")) || bytes.Contains(data, []byte("\u2028")) || bytes.Contains(data, []byte("\u2029"))
 }
 
 type chunk struct {
@@ -174,17 +184,23 @@ func onlyPreamble(b []byte) bool {
 var yamlErrorLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
 
 func (d *Document) parse() error {
-	if root, ok := skim(d.Raw, d.limits.Depth); ok {
-		d.Root, d.skimmed = root, true
-		return nil
+	closed := bytes.HasSuffix(d.Raw, []byte("\n"))
+	if closed {
+		if root, ok := skim(d.Raw, d.limits.Depth); ok {
+			d.Root, d.skimmed = root, true
+			return nil
+		}
 	}
 	root, err := d.parseAll()
 	if root == nil || err != nil {
 		return err
 	}
 	d.Root = root
-	if bytes.HasPrefix(d.Raw, []byte("%")) {
+	if bytes.HasPrefix(bytes.TrimLeft(d.Raw, " \t\n"), []byte("%")) {
 		d.Fresh = "a YAML directive"
+	}
+	if !closed && endsInBlock(root) {
+		d.fresh("a block of text that ends without a newline, which would become part of it")
 	}
 	return d.inspect(d.Root, 1)
 }
@@ -209,6 +225,9 @@ func (d *Document) parseAll() (root *yaml.Node, err error) {
 			err = d.errorf(0, "", "not readable as YAML: %v", r)
 		}
 	}()
+	if separators(d.Raw) > d.limits.Nodes {
+		return nil, d.errorf(0, "", "the document has more than %d places where a value can begin: no Kubernetes object is like that", d.limits.Nodes)
+	}
 	dec := yaml.NewDecoder(bytes.NewReader(d.Raw))
 	var doc yaml.Node
 	switch err := dec.Decode(&doc); {
@@ -226,6 +245,19 @@ func (d *Document) parseAll() (root *yaml.Node, err error) {
 	return doc.Content[0], nil
 }
 
+// separators counts the characters one of which stands before every value, so that there are no more values than those. The library
+// makes 200 bytes of nodes out of one byte, and has no limit of its own.
+func separators(text []byte) int {
+	n := 1
+	for _, c := range text {
+		switch c {
+		case '\n', ':', ',', '[', '{', '-', '?':
+			n++
+		}
+	}
+	return n
+}
+
 // inspect finds what keeps a document from being carried as it is: duplicate keys, aliases, tags; and bounds its depth.
 func (d *Document) inspect(n *yaml.Node, depth int) error {
 	if depth > d.limits.Depth {
@@ -236,6 +268,8 @@ func (d *Document) inspect(n *yaml.Node, depth int) error {
 		d.fresh("anchors and aliases")
 	case n.Style&yaml.TaggedStyle != 0:
 		d.fresh("YAML tags")
+	case n.Kind == yaml.ScalarNode && n.Style == 0 && disputed(n.Value):
+		d.fresh("words that YAML 1.1 and 1.2 read differently")
 	}
 	if n.Kind == yaml.MappingNode {
 		d.duplicateKeys(n)
@@ -248,34 +282,41 @@ func (d *Document) inspect(n *yaml.Node, depth int) error {
 	return nil
 }
 
+// endsInBlock reports whether the document's last value is a block of text ("|" or ">").
+func endsInBlock(n *yaml.Node) bool {
+	for len(n.Content) > 0 {
+		n = n.Content[len(n.Content)-1]
+	}
+	return n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0
+}
+
 func (d *Document) fresh(why string) {
 	if d.Fresh == "" {
 		d.Fresh = why
 	}
 }
 
+// duplicateKeys looks for keys that are the same in JSON, and for merge keys, which kustomize does not know.
 func (d *Document) duplicateKeys(n *yaml.Node) {
-	found := func(i int) {
-		d.fresh("duplicate keys")
-		d.Duplicates = append(d.Duplicates, Duplicate{n.Content[i].Value, d.Line + n.Content[i].Line - 1})
+	var few [32]string
+	keys, many := few[:0], map[string]bool(nil)
+	if len(n.Content) > 2*len(few) {
+		many = make(map[string]bool, len(n.Content)/2)
 	}
-	if len(n.Content) <= 32 {
-		for i := 2; i < len(n.Content); i += 2 {
-			for j := 0; j < i; j += 2 {
-				if n.Content[i].Value == n.Content[j].Value && !isMerge(n.Content[i]) {
-					found(i)
-					break
-				}
-			}
-		}
-		return
-	}
-	seen := make(map[string]bool, len(n.Content)/2)
 	for i := 0; i < len(n.Content); i += 2 {
-		if k := n.Content[i]; seen[k.Value] && !isMerge(k) {
-			found(i)
+		k := n.Content[i]
+		if isMerge(k) {
+			d.fresh("merge keys")
+			continue
+		}
+		text := keyText(k)
+		if many[text] || slices.Contains(keys, text) {
+			d.fresh("duplicate keys")
+			d.Duplicates = append(d.Duplicates, Duplicate{k.Value, d.Line + k.Line - 1})
+		} else if many != nil {
+			many[text] = true
 		} else {
-			seen[k.Value] = true
+			keys = append(keys, text)
 		}
 	}
 }

@@ -85,6 +85,19 @@ func tagged(tag, s string) (any, error) {
 	return nil, fmt.Errorf("value %q does not fit its YAML tag %s", s, tag)
 }
 
+// disputed reports whether an unquoted scalar means one thing to Kubernetes (YAML 1.1) and another to readers of YAML 1.2, such as
+// kustomize: yes, no, on, off, y, n are booleans only to the former, 0o7 is a number only to the latter.
+func disputed[T string | []byte](s T) bool {
+	if len(s) > 3 || len(s) == 0 {
+		return len(s) > 3 && s[0] == '0' && s[1] == 'o'
+	}
+	switch string(s) {
+	case "y", "Y", "yes", "Yes", "YES", "on", "On", "ON", "n", "N", "no", "No", "NO", "off", "Off", "OFF":
+		return true
+	}
+	return s[0] == '0' && len(s) > 2 && s[1] == 'o'
+}
+
 // plain resolves an untagged, unquoted scalar.
 func plain(s string) any {
 	if s == "" {

@@ -314,7 +314,7 @@ func cutKey(text []byte) (key, value []byte, ok bool) {
 
 // plainKey reports whether a key means the same quoted or not, and can't be anything but text or a number.
 func plainKey(key []byte) bool {
-	if len(key) == 0 || len(key) > 120 || key[0] == '-' {
+	if len(key) == 0 || len(key) > 120 || key[0] == '-' || disputed(key) {
 		return false
 	}
 	for _, c := range key {

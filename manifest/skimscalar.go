@@ -47,7 +47,7 @@ func (s *skimmer) ends(parent int) bool {
 
 // plainText reads an unquoted text and the lines that continue it.
 func (s *skimmer) plainText(parent int, text []byte, keep *yaml.Node) bool {
-	if !plainLine(text) {
+	if !plainLine(text) || disputed(text) {
 		return false
 	}
 	if keep != nil {

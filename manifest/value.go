@@ -132,6 +132,16 @@ func isMerge(k *yaml.Node) bool {
 	return k.Kind == yaml.ScalarNode && k.Value == "<<" && (k.Tag == "!!merge" || k.Tag == "" || k.Style == 0)
 }
 
+// keyText gives a mapping key as it is compared with others: as JSON has it (y is true), or as written where that is none.
+func keyText(k *yaml.Node) string {
+	if k = follow(k); k.Kind == yaml.ScalarNode && k.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) == 0 {
+		if s, err := keyString(k); err == nil {
+			return s
+		}
+	}
+	return k.Value
+}
+
 // keyString gives a mapping key as JSON has it: true, numbers and such become text.
 func keyString(k *yaml.Node) (string, error) {
 	if k.Kind == yaml.AliasNode {

@@ -103,7 +103,7 @@ func TestBrokenInput(t *testing.T) {
 		{"no manifests", remove("manifests"), nil, "manifests: no such directory"},
 		{"another media type", replace("metadata/annotations.yaml", "registry+v1", "helm"), nil, `"helm" bundles can't be rendered`},
 		{"manifests outside", replace("metadata/annotations.yaml", "manifests/", "../other/"), nil, `"../other/" is not a directory inside the bundle`},
-		{"alias bomb", add("manifests/z.yaml", bomb()), nil, "more than 2000000 values once its aliases are written out"},
+		{"alias bomb", add("manifests/z.yaml", bomb()), nil, "values once its aliases are written out"},
 		{"deep nesting", add("manifests/z.yaml", "a: "+strings.Repeat("[", 9000)+strings.Repeat("]", 9000)+"\n"), nil, "manifests/z.yaml:1: nested deeper than 200 levels"},
 		{"large file", add("manifests/z.yaml", "a: "+strings.Repeat("x", 17<<20)+"\n"), nil, "manifests/z.yaml: larger than 16 MiB"},
 		{"link out of the tree", link("manifests/z.yaml", "/etc/hostname"), nil, "manifests/z.yaml"},

@@ -18,6 +18,7 @@ const (
 	exitDone   = 0
 	exitFailed = 1 // bad input, I/O
 	exitUsage  = 2
+	exitFound  = 3 // findings
 )
 
 func main() {
@@ -38,15 +39,23 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if err == nil {
 		return exitDone
 	}
+	sayError(stderr, err)
+	var usage *usageError
+	var found *foundError
+	switch {
+	case errors.As(err, &usage) || isUsage(err):
+		return exitUsage
+	case errors.As(err, &found):
+		return exitFound
+	}
+	return exitFailed
+}
+
+func sayError(stderr io.Writer, err error) {
 	fmt.Fprintln(stderr, "olmgen: "+err.Error())
 	if h := hintOf(err); h != "" {
 		fmt.Fprintln(stderr, "hint: "+h)
 	}
-	var usage *usageError
-	if errors.As(err, &usage) || isUsage(err) {
-		return exitUsage
-	}
-	return exitFailed
 }
 
 // usageError is a command line that does not say what to do.
@@ -93,7 +102,7 @@ can be committed to Git and reviewed as a diff.`,
 		return &usageError{lowerFirst(err.Error()), "see " + cmd.CommandPath() + " --help"}
 	})
 	root.SetUsageFunc(printUsage)
-	root.AddCommand(newRender(), newVersion())
+	root.AddCommand(newRender(), newValidate(), newConvert(), newVersion())
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	return root

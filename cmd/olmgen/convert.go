@@ -1,0 +1,71 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/olmgen/olmgen/bundle/source"
+	"github.com/olmgen/olmgen/output"
+)
+
+// convertFlags are the flags of olmgen convert as they were given.
+type convertFlags struct {
+	output string
+	force  bool
+	source source.Options
+}
+
+func newConvert() *cobra.Command {
+	var f convertFlags
+	cmd := &cobra.Command{
+		Use:   "convert DIR -o OUT",
+		Short: "Turn a package in the legacy format into bundles",
+		Long: `Convert reads a directory in the legacy package manifest format (a file
+*.package.yaml and a directory for each version) and writes a bundle for each
+version: OUT/VERSION/manifests with the manifests as they are, and
+OUT/VERSION/metadata/annotations.yaml with package and channels. An olmgen.lock
+says which files are olmgen's; files that it did not write are never touched.`,
+		Example: `  olmgen convert etcd/ -o bundles/
+  olmgen render bundles/0.9.4 -o out/`,
+		Args: args(1, 1, "the package's directory"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.run(cmd, args[0])
+		},
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringVarP(&f.output, "output", "o", "", "`DIR` to write to")
+	flags.StringVar(&f.source.Package, "package", "", "`NAME` of the package, where the directory has several")
+	flags.BoolVar(&f.force, "force", false, "overwrite and remove files of an earlier run although they were edited by hand")
+	return cmd
+}
+
+func (f *convertFlags) run(cmd *cobra.Command, dir string) error {
+	if f.output == "" || f.output == "-" {
+		return &usageError{"-o needs a directory", "see " + cmd.CommandPath() + " --help"}
+	}
+	stderr := cmd.ErrOrStderr()
+	f.source.Warn = func(format string, args ...any) { fmt.Fprintf(stderr, "olmgen: warning: "+format+"\n", args...) }
+	bundles, err := source.Convert(cmd.Context(), dir, f.source)
+	if err != nil {
+		return err
+	}
+	var files output.Files
+	var sources []output.Source
+	for _, b := range bundles {
+		sources = append(sources, output.Source{Bundle: b.Dir, Source: sourceName(&source.Source{Kind: source.KindDir, Ref: dir})})
+		for _, name := range slices.Sorted(maps.Keys(b.Files)) {
+			files = append(files, output.File{Path: path.Join(path.Base(b.Dir), name), Data: b.Files[name]})
+		}
+	}
+	result, err := output.Write(f.output, files, output.WriteOptions{Sources: sources, Force: f.force})
+	if err != nil {
+		return err
+	}
+	report(stderr, f.output, result)
+	return nil
+}

@@ -1,0 +1,167 @@
+package generate
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+)
+
+// stableNames names the objects of memcached-operator in operators, whose permissions are for the accounts.
+func stableNames(accounts ...string) (names, []v1alpha1.StrategyDeploymentPermissions) {
+	csv := &v1alpha1.ClusterServiceVersion{}
+	csv.Name = "memcached-operator.v0.0.1"
+	var list []v1alpha1.StrategyDeploymentPermissions
+	for _, a := range accounts {
+		list = append(list, v1alpha1.StrategyDeploymentPermissions{ServiceAccountName: a})
+	}
+	csv.Spec.InstallStrategy.StrategySpec.Permissions = list
+	return names{mode: NamesStable, csv: csv, namespace: "operators", base: "memcached-operator", group: "memcached"}, list
+}
+
+func TestStableGrantNames(t *testing.T) {
+	const base = "memcached-operator"
+	for _, c := range []struct {
+		name     string
+		accounts []string
+		want     []string
+	}{
+		{"with the operator's prefix", []string{base + "-controller-manager"}, []string{base + "-controller-manager"}},
+		{"called like the operator", []string{base}, []string{base}},
+		{"without the prefix", []string{"default"}, []string{base + "-default"}},
+		{"the prefix without a dash is none", []string{base + "s"}, []string{base + "-" + base + "s"}},
+		{"two that would collide", []string{"manager", base + "-manager"}, []string{base + "-manager", base + "-" + base + "-manager"}},
+		{"the same in the other order", []string{base + "-manager", "manager"}, []string{base + "-" + base + "-manager", base + "-manager"}},
+		{"the operator's name as an account's end", []string{base, base + "-" + base}, []string{base, base + "-" + base + "-" + base}},
+		{"further entries are numbered", []string{"x", "y", "x", "x"}, []string{base + "-x", base + "-y", base + "-x-2", base + "-x-3"}},
+		{"an account called like a numbered one", []string{"x", "x", "x-2"}, []string{base + "-x", base + "-x-2", base + "-x-2-2"}},
+		{"and before it", []string{"x-2", "x", "x"}, []string{base + "-x-2", base + "-x", base + "-x-3"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			n, list := stableNames(c.accounts...)
+			var got, cluster []string
+			for _, g := range n.grants(list, false) {
+				got = append(got, g.name)
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			for i, g := range n.grants(list, true) {
+				cluster = append(cluster, g.name)
+				if g.name != "operators."+c.want[i] {
+					t.Errorf("cluster-wide: %s, want operators.%s", g.name, c.want[i])
+				}
+			}
+		})
+	}
+}
+
+// An account of clusterPermissions only makes another's name ambiguous as well.
+func TestAccountCollidesWithClusterPermissions(t *testing.T) {
+	n, list := stableNames("memcached-operator-manager")
+	n.csv.Spec.InstallStrategy.StrategySpec.ClusterPermissions = []v1alpha1.StrategyDeploymentPermissions{{ServiceAccountName: "manager"}}
+	if got, want := n.grants(list, false)[0].name, "memcached-operator-memcached-operator-manager"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// Stable names are those of any other version of the operator; OLM's are not.
+func TestNamesAcrossVersions(t *testing.T) {
+	spec := func(version string) string {
+		return "apiVersion: operators.coreos.com/v1alpha1\nkind: ClusterServiceVersion\nmetadata: {name: m.v" + version + "}\nspec: {version: " + version +
+			", installModes: [{type: AllNamespaces, supported: true}], install: {strategy: deployment, spec: {permissions: [{serviceAccountName: x, rules: []}], clusterPermissions: [{serviceAccountName: x, rules: []}]}}}\n"
+	}
+	keys := func(version string, mode Names) map[string]bool {
+		out := map[string]bool{}
+		for k, o := range rendered(t, csvBundle(t, spec(version)), Options{Names: mode}) {
+			if kind := o["kind"]; kind != "ClusterServiceVersion" && kind != "OperatorCondition" {
+				out[k] = true
+			}
+		}
+		return out
+	}
+	if diff := cmp.Diff(keys("1.0.0", NamesStable), keys("2.0.0-rc1", NamesStable)); diff != "" {
+		t.Errorf("stable names differ from version to version:\n%s", diff)
+	}
+	if cmp.Equal(keys("1.0.0", NamesOLM), keys("2.0.0-rc1", NamesOLM)) {
+		t.Error("OLM's names do not differ")
+	}
+}
+
+func TestFit(t *testing.T) {
+	long := func(n int) string { return strings.Repeat("n", n) }
+	for _, n := range []int{1, 252, 253} {
+		if got := fit(long(n)); got != long(n) {
+			t.Errorf("%d characters: changed to %s", n, got)
+		}
+	}
+	seen := map[string]bool{}
+	for _, name := range []string{long(254), long(255), long(253) + "a", long(1000), long(241) + "." + long(20), long(242) + "." + long(20)} {
+		got := fit(name)
+		if len(got) > 253 || len(got) < 252 {
+			t.Errorf("%d characters fit as %d", len(name), len(got))
+		}
+		if seen[got] {
+			t.Errorf("%s stands for two names", got)
+		}
+		seen[got] = true
+		if problem := nameProblem(got, NamesStable); problem != "" {
+			t.Errorf("%s is no name: %s", got, problem)
+		}
+	}
+	n, _ := stableNames()
+	if got := n.clusterName("a"); got != "operators.a" {
+		t.Errorf("clusterName: %s", got)
+	}
+	if got := n.clusterName(long(253)); len(got) > 253 || !strings.HasPrefix(got, "operators.nnn") {
+		t.Errorf("a long clusterName: %s (%d)", got, len(got))
+	}
+}
+
+func TestNameTable(t *testing.T) {
+	crd := api{kind: "Memcached", version: "v1", group: "cache.example.com", plural: "memcacheds", crd: "memcacheds.cache.example.com"}
+	service := api{kind: "NodeMetrics", version: "v1", group: "metrics.example.com", plural: "nodes"}
+	stable, _ := stableNames()
+	olm := stable
+	olm.mode = NamesOLM
+	aggregate := func(n names) string {
+		k, v := n.aggregate("Memcached.v1alpha1.cache.example.com", "edit")
+		return k + "=" + v
+	}
+	for _, c := range []struct{ what, stable, wantStable, olm, wantOLM string }{
+		{"a CRD's admin", stable.apiRole(crd, "admin"), "memcacheds.cache.example.com-v1-admin", olm.apiRole(crd, "admin"), "memcacheds.cache.example.com-v1-admin"},
+		{"a CRD's crdview", stable.apiRole(crd, suffixCRDView), "memcacheds.cache.example.com-v1-view-crd", olm.apiRole(crd, suffixCRDView), "memcacheds.cache.example.com-v1-crdview"},
+		{"an APIService's view", stable.apiRole(service, "view"), "nodes.metrics.example.com-v1-view", olm.apiRole(service, "view"), "nodes-v1-view"},
+		{"the group's role", stable.groupRole("view"), "memcached-view", olm.groupRole("view"), groupRoleName("operators", "memcached", "view")},
+		{"aggregation", aggregate(stable), "olm.opgroup.permissions/aggregate-to-edit=memcached", aggregate(olm), "olm.opgroup.permissions/aggregate-to-7d4be2dfad49a2af-edit=true"},
+		{"the condition", stable.condition(), "memcached-operator-operatorcondition", olm.condition(), "memcached-operator.v0.0.1"},
+		{"promoted", stable.promoted(grant{name: "memcached-operator-x"}), "operators.memcached-operator-x-promoted", olm.promoted(grant{name: "N1"}), "N1"},
+		{"a webhook", stable.webhook("v.kb.io"), "operators.v.kb.io", olm.webhook("v.kb.io")[:8], "v.kb.io-"},
+	} {
+		if c.stable != c.wantStable {
+			t.Errorf("%s, stable: %s, want %s", c.what, c.stable, c.wantStable)
+		}
+		if c.olm != c.wantOLM {
+			t.Errorf("%s, olm: %s, want %s", c.what, c.olm, c.wantOLM)
+		}
+	}
+}
+
+func TestNameProblem(t *testing.T) {
+	long := strings.Repeat("w", 64)
+	for _, c := range []struct {
+		name string
+		mode Names
+		good bool
+	}{
+		{"v.kb.io", NamesStable, true}, {"v.kb.io", NamesOLM, true},
+		{long, NamesStable, true}, {long, NamesOLM, false}, // OLM writes it into a label
+		{"V.kb.io", NamesStable, false}, {"v_kb", NamesOLM, false}, {"", NamesStable, false},
+	} {
+		if problem := nameProblem(c.name, c.mode); (problem == "") != c.good {
+			t.Errorf("%s with %s names: %q", c.name, c.mode, problem)
+		}
+	}
+}

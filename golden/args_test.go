@@ -1,0 +1,138 @@
+package golden
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/spf13/pflag"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/output"
+	"github.com/olmgen/olmgen/templates"
+)
+
+// flagValues are flags of "olmgen render" that need more than their value.
+type flagValues struct{ output, templates, selector, issuer, caBundle, config string }
+
+// libraryOptions gives the library's options for the flags of "olmgen render". dir is the directory in which the command runs. A flag
+// that is missing here is an error: TestGolden renders every case both ways, so the two cannot drift apart.
+func libraryOptions(dir string, args []string) (bundle.ReadOptions, generate.Options, error) {
+	var read bundle.ReadOptions
+	var o generate.Options
+	var v flagValues
+	f := pflag.NewFlagSet("render", pflag.ContinueOnError)
+	f.StringVarP(&v.output, "output", "o", "", "")
+	f.StringVarP(&o.Namespace, "namespace", "n", "", "")
+	f.StringVar((*string)(&o.InstallMode), "install-mode", "", "")
+	f.StringSliceVar(&o.TargetNamespaces, "target-namespaces", nil, "")
+	f.StringSliceVar(&o.CopiedCSVNamespaces, "copied-csv-namespaces", nil, "")
+	f.StringVar(&o.OperatorGroup, "operator-group", "", "")
+	f.StringVar(&v.selector, "selector", "", "")
+	f.StringSliceVar(&o.StaticProvidedAPIs, "static-provided-apis", nil, "")
+	f.Lookup("static-provided-apis").NoOptDefVal = "bundle"
+	f.StringVar(&o.ServiceAccount, "service-account", "", "")
+	f.StringVar((*string)(&o.Names), "names", "", "")
+	f.StringVar((*string)(&o.Profile), "profile", "", "")
+	f.StringVar((*string)(&o.CopiedCSVs), "copied-csvs", "", "")
+	f.StringVar((*string)(&o.Certs), "certs", "", "")
+	f.StringVar(&v.issuer, "issuer", "", "")
+	f.StringVar(&o.CertSecret, "cert-secret", "", "")
+	f.StringVar(&v.caBundle, "ca-bundle", "", "")
+	f.StringVar(&v.config, "config-subscription", "", "")
+	f.BoolVar(&o.ConvertCRDs, "convert-crds", false, "")
+	f.BoolVar(&o.CreateNamespace, "create-namespace", false, "")
+	f.StringVar(&v.templates, "templates", "", "")
+	f.BoolVar(&read.AllowUnsupported, "allow-unsupported", false, "")
+	if err := f.Parse(args); err != nil {
+		return read, o, err
+	}
+	if f.Changed("static-provided-apis") {
+		o.Static = true
+		o.StaticProvidedAPIs = slices.DeleteFunc(o.StaticProvidedAPIs, func(s string) bool { return s == "bundle" })
+	}
+	return read, o, v.complete(dir, &o)
+}
+
+func (v flagValues) complete(dir string, o *generate.Options) (err error) {
+	if v.selector != "" {
+		if o.Selector, err = metav1.ParseToLabelSelector(v.selector); err != nil {
+			return err
+		}
+	}
+	if v.caBundle != "" {
+		if o.CABundle, err = os.ReadFile(filepath.Join(dir, v.caBundle)); err != nil {
+			return err
+		}
+	}
+	if v.config != "" {
+		data, err := os.ReadFile(filepath.Join(dir, v.config))
+		if err != nil {
+			return err
+		}
+		if o.Config, err = generate.ReadConfig(v.config, data); err != nil {
+			return err
+		}
+	}
+	o.Issuer.Kind, o.Issuer.Name, _ = strings.Cut(v.issuer, "/")
+	var overlay fs.FS
+	if v.templates != "" {
+		overlay = os.DirFS(filepath.Join(dir, v.templates))
+	}
+	o.Templates, err = templates.Load(overlay)
+	return err
+}
+
+// rendered is what the library makes of a bundle.
+type rendered struct {
+	bundle *bundle.Bundle
+	result *generate.Result
+	tree   Tree
+}
+
+// ownTemplates are olmgen's own.
+var ownTemplates = sync.OnceValue(func() *templates.Set {
+	t, err := templates.Load(nil)
+	if err != nil {
+		panic(err) // they are part of the program
+	}
+	return t
+})
+
+// warnings gives those of reading and of rendering, in the order in which the command prints them.
+func (r *rendered) warnings() []bundle.Warning {
+	return append(r.bundle.Warnings[:len(r.bundle.Warnings):len(r.bundle.Warnings)], r.result.Warnings...)
+}
+
+// render reads a bundle and renders it.
+func render(dir string, read bundle.ReadOptions, o generate.Options) (*rendered, error) {
+	b, err := bundle.Read(os.DirFS(dir), read)
+	if err != nil {
+		return nil, err
+	}
+	return renderBundle(b, o)
+}
+
+func renderBundle(b *bundle.Bundle, o generate.Options) (*rendered, error) {
+	if o.Templates == nil {
+		o.Templates = ownTemplates()
+	}
+	result, err := generate.Render(b, o)
+	if err != nil {
+		return nil, err
+	}
+	files, err := output.Flat(result, o.Templates)
+	if err != nil {
+		return nil, err
+	}
+	tree := Tree{}
+	for _, f := range files {
+		tree[f.Path] = f.Data
+	}
+	return &rendered{b, result, tree}, nil
+}

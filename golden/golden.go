@@ -1,0 +1,93 @@
+// Package golden compares rendered files with a tree of files that is kept in the repository, the golden files.
+package golden
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/diff"
+)
+
+// Tree is a set of files: slash-separated paths, relative to a directory, and what is in them.
+type Tree map[string][]byte
+
+// Read reads all files below a directory. One that does not exist is an empty tree.
+func Read(dir string) (Tree, error) {
+	tree := Tree{}
+	fsys := os.DirFS(dir)
+	err := fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		tree[name], err = fs.ReadFile(fsys, name)
+		return err
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return tree, err
+}
+
+// Write makes a directory hold the files of the tree and no others.
+func (t Tree) Write(dir string) error {
+	if err := os.RemoveAll(dir); err != nil {
+		return err
+	}
+	for name, data := range t {
+		file := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(file, data, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Diff says file by file, in the order of their names, how got differs from want; it is empty if they are equal. dir is what the files of
+// want are below, for a reader who wants to find them.
+func Diff(dir string, want, got Tree) string {
+	var out bytes.Buffer
+	all := maps.Clone(want)
+	maps.Copy(all, got)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		file := filepath.ToSlash(filepath.Join(dir, filepath.FromSlash(name)))
+		w, wanted := want[name]
+		g, made := got[name]
+		switch {
+		case !made:
+			fmt.Fprintf(&out, "%s: not rendered any more\n", file)
+		case !wanted:
+			fmt.Fprintf(&out, "%s: rendered, but there is no such golden file:\n%s", file, g)
+		default:
+			out.Write(diff.Diff(file, w, "rendered", g))
+		}
+	}
+	return out.String()
+}
+
+// Check compares got with the golden files below dir. With update it makes them equal to got instead.
+func Check(tb testing.TB, dir string, got Tree, update bool) {
+	tb.Helper()
+	if update {
+		if err := got.Write(dir); err != nil {
+			tb.Fatal(err)
+		}
+		return
+	}
+	want, err := Read(dir)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if d := Diff(dir, want, got); d != "" {
+		tb.Errorf("the rendered files are not the golden ones. If the change is meant, run \"make golden\" and read its diff.\n%s", d)
+	}
+}

@@ -1,0 +1,195 @@
+package golden
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	operatorsv2 "github.com/operator-framework/api/pkg/operators/v2"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apiextensionsv1beta1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1beta1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	kjson "sigs.k8s.io/json"
+	"sigs.k8s.io/yaml"
+
+	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// apiType gives a new Go object of the API type that a rendered object claims to be; nil for kinds that only bundles have.
+func apiType(apiVersion, kind string) any {
+	switch apiVersion + " " + kind {
+	case "v1 ConfigMap":
+		return &corev1.ConfigMap{}
+	case "v1 Namespace":
+		return &corev1.Namespace{}
+	case "v1 Secret":
+		return &corev1.Secret{}
+	case "v1 Service":
+		return &corev1.Service{}
+	case "v1 ServiceAccount":
+		return &corev1.ServiceAccount{}
+	case "admissionregistration.k8s.io/v1 MutatingWebhookConfiguration":
+		return &admissionv1.MutatingWebhookConfiguration{}
+	case "admissionregistration.k8s.io/v1 ValidatingWebhookConfiguration":
+		return &admissionv1.ValidatingWebhookConfiguration{}
+	case "apiextensions.k8s.io/v1 CustomResourceDefinition":
+		return &apiextensionsv1.CustomResourceDefinition{}
+	case "apiextensions.k8s.io/v1beta1 CustomResourceDefinition":
+		return &apiextensionsv1beta1.CustomResourceDefinition{}
+	case "apiregistration.k8s.io/v1 APIService":
+		return &apiService{}
+	case "apps/v1 Deployment":
+		return &appsv1.Deployment{}
+	case "cert-manager.io/v1 Certificate":
+		return &certificate{}
+	case "cert-manager.io/v1 Issuer":
+		return &issuer{}
+	case "networking.k8s.io/v1 NetworkPolicy":
+		return &networkingv1.NetworkPolicy{}
+	case "operators.coreos.com/v1 OperatorGroup":
+		return &operatorsv1.OperatorGroup{}
+	case "operators.coreos.com/v1alpha1 ClusterServiceVersion":
+		return &v1alpha1.ClusterServiceVersion{}
+	case "operators.coreos.com/v2 OperatorCondition":
+		return &operatorsv2.OperatorCondition{}
+	case "policy/v1 PodDisruptionBudget":
+		return &policyv1.PodDisruptionBudget{}
+	case "rbac.authorization.k8s.io/v1 ClusterRole":
+		return &rbacv1.ClusterRole{}
+	case "rbac.authorization.k8s.io/v1 ClusterRoleBinding":
+		return &rbacv1.ClusterRoleBinding{}
+	case "rbac.authorization.k8s.io/v1 Role":
+		return &rbacv1.Role{}
+	case "rbac.authorization.k8s.io/v1 RoleBinding":
+		return &rbacv1.RoleBinding{}
+	case "scheduling.k8s.io/v1 PriorityClass":
+		return &schedulingv1.PriorityClass{}
+	}
+	return nil
+}
+
+// checkTypes decodes every object strictly into its API type, and prints those that olmgen authored again: the text of a template is
+// exactly what the one encoder makes of it.
+func checkTypes(t *testing.T, r *rendered) {
+	t.Helper()
+	for _, o := range r.result.Objects {
+		id := o.Kind + " " + o.Namespace + "/" + o.Name
+		typed, authored := apiType(o.APIVersion, o.Kind), !carried(r, o)
+		switch {
+		case typed != nil:
+			if err := strict(o.Data, typed); err != nil {
+				t.Errorf("%s is no %s %s: %v\n%s", id, o.APIVersion, o.Kind, err, o.Data)
+			}
+		case authored:
+			t.Errorf("%s: add %s %s to the API types of this test", id, o.APIVersion, o.Kind)
+		}
+		if authored {
+			checkPrinted(t, id, o.Data)
+		}
+	}
+	checkPrinted(t, "kustomization.yaml", r.tree["kustomization.yaml"])
+}
+
+// strict decodes as the API server does with strict field validation: neither unknown nor double fields, names in their exact case.
+func strict(data []byte, typed any) error {
+	text, err := yaml.YAMLToJSONStrict(data)
+	if err != nil {
+		return err
+	}
+	problems, err := kjson.UnmarshalStrict(text, typed)
+	return errors.Join(append(problems, err)...)
+}
+
+func checkPrinted(t *testing.T, id string, data []byte) {
+	t.Helper()
+	var m map[string]any
+	if err := yaml.UnmarshalStrict(data, &m); err != nil {
+		t.Errorf("%s: %v\n%s", id, err, data)
+		return
+	}
+	if again := manifest.Encode(m); !bytes.Equal(again, data) {
+		t.Errorf("%s: the encoder prints it differently:\n%s", id, Diff("", Tree{id: data}, Tree{id: again}))
+	}
+}
+
+// carried reports whether an object is the bundle's own. Where olmgen rendered another in its place it has said so.
+func carried(r *rendered, o generate.Object) bool {
+	shipped := func(m *manifest.Object) bool {
+		if m.Kind != o.Kind || m.Name != o.Name || m.APIVersion != "" && m.Group() != o.Group() {
+			return false
+		}
+		for _, w := range r.result.Warnings {
+			if w.Class == bundle.WarnShadowed && w.File == m.File && w.Line == m.LineOf("metadata.name") {
+				return false
+			}
+		}
+		return true
+	}
+	for _, c := range r.bundle.CRDs {
+		if shipped(c.Object) {
+			return true
+		}
+	}
+	for _, m := range r.bundle.Others {
+		if shipped(m) {
+			return true
+		}
+	}
+	return false
+}
+
+// The Go modules of cert-manager and of Kubernetes' aggregator are not among olmgen's dependencies, so these types say what olmgen may
+// write of their APIs.
+type (
+	issuer struct {
+		metav1.TypeMeta   `json:",inline"`
+		metav1.ObjectMeta `json:"metadata"`
+		Spec              struct {
+			SelfSigned struct{} `json:"selfSigned"`
+		} `json:"spec"`
+	}
+	certificate struct {
+		metav1.TypeMeta   `json:",inline"`
+		metav1.ObjectMeta `json:"metadata"`
+		Spec              struct {
+			CommonName string          `json:"commonName"`
+			DNSNames   []string        `json:"dnsNames"`
+			Duration   metav1.Duration `json:"duration"`
+			IssuerRef  struct {
+				Group string `json:"group"`
+				Kind  string `json:"kind"`
+				Name  string `json:"name"`
+			} `json:"issuerRef"`
+			RenewBefore metav1.Duration `json:"renewBefore"`
+			SecretName  string          `json:"secretName"`
+			Usages      []string        `json:"usages"`
+		} `json:"spec"`
+	}
+	apiService struct {
+		metav1.TypeMeta   `json:",inline"`
+		metav1.ObjectMeta `json:"metadata"`
+		Spec              struct {
+			CABundle             []byte `json:"caBundle"`
+			Group                string `json:"group"`
+			GroupPriorityMinimum int32  `json:"groupPriorityMinimum"`
+			Service              struct {
+				Name      string `json:"name"`
+				Namespace string `json:"namespace"`
+				Port      int32  `json:"port"`
+			} `json:"service"`
+			Version         string `json:"version"`
+			VersionPriority int32  `json:"versionPriority"`
+		} `json:"spec"`
+	}
+)

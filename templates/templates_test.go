@@ -1,0 +1,9 @@
+package templates
+
+import "testing"
+
+func TestLoadEmbedded(t *testing.T) {
+	if _, err := Load(nil); err != nil {
+		t.Fatal(err)
+	}
+}
