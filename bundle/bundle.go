@@ -65,8 +65,11 @@ const (
 	WarnLayout           = "layout"             // no annotations, or files that are not read
 	WarnNotAnObject      = "not-an-object"      // a document without kind
 	WarnOldAPI           = "old-api"            // an API version that current clusters do not serve
+	WarnOldCRD           = "old-crd"            // a v1beta1 CRD
+	WarnSelector         = "selector"           // a Deployment whose selector the API server refuses
 	WarnSeveralDocuments = "several-documents"  // OLM reads only the first
 	WarnShadowed         = "shadowed"           // a shipped object with the name of a generated one
+	WarnStrategy         = "install-strategy"   // none is given
 	WarnUnknownField     = "unknown-field"      // OLM drops it
 	WarnUnknownAccount   = "unknown-account"    // a Deployment whose ServiceAccount nobody creates
 	WarnUnsupportedKind  = "unsupported-kind"   // let through by AllowUnsupported

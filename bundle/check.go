@@ -6,8 +6,11 @@ import (
 	"strings"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	appsv1 "k8s.io/api/apps/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/validate/content"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/olmgen/olmgen/manifest"
@@ -69,7 +72,7 @@ func (r *reader) checkKind(o *manifest.Object) error {
 		r.warn(WarnOldAPI, o.Errorf("apiVersion", "%s is not served any more: rendered as %s, as OLM does", o.APIVersion, rbacv1.SchemeGroupVersion))
 	}
 	if o.APIVersion == "apiextensions.k8s.io/v1beta1" {
-		r.warn(WarnOldAPI, o.Errorf("apiVersion", "%s is not served by Kubernetes 1.22 and later", o.APIVersion))
+		r.warn(WarnOldCRD, o.Errorf("apiVersion", "%s is not served by Kubernetes 1.22 and later", o.APIVersion))
 	}
 	return nil
 }
@@ -117,7 +120,10 @@ func (r *reader) checkCSVName() error {
 	if len(csv.Name) > validation.LabelValueMaxLength {
 		return o.Errorf("metadata.name", "longer than %d characters: OLM writes it into labels, and the API server refuses those", validation.LabelValueMaxLength)
 	}
-	if s := csv.Spec.InstallStrategy.StrategyName; s != "" && s != v1alpha1.InstallStrategyNameDeployment {
+	s := csv.Spec.InstallStrategy.StrategyName
+	if s == "" {
+		r.warn(WarnStrategy, o.Errorf("spec.install.strategy", "missing: OLM installs only %q", v1alpha1.InstallStrategyNameDeployment))
+	} else if s != v1alpha1.InstallStrategyNameDeployment {
 		return o.Errorf("spec.install.strategy", "unrecognized install strategy %q, want %q", s, v1alpha1.InstallStrategyNameDeployment)
 	}
 	return nil
@@ -187,14 +193,19 @@ func (r *reader) checkPermissionList(list string, permissions []v1alpha1.Strateg
 		}
 		for j, rule := range p.Rules {
 			if msg := ruleProblem(rule, cluster); msg != "" {
-				return o.Errorf(fmt.Sprintf("%s.rules[%d]", field, j), "%s", msg)
+				e := o.Errorf(fmt.Sprintf("%s.rules[%d]", field, j), "%s", msg)
+				if len(rule.NonResourceURLs) > 0 {
+					e.Tip = "rules for URLs belong to clusterPermissions, apart from those for resources"
+				}
+				return e
 			}
 		}
 	}
 	return nil
 }
 
-// ruleProblem says why OLM or the API server refuses a rule (spec 4.2; OLM: pkg/controller/install/rule_checker.go).
+// ruleProblem says why OLM or the API server refuses a rule (spec 4.2; OLM: pkg/controller/install/rule_checker.go; Kubernetes:
+// pkg/apis/rbac/validation).
 func ruleProblem(rule rbacv1.PolicyRule, cluster bool) string {
 	switch {
 	case len(rule.Verbs) == 0:
@@ -202,7 +213,11 @@ func ruleProblem(rule rbacv1.PolicyRule, cluster bool) string {
 	case len(rule.NonResourceURLs) > 0 && len(rule.APIGroups)+len(rule.Resources)+len(rule.ResourceNames) > 0:
 		return "rule invalid: rule cannot apply to both regular resources and non-resource URLs"
 	case len(rule.NonResourceURLs) > 0 && !cluster:
-		return "namespaced rules cannot apply to non-resource URLs: move the rule to clusterPermissions"
+		return "namespaced rules cannot apply to non-resource URLs"
+	case len(rule.NonResourceURLs) == 0 && len(rule.APIGroups) == 0:
+		return "resource rules must supply at least one api group"
+	case len(rule.NonResourceURLs) == 0 && len(rule.Resources) == 0:
+		return "resource rules must supply at least one resource"
 	}
 	return ""
 }
@@ -219,6 +234,9 @@ func (r *reader) checkShippedRules() error {
 		for i, rule := range role.Rules {
 			if len(rule.Verbs) == 0 {
 				return o.Errorf(fmt.Sprintf("rules[%d].verbs", i), "verbs must contain at least one value")
+			}
+			if msg := ruleProblem(rule, o.Kind == "ClusterRole"); msg != "" {
+				return o.Errorf(fmt.Sprintf("rules[%d]", i), "%s", msg)
 			}
 		}
 	}
@@ -248,10 +266,28 @@ func (r *reader) checkDeployments() error {
 			return b.CSVObject.Errorf(field+".name", "a second Deployment %s", d.Name)
 		}
 		seen[d.Name] = true
+		if msg := selectorProblem(&d.Spec); msg != "" {
+			r.warn(WarnSelector, b.CSVObject.Errorf(field+".spec.selector", "%s: the API server refuses the Deployment", msg))
+		}
 		if sa := Account(&d.Spec.Template.Spec); !accounts[sa] {
 			r.warn(WarnUnknownAccount, b.CSVObject.Errorf(field+".spec.template.spec.serviceAccountName",
 				"the Deployment %s runs as %q, an account that neither the CSV's permissions nor the bundle create", d.Name, sa))
 		}
 	}
 	return nil
+}
+
+// selectorProblem says why the API server refuses a Deployment's selector (Kubernetes: pkg/apis/apps/validation).
+func selectorProblem(d *appsv1.DeploymentSpec) string {
+	if d.Selector == nil || len(d.Selector.MatchLabels)+len(d.Selector.MatchExpressions) == 0 {
+		return "missing or empty"
+	}
+	s, err := metav1.LabelSelectorAsSelector(d.Selector)
+	if err != nil {
+		return err.Error()
+	}
+	if !s.Matches(labels.Set(d.Template.Labels)) {
+		return "does not match the labels of the pod template"
+	}
+	return ""
 }

@@ -77,17 +77,24 @@ func (r *reader) inside(base string, annotations map[string]string, key, otherwi
 		dir = otherwise
 	}
 	if dir = path.Clean(dir); !fs.ValidPath(dir) {
-		return "", &manifest.Error{File: r.annotationsFile, Field: `annotations["` + key + `"]`, Msg: fmt.Sprintf("%q is not a directory inside the bundle", annotations[key])}
+		return "", r.annotationError(key, "%q is not a directory inside the bundle", annotations[key])
 	}
 	return path.Join(base, dir), nil
+}
+
+// annotationError makes an error at an annotation, or at the image label that stands for it.
+func (r *reader) annotationError(key, format string, args ...any) error {
+	if r.annotations == nil {
+		return &manifest.Error{Field: `labels["` + key + `"]`, Msg: fmt.Sprintf(format, args...)}
+	}
+	return r.annotations.Errorf(`annotations["`+key+`"]`, format, args...)
 }
 
 // identity takes package and channels from the annotations.
 func (r *reader) identity() error {
 	a, b := r.bundle.Annotations, r.bundle
 	if m := a[KeyMediaType]; m != "" && m != mediaType {
-		return &manifest.Error{File: r.annotationsFile, Field: `annotations["` + KeyMediaType + `"]`,
-			Msg: fmt.Sprintf("%q bundles can't be rendered, only %s", m, mediaType)}
+		return r.annotationError(KeyMediaType, "%q bundles can't be rendered, only %s", m, mediaType)
 	}
 	b.Package, b.DefaultChannel = a[KeyPackage], a[KeyDefaultChannel]
 	for c := range strings.SplitSeq(a[KeyChannels], ",") {

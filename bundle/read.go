@@ -2,12 +2,14 @@ package bundle
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
 	"io/fs"
 	"path"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -44,6 +46,9 @@ func Read(fsys fs.FS, o ReadOptions) (*Bundle, error) {
 	if err := r.check(); err != nil {
 		return nil, err
 	}
+	slices.SortStableFunc(r.bundle.Warnings, func(a, b Warning) int {
+		return cmp.Or(strings.Compare(a.File, b.File), a.Line-b.Line)
+	})
 	return r.bundle, nil
 }
 
@@ -52,8 +57,8 @@ type reader struct {
 	options ReadOptions
 	bundle  *Bundle
 
-	manifests       string // directory
-	annotationsFile string
+	manifests       string             // directory
+	annotations     *manifest.Document // that has them; nil if none
 	objects         []*manifest.Object // in file order, those of metadata/ last
 	metadataObjects []*manifest.Object
 	bytes           atomic.Int64
@@ -69,18 +74,18 @@ func (r *reader) readFile(name string) ([]byte, error) {
 	if limit == 0 {
 		limit = int64(manifest.DefaultLimits.FileBytes)
 	}
-	f, err := r.fsys.Open(name)
-	if err != nil {
-		return nil, pathError(name, err)
-	}
-	defer f.Close()
-	info, err := f.Stat()
+	info, err := fs.Stat(r.fsys, name) // before it is opened: to open a pipe is to wait for its writer
 	if err != nil {
 		return nil, pathError(name, err)
 	}
 	if !info.Mode().IsRegular() {
 		return nil, &manifest.Error{File: name, Msg: "not a regular file"}
 	}
+	f, err := r.fsys.Open(name)
+	if err != nil {
+		return nil, pathError(name, err)
+	}
+	defer f.Close()
 	if info.Size() > limit {
 		return nil, &manifest.Error{File: name, Msg: fmt.Sprintf("the file is larger than %d MiB", limit>>20)}
 	}
@@ -233,23 +238,23 @@ func (r *reader) metadataDocument(d *manifest.Document) error {
 		r.metadataObjects = append(r.metadataObjects, objects...)
 		return err
 	}
-	if a, ok := m["annotations"].(map[string]any); ok && len(a) > 0 && r.annotationsFile == "" {
-		r.annotationsFile = d.File
+	if a, ok := m["annotations"].(map[string]any); ok && len(a) > 0 && r.annotations == nil {
+		r.annotations = d
 		r.bundle.Annotations = map[string]string{}
 		for k, x := range a {
 			switch x.(type) {
 			case map[string]any, []any:
-				return &manifest.Error{File: d.File, Field: `annotations["` + k + `"]`, Msg: "must be text"}
+				return d.Errorf(`annotations["`+k+`"]`, "must be text")
 			}
 			if x != nil {
 				r.bundle.Annotations[k] = text(x)
 			}
 		}
 	}
-	if err := properties(d.File, "dependencies", m["dependencies"], &r.bundle.Dependencies); err != nil {
+	if err := properties(d, "dependencies", m["dependencies"], &r.bundle.Dependencies); err != nil {
 		return err
 	}
-	return properties(d.File, "properties", m["properties"], &r.bundle.Properties)
+	return properties(d, "properties", m["properties"], &r.bundle.Properties)
 }
 
 func text(x any) string {
@@ -259,7 +264,7 @@ func text(x any) string {
 	return manifest.Scalar(x)
 }
 
-func properties(file, field string, v any, to *[]Property) error {
+func properties(d *manifest.Document, field string, v any, to *[]Property) error {
 	list, ok := v.([]any)
 	if !ok || len(list) == 0 || len(*to) > 0 {
 		return nil
@@ -268,11 +273,11 @@ func properties(file, field string, v any, to *[]Property) error {
 		m, _ := x.(map[string]any)
 		t, _ := m["type"].(string)
 		if t == "" || m["value"] == nil {
-			return &manifest.Error{File: file, Field: fmt.Sprintf("%s[%d]", field, i), Msg: "needs a type and a value"}
+			return d.Errorf(fmt.Sprintf("%s[%d]", field, i), "needs a type and a value")
 		}
 		b, err := json.Marshal(m["value"])
 		if err != nil {
-			return &manifest.Error{File: file, Field: fmt.Sprintf("%s[%d].value", field, i), Msg: err.Error()}
+			return d.Errorf(fmt.Sprintf("%s[%d].value", field, i), "%v", err)
 		}
 		*to = append(*to, Property{t, b})
 	}

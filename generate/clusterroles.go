@@ -68,7 +68,10 @@ func (r *rendering) selectorLabels(suffix string) [][2]string {
 
 // apiClusterRoles makes admin, edit, view and, for a CRD, crdview of every provided API (spec section 3).
 func apiClusterRoles(r *rendering) error {
-	for _, a := range r.apis {
+	for i, a := range r.apis {
+		if r.names.olm() && slices.ContainsFunc(r.apis[i+1:], func(b api) bool { return r.names.apiRole(a, "") == r.names.apiRole(b, "") }) {
+			continue // OLM leaves an APIService's group out of the name, and the last one of a name stays
+		}
 		for _, suffix := range suffixes {
 			rule := map[string]any{"apiGroups": []any{a.group}, "resources": []any{a.plural}, "verbs": list(verbs[suffix])}
 			if err := r.apiClusterRole(a, suffix, suffix, rule); err != nil {

@@ -1,5 +1,7 @@
 package generate
 
+const preserveUnknown = "x-kubernetes-preserve-unknown-fields"
+
 // convertCRD turns a decoded apiextensions.k8s.io/v1beta1 CRD into the v1 form and keeps its schema. What v1beta1 says once for all
 // versions, v1 says in each; fields that v1beta1 preserves without a schema are preserved at the top.
 func convertCRD(object map[string]any) {
@@ -55,8 +57,39 @@ func convertVersion(v, spec map[string]any, preserve bool) {
 	if root["type"] == nil {
 		root["type"] = "object"
 	}
-	if _, ok := root["x-kubernetes-preserve-unknown-fields"]; preserve && !ok {
-		root["x-kubernetes-preserve-unknown-fields"] = true
+	structural(root)
+	if _, ok := root[preserveUnknown]; preserve && !ok {
+		root[preserveUnknown] = true
+	}
+}
+
+// structural gives a schema the types that v1 asks for at every level: what follows from the other keywords, and no check at all where
+// nothing follows.
+func structural(schema map[string]any) {
+	properties, _ := schema["properties"].(map[string]any)
+	for _, x := range properties {
+		if p, ok := x.(map[string]any); ok {
+			structural(p)
+		}
+	}
+	for _, f := range []string{"items", "additionalProperties"} {
+		if s, ok := schema[f].(map[string]any); ok {
+			structural(s)
+		}
+	}
+	if schema["type"] == "array" && schema["items"] == nil {
+		schema["items"] = map[string]any{preserveUnknown: true}
+	}
+	if schema["type"] != nil || schema["x-kubernetes-int-or-string"] == true || schema[preserveUnknown] == true {
+		return
+	}
+	switch {
+	case len(properties) > 0 || schema["additionalProperties"] != nil:
+		schema["type"] = "object"
+	case schema["items"] != nil:
+		schema["type"] = "array"
+	default:
+		schema[preserveUnknown] = true
 	}
 }
 

@@ -49,8 +49,10 @@ func (r *rendering) clusterRules() map[string][]rbacv1.PolicyRule {
 	}
 	for _, b := range bindings {
 		for _, s := range b.Subjects {
-			if s.Kind == "ServiceAccount" && s.Namespace == r.options.Namespace && b.RoleRef.Kind == "ClusterRole" {
-				held[s.Name] = append(held[s.Name], shipped[b.RoleRef.Name]...)
+			name, isUser := strings.CutPrefix(s.Name, "system:serviceaccount:"+r.options.Namespace+":")
+			isUser = isUser && s.Kind == "User"
+			if b.RoleRef.Kind == "ClusterRole" && (isUser || s.Kind == "ServiceAccount" && s.Namespace == r.options.Namespace) {
+				held[name] = append(held[name], shipped[b.RoleRef.Name]...)
 			}
 		}
 	}

@@ -86,6 +86,7 @@ func (r *rendering) csvSpec() (map[string]any, error) {
 	}
 	install, _ := v["install"].(map[string]any)
 	strategy, _ := install["spec"].(map[string]any)
+	requireLists(strategy)
 	deployments, _ := strategy["deployments"].([]any)
 	for _, d := range deployments {
 		if m, ok := d.(map[string]any); ok {
@@ -103,11 +104,31 @@ func dropNulls(v any) {
 			if x == nil {
 				delete(v, k)
 			}
-			dropNulls(x)
+			if k != "value" { // a descriptor's value is the author's own
+				dropNulls(x)
+			}
 		}
 	case []any:
 		for _, x := range v {
 			dropNulls(x)
+		}
+	}
+}
+
+// requireLists writes lists that the CSV's schema requires even if they are empty.
+func requireLists(strategy map[string]any) {
+	if strategy == nil {
+		return
+	}
+	if strategy["deployments"] == nil {
+		strategy["deployments"] = []any{}
+	}
+	for _, field := range []string{"permissions", "clusterPermissions"} {
+		entries, _ := strategy[field].([]any)
+		for _, x := range entries {
+			if p, ok := x.(map[string]any); ok && p["rules"] == nil {
+				p["rules"] = []any{}
+			}
 		}
 	}
 }

@@ -199,19 +199,32 @@ func TestRequirement(t *testing.T) {
 	}
 }
 
-// The Go type writes structures that the CSV does not have; they are left out, and what the CSV says stays.
+// The Go type writes structures that the CSV does not have; they are left out, and what the CSV says stays. Lists that the CSV's schema
+// requires are there even if they are empty.
 func TestCSVSpec(t *testing.T) {
 	const empty = "{type: OwnNamespace, supported: true}"
+	const noInstall = "\ninstall: {strategy: deployment, spec: {deployments: []}}"
 	for _, c := range []struct{ name, spec, want string }{
-		{"the least", "installModes: [" + empty + "]", `
+		{"the least", "installModes: [" + empty + "]" + noInstall, `
 displayName: Memcached
-install: {strategy: ""}
+install: {strategy: deployment, spec: {deployments: []}}
 installModes: [` + empty + `]
 `},
-		{"everything given empty", "installModes: [" + empty + "]\nversion: 0.0.0\nprovider: {}\ncleanup: {enabled: false}\ncustomresourcedefinitions: {}\napiservicedefinitions: {}", `
+		{"everything given empty", "installModes: [" + empty + "]\nversion: 0.0.0\nprovider: {}\ncleanup: {enabled: false}\ncustomresourcedefinitions: {}\napiservicedefinitions: {}" + noInstall, `
 displayName: Memcached
 version: 0.0.0
-install: {strategy: ""}
+install: {strategy: deployment, spec: {deployments: []}}
+installModes: [` + empty + `]
+`},
+		{"no strategy at all", "installModes: [" + empty + "]\ninstall: {strategy: deployment}", `
+displayName: Memcached
+install: {strategy: deployment, spec: {deployments: []}}
+installModes: [` + empty + `]
+`},
+		{"nulls in what is the author's own", "customresourcedefinitions:\n  required:\n  - {name: a.b, version: v1, kind: A, specDescriptors: [{path: p, value: {x: null}}]}\ninstallModes: [" + empty + "]" + noInstall, `
+displayName: Memcached
+customresourcedefinitions: {required: [{name: a.b, version: v1, kind: A, specDescriptors: [{path: p, value: {x: null}}]}]}
+install: {strategy: deployment, spec: {deployments: []}}
 installModes: [` + empty + `]
 `},
 		{"everything given", `
@@ -244,7 +257,7 @@ installModes: [` + empty + `]
 install:
   strategy: deployment
   spec:
-    permissions: [{serviceAccountName: a}]
+    permissions: [{serviceAccountName: a, rules: []}]
     deployments:
     - name: d
       spec:

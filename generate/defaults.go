@@ -3,6 +3,7 @@ package generate
 import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // applyDefaults fills in what the API server does from the CSV's CRD, as far as it shows in JSON: Deployments and their hashes are made
@@ -47,6 +48,9 @@ func defaultContainer(c *corev1.Container) {
 }
 
 func defaultVolume(v *corev1.VolumeSource) {
+	if e := v.Ephemeral; e != nil && e.VolumeClaimTemplate != nil {
+		e.VolumeClaimTemplate.ObjectMeta = metav1.ObjectMeta{} // the schema of a CSV knows no field of it
+	}
 	if d := v.AzureDisk; d != nil {
 		if d.FSType == nil {
 			d.FSType = new("ext4")

@@ -30,7 +30,7 @@ func (r *rendering) deployment(d v1alpha1.StrategyDeploymentSpec) error {
 	spec := &deployment.Spec
 	i := slices.IndexFunc(r.serving, func(s *serving) bool { return s.deployment == d.Name })
 	if i >= 0 {
-		mountCertificates(&spec.Template.Spec, r.certs.secret(r.serving[i]))
+		mountCertificates(&spec.Template.Spec, r.serving[i].account, r.certs.secret(r.serving[i]))
 	}
 	annotations := maps.Clone(spec.Template.Annotations)
 	if annotations == nil {

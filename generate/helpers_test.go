@@ -74,7 +74,7 @@ func testBundle(t *testing.T, spec string, manifests ...string) *bundle.Bundle {
 func annotatedBundle(t *testing.T, annotations, spec string, manifests ...string) *bundle.Bundle {
 	t.Helper()
 	csv := "apiVersion: operators.coreos.com/v1alpha1\nkind: ClusterServiceVersion\nmetadata:\n  name: memcached-operator.v0.0.1\n" +
-		"  annotations: " + annotations + "\nspec:\n  displayName: Memcached\n" + strings.ReplaceAll(spec, "\n", "\n  ") + "\n"
+		"  annotations: " + annotations + "\nspec:\n  displayName: Memcached" + strings.ReplaceAll("\n"+spec, "\n", "\n  ") + "\n"
 	return csvBundle(t, csv, manifests...)
 }
 

@@ -7,6 +7,8 @@ import (
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	rbacv1 "k8s.io/api/rbac/v1"
+
+	"github.com/olmgen/olmgen/bundle"
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
@@ -17,6 +19,33 @@ type names struct {
 	namespace string
 	base      string // the CSV's name without its version
 	group     string // the OperatorGroup
+
+	// stable names that are given already, to what the bundle ships or to other generated objects: of Roles and of ClusterRoles,
+	// their bindings included
+	roles, clusterRoles map[string]bool
+}
+
+// newNames reserves the stable names that no permission may have.
+func newNames(b *bundle.Bundle, csv *v1alpha1.ClusterServiceVersion, o Options, serving []*serving) names {
+	n := names{o.Names, csv, o.Namespace, bundle.BaseName(csv.Name, csv.Spec.Version.String()), o.OperatorGroup, map[string]bool{}, map[string]bool{}}
+	if n.olm() {
+		return n
+	}
+	for _, x := range b.Others {
+		switch {
+		case x.Group() != rbacv1.GroupName:
+		case strings.HasPrefix(x.Kind, "Cluster"):
+			n.clusterRoles[x.Name] = true
+		default:
+			n.roles[x.Name] = true
+		}
+	}
+	n.roles[n.condition()] = true
+	for _, s := range serving {
+		n.roles[s.secret()] = true
+		n.clusterRoles[n.delegator(s)] = true
+	}
+	return n
 }
 
 func (n names) olm() bool { return n.mode == NamesOLM }
@@ -88,7 +117,10 @@ type grant struct {
 // of an account are numbered.
 func (n names) grants(list []v1alpha1.StrategyDeploymentPermissions, cluster bool) []grant {
 	var out []grant
-	used := map[string]bool{}
+	used := n.roles
+	if cluster {
+		used = n.clusterRoles
+	}
 	for _, p := range list {
 		var name string
 		switch {
@@ -97,16 +129,20 @@ func (n names) grants(list []v1alpha1.StrategyDeploymentPermissions, cluster boo
 		case n.olm():
 			name = permissionName(n.csv.Name+"-"+p.ServiceAccountName, n.csv.Name, "", p)
 		default:
-			name = n.account(p.ServiceAccountName)
-			for i, first := 2, name; used[name]; i++ {
-				name = fmt.Sprintf("%s-%d", first, i)
+			first := n.account(p.ServiceAccountName)
+			if cluster {
+				first = n.clusterName(first)
+			}
+			name = fit(first)
+			for i := 2; used[name]; i++ {
+				name = fit(fmt.Sprintf("%s-%d", first, i))
 			}
 			used[name] = true
-			if cluster {
-				name = n.clusterName(name)
+			if !cluster {
+				n.clusterRoles[n.promoted(grant{p, name})] = true
 			}
 		}
-		out = append(out, grant{p, fit(name)})
+		out = append(out, grant{p, name})
 	}
 	return out
 }
@@ -143,7 +179,15 @@ func (n names) promoted(g grant) string {
 	return n.clusterName(g.name + "-promoted")
 }
 
-// labels gives the labels of a role of the CSV's permissions.
+// delegator names the binding of a Deployment that serves to Kubernetes' role system:auth-delegator.
+func (n names) delegator(s *serving) string {
+	if n.olm() {
+		return s.service + "-system:auth-delegator"
+	}
+	return n.clusterName(s.service + "-auth-delegator")
+}
+
+// roleLabels gives the labels of a role of the CSV's permissions.
 func (n names) roleLabels(g grant) map[string]string {
 	labels := n.ownerLabels()
 	if n.olm() {
@@ -172,6 +216,9 @@ func (n names) condition() string {
 // nameProblem says why a webhook's name can't be the name of a configuration, or, as OLM writes it, a label.
 func nameProblem(name string, mode Names) string {
 	problems := validation.IsDNS1123Subdomain(name)
+	for _, e := range validation.IsFullyQualifiedName(nil, name) {
+		problems = append(problems, e.Detail)
+	}
 	if mode == NamesOLM {
 		problems = append(problems, validation.IsValidLabelValue(name)...)
 	}

@@ -1,12 +1,13 @@
 package generate
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	"k8s.io/apimachinery/pkg/util/validation"
 )
 
 // stableNames names the objects of memcached-operator in operators, whose permissions are for the accounts.
@@ -18,7 +19,8 @@ func stableNames(accounts ...string) (names, []v1alpha1.StrategyDeploymentPermis
 		list = append(list, v1alpha1.StrategyDeploymentPermissions{ServiceAccountName: a})
 	}
 	csv.Spec.InstallStrategy.StrategySpec.Permissions = list
-	return names{mode: NamesStable, csv: csv, namespace: "operators", base: "memcached-operator", group: "memcached"}, list
+	return names{mode: NamesStable, csv: csv, namespace: "operators", base: "memcached-operator", group: "memcached",
+		roles: map[string]bool{}, clusterRoles: map[string]bool{}}, list
 }
 
 func TestStableGrantNames(t *testing.T) {
@@ -67,6 +69,56 @@ func TestAccountCollidesWithClusterPermissions(t *testing.T) {
 	}
 }
 
+// A permission's name gives way to what the bundle ships and to other generated objects, so that neither is lost.
+func TestStableNamesThatAreTaken(t *testing.T) {
+	const kinds = "apiVersion: rbac.authorization.k8s.io/v1\nkind: "
+	spec := func(account, cluster string) string {
+		return allModes + strings.Replace(oneDeployment, "  spec:\n    deployments:", "  spec:\n    permissions:\n    - {serviceAccountName: "+account+", rules: [{verbs: [get], apiGroups: [\"\"], resources: [pods]}]}\n"+
+			"    clusterPermissions:\n    - {serviceAccountName: "+cluster+", rules: [{verbs: [list], apiGroups: [\"\"], resources: [nodes]}]}\n    deployments:", 1) + validating
+	}
+	for _, c := range []struct {
+		name, account, cluster string
+		shipped                []string
+		want                   []string // all Roles and ClusterRoles but the group's
+	}{
+		{"nothing is taken", "x", "z", nil, []string{"ClusterRole operators.memcached-operator-x-promoted", "ClusterRole operators.memcached-operator-z",
+			"Role operators/memcached-operator-operatorcondition", "Role operators/memcached-operator-x", "Role operators/my-dep-service-cert"}},
+		{"by the condition's Role", "operatorcondition", "z", nil, []string{"ClusterRole operators.memcached-operator-operatorcondition-2-promoted", "ClusterRole operators.memcached-operator-z",
+			"Role operators/memcached-operator-operatorcondition", "Role operators/memcached-operator-operatorcondition-2", "Role operators/my-dep-service-cert"}},
+		{"by a promoted Role", "x", "x-promoted", nil, []string{"ClusterRole operators.memcached-operator-x-promoted", "ClusterRole operators.memcached-operator-x-promoted-2",
+			"Role operators/memcached-operator-operatorcondition", "Role operators/memcached-operator-x", "Role operators/my-dep-service-cert"}},
+		{"by the bundle's", "x", "z", []string{kinds + "Role\nmetadata: {name: memcached-operator-x}\n", kinds + "ClusterRoleBinding\nmetadata: {name: operators.memcached-operator-z}\n"},
+			[]string{"ClusterRole operators.memcached-operator-x-2-promoted", "ClusterRole operators.memcached-operator-z-2", "Role operators/memcached-operator-operatorcondition",
+				"Role operators/memcached-operator-x", "Role operators/memcached-operator-x-2", "Role operators/my-dep-service-cert"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var got []string
+			for key, o := range rendered(t, testBundle(t, spec(c.account, c.cluster), c.shipped...), Options{Certs: CertsOLM, OperatorGroup: "g"}) {
+				if kind := o["kind"]; (kind == "Role" || kind == "ClusterRole") && !strings.HasPrefix(key, "ClusterRole g-") {
+					got = append(got, key)
+				}
+			}
+			slices.Sort(got)
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// Where the bundle ships a ClusterRole of the group's, the group gets another name, or a chosen one is refused.
+func TestGroupRoleThatIsTaken(t *testing.T) {
+	b := testBundle(t, allModes, "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: memcached-admin}\n")
+	if rendered(t, b, Options{})["OperatorGroup operators/memcached-group"] == nil {
+		t.Error("the group is not called memcached-group")
+	}
+	if rendered(t, b, Options{Names: NamesOLM})["OperatorGroup operators/memcached"] == nil {
+		t.Error("with OLM's names the group is not called memcached")
+	}
+	_, err := Render(b, Options{OperatorGroup: "memcached"})
+	checkRefused(t, err, `OperatorGroup name "memcached" would overwrite the bundle's own ClusterRole memcached-admin`)
+}
+
 // Stable names are those of any other version of the operator; OLM's are not.
 func TestNamesAcrossVersions(t *testing.T) {
 	spec := func(version string) string {
@@ -107,8 +159,8 @@ func TestFit(t *testing.T) {
 			t.Errorf("%s stands for two names", got)
 		}
 		seen[got] = true
-		if problem := nameProblem(got, NamesStable); problem != "" {
-			t.Errorf("%s is no name: %s", got, problem)
+		if problems := validation.IsDNS1123Subdomain(got); len(problems) > 0 {
+			t.Errorf("%s is no name: %s", got, problems[0])
 		}
 	}
 	n, _ := stableNames()
@@ -150,7 +202,7 @@ func TestNameTable(t *testing.T) {
 }
 
 func TestNameProblem(t *testing.T) {
-	long := strings.Repeat("w", 64)
+	long := strings.Repeat("w", 59) + ".k.io" // 64 characters
 	for _, c := range []struct {
 		name string
 		mode Names
@@ -158,7 +210,8 @@ func TestNameProblem(t *testing.T) {
 	}{
 		{"v.kb.io", NamesStable, true}, {"v.kb.io", NamesOLM, true},
 		{long, NamesStable, true}, {long, NamesOLM, false}, // OLM writes it into a label
-		{"V.kb.io", NamesStable, false}, {"v_kb", NamesOLM, false}, {"", NamesStable, false},
+		{"V.kb.io", NamesStable, false}, {"v_kb.kb.io", NamesOLM, false}, {"", NamesStable, false},
+		{"kb.io", NamesStable, false}, {"w", NamesOLM, false}, // the API server wants three parts
 	} {
 		if problem := nameProblem(c.name, c.mode); (problem == "") != c.good {
 			t.Errorf("%s with %s names: %q", c.name, c.mode, problem)

@@ -95,10 +95,13 @@ func (o Options) complete(b *bundle.Bundle) (Options, error) {
 	if o.Namespace, err = o.namespace(b); err != nil {
 		return o, err
 	}
+	setDefault(&o.Names, NamesStable)
 	if o.OperatorGroup == "" {
 		o.OperatorGroup = b.Package
+		if o.Names == NamesStable && shippedGroupRole(b, o.OperatorGroup) != "" {
+			o.OperatorGroup += "-group"
+		}
 	}
-	setDefault(&o.Names, NamesStable)
 	setDefault(&o.Profile, ProfileOLM)
 	setDefault(&o.CopiedCSVs, CopiedStub)
 	if o.Templates == nil {
@@ -108,6 +111,9 @@ func (o Options) complete(b *bundle.Bundle) (Options, error) {
 	}
 	if err := o.checkNames(); err != nil {
 		return o, err
+	}
+	if role := shippedGroupRole(b, o.OperatorGroup); o.Names == NamesStable && role != "" {
+		return o, refuse("give another with --operator-group", "OperatorGroup name %q would overwrite the bundle's own ClusterRole %s", o.OperatorGroup, role)
 	}
 	if err := checkNamespaces("target namespace", o.TargetNamespaces); err != nil {
 		return o, err
@@ -158,6 +164,17 @@ func namespaceTemplate(b *bundle.Bundle) *metav1.ObjectMeta {
 // defaultRoles are the ClusterRoles <prefix>-admin, -edit and -view of Kubernetes and OpenShift. A group of that name would
 // overwrite them (openshift/cert-manager-operator#70 did).
 var defaultRoles = []string{"cluster", "registry", "storage"}
+
+// shippedGroupRole gives the ClusterRole that the bundle ships under a name that a group's own would have, or "".
+func shippedGroupRole(b *bundle.Bundle, group string) string {
+	for _, x := range b.Others {
+		suffix, ok := strings.CutPrefix(x.Name, group+"-")
+		if ok && x.Kind == "ClusterRole" && slices.Contains(suffixes, suffix) {
+			return x.Name
+		}
+	}
+	return ""
+}
 
 func (o Options) checkNames() error {
 	if problems := validation.IsDNS1123Subdomain(o.OperatorGroup); len(problems) > 0 {

@@ -117,16 +117,16 @@ func newRendering(b *bundle.Bundle, o Options) (*rendering, error) {
 	r := &rendering{bundle: b, options: o, mode: mode, targets: targets, keys: map[string]bool{}, merged: map[*manifest.Object]bool{}}
 	r.csv = installedCSV(b, o, targets)
 	r.apis = providedAPIs(r.csv)
-	r.names = names{o.Names, r.csv, o.Namespace, bundle.BaseName(r.csv.Name, r.csv.Spec.Version.String()), o.OperatorGroup}
-	spec := r.csv.Spec.InstallStrategy.StrategySpec
-	r.grants = r.names.grants(spec.Permissions, false)
-	r.cluster = r.names.grants(spec.ClusterPermissions, true)
 	if err := checkWebhooks(b, o.Names); err != nil {
 		return nil, err
 	}
-	if r.serving, err = servings(b, r.csv); err != nil {
+	if r.serving, err = servings(b, r.csv, o.Names); err != nil {
 		return nil, err
 	}
+	r.names = newNames(b, r.csv, o, r.serving)
+	spec := r.csv.Spec.InstallStrategy.StrategySpec
+	r.grants = r.names.grants(spec.Permissions, false)
+	r.cluster = r.names.grants(spec.ClusterPermissions, true)
 	r.certs, err = newCertificates(o, b, r.serving)
 	r.warnings = append(r.warnings, r.certs.unfinished(b, r.serving)...)
 	return r, err

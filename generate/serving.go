@@ -2,6 +2,7 @@ package generate
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,10 +41,13 @@ func serviceName(deployment string) string {
 }
 
 // servings finds the Deployments that serve, in the CSV's order.
-func servings(b *bundle.Bundle, csv *v1alpha1.ClusterServiceVersion) ([]*serving, error) {
+func servings(b *bundle.Bundle, csv *v1alpha1.ClusterServiceVersion, mode Names) ([]*serving, error) {
 	var out []*serving
 	for i, d := range csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
 		s := &serving{deployment: d.Name, service: serviceName(d.Name), account: bundle.Account(&d.Spec.Template.Spec)}
+		if mode == NamesOLM { // OLM does not look at the field's old name
+			s.account = d.Spec.Template.Spec.ServiceAccountName
+		}
 		if s.account == "" {
 			s.account = "default"
 		}
@@ -82,7 +86,7 @@ func (s *serving) addPorts(csv *v1alpha1.ClusterServiceVersion) {
 			s.ports = append(s.ports, p)
 		}
 	}
-	for _, d := range csv.Spec.APIServiceDefinitions.Owned {
+	for _, d := range ownedAPIServices(csv) {
 		add(d.DeploymentName, d.ContainerPort, nil)
 	}
 	for _, w := range csv.Spec.WebhookDefinitions {
@@ -161,14 +165,15 @@ func (r *rendering) mergeService(o *manifest.Object, view *serviceView) error {
 	if spec == nil {
 		return nil
 	}
+	ports, _ := spec["ports"].([]any)
 	generated, _ := view.Spec["ports"].([]any)
-	ports := slices.Clone(generated)
-	shipped, _ := spec["ports"].([]any)
-	for _, x := range shipped {
-		p, ok := x.(map[string]any)
-		if ok && !slices.ContainsFunc(generated, func(g any) bool { return samePort(g.(map[string]any), p) }) {
-			ports = append(ports, p)
+	for _, g := range generated {
+		i := slices.IndexFunc(ports, func(p any) bool { return samePort(g, p) })
+		if i < 0 {
+			ports = append(ports, g)
+			continue
 		}
+		maps.Copy(ports[i].(map[string]any), g.(map[string]any))
 	}
 	spec["ports"] = ports
 	if s, ok := view.Spec["selector"]; ok {
@@ -179,14 +184,17 @@ func (r *rendering) mergeService(o *manifest.Object, view *serviceView) error {
 	return nil
 }
 
-func samePort(a, b map[string]any) bool {
-	protocol := func(p map[string]any) any {
-		if x, ok := p["protocol"]; ok {
-			return x
+// samePort compares number and protocol, by which the API server tells a Service's ports apart.
+func samePort(a, b any) bool {
+	key := func(x any) string {
+		p, _ := x.(map[string]any)
+		protocol, ok := p["protocol"]
+		if !ok {
+			protocol = corev1.ProtocolTCP
 		}
-		return string(corev1.ProtocolTCP)
+		return fmt.Sprint(p["port"], "/", protocol)
 	}
-	return fmt.Sprint(a["port"]) == fmt.Sprint(b["port"]) && protocol(a) == protocol(b)
+	return key(a) == key(b)
 }
 
 // overlay gives a shipped map of strings with generated entries over it.
@@ -231,10 +239,7 @@ func (r *rendering) secretRole(s *serving) error {
 // delegation binds the rights that an extension API server needs to ask who its caller is.
 func (r *rendering) delegation(s *serving) error {
 	subjects := []any{map[string]any{"kind": "ServiceAccount", "name": s.account, "namespace": r.options.Namespace}}
-	id := Object{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "ClusterRoleBinding", Name: s.service + "-system:auth-delegator"}
-	if !r.names.olm() {
-		id.Name = r.names.clusterName(s.service + "-auth-delegator")
-	}
+	id := Object{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "ClusterRoleBinding", Name: r.names.delegator(s)}
 	if err := r.author("clusterrolebinding.yaml", id, bindingView{Name: id.Name, Role: "system:auth-delegator", Labels: r.names.ownerLabels(), Subjects: subjects}); err != nil {
 		return err
 	}
@@ -253,13 +258,8 @@ var certVolumes = []struct{ name, cert, key, path string }{
 
 // mountCertificates adds the certificate to a pod: a volume replaces one of its name; a mount of that name stays as it is, one of that path
 // is replaced.
-func mountCertificates(pod *corev1.PodSpec, secret string) {
-	if pod.ServiceAccountName == "" {
-		pod.ServiceAccountName = "default"
-		if pod.DeprecatedServiceAccount != "" {
-			pod.ServiceAccountName = pod.DeprecatedServiceAccount
-		}
-	}
+func mountCertificates(pod *corev1.PodSpec, account, secret string) {
+	pod.ServiceAccountName = account
 	for _, c := range certVolumes {
 		volume := corev1.Volume{Name: c.name, VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: secret,
 			Items: []corev1.KeyToPath{{Key: "tls.crt", Path: c.cert}, {Key: "tls.key", Path: c.key}}}}}

@@ -65,11 +65,17 @@ func shippedObjects(r *rendering) error {
 			namespace = o.Namespace
 		}
 		if r.keys[(Object{APIVersion: e.APIVersion, Kind: o.Kind, Namespace: namespace, Name: o.Name}).key()] {
+			if !r.names.olm() && o.Group() == "rbac.authorization.k8s.io" {
+				return o.Errorf("metadata.name", "the bundle ships a %s %s, and one of that name is generated", o.Kind, o.Name)
+			}
 			r.warn(bundle.WarnShadowed, o.Errorf("metadata.name", "the bundle ships a %s %s, and one of that name is generated: the generated one is rendered", o.Kind, o.Name))
 			continue
 		}
 		if r.names.olm() {
 			e.Labels = map[string]string{labelManaged: "true"}
+			if namespace == "" && o.Group() != "rbac.authorization.k8s.io" { // OLM: step.go, which has RBAC of its own
+				e.Labels = r.names.ownerLabels()
+			}
 		}
 		if err := r.checkSubjects(o); err != nil {
 			return err
@@ -110,8 +116,13 @@ func (r *rendering) checkSubjects(o *manifest.Object) error {
 		if err != nil {
 			return err
 		}
-		if kind == "ServiceAccount" && ns != r.options.Namespace {
-			r.warn(bundle.WarnForeignSubject, o.Errorf("subjects["+index+"].namespace", "the subject is in namespace %q, the operator is in %q: it is left as it is, as OLM does", fmt.Sprint(ns), r.options.Namespace))
+		field := "subjects[" + index + "].namespace"
+		switch {
+		case kind != "ServiceAccount" || ns == r.options.Namespace:
+		case ns != nil && ns != "":
+			r.warn(bundle.WarnForeignSubject, o.Errorf(field, "the subject is in namespace %q, the operator is in %q: it is left as it is, as OLM does", fmt.Sprint(ns), r.options.Namespace))
+		case o.Kind == "ClusterRoleBinding": // a RoleBinding means its own namespace
+			return o.Errorf(field, "missing: an account has a namespace")
 		}
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/olmgen/olmgen/bundle"
@@ -142,12 +143,8 @@ func (r *rendering) conversion(w *v1alpha1.WebhookDescription, v1beta1 bool) map
 // apiServices makes the APIService of each group and version that the CSV serves itself; of several kinds in one the last gives port and
 // Deployment (spec 7.2; OLM: pkg/controller/install/apiservice.go).
 func apiServices(r *rendering) error {
-	byName := map[string]v1alpha1.APIServiceDescription{}
-	for _, d := range r.csv.Spec.APIServiceDefinitions.Owned {
-		byName[d.Version+"."+d.Group] = d
-	}
-	for _, name := range slices.Sorted(maps.Keys(byName)) {
-		d := byName[name]
+	for _, d := range ownedAPIServices(r.csv) {
+		name := d.Version + "." + d.Group
 		port := d.ContainerPort
 		if port <= 0 {
 			port = 443
@@ -168,6 +165,20 @@ func apiServices(r *rendering) error {
 	return nil
 }
 
+// ownedAPIServices gives one entry for each group and version, sorted by name; of several kinds in one the last counts (api:
+// pkg/operators/v1alpha1/clusterserviceversion_types.go, GetAllAPIServiceDescriptions).
+func ownedAPIServices(csv *v1alpha1.ClusterServiceVersion) []v1alpha1.APIServiceDescription {
+	byName := map[string]v1alpha1.APIServiceDescription{}
+	for _, d := range csv.Spec.APIServiceDefinitions.Owned {
+		byName[d.Version+"."+d.Group] = d
+	}
+	var out []v1alpha1.APIServiceDescription
+	for _, name := range slices.Sorted(maps.Keys(byName)) {
+		out = append(out, byName[name])
+	}
+	return out
+}
+
 // checkWebhooks refuses what OLM fails on (spec 7.3; OLM: pkg/controller/install/webhook.go).
 func checkWebhooks(b *bundle.Bundle, n Names) error {
 	seen := map[string]bool{}
@@ -179,14 +190,22 @@ func checkWebhooks(b *bundle.Bundle, n Names) error {
 		field := fmt.Sprintf("spec.webhookdefinitions[%d]", i)
 		fail := func(sub, format string, args ...any) error { return b.CSVObject.Errorf(field+sub, format, args...) }
 		if seen[w.GenerateName] {
-			return fail(".generateName", "CSV contains repeated WebhookDescription name %s", w.GenerateName)
+			return fail(".generateName", "CSV contains repeated WebhookDescription name: %s", w.GenerateName)
 		}
 		seen[w.GenerateName] = true
 		if !deployed[w.DeploymentName] {
 			return fail(".deploymentName", "the CSV has no Deployment %q to serve the webhook", w.DeploymentName)
 		}
-		if problem := nameProblem(w.GenerateName, n); problem != "" && w.Type != v1alpha1.ConversionWebhook {
-			return fail(".generateName", "%q is no valid name: %s", w.GenerateName, problem)
+		if w.Type != v1alpha1.ConversionWebhook {
+			if problem := nameProblem(w.GenerateName, n); problem != "" {
+				return fail(".generateName", "%q is no valid name: %s", w.GenerateName, problem)
+			}
+			if s := w.SideEffects; s == nil || *s != admissionregistrationv1.SideEffectClassNone && *s != admissionregistrationv1.SideEffectClassNoneOnDryRun {
+				return fail(".sideEffects", "must be None or NoneOnDryRun")
+			}
+		}
+		if len(w.AdmissionReviewVersions) == 0 {
+			return fail(".admissionReviewVersions", "missing: the API server asks for at least one")
 		}
 		for j, rule := range w.Rules {
 			if msg := webhookRuleProblem(rule.APIGroups, rule.Resources); msg != "" {
@@ -229,7 +248,7 @@ func checkConversion(b *bundle.Bundle, w v1alpha1.WebhookDescription, fail func(
 		}
 	}
 	if len(w.ConversionCRDs) == 0 {
-		return fail(".conversionCRDs", "unable to manage conversion webhook: conversion webhook must have at least one CRD specified")
+		return fail(".conversionCRDs", "unable to manager conversion webhook: conversion webhook must have at least one CRD specified")
 	}
 	for i, name := range w.ConversionCRDs {
 		crd := b.CRD(name)

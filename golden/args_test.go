@@ -90,9 +90,10 @@ func (v flagValues) complete(dir string, o *generate.Options) (err error) {
 
 // rendered is what the library makes of a bundle.
 type rendered struct {
-	bundle *bundle.Bundle
-	result *generate.Result
-	tree   Tree
+	bundle  *bundle.Bundle
+	options generate.Options
+	result  *generate.Result
+	tree    Tree
 }
 
 // ownTemplates are olmgen's own.
@@ -106,7 +107,9 @@ var ownTemplates = sync.OnceValue(func() *templates.Set {
 
 // warnings gives those of reading and of rendering, in the order in which the command prints them.
 func (r *rendered) warnings() []bundle.Warning {
-	return append(r.bundle.Warnings[:len(r.bundle.Warnings):len(r.bundle.Warnings)], r.result.Warnings...)
+	return slices.DeleteFunc(slices.Concat(r.bundle.Warnings, r.result.Warnings), func(w bundle.Warning) bool {
+		return w.Class == bundle.WarnOldCRD && r.options.ConvertCRDs
+	})
 }
 
 // render reads a bundle and renders it.
@@ -134,5 +137,5 @@ func renderBundle(b *bundle.Bundle, o generate.Options) (*rendered, error) {
 	for _, f := range files {
 		tree[f.Path] = f.Data
 	}
-	return &rendered{b, result, tree}, nil
+	return &rendered{b, o, result, tree}, nil
 }

@@ -23,7 +23,6 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 var scratch string
 
 func TestMain(m *testing.M) {
-	flag.Parse()
 	var err error
 	if scratch, err = os.MkdirTemp("", "olmgen-golden-"); err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -5,11 +5,12 @@ package templates
 import (
 	"bytes"
 	"embed"
-	"errors"
 	"fmt"
 	"io/fs"
 	"path"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"text/template"
 
@@ -69,7 +70,7 @@ func (s *Set) overlay(overlay fs.FS) error {
 	}
 	for _, e := range entries {
 		name := e.Name()
-		if e.IsDir() || path.Ext(name) != ".yaml" {
+		if ext := path.Ext(name); e.IsDir() || ext != ".yaml" && ext != ".yml" {
 			continue
 		}
 		if s.root.Lookup(name) == nil {
@@ -79,8 +80,12 @@ func (s *Set) overlay(overlay fs.FS) error {
 		if err != nil {
 			return fmt.Errorf("templates: %w", err)
 		}
-		if _, err := s.root.New(name).Parse(string(text)); err != nil {
-			return &manifest.Error{File: name, Msg: strings.TrimPrefix(err.Error(), "template: ")}
+		t, err := s.root.New(name).Parse(string(text))
+		if err != nil {
+			return templateError(name, err)
+		}
+		if s.root.Lookup(name) != t { // the library keeps the old one in place of a blank one
+			return &manifest.Error{File: name, Msg: "the template is blank: it must yield one object"}
 		}
 		s.overlaid[name] = true
 	}
@@ -116,7 +121,7 @@ func (s *Set) Execute(name string, view any) ([]byte, error) {
 	}
 	var b bytes.Buffer
 	if err := t.Execute(&b, view); err != nil {
-		return nil, executeError(name, err)
+		return nil, templateError(name, err)
 	}
 	if !s.overlaid[name] {
 		return b.Bytes(), nil
@@ -124,12 +129,16 @@ func (s *Set) Execute(name string, view any) ([]byte, error) {
 	return reprint(name, b.Bytes())
 }
 
-func executeError(name string, err error) error {
-	var e template.ExecError
-	if errors.As(err, &e) {
-		return &manifest.Error{File: name, Msg: strings.TrimPrefix(e.Error(), "template: ")}
+var templatePlace = regexp.MustCompile(`^template: ([^:]+):(\d+):(?:\d+:)? (?:executing "[^"]*" )?`)
+
+// templateError says where in a template the library found a fault.
+func templateError(name string, err error) error {
+	e := &manifest.Error{File: name, Msg: err.Error()}
+	if m := templatePlace.FindStringSubmatch(e.Msg); m != nil {
+		e.File, e.Msg = m[1], e.Msg[len(m[0]):]
+		e.Line, _ = strconv.Atoi(m[2])
 	}
-	return &manifest.Error{File: name, Msg: err.Error()}
+	return e
 }
 
 // reprint decodes what a user's template made and prints it again.

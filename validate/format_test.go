@@ -42,6 +42,7 @@ func reports() []validate.Report {
 		of(source.KindDir, "dir:a b#c%d?e:f", finding("refused", validate.LevelError, "manifests/x y.yaml", 1, "", "not YAML")),
 		of(source.KindDir, "./c:d", finding("refused", validate.LevelError, "manifests/x.yaml", 1, "", "not YAML")),
 		of(source.KindDir, "/srv/b", finding("refused", validate.LevelError, "manifests/x.yaml", 1, "", "not YAML")),
+		of(source.KindDir, "c", finding("api/mine", validate.LevelWarning, "manifests/x.yaml", 1, "", "a checker of somebody else")),
 		of(source.KindTar, "-", finding("refused", validate.LevelError, "manifests/x.yaml", 1, "", "not YAML")),
 		of(source.KindCatalog, "catalog:cat/", finding("refused", validate.LevelError, "manifests/x.yaml", 1, "", "not YAML")),
 		of(source.KindOCI, "oci://quay.io/a/b@sha256:0123", finding("refused", validate.LevelError, "manifests/x.yaml", 1, "", "not YAML")),
@@ -89,7 +90,7 @@ func TestFormatErrors(t *testing.T) {
 }
 
 func TestCount(t *testing.T) {
-	if e, w := validate.Count(reports()); e != 8 || w != 4 {
+	if e, w := validate.Count(reports()); e != 8 || w != 5 {
 		t.Errorf("%d errors, %d warnings", e, w)
 	}
 	if e, w := validate.Count(nil); e != 0 || w != 0 {

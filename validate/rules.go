@@ -14,10 +14,8 @@ type Rule struct {
 
 // The rules of operator-framework/api have the names that operator-sdk bundle validate gives its validators, behind a prefix.
 const (
-	apiPrefix       = "api/"
-	ruleDeprecated  = apiPrefix + "alpha-deprecated-apis"
-	ruleRefused     = "refused"
-	fieldAPIVersion = "apiVersion"
+	apiPrefix   = "api/"
+	ruleRefused = "refused"
 )
 
 // Rules gives every rule that a finding may have, sorted by id.
@@ -32,15 +30,19 @@ func Rules() []Rule {
 		{bundle.WarnLayout, "annotations are missing, or a file is not read"},
 		{bundle.WarnNotAnObject, "a document without kind"},
 		{bundle.WarnOldAPI, "an API version that current clusters do not serve"},
+		{bundle.WarnOldCRD, "a CustomResourceDefinition of v1beta1, which current clusters do not serve"},
+		{bundle.WarnSelector, "a Deployment with a selector that the API server refuses"},
 		{bundle.WarnSeveralDocuments, "several documents in a file, of which OLM reads only the first"},
 		{bundle.WarnShadowed, "a shipped object has the name of a generated one"},
+		{bundle.WarnStrategy, "no install strategy: OLM installs only deployment"},
+		{bundle.WarnStrategy, "no install strategy is given"},
 		{bundle.WarnUnknownField, "a field that the ClusterServiceVersion does not have: OLM drops it"},
 		{bundle.WarnUnknownAccount, "a Deployment runs as a ServiceAccount that nobody creates"},
 		{bundle.WarnUnsupportedKind, "a kind of object that OLM does not install from a bundle"},
 		{bundle.WarnCertificates, "certificates are left to whoever makes and rotates them"},
 		{bundle.WarnMetadataObject, "a Kubernetes object in the metadata directory, which OLM installs"},
 
-		{ruleDeprecated, "an API that a newer Kubernetes has removed"},
+		{apiPrefix + "alpha-deprecated-apis", "an API that a newer Kubernetes has removed"},
 		{apiPrefix + "bundle", "the bundle as a whole: owned CRDs, accounts, size, related images"},
 		{apiPrefix + "crd", "a CustomResourceDefinition that the API server would refuse"},
 		{apiPrefix + "csv", "the ClusterServiceVersion: required fields, names, install modes, examples"},

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"io"
+	"maps"
 	"net/url"
 	"path"
 	"slices"
@@ -93,7 +94,7 @@ func (sarifPrinter) print(w io.Writer, reports []Report) error {
 	})
 }
 
-// usedRules gives the rules that findings have, sorted by id.
+// usedRules gives the rules that findings have.
 func usedRules(reports []Report) []sarifRule {
 	used := map[string]bool{}
 	for _, r := range reports {
@@ -106,6 +107,10 @@ func usedRules(reports []Report) []sarifRule {
 		if used[r.ID] {
 			list = append(list, sarifRule{r.ID, sarifMessage{r.Text}})
 		}
+		delete(used, r.ID)
+	}
+	for _, id := range slices.Sorted(maps.Keys(used)) { // of a Checker that is not olmgen's
+		list = append(list, sarifRule{id, sarifMessage{id}})
 	}
 	return list
 }

@@ -13,6 +13,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/bundle/source"
@@ -92,17 +93,15 @@ func check(ctx context.Context, list []Finding, src *source.Source, b *bundle.Bu
 	return list, nil
 }
 
-// merge adds a finding unless olmgen has said the same: that an API version is not served any more. The API's is an error where the
-// CSV asks for a Kubernetes that does not serve it, and so is olmgen's then.
+// merge adds a finding of the validators, unless olmgen has one at the very same field: those say the same, such as that an API version
+// is not served any more. The higher of the two levels counts: that is an error only where the CSV asks for a Kubernetes without it.
 func merge(list []Finding, f Finding) []Finding {
-	if f.Rule == ruleDeprecated && f.Field == fieldAPIVersion {
-		for i, other := range list {
-			if other.Rule == bundle.WarnOldAPI && other.File == f.File && other.Line == f.Line {
-				if f.Level == LevelError {
-					list[i].Level = LevelError
-				}
-				return list
+	for i, other := range list {
+		if f.Field != "" && other.Field == f.Field && other.File == f.File && other.Line == f.Line && !strings.HasPrefix(other.Rule, apiPrefix) {
+			if f.Level == LevelError {
+				list[i].Level = LevelError
 			}
+			return list
 		}
 	}
 	return append(list, f)

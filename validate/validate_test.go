@@ -152,18 +152,19 @@ func TestBundle(t *testing.T) {
 			"manifests/job.yaml:2: error: kind: OLM does not install Job of batch/v1 from a bundle [unsupported-kind]",
 			csvFile + ":1" + noRequests}},
 		{"an old API is said once", oldCRD("1.20.0"), []string{
-			crdFile + ":1: warning: apiVersion: apiextensions.k8s.io/v1beta1 is not served by Kubernetes 1.22 and later [old-api]"}},
+			crdFile + ":1: warning: apiVersion: apiextensions.k8s.io/v1beta1 is not served by Kubernetes 1.22 and later [old-crd]"}},
 		{"and is an error where it cannot work", oldCRD("1.22.0"), []string{
-			crdFile + ":1: error: apiVersion: apiextensions.k8s.io/v1beta1 is not served by Kubernetes 1.22 and later [old-api]"}},
+			crdFile + ":1: error: apiVersion: apiextensions.k8s.io/v1beta1 is not served by Kubernetes 1.22 and later [old-crd]"}},
 		{"an old API that only the validators know", []change{{"manifests/pdb.yaml", "", "apiVersion: policy/v1beta1\nkind: PodDisruptionBudget\nmetadata: {name: x}\nspec: {maxUnavailable: 0}\n"}}, []string{
 			"manifests/pdb.yaml:1: error: maxUnavailable field cannot be set to 0 or 0% [api/object]",
 			"manifests/pdb.yaml:1: warning: apiVersion: " + guide + `PodDisruptionBudget: (["x"]) [api/alpha-deprecated-apis]`}},
 		{"old APIs that the CSV names, in order", []change{{csvFile, "description: A thing.", "description: A thing., resources: [{kind: RuntimeClass, version: node.k8s.io/v1beta1, name: ''}, {kind: CronJob, version: batch/v1beta1, name: ''}]"}}, []string{
 			csvFile + ":1: warning: " + guide +
 				`CronJob: (["ClusterServiceVersion.Spec.CustomResourceDefinitions.Owned[0].Resource[1]"]), RuntimeClass: (["ClusterServiceVersion.Spec.CustomResourceDefinitions.Owned[0].Resource[0]"]) [api/alpha-deprecated-apis]`}},
-		{"required fields", []change{{csvFile, "  displayName: Op\n", ""}, {csvFile, "    strategy: deployment\n", ""}}, []string{
-			csvFile + ":9: error: spec.displayName: required field missing [api/csv]",
-			csvFile + ":19: error: spec.install.strategy: required field missing [api/csv]"}},
+		{"a required field", []change{{csvFile, "  displayName: Op\n", ""}}, []string{
+			csvFile + ":9: error: spec.displayName: required field missing [api/csv]"}},
+		{"a required field that olmgen misses too", []change{{csvFile, "    strategy: deployment\n", ""}}, []string{
+			csvFile + ":19: error: spec.install.strategy: STRATEGY [install-strategy]"}},
 		{"a fault of two validators is said once", []change{{csvFile, "1.20.0", "one"}}, []string{
 			csvFile + ":1: error: csv.Spec.MinKubeVersion has an invalid value: one [api/csv]",
 			csvFile + ":1: error: unable to use csv.Spec.MinKubeVersion to verify the CRD/Webhook apis because it has an invalid value: one [api/alpha-deprecated-apis]"}},

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -121,6 +122,9 @@ func (f *renderFlags) run(cmd *cobra.Command, ref string) error {
 		return err
 	}
 	warnings := append(b.Warnings, result.Warnings...)
+	if f.options.ConvertCRDs {
+		warnings = slices.DeleteFunc(warnings, func(w bundle.Warning) bool { return w.Class == bundle.WarnOldCRD })
+	}
 	for _, w := range warnings {
 		fmt.Fprintln(cmd.ErrOrStderr(), "olmgen: warning: "+w.Error.Error())
 	}

@@ -6,11 +6,15 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/olmgen/olmgen/validate"
+	"github.com/olmgen/olmgen/validate/framework"
 )
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"olmgen": func() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
+		"olmgen":            func() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
+		validate.HelperName: func() { os.Exit(framework.Main(os.Args[1:], os.Stdin, os.Stderr)) },
 	})
 }
 

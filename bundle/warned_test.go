@@ -1,0 +1,95 @@
+package bundle
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// What OLM takes although it is probably not meant is rendered, with a warning.
+func TestWarned(t *testing.T) {
+	const csv = csvFile + ":"
+	for _, c := range []struct {
+		name   string
+		change change
+		want   []string // class: text
+	}{
+		{"nothing", func(*testing.T, files) {}, nil},
+		{"CSV of another apiVersion", replace(csvFile, "operators.coreos.com/v1alpha1", "operators.coreos.com/v1"), []string{WarnAPIVersion + ": " + csv + "1: apiVersion: operators.coreos.com/v1: OLM takes the CSV for operators.coreos.com/v1alpha1"}},
+		{"no apiVersion", replace(serviceFile, "apiVersion: v1\n", ""), []string{WarnAPIVersion + ": " + serviceFile + ":1: apiVersion: missing: taken for v1"}},
+		{"role without apiVersion", replace(roleFile, "apiVersion: rbac.authorization.k8s.io/v1\n", ""), []string{WarnAPIVersion + ": " + roleFile + ":1: apiVersion: missing: taken for rbac.authorization.k8s.io/v1"}},
+		{"old role", replace(roleFile, "k8s.io/v1", "k8s.io/v1beta1"), []string{WarnOldAPI + ": " + roleFile + ":1: apiVersion: rbac.authorization.k8s.io/v1beta1 is not served any more: rendered as rbac.authorization.k8s.io/v1, as OLM does"}},
+		{"old CRD", replace(crdFile, "apiextensions.k8s.io/v1", "apiextensions.k8s.io/v1beta1"), []string{WarnOldCRD + ": " + crdFile + ":1: apiVersion: apiextensions.k8s.io/v1beta1 is not served by Kubernetes 1.22 and later"}},
+		{"duplicate key", replace(serviceFile, "  name: metrics\n", "  name: metric\n  name: metrics\n"), []string{WarnDuplicateKey + ": " + serviceFile + ":5: name: the key occurs twice, the last one counts"}},
+		{"unknown install mode", replace(csvFile, "type: AllNamespaces", "type: EveryNamespace"), []string{WarnInstallMode + ": " + csv + `11: spec.installModes[1].type: "EveryNamespace" is no install mode that OLM knows, so it supports nothing`}},
+		{"no annotations", drop(annotationsFile), []string{
+			WarnLayout + ": metadata/annotations.yaml: no annotations: package and channels are unknown, manifests/ is taken for the manifests",
+			WarnLayout + `: metadata/annotations.yaml: operators.operatorframework.io.bundle.package.v1: missing: the package is taken to be "memcached-operator", after the CSV's name`}},
+		{"no package", replace(annotationsFile, "  operators.operatorframework.io.bundle.package.v1: memcached-operator\n", ""), []string{
+			WarnLayout + `: metadata/annotations.yaml: operators.operatorframework.io.bundle.package.v1: missing: the package is taken to be "memcached-operator", after the CSV's name`}},
+		{"prose", put("manifests/README.md", "hello"), []string{WarnLayout + ": manifests/README.md: not read: neither .yaml, .yml nor .json"}},
+		{"dot-file", put("manifests/.gitkeep", ""), nil},
+		{"dot-file with an ending", put("manifests/.x.yaml", "a: ["), nil},
+		{"empty file", put("manifests/empty.yaml", ""), nil},
+		{"not an object", put("manifests/values.yaml", "# mine\na: b\n"), []string{WarnNotAnObject + ": manifests/values.yaml:1: not a Kubernetes object (it has no kind): left out"}},
+		{"two documents", put("manifests/z.yaml", "---\n"+strings.Replace(goodService, "metrics", "two", 1)+"---\n"+strings.Replace(goodService, "metrics", "three", 1)),
+			[]string{WarnSeveralDocuments + ": manifests/z.yaml:9: OLM reads only the first document of a file and loses this one"}},
+		{"three documents", put("manifests/z.yaml", "a: b\n---\nc: d\n---\ne: f\n"), []string{
+			WarnNotAnObject + ": manifests/z.yaml:1: not a Kubernetes object (it has no kind): left out",
+			WarnSeveralDocuments + ": manifests/z.yaml:2: OLM reads only the first document of a file and loses this one",
+			WarnNotAnObject + ": manifests/z.yaml:2: not a Kubernetes object (it has no kind): left out",
+			WarnNotAnObject + ": manifests/z.yaml:4: not a Kubernetes object (it has no kind): left out"}},
+		{"license as a document", replace(serviceFile, "apiVersion: v1\n", "# license\n---\napiVersion: v1\n"), []string{
+			WarnSeveralDocuments + ": " + serviceFile + ":1: the first document is empty or a comment: OLM fails to unpack such a file",
+			WarnSeveralDocuments + ": " + serviceFile + ":2: OLM reads only the first document of a file and loses this one"}},
+		{"only comments", put("manifests/z.yaml", "# nothing\n"), []string{WarnSeveralDocuments + ": manifests/z.yaml:1: the first document is empty or a comment: OLM fails to unpack such a file"}},
+		{"a List", put("manifests/z.yaml", "apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: ConfigMap\n  metadata: {name: a}\n"), []string{WarnSeveralDocuments + ": manifests/z.yaml:1: OLM does not install a List; its items are taken one by one"}},
+		{"unknown field", replace(csvFile, "  version: 0.0.1\n", "  version: 0.0.1\n  icons: []\n"), []string{WarnUnknownField + ": " + csv + "8: spec.icons: not a field of a ClusterServiceVersion: OLM drops it"}},
+		{"unknown account", replace(csvFile, "              serviceAccountName: memcached-operator\n", "              serviceAccountName: nobody\n"), []string{
+			WarnUnknownAccount + ": " + csv + `42: spec.install.spec.deployments[0].spec.template.spec.serviceAccountName: the Deployment memcached-operator runs as "nobody", an account that neither the CSV's permissions nor the bundle create`}},
+		{"unknown account by its old field", replace(csvFile, "              serviceAccountName: memcached-operator\n", "              serviceAccount: nobody\n"), []string{
+			WarnUnknownAccount + ": " + csv + `41: spec.install.spec.deployments[0].spec.template.spec.serviceAccountName: the Deployment memcached-operator runs as "nobody", an account that neither the CSV's permissions nor the bundle create`}},
+		{"account of the bundle", all(replace(csvFile, "              serviceAccountName: memcached-operator\n", "              serviceAccountName: own\n"), put("manifests/sa.yaml", "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: own}\n")), nil},
+		{"default account", replace(csvFile, "              serviceAccountName: memcached-operator\n", ""), nil},
+		{"object in metadata", put("metadata/z.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"), []string{WarnMetadataObject + ": metadata/z.yaml:2: kind: a Kubernetes object in metadata/: OLM installs it, and so does olmgen"}},
+		{"in the order of the files", all(put("manifests/a.yaml", "a: b\na: c\n"), replace(csvFile, "  version: 0.0.1\n", "  version: 0.0.1\n  icons: []\n"), replace(serviceFile, "apiVersion: v1\n", ""), put("manifests/z.yaml", "d: e\n")), []string{
+			WarnNotAnObject + ": manifests/a.yaml:1: not a Kubernetes object (it has no kind): left out",
+			WarnDuplicateKey + ": manifests/a.yaml:2: a: the key occurs twice, the last one counts",
+			WarnUnknownField + ": " + csv + "8: spec.icons: not a field of a ClusterServiceVersion: OLM drops it",
+			WarnAPIVersion + ": " + serviceFile + ":1: apiVersion: missing: taken for v1",
+			WarnNotAnObject + ": manifests/z.yaml:1: not a Kubernetes object (it has no kind): left out"}},
+	} {
+		f := good()
+		c.change(t, f)
+		b, err := Read(f.fs(), ReadOptions{})
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		if diff := cmp.Diff(c.want, warnings(b)); diff != "" {
+			t.Errorf("%s: -want +got\n%s", c.name, diff)
+		}
+	}
+}
+
+func warnings(b *Bundle) []string {
+	var out []string
+	for _, w := range b.Warnings {
+		out = append(out, w.Class+": "+w.Error.Error())
+	}
+	return out
+}
+
+// AllowUnsupported turns a refusal into a warning.
+func TestAllowUnsupported(t *testing.T) {
+	f := good()
+	f["manifests/z.yaml"] = "apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {name: a}\n"
+	b, err := Read(f.fs(), ReadOptions{AllowUnsupported: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{WarnUnsupportedKind + ": manifests/z.yaml:2: kind: OLM does not install DaemonSet of apps/v1 from a bundle"}, warnings(b)); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+}

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A command line that does not say what to do ends with exit code 2, one line on stderr and, where there is a next step, a hint; nothing
+// is written.
+func TestUsageErrors(t *testing.T) {
+	for _, c := range []struct {
+		args string // split at blanks; '' is an empty argument
+		want string
+	}{
+		{"rendre", "olmgen: unknown command \"rendre\" for \"olmgen\"\n"},
+		{"--bogus", "olmgen: unknown flag: --bogus\nhint: see olmgen --help\n"},
+		{"render", "olmgen: the bundle is missing\nhint: see olmgen render --help\n"},
+		{"render a b", "olmgen: one argument too many: \"b\"\nhint: see olmgen render --help\n"},
+		{"render a -o", "olmgen: flag needs an argument: 'o' in -o\nhint: see olmgen render --help\n"},
+		{"render a -o ''", "olmgen: -o needs a directory, or - for stdout\n"},
+		{"render a --names short", "olmgen: invalid argument \"short\" for \"--names\" flag: must be stable, olm\nhint: see olmgen render --help\n"},
+		{"render a --copied-csvs all", "olmgen: invalid argument \"all\" for \"--copied-csvs\" flag: must be stub, full, none\nhint: see olmgen render --help\n"},
+		{"render a --install-mode global", "olmgen: invalid argument \"global\" for \"--install-mode\" flag: must be OwnNamespace, SingleNamespace, MultiNamespace, AllNamespaces\nhint: see olmgen render --help\n"},
+		{"render a --selector =", "olmgen: --selector: couldn't parse the selector string \"=\": found '=', expected: !, identifier, or 'end of string'\nhint: write it as in key=value,other in (a, b)\n"},
+		{"render a --name x", "olmgen: unknown flag: --name\nhint: see olmgen render --help\n"},
+		{"version x", "olmgen: one argument too many: \"x\"\nhint: see olmgen version --help\n"},
+	} {
+		t.Chdir(t.TempDir())
+		var args []string
+		for _, a := range strings.Fields(c.args) {
+			args = append(args, strings.Trim(a, "'"))
+		}
+		code, stdout, stderr := olmgen(args...)
+		if code != exitUsage || stdout != "" || stderr != c.want {
+			t.Errorf("olmgen %s: exit code %d, stdout %q, stderr\n%swant\n%s", c.args, code, stdout, stderr, c.want)
+		}
+		if entries, err := os.ReadDir("."); err != nil || len(entries) > 0 {
+			t.Errorf("olmgen %s: wrote %v, %v", c.args, entries, err)
+		}
+	}
+}
+
+// Help and completion scripts are data: they go to stdout, and the exit code is 0.
+func TestHelpAndCompletion(t *testing.T) {
+	for _, c := range []struct{ args, want string }{
+		{"", "olmgen reads an OLM operator bundle"}, {"--help", "olmgen reads an OLM operator bundle"}, {"help", "olmgen reads an OLM operator bundle"},
+		{"render --help", "Usage:\n  olmgen render"}, {"help render", "Usage:\n  olmgen render"}, {"version --help", "Usage:\n  olmgen version"},
+		{"completion bash", "# bash completion V2 for olmgen"}, {"completion zsh", "#compdef olmgen"}, {"completion fish", "# fish completion for olmgen"}, {"completion powershell", "# powershell completion for olmgen"},
+		{"version", "olmgen "},
+		{"__complete render --names ", "stable\nolm\n"}, {"__complete render --install-mode ", "OwnNamespace\n"}, {"__complete rend", "render\t"},
+	} {
+		args := strings.Split(c.args, " ")
+		if c.args == "" {
+			args = nil
+		}
+		code, stdout, stderr := olmgen(args...)
+		if code != exitDone || !strings.Contains(stdout, c.want) || strings.Contains(stderr, "olmgen: ") {
+			t.Errorf("olmgen %s: exit code %d, stderr %q, stdout\n%s", c.args, code, stderr, stdout)
+		}
+	}
+}
+
+// An upgrade of the operator keeps the names of all files, and a line changes only if it names the version.
+func TestUpgradeChangesOnlyTheVersion(t *testing.T) {
+	root := t.TempDir()
+	dir, out := filepath.Join(root, "bundle"), filepath.Join(root, "out")
+	if err := os.CopyFS(dir, os.DirFS(filepath.Join("..", "..", "examples", "memcached-operator", "bundle"))); err != nil {
+		t.Fatal(err)
+	}
+	render := func() map[string]string {
+		if code, _, stderr := olmgen("render", dir, "-o", out, "-n", "operators", "--target-namespaces", "a,b"); code != exitDone {
+			t.Fatal(stderr)
+		}
+		files := map[string]string{}
+		entries, err := os.ReadDir(out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			data, err := os.ReadFile(filepath.Join(out, e.Name()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			files[e.Name()] = string(data)
+		}
+		return files
+	}
+	before := render()
+	csv := filepath.Join(dir, csvFile)
+	data, err := os.ReadFile(csv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(csv, []byte(strings.ReplaceAll(string(data), "0.0.1", "0.0.2")), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	after := render()
+	for name, old := range before {
+		got, ok := after[name]
+		if !ok {
+			t.Errorf("%s is gone", name)
+		}
+		if want := strings.ReplaceAll(old, "0.0.1", "0.0.2"); name != "olmgen.lock" && got != want {
+			t.Errorf("%s: got\n%s\nwant\n%s", name, got, want)
+		}
+	}
+	if len(after) != len(before) {
+		t.Errorf("%d files, were %d", len(after), len(before))
+	}
+	if before["kustomization.yaml"] != after["kustomization.yaml"] {
+		t.Error("kustomization.yaml changed")
+	}
+}
