@@ -11,8 +11,8 @@ STATICCHECK_VERSION := v0.8.2
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 14
 
-build: ## Build ./olmgen
-	$(GO) build -trimpath -o olmgen ./cmd/olmgen
+build: ## Build ./olmgen and ./olmgen-validate
+	$(GO) build -trimpath -o . ./cmd/...
 
 test: ## Run all tests with the race detector; OLMGEN_CORPUS and OLMGEN_ORACLE add real bundles and clusters
 	$(GO) test -race -timeout 30m ./...

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/validation"
+
 	"github.com/olmgen/olmgen/bundle"
 )
 
@@ -53,6 +55,9 @@ func newCertificates(o Options, b *bundle.Bundle, serving []*serving) (certifica
 	if len(serving) == 0 {
 		return c, nil
 	}
+	if err := o.checkIssuer(); err != nil {
+		return c, err
+	}
 	const hint = "choose with --certs cert-manager, service-ca, user or olm"
 	if c.provider == "" || c.provider == CertsNone {
 		return c, refuse(hint, "%s serves %s and needs a certificate", b.CSV.Name, whatServes(b))
@@ -64,12 +69,28 @@ func newCertificates(o Options, b *bundle.Bundle, serving []*serving) (certifica
 		if len(serving) > 1 && !strings.Contains(o.CertSecret, "{deployment}") {
 			return c, refuse("write {deployment} into --cert-secret, such as {deployment}-tls", "%d Deployments serve, and each needs a Secret of its own", len(serving))
 		}
+		for _, s := range serving {
+			if problems := validation.IsDNS1123Subdomain(c.secret(s)); len(problems) > 0 {
+				return c, refuse("give another with --cert-secret", "Secret name %q is no valid name: %s", c.secret(s), problems[0])
+			}
+		}
 		var err error
 		if c.caBundle, err = encodeBundle(o.CABundle); err != nil {
 			return c, err
 		}
 	}
 	return c, nil
+}
+
+func (o Options) checkIssuer() error {
+	i := o.Issuer
+	if i == (Issuer{}) {
+		return nil
+	}
+	if i.Kind != "Issuer" && i.Kind != "ClusterIssuer" || len(validation.IsDNS1123Subdomain(i.Name)) > 0 {
+		return refuse("write it as Issuer/NAME or ClusterIssuer/NAME", "%q is no issuer of cert-manager", i.Kind+"/"+i.Name)
+	}
+	return nil
 }
 
 func whatServes(b *bundle.Bundle) string {
@@ -169,8 +190,12 @@ func (c certificates) unfinished(b *bundle.Bundle, serving []*serving) []bundle.
 		return nil
 	}
 	var out []bundle.Warning
+	field := "spec.webhookdefinitions"
+	if len(b.CSV.Spec.WebhookDefinitions) == 0 {
+		field = "spec.apiservicedefinitions"
+	}
 	for _, s := range serving {
-		out = append(out, bundle.Warning{Class: bundle.WarnCertificates, Error: b.CSVObject.Errorf("spec.webhookdefinitions",
+		out = append(out, bundle.Warning{Class: bundle.WarnCertificates, Error: b.CSVObject.Errorf(field,
 			"the Secret %s/%s and the CA of what %s serves are left to whoever makes and rotates them", c.namespace, s.secret(), s.deployment)})
 	}
 	return out

@@ -9,7 +9,7 @@ func convertCRD(object map[string]any) {
 	if !ok {
 		return
 	}
-	if _, ok := spec["versions"]; !ok {
+	if v, _ := spec["versions"].([]any); len(v) == 0 {
 		spec["versions"] = []any{map[string]any{"name": spec["version"], "served": true, "storage": true}}
 	}
 	if _, ok := spec["scope"]; !ok {
@@ -57,9 +57,26 @@ func convertVersion(v, spec map[string]any, preserve bool) {
 	if root["type"] == nil {
 		root["type"] = "object"
 	}
+	if root[preserveUnknown] == false {
+		delete(root, preserveUnknown)
+	}
+	wellKnown(root)
 	structural(root)
-	if _, ok := root[preserveUnknown]; preserve && !ok {
+	if preserve {
 		root[preserveUnknown] = true
+	}
+}
+
+// wellKnown reduces the fields that every object has to what v1 allows at the top of a schema.
+func wellKnown(root map[string]any) {
+	properties, _ := root["properties"].(map[string]any)
+	for name, kind := range map[string]string{"apiVersion": "string", "kind": "string", "metadata": "object"} {
+		if p, ok := properties[name].(map[string]any); ok {
+			p["type"] = kind
+			if name == "metadata" {
+				properties[name] = map[string]any{"type": kind}
+			}
+		}
 	}
 }
 
@@ -77,6 +94,7 @@ func structural(schema map[string]any) {
 			structural(s)
 		}
 	}
+	junctors(schema)
 	if schema["type"] == "array" && schema["items"] == nil {
 		schema["items"] = map[string]any{preserveUnknown: true}
 	}
@@ -91,6 +109,56 @@ func structural(schema map[string]any) {
 	default:
 		schema[preserveUnknown] = true
 	}
+}
+
+// junctors takes types out of allOf, anyOf, oneOf and not, where v1 does not allow them. A choice of number and text has a form of its own.
+func junctors(schema map[string]any) {
+	for _, f := range []string{"anyOf", "oneOf"} {
+		if list, _ := schema[f].([]any); schema["type"] == nil && numberOrText(list) {
+			delete(schema, f)
+			schema["x-kubernetes-int-or-string"] = true
+		}
+	}
+	for _, f := range []string{"allOf", "anyOf", "oneOf", "not"} {
+		list, ok := schema[f].([]any)
+		if !ok {
+			list = []any{schema[f]}
+		}
+		for _, x := range list {
+			if s, ok := x.(map[string]any); ok {
+				untype(s)
+			}
+		}
+	}
+}
+
+// numberOrText reports whether a choice is exactly that of a whole number and a text.
+func numberOrText(list []any) bool {
+	types := map[any]bool{}
+	for _, x := range list {
+		s, ok := x.(map[string]any)
+		if !ok || len(s) != 1 {
+			return false
+		}
+		types[s["type"]] = true
+	}
+	return len(list) == 2 && types["integer"] && types["string"]
+}
+
+func untype(schema map[string]any) {
+	for _, f := range []string{"type", "default", "description", "nullable", preserveUnknown, "x-kubernetes-int-or-string"} {
+		delete(schema, f)
+	}
+	properties, _ := schema["properties"].(map[string]any)
+	for _, x := range properties {
+		if p, ok := x.(map[string]any); ok {
+			untype(p)
+		}
+	}
+	if items, ok := schema["items"].(map[string]any); ok {
+		untype(items)
+	}
+	junctors(schema)
 }
 
 func convertConversion(spec map[string]any) {

@@ -95,6 +95,30 @@ versions: [{name: v1, served: true, storage: true, schema: ` + preserved + `}]
 	}
 }
 
+// v1 wants a type at every level; v1beta1 did not. What follows from other keywords is said, and nothing is checked where nothing follows.
+func TestStructural(t *testing.T) {
+	for _, c := range []struct{ name, schema, want string }{
+		{"nothing", `{}`, `{x-kubernetes-preserve-unknown-fields: true}`},
+		{"a type stays", `{type: string, format: date}`, `{type: string, format: date}`},
+		{"properties make an object", `{properties: {a: {type: string}, b: {}}}`, `{type: object, properties: {a: {type: string}, b: {x-kubernetes-preserve-unknown-fields: true}}}`},
+		{"a property called properties", `{type: object, properties: {properties: {type: string}}}`, `{type: object, properties: {properties: {type: string}}}`},
+		{"additionalProperties make an object", `{additionalProperties: {format: int32}}`, `{type: object, additionalProperties: {format: int32, x-kubernetes-preserve-unknown-fields: true}}`},
+		{"true as additionalProperties", `{additionalProperties: true}`, `{type: object, additionalProperties: true}`},
+		{"items make an array", `{items: {properties: {a: {type: string}}}}`, `{type: array, items: {type: object, properties: {a: {type: string}}}}`},
+		{"an array without items", `{type: array}`, `{type: array, items: {x-kubernetes-preserve-unknown-fields: true}}`},
+		{"int-or-string", `{x-kubernetes-int-or-string: true}`, `{x-kubernetes-int-or-string: true}`},
+		{"preserved already", `{x-kubernetes-preserve-unknown-fields: true}`, `{x-kubernetes-preserve-unknown-fields: true}`},
+		{"deep inside", `{type: object, properties: {a: {type: array, items: {type: object, additionalProperties: {items: {}}}}}}`,
+			`{type: object, properties: {a: {type: array, items: {type: object, additionalProperties: {type: array, items: {x-kubernetes-preserve-unknown-fields: true}}}}}}`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			schema := fromYAML[map[string]any](t, c.schema)
+			structural(schema)
+			checkYAML(t, "schema", schema, c.want)
+		})
+	}
+}
+
 // Versions must not share what was said once: a later change of one would change the other.
 func TestConvertCRDCopies(t *testing.T) {
 	crd := map[string]any{"spec": fromYAML[map[string]any](t, `

@@ -74,11 +74,13 @@ func deploymentSpec(spec *appsv1.DeploymentSpec) (map[string]any, error) {
 	return v, nil
 }
 
-// setEnv replaces a variable in its place or appends it.
+// setEnv replaces a variable in its place, and what else has its name, or appends it.
 func setEnv(c *corev1.Container, env corev1.EnvVar) {
 	i := slices.IndexFunc(c.Env, func(e corev1.EnvVar) bool { return e.Name == env.Name })
 	if i >= 0 {
 		c.Env[i] = env
+		later := slices.DeleteFunc(slices.Clone(c.Env[i+1:]), func(e corev1.EnvVar) bool { return e.Name == env.Name })
+		c.Env = append(c.Env[:i+1], later...)
 		return
 	}
 	c.Env = append(c.Env, env)

@@ -43,7 +43,7 @@ func TestStableGrantNames(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			n, list := stableNames(c.accounts...)
-			var got, cluster []string
+			var got []string
 			for _, g := range n.grants(list, false) {
 				got = append(got, g.name)
 			}
@@ -51,7 +51,6 @@ func TestStableGrantNames(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 			for i, g := range n.grants(list, true) {
-				cluster = append(cluster, g.name)
 				if g.name != "operators."+c.want[i] {
 					t.Errorf("cluster-wide: %s, want operators.%s", g.name, c.want[i])
 				}

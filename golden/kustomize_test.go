@@ -33,14 +33,14 @@ func checkKustomize(t *testing.T, r *rendered) {
 		if err := yaml.Unmarshal(o.Data, &m); err != nil {
 			t.Fatal(err)
 		}
-		want[identity(o.Group(), o.Kind, o.Namespace, o.Name)] = content(t, m)
+		want[identity(o.Group(), o.Kind, o.Namespace, o.Name)] = asJSON(t, m)
 	}
 	for _, o := range built.Resources() {
 		m, err := o.Map()
 		if err != nil {
 			t.Fatal(err)
 		}
-		got[identity(o.GetGvk().Group, o.GetKind(), o.GetNamespace(), o.GetName())] = content(t, m)
+		got[identity(o.GetGvk().Group, o.GetKind(), o.GetNamespace(), o.GetName())] = asJSON(t, m)
 	}
 	if d := cmp.Diff(slices.Sorted(maps.Keys(want)), slices.Sorted(maps.Keys(got))); d != "" {
 		t.Errorf("kustomize build gives other objects (- rendered, + built):\n%s", d)
@@ -53,8 +53,8 @@ func checkKustomize(t *testing.T, r *rendered) {
 	}
 }
 
-// content gives what an object says, as JSON. A null in its metadata says nothing, and kustomize drops it.
-func content(t *testing.T, object map[string]any) string {
+// asJSON gives what an object says, as JSON. A null in its metadata says nothing, and kustomize drops it.
+func asJSON(t *testing.T, object map[string]any) string {
 	t.Helper()
 	if meta, ok := object["metadata"].(map[string]any); ok {
 		maps.DeleteFunc(meta, func(_ string, v any) bool { return v == nil })

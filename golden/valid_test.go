@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
-	"k8s.io/apimachinery/pkg/api/validation/path"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -66,7 +66,7 @@ func invalid(o generate.Object) []string {
 func validName(kind string) func(string) []string {
 	switch kind {
 	case "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding":
-		return path.IsValidPathSegmentName
+		return content.IsPathSegmentName
 	case "Namespace":
 		return validation.IsDNS1123Label
 	case "Service":

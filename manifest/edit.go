@@ -126,15 +126,26 @@ func (s *splicer) setBlock(m *yaml.Node, key string, value any) bool {
 		if i+3 >= len(m.Content) || m.Style&yaml.FlowStyle != 0 || m.Content[i].Line == m.Content[i+2].Line {
 			return false
 		}
-		if !s.insertLines(&yaml.Node{Kind: yaml.MappingNode, Content: m.Content[i+2:]}, text) {
+		if !s.insertLines(&yaml.Node{Kind: yaml.MappingNode, Content: m.Content[i:]}, text) {
 			return false
 		}
-		for l := m.Content[i].Line - 1; l < m.Content[i+2].Line-1; l++ {
+		end := m.Content[i+2].Line - 1
+		for end > m.Content[i].Line && s.comment(end-1, m.Content[i].Column-1) {
+			end-- // what stands above the next key is the next key's
+		}
+		for l := m.Content[i].Line - 1; l < end; l++ {
 			s.lines[l] = nil
 		}
 		return true
 	}
 	return s.insertLines(m, text)
+}
+
+// comment reports whether a line is blank, or a comment that begins at the given indentation or before it, so that it can't be a part of
+// a value further in.
+func (s *splicer) comment(line, indent int) bool {
+	text := bytes.TrimLeft(s.lines[line], " ")
+	return len(text) == 0 || text[0] == '\n' || text[0] == '#' && len(s.lines[line])-len(text) <= indent
 }
 
 func nonNil(n *yaml.Node) *yaml.Node {

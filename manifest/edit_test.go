@@ -71,15 +71,17 @@ func TestEditKeepsBytes(t *testing.T) {
 		{"label is there already", Edit{Labels: managed},
 			"kind: A\nmetadata:\n  name: a\n  labels:\n    olm.managed: 'true'\n", "kind: A\nmetadata:\n  name: a\n  labels:\n    olm.managed: 'true'\n"},
 		{"everything at once", Edit{APIVersion: "rbac.authorization.k8s.io/v1", Namespace: "ns", Labels: managed, Annotations: map[string]string{"a/b": "c"}},
-			"# top\napiVersion: rbac.authorization.k8s.io/v1beta1 # old\nkind: Role\nmetadata:\n  name: a\n  annotations:\n    x: y\nrules: []\n",
-			"# top\napiVersion: rbac.authorization.k8s.io/v1 # old\nkind: Role\nmetadata:\n  namespace: ns\n  labels:\n    olm.managed: \"true\"\n  name: a\n  annotations:\n    a/b: c\n    x: y\nrules: []\n"},
+			"# top\napiVersion: rbac.authorization.k8s.io/v1beta1 # old\nkind: Role\nmetadata:\n  name: a\n  annotations:\n    x: z\nrules: []\n",
+			"# top\napiVersion: rbac.authorization.k8s.io/v1 # old\nkind: Role\nmetadata:\n  namespace: ns\n  labels:\n    olm.managed: \"true\"\n  name: a\n  annotations:\n    a/b: c\n    x: z\nrules: []\n"},
 		{"apiVersion inserted", Edit{APIVersion: "v1"}, "---\n# x\nkind: A\nmetadata:\n  name: a\n", "---\n# x\napiVersion: v1\nkind: A\nmetadata:\n  name: a\n"},
 		{"field of spec inserted", Edit{Spec: map[string]any{"conversion": map[string]any{"strategy": "Webhook"}}},
 			"kind: A\nspec:\n  # first\n  group: g\n", "kind: A\nspec:\n  # first\n  conversion:\n    strategy: Webhook\n  group: g\n"},
 		{"field of spec replaced", Edit{Spec: map[string]any{"conversion": map[string]any{"strategy": "Webhook"}}},
 			"kind: A\nspec:\n  conversion:\n    strategy: None\n  group: g # x\n", "kind: A\nspec:\n  conversion:\n    strategy: Webhook\n  group: g # x\n"},
+		{"comments above the next field kept", Edit{Spec: map[string]any{"conversion": "x"}},
+			"kind: A\nspec:\n  # a\n  conversion: # b\n    # c\n    x: |\n      # d\n    # e\n\n  # f\n  group: g\n", "kind: A\nspec:\n  # a\n  conversion: x\n\n  # f\n  group: g\n"},
 		{"a namespace elsewhere", Edit{Namespace: "ns"},
-			"kind: A\nspec:\n  namespace: x\n  metadata:\n    namespace: y\nmetadata:\n  name: a\n", "kind: A\nspec:\n  namespace: x\n  metadata:\n    namespace: y\nmetadata:\n  namespace: ns\n  name: a\n"},
+			"kind: A\nspec:\n  namespace: x\n  metadata:\n    namespace: z\nmetadata:\n  name: a\n", "kind: A\nspec:\n  namespace: x\n  metadata:\n    namespace: z\nmetadata:\n  namespace: ns\n  name: a\n"},
 	} {
 		got, err := oneObject(t, c.before).Apply(c.edit)
 		if err != nil {

@@ -48,6 +48,8 @@ func TestDocuments(t *testing.T) {
 		{"line separator", "a: 'b\u2028c'\n", []document{{1, false, "line breaks that editors do not know", "a: 'b\u2028c'\n"}}},
 		{"anchor", "a: &x b\n", []document{{1, false, "anchors and aliases", "a: &x b\n"}}},
 		{"tag", "a: !!str b\n", []document{{1, false, "YAML tags", "a: !!str b\n"}}},
+		{"word of YAML 1.1", "a: yes\n", []document{{1, false, "words that YAML 1.1 and 1.2 read differently", "a: yes\n"}}},
+		{"word of YAML 1.1, quoted", "a: 'yes'\n", []document{{1, false, "", "a: 'yes'\n"}}},
 		{"duplicate key", "a: b\na: c\n", []document{{1, false, "duplicate keys", "a: b\na: c\n"}}},
 		{"duplicate key, spelled differently", "yes: b\ntrue: c\n", []document{{1, false, "duplicate keys", "yes: b\ntrue: c\n"}}},
 		{"merge key", "a:\n  <<: {x: 1}\n", []document{{1, false, "merge keys", "a:\n  <<: {x: 1}\n"}}},

@@ -92,13 +92,14 @@ func (s *Set) overlay(overlay fs.FS) error {
 	return nil
 }
 
-// impure are the sprig functions whose result depends on more than their arguments: clock, zone, environment, network, chance.
+// impure are the sprig functions whose result depends on more than their arguments (clock, zone, environment, network, chance, the order
+// of a map), and those that change their arguments, which could even put a map into itself.
 var impure = []string{
 	"ago", "date", "dateInZone", "dateModify", "date_in_zone", "date_modify", "htmlDate", "htmlDateInZone", "mustDateModify",
 	"must_date_modify", "mustToDate", "now", "toDate", "unixEpoch", "env", "expandenv", "getHostByName", "randAlpha", "randAlphaNum",
 	"randAscii", "randBytes", "randInt", "randNumeric", "shuffle", "uuidv4", "bcrypt", "htpasswd", "encryptAES", "genCA", "genCAWithKey",
 	"genPrivateKey", "genSelfSignedCert", "genSelfSignedCertWithKey", "genSignedCert", "genSignedCertWithKey", "buildCustomCert",
-	"duration", "durationRound", "keys", "values", "pluck",
+	"set", "unset", "merge", "mergeOverwrite", "mustMerge", "mustMergeOverwrite", "duration", "durationRound", "keys", "values", "pluck",
 }
 
 // Functions are those that a template may call: sprig's, without the impure ones, and str and yaml.

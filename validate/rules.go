@@ -35,7 +35,6 @@ func Rules() []Rule {
 		{bundle.WarnSeveralDocuments, "several documents in a file, of which OLM reads only the first"},
 		{bundle.WarnShadowed, "a shipped object has the name of a generated one"},
 		{bundle.WarnStrategy, "no install strategy: OLM installs only deployment"},
-		{bundle.WarnStrategy, "no install strategy is given"},
 		{bundle.WarnUnknownField, "a field that the ClusterServiceVersion does not have: OLM drops it"},
 		{bundle.WarnUnknownAccount, "a Deployment runs as a ServiceAccount that nobody creates"},
 		{bundle.WarnUnsupportedKind, "a kind of object that OLM does not install from a bundle"},

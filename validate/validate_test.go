@@ -164,7 +164,7 @@ func TestBundle(t *testing.T) {
 		{"a required field", []change{{csvFile, "  displayName: Op\n", ""}}, []string{
 			csvFile + ":9: error: spec.displayName: required field missing [api/csv]"}},
 		{"a required field that olmgen misses too", []change{{csvFile, "    strategy: deployment\n", ""}}, []string{
-			csvFile + ":19: error: spec.install.strategy: STRATEGY [install-strategy]"}},
+			csvFile + `:20: error: spec.install.strategy: missing: OLM installs only "deployment" [install-strategy]`}},
 		{"a fault of two validators is said once", []change{{csvFile, "1.20.0", "one"}}, []string{
 			csvFile + ":1: error: csv.Spec.MinKubeVersion has an invalid value: one [api/csv]",
 			csvFile + ":1: error: unable to use csv.Spec.MinKubeVersion to verify the CRD/Webhook apis because it has an invalid value: one [api/alpha-deprecated-apis]"}},

@@ -29,7 +29,8 @@ func newValidate() *cobra.Command {
 		Long: `Validate reads bundles and says what is wrong with them, by file and line: what
 olmgen refuses or warns about, and what the validators of operator-framework
 say, those of operator-sdk bundle validate. All sources are looked at, in the
-order given. The program olmgen-validate has to be beside olmgen or in PATH.
+order given. The latter validators are in the program olmgen-validate, which has
+to be beside olmgen or in PATH; without it a warning says that they are left out.
 
 The exit code is 3 if there are findings at or above --fail-on, and 1 if a
 source cannot be read.
@@ -60,12 +61,12 @@ func (f *validateFlags) register(flags *pflag.FlagSet) {
 }
 
 func (f *validateFlags) run(cmd *cobra.Command, refs []string) error {
-	helper, err := validate.FindHelper()
-	if err != nil {
-		return err
-	}
-	f.options.Checker = helper
 	stderr := cmd.ErrOrStderr()
+	if helper, err := validate.FindHelper(); err == nil {
+		f.options.Checker = helper
+	} else {
+		fmt.Fprintf(stderr, "olmgen: warning: only olmgen's own findings: %v\nhint: %s\n", err, hintOf(err))
+	}
 	f.source.Stdin = cmd.InOrStdin()
 	f.source.Warn = func(format string, args ...any) { fmt.Fprintf(stderr, "olmgen: warning: "+format+"\n", args...) }
 	var reports []validate.Report

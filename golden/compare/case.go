@@ -31,7 +31,8 @@ type Case struct {
 	// The result.
 	CSV      string   `json:"csv,omitempty"`
 	Phase    string   `json:"phase,omitempty"`    // of the CSV in the end; empty if there was none
-	Message  string   `json:"message,omitempty"`  // of the CSV or InstallPlan, if that is not Succeeded
+	Plan     string   `json:"plan,omitempty"`     // phase of the InstallPlan in the end
+	Message  string   `json:"message,omitempty"`  // of the CSV or InstallPlan, if it went wrong
 	Optional []string `json:"optional,omitempty"` // objects that OLM makes or not by chance
 	Objects  int      `json:"objects,omitempty"`
 }

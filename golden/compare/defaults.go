@@ -197,12 +197,13 @@ func quantities(v any) {
 	switch v := v.(type) {
 	case map[string]any:
 		for k, x := range v {
-			if k == "limits" || k == "requests" {
+			switch k {
+			case "limits", "requests":
 				amounts, _ := x.(map[string]any)
 				for name, amount := range amounts {
 					amounts[name] = quantity(amount)
 				}
-			} else if k == "sizeLimit" || k == "divisor" {
+			case "sizeLimit", "divisor":
 				v[k] = quantity(x)
 			}
 			quantities(x)
