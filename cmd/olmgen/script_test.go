@@ -1,10 +1,15 @@
 package main
 
 import (
+	"io"
+	"log"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
+	"github.com/google/go-containerregistry/pkg/registry"
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/olmgen/olmgen/validate"
@@ -25,7 +30,11 @@ func TestScripts(t *testing.T) {
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		UpdateScripts:       os.Getenv("UPDATE_SCRIPTS") != "",
+		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"pack": pack},
 		Setup: func(env *testscript.Env) error {
+			server := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
+			env.Defer(server.Close)
+			env.Setenv("REGISTRY", strings.TrimPrefix(server.URL, "http://"))
 			return os.CopyFS(filepath.Join(env.WorkDir, "bundle"), os.DirFS(filepath.Join("..", "..", "examples", "memcached-operator", "bundle")))
 		},
 	})

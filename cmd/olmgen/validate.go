@@ -30,7 +30,7 @@ func newValidate() *cobra.Command {
 olmgen refuses or warns about, and what the validators of operator-framework
 say, those of operator-sdk bundle validate. All sources are looked at, in the
 order given. The latter validators are in the program olmgen-validate, which has
-to be beside olmgen or in PATH; without it a warning says that they are left out.
+to be beside olmgen or in PATH; without it they are left out, with a warning.
 
 The exit code is 3 if there are findings at or above --fail-on, and 1 if a
 source cannot be read.
