@@ -162,6 +162,11 @@ func report(w io.Writer, dir string, r output.Result) {
 
 // complete turns flags that need parsing into options.
 func (f *renderFlags) complete(flags *pflag.FlagSet) error {
+	for _, name := range []string{"namespace", "target-namespaces", "copied-csv-namespaces", "operator-group"} {
+		if flag := flags.Lookup(name); flag.Changed && strings.Trim(flag.Value.String(), "[]") == "" {
+			return &usageError{"--" + name + " is empty", "leave it out for the default"} // an unset variable of a shell, most likely
+		}
+	}
 	if f.selector != "" {
 		s, err := metav1.ParseToLabelSelector(f.selector)
 		if err != nil {
