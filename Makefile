@@ -6,10 +6,10 @@ GOLANGCI := $(BIN)/golangci-lint-$(GOLANGCI_VERSION)
 GOLANGCI_VERSION := v2.15.0
 STATICCHECK_VERSION := v0.8.2
 
-.PHONY: help build test lint bench golden corpus conformance docs docs-check fuzz
+.PHONY: help build test lint bench golden corpus conformance docs docs-check fuzz live e2e
 
 help: ## List the targets
-	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 14
+	@sed -n 's/^\([a-z0-9-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 14
 
 build: ## Build ./olmgen and ./olmgen-validate
 	$(GO) build -trimpath -o . ./cmd/...
@@ -55,3 +55,11 @@ fuzz: ## Run every fuzz target for FUZZTIME
 			echo "$$pkg $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) $$pkg || exit 1; \
 		done; \
 	done
+
+live: ## Install bundles with a real OLM and compare with golden/live; UPDATE=1 writes it, CASES=regexp picks (see e2e/README.md)
+	e2e/build.sh
+	e2e/.bin/harness -run '$(CASES)' $(if $(UPDATE),-update) live
+
+e2e: ## Give what olmgen renders to a real API server
+	e2e/build.sh
+	e2e/.bin/harness e2e

@@ -39,7 +39,7 @@ type Case struct {
 
 // Options say how to compare with the case.
 func (c Case) Options() Options {
-	return Options{Optional: c.Optional, Incomplete: c.Phase != "Succeeded"}
+	return Options{Optional: c.Optional, Incomplete: c.Phase != "Succeeded" || c.Plan != "Complete", Targets: c.TargetNamespaces}
 }
 
 // ReadCase reads golden/live/<name>.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -14,6 +15,7 @@ import (
 type Options struct {
 	Optional   []string // keys of objects that may be there or not: with OLM it is chance
 	Incomplete bool     // OLM stopped early: what it made until then must be equal
+	Targets    []string // namespaces that the group names
 }
 
 // Sort orders objects by kind, namespace and name.
@@ -36,7 +38,7 @@ func Diff(want, got []Object, o Options) string {
 		case !ok && !o.Incomplete && !slices.Contains(o.Optional, key):
 			fmt.Fprintf(&out, "OLM made no %s\n", key)
 		case ok:
-			maskPair(x, g[key])
+			maskPair(x, g[key], o.Targets)
 			if d := gocmp.Diff(x, g[key]); d != "" {
 				fmt.Fprintf(&out, "%s (- OLM, + olmgen):\n%s", key, d)
 			}
@@ -56,9 +58,23 @@ func byKey(out *strings.Builder, objects []Object) map[string]Object {
 	return m
 }
 
-// maskPair drops the rendered hash over a Deployment where OLM's is masked, as it covers OLM's certificates.
-func maskPair(want, got Object) {
+// maskPair makes equal what means the same.
+func maskPair(want, got Object, targets []string) {
+	// the hash over a Deployment covers OLM's certificates, where it has some, and is masked
 	if want.Kind() == "Deployment" && mapAt(want, "metadata", "labels")[specHash] == nil {
 		delete(mapAt(got, "metadata", "labels"), specHash)
+	}
+	// OLM selects namespaces by a label with the group's UID, olmgen the same ones by name
+	byUID := map[string]any{"matchLabels": map[string]any{groupUID + masked: ""}}
+	names := []any{}
+	for _, ns := range slices.Sorted(slices.Values(targets)) {
+		names = append(names, ns)
+	}
+	byName := map[string]any{"matchExpressions": []any{map[string]any{"key": "kubernetes.io/metadata.name", "operator": "In", "values": names}}}
+	wanted, made := mapsAt(want, "webhooks"), mapsAt(got, "webhooks")
+	for i := range min(len(wanted), len(made)) {
+		if reflect.DeepEqual(wanted[i]["namespaceSelector"], byUID) && reflect.DeepEqual(made[i]["namespaceSelector"], byName) {
+			made[i]["namespaceSelector"] = byUID
+		}
 	}
 }

@@ -1,0 +1,15 @@
+#!/bin/sh
+# Builds what the harness runs into .bin, from the versions that the go.mod files here say.
+set -eu
+cd "$(dirname "$0")"
+bin=$PWD/.bin
+version=$(cd kubernetes && go list -m -f '{{.Version}}' k8s.io/kubernetes)
+minor=${version#v1.}
+set -- -X "k8s.io/component-base/version.gitVersion=$version" -X k8s.io/component-base/version.gitMajor=1 \
+	-X "k8s.io/component-base/version.gitMinor=${minor%%.*}"
+export CGO_ENABLED=0
+mkdir -p "$bin"
+(cd etcd && go build -trimpath -o "$bin/etcd" .)
+(cd kubernetes && go build -trimpath -ldflags "$*" -o "$bin/" k8s.io/kubernetes/cmd/kube-apiserver k8s.io/kubernetes/cmd/kube-controller-manager)
+(cd olm && go build -trimpath -o "$bin/" github.com/operator-framework/operator-lifecycle-manager/cmd/olm github.com/operator-framework/operator-lifecycle-manager/cmd/catalog)
+(cd harness && go build -trimpath -o "$bin/harness" .)

@@ -1,0 +1,56 @@
+package apply
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/generate"
+)
+
+// Form is one way to render a bundle.
+type Form struct {
+	Name    string
+	Names   generate.Names
+	Profile generate.Profile
+}
+
+// Forms are the ways in which bundles are applied.
+var Forms = []Form{
+	{"olm, stable names", generate.NamesStable, generate.ProfileOLM},
+	{"olm, OLM's names", generate.NamesOLM, generate.ProfileOLM},
+	{"plain, stable names", generate.NamesStable, generate.ProfilePlain},
+	{"plain, OLM's names", generate.NamesOLM, generate.ProfilePlain},
+}
+
+// Render makes a tree of the bundle in a directory. Options that the form does not say are taken from o.
+func (f Form) Render(dir string, o generate.Options) (Tree, error) {
+	b, err := bundle.Read(os.DirFS(dir), bundle.ReadOptions{})
+	if err != nil {
+		return Tree{}, err
+	}
+	o.Names, o.Profile = f.Names, f.Profile
+	if len(b.CSV.Spec.WebhookDefinitions)+len(b.CSV.Spec.APIServiceDefinitions.Owned) > 0 && o.Certs == "" {
+		o.Certs = generate.CertsManager // its Certificates are of an API that the cluster lacks; all else is applied
+	}
+	result, err := generate.Render(b, o)
+	if err != nil {
+		return Tree{}, err
+	}
+	t := Tree{Name: fmt.Sprintf("%s (%s)", b.CSV.Name, f.Name)}
+	for _, o := range result.Objects {
+		u := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal(o.Data, u); err != nil {
+			return t, fmt.Errorf("%s %s: %w", o.Kind, o.Name, err)
+		}
+		t.Objects = append(t.Objects, u)
+	}
+	return t, nil
+}
+
+// Modes are the install modes of a CSV.
+var Modes = []v1alpha1.InstallModeType{"OwnNamespace", "SingleNamespace", "MultiNamespace", "AllNamespaces"}

@@ -1,0 +1,265 @@
+// Package cluster runs a Kubernetes API server with its etcd and the controllers that matter to RBAC, and OLM, all on loopback.
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// Cluster is a running API server that knows nothing but what Kubernetes itself puts there.
+type Cluster struct {
+	Config    *rest.Config
+	Client    kubernetes.Interface
+	Dynamic   dynamic.Interface
+	Discovery discovery.DiscoveryInterface
+
+	bin, dir  string
+	lock      *os.File
+	processes []*process
+	network   *network
+	cancel    context.CancelFunc
+}
+
+// Start runs etcd, kube-apiserver and kube-controller-manager from bin ($KUBEBUILDER_ASSETS goes first) with their files below a
+// directory of its own in run. A directory there that no running harness holds is removed first.
+func Start(ctx context.Context, bin, run string) (*Cluster, error) {
+	if err := sweep(run); err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp(run, "cluster-")
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	c := &Cluster{bin: bin, dir: dir, cancel: cancel}
+	if c.lock, err = lock(dir); err == nil {
+		err = c.start(ctx)
+	}
+	if err != nil {
+		c.Stop()
+		return nil, err
+	}
+	go c.reportDeployments(ctx)
+	return c, nil
+}
+
+// Stop ends all processes and removes all files.
+func (c *Cluster) Stop() {
+	c.cancel()
+	for i := len(c.processes) - 1; i >= 0; i-- {
+		c.processes[i].stop()
+	}
+	if c.network != nil {
+		c.network.stop()
+	}
+	os.RemoveAll(c.dir)
+	if c.lock != nil {
+		c.lock.Close()
+	}
+}
+
+// Check is an error if a process has ended by itself.
+func (c *Cluster) Check() error {
+	for _, p := range c.processes {
+		if err := p.exited(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Log is what a program of the cluster has said so far.
+func (c *Cluster) Log(program string) string {
+	data, _ := os.ReadFile(filepath.Join(c.dir, program+".log"))
+	return string(data)
+}
+
+func (c *Cluster) file(name string) string { return filepath.Join(c.dir, name) }
+
+func (c *Cluster) start(ctx context.Context) error {
+	if err := c.certificates(); err != nil {
+		return err
+	}
+	ports, err := freePorts(4)
+	if err != nil {
+		return err
+	}
+	if c.network, err = newNetwork(c.file("network.sock"), c.file("egress.yaml")); err != nil {
+		return err
+	}
+	etcd := fmt.Sprintf("http://127.0.0.1:%d", ports[0])
+	peer := fmt.Sprintf("http://127.0.0.1:%d", ports[1])
+	if err := c.run("etcd", nil, "--data-dir", c.file("etcd"), "--listen-client-urls", etcd, "--advertise-client-urls", etcd,
+		"--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer, "--initial-cluster", "default="+peer, "--unsafe-no-fsync"); err != nil {
+		return err
+	}
+	if err := c.run("kube-apiserver", nil, c.apiserverFlags(etcd, ports[2])...); err != nil {
+		return err
+	}
+	if err := c.connect(fmt.Sprintf("https://127.0.0.1:%d", ports[2])); err != nil {
+		return err
+	}
+	if err := c.wait(ctx, "kube-apiserver", func() error {
+		return c.Client.Discovery().RESTClient().Get().AbsPath("/readyz").Do(ctx).Error()
+	}); err != nil {
+		return err
+	}
+	return c.run("kube-controller-manager", nil, "--kubeconfig", c.file("kubeconfig"), "--bind-address", "127.0.0.1", "--secure-port", fmt.Sprint(ports[3]),
+		"--cert-dir", c.dir, "--leader-elect=false", "--service-account-private-key-file", c.file("sa.key"), "--root-ca-file", c.file("ca.crt"),
+		"--controllers", "clusterrole-aggregation-controller,namespace-controller,serviceaccount-controller,garbage-collector-controller")
+}
+
+func (c *Cluster) certificates() error {
+	ca, err := newAuthority(c.dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(ca.serving("apiserver"), ca.serving("sa"), ca.client("admin", "system:masters"), ca.client("proxy"))
+}
+
+func (c *Cluster) apiserverFlags(etcd string, port int) []string {
+	return []string{
+		"--etcd-servers", etcd, "--bind-address", "127.0.0.1", "--secure-port", fmt.Sprint(port), "--cert-dir", c.dir,
+		"--tls-cert-file", c.file("apiserver.crt"), "--tls-private-key-file", c.file("apiserver.key"), "--client-ca-file", c.file("ca.crt"),
+		"--authorization-mode", "RBAC", "--service-cluster-ip-range", "10.96.0.0/16",
+		"--disable-admission-plugins", "MutatingAdmissionWebhook,ValidatingAdmissionWebhook",
+		"--service-account-issuer", "https://kubernetes.default.svc", "--service-account-key-file", c.file("sa.crt"),
+		"--service-account-signing-key-file", c.file("sa.key"), "--enable-aggregator-routing=true",
+		"--requestheader-client-ca-file", c.file("ca.crt"), "--requestheader-allowed-names", "proxy", "--requestheader-username-headers", "X-Remote-User",
+		"--requestheader-group-headers", "X-Remote-Group", "--requestheader-extra-headers-prefix", "X-Remote-Extra-",
+		"--proxy-client-cert-file", c.file("proxy.crt"), "--proxy-client-key-file", c.file("proxy.key"),
+		"--egress-selector-config-file", c.file("egress.yaml"), "--enable-priority-and-fairness=false",
+	}
+}
+
+// run starts a program and keeps it.
+func (c *Cluster) run(name string, env []string, args ...string) error {
+	program := filepath.Join(c.bin, name)
+	if assets := os.Getenv("KUBEBUILDER_ASSETS"); assets != "" {
+		if _, err := os.Stat(filepath.Join(assets, name)); err == nil {
+			program = filepath.Join(assets, name)
+		}
+	}
+	p, err := start(c.dir, program, env, args...)
+	if err == nil {
+		c.processes = append(c.processes, p)
+	}
+	return err
+}
+
+const kubeconfig = `apiVersion: v1
+kind: Config
+clusters:
+- name: e2e
+  cluster: {server: %q, certificate-authority: ca.crt}
+users:
+- name: admin
+  user: {client-certificate: admin.crt, client-key: admin.key}
+contexts:
+- name: e2e
+  context: {cluster: e2e, user: admin}
+current-context: e2e
+`
+
+func (c *Cluster) connect(server string) error {
+	if err := os.WriteFile(c.file("kubeconfig"), fmt.Appendf(nil, kubeconfig, server), 0o600); err != nil {
+		return err
+	}
+	var err error
+	if c.Config, err = clientcmd.BuildConfigFromFlags("", c.file("kubeconfig")); err != nil {
+		return err
+	}
+	c.Config.QPS = -1 // it is our own server
+	c.Config.WarningHandler = rest.NoWarnings{}
+	if c.Client, err = kubernetes.NewForConfig(c.Config); err != nil {
+		return err
+	}
+	c.Discovery = c.Client.Discovery()
+	c.Dynamic, err = dynamic.NewForConfig(c.Config)
+	return err
+}
+
+// wait tries until it works, for a minute, as long as all processes are alive.
+func (c *Cluster) wait(ctx context.Context, what string, try func() error) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	for {
+		err := try()
+		if err == nil {
+			return nil
+		}
+		if dead := c.Check(); dead != nil {
+			return dead
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%s is not ready: %w", what, err)
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+func freePorts(n int) ([]int, error) {
+	var ports []int
+	for range n {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil, err
+		}
+		defer l.Close() // all at the end, so that no port is given twice
+		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
+	}
+	return ports, nil
+}
+
+// lock holds a directory until the process ends.
+func lock(dir string) (*os.File, error) {
+	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// sweep removes what a harness left behind that was killed.
+func sweep(run string) error {
+	if err := os.MkdirAll(run, 0o755); err != nil {
+		return err
+	}
+	dirs, err := filepath.Glob(filepath.Join(run, "cluster-*"))
+	for _, dir := range dirs {
+		if info, err := os.Stat(dir); err != nil || time.Since(info.ModTime()) < 5*time.Second {
+			continue // may be just about to be locked
+		}
+		if f, err := lock(dir); err == nil {
+			os.RemoveAll(dir)
+			f.Close()
+		}
+	}
+	return err
+}
+
+// Exists ignores the error that an object is there already.
+func Exists(err error) error {
+	if apierrors.IsAlreadyExists(err) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,101 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/yaml"
+)
+
+// CRDs is a resource for the dynamic client.
+var CRDs = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+
+// InstallCRDs creates the CustomResourceDefinitions in the YAML files of a directory and waits until they are served.
+func (c *Cluster) InstallCRDs(ctx context.Context, dir string) error {
+	files, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
+	if err != nil || len(files) == 0 {
+		return fmt.Errorf("%s: no CRDs: %v", dir, err)
+	}
+	var names []string
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		crd := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal(data, crd); err != nil {
+			return fmt.Errorf("%s: %w", file, err)
+		}
+		if _, err := c.Dynamic.Resource(CRDs).Create(ctx, crd, metav1.CreateOptions{}); Exists(err) != nil {
+			return fmt.Errorf("%s: %w", file, err)
+		}
+		names = append(names, crd.GetName())
+	}
+	for _, name := range names {
+		if err := c.wait(ctx, name, func() error { return c.established(ctx, name) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *Cluster) established(ctx context.Context, name string) error {
+	crd, err := c.Dynamic.Resource(CRDs).Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	conditions, _, _ := unstructured.NestedSlice(crd.Object, "status", "conditions")
+	for _, x := range conditions {
+		if m, _ := x.(map[string]any); m["type"] == "Established" && m["status"] == "True" {
+			return nil
+		}
+	}
+	return fmt.Errorf("not established")
+}
+
+// OLMCRDs is the directory of OLM's own CRDs, in the module that the harness requires.
+func OLMCRDs(ctx context.Context, module string) (string, error) {
+	cmd := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "github.com/operator-framework/api")
+	cmd.Dir = module
+	out, err := cmd.Output()
+	return filepath.Join(strings.TrimSpace(string(out)), "crds"), err
+}
+
+// StartOLM runs olm-operator and catalog-operator with the rights of an administrator.
+func (c *Cluster) StartOLM(ctx context.Context, crds string) error {
+	if err := c.InstallCRDs(ctx, crds); err != nil {
+		return err
+	}
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "olm"}}
+	if _, err := c.Client.CoreV1().Namespaces().Create(ctx, ns, metav1.CreateOptions{}); err != nil {
+		return err
+	}
+	config := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "operators.coreos.com/v1", "kind": "OLMConfig", "metadata": map[string]any{"name": "cluster"},
+	}}
+	configs := schema.GroupVersionResource{Group: "operators.coreos.com", Version: "v1", Resource: "olmconfigs"}
+	if _, err := c.Dynamic.Resource(configs).Create(ctx, config, metav1.CreateOptions{}); err != nil {
+		return err
+	}
+	holdMetricsPort()
+	env := []string{"KUBECONFIG=" + c.file("kubeconfig"), "OPERATOR_NAME=olm-operator"}
+	if err := c.run("olm", env, "--namespace", "olm"); err != nil {
+		return err
+	}
+	return c.run("catalog", append(env, "OPERATOR_NAME=catalog-operator"), "--namespace", "olm", "--install-plan-retry-timeout", "15s")
+}
+
+// holdMetricsPort keeps OLM from serving its metrics on port 8080 of every address, for which it has no flag: it logs that the port is
+// taken and goes on without.
+func holdMetricsPort() { metricsPort, _ = net.Listen("tcp", "127.0.0.1:8080") }
+
+var metricsPort net.Listener

@@ -1,0 +1,72 @@
+package cluster
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// process is a program of the cluster, in a process group of its own.
+type process struct {
+	name string
+	cmd  *exec.Cmd
+	log  string
+	done chan struct{}
+}
+
+// start runs a program whose output goes to a file in dir.
+func start(dir, program string, env []string, args ...string) (*process, error) {
+	name := filepath.Base(program)
+	p := &process{name: name, log: filepath.Join(dir, name+".log"), done: make(chan struct{})}
+	out, err := os.Create(p.log)
+	if err != nil {
+		return nil, err
+	}
+	defer out.Close()
+	p.cmd = exec.Command(program, args...)
+	p.cmd.Dir, p.cmd.Stdout, p.cmd.Stderr = dir, out, out
+	p.cmd.Env = append(os.Environ(), env...)
+	p.cmd.SysProcAttr = attributes()
+	started := make(chan error)
+	go func() {
+		lockThread() // a child with a parent-death signal dies with the thread that started it
+		err := p.cmd.Start()
+		started <- err
+		if err == nil {
+			p.cmd.Wait()
+			close(p.done)
+		}
+	}()
+	if err := <-started; err != nil {
+		return nil, fmt.Errorf("%s: %w", program, err)
+	}
+	return p, nil
+}
+
+// stop ends the process group, politely for a second.
+func (p *process) stop() {
+	group := -p.cmd.Process.Pid
+	syscall.Kill(group, syscall.SIGTERM)
+	select {
+	case <-p.done:
+	case <-time.After(time.Second):
+	}
+	syscall.Kill(group, syscall.SIGKILL)
+	<-p.done
+}
+
+// exited is an error with the end of the log once the process has ended.
+func (p *process) exited() error {
+	select {
+	case <-p.done:
+		data, _ := os.ReadFile(p.log)
+		lines := strings.Split(strings.TrimSpace(string(data)), "\n")
+		return fmt.Errorf("%s ended (%v):\n%s", p.name, p.cmd.ProcessState, strings.Join(lines[max(0, len(lines)-10):], "\n"))
+	default:
+		return nil
+	}
+}

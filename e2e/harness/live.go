@@ -1,0 +1,107 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/olmgen/olmgen/e2e/harness/cluster"
+	"github.com/olmgen/olmgen/e2e/harness/live"
+	"github.com/olmgen/olmgen/golden/compare"
+)
+
+// live records all cases and compares them with the recordings in the repository, or writes these.
+func (o options) live(ctx context.Context) error {
+	cases, err := live.Cases(o.golden())
+	if err != nil {
+		return err
+	}
+	crds, err := cluster.OLMCRDs(ctx, filepath.Join(o.root, "e2e", "harness"))
+	if err != nil {
+		return err
+	}
+	var matching []compare.Case
+	for _, c := range cases {
+		if o.only.MatchString(c.Name) {
+			matching = append(matching, c)
+		}
+	}
+	failed := o.each(len(matching), func(n int) error {
+		c, started := matching[n], time.Now()
+		result, err := o.record(ctx, crds, c)
+		if err == nil {
+			fmt.Printf("%-50s %-10s %-9s %3.0fs %s\n", c.Name, result.Phase, result.Plan, time.Since(started).Seconds(), result.Message)
+		} else {
+			fmt.Printf("%-50s FAILED %v\n", c.Name, err)
+		}
+		return err
+	})
+	fmt.Printf("%d cases, %d failed\n", len(matching), failed)
+	if failed > 0 {
+		return fmt.Errorf("%d of %d cases failed; \"make live UPDATE=1\" writes the recordings anew", failed, len(matching))
+	}
+	return nil
+}
+
+// record installs a case in a cluster of its own.
+func (o options) record(ctx context.Context, crds string, what compare.Case) (compare.Case, error) {
+	if ctx.Err() != nil {
+		return what, ctx.Err()
+	}
+	ctx, cancel := context.WithTimeout(ctx, 4*time.Minute)
+	defer cancel()
+	c, err := cluster.Start(ctx, o.bin(), o.files())
+	if err != nil {
+		return what, err
+	}
+	defer c.Stop()
+	if err := c.StartOLM(ctx, crds); err != nil {
+		return what, err
+	}
+	fresh, objects, err := live.Record(ctx, c, o.golden(), what)
+	if err != nil {
+		return what, err
+	}
+	if fresh.Options().Incomplete {
+		fmt.Print(complaints(c.Log("olm") + c.Log("catalog")))
+	}
+	dir := filepath.Join(o.golden(), "live", what.Name)
+	stored, expected, err := compare.ReadCase(dir)
+	diff := ""
+	if err == nil {
+		diff = differences(stored, fresh, expected, objects)
+	}
+	switch {
+	case err == nil && diff == "":
+		return fresh, nil
+	case o.update:
+		return fresh, compare.WriteCase(dir, fresh, objects)
+	case err != nil:
+		return fresh, err
+	}
+	return fresh, fmt.Errorf("OLM makes something else now (- recorded, + now):\n%s", diff)
+}
+
+func differences(stored, fresh compare.Case, expected, objects []compare.Object) string {
+	if stored.Options().Incomplete != fresh.Options().Incomplete || stored.Plan != fresh.Plan { // the phase of a CSV that fails changes all the time
+		return fmt.Sprintf("CSV %s, InstallPlan %s; were %s, %s: %s\n", fresh.Phase, fresh.Plan, stored.Phase, stored.Plan, fresh.Message)
+	}
+	o := stored.Options()
+	o.Incomplete = false
+	return compare.Diff(expected, objects, o)
+}
+
+// complaints are the last errors in a log, each once.
+func complaints(log string) string {
+	var out []string
+	for line := range strings.Lines(log) {
+		_, said, ok := strings.Cut(line, "level=")
+		if ok && !strings.HasPrefix(said, "info") && !strings.HasPrefix(said, "debug") && !slices.Contains(out, said) {
+			out = append(out, said)
+		}
+	}
+	return strings.Join(out[max(0, len(out)-5):], "")
+}

@@ -1,0 +1,110 @@
+// Package live records what a real OLM makes of a bundle.
+package live
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/olmgen/olmgen/e2e/harness/catalog"
+	"github.com/olmgen/olmgen/golden/compare"
+)
+
+// list is golden/live/cases.yaml: what the bundles themselves do not say.
+type list struct {
+	Skip       map[string]string       `json:"skip"`       // bundles that are not installed, with the reason
+	Namespaces map[string]string       `json:"namespaces"` // of bundles that want one
+	CRDs       map[string]string       `json:"crds"`       // of bundles with objects of other operators' APIs
+	Configs    map[string]string       `json:"configs"`    // the Subscriptions of bundles
+	Extra      map[string]compare.Case `json:"extra"`      // cases beside one for each bundle and mode
+}
+
+// Targets are the namespaces that an OperatorGroup targets in the modes that need some.
+var Targets = []string{"target-a", "target-b"}
+
+// Cases are all that are to be recorded: every bundle below golden/ in every mode that it supports, and those of cases.yaml.
+func Cases(golden string) ([]compare.Case, error) {
+	var l list
+	data, err := os.ReadFile(filepath.Join(golden, "live", "cases.yaml"))
+	if err == nil {
+		err = yaml.UnmarshalStrict(data, &l)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("golden/live/cases.yaml: %w", err)
+	}
+	var dirs []string
+	for _, pattern := range []string{"*/bundle/manifests", "live-bundles/*/manifests", "../examples/*/bundle/manifests"} {
+		found, _ := filepath.Glob(filepath.Join(golden, pattern))
+		dirs = append(dirs, found...)
+	}
+	var cases []compare.Case
+	for _, dir := range dirs {
+		rel, err := filepath.Rel(golden, filepath.Dir(dir))
+		if err != nil {
+			return nil, err
+		}
+		name := filepath.Base(strings.TrimSuffix(rel, "/bundle"))
+		if l.Skip[name] != "" {
+			continue
+		}
+		b := compare.Case{Bundle: filepath.ToSlash(rel), Namespace: l.Namespaces[name], CRDs: l.CRDs[name], Config: l.Configs[name]}
+		modes, err := ofBundle(golden, name, b)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", rel, err)
+		}
+		cases = append(cases, modes...)
+	}
+	for name, c := range l.Extra {
+		c.Name = name
+		cases = append(cases, complete(c))
+	}
+	slices.SortFunc(cases, func(a, b compare.Case) int { return strings.Compare(a.Name, b.Name) })
+	return cases, nil
+}
+
+// ofBundle gives a case for each mode that the CSV supports.
+func ofBundle(golden, name string, c compare.Case) (cases []compare.Case, err error) {
+	b, err := catalog.Read(filepath.Join(golden, c.Bundle))
+	if err != nil {
+		return nil, err
+	}
+	var csv v1alpha1.ClusterServiceVersion
+	if err := yaml.Unmarshal([]byte(b.CsvJson), &csv); err != nil {
+		return nil, err
+	}
+	short := map[v1alpha1.InstallModeType]string{"OwnNamespace": "own", "SingleNamespace": "single", "MultiNamespace": "multi", "AllNamespaces": "all"}
+	for _, m := range csv.Spec.InstallModes {
+		if suffix := short[m.Type]; m.Supported && suffix != "" {
+			c.Name, c.InstallMode = name+"-"+suffix, string(m.Type)
+			cases = append(cases, complete(c))
+		}
+	}
+	return cases, nil
+}
+
+func complete(c compare.Case) compare.Case {
+	if c.Namespace == "" {
+		c.Namespace = "operator-ns"
+	}
+	if c.OperatorGroup == "" {
+		c.OperatorGroup = "my-og"
+	}
+	if c.TargetNamespaces == nil {
+		switch c.InstallMode {
+		case "OwnNamespace":
+			c.TargetNamespaces = []string{c.Namespace}
+		case "SingleNamespace":
+			c.TargetNamespaces = Targets[:1]
+		case "MultiNamespace":
+			c.TargetNamespaces = Targets
+		case "AllNamespaces":
+			c.Copies = Targets
+		}
+	}
+	return c
+}

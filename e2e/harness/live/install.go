@@ -1,0 +1,203 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/yaml"
+
+	"github.com/olmgen/olmgen/e2e/harness/catalog"
+	"github.com/olmgen/olmgen/e2e/harness/cluster"
+	"github.com/olmgen/olmgen/golden/compare"
+)
+
+const subscription = "operator"
+
+// installation is a case in a cluster.
+type installation struct {
+	compare.Case
+	golden  string
+	cluster *cluster.Cluster
+	before  map[string]bool // UIDs of what was there before
+}
+
+// prepare makes the namespaces and what else is there before OLM is asked.
+func (i *installation) prepare(ctx context.Context) error {
+	names := slices.Concat([]string{i.Namespace}, i.TargetNamespaces, Targets, []string{"unrelated"})
+	slices.Sort(names)
+	names = slices.Compact(names)
+	for _, name := range names {
+		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		if slices.Contains(i.TargetNamespaces, name) {
+			ns.Labels = i.NamespaceLabels
+		}
+		if _, err := i.cluster.Client.CoreV1().Namespaces().Create(ctx, ns, metav1.CreateOptions{}); err != nil {
+			return err
+		}
+	}
+	for _, name := range names { // or its default ServiceAccount would count as OLM's
+		if err := i.defaultAccount(ctx, name); err != nil {
+			return err
+		}
+	}
+	if i.CRDs != "" {
+		if err := i.cluster.InstallCRDs(ctx, filepath.Join(i.golden, i.CRDs)); err != nil {
+			return err
+		}
+	}
+	if i.ServiceAccount != "" {
+		if err := i.installer(ctx); err != nil {
+			return err
+		}
+	}
+	objects, err := i.all(ctx)
+	i.before = map[string]bool{}
+	for _, o := range objects {
+		i.before[string(o.GetUID())] = true
+	}
+	return err
+}
+
+func (i *installation) defaultAccount(ctx context.Context, ns string) error {
+	for {
+		_, err := i.cluster.Client.CoreV1().ServiceAccounts(ns).Get(ctx, "default", metav1.GetOptions{})
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		if err := i.cluster.Check(); err != nil {
+			return err
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+// subscribe creates what a user of OLM creates.
+func (i *installation) subscribe(ctx context.Context, c *catalog.Catalog) error {
+	b, err := catalog.Read(filepath.Join(i.golden, i.Bundle))
+	if err != nil {
+		return err
+	}
+	i.CSV = b.CsvName
+	source := &v1alpha1.CatalogSource{Spec: v1alpha1.CatalogSourceSpec{SourceType: v1alpha1.SourceTypeGrpc, Address: c.Address}}
+	source.Name = "catalog"
+	group := &operatorsv1.OperatorGroup{Spec: operatorsv1.OperatorGroupSpec{ServiceAccountName: i.ServiceAccount, StaticProvidedAPIs: i.Static}}
+	group.Name = i.OperatorGroup
+	if i.Selector != "" {
+		if group.Spec.Selector, err = metav1.ParseToLabelSelector(i.Selector); err != nil {
+			return err
+		}
+	} else {
+		group.Spec.TargetNamespaces = i.TargetNamespaces
+	}
+	if i.Static {
+		group.Annotations = map[string]string{operatorsv1.OperatorGroupProvidedAPIsAnnotationKey: provided(b)}
+	}
+	sub := &v1alpha1.Subscription{Spec: &v1alpha1.SubscriptionSpec{
+		Package: b.PackageName, Channel: catalog.Channel, CatalogSource: source.Name, CatalogSourceNamespace: i.Namespace,
+		InstallPlanApproval: v1alpha1.ApprovalAutomatic,
+	}}
+	sub.Name = subscription
+	if i.Config != "" {
+		if sub.Spec.Config, err = readConfig(filepath.Join(i.golden, i.Config)); err != nil {
+			return err
+		}
+	}
+	return errors.Join(
+		i.create(ctx, group, operatorsv1.GroupVersion.WithKind("OperatorGroup"), "operatorgroups"),
+		i.create(ctx, source, v1alpha1.SchemeGroupVersion.WithKind("CatalogSource"), "catalogsources"),
+		i.create(ctx, sub, v1alpha1.SchemeGroupVersion.WithKind("Subscription"), "subscriptions"))
+}
+
+func readConfig(file string) (*v1alpha1.SubscriptionConfig, error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	var s struct {
+		Spec struct {
+			Config *v1alpha1.SubscriptionConfig `json:"config"`
+		} `json:"spec"`
+	}
+	return s.Spec.Config, yaml.Unmarshal(data, &s)
+}
+
+func (i *installation) create(ctx context.Context, object any, gvk schema.GroupVersionKind, resource string) error {
+	m, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
+	if err != nil {
+		return err
+	}
+	u := &unstructured.Unstructured{Object: m}
+	u.SetGroupVersionKind(gvk)
+	unstructured.RemoveNestedField(m, "status")
+	_, err = i.cluster.Dynamic.Resource(gvk.GroupVersion().WithResource(resource)).Namespace(i.Namespace).Create(ctx, u, metav1.CreateOptions{})
+	if err != nil {
+		return fmt.Errorf("%s: %w", gvk.Kind, err)
+	}
+	return nil
+}
+
+// look asks how far the InstallPlan and the CSV are. ended is true when nothing more is to be expected.
+func (i *installation) look(ctx context.Context) (ended bool) {
+	i.Plan, i.Phase, i.Message = "", "", ""
+	plans, err := i.cluster.Dynamic.Resource(v1alpha1.SchemeGroupVersion.WithResource("installplans")).Namespace(i.Namespace).List(ctx, metav1.ListOptions{})
+	if err != nil || len(plans.Items) == 0 {
+		i.Message = i.unresolved(ctx)
+		return false
+	}
+	i.Plan, _, _ = unstructured.NestedString(plans.Items[0].Object, "status", "phase")
+	planMessage, _, _ := unstructured.NestedString(plans.Items[0].Object, "status", "message")
+	csv, err := i.cluster.Dynamic.Resource(cluster.CSVs).Namespace(i.Namespace).Get(ctx, i.CSV, metav1.GetOptions{})
+	if err == nil {
+		i.Phase, _, _ = unstructured.NestedString(csv.Object, "status", "phase")
+		i.Message, _, _ = unstructured.NestedString(csv.Object, "status", "message")
+	}
+	complete := i.Plan == string(v1alpha1.InstallPlanPhaseComplete)
+	if !complete {
+		i.Message = planMessage
+	}
+	return i.Plan == string(v1alpha1.InstallPlanPhaseFailed) || complete && i.Phase == string(v1alpha1.CSVPhaseSucceeded)
+}
+
+// unresolved is what OLM says of a Subscription that it makes no InstallPlan for.
+func (i *installation) unresolved(ctx context.Context) (message string) {
+	subscriptions := i.cluster.Dynamic.Resource(v1alpha1.SchemeGroupVersion.WithResource("subscriptions")).Namespace(i.Namespace)
+	sub, err := subscriptions.Get(ctx, subscription, metav1.GetOptions{})
+	if err != nil {
+		return err.Error()
+	}
+	conditions, _, _ := unstructured.NestedSlice(sub.Object, "status", "conditions")
+	for _, c := range conditions {
+		if m, ok := c.(map[string]any); ok && m["status"] == "True" && m["message"] != nil {
+			message = fmt.Sprint(m["type"], ": ", m["message"])
+		}
+	}
+	return message
+}
+
+// installer makes a ServiceAccount that may do everything, for an OperatorGroup that names one.
+func (i *installation) installer(ctx context.Context) error {
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: i.ServiceAccount}}
+	if _, err := i.cluster.Client.CoreV1().ServiceAccounts(i.Namespace).Create(ctx, account, metav1.CreateOptions{}); err != nil {
+		return err
+	}
+	binding := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": map[string]any{"name": "installer"},
+		"roleRef":  map[string]any{"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"},
+		"subjects": []any{map[string]any{"kind": "ServiceAccount", "name": i.ServiceAccount, "namespace": i.Namespace}},
+	}}
+	bindings := schema.GroupVersionResource{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "clusterrolebindings"}
+	_, err := i.cluster.Dynamic.Resource(bindings).Create(ctx, binding, metav1.CreateOptions{})
+	return err
+}

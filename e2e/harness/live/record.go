@@ -1,0 +1,151 @@
+package live
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+
+	"github.com/operator-framework/operator-registry/pkg/api"
+
+	"github.com/olmgen/olmgen/e2e/harness/catalog"
+	"github.com/olmgen/olmgen/e2e/harness/cluster"
+	"github.com/olmgen/olmgen/golden/compare"
+)
+
+const (
+	patience = 75 * time.Second // for an installation to succeed
+	quiet    = 4 * time.Second  // without a change: then it is over
+)
+
+// uncompared are kinds that Kubernetes, OLM or the harness make on the way and that olmgen does not.
+var uncompared = []string{"CatalogSource", "ControllerRevision", "EndpointSlice", "Endpoints", "Event", "IPAddress", "InstallPlan", "Lease", "Namespace", "OLMConfig", "Operator", "Subscription"}
+
+// Record installs the bundle of a case in a cluster that has nothing but OLM and gives what is new once nothing changes any more.
+func Record(ctx context.Context, c *cluster.Cluster, golden string, what compare.Case) (compare.Case, []compare.Object, error) {
+	i := &installation{Case: what, golden: golden, cluster: c}
+	i.Optional, i.Objects = nil, 0
+	if err := i.prepare(ctx); err != nil {
+		return i.Case, nil, err
+	}
+	cat, err := catalog.Serve(filepath.Join(golden, i.Bundle))
+	if err != nil {
+		return i.Case, nil, err
+	}
+	defer cat.Stop()
+	if err := i.subscribe(ctx, cat); err != nil {
+		return i.Case, nil, err
+	}
+	objects, err := i.settle(ctx)
+	if err != nil {
+		return i.Case, nil, err
+	}
+	if !i.Options().Incomplete {
+		i.Message = ""
+	}
+	i.Optional = optional(i.Case, objects)
+	return i.Case, objects, nil
+}
+
+// settle waits until the CSV has succeeded, or will not, and then until nothing changes any more.
+func (i *installation) settle(ctx context.Context) ([]compare.Object, error) {
+	started, last, since := time.Now(), "", time.Now()
+	for {
+		if err := i.cluster.Check(); err != nil {
+			return nil, err
+		}
+		if i.look(ctx) || time.Since(started) > patience {
+			objects, err := i.made(ctx)
+			if err != nil {
+				return nil, err
+			}
+			now, err := json.Marshal(objects)
+			if err != nil {
+				return nil, err
+			}
+			if string(now) != last {
+				last, since = string(now), time.Now()
+			}
+			if time.Since(since) > quiet {
+				return objects, nil
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(500 * time.Millisecond):
+		}
+	}
+}
+
+// made gives what is new, normalized and sorted.
+func (i *installation) made(ctx context.Context) ([]compare.Object, error) {
+	all, err := i.all(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var objects []compare.Object
+	for _, u := range all {
+		o := compare.Object(u.Object)
+		switch {
+		case slices.Contains(uncompared, u.GetKind()), i.before[string(u.GetUID())] && (u.GetLabels()["olm.managed"] == "" || u.GetName() == i.ServiceAccount),
+			u.GetLabels()["kube-aggregator.kubernetes.io/automanaged"] != "", !i.copyHere(&u):
+			continue
+		case !slices.Contains(compare.Kinds, u.GetKind()):
+			return nil, fmt.Errorf("there is a new %s, a kind that nothing is compared of", o.Key())
+		}
+		if n, ok := compare.Normalize(o); ok {
+			objects = append(objects, n)
+		}
+	}
+	compare.Sort(objects)
+	return objects, nil
+}
+
+// copyHere is false for copied CSVs in namespaces that are nobody's business.
+func (i *installation) copyHere(u *unstructured.Unstructured) bool {
+	return u.GetKind() != "ClusterServiceVersion" || u.GetLabels()["olm.copiedFrom"] == "" || i.Copies == nil || slices.Contains(i.Copies, u.GetNamespace())
+}
+
+// all lists every object of the cluster.
+func (i *installation) all(ctx context.Context) (all []unstructured.Unstructured, err error) {
+	lists, err := i.cluster.Discovery.ServerPreferredResources()
+	if err != nil && !discovery.IsGroupDiscoveryFailedError(err) {
+		return nil, err
+	}
+	for _, list := range lists {
+		gv, err := schema.ParseGroupVersion(list.GroupVersion)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range list.APIResources {
+			if !slices.Contains(r.Verbs, "list") || slices.Contains(uncompared, r.Kind) || !slices.Contains(r.Verbs, "delete") {
+				continue
+			}
+			items, err := i.cluster.Dynamic.Resource(gv.WithResource(r.Name)).List(ctx, metav1.ListOptions{})
+			if err != nil {
+				continue // just gone
+			}
+			all = append(all, items.Items...)
+		}
+	}
+	return all, nil
+}
+
+// provided is the OperatorGroup's annotation olm.providedAPIs for a bundle.
+func provided(b *api.Bundle) string {
+	var apis []string
+	for _, p := range b.ProvidedApis {
+		apis = append(apis, strings.Join([]string{p.Kind, p.Version, p.Group}, "."))
+	}
+	slices.Sort(apis)
+	return strings.Join(slices.Compact(apis), ",")
+}

@@ -1,0 +1,78 @@
+// Command harness runs a real API server and a real OLM on loopback and checks olmgen against them. See ../README.md.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"sync"
+	"syscall"
+)
+
+// options are the flags of all commands.
+type options struct {
+	root     string // the checkout
+	only     *regexp.Regexp
+	update   bool
+	parallel int
+}
+
+func main() {
+	root := flag.String("root", ".", "the checkout of olmgen")
+	only := flag.String("run", "", "only cases whose name matches this regular expression")
+	update := flag.Bool("update", false, "write the recordings anew")
+	parallel := flag.Int("parallel", 2, "clusters at a time")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	o := options{root: *root, update: *update, parallel: *parallel}
+	var err error
+	if o.only, err = regexp.Compile(*only); err == nil {
+		if o.root, err = filepath.Abs(o.root); err == nil {
+			err = run(ctx, flag.Arg(0), o)
+		}
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "harness:", err)
+		stop()
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, command string, o options) error {
+	switch command {
+	case "live":
+		return o.live(ctx)
+	case "e2e":
+		return o.e2e(ctx)
+	}
+	return fmt.Errorf("usage: harness [flags] live|e2e")
+}
+
+func (o options) golden() string { return filepath.Join(o.root, "golden") }
+func (o options) bin() string    { return filepath.Join(o.root, "e2e", ".bin") }
+func (o options) files() string  { return filepath.Join(o.root, "e2e", ".run") }
+
+// each calls do for 0 to n-1, some at a time, and counts the errors.
+func (o options) each(n int, do func(int) error) (failed int) {
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	slots := make(chan struct{}, o.parallel)
+	for i := range n {
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			if do(i) != nil {
+				mu.Lock()
+				failed++
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	return failed
+}
