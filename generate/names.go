@@ -7,9 +7,9 @@ import (
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/olmgen/olmgen/bundle"
-	"k8s.io/apimachinery/pkg/util/validation"
 )
 
 // names gives generated objects their names and labels, in one of two ways.

@@ -36,31 +36,25 @@ type Result struct {
 	InstallMode v1alpha1.InstallModeType
 }
 
-// generator adds objects to a rendering.
-type generator struct {
-	name string
-	run  func(*rendering) error
-}
-
-// generators in the order in which they run. What OLM makes comes first: a shipped object yields to a generated one.
-var generators = []generator{
-	{"namespaces", namespaces},
-	{"operator group", operatorGroup},
-	{"aggregated cluster roles", aggregatedClusterRoles},
-	{"API cluster roles", apiClusterRoles},
-	{"service accounts", serviceAccounts},
-	{"permissions", permissions},
-	{"promoted permissions", promotedPermissions},
-	{"tenant permissions", tenantPermissions},
-	{"serving", servingObjects},
-	{"deployments", deployments},
-	{"API services", apiServices},
-	{"webhooks", webhooks},
-	{"operator condition", operatorCondition},
-	{"cluster service version", clusterServiceVersion},
-	{"copied cluster service versions", copiedCSVs},
-	{"custom resource definitions", crds},
-	{"shipped objects", shippedObjects},
+// generators add objects to a rendering, the order in which they run. What OLM makes comes first: a shipped object yields to a generated one.
+var generators = []func(*rendering) error{
+	namespaces,
+	operatorGroup,
+	aggregatedClusterRoles,
+	apiClusterRoles,
+	serviceAccounts,
+	permissions,
+	promotedPermissions,
+	tenantPermissions,
+	servingObjects,
+	deployments,
+	apiServices,
+	webhooks,
+	operatorCondition,
+	clusterServiceVersion,
+	copiedCSVs,
+	crds,
+	shippedObjects,
 }
 
 // Render makes the objects of a bundle. Errors are *Error where the options do not fit the bundle, *manifest.Error where the bundle or a
@@ -78,7 +72,7 @@ func Render(b *bundle.Bundle, o Options) (*Result, error) {
 		return nil, err
 	}
 	for _, g := range generators {
-		if err := g.run(r); err != nil {
+		if err := g(r); err != nil {
 			return nil, err
 		}
 	}
@@ -101,7 +95,7 @@ type rendering struct {
 	certs    certificates
 	merged   map[*manifest.Object]bool // shipped objects that are part of a generated one
 	objects  []Object
-	keys     map[string]bool
+	keys     map[string]int // index of each object
 	warnings []bundle.Warning
 }
 
@@ -114,7 +108,7 @@ func newRendering(b *bundle.Bundle, o Options) (*rendering, error) {
 	if err := checkStatic(o.StaticProvidedAPIs); err != nil {
 		return nil, err
 	}
-	r := &rendering{bundle: b, options: o, mode: mode, targets: targets, keys: map[string]bool{}, merged: map[*manifest.Object]bool{}}
+	r := &rendering{bundle: b, options: o, mode: mode, targets: targets, keys: map[string]int{}, merged: map[*manifest.Object]bool{}}
 	r.csv = installedCSV(b, o, targets)
 	r.apis = providedAPIs(r.csv)
 	if err := checkWebhooks(b, o.Names); err != nil {
@@ -144,7 +138,7 @@ func (r *rendering) author(template string, id Object, view any) error {
 	if err != nil {
 		return err
 	}
-	if i := slices.IndexFunc(r.objects, func(o Object) bool { return r.keys[id.key()] && o.key() == id.key() }); i >= 0 {
+	if i, ok := r.keys[id.key()]; ok {
 		if string(r.objects[i].Data) == string(data) {
 			return nil
 		}
@@ -156,7 +150,7 @@ func (r *rendering) author(template string, id Object, view any) error {
 }
 
 func (r *rendering) add(o Object) {
-	r.keys[o.key()] = true
+	r.keys[o.key()] = len(r.objects)
 	r.objects = append(r.objects, o)
 }
 

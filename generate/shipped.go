@@ -64,7 +64,8 @@ func shippedObjects(r *rendering) error {
 		default: // let through by --allow-unsupported: where it says it is
 			namespace = o.Namespace
 		}
-		if r.keys[(Object{APIVersion: e.APIVersion, Kind: o.Kind, Namespace: namespace, Name: o.Name}).key()] {
+		id := Object{APIVersion: e.APIVersion, Kind: o.Kind, Namespace: namespace, Name: o.Name}
+		if _, taken := r.keys[id.key()]; taken {
 			if !r.names.olm() && o.Group() == "rbac.authorization.k8s.io" {
 				return o.Errorf("metadata.name", "the bundle ships a %s %s, and one of that name is generated", o.Kind, o.Name)
 			}
