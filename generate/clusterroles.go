@@ -55,7 +55,7 @@ func (r *rendering) selectorLabels(suffix string) [][2]string {
 		return [][2]string{{key, value}}
 	}
 	set := map[string]string{}
-	for _, gvk := range gvks(r.apis, r.options.StaticProvidedAPIs) {
+	for _, gvk := range r.groupAPIs() {
 		key, value := r.names.aggregate(gvk, suffix)
 		set[key] = value
 	}

@@ -57,7 +57,7 @@ func operatorGroup(r *rendering) error {
 		TargetNamespaces                              []string
 	}{
 		Name: o.OperatorGroup, Namespace: o.Namespace, ServiceAccount: o.ServiceAccount, Static: o.Static,
-		ProvidedAPIs: strings.Join(gvks(r.apis, o.StaticProvidedAPIs), ","),
+		ProvidedAPIs: strings.Join(r.groupAPIs(), ","),
 	}
 	switch {
 	case o.Selector != nil:

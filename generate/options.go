@@ -72,6 +72,8 @@ type Options struct {
 	Templates       *templates.Set    // default: olmgen's own
 	Properties      []bundle.Property // the catalog's; default: what the bundle itself tells
 	Replaces        *string           // the catalog's; OLM writes it into the CSV
+
+	others others // the operators rendered together with this one
 }
 
 // Error is a combination of options and bundle that OLM would refuse, or that olmgen can't decide.

@@ -30,10 +30,15 @@ func (o Object) key() string { return o.Kind + "." + o.Group() + " " + o.Namespa
 
 // Result is what a bundle renders to.
 type Result struct {
-	Objects     []Object // in the order in which they can be applied
-	Warnings    []bundle.Warning
-	Namespace   string // the operator's
+	Objects     []Object         // in the order in which they can be applied
+	Warnings    []bundle.Warning // the bundle's, then those of rendering it
+	Namespace   string           // the operator's
 	InstallMode v1alpha1.InstallModeType
+
+	Package, Version, CSV string // of the bundle
+	OperatorGroup         string // its name
+
+	targets []string // sorted; [""] for all namespaces
 }
 
 // generators add objects to a rendering, the order in which they run. What OLM makes comes first: a shipped object yields to a generated one.
@@ -64,9 +69,22 @@ func Render(b *bundle.Bundle, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	var result *Result
 	if o.Profile == ProfileOLMv1 {
-		return renderOLMv1(b, o)
+		result, err = renderOLMv1(b, o)
+	} else {
+		result, err = renderOLM(b, o)
 	}
+	if err != nil {
+		return nil, err
+	}
+	result.Namespace, result.Package, result.Version, result.CSV = o.Namespace, b.Package, b.CSV.Spec.Version.String(), b.CSV.Name
+	given := slices.DeleteFunc(slices.Clone(b.Warnings), func(w bundle.Warning) bool { return w.Class == bundle.WarnOldCRD && o.ConvertCRDs })
+	result.Warnings = append(given, result.Warnings...)
+	return result, nil
+}
+
+func renderOLM(b *bundle.Bundle, o Options) (*Result, error) {
 	r, err := newRendering(b, o)
 	if err != nil {
 		return nil, err
@@ -77,7 +95,7 @@ func Render(b *bundle.Bundle, o Options) (*Result, error) {
 		}
 	}
 	slices.SortStableFunc(r.objects, func(a, b Object) int { return a.compare(b, r.options.Namespace) })
-	return &Result{r.objects, r.warnings, r.options.Namespace, r.mode}, nil
+	return &Result{Objects: r.objects, Warnings: r.warnings, InstallMode: r.mode, OperatorGroup: o.OperatorGroup, targets: r.targets}, nil
 }
 
 // rendering is one bundle being rendered.

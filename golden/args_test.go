@@ -105,13 +105,6 @@ var ownTemplates = sync.OnceValue(func() *templates.Set {
 	return t
 })
 
-// warnings gives those of reading and of rendering, in the order in which the command prints them.
-func (r *rendered) warnings() []bundle.Warning {
-	return slices.DeleteFunc(slices.Concat(r.bundle.Warnings, r.result.Warnings), func(w bundle.Warning) bool {
-		return w.Class == bundle.WarnOldCRD && r.options.ConvertCRDs
-	})
-}
-
 // render reads a bundle and renders it.
 func render(dir string, read bundle.ReadOptions, o generate.Options) (*rendered, error) {
 	b, err := bundle.Read(os.DirFS(dir), read)
@@ -129,7 +122,7 @@ func renderBundle(b *bundle.Bundle, o generate.Options) (*rendered, error) {
 	if err != nil {
 		return nil, err
 	}
-	files, err := output.Flat(result, o.Templates)
+	files, err := output.One(output.Operator{Name: b.Package, Result: result}, o.Templates).Files(output.LayoutFlat)
 	if err != nil {
 		return nil, err
 	}

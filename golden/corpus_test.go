@@ -78,7 +78,7 @@ func (c *corpusRun) bundle(t *testing.T, dir string) {
 		if r == nil {
 			continue
 		}
-		for _, w := range r.warnings() {
+		for _, w := range r.result.Warnings {
 			warned[w.Error.Error()] = w.Class
 		}
 		if i == 0 {

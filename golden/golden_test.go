@@ -172,7 +172,7 @@ func (c *goldenCase) testLibrary(t *testing.T, args []string, tree Tree, warning
 			t.Errorf("with %d workers the library renders something else than the command:\n%s", workers, d)
 		}
 		var said strings.Builder
-		for _, w := range last.warnings() {
+		for _, w := range last.result.Warnings {
 			fmt.Fprintln(&said, "olmgen: warning: "+w.Error.Error())
 		}
 		if said.String() != warnings {

@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -121,17 +120,13 @@ func (f *renderFlags) run(cmd *cobra.Command, ref string) error {
 	if err != nil {
 		return err
 	}
-	warnings := append(b.Warnings, result.Warnings...)
-	if f.options.ConvertCRDs {
-		warnings = slices.DeleteFunc(warnings, func(w bundle.Warning) bool { return w.Class == bundle.WarnOldCRD })
-	}
-	for _, w := range warnings {
+	for _, w := range result.Warnings {
 		fmt.Fprintln(cmd.ErrOrStderr(), "olmgen: warning: "+w.Error.Error())
 	}
-	if n := len(warnings); f.strict && n > 0 {
+	if n := len(result.Warnings); f.strict && n > 0 {
 		return fmt.Errorf("%s, and --strict takes it for an error", plural(n, "warning"))
 	}
-	files, err := output.Flat(result, f.options.Templates)
+	files, err := output.One(output.Operator{Name: b.Package, Result: result}, f.options.Templates).Files(output.LayoutFlat)
 	if err != nil {
 		return err
 	}
