@@ -23,6 +23,13 @@ const (
 	NamesOLM    Names = "olm"
 )
 
+// AllNames, Profiles and AllCopiedCSVs list the choices.
+var (
+	AllNames      = []Names{NamesStable, NamesOLM}
+	Profiles      = []Profile{ProfileOLM, ProfilePlain, ProfileOLMv1}
+	AllCopiedCSVs = []CopiedCSVs{CopiedStub, CopiedFull, CopiedNone}
+)
+
 // Profile says for what kind of cluster the objects are.
 type Profile string
 
@@ -192,16 +199,15 @@ func (o Options) checkNames() error {
 		return refuse("", "service account name %q is no valid name: %s", o.ServiceAccount, problems[0])
 	}
 	for _, choice := range []struct {
-		what, got string
-		allowed   []string
+		what, got, allowed string
 	}{
-		{"names", string(o.Names), []string{string(NamesStable), string(NamesOLM)}},
-		{"profile", string(o.Profile), []string{string(ProfileOLM), string(ProfilePlain), string(ProfileOLMv1)}},
-		{"copied CSVs", string(o.CopiedCSVs), []string{string(CopiedStub), string(CopiedFull), string(CopiedNone)}},
-		{"certs", string(o.Certs), append(strings.Split(join(AllCerts), ", "), "")},
+		{"names", string(o.Names), join(AllNames)},
+		{"profile", string(o.Profile), join(Profiles)},
+		{"copied CSVs", string(o.CopiedCSVs), join(AllCopiedCSVs)},
+		{"certs", string(o.Certs), join(AllCerts)},
 	} {
-		if !slices.Contains(choice.allowed, choice.got) {
-			return refuse("", "%s: %q is none of %s", choice.what, choice.got, strings.Join(choice.allowed, ", "))
+		if choice.got != "" && !slices.Contains(strings.Split(choice.allowed, ", "), choice.got) {
+			return refuse("", "%s: %q is none of %s", choice.what, choice.got, choice.allowed)
 		}
 	}
 	return nil

@@ -2,7 +2,6 @@ package generate
 
 import (
 	"bytes"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -28,20 +27,30 @@ type Shared struct {
 	Operators []int
 }
 
+// OperatorError is an error of one of several operators: by itself, or beside one before it.
+type OperatorError struct {
+	Index int // of the operator
+	Name  string
+	Err   error
+}
+
+func (e *OperatorError) Error() string { return e.Name + ": " + e.Err.Error() }
+func (e *OperatorError) Unwrap() error { return e.Err }
+
 // RenderAll renders operators that go to one cluster. Those whose options name the same OperatorGroup in the same namespace share it:
 // its olm.providedAPIs and its ClusterRoles are about the APIs of all of them (spec 1.5 and 2). An object that several operators make
-// alike is there once. What cannot be in one cluster is an *Error: an object that two operators make differently, two OperatorGroups in
-// one namespace, and groups whose namespaces and provided APIs both overlap (spec 9).
+// alike is there once. What cannot be in one cluster is refused: an object that two operators make differently, two OperatorGroups in
+// one namespace, and groups whose namespaces and provided APIs both overlap (spec 9). Errors are *OperatorError.
 func RenderAll(operators []Operator) (*Set, error) {
 	groups, err := members(operators)
 	if err != nil {
 		return nil, err
 	}
 	set := &Set{}
-	for _, m := range groups {
+	for i, m := range groups {
 		r, err := Render(m.Bundle, m.Options)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", m.Name, err)
+			return nil, &OperatorError{i, m.Name, err}
 		}
 		set.Results = append(set.Results, r)
 	}
@@ -59,8 +68,9 @@ func RenderAll(operators []Operator) (*Set, error) {
 			}
 			first := &set.Objects[n]
 			if !bytes.Equal(first.Data, o.Data) {
-				return nil, refuse(differenceHint(o), "%s and %s both make %s %s, and not the same",
+				err := refuse(differenceHint(o), "%s and %s both make %s %s, and not the same",
 					groups[first.Operators[0]].Name, groups[i].Name, o.Kind, strings.TrimPrefix(o.Namespace+"/"+o.Name, "/"))
+				return nil, &OperatorError{i, groups[i].Name, err}
 			}
 			first.Operators = append(first.Operators, i)
 		}
@@ -94,7 +104,7 @@ func members(operators []Operator) ([]Operator, error) {
 		setDefault(&m.Name, m.Bundle.Package)
 		var err error
 		if m.Options, err = m.Options.complete(m.Bundle); err != nil {
-			return nil, fmt.Errorf("%s: %w", m.Name, err)
+			return nil, &OperatorError{i, m.Name, err}
 		}
 		for _, a := range providedAPIs(m.Bundle.CSV) {
 			apis[m.group()] = append(apis[m.group()], a.gvk())
@@ -120,7 +130,7 @@ func conflicts(operators []Operator, results []*Result) error {
 				continue
 			}
 			if err := conflict(b, a, results[j], results[i]); err != nil {
-				return err
+				return &OperatorError{i, a.Name, err}
 			}
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"embed"
 	"fmt"
 	"io/fs"
+	"os"
 	"path"
 	"regexp"
 	"slices"
@@ -61,6 +62,21 @@ func Load(overlay fs.FS) (*Set, error) {
 		return s, nil
 	}
 	return s, s.overlay(overlay)
+}
+
+// LoadDir is Load with the files of a directory; without one it gives olmgen's own templates.
+func LoadDir(dir string) (*Set, error) {
+	if dir == "" {
+		return Load(nil)
+	}
+	info, err := os.Stat(dir)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return nil, fmt.Errorf("%s is not a directory", dir)
+	}
+	return Load(os.DirFS(dir))
 }
 
 func (s *Set) overlay(overlay fs.FS) error {

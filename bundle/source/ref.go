@@ -59,6 +59,25 @@ func cutPrefix(ref string) (kind, rest string) {
 	return "", ref
 }
 
+// In gives ref with a relative path in it taken relative to dir: what a file that holds references means by them.
+func In(dir, ref string) string {
+	kind, path := cutPrefix(ref)
+	if kind == KindOCI || path == "" || IsStdin(ref) || filepath.IsAbs(path) || scheme.MatchString(ref) {
+		return ref
+	}
+	joined := filepath.Join(dir, path)
+	if kind == "" && looksLikeImage(ref) && !exists(joined) {
+		return ref // the error will say how to write an image
+	}
+	return strings.TrimSuffix(ref, path) + joined
+}
+
+// IsStdin reports whether a reference is about standard input.
+func IsStdin(ref string) bool {
+	_, path := cutPrefix(ref)
+	return path == "-"
+}
+
 var scheme = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*://`)
 
 // byForm recognises a reference without prefix.

@@ -3,9 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -21,7 +19,10 @@ import (
 
 // renderFlags are the flags of olmgen render as they were given.
 type renderFlags struct {
+	file      string
 	output    string
+	layout    output.Layout
+	check     bool
 	force     bool
 	strict    bool
 	templates string
@@ -38,12 +39,16 @@ type renderFlags struct {
 func newRender() *cobra.Command {
 	var f renderFlags
 	cmd := &cobra.Command{
-		Use:   "render SOURCE",
+		Use:   "render SOURCE | -f FILE",
 		Short: "Write every object that OLM would create for a bundle",
 		Long: `Render reads a bundle and writes every object that OLM v0 would create for it:
 to stdout, or with -o as one file an object, with a kustomization.yaml that
 lists them in the order of application and an olmgen.lock that says which files
 are olmgen's. Files that olmgen did not write are never touched.
+
+With -f it renders all operators of a RenderConfig, which "olmgen init" writes.
+With --check it writes nothing: it prints how the directory differs from what
+would be written, as a unified diff, and exits with 3 if it does.
 
 ` + sourceHelp + `
 
@@ -52,9 +57,19 @@ AllNamespaces where the operator supports it, else OwnNamespace.`,
 		Example: `  olmgen render bundle/ -o out/
   olmgen render bundle/ -o out/ -n operators --install-mode OwnNamespace
   olmgen render bundle/ -o out/ -n operators --target-namespaces team-a,team-b
-  olmgen render bundle/ --profile plain | kubectl apply --server-side -f -`,
-		Args: args(1, 1, "the bundle"),
+  olmgen render bundle/ --profile plain | kubectl apply --server-side -f -
+  olmgen render -f olmgen.yaml
+  olmgen render -f olmgen.yaml --check`,
+		Args: func(cmd *cobra.Command, given []string) error {
+			if f.file == "" {
+				return args(1, 1, "the bundle")(cmd, given)
+			}
+			return f.checkDeclared(cmd, given)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.file != "" {
+				return f.runDeclared(cmd)
+			}
 			return f.run(cmd, args[0])
 		},
 	}
@@ -78,7 +93,11 @@ func (f *renderFlags) register(flags *pflag.FlagSet) {
 	o := &f.options
 	flags.SortFlags = false
 	registerSource(flags, &f.source)
+	flags.StringVarP(&f.file, "config", "f", "", "`FILE` with a RenderConfig, in place of SOURCE and most flags; - is stdin")
 	flags.StringVarP(&f.output, "output", "o", "-", "`DIR` to write to; - is stdout")
+	f.layout = output.LayoutFlat
+	flags.Var(enum(&f.layout, output.Layouts...), "layout", "which files there are in DIR: "+joined(output.Layouts))
+	flags.BoolVar(&f.check, "check", false, "write nothing; print how DIR differs from what would be written")
 	flags.StringVarP(&o.Namespace, "namespace", "n", "", "`NAME` of the operator's namespace (default: what the CSV suggests, else the package name)")
 	flags.Var(enum(&o.InstallMode, bundle.InstallModes...), "install-mode", "AllNamespaces, OwnNamespace, SingleNamespace or MultiNamespace")
 	flags.StringSliceVar(&o.TargetNamespaces, "target-namespaces", nil, "namespaces the operator watches, as `A,B`")
@@ -89,9 +108,9 @@ func (f *renderFlags) register(flags *pflag.FlagSet) {
 	flags.Lookup("static-provided-apis").NoOptDefVal = bundleAPIs
 	flags.StringVar(&o.ServiceAccount, "service-account", "", "`NAME` of the ServiceAccount that bounds the OperatorGroup")
 	o.Names, o.Profile, o.CopiedCSVs = generate.NamesStable, generate.ProfileOLM, generate.CopiedStub
-	flags.Var(enum(&o.Names, generate.NamesStable, generate.NamesOLM), "names", "stable names, which outlive an upgrade, or those of olm")
-	flags.Var(enum(&o.Profile, generate.ProfileOLM, generate.ProfilePlain, generate.ProfileOLMv1), "profile", "olm: all that OLM creates; plain: for a cluster without OLM; olmv1: what the renderer of OLM v1 creates")
-	flags.Var(enum(&o.CopiedCSVs, generate.CopiedStub, generate.CopiedFull, generate.CopiedNone), "copied-csvs", "what target namespaces get of the CSV: stub, full or none")
+	flags.Var(enum(&o.Names, generate.AllNames...), "names", "stable names, which outlive an upgrade, or those of olm")
+	flags.Var(enum(&o.Profile, generate.Profiles...), "profile", "olm: all that OLM creates; plain: for a cluster without OLM; olmv1: what the renderer of OLM v1 creates")
+	flags.Var(enum(&o.CopiedCSVs, generate.AllCopiedCSVs...), "copied-csvs", "what target namespaces get of the CSV: stub, full or none")
 	flags.Var(enum(&o.Certs, generate.AllCerts...), "certs", "who makes the certificates of webhooks and APIs: cert-manager, service-ca, user, olm or none (default with --names olm: olm; otherwise needed where the operator serves)")
 	flags.StringVar(&f.issuer, "issuer", "", "with cert-manager: an existing issuer, as `KIND/NAME`")
 	flags.StringVar(&o.CertSecret, "cert-secret", "", "with user: `NAME` of the Secret; {deployment} is replaced")
@@ -112,6 +131,9 @@ func (f *renderFlags) run(cmd *cobra.Command, ref string) error {
 	if err := f.complete(cmd.Flags()); err != nil {
 		return err
 	}
+	if f.check && f.output == "-" {
+		return errCheckStdout
+	}
 	b, src, err := f.readBundle(cmd, ref)
 	if err != nil {
 		return err
@@ -120,39 +142,19 @@ func (f *renderFlags) run(cmd *cobra.Command, ref string) error {
 	if err != nil {
 		return err
 	}
+	channel := f.source.Channel
+	if channel == "" {
+		channel = b.DefaultChannel
+	}
+	tree := output.One(output.Operator{Name: b.Package, Channel: channel, Result: result}, f.options.Templates)
+	out := rendered{sources: []output.Source{{Bundle: b.CSV.Name, Source: sourceName(src), Digest: src.Digest}}}
 	for _, w := range result.Warnings {
-		fmt.Fprintln(cmd.ErrOrStderr(), "olmgen: warning: "+w.Error.Error())
+		out.warnings = append(out.warnings, w.Error.Error())
 	}
-	if n := len(result.Warnings); f.strict && n > 0 {
-		return fmt.Errorf("%s, and --strict takes it for an error", plural(n, "warning"))
-	}
-	files, err := output.One(output.Operator{Name: b.Package, Result: result}, f.options.Templates).Files(output.LayoutFlat)
-	if err != nil {
+	if out.files, err = tree.Files(f.layout); err != nil {
 		return err
 	}
-	return f.write(cmd, src, b, files)
-}
-
-func (f *renderFlags) write(cmd *cobra.Command, src *source.Source, b *bundle.Bundle, files output.Files) error {
-	if f.output == "-" {
-		return output.Stream(cmd.OutOrStdout(), files)
-	}
-	result, err := output.Write(f.output, files, output.WriteOptions{
-		Sources: []output.Source{{Bundle: b.CSV.Name, Source: sourceName(src), Digest: src.Digest}},
-		Force:   f.force,
-	})
-	if err != nil {
-		return err
-	}
-	report(cmd.ErrOrStderr(), f.output, result)
-	return nil
-}
-
-func report(w io.Writer, dir string, r output.Result) {
-	for _, name := range r.Kept {
-		fmt.Fprintf(w, "olmgen: warning: %s: not rendered any more, but edited by hand: kept\n", filepath.Join(dir, name))
-	}
-	fmt.Fprintf(w, "olmgen: %s: %d added, %d changed, %d removed, %d unchanged\n", dir, len(r.Added), len(r.Changed), len(r.Removed), len(r.Unchanged))
+	return f.deliver(cmd, out)
 }
 
 // complete turns flags that need parsing into options.
@@ -181,19 +183,10 @@ func (f *renderFlags) complete(flags *pflag.FlagSet) error {
 		return err
 	}
 	var err error
-	if f.templates == "" {
-		f.options.Templates, err = templates.Load(nil)
-		return err
+	if f.options.Templates, err = templates.LoadDir(f.templates); err != nil {
+		return fmt.Errorf("--templates: %w", err)
 	}
-	info, err := os.Stat(f.templates)
-	if err != nil {
-		return err
-	}
-	if !info.IsDir() {
-		return fmt.Errorf("--templates: %s is not a directory", f.templates)
-	}
-	f.options.Templates, err = templates.Load(os.DirFS(f.templates))
-	return err
+	return nil
 }
 
 // files reads what flags name: an issuer is only a name.
