@@ -133,3 +133,6 @@ type Issuer struct {
 	// Its name.
 	Name string `json:"name"`
 }
+
+// SchemaURL is where the JSON Schema of a RenderConfig can be had: schema.json of this package.
+const SchemaURL = "https://raw.githubusercontent.com/olmgen/olmgen/main/config/schema.json"

@@ -105,12 +105,10 @@ func (o Options) complete(b *bundle.Bundle) (Options, error) {
 		return o, err
 	}
 	setDefault(&o.Names, NamesStable)
-	if o.OperatorGroup == "" {
-		o.OperatorGroup = b.Package
-		if o.Names == NamesStable && shippedGroupRole(b, o.OperatorGroup) != "" {
-			o.OperatorGroup += "-group"
-		}
+	if o.OperatorGroup == "" && o.Names == NamesStable {
+		o.OperatorGroup = GroupName(b)
 	}
+	setDefault(&o.OperatorGroup, b.Package)
 	setDefault(&o.Profile, ProfileOLM)
 	setDefault(&o.CopiedCSVs, CopiedStub)
 	if o.Templates == nil {
@@ -140,6 +138,19 @@ const (
 	suggestedNamespace         = "operatorframework.io/suggested-namespace"
 	suggestedNamespaceTemplate = "operatorframework.io/suggested-namespace-template"
 )
+
+// GroupName gives the name of the OperatorGroup of an operator by itself: the package name, or one near it where the bundle ships
+// ClusterRoles that the group's own would overwrite.
+func GroupName(b *bundle.Bundle) string {
+	if shippedGroupRole(b, b.Package) != "" {
+		return b.Package + "-group"
+	}
+	return b.Package
+}
+
+// Namespace gives the namespace that an operator is rendered into where Options name none: what its CSV suggests, else the package name. The
+// error, an *Error, is that this is no valid name.
+func Namespace(b *bundle.Bundle) (string, error) { return Options{}.namespace(b) }
 
 // namespace gives the operator's namespace: the one asked for, the one the CSV suggests, or the package name.
 func (o Options) namespace(b *bundle.Bundle) (string, error) {

@@ -72,6 +72,27 @@ func In(dir, ref string) string {
 	return strings.TrimSuffix(ref, path) + joined
 }
 
+// From gives a reference as a file in dir has to write it, the reverse of In. What is absolute stays absolute.
+func From(dir, ref string) string {
+	kind, path := cutPrefix(ref)
+	if kind == KindOCI || path == "" || IsStdin(ref) || filepath.IsAbs(path) || scheme.MatchString(ref) {
+		return ref
+	}
+	here, err := filepath.Abs(dir)
+	if err != nil {
+		return ref
+	}
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return ref
+	}
+	rel, err := filepath.Rel(here, abs)
+	if err != nil {
+		return strings.TrimSuffix(ref, path) + abs
+	}
+	return strings.TrimSuffix(ref, path) + filepath.ToSlash(rel)
+}
+
 // IsStdin reports whether a reference is about standard input.
 func IsStdin(ref string) bool {
 	_, path := cutPrefix(ref)
