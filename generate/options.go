@@ -27,12 +27,18 @@ const (
 type Profile string
 
 // ProfileOLM is everything OLM v0 creates. ProfilePlain is for a cluster without OLM: no OperatorGroup, CSV or OperatorCondition.
-// ProfileOLMv1 is what the renderer of OLM v1 creates.
+// ProfileOLMv1 is what the renderer of OLM v1 creates. ProfileSubscription and ProfileClusterExtension are what a person applies for
+// OLM v0 and v1 to install the operator.
 const (
-	ProfileOLM   Profile = "olm"
-	ProfilePlain Profile = "plain"
-	ProfileOLMv1 Profile = "olmv1"
+	ProfileOLM              Profile = "olm"
+	ProfilePlain            Profile = "plain"
+	ProfileOLMv1            Profile = "olmv1"
+	ProfileSubscription     Profile = "subscription"
+	ProfileClusterExtension Profile = "clusterextension"
 )
+
+// AllProfiles lists the profiles.
+var AllProfiles = []Profile{ProfileOLM, ProfilePlain, ProfileOLMv1, ProfileSubscription, ProfileClusterExtension}
 
 // CopiedCSVs says what a target namespace gets of the CSV.
 type CopiedCSVs string
@@ -65,6 +71,10 @@ type Options struct {
 	Config      *v1alpha1.SubscriptionConfig // of the Subscription, applied to the Deployments
 	ConvertCRDs bool                         // v1beta1 CRDs become v1
 
+	Channel      string // of the Subscription or ClusterExtension; default: the bundle's default channel, else its only one
+	Subscription SubscriptionOptions
+	Extension    ExtensionOptions
+
 	Names           Names
 	Profile         Profile
 	CopiedCSVs      CopiedCSVs
@@ -92,17 +102,17 @@ func refuse(hint, format string, args ...any) error {
 // complete fills in the defaults and checks what does not depend on install modes.
 func (o Options) complete(b *bundle.Bundle) (Options, error) {
 	var err error
+	setDefault(&o.Profile, ProfileOLM)
 	if o.Namespace, err = o.namespace(b); err != nil {
 		return o, err
 	}
 	setDefault(&o.Names, NamesStable)
-	if o.OperatorGroup == "" {
+	if o.OperatorGroup == "" && o.hasGroup() {
 		o.OperatorGroup = b.Package
 		if o.Names == NamesStable && shippedGroupRole(b, o.OperatorGroup) != "" {
 			o.OperatorGroup += "-group"
 		}
 	}
-	setDefault(&o.Profile, ProfileOLM)
 	setDefault(&o.CopiedCSVs, CopiedStub)
 	if o.Templates == nil {
 		if o.Templates, err = templates.Load(nil); err != nil {
@@ -112,7 +122,7 @@ func (o Options) complete(b *bundle.Bundle) (Options, error) {
 	if err := o.checkNames(); err != nil {
 		return o, err
 	}
-	if role := shippedGroupRole(b, o.OperatorGroup); o.Names == NamesStable && role != "" {
+	if role := shippedGroupRole(b, o.OperatorGroup); o.hasGroup() && o.Names == NamesStable && role != "" {
 		return o, refuse("give another with --operator-group", "OperatorGroup name %q would overwrite the bundle's own ClusterRole %s", o.OperatorGroup, role)
 	}
 	if err := checkNamespaces("target namespace", o.TargetNamespaces); err != nil {
@@ -140,6 +150,9 @@ func (o Options) namespace(b *bundle.Bundle) (string, error) {
 	ns, from := b.CSV.Annotations[suggestedNamespace], "the annotation "+suggestedNamespace
 	if t := namespaceTemplate(b); ns == "" && t != nil {
 		ns, from = t.Name, "the annotation "+suggestedNamespaceTemplate
+	}
+	if ns == "" && o.Profile == ProfileSubscription && !o.asksForGroup() && o.global(b.CSV) {
+		return globalNamespace, nil
 	}
 	if ns == "" {
 		ns, from = b.Package, "the package name"
@@ -177,14 +190,8 @@ func shippedGroupRole(b *bundle.Bundle, group string) string {
 }
 
 func (o Options) checkNames() error {
-	if problems := validation.IsDNS1123Subdomain(o.OperatorGroup); len(problems) > 0 {
-		return refuse("give another with --operator-group", "OperatorGroup name %q is no valid name: %s", o.OperatorGroup, problems[0])
-	}
-	if len(o.OperatorGroup) > validation.LabelValueMaxLength {
-		return refuse("give a shorter one with --operator-group", "OperatorGroup name %q is longer than %d characters: OLM then silently makes no roles", o.OperatorGroup, validation.LabelValueMaxLength)
-	}
-	if o.Names == NamesStable && slices.Contains(defaultRoles, o.OperatorGroup) {
-		return refuse("give another with --operator-group", "OperatorGroup name %q would overwrite the default ClusterRole %[1]s-admin", o.OperatorGroup)
+	if err := o.checkGroupName(); err != nil {
+		return err
 	}
 	if problems := validation.IsDNS1123Subdomain(o.ServiceAccount); o.ServiceAccount != "" && len(problems) > 0 {
 		return refuse("", "service account name %q is no valid name: %s", o.ServiceAccount, problems[0])
@@ -194,13 +201,29 @@ func (o Options) checkNames() error {
 		allowed   []string
 	}{
 		{"names", string(o.Names), []string{string(NamesStable), string(NamesOLM)}},
-		{"profile", string(o.Profile), []string{string(ProfileOLM), string(ProfilePlain), string(ProfileOLMv1)}},
+		{"profile", string(o.Profile), strings.Split(join(AllProfiles), ", ")},
 		{"copied CSVs", string(o.CopiedCSVs), []string{string(CopiedStub), string(CopiedFull), string(CopiedNone)}},
 		{"certs", string(o.Certs), append(strings.Split(join(AllCerts), ", "), "")},
 	} {
 		if !slices.Contains(choice.allowed, choice.got) {
 			return refuse("", "%s: %q is none of %s", choice.what, choice.got, strings.Join(choice.allowed, ", "))
 		}
+	}
+	return nil
+}
+
+func (o Options) checkGroupName() error {
+	if !o.hasGroup() {
+		return nil
+	}
+	if problems := validation.IsDNS1123Subdomain(o.OperatorGroup); len(problems) > 0 {
+		return refuse("give another with --operator-group", "OperatorGroup name %q is no valid name: %s", o.OperatorGroup, problems[0])
+	}
+	if len(o.OperatorGroup) > validation.LabelValueMaxLength {
+		return refuse("give a shorter one with --operator-group", "OperatorGroup name %q is longer than %d characters: OLM then silently makes no roles", o.OperatorGroup, validation.LabelValueMaxLength)
+	}
+	if o.Names == NamesStable && slices.Contains(defaultRoles, o.OperatorGroup) {
+		return refuse("give another with --operator-group", "OperatorGroup name %q would overwrite the default ClusterRole %[1]s-admin", o.OperatorGroup)
 	}
 	return nil
 }

@@ -32,7 +32,8 @@ func (o Object) key() string { return o.Kind + "." + o.Group() + " " + o.Namespa
 type Result struct {
 	Objects     []Object // in the order in which they can be applied
 	Warnings    []bundle.Warning
-	Namespace   string // the operator's
+	Notes       []string // what is as asked for and worth knowing
+	Namespace   string   // the operator's
 	InstallMode v1alpha1.InstallModeType
 }
 
@@ -64,20 +65,30 @@ func Render(b *bundle.Bundle, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.Profile == ProfileOLMv1 {
+	switch o.Profile {
+	case ProfileOLMv1:
 		return renderOLMv1(b, o)
+	case ProfileSubscription:
+		return handOver(b, o, subscriptionGenerators)
+	case ProfileClusterExtension:
+		return handOver(b, o, extensionGenerators)
 	}
 	r, err := newRendering(b, o)
 	if err != nil {
 		return nil, err
 	}
+	return r.run(generators)
+}
+
+// run lets generators add their objects and gives them in the order of application.
+func (r *rendering) run(generators []func(*rendering) error) (*Result, error) {
 	for _, g := range generators {
 		if err := g(r); err != nil {
 			return nil, err
 		}
 	}
 	slices.SortStableFunc(r.objects, func(a, b Object) int { return a.compare(b, r.options.Namespace) })
-	return &Result{r.objects, r.warnings, r.options.Namespace, r.mode}, nil
+	return &Result{r.objects, r.warnings, r.notes, r.options.Namespace, r.mode}, nil
 }
 
 // rendering is one bundle being rendered.
@@ -97,6 +108,7 @@ type rendering struct {
 	objects  []Object
 	keys     map[string]int // index of each object
 	warnings []bundle.Warning
+	notes    []string
 }
 
 // newRendering takes complete options.
@@ -158,7 +170,7 @@ func (r *rendering) add(o Object) {
 var rank = ranks("Namespace", "CustomResourceDefinition", "PriorityClass", "OperatorGroup", "ServiceAccount", "Secret", "ConfigMap",
 	"ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding", "Service", "NetworkPolicy", "PodDisruptionBudget",
 	"Issuer", "Certificate", "ClusterServiceVersion", "OperatorCondition", "Deployment", "APIService", "MutatingWebhookConfiguration",
-	"ValidatingWebhookConfiguration")
+	"ValidatingWebhookConfiguration", "CatalogSource", "Subscription", "ClusterExtension")
 
 func ranks(kinds ...string) map[string]int {
 	m := map[string]int{}
