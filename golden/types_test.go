@@ -188,7 +188,7 @@ type (
 		metav1.ObjectMeta `json:"metadata"`
 		Spec              struct {
 			Config struct {
-				ConfigType string `json:"configType"`
+				ConfigType string   `json:"configType"`
 				Inline     struct { // of a bundle in the registry+v1 format (internal/operator-controller/rukpak/bundle/registryv1bundleconfig.json)
 					DeploymentConfig olmv1.Config `json:"deploymentConfig"`
 					WatchNamespace   string       `json:"watchNamespace"`
