@@ -52,7 +52,7 @@ const (
 
 // Options say where a bundle goes and in what form. The zero value of each field is its default.
 type Options struct {
-	Namespace           string                   // the operator's; default: the CSV's suggested namespace, else the package name
+	Namespace           string                   // the operator's; default: the CSV's suggested namespace, else for a global Subscription openshift-operators, else the package name
 	InstallMode         v1alpha1.InstallModeType // default: by the targets, else AllNamespaces, else OwnNamespace
 	TargetNamespaces    []string
 	CopiedCSVNamespaces []string // in AllNamespaces: the namespaces that get copied CSVs
@@ -61,14 +61,14 @@ type Options struct {
 	Selector           *metav1.LabelSelector // of the OperatorGroup; TargetNamespaces then says what it resolves to
 	StaticProvidedAPIs []string              // Kind.version.group; with Static, in addition to the bundle's own
 	Static             bool                  // spec.staticProvidedAPIs
-	ServiceAccount     string                // spec.serviceAccountName of the OperatorGroup
+	ServiceAccount     string                // spec.serviceAccountName of the OperatorGroup, or that of a ClusterExtension
 
 	Certs      Certs  // needed where the operator serves webhooks or APIs; default with OLM names: olm
 	Issuer     Issuer // with cert-manager: an existing issuer
 	CertSecret string // with user: the Secret; {deployment} in it is replaced
 	CABundle   []byte // with user: PEM certificates
 
-	Config      *v1alpha1.SubscriptionConfig // of the Subscription, applied to the Deployments
+	Config      *v1alpha1.SubscriptionConfig // of the Subscription, applied to the Deployments or handed over
 	ConvertCRDs bool                         // v1beta1 CRDs become v1
 
 	Channel      string // of the Subscription or ClusterExtension; default: the bundle's default channel, else its only one

@@ -51,6 +51,7 @@ var profilesOf = map[string][]generate.Profile{
 
 // registerHandOver adds the flags of the profiles that hand over to OLM.
 func (f *renderFlags) registerHandOver(flags *pflag.FlagSet) {
+	flags.Lookup("channel").Usage = "of a catalog or legacy package, and of what hands over to OLM: `NAME` of the channel (default: the default channel)"
 	s, e := &f.options.Subscription, &f.options.Extension
 	flags.StringVar(&s.Name, "subscription", "", "`NAME` of the Subscription (default: the package name)")
 	flags.Var(enum(&s.Approval, v1alpha1.ApprovalAutomatic, v1alpha1.ApprovalManual), "approval", "of the Subscription's upgrades: Automatic or Manual (default: Automatic)")
@@ -79,11 +80,11 @@ func (f *renderFlags) completeProfile(flags *pflag.FlagSet) error {
 	if !flags.Changed("catalog-source") {
 		return nil
 	}
-	s, ok := &f.options.Subscription, false
-	s.CatalogNamespace, s.CatalogSource, ok = strings.Cut(f.catalog, "/")
-	if !ok || s.CatalogNamespace == "" || s.CatalogSource == "" {
+	namespace, name, _ := strings.Cut(f.catalog, "/")
+	if namespace == "" || name == "" {
 		return &usageError{fmt.Sprintf("--catalog-source: %q is not NAMESPACE/NAME", f.catalog), "write it as in openshift-marketplace/community-operators"}
 	}
+	f.options.Subscription.CatalogNamespace, f.options.Subscription.CatalogSource = namespace, name
 	return nil
 }
 

@@ -87,7 +87,7 @@ func (f *renderFlags) register(flags *pflag.FlagSet) {
 	flags.SortFlags = false
 	registerSource(flags, &f.source)
 	flags.StringVarP(&f.output, "output", "o", "-", "`DIR` to write to; - is stdout")
-	flags.StringVarP(&o.Namespace, "namespace", "n", "", "`NAME` of the operator's namespace (default: what the CSV suggests, else the package name)")
+	flags.StringVarP(&o.Namespace, "namespace", "n", "", "`NAME` of the operator's namespace (default: what the CSV suggests, else for a Subscription to all namespaces openshift-operators, else the package name)")
 	flags.Var(enum(&o.InstallMode, bundle.InstallModes...), "install-mode", "AllNamespaces, OwnNamespace, SingleNamespace or MultiNamespace")
 	flags.StringSliceVar(&o.TargetNamespaces, "target-namespaces", nil, "namespaces the operator watches, as `A,B`")
 	flags.StringSliceVar(&o.CopiedCSVNamespaces, "copied-csv-namespaces", nil, "in AllNamespaces: namespaces that get a copied CSV, as `A,B`")

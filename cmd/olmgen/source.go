@@ -24,7 +24,7 @@ by prefix:
 // registerSource adds the flags that say where a bundle comes from.
 func registerSource(flags *pflag.FlagSet, o *source.Options) {
 	flags.StringVar(&o.Package, "package", "", "of a catalog: `NAME` of the package")
-	flags.StringVar(&o.Channel, "channel", "", "of a catalog or legacy package, or to hand over: `NAME` of the channel (default: the package's default channel)")
+	flags.StringVar(&o.Channel, "channel", "", "of a catalog or legacy package: `NAME` of the channel (default: the package's default channel)")
 	flags.StringVar(&o.Version, "version", "", "of a catalog or legacy package: `VERSION` of the bundle (default: the channel head)")
 	flags.BoolVar(&o.Offline, "offline", false, "never use the network")
 	flags.BoolVar(&o.Insecure, "insecure", false, "allow registries without TLS")
