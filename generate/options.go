@@ -37,8 +37,8 @@ const (
 	ProfileClusterExtension Profile = "clusterextension"
 )
 
-// AllProfiles lists the profiles.
-var AllProfiles = []Profile{ProfileOLM, ProfilePlain, ProfileOLMv1, ProfileSubscription, ProfileClusterExtension}
+// Profiles lists the profiles.
+var Profiles = []Profile{ProfileOLM, ProfilePlain, ProfileOLMv1, ProfileSubscription, ProfileClusterExtension}
 
 // CopiedCSVs says what a target namespace gets of the CSV.
 type CopiedCSVs string
@@ -201,7 +201,7 @@ func (o Options) checkNames() error {
 		allowed   []string
 	}{
 		{"names", string(o.Names), []string{string(NamesStable), string(NamesOLM)}},
-		{"profile", string(o.Profile), strings.Split(join(AllProfiles), ", ")},
+		{"profile", string(o.Profile), strings.Split(join(Profiles), ", ")},
 		{"copied CSVs", string(o.CopiedCSVs), []string{string(CopiedStub), string(CopiedFull), string(CopiedNone)}},
 		{"certs", string(o.Certs), append(strings.Split(join(AllCerts), ", "), "")},
 	} {

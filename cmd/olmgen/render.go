@@ -98,7 +98,7 @@ func (f *renderFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&o.ServiceAccount, "service-account", "", "`NAME` of the ServiceAccount that bounds the OperatorGroup or, up to OLM v1.10, the ClusterExtension")
 	o.Names, o.Profile, o.CopiedCSVs = generate.NamesStable, generate.ProfileOLM, generate.CopiedStub
 	flags.Var(enum(&o.Names, generate.NamesStable, generate.NamesOLM), "names", "stable names, which outlive an upgrade, or those of olm")
-	flags.Var(enum(&o.Profile, generate.AllProfiles...), "profile", "what is written: olm, plain, olmv1, subscription or clusterextension")
+	flags.Var(enum(&o.Profile, generate.Profiles...), "profile", "what is written: olm, plain, olmv1, subscription or clusterextension")
 	f.registerHandOver(flags)
 	flags.Var(enum(&o.CopiedCSVs, generate.CopiedStub, generate.CopiedFull, generate.CopiedNone), "copied-csvs", "what target namespaces get of the CSV: stub, full or none")
 	flags.Var(enum(&o.Certs, generate.AllCerts...), "certs", "who makes the certificates of webhooks and APIs: cert-manager, service-ca, user, olm or none (default with --names olm: olm; otherwise needed where the operator serves)")

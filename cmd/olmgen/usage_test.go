@@ -134,11 +134,11 @@ func TestProfilesOfFlags(t *testing.T) {
 		if flags.Lookup(name) == nil {
 			t.Errorf("render has no flag --%s", name)
 		}
-		if len(profiles) == 0 || len(profiles) == len(generate.AllProfiles) {
+		if len(profiles) == 0 || len(profiles) == len(generate.Profiles) {
 			t.Errorf("--%s is for none or all of the profiles", name)
 		}
 		for _, p := range profiles {
-			if !slices.Contains(generate.AllProfiles, p) {
+			if !slices.Contains(generate.Profiles, p) {
 				t.Errorf("--%s is for the profile %s, which is none", name, p)
 			}
 		}
