@@ -74,6 +74,7 @@ const (
 	WarnUnknownAccount   = "unknown-account"    // a Deployment whose ServiceAccount nobody creates
 	WarnUnsupportedKind  = "unsupported-kind"   // let through by AllowUnsupported
 	WarnCertificates     = "certificates"       // left to whoever makes and rotates them
+	WarnInstallation     = "installation"       // OLM in the cluster may not do what is asked of it
 	WarnMetadataObject   = "object-in-metadata" // a Kubernetes object in metadata/: OLM installs it
 )
 

@@ -73,6 +73,8 @@ func TestBadConfigs(t *testing.T) {
 		{"a label of OLM's", group() + "commonLabels: {olm.managed: 'false'}\n", `olmgen.yaml:7: commonLabels: "olm.managed" is OLM's own`, "take another key"},
 		{"an annotation of OLM's", group() + "commonAnnotations: {operators.coreos.com/x: z}\n", `commonAnnotations: "operators.coreos.com/x" is OLM's own`, "take another key"},
 		{"an empty patch", group() + "patches: [{target: {kind: Deployment}}]\n", "olmgen.yaml:7: patches[0]: has neither path nor patch", ""},
+		{"a Subscription for another profile", group("subscription: {approval: Manual}"), "olmgen.yaml:7: groups[0].bundles[0].subscription: means nothing with another profile", "add profile: subscription"},
+		{"an unknown approval", group("profile: subscription", "subscription: {approval: manual}"), `groups[0].bundles[0].subscription.approval: "manual" is not known`, "did you mean Manual?"},
 		{"a patch with a bad target", group() + "patches: [{patch: 'a: 1', target: {kind: '['}}]\n", "olmgen.yaml:7: patches[0]: target.kind: error parsing regexp", ""},
 		{"a patch for nothing", group() + "patches: [{patch: '[{op: remove, path: /spec}]', target: {kind: Nothing}}]\n", "olmgen.yaml:7: patches[0]: patch: the patch selects no object", ""},
 		{"a patch whose file is missing", group("patches: [{path: nowhere.yaml}]"), "olmgen.yaml:7: groups[0].bundles[0].patches[0]: ", ""},

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	"k8s.io/apimachinery/pkg/api/validation"
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -71,6 +72,13 @@ func (c *Config) checkBundle(i, j int, b Bundle) error {
 	case strings.ContainsAny(b.Name, "/\\") || strings.HasPrefix(b.Name, "."):
 		return c.errorf(at(i, j, "name"), "", "%q cannot be the name of a directory", b.Name)
 	}
+	profile := b.over(c.Defaults).Profile
+	if b.Subscription != nil && profile != generate.ProfileSubscription {
+		return c.errorf(at(i, j, "subscription"), "add profile: subscription, or leave it out", "means nothing with another profile than subscription")
+	}
+	if b.ClusterExtension != nil && profile != generate.ProfileClusterExtension {
+		return c.errorf(at(i, j, "clusterExtension"), "add profile: clusterextension, or leave it out", "means nothing with another profile than clusterextension")
+	}
 	for k, p := range b.Patches {
 		if err := p.Check(); err != nil {
 			return c.errorf(at(i, j, fmt.Sprintf("patches[%d]", k)), "", "%v", err)
@@ -78,6 +86,11 @@ func (c *Config) checkBundle(i, j int, b Bundle) error {
 	}
 	return nil
 }
+
+var (
+	approvals = []v1alpha1.Approval{v1alpha1.ApprovalAutomatic, v1alpha1.ApprovalManual}
+	policies  = []generate.UpgradePolicy{generate.UpgradeCatalogProvided, generate.UpgradeSelfCertified}
+)
 
 // choice is a field that takes one of a few words.
 type choice struct {
@@ -91,6 +104,12 @@ func (c *Config) checkChoices() error {
 		choices = append(choices, choice{at(i, -1, "installMode"), string(g.InstallMode), words(bundle.InstallModes)})
 		for j, b := range g.Bundles {
 			choices = append(choices, b.choices(at(i, j, ""))...)
+			if s := b.Subscription; s != nil {
+				choices = append(choices, choice{at(i, j, "subscription.approval"), string(s.Approval), words(approvals)})
+			}
+			if e := b.ClusterExtension; e != nil {
+				choices = append(choices, choice{at(i, j, "clusterExtension.upgradeConstraintPolicy"), string(e.UpgradeConstraintPolicy), words(policies)})
+			}
 		}
 	}
 	for _, x := range choices {

@@ -99,7 +99,7 @@ func (c *Config) loadOne(ctx context.Context, l *loaded, o Options, sets *templa
 	if l.Options, err = s.options(o.Dir, sets); err != nil {
 		return err
 	}
-	l.Options.Config = b.Config
+	b.options(&l.Options)
 	g.options(&l.Options)
 	if src.Properties != nil {
 		if err := json.Unmarshal(src.Properties, &l.Options.Properties); err != nil {
@@ -113,7 +113,8 @@ func (c *Config) loadOne(ctx context.Context, l *loaded, o Options, sets *templa
 // options fills in what a group decides for all its operators.
 func (g Group) options(o *generate.Options) {
 	o.Namespace, o.InstallMode, o.TargetNamespaces = g.Namespace, g.InstallMode, g.TargetNamespaces
-	if o.OperatorGroup = g.Name; g.Name == "" {
+	o.OperatorGroup = g.Name
+	if g.Name == "" && (o.Profile != generate.ProfileSubscription || !generate.HasGlobalGroup(g.Namespace)) {
 		o.OperatorGroup = g.Namespace
 	}
 	o.Selector, o.ServiceAccount = g.Selector, g.ServiceAccount
@@ -121,6 +122,20 @@ func (g Group) options(o *generate.Options) {
 		o.Static, o.StaticProvidedAPIs = true, *g.StaticProvidedAPIs
 	}
 	o.CopiedCSVNamespaces, o.CreateNamespace = g.CopiedCSVNamespaces, g.CreateNamespaces
+}
+
+// options fills in what only the operator itself decides.
+func (b Bundle) options(o *generate.Options) {
+	o.Config, o.Channel = b.Config, b.Channel
+	if s := b.Subscription; s != nil {
+		o.Subscription = generate.SubscriptionOptions{Name: s.Name, Approval: s.Approval, StartingCSV: s.StartingCSV}
+		if c := s.CatalogSource; c != nil {
+			o.Subscription.CatalogNamespace, o.Subscription.CatalogSource, o.Subscription.CatalogImage = c.Namespace, c.Name, c.Image
+		}
+	}
+	if e := b.ClusterExtension; e != nil {
+		o.Extension = generate.ExtensionOptions{Name: e.Name, VersionRange: e.VersionRange, UpgradePolicy: e.UpgradeConstraintPolicy}
+	}
 }
 
 // over gives settings with the gaps filled by defaults.
@@ -212,6 +227,10 @@ var flagsToFields = strings.NewReplacer(
 	"--issuer", "certs.issuer",
 	"--convert-crds", "convertCRDs: true",
 	"--allow-unsupported", "allowUnsupported: true",
+	"--subscription", "subscription.name", "--catalog-source NAMESPACE/NAME", "subscription.catalogSource", "--catalog-source", "subscription.catalogSource",
+	"--catalog-image", "subscription.catalogSource.image", "--cluster-extension", "clusterExtension.name",
+	"--version-range", "clusterExtension.versionRange", "--upgrade-constraint-policy", "clusterExtension.upgradeConstraintPolicy",
+	"--create-namespace", "createNamespaces: true", "--config-subscription", "config", "--service-account", "serviceAccount", "--templates", "templates",
 	"--names ", "names: ", "--profile ", "profile: ",
 	"--package", "package", "--channel", "channel", "--version", "version",
 )

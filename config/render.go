@@ -20,6 +20,7 @@ type Rendered struct {
 	Files    output.Files
 	Sources  []output.Source // one for each operator, in the order of the file
 	Warnings []Warning       // in the order of the file
+	Notes    []Warning       // what is as asked for and worth knowing
 }
 
 // Warning is something odd about an operator.
@@ -54,6 +55,9 @@ func (c *Config) Render(ctx context.Context, o Options) (*Rendered, error) {
 		}
 		for _, w := range set.Results[i].Warnings {
 			r.Warnings = append(r.Warnings, Warning{l.Name, w.Error.Error()})
+		}
+		for _, n := range set.Results[i].Notes {
+			r.Notes = append(r.Notes, Warning{l.Name, n})
 		}
 		r.Operators = append(r.Operators, output.Operator{Name: l.Name, Channel: l.channel, Result: set.Results[i]})
 	}

@@ -33,6 +33,8 @@ func TestSchema(t *testing.T) {
 		reflect.TypeFor[generate.CopiedCSVs]():      words(generate.AllCopiedCSVs),
 		reflect.TypeFor[generate.Certs]():           words(generate.AllCerts),
 		reflect.TypeFor[v1alpha1.InstallModeType](): words(bundle.InstallModes),
+		reflect.TypeFor[v1alpha1.Approval]():        words(approvals),
+		reflect.TypeFor[generate.UpgradePolicy]():   words(policies),
 	}}
 	schema := g.of(reflect.TypeFor[RenderConfig]())
 	schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"

@@ -83,17 +83,53 @@ type Bundle struct {
 	Source string `json:"source"`
 	// Of a catalog: the package.
 	Package string `json:"package,omitempty"`
-	// Of a catalog or a legacy package: the channel. Default: the package's default channel.
+	// Of a catalog or a legacy package, and of what hands over to OLM: the channel. Default: the package's default channel.
 	Channel string `json:"channel,omitempty"`
 	// Of a catalog or a legacy package: the version of the bundle. Default: the channel head.
 	Version string `json:"version,omitempty"`
 
 	Settings `json:",inline"`
 
-	// The Subscription's spec.config, applied to the Deployments.
+	// With profile subscription: the Subscription and its catalog.
+	Subscription *Subscription `json:"subscription,omitempty"`
+	// With profile clusterextension: the ClusterExtension.
+	ClusterExtension *ClusterExtension `json:"clusterExtension,omitempty"`
+	// The Subscription's spec.config, applied to the Deployments or handed over.
 	Config *v1alpha1.SubscriptionConfig `json:"config,omitempty"`
 	// Changes to the objects of this operator.
 	Patches []transform.Patch `json:"patches,omitempty"`
+}
+
+// Subscription is what profile subscription hands to OLM.
+type Subscription struct {
+	// Its name. Default: the package name.
+	Name string `json:"name,omitempty"`
+	// Of upgrades: Automatic or Manual. Default: Automatic.
+	Approval v1alpha1.Approval `json:"approval,omitempty"`
+	// Whether OLM begins with this bundle, not with the head of its channel.
+	StartingCSV bool `json:"startingCSV,omitempty"`
+	// The catalog. Default: openshift-marketplace/community-operators, with an image openshift-marketplace/<package>-catalog.
+	CatalogSource *CatalogSource `json:"catalogSource,omitempty"`
+}
+
+// CatalogSource is the catalog of a Subscription.
+type CatalogSource struct {
+	// Its namespace. Default: openshift-marketplace.
+	Namespace string `json:"namespace,omitempty"`
+	// Its name.
+	Name string `json:"name,omitempty"`
+	// Adds the CatalogSource of this image.
+	Image string `json:"image,omitempty"`
+}
+
+// ClusterExtension is what profile clusterextension hands to OLM v1.
+type ClusterExtension struct {
+	// Its name. Default: the package name.
+	Name string `json:"name,omitempty"`
+	// The versions that OLM may install, as in 1.2.3 or >=1.2, <2. Default: any.
+	VersionRange string `json:"versionRange,omitempty"`
+	// CatalogProvided or, which allows any upgrade, SelfCertified. Default: CatalogProvided.
+	UpgradeConstraintPolicy generate.UpgradePolicy `json:"upgradeConstraintPolicy,omitempty"`
 }
 
 // Settings are how a bundle is rendered.

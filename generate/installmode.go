@@ -18,10 +18,7 @@ const unsupportedOperatorGroup = string(v1alpha1.CSVReasonUnsupportedOperatorGro
 // targets decides install mode and target namespaces: [""] for AllNamespaces, else the sorted names. What OLM would refuse is
 // refused in its words (spec section 8; api: pkg/operators/v1alpha1/clusterserviceversion.go, Supports).
 func (o Options) targets(csv *v1alpha1.ClusterServiceVersion) (v1alpha1.InstallModeType, []string, error) {
-	supports := map[v1alpha1.InstallModeType]bool{}
-	for _, m := range csv.Spec.InstallModes {
-		supports[m.Type] = m.Supported
-	}
+	supports := supported(csv)
 	targets := slices.Sorted(slices.Values(o.TargetNamespaces))
 	mode, err := o.mode(supports, targets)
 	if err != nil {
@@ -46,6 +43,14 @@ func (o Options) targets(csv *v1alpha1.ClusterServiceVersion) (v1alpha1.InstallM
 		return "", nil, refuse("", "the operator's own namespace %q has the CSV itself, no copy of it", o.Namespace)
 	}
 	return mode, targets, nil
+}
+
+func supported(csv *v1alpha1.ClusterServiceVersion) map[v1alpha1.InstallModeType]bool {
+	supports := map[v1alpha1.InstallModeType]bool{}
+	for _, m := range csv.Spec.InstallModes {
+		supports[m.Type] = m.Supported
+	}
+	return supports
 }
 
 func (o Options) mode(supports map[v1alpha1.InstallModeType]bool, targets []string) (v1alpha1.InstallModeType, error) {

@@ -23,10 +23,9 @@ const (
 	NamesOLM    Names = "olm"
 )
 
-// AllNames, Profiles and AllCopiedCSVs list the choices.
+// AllNames and AllCopiedCSVs list the choices.
 var (
 	AllNames      = []Names{NamesStable, NamesOLM}
-	Profiles      = []Profile{ProfileOLM, ProfilePlain, ProfileOLMv1}
 	AllCopiedCSVs = []CopiedCSVs{CopiedStub, CopiedFull, CopiedNone}
 )
 
@@ -34,12 +33,18 @@ var (
 type Profile string
 
 // ProfileOLM is everything OLM v0 creates. ProfilePlain is for a cluster without OLM: no OperatorGroup, CSV or OperatorCondition.
-// ProfileOLMv1 is what the renderer of OLM v1 creates.
+// ProfileOLMv1 is what the renderer of OLM v1 creates. ProfileSubscription and ProfileClusterExtension are what a person applies for
+// OLM v0 and v1 to install the operator.
 const (
-	ProfileOLM   Profile = "olm"
-	ProfilePlain Profile = "plain"
-	ProfileOLMv1 Profile = "olmv1"
+	ProfileOLM              Profile = "olm"
+	ProfilePlain            Profile = "plain"
+	ProfileOLMv1            Profile = "olmv1"
+	ProfileSubscription     Profile = "subscription"
+	ProfileClusterExtension Profile = "clusterextension"
 )
+
+// Profiles lists the profiles.
+var Profiles = []Profile{ProfileOLM, ProfilePlain, ProfileOLMv1, ProfileSubscription, ProfileClusterExtension}
 
 // CopiedCSVs says what a target namespace gets of the CSV.
 type CopiedCSVs string
@@ -53,7 +58,7 @@ const (
 
 // Options say where a bundle goes and in what form. The zero value of each field is its default.
 type Options struct {
-	Namespace           string                   // the operator's; default: the CSV's suggested namespace, else the package name
+	Namespace           string                   // the operator's; default: the CSV's suggested namespace, else for a global Subscription openshift-operators, else the package name
 	InstallMode         v1alpha1.InstallModeType // default: by the targets, else AllNamespaces, else OwnNamespace
 	TargetNamespaces    []string
 	CopiedCSVNamespaces []string // in AllNamespaces: the namespaces that get copied CSVs
@@ -62,15 +67,19 @@ type Options struct {
 	Selector           *metav1.LabelSelector // of the OperatorGroup; TargetNamespaces then says what it resolves to
 	StaticProvidedAPIs []string              // Kind.version.group; with Static, in addition to the bundle's own
 	Static             bool                  // spec.staticProvidedAPIs
-	ServiceAccount     string                // spec.serviceAccountName of the OperatorGroup
+	ServiceAccount     string                // spec.serviceAccountName of the OperatorGroup, or that of a ClusterExtension
 
 	Certs      Certs  // needed where the operator serves webhooks or APIs; default with OLM names: olm
 	Issuer     Issuer // with cert-manager: an existing issuer
 	CertSecret string // with user: the Secret; {deployment} in it is replaced
 	CABundle   []byte // with user: PEM certificates
 
-	Config      *v1alpha1.SubscriptionConfig // of the Subscription, applied to the Deployments
+	Config      *v1alpha1.SubscriptionConfig // of the Subscription, applied to the Deployments or handed over
 	ConvertCRDs bool                         // v1beta1 CRDs become v1
+
+	Channel      string // of the Subscription or ClusterExtension; default: the bundle's default channel, else its only one
+	Subscription SubscriptionOptions
+	Extension    ExtensionOptions
 
 	Names           Names
 	Profile         Profile
@@ -101,15 +110,16 @@ func refuse(hint, format string, args ...any) error {
 // complete fills in the defaults and checks what does not depend on install modes.
 func (o Options) complete(b *bundle.Bundle) (Options, error) {
 	var err error
+	setDefault(&o.Profile, ProfileOLM)
 	if o.Namespace, err = o.namespace(b); err != nil {
 		return o, err
 	}
 	setDefault(&o.Names, NamesStable)
-	if o.OperatorGroup == "" && o.Names == NamesStable {
-		o.OperatorGroup = GroupName(b)
+	if o.OperatorGroup == "" && o.hasGroup() {
+		if o.OperatorGroup = b.Package; o.Names == NamesStable {
+			o.OperatorGroup = GroupName(b)
+		}
 	}
-	setDefault(&o.OperatorGroup, b.Package)
-	setDefault(&o.Profile, ProfileOLM)
 	setDefault(&o.CopiedCSVs, CopiedStub)
 	if o.Templates == nil {
 		if o.Templates, err = templates.Load(nil); err != nil {
@@ -119,7 +129,7 @@ func (o Options) complete(b *bundle.Bundle) (Options, error) {
 	if err := o.checkNames(); err != nil {
 		return o, err
 	}
-	if role := shippedGroupRole(b, o.OperatorGroup); o.Names == NamesStable && role != "" {
+	if role := shippedGroupRole(b, o.OperatorGroup); o.hasGroup() && o.Names == NamesStable && role != "" {
 		return o, refuse("give another with --operator-group", "OperatorGroup name %q would overwrite the bundle's own ClusterRole %s", o.OperatorGroup, role)
 	}
 	if err := checkNamespaces("target namespace", o.TargetNamespaces); err != nil {
@@ -161,6 +171,9 @@ func (o Options) namespace(b *bundle.Bundle) (string, error) {
 	if t := namespaceTemplate(b); ns == "" && t != nil {
 		ns, from = t.Name, "the annotation "+suggestedNamespaceTemplate
 	}
+	if ns == "" && o.Profile == ProfileSubscription && !o.asksForGroup() && o.global(b.CSV) {
+		return globalNamespace, nil
+	}
 	if ns == "" {
 		ns, from = b.Package, "the package name"
 	}
@@ -197,14 +210,8 @@ func shippedGroupRole(b *bundle.Bundle, group string) string {
 }
 
 func (o Options) checkNames() error {
-	if problems := validation.IsDNS1123Subdomain(o.OperatorGroup); len(problems) > 0 {
-		return refuse("give another with --operator-group", "OperatorGroup name %q is no valid name: %s", o.OperatorGroup, problems[0])
-	}
-	if len(o.OperatorGroup) > validation.LabelValueMaxLength {
-		return refuse("give a shorter one with --operator-group", "OperatorGroup name %q is longer than %d characters: OLM then silently makes no roles", o.OperatorGroup, validation.LabelValueMaxLength)
-	}
-	if o.Names == NamesStable && slices.Contains(defaultRoles, o.OperatorGroup) {
-		return refuse("give another with --operator-group", "OperatorGroup name %q would overwrite the default ClusterRole %[1]s-admin", o.OperatorGroup)
+	if err := o.checkGroupName(); err != nil {
+		return err
 	}
 	if problems := validation.IsDNS1123Subdomain(o.ServiceAccount); o.ServiceAccount != "" && len(problems) > 0 {
 		return refuse("", "service account name %q is no valid name: %s", o.ServiceAccount, problems[0])
@@ -220,6 +227,22 @@ func (o Options) checkNames() error {
 		if choice.got != "" && !slices.Contains(strings.Split(choice.allowed, ", "), choice.got) {
 			return refuse("", "%s: %q is none of %s", choice.what, choice.got, choice.allowed)
 		}
+	}
+	return nil
+}
+
+func (o Options) checkGroupName() error {
+	if !o.hasGroup() {
+		return nil
+	}
+	if problems := validation.IsDNS1123Subdomain(o.OperatorGroup); len(problems) > 0 {
+		return refuse("give another with --operator-group", "OperatorGroup name %q is no valid name: %s", o.OperatorGroup, problems[0])
+	}
+	if len(o.OperatorGroup) > validation.LabelValueMaxLength {
+		return refuse("give a shorter one with --operator-group", "OperatorGroup name %q is longer than %d characters: OLM then silently makes no roles", o.OperatorGroup, validation.LabelValueMaxLength)
+	}
+	if o.Names == NamesStable && slices.Contains(defaultRoles, o.OperatorGroup) {
+		return refuse("give another with --operator-group", "OperatorGroup name %q would overwrite the default ClusterRole %[1]s-admin", o.OperatorGroup)
 	}
 	return nil
 }

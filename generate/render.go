@@ -32,6 +32,7 @@ func (o Object) key() string { return o.Kind + "." + o.Group() + " " + o.Namespa
 type Result struct {
 	Objects     []Object         // in the order in which they can be applied
 	Warnings    []bundle.Warning // the bundle's, then those of rendering it
+	Notes       []string         // what is as asked for and worth knowing
 	Namespace   string           // the operator's
 	InstallMode v1alpha1.InstallModeType
 
@@ -70,9 +71,14 @@ func Render(b *bundle.Bundle, o Options) (*Result, error) {
 		return nil, err
 	}
 	var result *Result
-	if o.Profile == ProfileOLMv1 {
+	switch o.Profile {
+	case ProfileOLMv1:
 		result, err = renderOLMv1(b, o)
-	} else {
+	case ProfileSubscription:
+		result, err = handOver(b, o, subscriptionGenerators)
+	case ProfileClusterExtension:
+		result, err = handOver(b, o, extensionGenerators)
+	default:
 		result, err = renderOLM(b, o)
 	}
 	if err != nil {
@@ -89,13 +95,19 @@ func renderOLM(b *bundle.Bundle, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	return r.run(generators)
+}
+
+// run lets generators add their objects and gives them in the order of application.
+func (r *rendering) run(generators []func(*rendering) error) (*Result, error) {
 	for _, g := range generators {
 		if err := g(r); err != nil {
 			return nil, err
 		}
 	}
 	slices.SortStableFunc(r.objects, func(a, b Object) int { return a.compare(b, r.options.Namespace) })
-	return &Result{Objects: r.objects, Warnings: r.warnings, InstallMode: r.mode, OperatorGroup: o.OperatorGroup, targets: r.targets}, nil
+	return &Result{Objects: r.objects, Warnings: r.warnings, Notes: r.notes, InstallMode: r.mode,
+		OperatorGroup: r.options.OperatorGroup, targets: r.targets}, nil
 }
 
 // rendering is one bundle being rendered.
@@ -115,6 +127,7 @@ type rendering struct {
 	objects  []Object
 	keys     map[string]int // index of each object
 	warnings []bundle.Warning
+	notes    []string
 }
 
 // newRendering takes complete options.
@@ -176,7 +189,7 @@ func (r *rendering) add(o Object) {
 var rank = ranks("Namespace", "CustomResourceDefinition", "PriorityClass", "OperatorGroup", "ServiceAccount", "Secret", "ConfigMap",
 	"ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding", "Service", "NetworkPolicy", "PodDisruptionBudget",
 	"Issuer", "Certificate", "ClusterServiceVersion", "OperatorCondition", "Deployment", "APIService", "MutatingWebhookConfiguration",
-	"ValidatingWebhookConfiguration")
+	"ValidatingWebhookConfiguration", "CatalogSource", "Subscription", "ClusterExtension")
 
 func ranks(kinds ...string) map[string]int {
 	m := map[string]int{}

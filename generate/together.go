@@ -122,11 +122,16 @@ func members(operators []Operator) ([]Operator, error) {
 // group identifies the OperatorGroup of completed options.
 func (m Operator) group() string { return m.Options.Namespace + "/" + m.Options.OperatorGroup }
 
+// grouped reports whether OLM v0 will look at the operator and its OperatorGroup.
+func (m Operator) grouped() bool {
+	return m.Options.Profile == ProfileOLM || m.Options.Profile == ProfileSubscription
+}
+
 // conflicts refuses what OLM would: see RenderAll.
 func conflicts(operators []Operator, results []*Result) error {
 	for i, a := range operators {
 		for j, b := range operators[:i] {
-			if a.Options.Profile != ProfileOLM || b.Options.Profile != ProfileOLM {
+			if !a.grouped() || !b.grouped() {
 				continue
 			}
 			if err := conflict(b, a, results[j], results[i]); err != nil {

@@ -18,7 +18,7 @@ import (
 )
 
 // flagValues are flags of "olmgen render" that need more than their value.
-type flagValues struct{ output, templates, selector, issuer, caBundle, config string }
+type flagValues struct{ output, templates, selector, issuer, caBundle, config, catalog string }
 
 // libraryOptions gives the library's options for the flags of "olmgen render". dir is the directory in which the command runs. A flag
 // that is missing here is an error: TestGolden renders every case both ways, so the two cannot drift apart.
@@ -39,6 +39,15 @@ func libraryOptions(dir string, args []string) (bundle.ReadOptions, generate.Opt
 	f.StringVar(&o.ServiceAccount, "service-account", "", "")
 	f.StringVar((*string)(&o.Names), "names", "", "")
 	f.StringVar((*string)(&o.Profile), "profile", "", "")
+	f.StringVar(&o.Channel, "channel", "", "")
+	f.StringVar(&o.Subscription.Name, "subscription", "", "")
+	f.StringVar((*string)(&o.Subscription.Approval), "approval", "", "")
+	f.BoolVar(&o.Subscription.StartingCSV, "starting-csv", false, "")
+	f.StringVar(&v.catalog, "catalog-source", "", "")
+	f.StringVar(&o.Subscription.CatalogImage, "catalog-image", "", "")
+	f.StringVar(&o.Extension.Name, "cluster-extension", "", "")
+	f.StringVar(&o.Extension.VersionRange, "version-range", "", "")
+	f.StringVar((*string)(&o.Extension.UpgradePolicy), "upgrade-constraint-policy", "", "")
 	f.StringVar((*string)(&o.CopiedCSVs), "copied-csvs", "", "")
 	f.StringVar((*string)(&o.Certs), "certs", "", "")
 	f.StringVar(&v.issuer, "issuer", "", "")
@@ -79,6 +88,7 @@ func (v flagValues) complete(dir string, o *generate.Options) (err error) {
 			return err
 		}
 	}
+	o.Subscription.CatalogNamespace, o.Subscription.CatalogSource, _ = strings.Cut(v.catalog, "/")
 	o.Issuer.Kind, o.Issuer.Name, _ = strings.Cut(v.issuer, "/")
 	var overlay fs.FS
 	if v.templates != "" {

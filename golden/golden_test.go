@@ -175,6 +175,9 @@ func (c *goldenCase) testLibrary(t *testing.T, args []string, tree Tree, warning
 		for _, w := range last.result.Warnings {
 			fmt.Fprintln(&said, "olmgen: warning: "+w.Error.Error())
 		}
+		for _, n := range last.result.Notes {
+			fmt.Fprintln(&said, "olmgen: note: "+n)
+		}
 		if said.String() != warnings {
 			t.Errorf("with %d workers the library warns of something else than the command:\n%s\n%s", workers, &said, warnings)
 		}

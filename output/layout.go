@@ -102,7 +102,7 @@ func (t Tree) names() []string {
 // plainGroups are the API groups whose kinds are known by their name alone.
 var plainGroups = map[string]bool{
 	"": true, "apps": true, "apiextensions.k8s.io": true, "apiregistration.k8s.io": true, "admissionregistration.k8s.io": true,
-	"networking.k8s.io": true, "operators.coreos.com": true, "policy": true, "rbac.authorization.k8s.io": true, "scheduling.k8s.io": true,
+	"networking.k8s.io": true, "olm.operatorframework.io": true, "operators.coreos.com": true, "policy": true, "rbac.authorization.k8s.io": true, "scheduling.k8s.io": true,
 }
 
 func stem(o generate.Object, operatorNamespace string) string {

@@ -61,6 +61,9 @@ func (f *renderFlags) runDeclared(cmd *cobra.Command) error {
 	for _, w := range r.Warnings {
 		out.warnings = append(out.warnings, w.Operator+": "+w.Message)
 	}
+	for _, n := range r.Notes {
+		out.notes = append(out.notes, n.Operator+": "+n.Message)
+	}
 	return f.deliver(cmd, out)
 }
 

@@ -15,6 +15,7 @@ type rendered struct {
 	files    output.Files
 	sources  []output.Source
 	warnings []string
+	notes    []string
 }
 
 var errCheckStdout = &usageError{"--check needs a directory to compare with", "name it with -o"}
@@ -23,6 +24,9 @@ var errCheckStdout = &usageError{"--check needs a directory to compare with", "n
 func (f *renderFlags) deliver(cmd *cobra.Command, r rendered) error {
 	for _, w := range r.warnings {
 		fmt.Fprintln(cmd.ErrOrStderr(), "olmgen: warning: "+w)
+	}
+	for _, n := range r.notes {
+		fmt.Fprintln(cmd.ErrOrStderr(), "olmgen: note: "+n)
 	}
 	if n := len(r.warnings); f.strict && n > 0 {
 		return fmt.Errorf("%s, and --strict takes it for an error", plural(n, "warning"))

@@ -32,7 +32,7 @@ can be changed. It renders as it is with "olmgen render -f olmgen.yaml".
 
 ` + sourceHelp,
 		Example: `  olmgen init bundle/
-  olmgen init catalog:catalog.yaml --package etcd --channel stable -o clusters/a/olmgen.yaml`,
+  olmgen init catalog:catalog.yaml --package etcd -o clusters/a/olmgen.yaml`,
 		Args: args(1, 1000, "the bundle"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd, args)

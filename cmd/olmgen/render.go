@@ -31,6 +31,7 @@ type renderFlags struct {
 	issuer    string
 	caBundle  string
 	config    string
+	catalog   string
 	read      bundle.ReadOptions
 	source    source.Options
 	options   generate.Options
@@ -52,12 +53,16 @@ would be written, as a unified diff, and exits with 3 if it does.
 
 ` + sourceHelp + `
 
+` + profileHelp + `
+
 Without --install-mode the mode follows from the targets, else it is
 AllNamespaces where the operator supports it, else OwnNamespace.`,
 		Example: `  olmgen render bundle/ -o out/
   olmgen render bundle/ -o out/ -n operators --install-mode OwnNamespace
   olmgen render bundle/ -o out/ -n operators --target-namespaces team-a,team-b
   olmgen render bundle/ --profile plain | kubectl apply --server-side -f -
+  olmgen render bundle/ --profile subscription --approval Manual -o out/
+  olmgen render bundle/ --profile clusterextension --create-namespace -o out/
   olmgen render -f olmgen.yaml
   olmgen render -f olmgen.yaml --check`,
 		Args: func(cmd *cobra.Command, given []string) error {
@@ -75,11 +80,13 @@ AllNamespaces where the operator supports it, else OwnNamespace.`,
 	}
 	f.register(cmd.Flags())
 	for name, values := range map[string][]string{
-		"install-mode": {"AllNamespaces", "OwnNamespace", "SingleNamespace", "MultiNamespace"},
-		"names":        {"stable", "olm"},
-		"profile":      {"olm", "plain", "olmv1"},
-		"copied-csvs":  {"stub", "full", "none"},
-		"certs":        {"cert-manager", "service-ca", "user", "olm", "none"},
+		"install-mode":              {"AllNamespaces", "OwnNamespace", "SingleNamespace", "MultiNamespace"},
+		"names":                     {"stable", "olm"},
+		"profile":                   {"olm", "plain", "olmv1", "subscription", "clusterextension"},
+		"approval":                  {"Automatic", "Manual"},
+		"upgrade-constraint-policy": {"CatalogProvided", "SelfCertified"},
+		"copied-csvs":               {"stub", "full", "none"},
+		"certs":                     {"cert-manager", "service-ca", "user", "olm", "none"},
 	} {
 		cobra.CheckErr(cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)))
 	}
@@ -98,7 +105,7 @@ func (f *renderFlags) register(flags *pflag.FlagSet) {
 	f.layout = output.LayoutFlat
 	flags.Var(enum(&f.layout, output.Layouts...), "layout", "which files there are in DIR: "+joined(output.Layouts))
 	flags.BoolVar(&f.check, "check", false, "write nothing; print how DIR differs from what would be written")
-	flags.StringVarP(&o.Namespace, "namespace", "n", "", "`NAME` of the operator's namespace (default: what the CSV suggests, else the package name)")
+	flags.StringVarP(&o.Namespace, "namespace", "n", "", "`NAME` of the operator's namespace (default: what the CSV suggests, else for a Subscription to all namespaces openshift-operators, else the package name)")
 	flags.Var(enum(&o.InstallMode, bundle.InstallModes...), "install-mode", "AllNamespaces, OwnNamespace, SingleNamespace or MultiNamespace")
 	flags.StringSliceVar(&o.TargetNamespaces, "target-namespaces", nil, "namespaces the operator watches, as `A,B`")
 	flags.StringSliceVar(&o.CopiedCSVNamespaces, "copied-csv-namespaces", nil, "in AllNamespaces: namespaces that get a copied CSV, as `A,B`")
@@ -106,18 +113,19 @@ func (f *renderFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.selector, "selector", "", "label `SELECTOR` of the OperatorGroup in place of its target namespaces; --target-namespaces says what it resolves to")
 	flags.StringSliceVar(&f.static, "static-provided-apis", nil, "make the OperatorGroup static; optionally with further `APIS`, as Kind.version.group")
 	flags.Lookup("static-provided-apis").NoOptDefVal = bundleAPIs
-	flags.StringVar(&o.ServiceAccount, "service-account", "", "`NAME` of the ServiceAccount that bounds the OperatorGroup")
+	flags.StringVar(&o.ServiceAccount, "service-account", "", "`NAME` of the ServiceAccount that bounds the OperatorGroup or, up to OLM v1.10, the ClusterExtension")
 	o.Names, o.Profile, o.CopiedCSVs = generate.NamesStable, generate.ProfileOLM, generate.CopiedStub
 	flags.Var(enum(&o.Names, generate.AllNames...), "names", "stable names, which outlive an upgrade, or those of olm")
-	flags.Var(enum(&o.Profile, generate.Profiles...), "profile", "olm: all that OLM creates; plain: for a cluster without OLM; olmv1: what the renderer of OLM v1 creates")
+	flags.Var(enum(&o.Profile, generate.Profiles...), "profile", "what is written: olm, plain, olmv1, subscription or clusterextension")
+	f.registerHandOver(flags)
 	flags.Var(enum(&o.CopiedCSVs, generate.AllCopiedCSVs...), "copied-csvs", "what target namespaces get of the CSV: stub, full or none")
 	flags.Var(enum(&o.Certs, generate.AllCerts...), "certs", "who makes the certificates of webhooks and APIs: cert-manager, service-ca, user, olm or none (default with --names olm: olm; otherwise needed where the operator serves)")
 	flags.StringVar(&f.issuer, "issuer", "", "with cert-manager: an existing issuer, as `KIND/NAME`")
 	flags.StringVar(&o.CertSecret, "cert-secret", "", "with user: `NAME` of the Secret; {deployment} is replaced")
 	flags.StringVar(&f.caBundle, "ca-bundle", "", "with user: `FILE` with the CA's certificates, PEM")
-	flags.StringVar(&f.config, "config-subscription", "", "`FILE` with a Subscription, or its spec.config, to apply to the Deployments")
+	flags.StringVar(&f.config, "config-subscription", "", "`FILE` with a Subscription, or its spec.config, to apply to the Deployments or to hand over")
 	flags.BoolVar(&o.ConvertCRDs, "convert-crds", false, "turn v1beta1 CRDs into v1")
-	flags.BoolVar(&o.CreateNamespace, "create-namespace", false, "add the Namespace objects")
+	flags.BoolVar(&o.CreateNamespace, "create-namespace", false, "add the Namespace objects (profile subscription: also those of the targets)")
 	flags.StringVar(&f.templates, "templates", "", "`DIR` with templates that replace olmgen's own")
 	flags.BoolVar(&f.read.AllowUnsupported, "allow-unsupported", false, "render objects of kinds that OLM would refuse")
 	flags.BoolVar(&f.strict, "strict", false, "take warnings for errors")
@@ -151,6 +159,7 @@ func (f *renderFlags) run(cmd *cobra.Command, ref string) error {
 	for _, w := range result.Warnings {
 		out.warnings = append(out.warnings, w.Error.Error())
 	}
+	out.notes = result.Notes
 	if out.files, err = tree.Files(f.layout); err != nil {
 		return err
 	}
@@ -163,6 +172,9 @@ func (f *renderFlags) complete(flags *pflag.FlagSet) error {
 		if flag := flags.Lookup(name); flag.Changed && strings.Trim(flag.Value.String(), "[]") == "" {
 			return &usageError{"--" + name + " is empty", "leave it out for the default"} // an unset variable of a shell, most likely
 		}
+	}
+	if err := f.completeProfile(flags); err != nil {
+		return err
 	}
 	if f.selector != "" {
 		s, err := metav1.ParseToLabelSelector(f.selector)
@@ -218,7 +230,7 @@ func (f *renderFlags) files() error {
 
 // readBundle opens the source and reads the bundle in it.
 func (f *renderFlags) readBundle(cmd *cobra.Command, ref string) (*bundle.Bundle, *source.Source, error) {
-	if f.options.Profile == generate.ProfileOLMv1 {
+	if p := f.options.Profile; p == generate.ProfileOLMv1 || p == generate.ProfileClusterExtension {
 		f.read.AllowUnsupported = true // OLM v1 has its own list, and its own words
 	}
 	b, src, err := openBundle(cmd, ref, f.source, f.read)
