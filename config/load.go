@@ -96,6 +96,9 @@ func (c *Config) loadOne(ctx context.Context, l *loaded, o Options, sets *templa
 		l.channel = l.Bundle.DefaultChannel
 	}
 	l.source = output.Source{Bundle: l.Bundle.CSV.Name, Source: filepath.ToSlash(b.Source), Digest: src.Digest}
+	if src.Digest == "" {
+		l.source.Digest = l.Bundle.Digest()
+	}
 	if l.Options, err = s.options(o.Dir, sets); err != nil {
 		return err
 	}
