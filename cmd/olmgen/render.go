@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -22,6 +23,7 @@ import (
 // renderFlags are the flags of olmgen render as they were given.
 type renderFlags struct {
 	output    string
+	layout    output.Layout
 	force     bool
 	strict    bool
 	templates string
@@ -45,6 +47,14 @@ to stdout, or with -o as one file an object, with a kustomization.yaml that
 lists them in the order of application and an olmgen.lock that says which files
 are olmgen's. Files that olmgen did not write are never touched.
 
+--layout says how the files are laid out:
+  flat             all in one directory
+  by-kind          a directory for each kind
+  gitops-catalog   <name>-operator/operator/{base,overlays/<channel>}, as in
+                   redhat-cop/gitops-catalog
+  cluster-scope    what concerns the cluster in cluster-scope/{base,bundles,
+                   overlays}, the rest in <name>/base, as in operate-first/apps
+
 ` + sourceHelp + `
 
 Without --install-mode the mode follows from the targets, else it is
@@ -52,6 +62,7 @@ AllNamespaces where the operator supports it, else OwnNamespace.`,
 		Example: `  olmgen render bundle/ -o out/
   olmgen render bundle/ -o out/ -n operators --install-mode OwnNamespace
   olmgen render bundle/ -o out/ -n operators --target-namespaces team-a,team-b
+  olmgen render bundle/ -o out/ --layout gitops-catalog
   olmgen render bundle/ --profile plain | kubectl apply --server-side -f -`,
 		Args: args(1, 1, "the bundle"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -65,6 +76,7 @@ AllNamespaces where the operator supports it, else OwnNamespace.`,
 		"profile":      {"olm", "plain", "olmv1"},
 		"copied-csvs":  {"stub", "full", "none"},
 		"certs":        {"cert-manager", "service-ca", "user", "olm", "none"},
+		"layout":       words(output.Layouts),
 	} {
 		cobra.CheckErr(cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)))
 	}
@@ -79,6 +91,8 @@ func (f *renderFlags) register(flags *pflag.FlagSet) {
 	flags.SortFlags = false
 	registerSource(flags, &f.source)
 	flags.StringVarP(&f.output, "output", "o", "-", "`DIR` to write to; - is stdout")
+	f.layout = output.LayoutFlat
+	flags.Var(enum(&f.layout, output.Layouts...), "layout", "how the files are laid out: "+strings.Join(words(output.Layouts), ", "))
 	flags.StringVarP(&o.Namespace, "namespace", "n", "", "`NAME` of the operator's namespace (default: what the CSV suggests, else the package name)")
 	flags.Var(enum(&o.InstallMode, bundle.InstallModes...), "install-mode", "AllNamespaces, OwnNamespace, SingleNamespace or MultiNamespace")
 	flags.StringSliceVar(&o.TargetNamespaces, "target-namespaces", nil, "namespaces the operator watches, as `A,B`")
@@ -109,6 +123,9 @@ func (f *renderFlags) run(cmd *cobra.Command, ref string) error {
 	if f.output == "" {
 		return &usageError{"-o needs a directory, or - for stdout", ""}
 	}
+	if f.output == "-" && f.layout != output.LayoutFlat {
+		return &usageError{fmt.Sprintf("--layout %s is about files, and stdout has none", f.layout), "name a directory with -o"}
+	}
 	if err := f.complete(cmd.Flags()); err != nil {
 		return err
 	}
@@ -120,17 +137,32 @@ func (f *renderFlags) run(cmd *cobra.Command, ref string) error {
 	if err != nil {
 		return err
 	}
+	tree := output.One(output.Operator{Name: b.Package, Channel: channelOf(b, f.source.Channel), Result: result}, f.options.Templates)
+	var warnings []string
 	for _, w := range result.Warnings {
-		fmt.Fprintln(cmd.ErrOrStderr(), "olmgen: warning: "+w.Error.Error())
+		warnings = append(warnings, w.Error.Error())
 	}
-	if n := len(result.Warnings); f.strict && n > 0 {
+	warnings = append(warnings, tree.Warnings(f.layout)...)
+	for _, w := range warnings {
+		fmt.Fprintln(cmd.ErrOrStderr(), "olmgen: warning: "+w)
+	}
+	if n := len(warnings); f.strict && n > 0 {
 		return fmt.Errorf("%s, and --strict takes it for an error", plural(n, "warning"))
 	}
-	files, err := output.One(output.Operator{Name: b.Package, Result: result}, f.options.Templates).Files(output.LayoutFlat)
+	files, err := tree.Files(f.layout)
 	if err != nil {
 		return err
 	}
 	return f.write(cmd, src, b, files)
+}
+
+// channelOf gives the channel that a bundle is rendered for: the one asked for, else the package's default, else the bundle's first.
+func channelOf(b *bundle.Bundle, asked string) string {
+	channel := cmp.Or(asked, b.DefaultChannel)
+	if channel == "" && len(b.Channels) > 0 {
+		return b.Channels[0]
+	}
+	return channel
 }
 
 func (f *renderFlags) write(cmd *cobra.Command, src *source.Source, b *bundle.Bundle, files output.Files) error {
