@@ -98,12 +98,12 @@ func checkLayout(t *testing.T, tree output.Tree, l output.Layout) Tree {
 			}
 			folded[strings.ToLower(dir)] = dir
 		}
-		if !listing.MatchString(name) && !(l == output.LayoutGitOpsCatalog && ofChannel.MatchString(name)) {
+		if !listing.MatchString(name) && (l != output.LayoutGitOpsCatalog || !ofChannel.MatchString(name)) {
 			got[string(data)] = 1
 		}
 	}
 	for _, o := range deployed(tree, l) {
-		if !(l == output.LayoutGitOpsCatalog && o.Kind == "Subscription") {
+		if l != output.LayoutGitOpsCatalog || o.Kind != "Subscription" {
 			want[string(o.Data)] = 1
 		}
 	}

@@ -36,17 +36,6 @@ func (t Tree) gitopsCatalog() (Files, error) {
 	return files, nil
 }
 
-// perOperator gives the objects of each operator, shared ones included.
-func (t Tree) perOperator() [][]generate.Shared {
-	own := make([][]generate.Shared, len(t.Operators))
-	for _, x := range t.Objects {
-		for _, i := range x.Operators {
-			own[i] = append(own[i], x)
-		}
-	}
-	return own
-}
-
 func (t Tree) catalogEntry(dir string, o Operator, objects []generate.Shared) (Files, error) {
 	objects = slices.Clone(objects)
 	overlay := channelOverlay{Channel: o.Channel, Resources: []string{"../../base"}}
@@ -66,7 +55,12 @@ func (t Tree) catalogEntry(dir string, o Operator, objects []generate.Shared) (F
 	if overlay.Channel == "" {
 		return nil, refuse("name one with --channel", "the layout %s has an overlay for the channel, and the bundle is in none", LayoutGitOpsCatalog)
 	}
-	files, err := t.directory(dir+"base/", objects, unique(objects, func(x generate.Object) string { return catalogName(x, o) }))
+	files, err := t.directory(dir+"base/", objects, unique(objects, func(x generate.Object) string {
+		if isOLM(x, v1alpha1.SubscriptionKind) && x.Namespace == overlay.Namespace && x.Name == overlay.Name {
+			return "subscription"
+		}
+		return catalogName(x, o)
+	}))
 	if err != nil {
 		return nil, err
 	}
@@ -74,15 +68,13 @@ func (t Tree) catalogEntry(dir string, o Operator, objects []generate.Shared) (F
 	return append(files, more...), err
 }
 
-// catalogName is the name of an object's file in a base: the catalog's for the three objects that its bases have, else that of the flat layout.
+// catalogName is the name of an object's file in a base: the catalog's for the objects that its bases have, else that of the flat layout.
 func catalogName(x generate.Object, o Operator) string {
 	switch {
 	case x.Kind == "Namespace" && x.Group() == "" && x.Name == o.Namespace:
 		return "namespace"
 	case isOLM(x, "OperatorGroup") && x.Namespace == o.Namespace:
 		return "operator-group"
-	case isOLM(x, v1alpha1.SubscriptionKind) && x.Namespace == o.Namespace:
-		return "subscription"
 	}
 	return stem(x, o.Namespace)
 }

@@ -90,6 +90,7 @@ func (f *renderFlags) register(flags *pflag.FlagSet) {
 	o := &f.options
 	flags.SortFlags = false
 	registerSource(flags, &f.source)
+	flags.Lookup("channel").Usage += "; with --layout gitops-catalog the overlay's, too"
 	flags.StringVarP(&f.output, "output", "o", "-", "`DIR` to write to; - is stdout")
 	f.layout = output.LayoutFlat
 	flags.Var(enum(&f.layout, output.Layouts...), "layout", "how the files are laid out: "+strings.Join(words(output.Layouts), ", "))
