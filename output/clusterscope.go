@@ -76,7 +76,7 @@ func (t Tree) clusterBase(objects []generate.Shared) (Files, []string, error) {
 		if group == "" {
 			group = "core"
 		}
-		return "base/" + segment(escape(group)) + "/" + segment(plurals[kindOf(x)]) + "/" + segment(ownName(x, t.Namespace))
+		return "base/" + segment(escape(group)) + "/" + segment(escape(plurals[kindOf(x)])) + "/" + segment(ownName(x, t.Namespace))
 	})
 	var files Files
 	for i, x := range objects {
