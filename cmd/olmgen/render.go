@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -51,6 +52,14 @@ With -f it renders all operators of a RenderConfig, which "olmgen init" writes.
 With --check it writes nothing: it prints how the directory differs from what
 would be written, as a unified diff, and exits with 3 if it does.
 
+--layout says how the files are laid out:
+  flat             all in one directory
+  by-kind          a directory for each kind
+  gitops-catalog   <name>-operator/operator/{base,overlays/<channel>}, as in
+                   redhat-cop/gitops-catalog
+  cluster-scope    what concerns the cluster in cluster-scope/{base,bundles,
+                   overlays}, the rest in <name>/base, as in operate-first/apps
+
 ` + sourceHelp + `
 
 ` + profileHelp + `
@@ -60,6 +69,7 @@ AllNamespaces where the operator supports it, else OwnNamespace.`,
 		Example: `  olmgen render bundle/ -o out/
   olmgen render bundle/ -o out/ -n operators --install-mode OwnNamespace
   olmgen render bundle/ -o out/ -n operators --target-namespaces team-a,team-b
+  olmgen render bundle/ -o out/ --layout gitops-catalog
   olmgen render bundle/ --profile plain | kubectl apply --server-side -f -
   olmgen render bundle/ --profile subscription --approval Manual -o out/
   olmgen render bundle/ --profile clusterextension --create-namespace -o out/
@@ -80,13 +90,14 @@ AllNamespaces where the operator supports it, else OwnNamespace.`,
 	}
 	f.register(cmd.Flags())
 	for name, values := range map[string][]string{
-		"install-mode":              {"AllNamespaces", "OwnNamespace", "SingleNamespace", "MultiNamespace"},
-		"names":                     {"stable", "olm"},
-		"profile":                   {"olm", "plain", "olmv1", "subscription", "clusterextension"},
+		"install-mode":              words(bundle.InstallModes),
+		"names":                     words(generate.AllNames),
+		"profile":                   words(generate.Profiles),
 		"approval":                  {"Automatic", "Manual"},
 		"upgrade-constraint-policy": {"CatalogProvided", "SelfCertified"},
-		"copied-csvs":               {"stub", "full", "none"},
-		"certs":                     {"cert-manager", "service-ca", "user", "olm", "none"},
+		"copied-csvs":               words(generate.AllCopiedCSVs),
+		"certs":                     words(generate.AllCerts),
+		"layout":                    words(output.Layouts),
 	} {
 		cobra.CheckErr(cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)))
 	}
@@ -100,10 +111,11 @@ func (f *renderFlags) register(flags *pflag.FlagSet) {
 	o := &f.options
 	flags.SortFlags = false
 	registerSource(flags, &f.source)
+	flags.Lookup("channel").Usage += "; with --layout gitops-catalog the overlay's, too"
 	flags.StringVarP(&f.file, "config", "f", "", "`FILE` with a RenderConfig, in place of SOURCE and most flags; - is stdin")
 	flags.StringVarP(&f.output, "output", "o", "-", "`DIR` to write to; - is stdout")
 	f.layout = output.LayoutFlat
-	flags.Var(enum(&f.layout, output.Layouts...), "layout", "which files there are in DIR: "+joined(output.Layouts))
+	flags.Var(enum(&f.layout, output.Layouts...), "layout", "how the files are laid out: "+joined(output.Layouts))
 	flags.BoolVar(&f.check, "check", false, "write nothing; print how DIR differs from what would be written")
 	flags.StringVarP(&o.Namespace, "namespace", "n", "", "`NAME` of the operator's namespace (default: what the CSV suggests, else for a Subscription to all namespaces openshift-operators, else the package name)")
 	flags.Var(enum(&o.InstallMode, bundle.InstallModes...), "install-mode", "AllNamespaces, OwnNamespace, SingleNamespace or MultiNamespace")
@@ -136,6 +148,9 @@ func (f *renderFlags) run(cmd *cobra.Command, ref string) error {
 	if f.output == "" {
 		return &usageError{"-o needs a directory, or - for stdout", ""}
 	}
+	if f.output == "-" && f.layout != output.LayoutFlat {
+		return errLayoutStdout
+	}
 	if err := f.complete(cmd.Flags()); err != nil {
 		return err
 	}
@@ -150,11 +165,7 @@ func (f *renderFlags) run(cmd *cobra.Command, ref string) error {
 	if err != nil {
 		return err
 	}
-	channel := f.source.Channel
-	if channel == "" {
-		channel = b.DefaultChannel
-	}
-	tree := output.One(output.Operator{Name: b.Package, Channel: channel, Result: result}, f.options.Templates)
+	tree := output.One(output.Operator{Name: b.Package, Channel: channelOf(b, f.source.Channel), Result: result}, f.options.Templates)
 	out := rendered{sources: []output.Source{{Bundle: b.CSV.Name, Source: sourceName(src), Digest: src.Digest}}}
 	if src.Digest == "" && f.output != "-" {
 		out.sources[0].Digest = b.Digest()
@@ -162,11 +173,21 @@ func (f *renderFlags) run(cmd *cobra.Command, ref string) error {
 	for _, w := range result.Warnings {
 		out.warnings = append(out.warnings, w.Error.Error())
 	}
+	out.warnings = append(out.warnings, tree.Warnings(f.layout)...)
 	out.notes = result.Notes
 	if out.files, err = tree.Files(f.layout); err != nil {
 		return err
 	}
 	return f.deliver(cmd, out)
+}
+
+// channelOf gives the channel that a bundle is rendered for: the one asked for, else the package's default, else the bundle's first.
+func channelOf(b *bundle.Bundle, asked string) string {
+	channel := cmp.Or(asked, b.DefaultChannel)
+	if channel == "" && len(b.Channels) > 0 {
+		return b.Channels[0]
+	}
+	return channel
 }
 
 // complete turns flags that need parsing into options.
