@@ -23,6 +23,7 @@ var plurals = map[string]string{
 	"ConsoleQuickStart.console.openshift.io":                        "consolequickstarts",
 	"ConsoleYAMLSample.console.openshift.io":                        "consoleyamlsamples",
 	"IngressClass.networking.k8s.io":                                "ingressclasses",
+	"ClusterExtension.olm.operatorframework.io":                     "clusterextensions",
 	"CatalogSource.operators.coreos.com":                            "catalogsources",
 	"OperatorGroup.operators.coreos.com":                            "operatorgroups",
 	"Subscription.operators.coreos.com":                             "subscriptions",
