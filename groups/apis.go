@@ -35,8 +35,6 @@ func (s apiSet) String() string {
 	return strings.Join(items, ",")
 }
 
-func (s apiSet) sorted() []api { return slices.Sorted(maps.Keys(s)) }
-
 func (s apiSet) union(o apiSet) apiSet {
 	u := maps.Clone(s)
 	maps.Copy(u, o)
@@ -47,6 +45,16 @@ func (s apiSet) minus(o apiSet) apiSet {
 	d := maps.Clone(s)
 	maps.DeleteFunc(d, func(a api, _ bool) bool { return o[a] })
 	return d
+}
+
+// meets reports whether the sets have a member in common.
+func (s apiSet) meets(o apiSet) bool {
+	for a := range s {
+		if o[a] {
+			return true
+		}
+	}
+	return false
 }
 
 func (s apiSet) subsetOf(o apiSet) bool {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"slices"
-	"strconv"
 	"strings"
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
@@ -54,11 +53,12 @@ type group struct {
 	spec    operatorsv1.OperatorGroupSpec
 	given   string // olm.providedAPIs
 	unknown bool   // its targets are not known, for lack of Namespaces
+	targets []string
+	refused error // why there are no targets, and OLM writes no status
 
 	exists   bool // in the course of events
 	status   []string
-	resolved bool  // the status is written
-	refused  error // why OLM writes no status
+	resolved bool // the status is written
 	apis     apiSet
 	text     *string // olm.providedAPIs; nil: none
 }
@@ -84,9 +84,9 @@ type csv struct {
 	reason          v1alpha1.ConditionReason
 	message         string
 	annotations     map[string]string // those three of the group
-	unmet           []string          // requirements
-	rivals          []*group          // groups that provide the same APIs
-	disputed        []api
+	needs           *needs
+	rivals          []*group // groups that provide the same APIs
+	disputed        apiSet
 }
 
 // read takes what counts out of objects. A namespaced object without a namespace is in the default one, if there is any.
@@ -120,6 +120,7 @@ func read(objects []*manifest.Object, defaultNamespace string) *cluster {
 	slices.SortStableFunc(c.csvs, func(a, b *csv) int { return a.compare(b.placed) })
 	for _, g := range c.groups {
 		g.unknown = g.bySelector() && !c.declared
+		g.targets, g.refused = g.resolve(c.namespaces)
 	}
 	return c
 }
@@ -140,7 +141,7 @@ func (c *cluster) addNamespace(o *manifest.Object) *manifest.Error {
 		return nil
 	}
 	c.declared = true
-	var set labels.Set
+	var set map[string]string
 	err := field(o, &set, "metadata", "labels")
 	c.namespace(o.Name, set)
 	return err
@@ -149,7 +150,7 @@ func (c *cluster) addNamespace(o *manifest.Object) *manifest.Error {
 func (c *cluster) addNamespaced(o *manifest.Object, defaultNamespace string, index int) *manifest.Error {
 	namespace := cmp.Or(o.Namespace, defaultNamespace)
 	if namespace == "" {
-		c.note(ruleNoNamespace, findings.Note, o, "metadata.namespace", "none is given, so it is not looked at", "say with --namespace where such objects go")
+		c.note(ruleNoNamespace, findings.Note, o, "metadata.namespace", "no namespace is given, so it is not looked at", "say with --namespace where such objects go")
 		return nil
 	}
 	c.namespace(namespace, nil)
@@ -220,104 +221,13 @@ func (c *cluster) addGroup(p placed) *manifest.Error {
 	return nil
 }
 
-func (c *cluster) addCSV(p placed) *manifest.Error {
-	v := &csv{placed: p, name: p.Name, namespace: p.Namespace, annotations: map[string]string{}}
-	if err := v.read(p.Object); err != nil {
-		return err
-	}
-	var set map[string]string
-	var status struct {
-		Phase   v1alpha1.ClusterServiceVersionPhase `json:"phase"`
-		Reason  v1alpha1.ConditionReason            `json:"reason"`
-		Message string                              `json:"message"`
-	}
-	for _, err := range []*manifest.Error{
-		field(p.Object, &set, "metadata", "labels"),
-		field(p.Object, &status.Phase, "status", "phase"),
-		field(p.Object, &status.Reason, "status", "reason"),
-		field(p.Object, &status.Message, "status", "message"),
-	} {
-		if err != nil {
-			return err
-		}
-	}
-	v.phase, v.reason, v.message = status.Phase, status.Reason, status.Message
-	v.observed = v.phase != v1alpha1.CSVPhaseNone
-	v.exists = v.observed
-	for _, key := range groupAnnotations {
-		if text, ok := v.given[key]; ok {
-			v.annotations[key] = text
-		}
-	}
-	// OLM: api, pkg/operators/v1alpha1/clusterserviceversion.go, IsCopied
-	home, annotated := v.given[operatorsv1.OperatorGroupNamespaceAnnotationKey]
-	v.source = set[v1alpha1.CopiedLabelKey]
-	v.copied = v.reason == v1alpha1.CSVReasonCopied || annotated && home != v.namespace
-	if _, labelled := set[v1alpha1.CopiedLabelKey]; labelled {
-		v.copied = true
-	} else if v.copied {
-		v.source = home
-	}
-	c.csvs = append(c.csvs, v)
-	return nil
-}
-
-// read takes what counts out of a ClusterServiceVersion, and no more: they are large.
-func (v *csv) read(o *manifest.Object) *manifest.Error {
-	var requiredServices []ownedAPI
-	for _, err := range []*manifest.Error{
-		field(o, &v.given, "metadata", "annotations"),
-		field(o, &v.modes, "spec", "installModes"),
-		field(o, &v.replaces, "spec", "replaces"),
-		apisOf(o, &v.owned, "customresourcedefinitions", "owned"),
-		apisOf(o, &v.required, "customresourcedefinitions", "required"),
-		apisOf(o, &v.services, "apiservicedefinitions", "owned"),
-		apisOf(o, &requiredServices, "apiservicedefinitions", "required"),
-	} {
-		if err != nil {
-			return err
-		}
-	}
-	v.provided, v.unusable = surface(v.owned, v.required, v.services)
-	return nil
-}
-
-func apisOf(o *manifest.Object, into *[]ownedAPI, definitions, list string) *manifest.Error {
-	for i := range o.Len("spec", definitions, list) {
-		at := []string{"spec", definitions, list, strconv.Itoa(i)}
-		var a ownedAPI
-		for _, f := range []struct {
-			key string
-			to  *string
-		}{{"name", &a.Name}, {"group", &a.Group}, {"version", &a.Version}, {"kind", &a.Kind}, {"deploymentName", &a.DeploymentName}} {
-			if err := field(o, f.to, append(slices.Clip(at), f.key)...); err != nil {
-				return err
-			}
-		}
-		*into = append(*into, a)
-	}
-	return nil
-}
-
 // field decodes one field of an object, which keeps its zero value where there is none.
 func field[T any](o *manifest.Object, into *T, path ...string) *manifest.Error {
 	v, err := o.Get(path...)
 	if err != nil {
 		return asError(o, err)
 	}
-	switch to := any(into).(type) {
-	case *string:
-		if s, ok := v.(string); ok || v == nil {
-			*to = s
-			return nil
-		}
-	case *bool:
-		if b, ok := v.(bool); ok || v == nil {
-			*to = b
-			return nil
-		}
-	}
-	if v == nil {
+	if v == nil || direct(v, into) {
 		return nil
 	}
 	data, err := json.Marshal(v)
@@ -328,4 +238,30 @@ func field[T any](o *manifest.Object, into *T, path ...string) *manifest.Error {
 		return o.Errorf(strings.Join(path, "."), "has the wrong type, the API server refuses it: %v", err)
 	}
 	return nil
+}
+
+// direct sets what most fields are, without the way over JSON.
+func direct(v, into any) bool {
+	switch into := into.(type) {
+	case *string:
+		s, ok := v.(string)
+		*into = s
+		return ok
+	case *map[string]string:
+		m, ok := v.(map[string]any)
+		if !ok {
+			return false
+		}
+		set := make(map[string]string, len(m))
+		for key, value := range m {
+			s, ok := value.(string)
+			if !ok {
+				return false
+			}
+			set[key] = s
+		}
+		*into = set
+		return true
+	}
+	return false
 }

@@ -1,7 +1,6 @@
 package groups
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
@@ -16,6 +15,7 @@ const (
 	static     = "static provided api operatorgroup cannot be modified by these apis"
 	conflict   = "intersecting operatorgroups provide the same apis"
 	crdOwner   = "conflicting CRD owner in namespace"
+	apiOwner   = "unable to adopt APIService"
 	succeeded  = "install strategy completed with no errors"
 )
 
@@ -81,7 +81,7 @@ func (o *olm) groupFor(v *csv) *group {
 	if !o.annotate(v, g) {
 		return g
 	}
-	if targets, err := g.resolve(o.namespaces); err == nil && len(targets) == 0 && !g.unknown {
+	if g.refused == nil && len(g.targets) == 0 && !g.unknown {
 		o.fail(v, v1alpha1.CSVReasonNoTargetNamespaces, noTargets)
 	}
 	return nil
@@ -120,22 +120,20 @@ func (o *olm) reconcileAPIs(v *csv, g *group) bool {
 }
 
 // rivals gives the groups that intersect with a CSV's and list some of its APIs, and those APIs.
-func (o *olm) rivals(v *csv, g *group) (rivals []*group, disputed []api) {
-	for _, a := range v.provided.sorted() {
-		before := len(rivals)
-		for other := range o.listing[a] {
-			if other != g && other.exists && g.intersects(other) {
-				rivals = append(rivals, other)
+func (o *olm) rivals(v *csv, g *group) (rivals []*group, disputed apiSet) {
+	disputed = apiSet{}
+	for _, other := range o.intersecting(g) {
+		if !other.apis.meets(v.provided) {
+			continue
+		}
+		rivals = append(rivals, other)
+		for a := range v.provided {
+			if other.apis[a] {
+				disputed[a] = true
 			}
 		}
-		if len(rivals) > before {
-			disputed = append(disputed, a)
-		}
 	}
-	slices.SortFunc(rivals, func(a, b *group) int {
-		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
-	})
-	return slices.Compact(rivals), disputed
+	return rivals, disputed
 }
 
 // proceed takes a member of a group through the phases. What runs is taken to run well.
@@ -160,6 +158,11 @@ func (o *olm) proceed(v *csv, g *group) {
 	case v1alpha1.CSVPhaseDeleting:
 		v.deleted = true
 		o.wake(v.namespace)
+		for _, other := range o.csvs {
+			if other.exists && other.reason == v1alpha1.CSVReasonOwnerConflict {
+				o.wakeCSV(other)
+			}
+		}
 	}
 }
 
@@ -167,12 +170,12 @@ func (o *olm) pending(v *csv) {
 	if v.observed && v.reason != v1alpha1.CSVReasonRequirementsUnknown {
 		return // the cluster knows better what is missing
 	}
-	unmet, _, err := o.requirements(v)
-	if err != nil {
-		o.fail(v, v1alpha1.CSVReasonInvalidStrategy, "install strategy invalid: "+err.Error())
+	needs := o.requirements(v)
+	if needs.err != nil {
+		o.fail(v, v1alpha1.CSVReasonInvalidStrategy, "install strategy invalid: "+needs.err.Error())
 		return
 	}
-	if v.unmet = unmet; len(unmet) > 0 {
+	if len(needs.unmet) > 0 {
 		o.set(v, v1alpha1.CSVPhasePending, v1alpha1.CSVReasonRequirementsNotMet, "one or more requirements couldn't be found")
 		return
 	}
@@ -184,6 +187,10 @@ func (o *olm) pending(v *csv) {
 		o.fail(v, v1alpha1.CSVReasonOwnerConflict, crdOwner)
 		return
 	}
+	if o.apiOwner(v) != nil {
+		o.fail(v, v1alpha1.CSVReasonOwnerConflict, apiOwner)
+		return
+	}
 	if previous := o.inNamespace(v.namespace, v.replaces); previous != nil && previous.phase != v1alpha1.CSVPhaseReplacing {
 		return
 	}
@@ -192,13 +199,20 @@ func (o *olm) pending(v *csv) {
 
 func (o *olm) install(v *csv, g *group) {
 	if account := g.spec.ServiceAccountName; account != "" && v.sub == nil {
-		denied, err := o.forbidden(v, account)
-		if err == nil && denied != "" {
+		if denied := o.forbidden(v, account); denied != "" {
 			o.fail(v, v1alpha1.CSVReasonComponentFailedNoRetry, "install strategy failed: install strategy failed: "+denied)
 			return
 		}
 	}
+	o.serve(v)
 	o.set(v, v1alpha1.CSVPhaseSucceeded, v1alpha1.CSVReasonInstallSuccessful, succeeded)
+}
+
+// serve takes the APIServices of a CSV for installed.
+func (o *olm) serve(v *csv) {
+	for _, d := range v.services {
+		o.serving[d.Version+"."+d.Group] = v
+	}
 }
 
 // failed lets go on what had failed because of its group. Anything else stays: only the cluster knows.
@@ -218,10 +232,10 @@ func (o *olm) failed(v *csv, g *group) {
 	case v1alpha1.CSVReasonCannotModifyStaticOperatorGroupProvidedAPIs:
 		message = "static OperatorGroup and intersecting groups now support providedAPIs"
 	case v1alpha1.CSVReasonOwnerConflict:
-		if v.observed || o.crdOwner(v) != nil {
-			return
+		if v.observed || o.crdOwner(v) != nil || o.apiOwner(v) != nil {
+			return // OLM begins again, and fails again, for ever
 		}
-		message = "installing: waiting" // OLM looks for its Deployments, does not find them, and begins again
+		message = "installing"
 	default:
 		return
 	}
@@ -272,6 +286,21 @@ func (o *olm) crdOwner(v *csv) *csv {
 			if slices.ContainsFunc(other.owned, func(o ownedAPI) bool { return o.Name == d.Name }) {
 				return other
 			}
+		}
+	}
+	return nil
+}
+
+// apiOwner finds another CSV, in any namespace, that has an APIService of this one and does not leave it to it (apiServiceOwnerConflicts;
+// pkg/controller/install/apiservice.go, IsAPIServiceAdoptable).
+func (o *olm) apiOwner(v *csv) *csv {
+	for _, d := range v.services {
+		owner := o.serving[d.Version+"."+d.Group]
+		switch {
+		case owner == nil, owner == v, owner.deleted, owner.namespace == v.namespace && owner.name == v.replaces:
+		case owner.phase == v1alpha1.CSVPhaseReplacing, owner.phase == v1alpha1.CSVPhaseDeleting:
+		default:
+			return owner
 		}
 	}
 	return nil

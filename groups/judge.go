@@ -67,14 +67,14 @@ func (o *olm) judgeCSV(v *csv) {
 		}
 		say(rule, findings.Error, at, message, hint)
 	case v.reason == v1alpha1.CSVReasonRequirementsNotMet:
-		say(string(v.reason), findings.Warning, "spec", strings.Join(append([]string{v.message}, v.unmet...), "; "), "OLM waits until they are there")
+		say(string(v.reason), findings.Warning, "spec", strings.Join(append([]string{v.message}, o.requirements(v).unmet...), "; "), "OLM waits until they are there")
+	case v.phase == v1alpha1.CSVPhasePending && !v.observed:
+		say(ruleWaiting, findings.Warning, "spec.replaces", "waits for "+v.replaces+", which it replaces and which is not on its way out", "see what is said of that one")
 	case v.phase == v1alpha1.CSVPhaseDeleting:
 		say(ruleReplaced, findings.Warning, "", v.message+" OLM deletes it", "take it out of the tree")
 	}
-	if v.sub == nil && v.phase == v1alpha1.CSVPhaseSucceeded && !v.observed {
-		if _, judged, _ := o.requirements(v); !judged {
-			say(ruleRequirements, findings.Note, "spec", "neither its CRDs nor its accounts are in the tree: its requirements count as met", "")
-		}
+	if v.sub == nil && v.phase == v1alpha1.CSVPhaseSucceeded && !v.observed && !o.requirements(v).judged {
+		say(ruleRequirements, findings.Note, "spec", "neither its CRDs nor its accounts are in the tree: its requirements count as met", "")
 	}
 	o.judgeAnnotations(v)
 	o.judgeStatus(v)
@@ -109,6 +109,9 @@ func (o *olm) explain(v *csv) (message, at, hint string) {
 		if other := o.crdOwner(v); other != nil {
 			return v.message + ": " + other.name, "spec.customresourcedefinitions", "keep one of them, or let one replace the other"
 		}
+		if other := o.apiOwner(v); other != nil {
+			return v.message + ": ClusterServiceVersion " + other.namespace + "/" + other.name + " has it", "spec.apiservicedefinitions", "keep one of them"
+		}
 	}
 	return v.message, "", ""
 }
@@ -117,11 +120,7 @@ func disputed(v *csv) string {
 	if len(v.rivals) == 0 {
 		return ""
 	}
-	apis := make([]string, len(v.disputed))
-	for i, a := range v.disputed {
-		apis[i] = string(a)
-	}
-	return ": " + names(v.rivals) + " has " + strings.Join(apis, ", ")
+	return ": " + names(v.rivals) + " has " + strings.ReplaceAll(v.disputed.String(), ",", ", ")
 }
 
 func names(groups []*group) string {
@@ -167,31 +166,48 @@ func (o *olm) judgeStatus(v *csv) {
 	}
 }
 
-// judgeNames finds groups whose roles by stable names collide with others.
+// judgeNames finds groups whose roles by stable names collide with others: of Kubernetes, of other groups, of the tree.
 func (o *olm) judgeNames() {
-	first := map[string]*group{}
+	named := map[string][]*group{}
 	for _, g := range o.groups {
-		admin := g.Name + "-admin"
-		if generate.IsDefaultRole(g.Name) {
-			o.note(ruleRoleName, findings.Error, g.Object, "metadata.name", "its role "+admin+" has the name of a default ClusterRole", "rename the group")
+		named[g.Name] = append(named[g.Name], g)
+	}
+	for _, g := range o.groups {
+		same, admin := named[g.Name], g.Name+"-admin"
+		if g != same[0] {
+			continue
 		}
 		role := o.rbac.roles["/"+admin]
-		if other := first[g.Name]; other != nil {
-			level := findings.Note // OLM since 0.26 has names of its own for each
+		switch {
+		case generate.IsDefaultRole(g.Name):
+			o.note(ruleRoleName, findings.Error, g.Object, "metadata.name", "its role "+admin+" has the name of a default ClusterRole", "rename the group")
+		case role != nil && !ownedBy(role, same):
+			o.note(ruleRoleName, findings.Warning, g.Object, "metadata.name", "its role "+admin+" has the name of another ClusterRole in the tree", "rename the group")
+		}
+		if len(same) > 1 {
+			level := findings.Note // since 0.26 OLM has names of its own for each group
 			if role != nil {
 				level = findings.Warning
 			}
-			o.note(ruleRoleName, level, g.Object, "metadata.name", "its role "+admin+" has the name of that of "+other.Identity(), "give each group a name of its own")
-			continue
-		}
-		first[g.Name] = g
-		if role == nil || generate.IsDefaultRole(g.Name) {
-			continue
-		}
-		if owner, _ := role.Get("metadata", "labels", "olm.owner"); owner != g.Name {
-			o.note(ruleRoleName, findings.Warning, g.Object, "metadata.name", "its role "+admin+" has the name of another ClusterRole in the tree", "rename the group")
+			o.note(ruleRoleName, level, same[1].Object, "metadata.name", "its role "+admin+" has the name of that of "+some(others(same, same[1])), "give each group a name of its own")
 		}
 	}
+}
+
+// ownedBy reports whether a ClusterRole has the label of groups of the same name.
+func ownedBy(r *role, groups []*group) bool {
+	owner, err := r.Get("metadata", "labels", "olm.owner")
+	return err == nil && owner == groups[0].Name
+}
+
+func others(groups []*group, except *group) []string {
+	var list []string
+	for _, g := range groups {
+		if g != except {
+			list = append(list, g.Identity())
+		}
+	}
+	return list
 }
 
 // judgeCopies finds copies that OLM deletes.

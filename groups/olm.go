@@ -1,6 +1,7 @@
 package groups
 
 import (
+	"maps"
 	"slices"
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
@@ -19,10 +20,11 @@ var groupAnnotations = []string{
 // there from the beginning, as the cluster left it. Namespaces, CRDs and RBAC are there before all else.
 type olm struct {
 	*cluster
-	groupsIn  map[string][]*group // by namespace, in the order of creation
-	csvsIn    map[string][]*csv   // without copies
-	providers map[api][]*csv
-	listing   map[api]map[*group]bool // groups whose annotation lists an API
+	groupsIn map[string][]*group        // by namespace, in the order of creation
+	csvsIn   map[string][]*csv          // without copies
+	covering map[string]map[*group]bool // groups by the namespaces that count for their intersection; "" has the global ones
+
+	serving map[string]*csv // by APIService
 
 	groupQueue []*group
 	csvQueue   []*csv
@@ -33,7 +35,7 @@ type olm struct {
 
 // play lets OLM have everything.
 func play(c *cluster) *olm {
-	o := &olm{cluster: c, groupsIn: map[string][]*group{}, csvsIn: map[string][]*csv{}, providers: map[api][]*csv{}, listing: map[api]map[*group]bool{}, queued: map[any]bool{}, rules: map[string]bool{}}
+	o := &olm{cluster: c, groupsIn: map[string][]*group{}, csvsIn: map[string][]*csv{}, covering: map[string]map[*group]bool{}, serving: map[string]*csv{}, queued: map[any]bool{}, rules: map[string]bool{}}
 	for _, r := range Rules() {
 		o.rules[r.ID] = true
 	}
@@ -73,14 +75,14 @@ func (o *olm) create(g *group, v *csv) {
 	if g != nil {
 		g.exists = true
 		o.groupsIn[g.Namespace] = append(o.groupsIn[g.Namespace], g)
-		o.list(g)
+		o.target(g, g.status)
 		o.wake(g.Namespace)
 		return
 	}
 	v.exists = true
 	o.csvsIn[v.namespace] = append(o.csvsIn[v.namespace], v)
-	for a := range v.provided {
-		o.providers[a] = append(o.providers[a], v)
+	if v.phase == v1alpha1.CSVPhaseSucceeded || v.phase == v1alpha1.CSVPhaseInstalling || v.phase == v1alpha1.CSVPhaseReplacing {
+		o.serve(v)
 	}
 	o.wake(v.namespace)
 }
@@ -109,11 +111,12 @@ func (o *olm) wakeCSV(v *csv) {
 	}
 }
 
-// wakeProviders lets OLM look again at all CSVs that provide any of the APIs: a conflict may have come or gone.
-func (o *olm) wakeProviders(sets ...apiSet) {
-	for _, set := range sets {
-		for _, a := range set.sorted() {
-			for _, v := range o.providers[a] {
+// wakeRivals lets OLM look again at the CSVs that provide any of the APIs in groups that intersect with one: a conflict may have come or
+// gone.
+func (o *olm) wakeRivals(g *group, apis apiSet) {
+	for _, other := range o.intersecting(g) {
+		for _, v := range o.csvsIn[other.Namespace] {
+			if v.provided.meets(apis) {
 				o.wakeCSV(v)
 			}
 		}
@@ -146,17 +149,15 @@ func (o *olm) settle() {
 
 // syncGroup is OLM's loop over OperatorGroups (pkg/controller/operators/olm/operatorgroup.go, syncOperatorGroups).
 func (o *olm) syncGroup(g *group) {
-	if g.lacksAccount(o.cluster) {
+	if g.refused != nil || g.lacksAccount(o.cluster) {
 		return
 	}
-	targets, err := g.resolve(o.namespaces)
-	if g.refused = err; err != nil {
-		return
-	}
-	if !slices.Equal(targets, g.status) || !g.resolved {
-		g.status, g.resolved = targets, true
+	if !slices.Equal(g.targets, g.status) || !g.resolved {
+		o.wakeRivals(g, g.apis)
+		o.target(g, g.targets)
+		g.resolved = true
+		o.wakeRivals(g, g.apis)
 		o.wake(g.Namespace)
-		o.wakeProviders(g.apis)
 	}
 	for _, v := range o.csvsIn[g.Namespace] {
 		if !v.deleted {
@@ -225,20 +226,42 @@ func (o *olm) prune(g *group) {
 // provide writes olm.providedAPIs.
 func (o *olm) provide(g *group, apis apiSet) {
 	old, text := g.apis, apis.String()
-	for a := range old {
-		delete(o.listing[a], g)
-	}
 	g.apis, g.text = parseAPIs(text), &text
-	o.list(g)
 	o.wakeGroup(g)
-	o.wakeProviders(old, g.apis)
+	o.wakeRivals(g, old.union(g.apis))
 }
 
-func (o *olm) list(g *group) {
-	for a := range g.apis {
-		if o.listing[a] == nil {
-			o.listing[a] = map[*group]bool{}
-		}
-		o.listing[a][g] = true
+// target writes status.namespaces.
+func (o *olm) target(g *group, targets []string) {
+	for _, ns := range g.covered() {
+		delete(o.covering[ns], g)
 	}
+	g.status = targets
+	for _, ns := range g.covered() {
+		if o.covering[ns] == nil {
+			o.covering[ns] = map[*group]bool{}
+		}
+		o.covering[ns][g] = true
+	}
+}
+
+// intersecting gives the groups that share a namespace with one, in the order of creation. A global group shares one with every group that
+// has targets.
+func (o *olm) intersecting(g *group) []*group {
+	if len(g.status) == 0 {
+		return nil
+	}
+	found := map[*group]bool{}
+	if isGlobal(g.status) {
+		for _, other := range o.groups {
+			found[other] = other.exists && len(other.status) > 0
+		}
+	} else {
+		for _, ns := range append(g.covered(), allNamespaces) {
+			maps.Copy(found, o.covering[ns])
+		}
+	}
+	delete(found, g)
+	maps.DeleteFunc(found, func(_ *group, is bool) bool { return !is })
+	return slices.SortedFunc(maps.Keys(found), func(a, b *group) int { return a.compare(b.placed) })
 }

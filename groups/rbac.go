@@ -13,17 +13,23 @@ import (
 
 // rbac is what a tree says of accounts and their rights.
 type rbac struct {
-	accounts map[string]bool             // namespace/name
-	roles    map[string]*manifest.Object // namespace/name; of ClusterRoles /name
-	bindings map[string][]binding        // by subject
-	rules    map[string][]rbacv1.PolicyRule
+	accounts map[string]bool      // namespace/name
+	roles    map[string]*role     // namespace/name; of ClusterRoles /name
+	bindings map[string][]binding // by subject
+}
+
+// role is a Role or ClusterRole.
+type role struct {
+	*manifest.Object
+	rules    []rbacv1.PolicyRule
+	anything bool // Kubernetes fills it from others
 }
 
 // binding is what a subject gets by a RoleBinding or, without a namespace, a ClusterRoleBinding.
 type binding struct{ namespace, role string }
 
 func newRBAC() rbac {
-	return rbac{map[string]bool{}, map[string]*manifest.Object{}, map[string][]binding{}, map[string][]rbacv1.PolicyRule{}}
+	return rbac{map[string]bool{}, map[string]*role{}, map[string][]binding{}}
 }
 
 func (r rbac) add(o *manifest.Object, defaultNamespace string) *manifest.Error {
@@ -37,8 +43,7 @@ func (r rbac) add(o *manifest.Object, defaultNamespace string) *manifest.Error {
 		r.accounts[key] = true
 		return nil
 	case !strings.HasSuffix(o.Kind, "Binding"):
-		r.roles[key] = o
-		return nil
+		return r.addRole(key, o)
 	}
 	var ref rbacv1.RoleRef
 	var subjects []rbacv1.Subject
@@ -62,6 +67,14 @@ func (r rbac) add(o *manifest.Object, defaultNamespace string) *manifest.Error {
 	return nil
 }
 
+func (r rbac) addRole(key string, o *manifest.Object) *manifest.Error {
+	added := &role{Object: o}
+	r.roles[key] = added
+	aggregation, err := o.Get("aggregationRule")
+	added.anything = err != nil || aggregation != nil
+	return field(o, &added.rules, "rules")
+}
+
 func user(namespace, account string) string {
 	return "system:serviceaccount:" + namespace + ":" + account
 }
@@ -71,43 +84,23 @@ func (r rbac) exists(namespace, account string) bool {
 	return account == "default" || r.accounts[namespace+"/"+account]
 }
 
-// may reports whether subjects may do what a rule says in a namespace, or everywhere if that is empty. A role that is not in the tree may
-// allow anything.
-func (r rbac) may(subjects []string, namespace string, rule rbacv1.PolicyRule) (bool, error) {
+// may reports whether subjects may do what a rule says in a namespace, or everywhere if that is empty. A role that is not in the tree, or
+// that Kubernetes fills, may allow anything.
+func (r rbac) may(subjects []string, namespace string, rule rbacv1.PolicyRule) bool {
 	var held []rbacv1.PolicyRule
 	for _, s := range subjects {
 		for _, b := range r.bindings[s] {
 			if b.namespace != "" && b.namespace != namespace {
 				continue
 			}
-			rules, known, err := r.rulesOf(b.role)
-			if err != nil || !known {
-				return err == nil, err
+			role := r.roles[b.role]
+			if role == nil || role.anything {
+				return true
 			}
-			held = append(held, rules...)
+			held = append(held, role.rules...)
 		}
 	}
-	return generate.Allowed(held, rule), nil
-}
-
-func (r rbac) rulesOf(role string) (rules []rbacv1.PolicyRule, known bool, err error) {
-	if rules, ok := r.rules[role]; ok {
-		return rules, true, nil
-	}
-	o := r.roles[role]
-	if o == nil {
-		return nil, false, nil
-	}
-	if o.Kind == "ClusterRole" {
-		if rule, err := o.Get("aggregationRule"); err != nil || rule != nil {
-			return nil, false, err // Kubernetes fills it from other roles
-		}
-	}
-	if err := field(o, &rules, "rules"); err != nil {
-		return nil, false, err
-	}
-	r.rules[role] = rules
-	return rules, true, nil
+	return generate.Allowed(held, rule)
 }
 
 // asOLM are the subjects that OLM looks for when it asks what an account may do: it forgets the groups of accounts.

@@ -1,8 +1,11 @@
 package groups
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
@@ -32,67 +35,73 @@ func (c *cluster) judged(v *csv, accounts []string) bool {
 	return len(v.owned)+len(v.required)+len(accounts) == 0
 }
 
-// requirements lists what a CSV needs and the tree lacks. The error is one that OLM finds in the CSV itself (OLM:
-// pkg/controller/operators/olm/requirements.go). What only a cluster knows counts as met: its version, native APIs, APIServices.
-func (c *cluster) requirements(v *csv) (unmet []string, judged bool, err error) {
-	if s, err := v.strategy(); err != nil || s != "" && s != v1alpha1.InstallStrategyNameDeployment {
-		return nil, true, fmt.Errorf("unrecognized install strategy")
+// needs is what a CSV needs to be installed, as far as the tree tells.
+type needs struct {
+	unmet  []string // what the tree lacks
+	judged bool     // the tree tells
+	err    error    // what OLM finds wrong in the CSV itself
+}
+
+// requirements gives the needs of a CSV, which are looked up once (OLM: pkg/controller/operators/olm/requirements.go). What only a
+// cluster knows counts as met: its version, native APIs, required APIServices.
+func (c *cluster) requirements(v *csv) *needs {
+	if v.needs == nil {
+		v.needs = &needs{}
+		v.needs.unmet, v.needs.judged, v.needs.err = c.require(v)
 	}
+	return v.needs
+}
+
+func (c *cluster) require(v *csv) (unmet []string, judged bool, err error) {
+	var strategy string
 	var namespaced, clusterWide []v1alpha1.StrategyDeploymentPermissions
-	if e := field(v.Object, &namespaced, "spec", "install", "spec", "permissions"); e != nil {
-		return nil, true, e
+	for _, e := range []*manifest.Error{
+		field(v.Object, &strategy, "spec", "install", "strategy"),
+		field(v.Object, &namespaced, "spec", "install", "spec", "permissions"),
+		field(v.Object, &clusterWide, "spec", "install", "spec", "clusterPermissions"),
+	} {
+		if e != nil {
+			return nil, false, e
+		}
 	}
-	if e := field(v.Object, &clusterWide, "spec", "install", "spec", "clusterPermissions"); e != nil {
-		return nil, true, e
+	if strategy != "" && strategy != v1alpha1.InstallStrategyNameDeployment {
+		return nil, false, errors.New("unrecognized install strategy")
 	}
 	var accounts []string
-	for _, p := range append(namespaced, clusterWide...) {
+	for _, p := range slices.Concat(namespaced, clusterWide) {
 		accounts = append(accounts, p.ServiceAccountName)
 		for _, rule := range p.Rules {
 			if msg := invalidRule(rule); msg != "" {
-				return nil, true, fmt.Errorf("%s", msg)
+				return nil, false, errors.New(msg)
 			}
 		}
 	}
-	if judged = c.judged(v, accounts); !judged {
+	if !c.judged(v, accounts) {
 		return nil, false, nil
 	}
 	unmet = c.missingCRDs(v)
 	for _, d := range v.services {
-		if !v.deploys(d.DeploymentName) {
+		if !slices.Contains(v.deployments(), d.DeploymentName) {
 			unmet = append(unmet, fmt.Sprintf("APIService %s.%s: no Deployment %q", d.Version, d.Group, d.DeploymentName))
 		}
 	}
-	for _, scope := range []struct {
-		namespace   string
-		permissions []v1alpha1.StrategyDeploymentPermissions
-	}{{v.namespace, namespaced}, {"", clusterWide}} {
-		for _, p := range scope.permissions {
-			lacks, err := c.missingRights(v.namespace, scope.namespace, p)
-			if err != nil {
-				return nil, true, err
-			}
-			if lacks != "" {
-				unmet = append(unmet, lacks)
-			}
-		}
+	for _, p := range namespaced {
+		unmet = append(unmet, c.missingRights(v.namespace, v.namespace, p)...)
+	}
+	for _, p := range clusterWide {
+		unmet = append(unmet, c.missingRights(v.namespace, "", p)...)
 	}
 	return unmet, true, nil
 }
 
-func (v *csv) strategy() (string, error) {
-	var s string
-	if err := field(v.Object, &s, "spec", "install", "strategy"); err != nil {
-		return "", err
-	}
-	return s, nil
-}
-
 func (c *cluster) missingCRDs(v *csv) (unmet []string) {
+	list := slices.Concat(v.owned, v.required)
+	version := map[string]string{} // of two entries for a CRD OLM looks at the last (api: GetAllCRDDescriptions)
+	for _, d := range list {
+		version[d.Name] = d.Version
+	}
 	seen := map[string]bool{}
-	list := append(append([]ownedAPI{}, v.owned...), v.required...)
-	for i := len(list) - 1; i >= 0; i-- { // of two entries for a CRD OLM looks at the last (GetAllCRDDescriptions)
-		d := list[i]
+	for _, d := range list {
 		if seen[d.Name] {
 			continue
 		}
@@ -100,8 +109,8 @@ func (c *cluster) missingCRDs(v *csv) (unmet []string) {
 		switch crd := c.crds[d.Name]; {
 		case crd == nil:
 			unmet = append(unmet, fmt.Sprintf("CustomResourceDefinition %s: not in the tree", d.Name))
-		case !serves(crd, d.Version):
-			unmet = append(unmet, fmt.Sprintf("CustomResourceDefinition %s: version %s is not served", d.Name, d.Version))
+		case !serves(crd, version[d.Name]):
+			unmet = append(unmet, fmt.Sprintf("CustomResourceDefinition %s: version %s is not served", d.Name, version[d.Name]))
 		}
 	}
 	return unmet
@@ -121,25 +130,34 @@ func serves(crd *manifest.Object, version string) bool {
 	return n == 0 && only == version
 }
 
-func (c *cluster) missingRights(home, namespace string, p v1alpha1.StrategyDeploymentPermissions) (string, error) {
+// missingRights says what an account of a namespace may not do there or, in no namespace, anywhere. A role that cannot be read is a finding
+// of its own, and may allow anything.
+func (c *cluster) missingRights(home, namespace string, p v1alpha1.StrategyDeploymentPermissions) []string {
 	who := "ServiceAccount " + p.ServiceAccountName
 	if !c.rbac.exists(home, p.ServiceAccountName) {
-		return who + ": not in the tree", nil
+		return []string{who + ": not in the tree"}
+	}
+	where := "in the cluster"
+	if namespace != "" {
+		where = "in namespace " + namespace
 	}
 	for _, rule := range p.Rules {
-		ok, err := c.rbac.may(asOLM(home, p.ServiceAccountName), namespace, rule)
-		if err != nil {
-			return "", err
-		}
-		if !ok {
-			where := "in the namespace"
-			if namespace == "" {
-				where = "in the cluster"
-			}
-			return fmt.Sprintf("%s: policy rule not satisfied %s: %s", who, where, rule.String()), nil
+		if !c.rbac.may(asOLM(home, p.ServiceAccountName), namespace, rule) {
+			return []string{fmt.Sprintf("%s: may not, %s: %s", who, where, describe(rule))}
 		}
 	}
-	return "", nil
+	return nil
+}
+
+// describe prints a rule on one line.
+func describe(r rbacv1.PolicyRule) string {
+	var parts []string
+	for _, list := range [][]string{r.Verbs, r.APIGroups, r.Resources, r.ResourceNames, r.NonResourceURLs} {
+		if len(list) > 0 {
+			parts = append(parts, fmt.Sprintf("%q", list))
+		}
+	}
+	return strings.Join(parts, " ")
 }
 
 func (v *csv) deployments() []string {
@@ -151,15 +169,6 @@ func (v *csv) deployments() []string {
 		}
 	}
 	return names
-}
-
-func (v *csv) deploys(name string) bool {
-	for _, d := range v.deployments() {
-		if d == name {
-			return true
-		}
-	}
-	return false
 }
 
 // badWebhook gives OLM's complaint about the webhooks of a CSV, or "" (OLM: pkg/controller/operators/olm/operator.go, transitionCSVState;
@@ -187,32 +196,22 @@ func (v *csv) badWebhook() string {
 }
 
 func forbiddenRule(r admissionv1.RuleWithOperations) string {
-	for _, g := range r.APIGroups {
-		if g == "*" {
-			return "webhook rules cannot include all groups"
-		}
-	}
-	for _, g := range r.APIGroups {
-		if g == olmGroup {
-			return "webhook rules cannot include the OLM group"
-		}
-	}
-	for _, g := range r.APIGroups {
-		if g != "admissionregistration.k8s.io" {
-			continue
-		}
-		for _, res := range r.Resources {
-			if res == "*" || res == "MutatingWebhookConfiguration" || res == "ValidatingWebhookConfiguration" {
-				return "webhook rules cannot include MutatingWebhookConfiguration or ValidatingWebhookConfiguration resources"
-			}
-		}
+	switch {
+	case slices.Contains(r.APIGroups, "*"):
+		return "webhook rules cannot include all groups"
+	case slices.Contains(r.APIGroups, olmGroup):
+		return "webhook rules cannot include the OLM group"
+	case slices.Contains(r.APIGroups, "admissionregistration.k8s.io") && slices.ContainsFunc(r.Resources, func(s string) bool {
+		return s == "*" || s == "MutatingWebhookConfiguration" || s == "ValidatingWebhookConfiguration"
+	}):
+		return "webhook rules cannot include MutatingWebhookConfiguration or ValidatingWebhookConfiguration resources"
 	}
 	return ""
 }
 
 // forbidden gives the API server's answer where the group's account may not do what OLM does in its name first: get, then create a
 // Deployment (OLM: pkg/api/wrappers/deployment_install_client.go, CreateOrUpdateDeployment).
-func (c *cluster) forbidden(v *csv, account string) (string, error) {
+func (c *cluster) forbidden(v *csv, account string) string {
 	for _, name := range v.deployments() {
 		for _, verb := range []string{"get", "create"} {
 			rule := rbacv1.PolicyRule{Verbs: []string{verb}, APIGroups: []string{"apps"}, Resources: []string{"deployments"}}
@@ -221,15 +220,11 @@ func (c *cluster) forbidden(v *csv, account string) (string, error) {
 				rule.ResourceNames = []string{name}
 				of = " " + strconv.Quote(name)
 			}
-			ok, err := c.rbac.may(asServer(v.namespace, account), v.namespace, rule)
-			if err != nil {
-				return "", err
-			}
-			if !ok {
+			if !c.rbac.may(asServer(v.namespace, account), v.namespace, rule) {
 				return fmt.Sprintf(`deployments.apps%s is forbidden: User %q cannot %s resource "deployments" in API group "apps" in the namespace %q`,
-					of, user(v.namespace, account), verb, v.namespace), nil
+					of, user(v.namespace, account), verb, v.namespace)
 			}
 		}
 	}
-	return "", nil
+	return ""
 }

@@ -31,6 +31,7 @@ const (
 	ruleTargets       = "targets-refused"
 	ruleTargetUnknown = "targets-unknown"
 	ruleUnreadable    = "unreadable"
+	ruleWaiting       = "csv-waiting"
 )
 
 // Rules gives every rule that a finding of Check may have, sorted by id. Those in OLM's words are the reasons that OLM gives a CSV.
@@ -86,6 +87,7 @@ func Rules() []findings.Rule {
 		{ID: ruleSubscription, Text: "a Subscription of which it is not known what it installs", Help: "Give its catalog with --catalog."},
 		{ID: ruleTargets, Text: "an OperatorGroup whose targets OLM refuses", Help: "OLM writes no status, so no CSV of the group is ever installed. Source: OLM, operatorgroup.go, getOperatorGroupTargets."},
 		{ID: ruleTargetUnknown, Text: "a selector in a tree without Namespaces", Help: "Add the Namespaces with their labels to the tree."},
+		{ID: ruleWaiting, Text: "a CSV that waits for the one that it replaces", Help: "OLM installs it when the older one has succeeded, or failed with upgradeStrategy TechPreviewUnsafeFailForward." + inOperator},
 		{ID: ruleUnreadable, Text: "a file that is not readable", Help: "It looks like a Kubernetes object, so kubectl would fail on it."},
 	}
 	slices.SortFunc(list, func(a, b findings.Rule) int { return cmp.Compare(a.ID, b.ID) })

@@ -101,6 +101,9 @@ func (c *cluster) addFrom(s *subscription, catalog Catalog) error {
 	if err != nil {
 		return err
 	}
+	if len(docs) != 1 {
+		return fmt.Errorf("%d documents in the catalog's ClusterServiceVersion", len(docs))
+	}
 	o, err := docs[0].Object()
 	if err != nil {
 		return err

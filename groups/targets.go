@@ -12,7 +12,7 @@ import (
 // allNamespaces is the one target of a global OperatorGroup.
 const allNamespaces = ""
 
-// resolve gives the target namespaces of an OperatorGroup, sorted (OLM: pkg/controller/operators/olm/operatorgroup.go,
+// resolve finds the target namespaces of an OperatorGroup, sorted (OLM: pkg/controller/operators/olm/operatorgroup.go,
 // getOperatorGroupTargets). The error is OLM's, which then writes no status.
 func (g *group) resolve(namespaces map[string]labels.Set) ([]string, error) {
 	selector, err := metav1.LabelSelectorAsSelector(g.spec.Selector)
@@ -52,16 +52,11 @@ func isGlobal(targets []string) bool { return len(targets) == 1 && targets[0] ==
 // annotation is olm.targetNamespaces.
 func (g *group) annotation() string { return strings.Join(g.status, ",") }
 
-// intersects reports whether two groups share a namespace. The own namespace counts, but not for a group without targets, which shares
-// nothing, not even with a global one (OLM: pkg/controller/operators/olm/groups.go, NewOperatorGroup, Intersection).
-func (g *group) intersects(o *group) bool {
-	switch {
-	case len(g.status) == 0 || len(o.status) == 0:
-		return false
-	case isGlobal(g.status) || isGlobal(o.status):
-		return true
+// covered gives the namespaces that count when groups are compared: the targets and the own namespace, but none for a group without targets,
+// which shares nothing, not even with a global one (OLM: pkg/controller/operators/olm/groups.go, NewOperatorGroup, Intersection).
+func (g *group) covered() []string {
+	if len(g.status) == 0 || isGlobal(g.status) {
+		return g.status
 	}
-	return slices.ContainsFunc(append(slices.Clip(g.status), g.Namespace), func(ns string) bool {
-		return ns == o.Namespace || slices.Contains(o.status, ns)
-	})
+	return append(slices.Clip(g.status), g.Namespace)
 }
