@@ -14,7 +14,10 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-const olmGroup = "operators.coreos.com"
+const (
+	olmGroup    = "operators.coreos.com"
+	placeholder = "placeholder" // the namespace of CSVs in bundles that operator-sdk generates
+)
 
 // cluster is what a tree of objects says of a cluster.
 type cluster struct {
@@ -56,11 +59,12 @@ type group struct {
 	targets []string
 	refused error // why there are no targets, and OLM writes no status
 
-	exists   bool // in the course of events
-	status   []string
-	resolved bool // the status is written
-	apis     apiSet
-	text     *string // olm.providedAPIs; nil: none
+	exists     bool // in the course of events
+	hasAccount bool // the cluster has found its account
+	status     []string
+	resolved   bool // the status is written
+	apis       apiSet
+	text       *string // olm.providedAPIs; nil: none
 }
 
 // csv is a ClusterServiceVersion: as it was given, and as OLM makes it.
@@ -93,7 +97,7 @@ type csv struct {
 func read(objects []*manifest.Object, defaultNamespace string) *cluster {
 	c := &cluster{namespaces: map[string]labels.Set{}, crds: map[string]*manifest.Object{}, rbac: newRBAC(), blind: map[string]bool{}, first: map[string]*manifest.Object{}}
 	for i, o := range objects {
-		if o.Namespace != "" {
+		if o.Namespace != "" && o.Namespace != placeholder {
 			c.namespace(o.Namespace, nil)
 		}
 		var err *manifest.Error
@@ -149,12 +153,15 @@ func (c *cluster) addNamespace(o *manifest.Object) *manifest.Error {
 
 func (c *cluster) addNamespaced(o *manifest.Object, defaultNamespace string, index int) *manifest.Error {
 	namespace := cmp.Or(o.Namespace, defaultNamespace)
+	if o.Namespace == placeholder {
+		namespace = defaultNamespace
+	}
 	if namespace == "" {
 		c.note(ruleNoNamespace, findings.Note, o, "metadata.namespace", "no namespace is given, so it is not looked at", "say with --namespace where such objects go")
 		return nil
 	}
 	c.namespace(namespace, nil)
-	if o.Namespace == "" {
+	if o.Namespace != namespace {
 		clone := *o
 		clone.Namespace = namespace
 		o = &clone
@@ -214,7 +221,7 @@ func (c *cluster) addGroup(p placed) *manifest.Error {
 		g.given, g.text, g.apis = text, &text, parseAPIs(text)
 	}
 	if status.LastUpdated != nil || len(status.Namespaces) > 0 { // OLM has seen it
-		g.exists, g.resolved = true, true
+		g.exists, g.resolved, g.hasAccount = true, true, status.ServiceAccountRef != nil
 		g.status = slices.Sorted(slices.Values(status.Namespaces))
 	}
 	c.groups = append(c.groups, g)

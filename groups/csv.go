@@ -198,7 +198,7 @@ func (o *olm) pending(v *csv) {
 }
 
 func (o *olm) install(v *csv, g *group) {
-	if account := g.spec.ServiceAccountName; account != "" && v.sub == nil {
+	if account := g.spec.ServiceAccountName; account != "" && v.sub == nil && o.rbac.exists(g.Namespace, account) {
 		if denied := o.forbidden(v, account); denied != "" {
 			o.fail(v, v1alpha1.CSVReasonComponentFailedNoRetry, "install strategy failed: install strategy failed: "+denied)
 			return
@@ -223,7 +223,7 @@ func (o *olm) failed(v *csv, g *group) {
 			return
 		}
 	}
-	message := ""
+	var message string
 	switch v.reason {
 	case v1alpha1.CSVReasonNoTargetNamespaces, v1alpha1.CSVReasonNoOperatorGroup, v1alpha1.CSVReasonTooManyOperatorGroups, v1alpha1.CSVReasonUnsupportedOperatorGroup:
 		message = "InstallModes now support target namespaces"

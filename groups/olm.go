@@ -125,7 +125,11 @@ func (o *olm) wakeRivals(g *group, apis apiSet) {
 
 // settle runs the loops, groups first, until nothing changes. A bound keeps what never settles in OLM from never ending here.
 func (o *olm) settle() {
-	for rounds := 1000 + 100*(len(o.groups)+len(o.csvs)); len(o.groupQueue)+len(o.csvQueue) > 0; rounds-- {
+	rounds := 1000
+	if !o.restless {
+		rounds += 100 * (len(o.groups) + len(o.csvs))
+	}
+	for ; len(o.groupQueue)+len(o.csvQueue) > 0; rounds-- {
 		if rounds == 0 {
 			o.restless, o.groupQueue, o.csvQueue = true, nil, nil
 			clear(o.queued)
@@ -169,7 +173,7 @@ func (o *olm) syncGroup(g *group) {
 
 // lacksAccount reports whether the group wants an account that there is not: OLM waits for it (pkg/lib/scoped/syncer.go).
 func (g *group) lacksAccount(c *cluster) bool {
-	return g.spec.ServiceAccountName != "" && !c.rbac.exists(g.Namespace, g.spec.ServiceAccountName)
+	return g.spec.ServiceAccountName != "" && !g.hasAccount && !c.rbac.exists(g.Namespace, g.spec.ServiceAccountName)
 }
 
 // annotate gives a CSV the annotations of its group and reports whether it did not have them. Without targets there is none for them,

@@ -80,7 +80,12 @@ func (b *catalogBundle) fromMetadata(value json.RawMessage) ([]byte, error) {
 	if err := decodeJSON(value, &m); err != nil {
 		return nil, fmt.Errorf("property %s: %w", propertyCSV, err)
 	}
-	spec := map[string]any{}
+	meta, spec := map[string]any{"name": b.Name}, map[string]any{}
+	for key, v := range map[string]map[string]string{"annotations": m.Annotations, "labels": m.Labels} {
+		if v != nil {
+			meta[key] = v
+		}
+	}
 	for key, v := range map[string]json.RawMessage{
 		"customresourcedefinitions": m.CRDDescriptions, "apiservicedefinitions": m.APIServiceDefinitions, "installModes": m.InstallModes,
 	} {
@@ -91,7 +96,7 @@ func (b *catalogBundle) fromMetadata(value json.RawMessage) ([]byte, error) {
 	return json.Marshal(map[string]any{
 		"apiVersion": "operators.coreos.com/v1alpha1",
 		"kind":       "ClusterServiceVersion",
-		"metadata":   map[string]any{"name": b.Name, "annotations": m.Annotations, "labels": m.Labels},
+		"metadata":   meta,
 		"spec":       spec,
 	})
 }
