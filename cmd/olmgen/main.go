@@ -99,7 +99,14 @@ can be committed to Git and reviewed as a diff.`,
 		return &usageError{lowerFirst(err.Error()), "see " + cmd.CommandPath() + " --help"}
 	})
 	root.SetUsageFunc(printUsage)
-	root.AddCommand(newRender(), newInit(), newValidate(), newConvert(), newVersion())
+	root.AddCommand(
+		newRender(),
+		newInit(),
+		newCheck(),
+		newValidate(),
+		newConvert(),
+		newVersion(),
+	)
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	for _, c := range root.Commands() {
