@@ -48,21 +48,22 @@ func (l limit) check(v *view) []hit {
 			continue
 		}
 		if field, what := l.Forbid.find(g.rule); what != "" {
-			if g.field != "roleRef.name" {
-				field = g.field + field
-			} else {
-				field = g.field
+			if g.bound {
+				field = ""
+				if len(hits) > 0 && hits[len(hits)-1].Object == g.Object {
+					continue // one finding for all that cluster-admin has
+				}
 			}
-			hits = append(hits, hit{g.Object, field, g.describe(what), l.Message})
+			hits = append(hits, hit{g.Object, g.field + field, g.describe(what), l.Message})
 		}
 	}
 	return hits
 }
 
 func (g grant) describe(what string) string {
-	s := "allows " + what
+	s := "gives " + what
 	if g.account != "" {
-		s = g.account + " may " + what
+		s = "gives " + g.account + " " + what
 	}
 	if g.cluster {
 		s += " in all namespaces"
@@ -109,14 +110,31 @@ func (f *forbid) find(r rbacv1.PolicyRule) (field, what string) {
 // verbs gives the verbs of a rule that are forbidden. The API server knows no name when it decides about create and deletecollection, so a
 // rule with names does not allow them (https://kubernetes.io/docs/reference/access-authn-authz/rbac/#referring-to-resources).
 func (f *forbid) verbs(r rbacv1.PolicyRule) []string {
-	verbs := overlap(r.Verbs, f.Verbs, func(a, b string) bool { return a == "*" || a == b })
-	if len(r.ResourceNames) == 0 {
-		return verbs
+	gives := func(verb string) bool {
+		return len(r.ResourceNames) == 0 || verb != "create" && verb != "deletecollection"
 	}
-	nameless := []string{"create", "deletecollection"}
-	return slices.DeleteFunc(slices.Clone(verbs), func(v string) bool {
-		return slices.Contains(nameless, v) || v == "*" && len(f.Verbs) > 0 && !slices.ContainsFunc(f.Verbs, func(s string) bool { return !slices.Contains(nameless, s) })
+	if len(f.Verbs) == 0 {
+		return slices.DeleteFunc(slices.Clone(r.Verbs), func(v string) bool { return !gives(v) })
+	}
+	return overlap(r.Verbs, f.Verbs, func(allowed, forbidden string) bool {
+		return gives(forbidden) && (allowed == forbidden || allowed == "*" && actsOn(forbidden, r))
 	})
+}
+
+// actsOn reports whether a verb means anything for the resources of a rule: * on pods allows nobody to escalate, bind or impersonate
+// (https://kubernetes.io/docs/reference/access-authn-authz/rbac/#privilege-escalation-prevention-and-bootstrapping and
+// https://kubernetes.io/docs/reference/access-authn-authz/user-impersonation/).
+func actsOn(verb string, r rbacv1.PolicyRule) bool {
+	covers := func(group string, resources ...string) bool {
+		return (slices.Contains(r.APIGroups, group) || slices.Contains(r.APIGroups, "*")) && len(overlap(r.Resources, resources, resourcesOverlap)) > 0
+	}
+	switch verb {
+	case "escalate", "bind":
+		return covers(rbacGroup, "roles", "clusterroles")
+	case "impersonate":
+		return covers("", "users", "groups", "serviceaccounts") || covers("authentication.k8s.io", "uids", "userextras", "userextras/*")
+	}
+	return true
 }
 
 // names reports whether the objects that a rule names are among the forbidden.

@@ -20,6 +20,7 @@ type grant struct {
 	rule    rbacv1.PolicyRule
 	cluster bool   // it counts in all namespaces, or is not known not to
 	account string // of a ClusterServiceVersion's permissions
+	bound   bool   // what a binding of cluster-admin gives
 	how     string // how it comes to count in all namespaces, where the field does not say so
 }
 
@@ -77,7 +78,7 @@ func (v *view) permissions() *rbac {
 	for _, b := range r.bindings {
 		if b.role.Kind == "ClusterRole" && b.role.Name == clusterAdmin && !slices.ContainsFunc(r.roles, named(clusterAdmin)) {
 			for _, rule := range clusterAdminRules {
-				r.grants = append(r.grants, grant{Object: b.Object, field: "roleRef.name", rule: rule, cluster: b.cluster})
+				r.grants = append(r.grants, grant{Object: b.Object, field: "roleRef.name", rule: rule, cluster: b.cluster, bound: true})
 			}
 		}
 	}

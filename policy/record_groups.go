@@ -30,7 +30,7 @@ func groupTargets(v *view) []hit {
 		switch {
 		case len(g.targets) == 1:
 		case len(g.targets) > 1:
-			hits = append(hits, hit{g.Object, "spec.targetNamespaces", fmt.Sprintf("%d target namespaces, may be one", len(g.targets)),
+			hits = append(hits, hit{g.Object, "spec.targetNamespaces", fmt.Sprintf("%d target namespaces, only one is allowed", len(g.targets)),
 				"make an OperatorGroup in a namespace of its own for each, or a global one"})
 		case g.selects:
 			hits = append(hits, hit{g.Object, "spec.selector", "targets are selected by labels", "name the one namespace in targetNamespaces"})

@@ -83,7 +83,7 @@ func metaAccess(v *view) []hit {
 				i := slices.IndexFunc(role.rules, func(rule rbacv1.PolicyRule) bool { return grants(rule, c.group, c.plural, changes...) })
 				if i >= 0 {
 					hits = append(hits, hit{role.Object, fmt.Sprintf("rules[%d]", i),
-						fmt.Sprintf("opens %s.%s to users of projects, whose meta-operator %s may %s in all namespaces", c.plural, c.group, account, what),
+						fmt.Sprintf("opens %s.%s to users of projects, though its operator %s may %s in all namespaces", c.plural, c.group, account, what),
 						"limit the operator's ClusterRole, or who may write its custom resources"})
 				}
 			}

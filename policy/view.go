@@ -1,9 +1,13 @@
 package policy
 
 import (
+	"cmp"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"path"
 	"path/filepath"
+	"reflect"
 	"strings"
 
 	"github.com/olmgen/olmgen/bundle"
@@ -104,9 +108,23 @@ func (v *view) field(o *manifest.Object, to any, path ...string) bool {
 		err = json.Unmarshal(data, to)
 	}
 	if err != nil {
-		v.faults = append(v.faults, hit{o, strings.Join(path, "."), "cannot be understood: " + oneLine(err.Error()), ""})
+		v.faults = append(v.faults, hit{o, strings.Join(path, "."), misread(err), ""})
 	}
 	return err == nil
+}
+
+// misread says in plain words what encoding/json says.
+func misread(err error) string {
+	var wrong *json.UnmarshalTypeError
+	if !errors.As(err, &wrong) {
+		return "cannot be understood: " + oneLine(err.Error())
+	}
+	where := ""
+	if wrong.Field != "" {
+		where = " of " + wrong.Field
+	}
+	want := map[reflect.Kind]string{reflect.Slice: "a list", reflect.Map: "a mapping", reflect.Struct: "a mapping", reflect.String: "text", reflect.Bool: "true or false"}
+	return fmt.Sprintf("cannot be understood: the value%s is of type %s, must be %s", where, wrong.Value, cmp.Or(want[wrong.Type.Kind()], wrong.Type.String()))
 }
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
