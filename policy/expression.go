@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/types"
@@ -64,7 +65,11 @@ func compile(env *cel.Env, text string, want *cel.Type) (cel.Program, error) {
 	ast, issues := env.Compile(text)
 	if err := issues.Err(); err != nil {
 		first := issues.Errors()[0]
-		return nil, fmt.Errorf("column %d of line %d of the expression: %s", first.Location.Column()+1, first.Location.Line(), oneLine(first.Message))
+		msg, _, _ := strings.Cut(oneLine(first.Message), " expecting {") // a list of all tokens
+		return nil, fmt.Errorf("line %d, column %d of the expression: %s", first.Location.Line(), first.Location.Column()+1, msg)
+	}
+	if ast.OutputType().IsExactType(cel.DynType) {
+		return nil, fmt.Errorf("the expression may give anything, must give %s: compare it, or write %s(...)", want, want)
 	}
 	if !ast.OutputType().IsExactType(want) {
 		return nil, fmt.Errorf("the expression gives %s, must give %s", ast.OutputType(), want)

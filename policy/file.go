@@ -98,7 +98,7 @@ func (p *parser) policy(f *file) (*Policy, error) {
 	policy := &Policy{clusterScope: defaultClusterScope()}
 	p.names = map[string]string{}
 	for _, r := range BuiltinRules() {
-		p.names[r.ID] = "olmgen"
+		p.names[r.ID] = "a rule of olmgen"
 	}
 	if err := p.rules(f, policy); err != nil {
 		return nil, err
@@ -217,7 +217,7 @@ func (p *parser) name(field, name string) error {
 	case !validName.MatchString(name):
 		return p.fail(field+".name", "lower-case letters, digits and single hyphens", "%q is no name for a rule", name)
 	case other != "":
-		return p.fail(field+".name", "", "%s is the name of another rule, that of %s", name, other)
+		return p.fail(field+".name", "", "%s is the name of %s", name, other)
 	}
 	p.names[name] = field
 	return nil

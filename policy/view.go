@@ -133,6 +133,9 @@ func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 // other path is one as a whole.
 func (v *view) place(in Input, scopes []glob) {
 	for _, o := range in.Tree.Objects {
+		if o.APIVersion == APIVersion && o.Kind == Kind {
+			continue
+		}
 		root, rel := rootOf(o.File, in.Paths)
 		p := &placed{Object: o, rel: rel, app: root}
 		switch {

@@ -1,14 +1,17 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"os"
 
 	"github.com/spf13/cobra"
 
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/policy"
 	"github.com/olmgen/olmgen/tree"
 )
@@ -93,6 +96,9 @@ func (f *lintFlags) load() (*policy.Policy, error) {
 		return p, nil
 	}
 	data, err := os.ReadFile(f.policy)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, &manifest.Error{File: f.policy, Msg: "no such file", Tip: "name a file, or operate-first"}
+	}
 	if err != nil {
 		return nil, err
 	}
