@@ -71,25 +71,34 @@ func metaByOLM(v *view) []hit {
 func metaAccess(v *view) []hit {
 	r := v.permissions()
 	rules := r.boundEverywhere()
-	open := r.open()
 	var hits []hit
 	for _, account := range slices.Sorted(maps.Keys(rules)) {
 		what := mayDeploy(rules[account])
 		if what == "" {
 			continue
 		}
-		for _, c := range v.ownCRDs(rules[account]) {
-			for _, role := range open {
-				i := slices.IndexFunc(role.rules, func(rule rbacv1.PolicyRule) bool { return grants(rule, c.group, c.plural, changes...) })
-				if i >= 0 {
-					hits = append(hits, hit{role.Object, fmt.Sprintf("rules[%d]", i),
-						fmt.Sprintf("opens %s.%s to users of projects, though its operator %s may %s in all namespaces", c.plural, c.group, account, what),
-						"limit the operator's ClusterRole, or who may write its custom resources"})
-				}
+		own := v.ownCRDs(rules[account])
+		for _, role := range r.open() {
+			if at, names := role.changes(own); len(names) > 0 {
+				hits = append(hits, hit{role.Object, fmt.Sprintf("rules[%d]", at),
+					fmt.Sprintf("opens %s to users of projects, though its operator %s may %s in all namespaces", list(names), account, what),
+					"limit the operator's ClusterRole, or who may write its custom resources"})
 			}
 		}
 	}
 	return hits
+}
+
+// changes gives the custom resources that a role lets its holders write, and the first of its rules that does.
+func (r *clusterRole) changes(crds []*crd) (at int, names []string) {
+	at = len(r.rules)
+	for _, c := range crds {
+		i := slices.IndexFunc(r.rules, func(rule rbacv1.PolicyRule) bool { return grants(rule, c.group, c.plural, changes...) })
+		if i >= 0 {
+			at, names = min(at, i), append(names, c.plural+"."+c.group)
+		}
+	}
+	return at, names
 }
 
 // boundEverywhere gives the rules that ServiceAccounts (namespace/name) have in all namespaces.

@@ -22,19 +22,35 @@ var update = flag.Bool("update", false, "write the golden files and the page of 
 // check holds the files below the current directory against a policy, twice.
 func check(t *testing.T, p *policy.Policy, paths ...string) []findings.Finding {
 	t.Helper()
+	return checkAll(t, []*policy.Policy{p}, paths...)
+}
+
+// checkAll reads the files once for several policies; each finding has to be of a rule of its policy.
+func checkAll(t *testing.T, policies []*policy.Policy, paths ...string) []findings.Finding {
+	t.Helper()
+	files, err := tree.Read(t.Context(), paths, tree.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
 	var first []findings.Finding
 	for i := range 2 {
-		files, err := tree.Read(t.Context(), paths, tree.Options{Workers: 1 + 3*i})
-		if err != nil {
-			t.Fatal(err)
-		}
-		list, err := p.Check(t.Context(), policy.Input{Paths: paths, Tree: files})
-		if err != nil {
-			t.Fatal(err)
+		var all []findings.Finding
+		for _, p := range policies {
+			list, err := p.Check(t.Context(), policy.Input{Paths: paths, Tree: files})
+			if err != nil {
+				t.Fatal(err)
+			}
+			rules := p.Rules()
+			for _, f := range list {
+				if !slices.ContainsFunc(rules, func(r policy.Rule) bool { return r.ID == f.Rule }) {
+					t.Errorf("of no rule: %+v", f)
+				}
+			}
+			all = append(all, list...)
 		}
 		if i == 0 {
-			first = list
-		} else if d := cmp.Diff(first, list); d != "" {
+			first = all
+		} else if d := cmp.Diff(first, all); d != "" {
 			t.Fatalf("the second time (-first +second):\n%s", d)
 		}
 	}

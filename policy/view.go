@@ -77,6 +77,9 @@ func newView(in Input, scopes []glob) *view {
 	v.place(in, scopes)
 	for _, o := range v.objects {
 		key := o.Group() + "/" + o.Kind
+		if o.Kind == "ClusterServiceVersion" {
+			key = olmGroup + "/" + o.Kind // published bundles have it with other apiVersions, and OLM goes by the kind
+		}
 		v.kinds[key] = append(v.kinds[key], o)
 	}
 	for _, o := range v.kinds["apiextensions.k8s.io/CustomResourceDefinition"] {
