@@ -42,11 +42,13 @@ conformance: ## Compare with what OLM made in real clusters ($$OLMGEN_CORPUS, $$
 	@test -n "$$OLMGEN_CORPUS" -a -n "$$OLMGEN_ORACLE" || { echo "set OLMGEN_CORPUS and OLMGEN_ORACLE"; exit 1; }
 	$(GO) test ./golden ./generate/olmv1 -run TestConformance -count=1 -v | grep -v '^=== '
 
-docs: ## Write docs/reference from the commands
+docs: ## Write docs/reference from the commands, and the rules in docs/lint.md
 	$(GO) test ./cmd/olmgen -run TestReference -update
+	$(GO) test ./policy -run TestPage -update
 
-docs-check: ## Fail if docs/reference is stale
+docs-check: ## Fail if docs/reference or the rules in docs/lint.md are stale
 	$(GO) test ./cmd/olmgen -run TestReference -count=1
+	$(GO) test ./policy -run TestPage -count=1
 
 FUZZTIME ?= 20s
 fuzz: ## Run every fuzz target for FUZZTIME

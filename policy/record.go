@@ -58,6 +58,9 @@ func csvRules() []Rule {
 	}
 }
 
+const catalogQuote = "If it is necessary to deploy an additional CatalogSource resource, this resource must be deployed to the " +
+	"openshift-marketplace namespace and therefore must be declared within the cluster-scope application."
+
 func catalogRules() []Rule {
 	return []Rule{
 		{ID: "of-no-catalogsource", Level: findings.Note, check: noCatalogSource,
@@ -65,12 +68,11 @@ func catalogRules() []Rule {
 			Quote: "Operators are expected to be provisioned from the default catalogs and it is advised to publish the desired operator to a " +
 				"community catalog rather than deploying a custom Catalog source."},
 		{ID: "of-catalogsource-namespace", Level: findings.Error, check: catalogNamespace,
-			Text: "a CatalogSource is in the namespace " + marketplace,
-			Quote: "If it is necessary to deploy an additional CatalogSource resource, this resource must be deployed to the " +
-				"openshift-marketplace namespace"},
+			Text:  "a CatalogSource is in the namespace " + marketplace,
+			Quote: catalogQuote},
 		{ID: "of-catalogsource-in-cluster-scope", Level: findings.Error, check: catalogInClusterScope,
 			Text:  "a CatalogSource is in the cluster-scope application",
-			Quote: "and therefore must be declared within the cluster-scope application."},
+			Quote: catalogQuote},
 	}
 }
 

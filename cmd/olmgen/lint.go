@@ -35,8 +35,8 @@ your own with limits of permissions and registries, CEL expressions and
 exceptions that have a reason; such a file may extend operate-first.
 
 Rules about the cluster-scope application go by the directories: what is below
-one that is called cluster-scope belongs to it. Name all that is deployed to a
-cluster together: some rules compare objects of several files.
+one that is called cluster-scope belongs to it, and stdin is left out. Name all
+that is deployed to a cluster together: some rules compare several files.
 
 The exit code is 3 if there are findings at or above --fail-on.
 docs/lint.md describes every rule and the form of policy files.`,
