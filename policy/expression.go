@@ -95,7 +95,8 @@ func (e *expression) check(ctx context.Context, v *view) ([]hit, error) {
 		}
 		switch {
 		case err != nil:
-			hits = append(hits, hit{o.Object, "", "the expression fails: " + oneLine(err.Error()), "has(object.spec) guards a field that may be missing"})
+			hits = append(hits, hit{o.Object, "", "the expression fails: " + oneLine(err.Error()),
+				"has(object.spec) guards a field that may be missing"})
 		case !ok:
 			hits = append(hits, hit{o.Object, "", e.message(ctx, vars), ""})
 		}

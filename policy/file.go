@@ -39,7 +39,8 @@ type ruleSetting struct {
 	Level   findings.Level `json:"level"`
 }
 
-// Parse reads a policy file; name is what it is called in errors. The error, a *manifest.Error, names line and field: no policy is used in part.
+// Parse reads a policy file; name is what it is called in errors. The error, a *manifest.Error, names line and field: no policy is used in
+// part.
 func Parse(name string, data []byte) (*Policy, error) {
 	docs, err := manifest.ReadFile(name, data, manifest.DefaultLimits)
 	if err != nil {
@@ -48,7 +49,8 @@ func Parse(name string, data []byte) (*Policy, error) {
 	docs = slices.DeleteFunc(docs, func(d *manifest.Document) bool { return d.Root == nil })
 	switch {
 	case len(docs) == 0:
-		return nil, &manifest.Error{File: name, Msg: "there is no policy in it", Tip: "it starts with apiVersion: " + APIVersion + ", kind: " + Kind}
+		return nil, &manifest.Error{File: name, Msg: "there is no policy in it",
+			Tip: "it starts with apiVersion: " + APIVersion + ", kind: " + Kind}
 	case len(docs) > 1:
 		return nil, &manifest.Error{File: name, Line: docs[1].Line, Msg: "a second document, a policy is one"}
 	}
@@ -283,7 +285,8 @@ func (p *parser) exceptions(f *file, policy *Policy) error {
 			e.globs[field] = g
 		}
 		if !slices.ContainsFunc(ids, e.globs["rule"].match) {
-			return p.fail(e.field+".rule", "olmgen lint --policy FILE --list-rules lists them", "the policy has no rule %q%s", e.Rule, didYouMean(e.Rule, ids))
+			return p.fail(e.field+".rule", "olmgen lint --policy FILE --list-rules lists them", "the policy has no rule %q%s",
+				e.Rule, didYouMean(e.Rule, ids))
 		}
 		policy.exceptions = append(policy.exceptions, e)
 	}

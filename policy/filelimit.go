@@ -62,10 +62,11 @@ func (p *parser) forbid(field string, f *forbid) error {
 	bad := slices.IndexFunc(f.Wildcards, func(w string) bool { return !slices.Contains(wildcards, w) })
 	switch {
 	case given == 0:
-		return p.fail(field, "say what is forbidden: verbs, apiGroups, resources, resourceNames, nonResourceURLs or wildcards", "is empty, which would forbid every rule")
+		return p.fail(field, "say what is forbidden: verbs, apiGroups, resources, resourceNames, nonResourceURLs or wildcards",
+			"is empty, which would forbid every rule")
 	case bad >= 0:
-		return p.fail(fmt.Sprintf("%s.wildcards[%d]", field, bad), "", "must be one of %s, not %q%s", strings.Join(wildcards, ", "), f.Wildcards[bad],
-			didYouMean(f.Wildcards[bad], wildcards))
+		return p.fail(fmt.Sprintf("%s.wildcards[%d]", field, bad), "", "must be one of %s, not %q%s",
+			strings.Join(wildcards, ", "), f.Wildcards[bad], didYouMean(f.Wildcards[bad], wildcards))
 	case !slices.Contains([]string{scopeAny, scopeCluster, scopeNamespaced}, f.Scope):
 		return p.fail(field+".scope", "", "must be any, cluster or namespaced, not %q", f.Scope)
 	case len(f.NonResourceURLs) > 0 && others > 0:
@@ -84,8 +85,8 @@ func (p *parser) images(field string, i *images) error {
 		for j, entry := range l.items {
 			host, _, _ := strings.Cut(entry, "/")
 			if !isHost(host) || strings.Contains(strings.TrimPrefix(entry, "*."), "*") || strings.Contains(entry, "://") {
-				return p.fail(fmt.Sprintf("%s.%s[%d]", field, l.field, j), "write it as quay.io, quay.io/organization, docker.io/library or *.example.com",
-					"%q is no registry", entry)
+				return p.fail(fmt.Sprintf("%s.%s[%d]", field, l.field, j),
+					"write it as quay.io, quay.io/organization, docker.io/library or *.example.com", "%q is no registry", entry)
 			}
 		}
 	}

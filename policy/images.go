@@ -81,12 +81,12 @@ func listImages(field, key string, items []any, found func(field, image string))
 		if !ok {
 			continue
 		}
-		name, of := "", ""
+		of := ""
 		switch key {
 		case "containers", "initContainers", "ephemeralContainers", "relatedImages":
 			of = "image"
 		case "env":
-			if name, _ = m["name"].(string); strings.HasPrefix(name, "RELATED_IMAGE") {
+			if name, _ := m["name"].(string); strings.HasPrefix(name, "RELATED_IMAGE") {
 				of = "value"
 			}
 		}

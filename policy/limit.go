@@ -87,7 +87,8 @@ func (f *forbid) find(r rbacv1.PolicyRule) (field, what string) {
 		on = overlap(r.NonResourceURLs, f.NonResourceURLs, urlsOverlap)
 	case len(r.Resources) > 0 && f.names(r):
 		field = ".resources"
-		on = qualified(overlap(r.APIGroups, f.APIGroups, func(a, b string) bool { return a == "*" || a == b }), overlap(r.Resources, f.Resources, resourcesOverlap))
+		groups := overlap(r.APIGroups, f.APIGroups, func(a, b string) bool { return a == "*" || a == b })
+		on = qualified(groups, overlap(r.Resources, f.Resources, resourcesOverlap))
 	case len(r.Resources) == 0 && len(f.APIGroups)+len(f.Resources)+len(f.ResourceNames) == 0:
 		on = r.NonResourceURLs
 	}
@@ -104,7 +105,7 @@ func (f *forbid) find(r rbacv1.PolicyRule) (field, what string) {
 		}
 		field = "." + w
 	}
-	return field, strings.Join(verbs, ", ") + " on " + list(on)
+	return field, strings.Join(verbs, ", ") + " on " + firstOf(on)
 }
 
 // verbs gives the verbs of a rule that are forbidden. The API server knows no name when it decides about create and deletecollection, so a
@@ -126,7 +127,8 @@ func (f *forbid) verbs(r rbacv1.PolicyRule) []string {
 // https://kubernetes.io/docs/reference/access-authn-authz/user-impersonation/).
 func actsOn(verb string, r rbacv1.PolicyRule) bool {
 	covers := func(group string, resources ...string) bool {
-		return (slices.Contains(r.APIGroups, group) || slices.Contains(r.APIGroups, "*")) && len(overlap(r.Resources, resources, resourcesOverlap)) > 0
+		return (slices.Contains(r.APIGroups, group) || slices.Contains(r.APIGroups, "*")) &&
+			len(overlap(r.Resources, resources, resourcesOverlap)) > 0
 	}
 	switch verb {
 	case "escalate", "bind":
@@ -170,7 +172,8 @@ func resourcesOverlap(allowed, forbidden string) bool {
 	}
 	resource, sub, ok := strings.Cut(allowed, "/")
 	forbiddenResource, forbiddenSub, ok2 := strings.Cut(forbidden, "/")
-	return ok && ok2 && (resource == "*" || forbiddenResource == "*" || resource == forbiddenResource) && (forbiddenSub == "*" || sub == forbiddenSub)
+	return ok && ok2 && (resource == "*" || forbiddenResource == "*" || resource == forbiddenResource) &&
+		(forbiddenSub == "*" || sub == forbiddenSub)
 }
 
 // urlsOverlap compares paths, of which both may end in *.
@@ -183,7 +186,9 @@ func urlsOverlap(a, b string) bool {
 // wildcard gives the first of the fields that has a *.
 func wildcard(r rbacv1.PolicyRule, fields []string) string {
 	for _, f := range fields {
-		values := map[string][]string{"verbs": r.Verbs, "apiGroups": r.APIGroups, "resources": r.Resources, "nonResourceURLs": r.NonResourceURLs}[f]
+		values := map[string][]string{
+			"verbs": r.Verbs, "apiGroups": r.APIGroups, "resources": r.Resources, "nonResourceURLs": r.NonResourceURLs,
+		}[f]
 		if slices.ContainsFunc(values, func(s string) bool { return strings.Contains(s, "*") }) {
 			return f
 		}
@@ -206,8 +211,8 @@ func qualified(groups, resources []string) []string {
 	return names
 }
 
-// list names the first few.
-func list(names []string) string {
+// firstOf names the first few.
+func firstOf(names []string) string {
 	const most = 5
 	if len(names) <= most {
 		return strings.Join(names, ", ")

@@ -9,7 +9,7 @@ import (
 
 // unknownField is the error for the first field that a policy file does not have.
 func (p *parser) unknownField(unknown []string) error {
-	slices.SortFunc(unknown, func(a, b string) int { return p.LineOf(a) - p.LineOf(b) })
+	slices.SortStableFunc(unknown, func(a, b string) int { return p.LineOf(a) - p.LineOf(b) })
 	field := unknown[0]
 	parent, last := "", field
 	if i := strings.LastIndexByte(field, '.'); i >= 0 {

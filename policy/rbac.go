@@ -112,7 +112,8 @@ func (r *rbac) addRules(g grant, rules []rbacv1.PolicyRule) {
 func (v *view) addClusterRole(o *placed) {
 	role := &clusterRole{Object: o.Object}
 	var aggregation rbacv1.AggregationRule
-	if !v.field(o.Object, &role.rules, "rules") || !v.field(o.Object, &role.labels, "metadata", "labels") || !v.field(o.Object, &aggregation, "aggregationRule") {
+	if !v.field(o.Object, &role.rules, "rules") || !v.field(o.Object, &role.labels, "metadata", "labels") ||
+		!v.field(o.Object, &aggregation, "aggregationRule") {
 		return
 	}
 	for i := range aggregation.ClusterRoleSelectors {
@@ -183,6 +184,10 @@ func (v *view) addCSV(o *placed) {
 	var modes []struct {
 		Type      string
 		Supported bool
+	}
+	var copiedFrom string
+	if !v.field(o.Object, &copiedFrom, "metadata", "labels", "olm.copiedFrom") || copiedFrom != "" {
+		return // OLM makes nothing of a copy
 	}
 	if !v.field(o.Object, &spec, "spec", "install", "spec") || !v.field(o.Object, &modes, "spec", "installModes") {
 		return

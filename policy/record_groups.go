@@ -70,7 +70,8 @@ func targetDeclared(v *view) []hit {
 			if where, ok := declared[target]; !ok {
 				hits = append(hits, hit{g.Object, field, "there is no Namespace " + target, "add it to cluster-scope"})
 			} else if where == application {
-				hits = append(hits, hit{g.Object, field, "the Namespace " + target + " is outside of the cluster-scope application", "move it to cluster-scope"})
+				hits = append(hits, hit{g.Object, field, "the Namespace " + target + " is outside of the cluster-scope application",
+					"move it to cluster-scope"})
 			}
 		}
 	}
@@ -88,7 +89,8 @@ func groupWithSubscription(v *view) []hit {
 		case g.Namespace == "":
 			hits = append(hits, hit{g.Object, "metadata.namespace", "missing, must be that of a Subscription", hintNamespace})
 		case !subscribed[g.Namespace]:
-			hits = append(hits, hit{g.Object, "metadata.namespace", "there is no Subscription in " + g.Namespace, "remove the group, or name the application too"})
+			hits = append(hits, hit{g.Object, "metadata.namespace", "there is no Subscription in " + g.Namespace,
+				"remove the group, or name the application too"})
 		}
 	}
 	return hits

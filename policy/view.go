@@ -179,7 +179,7 @@ func rootOf(file string, paths []string) (root, rel string) {
 			root = p
 		case file == p:
 			return path.Dir(p), path.Base(p)
-		case below && len(p) > len(root):
+		case below && (root == "." || len(p) > len(root)):
 			root, rel = p, rest
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"math"
 	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -52,6 +53,7 @@ docs/lint.md describes every rule and the form of policy files.`,
 	flags.BoolVar(&f.listRules, "list-rules", false, "list the rules of the policy, or all that are built in, as text or JSON; no PATH is read")
 	f.report.register(flags)
 	completeReport(cmd)
+	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("policy", cobra.FixedCompletions(policy.Names(), cobra.ShellCompDirectiveDefault)))
 	return cmd
 }
 
@@ -102,7 +104,7 @@ func (f *lintFlags) load() (*policy.Policy, error) {
 	if err != nil {
 		return nil, err
 	}
-	return policy.Parse(f.policy, data)
+	return policy.Parse(filepath.ToSlash(filepath.Clean(f.policy)), data)
 }
 
 // list prints the rules of the policy, or all that are built in.
