@@ -75,6 +75,7 @@ const (
 	WarnUnsupportedKind  = "unsupported-kind"   // let through by AllowUnsupported
 	WarnCertificates     = "certificates"       // left to whoever makes and rotates them
 	WarnMetadataObject   = "object-in-metadata" // a Kubernetes object in metadata/: OLM installs it
+	WarnMirrorMap        = "mirror-map"         // an entry of a mirror map that no image is in
 )
 
 // Owns reports whether the CSV owns the CRD.

@@ -16,6 +16,7 @@ import (
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/bundle/source"
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/images"
 	"github.com/olmgen/olmgen/output"
 	"github.com/olmgen/olmgen/templates"
 )
@@ -31,6 +32,7 @@ type renderFlags struct {
 	issuer    string
 	caBundle  string
 	config    string
+	mirrors   string
 	read      bundle.ReadOptions
 	source    source.Options
 	options   generate.Options
@@ -98,6 +100,7 @@ func (f *renderFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&o.CertSecret, "cert-secret", "", "with user: `NAME` of the Secret; {deployment} is replaced")
 	flags.StringVar(&f.caBundle, "ca-bundle", "", "with user: `FILE` with the CA's certificates, PEM")
 	flags.StringVar(&f.config, "config-subscription", "", "`FILE` with a Subscription, or its spec.config, to apply to the Deployments")
+	flags.StringVar(&f.mirrors, "mirror-map", "", "`FILE` that says which images to take from a mirror: a list mirrors of source and mirror, or an ImageDigestMirrorSet")
 	flags.BoolVar(&o.ConvertCRDs, "convert-crds", false, "turn v1beta1 CRDs into v1")
 	flags.BoolVar(&o.CreateNamespace, "create-namespace", false, "add the Namespace objects")
 	flags.StringVar(&f.templates, "templates", "", "`DIR` with templates that replace olmgen's own")
@@ -217,14 +220,23 @@ func (f *renderFlags) files() error {
 		}
 		f.options.CABundle = data
 	}
-	if f.config == "" {
+	if f.config != "" {
+		data, err := os.ReadFile(f.config)
+		if err != nil {
+			return err
+		}
+		if f.options.Config, err = generate.ReadConfig(f.config, data); err != nil {
+			return err
+		}
+	}
+	if f.mirrors == "" {
 		return nil
 	}
-	data, err := os.ReadFile(f.config)
+	data, err := os.ReadFile(f.mirrors)
 	if err != nil {
 		return err
 	}
-	f.options.Config, err = generate.ReadConfig(f.config, data)
+	f.options.Mirrors, err = images.ReadMap(f.mirrors, data)
 	return err
 }
 
