@@ -32,7 +32,8 @@ type clusterFields struct {
 	} `json:"spec"`
 }
 
-var fieldNames = []string{"mirrors", "source", "mirror", "spec", "imageDigestMirrors", "imageTagMirrors", "repositoryDigestMirrors", "mirrorSourcePolicy"}
+var fieldNames = []string{"mirrors", "source", "mirror", "spec", "imageDigestMirrors", "imageTagMirrors", "repositoryDigestMirrors",
+	"mirrorSourcePolicy"}
 
 // checkFields refuses unknown fields and values of another type.
 func checkFields(o *manifest.Object, own bool) error {

@@ -64,7 +64,8 @@ func ReadMap(name string, data []byte) (*Map, error) {
 		}
 	}
 	if len(m.entries) == 0 {
-		return nil, &manifest.Error{File: name, Msg: "no mirror in it", Tip: "write it as mirrors: [{source: quay.io/org, mirror: registry.example.com/org}]"}
+		return nil, &manifest.Error{File: name, Msg: "no mirror in it",
+			Tip: "write it as mirrors: [{source: quay.io/org, mirror: registry.example.com/org}]"}
 	}
 	slices.SortStableFunc(m.entries, func(a, b mirror) int { return cmp.Compare(len(b.source), len(a.source)) })
 	return m, nil

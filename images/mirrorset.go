@@ -15,7 +15,8 @@ import (
 // error if mirror is no registry, if an image is no valid reference, or if two repositories with tags would become one.
 func MirrorSets(list []Image, mirror string, t *templates.Set) ([]byte, error) {
 	if problem := prefixProblem(mirror); problem != "" {
-		return nil, &HintError{fmt.Sprintf("mirror %q is no registry: %s", mirror, problem), "write it as registry.example.com or registry.example.com/prefix"}
+		return nil, &HintError{fmt.Sprintf("mirror %q is no registry: %s", mirror, problem),
+			"write it as registry.example.com or registry.example.com/prefix"}
 	}
 	packages := map[string][]Image{}
 	for _, i := range list {

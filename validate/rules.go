@@ -40,6 +40,7 @@ func Rules() []Rule {
 		{bundle.WarnUnsupportedKind, "a kind of object that OLM does not install from a bundle"},
 		{bundle.WarnCertificates, "certificates are left to whoever makes and rotates them"},
 		{bundle.WarnMetadataObject, "a Kubernetes object in the metadata directory, which OLM installs"},
+		{bundle.WarnMirrorMap, "an entry of a mirror map that no image of the bundle is in"},
 
 		{apiPrefix + "alpha-deprecated-apis", "an API that a newer Kubernetes has removed"},
 		{apiPrefix + "bundle", "the bundle as a whole: owned CRDs, accounts, size, related images"},

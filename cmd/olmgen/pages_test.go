@@ -14,7 +14,7 @@ import (
 // next command or the end of the block. The bundle is the example's.
 func TestPages(t *testing.T) {
 	sessions := 0
-	for _, page := range []string{"images.md"} {
+	for _, page := range []string{"images.md", "installer-rbac.md"} {
 		data, err := os.ReadFile(filepath.Join("..", "..", "docs", page))
 		if err != nil {
 			t.Fatal(err)

@@ -110,19 +110,36 @@ func (f *renderFlags) register(flags *pflag.FlagSet) {
 }
 
 func (f *renderFlags) run(cmd *cobra.Command, ref string) error {
-	if f.output == "" {
-		return &usageError{"-o needs a directory, or - for stdout", ""}
-	}
-	if err := f.complete(cmd.Flags()); err != nil {
+	r, err := f.render(cmd, ref)
+	if err != nil {
 		return err
+	}
+	files, err := output.Flat(r.Result, f.options.Templates)
+	if err != nil {
+		return err
+	}
+	return f.write(cmd, r.source, files)
+}
+
+// rendering is what a source renders to.
+type rendering struct {
+	*generate.Result
+	pkg    string
+	source output.Source
+}
+
+// render reads the bundle and renders it. Warnings are said, or taken for an error.
+func (f *renderFlags) render(cmd *cobra.Command, ref string) (*rendering, error) {
+	if err := f.complete(cmd.Flags()); err != nil {
+		return nil, err
 	}
 	b, src, err := f.readBundle(cmd, ref)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	result, err := generate.Render(b, f.options)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	warnings := append(b.Warnings, result.Warnings...)
 	if f.options.ConvertCRDs {
@@ -131,24 +148,21 @@ func (f *renderFlags) run(cmd *cobra.Command, ref string) error {
 	for _, w := range warnings {
 		fmt.Fprintln(cmd.ErrOrStderr(), "olmgen: warning: "+w.Error.Error())
 	}
-	if n := len(warnings); f.strict && n > 0 {
-		return fmt.Errorf("%s, and --strict takes it for an error", plural(n, "warning"))
-	}
-	files, err := output.Flat(result, f.options.Templates)
-	if err != nil {
-		return err
-	}
-	return f.write(cmd, src, b, files)
+	return &rendering{result, b.Package, output.Source{Bundle: b.CSV.Name, Source: sourceName(src), Digest: src.Digest}}, f.refuseWarnings(len(warnings))
 }
 
-func (f *renderFlags) write(cmd *cobra.Command, src *source.Source, b *bundle.Bundle, files output.Files) error {
+func (f *renderFlags) refuseWarnings(n int) error {
+	if f.strict && n > 0 {
+		return fmt.Errorf("%s, and --strict takes it for an error", plural(n, "warning"))
+	}
+	return nil
+}
+
+func (f *renderFlags) write(cmd *cobra.Command, src output.Source, files output.Files) error {
 	if f.output == "-" {
 		return output.Stream(cmd.OutOrStdout(), files)
 	}
-	result, err := output.Write(f.output, files, output.WriteOptions{
-		Sources: []output.Source{{Bundle: b.CSV.Name, Source: sourceName(src), Digest: src.Digest}},
-		Force:   f.force,
-	})
+	result, err := output.Write(f.output, files, output.WriteOptions{Sources: []output.Source{src}, Force: f.force})
 	if err != nil {
 		return err
 	}
@@ -165,6 +179,9 @@ func report(w io.Writer, dir string, r output.Result) {
 
 // complete turns flags that need parsing into options.
 func (f *renderFlags) complete(flags *pflag.FlagSet) error {
+	if f.output == "" {
+		return &usageError{"-o needs a directory, or - for stdout", ""}
+	}
 	for _, name := range []string{"namespace", "target-namespaces", "copied-csv-namespaces", "operator-group"} {
 		if flag := flags.Lookup(name); flag.Changed && strings.Trim(flag.Value.String(), "[]") == "" {
 			return &usageError{"--" + name + " is empty", "leave it out for the default"} // an unset variable of a shell, most likely
@@ -188,6 +205,10 @@ func (f *renderFlags) complete(flags *pflag.FlagSet) error {
 	if err := f.files(); err != nil {
 		return err
 	}
+	return f.loadTemplates()
+}
+
+func (f *renderFlags) loadTemplates() error {
 	var err error
 	if f.templates == "" {
 		f.options.Templates, err = templates.Load(nil)
