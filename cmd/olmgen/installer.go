@@ -38,7 +38,7 @@ account of a tenant's (Argo CD's impersonation, Flux's serviceAccountName).
 
 It grants, of each kind, create, which can't be limited to names; of each
 object, by name, get, patch, update and delete; and every rule of the Roles and
-ClusterRoles among the objects, because nobody may give what he does not have
+ClusterRoles among the objects, because nobody may give what they do not have
 (the escalation check of the API server). Where that is not possible it grants
 by name
 
