@@ -78,6 +78,7 @@ const (
 	WarnCertificates     = "certificates"       // left to whoever makes and rotates them
 	WarnInstallation     = "installation"       // OLM in the cluster may not do what is asked of it
 	WarnMetadataObject   = "object-in-metadata" // a Kubernetes object in metadata/: OLM installs it
+	WarnMirrorMap        = "mirror-map"         // an entry of a mirror map that no image is in
 )
 
 // Owns reports whether the CSV owns the CRD.

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/images"
 	"github.com/olmgen/olmgen/templates"
 )
 
@@ -76,6 +77,7 @@ type Options struct {
 
 	Config      *v1alpha1.SubscriptionConfig // of the Subscription, applied to the Deployments or handed over
 	ConvertCRDs bool                         // v1beta1 CRDs become v1
+	Mirrors     *images.Map                  // images in the CSV, the Deployments and shipped workloads are taken from there
 
 	Channel      string // of the Subscription or ClusterExtension; default: the bundle's default channel, else its only one
 	Subscription SubscriptionOptions

@@ -36,6 +36,7 @@ func Rules() []findings.Rule {
 		{ID: bundle.WarnUnsupportedKind, Text: "a kind of object that OLM does not install from a bundle"},
 		{ID: bundle.WarnCertificates, Text: "certificates are left to whoever makes and rotates them"},
 		{ID: bundle.WarnInstallation, Text: "OLM in the cluster may not do what is asked of it"},
+		{ID: bundle.WarnMirrorMap, Text: "an entry of a mirror map that no image of the bundle is in"},
 		{ID: bundle.WarnMetadataObject, Text: "a Kubernetes object in the metadata directory, which OLM installs"},
 
 		{ID: apiPrefix + "alpha-deprecated-apis", Text: "an API that a newer Kubernetes has removed"},

@@ -106,6 +106,8 @@ can be committed to Git and reviewed as a diff.`,
 		newLint(),
 		newValidate(),
 		newConvert(),
+		newImages(),
+		newInstallerRBAC(),
 		newVersion(),
 	)
 	root.InitDefaultHelpCmd()

@@ -33,6 +33,7 @@ var profilesOf = map[string][]generate.Profile{
 	"cert-secret":               full,
 	"ca-bundle":                 full,
 	"convert-crds":              full,
+	"mirror-map":                slices.Concat(full, []generate.Profile{generate.ProfileOLMv1}),
 	"certs":                     slices.Concat(full, []generate.Profile{generate.ProfileOLMv1}),
 	"operator-group":            slices.Concat(full, []generate.Profile{generate.ProfileSubscription}),
 	"selector":                  slices.Concat(full, []generate.Profile{generate.ProfileSubscription}),
