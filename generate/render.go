@@ -36,9 +36,12 @@ type Result struct {
 	InstallMode v1alpha1.InstallModeType
 
 	Package, Version, CSV string // of the bundle
+	DisplayName           string // the CSV's; may be empty
 	OperatorGroup         string // its name
 
-	targets []string // sorted; [""] for all namespaces
+	targets []string // sorted; [""] for all namespaces; nil with ProfileOLMv1
+	bundle  *bundle.Bundle
+	options Options // complete
 }
 
 // generators add objects to a rendering, the order in which they run. What OLM makes comes first: a shipped object yields to a generated one.
@@ -79,6 +82,7 @@ func Render(b *bundle.Bundle, o Options) (*Result, error) {
 		return nil, err
 	}
 	result.Namespace, result.Package, result.Version, result.CSV = o.Namespace, b.Package, b.CSV.Spec.Version.String(), b.CSV.Name
+	result.DisplayName, result.bundle, result.options = b.CSV.Spec.DisplayName, b, o
 	given := slices.DeleteFunc(slices.Clone(b.Warnings), func(w bundle.Warning) bool { return w.Class == bundle.WarnOldCRD && o.ConvertCRDs })
 	result.Warnings = append(given, result.Warnings...)
 	return result, nil

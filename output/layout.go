@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/output/helm"
 	"github.com/olmgen/olmgen/templates"
 )
 
@@ -17,6 +18,7 @@ type Tree struct {
 	// Namespace is left out of file names. Empty, all have theirs, so that no name depends on which operators there are.
 	Namespace string
 	Templates *templates.Set
+	HelmCRDs  helm.CRDs // where a chart has the CRDs; default: among its templates
 }
 
 // Operator is an operator of a tree.
@@ -41,13 +43,15 @@ type Layout string
 // The layouts.
 const (
 	LayoutFlat Layout = "flat"
+	LayoutHelm Layout = "helm"
 )
 
 // Layouts are all layouts.
-var Layouts = []Layout{LayoutFlat}
+var Layouts = []Layout{LayoutFlat, LayoutHelm}
 
 var layouts = map[Layout]func(Tree) (Files, error){
 	LayoutFlat: Tree.flat,
+	LayoutHelm: Tree.helm,
 }
 
 // Files lays out a tree. The files depend on nothing but the tree. Adding an operator to a tree that has no Namespace, or removing one, changes no file of

@@ -155,7 +155,7 @@ func reprint(name string, text []byte) ([]byte, error) {
 	if d := docs[0].Duplicates; len(d) > 0 {
 		return nil, &manifest.Error{File: name, Line: d[0].Line, Field: d[0].Key, Msg: "the key occurs twice in what the template yields"}
 	}
-	if name == "kustomization.yaml" {
+	if name == "kustomization.yaml" || name == "chart.yaml" { // for a tool, not for a cluster
 		v, err := docs[0].Value()
 		m, ok := v.(map[string]any)
 		if err != nil || !ok {

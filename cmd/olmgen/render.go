@@ -16,12 +16,15 @@ import (
 	"github.com/olmgen/olmgen/bundle/source"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/output"
+	"github.com/olmgen/olmgen/output/helm"
 	"github.com/olmgen/olmgen/templates"
 )
 
 // renderFlags are the flags of olmgen render as they were given.
 type renderFlags struct {
 	output    string
+	layout    output.Layout
+	helmCRDs  helm.CRDs
 	force     bool
 	strict    bool
 	templates string
@@ -61,6 +64,8 @@ AllNamespaces where the operator supports it, else OwnNamespace.`,
 	f.register(cmd.Flags())
 	for name, values := range map[string][]string{
 		"install-mode": {"AllNamespaces", "OwnNamespace", "SingleNamespace", "MultiNamespace"},
+		"layout":       {"flat", "helm"},
+		"helm-crds":    {"templates", "crds"},
 		"names":        {"stable", "olm"},
 		"profile":      {"olm", "plain", "olmv1"},
 		"copied-csvs":  {"stub", "full", "none"},
@@ -79,6 +84,9 @@ func (f *renderFlags) register(flags *pflag.FlagSet) {
 	flags.SortFlags = false
 	registerSource(flags, &f.source)
 	flags.StringVarP(&f.output, "output", "o", "-", "`DIR` to write to; - is stdout")
+	f.layout, f.helmCRDs = output.LayoutFlat, helm.CRDsTemplates
+	flags.Var(enum(&f.layout, output.Layouts...), "layout", "flat: one directory for kustomize; helm: a chart")
+	flags.Var(enum(&f.helmCRDs, helm.CRDsTemplates, helm.CRDsDirectory), "helm-crds", "with --layout helm: CRDs among the templates, or in crds, where helm never changes them again")
 	flags.StringVarP(&o.Namespace, "namespace", "n", "", "`NAME` of the operator's namespace (default: what the CSV suggests, else the package name)")
 	flags.Var(enum(&o.InstallMode, bundle.InstallModes...), "install-mode", "AllNamespaces, OwnNamespace, SingleNamespace or MultiNamespace")
 	flags.StringSliceVar(&o.TargetNamespaces, "target-namespaces", nil, "namespaces the operator watches, as `A,B`")
@@ -109,6 +117,9 @@ func (f *renderFlags) run(cmd *cobra.Command, ref string) error {
 	if f.output == "" {
 		return &usageError{"-o needs a directory, or - for stdout", ""}
 	}
+	if f.layout == output.LayoutHelm && f.output == "-" {
+		return &usageError{"--layout helm has files that are no YAML", "give a directory with -o"}
+	}
 	if err := f.complete(cmd.Flags()); err != nil {
 		return err
 	}
@@ -126,7 +137,9 @@ func (f *renderFlags) run(cmd *cobra.Command, ref string) error {
 	if n := len(result.Warnings); f.strict && n > 0 {
 		return fmt.Errorf("%s, and --strict takes it for an error", plural(n, "warning"))
 	}
-	files, err := output.One(output.Operator{Name: b.Package, Result: result}, f.options.Templates).Files(output.LayoutFlat)
+	tree := output.One(output.Operator{Name: b.Package, Result: result}, f.options.Templates)
+	tree.HelmCRDs = f.helmCRDs
+	files, err := tree.Files(f.layout)
 	if err != nil {
 		return err
 	}
