@@ -34,8 +34,9 @@ type Chart struct {
 	InstallMode                v1alpha1.InstallModeType
 	Special                    []string // namespaces in which the operator may be another than anywhere else
 
-	Objects []generate.Object // as they are by default
-	Names   []string          // of their files
+	Objects  []generate.Object            // as they are by default
+	Names    []string                     // of their files
+	FileName func(generate.Object) string // gives the name of the file of an object that is not there by default
 	// Elsewhere renders the operator for another namespace and other targets. Without it, neither can be a value.
 	Elsewhere func(namespace string, targets []string) ([]generate.Object, error)
 

@@ -33,30 +33,25 @@ func (m *model) settle() (*settings, error) {
 	return s, nil
 }
 
-// deployment makes values of a Deployment's containers and tells whether there are any.
+// deployment makes values of a Deployment's containers and tells whether there are any. Another Deployment of that name, one for another
+// namespace, has those values where it says the same.
 func (s *settings) deployment(name string, v map[string]any) bool {
-	if s.images[name] != nil { // a second one, in another namespace
-		return false
+	if s.images[name] != nil {
+		return s.reuse(name, v)
 	}
 	images, resources := map[string]any{}, map[string]any{}
 	for _, c := range containers(v) {
 		container, _ := c["name"].(string)
 		image, _ := c["image"].(string)
-		if container == "" || image == "" || images[container] != nil {
-			continue
+		if container != "" && image != "" && images[container] == nil {
+			images[container], resources[container] = image, resourcesOf(c)
 		}
-		have, always := c["resources"]
-		if !always {
-			have = map[string]any{}
-		}
-		images[container], resources[container] = image, have
-		c["image"] = setting{[]string{"images", name, container}, true}
-		c["resources"] = setting{[]string{"resources", name, container}, always}
 	}
-	if len(images) > 0 {
-		s.images[name], s.resources[name] = images, resources
+	if len(images) == 0 {
+		return false
 	}
-	return len(images) > 0
+	s.images[name], s.resources[name] = images, resources
+	return s.reuse(name, v)
 }
 
 // csv puts the Deployments' values into a ClusterServiceVersion, where it says the same.
@@ -66,23 +61,37 @@ func (s *settings) csv(v map[string]any) bool {
 	for _, x := range list {
 		d, _ := x.(map[string]any)
 		name, _ := d["name"].(string)
-		for _, c := range containers(d) {
-			container, _ := c["name"].(string)
-			if image := dig(s.images, name)[container]; image != nil && c["image"] == image {
-				c["image"] = setting{[]string{"images", name, container}, true}
-				changed = true
-			}
-			have, always := c["resources"]
-			if !always {
-				have = map[string]any{}
-			}
-			if resources, ok := dig(s.resources, name)[container]; ok && reflect.DeepEqual(have, resources) {
-				c["resources"] = setting{[]string{"resources", name, container}, always}
-				changed = true
-			}
+		if s.reuse(name, d) {
+			changed = true
 		}
 	}
 	return changed
+}
+
+// reuse puts the values of a Deployment where the same is said.
+func (s *settings) reuse(name string, v map[string]any) bool {
+	changed := false
+	for _, c := range containers(v) {
+		container, _ := c["name"].(string)
+		if image := dig(s.images, name)[container]; image != nil && c["image"] == image {
+			c["image"] = setting{[]string{"images", name, container}, true}
+			changed = true
+		}
+		if have, ok := dig(s.resources, name)[container]; ok && reflect.DeepEqual(have, resourcesOf(c)) {
+			_, always := c["resources"]
+			c["resources"] = setting{[]string{"resources", name, container}, always}
+			changed = true
+		}
+	}
+	return changed
+}
+
+// resourcesOf gives what a container asks for: nothing, if it does not say.
+func resourcesOf(container map[string]any) any {
+	if r, ok := container["resources"]; ok {
+		return r
+	}
+	return map[string]any{}
 }
 
 // containers gives those of a Deployment, or of one in a ClusterServiceVersion.

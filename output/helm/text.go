@@ -26,23 +26,30 @@ func (e *entry) template(m *model, crds CRDs) ([]byte, error) {
 	if e.each {
 		w.root, w.target = "$.Values", "$target"
 	}
-	var out []byte
-	switch {
-	case isCRD(e.object) && crds != CRDsDirectory:
-		return w.crd(e)
-	case e.value == nil:
-		return escape(e.object.Data), nil
-	default:
-		out = w.fill(manifest.Encode(w.tokens(e.value).(map[string]any)))
+	if isCRD(e.object) && crds != CRDsDirectory {
+		text, err := w.crd(e)
+		return e.condition(text), err
 	}
+	text := w.plain(e)
 	if e.each {
 		list := "sortAlpha .Values.targetNamespaces"
 		if m.own {
 			list = "without (sortAlpha .Values.targetNamespaces) .Values.namespace"
 		}
-		out = fmt.Appendf(nil, "{{- range $target := %s }}\n---\n%s{{- end }}\n", list, out)
+		text = fmt.Appendf(nil, "{{- range $target := %s }}\n---\n%s{{- end }}\n", list, text)
 	}
-	return out, nil
+	return e.condition(text), nil
+}
+
+// condition has an object only in the namespaces that it is for.
+func (e *entry) condition(text []byte) []byte {
+	switch {
+	case e.only != "":
+		return fmt.Appendf(nil, "{{- if eq .Values.namespace %q }}\n%s{{- end }}\n", e.only, text)
+	case len(e.except) > 0:
+		return fmt.Appendf(nil, "{{- if not (has .Values.namespace (list %s)) }}\n%s{{- end }}\n", quoted(e.except), text)
+	}
+	return text
 }
 
 // crd prints a CRD with the values that say whether it is installed, and whether it stays when the release goes.

@@ -62,8 +62,8 @@ func (v values) aboutNamespace() []string {
 	if !v.m.namespace {
 		return append(about, "It is fixed: in another namespace the operator's objects would be others. Render the chart for that one.")
 	}
-	if len(v.m.reserved) > 0 {
-		about = append(about, "In "+strings.Join(v.m.reserved, ", ")+" the operator's objects are others: render the chart for it.")
+	if len(v.m.refused) > 0 {
+		about = append(about, "It can't be "+strings.Join(v.m.refused, ", ")+": render the chart for that.")
 	}
 	return about
 }
@@ -130,8 +130,8 @@ func (v values) namespaceSchema() object {
 	s := namespaceSchema()
 	if !v.m.namespace {
 		s = object{"const": v.c.Namespace}
-	} else if len(v.m.reserved) > 0 {
-		s["not"] = object{"enum": v.m.reserved}
+	} else if len(v.m.refused) > 0 {
+		s["not"] = object{"enum": v.m.refused}
 	}
 	s["description"] = strings.Join(v.aboutNamespace(), " ")
 	return s

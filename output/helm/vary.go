@@ -1,16 +1,11 @@
 package helm
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"fmt"
-	"reflect"
 	"slices"
 	"strings"
-
-	"github.com/olmgen/olmgen/generate"
 )
 
 // model says how the objects depend on where the operator goes. It is found by rendering the operator with sentinels for namespaces,
@@ -18,17 +13,10 @@ import (
 type model struct {
 	namespace bool     // is a value
 	targets   bool     // are a value
-	reserved  []string // namespaces that the value may not be: the operator is another there
+	refused   []string // namespaces that the value may not be: the operator can't be there
 	own       bool     // the operator's namespace may be one of several targets
 	entries   []entry
-}
-
-// entry is an object, or one for each target namespace.
-type entry struct {
-	file   string
-	object generate.Object // as it is by default
-	value  map[string]any  // with what varies in it; nil if nothing does
-	each   bool            // one for each target namespace but the operator's own
+	files     map[string]bool // names that are taken
 }
 
 // vary finds the model with the most values that proves to be true.
@@ -55,9 +43,9 @@ func (c *Chart) vary() (*model, error) {
 
 // try makes the model for some values and proves it.
 func (c *Chart) try(namespace, targets bool) (*model, error) {
-	m := &model{namespace: namespace, targets: targets}
+	m := &model{namespace: namespace, targets: targets, files: map[string]bool{}}
 	names := c.unused()
-	p := c.place(m, names[0], names[1:1+min(2, len(c.Targets))])
+	p := c.place(m, names[0], c.some(names[1:]))
 	objects, err := c.Elsewhere(p.namespace, p.targets)
 	if err != nil {
 		return nil, errNotAValue // OLM has no such place for it
@@ -65,7 +53,24 @@ func (c *Chart) try(namespace, targets bool) (*model, error) {
 	if err := m.read(c, objects, newSentinels(p, namespace, targets)); err != nil {
 		return nil, err
 	}
-	return m, m.prove(c, names)
+	if err := m.prove(c, names); err != nil {
+		return nil, err
+	}
+	if namespace {
+		if err := m.special(c, names); err != nil {
+			return nil, err
+		}
+	}
+	switch same, err := m.gives(c.place(m, c.Namespace, c.Targets), c.Objects); {
+	case err != nil:
+		return nil, err
+	case !same:
+		return nil, errNotAValue
+	}
+	if c.CRDs == CRDsDirectory && slices.ContainsFunc(m.entries, func(e entry) bool { return isCRD(e.object) && e.varies() }) {
+		return nil, errNotAValue
+	}
+	return m, nil
 }
 
 // place gives a place in which what is no value is as it is by default.
@@ -81,7 +86,10 @@ func (c *Chart) place(m *model, namespace string, targets []string) place {
 	return p
 }
 
-// unused gives names for namespaces that no object has in it, of different lengths, up to the longest.
+// some gives as many of the names as there are targets, but two at most: with two it shows what there is for each.
+func (c *Chart) some(names []string) []string { return names[:min(2, len(c.Targets))] }
+
+// unused gives names for namespaces that no object has in it, three and four more that are as long as may be.
 func (c *Chart) unused() []string {
 	sum := sha256.New()
 	for _, o := range c.Objects {
@@ -95,203 +103,65 @@ func (c *Chart) unused() []string {
 	return names
 }
 
-// read makes entries of the objects that the operator has in the place of the sentinels.
-func (m *model) read(c *Chart, objects []generate.Object, s sentinels) error {
-	at, used := map[string]int{}, map[string]bool{}
-	for i, o := range c.Objects {
-		at[identity(o)] = i
-	}
-	for _, o := range objects {
-		if i, ok := at[identity(o)]; ok && bytes.Equal(o.Data, c.Objects[i].Data) {
-			m.entries = append(m.entries, entry{file: c.Names[i], object: c.Objects[i]})
-			continue
-		}
-		e, err := s.entry(o)
-		if err != nil {
-			return err
-		}
-		if e == nil {
-			continue
-		}
-		if err := m.name(c, e, at, used); err != nil {
-			return err
-		}
-		m.entries = append(m.entries, *e)
-	}
-	return nil
-}
-
-// entry makes the entry of an object, nil for one of a further target namespace.
-func (s sentinels) entry(o generate.Object) (*entry, error) {
-	e := &entry{object: o}
-	if len(s.list) > 0 && s.list[0].kind == targetsVar { // several targets, which are values
-		has := func(i int) bool { return bytes.Contains(o.Data, []byte(s.targets[i])) }
-		if has(1) && !has(0) {
-			return nil, nil
-		}
-		e.each = has(0) && !has(1)
-	}
-	v, err := decode(o)
-	if err != nil {
-		return nil, err
-	}
-	out, changed, err := s.abstract(v)
-	if err != nil || !changed {
-		return nil, errNotAValue
-	}
-	e.value = out.(map[string]any)
-	return e, nil
-}
-
-// name finds the object that an entry is by default, which gives the name of the file.
-func (m *model) name(c *Chart, e *entry, at map[string]int, used map[string]bool) error {
-	p := c.place(m, c.Namespace, c.Targets)
-	for _, v := range e.objects(p) {
-		i, ok := at[identityOf(v)]
-		if !ok {
-			return errNotAValue
-		}
-		e.object, e.file = c.Objects[i], c.Names[i]
-		break
-	}
-	if e.file == "" { // no target but the operator's own namespace
-		return errNotAValue
-	}
-	if e.each {
-		e.file = strings.Replace(e.file, "_"+e.target(), "_targets", 1)
-	}
-	if used[e.file] {
-		return fmt.Errorf("two templates would be called %s", e.file)
-	}
-	used[e.file] = true
-	return nil
-}
-
-// target is the namespace that the default object of an entry for each is for.
-func (e *entry) target() string {
-	if e.object.Namespace != "" {
-		return e.object.Namespace
-	}
-	return e.object.Name
-}
-
-// objects gives what an entry is in a place.
-func (e *entry) objects(p place) []map[string]any {
-	if !e.each {
-		var target string
-		if len(p.targets) == 1 {
-			target = p.targets[0]
-		}
-		return []map[string]any{at(e.value, p, target).(map[string]any)}
-	}
-	var out []map[string]any
-	for _, t := range p.without() {
-		out = append(out, at(e.value, p, t).(map[string]any))
-	}
-	return out
-}
-
-// prove renders the operator in places that test the model: as it is by default, with names of the greatest length and another number of
-// targets, with its own namespace as a target, and in the namespaces that it speaks of.
+// prove renders the operator in places that test the model: with names of the greatest length and another number of targets, and with its
+// own namespace as a target.
 func (m *model) prove(c *Chart, names []string) error {
-	if same, err := m.gives(c.place(m, c.Namespace, c.Targets), c.Objects); err != nil || !same {
-		return orNotAValue(err)
+	long := names[3:]
+	p := c.place(m, long[0], c.some(long[1:]))
+	if m.targets && len(p.targets) > 1 {
+		p.targets = append(p.targets, long[3])
 	}
-	if c.CRDs == CRDsDirectory && slices.ContainsFunc(m.entries, func(e entry) bool { return e.value != nil && isCRD(e.object) }) {
+	if same, err := m.holds(c, p); err != nil {
+		return err
+	} else if !same {
 		return errNotAValue
 	}
-	long := names[3:]
-	if len(c.Targets) > 1 {
-		if same, err := m.holds(c, c.place(m, long[0], []string{long[3], long[1], long[2]})); err != nil || !same {
-			return orNotAValue(err)
-		}
-		if m.targets {
-			p := c.place(m, names[0], nil)
-			p.targets = []string{p.namespace, names[1], names[2]}
-			slices.Sort(p.targets)
-			var err error
-			if m.own, err = m.holds(c, p); err != nil {
-				return err
-			}
-		}
-	} else if same, err := m.holds(c, c.place(m, long[0], long[1:1+len(c.Targets)])); err != nil || !same {
-		return orNotAValue(err)
-	}
-	if !m.namespace {
+	if !m.targets || len(p.targets) < 2 {
 		return nil
 	}
-	for _, special := range c.Special {
-		if special == c.Namespace {
+	p = c.place(m, names[0], c.some(names[1:]))
+	p.targets = append(p.targets, p.namespace)
+	slices.Sort(p.targets)
+	var err error
+	m.own, err = m.holds(c, p)
+	return err
+}
+
+// special looks at the namespaces that the operator or its options speak of, and at its own. Objects that are others there than anywhere
+// else become entries for that namespace only.
+func (m *model) special(c *Chart, names []string) error {
+	for _, ns := range slices.Compact(slices.Sorted(slices.Values(append(slices.Clone(c.Special), c.Namespace)))) {
+		p := c.place(m, ns, c.some(names[1:]))
+		objects, err := c.Elsewhere(p.namespace, p.targets)
+		if err != nil {
+			m.refused = append(m.refused, ns)
 			continue
 		}
-		same, err := m.holds(c, c.place(m, special, names[1:1+min(2, len(c.Targets))]))
+		wrong, further, err := m.compare(p, objects)
 		if err != nil {
 			return err
 		}
-		if !same {
-			m.reserved = append(m.reserved, special)
+		for _, e := range wrong {
+			e.except = append(e.except, ns)
+		}
+		s := newSentinels(p, false, m.targets)
+		for _, o := range further {
+			e, err := s.entry(o)
+			if err != nil {
+				return err
+			}
+			if e == nil {
+				continue
+			}
+			e.only = ns
+			m.name(c, e, c.place(m, ns, c.Targets))
+			m.entries = append(m.entries, *e)
+		}
+		if same, err := m.gives(p, objects); err != nil {
+			return err
+		} else if !same {
+			return errNotAValue
 		}
 	}
 	return nil
-}
-
-func orNotAValue(err error) error {
-	if err != nil {
-		return err
-	}
-	return errNotAValue
-}
-
-// holds reports whether the operator is in a place what the model says. Where it cannot be rendered it is not.
-func (m *model) holds(c *Chart, p place) (bool, error) {
-	objects, err := c.Elsewhere(p.namespace, p.targets)
-	if err != nil {
-		return false, nil //nolint:nilerr // the model is for places that OLM has
-	}
-	return m.gives(p, objects)
-}
-
-// gives compares what the model says of a place with the objects there.
-func (m *model) gives(p place, objects []generate.Object) (bool, error) {
-	want := make(map[string]generate.Object, len(objects))
-	for _, o := range objects {
-		want[identity(o)] = o
-	}
-	n := 0
-	for i := range m.entries {
-		e := &m.entries[i]
-		if e.value == nil {
-			n++
-			if o, ok := want[identity(e.object)]; !ok || !bytes.Equal(o.Data, e.object.Data) {
-				return false, nil
-			}
-			continue
-		}
-		for _, v := range e.objects(p) {
-			n++
-			o, ok := want[identityOf(v)]
-			if !ok {
-				return false, nil
-			}
-			w, err := decode(o)
-			if err != nil {
-				return false, err
-			}
-			if !reflect.DeepEqual(v, w) {
-				return false, nil
-			}
-		}
-	}
-	return n == len(objects), nil
-}
-
-func identity(o generate.Object) string {
-	return o.Kind + " " + o.Group() + " " + o.Namespace + "/" + o.Name
-}
-
-// identityOf is the identity of a decoded object.
-func identityOf(v map[string]any) string {
-	meta, _ := v["metadata"].(map[string]any)
-	text := func(x any) string { s, _ := x.(string); return s }
-	return identity(generate.Object{APIVersion: text(v["apiVersion"]), Kind: text(v["kind"]), Namespace: text(meta["namespace"]), Name: text(meta["name"])})
 }
