@@ -71,15 +71,10 @@ func (s sentinels) entry(o generate.Object) (*entry, error) {
 
 // name gives the entry its file, named as the object by default is, or would be.
 func (m *model) name(c *Chart, e *entry, p place) {
-	var first map[string]any
 	if e.value != nil {
-		for _, v := range e.objects(p) {
-			first = v
-			break
+		if list := e.objects(p); len(list) > 0 {
+			e.object.APIVersion, e.object.Kind, e.object.Namespace, e.object.Name = identify(list[0])
 		}
-	}
-	if first != nil {
-		e.object.APIVersion, e.object.Kind, e.object.Namespace, e.object.Name = identify(first)
 	}
 	i := slices.IndexFunc(c.Objects, func(o generate.Object) bool { return identity(o) == identity(e.object) })
 	if i >= 0 {
@@ -97,11 +92,13 @@ func (m *model) name(c *Chart, e *entry, p place) {
 		}
 		e.file = strings.Replace(e.file, "_"+target, "_targets", 1)
 	}
+	base := strings.TrimSuffix(e.file, ".yaml")
 	if e.only != "" {
-		e.file = strings.TrimSuffix(e.file, ".yaml") + "_in-" + e.only + ".yaml"
+		base = base[:min(len(base), 180)] + "_in-" + e.only // a file name has 255 bytes
+		e.file = base + ".yaml"
 	}
-	for base, n := strings.TrimSuffix(e.file, ".yaml"), 2; m.files[e.file]; n++ {
+	for n := 2; m.files[strings.ToLower(e.file)]; n++ {
 		e.file = fmt.Sprintf("%s_%d.yaml", base, n)
 	}
-	m.files[e.file] = true
+	m.files[strings.ToLower(e.file)] = true
 }

@@ -12,10 +12,10 @@ type settings struct {
 // would make the Deployment again.
 func (m *model) settle() (*settings, error) {
 	s := &settings{map[string]any{}, map[string]any{}}
-	for _, kind := range []string{"Deployment", "ClusterServiceVersion"} {
+	for _, kind := range []string{"Deployment.apps", "ClusterServiceVersion.operators.coreos.com"} {
 		for i := range m.entries {
 			e := &m.entries[i]
-			if e.object.Kind != kind {
+			if e.object.Kind+"."+e.object.Group() != kind {
 				continue
 			}
 			v := e.value
@@ -25,7 +25,13 @@ func (m *model) settle() (*settings, error) {
 					return nil, err
 				}
 			}
-			if kind == "Deployment" && s.deployment(e.object.Name, v) || kind != "Deployment" && s.csv(v) {
+			found := false
+			if e.object.Kind == "Deployment" {
+				found = s.deployment(e.object.Name, v)
+			} else {
+				found = s.csv(v)
+			}
+			if found {
 				e.value = v
 			}
 		}

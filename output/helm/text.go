@@ -174,7 +174,7 @@ func quoted(keys []string) string {
 
 func (w *writer) add(action string) string {
 	w.actions = append(w.actions, action)
-	return fmt.Sprintf("%s%04d-", w.token, len(w.actions)-1)
+	return fmt.Sprintf("%s%d-", w.token, len(w.actions)-1)
 }
 
 // text gives a string with variables: one that is a variable as an action, any other in double quotes. The schema lets nothing through that
@@ -187,8 +187,11 @@ func (w *writer) text(v text) string {
 	for _, p := range v {
 		if p.kind == literal {
 			q := strconv.QuoteToASCII(p.literal)
-			lone := regexp.MustCompile(`{$`) // or it would be taken for a part of the next action
-			b.WriteString(lone.ReplaceAllString(string(escape([]byte(q[1:len(q)-1]))), `{{ "{" }}`))
+			q = string(escape([]byte(q[1 : len(q)-1])))
+			if before, ok := strings.CutSuffix(q, "{"); ok { // or it would be taken for a part of the next action
+				q = before + `{{ "{" }}`
+			}
+			b.WriteString(q)
 			continue
 		}
 		b.WriteString("{{ " + w.variable(p.kind) + " }}")
@@ -208,7 +211,7 @@ func (w *writer) variable(kind variable) string {
 
 // fill puts the actions in the place of the tokens.
 func (w *writer) fill(text []byte) []byte {
-	tokens := regexp.MustCompile(`(?m)^( *)(- |resources: )?` + w.token + `(\d{4})-(items|always|unless)\n|` + w.token + `(\d{4})-`)
+	tokens := regexp.MustCompile(`(?m)^( *)(- |resources: )?` + w.token + `(\d+)-(items|always|unless)\n|` + w.token + `(\d+)-`)
 	return tokens.ReplaceAllFunc(escape(text), func(b []byte) []byte {
 		f := tokens.FindSubmatch(b)
 		indent := string(f[1])
