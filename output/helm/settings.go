@@ -25,7 +25,7 @@ func (m *model) settle() (*settings, error) {
 					return nil, err
 				}
 			}
-			found := false
+			var found bool
 			if e.object.Kind == "Deployment" {
 				found = s.deployment(e.object.Name, v)
 			} else {
