@@ -16,6 +16,7 @@ build: ## Build ./olmgen and ./olmgen-validate
 
 test: ## Run all tests with the race detector; OLMGEN_CORPUS and OLMGEN_ORACLE add real bundles and clusters
 	$(GO) test -race -timeout 50m ./...
+	cd e2e/helm && $(GO) test -short -timeout 50m ./...
 
 lint: $(BIN)/golangci-lint-$(GOLANGCI_VERSION) ## Run gofmt, go vet, staticcheck and golangci-lint
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); test -z "$$unformatted" || { echo "not gofmt'd: $$unformatted"; exit 1; }
@@ -33,10 +34,13 @@ bench: ## Run the Go benchmarks, with OLMGEN_CORPUS over the corpus too
 
 golden: ## Write the golden files anew; say in the commit why they change
 	$(GO) test ./golden -run TestGolden -update
+	$(GO) test ./output -run TestHelmGolden -update
+	cd e2e/helm && $(GO) test -run TestGolden -update .
 
 corpus: ## Render every bundle of $$OLMGEN_CORPUS in every mode and print what came out
 	@test -n "$$OLMGEN_CORPUS" || { echo "set OLMGEN_CORPUS to the directory that holds bundles/"; exit 1; }
 	$(GO) test ./golden -run TestCorpus -count=1 -v | grep -v '^=== '
+	cd e2e/helm && $(GO) test -run TestCorpus -count=1 -timeout 50m .
 
 conformance: ## Compare with what OLM made in real clusters ($$OLMGEN_CORPUS, $$OLMGEN_ORACLE)
 	@test -n "$$OLMGEN_CORPUS" -a -n "$$OLMGEN_ORACLE" || { echo "set OLMGEN_CORPUS and OLMGEN_ORACLE"; exit 1; }

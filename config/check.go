@@ -16,6 +16,7 @@ import (
 	"github.com/olmgen/olmgen/bundle/source"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/output"
+	"github.com/olmgen/olmgen/output/helm"
 )
 
 // check refuses what can be seen to be wrong without looking at a bundle.
@@ -89,6 +90,7 @@ func (c *Config) checkBundle(i, j int, b Bundle) error {
 
 var (
 	approvals = []v1alpha1.Approval{v1alpha1.ApprovalAutomatic, v1alpha1.ApprovalManual}
+	helmCRDs  = []helm.CRDs{helm.CRDsTemplates, helm.CRDsDirectory}
 	policies  = []generate.UpgradePolicy{generate.UpgradeCatalogProvided, generate.UpgradeSelfCertified}
 )
 
@@ -99,7 +101,8 @@ type choice struct {
 }
 
 func (c *Config) checkChoices() error {
-	choices := append(c.Defaults.choices("defaults"), choice{"output.layout", string(c.Output.Layout), words(output.Layouts)})
+	choices := append(c.Defaults.choices("defaults"), choice{"output.layout", string(c.Output.Layout), words(output.Layouts)},
+		choice{"output.helmCRDs", string(c.Output.HelmCRDs), words(helmCRDs)})
 	for i, g := range c.Groups {
 		choices = append(choices, choice{at(i, -1, "installMode"), string(g.InstallMode), words(bundle.InstallModes)})
 		for j, b := range g.Bundles {

@@ -88,6 +88,7 @@ func (c *Config) Render(ctx context.Context, o Options) (*Rendered, error) {
 	if r.Templates, err = c.layoutTemplates(o.Dir); err != nil {
 		return nil, err
 	}
+	r.HelmCRDs = c.Output.HelmCRDs
 	r.Layout = cmp.Or(o.Layout, c.Output.Layout, output.LayoutFlat)
 	for _, w := range r.Tree.Warnings(r.Layout) {
 		r.Warnings = append(r.Warnings, Warning{"", w})

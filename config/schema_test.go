@@ -20,6 +20,7 @@ import (
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/output"
+	"github.com/olmgen/olmgen/output/helm"
 )
 
 var update = flag.Bool("update", false, "write schema.json anew")
@@ -33,6 +34,7 @@ func TestSchema(t *testing.T) {
 		reflect.TypeFor[generate.CopiedCSVs]():      words(generate.AllCopiedCSVs),
 		reflect.TypeFor[generate.Certs]():           words(generate.AllCerts),
 		reflect.TypeFor[v1alpha1.InstallModeType](): words(bundle.InstallModes),
+		reflect.TypeFor[helm.CRDs]():                words(helmCRDs),
 		reflect.TypeFor[v1alpha1.Approval]():        words(approvals),
 		reflect.TypeFor[generate.UpgradePolicy]():   words(policies),
 	}}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/output"
+	"github.com/olmgen/olmgen/output/helm"
 	"github.com/olmgen/olmgen/transform"
 )
 
@@ -59,6 +60,8 @@ type Output struct {
 	Directory string `json:"directory,omitempty"`
 	// The layout; --layout overrides it. Default: flat.
 	Layout output.Layout `json:"layout,omitempty"`
+	// With layout helm: CRDs among the templates, or in crds, where helm never changes them again. Default: templates.
+	HelmCRDs helm.CRDs `json:"helmCRDs,omitempty"`
 }
 
 // Group is an OperatorGroup and the operators in its namespace.

@@ -38,10 +38,13 @@ type Result struct {
 	InstallMode v1alpha1.InstallModeType
 
 	Package, Version, CSV string // of the bundle
+	DisplayName           string // the CSV's; may be empty
 	OperatorGroup         string // its name
 	MetaOperator          string // by which right it can deploy other operators in the cluster; empty if by none
 
-	targets []string // sorted; [""] for all namespaces
+	targets []string // sorted; [""] for all namespaces; nil with ProfileOLMv1
+	bundle  *bundle.Bundle
+	options Options // complete
 }
 
 // generators add objects to a rendering, the order in which they run. What OLM makes comes first: a shipped object yields to a generated one.
@@ -88,6 +91,7 @@ func Render(b *bundle.Bundle, o Options) (*Result, error) {
 	}
 	result.Namespace, result.Package, result.Version, result.CSV = o.Namespace, b.Package, b.CSV.Spec.Version.String(), b.CSV.Name
 	result.MetaOperator = metaOperator(b, result.InstallMode)
+	result.DisplayName, result.bundle, result.options = b.CSV.Spec.DisplayName, b, o
 	given := slices.DeleteFunc(slices.Clone(b.Warnings), func(w bundle.Warning) bool { return w.Class == bundle.WarnOldCRD && o.ConvertCRDs })
 	result.Warnings = append(given, result.Warnings...)
 	return result, nil

@@ -17,7 +17,6 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/generate"
-	"github.com/olmgen/olmgen/output"
 )
 
 // refusals are the errors that a real bundle may end in, by what the error says. Each is a bundle that OLM or the API server refuses too.
@@ -101,7 +100,7 @@ func (c *corpusRun) layouts(t *testing.T, r *rendered) {
 		return
 	}
 	checkKustomize(t, r.tree, []string{"."}, r.result.Objects)
-	for _, l := range output.Layouts {
+	for _, l := range slices.Sorted(maps.Keys(layoutRoots)) {
 		checkLayout(t, r.laid, l)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/output/helm"
 	"github.com/olmgen/olmgen/templates"
 )
 
@@ -14,6 +15,7 @@ type Tree struct {
 	// Namespace is left out of file names. Empty, all have theirs, so that no name depends on which operators there are.
 	Namespace string
 	Templates *templates.Set
+	HelmCRDs  helm.CRDs // where a chart has the CRDs; default: among its templates
 }
 
 // Operator is an operator of a tree.
@@ -41,16 +43,18 @@ const (
 	LayoutByKind        Layout = "by-kind"
 	LayoutGitOpsCatalog Layout = "gitops-catalog"
 	LayoutClusterScope  Layout = "cluster-scope"
+	LayoutHelm          Layout = "helm"
 )
 
 // Layouts are all layouts.
-var Layouts = []Layout{LayoutFlat, LayoutByKind, LayoutGitOpsCatalog, LayoutClusterScope}
+var Layouts = []Layout{LayoutFlat, LayoutByKind, LayoutGitOpsCatalog, LayoutClusterScope, LayoutHelm}
 
 var layouts = map[Layout]func(Tree) (Files, error){
 	LayoutFlat:          Tree.flat,
 	LayoutByKind:        Tree.byKind,
 	LayoutGitOpsCatalog: Tree.gitopsCatalog,
 	LayoutClusterScope:  Tree.clusterScope,
+	LayoutHelm:          Tree.helm,
 }
 
 // Files lays out a tree. The files depend on nothing but the tree. Adding an operator to a tree that has no Namespace, or removing one, changes no file of

@@ -172,7 +172,7 @@ func reprint(name string, text []byte) ([]byte, error) {
 		return nil, &manifest.Error{File: name, Line: d[0].Line, Field: d[0].Key, Msg: "the key occurs twice in what the template yields"}
 	}
 	switch {
-	case strings.HasPrefix(name, "kustomization"):
+	case strings.HasPrefix(name, "kustomization"), name == "chart.yaml": // for a tool, not for a cluster
 		v, err := docs[0].Value()
 		m, ok := v.(map[string]any)
 		if err != nil || !ok {

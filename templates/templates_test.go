@@ -77,6 +77,8 @@ func examples(x, y, a, b string) []example {
 		{"certificate.yaml", view(object{"Secret": y, "Hosts": []string{a, b}, "Issuer": object{"Kind": x, "Name": y}}),
 			of("cert-manager.io/v1", "Certificate", without("annotations"), object{"spec": object{"dnsNames": list{a, b}, "duration": "17520h0m0s", "renewBefore": "24h0m0s", "secretName": y,
 				"usages": list{"server auth"}, "issuerRef": object{"group": "cert-manager.io", "kind": x, "name": y}}})},
+		{"chart.yaml", object{"Name": x, "Version": y, "AppVersion": y, "Description": x},
+			object{"apiVersion": "v2", "type": "application", "name": x, "version": y, "appVersion": y, "description": x}},
 		{"clusterextension.yaml", view(object{"Config": object{b: a, "deploymentConfig": spec}, "ServiceAccount": x + "!", "Channels": []string{a, b}, "Package": y, "UpgradeConstraintPolicy": x + "!", "Version": y + "!"}),
 			of("olm.operatorframework.io/v1", "ClusterExtension", object{"name": x}, object{"spec": object{"config": object{"configType": "Inline", "inline": object{b: a, "deploymentConfig": wantSpec}},
 				"namespace": y, "serviceAccount": object{"name": x + "!"},

@@ -16,7 +16,7 @@ import (
 )
 
 // withConfig are the flags of render that go together with -f; the others have their places in the file.
-var withConfig = map[string]bool{"config": true, "output": true, "layout": true, "check": true, "force": true, "strict": true, "offline": true, "insecure": true}
+var withConfig = map[string]bool{"config": true, "helm-crds": true, "output": true, "layout": true, "check": true, "force": true, "strict": true, "offline": true, "insecure": true}
 
 func (f *renderFlags) checkDeclared(cmd *cobra.Command, given []string) error {
 	if len(given) > 0 {

@@ -16,6 +16,7 @@ import (
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/images"
 	"github.com/olmgen/olmgen/output"
+	"github.com/olmgen/olmgen/output/helm"
 	"github.com/olmgen/olmgen/templates"
 )
 
@@ -25,6 +26,7 @@ type renderFlags struct {
 	output    string
 	layout    output.Layout
 	check     bool
+	helmCRDs  helm.CRDs
 	force     bool
 	strict    bool
 	templates string
@@ -61,6 +63,7 @@ would be written, as a unified diff, and exits with 3 if it does.
                    redhat-cop/gitops-catalog
   cluster-scope    what concerns the cluster in cluster-scope/{base,bundles,
                    overlays}, the rest in <name>/base, as in operate-first/apps
+  helm             a chart
 
 ` + sourceHelp + `
 
@@ -102,6 +105,7 @@ AllNamespaces where the operator supports it, else OwnNamespace.`,
 		"copied-csvs":               words(generate.AllCopiedCSVs),
 		"certs":                     words(generate.AllCerts),
 		"layout":                    words(output.Layouts),
+		"helm-crds":                 {"templates", "crds"},
 	} {
 		cobra.CheckErr(cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)))
 	}
@@ -115,6 +119,8 @@ const bundleAPIs = "bundle"
 func (f *renderFlags) registerTree(flags *pflag.FlagSet) {
 	flags.StringVarP(&f.file, "config", "f", "", "`FILE` with a RenderConfig, in place of SOURCE and most flags; - is stdin")
 	flags.Var(enum(&f.layout, output.Layouts...), "layout", "how the files are laid out: "+joined(output.Layouts))
+	f.helmCRDs = helm.CRDsTemplates
+	flags.Var(enum(&f.helmCRDs, helm.CRDsTemplates, helm.CRDsDirectory), "helm-crds", "with --layout helm: CRDs among the templates, or in crds, where helm never changes them again")
 	flags.BoolVar(&f.check, "check", false, "write nothing; print how DIR differs from what would be written")
 }
 
@@ -164,6 +170,7 @@ func (f *renderFlags) run(cmd *cobra.Command, ref string) error {
 		return err
 	}
 	tree := output.One(r.Operator, f.options.Templates)
+	tree.HelmCRDs = f.helmCRDs
 	out := rendered{sources: []output.Source{r.source}, warnings: append(r.warnings(), tree.Warnings(f.layout)...), notes: r.Notes}
 	if out.files, err = tree.Files(f.layout); err != nil {
 		return err

@@ -1,0 +1,73 @@
+package generate
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// TargetNamespaces gives the namespaces that the operator watches, sorted; none if it watches all.
+func (r *Result) TargetNamespaces() []string {
+	if slices.Contains(r.targets, allNamespaces) {
+		return nil
+	}
+	return slices.Clone(r.targets)
+}
+
+// Elsewhere renders the same bundle with the same options and in the same install mode, for another namespace of the operator and, in
+// SingleNamespace and MultiNamespace, for other target namespaces. Errors are those of Render. It is what a layout with values (a Helm chart)
+// asks to find out what depends on them.
+func (r *Result) Elsewhere(namespace string, targets []string) (*Result, error) {
+	o := r.options
+	o.Namespace = namespace
+	if r.targets != nil {
+		o.InstallMode, o.TargetNamespaces = r.InstallMode, nil
+		if r.InstallMode == v1alpha1.InstallModeTypeSingleNamespace || r.InstallMode == v1alpha1.InstallModeTypeMultiNamespace {
+			o.TargetNamespaces = targets
+		}
+	}
+	return Render(r.bundle, o)
+}
+
+// SpecialNamespaces gives the namespaces that the bundle or the options speak of: in one of these an operator may be rendered in another
+// way than in any other namespace. They are sorted.
+func (r *Result) SpecialNamespaces() []string {
+	b := r.bundle
+	found := slices.Concat(r.options.CopiedCSVNamespaces, r.options.TargetNamespaces, []string{"kube-system", b.CSV.Annotations[suggestedNamespace]})
+	if t := namespaceTemplate(b); t != nil {
+		found = append(found, t.Name)
+	}
+	for _, o := range b.Others {
+		found = append(found, o.Namespace)
+		if o.Group() == "rbac.authorization.k8s.io" {
+			first, _, _ := strings.Cut(o.Name, ".") // what a stable name begins with
+			found = append(found, first)
+			found = append(found, subjectNamespaces(o)...)
+		}
+	}
+	found = slices.DeleteFunc(found, func(s string) bool { return len(validation.IsDNS1123Label(s)) > 0 })
+	slices.Sort(found)
+	return slices.Compact(found)
+}
+
+// subjectNamespaces gives the namespaces of the accounts that a shipped binding names.
+func subjectNamespaces(o *manifest.Object) []string {
+	subjects, err := o.Get("subjects")
+	list, ok := subjects.([]any)
+	if err != nil || !ok {
+		return nil
+	}
+	var out []string
+	for _, s := range list {
+		m, _ := s.(map[string]any)
+		ns, _ := m["namespace"].(string)
+		name, _ := m["name"].(string)
+		user, _, _ := strings.Cut(strings.TrimPrefix(name, "system:serviceaccount:"), ":")
+		out = append(out, ns, user)
+	}
+	return out
+}

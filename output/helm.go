@@ -1,0 +1,87 @@
+package output
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/output/helm"
+)
+
+// helm makes a chart of an operator. In a tree without a Namespace each operator has a chart of its own, in a directory of its name. Helm
+// takes an object to be of one release only, so operators that share one are refused.
+func (t Tree) helm() (Files, error) {
+	names := unique(t.Objects, func(o generate.Object) string { return stem(o, t.Namespace) })
+	for i := range names {
+		names[i] += ".yaml"
+	}
+	var files Files
+	for i, o := range t.Operators {
+		c, err := t.chart(i, names)
+		if err != nil {
+			return nil, err
+		}
+		made, err := c.Files()
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", o.Name, err)
+		}
+		for _, f := range made {
+			path := f.Path
+			if t.Namespace == "" {
+				path = escape(o.Name) + "/" + path
+			}
+			files = append(files, File{path, f.Data})
+		}
+	}
+	return files, nil
+}
+
+// chart gives what the chart of an operator is made of.
+func (t Tree) chart(operator int, names []string) (helm.Chart, error) {
+	o := t.Operators[operator]
+	c := helm.Chart{
+		Name: o.Name, Version: o.Version, Description: o.CSV + " as Operator Lifecycle Manager would install it",
+		Namespace: o.Namespace, Targets: o.TargetNamespaces(), InstallMode: o.InstallMode, Special: o.SpecialNamespaces(), CRDs: t.HelmCRDs, Templates: t.Templates,
+		FileName: func(o generate.Object) string { return stem(o, t.Namespace) + ".yaml" },
+	}
+	if o.DisplayName != "" {
+		c.Description = o.DisplayName + ": " + c.Description
+	}
+	for i, x := range t.Objects {
+		switch {
+		case x.Operators[0] == operator && len(x.Operators) == 1:
+			c.Objects, c.Names = append(c.Objects, x.Object), append(c.Names, names[i])
+		case x.Operators[0] == operator:
+			return c, refuse("give them OperatorGroups in namespaces of their own, or choose another layout",
+				"%s and %s share %s %s, and helm takes an object to be of one release only",
+				o.Name, t.Operators[x.Operators[1]].Name, x.Kind, strings.TrimPrefix(x.Namespace+"/"+x.Name, "/"))
+		}
+	}
+	if same(c.Objects, o.Objects) { // else they were changed after rendering, in a way that is not known here
+		c.Elsewhere = func(namespace string, targets []string) ([]generate.Object, error) {
+			r, err := o.Elsewhere(namespace, targets)
+			if err != nil {
+				return nil, err
+			}
+			return r.Objects, nil
+		}
+	}
+	return c, nil
+}
+
+// same reports whether two lists hold the same objects, in any order.
+func same(a, b []generate.Object) bool {
+	type id struct{ apiVersion, kind, namespace, name string }
+	of := func(o generate.Object) id { return id{o.APIVersion, o.Kind, o.Namespace, o.Name} }
+	data := make(map[id][]byte, len(a))
+	for _, o := range a {
+		data[of(o)] = o.Data
+	}
+	for _, o := range b {
+		if d, ok := data[of(o)]; !ok || !bytes.Equal(d, o.Data) {
+			return false
+		}
+	}
+	return len(a) == len(b)
+}

@@ -1,0 +1,112 @@
+package helm
+
+import (
+	"bytes"
+	"reflect"
+
+	"github.com/olmgen/olmgen/generate"
+)
+
+// objects gives what an entry with variables is in a place.
+func (e *entry) objects(p place) []map[string]any {
+	if !e.each {
+		var target string
+		if len(p.targets) == 1 {
+			target = p.targets[0]
+		}
+		return []map[string]any{at(e.value, p, target).(map[string]any)}
+	}
+	var out []map[string]any
+	for _, t := range p.without() {
+		out = append(out, at(e.value, p, t).(map[string]any))
+	}
+	return out
+}
+
+// holds reports whether the operator is in a place what the model says. Where it cannot be rendered it is not.
+func (m *model) holds(c *Chart, p place) (bool, error) {
+	objects, err := c.Elsewhere(p.namespace, p.targets)
+	if err != nil {
+		return false, nil //nolint:nilerr // the model is for places that OLM has
+	}
+	return m.gives(p, objects)
+}
+
+func (m *model) gives(p place, objects []generate.Object) (bool, error) {
+	wrong, further, err := m.compare(p, objects)
+	return len(wrong)+len(further) == 0, err
+}
+
+// compare gives the entries that say something else of a place than its objects, and the objects of which no entry says anything.
+func (m *model) compare(p place, objects []generate.Object) (wrong []*entry, further []generate.Object, err error) {
+	want := make(map[string]generate.Object, len(objects))
+	for _, o := range objects {
+		want[identity(o)] = o
+	}
+	explained := map[string]bool{}
+	for i := range m.entries {
+		e := &m.entries[i]
+		if !e.in(p.namespace) {
+			continue
+		}
+		ids, same, err := e.are(p, want)
+		if err != nil {
+			return nil, nil, err
+		}
+		if !same {
+			wrong = append(wrong, e)
+			continue
+		}
+		for _, id := range ids {
+			explained[id] = true
+		}
+	}
+	for _, o := range objects {
+		if !explained[identity(o)] {
+			further = append(further, o)
+		}
+	}
+	return wrong, further, nil
+}
+
+// are reports whether what an entry says of a place is there, and under which identities.
+func (e *entry) are(p place, want map[string]generate.Object) (ids []string, same bool, err error) {
+	if e.value == nil {
+		id := identity(e.object)
+		o, ok := want[id]
+		return []string{id}, ok && bytes.Equal(o.Data, e.object.Data), nil
+	}
+	for _, v := range e.objects(p) {
+		id := identityOf(v)
+		o, ok := want[id]
+		if !ok {
+			return nil, false, nil
+		}
+		w, err := decode(o)
+		if err != nil {
+			return nil, false, err
+		}
+		if !reflect.DeepEqual(v, w) {
+			return nil, false, nil
+		}
+		ids = append(ids, id)
+	}
+	return ids, true, nil
+}
+
+func identity(o generate.Object) string {
+	return o.Kind + " " + o.Group() + " " + o.Namespace + "/" + o.Name
+}
+
+// identify gives what identifies a decoded object.
+func identify(v map[string]any) (apiVersion, kind, namespace, name string) {
+	text := func(m map[string]any, key string) string { s, _ := m[key].(string); return s }
+	meta, _ := v["metadata"].(map[string]any)
+	return text(v, "apiVersion"), text(v, "kind"), text(meta, "namespace"), text(meta, "name")
+}
+
+func identityOf(v map[string]any) string {
+	var o generate.Object
+	o.APIVersion, o.Kind, o.Namespace, o.Name = identify(v)
+	return identity(o)
+}

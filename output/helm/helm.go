@@ -1,0 +1,126 @@
+// Package helm makes a Helm chart of an operator's objects. What depends on the operator's namespace and on its target namespaces becomes a
+// value of the chart; which of it does is found, and proved, by rendering the operator elsewhere.
+package helm
+
+import (
+	"embed"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/blang/semver/v4"
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/templates"
+)
+
+// CRDs says where the CRDs of a chart are.
+type CRDs string
+
+// In templates/ helm upgrades the CRDs with the operator, and uninstalls them unless crds.keep is set; in crds/ it only ever installs
+// them, and nothing in them can be a value.
+const (
+	CRDsTemplates CRDs = "templates"
+	CRDsDirectory CRDs = "crds"
+)
+
+// Chart is what a chart is made of.
+type Chart struct {
+	Name, Version, Description string // the version must be semver 2
+	Namespace                  string // the operator's, by default
+	Targets                    []string
+	InstallMode                v1alpha1.InstallModeType
+	Special                    []string // namespaces in which the operator may be another than anywhere else
+
+	Objects  []generate.Object            // as they are by default
+	Names    []string                     // of their files
+	FileName func(generate.Object) string // gives the name of the file of an object that is not there by default
+	// Elsewhere renders the operator for another namespace and other targets. Without it, neither can be a value.
+	Elsewhere func(namespace string, targets []string) ([]generate.Object, error)
+
+	CRDs      CRDs // default: CRDsTemplates
+	Templates *templates.Set
+}
+
+// File is one file of a chart: a slash-separated path and its bytes.
+type File struct {
+	Path string
+	Data []byte
+}
+
+//go:embed static
+var static embed.FS
+
+// Files makes the chart. With its default values it renders to Objects.
+func (c Chart) Files() ([]File, error) {
+	if _, err := semver.Parse(c.Version); err != nil {
+		return nil, fmt.Errorf("helm: the version %q of %s is none that a chart can have: %w", c.Version, c.Name, err)
+	}
+	if c.InstallMode != v1alpha1.InstallModeTypeSingleNamespace && c.InstallMode != v1alpha1.InstallModeTypeMultiNamespace {
+		c.Targets = nil
+	}
+	m, err := c.vary()
+	if err != nil {
+		return nil, err
+	}
+	s, err := m.settle()
+	if err != nil {
+		return nil, err
+	}
+	files, err := c.files(m)
+	if err != nil {
+		return nil, err
+	}
+	v := values{c: &c, m: m, s: s}
+	for _, f := range []func() (File, error){c.chart, v.values, v.schema, v.checks} {
+		file, err := f()
+		if err != nil {
+			return nil, err
+		}
+		if file.Path != "" {
+			files = append(files, file)
+		}
+	}
+	for path, name := range map[string]string{".helmignore": "helmignore", "templates/NOTES.txt": "NOTES.txt"} {
+		data, err := static.ReadFile("static/" + name)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, File{path, data})
+	}
+	slices.SortFunc(files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
+	return files, nil
+}
+
+// files makes the templates, and the files in crds/.
+func (c *Chart) files(m *model) ([]File, error) {
+	var files []File
+	for i := range m.entries {
+		e := &m.entries[i]
+		if c.CRDs == CRDsDirectory && isCRD(e.object) {
+			files = append(files, File{"crds/" + e.file, e.object.Data})
+			continue
+		}
+		text, err := e.template(m, c.CRDs)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, File{"templates/" + e.file, text})
+	}
+	return files, nil
+}
+
+func isCRD(o generate.Object) bool {
+	return o.Kind == "CustomResourceDefinition" && o.Group() == "apiextensions.k8s.io"
+}
+
+var unusual = regexp.MustCompile(`[^A-Za-z0-9._-]`)
+
+// chart makes Chart.yaml. A chart's name has letters, digits, dashes, underscores and dots.
+func (c *Chart) chart() (File, error) {
+	data, err := c.Templates.Execute("chart.yaml", struct{ Name, Version, AppVersion, Description string }{
+		unusual.ReplaceAllString(c.Name, "-"), c.Version, c.Version, c.Description})
+	return File{"Chart.yaml", data}, err
+}

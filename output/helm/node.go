@@ -1,0 +1,222 @@
+package helm
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// A place is where an operator goes: its namespace and the namespaces that it watches, sorted.
+type place struct {
+	namespace string
+	targets   []string
+}
+
+// without gives the targets other than the operator's own namespace: those that get objects of their own.
+func (p place) without() []string {
+	return slices.DeleteFunc(slices.Clone(p.targets), func(t string) bool { return t == p.namespace })
+}
+
+// What stands in a decoded object in the place of a value that depends on the chart's values.
+type (
+	// text is a string with a variable in it.
+	text []part
+	// targetItems are list items, one for each target namespace.
+	targetItems struct{}
+	// setting is a field that is one of the chart's values.
+	setting struct {
+		path   []string
+		always bool // printed even if it is empty
+	}
+)
+
+type part struct {
+	kind    variable
+	literal string
+}
+
+type variable int
+
+const (
+	literal variable = iota
+	namespaceVar
+	targetVar  // the target namespace; the one of the object, where there is one for each
+	targetsVar // all, sorted, joined with commas
+)
+
+// sentinels are namespaces that no object speaks of unless it depends on where the operator goes.
+type sentinels struct {
+	place
+	list []sentinel
+}
+
+type sentinel struct {
+	name string
+	kind variable
+}
+
+// newSentinels takes the place of the sentinels. A namespace or targets that are not to be values are not looked for.
+func newSentinels(p place, namespace, targets bool) sentinels {
+	s := sentinels{place: p}
+	if targets && len(p.targets) > 1 {
+		s.list = append(s.list, sentinel{strings.Join(p.targets, ","), targetsVar})
+	}
+	if targets {
+		s.list = append(s.list, sentinel{p.targets[0], targetVar})
+	}
+	if namespace {
+		s.list = append(s.list, sentinel{p.namespace, namespaceVar})
+	}
+	return s
+}
+
+var errNotAValue = errors.New("no chart's value can say this")
+
+// abstract replaces the sentinels in a decoded object. What depends on nothing comes back as it is; changed tells.
+func (s sentinels) abstract(v any) (out any, changed bool, err error) {
+	switch v := v.(type) {
+	case string:
+		return s.text(v)
+	case map[string]any:
+		m := make(map[string]any, len(v))
+		for k, x := range v {
+			if _, found, err := s.text(k); found || err != nil {
+				return nil, false, errNotAValue
+			}
+			y, c, err := s.abstract(x)
+			if err != nil {
+				return nil, false, err
+			}
+			m[k], changed = y, changed || c
+		}
+		return m, changed, nil
+	case []any:
+		return s.items(v)
+	}
+	return v, false, nil
+}
+
+func (s sentinels) items(v []any) (out []any, changed bool, err error) {
+	for i := 0; i < len(v); i++ {
+		if s.areTargets(v[i:]) {
+			out, changed = append(out, targetItems{}), true
+			i += len(s.targets) - 1
+			continue
+		}
+		y, c, err := s.abstract(v[i])
+		if err != nil {
+			return nil, false, err
+		}
+		out, changed = append(out, y), changed || c
+	}
+	if out == nil {
+		out = []any{}
+	}
+	return out, changed, nil
+}
+
+// areTargets tells whether a list begins with all target namespaces. Of one alone that is no matter.
+func (s sentinels) areTargets(list []any) bool {
+	if len(s.list) == 0 || s.list[0].kind != targetsVar || len(list) < len(s.targets) {
+		return false
+	}
+	for i, t := range s.targets {
+		if list[i] != t {
+			return false
+		}
+	}
+	return true
+}
+
+// text splits a string at the sentinels.
+func (s sentinels) text(v string) (out any, changed bool, err error) {
+	parts := text{{literal, v}}
+	for _, sentinel := range s.list {
+		var next text
+		for _, p := range parts {
+			if p.kind != literal {
+				next = append(next, p)
+				continue
+			}
+			for i, piece := range strings.Split(p.literal, sentinel.name) {
+				if i > 0 {
+					next = append(next, part{kind: sentinel.kind})
+				}
+				if piece != "" {
+					next = append(next, part{literal, piece})
+				}
+			}
+		}
+		parts = next
+	}
+	if len(parts) < 2 && (len(parts) == 0 || parts[0].kind == literal) {
+		return v, false, nil
+	}
+	return parts, true, nil
+}
+
+// at gives the object as it is in a place; target is the target namespace of an object that is there for each.
+func at(v any, p place, target string) any {
+	switch v := v.(type) {
+	case text:
+		var b strings.Builder
+		for _, x := range v {
+			b.WriteString(x.at(p, target))
+		}
+		return b.String()
+	case map[string]any:
+		m := make(map[string]any, len(v))
+		for k, x := range v {
+			m[k] = at(x, p, target)
+		}
+		return m
+	case []any:
+		out := make([]any, 0, len(v))
+		for _, x := range v {
+			if _, ok := x.(targetItems); ok {
+				for _, t := range p.targets {
+					out = append(out, t)
+				}
+				continue
+			}
+			out = append(out, at(x, p, target))
+		}
+		return out
+	}
+	return v
+}
+
+func (x part) at(p place, target string) string {
+	switch x.kind {
+	case namespaceVar:
+		return p.namespace
+	case targetVar:
+		return target
+	case targetsVar:
+		return strings.Join(p.targets, ",")
+	}
+	return x.literal
+}
+
+// decode gives the value of a rendered object.
+func decode(o generate.Object) (map[string]any, error) {
+	docs, err := manifest.ReadFile(o.Kind+" "+o.Name, o.Data, manifest.Limits{})
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range docs {
+		if d.Root == nil {
+			continue
+		}
+		x, err := d.Object()
+		if err != nil {
+			return nil, err
+		}
+		return x.Value()
+	}
+	return nil, fmt.Errorf("%s %s: an object without text", o.Kind, o.Name)
+}

@@ -1,0 +1,124 @@
+package helm
+
+import "reflect"
+
+// settings are what the containers of the Deployments run and ask for, by Deployment and container.
+type settings struct {
+	images    map[string]any
+	resources map[string]any
+}
+
+// settle makes values of the images and resources of every Deployment, and of the same containers in a ClusterServiceVersion, from which OLM
+// would make the Deployment again.
+func (m *model) settle() (*settings, error) {
+	s := &settings{map[string]any{}, map[string]any{}}
+	for _, kind := range []string{"Deployment.apps", "ClusterServiceVersion.operators.coreos.com"} {
+		for i := range m.entries {
+			e := &m.entries[i]
+			if e.object.Kind+"."+e.object.Group() != kind {
+				continue
+			}
+			v := e.value
+			if v == nil {
+				var err error
+				if v, err = decode(e.object); err != nil {
+					return nil, err
+				}
+			}
+			var found bool
+			if e.object.Kind == "Deployment" {
+				found = s.deployment(e.object.Name, v)
+			} else {
+				found = s.csv(v)
+			}
+			if found {
+				e.value = v
+			}
+		}
+	}
+	return s, nil
+}
+
+// deployment makes values of a Deployment's containers and tells whether there are any. Another Deployment of that name, one for another
+// namespace, has those values where it says the same.
+func (s *settings) deployment(name string, v map[string]any) bool {
+	if s.images[name] != nil {
+		return s.reuse(name, v)
+	}
+	images, resources := map[string]any{}, map[string]any{}
+	for _, c := range containers(v) {
+		container, _ := c["name"].(string)
+		image, _ := c["image"].(string)
+		if container != "" && image != "" && images[container] == nil {
+			images[container], resources[container] = image, resourcesOf(c)
+		}
+	}
+	if len(images) == 0 {
+		return false
+	}
+	s.images[name], s.resources[name] = images, resources
+	return s.reuse(name, v)
+}
+
+// csv puts the Deployments' values into a ClusterServiceVersion, where it says the same.
+func (s *settings) csv(v map[string]any) bool {
+	changed := false
+	list, _ := dig(v, "spec", "install", "spec")["deployments"].([]any)
+	for _, x := range list {
+		d, _ := x.(map[string]any)
+		name, _ := d["name"].(string)
+		if s.reuse(name, d) {
+			changed = true
+		}
+	}
+	return changed
+}
+
+// reuse puts the values of a Deployment where the same is said.
+func (s *settings) reuse(name string, v map[string]any) bool {
+	changed := false
+	for _, c := range containers(v) {
+		container, _ := c["name"].(string)
+		if image := dig(s.images, name)[container]; image != nil && c["image"] == image {
+			c["image"] = setting{[]string{"images", name, container}, true}
+			changed = true
+		}
+		if have, ok := dig(s.resources, name)[container]; ok && reflect.DeepEqual(have, resourcesOf(c)) {
+			_, always := c["resources"]
+			c["resources"] = setting{[]string{"resources", name, container}, always}
+			changed = true
+		}
+	}
+	return changed
+}
+
+// resourcesOf gives what a container asks for: nothing, if it does not say.
+func resourcesOf(container map[string]any) any {
+	if r, ok := container["resources"]; ok {
+		return r
+	}
+	return map[string]any{}
+}
+
+// containers gives those of a Deployment, or of one in a ClusterServiceVersion.
+func containers(deployment map[string]any) []map[string]any {
+	pod := dig(deployment, "spec", "template", "spec")
+	var out []map[string]any
+	for _, field := range []string{"initContainers", "containers"} {
+		list, _ := pod[field].([]any)
+		for _, x := range list {
+			if c, ok := x.(map[string]any); ok {
+				out = append(out, c)
+			}
+		}
+	}
+	return out
+}
+
+// dig gives a mapping inside of others, nil if it is not there.
+func dig(v map[string]any, path ...string) map[string]any {
+	for _, p := range path {
+		v, _ = v[p].(map[string]any)
+	}
+	return v
+}
