@@ -16,6 +16,7 @@ import (
 	"github.com/olmgen/olmgen/bundle/source"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/output"
+	"github.com/olmgen/olmgen/transform"
 )
 
 // check refuses what can be seen to be wrong without looking at a bundle.
@@ -99,7 +100,8 @@ type choice struct {
 }
 
 func (c *Config) checkChoices() error {
-	choices := append(c.Defaults.choices("defaults"), choice{"output.layout", string(c.Output.Layout), words(output.Layouts)})
+	choices := append(c.Defaults.choices("defaults"), choice{"output.layout", string(c.Output.Layout), words(output.Layouts)},
+		choice{"annotations", string(c.Annotations), words(transform.Engines)})
 	for i, g := range c.Groups {
 		choices = append(choices, choice{at(i, -1, "installMode"), string(g.InstallMode), words(bundle.InstallModes)})
 		for j, b := range g.Bundles {

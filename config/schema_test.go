@@ -20,6 +20,7 @@ import (
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/output"
+	"github.com/olmgen/olmgen/transform"
 )
 
 var update = flag.Bool("update", false, "write schema.json anew")
@@ -27,6 +28,7 @@ var update = flag.Bool("update", false, "write schema.json anew")
 // The JSON Schema is that of the Go types. "make docs" writes it.
 func TestSchema(t *testing.T) {
 	g := &schemaWriter{t: t, comments: comments(t, "types.go", "../transform/patch.go"), enums: map[reflect.Type][]string{
+		reflect.TypeFor[transform.Engine]():         words(transform.Engines),
 		reflect.TypeFor[output.Layout]():            words(output.Layouts),
 		reflect.TypeFor[generate.Profile]():         words(generate.Profiles),
 		reflect.TypeFor[generate.Names]():           words(generate.AllNames),

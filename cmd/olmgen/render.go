@@ -15,6 +15,7 @@ import (
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/output"
 	"github.com/olmgen/olmgen/templates"
+	"github.com/olmgen/olmgen/transform"
 )
 
 // renderFlags are the flags of olmgen render as they were given.
@@ -32,6 +33,7 @@ type renderFlags struct {
 	caBundle  string
 	config    string
 	catalog   string
+	engine    transform.Engine
 	read      bundle.ReadOptions
 	source    source.Options
 	options   generate.Options
@@ -48,6 +50,11 @@ lists them in the order of application and an olmgen.lock that says which files
 are olmgen's. Files that olmgen did not write are never touched.
 
 With -f it renders all operators of a RenderConfig, which "olmgen init" writes.
+--annotations adds what a GitOps engine has to know, and nothing else: for
+argocd sync waves, ServerSideApply=true on CRDs that are too large for
+client-side apply, Prune=false on CRDs and Namespaces; for flux that CRDs and
+Namespaces are not pruned.
+
 With --check it writes nothing: it prints how the directory differs from what
 would be written, as a unified diff, and exits with 3 if it does.
 
@@ -86,6 +93,7 @@ AllNamespaces where the operator supports it, else OwnNamespace.`,
 		"approval":                  {"Automatic", "Manual"},
 		"upgrade-constraint-policy": {"CatalogProvided", "SelfCertified"},
 		"copied-csvs":               {"stub", "full", "none"},
+		"annotations":               {"none", "argocd", "flux"},
 		"certs":                     {"cert-manager", "service-ca", "user", "olm", "none"},
 	} {
 		cobra.CheckErr(cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)))
@@ -104,6 +112,8 @@ func (f *renderFlags) register(flags *pflag.FlagSet) {
 	flags.StringVarP(&f.output, "output", "o", "-", "`DIR` to write to; - is stdout")
 	f.layout = output.LayoutFlat
 	flags.Var(enum(&f.layout, output.Layouts...), "layout", "which files there are in DIR: "+joined(output.Layouts))
+	f.engine = transform.EngineNone
+	flags.Var(enum(&f.engine, transform.Engines...), "annotations", "for which GitOps engine objects are annotated: "+joined(transform.Engines))
 	flags.BoolVar(&f.check, "check", false, "write nothing; print how DIR differs from what would be written")
 	flags.StringVarP(&o.Namespace, "namespace", "n", "", "`NAME` of the operator's namespace (default: what the CSV suggests, else for a Subscription to all namespaces openshift-operators, else the package name)")
 	flags.Var(enum(&o.InstallMode, bundle.InstallModes...), "install-mode", "AllNamespaces, OwnNamespace, SingleNamespace or MultiNamespace")
@@ -155,6 +165,9 @@ func (f *renderFlags) run(cmd *cobra.Command, ref string) error {
 		channel = b.DefaultChannel
 	}
 	tree := output.One(output.Operator{Name: b.Package, Channel: channel, Result: result}, f.options.Templates)
+	if err := transform.Annotate(tree.Objects, f.engine); err != nil {
+		return err
+	}
 	out := rendered{sources: []output.Source{{Bundle: b.CSV.Name, Source: sourceName(src), Digest: src.Digest}}}
 	for _, w := range result.Warnings {
 		out.warnings = append(out.warnings, w.Error.Error())
