@@ -102,7 +102,7 @@ can be committed to Git and reviewed as a diff.`,
 		return &usageError{lowerFirst(err.Error()), "see " + cmd.CommandPath() + " --help"}
 	})
 	root.SetUsageFunc(printUsage)
-	root.AddCommand(newRender(), newInit(), newValidate(), newConvert(), newVersion())
+	root.AddCommand(newRender(), newInit(), newFn(), newValidate(), newConvert(), newVersion())
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	return root
