@@ -27,6 +27,8 @@ type Bundle struct {
 
 	Warnings []Warning // in file order
 	Bytes    int       // of all files that were read
+
+	contents contents
 }
 
 // Property is an entry of properties.yaml or dependencies.yaml.

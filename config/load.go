@@ -25,6 +25,8 @@ type Options struct {
 	Source  source.Options // Offline, Insecure, Keychain and Limits count
 	Workers int            // bundles read at the same time; zero: one a processor. The result does not depend on it
 	Layout  output.Layout  // overrides the one in the file
+	// Progress is told that one more of total bundles has been read; it may be called from several goroutines. It may be nil.
+	Progress func(total int)
 }
 
 // loaded is one operator, ready to be rendered.
@@ -57,6 +59,9 @@ func (c *Config) load(ctx context.Context, o Options) ([]*loaded, error) {
 		wg.Go(func() {
 			defer func() { <-slots }()
 			l.err = c.loadOne(ctx, l, o, sets)
+			if o.Progress != nil {
+				o.Progress(len(all))
+			}
 		})
 	}
 	wg.Wait()
@@ -96,6 +101,9 @@ func (c *Config) loadOne(ctx context.Context, l *loaded, o Options, sets *templa
 		l.channel = l.Bundle.DefaultChannel
 	}
 	l.source = output.Source{Bundle: l.Bundle.CSV.Name, Source: filepath.ToSlash(b.Source), Digest: src.Digest}
+	if src.Digest == "" {
+		l.source.Digest = l.Bundle.Digest()
+	}
 	if l.Options, err = s.options(o.Dir, sets); err != nil {
 		return err
 	}

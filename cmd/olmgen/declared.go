@@ -53,7 +53,10 @@ func (f *renderFlags) runDeclared(cmd *cobra.Command) error {
 	if flags.Changed("layout") {
 		o.Layout = f.layout
 	}
+	bar, done := progress(cmd.ErrOrStderr())
+	o.Progress = bar
 	r, err := c.Render(cmd.Context(), o)
+	done()
 	if err != nil {
 		return err
 	}

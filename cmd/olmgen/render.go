@@ -169,6 +169,9 @@ func (f *renderFlags) run(cmd *cobra.Command, ref string) error {
 		return err
 	}
 	out := rendered{sources: []output.Source{{Bundle: b.CSV.Name, Source: sourceName(src), Digest: src.Digest}}}
+	if src.Digest == "" && f.output != "-" {
+		out.sources[0].Digest = b.Digest()
+	}
 	for _, w := range result.Warnings {
 		out.warnings = append(out.warnings, w.Error.Error())
 	}

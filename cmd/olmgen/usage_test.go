@@ -17,7 +17,9 @@ func TestUsageErrors(t *testing.T) {
 		args string // split at blanks; '' is an empty argument
 		want string
 	}{
-		{"rendre", "olmgen: unknown command \"rendre\" for \"olmgen\"\n"},
+		{"rendre", "olmgen: unknown command \"rendre\"\nhint: did you mean render? see olmgen --help\n"},
+		{"help nothing", "olmgen: unknown command \"nothing\"\nhint: see olmgen --help\n"},
+		{"completion cmd", "olmgen: unknown command \"cmd\"\nhint: see olmgen completion --help\n"},
 		{"--bogus", "olmgen: unknown flag: --bogus\nhint: see olmgen --help\n"},
 		{"render", "olmgen: the bundle is missing\nhint: see olmgen render --help\n"},
 		{"render a b", "olmgen: one argument too many: \"b\"\nhint: see olmgen render --help\n"},
