@@ -107,6 +107,25 @@ func fnWant(t *testing.T, dir string) map[string]string {
 	return want
 }
 
+// kustomized builds a kustomization with kustomize's own code, functions that are programs included.
+func kustomized(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	o := krusty.MakeDefaultOptions()
+	o.PluginConfig = types.EnabledPluginConfig(types.BploUseStaticallyLinked)
+	o.PluginConfig.FnpLoadingOptions.EnableExec = true
+	built, err := krusty.MakeKustomizer(o).Run(filesys.MakeFsOnDisk(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := built.AsYaml()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	addObjects(t, got, data)
+	return got
+}
+
 func TestFnInKustomize(t *testing.T) {
 	for name, kustomization := range map[string]string{
 		"generator":   "resources: [other.yaml]\ngenerators: [olmgen.yaml]\n",
@@ -114,20 +133,7 @@ func TestFnInKustomize(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := fnDir(t, map[string]string{"kustomization.yaml": kustomization, "other.yaml": other})
-			o := krusty.MakeDefaultOptions()
-			o.PluginConfig = types.EnabledPluginConfig(types.BploUseStaticallyLinked)
-			o.PluginConfig.FnpLoadingOptions.EnableExec = true
-			built, err := krusty.MakeKustomizer(o).Run(filesys.MakeFsOnDisk(), dir)
-			if err != nil {
-				t.Fatal(err)
-			}
-			data, err := built.AsYaml()
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := map[string]string{}
-			addObjects(t, got, data)
-			if d := cmp.Diff(fnWant(t, dir), got); d != "" {
+			if d := cmp.Diff(fnWant(t, dir), kustomized(t, dir)); d != "" {
 				t.Errorf("(-rendered +built):\n%s", d)
 			}
 		})
