@@ -89,8 +89,9 @@ func (c *Config) checkBundle(i, j int, b Bundle) error {
 }
 
 var (
-	approvals = []v1alpha1.Approval{v1alpha1.ApprovalAutomatic, v1alpha1.ApprovalManual}
-	policies  = []generate.UpgradePolicy{generate.UpgradeCatalogProvided, generate.UpgradeSelfCertified}
+	issuerKinds = []string{"Issuer", "ClusterIssuer"}
+	approvals   = []v1alpha1.Approval{v1alpha1.ApprovalAutomatic, v1alpha1.ApprovalManual}
+	policies    = []generate.UpgradePolicy{generate.UpgradeCatalogProvided, generate.UpgradeSelfCertified}
 )
 
 // choice is a field that takes one of a few words.
@@ -135,7 +136,7 @@ func (s Settings) choices(at string) []choice {
 		{at + ".certs.provider", string(s.Certs.Provider), words(generate.AllCerts)},
 	}
 	if s.Certs.Issuer != nil {
-		choices = append(choices, choice{at + ".certs.issuer.kind", s.Certs.Issuer.Kind, []string{"Issuer", "ClusterIssuer"}})
+		choices = append(choices, choice{at + ".certs.issuer.kind", s.Certs.Issuer.Kind, issuerKinds})
 	}
 	return choices
 }
