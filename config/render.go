@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 // Rendered is what a RenderConfig renders to.
 type Rendered struct {
 	output.Tree
+	Layout   output.Layout
 	Files    output.Files
 	Sources  []output.Source // one for each operator, in the order of the file
 	Warnings []Warning       // in the order of the file
@@ -25,8 +27,15 @@ type Rendered struct {
 
 // Warning is something odd about an operator.
 type Warning struct {
-	Operator string // its name
+	Operator string // its name; empty if it is about the layout
 	Message  string
+}
+
+func (w Warning) String() string {
+	if w.Operator == "" {
+		return w.Message
+	}
+	return w.Operator + ": " + w.Message
 }
 
 // Render opens the bundles, renders all operators and lays them out. Nothing is written. Errors name the place in the file.
@@ -67,12 +76,11 @@ func (c *Config) Render(ctx context.Context, o Options) (*Rendered, error) {
 	if r.Templates, err = c.layoutTemplates(o.Dir); err != nil {
 		return nil, err
 	}
-	layout := output.LayoutFlat
-	fill(&o.Layout, c.Output.Layout)
-	if o.Layout != "" {
-		layout = o.Layout
+	r.Layout = cmp.Or(o.Layout, c.Output.Layout, output.LayoutFlat)
+	for _, w := range r.Tree.Warnings(r.Layout) {
+		r.Warnings = append(r.Warnings, Warning{"", w})
 	}
-	r.Files, err = r.Tree.Files(layout)
+	r.Files, err = r.Tree.Files(r.Layout)
 	return r, err
 }
 

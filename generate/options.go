@@ -198,6 +198,9 @@ func namespaceTemplate(b *bundle.Bundle) *metav1.ObjectMeta {
 // overwrite them (openshift/cert-manager-operator#70 did).
 var defaultRoles = []string{"cluster", "registry", "storage"}
 
+// IsDefaultRole reports whether Kubernetes or OpenShift have ClusterRoles that the roles of an OperatorGroup of that name would overwrite.
+func IsDefaultRole(group string) bool { return slices.Contains(defaultRoles, group) }
+
 // shippedGroupRole gives the ClusterRole that the bundle ships under a name that a group's own would have, or "".
 func shippedGroupRole(b *bundle.Bundle, group string) string {
 	for _, x := range b.Others {
@@ -241,7 +244,7 @@ func (o Options) checkGroupName() error {
 	if len(o.OperatorGroup) > validation.LabelValueMaxLength {
 		return refuse("give a shorter one with --operator-group", "OperatorGroup name %q is longer than %d characters: OLM then silently makes no roles", o.OperatorGroup, validation.LabelValueMaxLength)
 	}
-	if o.Names == NamesStable && slices.Contains(defaultRoles, o.OperatorGroup) {
+	if o.Names == NamesStable && IsDefaultRole(o.OperatorGroup) {
 		return refuse("give another with --operator-group", "OperatorGroup name %q would overwrite the default ClusterRole %[1]s-admin", o.OperatorGroup)
 	}
 	return nil

@@ -38,6 +38,7 @@ type Result struct {
 
 	Package, Version, CSV string // of the bundle
 	OperatorGroup         string // its name
+	MetaOperator          string // by which right it can deploy other operators in the cluster; empty if by none
 
 	targets []string // sorted; [""] for all namespaces
 }
@@ -85,6 +86,7 @@ func Render(b *bundle.Bundle, o Options) (*Result, error) {
 		return nil, err
 	}
 	result.Namespace, result.Package, result.Version, result.CSV = o.Namespace, b.Package, b.CSV.Spec.Version.String(), b.CSV.Name
+	result.MetaOperator = metaOperator(b, result.InstallMode)
 	given := slices.DeleteFunc(slices.Clone(b.Warnings), func(w bundle.Warning) bool { return w.Class == bundle.WarnOldCRD && o.ConvertCRDs })
 	result.Warnings = append(given, result.Warnings...)
 	return result, nil

@@ -1,6 +1,7 @@
 package golden
 
 import (
+	"cmp"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -18,7 +19,7 @@ import (
 )
 
 // flagValues are flags of "olmgen render" that need more than their value.
-type flagValues struct{ output, templates, selector, issuer, caBundle, config, catalog string }
+type flagValues struct{ output, layout, templates, selector, issuer, caBundle, config, catalog string }
 
 // libraryOptions gives the library's options for the flags of "olmgen render". dir is the directory in which the command runs. A flag
 // that is missing here is an error: TestGolden renders every case both ways, so the two cannot drift apart.
@@ -28,6 +29,7 @@ func libraryOptions(dir string, args []string) (bundle.ReadOptions, generate.Opt
 	var v flagValues
 	f := pflag.NewFlagSet("render", pflag.ContinueOnError)
 	f.StringVarP(&v.output, "output", "o", "", "")
+	f.StringVar(&v.layout, "layout", "", "")
 	f.StringVarP(&o.Namespace, "namespace", "n", "", "")
 	f.StringVar((*string)(&o.InstallMode), "install-mode", "", "")
 	f.StringSliceVar(&o.TargetNamespaces, "target-namespaces", nil, "")
@@ -98,12 +100,21 @@ func (v flagValues) complete(dir string, o *generate.Options) (err error) {
 	return err
 }
 
+// layoutOf gives the layout that flags of "olmgen render" ask for.
+func layoutOf(args []string) output.Layout {
+	if i := slices.Index(args, "--layout"); i >= 0 {
+		return output.Layout(args[i+1])
+	}
+	return output.LayoutFlat
+}
+
 // rendered is what the library makes of a bundle.
 type rendered struct {
 	bundle  *bundle.Bundle
 	options generate.Options
 	result  *generate.Result
-	tree    Tree
+	laid    output.Tree // to be laid out
+	tree    Tree        // laid out flat
 }
 
 // ownTemplates are olmgen's own.
@@ -132,7 +143,15 @@ func renderBundle(b *bundle.Bundle, o generate.Options) (*rendered, error) {
 	if err != nil {
 		return nil, err
 	}
-	files, err := output.One(output.Operator{Name: b.Package, Result: result}, o.Templates).Files(output.LayoutFlat)
+	r := &rendered{bundle: b, options: o, result: result}
+	r.laid = output.One(output.Operator{Name: b.Package, Channel: cmp.Or(b.DefaultChannel, "none"), Result: result}, o.Templates)
+	r.tree, err = layOut(r.laid, output.LayoutFlat)
+	return r, err
+}
+
+// layOut gives the files of a layout.
+func layOut(t output.Tree, l output.Layout) (Tree, error) {
+	files, err := t.Files(l)
 	if err != nil {
 		return nil, err
 	}
@@ -140,5 +159,5 @@ func renderBundle(b *bundle.Bundle, o generate.Options) (*rendered, error) {
 	for _, f := range files {
 		tree[f.Path] = f.Data
 	}
-	return &rendered{b, o, result, tree}, nil
+	return tree, nil
 }

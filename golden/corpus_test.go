@@ -17,6 +17,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/output"
 )
 
 // refusals are the errors that a real bundle may end in, by what the error says. Each is a bundle that OLM or the API server refuses too.
@@ -85,11 +86,23 @@ func (c *corpusRun) bundle(t *testing.T, dir string) {
 			warned[w.Error.Error()] = w.Class
 		}
 		if i == 0 {
-			checkKustomize(t, r)
+			c.layouts(t, r)
 		}
 	}
 	for _, class := range warned {
 		c.warnings[class]++
+	}
+}
+
+// layouts looks at the first tree of a bundle in every layout. The flat one is built; the others of every twentieth bundle are.
+func (c *corpusRun) layouts(t *testing.T, r *rendered) {
+	if c.bundles%20 == 1 {
+		checkLayouts(t, r.laid)
+		return
+	}
+	checkKustomize(t, r.tree, []string{"."}, r.result.Objects)
+	for _, l := range output.Layouts {
+		checkLayout(t, r.laid, l)
 	}
 }
 

@@ -114,6 +114,8 @@ func TestPaths(t *testing.T) {
 	for _, c := range []struct{ name, at, directory, source, want string }{
 		{"no path", "", "", "bundle", "operatorgroup_caches_caches.yaml"},
 		{"a directory", "", "out/here", "bundle", "out/here/operatorgroup_caches_caches.yaml"},
+		{"a layout", "", "out, layout: by-kind", "bundle", "out/operatorgroup/caches_caches.yaml"},
+		{"a layout that splits", "", "out, layout: gitops-catalog", "bundle", "out/memcached-operator/operator/base/operator-group.yaml"},
 		{"a path", "bundle/olmgen.yaml", "", "../bundle", "bundle/operatorgroup_caches_caches.yaml"},
 		{"both", "bundle/olmgen.yaml", "../out/", ".", "out/operatorgroup_caches_caches.yaml"},
 	} {

@@ -1,10 +1,7 @@
 package output
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
-	"strings"
 
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/templates"
@@ -40,14 +37,20 @@ type Layout string
 
 // The layouts.
 const (
-	LayoutFlat Layout = "flat"
+	LayoutFlat          Layout = "flat"
+	LayoutByKind        Layout = "by-kind"
+	LayoutGitOpsCatalog Layout = "gitops-catalog"
+	LayoutClusterScope  Layout = "cluster-scope"
 )
 
 // Layouts are all layouts.
-var Layouts = []Layout{LayoutFlat}
+var Layouts = []Layout{LayoutFlat, LayoutByKind, LayoutGitOpsCatalog, LayoutClusterScope}
 
 var layouts = map[Layout]func(Tree) (Files, error){
-	LayoutFlat: Tree.flat,
+	LayoutFlat:          Tree.flat,
+	LayoutByKind:        Tree.byKind,
+	LayoutGitOpsCatalog: Tree.gitopsCatalog,
+	LayoutClusterScope:  Tree.clusterScope,
 }
 
 // Files lays out a tree. The files depend on nothing but the tree. Adding an operator to a tree that has no Namespace, or removing one, changes no file of
@@ -60,87 +63,37 @@ func (t Tree) Files(l Layout) (Files, error) {
 	return layout(t)
 }
 
+// Warnings says what a person should know of a tree in a layout: what the layout leaves out, and what the rules behind it do not allow.
+func (t Tree) Warnings(l Layout) []string {
+	if l == LayoutClusterScope {
+		return t.clusterScopeWarnings()
+	}
+	return nil
+}
+
 // flat puts one object in a file, all in one directory, with a kustomization.yaml that lists them in the order of application. A file is
 // called <kind>_<name>.yaml, one outside the tree's namespace <kind>_<namespace>_<name>.yaml; a kind of an API group that is not
 // Kubernetes' or OLM's own is written <kind>.<group>.
 func (t Tree) flat() (Files, error) {
+	return t.directory("", t.Objects, unique(t.Objects, func(o generate.Object) string { return stem(o, t.Namespace) }))
+}
+
+// directory puts objects into files below dir, by their paths without ".yaml", and lists them in a kustomization.yaml.
+func (t Tree) directory(dir string, objects []generate.Shared, paths []string) (Files, error) {
 	var files Files
-	var names []string
-	for i, name := range t.names() {
-		names = append(names, name)
-		files = append(files, File{name, t.Objects[i].Data})
+	var resources []string
+	for i, o := range objects {
+		resources = append(resources, paths[i]+".yaml")
+		files = append(files, File{dir + resources[i], o.Data})
 	}
-	kustomization, err := t.kustomization(names)
+	kustomization, err := t.kustomization(resources)
 	if err != nil {
 		return nil, err
 	}
-	return append(files, File{kustomizationName, kustomization}), nil
+	return append(files, File{dir + kustomizationName, kustomization}), nil
 }
 
 // kustomization prints a kustomization.yaml with the resources.
 func (t Tree) kustomization(resources []string) ([]byte, error) {
 	return t.Templates.Execute(kustomizationName, struct{ Resources []string }{resources})
-}
-
-// names gives each object a file name of its own.
-func (t Tree) names() []string {
-	names := make([]string, len(t.Objects))
-	count := map[string]int{}
-	for i, o := range t.Objects {
-		names[i] = stem(o.Object, t.Namespace)
-		count[strings.ToLower(names[i])]++
-	}
-	for i, o := range t.Objects {
-		if count[strings.ToLower(names[i])] > 1 { // names that differ in case, or a label that two objects share
-			names[i] += "_" + short(o.Kind+o.Group()+o.Namespace+"/"+o.Name)
-		}
-		names[i] += ".yaml"
-	}
-	return names
-}
-
-// plainGroups are the API groups whose kinds are known by their name alone.
-var plainGroups = map[string]bool{
-	"": true, "apps": true, "apiextensions.k8s.io": true, "apiregistration.k8s.io": true, "admissionregistration.k8s.io": true,
-	"networking.k8s.io": true, "olm.operatorframework.io": true, "operators.coreos.com": true, "policy": true, "rbac.authorization.k8s.io": true, "scheduling.k8s.io": true,
-}
-
-func stem(o generate.Object, operatorNamespace string) string {
-	kind := strings.ToLower(o.Kind)
-	if g := o.Group(); !plainGroups[g] {
-		kind += "." + g
-	}
-	name := o.Name
-	if o.Label != "" {
-		name = o.Label
-	}
-	if o.Namespace != "" && o.Namespace != operatorNamespace {
-		name = o.Namespace + "_" + escape(name)
-	} else {
-		name = escape(name)
-	}
-	s := kind + "_" + name
-	if len(s) > 200 {
-		s = s[:180] + "_" + short(s)
-	}
-	return s
-}
-
-// escape keeps what every file system takes and writes the rest as _ and two hexadecimal digits.
-func escape(name string) string {
-	var b strings.Builder
-	for i := range len(name) {
-		switch c := name[i]; {
-		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '-', c == '.':
-			b.WriteByte(c)
-		default:
-			fmt.Fprintf(&b, "_%02x", c)
-		}
-	}
-	return b.String()
-}
-
-func short(s string) string {
-	sum := sha256.Sum256([]byte(s))
-	return hex.EncodeToString(sum[:4])
 }

@@ -26,7 +26,7 @@ type (
 type example struct {
 	template string
 	view     object
-	want     object
+	want     any // an object, or the list of a patch
 }
 
 // examples gives views of every template: x and y are the texts of single fields, a and b those inside lists and maps, b as a key too.
@@ -94,6 +94,10 @@ func examples(x, y, a, b string) []example {
 		{"issuer.yaml", full, of("cert-manager.io/v1", "Issuer", without("annotations"), object{"spec": object{"selfSigned": object{}}})},
 		{"kustomization.yaml", object{"Resources": []string{a, b}}, object{"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", "resources": list{a, b}}},
 		{"kustomization.yaml", object{"Resources": []string(nil)}, object{"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization"}},
+		{"kustomization-channel.yaml", object{"Resources": []string{a, b}, "Name": "", "Namespace": ""}, object{"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", "resources": list{a, b}}},
+		{"kustomization-channel.yaml", object{"Resources": []string{a}, "Name": x + "!", "Namespace": y}, object{"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", "resources": list{a},
+			"patches": list{object{"path": "patch-channel.yaml", "target": object{"group": "operators.coreos.com", "kind": "Subscription", "name": x + "!", "namespace": y, "version": "v1alpha1"}}}}},
+		{"patch-channel.yaml", object{"Channel": x}, list{object{"op": "replace", "path": "/spec/channel", "value": x}}},
 		{"namespace.yaml", full, of("v1", "Namespace", without("namespace"), nil)},
 		{"namespace.yaml", object{"Name": y, "Labels": map[string]string{}, "Annotations": map[string]string{}}, of("v1", "Namespace", object{"name": y}, nil)},
 		{"operatorcondition.yaml", view(object{"Deployments": []string{a, b}, "ServiceAccounts": []string{b, a}}),
@@ -140,19 +144,26 @@ func checkExamples(t *testing.T, s *Set, a, b string) {
 	one := strings.NewReplacer("\n", "\\n")
 	for _, e := range examples(one.Replace(a), one.Replace(b), a, b) {
 		text, got := execute(t, s, e)
-		if again := manifest.Encode(got); string(again) != text {
+		if again := encode(got); again != text {
 			t.Errorf("%s with %q and %q is not in olmgen's form:\n%s\nwant\n%s", e.template, a, b, text, again)
 		}
 	}
 }
 
-func execute(t *testing.T, s *Set, e example) (string, object) {
+func encode(v any) string {
+	if l, ok := v.(list); ok {
+		return string(printList(l))
+	}
+	return string(manifest.Encode(v.(object)))
+}
+
+func execute(t *testing.T, s *Set, e example) (string, any) {
 	t.Helper()
 	text, err := s.Execute(e.template, e.view)
 	if err != nil {
 		t.Fatalf("%s: %v", e.template, err)
 	}
-	got := object{}
+	var got any
 	if err := yaml.UnmarshalStrict(text, &got); err != nil {
 		t.Fatalf("%s: %v\n%s", e.template, err, text)
 	}

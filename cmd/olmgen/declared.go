@@ -12,6 +12,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle/source"
 	"github.com/olmgen/olmgen/config"
+	"github.com/olmgen/olmgen/output"
 )
 
 // withConfig are the flags of render that go together with -f; the others have their places in the file.
@@ -50,7 +51,10 @@ func (f *renderFlags) runDeclared(cmd *cobra.Command) error {
 		return errCheckStdout
 	}
 	o := config.Options{Dir: dir, Source: source.Options{Offline: f.source.Offline, Insecure: f.source.Insecure}}
-	if flags.Changed("layout") {
+	switch {
+	case f.output == "-" && f.layout != output.LayoutFlat:
+		return errLayoutStdout
+	case f.output == "-" || flags.Changed("layout"): // a stream has no layout, whatever the file says
 		o.Layout = f.layout
 	}
 	bar, done := progress(cmd.ErrOrStderr())
@@ -62,10 +66,10 @@ func (f *renderFlags) runDeclared(cmd *cobra.Command) error {
 	}
 	out := rendered{files: r.Files, sources: r.Sources}
 	for _, w := range r.Warnings {
-		out.warnings = append(out.warnings, w.Operator+": "+w.Message)
+		out.warnings = append(out.warnings, w.String())
 	}
 	for _, n := range r.Notes {
-		out.notes = append(out.notes, n.Operator+": "+n.Message)
+		out.notes = append(out.notes, n.String())
 	}
 	return f.deliver(cmd, out)
 }
@@ -90,12 +94,9 @@ func readConfig(stdin io.Reader, file string) (*config.Config, string, error) {
 
 // joined lists words for a help text.
 func joined[T ~string](list []T) string {
-	words := make([]string, len(list))
-	for i, w := range list {
-		words[i] = string(w)
+	w := words(list)
+	if n := len(w); n > 1 {
+		return strings.Join(w[:n-1], ", ") + " or " + w[n-1]
 	}
-	if n := len(words); n > 1 {
-		return strings.Join(words[:n-1], ", ") + " or " + words[n-1]
-	}
-	return strings.Join(words, "")
+	return strings.Join(w, "")
 }

@@ -18,7 +18,10 @@ type rendered struct {
 	notes    []string
 }
 
-var errCheckStdout = &usageError{"--check needs a directory to compare with", "name it with -o"}
+var (
+	errCheckStdout  = &usageError{"--check needs a directory to compare with", "name it with -o"}
+	errLayoutStdout = &usageError{"--layout is about files, and stdout has none", "name a directory with -o"}
+)
 
 // deliver says the warnings and writes or compares the files.
 func (f *renderFlags) deliver(cmd *cobra.Command, r rendered) error {

@@ -22,12 +22,16 @@ func (e *enumValue[T]) Type() string { return "WORD" }
 
 func (e *enumValue[T]) Set(s string) error {
 	if !slices.Contains(e.allowed, T(s)) {
-		words := make([]string, len(e.allowed))
-		for i, a := range e.allowed {
-			words[i] = string(a)
-		}
-		return fmt.Errorf("must be %s", strings.Join(words, ", "))
+		return fmt.Errorf("must be %s", strings.Join(words(e.allowed), ", "))
 	}
 	*e.value = T(s)
 	return nil
+}
+
+func words[T ~string](values []T) []string {
+	out := make([]string, len(values))
+	for i, v := range values {
+		out[i] = string(v)
+	}
+	return out
 }

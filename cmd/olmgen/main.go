@@ -99,7 +99,16 @@ can be committed to Git and reviewed as a diff.`,
 		return &usageError{lowerFirst(err.Error()), "see " + cmd.CommandPath() + " --help"}
 	})
 	root.SetUsageFunc(printUsage)
-	root.AddCommand(newRender(), newInit(), newFn(), newValidate(), newConvert(), newVersion())
+	root.AddCommand(
+		newRender(),
+		newInit(),
+		newFn(),
+		newCheck(),
+		newLint(),
+		newValidate(),
+		newConvert(),
+		newVersion(),
+	)
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	for _, c := range root.Commands() {

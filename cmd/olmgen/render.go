@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -58,6 +59,14 @@ Namespaces are not pruned.
 With --check it writes nothing: it prints how the directory differs from what
 would be written, as a unified diff, and exits with 3 if it does.
 
+--layout says how the files are laid out:
+  flat             all in one directory
+  by-kind          a directory for each kind
+  gitops-catalog   <name>-operator/operator/{base,overlays/<channel>}, as in
+                   redhat-cop/gitops-catalog
+  cluster-scope    what concerns the cluster in cluster-scope/{base,bundles,
+                   overlays}, the rest in <name>/base, as in operate-first/apps
+
 ` + sourceHelp + `
 
 ` + profileHelp + `
@@ -67,6 +76,7 @@ AllNamespaces where the operator supports it, else OwnNamespace.`,
 		Example: `  olmgen render bundle/ -o out/
   olmgen render bundle/ -o out/ -n operators --install-mode OwnNamespace
   olmgen render bundle/ -o out/ -n operators --target-namespaces team-a,team-b
+  olmgen render bundle/ -o out/ --layout gitops-catalog
   olmgen render bundle/ --profile plain | kubectl apply --server-side -f -
   olmgen render bundle/ --profile subscription --approval Manual -o out/
   olmgen render bundle/ --profile clusterextension --create-namespace -o out/
@@ -87,14 +97,15 @@ AllNamespaces where the operator supports it, else OwnNamespace.`,
 	}
 	f.register(cmd.Flags())
 	for name, values := range map[string][]string{
-		"install-mode":              {"AllNamespaces", "OwnNamespace", "SingleNamespace", "MultiNamespace"},
-		"names":                     {"stable", "olm"},
-		"profile":                   {"olm", "plain", "olmv1", "subscription", "clusterextension"},
+		"install-mode":              words(bundle.InstallModes),
+		"names":                     words(generate.AllNames),
+		"profile":                   words(generate.Profiles),
 		"approval":                  {"Automatic", "Manual"},
 		"upgrade-constraint-policy": {"CatalogProvided", "SelfCertified"},
-		"copied-csvs":               {"stub", "full", "none"},
-		"annotations":               {"none", "argocd", "flux"},
-		"certs":                     {"cert-manager", "service-ca", "user", "olm", "none"},
+		"copied-csvs":               words(generate.AllCopiedCSVs),
+		"certs":                     words(generate.AllCerts),
+		"layout":                    words(output.Layouts),
+		"annotations":               words(transform.Engines),
 	} {
 		cobra.CheckErr(cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)))
 	}
@@ -108,10 +119,11 @@ func (f *renderFlags) register(flags *pflag.FlagSet) {
 	o := &f.options
 	flags.SortFlags = false
 	registerSource(flags, &f.source)
+	flags.Lookup("channel").Usage += "; with --layout gitops-catalog the overlay's, too"
 	flags.StringVarP(&f.file, "config", "f", "", "`FILE` with a RenderConfig, in place of SOURCE and most flags; - is stdin")
 	flags.StringVarP(&f.output, "output", "o", "-", "`DIR` to write to; - is stdout")
 	f.layout = output.LayoutFlat
-	flags.Var(enum(&f.layout, output.Layouts...), "layout", "which files there are in DIR: "+joined(output.Layouts))
+	flags.Var(enum(&f.layout, output.Layouts...), "layout", "how the files are laid out: "+joined(output.Layouts))
 	f.engine = transform.EngineNone
 	flags.Var(enum(&f.engine, transform.Engines...), "annotations", "for which GitOps engine objects are annotated: "+joined(transform.Engines))
 	flags.BoolVar(&f.check, "check", false, "write nothing; print how DIR differs from what would be written")
@@ -146,6 +158,9 @@ func (f *renderFlags) run(cmd *cobra.Command, ref string) error {
 	if f.output == "" {
 		return &usageError{"-o needs a directory, or - for stdout", ""}
 	}
+	if f.output == "-" && f.layout != output.LayoutFlat {
+		return errLayoutStdout
+	}
 	if err := f.complete(cmd.Flags()); err != nil {
 		return err
 	}
@@ -160,11 +175,7 @@ func (f *renderFlags) run(cmd *cobra.Command, ref string) error {
 	if err != nil {
 		return err
 	}
-	channel := f.source.Channel
-	if channel == "" {
-		channel = b.DefaultChannel
-	}
-	tree := output.One(output.Operator{Name: b.Package, Channel: channel, Result: result}, f.options.Templates)
+	tree := output.One(output.Operator{Name: b.Package, Channel: channelOf(b, f.source.Channel), Result: result}, f.options.Templates)
 	if err := transform.Annotate(tree.Objects, f.engine); err != nil {
 		return err
 	}
@@ -175,11 +186,21 @@ func (f *renderFlags) run(cmd *cobra.Command, ref string) error {
 	for _, w := range result.Warnings {
 		out.warnings = append(out.warnings, w.Error.Error())
 	}
+	out.warnings = append(out.warnings, tree.Warnings(f.layout)...)
 	out.notes = result.Notes
 	if out.files, err = tree.Files(f.layout); err != nil {
 		return err
 	}
 	return f.deliver(cmd, out)
+}
+
+// channelOf gives the channel that a bundle is rendered for: the one asked for, else the package's default, else the bundle's first.
+func channelOf(b *bundle.Bundle, asked string) string {
+	channel := cmp.Or(asked, b.DefaultChannel)
+	if channel == "" && len(b.Channels) > 0 {
+		return b.Channels[0]
+	}
+	return channel
 }
 
 // complete turns flags that need parsing into options.

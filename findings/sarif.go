@@ -1,0 +1,136 @@
+package findings
+
+import (
+	"io"
+	"maps"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+)
+
+// SARIF 2.1.0 (https://docs.oasis-open.org/sarif/sarif/v2.1.0/): one run, of the rules those that have results.
+type sarifLog struct {
+	Schema  string     `json:"$schema"`
+	Version string     `json:"version"`
+	Runs    []sarifRun `json:"runs"`
+}
+
+type sarifRun struct {
+	Tool struct {
+		Driver sarifDriver `json:"driver"`
+	} `json:"tool"`
+	Results []sarifResult `json:"results"`
+}
+
+type sarifDriver struct {
+	Name           string      `json:"name"`
+	InformationURI string      `json:"informationUri"`
+	Rules          []sarifRule `json:"rules"`
+}
+
+type sarifRule struct {
+	ID    string        `json:"id"`
+	Short sarifMessage  `json:"shortDescription"`
+	Help  *sarifMessage `json:"help,omitempty"`
+}
+
+type sarifMessage struct {
+	Text string `json:"text"`
+}
+
+type sarifResult struct {
+	RuleID       string            `json:"ruleId"`
+	RuleIndex    int               `json:"ruleIndex"`
+	Level        Level             `json:"level"`
+	Message      sarifMessage      `json:"message"`
+	Locations    []sarifLocation   `json:"locations"`
+	Fingerprints map[string]string `json:"partialFingerprints"`
+}
+
+type sarifLocation struct {
+	Physical struct {
+		Artifact struct {
+			URI string `json:"uri"`
+		} `json:"artifactLocation"`
+		Region *sarifRegion `json:"region,omitempty"`
+	} `json:"physicalLocation"`
+	Logical []sarifLogical `json:"logicalLocations,omitempty"`
+}
+
+type sarifRegion struct {
+	StartLine int `json:"startLine"`
+}
+
+type sarifLogical struct {
+	Name string `json:"fullyQualifiedName"`
+}
+
+func printSARIF(w io.Writer, rules []Rule, list []Finding) error {
+	run := sarifRun{Results: []sarifResult{}}
+	run.Tool.Driver = sarifDriver{Name: "olmgen", InformationURI: "https://github.com/olmgen/olmgen", Rules: usedRules(rules, list)}
+	for i, print := range Fingerprints(list) {
+		f := list[i]
+		result := sarifResult{
+			RuleID:       f.Rule,
+			RuleIndex:    slices.IndexFunc(run.Tool.Driver.Rules, func(s sarifRule) bool { return s.ID == f.Rule }),
+			Level:        f.Level,
+			Message:      sarifMessage{f.text()},
+			Locations:    make([]sarifLocation, 1),
+			Fingerprints: map[string]string{"olmgen/v1": print},
+		}
+		if f.Hint != "" {
+			result.Message.Text += " (" + f.Hint + ")"
+		}
+		at := &result.Locations[0]
+		at.Physical.Artifact.URI = uri(f.path())
+		if f.Line > 0 {
+			at.Physical.Region = &sarifRegion{f.Line}
+		}
+		if f.Object != "" {
+			at.Logical = []sarifLogical{{f.Object}}
+		}
+		run.Results = append(run.Results, result)
+	}
+	return WriteJSON(w, sarifLog{
+		Schema:  "https://json.schemastore.org/sarif-2.1.0.json",
+		Version: "2.1.0",
+		Runs:    []sarifRun{run},
+	})
+}
+
+// usedRules gives the rules that findings have.
+func usedRules(rules []Rule, findings []Finding) []sarifRule {
+	used := map[string]bool{}
+	for _, f := range findings {
+		used[f.Rule] = true
+	}
+	list := []sarifRule{}
+	for _, r := range rules {
+		if used[r.ID] {
+			rule := sarifRule{ID: r.ID, Short: sarifMessage{r.Text}}
+			if r.Help != "" {
+				rule.Help = &sarifMessage{r.Help}
+			}
+			list = append(list, rule)
+		}
+		delete(used, r.ID)
+	}
+	for _, id := range slices.Sorted(maps.Keys(used)) { // of a checker that is not olmgen's
+		list = append(list, sarifRule{ID: id, Short: sarifMessage{id}})
+	}
+	return list
+}
+
+// uri gives a path as a URI: a relative one stays relative, one of an image is a URI already.
+func uri(p string) string {
+	switch {
+	case strings.Contains(p, "://"):
+		return p
+	case path.IsAbs(p):
+		return (&url.URL{Scheme: "file", Path: p}).String()
+	case len(p) > 2 && p[1] == ':' && p[2] == '/': // a drive of Windows
+		return (&url.URL{Scheme: "file", Path: "/" + p}).String()
+	}
+	return (&url.URL{Path: p}).String() // with ./ where a colon would look like a scheme
+}
