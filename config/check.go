@@ -17,6 +17,7 @@ import (
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/output"
 	"github.com/olmgen/olmgen/output/helm"
+	"github.com/olmgen/olmgen/transform"
 )
 
 // check refuses what can be seen to be wrong without looking at a bundle.
@@ -89,9 +90,10 @@ func (c *Config) checkBundle(i, j int, b Bundle) error {
 }
 
 var (
-	approvals = []v1alpha1.Approval{v1alpha1.ApprovalAutomatic, v1alpha1.ApprovalManual}
-	helmCRDs  = []helm.CRDs{helm.CRDsTemplates, helm.CRDsDirectory}
-	policies  = []generate.UpgradePolicy{generate.UpgradeCatalogProvided, generate.UpgradeSelfCertified}
+	issuerKinds = []string{"Issuer", "ClusterIssuer"}
+	approvals   = []v1alpha1.Approval{v1alpha1.ApprovalAutomatic, v1alpha1.ApprovalManual}
+	policies    = []generate.UpgradePolicy{generate.UpgradeCatalogProvided, generate.UpgradeSelfCertified}
+	helmCRDs    = []helm.CRDs{helm.CRDsTemplates, helm.CRDsDirectory}
 )
 
 // choice is a field that takes one of a few words.
@@ -102,7 +104,8 @@ type choice struct {
 
 func (c *Config) checkChoices() error {
 	choices := append(c.Defaults.choices("defaults"), choice{"output.layout", string(c.Output.Layout), words(output.Layouts)},
-		choice{"output.helmCRDs", string(c.Output.HelmCRDs), words(helmCRDs)})
+		choice{"output.helmCRDs", string(c.Output.HelmCRDs), words(helmCRDs)},
+		choice{"annotations", string(c.Annotations), words(transform.Engines)})
 	for i, g := range c.Groups {
 		choices = append(choices, choice{at(i, -1, "installMode"), string(g.InstallMode), words(bundle.InstallModes)})
 		for j, b := range g.Bundles {
@@ -136,7 +139,7 @@ func (s Settings) choices(at string) []choice {
 		{at + ".certs.provider", string(s.Certs.Provider), words(generate.AllCerts)},
 	}
 	if s.Certs.Issuer != nil {
-		choices = append(choices, choice{at + ".certs.issuer.kind", s.Certs.Issuer.Kind, []string{"Issuer", "ClusterIssuer"}})
+		choices = append(choices, choice{at + ".certs.issuer.kind", s.Certs.Issuer.Kind, issuerKinds})
 	}
 	return choices
 }

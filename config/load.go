@@ -258,6 +258,17 @@ func (p *placed) Error() string { return p.place.Error() }
 func (p *placed) Hint() string  { return p.place.Hint() }
 func (p *placed) Unwrap() error { return p.cause }
 
+// Place gives the place in the RenderConfig that an error of Read or Render is about, or nil.
+func Place(err error) *manifest.Error {
+	var p *placed
+	if errors.As(err, &p) {
+		return p.place
+	}
+	var e *manifest.Error
+	errors.As(err, &e)
+	return e
+}
+
 var flagsToFields = strings.NewReplacer(
 	"--target-namespaces a,b", "targetNamespaces: [a, b]",
 	"--target-namespaces", "targetNamespaces",

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,7 +12,8 @@ import (
 // Config is a RenderConfig as it was read, with the positions of its fields.
 type Config struct {
 	RenderConfig
-	object *manifest.Object
+	object   *manifest.Object
+	embedded bool // in another document, so that its lines mean nothing to a person
 }
 
 // Read reads a RenderConfig from YAML or JSON, strictly: a field that is not known, a field that is given twice and a value of the wrong
@@ -38,6 +40,23 @@ func Read(name string, data []byte) (*Config, error) {
 		return nil, err
 	}
 	return c, c.check()
+}
+
+// ReadFunctionConfig reads the RenderConfig that a KRM function is given, as Read does. It comes inside another document, so errors name
+// no line.
+func ReadFunctionConfig(name string, data []byte) (*Config, error) {
+	c, err := Read(name, data)
+	var e *manifest.Error
+	if errors.As(err, &e) {
+		place := *e
+		place.Line = 0
+		return nil, &place
+	}
+	if err != nil {
+		return nil, err
+	}
+	c.embedded = true
+	return c, nil
 }
 
 func (c *Config) decode(doc *manifest.Document) error {
@@ -68,6 +87,9 @@ func (c *Config) decode(doc *manifest.Document) error {
 func (c *Config) errorf(field, hint, format string, args ...any) *manifest.Error {
 	e := c.object.Errorf(field, format, args...)
 	e.Tip = hint
+	if c.embedded {
+		e.Line = 0
+	}
 	return e
 }
 

@@ -102,9 +102,13 @@ func (c *Config) layoutTemplates(dir string) (*templates.Set, error) {
 	return templates.LoadDir(in(dir, c.Defaults.Templates))
 }
 
-// transformed gives the objects with what the file changes in them: the patches of bundles, those of all, then labels and annotations.
+// transformed gives the objects with what the file changes in them: the annotations of an engine, the patches of bundles, those of all,
+// then common labels and annotations.
 func (c *Config) transformed(objects []generate.Shared, all []*loaded, dir string) ([]generate.Shared, error) {
-	var err error
+	err := transform.Annotate(objects, c.Annotations)
+	if err != nil {
+		return nil, err
+	}
 	for i, l := range all {
 		for k, p := range c.Groups[l.group].Bundles[l.index].Patches {
 			field := at(l.group, l.index, fmt.Sprintf("patches[%d]", k))

@@ -21,23 +21,14 @@ import (
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/output"
 	"github.com/olmgen/olmgen/output/helm"
+	"github.com/olmgen/olmgen/transform"
 )
 
 var update = flag.Bool("update", false, "write schema.json anew")
 
 // The JSON Schema is that of the Go types. "make docs" writes it.
 func TestSchema(t *testing.T) {
-	g := &schemaWriter{t: t, comments: comments(t, "types.go", "../transform/patch.go"), enums: map[reflect.Type][]string{
-		reflect.TypeFor[output.Layout]():            words(output.Layouts),
-		reflect.TypeFor[generate.Profile]():         words(generate.Profiles),
-		reflect.TypeFor[generate.Names]():           words(generate.AllNames),
-		reflect.TypeFor[generate.CopiedCSVs]():      words(generate.AllCopiedCSVs),
-		reflect.TypeFor[generate.Certs]():           words(generate.AllCerts),
-		reflect.TypeFor[v1alpha1.InstallModeType](): words(bundle.InstallModes),
-		reflect.TypeFor[helm.CRDs]():                words(helmCRDs),
-		reflect.TypeFor[v1alpha1.Approval]():        words(approvals),
-		reflect.TypeFor[generate.UpgradePolicy]():   words(policies),
-	}}
+	g := newSchemaWriter(t)
 	schema := g.of(reflect.TypeFor[RenderConfig]())
 	schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	schema["$id"] = SchemaURL
@@ -61,6 +52,22 @@ func TestSchema(t *testing.T) {
 	if err != nil || !bytes.Equal(got, want.Bytes()) {
 		t.Errorf("schema.json is stale, run \"make docs\": %v", err)
 	}
+}
+
+func newSchemaWriter(t *testing.T) *schemaWriter {
+	t.Helper()
+	return &schemaWriter{t: t, comments: comments(t, "types.go", "../transform/patch.go"), enums: map[reflect.Type][]string{
+		reflect.TypeFor[transform.Engine]():         words(transform.Engines),
+		reflect.TypeFor[output.Layout]():            words(output.Layouts),
+		reflect.TypeFor[generate.Profile]():         words(generate.Profiles),
+		reflect.TypeFor[generate.Names]():           words(generate.AllNames),
+		reflect.TypeFor[generate.CopiedCSVs]():      words(generate.AllCopiedCSVs),
+		reflect.TypeFor[generate.Certs]():           words(generate.AllCerts),
+		reflect.TypeFor[v1alpha1.InstallModeType](): words(bundle.InstallModes),
+		reflect.TypeFor[v1alpha1.Approval]():        words(approvals),
+		reflect.TypeFor[helm.CRDs]():                words(helmCRDs),
+		reflect.TypeFor[generate.UpgradePolicy]():   words(policies),
+	}}
 }
 
 type schemaWriter struct {
@@ -114,11 +121,11 @@ func (g *schemaWriter) fields(t reflect.Type, properties map[string]any, require
 			continue
 		}
 		s := g.of(f.Type)
+		if t == reflect.TypeFor[Issuer]() && f.Name == "Kind" {
+			s["enum"] = issuerKinds
+		}
 		if s["description"] = g.comments[t.Name()+"."+f.Name]; s["description"] == "" {
-			if t.Name() != "Target" {
-				g.t.Errorf("%s.%s has no comment", t.Name(), f.Name)
-			}
-			delete(s, "description")
+			g.t.Errorf("%s.%s has no comment", t.Name(), f.Name)
 		}
 		properties[name] = s
 		if !strings.Contains(options, "omitempty") {
@@ -127,7 +134,7 @@ func (g *schemaWriter) fields(t reflect.Type, properties map[string]any, require
 	}
 }
 
-// comments gives the comments of the fields of all structs in Go files.
+// comments gives the comments of all structs in Go files and of their fields.
 func comments(t *testing.T, files ...string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -137,10 +144,12 @@ func comments(t *testing.T, files ...string) map[string]string {
 			t.Fatal(err)
 		}
 		ast.Inspect(f, func(n ast.Node) bool {
-			spec, ok := n.(*ast.TypeSpec)
-			if !ok {
+			decl, ok := n.(*ast.GenDecl)
+			if !ok || decl.Tok != token.TYPE {
 				return true
 			}
+			spec := decl.Specs[0].(*ast.TypeSpec)
+			out[spec.Name.Name] = strings.Join(strings.Fields(decl.Doc.Text()), " ")
 			if s, ok := spec.Type.(*ast.StructType); ok {
 				for _, field := range s.Fields.List {
 					for _, id := range field.Names {

@@ -34,6 +34,8 @@ type RenderConfig struct {
 	// The OperatorGroups, each with its operators.
 	Groups []Group `json:"groups"`
 
+	// argocd or flux: adds what this engine has to know of CRDs, Namespaces, webhooks and APIServices, before any patch. Default: none.
+	Annotations transform.Engine `json:"annotations,omitempty"`
 	// Labels for the metadata of every object. Selectors and pods do not get them.
 	CommonLabels map[string]string `json:"commonLabels,omitempty"`
 	// Annotations for the metadata of every object.

@@ -29,10 +29,15 @@ type Patch struct {
 
 // Target selects objects. All that is given must match; group, version, kind, name and namespace are regular expressions for the whole.
 type Target struct {
-	Group     string `json:"group,omitempty"`
-	Version   string `json:"version,omitempty"`
-	Kind      string `json:"kind,omitempty"`
-	Name      string `json:"name,omitempty"`
+	// The API group.
+	Group string `json:"group,omitempty"`
+	// The version of the API.
+	Version string `json:"version,omitempty"`
+	// The kind.
+	Kind string `json:"kind,omitempty"`
+	// The name.
+	Name string `json:"name,omitempty"`
+	// The namespace.
 	Namespace string `json:"namespace,omitempty"`
 	// A selector such as app=a,tier in (b).
 	LabelSelector string `json:"labelSelector,omitempty"`

@@ -1,4 +1,5 @@
-// Package transform changes objects after they were rendered: common labels and annotations, and patches as kustomize has them.
+// Package transform changes objects after they were rendered: common labels and annotations, the annotations of GitOps engines, and
+// patches as kustomize has them.
 package transform
 
 import (
@@ -20,19 +21,23 @@ func Metadata(objects []generate.Shared, labels, annotations map[string]string) 
 		if err != nil {
 			return err
 		}
-		e := manifest.Edit{Labels: labels, Annotations: annotations}
-		v, err := x.Value()
-		if err != nil {
-			return err
-		}
-		if bytes.Equal(manifest.Encode(v), o.Data) { // in olmgen's form, so it stays in it; others keep their bytes
-			e.Change = func(map[string]any) {}
-		}
-		if o.Data, err = x.Apply(e); err != nil {
+		if o.Data, err = edit(x, o.Data, manifest.Edit{Labels: labels, Annotations: annotations}); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// edit changes metadata: an object in olmgen's form stays in it, others keep their bytes.
+func edit(x *manifest.Object, data []byte, e manifest.Edit) ([]byte, error) {
+	v, err := x.Value()
+	if err != nil {
+		return nil, err
+	}
+	if bytes.Equal(manifest.Encode(v), data) {
+		e.Change = func(map[string]any) {}
+	}
+	return x.Apply(e)
 }
 
 // parse reads a rendered object.

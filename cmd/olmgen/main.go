@@ -102,6 +102,7 @@ can be committed to Git and reviewed as a diff.`,
 	root.AddCommand(
 		newRender(),
 		newInit(),
+		newFn(),
 		newCheck(),
 		newLint(),
 		newValidate(),

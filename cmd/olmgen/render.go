@@ -18,6 +18,7 @@ import (
 	"github.com/olmgen/olmgen/output"
 	"github.com/olmgen/olmgen/output/helm"
 	"github.com/olmgen/olmgen/templates"
+	"github.com/olmgen/olmgen/transform"
 )
 
 // renderFlags are the flags of olmgen render as they were given.
@@ -37,6 +38,7 @@ type renderFlags struct {
 	config    string
 	catalog   string
 	mirrors   string
+	engine    transform.Engine
 	read      bundle.ReadOptions
 	source    source.Options
 	options   generate.Options
@@ -53,6 +55,11 @@ lists them in the order of application and an olmgen.lock that says which files
 are olmgen's. Files that olmgen did not write are never touched.
 
 With -f it renders all operators of a RenderConfig, which "olmgen init" writes.
+--annotations adds what a GitOps engine has to know, and nothing else: for
+argocd sync waves, ServerSideApply=true on CRDs that are too large for
+client-side apply, Prune=false on CRDs and Namespaces; for flux that CRDs and
+Namespaces are not pruned.
+
 With --check it writes nothing: it prints how the directory differs from what
 would be written, as a unified diff, and exits with 3 if it does.
 
@@ -106,6 +113,7 @@ AllNamespaces where the operator supports it, else OwnNamespace.`,
 		"certs":                     words(generate.AllCerts),
 		"layout":                    words(output.Layouts),
 		"helm-crds":                 {"templates", "crds"},
+		"annotations":               words(transform.Engines),
 	} {
 		cobra.CheckErr(cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)))
 	}
@@ -121,6 +129,8 @@ func (f *renderFlags) registerTree(flags *pflag.FlagSet) {
 	flags.Var(enum(&f.layout, output.Layouts...), "layout", "how the files are laid out: "+joined(output.Layouts))
 	f.helmCRDs = helm.CRDsTemplates
 	flags.Var(enum(&f.helmCRDs, helm.CRDsTemplates, helm.CRDsDirectory), "helm-crds", "with --layout helm: CRDs among the templates, or in crds, where helm never changes them again")
+	f.engine = transform.EngineNone
+	flags.Var(enum(&f.engine, transform.Engines...), "annotations", "for which GitOps engine objects are annotated: "+joined(transform.Engines))
 	flags.BoolVar(&f.check, "check", false, "write nothing; print how DIR differs from what would be written")
 }
 
@@ -171,6 +181,9 @@ func (f *renderFlags) run(cmd *cobra.Command, ref string) error {
 	}
 	tree := output.One(r.Operator, f.options.Templates)
 	tree.HelmCRDs = f.helmCRDs
+	if err := transform.Annotate(tree.Objects, f.engine); err != nil {
+		return err
+	}
 	out := rendered{sources: []output.Source{r.source}, warnings: append(r.warnings(), tree.Warnings(f.layout)...), notes: r.Notes}
 	if out.files, err = tree.Files(f.layout); err != nil {
 		return err

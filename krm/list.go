@@ -1,0 +1,180 @@
+package krm
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// limits are those of a whole package of manifests in one document.
+var limits = manifest.Limits{FileBytes: 128 << 20, Depth: 250, Nodes: 10_000_000}
+
+// versions are those of the ResourceList that orchestrators send; they do not differ in what olmgen reads and writes.
+var versions = []string{"config.kubernetes.io/v1", "config.kubernetes.io/v1beta1", "config.kubernetes.io/v1alpha1"}
+
+// list is a ResourceList. Items keep their comments.
+type list struct {
+	root   *yaml.Node
+	items  []*yaml.Node
+	config *yaml.Node // nil if there is none
+}
+
+// read reads a ResourceList. Errors are *manifest.Error.
+func read(r io.Reader) (*list, error) {
+	data, err := io.ReadAll(io.LimitReader(r, int64(limits.FileBytes)+1))
+	if err != nil {
+		return nil, err
+	}
+	docs, err := manifest.ReadFile("stdin", data, limits)
+	if err != nil {
+		return nil, err
+	}
+	docs = slices.DeleteFunc(docs, func(d *manifest.Document) bool { return d.Root == nil })
+	if len(docs) != 1 {
+		return nil, &manifest.Error{File: "stdin", Msg: fmt.Sprintf("%d documents where one ResourceList is wanted", len(docs)),
+			Tip: "olmgen fn is started by kustomize or kpt; to render by hand use olmgen render -f"}
+	}
+	d := docs[0]
+	if kind, version := text(d.Root, "kind"), text(d.Root, "apiVersion"); kind != "ResourceList" || !slices.Contains(versions, version) {
+		e := d.Errorf("kind", "is %q of %q, not ResourceList of %s", kind, version, versions[0])
+		e.Tip = "olmgen fn is started by kustomize or kpt; to render by hand use olmgen render -f"
+		return nil, e
+	}
+	l := &list{root: d.Root}
+	budget := limits.Nodes
+	if err := expand(l.root, &budget, 0); err != nil {
+		return nil, d.Errorf("", "%v", err)
+	}
+	if l.config = child(l.root, "functionConfig"); l.config != nil && l.config.Kind != yaml.MappingNode {
+		return nil, d.Errorf("functionConfig", "must be a mapping")
+	}
+	items := child(l.root, "items")
+	switch {
+	case items == nil || items.Kind == yaml.ScalarNode && items.Tag == "!!null":
+		return l, nil
+	case items.Kind != yaml.SequenceNode:
+		return nil, d.Errorf("items", "must be a list")
+	}
+	for i, item := range items.Content {
+		if item.Kind != yaml.MappingNode {
+			return nil, d.Errorf(fmt.Sprintf("items[%d]", i), "must be a mapping")
+		}
+	}
+	l.items = items.Content
+	return l, nil
+}
+
+// expand puts copies in place of aliases, because an item may leave without those that refer to it.
+func expand(n *yaml.Node, budget *int, depth int) error {
+	if *budget--; *budget < 0 || depth > limits.Depth {
+		return errors.New("aliases that refer to too much")
+	}
+	n.Anchor = ""
+	for i, c := range n.Content {
+		if c.Kind == yaml.AliasNode {
+			aliased := *c.Alias
+			aliased.Content = slices.Clone(aliased.Content)
+			aliased.HeadComment, aliased.LineComment, aliased.FootComment = c.HeadComment, c.LineComment, c.FootComment
+			c = &aliased
+			n.Content[i] = c
+		}
+		if err := expand(c, budget, depth+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// write prints the list with other items and with results, whole or not at all.
+func (l *list) write(w io.Writer, items []*yaml.Node, results []Result) error {
+	root := *l.root
+	root.Content = slices.Clone(root.Content)
+	root.Style = 0
+	set(&root, "items", &yaml.Node{Kind: yaml.SequenceNode, Content: items})
+	remove(&root, "results")
+	if len(results) > 0 {
+		var n yaml.Node
+		if err := n.Encode(results); err != nil {
+			return err
+		}
+		set(&root, "results", &n)
+	}
+	unfold(&root)
+	var out bytes.Buffer
+	e := yaml.NewEncoder(&out)
+	e.SetIndent(2)
+	e.CompactSeqIndent()
+	if err := errors.Join(e.Encode(&root), e.Close()); err != nil {
+		return err
+	}
+	_, err := w.Write(out.Bytes())
+	return err
+}
+
+// unfold gives folded texts (">") another form where the encoder would make another text of them: it does where a line is indented.
+func unfold(n *yaml.Node) {
+	if n.Kind == yaml.ScalarNode && n.Style&yaml.FoldedStyle != 0 {
+		var again string
+		data, err := yaml.Marshal(n)
+		if err == nil {
+			err = yaml.Unmarshal(data, &again)
+		}
+		if err != nil || again != n.Value {
+			n.Style = n.Style&^yaml.FoldedStyle | yaml.LiteralStyle
+		}
+	}
+	for _, c := range n.Content {
+		unfold(c)
+	}
+}
+
+// child gives the value of a key of a mapping, the last one if there are several, or nil.
+func child(n *yaml.Node, key string) *yaml.Node {
+	if n == nil || n.Kind != yaml.MappingNode {
+		return nil
+	}
+	for i := len(n.Content) - 2; i >= 0; i -= 2 {
+		if n.Content[i].Value == key && n.Content[i].Kind == yaml.ScalarNode {
+			return n.Content[i+1]
+		}
+	}
+	return nil
+}
+
+// text gives the scalar at the end of a path of keys, or "".
+func text(n *yaml.Node, path ...string) string {
+	for _, key := range path {
+		n = child(n, key)
+	}
+	if n == nil || n.Kind != yaml.ScalarNode {
+		return ""
+	}
+	return n.Value
+}
+
+func set(n *yaml.Node, key string, value *yaml.Node) {
+	for i := len(n.Content) - 2; i >= 0; i -= 2 {
+		if n.Content[i].Value == key {
+			n.Content[i+1] = value
+			return
+		}
+	}
+	n.Content = append(n.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: key}, value)
+}
+
+func remove(n *yaml.Node, key string) {
+	if n == nil {
+		return
+	}
+	for i := len(n.Content) - 2; i >= 0; i -= 2 {
+		if n.Content[i].Value == key {
+			n.Content = slices.Delete(n.Content, i, i+2)
+		}
+	}
+}

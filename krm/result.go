@@ -1,0 +1,81 @@
+package krm
+
+import (
+	"errors"
+
+	"github.com/olmgen/olmgen/config"
+)
+
+// Severity says how much a result matters.
+type Severity string
+
+// The severities.
+const (
+	Error   Severity = "error"
+	Warning Severity = "warning"
+	Info    Severity = "info"
+)
+
+// Result is an entry of ResourceList.results.
+type Result struct {
+	Message     string            `yaml:"message"`
+	Severity    Severity          `yaml:"severity"`
+	ResourceRef *Ref              `yaml:"resourceRef,omitempty"`
+	Field       *Field            `yaml:"field,omitempty"`
+	File        *File             `yaml:"file,omitempty"`
+	Tags        map[string]string `yaml:"tags,omitempty"` // operator: what the result is about; hint: what to do about it
+}
+
+// Ref names the object that a result is about.
+type Ref struct {
+	APIVersion string `yaml:"apiVersion"`
+	Kind       string `yaml:"kind"`
+	Name       string `yaml:"name"`
+}
+
+// Field is the field of the object that a result is about.
+type Field struct {
+	Path string `yaml:"path"`
+}
+
+// File is the file that the object comes from.
+type File struct {
+	Path string `yaml:"path"`
+}
+
+// result makes a result about the functionConfig.
+func (l *list) result(s Severity, message string) Result {
+	r := Result{Message: message, Severity: s, Tags: map[string]string{}}
+	ref := Ref{text(l.config, "apiVersion"), text(l.config, "kind"), text(l.config, "metadata", "name")}
+	if ref.APIVersion != "" && ref.Kind != "" && ref.Name != "" { // the specification wants all of them
+		r.ResourceRef = &ref
+	}
+	if p := l.configPath(); p != "" {
+		r.File = &File{p}
+	}
+	return r
+}
+
+// failure makes the result of an error.
+func (l *list) failure(err error) Result {
+	r := l.result(Error, err.Error())
+	if place := config.Place(err); place != nil && place.Field != "" && r.ResourceRef != nil {
+		r.Message, r.Field = place.Msg, &Field{place.Field}
+	}
+	var h interface{ Hint() string }
+	if errors.As(err, &h) && h.Hint() != "" {
+		r.Tags["hint"] = h.Hint()
+	}
+	return r
+}
+
+// said makes the results of what is worth knowing about operators.
+func (l *list) said(s Severity, warnings []config.Warning) []Result {
+	var out []Result
+	for _, w := range warnings {
+		r := l.result(s, w.Operator+": "+w.Message)
+		r.Tags["operator"] = w.Operator
+		out = append(out, r)
+	}
+	return out
+}

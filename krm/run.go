@@ -1,0 +1,125 @@
+// Package krm is olmgen as a KRM function: a ResourceList comes in, the objects of the RenderConfig in it go out.
+//
+// Rules are those of the KRM Functions Specification, v1 (kustomize: cmd/config/docs/api-conventions/functions-spec.md).
+package krm
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/olmgen/olmgen/bundle/source"
+	"github.com/olmgen/olmgen/config"
+	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/output"
+)
+
+// Options say how the function runs.
+type Options struct {
+	Source source.Options // Offline, Insecure and Keychain count
+}
+
+// Run reads a ResourceList, renders its functionConfig, a RenderConfig, and writes the ResourceList with the objects: one that is among
+// the items already is replaced in its place, the others are appended. All other items stay as they are. Paths in the RenderConfig are
+// relative to its own file, as its path annotation tells it, else to the working directory. What Run gives back are the results it wrote.
+//
+// If it fails, the items are written unchanged, with a result that tells the error. Without a ResourceList nothing is written.
+func Run(ctx context.Context, in io.Reader, out io.Writer, o Options) ([]Result, error) {
+	l, err := read(in)
+	if err != nil {
+		return nil, err
+	}
+	items, results, err := l.render(ctx, o)
+	if err != nil {
+		items, results = l.items, []Result{l.failure(err)}
+	}
+	if err := l.write(out, items, results); err != nil {
+		return nil, err
+	}
+	return results, err
+}
+
+func (l *list) render(ctx context.Context, o Options) ([]*yaml.Node, []Result, error) {
+	if l.config == nil {
+		return nil, nil, &manifest.Error{File: "stdin", Field: "functionConfig", Msg: "is missing", Tip: "give the function a RenderConfig"}
+	}
+	name := l.configPath()
+	if name == "" {
+		name = "functionConfig"
+	}
+	data, err := yaml.Marshal(l.config)
+	if err != nil {
+		return nil, nil, err
+	}
+	c, err := config.ReadFunctionConfig(name, data)
+	if err != nil {
+		return nil, nil, err
+	}
+	dir, err := l.directory(c, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	r, err := c.Render(ctx, config.Options{Dir: filepath.FromSlash(path.Dir(l.configPath())), Source: o.Source})
+	if err != nil {
+		return nil, nil, err
+	}
+	paths, err := filePaths(r)
+	if err != nil {
+		return nil, nil, err
+	}
+	items, err := l.merge(r.Objects, l.sources(c), func(o generate.Object) string { return path.Join(dir, paths[string(o.Data)]) })
+	if err != nil {
+		return nil, nil, err
+	}
+	return items, append(l.said(Warning, r.Warnings), l.said(Info, r.Notes)...), nil
+}
+
+// configPath is the file of the functionConfig as the orchestrator tells it, or "".
+func (l *list) configPath() string {
+	return pathOf(l.config)
+}
+
+// directory is where new files go, relative to the package.
+func (l *list) directory(c *config.Config, name string) (string, error) {
+	dir := filepath.ToSlash(c.Output.Directory)
+	joined := path.Join(path.Dir(l.configPath()), dir)
+	if filepath.IsAbs(c.Output.Directory) || path.IsAbs(dir) || joined == ".." || strings.HasPrefix(joined, "../") {
+		return "", &manifest.Error{File: name, Field: "output.directory", Msg: fmt.Sprintf("%q is outside of the package that a function can write to", dir),
+			Tip: "name a directory below, or leave it out"}
+	}
+	return joined, nil
+}
+
+// sources are the files and directories that bundles are read from, as far as they are in the package.
+func (l *list) sources(c *config.Config) []string {
+	var out []string
+	for _, g := range c.Groups {
+		for _, b := range g.Bundles {
+			ref := filepath.ToSlash(source.In(path.Dir(l.configPath()), b.Source))
+			out = append(out, path.Clean(ref[strings.IndexByte(ref, ':')+1:]))
+		}
+	}
+	return out
+}
+
+// filePaths gives the file of each object by its data. An object that its layout splits or leaves out has the file that it has in the flat
+// layout.
+func filePaths(r *config.Rendered) (map[string]string, error) {
+	flat, err := r.Tree.Files(output.LayoutFlat)
+	if err != nil {
+		return nil, err
+	}
+	paths := map[string]string{}
+	for _, files := range []output.Files{flat, r.Files} {
+		for _, f := range files {
+			paths[string(f.Data)] = f.Path
+		}
+	}
+	return paths, nil
+}
