@@ -105,7 +105,7 @@ func (o *olm) wakeGroup(g *group) {
 }
 
 func (o *olm) wakeCSV(v *csv) {
-	if !o.queued[v] && !v.deleted {
+	if !o.queued[v] {
 		o.queued[v] = true
 		o.csvQueue = append(o.csvQueue, v)
 	}
