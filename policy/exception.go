@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/manifest"
 )
 
 // exception lets findings pass, for a reason.
@@ -21,7 +22,7 @@ type exception struct {
 }
 
 // matches reports whether the exception is for a finding. About what has no object, an exception may say the rule and the path.
-func (e *exception) matches(f located, rel string) bool {
+func (e *exception) matches(f located, rel, namespace string) bool {
 	for field, g := range e.globs {
 		var ok bool
 		switch {
@@ -33,7 +34,7 @@ func (e *exception) matches(f located, rel string) bool {
 		case field == "kind":
 			ok = g.match(f.object.Kind)
 		case field == "namespace":
-			ok = g.match(f.object.Namespace)
+			ok = g.match(namespace)
 		case field == "name":
 			ok = g.match(f.object.Name)
 		}
@@ -46,16 +47,16 @@ func (e *exception) matches(f located, rel string) bool {
 
 // except leaves out what the exceptions let pass, and adds a note for each that lets nothing pass.
 func except(exceptions []exception, found []located, v *view) []findings.Finding {
-	rels := map[string]string{}
+	rels, namespaces := map[string]string{}, map[*manifest.Object]string{}
 	for _, o := range v.objects {
-		rels[o.File] = o.rel
+		rels[o.File], namespaces[o.Object] = o.rel, o.Namespace
 	}
 	used := make([]bool, len(exceptions))
 	var list []findings.Finding
 	for _, f := range found {
 		excepted := false
 		for i := range exceptions {
-			if exceptions[i].matches(f, rels[f.File]) {
+			if exceptions[i].matches(f, rels[f.File], namespaces[f.object]) {
 				used[i], excepted = true, true
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/manifest"
@@ -107,8 +108,12 @@ type located struct {
 }
 
 func (h hit) located(rule string, level findings.Level) located {
+	line := h.Line
+	if h.field != "" { // LineOf reads the schemas of a CustomResourceDefinition, which were passed over
+		line = h.LineOf(h.field)
+	}
 	return located{h.Object, findings.Finding{
-		Rule: rule, Level: level, File: h.File, Line: h.LineOf(h.field), Object: h.Identity(), Field: withoutIndexes(h.field),
+		Rule: rule, Level: level, File: h.File, Line: line, Object: strings.TrimSpace(h.Identity()), Field: withoutIndexes(h.field),
 		Message: h.msg, Hint: h.hint,
 	}}
 }

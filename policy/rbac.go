@@ -36,6 +36,7 @@ type clusterRole struct {
 type binding struct {
 	*manifest.Object
 	cluster  bool
+	space    string // its namespace
 	role     rbacv1.RoleRef
 	subjects []rbacv1.Subject
 }
@@ -43,6 +44,7 @@ type binding struct {
 // rbac is what the tree says about permissions.
 type rbac struct {
 	roles    []*clusterRole
+	local    map[string][]rbacv1.PolicyRule // of Roles, by namespace/name
 	bindings []*binding
 	grants   []grant
 }
@@ -52,14 +54,14 @@ func (v *view) permissions() *rbac {
 	if v.rbac != nil {
 		return v.rbac
 	}
-	r := &rbac{}
+	r := &rbac{local: map[string][]rbacv1.PolicyRule{}}
 	v.rbac = r
 	for _, o := range v.kinds[rbacGroup+"/ClusterRole"] {
 		v.addClusterRole(o)
 	}
 	for _, kind := range []string{"ClusterRoleBinding", "RoleBinding"} {
 		for _, o := range v.kinds[rbacGroup+"/"+kind] {
-			b := &binding{Object: o.Object, cluster: kind == "ClusterRoleBinding"}
+			b := &binding{Object: o.Object, cluster: kind == "ClusterRoleBinding", space: o.Namespace}
 			if v.field(o.Object, &b.role, "roleRef") && v.field(o.Object, &b.subjects, "subjects") {
 				r.bindings = append(r.bindings, b)
 			}
@@ -73,6 +75,7 @@ func (v *view) permissions() *rbac {
 		var rules []rbacv1.PolicyRule
 		if v.field(o.Object, &rules, "rules") {
 			r.addRules(grant{Object: o.Object, field: "rules"}, rules)
+			r.local[o.Namespace+"/"+o.Name] = append(r.local[o.Namespace+"/"+o.Name], rules...)
 		}
 	}
 	for _, b := range r.bindings {

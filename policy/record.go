@@ -148,8 +148,8 @@ func directRules() []Rule {
 			Quote: "all the other resources required for a non-OLM operator deployment, like Deployment, Route etc. are treated as any " +
 				"other namespace scoped application and all the manifests required for deployment are expected to be located as a separate " +
 				"application in the operate-first/apps repository as a root folder.",
-			Help: "Workloads are Deployments and their like, Jobs, Pods, Services, volume claims, Routes and Ingresses. ConfigMaps, Secrets, " +
-				"ServiceAccounts and RBAC in namespaces configure the cluster as well as applications, and are left alone."},
+			Help: "Workloads are Deployments and their like, Jobs, Pods, Services, Routes and Ingresses. ConfigMaps, Secrets, volume " +
+				"claims, ServiceAccounts and RBAC in namespaces configure the cluster as well as applications, and are left alone."},
 	}
 }
 
@@ -168,7 +168,7 @@ func metaRules() []Rule {
 			Quote: "Limit the create/edit access permission to the custom resources they create, in order to limit normal project users or " +
 				"project admins from escalating their privileges.",
 			Help: "The rule looks at ServiceAccounts that ClusterRoleBindings make meta-operators, and at ClusterRoles that are aggregated to admin or " +
-				"edit, or bound to all users, and write resources of the CustomResourceDefinitions whose API groups the operator's roles name " +
-				"(of all CustomResourceDefinitions, if they name none)."},
+				"edit, or bound to all users, and write resources of the CustomResourceDefinitions whose API groups a role of the operator names; " +
+				"which of them a * is meant for is not known."},
 	}
 }

@@ -20,7 +20,7 @@ func clusterResources(v *view) []hit {
 // workloadGroups and workloadKinds are what an application runs.
 var (
 	workloadGroups = []string{"apps", "batch", "apps.openshift.io", "route.openshift.io"}
-	workloadKinds  = []string{"/Pod", "/Service", "/ReplicationController", "/PersistentVolumeClaim", "networking.k8s.io/Ingress"}
+	workloadKinds  = []string{"/Pod", "/Service", "/ReplicationController", "networking.k8s.io/Ingress"}
 )
 
 func workloads(v *view) []hit {

@@ -1,10 +1,10 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 )
@@ -70,14 +70,14 @@ func metaByOLM(v *view) []hit {
 
 func metaAccess(v *view) []hit {
 	r := v.permissions()
-	rules := r.boundEverywhere()
+	rules, apis := r.accounts()
 	var hits []hit
 	for _, account := range slices.Sorted(maps.Keys(rules)) {
 		what := mayDeploy(rules[account])
 		if what == "" {
 			continue
 		}
-		own := v.ownCRDs(rules[account])
+		own := v.crdsOf(apis[account])
 		for _, role := range r.open() {
 			if at, names := role.changes(own); len(names) > 0 {
 				hits = append(hits, hit{role.Object, fmt.Sprintf("rules[%d]", at),
@@ -101,22 +101,29 @@ func (r *clusterRole) changes(crds []*crd) (at int, names []string) {
 	return at, names
 }
 
-// boundEverywhere gives the rules that ServiceAccounts (namespace/name) have in all namespaces.
-func (r *rbac) boundEverywhere() map[string][]rbacv1.PolicyRule {
-	accounts := map[string][]rbacv1.PolicyRule{}
+// accounts gives the rules that ServiceAccounts (namespace/name) have in all namespaces, and the API groups that any of their roles names,
+// those of single namespaces included.
+func (r *rbac) accounts() (everywhere map[string][]rbacv1.PolicyRule, apis map[string][]string) {
+	everywhere, apis = map[string][]rbacv1.PolicyRule{}, map[string][]string{}
 	for _, b := range r.bindings {
-		if !b.cluster {
-			continue
+		rules := r.local[b.space+"/"+b.role.Name]
+		if b.role.Kind == "ClusterRole" {
+			rules = r.rulesOf(b.role.Name)
 		}
-		rules := r.rulesOf(b.role.Name)
 		for _, s := range b.subjects {
-			if s.Kind == rbacv1.ServiceAccountKind {
-				name := s.Namespace + "/" + s.Name
-				accounts[name] = append(accounts[name], rules...)
+			if s.Kind != rbacv1.ServiceAccountKind {
+				continue
+			}
+			name := cmp.Or(s.Namespace, b.space) + "/" + s.Name
+			if b.cluster {
+				everywhere[name] = append(everywhere[name], rules...)
+			}
+			for _, rule := range rules {
+				apis[name] = append(apis[name], rule.APIGroups...)
 			}
 		}
 	}
-	return accounts
+	return everywhere, apis
 }
 
 // rulesOf gives the rules of a ClusterRole, with those that are aggregated to it.
@@ -169,18 +176,13 @@ func (r *rbac) open() []*clusterRole {
 	return list
 }
 
-// ownCRDs gives the CustomResourceDefinitions that belong to an operator: those whose API groups its rules name, or all, if there are none.
-func (v *view) ownCRDs(rules []rbacv1.PolicyRule) []*crd {
-	var own, all []*crd
+// crdsOf gives the CustomResourceDefinitions of API groups. What a * stands for is not known.
+func (v *view) crdsOf(apis []string) []*crd {
+	var own []*crd
 	for _, key := range slices.Sorted(maps.Keys(v.crds)) {
-		c := v.crds[key]
-		all = append(all, c)
-		if slices.ContainsFunc(rules, func(r rbacv1.PolicyRule) bool { return slices.Contains(r.APIGroups, c.group) }) {
+		if c := v.crds[key]; slices.Contains(apis, c.group) {
 			own = append(own, c)
 		}
-	}
-	if len(own) == 0 && slices.ContainsFunc(rules, func(r rbacv1.PolicyRule) bool { return strings.Join(r.APIGroups, "") == "*" }) {
-		return all
 	}
 	return own
 }

@@ -61,7 +61,7 @@ func catalogNamespace(v *view) []hit {
 	return hits
 }
 
-const hintNamespace = "write it into the object, or check what kustomize build makes of it"
+const hintNamespace = "write it into the object or the kustomization beside it, or check what kustomize build makes of it"
 
 func catalogInClusterScope(v *view) []hit {
 	return outside(v.olm("CatalogSource"), "move it to cluster-scope")
@@ -135,7 +135,7 @@ func noSecondInstance(v *view) []hit {
 	var hits []hit
 	for _, s := range v.subscriptions {
 		if g := global[s.pkg]; g != nil && s.Namespace != g.Namespace {
-			hits = append(hits, hit{s.Object, "spec.name", fmt.Sprintf("%s is installed for all namespaces by %s", s.pkg, g.Identity()),
+			hits = append(hits, hit{s.Object, "spec.name", fmt.Sprintf("%s is installed for all namespaces by Subscription %s in %s", s.pkg, g.Name, g.Namespace),
 				"remove one of them"})
 		}
 	}

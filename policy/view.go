@@ -29,9 +29,10 @@ const (
 // placed is an object at its place.
 type placed struct {
 	*manifest.Object
-	place place
-	rel   string // path below the one that was given
-	app   string // directory of its application, if that is its place
+	Namespace string // with what the kustomization beside it says
+	place     place
+	rel       string // path below the one that was given
+	app       string // directory of its application, if that is its place
 }
 
 // view is a tree as the rules see it.
@@ -135,12 +136,16 @@ func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 // place finds out where the objects are. Below a path that has the cluster-scope application in it, each directory is an application; any
 // other path is one as a whole.
 func (v *view) place(in Input, scopes []glob) {
+	namespaces := v.kustomized(in.Tree.Kustomizations)
 	for _, o := range in.Tree.Objects {
 		if o.APIVersion == APIVersion && o.Kind == Kind {
 			continue
 		}
 		root, rel := rootOf(o.File, in.Paths)
-		p := &placed{Object: o, rel: rel, app: root}
+		p := &placed{Object: o, Namespace: o.Namespace, rel: rel, app: root}
+		if ns := namespaces[o.File]; ns != "" && bundle.ScopeOfKind(o.Group(), o.Kind) != bundle.ClusterScoped {
+			p.Namespace = ns
+		}
 		switch {
 		case o.File == tree.StdinFile && root == tree.Stdin:
 		case matchAny(scopes, o.File) || matchAny(scopes, rel):
@@ -156,6 +161,22 @@ func (v *view) place(in Input, scopes []glob) {
 			o.app = path.Join(o.app, first)
 		}
 	}
+}
+
+// kustomized gives the namespaces that kustomizations set for the files beside them, by file. Those of overlays are not followed.
+func (v *view) kustomized(kustomizations []*manifest.Object) map[string]string {
+	namespaces := map[string]string{}
+	for _, k := range kustomizations {
+		var namespace string
+		var resources []string
+		if !v.field(k, &namespace, "namespace") || namespace == "" || !v.field(k, &resources, "resources") {
+			continue
+		}
+		for _, r := range resources {
+			namespaces[path.Join(path.Dir(k.File), r)] = namespace
+		}
+	}
+	return namespaces
 }
 
 func matchAny(globs []glob, name string) bool {

@@ -3,6 +3,7 @@ package tree
 import (
 	"bytes"
 	"errors"
+	"path"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -23,6 +24,10 @@ func (f file) parse(data []byte) result {
 		if d.Root == nil || d.Root.Kind != yaml.MappingNode {
 			continue // a list of values, a comment
 		}
+		if o := f.kustomization(d); o != nil {
+			r.config = append(r.config, o)
+			continue
+		}
 		objects, err := d.Objects()
 		if err != nil {
 			return f.refused(data, err)
@@ -39,9 +44,23 @@ func (f file) parse(data []byte) result {
 	return r
 }
 
+// kustomization gives the document of a kustomization.yaml, which needs no kind; nil if it is something else.
+func (f file) kustomization(d *manifest.Document) *manifest.Object {
+	if base := path.Base(f.name); base != "kustomization.yaml" && base != "kustomization.yml" {
+		return nil
+	}
+	o, err := d.Object()
+	if err != nil || o.Kind != "" && o.Group() != kustomizeGroup {
+		return nil
+	}
+	return o
+}
+
+const kustomizeGroup = "kustomize.config.k8s.io"
+
 // isObject tells the objects that an API server keeps from the configuration files of tools, which borrow the form.
 func isObject(o *manifest.Object) bool {
-	return o.APIVersion != "" && o.Name != "" && o.Group() != "kustomize.config.k8s.io"
+	return o.APIVersion != "" && o.Name != "" && o.Group() != kustomizeGroup
 }
 
 // refused decides what a file that is not readable means. One that was named is at fault. In a directory there may be anything: a template

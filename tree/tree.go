@@ -35,6 +35,9 @@ type Tree struct {
 	Skipped []Skipped          // what may hold objects and was not read, in the same order
 	Faults  []*manifest.Error  // files of directories that look like Kubernetes objects and are not readable, in the same order
 	Files   int                // how many were read
+
+	// Kustomizations are the files of that name, in the same order. They are configuration, not objects, but say where objects go.
+	Kustomizations []*manifest.Object
 }
 
 // Skipped is a file or directory that was not read.
@@ -90,6 +93,7 @@ type file struct {
 // result is what reading a file gave.
 type result struct {
 	objects []*manifest.Object
+	config  []*manifest.Object // kustomizations
 	skipped string
 	fault   *manifest.Error
 	err     error
@@ -111,6 +115,7 @@ func collect(files []file, results []result) (*Tree, error) {
 			t.Files++
 		}
 		t.Objects = append(t.Objects, r.objects...)
+		t.Kustomizations = append(t.Kustomizations, r.config...)
 	}
 	return t, nil
 }

@@ -155,6 +155,40 @@ fault repo/broken.yaml:2: not YAML: did not find expected ',' or '}'
 	expect(t, read(t, "", "repo/", "./repo/a", "repo/a/two.yaml", "repo"), want)
 }
 
+// A kustomization is configuration, with a kind or without; another kind in a file of that name is an object.
+func TestKustomizations(t *testing.T) {
+	files(t, `
+-- a/kustomization.yaml --
+namespace: a
+-- b/kustomization.yml --
+apiVersion: kustomize.config.k8s.io/v1beta1
+kind: Kustomization
+metadata:
+  name: b
+namespace: b
+-- c/kustomization.yaml --
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata:
+  name: c
+-- d/kustomization.yaml --
+- a
+-- d/other.yaml --
+namespace: d
+`)
+	expect(t, read(t, "", "."), "c/kustomization.yaml:1 Kustomization c\n5 files\n")
+	tr, err := tree.Read(t.Context(), []string{"."}, tree.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, k := range tr.Kustomizations {
+		namespace, err := k.Get("namespace")
+		got = append(got, fmt.Sprint(k.File, " ", namespace, " ", err))
+	}
+	expect(t, strings.Join(got, "\n"), "a/kustomization.yaml a <nil>\nb/kustomization.yml b <nil>")
+}
+
 func TestOrder(t *testing.T) {
 	files(t, `
 -- b.txt --
