@@ -75,6 +75,13 @@ const (
 	WarnUnsupportedKind  = "unsupported-kind"   // let through by AllowUnsupported
 	WarnCertificates     = "certificates"       // left to whoever makes and rotates them
 	WarnMetadataObject   = "object-in-metadata" // a Kubernetes object in metadata/: OLM installs it
+	WarnScope            = "scope"              // descoped: an operator that was not made for it
+	WarnDescoped         = "descoped"           // descoped: left out of what the bundle ships
+	WarnClusterRules     = "cluster-rules"      // descoped: a rule that a binding in a namespace does not grant
+	WarnWatchNamespace   = "watch-namespace"    // descoped: an operator that is told what to watch
+	WarnOLMAPIs          = "olm-apis"           // descoped: an operator that looks at objects of OLM
+	WarnStatus           = "status"             // descoped: an owned API whose status the operator may not update
+	WarnOwnNamespace     = "own-namespace"      // descoped: an operator without rights in its own namespace
 )
 
 // Owns reports whether the CSV owns the CRD.

@@ -27,11 +27,13 @@ const (
 type Profile string
 
 // ProfileOLM is everything OLM v0 creates. ProfilePlain is for a cluster without OLM: no OperatorGroup, CSV or OperatorCondition.
-// ProfileOLMv1 is what the renderer of OLM v1 creates.
+// ProfileOLMv1 is what the renderer of OLM v1 creates. ProfileDescoped is for a cluster without OLM too, and leaves it to an administrator
+// where the operator may work (docs/descoped.md).
 const (
-	ProfileOLM   Profile = "olm"
-	ProfilePlain Profile = "plain"
-	ProfileOLMv1 Profile = "olmv1"
+	ProfileOLM      Profile = "olm"
+	ProfilePlain    Profile = "plain"
+	ProfileOLMv1    Profile = "olmv1"
+	ProfileDescoped Profile = "descoped"
 )
 
 // CopiedCSVs says what a target namespace gets of the CSV.
@@ -51,7 +53,7 @@ type Options struct {
 	TargetNamespaces    []string
 	CopiedCSVNamespaces []string // in AllNamespaces: the namespaces that get copied CSVs
 
-	OperatorGroup      string                // name; default: the package name
+	OperatorGroup      string                // name; default: the package name, or with ProfileDescoped none
 	Selector           *metav1.LabelSelector // of the OperatorGroup; TargetNamespaces then says what it resolves to
 	StaticProvidedAPIs []string              // Kind.version.group; with Static, in addition to the bundle's own
 	Static             bool                  // spec.staticProvidedAPIs
@@ -64,6 +66,8 @@ type Options struct {
 
 	Config      *v1alpha1.SubscriptionConfig // of the Subscription, applied to the Deployments
 	ConvertCRDs bool                         // v1beta1 CRDs become v1
+
+	Descoped Descoped // with ProfileDescoped
 
 	Names           Names
 	Profile         Profile
@@ -96,13 +100,16 @@ func (o Options) complete(b *bundle.Bundle) (Options, error) {
 		return o, err
 	}
 	setDefault(&o.Names, NamesStable)
-	if o.OperatorGroup == "" {
+	setDefault(&o.Profile, ProfileOLM)
+	if err := o.checkDescoped(); err != nil {
+		return o, err
+	}
+	if o.OperatorGroup == "" && o.Profile != ProfileDescoped {
 		o.OperatorGroup = b.Package
 		if o.Names == NamesStable && shippedGroupRole(b, o.OperatorGroup) != "" {
 			o.OperatorGroup += "-group"
 		}
 	}
-	setDefault(&o.Profile, ProfileOLM)
 	setDefault(&o.CopiedCSVs, CopiedStub)
 	if o.Templates == nil {
 		if o.Templates, err = templates.Load(nil); err != nil {
@@ -112,7 +119,7 @@ func (o Options) complete(b *bundle.Bundle) (Options, error) {
 	if err := o.checkNames(); err != nil {
 		return o, err
 	}
-	if role := shippedGroupRole(b, o.OperatorGroup); o.Names == NamesStable && role != "" {
+	if role := shippedGroupRole(b, o.OperatorGroup); o.Names == NamesStable && o.OperatorGroup != "" && role != "" {
 		return o, refuse("give another with --operator-group", "OperatorGroup name %q would overwrite the bundle's own ClusterRole %s", o.OperatorGroup, role)
 	}
 	if err := checkNamespaces("target namespace", o.TargetNamespaces); err != nil {
@@ -177,7 +184,7 @@ func shippedGroupRole(b *bundle.Bundle, group string) string {
 }
 
 func (o Options) checkNames() error {
-	if problems := validation.IsDNS1123Subdomain(o.OperatorGroup); len(problems) > 0 {
+	if problems := validation.IsDNS1123Subdomain(o.OperatorGroup); o.OperatorGroup != "" && len(problems) > 0 {
 		return refuse("give another with --operator-group", "OperatorGroup name %q is no valid name: %s", o.OperatorGroup, problems[0])
 	}
 	if len(o.OperatorGroup) > validation.LabelValueMaxLength {
@@ -194,7 +201,7 @@ func (o Options) checkNames() error {
 		allowed   []string
 	}{
 		{"names", string(o.Names), []string{string(NamesStable), string(NamesOLM)}},
-		{"profile", string(o.Profile), []string{string(ProfileOLM), string(ProfilePlain), string(ProfileOLMv1)}},
+		{"profile", string(o.Profile), []string{string(ProfileOLM), string(ProfilePlain), string(ProfileOLMv1), string(ProfileDescoped)}},
 		{"copied CSVs", string(o.CopiedCSVs), []string{string(CopiedStub), string(CopiedFull), string(CopiedNone)}},
 		{"certs", string(o.Certs), append(strings.Split(join(AllCerts), ", "), "")},
 	} {

@@ -15,6 +15,7 @@ import (
 type Object struct {
 	APIVersion, Kind, Namespace, Name string
 	Label                             string // what to call it in a path instead of Name, where Name has a version in it
+	Part                              string // a directory of its own for what is applied apart from the rest; mostly empty
 	Data                              []byte // one YAML document
 }
 
@@ -71,7 +72,11 @@ func Render(b *bundle.Bundle, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, g := range generators {
+	list := generators
+	if o.Profile == ProfileDescoped {
+		list = descopedGenerators
+	}
+	for _, g := range list {
 		if err := g(r); err != nil {
 			return nil, err
 		}
@@ -89,8 +94,9 @@ type rendering struct {
 	csv      *v1alpha1.ClusterServiceVersion
 	apis     []api
 	names    names
-	grants   []grant // of the CSV's permissions
-	cluster  []grant // of its clusterPermissions
+	grants   []grant    // of the CSV's permissions
+	cluster  []grant    // of its clusterPermissions
+	work     []workRole // with ProfileDescoped, once they are asked for
 	serving  []*serving
 	certs    certificates
 	merged   map[*manifest.Object]bool // shipped objects that are part of a generated one

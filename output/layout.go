@@ -4,6 +4,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
+	"path"
+	"slices"
 	"strings"
 
 	"github.com/olmgen/olmgen/generate"
@@ -12,14 +15,14 @@ import (
 
 const kustomization = "kustomization.yaml"
 
-// Flat lays out one object a file, all in one directory, with a kustomization.yaml that lists them in the order of application. A file is
-// called <kind>_<name>.yaml, one outside the operator's namespace <kind>_<namespace>_<name>.yaml; a kind of an API group that is not
-// Kubernetes' or OLM's own is written <kind>.<group>.
+// Flat lays out one object a file, with a kustomization.yaml that lists them in the order of application: all in one directory, but those
+// of a part in the part's own, which has a kustomization.yaml of its own. A file is called <kind>_<name>.yaml, one outside the operator's
+// namespace <kind>_<namespace>_<name>.yaml; a kind of an API group that is not Kubernetes' or OLM's own is written <kind>.<group>.
 func Flat(r *generate.Result, t *templates.Set) (Files, error) {
 	stems := make([]string, len(r.Objects))
 	count := map[string]int{}
 	for i, o := range r.Objects {
-		stems[i] = stem(o, r.Namespace)
+		stems[i] = path.Join(o.Part, stem(o, r.Namespace))
 		count[strings.ToLower(stems[i])]++
 	}
 	var files Files
@@ -33,11 +36,23 @@ func Flat(r *generate.Result, t *templates.Set) (Files, error) {
 		names = append(names, name)
 		files = append(files, File{name, o.Data})
 	}
-	data, err := t.Execute(kustomization, struct{ Resources []string }{names})
-	if err != nil {
-		return nil, err
+	return kustomizations(files, names, r.Objects, t)
+}
+
+// kustomizations adds the kustomization.yaml of each part. That of the root does not list the parts: each is applied by itself.
+func kustomizations(files Files, names []string, objects []generate.Object, t *templates.Set) (Files, error) {
+	parts := map[string][]string{"": nil}
+	for i, o := range objects {
+		parts[o.Part] = append(parts[o.Part], path.Base(names[i]))
 	}
-	return append(files, File{kustomization, data}), nil
+	for _, part := range slices.Sorted(maps.Keys(parts)) {
+		data, err := t.Execute(kustomization, struct{ Resources []string }{parts[part]})
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, File{path.Join(part, kustomization), data})
+	}
+	return files, nil
 }
 
 // plainGroups are the API groups whose kinds are known by their name alone.
@@ -54,6 +69,9 @@ func stem(o generate.Object, operatorNamespace string) string {
 	name := o.Name
 	if o.Label != "" {
 		name = o.Label
+	}
+	if o.Part != "" {
+		operatorNamespace = o.Namespace // the part's name says it
 	}
 	if o.Namespace != "" && o.Namespace != operatorNamespace {
 		name = o.Namespace + "_" + escape(name)

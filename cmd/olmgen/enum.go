@@ -21,13 +21,50 @@ func (e *enumValue[T]) String() string { return string(*e.value) }
 func (e *enumValue[T]) Type() string { return "WORD" }
 
 func (e *enumValue[T]) Set(s string) error {
-	if !slices.Contains(e.allowed, T(s)) {
-		words := make([]string, len(e.allowed))
-		for i, a := range e.allowed {
-			words[i] = string(a)
-		}
-		return fmt.Errorf("must be %s", strings.Join(words, ", "))
+	if err := among(s, e.allowed); err != nil {
+		return err
 	}
 	*e.value = T(s)
+	return nil
+}
+
+func among[T ~string](s string, allowed []T) error {
+	if slices.Contains(allowed, T(s)) {
+		return nil
+	}
+	words := make([]string, len(allowed))
+	for i, a := range allowed {
+		words[i] = string(a)
+	}
+	return fmt.Errorf("must be %s", strings.Join(words, ", "))
+}
+
+// enumsValue is a flag that takes several of a few words, with commas or by being given several times.
+type enumsValue[T ~string] struct {
+	values  *[]T
+	allowed []T
+}
+
+func enums[T ~string](values *[]T, allowed ...T) pflag.Value { return &enumsValue[T]{values, allowed} }
+
+func (e *enumsValue[T]) String() string {
+	words := make([]string, len(*e.values))
+	for i, v := range *e.values {
+		words[i] = string(v)
+	}
+	return strings.Join(words, ",")
+}
+
+func (e *enumsValue[T]) Type() string { return "WORDS" }
+
+func (e *enumsValue[T]) Set(s string) error {
+	for word := range strings.SplitSeq(s, ",") {
+		if err := among(word, e.allowed); err != nil {
+			return err
+		}
+		if !slices.Contains(*e.values, T(word)) {
+			*e.values = append(*e.values, T(word))
+		}
+	}
 	return nil
 }

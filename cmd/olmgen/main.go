@@ -102,7 +102,7 @@ can be committed to Git and reviewed as a diff.`,
 		return &usageError{lowerFirst(err.Error()), "see " + cmd.CommandPath() + " --help"}
 	})
 	root.SetUsageFunc(printUsage)
-	root.AddCommand(newRender(), newValidate(), newConvert(), newVersion())
+	root.AddCommand(newRender(), newDescope(), newGraph(), newValidate(), newConvert(), newVersion())
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	return root

@@ -34,6 +34,7 @@ type renderFlags struct {
 	read      bundle.ReadOptions
 	source    source.Options
 	options   generate.Options
+	look      func(*bundle.Bundle) error // at the bundle, before it is rendered; may be nil
 }
 
 func newRender() *cobra.Command {
@@ -63,9 +64,11 @@ AllNamespaces where the operator supports it, else OwnNamespace.`,
 	for name, values := range map[string][]string{
 		"install-mode": {"AllNamespaces", "OwnNamespace", "SingleNamespace", "MultiNamespace"},
 		"names":        {"stable", "olm"},
-		"profile":      {"olm", "plain", "olmv1"},
+		"profile":      {"olm", "plain", "descoped", "olmv1"},
 		"copied-csvs":  {"stub", "full", "none"},
 		"certs":        {"cert-manager", "service-ca", "user", "olm", "none"},
+		"aggregate-to": {"admin", "edit", "view", "cluster-reader"},
+		"split":        {"feature", "resource"},
 	} {
 		cobra.CheckErr(cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)))
 	}
@@ -91,8 +94,9 @@ func (f *renderFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&o.ServiceAccount, "service-account", "", "`NAME` of the ServiceAccount that bounds the OperatorGroup")
 	o.Names, o.Profile, o.CopiedCSVs = generate.NamesStable, generate.ProfileOLM, generate.CopiedStub
 	flags.Var(enum(&o.Names, generate.NamesStable, generate.NamesOLM), "names", "stable names, which outlive an upgrade, or those of olm")
-	flags.Var(enum(&o.Profile, generate.ProfileOLM, generate.ProfilePlain, generate.ProfileOLMv1), "profile", "olm: all that OLM creates; plain: for a cluster without OLM; olmv1: what the renderer of OLM v1 creates")
+	flags.Var(enum(&o.Profile, generate.ProfileOLM, generate.ProfilePlain, generate.ProfileDescoped, generate.ProfileOLMv1), "profile", "olm: all that OLM creates; plain: for a cluster without OLM; descoped: like plain, but bound only where an administrator says; olmv1: what the renderer of OLM v1 creates")
 	flags.Var(enum(&o.CopiedCSVs, generate.CopiedStub, generate.CopiedFull, generate.CopiedNone), "copied-csvs", "what target namespaces get of the CSV: stub, full or none")
+	f.registerDescoped(flags)
 	flags.Var(enum(&o.Certs, generate.AllCerts...), "certs", "who makes the certificates of webhooks and APIs: cert-manager, service-ca, user, olm or none (default with --names olm: olm; otherwise needed where the operator serves)")
 	flags.StringVar(&f.issuer, "issuer", "", "with cert-manager: an existing issuer, as `KIND/NAME`")
 	flags.StringVar(&o.CertSecret, "cert-secret", "", "with user: `NAME` of the Secret; {deployment} is replaced")
@@ -116,6 +120,11 @@ func (f *renderFlags) run(cmd *cobra.Command, ref string) error {
 	b, src, err := f.readBundle(cmd, ref)
 	if err != nil {
 		return err
+	}
+	if f.look != nil {
+		if err := f.look(b); err != nil {
+			return err
+		}
 	}
 	result, err := generate.Render(b, f.options)
 	if err != nil {
@@ -162,8 +171,8 @@ func report(w io.Writer, dir string, r output.Result) {
 
 // complete turns flags that need parsing into options.
 func (f *renderFlags) complete(flags *pflag.FlagSet) error {
-	for _, name := range []string{"namespace", "target-namespaces", "copied-csv-namespaces", "operator-group"} {
-		if flag := flags.Lookup(name); flag.Changed && strings.Trim(flag.Value.String(), "[]") == "" {
+	for _, name := range []string{"namespace", "target-namespaces", "copied-csv-namespaces", "operator-group", "bind-namespaces", "aggregate-to"} {
+		if flag := flags.Lookup(name); flag != nil && flag.Changed && strings.Trim(flag.Value.String(), "[]") == "" {
 			return &usageError{"--" + name + " is empty", "leave it out for the default"} // an unset variable of a shell, most likely
 		}
 	}
