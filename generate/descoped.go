@@ -108,8 +108,9 @@ func (r *rendering) boundEverywhere() bool { return slices.Contains(r.bound(), a
 
 // account is a ServiceAccount of the operator with all that the CSV asks for it: of permissions, then of clusterPermissions.
 type account struct {
-	name string
-	asks []ask
+	name  string
+	asks  []ask
+	rules []rbacv1.PolicyRule // of asks, each once
 }
 
 type ask struct {
@@ -117,36 +118,34 @@ type ask struct {
 	field string // where it stands in the CSV
 }
 
-// rules gives the rules once each.
-func (a account) rules() []rbacv1.PolicyRule {
-	var out []rbacv1.PolicyRule
-	for _, ask := range a.asks {
-		if !slices.ContainsFunc(out, func(p rbacv1.PolicyRule) bool { return reflect.DeepEqual(p, ask.PolicyRule) }) {
-			out = append(out, ask.PolicyRule)
-		}
-	}
-	return out
-}
-
 // accounts gives the accounts in the order in which the CSV names them.
 func (r *rendering) accounts() []*account {
-	var out []*account
+	if r.accountList != nil {
+		return r.accountList
+	}
+	index := map[string]*account{}
+	seen := map[string]bool{}
 	spec := r.csv.Spec.InstallStrategy.StrategySpec
 	for i, p := range slices.Concat(spec.Permissions, spec.ClusterPermissions) {
 		field, at := "permissions", i
 		if n := len(spec.Permissions); i >= n {
 			field, at = "clusterPermissions", i-n
 		}
-		n := slices.IndexFunc(out, func(a *account) bool { return a.name == p.ServiceAccountName })
-		if n < 0 {
-			n = len(out)
-			out = append(out, &account{name: p.ServiceAccountName})
+		a := index[p.ServiceAccountName]
+		if a == nil {
+			a = &account{name: p.ServiceAccountName}
+			index[a.name] = a
+			r.accountList = append(r.accountList, a)
 		}
 		for j, rule := range p.Rules {
-			out[n].asks = append(out[n].asks, ask{rule, fmt.Sprintf("spec.install.spec.%s[%d].rules[%d]", field, at, j)})
+			a.asks = append(a.asks, ask{rule, fmt.Sprintf("spec.install.spec.%s[%d].rules[%d]", field, at, j)})
+			if key := a.name + " " + rule.String(); !seen[key] {
+				seen[key] = true
+				a.rules = append(a.rules, rule)
+			}
 		}
 	}
-	return out
+	return r.accountList
 }
 
 // labelDescoped says what a ClusterRole is for: required and optional are those of the plan's convention, status its exception; the others
@@ -181,14 +180,14 @@ type workRole struct {
 
 // workRoles gives the ClusterRoles of all accounts: one with all that the CSV asks for, or what is left of it beside optional ones.
 func (r *rendering) workRoles() []workRole {
-	if r.work != nil {
-		return r.work
+	if r.workList != nil {
+		return r.workList
 	}
 	for _, a := range r.accounts() {
-		required, optional := r.split(a.rules())
+		required, optional := r.split(a.rules)
 		add := func(kind, name string, rules []rbacv1.PolicyRule) {
 			if len(rules) > 0 {
-				r.work = append(r.work, workRole{a.name, r.names.free(r.names.account(a.name) + "-" + name), kind, rules})
+				r.workList = append(r.workList, workRole{a.name, r.names.free(r.names.account(a.name) + "-" + name), kind, rules})
 			}
 		}
 		add("required", "required", required)
@@ -196,7 +195,7 @@ func (r *rendering) workRoles() []workRole {
 			add("optional", "optional-"+o.key, o.rules)
 		}
 	}
-	return r.work
+	return r.workList
 }
 
 func workClusterRoles(r *rendering) error {
@@ -213,7 +212,7 @@ func workClusterRoles(r *rendering) error {
 // APIs it owns, as far as the CSV asks for that, so that it can tell users where it may not work (plan).
 func statusClusterRoles(r *rendering) error {
 	for _, a := range r.accounts() {
-		status := r.statusRules(a.rules())
+		status := r.statusRules(a.rules)
 		if len(status) == 0 {
 			continue
 		}

@@ -106,7 +106,7 @@ func (r *rendering) warnOwnNamespace(a *account) {
 func (r *rendering) warnStatus() {
 	var asked []rbacv1.PolicyRule
 	for _, a := range r.accounts() {
-		asked = append(asked, a.rules()...)
+		asked = append(asked, a.rules...)
 	}
 	status := r.statusRules(asked)
 	owned := r.csv.Spec.CustomResourceDefinitions.Owned

@@ -94,15 +94,18 @@ type rendering struct {
 	csv      *v1alpha1.ClusterServiceVersion
 	apis     []api
 	names    names
-	grants   []grant    // of the CSV's permissions
-	cluster  []grant    // of its clusterPermissions
-	work     []workRole // with ProfileDescoped, once they are asked for
+	grants   []grant // of the CSV's permissions
+	cluster  []grant // of its clusterPermissions
 	serving  []*serving
 	certs    certificates
 	merged   map[*manifest.Object]bool // shipped objects that are part of a generated one
 	objects  []Object
 	keys     map[string]int // index of each object
 	warnings []bundle.Warning
+
+	// with ProfileDescoped, once they are asked for
+	accountList []*account
+	workList    []workRole
 }
 
 // newRendering takes complete options.
