@@ -18,7 +18,10 @@ import (
 )
 
 // flagValues are flags of "olmgen render" that need more than their value.
-type flagValues struct{ output, templates, selector, issuer, caBundle, config string }
+type flagValues struct {
+	output, templates, selector, issuer, caBundle, config string
+	aggregateTo                                           []string
+}
 
 // libraryOptions gives the library's options for the flags of "olmgen render". dir is the directory in which the command runs. A flag
 // that is missing here is an error: TestGolden renders every case both ways, so the two cannot drift apart.
@@ -39,6 +42,10 @@ func libraryOptions(dir string, args []string) (bundle.ReadOptions, generate.Opt
 	f.StringVar(&o.ServiceAccount, "service-account", "", "")
 	f.StringVar((*string)(&o.Names), "names", "", "")
 	f.StringVar((*string)(&o.Profile), "profile", "", "")
+	f.StringSliceVar(&o.Descoped.BindNamespaces, "bind-namespaces", nil, "")
+	f.BoolVar(&o.Descoped.BindAll, "bind-all", false, "")
+	f.StringSliceVar(&v.aggregateTo, "aggregate-to", nil, "")
+	f.StringVar((*string)(&o.Descoped.Split), "split", "", "")
 	f.StringVar((*string)(&o.CopiedCSVs), "copied-csvs", "", "")
 	f.StringVar((*string)(&o.Certs), "certs", "", "")
 	f.StringVar(&v.issuer, "issuer", "", "")
@@ -78,6 +85,9 @@ func (v flagValues) complete(dir string, o *generate.Options) (err error) {
 		if o.Config, err = generate.ReadConfig(v.config, data); err != nil {
 			return err
 		}
+	}
+	for _, role := range v.aggregateTo {
+		o.Descoped.AggregateTo = append(o.Descoped.AggregateTo, generate.DefaultRole(role))
 	}
 	o.Issuer.Kind, o.Issuer.Name, _ = strings.Cut(v.issuer, "/")
 	var overlay fs.FS

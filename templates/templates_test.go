@@ -97,6 +97,7 @@ func examples(x, y, a, b string) []example {
 		{"service.yaml", view(object{"Spec": spec}), of("v1", "Service", meta, object{"spec": wantSpec})},
 		{"serviceaccount.yaml", view(object{"Secrets": list{object{"name": a}}}), of("v1", "ServiceAccount", meta, object{"secrets": list{object{"name": a}}})},
 		{"serviceaccount.yaml", view(object{"Secrets": nil}), of("v1", "ServiceAccount", meta, nil)},
+		{"tenant-rolebinding.yaml", view(object{"Role": y, "Subjects": subjects}), of(rbac, "RoleBinding", without("annotations"), object{"roleRef": role("ClusterRole"), "subjects": subjects})},
 		// the kind is one of two that the code chooses, never a bundle's text
 		{"webhookconfiguration.yaml", view(object{"Kind": "ValidatingWebhookConfiguration", "Webhooks": list{object{"name": a, b: list{b}}}}),
 			of("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration", without("namespace"), object{"webhooks": list{object{"name": a, b: list{b}}}})},
