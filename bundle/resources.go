@@ -17,28 +17,29 @@ type resourceGroup struct {
 // api-resources of 1.36; OpenShift: github.com/openshift/api).
 var resourceGroups = []resourceGroup{
 	{group: "", builtin: true, cluster: []string{"componentstatuses", "namespaces", "nodes", "persistentvolumes"}},
-	{group: "admissionregistration.k8s.io", builtin: true, cluster: []string{"*"}},
-	{group: "apiextensions.k8s.io", builtin: true, cluster: []string{"*"}},
-	{group: "apiregistration.k8s.io", builtin: true, cluster: []string{"*"}},
+	{group: "admissionregistration.k8s.io", builtin: true, cluster: []string{"mutatingadmissionpolicies", "mutatingadmissionpolicybindings",
+		"mutatingwebhookconfigurations", "validatingadmissionpolicies", "validatingadmissionpolicybindings", "validatingwebhookconfigurations"}},
+	{group: "apiextensions.k8s.io", builtin: true, cluster: []string{"customresourcedefinitions"}},
+	{group: "apiregistration.k8s.io", builtin: true, cluster: []string{"apiservices"}},
 	{group: "apps", builtin: true},
-	{group: "authentication.k8s.io", builtin: true, cluster: []string{"*"}},
-	{group: "authorization.k8s.io", builtin: true, cluster: []string{"*"}, except: []string{"localsubjectaccessreviews"}},
+	{group: "authentication.k8s.io", builtin: true, cluster: []string{"selfsubjectreviews", "tokenreviews"}},
+	{group: "authorization.k8s.io", builtin: true, cluster: []string{"selfsubjectaccessreviews", "selfsubjectrulesreviews", "subjectaccessreviews"}},
 	{group: "autoscaling", builtin: true},
 	{group: "batch", builtin: true},
-	{group: "certificates.k8s.io", builtin: true, cluster: []string{"*"}, except: []string{"podcertificaterequests"}},
+	{group: "certificates.k8s.io", builtin: true, cluster: []string{"certificatesigningrequests", "clustertrustbundles", "signers"}},
 	{group: "coordination.k8s.io", builtin: true},
 	{group: "discovery.k8s.io", builtin: true},
 	{group: "events.k8s.io", builtin: true},
 	{group: "extensions", builtin: true, cluster: []string{"podsecuritypolicies"}},
-	{group: "flowcontrol.apiserver.k8s.io", builtin: true, cluster: []string{"*"}},
+	{group: "flowcontrol.apiserver.k8s.io", builtin: true, cluster: []string{"flowschemas", "prioritylevelconfigurations"}},
 	{group: "networking.k8s.io", builtin: true, cluster: []string{"ingressclasses", "ipaddresses", "servicecidrs"}},
-	{group: "node.k8s.io", builtin: true, cluster: []string{"*"}},
+	{group: "node.k8s.io", builtin: true, cluster: []string{"runtimeclasses"}},
 	{group: "policy", builtin: true, cluster: []string{"podsecuritypolicies"}},
 	{group: "rbac.authorization.k8s.io", builtin: true, cluster: []string{"clusterrolebindings", "clusterroles"}},
 	{group: "resource.k8s.io", builtin: true, cluster: []string{"deviceclasses", "devicetaintrules", "resourceslices"}},
 	{group: "scheduling.k8s.io", builtin: true, cluster: []string{"priorityclasses"}},
-	{group: "storage.k8s.io", builtin: true, cluster: []string{"*"}, except: []string{"csistoragecapacities"}},
-	{group: "storagemigration.k8s.io", builtin: true, cluster: []string{"*"}},
+	{group: "storage.k8s.io", builtin: true, cluster: []string{"csidrivers", "csinodes", "storageclasses", "volumeattachments", "volumeattributesclasses"}},
+	{group: "storagemigration.k8s.io", builtin: true, cluster: []string{"storageversionmigrations"}},
 
 	{group: "apps.openshift.io"},
 	{group: "build.openshift.io"},
@@ -87,7 +88,8 @@ func BuiltinGroup(group string) bool {
 }
 
 // ResourceScope tells whether a resource of an RBAC rule, perhaps with a subresource, is namespaced: by the bundle's own CRDs, then by
-// what is known of its group. A group or resource "*" has no scope of its own and is ScopeUnknown, unless all of the group is in one.
+// what is known of its group. A group or resource "*" has no scope of its own and is ScopeUnknown, unless all of the group
+// is namespaced.
 func (b *Bundle) ResourceScope(group, resource string) Scope {
 	resource, _, _ = strings.Cut(resource, "/")
 	for _, c := range b.CRDs {
@@ -104,12 +106,10 @@ func (b *Bundle) ResourceScope(group, resource string) Scope {
 		return ScopeUnknown
 	case slices.Contains(g.except, resource):
 		return Namespaced
-	case slices.Contains(g.cluster, resource):
-		return ClusterScoped
-	case slices.Contains(g.cluster, "*") && resource != "*":
-		return ClusterScoped
 	case resource == "*" && len(g.cluster) > 0:
 		return ScopeUnknown
+	case slices.Contains(g.cluster, resource), slices.Contains(g.cluster, "*"):
+		return ClusterScoped
 	}
 	return Namespaced
 }

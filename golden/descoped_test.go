@@ -189,6 +189,9 @@ func newRBAC(t *testing.T, b *bundle.Bundle, d generate.Descoped) *rbac {
 		if o.Group() != rbacv1.GroupName {
 			continue
 		}
+		for _, problem := range invalid(o) {
+			t.Error(problem)
+		}
 		var v struct {
 			rbacv1.ClusterRole
 			RoleRef  rbacv1.RoleRef   `json:"roleRef"`

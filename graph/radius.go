@@ -198,22 +198,22 @@ func (r *Radius) Everywhere() bool {
 
 const maxSummary = 44
 
-// summary says what rules allow: the rule itself if it is short, else how many there are and whether a wildcard is among them.
+// summary says what rules allow: a single short rule itself, else how many there are and whether one allows everything.
 func summary(rules []rbacv1.PolicyRule) string {
-	if len(rules) == 1 {
+	everything := slices.ContainsFunc(rules, func(p rbacv1.PolicyRule) bool {
+		return slices.Contains(p.APIGroups, "*") && slices.Contains(p.Resources, "*") && slices.Contains(p.Verbs, "*")
+	})
+	switch {
+	case everything && len(rules) == 1:
+		return "everything"
+	case everything:
+		return fmt.Sprintf("%d rules, everything among them", len(rules))
+	case len(rules) == 1:
 		p := rules[0]
 		if s := strings.Join(p.Verbs, ",") + " " + strings.Join(slices.Concat(p.Resources, p.NonResourceURLs), ","); len(s) <= maxSummary {
 			return s
 		}
+		return "1 rule"
 	}
-	text := fmt.Sprintf("%d rules", len(rules))
-	if len(rules) == 1 {
-		text = "1 rule"
-	}
-	if slices.ContainsFunc(rules, func(p rbacv1.PolicyRule) bool {
-		return slices.Contains(p.APIGroups, "*") && slices.Contains(p.Resources, "*") && slices.Contains(p.Verbs, "*")
-	}) {
-		text += ", everything among them"
-	}
-	return text
+	return fmt.Sprintf("%d rules", len(rules))
 }

@@ -57,6 +57,8 @@ said on stderr; with --tree, for the installations that are there today.
 	}
 	all := pflag.NewFlagSet("render", pflag.ContinueOnError)
 	f.register(all)
+	all.Lookup("operator-group").Usage = "`NAME` of an OperatorGroup, whose namespaces then decide where the operator is bound (default: none)"
+	all.Lookup("target-namespaces").Usage = "with --operator-group: the namespaces of the group, as `A,B` (default: all)"
 	cmd.Flags().SortFlags = false
 	for _, name := range descopeFlags {
 		cmd.Flags().AddFlag(all.Lookup(name))

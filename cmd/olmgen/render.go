@@ -87,7 +87,7 @@ func (f *renderFlags) register(flags *pflag.FlagSet) {
 	flags.Var(enum(&o.InstallMode, bundle.InstallModes...), "install-mode", "AllNamespaces, OwnNamespace, SingleNamespace or MultiNamespace")
 	flags.StringSliceVar(&o.TargetNamespaces, "target-namespaces", nil, "namespaces the operator watches, as `A,B`")
 	flags.StringSliceVar(&o.CopiedCSVNamespaces, "copied-csv-namespaces", nil, "in AllNamespaces: namespaces that get a copied CSV, as `A,B`")
-	flags.StringVar(&o.OperatorGroup, "operator-group", "", "`NAME` of the OperatorGroup (default: the package name)")
+	flags.StringVar(&o.OperatorGroup, "operator-group", "", "`NAME` of the OperatorGroup (default: the package name; descoped: none)")
 	flags.StringVar(&f.selector, "selector", "", "label `SELECTOR` of the OperatorGroup in place of its target namespaces; --target-namespaces says what it resolves to")
 	flags.StringSliceVar(&f.static, "static-provided-apis", nil, "make the OperatorGroup static; optionally with further `APIS`, as Kind.version.group")
 	flags.Lookup("static-provided-apis").NoOptDefVal = bundleAPIs
