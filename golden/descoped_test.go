@@ -85,10 +85,11 @@ func descoped(d generate.Descoped) generate.Options {
 }
 
 func checkDescoped(t *testing.T, b *bundle.Bundle) {
+	d := decoder{}
 	for _, split := range append([]generate.Split{""}, generate.Splits...) {
-		free := newRBAC(t, b, generate.Descoped{Split: split})
-		bound := newRBAC(t, b, generate.Descoped{Split: split, BindNamespaces: []string{tenant}})
-		all := newRBAC(t, b, generate.Descoped{Split: split, BindAll: true})
+		free := d.rbac(t, b, generate.Descoped{Split: split})
+		bound := d.rbac(t, b, generate.Descoped{Split: split, BindNamespaces: []string{tenant}})
+		all := d.rbac(t, b, generate.Descoped{Split: split, BindAll: true})
 		what := "split " + string(split)
 		for _, account := range free.accounts() {
 			asked := free.asked(account)
@@ -166,7 +167,6 @@ func ruleTexts(rules []rbacv1.PolicyRule) []string {
 type rbac struct {
 	bundle  *bundle.Bundle
 	tree    Tree
-	shipped map[string]bool // identities of the bundle's own objects
 	roles   map[string][]rbacv1.PolicyRule
 	purpose map[string]string // of ClusterRoles
 	binding []binding
@@ -178,9 +178,34 @@ type binding struct {
 	shipped                     bool
 }
 
-func newRBAC(t *testing.T, b *bundle.Bundle, d generate.Descoped) *rbac {
+// decoder decodes RBAC objects, equal ones once.
+type decoder map[string]*decoded
+
+type decoded struct {
+	rbacv1.ClusterRole
+	RoleRef  rbacv1.RoleRef   `json:"roleRef"`
+	Subjects []rbacv1.Subject `json:"subjects"`
+}
+
+func (d decoder) decode(t *testing.T, o generate.Object) *decoded {
 	t.Helper()
-	r, err := renderBundle(b, descoped(d))
+	if v := d[string(o.Data)]; v != nil {
+		return v
+	}
+	for _, problem := range invalid(o) {
+		t.Error(problem)
+	}
+	v := &decoded{}
+	if err := yaml.Unmarshal(o.Data, v); err != nil {
+		t.Fatal(err)
+	}
+	d[string(o.Data)] = v
+	return v
+}
+
+func (d decoder) rbac(t *testing.T, b *bundle.Bundle, options generate.Descoped) *rbac {
+	t.Helper()
+	r, err := renderBundle(b, descoped(options))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,17 +214,7 @@ func newRBAC(t *testing.T, b *bundle.Bundle, d generate.Descoped) *rbac {
 		if o.Group() != rbacv1.GroupName {
 			continue
 		}
-		for _, problem := range invalid(o) {
-			t.Error(problem)
-		}
-		var v struct {
-			rbacv1.ClusterRole
-			RoleRef  rbacv1.RoleRef   `json:"roleRef"`
-			Subjects []rbacv1.Subject `json:"subjects"`
-		}
-		if err := yaml.Unmarshal(o.Data, &v); err != nil {
-			t.Fatal(err)
-		}
+		v := d.decode(t, o)
 		if strings.HasSuffix(o.Kind, "Role") {
 			out.roles[o.Kind+" "+o.Namespace+"/"+o.Name] = v.Rules
 			out.purpose[o.Name] = v.Labels["descoped.olmgen.dev/clusterrole"]
