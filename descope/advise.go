@@ -15,7 +15,7 @@ func Advise(csv *v1alpha1.ClusterServiceVersion, installs []Install) []string {
 	case Descoped:
 		return []string{"bind it where it may work: --bind-namespaces A,B, or --bind-all"}
 	case AllUsers:
-		return []string{"bind it where it may work: --bind-namespaces A,B; --operator-group NAME binds it in all namespaces and provides its APIs to all users, as the plan's global group does"}
+		return []string{"bind it where it may work: --bind-namespaces A,B; or --operator-group NAME, which binds it in all namespaces and provides its APIs to all users"}
 	}
 	global := slices.ContainsFunc(installs, Install.global)
 	versions := map[string]bool{}

@@ -2,7 +2,6 @@ package generate
 
 import (
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -61,7 +60,7 @@ var descopedGenerators = []func(*rendering) error{
 func (o Options) checkDescoped() error {
 	d := o.Descoped
 	if o.Profile != ProfileDescoped {
-		if !reflect.ValueOf(d).IsZero() {
+		if d.BindAll || len(d.BindNamespaces)+len(d.AggregateTo) > 0 || d.Split != "" {
 			return refuse("choose it with --profile descoped", "binding in namespaces, splitting and aggregating are of the descoped profile")
 		}
 		return nil
@@ -73,11 +72,12 @@ func (o Options) checkDescoped() error {
 	case o.InstallMode != "":
 		return refuse("say with --bind-namespaces or --bind-all where it may work", "a descoped operator has no install mode: it serves the whole cluster")
 	case o.Selector != nil, o.Static, len(o.StaticProvidedAPIs) > 0, o.ServiceAccount != "", len(o.CopiedCSVNamespaces) > 0:
-		return refuse("", "the descoped profile has no OperatorGroup object and no copied CSVs: of a group, only its name and its target namespaces mean something")
+		return refuse("of a group, only its name and its target namespaces mean something", "the descoped profile has no OperatorGroup object and no copied CSVs")
 	case !grouped && len(o.TargetNamespaces) > 0:
 		return refuse("use --bind-namespaces, or name the group with --operator-group", "target namespaces are those of an OperatorGroup, and none is given")
 	case grouped && (d.BindAll || len(d.BindNamespaces) > 0):
-		return refuse("leave out --bind-namespaces and --bind-all, or --operator-group", "the namespaces of OperatorGroup %q decide where the operator is bound", o.OperatorGroup)
+		return refuse("leave out --bind-namespaces and --bind-all, or --operator-group",
+			"the namespaces of OperatorGroup %q decide where the operator is bound", o.OperatorGroup)
 	case d.BindAll && len(d.BindNamespaces) > 0:
 		return refuse("choose one", "bound in all namespaces, the operator needs no binding in some")
 	case d.Split != "" && !slices.Contains(Splits, d.Split):

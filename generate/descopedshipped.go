@@ -13,23 +13,19 @@ import (
 // any bindings" (plan). RoleBindings stay, as they are in the operator's own namespace. With --bind-all, ClusterRoleBindings stay too.
 func withoutBindings(r *rendering) error {
 	for _, o := range r.bundle.Others {
-		if o.Group() != rbacv1.GroupName {
-			continue
+		id := Object{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: o.Kind, Name: o.Name}
+		if _, taken := r.keys[id.key()]; taken || o.Group() != rbacv1.GroupName {
+			continue // shippedObjects says what is wrong with one that is taken
 		}
+		var err error
 		switch o.Kind {
 		case "ClusterRoleBinding":
-			if !r.boundEverywhere() {
-				r.merged[o] = true
-				r.warn(bundle.WarnDescoped, o.Errorf("roleRef", "the bundle ships ClusterRoleBinding %s: it is left out, because a descoped operator installs no bindings", o.Name))
-				continue
-			}
-			if err := r.shippedClusterRoleBinding(o); err != nil {
-				return err
-			}
+			err = r.shippedClusterRoleBinding(o)
 		case "ClusterRole":
-			if err := r.withoutAggregation(o); err != nil {
-				return err
-			}
+			err = r.withoutAggregation(o)
+		}
+		if err != nil {
+			return err
 		}
 	}
 	return nil
@@ -37,6 +33,11 @@ func withoutBindings(r *rendering) error {
 
 func (r *rendering) shippedClusterRoleBinding(o *manifest.Object) error {
 	r.merged[o] = true
+	if !r.boundEverywhere() {
+		r.warn(bundle.WarnDescoped, o.Errorf("roleRef",
+			"the bundle ships ClusterRoleBinding %s: it is left out, because a descoped operator installs no bindings", o.Name))
+		return nil
+	}
 	if err := r.checkSubjects(o); err != nil {
 		return err
 	}
@@ -69,14 +70,15 @@ func (r *rendering) withoutAggregation(o *manifest.Object) error {
 		case role.Labels[label] == "":
 		case !slices.Contains(r.aggregateTo(), to):
 			drop = append(drop, label)
-			r.warn(bundle.WarnDescoped, o.Errorf("metadata.labels", "ClusterRole %s would become part of the default role %s: its label is left out, because that is for the administrator to ask for (--aggregate-to)", o.Name, to))
+			r.warn(bundle.WarnDescoped, o.Errorf("metadata.labels",
+				"ClusterRole %s would become part of the default role %s: its label is left out, because that is for the administrator to ask for (--aggregate-to)",
+				o.Name, to))
 		case secrets && (to == "view" || to == "cluster-reader"):
 			drop = append(drop, label)
 			r.warn(bundle.WarnDescoped, o.Errorf("metadata.labels", "ClusterRole %s would give Secrets to the default role %s: its label is left out", o.Name, to))
 		}
 	}
-	id := clusterRole(o.Name)
-	if _, taken := r.keys[id.key()]; len(drop) == 0 || taken {
+	if len(drop) == 0 {
 		return nil
 	}
 	r.merged[o] = true

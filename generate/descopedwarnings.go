@@ -61,13 +61,15 @@ func (r *rendering) warnClusterRule(a *account, rule ask, seen map[string]bool) 
 			}
 		}
 	}
-	const tail = "a RoleBinding does not grant that, only a ClusterRoleBinding (--bind-all)"
-	if len(cluster) > 0 {
-		r.warn(bundle.WarnClusterRules, r.bundle.CSVObject.Errorf(rule.field, "account %s asks for what is in no namespace, %s: "+tail, a.name, strings.Join(cluster, ", ")))
+	say := func(list []string, is, so string) {
+		if len(list) > 0 {
+			r.warn(bundle.WarnClusterRules, r.bundle.CSVObject.Errorf(rule.field,
+				"account %s asks for what %s in no namespace, %s: %sa RoleBinding does not grant that, only a ClusterRoleBinding (--bind-all)",
+				a.name, is, strings.Join(list, ", "), so))
+		}
 	}
-	if len(unknown) > 0 {
-		r.warn(bundle.WarnClusterRules, r.bundle.CSVObject.Errorf(rule.field, "account %s asks for what may be in no namespace, %s: if so, "+tail, a.name, strings.Join(unknown, ", ")))
-	}
+	say(cluster, "is", "")
+	say(unknown, "may be", "if so, ")
 }
 
 // beyondOneNamespace reports whether verbs on Namespaces need more than a RoleBinding in one: a request for one Namespace counts as made in
@@ -98,7 +100,9 @@ func (r *rendering) warnOwnNamespace(a *account) {
 		return has(k.APIGroups, "coordination.k8s.io") && hasResource(k.Resources, "leases") && (has(k.Verbs, "create") || has(k.Verbs, "update"))
 	})
 	if !own && i >= 0 {
-		r.warn(bundle.WarnOwnNamespace, r.bundle.CSVObject.Errorf(a.asks[i].field, "account %s has no permissions of its own namespace, where it most likely elects a leader: bind it there too (--bind-namespaces %s)", a.name, r.options.Namespace))
+		r.warn(bundle.WarnOwnNamespace, r.bundle.CSVObject.Errorf(a.asks[i].field,
+			"account %s has no permissions in the operator's own namespace, where it most likely elects a leader: bind it there too (--bind-namespaces %s)",
+			a.name, r.options.Namespace))
 	}
 }
 
@@ -124,7 +128,8 @@ func (r *rendering) warnStatus() {
 		if r.withoutStatus(a) {
 			why = "its CRD has no status subresource, and an update of the API itself is for bound namespaces"
 		}
-		r.warn(bundle.WarnStatus, r.bundle.CSVObject.Errorf(field, "no rule that is bound in all namespaces lets the operator update the status of %s.%s: %s", a.plural, a.group, why))
+		r.warn(bundle.WarnStatus, r.bundle.CSVObject.Errorf(field,
+			"no rule that is bound in all namespaces lets the operator update the status of %s.%s: %s", a.plural, a.group, why))
 	}
 }
 

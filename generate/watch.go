@@ -31,12 +31,28 @@ func watchAllNamespaces(r *rendering) error {
 			}
 		}
 		for j, v := range pod.Volumes {
-			if v.DownwardAPI != nil && slices.ContainsFunc(v.DownwardAPI.Items, func(f corev1.DownwardAPIVolumeFile) bool { return readsTargets(f.FieldRef) }) {
+			if slices.ContainsFunc(downward(v.VolumeSource), func(f corev1.DownwardAPIVolumeFile) bool { return readsTargets(f.FieldRef) }) {
 				r.warnWatch(fmt.Sprintf("%svolumes[%d]", at, j), "volume %s holds the annotation %s, which is empty, for all namespaces", v.Name, annotationTargets)
 			}
 		}
 	}
 	return nil
+}
+
+// downward gives the files of a volume that tell a pod about itself.
+func downward(v corev1.VolumeSource) []corev1.DownwardAPIVolumeFile {
+	var out []corev1.DownwardAPIVolumeFile
+	if v.DownwardAPI != nil {
+		out = append(out, v.DownwardAPI.Items...)
+	}
+	if v.Projected != nil {
+		for _, s := range v.Projected.Sources {
+			if s.DownwardAPI != nil {
+				out = append(out, s.DownwardAPI.Items...)
+			}
+		}
+	}
+	return out
 }
 
 // watchAll sets WATCH_NAMESPACE of one container. The configuration of a Subscription, which goes to containers only, comes later and wins.
