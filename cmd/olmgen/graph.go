@@ -74,7 +74,7 @@ func (f *renderFlags) draw(cmd *cobra.Command, ref string, format pictureFormat)
 	if err != nil {
 		return err
 	}
-	f.options.Certs = generate.CertsNone // they are not in the picture
+	f.options.Certs = generate.CertsManager // they are not in the picture, but an operator that serves must have some
 	result, err := generate.Render(b, f.options)
 	if err != nil {
 		return err
