@@ -27,6 +27,8 @@ type Bundle struct {
 
 	Warnings []Warning // in file order
 	Bytes    int       // of all files that were read
+
+	contents contents
 }
 
 // Property is an entry of properties.yaml or dependencies.yaml.
@@ -74,6 +76,7 @@ const (
 	WarnUnknownAccount   = "unknown-account"    // a Deployment whose ServiceAccount nobody creates
 	WarnUnsupportedKind  = "unsupported-kind"   // let through by AllowUnsupported
 	WarnCertificates     = "certificates"       // left to whoever makes and rotates them
+	WarnInstallation     = "installation"       // OLM in the cluster may not do what is asked of it
 	WarnMetadataObject   = "object-in-metadata" // a Kubernetes object in metadata/: OLM installs it
 	WarnScope            = "scope"              // descoped: an operator that was not made for it
 	WarnDescoped         = "descoped"           // descoped: left out of what the bundle ships

@@ -100,6 +100,7 @@ func (r *reader) readFile(name string) ([]byte, error) {
 	if r.bytes.Add(int64(len(data))) > maxBytes {
 		return nil, &manifest.Error{File: name, Msg: fmt.Sprintf("the bundle is larger than %d MiB", maxBytes>>20)}
 	}
+	r.bundle.contents.add(name, data)
 	return data, nil
 }
 

@@ -35,13 +35,13 @@ func providedAPIs(csv *v1alpha1.ClusterServiceVersion) []api {
 	})
 }
 
-// gvks gives the sorted set of Kind.version.group of the APIs and of static ones.
-func gvks(apis []api, static []string) []string {
+// groupAPIs gives what the OperatorGroup provides, the sorted set of Kind.version.group: the APIs of all its operators and static ones.
+func (r *rendering) groupAPIs() []string {
 	set := map[string]bool{}
-	for _, a := range apis {
+	for _, a := range r.apis {
 		set[a.gvk()] = true
 	}
-	for _, s := range static {
+	for _, s := range slices.Concat(r.options.StaticProvidedAPIs, r.options.others.groupAPIs) {
 		set[s] = true
 	}
 	return slices.Sorted(maps.Keys(set))

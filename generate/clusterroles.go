@@ -5,6 +5,9 @@ import (
 	"slices"
 
 	rbacv1 "k8s.io/api/rbac/v1"
+
+	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/manifest"
 )
 
 const suffixCRDView = "crdview"
@@ -55,7 +58,7 @@ func (r *rendering) selectorLabels(suffix string) [][2]string {
 		return [][2]string{{key, value}}
 	}
 	set := map[string]string{}
-	for _, gvk := range gvks(r.apis, r.options.StaticProvidedAPIs) {
+	for _, gvk := range r.groupAPIs() {
 		key, value := r.names.aggregate(gvk, suffix)
 		set[key] = value
 	}
@@ -66,7 +69,8 @@ func (r *rendering) selectorLabels(suffix string) [][2]string {
 	return out
 }
 
-// apiClusterRoles makes admin, edit, view and, for a CRD, crdview of every provided API (spec section 3).
+// apiClusterRoles makes admin, edit, view and, for a CRD, crdview of every provided API (spec section 3). For OLM v1 they are what its
+// documents leave to the administrator, without crdview (operator-controller: docs/howto/how-to-grant-api-access.md).
 func apiClusterRoles(r *rendering) error {
 	for i, a := range r.apis {
 		if r.names.olm() && slices.ContainsFunc(r.apis[i+1:], func(b api) bool { return r.names.apiRole(a, "") == r.names.apiRole(b, "") }) {
@@ -78,7 +82,7 @@ func apiClusterRoles(r *rendering) error {
 				return err
 			}
 		}
-		if a.crd == "" {
+		if a.crd == "" || r.options.Profile == ProfileClusterExtension {
 			continue
 		}
 		rule := map[string]any{"apiGroups": []any{"apiextensions.k8s.io"}, "resources": []any{"customresourcedefinitions"},
@@ -91,13 +95,27 @@ func apiClusterRoles(r *rendering) error {
 }
 
 func (r *rendering) apiClusterRole(a api, suffix, aggregateTo string, rule map[string]any) error {
-	key, value := r.names.aggregate(a.gvk(), aggregateTo)
-	view := roleView{
-		Name:   r.names.apiRole(a, suffix),
-		Labels: r.names.managed(map[string]string{labelAggregateRBAC + aggregateTo: "true", key: value}),
-		Rules:  []any{rule},
+	name, labels := r.names.apiRole(a, suffix), map[string]string{labelAggregateRBAC + aggregateTo: "true"}
+	if r.options.Profile == ProfileClusterExtension { // there are no OperatorGroups, and the bundle's own role is OLM's
+		if shipped := r.shippedClusterRole(name); shipped != nil {
+			r.warn(bundle.WarnShadowed, shipped.Errorf("metadata.name", "the bundle ships the ClusterRole %s: none is rendered", name))
+			return nil
+		}
+	} else {
+		key, value := r.names.aggregate(a.gvk(), aggregateTo)
+		labels[key] = value
 	}
+	view := roleView{Name: name, Labels: r.names.managed(labels), Rules: []any{rule}}
 	return r.author("api-clusterrole.yaml", clusterRole(view.Name), view)
+}
+
+func (r *rendering) shippedClusterRole(name string) *manifest.Object {
+	for _, o := range r.bundle.Others {
+		if o.Kind == "ClusterRole" && o.Group() == rbacv1.GroupName && o.Name == name {
+			return o
+		}
+	}
+	return nil
 }
 
 func list(s []string) []any {

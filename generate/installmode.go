@@ -21,10 +21,7 @@ func (o Options) targets(csv *v1alpha1.ClusterServiceVersion) (v1alpha1.InstallM
 	if o.Profile == ProfileDescoped { // it serves the whole cluster, whatever its install modes say
 		return v1alpha1.InstallModeTypeAllNamespaces, []string{allNamespaces}, nil
 	}
-	supports := map[v1alpha1.InstallModeType]bool{}
-	for _, m := range csv.Spec.InstallModes {
-		supports[m.Type] = m.Supported
-	}
+	supports := supported(csv)
 	targets := slices.Sorted(slices.Values(o.TargetNamespaces))
 	mode, err := o.mode(supports, targets)
 	if err != nil {
@@ -49,6 +46,14 @@ func (o Options) targets(csv *v1alpha1.ClusterServiceVersion) (v1alpha1.InstallM
 		return "", nil, refuse("", "the operator's own namespace %q has the CSV itself, no copy of it", o.Namespace)
 	}
 	return mode, targets, nil
+}
+
+func supported(csv *v1alpha1.ClusterServiceVersion) map[v1alpha1.InstallModeType]bool {
+	supports := map[v1alpha1.InstallModeType]bool{}
+	for _, m := range csv.Spec.InstallModes {
+		supports[m.Type] = m.Supported
+	}
+	return supports
 }
 
 func (o Options) mode(supports map[v1alpha1.InstallModeType]bool, targets []string) (v1alpha1.InstallModeType, error) {

@@ -30,7 +30,7 @@ func renderOLMv1(b *bundle.Bundle, o Options) (*Result, error) {
 	if err != nil {
 		return nil, refuse("", "%v", err)
 	}
-	result := &Result{Namespace: o.Namespace, InstallMode: o.InstallMode}
+	result := &Result{InstallMode: o.InstallMode}
 	for _, x := range objects {
 		result.Objects = append(result.Objects, Object{APIVersion: x.APIVersion, Kind: x.Kind, Namespace: x.Namespace, Name: x.Name, Data: manifest.Encode(x.Value)})
 	}

@@ -11,23 +11,32 @@ func namespaces(r *rendering) error {
 	if !r.options.CreateNamespace {
 		return nil
 	}
-	own := struct {
-		Name                string
-		Labels, Annotations map[string]string
-	}{Name: r.options.Namespace}
-	if t := namespaceTemplate(r.bundle); t != nil && (t.Name == own.Name || r.csv.Annotations[suggestedNamespace] == own.Name) {
-		own.Labels, own.Annotations = t.Labels, t.Annotations
-	}
-	if err := r.author("namespace.yaml", Object{APIVersion: "v1", Kind: "Namespace", Name: own.Name}, own); err != nil {
+	if err := r.ownNamespace(); err != nil {
 		return err
 	}
 	for _, ns := range r.watched() {
-		own.Name, own.Labels, own.Annotations = ns, nil, nil
-		if err := r.author("namespace.yaml", Object{APIVersion: "v1", Kind: "Namespace", Name: ns}, own); err != nil {
+		if err := r.namespace(namespaceView{Name: ns}); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+type namespaceView struct {
+	Name                string
+	Labels, Annotations map[string]string
+}
+
+func (r *rendering) ownNamespace() error {
+	own := namespaceView{Name: r.options.Namespace}
+	if t := namespaceTemplate(r.bundle); t != nil && (t.Name == own.Name || r.csv.Annotations[suggestedNamespace] == own.Name) {
+		own.Labels, own.Annotations = t.Labels, t.Annotations
+	}
+	return r.namespace(own)
+}
+
+func (r *rendering) namespace(view namespaceView) error {
+	return r.author("namespace.yaml", Object{APIVersion: "v1", Kind: "Namespace", Name: view.Name}, view)
 }
 
 // watched gives the namespaces besides the operator's own that get objects.
@@ -44,11 +53,15 @@ func (r *rendering) watched() []string {
 	return out
 }
 
-// operatorGroup makes the OperatorGroup in the form the server keeps: no empty lists, upgradeStrategy given (spec 1.1, 1.5).
 func operatorGroup(r *rendering) error {
 	if !r.olm() {
 		return nil
 	}
+	return r.operatorGroup(r.groupAPIs())
+}
+
+// operatorGroup makes the OperatorGroup in the form the server keeps: no empty lists, upgradeStrategy given (spec 1.1, 1.5).
+func (r *rendering) operatorGroup(providedAPIs []string) error {
 	o := r.options
 	view := struct {
 		Name, Namespace, ProvidedAPIs, ServiceAccount string
@@ -57,7 +70,7 @@ func operatorGroup(r *rendering) error {
 		TargetNamespaces                              []string
 	}{
 		Name: o.OperatorGroup, Namespace: o.Namespace, ServiceAccount: o.ServiceAccount, Static: o.Static,
-		ProvidedAPIs: strings.Join(gvks(r.apis, o.StaticProvidedAPIs), ","),
+		ProvidedAPIs: strings.Join(providedAPIs, ","),
 	}
 	switch {
 	case o.Selector != nil:

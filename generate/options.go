@@ -23,18 +23,30 @@ const (
 	NamesOLM    Names = "olm"
 )
 
+// AllNames and AllCopiedCSVs list the choices.
+var (
+	AllNames      = []Names{NamesStable, NamesOLM}
+	AllCopiedCSVs = []CopiedCSVs{CopiedStub, CopiedFull, CopiedNone}
+)
+
 // Profile says for what kind of cluster the objects are.
 type Profile string
 
 // ProfileOLM is everything OLM v0 creates. ProfilePlain is for a cluster without OLM: no OperatorGroup, CSV or OperatorCondition.
 // ProfileOLMv1 is what the renderer of OLM v1 creates. ProfileDescoped is for a cluster without OLM too, and leaves it to an administrator
-// where the operator may work (docs/descoped.md).
+// where the operator may work (docs/descoped.md). ProfileSubscription and ProfileClusterExtension are what a person applies for
+// OLM v0 and v1 to install the operator.
 const (
-	ProfileOLM      Profile = "olm"
-	ProfilePlain    Profile = "plain"
-	ProfileOLMv1    Profile = "olmv1"
-	ProfileDescoped Profile = "descoped"
+	ProfileOLM              Profile = "olm"
+	ProfilePlain            Profile = "plain"
+	ProfileDescoped         Profile = "descoped"
+	ProfileOLMv1            Profile = "olmv1"
+	ProfileSubscription     Profile = "subscription"
+	ProfileClusterExtension Profile = "clusterextension"
 )
+
+// Profiles lists the profiles.
+var Profiles = []Profile{ProfileOLM, ProfilePlain, ProfileDescoped, ProfileOLMv1, ProfileSubscription, ProfileClusterExtension}
 
 // CopiedCSVs says what a target namespace gets of the CSV.
 type CopiedCSVs string
@@ -48,7 +60,7 @@ const (
 
 // Options say where a bundle goes and in what form. The zero value of each field is its default.
 type Options struct {
-	Namespace           string                   // the operator's; default: the CSV's suggested namespace, else the package name
+	Namespace           string                   // the operator's; default: the CSV's suggested namespace, else for a global Subscription openshift-operators, else the package name
 	InstallMode         v1alpha1.InstallModeType // default: by the targets, else AllNamespaces, else OwnNamespace
 	TargetNamespaces    []string
 	CopiedCSVNamespaces []string // in AllNamespaces: the namespaces that get copied CSVs
@@ -57,17 +69,21 @@ type Options struct {
 	Selector           *metav1.LabelSelector // of the OperatorGroup; TargetNamespaces then says what it resolves to
 	StaticProvidedAPIs []string              // Kind.version.group; with Static, in addition to the bundle's own
 	Static             bool                  // spec.staticProvidedAPIs
-	ServiceAccount     string                // spec.serviceAccountName of the OperatorGroup
+	ServiceAccount     string                // spec.serviceAccountName of the OperatorGroup, or that of a ClusterExtension
 
 	Certs      Certs  // needed where the operator serves webhooks or APIs; default with OLM names: olm
 	Issuer     Issuer // with cert-manager: an existing issuer
 	CertSecret string // with user: the Secret; {deployment} in it is replaced
 	CABundle   []byte // with user: PEM certificates
 
-	Config      *v1alpha1.SubscriptionConfig // of the Subscription, applied to the Deployments
+	Config      *v1alpha1.SubscriptionConfig // of the Subscription, applied to the Deployments or handed over
 	ConvertCRDs bool                         // v1beta1 CRDs become v1
 
 	Descoped Descoped // with ProfileDescoped
+
+	Channel      string // of the Subscription or ClusterExtension; default: the bundle's default channel, else its only one
+	Subscription SubscriptionOptions
+	Extension    ExtensionOptions
 
 	Names           Names
 	Profile         Profile
@@ -76,6 +92,8 @@ type Options struct {
 	Templates       *templates.Set    // default: olmgen's own
 	Properties      []bundle.Property // the catalog's; default: what the bundle itself tells
 	Replaces        *string           // the catalog's; OLM writes it into the CSV
+
+	others others // the operators rendered together with this one
 }
 
 // Error is a combination of options and bundle that OLM would refuse, or that olmgen can't decide.
@@ -96,18 +114,17 @@ func refuse(hint, format string, args ...any) error {
 // complete fills in the defaults and checks what does not depend on install modes.
 func (o Options) complete(b *bundle.Bundle) (Options, error) {
 	var err error
+	setDefault(&o.Profile, ProfileOLM)
 	if o.Namespace, err = o.namespace(b); err != nil {
 		return o, err
 	}
 	setDefault(&o.Names, NamesStable)
-	setDefault(&o.Profile, ProfileOLM)
 	if err := o.checkDescoped(); err != nil {
 		return o, err
 	}
-	if o.OperatorGroup == "" && o.Profile != ProfileDescoped {
-		o.OperatorGroup = b.Package
-		if o.Names == NamesStable && shippedGroupRole(b, o.OperatorGroup) != "" {
-			o.OperatorGroup += "-group"
+	if o.OperatorGroup == "" && o.hasGroup() {
+		if o.OperatorGroup = b.Package; o.Names == NamesStable {
+			o.OperatorGroup = GroupName(b)
 		}
 	}
 	setDefault(&o.CopiedCSVs, CopiedStub)
@@ -119,7 +136,7 @@ func (o Options) complete(b *bundle.Bundle) (Options, error) {
 	if err := o.checkNames(); err != nil {
 		return o, err
 	}
-	if role := shippedGroupRole(b, o.OperatorGroup); o.Names == NamesStable && o.OperatorGroup != "" && role != "" {
+	if role := shippedGroupRole(b, o.OperatorGroup); o.hasGroup() && o.Names == NamesStable && role != "" {
 		return o, refuse("give another with --operator-group", "OperatorGroup name %q would overwrite the bundle's own ClusterRole %s", o.OperatorGroup, role)
 	}
 	if err := checkNamespaces("target namespace", o.TargetNamespaces); err != nil {
@@ -139,6 +156,19 @@ const (
 	suggestedNamespaceTemplate = "operatorframework.io/suggested-namespace-template"
 )
 
+// GroupName gives the name of the OperatorGroup of an operator by itself: the package name, or one near it where the bundle ships
+// ClusterRoles that the group's own would overwrite.
+func GroupName(b *bundle.Bundle) string {
+	if shippedGroupRole(b, b.Package) != "" {
+		return b.Package + "-group"
+	}
+	return b.Package
+}
+
+// Namespace gives the namespace that an operator is rendered into where Options name none: what its CSV suggests, else the package name. The
+// error, an *Error, is that this is no valid name.
+func Namespace(b *bundle.Bundle) (string, error) { return Options{}.namespace(b) }
+
 // namespace gives the operator's namespace: the one asked for, the one the CSV suggests, or the package name.
 func (o Options) namespace(b *bundle.Bundle) (string, error) {
 	if o.Namespace != "" {
@@ -147,6 +177,9 @@ func (o Options) namespace(b *bundle.Bundle) (string, error) {
 	ns, from := b.CSV.Annotations[suggestedNamespace], "the annotation "+suggestedNamespace
 	if t := namespaceTemplate(b); ns == "" && t != nil {
 		ns, from = t.Name, "the annotation "+suggestedNamespaceTemplate
+	}
+	if ns == "" && o.Profile == ProfileSubscription && !o.asksForGroup() && o.global(b.CSV) {
+		return globalNamespace, nil
 	}
 	if ns == "" {
 		ns, from = b.Package, "the package name"
@@ -184,7 +217,32 @@ func shippedGroupRole(b *bundle.Bundle, group string) string {
 }
 
 func (o Options) checkNames() error {
-	if problems := validation.IsDNS1123Subdomain(o.OperatorGroup); o.OperatorGroup != "" && len(problems) > 0 {
+	if err := o.checkGroupName(); err != nil {
+		return err
+	}
+	if problems := validation.IsDNS1123Subdomain(o.ServiceAccount); o.ServiceAccount != "" && len(problems) > 0 {
+		return refuse("", "service account name %q is no valid name: %s", o.ServiceAccount, problems[0])
+	}
+	for _, choice := range []struct {
+		what, got, allowed string
+	}{
+		{"names", string(o.Names), join(AllNames)},
+		{"profile", string(o.Profile), join(Profiles)},
+		{"copied CSVs", string(o.CopiedCSVs), join(AllCopiedCSVs)},
+		{"certs", string(o.Certs), join(AllCerts)},
+	} {
+		if choice.got != "" && !slices.Contains(strings.Split(choice.allowed, ", "), choice.got) {
+			return refuse("", "%s: %q is none of %s", choice.what, choice.got, choice.allowed)
+		}
+	}
+	return nil
+}
+
+func (o Options) checkGroupName() error {
+	if !o.hasGroup() {
+		return nil
+	}
+	if problems := validation.IsDNS1123Subdomain(o.OperatorGroup); len(problems) > 0 {
 		return refuse("give another with --operator-group", "OperatorGroup name %q is no valid name: %s", o.OperatorGroup, problems[0])
 	}
 	if len(o.OperatorGroup) > validation.LabelValueMaxLength {
@@ -192,22 +250,6 @@ func (o Options) checkNames() error {
 	}
 	if o.Names == NamesStable && slices.Contains(defaultRoles, o.OperatorGroup) {
 		return refuse("give another with --operator-group", "OperatorGroup name %q would overwrite the default ClusterRole %[1]s-admin", o.OperatorGroup)
-	}
-	if problems := validation.IsDNS1123Subdomain(o.ServiceAccount); o.ServiceAccount != "" && len(problems) > 0 {
-		return refuse("", "service account name %q is no valid name: %s", o.ServiceAccount, problems[0])
-	}
-	for _, choice := range []struct {
-		what, got string
-		allowed   []string
-	}{
-		{"names", string(o.Names), []string{string(NamesStable), string(NamesOLM)}},
-		{"profile", string(o.Profile), []string{string(ProfileOLM), string(ProfilePlain), string(ProfileOLMv1), string(ProfileDescoped)}},
-		{"copied CSVs", string(o.CopiedCSVs), []string{string(CopiedStub), string(CopiedFull), string(CopiedNone)}},
-		{"certs", string(o.Certs), append(strings.Split(join(AllCerts), ", "), "")},
-	} {
-		if !slices.Contains(choice.allowed, choice.got) {
-			return refuse("", "%s: %q is none of %s", choice.what, choice.got, strings.Join(choice.allowed, ", "))
-		}
 	}
 	return nil
 }

@@ -31,10 +31,17 @@ func (o Object) key() string { return o.Kind + "." + o.Group() + " " + o.Namespa
 
 // Result is what a bundle renders to.
 type Result struct {
-	Objects     []Object // in the order in which they can be applied
-	Warnings    []bundle.Warning
-	Namespace   string // the operator's
+	Objects     []Object         // in the order in which they can be applied
+	Warnings    []bundle.Warning // the bundle's, then those of rendering it
+	Notes       []string         // what is as asked for and worth knowing
+	Namespace   string           // the operator's
 	InstallMode v1alpha1.InstallModeType
+
+	Package, Version, CSV string // of the bundle
+	OperatorGroup         string // its name
+	MetaOperator          string // by which right it can deploy other operators in the cluster; empty if by none
+
+	targets []string // sorted; [""] for all namespaces
 }
 
 // generators add objects to a rendering, the order in which they run. What OLM makes comes first: a shipped object yields to a generated one.
@@ -65,24 +72,48 @@ func Render(b *bundle.Bundle, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.Profile == ProfileOLMv1 {
-		return renderOLMv1(b, o)
+	var result *Result
+	switch o.Profile {
+	case ProfileOLMv1:
+		result, err = renderOLMv1(b, o)
+	case ProfileSubscription:
+		result, err = handOver(b, o, subscriptionGenerators)
+	case ProfileClusterExtension:
+		result, err = handOver(b, o, extensionGenerators)
+	default:
+		result, err = renderOLM(b, o)
 	}
+	if err != nil {
+		return nil, err
+	}
+	result.Namespace, result.Package, result.Version, result.CSV = o.Namespace, b.Package, b.CSV.Spec.Version.String(), b.CSV.Name
+	result.MetaOperator = metaOperator(b, result.InstallMode)
+	given := slices.DeleteFunc(slices.Clone(b.Warnings), func(w bundle.Warning) bool { return w.Class == bundle.WarnOldCRD && o.ConvertCRDs })
+	result.Warnings = append(given, result.Warnings...)
+	return result, nil
+}
+
+func renderOLM(b *bundle.Bundle, o Options) (*Result, error) {
 	r, err := newRendering(b, o)
 	if err != nil {
 		return nil, err
 	}
-	list := generators
 	if o.Profile == ProfileDescoped {
-		list = descopedGenerators
+		return r.run(descopedGenerators)
 	}
-	for _, g := range list {
+	return r.run(generators)
+}
+
+// run lets generators add their objects and gives them in the order of application.
+func (r *rendering) run(generators []func(*rendering) error) (*Result, error) {
+	for _, g := range generators {
 		if err := g(r); err != nil {
 			return nil, err
 		}
 	}
 	slices.SortStableFunc(r.objects, func(a, b Object) int { return a.compare(b, r.options.Namespace) })
-	return &Result{r.objects, r.warnings, r.options.Namespace, r.mode}, nil
+	return &Result{Objects: r.objects, Warnings: r.warnings, Notes: r.notes, InstallMode: r.mode,
+		OperatorGroup: r.options.OperatorGroup, targets: r.targets}, nil
 }
 
 // rendering is one bundle being rendered.
@@ -102,6 +133,7 @@ type rendering struct {
 	objects  []Object
 	keys     map[string]int // index of each object
 	warnings []bundle.Warning
+	notes    []string
 
 	// with ProfileDescoped, once they are asked for
 	accountList []*account
@@ -167,7 +199,7 @@ func (r *rendering) add(o Object) {
 var rank = ranks("Namespace", "CustomResourceDefinition", "PriorityClass", "OperatorGroup", "ServiceAccount", "Secret", "ConfigMap",
 	"ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding", "Service", "NetworkPolicy", "PodDisruptionBudget",
 	"Issuer", "Certificate", "ClusterServiceVersion", "OperatorCondition", "Deployment", "APIService", "MutatingWebhookConfiguration",
-	"ValidatingWebhookConfiguration")
+	"ValidatingWebhookConfiguration", "CatalogSource", "Subscription", "ClusterExtension")
 
 func ranks(kinds ...string) map[string]int {
 	m := map[string]int{}

@@ -2,6 +2,7 @@ package generate
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/olmgen/olmgen/bundle"
@@ -36,9 +37,10 @@ func crds(r *rendering) error {
 			e.Annotations = r.injection(w.DeploymentName)
 		}
 		if r.names.olm() {
-			owner := r.options.Namespace + "/" + r.csv.Name
 			e.Labels = map[string]string{labelManaged: "true"}
-			e.Annotations = underlay(e.Annotations, map[string]string{"operatorframework.io/installed-alongside-" + fnvHex(owner): owner})
+			for _, owner := range slices.Concat(r.options.others.alongside[c.Name], []string{r.options.Namespace + "/" + r.csv.Name}) {
+				e.Annotations = underlay(e.Annotations, map[string]string{"operatorframework.io/installed-alongside-" + fnvHex(owner): owner})
+			}
 		}
 		if err := r.carry(c.Object, "", e); err != nil {
 			return err

@@ -1,6 +1,7 @@
 package golden
 
 import (
+	"cmp"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -19,8 +20,8 @@ import (
 
 // flagValues are flags of "olmgen render" that need more than their value.
 type flagValues struct {
-	output, templates, selector, issuer, caBundle, config string
-	aggregateTo                                           []string
+	output, layout, templates, selector, issuer, caBundle, config, catalog string
+	aggregateTo                                                            []string
 }
 
 // libraryOptions gives the library's options for the flags of "olmgen render". dir is the directory in which the command runs. A flag
@@ -31,6 +32,7 @@ func libraryOptions(dir string, args []string) (bundle.ReadOptions, generate.Opt
 	var v flagValues
 	f := pflag.NewFlagSet("render", pflag.ContinueOnError)
 	f.StringVarP(&v.output, "output", "o", "", "")
+	f.StringVar(&v.layout, "layout", "", "")
 	f.StringVarP(&o.Namespace, "namespace", "n", "", "")
 	f.StringVar((*string)(&o.InstallMode), "install-mode", "", "")
 	f.StringSliceVar(&o.TargetNamespaces, "target-namespaces", nil, "")
@@ -42,6 +44,15 @@ func libraryOptions(dir string, args []string) (bundle.ReadOptions, generate.Opt
 	f.StringVar(&o.ServiceAccount, "service-account", "", "")
 	f.StringVar((*string)(&o.Names), "names", "", "")
 	f.StringVar((*string)(&o.Profile), "profile", "", "")
+	f.StringVar(&o.Channel, "channel", "", "")
+	f.StringVar(&o.Subscription.Name, "subscription", "", "")
+	f.StringVar((*string)(&o.Subscription.Approval), "approval", "", "")
+	f.BoolVar(&o.Subscription.StartingCSV, "starting-csv", false, "")
+	f.StringVar(&v.catalog, "catalog-source", "", "")
+	f.StringVar(&o.Subscription.CatalogImage, "catalog-image", "", "")
+	f.StringVar(&o.Extension.Name, "cluster-extension", "", "")
+	f.StringVar(&o.Extension.VersionRange, "version-range", "", "")
+	f.StringVar((*string)(&o.Extension.UpgradePolicy), "upgrade-constraint-policy", "", "")
 	f.StringSliceVar(&o.Descoped.BindNamespaces, "bind-namespaces", nil, "")
 	f.BoolVar(&o.Descoped.BindAll, "bind-all", false, "")
 	f.StringSliceVar(&v.aggregateTo, "aggregate-to", nil, "")
@@ -86,6 +97,7 @@ func (v flagValues) complete(dir string, o *generate.Options) (err error) {
 			return err
 		}
 	}
+	o.Subscription.CatalogNamespace, o.Subscription.CatalogSource, _ = strings.Cut(v.catalog, "/")
 	for _, role := range v.aggregateTo {
 		o.Descoped.AggregateTo = append(o.Descoped.AggregateTo, generate.DefaultRole(role))
 	}
@@ -98,12 +110,21 @@ func (v flagValues) complete(dir string, o *generate.Options) (err error) {
 	return err
 }
 
+// layoutOf gives the layout that flags of "olmgen render" ask for.
+func layoutOf(args []string) output.Layout {
+	if i := slices.Index(args, "--layout"); i >= 0 {
+		return output.Layout(args[i+1])
+	}
+	return output.LayoutFlat
+}
+
 // rendered is what the library makes of a bundle.
 type rendered struct {
 	bundle  *bundle.Bundle
 	options generate.Options
 	result  *generate.Result
-	tree    Tree
+	laid    output.Tree // to be laid out
+	tree    Tree        // laid out flat
 }
 
 // ownTemplates are olmgen's own.
@@ -114,13 +135,6 @@ var ownTemplates = sync.OnceValue(func() *templates.Set {
 	}
 	return t
 })
-
-// warnings gives those of reading and of rendering, in the order in which the command prints them.
-func (r *rendered) warnings() []bundle.Warning {
-	return slices.DeleteFunc(slices.Concat(r.bundle.Warnings, r.result.Warnings), func(w bundle.Warning) bool {
-		return w.Class == bundle.WarnOldCRD && r.options.ConvertCRDs
-	})
-}
 
 // render reads a bundle and renders it.
 func render(dir string, read bundle.ReadOptions, o generate.Options) (*rendered, error) {
@@ -139,7 +153,15 @@ func renderBundle(b *bundle.Bundle, o generate.Options) (*rendered, error) {
 	if err != nil {
 		return nil, err
 	}
-	files, err := output.Flat(result, o.Templates)
+	r := &rendered{bundle: b, options: o, result: result}
+	r.laid = output.One(output.Operator{Name: b.Package, Channel: cmp.Or(b.DefaultChannel, "none"), Result: result}, o.Templates)
+	r.tree, err = layOut(r.laid, output.LayoutFlat)
+	return r, err
+}
+
+// layOut gives the files of a layout.
+func layOut(t output.Tree, l output.Layout) (Tree, error) {
+	files, err := t.Files(l)
 	if err != nil {
 		return nil, err
 	}
@@ -147,5 +169,5 @@ func renderBundle(b *bundle.Bundle, o generate.Options) (*rendered, error) {
 	for _, f := range files {
 		tree[f.Path] = f.Data
 	}
-	return &rendered{b, o, result, tree}, nil
+	return tree, nil
 }

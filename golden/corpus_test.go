@@ -2,6 +2,7 @@ package golden
 
 import (
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/output"
 )
 
 // refusals are the errors that a real bundle may end in, by what the error says. Each is a bundle that OLM or the API server refuses too.
@@ -25,6 +27,8 @@ var refusals = []struct {
 }{
 	{"no-manifests", "its annotations name a directory that is not there", regexp.MustCompile(`no such directory, but the bundle's annotations say that its manifests are there$`)},
 	{"unsupported-kind", "OLM refuses the InstallPlan, or sends an object of another group to Kubernetes' own API of that kind", regexp.MustCompile(`: OLM does not install \w+ of [\w./]+ from a bundle$`)},
+	{"olm-v1", "OLM v1 refuses the bundle, or the install mode", regexp.MustCompile(`profile clusterextension: OLM v1 (refuses .*|has no MultiNamespace)$`)},
+	{"open-channel", "a Subscription needs one of its channels, and it says none", regexp.MustCompile(`profile subscription: .* and the default channel is none of them$`)},
 }
 
 // corpusRun counts what came out.
@@ -36,8 +40,8 @@ type corpusRun struct {
 	checked                        map[[sha256.Size]byte]bool // objects whose names and labels are known to be valid
 }
 
-// Every bundle of the corpus renders in every install mode that it supports, with both kinds of names and for both kinds of clusters, to
-// the same bytes twice, to objects with valid names and labels, and to a tree that kustomize builds.
+// Every bundle of the corpus renders in every install mode that it supports, with both kinds of names, for both kinds of clusters and to
+// be handed over to OLM, to the same bytes twice, to objects with valid names and labels, and to a tree that kustomize builds.
 func TestCorpus(t *testing.T) {
 	root := os.Getenv("OLMGEN_CORPUS")
 	if root == "" {
@@ -78,15 +82,27 @@ func (c *corpusRun) bundle(t *testing.T, dir string) {
 		if r == nil {
 			continue
 		}
-		for _, w := range r.warnings() {
+		for _, w := range r.result.Warnings {
 			warned[w.Error.Error()] = w.Class
 		}
 		if i == 0 {
-			checkKustomize(t, r)
+			c.layouts(t, r)
 		}
 	}
 	for _, class := range warned {
 		c.warnings[class]++
+	}
+}
+
+// layouts looks at the first tree of a bundle in every layout. The flat one is built; the others of every twentieth bundle are.
+func (c *corpusRun) layouts(t *testing.T, r *rendered) {
+	if c.bundles%20 == 1 {
+		checkLayouts(t, r.laid)
+		return
+	}
+	checkKustomize(t, r.tree, []string{"."}, r.result.Objects)
+	for _, l := range output.Layouts {
+		checkLayout(t, r.laid, l)
 	}
 }
 
@@ -106,6 +122,10 @@ func corpusOptions(csv *v1alpha1.ClusterServiceVersion) []generate.Options {
 				out = append(out, generate.Options{Namespace: "operator-ns", InstallMode: m.Type, TargetNamespaces: targets[m.Type],
 					Names: names, Profile: profile, CopiedCSVs: generate.CopiedFull, Certs: generate.CertsManager})
 			}
+		}
+		for _, profile := range []generate.Profile{generate.ProfileSubscription, generate.ProfileClusterExtension} {
+			out = append(out, generate.Options{Namespace: "operator-ns", InstallMode: m.Type, TargetNamespaces: targets[m.Type], Profile: profile,
+				Subscription: generate.SubscriptionOptions{CatalogImage: "quay.io/example/catalog:latest", StartingCSV: true, Approval: "Manual"}})
 		}
 	}
 	return out
@@ -155,8 +175,11 @@ func (c *corpusRun) checkValid(t *testing.T, what string, o generate.Object) {
 	}
 }
 
-// refuse counts an error that is explained, and reports any other.
+// refuse counts an error that is explained, and reports any other. Options that do not fit come with a hint.
 func (c *corpusRun) refuse(t *testing.T, err error) {
+	if e := (*generate.Error)(nil); errors.As(err, &e) && e.Hint() == "" {
+		t.Errorf("refused without a hint: %v", err)
+	}
 	for _, r := range refusals {
 		if r.pattern.MatchString(err.Error()) {
 			c.refused[r.class]++

@@ -168,17 +168,27 @@ func (c *goldenCase) testLibrary(t *testing.T, args []string, tree Tree, warning
 		if last, err = render(filepath.Join(c.dir, c.Bundle), read, options); err != nil {
 			t.Fatal(err)
 		}
-		if d := Diff("command", tree, last.tree); d != "" {
+		got, err := layOut(last.laid, layoutOf(args))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := Diff("command", tree, got); d != "" {
 			t.Errorf("with %d workers the library renders something else than the command:\n%s", workers, d)
 		}
 		var said strings.Builder
-		for _, w := range last.warnings() {
+		for _, w := range last.result.Warnings {
 			fmt.Fprintln(&said, "olmgen: warning: "+w.Error.Error())
+		}
+		for _, w := range last.laid.Warnings(layoutOf(args)) {
+			fmt.Fprintln(&said, "olmgen: warning: "+w)
+		}
+		for _, n := range last.result.Notes {
+			fmt.Fprintln(&said, "olmgen: note: "+n)
 		}
 		if said.String() != warnings {
 			t.Errorf("with %d workers the library warns of something else than the command:\n%s\n%s", workers, &said, warnings)
 		}
 	}
 	checkTypes(t, last)
-	checkKustomize(t, last)
+	checkLayouts(t, last.laid)
 }

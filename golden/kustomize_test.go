@@ -3,67 +3,71 @@ package golden
 import (
 	"encoding/json"
 	"maps"
-	"path"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/kustomize/api/krusty"
-	"sigs.k8s.io/kustomize/api/resource"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 	"sigs.k8s.io/yaml"
+
+	"github.com/olmgen/olmgen/generate"
 )
 
-// checkKustomize builds the rendered tree with kustomize, which must find the same objects with the same content in it.
-func checkKustomize(t *testing.T, r *rendered) {
+// checkKustomize builds directories of a tree with kustomize, which must find these objects, with the same content, in all of them together.
+func checkKustomize(t *testing.T, tree Tree, roots []string, objects []generate.Object) {
 	t.Helper()
 	fsys := filesys.MakeFsInMemory()
-	for name, data := range r.tree {
+	for name, data := range tree {
 		if err := fsys.WriteFile("/tree/"+name, data); err != nil {
 			t.Fatal(err)
 		}
 	}
-	var built []*resource.Resource
-	for name := range r.tree { // each part of the tree by itself
-		if path.Base(name) != "kustomization.yaml" {
-			continue
-		}
-		part, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(fsys, path.Join("/tree", path.Dir(name)))
-		if err != nil {
-			t.Errorf("kustomize build: %v", err)
-			return
-		}
-		built = append(built, part.Resources()...)
-	}
 	want, got := map[string]string{}, map[string]string{}
-	for _, o := range r.result.Objects {
+	for _, o := range objects {
 		var m map[string]any
 		if err := yaml.Unmarshal(o.Data, &m); err != nil {
 			t.Fatal(err)
 		}
 		want[identity(o.Group(), o.Kind, o.Namespace, o.Name)] = asJSON(t, m)
 	}
-	for _, o := range built {
-		m, err := o.Map()
-		if err != nil {
-			t.Fatal(err)
+	for _, root := range roots {
+		for id, text := range build(t, fsys, "/tree/"+root) {
+			if before, ok := got[id]; ok && before != text {
+				t.Errorf("%s is not the same in two of %q", id, roots)
+			}
+			got[id] = text
 		}
-		id := identity(o.GetGvk().Group, o.GetKind(), o.GetNamespace(), o.GetName())
-		if got[id] != "" {
-			t.Errorf("%s is in two parts of the tree", id)
-		}
-		got[id] = asJSON(t, m)
 	}
 	if d := cmp.Diff(slices.Sorted(maps.Keys(want)), slices.Sorted(maps.Keys(got))); d != "" {
-		t.Errorf("kustomize build gives other objects (- rendered, + built):\n%s", d)
+		t.Errorf("kustomize build of %q gives other objects (- rendered, + built):\n%s", roots, d)
 		return
 	}
 	for id, text := range want {
 		if d := cmp.Diff(text, got[id]); d != "" {
-			t.Errorf("kustomize build gives another content to %s (- rendered, + built):\n%s", id, d)
+			t.Errorf("kustomize build of %q gives another content to %s (- rendered, + built):\n%s", roots, id, d)
 		}
 	}
+}
+
+// build gives what kustomize builds of a directory.
+func build(t *testing.T, fsys filesys.FileSystem, dir string) map[string]string {
+	t.Helper()
+	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(fsys, dir)
+	if err != nil {
+		t.Errorf("kustomize build %s: %v", dir, err)
+		return nil
+	}
+	objects := map[string]string{}
+	for _, o := range built.Resources() {
+		m, err := o.Map()
+		if err != nil {
+			t.Fatal(err)
+		}
+		objects[identity(o.GetGvk().Group, o.GetKind(), o.GetNamespace(), o.GetName())] = asJSON(t, m)
+	}
+	return objects
 }
 
 // asJSON gives what an object says, as JSON. A null in its metadata says nothing, and kustomize drops it.

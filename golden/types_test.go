@@ -23,6 +23,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/generate/olmv1"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -57,10 +58,16 @@ func apiType(apiVersion, kind string) any {
 		return &issuer{}
 	case "networking.k8s.io/v1 NetworkPolicy":
 		return &networkingv1.NetworkPolicy{}
+	case "olm.operatorframework.io/v1 ClusterExtension":
+		return &clusterExtension{}
 	case "operators.coreos.com/v1 OperatorGroup":
 		return &operatorsv1.OperatorGroup{}
+	case "operators.coreos.com/v1alpha1 CatalogSource":
+		return &v1alpha1.CatalogSource{}
 	case "operators.coreos.com/v1alpha1 ClusterServiceVersion":
 		return &v1alpha1.ClusterServiceVersion{}
+	case "operators.coreos.com/v1alpha1 Subscription":
+		return &v1alpha1.Subscription{}
 	case "operators.coreos.com/v2 OperatorCondition":
 		return &operatorsv2.OperatorCondition{}
 	case "policy/v1 PodDisruptionBudget":
@@ -149,7 +156,7 @@ func carried(r *rendered, o generate.Object) bool {
 	return false
 }
 
-// The Go modules of cert-manager and of Kubernetes' aggregator are not among olmgen's dependencies, so these types say what olmgen may
+// The Go modules of cert-manager, of OLM v1 (operator-controller: api/v1) and of Kubernetes' aggregator are not among olmgen's dependencies, so these types say what olmgen may
 // write of their APIs.
 type (
 	issuer struct {
@@ -174,6 +181,32 @@ type (
 			RenewBefore metav1.Duration `json:"renewBefore"`
 			SecretName  string          `json:"secretName"`
 			Usages      []string        `json:"usages"`
+		} `json:"spec"`
+	}
+	clusterExtension struct {
+		metav1.TypeMeta   `json:",inline"`
+		metav1.ObjectMeta `json:"metadata"`
+		Spec              struct {
+			Config struct {
+				ConfigType string   `json:"configType"`
+				Inline     struct { // of a bundle in the registry+v1 format (internal/operator-controller/rukpak/bundle/registryv1bundleconfig.json)
+					DeploymentConfig olmv1.Config `json:"deploymentConfig"`
+					WatchNamespace   string       `json:"watchNamespace"`
+				} `json:"inline"`
+			} `json:"config"`
+			Namespace      string `json:"namespace"`
+			ServiceAccount struct {
+				Name string `json:"name"`
+			} `json:"serviceAccount"`
+			Source struct {
+				Catalog struct {
+					Channels                []string `json:"channels"`
+					PackageName             string   `json:"packageName"`
+					UpgradeConstraintPolicy string   `json:"upgradeConstraintPolicy"`
+					Version                 string   `json:"version"`
+				} `json:"catalog"`
+				SourceType string `json:"sourceType"`
+			} `json:"source"`
 		} `json:"spec"`
 	}
 	apiService struct {

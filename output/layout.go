@@ -1,105 +1,130 @@
 package output
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"maps"
-	"path"
 	"slices"
-	"strings"
 
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/templates"
 )
 
-const kustomization = "kustomization.yaml"
-
-// Flat lays out one object a file, with a kustomization.yaml that lists them in the order of application: all in one directory, but those
-// of a part in the part's own, which has a kustomization.yaml of its own. A file is called <kind>_<name>.yaml, one outside the operator's
-// namespace <kind>_<namespace>_<name>.yaml; a kind of an API group that is not Kubernetes' or OLM's own is written <kind>.<group>.
-func Flat(r *generate.Result, t *templates.Set) (Files, error) {
-	stems := make([]string, len(r.Objects))
-	count := map[string]int{}
-	for i, o := range r.Objects {
-		stems[i] = path.Join(o.Part, stem(o, r.Namespace))
-		count[strings.ToLower(stems[i])]++
-	}
-	var files Files
-	var names []string
-	for i, o := range r.Objects {
-		name := stems[i]
-		if count[strings.ToLower(name)] > 1 { // names that differ in case, or a label that two objects share
-			name += "_" + short(o.Kind+o.Group()+o.Namespace+"/"+o.Name)
-		}
-		name += ".yaml"
-		names = append(names, name)
-		files = append(files, File{name, o.Data})
-	}
-	return kustomizations(files, names, r.Objects, t)
+// Tree is what is laid out: the objects of one or more operators.
+type Tree struct {
+	Objects   []generate.Shared // in the order in which they can be applied
+	Operators []Operator        // what the indices of Shared mean
+	// Namespace is left out of file names. Empty, all have theirs, so that no name depends on which operators there are.
+	Namespace string
+	Templates *templates.Set
 }
 
-// kustomizations adds the kustomization.yaml of each part. That of the root does not list the parts: each is applied by itself.
-func kustomizations(files Files, names []string, objects []generate.Object, t *templates.Set) (Files, error) {
-	parts := map[string][]string{"": nil}
-	for i, o := range objects {
-		parts[o.Part] = append(parts[o.Part], path.Base(names[i]))
+// Operator is an operator of a tree.
+type Operator struct {
+	Name    string // unique in the tree; the package name, if nothing else is asked for
+	Channel string // of its package; may be empty
+	*generate.Result
+}
+
+// One gives the tree of a single operator.
+func One(o Operator, t *templates.Set) Tree {
+	tree := Tree{Operators: []Operator{o}, Namespace: o.Namespace, Templates: t}
+	for _, x := range o.Objects {
+		tree.Objects = append(tree.Objects, generate.Shared{Object: x, Operators: []int{0}})
+	}
+	return tree
+}
+
+// Layout says where the objects of a tree go.
+type Layout string
+
+// The layouts.
+const (
+	LayoutFlat          Layout = "flat"
+	LayoutByKind        Layout = "by-kind"
+	LayoutGitOpsCatalog Layout = "gitops-catalog"
+	LayoutClusterScope  Layout = "cluster-scope"
+)
+
+// Layouts are all layouts.
+var Layouts = []Layout{LayoutFlat, LayoutByKind, LayoutGitOpsCatalog, LayoutClusterScope}
+
+var layouts = map[Layout]func(Tree) (Files, error){
+	LayoutFlat:          Tree.flat,
+	LayoutByKind:        Tree.byKind,
+	LayoutGitOpsCatalog: Tree.gitopsCatalog,
+	LayoutClusterScope:  Tree.clusterScope,
+}
+
+// Files lays out a tree. The files depend on nothing but the tree. Adding an operator to a tree that has no Namespace, or removing one, changes no file of
+// the others, but for those that list files.
+func (t Tree) Files(l Layout) (Files, error) {
+	layout, ok := layouts[l]
+	if !ok {
+		return nil, fmt.Errorf("no layout %q", string(l))
+	}
+	root, parts := t.parts()
+	files, err := layout(root)
+	if err != nil {
+		return nil, err
 	}
 	for _, part := range slices.Sorted(maps.Keys(parts)) {
-		data, err := t.Execute(kustomization, struct{ Resources []string }{parts[part]})
+		objects := parts[part]
+		more, err := t.directory(part+"/", objects, unique(objects, func(o generate.Object) string { return stem(o, o.Namespace) }))
 		if err != nil {
 			return nil, err
 		}
-		files = append(files, File{path.Join(part, kustomization), data})
+		files = append(files, more...)
 	}
 	return files, nil
 }
 
-// plainGroups are the API groups whose kinds are known by their name alone.
-var plainGroups = map[string]bool{
-	"": true, "apps": true, "apiextensions.k8s.io": true, "apiregistration.k8s.io": true, "admissionregistration.k8s.io": true,
-	"networking.k8s.io": true, "operators.coreos.com": true, "policy": true, "rbac.authorization.k8s.io": true, "scheduling.k8s.io": true,
-}
-
-func stem(o generate.Object, operatorNamespace string) string {
-	kind := strings.ToLower(o.Kind)
-	if g := o.Group(); !plainGroups[g] {
-		kind += "." + g
-	}
-	name := o.Name
-	if o.Label != "" {
-		name = o.Label
-	}
-	if o.Part != "" {
-		operatorNamespace = o.Namespace // the part's name says it
-	}
-	if o.Namespace != "" && o.Namespace != operatorNamespace {
-		name = o.Namespace + "_" + escape(name)
-	} else {
-		name = escape(name)
-	}
-	s := kind + "_" + name
-	if len(s) > 200 {
-		s = s[:180] + "_" + short(s)
-	}
-	return s
-}
-
-// escape keeps what every file system takes and writes the rest as _ and two hexadecimal digits.
-func escape(name string) string {
-	var b strings.Builder
-	for i := range len(name) {
-		switch c := name[i]; {
-		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '-', c == '.':
-			b.WriteByte(c)
-		default:
-			fmt.Fprintf(&b, "_%02x", c)
+// parts takes out of a tree what is applied apart from the rest. In every layout each part has a directory of its own, and no
+// kustomization.yaml but its own lists it.
+func (t Tree) parts() (Tree, map[string][]generate.Shared) {
+	parts := map[string][]generate.Shared{}
+	var rest []generate.Shared
+	for _, x := range t.Objects {
+		if x.Part == "" {
+			rest = append(rest, x)
+		} else {
+			parts[x.Part] = append(parts[x.Part], x)
 		}
 	}
-	return b.String()
+	t.Objects = rest
+	return t, parts
 }
 
-func short(s string) string {
-	sum := sha256.Sum256([]byte(s))
-	return hex.EncodeToString(sum[:4])
+// Warnings says what a person should know of a tree in a layout: what the layout leaves out, and what the rules behind it do not allow.
+func (t Tree) Warnings(l Layout) []string {
+	if l == LayoutClusterScope {
+		return t.clusterScopeWarnings()
+	}
+	return nil
+}
+
+// flat puts one object in a file, all in one directory, with a kustomization.yaml that lists them in the order of application. A file is
+// called <kind>_<name>.yaml, one outside the tree's namespace <kind>_<namespace>_<name>.yaml; a kind of an API group that is not
+// Kubernetes' or OLM's own is written <kind>.<group>.
+func (t Tree) flat() (Files, error) {
+	return t.directory("", t.Objects, unique(t.Objects, func(o generate.Object) string { return stem(o, t.Namespace) }))
+}
+
+// directory puts objects into files below dir, by their paths without ".yaml", and lists them in a kustomization.yaml.
+func (t Tree) directory(dir string, objects []generate.Shared, paths []string) (Files, error) {
+	var files Files
+	var resources []string
+	for i, o := range objects {
+		resources = append(resources, paths[i]+".yaml")
+		files = append(files, File{dir + resources[i], o.Data})
+	}
+	kustomization, err := t.kustomization(resources)
+	if err != nil {
+		return nil, err
+	}
+	return append(files, File{dir + kustomizationName, kustomization}), nil
+}
+
+// kustomization prints a kustomization.yaml with the resources.
+func (t Tree) kustomization(resources []string) ([]byte, error) {
+	return t.Templates.Execute(kustomizationName, struct{ Resources []string }{resources})
 }

@@ -40,6 +40,7 @@ func TestOverlayErrors(t *testing.T) {
 		{"bad YAML", "namespace.yaml", "apiVersion: v1\nkind: A: B\n", "what the template yields is no YAML: namespace.yaml:2: not YAML: mapping values are not allowed in this context"},
 		{"a value that breaks out", "namespace.yaml", "apiVersion: v1\nkind: A\nmetadata: {name: a, labels: {a: {{ \"x\\ty: z: [\" }}}}\n", "what the template yields is no YAML: namespace.yaml:2: not YAML: did not find expected ',' or '}'"},
 		{"kustomization", "kustomization.yaml", "- a\n", "kustomization.yaml: the template must yield a mapping"},
+		{"patch", "patch-channel.yaml", "a: b\n", "patch-channel.yaml: the template must yield a list"},
 	} {
 		s, err := Load(overlay(c.file, c.text))
 		if err == nil {

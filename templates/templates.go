@@ -7,6 +7,7 @@ import (
 	"embed"
 	"fmt"
 	"io/fs"
+	"os"
 	"path"
 	"regexp"
 	"slices"
@@ -61,6 +62,21 @@ func Load(overlay fs.FS) (*Set, error) {
 		return s, nil
 	}
 	return s, s.overlay(overlay)
+}
+
+// LoadDir is Load with the files of a directory; without one it gives olmgen's own templates.
+func LoadDir(dir string) (*Set, error) {
+	if dir == "" {
+		return Load(nil)
+	}
+	info, err := os.Stat(dir)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return nil, fmt.Errorf("%s is not a directory", dir)
+	}
+	return Load(os.DirFS(dir))
 }
 
 func (s *Set) overlay(overlay fs.FS) error {
@@ -155,13 +171,21 @@ func reprint(name string, text []byte) ([]byte, error) {
 	if d := docs[0].Duplicates; len(d) > 0 {
 		return nil, &manifest.Error{File: name, Line: d[0].Line, Field: d[0].Key, Msg: "the key occurs twice in what the template yields"}
 	}
-	if name == "kustomization.yaml" {
+	switch {
+	case strings.HasPrefix(name, "kustomization"):
 		v, err := docs[0].Value()
 		m, ok := v.(map[string]any)
 		if err != nil || !ok {
 			return nil, &manifest.Error{File: name, Msg: "the template must yield a mapping"}
 		}
 		return manifest.Encode(m), nil
+	case strings.HasPrefix(name, "patch"): // a JSON patch
+		v, err := docs[0].Value()
+		list, ok := v.([]any)
+		if err != nil || !ok {
+			return nil, &manifest.Error{File: name, Msg: "the template must yield a list"}
+		}
+		return printList(list), nil
 	}
 	objects, err := docs[0].Objects()
 	if err != nil {
@@ -175,4 +199,9 @@ func reprint(name string, text []byte) ([]byte, error) {
 		return nil, err
 	}
 	return manifest.Encode(v), nil
+}
+
+// printList prints a list in olmgen's form.
+func printList(list []any) []byte {
+	return []byte(strings.TrimLeft(manifest.Block(list, 2), " \n") + "\n")
 }

@@ -26,7 +26,7 @@ type (
 type example struct {
 	template string
 	view     object
-	want     object
+	want     any // an object, or the list of a patch
 }
 
 // examples gives views of every template: x and y are the texts of single fields, a and b those inside lists and maps, b as a key too.
@@ -69,9 +69,20 @@ func examples(x, y, a, b string) []example {
 		{"apiservice.yaml", view(object{"CABundle": x, "Group": x, "Version": y, "Service": y, "Port": int32(443)}),
 			of("apiregistration.k8s.io/v1", "APIService", without("namespace"), object{"spec": withText(object{"group": x, "version": y, "groupPriorityMinimum": 2000.0, "versionPriority": 15.0,
 				"service": object{"name": y, "namespace": y, "port": 443.0}}, "caBundle", x)})},
+		{"catalogsource.yaml", view(object{"Image": y, "Publisher": y + "!", "Poll": true}),
+			of(olm, "CatalogSource", without("labels", "annotations"), object{"spec": object{"displayName": x, "image": y, "publisher": y + "!", "sourceType": "grpc",
+				"grpcPodConfig": object{"securityContextConfig": "restricted"}, "updateStrategy": object{"registryPoll": object{"interval": "60m"}}}})},
+		{"catalogsource.yaml", view(object{"Image": y, "Publisher": "", "Poll": false}),
+			of(olm, "CatalogSource", without("labels", "annotations"), object{"spec": object{"displayName": x, "image": y, "sourceType": "grpc", "grpcPodConfig": object{"securityContextConfig": "restricted"}}})},
 		{"certificate.yaml", view(object{"Secret": y, "Hosts": []string{a, b}, "Issuer": object{"Kind": x, "Name": y}}),
 			of("cert-manager.io/v1", "Certificate", without("annotations"), object{"spec": object{"dnsNames": list{a, b}, "duration": "17520h0m0s", "renewBefore": "24h0m0s", "secretName": y,
 				"usages": list{"server auth"}, "issuerRef": object{"group": "cert-manager.io", "kind": x, "name": y}}})},
+		{"clusterextension.yaml", view(object{"Config": object{b: a, "deploymentConfig": spec}, "ServiceAccount": x + "!", "Channels": []string{a, b}, "Package": y, "UpgradeConstraintPolicy": x + "!", "Version": y + "!"}),
+			of("olm.operatorframework.io/v1", "ClusterExtension", object{"name": x}, object{"spec": object{"config": object{"configType": "Inline", "inline": object{b: a, "deploymentConfig": wantSpec}},
+				"namespace": y, "serviceAccount": object{"name": x + "!"},
+				"source": object{"sourceType": "Catalog", "catalog": object{"channels": list{a, b}, "packageName": y, "upgradeConstraintPolicy": x + "!", "version": y + "!"}}}})},
+		{"clusterextension.yaml", view(object{"Config": nil, "ServiceAccount": "", "Channels": nil, "Package": y, "UpgradeConstraintPolicy": "", "Version": ""}),
+			of("olm.operatorframework.io/v1", "ClusterExtension", object{"name": x}, object{"spec": object{"namespace": y, "source": object{"sourceType": "Catalog", "catalog": object{"packageName": y}}}})},
 		{"clusterrole.yaml", view(object{"Rules": rules}), of(rbac, "ClusterRole", without("namespace", "annotations"), object{"rules": rules})},
 		{"clusterrolebinding.yaml", view(object{"Role": y, "Subjects": subjects}),
 			of(rbac, "ClusterRoleBinding", without("namespace", "annotations"), object{"roleRef": role("ClusterRole"), "subjects": subjects})},
@@ -83,6 +94,10 @@ func examples(x, y, a, b string) []example {
 		{"issuer.yaml", full, of("cert-manager.io/v1", "Issuer", without("annotations"), object{"spec": object{"selfSigned": object{}}})},
 		{"kustomization.yaml", object{"Resources": []string{a, b}}, object{"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", "resources": list{a, b}}},
 		{"kustomization.yaml", object{"Resources": []string(nil)}, object{"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization"}},
+		{"kustomization-channel.yaml", object{"Resources": []string{a, b}, "Name": "", "Namespace": ""}, object{"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", "resources": list{a, b}}},
+		{"kustomization-channel.yaml", object{"Resources": []string{a}, "Name": x + "!", "Namespace": y}, object{"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", "resources": list{a},
+			"patches": list{object{"path": "patch-channel.yaml", "target": object{"group": "operators.coreos.com", "kind": "Subscription", "name": x + "!", "namespace": y, "version": "v1alpha1"}}}}},
+		{"patch-channel.yaml", object{"Channel": x}, list{object{"op": "replace", "path": "/spec/channel", "value": x}}},
 		{"namespace.yaml", full, of("v1", "Namespace", without("namespace"), nil)},
 		{"namespace.yaml", object{"Name": y, "Labels": map[string]string{}, "Annotations": map[string]string{}}, of("v1", "Namespace", object{"name": y}, nil)},
 		{"operatorcondition.yaml", view(object{"Deployments": []string{a, b}, "ServiceAccounts": []string{b, a}}),
@@ -97,6 +112,11 @@ func examples(x, y, a, b string) []example {
 		{"service.yaml", view(object{"Spec": spec}), of("v1", "Service", meta, object{"spec": wantSpec})},
 		{"serviceaccount.yaml", view(object{"Secrets": list{object{"name": a}}}), of("v1", "ServiceAccount", meta, object{"secrets": list{object{"name": a}}})},
 		{"serviceaccount.yaml", view(object{"Secrets": nil}), of("v1", "ServiceAccount", meta, nil)},
+		{"subscription.yaml", view(object{"Channel": x + "!", "Config": spec, "Approval": y, "Package": x, "Source": y, "SourceNamespace": x, "StartingCSV": y + "!"}),
+			of(olm, "Subscription", without("labels", "annotations"), object{"spec": object{"channel": x + "!", "config": wantSpec, "installPlanApproval": y, "name": x, "source": y,
+				"sourceNamespace": x, "startingCSV": y + "!"}})},
+		{"subscription.yaml", view(object{"Channel": "", "Config": nil, "Approval": y, "Package": x, "Source": y, "SourceNamespace": x, "StartingCSV": ""}),
+			of(olm, "Subscription", without("labels", "annotations"), object{"spec": object{"installPlanApproval": y, "name": x, "source": y, "sourceNamespace": x}})},
 		{"tenant-rolebinding.yaml", view(object{"Role": y, "Subjects": subjects}), of(rbac, "RoleBinding", without("annotations"), object{"roleRef": role("ClusterRole"), "subjects": subjects})},
 		// the kind is one of two that the code chooses, never a bundle's text
 		{"webhookconfiguration.yaml", view(object{"Kind": "ValidatingWebhookConfiguration", "Webhooks": list{object{"name": a, b: list{b}}}}),
@@ -125,19 +145,26 @@ func checkExamples(t *testing.T, s *Set, a, b string) {
 	one := strings.NewReplacer("\n", "\\n")
 	for _, e := range examples(one.Replace(a), one.Replace(b), a, b) {
 		text, got := execute(t, s, e)
-		if again := manifest.Encode(got); string(again) != text {
+		if again := encode(got); again != text {
 			t.Errorf("%s with %q and %q is not in olmgen's form:\n%s\nwant\n%s", e.template, a, b, text, again)
 		}
 	}
 }
 
-func execute(t *testing.T, s *Set, e example) (string, object) {
+func encode(v any) string {
+	if l, ok := v.(list); ok {
+		return string(printList(l))
+	}
+	return string(manifest.Encode(v.(object)))
+}
+
+func execute(t *testing.T, s *Set, e example) (string, any) {
 	t.Helper()
 	text, err := s.Execute(e.template, e.view)
 	if err != nil {
 		t.Fatalf("%s: %v", e.template, err)
 	}
-	got := object{}
+	var got any
 	if err := yaml.UnmarshalStrict(text, &got); err != nil {
 		t.Fatalf("%s: %v\n%s", e.template, err, text)
 	}

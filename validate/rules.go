@@ -39,6 +39,7 @@ func Rules() []Rule {
 		{bundle.WarnUnknownAccount, "a Deployment runs as a ServiceAccount that nobody creates"},
 		{bundle.WarnUnsupportedKind, "a kind of object that OLM does not install from a bundle"},
 		{bundle.WarnCertificates, "certificates are left to whoever makes and rotates them"},
+		{bundle.WarnInstallation, "OLM in the cluster may not do what is asked of it"},
 		{bundle.WarnMetadataObject, "a Kubernetes object in the metadata directory, which OLM installs"},
 
 		{apiPrefix + "alpha-deprecated-apis", "an API that a newer Kubernetes has removed"},

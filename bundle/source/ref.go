@@ -59,6 +59,46 @@ func cutPrefix(ref string) (kind, rest string) {
 	return "", ref
 }
 
+// In gives ref with a relative path in it taken relative to dir: what a file that holds references means by them.
+func In(dir, ref string) string {
+	kind, path := cutPrefix(ref)
+	if kind == KindOCI || path == "" || IsStdin(ref) || filepath.IsAbs(path) || scheme.MatchString(ref) {
+		return ref
+	}
+	joined := filepath.Join(dir, path)
+	if kind == "" && looksLikeImage(ref) && !exists(joined) {
+		return ref // the error will say how to write an image
+	}
+	return strings.TrimSuffix(ref, path) + joined
+}
+
+// From gives a reference as a file in dir has to write it, the reverse of In. What is absolute stays absolute.
+func From(dir, ref string) string {
+	kind, path := cutPrefix(ref)
+	if kind == KindOCI || path == "" || IsStdin(ref) || filepath.IsAbs(path) || scheme.MatchString(ref) {
+		return ref
+	}
+	here, err := filepath.Abs(dir)
+	if err != nil {
+		return ref
+	}
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return ref
+	}
+	rel, err := filepath.Rel(here, abs)
+	if err != nil {
+		return strings.TrimSuffix(ref, path) + abs
+	}
+	return strings.TrimSuffix(ref, path) + filepath.ToSlash(rel)
+}
+
+// IsStdin reports whether a reference is about standard input.
+func IsStdin(ref string) bool {
+	_, path := cutPrefix(ref)
+	return path == "-"
+}
+
 var scheme = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*://`)
 
 // byForm recognises a reference without prefix.

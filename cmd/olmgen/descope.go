@@ -11,6 +11,7 @@ import (
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/descope"
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/output"
 )
 
 // registerDescoped adds the flags of the descoped profile.
@@ -18,12 +19,12 @@ func (f *renderFlags) registerDescoped(flags *pflag.FlagSet) {
 	d := &f.options.Descoped
 	flags.StringSliceVar(&d.BindNamespaces, "bind-namespaces", nil, "descoped: namespaces that the operator is bound in, as `A,B`: one RoleBinding each and ServiceAccount")
 	flags.BoolVar(&d.BindAll, "bind-all", false, "descoped: bind the operator in all namespaces: one ClusterRoleBinding a ServiceAccount")
-	flags.Var(enums(&d.AggregateTo, generate.DefaultRoles...), "aggregate-to", "descoped: default roles that get the user roles of the APIs: admin, edit, view, cluster-reader")
+	flags.Var(enums(&d.AggregateTo, generate.DefaultRoles...), "aggregate-to", "descoped: default roles that get the user roles of the APIs: "+joined(generate.DefaultRoles))
 	flags.Var(enum(&d.Split, generate.Splits...), "split", "descoped: optional ClusterRoles beside the required one: by feature, one for each API group that is neither Kubernetes' nor the operator's, or by resource")
 }
 
 // descopeFlags are the flags of render that mean something for a descoped operator.
-var descopeFlags = []string{"package", "channel", "version", "offline", "insecure", "output", "namespace", "bind-namespaces", "bind-all",
+var descopeFlags = []string{"package", "channel", "version", "offline", "insecure", "output", "layout", "check", "namespace", "bind-namespaces", "bind-all",
 	"operator-group", "target-namespaces", "aggregate-to", "split", "certs", "issuer", "cert-secret", "ca-bundle", "config-subscription",
 	"convert-crds", "create-namespace", "templates", "allow-unsupported", "strict", "force"}
 
@@ -65,9 +66,10 @@ said on stderr; with --tree, for the installations that are there today.
 	}
 	cmd.Flags().StringVar(&tree, "tree", "", "`DIR` with the manifests of today's installations, for the advice")
 	for name, values := range map[string][]string{
-		"certs":        {"cert-manager", "service-ca", "user", "olm", "none"},
-		"aggregate-to": {"admin", "edit", "view", "cluster-reader"},
-		"split":        {"feature", "resource"},
+		"certs":        words(generate.AllCerts),
+		"aggregate-to": words(generate.DefaultRoles),
+		"split":        words(generate.Splits),
+		"layout":       words(output.Layouts),
 	} {
 		cobra.CheckErr(cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)))
 	}

@@ -32,11 +32,7 @@ func among[T ~string](s string, allowed []T) error {
 	if slices.Contains(allowed, T(s)) {
 		return nil
 	}
-	words := make([]string, len(allowed))
-	for i, a := range allowed {
-		words[i] = string(a)
-	}
-	return fmt.Errorf("must be %s", strings.Join(words, ", "))
+	return fmt.Errorf("must be %s", strings.Join(words(allowed), ", "))
 }
 
 // enumsValue is a flag that takes several of a few words, with commas or by being given several times.
@@ -47,13 +43,7 @@ type enumsValue[T ~string] struct {
 
 func enums[T ~string](values *[]T, allowed ...T) pflag.Value { return &enumsValue[T]{values, allowed} }
 
-func (e *enumsValue[T]) String() string {
-	words := make([]string, len(*e.values))
-	for i, v := range *e.values {
-		words[i] = string(v)
-	}
-	return strings.Join(words, ",")
-}
+func (e *enumsValue[T]) String() string { return strings.Join(words(*e.values), ",") }
 
 func (e *enumsValue[T]) Type() string { return "WORDS" }
 
@@ -67,4 +57,12 @@ func (e *enumsValue[T]) Set(s string) error {
 		}
 	}
 	return nil
+}
+
+func words[T ~string](values []T) []string {
+	out := make([]string, len(values))
+	for i, v := range values {
+		out[i] = string(v)
+	}
+	return out
 }

@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/graph"
 )
@@ -49,10 +50,10 @@ flags. The picture is written to stdout, as Mermaid text or as SVG.
 	}
 	for name, values := range map[string][]string{
 		"format":       {"mermaid", "svg"},
-		"install-mode": {"AllNamespaces", "OwnNamespace", "SingleNamespace", "MultiNamespace"},
-		"names":        {"stable", "olm"},
-		"profile":      {"olm", "plain", "descoped", "olmv1"},
-		"split":        {"feature", "resource"},
+		"install-mode": words(bundle.InstallModes),
+		"names":        words(generate.AllNames),
+		"profile":      words(generate.Profiles),
+		"split":        words(generate.Splits),
 	} {
 		cobra.CheckErr(cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)))
 	}

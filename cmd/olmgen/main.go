@@ -43,7 +43,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	var usage *usageError
 	var found *foundError
 	switch {
-	case errors.As(err, &usage) || isUsage(err):
+	case errors.As(err, &usage):
 		return exitUsage
 	case errors.As(err, &found):
 		return exitFound
@@ -63,9 +63,6 @@ type usageError struct{ msg, hint string }
 
 func (e *usageError) Error() string { return e.msg }
 func (e *usageError) Hint() string  { return e.hint }
-
-// isUsage tells cobra's own complaint about a command that does not exist.
-func isUsage(err error) bool { return strings.HasPrefix(err.Error(), "unknown command ") }
 
 func hintOf(err error) string {
 	var h interface{ Hint() string }
@@ -93,7 +90,7 @@ can be committed to Git and reviewed as a diff.`,
   olmgen render bundle/ -o out/ --target-namespaces a,b --profile plain`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          cobra.NoArgs,
+		Args:          unknownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return cmd.Help()
 		},
@@ -102,10 +99,41 @@ can be committed to Git and reviewed as a diff.`,
 		return &usageError{lowerFirst(err.Error()), "see " + cmd.CommandPath() + " --help"}
 	})
 	root.SetUsageFunc(printUsage)
-	root.AddCommand(newRender(), newDescope(), newGraph(), newValidate(), newConvert(), newVersion())
+	root.AddCommand(newRender(), newDescope(), newGraph(), newInit(), newValidate(), newConvert(), newVersion())
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		if c.Name() == "help" || c.Name() == "completion" { // cobra's own take any word for an answer
+			c.Args = func(_ *cobra.Command, given []string) error {
+				parent := root
+				if c.Name() == "completion" {
+					parent = c
+				}
+				found, rest, err := parent.Find(given)
+				if err != nil || len(rest) > 0 {
+					return unknownCommand(found, append(rest, given...))
+				}
+				return nil
+			}
+			if c.Run == nil && c.RunE == nil {
+				c.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+			}
+		}
+	}
 	return root
+}
+
+// unknownCommand says which command was probably meant.
+func unknownCommand(cmd *cobra.Command, given []string) error {
+	if len(given) == 0 {
+		return nil
+	}
+	hint := "see " + cmd.CommandPath() + " --help"
+	cmd.SuggestionsMinimumDistance = 2
+	if near := cmd.SuggestionsFor(given[0]); len(near) > 0 {
+		hint = "did you mean " + strings.Join(near, " or ") + "? " + hint
+	}
+	return &usageError{fmt.Sprintf("unknown command %q", given[0]), hint}
 }
 
 func lowerFirst(s string) string {

@@ -1,12 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
-	"io"
 	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -22,7 +20,10 @@ import (
 
 // renderFlags are the flags of olmgen render as they were given.
 type renderFlags struct {
+	file      string
 	output    string
+	layout    output.Layout
+	check     bool
 	force     bool
 	strict    bool
 	templates string
@@ -31,6 +32,7 @@ type renderFlags struct {
 	issuer    string
 	caBundle  string
 	config    string
+	catalog   string
 	read      bundle.ReadOptions
 	source    source.Options
 	options   generate.Options
@@ -40,35 +42,65 @@ type renderFlags struct {
 func newRender() *cobra.Command {
 	var f renderFlags
 	cmd := &cobra.Command{
-		Use:   "render SOURCE",
+		Use:   "render SOURCE | -f FILE",
 		Short: "Write every object that OLM would create for a bundle",
 		Long: `Render reads a bundle and writes every object that OLM v0 would create for it:
 to stdout, or with -o as one file an object, with a kustomization.yaml that
 lists them in the order of application and an olmgen.lock that says which files
 are olmgen's. Files that olmgen did not write are never touched.
 
+With -f it renders all operators of a RenderConfig, which "olmgen init" writes.
+With --check it writes nothing: it prints how the directory differs from what
+would be written, as a unified diff, and exits with 3 if it does.
+
+--layout says how the files are laid out:
+  flat             all in one directory
+  by-kind          a directory for each kind
+  gitops-catalog   <name>-operator/operator/{base,overlays/<channel>}, as in
+                   redhat-cop/gitops-catalog
+  cluster-scope    what concerns the cluster in cluster-scope/{base,bundles,
+                   overlays}, the rest in <name>/base, as in operate-first/apps
+
 ` + sourceHelp + `
+
+` + profileHelp + `
 
 Without --install-mode the mode follows from the targets, else it is
 AllNamespaces where the operator supports it, else OwnNamespace.`,
 		Example: `  olmgen render bundle/ -o out/
   olmgen render bundle/ -o out/ -n operators --install-mode OwnNamespace
   olmgen render bundle/ -o out/ -n operators --target-namespaces team-a,team-b
-  olmgen render bundle/ --profile plain | kubectl apply --server-side -f -`,
-		Args: args(1, 1, "the bundle"),
+  olmgen render bundle/ -o out/ --layout gitops-catalog
+  olmgen render bundle/ --profile plain | kubectl apply --server-side -f -
+  olmgen render bundle/ --profile subscription --approval Manual -o out/
+  olmgen render bundle/ --profile clusterextension --create-namespace -o out/
+  olmgen render -f olmgen.yaml
+  olmgen render -f olmgen.yaml --check`,
+		Args: func(cmd *cobra.Command, given []string) error {
+			if f.file == "" {
+				return args(1, 1, "the bundle")(cmd, given)
+			}
+			return f.checkDeclared(cmd, given)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.file != "" {
+				return f.runDeclared(cmd)
+			}
 			return f.run(cmd, args[0])
 		},
 	}
 	f.register(cmd.Flags())
 	for name, values := range map[string][]string{
-		"install-mode": {"AllNamespaces", "OwnNamespace", "SingleNamespace", "MultiNamespace"},
-		"names":        {"stable", "olm"},
-		"profile":      {"olm", "plain", "descoped", "olmv1"},
-		"copied-csvs":  {"stub", "full", "none"},
-		"certs":        {"cert-manager", "service-ca", "user", "olm", "none"},
-		"aggregate-to": {"admin", "edit", "view", "cluster-reader"},
-		"split":        {"feature", "resource"},
+		"install-mode":              words(bundle.InstallModes),
+		"names":                     words(generate.AllNames),
+		"profile":                   words(generate.Profiles),
+		"approval":                  {"Automatic", "Manual"},
+		"upgrade-constraint-policy": {"CatalogProvided", "SelfCertified"},
+		"copied-csvs":               words(generate.AllCopiedCSVs),
+		"certs":                     words(generate.AllCerts),
+		"layout":                    words(output.Layouts),
+		"aggregate-to":              words(generate.DefaultRoles),
+		"split":                     words(generate.Splits),
 	} {
 		cobra.CheckErr(cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)))
 	}
@@ -82,8 +114,13 @@ func (f *renderFlags) register(flags *pflag.FlagSet) {
 	o := &f.options
 	flags.SortFlags = false
 	registerSource(flags, &f.source)
+	flags.Lookup("channel").Usage += "; with --layout gitops-catalog the overlay's, too"
+	flags.StringVarP(&f.file, "config", "f", "", "`FILE` with a RenderConfig, in place of SOURCE and most flags; - is stdin")
 	flags.StringVarP(&f.output, "output", "o", "-", "`DIR` to write to; - is stdout")
-	flags.StringVarP(&o.Namespace, "namespace", "n", "", "`NAME` of the operator's namespace (default: what the CSV suggests, else the package name)")
+	f.layout = output.LayoutFlat
+	flags.Var(enum(&f.layout, output.Layouts...), "layout", "how the files are laid out: "+joined(output.Layouts))
+	flags.BoolVar(&f.check, "check", false, "write nothing; print how DIR differs from what would be written")
+	flags.StringVarP(&o.Namespace, "namespace", "n", "", "`NAME` of the operator's namespace (default: what the CSV suggests, else for a Subscription to all namespaces openshift-operators, else the package name)")
 	flags.Var(enum(&o.InstallMode, bundle.InstallModes...), "install-mode", "AllNamespaces, OwnNamespace, SingleNamespace or MultiNamespace")
 	flags.StringSliceVar(&o.TargetNamespaces, "target-namespaces", nil, "namespaces the operator watches, as `A,B`")
 	flags.StringSliceVar(&o.CopiedCSVNamespaces, "copied-csv-namespaces", nil, "in AllNamespaces: namespaces that get a copied CSV, as `A,B`")
@@ -91,19 +128,20 @@ func (f *renderFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.selector, "selector", "", "label `SELECTOR` of the OperatorGroup in place of its target namespaces; --target-namespaces says what it resolves to")
 	flags.StringSliceVar(&f.static, "static-provided-apis", nil, "make the OperatorGroup static; optionally with further `APIS`, as Kind.version.group")
 	flags.Lookup("static-provided-apis").NoOptDefVal = bundleAPIs
-	flags.StringVar(&o.ServiceAccount, "service-account", "", "`NAME` of the ServiceAccount that bounds the OperatorGroup")
+	flags.StringVar(&o.ServiceAccount, "service-account", "", "`NAME` of the ServiceAccount that bounds the OperatorGroup or, up to OLM v1.10, the ClusterExtension")
 	o.Names, o.Profile, o.CopiedCSVs = generate.NamesStable, generate.ProfileOLM, generate.CopiedStub
-	flags.Var(enum(&o.Names, generate.NamesStable, generate.NamesOLM), "names", "stable names, which outlive an upgrade, or those of olm")
-	flags.Var(enum(&o.Profile, generate.ProfileOLM, generate.ProfilePlain, generate.ProfileDescoped, generate.ProfileOLMv1), "profile", "olm: all that OLM creates; plain: for a cluster without OLM; descoped: like plain, but bound only where an administrator says; olmv1: what the renderer of OLM v1 creates")
-	flags.Var(enum(&o.CopiedCSVs, generate.CopiedStub, generate.CopiedFull, generate.CopiedNone), "copied-csvs", "what target namespaces get of the CSV: stub, full or none")
+	flags.Var(enum(&o.Names, generate.AllNames...), "names", "stable names, which outlive an upgrade, or those of olm")
+	flags.Var(enum(&o.Profile, generate.Profiles...), "profile", "what is written: "+joined(generate.Profiles))
 	f.registerDescoped(flags)
+	f.registerHandOver(flags)
+	flags.Var(enum(&o.CopiedCSVs, generate.AllCopiedCSVs...), "copied-csvs", "what target namespaces get of the CSV: stub, full or none")
 	flags.Var(enum(&o.Certs, generate.AllCerts...), "certs", "who makes the certificates of webhooks and APIs: cert-manager, service-ca, user, olm or none (default with --names olm: olm; otherwise needed where the operator serves)")
 	flags.StringVar(&f.issuer, "issuer", "", "with cert-manager: an existing issuer, as `KIND/NAME`")
 	flags.StringVar(&o.CertSecret, "cert-secret", "", "with user: `NAME` of the Secret; {deployment} is replaced")
 	flags.StringVar(&f.caBundle, "ca-bundle", "", "with user: `FILE` with the CA's certificates, PEM")
-	flags.StringVar(&f.config, "config-subscription", "", "`FILE` with a Subscription, or its spec.config, to apply to the Deployments")
+	flags.StringVar(&f.config, "config-subscription", "", "`FILE` with a Subscription, or its spec.config, to apply to the Deployments or to hand over")
 	flags.BoolVar(&o.ConvertCRDs, "convert-crds", false, "turn v1beta1 CRDs into v1")
-	flags.BoolVar(&o.CreateNamespace, "create-namespace", false, "add the Namespace objects")
+	flags.BoolVar(&o.CreateNamespace, "create-namespace", false, "add the Namespace objects (profile subscription: also those of the targets)")
 	flags.StringVar(&f.templates, "templates", "", "`DIR` with templates that replace olmgen's own")
 	flags.BoolVar(&f.read.AllowUnsupported, "allow-unsupported", false, "render objects of kinds that OLM would refuse")
 	flags.BoolVar(&f.strict, "strict", false, "take warnings for errors")
@@ -114,8 +152,14 @@ func (f *renderFlags) run(cmd *cobra.Command, ref string) error {
 	if f.output == "" {
 		return &usageError{"-o needs a directory, or - for stdout", ""}
 	}
+	if f.output == "-" && f.layout != output.LayoutFlat {
+		return errLayoutStdout
+	}
 	if err := f.complete(cmd.Flags()); err != nil {
 		return err
+	}
+	if f.check && f.output == "-" {
+		return errCheckStdout
 	}
 	b, src, err := f.readBundle(cmd, ref)
 	if err != nil {
@@ -130,43 +174,29 @@ func (f *renderFlags) run(cmd *cobra.Command, ref string) error {
 	if err != nil {
 		return err
 	}
-	warnings := append(b.Warnings, result.Warnings...)
-	if f.options.ConvertCRDs {
-		warnings = slices.DeleteFunc(warnings, func(w bundle.Warning) bool { return w.Class == bundle.WarnOldCRD })
+	tree := output.One(output.Operator{Name: b.Package, Channel: channelOf(b, f.source.Channel), Result: result}, f.options.Templates)
+	out := rendered{sources: []output.Source{{Bundle: b.CSV.Name, Source: sourceName(src), Digest: src.Digest}}}
+	if src.Digest == "" && f.output != "-" {
+		out.sources[0].Digest = b.Digest()
 	}
-	for _, w := range warnings {
-		fmt.Fprintln(cmd.ErrOrStderr(), "olmgen: warning: "+w.Error.Error())
+	for _, w := range result.Warnings {
+		out.warnings = append(out.warnings, w.Error.Error())
 	}
-	if n := len(warnings); f.strict && n > 0 {
-		return fmt.Errorf("%s, and --strict takes it for an error", plural(n, "warning"))
-	}
-	files, err := output.Flat(result, f.options.Templates)
-	if err != nil {
+	out.warnings = append(out.warnings, tree.Warnings(f.layout)...)
+	out.notes = result.Notes
+	if out.files, err = tree.Files(f.layout); err != nil {
 		return err
 	}
-	return f.write(cmd, src, b, files)
+	return f.deliver(cmd, out)
 }
 
-func (f *renderFlags) write(cmd *cobra.Command, src *source.Source, b *bundle.Bundle, files output.Files) error {
-	if f.output == "-" {
-		return output.Stream(cmd.OutOrStdout(), files)
+// channelOf gives the channel that a bundle is rendered for: the one asked for, else the package's default, else the bundle's first.
+func channelOf(b *bundle.Bundle, asked string) string {
+	channel := cmp.Or(asked, b.DefaultChannel)
+	if channel == "" && len(b.Channels) > 0 {
+		return b.Channels[0]
 	}
-	result, err := output.Write(f.output, files, output.WriteOptions{
-		Sources: []output.Source{{Bundle: b.CSV.Name, Source: sourceName(src), Digest: src.Digest}},
-		Force:   f.force,
-	})
-	if err != nil {
-		return err
-	}
-	report(cmd.ErrOrStderr(), f.output, result)
-	return nil
-}
-
-func report(w io.Writer, dir string, r output.Result) {
-	for _, name := range r.Kept {
-		fmt.Fprintf(w, "olmgen: warning: %s: not rendered any more, but edited by hand: kept\n", filepath.Join(dir, name))
-	}
-	fmt.Fprintf(w, "olmgen: %s: %d added, %d changed, %d removed, %d unchanged\n", dir, len(r.Added), len(r.Changed), len(r.Removed), len(r.Unchanged))
+	return channel
 }
 
 // complete turns flags that need parsing into options.
@@ -175,6 +205,9 @@ func (f *renderFlags) complete(flags *pflag.FlagSet) error {
 		if flag := flags.Lookup(name); flag != nil && flag.Changed && strings.Trim(flag.Value.String(), "[]") == "" {
 			return &usageError{"--" + name + " is empty", "leave it out for the default"} // an unset variable of a shell, most likely
 		}
+	}
+	if err := f.completeProfile(flags); err != nil {
+		return err
 	}
 	if f.selector != "" {
 		s, err := metav1.ParseToLabelSelector(f.selector)
@@ -195,19 +228,10 @@ func (f *renderFlags) complete(flags *pflag.FlagSet) error {
 		return err
 	}
 	var err error
-	if f.templates == "" {
-		f.options.Templates, err = templates.Load(nil)
-		return err
+	if f.options.Templates, err = templates.LoadDir(f.templates); err != nil {
+		return fmt.Errorf("--templates: %w", err)
 	}
-	info, err := os.Stat(f.templates)
-	if err != nil {
-		return err
-	}
-	if !info.IsDir() {
-		return fmt.Errorf("--templates: %s is not a directory", f.templates)
-	}
-	f.options.Templates, err = templates.Load(os.DirFS(f.templates))
-	return err
+	return nil
 }
 
 // files reads what flags name: an issuer is only a name.
@@ -239,7 +263,7 @@ func (f *renderFlags) files() error {
 
 // readBundle opens the source and reads the bundle in it.
 func (f *renderFlags) readBundle(cmd *cobra.Command, ref string) (*bundle.Bundle, *source.Source, error) {
-	if f.options.Profile == generate.ProfileOLMv1 {
+	if p := f.options.Profile; p == generate.ProfileOLMv1 || p == generate.ProfileClusterExtension {
 		f.read.AllowUnsupported = true // OLM v1 has its own list, and its own words
 	}
 	b, src, err := openBundle(cmd, ref, f.source, f.read)

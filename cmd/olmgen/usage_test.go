@@ -3,8 +3,11 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/olmgen/olmgen/generate"
 )
 
 // A command line that does not say what to do ends with exit code 2, one line on stderr and, where there is a next step, a hint; nothing
@@ -14,7 +17,9 @@ func TestUsageErrors(t *testing.T) {
 		args string // split at blanks; '' is an empty argument
 		want string
 	}{
-		{"rendre", "olmgen: unknown command \"rendre\" for \"olmgen\"\n"},
+		{"rendre", "olmgen: unknown command \"rendre\"\nhint: did you mean render? see olmgen --help\n"},
+		{"help nothing", "olmgen: unknown command \"nothing\"\nhint: see olmgen --help\n"},
+		{"completion cmd", "olmgen: unknown command \"cmd\"\nhint: see olmgen completion --help\n"},
 		{"--bogus", "olmgen: unknown flag: --bogus\nhint: see olmgen --help\n"},
 		{"render", "olmgen: the bundle is missing\nhint: see olmgen render --help\n"},
 		{"render a b", "olmgen: one argument too many: \"b\"\nhint: see olmgen render --help\n"},
@@ -24,6 +29,15 @@ func TestUsageErrors(t *testing.T) {
 		{"render a --copied-csvs all", "olmgen: invalid argument \"all\" for \"--copied-csvs\" flag: must be stub, full, none\nhint: see olmgen render --help\n"},
 		{"render a --install-mode global", "olmgen: invalid argument \"global\" for \"--install-mode\" flag: must be OwnNamespace, SingleNamespace, MultiNamespace, AllNamespaces\nhint: see olmgen render --help\n"},
 		{"render a --selector =", "olmgen: --selector: couldn't parse the selector string \"=\": found '=', expected: !, identifier, or 'end of string'\nhint: write it as in key=value,other in (a, b)\n"},
+		{"render a --profile none", "olmgen: invalid argument \"none\" for \"--profile\" flag: must be olm, plain, descoped, olmv1, subscription, clusterextension\nhint: see olmgen render --help\n"},
+		{"render a --approval Manual", "olmgen: --approval means nothing with --profile olm\nhint: it is for --profile subscription\n"},
+		{"render a --profile subscription --names olm", "olmgen: --names means nothing with --profile subscription\nhint: it is for --profile olm or plain\n"},
+		{"render a --profile subscription --catalog-source mine", "olmgen: --catalog-source: \"mine\" is not NAMESPACE/NAME\nhint: write it as in openshift-marketplace/community-operators\n"},
+		{"render a --profile subscription --catalog-source ''", "olmgen: --catalog-source: \"\" is not NAMESPACE/NAME\nhint: write it as in openshift-marketplace/community-operators\n"},
+		{"render a --profile subscription --approval Never", "olmgen: invalid argument \"Never\" for \"--approval\" flag: must be Automatic, Manual\nhint: see olmgen render --help\n"},
+		{"render a --profile clusterextension --operator-group x", "olmgen: --operator-group means nothing with --profile clusterextension\nhint: it is for --profile olm, plain, descoped or subscription\n"},
+		{"render a --profile olmv1 --create-namespace", "olmgen: --create-namespace means nothing with --profile olmv1\nhint: it is for --profile olm, plain, descoped, subscription or clusterextension\n"},
+		{"render a --profile plain --version-range 1", "olmgen: --version-range means nothing with --profile plain\nhint: it is for --profile clusterextension\n"},
 		{"render a --name x", "olmgen: unknown flag: --name\nhint: see olmgen render --help\n"},
 		{"version x", "olmgen: one argument too many: \"x\"\nhint: see olmgen version --help\n"},
 	} {
@@ -48,7 +62,9 @@ func TestHelp(t *testing.T) {
 		{"", "olmgen reads an OLM operator bundle"}, {"--help", "olmgen reads an OLM operator bundle"}, {"help", "olmgen reads an OLM operator bundle"},
 		{"render --help", "Usage:\n  olmgen render"}, {"help render", "Usage:\n  olmgen render"}, {"version --help", "Usage:\n  olmgen version"},
 		{"version", "olmgen "},
-		{"__complete render --names ", "stable\nolm\n"}, {"__complete render --install-mode ", "OwnNamespace\n"}, {"__complete rend", "render\t"},
+		{"__complete render --names ", "stable\nolm\n"}, {"__complete render --profile ", "olm\nplain\ndescoped\nolmv1\nsubscription\nclusterextension\n"},
+		{"__complete render --approval ", "Automatic\nManual\n"}, {"__complete render --upgrade-constraint-policy ", "CatalogProvided\nSelfCertified\n"},
+		{"render --help", "\n  clusterextension  what hands it to OLM v1"}, {"__complete render --install-mode ", "OwnNamespace\n"}, {"__complete rend", "render\t"},
 	} {
 		args := strings.Split(c.args, " ")
 		if c.args == "" {
@@ -110,5 +126,23 @@ func TestUpgradeChangesOnlyTheVersion(t *testing.T) {
 	}
 	if before["kustomization.yaml"] != after["kustomization.yaml"] {
 		t.Error("kustomization.yaml changed")
+	}
+}
+
+// A flag in the table of profiles is one that render has, with profiles that there are.
+func TestProfilesOfFlags(t *testing.T) {
+	flags := newRender().Flags()
+	for name, profiles := range profilesOf {
+		if flags.Lookup(name) == nil {
+			t.Errorf("render has no flag --%s", name)
+		}
+		if len(profiles) == 0 || len(profiles) == len(generate.Profiles) {
+			t.Errorf("--%s is for none or all of the profiles", name)
+		}
+		for _, p := range profiles {
+			if !slices.Contains(generate.Profiles, p) {
+				t.Errorf("--%s is for the profile %s, which is none", name, p)
+			}
+		}
 	}
 }

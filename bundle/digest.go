@@ -1,0 +1,35 @@
+package bundle
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"maps"
+	"slices"
+	"sync"
+)
+
+// contents are the files that a bundle was read from.
+type contents struct {
+	mu    sync.Mutex
+	files map[string][]byte
+}
+
+func (c *contents) add(name string, data []byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.files == nil {
+		c.files = map[string][]byte{}
+	}
+	c.files[name] = data
+}
+
+// Digest gives the digest of the files that were read: what "sha256sum FILE... | sha256sum" prints for their sorted paths, behind
+// "sha256:".
+func (b *Bundle) Digest() string {
+	h := sha256.New()
+	for _, name := range slices.Sorted(maps.Keys(b.contents.files)) {
+		sum := sha256.Sum256(b.contents.files[name])
+		h.Write([]byte(hex.EncodeToString(sum[:]) + "  " + name + "\n"))
+	}
+	return "sha256:" + hex.EncodeToString(h.Sum(nil))
+}

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/olmgen/olmgen/output"
+)
+
+// rendered is what goes to a directory or to stdout.
+type rendered struct {
+	files    output.Files
+	sources  []output.Source
+	warnings []string
+	notes    []string
+}
+
+var (
+	errCheckStdout  = &usageError{"--check needs a directory to compare with", "name it with -o"}
+	errLayoutStdout = &usageError{"--layout is about files, and stdout has none", "name a directory with -o"}
+)
+
+// deliver says the warnings and writes or compares the files.
+func (f *renderFlags) deliver(cmd *cobra.Command, r rendered) error {
+	for _, w := range r.warnings {
+		fmt.Fprintln(cmd.ErrOrStderr(), "olmgen: warning: "+w)
+	}
+	for _, n := range r.notes {
+		fmt.Fprintln(cmd.ErrOrStderr(), "olmgen: note: "+n)
+	}
+	if n := len(r.warnings); f.strict && n > 0 {
+		return fmt.Errorf("%s, and --strict takes it for an error", plural(n, "warning"))
+	}
+	switch {
+	case f.check:
+		return f.compare(cmd, r)
+	case f.output == "-":
+		return output.Stream(cmd.OutOrStdout(), r.files)
+	}
+	result, err := output.Write(f.output, r.files, output.WriteOptions{Sources: r.sources, Force: f.force})
+	if err != nil {
+		return err
+	}
+	report(cmd.ErrOrStderr(), f.output, result)
+	return nil
+}
+
+func report(w io.Writer, dir string, r output.Result) {
+	for _, name := range r.Kept {
+		fmt.Fprintf(w, "olmgen: warning: %s: not rendered any more, but edited by hand: kept\n", filepath.Join(dir, name))
+	}
+	fmt.Fprintf(w, "olmgen: %s: %d added, %d changed, %d removed, %d unchanged\n", dir, len(r.Added), len(r.Changed), len(r.Removed), len(r.Unchanged))
+}
+
+// compare prints how the directory differs: the diff to stdout, the state of each file to stderr.
+func (f *renderFlags) compare(cmd *cobra.Command, r rendered) error {
+	differences, err := output.Check(f.output, r.files, r.sources)
+	if err != nil {
+		return err
+	}
+	for _, d := range differences {
+		fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: %s: %s\n", filepath.Join(f.output, filepath.FromSlash(d.Path)), d.State)
+		if _, err := cmd.OutOrStdout().Write(d.Diff); err != nil {
+			return err
+		}
+	}
+	if n := len(differences); n > 0 {
+		return &foundError{fmt.Sprintf("%s: %s not as rendered", f.output, plural(n, "file"))}
+	}
+	return nil
+}

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/bundle/source"
+	"github.com/olmgen/olmgen/config"
+)
+
+// initFlags are the flags of olmgen init as they were given.
+type initFlags struct {
+	output    string
+	directory string
+	force     bool
+	source    source.Options
+}
+
+func newInit() *cobra.Command {
+	var f initFlags
+	cmd := &cobra.Command{
+		Use:   "init SOURCE...",
+		Short: "Write an olmgen.yaml for bundles",
+		Long: `Init looks at bundles and writes a RenderConfig for them, with comments on what
+can be changed. It renders as it is with "olmgen render -f olmgen.yaml".
+
+` + sourceHelp,
+		Example: `  olmgen init bundle/
+  olmgen init catalog:catalog.yaml --package etcd -o clusters/a/olmgen.yaml`,
+		Args: args(1, 1000, "the bundle"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.run(cmd, args)
+		},
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	registerSource(flags, &f.source)
+	flags.StringVarP(&f.output, "output", "o", "olmgen.yaml", "`FILE` to write; - is stdout")
+	flags.StringVar(&f.directory, "directory", "operators", "`DIR` that the file will render to, relative to it")
+	flags.BoolVar(&f.force, "force", false, "overwrite the file if it is there")
+	return cmd
+}
+
+func (f *initFlags) run(cmd *cobra.Command, refs []string) error {
+	if f.output == "" {
+		return &usageError{"-o needs a file, or - for stdout", ""}
+	}
+	file, dir := f.output, filepath.Dir(f.output)
+	if f.output == "-" {
+		file, dir = "olmgen.yaml", "."
+	}
+	var bundles []config.InitBundle
+	for _, ref := range refs {
+		if source.IsStdin(ref) {
+			return &usageError{"a RenderConfig cannot name standard input", "give the bundle's directory, archive or image"}
+		}
+		b, _, err := openBundle(cmd, ref, f.source, bundle.ReadOptions{AllowUnsupported: true})
+		if err != nil {
+			return err
+		}
+		bundles = append(bundles, config.InitBundle{Source: source.From(dir, ref), Chosen: f.source, Bundle: b})
+	}
+	data, err := config.Init(filepath.Base(file), f.directory, bundles)
+	if err != nil {
+		return err
+	}
+	if f.output == "-" {
+		_, err := cmd.OutOrStdout().Write(data)
+		return err
+	}
+	return f.write(cmd, data)
+}
+
+// write puts the whole file in its place or none of it, and never replaces one without being asked to, whoever wrote it.
+func (f *initFlags) write(cmd *cobra.Command, data []byte) error {
+	dir := filepath.Dir(f.output)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	file, err := os.CreateTemp(dir, ".olmgen-init-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(file.Name())
+	_, err = file.Write(data)
+	if err := errors.Join(err, file.Chmod(0o644), file.Close()); err != nil {
+		return err
+	}
+	place := os.Link
+	if f.force {
+		place = os.Rename
+	}
+	err = place(file.Name(), f.output)
+	if errors.Is(err, fs.ErrExist) {
+		return hinted{fmt.Errorf("%s is there already", f.output), "name another with -o, or give --force to overwrite it"}
+	}
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: wrote %s; \"olmgen render -f %s\" renders it\n", f.output, f.output)
+	return nil
+}
+
+// hinted is an error with a next step.
+type hinted struct {
+	error
+	hint string
+}
+
+func (h hinted) Hint() string { return h.hint }

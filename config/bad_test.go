@@ -1,0 +1,187 @@
+package config
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const head = "apiVersion: olmgen.dev/v1alpha1\nkind: RenderConfig\n"
+
+// group is a declaration of one group with one bundle; more lines are fields of the bundle.
+func group(lines ...string) string {
+	return head + "groups:\n- namespace: operators\n  bundles:\n  - source: memcached\n" + indent(4, lines)
+}
+
+func indent(n int, lines []string) string {
+	var b strings.Builder
+	for _, l := range lines {
+		b.WriteString(strings.Repeat(" ", n) + l + "\n")
+	}
+	return b.String()
+}
+
+// Every broken declaration gives one error with file, line and what is wrong, and what to do about it.
+func TestBadConfigs(t *testing.T) {
+	dir := testDir(t)
+	for _, c := range []struct{ name, text, want, hint string }{
+		{"nothing", "", "olmgen.yaml: is empty", "olmgen init"},
+		{"only comments", "# to do\n---\n", "olmgen.yaml: is empty", "olmgen init"},
+		{"a list", "- a\n", "olmgen.yaml:1: must be a mapping", ""},
+		{"no YAML", "groups: [\n", "olmgen.yaml:1: not YAML: ", ""},
+		{"a tab", "groups:\n\t- a\n", "olmgen.yaml:2: ", ""},
+		{"two documents", group() + "---\n" + group(), "olmgen.yaml:7: a second YAML document", "put all operators below groups"},
+		{"no kind at all", "groups: []\n", "is no RenderConfig: it has neither apiVersion nor kind", "start the file with apiVersion: olmgen.dev/v1alpha1"},
+		{"another kind", "apiVersion: v1\nkind: ConfigMap\n", `olmgen.yaml:2: kind: is "ConfigMap", not RenderConfig`, "write kind: RenderConfig"},
+		{"another version", "apiVersion: olmgen.dev/v2\nkind: RenderConfig\n", `olmgen.yaml:1: apiVersion: "olmgen.dev/v2" is not known`, "write apiVersion: olmgen.dev/v1alpha1"},
+		{"no groups", head, "groups: there is no group", "list a group with its namespace and bundles"},
+		{"empty groups", head + "groups: []\n", "olmgen.yaml:3: groups: there is no group", "list a group"},
+		{"groups is no list", head + "groups: {}\n", "olmgen.yaml:3: groups: has the wrong type: a mapping, want a list", ""},
+		{"unknown field", head + "group:\n- namespace: a\n", "olmgen.yaml:3: group: no such field", "did you mean groups?"},
+		{"unknown field in a group", head + "groups:\n- namespce: a\n", "olmgen.yaml:4: groups[0].namespce: no such field", "did you mean namespace?"},
+		{"unknown field in a bundle", group("profil: olm"), "olmgen.yaml:7: groups[0].bundles[0].profil: no such field", "did you mean profile?"},
+		{"a field's name in other case", group("Profile: olm"), "olmgen.yaml:7: groups[0].bundles[0].Profile: no such field", "did you mean profile?"},
+		{"a field that is like no other", group("zzzzzzzz: olm"), "groups[0].bundles[0].zzzzzzzz: no such field", "known are allowUnsupported, certs"},
+		{"unknown field deep inside", group("certs: {issuer: {knd: Issuer}}"), "groups[0].bundles[0].certs.issuer.knd: no such field", "did you mean kind?"},
+		{"unknown field of the Subscription's config", group("config: {nodeSelectr: {}}"), "groups[0].bundles[0].config.nodeSelectr: no such field", "did you mean nodeSelector?"},
+		{"a field twice", group("names: olm", "names: stable"), "olmgen.yaml:8: names: is given twice", "keep one of them"},
+		{"a wrong type", group("convertCRDs: maybe"), "olmgen.yaml:7: groups[0].bundles[0].convertCRDs: has the wrong type: text, want true or false", ""},
+		{"a number for text", head + "groups:\n- namespace: 1\n", "olmgen.yaml:4: groups[0].namespace: has the wrong type: a number, want text (quote it)", ""},
+		{"text for a list", head + "groups:\n- namespace: a\n  targetNamespaces: b\n", "olmgen.yaml:5: groups[0].targetNamespaces: has the wrong type: text, want a list", ""},
+		{"no namespace", head + "groups:\n- bundles: [{source: memcached}]\n", "groups[0].namespace: is missing", "say in which namespace the operators run"},
+		{"no bundles", head + "groups:\n- namespace: a\n", "groups[0].bundles: the group has no operator", "list a bundle with its source"},
+		{"no source", head + "groups:\n- namespace: a\n  bundles:\n  - name: x\n", "groups[0].bundles[0].source: is missing", "give a directory"},
+		{"stdin as source", head + "groups:\n- namespace: a\n  bundles:\n  - source: '-'\n", `groups[0].bundles[0].source: "-": a declaration cannot read standard input`, "name a file"},
+		{"a source that is not there", head + "groups:\n- namespace: a\n  bundles:\n  - source: nowhere\n", "olmgen.yaml:6: groups[0].bundles[0]: ", "references are DIR"},
+		{"a source that is no bundle", head + "groups:\n- namespace: a\n  bundles:\n  - source: templates\n", "olmgen.yaml:6: groups[0].bundles[0]: templates: ", ""},
+		{"one namespace twice", group() + "- namespace: operators\n  bundles:\n  - source: redis\n", `olmgen.yaml:7: groups[1].namespace: namespace "operators" has a group already, groups[0]`, "put the bundles of both into one group"},
+		{"an operator twice", group() + "- namespace: other\n  targetNamespaces: [other]\n  bundles:\n  - source: memcached\n", "olmgen.yaml:10: groups[1].bundles[0]: is the second operator called memcached, after groups[0].bundles[0]", "give one of them another name"},
+		{"an impossible name", group("name: a/b"), `groups[0].bundles[0].name: "a/b" cannot be the name of a directory`, ""},
+		{"a bad namespace", strings.Replace(group(), "operators", "Operators", 1), `groups[0].bundles[0]: namespace "Operators" is no valid namespace name`, ""},
+		{"an unknown profile", group("profile: plian"), `olmgen.yaml:7: groups[0].bundles[0].profile: "plian" is not known`, "did you mean plain? choose one of olm, plain"},
+		{"an unknown default", head + "defaults: {names: old}\ngroups: [{namespace: a, bundles: [{source: memcached}]}]\n", `olmgen.yaml:3: defaults.names: "old" is not known`, "stable, olm"},
+		{"an unknown layout", head + "output: {layout: nested}\ngroups: [{namespace: a, bundles: [{source: memcached}]}]\n", `olmgen.yaml:3: output.layout: "nested" is not known`, "choose one of flat"},
+		{"an unknown install mode", strings.Replace(group(), "  bundles:", "  installMode: ownnamespace\n  bundles:", 1), `olmgen.yaml:5: groups[0].installMode: "ownnamespace" is not known`, "did you mean OwnNamespace?"},
+		{"targets that do not fit", strings.Replace(group(), "  bundles:", "  installMode: SingleNamespace\n  bundles:", 1), "groups[0].bundles[0]: SingleNamespace needs exactly one target namespace, not 0", "give one with targetNamespaces"},
+		{"a mode that the operator lacks", strings.Replace(group(), "  bundles:\n  - source: memcached", "  targetNamespaces: [a, b]\n  bundles:\n  - source: redis", 1), "UnsupportedOperatorGroup: MultiNamespace InstallModeType not supported", "choose with installMode and targetNamespaces"},
+		{"a selector for who knows what", strings.Replace(group(), "  bundles:", "  selector: {matchLabels: {a: b}}\n  bundles:", 1), "the namespaces behind a selector can't be known offline", "say which with targetNamespaces"},
+		{"a bad selector", strings.Replace(group(), "  bundles:", "  targetNamespaces: [a]\n  selector: {matchExpressions: [{key: a, operator: Is}]}\n  bundles:", 1), `groups[0].selector.matchExpressions[0].operator: Invalid value: "Is"`, ""},
+		{"a bad label", group() + "commonLabels: {a: '-b'}\n", "olmgen.yaml:7: commonLabels: Invalid value", ""},
+		{"a label of OLM's", group() + "commonLabels: {olm.managed: 'false'}\n", `olmgen.yaml:7: commonLabels: "olm.managed" is OLM's own`, "take another key"},
+		{"an annotation of OLM's", group() + "commonAnnotations: {operators.coreos.com/x: z}\n", `commonAnnotations: "operators.coreos.com/x" is OLM's own`, "take another key"},
+		{"an empty patch", group() + "patches: [{target: {kind: Deployment}}]\n", "olmgen.yaml:7: patches[0]: has neither path nor patch", ""},
+		{"a Subscription for another profile", group("subscription: {approval: Manual}"), "olmgen.yaml:7: groups[0].bundles[0].subscription: means nothing with another profile", "add profile: subscription"},
+		{"bindings for another profile", group("descoped: {bindAll: true}"), "olmgen.yaml:7: groups[0].bundles[0].descoped: means nothing with another profile", "add profile: descoped"},
+		{"an unknown split", group("profile: descoped", "descoped: {split: features}"), `groups[0].bundles[0].descoped.split: "features" is not known`, "did you mean feature?"},
+		{"an unknown default role", group("profile: descoped", "descoped: {aggregateTo: [view, viewer]}"), `groups[0].bundles[0].descoped.aggregateTo[1]: "viewer" is not known`, "did you mean view?"},
+		{"an unknown approval", group("profile: subscription", "subscription: {approval: manual}"), `groups[0].bundles[0].subscription.approval: "manual" is not known`, "did you mean Manual?"},
+		{"a patch with a bad target", group() + "patches: [{patch: 'a: 1', target: {kind: '['}}]\n", "olmgen.yaml:7: patches[0]: target.kind: error parsing regexp", ""},
+		{"a patch for nothing", group() + "patches: [{patch: '[{op: remove, path: /spec}]', target: {kind: Nothing}}]\n", "olmgen.yaml:7: patches[0]: patch: the patch selects no object", ""},
+		{"a patch whose file is missing", group("patches: [{path: nowhere.yaml}]"), "olmgen.yaml:7: groups[0].bundles[0].patches[0]: ", ""},
+		{"a patch that does not apply", group() + "patches: [{patch: '[{op: remove, path: /spec/nothing}]', target: {kind: Deployment}}]\n", "patches[0]: patch: Deployment memcached-controller: ", ""},
+		{"a patch that renames", group() + "patches: [{patch: '[{op: replace, path: /metadata/name, value: x}]', target: {kind: Deployment}}]\n", "a patch cannot give it another identity", ""},
+		{"templates that are not there", group("templates: nowhere"), "olmgen.yaml:6: groups[0].bundles[0]: templates: ", ""},
+		{"a template that does not parse", group("templates: templates"), "groups[0].bundles[0]: templates: ", ""},
+		{"a CA bundle that is not there", group("certs: {provider: user, secret: s, caBundleFile: nowhere.pem}"), "groups[0].bundles[0]: certs.caBundleFile: ", ""},
+		{"an issuer of no kind", group("certs: {provider: cert-manager, issuer: {kind: Clusterissuer, name: x}}"), `certs.issuer.kind: "Clusterissuer" is not known`, "did you mean ClusterIssuer?"},
+		{"a static API of no form", strings.Replace(group(), "  bundles:", "  staticProvidedAPIs: [Memcached]\n  bundles:", 1), `static provided API "Memcached" is not of the form Kind.version.group`, "write it as in"},
+		{"two groups that conflict", group() + "- namespace: other\n  bundles:\n  - {source: memcached, name: second}\n", "olmgen.yaml:9: groups[1].bundles[0]: InterOperatorGroupOwnerConflict: OperatorGroups operators/operators (memcached) and other/other (second)", "give the groups different target namespaces"},
+	} {
+		config, err := Read("olmgen.yaml", []byte(c.text))
+		if err == nil {
+			_, err = config.Render(context.Background(), Options{Dir: dir})
+		}
+		if err == nil {
+			t.Errorf("%s: no error", c.name)
+			continue
+		}
+		hint := ""
+		var h interface{ Hint() string }
+		if errors.As(err, &h) {
+			hint = h.Hint()
+		}
+		if !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), "olmgen.yaml:") || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s:\n got %s\nwant %s", c.name, err, c.want)
+		}
+		if !strings.Contains(hint, c.hint) || strings.Contains(hint, "--") {
+			t.Errorf("%s: hint %q, want %q", c.name, hint, c.hint)
+		}
+	}
+}
+
+// testDir holds two bundles, memcached and redis, and templates that do not parse.
+func testDir(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, b := range []struct{ name, kind, multi string }{{"memcached", "Memcached", "true"}, {"redis", "Redis", "false"}} {
+		replace := strings.NewReplacer("NAME", b.name, "KIND", b.kind, "MULTI", b.multi)
+		write(t, filepath.Join(dir, b.name, "manifests", "csv.yaml"), replace.Replace(testCSV))
+		write(t, filepath.Join(dir, b.name, "manifests", "crd.yaml"), replace.Replace(testCRD))
+		write(t, filepath.Join(dir, b.name, "metadata", "annotations.yaml"), "annotations:\n  operators.operatorframework.io.bundle.package.v1: "+b.name+"\n")
+	}
+	write(t, filepath.Join(dir, "templates", "role.yaml"), "{{ if }}")
+	return dir
+}
+
+func write(t *testing.T, name, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+const testCSV = `apiVersion: operators.coreos.com/v1alpha1
+kind: ClusterServiceVersion
+metadata:
+  name: NAME.v1.0.0
+spec:
+  version: 1.0.0
+  installModes:
+  - {type: OwnNamespace, supported: true}
+  - {type: SingleNamespace, supported: true}
+  - {type: MultiNamespace, supported: MULTI}
+  - {type: AllNamespaces, supported: true}
+  customresourcedefinitions:
+    owned:
+    - {name: NAMEs.example.com, version: v1, kind: KIND}
+  install:
+    strategy: deployment
+    spec:
+      clusterPermissions:
+      - serviceAccountName: NAME
+        rules:
+        - {apiGroups: [example.com], resources: [NAMEs], verbs: ["*"]}
+      deployments:
+      - name: NAME-controller
+        spec:
+          replicas: 1
+          selector: {matchLabels: {app: NAME}}
+          template:
+            metadata: {labels: {app: NAME}}
+            spec:
+              serviceAccountName: NAME
+              containers:
+              - {name: manager, image: "quay.io/example/NAME:1.0.0"}
+`
+
+const testCRD = `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata:
+  name: NAMEs.example.com # the name
+spec:
+  group: example.com
+  names: {kind: KIND, listKind: KINDList, plural: NAMEs, singular: NAME}
+  scope: Namespaced
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema: {type: object}
+`

@@ -1,0 +1,125 @@
+package config
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"slices"
+	"strings"
+	"text/template"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/bundle/source"
+	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/output"
+	"github.com/olmgen/olmgen/templates"
+)
+
+//go:embed init.yaml
+var initText string
+
+// InitBundle is a bundle for a new RenderConfig.
+type InitBundle struct {
+	Source string         // relative to the file
+	Chosen source.Options // Package, Channel and Version, as asked for
+	Bundle *bundle.Bundle
+}
+
+// Init writes a RenderConfig with comments for bundles, which are grouped by the namespaces that they suggest. file is what it will be
+// called, directory where it renders to. Read reads the result, and it renders as it is. An error is that of a bundle without a valid
+// namespace.
+func Init(file, directory string, bundles []InitBundle) ([]byte, error) {
+	view := struct {
+		Schema, File, APIVersion, Kind, Directory string
+		Layouts, Profiles, CopiedCSVs, Certs      string
+		Groups                                    []*initGroup
+	}{
+		SchemaURL, file, APIVersion, Kind, directory,
+		strings.Join(words(output.Layouts), ", "), strings.Join(words(generate.Profiles), ", "), strings.Join(words(generate.AllCopiedCSVs), ", "),
+		strings.Join(words(generate.AllCerts), ", "), nil,
+	}
+	for _, b := range bundles {
+		if err := addTo(&view.Groups, b); err != nil {
+			return nil, err
+		}
+	}
+	for _, g := range view.Groups {
+		g.scope()
+	}
+	t, err := template.New("init.yaml").Funcs(templates.Functions()).Parse(initText)
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	if err := t.Execute(&out, view); err != nil {
+		return nil, err
+	}
+	if _, err := Read(file, out.Bytes()); err != nil {
+		return nil, fmt.Errorf("the new file would not be valid: %w", err)
+	}
+	return out.Bytes(), nil
+}
+
+type initGroup struct {
+	Namespace, Name, Mode string
+	Targets               []string
+	Bundles               []initBundle
+}
+
+type initBundle struct {
+	Source, Package, Channel, Version, Title, Modes string
+	Serves, OldCRDs                                 bool
+
+	csv *v1alpha1.ClusterServiceVersion
+}
+
+// scope decides what the group has to say of target namespaces so that all its operators can be rendered.
+func (g *initGroup) scope() {
+	all := func(m v1alpha1.InstallModeType) bool {
+		return !slices.ContainsFunc(g.Bundles, func(b initBundle) bool { return !supports(b.csv, m) })
+	}
+	switch {
+	case all(v1alpha1.InstallModeTypeAllNamespaces):
+		g.Mode = "all"
+	case all(v1alpha1.InstallModeTypeOwnNamespace):
+		g.Mode = "the operator's own"
+	case all(v1alpha1.InstallModeTypeSingleNamespace):
+		g.Targets = []string{"team-a"}
+	default:
+		g.Targets = []string{"team-a", "team-b"}
+	}
+}
+
+func addTo(groups *[]*initGroup, b InitBundle) error {
+	namespace, err := generate.Namespace(b.Bundle)
+	if err != nil {
+		return err
+	}
+	csv := b.Bundle.CSV
+	at := slices.IndexFunc(*groups, func(g *initGroup) bool { return g.Namespace == namespace })
+	if at < 0 {
+		at, *groups = len(*groups), append(*groups, &initGroup{Namespace: namespace, Name: generate.GroupName(b.Bundle)})
+	} else {
+		(*groups)[at].Name = namespace // it is about no operator in particular
+	}
+	g := (*groups)[at]
+	var modes []string
+	for _, m := range bundle.InstallModes {
+		if supports(csv, m) {
+			modes = append(modes, string(m))
+		}
+	}
+	oldCRDs := slices.ContainsFunc(b.Bundle.CRDs, func(c *bundle.CRD) bool { return c.V1Beta })
+	g.Bundles = append(g.Bundles, initBundle{
+		Source: b.Source, Package: b.Chosen.Package, Channel: b.Chosen.Channel, Version: b.Chosen.Version,
+		Title: csv.Name, Modes: strings.Join(append(modes, "no install mode")[:max(1, len(modes))], ", "),
+		csv: csv, Serves: len(csv.Spec.WebhookDefinitions)+len(csv.Spec.APIServiceDefinitions.Owned) > 0, OldCRDs: oldCRDs,
+	})
+	return nil
+}
+
+func supports(csv *v1alpha1.ClusterServiceVersion, mode v1alpha1.InstallModeType) bool {
+	return slices.ContainsFunc(csv.Spec.InstallModes, func(m v1alpha1.InstallMode) bool { return m.Type == mode && m.Supported })
+}

@@ -1,0 +1,81 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// Config is a RenderConfig as it was read, with the positions of its fields.
+type Config struct {
+	RenderConfig
+	object *manifest.Object
+}
+
+// Read reads a RenderConfig from YAML or JSON, strictly: a field that is not known, a field that is given twice and a value of the wrong
+// type are errors. name stands for the file in errors, which are *manifest.Error with line, field and hint.
+func Read(name string, data []byte) (*Config, error) {
+	docs, err := manifest.ReadFile(name, data, manifest.Limits{})
+	if err != nil {
+		return nil, err
+	}
+	docs = slices.DeleteFunc(docs, func(d *manifest.Document) bool { return d.Root == nil })
+	switch len(docs) {
+	case 0:
+		return nil, &manifest.Error{File: name, Msg: "is empty", Tip: `"olmgen init" writes a RenderConfig to start from`}
+	case 1:
+	default:
+		return nil, &manifest.Error{File: name, Line: docs[1].Line, Msg: "a second YAML document: a RenderConfig is one", Tip: "put all operators below groups"}
+	}
+	o, err := docs[0].Object()
+	if err != nil {
+		return nil, err
+	}
+	c := &Config{object: o}
+	if err := c.decode(docs[0]); err != nil {
+		return nil, err
+	}
+	return c, c.check()
+}
+
+func (c *Config) decode(doc *manifest.Document) error {
+	o := c.object
+	switch {
+	case o.APIVersion == "" && o.Kind == "":
+		return c.errorf("", "start the file with apiVersion: "+APIVersion+" and kind: "+Kind, "is no %s: it has neither apiVersion nor kind", Kind)
+	case o.Kind != Kind:
+		return c.errorf("kind", "write kind: "+Kind, "is %q, not %s", o.Kind, Kind)
+	case o.APIVersion != APIVersion:
+		return c.errorf("apiVersion", "write apiVersion: "+APIVersion, "%q is not known", o.APIVersion)
+	}
+	for _, d := range doc.Duplicates {
+		return &manifest.Error{File: doc.File, Line: d.Line, Field: d.Key, Msg: "is given twice", Tip: "keep one of them"}
+	}
+	unknown, err := o.Into(&c.RenderConfig)
+	if err != nil {
+		return err
+	}
+	if len(unknown) > 0 {
+		slices.SortStableFunc(unknown, func(a, b string) int { return o.LineOf(a) - o.LineOf(b) })
+		return c.errorf(unknown[0], suggestion(unknown[0]), "no such field")
+	}
+	return nil
+}
+
+// errorf makes an error at a field of the file.
+func (c *Config) errorf(field, hint, format string, args ...any) *manifest.Error {
+	e := c.object.Errorf(field, format, args...)
+	e.Tip = hint
+	return e
+}
+
+// at is a path such as groups[0].bundles[1], followed by a field.
+func at(group, bundle int, field string) string {
+	path := fmt.Sprintf("groups[%d]", group)
+	if bundle >= 0 {
+		path += fmt.Sprintf(".bundles[%d]", bundle)
+	}
+	return strings.TrimSuffix(path+"."+field, ".")
+}

@@ -1,0 +1,127 @@
+package config
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/output"
+	"github.com/olmgen/olmgen/templates"
+	"github.com/olmgen/olmgen/transform"
+)
+
+// Rendered is what a RenderConfig renders to.
+type Rendered struct {
+	output.Tree
+	Layout   output.Layout
+	Files    output.Files
+	Sources  []output.Source // one for each operator, in the order of the file
+	Warnings []Warning       // in the order of the file
+	Notes    []Warning       // what is as asked for and worth knowing
+}
+
+// Warning is something odd about an operator.
+type Warning struct {
+	Operator string // its name; empty if it is about the layout
+	Message  string
+}
+
+func (w Warning) String() string {
+	if w.Operator == "" {
+		return w.Message
+	}
+	return w.Operator + ": " + w.Message
+}
+
+// Render opens the bundles, renders all operators and lays them out. Nothing is written. Errors name the place in the file.
+func (c *Config) Render(ctx context.Context, o Options) (*Rendered, error) {
+	all, err := c.load(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	r := &Rendered{}
+	operators := make([]generate.Operator, len(all))
+	for i, l := range all {
+		operators[i] = l.Operator
+		r.Sources = append(r.Sources, l.source)
+	}
+	set, err := generate.RenderAll(operators)
+	if err != nil {
+		var one *generate.OperatorError
+		if errors.As(err, &one) {
+			return nil, c.explain(at(all[one.Index].group, all[one.Index].index, ""), one.Err)
+		}
+		return nil, c.explain("", err)
+	}
+	for i, l := range all {
+		for _, said := range l.said {
+			r.Warnings = append(r.Warnings, Warning{l.Name, said})
+		}
+		for _, w := range set.Results[i].Warnings {
+			r.Warnings = append(r.Warnings, Warning{l.Name, w.Error.Error()})
+		}
+		for _, n := range slices.Concat(set.Results[i].Notes, advice(all, set.Results, i)) {
+			r.Notes = append(r.Notes, Warning{l.Name, n})
+		}
+		r.Operators = append(r.Operators, output.Operator{Name: l.Name, Channel: l.channel, Result: set.Results[i]})
+	}
+	if r.Objects, err = c.transformed(set.Objects, all, o.Dir); err != nil {
+		return nil, err
+	}
+	if r.Templates, err = c.layoutTemplates(o.Dir); err != nil {
+		return nil, err
+	}
+	r.Layout = cmp.Or(o.Layout, c.Output.Layout, output.LayoutFlat)
+	for _, w := range r.Tree.Warnings(r.Layout) {
+		r.Warnings = append(r.Warnings, Warning{"", w})
+	}
+	r.Files, err = r.Tree.Files(r.Layout)
+	return r, err
+}
+
+// layoutTemplates gives the templates of files that list others: those of the defaults.
+func (c *Config) layoutTemplates(dir string) (*templates.Set, error) {
+	return templates.LoadDir(in(dir, c.Defaults.Templates))
+}
+
+// transformed gives the objects with what the file changes in them: the patches of bundles, those of all, then labels and annotations.
+func (c *Config) transformed(objects []generate.Shared, all []*loaded, dir string) ([]generate.Shared, error) {
+	var err error
+	for i, l := range all {
+		for k, p := range c.Groups[l.group].Bundles[l.index].Patches {
+			field := at(l.group, l.index, fmt.Sprintf("patches[%d]", k))
+			own := func(o generate.Shared) bool { return slices.Contains(o.Operators, i) }
+			if objects, err = c.patch(objects, field, p, dir, own); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for k, p := range c.Patches {
+		if objects, err = c.patch(objects, fmt.Sprintf("patches[%d]", k), p, dir, nil); err != nil {
+			return nil, err
+		}
+	}
+	return objects, transform.Metadata(objects, c.CommonLabels, c.CommonAnnotations)
+}
+
+func (c *Config) patch(objects []generate.Shared, field string, p transform.Patch, dir string, own func(generate.Shared) bool) ([]generate.Shared, error) {
+	name := "patch"
+	if p.Path != "" {
+		name = filepath.ToSlash(p.Path)
+		data, err := os.ReadFile(in(dir, p.Path))
+		if err != nil {
+			return nil, c.explain(field, err)
+		}
+		p.Patch = string(data)
+	}
+	out, err := transform.Apply(objects, name, p, own)
+	if err != nil {
+		return nil, c.explain(field, err)
+	}
+	return out, nil
+}

@@ -1,0 +1,107 @@
+package config
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// suggestion says what an unknown field, such as groups[0].bundels, was probably meant to be, or which fields there are.
+func suggestion(path string) string {
+	parent, name := "", path
+	if i := strings.LastIndexByte(path, '.'); i >= 0 {
+		parent, name = path[:i], path[i+1:]
+	}
+	known := fieldsAt(reflect.TypeFor[RenderConfig](), parent)
+	if near := nearest(name, known); near != "" {
+		return "did you mean " + near + "?"
+	}
+	if len(known) == 0 {
+		return ""
+	}
+	return "known are " + strings.Join(known, ", ")
+}
+
+// fieldsAt gives the names of the fields of the struct that a path leads to.
+func fieldsAt(t reflect.Type, path string) []string {
+	for _, segment := range strings.FieldsFunc(path, func(r rune) bool { return r == '.' || r == '[' || r == ']' }) {
+		t = element(t)
+		switch t.Kind() {
+		case reflect.Slice, reflect.Map:
+			t = t.Elem()
+		case reflect.Struct:
+			f, ok := fields(t)[segment]
+			if !ok {
+				return nil
+			}
+			t = f
+		}
+	}
+	t = element(t)
+	if t.Kind() != reflect.Struct {
+		return nil
+	}
+	names := make([]string, 0, t.NumField())
+	for name := range fields(t) {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+func element(t reflect.Type) reflect.Type {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return t
+}
+
+// fields gives the types of a struct's fields by their names in JSON, those of embedded structs included.
+func fields(t reflect.Type) map[string]reflect.Type {
+	out := map[string]reflect.Type{}
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		switch {
+		case name == "" && f.Anonymous:
+			for n, inner := range fields(element(f.Type)) {
+				out[n] = inner
+			}
+		case name != "" && name != "-":
+			out[name] = f.Type
+		}
+	}
+	return out
+}
+
+// nearest gives the name that is closest to s, if one is close enough for a slip of the finger.
+func nearest(s string, names []string) string {
+	best, least := "", max(2, len(s)/3)+1
+	for _, n := range names {
+		if d := distance(strings.ToLower(s), strings.ToLower(n)); d < least {
+			best, least = n, d
+		}
+	}
+	return best
+}
+
+// distance is the number of letters to insert, remove or replace to make b of a.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}

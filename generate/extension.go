@@ -1,0 +1,180 @@
+package generate
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/Masterminds/semver/v3"
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/olmgen/olmgen/generate/olmv1"
+)
+
+// UpgradePolicy says whether OLM v1 keeps to the upgrade paths of the catalog.
+type UpgradePolicy string
+
+// The policies of OLM v1. SelfCertified allows any upgrade, and downgrades.
+const (
+	UpgradeCatalogProvided UpgradePolicy = "CatalogProvided"
+	UpgradeSelfCertified   UpgradePolicy = "SelfCertified"
+)
+
+// ExtensionOptions are those of ProfileClusterExtension. The zero value of each field is its default.
+type ExtensionOptions struct {
+	Name          string        // default: the package name
+	VersionRange  string        // such as 1.2.3 or ">=1.2, <2"; default: any version of the channel
+	UpgradePolicy UpgradePolicy // default: not written, which OLM v1 takes for CatalogProvided
+}
+
+var extensionGenerators = []func(*rendering) error{
+	extensionInstallable,
+	namespaces,
+	apiClusterRoles,
+	clusterExtension,
+}
+
+const refusedByV1 = "hand it to OLM v0 with --profile subscription, or do without OLM with --profile plain"
+
+// extensionInstallable refuses what OLM v1 would refuse after the ClusterExtension has been applied, and warns of what depends on how OLM
+// v1 is set up (spec v1 14 and 15; operator-controller: internal/operator-controller/applier/provider.go, resolve/validation.go).
+func extensionInstallable(r *rendering) error {
+	o := r.options
+	badName := validation.IsDNS1123Subdomain(r.bundle.Package)
+	switch {
+	case r.mode == v1alpha1.InstallModeTypeMultiNamespace:
+		return refuse("choose AllNamespaces, OwnNamespace or SingleNamespace with --install-mode and --target-namespaces", "OLM v1 has no MultiNamespace")
+	case len(r.csv.Spec.APIServiceDefinitions.Owned) > 0:
+		return refuse(refusedByV1, "OLM v1 refuses %s: it serves APIs by APIServices", r.csv.Name)
+	case len(badName) > 0:
+		return refuse(refusedByV1, "OLM v1 refuses the package name %q: %s", r.bundle.Package, badName[0])
+	}
+	if _, err := olmv1.Render(r.bundle, olmv1.Options{Namespace: o.Namespace, TargetNamespaces: r.targets, Certs: olmv1.CertManager, Config: deploymentConfig(o.Config)}); err != nil {
+		return refuse(refusedByV1, "OLM v1 refuses %s: %s", r.csv.Name, strings.ReplaceAll(err.Error(), "\n", "; "))
+	}
+	for _, kind := range r.requirements() {
+		r.warnInstallation("OLM v1 refuses bundles with dependencies, and %s has the property %s", r.csv.Name, kind)
+	}
+	if !r.global() {
+		r.warnInstallation("OLM v1 installs in %s only with its alpha feature gate SingleOwnNamespaceInstallSupport and its experimental CRDs", r.mode)
+	}
+	if len(r.csv.Spec.WebhookDefinitions) > 0 {
+		r.note("%s serves webhooks: OLM v1 needs cert-manager for them, or OpenShift's service CA", r.csv.Name)
+	}
+	return nil
+}
+
+// requirements gives the types of properties that a catalog has for the bundle's dependencies.
+func (r *rendering) requirements() []string {
+	list := r.options.Properties
+	if list == nil {
+		list = derivedProperties(r.bundle)
+	}
+	kinds := map[string]bool{}
+	for _, p := range list {
+		switch p.Type {
+		case "olm.package.required", "olm.gvk.required", "olm.constraint":
+			kinds[p.Type] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(kinds))
+}
+
+func clusterExtension(r *rendering) error {
+	o := r.options
+	objectName, err := r.extensionName()
+	if err != nil {
+		return err
+	}
+	if err := r.checkVersionRange(); err != nil {
+		return err
+	}
+	if p := o.Extension.UpgradePolicy; p != "" && p != UpgradeCatalogProvided && p != UpgradeSelfCertified {
+		return refuse("", "upgrade constraint policy: %q is none of %s, %s", p, UpgradeCatalogProvided, UpgradeSelfCertified)
+	}
+	channels, err := r.extensionChannels()
+	if err != nil {
+		return err
+	}
+	config, err := r.extensionConfig()
+	if err != nil {
+		return err
+	}
+	if o.ServiceAccount != "" {
+		r.note("OLM v1 ignores spec.serviceAccount since version 1.11")
+	}
+	view := struct {
+		Name, Namespace, Package, Version, ServiceAccount, UpgradeConstraintPolicy string
+		Channels                                                                   []string
+		Config                                                                     map[string]any
+	}{objectName, o.Namespace, r.bundle.Package, o.Extension.VersionRange, o.ServiceAccount, string(o.Extension.UpgradePolicy), channels, config}
+	return r.author("clusterextension.yaml", Object{APIVersion: "olm.operatorframework.io/v1", Kind: "ClusterExtension", Name: view.Name}, view)
+}
+
+// extensionName also keeps to the length of a Helm release's name, which the ClusterExtension's is (operator-controller:
+// internal/operator-controller/applier/helm.go).
+func (r *rendering) extensionName() (string, error) {
+	const limit = 53
+	objectName, err := r.objectName("ClusterExtension", r.options.Extension.Name, "--cluster-extension")
+	if err == nil && len(objectName) > limit {
+		err = refuse("give a shorter one with --cluster-extension", "ClusterExtension name %q is longer than %d characters: OLM v1 can't install it", objectName, limit)
+	}
+	return objectName, err
+}
+
+// checkVersionRange reads the range as OLM v1 does (operator-controller: internal/operator-controller/catalogmetadata/compare).
+func (r *rendering) checkVersionRange() error {
+	const hint = `give it as in 1.2.3, 1.2.x or ">=1.2, <2"`
+	text := r.options.Extension.VersionRange
+	if text == "" {
+		return nil
+	}
+	if len(text) > 64 {
+		return refuse(hint, "version range %q is longer than 64 characters", text)
+	}
+	versions, err := semver.NewConstraint(text)
+	if err != nil {
+		return refuse(hint, "version range %q is none", text)
+	}
+	own := fmt.Sprint(r.csv.Spec.Version)
+	if v, err := semver.NewVersion(own); err == nil && !versions.Check(v) {
+		r.warnInstallation("version %s of the bundle is not in the range %s", own, text)
+	}
+	return nil
+}
+
+// extensionChannels gives the channel, none if it is open: OLM v1 then takes all. Its API takes fewer names than that of OLM v0.
+func (r *rendering) extensionChannels() ([]string, error) {
+	channel := r.channel()
+	problems := validation.IsDNS1123Subdomain(channel)
+	switch {
+	case channel == "":
+		return nil, nil
+	case len(problems) > 0 && r.options.Channel != "":
+		return nil, refuse("leave it out: OLM v1 then takes all channels", "OLM v1 refuses the channel name %q: %s", channel, problems[0])
+	case len(problems) > 0:
+		r.warnInstallation("OLM v1 refuses the channel name %q: it is left out, so OLM v1 takes all channels", channel)
+		return nil, nil
+	}
+	return []string{channel}, nil
+}
+
+// extensionConfig is what OLM v1 knows of install modes and of a Subscription's config, whose selector means nothing.
+func (r *rendering) extensionConfig() (map[string]any, error) {
+	config := map[string]any{}
+	deployments, err := configValue(r.options.Config)
+	if err != nil {
+		return nil, err
+	}
+	delete(deployments, "selector")
+	if len(deployments) > 0 {
+		config["deploymentConfig"] = deployments
+		r.warnInstallation("OLM v1 takes a deploymentConfig only with its alpha feature gate DeploymentConfig and its experimental CRDs")
+	}
+	if !r.global() {
+		config["watchNamespace"] = r.targets[0]
+	}
+	return config, nil
+}

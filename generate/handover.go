@@ -1,0 +1,87 @@
+package generate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// handOver makes what a person applies to have OLM install the bundle. What OLM makes of it then is none of its objects.
+func handOver(b *bundle.Bundle, o Options, generators []func(*rendering) error) (*Result, error) {
+	o.CopiedCSVNamespaces = nil
+	mode, targets, err := o.targets(b.CSV)
+	if err != nil {
+		return nil, err
+	}
+	r := &rendering{bundle: b, options: o, mode: mode, targets: targets, csv: b.CSV, apis: providedAPIs(b.CSV), keys: map[string]int{}}
+	r.names = names{mode: NamesStable, csv: b.CSV, namespace: o.Namespace, group: o.OperatorGroup}
+	return r.run(generators)
+}
+
+func (r *rendering) note(format string, args ...any) {
+	r.notes = append(r.notes, fmt.Sprintf(format, args...))
+}
+
+// warnInstallation warns of what OLM in the cluster may not do as it is asked to.
+func (r *rendering) warnInstallation(format string, args ...any) {
+	r.warn(bundle.WarnInstallation, &manifest.Error{Msg: fmt.Sprintf(format, args...)})
+}
+
+// channel gives the channel that is asked for, the default channel if the bundle is in it, or the only one that it is in; else "".
+func (r *rendering) channel() string {
+	channels := slices.Compact(slices.Sorted(slices.Values(r.bundle.Channels)))
+	asked, byDefault := r.options.Channel, r.bundle.DefaultChannel
+	switch {
+	case asked != "":
+		if len(channels) > 0 && !slices.Contains(channels, asked) {
+			r.warnInstallation("%s says that it is in %s, not in channel %s", r.csv.Name, channelList(channels), asked)
+		}
+		return asked
+	case slices.Contains(channels, byDefault) || len(channels) == 0:
+		return byDefault
+	case len(channels) == 1:
+		return channels[0]
+	}
+	return ""
+}
+
+func channelList(channels []string) string {
+	if len(channels) == 1 {
+		return "channel " + channels[0]
+	}
+	return "channels " + strings.Join(channels, ", ")
+}
+
+// objectName gives the name of what installs the package: by default that of the package.
+func (r *rendering) objectName(kind, asked, flag string) (string, error) {
+	name := asked
+	if name == "" {
+		name = r.bundle.Package
+	}
+	if problems := validation.IsDNS1123Subdomain(name); len(problems) > 0 {
+		return "", refuse("give another with "+flag, "%s name %q is no valid name: %s", kind, name, problems[0])
+	}
+	return name, nil
+}
+
+// configValue gives a Subscription's config as it was written, nil if it is empty.
+func configValue(c *v1alpha1.SubscriptionConfig) (map[string]any, error) {
+	if c == nil {
+		return nil, nil
+	}
+	v, err := manifest.Typed(c)
+	if err != nil {
+		return nil, err
+	}
+	dropNulls(v)
+	if c.NodeSelector != nil && len(c.NodeSelector) == 0 { // removes the operator's own
+		v["nodeSelector"] = map[string]any{}
+	}
+	return v, nil
+}

@@ -1,0 +1,291 @@
+package generate
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/olmgen/olmgen/bundle"
+)
+
+// inChannels gives a bundle that OLM would install in every mode, in the given channels.
+func inChannels(t *testing.T, byDefault string, channels ...string) *bundle.Bundle {
+	t.Helper()
+	b := testBundle(t, allModes+ownsMemcached+oneDeployment, memcachedCRD)
+	b.Channels, b.DefaultChannel = channels, byDefault
+	b.CSV.Spec.Version.Patch = 1
+	return b
+}
+
+// said gives the warnings and notes of a rendering.
+func said(t *testing.T, b *bundle.Bundle, o Options) []string {
+	t.Helper()
+	result, err := Render(b, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, w := range result.Warnings {
+		out = append(out, w.Error.Error())
+	}
+	return append(out, result.Notes...)
+}
+
+// keys gives the identities of what was rendered.
+func (o objects) keys() []string {
+	var out []string
+	for k := range o {
+		out = append(out, k)
+	}
+	slices.Sort(out)
+	return out
+}
+
+func TestChannel(t *testing.T) {
+	for _, c := range []struct {
+		name, byDefault string
+		channels        []string
+		asked, want     string
+		refused, warned string
+	}{
+		{name: "default", byDefault: "stable", channels: []string{"alpha", "stable"}, want: "stable"},
+		{name: "only one", channels: []string{"alpha"}, want: "alpha"},
+		{name: "only one, twice", channels: []string{"alpha", "alpha"}, want: "alpha"},
+		{name: "the default is another's", byDefault: "stable", channels: []string{"alpha"}, want: "alpha"},
+		{name: "the default alone", byDefault: "stable", want: "stable"},
+		{name: "none", want: ""},
+		{name: "asked for", byDefault: "stable", channels: []string{"alpha", "stable"}, asked: "alpha", want: "alpha"},
+		{name: "asked for, of none", asked: "alpha", want: "alpha"},
+		{name: "open", channels: []string{"alpha", "beta"}, refused: "is in channels alpha, beta, and the default channel is none of them"},
+		{name: "open with another's default", byDefault: "stable", channels: []string{"alpha", "beta"}, refused: "is in channels alpha, beta"},
+		{name: "another than asked for", channels: []string{"alpha"}, asked: "stable", want: "stable", warned: "says that it is in channel alpha, not in channel stable"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := inChannels(t, c.byDefault, c.channels...)
+			o := Options{Profile: ProfileSubscription, Namespace: "cache", Channel: c.asked}
+			result, err := Render(b, o)
+			checkRefused(t, err, c.refused)
+			if err != nil {
+				return
+			}
+			if got := strings.Contains(lastData(result), "\n  channel: "+c.want+"\n"); got != (c.want != "") {
+				t.Errorf("want channel %q in\n%s", c.want, lastData(result))
+			}
+			warned := len(result.Warnings) > 0 && strings.Contains(result.Warnings[0].Msg, c.warned)
+			if warned != (c.warned != "") {
+				t.Errorf("warnings %v, want %q", result.Warnings, c.warned)
+			}
+			// OLM v1 does without a channel
+			o.Profile = ProfileClusterExtension
+			if result, err = Render(b, o); err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.Contains(lastData(result), "\n      channels:\n      - "+c.want+"\n"); got != (c.want != "") {
+				t.Errorf("want channel %q in\n%s", c.want, lastData(result))
+			}
+		})
+	}
+}
+
+func lastData(r *Result) string { return string(r.Objects[len(r.Objects)-1].Data) }
+
+func TestHandOverRefuses(t *testing.T) {
+	const apiService = `
+apiservicedefinitions:
+  owned:
+  - {name: memos, group: memo.example.com, version: v1, kind: Memo, deploymentName: my.dep, containerPort: 443}
+`
+	sub, ext := ProfileSubscription, ProfileClusterExtension
+	plain := inChannels(t, "", "alpha")
+	named := func(pkg string) *bundle.Bundle {
+		b := inChannels(t, "", "alpha")
+		b.Package = pkg
+		return b
+	}
+	for _, c := range []struct {
+		name          string
+		b             *bundle.Bundle
+		o             Options
+		refused, hint string
+	}{
+		{"a target in a global namespace", plain, Options{Profile: sub, Namespace: "openshift-operators", TargetNamespaces: []string{"a"}},
+			"namespace openshift-operators has the OperatorGroup global-operators, which does not select a alone", "--namespace"},
+		{"the own namespace, which is global", plain, Options{Profile: sub, Namespace: "operators", InstallMode: own}, "does not select operators alone", "--operator-group"},
+		{"an install mode that the operator has not", testBundle(t, globalOnly+oneDeployment), Options{Profile: sub, Namespace: "x", InstallMode: own}, "UnsupportedOperatorGroup", "AllNamespaces"},
+		{"approval", plain, Options{Profile: sub, Subscription: SubscriptionOptions{Approval: "Never"}}, `approval: "Never" is none of Automatic, Manual`, ""},
+		{"a Subscription's name", plain, Options{Profile: sub, Subscription: SubscriptionOptions{Name: "A"}}, `Subscription name "A" is no valid name`, "--subscription"},
+		{"a package that can't be the name", named("My_Package"), Options{Profile: sub, Namespace: "x", OperatorGroup: "g"}, `Subscription name "My_Package" is no valid name`, "--subscription"},
+		{"a catalog's name", plain, Options{Profile: sub, Subscription: SubscriptionOptions{CatalogSource: "A"}}, "catalog source openshift-marketplace/A is no valid name", "--catalog-source"},
+		{"a catalog's namespace", plain, Options{Profile: sub, Subscription: SubscriptionOptions{CatalogNamespace: "a.b"}}, "catalog source a.b/community-operators is no valid name", "--catalog-source"},
+		{"an image", plain, Options{Profile: sub, Subscription: SubscriptionOptions{CatalogImage: "not an image"}}, `"not an image" is no image reference`, "quay.io"},
+		{"OpenShift's own catalog", plain, Options{Profile: sub, Subscription: SubscriptionOptions{CatalogImage: "quay.io/a/b:c", CatalogSource: "redhat-operators"}},
+			"openshift-marketplace/redhat-operators is OpenShift's own", "--catalog-source"},
+		{"a static API", plain, Options{Profile: sub, Static: true, StaticProvidedAPIs: []string{"Memo"}}, `static provided API "Memo"`, "Prometheus.v1"},
+
+		{"MultiNamespace", plain, Options{Profile: ext, Namespace: "x", TargetNamespaces: []string{"a", "b"}}, "OLM v1 has no MultiNamespace", "--install-mode"},
+		{"APIServices", testBundle(t, allModes+apiService+oneDeployment), Options{Profile: ext}, "it serves APIs by APIServices", "--profile subscription"},
+		{"a package name", named("my_package"), Options{Profile: ext, Namespace: "x"}, `OLM v1 refuses the package name "my_package"`, "--profile subscription"},
+		{"a ClusterExtension's name", plain, Options{Profile: ext, Extension: ExtensionOptions{Name: "A"}}, `ClusterExtension name "A" is no valid name`, "--cluster-extension"},
+		{"a long name", plain, Options{Profile: ext, Extension: ExtensionOptions{Name: strings.Repeat("a", 54)}}, "is longer than 53 characters", "--cluster-extension"},
+		{"a version range", plain, Options{Profile: ext, Extension: ExtensionOptions{VersionRange: "newest"}}, `version range "newest" is none`, "1.2.3"},
+		{"a long version range", plain, Options{Profile: ext, Extension: ExtensionOptions{VersionRange: strings.Repeat("1 || ", 13) + "1"}}, "is longer than 64 characters", "1.2.3"},
+		{"a policy", plain, Options{Profile: ext, Extension: ExtensionOptions{UpgradePolicy: "Any"}}, `upgrade constraint policy: "Any" is none of CatalogProvided, SelfCertified`, ""},
+		{"a channel", plain, Options{Profile: ext, Channel: "original_40"}, `OLM v1 refuses the channel name "original_40"`, "leave it out"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := Render(c.b, c.o)
+			checkRefused(t, err, c.refused)
+			var e *Error
+			if !errors.As(err, &e) || !strings.Contains(e.Hint(), c.hint) {
+				t.Errorf("error %v, want the hint %q", err, c.hint)
+			}
+		})
+	}
+}
+
+// What OLM v1's renderer would refuse is refused on one line.
+func TestClusterExtensionAsksTheRenderer(t *testing.T) {
+	b := testBundle(t, allModes+ownsMemcached+oneDeployment, memcachedCRD)
+	b.Annotations = nil
+	spec := b.CSV.Spec.InstallStrategy.StrategySpec
+	b.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs = append(spec.DeploymentSpecs, spec.DeploymentSpecs...)
+	_, err := Render(b, Options{Profile: ProfileClusterExtension})
+	checkRefused(t, err, "OLM v1 refuses memcached-operator.v0.0.1: package name is empty")
+	if err != nil && strings.Contains(err.Error(), "\n") {
+		t.Errorf("more than one line: %v", err)
+	}
+}
+
+func TestSubscriptionWarns(t *testing.T) {
+	b := inChannels(t, "", "alpha")
+	b.CSV.Spec.Provider.Name = "Example"
+	for _, c := range []struct {
+		name string
+		o    Options
+		want []string
+	}{
+		{"nothing", Options{Namespace: "cache"}, nil},
+		{"catalogs that OLM finds", Options{Namespace: "cache", Subscription: SubscriptionOptions{CatalogNamespace: "cache"}}, nil},
+		{"one that it may not find", Options{Namespace: "cache", Subscription: SubscriptionOptions{CatalogNamespace: "elsewhere"}},
+			[]string{"OLM looks for catalogs in the Subscription's namespace and in its own global one: is elsewhere that?"}},
+		{"a version that does not stay", Options{Namespace: "cache", Subscription: SubscriptionOptions{StartingCSV: true}},
+			[]string{"with Automatic approval OLM begins with memcached-operator.v0.0.1 and upgrades at once: with --approval Manual it waits"}},
+		{"one that does", Options{Namespace: "cache", Subscription: SubscriptionOptions{StartingCSV: true, Approval: "Manual"}}, nil},
+		{"the global group", Options{}, []string{"the namespace openshift-operators and its OperatorGroup global-operators are taken to be there: --create-namespace and --operator-group make them"}},
+		{"a second group", Options{Namespace: "operators", OperatorGroup: "mine"},
+			[]string{"if namespace operators has the OperatorGroup global-operators, a second one stops all its operators (TooManyOperatorGroups)"}},
+		{"the group itself", Options{Namespace: "operators", OperatorGroup: "global-operators"}, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.o.Profile = ProfileSubscription
+			if diff := cmp.Diff(c.want, said(t, b, c.o)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// What the OperatorGroup of a namespace needs, and whether it is there already.
+func TestSubscriptionPlacement(t *testing.T) {
+	b := inChannels(t, "", "alpha")
+	const group, ns, sub = "OperatorGroup ", "Namespace ", "Subscription "
+	for _, c := range []struct {
+		name string
+		o    Options
+		want []string
+	}{
+		{"all namespaces", Options{}, []string{sub + "openshift-operators/memcached"}},
+		{"a namespace of its own", Options{Namespace: "cache"}, []string{ns + "cache", group + "cache/memcached", sub + "cache/memcached"}},
+		{"a group of its own", Options{OperatorGroup: "g"}, []string{ns + "memcached", group + "memcached/g", sub + "memcached/memcached"}},
+		{"an account for the group", Options{ServiceAccount: "g"}, []string{ns + "memcached", group + "memcached/memcached", sub + "memcached/memcached"}},
+		{"one target", Options{TargetNamespaces: []string{"a"}}, []string{ns + "memcached", group + "memcached/memcached", sub + "memcached/memcached"}},
+		{"a namespace that is there, on request", Options{Namespace: "operators", CreateNamespace: true}, []string{ns + "operators", sub + "operators/memcached"}},
+		{"a group that is there, on request", Options{Namespace: "operators", OperatorGroup: "global-operators"}, []string{group + "operators/global-operators", sub + "operators/memcached"}},
+		{"a catalog", Options{Namespace: "cache", Subscription: SubscriptionOptions{CatalogImage: "quay.io/a/b"}},
+			[]string{"CatalogSource openshift-marketplace/memcached-catalog", ns + "cache", group + "cache/memcached", sub + "cache/memcached"}},
+		{"copied CSVs mean nothing", Options{Namespace: "cache", CopiedCSVNamespaces: []string{"x"}, CreateNamespace: true}, []string{ns + "cache", group + "cache/memcached", sub + "cache/memcached"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.o.Profile = ProfileSubscription
+			result, err := Render(b, c.o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, o := range result.Objects {
+				got = append(got, strings.Replace(o.Kind+" "+o.Namespace+"/"+o.Name, " /", " ", 1))
+			}
+			slices.Sort(got)
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestCatalogSourcePoll(t *testing.T) {
+	b := inChannels(t, "", "alpha")
+	for image, poll := range map[string]bool{
+		"quay.io/a/b": true, "quay.io/a/b:v1": true, "registry.example.com:5000/a/b": true,
+		"quay.io/a/b@sha256:" + strings.Repeat("a", 64): false, "quay.io/a/b:v1@sha256:" + strings.Repeat("a", 64): false,
+	} {
+		got := rendered(t, b, Options{Profile: ProfileSubscription, Subscription: SubscriptionOptions{CatalogImage: image}})
+		spec := at(t, got["CatalogSource openshift-marketplace/memcached-catalog"], "spec").(map[string]any)
+		if _, ok := spec["updateStrategy"]; ok != poll {
+			t.Errorf("%s: %v", image, spec)
+		}
+	}
+}
+
+// A role that the bundle ships under the name of a generated one is OLM v1's to make.
+func TestClusterExtensionLeavesShippedRoles(t *testing.T) {
+	b := testBundle(t, allModes+ownsMemcached+oneDeployment, memcachedCRD, `
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: memcacheds.cache.example.com-v1alpha1-view}
+rules: []
+`)
+	o := Options{Profile: ProfileClusterExtension, Namespace: "cache"}
+	want := []string{"ClusterExtension memcached", "ClusterRole memcacheds.cache.example.com-v1alpha1-admin", "ClusterRole memcacheds.cache.example.com-v1alpha1-edit"}
+	if diff := cmp.Diff(want, rendered(t, b, o).keys()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if got := said(t, b, o); len(got) != 1 || !strings.Contains(got[0], "the bundle ships the ClusterRole memcacheds.cache.example.com-v1alpha1-view: none is rendered") {
+		t.Errorf("said %q", got)
+	}
+}
+
+func TestClusterExtensionWarns(t *testing.T) {
+	required := []bundle.Property{{Type: "olm.package", Value: []byte(`{}`)}, {Type: "olm.gvk.required", Value: []byte(`{}`)}, {Type: "olm.gvk.required", Value: []byte(`{"kind":"X"}`)}}
+	gate := func(mode string) string {
+		return "OLM v1 installs in " + mode + " only with its alpha feature gate SingleOwnNamespaceInstallSupport and its experimental CRDs"
+	}
+	for _, c := range []struct {
+		name string
+		b    *bundle.Bundle
+		o    Options
+		want []string
+	}{
+		{"nothing", inChannels(t, "", "alpha"), Options{}, nil},
+		{"own namespace", inChannels(t, "", "alpha"), Options{InstallMode: own}, []string{gate("OwnNamespace")}},
+		{"single namespace", inChannels(t, "", "alpha"), Options{TargetNamespaces: []string{"a"}}, []string{gate("SingleNamespace")}},
+		{"the catalog's dependencies", inChannels(t, "", "alpha"), Options{Properties: required},
+			[]string{"OLM v1 refuses bundles with dependencies, and memcached-operator.v0.0.1 has the property olm.gvk.required"}},
+		{"a catalog without", inChannels(t, "", "alpha"), Options{Properties: required[:1]}, nil},
+		{"a version out of the range", inChannels(t, "", "alpha"), Options{Extension: ExtensionOptions{VersionRange: ">=1.0.0"}}, []string{"version 0.0.1 of the bundle is not in the range >=1.0.0"}},
+		{"a version in the range", inChannels(t, "", "alpha"), Options{Extension: ExtensionOptions{VersionRange: "0.0.1"}}, nil},
+		{"a channel that is none to OLM v1", inChannels(t, "", "original_40"), Options{},
+			[]string{`OLM v1 refuses the channel name "original_40": it is left out, so OLM v1 takes all channels`}},
+		{"an account", inChannels(t, "", "alpha"), Options{ServiceAccount: "installer"}, []string{"OLM v1 ignores spec.serviceAccount since version 1.11"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.o.Profile = ProfileClusterExtension
+			if diff := cmp.Diff(c.want, said(t, c.b, c.o)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,182 @@
+package generate
+
+import (
+	"slices"
+
+	"github.com/google/go-containerregistry/pkg/name"
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+// SubscriptionOptions are those of ProfileSubscription. The zero value of each field is its default.
+type SubscriptionOptions struct {
+	Name             string            // default: the package name
+	Approval         v1alpha1.Approval // of InstallPlans; default: Automatic, as in OLM
+	StartingCSV      bool              // begin with this bundle, not with the channel's head
+	CatalogNamespace string            // default: openshift-marketplace
+	CatalogSource    string            // default: <package>-catalog if there is an image, else community-operators
+	CatalogImage     string            // adds the CatalogSource of this image
+}
+
+var subscriptionGenerators = []func(*rendering) error{
+	installable,
+	subscriptionNamespaces,
+	subscriptionGroup,
+	catalogSource,
+	subscription,
+}
+
+// globalNamespace is where OpenShift, and the decision record "Managing Operators", put operators that watch all namespaces.
+const globalNamespace = "openshift-operators"
+
+// globalGroups are the namespaces that have the OperatorGroup global-operators from the start: OpenShift's, and that of OLM's own
+// manifests (OLM: deploy/upstream/quickstart/olm.yaml). A second OperatorGroup in a namespace stops all its operators.
+var globalGroups = []string{globalNamespace, "operators"}
+
+const globalGroup = "global-operators"
+
+// marketplace is the namespace of catalogs for the whole cluster on OpenShift, and in the decision record.
+const marketplace = "openshift-marketplace"
+
+// defaultCatalogs are OpenShift's own in the marketplace (OpenShift: operator-marketplace, defaults/).
+var defaultCatalogs = []string{"community-operators", "certified-operators", "redhat-operators", "redhat-marketplace"}
+
+// HasGlobalGroup reports whether a namespace has a global OperatorGroup from the start, so that a Subscription needs no other.
+func HasGlobalGroup(namespace string) bool { return slices.Contains(globalGroups, namespace) }
+
+// asksForGroup reports whether an option is about the OperatorGroup.
+func (o Options) asksForGroup() bool {
+	return o.OperatorGroup != "" || o.Selector != nil || o.Static || len(o.StaticProvidedAPIs) > 0 || o.ServiceAccount != ""
+}
+
+// hasGroup reports whether the profile knows an OperatorGroup that is not there already.
+func (o Options) hasGroup() bool {
+	switch o.Profile {
+	case ProfileOLMv1, ProfileClusterExtension:
+		return false
+	case ProfileDescoped:
+		return o.OperatorGroup != ""
+	case ProfileSubscription:
+		return o.asksForGroup() || !slices.Contains(globalGroups, o.Namespace)
+	}
+	return true
+}
+
+// global reports whether the operator will watch all namespaces.
+func (o Options) global(csv *v1alpha1.ClusterServiceVersion) bool {
+	mode, err := o.mode(supported(csv), o.TargetNamespaces)
+	return err == nil && mode == v1alpha1.InstallModeTypeAllNamespaces
+}
+
+// installable refuses what OLM would refuse after the Subscription has been applied.
+func installable(r *rendering) error {
+	if err := checkStatic(r.options.StaticProvidedAPIs); err != nil {
+		return err
+	}
+	return checkWebhooks(r.bundle, NamesOLM)
+}
+
+// subscriptionNamespaces makes the Namespace of the operator where it is not there already, and those of its targets on request: they
+// mostly belong to somebody else.
+func subscriptionNamespaces(r *rendering) error {
+	if r.options.CreateNamespace {
+		return namespaces(r)
+	}
+	if slices.Contains(globalGroups, r.options.Namespace) {
+		return nil
+	}
+	return r.ownNamespace()
+}
+
+// subscriptionGroup makes the OperatorGroup. Its annotation olm.providedAPIs is left to OLM, unless the group is static.
+func subscriptionGroup(r *rendering) error {
+	o := r.options
+	there := slices.Contains(globalGroups, o.Namespace)
+	switch {
+	case o.hasGroup() && there && o.OperatorGroup != globalGroup:
+		r.warnInstallation("if namespace %s has the OperatorGroup %s, a second one stops all its operators (TooManyOperatorGroups)", o.Namespace, globalGroup)
+	case !o.hasGroup() && !r.global():
+		return refuse("choose another namespace with --namespace, or name an OperatorGroup with --operator-group if there is none",
+			"namespace %s has the OperatorGroup %s, which does not select %s alone", o.Namespace, globalGroup, join(r.targets))
+	case !o.hasGroup():
+		r.note("the namespace %s and its OperatorGroup %s are taken to be there: --create-namespace and --operator-group make them", o.Namespace, globalGroup)
+		return nil
+	}
+	if o.Static || len(o.StaticProvidedAPIs) > 0 {
+		return r.operatorGroup(r.groupAPIs())
+	}
+	return r.operatorGroup(nil)
+}
+
+func (r *rendering) catalog() (namespace, source string) {
+	s := r.options.Subscription
+	switch {
+	case s.CatalogSource != "":
+	case s.CatalogImage != "":
+		s.CatalogSource = r.bundle.Package + "-catalog"
+	default:
+		s.CatalogSource = defaultCatalogs[0]
+	}
+	setDefault(&s.CatalogNamespace, marketplace)
+	return s.CatalogNamespace, s.CatalogSource
+}
+
+// catalogSource makes the CatalogSource of an image. Where the image is named by a tag, the catalog asks for a newer one now and then.
+func catalogSource(r *rendering) error {
+	namespace, source := r.catalog()
+	if problems := append(validation.IsDNS1123Label(namespace), validation.IsDNS1123Subdomain(source)...); len(problems) > 0 {
+		return refuse("give it with --catalog-source NAMESPACE/NAME", "catalog source %s/%s is no valid name: %s", namespace, source, problems[0])
+	}
+	image := r.options.Subscription.CatalogImage
+	if image == "" {
+		return nil
+	}
+	if namespace == marketplace && slices.Contains(defaultCatalogs, source) {
+		return refuse("give it another name with --catalog-source", "the CatalogSource %s/%s is OpenShift's own", namespace, source)
+	}
+	ref, err := name.ParseReference(image)
+	if err != nil {
+		return refuse("give it as in quay.io/example/catalog:v1", "the catalog's image %q is no image reference", image)
+	}
+	_, tag := ref.(name.Tag)
+	return r.author("catalogsource.yaml", Object{APIVersion: v1alpha1.CatalogSourceCRDAPIVersion, Kind: v1alpha1.CatalogSourceKind, Namespace: namespace, Name: source}, struct {
+		Name, Namespace, Image, Publisher string
+		Poll                              bool
+	}{source, namespace, image, r.csv.Spec.Provider.Name, tag})
+}
+
+func subscription(r *rendering) error {
+	o := r.options.Subscription
+	setDefault(&o.Approval, v1alpha1.ApprovalAutomatic)
+	if o.Approval != v1alpha1.ApprovalAutomatic && o.Approval != v1alpha1.ApprovalManual {
+		return refuse("", "approval: %q is none of %s, %s", o.Approval, v1alpha1.ApprovalAutomatic, v1alpha1.ApprovalManual)
+	}
+	objectName, err := r.objectName(v1alpha1.SubscriptionKind, o.Name, "--subscription")
+	if err != nil {
+		return err
+	}
+	channel := r.channel()
+	if channel == "" && len(r.bundle.Channels) > 1 {
+		return refuse("choose with --channel", "%s is in %s, and the default channel is none of them", r.csv.Name, channelList(r.bundle.Channels))
+	}
+	config, err := configValue(r.options.Config)
+	if err != nil {
+		return err
+	}
+	namespace, source := r.catalog()
+	if !slices.Contains([]string{r.options.Namespace, marketplace, "olm"}, namespace) {
+		// OLM: pkg/controller/registry/resolver/step_resolver.go, ResolveSteps
+		r.warnInstallation("OLM looks for catalogs in the Subscription's namespace and in its own global one: is %s that?", namespace)
+	}
+	view := struct {
+		Name, Namespace, Package, Channel, Approval, StartingCSV, Source, SourceNamespace string
+		Config                                                                            map[string]any
+	}{objectName, r.options.Namespace, r.bundle.Package, channel, string(o.Approval), "", source, namespace, config}
+	if o.StartingCSV {
+		view.StartingCSV = r.csv.Name
+		if o.Approval == v1alpha1.ApprovalAutomatic {
+			r.warnInstallation("with Automatic approval OLM begins with %s and upgrades at once: with --approval Manual it waits", r.csv.Name)
+		}
+	}
+	return r.author("subscription.yaml", Object{APIVersion: v1alpha1.SubscriptionCRDAPIVersion, Kind: v1alpha1.SubscriptionKind, Namespace: view.Namespace, Name: view.Name}, view)
+}

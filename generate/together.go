@@ -1,0 +1,189 @@
+package generate
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"github.com/olmgen/olmgen/bundle"
+)
+
+// Operator is a bundle and how to render it.
+type Operator struct {
+	Name    string // what errors call it; default: the package name
+	Bundle  *bundle.Bundle
+	Options Options
+}
+
+// Set is what several operators render to together.
+type Set struct {
+	Objects []Shared  // in the order in which they can be applied
+	Results []*Result // of each operator by itself, in the order of the operators
+}
+
+// Shared is an object and the operators that it belongs to: indices, ascending.
+type Shared struct {
+	Object
+	Operators []int
+}
+
+// OperatorError is an error of one of several operators: by itself, or beside one before it.
+type OperatorError struct {
+	Index int // of the operator
+	Name  string
+	Err   error
+}
+
+func (e *OperatorError) Error() string { return e.Name + ": " + e.Err.Error() }
+func (e *OperatorError) Unwrap() error { return e.Err }
+
+// RenderAll renders operators that go to one cluster. Those whose options name the same OperatorGroup in the same namespace share it:
+// its olm.providedAPIs and its ClusterRoles are about the APIs of all of them (spec 1.5 and 2). An object that several operators make
+// alike is there once. What cannot be in one cluster is refused: an object that two operators make differently, two OperatorGroups in
+// one namespace, and groups whose namespaces and provided APIs both overlap (spec 9). Errors are *OperatorError.
+func RenderAll(operators []Operator) (*Set, error) {
+	groups, err := members(operators)
+	if err != nil {
+		return nil, err
+	}
+	set := &Set{}
+	for i, m := range groups {
+		r, err := Render(m.Bundle, m.Options)
+		if err != nil {
+			return nil, &OperatorError{i, m.Name, err}
+		}
+		set.Results = append(set.Results, r)
+	}
+	if err := conflicts(groups, set.Results); err != nil {
+		return nil, err
+	}
+	at := map[string]int{}
+	for i, r := range set.Results {
+		for _, o := range r.Objects {
+			n, ok := at[o.key()]
+			if !ok {
+				at[o.key()] = len(set.Objects)
+				set.Objects = append(set.Objects, Shared{o, []int{i}})
+				continue
+			}
+			first := &set.Objects[n]
+			if !bytes.Equal(first.Data, o.Data) {
+				err := refuse(differenceHint(o), "%s and %s both make %s %s, and not the same",
+					groups[first.Operators[0]].Name, groups[i].Name, o.Kind, strings.TrimPrefix(o.Namespace+"/"+o.Name, "/"))
+				return nil, &OperatorError{i, groups[i].Name, err}
+			}
+			first.Operators = append(first.Operators, i)
+		}
+	}
+	slices.SortStableFunc(set.Objects, func(a, b Shared) int { return a.compare(b.Object, "") })
+	return set, nil
+}
+
+func differenceHint(o Object) string {
+	switch o.Kind {
+	case "CustomResourceDefinition":
+		return "a cluster has one of it: render one version of the operator, or leave its CRDs to one of them"
+	case "ClusterRole":
+		return "stable names and labels have room for one group with an API: render both with the names of OLM"
+	}
+	return "render them to different clusters, or give one of them another namespace"
+}
+
+// others is what an operator has to know of those that are rendered together with it.
+type others struct {
+	groupAPIs []string            // Kind.version.group of all operators of the OperatorGroup
+	alongside map[string][]string // namespace/name of the CSVs with a CRD, by the CRD's name
+}
+
+// members completes the options of the operators and tells each of the others.
+func members(operators []Operator) ([]Operator, error) {
+	out := slices.Clone(operators)
+	apis, alongside := map[string][]string{}, map[string][]string{}
+	for i := range out {
+		m := &out[i]
+		setDefault(&m.Name, m.Bundle.Package)
+		var err error
+		if m.Options, err = m.Options.complete(m.Bundle); err != nil {
+			return nil, &OperatorError{i, m.Name, err}
+		}
+		for _, a := range providedAPIs(m.Bundle.CSV) {
+			apis[m.group()] = append(apis[m.group()], a.gvk())
+		}
+		for _, c := range m.Bundle.CRDs {
+			alongside[c.Name] = append(alongside[c.Name], m.Options.Namespace+"/"+m.Bundle.CSV.Name)
+		}
+	}
+	for i := range out {
+		out[i].Options.others = others{apis[out[i].group()], alongside}
+	}
+	return out, nil
+}
+
+// group identifies the OperatorGroup of completed options.
+func (m Operator) group() string { return m.Options.Namespace + "/" + m.Options.OperatorGroup }
+
+// grouped reports whether OLM v0 will look at the operator and its OperatorGroup.
+func (m Operator) grouped() bool {
+	return m.Options.Profile == ProfileOLM || m.Options.Profile == ProfileSubscription
+}
+
+// conflicts refuses what OLM would: see RenderAll.
+func conflicts(operators []Operator, results []*Result) error {
+	for i, a := range operators {
+		for j, b := range operators[:i] {
+			if !a.grouped() || !b.grouped() {
+				continue
+			}
+			if err := conflict(b, a, results[j], results[i]); err != nil {
+				return &OperatorError{i, a.Name, err}
+			}
+		}
+	}
+	return nil
+}
+
+func conflict(a, b Operator, ra, rb *Result) error {
+	switch {
+	case a.group() == b.group():
+		if crd := common(ownedCRDs(a), ownedCRDs(b)); crd != "" {
+			return refuse("leave out one of them", "OwnerConflict: %s and %s both own %s in namespace %s", a.Name, b.Name, crd, ra.Namespace)
+		}
+	case ra.Namespace == rb.Namespace:
+		return refuse("a namespace has one group: use one for both, or another namespace",
+			"TooManyOperatorGroups: %s and %s have different OperatorGroups, %s and %s, in namespace %s",
+			a.Name, b.Name, ra.OperatorGroup, rb.OperatorGroup, ra.Namespace)
+	case overlap(ra, rb):
+		if api := common(a.Options.others.groupAPIs, b.Options.others.groupAPIs); api != "" {
+			return refuse("give the groups different target namespaces, or one of the operators another cluster",
+				"InterOperatorGroupOwnerConflict: OperatorGroups %s (%s) and %s (%s) watch the same namespaces and both provide %s",
+				a.group(), a.Name, b.group(), b.Name, api)
+		}
+	}
+	return nil
+}
+
+func ownedCRDs(m Operator) []string {
+	var names []string
+	for _, d := range m.Bundle.CSV.Spec.CustomResourceDefinitions.Owned {
+		names = append(names, d.Name)
+	}
+	return names
+}
+
+// overlap reports whether two groups watch a common namespace: all namespaces meet any, and a group's own namespace counts as
+// watched (spec 9).
+func overlap(a, b *Result) bool {
+	if slices.Contains(a.targets, allNamespaces) || slices.Contains(b.targets, allNamespaces) {
+		return true
+	}
+	return common(append(slices.Clone(a.targets), a.Namespace), append(slices.Clone(b.targets), b.Namespace)) != ""
+}
+
+func common(a, b []string) string {
+	for _, x := range a {
+		if slices.Contains(b, x) {
+			return x
+		}
+	}
+	return ""
+}

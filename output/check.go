@@ -1,0 +1,166 @@
+package output
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/aymanbagabas/go-udiff"
+)
+
+// State says how a file in an output directory differs from what Write would make of it.
+type State string
+
+// The states.
+const (
+	StateMissing  State = "missing"        // it is not there
+	StateStale    State = "out of date"    // it is what an earlier run wrote
+	StateEdited   State = "edited by hand" // it is not what an earlier run wrote
+	StateForeign  State = "not olmgen's"   // it is not in the lock
+	StateLeftOver State = "not rendered"   // an earlier run wrote it, and it is not part of the tree any more
+	StateKept     State = "edited by hand and not rendered any more"
+	StateNoFile   State = "a directory or link in place of a file"
+)
+
+// Difference is a file that Write would change, or would refuse to.
+type Difference struct {
+	Path  string // slash-separated, below the output directory
+	State State
+	Diff  []byte // unified, from what is there to what would be
+}
+
+// Check compares dir with what Write would make of it, and writes nothing. The differences are sorted by path; that of the lock, if only
+// it differs, is one. Errors are those of Write, apart from those for files in the way or edited by hand: these are differences.
+func Check(dir string, files Files, sources []Source) ([]Difference, error) {
+	if err := files.check(); err != nil {
+		return nil, err
+	}
+	t, old, err := inspect(dir)
+	if err != nil {
+		return nil, err
+	}
+	want, digests := map[string][]byte{}, map[string]string{}
+	for _, f := range files {
+		want[f.Path], digests[f.Path] = f.Data, digestOf(f.Data)
+	}
+	lock, err := newLock(sources, digests)
+	if err != nil {
+		return nil, err
+	}
+	var out []Difference
+	for _, path := range slices.Sorted(maps.Keys(want)) {
+		d, err := old.compare(t, path, want[path])
+		if err != nil {
+			return nil, err
+		}
+		if d != nil {
+			out = append(out, *d)
+		}
+	}
+	for _, path := range slices.Sorted(maps.Keys(old.lock.Files)) {
+		if _, ok := want[path]; ok || old.info[path] == nil {
+			continue
+		}
+		d, err := old.leftOver(t, path)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, *d)
+	}
+	if data := lock.encode(); string(data) != string(old.lockData) && len(out) == 0 {
+		state := StateStale
+		if old.lockData == nil {
+			state = StateMissing
+		}
+		out = append(out, Difference{LockName, state, unified(LockName, old.lockData, data, old.lockData != nil, true)})
+	}
+	slices.SortFunc(out, func(a, b Difference) int { return strings.Compare(a.Path, b.Path) })
+	return out, nil
+}
+
+// inspect reads the output directory without creating anything. A directory that is not there is empty.
+func inspect(name string) (target, *tree, error) {
+	if name == "" {
+		return target{}, nil, errors.New("no output directory given")
+	}
+	abs, err := filepath.Abs(name)
+	if err != nil {
+		return target{}, nil, err
+	}
+	real, err := filepath.EvalSymlinks(abs)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		real = abs
+	case err != nil:
+		return target{}, nil, fmt.Errorf("output directory %s: %w", name, err)
+	}
+	t := newTarget(name, real)
+	old, err := readTree(t)
+	switch {
+	case err != nil:
+		return t, nil, err
+	case old != nil:
+		return t, old, nil
+	case exists(t.aside):
+		return t, nil, refuse("render again: that repairs it", "%s is not there: an earlier run was interrupted", name)
+	}
+	return t, &tree{info: map[string]fs.FileInfo{}}, nil
+}
+
+// compare gives the difference of a file that is part of the tree, or nil.
+func (tr *tree) compare(t target, path string, want []byte) (*Difference, error) {
+	info := tr.info[path]
+	if info == nil {
+		return &Difference{path, StateMissing, unified(path, nil, want, false, true)}, nil
+	}
+	if !info.Mode().IsRegular() {
+		return &Difference{path, StateNoFile, nil}, nil
+	}
+	have, err := os.ReadFile(at(t.dir, path))
+	if err != nil {
+		return nil, err
+	}
+	if string(have) == string(want) {
+		return nil, nil
+	}
+	state := StateForeign
+	if recorded, ok := tr.lock.Files[path]; ok {
+		state = StateEdited
+		if recorded == digestOf(have) {
+			state = StateStale
+		}
+	}
+	return &Difference{path, state, unified(path, have, want, true, true)}, nil
+}
+
+// leftOver gives the difference of a file that is not part of the tree any more.
+func (tr *tree) leftOver(t target, path string) (*Difference, error) {
+	if !tr.info[path].Mode().IsRegular() {
+		return &Difference{path, StateKept, nil}, nil
+	}
+	have, err := os.ReadFile(at(t.dir, path))
+	if err != nil {
+		return nil, err
+	}
+	if tr.lock.Files[path] != digestOf(have) {
+		return &Difference{path, StateKept, nil}, nil // Write leaves it as it is
+	}
+	return &Difference{path, StateLeftOver, unified(path, have, nil, true, false)}, nil
+}
+
+// unified prints a diff that patch and git apply take: the parts exist or do not.
+func unified(path string, have, want []byte, before, after bool) []byte {
+	from, to := "/dev/null", "/dev/null"
+	if before {
+		from = "a/" + path
+	}
+	if after {
+		to = "b/" + path
+	}
+	return []byte(udiff.Unified(from, to, string(have), string(want)))
+}

@@ -1,0 +1,119 @@
+package output
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// anyChannel is what the Subscription of a base has for a channel (redhat-cop/gitops-catalog: web-terminal/operator/base/subscription.yaml).
+const anyChannel = "patch-me-see-overlays-dir"
+
+// gitopsCatalog gives each operator a directory as in redhat-cop/gitops-catalog (its CONTRIBUTING.md): <name>-operator/operator/base holds
+// the objects, one in a file, and overlays/<channel> what is the channel's own. Each operator is built on its own, so an object that
+// several share stands in each. A channel is needed: that of the Subscription, or the operator's.
+func (t Tree) gitopsCatalog() (Files, error) {
+	var files Files
+	taken := map[string]string{}
+	own := t.perOperator()
+	for i, o := range t.Operators {
+		dir := strings.TrimSuffix(segment(escape(o.Name)), "-operator") + "-operator"
+		if other, ok := taken[fold(dir)]; ok {
+			return nil, refuse("give one of them another name", "the operators %s and %s would both be in the directory %s", other, o.Name, dir)
+		}
+		taken[fold(dir)] = o.Name
+		more, err := t.catalogEntry(dir+"/operator/", o, own[i])
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", o.Name, err)
+		}
+		files = append(files, more...)
+	}
+	return files, nil
+}
+
+func (t Tree) catalogEntry(dir string, o Operator, objects []generate.Shared) (Files, error) {
+	objects = slices.Clone(objects)
+	overlay := channelOverlay{Channel: o.Channel, Resources: []string{"../../base"}}
+	for i, x := range objects {
+		if !isOLM(x.Object, v1alpha1.SubscriptionKind) || overlay.Name != "" {
+			continue
+		}
+		channel, data, err := openChannel(x.Object, o.Package)
+		if err != nil {
+			return nil, err
+		}
+		if channel != "" {
+			objects[i].Data = data
+			overlay.Channel, overlay.Name, overlay.Namespace = channel, x.Name, x.Namespace
+		}
+	}
+	if overlay.Channel == "" {
+		return nil, refuse("name one with --channel", "the layout %s has an overlay for the channel, and the bundle is in none", LayoutGitOpsCatalog)
+	}
+	files, err := t.directory(dir+"base/", objects, unique(objects, func(x generate.Object) string {
+		if isOLM(x, v1alpha1.SubscriptionKind) && x.Namespace == overlay.Namespace && x.Name == overlay.Name {
+			return "subscription"
+		}
+		return catalogName(x, o)
+	}))
+	if err != nil {
+		return nil, err
+	}
+	more, err := t.channelOverlay(dir+"overlays/"+segment(escape(overlay.Channel))+"/", overlay)
+	return append(files, more...), err
+}
+
+// catalogName is the name of an object's file in a base: the catalog's for the objects that its bases have, else that of the flat layout.
+func catalogName(x generate.Object, o Operator) string {
+	switch {
+	case x.Kind == "Namespace" && x.Group() == "" && x.Name == o.Namespace:
+		return "namespace"
+	case isOLM(x, "OperatorGroup") && x.Namespace == o.Namespace:
+		return "operator-group"
+	}
+	return stem(x, o.Namespace)
+}
+
+// openChannel gives the channel of a Subscription to a package, and the Subscription with the channel left to overlays. The channel of a
+// Subscription to another package, or without one, is empty.
+func openChannel(x generate.Object, pkg string) (string, []byte, error) {
+	o, err := parse(x)
+	if err != nil {
+		return "", nil, err
+	}
+	name, err := o.Get("spec", "name")
+	if err != nil {
+		return "", nil, err
+	}
+	v, err := o.Get("spec", "channel")
+	channel, _ := v.(string)
+	if err != nil || name != pkg || channel == "" {
+		return "", nil, err
+	}
+	data, err := o.Apply(manifest.Edit{Spec: map[string]any{"channel": anyChannel}})
+	return channel, data, err
+}
+
+// channelOverlay is the view of kustomization-channel.yaml and patch-channel.yaml. Name and Namespace are the Subscription's, empty without one.
+type channelOverlay struct {
+	Resources                []string
+	Channel, Name, Namespace string
+}
+
+func (t Tree) channelOverlay(dir string, v channelOverlay) (Files, error) {
+	kustomization, err := t.Templates.Execute("kustomization-channel.yaml", v)
+	if err != nil {
+		return nil, err
+	}
+	files := Files{{dir + kustomizationName, kustomization}}
+	if v.Name == "" {
+		return files, nil
+	}
+	patch, err := t.Templates.Execute("patch-channel.yaml", v)
+	return append(files, File{dir + "patch-channel.yaml", patch}), err
+}
