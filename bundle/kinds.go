@@ -75,6 +75,7 @@ var others = []kindInfo{
 	{"networking.k8s.io", "v1", "Ingress", Namespaced},
 	{"networking.k8s.io", "v1", "IngressClass", ClusterScoped},
 	{"operators.coreos.com", "v1", "OperatorGroup", Namespaced},
+	{"operators.coreos.com", "v2", "OperatorCondition", Namespaced},
 	{"operators.coreos.com", "v1alpha1", "CatalogSource", Namespaced},
 	{"operators.coreos.com", "v1alpha1", "Subscription", Namespaced},
 	{"route.openshift.io", "v1", "Route", Namespaced},
@@ -106,12 +107,21 @@ func plain(kind string) *kindInfo {
 // Supported reports whether OLM installs objects of this group and kind from a bundle.
 func Supported(group, kind string) bool { return find(supported, group, kind) != nil }
 
-// ScopeOf tells whether an object is namespaced: by its kind, or by the bundle's own CRD for it.
-func (b *Bundle) ScopeOf(o *manifest.Object) Scope {
+// ScopeOfKind tells whether objects of a kind are namespaced, for the kinds of Kubernetes, OLM, OpenShift and others that are common beside
+// operators.
+func ScopeOfKind(group, kind string) Scope {
 	for _, list := range [][]kindInfo{supported, others} {
-		if k := find(list, o.Group(), o.Kind); k != nil {
+		if k := find(list, group, kind); k != nil {
 			return k.scope
 		}
+	}
+	return ScopeUnknown
+}
+
+// ScopeOf tells whether an object is namespaced: by its kind, or by the bundle's own CRD for it.
+func (b *Bundle) ScopeOf(o *manifest.Object) Scope {
+	if s := ScopeOfKind(o.Group(), o.Kind); s != ScopeUnknown {
+		return s
 	}
 	if k := plain(o.Kind); k != nil && o.APIVersion == "" {
 		return k.scope

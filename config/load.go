@@ -14,6 +14,7 @@ import (
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/bundle/source"
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/images"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
 	"github.com/olmgen/olmgen/templates"
@@ -47,6 +48,10 @@ func (c *Config) load(ctx context.Context, o Options) ([]*loaded, error) {
 			all = append(all, &loaded{group: i, index: j})
 		}
 	}
+	mirrors, err := c.mirrors(o.Dir)
+	if err != nil {
+		return nil, err
+	}
 	sets := &templateSets{dir: o.Dir, sets: map[string]*templates.Set{}}
 	workers := o.Workers
 	if workers <= 0 {
@@ -59,6 +64,7 @@ func (c *Config) load(ctx context.Context, o Options) ([]*loaded, error) {
 		wg.Go(func() {
 			defer func() { <-slots }()
 			l.err = c.loadOne(ctx, l, o, sets)
+			l.Options.Mirrors = mirrors
 			if o.Progress != nil {
 				o.Progress(len(all))
 			}
@@ -116,6 +122,36 @@ func (c *Config) loadOne(ctx context.Context, l *loaded, o Options, sets *templa
 		l.Options.Replaces = &src.Replaces
 	}
 	return nil
+}
+
+// mirrors gives the mirror map, nil if there is none.
+func (c *Config) mirrors(dir string) (*images.Map, error) {
+	switch {
+	case c.MirrorMap != "" && len(c.Mirrors) > 0:
+		return nil, c.errorf("mirrorMap", "keep one of them", "is given beside mirrors")
+	case c.MirrorMap != "":
+		data, err := os.ReadFile(in(dir, c.MirrorMap))
+		if err != nil {
+			return nil, c.explain("mirrorMap", err)
+		}
+		m, err := images.ReadMap(filepath.ToSlash(c.MirrorMap), data)
+		if err != nil {
+			return nil, c.explain("mirrorMap", err)
+		}
+		return m, nil
+	case len(c.Mirrors) == 0:
+		return nil, nil
+	}
+	var list []any
+	for _, m := range c.Mirrors {
+		list = append(list, map[string]any{"source": m.Source, "mirror": m.Mirror})
+	}
+	m, err := images.ReadMap("mirrors", manifest.Encode(map[string]any{"mirrors": list}))
+	var e *manifest.Error
+	if errors.As(err, &e) { // its line is that of the copy
+		return nil, c.errorf(e.Field, e.Tip, "%s", e.Msg)
+	}
+	return m, err
 }
 
 // options fills in what a group decides for all its operators.

@@ -5,10 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 
+	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/output"
 	"github.com/olmgen/olmgen/templates"
@@ -58,17 +60,27 @@ func (c *Config) Render(ctx context.Context, o Options) (*Rendered, error) {
 		}
 		return nil, c.explain("", err)
 	}
+	unused := map[string]int{} // mirrors, and by how many operators
 	for i, l := range all {
 		for _, said := range l.said {
 			r.Warnings = append(r.Warnings, Warning{l.Name, said})
 		}
 		for _, w := range set.Results[i].Warnings {
+			if w.Class == bundle.WarnMirrorMap {
+				unused[w.Error.Error()]++
+				continue
+			}
 			r.Warnings = append(r.Warnings, Warning{l.Name, w.Error.Error()})
 		}
 		for _, n := range slices.Concat(set.Results[i].Notes, advice(all, set.Results, i)) {
 			r.Notes = append(r.Notes, Warning{l.Name, n})
 		}
 		r.Operators = append(r.Operators, output.Operator{Name: l.Name, Channel: l.channel, Result: set.Results[i]})
+	}
+	for _, w := range slices.Sorted(maps.Keys(unused)) {
+		if unused[w] == len(all) {
+			r.Warnings = append(r.Warnings, Warning{"", w})
+		}
 	}
 	if r.Objects, err = c.transformed(set.Objects, all, o.Dir); err != nil {
 		return nil, err

@@ -168,6 +168,23 @@ commonAnnotations: {link: "https://example.com/?a={b}"}
 	}
 }
 
+func TestMirrorsAreForAllBundles(t *testing.T) {
+	r := rendered(t, testDir(t), both+"mirrors:\n- {source: quay.io/example/redis, mirror: r.local/redis}\n- {source: docker.io, mirror: r.local/hub}\n", Options{})
+	files := content(r.Files)
+	if got := files["deployment_operators_redis-controller.yaml"]; !strings.Contains(got, "image: r.local/redis:1.0.0\n") {
+		t.Errorf("not mirrored: %s", got)
+	}
+	var about []string
+	for _, w := range r.Warnings {
+		if w.Operator == "" {
+			about = append(about, w.Message)
+		}
+	}
+	if len(about) != 1 || !strings.Contains(about[0], "docker.io") {
+		t.Errorf("only the mirror that no bundle uses is to be warned of: %q", about)
+	}
+}
+
 func FuzzRead(f *testing.F) {
 	f.Add([]byte(both))
 	f.Add([]byte(group("certs: {provider: cert-manager, issuer: {kind: Issuer, name: x}}", "patches: [{path: a, target: {name: b}}]")))

@@ -37,8 +37,20 @@ type RenderConfig struct {
 	CommonLabels map[string]string `json:"commonLabels,omitempty"`
 	// Annotations for the metadata of every object.
 	CommonAnnotations map[string]string `json:"commonAnnotations,omitempty"`
+	// Which images to take from a mirror, in all bundles.
+	Mirrors []Mirror `json:"mirrors,omitempty"`
+	// A file that says so, in place of mirrors: a list of the same form, or an ImageDigestMirrorSet.
+	MirrorMap string `json:"mirrorMap,omitempty"`
 	// Changes to the objects of all operators.
 	Patches []transform.Patch `json:"patches,omitempty"`
+}
+
+// Mirror says where to take images from.
+type Mirror struct {
+	// A registry, a repository or a part of its path.
+	Source string `json:"source"`
+	// What takes its place.
+	Mirror string `json:"mirror"`
 }
 
 // Output says where the files go and in which layout.

@@ -14,7 +14,7 @@ func (r *rendering) satisfied() bool {
 	held := r.clusterRules()
 	for _, g := range slices.Concat(r.grants, r.cluster) {
 		for _, rule := range g.Rules {
-			if !allowed(held[g.ServiceAccountName], rule) {
+			if !Allowed(held[g.ServiceAccountName], rule) {
 				return false
 			}
 		}
@@ -59,9 +59,10 @@ func (r *rendering) clusterRules() map[string][]rbacv1.PolicyRule {
 	return held
 }
 
-// allowed asks for every combination in a rule as OLM does: a missing list counts as one empty string, and a subresource is part of
-// the resource's name, so that "*/status" does not cover "pods/status" (OLM: pkg/controller/install/attributes_util.go).
-func allowed(held []rbacv1.PolicyRule, rule rbacv1.PolicyRule) bool {
+// Allowed reports whether rules that are held cover another rule. It asks for every combination in that rule as OLM does: a missing list
+// counts as one empty string, and a subresource is part of the resource's name, so that "*/status" does not cover "pods/status" (OLM:
+// pkg/controller/install/attributes_util.go).
+func Allowed(held []rbacv1.PolicyRule, rule rbacv1.PolicyRule) bool {
 	for _, verb := range rule.Verbs {
 		if len(rule.NonResourceURLs) > 0 {
 			for _, url := range rule.NonResourceURLs {

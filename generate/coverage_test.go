@@ -59,7 +59,7 @@ func TestAllowed(t *testing.T) {
 		{"any URL is no resource", `[{verbs: ["*"], nonResourceURLs: ["*"]}]`, `{verbs: [get], apiGroups: [""], resources: [pods]}`, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := allowed(fromYAML[[]rbacv1.PolicyRule](t, c.held), fromYAML[rbacv1.PolicyRule](t, c.asked)); got != c.want {
+			if got := Allowed(fromYAML[[]rbacv1.PolicyRule](t, c.held), fromYAML[rbacv1.PolicyRule](t, c.asked)); got != c.want {
 				t.Errorf("%s allows %s: %v, want %v", c.held, c.asked, got, c.want)
 			}
 		})

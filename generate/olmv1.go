@@ -26,11 +26,13 @@ func renderOLMv1(b *bundle.Bundle, o Options) (*Result, error) {
 			targets = []string{o.Namespace}
 		}
 	}
-	objects, err := olmv1.Render(b, olmv1.Options{Namespace: o.Namespace, TargetNamespaces: targets, Certs: string(o.Certs), Config: deploymentConfig(o.Config)})
+	mirrors := o.Mirrors.Rewriter()
+	objects, err := olmv1.Render(b, olmv1.Options{Namespace: o.Namespace, TargetNamespaces: targets, Certs: string(o.Certs),
+		Config: deploymentConfig(mirrored(o.Config, mirrors)), Image: mirrors.Rewrite})
 	if err != nil {
 		return nil, refuse("", "%v", err)
 	}
-	result := &Result{InstallMode: o.InstallMode}
+	result := &Result{InstallMode: o.InstallMode, Warnings: unusedMirrors(mirrors)}
 	for _, x := range objects {
 		result.Objects = append(result.Objects, Object{APIVersion: x.APIVersion, Kind: x.Kind, Namespace: x.Namespace, Name: x.Name, Data: manifest.Encode(x.Value)})
 	}

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/images"
 	"github.com/olmgen/olmgen/templates"
 )
 
@@ -78,6 +79,7 @@ type Options struct {
 
 	Config      *v1alpha1.SubscriptionConfig // of the Subscription, applied to the Deployments or handed over
 	ConvertCRDs bool                         // v1beta1 CRDs become v1
+	Mirrors     *images.Map                  // images in the CSV, the Deployments and shipped workloads are taken from there
 
 	Descoped Descoped // with ProfileDescoped
 
@@ -205,6 +207,9 @@ func namespaceTemplate(b *bundle.Bundle) *metav1.ObjectMeta {
 // overwrite them (openshift/cert-manager-operator#70 did).
 var defaultRoles = []string{"cluster", "registry", "storage"}
 
+// IsDefaultRole reports whether Kubernetes or OpenShift have ClusterRoles that the roles of an OperatorGroup of that name would overwrite.
+func IsDefaultRole(group string) bool { return slices.Contains(defaultRoles, group) }
+
 // shippedGroupRole gives the ClusterRole that the bundle ships under a name that a group's own would have, or "".
 func shippedGroupRole(b *bundle.Bundle, group string) string {
 	for _, x := range b.Others {
@@ -248,7 +253,7 @@ func (o Options) checkGroupName() error {
 	if len(o.OperatorGroup) > validation.LabelValueMaxLength {
 		return refuse("give a shorter one with --operator-group", "OperatorGroup name %q is longer than %d characters: OLM then silently makes no roles", o.OperatorGroup, validation.LabelValueMaxLength)
 	}
-	if o.Names == NamesStable && slices.Contains(defaultRoles, o.OperatorGroup) {
+	if o.Names == NamesStable && IsDefaultRole(o.OperatorGroup) {
 		return refuse("give another with --operator-group", "OperatorGroup name %q would overwrite the default ClusterRole %[1]s-admin", o.OperatorGroup)
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/images"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -112,6 +113,7 @@ func (r *rendering) run(generators []func(*rendering) error) (*Result, error) {
 		}
 	}
 	slices.SortStableFunc(r.objects, func(a, b Object) int { return a.compare(b, r.options.Namespace) })
+	r.warnings = append(r.warnings, unusedMirrors(r.mirrors)...)
 	return &Result{Objects: r.objects, Warnings: r.warnings, Notes: r.notes, InstallMode: r.mode,
 		OperatorGroup: r.options.OperatorGroup, targets: r.targets}, nil
 }
@@ -123,6 +125,7 @@ type rendering struct {
 	mode     v1alpha1.InstallModeType
 	targets  []string // sorted; [""] for all namespaces
 	csv      *v1alpha1.ClusterServiceVersion
+	mirrors  *images.Rewriter
 	apis     []api
 	names    names
 	grants   []grant // of the CSV's permissions
@@ -150,7 +153,10 @@ func newRendering(b *bundle.Bundle, o Options) (*rendering, error) {
 		return nil, err
 	}
 	r := &rendering{bundle: b, options: o, mode: mode, targets: targets, keys: map[string]int{}, merged: map[*manifest.Object]bool{}}
+	r.mirrors = o.Mirrors.Rewriter()
 	r.csv = installedCSV(b, o, targets)
+	images.InCSV(r.csv, r.mirrors.Rewrite)
+	r.options.Config = mirrored(o.Config, r.mirrors)
 	r.apis = providedAPIs(r.csv)
 	if err := checkWebhooks(b, o.Names); err != nil {
 		return nil, err

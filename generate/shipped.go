@@ -83,6 +83,10 @@ func shippedObjects(r *rendering) error {
 		if err := r.checkSubjects(o); err != nil {
 			return err
 		}
+		var err error
+		if e.Texts, err = mirroredTexts(o, r.mirrors); err != nil {
+			return err
+		}
 		if err := r.carry(o, namespace, e); err != nil {
 			return err
 		}

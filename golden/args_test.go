@@ -14,14 +14,15 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/images"
 	"github.com/olmgen/olmgen/output"
 	"github.com/olmgen/olmgen/templates"
 )
 
 // flagValues are flags of "olmgen render" that need more than their value.
 type flagValues struct {
-	output, layout, templates, selector, issuer, caBundle, config, catalog string
-	aggregateTo                                                            []string
+	output, layout, templates, selector, issuer, caBundle, config, catalog, mirrors string
+	aggregateTo                                                                     []string
 }
 
 // libraryOptions gives the library's options for the flags of "olmgen render". dir is the directory in which the command runs. A flag
@@ -63,6 +64,7 @@ func libraryOptions(dir string, args []string) (bundle.ReadOptions, generate.Opt
 	f.StringVar(&o.CertSecret, "cert-secret", "", "")
 	f.StringVar(&v.caBundle, "ca-bundle", "", "")
 	f.StringVar(&v.config, "config-subscription", "", "")
+	f.StringVar(&v.mirrors, "mirror-map", "", "")
 	f.BoolVar(&o.ConvertCRDs, "convert-crds", false, "")
 	f.BoolVar(&o.CreateNamespace, "create-namespace", false, "")
 	f.StringVar(&v.templates, "templates", "", "")
@@ -100,6 +102,15 @@ func (v flagValues) complete(dir string, o *generate.Options) (err error) {
 	o.Subscription.CatalogNamespace, o.Subscription.CatalogSource, _ = strings.Cut(v.catalog, "/")
 	for _, role := range v.aggregateTo {
 		o.Descoped.AggregateTo = append(o.Descoped.AggregateTo, generate.DefaultRole(role))
+	}
+	if v.mirrors != "" {
+		data, err := os.ReadFile(filepath.Join(dir, v.mirrors))
+		if err != nil {
+			return err
+		}
+		if o.Mirrors, err = images.ReadMap(v.mirrors, data); err != nil {
+			return err
+		}
 	}
 	o.Issuer.Kind, o.Issuer.Name, _ = strings.Cut(v.issuer, "/")
 	var overlay fs.FS

@@ -16,6 +16,7 @@ type Edit struct {
 	Labels          map[string]string // added or replaced
 	Annotations     map[string]string // added or replaced
 	Spec            map[string]any    // fields of spec that are replaced whole
+	Texts           map[string]string // texts that are there and get another, by field: spec.containers[0].image
 	// Change is applied to the decoded object; the object is then printed afresh.
 	Change func(object map[string]any)
 }
@@ -76,6 +77,9 @@ func (e Edit) change(v map[string]any) {
 	if ok || len(meta) > 0 {
 		v["metadata"] = meta
 	}
+	for field, text := range e.Texts {
+		setTextIn(v, segments(field), text)
+	}
 	if e.Change != nil {
 		e.Change(v)
 	}
@@ -106,6 +110,11 @@ func (s *splicer) apply(o *Object, e Edit) bool {
 	}
 	for _, k := range sortedKeys(e.Spec) {
 		if !s.setBlock(get(o.node, "spec"), k, e.Spec[k]) {
+			return false
+		}
+	}
+	for _, field := range sortedKeys(e.Texts) {
+		if !s.setText(o, field, e.Texts[field]) {
 			return false
 		}
 	}

@@ -80,6 +80,9 @@ func TestEditKeepsBytes(t *testing.T) {
 			"kind: A\nspec:\n  conversion:\n    strategy: None\n  group: g # x\n", "kind: A\nspec:\n  conversion:\n    strategy: Webhook\n  group: g # x\n"},
 		{"comments above the next field kept", Edit{Spec: map[string]any{"conversion": "x"}},
 			"kind: A\nspec:\n  # a\n  conversion: # b\n    # c\n    x: |\n      # d\n    # e\n\n  # f\n  group: g\n", "kind: A\nspec:\n  # a\n  conversion: x\n\n  # f\n  group: g\n"},
+		{"texts replaced", Edit{Texts: map[string]string{"spec.pods[1].image": "b:2", "spec.x": "true"}},
+			"kind: A\nspec:\n  x: 'on' # quoted\n  pods:\n  - image: a\n  - name: two # first\n    image: a:1  # old\n",
+			"kind: A\nspec:\n  x: \"true\" # quoted\n  pods:\n  - image: a\n  - name: two # first\n    image: b:2  # old\n"},
 		{"a namespace elsewhere", Edit{Namespace: "ns"},
 			"kind: A\nspec:\n  namespace: x\n  metadata:\n    namespace: z\nmetadata:\n  name: a\n", "kind: A\nspec:\n  namespace: x\n  metadata:\n    namespace: z\nmetadata:\n  namespace: ns\n  name: a\n"},
 	} {
@@ -110,6 +113,11 @@ func TestEditPrintsAfresh(t *testing.T) {
 		{"no metadata", Edit{Namespace: "ns"}, "kind: A\n", "kind: A\nmetadata:\n  namespace: ns\n"},
 		{"no metadata, nothing to do", Edit{RemoveNamespace: true, Change: func(map[string]any) {}}, "kind:   A\n", "kind: A\n"},
 		{"change", Edit{Namespace: "ns", Change: func(o map[string]any) { o["spec"] = map[string]any{} }}, "kind: A\nmetadata:\n  name: a\n", plain + "spec: {}\n"},
+		{"text that others refer to", Edit{Texts: map[string]string{"b": "y"}}, "kind: A\nb: &b x # c\nc: *b\n", "kind: A\nb: \"y\"\nc: x\n"},
+		{"text that is an alias", Edit{Texts: map[string]string{"c": "z"}}, "kind: A\nb: &b x # c\nc: *b\n", "kind: A\nb: x\nc: z\n"},
+		{"text in a flow mapping", Edit{Texts: map[string]string{"b.c": "z"}}, "kind: A # c\nb: {c: x, d: x}\n", "kind: A\nb:\n  c: z\n  d: x\n"},
+		{"text that is not there", Edit{Texts: map[string]string{"b.c": "z", "b[0].x": "z", "l[9]": "z", "kind.x": "z"}}, "kind: A # c\nb: {}\nl: []\n", "kind: A\nb: {}\nl: []\n"},
+		{"text that is a number", Edit{Texts: map[string]string{"b": "z"}}, "kind: A # c\nb: 1\n", "kind: A\nb: 1\n"},
 		{"JSON", Edit{Namespace: "ns"}, "{\"kind\": \"A\", \"metadata\": {\"name\": \"a\"}}\n", plain},
 		{"CRLF", Edit{}, "kind: A # c\r\nmetadata:\r\n  name: a\r\n  namespace: ns\r\n", plain},
 		{"byte-order mark", Edit{}, "\ufeffkind: A # c\nmetadata:\n  name: a\n  namespace: ns\n", plain},
@@ -169,7 +177,8 @@ func FuzzEdit(f *testing.F) {
 				m := map[string]string{key: value}
 				for _, e := range []Edit{{}, {Namespace: namespace}, {RemoveNamespace: true}, {Labels: m}, {Annotations: m}, {APIVersion: value},
 					{APIVersion: value, Namespace: namespace, Labels: m, Annotations: m}, {RemoveNamespace: true, Labels: m},
-					{Spec: map[string]any{"conversion": map[string]any{"strategy": value, "list": []any{key}}}}, {Labels: m, Spec: map[string]any{"a": value}}} {
+					{Spec: map[string]any{"conversion": map[string]any{"strategy": value, "list": []any{key}}}}, {Labels: m, Spec: map[string]any{"a": value}},
+					{Texts: map[string]string{"metadata.namespace": value, "metadata.labels.a": key}}, {Namespace: namespace, Labels: m, Texts: map[string]string{"metadata.labels[0]": key}}} {
 					checkApply(t, o, e)
 				}
 			}

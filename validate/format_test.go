@@ -3,34 +3,35 @@ package validate_test
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"flag"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/olmgen/olmgen/bundle/source"
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/validate"
 )
 
 var update = flag.Bool("update", false, "write the golden files of the formats anew")
 
 // reports has a source of each kind, names that a format could trip over, and findings of each shape.
-func reports() []validate.Report {
+func reports() []validate.Finding {
 	finding := func(rule string, level validate.Level, file string, line int, field, message string) validate.Finding {
 		return validate.Finding{Rule: rule, Level: level, File: file, Line: line, Field: field, Message: message}
 	}
-	of := func(kind, ref string, findings ...validate.Finding) validate.Report {
-		return validate.NewReport(&source.Source{Kind: kind, Ref: ref}, findings)
+	of := func(kind, ref string, list ...validate.Finding) []validate.Finding {
+		return validate.Located(&source.Source{Kind: kind, Ref: ref}, list)
 	}
 	const csv = "manifests/op.csv.yaml"
 	twice := finding("duplicate-key", validate.LevelWarning, csv, 3, "type", "the key occurs twice, the last one counts")
 	again := twice
 	again.Line = 9
-	return []validate.Report{
+	return slices.Concat(
 		of(source.KindDir, "bundles/op/",
 			finding("api/good-practices", validate.LevelWarning, "", 0, "", `channel(s) ["alpha"] are not following the convention`),
 			finding("layout", validate.LevelWarning, "manifests/README.md", 0, "", "not read: neither .yaml, .yml nor .json"),
@@ -46,14 +47,14 @@ func reports() []validate.Report {
 		of(source.KindTar, "-", finding("refused", validate.LevelError, "manifests/x.yaml", 1, "", "not YAML")),
 		of(source.KindCatalog, "catalog:cat/", finding("refused", validate.LevelError, "manifests/x.yaml", 1, "", "not YAML")),
 		of(source.KindOCI, "oci://quay.io/a/b@sha256:0123", finding("refused", validate.LevelError, "manifests/x.yaml", 1, "", "not YAML")),
-	}
+	)
 }
 
 func TestFormats(t *testing.T) {
-	for _, format := range validate.Formats {
+	for _, format := range findings.Formats {
 		t.Run(string(format), func(t *testing.T) {
 			var got bytes.Buffer
-			if err := validate.Print(&got, format, reports()); err != nil {
+			if err := findings.Print(&got, format, validate.Rules(), reports()); err != nil {
 				t.Fatal(err)
 			}
 			name := filepath.Join("testdata", "report."+string(format))
@@ -70,48 +71,6 @@ func TestFormats(t *testing.T) {
 				t.Errorf("(-%s +got):\n%s", name, d)
 			}
 		})
-	}
-}
-
-type brokenWriter struct{ err error }
-
-func (w brokenWriter) Write([]byte) (int, error) { return 0, w.err }
-
-func TestFormatErrors(t *testing.T) {
-	if err := validate.Print(&bytes.Buffer{}, "xml", nil); err == nil {
-		t.Error("xml is a format")
-	}
-	broken := errors.New("broken")
-	for _, format := range validate.Formats {
-		if err := validate.Print(brokenWriter{broken}, format, reports()); !errors.Is(err, broken) {
-			t.Errorf("%s: the writer's error is lost: %v", format, err)
-		}
-	}
-}
-
-func TestCount(t *testing.T) {
-	if e, w := validate.Count(reports()); e != 8 || w != 5 {
-		t.Errorf("%d errors, %d warnings", e, w)
-	}
-	if e, w := validate.Count(nil); e != 0 || w != 0 {
-		t.Errorf("%d errors, %d warnings", e, w)
-	}
-}
-
-// No findings are empty lists, not null.
-func TestFormatsOfNothing(t *testing.T) {
-	for format, want := range map[validate.Format]string{
-		validate.FormatText: "",
-		validate.FormatJSON: "{\n  \"findings\": [],\n  \"errors\": 0,\n  \"warnings\": 0\n}\n",
-	} {
-		var got bytes.Buffer
-		if err := validate.Print(&got, format, nil); err != nil || got.String() != want {
-			t.Errorf("%s: %q, %v", format, got.String(), err)
-		}
-	}
-	log := readSARIF(t, nil)
-	if run := log.Runs[0]; run.Results == nil || run.Tool.Driver.Rules == nil {
-		t.Error("sarif: a list is null")
 	}
 }
 
@@ -140,10 +99,10 @@ type sarif struct {
 	}
 }
 
-func readSARIF(t *testing.T, reports []validate.Report) sarif {
+func readSARIF(t *testing.T, list []validate.Finding) sarif {
 	t.Helper()
 	var b bytes.Buffer
-	if err := validate.Print(&b, validate.FormatSARIF, reports); err != nil {
+	if err := findings.Print(&b, findings.SARIF, validate.Rules(), list); err != nil {
 		t.Fatal(err)
 	}
 	var log sarif
@@ -180,8 +139,8 @@ func TestSARIF(t *testing.T) {
 
 	// Lines that move do not change a fingerprint; another source does.
 	one := func(dir string, line int) string {
-		r := validate.NewReport(&source.Source{Kind: source.KindDir, Ref: dir}, []validate.Finding{{Rule: "layout", Level: validate.LevelWarning, File: "f", Line: line, Message: "m"}})
-		return readSARIF(t, []validate.Report{r}).Runs[0].Results[0].PartialFingerprints["olmgen/v1"]
+		list := validate.Located(&source.Source{Kind: source.KindDir, Ref: dir}, []validate.Finding{{Rule: "layout", Level: validate.LevelWarning, File: "f", Line: line, Message: "m"}})
+		return readSARIF(t, list).Runs[0].Results[0].PartialFingerprints["olmgen/v1"]
 	}
 	if one("a", 1) != one("a", 2) || one("a", 1) == one("b", 1) {
 		t.Error("fingerprints depend on lines, or not on the source")

@@ -5,12 +5,8 @@ import (
 	"slices"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/findings"
 )
-
-// Rule explains what findings with its id have in common.
-type Rule struct {
-	ID, Text string
-}
 
 // The rules of operator-framework/api have the names that operator-sdk bundle validate gives its validators, behind a prefix.
 const (
@@ -19,39 +15,40 @@ const (
 )
 
 // Rules gives every rule that a finding may have, sorted by id.
-func Rules() []Rule {
-	list := []Rule{
-		{ruleRefused, "olmgen refuses the bundle, as OLM or the API server would"},
+func Rules() []findings.Rule {
+	list := []findings.Rule{
+		{ID: ruleRefused, Text: "olmgen refuses the bundle, as OLM or the API server would"},
 
-		{bundle.WarnAPIVersion, "an object without apiVersion, or a ClusterServiceVersion of another one than v1alpha1"},
-		{bundle.WarnDuplicateKey, "a mapping key occurs twice, the last one counts"},
-		{bundle.WarnForeignSubject, "a shipped binding has a subject in another namespace"},
-		{bundle.WarnInstallMode, "an install mode that OLM does not know"},
-		{bundle.WarnLayout, "annotations are missing, or a file is not read"},
-		{bundle.WarnNotAnObject, "a document without kind"},
-		{bundle.WarnOldAPI, "an API version that current clusters do not serve"},
-		{bundle.WarnOldCRD, "a CustomResourceDefinition of v1beta1, which current clusters do not serve"},
-		{bundle.WarnSelector, "a Deployment with a selector that the API server refuses"},
-		{bundle.WarnSeveralDocuments, "several documents in a file, of which OLM reads only the first"},
-		{bundle.WarnShadowed, "a shipped object has the name of a generated one"},
-		{bundle.WarnStrategy, "no install strategy: OLM installs only deployment"},
-		{bundle.WarnUnknownField, "a field that the ClusterServiceVersion does not have: OLM drops it"},
-		{bundle.WarnUnknownAccount, "a Deployment runs as a ServiceAccount that nobody creates"},
-		{bundle.WarnUnsupportedKind, "a kind of object that OLM does not install from a bundle"},
-		{bundle.WarnCertificates, "certificates are left to whoever makes and rotates them"},
-		{bundle.WarnInstallation, "OLM in the cluster may not do what is asked of it"},
-		{bundle.WarnMetadataObject, "a Kubernetes object in the metadata directory, which OLM installs"},
+		{ID: bundle.WarnAPIVersion, Text: "an object without apiVersion, or a ClusterServiceVersion of another one than v1alpha1"},
+		{ID: bundle.WarnDuplicateKey, Text: "a mapping key occurs twice, the last one counts"},
+		{ID: bundle.WarnForeignSubject, Text: "a shipped binding has a subject in another namespace"},
+		{ID: bundle.WarnInstallMode, Text: "an install mode that OLM does not know"},
+		{ID: bundle.WarnLayout, Text: "annotations are missing, or a file is not read"},
+		{ID: bundle.WarnNotAnObject, Text: "a document without kind"},
+		{ID: bundle.WarnOldAPI, Text: "an API version that current clusters do not serve"},
+		{ID: bundle.WarnOldCRD, Text: "a CustomResourceDefinition of v1beta1, which current clusters do not serve"},
+		{ID: bundle.WarnSelector, Text: "a Deployment with a selector that the API server refuses"},
+		{ID: bundle.WarnSeveralDocuments, Text: "several documents in a file, of which OLM reads only the first"},
+		{ID: bundle.WarnShadowed, Text: "a shipped object has the name of a generated one"},
+		{ID: bundle.WarnStrategy, Text: "no install strategy: OLM installs only deployment"},
+		{ID: bundle.WarnUnknownField, Text: "a field that the ClusterServiceVersion does not have: OLM drops it"},
+		{ID: bundle.WarnUnknownAccount, Text: "a Deployment runs as a ServiceAccount that nobody creates"},
+		{ID: bundle.WarnUnsupportedKind, Text: "a kind of object that OLM does not install from a bundle"},
+		{ID: bundle.WarnCertificates, Text: "certificates are left to whoever makes and rotates them"},
+		{ID: bundle.WarnInstallation, Text: "OLM in the cluster may not do what is asked of it"},
+		{ID: bundle.WarnMirrorMap, Text: "an entry of a mirror map that no image of the bundle is in"},
+		{ID: bundle.WarnMetadataObject, Text: "a Kubernetes object in the metadata directory, which OLM installs"},
 
-		{apiPrefix + "alpha-deprecated-apis", "an API that a newer Kubernetes has removed"},
-		{apiPrefix + "bundle", "the bundle as a whole: owned CRDs, accounts, size, related images"},
-		{apiPrefix + "crd", "a CustomResourceDefinition that the API server would refuse"},
-		{apiPrefix + "csv", "the ClusterServiceVersion: required fields, names, install modes, examples"},
-		{apiPrefix + "good-practices", "recommendations: resource requests, channel names, descriptions, permissions"},
-		{apiPrefix + "object", "PodDisruptionBudgets, PriorityClasses and RBAC that harm a cluster"},
-		{apiPrefix + "operatorhub", "what OperatorHub.io asks of a ClusterServiceVersion"},
-		{apiPrefix + "standardcapabilities", "the capability level is one that OperatorHub.io knows"},
-		{apiPrefix + "standardcategories", "the categories are those that OperatorHub.io knows"},
+		{ID: apiPrefix + "alpha-deprecated-apis", Text: "an API that a newer Kubernetes has removed"},
+		{ID: apiPrefix + "bundle", Text: "the bundle as a whole: owned CRDs, accounts, size, related images"},
+		{ID: apiPrefix + "crd", Text: "a CustomResourceDefinition that the API server would refuse"},
+		{ID: apiPrefix + "csv", Text: "the ClusterServiceVersion: required fields, names, install modes, examples"},
+		{ID: apiPrefix + "good-practices", Text: "recommendations: resource requests, channel names, descriptions, permissions"},
+		{ID: apiPrefix + "object", Text: "PodDisruptionBudgets, PriorityClasses and RBAC that harm a cluster"},
+		{ID: apiPrefix + "operatorhub", Text: "what OperatorHub.io asks of a ClusterServiceVersion"},
+		{ID: apiPrefix + "standardcapabilities", Text: "the capability level is one that OperatorHub.io knows"},
+		{ID: apiPrefix + "standardcategories", Text: "the categories are those that OperatorHub.io knows"},
 	}
-	slices.SortFunc(list, func(a, b Rule) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(list, func(a, b findings.Rule) int { return cmp.Compare(a.ID, b.ID) })
 	return list
 }

@@ -22,27 +22,22 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/bundle/source"
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// Level is how bad a finding is. The words are those of SARIF.
-type Level string
+// Finding is one thing that is wrong with a bundle. File is a path inside of the bundle; Source, Path, Object and Hint are empty (see
+// Located).
+type Finding = findings.Finding
 
-// The levels.
+// Level is how bad a finding is.
+type Level = findings.Level
+
+// The levels that findings have.
 const (
-	LevelError   Level = "error"
-	LevelWarning Level = "warning"
+	LevelError   = findings.Error
+	LevelWarning = findings.Warning
 )
-
-// Finding is one thing that is wrong with a bundle.
-type Finding struct {
-	Rule    string `json:"rule"` // a stable id: see Rules
-	Level   Level  `json:"level"`
-	File    string `json:"file,omitempty"`  // slash-separated path inside the bundle; empty if it is about the whole
-	Line    int    `json:"line,omitempty"`  // 1-based; 0 if it is about the whole file
-	Field   string `json:"field,omitempty"` // dotted path, such as spec.version
-	Message string `json:"message"`         // one line, without a final period
-}
 
 // Options say what is looked at. The zero value is what olmgen itself has to say.
 type Options struct {

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/olmgen/olmgen/bundle/source"
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/validate"
 	"github.com/olmgen/olmgen/validate/framework"
 )
@@ -107,18 +108,18 @@ func sourceOf(t *testing.T, changes ...change) *source.Source {
 }
 
 // lines prints findings as the text format does, without the directory.
-func lines(t *testing.T, src *source.Source, findings []validate.Finding) []string {
+func lines(t *testing.T, src *source.Source, list []validate.Finding) []string {
 	t.Helper()
 	src.Ref = "b"
 	var b strings.Builder
-	if err := validate.Print(&b, validate.FormatText, []validate.Report{validate.NewReport(src, findings)}); err != nil {
+	if err := findings.Print(&b, findings.Text, validate.Rules(), validate.Located(src, list)); err != nil {
 		t.Fatal(err)
 	}
-	var list []string
+	var out []string
 	for l := range strings.Lines(b.String()) {
-		list = append(list, strings.TrimPrefix(strings.TrimSuffix(l, "\n"), "b/"))
+		out = append(out, strings.TrimPrefix(strings.TrimSuffix(l, "\n"), "b/"))
 	}
-	return list
+	return out
 }
 
 func oldCRD(kubeVersion string) []change {

@@ -39,7 +39,7 @@ func (c choice) source(ctx context.Context, o Options) (*Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Source{FS: m}, nil
+	return &Source{FS: m, Image: c.bundle.Image}, nil
 }
 
 // objects gives the bundle's objects as files of manifests/, numbered in the order of the catalog. The catalog has them as JSON in

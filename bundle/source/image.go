@@ -32,6 +32,7 @@ const maxImageJSON = 4 << 20
 type image struct {
 	name   string // for errors
 	digest string // of its manifest; empty: unknown
+	ref    string // in its registry, by digest; empty: not from one
 	config *v1.ConfigFile
 	layers []layer // from the lowest to the highest
 }
@@ -74,7 +75,7 @@ func (img *image) source(ctx context.Context, limits Limits) (*Source, error) {
 		return nil, hint(fmt.Errorf("%s: not a bundle image: nothing in %s", img.name, strings.Join(kept, " or ")),
 			"give the bundle's image, not the operator's")
 	}
-	return &Source{FS: m, Digest: img.digest, Labels: labels}, nil
+	return &Source{FS: m, Digest: img.digest, Image: img.ref, Labels: labels}, nil
 }
 
 func keptDirs(labels map[string]string) ([]string, error) {

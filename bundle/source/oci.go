@@ -48,6 +48,7 @@ func pull(ctx context.Context, ref string, o Options) (*image, error) {
 	if err != nil {
 		return nil, err
 	}
+	top := parsed.Context().Digest(d.Digest.String()).String()
 	// An index may hold indexes; more than a few levels are not meant.
 	for range 4 {
 		if !d.MediaType.IsIndex() {
@@ -65,7 +66,12 @@ func pull(ctx context.Context, ref string, o Options) (*image, error) {
 			return nil, err
 		}
 	}
-	return remoteImage(ref, d)
+	img, err := remoteImage(ref, d)
+	if err != nil {
+		return nil, err
+	}
+	img.ref = top
+	return img, nil
 }
 
 func remoteImage(ref string, d *remote.Descriptor) (*image, error) {

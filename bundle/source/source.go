@@ -62,6 +62,7 @@ type Source struct {
 	Ref    string // the reference as given
 	Kind   string // one of the Kind constants
 	Digest string // digest of the image manifest that was read, sha256:...; empty where there is none
+	Image  string // the bundle's image, of a registry by its digest, of a catalog as it says; empty where there is none
 
 	// Labels of an image's configuration below operators.operatorframework.io.bundle. They stand in for metadata/annotations.yaml
 	// where a bundle has none.

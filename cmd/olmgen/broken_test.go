@@ -119,7 +119,7 @@ func TestBrokenInput(t *testing.T) {
 			if code, _, stderr := olmgen("render", dir, "-o", out); code != exitDone {
 				t.Fatalf("the good bundle: %s", stderr)
 			}
-			before := tree(t, out)
+			before := treeOf(t, out)
 			tt.change(t, dir)
 			code, stdout, stderr := olmgen(append([]string{"render", dir, "-o", out}, tt.args...)...)
 			if code != exitFailed || stdout != "" {
@@ -128,7 +128,7 @@ func TestBrokenInput(t *testing.T) {
 			if n := strings.Count(stderr, "olmgen: ") - strings.Count(stderr, "olmgen: warning: "); n != 1 || !strings.Contains(stderr, tt.want) {
 				t.Errorf("want one error with %q, got:\n%s", tt.want, stderr)
 			}
-			if after := tree(t, out); after != before {
+			if after := treeOf(t, out); after != before {
 				t.Errorf("the output directory is not as it was:\n%s\n%s", before, after)
 			}
 		})
@@ -151,8 +151,8 @@ func olmgen(args ...string) (code int, stdout, stderr string) {
 	return code, o.String(), e.String()
 }
 
-// tree gives names, times and contents of all files below a directory.
-func tree(t *testing.T, dir string) string {
+// treeOf gives names, times and contents of all files below a directory.
+func treeOf(t *testing.T, dir string) string {
 	t.Helper()
 	var b strings.Builder
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {

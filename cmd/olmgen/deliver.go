@@ -25,22 +25,38 @@ var (
 
 // deliver says the warnings and writes or compares the files.
 func (f *renderFlags) deliver(cmd *cobra.Command, r rendered) error {
-	for _, w := range r.warnings {
+	if err := f.say(cmd, r.warnings, r.notes); err != nil {
+		return err
+	}
+	if f.check {
+		return f.compare(cmd, r)
+	}
+	return f.write(cmd, r.files, r.sources)
+}
+
+// say tells warnings and notes; with --strict warnings are an error.
+func (f *renderFlags) say(cmd *cobra.Command, warnings, notes []string) error {
+	for _, w := range warnings {
 		fmt.Fprintln(cmd.ErrOrStderr(), "olmgen: warning: "+w)
 	}
-	for _, n := range r.notes {
+	for _, n := range notes {
 		fmt.Fprintln(cmd.ErrOrStderr(), "olmgen: note: "+n)
 	}
-	if n := len(r.warnings); f.strict && n > 0 {
+	return f.refuseWarnings(len(warnings))
+}
+
+func (f *renderFlags) refuseWarnings(n int) error {
+	if f.strict && n > 0 {
 		return fmt.Errorf("%s, and --strict takes it for an error", plural(n, "warning"))
 	}
-	switch {
-	case f.check:
-		return f.compare(cmd, r)
-	case f.output == "-":
-		return output.Stream(cmd.OutOrStdout(), r.files)
+	return nil
+}
+
+func (f *renderFlags) write(cmd *cobra.Command, files output.Files, sources []output.Source) error {
+	if f.output == "-" {
+		return output.Stream(cmd.OutOrStdout(), files)
 	}
-	result, err := output.Write(f.output, r.files, output.WriteOptions{Sources: r.sources, Force: f.force})
+	result, err := output.Write(f.output, files, output.WriteOptions{Sources: sources, Force: f.force})
 	if err != nil {
 		return err
 	}

@@ -26,14 +26,14 @@ func (f *renderFlags) registerDescoped(flags *pflag.FlagSet) {
 // descopeFlags are the flags of render that mean something for a descoped operator.
 var descopeFlags = []string{"package", "channel", "version", "offline", "insecure", "output", "layout", "check", "namespace", "bind-namespaces", "bind-all",
 	"operator-group", "target-namespaces", "aggregate-to", "split", "certs", "issuer", "cert-secret", "ca-bundle", "config-subscription",
-	"convert-crds", "create-namespace", "templates", "allow-unsupported", "strict", "force"}
+	"mirror-map", "convert-crds", "create-namespace", "templates", "allow-unsupported", "strict", "force"}
 
 func newDescope() *cobra.Command {
-	var f renderFlags
+	f := renderFlags{layout: output.LayoutFlat}
 	var tree string
 	cmd := &cobra.Command{
 		Use:   "descope SOURCE",
-		Short: "Render an operator for the whole cluster, bound only where you say",
+		Short: "Render an operator that is bound only where you say",
 		Long: `Descope is render --profile descoped: the operator serves its APIs in the whole
 cluster and may do nothing there but say so in their status, until an
 administrator binds it. Each ServiceAccount gets one ClusterRole with all that
@@ -58,6 +58,7 @@ said on stderr; with --tree, for the installations that are there today.
 	}
 	all := pflag.NewFlagSet("render", pflag.ContinueOnError)
 	f.register(all)
+	f.registerTree(all)
 	all.Lookup("operator-group").Usage = "`NAME` of an OperatorGroup, whose namespaces then decide where the operator is bound (default: none)"
 	all.Lookup("target-namespaces").Usage = "with --operator-group: the namespaces of the group, as `A,B` (default: all)"
 	cmd.Flags().SortFlags = false

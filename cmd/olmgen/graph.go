@@ -68,19 +68,12 @@ flags. The picture is written to stdout, as Mermaid text or as SVG.
 
 // draw renders a bundle and draws what came out.
 func (f *renderFlags) draw(cmd *cobra.Command, ref string, format pictureFormat) error {
-	if err := f.complete(cmd.Flags()); err != nil {
-		return err
-	}
-	b, _, err := f.readBundle(cmd, ref)
-	if err != nil {
-		return err
-	}
 	f.options.Certs = generate.CertsManager // they are not in the picture, but an operator that serves must have some
-	result, err := generate.Render(b, f.options)
+	r, err := f.render(cmd, ref)
 	if err != nil {
 		return err
 	}
-	picture, err := graph.BlastRadius(result)
+	picture, err := graph.BlastRadius(r.Result)
 	if err != nil {
 		return err
 	}

@@ -99,7 +99,19 @@ can be committed to Git and reviewed as a diff.`,
 		return &usageError{lowerFirst(err.Error()), "see " + cmd.CommandPath() + " --help"}
 	})
 	root.SetUsageFunc(printUsage)
-	root.AddCommand(newRender(), newDescope(), newGraph(), newInit(), newValidate(), newConvert(), newVersion())
+	root.AddCommand(
+		newRender(),
+		newDescope(),
+		newInit(),
+		newCheck(),
+		newLint(),
+		newGraph(),
+		newValidate(),
+		newConvert(),
+		newImages(),
+		newInstallerRBAC(),
+		newVersion(),
+	)
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	for _, c := range root.Commands() {

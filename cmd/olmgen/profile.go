@@ -40,6 +40,7 @@ var profilesOf = map[string][]generate.Profile{
 	"convert-crds":              own,
 	"certs":                     slices.Concat(own, []generate.Profile{generate.ProfileOLMv1}),
 	"operator-group":            slices.Concat(own, []generate.Profile{generate.ProfileSubscription}),
+	"mirror-map":                slices.Concat(own, []generate.Profile{generate.ProfileOLMv1}),
 	"selector":                  slices.Concat(full, []generate.Profile{generate.ProfileSubscription}),
 	"static-provided-apis":      slices.Concat(full, []generate.Profile{generate.ProfileSubscription}),
 	"install-mode":              slices.DeleteFunc(slices.Clone(generate.Profiles), func(p generate.Profile) bool { return p == generate.ProfileDescoped }),

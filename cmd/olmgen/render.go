@@ -14,6 +14,7 @@ import (
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/bundle/source"
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/images"
 	"github.com/olmgen/olmgen/output"
 	"github.com/olmgen/olmgen/templates"
 )
@@ -33,6 +34,7 @@ type renderFlags struct {
 	caBundle  string
 	config    string
 	catalog   string
+	mirrors   string
 	read      bundle.ReadOptions
 	source    source.Options
 	options   generate.Options
@@ -89,6 +91,8 @@ AllNamespaces where the operator supports it, else OwnNamespace.`,
 			return f.run(cmd, args[0])
 		},
 	}
+	f.layout = output.LayoutFlat
+	f.registerTree(cmd.Flags())
 	f.register(cmd.Flags())
 	for name, values := range map[string][]string{
 		"install-mode":              words(bundle.InstallModes),
@@ -110,16 +114,19 @@ AllNamespaces where the operator supports it, else OwnNamespace.`,
 // bundleAPIs is what --static-provided-apis alone means: the bundle's own APIs.
 const bundleAPIs = "bundle"
 
+// registerTree adds the flags that are about more than one bundle's objects.
+func (f *renderFlags) registerTree(flags *pflag.FlagSet) {
+	flags.StringVarP(&f.file, "config", "f", "", "`FILE` with a RenderConfig, in place of SOURCE and most flags; - is stdin")
+	flags.Var(enum(&f.layout, output.Layouts...), "layout", "how the files are laid out: "+joined(output.Layouts))
+	flags.BoolVar(&f.check, "check", false, "write nothing; print how DIR differs from what would be written")
+}
+
 func (f *renderFlags) register(flags *pflag.FlagSet) {
 	o := &f.options
 	flags.SortFlags = false
 	registerSource(flags, &f.source)
 	flags.Lookup("channel").Usage += "; with --layout gitops-catalog the overlay's, too"
-	flags.StringVarP(&f.file, "config", "f", "", "`FILE` with a RenderConfig, in place of SOURCE and most flags; - is stdin")
 	flags.StringVarP(&f.output, "output", "o", "-", "`DIR` to write to; - is stdout")
-	f.layout = output.LayoutFlat
-	flags.Var(enum(&f.layout, output.Layouts...), "layout", "how the files are laid out: "+joined(output.Layouts))
-	flags.BoolVar(&f.check, "check", false, "write nothing; print how DIR differs from what would be written")
 	flags.StringVarP(&o.Namespace, "namespace", "n", "", "`NAME` of the operator's namespace (default: what the CSV suggests, else for a Subscription to all namespaces openshift-operators, else the package name)")
 	flags.Var(enum(&o.InstallMode, bundle.InstallModes...), "install-mode", "AllNamespaces, OwnNamespace, SingleNamespace or MultiNamespace")
 	flags.StringSliceVar(&o.TargetNamespaces, "target-namespaces", nil, "namespaces the operator watches, as `A,B`")
@@ -140,6 +147,7 @@ func (f *renderFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&o.CertSecret, "cert-secret", "", "with user: `NAME` of the Secret; {deployment} is replaced")
 	flags.StringVar(&f.caBundle, "ca-bundle", "", "with user: `FILE` with the CA's certificates, PEM")
 	flags.StringVar(&f.config, "config-subscription", "", "`FILE` with a Subscription, or its spec.config, to apply to the Deployments or to hand over")
+	flags.StringVar(&f.mirrors, "mirror-map", "", "`FILE` that says which images to take from a mirror: a list mirrors of source and mirror, or an ImageDigestMirrorSet")
 	flags.BoolVar(&o.ConvertCRDs, "convert-crds", false, "turn v1beta1 CRDs into v1")
 	flags.BoolVar(&o.CreateNamespace, "create-namespace", false, "add the Namespace objects (profile subscription: also those of the targets)")
 	flags.StringVar(&f.templates, "templates", "", "`DIR` with templates that replace olmgen's own")
@@ -149,45 +157,62 @@ func (f *renderFlags) register(flags *pflag.FlagSet) {
 }
 
 func (f *renderFlags) run(cmd *cobra.Command, ref string) error {
-	if f.output == "" {
-		return &usageError{"-o needs a directory, or - for stdout", ""}
-	}
-	if f.output == "-" && f.layout != output.LayoutFlat {
+	switch {
+	case f.output == "-" && f.layout != output.LayoutFlat:
 		return errLayoutStdout
-	}
-	if err := f.complete(cmd.Flags()); err != nil {
-		return err
-	}
-	if f.check && f.output == "-" {
+	case f.output == "-" && f.check:
 		return errCheckStdout
 	}
-	b, src, err := f.readBundle(cmd, ref)
+	r, err := f.render(cmd, ref)
 	if err != nil {
 		return err
 	}
-	if f.look != nil {
-		if err := f.look(b); err != nil {
-			return err
-		}
-	}
-	result, err := generate.Render(b, f.options)
-	if err != nil {
-		return err
-	}
-	tree := output.One(output.Operator{Name: b.Package, Channel: channelOf(b, f.source.Channel), Result: result}, f.options.Templates)
-	out := rendered{sources: []output.Source{{Bundle: b.CSV.Name, Source: sourceName(src), Digest: src.Digest}}}
-	if src.Digest == "" && f.output != "-" {
-		out.sources[0].Digest = b.Digest()
-	}
-	for _, w := range result.Warnings {
-		out.warnings = append(out.warnings, w.Error.Error())
-	}
-	out.warnings = append(out.warnings, tree.Warnings(f.layout)...)
-	out.notes = result.Notes
+	tree := output.One(r.Operator, f.options.Templates)
+	out := rendered{sources: []output.Source{r.source}, warnings: append(r.warnings(), tree.Warnings(f.layout)...), notes: r.Notes}
 	if out.files, err = tree.Files(f.layout); err != nil {
 		return err
 	}
 	return f.deliver(cmd, out)
+}
+
+// rendering is what a source renders to.
+type rendering struct {
+	output.Operator
+	source output.Source
+}
+
+func (r *rendering) warnings() []string {
+	var out []string
+	for _, w := range r.Warnings {
+		out = append(out, w.Error.Error())
+	}
+	return out
+}
+
+// render reads the bundle and renders it.
+func (f *renderFlags) render(cmd *cobra.Command, ref string) (*rendering, error) {
+	if err := f.complete(cmd.Flags()); err != nil {
+		return nil, err
+	}
+	b, src, err := f.readBundle(cmd, ref)
+	if err != nil {
+		return nil, err
+	}
+	if f.look != nil {
+		if err := f.look(b); err != nil {
+			return nil, err
+		}
+	}
+	result, err := generate.Render(b, f.options)
+	if err != nil {
+		return nil, err
+	}
+	r := &rendering{output.Operator{Name: b.Package, Channel: channelOf(b, f.source.Channel), Result: result},
+		output.Source{Bundle: b.CSV.Name, Source: sourceName(src), Digest: src.Digest}}
+	if src.Digest == "" && f.output != "-" {
+		r.source.Digest = b.Digest()
+	}
+	return r, nil
 }
 
 // channelOf gives the channel that a bundle is rendered for: the one asked for, else the package's default, else the bundle's first.
@@ -201,6 +226,9 @@ func channelOf(b *bundle.Bundle, asked string) string {
 
 // complete turns flags that need parsing into options.
 func (f *renderFlags) complete(flags *pflag.FlagSet) error {
+	if f.output == "" {
+		return &usageError{"-o needs a directory, or - for stdout", ""}
+	}
 	for _, name := range []string{"namespace", "target-namespaces", "copied-csv-namespaces", "operator-group", "bind-namespaces", "aggregate-to"} {
 		if flag := flags.Lookup(name); flag != nil && flag.Changed && strings.Trim(flag.Value.String(), "[]") == "" {
 			return &usageError{"--" + name + " is empty", "leave it out for the default"} // an unset variable of a shell, most likely
@@ -227,6 +255,10 @@ func (f *renderFlags) complete(flags *pflag.FlagSet) error {
 	if err := f.files(); err != nil {
 		return err
 	}
+	return f.loadTemplates()
+}
+
+func (f *renderFlags) loadTemplates() error {
 	var err error
 	if f.options.Templates, err = templates.LoadDir(f.templates); err != nil {
 		return fmt.Errorf("--templates: %w", err)
@@ -250,14 +282,23 @@ func (f *renderFlags) files() error {
 		}
 		f.options.CABundle = data
 	}
-	if f.config == "" {
+	if f.config != "" {
+		data, err := os.ReadFile(f.config)
+		if err != nil {
+			return err
+		}
+		if f.options.Config, err = generate.ReadConfig(f.config, data); err != nil {
+			return err
+		}
+	}
+	if f.mirrors == "" {
 		return nil
 	}
-	data, err := os.ReadFile(f.config)
+	data, err := os.ReadFile(f.mirrors)
 	if err != nil {
 		return err
 	}
-	f.options.Config, err = generate.ReadConfig(f.config, data)
+	f.options.Mirrors, err = images.ReadMap(f.mirrors, data)
 	return err
 }
 

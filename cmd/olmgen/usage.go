@@ -28,7 +28,7 @@ func printUsage(cmd *cobra.Command) error {
 		fmt.Fprintf(w, "\nCommands:\n")
 		for _, c := range cmd.Commands() {
 			if c.IsAvailableCommand() || c.Name() == "help" {
-				fmt.Fprintf(w, "  %-12s%s\n", c.Name(), c.Short)
+				fmt.Fprintf(w, "  %-16s%s\n", c.Name(), c.Short)
 			}
 		}
 	}

@@ -10,19 +10,19 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/olmgen/olmgen/bundle/source"
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/validate"
 )
 
 // validateFlags are the flags of olmgen validate as they were given.
 type validateFlags struct {
-	format  validate.Format
-	failOn  validate.Level
+	report  reportFlags
 	source  source.Options
 	options validate.Options
 }
 
 func newValidate() *cobra.Command {
-	f := validateFlags{format: validate.FormatText, failOn: validate.LevelError}
+	f := validateFlags{}
 	cmd := &cobra.Command{
 		Use:   "validate SOURCE...",
 		Short: "Say what is wrong with bundles",
@@ -43,20 +43,14 @@ source cannot be read.
 		RunE: f.run,
 	}
 	f.register(cmd.Flags())
-	for name, values := range map[string][]string{
-		"format":  {"text", "json", "sarif"},
-		"fail-on": {"error", "warning"},
-	} {
-		cobra.CheckErr(cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)))
-	}
+	completeReport(cmd)
 	return cmd
 }
 
 func (f *validateFlags) register(flags *pflag.FlagSet) {
 	flags.SortFlags = false
 	registerSource(flags, &f.source)
-	flags.Var(enum(&f.format, validate.Formats...), "format", "text, json or sarif")
-	flags.Var(enum(&f.failOn, validate.LevelError, validate.LevelWarning), "fail-on", "the least that makes the exit code 3: error or warning")
+	f.report.register(flags)
 	flags.BoolVar(&f.options.OperatorHub, "operatorhub", false, "also check what OperatorHub.io asks of a bundle")
 }
 
@@ -69,13 +63,14 @@ func (f *validateFlags) run(cmd *cobra.Command, refs []string) error {
 	}
 	f.source.Stdin = cmd.InOrStdin()
 	f.source.Warn = func(format string, args ...any) { fmt.Fprintf(stderr, "olmgen: warning: "+format+"\n", args...) }
-	var reports []validate.Report
-	failed := 0
+	var list []validate.Finding
+	bundles, failed := 0, 0
 	for _, ref := range refs {
-		r, err := f.validate(cmd.Context(), stderr, ref)
+		found, err := f.validate(cmd.Context(), stderr, ref)
 		switch {
 		case err == nil:
-			reports = append(reports, r)
+			list = append(list, found...)
+			bundles++
 		case len(refs) == 1 || cmd.Context().Err() != nil:
 			return err
 		default:
@@ -83,46 +78,36 @@ func (f *validateFlags) run(cmd *cobra.Command, refs []string) error {
 			failed++
 		}
 	}
-	if err := validate.Print(cmd.OutOrStdout(), f.format, reports); err != nil {
+	list, err := f.report.known(stderr, list)
+	if err != nil {
 		return err
 	}
-	return f.conclude(stderr, reports, failed)
+	if err := findings.Print(cmd.OutOrStdout(), f.report.format, validate.Rules(), list); err != nil {
+		return err
+	}
+	conclusion := f.report.conclude(stderr, list, plural(bundles, "bundle"))
+	if failed > 0 {
+		if conclusion != nil {
+			fmt.Fprintln(stderr, "olmgen: "+conclusion.Error())
+		}
+		return fmt.Errorf("%s could not be read", plural(failed, "source"))
+	}
+	return conclusion
 }
 
 // validate looks at one source.
-func (f *validateFlags) validate(ctx context.Context, stderr io.Writer, ref string) (validate.Report, error) {
+func (f *validateFlags) validate(ctx context.Context, stderr io.Writer, ref string) ([]validate.Finding, error) {
 	src, err := source.Open(ctx, ref, f.source)
 	if err != nil {
-		return validate.Report{}, err
+		return nil, err
 	}
 	defer src.Close()
 	if src.Digest != "" {
 		fmt.Fprintf(stderr, "olmgen: %s is %s\n", ref, src.Digest)
 	}
-	findings, err := validate.Bundle(ctx, src, f.options)
+	list, err := validate.Bundle(ctx, src, f.options)
 	if err != nil {
-		return validate.Report{}, fmt.Errorf("%s: %w", ref, err)
+		return nil, fmt.Errorf("%s: %w", ref, err)
 	}
-	return validate.NewReport(src, findings), nil
+	return validate.Located(src, list), nil
 }
-
-// conclude sums up. What it returns gives the exit code.
-func (f *validateFlags) conclude(stderr io.Writer, reports []validate.Report, failed int) error {
-	errors, warnings := validate.Count(reports)
-	summary := fmt.Sprintf("%s, %s in %s", plural(errors, "error"), plural(warnings, "warning"), plural(len(reports), "bundle"))
-	found := errors > 0 || f.failOn == validate.LevelWarning && warnings > 0
-	switch {
-	case failed > 0:
-		fmt.Fprintln(stderr, "olmgen: "+summary)
-		return fmt.Errorf("%s could not be read", plural(failed, "source"))
-	case found:
-		return &foundError{summary}
-	}
-	fmt.Fprintln(stderr, "olmgen: "+summary)
-	return nil
-}
-
-// foundError is the summary of findings that are to fail the command, with exit code 3.
-type foundError struct{ msg string }
-
-func (e *foundError) Error() string { return e.msg }

@@ -1,6 +1,9 @@
 package olmv1
 
-import "github.com/olmgen/olmgen/bundle"
+import (
+	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/images"
+)
 
 // scope tells how OLM v1 treats a kind of shipped object: it goes by the kind's name alone (section 9).
 func scope(kind string) bundle.Scope {
@@ -31,6 +34,9 @@ func (r *renderer) manifests() ([]Object, error) {
 			child(v, "metadata")["namespace"] = r.Namespace
 		} else {
 			delete(child(v, "metadata"), "namespace") // deviation ClusterNamespace
+		}
+		if r.Image != nil {
+			images.InObject(o.Group(), o.Kind, v, r.Image)
 		}
 		out = append(out, object(v))
 	}

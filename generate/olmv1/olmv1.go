@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/images"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -27,6 +28,8 @@ type Options struct {
 	TargetNamespaces []string // none: all namespaces if the bundle supports that; [""]: all namespaces
 	Certs            string   // CertManager, ServiceCA, NoCerts or ""
 	Config           *Config  // may be nil
+
+	Image images.Visitor // gives what takes the place of an image; may be nil
 }
 
 // Object is a rendered object. Value holds what JSON knows and is the caller's own.
@@ -45,6 +48,9 @@ func Render(b *bundle.Bundle, o Options) ([]Object, error) {
 	csv, err := loadCSV(b)
 	if err != nil {
 		return nil, err
+	}
+	if o.Image != nil {
+		images.InCSV(csv, o.Image)
 	}
 	// not b.Package, which bundle.Read guesses where OLM v1 refuses
 	r := &renderer{Options: o, csv: csv, pkg: b.Annotations[bundle.KeyPackage]}

@@ -1,20 +1,15 @@
-package validate
+package findings
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"io"
 	"maps"
 	"net/url"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 )
 
-// sarifPrinter writes SARIF 2.1.0 (https://docs.oasis-open.org/sarif/sarif/v2.1.0/): one run, of the rules those that have results.
-type sarifPrinter struct{}
-
+// SARIF 2.1.0 (https://docs.oasis-open.org/sarif/sarif/v2.1.0/): one run, of the rules those that have results.
 type sarifLog struct {
 	Schema  string     `json:"$schema"`
 	Version string     `json:"version"`
@@ -35,8 +30,9 @@ type sarifDriver struct {
 }
 
 type sarifRule struct {
-	ID    string       `json:"id"`
-	Short sarifMessage `json:"shortDescription"`
+	ID    string        `json:"id"`
+	Short sarifMessage  `json:"shortDescription"`
+	Help  *sarifMessage `json:"help,omitempty"`
 }
 
 type sarifMessage struct {
@@ -59,35 +55,44 @@ type sarifLocation struct {
 		} `json:"artifactLocation"`
 		Region *sarifRegion `json:"region,omitempty"`
 	} `json:"physicalLocation"`
+	Logical []sarifLogical `json:"logicalLocations,omitempty"`
 }
 
 type sarifRegion struct {
 	StartLine int `json:"startLine"`
 }
 
-func (sarifPrinter) print(w io.Writer, reports []Report) error {
+type sarifLogical struct {
+	Name string `json:"fullyQualifiedName"`
+}
+
+func printSARIF(w io.Writer, rules []Rule, list []Finding) error {
 	run := sarifRun{Results: []sarifResult{}}
-	run.Tool.Driver = sarifDriver{Name: "olmgen", InformationURI: "https://github.com/olmgen/olmgen", Rules: usedRules(reports)}
-	prints := fingerprints{}
-	for _, r := range reports {
-		for _, f := range r.Findings {
-			result := sarifResult{
-				RuleID:       f.Rule,
-				RuleIndex:    slices.IndexFunc(run.Tool.Driver.Rules, func(s sarifRule) bool { return s.ID == f.Rule }),
-				Level:        f.Level,
-				Message:      sarifMessage{f.text()},
-				Locations:    make([]sarifLocation, 1),
-				Fingerprints: map[string]string{"olmgen/v1": prints.of(r.Path(f), f)},
-			}
-			at := &result.Locations[0].Physical
-			at.Artifact.URI = uri(r.Path(f))
-			if f.Line > 0 {
-				at.Region = &sarifRegion{f.Line}
-			}
-			run.Results = append(run.Results, result)
+	run.Tool.Driver = sarifDriver{Name: "olmgen", InformationURI: "https://github.com/olmgen/olmgen", Rules: usedRules(rules, list)}
+	for i, print := range Fingerprints(list) {
+		f := list[i]
+		result := sarifResult{
+			RuleID:       f.Rule,
+			RuleIndex:    slices.IndexFunc(run.Tool.Driver.Rules, func(s sarifRule) bool { return s.ID == f.Rule }),
+			Level:        f.Level,
+			Message:      sarifMessage{f.text()},
+			Locations:    make([]sarifLocation, 1),
+			Fingerprints: map[string]string{"olmgen/v1": print},
 		}
+		if f.Hint != "" {
+			result.Message.Text += " (" + f.Hint + ")"
+		}
+		at := &result.Locations[0]
+		at.Physical.Artifact.URI = uri(f.path())
+		if f.Line > 0 {
+			at.Physical.Region = &sarifRegion{f.Line}
+		}
+		if f.Object != "" {
+			at.Logical = []sarifLogical{{f.Object}}
+		}
+		run.Results = append(run.Results, result)
 	}
-	return encodeJSON(w, sarifLog{
+	return WriteJSON(w, sarifLog{
 		Schema:  "https://json.schemastore.org/sarif-2.1.0.json",
 		Version: "2.1.0",
 		Runs:    []sarifRun{run},
@@ -95,35 +100,26 @@ func (sarifPrinter) print(w io.Writer, reports []Report) error {
 }
 
 // usedRules gives the rules that findings have.
-func usedRules(reports []Report) []sarifRule {
+func usedRules(rules []Rule, findings []Finding) []sarifRule {
 	used := map[string]bool{}
-	for _, r := range reports {
-		for _, f := range r.Findings {
-			used[f.Rule] = true
-		}
+	for _, f := range findings {
+		used[f.Rule] = true
 	}
 	list := []sarifRule{}
-	for _, r := range Rules() {
+	for _, r := range rules {
 		if used[r.ID] {
-			list = append(list, sarifRule{r.ID, sarifMessage{r.Text}})
+			rule := sarifRule{ID: r.ID, Short: sarifMessage{r.Text}}
+			if r.Help != "" {
+				rule.Help = &sarifMessage{r.Help}
+			}
+			list = append(list, rule)
 		}
 		delete(used, r.ID)
 	}
-	for _, id := range slices.Sorted(maps.Keys(used)) { // of a Checker that is not olmgen's
-		list = append(list, sarifRule{id, sarifMessage{id}})
+	for _, id := range slices.Sorted(maps.Keys(used)) { // of a checker that is not olmgen's
+		list = append(list, sarifRule{ID: id, Short: sarifMessage{id}})
 	}
 	return list
-}
-
-// fingerprints counts what would have the same fingerprint.
-type fingerprints map[string]int
-
-// of gives what stays the same when lines are added above the finding. A second finding of the same words in a file gets another one.
-func (p fingerprints) of(path string, f Finding) string {
-	key := strings.Join([]string{f.Rule, path, f.Field, f.Message}, "\x00")
-	p[key]++
-	sum := sha256.Sum256([]byte(key + "\x00" + strconv.Itoa(p[key])))
-	return hex.EncodeToString(sum[:16])
 }
 
 // uri gives a path as a URI: a relative one stays relative, one of an image is a URI already.

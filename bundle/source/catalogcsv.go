@@ -1,0 +1,102 @@
+package source
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"sigs.k8s.io/yaml"
+)
+
+// Catalog is a file-based catalog that is asked for ClusterServiceVersions only. It never needs the bundles' images.
+type Catalog struct {
+	name    string
+	catalog catalog
+	limits  Limits
+}
+
+// ReadCatalog reads a file or all YAML and JSON files below a directory. The error names the file.
+func ReadCatalog(ctx context.Context, arg string, o Options) (*Catalog, error) {
+	o = o.withDefaults()
+	c, err := readCatalog(ctx, arg, o)
+	if err != nil {
+		return nil, err
+	}
+	return &Catalog{arg, c, o.Limits}, nil
+}
+
+// Has reports whether the catalog has a package.
+func (c *Catalog) Has(pkg string) bool { return c.catalog[pkg] != nil }
+
+// CSV gives the ClusterServiceVersion, as JSON, of the bundle that package, channel and version choose as in Options. Where the bundle's
+// objects are not in the catalog, it is what the property olm.csv.metadata says of it: metadata, install modes and APIs. The error says
+// why there is none.
+func (c *Catalog) CSV(pkg, channel, version string) ([]byte, error) {
+	chosen, err := c.catalog.choose(pkg, channel, version)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", c.name, err)
+	}
+	data, err := chosen.bundle.csv(c.limits)
+	if err != nil {
+		return nil, fmt.Errorf("%s: bundle %s: %w", c.name, chosen.bundle.Name, err)
+	}
+	return data, nil
+}
+
+func (b *catalogBundle) csv(limits Limits) ([]byte, error) {
+	files, err := b.objects(limits)
+	if err != nil {
+		return nil, err
+	}
+	for _, data := range files {
+		var head struct {
+			Kind string `json:"kind"`
+		}
+		if data, err = yaml.YAMLToJSON(data); err != nil {
+			return nil, err
+		}
+		if err := decodeJSON(data, &head); err == nil && head.Kind == "ClusterServiceVersion" {
+			return data, nil
+		}
+	}
+	for _, p := range b.Properties {
+		if p.Type == propertyCSV {
+			return b.fromMetadata(p.Value)
+		}
+	}
+	return nil, errors.New("the catalog has neither its objects nor olm.csv.metadata")
+}
+
+// fromMetadata makes a ClusterServiceVersion of what operator-registry (alpha/property, CSVMetadata) keeps of one.
+func (b *catalogBundle) fromMetadata(value json.RawMessage) ([]byte, error) {
+	var m struct {
+		Annotations           map[string]string `json:"annotations,omitempty"`
+		Labels                map[string]string `json:"labels,omitempty"`
+		CRDDescriptions       json.RawMessage   `json:"crdDescriptions,omitempty"`
+		APIServiceDefinitions json.RawMessage   `json:"apiServiceDefinitions,omitempty"`
+		InstallModes          json.RawMessage   `json:"installModes,omitempty"`
+	}
+	if err := decodeJSON(value, &m); err != nil {
+		return nil, fmt.Errorf("property %s: %w", propertyCSV, err)
+	}
+	meta, spec := map[string]any{"name": b.Name}, map[string]any{}
+	for key, v := range map[string]map[string]string{"annotations": m.Annotations, "labels": m.Labels} {
+		if v != nil {
+			meta[key] = v
+		}
+	}
+	for key, v := range map[string]json.RawMessage{
+		"customresourcedefinitions": m.CRDDescriptions, "apiservicedefinitions": m.APIServiceDefinitions, "installModes": m.InstallModes,
+	} {
+		if len(v) > 0 {
+			spec[key] = v
+		}
+	}
+	return json.Marshal(map[string]any{
+		"apiVersion": "operators.coreos.com/v1alpha1",
+		"kind":       "ClusterServiceVersion",
+		"metadata":   meta,
+		"spec":       spec,
+	})
+}

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"math"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/olmgen/olmgen/bundle/source"
+	"github.com/olmgen/olmgen/groups"
+	"github.com/olmgen/olmgen/tree"
+)
+
+// checkFlags are the flags of olmgen check as they were given.
+type checkFlags struct {
+	report   reportFlags
+	catalogs []string
+	options  groups.Options
+}
+
+func newCheck() *cobra.Command {
+	f := checkFlags{}
+	cmd := &cobra.Command{
+		Use:   "check PATH...",
+		Short: "Say what OLM would make of OperatorGroups and CSVs",
+		Long: `Check reads any tree of YAML or JSON (a GitOps repository, what olmgen rendered,
+what kubectl get -o yaml printed) and says what OLM would make of it: of each
+OperatorGroup the target namespaces and provided APIs, of each
+ClusterServiceVersion phase, reason and message in OLM's words; and what else is
+wrong, by file and line.
+
+PATH is a file, a directory with all below it, or - for stdin. All paths
+together are taken for one cluster. Where order counts (of two groups that
+provide the same APIs to a namespace, the one whose CSV came first keeps them)
+it is that of creationTimestamp, then that of paths and files.
+
+The exit code is 3 if there are findings at or above --fail-on. A CSV that OLM
+would fail is an error.`,
+		Example: `  olmgen check clusters/prod
+  kubectl get ns,og,csv,sub -A -o yaml | olmgen check -
+  kustomize build . | olmgen check --catalog catalog/ -
+  olmgen check --format sarif . > olmgen.sarif`,
+		Args: args(1, math.MaxInt, "the path"),
+		RunE: f.run,
+	}
+	f.register(cmd.Flags())
+	completeReport(cmd)
+	return cmd
+}
+
+func (f *checkFlags) register(flags *pflag.FlagSet) {
+	flags.SortFlags = false
+	flags.StringVarP(&f.options.Namespace, "namespace", "n", "", "`NAMESPACE` of the objects that name none (default: they are not looked at)")
+	flags.StringArrayVar(&f.catalogs, "catalog", nil, "a file-based catalog, `DIR` or file, for what Subscriptions install; may be repeated")
+	f.report.register(flags)
+}
+
+func (f *checkFlags) run(cmd *cobra.Command, paths []string) error {
+	for _, c := range f.catalogs {
+		catalog, err := source.ReadCatalog(cmd.Context(), c, source.Options{})
+		if err != nil {
+			return err
+		}
+		f.options.Catalogs = append(f.options.Catalogs, catalog)
+	}
+	t, err := tree.Read(cmd.Context(), paths, tree.Options{Stdin: cmd.InOrStdin()})
+	if err != nil {
+		return err
+	}
+	r := groups.Check(t, f.options)
+	if r.Findings, err = f.report.known(cmd.ErrOrStderr(), r.Findings); err != nil {
+		return err
+	}
+	if err := r.Print(cmd.OutOrStdout(), f.report.format); err != nil {
+		return err
+	}
+	return f.report.conclude(cmd.ErrOrStderr(), r.Findings, plural(len(t.Objects), "object")+" of "+plural(t.Files, "file"))
+}

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/bundle/source"
+	"github.com/olmgen/olmgen/images"
+	"github.com/olmgen/olmgen/templates"
+)
+
+// formatMirrorSet is a format that needs a mirror.
+const formatMirrorSet images.Format = "imagedigestmirrorset"
+
+// imagesFlags are the flags of olmgen images as they were given.
+type imagesFlags struct {
+	format   images.Format
+	mirror   string
+	unpinned bool
+	source   source.Options
+}
+
+func newImages() *cobra.Command {
+	f := imagesFlags{format: images.FormatText}
+	cmd := &cobra.Command{
+		Use:   "images SOURCE...",
+		Short: "List the container images of bundles",
+		Long: `Images lists every container image that bundles name: the related images of the
+ClusterServiceVersion; the containers, init containers, image volumes and
+environment variables of its Deployments and of shipped workloads; the
+annotation containerImage; and the bundle's own image, where it comes from one.
+
+A variable's value is an image if the variable is called RELATED_IMAGE_..., or
+if the value has a registry's host and a tag or digest. Images in arguments,
+ConfigMaps and custom resources are not looked for.
+
+The format text has each image once, in full, one a line, for programs that copy
+them; the other formats have every place. The annotation, which nothing pulls,
+is only in those. imagedigestmirrorset makes OpenShift's ImageDigestMirrorSet,
+and an ImageTagMirrorSet for what is not pinned, for the registry of --mirror;
+olmgen render --mirror-map changes the images instead.
+
+With --unpinned the exit code is 3 if an image is not pinned by digest.
+
+` + sourceHelp,
+		Example: `  olmgen images bundle/ | xargs -I{} skopeo inspect docker://{}
+  olmgen images --unpinned --format table bundles/*
+  olmgen images --format imagedigestmirrorset --mirror registry.local bundle/`,
+		Args: args(1, math.MaxInt, "the bundle"),
+		RunE: f.run,
+	}
+	f.register(cmd.Flags())
+	words := []string{string(formatMirrorSet)}
+	for _, format := range images.Formats {
+		words = append(words, string(format))
+	}
+	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)))
+	return cmd
+}
+
+func (f *imagesFlags) register(flags *pflag.FlagSet) {
+	flags.SortFlags = false
+	registerSource(flags, &f.source)
+	flags.Var(enum(&f.format, slices.Concat(images.Formats, []images.Format{formatMirrorSet})...), "format", "text, table, json, yaml, markdown or imagedigestmirrorset")
+	flags.StringVar(&f.mirror, "mirror", "", "with imagedigestmirrorset: `REGISTRY[/PREFIX]` that has the images")
+	flags.BoolVar(&f.unpinned, "unpinned", false, "list only images that are not pinned by digest; exit code 3 if there are any")
+}
+
+func (f *imagesFlags) run(cmd *cobra.Command, refs []string) error {
+	switch sets := f.format == formatMirrorSet; {
+	case sets && f.mirror == "":
+		return &usageError{"--format imagedigestmirrorset needs --mirror", "name the registry that has the images"}
+	case !sets && f.mirror != "":
+		return &usageError{"--mirror is for --format imagedigestmirrorset", ""}
+	}
+	var list []images.Image
+	for _, ref := range refs {
+		of, err := f.list(cmd, ref)
+		if err != nil {
+			return err
+		}
+		list = append(list, of...)
+	}
+	if f.unpinned {
+		list = images.Unpinned(list)
+	}
+	if err := f.print(cmd, list); err != nil {
+		return err
+	}
+	if n := len(images.Names(list)); f.unpinned && n > 0 {
+		return &foundError{plural(n, "image") + " not pinned by digest"}
+	}
+	return nil
+}
+
+func (f *imagesFlags) list(cmd *cobra.Command, ref string) ([]images.Image, error) {
+	b, src, err := openBundle(cmd, ref, f.source, bundle.ReadOptions{AllowUnsupported: true})
+	if err != nil {
+		return nil, err
+	}
+	list, err := images.List(b)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", ref, err)
+	}
+	if src.Image != "" {
+		list = append(list, images.OfBundle(b, src.Image))
+	}
+	for i := range list {
+		list[i].Source = sourceName(src)
+		if list[i].Normalized == "" {
+			fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: warning: %s:%d: %s: %q is no image reference\n", list[i].File, list[i].Line, list[i].Field, list[i].Image)
+		}
+	}
+	return list, nil
+}
+
+func (f *imagesFlags) print(cmd *cobra.Command, list []images.Image) error {
+	if f.format != formatMirrorSet {
+		return images.Print(cmd.OutOrStdout(), f.format, list)
+	}
+	t, err := templates.Load(nil)
+	if err != nil {
+		return err
+	}
+	data, err := images.MirrorSets(list, f.mirror, t)
+	if err != nil {
+		return err
+	}
+	_, err = cmd.OutOrStdout().Write(data)
+	return err
+}

@@ -1,0 +1,199 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/installer"
+	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/output"
+)
+
+// installerFlags are the flags of olmgen installer-rbac as they were given.
+type installerFlags struct {
+	render    renderFlags
+	from      string
+	installer string
+	name      string
+	options   installer.Options
+}
+
+func newInstallerRBAC() *cobra.Command {
+	var f installerFlags
+	cmd := &cobra.Command{
+		Use:   "installer-rbac SOURCE --installer NAMESPACE/NAME",
+		Short: "Write the RBAC that applying the rendered objects needs",
+		Long: `Installer-rbac writes the smallest Roles and ClusterRole, with bindings, under
+which a ServiceAccount may apply what olmgen render makes with the same flags,
+or, with --from, any other manifests: for GitOps controllers that apply as an
+account of a tenant's (Argo CD's impersonation, Flux's serviceAccountName).
+
+It grants, of each kind, create, which can't be limited to names; of each
+object, by name, get, patch, update and delete; and every rule of the Roles and
+ClusterRoles among the objects, because nobody may give what they do not have
+(the escalation check of the API server). Where that is not possible it grants
+by name
+
+  escalate  on ClusterRoles that aggregate others, which else only
+            cluster-admin may write. They can only be created by server-side
+            apply: another request to create has no name yet
+  bind      on roles that are bound but not among the objects
+
+and says so. With --escalate, escalate and bind are granted on all roles in
+place of the rules in them. That is a shorter list, but not less: whoever may
+escalate a role that is bound to an account can give that account every right.
+
+An administrator applies the result once before, and again when a new version
+changes it.
+
+` + sourceHelp,
+		Example: `  olmgen installer-rbac bundle/ --installer tenant/deployer
+  olmgen installer-rbac bundle/ -n operators --profile plain \
+      --installer argocd/operators -o rbac/
+  olmgen installer-rbac --from out/ --installer tenant/deployer
+  kustomize build . | olmgen installer-rbac --from - --installer tenant/deployer`,
+		Args: func(cmd *cobra.Command, given []string) error {
+			if f.from == "" {
+				return args(1, 1, "the bundle, or --from,")(cmd, given)
+			}
+			return args(0, 0, "")(cmd, given)
+		},
+		RunE: f.run,
+	}
+	f.register(cmd.Flags())
+	return cmd
+}
+
+func (f *installerFlags) register(flags *pflag.FlagSet) {
+	flags.SortFlags = false
+	flags.StringVar(&f.installer, "installer", "", "`NAMESPACE/NAME` of the ServiceAccount that applies")
+	flags.StringVar(&f.from, "from", "", "`DIR` or file with manifests, or - for stdin, in place of a SOURCE")
+	flags.StringVar(&f.name, "name", "", "`NAME` of the Roles and bindings (default: the package name with -installer; with --from the account's)")
+	flags.BoolVar(&f.options.Escalate, "escalate", false, "grant escalate and bind on the roles by name in place of the rules in them")
+	flags.BoolVar(&f.options.Watch, "watch", false, "grant list and watch too, which can't be limited to names")
+	f.render.register(flags)
+}
+
+// fromFlags are the flags of olmgen render that mean something with --from.
+var fromFlags = []string{"installer", "from", "name", "escalate", "watch", "output", "templates", "strict", "force"}
+
+func (f *installerFlags) run(cmd *cobra.Command, refs []string) error {
+	namespace, account, ok := strings.Cut(f.installer, "/")
+	if !ok || len(validation.IsDNS1123Label(namespace)) > 0 || len(validation.IsDNS1123Subdomain(account)) > 0 {
+		return &usageError{fmt.Sprintf("--installer: %q is not NAMESPACE/NAME", f.installer), "name the ServiceAccount that applies"}
+	}
+	s := installer.Subject{Namespace: namespace, ServiceAccount: account, Name: f.name}
+	objects, r, err := f.objects(cmd, refs, &s)
+	if err != nil {
+		return err
+	}
+	if problems := validation.IsDNS1123Subdomain(s.Namespace + "." + s.Name); len(problems) > 0 {
+		return &usageError{fmt.Sprintf("--name: %q is no valid name: %s", s.Name, problems[0]), ""}
+	}
+	p, err := installer.Derive(objects, f.options)
+	if err != nil {
+		return err
+	}
+	if err := f.say(cmd.ErrOrStderr(), p); err != nil {
+		return err
+	}
+	if r.Objects, err = p.Objects(s, f.render.options.Templates); err != nil {
+		return err
+	}
+	files, err := output.One(r.Operator, f.render.options.Templates).Files(output.LayoutFlat)
+	if err != nil {
+		return err
+	}
+	return f.render.write(cmd, files, []output.Source{r.source})
+}
+
+// objects gives the objects that are to be applied, and fills in the name.
+func (f *installerFlags) objects(cmd *cobra.Command, refs []string, s *installer.Subject) ([]*manifest.Object, *rendering, error) {
+	if f.from != "" {
+		if s.Name == "" {
+			s.Name = s.ServiceAccount + "-installer"
+		}
+		objects, err := f.read(cmd)
+		return objects, &rendering{Operator: output.Operator{Result: &generate.Result{Namespace: s.Namespace}}, source: output.Source{Bundle: s.Name, Source: f.from}}, err
+	}
+	r, err := f.render.render(cmd, refs[0])
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := f.render.say(cmd, r.warnings(), r.Notes); err != nil {
+		return nil, nil, err
+	}
+	if s.Name == "" {
+		s.Name = r.Name + "-installer"
+	}
+	objects, err := installer.Rendered(r.Result)
+	return objects, r, err
+}
+
+// read reads what --from names.
+func (f *installerFlags) read(cmd *cobra.Command) ([]*manifest.Object, error) {
+	var wrong error
+	cmd.Flags().Visit(func(flag *pflag.Flag) {
+		if wrong == nil && !slices.Contains(fromFlags, flag.Name) {
+			wrong = &usageError{fmt.Sprintf("--%s is for a SOURCE, not for --from", flag.Name), "see " + cmd.CommandPath() + " --help"}
+		}
+	})
+	if wrong != nil {
+		return nil, wrong
+	}
+	if f.render.output == "" {
+		return nil, &usageError{"-o needs a directory, or - for stdout", ""}
+	}
+	if err := f.render.loadTemplates(); err != nil {
+		return nil, err
+	}
+	objects, err := readManifests(f.from, cmd.InOrStdin())
+	if err == nil && len(objects) == 0 {
+		err = fmt.Errorf("%s: no objects", f.from)
+	}
+	return objects, err
+}
+
+func readManifests(from string, stdin io.Reader) ([]*manifest.Object, error) {
+	if from == "-" {
+		data, err := io.ReadAll(stdin)
+		if err != nil {
+			return nil, err
+		}
+		return installer.Read("stdin", data)
+	}
+	info, err := os.Stat(from)
+	if err != nil {
+		return nil, err
+	}
+	if info.IsDir() {
+		return installer.ReadDir(os.DirFS(from))
+	}
+	data, err := os.ReadFile(from)
+	if err != nil {
+		return nil, err
+	}
+	return installer.Read(from, data)
+}
+
+// say says on what escalate and bind are granted without being asked for, and what had to be guessed.
+func (f *installerFlags) say(w io.Writer, p *installer.Permissions) error {
+	if len(p.Escalate) > 0 {
+		fmt.Fprintf(w, "olmgen: grants escalate, because they aggregate others, on ClusterRole %s\n", strings.Join(p.Escalate, ", "))
+	}
+	if len(p.Bind) > 0 {
+		fmt.Fprintf(w, "olmgen: grants bind, because they are not among the objects, on %s\n", strings.Join(p.Bind, ", "))
+	}
+	for _, e := range p.Warnings {
+		fmt.Fprintln(w, "olmgen: warning: "+e.Error())
+	}
+	return f.render.refuseWarnings(len(p.Warnings))
+}

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/policy"
+	"github.com/olmgen/olmgen/tree"
+)
+
+// lintFlags are the flags of olmgen lint as they were given.
+type lintFlags struct {
+	report    reportFlags
+	policy    string
+	listRules bool
+}
+
+func newLint() *cobra.Command {
+	f := lintFlags{}
+	cmd := &cobra.Command{
+		Use:   "lint PATH... --policy FILE|operate-first",
+		Short: "Say what in files breaks a policy",
+		Long: `Lint reads the Kubernetes objects of files and directories (or - for stdin) and
+says, by file and line, what breaks a policy. The policy is operate-first, the
+rules of Operate First's decision record on managing operators, or a file of
+your own with limits of permissions and registries, CEL expressions and
+exceptions that have a reason; such a file may extend operate-first.
+
+Rules about the cluster-scope application go by the directories: what is below
+one that is called cluster-scope belongs to it, and stdin is left out. Name all
+that is deployed to a cluster together: some rules compare several files.
+
+The exit code is 3 if there are findings at or above --fail-on.
+docs/lint.md describes every rule and the form of policy files.`,
+		Example: `  olmgen lint . --policy operate-first
+  olmgen lint bundle/ --policy limits.yaml --format sarif > olmgen.sarif
+  kustomize build overlays/prod | olmgen lint - --policy limits.yaml
+  olmgen lint --list-rules`,
+		RunE: f.run,
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringVar(&f.policy, "policy", "", "`POLICY` to hold the files against: a file, or operate-first")
+	flags.BoolVar(&f.listRules, "list-rules", false, "list the rules of the policy, or all that are built in, as text or JSON; no PATH is read")
+	f.report.register(flags)
+	completeReport(cmd)
+	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("policy", cobra.FixedCompletions(policy.Names(), cobra.ShellCompDirectiveDefault)))
+	return cmd
+}
+
+func (f *lintFlags) run(cmd *cobra.Command, paths []string) error {
+	if f.listRules {
+		return f.list(cmd, paths)
+	}
+	if err := args(1, math.MaxInt, "the path")(cmd, paths); err != nil {
+		return err
+	}
+	if f.policy == "" {
+		return &usageError{"--policy is missing", "name a file, or operate-first"}
+	}
+	p, err := f.load()
+	if err != nil {
+		return err
+	}
+	stderr := cmd.ErrOrStderr()
+	t, err := tree.Read(cmd.Context(), paths, tree.Options{Stdin: cmd.InOrStdin()})
+	if err != nil {
+		return err
+	}
+	for _, s := range t.Skipped {
+		fmt.Fprintf(stderr, "olmgen: warning: %s: %s\n", s.Path, s.Why)
+	}
+	list, err := p.Check(cmd.Context(), policy.Input{Paths: paths, Tree: t})
+	if err != nil {
+		return err
+	}
+	if list, err = f.report.known(stderr, list); err != nil {
+		return err
+	}
+	if err := findings.Print(cmd.OutOrStdout(), f.report.format, policy.Explain(p.Rules()), list); err != nil {
+		return err
+	}
+	return f.report.conclude(stderr, list, fmt.Sprintf("%s of %s", plural(len(t.Objects), "object"), plural(t.Files, "file")))
+}
+
+// load reads the policy: a built-in one by its name, else a file.
+func (f *lintFlags) load() (*policy.Policy, error) {
+	if p := policy.Builtin(f.policy); p != nil {
+		return p, nil
+	}
+	data, err := os.ReadFile(f.policy)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, &manifest.Error{File: f.policy, Msg: "no such file", Tip: "name a file, or operate-first"}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return policy.Parse(filepath.ToSlash(filepath.Clean(f.policy)), data)
+}
+
+// list prints the rules of the policy, or all that are built in.
+func (f *lintFlags) list(cmd *cobra.Command, paths []string) error {
+	if err := args(0, 0, "")(cmd, paths); err != nil {
+		return err
+	}
+	rules := policy.BuiltinRules()
+	if f.policy != "" {
+		p, err := f.load()
+		if err != nil {
+			return err
+		}
+		rules = p.Rules()
+	}
+	switch f.report.format {
+	case findings.Text:
+		return printRules(cmd.OutOrStdout(), rules)
+	case findings.JSON:
+		return findings.WriteJSON(cmd.OutOrStdout(), rules)
+	}
+	return &usageError{"--list-rules prints text or json", "see " + cmd.CommandPath() + " --help"}
+}
+
+func printRules(w io.Writer, rules []policy.Rule) error {
+	width := 0
+	for _, r := range rules {
+		width = max(width, len(r.ID))
+	}
+	for _, r := range rules {
+		if _, err := fmt.Fprintf(w, "%-*s  %-7s  %s\n", width, r.ID, r.Level, findings.Printable(r.Text)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

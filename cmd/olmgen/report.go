@@ -1,0 +1,87 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// reportFlags are the flags of the commands that print findings.
+type reportFlags struct {
+	format          findings.Format
+	failOn          findings.Level
+	baseline, write string
+}
+
+func (f *reportFlags) register(flags *pflag.FlagSet) {
+	f.format, f.failOn = findings.Text, findings.Error
+	flags.Var(enum(&f.format, findings.Formats...), "format", "text, json, markdown or sarif")
+	flags.Var(enum(&f.failOn, findings.Levels...), "fail-on", "the least that makes the exit code 3: error, warning, note or none")
+	flags.StringVar(&f.baseline, "baseline", "", "leave out the findings that `FILE` lists")
+	flags.StringVar(&f.write, "write-baseline", "", "list all findings in `FILE`, for --baseline, and exit with code 0")
+}
+
+func completeReport(cmd *cobra.Command) {
+	for name, values := range map[string][]string{
+		"format":  {"text", "json", "markdown", "sarif"},
+		"fail-on": {"error", "warning", "note", "none"},
+	} {
+		cobra.CheckErr(cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)))
+	}
+}
+
+// known leaves out the findings of the baseline, and writes one if that is asked for.
+func (f *reportFlags) known(stderr io.Writer, list []findings.Finding) ([]findings.Finding, error) {
+	fresh := list
+	if f.baseline != "" {
+		data, err := os.ReadFile(f.baseline)
+		if err != nil {
+			return nil, err
+		}
+		b, err := findings.ParseBaseline(data)
+		if err != nil {
+			return nil, &manifest.Error{File: f.baseline, Msg: err.Error(), Tip: "write it with --write-baseline"}
+		}
+		var stale []string
+		fresh, stale = b.Apply(list)
+		for _, s := range stale {
+			fmt.Fprintf(stderr, "olmgen: stale in %s: %s\n", f.baseline, s)
+		}
+		if len(stale) > 0 && f.write == "" {
+			fmt.Fprintf(stderr, "hint: --write-baseline %s drops what is not found any more\n", f.baseline)
+		}
+	}
+	if f.write == "" {
+		return fresh, nil
+	}
+	if err := os.WriteFile(f.write, findings.NewBaseline(list).Encode(), 0o644); err != nil {
+		return nil, err
+	}
+	fmt.Fprintf(stderr, "olmgen: %s: %s\n", f.write, plural(len(list), "finding"))
+	return fresh, nil
+}
+
+// conclude sums up findings in what was looked at. What it returns gives the exit code.
+func (f *reportFlags) conclude(stderr io.Writer, list []findings.Finding, what string) error {
+	summary := fmt.Sprintf("%s, %s", plural(findings.Count(list, findings.Error), "error"), plural(findings.Count(list, findings.Warning), "warning"))
+	if n := findings.Count(list, findings.Note); n > 0 {
+		summary += ", " + plural(n, "note")
+	}
+	summary += " in " + what
+	if f.write == "" && findings.Reaches(list, f.failOn) {
+		return &foundError{summary}
+	}
+	fmt.Fprintln(stderr, "olmgen: "+summary)
+	return nil
+}
+
+// foundError is the summary of findings that are to fail the command, with exit code 3.
+type foundError struct{ msg string }
+
+func (e *foundError) Error() string { return e.msg }

@@ -1,0 +1,50 @@
+package generate
+
+import (
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/images"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// mirrored gives a Subscription's config with the images among its variables taken from their mirrors.
+func mirrored(c *v1alpha1.SubscriptionConfig, mirrors *images.Rewriter) *v1alpha1.SubscriptionConfig {
+	if c == nil {
+		return nil
+	}
+	c = c.DeepCopy()
+	images.InEnv(c.Env, "env", mirrors.Rewrite)
+	return c
+}
+
+// mirroredTexts gives the images of a shipped workload that are taken from a mirror, by field.
+func mirroredTexts(o *manifest.Object, mirrors *images.Rewriter) (map[string]string, error) {
+	if !images.HasPods(o.Group(), o.Kind) {
+		return nil, nil
+	}
+	v, err := o.Value()
+	if err != nil {
+		return nil, err
+	}
+	texts := map[string]string{}
+	images.InObject(o.Group(), o.Kind, v, func(p images.Place, old string) string {
+		ref := mirrors.Rewrite(p, old)
+		if ref != old {
+			texts[p.Field] = ref
+		}
+		return ref
+	})
+	return texts, nil
+}
+
+func unusedMirrors(mirrors *images.Rewriter) []bundle.Warning {
+	if mirrors == nil { // a profile that renders no images
+		return nil
+	}
+	var out []bundle.Warning
+	for _, e := range mirrors.Unused() {
+		out = append(out, bundle.Warning{Class: bundle.WarnMirrorMap, Error: e})
+	}
+	return out
+}

@@ -1,0 +1,307 @@
+package groups
+
+import (
+	"slices"
+	"strings"
+
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+)
+
+const (
+	noTargets  = "no targetNamespaces are matched operatorgroups namespace selection"
+	noGroup    = "csv in namespace with no operatorgroups"
+	manyGroups = "csv created in namespace with multiple operatorgroups, can't pick one automatically"
+	static     = "static provided api operatorgroup cannot be modified by these apis"
+	conflict   = "intersecting operatorgroups provide the same apis"
+	crdOwner   = "conflicting CRD owner in namespace"
+	apiOwner   = "unable to adopt APIService"
+	succeeded  = "install strategy completed with no errors"
+)
+
+// set changes the phase, and lets OLM look again at what depends on it.
+func (o *olm) set(v *csv, phase v1alpha1.ClusterServiceVersionPhase, reason v1alpha1.ConditionReason, message string) {
+	if v.phase == phase && v.reason == reason && v.message == message {
+		return
+	}
+	v.phase, v.reason, v.message = phase, reason, message
+	o.wakeCSV(v)
+	for _, g := range o.groupsIn[v.namespace] {
+		o.wakeGroup(g)
+	}
+	for _, other := range o.csvsIn[v.namespace] {
+		if other.replaces == v.name || v.replaces == other.name {
+			o.wakeCSV(other)
+		}
+	}
+}
+
+func (o *olm) fail(v *csv, reason v1alpha1.ConditionReason, message string) {
+	o.set(v, v1alpha1.CSVPhaseFailed, reason, message)
+}
+
+// syncCSV is OLM's loop over CSVs (pkg/controller/operators/olm/operator.go, transitionCSVState).
+func (o *olm) syncCSV(v *csv) {
+	if v.reason == v1alpha1.CSVReasonComponentFailedNoRetry || v.unusable != nil {
+		return
+	}
+	g := o.groupFor(v)
+	if g == nil {
+		return
+	}
+	modes, err := v1alpha1.NewInstallModeSet(v.modes)
+	if err != nil {
+		o.fail(v, v1alpha1.CSVReasonInvalidInstallModes, err.Error())
+		return
+	}
+	targets := v.annotations[operatorsv1.OperatorGroupTargetsAnnotationKey] // it is there, or groupFor gave none
+	if err := modes.Supports(v.namespace, strings.Split(targets, ",")); err != nil {
+		o.fail(v, v1alpha1.CSVReasonUnsupportedOperatorGroup, err.Error())
+		return
+	}
+	if o.reconcileAPIs(v, g) {
+		o.proceed(v, g)
+	}
+}
+
+// groupFor finds the group of a CSV, if there is one and the CSV has its annotations (operatorGroupForCSV).
+func (o *olm) groupFor(v *csv) *group {
+	groups := o.groupsIn[v.namespace]
+	switch {
+	case len(groups) == 0:
+		o.fail(v, v1alpha1.CSVReasonNoOperatorGroup, noGroup)
+		return nil
+	case len(groups) > 1:
+		if v.reason != v1alpha1.CSVReasonTooManyOperatorGroups {
+			o.fail(v, v1alpha1.CSVReasonTooManyOperatorGroups, manyGroups)
+		}
+		return nil
+	}
+	g := groups[0]
+	if !o.annotate(v, g) {
+		return g
+	}
+	if g.refused == nil && len(g.targets) == 0 && !g.unknown {
+		o.fail(v, v1alpha1.CSVReasonNoTargetNamespaces, noTargets)
+	}
+	return nil
+}
+
+// reconcileAPIs compares the APIs of a CSV with those of its group and of the groups that intersect with it, by the four-way table of
+// subset and intersection (groups.go, ReconcileAPIIntersection). It reports whether the CSV may go on.
+func (o *olm) reconcileAPIs(v *csv, g *group) bool {
+	rivals, disputed := o.rivals(v, g)
+	subset := v.provided.subsetOf(g.apis)
+	switch intersecting := len(rivals) > 0; {
+	case g.spec.StaticProvidedAPIs && subset == intersecting: // add or remove
+		if v.reason != v1alpha1.CSVReasonInterOperatorGroupOwnerConflict {
+			v.rivals, v.disputed = rivals, disputed
+			o.fail(v, v1alpha1.CSVReasonCannotModifyStaticOperatorGroupProvidedAPIs, static)
+		}
+		return false
+	case intersecting && !subset:
+		v.rivals, v.disputed = rivals, disputed
+		o.fail(v, v1alpha1.CSVReasonInterOperatorGroupOwnerConflict, conflict)
+		return false
+	case intersecting:
+		o.provide(g, g.apis.minus(v.provided))
+		o.wakeCSV(v)
+		return false
+	case !subset:
+		union := g.apis.union(v.provided)
+		if g.text != nil && *g.text == union.String() {
+			return true
+		}
+		o.provide(g, union)
+		o.wakeCSV(v)
+		return false
+	}
+	return true
+}
+
+// rivals gives the groups that intersect with a CSV's and list some of its APIs, and those APIs.
+func (o *olm) rivals(v *csv, g *group) (rivals []*group, disputed apiSet) {
+	disputed = apiSet{}
+	for _, other := range o.intersecting(g) {
+		if !other.apis.meets(v.provided) {
+			continue
+		}
+		rivals = append(rivals, other)
+		for a := range v.provided {
+			if other.apis[a] {
+				disputed[a] = true
+			}
+		}
+	}
+	return rivals, disputed
+}
+
+// proceed takes a member of a group through the phases. What runs is taken to run well.
+func (o *olm) proceed(v *csv, g *group) {
+	switch v.phase {
+	case v1alpha1.CSVPhaseNone:
+		o.set(v, v1alpha1.CSVPhasePending, v1alpha1.CSVReasonRequirementsUnknown, "requirements not yet checked")
+	case v1alpha1.CSVPhasePending:
+		o.pending(v)
+	case v1alpha1.CSVPhaseInstallReady:
+		o.install(v, g)
+	case v1alpha1.CSVPhaseSucceeded:
+		if next := o.replacing(v); next != nil {
+			o.set(v, v1alpha1.CSVPhaseReplacing, v1alpha1.CSVReasonBeingReplaced, "being replaced by csv: "+next.name)
+		}
+	case v1alpha1.CSVPhaseFailed:
+		o.failed(v, g)
+	case v1alpha1.CSVPhaseReplacing:
+		if next := o.replacing(v); o.inNamespace(v.namespace, v.replaces) == nil && next != nil && next.phase == v1alpha1.CSVPhaseSucceeded {
+			o.set(v, v1alpha1.CSVPhaseDeleting, v1alpha1.CSVReasonReplaced, "has been replaced by a newer ClusterServiceVersion that has successfully installed.")
+		}
+	case v1alpha1.CSVPhaseDeleting:
+		v.deleted = true
+		o.wake(v.namespace)
+		for _, other := range o.csvs {
+			if other.exists && other.reason == v1alpha1.CSVReasonOwnerConflict {
+				o.wakeCSV(other)
+			}
+		}
+	}
+}
+
+func (o *olm) pending(v *csv) {
+	if v.observed && v.reason != v1alpha1.CSVReasonRequirementsUnknown {
+		return // the cluster knows better what is missing
+	}
+	needs := o.requirements(v)
+	if needs.err != nil {
+		o.fail(v, v1alpha1.CSVReasonInvalidStrategy, "install strategy invalid: "+needs.err.Error())
+		return
+	}
+	if len(needs.unmet) > 0 {
+		o.set(v, v1alpha1.CSVPhasePending, v1alpha1.CSVReasonRequirementsNotMet, "one or more requirements couldn't be found")
+		return
+	}
+	if msg := v.badWebhook(); msg != "" {
+		o.fail(v, v1alpha1.CSVReasonInvalidWebhookDescription, msg)
+		return
+	}
+	if o.crdOwner(v) != nil {
+		o.fail(v, v1alpha1.CSVReasonOwnerConflict, crdOwner)
+		return
+	}
+	if o.apiOwner(v) != nil {
+		o.fail(v, v1alpha1.CSVReasonOwnerConflict, apiOwner)
+		return
+	}
+	if previous := o.inNamespace(v.namespace, v.replaces); previous != nil && previous.phase != v1alpha1.CSVPhaseReplacing {
+		return
+	}
+	o.set(v, v1alpha1.CSVPhaseInstallReady, v1alpha1.CSVReasonRequirementsMet, "all requirements found, attempting install")
+}
+
+func (o *olm) install(v *csv, g *group) {
+	if account := g.spec.ServiceAccountName; account != "" && v.sub == nil && o.rbac.exists(g.Namespace, account) {
+		if denied := o.forbidden(v, account); denied != "" {
+			o.fail(v, v1alpha1.CSVReasonComponentFailedNoRetry, "install strategy failed: install strategy failed: "+denied)
+			return
+		}
+	}
+	o.serve(v)
+	o.set(v, v1alpha1.CSVPhaseSucceeded, v1alpha1.CSVReasonInstallSuccessful, succeeded)
+}
+
+// serve takes the APIServices of a CSV for installed.
+func (o *olm) serve(v *csv) {
+	for _, d := range v.services {
+		o.serving[d.Version+"."+d.Group] = v
+	}
+}
+
+// failed lets go on what had failed because of its group. Anything else stays: only the cluster knows.
+func (o *olm) failed(v *csv, g *group) {
+	if g.spec.UpgradeStrategy == operatorsv1.UpgradeStrategyUnsafeFailForward {
+		if next := o.replacing(v); next != nil {
+			o.set(v, v1alpha1.CSVPhaseReplacing, v1alpha1.CSVReasonBeingReplaced, "Fail Forward is enabled, allowing Failed csv to be replaced by csv: "+next.name)
+			return
+		}
+	}
+	var message string
+	switch v.reason {
+	case v1alpha1.CSVReasonNoTargetNamespaces, v1alpha1.CSVReasonNoOperatorGroup, v1alpha1.CSVReasonTooManyOperatorGroups, v1alpha1.CSVReasonUnsupportedOperatorGroup:
+		message = "InstallModes now support target namespaces"
+	case v1alpha1.CSVReasonInterOperatorGroupOwnerConflict:
+		message = "OperatorGroup no longer intersecting with conflicting owner"
+	case v1alpha1.CSVReasonCannotModifyStaticOperatorGroupProvidedAPIs:
+		message = "static OperatorGroup and intersecting groups now support providedAPIs"
+	case v1alpha1.CSVReasonOwnerConflict:
+		if v.observed || o.crdOwner(v) != nil || o.apiOwner(v) != nil {
+			return // OLM begins again, and fails again, for ever
+		}
+		message = "installing"
+	default:
+		return
+	}
+	v.rivals, v.disputed = nil, nil
+	o.set(v, v1alpha1.CSVPhasePending, v1alpha1.CSVReasonRequirementsUnknown, message)
+}
+
+// inNamespace finds a CSV by name.
+func (o *olm) inNamespace(namespace, name string) *csv {
+	for _, v := range o.csvsIn[namespace] {
+		if v.name == name && !v.deleted {
+			return v
+		}
+	}
+	return nil
+}
+
+// replacing finds the CSV that replaces one.
+func (o *olm) replacing(v *csv) *csv {
+	for _, other := range o.csvsIn[v.namespace] {
+		if other.replaces == v.name && !other.deleted {
+			return other
+		}
+	}
+	return nil
+}
+
+// crdOwner finds another CSV in the namespace that owns one of a CSV's CRDs and is not in its chain of replacements (crdOwnerConflicts,
+// getReplacementChain).
+func (o *olm) crdOwner(v *csv) *csv {
+	chain := map[string]bool{v.name: true}
+	for next := o.replacing(v); next != nil && !chain[next.name]; next = o.replacing(next) {
+		chain[next.name] = true
+	}
+	for name := v.replaces; name != "" && !chain[name]; {
+		chain[name] = true
+		previous := o.inNamespace(v.namespace, name)
+		if previous == nil {
+			break
+		}
+		name = previous.replaces
+	}
+	for _, other := range o.csvsIn[v.namespace] {
+		if chain[other.name] || other.deleted {
+			continue
+		}
+		for _, d := range v.owned {
+			if slices.ContainsFunc(other.owned, func(o ownedAPI) bool { return o.Name == d.Name }) {
+				return other
+			}
+		}
+	}
+	return nil
+}
+
+// apiOwner finds another CSV, in any namespace, that has an APIService of this one and does not leave it to it (apiServiceOwnerConflicts;
+// pkg/controller/install/apiservice.go, IsAPIServiceAdoptable).
+func (o *olm) apiOwner(v *csv) *csv {
+	for _, d := range v.services {
+		owner := o.serving[d.Version+"."+d.Group]
+		switch {
+		case owner == nil, owner == v, owner.deleted, owner.namespace == v.namespace && owner.name == v.replaces:
+		case owner.phase == v1alpha1.CSVPhaseReplacing, owner.phase == v1alpha1.CSVPhaseDeleting:
+		default:
+			return owner
+		}
+	}
+	return nil
+}

@@ -1,0 +1,271 @@
+package groups
+
+import (
+	"maps"
+	"slices"
+
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+)
+
+// groupAnnotations are those that OLM gives to the CSVs of a group.
+var groupAnnotations = []string{
+	operatorsv1.OperatorGroupAnnotationKey,
+	operatorsv1.OperatorGroupNamespaceAnnotationKey,
+	operatorsv1.OperatorGroupTargetsAnnotationKey,
+}
+
+// olm plays what OLM does with OperatorGroups and CSVs: one after the other comes into being, in the order of creation, and each time
+// OLM's two loops, over groups and over CSVs, run until nothing changes any more. What a cluster has seen already (it has a status) is
+// there from the beginning, as the cluster left it. Namespaces, CRDs and RBAC are there before all else.
+type olm struct {
+	*cluster
+	groupsIn map[string][]*group        // by namespace, in the order of creation
+	csvsIn   map[string][]*csv          // without copies
+	covering map[string]map[*group]bool // groups by the namespaces that count for their intersection; "" has the global ones
+
+	serving map[string]*csv // by APIService
+
+	groupQueue []*group
+	csvQueue   []*csv
+	queued     map[any]bool
+	restless   bool // it did not come to an end
+	rules      map[string]bool
+}
+
+// play lets OLM have everything.
+func play(c *cluster) *olm {
+	o := &olm{cluster: c, groupsIn: map[string][]*group{}, csvsIn: map[string][]*csv{}, covering: map[string]map[*group]bool{}, serving: map[string]*csv{}, queued: map[any]bool{}, rules: map[string]bool{}}
+	for _, r := range Rules() {
+		o.rules[r.ID] = true
+	}
+	var groups []*group
+	var csvs []*csv
+	for _, g := range c.groups {
+		if g.exists {
+			o.create(g, nil)
+		} else {
+			groups = append(groups, g)
+		}
+	}
+	for _, v := range c.csvs {
+		switch {
+		case v.copied:
+		case v.exists:
+			o.create(nil, v)
+		default:
+			csvs = append(csvs, v)
+		}
+	}
+	o.settle()
+	for len(groups)+len(csvs) > 0 {
+		if len(csvs) == 0 || len(groups) > 0 && groups[0].compare(csvs[0].placed) < 0 {
+			o.create(groups[0], nil)
+			groups = groups[1:]
+		} else {
+			o.create(nil, csvs[0])
+			csvs = csvs[1:]
+		}
+		o.settle()
+	}
+	return o
+}
+
+func (o *olm) create(g *group, v *csv) {
+	if g != nil {
+		g.exists = true
+		o.groupsIn[g.Namespace] = append(o.groupsIn[g.Namespace], g)
+		o.target(g, g.status)
+		o.wake(g.Namespace)
+		return
+	}
+	v.exists = true
+	o.csvsIn[v.namespace] = append(o.csvsIn[v.namespace], v)
+	if v.phase == v1alpha1.CSVPhaseSucceeded || v.phase == v1alpha1.CSVPhaseInstalling || v.phase == v1alpha1.CSVPhaseReplacing {
+		o.serve(v)
+	}
+	o.wake(v.namespace)
+}
+
+// wake lets both loops look at all that is in a namespace.
+func (o *olm) wake(namespace string) {
+	for _, g := range o.groupsIn[namespace] {
+		o.wakeGroup(g)
+	}
+	for _, v := range o.csvsIn[namespace] {
+		o.wakeCSV(v)
+	}
+}
+
+func (o *olm) wakeGroup(g *group) {
+	if !o.queued[g] {
+		o.queued[g] = true
+		o.groupQueue = append(o.groupQueue, g)
+	}
+}
+
+func (o *olm) wakeCSV(v *csv) {
+	if !o.queued[v] && !v.deleted {
+		o.queued[v] = true
+		o.csvQueue = append(o.csvQueue, v)
+	}
+}
+
+// wakeRivals lets OLM look again at the CSVs that provide any of the APIs in groups that intersect with one: a conflict may have come or
+// gone.
+func (o *olm) wakeRivals(g *group, apis apiSet) {
+	for _, other := range o.intersecting(g) {
+		for _, v := range o.csvsIn[other.Namespace] {
+			if v.provided.meets(apis) {
+				o.wakeCSV(v)
+			}
+		}
+	}
+}
+
+// settle runs the loops, groups first, until nothing changes. A bound keeps what never settles in OLM from never ending here.
+func (o *olm) settle() {
+	rounds := 1000
+	if !o.restless {
+		rounds += 100 * (len(o.groups) + len(o.csvs))
+	}
+	for ; len(o.groupQueue)+len(o.csvQueue) > 0; rounds-- {
+		if rounds == 0 {
+			o.restless, o.groupQueue, o.csvQueue = true, nil, nil
+			clear(o.queued)
+			return
+		}
+		if len(o.groupQueue) > 0 {
+			g := o.groupQueue[0]
+			o.groupQueue = o.groupQueue[1:]
+			delete(o.queued, g)
+			o.syncGroup(g)
+			continue
+		}
+		v := o.csvQueue[0]
+		o.csvQueue = o.csvQueue[1:]
+		delete(o.queued, v)
+		if !v.deleted {
+			o.syncCSV(v)
+		}
+	}
+}
+
+// syncGroup is OLM's loop over OperatorGroups (pkg/controller/operators/olm/operatorgroup.go, syncOperatorGroups).
+func (o *olm) syncGroup(g *group) {
+	if g.refused != nil || g.lacksAccount(o.cluster) {
+		return
+	}
+	if !slices.Equal(g.targets, g.status) || !g.resolved {
+		o.wakeRivals(g, g.apis)
+		o.target(g, g.targets)
+		g.resolved = true
+		o.wakeRivals(g, g.apis)
+		o.wake(g.Namespace)
+	}
+	for _, v := range o.csvsIn[g.Namespace] {
+		if !v.deleted {
+			o.annotate(v, g)
+		}
+	}
+	o.prune(g)
+}
+
+// lacksAccount reports whether the group wants an account that there is not: OLM waits for it (pkg/lib/scoped/syncer.go).
+func (g *group) lacksAccount(c *cluster) bool {
+	return g.spec.ServiceAccountName != "" && !g.hasAccount && !c.rbac.exists(g.Namespace, g.spec.ServiceAccountName)
+}
+
+// annotate gives a CSV the annotations of its group and reports whether it did not have them. Without targets there is none for them,
+// and so the annotations are never right (operatorGroupAnnotationsDiffer, setOperatorGroupAnnotations).
+func (o *olm) annotate(v *csv, g *group) (differ bool) {
+	targets, has := v.annotations[operatorsv1.OperatorGroupTargetsAnnotationKey]
+	differ = v.annotations[operatorsv1.OperatorGroupNamespaceAnnotationKey] != g.Namespace ||
+		v.annotations[operatorsv1.OperatorGroupAnnotationKey] != g.Name || !has || targets != g.annotation()
+	if !differ {
+		return false
+	}
+	changed := false
+	set := func(key, value string) {
+		if old, ok := v.annotations[key]; !ok || old != value {
+			v.annotations[key], changed = value, true
+		}
+	}
+	set(operatorsv1.OperatorGroupNamespaceAnnotationKey, g.Namespace)
+	set(operatorsv1.OperatorGroupAnnotationKey, g.Name)
+	if len(g.status) > 0 { // an empty status.namespaces is not kept by the API server
+		set(operatorsv1.OperatorGroupTargetsAnnotationKey, g.annotation())
+	}
+	if changed {
+		o.wakeCSV(v)
+	}
+	return true
+}
+
+// prune takes out of olm.providedAPIs what no CSV in the namespace provides, unless the group is static or a new CSV is about to add to
+// it (pruneProvidedAPIs).
+func (o *olm) prune(g *group) {
+	if g.spec.StaticProvidedAPIs || o.blind[g.Namespace] {
+		return
+	}
+	kept := apiSet{}
+	for _, v := range o.csvsIn[g.Namespace] {
+		if v.deleted || v.unusable != nil {
+			continue
+		}
+		for a := range v.provided {
+			switch {
+			case g.apis[a]:
+				kept[a] = true
+			case v.phase == v1alpha1.CSVPhaseNone || v.phase == v1alpha1.CSVPhasePending:
+				return
+			}
+		}
+	}
+	if len(kept) < len(g.apis) {
+		o.provide(g, kept)
+	}
+}
+
+// provide writes olm.providedAPIs.
+func (o *olm) provide(g *group, apis apiSet) {
+	old, text := g.apis, apis.String()
+	g.apis, g.text = parseAPIs(text), &text
+	o.wakeGroup(g)
+	o.wakeRivals(g, old.union(g.apis))
+}
+
+// target writes status.namespaces.
+func (o *olm) target(g *group, targets []string) {
+	for _, ns := range g.covered() {
+		delete(o.covering[ns], g)
+	}
+	g.status = targets
+	for _, ns := range g.covered() {
+		if o.covering[ns] == nil {
+			o.covering[ns] = map[*group]bool{}
+		}
+		o.covering[ns][g] = true
+	}
+}
+
+// intersecting gives the groups that share a namespace with one, in the order of creation. A global group shares one with every group that
+// has targets.
+func (o *olm) intersecting(g *group) []*group {
+	if len(g.status) == 0 {
+		return nil
+	}
+	found := map[*group]bool{}
+	if isGlobal(g.status) {
+		for _, other := range o.groups {
+			found[other] = other.exists && len(other.status) > 0
+		}
+	} else {
+		for _, ns := range append(g.covered(), allNamespaces) {
+			maps.Copy(found, o.covering[ns])
+		}
+	}
+	delete(found, g)
+	maps.DeleteFunc(found, func(_ *group, is bool) bool { return !is })
+	return slices.SortedFunc(maps.Keys(found), func(a, b *group) int { return a.compare(b.placed) })
+}

@@ -1,0 +1,132 @@
+// Package images lists the container images of operator bundles and puts mirrors in their place.
+package images
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olmgen/olmgen/bundle"
+)
+
+// Kind says in what a bundle names an image.
+type Kind string
+
+// The kinds of places.
+const (
+	KindAnnotation    Kind = "annotation" // containerImage of the CSV, which is for people: nothing pulls it
+	KindBundle        Kind = "bundle"     // the image that the bundle came in
+	KindContainer     Kind = "container"
+	KindEnv           Kind = "env"
+	KindInitContainer Kind = "init-container"
+	KindRelated       Kind = "related-image"
+	KindVolume        Kind = "volume"
+)
+
+// Image is one place in a bundle that names an image.
+type Image struct {
+	Image      string `json:"image"`                // as written
+	Normalized string `json:"normalized,omitempty"` // with its registry and its tag or digest; empty if it is no image reference
+	Pinned     bool   `json:"pinned"`               // by digest
+	Kind       Kind   `json:"kind"`
+	Name       string `json:"name,omitempty"`   // of the container, the variable, the related image, the volume, the annotation
+	Source     string `json:"source,omitempty"` // of the bundle, as given by the user
+	Package    string `json:"package,omitempty"`
+	File       string `json:"file,omitempty"` // slash-separated path inside the bundle
+	Line       int    `json:"line,omitempty"`
+	Field      string `json:"field,omitempty"` // such as spec.relatedImages[0].image
+}
+
+// List gives every place in a bundle that names an image, in the order of files and lines: the CSV's related images, the containers, init
+// containers, environment and image volumes of its Deployments and of workloads that are shipped beside it, and the CSV's annotation
+// containerImage. The error is that of an object that cannot be decoded.
+func List(b *bundle.Bundle) ([]Image, error) {
+	var list []Image
+	csv := *b.CSV
+	InCSV(&csv, func(p Place, ref string) string {
+		list = append(list, image(p, ref, b.Package, b.CSVObject.File, b.CSVObject.LineOf(p.Field)))
+		return ref
+	})
+	for _, o := range b.Others {
+		if !HasPods(o.Group(), o.Kind) {
+			continue
+		}
+		v, err := o.Value()
+		if err != nil {
+			return nil, err
+		}
+		InObject(o.Group(), o.Kind, v, func(p Place, ref string) string {
+			list = append(list, image(p, ref, b.Package, o.File, o.LineOf(p.Field)))
+			return ref
+		})
+	}
+	slices.SortStableFunc(list, func(a, b Image) int { return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line)) })
+	return list, nil
+}
+
+// OfBundle gives the place of the image that a bundle came in.
+func OfBundle(b *bundle.Bundle, ref string) Image {
+	return image(Place{Kind: KindBundle}, ref, b.Package, "", 0)
+}
+
+func image(p Place, ref, pkg, file string, line int) Image {
+	i := Image{Image: ref, Kind: p.Kind, Name: p.Name, Field: p.Field, Package: pkg, File: file, Line: line}
+	if r, err := parse(ref); err == nil {
+		i.Normalized, i.Pinned = r.String(), r.digest != ""
+	}
+	return i
+}
+
+// Pulled tells whether a cluster pulls the image at this place.
+func (i Image) Pulled() bool { return i.Kind != KindAnnotation }
+
+// text is the image as a list names it.
+func (i Image) text() string { return cmp.Or(i.Normalized, i.Image) }
+
+// Unpinned gives those images that a cluster pulls and that are not pinned by digest.
+func Unpinned(list []Image) []Image {
+	return slices.DeleteFunc(slices.Clone(list), func(i Image) bool { return i.Pinned || !i.Pulled() })
+}
+
+// Names gives each image that a cluster pulls once, normalized, sorted.
+func Names(list []Image) []string {
+	var names []string
+	for _, i := range list {
+		if i.Pulled() {
+			names = append(names, i.text())
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// annotation is the operator's image, for people (operator-sdk and OperatorHub.io).
+const annotation = "containerImage"
+
+// Place is where an object names an image.
+type Place struct {
+	Kind  Kind
+	Name  string // of the container, the variable, ...
+	Field string
+}
+
+// Visitor is called with the image at a place and gives what stands there afterwards.
+type Visitor func(p Place, ref string) string
+
+// InCSV visits the images of a CSV in the order of its fields.
+func InCSV(csv *v1alpha1.ClusterServiceVersion, visit Visitor) {
+	if old, ok := csv.Annotations[annotation]; ok && old != "" {
+		if ref := visit(Place{KindAnnotation, annotation, "metadata.annotations." + annotation}, old); ref != old {
+			csv.Annotations[annotation] = ref
+		}
+	}
+	deployments := csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs
+	for i := range deployments {
+		inPod(&deployments[i].Spec.Template.Spec, index("spec.install.spec.deployments", i)+".spec.template.spec", visit)
+	}
+	for i := range csv.Spec.RelatedImages {
+		r := &csv.Spec.RelatedImages[i]
+		replace(&r.Image, Place{KindRelated, r.Name, index("spec.relatedImages", i) + ".image"}, visit)
+	}
+}

@@ -1,0 +1,244 @@
+package images
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// Map says which repositories are to be taken from a mirror. It does not change.
+type Map struct {
+	file    string
+	entries []mirror // the longest source first
+	cluster bool     // it was written for a whole cluster, so that much of it is about other images
+}
+
+type mirror struct {
+	source, mirror string
+	digests, tags  bool // which references it is for
+	object         *manifest.Object
+	field          string
+}
+
+// lists are the kinds of objects that hold mirrors, with the list in each, and what its entries are for. The first is olmgen's own.
+var lists = []struct {
+	apiVersion, kind string
+	path             []string
+	digests, tags    bool
+}{
+	{"", "", []string{"mirrors"}, true, true},
+	{"config.openshift.io/v1", "ImageDigestMirrorSet", []string{"spec", "imageDigestMirrors"}, true, false},
+	{"config.openshift.io/v1", "ImageTagMirrorSet", []string{"spec", "imageTagMirrors"}, false, true},
+	{"operator.openshift.io/v1alpha1", "ImageContentSourcePolicy", []string{"spec", "repositoryDigestMirrors"}, true, false},
+}
+
+// ReadMap reads a mirror map: a mapping with a list mirrors of source and mirror, or OpenShift's ImageDigestMirrorSet, ImageTagMirrorSet
+// and ImageContentSourcePolicy, of which each entry's first mirror counts, for references by digest or by tag only, as in the cluster.
+// name is the file's, for errors; they are *manifest.Error.
+func ReadMap(name string, data []byte) (*Map, error) {
+	docs, err := manifest.ReadFile(name, data, manifest.Limits{})
+	if err != nil {
+		return nil, err
+	}
+	m := &Map{file: name}
+	for _, d := range docs {
+		if d.Root == nil {
+			continue
+		}
+		objects, err := d.Objects()
+		if err == nil && len(objects) == 0 {
+			var o *manifest.Object
+			o, err = d.Object()
+			objects = []*manifest.Object{o}
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, o := range objects {
+			if err := m.read(o); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if len(m.entries) == 0 {
+		return nil, &manifest.Error{File: name, Msg: "no mirror in it",
+			Tip: "write it as mirrors: [{source: quay.io/org, mirror: registry.example.com/org}]"}
+	}
+	slices.SortStableFunc(m.entries, func(a, b mirror) int { return cmp.Compare(len(b.source), len(a.source)) })
+	return m, nil
+}
+
+func (m *Map) read(o *manifest.Object) error {
+	if dup := o.Duplicates(); len(dup) > 0 {
+		return &manifest.Error{File: o.File, Line: dup[0].Line, Field: dup[0].Key, Msg: "the key occurs twice"}
+	}
+	for _, l := range lists {
+		if o.Kind != l.kind || l.kind != "" && o.APIVersion != l.apiVersion {
+			continue
+		}
+		m.cluster = m.cluster || l.kind != ""
+		if err := checkFields(o, l.kind == ""); err != nil {
+			return err
+		}
+		for i := range o.Len(l.path...) {
+			e := mirror{digests: l.digests, tags: l.tags, object: o, field: index(strings.Join(l.path, "."), i)}
+			var err error
+			if l.kind == "" {
+				e.source, e.mirror, err = ownEntry(o, i)
+			} else {
+				e.source, e.mirror, err = clusterEntry(o, append(l.path, fmt.Sprint(i)), e.field)
+			}
+			if err != nil {
+				return err
+			}
+			if err := m.add(e); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	e := o.Errorf("kind", "%s is no mirror map", o.Kind)
+	e.Tip = "a mirror map is a list mirrors, an ImageDigestMirrorSet, an ImageTagMirrorSet or an ImageContentSourcePolicy"
+	return e
+}
+
+// ownEntry gives an entry of olmgen's own form.
+func ownEntry(o *manifest.Object, i int) (source, mirror string, err error) {
+	get := func(key string) (string, error) {
+		v, err := o.Get("mirrors", fmt.Sprint(i), key)
+		if err != nil {
+			return "", err
+		}
+		s, ok := v.(string)
+		if !ok || s == "" {
+			return "", o.Errorf(index("mirrors", i)+"."+key, "missing: an entry has a source and a mirror")
+		}
+		return s, nil
+	}
+	if source, err = get("source"); err == nil {
+		mirror, err = get("mirror")
+	}
+	return source, mirror, err
+}
+
+// clusterEntry gives the source and the first mirror of an entry of OpenShift's kinds.
+func clusterEntry(o *manifest.Object, path []string, field string) (source, mirror string, err error) {
+	v, err := o.Get(path...)
+	if err != nil {
+		return "", "", err
+	}
+	entry, _ := v.(map[string]any)
+	mirrors, _ := entry["mirrors"].([]any)
+	if len(mirrors) == 0 {
+		return "", "", o.Errorf(field, "an entry without mirrors")
+	}
+	return text(entry["source"]), text(mirrors[0]), nil
+}
+
+// add checks an entry. A source has one mirror; OpenShift's objects may say the same twice.
+func (m *Map) add(e mirror) error {
+	for _, c := range []struct{ key, value string }{{"source", e.source}, {"mirror", e.mirror}} {
+		field := e.field + "." + c.key
+		if c.key == "mirror" && e.object.Kind != "" {
+			field = e.field + ".mirrors[0]"
+		}
+		if problem := prefixProblem(c.value); problem != "" {
+			err := e.object.Errorf(field, "%q is no registry with the first parts of a repository: %s", c.value, problem)
+			err.Tip = "write it as in registry.example.com/org or quay.io/org/repository"
+			return err
+		}
+	}
+	if rest, ok := strings.CutPrefix(e.source, "index.docker.io"); ok {
+		e.source = "docker.io" + rest
+	}
+	for _, other := range m.entries {
+		if other.source != e.source || other.digests != e.digests || other.tags != e.tags {
+			continue
+		}
+		if e.object.Kind != "" && other.mirror == e.mirror {
+			return nil
+		}
+		return e.object.Errorf(e.field+".source", "%s is given twice: also on line %d", e.source, other.object.LineOf(other.field))
+	}
+	m.entries = append(m.entries, e)
+	return nil
+}
+
+// prefixProblem says why a text can't be the first parts of an image's name.
+func prefixProblem(s string) string {
+	switch {
+	case s == "":
+		return "it is empty"
+	case strings.Contains(s, "://"):
+		return "it is a URL"
+	case strings.HasPrefix(s, "*."):
+		return "wildcards are not supported"
+	case strings.HasSuffix(s, "/"):
+		return "it ends with a slash"
+	case strings.Contains(s, "@"), strings.Contains(s, "/") && unsuffixed(s) != s:
+		return "it has a tag or digest"
+	case !prefixForm.MatchString(s):
+		return "it must begin with a host, in small letters behind it"
+	}
+	return ""
+}
+
+// find gives the entry for a reference, the one with the longest source, or -1.
+func (m *Map) find(r reference) int {
+	return slices.IndexFunc(m.entries, func(e mirror) bool {
+		rest, ok := strings.CutPrefix(r.repository, e.source)
+		applies := e.digests && r.digest != "" || e.tags && r.digest == ""
+		return ok && (rest == "" || rest[0] == '/') && applies
+	})
+}
+
+// Rewriter puts mirrors in the place of images and remembers which entries of the map were of use.
+type Rewriter struct {
+	m    *Map
+	used []bool
+}
+
+// Rewriter gives a fresh one. A nil Map gives one that changes nothing.
+func (m *Map) Rewriter() *Rewriter {
+	if m == nil {
+		m = &Map{}
+	}
+	return &Rewriter{m, make([]bool, len(m.entries))}
+}
+
+// Rewrite is a Visitor. Tag and digest stay as they are written.
+func (w *Rewriter) Rewrite(_ Place, ref string) string {
+	r, err := parse(ref)
+	if err != nil {
+		return ref
+	}
+	i := w.m.find(r)
+	if i < 0 {
+		return ref
+	}
+	w.used[i] = true
+	e := w.m.entries[i]
+	return r.scheme + e.mirror + strings.TrimPrefix(r.repository, e.source) + r.suffix
+}
+
+// Unused says which entries were of no use. A mirror set that was written for a whole cluster is about many images: of that it only says
+// if all of it was of no use.
+func (w *Rewriter) Unused() []*manifest.Error {
+	if w.m.cluster {
+		if len(w.used) == 0 || slices.Contains(w.used, true) {
+			return nil
+		}
+		return []*manifest.Error{{File: w.m.file, Msg: "no image of the bundle is in any of its sources"}}
+	}
+	var out []*manifest.Error
+	for i, e := range w.m.entries {
+		if !w.used[i] {
+			out = append(out, e.object.Errorf(e.field+".source", "no image of the bundle is in %s", e.source))
+		}
+	}
+	slices.SortFunc(out, func(a, b *manifest.Error) int { return cmp.Compare(a.Line, b.Line) })
+	return out
+}

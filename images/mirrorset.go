@@ -1,0 +1,93 @@
+package images
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/olmgen/olmgen/templates"
+)
+
+// MirrorSets gives OpenShift's ImageDigestMirrorSet for the images of each package, and an ImageTagMirrorSet for those that are not
+// pinned, as a YAML stream. An image of quay.io/org/repository is taken from <mirror>/org/repository, where oc-mirror puts it. It is an
+// error if mirror is no registry, if an image is no valid reference, or if two repositories with tags would become one.
+func MirrorSets(list []Image, mirror string, t *templates.Set) ([]byte, error) {
+	if problem := prefixProblem(mirror); problem != "" {
+		return nil, &HintError{fmt.Sprintf("mirror %q is no registry: %s", mirror, problem),
+			"write it as registry.example.com or registry.example.com/prefix"}
+	}
+	packages := map[string][]Image{}
+	for _, i := range list {
+		if i.Pulled() {
+			packages[i.Package] = append(packages[i.Package], i)
+		}
+	}
+	tagged := map[string]string{} // what each mirror of tags is a mirror of
+	var out bytes.Buffer
+	for _, pkg := range slices.Sorted(maps.Keys(packages)) {
+		for _, set := range []struct {
+			template string
+			pinned   bool
+		}{{"imagedigestmirrorset.yaml", true}, {"imagetagmirrorset.yaml", false}} {
+			seen := tagged
+			if set.pinned {
+				seen = map[string]string{}
+			}
+			mirrors, err := mirrorsOf(packages[pkg], set.pinned, mirror, seen)
+			if err != nil {
+				return nil, err
+			}
+			if len(mirrors) == 0 {
+				continue
+			}
+			data, err := t.Execute(set.template, struct {
+				Name    string
+				Mirrors []any
+			}{pkg, mirrors})
+			if err != nil {
+				return nil, err
+			}
+			if out.Len() > 0 {
+				out.WriteString("---\n")
+			}
+			out.Write(data)
+		}
+	}
+	return out.Bytes(), nil
+}
+
+// mirrorsOf gives an entry for each repository, sorted.
+func mirrorsOf(list []Image, pinned bool, mirror string, seen map[string]string) ([]any, error) {
+	repositories := map[string]bool{}
+	for _, i := range list {
+		r, err := parse(i.Image)
+		if err != nil {
+			return nil, &HintError{fmt.Sprintf("%s: %q is no image reference", i.place(), i.Image), ""}
+		}
+		if i.Pinned == pinned {
+			repositories[r.repository] = true
+		}
+	}
+	var mirrors []any
+	for _, source := range slices.Sorted(maps.Keys(repositories)) {
+		_, path, _ := strings.Cut(source, "/")
+		target := mirror + "/" + path
+		if other := seen[target]; !pinned && other != "" && other != source {
+			return nil, &HintError{fmt.Sprintf("%s and %s would both be mirrored to %s, and their images have tags, not digests", other, source, target),
+				"give the sources one at a time, each with a mirror of its own"}
+		}
+		seen[target] = source
+		mirrors = append(mirrors, map[string]any{"source": source, "mirrors": []any{target}})
+	}
+	return mirrors, nil
+}
+
+// HintError is an error with a next step for the person who reads it.
+type HintError struct{ Msg, Tip string }
+
+func (e *HintError) Error() string { return e.Msg }
+
+// Hint gives the next step; it may be empty.
+func (e *HintError) Hint() string { return e.Tip }

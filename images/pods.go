@@ -1,0 +1,118 @@
+package images
+
+import (
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+func index(field string, i int) string { return fmt.Sprintf("%s[%d]", field, i) }
+
+// replace writes only what changes: a bundle may be shared.
+func replace(text *string, p Place, visit Visitor) {
+	if *text == "" {
+		return
+	}
+	if ref := visit(p, *text); ref != *text {
+		*text = ref
+	}
+}
+
+func inPod(pod *corev1.PodSpec, field string, visit Visitor) {
+	for _, list := range []struct {
+		name       string
+		kind       Kind
+		containers []corev1.Container
+	}{{"initContainers", KindInitContainer, pod.InitContainers}, {"containers", KindContainer, pod.Containers}} {
+		for i := range list.containers {
+			c, at := &list.containers[i], index(field+"."+list.name, i)
+			InEnv(c.Env, at+".env", visit)
+			replace(&c.Image, Place{list.kind, c.Name, at + ".image"}, visit)
+		}
+	}
+	for i := range pod.Volumes {
+		if v := &pod.Volumes[i]; v.Image != nil {
+			replace(&v.Image.Reference, Place{KindVolume, v.Name, index(field+".volumes", i) + ".image.reference"}, visit)
+		}
+	}
+}
+
+// InEnv visits the images among the values of variables.
+func InEnv(env []corev1.EnvVar, field string, visit Visitor) {
+	for i := range env {
+		if envImage(env[i].Name, env[i].Value) {
+			replace(&env[i].Value, Place{KindEnv, env[i].Name, index(field, i) + ".value"}, visit)
+		}
+	}
+}
+
+// envImage tells whether a variable's value is an image: of a RELATED_IMAGE_ it always is, of another one if it has a registry's host and
+// a tag or digest, so that neither a word, a path nor an address counts.
+func envImage(name, value string) bool {
+	return strings.HasPrefix(name, "RELATED_IMAGE_") || qualified(value)
+}
+
+// podPaths are the workloads and where their pods are.
+var podPaths = map[string]string{
+	"/Pod": "spec", "/PodTemplate": "template.spec", "/ReplicationController": "spec.template.spec",
+	"apps/DaemonSet": "spec.template.spec", "apps/Deployment": "spec.template.spec", "apps/ReplicaSet": "spec.template.spec",
+	"apps/StatefulSet": "spec.template.spec",
+	"batch/CronJob":    "spec.jobTemplate.spec.template.spec", "batch/Job": "spec.template.spec",
+}
+
+// HasPods tells whether objects of a kind are Kubernetes' own workloads.
+func HasPods(group, kind string) bool { return podPaths[group+"/"+kind] != "" }
+
+// InObject visits the images of a decoded workload; an object of another kind has none.
+func InObject(group, kind string, value map[string]any, visit Visitor) {
+	field := podPaths[group+"/"+kind]
+	if field == "" {
+		return
+	}
+	var pod any = value
+	for key := range strings.SplitSeq(field, ".") {
+		m, _ := pod.(map[string]any)
+		pod = m[key]
+	}
+	m, _ := pod.(map[string]any)
+	for _, list := range []struct {
+		name string
+		kind Kind
+	}{{"initContainers", KindInitContainer}, {"containers", KindContainer}} {
+		each(m, list.name, field, func(c map[string]any, at string) {
+			each(c, "env", at, func(v map[string]any, at string) {
+				if name, value := text(v["name"]), text(v["value"]); envImage(name, value) {
+					replaceIn(v, "value", Place{KindEnv, name, at + ".value"}, visit)
+				}
+			})
+			replaceIn(c, "image", Place{list.kind, text(c["name"]), at + ".image"}, visit)
+		})
+	}
+	each(m, "volumes", field, func(v map[string]any, at string) {
+		if image, ok := v["image"].(map[string]any); ok {
+			replaceIn(image, "reference", Place{KindVolume, text(v["name"]), at + ".image.reference"}, visit)
+		}
+	})
+}
+
+// each calls f with the mappings in a list.
+func each(m map[string]any, key, field string, f func(item map[string]any, field string)) {
+	list, _ := m[key].([]any)
+	for i, x := range list {
+		if item, ok := x.(map[string]any); ok {
+			f(item, index(field+"."+key, i))
+		}
+	}
+}
+
+func replaceIn(m map[string]any, key string, p Place, visit Visitor) {
+	if s := text(m[key]); s != "" {
+		m[key] = visit(p, s)
+	}
+}
+
+func text(v any) string {
+	s, _ := v.(string)
+	return s
+}

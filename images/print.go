@@ -1,0 +1,123 @@
+package images
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"unicode"
+
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// Format is a form in which images are printed.
+type Format string
+
+// The formats.
+const (
+	FormatText     Format = "text"     // each image that is pulled once, one a line, sorted: for programs that copy them
+	FormatTable    Format = "table"    // every place
+	FormatJSON     Format = "json"     // every place
+	FormatYAML     Format = "yaml"     // every place
+	FormatMarkdown Format = "markdown" // every place
+)
+
+// Formats are all formats.
+var Formats = []Format{FormatText, FormatTable, FormatJSON, FormatYAML, FormatMarkdown}
+
+// Print writes the images. The same images give the same bytes. An error is that of w, or a format that is none.
+func Print(w io.Writer, format Format, list []Image) error {
+	var b bytes.Buffer
+	switch format {
+	case FormatText:
+		for _, name := range Names(list) {
+			fmt.Fprintln(&b, printable(name))
+		}
+	case FormatTable:
+		table(&b, list)
+	case FormatJSON, FormatYAML:
+		if err := structured(&b, format, list); err != nil {
+			return err
+		}
+	case FormatMarkdown:
+		markdown(&b, list)
+	default:
+		return fmt.Errorf("no format %q", string(format))
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+func table(b *bytes.Buffer, list []Image) {
+	w := tabwriter.NewWriter(b, 0, 8, 3, ' ', 0)
+	fmt.Fprintln(w, "IMAGE\tPINNED\tKIND\tNAME\tWHERE")
+	for _, i := range list {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", printable(i.text()), yes(i.Pinned), i.Kind, printable(i.Name), printable(i.place()))
+	}
+	w.Flush() // into memory
+}
+
+func markdown(b *bytes.Buffer, list []Image) {
+	code := func(s string) string {
+		if s == "" {
+			return ""
+		}
+		return "`" + strings.NewReplacer("`", "'", "|", `\|`).Replace(printable(s)) + "`"
+	}
+	b.WriteString("| image | pinned | kind | name | where |\n|---|---|---|---|---|\n")
+	for _, i := range list {
+		fmt.Fprintf(b, "| %s | %s | %s | %s | %s |\n", code(i.text()), yes(i.Pinned), i.Kind, code(i.Name), code(i.place()))
+	}
+}
+
+func structured(b *bytes.Buffer, format Format, list []Image) error {
+	out := struct {
+		Images []Image `json:"images"`
+	}{list}
+	if list == nil {
+		out.Images = []Image{}
+	}
+	if format == FormatYAML {
+		v, err := manifest.Typed(out)
+		if err != nil {
+			return err
+		}
+		b.Write(manifest.Encode(v))
+		return nil
+	}
+	e := json.NewEncoder(b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(out)
+}
+
+// place says where the image is named.
+func (i Image) place() string {
+	at := i.Source
+	if i.File != "" {
+		at = strings.TrimPrefix(fmt.Sprintf("%s/%s:%d", i.Source, i.File, i.Line), "/")
+	}
+	if i.Field != "" {
+		at += " " + i.Field
+	}
+	return at
+}
+
+func yes(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}
+
+// printable keeps what a bundle holds from steering the terminal.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, s)
+}

@@ -1,0 +1,83 @@
+package images
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/google/go-containerregistry/pkg/name"
+)
+
+// reference is an image reference, taken apart.
+type reference struct {
+	scheme      string // oci:// or docker://, which some operators write in front
+	repository  string // with the registry's host: docker.io/library/nginx
+	tag, digest string // of a reference with both the digest counts
+	suffix      string // tag and digest as written, with their signs
+}
+
+// The grammar of names (github.com/distribution/reference).
+var (
+	hostForm       = `(?:localhost|[a-zA-Z0-9-]+(?:\.[a-zA-Z0-9-]+)+|[a-zA-Z0-9.-]+(?::[0-9]+))(?::[0-9]+)?`
+	pathForm       = `(?:/[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*)`
+	repositoryForm = regexp.MustCompile(`^` + hostForm + pathForm + `+$`)
+	prefixForm     = regexp.MustCompile(`^` + hostForm + pathForm + `*$`)
+)
+
+func parse(ref string) (reference, error) {
+	scheme, ref := cutScheme(ref)
+	parsed, err := name.ParseReference(ref)
+	if err != nil {
+		return reference{}, err
+	}
+	r := reference{scheme: scheme, repository: parsed.Context().Name(), suffix: ref[len(unsuffixed(ref)):]}
+	if rest, ok := strings.CutPrefix(r.repository, name.DefaultRegistry+"/"); ok {
+		r.repository = "docker.io/" + rest // what everything but this library calls it
+	}
+	if !repositoryForm.MatchString(r.repository) {
+		return reference{}, fmt.Errorf("%q is no image", ref)
+	}
+	switch parsed := parsed.(type) {
+	case name.Digest:
+		r.digest = parsed.DigestStr()
+	case name.Tag:
+		r.tag = parsed.TagStr()
+	}
+	return r, nil
+}
+
+func cutScheme(ref string) (scheme, rest string) {
+	for _, scheme := range []string{"oci://", "docker://"} {
+		if rest, ok := strings.CutPrefix(ref, scheme); ok {
+			return scheme, rest
+		}
+	}
+	return "", ref
+}
+
+// unsuffixed cuts off tag and digest.
+func unsuffixed(ref string) string {
+	ref, _, _ = strings.Cut(ref, "@")
+	if i := strings.LastIndexByte(ref, ':'); i > strings.LastIndexByte(ref, '/') {
+		ref = ref[:i]
+	}
+	return ref
+}
+
+// String gives the reference in full, by its digest if it has one.
+func (r reference) String() string {
+	if r.digest != "" {
+		return r.repository + "@" + r.digest
+	}
+	return r.repository + ":" + r.tag
+}
+
+// qualified tells whether a text is an image with a registry's host and a tag or digest.
+func qualified(s string) bool {
+	_, s = cutScheme(s)
+	if !repositoryForm.MatchString(unsuffixed(s)) {
+		return false
+	}
+	r, err := parse(s)
+	return err == nil && r.suffix != ""
+}

@@ -1,0 +1,100 @@
+// Package installer derives the smallest RBAC under which a set of objects can be applied.
+package installer
+
+import (
+	"maps"
+	"slices"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// Options say what is granted.
+type Options struct {
+	// Escalate grants the verbs escalate and bind on the roles by name, in place of every rule that is in them.
+	Escalate bool
+	// Watch adds list and watch, which can't be limited to names.
+	Watch bool
+}
+
+// Permissions are what the identity that applies the objects must hold. Rules are sorted; none is covered by the others.
+type Permissions struct {
+	Cluster    []rbacv1.PolicyRule            // everywhere
+	Namespaces map[string][]rbacv1.PolicyRule // in one namespace, without what Cluster grants
+	Warnings   []*manifest.Error              // of objects whose resource had to be guessed
+	Escalate   []string                       // ClusterRoles that aggregate others, on which escalate is granted, sorted
+	Bind       []string                       // roles that are not among the objects and on which bind is granted, as "ClusterRole name", sorted
+}
+
+// verbs on what is there already. To create is granted beside them without a name, which that request does not have (Kubernetes:
+// docs/reference/access-authn-authz/rbac, "Referring to resources").
+var verbs = []string{"get", "patch", "update", "delete"}
+
+// Derive gives the permissions that applying and pruning the objects needs: the verbs for each of them, and what the escalation check of
+// the API server asks of who writes a role or a binding. Errors are *manifest.Error.
+func Derive(objects []*manifest.Object, o Options) (*Permissions, error) {
+	t := newTree(objects)
+	d := &derivation{Options: o, cluster: atoms{}, namespaces: map[string]atoms{}, escalate: map[string]bool{}, bind: map[string]bool{}}
+	var err error
+	if d.roles, err = rolesOf(objects); err != nil {
+		return nil, err
+	}
+	p := &Permissions{Namespaces: map[string][]rbacv1.PolicyRule{}}
+	for _, x := range objects {
+		r, warning, err := t.resourceOf(x)
+		if err != nil {
+			return nil, err
+		}
+		if warning != nil {
+			p.Warnings = append(p.Warnings, warning)
+		}
+		d.apply(r, x.Name)
+		if err := d.authorize(x); err != nil {
+			return nil, err
+		}
+	}
+	p.Cluster = d.cluster.rules(nil)
+	for ns, a := range d.namespaces {
+		if rules := a.rules(d.cluster); len(rules) > 0 {
+			p.Namespaces[ns] = rules
+		}
+	}
+	p.Escalate = slices.Sorted(maps.Keys(d.escalate))
+	p.Bind = slices.Sorted(maps.Keys(d.bind))
+	return p, nil
+}
+
+// derivation collects permissions.
+type derivation struct {
+	Options
+	roles          map[roleKey]*role
+	cluster        atoms
+	namespaces     map[string]atoms
+	escalate, bind map[string]bool
+}
+
+// in gives what is collected for a namespace, or for the cluster.
+func (d *derivation) in(namespace string) atoms {
+	if namespace == "" {
+		return d.cluster
+	}
+	if d.namespaces[namespace] == nil {
+		d.namespaces[namespace] = atoms{}
+	}
+	return d.namespaces[namespace]
+}
+
+// apply grants what it takes to apply and to prune one object.
+func (d *derivation) apply(r resource, name string) {
+	to := d.in(r.namespace)
+	to.add(atom{group: r.group, resource: r.plural, verb: "create"})
+	for _, v := range verbs {
+		to.add(atom{group: r.group, resource: r.plural, verb: v, named: true, name: name})
+	}
+	if d.Watch {
+		for _, v := range []string{"list", "watch"} {
+			to.add(atom{group: r.group, resource: r.plural, verb: v})
+		}
+	}
+}

@@ -1,0 +1,301 @@
+package installer
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/component-helpers/auth/rbac/validation"
+	"sigs.k8s.io/yaml"
+
+	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/templates"
+)
+
+func read(t *testing.T, text string) []*manifest.Object {
+	t.Helper()
+	objects, err := Read("tree.yaml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return objects
+}
+
+func derive(t *testing.T, text string, o Options) *Permissions {
+	t.Helper()
+	p, err := Derive(read(t, text), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// short writes rules one a line: verbs group/resource names.
+func short(rules []rbacv1.PolicyRule) string {
+	var b strings.Builder
+	for _, r := range rules {
+		parts := []string{strings.Join(r.Verbs, ",")}
+		for _, list := range [][]string{r.APIGroups, r.Resources, r.ResourceNames, r.NonResourceURLs} {
+			if len(list) > 0 {
+				parts = append(parts, strings.Join(list, ","))
+			}
+		}
+		b.WriteString(strings.Join(parts, " ") + "\n")
+	}
+	return b.String()
+}
+
+const (
+	create = "create "
+	named  = "delete,get,patch,update "
+	rbac   = "rbac.authorization.k8s.io "
+)
+
+func roleYAML(kind, name, namespace, rules string) string {
+	text := "---\napiVersion: rbac.authorization.k8s.io/v1\nkind: " + kind + "\nmetadata:\n  name: " + name + "\n"
+	if namespace != "" {
+		text += "  namespace: " + namespace + "\n"
+	}
+	return text + rules + "\n"
+}
+
+func binding(kind, name, namespace, roleKind, roleName string) string {
+	return roleYAML(kind, name, namespace, "roleRef: {apiGroup: rbac.authorization.k8s.io, kind: "+roleKind+", name: "+roleName+"}")
+}
+
+func TestDerive(t *testing.T) {
+	const podRule = "rules: [{apiGroups: [''], resources: [pods], verbs: [get, list]}]"
+	for _, c := range []struct {
+		name, tree  string
+		options     Options
+		cluster, ns string // ns: of the namespace ns
+	}{
+		{"an object in a namespace", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: ns}\n", Options{},
+			"", create + " configmaps\n" + named + " configmaps a\n"},
+		{"several of a kind, and of kinds", `
+{apiVersion: v1, kind: ConfigMap, metadata: {name: b, namespace: ns}}
+---
+{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: ns}}
+---
+{apiVersion: v1, kind: Secret, metadata: {name: c, namespace: ns}}
+---
+{apiVersion: apps/v1, kind: Deployment, metadata: {name: c, namespace: ns}}
+`, Options{}, "", named + " configmaps a,b\n" + create + " configmaps,secrets\n" + named + " secrets c\n" + create + "apps deployments\n" + named + "apps deployments c\n"},
+		{"with a name and a watch", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: ns}\n", Options{Watch: true},
+			"", "create,list,watch  configmaps\n" + named + " configmaps a\n"},
+		{"a cluster-wide object, whatever namespace it names", "apiVersion: v1\nkind: Namespace\nmetadata: {name: a, namespace: ns}\n", Options{},
+			create + " namespaces\n" + named + " namespaces a\n", ""},
+		{"the tree's own API", `
+{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: oxen.zoo.io}, spec: {group: zoo.io, scope: Cluster, names: {kind: Ox, plural: oxen}}}
+---
+{apiVersion: zoo.io/v1, kind: Ox, metadata: {name: a}}
+`, Options{}, create + "apiextensions.k8s.io customresourcedefinitions\n" + named + "apiextensions.k8s.io customresourcedefinitions oxen.zoo.io\n" + create + "zoo.io oxen\n" + named + "zoo.io oxen a\n", ""},
+		{"an irregular plural", "apiVersion: security.openshift.io/v1\nkind: SecurityContextConstraints\nmetadata: {name: a}\n", Options{},
+			create + "security.openshift.io securitycontextconstraints\n" + named + "security.openshift.io securitycontextconstraints a\n", ""},
+
+		{"a Role", roleYAML("Role", "r", "ns", podRule), Options{}, "", "get,list  pods\n" + create + rbac + "roles\n" + named + rbac + "roles r\n"},
+		{"a Role, escalate", roleYAML("Role", "r", "ns", podRule), Options{Escalate: true}, "", create + rbac + "roles\ndelete,escalate,get,patch,update " + rbac + "roles r\n"},
+		{"a ClusterRole is held everywhere", roleYAML("ClusterRole", "r", "", podRule), Options{}, "get,list  pods\n" + create + rbac + "clusterroles\n" + named + rbac + "clusterroles r\n", ""},
+		{"a ClusterRole covers a Role", roleYAML("ClusterRole", "r", "", "rules: [{apiGroups: ['*'], resources: ['*'], verbs: ['*']}, {nonResourceURLs: ['/metrics', '/met*'], verbs: [get]}]") + roleYAML("Role", "r", "ns", podRule), Options{},
+			"* * *\nget /met*\n", ""},
+		{"a rule covers another", roleYAML("Role", "r", "ns", "rules: [{apiGroups: [''], resources: [pods], resourceNames: [a], verbs: [get]}, {apiGroups: [''], resources: ['*'], verbs: [get]}, {apiGroups: ['*'], resources: ['*/status', pods/status, pods/log], verbs: [patch]}]"), Options{},
+			"", "get  *\npatch * */status,pods/log\ncreate " + rbac + "roles\n" + named + rbac + "roles r\n"},
+		{"an aggregated ClusterRole", roleYAML("ClusterRole", "r", "", "aggregationRule: {clusterRoleSelectors: [{matchLabels: {a: b}}]}"), Options{}, create + rbac + "clusterroles\ndelete,escalate,get,patch,update " + rbac + "clusterroles r\n", ""},
+		{"an aggregation of nothing", roleYAML("ClusterRole", "r", "", "aggregationRule: {}"), Options{}, create + rbac + "clusterroles\n" + named + rbac + "clusterroles r\n", ""},
+
+		{"a binding to a Role of the tree", roleYAML("Role", "r", "ns", podRule) + binding("RoleBinding", "r", "ns", "Role", "r"), Options{},
+			"", "get,list  pods\n" + create + rbac + "rolebindings,roles\n" + named + rbac + "rolebindings,roles r\n"},
+		{"a binding to a Role of the tree, escalate", roleYAML("Role", "r", "ns", podRule) + binding("RoleBinding", "b", "ns", "Role", "r"), Options{Escalate: true},
+			"", named + rbac + "rolebindings b\n" + create + rbac + "rolebindings,roles\nbind,delete,escalate,get,patch,update " + rbac + "roles r\n"},
+		{"a binding to a Role of that name elsewhere", roleYAML("Role", "r", "other", podRule) + binding("RoleBinding", "b", "ns", "Role", "r"), Options{},
+			"", create + rbac + "rolebindings\n" + named + rbac + "rolebindings b\nbind " + rbac + "roles r\n"},
+		{"a binding to a ClusterRole that is not in the tree", binding("ClusterRoleBinding", "b", "", "ClusterRole", "view"), Options{},
+			create + rbac + "clusterrolebindings\n" + named + rbac + "clusterrolebindings b\nbind " + rbac + "clusterroles view\n", ""},
+		{"a RoleBinding to it: bind in that namespace only", binding("RoleBinding", "b", "ns", "ClusterRole", "view"), Options{},
+			"", "bind " + rbac + "clusterroles view\n" + create + rbac + "rolebindings\n" + named + rbac + "rolebindings b\n"},
+		{"a binding to an aggregated ClusterRole of the tree", roleYAML("ClusterRole", "r", "", "aggregationRule: {clusterRoleSelectors: [{}]}") + binding("RoleBinding", "b", "ns", "ClusterRole", "r"), Options{},
+			create + rbac + "clusterroles\ndelete,escalate,get,patch,update " + rbac + "clusterroles r\n", "bind " + rbac + "clusterroles r\n" + create + rbac + "rolebindings\n" + named + rbac + "rolebindings b\n"},
+		{"RBAC of another group", "apiVersion: iam.example.com/v1\nkind: Role\nmetadata: {name: a, namespace: ns}\nrules: 1\n", Options{}, "", create + "iam.example.com roles\n" + named + "iam.example.com roles a\n"},
+		{"what is kustomize's", "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n", Options{}, "", ""},
+	} {
+		p := derive(t, c.tree, c.options)
+		if diff := cmp.Diff(c.cluster, short(p.Cluster)); diff != "" {
+			t.Errorf("%s: cluster (-want +got):\n%s", c.name, diff)
+		}
+		if diff := cmp.Diff(c.ns, short(p.Namespaces["ns"])); diff != "" {
+			t.Errorf("%s: namespace (-want +got):\n%s", c.name, diff)
+		}
+	}
+}
+
+func TestSaid(t *testing.T) {
+	p := derive(t, roleYAML("ClusterRole", "b", "", "aggregationRule: {clusterRoleSelectors: [{}]}")+roleYAML("ClusterRole", "a", "", "aggregationRule: {clusterRoleSelectors: [{}]}")+
+		binding("ClusterRoleBinding", "b", "", "ClusterRole", "view")+binding("RoleBinding", "b", "kube-system", "Role", "reader")+
+		"---\n{apiVersion: zoo.io/v1, kind: Ox, metadata: {name: a}}\n---\n{apiVersion: zoo.io/v1, kind: Cow, metadata: {name: a, namespace: b}}\n", Options{})
+	var warnings []string
+	for _, w := range p.Warnings {
+		warnings = append(warnings, w.Error())
+	}
+	for _, x := range []struct{ got, want []string }{
+		{p.Escalate, []string{"a", "b"}},
+		{p.Bind, []string{"ClusterRole view", "Role kube-system/reader"}},
+		{warnings, []string{"tree.yaml:27: kind: Ox.zoo.io is unknown: its resource is taken to be oxs.zoo.io, cluster-wide", "tree.yaml:29: kind: Cow.zoo.io is unknown: its resource is taken to be cows.zoo.io, namespaced"}},
+	} {
+		if diff := cmp.Diff(x.want, x.got); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	}
+}
+
+func TestRefused(t *testing.T) {
+	for _, c := range []struct{ tree, want string }{
+		{"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n", "tree.yaml:3: metadata.namespace: missing"},
+		{"apiVersion: v1\nkind: ConfigMap\nmetadata: {generateName: a, namespace: b}\n", "tree.yaml:3: metadata.name: missing"},
+		{"kind: ConfigMap\nmetadata: {name: a}\n", "tree.yaml:1: apiVersion: missing"},
+		{"apiVersion: a/b/c\nkind: ConfigMap\nmetadata: {name: a}\n", "tree.yaml:1: apiVersion: "},
+		{roleYAML("Role", "r", "ns", "rules: 1"), "rules: has the wrong type"},
+		{roleYAML("ClusterRole", "r", "", "rules: 1"), "rules: has the wrong type"},
+		{roleYAML("RoleBinding", "r", "ns", "roleRef: 1"), "roleRef: has the wrong type"},
+		{roleYAML("ClusterRoleBinding", "r", "", "roleRef: 1"), "roleRef: has the wrong type"},
+	} {
+		_, err := Derive(read(t, c.tree), Options{})
+		var e *manifest.Error
+		if !errors.As(err, &e) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("error %v, want %q", err, c.want)
+		}
+	}
+}
+
+func TestReadDir(t *testing.T) {
+	file := func(name string) *fstest.MapFile {
+		return &fstest.MapFile{Data: []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: " + name + ", namespace: ns}\n")}
+	}
+	objects, err := ReadDir(fstest.MapFS{"b.yaml": file("b"), "a/c.yml": file("c"), "a/d.json": {Data: []byte(`{"apiVersion": "v1", "kind": "List", "items": [{"kind": "Pod", "metadata": {"name": "d"}}]}`)},
+		".git/x.yaml": file("x"), ".y.yaml": file("y"), "olmgen.lock": file("z"), "values.yaml": {Data: []byte("a: b\n")},
+		"kustomization.yaml": {Data: []byte("apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, o := range objects {
+		got = append(got, o.File+" "+o.Name)
+	}
+	if diff := cmp.Diff([]string{"a/c.yml c", "a/d.json d", "b.yaml b"}, got); diff != "" {
+		t.Error(diff)
+	}
+	if _, err := ReadDir(fstest.MapFS{"patch.yaml": {Data: []byte("- op: add\n")}}); err == nil || !strings.Contains(err.Error(), "patch.yaml:1: a Kubernetes object must be a mapping") {
+		t.Error(err)
+	}
+	if _, err := ReadDir(os.DirFS(filepath.Join(t.TempDir(), "none"))); err == nil {
+		t.Error("no error for a directory that is not there")
+	}
+}
+
+// The objects are valid RBAC that binds the account; what needs nothing is not there.
+func TestObjects(t *testing.T) {
+	set, err := templates.Load(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := derive(t, "{apiVersion: v1, kind: Namespace, metadata: {name: a}}\n---\n{apiVersion: v1, kind: Secret, metadata: {name: a, namespace: b}}\n---\n{apiVersion: v1, kind: Secret, metadata: {name: a, namespace: a}}\n", Options{})
+	objects, err := p.Objects(Subject{"tenant", "deployer", "app"}, set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, o := range objects {
+		got = append(got, o.Kind+" "+o.Namespace+"/"+o.Name)
+		if !strings.HasSuffix(o.Kind, "Binding") {
+			continue
+		}
+		var b rbacv1.RoleBinding
+		if err := yaml.UnmarshalStrict(o.Data, &b); err != nil {
+			t.Fatal(err)
+		}
+		if b.RoleRef.Kind+"Binding" != o.Kind || b.RoleRef.Name != o.Name || cmp.Diff(b.Subjects, []rbacv1.Subject{{Kind: "ServiceAccount", Name: "deployer", Namespace: "tenant"}}) != "" {
+			t.Errorf("%s", o.Data)
+		}
+	}
+	if diff := cmp.Diff([]string{"ClusterRole /tenant.app", "ClusterRoleBinding /tenant.app", "Role a/app", "RoleBinding a/app", "Role b/app", "RoleBinding b/app"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Merging rules neither adds nor loses a right, and leaves nothing that the others grant.
+func TestRules(t *testing.T) {
+	rules := []rbacv1.PolicyRule{
+		{Verbs: []string{"get", "list", "get"}, APIGroups: []string{"", "apps"}, Resources: []string{"pods", "deployments", "pods/status"}},
+		{Verbs: []string{"*"}, APIGroups: []string{"apps"}, Resources: []string{"deployments"}},
+		{Verbs: []string{"get"}, APIGroups: []string{"*"}, Resources: []string{"*/status"}},
+		{Verbs: []string{"delete"}, APIGroups: []string{""}, Resources: []string{"pods"}, ResourceNames: []string{"", "a", "b"}},
+		{Verbs: []string{"get"}, NonResourceURLs: []string{"/a", "/a*", "/a**", "/b"}},
+		{Verbs: []string{"*"}, NonResourceURLs: []string{"/b"}},
+		{Verbs: []string{"get"}},
+	}
+	checkMinimal(t, "rules", rules, merged(rules))
+}
+
+func merged(rules []rbacv1.PolicyRule) []rbacv1.PolicyRule {
+	s := atoms{}
+	for _, r := range rules {
+		s.addRule(r)
+	}
+	return s.rules(nil)
+}
+
+func checkMinimal(t *testing.T, what string, want, got []rbacv1.PolicyRule) {
+	t.Helper()
+	if ok, missing := validation.Covers(got, want); !ok {
+		t.Errorf("%s: missing:\n%s", what, short(missing))
+	}
+	if ok, more := validation.Covers(want, got); !ok {
+		t.Errorf("%s: more than is needed:\n%s", what, short(more))
+	}
+	for i := range got {
+		others := append(append([]rbacv1.PolicyRule{}, got[:i]...), got[i+1:]...)
+		if ok, _ := validation.Covers(others, got[i:i+1]); ok {
+			t.Errorf("%s: the other rules grant it too: %s", what, short(got[i:i+1]))
+		}
+	}
+}
+
+func FuzzRules(f *testing.F) {
+	f.Add("get,list;,apps;pods,*/status;a,;\n*;*;*;;\n", "get;;;;/a*,/b")
+	f.Add("*;;pods;;", "get,*;,*;pods/log,pods,*;;*\nget;;;;/metrics,*")
+	f.Fuzz(func(t *testing.T, first, second string) {
+		if len(first)+len(second) > 400 {
+			return
+		}
+		rules := parseRules(first + "\n" + second)
+		got := merged(rules)
+		checkMinimal(t, "rules", rules, got)
+		if again := merged(parseRules(second + "\n" + first)); short(again) != short(got) {
+			t.Errorf("another order, other rules:\n%s\n%s", short(got), short(again))
+		}
+	})
+}
+
+// parseRules reads lines of verbs;groups;resources;names;URLs, each separated by commas.
+func parseRules(text string) []rbacv1.PolicyRule {
+	var out []rbacv1.PolicyRule
+	for line := range strings.SplitSeq(text, "\n") {
+		f := append(strings.Split(line, ";"), "", "", "", "")
+		list := func(s string) []string {
+			if s == "" {
+				return nil
+			}
+			return strings.Split(s, ",")
+		}
+		if f[4] != "" { // the API server refuses a rule with both
+			out = append(out, rbacv1.PolicyRule{Verbs: list(f[0]), NonResourceURLs: list(f[4])})
+			continue
+		}
+		out = append(out, rbacv1.PolicyRule{Verbs: list(f[0]), APIGroups: strings.Split(f[1], ","), Resources: list(f[2]), ResourceNames: list(f[3])})
+	}
+	return out
+}

@@ -1,0 +1,82 @@
+package installer
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+
+	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/templates"
+)
+
+// Subject is the identity that applies, and how its roles are called.
+type Subject struct {
+	Namespace, ServiceAccount string
+	Name                      string // of the Roles and bindings; cluster-wide ones have the account's namespace in front
+}
+
+var labels = map[string]string{"app.kubernetes.io/managed-by": "olmgen"}
+
+// Objects gives a ClusterRole and a Role for each namespace, with their bindings, in the order in which they can be applied. Where
+// nothing is needed there is none. The error is that of a user's template.
+func (p *Permissions) Objects(s Subject, t *templates.Set) ([]generate.Object, error) {
+	var out []generate.Object
+	subjects := []any{map[string]any{"kind": rbacv1.ServiceAccountKind, "name": s.ServiceAccount, "namespace": s.Namespace}}
+	add := func(namespace, prefix, name string, rules []rbacv1.PolicyRule) error {
+		if len(rules) == 0 {
+			return nil
+		}
+		view := struct {
+			Name, Namespace, Role string
+			Labels                map[string]string
+			Rules, Subjects       []any
+		}{name, namespace, name, labels, ruleValues(rules), subjects}
+		for _, x := range []struct{ kind, template string }{{"Role", "role.yaml"}, {"RoleBinding", "rolebinding.yaml"}} {
+			o := generate.Object{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: prefix + x.kind, Namespace: namespace, Name: name}
+			template := x.template
+			if prefix != "" {
+				template = "cluster" + template
+			}
+			var err error
+			if o.Data, err = t.Execute(template, view); err != nil {
+				return err
+			}
+			out = append(out, o)
+		}
+		return nil
+	}
+	if err := add("", "Cluster", fmt.Sprintf("%s.%s", s.Namespace, s.Name), p.Cluster); err != nil {
+		return nil, err
+	}
+	for _, ns := range slices.Sorted(maps.Keys(p.Namespaces)) {
+		if err := add(ns, "", s.Name, p.Namespaces[ns]); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+func ruleValues(rules []rbacv1.PolicyRule) []any {
+	out := make([]any, len(rules))
+	for i, r := range rules {
+		m := map[string]any{}
+		for key, list := range map[string][]string{"apiGroups": r.APIGroups, "resources": r.Resources, "resourceNames": r.ResourceNames,
+			"verbs": r.Verbs, "nonResourceURLs": r.NonResourceURLs} {
+			if len(list) > 0 {
+				m[key] = anys(list)
+			}
+		}
+		out[i] = m
+	}
+	return out
+}
+
+func anys(list []string) []any {
+	out := make([]any, len(list))
+	for i, s := range list {
+		out[i] = s
+	}
+	return out
+}

@@ -1,0 +1,93 @@
+package installer
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// resource is where the API server keeps an object.
+type resource struct{ group, plural, namespace string }
+
+// tree knows the APIs that the objects themselves define.
+type tree struct {
+	crds map[schema.GroupKind]crd
+}
+
+type crd struct {
+	plural     string
+	namespaced bool
+}
+
+func newTree(objects []*manifest.Object) *tree {
+	t := &tree{map[schema.GroupKind]crd{}}
+	for _, o := range objects {
+		if o.Kind != "CustomResourceDefinition" || o.Group() != "apiextensions.k8s.io" {
+			continue
+		}
+		spec := func(path ...string) string {
+			v, err := o.Get(append([]string{"spec"}, path...)...)
+			if s, ok := v.(string); ok && err == nil {
+				return s
+			}
+			return ""
+		}
+		if c := (crd{spec("names", "plural"), spec("scope") != "Cluster"}); c.plural != "" {
+			t.crds[schema.GroupKind{Group: spec("group"), Kind: spec("names", "kind")}] = c
+		}
+	}
+	return t
+}
+
+// irregular are the kinds of which the usual plural is not the right one.
+var irregular = map[schema.GroupKind]string{
+	{Group: "security.openshift.io", Kind: "SecurityContextConstraints"}: "securitycontextconstraints",
+}
+
+// resourceOf gives an object's resource: of a kind that olmgen knows, or of a CRD among the objects; else it is guessed, and that is a
+// warning.
+func (t *tree) resourceOf(o *manifest.Object) (r resource, warning *manifest.Error, err error) {
+	if o.Name == "" {
+		return r, nil, o.Errorf("metadata.name", "missing")
+	}
+	if o.APIVersion == "" {
+		return r, nil, o.Errorf("apiVersion", "missing")
+	}
+	gv, err := schema.ParseGroupVersion(o.APIVersion)
+	if err != nil {
+		return r, nil, o.Errorf("apiVersion", "%v", err)
+	}
+	kind := schema.GroupKind{Group: gv.Group, Kind: o.Kind}
+	guess, _ := meta.UnsafeGuessKindToResource(gv.WithKind(o.Kind))
+	r = resource{group: kind.Group, plural: guess.Resource}
+	var namespaced bool
+	if c, ok := t.crds[kind]; ok {
+		r.plural, namespaced = c.plural, c.namespaced
+	} else if scope := bundle.ScopeOfKind(kind.Group, kind.Kind); scope != bundle.ScopeUnknown {
+		namespaced = scope == bundle.Namespaced
+		if p := irregular[kind]; p != "" {
+			r.plural = p
+		}
+	} else {
+		namespaced = o.Namespace != ""
+		where := "cluster-wide"
+		if namespaced {
+			where = "namespaced"
+		}
+		warning = o.Errorf("kind", "%s is unknown: its resource is taken to be %s, %s", kind.String(), guess.GroupResource(), where)
+		warning.Tip = "a CustomResourceDefinition among the objects says it"
+	}
+	if !namespaced {
+		return r, warning, nil
+	}
+	if r.namespace = o.Namespace; r.namespace == "" {
+		e := o.Errorf("metadata.namespace", "missing: where a %s without it goes depends on who applies it", o.Kind)
+		e.Tip = fmt.Sprintf("give the %s a namespace", o.Kind)
+		return r, nil, e
+	}
+	return r, warning, nil
+}

@@ -1,0 +1,97 @@
+package policy
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+)
+
+func groupInClusterScope(v *view) []hit {
+	return outside(v.olm("OperatorGroup"), "move it to cluster-scope: only cluster admins may manage it")
+}
+
+func oneGroup(v *view) []hit {
+	var hits []hit
+	for _, namespace := range slices.Sorted(maps.Keys(v.groupsIn)) {
+		groups := v.groupsIn[namespace]
+		for _, g := range groups[1:] {
+			if g.Name != groups[0].Name {
+				hits = append(hits, hit{g.Object, "metadata.name", fmt.Sprintf("a second OperatorGroup in %s, besides %s", namespace, groups[0].Name),
+					"OLM installs nothing in a namespace with two: keep one"})
+			}
+		}
+	}
+	return hits
+}
+
+func groupTargets(v *view) []hit {
+	var hits []hit
+	for _, g := range v.groups {
+		switch {
+		case len(g.targets) == 1:
+		case len(g.targets) > 1:
+			hits = append(hits, hit{g.Object, "spec.targetNamespaces", fmt.Sprintf("%d target namespaces, only one is allowed", len(g.targets)),
+				"make an OperatorGroup in a namespace of its own for each, or a global one"})
+		case g.selects:
+			hits = append(hits, hit{g.Object, "spec.selector", "targets are selected by labels", "name the one namespace in targetNamespaces"})
+		default:
+			hits = append(hits, notBlank(g)...)
+		}
+	}
+	return hits
+}
+
+// notBlank gives the fields that a global group's spec should not have.
+func notBlank(g *operatorGroup) []hit {
+	var hits []hit
+	for _, field := range slices.Sorted(maps.Keys(g.spec)) {
+		value := g.spec[field]
+		empty := value == nil || field == "selector" || field == "targetNamespaces" || field == "upgradeStrategy" && value == "Default"
+		if !empty {
+			hits = append(hits, hit{g.Object, "spec." + field, "the spec of a global OperatorGroup must be blank", "remove the field"})
+		}
+	}
+	return hits
+}
+
+func targetDeclared(v *view) []hit {
+	declared := map[string]place{}
+	for _, kind := range []string{"/Namespace", "project.openshift.io/Project", "project.openshift.io/ProjectRequest"} {
+		for _, o := range v.kinds[kind] {
+			if p, ok := declared[o.Name]; !ok || p == application {
+				declared[o.Name] = o.place
+			}
+		}
+	}
+	var hits []hit
+	for _, g := range v.groups {
+		for i, target := range g.targets {
+			field := fmt.Sprintf("spec.targetNamespaces[%d]", i)
+			if where, ok := declared[target]; !ok {
+				hits = append(hits, hit{g.Object, field, "there is no Namespace " + target, "add it to cluster-scope"})
+			} else if where == application {
+				hits = append(hits, hit{g.Object, field, "the Namespace " + target + " is outside of the cluster-scope application",
+					"move it to cluster-scope"})
+			}
+		}
+	}
+	return hits
+}
+
+func groupWithSubscription(v *view) []hit {
+	subscribed := map[string]bool{}
+	for _, s := range v.subscriptions {
+		subscribed[s.Namespace] = true
+	}
+	var hits []hit
+	for _, g := range v.groups {
+		switch {
+		case g.Namespace == "":
+			hits = append(hits, hit{g.Object, "metadata.namespace", "missing, must be that of a Subscription", hintNamespace})
+		case !subscribed[g.Namespace]:
+			hits = append(hits, hit{g.Object, "metadata.namespace", "there is no Subscription in " + g.Namespace,
+				"remove the group, or name the application too"})
+		}
+	}
+	return hits
+}

@@ -1,0 +1,186 @@
+package policy
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+)
+
+// changes are the verbs that make or alter an object.
+var changes = []string{"create", "update", "patch"}
+
+// mayDeploy says by which of its rules an account may deploy operators at cluster scope; empty if by none. A rule with resourceNames is
+// the limit that the decision record asks for.
+func mayDeploy(rules []rbacv1.PolicyRule) string {
+	allowed := func(group, resource string, verbs ...string) bool {
+		return slices.ContainsFunc(rules, func(r rbacv1.PolicyRule) bool {
+			return len(r.ResourceNames) == 0 && grants(r, group, resource, verbs...)
+		})
+	}
+	for _, resource := range []string{"subscriptions", "clusterserviceversions", "installplans"} {
+		if allowed(olmGroup, resource, changes...) {
+			return "change " + resource
+		}
+	}
+	if allowed("olm.operatorframework.io", "clusterextensions", changes...) {
+		return "change clusterextensions"
+	}
+	if allowed("apiextensions.k8s.io", "customresourcedefinitions", "create") && allowed(rbacGroup, "clusterroles", "create") &&
+		allowed(rbacGroup, "clusterrolebindings", "create") && allowed("apps", "deployments", "create") {
+		return "create customresourcedefinitions, clusterroles, clusterrolebindings and deployments"
+	}
+	return ""
+}
+
+// grants reports whether a rule allows one of the verbs on a resource.
+func grants(r rbacv1.PolicyRule, group, resource string, verbs ...string) bool {
+	return (slices.Contains(r.APIGroups, "*") || slices.Contains(r.APIGroups, group)) &&
+		(slices.Contains(r.Resources, "*") || slices.Contains(r.Resources, resource)) &&
+		slices.ContainsFunc(verbs, func(v string) bool { return slices.Contains(r.Verbs, "*") || slices.Contains(r.Verbs, v) })
+}
+
+func metaByOLM(v *view) []hit {
+	var hits []hit
+	for _, o := range v.olm("ClusterServiceVersion") {
+		var owned struct {
+			Owned []struct{ Name string }
+		}
+		if !v.field(o.Object, &owned, "spec", "customresourcedefinitions") || len(owned.Owned) == 0 {
+			continue
+		}
+		accounts := map[string][]rbacv1.PolicyRule{}
+		for _, g := range v.permissions().grants {
+			if g.Object == o.Object && g.cluster {
+				accounts[g.account] = append(accounts[g.account], g.rule)
+			}
+		}
+		for _, account := range slices.Sorted(maps.Keys(accounts)) {
+			if what := mayDeploy(accounts[account]); what != "" {
+				hits = append(hits, hit{o.Object, "spec.install.spec",
+					fmt.Sprintf("a meta-operator: %s may %s in all namespaces, and OLM opens %s to project admins and editors", account, what, owned.Owned[0].Name),
+					"limit it by configuration, or deploy it directly"})
+			}
+		}
+	}
+	return hits
+}
+
+func metaAccess(v *view) []hit {
+	r := v.permissions()
+	rules := r.boundEverywhere()
+	var hits []hit
+	for _, account := range slices.Sorted(maps.Keys(rules)) {
+		what := mayDeploy(rules[account])
+		if what == "" {
+			continue
+		}
+		own := v.ownCRDs(rules[account])
+		for _, role := range r.open() {
+			if at, names := role.changes(own); len(names) > 0 {
+				hits = append(hits, hit{role.Object, fmt.Sprintf("rules[%d]", at),
+					fmt.Sprintf("opens %s to users of projects, though its operator %s may %s in all namespaces", firstOf(names), account, what),
+					"limit the operator's ClusterRole, or who may write its custom resources"})
+			}
+		}
+	}
+	return hits
+}
+
+// changes gives the custom resources that a role lets its holders write, and the first of its rules that does.
+func (r *clusterRole) changes(crds []*crd) (at int, names []string) {
+	at = len(r.rules)
+	for _, c := range crds {
+		i := slices.IndexFunc(r.rules, func(rule rbacv1.PolicyRule) bool { return grants(rule, c.group, c.plural, changes...) })
+		if i >= 0 {
+			at, names = min(at, i), append(names, c.plural+"."+c.group)
+		}
+	}
+	return at, names
+}
+
+// boundEverywhere gives the rules that ServiceAccounts (namespace/name) have in all namespaces.
+func (r *rbac) boundEverywhere() map[string][]rbacv1.PolicyRule {
+	accounts := map[string][]rbacv1.PolicyRule{}
+	for _, b := range r.bindings {
+		if !b.cluster {
+			continue
+		}
+		rules := r.rulesOf(b.role.Name)
+		for _, s := range b.subjects {
+			if s.Kind == rbacv1.ServiceAccountKind {
+				name := s.Namespace + "/" + s.Name
+				accounts[name] = append(accounts[name], rules...)
+			}
+		}
+	}
+	return accounts
+}
+
+// rulesOf gives the rules of a ClusterRole, with those that are aggregated to it.
+func (r *rbac) rulesOf(name string) []rbacv1.PolicyRule {
+	seen := map[*clusterRole]bool{}
+	var rules []rbacv1.PolicyRule
+	var add func(*clusterRole)
+	add = func(role *clusterRole) {
+		if seen[role] {
+			return
+		}
+		seen[role] = true
+		rules = append(rules, role.rules...)
+		for _, o := range r.roles {
+			if role.aggregates(o) {
+				add(o)
+			}
+		}
+	}
+	found := false
+	for _, role := range r.roles {
+		if role.Name == name {
+			found = true
+			add(role)
+		}
+	}
+	if !found && name == clusterAdmin {
+		return clusterAdminRules
+	}
+	return rules
+}
+
+// open gives the ClusterRoles that users of projects have: aggregated to admin or edit, or bound to all users.
+func (r *rbac) open() []*clusterRole {
+	everybody := []string{"system:authenticated", "system:authenticated:oauth", "system:serviceaccounts", "system:unauthenticated"}
+	bound := map[string]bool{}
+	for _, b := range r.bindings {
+		for _, s := range b.subjects {
+			if s.Kind == rbacv1.GroupKind && slices.Contains(everybody, s.Name) && b.role.Kind == "ClusterRole" {
+				bound[b.role.Name] = true
+			}
+		}
+	}
+	var list []*clusterRole
+	for _, role := range r.roles {
+		if bound[role.Name] || role.labels[rbacGroup+"/aggregate-to-admin"] == "true" || role.labels[rbacGroup+"/aggregate-to-edit"] == "true" {
+			list = append(list, role)
+		}
+	}
+	return list
+}
+
+// ownCRDs gives the CustomResourceDefinitions that belong to an operator: those whose API groups its rules name, or all, if there are none.
+func (v *view) ownCRDs(rules []rbacv1.PolicyRule) []*crd {
+	var own, all []*crd
+	for _, key := range slices.Sorted(maps.Keys(v.crds)) {
+		c := v.crds[key]
+		all = append(all, c)
+		if slices.ContainsFunc(rules, func(r rbacv1.PolicyRule) bool { return slices.Contains(r.APIGroups, c.group) }) {
+			own = append(own, c)
+		}
+	}
+	if len(own) == 0 && slices.ContainsFunc(rules, func(r rbacv1.PolicyRule) bool { return strings.Join(r.APIGroups, "") == "*" }) {
+		return all
+	}
+	return own
+}

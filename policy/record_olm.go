@@ -1,0 +1,143 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+func (v *view) olm(kind string) []*placed { return v.kinds[olmGroup+"/"+kind] }
+
+// outside gives a hit for each object that is in an application and should be in cluster-scope.
+func outside(objects []*placed, hint string) []hit {
+	var hits []hit
+	for _, o := range objects {
+		if o.place == application {
+			hits = append(hits, hit{o.Object, "", "outside of the cluster-scope application", hint})
+		}
+	}
+	return hits
+}
+
+func noCSV(v *view) []hit {
+	var hits []hit
+	for _, o := range v.olm("ClusterServiceVersion") {
+		hits = append(hits, hit{o.Object, "", "a ClusterServiceVersion is not to be deployed by hand", "subscribe to the operator in a catalog"})
+	}
+	return hits
+}
+
+func csvInClusterScope(v *view) []hit {
+	return outside(v.olm("ClusterServiceVersion"), "move it to cluster-scope, if it is really needed")
+}
+
+func noInstallPlan(v *view) []hit {
+	var hits []hit
+	for _, o := range v.olm("InstallPlan") {
+		hits = append(hits, hit{o.Object, "", "an InstallPlan is not to be deployed by hand", "OLM makes it: remove the file"})
+	}
+	return hits
+}
+
+func noCatalogSource(v *view) []hit {
+	var hits []hit
+	for _, o := range v.olm("CatalogSource") {
+		hits = append(hits, hit{o.Object, "", "a catalog of one's own is uncommon", "publish the operator to a community catalog"})
+	}
+	return hits
+}
+
+func catalogNamespace(v *view) []hit {
+	var hits []hit
+	for _, o := range v.olm("CatalogSource") {
+		switch o.Namespace {
+		case marketplace:
+		case "":
+			hits = append(hits, hit{o.Object, "metadata.namespace", "missing, must be " + marketplace, hintNamespace})
+		default:
+			hits = append(hits, hit{o.Object, "metadata.namespace", "must be " + marketplace, ""})
+		}
+	}
+	return hits
+}
+
+const hintNamespace = "write it into the object, or check what kustomize build makes of it"
+
+func catalogInClusterScope(v *view) []hit {
+	return outside(v.olm("CatalogSource"), "move it to cluster-scope")
+}
+
+func subscriptionWithApplication(v *view) []hit {
+	namespaces := map[string][]string{} // of the applications' other objects
+	for _, o := range v.objects {
+		if o.place == application && o.Group() != olmGroup && o.Namespace != "" && !slices.Contains(namespaces[o.app], o.Namespace) {
+			namespaces[o.app] = append(namespaces[o.app], o.Namespace)
+		}
+	}
+	var hits []hit
+	for _, s := range v.subscriptions {
+		known := namespaces[s.app]
+		if s.place != application || s.Namespace == "" || len(known) == 0 || slices.Contains(known, s.Namespace) {
+			continue
+		}
+		hits = append(hits, hit{s.Object, "metadata.namespace",
+			fmt.Sprintf("the application %s is in %s", s.app, strings.Join(slices.Sorted(slices.Values(known)), ", ")),
+			"deploy the operator and the application that it serves to one namespace"})
+	}
+	return hits
+}
+
+func globalSubscriptionPlace(v *view) []hit {
+	var global []*placed
+	for _, s := range v.subscriptions {
+		if v.globalIn(s.Namespace) {
+			global = append(global, s.placed)
+		}
+	}
+	hits := outside(global, "move it to cluster-scope, or give the operator one target namespace")
+	for i := range hits {
+		hits[i].msg += ", though the operator sees all namespaces"
+	}
+	return hits
+}
+
+func globalSubscriptionNamespace(v *view) []hit {
+	var hits []hit
+	for _, s := range v.subscriptions {
+		if s.Namespace != globalOperators && v.globalIn(s.Namespace) {
+			hits = append(hits, hit{s.Object, "metadata.namespace", "operators that see all namespaces are in " + globalOperators + " as a rule", ""})
+		}
+	}
+	return hits
+}
+
+func subscriptionWithGroup(v *view) []hit {
+	var hits []hit
+	for _, s := range v.subscriptions {
+		switch {
+		case s.Namespace == "":
+			hits = append(hits, hit{s.Object, "metadata.namespace", "missing, must be that of an OperatorGroup", hintNamespace})
+		case len(v.groupsIn[s.Namespace]) == 0 && s.Namespace != globalOperators:
+			hits = append(hits, hit{s.Object, "metadata.namespace", "there is no OperatorGroup in " + s.Namespace,
+				"add one to cluster-scope; if it is there, name cluster-scope too"})
+		}
+	}
+	return hits
+}
+
+func noSecondInstance(v *view) []hit {
+	global := map[string]*subscription{}
+	for _, s := range v.subscriptions {
+		if s.pkg != "" && global[s.pkg] == nil && v.globalIn(s.Namespace) {
+			global[s.pkg] = s
+		}
+	}
+	var hits []hit
+	for _, s := range v.subscriptions {
+		if g := global[s.pkg]; g != nil && s.Namespace != g.Namespace {
+			hits = append(hits, hit{s.Object, "spec.name", fmt.Sprintf("%s is installed for all namespaces by %s", s.pkg, g.Identity()),
+				"remove one of them"})
+		}
+	}
+	return hits
+}

@@ -1,0 +1,65 @@
+package tree
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/olmgen/olmgen/manifest"
+)
+
+const templated = "a template: check what is made of it"
+
+// parse gives the objects in the text of a file.
+func (f file) parse(data []byte) result {
+	docs, err := manifest.ReadFile(f.name, data, Limits)
+	if err != nil {
+		return f.refused(data, err)
+	}
+	var r result
+	for _, d := range docs {
+		if d.Root == nil || d.Root.Kind != yaml.MappingNode {
+			continue // a list of values, a comment
+		}
+		objects, err := d.Objects()
+		if err != nil {
+			return f.refused(data, err)
+		}
+		for _, o := range objects {
+			if strings.Contains(o.Name, "{{") || strings.Contains(o.Namespace, "{{") {
+				return f.refused(data, o.Errorf("metadata", templated))
+			}
+			if isObject(o) {
+				r.objects = append(r.objects, o)
+			}
+		}
+	}
+	return r
+}
+
+// isObject tells the objects that an API server keeps from the configuration files of tools, which borrow the form.
+func isObject(o *manifest.Object) bool {
+	return o.APIVersion != "" && o.Name != "" && o.Group() != "kustomize.config.k8s.io"
+}
+
+// refused decides what a file that is not readable means. One that was named is at fault. In a directory there may be anything: a template
+// and what does not look like a Kubernetes object are passed over, with a note.
+func (f file) refused(data []byte, err error) result {
+	var fault *manifest.Error
+	if !errors.As(err, &fault) {
+		return result{err: err}
+	}
+	isTemplate := bytes.Contains(data, []byte("{{"))
+	switch {
+	case f.named && isTemplate && fault.Tip == "":
+		fault.Tip = "it looks like a template: check what is made of it"
+	case f.named:
+	case isTemplate:
+		return result{skipped: templated}
+	case !bytes.Contains(data, []byte("apiVersion")) || !bytes.Contains(data, []byte("kind")):
+		return result{skipped: "not readable, and no Kubernetes object: " + fault.Msg}
+	}
+	return result{fault: fault}
+}

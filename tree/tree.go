@@ -1,0 +1,153 @@
+// Package tree reads the Kubernetes objects of files and directories: a GitOps repository, what olmgen rendered, what kubectl get printed.
+package tree
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"sync"
+
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// Stdin is the path that stands for the standard input, and the file that its objects are of.
+const (
+	Stdin     = "-"
+	StdinFile = "stdin"
+)
+
+// Limits are those for one file: what kubectl prints of a whole cluster is one document.
+var Limits = manifest.Limits{FileBytes: 256 << 20, Depth: manifest.DefaultLimits.Depth, Nodes: 5_000_000, Documents: 100_000}
+
+// Options say how to read. The zero value is right for files.
+type Options struct {
+	Stdin   io.Reader // what the path "-" reads
+	Workers int       // how many files are read at once; 0: as many as there are processors
+}
+
+// Tree is what was read.
+type Tree struct {
+	Objects []*manifest.Object // in the order of the paths, of file names, and in the files
+	Skipped []Skipped          // what may hold objects and was not read, in the same order
+	Faults  []*manifest.Error  // files of directories that look like Kubernetes objects and are not readable, in the same order
+	Files   int                // how many were read
+}
+
+// Skipped is a file or directory that was not read.
+type Skipped struct {
+	Path string
+	Why  string // one line
+}
+
+// Read reads the objects below paths: files, directories with all below them, or "-". Of a directory it takes the files that end in .yaml,
+// .yml and .json; what is not Kubernetes' business in them (values.yaml, kustomization.yaml) is passed over, templates are Skipped. A file
+// that is named itself has to be readable: the error, a *manifest.Error, says why it is not. Other errors are those of the file system
+// and of ctx. The same files give the same Tree, whatever the number of workers.
+func Read(ctx context.Context, paths []string, o Options) (*Tree, error) {
+	files, err := find(paths)
+	if err != nil {
+		return nil, err
+	}
+	results := make([]result, len(files))
+	next := make(chan int)
+	var workers sync.WaitGroup
+	count := o.Workers
+	if count <= 0 {
+		count = runtime.GOMAXPROCS(0)
+	}
+	for range count {
+		workers.Go(func() {
+			for i := range next {
+				if ctx.Err() == nil {
+					results[i] = files[i].read(o.Stdin)
+				}
+			}
+		})
+	}
+	for i := range files {
+		next <- i
+	}
+	close(next)
+	workers.Wait()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return collect(files, results)
+}
+
+// file is a file to read.
+type file struct {
+	path  string // as the system knows it
+	name  string // as it is called in messages, with slashes
+	named bool   // on the command line
+	skip  string // why it is not to be read, which is said in its place
+}
+
+// result is what reading a file gave.
+type result struct {
+	objects []*manifest.Object
+	skipped string
+	fault   *manifest.Error
+	err     error
+}
+
+func collect(files []file, results []result) (*Tree, error) {
+	t := &Tree{}
+	for i, r := range results {
+		switch {
+		case r.err != nil:
+			return nil, r.err
+		case r.fault != nil && files[i].named:
+			return nil, r.fault
+		case r.fault != nil:
+			t.Faults = append(t.Faults, r.fault)
+		case r.skipped != "":
+			t.Skipped = append(t.Skipped, Skipped{files[i].name, r.skipped})
+		default:
+			t.Files++
+		}
+		t.Objects = append(t.Objects, r.objects...)
+	}
+	return t, nil
+}
+
+func (f file) read(stdin io.Reader) result {
+	if f.skip != "" {
+		return result{skipped: f.skip}
+	}
+	data, err := f.load(stdin)
+	if err != nil {
+		return result{err: err}
+	}
+	return f.parse(data)
+}
+
+// load reads the bytes of a file, one more than the limit at most: a pipe may have no end.
+func (f file) load(stdin io.Reader) ([]byte, error) {
+	limit := int64(Limits.FileBytes) + 1
+	if f.path == Stdin {
+		if stdin == nil {
+			return nil, errors.New("no standard input")
+		}
+		data, err := io.ReadAll(io.LimitReader(stdin, limit))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", StdinFile, err)
+		}
+		return data, nil
+	}
+	in, err := os.Open(f.path)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	var data bytes.Buffer
+	if info, err := in.Stat(); err == nil && info.Size() < limit {
+		data.Grow(int(info.Size()) + bytes.MinRead)
+	}
+	_, err = data.ReadFrom(io.LimitReader(in, limit))
+	return data.Bytes(), err
+}

@@ -1,0 +1,157 @@
+package tree
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// walker lists the files below paths.
+type walker struct {
+	files []file
+	roots []string        // of directories, with no symbolic links left in them
+	seen  map[string]bool // files, the same way
+	links []int           // files that are symbolic links, by index
+}
+
+// find lists the files to read. Each is listed once, even if two paths lead to it.
+func find(paths []string) ([]file, error) {
+	w := &walker{seen: map[string]bool{}}
+	for _, p := range paths {
+		if err := w.path(p); err != nil {
+			return nil, err
+		}
+	}
+	return w.settleLinks(), nil
+}
+
+func (w *walker) path(p string) error {
+	if p == Stdin {
+		if !w.seen[Stdin] {
+			w.seen[Stdin] = true
+			w.files = append(w.files, file{path: Stdin, name: StdinFile, named: true})
+		}
+		return nil
+	}
+	info, err := os.Stat(p)
+	if err != nil {
+		return &manifest.Error{File: filepath.ToSlash(p), Msg: reason(err), Tip: "name files, directories, or - for stdin"}
+	}
+	real, err := filepath.EvalSymlinks(p)
+	if err == nil {
+		real, err = filepath.Abs(real)
+	}
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() {
+		w.add(file{path: p, name: name(p), named: true}, real)
+		return nil
+	}
+	w.roots = append(w.roots, real)
+	return w.dir(p, real)
+}
+
+// reason is what went wrong without the path, which the message has already.
+func reason(err error) string {
+	if pe, ok := err.(*fs.PathError); ok { //nolint:errorlint // os.Stat gives it unwrapped
+		return pe.Err.Error()
+	}
+	return err.Error()
+}
+
+func name(p string) string { return filepath.ToSlash(filepath.Clean(p)) }
+
+func (w *walker) add(f file, real string) {
+	if !w.seen[real] {
+		w.seen[real] = true
+		w.files = append(w.files, f)
+	}
+}
+
+// dir walks a directory in the order of names; real is its path without symbolic links.
+func (w *walker) dir(root, real string) error {
+	return filepath.WalkDir(real, func(p string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		inside, err := filepath.Rel(real, p)
+		if err != nil {
+			return err
+		}
+		f := file{path: p, name: name(filepath.Join(root, inside))}
+		switch {
+		case inside == ".":
+		case entry.IsDir():
+			return w.enter(f)
+		case entry.Type()&fs.ModeSymlink != 0:
+			w.links = append(w.links, len(w.files))
+			w.files = append(w.files, f)
+		case entry.Type().IsRegular() && hasObjects(p):
+			w.add(f, p)
+		}
+		return nil
+	})
+}
+
+// enter says whether to walk a directory below another.
+func (w *walker) enter(f file) error {
+	switch filepath.Base(f.path) {
+	case ".git":
+		return filepath.SkipDir
+	case "templates":
+		if _, err := os.Lstat(filepath.Join(filepath.Dir(f.path), "Chart.yaml")); err == nil {
+			f.skip = "the templates of a Helm chart: check what helm template makes of them"
+			w.add(f, f.path)
+			return filepath.SkipDir
+		}
+	}
+	return nil
+}
+
+func hasObjects(p string) bool {
+	return slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(filepath.Ext(p)))
+}
+
+// settleLinks decides about symbolic links, when all files are known. What they lead to is read where it stands; a link is read itself
+// only if it is the one name of a file in the tree that says what is in it. Links to directories are not followed, so they make no loops.
+func (w *walker) settleLinks() []file {
+	drop := map[int]bool{}
+	for _, i := range w.links {
+		f := &w.files[i]
+		real, err := filepath.EvalSymlinks(f.path)
+		var info fs.FileInfo
+		if err == nil {
+			info, err = os.Stat(real)
+		}
+		switch {
+		case err != nil && hasObjects(f.path):
+			f.skip = "a symbolic link that leads nowhere"
+		case err != nil, w.seen[real], info.IsDir() && w.inside(real), !info.IsDir() && !hasObjects(f.path):
+			drop[i] = true
+		case info.Mode().IsRegular() && w.inside(real):
+			w.seen[real] = true
+		default:
+			f.skip = "a symbolic link that leads out of the tree: name it if what it leads to belongs to it"
+		}
+	}
+	var files []file
+	for i, f := range w.files {
+		if !drop[i] {
+			files = append(files, f)
+		}
+	}
+	return files
+}
+
+// inside reports whether a path is below one of the directories that are read.
+func (w *walker) inside(real string) bool {
+	return slices.ContainsFunc(w.roots, func(root string) bool {
+		rel, err := filepath.Rel(root, real)
+		return err == nil && filepath.IsLocal(rel)
+	})
+}
