@@ -39,8 +39,8 @@ golden: ## Write the golden files anew; say in the commit why they change
 
 corpus: ## Render every bundle of $$OLMGEN_CORPUS in every mode and print what came out
 	@test -n "$$OLMGEN_CORPUS" || { echo "set OLMGEN_CORPUS to the directory that holds bundles/"; exit 1; }
-	$(GO) test ./golden -run TestCorpus -count=1 -v | grep -v '^=== '
-	cd e2e/helm && $(GO) test -run TestCorpus -count=1 -timeout 50m .
+	$(GO) test ./golden -run 'Corpus$$' -count=1 -v | grep -v '^=== '
+	cd e2e/helm && $(GO) test -run 'Corpus$$' -count=1 -timeout 50m .
 
 conformance: ## Compare with what OLM made in real clusters ($$OLMGEN_CORPUS, $$OLMGEN_ORACLE)
 	@test -n "$$OLMGEN_CORPUS" -a -n "$$OLMGEN_ORACLE" || { echo "set OLMGEN_CORPUS and OLMGEN_ORACLE"; exit 1; }

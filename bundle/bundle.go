@@ -79,6 +79,13 @@ const (
 	WarnInstallation     = "installation"       // OLM in the cluster may not do what is asked of it
 	WarnMetadataObject   = "object-in-metadata" // a Kubernetes object in metadata/: OLM installs it
 	WarnMirrorMap        = "mirror-map"         // an entry of a mirror map that no image is in
+	WarnScope            = "scope"              // descoped: an operator that was not made for it
+	WarnDescoped         = "descoped"           // descoped: left out of what the bundle ships
+	WarnClusterRules     = "cluster-rules"      // descoped: a rule that a binding in a namespace does not grant
+	WarnWatchNamespace   = "watch-namespace"    // descoped: an operator that is told what to watch
+	WarnOLMAPIs          = "olm-apis"           // descoped: an operator that looks at objects of OLM
+	WarnStatus           = "status"             // descoped: an owned API whose status the operator may not update
+	WarnOwnNamespace     = "own-namespace"      // descoped: an operator without rights in its own namespace
 )
 
 // Owns reports whether the CSV owns the CRD.

@@ -75,6 +75,9 @@ func (c *Config) checkBundle(i, j int, b Bundle) error {
 		return c.errorf(at(i, j, "name"), "", "%q cannot be the name of a directory", b.Name)
 	}
 	profile := b.over(c.Defaults).Profile
+	if b.Descoped != nil && profile != generate.ProfileDescoped {
+		return c.errorf(at(i, j, "descoped"), "add profile: descoped, or leave it out", "means nothing with another profile than descoped")
+	}
 	if b.Subscription != nil && profile != generate.ProfileSubscription {
 		return c.errorf(at(i, j, "subscription"), "add profile: subscription, or leave it out", "means nothing with another profile than subscription")
 	}
@@ -110,6 +113,12 @@ func (c *Config) checkChoices() error {
 		choices = append(choices, choice{at(i, -1, "installMode"), string(g.InstallMode), words(bundle.InstallModes)})
 		for j, b := range g.Bundles {
 			choices = append(choices, b.choices(at(i, j, ""))...)
+			if d := b.Descoped; d != nil {
+				choices = append(choices, choice{at(i, j, "descoped.split"), string(d.Split), words(generate.Splits)})
+				for k, role := range d.AggregateTo {
+					choices = append(choices, choice{at(i, j, fmt.Sprintf("descoped.aggregateTo[%d]", k)), string(role), words(generate.DefaultRoles)})
+				}
+			}
 			if s := b.Subscription; s != nil {
 				choices = append(choices, choice{at(i, j, "subscription.approval"), string(s.Approval), words(approvals)})
 			}

@@ -158,7 +158,11 @@ func (c *Config) mirrors(dir string) (*images.Map, error) {
 func (g Group) options(o *generate.Options) {
 	o.Namespace, o.InstallMode, o.TargetNamespaces = g.Namespace, g.InstallMode, g.TargetNamespaces
 	o.OperatorGroup = g.Name
-	if g.Name == "" && (o.Profile != generate.ProfileSubscription || !generate.HasGlobalGroup(g.Namespace)) {
+	switch {
+	case g.Name != "":
+	case o.Profile == generate.ProfileSubscription && generate.HasGlobalGroup(g.Namespace):
+	case o.Profile == generate.ProfileDescoped && len(g.TargetNamespaces) == 0: // it decides nothing
+	default:
 		o.OperatorGroup = g.Namespace
 	}
 	o.Selector, o.ServiceAccount = g.Selector, g.ServiceAccount
@@ -171,6 +175,9 @@ func (g Group) options(o *generate.Options) {
 // options fills in what only the operator itself decides.
 func (b Bundle) options(o *generate.Options) {
 	o.Config, o.Channel = b.Config, b.Channel
+	if d := b.Descoped; d != nil {
+		o.Descoped = generate.Descoped{BindNamespaces: d.BindNamespaces, BindAll: d.BindAll, AggregateTo: d.AggregateTo, Split: d.Split}
+	}
 	if s := b.Subscription; s != nil {
 		o.Subscription = generate.SubscriptionOptions{Name: s.Name, Approval: s.Approval, StartingCSV: s.StartingCSV}
 		if c := s.CatalogSource; c != nil {

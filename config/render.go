@@ -72,7 +72,7 @@ func (c *Config) Render(ctx context.Context, o Options) (*Rendered, error) {
 			}
 			r.Warnings = append(r.Warnings, Warning{l.Name, w.Error.Error()})
 		}
-		for _, n := range set.Results[i].Notes {
+		for _, n := range slices.Concat(set.Results[i].Notes, advice(all, set.Results, i)) {
 			r.Notes = append(r.Notes, Warning{l.Name, n})
 		}
 		r.Operators = append(r.Operators, output.Operator{Name: l.Name, Channel: l.channel, Result: set.Results[i]})

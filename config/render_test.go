@@ -200,3 +200,44 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+// A group that is neither named nor has namespaces does not decide where a descoped operator is bound; one that is does. The advice for
+// the operator's other installations comes out of the file.
+func TestDescoped(t *testing.T) {
+	const text = head + `
+groups:
+- namespace: operators
+  bundles:
+  - source: memcached
+    profile: descoped
+    descoped: {bindNamespaces: [north], aggregateTo: [view], split: resource}
+- namespace: pier
+  targetNamespaces: [south]
+  bundles:
+  - source: redis
+    profile: descoped
+- namespace: other
+  bundles:
+  - {source: memcached, name: another, profile: subscription}
+`
+	r := rendered(t, testDir(t), text, Options{})
+	files := content(r.Files)
+	for _, name := range []string{"tenants/north/kustomization.yaml", "tenants/south/kustomization.yaml", "clusterrole_pier-view.yaml"} {
+		if files[name] == "" {
+			t.Errorf("%s is missing", name)
+		}
+	}
+	if _, ok := files["clusterrole_operators-view.yaml"]; ok {
+		t.Error("the first group has ClusterRoles")
+	}
+	if got := files["clusterrole_memcacheds.example.com-v1-view.yaml"]; !strings.Contains(got, "rbac.authorization.k8s.io/aggregate-to-view") {
+		t.Errorf("the view role: %s", got)
+	}
+	var notes []string
+	for _, n := range r.Notes {
+		notes = append(notes, n.String())
+	}
+	if got := strings.Join(notes, "\n"); !strings.Contains(got, "memcached: installed in other for all namespaces: keep its bindings there with --bind-all") || strings.Contains(got, "redis: ") {
+		t.Errorf("notes: %s", got)
+	}
+}

@@ -65,6 +65,8 @@ func newSchemaWriter(t *testing.T) *schemaWriter {
 		reflect.TypeFor[generate.Certs]():           words(generate.AllCerts),
 		reflect.TypeFor[v1alpha1.InstallModeType](): words(bundle.InstallModes),
 		reflect.TypeFor[v1alpha1.Approval]():        words(approvals),
+		reflect.TypeFor[generate.DefaultRole]():     words(generate.DefaultRoles),
+		reflect.TypeFor[generate.Split]():           words(generate.Splits),
 		reflect.TypeFor[helm.CRDs]():                words(helmCRDs),
 		reflect.TypeFor[generate.UpgradePolicy]():   words(policies),
 	}}

@@ -107,6 +107,9 @@ type Bundle struct {
 
 	Settings `json:",inline"`
 
+	// With profile descoped: where the operator is bound, and for whom its APIs are. Where the group has a name or target namespaces, these
+	// decide where it is bound.
+	Descoped *Descoped `json:"descoped,omitempty"`
 	// With profile subscription: the Subscription and its catalog.
 	Subscription *Subscription `json:"subscription,omitempty"`
 	// With profile clusterextension: the ClusterExtension.
@@ -115,6 +118,18 @@ type Bundle struct {
 	Config *v1alpha1.SubscriptionConfig `json:"config,omitempty"`
 	// Changes to the objects of this operator.
 	Patches []transform.Patch `json:"patches,omitempty"`
+}
+
+// Descoped is the administrator's part of profile descoped.
+type Descoped struct {
+	// The namespaces that the operator is bound in.
+	BindNamespaces []string `json:"bindNamespaces,omitempty"`
+	// Whether it is bound in all namespaces.
+	BindAll bool `json:"bindAll,omitempty"`
+	// The default roles that get the user roles of its APIs: admin, edit, view, cluster-reader.
+	AggregateTo []generate.DefaultRole `json:"aggregateTo,omitempty"`
+	// What is taken out of the required ClusterRoles into optional ones: by feature or by resource. Default: nothing.
+	Split generate.Split `json:"split,omitempty"`
 }
 
 // Subscription is what profile subscription hands to OLM.

@@ -29,7 +29,9 @@ func installedCSV(b *bundle.Bundle, o Options, targets []string) *v1alpha1.Clust
 	if csv.Annotations == nil {
 		csv.Annotations = map[string]string{}
 	}
-	csv.Annotations[annotationGroup] = o.OperatorGroup
+	if o.OperatorGroup != "" {
+		csv.Annotations[annotationGroup] = o.OperatorGroup
+	}
 	csv.Annotations[annotationNamespace] = o.Namespace
 	csv.Annotations[annotationTargets] = strings.Join(targets, ",")
 	if o.Replaces != nil {

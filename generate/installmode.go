@@ -18,6 +18,9 @@ const unsupportedOperatorGroup = string(v1alpha1.CSVReasonUnsupportedOperatorGro
 // targets decides install mode and target namespaces: [""] for AllNamespaces, else the sorted names. What OLM would refuse is
 // refused in its words (spec section 8; api: pkg/operators/v1alpha1/clusterserviceversion.go, Supports).
 func (o Options) targets(csv *v1alpha1.ClusterServiceVersion) (v1alpha1.InstallModeType, []string, error) {
+	if o.Profile == ProfileDescoped { // it serves the whole cluster, whatever its install modes say
+		return v1alpha1.InstallModeTypeAllNamespaces, []string{allNamespaces}, nil
+	}
 	supports := supported(csv)
 	targets := slices.Sorted(slices.Values(o.TargetNamespaces))
 	mode, err := o.mode(supports, targets)

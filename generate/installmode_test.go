@@ -154,7 +154,7 @@ func TestOptions(t *testing.T) {
 		{name: "a good service account", o: Options{ServiceAccount: "installer"}},
 
 		{name: "names", o: Options{Names: "mine"}, refused: `names: "mine" is none of stable, olm`},
-		{name: "profile", o: Options{Profile: "openshift"}, refused: `profile: "openshift" is none of olm, plain, olmv1`},
+		{name: "profile", o: Options{Profile: "openshift"}, refused: `profile: "openshift" is none of olm, plain, descoped, olmv1`},
 		{name: "copied CSVs", o: Options{CopiedCSVs: "half"}, refused: `copied CSVs: "half" is none of stub, full, none`},
 		{name: "certs", o: Options{Certs: "vault"}, refused: `certs: "vault" is none of cert-manager, service-ca, user, olm, none`},
 		{name: "certs where nothing serves", o: Options{Certs: CertsManager}},

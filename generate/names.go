@@ -161,6 +161,17 @@ func (n names) account(sa string) string {
 // clusterName makes a name of the operator's namespace unique in the cluster.
 func (n names) clusterName(name string) string { return fit(n.namespace + "." + name) }
 
+// free gives a stable name of a cluster-wide object that no other has, and reserves it.
+func (n names) free(first string) string {
+	first = n.clusterName(first)
+	name := first
+	for i := 2; n.clusterRoles[name]; i++ {
+		name = fit(fmt.Sprintf("%s-%d", first, i))
+	}
+	n.clusterRoles[name] = true
+	return name
+}
+
 // fit cuts a name to what a path and an API server bear; a hash keeps it unique.
 func fit(name string) string {
 	const limit = 253

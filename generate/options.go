@@ -34,18 +34,20 @@ var (
 type Profile string
 
 // ProfileOLM is everything OLM v0 creates. ProfilePlain is for a cluster without OLM: no OperatorGroup, CSV or OperatorCondition.
-// ProfileOLMv1 is what the renderer of OLM v1 creates. ProfileSubscription and ProfileClusterExtension are what a person applies for
+// ProfileOLMv1 is what the renderer of OLM v1 creates. ProfileDescoped is for a cluster without OLM too, and leaves it to an administrator
+// where the operator may work (docs/descoped.md). ProfileSubscription and ProfileClusterExtension are what a person applies for
 // OLM v0 and v1 to install the operator.
 const (
 	ProfileOLM              Profile = "olm"
 	ProfilePlain            Profile = "plain"
+	ProfileDescoped         Profile = "descoped"
 	ProfileOLMv1            Profile = "olmv1"
 	ProfileSubscription     Profile = "subscription"
 	ProfileClusterExtension Profile = "clusterextension"
 )
 
 // Profiles lists the profiles.
-var Profiles = []Profile{ProfileOLM, ProfilePlain, ProfileOLMv1, ProfileSubscription, ProfileClusterExtension}
+var Profiles = []Profile{ProfileOLM, ProfilePlain, ProfileDescoped, ProfileOLMv1, ProfileSubscription, ProfileClusterExtension}
 
 // CopiedCSVs says what a target namespace gets of the CSV.
 type CopiedCSVs string
@@ -64,7 +66,7 @@ type Options struct {
 	TargetNamespaces    []string
 	CopiedCSVNamespaces []string // in AllNamespaces: the namespaces that get copied CSVs
 
-	OperatorGroup      string                // name; default: the package name
+	OperatorGroup      string                // name; default: the package name, or with ProfileDescoped none
 	Selector           *metav1.LabelSelector // of the OperatorGroup; TargetNamespaces then says what it resolves to
 	StaticProvidedAPIs []string              // Kind.version.group; with Static, in addition to the bundle's own
 	Static             bool                  // spec.staticProvidedAPIs
@@ -78,6 +80,8 @@ type Options struct {
 	Config      *v1alpha1.SubscriptionConfig // of the Subscription, applied to the Deployments or handed over
 	ConvertCRDs bool                         // v1beta1 CRDs become v1
 	Mirrors     *images.Map                  // images in the CSV, the Deployments and shipped workloads are taken from there
+
+	Descoped Descoped // with ProfileDescoped
 
 	Channel      string // of the Subscription or ClusterExtension; default: the bundle's default channel, else its only one
 	Subscription SubscriptionOptions
@@ -117,6 +121,9 @@ func (o Options) complete(b *bundle.Bundle) (Options, error) {
 		return o, err
 	}
 	setDefault(&o.Names, NamesStable)
+	if err := o.checkDescoped(); err != nil {
+		return o, err
+	}
 	if o.OperatorGroup == "" && o.hasGroup() {
 		if o.OperatorGroup = b.Package; o.Names == NamesStable {
 			o.OperatorGroup = GroupName(b)

@@ -16,6 +16,7 @@ import (
 type Object struct {
 	APIVersion, Kind, Namespace, Name string
 	Label                             string // what to call it in a path instead of Name, where Name has a version in it
+	Part                              string // a directory of its own for what is applied apart from the rest; mostly empty
 	Data                              []byte // one YAML document
 }
 
@@ -102,6 +103,9 @@ func renderOLM(b *bundle.Bundle, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	if o.Profile == ProfileDescoped {
+		return r.run(descopedGenerators)
+	}
 	return r.run(generators)
 }
 
@@ -137,6 +141,10 @@ type rendering struct {
 	keys     map[string]int // index of each object
 	warnings []bundle.Warning
 	notes    []string
+
+	// with ProfileDescoped, once they are asked for
+	accountList []*account
+	workList    []workRole
 }
 
 // newRendering takes complete options.

@@ -54,6 +54,8 @@ func (o Options) hasGroup() bool {
 	switch o.Profile {
 	case ProfileOLMv1, ProfileClusterExtension:
 		return false
+	case ProfileDescoped:
+		return o.OperatorGroup != ""
 	case ProfileSubscription:
 		return o.asksForGroup() || !slices.Contains(globalGroups, o.Namespace)
 	}

@@ -20,7 +20,10 @@ import (
 )
 
 // flagValues are flags of "olmgen render" that need more than their value.
-type flagValues struct{ output, layout, templates, selector, issuer, caBundle, config, catalog, mirrors string }
+type flagValues struct {
+	output, layout, templates, selector, issuer, caBundle, config, catalog, mirrors string
+	aggregateTo                                                                     []string
+}
 
 // libraryOptions gives the library's options for the flags of "olmgen render". dir is the directory in which the command runs. A flag
 // that is missing here is an error: TestGolden renders every case both ways, so the two cannot drift apart.
@@ -51,6 +54,10 @@ func libraryOptions(dir string, args []string) (bundle.ReadOptions, generate.Opt
 	f.StringVar(&o.Extension.Name, "cluster-extension", "", "")
 	f.StringVar(&o.Extension.VersionRange, "version-range", "", "")
 	f.StringVar((*string)(&o.Extension.UpgradePolicy), "upgrade-constraint-policy", "", "")
+	f.StringSliceVar(&o.Descoped.BindNamespaces, "bind-namespaces", nil, "")
+	f.BoolVar(&o.Descoped.BindAll, "bind-all", false, "")
+	f.StringSliceVar(&v.aggregateTo, "aggregate-to", nil, "")
+	f.StringVar((*string)(&o.Descoped.Split), "split", "", "")
 	f.StringVar((*string)(&o.CopiedCSVs), "copied-csvs", "", "")
 	f.StringVar((*string)(&o.Certs), "certs", "", "")
 	f.StringVar(&v.issuer, "issuer", "", "")
@@ -93,6 +100,9 @@ func (v flagValues) complete(dir string, o *generate.Options) (err error) {
 		}
 	}
 	o.Subscription.CatalogNamespace, o.Subscription.CatalogSource, _ = strings.Cut(v.catalog, "/")
+	for _, role := range v.aggregateTo {
+		o.Descoped.AggregateTo = append(o.Descoped.AggregateTo, generate.DefaultRole(role))
+	}
 	if v.mirrors != "" {
 		data, err := os.ReadFile(filepath.Join(dir, v.mirrors))
 		if err != nil {

@@ -37,10 +37,11 @@ func checkLayouts(t *testing.T, tree output.Tree) {
 
 // layoutRoots are the directories to build, as path.Match patterns: all that match one list give all objects.
 var layoutRoots = map[output.Layout][][]string{
-	output.LayoutFlat:          {{"."}},
-	output.LayoutByKind:        {{"."}},
-	output.LayoutGitOpsCatalog: {{"*-operator/operator/overlays/*"}},
-	output.LayoutClusterScope:  {{"cluster-scope/overlays/prod/common", "*/base"}, {"cluster-scope/bundles/*", "*/base"}},
+	output.LayoutFlat:          {{".", "tenants/*", "all-namespaces"}},
+	output.LayoutByKind:        {{".", "tenants/*", "all-namespaces"}},
+	output.LayoutGitOpsCatalog: {{"*-operator/operator/overlays/*", "tenants/*", "all-namespaces"}},
+	output.LayoutClusterScope: {{"cluster-scope/overlays/prod/common", "*/base", "tenants/*", "all-namespaces"},
+		{"cluster-scope/bundles/*", "*/base", "tenants/*", "all-namespaces"}},
 }
 
 func rootsOf(files Tree, patterns []string) []string {

@@ -2,6 +2,8 @@ package output
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/output/helm"
@@ -64,7 +66,36 @@ func (t Tree) Files(l Layout) (Files, error) {
 	if !ok {
 		return nil, fmt.Errorf("no layout %q", string(l))
 	}
-	return layout(t)
+	root, parts := t.parts()
+	files, err := layout(root)
+	if err != nil {
+		return nil, err
+	}
+	for _, part := range slices.Sorted(maps.Keys(parts)) {
+		objects := parts[part]
+		more, err := t.directory(part+"/", objects, unique(objects, func(o generate.Object) string { return stem(o, o.Namespace) }))
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, more...)
+	}
+	return files, nil
+}
+
+// parts takes out of a tree what is applied apart from the rest. In every layout each part has a directory of its own, and no
+// kustomization.yaml but its own lists it.
+func (t Tree) parts() (Tree, map[string][]generate.Shared) {
+	parts := map[string][]generate.Shared{}
+	var rest []generate.Shared
+	for _, x := range t.Objects {
+		if x.Part == "" {
+			rest = append(rest, x)
+		} else {
+			parts[x.Part] = append(parts[x.Part], x)
+		}
+	}
+	t.Objects = rest
+	return t, parts
 }
 
 // Warnings says what a person should know of a tree in a layout: what the layout leaves out, and what the rules behind it do not allow.

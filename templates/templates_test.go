@@ -123,6 +123,7 @@ func examples(x, y, a, b string) []example {
 				"sourceNamespace": x, "startingCSV": y + "!"}})},
 		{"subscription.yaml", view(object{"Channel": "", "Config": nil, "Approval": y, "Package": x, "Source": y, "SourceNamespace": x, "StartingCSV": ""}),
 			of(olm, "Subscription", without("labels", "annotations"), object{"spec": object{"installPlanApproval": y, "name": x, "source": y, "sourceNamespace": x}})},
+		{"tenant-rolebinding.yaml", view(object{"Role": y, "Subjects": subjects}), of(rbac, "RoleBinding", without("annotations"), object{"roleRef": role("ClusterRole"), "subjects": subjects})},
 		// the kind is one of two that the code chooses, never a bundle's text
 		{"webhookconfiguration.yaml", view(object{"Kind": "ValidatingWebhookConfiguration", "Webhooks": list{object{"name": a, b: list{b}}}}),
 			of("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration", without("namespace"), object{"webhooks": list{object{"name": a, b: list{b}}}})},

@@ -21,10 +21,41 @@ func (e *enumValue[T]) String() string { return string(*e.value) }
 func (e *enumValue[T]) Type() string { return "WORD" }
 
 func (e *enumValue[T]) Set(s string) error {
-	if !slices.Contains(e.allowed, T(s)) {
-		return fmt.Errorf("must be %s", strings.Join(words(e.allowed), ", "))
+	if err := among(s, e.allowed); err != nil {
+		return err
 	}
 	*e.value = T(s)
+	return nil
+}
+
+func among[T ~string](s string, allowed []T) error {
+	if slices.Contains(allowed, T(s)) {
+		return nil
+	}
+	return fmt.Errorf("must be %s", strings.Join(words(allowed), ", "))
+}
+
+// enumsValue is a flag that takes several of a few words, with commas or by being given several times.
+type enumsValue[T ~string] struct {
+	values  *[]T
+	allowed []T
+}
+
+func enums[T ~string](values *[]T, allowed ...T) pflag.Value { return &enumsValue[T]{values, allowed} }
+
+func (e *enumsValue[T]) String() string { return strings.Join(words(*e.values), ",") }
+
+func (e *enumsValue[T]) Type() string { return "WORDS" }
+
+func (e *enumsValue[T]) Set(s string) error {
+	for word := range strings.SplitSeq(s, ",") {
+		if err := among(word, e.allowed); err != nil {
+			return err
+		}
+		if !slices.Contains(*e.values, T(word)) {
+			*e.values = append(*e.values, T(word))
+		}
+	}
 	return nil
 }
 

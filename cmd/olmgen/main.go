@@ -101,10 +101,12 @@ can be committed to Git and reviewed as a diff.`,
 	root.SetUsageFunc(printUsage)
 	root.AddCommand(
 		newRender(),
+		newDescope(),
 		newInit(),
 		newFn(),
 		newCheck(),
 		newLint(),
+		newGraph(),
 		newValidate(),
 		newConvert(),
 		newImages(),

@@ -15,6 +15,8 @@ const profileHelp = `--profile says what is written:
   olm               everything that OLM v0 creates
   plain             the same for a cluster without OLM: no OperatorGroup, CSV or
                     OperatorCondition
+  descoped          like plain, but bound only where an administrator says:
+                    see olmgen descope
   olmv1             everything that the renderer of OLM v1 creates
   subscription      what hands the operator to OLM v0: Namespace, OperatorGroup,
                     Subscription and, on request, CatalogSource
@@ -24,22 +26,26 @@ const profileHelp = `--profile says what is written:
 // full are the profiles that render the operator itself as OLM v0 does.
 var full = []generate.Profile{generate.ProfileOLM, generate.ProfilePlain}
 
+// own are those that render the operator itself without OLM v1.
+var own = slices.Concat(full, []generate.Profile{generate.ProfileDescoped})
+
 // profilesOf says which profiles have a use for a flag; one that is not listed is for all of them.
 var profilesOf = map[string][]generate.Profile{
 	"names":                     full,
 	"copied-csvs":               full,
 	"copied-csv-namespaces":     full,
-	"issuer":                    full,
-	"cert-secret":               full,
-	"ca-bundle":                 full,
-	"convert-crds":              full,
-	"mirror-map":                slices.Concat(full, []generate.Profile{generate.ProfileOLMv1}),
-	"certs":                     slices.Concat(full, []generate.Profile{generate.ProfileOLMv1}),
-	"operator-group":            slices.Concat(full, []generate.Profile{generate.ProfileSubscription}),
+	"issuer":                    own,
+	"cert-secret":               own,
+	"ca-bundle":                 own,
+	"convert-crds":              own,
+	"certs":                     slices.Concat(own, []generate.Profile{generate.ProfileOLMv1}),
+	"operator-group":            slices.Concat(own, []generate.Profile{generate.ProfileSubscription}),
+	"mirror-map":                slices.Concat(own, []generate.Profile{generate.ProfileOLMv1}),
 	"selector":                  slices.Concat(full, []generate.Profile{generate.ProfileSubscription}),
 	"static-provided-apis":      slices.Concat(full, []generate.Profile{generate.ProfileSubscription}),
+	"install-mode":              slices.DeleteFunc(slices.Clone(generate.Profiles), func(p generate.Profile) bool { return p == generate.ProfileDescoped }),
 	"service-account":           slices.Concat(full, []generate.Profile{generate.ProfileSubscription, generate.ProfileClusterExtension}),
-	"create-namespace":          slices.Concat(full, []generate.Profile{generate.ProfileSubscription, generate.ProfileClusterExtension}),
+	"create-namespace":          slices.Concat(own, []generate.Profile{generate.ProfileSubscription, generate.ProfileClusterExtension}),
 	"subscription":              {generate.ProfileSubscription},
 	"approval":                  {generate.ProfileSubscription},
 	"starting-csv":              {generate.ProfileSubscription},
@@ -48,6 +54,10 @@ var profilesOf = map[string][]generate.Profile{
 	"cluster-extension":         {generate.ProfileClusterExtension},
 	"version-range":             {generate.ProfileClusterExtension},
 	"upgrade-constraint-policy": {generate.ProfileClusterExtension},
+	"bind-namespaces":           {generate.ProfileDescoped},
+	"bind-all":                  {generate.ProfileDescoped},
+	"aggregate-to":              {generate.ProfileDescoped},
+	"split":                     {generate.ProfileDescoped},
 }
 
 // registerHandOver adds the flags of the profiles that hand over to OLM.

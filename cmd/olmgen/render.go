@@ -42,6 +42,7 @@ type renderFlags struct {
 	read      bundle.ReadOptions
 	source    source.Options
 	options   generate.Options
+	look      func(*bundle.Bundle) error // at the bundle, before it is rendered; may be nil
 }
 
 func newRender() *cobra.Command {
@@ -114,6 +115,8 @@ AllNamespaces where the operator supports it, else OwnNamespace.`,
 		"layout":                    words(output.Layouts),
 		"helm-crds":                 {"templates", "crds"},
 		"annotations":               words(transform.Engines),
+		"aggregate-to":              words(generate.DefaultRoles),
+		"split":                     words(generate.Splits),
 	} {
 		cobra.CheckErr(cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)))
 	}
@@ -144,14 +147,15 @@ func (f *renderFlags) register(flags *pflag.FlagSet) {
 	flags.Var(enum(&o.InstallMode, bundle.InstallModes...), "install-mode", "AllNamespaces, OwnNamespace, SingleNamespace or MultiNamespace")
 	flags.StringSliceVar(&o.TargetNamespaces, "target-namespaces", nil, "namespaces the operator watches, as `A,B`")
 	flags.StringSliceVar(&o.CopiedCSVNamespaces, "copied-csv-namespaces", nil, "in AllNamespaces: namespaces that get a copied CSV, as `A,B`")
-	flags.StringVar(&o.OperatorGroup, "operator-group", "", "`NAME` of the OperatorGroup (default: the package name)")
+	flags.StringVar(&o.OperatorGroup, "operator-group", "", "`NAME` of the OperatorGroup (default: the package name; descoped: none)")
 	flags.StringVar(&f.selector, "selector", "", "label `SELECTOR` of the OperatorGroup in place of its target namespaces; --target-namespaces says what it resolves to")
 	flags.StringSliceVar(&f.static, "static-provided-apis", nil, "make the OperatorGroup static; optionally with further `APIS`, as Kind.version.group")
 	flags.Lookup("static-provided-apis").NoOptDefVal = bundleAPIs
 	flags.StringVar(&o.ServiceAccount, "service-account", "", "`NAME` of the ServiceAccount that bounds the OperatorGroup or, up to OLM v1.10, the ClusterExtension")
 	o.Names, o.Profile, o.CopiedCSVs = generate.NamesStable, generate.ProfileOLM, generate.CopiedStub
 	flags.Var(enum(&o.Names, generate.AllNames...), "names", "stable names, which outlive an upgrade, or those of olm")
-	flags.Var(enum(&o.Profile, generate.Profiles...), "profile", "what is written: olm, plain, olmv1, subscription or clusterextension")
+	flags.Var(enum(&o.Profile, generate.Profiles...), "profile", "what is written: "+joined(generate.Profiles))
+	f.registerDescoped(flags)
 	f.registerHandOver(flags)
 	flags.Var(enum(&o.CopiedCSVs, generate.AllCopiedCSVs...), "copied-csvs", "what target namespaces get of the CSV: stub, full or none")
 	flags.Var(enum(&o.Certs, generate.AllCerts...), "certs", "who makes the certificates of webhooks and APIs: cert-manager, service-ca, user, olm or none (default with --names olm: olm; otherwise needed where the operator serves)")
@@ -214,6 +218,11 @@ func (f *renderFlags) render(cmd *cobra.Command, ref string) (*rendering, error)
 	if err != nil {
 		return nil, err
 	}
+	if f.look != nil {
+		if err := f.look(b); err != nil {
+			return nil, err
+		}
+	}
 	result, err := generate.Render(b, f.options)
 	if err != nil {
 		return nil, err
@@ -240,8 +249,8 @@ func (f *renderFlags) complete(flags *pflag.FlagSet) error {
 	if f.output == "" {
 		return &usageError{"-o needs a directory, or - for stdout", ""}
 	}
-	for _, name := range []string{"namespace", "target-namespaces", "copied-csv-namespaces", "operator-group"} {
-		if flag := flags.Lookup(name); flag.Changed && strings.Trim(flag.Value.String(), "[]") == "" {
+	for _, name := range []string{"namespace", "target-namespaces", "copied-csv-namespaces", "operator-group", "bind-namespaces", "aggregate-to"} {
+		if flag := flags.Lookup(name); flag != nil && flag.Changed && strings.Trim(flag.Value.String(), "[]") == "" {
 			return &usageError{"--" + name + " is empty", "leave it out for the default"} // an unset variable of a shell, most likely
 		}
 	}

@@ -1,0 +1,47 @@
+package bundle
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestResourceScope(t *testing.T) {
+	b := &Bundle{CRDs: []*CRD{
+		{Group: "sea.example.com", Plural: "ships", Scope: "Namespaced"}, {Group: "sea.example.com", Plural: "seas", Scope: "Cluster"},
+		{Group: "config.openshift.io", Plural: "ours", Scope: "Namespaced"},
+	}}
+	for _, c := range []struct {
+		group, resource string
+		want            Scope
+	}{
+		{"", "pods", Namespaced}, {"", "pods/log", Namespaced}, {"", "nodes", ClusterScoped}, {"", "nodes/status", ClusterScoped},
+		{"", "*", ScopeUnknown}, {"apps", "*", Namespaced}, {"*", "*", ScopeUnknown}, {"*", "pods", ScopeUnknown},
+		{"rbac.authorization.k8s.io", "roles", Namespaced}, {"rbac.authorization.k8s.io", "clusterroles", ClusterScoped},
+		{"authorization.k8s.io", "localsubjectaccessreviews", Namespaced}, {"authorization.k8s.io", "subjectaccessreviews", ClusterScoped},
+		{"config.openshift.io", "infrastructures", ClusterScoped}, {"config.openshift.io", "ours", Namespaced},
+		{"operator.openshift.io", "ingresscontrollers", Namespaced}, {"operator.openshift.io", "consoles", ClusterScoped},
+		{"sea.example.com", "ships/status", Namespaced}, {"sea.example.com", "seas", ClusterScoped}, {"sea.example.com", "fish", ScopeUnknown},
+	} {
+		if got := b.ResourceScope(c.group, c.resource); got != c.want {
+			t.Errorf("%s.%s: got %v, want %v", c.resource, c.group, got, c.want)
+		}
+	}
+}
+
+// The two tables, of kinds and of resources, say the same.
+func TestKindsAndResources(t *testing.T) {
+	b := &Bundle{}
+	plural := map[string]string{"NetworkPolicy": "networkpolicies", "IngressClass": "ingressclasses", "PriorityClass": "priorityclasses", "StorageClass": "storageclasses",
+		"Ingress": "ingresses", "Endpoints": "endpoints", "SecurityContextConstraints": "securitycontextconstraints", "ValidatingAdmissionPolicy": "validatingadmissionpolicies"}
+	for _, list := range [][]kindInfo{supported, others} {
+		for _, k := range list {
+			resource := plural[k.kind]
+			if resource == "" {
+				resource = strings.ToLower(k.kind) + "s"
+			}
+			if got := b.ResourceScope(k.group, resource); got != k.scope {
+				t.Errorf("%s of %q is %v, its kind %v", resource, k.group, got, k.scope)
+			}
+		}
+	}
+}

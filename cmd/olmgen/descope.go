@@ -1,0 +1,104 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/descope"
+	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/output"
+)
+
+// registerDescoped adds the flags of the descoped profile.
+func (f *renderFlags) registerDescoped(flags *pflag.FlagSet) {
+	d := &f.options.Descoped
+	flags.StringSliceVar(&d.BindNamespaces, "bind-namespaces", nil, "descoped: namespaces that the operator is bound in, as `A,B`: one RoleBinding each and ServiceAccount")
+	flags.BoolVar(&d.BindAll, "bind-all", false, "descoped: bind the operator in all namespaces: one ClusterRoleBinding a ServiceAccount")
+	flags.Var(enums(&d.AggregateTo, generate.DefaultRoles...), "aggregate-to", "descoped: default roles that get the user roles of the APIs: "+joined(generate.DefaultRoles))
+	flags.Var(enum(&d.Split, generate.Splits...), "split", "descoped: optional ClusterRoles beside the required one: by feature, one for each API group that is neither Kubernetes' nor the operator's, or by resource")
+}
+
+// descopeFlags are the flags of render that mean something for a descoped operator.
+var descopeFlags = []string{"package", "channel", "version", "offline", "insecure", "output", "layout", "check", "namespace", "bind-namespaces", "bind-all",
+	"operator-group", "target-namespaces", "aggregate-to", "split", "certs", "issuer", "cert-secret", "ca-bundle", "config-subscription",
+	"mirror-map", "convert-crds", "create-namespace", "templates", "allow-unsupported", "strict", "force"}
+
+func newDescope() *cobra.Command {
+	f := renderFlags{layout: output.LayoutFlat}
+	var tree string
+	cmd := &cobra.Command{
+		Use:   "descope SOURCE",
+		Short: "Render an operator that is bound only where you say",
+		Long: `Descope is render --profile descoped: the operator serves its APIs in the whole
+cluster and may do nothing there but say so in their status, until an
+administrator binds it. Each ServiceAccount gets one ClusterRole with all that
+the CSV asks for; what the CSV asks for in permissions it has in its own
+namespace at once.
+
+--bind-namespaces and --bind-all make the administrator's part, in directories
+of its own: tenants/NAMESPACE/ and all-namespaces/, each with a
+kustomization.yaml. A new tenant adds files and changes none. With
+--operator-group the namespaces of that group (--target-namespaces, or all)
+decide.
+
+What kind of operator it is, and what OLM's descoping plan advises for it, is
+said on stderr; with --tree, for the installations that are there today.
+
+` + sourceHelp,
+		Example: `  olmgen descope bundle/ -o out/ -n operators
+  olmgen descope bundle/ -o out/ -n operators --bind-namespaces team-a,team-b
+  olmgen descope bundle/ -o out/ --bind-all --aggregate-to admin,edit,view
+  olmgen descope bundle/ --tree clusters/prod/ > /dev/null`,
+		Args: args(1, 1, "the bundle"),
+	}
+	all := pflag.NewFlagSet("render", pflag.ContinueOnError)
+	f.register(all)
+	f.registerTree(all)
+	all.Lookup("operator-group").Usage = "`NAME` of an OperatorGroup, whose namespaces then decide where the operator is bound (default: none)"
+	all.Lookup("target-namespaces").Usage = "with --operator-group: the namespaces of the group, as `A,B` (default: all)"
+	cmd.Flags().SortFlags = false
+	for _, name := range descopeFlags {
+		cmd.Flags().AddFlag(all.Lookup(name))
+	}
+	cmd.Flags().StringVar(&tree, "tree", "", "`DIR` with the manifests of today's installations, for the advice")
+	for name, values := range map[string][]string{
+		"certs":        words(generate.AllCerts),
+		"aggregate-to": words(generate.DefaultRoles),
+		"split":        words(generate.Splits),
+		"layout":       words(output.Layouts),
+	} {
+		cobra.CheckErr(cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)))
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		f.options.Profile = generate.ProfileDescoped
+		f.look = func(b *bundle.Bundle) error { return sayScope(cmd.ErrOrStderr(), b, tree) }
+		return f.run(cmd, args[0])
+	}
+	return cmd
+}
+
+// sayScope tells what kind of operator it is and what to do.
+func sayScope(w io.Writer, b *bundle.Bundle, tree string) error {
+	var installs []descope.Install
+	if tree != "" {
+		found, skipped, err := descope.ReadTree(os.DirFS(tree), b)
+		if err != nil {
+			return fmt.Errorf("--tree: %w", err)
+		}
+		for _, err := range skipped {
+			fmt.Fprintf(w, "olmgen: warning: --tree: skipped: %v\n", err)
+		}
+		installs = append([]descope.Install{}, found...)
+	}
+	scope, reason := descope.Of(b.CSV)
+	fmt.Fprintf(w, "olmgen: %s is %s: %s\n", b.CSV.Name, scope, reason)
+	for _, line := range descope.Advise(b.CSV, installs) {
+		fmt.Fprintf(w, "olmgen: %s\n", line)
+	}
+	return nil
+}

@@ -1,0 +1,35 @@
+package config
+
+import (
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olmgen/olmgen/descope"
+	"github.com/olmgen/olmgen/generate"
+)
+
+// advice says for a descoped operator what the descoping plan advises for its other installations in the file; nothing if there are none,
+// or if it was made to be descoped.
+func advice(all []*loaded, results []*generate.Result, i int) []string {
+	b := all[i].Bundle
+	if scope, _ := descope.Of(b.CSV); scope != descope.Scoped || all[i].Options.Profile != generate.ProfileDescoped {
+		return nil
+	}
+	var installs []descope.Install
+	for j, l := range all {
+		if l.Bundle.Package != b.Package || l.Options.Profile == generate.ProfileDescoped {
+			continue
+		}
+		install := descope.Install{CSV: l.Bundle.CSV.Name, Namespace: results[j].Namespace, Targets: l.Options.TargetNamespaces}
+		switch results[j].InstallMode {
+		case v1alpha1.InstallModeTypeAllNamespaces:
+			install.Targets = []string{""}
+		case v1alpha1.InstallModeTypeOwnNamespace:
+			install.Targets = []string{install.Namespace}
+		}
+		installs = append(installs, install)
+	}
+	if len(installs) == 0 {
+		return nil
+	}
+	return descope.Advise(b.CSV, installs)
+}

@@ -1,0 +1,266 @@
+package generate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+)
+
+// Descoped are the options of ProfileDescoped: the administrator's part.
+type Descoped struct {
+	BindNamespaces []string      // in each of these the operator's accounts get a RoleBinding
+	BindAll        bool          // the accounts get a ClusterRoleBinding instead
+	AggregateTo    []DefaultRole // default: none
+	Split          Split         // default: none
+}
+
+// DefaultRole is a ClusterRole for users that a cluster has by default: those of Kubernetes, and OpenShift's cluster-reader.
+type DefaultRole string
+
+// DefaultRoles are all that user roles can be aggregated to.
+var DefaultRoles = []DefaultRole{"admin", "edit", "view", "cluster-reader"}
+
+// Split says which rules are taken out of an account's required ClusterRole into optional ones.
+type Split string
+
+// SplitFeature makes one optional ClusterRole for each API group that is neither Kubernetes' own nor of an owned API, SplitResource one for
+// each resource that is no owned API.
+const (
+	SplitFeature  Split = "feature"
+	SplitResource Split = "resource"
+)
+
+// Splits are all ways to split.
+var Splits = []Split{SplitFeature, SplitResource}
+
+// descopedGenerators are the generators of ProfileDescoped: see docs/descoped.md for the sentences of the descoping plan they rest on.
+var descopedGenerators = []func(*rendering) error{
+	namespaces,
+	serviceAccounts,
+	ownRoles,
+	workClusterRoles,
+	statusClusterRoles,
+	userClusterRoles,
+	descopedGroup,
+	tenants,
+	descopedServing,
+	watchAllNamespaces,
+	deployments,
+	apiServices,
+	webhooks,
+	crds,
+	withoutBindings,
+	shippedObjects,
+	descopedWarnings,
+}
+
+// checkDescoped refuses what has no meaning with the descoped profile, or only with it.
+func (o Options) checkDescoped() error {
+	d := o.Descoped
+	if o.Profile != ProfileDescoped {
+		if d.BindAll || len(d.BindNamespaces)+len(d.AggregateTo) > 0 || d.Split != "" {
+			return refuse("choose it with --profile descoped", "binding in namespaces, splitting and aggregating are of the descoped profile")
+		}
+		return nil
+	}
+	grouped := o.OperatorGroup != ""
+	switch {
+	case o.Names == NamesOLM:
+		return refuse("leave out --names", "OLM makes no descoped objects, so there are no names of OLM for them")
+	case o.InstallMode != "":
+		return refuse("say with --bind-namespaces or --bind-all where it may work", "a descoped operator has no install mode: it serves the whole cluster")
+	case o.Selector != nil, o.Static, len(o.StaticProvidedAPIs) > 0, o.ServiceAccount != "", len(o.CopiedCSVNamespaces) > 0:
+		return refuse("of a group, only its name and its target namespaces mean something", "the descoped profile has no OperatorGroup object and no copied CSVs")
+	case !grouped && len(o.TargetNamespaces) > 0:
+		return refuse("use --bind-namespaces, or name the group with --operator-group", "target namespaces are those of an OperatorGroup, and none is given")
+	case grouped && (d.BindAll || len(d.BindNamespaces) > 0):
+		return refuse("leave out --bind-namespaces and --bind-all, or --operator-group",
+			"the namespaces of OperatorGroup %q decide where the operator is bound", o.OperatorGroup)
+	case d.BindAll && len(d.BindNamespaces) > 0:
+		return refuse("choose one", "bound in all namespaces, the operator needs no binding in some")
+	case d.Split != "" && !slices.Contains(Splits, d.Split):
+		return refuse("", "split: %q is none of %s", d.Split, join(Splits))
+	}
+	for _, role := range d.AggregateTo {
+		if !slices.Contains(DefaultRoles, role) {
+			return refuse("", "aggregate to: %q is none of %s", role, join(DefaultRoles))
+		}
+	}
+	return checkNamespaces("namespace to bind in", d.BindNamespaces)
+}
+
+// bound gives the namespaces that the administrator binds the operator in, [""] for all: those asked for or, where an OperatorGroup is
+// given, the group's. "The namespace list on an operatorgroup is used to determine which namespaces will get automatic bindings" (plan).
+func (r *rendering) bound() []string {
+	o := r.options
+	switch {
+	case o.Descoped.BindAll, o.OperatorGroup != "" && len(o.TargetNamespaces) == 0:
+		return []string{allNamespaces}
+	case o.OperatorGroup != "":
+		return o.TargetNamespaces
+	}
+	return o.Descoped.BindNamespaces
+}
+
+func (r *rendering) boundEverywhere() bool { return slices.Contains(r.bound(), allNamespaces) }
+
+// account is a ServiceAccount of the operator with all that the CSV asks for it: of permissions, then of clusterPermissions.
+type account struct {
+	name  string
+	asks  []ask
+	rules []rbacv1.PolicyRule // of asks, each once
+}
+
+type ask struct {
+	rbacv1.PolicyRule
+	field string // where it stands in the CSV
+}
+
+// accounts gives the accounts in the order in which the CSV names them.
+func (r *rendering) accounts() []*account {
+	if r.accountList != nil {
+		return r.accountList
+	}
+	index := map[string]*account{}
+	seen := map[string]bool{}
+	spec := r.csv.Spec.InstallStrategy.StrategySpec
+	for i, p := range slices.Concat(spec.Permissions, spec.ClusterPermissions) {
+		field, at := "permissions", i
+		if n := len(spec.Permissions); i >= n {
+			field, at = "clusterPermissions", i-n
+		}
+		a := index[p.ServiceAccountName]
+		if a == nil {
+			a = &account{name: p.ServiceAccountName}
+			index[a.name] = a
+			r.accountList = append(r.accountList, a)
+		}
+		for j, rule := range p.Rules {
+			a.asks = append(a.asks, ask{rule, fmt.Sprintf("spec.install.spec.%s[%d].rules[%d]", field, at, j)})
+			if key := a.name + " " + rule.String(); !seen[key] {
+				seen[key] = true
+				a.rules = append(a.rules, rule)
+			}
+		}
+	}
+	return r.accountList
+}
+
+// labelDescoped says what a ClusterRole is for: required and optional are those of the plan's convention, status its exception; the others
+// are for users.
+const labelDescoped = "descoped.olmgen.dev/clusterrole"
+
+func (r *rendering) descopedLabels(what string) map[string]string {
+	labels := r.names.ownerLabels()
+	labels[labelDescoped] = what
+	return labels
+}
+
+// ownRoles makes the Roles and bindings in the operator's own namespace: the CSV's permissions, which are what it needs "to run within
+// [its] installation namespace at installtime"; they "do not get copied to a pre-defined set of namespaces" (plan).
+func ownRoles(r *rendering) error {
+	for _, g := range r.grants {
+		if len(g.Rules) == 0 {
+			continue
+		}
+		if err := r.role(g, r.options.Namespace, r.names.roleLabels(g), r.names.bindingLabels(g, "Role")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// workRole is a ClusterRole with which an account does its work.
+type workRole struct {
+	account, name, kind string // kind is required or optional
+	rules               []rbacv1.PolicyRule
+}
+
+// workRoles gives the ClusterRoles of all accounts: one with all that the CSV asks for, or what is left of it beside optional ones.
+func (r *rendering) workRoles() []workRole {
+	if r.workList != nil {
+		return r.workList
+	}
+	for _, a := range r.accounts() {
+		required, optional := r.split(a.rules)
+		add := func(kind, name string, rules []rbacv1.PolicyRule) {
+			if len(rules) > 0 {
+				r.workList = append(r.workList, workRole{a.name, r.names.free(r.names.account(a.name) + "-" + name), kind, rules})
+			}
+		}
+		add("required", "required", required)
+		for _, o := range optional {
+			add("optional", "optional-"+o.key, o.rules)
+		}
+	}
+	return r.workList
+}
+
+func workClusterRoles(r *rendering) error {
+	for _, w := range r.workRoles() {
+		view := roleView{Name: w.name, Labels: r.descopedLabels(w.kind), Rules: rules(w.rules)}
+		if err := r.author("clusterrole.yaml", clusterRole(w.name), view); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// statusClusterRoles makes the one binding that a descoped operator has in all namespaces: it may get, update and patch the status of the
+// APIs it owns, as far as the CSV asks for that, so that it can tell users where it may not work (plan).
+func statusClusterRoles(r *rendering) error {
+	for _, a := range r.accounts() {
+		status := r.statusRules(a.rules)
+		if len(status) == 0 {
+			continue
+		}
+		g := grant{name: r.names.free(r.names.account(a.name) + "-status")}
+		g.ServiceAccountName = a.name
+		labels := r.descopedLabels("status")
+		if err := r.clusterRoleAndBinding(g.name, g, rules(status), labels, labels); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+var statusVerbs = []string{"get", "update", "patch"}
+
+// statusRules gives what rules say of the status of owned APIs, each API and set of resource names once.
+func (r *rendering) statusRules(asked []rbacv1.PolicyRule) []rbacv1.PolicyRule {
+	type key struct{ group, resource, names string }
+	var out []rbacv1.PolicyRule
+	index := map[key]int{}
+	for _, a := range r.apis {
+		resource := a.plural + "/status"
+		for _, p := range asked {
+			if !has(p.APIGroups, a.group) || !hasResource(p.Resources, resource) {
+				continue
+			}
+			k := key{a.group, resource, strings.Join(p.ResourceNames, "\n")}
+			i, ok := index[k]
+			if !ok {
+				i, index[k] = len(out), len(out)
+				out = append(out, rbacv1.PolicyRule{APIGroups: []string{a.group}, Resources: []string{resource}, ResourceNames: p.ResourceNames})
+			}
+			for _, v := range statusVerbs {
+				if has(p.Verbs, v) && !slices.Contains(out[i].Verbs, v) {
+					out[i].Verbs = append(out[i].Verbs, v)
+				}
+			}
+		}
+	}
+	return slices.DeleteFunc(out, func(p rbacv1.PolicyRule) bool { return len(p.Verbs) == 0 })
+}
+
+// hasResource is has for resources, where "*/status" stands for the status of each (Kubernetes: component-helpers,
+// auth/rbac/validation/policy_comparator.go).
+func hasResource(held []string, want string) bool {
+	if has(held, want) {
+		return true
+	}
+	_, sub, ok := strings.Cut(want, "/")
+	return ok && slices.Contains(held, "*/"+sub)
+}

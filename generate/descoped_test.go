@@ -1,0 +1,238 @@
+package generate
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/olmgen/olmgen/bundle"
+)
+
+func TestDescopedOptions(t *testing.T) {
+	b := testBundle(t, globalOnly+ownsMemcached+oneDeployment, memcachedCRD)
+	for _, c := range []struct {
+		name    string
+		options Options
+		refused string
+	}{
+		{"nothing", Options{}, ""},
+		{"tenants", Options{Descoped: Descoped{BindNamespaces: []string{"a", "b"}}}, ""},
+		{"a group", Options{OperatorGroup: "g", TargetNamespaces: []string{"a"}}, ""},
+		{"a global group", Options{OperatorGroup: "g"}, ""},
+		{"another profile", Options{Profile: ProfilePlain, Descoped: Descoped{BindAll: true}}, "binding in namespaces, splitting and aggregating are of the descoped profile"},
+		{"names of OLM", Options{Names: NamesOLM}, "there are no names of OLM"},
+		{"install mode", Options{InstallMode: all}, "has no install mode"},
+		{"selector", Options{OperatorGroup: "g", Selector: &metav1.LabelSelector{}}, "no OperatorGroup object"},
+		{"static", Options{OperatorGroup: "g", Static: true}, "no OperatorGroup object"},
+		{"account of the group", Options{OperatorGroup: "g", ServiceAccount: "x"}, "no OperatorGroup object"},
+		{"copied CSVs", Options{CopiedCSVNamespaces: []string{"a"}}, "no copied CSVs"},
+		{"targets without a group", Options{TargetNamespaces: []string{"a"}}, "none is given"},
+		{"a group and tenants", Options{OperatorGroup: "g", Descoped: Descoped{BindNamespaces: []string{"a"}}}, `the namespaces of OperatorGroup "g" decide`},
+		{"a group and all", Options{OperatorGroup: "g", Descoped: Descoped{BindAll: true}}, `the namespaces of OperatorGroup "g" decide`},
+		{"all and some", Options{Descoped: Descoped{BindAll: true, BindNamespaces: []string{"a"}}}, "bound in all namespaces"},
+		{"a bad namespace", Options{Descoped: Descoped{BindNamespaces: []string{"A"}}}, `namespace to bind in "A" is no valid namespace name`},
+		{"one twice", Options{Descoped: Descoped{BindNamespaces: []string{"a", "a"}}}, `"a" is given twice`},
+		{"split", Options{Descoped: Descoped{Split: "half"}}, `split: "half" is none of feature, resource`},
+		{"aggregate", Options{Descoped: Descoped{AggregateTo: []DefaultRole{"cluster-admin"}}}, `"cluster-admin" is none of admin, edit, view, cluster-reader`},
+		{"group role", Options{OperatorGroup: "cluster"}, "would overwrite the default ClusterRole cluster-admin"},
+	} {
+		setDefault(&c.options.Profile, ProfileDescoped)
+		_, err := Render(b, c.options)
+		t.Run(c.name, func(t *testing.T) { checkRefused(t, err, c.refused) })
+	}
+}
+
+// Completing options again, as RenderAll does, does not make a group of none.
+func TestDescopedWithoutGroup(t *testing.T) {
+	b := testBundle(t, globalOnly+oneDeployment)
+	o := Options{Profile: ProfileDescoped}
+	for range 2 {
+		var err error
+		if o, err = o.complete(b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if o.OperatorGroup != "" {
+		t.Errorf("group %q", o.OperatorGroup)
+	}
+}
+
+const descopedCSV = `
+customresourcedefinitions:
+  owned:
+  - {name: memcacheds.cache.example.com, version: v1alpha1, kind: Memcached}
+install:
+  strategy: deployment
+  spec:
+    clusterPermissions:
+    - serviceAccountName: manager
+      rules:
+`
+
+func TestStatusRules(t *testing.T) {
+	for _, c := range []struct{ name, asked, want string }{
+		{"as asked for", `{verbs: [update, get], apiGroups: [cache.example.com], resources: [memcacheds/status]}`, `[{verbs: [get, update], apiGroups: [cache.example.com], resources: [memcacheds/status]}]`},
+		{"no more than three verbs", `{verbs: ["*"], apiGroups: ["*"], resources: ["*"]}`, `[{verbs: [get, update, patch], apiGroups: [cache.example.com], resources: [memcacheds/status]}]`},
+		{"any status", `{verbs: [patch, delete], apiGroups: ["*"], resources: ["*/status"]}`, `[{verbs: [patch], apiGroups: [cache.example.com], resources: [memcacheds/status]}]`},
+		{"by name", `{verbs: [patch], apiGroups: [cache.example.com], resources: [memcacheds/status], resourceNames: [main]}`, `[{verbs: [patch], apiGroups: [cache.example.com], resources: [memcacheds/status], resourceNames: [main]}]`},
+		{"the API itself", `{verbs: ["*"], apiGroups: [cache.example.com], resources: [memcacheds]}`, `[]`},
+		{"another group", `{verbs: ["*"], apiGroups: [example.com], resources: [memcacheds/status]}`, `[]`},
+		{"other verbs", `{verbs: [list, watch], apiGroups: [cache.example.com], resources: [memcacheds/status]}`, `[]`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := testBundle(t, globalOnly+descopedCSV+"      - "+c.asked+"\n", memcachedCRD)
+			r := rendering1(t, b, Options{Profile: ProfileDescoped})
+			want := fromYAML[[]rbacv1.PolicyRule](t, c.want)
+			if got := r.statusRules(r.accounts()[0].rules); len(got)+len(want) > 0 && !cmp.Equal(got, want) {
+				t.Errorf("got %v", cmp.Diff(want, got))
+			}
+		})
+	}
+}
+
+func TestSplit(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		split    Split
+		asked    string
+		required string
+		optional map[string]string
+	}{
+		{"by resource", SplitResource, `{verbs: [get], apiGroups: ["", apps], resources: [pods, pods/log, secrets]}`, `[]`, map[string]string{
+			"pods":    `[{verbs: [get], apiGroups: ["", apps], resources: [pods, pods/log]}]`,
+			"secrets": `[{verbs: [get], apiGroups: ["", apps], resources: [secrets]}]`}},
+		{"owned APIs", SplitResource, `{verbs: [get], apiGroups: [cache.example.com, ""], resources: [memcacheds/status, pods]}`,
+			`[{verbs: [get], apiGroups: [cache.example.com], resources: [memcacheds/status]}]`, map[string]string{
+				"memcacheds": `[{verbs: [get], apiGroups: [""], resources: [memcacheds/status]}]`,
+				"pods":       `[{verbs: [get], apiGroups: [cache.example.com, ""], resources: [pods]}]`}},
+		{"wildcards", SplitResource, `{verbs: [get], apiGroups: [apps, "*"], resources: ["*"]}`, `[{verbs: [get], apiGroups: [apps, "*"], resources: ["*"]}]`, nil},
+		{"any status", SplitResource, `{verbs: [get], apiGroups: [apps], resources: ["*/status"]}`, `[{verbs: [get], apiGroups: [apps], resources: ["*/status"]}]`, nil},
+		{"URLs", SplitResource, `{verbs: [get], nonResourceURLs: [/metrics]}`, `[{verbs: [get], nonResourceURLs: [/metrics]}]`, nil},
+		{"twice", SplitResource, `{verbs: [get], apiGroups: [apps, apps], resources: [deployments, deployments]}`, `[]`, map[string]string{
+			"deployments": `[{verbs: [get], apiGroups: [apps], resources: [deployments]}]`}},
+		{"by feature", SplitFeature, `{verbs: [get], apiGroups: ["", route.openshift.io, cache.example.com, apps, "*"], resources: [routes], resourceNames: [a]}`,
+			`[{verbs: [get], apiGroups: ["", cache.example.com, apps, "*"], resources: [routes], resourceNames: [a]}]`, map[string]string{
+				"route.openshift.io": `[{verbs: [get], apiGroups: [route.openshift.io], resources: [routes], resourceNames: [a]}]`}},
+		{"an odd group", SplitFeature, `{verbs: [get], apiGroups: [apps/v1], resources: [deployments]}`, `[]`, map[string]string{
+			"apps-v1": `[{verbs: [get], apiGroups: [apps/v1], resources: [deployments]}]`}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := testBundle(t, globalOnly+descopedCSV+"      - "+c.asked+"\n", memcachedCRD)
+			r := rendering1(t, b, Options{Profile: ProfileDescoped, Descoped: Descoped{Split: c.split}})
+			required, optional := r.split(r.accounts()[0].rules)
+			if want := fromYAML[[]rbacv1.PolicyRule](t, c.required); len(want)+len(required) > 0 && !cmp.Equal(required, want) {
+				t.Errorf("required: %s", cmp.Diff(want, required))
+			}
+			got, want := map[string][]rbacv1.PolicyRule{}, map[string][]rbacv1.PolicyRule{}
+			for _, o := range optional {
+				got[o.key] = o.rules
+			}
+			for key, rules := range c.optional {
+				want[key] = fromYAML[[]rbacv1.PolicyRule](t, rules)
+			}
+			if d := cmp.Diff(want, got); d != "" {
+				t.Errorf("optional: %s", d)
+			}
+		})
+	}
+}
+
+// Whoever serves webhooks gets no rights for it; an extension API server has to ask who its caller is.
+func TestDescopedServing(t *testing.T) {
+	const webhook = `
+webhookdefinitions:
+- {type: ValidatingAdmissionWebhook, generateName: v.example.com, deploymentName: my.dep, admissionReviewVersions: [v1], sideEffects: None}
+`
+	const service = `
+apiservicedefinitions:
+  owned:
+  - {name: things, group: api.example.com, version: v1, kind: Thing, deploymentName: my.dep}
+`
+	for _, c := range []struct {
+		name, spec string
+		want       []string
+	}{
+		{"webhook", webhook, nil},
+		{"APIService", service, []string{"ClusterRoleBinding operators.my-dep-service-auth-delegator", "RoleBinding kube-system/operators.my-dep-service-auth-reader"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := rendered(t, testBundle(t, globalOnly+oneDeployment+c.spec), Options{Profile: ProfileDescoped, Certs: CertsManager})
+			var rbac []string
+			for _, key := range slices.Sorted(maps.Keys(got)) {
+				if strings.Contains(key, "Binding ") || strings.HasPrefix(key, "Role ") {
+					rbac = append(rbac, key)
+				}
+			}
+			if !slices.Equal(rbac, c.want) {
+				t.Errorf("got %q, want %q", rbac, c.want)
+			}
+			if _, ok := got["Service operators/my-dep-service"]; !ok {
+				t.Error("no Service")
+			}
+		})
+	}
+}
+
+// A CSV that says it owns Secrets makes no role that views them.
+func TestViewWithoutSecrets(t *testing.T) {
+	const spec = `
+apiservicedefinitions:
+  owned:
+  - {name: secrets, group: "", version: v1, kind: Secret, deploymentName: my.dep}
+  - {name: "*", group: "*", version: v1, kind: Anything, deploymentName: my.dep}
+`
+	b := testBundle(t, globalOnly+oneDeployment+spec)
+	r := rendering1(t, b, Options{Profile: ProfileDescoped, Certs: CertsManager, Descoped: Descoped{AggregateTo: DefaultRoles}})
+	if err := userClusterRoles(r); err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range r.objects {
+		if strings.HasSuffix(o.Name, "-view") {
+			t.Errorf("%s:\n%s", o.Name, o.Data)
+		}
+	}
+	if len(r.objects) != 4 {
+		t.Errorf("%d roles, want admin and edit of both", len(r.objects))
+	}
+}
+
+func TestClusterRuleWarnings(t *testing.T) {
+	for _, c := range []struct{ name, rule, want string }{
+		{"namespaced", `{verbs: ["*"], apiGroups: ["", apps, rbac.authorization.k8s.io], resources: [pods, deployments, roles]}`, ""}, {"owned", `{verbs: [get], apiGroups: [cache.example.com], resources: [memcacheds, memcacheds/status]}`, ""},
+		{"one namespace", `{verbs: [get, update, patch, delete], apiGroups: [""], resources: [namespaces]}`, ""},
+		{"many namespaces", `{verbs: [get, watch], apiGroups: [""], resources: [namespaces]}`, "what is in no namespace, namespaces:"},
+		{"cluster-scoped", `{verbs: [get], apiGroups: ["", storage.k8s.io], resources: [nodes/proxy, storageclasses, pods]}`, "what is in no namespace, nodes/proxy, storageclasses.storage.k8s.io:"},
+		{"URL", `{verbs: [get], nonResourceURLs: [/healthz]}`, "what is in no namespace, the URL /healthz:"},
+		{"unknown", `{verbs: [get], apiGroups: [unknown.example.com], resources: [things]}`, "what may be in no namespace, things.unknown.example.com: if so,"},
+		{"wildcard", `{verbs: [get], apiGroups: ["*"], resources: ["*"]}`, "what may be in no namespace, *.*: if so,"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := testBundle(t, globalOnly+descopedCSV+"      - "+c.rule+"\n", memcachedCRD)
+			for _, everywhere := range []bool{false, true} {
+				result, err := Render(b, Options{Profile: ProfileDescoped, Descoped: Descoped{BindAll: everywhere}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				got := ""
+				for _, w := range result.Warnings {
+					if w.Class == bundle.WarnClusterRules {
+						got += w.Error.Error()
+					}
+				}
+				switch {
+				case everywhere || c.want == "":
+					if got != "" {
+						t.Errorf("bound everywhere %v: %q", everywhere, got)
+					}
+				case !strings.Contains(got, "manifests/0csv.yaml:24: spec.install.spec.clusterPermissions[0].rules[0]: account manager asks for "+c.want):
+					t.Errorf("got %q, want %q in it", got, c.want)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,115 @@
+package generate
+
+import (
+	"slices"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+
+	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// withoutBindings takes out what a bundle ships that is the administrator's to decide: "a descoped operator will not be allowed to install
+// any bindings" (plan). RoleBindings stay, as they are in the operator's own namespace. With --bind-all, ClusterRoleBindings stay too.
+func withoutBindings(r *rendering) error {
+	for _, o := range r.bundle.Others {
+		id := Object{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: o.Kind, Name: o.Name}
+		if _, taken := r.keys[id.key()]; taken || o.Group() != rbacv1.GroupName {
+			continue // shippedObjects says what is wrong with one that is taken
+		}
+		var err error
+		switch o.Kind {
+		case "ClusterRoleBinding":
+			err = r.shippedClusterRoleBinding(o)
+		case "ClusterRole":
+			err = r.withoutAggregation(o)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *rendering) shippedClusterRoleBinding(o *manifest.Object) error {
+	r.merged[o] = true
+	if !r.boundEverywhere() {
+		r.warn(bundle.WarnDescoped, o.Errorf("roleRef",
+			"the bundle ships ClusterRoleBinding %s: it is left out, because a descoped operator installs no bindings", o.Name))
+		return nil
+	}
+	if err := r.checkSubjects(o); err != nil {
+		return err
+	}
+	return r.carryPart(o, partAllNamespaces, manifest.Edit{APIVersion: bundle.APIVersionOf(o), RemoveNamespace: true})
+}
+
+// carryPart carries a cluster-scoped object of the bundle into a part of the rendering.
+func (r *rendering) carryPart(o *manifest.Object, part string, e manifest.Edit) error {
+	if err := r.carry(o, "", e); err != nil {
+		return err
+	}
+	r.objects[len(r.objects)-1].Part = part
+	return nil
+}
+
+// withoutAggregation carries a ClusterRole of the bundle without the labels that add it to default roles nobody asked to aggregate to; a
+// role with Secrets in it never becomes part of one that only reads.
+func (r *rendering) withoutAggregation(o *manifest.Object) error {
+	var role rbacv1.ClusterRole
+	if _, err := o.Into(&role); err != nil {
+		return err
+	}
+	secrets := slices.ContainsFunc(role.Rules, func(p rbacv1.PolicyRule) bool {
+		return has(p.APIGroups, "") && hasResource(p.Resources, "secrets")
+	})
+	var drop []string
+	for _, to := range DefaultRoles {
+		label := labelAggregateRBAC + string(to)
+		switch {
+		case role.Labels[label] == "":
+		case !slices.Contains(r.aggregateTo(), to):
+			drop = append(drop, label)
+			r.warn(bundle.WarnDescoped, o.Errorf("metadata.labels",
+				"ClusterRole %s would become part of the default role %s: its label is left out, because that is for the administrator to ask for (--aggregate-to)",
+				o.Name, to))
+		case secrets && (to == "view" || to == "cluster-reader"):
+			drop = append(drop, label)
+			r.warn(bundle.WarnDescoped, o.Errorf("metadata.labels", "ClusterRole %s would give Secrets to the default role %s: its label is left out", o.Name, to))
+		}
+	}
+	if len(drop) == 0 {
+		return nil
+	}
+	r.merged[o] = true
+	return r.carryPart(o, "", manifest.Edit{APIVersion: bundle.APIVersionOf(o), RemoveNamespace: true, Change: func(object map[string]any) {
+		meta, _ := object["metadata"].(map[string]any)
+		labels, _ := meta["labels"].(map[string]any)
+		for _, label := range drop {
+			delete(labels, label)
+		}
+		if len(labels) == 0 {
+			delete(meta, "labels")
+		}
+	}})
+}
+
+// descopedServing makes what a Deployment needs to answer the API server. The right to read its certificate, which it has mounted, is left
+// out, and so are, where it serves only webhooks, those of an extension API server: OLM grants them, the CSV does not ask for them.
+func descopedServing(r *rendering) error {
+	for _, s := range r.serving {
+		steps := []func(*serving) error{r.service, r.certificate}
+		for _, d := range ownedAPIServices(r.csv) {
+			if d.DeploymentName == s.deployment {
+				steps = append(steps, r.delegation)
+				break
+			}
+		}
+		for _, step := range steps {
+			if err := step(s); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,155 @@
+package generate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	rbacv1 "k8s.io/api/rbac/v1"
+
+	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/descope"
+)
+
+// descopedWarnings says what an administrator must know before binding the operator.
+func descopedWarnings(r *rendering) error {
+	if scope, reason := descope.Of(r.bundle.CSV); scope == descope.Scoped {
+		r.warn(bundle.WarnScope, r.bundle.CSVObject.Errorf("spec.installModes", "the operator is not descoped: %s", reason))
+	}
+	for _, a := range r.accounts() {
+		seen := map[string]bool{}
+		for _, rule := range a.asks {
+			r.warnClusterRule(a, rule, seen)
+			r.warnOLMAPIs(rule)
+		}
+		r.warnOwnNamespace(a)
+	}
+	r.warnStatus()
+	return nil
+}
+
+// warnClusterRule names what RoleBindings do not grant of a rule, however many there are; seen are what an earlier rule of the account
+// was warned about.
+func (r *rendering) warnClusterRule(a *account, rule ask, seen map[string]bool) {
+	if r.boundEverywhere() {
+		return
+	}
+	var cluster, unknown []string
+	add := func(list *[]string, name string) {
+		if !seen[name] {
+			seen[name] = true
+			*list = append(*list, name)
+		}
+	}
+	for _, url := range rule.NonResourceURLs {
+		add(&cluster, "the URL "+url)
+	}
+	for _, group := range rule.APIGroups {
+		for _, resource := range rule.Resources {
+			name := resource
+			if group != "" {
+				name += "." + group
+			}
+			switch r.bundle.ResourceScope(group, resource) {
+			case bundle.ClusterScoped:
+				if group != "" || resource != "namespaces" || beyondOneNamespace(rule.Verbs) {
+					add(&cluster, name)
+				}
+			case bundle.ScopeUnknown:
+				add(&unknown, name)
+			}
+		}
+	}
+	say := func(list []string, is, so string) {
+		if len(list) > 0 {
+			r.warn(bundle.WarnClusterRules, r.bundle.CSVObject.Errorf(rule.field,
+				"account %s asks for what %s in no namespace, %s: %sa RoleBinding does not grant that, only a ClusterRoleBinding (--bind-all)",
+				a.name, is, strings.Join(list, ", "), so))
+		}
+	}
+	say(cluster, "is", "")
+	say(unknown, "may be", "if so, ")
+}
+
+// beyondOneNamespace reports whether verbs on Namespaces need more than a RoleBinding in one: a request for one Namespace counts as made in
+// it (Kubernetes: staging/src/k8s.io/apiserver/pkg/endpoints/request/requestinfo.go).
+func beyondOneNamespace(verbs []string) bool {
+	return slices.ContainsFunc(verbs, func(v string) bool { return !slices.Contains([]string{"get", "update", "patch", "delete"}, v) })
+}
+
+// warnOLMAPIs finds an operator that looks for objects which only OLM makes.
+func (r *rendering) warnOLMAPIs(rule ask) {
+	if !slices.Contains(rule.APIGroups, v1alpha1.GroupName) {
+		return
+	}
+	for _, resource := range []string{"clusterserviceversions", "operatorconditions"} {
+		if slices.ContainsFunc(rule.Resources, func(s string) bool { return s == "*" || s == resource || strings.HasPrefix(s, resource+"/") }) {
+			r.warn(bundle.WarnOLMAPIs, r.bundle.CSVObject.Errorf(rule.field, "the operator looks at %s: a descoped rendering has none, so it must do without", resource))
+		}
+	}
+}
+
+// warnOwnNamespace finds an account that has nothing in the operator's own namespace although it elects a leader, most likely there.
+func (r *rendering) warnOwnNamespace(a *account) {
+	if r.boundEverywhere() || slices.Contains(r.bound(), r.options.Namespace) {
+		return
+	}
+	own := slices.ContainsFunc(r.grants, func(g grant) bool { return g.ServiceAccountName == a.name && len(g.Rules) > 0 })
+	i := slices.IndexFunc(a.asks, func(k ask) bool {
+		return has(k.APIGroups, "coordination.k8s.io") && hasResource(k.Resources, "leases") && (has(k.Verbs, "create") || has(k.Verbs, "update"))
+	})
+	if !own && i >= 0 {
+		r.warn(bundle.WarnOwnNamespace, r.bundle.CSVObject.Errorf(a.asks[i].field,
+			"account %s has no permissions in the operator's own namespace, where it most likely elects a leader: bind it there too (--bind-namespaces %s)",
+			a.name, r.options.Namespace))
+	}
+}
+
+// warnStatus finds owned APIs in whose status the operator can't tell users that it may not work in their namespace.
+func (r *rendering) warnStatus() {
+	var asked []rbacv1.PolicyRule
+	for _, a := range r.accounts() {
+		asked = append(asked, a.rules...)
+	}
+	status := r.statusRules(asked)
+	owned := r.csv.Spec.CustomResourceDefinitions.Owned
+	for i, a := range r.apis {
+		if slices.ContainsFunc(status, func(p rbacv1.PolicyRule) bool {
+			return slices.Contains(p.APIGroups, a.group) && slices.Contains(p.Resources, a.plural+"/status") && (has(p.Verbs, "update") || has(p.Verbs, "patch"))
+		}) || slices.ContainsFunc(r.apis[:i], func(b api) bool { return a.group == b.group && a.plural == b.plural }) {
+			continue
+		}
+		field := "spec.apiservicedefinitions"
+		if n := slices.IndexFunc(owned, func(d v1alpha1.CRDDescription) bool { return d.Name == a.crd }); a.crd != "" && n >= 0 {
+			field = fmt.Sprintf("spec.customresourcedefinitions.owned[%d]", n)
+		}
+		why := "the CSV asks for no update of it"
+		if r.withoutStatus(a) {
+			why = "its CRD has no status subresource, and an update of the API itself is for bound namespaces"
+		}
+		r.warn(bundle.WarnStatus, r.bundle.CSVObject.Errorf(field,
+			"no rule that is bound in all namespaces lets the operator update the status of %s.%s: %s", a.plural, a.group, why))
+	}
+}
+
+// withoutStatus reports whether the CRD of an API, as far as the bundle has it, serves no status subresource.
+func (r *rendering) withoutStatus(a api) bool {
+	c := r.bundle.CRD(a.crd)
+	if c == nil {
+		return false
+	}
+	status := func(path ...string) bool {
+		v, err := c.Get(append(path, "subresources", "status")...)
+		return err != nil || v != nil
+	}
+	if status("spec") {
+		return false
+	}
+	for i, v := range c.Versions {
+		if v.Name == a.version {
+			return !status("spec", "versions", fmt.Sprint(i))
+		}
+	}
+	return true
+}

@@ -1,0 +1,206 @@
+package graph
+
+import (
+	"encoding/xml"
+	"errors"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+type fields = map[string]any
+
+func object(apiVersion, kind, namespace, name string, rest fields) generate.Object {
+	meta := fields{"name": name}
+	if namespace != "" {
+		meta["namespace"] = namespace
+	}
+	v := fields{"apiVersion": apiVersion, "kind": kind, "metadata": meta}
+	for k, x := range rest {
+		v[k] = x
+	}
+	return generate.Object{APIVersion: apiVersion, Kind: kind, Namespace: namespace, Name: name, Data: manifest.Encode(v)}
+}
+
+const rbac = "rbac.authorization.k8s.io/v1"
+
+func binding(kind, namespace, name, roleKind, role string, accounts ...string) generate.Object {
+	subjects := []any{}
+	for _, a := range accounts {
+		subjects = append(subjects, fields{"kind": "ServiceAccount", "name": a, "namespace": "ops"})
+	}
+	return object(rbac, kind, namespace, name, fields{"roleRef": fields{"apiGroup": "rbac.authorization.k8s.io", "kind": roleKind, "name": role}, "subjects": subjects})
+}
+
+func rule(verbs, resources string) any {
+	return fields{"verbs": words(verbs), "apiGroups": []any{"*"}, "resources": words(resources)}
+}
+
+func words(s string) []any {
+	out := []any{}
+	for w := range strings.SplitSeq(s, ",") {
+		out = append(out, w)
+	}
+	return out
+}
+
+func deployment(name, account string) generate.Object {
+	return object("apps/v1", "Deployment", "ops", name, fields{"spec": fields{"template": fields{"spec": fields{"serviceAccountName": account}}}})
+}
+
+// harbor is an operator with two accounts, one of them bound in a namespace and in all; name is part of every name.
+func harbor(name string) *generate.Result {
+	return &generate.Result{Namespace: "ops", Objects: []generate.Object{
+		object("v1", "ServiceAccount", "ops", "clerk"+name, nil), object("v1", "ServiceAccount", "other", "stranger", nil),
+		deployment("pilot-b", "pilot"), deployment("pilot-a", "pilot"),
+		object(rbac, "ClusterRole", "", "work"+name, fields{"rules": []any{rule("get", "pods"), rule("list", "pods")}}),
+		object(rbac, "ClusterRole", "", "status", fields{"rules": []any{rule("get,patch", "ships/status")}}),
+		object(rbac, "Role", "ops", "own", fields{"rules": []any{rule("*", "*")}}),
+		object(rbac, "ClusterRole", "", "unused", fields{"rules": []any{}}),
+		binding("RoleBinding", "north", "work", "ClusterRole", "work"+name, "pilot", "clerk"+name),
+		binding("ClusterRoleBinding", "", "status", "ClusterRole", "status", "pilot"),
+		binding("RoleBinding", "ops", "own", "Role", "own", "pilot"),
+		binding("RoleBinding", "east", "reader", "Role", "elsewhere", "pilot"),
+		object(rbac, "ClusterRoleBinding", "", "people", fields{"roleRef": fields{"kind": "ClusterRole", "name": "unused"}, "subjects": []any{
+			fields{"kind": "Group", "name": "people"}, fields{"kind": "ServiceAccount", "name": "pilot", "namespace": "elsewhere"}}}),
+	}}
+}
+
+func TestBlastRadius(t *testing.T) {
+	got, err := BlastRadius(harbor(""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &Radius{
+		Namespace: "ops",
+		Accounts:  []Account{{Name: "clerk"}, {"pilot", []string{"pilot-a", "pilot-b"}}},
+		Roles: []Role{{"Role", "ops", "own", "everything"}, {"Role", "east", "elsewhere", "not rendered"},
+			{"ClusterRole", "", "work", "2 rules"}, {"ClusterRole", "", "status", "get,patch ships/status"}},
+		Places: []Place{
+			{"ops", []Binding{{"RoleBinding", "own", []int{1}, 0}}}, {"east", []Binding{{"RoleBinding", "reader", []int{1}, 1}}},
+			{"north", []Binding{{"RoleBinding", "work", []int{1, 0}, 2}}}, {"", []Binding{{"ClusterRoleBinding", "status", []int{1}, 3}}},
+		},
+		Unbound: []string{"kube-system", "every other namespace"},
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("-want +got:\n%s", d)
+	}
+	if !got.Everywhere() {
+		t.Error("not everywhere")
+	}
+}
+
+func TestKubeSystem(t *testing.T) {
+	r := harbor("")
+	r.Objects = append(r.Objects, binding("RoleBinding", "kube-system", "x", "Role", "x", "pilot"))
+	got, err := BlastRadius(r)
+	if err != nil || !slices.Equal(got.Unbound, []string{"every other namespace"}) {
+		t.Errorf("got %v, %v", got, err)
+	}
+}
+
+const hostile = `"]; x-->y <b>&#1;%{` + "`\x01\n\u2028end"
+
+// Whatever names there are, every line of Mermaid text is of a known form.
+func TestMermaidHostile(t *testing.T) {
+	got, err := BlastRadius(harbor(hostile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	if err := got.Mermaid(&b); err != nil {
+		t.Fatal(err)
+	}
+	text := `"(?:[^"\\<>&;%{}|\x60]|#\d+;|<br/>)*"`
+	line := regexp.MustCompile(`^ *(graph TD|end|subgraph \w+\[` + text + `\]|\w+\(` + text + `\)|\w+ -->\|(runs as|uses|bound to)\| \w+|style \w+ stroke-(width:4px|dasharray:6 4))$`)
+	for l := range strings.Lines(b.String()) {
+		if !line.MatchString(strings.TrimSuffix(l, "\n")) {
+			t.Errorf("%q", l)
+		}
+	}
+}
+
+// Whatever names there are, the picture is XML with each of them as text, and no node lies on another.
+func TestSVG(t *testing.T) {
+	for _, name := range []string{"", hostile, strings.Repeat("very-long-", 30)} {
+		r, err := BlastRadius(harbor(name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b, again strings.Builder
+		if err := errors.Join(r.SVG(&b), r.SVG(&again)); err != nil || b.String() != again.String() {
+			t.Fatalf("drawn differently the second time: %v", err)
+		}
+		texts, nodes := readSVG(t, b.String())
+		for _, want := range []string{"namespace ops (operator)", "namespace ops (its own)", "namespace north", "all namespaces", "kube-system, every other namespace", "pilot-a", "get,patch ships/status"} {
+			if !slices.Contains(texts, want) {
+				t.Errorf("%q: no text %q", name, want)
+			}
+		}
+		if len(nodes) != 4+4+1+4 {
+			t.Errorf("%q: %d nodes", name, len(nodes))
+		}
+		for i, m := range nodes {
+			for _, n := range nodes[:i] {
+				if m.X < n.X+n.W && n.X < m.X+m.W && m.Y < n.Y+n.H && n.Y < m.Y+m.H {
+					t.Errorf("%q: %v lies on %v", name, m, n)
+				}
+			}
+		}
+	}
+}
+
+type rect struct {
+	Class string `xml:"class,attr"`
+	X     int    `xml:"x,attr"`
+	Y     int    `xml:"y,attr"`
+	W     int    `xml:"width,attr"`
+	H     int    `xml:"height,attr"`
+}
+
+// readSVG gives the texts and the nodes of a picture.
+func readSVG(t *testing.T, svg string) (texts []string, nodes []rect) {
+	t.Helper()
+	d := xml.NewDecoder(strings.NewReader(svg))
+	for {
+		token, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			return texts, nodes
+		}
+		if err != nil {
+			t.Fatalf("%v\n%s", err, svg)
+		}
+		start, ok := token.(xml.StartElement)
+		switch {
+		case !ok:
+		case start.Name.Local == "text":
+			var s string
+			if err := d.DecodeElement(&s, &start); err != nil {
+				t.Fatal(err)
+			}
+			texts = append(texts, s)
+		case start.Name.Local == "rect":
+			var r rect
+			if err := d.DecodeElement(&r, &start); err != nil {
+				t.Fatal(err)
+			}
+			if strings.HasPrefix(r.Class, "node") {
+				nodes = append(nodes, r)
+			}
+		}
+	}
+}
+
+func TestBroken(t *testing.T) {
+	_, err := BlastRadius(&generate.Result{Objects: []generate.Object{{APIVersion: rbac, Kind: "Role", Name: "r", Data: []byte("rules: 1\n")}}})
+	if err == nil || !strings.HasPrefix(err.Error(), "Role r: ") {
+		t.Errorf("got %v", err)
+	}
+}
