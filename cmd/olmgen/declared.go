@@ -1,8 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -85,6 +87,9 @@ func readConfig(stdin io.Reader, file string) (*config.Config, string, error) {
 		return c, "", err
 	}
 	data, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, "", hinted{fmt.Errorf("%s: no such file", file), "\"olmgen init\" writes one"}
+	}
 	if err != nil {
 		return nil, "", err
 	}
