@@ -15,6 +15,7 @@ import (
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/bundle/source"
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
 	"github.com/olmgen/olmgen/output/helm"
 	"github.com/olmgen/olmgen/transform"
@@ -132,7 +133,7 @@ func (c *Config) checkChoices() error {
 			continue
 		}
 		hint := "choose one of " + strings.Join(x.allowed, ", ")
-		if near := nearest(x.got, x.allowed); near != "" {
+		if near := manifest.Nearest(x.got, x.allowed); near != "" {
 			hint = "did you mean " + near + "? " + hint
 		}
 		return c.errorf(x.field, hint, "%q is not known", x.got)

@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -78,7 +79,7 @@ func (c *Config) decode(doc *manifest.Document) error {
 	}
 	if len(unknown) > 0 {
 		slices.SortStableFunc(unknown, func(a, b string) int { return o.LineOf(a) - o.LineOf(b) })
-		return c.errorf(unknown[0], suggestion(unknown[0]), "no such field")
+		return c.errorf(unknown[0], manifest.Suggestion(reflect.TypeFor[RenderConfig](), unknown[0]), "no such field")
 	}
 	return nil
 }

@@ -215,3 +215,10 @@ func plainSchema(v any) any {
 	}
 	return v
 }
+
+func element(t reflect.Type) reflect.Type {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return t
+}

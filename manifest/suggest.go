@@ -1,4 +1,4 @@
-package config
+package manifest
 
 import (
 	"reflect"
@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// suggestion says what an unknown field, such as groups[0].bundels, was probably meant to be, or which fields there are.
-func suggestion(path string) string {
+// Suggestion says what an unknown field of a type, such as groups[0].bundels, was probably meant to be, or which fields there are.
+func Suggestion(t reflect.Type, path string) string {
 	parent, name := "", path
 	if i := strings.LastIndexByte(path, '.'); i >= 0 {
 		parent, name = path[:i], path[i+1:]
 	}
-	known := fieldsAt(reflect.TypeFor[RenderConfig](), parent)
-	if near := nearest(name, known); near != "" {
+	known := FieldsAt(t, parent)
+	if near := Nearest(name, known); near != "" {
 		return "did you mean " + near + "?"
 	}
 	if len(known) == 0 {
@@ -22,8 +22,8 @@ func suggestion(path string) string {
 	return "known are " + strings.Join(known, ", ")
 }
 
-// fieldsAt gives the names of the fields of the struct that a path leads to.
-func fieldsAt(t reflect.Type, path string) []string {
+// FieldsAt gives the sorted names of the fields of the struct that a path in a type leads to.
+func FieldsAt(t reflect.Type, path string) []string {
 	for _, segment := range strings.FieldsFunc(path, func(r rune) bool { return r == '.' || r == '[' || r == ']' }) {
 		t = element(t)
 		switch t.Kind() {
@@ -74,8 +74,8 @@ func fields(t reflect.Type) map[string]reflect.Type {
 	return out
 }
 
-// nearest gives the name that is closest to s, if one is close enough for a slip of the finger.
-func nearest(s string, names []string) string {
+// Nearest gives the name that is closest to s, if one is close enough for a slip of the finger, else "".
+func Nearest(s string, names []string) string {
 	best, least := "", max(2, len(s)/3)+1
 	for _, n := range names {
 		if d := distance(strings.ToLower(s), strings.ToLower(n)); d < least {
