@@ -6,7 +6,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -16,16 +15,8 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/golden/corpus"
 )
-
-// refusals are the errors that a real bundle may end in, by what the error says. Each is a bundle that OLM or the API server refuses too.
-var refusals = []struct {
-	class, why string
-	pattern    *regexp.Regexp
-}{
-	{"no-manifests", "its annotations name a directory that is not there", regexp.MustCompile(`no such directory, but the bundle's annotations say that its manifests are there$`)},
-	{"unsupported-kind", "OLM refuses the InstallPlan, or sends an object of another group to Kubernetes' own API of that kind", regexp.MustCompile(`: OLM does not install \w+ of [\w./]+ from a bundle$`)},
-}
 
 // corpusRun counts what came out.
 type corpusRun struct {
@@ -157,12 +148,10 @@ func (c *corpusRun) checkValid(t *testing.T, what string, o generate.Object) {
 
 // refuse counts an error that is explained, and reports any other.
 func (c *corpusRun) refuse(t *testing.T, err error) {
-	for _, r := range refusals {
-		if r.pattern.MatchString(err.Error()) {
-			c.refused[r.class]++
-			t.Logf("refused, because %s: %v", r.why, err)
-			return
-		}
+	if class, why := corpus.Refusal(err); class != "" {
+		c.refused[class]++
+		t.Logf("refused, because %s: %v", why, err)
+		return
 	}
 	t.Errorf("refused for a reason that is not among the explained ones: %v", err)
 }

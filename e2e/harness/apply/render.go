@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
@@ -52,5 +51,17 @@ func (f Form) Render(dir string, o generate.Options) (Tree, error) {
 	return t, nil
 }
 
-// Modes are the install modes of a CSV.
-var Modes = []v1alpha1.InstallModeType{"OwnNamespace", "SingleNamespace", "MultiNamespace", "AllNamespaces"}
+// Modes are options for each install mode.
+func Modes() (modes []generate.Options) {
+	for _, m := range bundle.InstallModes {
+		o := generate.Options{InstallMode: m}
+		switch m {
+		case "SingleNamespace":
+			o.TargetNamespaces = []string{"target-a"}
+		case "MultiNamespace":
+			o.TargetNamespaces = []string{"target-a", "target-b"}
+		}
+		modes = append(modes, o)
+	}
+	return modes
+}

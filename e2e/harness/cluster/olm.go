@@ -91,7 +91,22 @@ func (c *Cluster) StartOLM(ctx context.Context, crds string) error {
 	if err := c.run("olm", env, "--namespace", "olm"); err != nil {
 		return err
 	}
-	return c.run("catalog", append(env, "OPERATOR_NAME=catalog-operator"), "--namespace", "olm", "--install-plan-retry-timeout", "15s")
+	if err := c.run("catalog", append(env, "OPERATOR_NAME=catalog-operator"), "--namespace", "olm", "--install-plan-retry-timeout", "15s"); err != nil {
+		return err
+	}
+	// At its start OLM looks whether anything lacks the labels of newer versions, and if so labels even what it makes itself otherwise than
+	// without (pkg/controller/operators/labeller); so nothing may be there before it has started.
+	for _, program := range []string{"olm", "catalog"} {
+		if err := c.wait(ctx, program, func() error {
+			if !strings.Contains(c.Log(program), "starting workers...") {
+				return fmt.Errorf("its workers have not started")
+			}
+			return nil
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // holdMetricsPort keeps OLM from serving its metrics on port 8080 of every address, for which it has no flag: it logs that the port is

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"time"
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -39,16 +38,11 @@ func (i *installation) prepare(ctx context.Context) error {
 	slices.Sort(names)
 	names = slices.Compact(names)
 	for _, name := range names {
-		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		var labels map[string]string
 		if slices.Contains(i.TargetNamespaces, name) {
-			ns.Labels = i.NamespaceLabels
+			labels = i.NamespaceLabels
 		}
-		if _, err := i.cluster.Client.CoreV1().Namespaces().Create(ctx, ns, metav1.CreateOptions{}); err != nil {
-			return err
-		}
-	}
-	for _, name := range names { // or its default ServiceAccount would count as OLM's
-		if err := i.defaultAccount(ctx, name); err != nil {
+		if err := i.cluster.Namespace(ctx, name, labels); err != nil {
 			return err
 		}
 	}
@@ -62,25 +56,12 @@ func (i *installation) prepare(ctx context.Context) error {
 			return err
 		}
 	}
-	objects, err := i.all(ctx)
+	objects, err := i.cluster.Objects(ctx, uncompared)
 	i.before = map[string]bool{}
 	for _, o := range objects {
 		i.before[string(o.GetUID())] = true
 	}
 	return err
-}
-
-func (i *installation) defaultAccount(ctx context.Context, ns string) error {
-	for {
-		_, err := i.cluster.Client.CoreV1().ServiceAccounts(ns).Get(ctx, "default", metav1.GetOptions{})
-		if err == nil || ctx.Err() != nil {
-			return err
-		}
-		if err := i.cluster.Check(); err != nil {
-			return err
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
 }
 
 // subscribe creates what a user of OLM creates.
