@@ -28,7 +28,7 @@ var asked = []string{"live-bundles/regatta", "live-bundles/gates"}
 const mutated = "regatta-multi"
 
 // access compares who may do what in a cluster where OLM installed a bundle and in one where olmgen's tree was applied.
-func (o options) access(ctx context.Context, m material) error {
+func (o options) access(ctx context.Context, _ material) error {
 	cases, err := live.Cases(o.golden())
 	if err != nil {
 		return err
@@ -39,7 +39,7 @@ func (o options) access(ctx context.Context, m material) error {
 	})
 	failed := o.each(len(cases), func(n int) error {
 		started := time.Now()
-		found, err := o.accessOf(ctx, m, cases[n])
+		found, err := o.accessOf(ctx, cases[n])
 		if err != nil {
 			fmt.Printf("access: %s FAILED after %.0fs: %v\n", cases[n].Name, time.Since(started).Seconds(), err)
 		} else {
@@ -62,7 +62,7 @@ type interview struct {
 	boundUsers []string // namespaces in which users have roles
 }
 
-func (o options) accessOf(ctx context.Context, m material, c compare.Case) (string, error) {
+func (o options) accessOf(ctx context.Context, c compare.Case) (string, error) {
 	i := interview{Case: c, dir: filepath.Join(o.golden(), c.Bundle), boundUsers: []string{c.Namespace, live.Targets[0], "unrelated"}}
 	b, err := bundle.Read(os.DirFS(i.dir), bundle.ReadOptions{})
 	if err != nil {
@@ -76,20 +76,20 @@ func (o options) accessOf(ctx context.Context, m material, c compare.Case) (stri
 	if i.subjects, err = access.Subjects(b, c.Namespace, i.boundUsers); err != nil {
 		return "", err
 	}
-	withOLM, err := o.withOLM(ctx, m, i)
+	withOLM, err := o.withOLM(ctx, i)
 	if err != nil {
 		return "", err
 	}
-	return o.withOlmgen(ctx, m, i, withOLM)
+	return o.withOlmgen(ctx, i, withOLM)
 }
 
-func (o options) withOLM(ctx context.Context, m material, i interview) (access.Answers, error) {
+func (o options) withOLM(ctx context.Context, i interview) (access.Answers, error) {
 	c, err := cluster.Start(ctx, o.bin(), o.files())
 	if err != nil {
 		return nil, err
 	}
 	defer c.Stop()
-	if err := c.StartOLM(ctx, m.crds); err != nil {
+	if err := c.StartOLM(ctx); err != nil {
 		return nil, err
 	}
 	installed, _, err := live.Record(ctx, c, o.golden(), i.Case)
@@ -110,7 +110,7 @@ func (o options) withOLM(ctx context.Context, m material, i interview) (access.A
 }
 
 // withOlmgen applies the bundle in every form, one after the other, and asks the same.
-func (o options) withOlmgen(ctx context.Context, m material, i interview, withOLM access.Answers) (string, error) {
+func (o options) withOlmgen(ctx context.Context, i interview, withOLM access.Answers) (string, error) {
 	c, err := cluster.Start(ctx, o.bin(), o.files())
 	if err != nil {
 		return "", err
@@ -131,7 +131,7 @@ func (o options) withOlmgen(ctx context.Context, m material, i interview, withOL
 	for n := len(apply.Forms) - 1; n >= 0; n-- { // first those without OLM's CRDs
 		form, expected, questions := apply.Forms[n], withOLM, i.questions
 		if form.Profile == generate.ProfileOLM {
-			err = c.InstallCRDs(ctx, m.crds)
+			err = c.InstallOLMCRDs(ctx)
 		} else { // such a cluster has no OperatorConditions
 			ofOLM := func(q access.Question) bool { return q.Group == "operators.coreos.com" }
 			expected, questions = withOLM.Without(ofOLM), slices.DeleteFunc(slices.Clone(questions), ofOLM)

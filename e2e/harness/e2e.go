@@ -28,15 +28,11 @@ var notRendered = map[string]string{
 
 // material is what is applied.
 type material struct {
-	crds     string // OLM's
 	own      []string
 	packages []corpus.Package // every o.sample-th of the corpus
 }
 
-func (o options) material(ctx context.Context) (m material, err error) {
-	if m.crds, err = cluster.OLMCRDs(ctx, filepath.Join(o.root, "e2e", "harness")); err != nil {
-		return m, err
-	}
+func (o options) material() (m material, err error) {
 	if m.own, err = apply.OwnBundles(o.golden()); err != nil {
 		return m, err
 	}
@@ -61,7 +57,7 @@ func every[T any](n int, all []T) (some []T) {
 
 // e2e runs all checks, or one.
 func (o options) e2e(ctx context.Context, only string) error {
-	m, err := o.material(ctx)
+	m, err := o.material()
 	if err != nil {
 		return err
 	}
@@ -101,7 +97,7 @@ func (o options) dryRuns(ctx context.Context, m material) error {
 		return err
 	}
 	defer c.Stop()
-	if err := c.InstallCRDs(ctx, m.crds); err != nil {
+	if err := c.InstallOLMCRDs(ctx); err != nil {
 		return err
 	}
 	a := apply.New(c)
@@ -124,7 +120,7 @@ func (o options) applies(ctx context.Context, m material) error {
 	for _, p := range every(max(1, len(m.packages)*o.sample/applied), m.packages) {
 		dirs = append(dirs, p.Bundles[len(p.Bundles)-1])
 	}
-	return o.inBoth(ctx, m, s, len(dirs), func(a *apply.Applier, form apply.Form, n int) {
+	return o.inBoth(ctx, s, len(dirs), func(a *apply.Applier, form apply.Form, n int) {
 		t, ok := s.render(form, dirs[n], generate.Options{})
 		if !ok || !o.only.MatchString(t.Name) {
 			return
@@ -167,7 +163,7 @@ func (o options) upgrades(ctx context.Context, m material) error {
 		}
 	}
 	s := newSummary("upgraded")
-	return o.inBoth(ctx, m, s, len(all), func(a *apply.Applier, form apply.Form, n int) {
+	return o.inBoth(ctx, s, len(all), func(a *apply.Applier, form apply.Form, n int) {
 		from, ok := s.render(form, all[n].from, all[n].options)
 		to, alsoOK := s.render(form, all[n].to, all[n].options)
 		name := fmt.Sprintf("%s to %s %s", from.Name, to.Name, all[n].options.InstallMode)
@@ -179,7 +175,7 @@ func (o options) upgrades(ctx context.Context, m material) error {
 }
 
 // inBoth calls do n times for every form: for the profile olm with a cluster that has OLM's CRDs, for plain with one that has not.
-func (o options) inBoth(ctx context.Context, m material, s *summary, n int, do func(*apply.Applier, apply.Form, int)) error {
+func (o options) inBoth(ctx context.Context, s *summary, n int, do func(*apply.Applier, apply.Form, int)) error {
 	profiles := []generate.Profile{generate.ProfileOLM, generate.ProfilePlain}
 	var failed atomic.Pointer[error]
 	o.each(len(profiles), func(i int) error {
@@ -187,7 +183,7 @@ func (o options) inBoth(ctx context.Context, m material, s *summary, n int, do f
 		if err == nil {
 			defer c.Stop()
 			if profiles[i] == generate.ProfileOLM {
-				err = c.InstallCRDs(ctx, m.crds)
+				err = c.InstallOLMCRDs(ctx)
 			}
 		}
 		a := apply.New(c)

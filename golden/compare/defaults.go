@@ -86,6 +86,8 @@ var defaults = []defaultValue{
 	{"Deployment", "**.serviceAccountToken.expirationSeconds", 3600.0},
 	{"Deployment", "**.volumeClaimTemplate.spec.volumeMode", "Filesystem"},
 	{"Deployment", "**.hostPath.type", ""},
+	{"Deployment", "**.azureDisk.cachingMode", "ReadWrite"},
+	{"Deployment", "**.azureDisk.kind", "Shared"},
 
 	{"Service", "spec.{clusterIP,clusterIPs}", anything},
 	{"Service", "spec.type", "ClusterIP"},

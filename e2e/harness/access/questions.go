@@ -46,8 +46,9 @@ func (q Question) review() authorizationv1.SubjectAccessReviewSpec {
 }
 
 var (
-	verbs  = []string{"*", "create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"}
-	single = []string{"get", "update", "delete"} // of an object by name
+	verbs  = []string{"*", "create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"} // of provided APIs
+	some   = []string{"*", "create", "delete", "get"}                                                         // and those of the rule, of everything else
+	single = []string{"get", "update", "delete"}                                                              // of an object that no rule names
 )
 
 // always are asked of every bundle: what OLM grants by itself, and what no operator should have got by accident.
@@ -72,7 +73,7 @@ func Rules(b *bundle.Bundle) (rules []rbacv1.PolicyRule, err error) {
 		rules = append(rules, p.Rules...)
 	}
 	provides := func(group, plural string) {
-		rules = append(rules, rbacv1.PolicyRule{APIGroups: []string{group}, Resources: []string{plural, plural + "/status"}})
+		rules = append(rules, rbacv1.PolicyRule{APIGroups: []string{group}, Resources: []string{plural, plural + "/status"}, Verbs: verbs})
 	}
 	for _, crd := range b.CSV.Spec.CustomResourceDefinitions.Owned {
 		plural, group, _ := strings.Cut(crd.Name, ".")
@@ -98,7 +99,7 @@ func Rules(b *bundle.Bundle) (rules []rbacv1.PolicyRule, err error) {
 	return rules, nil
 }
 
-// Questions are derived from rules: every resource, name and path in them with all verbs, in every namespace and across all of them.
+// Questions are derived from rules: every resource, name and path in them with their verbs and some more, in every namespace and across all of them.
 func Questions(rules []rbacv1.PolicyRule, namespaces []string) []Question {
 	set := map[Question]bool{}
 	for _, r := range rules {
@@ -112,7 +113,7 @@ func Questions(rules []rbacv1.PolicyRule, namespaces []string) []Question {
 			}
 		}
 		for _, q := range resources(r) {
-			for _, verb := range append(slices.Clone(verbs), r.Verbs...) {
+			for _, verb := range append(slices.Clone(some), r.Verbs...) {
 				q.Verb = verb
 				for _, name := range append([]string{"", "other"}, r.ResourceNames...) {
 					if name == "other" && !slices.Contains(single, verb) {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 
@@ -48,6 +47,11 @@ func (c *Cluster) InstallCRDs(ctx context.Context, dir string) error {
 	return nil
 }
 
+// InstallOLMCRDs installs OLM's own CRDs, which build.sh puts beside the programs.
+func (c *Cluster) InstallOLMCRDs(ctx context.Context) error {
+	return c.InstallCRDs(ctx, filepath.Join(c.bin, "crds"))
+}
+
 func (c *Cluster) established(ctx context.Context, name string) error {
 	crd, err := c.Dynamic.Resource(CRDs).Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
@@ -62,17 +66,9 @@ func (c *Cluster) established(ctx context.Context, name string) error {
 	return fmt.Errorf("not established")
 }
 
-// OLMCRDs is the directory of OLM's own CRDs, in the module that the harness requires.
-func OLMCRDs(ctx context.Context, module string) (string, error) {
-	cmd := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "github.com/operator-framework/api")
-	cmd.Dir = module
-	out, err := cmd.Output()
-	return filepath.Join(strings.TrimSpace(string(out)), "crds"), err
-}
-
 // StartOLM runs olm-operator and catalog-operator with the rights of an administrator.
-func (c *Cluster) StartOLM(ctx context.Context, crds string) error {
-	if err := c.InstallCRDs(ctx, crds); err != nil {
+func (c *Cluster) StartOLM(ctx context.Context) error {
+	if err := c.InstallOLMCRDs(ctx); err != nil {
 		return err
 	}
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "olm"}}
