@@ -65,7 +65,12 @@ func renderLive(t *testing.T, c compare.Case) []compare.Object {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var objects []compare.Object
+	return normalized(t, result)
+}
+
+// normalized gives rendered objects as they are compared.
+func normalized(t *testing.T, result *generate.Result) (objects []compare.Object) {
+	t.Helper()
 	for _, rendered := range result.Objects {
 		decoded, err := compare.Decode(rendered.Data)
 		if err != nil {

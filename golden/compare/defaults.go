@@ -97,6 +97,7 @@ var defaults = []defaultValue{
 	{"Service", "spec.ipFamilyPolicy", "SingleStack"},
 	{"Service", "spec.ports.*.protocol", "TCP"},
 	{"Service", "spec.ports.*.targetPort", fieldOf("port")},
+	{"Service", "spec.ports.*.targetPort", 0.0},
 
 	{webhooks, "webhooks.*.failurePolicy", "Fail"},
 	{webhooks, "webhooks.*.matchPolicy", "Equivalent"},
