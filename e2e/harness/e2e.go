@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -111,7 +112,25 @@ func (o options) dryRuns(ctx context.Context, m material) error {
 		r, errs := a.DryRun(ctx, trees[n])
 		return s.add(trees[n].Name, r, errs)
 	})
-	return errors.Join(ctx.Err(), s.err())
+	return errors.Join(ctx.Err(), s.err(), o.kubectl(ctx, c, trees))
+}
+
+// kubectl gives some golden trees, of which the cluster has all APIs, to kubectl itself: it must think of them as the harness does.
+func (o options) kubectl(ctx context.Context, c *cluster.Cluster, trees []apply.Tree) (err error) {
+	if _, missing := exec.LookPath("kubectl"); missing != nil {
+		fmt.Println("dry run: there is no kubectl; the same requests were made without it")
+		return nil
+	}
+	for _, t := range trees {
+		if !strings.HasPrefix(t.Name, "install-modes/") || !o.only.MatchString(t.Name) {
+			continue
+		}
+		out, failed := c.Kubectl(ctx, "apply", "--server-side", "--dry-run=server", "--validate=strict", "-k", filepath.Join(o.golden(), t.Name))
+		if n := strings.Count(out, " serverside-applied (server dry run)\n"); failed != nil || n != len(t.Objects) {
+			err = errors.Join(err, fmt.Errorf("kubectl applies %d of %d objects of %s: %v\n%s", n, len(t.Objects), t.Name, failed, out))
+		}
+	}
+	return err
 }
 
 // applies applies the repository's bundles and some of the corpus, looks whether they are in sync, and removes them.

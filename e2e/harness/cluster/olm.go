@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -82,7 +83,7 @@ func (c *Cluster) StartOLM(ctx context.Context) error {
 	if _, err := c.Dynamic.Resource(configs).Create(ctx, config, metav1.CreateOptions{}); err != nil {
 		return err
 	}
-	holdMetricsPort()
+	metricsPort()
 	env := []string{"KUBECONFIG=" + c.file("kubeconfig"), "OPERATOR_NAME=olm-operator"}
 	if err := c.run("olm", env, "--namespace", "olm"); err != nil {
 		return err
@@ -105,8 +106,9 @@ func (c *Cluster) StartOLM(ctx context.Context) error {
 	return nil
 }
 
-// holdMetricsPort keeps OLM from serving its metrics on port 8080 of every address, for which it has no flag: it logs that the port is
-// taken and goes on without.
-func holdMetricsPort() { metricsPort, _ = net.Listen("tcp", "127.0.0.1:8080") }
-
-var metricsPort net.Listener
+// metricsPort keeps OLM from serving its metrics on port 8080 of every address, for which it has no flag: it logs that the port is
+// taken and goes on without. Where the port is taken already, that is as good.
+var metricsPort = sync.OnceValue(func() net.Listener {
+	l, _ := net.Listen("tcp", "127.0.0.1:8080")
+	return l
+})

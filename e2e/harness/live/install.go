@@ -2,7 +2,6 @@ package live
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -17,6 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
+	"github.com/operator-framework/operator-registry/pkg/api"
+
 	"github.com/olmgen/olmgen/e2e/harness/catalog"
 	"github.com/olmgen/olmgen/e2e/harness/cluster"
 	"github.com/olmgen/olmgen/golden/compare"
@@ -30,6 +31,15 @@ type installation struct {
 	golden  string
 	cluster *cluster.Cluster
 	before  map[string]bool // UIDs of what was there before
+	csvs    []string        // of all bundles
+}
+
+// bundles are the directories of all bundles.
+func (i *installation) bundles() (dirs []string) {
+	for _, b := range append([]string{i.Bundle}, i.With...) {
+		dirs = append(dirs, filepath.Join(i.golden, b))
+	}
+	return dirs
 }
 
 // prepare makes the namespaces and what else is there before OLM is asked.
@@ -66,13 +76,46 @@ func (i *installation) prepare(ctx context.Context) error {
 
 // subscribe creates what a user of OLM creates.
 func (i *installation) subscribe(ctx context.Context, c *catalog.Catalog) error {
-	b, err := catalog.Read(filepath.Join(i.golden, i.Bundle))
-	if err != nil {
-		return err
-	}
-	i.CSV = b.CsvName
 	source := &v1alpha1.CatalogSource{Spec: v1alpha1.CatalogSourceSpec{SourceType: v1alpha1.SourceTypeGrpc, Address: c.Address}}
 	source.Name = "catalog"
+	if err := i.create(ctx, source, v1alpha1.SchemeGroupVersion.WithKind("CatalogSource"), "catalogsources"); err != nil {
+		return err
+	}
+	for n, dir := range i.bundles() {
+		b, err := catalog.Read(dir)
+		if err != nil {
+			return err
+		}
+		i.csvs = append(i.csvs, b.CsvName)
+		name := subscription
+		if n == 0 {
+			i.CSV = b.CsvName
+			err = i.group(ctx, b)
+		} else {
+			name = fmt.Sprintf("%s-%d", subscription, n+1)
+		}
+		if err != nil {
+			return err
+		}
+		sub := &v1alpha1.Subscription{Spec: &v1alpha1.SubscriptionSpec{
+			Package: b.PackageName, Channel: catalog.Channel, CatalogSource: source.Name, CatalogSourceNamespace: i.Namespace,
+			InstallPlanApproval: v1alpha1.ApprovalAutomatic,
+		}}
+		sub.Name = name
+		if i.Config != "" {
+			if sub.Spec.Config, err = readConfig(filepath.Join(i.golden, i.Config)); err != nil {
+				return err
+			}
+		}
+		if err := i.create(ctx, sub, v1alpha1.SchemeGroupVersion.WithKind("Subscription"), "subscriptions"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// group creates the OperatorGroup.
+func (i *installation) group(ctx context.Context, b *api.Bundle) (err error) {
 	group := &operatorsv1.OperatorGroup{Spec: operatorsv1.OperatorGroupSpec{ServiceAccountName: i.ServiceAccount, StaticProvidedAPIs: i.Static}}
 	group.Name = i.OperatorGroup
 	if i.Selector != "" {
@@ -85,20 +128,7 @@ func (i *installation) subscribe(ctx context.Context, c *catalog.Catalog) error 
 	if i.Static {
 		group.Annotations = map[string]string{operatorsv1.OperatorGroupProvidedAPIsAnnotationKey: provided(b)}
 	}
-	sub := &v1alpha1.Subscription{Spec: &v1alpha1.SubscriptionSpec{
-		Package: b.PackageName, Channel: catalog.Channel, CatalogSource: source.Name, CatalogSourceNamespace: i.Namespace,
-		InstallPlanApproval: v1alpha1.ApprovalAutomatic,
-	}}
-	sub.Name = subscription
-	if i.Config != "" {
-		if sub.Spec.Config, err = readConfig(filepath.Join(i.golden, i.Config)); err != nil {
-			return err
-		}
-	}
-	return errors.Join(
-		i.create(ctx, group, operatorsv1.GroupVersion.WithKind("OperatorGroup"), "operatorgroups"),
-		i.create(ctx, source, v1alpha1.SchemeGroupVersion.WithKind("CatalogSource"), "catalogsources"),
-		i.create(ctx, sub, v1alpha1.SchemeGroupVersion.WithKind("Subscription"), "subscriptions"))
+	return i.create(ctx, group, operatorsv1.GroupVersion.WithKind("OperatorGroup"), "operatorgroups")
 }
 
 func readConfig(file string) (*v1alpha1.SubscriptionConfig, error) {
@@ -129,26 +159,36 @@ func (i *installation) create(ctx context.Context, object any, gvk schema.GroupV
 	return nil
 }
 
-// look asks how far the InstallPlan and the CSV are. ended is true when nothing more is to be expected.
+// look asks how far the InstallPlans and the CSVs are. ended is true when nothing more is to be expected.
 func (i *installation) look(ctx context.Context) (ended bool) {
+	const complete, succeeded = string(v1alpha1.InstallPlanPhaseComplete), string(v1alpha1.CSVPhaseSucceeded)
 	i.Plan, i.Phase, i.Message = "", "", ""
 	plans, err := i.cluster.Dynamic.Resource(v1alpha1.SchemeGroupVersion.WithResource("installplans")).Namespace(i.Namespace).List(ctx, metav1.ListOptions{})
 	if err != nil || len(plans.Items) == 0 {
 		i.Message = i.unresolved(ctx)
 		return false
 	}
-	i.Plan, _, _ = unstructured.NestedString(plans.Items[0].Object, "status", "phase")
-	planMessage, _, _ := unstructured.NestedString(plans.Items[0].Object, "status", "message")
-	csv, err := i.cluster.Dynamic.Resource(cluster.CSVs).Namespace(i.Namespace).Get(ctx, i.CSV, metav1.GetOptions{})
-	if err == nil {
+	for _, plan := range plans.Items { // the first one that is not complete tells
+		if i.Plan == "" || i.Plan == complete {
+			i.Plan, _, _ = unstructured.NestedString(plan.Object, "status", "phase")
+			i.Message, _, _ = unstructured.NestedString(plan.Object, "status", "message")
+		}
+	}
+	for _, name := range i.csvs {
+		if i.Phase != "" && i.Phase != succeeded {
+			continue
+		}
+		i.Phase = ""
+		csv, err := i.cluster.Dynamic.Resource(cluster.CSVs).Namespace(i.Namespace).Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			break
+		}
 		i.Phase, _, _ = unstructured.NestedString(csv.Object, "status", "phase")
-		i.Message, _, _ = unstructured.NestedString(csv.Object, "status", "message")
+		if i.Plan == complete {
+			i.Message, _, _ = unstructured.NestedString(csv.Object, "status", "message")
+		}
 	}
-	complete := i.Plan == string(v1alpha1.InstallPlanPhaseComplete)
-	if !complete {
-		i.Message = planMessage
-	}
-	return i.Plan == string(v1alpha1.InstallPlanPhaseFailed) || complete && i.Phase == string(v1alpha1.CSVPhaseSucceeded)
+	return i.Plan == string(v1alpha1.InstallPlanPhaseFailed) || i.Plan == complete && i.Phase == succeeded
 }
 
 // unresolved is what OLM says of a Subscription that it makes no InstallPlan for.

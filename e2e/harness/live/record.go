@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -33,7 +32,7 @@ func Record(ctx context.Context, c *cluster.Cluster, golden string, what compare
 	if err := i.prepare(ctx); err != nil {
 		return i.Case, nil, err
 	}
-	cat, err := catalog.Serve(filepath.Join(golden, i.Bundle))
+	cat, err := catalog.Serve(i.bundles()...)
 	if err != nil {
 		return i.Case, nil, err
 	}
