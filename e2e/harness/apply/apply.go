@@ -129,33 +129,42 @@ func content(o *unstructured.Unstructured) string {
 	return string(data)
 }
 
-// Remove deletes the objects of a tree, last first, and waits until they are gone.
+// Remove deletes the objects of a tree, last first, and waits until they are gone. A ClusterRole is deleted again if the aggregation controller, which
+// applies its rules from a cache, has made it anew meanwhile.
 func (a *Applier) Remove(ctx context.Context, t Tree) error {
-	background := metav1.DeletePropagationBackground
+	defer a.mapper.Reset()
 	for n := len(t.Objects) - 1; n >= 0; n-- {
-		client, err := a.client(t.Objects[n])
-		if err == nil {
-			err = client.Delete(ctx, t.Objects[n].GetName(), metav1.DeleteOptions{PropagationPolicy: &background})
-		}
-		if err != nil && !apierrors.IsNotFound(err) && !meta.IsNoMatchError(err) {
+		if err := a.remove(ctx, t.Objects[n]); err != nil && !apierrors.IsNotFound(err) && !meta.IsNoMatchError(err) {
 			return fmt.Errorf("%s: %w", idOf(t.Objects[n]), err)
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
 	for _, o := range t.Objects {
 		client, err := a.client(o)
 		for err == nil {
-			if _, err = client.Get(ctx, o.GetName(), metav1.GetOptions{}); err == nil {
+			var live *unstructured.Unstructured
+			if live, err = client.Get(ctx, o.GetName(), metav1.GetOptions{}); err == nil {
 				time.Sleep(20 * time.Millisecond)
+				if live.GetDeletionTimestamp() == nil {
+					err = a.remove(ctx, o)
+				}
 			}
 		}
 		if !apierrors.IsNotFound(err) && !meta.IsNoMatchError(err) {
 			return fmt.Errorf("%s is not removed: %w", idOf(o), err)
 		}
 	}
-	a.mapper.Reset()
 	return nil
+}
+
+func (a *Applier) remove(ctx context.Context, o *unstructured.Unstructured) error {
+	client, err := a.client(o)
+	if err != nil {
+		return err
+	}
+	background := metav1.DeletePropagationBackground
+	return client.Delete(ctx, o.GetName(), metav1.DeleteOptions{PropagationPolicy: &background})
 }
 
 func (a *Applier) client(o *unstructured.Unstructured) (dynamic.ResourceInterface, error) {

@@ -3,7 +3,9 @@ package apply
 import (
 	"fmt"
 	"os"
+	"slices"
 
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
@@ -31,6 +33,13 @@ func (f Form) Render(dir string, o generate.Options) (Tree, error) {
 	b, err := bundle.Read(os.DirFS(dir), bundle.ReadOptions{})
 	if err != nil {
 		return Tree{}, err
+	}
+	if o.InstallMode == "" && !supports(b, "AllNamespaces") && !supports(b, "OwnNamespace") { // then there is no default
+		for _, m := range Modes() {
+			if supports(b, m.InstallMode) {
+				o.InstallMode, o.TargetNamespaces = m.InstallMode, m.TargetNamespaces
+			}
+		}
 	}
 	o.Names, o.Profile = f.Names, f.Profile
 	if len(b.CSV.Spec.WebhookDefinitions)+len(b.CSV.Spec.APIServiceDefinitions.Owned) > 0 && o.Certs == "" {
@@ -64,4 +73,8 @@ func Modes() (modes []generate.Options) {
 		modes = append(modes, o)
 	}
 	return modes
+}
+
+func supports(b *bundle.Bundle, mode v1alpha1.InstallModeType) bool {
+	return slices.Contains(b.CSV.Spec.InstallModes, v1alpha1.InstallMode{Type: mode, Supported: true})
 }

@@ -180,7 +180,11 @@ func (c *Cluster) connect(server string) error {
 	if c.Config, err = clientcmd.BuildConfigFromFlags("", c.file("kubeconfig")); err != nil {
 		return err
 	}
-	c.Config.QPS = -1 // it is our own server
+	if err := rest.LoadTLSFiles(c.Config); err != nil {
+		return err
+	}
+	c.Config.CAFile, c.Config.CertFile, c.Config.KeyFile = "", "", "" // or the client would look for new ones, also when they are gone
+	c.Config.QPS = -1                                                 // it is our own server
 	c.Config.WarningHandler = rest.NoWarnings{}
 	if c.Client, err = kubernetes.NewForConfig(c.Config); err != nil {
 		return err
