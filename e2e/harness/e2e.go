@@ -56,25 +56,23 @@ func every[T any](n int, all []T) (some []T) {
 	return some
 }
 
-// e2e runs all checks, or one.
-func (o options) e2e(ctx context.Context, only string) error {
+// e2e runs all checks, or those that are named.
+func (o options) e2e(ctx context.Context, names []string) error {
+	checks := map[string]func(context.Context, material) error{"dry-run": o.dryRuns, "apply": o.applies, "upgrade": o.upgrades, "access": o.access}
+	if len(names) == 0 {
+		names = []string{"dry-run", "apply", "upgrade", "access"}
+	}
+	for _, name := range names {
+		if checks[name] == nil {
+			return fmt.Errorf("there is no check %q", name)
+		}
+	}
 	m, err := o.material()
 	if err != nil {
 		return err
 	}
-	checks := []struct {
-		name string
-		run  func(context.Context, material) error
-	}{{"dry-run", o.dryRuns}, {"apply", o.applies}, {"upgrade", o.upgrades}, {"access", o.access}}
-	ran := false
-	for _, c := range checks {
-		if only == "" || only == c.name {
-			ran = true
-			err = errors.Join(err, c.run(ctx, m))
-		}
-	}
-	if !ran {
-		return fmt.Errorf("there is no check %q", only)
+	for _, name := range names {
+		err = errors.Join(err, checks[name](ctx, m))
 	}
 	return err
 }

@@ -46,22 +46,14 @@ func main() {
 	}
 }
 
-const usage = "usage: harness [flags] live|e2e [dry-run|apply|upgrade|access]"
+const usage = "usage: harness [flags] live|e2e [dry-run] [apply] [upgrade] [access]"
 
 func run(ctx context.Context, args []string, o options) error {
-	command, check := "", ""
-	switch len(args) {
-	case 2:
-		check = args[1]
-		fallthrough
-	case 1:
-		command = args[0]
-	}
 	switch {
-	case command == "live" && check == "":
+	case len(args) == 1 && args[0] == "live":
 		return o.live(ctx)
-	case command == "e2e":
-		return o.e2e(ctx, check)
+	case len(args) > 0 && args[0] == "e2e":
+		return o.e2e(ctx, args[1:])
 	}
 	return errors.New(usage)
 }

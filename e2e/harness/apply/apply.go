@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/dynamic"
@@ -61,10 +62,46 @@ func (a *Applier) DryRun(ctx context.Context, t Tree) (Result, []error) {
 	return a.apply(ctx, t, metav1.DryRunAll)
 }
 
-// Apply applies a tree.
+// Apply applies a tree and waits until the APIs of its CRDs are served.
 func (a *Applier) Apply(ctx context.Context, t Tree) (Result, []error) {
-	defer a.mapper.Reset() // there may be new CRDs
-	return a.apply(ctx, t)
+	r, errs := a.apply(ctx, t)
+	for _, o := range t.Objects {
+		if r.ids[idOf(o)] && o.GetKind() == "CustomResourceDefinition" {
+			if err := a.served(ctx, o); err != nil {
+				errs = append(errs, err)
+			}
+		}
+	}
+	a.mapper.Reset()
+	return r, errs
+}
+
+// served waits until a CRD's objects can be listed. A CRD that is removed before then stays for minutes: the API server lists them once,
+// and then tries again after longer and longer times.
+func (a *Applier) served(ctx context.Context, crd *unstructured.Unstructured) error {
+	group, _, _ := unstructured.NestedString(crd.Object, "spec", "group")
+	plural, _, _ := unstructured.NestedString(crd.Object, "spec", "names", "plural")
+	versions, _, _ := unstructured.NestedSlice(crd.Object, "spec", "versions")
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	for _, v := range versions {
+		version, ok := v.(map[string]any)
+		if !ok || version["served"] != true {
+			continue
+		}
+		resource := schema.GroupVersionResource{Group: group, Version: fmt.Sprint(version["name"]), Resource: plural}
+		for {
+			_, err := a.cluster.Dynamic.Resource(resource).List(ctx, metav1.ListOptions{Limit: 1})
+			if err == nil {
+				break
+			}
+			if ctx.Err() != nil {
+				return fmt.Errorf("%s is not served: %w", idOf(crd), err)
+			}
+			time.Sleep(50 * time.Millisecond)
+		}
+	}
+	return nil
 }
 
 func (a *Applier) apply(ctx context.Context, t Tree, dryRun ...string) (Result, []error) {
@@ -78,7 +115,7 @@ func (a *Applier) apply(ctx context.Context, t Tree, dryRun ...string) (Result, 
 		case meta.IsNoMatchError(err):
 			r.Unknown[o.GetKind()]++
 		default:
-			if class = Refusal(o.GetKind(), err); class != "" {
+			if class = Refusal(o, err); class != "" {
 				r.Refused[class]++
 			} else {
 				errs = append(errs, fmt.Errorf("%s: %w", idOf(o), err))
@@ -111,7 +148,7 @@ func (a *Applier) Synced(ctx context.Context, t Tree) (errs []error) {
 				err = fmt.Errorf("changes when it is applied again:\n%s\n%s", content(live), content(again))
 			}
 		}
-		if err != nil && Refusal(o.GetKind(), err) == "" {
+		if err != nil && Refusal(o, err) == "" {
 			errs = append(errs, fmt.Errorf("%s: %w", idOf(o), err))
 		}
 	}

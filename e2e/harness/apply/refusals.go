@@ -1,6 +1,10 @@
 package apply
 
-import "regexp"
+import (
+	"regexp"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
 
 // refusals are the only errors that may come of applying a tree: what a bundle says itself is not valid, and olmgen carries it unchanged. They go
 // by what the API server says, never by the bundle.
@@ -15,12 +19,18 @@ var refusals = []struct {
 		"", regexp.MustCompile(`yaml: control characters are not allowed$`)},
 	{"webhook path", "a webhookPath that is no path of a URL",
 		"ValidatingWebhookConfiguration", regexp.MustCompile(`webhooks\[\d+\]\.clientConfig\.service\.path: Invalid value`)},
+	{"aggregated rules", "a shipped ClusterRole with an aggregationRule and with rules, which are the aggregation controller's",
+		"ClusterRole", regexp.MustCompile(`Apply failed with 1 conflict: conflict with "clusterrole-aggregation-controller": \.rules$`)},
 }
 
-// Refusal is the class of a refusal that the bundle itself is to blame for; empty for one that nothing explains.
-func Refusal(kind string, err error) (class string) {
+// Refusal is the class of a refusal that the bundle itself is to blame for; empty for one that nothing explains. The ClusterRoles of an
+// OperatorGroup are never the bundle's.
+func Refusal(o *unstructured.Unstructured, err error) (class string) {
+	if o.GetLabels()["olm.owner.kind"] == "OperatorGroup" {
+		return ""
+	}
 	for _, r := range refusals {
-		if (r.kind == "" || r.kind == kind) && r.pattern.MatchString(err.Error()) {
+		if (r.kind == "" || r.kind == o.GetKind()) && r.pattern.MatchString(err.Error()) {
 			return r.class
 		}
 	}
