@@ -39,8 +39,11 @@ type Package struct {
 // Packages reads the layout below a directory. Versions are sorted as semantic ones.
 func Packages(root string) ([]Package, error) {
 	dirs, err := filepath.Glob(filepath.Join(root, "bundles", "*"))
-	if err != nil || len(dirs) == 0 {
-		return nil, fmt.Errorf("no bundles below %s: %v", root, err)
+	if err != nil {
+		return nil, err
+	}
+	if len(dirs) == 0 {
+		return nil, fmt.Errorf("there are no bundles below %s", root)
 	}
 	var packages []Package
 	for _, dir := range dirs {
