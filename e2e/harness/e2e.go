@@ -147,7 +147,7 @@ func (o options) applies(ctx context.Context, m material) error {
 			return
 		}
 		r, errs := a.Apply(ctx, t)
-		errs = append(errs, a.Synced(ctx, t)...)
+		errs = append(errs, a.Synced(ctx, t, r)...)
 		if err := a.Remove(ctx, t); err != nil {
 			errs = append(errs, err)
 		}

@@ -37,6 +37,7 @@ func New(c *cluster.Cluster) *Applier {
 type Result struct {
 	Applied int
 	ids     map[id]bool    // of the applied ones
+	maybe   map[id]bool    // of the refused ones, which may be there from before
 	Unknown map[string]int // by kind: the cluster lacks the API
 	Refused map[string]int // by class: the bundle's own fault
 }
@@ -105,7 +106,7 @@ func (a *Applier) served(ctx context.Context, crd *unstructured.Unstructured) er
 }
 
 func (a *Applier) apply(ctx context.Context, t Tree, dryRun ...string) (Result, []error) {
-	r, errs := Result{ids: map[id]bool{}, Unknown: map[string]int{}, Refused: map[string]int{}}, []error(nil)
+	r, errs := Result{ids: map[id]bool{}, maybe: map[id]bool{}, Unknown: map[string]int{}, Refused: map[string]int{}}, []error(nil)
 	for _, o := range t.Objects {
 		_, err := a.patch(ctx, o, dryRun...)
 		switch class := ""; {
@@ -117,6 +118,7 @@ func (a *Applier) apply(ctx context.Context, t Tree, dryRun ...string) (Result, 
 		default:
 			if class = Refusal(o, err); class != "" {
 				r.Refused[class]++
+				r.maybe[idOf(o)] = true
 			} else {
 				errs = append(errs, fmt.Errorf("%s: %w", idOf(o), err))
 			}
@@ -126,8 +128,8 @@ func (a *Applier) apply(ctx context.Context, t Tree, dryRun ...string) (Result, 
 }
 
 // Synced tells what a GitOps engine would call out of sync after Apply: objects that are other than what applying them once more would make
-// of them. That is what Argo CD's server-side diff compares.
-func (a *Applier) Synced(ctx context.Context, t Tree) (errs []error) {
+// of them. That is what Argo CD's server-side diff compares. Refusals are counted in the result of Apply.
+func (a *Applier) Synced(ctx context.Context, t Tree, r Result) (errs []error) {
 	for _, o := range t.Objects {
 		client, err := a.client(o)
 		if meta.IsNoMatchError(err) {
@@ -148,7 +150,12 @@ func (a *Applier) Synced(ctx context.Context, t Tree) (errs []error) {
 				err = fmt.Errorf("changes when it is applied again:\n%s\n%s", content(live), content(again))
 			}
 		}
-		if err != nil && Refusal(o, err) == "" {
+		if err == nil {
+			continue
+		}
+		if class := Refusal(o, err); class != "" {
+			r.Refused[class]++
+		} else {
 			errs = append(errs, fmt.Errorf("%s: %w", idOf(o), err))
 		}
 	}

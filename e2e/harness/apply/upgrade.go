@@ -23,13 +23,13 @@ func (a *Applier) Upgrade(ctx context.Context, from, to Tree) (Result, []error) 
 		return Result{}, []error{err}
 	}
 	first, errs := a.Apply(ctx, from)
-	errs = append(errs, a.exactly(ctx, before, first.ids)...)
+	errs = append(errs, a.exactly(ctx, before, first)...)
 	second, more := a.Apply(ctx, to)
 	errs = append(errs, more...)
 	if err := a.Remove(ctx, from.Without(to)); err != nil {
 		return second, append(errs, err)
 	}
-	errs = append(errs, a.exactly(ctx, before, second.ids)...)
+	errs = append(errs, a.exactly(ctx, before, second)...)
 	upgraded, err := a.objects(ctx)
 	if err != nil {
 		return second, append(errs, err)
@@ -47,7 +47,7 @@ func (a *Applier) fresh(ctx context.Context, before map[id]*unstructured.Unstruc
 	if err := a.Remove(ctx, t); err != nil {
 		return []error{err}
 	}
-	errs := a.exactly(ctx, before, nil)
+	errs := a.exactly(ctx, before, Result{})
 	r, more := a.Apply(ctx, t)
 	errs = append(errs, more...)
 	objects, err := a.objects(ctx)
@@ -96,8 +96,8 @@ func (a *Applier) objects(ctx context.Context) (map[id]*unstructured.Unstructure
 	return all, err
 }
 
-// exactly tells what there is more or less than there was before and is wanted now. What is about to go has ten seconds.
-func (a *Applier) exactly(ctx context.Context, before map[id]*unstructured.Unstructured, wanted map[id]bool) (errs []error) {
+// exactly tells what there is more or less than there was before and has been applied. What is about to go has ten seconds.
+func (a *Applier) exactly(ctx context.Context, before map[id]*unstructured.Unstructured, r Result) (errs []error) {
 	for try := range 50 {
 		if try > 0 {
 			time.Sleep(200 * time.Millisecond)
@@ -108,11 +108,11 @@ func (a *Applier) exactly(ctx context.Context, before map[id]*unstructured.Unstr
 		}
 		errs = nil
 		for _, key := range sorted(now) {
-			if before[key] == nil && !wanted[key] {
+			if before[key] == nil && !r.ids[key] && !r.maybe[key] {
 				errs = append(errs, fmt.Errorf("%s is an orphan", key))
 			}
 		}
-		for _, key := range sorted(wanted) {
+		for _, key := range sorted(r.ids) {
 			if now[key] == nil {
 				errs = append(errs, fmt.Errorf("%s is missing", key))
 			}
