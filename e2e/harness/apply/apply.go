@@ -4,6 +4,8 @@ package apply
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -147,7 +149,7 @@ func (a *Applier) Synced(ctx context.Context, t Tree, r Result) (errs []error) {
 				break
 			}
 			if try == 3 { // until then it could be a controller
-				err = fmt.Errorf("changes when it is applied again:\n%s\n%s", content(live), content(again))
+				err = fmt.Errorf("changes when it is applied again:\n%s", unequal(content(live), content(again)))
 			}
 		}
 		if err == nil {
@@ -171,6 +173,23 @@ func content(o *unstructured.Unstructured) string {
 	}
 	data, _ := yaml.Marshal(c.Object)
 	return string(data)
+}
+
+// unequal are the lines that only one of two texts has, the first twenty.
+func unequal(before, after string) string {
+	was, is := strings.Split(before, "\n"), strings.Split(after, "\n")
+	var out []string
+	for _, line := range was {
+		if !slices.Contains(is, line) {
+			out = append(out, "- "+line)
+		}
+	}
+	for _, line := range is {
+		if !slices.Contains(was, line) {
+			out = append(out, "+ "+line)
+		}
+	}
+	return strings.Join(out[:min(len(out), 20)], "\n")
 }
 
 // Remove deletes the objects of a tree, last first, and waits until they are gone. A ClusterRole is deleted again if the aggregation controller, which

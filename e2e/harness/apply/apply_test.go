@@ -14,6 +14,7 @@ func TestRefusal(t *testing.T) {
 	for _, c := range []struct{ kind, err, class string }{
 		{"ClusterRole", conflict, "aggregated rules"},
 		{"Role", conflict, ""},
+		{"CustomResourceDefinition", `"x" is invalid: status.storedVersions[0]: Invalid value: "v1alpha2": missing from spec.versions; v1alpha2 was`, "stored version"},
 		{"CustomResourceDefinition", unknown, "unknown CRD field"},
 		{"Deployment", unknown, ""},
 		{"CustomResourceDefinition", "failed to create typed patch object: .spec.versoin: field not declared in schema", ""},

@@ -19,6 +19,8 @@ var refusals = []struct {
 		"", regexp.MustCompile(`yaml: control characters are not allowed$`)},
 	{"webhook path", "a webhookPath that is no path of a URL",
 		"ValidatingWebhookConfiguration", regexp.MustCompile(`webhooks\[\d+\]\.clientConfig\.service\.path: Invalid value`)},
+	{"stored version", "an upgrade whose CRD lacks the version in which objects may be stored; OLM's InstallPlan fails of it too",
+		"CustomResourceDefinition", regexp.MustCompile(`: status\.storedVersions\[\d+\]: Invalid value: "\w+": missing from spec\.versions`)},
 	{"aggregated rules", "a shipped ClusterRole with an aggregationRule and with rules, which are the aggregation controller's",
 		"ClusterRole", regexp.MustCompile(`Apply failed with 1 conflict: conflict with "clusterrole-aggregation-controller": \.rules$`)},
 }

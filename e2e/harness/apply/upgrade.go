@@ -34,6 +34,9 @@ func (a *Applier) Upgrade(ctx context.Context, from, to Tree) (Result, []error) 
 	if err != nil {
 		return second, append(errs, err)
 	}
+	for key := range second.maybe {
+		delete(upgraded, key) // still the older one
+	}
 	errs = append(errs, a.fresh(ctx, before, to, upgraded)...)
 	if len(errs) > 0 {
 		a.Remove(ctx, from) // or the next ones would fail too
@@ -56,10 +59,10 @@ func (a *Applier) fresh(ctx context.Context, before map[id]*unstructured.Unstruc
 	}
 	for _, key := range sorted(r.ids) {
 		if objects[key] == nil || upgraded[key] == nil {
-			continue // exactly has said so
+			continue // exactly has said so, or it was refused
 		}
 		if was, is := installed(upgraded[key]), installed(objects[key]); was != is {
-			errs = append(errs, fmt.Errorf("%s is not after an upgrade what it is without:\n%s\n%s", key, was, is))
+			errs = append(errs, fmt.Errorf("%s is not after an upgrade what it is without:\n%s", key, unequal(was, is)))
 		}
 	}
 	if err := a.Remove(ctx, t); err != nil {
