@@ -112,6 +112,9 @@ func (a *Applier) exactly(ctx context.Context, before map[id]*unstructured.Unstr
 		errs = nil
 		for _, key := range sorted(now) {
 			if before[key] == nil && !r.ids[key] && !r.maybe[key] {
+				if revived(now[key]) {
+					a.remove(ctx, now[key])
+				}
 				errs = append(errs, fmt.Errorf("%s is an orphan", key))
 			}
 		}
@@ -125,6 +128,17 @@ func (a *Applier) exactly(ctx context.Context, before map[id]*unstructured.Unstr
 		}
 	}
 	return errs
+}
+
+// revived tells a ClusterRole that the aggregation controller has made anew after it was deleted: it applies the rules from a cache, and nobody
+// else has written anything into that object.
+func revived(o *unstructured.Unstructured) bool {
+	for _, f := range o.GetManagedFields() {
+		if f.Manager != "clusterrole-aggregation-controller" {
+			return false
+		}
+	}
+	return o.GetKind() == "ClusterRole"
 }
 
 func sorted[V any](m map[id]V) []id {
