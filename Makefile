@@ -6,7 +6,7 @@ GOLANGCI := $(BIN)/golangci-lint-$(GOLANGCI_VERSION)
 GOLANGCI_VERSION := v2.15.0
 STATICCHECK_VERSION := v0.8.2
 
-.PHONY: help build test lint bench golden corpus conformance docs docs-check fuzz live e2e
+.PHONY: help build test lint bench golden corpus conformance docs docs-check fuzz live e2e e2e-test
 
 help: ## List the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 14
@@ -23,6 +23,7 @@ lint: $(BIN)/golangci-lint-$(GOLANGCI_VERSION) ## Run gofmt, go vet, staticcheck
 	$(GO) vet ./...
 	$(GO) run honnef.co/go/tools/cmd/staticcheck@$(STATICCHECK_VERSION) ./...
 	$(BIN)/golangci-lint-$(GOLANGCI_VERSION) run ./...
+	cd e2e/harness && $(GO) vet ./... && $(GO) run honnef.co/go/tools/cmd/staticcheck@$(STATICCHECK_VERSION) ./...
 
 $(BIN)/golangci-lint-$(GOLANGCI_VERSION):
 	mkdir -p $(BIN)
@@ -65,6 +66,10 @@ live: ## Install bundles with a real OLM and compare with golden/live; UPDATE=1 
 	e2e/build.sh
 	e2e/.bin/harness -run '$(CASES)' $(if $(UPDATE),-update) live
 
-e2e: ## Give what olmgen renders to a real API server
+e2e: ## Give what olmgen renders to a real API server; CHECK=name and CASES=regexp pick, SAMPLE=n takes each n-th package of the corpus
 	e2e/build.sh
-	e2e/.bin/harness e2e
+	e2e/.bin/harness -run '$(CASES)' -sample $(or $(SAMPLE),1) e2e $(CHECK)
+
+e2e-test: ## Test the harness: killed at any moment it leaves nothing behind
+	e2e/build.sh
+	cd e2e/harness && $(GO) test -count=1 ./...

@@ -1,10 +1,8 @@
 package golden
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,6 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/golden/compare"
 )
 
 // oracleCase is what a real OLM made of a real bundle (oracle/README.md).
@@ -24,7 +23,7 @@ type oracleCase struct {
 	TimingDependent   []string `json:"timingDependent"`   // objects that one installation had and another had not
 
 	name string
-	want map[string]map[string]any // by kind, namespace and name
+	want []compare.Object
 }
 
 // Everything that a real OLM made is rendered, equal in every field, and nothing else is.
@@ -41,7 +40,13 @@ func TestConformance(t *testing.T) {
 	for _, file := range files {
 		c := readOracleCase(t, filepath.Dir(file))
 		t.Run(c.name, func(t *testing.T) {
-			n := c.compare(t, c.render(t, filepath.Join(corpus, "bundles")))
+			differences := compare.Differences(c.want, c.render(t, filepath.Join(corpus, "bundles")), compare.Options{Optional: c.TimingDependent})
+			wrong := map[string]bool{}
+			for _, d := range differences {
+				t.Error(d.Text)
+				wrong[d.Key] = true
+			}
+			n := len(slices.DeleteFunc(slices.Clone(c.want), func(o compare.Object) bool { return wrong[o.Key()] }))
 			fmt.Printf("%s: equal %d of %d\n", c.name, n, len(c.want))
 			equal, total = equal+n, total+len(c.want)
 		})
@@ -63,17 +68,26 @@ func readOracleCase(t *testing.T, dir string) *oracleCase {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.want = map[string]map[string]any{}
-	for _, document := range bytes.Split(expected, []byte("\n---\n")) {
-		o := decode(t, document)
-		c.want[oracleKey(o)] = o
+	for i, key := range c.TimingDependent { // cluster-scoped ones have no slash there
+		if kind, name, _ := strings.Cut(key, " "); !strings.Contains(name, "/") {
+			c.TimingDependent[i] = kind + " /" + name
+		}
+	}
+	objects, err := compare.ReadObjects(expected)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range objects {
+		if n, ok := compare.Normalize(o); ok {
+			c.want = append(c.want, n)
+		}
 	}
 	return c
 }
 
-// render gives the objects that the case's command renders, reduced to what a case tells of. The catalog's properties, which the command can't
-// be told, are the ones that OLM had.
-func (c *oracleCase) render(t *testing.T, bundles string) map[string]map[string]any {
+// render gives the normalized objects that the case's command renders. The catalog's properties, which the command can't be told, are the ones
+// that OLM had.
+func (c *oracleCase) render(t *testing.T, bundles string) []compare.Object {
 	t.Helper()
 	args, ok := strings.CutPrefix(strings.Join(strings.Fields(c.Command), " "), "olmgen render BUNDLE ")
 	if !ok {
@@ -94,65 +108,5 @@ func (c *oracleCase) render(t *testing.T, bundles string) map[string]map[string]
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := map[string]map[string]any{}
-	for _, o := range r.result.Objects {
-		m := reduce(decode(t, o.Data))
-		got[oracleKey(m)] = m
-	}
-	return got
-}
-
-// compare reports what differs and gives the number of objects that are equal. Objects that depend on OLM's timing may be missing on either
-// side and count as equal then.
-func (c *oracleCase) compare(t *testing.T, got map[string]map[string]any) int {
-	t.Helper()
-	equal := 0
-	for _, key := range slices.Sorted(maps.Keys(c.want)) {
-		g, ok := got[key]
-		if !ok {
-			if slices.Contains(c.TimingDependent, key) {
-				equal++
-				continue
-			}
-			t.Errorf("missing: %s", key)
-			continue
-		}
-		diffs := differences(kindOf(g), "", c.want[key], g)
-		for _, d := range diffs {
-			t.Errorf("%s: %s", key, d)
-		}
-		if len(diffs) == 0 {
-			equal++
-		}
-	}
-	for _, key := range slices.Sorted(maps.Keys(got)) {
-		if c.want[key] == nil && !slices.Contains(c.TimingDependent, key) {
-			t.Errorf("OLM did not make: %s", key)
-		}
-	}
-	return equal
-}
-
-func decode(t *testing.T, document []byte) map[string]any {
-	t.Helper()
-	var m map[string]any
-	if err := yaml.Unmarshal(document, &m); err != nil {
-		t.Fatal(err)
-	}
-	return m
-}
-
-func kindOf(o map[string]any) string {
-	kind, _ := o["kind"].(string)
-	return kind
-}
-
-// oracleKey names an object as the cases do.
-func oracleKey(o map[string]any) string {
-	meta := at(o, "metadata")
-	name := fmt.Sprint(meta["name"])
-	if ns, ok := meta["namespace"].(string); ok {
-		name = ns + "/" + name
-	}
-	return kindOf(o) + " " + name
+	return normalized(t, r.result)
 }

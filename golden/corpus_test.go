@@ -7,7 +7,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -17,18 +16,8 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/golden/corpus"
 )
-
-// refusals are the errors that a real bundle may end in, by what the error says. Each is a bundle that OLM or the API server refuses too.
-var refusals = []struct {
-	class, why string
-	pattern    *regexp.Regexp
-}{
-	{"no-manifests", "its annotations name a directory that is not there", regexp.MustCompile(`no such directory, but the bundle's annotations say that its manifests are there$`)},
-	{"unsupported-kind", "OLM refuses the InstallPlan, or sends an object of another group to Kubernetes' own API of that kind", regexp.MustCompile(`: OLM does not install \w+ of [\w./]+ from a bundle$`)},
-	{"olm-v1", "OLM v1 refuses the bundle, or the install mode", regexp.MustCompile(`profile clusterextension: OLM v1 (refuses .*|has no MultiNamespace)$`)},
-	{"open-channel", "a Subscription needs one of its channels, and it says none", regexp.MustCompile(`profile subscription: .* and the default channel is none of them$`)},
-}
 
 // corpusRun counts what came out.
 type corpusRun struct {
@@ -179,12 +168,10 @@ func (c *corpusRun) refuse(t *testing.T, err error) {
 	if e := (*generate.Error)(nil); errors.As(err, &e) && e.Hint() == "" {
 		t.Errorf("refused without a hint: %v", err)
 	}
-	for _, r := range refusals {
-		if r.pattern.MatchString(err.Error()) {
-			c.refused[r.class]++
-			t.Logf("refused, because %s: %v", r.why, err)
-			return
-		}
+	if class, why := corpus.Refusal(err); class != "" {
+		c.refused[class]++
+		t.Logf("refused, because %s: %v", why, err)
+		return
 	}
 	t.Errorf("refused for a reason that is not among the explained ones: %v", err)
 }

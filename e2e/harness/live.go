@@ -19,10 +19,6 @@ func (o options) live(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	crds, err := cluster.OLMCRDs(ctx, filepath.Join(o.root, "e2e", "harness"))
-	if err != nil {
-		return err
-	}
 	var matching []compare.Case
 	for _, c := range cases {
 		if o.only.MatchString(c.Name) {
@@ -31,7 +27,7 @@ func (o options) live(ctx context.Context) error {
 	}
 	failed := o.each(len(matching), func(n int) error {
 		c, started := matching[n], time.Now()
-		result, err := o.record(ctx, crds, c)
+		result, err := o.record(ctx, c)
 		if err == nil {
 			fmt.Printf("%-50s %-10s %-9s %3.0fs %s\n", c.Name, result.Phase, result.Plan, time.Since(started).Seconds(), result.Message)
 		} else {
@@ -47,7 +43,7 @@ func (o options) live(ctx context.Context) error {
 }
 
 // record installs a case in a cluster of its own.
-func (o options) record(ctx context.Context, crds string, what compare.Case) (compare.Case, error) {
+func (o options) record(ctx context.Context, what compare.Case) (compare.Case, error) {
 	if ctx.Err() != nil {
 		return what, ctx.Err()
 	}
@@ -58,7 +54,7 @@ func (o options) record(ctx context.Context, crds string, what compare.Case) (co
 		return what, err
 	}
 	defer c.Stop()
-	if err := c.StartOLM(ctx, crds); err != nil {
+	if err := c.StartOLM(ctx); err != nil {
 		return what, err
 	}
 	fresh, objects, err := live.Record(ctx, c, o.golden(), what)

@@ -3,6 +3,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -19,6 +20,7 @@ type options struct {
 	only     *regexp.Regexp
 	update   bool
 	parallel int
+	sample   int
 }
 
 func main() {
@@ -26,14 +28,15 @@ func main() {
 	only := flag.String("run", "", "only cases whose name matches this regular expression")
 	update := flag.Bool("update", false, "write the recordings anew")
 	parallel := flag.Int("parallel", 2, "clusters at a time")
+	sample := flag.Int("sample", 1, "of the corpus, only each n-th package")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	o := options{root: *root, update: *update, parallel: *parallel}
+	o := options{root: *root, update: *update, parallel: max(1, *parallel), sample: max(1, *sample)}
 	var err error
 	if o.only, err = regexp.Compile(*only); err == nil {
 		if o.root, err = filepath.Abs(o.root); err == nil {
-			err = run(ctx, flag.Arg(0), o)
+			err = run(ctx, flag.Args(), o)
 		}
 	}
 	if err != nil {
@@ -43,14 +46,16 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, command string, o options) error {
-	switch command {
-	case "live":
+const usage = "usage: harness [flags] live|e2e [dry-run] [apply] [upgrade] [access]"
+
+func run(ctx context.Context, args []string, o options) error {
+	switch {
+	case len(args) == 1 && args[0] == "live":
 		return o.live(ctx)
-	case "e2e":
-		return o.e2e(ctx)
+	case len(args) > 0 && args[0] == "e2e":
+		return o.e2e(ctx, args[1:])
 	}
-	return fmt.Errorf("usage: harness [flags] live|e2e")
+	return errors.New(usage)
 }
 
 func (o options) golden() string { return filepath.Join(o.root, "golden") }

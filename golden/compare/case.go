@@ -15,7 +15,8 @@ import (
 // Case is a recording: what was installed how (which case.yaml says to the harness in e2e as well), and what to know about the result.
 type Case struct {
 	Name             string            `json:"-"`
-	Bundle           string            `json:"bundle"` // relative to golden/
+	Bundle           string            `json:"bundle"`         // relative to golden/
+	With             []string          `json:"with,omitempty"` // more bundles in the same OperatorGroup, each with a Subscription of its own
 	Namespace        string            `json:"namespace"`
 	OperatorGroup    string            `json:"operatorGroup"`
 	InstallMode      string            `json:"installMode"`

@@ -23,39 +23,56 @@ func Sort(objects []Object) {
 	slices.SortFunc(objects, func(a, b Object) int { return cmp.Compare(a.Key(), b.Key()) })
 }
 
-// Diff compares normalized objects, what OLM made with what was rendered; it is empty if they are equal.
-func Diff(want, got []Object, o Options) string {
-	var out strings.Builder
-	w, g := byKey(&out, want), byKey(&out, got)
-	for _, key := range slices.Sorted(maps.Keys(w)) {
-		if _, ok := g[key]; !ok && !slices.Contains(o.Optional, key) {
-			fmt.Fprintf(&out, "missing: %s\n", key)
+// Difference is an object that is not the same on both sides.
+type Difference struct{ Key, Text string }
+
+// Differences compares normalized objects, what OLM made with what was rendered, in the order of their keys.
+func Differences(want, got []Object, o Options) (out []Difference) {
+	w, twice := byKey(want)
+	g, alsoTwice := byKey(got)
+	for _, key := range append(twice, alsoTwice...) {
+		out = append(out, Difference{key, "twice: " + key + "\n"})
+	}
+	keys := maps.Clone(w)
+	maps.Copy(keys, g)
+	for _, key := range slices.Sorted(maps.Keys(keys)) {
+		x, wanted := w[key]
+		y, made := g[key]
+		optional := slices.Contains(o.Optional, key)
+		switch {
+		case wanted && made:
+			maskPair(x, y, o.Targets)
+			if d := gocmp.Diff(x, y); d != "" {
+				out = append(out, Difference{key, fmt.Sprintf("%s (- OLM, + olmgen):\n%s", key, d)})
+			}
+		case wanted && !optional:
+			out = append(out, Difference{key, fmt.Sprintf("missing: %s\n", key)})
+		case made && !optional && !o.Incomplete:
+			out = append(out, Difference{key, fmt.Sprintf("OLM made no %s\n", key)})
 		}
 	}
-	for _, key := range slices.Sorted(maps.Keys(g)) {
-		x, ok := w[key]
-		switch {
-		case !ok && !o.Incomplete && !slices.Contains(o.Optional, key):
-			fmt.Fprintf(&out, "OLM made no %s\n", key)
-		case ok:
-			maskPair(x, g[key], o.Targets)
-			if d := gocmp.Diff(x, g[key]); d != "" {
-				fmt.Fprintf(&out, "%s (- OLM, + olmgen):\n%s", key, d)
-			}
-		}
+	return out
+}
+
+// Diff is the text of all Differences; it is empty if there are none.
+func Diff(want, got []Object, o Options) string {
+	var out strings.Builder
+	for _, d := range Differences(want, got, o) {
+		out.WriteString(d.Text)
 	}
 	return out.String()
 }
 
-func byKey(out *strings.Builder, objects []Object) map[string]Object {
-	m := map[string]Object{}
+// byKey copies objects; twice are the keys of more than one.
+func byKey(objects []Object) (m map[string]Object, twice []string) {
+	m = map[string]Object{}
 	for _, o := range objects {
-		if _, twice := m[o.Key()]; twice {
-			fmt.Fprintf(out, "twice: %s\n", o.Key())
+		if m[o.Key()] != nil {
+			twice = append(twice, o.Key())
 		}
 		m[o.Key()] = Object(plain(map[string]any(o)).(map[string]any))
 	}
-	return m
+	return m, twice
 }
 
 // maskPair makes equal what means the same.

@@ -86,6 +86,8 @@ var defaults = []defaultValue{
 	{"Deployment", "**.serviceAccountToken.expirationSeconds", 3600.0},
 	{"Deployment", "**.volumeClaimTemplate.spec.volumeMode", "Filesystem"},
 	{"Deployment", "**.hostPath.type", ""},
+	{"Deployment", "**.azureDisk.cachingMode", "ReadWrite"},
+	{"Deployment", "**.azureDisk.kind", "Shared"},
 
 	{"Service", "spec.{clusterIP,clusterIPs}", anything},
 	{"Service", "spec.type", "ClusterIP"},
@@ -95,6 +97,7 @@ var defaults = []defaultValue{
 	{"Service", "spec.ipFamilyPolicy", "SingleStack"},
 	{"Service", "spec.ports.*.protocol", "TCP"},
 	{"Service", "spec.ports.*.targetPort", fieldOf("port")},
+	{"Service", "spec.ports.*.targetPort", 0.0},
 
 	{webhooks, "webhooks.*.failurePolicy", "Fail"},
 	{webhooks, "webhooks.*.matchPolicy", "Equivalent"},

@@ -4,16 +4,15 @@ package apply
 import (
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
-	"github.com/blang/semver/v4"
-	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/dynamic"
@@ -24,76 +23,6 @@ import (
 )
 
 const manager = "olmgen-e2e"
-
-// Tree is what is applied together, in this order.
-type Tree struct {
-	Name    string
-	Objects []*unstructured.Unstructured
-}
-
-// GoldenTrees reads every tree below golden/*/out, in the order of its kustomization.yaml.
-func GoldenTrees(golden string) (trees []Tree, err error) {
-	for _, pattern := range []string{"*/out/kustomization.yaml", "*/out/*/kustomization.yaml"} {
-		files, err := filepath.Glob(filepath.Join(golden, pattern))
-		if err != nil {
-			return nil, err
-		}
-		for _, file := range files {
-			name, _ := filepath.Rel(golden, filepath.Dir(file))
-			t := Tree{Name: name}
-			var k struct{ Resources []string }
-			if err := readYAML(file, &k); err != nil {
-				return nil, err
-			}
-			for _, resource := range k.Resources {
-				u := &unstructured.Unstructured{}
-				if err := readYAML(filepath.Join(filepath.Dir(file), resource), u); err != nil {
-					return nil, err
-				}
-				t.Objects = append(t.Objects, u)
-			}
-			trees = append(trees, t)
-		}
-	}
-	slices.SortFunc(trees, func(a, b Tree) int { return strings.Compare(a.Name, b.Name) })
-	return trees, nil
-}
-
-func readYAML(file string, into any) error {
-	data, err := os.ReadFile(file)
-	if err == nil {
-		err = yaml.Unmarshal(data, into)
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", file, err)
-	}
-	return nil
-}
-
-// Newest gives the directory of the newest bundle of every package of the corpus.
-func Newest(corpus string) ([]string, error) {
-	packages, err := filepath.Glob(filepath.Join(corpus, "bundles", "*"))
-	if err != nil {
-		return nil, err
-	}
-	var newest []string
-	for _, dir := range packages {
-		entries, err := os.ReadDir(dir)
-		if err != nil {
-			return nil, err
-		}
-		best, name := semver.Version{}, ""
-		for _, e := range entries {
-			if v, err := semver.ParseTolerant(e.Name()); err == nil && (name == "" || v.GT(best)) {
-				best, name = v, e.Name()
-			}
-		}
-		if name != "" {
-			newest = append(newest, filepath.Join(dir, name))
-		}
-	}
-	return newest, nil
-}
 
 // Applier applies to one cluster.
 type Applier struct {
@@ -109,21 +38,23 @@ func New(c *cluster.Cluster) *Applier {
 // Result counts what became of the objects of a tree.
 type Result struct {
 	Applied int
-	Unknown map[string]int // kinds that the cluster lacks the API of
+	ids     map[id]bool    // of the applied ones
+	maybe   map[id]bool    // of the refused ones, which may be there from before
+	Unknown map[string]int // by kind: the cluster lacks the API
+	Refused map[string]int // by class: the bundle's own fault
 }
 
-// Namespaces makes those that a tree needs, as a dry run makes none.
-func (a *Applier) Namespaces(ctx context.Context, t Tree) error {
+// Namespaces makes those that trees need. They stay.
+func (a *Applier) Namespaces(ctx context.Context, trees ...Tree) error {
 	made := map[string]bool{"": true}
-	for _, o := range t.Objects {
-		ns := o.GetNamespace()
-		if made[ns] {
-			continue
-		}
-		made[ns] = true
-		object := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}}
-		if _, err := a.cluster.Client.CoreV1().Namespaces().Create(ctx, object, metav1.CreateOptions{}); cluster.Exists(err) != nil {
-			return err
+	for _, t := range trees {
+		for _, o := range t.Objects {
+			if ns := o.GetNamespace(); !made[ns] {
+				made[ns] = true
+				if err := a.cluster.Namespace(ctx, ns, nil); err != nil {
+					return err
+				}
+			}
 		}
 	}
 	return nil
@@ -131,61 +62,188 @@ func (a *Applier) Namespaces(ctx context.Context, t Tree) error {
 
 // DryRun asks the server about every object of a tree.
 func (a *Applier) DryRun(ctx context.Context, t Tree) (Result, []error) {
-	r, errs := Result{Unknown: map[string]int{}}, []error(nil)
-	for _, o := range t.Objects {
-		if _, err := a.patch(ctx, o, metav1.DryRunAll); meta.IsNoMatchError(err) {
-			r.Unknown[o.GetKind()]++
-		} else if err != nil {
-			errs = append(errs, fmt.Errorf("%s %s/%s: %w", o.GetKind(), o.GetNamespace(), o.GetName(), err))
-		} else {
-			r.Applied++
-		}
-	}
-	return r, errs
+	return a.apply(ctx, t, metav1.DryRunAll)
 }
 
-// Twice applies a tree and applies it again: the second time nothing may change.
-func (a *Applier) Twice(ctx context.Context, t Tree) (Result, []error) {
-	r, errs := Result{Unknown: map[string]int{}}, []error(nil)
-	versions := map[int]string{}
-	for pass := range 2 {
-		for n, o := range t.Objects {
-			got, err := a.patch(ctx, o)
-			id := fmt.Sprintf("%s %s/%s", o.GetKind(), o.GetNamespace(), o.GetName())
-			switch {
-			case meta.IsNoMatchError(err):
-				r.Unknown[o.GetKind()]++
-			case err != nil:
-				errs = append(errs, fmt.Errorf("%s (pass %d): %w", id, pass+1, err))
-			case pass == 0:
-				r.Applied++
-				versions[n] = ownPart(got)
-			case versions[n] != ownPart(got):
-				errs = append(errs, fmt.Errorf("%s changes when it is applied again:\n%s\n%s", id, versions[n], ownPart(got)))
+// Apply applies a tree and waits until the APIs of its CRDs are served.
+func (a *Applier) Apply(ctx context.Context, t Tree) (Result, []error) {
+	r, errs := a.apply(ctx, t)
+	for _, o := range t.Objects {
+		if r.ids[idOf(o)] && o.GetKind() == "CustomResourceDefinition" {
+			if err := a.served(ctx, o); err != nil {
+				errs = append(errs, err)
 			}
 		}
-		a.mapper.Reset() // there are new CRDs
+	}
+	a.mapper.Reset()
+	return r, errs
+}
+
+// served waits until a CRD's objects can be listed. A CRD that is removed before then stays for minutes: the API server lists them once,
+// and then tries again after longer and longer times.
+func (a *Applier) served(ctx context.Context, crd *unstructured.Unstructured) error {
+	group, _, _ := unstructured.NestedString(crd.Object, "spec", "group")
+	plural, _, _ := unstructured.NestedString(crd.Object, "spec", "names", "plural")
+	versions, _, _ := unstructured.NestedSlice(crd.Object, "spec", "versions")
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	for _, v := range versions {
+		version, ok := v.(map[string]any)
+		if !ok || version["served"] != true {
+			continue
+		}
+		resource := schema.GroupVersionResource{Group: group, Version: fmt.Sprint(version["name"]), Resource: plural}
+		for {
+			_, err := a.cluster.Dynamic.Resource(resource).List(ctx, metav1.ListOptions{Limit: 1})
+			if err == nil {
+				break
+			}
+			if ctx.Err() != nil {
+				return fmt.Errorf("%s is not served: %w", idOf(crd), err)
+			}
+			time.Sleep(50 * time.Millisecond)
+		}
+	}
+	return nil
+}
+
+func (a *Applier) apply(ctx context.Context, t Tree, dryRun ...string) (Result, []error) {
+	r, errs := Result{ids: map[id]bool{}, maybe: map[id]bool{}, Unknown: map[string]int{}, Refused: map[string]int{}}, []error(nil)
+	for _, o := range t.Objects {
+		_, err := a.patch(ctx, o, dryRun...)
+		switch class := ""; {
+		case err == nil:
+			r.Applied++
+			r.ids[idOf(o)] = true
+		case meta.IsNoMatchError(err):
+			r.Unknown[o.GetKind()]++
+		default:
+			if class = Refusal(o, err); class != "" {
+				r.Refused[class]++
+				r.maybe[idOf(o)] = true
+			} else {
+				errs = append(errs, fmt.Errorf("%s: %w", idOf(o), err))
+			}
+		}
 	}
 	return r, errs
 }
 
-// ownPart is what the applier has a say in: the specification and not what controllers write meanwhile.
-func ownPart(o *unstructured.Unstructured) string {
+// Synced tells what a GitOps engine would call out of sync after Apply: objects that are other than what applying them once more would make
+// of them. That is what Argo CD's server-side diff compares. Refusals are counted in the result of Apply.
+func (a *Applier) Synced(ctx context.Context, t Tree, r Result) (errs []error) {
+	for _, o := range t.Objects {
+		client, err := a.client(o)
+		if meta.IsNoMatchError(err) {
+			continue
+		}
+		for try := 0; err == nil; try++ {
+			var live, again *unstructured.Unstructured
+			if live, err = client.Get(ctx, o.GetName(), metav1.GetOptions{}); err != nil {
+				if apierrors.IsNotFound(err) {
+					err = nil // it was refused
+				}
+				break
+			}
+			if again, err = a.patch(ctx, o); err != nil || content(live) == content(again) {
+				break
+			}
+			if try == 3 { // until then it could be a controller
+				err = fmt.Errorf("changes when it is applied again:\n%s", unequal(content(live), content(again)))
+			}
+		}
+		if err == nil {
+			continue
+		}
+		if class := Refusal(o, err); class != "" {
+			r.Refused[class]++
+		} else {
+			errs = append(errs, fmt.Errorf("%s: %w", idOf(o), err))
+		}
+	}
+	return errs
+}
+
+// content is an object without its status and without what only the server writes.
+func content(o *unstructured.Unstructured) string {
 	c := o.DeepCopy()
 	delete(c.Object, "status")
 	for _, f := range []string{"resourceVersion", "managedFields"} {
 		unstructured.RemoveNestedField(c.Object, "metadata", f)
 	}
-	if c.Object["aggregationRule"] != nil {
-		delete(c.Object, "rules")
-	}
 	data, _ := yaml.Marshal(c.Object)
 	return string(data)
 }
 
-func (a *Applier) patch(ctx context.Context, o *unstructured.Unstructured, dryRun ...string) (*unstructured.Unstructured, error) {
+// unequal are the lines that only one of two texts has, the first twenty.
+func unequal(before, after string) string {
+	was, is := strings.Split(before, "\n"), strings.Split(after, "\n")
+	var out []string
+	for _, line := range was {
+		if !slices.Contains(is, line) {
+			out = append(out, "- "+line)
+		}
+	}
+	for _, line := range is {
+		if !slices.Contains(was, line) {
+			out = append(out, "+ "+line)
+		}
+	}
+	return strings.Join(out[:min(len(out), 20)], "\n")
+}
+
+// Remove deletes the objects of a tree, last first, and waits until they are gone. A ClusterRole is deleted again if the aggregation controller, which
+// applies its rules from a cache, has made it anew meanwhile.
+func (a *Applier) Remove(ctx context.Context, t Tree) error {
+	defer a.mapper.Reset()
+	for n := len(t.Objects) - 1; n >= 0; n-- {
+		if err := a.remove(ctx, t.Objects[n]); err != nil && !apierrors.IsNotFound(err) && !meta.IsNoMatchError(err) {
+			return fmt.Errorf("%s: %w", idOf(t.Objects[n]), err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	defer cancel()
+	for _, o := range t.Objects {
+		client, err := a.client(o)
+		for err == nil {
+			var live *unstructured.Unstructured
+			if live, err = client.Get(ctx, o.GetName(), metav1.GetOptions{}); err == nil {
+				time.Sleep(20 * time.Millisecond)
+				if live.GetDeletionTimestamp() == nil {
+					err = a.remove(ctx, o)
+				}
+			}
+		}
+		if !apierrors.IsNotFound(err) && !meta.IsNoMatchError(err) {
+			return fmt.Errorf("%s is not removed: %w", idOf(o), err)
+		}
+	}
+	return nil
+}
+
+func (a *Applier) remove(ctx context.Context, o *unstructured.Unstructured) error {
+	client, err := a.client(o)
+	if err != nil {
+		return err
+	}
+	background := metav1.DeletePropagationBackground
+	return client.Delete(ctx, o.GetName(), metav1.DeleteOptions{PropagationPolicy: &background})
+}
+
+func (a *Applier) client(o *unstructured.Unstructured) (dynamic.ResourceInterface, error) {
 	gvk := o.GroupVersionKind()
 	mapping, err := a.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+	if err != nil {
+		return nil, err
+	}
+	if mapping.Scope.Name() == meta.RESTScopeNameNamespace {
+		return a.cluster.Dynamic.Resource(mapping.Resource).Namespace(o.GetNamespace()), nil
+	}
+	return a.cluster.Dynamic.Resource(mapping.Resource), nil
+}
+
+func (a *Applier) patch(ctx context.Context, o *unstructured.Unstructured, dryRun ...string) (*unstructured.Unstructured, error) {
+	client, err := a.client(o)
 	if err != nil {
 		return nil, err
 	}
@@ -193,11 +251,16 @@ func (a *Applier) patch(ctx context.Context, o *unstructured.Unstructured, dryRu
 	if err != nil {
 		return nil, err
 	}
-	var client dynamic.ResourceInterface = a.cluster.Dynamic.Resource(mapping.Resource)
-	if mapping.Scope.Name() == meta.RESTScopeNameNamespace {
-		client = a.cluster.Dynamic.Resource(mapping.Resource).Namespace(o.GetNamespace())
-	}
 	return client.Patch(ctx, o.GetName(), types.ApplyPatchType, data, metav1.PatchOptions{
 		FieldManager: manager, FieldValidation: metav1.FieldValidationStrict, DryRun: dryRun,
 	})
+}
+
+// Replace applies an object in place of another one, which is the same with other content; nil is none.
+func (a *Applier) Replace(ctx context.Context, old, fresh *unstructured.Unstructured) error {
+	if fresh == nil {
+		return a.Remove(ctx, Tree{Objects: []*unstructured.Unstructured{old}})
+	}
+	_, err := a.patch(ctx, fresh)
+	return err
 }

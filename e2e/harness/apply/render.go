@@ -3,6 +3,7 @@ package apply
 import (
 	"fmt"
 	"os"
+	"slices"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -33,6 +34,13 @@ func (f Form) Render(dir string, o generate.Options) (Tree, error) {
 	if err != nil {
 		return Tree{}, err
 	}
+	if o.InstallMode == "" && !supports(b, "AllNamespaces") && !supports(b, "OwnNamespace") { // then there is no default
+		for _, m := range Modes() {
+			if supports(b, m.InstallMode) {
+				o.InstallMode, o.TargetNamespaces = m.InstallMode, m.TargetNamespaces
+			}
+		}
+	}
 	o.Names, o.Profile = f.Names, f.Profile
 	if len(b.CSV.Spec.WebhookDefinitions)+len(b.CSV.Spec.APIServiceDefinitions.Owned) > 0 && o.Certs == "" {
 		o.Certs = generate.CertsManager // its Certificates are of an API that the cluster lacks; all else is applied
@@ -52,5 +60,21 @@ func (f Form) Render(dir string, o generate.Options) (Tree, error) {
 	return t, nil
 }
 
-// Modes are the install modes of a CSV.
-var Modes = []v1alpha1.InstallModeType{"OwnNamespace", "SingleNamespace", "MultiNamespace", "AllNamespaces"}
+// Modes are options for each install mode.
+func Modes() (modes []generate.Options) {
+	for _, m := range bundle.InstallModes {
+		o := generate.Options{InstallMode: m}
+		switch m {
+		case "SingleNamespace":
+			o.TargetNamespaces = []string{"target-a"}
+		case "MultiNamespace":
+			o.TargetNamespaces = []string{"target-a", "target-b"}
+		}
+		modes = append(modes, o)
+	}
+	return modes
+}
+
+func supports(b *bundle.Bundle, mode v1alpha1.InstallModeType) bool {
+	return slices.Contains(b.CSV.Spec.InstallModes, v1alpha1.InstallMode{Type: mode, Supported: true})
+}

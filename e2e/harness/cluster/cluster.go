@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -93,7 +92,7 @@ func (c *Cluster) start(ctx context.Context) error {
 	if err := c.certificates(); err != nil {
 		return err
 	}
-	ports, err := freePorts(4)
+	ports, err := freePorts(3)
 	if err != nil {
 		return err
 	}
@@ -117,8 +116,7 @@ func (c *Cluster) start(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
-	return c.run("kube-controller-manager", nil, "--kubeconfig", c.file("kubeconfig"), "--bind-address", "127.0.0.1", "--secure-port", fmt.Sprint(ports[3]),
-		"--cert-dir", c.dir, "--leader-elect=false", "--service-account-private-key-file", c.file("sa.key"), "--root-ca-file", c.file("ca.crt"),
+	return c.run("kube-controller-manager", nil, "--kubeconfig", c.file("kubeconfig"), "--secure-port", "0", "--leader-elect=false", "--service-account-private-key-file", c.file("sa.key"), "--root-ca-file", c.file("ca.crt"),
 		"--controllers", "clusterrole-aggregation-controller,namespace-controller,serviceaccount-controller,garbage-collector-controller")
 }
 
@@ -182,7 +180,11 @@ func (c *Cluster) connect(server string) error {
 	if c.Config, err = clientcmd.BuildConfigFromFlags("", c.file("kubeconfig")); err != nil {
 		return err
 	}
-	c.Config.QPS = -1 // it is our own server
+	if err := rest.LoadTLSFiles(c.Config); err != nil {
+		return err
+	}
+	c.Config.CAFile, c.Config.CertFile, c.Config.KeyFile = "", "", "" // or the client would look for new ones, also when they are gone
+	c.Config.QPS = -1                                                 // it is our own server
 	c.Config.WarningHandler = rest.NoWarnings{}
 	if c.Client, err = kubernetes.NewForConfig(c.Config); err != nil {
 		return err
@@ -210,19 +212,6 @@ func (c *Cluster) wait(ctx context.Context, what string, try func() error) error
 		case <-time.After(100 * time.Millisecond):
 		}
 	}
-}
-
-func freePorts(n int) ([]int, error) {
-	var ports []int
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return nil, err
-		}
-		defer l.Close() // all at the end, so that no port is given twice
-		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
-	}
-	return ports, nil
 }
 
 // lock holds a directory until the process ends.

@@ -6,6 +6,8 @@ import (
 	"crypto/tls"
 	"encoding/json"
 	"fmt"
+	"io"
+	"log"
 	"net"
 	"net/http"
 	"os"
@@ -27,6 +29,8 @@ type network struct {
 	server  *http.Server
 	cluster atomic.Pointer[Cluster]
 }
+
+var quiet = log.New(io.Discard, "", 0)
 
 const egressConfig = `apiVersion: apiserver.k8s.io/v1beta1
 kind: EgressSelectorConfiguration
@@ -59,8 +63,9 @@ func (n *network) connect(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	fmt.Fprint(conn, "HTTP/1.1 200 OK\r\n\r\n")
-	// http.Serve gives the one connection to a goroutine of its own and then sees the end of the listener
-	http.Serve(&oneConn{conn: tls.Server(&peeked{conn, buffered.Reader}, &tls.Config{GetCertificate: n.certificate})}, http.HandlerFunc(n.discovery))
+	// Serve gives the one connection to a goroutine of its own and then sees the end of the listener
+	behind := http.Server{Handler: http.HandlerFunc(n.discovery), ReadHeaderTimeout: 10 * time.Second, ErrorLog: quiet} // without certificate no answer
+	behind.Serve(&oneConn{conn: tls.Server(&peeked{conn, buffered.Reader}, &tls.Config{GetCertificate: n.certificate})})
 }
 
 // certificate is the one that OLM made for the Service.

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -48,6 +48,11 @@ func (c *Cluster) InstallCRDs(ctx context.Context, dir string) error {
 	return nil
 }
 
+// InstallOLMCRDs installs OLM's own CRDs, which build.sh puts beside the programs.
+func (c *Cluster) InstallOLMCRDs(ctx context.Context) error {
+	return c.InstallCRDs(ctx, filepath.Join(c.bin, "crds"))
+}
+
 func (c *Cluster) established(ctx context.Context, name string) error {
 	crd, err := c.Dynamic.Resource(CRDs).Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
@@ -62,17 +67,9 @@ func (c *Cluster) established(ctx context.Context, name string) error {
 	return fmt.Errorf("not established")
 }
 
-// OLMCRDs is the directory of OLM's own CRDs, in the module that the harness requires.
-func OLMCRDs(ctx context.Context, module string) (string, error) {
-	cmd := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "github.com/operator-framework/api")
-	cmd.Dir = module
-	out, err := cmd.Output()
-	return filepath.Join(strings.TrimSpace(string(out)), "crds"), err
-}
-
 // StartOLM runs olm-operator and catalog-operator with the rights of an administrator.
-func (c *Cluster) StartOLM(ctx context.Context, crds string) error {
-	if err := c.InstallCRDs(ctx, crds); err != nil {
+func (c *Cluster) StartOLM(ctx context.Context) error {
+	if err := c.InstallOLMCRDs(ctx); err != nil {
 		return err
 	}
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "olm"}}
@@ -86,16 +83,32 @@ func (c *Cluster) StartOLM(ctx context.Context, crds string) error {
 	if _, err := c.Dynamic.Resource(configs).Create(ctx, config, metav1.CreateOptions{}); err != nil {
 		return err
 	}
-	holdMetricsPort()
+	metricsPort()
 	env := []string{"KUBECONFIG=" + c.file("kubeconfig"), "OPERATOR_NAME=olm-operator"}
 	if err := c.run("olm", env, "--namespace", "olm"); err != nil {
 		return err
 	}
-	return c.run("catalog", append(env, "OPERATOR_NAME=catalog-operator"), "--namespace", "olm", "--install-plan-retry-timeout", "15s")
+	if err := c.run("catalog", append(env, "OPERATOR_NAME=catalog-operator"), "--namespace", "olm", "--install-plan-retry-timeout", "15s"); err != nil {
+		return err
+	}
+	// At its start OLM looks whether anything lacks the labels of newer versions, and if so labels even what it makes itself otherwise than
+	// without (pkg/controller/operators/labeller); so nothing may be there before it has started.
+	for _, program := range []string{"olm", "catalog"} {
+		if err := c.wait(ctx, program, func() error {
+			if !strings.Contains(c.Log(program), "starting workers...") {
+				return fmt.Errorf("its workers have not started")
+			}
+			return nil
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// holdMetricsPort keeps OLM from serving its metrics on port 8080 of every address, for which it has no flag: it logs that the port is
-// taken and goes on without.
-func holdMetricsPort() { metricsPort, _ = net.Listen("tcp", "127.0.0.1:8080") }
-
-var metricsPort net.Listener
+// metricsPort keeps OLM from serving its metrics on port 8080 of every address, for which it has no flag: it logs that the port is
+// taken and goes on without. Where the port is taken already, that is as good.
+var metricsPort = sync.OnceValue(func() net.Listener {
+	l, _ := net.Listen("tcp", "127.0.0.1:8080")
+	return l
+})

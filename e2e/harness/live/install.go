@@ -2,12 +2,10 @@ package live
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
-	"time"
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -17,6 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
+
+	"github.com/operator-framework/operator-registry/pkg/api"
 
 	"github.com/olmgen/olmgen/e2e/harness/catalog"
 	"github.com/olmgen/olmgen/e2e/harness/cluster"
@@ -31,6 +31,15 @@ type installation struct {
 	golden  string
 	cluster *cluster.Cluster
 	before  map[string]bool // UIDs of what was there before
+	csvs    []string        // of all bundles
+}
+
+// bundles are the directories of all bundles.
+func (i *installation) bundles() (dirs []string) {
+	for _, b := range append([]string{i.Bundle}, i.With...) {
+		dirs = append(dirs, filepath.Join(i.golden, b))
+	}
+	return dirs
 }
 
 // prepare makes the namespaces and what else is there before OLM is asked.
@@ -39,16 +48,11 @@ func (i *installation) prepare(ctx context.Context) error {
 	slices.Sort(names)
 	names = slices.Compact(names)
 	for _, name := range names {
-		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		var labels map[string]string
 		if slices.Contains(i.TargetNamespaces, name) {
-			ns.Labels = i.NamespaceLabels
+			labels = i.NamespaceLabels
 		}
-		if _, err := i.cluster.Client.CoreV1().Namespaces().Create(ctx, ns, metav1.CreateOptions{}); err != nil {
-			return err
-		}
-	}
-	for _, name := range names { // or its default ServiceAccount would count as OLM's
-		if err := i.defaultAccount(ctx, name); err != nil {
+		if err := i.cluster.Namespace(ctx, name, labels); err != nil {
 			return err
 		}
 	}
@@ -62,7 +66,7 @@ func (i *installation) prepare(ctx context.Context) error {
 			return err
 		}
 	}
-	objects, err := i.all(ctx)
+	objects, err := i.cluster.Objects(ctx, uncompared)
 	i.before = map[string]bool{}
 	for _, o := range objects {
 		i.before[string(o.GetUID())] = true
@@ -70,28 +74,48 @@ func (i *installation) prepare(ctx context.Context) error {
 	return err
 }
 
-func (i *installation) defaultAccount(ctx context.Context, ns string) error {
-	for {
-		_, err := i.cluster.Client.CoreV1().ServiceAccounts(ns).Get(ctx, "default", metav1.GetOptions{})
-		if err == nil || ctx.Err() != nil {
-			return err
-		}
-		if err := i.cluster.Check(); err != nil {
-			return err
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
-}
-
 // subscribe creates what a user of OLM creates.
 func (i *installation) subscribe(ctx context.Context, c *catalog.Catalog) error {
-	b, err := catalog.Read(filepath.Join(i.golden, i.Bundle))
-	if err != nil {
-		return err
-	}
-	i.CSV = b.CsvName
 	source := &v1alpha1.CatalogSource{Spec: v1alpha1.CatalogSourceSpec{SourceType: v1alpha1.SourceTypeGrpc, Address: c.Address}}
 	source.Name = "catalog"
+	if err := i.create(ctx, source, v1alpha1.SchemeGroupVersion.WithKind("CatalogSource"), "catalogsources"); err != nil {
+		return err
+	}
+	for n, dir := range i.bundles() {
+		b, err := catalog.Read(dir)
+		if err != nil {
+			return err
+		}
+		i.csvs = append(i.csvs, b.CsvName)
+		name := subscription
+		if n == 0 {
+			i.CSV = b.CsvName
+			err = i.group(ctx, b)
+		} else {
+			name = fmt.Sprintf("%s-%d", subscription, n+1)
+		}
+		if err != nil {
+			return err
+		}
+		sub := &v1alpha1.Subscription{Spec: &v1alpha1.SubscriptionSpec{
+			Package: b.PackageName, Channel: catalog.Channel, CatalogSource: source.Name, CatalogSourceNamespace: i.Namespace,
+			InstallPlanApproval: v1alpha1.ApprovalAutomatic,
+		}}
+		sub.Name = name
+		if i.Config != "" {
+			if sub.Spec.Config, err = readConfig(filepath.Join(i.golden, i.Config)); err != nil {
+				return err
+			}
+		}
+		if err := i.create(ctx, sub, v1alpha1.SchemeGroupVersion.WithKind("Subscription"), "subscriptions"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// group creates the OperatorGroup.
+func (i *installation) group(ctx context.Context, b *api.Bundle) (err error) {
 	group := &operatorsv1.OperatorGroup{Spec: operatorsv1.OperatorGroupSpec{ServiceAccountName: i.ServiceAccount, StaticProvidedAPIs: i.Static}}
 	group.Name = i.OperatorGroup
 	if i.Selector != "" {
@@ -104,20 +128,7 @@ func (i *installation) subscribe(ctx context.Context, c *catalog.Catalog) error 
 	if i.Static {
 		group.Annotations = map[string]string{operatorsv1.OperatorGroupProvidedAPIsAnnotationKey: provided(b)}
 	}
-	sub := &v1alpha1.Subscription{Spec: &v1alpha1.SubscriptionSpec{
-		Package: b.PackageName, Channel: catalog.Channel, CatalogSource: source.Name, CatalogSourceNamespace: i.Namespace,
-		InstallPlanApproval: v1alpha1.ApprovalAutomatic,
-	}}
-	sub.Name = subscription
-	if i.Config != "" {
-		if sub.Spec.Config, err = readConfig(filepath.Join(i.golden, i.Config)); err != nil {
-			return err
-		}
-	}
-	return errors.Join(
-		i.create(ctx, group, operatorsv1.GroupVersion.WithKind("OperatorGroup"), "operatorgroups"),
-		i.create(ctx, source, v1alpha1.SchemeGroupVersion.WithKind("CatalogSource"), "catalogsources"),
-		i.create(ctx, sub, v1alpha1.SchemeGroupVersion.WithKind("Subscription"), "subscriptions"))
+	return i.create(ctx, group, operatorsv1.GroupVersion.WithKind("OperatorGroup"), "operatorgroups")
 }
 
 func readConfig(file string) (*v1alpha1.SubscriptionConfig, error) {
@@ -148,26 +159,36 @@ func (i *installation) create(ctx context.Context, object any, gvk schema.GroupV
 	return nil
 }
 
-// look asks how far the InstallPlan and the CSV are. ended is true when nothing more is to be expected.
+// look asks how far the InstallPlans and the CSVs are. ended is true when nothing more is to be expected.
 func (i *installation) look(ctx context.Context) (ended bool) {
+	const complete, succeeded = string(v1alpha1.InstallPlanPhaseComplete), string(v1alpha1.CSVPhaseSucceeded)
 	i.Plan, i.Phase, i.Message = "", "", ""
 	plans, err := i.cluster.Dynamic.Resource(v1alpha1.SchemeGroupVersion.WithResource("installplans")).Namespace(i.Namespace).List(ctx, metav1.ListOptions{})
 	if err != nil || len(plans.Items) == 0 {
 		i.Message = i.unresolved(ctx)
 		return false
 	}
-	i.Plan, _, _ = unstructured.NestedString(plans.Items[0].Object, "status", "phase")
-	planMessage, _, _ := unstructured.NestedString(plans.Items[0].Object, "status", "message")
-	csv, err := i.cluster.Dynamic.Resource(cluster.CSVs).Namespace(i.Namespace).Get(ctx, i.CSV, metav1.GetOptions{})
-	if err == nil {
+	for _, plan := range plans.Items { // the first one that is not complete tells
+		if i.Plan == "" || i.Plan == complete {
+			i.Plan, _, _ = unstructured.NestedString(plan.Object, "status", "phase")
+			i.Message, _, _ = unstructured.NestedString(plan.Object, "status", "message")
+		}
+	}
+	for _, name := range i.csvs {
+		if i.Phase != "" && i.Phase != succeeded {
+			continue
+		}
+		i.Phase = ""
+		csv, err := i.cluster.Dynamic.Resource(cluster.CSVs).Namespace(i.Namespace).Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			break
+		}
 		i.Phase, _, _ = unstructured.NestedString(csv.Object, "status", "phase")
-		i.Message, _, _ = unstructured.NestedString(csv.Object, "status", "message")
+		if i.Plan == complete {
+			i.Message, _, _ = unstructured.NestedString(csv.Object, "status", "message")
+		}
 	}
-	complete := i.Plan == string(v1alpha1.InstallPlanPhaseComplete)
-	if !complete {
-		i.Message = planMessage
-	}
-	return i.Plan == string(v1alpha1.InstallPlanPhaseFailed) || complete && i.Phase == string(v1alpha1.CSVPhaseSucceeded)
+	return i.Plan == string(v1alpha1.InstallPlanPhaseFailed) || i.Plan == complete && i.Phase == succeeded
 }
 
 // unresolved is what OLM says of a Subscription that it makes no InstallPlan for.

@@ -10,7 +10,8 @@ import (
 type rule = map[string]any
 
 // optional names the Roles and bindings that OLM copies to the targets of a group (or, of a global one, promotes to ClusterRoles) only
-// if it looks before its InstallPlan has bound ClusterRoles that grant the same: which comes first is chance.
+// if it looks when they are there but the ClusterRoles that grant the same (or, with another Role, the accounts) are not yet: then it copies
+// what its cache has (pkg/controller/operators/olm/operatorgroup.go, ensureSingletonRBAC). Which comes first is chance.
 func optional(c compare.Case, objects []compare.Object) (keys []string) {
 	byKey := map[string]compare.Object{}
 	for _, o := range objects {
@@ -23,7 +24,7 @@ func optional(c compare.Case, objects []compare.Object) (keys []string) {
 		}
 		granted := clusterWide(c, objects, byKey, maps(binding["subjects"]))
 		if slices.ContainsFunc(maps(role["rules"]), func(r rule) bool { return !covers(granted, r) }) {
-			return nil // one that is not granted, and all are copied
+			continue // OLM looks again and again until it is copied
 		}
 		for _, o := range []compare.Object{role, binding} {
 			name := at(o, "metadata")["name"]

@@ -4,15 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/discovery"
 
 	"github.com/operator-framework/operator-registry/pkg/api"
 
@@ -27,7 +23,7 @@ const (
 )
 
 // uncompared are kinds that Kubernetes, OLM or the harness make on the way and that olmgen does not.
-var uncompared = []string{"CatalogSource", "ControllerRevision", "EndpointSlice", "Endpoints", "Event", "IPAddress", "InstallPlan", "Lease", "Namespace", "OLMConfig", "Operator", "Subscription"}
+var uncompared = append([]string{"CatalogSource", "InstallPlan", "OLMConfig", "Operator", "Subscription"}, cluster.ByTheWay...)
 
 // Record installs the bundle of a case in a cluster that has nothing but OLM and gives what is new once nothing changes any more.
 func Record(ctx context.Context, c *cluster.Cluster, golden string, what compare.Case) (compare.Case, []compare.Object, error) {
@@ -36,7 +32,7 @@ func Record(ctx context.Context, c *cluster.Cluster, golden string, what compare
 	if err := i.prepare(ctx); err != nil {
 		return i.Case, nil, err
 	}
-	cat, err := catalog.Serve(filepath.Join(golden, i.Bundle))
+	cat, err := catalog.Serve(i.bundles()...)
 	if err != nil {
 		return i.Case, nil, err
 	}
@@ -88,7 +84,7 @@ func (i *installation) settle(ctx context.Context) ([]compare.Object, error) {
 
 // made gives what is new, normalized and sorted.
 func (i *installation) made(ctx context.Context) ([]compare.Object, error) {
-	all, err := i.all(ctx)
+	all, err := i.cluster.Objects(ctx, uncompared)
 	if err != nil {
 		return nil, err
 	}
@@ -96,8 +92,8 @@ func (i *installation) made(ctx context.Context) ([]compare.Object, error) {
 	for _, u := range all {
 		o := compare.Object(u.Object)
 		switch {
-		case slices.Contains(uncompared, u.GetKind()), i.before[string(u.GetUID())] && (u.GetLabels()["olm.managed"] == "" || u.GetName() == i.ServiceAccount),
-			u.GetLabels()["kube-aggregator.kubernetes.io/automanaged"] != "", !i.copyHere(&u):
+		case i.before[string(u.GetUID())] && (u.GetLabels()["olm.managed"] == "" || u.GetName() == i.ServiceAccount),
+			!i.copyHere(&u):
 			continue
 		case !slices.Contains(compare.Kinds, u.GetKind()):
 			return nil, fmt.Errorf("there is a new %s, a kind that nothing is compared of", o.Key())
@@ -113,31 +109,6 @@ func (i *installation) made(ctx context.Context) ([]compare.Object, error) {
 // copyHere is false for copied CSVs in namespaces that are nobody's business.
 func (i *installation) copyHere(u *unstructured.Unstructured) bool {
 	return u.GetKind() != "ClusterServiceVersion" || u.GetLabels()["olm.copiedFrom"] == "" || i.Copies == nil || slices.Contains(i.Copies, u.GetNamespace())
-}
-
-// all lists every object of the cluster.
-func (i *installation) all(ctx context.Context) (all []unstructured.Unstructured, err error) {
-	lists, err := i.cluster.Discovery.ServerPreferredResources()
-	if err != nil && !discovery.IsGroupDiscoveryFailedError(err) {
-		return nil, err
-	}
-	for _, list := range lists {
-		gv, err := schema.ParseGroupVersion(list.GroupVersion)
-		if err != nil {
-			return nil, err
-		}
-		for _, r := range list.APIResources {
-			if !slices.Contains(r.Verbs, "list") || slices.Contains(uncompared, r.Kind) || !slices.Contains(r.Verbs, "delete") {
-				continue
-			}
-			items, err := i.cluster.Dynamic.Resource(gv.WithResource(r.Name)).List(ctx, metav1.ListOptions{})
-			if err != nil {
-				continue // just gone
-			}
-			all = append(all, items.Items...)
-		}
-	}
-	return all, nil
 }
 
 // provided is the OperatorGroup's annotation olm.providedAPIs for a bundle.

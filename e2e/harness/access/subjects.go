@@ -1,0 +1,152 @@
+package access
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"time"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/olmgen/olmgen/bundle"
+)
+
+// Subject is someone who may do something.
+type Subject struct {
+	Name       string
+	user       string
+	groups     []string
+	namespaces []string // that are asked about; nil: all
+}
+
+const everyone = "system:authenticated"
+
+// bound are the ClusterRoles that users are bound to: Kubernetes' own and the OperatorGroup's.
+var bound = []string{"admin", "edit", "view", "group's admin", "group's edit", "group's view"}
+
+// Subjects are a bundle's ServiceAccounts in its namespace, whoever else it binds to its Roles, a user for each role that users are bound
+// to in some namespaces, and one who is bound to nothing. All namespaces are asked about for ServiceAccounts only.
+func Subjects(b *bundle.Bundle, namespace string, users []string) ([]Subject, error) {
+	here := []string{namespace}
+	subjects := []Subject{{"anybody", "anybody", []string{everyone}, here}}
+	for _, name := range accounts(b) {
+		subjects = append(subjects, Subject{"ServiceAccount " + name, fmt.Sprintf("system:serviceaccount:%s:%s", namespace, name),
+			[]string{"system:serviceaccounts", "system:serviceaccounts:" + namespace, everyone}, nil})
+	}
+	for _, role := range bound {
+		subjects = append(subjects, Subject{"a user with the role " + role, userOf(role), []string{everyone}, users})
+	}
+	for _, o := range b.Others {
+		if o.Kind != "RoleBinding" && o.Kind != "ClusterRoleBinding" {
+			continue
+		}
+		var binding rbacv1.RoleBinding
+		if _, err := o.Into(&binding); err != nil {
+			return nil, err
+		}
+		for _, s := range binding.Subjects {
+			switch s.Kind {
+			case rbacv1.UserKind:
+				subjects = append(subjects, Subject{"User " + s.Name, s.Name, []string{everyone}, here})
+			case rbacv1.GroupKind:
+				subjects = append(subjects, Subject{"Group " + s.Name, "somebody", []string{s.Name, everyone}, here})
+			}
+		}
+	}
+	return subjects, nil
+}
+
+// concerned tells whether a question is asked about the subject.
+func (s Subject) concerned(q Question) bool {
+	return s.namespaces == nil || q.Namespace == "" || slices.Contains(s.namespaces, q.Namespace)
+}
+
+func userOf(role string) string {
+	return "user-" + regexp.MustCompile(`\W+`).ReplaceAllString(role, "-")
+}
+
+// groupRole is how OLM and olmgen call the ClusterRoles of an OperatorGroup.
+var groupRole = regexp.MustCompile(`[.-](admin|edit|view)(-[0-9A-Za-z]+)?$`)
+
+// BindUsers gives each user its role in some namespaces, in place of what it had.
+func (a *Asker) BindUsers(ctx context.Context, namespaces []string) error {
+	roles, err := a.client.RbacV1().ClusterRoles().List(ctx, metav1.ListOptions{LabelSelector: "olm.owner.kind=OperatorGroup"})
+	if err != nil {
+		return err
+	}
+	names := map[string]string{"admin": "admin", "edit": "edit", "view": "view"}
+	for _, r := range roles.Items {
+		if m := groupRole.FindStringSubmatch(r.Name); m != nil && r.AggregationRule != nil {
+			names["group's "+m[1]] = r.Name
+		}
+	}
+	if len(names) != len(bound) || len(roles.Items) != 3 {
+		return fmt.Errorf("the OperatorGroup's ClusterRoles are not three: %v", names)
+	}
+	for _, role := range bound {
+		for _, ns := range namespaces {
+			bindings := a.client.RbacV1().RoleBindings(ns)
+			b := &rbacv1.RoleBinding{RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: names[role]},
+				Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: userOf(role)}}}
+			b.Name = userOf(role)
+			if err := bindings.Delete(ctx, b.Name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+				return err
+			}
+			if _, err := bindings.Create(ctx, b, metav1.CreateOptions{}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// settle waits until every aggregated ClusterRole has the rules that it selects.
+func (a *Asker) settle(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	for {
+		list, err := a.client.RbacV1().ClusterRoles().List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return err
+		}
+		behind, err := unaggregated(list.Items)
+		if err != nil || behind == "" {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("ClusterRole %s does not get the rules that it aggregates: %w", behind, ctx.Err())
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// unaggregated names a ClusterRole that the aggregation controller has not seen to yet.
+func unaggregated(roles []rbacv1.ClusterRole) (string, error) {
+	for _, r := range roles {
+		if r.AggregationRule == nil {
+			continue
+		}
+		has, wants := ruleSet(r.Rules), map[string]bool{}
+		for _, s := range r.AggregationRule.ClusterRoleSelectors {
+			selector, err := metav1.LabelSelectorAsSelector(&s)
+			if err != nil {
+				return "", err
+			}
+			for _, other := range roles {
+				if other.Name != r.Name && selector.Matches(labelSet(other.Labels)) {
+					for rule := range ruleSet(other.Rules) {
+						wants[rule] = true
+					}
+				}
+			}
+		}
+		if len(has) != len(wants) || slices.ContainsFunc(keys(wants), func(rule string) bool { return !has[rule] }) {
+			return r.Name, nil
+		}
+	}
+	return "", nil
+}

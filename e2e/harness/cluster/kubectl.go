@@ -1,0 +1,20 @@
+package cluster
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"runtime"
+)
+
+// Kubectl runs kubectl with the rights of an administrator; what it caches goes where the cluster's files are.
+func (c *Cluster) Kubectl(ctx context.Context, args ...string) (string, error) {
+	runtime.LockOSThread() // the parent-death signal comes when the thread ends
+	defer runtime.UnlockOSThread()
+	args = append([]string{"--kubeconfig", c.file("kubeconfig"), "--cache-dir", c.file("kubectl")}, args...)
+	cmd := exec.CommandContext(ctx, "kubectl", args...)
+	cmd.Env = append(os.Environ(), "HOME="+c.dir)
+	cmd.SysProcAttr = attributes()
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}

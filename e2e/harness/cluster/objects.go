@@ -1,0 +1,61 @@
+package cluster
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+)
+
+// ByTheWay are kinds that Kubernetes itself and the harness make.
+var ByTheWay = []string{"ControllerRevision", "EndpointSlice", "Endpoints", "Event", "IPAddress", "Lease", "Namespace"}
+
+// Objects lists every object of the cluster but those of some kinds and the APIServices that the API server makes for CRDs.
+func (c *Cluster) Objects(ctx context.Context, except []string) (all []unstructured.Unstructured, err error) {
+	lists, err := c.Discovery.ServerPreferredResources()
+	if err != nil && !discovery.IsGroupDiscoveryFailedError(err) {
+		return nil, err
+	}
+	for _, list := range lists {
+		gv, err := schema.ParseGroupVersion(list.GroupVersion)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range list.APIResources {
+			if !slices.Contains(r.Verbs, "list") || slices.Contains(except, r.Kind) || !slices.Contains(r.Verbs, "delete") {
+				continue
+			}
+			items, err := c.Dynamic.Resource(gv.WithResource(r.Name)).List(ctx, metav1.ListOptions{})
+			if err != nil {
+				continue // just gone
+			}
+			all = append(all, items.Items...)
+		}
+	}
+	return slices.DeleteFunc(all, func(u unstructured.Unstructured) bool {
+		return u.GetLabels()["kube-aggregator.kubernetes.io/automanaged"] != ""
+	}), nil
+}
+
+// Namespace makes a namespace, if there is none of that name, and waits for its default ServiceAccount: it would count as someone's otherwise.
+func (c *Cluster) Namespace(ctx context.Context, name string, labels map[string]string) error {
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}}
+	if _, err := c.Client.CoreV1().Namespaces().Create(ctx, ns, metav1.CreateOptions{}); Exists(err) != nil {
+		return err
+	}
+	for {
+		_, err := c.Client.CoreV1().ServiceAccounts(name).Get(ctx, "default", metav1.GetOptions{})
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		if err := c.Check(); err != nil {
+			return err
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
