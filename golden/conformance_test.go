@@ -108,5 +108,5 @@ func (c *oracleCase) render(t *testing.T, bundles string) []compare.Object {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return normalized(t, r.result)
+	return normalized(t, r.result.Objects)
 }
