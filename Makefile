@@ -6,7 +6,7 @@ GOLANGCI := $(BIN)/golangci-lint-$(GOLANGCI_VERSION)
 GOLANGCI_VERSION := v2.15.0
 STATICCHECK_VERSION := v0.8.2
 
-.PHONY: help build test lint bench golden corpus conformance docs docs-check fuzz live e2e e2e-test
+.PHONY: help build test test-corpus lint bench golden corpus conformance docs docs-check fuzz live e2e e2e-test
 
 help: ## List the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 14
@@ -17,6 +17,11 @@ build: ## Build ./olmgen and ./olmgen-validate
 test: ## Run all tests with the race detector; OLMGEN_CORPUS and OLMGEN_ORACLE add real bundles and clusters
 	$(GO) test -race -timeout 50m ./...
 	cd e2e/helm && $(GO) test -short -timeout 50m ./...
+
+test-corpus: ## Run all tests with $$OLMGEN_CORPUS and $$OLMGEN_ORACLE, without the race detector but for every tenth bundle
+	@test -n "$$OLMGEN_CORPUS" || { echo "set OLMGEN_CORPUS to the directory that holds bundles/"; exit 1; }
+	$(GO) test -timeout 50m ./...
+	$(GO) test -race -short -timeout 50m ./golden -run 'TestCorpus$$'
 
 lint: $(BIN)/golangci-lint-$(GOLANGCI_VERSION) ## Run gofmt, go vet, staticcheck and golangci-lint
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); test -z "$$unformatted" || { echo "not gofmt'd: $$unformatted"; exit 1; }
