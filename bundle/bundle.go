@@ -3,6 +3,7 @@
 package bundle
 
 import (
+	"cmp"
 	"encoding/json"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -106,4 +107,14 @@ func (b *Bundle) CRD(name string) *CRD {
 		}
 	}
 	return nil
+}
+
+// Channel gives the channel that a bundle is rendered for: the one asked for, else the package's default, else the bundle's first; it may
+// be empty.
+func (b *Bundle) Channel(asked string) string {
+	channel := cmp.Or(asked, b.DefaultChannel)
+	if channel == "" && len(b.Channels) > 0 {
+		return b.Channels[0]
+	}
+	return channel
 }

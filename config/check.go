@@ -23,6 +23,9 @@ import (
 
 // check refuses what can be seen to be wrong without looking at a bundle.
 func (c *Config) check() error {
+	if c.Output.Directory == output.Stdout {
+		return c.errorf("output.directory", "leave it out for stdout", "%q is no directory", c.Output.Directory)
+	}
 	if len(c.Groups) == 0 {
 		return c.errorf("groups", "list a group with its namespace and bundles", "there is no group, so nothing to render")
 	}
@@ -75,7 +78,11 @@ func (c *Config) checkBundle(i, j int, b Bundle) error {
 	case strings.ContainsAny(b.Name, "/\\") || strings.HasPrefix(b.Name, "."):
 		return c.errorf(at(i, j, "name"), "", "%q cannot be the name of a directory", b.Name)
 	}
-	profile := b.over(c.Defaults).Profile
+	settings := b.over(c.Defaults)
+	if issuer := settings.Certs.Issuer; issuer != nil && (issuer.Kind == "" || issuer.Name == "") {
+		return c.errorf(at(i, j, "certs.issuer"), "write it as {kind: ClusterIssuer, name: ...}", "needs kind and name")
+	}
+	profile := settings.Profile
 	if b.Descoped != nil && profile != generate.ProfileDescoped {
 		return c.errorf(at(i, j, "descoped"), "add profile: descoped, or leave it out", "means nothing with another profile than descoped")
 	}
@@ -177,6 +184,9 @@ func (c *Config) checkMetadata() error {
 			if ofOLM(key) {
 				return c.errorf(f.name, "take another key", "%q is OLM's own", key)
 			}
+			if prefix, _, ok := strings.Cut(key, "/"); ok && slices.Contains(reserved, prefix) {
+				return c.errorf(f.name, "patch the objects that are to have it", "%q means something on single objects, and harm on all", key)
+			}
 		}
 	}
 	for i, g := range c.Groups {
@@ -190,6 +200,9 @@ func (c *Config) checkMetadata() error {
 	}
 	return nil
 }
+
+// reserved are the prefixes of keys that mean something to who reads them on single objects, and harm on all.
+var reserved = []string{"kubernetes.io", "rbac.authorization.k8s.io", "cert-manager.io", "service.beta.openshift.io"}
 
 func ofOLM(key string) bool {
 	prefix, _, _ := strings.Cut(key, "/")

@@ -46,7 +46,9 @@ func Init(file, directory string, bundles []InitBundle) ([]byte, error) {
 		}
 	}
 	for _, g := range view.Groups {
-		g.scope()
+		if err := g.scope(); err != nil {
+			return nil, err
+		}
 	}
 	t, err := template.New("init.yaml").Funcs(templates.Functions()).Parse(initText)
 	if err != nil {
@@ -76,7 +78,7 @@ type initBundle struct {
 }
 
 // scope decides what the group has to say of target namespaces so that all its operators can be rendered.
-func (g *initGroup) scope() {
+func (g *initGroup) scope() error {
 	all := func(m v1alpha1.InstallModeType) bool {
 		return !slices.ContainsFunc(g.Bundles, func(b initBundle) bool { return !supports(b.csv, m) })
 	}
@@ -87,9 +89,20 @@ func (g *initGroup) scope() {
 		g.Mode = "the operator's own"
 	case all(v1alpha1.InstallModeTypeSingleNamespace):
 		g.Targets = []string{"team-a"}
-	default:
+	case all(v1alpha1.InstallModeTypeMultiNamespace) || len(g.Bundles) == 1:
 		g.Targets = []string{"team-a", "team-b"}
+	default:
+		return fmt.Errorf("%s belong to namespace %s, and there is no install mode that all of them support", g.titles(), g.Namespace)
 	}
+	return nil
+}
+
+func (g *initGroup) titles() string {
+	var titles []string
+	for _, b := range g.Bundles {
+		titles = append(titles, b.Title)
+	}
+	return strings.Join(titles, ", ")
 }
 
 func addTo(groups *[]*initGroup, b InitBundle) error {
@@ -105,6 +118,9 @@ func addTo(groups *[]*initGroup, b InitBundle) error {
 		(*groups)[at].Name = namespace // it is about no operator in particular
 	}
 	g := (*groups)[at]
+	if slices.ContainsFunc(g.Bundles, func(x initBundle) bool { return x.Title == csv.Name }) {
+		return fmt.Errorf("%s is given twice", csv.Name)
+	}
 	var modes []string
 	for _, m := range bundle.InstallModes {
 		if supports(csv, m) {

@@ -17,6 +17,7 @@ import (
 	"github.com/olmgen/olmgen/images"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
+	"github.com/olmgen/olmgen/output/helm"
 	"github.com/olmgen/olmgen/templates"
 )
 
@@ -26,6 +27,8 @@ type Options struct {
 	Source  source.Options // Offline, Insecure, Keychain and Limits count
 	Workers int            // bundles read at the same time; zero: one a processor. The result does not depend on it
 	Layout  output.Layout  // overrides the one in the file
+	// HelmCRDs overrides that in the file.
+	HelmCRDs helm.CRDs
 	// Progress is told that one more of total bundles has been read; it may be called from several goroutines. It may be nil.
 	Progress func(total int)
 }
@@ -96,16 +99,14 @@ func (c *Config) loadOne(ctx context.Context, l *loaded, o Options, sets *templa
 		return err
 	}
 	defer src.Close()
-	read := bundle.ReadOptions{Labels: src.Labels, AllowUnsupported: s.AllowUnsupported != nil && *s.AllowUnsupported || s.Profile == generate.ProfileOLMv1}
+	read := bundle.ReadOptions{Labels: src.Labels, AllowUnsupported: s.AllowUnsupported != nil && *s.AllowUnsupported || s.Profile == generate.ProfileOLMv1 || s.Profile == generate.ProfileClusterExtension}
 	if l.Bundle, err = bundle.Read(src.FS, read); err != nil {
 		return fmt.Errorf("%s: %w", b.Source, err)
 	}
 	if l.Name = b.Name; l.Name == "" {
 		l.Name = l.Bundle.Package
 	}
-	if l.channel = b.Channel; l.channel == "" {
-		l.channel = l.Bundle.DefaultChannel
-	}
+	l.channel = l.Bundle.Channel(b.Channel)
 	l.source = output.Source{Bundle: l.Bundle.CSV.Name, Source: filepath.ToSlash(b.Source), Digest: src.Digest}
 	if src.Digest == "" {
 		l.source.Digest = l.Bundle.Digest()
@@ -194,7 +195,10 @@ func (s Settings) over(defaults Settings) Settings {
 	fill(&s.Profile, defaults.Profile)
 	fill(&s.Names, defaults.Names)
 	fill(&s.CopiedCSVs, defaults.CopiedCSVs)
-	fill(&s.Certs, defaults.Certs)
+	fill(&s.Certs.Provider, defaults.Certs.Provider)
+	fill(&s.Certs.Issuer, defaults.Certs.Issuer)
+	fill(&s.Certs.Secret, defaults.Certs.Secret)
+	fill(&s.Certs.CABundleFile, defaults.Certs.CABundleFile)
 	fill(&s.ConvertCRDs, defaults.ConvertCRDs)
 	fill(&s.AllowUnsupported, defaults.AllowUnsupported)
 	fill(&s.Templates, defaults.Templates)
@@ -292,7 +296,8 @@ var flagsToFields = strings.NewReplacer(
 	"--subscription", "subscription.name", "--catalog-source NAMESPACE/NAME", "subscription.catalogSource", "--catalog-source", "subscription.catalogSource",
 	"--catalog-image", "subscription.catalogSource.image", "--cluster-extension", "clusterExtension.name",
 	"--version-range", "clusterExtension.versionRange", "--upgrade-constraint-policy", "clusterExtension.upgradeConstraintPolicy",
-	"--create-namespace", "createNamespaces: true", "--config-subscription", "config", "--service-account", "serviceAccount", "--templates", "templates",
+	"--bind-namespaces", "descoped.bindNamespaces", "--bind-all", "descoped.bindAll", "--aggregate-to", "descoped.aggregateTo", "--split", "descoped.split",
+	"--approval", "subscription.approval", "--create-namespace", "createNamespaces: true", "--config-subscription", "config", "--service-account", "serviceAccount", "--templates", "templates",
 	"--names ", "names: ", "--profile ", "profile: ",
 	"--package", "package", "--channel", "channel", "--version", "version",
 )

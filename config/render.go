@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/generate"
@@ -61,13 +62,17 @@ func (c *Config) Render(ctx context.Context, o Options) (*Rendered, error) {
 		return nil, c.explain("", err)
 	}
 	unused := map[string]int{} // mirrors, and by how many operators
+	images := 0                // operators with images
 	for i, l := range all {
+		if p := l.Options.Profile; p != generate.ProfileSubscription && p != generate.ProfileClusterExtension {
+			images++
+		}
 		for _, said := range l.said {
 			r.Warnings = append(r.Warnings, Warning{l.Name, said})
 		}
 		for _, w := range set.Results[i].Warnings {
 			if w.Class == bundle.WarnMirrorMap {
-				unused[w.Error.Error()]++
+				unused[strings.TrimPrefix(w.Field+": "+w.Msg, ": ")]++
 				continue
 			}
 			r.Warnings = append(r.Warnings, Warning{l.Name, w.Error.Error()})
@@ -78,7 +83,7 @@ func (c *Config) Render(ctx context.Context, o Options) (*Rendered, error) {
 		r.Operators = append(r.Operators, output.Operator{Name: l.Name, Channel: l.channel, Result: set.Results[i]})
 	}
 	for _, w := range slices.Sorted(maps.Keys(unused)) {
-		if unused[w] == len(all) {
+		if unused[w] == images {
 			r.Warnings = append(r.Warnings, Warning{"", w})
 		}
 	}
@@ -88,13 +93,15 @@ func (c *Config) Render(ctx context.Context, o Options) (*Rendered, error) {
 	if r.Templates, err = c.layoutTemplates(o.Dir); err != nil {
 		return nil, err
 	}
-	r.HelmCRDs = c.Output.HelmCRDs
+	r.HelmCRDs = cmp.Or(o.HelmCRDs, c.Output.HelmCRDs)
 	r.Layout = cmp.Or(o.Layout, c.Output.Layout, output.LayoutFlat)
 	for _, w := range r.Tree.Warnings(r.Layout) {
 		r.Warnings = append(r.Warnings, Warning{"", w})
 	}
-	r.Files, err = r.Tree.Files(r.Layout)
-	return r, err
+	if r.Files, err = r.Tree.Files(r.Layout); err != nil {
+		return nil, c.explain("output.layout", err)
+	}
+	return r, nil
 }
 
 // layoutTemplates gives the templates of files that list others: those of the defaults.
@@ -102,11 +109,14 @@ func (c *Config) layoutTemplates(dir string) (*templates.Set, error) {
 	return templates.LoadDir(in(dir, c.Defaults.Templates))
 }
 
-// transformed gives the objects with what the file changes in them: the annotations of an engine, the patches of bundles, those of all,
-// then common labels and annotations.
+// transformed gives the objects with what the file changes in them: common labels and annotations, the annotations of an engine beside
+// them, the patches of bundles, then those of all.
 func (c *Config) transformed(objects []generate.Shared, all []*loaded, dir string) ([]generate.Shared, error) {
-	err := transform.Annotate(objects, c.Annotations)
+	err := transform.Metadata(objects, c.CommonLabels, c.CommonAnnotations)
 	if err != nil {
+		return nil, err
+	}
+	if err := transform.Annotate(objects, c.Annotations); err != nil {
 		return nil, err
 	}
 	for i, l := range all {
@@ -123,7 +133,7 @@ func (c *Config) transformed(objects []generate.Shared, all []*loaded, dir strin
 			return nil, err
 		}
 	}
-	return objects, transform.Metadata(objects, c.CommonLabels, c.CommonAnnotations)
+	return objects, nil
 }
 
 func (c *Config) patch(objects []generate.Shared, field string, p transform.Patch, dir string, own func(generate.Shared) bool) ([]generate.Shared, error) {

@@ -2,6 +2,7 @@ package config
 
 import (
 	"context"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -182,6 +183,42 @@ func TestMirrorsAreForAllBundles(t *testing.T) {
 	}
 	if len(about) != 1 || !strings.Contains(about[0], "docker.io") {
 		t.Errorf("only the mirror that no bundle uses is to be warned of: %q", about)
+	}
+}
+
+// Only operators that OLM manages are among what their OperatorGroup provides.
+func TestPlainOperatorsAreNotProvided(t *testing.T) {
+	files := content(rendered(t, testDir(t), strings.TrimSuffix(both, "\n")+"\n    profile: plain\n", Options{}).Files)
+	if got := files["operatorgroup_operators_shared.yaml"]; !strings.Contains(got, "olm.providedAPIs: Memcached.v1.example.com\n") {
+		t.Errorf("the group: %s", got)
+	}
+}
+
+// What a patch does not speak of stays as it is, to the last digit.
+func TestPatchesKeepNumbers(t *testing.T) {
+	dir := testDir(t)
+	crd := filepath.Join(dir, "memcached", "manifests", "crd.yaml")
+	data, err := os.ReadFile(crd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, crd, strings.Replace(string(data), "{type: object}", "{type: object, default: {a: 9007199254740993, b: 9223372036854775807}}", 1))
+	for _, patch := range []string{`'[{op: add, path: /metadata/labels, value: {a: b}}]'`, `'{metadata: {labels: {a: b}}}'`} {
+		files := content(rendered(t, dir, both+"patches: [{target: {kind: CustomResourceDefinition, name: memc.*}, patch: "+patch+"}]\n", Options{}).Files)
+		got := files["customresourcedefinition_memcacheds.example.com.yaml"]
+		for _, want := range []string{"a: b\n", "a: 9007199254740993\n", "b: 9223372036854775807\n"} {
+			if !strings.Contains(got, want) {
+				t.Errorf("%s: no %q in\n%s", patch, want, got)
+			}
+		}
+	}
+}
+
+// Options for Argo CD of a person and of olmgen stand side by side.
+func TestAnnotationsBesideCommonOnes(t *testing.T) {
+	files := content(rendered(t, testDir(t), both+"annotations: argocd\ncommonAnnotations: {argocd.argoproj.io/sync-options: SkipDryRunOnMissingResource=true}\n", Options{}).Files)
+	if got := files["customresourcedefinition_memcacheds.example.com.yaml"]; !strings.Contains(got, "Prune=false") || !strings.Contains(got, "SkipDryRunOnMissingResource=true") {
+		t.Errorf("not both: %s", got)
 	}
 }
 

@@ -87,7 +87,7 @@ func TestSchemaRefusesBadConfigs(t *testing.T) {
 			structural = structural || strings.Contains(c.want, what)
 		}
 		v, ok := value(c.text)
-		if !ok || !structural {
+		if !ok || !structural || strings.Contains(c.want, ": patch:") { // to the schema a patch is text
 			continue
 		}
 		refused++

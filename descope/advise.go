@@ -15,6 +15,9 @@ func Advise(csv *v1alpha1.ClusterServiceVersion, installs []Install) []string {
 	case Descoped:
 		return []string{"bind it where it may work: --bind-namespaces A,B, or --bind-all"}
 	case AllUsers:
+		if slices.ContainsFunc(installs, Install.global) {
+			return []string{"installed for all namespaces, " + describe(installs) + ": keep its bindings there with --bind-all, or --operator-group NAME, which also provides its APIs to all users"}
+		}
 		return []string{"bind it where it may work: --bind-namespaces A,B; or --operator-group NAME, which binds it in all namespaces and provides its APIs to all users"}
 	}
 	global := slices.ContainsFunc(installs, Install.global)

@@ -58,7 +58,8 @@ func TestAdvise(t *testing.T) {
 		want     []string // the beginning of each line
 	}{
 		{"descoped", csv(), nil, []string{"bind it where it may work: --bind-namespaces A,B, or --bind-all"}},
-		{"for all users", csv(modeAll), []Install{{v1, "a", []string{""}}}, []string{"bind it where it may work: --bind-namespaces A,B; or --operator-group NAME, which binds it in all namespaces"}},
+		{"for all users", csv(modeAll), nil, []string{"bind it where it may work: --bind-namespaces A,B; or --operator-group NAME, which binds it in all namespaces"}},
+		{"for all users, installed", csv(modeAll), []Install{{v1, "a", []string{""}}}, []string{"installed for all namespaces, door-operator.v1.1.0 in a for all namespaces: keep its bindings there with --bind-all"}},
 		{"not known", csv(modeOwn), nil, []string{"its installations are not known", "an update may descope it; until then replace it by what this renders, bound where it works today: --bind-namespaces A,B"}},
 		{"not installed", csv(modeOwn), []Install{}, []string{"it is not installed"}},
 		{"single", csv(modeOwn), []Install{{v1, "a", []string{"a"}}}, []string{"installed once, door-operator.v1.1.0 in a for a", "an update may descope it; until then replace it by what this renders, bound where it works today: --bind-namespaces a"}},

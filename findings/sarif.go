@@ -4,7 +4,9 @@ import (
 	"io"
 	"maps"
 	"net/url"
+	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -128,6 +130,11 @@ func uri(p string) string {
 	case strings.Contains(p, "://"):
 		return p
 	case path.IsAbs(p):
+		if wd, err := os.Getwd(); err == nil { // where a checkout is read by its absolute path, its files are still the repository's
+			if rel, ok := strings.CutPrefix(p, filepath.ToSlash(wd)+"/"); ok {
+				return (&url.URL{Path: rel}).String()
+			}
+		}
 		return (&url.URL{Scheme: "file", Path: p}).String()
 	case len(p) > 2 && p[1] == ':' && p[2] == '/': // a drive of Windows
 		return (&url.URL{Scheme: "file", Path: "/" + p}).String()

@@ -107,20 +107,28 @@ func members(operators []Operator) ([]Operator, error) {
 			return nil, &OperatorError{i, m.Name, err}
 		}
 		for _, a := range providedAPIs(m.Bundle.CSV) {
-			apis[m.group()] = append(apis[m.group()], a.gvk())
+			apis[m.sharing()] = append(apis[m.sharing()], a.gvk())
 		}
 		for _, c := range m.Bundle.CRDs {
 			alongside[c.Name] = append(alongside[c.Name], m.Options.Namespace+"/"+m.Bundle.CSV.Name)
 		}
 	}
 	for i := range out {
-		out[i].Options.others = others{apis[out[i].group()], alongside}
+		out[i].Options.others = others{apis[out[i].sharing()], alongside}
 	}
 	return out, nil
 }
 
 // group identifies the OperatorGroup of completed options.
 func (m Operator) group() string { return m.Options.Namespace + "/" + m.Options.OperatorGroup }
+
+// sharing identifies the operators whose APIs are provided together: OLM knows of those only that it manages.
+func (m Operator) sharing() string {
+	if m.grouped() {
+		return m.group()
+	}
+	return string(m.Options.Profile) + " " + m.group()
+}
 
 // grouped reports whether OLM v0 will look at the operator and its OperatorGroup.
 func (m Operator) grouped() bool {
@@ -144,6 +152,10 @@ func conflicts(operators []Operator, results []*Result) error {
 
 func conflict(a, b Operator, ra, rb *Result) error {
 	switch {
+	case ra.Namespace == rb.Namespace && a.Options.Profile != b.Options.Profile:
+		return refuse("give both one profile, or groups in namespaces of their own",
+			"%s has the profile %s and %s the profile %s: in one OperatorGroup, OLM or olmgen says what it provides, not both",
+			a.Name, a.Options.Profile, b.Name, b.Options.Profile)
 	case a.group() == b.group():
 		if crd := common(ownedCRDs(a), ownedCRDs(b)); crd != "" {
 			return refuse("leave out one of them", "OwnerConflict: %s and %s both own %s in namespace %s", a.Name, b.Name, crd, ra.Namespace)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"path"
 	"strings"
 	"text/tabwriter"
 	"unicode"
@@ -97,7 +98,11 @@ func structured(b *bytes.Buffer, format Format, list []Image) error {
 func (i Image) place() string {
 	at := i.Source
 	if i.File != "" {
-		at = strings.TrimPrefix(fmt.Sprintf("%s/%s:%d", i.Source, i.File, i.Line), "/")
+		file := path.Join(i.Source, i.File)
+		if strings.Contains(i.Source, "://") { // an image is no path
+			file = i.Source + "/" + i.File
+		}
+		at = fmt.Sprintf("%s:%d", file, i.Line)
 	}
 	if i.Field != "" {
 		at += " " + i.Field

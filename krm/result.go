@@ -73,8 +73,10 @@ func (l *list) failure(err error) Result {
 func (l *list) said(s Severity, warnings []config.Warning) []Result {
 	var out []Result
 	for _, w := range warnings {
-		r := l.result(s, w.Operator+": "+w.Message)
-		r.Tags["operator"] = w.Operator
+		r := l.result(s, w.String())
+		if w.Operator != "" {
+			r.Tags["operator"] = w.Operator
+		}
 		out = append(out, r)
 	}
 	return out

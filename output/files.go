@@ -17,6 +17,9 @@ import (
 // LockName is the name of the file, at the root of an output directory, that says which files of it are olmgen's.
 const LockName = "olmgen.lock"
 
+// Stdout is what names standard output where a directory could be named.
+const Stdout = "-"
+
 const (
 	kustomizationName = "kustomization.yaml"
 	gitName           = ".git"

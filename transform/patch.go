@@ -1,14 +1,15 @@
 package transform
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	"k8s.io/apimachinery/pkg/labels"
-	"sigs.k8s.io/kustomize/api/filters/patchjson6902"
 	"sigs.k8s.io/kustomize/api/filters/patchstrategicmerge"
 	"sigs.k8s.io/kustomize/kyaml/kio"
 	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
@@ -114,7 +115,7 @@ func (m *matcher) matches(o generate.Object) (bool, error) {
 // change is one document of a patch, and which objects it is for.
 type change struct {
 	matches func(generate.Object) (bool, error)
-	filter  func(generate.Object) (kio.Filter, error)
+	apply   func(generate.Object) ([]byte, error) // gives the object in olmgen's form, or nil if it is deleted
 }
 
 // changes reads a patch whose text is known.
@@ -149,8 +150,17 @@ func (p Patch) changes(name string) ([]change, error) {
 }
 
 func newChange(d *manifest.Document, matches func(generate.Object) (bool, error)) (change, error) {
+	for _, dup := range d.Duplicates {
+		return change{}, &manifest.Error{File: d.File, Line: dup.Line, Field: dup.Key, Msg: "is given twice", Tip: "keep one of them"}
+	}
 	v, err := d.Value()
 	if err != nil {
+		return change{}, err
+	}
+	if _, list := v.([]any); list {
+		return newJSONPatch(d, v, matches)
+	}
+	if err := checkMerge(d, v); err != nil {
 		return change{}, err
 	}
 	node, err := kyaml.FromMap(map[string]any{"patch": v})
@@ -158,17 +168,7 @@ func newChange(d *manifest.Document, matches func(generate.Object) (bool, error)
 		return change{}, d.Errorf("", "%v", err)
 	}
 	node = node.Field("patch").Value
-	if _, list := v.([]any); list {
-		if matches == nil {
-			return change{}, d.Errorf("", "a JSON patch needs a target")
-		}
-		text, err := node.String()
-		if err != nil {
-			return change{}, d.Errorf("", "%v", err)
-		}
-		return change{matches, func(generate.Object) (kio.Filter, error) { return patchjson6902.Filter{Patch: text}, nil }}, nil
-	}
-	merge := func(x generate.Object) (kio.Filter, error) { return strategicMerge(node.Copy(), x) }
+	merge := func(x generate.Object) ([]byte, error) { return mergePatch(node.Copy(), x) }
 	if matches == nil {
 		o, err := d.Object()
 		if err != nil {
@@ -182,6 +182,74 @@ func newChange(d *manifest.Document, matches func(generate.Object) (bool, error)
 		}
 	}
 	return change{matches, merge}, nil
+}
+
+// checkMerge refuses what the library that merges cannot take.
+func checkMerge(d *manifest.Document, v any) error {
+	m, ok := v.(map[string]any)
+	if !ok {
+		return d.Errorf("", "a patch is a mapping, or a list of JSON patch operations")
+	}
+	for _, field := range []string{"apiVersion", "kind"} {
+		if _, text := m[field].(string); m[field] != nil && !text {
+			return d.Errorf(field, "must be text")
+		}
+	}
+	meta, ok := m["metadata"].(map[string]any)
+	if m["metadata"] != nil && !ok {
+		return d.Errorf("metadata", "must be a mapping")
+	}
+	for _, field := range []string{"name", "namespace"} {
+		if _, text := meta[field].(string); meta[field] != nil && !text {
+			return d.Errorf("metadata."+field, "must be text")
+		}
+	}
+	for _, field := range []string{"labels", "annotations"} {
+		values, ok := meta[field].(map[string]any)
+		if meta[field] != nil && !ok {
+			return d.Errorf("metadata."+field, "must be a mapping")
+		}
+		for key, x := range values {
+			if _, text := x.(string); x != nil && !text {
+				return d.Errorf("metadata."+field, "%s must be text: quote it", key)
+			}
+		}
+	}
+	return nil
+}
+
+// newJSONPatch takes a list of operations. They are applied to JSON, which keeps every number as it is.
+func newJSONPatch(d *manifest.Document, v any, matches func(generate.Object) (bool, error)) (change, error) {
+	if matches == nil {
+		return change{}, d.Errorf("", "a JSON patch needs a target")
+	}
+	text, err := json.Marshal(v)
+	if err != nil {
+		return change{}, d.Errorf("", "%v", err)
+	}
+	patch, err := jsonpatch.DecodePatch(text)
+	if err != nil {
+		return change{}, d.Errorf("", "is no JSON patch: %v", err)
+	}
+	return change{matches, func(o generate.Object) ([]byte, error) {
+		x, err := parse(o)
+		if err != nil {
+			return nil, err
+		}
+		v, err := x.Value()
+		if err != nil {
+			return nil, err
+		}
+		before, err := json.Marshal(v)
+		if err != nil {
+			return nil, err
+		}
+		after, err := patch.Apply(before)
+		if err != nil {
+			return nil, err
+		}
+		return printed(o, after)
+	}}, nil
 }
 
 // strategicMerge is a patch as it is for one object: what it says of kind and name is not a change, as in kustomize.
@@ -250,28 +318,35 @@ func ordinal(i, n int) string {
 	return fmt.Sprintf("document %d of the patch", i+1)
 }
 
-// apply gives the changed object in olmgen's form, or nil if it is deleted.
-func (c change) apply(o generate.Object) ([]byte, error) {
+// mergePatch applies a strategic merge patch.
+func mergePatch(patch *kyaml.RNode, o generate.Object) (data []byte, err error) {
+	defer func() {
+		if r := recover(); r != nil { // the library trusts its input
+			err = fmt.Errorf("the patch does not fit the object: %v", r)
+		}
+	}()
 	node, err := kyaml.Parse(string(o.Data))
 	if err != nil {
 		return nil, err
 	}
-	filter, err := c.filter(o)
+	filter, err := strategicMerge(patch, o)
 	if err != nil {
 		return nil, err
 	}
 	nodes, err := filter.Filter([]*kyaml.RNode{node})
-	if err != nil {
+	if err != nil || len(nodes) == 0 {
 		return nil, err
-	}
-	if len(nodes) == 0 {
-		return nil, nil
 	}
 	text, err := nodes[0].String()
 	if err != nil {
 		return nil, err
 	}
-	x, err := parse(generate.Object{Kind: o.Kind, Name: o.Name, Data: []byte(text)})
+	return printed(o, []byte(text))
+}
+
+// printed gives a changed object in olmgen's form. It must still be the same object.
+func printed(o generate.Object, text []byte) ([]byte, error) {
+	x, err := parse(generate.Object{Kind: o.Kind, Name: o.Name, Data: text})
 	if err != nil {
 		return nil, err
 	}

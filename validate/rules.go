@@ -37,6 +37,13 @@ func Rules() []findings.Rule {
 		{ID: bundle.WarnCertificates, Text: "certificates are left to whoever makes and rotates them"},
 		{ID: bundle.WarnInstallation, Text: "OLM in the cluster may not do what is asked of it"},
 		{ID: bundle.WarnMirrorMap, Text: "an entry of a mirror map that no image of the bundle is in"},
+		{ID: bundle.WarnScope, Text: "descoped: the operator was not made for it"},
+		{ID: bundle.WarnDescoped, Text: "descoped: what is left out of the objects that the bundle ships"},
+		{ID: bundle.WarnClusterRules, Text: "descoped: a rule that a binding in a namespace does not grant"},
+		{ID: bundle.WarnWatchNamespace, Text: "descoped: the operator is told which namespaces to watch"},
+		{ID: bundle.WarnOLMAPIs, Text: "descoped: the operator looks at objects of OLM"},
+		{ID: bundle.WarnStatus, Text: "descoped: an owned API whose status the operator may not update"},
+		{ID: bundle.WarnOwnNamespace, Text: "descoped: the operator has no rights in its own namespace"},
 		{ID: bundle.WarnMetadataObject, Text: "a Kubernetes object in the metadata directory, which OLM installs"},
 
 		{ID: apiPrefix + "alpha-deprecated-apis", Text: "an API that a newer Kubernetes has removed"},

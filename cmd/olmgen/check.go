@@ -1,10 +1,12 @@
 package main
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/olmgen/olmgen/bundle/source"
 	"github.com/olmgen/olmgen/groups"
@@ -56,6 +58,9 @@ func (f *checkFlags) register(flags *pflag.FlagSet) {
 }
 
 func (f *checkFlags) run(cmd *cobra.Command, paths []string) error {
+	if n := f.options.Namespace; cmd.Flags().Changed("namespace") && len(validation.IsDNS1123Label(n)) > 0 {
+		return &usageError{fmt.Sprintf("--namespace: %q is no valid namespace name", n), "write it in lower case, with letters, digits and -"}
+	}
 	for _, c := range f.catalogs {
 		catalog, err := source.ReadCatalog(cmd.Context(), c, source.Options{})
 		if err != nil {

@@ -59,6 +59,9 @@ func (f *renderFlags) runDeclared(cmd *cobra.Command) error {
 	case f.output == "-" || flags.Changed("layout"): // a stream has no layout, whatever the file says
 		o.Layout = f.layout
 	}
+	if flags.Changed("helm-crds") {
+		o.HelmCRDs = f.helmCRDs
+	}
 	bar, done := progress(cmd.ErrOrStderr())
 	o.Progress = bar
 	r, err := c.Render(cmd.Context(), o)

@@ -86,6 +86,13 @@ said on stderr; with --tree, for the installations that are there today.
 func sayScope(w io.Writer, b *bundle.Bundle, tree string) error {
 	var installs []descope.Install
 	if tree != "" {
+		info, err := os.Stat(tree)
+		if err != nil {
+			return fmt.Errorf("--tree: %w", err)
+		}
+		if !info.IsDir() {
+			return hinted{fmt.Errorf("--tree: %s is not a directory", tree), "give the directory that holds the manifests"}
+		}
 		found, skipped, err := descope.ReadTree(os.DirFS(tree), b)
 		if err != nil {
 			return fmt.Errorf("--tree: %w", err)

@@ -12,6 +12,7 @@ import (
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/bundle/source"
 	"github.com/olmgen/olmgen/config"
+	"github.com/olmgen/olmgen/output"
 )
 
 // initFlags are the flags of olmgen init as they were given.
@@ -51,6 +52,9 @@ func (f *initFlags) run(cmd *cobra.Command, refs []string) error {
 	if f.output == "" {
 		return &usageError{"-o needs a file, or - for stdout", ""}
 	}
+	if d := filepath.Clean(f.directory); f.directory == "" || d == "." || d == output.Stdout {
+		return &usageError{"--directory needs a directory of its own", "such as operators"}
+	}
 	file, dir := f.output, filepath.Dir(f.output)
 	if f.output == "-" {
 		file, dir = "olmgen.yaml", "."
@@ -60,7 +64,7 @@ func (f *initFlags) run(cmd *cobra.Command, refs []string) error {
 		if source.IsStdin(ref) {
 			return &usageError{"a RenderConfig cannot name standard input", "give the bundle's directory, archive or image"}
 		}
-		b, _, err := openBundle(cmd, ref, f.source, bundle.ReadOptions{AllowUnsupported: true})
+		b, _, err := openBundle(cmd, ref, f.source, bundle.ReadOptions{})
 		if err != nil {
 			return err
 		}
@@ -97,6 +101,9 @@ func (f *initFlags) write(cmd *cobra.Command, data []byte) error {
 		place = os.Rename
 	}
 	err = place(file.Name(), f.output)
+	if info, statErr := os.Stat(f.output); err != nil && statErr == nil && info.IsDir() {
+		return hinted{fmt.Errorf("%s is a directory", f.output), "name a file with -o"}
+	}
 	if errors.Is(err, fs.ErrExist) {
 		return hinted{fmt.Errorf("%s is there already", f.output), "name another with -o, or give --force to overwrite it"}
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 
@@ -147,21 +146,12 @@ func (f *renderFlags) render(cmd *cobra.Command, ref string) (*rendering, error)
 	if err != nil {
 		return nil, err
 	}
-	r := &rendering{output.Operator{Name: b.Package, Channel: channelOf(b, f.source.Channel), Result: result},
+	r := &rendering{output.Operator{Name: b.Package, Channel: b.Channel(f.source.Channel), Result: result},
 		output.Source{Bundle: b.CSV.Name, Source: sourceName(src), Digest: src.Digest}}
 	if src.Digest == "" && f.output != "-" {
 		r.source.Digest = b.Digest()
 	}
 	return r, nil
-}
-
-// channelOf gives the channel that a bundle is rendered for: the one asked for, else the package's default, else the bundle's first.
-func channelOf(b *bundle.Bundle, asked string) string {
-	channel := cmp.Or(asked, b.DefaultChannel)
-	if channel == "" && len(b.Channels) > 0 {
-		return b.Channels[0]
-	}
-	return channel
 }
 
 // readBundle opens the source and reads the bundle in it.
