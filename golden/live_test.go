@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -13,26 +14,40 @@ import (
 	"github.com/olmgen/olmgen/golden/compare"
 )
 
-// What a real OLM made of the bundles below golden/ ("make live" recorded it) is what olmgen renders with OLM's names.
+// What a real OLM made of the bundles below golden/ ("make live" recorded it) is what olmgen renders with OLM's names. There is a recording
+// of every case and no other.
 func TestLive(t *testing.T) {
-	dirs, err := filepath.Glob("live/*/case.yaml")
-	if err != nil || len(dirs) == 0 {
-		t.Fatalf("no recordings: %v", err)
+	cases, err := compare.Cases(".")
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, file := range dirs {
-		dir := filepath.Dir(file)
-		t.Run(filepath.Base(dir), func(t *testing.T) {
-			c, want, err := compare.ReadCase(dir)
+	names := map[string]bool{}
+	for _, c := range cases {
+		names[c.Name] = true
+		t.Run(c.Name, func(t *testing.T) {
+			recorded, want, err := compare.ReadCase(filepath.Join("live", c.Name))
 			if err != nil {
-				t.Fatal(err)
+				t.Fatalf("%v\n(make live UPDATE=1 CASES='^%s$' records it)", err, c.Name)
+			}
+			if d := cmp.Diff(recorded.Input(), c); d != "" {
+				t.Errorf("something else was recorded (-recorded +case):\n%s", d)
 			}
 			got := renderLive(t, c)
 			if !t.Failed() {
-				if d := compare.Diff(want, got, c.Options()); d != "" {
+				if d := compare.Diff(want, got, recorded.Options()); d != "" {
 					t.Error(d)
 				}
 			}
 		})
+	}
+	dirs, err := filepath.Glob("live/*/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range dirs {
+		if !names[filepath.Base(dir)] {
+			t.Errorf("%s: a recording of no case", dir)
+		}
 	}
 }
 

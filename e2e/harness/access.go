@@ -29,7 +29,7 @@ const mutated = "regatta-multi"
 
 // access compares who may do what in a cluster where OLM installed a bundle and in one where olmgen's tree was applied.
 func (o options) access(ctx context.Context, _ material) error {
-	cases, err := live.Cases(o.golden())
+	cases, err := compare.Cases(o.golden())
 	if err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ type interview struct {
 }
 
 func (o options) accessOf(ctx context.Context, c compare.Case) (string, error) {
-	i := interview{Case: c, dir: filepath.Join(o.golden(), c.Bundle), boundUsers: []string{c.Namespace, live.Targets[0], "unrelated"}}
+	i := interview{Case: c, dir: filepath.Join(o.golden(), c.Bundle), boundUsers: []string{c.Namespace, compare.Targets[0], "unrelated"}}
 	b, err := bundle.Read(os.DirFS(i.dir), bundle.ReadOptions{})
 	if err != nil {
 		return "", err
@@ -72,7 +72,7 @@ func (o options) accessOf(ctx context.Context, c compare.Case) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	i.questions = access.Questions(rules, append([]string{c.Namespace, "unrelated", "kube-system"}, live.Targets...))
+	i.questions = access.Questions(rules, append([]string{c.Namespace, "unrelated", "kube-system"}, compare.Targets...))
 	if i.subjects, err = access.Subjects(b, c.Namespace, i.boundUsers); err != nil {
 		return "", err
 	}
@@ -116,7 +116,7 @@ func (o options) withOlmgen(ctx context.Context, i interview, withOLM access.Ans
 		return "", err
 	}
 	defer c.Stop()
-	for _, ns := range append([]string{i.Namespace, "unrelated"}, live.Targets...) {
+	for _, ns := range append([]string{i.Namespace, "unrelated"}, compare.Targets...) {
 		if err := c.Namespace(ctx, ns, nil); err != nil {
 			return "", err
 		}

@@ -15,7 +15,7 @@ import (
 
 // live records all cases and compares them with the recordings in the repository, or writes these.
 func (o options) live(ctx context.Context) error {
-	cases, err := live.Cases(o.golden())
+	cases, err := compare.Cases(o.golden())
 	if err != nil {
 		return err
 	}

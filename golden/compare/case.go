@@ -38,6 +38,12 @@ type Case struct {
 	Objects  int      `json:"objects,omitempty"`
 }
 
+// Input gives what was installed and how, without the result.
+func (c Case) Input() Case {
+	c.CSV, c.Phase, c.Plan, c.Message, c.Optional, c.Objects = "", "", "", "", nil, 0
+	return c
+}
+
 // Options say how to compare with the case.
 func (c Case) Options() Options {
 	return Options{Optional: c.Optional, Incomplete: c.Phase != "Succeeded" || c.Plan != "Complete", Targets: c.TargetNamespaces}

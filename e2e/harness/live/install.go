@@ -1,3 +1,4 @@
+// Package live records what a real OLM makes of a bundle.
 package live
 
 import (
@@ -44,7 +45,7 @@ func (i *installation) bundles() (dirs []string) {
 
 // prepare makes the namespaces and what else is there before OLM is asked.
 func (i *installation) prepare(ctx context.Context) error {
-	names := slices.Concat([]string{i.Namespace}, i.TargetNamespaces, Targets, []string{"unrelated"})
+	names := slices.Concat([]string{i.Namespace}, i.TargetNamespaces, compare.Targets, []string{"unrelated"})
 	slices.Sort(names)
 	names = slices.Compact(names)
 	for _, name := range names {

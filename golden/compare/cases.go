@@ -1,5 +1,4 @@
-// Package live records what a real OLM makes of a bundle.
-package live
+package compare
 
 import (
 	"fmt"
@@ -11,24 +10,23 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	"sigs.k8s.io/yaml"
 
-	"github.com/olmgen/olmgen/e2e/harness/catalog"
-	"github.com/olmgen/olmgen/golden/compare"
+	"github.com/olmgen/olmgen/bundle"
 )
 
 // list is golden/live/cases.yaml: what the bundles themselves do not say.
 type list struct {
-	Skip       map[string]string       `json:"skip"`       // bundles that are not installed, with the reason
-	Namespaces map[string]string       `json:"namespaces"` // of bundles that want one
-	CRDs       map[string]string       `json:"crds"`       // of bundles with objects of other operators' APIs
-	Configs    map[string]string       `json:"configs"`    // the Subscriptions of bundles
-	Extra      map[string]compare.Case `json:"extra"`      // cases beside one for each bundle and mode
+	Skip       map[string]string `json:"skip"`       // bundles that are not installed, with the reason
+	Namespaces map[string]string `json:"namespaces"` // of bundles that want one
+	CRDs       map[string]string `json:"crds"`       // of bundles with objects of other operators' APIs
+	Configs    map[string]string `json:"configs"`    // the Subscriptions of bundles
+	Extra      map[string]Case   `json:"extra"`      // cases beside one for each bundle and mode
 }
 
 // Targets are the namespaces that an OperatorGroup targets in the modes that need some.
 var Targets = []string{"target-a", "target-b"}
 
-// Cases are all that are to be recorded: every bundle below golden/ in every mode that it supports, and those of cases.yaml.
-func Cases(golden string) ([]compare.Case, error) {
+// Cases are all that are to be recorded, sorted by name: every bundle below golden/ in every mode that it supports, and those of cases.yaml.
+func Cases(golden string) ([]Case, error) {
 	var l list
 	data, err := os.ReadFile(filepath.Join(golden, "live", "cases.yaml"))
 	if err == nil {
@@ -42,7 +40,7 @@ func Cases(golden string) ([]compare.Case, error) {
 		found, _ := filepath.Glob(filepath.Join(golden, pattern))
 		dirs = append(dirs, found...)
 	}
-	var cases []compare.Case
+	var cases []Case
 	for _, dir := range dirs {
 		rel, err := filepath.Rel(golden, filepath.Dir(dir))
 		if err != nil {
@@ -52,7 +50,7 @@ func Cases(golden string) ([]compare.Case, error) {
 		if l.Skip[name] != "" {
 			continue
 		}
-		b := compare.Case{Bundle: filepath.ToSlash(rel), Namespace: l.Namespaces[name], CRDs: l.CRDs[name], Config: l.Configs[name]}
+		b := Case{Bundle: filepath.ToSlash(rel), Namespace: l.Namespaces[name], CRDs: l.CRDs[name], Config: l.Configs[name]}
 		modes, err := ofBundle(golden, name, b)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", rel, err)
@@ -63,22 +61,18 @@ func Cases(golden string) ([]compare.Case, error) {
 		c.Name = name
 		cases = append(cases, complete(c))
 	}
-	slices.SortFunc(cases, func(a, b compare.Case) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(cases, func(a, b Case) int { return strings.Compare(a.Name, b.Name) })
 	return cases, nil
 }
 
 // ofBundle gives a case for each mode that the CSV supports.
-func ofBundle(golden, name string, c compare.Case) (cases []compare.Case, err error) {
-	b, err := catalog.Read(filepath.Join(golden, c.Bundle))
+func ofBundle(golden, name string, c Case) (cases []Case, err error) {
+	b, err := bundle.Read(os.DirFS(filepath.Join(golden, c.Bundle)), bundle.ReadOptions{})
 	if err != nil {
 		return nil, err
 	}
-	var csv v1alpha1.ClusterServiceVersion
-	if err := yaml.Unmarshal([]byte(b.CsvJson), &csv); err != nil {
-		return nil, err
-	}
 	short := map[v1alpha1.InstallModeType]string{"OwnNamespace": "own", "SingleNamespace": "single", "MultiNamespace": "multi", "AllNamespaces": "all"}
-	for _, m := range csv.Spec.InstallModes {
+	for _, m := range b.CSV.Spec.InstallModes {
 		if suffix := short[m.Type]; m.Supported && suffix != "" {
 			c.Name, c.InstallMode = name+"-"+suffix, string(m.Type)
 			cases = append(cases, complete(c))
@@ -87,7 +81,7 @@ func ofBundle(golden, name string, c compare.Case) (cases []compare.Case, err er
 	return cases, nil
 }
 
-func complete(c compare.Case) compare.Case {
+func complete(c Case) Case {
 	if c.Namespace == "" {
 		c.Namespace = "operator-ns"
 	}
