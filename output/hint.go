@@ -4,28 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/olmgen/olmgen/manifest"
 )
 
-// HintError is an error with a next step for the person who meets it. A command prints the step on a line of its own,
-// after "hint: ".
-type HintError struct {
-	Err error
-	Msg string // the next step: lower case, no final period
-}
-
-func (e *HintError) Error() string { return e.Err.Error() }
-
-func (e *HintError) Unwrap() error { return e.Err }
-
-// Hint gives the next step.
-func (e *HintError) Hint() string { return e.Msg }
-
-func withHint(err error, text string) error {
-	return &HintError{Err: err, Msg: text}
-}
-
 func refuse(text, format string, args ...any) error {
-	return withHint(fmt.Errorf(format, args...), text)
+	return manifest.WithHint(fmt.Errorf(format, args...), text)
 }
 
 const maxNamed = 5

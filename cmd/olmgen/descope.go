@@ -11,6 +11,7 @@ import (
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/descope"
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
 )
 
@@ -91,7 +92,7 @@ func sayScope(w io.Writer, b *bundle.Bundle, tree string) error {
 			return fmt.Errorf("--tree: %w", err)
 		}
 		if !info.IsDir() {
-			return hinted{fmt.Errorf("--tree: %s is not a directory", tree), "give the directory that holds the manifests"}
+			return manifest.WithHint(fmt.Errorf("--tree: %s is not a directory", tree), "give the directory that holds the manifests")
 		}
 		found, skipped, err := descope.ReadTree(os.DirFS(tree), b)
 		if err != nil {
