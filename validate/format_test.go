@@ -5,15 +5,13 @@ import (
 	"encoding/json"
 	"flag"
 	"net/url"
-	"os"
 	"path/filepath"
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/olmgen/olmgen/bundle/source"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/golden"
 	"github.com/olmgen/olmgen/validate"
 )
 
@@ -57,19 +55,7 @@ func TestFormats(t *testing.T) {
 			if err := findings.Print(&got, format, validate.Rules(), reports()); err != nil {
 				t.Fatal(err)
 			}
-			name := filepath.Join("testdata", "report."+string(format))
-			if *update {
-				if err := os.WriteFile(name, got.Bytes(), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if d := cmp.Diff(string(want), got.String()); d != "" {
-				t.Errorf("(-%s +got):\n%s", name, d)
-			}
+			golden.CheckFile(t, filepath.Join("testdata", "report."+string(format)), got.Bytes(), *update)
 		})
 	}
 }
