@@ -69,14 +69,12 @@ said on stderr; with --tree, for the installations that are there today.
 		cmd.Flags().AddFlag(all.Lookup(name))
 	}
 	cmd.Flags().StringVar(&dir, "tree", "", "`DIR` with the manifests of today's installations, for the advice")
-	for name, values := range map[string][]string{
+	complete(cmd, map[string][]string{
 		"certs":        words(generate.AllCerts),
 		"aggregate-to": words(generate.DefaultRoles),
 		"split":        words(generate.Splits),
 		"layout":       words(output.Layouts),
-	} {
-		cobra.CheckErr(cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)))
-	}
+	})
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		f.options.Profile = generate.ProfileDescoped
 		f.look = func(b *bundle.Bundle) error { return sayScope(cmd, b, dir) }
