@@ -69,7 +69,7 @@ said on stderr; with --tree, for the installations that are there today.
 		cmd.Flags().AddFlag(all.Lookup(name))
 	}
 	cmd.Flags().StringVar(&dir, "tree", "", "`DIR` with the manifests of today's installations, for the advice")
-	complete(cmd, map[string][]string{
+	offer(cmd, map[string][]string{
 		"certs":        words(generate.AllCerts),
 		"aggregate-to": words(generate.DefaultRoles),
 		"split":        words(generate.Splits),

@@ -60,8 +60,8 @@ func (e *enumsValue[T]) Set(s string) error {
 	return nil
 }
 
-// complete makes a shell offer the values of flags.
-func complete(cmd *cobra.Command, values map[string][]string) {
+// offer has a shell complete flags with these values.
+func offer(cmd *cobra.Command, values map[string][]string) {
 	for name, words := range values {
 		cobra.CheckErr(cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)))
 	}

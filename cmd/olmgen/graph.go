@@ -48,7 +48,7 @@ flags. The picture is written to stdout, as Mermaid text or as SVG.
 	for _, name := range graphFlags {
 		flags.AddFlag(all.Lookup(name))
 	}
-	complete(cmd, map[string][]string{
+	offer(cmd, map[string][]string{
 		"format":       {"mermaid", "svg"},
 		"install-mode": words(bundle.InstallModes),
 		"names":        words(generate.AllNames),

@@ -55,7 +55,7 @@ With --unpinned the exit code is 3 if an image is not pinned by digest.
 		RunE: f.run,
 	}
 	f.register(cmd.Flags())
-	complete(cmd, map[string][]string{"format": append([]string{string(formatMirrorSet)}, words(images.Formats)...)})
+	offer(cmd, map[string][]string{"format": append([]string{string(formatMirrorSet)}, words(images.Formats)...)})
 	return cmd
 }
 

@@ -72,7 +72,7 @@ AllNamespaces where the operator supports it, else OwnNamespace.`,
 	f.layout = output.LayoutFlat
 	f.registerTree(cmd.Flags())
 	f.register(cmd.Flags())
-	complete(cmd, map[string][]string{
+	offer(cmd, map[string][]string{
 		"install-mode":              words(bundle.InstallModes),
 		"names":                     words(generate.AllNames),
 		"profile":                   words(generate.Profiles),

@@ -28,7 +28,7 @@ func (f *reportFlags) register(flags *pflag.FlagSet) {
 }
 
 func completeReport(cmd *cobra.Command) {
-	complete(cmd, map[string][]string{
+	offer(cmd, map[string][]string{
 		"format":  words(findings.Formats),
 		"fail-on": words(findings.Levels),
 	})
