@@ -60,7 +60,7 @@ func (r *reader) checkKind(o *manifest.Object) error {
 		r.warn(WarnAPIVersion, o.Errorf("apiVersion", "missing: taken for %s", k.apiVersion()))
 		return nil
 	}
-	if o.Kind != v1alpha1.ClusterServiceVersionKind && !Supported(o.Group(), o.Kind) {
+	if o.Kind != v1alpha1.ClusterServiceVersionKind && !isSupported(o.Group(), o.Kind) {
 		if !r.options.AllowUnsupported {
 			e := o.Errorf("kind", "OLM does not install %s of %s from a bundle", o.Kind, o.APIVersion)
 			e.Tip = "remove it from the bundle, or render it all the same with --allow-unsupported"

@@ -104,8 +104,8 @@ func plain(kind string) *kindInfo {
 	return nil
 }
 
-// Supported reports whether OLM installs objects of this group and kind from a bundle.
-func Supported(group, kind string) bool { return find(supported, group, kind) != nil }
+// isSupported reports whether OLM installs objects of this group and kind from a bundle.
+func isSupported(group, kind string) bool { return find(supported, group, kind) != nil }
 
 // ScopeOfKind tells whether objects of a kind are namespaced, for the kinds of Kubernetes, OLM, OpenShift and others that are common beside
 // operators.

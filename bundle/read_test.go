@@ -282,7 +282,7 @@ func TestKinds(t *testing.T) {
 		}
 		seen[id] = true
 	}
-	if !Supported("", "Secret") || Supported("", "Pod") || Supported("x", "Secret") {
-		t.Error("Supported is wrong")
+	if !isSupported("", "Secret") || isSupported("", "Pod") || isSupported("x", "Secret") {
+		t.Error("isSupported is wrong")
 	}
 }

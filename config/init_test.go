@@ -4,11 +4,11 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/bundle/source"
+	"github.com/olmgen/olmgen/golden/corpus/corpustest"
 )
 
 func readBundle(t *testing.T, dir string) *bundle.Bundle {
@@ -45,15 +45,7 @@ func TestInitGroupsByNamespace(t *testing.T) {
 
 // Every bundle of the corpus gets a declaration that renders as it is.
 func TestInitOfTheCorpus(t *testing.T) {
-	corpus := os.Getenv("OLMGEN_CORPUS")
-	if corpus == "" {
-		t.Skip("OLMGEN_CORPUS is not set: no real bundles")
-	}
-	dirs, err := filepath.Glob(filepath.Join(corpus, "bundles", "*", "*"))
-	if err != nil || len(dirs) == 0 {
-		t.Fatalf("no bundles: %v", err)
-	}
-	for _, dir := range dirs {
+	for _, dir := range corpustest.Bundles(t) {
 		b, err := bundle.Read(os.DirFS(dir), bundle.ReadOptions{})
 		if err != nil {
 			continue // other tests are about these
@@ -69,7 +61,7 @@ func TestInitOfTheCorpus(t *testing.T) {
 			continue
 		}
 		if _, err := c.Render(context.Background(), Options{}); err != nil {
-			t.Errorf("%s: %v", strings.TrimPrefix(dir, corpus), err)
+			t.Errorf("%s: %v", dir, err)
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/olmgen/olmgen/golden"
 	"github.com/olmgen/olmgen/transform"
 )
 
@@ -45,15 +46,7 @@ func TestSchemaPage(t *testing.T) {
 		fmt.Fprintf(&page, "\n## %s\n\n%s\n\n| field | value | |\n|---|---|---|\n", typ.Name(), g.comments[typ.Name()])
 		g.rows(&page, typ)
 	}
-	name := filepath.Join("..", "docs", "renderconfig.md")
-	if *update {
-		if err := os.WriteFile(name, []byte(page.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if got, err := os.ReadFile(name); err != nil || string(got) != page.String() {
-		t.Errorf("%s is stale, run \"make docs\": %v", name, err)
-	}
+	golden.CheckFile(t, filepath.Join("..", "docs", "renderconfig.md"), []byte(page.String()), *update)
 }
 
 // rows writes a row for each field, those of embedded structs included.

@@ -90,7 +90,7 @@ func (c *Config) Render(ctx context.Context, o Options) (*Rendered, error) {
 	if r.Objects, err = c.transformed(set.Objects, all, o.Dir); err != nil {
 		return nil, err
 	}
-	if r.Templates, err = c.layoutTemplates(o.Dir); err != nil {
+	if r.Templates, err = templates.LoadDir(in(o.Dir, c.Defaults.Templates)); err != nil {
 		return nil, err
 	}
 	r.HelmCRDs = cmp.Or(o.HelmCRDs, c.Output.HelmCRDs)
@@ -102,11 +102,6 @@ func (c *Config) Render(ctx context.Context, o Options) (*Rendered, error) {
 		return nil, c.explain("output.layout", err)
 	}
 	return r, nil
-}
-
-// layoutTemplates gives the templates of files that list others: those of the defaults.
-func (c *Config) layoutTemplates(dir string) (*templates.Set, error) {
-	return templates.LoadDir(in(dir, c.Defaults.Templates))
 }
 
 // transformed gives the objects with what the file changes in them: common labels and annotations, the annotations of an engine beside

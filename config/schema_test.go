@@ -7,7 +7,6 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"os"
 	"reflect"
 	"strings"
 	"testing"
@@ -19,6 +18,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/golden"
 	"github.com/olmgen/olmgen/output"
 	"github.com/olmgen/olmgen/output/helm"
 	"github.com/olmgen/olmgen/transform"
@@ -43,15 +43,7 @@ func TestSchema(t *testing.T) {
 	if err := e.Encode(schema); err != nil {
 		t.Fatal(err)
 	}
-	if *update {
-		if err := os.WriteFile("schema.json", want.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got, err := os.ReadFile("schema.json")
-	if err != nil || !bytes.Equal(got, want.Bytes()) {
-		t.Errorf("schema.json is stale, run \"make docs\": %v", err)
-	}
+	golden.CheckFile(t, "schema.json", want.Bytes(), *update)
 }
 
 func newSchemaWriter(t *testing.T) *schemaWriter {

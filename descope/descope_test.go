@@ -1,14 +1,16 @@
 package descope
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
-	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/tree"
 )
 
 const (
@@ -90,29 +92,38 @@ metadata: {name: g, namespace: NS}
 spec: SPEC
 `
 
-func TestReadTree(t *testing.T) {
+func TestInstalls(t *testing.T) {
 	b := &bundle.Bundle{Package: "doors", CSV: csv(modeOwn)}
-	file := func(s string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(s)} }
-	tree := fstest.MapFS{
-		"a/csv.yaml":  file("apiVersion: operators.coreos.com/v1alpha1\nkind: ClusterServiceVersion\nmetadata: {name: door-operator.v1.1.0, namespace: a, annotations: {olm.targetNamespaces: 'x,y'}}\n"),
-		"a/copy.yaml": file("apiVersion: operators.coreos.com/v1alpha1\nkind: ClusterServiceVersion\nmetadata: {name: door-operator.v1.1.0, namespace: x, labels: {olm.copiedFrom: a}}\n"),
-		"b.yaml": file("apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d, namespace: b, labels: {olm.owner: door-operator.v1.2.0, olm.owner.namespace: b, olm.owner.kind: ClusterServiceVersion}}\n" +
-			"spec: {template: {metadata: {annotations: {olm.targetNamespaces: ''}}}}\n"),
-		"c.yml": file("apiVersion: v1\nkind: List\nitems:\n- {apiVersion: operators.coreos.com/v1alpha1, kind: Subscription, metadata: {name: s, namespace: c}, spec: {name: doors, source: x, sourceNamespace: olm, startingCSV: door-operator.v1.0.0}}\n---\n" +
-			strings.NewReplacer("NS", "c", "SPEC", "{targetNamespaces: [q, p]}").Replace(group)),
-		"d.yaml":        file("apiVersion: operators.coreos.com/v1alpha1\nkind: Subscription\nmetadata: {name: s, namespace: d}\nspec: {name: doors, source: x, sourceNamespace: olm}\n"),
-		"e.yaml":        file(strings.NewReplacer("NS", "d", "SPEC", "{}").Replace(group)),
-		"other.yaml":    file("apiVersion: operators.coreos.com/v1alpha1\nkind: Subscription\nmetadata: {name: s, namespace: z}\nspec: {name: windows, source: x, sourceNamespace: olm}\n"),
-		"another.yaml":  file("apiVersion: operators.coreos.com/v1alpha1\nkind: ClusterServiceVersion\nmetadata: {name: door-operator-pro.v1.1.0, namespace: z}\n"),
-		"helm.yaml":     file("kind: {{ .Values.kind }}\n"),
-		"broken.yaml":   file("apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d}\nspec: [1]\n"),
-		"README.md":     file("kind: ["),
-		".git/csv.yaml": file("kind: ["),
+	files := map[string]string{
+		"a/csv.yaml":  "apiVersion: operators.coreos.com/v1alpha1\nkind: ClusterServiceVersion\nmetadata: {name: door-operator.v1.1.0, namespace: a, annotations: {olm.targetNamespaces: 'x,y'}}\n",
+		"a/copy.yaml": "apiVersion: operators.coreos.com/v1alpha1\nkind: ClusterServiceVersion\nmetadata: {name: door-operator.v1.1.0, namespace: x, labels: {olm.copiedFrom: a}}\n",
+		"b.yaml": "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d, namespace: b, labels: {olm.owner: door-operator.v1.2.0, olm.owner.namespace: b, olm.owner.kind: ClusterServiceVersion}}\n" +
+			"spec: {template: {metadata: {annotations: {olm.targetNamespaces: ''}}}}\n",
+		"c.yml": "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: operators.coreos.com/v1alpha1, kind: Subscription, metadata: {name: s, namespace: c}, spec: {name: doors, source: x, sourceNamespace: olm, startingCSV: door-operator.v1.0.0}}\n---\n" +
+			strings.NewReplacer("NS", "c", "SPEC", "{targetNamespaces: [q, p]}").Replace(group),
+		"d.yaml":        "apiVersion: operators.coreos.com/v1alpha1\nkind: Subscription\nmetadata: {name: s, namespace: d}\nspec: {name: doors, source: x, sourceNamespace: olm}\n",
+		"e.yaml":        strings.NewReplacer("NS", "d", "SPEC", "{}").Replace(group),
+		"other.yaml":    "apiVersion: operators.coreos.com/v1alpha1\nkind: Subscription\nmetadata: {name: s, namespace: z}\nspec: {name: windows, source: x, sourceNamespace: olm}\n",
+		"another.yaml":  "apiVersion: operators.coreos.com/v1alpha1\nkind: ClusterServiceVersion\nmetadata: {name: door-operator-pro.v1.1.0, namespace: z}\n",
+		"helm.yaml":     "kind: {{ .Values.kind }}\n",
+		"broken.yaml":   "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d}\nspec: [1]\n",
+		"README.md":     "kind: [",
+		".git/csv.yaml": "kind: [",
 	}
-	got, skipped, err := ReadTree(tree, b)
+	t.Chdir(t.TempDir())
+	for name, text := range files {
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	read, err := tree.Read(t.Context(), []string{"."}, tree.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
+	got, unreadable := Installs(read, b)
 	want := []Install{
 		{"door-operator.v1.1.0", "a", []string{"x", "y"}}, {"door-operator.v1.2.0", "b", []string{""}},
 		{"door-operator.v1.0.0", "c", []string{"q", "p"}}, {"", "d", []string{""}},
@@ -120,15 +131,13 @@ func TestReadTree(t *testing.T) {
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("-want +got:\n%s", d)
 	}
-	var files []string
-	for _, err := range skipped {
-		name, _, _ := strings.Cut(err.Error(), ":")
-		files = append(files, name)
+	if len(unreadable) != 1 || !strings.HasPrefix(unreadable[0].Error(), "broken.yaml:4: spec: ") {
+		t.Errorf("not readable: %v", unreadable)
 	}
-	if d := cmp.Diff([]string{"broken.yaml", "helm.yaml"}, files); d != "" {
-		t.Errorf("skipped: %s\n%v", d, skipped)
+	if len(read.Skipped) != 1 || read.Skipped[0].Path != "helm.yaml" || len(read.Faults) > 0 {
+		t.Errorf("skipped: %v, at fault: %v", read.Skipped, read.Faults)
 	}
-	if _, _, err := ReadTree(fstest.MapFS{"f": file("")}, b); err != nil {
-		t.Error(err)
+	if none, _ := Installs(&tree.Tree{}, b); none == nil {
+		t.Error("no installation is not the same as none that is known")
 	}
 }

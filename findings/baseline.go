@@ -12,9 +12,9 @@ import (
 	"strings"
 )
 
-// Fingerprints gives for each finding what stays the same when lines are added above it, or when it gets another level. A second finding
+// fingerprints gives for each finding what stays the same when lines are added above it, or when it gets another level. A second finding
 // of the same words about the same object in a file gets another one.
-func Fingerprints(list []Finding) []string {
+func fingerprints(list []Finding) []string {
 	prints := make([]string, len(list))
 	seen := map[string]int{}
 	for i, f := range list {
@@ -52,7 +52,7 @@ const baselineVersion = 1
 // NewBaseline takes findings as known.
 func NewBaseline(list []Finding) *Baseline {
 	b := &Baseline{}
-	for i, print := range Fingerprints(list) {
+	for i, print := range fingerprints(list) {
 		b.entries = append(b.entries, entry{print, list[i].Rule, list[i].path(), list[i].text()})
 	}
 	return b
@@ -95,7 +95,7 @@ func (b *Baseline) Apply(list []Finding) (fresh []Finding, stale []string) {
 		known[e.Fingerprint] = true
 	}
 	found := map[string]bool{}
-	for i, print := range Fingerprints(list) {
+	for i, print := range fingerprints(list) {
 		found[print] = true
 		if !known[print] {
 			fresh = append(fresh, list[i])

@@ -19,11 +19,11 @@ const (
 	None    Level = "none"
 )
 
-// Levels are the thresholds that AtLeast knows.
+// Levels are the thresholds that Reaches knows.
 var Levels = []Level{Error, Warning, Note, None}
 
-// AtLeast reports whether a level reaches a threshold.
-func (l Level) AtLeast(threshold Level) bool {
+// atLeast reports whether a level reaches a threshold.
+func (l Level) atLeast(threshold Level) bool {
 	return threshold != None && slices.Index(Levels, l) <= slices.Index(Levels, threshold)
 }
 
@@ -80,5 +80,5 @@ func Count(list []Finding, level Level) int {
 
 // Reaches reports whether any of the findings reaches a threshold.
 func Reaches(list []Finding, threshold Level) bool {
-	return slices.ContainsFunc(list, func(f Finding) bool { return f.Level.AtLeast(threshold) })
+	return slices.ContainsFunc(list, func(f Finding) bool { return f.Level.atLeast(threshold) })
 }

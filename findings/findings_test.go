@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"flag"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/golden"
 )
 
 var update = flag.Bool("update", false, "write the golden files of the formats anew")
@@ -40,19 +40,7 @@ func TestFormats(t *testing.T) {
 			if err := findings.Print(&got, format, rules, list()); err != nil {
 				t.Fatal(err)
 			}
-			name := filepath.Join("testdata", "report."+string(format))
-			if *update {
-				if err := os.WriteFile(name, got.Bytes(), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if d := cmp.Diff(string(want), got.String()); d != "" {
-				t.Errorf("(-%s +got):\n%s", name, d)
-			}
+			golden.CheckFile(t, filepath.Join("testdata", "report."+string(format)), got.Bytes(), *update)
 		})
 	}
 }

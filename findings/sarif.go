@@ -71,7 +71,7 @@ type sarifLogical struct {
 func printSARIF(w io.Writer, rules []Rule, list []Finding) error {
 	run := sarifRun{Results: []sarifResult{}}
 	run.Tool.Driver = sarifDriver{Name: "olmgen", InformationURI: "https://github.com/olmgen/olmgen", Rules: usedRules(rules, list)}
-	for i, print := range Fingerprints(list) {
+	for i, print := range fingerprints(list) {
 		f := list[i]
 		result := sarifResult{
 			RuleID:       f.Rule,

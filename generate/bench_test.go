@@ -3,23 +3,16 @@ package generate_test
 import (
 	"errors"
 	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/golden/corpus/corpustest"
 )
 
 // BenchmarkCorpus reads and renders every bundle of $OLMGEN_CORPUS once, as olmgen render does it without any flag but --certs.
 func BenchmarkCorpus(b *testing.B) {
-	root := os.Getenv("OLMGEN_CORPUS")
-	if root == "" {
-		b.Skip("OLMGEN_CORPUS is not set: no corpus of real bundles to render")
-	}
-	dirs, err := filepath.Glob(filepath.Join(root, "bundles", "*", "*"))
-	if err != nil || len(dirs) == 0 {
-		b.Fatalf("no bundles below %s: %v", root, err)
-	}
+	dirs := corpustest.Bundles(b)
 	bundles, bytes := 0, 0
 	for b.Loop() {
 		for _, dir := range dirs {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/golden/corpus/corpustest"
 	"github.com/olmgen/olmgen/images"
 )
 
@@ -22,14 +23,8 @@ func TestMirrorsChangeOnlyImages(t *testing.T) {
 		t.Fatal(err)
 	}
 	dirs := []string{filepath.Join("..", "golden", "mirror-map", "bundle")}
-	if root := os.Getenv("OLMGEN_CORPUS"); root != "" {
-		more, err := filepath.Glob(filepath.Join(root, "bundles", "*", "*"))
-		if err != nil || len(more) == 0 {
-			t.Fatalf("no bundles below %s: %v", root, err)
-		}
-		dirs = append(dirs, more...)
-	} else {
-		t.Log("OLMGEN_CORPUS is not set: only with a golden case's bundle")
+	if corpustest.Set(t) {
+		dirs = append(dirs, corpustest.Bundles(t)...)
 	}
 	changed := 0
 	for _, dir := range dirs {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/golden/compare"
+	"github.com/olmgen/olmgen/golden/corpus/corpustest"
 )
 
 // oracleCase is what a real OLM made of a real bundle (oracle/README.md).
@@ -28,14 +29,8 @@ type oracleCase struct {
 
 // Everything that a real OLM made is rendered, equal in every field, and nothing else is.
 func TestConformance(t *testing.T) {
-	corpus, oracle := os.Getenv("OLMGEN_CORPUS"), os.Getenv("OLMGEN_ORACLE")
-	if corpus == "" || oracle == "" {
-		t.Skip("OLMGEN_CORPUS and OLMGEN_ORACLE name the directories with real bundles and with what OLM made of them: not set")
-	}
-	files, err := filepath.Glob(filepath.Join(oracle, "olm-v0", "*", "*", "case.yaml"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no cases below %s/olm-v0: %v", oracle, err)
-	}
+	corpus, oracle := corpustest.Oracle(t)
+	files := corpustest.Glob(t, oracle, "olm-v0", "*", "*", "case.yaml")
 	equal, total := 0, 0
 	for _, file := range files {
 		c := readOracleCase(t, filepath.Dir(file))

@@ -17,6 +17,7 @@ import (
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/golden/corpus"
+	"github.com/olmgen/olmgen/golden/corpus/corpustest"
 )
 
 // corpusRun counts what came out.
@@ -31,17 +32,9 @@ type corpusRun struct {
 // Every bundle of the corpus renders in every install mode that it supports, with both kinds of names, for both kinds of clusters and to
 // be handed over to OLM, to the same bytes twice, to objects with valid names and labels, and to a tree that kustomize builds.
 func TestCorpus(t *testing.T) {
-	root := os.Getenv("OLMGEN_CORPUS")
-	if root == "" {
-		t.Skip("OLMGEN_CORPUS is not set: it names a directory with real bundles in bundles/<package>/<version>/")
-	}
-	dirs, err := filepath.Glob(filepath.Join(root, "bundles", "*", "*"))
-	if err != nil || len(dirs) == 0 {
-		t.Fatalf("no bundles below %s: %v", root, err)
-	}
 	c := &corpusRun{refused: map[string]int{}, warnings: map[string]int{}, checked: map[[sha256.Size]byte]bool{}}
 	start := time.Now()
-	for i, dir := range dirs {
+	for i, dir := range corpustest.Bundles(t) {
 		if testing.Short() && i%10 != 0 {
 			continue
 		}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/golden/corpus/corpustest"
 )
 
 const (
@@ -30,16 +31,8 @@ const (
 // and, in its own namespace, what permissions ask for; bound to a namespace it may do there exactly what the CSV asks for, and in another
 // one no more than before; however the ClusterRoles are split. A further tenant adds files and changes none.
 func TestDescopedCorpus(t *testing.T) {
-	root := os.Getenv("OLMGEN_CORPUS")
-	if root == "" {
-		t.Skip("OLMGEN_CORPUS is not set: it names a directory with real bundles in bundles/<package>/<version>/")
-	}
-	dirs, err := filepath.Glob(filepath.Join(root, "bundles", "*", "*"))
-	if err != nil || len(dirs) == 0 {
-		t.Fatalf("no bundles below %s: %v", root, err)
-	}
 	warnings, checked := map[string]int{}, 0
-	for _, dir := range dirs {
+	for _, dir := range corpustest.Bundles(t) {
 		t.Run(filepath.Base(filepath.Dir(dir))+"/"+filepath.Base(dir), func(t *testing.T) {
 			b, err := bundle.Read(os.DirFS(dir), bundle.ReadOptions{})
 			if err != nil {

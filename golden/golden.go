@@ -91,3 +91,22 @@ func Check(tb testing.TB, dir string, got Tree, update bool) {
 		tb.Errorf("the rendered files are not the golden ones. If the change is meant, run \"make golden\" and read its diff.\n%s", d)
 	}
 }
+
+// CheckFile compares got with one golden file. With update it makes that equal to got instead.
+func CheckFile(tb testing.TB, name string, got []byte, update bool) {
+	tb.Helper()
+	if update {
+		if err := os.WriteFile(name, got, 0o644); err != nil {
+			tb.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(name)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if !bytes.Equal(want, got) {
+		tb.Errorf("%s is stale. If the change is meant, run this test with -update (\"make docs\" does) and read the diff.\n%s",
+			name, diff.Diff(name, want, "now", got))
+	}
+}

@@ -12,6 +12,7 @@ import (
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/golden/corpus"
+	"github.com/olmgen/olmgen/golden/corpus/corpustest"
 )
 
 // No object that olmgen authors changes a field that the API server would not let change when the next version of an operator is applied over
@@ -25,8 +26,8 @@ func TestUpgrade(t *testing.T) {
 	for _, dir := range own {
 		pairs = append(pairs, [2]string{filepath.Join(dir, "from"), filepath.Join(dir, "to")})
 	}
-	if root := os.Getenv("OLMGEN_CORPUS"); root != "" {
-		packages, err := corpus.Packages(root)
+	if corpustest.Set(t) {
+		packages, err := corpus.Packages(corpustest.Root(t))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -42,7 +42,7 @@ type placed struct {
 	index   int    // in the tree
 }
 
-// before is the order of creation: by creationTimestamp, what has none after what has one, then as in the tree.
+// compare is the order of creation: by creationTimestamp, what has none after what has one, then as in the tree.
 func (p placed) compare(o placed) int {
 	if (p.created == "") != (o.created == "") {
 		return cmp.Compare(o.created, p.created)

@@ -13,6 +13,7 @@ import (
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/manifest"
 )
 
 // judgeGroup finds what is wrong with a group itself.
@@ -189,7 +190,7 @@ func (o *olm) judgeNames() {
 			if role != nil {
 				level = findings.Warning
 			}
-			o.note(ruleRoleName, level, same[1].Object, "metadata.name", "its role "+admin+" has the name of that of "+some(others(same, same[1])), "give each group a name of its own")
+			o.note(ruleRoleName, level, same[1].Object, "metadata.name", "its role "+admin+" has the name of that of "+manifest.FirstOf(3, others(same, same[1])), "give each group a name of its own")
 		}
 	}
 }
@@ -253,15 +254,7 @@ func (o *olm) judgeOwners() {
 				level = findings.Note // the same version of the same operator
 			}
 			o.note(ruleOwners, level, v.where(), "spec.customresourcedefinitions",
-				fmt.Sprintf("owns %s, as does ClusterServiceVersion %s/%s", some(shared[other]), other.namespace, other.name), "")
+				fmt.Sprintf("owns %s, as does ClusterServiceVersion %s/%s", manifest.FirstOf(3, shared[other]), other.namespace, other.name), "")
 		}
 	}
-}
-
-// some names the first of a list.
-func some(list []string) string {
-	if len(list) > 3 {
-		return fmt.Sprintf("%s and %d more", strings.Join(list[:3], ", "), len(list)-3)
-	}
-	return strings.Join(list, ", ")
 }

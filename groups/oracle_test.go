@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/golden/corpus/corpustest"
 	"github.com/olmgen/olmgen/groups"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/tree"
@@ -52,15 +53,8 @@ type groupStatus struct {
 
 // TestOracle compares with what a real OLM said: $OLMGEN_ORACLE/olm-v0-scenarios, with the bundles of $OLMGEN_CORPUS.
 func TestOracle(t *testing.T) {
-	oracle, corpus := os.Getenv("OLMGEN_ORACLE"), os.Getenv("OLMGEN_CORPUS")
-	if oracle == "" || corpus == "" {
-		t.Skip("set OLMGEN_ORACLE and OLMGEN_CORPUS to compare with what a real OLM said")
-	}
-	scenarios, err := filepath.Glob(filepath.Join(oracle, "olm-v0-scenarios", "*", "inputs.yaml"))
-	if err != nil || len(scenarios) == 0 {
-		t.Fatal("no scenarios", err)
-	}
-	for _, file := range scenarios {
+	corpus, oracle := corpustest.Oracle(t)
+	for _, file := range corpustest.Glob(t, oracle, "olm-v0-scenarios", "*", "inputs.yaml") {
 		t.Run(filepath.Base(filepath.Dir(file)), func(t *testing.T) {
 			var in inputs
 			var want status

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/golden/corpus/corpustest"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/templates"
 )
@@ -247,15 +248,7 @@ func golden(t *testing.T, name, got string) {
 
 // Every image of a real bundle is a valid reference, is where its line says, and is rewritten by a map of its registry.
 func TestCorpus(t *testing.T) {
-	root := os.Getenv("OLMGEN_CORPUS")
-	if root == "" {
-		t.Skip("OLMGEN_CORPUS is not set: it names a directory with real bundles in bundles/<package>/<version>/")
-	}
-	dirs, err := filepath.Glob(filepath.Join(root, "bundles", "*", "*"))
-	if err != nil || len(dirs) == 0 {
-		t.Fatalf("no bundles below %s: %v", root, err)
-	}
-	for _, dir := range dirs {
+	for _, dir := range corpustest.Bundles(t) {
 		b, err := bundle.Read(os.DirFS(dir), bundle.ReadOptions{AllowUnsupported: true})
 		if err != nil {
 			continue // said by other tests

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/templates"
 )
 
@@ -15,8 +16,8 @@ import (
 // error if mirror is no registry, if an image is no valid reference, or if two repositories with tags would become one.
 func MirrorSets(list []Image, mirror string, t *templates.Set) ([]byte, error) {
 	if problem := prefixProblem(mirror); problem != "" {
-		return nil, &HintError{fmt.Sprintf("mirror %q is no registry: %s", mirror, problem),
-			"write it as registry.example.com or registry.example.com/prefix"}
+		return nil, manifest.WithHint(fmt.Errorf("mirror %q is no registry: %s", mirror, problem),
+			"write it as registry.example.com or registry.example.com/prefix")
 	}
 	packages := map[string][]Image{}
 	for _, i := range list {
@@ -64,7 +65,7 @@ func mirrorsOf(list []Image, pinned bool, mirror string, seen map[string]string)
 	for _, i := range list {
 		r, err := parse(i.Image)
 		if err != nil {
-			return nil, &HintError{fmt.Sprintf("%s: %q is no image reference", i.place(), i.Image), ""}
+			return nil, fmt.Errorf("%s: %q is no image reference", i.place(), i.Image)
 		}
 		if i.Pinned == pinned {
 			repositories[r.repository] = true
@@ -75,19 +76,11 @@ func mirrorsOf(list []Image, pinned bool, mirror string, seen map[string]string)
 		_, path, _ := strings.Cut(source, "/")
 		target := mirror + "/" + path
 		if other := seen[target]; !pinned && other != "" && other != source {
-			return nil, &HintError{fmt.Sprintf("%s and %s would both be mirrored to %s, and their images have tags, not digests", other, source, target),
-				"give the sources one at a time, each with a mirror of its own"}
+			return nil, manifest.WithHint(fmt.Errorf("%s and %s would both be mirrored to %s, and their images have tags, not digests", other, source, target),
+				"give the sources one at a time, each with a mirror of its own")
 		}
 		seen[target] = source
 		mirrors = append(mirrors, map[string]any{"source": source, "mirrors": []any{target}})
 	}
 	return mirrors, nil
 }
-
-// HintError is an error with a next step for the person who reads it.
-type HintError struct{ Msg, Tip string }
-
-func (e *HintError) Error() string { return e.Msg }
-
-// Hint gives the next step; it may be empty.
-func (e *HintError) Hint() string { return e.Tip }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/golden/corpus/corpustest"
 )
 
 // plurals of the kinds that bundles render to, by hand; those of the second list are not namespaced.
@@ -38,14 +39,8 @@ func TestCorpus(t *testing.T) {
 		t.Fatalf("no golden cases: %v", err)
 	}
 	dirs = append(dirs, cases...)
-	if root := os.Getenv("OLMGEN_CORPUS"); root != "" {
-		more, err := filepath.Glob(filepath.Join(root, "bundles", "*", "*"))
-		if err != nil || len(more) == 0 {
-			t.Fatalf("no bundles below %s: %v", root, err)
-		}
-		dirs = append(dirs, more...)
-	} else {
-		t.Log("OLMGEN_CORPUS is not set: only with the bundles of the golden cases")
+	if corpustest.Set(t) {
+		dirs = append(dirs, corpustest.Bundles(t)...)
 	}
 	for _, dir := range dirs {
 		b, err := bundle.Read(os.DirFS(dir), bundle.ReadOptions{})

@@ -2,7 +2,6 @@ package krm
 
 import (
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -10,20 +9,13 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/config"
+	"github.com/olmgen/olmgen/golden/corpus/corpustest"
 )
 
 // What the function gives of every bundle of the corpus is what is rendered, but for the annotations that tell the files.
 func TestCorpus(t *testing.T) {
-	corpus := os.Getenv("OLMGEN_CORPUS")
-	if corpus == "" {
-		t.Skip("OLMGEN_CORPUS is not set: no real bundles")
-	}
-	dirs, err := filepath.Glob(filepath.Join(corpus, "bundles", "*", "*"))
-	if err != nil || len(dirs) == 0 {
-		t.Fatalf("no bundles: %v", err)
-	}
 	ran := 0
-	for _, dir := range dirs {
+	for _, dir := range corpustest.Bundles(t) {
 		b, err := bundle.Read(os.DirFS(dir), bundle.ReadOptions{})
 		if err != nil {
 			continue // other tests are about these

@@ -10,16 +10,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
+
+	"github.com/olmgen/olmgen/golden/corpus/corpustest"
 )
 
 // corpusFiles gives every YAML file below $OLMGEN_CORPUS.
 func corpusFiles(tb testing.TB) map[string][]byte {
-	root := os.Getenv("OLMGEN_CORPUS")
-	if root == "" {
-		tb.Skip("OLMGEN_CORPUS is not set: no corpus of real bundles to read")
-	}
 	files := map[string][]byte{}
-	err := filepath.WalkDir(filepath.Join(root, "bundles"), func(p string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(filepath.Join(corpustest.Root(tb), "bundles"), func(p string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.HasSuffix(p, "ml") {
 			return err
 		}

@@ -33,3 +33,19 @@ func (e *Error) Error() string {
 
 // Hint says what to do about the error, or is empty.
 func (e *Error) Hint() string { return e.Tip }
+
+// HintError gives any error a next step for the person who meets it; an Error has its own.
+type HintError struct {
+	Err error
+	Tip string // the next step: lower case, no final period
+}
+
+// WithHint gives err with a next step, as a *HintError.
+func WithHint(err error, tip string) error { return &HintError{err, tip} }
+
+func (e *HintError) Error() string { return e.Err.Error() }
+
+func (e *HintError) Unwrap() error { return e.Err }
+
+// Hint gives the next step.
+func (e *HintError) Hint() string { return e.Tip }

@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -72,6 +73,14 @@ func fields(t reflect.Type) map[string]reflect.Type {
 		}
 	}
 	return out
+}
+
+// FirstOf lists names in a message, but most of them at the most: then how many more there are.
+func FirstOf(most int, names []string) string {
+	if len(names) > most {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+	}
+	return strings.Join(names, ", ")
 }
 
 // Nearest gives the name that is closest to s, if one is close enough for a slip of the finger, else "".

@@ -329,7 +329,7 @@ func TestLayoutRefuses(t *testing.T) {
 			t.Errorf("error %v, want %s", err, c.want)
 			continue
 		}
-		var h *HintError
+		var h *manifest.HintError
 		if errors.As(err, &h) && h.Hint() != c.hint || h == nil && c.hint != "" {
 			t.Errorf("%v: hint %v, want %s", err, h, c.hint)
 		}

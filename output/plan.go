@@ -7,6 +7,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/olmgen/olmgen/manifest"
 )
 
 // plan says how the new tree is made.
@@ -181,7 +183,7 @@ func (p *planner) show(paths []string) string {
 	for i := range paths {
 		paths[i] = p.target.show(paths[i])
 	}
-	return some(paths)
+	return manifest.FirstOf(5, paths)
 }
 
 // finish adds what is carried and the lock to the new tree, and its directories.

@@ -33,7 +33,7 @@ type Result struct {
 // Write refuses, before it changes anything: paths that are not clean and relative or that clash; a file in the way that
 // olmgen did not write, or a symbolic link; a file of olmgen that was edited by hand, unless o.Force is set; a directory
 // that is no output directory, such as the current one, a git repository or a mount point; and to run beside another
-// Write to the same dir. Errors that a person can do something about are of type *HintError.
+// Write to the same dir. Errors that a person can do something about are of type *manifest.HintError.
 //
 // If the error is that the old tree could not be removed, the result is that of a complete write.
 func Write(dir string, files Files, o WriteOptions) (Result, error) {

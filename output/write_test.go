@@ -9,10 +9,12 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/olmgen/olmgen/manifest"
 )
 
 func hintOf(err error) string {
-	var h *HintError
+	var h *manifest.HintError
 	if !errors.As(err, &h) {
 		return ""
 	}

@@ -6,10 +6,7 @@ import (
 )
 
 // glob is a pattern for paths and names: * is anything without a slash, ** anything, ? one character.
-type glob struct {
-	text string
-	re   *regexp.Regexp
-}
+type glob struct{ re *regexp.Regexp }
 
 func newGlob(text string) (glob, error) {
 	var b strings.Builder
@@ -40,7 +37,7 @@ func newGlob(text string) (glob, error) {
 	}
 	b.WriteString(`\z`)
 	re, err := regexp.Compile(b.String())
-	return glob{text, re}, err
+	return glob{re}, err
 }
 
 func (g glob) match(s string) bool { return g.re.MatchString(s) }

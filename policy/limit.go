@@ -1,13 +1,13 @@
 package policy
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/manifest"
 )
 
 // limit is a limit of a policy file: of permissions, or of images.
@@ -105,7 +105,7 @@ func (f *forbid) find(r rbacv1.PolicyRule) (field, what string) {
 		}
 		field = "." + w
 	}
-	return field, strings.Join(verbs, ", ") + " on " + firstOf(on)
+	return field, strings.Join(verbs, ", ") + " on " + manifest.FirstOf(5, on)
 }
 
 // verbs gives the verbs of a rule that are forbidden. The API server knows no name when it decides about create and deletecollection, so a
@@ -209,13 +209,4 @@ func qualified(groups, resources []string) []string {
 		}
 	}
 	return names
-}
-
-// firstOf names the first few.
-func firstOf(names []string) string {
-	const most = 5
-	if len(names) <= most {
-		return strings.Join(names, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 }

@@ -7,8 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/olmgen/olmgen/golden"
 	"github.com/olmgen/olmgen/policy"
 )
 
@@ -34,16 +33,7 @@ func TestPage(t *testing.T) {
 	if _, err := policy.Parse("docs/lint.md", []byte(example)); err != nil {
 		t.Errorf("the policy on the page: %v", err)
 	}
-	want := before + rulesBegin + rulesPage(policy.BuiltinRules()) + rulesEnd + after
-	if *update {
-		if err := os.WriteFile(name, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	if string(data) != want {
-		t.Errorf("%s is stale, run make docs (-page +rules):\n%s", name, cmp.Diff(string(data), want))
-	}
+	golden.CheckFile(t, name, []byte(before+rulesBegin+rulesPage(policy.BuiltinRules())+rulesEnd+after), *update)
 }
 
 func rulesPage(rules []policy.Rule) string {

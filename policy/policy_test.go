@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/golden/corpus/corpustest"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/policy"
 	"github.com/olmgen/olmgen/tree"
@@ -154,14 +155,7 @@ metadata:
 // Real bundles, against the record and against a policy with limits of every kind: each finding is of a rule, on one line, at a place that
 // exists, and the second time they are the same.
 func TestCorpus(t *testing.T) {
-	root := os.Getenv("OLMGEN_CORPUS")
-	if root == "" {
-		t.Skip("OLMGEN_CORPUS is not set: it names the directory of the corpus of real bundles")
-	}
-	dirs, err := filepath.Glob(filepath.Join(root, "bundles", "*", "*"))
-	if err != nil || len(dirs) == 0 {
-		t.Fatalf("no bundles: %v", err)
-	}
+	dirs := corpustest.Bundles(t)
 	policies := []*policy.Policy{policy.Builtin(policy.OperateFirst), example(t)}
 	count := map[string]int{}
 	for _, dir := range dirs {

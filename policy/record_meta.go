@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	rbacv1 "k8s.io/api/rbac/v1"
+
+	"github.com/olmgen/olmgen/manifest"
 )
 
 // changes are the verbs that make or alter an object.
@@ -81,7 +83,7 @@ func metaAccess(v *view) []hit {
 		for _, role := range r.open() {
 			if at, names := role.changes(own); len(names) > 0 {
 				hits = append(hits, hit{role.Object, fmt.Sprintf("rules[%d]", at),
-					fmt.Sprintf("opens %s to users of projects, though its operator %s may %s in all namespaces", firstOf(names), account, what),
+					fmt.Sprintf("opens %s to users of projects, though its operator %s may %s in all namespaces", manifest.FirstOf(5, names), account, what),
 					"limit the operator's ClusterRole, or who may write its custom resources"})
 			}
 		}

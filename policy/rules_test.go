@@ -66,9 +66,9 @@ func printed(t *testing.T, p *policy.Policy, list []findings.Finding) string {
 	return b.String()
 }
 
-// golden is a txtar file: trees in the directories fail and pass, what olmgen lint says of each in fail.txt and pass.txt, and the policy
+// goldenTrees is a txtar file: trees in the directories fail and pass, what olmgen lint says of each in fail.txt and pass.txt, and the policy
 // (without policy.yaml operate-first).
-func golden(t *testing.T, name string) map[string][]findings.Finding {
+func goldenTrees(t *testing.T, name string) map[string][]findings.Finding {
 	t.Helper()
 	file, err := filepath.Abs(name)
 	if err != nil {
@@ -141,7 +141,7 @@ func TestRules(t *testing.T) {
 	}
 	for i, f := range files {
 		t.Run(ids[i], func(t *testing.T) {
-			found := golden(t, f)
+			found := goldenTrees(t, f)
 			of := func(f findings.Finding) bool { return f.Rule == ids[i] }
 			if !slices.ContainsFunc(found["fail"], of) {
 				t.Error("the tree that should break the rule does not")
@@ -161,7 +161,7 @@ func TestPolicies(t *testing.T) {
 	}
 	for _, f := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(f), ".txtar"), func(t *testing.T) {
-			found := golden(t, f)
+			found := goldenTrees(t, f)
 			if len(found["fail"]) == 0 || len(found["pass"]) > 0 {
 				t.Errorf("%d findings in fail, %d in pass", len(found["fail"]), len(found["pass"]))
 			}

@@ -8,6 +8,7 @@ import (
 	"path"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/olmgen/olmgen/bundle"
@@ -180,12 +181,7 @@ func (v *view) kustomized(kustomizations []*manifest.Object) map[string]string {
 }
 
 func matchAny(globs []glob, name string) bool {
-	for _, g := range globs {
-		if g.match(name) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(globs, func(g glob) bool { return g.match(name) })
 }
 
 // rootOf gives the path that a file was found below, and the file's path from there.
@@ -252,10 +248,6 @@ func (v *view) scopeOf(o *placed) bundle.Scope {
 // globalIn reports whether operators in a namespace have all namespaces as their target. OpenShift has a global OperatorGroup in
 // openshift-operators from the start.
 func (v *view) globalIn(namespace string) bool {
-	for _, g := range v.groupsIn[namespace] {
-		if g.isGlobal {
-			return true
-		}
-	}
-	return namespace == globalOperators && len(v.groupsIn[namespace]) == 0
+	groups := v.groupsIn[namespace]
+	return slices.ContainsFunc(groups, func(g *operatorGroup) bool { return g.isGlobal }) || namespace == globalOperators && len(groups) == 0
 }

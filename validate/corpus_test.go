@@ -18,20 +18,11 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/bundle/source"
+	"github.com/olmgen/olmgen/golden/corpus/corpustest"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/validate"
 	"github.com/olmgen/olmgen/validate/framework"
 )
-
-// corpus gives a directory of the corpus of real bundles, which is not a part of the repository.
-func corpus(t *testing.T, dir string) string {
-	t.Helper()
-	root := os.Getenv("OLMGEN_CORPUS")
-	if root == "" {
-		t.Skip("OLMGEN_CORPUS is not set: it names the directory of the corpus of real bundles")
-	}
-	return filepath.Join(root, dir)
-}
 
 func known() map[string]bool {
 	rules := map[string]bool{}
@@ -43,10 +34,7 @@ func known() map[string]bool {
 
 // Every bundle validates, twice with the same result, and each finding is of a rule, on one line, at a place that exists.
 func TestCorpusBundles(t *testing.T) {
-	dirs, err := filepath.Glob(filepath.Join(corpus(t, "bundles"), "*", "*"))
-	if err != nil || len(dirs) == 0 {
-		t.Fatalf("no bundles: %v", err)
-	}
+	dirs := corpustest.Bundles(t)
 	rules, count := known(), map[string]int{}
 	for _, dir := range dirs {
 		src, err := source.Open(t.Context(), dir, source.Options{})
@@ -84,10 +72,7 @@ func TestCorpusBundles(t *testing.T) {
 
 // What the API's own loader and validators say of a directory, olmgen says too.
 func TestCorpusLikeAPI(t *testing.T) {
-	dirs, err := filepath.Glob(filepath.Join(corpus(t, "bundles"), "*", "*"))
-	if err != nil || len(dirs) == 0 {
-		t.Fatalf("no bundles: %v", err)
-	}
+	dirs := corpustest.Bundles(t)
 	compared := 0
 	for i, dir := range dirs {
 		if i%5 != 0 { // all 216 are equal by v0.45.0; this is for the next version
@@ -167,7 +152,7 @@ func essence(s string) string {
 
 // Every package converts, and each bundle of it is read, or refused with a place in a file.
 func TestCorpusConverted(t *testing.T) {
-	root := corpus(t, "packagemanifests")
+	root := filepath.Join(corpustest.Root(t), "packagemanifests")
 	dirs, err := os.ReadDir(root)
 	if err != nil || len(dirs) == 0 {
 		t.Fatalf("no packages: %v", err)

@@ -5,15 +5,13 @@ import (
 	"encoding/json"
 	"flag"
 	"net/url"
-	"os"
 	"path/filepath"
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/olmgen/olmgen/bundle/source"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/golden"
 	"github.com/olmgen/olmgen/validate"
 )
 
@@ -21,32 +19,32 @@ var update = flag.Bool("update", false, "write the golden files of the formats a
 
 // reports has a source of each kind, names that a format could trip over, and findings of each shape.
 func reports() []validate.Finding {
-	finding := func(rule string, level validate.Level, file string, line int, field, message string) validate.Finding {
+	finding := func(rule string, level findings.Level, file string, line int, field, message string) validate.Finding {
 		return validate.Finding{Rule: rule, Level: level, File: file, Line: line, Field: field, Message: message}
 	}
 	of := func(kind, ref string, list ...validate.Finding) []validate.Finding {
 		return validate.Located(&source.Source{Kind: kind, Ref: ref}, list)
 	}
 	const csv = "manifests/op.csv.yaml"
-	twice := finding("duplicate-key", validate.LevelWarning, csv, 3, "type", "the key occurs twice, the last one counts")
+	twice := finding("duplicate-key", findings.Warning, csv, 3, "type", "the key occurs twice, the last one counts")
 	again := twice
 	again.Line = 9
 	return slices.Concat(
 		of(source.KindDir, "bundles/op/",
-			finding("api/good-practices", validate.LevelWarning, "", 0, "", `channel(s) ["alpha"] are not following the convention`),
-			finding("layout", validate.LevelWarning, "manifests/README.md", 0, "", "not read: neither .yaml, .yml nor .json"),
+			finding("api/good-practices", findings.Warning, "", 0, "", `channel(s) ["alpha"] are not following the convention`),
+			finding("layout", findings.Warning, "manifests/README.md", 0, "", "not read: neither .yaml, .yml nor .json"),
 			twice, again,
-			finding("api/csv", validate.LevelError, csv, 12, `metadata.annotations["alm-examples"]`, "invalid example: <b>&amp; \"quoted\" \\ \u2028 ünïcode"),
+			finding("api/csv", findings.Error, csv, 12, `metadata.annotations["alm-examples"]`, "invalid example: <b>&amp; \"quoted\" \\ \u2028 ünïcode"),
 		),
 		of(source.KindDir, "."),
-		of(source.KindDir, ".", finding("refused", validate.LevelError, "manifests", 0, "", "no ClusterServiceVersion")),
-		of(source.KindDir, "dir:a b#c%d?e:f", finding("refused", validate.LevelError, "manifests/x y.yaml", 1, "", "not YAML")),
-		of(source.KindDir, "./c:d", finding("refused", validate.LevelError, "manifests/x.yaml", 1, "", "not YAML")),
-		of(source.KindDir, "/srv/b", finding("refused", validate.LevelError, "manifests/x.yaml", 1, "", "not YAML")),
-		of(source.KindDir, "c", finding("api/mine", validate.LevelWarning, "manifests/x.yaml", 1, "", "a checker of somebody else")),
-		of(source.KindTar, "-", finding("refused", validate.LevelError, "manifests/x.yaml", 1, "", "not YAML")),
-		of(source.KindCatalog, "catalog:cat/", finding("refused", validate.LevelError, "manifests/x.yaml", 1, "", "not YAML")),
-		of(source.KindOCI, "oci://quay.io/a/b@sha256:0123", finding("refused", validate.LevelError, "manifests/x.yaml", 1, "", "not YAML")),
+		of(source.KindDir, ".", finding("refused", findings.Error, "manifests", 0, "", "no ClusterServiceVersion")),
+		of(source.KindDir, "dir:a b#c%d?e:f", finding("refused", findings.Error, "manifests/x y.yaml", 1, "", "not YAML")),
+		of(source.KindDir, "./c:d", finding("refused", findings.Error, "manifests/x.yaml", 1, "", "not YAML")),
+		of(source.KindDir, "/srv/b", finding("refused", findings.Error, "manifests/x.yaml", 1, "", "not YAML")),
+		of(source.KindDir, "c", finding("api/mine", findings.Warning, "manifests/x.yaml", 1, "", "a checker of somebody else")),
+		of(source.KindTar, "-", finding("refused", findings.Error, "manifests/x.yaml", 1, "", "not YAML")),
+		of(source.KindCatalog, "catalog:cat/", finding("refused", findings.Error, "manifests/x.yaml", 1, "", "not YAML")),
+		of(source.KindOCI, "oci://quay.io/a/b@sha256:0123", finding("refused", findings.Error, "manifests/x.yaml", 1, "", "not YAML")),
 	)
 }
 
@@ -57,19 +55,7 @@ func TestFormats(t *testing.T) {
 			if err := findings.Print(&got, format, validate.Rules(), reports()); err != nil {
 				t.Fatal(err)
 			}
-			name := filepath.Join("testdata", "report."+string(format))
-			if *update {
-				if err := os.WriteFile(name, got.Bytes(), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if d := cmp.Diff(string(want), got.String()); d != "" {
-				t.Errorf("(-%s +got):\n%s", name, d)
-			}
+			golden.CheckFile(t, filepath.Join("testdata", "report."+string(format)), got.Bytes(), *update)
 		})
 	}
 }
@@ -139,7 +125,7 @@ func TestSARIF(t *testing.T) {
 
 	// Lines that move do not change a fingerprint; another source does.
 	one := func(dir string, line int) string {
-		list := validate.Located(&source.Source{Kind: source.KindDir, Ref: dir}, []validate.Finding{{Rule: "layout", Level: validate.LevelWarning, File: "f", Line: line, Message: "m"}})
+		list := validate.Located(&source.Source{Kind: source.KindDir, Ref: dir}, []validate.Finding{{Rule: "layout", Level: findings.Warning, File: "f", Line: line, Message: "m"}})
 		return readSARIF(t, list).Runs[0].Results[0].PartialFingerprints["olmgen/v1"]
 	}
 	if one("a", 1) != one("a", 2) || one("a", 1) == one("b", 1) {

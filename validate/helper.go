@@ -11,7 +11,7 @@ import (
 	"runtime"
 	"strings"
 
-	"github.com/olmgen/olmgen/bundle/source"
+	"github.com/olmgen/olmgen/manifest"
 )
 
 const (
@@ -41,10 +41,9 @@ func FindHelper() (Helper, error) {
 	}
 	path, err := exec.LookPath(name)
 	if err != nil {
-		return Helper{}, &source.HintError{
-			Err: fmt.Errorf("%s, which has the validators of operator-framework, is neither beside olmgen nor in PATH", name),
-			Msg: "it is a part of every release; or go install github.com/olmgen/olmgen/cmd/" + HelperName,
-		}
+		return Helper{}, manifest.WithHint(
+			fmt.Errorf("%s, which has the validators of operator-framework, is neither beside olmgen nor in PATH", name),
+			"it is a part of every release; or go install github.com/olmgen/olmgen/cmd/"+HelperName)
 	}
 	return Helper{path}, nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/operator-framework/api/pkg/encoding"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -29,11 +30,11 @@ const NoObject = -1
 
 // Problem is what a Checker says about a Subject.
 type Problem struct {
-	Validator string `json:"validator"`
-	Level     Level  `json:"level"`
-	Object    int    `json:"object"` // index into the Subject's Objects, or NoObject
-	Field     string `json:"field"`
-	Message   string `json:"message"`
+	Validator string         `json:"validator"`
+	Level     findings.Level `json:"level"`
+	Object    int            `json:"object"` // index into the Subject's Objects, or NoObject
+	Field     string         `json:"field"`
+	Message   string         `json:"message"`
 }
 
 // Checker looks at a bundle. An error means that it could not.

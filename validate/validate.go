@@ -30,15 +30,6 @@ import (
 // Located).
 type Finding = findings.Finding
 
-// Level is how bad a finding is.
-type Level = findings.Level
-
-// The levels that findings have.
-const (
-	LevelError   = findings.Error
-	LevelWarning = findings.Warning
-)
-
 // Options say what is looked at. The zero value is what olmgen itself has to say.
 type Options struct {
 	Checker     Checker // runs the validators of operator-framework/api; nil: they are not run
@@ -59,9 +50,9 @@ func Bundle(ctx context.Context, src *source.Source, o Options) ([]Finding, erro
 	}
 	var list []Finding
 	for _, w := range b.Warnings {
-		f := finding(w.Class, LevelWarning, w.Error)
+		f := finding(w.Class, findings.Warning, w.Error)
 		if w.Class == bundle.WarnUnsupportedKind {
-			f.Level = LevelError
+			f.Level = findings.Error
 		}
 		list = append(list, f)
 	}
@@ -98,8 +89,8 @@ func check(ctx context.Context, list []Finding, src *source.Source, b *bundle.Bu
 func merge(list []Finding, f Finding) []Finding {
 	for i, other := range list {
 		if f.Field != "" && other.Field == f.Field && other.File == f.File && other.Line == f.Line && !strings.HasPrefix(other.Rule, apiPrefix) {
-			if f.Level == LevelError {
-				list[i].Level = LevelError
+			if f.Level == findings.Error {
+				list[i].Level = findings.Error
 			}
 			return list
 		}
@@ -111,12 +102,12 @@ func merge(list []Finding, f Finding) []Finding {
 func refusal(err error) Finding {
 	var e *manifest.Error
 	if errors.As(err, &e) {
-		return finding(ruleRefused, LevelError, e)
+		return finding(ruleRefused, findings.Error, e)
 	}
-	return Finding{Rule: ruleRefused, Level: LevelError, Message: oneLine(err.Error())}
+	return Finding{Rule: ruleRefused, Level: findings.Error, Message: oneLine(err.Error())}
 }
 
-func finding(rule string, level Level, e *manifest.Error) Finding {
+func finding(rule string, level findings.Level, e *manifest.Error) Finding {
 	msg := e.Msg
 	if e.Tip != "" {
 		msg += " (" + e.Tip + ")"

@@ -253,9 +253,9 @@ func TestOptions(t *testing.T) {
 	if _, err := (framework.Checker{}).Check(t.Context(), validate.Subject{}); err == nil {
 		t.Error("a subject without objects is none")
 	}
-	findings, err := validate.Bundle(t.Context(), src, validate.Options{Checker: stub{problems: []validate.Problem{{Validator: "csv", Level: validate.LevelError, Object: 99, Message: "m"}}}})
-	want := []validate.Finding{{Rule: "api/csv", Level: validate.LevelError, Message: "m"}}
-	if d := cmp.Diff(want, findings); d != "" || err != nil {
+	got, err := validate.Bundle(t.Context(), src, validate.Options{Checker: stub{problems: []validate.Problem{{Validator: "csv", Level: findings.Error, Object: 99, Message: "m"}}}})
+	want := []validate.Finding{{Rule: "api/csv", Level: findings.Error, Message: "m"}}
+	if d := cmp.Diff(want, got); d != "" || err != nil {
 		t.Errorf("a problem of no object: %v\n%s", err, d)
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/olmgen/olmgen/golden/corpus/corpustest"
 )
 
 // The ClusterServiceVersion of a bundle: from its objects, from olm.csv.metadata, and why there is none.
@@ -76,15 +78,7 @@ image: i
 
 // Every channel of the real catalogs has a head whose install modes and APIs are known without its image.
 func TestCorpusCatalogCSV(t *testing.T) {
-	corpus := os.Getenv("OLMGEN_CORPUS")
-	if corpus == "" {
-		t.Skip("set OLMGEN_CORPUS to read real catalogs")
-	}
-	dirs, err := filepath.Glob(filepath.Join(corpus, "catalogs", "*"))
-	if err != nil || len(dirs) == 0 {
-		t.Fatal("no catalogs", err)
-	}
-	for _, dir := range dirs {
+	for _, dir := range corpustest.Glob(t, corpustest.Root(t), "catalogs", "*") {
 		c, err := ReadCatalog(context.Background(), dir, Options{})
 		if err != nil {
 			t.Fatal(err)

@@ -15,17 +15,9 @@ import (
 	"testing"
 
 	"sigs.k8s.io/yaml"
-)
 
-// corpus gives a directory of the corpus of real bundles, which is not a part of the repository.
-func corpus(t testing.TB, dir string) string {
-	t.Helper()
-	root := os.Getenv("OLMGEN_CORPUS")
-	if root == "" {
-		t.Skip("OLMGEN_CORPUS is not set: it names the directory of the corpus of real bundles")
-	}
-	return filepath.Join(root, dir)
-}
+	"github.com/olmgen/olmgen/golden/corpus/corpustest"
+)
 
 // No bundle of the public catalogs has its objects in the catalog, so what can be seen of them offline is which one was chosen.
 func TestCorpusCatalogs(t *testing.T) {
@@ -41,7 +33,7 @@ func TestCorpusCatalogs(t *testing.T) {
 		"sailoperator":              "sailoperator.v1.30.3",
 		"victoriametrics-operator":  "victoriametrics-operator.v0.74.1",
 	}
-	root := corpus(t, "catalogs")
+	root := filepath.Join(corpustest.Root(t), "catalogs")
 	channels, bundles := 0, 0
 	for pkg, head := range heads {
 		t.Run(pkg, func(t *testing.T) {
@@ -76,7 +68,7 @@ func TestCorpusCatalogs(t *testing.T) {
 }
 
 func TestCorpusPackageManifests(t *testing.T) {
-	root := corpus(t, "packagemanifests")
+	root := filepath.Join(corpustest.Root(t), "packagemanifests")
 	dirs, err := os.ReadDir(root)
 	must(t, err)
 	same(t, "packages", len(dirs), 22)
@@ -106,9 +98,7 @@ func TestCorpusPackageManifests(t *testing.T) {
 
 // A bundle is the same from a directory, a tar, a zip and a catalog with its objects.
 func TestCorpusBundles(t *testing.T) {
-	root := corpus(t, "bundles")
-	dirs, err := filepath.Glob(filepath.Join(root, "*", "*"))
-	must(t, err)
+	dirs := corpustest.Bundles(t)
 	same(t, "bundles", len(dirs), 216)
 	for i, dir := range dirs {
 		if i%54 != 0 { // a few are enough: what is in the files does not matter here

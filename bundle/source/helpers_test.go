@@ -16,6 +16,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/olmgen/olmgen/manifest"
 )
 
 // entry is an entry of an archive under test. Without a type it is a file.
@@ -147,7 +149,7 @@ func openError(t testing.TB, ref string, o Options) string {
 }
 
 func withHint(err error) string {
-	if h := new(HintError); errors.As(err, &h) {
+	if h := new(manifest.HintError); errors.As(err, &h) {
 		return err.Error() + "\nhint: " + h.Hint()
 	}
 	return err.Error()

@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
+
+	"github.com/olmgen/olmgen/manifest"
 )
 
 const refName = "org.opencontainers.image.ref.name" // OCI image specification, annotations.md
@@ -118,14 +120,10 @@ func names(index *v1.IndexManifest) string {
 // someOf lists names for an error, not too many of them.
 func someOf(list []string) string {
 	slices.Sort(list)
-	const most = 12
-	if n := len(list); n > most {
-		return strings.Join(list[:most], ", ") + fmt.Sprintf(" and %d more", n-most)
-	}
 	if len(list) == 0 {
 		return "none"
 	}
-	return strings.Join(list, ", ")
+	return manifest.FirstOf(12, list)
 }
 
 func (l ociLayout) image(d v1.Descriptor) (*image, error) {

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/google/go-containerregistry/pkg/name"
+
+	"github.com/olmgen/olmgen/manifest"
 )
 
 const (
@@ -20,7 +22,7 @@ const (
 )
 
 func hint(err error, format string, args ...any) error {
-	return &HintError{Err: err, Msg: fmt.Sprintf(format, args...)}
+	return manifest.WithHint(err, fmt.Sprintf(format, args...))
 }
 
 func quote(s string) string { return strconv.Quote(s) }

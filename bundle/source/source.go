@@ -84,18 +84,6 @@ func (s *Source) Close() error {
 	return s.closer.Close()
 }
 
-// HintError is an error with a next step for the person who reads it.
-type HintError struct {
-	Err error
-	Msg string // the hint
-}
-
-func (e *HintError) Error() string { return e.Err.Error() }
-func (e *HintError) Unwrap() error { return e.Err }
-
-// Hint gives the next step, a phrase without final period.
-func (e *HintError) Hint() string { return e.Msg }
-
 // Open finds the bundle that ref names. The forms of a reference:
 //
 //	DIR, dir:DIR                              a bundle directory, or a package manifest directory (by its *.package.yaml)
@@ -107,7 +95,7 @@ func (e *HintError) Hint() string { return e.Msg }
 //	catalog:DIR, catalog:FILE, catalog:-      a file-based catalog, of which Options choose a bundle
 //	packagemanifest:DIR                       the legacy nested format, of which Options choose a bundle
 //
-// An error names the source, and the entry in it where one is to blame; it is or wraps a *HintError where there is a next step.
+// An error names the source, and the entry in it where one is to blame; it is or wraps a *manifest.HintError where there is a next step.
 func Open(ctx context.Context, ref string, o Options) (*Source, error) {
 	o = o.withDefaults()
 	if err := ctx.Err(); err != nil {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle/source"
 	"github.com/olmgen/olmgen/config"
+	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
 )
 
@@ -91,7 +92,7 @@ func readConfig(stdin io.Reader, file string) (*config.Config, string, error) {
 	}
 	data, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, "", hinted{fmt.Errorf("%s: no such file", file), "\"olmgen init\" writes one"}
+		return nil, "", manifest.WithHint(fmt.Errorf("%s: no such file", file), "\"olmgen init\" writes one")
 	}
 	if err != nil {
 		return nil, "", err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -11,7 +12,9 @@ import (
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/descope"
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
+	"github.com/olmgen/olmgen/tree"
 )
 
 // registerDescoped adds the flags of the descoped profile.
@@ -30,7 +33,7 @@ var descopeFlags = []string{"package", "channel", "version", "offline", "insecur
 
 func newDescope() *cobra.Command {
 	f := renderFlags{layout: output.LayoutFlat}
-	var tree string
+	var dir string
 	cmd := &cobra.Command{
 		Use:   "descope SOURCE",
 		Short: "Render an operator that is bound only where you say",
@@ -65,42 +68,30 @@ said on stderr; with --tree, for the installations that are there today.
 	for _, name := range descopeFlags {
 		cmd.Flags().AddFlag(all.Lookup(name))
 	}
-	cmd.Flags().StringVar(&tree, "tree", "", "`DIR` with the manifests of today's installations, for the advice")
-	for name, values := range map[string][]string{
+	cmd.Flags().StringVar(&dir, "tree", "", "`DIR` with the manifests of today's installations, for the advice")
+	offer(cmd, map[string][]string{
 		"certs":        words(generate.AllCerts),
 		"aggregate-to": words(generate.DefaultRoles),
 		"split":        words(generate.Splits),
 		"layout":       words(output.Layouts),
-	} {
-		cobra.CheckErr(cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)))
-	}
+	})
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		f.options.Profile = generate.ProfileDescoped
-		f.look = func(b *bundle.Bundle) error { return sayScope(cmd.ErrOrStderr(), b, tree) }
+		f.look = func(b *bundle.Bundle) error { return sayScope(cmd, b, dir) }
 		return f.run(cmd, args[0])
 	}
 	return cmd
 }
 
 // sayScope tells what kind of operator it is and what to do.
-func sayScope(w io.Writer, b *bundle.Bundle, tree string) error {
+func sayScope(cmd *cobra.Command, b *bundle.Bundle, dir string) error {
+	w := cmd.ErrOrStderr()
 	var installs []descope.Install
-	if tree != "" {
-		info, err := os.Stat(tree)
-		if err != nil {
+	if dir != "" {
+		var err error
+		if installs, err = readInstalls(cmd.Context(), w, b, dir); err != nil {
 			return fmt.Errorf("--tree: %w", err)
 		}
-		if !info.IsDir() {
-			return hinted{fmt.Errorf("--tree: %s is not a directory", tree), "give the directory that holds the manifests"}
-		}
-		found, skipped, err := descope.ReadTree(os.DirFS(tree), b)
-		if err != nil {
-			return fmt.Errorf("--tree: %w", err)
-		}
-		for _, err := range skipped {
-			fmt.Fprintf(w, "olmgen: warning: --tree: skipped: %v\n", err)
-		}
-		installs = append([]descope.Install{}, found...)
 	}
 	scope, reason := descope.Of(b.CSV)
 	fmt.Fprintf(w, "olmgen: %s is %s: %s\n", b.CSV.Name, scope, reason)
@@ -108,4 +99,28 @@ func sayScope(w io.Writer, b *bundle.Bundle, tree string) error {
 		fmt.Fprintf(w, "olmgen: %s\n", line)
 	}
 	return nil
+}
+
+// readInstalls looks for installations in a directory, and says what it could not read there.
+func readInstalls(ctx context.Context, w io.Writer, b *bundle.Bundle, dir string) ([]descope.Install, error) {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return nil, manifest.WithHint(fmt.Errorf("%s is not a directory", dir), "give the directory that holds the manifests")
+	}
+	t, err := tree.Read(ctx, []string{dir}, tree.Options{})
+	if err != nil {
+		return nil, err
+	}
+	saySkipped(w, t)
+	for _, err := range t.Faults {
+		fmt.Fprintf(w, "olmgen: warning: %v\n", err)
+	}
+	installs, unreadable := descope.Installs(t, b)
+	for _, err := range unreadable {
+		fmt.Fprintf(w, "olmgen: warning: %v\n", err)
+	}
+	return installs, nil
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
@@ -57,6 +58,13 @@ func (e *enumsValue[T]) Set(s string) error {
 		}
 	}
 	return nil
+}
+
+// offer has a shell complete flags with these values.
+func offer(cmd *cobra.Command, values map[string][]string) {
+	for name, words := range values {
+		cobra.CheckErr(cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)))
+	}
 }
 
 func words[T ~string](values []T) []string {

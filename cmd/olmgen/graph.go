@@ -48,15 +48,13 @@ flags. The picture is written to stdout, as Mermaid text or as SVG.
 	for _, name := range graphFlags {
 		flags.AddFlag(all.Lookup(name))
 	}
-	for name, values := range map[string][]string{
+	offer(cmd, map[string][]string{
 		"format":       {"mermaid", "svg"},
 		"install-mode": words(bundle.InstallModes),
 		"names":        words(generate.AllNames),
 		"profile":      words(generate.Profiles),
 		"split":        words(generate.Splits),
-	} {
-		cobra.CheckErr(cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)))
-	}
+	})
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if !radius {
 			return &usageError{"which picture is not said", "there is one: --blast-radius"}

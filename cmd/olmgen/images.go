@@ -55,11 +55,7 @@ With --unpinned the exit code is 3 if an image is not pinned by digest.
 		RunE: f.run,
 	}
 	f.register(cmd.Flags())
-	words := []string{string(formatMirrorSet)}
-	for _, format := range images.Formats {
-		words = append(words, string(format))
-	}
-	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)))
+	offer(cmd, map[string][]string{"format": append([]string{string(formatMirrorSet)}, words(images.Formats)...)})
 	return cmd
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/bundle/source"
 	"github.com/olmgen/olmgen/config"
+	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
 )
 
@@ -102,10 +103,10 @@ func (f *initFlags) write(cmd *cobra.Command, data []byte) error {
 	}
 	err = place(file.Name(), f.output)
 	if info, statErr := os.Stat(f.output); err != nil && statErr == nil && info.IsDir() {
-		return hinted{fmt.Errorf("%s is a directory", f.output), "name a file with -o"}
+		return manifest.WithHint(fmt.Errorf("%s is a directory", f.output), "name a file with -o")
 	}
 	if errors.Is(err, fs.ErrExist) {
-		return hinted{fmt.Errorf("%s is there already", f.output), "name another with -o, or give --force to overwrite it"}
+		return manifest.WithHint(fmt.Errorf("%s is there already", f.output), "name another with -o, or give --force to overwrite it")
 	}
 	if err != nil {
 		return err
@@ -113,11 +114,3 @@ func (f *initFlags) write(cmd *cobra.Command, data []byte) error {
 	fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: wrote %s; \"olmgen render -f %s\" renders it\n", f.output, f.output)
 	return nil
 }
-
-// hinted is an error with a next step.
-type hinted struct {
-	error
-	hint string
-}
-
-func (h hinted) Hint() string { return h.hint }

@@ -76,9 +76,7 @@ func (f *lintFlags) run(cmd *cobra.Command, paths []string) error {
 	if err != nil {
 		return err
 	}
-	for _, s := range t.Skipped {
-		fmt.Fprintf(stderr, "olmgen: warning: %s: %s\n", s.Path, s.Why)
-	}
+	saySkipped(stderr, t)
 	list, err := p.Check(cmd.Context(), policy.Input{Paths: paths, Tree: t})
 	if err != nil {
 		return err
@@ -90,6 +88,13 @@ func (f *lintFlags) run(cmd *cobra.Command, paths []string) error {
 		return err
 	}
 	return f.report.conclude(stderr, list, fmt.Sprintf("%s of %s", plural(len(t.Objects), "object"), plural(t.Files, "file")))
+}
+
+// saySkipped says what was not read.
+func saySkipped(w io.Writer, t *tree.Tree) {
+	for _, s := range t.Skipped {
+		fmt.Fprintf(w, "olmgen: warning: %s: %s\n", s.Path, s.Why)
+	}
 }
 
 // load reads the policy: a built-in one by its name, else a file.

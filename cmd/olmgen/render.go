@@ -72,7 +72,7 @@ AllNamespaces where the operator supports it, else OwnNamespace.`,
 	f.layout = output.LayoutFlat
 	f.registerTree(cmd.Flags())
 	f.register(cmd.Flags())
-	for name, values := range map[string][]string{
+	offer(cmd, map[string][]string{
 		"install-mode":              words(bundle.InstallModes),
 		"names":                     words(generate.AllNames),
 		"profile":                   words(generate.Profiles),
@@ -85,9 +85,7 @@ AllNamespaces where the operator supports it, else OwnNamespace.`,
 		"annotations":               words(transform.Engines),
 		"aggregate-to":              words(generate.DefaultRoles),
 		"split":                     words(generate.Splits),
-	} {
-		cobra.CheckErr(cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)))
-	}
+	})
 	return cmd
 }
 

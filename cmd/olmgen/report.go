@@ -28,12 +28,10 @@ func (f *reportFlags) register(flags *pflag.FlagSet) {
 }
 
 func completeReport(cmd *cobra.Command) {
-	for name, values := range map[string][]string{
-		"format":  {"text", "json", "markdown", "sarif"},
-		"fail-on": {"error", "warning", "note", "none"},
-	} {
-		cobra.CheckErr(cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)))
-	}
+	offer(cmd, map[string][]string{
+		"format":  words(findings.Formats),
+		"fail-on": words(findings.Levels),
+	})
 }
 
 // known leaves out the findings of the baseline, and writes one if that is asked for.

@@ -3,15 +3,15 @@ package helm
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 
-	"github.com/blang/semver/v4"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/golden/corpus"
+	"github.com/olmgen/olmgen/golden/corpus/corpustest"
 	"github.com/olmgen/olmgen/output"
 	"github.com/olmgen/olmgen/templates"
 )
@@ -19,21 +19,17 @@ import (
 // The newest bundle of every package of the corpus, in every install mode, with stable names, as a chart: by default and with other values
 // it gives what olmgen renders. go test -short takes every tenth package.
 func TestCorpus(t *testing.T) {
-	root := os.Getenv("OLMGEN_CORPUS")
-	if root == "" {
-		t.Skip("OLMGEN_CORPUS is not set: it names a directory with real bundles in bundles/<package>/<version>/")
-	}
-	packages, err := filepath.Glob(filepath.Join(root, "bundles", "*"))
-	if err != nil || len(packages) == 0 {
-		t.Fatalf("no bundles below %s: %v", root, err)
+	packages, err := corpus.Packages(corpustest.Root(t))
+	if err != nil {
+		t.Fatal(err)
 	}
 	charts, free := 0, map[string]int{}
-	for i, dir := range packages {
+	for i, p := range packages {
 		if testing.Short() && i%10 != 0 {
 			continue
 		}
-		t.Run(filepath.Base(dir), func(t *testing.T) {
-			b, err := bundle.Read(os.DirFS(newest(t, dir)), bundle.ReadOptions{})
+		t.Run(p.Name, func(t *testing.T) {
+			b, err := bundle.Read(os.DirFS(p.Bundles[len(p.Bundles)-1]), bundle.ReadOptions{})
 			if err != nil {
 				t.Skipf("refused: %v", err) // golden's TestCorpus looks at why
 			}
@@ -52,22 +48,6 @@ func TestCorpus(t *testing.T) {
 	if free["namespace"]*10 < charts*9 {
 		t.Errorf("only %d of %d charts have the namespace as a value", free["namespace"], charts)
 	}
-}
-
-func newest(t *testing.T, dir string) string {
-	t.Helper()
-	versions, err := filepath.Glob(filepath.Join(dir, "*"))
-	if err != nil || len(versions) == 0 {
-		t.Fatalf("no versions in %s: %v", dir, err)
-	}
-	return slices.MaxFunc(versions, func(a, b string) int {
-		x, errX := semver.ParseTolerant(filepath.Base(a))
-		y, errY := semver.ParseTolerant(filepath.Base(b))
-		if errX != nil || errY != nil {
-			return len(a) - len(b)
-		}
-		return x.Compare(y)
-	})
 }
 
 // testBundle makes the chart of a bundle in an install mode.

@@ -22,6 +22,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/golden/corpus/corpustest"
 )
 
 // oracleCase is one line of the oracle: what OLM v1's renderer made of a bundle.
@@ -70,14 +71,8 @@ func TestConformance(t *testing.T) {
 	if testing.Short() {
 		t.Skip("reads a hundred megabytes: not with -short")
 	}
-	corpus, oracle := os.Getenv("OLMGEN_CORPUS"), os.Getenv("OLMGEN_ORACLE")
-	if corpus == "" || oracle == "" {
-		t.Skip("OLMGEN_CORPUS and OLMGEN_ORACLE name the directories of real bundles and of what OLM v1's renderer made of them: not set")
-	}
-	files, err := filepath.Glob(filepath.Join(oracle, "olm-v1", "*", "*.jsonl.gz"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no cases below %s/olm-v1: %v", oracle, err)
-	}
+	corpus, oracle := corpustest.Oracle(t)
+	files := corpustest.Glob(t, oracle, "olm-v1", "*", "*.jsonl.gz")
 	s := &score{cases: map[string]int{}, objects: map[string]int{}, deviating: map[string]int{}}
 	var wg sync.WaitGroup
 	gate := make(chan struct{}, 2)

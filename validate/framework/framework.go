@@ -23,6 +23,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/validate"
 )
 
@@ -101,7 +102,7 @@ func (r *run) readCRD(i int, apiVersion string, data []byte) {
 	if err == nil {
 		return
 	}
-	p := validate.Problem{Validator: "crd", Level: validate.LevelError, Object: i, Message: oneLine(err.Error())}
+	p := validate.Problem{Validator: "crd", Level: findings.Error, Object: i, Message: oneLine(err.Error())}
 	var te *json.UnmarshalTypeError
 	if errors.As(err, &te) {
 		p.Field, p.Message = te.Field, "has the wrong type: "+te.Value
@@ -197,7 +198,7 @@ func (r *run) add(list []validate.Problem) { r.problems = append(r.problems, lis
 func (r *run) ask(name string, object int, v interfaces.Validator, value any) (list []validate.Problem) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			list = append(list, validate.Problem{Validator: name, Level: validate.LevelWarning, Object: object,
+			list = append(list, validate.Problem{Validator: name, Level: findings.Warning, Object: object,
 				Message: oneLine(fmt.Sprintf("the validator itself fails on this bundle: %v", cause))})
 		}
 	}()

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/validate"
 )
 
@@ -20,9 +21,9 @@ const maxMessage = 600
 
 // problem gives an error of the API a place in the bundle, as far as it says one.
 func (r *run) problem(validator string, object int, e verrors.Error) validate.Problem {
-	p := validate.Problem{Validator: validator, Level: validate.LevelError, Object: object, Field: e.Field}
+	p := validate.Problem{Validator: validator, Level: findings.Error, Object: object, Field: e.Field}
 	if e.Level == verrors.LevelWarn {
-		p.Level = validate.LevelWarning
+		p.Level = findings.Warning
 	}
 	msg := strings.TrimPrefix(e.Detail, "("+r.bundle.Name+") ")
 	switch v := e.BadValue.(type) {

@@ -2,8 +2,6 @@ package descope
 
 import (
 	"cmp"
-	"io/fs"
-	"path"
 	"slices"
 	"strings"
 
@@ -12,6 +10,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/tree"
 )
 
 // Install is one installation of the operator.
@@ -21,72 +20,36 @@ type Install struct {
 	Targets   []string // namespaces it watches, [""] for all; nil if they are not known
 }
 
-// ReadTree finds the installations of an operator, that of the bundle in any version, in a tree of manifests: its CSVs (not the copies), the
+// Installs finds the installations of an operator, that of the bundle in any version, in a tree of manifests: its CSVs (not the copies), the
 // Deployments that say which CSV they are of, and Subscriptions, with the OperatorGroups of their namespaces. Each namespace is one
-// installation; they are sorted by it. A file that is no YAML, or too large, is skipped and said in the second result. Only the tree
-// itself can't be read with an error.
-func ReadTree(fsys fs.FS, b *bundle.Bundle) ([]Install, []error, error) {
-	t := tree{bundle: b, installs: map[string]*Install{}, groups: map[string][]string{}}
-	var skipped []error
-	err := fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
+// installation; they are sorted by it, and an empty list is not nil. Of an object of these kinds that is not readable, the second result says
+// why, in the tree's order.
+func Installs(t *tree.Tree, b *bundle.Bundle) ([]Install, []error) {
+	f := finder{bundle: b, installs: map[string]*Install{}, groups: map[string][]string{}}
+	var unreadable []error
+	for _, o := range t.Objects {
+		if err := f.object(o); err != nil {
+			unreadable = append(unreadable, err)
 		}
-		if d.IsDir() && d.Name() == ".git" {
-			return fs.SkipDir
-		}
-		if ext := path.Ext(name); !d.Type().IsRegular() || ext != ".yaml" && ext != ".yml" {
-			return nil
-		}
-		if err := t.file(fsys, name); err != nil {
-			skipped = append(skipped, err)
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, nil, err
 	}
-	var out []Install
-	for _, i := range t.installs {
+	out := make([]Install, 0, len(f.installs))
+	for _, i := range f.installs {
 		if i.Targets == nil {
-			i.Targets = t.groups[i.Namespace]
+			i.Targets = f.groups[i.Namespace]
 		}
 		out = append(out, *i)
 	}
 	slices.SortFunc(out, func(a, b Install) int { return cmp.Compare(a.Namespace, b.Namespace) })
-	return out, skipped, nil
+	return out, unreadable
 }
 
-type tree struct {
+type finder struct {
 	bundle   *bundle.Bundle
 	installs map[string]*Install // by namespace
 	groups   map[string][]string // target namespaces by the OperatorGroup's namespace
 }
 
-func (t *tree) file(fsys fs.FS, name string) error {
-	data, err := fs.ReadFile(fsys, name)
-	if err != nil {
-		return err
-	}
-	docs, err := manifest.ReadFile(name, data, manifest.Limits{})
-	if err != nil {
-		return err
-	}
-	for _, d := range docs {
-		objects, err := d.Objects()
-		if err != nil {
-			return err
-		}
-		for _, o := range objects {
-			if err := t.object(o); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-func (t *tree) object(o *manifest.Object) error {
+func (f *finder) object(o *manifest.Object) error {
 	switch o.Group() + "/" + o.Kind {
 	case "operators.coreos.com/ClusterServiceVersion":
 		labels, err := texts(o, "metadata", "labels")
@@ -97,22 +60,22 @@ func (t *tree) object(o *manifest.Object) error {
 		if err != nil {
 			return err
 		}
-		t.add(o.Name, o.Namespace, targets(annotations))
+		f.add(o.Name, o.Namespace, targets(annotations))
 	case "apps/Deployment":
 		var d appsv1.Deployment
 		if _, err := o.Into(&d); err != nil {
 			return err
 		}
 		if d.Labels["olm.owner.kind"] == v1alpha1.ClusterServiceVersionKind {
-			t.add(d.Labels["olm.owner"], d.Labels["olm.owner.namespace"], targets(d.Spec.Template.Annotations))
+			f.add(d.Labels["olm.owner"], d.Labels["olm.owner.namespace"], targets(d.Spec.Template.Annotations))
 		}
 	case "operators.coreos.com/Subscription":
 		var s v1alpha1.Subscription
 		if _, err := o.Into(&s); err != nil {
 			return err
 		}
-		if s.Spec != nil && s.Spec.Package == t.bundle.Package {
-			t.install(s.Namespace, s.Spec.StartingCSV, nil)
+		if s.Spec != nil && s.Spec.Package == f.bundle.Package {
+			f.install(s.Namespace, s.Spec.StartingCSV, nil)
 		}
 	case "operators.coreos.com/OperatorGroup":
 		list, err := o.Get("spec", "targetNamespaces")
@@ -126,30 +89,30 @@ func (t *tree) object(o *manifest.Object) error {
 		if names, ok := list.([]any); ok && len(names) > 0 {
 			for _, n := range names {
 				if s, ok := n.(string); ok {
-					t.groups[o.Namespace] = append(t.groups[o.Namespace], s)
+					f.groups[o.Namespace] = append(f.groups[o.Namespace], s)
 				}
 			}
 		} else if selector == nil {
-			t.groups[o.Namespace] = []string{""}
+			f.groups[o.Namespace] = []string{""}
 		}
 	}
 	return nil
 }
 
 // add notes an installation of a CSV, if that is of the operator.
-func (t *tree) add(csv, namespace string, targets []string) {
-	own := t.bundle.CSV.Name
-	bases := []string{bundle.BaseName(own, t.bundle.CSV.Spec.Version.String()), bundle.BaseName(own, "")}
+func (f *finder) add(csv, namespace string, targets []string) {
+	own := f.bundle.CSV.Name
+	bases := []string{bundle.BaseName(own, f.bundle.CSV.Spec.Version.String()), bundle.BaseName(own, "")}
 	if csv == own || slices.Contains(bases, bundle.BaseName(csv, "")) {
-		t.install(namespace, csv, targets)
+		f.install(namespace, csv, targets)
 	}
 }
 
-func (t *tree) install(namespace, csv string, targets []string) {
-	i := t.installs[namespace]
+func (f *finder) install(namespace, csv string, targets []string) {
+	i := f.installs[namespace]
 	if i == nil {
 		i = &Install{Namespace: namespace}
-		t.installs[namespace] = i
+		f.installs[namespace] = i
 	}
 	if i.CSV == "" {
 		i.CSV = csv
