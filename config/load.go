@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"strings"
 	"sync"
 
 	"github.com/olmgen/olmgen/bundle"
@@ -190,25 +190,25 @@ func (b Bundle) options(o *generate.Options) {
 	}
 }
 
-// over gives settings with the gaps filled by defaults.
+// over gives settings with the gaps filled by those defaults that mean something with the profile, which is never empty then.
 func (s Settings) over(defaults Settings) Settings {
-	fill(&s.Profile, defaults.Profile)
-	fill(&s.Names, defaults.Names)
-	fill(&s.CopiedCSVs, defaults.CopiedCSVs)
-	fill(&s.Certs.Provider, defaults.Certs.Provider)
-	fill(&s.Certs.Issuer, defaults.Certs.Issuer)
-	fill(&s.Certs.Secret, defaults.Certs.Secret)
-	fill(&s.Certs.CABundleFile, defaults.Certs.CABundleFile)
-	fill(&s.ConvertCRDs, defaults.ConvertCRDs)
-	fill(&s.AllowUnsupported, defaults.AllowUnsupported)
-	fill(&s.Templates, defaults.Templates)
+	s.Profile = cmp.Or(s.Profile, defaults.Profile, generate.ProfileOLM)
+	inherit(&s.Names, defaults.Names, s.Profile, "names")
+	inherit(&s.CopiedCSVs, defaults.CopiedCSVs, s.Profile, "copied-csvs")
+	inherit(&s.Certs.Provider, defaults.Certs.Provider, s.Profile, "certs")
+	inherit(&s.Certs.Issuer, defaults.Certs.Issuer, s.Profile, "issuer")
+	inherit(&s.Certs.Secret, defaults.Certs.Secret, s.Profile, "cert-secret")
+	inherit(&s.Certs.CABundleFile, defaults.Certs.CABundleFile, s.Profile, "ca-bundle")
+	inherit(&s.ConvertCRDs, defaults.ConvertCRDs, s.Profile, "convert-crds")
+	inherit(&s.AllowUnsupported, defaults.AllowUnsupported, s.Profile, "allow-unsupported")
+	inherit(&s.Templates, defaults.Templates, s.Profile, "templates")
 	return s
 }
 
-func fill[T comparable](field *T, value T) {
-	var zero T
-	if *field == zero {
-		*field = value
+// inherit fills the gap of an option that the profile has a use for.
+func inherit[T comparable](field *T, value T, profile generate.Profile, option string) {
+	if profile.Uses(option) {
+		*field = cmp.Or(*field, value)
 	}
 }
 
@@ -249,14 +249,14 @@ func (t *templateSets) get(dir string) (*templates.Set, error) {
 	return s, nil
 }
 
-// explain puts an error of a bundle, or of an operator, at its place in the file. Hints that speak of flags speak of fields then.
+// explain puts an error of a bundle, or of an operator, at its place in the file. What it says of flags it says of fields then.
 func (c *Config) explain(field string, err error) error {
 	hint := ""
 	var h interface{ Hint() string }
 	if errors.As(err, &h) {
-		hint = flagsToFields.Replace(h.Hint())
+		hint = inFields(h.Hint())
 	}
-	return &placed{c.errorf(field, hint, "%v", err), err}
+	return &placed{c.errorf(field, hint, "%s", inFields(err.Error())), err}
 }
 
 // placed is an error with its place; the cause can still be asked for.
@@ -279,25 +279,3 @@ func Place(err error) *manifest.Error {
 	errors.As(err, &e)
 	return e
 }
-
-var flagsToFields = strings.NewReplacer(
-	"--target-namespaces a,b", "targetNamespaces: [a, b]",
-	"--target-namespaces", "targetNamespaces",
-	"--install-mode", "installMode",
-	"--copied-csv-namespaces", "copiedCSVNamespaces",
-	"--operator-group", "name of the group",
-	"--namespace", "namespace",
-	"--certs ", "certs.provider: ",
-	"--cert-secret", "certs.secret",
-	"--ca-bundle", "certs.caBundleFile",
-	"--issuer", "certs.issuer",
-	"--convert-crds", "convertCRDs: true",
-	"--allow-unsupported", "allowUnsupported: true",
-	"--subscription", "subscription.name", "--catalog-source NAMESPACE/NAME", "subscription.catalogSource", "--catalog-source", "subscription.catalogSource",
-	"--catalog-image", "subscription.catalogSource.image", "--cluster-extension", "clusterExtension.name",
-	"--version-range", "clusterExtension.versionRange", "--upgrade-constraint-policy", "clusterExtension.upgradeConstraintPolicy",
-	"--bind-namespaces", "descoped.bindNamespaces", "--bind-all", "descoped.bindAll", "--aggregate-to", "descoped.aggregateTo", "--split", "descoped.split",
-	"--approval", "subscription.approval", "--create-namespace", "createNamespaces: true", "--config-subscription", "config", "--service-account", "serviceAccount", "--templates", "templates",
-	"--names ", "names: ", "--profile ", "profile: ",
-	"--package", "package", "--channel", "channel", "--version", "version",
-)

@@ -34,6 +34,9 @@ type Warning struct {
 	Message  string
 }
 
+// warning speaks of fields where the message speaks of flags.
+func warning(operator, message string) Warning { return Warning{operator, inFields(message)} }
+
 func (w Warning) String() string {
 	if w.Operator == "" {
 		return w.Message
@@ -57,7 +60,7 @@ func (c *Config) Render(ctx context.Context, o Options) (*Rendered, error) {
 	if err != nil {
 		var one *generate.OperatorError
 		if errors.As(err, &one) {
-			return nil, c.explain(at(all[one.Index].group, all[one.Index].index, ""), one.Err)
+			return nil, c.explain(c.placeOf(all[one.Index], one.Err), one.Err)
 		}
 		return nil, c.explain("", err)
 	}
@@ -68,23 +71,23 @@ func (c *Config) Render(ctx context.Context, o Options) (*Rendered, error) {
 			images++
 		}
 		for _, said := range l.said {
-			r.Warnings = append(r.Warnings, Warning{l.Name, said})
+			r.Warnings = append(r.Warnings, warning(l.Name, said))
 		}
 		for _, w := range set.Results[i].Warnings {
 			if w.Class == bundle.WarnMirrorMap {
 				unused[strings.TrimPrefix(w.Field+": "+w.Msg, ": ")]++
 				continue
 			}
-			r.Warnings = append(r.Warnings, Warning{l.Name, w.Error.Error()})
+			r.Warnings = append(r.Warnings, warning(l.Name, w.Error.Error()))
 		}
 		for _, n := range slices.Concat(set.Results[i].Notes, advice(all, set.Results, i)) {
-			r.Notes = append(r.Notes, Warning{l.Name, n})
+			r.Notes = append(r.Notes, warning(l.Name, n))
 		}
 		r.Operators = append(r.Operators, output.Operator{Name: l.Name, Channel: l.channel, Result: set.Results[i]})
 	}
 	for _, w := range slices.Sorted(maps.Keys(unused)) {
 		if unused[w] == images {
-			r.Warnings = append(r.Warnings, Warning{"", w})
+			r.Warnings = append(r.Warnings, warning("", w))
 		}
 	}
 	if r.Objects, err = c.transformed(set.Objects, all, o.Dir); err != nil {
@@ -96,12 +99,21 @@ func (c *Config) Render(ctx context.Context, o Options) (*Rendered, error) {
 	r.HelmCRDs = cmp.Or(o.HelmCRDs, c.Output.HelmCRDs)
 	r.Layout = cmp.Or(o.Layout, c.Output.Layout, output.LayoutFlat)
 	for _, w := range r.Tree.Warnings(r.Layout) {
-		r.Warnings = append(r.Warnings, Warning{"", w})
+		r.Warnings = append(r.Warnings, warning("", w))
 	}
 	if r.Files, err = r.Tree.Files(r.Layout); err != nil {
 		return nil, c.explain("output.layout", err)
 	}
 	return r, nil
+}
+
+// placeOf gives the place in the file of what is wrong with an operator.
+func (c *Config) placeOf(l *loaded, err error) string {
+	var e *generate.Error
+	if errors.As(err, &e) {
+		return c.blamed(l.group, l.index, e)
+	}
+	return at(l.group, l.index, "")
 }
 
 // layoutTemplates gives the templates of files that list others: those of the defaults.
