@@ -107,6 +107,10 @@ var badConfigs = []struct{ name, text, want, hint string }{
 	{"a default for no bundle", head + "defaults: {profile: subscription, names: olm}\ngroups: [{namespace: a, bundles: [{source: memcached}]}]\n", "olmgen.yaml:3: defaults.names: means nothing with profile subscription", "leave it out: it is for profile olm or plain"},
 	{"mirrors for no bundle", group("profile: clusterextension") + "mirrors: [{source: quay.io, mirror: r.local}]\n", "olmgen.yaml:8: mirrors: means nothing with profile clusterextension", "leave it out"},
 	{"a wrong default", head + "defaults: {certs: {provider: olm}, profile: olmv1}\ngroups: [{namespace: a, bundles: [{source: memcached}]}]\n", "olmgen.yaml:3: defaults.certs.provider: OLM v1 has no certificate provider", "choose with certs.provider: cert-manager"},
+	{"the wrong package", group("package: redis"), `olmgen.yaml:7: groups[0].bundles[0].package: memcached: the bundle is of package "memcached", not "redis"`, "leave out package, which chooses from a catalog"},
+	{"the wrong version", group("version: 9.9.9"), `olmgen.yaml:7: groups[0].bundles[0].version: memcached: the bundle is memcached.v1.0.0 of version 1.0.0, not "9.9.9"`, "leave out version"},
+	{"a channel of no use", group("channel: beta"), `olmgen.yaml:7: groups[0].bundles[0].channel: memcached: the bundle is in no channel, so not in "beta"`, "leave out channel"},
+	{"CRDs of a chart that is none", group() + "output: {layout: flat, helmCRDs: crds}\n", "olmgen.yaml:7: output.helmCRDs: means nothing with layout flat", "it is for layout helm"},
 	{"two groups that conflict", group() + "- namespace: other\n  bundles:\n  - {source: memcached, name: second}\n", "olmgen.yaml:9: groups[1].bundles[0]: InterOperatorGroupOwnerConflict: OperatorGroups operators/operators (memcached) and other/other (second)", "give the groups different target namespaces"},
 }
 

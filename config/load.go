@@ -77,7 +77,7 @@ func (c *Config) load(ctx context.Context, o Options) ([]*loaded, error) {
 	names := map[string]*loaded{}
 	for _, l := range all {
 		if l.err != nil {
-			return nil, c.explain(at(l.group, l.index, ""), l.err)
+			return nil, c.explain(placeOfChoice(l), l.err)
 		}
 		if first, ok := names[l.Name]; ok {
 			return nil, c.errorf(at(l.group, l.index, ""), "give one of them another name", "is the second operator called %s, after %s",
@@ -86,6 +86,15 @@ func (c *Config) load(ctx context.Context, o Options) ([]*loaded, error) {
 		names[l.Name] = l
 	}
 	return all, nil
+}
+
+// placeOfChoice gives the place of what is wrong with a bundle that could not be loaded: the field that chose it, or the bundle.
+func placeOfChoice(l *loaded) string {
+	var e *bundle.ChoiceError
+	if errors.As(l.err, &e) {
+		return at(l.group, l.index, e.Option)
+	}
+	return at(l.group, l.index, "")
 }
 
 func (c *Config) loadOne(ctx context.Context, l *loaded, o Options, sets *templateSets) error {
@@ -102,6 +111,15 @@ func (c *Config) loadOne(ctx context.Context, l *loaded, o Options, sets *templa
 	read := bundle.ReadOptions{Labels: src.Labels, AllowUnsupported: s.AllowUnsupported != nil && *s.AllowUnsupported || s.Profile == generate.ProfileOLMv1 || s.Profile == generate.ProfileClusterExtension}
 	if l.Bundle, err = bundle.Read(src.FS, read); err != nil {
 		return fmt.Errorf("%s: %w", b.Source, err)
+	}
+	choice := bundle.Choice{Package: b.Package, Channel: b.Channel, Version: b.Version}
+	if s.Profile.HandsOver() || c.lays(o, output.LayoutGitOpsCatalog) {
+		choice.Channel = "" // it is that of a Subscription or of an overlay
+	}
+	if !src.Chosen() {
+		if err := choice.Check(l.Bundle); err != nil {
+			return fmt.Errorf("%s: %w", b.Source, err)
+		}
 	}
 	if l.Name = b.Name; l.Name == "" {
 		l.Name = l.Bundle.Package

@@ -46,6 +46,9 @@ func (w Warning) String() string {
 
 // Render opens the bundles, renders all operators and lays them out. Nothing is written. Errors name the place in the file.
 func (c *Config) Render(ctx context.Context, o Options) (*Rendered, error) {
+	if c.Output.HelmCRDs != "" && !c.lays(o, output.LayoutHelm) {
+		return nil, c.errorf("output.helmCRDs", "leave it out: it is for layout helm", "means nothing with layout %s", cmp.Or(o.Layout, c.Output.Layout, output.LayoutFlat))
+	}
 	all, err := c.load(ctx, o)
 	if err != nil {
 		return nil, err
@@ -67,7 +70,7 @@ func (c *Config) Render(ctx context.Context, o Options) (*Rendered, error) {
 	unused := map[string]int{} // mirrors, and by how many operators
 	images := 0                // operators with images
 	for i, l := range all {
-		if p := l.Options.Profile; p != generate.ProfileSubscription && p != generate.ProfileClusterExtension {
+		if !l.Options.Profile.HandsOver() {
 			images++
 		}
 		for _, said := range l.said {
@@ -106,6 +109,9 @@ func (c *Config) Render(ctx context.Context, o Options) (*Rendered, error) {
 	}
 	return r, nil
 }
+
+// lays reports whether a layout is that of the file, or of the options.
+func (c *Config) lays(o Options, l output.Layout) bool { return o.Layout == l || c.Output.Layout == l }
 
 // placeOf gives the place in the file of what is wrong with an operator.
 func (c *Config) placeOf(l *loaded, err error) string {

@@ -59,5 +59,8 @@ func (p Profile) Uses(option string) bool {
 	return slices.Contains(ProfilesFor(option), p)
 }
 
+// HandsOver reports whether a profile hands the operator to OLM, which then installs it.
+func (p Profile) HandsOver() bool { return p == ProfileSubscription || p == ProfileClusterExtension }
+
 // LimitedOptions lists the options that some profile has no use for, sorted.
 func LimitedOptions() []string { return slices.Sorted(maps.Keys(uses)) }

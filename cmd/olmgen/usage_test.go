@@ -38,6 +38,9 @@ func TestUsageErrors(t *testing.T) {
 		{"render a --profile clusterextension --operator-group x", "olmgen: --operator-group means nothing with --profile clusterextension\nhint: it is for --profile olm, plain, descoped or subscription\n"},
 		{"render a --profile olmv1 --create-namespace", "olmgen: --create-namespace means nothing with --profile olmv1\nhint: it is for --profile olm, plain, descoped, subscription or clusterextension\n"},
 		{"render a --profile plain --version-range 1", "olmgen: --version-range means nothing with --profile plain\nhint: it is for --profile clusterextension\n"},
+		{"render a --allow-unsupported --profile olmv1", "olmgen: --allow-unsupported means nothing with --profile olmv1\nhint: it is for --profile olm, plain, descoped or subscription\n"},
+		{"render a --selector a=b --profile plain", "olmgen: --selector means nothing with --profile plain\nhint: it is for --profile olm or subscription\n"},
+		{"render a --helm-crds crds", "olmgen: --helm-crds means nothing with --layout flat\nhint: it is for --layout helm\n"},
 		{"render a --name x", "olmgen: unknown flag: --name\nhint: see olmgen render --help\n"},
 		{"version x", "olmgen: one argument too many: \"x\"\nhint: see olmgen version --help\n"},
 	} {
