@@ -99,6 +99,7 @@ func (c *Config) Render(ctx context.Context, o Options) (*Rendered, error) {
 	if r.Templates, err = c.layoutTemplates(o.Dir); err != nil {
 		return nil, err
 	}
+	r.Change = c.annotate
 	r.HelmCRDs = cmp.Or(o.HelmCRDs, c.Output.HelmCRDs)
 	r.Layout = cmp.Or(o.Layout, c.Output.Layout, output.LayoutFlat)
 	for _, w := range r.Tree.Warnings(r.Layout) {
@@ -130,11 +131,8 @@ func (c *Config) layoutTemplates(dir string) (*templates.Set, error) {
 // transformed gives the objects with what the file changes in them: common labels and annotations, the annotations of an engine beside
 // them, the patches of bundles, then those of all.
 func (c *Config) transformed(objects []generate.Shared, all []*loaded, dir string) ([]generate.Shared, error) {
-	err := transform.Metadata(objects, c.CommonLabels, c.CommonAnnotations)
+	err := c.annotate(objects)
 	if err != nil {
-		return nil, err
-	}
-	if err := transform.Annotate(objects, c.Annotations); err != nil {
 		return nil, err
 	}
 	for i, l := range all {
@@ -152,6 +150,14 @@ func (c *Config) transformed(objects []generate.Shared, all []*loaded, dir strin
 		}
 	}
 	return objects, nil
+}
+
+// annotate adds the common labels and annotations, and those of an engine.
+func (c *Config) annotate(objects []generate.Shared) error {
+	if err := transform.Metadata(objects, c.CommonLabels, c.CommonAnnotations); err != nil {
+		return err
+	}
+	return transform.Annotate(objects, c.Annotations)
 }
 
 func (c *Config) patch(objects []generate.Shared, field string, p transform.Patch, dir string, own func(generate.Shared) bool) ([]generate.Shared, error) {

@@ -18,6 +18,9 @@ type Tree struct {
 	Namespace string
 	Templates *templates.Set
 	HelmCRDs  helm.CRDs // where a chart has the CRDs; default: among its templates
+	// Change is what has been done to Objects since they were rendered, if that can be done in the same way wherever the operator is; nil for
+	// nothing.
+	Change func([]generate.Shared) error
 }
 
 // Operator is an operator of a tree.

@@ -107,7 +107,8 @@ func (f *renderFlags) run(cmd *cobra.Command, ref string) error {
 	}
 	tree := output.One(r.Operator, f.options.Templates)
 	tree.HelmCRDs = f.helmCRDs
-	if err := transform.Annotate(tree.Objects, f.engine); err != nil {
+	tree.Change = func(objects []generate.Shared) error { return transform.Annotate(objects, f.engine) }
+	if err := tree.Change(tree.Objects); err != nil {
 		return err
 	}
 	out := rendered{sources: []output.Source{r.source}, warnings: append(r.warnings(), tree.Warnings(f.layout)...), notes: r.Notes}
