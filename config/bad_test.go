@@ -111,6 +111,10 @@ var badConfigs = []struct{ name, text, want, hint string }{
 	{"the wrong version", group("version: 9.9.9"), `olmgen.yaml:7: groups[0].bundles[0].version: memcached: the bundle is memcached.v1.0.0 of version 1.0.0, not "9.9.9"`, "leave out version"},
 	{"a channel of no use", group("channel: beta"), `olmgen.yaml:7: groups[0].bundles[0].channel: memcached: the bundle is in no channel, so not in "beta"`, "leave out channel"},
 	{"CRDs of a chart that is none", group() + "output: {layout: flat, helmCRDs: crds}\n", "olmgen.yaml:7: output.helmCRDs: means nothing with layout flat", "it is for layout helm"},
+	{"an operator in the directory of bindings", group("name: tenants", "profile: descoped", "descoped: {bindNamespaces: [base]}") + "output: {layout: cluster-scope}\n",
+		"olmgen.yaml:10: output.layout: tenants would be in the directory tenants, which is that of an administrator's bindings", "give the operator another name"},
+	{"a chart in the directory of bindings", group("name: All-Namespaces", "profile: descoped", "descoped: {bindAll: true}") + "output: {layout: helm}\n",
+		"olmgen.yaml:10: output.layout: All-Namespaces would be in the directory all-namespaces", "give the operator another name"},
 	{"two groups that conflict", group() + "- namespace: other\n  bundles:\n  - {source: memcached, name: second}\n", "olmgen.yaml:9: groups[1].bundles[0]: InterOperatorGroupOwnerConflict: OperatorGroups operators/operators (memcached) and other/other (second)", "give the groups different target namespaces"},
 }
 
