@@ -6,6 +6,7 @@ import (
 	"go/parser"
 	"go/token"
 	"maps"
+	"os"
 	"path/filepath"
 	"reflect"
 	"regexp"
@@ -134,6 +135,42 @@ groups:
 `, Options{}).Files)
 	if len(files) == 0 {
 		t.Error("nothing rendered")
+	}
+}
+
+// docs/profiles.md ends with the options that are not for all profiles. "make docs" writes it.
+func TestPage(t *testing.T) {
+	const head = "| option | field |"
+	name := filepath.Join("..", "docs", "profiles.md")
+	page, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, _, _ := strings.Cut(string(page), head)
+	table := head
+	for _, p := range generate.Profiles {
+		table += " " + string(p) + " |"
+	}
+	table += "\n|---|---|" + strings.Repeat("---|", len(generate.Profiles)) + "\n"
+	for _, o := range slices.Concat(fileOptions, groupOptions, settingOptions, bundleOptions) {
+		if !slices.Contains(generate.LimitedOptions(), o.name) {
+			continue
+		}
+		table += "| `--" + o.name + "` | `" + o.field + "` |"
+		for _, p := range generate.Profiles {
+			if p.Uses(o.name) {
+				table += " yes"
+			}
+			table += " |"
+		}
+		table += "\n"
+	}
+	if *update {
+		if err := os.WriteFile(name, []byte(before+table), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	} else if string(page) != before+table {
+		t.Errorf("%s is stale, run \"make docs\"", name)
 	}
 }
 

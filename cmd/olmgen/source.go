@@ -20,7 +20,8 @@ by prefix:
   catalog:DIR_OR_FILE                      a file-based catalog; --package,
                                            --channel and --version choose
   packagemanifest:DIR                      the legacy package format
-  dir:PATH, tar:FILE, zip:FILE             whatever the name looks like`
+  dir:PATH, tar:FILE, zip:FILE             whatever the name looks like
+A bundle that is not chosen must be of the --package, --channel and --version.`
 
 // registerSource adds the flags that say where a bundle comes from.
 func registerSource(flags *pflag.FlagSet, o *source.Options) {
@@ -50,13 +51,18 @@ func openBundle(cmd *cobra.Command, ref string, o source.Options, read bundle.Re
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", ref, err)
 	}
+	return b, src, checkChoice(b, src, o)
+}
+
+// checkChoice refuses a bundle that was not chosen and is not the one asked for.
+func checkChoice(b *bundle.Bundle, src *source.Source, o source.Options) error {
 	if src.Chosen() {
-		return b, src, nil
+		return nil
 	}
 	if err := (bundle.Choice{Package: o.Package, Channel: o.Channel, Version: o.Version}).Check(b); err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", ref, err)
+		return fmt.Errorf("%s: %w", src.Ref, err)
 	}
-	return b, src, nil
+	return nil
 }
 
 // choiceFor gives the options for one of several sources. Where there are catalogs among them, what is to be chosen is about those.
