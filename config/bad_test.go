@@ -115,6 +115,8 @@ var badConfigs = []struct{ name, text, want, hint string }{
 		"olmgen.yaml:10: output.layout: tenants would be in the directory tenants, which is that of an administrator's bindings", "give the operator another name"},
 	{"a chart in the directory of bindings", group("name: All-Namespaces", "profile: descoped", "descoped: {bindAll: true}") + "output: {layout: helm}\n",
 		"olmgen.yaml:10: output.layout: All-Namespaces would be in the directory all-namespaces", "give the operator another name"},
+	{"an issuer for another provider", group("certs: {provider: service-ca, issuer: {kind: Issuer, name: x}}"), "olmgen.yaml:7: groups[0].bundles[0].certs.issuer: an issuer is for certificates of cert-manager only", "add certs.provider: cert-manager"},
+	{"a Secret for no provider", group("certs: {secret: s}"), "olmgen.yaml:7: groups[0].bundles[0].certs.secret: the name of a Secret is for certificates of the user only", "add certs.provider: user"},
 	{"two groups that conflict", group() + "- namespace: other\n  bundles:\n  - {source: memcached, name: second}\n", "olmgen.yaml:9: groups[1].bundles[0]: InterOperatorGroupOwnerConflict: OperatorGroups operators/operators (memcached) and other/other (second)", "give the groups different target namespaces"},
 }
 

@@ -122,19 +122,21 @@ func TestEveryFieldIsKnown(t *testing.T) {
 	}
 }
 
-// A default is for the bundles whose profile has a use for it; the others do not see it.
+// A default is for the bundles whose profile, and whose provider of certificates, has a use for it; the others do not see it.
 func TestDefaultsOfOtherProfiles(t *testing.T) {
 	files := content(rendered(t, testDir(t), head+`
-defaults: {names: olm, copiedCSVs: none, convertCRDs: true}
+defaults: {names: olm, copiedCSVs: none, convertCRDs: true, certs: {provider: cert-manager, issuer: {kind: Issuer, name: x}}}
 groups:
 - namespace: one
   bundles: [{source: memcached, profile: descoped}]
 - namespace: two
   targetNamespaces: [two]
-  bundles: [{source: redis}]
+  bundles: [{source: redis, certs: {provider: service-ca}}]
 `, Options{}).Files)
-	if len(files) == 0 {
-		t.Error("nothing rendered")
+	for _, name := range []string{"clusterrole_one.memcached-required.yaml", "role_two_redis.v1.0.0.yaml", "operatorgroup_two_two.yaml"} {
+		if files[name] == "" {
+			t.Errorf("no %s in %q", name, slices.Sorted(maps.Keys(files)))
+		}
 	}
 }
 

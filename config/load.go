@@ -213,10 +213,12 @@ func (s Settings) over(defaults Settings) Settings {
 	s.Profile = cmp.Or(s.Profile, defaults.Profile, generate.ProfileOLM)
 	inherit(&s.Names, defaults.Names, s.Profile, "names")
 	inherit(&s.CopiedCSVs, defaults.CopiedCSVs, s.Profile, "copied-csvs")
-	inherit(&s.Certs.Provider, defaults.Certs.Provider, s.Profile, "certs")
-	inherit(&s.Certs.Issuer, defaults.Certs.Issuer, s.Profile, "issuer")
-	inherit(&s.Certs.Secret, defaults.Certs.Secret, s.Profile, "cert-secret")
-	inherit(&s.Certs.CABundleFile, defaults.Certs.CABundleFile, s.Profile, "ca-bundle")
+	if p := s.Certs.Provider; p == "" || p == defaults.Certs.Provider { // else the rest belongs to another provider
+		inherit(&s.Certs.Provider, defaults.Certs.Provider, s.Profile, "certs")
+		inherit(&s.Certs.Issuer, defaults.Certs.Issuer, s.Profile, "issuer")
+		inherit(&s.Certs.Secret, defaults.Certs.Secret, s.Profile, "cert-secret")
+		inherit(&s.Certs.CABundleFile, defaults.Certs.CABundleFile, s.Profile, "ca-bundle")
+	}
 	inherit(&s.ConvertCRDs, defaults.ConvertCRDs, s.Profile, "convert-crds")
 	inherit(&s.AllowUnsupported, defaults.AllowUnsupported, s.Profile, "allow-unsupported")
 	inherit(&s.Templates, defaults.Templates, s.Profile, "templates")

@@ -82,6 +82,19 @@ func newCertificates(o Options, b *bundle.Bundle, serving []*serving) (certifica
 	return c, nil
 }
 
+// checkCerts refuses what belongs to another provider than the one that is chosen.
+func (o Options) checkCerts() error {
+	switch {
+	case o.Issuer != (Issuer{}) && o.Certs != CertsManager:
+		return refuseOption("issuer", "add --certs cert-manager, or leave it out", "an issuer is for certificates of cert-manager only")
+	case o.CertSecret != "" && o.Certs != CertsUser:
+		return refuseOption("cert-secret", "add --certs user, or leave it out", "the name of a Secret is for certificates of the user only")
+	case len(o.CABundle) > 0 && o.Certs != CertsUser:
+		return refuseOption("ca-bundle", "add --certs user, or leave it out", "a CA bundle is for certificates of the user only")
+	}
+	return nil
+}
+
 func (o Options) checkIssuer() error {
 	i := o.Issuer
 	if i == (Issuer{}) {
