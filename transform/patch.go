@@ -18,7 +18,8 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// Patch is a change to objects, in the form of an entry of a kustomization's patches.
+// Patch is a change to objects, in the form of an entry of a kustomization's patches. It must fit the type of an object of Kubernetes or OLM, and
+// knows no directive but $patch.
 type Patch struct {
 	// A file with the patch: a strategic merge patch or a list of JSON patch operations (RFC 6902).
 	Path string `json:"path,omitempty"`
