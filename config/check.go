@@ -51,7 +51,7 @@ func (c *Config) check() error {
 		}
 		namespaces[g.Namespace] = i
 	}
-	return nil
+	return c.checkUses()
 }
 
 func (c *Config) checkGroup(i int, g Group) error {
@@ -82,15 +82,18 @@ func (c *Config) checkBundle(i, j int, b Bundle) error {
 	if issuer := settings.Certs.Issuer; issuer != nil && (issuer.Kind == "" || issuer.Name == "") {
 		return c.errorf(at(i, j, "certs.issuer"), "write it as {kind: ClusterIssuer, name: ...}", "needs kind and name")
 	}
-	profile := settings.Profile
-	if b.Descoped != nil && profile != generate.ProfileDescoped {
-		return c.errorf(at(i, j, "descoped"), "add profile: descoped, or leave it out", "means nothing with another profile than descoped")
-	}
-	if b.Subscription != nil && profile != generate.ProfileSubscription {
-		return c.errorf(at(i, j, "subscription"), "add profile: subscription, or leave it out", "means nothing with another profile than subscription")
-	}
-	if b.ClusterExtension != nil && profile != generate.ProfileClusterExtension {
-		return c.errorf(at(i, j, "clusterExtension"), "add profile: clusterextension, or leave it out", "means nothing with another profile than clusterextension")
+	for _, part := range []struct {
+		given   bool
+		field   string
+		profile generate.Profile
+	}{
+		{b.Descoped != nil, "descoped", generate.ProfileDescoped},
+		{b.Subscription != nil, "subscription", generate.ProfileSubscription},
+		{b.ClusterExtension != nil, "clusterExtension", generate.ProfileClusterExtension},
+	} {
+		if part.given && settings.Profile != part.profile {
+			return c.errorf(at(i, j, part.field), fmt.Sprintf("add profile: %s, or leave it out", part.profile), "means nothing with another profile than %s", part.profile)
+		}
 	}
 	for k, p := range b.Patches {
 		if err := p.Check(); err != nil {

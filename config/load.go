@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"strings"
 	"sync"
 
 	"github.com/olmgen/olmgen/bundle"
@@ -77,7 +77,7 @@ func (c *Config) load(ctx context.Context, o Options) ([]*loaded, error) {
 	names := map[string]*loaded{}
 	for _, l := range all {
 		if l.err != nil {
-			return nil, c.explain(at(l.group, l.index, ""), l.err)
+			return nil, c.explain(placeOfChoice(l), l.err)
 		}
 		if first, ok := names[l.Name]; ok {
 			return nil, c.errorf(at(l.group, l.index, ""), "give one of them another name", "is the second operator called %s, after %s",
@@ -86,6 +86,15 @@ func (c *Config) load(ctx context.Context, o Options) ([]*loaded, error) {
 		names[l.Name] = l
 	}
 	return all, nil
+}
+
+// placeOfChoice gives the place of what is wrong with a bundle that could not be loaded: the field that chose it, or the bundle.
+func placeOfChoice(l *loaded) string {
+	var e *bundle.ChoiceError
+	if errors.As(l.err, &e) {
+		return at(l.group, l.index, e.Option)
+	}
+	return at(l.group, l.index, "")
 }
 
 func (c *Config) loadOne(ctx context.Context, l *loaded, o Options, sets *templateSets) error {
@@ -102,6 +111,15 @@ func (c *Config) loadOne(ctx context.Context, l *loaded, o Options, sets *templa
 	read := bundle.ReadOptions{Labels: src.Labels, AllowUnsupported: s.AllowUnsupported != nil && *s.AllowUnsupported || s.Profile == generate.ProfileOLMv1 || s.Profile == generate.ProfileClusterExtension}
 	if l.Bundle, err = bundle.Read(src.FS, read); err != nil {
 		return fmt.Errorf("%s: %w", b.Source, err)
+	}
+	choice := bundle.Choice{Package: b.Package, Channel: b.Channel, Version: b.Version}
+	if s.Profile.HandsOver() || c.lays(o, output.LayoutGitOpsCatalog) {
+		choice.Channel = "" // it is that of a Subscription or of an overlay
+	}
+	if !src.Chosen() {
+		if err := choice.Check(l.Bundle); err != nil {
+			return fmt.Errorf("%s: %w", b.Source, err)
+		}
 	}
 	if l.Name = b.Name; l.Name == "" {
 		l.Name = l.Bundle.Package
@@ -190,25 +208,27 @@ func (b Bundle) options(o *generate.Options) {
 	}
 }
 
-// over gives settings with the gaps filled by defaults.
+// over gives settings with the gaps filled by those defaults that mean something with the profile, which is never empty then.
 func (s Settings) over(defaults Settings) Settings {
-	fill(&s.Profile, defaults.Profile)
-	fill(&s.Names, defaults.Names)
-	fill(&s.CopiedCSVs, defaults.CopiedCSVs)
-	fill(&s.Certs.Provider, defaults.Certs.Provider)
-	fill(&s.Certs.Issuer, defaults.Certs.Issuer)
-	fill(&s.Certs.Secret, defaults.Certs.Secret)
-	fill(&s.Certs.CABundleFile, defaults.Certs.CABundleFile)
-	fill(&s.ConvertCRDs, defaults.ConvertCRDs)
-	fill(&s.AllowUnsupported, defaults.AllowUnsupported)
-	fill(&s.Templates, defaults.Templates)
+	s.Profile = cmp.Or(s.Profile, defaults.Profile, generate.ProfileOLM)
+	inherit(&s.Names, defaults.Names, s.Profile, "names")
+	inherit(&s.CopiedCSVs, defaults.CopiedCSVs, s.Profile, "copied-csvs")
+	if p := s.Certs.Provider; p == "" || p == defaults.Certs.Provider { // else the rest belongs to another provider
+		inherit(&s.Certs.Provider, defaults.Certs.Provider, s.Profile, "certs")
+		inherit(&s.Certs.Issuer, defaults.Certs.Issuer, s.Profile, "issuer")
+		inherit(&s.Certs.Secret, defaults.Certs.Secret, s.Profile, "cert-secret")
+		inherit(&s.Certs.CABundleFile, defaults.Certs.CABundleFile, s.Profile, "ca-bundle")
+	}
+	inherit(&s.ConvertCRDs, defaults.ConvertCRDs, s.Profile, "convert-crds")
+	inherit(&s.AllowUnsupported, defaults.AllowUnsupported, s.Profile, "allow-unsupported")
+	inherit(&s.Templates, defaults.Templates, s.Profile, "templates")
 	return s
 }
 
-func fill[T comparable](field *T, value T) {
-	var zero T
-	if *field == zero {
-		*field = value
+// inherit fills the gap of an option that the profile has a use for.
+func inherit[T comparable](field *T, value T, profile generate.Profile, option string) {
+	if profile.Uses(option) {
+		*field = cmp.Or(*field, value)
 	}
 }
 
@@ -249,14 +269,14 @@ func (t *templateSets) get(dir string) (*templates.Set, error) {
 	return s, nil
 }
 
-// explain puts an error of a bundle, or of an operator, at its place in the file. Hints that speak of flags speak of fields then.
+// explain puts an error of a bundle, or of an operator, at its place in the file. What it says of flags it says of fields then.
 func (c *Config) explain(field string, err error) error {
 	hint := ""
 	var h interface{ Hint() string }
 	if errors.As(err, &h) {
-		hint = flagsToFields.Replace(h.Hint())
+		hint = inFields(h.Hint())
 	}
-	return &placed{c.errorf(field, hint, "%v", err), err}
+	return &placed{c.errorf(field, hint, "%s", inFields(err.Error())), err}
 }
 
 // placed is an error with its place; the cause can still be asked for.
@@ -279,25 +299,3 @@ func Place(err error) *manifest.Error {
 	errors.As(err, &e)
 	return e
 }
-
-var flagsToFields = strings.NewReplacer(
-	"--target-namespaces a,b", "targetNamespaces: [a, b]",
-	"--target-namespaces", "targetNamespaces",
-	"--install-mode", "installMode",
-	"--copied-csv-namespaces", "copiedCSVNamespaces",
-	"--operator-group", "name of the group",
-	"--namespace", "namespace",
-	"--certs ", "certs.provider: ",
-	"--cert-secret", "certs.secret",
-	"--ca-bundle", "certs.caBundleFile",
-	"--issuer", "certs.issuer",
-	"--convert-crds", "convertCRDs: true",
-	"--allow-unsupported", "allowUnsupported: true",
-	"--subscription", "subscription.name", "--catalog-source NAMESPACE/NAME", "subscription.catalogSource", "--catalog-source", "subscription.catalogSource",
-	"--catalog-image", "subscription.catalogSource.image", "--cluster-extension", "clusterExtension.name",
-	"--version-range", "clusterExtension.versionRange", "--upgrade-constraint-policy", "clusterExtension.upgradeConstraintPolicy",
-	"--bind-namespaces", "descoped.bindNamespaces", "--bind-all", "descoped.bindAll", "--aggregate-to", "descoped.aggregateTo", "--split", "descoped.split",
-	"--approval", "subscription.approval", "--create-namespace", "createNamespaces: true", "--config-subscription", "config", "--service-account", "serviceAccount", "--templates", "templates",
-	"--names ", "names: ", "--profile ", "profile: ",
-	"--package", "package", "--channel", "channel", "--version", "version",
-)

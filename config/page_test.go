@@ -23,7 +23,7 @@ const pageHead = `# RenderConfig
 A RenderConfig declares the operators of one cluster: which bundles, in which OperatorGroups, rendered how and laid out where.
 "olmgen init SOURCE..." writes one, "olmgen render -f olmgen.yaml" renders it, "olmgen render -f olmgen.yaml --check" tells whether the result is
 still what is committed, and "olmgen fn" takes it as the functionConfig of a [KRM function](engines/kustomize.md). It is read strictly: a field
-that is not known, or that is given twice, is an error with its line.
+that is not known, that is given twice, or that means nothing with a bundle's [profile](profiles.md#options) is an error with its line.
 
 Paths are relative to the file that holds it. With this first line, editors complete and check it:
 
@@ -40,7 +40,7 @@ func TestSchemaPage(t *testing.T) {
 	page.WriteString(pageHead + "```yaml\n" + string(example) + "```\n")
 	for _, typ := range []reflect.Type{
 		reflect.TypeFor[RenderConfig](), reflect.TypeFor[Output](), reflect.TypeFor[Settings](), reflect.TypeFor[Certs](), reflect.TypeFor[Issuer](),
-		reflect.TypeFor[Group](), reflect.TypeFor[Bundle](), reflect.TypeFor[Subscription](), reflect.TypeFor[CatalogSource](),
+		reflect.TypeFor[Group](), reflect.TypeFor[Bundle](), reflect.TypeFor[Descoped](), reflect.TypeFor[Subscription](), reflect.TypeFor[CatalogSource](),
 		reflect.TypeFor[ClusterExtension](), reflect.TypeFor[transform.Patch](), reflect.TypeFor[transform.Target](),
 	} {
 		fmt.Fprintf(&page, "\n## %s\n\n%s\n\n| field | value | |\n|---|---|---|\n", typ.Name(), g.comments[typ.Name()])

@@ -14,7 +14,8 @@ import (
 type Config struct {
 	RenderConfig
 	object   *manifest.Object
-	embedded bool // in another document, so that its lines mean nothing to a person
+	fields   map[string]any // of the object; nil until they are asked for
+	embedded bool           // in another document, so that its lines mean nothing to a person
 }
 
 // Read reads a RenderConfig from YAML or JSON, strictly: a field that is not known, a field that is given twice and a value of the wrong

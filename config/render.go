@@ -34,6 +34,9 @@ type Warning struct {
 	Message  string
 }
 
+// warning speaks of fields where the message speaks of flags.
+func warning(operator, message string) Warning { return Warning{operator, inFields(message)} }
+
 func (w Warning) String() string {
 	if w.Operator == "" {
 		return w.Message
@@ -43,6 +46,9 @@ func (w Warning) String() string {
 
 // Render opens the bundles, renders all operators and lays them out. Nothing is written. Errors name the place in the file.
 func (c *Config) Render(ctx context.Context, o Options) (*Rendered, error) {
+	if c.Output.HelmCRDs != "" && !c.lays(o, output.LayoutHelm) {
+		return nil, c.errorf("output.helmCRDs", "leave it out: it is for layout helm", "means nothing with layout %s", cmp.Or(o.Layout, c.Output.Layout, output.LayoutFlat))
+	}
 	all, err := c.load(ctx, o)
 	if err != nil {
 		return nil, err
@@ -57,34 +63,34 @@ func (c *Config) Render(ctx context.Context, o Options) (*Rendered, error) {
 	if err != nil {
 		var one *generate.OperatorError
 		if errors.As(err, &one) {
-			return nil, c.explain(at(all[one.Index].group, all[one.Index].index, ""), one.Err)
+			return nil, c.explain(c.placeOf(all[one.Index], one.Err), one.Err)
 		}
 		return nil, c.explain("", err)
 	}
 	unused := map[string]int{} // mirrors, and by how many operators
 	images := 0                // operators with images
 	for i, l := range all {
-		if p := l.Options.Profile; p != generate.ProfileSubscription && p != generate.ProfileClusterExtension {
+		if !l.Options.Profile.HandsOver() {
 			images++
 		}
 		for _, said := range l.said {
-			r.Warnings = append(r.Warnings, Warning{l.Name, said})
+			r.Warnings = append(r.Warnings, warning(l.Name, said))
 		}
 		for _, w := range set.Results[i].Warnings {
 			if w.Class == bundle.WarnMirrorMap {
 				unused[strings.TrimPrefix(w.Field+": "+w.Msg, ": ")]++
 				continue
 			}
-			r.Warnings = append(r.Warnings, Warning{l.Name, w.Error.Error()})
+			r.Warnings = append(r.Warnings, warning(l.Name, w.Error.Error()))
 		}
 		for _, n := range slices.Concat(set.Results[i].Notes, advice(all, set.Results, i)) {
-			r.Notes = append(r.Notes, Warning{l.Name, n})
+			r.Notes = append(r.Notes, warning(l.Name, n))
 		}
 		r.Operators = append(r.Operators, output.Operator{Name: l.Name, Channel: l.channel, Result: set.Results[i]})
 	}
 	for _, w := range slices.Sorted(maps.Keys(unused)) {
 		if unused[w] == images {
-			r.Warnings = append(r.Warnings, Warning{"", w})
+			r.Warnings = append(r.Warnings, warning("", w))
 		}
 	}
 	if r.Objects, err = c.transformed(set.Objects, all, o.Dir); err != nil {
@@ -93,10 +99,11 @@ func (c *Config) Render(ctx context.Context, o Options) (*Rendered, error) {
 	if r.Templates, err = templates.LoadDir(in(o.Dir, c.Defaults.Templates)); err != nil {
 		return nil, err
 	}
+	r.Change = c.annotate
 	r.HelmCRDs = cmp.Or(o.HelmCRDs, c.Output.HelmCRDs)
 	r.Layout = cmp.Or(o.Layout, c.Output.Layout, output.LayoutFlat)
 	for _, w := range r.Tree.Warnings(r.Layout) {
-		r.Warnings = append(r.Warnings, Warning{"", w})
+		r.Warnings = append(r.Warnings, warning("", w))
 	}
 	if r.Files, err = r.Tree.Files(r.Layout); err != nil {
 		return nil, c.explain("output.layout", err)
@@ -104,14 +111,23 @@ func (c *Config) Render(ctx context.Context, o Options) (*Rendered, error) {
 	return r, nil
 }
 
+// lays reports whether a layout is that of the file, or of the options.
+func (c *Config) lays(o Options, l output.Layout) bool { return o.Layout == l || c.Output.Layout == l }
+
+// placeOf gives the place in the file of what is wrong with an operator.
+func (c *Config) placeOf(l *loaded, err error) string {
+	var e *generate.Error
+	if errors.As(err, &e) {
+		return c.blamed(l.group, l.index, e)
+	}
+	return at(l.group, l.index, "")
+}
+
 // transformed gives the objects with what the file changes in them: common labels and annotations, the annotations of an engine beside
 // them, the patches of bundles, then those of all.
 func (c *Config) transformed(objects []generate.Shared, all []*loaded, dir string) ([]generate.Shared, error) {
-	err := transform.Metadata(objects, c.CommonLabels, c.CommonAnnotations)
+	err := c.annotate(objects)
 	if err != nil {
-		return nil, err
-	}
-	if err := transform.Annotate(objects, c.Annotations); err != nil {
 		return nil, err
 	}
 	for i, l := range all {
@@ -129,6 +145,14 @@ func (c *Config) transformed(objects []generate.Shared, all []*loaded, dir strin
 		}
 	}
 	return objects, nil
+}
+
+// annotate adds the common labels and annotations, and those of an engine.
+func (c *Config) annotate(objects []generate.Shared) error {
+	if err := transform.Metadata(objects, c.CommonLabels, c.CommonAnnotations); err != nil {
+		return err
+	}
+	return transform.Annotate(objects, c.Annotations)
 }
 
 func (c *Config) patch(objects []generate.Shared, field string, p transform.Patch, dir string, own func(generate.Shared) bool) ([]generate.Shared, error) {

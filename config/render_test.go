@@ -274,7 +274,29 @@ groups:
 	for _, n := range r.Notes {
 		notes = append(notes, n.String())
 	}
-	if got := strings.Join(notes, "\n"); !strings.Contains(got, "memcached: installed in other for all namespaces: keep its bindings there with --bind-all") || strings.Contains(got, "redis: ") {
+	if got := strings.Join(notes, "\n"); !strings.Contains(got, "memcached: installed in other for all namespaces: keep its bindings there with descoped.bindAll") || strings.Contains(got, "redis: ") {
 		t.Errorf("notes: %s", got)
+	}
+}
+
+// What is added to all objects alike leaves a chart its values; a patch fixes the namespace.
+func TestChartsOfChangedObjects(t *testing.T) {
+	const chart = "output: {layout: helm}\n"
+	patch := "patches: [{target: {kind: Deployment}, patch: '[{op: replace, path: /spec/replicas, value: 7}]'}]\n"
+	for _, c := range []struct {
+		name, more string
+		fixed      bool
+	}{
+		{"labels", "commonLabels: {team: platform}\ncommonAnnotations: {note: 'a: b'}\nannotations: argocd\n", false},
+		{"a patch", "commonLabels: {team: platform}\n" + patch, true},
+	} {
+		files := content(rendered(t, testDir(t), group()+chart+c.more, Options{}).Files)
+		deployment := files["memcached/templates/deployment_operators_memcached-controller.yaml"]
+		if c.fixed == strings.Contains(deployment, "namespace: {{ .Values.namespace") || !strings.Contains(deployment, "team: platform\n") {
+			t.Errorf("%s: %s", c.name, deployment)
+		}
+		if schema := files["memcached/values.schema.json"]; c.fixed != strings.Contains(schema, `"const": "operators"`) {
+			t.Errorf("%s: %s", c.name, schema)
+		}
 	}
 }

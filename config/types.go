@@ -29,7 +29,7 @@ type RenderConfig struct {
 
 	// Where the files go and in which layout.
 	Output Output `json:"output,omitempty"`
-	// What all bundles have that do not say otherwise.
+	// What all bundles have that do not say otherwise, as far as their profile has a use for it.
 	Defaults Settings `json:"defaults,omitempty"`
 	// The OperatorGroups, each with its operators.
 	Groups []Group `json:"groups"`
@@ -98,11 +98,12 @@ type Bundle struct {
 	Name string `json:"name,omitempty"`
 	// Where the bundle comes from, as SOURCE of olmgen render: a directory, an archive, oci://..., catalog:...
 	Source string `json:"source"`
-	// Of a catalog: the package.
+	// Of a catalog: the package. The bundle of another source must be of it.
 	Package string `json:"package,omitempty"`
-	// Of a catalog or a legacy package, and of what hands over to OLM: the channel. Default: the package's default channel.
+	// Of a catalog or a legacy package, and of what hands over to OLM: the channel. The bundle of another source must be
+	// in it. Default: the package's default channel.
 	Channel string `json:"channel,omitempty"`
-	// Of a catalog or a legacy package: the version of the bundle. Default: the channel head.
+	// Of a catalog or a legacy package: the version of the bundle. The bundle of another source must be of it. Default: the channel head.
 	Version string `json:"version,omitempty"`
 
 	Settings `json:",inline"`

@@ -67,11 +67,11 @@ func newCertificates(o Options, b *bundle.Bundle, serving []*serving) (certifica
 			return c, refuse("give --cert-secret NAME and --ca-bundle FILE", "certificates of the user need the name of their Secret and the bundle of their CA")
 		}
 		if len(serving) > 1 && !strings.Contains(o.CertSecret, "{deployment}") {
-			return c, refuse("write {deployment} into --cert-secret, such as {deployment}-tls", "%d Deployments serve, and each needs a Secret of its own", len(serving))
+			return c, refuseOption("cert-secret", "write {deployment} into --cert-secret, such as {deployment}-tls", "%d Deployments serve, and each needs a Secret of its own", len(serving))
 		}
 		for _, s := range serving {
 			if problems := validation.IsDNS1123Subdomain(c.secret(s)); len(problems) > 0 {
-				return c, refuse("give another with --cert-secret", "Secret name %q is no valid name: %s", c.secret(s), problems[0])
+				return c, refuseOption("cert-secret", "give another with --cert-secret", "Secret name %q is no valid name: %s", c.secret(s), problems[0])
 			}
 		}
 		var err error
@@ -82,13 +82,26 @@ func newCertificates(o Options, b *bundle.Bundle, serving []*serving) (certifica
 	return c, nil
 }
 
+// checkCerts refuses what belongs to another provider than the one that is chosen.
+func (o Options) checkCerts() error {
+	switch {
+	case o.Issuer != (Issuer{}) && o.Certs != CertsManager:
+		return refuseOption("issuer", "add --certs cert-manager, or leave it out", "an issuer is for certificates of cert-manager only")
+	case o.CertSecret != "" && o.Certs != CertsUser:
+		return refuseOption("cert-secret", "add --certs user, or leave it out", "the name of a Secret is for certificates of the user only")
+	case len(o.CABundle) > 0 && o.Certs != CertsUser:
+		return refuseOption("ca-bundle", "add --certs user, or leave it out", "a CA bundle is for certificates of the user only")
+	}
+	return nil
+}
+
 func (o Options) checkIssuer() error {
 	i := o.Issuer
 	if i == (Issuer{}) {
 		return nil
 	}
 	if i.Kind != "Issuer" && i.Kind != "ClusterIssuer" || len(validation.IsDNS1123Subdomain(i.Name)) > 0 {
-		return refuse("write it as Issuer/NAME or ClusterIssuer/NAME", "%q is no issuer of cert-manager", i.Kind+"/"+i.Name)
+		return refuseOption("issuer", "write it as Issuer/NAME or ClusterIssuer/NAME", "%q is no issuer of cert-manager", i.Kind+"/"+i.Name)
 	}
 	return nil
 }
@@ -117,15 +130,15 @@ func encodeBundle(data []byte) (string, error) {
 			break
 		}
 		if block.Type != "CERTIFICATE" {
-			return "", refuse("give certificates only", "the CA bundle holds a PEM block %q", block.Type)
+			return "", refuseOption("ca-bundle", "give certificates only", "the CA bundle holds a PEM block %q", block.Type)
 		}
 		if _, err := x509.ParseCertificate(block.Bytes); err != nil {
-			return "", refuse("", "the CA bundle's certificate %d can't be read: %v", n+1, err)
+			return "", refuseOption("ca-bundle", "", "the CA bundle's certificate %d can't be read: %v", n+1, err)
 		}
 		n++
 	}
 	if n == 0 || len(bytes.TrimSpace(rest)) > 0 {
-		return "", refuse("give a file with PEM blocks CERTIFICATE", "the CA bundle is not PEM")
+		return "", refuseOption("ca-bundle", "give a file with PEM blocks CERTIFICATE", "the CA bundle is not PEM")
 	}
 	return base64.StdEncoding.EncodeToString(data), nil
 }

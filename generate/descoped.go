@@ -68,27 +68,27 @@ func (o Options) checkDescoped() error {
 	grouped := o.OperatorGroup != ""
 	switch {
 	case o.Names == NamesOLM:
-		return refuse("leave out --names", "OLM makes no descoped objects, so there are no names of OLM for them")
+		return refuseOption("names", "leave out --names", "OLM makes no descoped objects, so there are no names of OLM for them")
 	case o.InstallMode != "":
-		return refuse("say with --bind-namespaces or --bind-all where it may work", "a descoped operator has no install mode: it serves the whole cluster")
+		return refuseOption("install-mode", "say with --bind-namespaces or --bind-all where it may work", "a descoped operator has no install mode: it serves the whole cluster")
 	case o.Selector != nil, o.Static, len(o.StaticProvidedAPIs) > 0, o.ServiceAccount != "", len(o.CopiedCSVNamespaces) > 0:
 		return refuse("of a group, only its name and its target namespaces mean something", "the descoped profile has no OperatorGroup object and no copied CSVs")
 	case !grouped && len(o.TargetNamespaces) > 0:
-		return refuse("use --bind-namespaces, or name the group with --operator-group", "target namespaces are those of an OperatorGroup, and none is given")
+		return refuseOption("target-namespaces", "use --bind-namespaces, or name the group with --operator-group", "target namespaces are those of an OperatorGroup, and none is given")
 	case grouped && (d.BindAll || len(d.BindNamespaces) > 0):
 		return refuse("leave out --bind-namespaces and --bind-all, or --operator-group",
 			"the namespaces of OperatorGroup %q decide where the operator is bound", o.OperatorGroup)
 	case d.BindAll && len(d.BindNamespaces) > 0:
 		return refuse("choose one", "bound in all namespaces, the operator needs no binding in some")
 	case d.Split != "" && !slices.Contains(Splits, d.Split):
-		return refuse("", "split: %q is none of %s", d.Split, join(Splits))
+		return refuseOption("split", "", "split: %q is none of %s", d.Split, join(Splits))
 	}
 	for _, role := range d.AggregateTo {
 		if !slices.Contains(DefaultRoles, role) {
-			return refuse("", "aggregate to: %q is none of %s", role, join(DefaultRoles))
+			return refuseOption("aggregate-to", "", "aggregate to: %q is none of %s", role, join(DefaultRoles))
 		}
 	}
-	return checkNamespaces("namespace to bind in", d.BindNamespaces)
+	return checkNamespaces("bind-namespaces", "namespace to bind in", d.BindNamespaces)
 }
 
 // bound gives the namespaces that the administrator binds the operator in, [""] for all: those asked for or, where an OperatorGroup is

@@ -117,9 +117,10 @@ func clusterExtension(r *rendering) error {
 // internal/operator-controller/applier/helm.go).
 func (r *rendering) extensionName() (string, error) {
 	const limit = 53
-	objectName, err := r.objectName("ClusterExtension", r.options.Extension.Name, "--cluster-extension")
+	objectName, err := r.objectName("ClusterExtension", r.options.Extension.Name, "cluster-extension")
 	if err == nil && len(objectName) > limit {
-		err = refuse("give a shorter one with --cluster-extension", "ClusterExtension name %q is longer than %d characters: OLM v1 can't install it", objectName, limit)
+		err = refuseOption("cluster-extension", "give a shorter one with --cluster-extension",
+			"ClusterExtension name %q is longer than %d characters: OLM v1 can't install it", objectName, limit)
 	}
 	return objectName, err
 }
@@ -132,11 +133,11 @@ func (r *rendering) checkVersionRange() error {
 		return nil
 	}
 	if len(text) > 64 {
-		return refuse(hint, "version range %q is longer than 64 characters", text)
+		return refuseOption("version-range", hint, "version range %q is longer than 64 characters", text)
 	}
 	versions, err := semver.NewConstraint(text)
 	if err != nil {
-		return refuse(hint, "version range %q is none", text)
+		return refuseOption("version-range", hint, "version range %q is none", text)
 	}
 	own := fmt.Sprint(r.csv.Spec.Version)
 	if v, err := semver.NewVersion(own); err == nil && !versions.Check(v) {
@@ -153,7 +154,7 @@ func (r *rendering) extensionChannels() ([]string, error) {
 	case channel == "":
 		return nil, nil
 	case len(problems) > 0 && r.options.Channel != "":
-		return nil, refuse("leave it out: OLM v1 then takes all channels", "OLM v1 refuses the channel name %q: %s", channel, problems[0])
+		return nil, refuseOption("channel", "leave it out: OLM v1 then takes all channels", "OLM v1 refuses the channel name %q: %s", channel, problems[0])
 	case len(problems) > 0:
 		r.warnInstallation("OLM v1 refuses the channel name %q: it is left out, so OLM v1 takes all channels", channel)
 		return nil, nil

@@ -59,13 +59,13 @@ func channelList(channels []string) string {
 }
 
 // objectName gives the name of what installs the package: by default that of the package.
-func (r *rendering) objectName(kind, asked, flag string) (string, error) {
+func (r *rendering) objectName(kind, asked, option string) (string, error) {
 	name := asked
 	if name == "" {
 		name = r.bundle.Package
 	}
 	if problems := validation.IsDNS1123Subdomain(name); len(problems) > 0 {
-		return "", refuse("give another with "+flag, "%s name %q is no valid name: %s", kind, name, problems[0])
+		return "", refuseOption(option, "give another with --"+option, "%s name %q is no valid name: %s", kind, name, problems[0])
 	}
 	return name, nil
 }

@@ -40,10 +40,11 @@ func (o Options) targets(csv *v1alpha1.ClusterServiceVersion) (v1alpha1.InstallM
 		return "", nil, refuse(supportedHint(supports), "%s: %s", unsupportedOperatorGroup, msg)
 	}
 	if len(o.CopiedCSVNamespaces) > 0 && mode != v1alpha1.InstallModeTypeAllNamespaces {
-		return "", nil, refuse("leave out --copied-csv-namespaces", "namespaces for copied CSVs can be named in AllNamespaces only: in %s each target namespace gets one", mode)
+		return "", nil, refuseOption("copied-csv-namespaces", "leave out --copied-csv-namespaces",
+			"namespaces for copied CSVs can be named in AllNamespaces only: in %s each target namespace gets one", mode)
 	}
 	if slices.Contains(o.CopiedCSVNamespaces, o.Namespace) {
-		return "", nil, refuse("", "the operator's own namespace %q has the CSV itself, no copy of it", o.Namespace)
+		return "", nil, refuseOption("copied-csv-namespaces", "", "the operator's own namespace %q has the CSV itself, no copy of it", o.Namespace)
 	}
 	return mode, targets, nil
 }
@@ -60,7 +61,7 @@ func (o Options) mode(supports map[v1alpha1.InstallModeType]bool, targets []stri
 	switch {
 	case o.InstallMode != "":
 		if !slices.Contains(bundle.InstallModes, o.InstallMode) {
-			return "", refuse("", "install mode %q is none of %s", o.InstallMode, join(bundle.InstallModes))
+			return "", refuseOption("install-mode", "", "install mode %q is none of %s", o.InstallMode, join(bundle.InstallModes))
 		}
 		return o.InstallMode, nil
 	case len(targets) == 1 && targets[0] == o.Namespace:
@@ -70,7 +71,8 @@ func (o Options) mode(supports map[v1alpha1.InstallModeType]bool, targets []stri
 	case len(targets) > 1:
 		return v1alpha1.InstallModeTypeMultiNamespace, nil
 	case o.Selector != nil:
-		return "", refuse("say which with --target-namespaces", "no targetNamespaces are matched operatorgroups namespace selection: the namespaces behind a selector can't be known offline")
+		return "", refuseOption("selector", "say which with --target-namespaces",
+			"no targetNamespaces are matched operatorgroups namespace selection: the namespaces behind a selector can't be known offline")
 	case supports[v1alpha1.InstallModeTypeAllNamespaces]:
 		return v1alpha1.InstallModeTypeAllNamespaces, nil
 	case supports[v1alpha1.InstallModeTypeOwnNamespace]:
@@ -85,22 +87,24 @@ func (o Options) checkTargets(mode v1alpha1.InstallModeType, targets []string) e
 	switch mode {
 	case v1alpha1.InstallModeTypeAllNamespaces:
 		if n > 0 || o.Selector != nil {
-			return refuse("leave out the targets, or choose another --install-mode", "AllNamespaces has no target namespaces and no selector")
+			return refuseOption("install-mode", "leave out the targets, or choose another --install-mode", "AllNamespaces has no target namespaces and no selector")
 		}
 	case v1alpha1.InstallModeTypeOwnNamespace:
 		if n > 1 || n == 1 && !own {
-			return refuse("leave out --target-namespaces, or choose another --install-mode", "OwnNamespace has one target namespace, the operator's own, %s", o.Namespace)
+			return refuseOption("target-namespaces", "leave out --target-namespaces, or choose another --install-mode",
+				"OwnNamespace has one target namespace, the operator's own, %s", o.Namespace)
 		}
 	case v1alpha1.InstallModeTypeSingleNamespace:
 		if n != 1 {
-			return refuse("give one with --target-namespaces", "SingleNamespace needs exactly one target namespace, not %d", n)
+			return refuseOption("install-mode", "give one with --target-namespaces", "SingleNamespace needs exactly one target namespace, not %d", n)
 		}
 		if own {
-			return refuse("use --install-mode OwnNamespace", "SingleNamespace needs a target namespace other than the operator's own, %s", o.Namespace)
+			return refuseOption("install-mode", "use --install-mode OwnNamespace", "SingleNamespace needs a target namespace other than the operator's own, %s", o.Namespace)
 		}
 	case v1alpha1.InstallModeTypeMultiNamespace:
 		if n < 2 {
-			return refuse("give them with --target-namespaces a,b", "MultiNamespace needs at least two target namespaces, not %d: OLM asks for another install mode then", n)
+			return refuseOption("install-mode", "give them with --target-namespaces a,b",
+				"MultiNamespace needs at least two target namespaces, not %d: OLM asks for another install mode then", n)
 		}
 	}
 	return nil

@@ -15,16 +15,23 @@ func renderOLMv1(b *bundle.Bundle, o Options) (*Result, error) {
 		return nil, refuse("choose with --certs cert-manager, service-ca or none", "%s serves %s and needs a certificate", b.CSV.Name, whatServes(b))
 	}
 	if o.Certs == CertsUser || o.Certs == CertsOLM {
-		return nil, refuse("choose with --certs cert-manager, service-ca or none", "OLM v1 has no certificate provider %q", o.Certs)
+		return nil, refuseOption("certs", "choose with --certs cert-manager, service-ca or none", "OLM v1 has no certificate provider %q", o.Certs)
 	}
 	targets := o.TargetNamespaces
+	if o.InstallMode != "" {
+		mode, err := o.mode(nil, targets)
+		if err == nil {
+			err = o.checkTargets(mode, targets)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
 	switch o.InstallMode {
 	case v1alpha1.InstallModeTypeAllNamespaces:
-		targets = append([]string{allNamespaces}, targets...)
+		targets = []string{allNamespaces}
 	case v1alpha1.InstallModeTypeOwnNamespace:
-		if len(targets) == 0 {
-			targets = []string{o.Namespace}
-		}
+		targets = []string{o.Namespace}
 	}
 	mirrors := o.Mirrors.Rewriter()
 	objects, err := olmv1.Render(b, olmv1.Options{Namespace: o.Namespace, TargetNamespaces: targets, Certs: string(o.Certs),

@@ -100,8 +100,9 @@ type Options struct {
 
 // Error is a combination of options and bundle that OLM would refuse, or that olmgen can't decide.
 type Error struct {
-	Msg string
-	Tip string
+	Msg    string
+	Tip    string
+	Option string // what is wrong, named as its flag of olmgen render is; empty if it is no single option
 }
 
 func (e *Error) Error() string { return e.Msg }
@@ -110,7 +111,12 @@ func (e *Error) Error() string { return e.Msg }
 func (e *Error) Hint() string { return e.Tip }
 
 func refuse(hint, format string, args ...any) error {
-	return &Error{fmt.Sprintf(format, args...), hint}
+	return &Error{Msg: fmt.Sprintf(format, args...), Tip: hint}
+}
+
+// refuseOption is refuse for what is wrong with one option.
+func refuseOption(option, hint, format string, args ...any) error {
+	return &Error{fmt.Sprintf(format, args...), hint, option}
 }
 
 // complete fills in the defaults and checks what does not depend on install modes.
@@ -138,13 +144,16 @@ func (o Options) complete(b *bundle.Bundle) (Options, error) {
 	if err := o.checkNames(); err != nil {
 		return o, err
 	}
+	if err := o.checkCerts(); err != nil {
+		return o, err
+	}
 	if role := shippedGroupRole(b, o.OperatorGroup); o.hasGroup() && o.Names == NamesStable && role != "" {
 		return o, refuse("give another with --operator-group", "OperatorGroup name %q would overwrite the bundle's own ClusterRole %s", o.OperatorGroup, role)
 	}
-	if err := checkNamespaces("target namespace", o.TargetNamespaces); err != nil {
+	if err := checkNamespaces("target-namespaces", "target namespace", o.TargetNamespaces); err != nil {
 		return o, err
 	}
-	return o, checkNamespaces("namespace for copied CSVs", o.CopiedCSVNamespaces)
+	return o, checkNamespaces("copied-csv-namespaces", "namespace for copied CSVs", o.CopiedCSVNamespaces)
 }
 
 func setDefault[T ~string](field *T, value T) {
@@ -174,7 +183,7 @@ func Namespace(b *bundle.Bundle) (string, error) { return Options{}.namespace(b)
 // namespace gives the operator's namespace: the one asked for, the one the CSV suggests, or the package name.
 func (o Options) namespace(b *bundle.Bundle) (string, error) {
 	if o.Namespace != "" {
-		return o.Namespace, checkNamespaces("namespace", []string{o.Namespace})
+		return o.Namespace, checkNamespaces("namespace", "namespace", []string{o.Namespace})
 	}
 	ns, from := b.CSV.Annotations[suggestedNamespace], "the annotation "+suggestedNamespace
 	if t := namespaceTemplate(b); ns == "" && t != nil {
@@ -226,18 +235,18 @@ func (o Options) checkNames() error {
 		return err
 	}
 	if problems := validation.IsDNS1123Subdomain(o.ServiceAccount); o.ServiceAccount != "" && len(problems) > 0 {
-		return refuse("", "service account name %q is no valid name: %s", o.ServiceAccount, problems[0])
+		return refuseOption("service-account", "", "service account name %q is no valid name: %s", o.ServiceAccount, problems[0])
 	}
 	for _, choice := range []struct {
-		what, got, allowed string
+		option, what, got, allowed string
 	}{
-		{"names", string(o.Names), join(AllNames)},
-		{"profile", string(o.Profile), join(Profiles)},
-		{"copied CSVs", string(o.CopiedCSVs), join(AllCopiedCSVs)},
-		{"certs", string(o.Certs), join(AllCerts)},
+		{"names", "names", string(o.Names), join(AllNames)},
+		{"profile", "profile", string(o.Profile), join(Profiles)},
+		{"copied-csvs", "copied CSVs", string(o.CopiedCSVs), join(AllCopiedCSVs)},
+		{"certs", "certs", string(o.Certs), join(AllCerts)},
 	} {
 		if choice.got != "" && !slices.Contains(strings.Split(choice.allowed, ", "), choice.got) {
-			return refuse("", "%s: %q is none of %s", choice.what, choice.got, choice.allowed)
+			return refuseOption(choice.option, "", "%s: %q is none of %s", choice.what, choice.got, choice.allowed)
 		}
 	}
 	return nil
@@ -248,25 +257,26 @@ func (o Options) checkGroupName() error {
 		return nil
 	}
 	if problems := validation.IsDNS1123Subdomain(o.OperatorGroup); len(problems) > 0 {
-		return refuse("give another with --operator-group", "OperatorGroup name %q is no valid name: %s", o.OperatorGroup, problems[0])
+		return refuseOption("operator-group", "give another with --operator-group", "OperatorGroup name %q is no valid name: %s", o.OperatorGroup, problems[0])
 	}
 	if len(o.OperatorGroup) > validation.LabelValueMaxLength {
-		return refuse("give a shorter one with --operator-group", "OperatorGroup name %q is longer than %d characters: OLM then silently makes no roles", o.OperatorGroup, validation.LabelValueMaxLength)
+		return refuseOption("operator-group", "give a shorter one with --operator-group",
+			"OperatorGroup name %q is longer than %d characters: OLM then silently makes no roles", o.OperatorGroup, validation.LabelValueMaxLength)
 	}
 	if o.Names == NamesStable && IsDefaultRole(o.OperatorGroup) {
-		return refuse("give another with --operator-group", "OperatorGroup name %q would overwrite the default ClusterRole %[1]s-admin", o.OperatorGroup)
+		return refuseOption("operator-group", "give another with --operator-group", "OperatorGroup name %q would overwrite the default ClusterRole %[1]s-admin", o.OperatorGroup)
 	}
 	return nil
 }
 
-func checkNamespaces(what string, names []string) error {
+func checkNamespaces(option, what string, names []string) error {
 	seen := map[string]bool{}
 	for _, n := range names {
 		if problems := validation.IsDNS1123Label(n); len(problems) > 0 {
-			return refuse("", "%s %q is no valid namespace name: %s", what, n, problems[0])
+			return refuseOption(option, "", "%s %q is no valid namespace name: %s", what, n, problems[0])
 		}
 		if seen[n] {
-			return refuse("", "%s %q is given twice", what, n)
+			return refuseOption(option, "", "%s %q is given twice", what, n)
 		}
 		seen[n] = true
 	}

@@ -125,18 +125,18 @@ func (r *rendering) catalog() (namespace, source string) {
 func catalogSource(r *rendering) error {
 	namespace, source := r.catalog()
 	if problems := append(validation.IsDNS1123Label(namespace), validation.IsDNS1123Subdomain(source)...); len(problems) > 0 {
-		return refuse("give it with --catalog-source NAMESPACE/NAME", "catalog source %s/%s is no valid name: %s", namespace, source, problems[0])
+		return refuseOption("catalog-source", "give it with --catalog-source NAMESPACE/NAME", "catalog source %s/%s is no valid name: %s", namespace, source, problems[0])
 	}
 	image := r.options.Subscription.CatalogImage
 	if image == "" {
 		return nil
 	}
 	if namespace == marketplace && slices.Contains(defaultCatalogs, source) {
-		return refuse("give it another name with --catalog-source", "the CatalogSource %s/%s is OpenShift's own", namespace, source)
+		return refuseOption("catalog-source", "give it another name with --catalog-source", "the CatalogSource %s/%s is OpenShift's own", namespace, source)
 	}
 	ref, err := name.ParseReference(image)
 	if err != nil {
-		return refuse("give it as in quay.io/example/catalog:v1", "the catalog's image %q is no image reference", image)
+		return refuseOption("catalog-image", "give it as in quay.io/example/catalog:v1", "the catalog's image %q is no image reference", image)
 	}
 	_, tag := ref.(name.Tag)
 	return r.author("catalogsource.yaml", Object{APIVersion: v1alpha1.CatalogSourceCRDAPIVersion, Kind: v1alpha1.CatalogSourceKind, Namespace: namespace, Name: source}, struct {
@@ -149,9 +149,9 @@ func subscription(r *rendering) error {
 	o := r.options.Subscription
 	setDefault(&o.Approval, v1alpha1.ApprovalAutomatic)
 	if o.Approval != v1alpha1.ApprovalAutomatic && o.Approval != v1alpha1.ApprovalManual {
-		return refuse("", "approval: %q is none of %s, %s", o.Approval, v1alpha1.ApprovalAutomatic, v1alpha1.ApprovalManual)
+		return refuseOption("approval", "", "approval: %q is none of %s, %s", o.Approval, v1alpha1.ApprovalAutomatic, v1alpha1.ApprovalManual)
 	}
-	objectName, err := r.objectName(v1alpha1.SubscriptionKind, o.Name, "--subscription")
+	objectName, err := r.objectName(v1alpha1.SubscriptionKind, o.Name, "subscription")
 	if err != nil {
 		return err
 	}

@@ -19,10 +19,11 @@ func (o *Object) Into(typed any) (unknown []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return o.into(v, typed)
+	return o.Decode(v, typed)
 }
 
-func (o *Object) into(v map[string]any, typed any) ([]string, error) {
+// Decode is Into for a value in place of the object's own. Errors have the lines that its fields have in the object.
+func (o *Object) Decode(v map[string]any, typed any) (unknown []string, err error) {
 	b, err := json.Marshal(v)
 	if err != nil {
 		return nil, o.Errorf("", "%v", err)
@@ -34,7 +35,6 @@ func (o *Object) into(v map[string]any, typed any) ([]string, error) {
 	if err != nil {
 		return nil, o.typeError(v, reflect.TypeOf(typed).Elem(), err)
 	}
-	var unknown []string
 	for _, e := range strict {
 		if f, ok := strings.CutPrefix(e.Error(), "unknown field "); ok {
 			if s, err := strconv.Unquote(f); err == nil {

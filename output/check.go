@@ -24,7 +24,11 @@ const (
 	StateForeign  State = "not olmgen's"   // it is not in the lock
 	StateLeftOver State = "not rendered"   // an earlier run wrote it, and it is not part of the tree any more
 	StateKept     State = "edited by hand and not rendered any more"
-	StateNoFile   State = "a directory or link in place of a file"
+	StateKeptLink State = "a symbolic link in place of a file, and not rendered any more"
+	StateLink     State = "a symbolic link in place of a file"
+	StateDir      State = "a directory in place of a file"
+	StateInLink   State = "not there: a symbolic link is in place of its directory"
+	StateInFile   State = "not there: a file that is not olmgen's is in place of its directory"
 )
 
 // Difference is a file that Write would change, or would refuse to.
@@ -63,7 +67,7 @@ func Check(dir string, files Files, sources []Source) ([]Difference, error) {
 		}
 	}
 	for _, path := range slices.Sorted(maps.Keys(old.lock.Files)) {
-		if _, ok := want[path]; ok || old.info[path] == nil {
+		if _, ok := want[path]; ok || old.info[path] == nil || old.info[path].IsDir() { // the file is gone; a directory is not olmgen's
 			continue
 		}
 		d, err := old.leftOver(t, path)
@@ -116,10 +120,16 @@ func inspect(name string) (target, *tree, error) {
 func (tr *tree) compare(t target, path string, want []byte) (*Difference, error) {
 	info := tr.info[path]
 	if info == nil {
+		if state := tr.inTheWay(path); state != "" {
+			return &Difference{path, state, nil}, nil
+		}
 		return &Difference{path, StateMissing, unified(path, nil, want, false, true)}, nil
 	}
-	if !info.Mode().IsRegular() {
-		return &Difference{path, StateNoFile, nil}, nil
+	switch {
+	case info.IsDir():
+		return &Difference{path, StateDir, nil}, nil
+	case info.Mode().Type() == fs.ModeSymlink:
+		return &Difference{path, StateLink, nil}, nil
 	}
 	have, err := os.ReadFile(at(t.dir, path))
 	if err != nil {
@@ -138,10 +148,27 @@ func (tr *tree) compare(t target, path string, want []byte) (*Difference, error)
 	return &Difference{path, state, unified(path, have, want, true, true)}, nil
 }
 
+// inTheWay says what is in place of a directory above path, or nothing. A file that olmgen wrote is a difference of its own.
+func (tr *tree) inTheWay(path string) State {
+	for _, above := range parents(path) {
+		info := tr.info[above]
+		if info == nil || info.IsDir() {
+			continue
+		}
+		if info.Mode().Type() == fs.ModeSymlink {
+			return StateInLink
+		}
+		if _, owned := tr.lock.Files[above]; !owned {
+			return StateInFile
+		}
+	}
+	return ""
+}
+
 // leftOver gives the difference of a file that is not part of the tree any more.
 func (tr *tree) leftOver(t target, path string) (*Difference, error) {
-	if !tr.info[path].Mode().IsRegular() {
-		return &Difference{path, StateKept, nil}, nil
+	if tr.info[path].Mode().Type() == fs.ModeSymlink {
+		return &Difference{path, StateKeptLink, nil}, nil
 	}
 	have, err := os.ReadFile(at(t.dir, path))
 	if err != nil {

@@ -79,3 +79,84 @@ func TestCheckOfADirectoryThatIsNotThere(t *testing.T) {
 		t.Error("Check made a directory")
 	}
 }
+
+// What is in place of a file, or of a directory above it, is told as it is, and what Write makes of it agrees.
+func TestCheckSaysWhatIsInTheWay(t *testing.T) {
+	file := func(name string) func(*testing.T, string) {
+		return func(t *testing.T, dir string) {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte("mine\n"), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	link := func(name string) func(*testing.T, string) {
+		return func(t *testing.T, dir string) {
+			if err := os.Symlink(t.TempDir(), filepath.Join(dir, name)); err != nil {
+				t.Skip(err)
+			}
+		}
+	}
+	directory := func(name string) func(*testing.T, string) {
+		return func(t *testing.T, dir string) {
+			if err := os.Mkdir(filepath.Join(dir, name), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			file(filepath.Join(name, "note.txt"))(t, dir)
+		}
+	}
+	for _, c := range []struct {
+		name    string
+		before  string // what olmgen wrote; "" for nothing but another file
+		remove  string
+		put     func(*testing.T, string)
+		now     string
+		path    string
+		want    State
+		refused bool // by Write
+	}{
+		{"a link for a directory", "", "", link("sub"), "sub/a.yaml", "sub/a.yaml", StateInLink, true},
+		{"a link for a written directory", "sub/a.yaml", "sub", link("sub"), "sub/a.yaml", "sub/a.yaml", StateInLink, true},
+		{"a foreign file for a directory", "", "", file("sub"), "sub/deep/a.yaml", "sub/deep/a.yaml", StateInFile, true},
+		{"a file of olmgen's for a directory", "sub", "", nil, "sub/a.yaml", "sub/a.yaml", StateMissing, false},
+		{"a link for a file", "a.yaml", "a.yaml", link("a.yaml"), "a.yaml", "a.yaml", StateLink, true},
+		{"a directory for a file", "a.yaml", "a.yaml", directory("a.yaml"), "a.yaml", "a.yaml", StateDir, true},
+		{"a directory for a file that is not rendered any more", "a.yaml", "a.yaml", directory("a.yaml"), "", LockName, StateStale, false},
+		{"a link for a file that is not rendered any more", "a.yaml", "a.yaml", link("a.yaml"), "", "a.yaml", StateKeptLink, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "out")
+			files := func(path string) Files {
+				files := Files{{"other.yaml", []byte("o: 1\n")}}
+				if path != "" {
+					files = append(files, File{path, []byte("a: 1\n")})
+				}
+				return files
+			}
+			if _, err := Write(dir, files(c.before), WriteOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			if c.remove != "" {
+				if err := os.RemoveAll(filepath.Join(dir, c.remove)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if c.put != nil {
+				c.put(t, dir)
+			}
+			got, err := Check(dir, files(c.now), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			states := map[string]State{}
+			for _, d := range got {
+				states[d.Path] = d.State
+			}
+			if states[c.path] != c.want || c.before != "sub" && len(got) != 1 {
+				t.Errorf("%q, want %s: %s", states, c.path, c.want)
+			}
+			if _, err := Write(dir, files(c.now), WriteOptions{}); (err != nil) != c.refused {
+				t.Errorf("Write: %v", err)
+			}
+		})
+	}
+}

@@ -58,16 +58,39 @@ func (t Tree) chart(operator int, names []string) (helm.Chart, error) {
 				o.Name, t.Operators[x.Operators[1]].Name, x.Kind, strings.TrimPrefix(x.Namespace+"/"+x.Name, "/"))
 		}
 	}
-	if same(c.Objects, o.Objects) { // else they were changed after rendering, in a way that is not known here
+	rendered, err := t.changed(o.Objects)
+	if err != nil {
+		return c, err
+	}
+	if same(c.Objects, rendered) { // else they were changed after rendering, in a way that is not known here
 		c.Elsewhere = func(namespace string, targets []string) ([]generate.Object, error) {
 			r, err := o.Elsewhere(namespace, targets)
 			if err != nil {
 				return nil, err
 			}
-			return r.Objects, nil
+			return t.changed(r.Objects)
 		}
 	}
 	return c, nil
+}
+
+// changed gives objects as they are in the tree after they were rendered.
+func (t Tree) changed(objects []generate.Object) ([]generate.Object, error) {
+	if t.Change == nil {
+		return objects, nil
+	}
+	shared := make([]generate.Shared, len(objects))
+	for i, o := range objects {
+		shared[i].Object = o
+	}
+	if err := t.Change(shared); err != nil {
+		return nil, err
+	}
+	out := make([]generate.Object, len(objects))
+	for i, x := range shared {
+		out[i] = x.Object
+	}
+	return out, nil
 }
 
 // same reports whether two lists hold the same objects, in any order.

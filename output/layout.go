@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/output/helm"
@@ -18,6 +19,9 @@ type Tree struct {
 	Namespace string
 	Templates *templates.Set
 	HelmCRDs  helm.CRDs // where a chart has the CRDs; default: among its templates
+	// Change is what has been done to Objects since they were rendered, if that can be done in the same way wherever the operator is; nil for
+	// nothing.
+	Change func([]generate.Shared) error
 }
 
 // Operator is an operator of a tree.
@@ -67,6 +71,9 @@ func (t Tree) Files(l Layout) (Files, error) {
 		return nil, fmt.Errorf("no layout %q", string(l))
 	}
 	root, parts := t.parts()
+	if err := t.checkParts(l, parts); err != nil {
+		return nil, err
+	}
 	files, err := layout(root)
 	if err != nil {
 		return nil, err
@@ -96,6 +103,22 @@ func (t Tree) parts() (Tree, map[string][]generate.Shared) {
 	}
 	t.Objects = rest
 	return t, parts
+}
+
+// checkParts refuses an operator whose directory would be one of the parts'.
+func (t Tree) checkParts(l Layout, parts map[string][]generate.Shared) error {
+	if l != LayoutClusterScope && (l != LayoutHelm || t.Namespace != "") { // other layouts have no directory of the operator's name
+		return nil
+	}
+	for _, o := range t.Operators {
+		dir := segment(escape(o.Name))
+		for part := range parts {
+			if top, _, _ := strings.Cut(part, "/"); fold(top) == fold(dir) {
+				return refuse("give the operator another name, or choose another layout", "%s would be in the directory %s, which is that of an administrator's bindings", o.Name, top)
+			}
+		}
+	}
+	return nil
 }
 
 // Warnings says what a person should know of a tree in a layout: what the layout leaves out, and what the rules behind it do not allow.

@@ -18,7 +18,8 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// Patch is a change to objects, in the form of an entry of a kustomization's patches.
+// Patch is a change to objects, in the form of an entry of a kustomization's patches. It must fit the type of an object of Kubernetes or OLM, and
+// knows no directive but $patch.
 type Patch struct {
 	// A file with the patch: a strategic merge patch or a list of JSON patch operations (RFC 6902).
 	Path string `json:"path,omitempty"`
@@ -163,12 +164,28 @@ func newChange(d *manifest.Document, matches func(generate.Object) (bool, error)
 	if err := checkMerge(d, v); err != nil {
 		return change{}, err
 	}
+	if err := checkDirectives(d, v); err != nil {
+		return change{}, err
+	}
 	node, err := kyaml.FromMap(map[string]any{"patch": v})
 	if err != nil {
 		return change{}, d.Errorf("", "%v", err)
 	}
 	node = node.Field("patch").Value
-	merge := func(x generate.Object) ([]byte, error) { return mergePatch(node.Copy(), x) }
+	merge := func(x generate.Object) ([]byte, error) {
+		fields, err := fits(d, v.(map[string]any), x) // checkMerge has seen that it is a mapping
+		if err != nil {
+			return nil, err
+		}
+		data, err := mergePatch(node.Copy(), x)
+		var unknown *unknownField
+		if errors.As(err, &unknown) && len(fields) > 0 {
+			e := noSuchField(typeOf(x), fields[0])
+			e.File, e.Line = d.File, d.Errorf(e.Field, "").Line
+			return nil, e
+		}
+		return data, err
+	}
 	if matches == nil {
 		o, err := d.Object()
 		if err != nil {
@@ -297,7 +314,7 @@ func Apply(objects []generate.Shared, name string, p Patch, own func(generate.Sh
 			}
 			found = true
 			if o.Data, err = c.apply(o.Object); err != nil {
-				return nil, fmt.Errorf("%s: %s %s: %w", name, o.Kind, o.Name, err)
+				return nil, ofObject(name, o.Object, err)
 			}
 			if o.Data != nil {
 				kept = append(kept, o)
@@ -309,6 +326,17 @@ func Apply(objects []generate.Shared, name string, p Patch, own func(generate.Sh
 		objects = kept
 	}
 	return slices.Clip(objects), nil
+}
+
+// ofObject says which patch and which object an error is about.
+func ofObject(name string, o generate.Object, err error) error {
+	var e *manifest.Error
+	if errors.As(err, &e) && e.File == name { // it is at a place in the patch
+		at := *e
+		at.Msg = fmt.Sprintf("%s %s: %s", o.Kind, o.Name, e.Msg)
+		return &at
+	}
+	return fmt.Errorf("%s: %s %s: %w", name, o.Kind, o.Name, err)
 }
 
 func ordinal(i, n int) string {
@@ -334,9 +362,14 @@ func mergePatch(patch *kyaml.RNode, o generate.Object) (data []byte, err error) 
 		return nil, err
 	}
 	nodes, err := filter.Filter([]*kyaml.RNode{node})
-	if err != nil || len(nodes) == 0 {
-		return nil, err
+	if err != nil {
+		msg, _, _ := strings.Cut(err.Error(), ": node contents:")
+		return nil, errors.New(msg)
 	}
+	if len(nodes) == 0 {
+		return nil, nil
+	}
+	quoteText(nodes[0].YNode())
 	text, err := nodes[0].String()
 	if err != nil {
 		return nil, err
@@ -344,7 +377,17 @@ func mergePatch(patch *kyaml.RNode, o generate.Object) (data []byte, err error) 
 	return printed(o, []byte(text))
 }
 
-// printed gives a changed object in olmgen's form. It must still be the same object.
+// quoteText keeps text what it is: the library prints y and n as they are, and these are read as true and false.
+func quoteText(n *kyaml.Node) {
+	if n.Kind == kyaml.ScalarNode && n.Tag == kyaml.NodeTagString {
+		n.Style = kyaml.DoubleQuotedStyle
+	}
+	for _, c := range n.Content {
+		quoteText(c)
+	}
+}
+
+// printed gives a changed object in olmgen's form. It must still be the same object, and of its type as far as it was before.
 func printed(o generate.Object, text []byte) ([]byte, error) {
 	x, err := parse(generate.Object{Kind: o.Kind, Name: o.Name, Data: text})
 	if err != nil {
@@ -355,6 +398,9 @@ func printed(o generate.Object, text []byte) ([]byte, error) {
 	}
 	v, err := x.Value()
 	if err != nil {
+		return nil, err
+	}
+	if err := verify(o, x, v); err != nil {
 		return nil, err
 	}
 	return manifest.Encode(v), nil

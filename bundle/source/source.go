@@ -76,6 +76,16 @@ type Source struct {
 	closer io.Closer
 }
 
+// Chosen reports whether the bundle was chosen by the Options' Package, Channel and Version. Other sources have one bundle, and do not look
+// at these.
+func (s *Source) Chosen() bool { return s.Kind == KindCatalog || s.Kind == KindPackageManifest }
+
+// Chooses reports whether Open of a reference would give a Source that is Chosen.
+func Chooses(ref string) bool {
+	kind, _, err := recognise(ref, "")
+	return err == nil && (&Source{Kind: kind}).Chosen()
+}
+
 // Close releases what the source holds open. FS must not be used afterwards.
 func (s *Source) Close() error {
 	if s.closer == nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -59,6 +60,9 @@ func (f *renderFlags) runDeclared(cmd *cobra.Command) error {
 		return errLayoutStdout
 	case f.output == "-" || flags.Changed("layout"): // a stream has no layout, whatever the file says
 		o.Layout = f.layout
+	}
+	if err := checkHelmCRDs(cmd, cmp.Or(o.Layout, c.Output.Layout, output.LayoutFlat)); err != nil {
+		return err
 	}
 	if flags.Changed("helm-crds") {
 		o.HelmCRDs = f.helmCRDs

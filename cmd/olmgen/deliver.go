@@ -23,6 +23,14 @@ var (
 	errLayoutStdout = &usageError{"--layout is about files, and stdout has none", "name a directory with -o"}
 )
 
+// checkHelmCRDs refuses --helm-crds with a layout that is no chart.
+func checkHelmCRDs(cmd *cobra.Command, l output.Layout) error {
+	if !cmd.Flags().Changed("helm-crds") || l == output.LayoutHelm {
+		return nil
+	}
+	return &usageError{fmt.Sprintf("--helm-crds means nothing with --layout %s", l), "it is for --layout helm"}
+}
+
 // deliver says the warnings and writes or compares the files.
 func (f *renderFlags) deliver(cmd *cobra.Command, r rendered) error {
 	if err := f.say(cmd, r.warnings, r.notes); err != nil {

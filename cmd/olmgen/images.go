@@ -76,7 +76,7 @@ func (f *imagesFlags) run(cmd *cobra.Command, refs []string) error {
 	}
 	var list []images.Image
 	for _, ref := range refs {
-		of, err := f.list(cmd, ref)
+		of, err := f.list(cmd, ref, choiceFor(ref, refs, f.source))
 		if err != nil {
 			return err
 		}
@@ -94,8 +94,8 @@ func (f *imagesFlags) run(cmd *cobra.Command, refs []string) error {
 	return nil
 }
 
-func (f *imagesFlags) list(cmd *cobra.Command, ref string) ([]images.Image, error) {
-	b, src, err := openBundle(cmd, ref, f.source, bundle.ReadOptions{AllowUnsupported: true})
+func (f *imagesFlags) list(cmd *cobra.Command, ref string, o source.Options) ([]images.Image, error) {
+	b, src, err := openBundle(cmd, ref, o, bundle.ReadOptions{AllowUnsupported: true})
 	if err != nil {
 		return nil, err
 	}

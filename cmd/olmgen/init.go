@@ -65,11 +65,15 @@ func (f *initFlags) run(cmd *cobra.Command, refs []string) error {
 		if source.IsStdin(ref) {
 			return &usageError{"a RenderConfig cannot name standard input", "give the bundle's directory, archive or image"}
 		}
-		b, _, err := openBundle(cmd, ref, f.source, bundle.ReadOptions{})
+		chosen := choiceFor(ref, refs, f.source)
+		b, src, err := openBundle(cmd, ref, chosen, bundle.ReadOptions{})
 		if err != nil {
 			return err
 		}
-		bundles = append(bundles, config.InitBundle{Source: source.From(dir, ref), Chosen: f.source, Bundle: b})
+		if !src.Chosen() { // then there is nothing to choose
+			chosen = source.Options{}
+		}
+		bundles = append(bundles, config.InitBundle{Source: source.From(dir, ref), Chosen: chosen, Bundle: b})
 	}
 	data, err := config.Init(filepath.Base(file), f.directory, bundles)
 	if err != nil {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -23,43 +22,6 @@ const profileHelp = `--profile says what is written:
   clusterextension  what hands it to OLM v1: ClusterExtension, and admin, edit
                     and view ClusterRoles of its APIs`
 
-// full are the profiles that render the operator itself as OLM v0 does.
-var full = []generate.Profile{generate.ProfileOLM, generate.ProfilePlain}
-
-// own are those that render the operator itself without OLM v1.
-var own = slices.Concat(full, []generate.Profile{generate.ProfileDescoped})
-
-// profilesOf says which profiles have a use for a flag; one that is not listed is for all of them.
-var profilesOf = map[string][]generate.Profile{
-	"names":                     full,
-	"copied-csvs":               full,
-	"copied-csv-namespaces":     full,
-	"issuer":                    own,
-	"cert-secret":               own,
-	"ca-bundle":                 own,
-	"convert-crds":              own,
-	"certs":                     slices.Concat(own, []generate.Profile{generate.ProfileOLMv1}),
-	"operator-group":            slices.Concat(own, []generate.Profile{generate.ProfileSubscription}),
-	"mirror-map":                slices.Concat(own, []generate.Profile{generate.ProfileOLMv1}),
-	"selector":                  slices.Concat(full, []generate.Profile{generate.ProfileSubscription}),
-	"static-provided-apis":      slices.Concat(full, []generate.Profile{generate.ProfileSubscription}),
-	"install-mode":              slices.DeleteFunc(slices.Clone(generate.Profiles), func(p generate.Profile) bool { return p == generate.ProfileDescoped }),
-	"service-account":           slices.Concat(full, []generate.Profile{generate.ProfileSubscription, generate.ProfileClusterExtension}),
-	"create-namespace":          slices.Concat(own, []generate.Profile{generate.ProfileSubscription, generate.ProfileClusterExtension}),
-	"subscription":              {generate.ProfileSubscription},
-	"approval":                  {generate.ProfileSubscription},
-	"starting-csv":              {generate.ProfileSubscription},
-	"catalog-source":            {generate.ProfileSubscription},
-	"catalog-image":             {generate.ProfileSubscription},
-	"cluster-extension":         {generate.ProfileClusterExtension},
-	"version-range":             {generate.ProfileClusterExtension},
-	"upgrade-constraint-policy": {generate.ProfileClusterExtension},
-	"bind-namespaces":           {generate.ProfileDescoped},
-	"bind-all":                  {generate.ProfileDescoped},
-	"aggregate-to":              {generate.ProfileDescoped},
-	"split":                     {generate.ProfileDescoped},
-}
-
 // registerHandOver adds the flags of the profiles that hand over to OLM.
 func (f *renderFlags) registerHandOver(flags *pflag.FlagSet) {
 	flags.Lookup("channel").Usage = "of a catalog or legacy package, and of what hands over to OLM: `NAME` of the channel (default: the default channel)"
@@ -79,9 +41,9 @@ func (f *renderFlags) completeProfile(flags *pflag.FlagSet) error {
 	profile := f.options.Profile
 	var err error
 	flags.Visit(func(flag *pflag.Flag) {
-		profiles, ok := profilesOf[flag.Name]
-		if ok && err == nil && !slices.Contains(profiles, profile) {
-			err = &usageError{fmt.Sprintf("--%s means nothing with --profile %s", flag.Name, profile), "it is for --profile " + joined(profiles)}
+		if err == nil && !profile.Uses(flag.Name) {
+			err = &usageError{fmt.Sprintf("--%s means nothing with --profile %s", flag.Name, profile),
+				"it is for --profile " + joined(generate.ProfilesFor(flag.Name))}
 		}
 	})
 	if err != nil {

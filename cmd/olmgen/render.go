@@ -96,13 +96,17 @@ func (f *renderFlags) run(cmd *cobra.Command, ref string) error {
 	case f.output == "-" && f.check:
 		return errCheckStdout
 	}
+	if err := checkHelmCRDs(cmd, f.layout); err != nil {
+		return err
+	}
 	r, err := f.render(cmd, ref)
 	if err != nil {
 		return err
 	}
 	tree := output.One(r.Operator, f.options.Templates)
 	tree.HelmCRDs = f.helmCRDs
-	if err := transform.Annotate(tree.Objects, f.engine); err != nil {
+	tree.Change = func(objects []generate.Shared) error { return transform.Annotate(objects, f.engine) }
+	if err := tree.Change(tree.Objects); err != nil {
 		return err
 	}
 	out := rendered{sources: []output.Source{r.source}, warnings: append(r.warnings(), tree.Warnings(f.layout)...), notes: r.Notes}
@@ -157,7 +161,11 @@ func (f *renderFlags) readBundle(cmd *cobra.Command, ref string) (*bundle.Bundle
 	if p := f.options.Profile; p == generate.ProfileOLMv1 || p == generate.ProfileClusterExtension {
 		f.read.AllowUnsupported = true // OLM v1 has its own list, and its own words
 	}
-	b, src, err := openBundle(cmd, ref, f.source, f.read)
+	o := f.source
+	if !source.Chooses(ref) && (f.options.Profile.HandsOver() || f.layout == output.LayoutGitOpsCatalog) {
+		o.Channel = "" // it is that of a Subscription or of an overlay
+	}
+	b, src, err := openBundle(cmd, ref, o, f.read)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -19,7 +20,8 @@ by prefix:
   catalog:DIR_OR_FILE                      a file-based catalog; --package,
                                            --channel and --version choose
   packagemanifest:DIR                      the legacy package format
-  dir:PATH, tar:FILE, zip:FILE             whatever the name looks like`
+  dir:PATH, tar:FILE, zip:FILE             whatever the name looks like
+A bundle that is not chosen must be of the --package, --channel and --version.`
 
 // registerSource adds the flags that say where a bundle comes from.
 func registerSource(flags *pflag.FlagSet, o *source.Options) {
@@ -30,7 +32,8 @@ func registerSource(flags *pflag.FlagSet, o *source.Options) {
 	flags.BoolVar(&o.Insecure, "insecure", false, "allow registries without TLS")
 }
 
-// openBundle opens a source and reads the bundle in it. What is odd about the source, and the digest of an image, is said on stderr.
+// openBundle opens a source and reads the bundle in it, which must be the one asked for. What is odd about the source, and the digest of an
+// image, is said on stderr.
 func openBundle(cmd *cobra.Command, ref string, o source.Options, read bundle.ReadOptions) (*bundle.Bundle, *source.Source, error) {
 	stderr := cmd.ErrOrStderr()
 	o.Stdin = cmd.InOrStdin()
@@ -48,7 +51,26 @@ func openBundle(cmd *cobra.Command, ref string, o source.Options, read bundle.Re
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", ref, err)
 	}
-	return b, src, nil
+	return b, src, checkChoice(b, src, o)
+}
+
+// checkChoice refuses a bundle that was not chosen and is not the one asked for.
+func checkChoice(b *bundle.Bundle, src *source.Source, o source.Options) error {
+	if src.Chosen() {
+		return nil
+	}
+	if err := (bundle.Choice{Package: o.Package, Channel: o.Channel, Version: o.Version}).Check(b); err != nil {
+		return fmt.Errorf("%s: %w", src.Ref, err)
+	}
+	return nil
+}
+
+// choiceFor gives the options for one of several sources. Where there are catalogs among them, what is to be chosen is about those.
+func choiceFor(ref string, refs []string, o source.Options) source.Options {
+	if slices.ContainsFunc(refs, source.Chooses) && !source.Chooses(ref) {
+		o.Package, o.Channel, o.Version = "", "", ""
+	}
+	return o
 }
 
 // sourceName is how the lock file calls a source: a path as it was given, with slashes.

@@ -1,9 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -38,6 +38,9 @@ func TestUsageErrors(t *testing.T) {
 		{"render a --profile clusterextension --operator-group x", "olmgen: --operator-group means nothing with --profile clusterextension\nhint: it is for --profile olm, plain, descoped or subscription\n"},
 		{"render a --profile olmv1 --create-namespace", "olmgen: --create-namespace means nothing with --profile olmv1\nhint: it is for --profile olm, plain, descoped, subscription or clusterextension\n"},
 		{"render a --profile plain --version-range 1", "olmgen: --version-range means nothing with --profile plain\nhint: it is for --profile clusterextension\n"},
+		{"render a --allow-unsupported --profile olmv1", "olmgen: --allow-unsupported means nothing with --profile olmv1\nhint: it is for --profile olm, plain, descoped or subscription\n"},
+		{"render a --selector a=b --profile plain", "olmgen: --selector means nothing with --profile plain\nhint: it is for --profile olm or subscription\n"},
+		{"render a --helm-crds crds", "olmgen: --helm-crds means nothing with --layout flat\nhint: it is for --layout helm\n"},
 		{"render a --name x", "olmgen: unknown flag: --name\nhint: see olmgen render --help\n"},
 		{"version x", "olmgen: one argument too many: \"x\"\nhint: see olmgen version --help\n"},
 	} {
@@ -129,19 +132,29 @@ func TestUpgradeChangesOnlyTheVersion(t *testing.T) {
 	}
 }
 
-// A flag in the table of profiles is one that render has, with profiles that there are.
+// A flag is refused with the profiles that have no use for it, and with no other.
 func TestProfilesOfFlags(t *testing.T) {
-	flags := newRender().Flags()
-	for name, profiles := range profilesOf {
-		if flags.Lookup(name) == nil {
-			t.Errorf("render has no flag --%s", name)
+	values := map[string]string{"issuer": "Issuer/a", "catalog-source": "a/b", "approval": "Manual", "certs": "none", "copied-csvs": "stub", "names": "stable",
+		"install-mode": "OwnNamespace", "aggregate-to": "view", "split": "feature", "upgrade-constraint-policy": "SelfCertified", "version-range": "1"}
+	for _, option := range generate.LimitedOptions() {
+		flag := newRender().Flags().Lookup(option)
+		if flag == nil {
+			t.Errorf("render has no flag --%s", option)
+			continue
 		}
-		if len(profiles) == 0 || len(profiles) == len(generate.Profiles) {
-			t.Errorf("--%s is for none or all of the profiles", name)
+		if n := len(generate.ProfilesFor(option)); n == 0 || n == len(generate.Profiles) {
+			t.Errorf("--%s is for none or all of the profiles", option)
 		}
-		for _, p := range profiles {
-			if !slices.Contains(generate.Profiles, p) {
-				t.Errorf("--%s is for the profile %s, which is none", name, p)
+		given := "--" + option
+		if flag.Value.Type() != "bool" {
+			given += "=" + cmp.Or(values[option], "a")
+		}
+		for _, p := range generate.Profiles {
+			t.Chdir(t.TempDir())
+			code, _, stderr := olmgen("render", "nowhere", "--profile", string(p), given)
+			refused := code == exitUsage && strings.HasPrefix(stderr, "olmgen: --"+option+" means nothing with --profile "+string(p)+"\nhint: it is for --profile ")
+			if refused == p.Uses(option) || !refused && code == exitUsage {
+				t.Errorf("render --profile %s %s: exit code %d, %s", p, given, code, stderr)
 			}
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/bundle/source"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/validate"
@@ -66,7 +67,7 @@ func (f *validateFlags) run(cmd *cobra.Command, refs []string) error {
 	var list []validate.Finding
 	bundles, failed := 0, 0
 	for _, ref := range refs {
-		found, err := f.validate(cmd.Context(), stderr, ref)
+		found, err := f.validate(cmd.Context(), stderr, ref, choiceFor(ref, refs, f.source))
 		switch {
 		case err == nil:
 			list = append(list, found...)
@@ -96,14 +97,21 @@ func (f *validateFlags) run(cmd *cobra.Command, refs []string) error {
 }
 
 // validate looks at one source.
-func (f *validateFlags) validate(ctx context.Context, stderr io.Writer, ref string) ([]validate.Finding, error) {
-	src, err := source.Open(ctx, ref, f.source)
+func (f *validateFlags) validate(ctx context.Context, stderr io.Writer, ref string, o source.Options) ([]validate.Finding, error) {
+	src, err := source.Open(ctx, ref, o)
 	if err != nil {
 		return nil, err
 	}
 	defer src.Close()
 	if src.Digest != "" {
 		fmt.Fprintf(stderr, "olmgen: %s is %s\n", ref, src.Digest)
+	}
+	if o.Package+o.Channel+o.Version != "" && !src.Chosen() {
+		if b, err := bundle.Read(src.FS, bundle.ReadOptions{Labels: src.Labels, AllowUnsupported: true}); err == nil { // else that is a finding
+			if err := checkChoice(b, src, o); err != nil {
+				return nil, err
+			}
+		}
 	}
 	list, err := validate.Bundle(ctx, src, f.options)
 	if err != nil {

@@ -180,6 +180,18 @@ func TestGolden(t *testing.T) {
 	}
 }
 
+// What is added to all objects leaves the chart its values, and is there with each of them.
+func TestAnnotated(t *testing.T) {
+	dir, err := filepath.Abs("../../examples/memcached-operator")
+	if err != nil {
+		t.Fatal(err)
+	}
+	free := testRun(t, run{dir, "bundle", []string{"--namespace", "cache", "--target-namespaces", "a,b", "--create-namespace", "--annotations", "argocd"}})
+	if free != "namespace targetNamespaces crds images" {
+		t.Errorf("values that may be changed: %s", free)
+	}
+}
+
 // testRun gives the values of the chart that a person may change.
 func testRun(t *testing.T, r run) string {
 	want := flat(t, readDir(t, os.DirFS(r.render(t))))
