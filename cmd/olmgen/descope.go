@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -47,7 +48,8 @@ kustomization.yaml. A new tenant adds files and changes none. With
 decide.
 
 What kind of operator it is, and what OLM's descoping plan advises for it, is
-said on stderr; with --tree, for the installations that are there today.
+said on stderr once it is rendered; with --tree, for the installations that are
+there today.
 
 ` + sourceHelp,
 		Example: `  olmgen descope bundle/ -o out/ -n operators
@@ -76,36 +78,53 @@ said on stderr; with --tree, for the installations that are there today.
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		f.options.Profile = generate.ProfileDescoped
-		f.look = func(b *bundle.Bundle) error { return sayScope(cmd.ErrOrStderr(), b, tree) }
-		return f.run(cmd, args[0])
+		var operator *bundle.Bundle
+		var installs []descope.Install
+		f.look = func(b *bundle.Bundle) (err error) {
+			operator = b
+			installs, err = readInstalls(cmd.ErrOrStderr(), b, tree)
+			return err
+		}
+		if err := f.run(cmd, args[0]); err != nil {
+			return err
+		}
+		sayScope(cmd.ErrOrStderr(), operator.CSV, installs)
+		return nil
 	}
 	return cmd
 }
 
-// sayScope tells what kind of operator it is and what to do.
-func sayScope(w io.Writer, b *bundle.Bundle, tree string) error {
-	var installs []descope.Install
+// readInstalls finds the installations of an operator in a tree; nil without one.
+func readInstalls(w io.Writer, b *bundle.Bundle, tree string) (installs []descope.Install, err error) {
 	if tree != "" {
 		info, err := os.Stat(tree)
 		if err != nil {
-			return fmt.Errorf("--tree: %w", err)
+			return nil, fmt.Errorf("--tree: %w", err)
 		}
 		if !info.IsDir() {
-			return hinted{fmt.Errorf("--tree: %s is not a directory", tree), "give the directory that holds the manifests"}
+			return nil, hinted{fmt.Errorf("--tree: %s is not a directory", tree), "give the directory that holds the manifests"}
 		}
 		found, skipped, err := descope.ReadTree(os.DirFS(tree), b)
 		if err != nil {
-			return fmt.Errorf("--tree: %w", err)
+			return nil, fmt.Errorf("--tree: %w", err)
 		}
 		for _, err := range skipped {
 			fmt.Fprintf(w, "olmgen: warning: --tree: skipped: %v\n", err)
 		}
 		installs = append([]descope.Install{}, found...)
 	}
-	scope, reason := descope.Of(b.CSV)
-	fmt.Fprintf(w, "olmgen: %s is %s: %s\n", b.CSV.Name, scope, reason)
-	for _, line := range descope.Advise(b.CSV, installs) {
-		fmt.Fprintf(w, "olmgen: %s\n", line)
+	return installs, nil
+}
+
+// sayScope tells what kind of operator it is and what to do.
+func sayScope(w io.Writer, csv *v1alpha1.ClusterServiceVersion, installs []descope.Install) {
+	scope, reason := descope.Of(csv)
+	fmt.Fprintf(w, "olmgen: %s is %s: %s\n", csv.Name, scope, reason)
+	advice := descope.Advise(csv, installs)
+	if advice.State != "" {
+		fmt.Fprintln(w, "olmgen: "+advice.State)
 	}
-	return nil
+	for _, step := range advice.Steps {
+		fmt.Fprintln(w, "hint: "+step)
+	}
 }
