@@ -28,6 +28,7 @@ type cluster struct {
 	subs       []*subscription
 	crds       map[string]*manifest.Object
 	apis       map[string]*manifest.Object // APIServices
+	conditions map[string]*manifest.Object // OperatorConditions, by namespace/name
 	rbac       rbac
 	noCopies   bool // OLMConfig: copied CSVs of global groups are disabled
 
@@ -97,7 +98,8 @@ type csv struct {
 
 // read takes what counts out of objects. A namespaced object without a namespace is in the default one, if there is any.
 func read(objects []*manifest.Object, defaultNamespace string) *cluster {
-	c := &cluster{namespaces: map[string]labels.Set{}, crds: map[string]*manifest.Object{}, apis: map[string]*manifest.Object{}, rbac: newRBAC(), blind: map[string]bool{}, first: map[string]*manifest.Object{}}
+	c := &cluster{namespaces: map[string]labels.Set{}, crds: map[string]*manifest.Object{}, apis: map[string]*manifest.Object{}, conditions: map[string]*manifest.Object{},
+		rbac: newRBAC(), blind: map[string]bool{}, first: map[string]*manifest.Object{}}
 	for i, o := range objects {
 		if o.Namespace != "" && o.Namespace != placeholder {
 			c.namespace(o.Namespace, nil)
@@ -117,6 +119,8 @@ func read(objects []*manifest.Object, defaultNamespace string) *cluster {
 			if o.Name == "cluster" {
 				err = field(o, &c.noCopies, "spec", "features", "disableCopiedCSVs")
 			}
+		case olmGroup + "/OperatorCondition":
+			c.conditions[cmp.Or(o.Namespace, defaultNamespace)+"/"+o.Name] = o
 		case olmGroup + "/OperatorGroup", olmGroup + "/ClusterServiceVersion", olmGroup + "/Subscription":
 			err = c.addNamespaced(o, defaultNamespace, i)
 		}

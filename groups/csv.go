@@ -170,6 +170,13 @@ func (o *olm) pending(v *csv) {
 	if v.observed && v.reason != v1alpha1.CSVReasonRequirementsUnknown {
 		return // the cluster knows better what is missing
 	}
+	previous := o.inNamespace(v.namespace, v.replaces)
+	if previous != nil {
+		if why := o.notUpgradeable(previous); why != "" {
+			o.set(v, v1alpha1.CSVPhasePending, v1alpha1.CSVReasonOperatorConditionNotUpgradeable, "operator is not upgradeable: "+why)
+			return
+		}
+	}
 	needs := o.requirements(v)
 	if needs.err != nil {
 		o.fail(v, v1alpha1.CSVReasonInvalidStrategy, "install strategy invalid: "+needs.err.Error())
@@ -191,7 +198,7 @@ func (o *olm) pending(v *csv) {
 		o.fail(v, v1alpha1.CSVReasonOwnerConflict, apiOwner)
 		return
 	}
-	if previous := o.inNamespace(v.namespace, v.replaces); previous != nil && previous.phase != v1alpha1.CSVPhaseReplacing {
+	if previous != nil && previous.phase != v1alpha1.CSVPhaseReplacing {
 		return
 	}
 	o.set(v, v1alpha1.CSVPhaseInstallReady, v1alpha1.CSVReasonRequirementsMet, "all requirements found, attempting install")

@@ -57,6 +57,8 @@ func Rules() []findings.Rule {
 			Help: "OLM fails the CSV that came second, unless one replaces the other." + inOperator},
 		{ID: string(v1alpha1.CSVReasonRequirementsNotMet), Text: "a CSV needs a CRD, an APIService, an account or rights that the tree lacks",
 			Help: "OLM waits for them. Source: OLM, pkg/controller/operators/olm/requirements.go."},
+		{ID: string(v1alpha1.CSVReasonOperatorConditionNotUpgradeable), Text: "a CSV replaces one whose OperatorCondition says that it is not upgradeable",
+			Help: "OLM waits. Source: OLM, pkg/controller/operators/olm/operatorconditions.go."},
 		{ID: string(v1alpha1.CSVReasonInvalidStrategy), Text: "an install strategy or a policy rule that OLM refuses", Help: "OLM fails the CSV." + inOperator},
 		{ID: string(v1alpha1.CSVReasonInvalidWebhookDescription), Text: "a webhook that OLM refuses",
 			Help: "OLM fails the CSV. Source: OLM, pkg/controller/install/webhook.go."},
