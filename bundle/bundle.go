@@ -61,6 +61,7 @@ type Warning struct {
 
 // Warning classes.
 const (
+	WarnAggregatedRules  = "aggregated-rules"   // a shipped ClusterRole with an aggregationRule and rules
 	WarnAPIVersion       = "api-version"        // an object without apiVersion, or a CSV of another one than v1alpha1
 	WarnDuplicateKey     = "duplicate-key"      // the last one counts
 	WarnForeignSubject   = "foreign-subject"    // a shipped binding whose subject is in another namespace
@@ -73,7 +74,7 @@ const (
 	WarnSeveralDocuments = "several-documents"  // OLM reads only the first
 	WarnShadowed         = "shadowed"           // a shipped object with the name of a generated one
 	WarnStrategy         = "install-strategy"   // none is given
-	WarnUnknownField     = "unknown-field"      // OLM drops it
+	WarnUnknownField     = "unknown-field"      // OLM drops it; of a CRD, server-side apply refuses it
 	WarnUnknownAccount   = "unknown-account"    // a Deployment whose ServiceAccount nobody creates
 	WarnUnsupportedKind  = "unsupported-kind"   // let through by AllowUnsupported
 	WarnCertificates     = "certificates"       // left to whoever makes and rotates them

@@ -41,6 +41,9 @@ func (r *reader) checkObjects() error {
 		if err := checkName(o); err != nil {
 			return err
 		}
+		if err := r.checkApply(o); err != nil {
+			return err
+		}
 		// OLM forces every namespaced object into one namespace, so the namespace does not tell objects apart
 		id := o.Kind + "." + o.Group() + " " + o.Name
 		if first := seen[id]; first != nil {
@@ -73,6 +76,42 @@ func (r *reader) checkKind(o *manifest.Object) error {
 	}
 	if o.APIVersion == "apiextensions.k8s.io/v1beta1" {
 		r.warn(WarnOldCRD, o.Errorf("apiVersion", "%s is not served by Kubernetes 1.22 and later", o.APIVersion))
+	}
+	return nil
+}
+
+// v1beta1Fields are those that version v1 of CustomResourceDefinition has no more (Kubernetes: apiextensions-apiserver/pkg/apis/apiextensions,
+// v1beta1/types.go, v1/types.go).
+var v1beta1Fields = [][]string{{"spec", "version"}, {"spec", "validation"}, {"spec", "subresources"}, {"spec", "additionalPrinterColumns"},
+	{"spec", "conversion", "webhookClientConfig"}, {"spec", "conversion", "conversionReviewVersions"}}
+
+// checkApply finds what OLM takes, as it decodes and creates objects, and server-side apply does not.
+func (r *reader) checkApply(o *manifest.Object) error {
+	switch {
+	case o.Kind == "CustomResourceDefinition" && o.APIVersion == "apiextensions.k8s.io/v1":
+		for _, path := range v1beta1Fields {
+			v, err := o.Get(path...)
+			if err != nil {
+				return err
+			}
+			if v != nil {
+				r.warn(WarnUnknownField, o.Errorf(strings.Join(path, "."), "a field of v1beta1, which a v1 CRD does not have: OLM drops it, server-side apply refuses the CRD"))
+			}
+		}
+	case o.Kind == "ClusterRole" && (o.Group() == rbacv1.GroupName || o.APIVersion == ""):
+		aggregation, err := o.Get("aggregationRule")
+		if err != nil {
+			return err
+		}
+		rules, err := o.Get("rules")
+		if err != nil {
+			return err
+		}
+		// Kubernetes: pkg/controller/clusterroleaggregation applies the rules as a field manager of its own
+		if aggregation != nil && rules != nil {
+			r.warn(WarnAggregatedRules, o.Errorf("rules", "the rules of a ClusterRole with an aggregationRule are the cluster's to fill in: "+
+				"once it has, server-side apply conflicts with it, without --force-conflicts"))
+		}
 	}
 	return nil
 }

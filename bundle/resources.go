@@ -89,7 +89,7 @@ func BuiltinGroup(group string) bool {
 
 // ResourceScope tells whether a resource of an RBAC rule, perhaps with a subresource, is namespaced: by the bundle's own CRDs, then by
 // what is known of its group. A group or resource "*" has no scope of its own and is ScopeUnknown, unless all of the group
-// is namespaced.
+// is namespaced; of a group that nothing else is known of, all are the bundle's CRDs in it.
 func (b *Bundle) ResourceScope(group, resource string) Scope {
 	resource, _, _ = strings.Cut(resource, "/")
 	for _, c := range b.CRDs {
@@ -102,6 +102,8 @@ func (b *Bundle) ResourceScope(group, resource string) Scope {
 	}
 	g := groupOf(group)
 	switch {
+	case g == nil && resource == "*":
+		return b.scopeOfAll(group)
 	case g == nil:
 		return ScopeUnknown
 	case slices.Contains(g.except, resource):
@@ -112,4 +114,18 @@ func (b *Bundle) ResourceScope(group, resource string) Scope {
 		return ClusterScoped
 	}
 	return Namespaced
+}
+
+func (b *Bundle) scopeOfAll(group string) Scope {
+	scope := ScopeUnknown
+	for _, c := range b.CRDs {
+		if c.Group != group {
+			continue
+		}
+		if c.Scope == "Cluster" {
+			return ScopeUnknown
+		}
+		scope = Namespaced
+	}
+	return scope
 }

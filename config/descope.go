@@ -1,6 +1,8 @@
 package config
 
 import (
+	"strings"
+
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/descope"
@@ -31,5 +33,6 @@ func advice(all []*loaded, results []*generate.Result, i int) []string {
 	if len(installs) == 0 {
 		return nil
 	}
-	return descope.Advise(b.CSV, installs)
+	a := descope.Advise(b.CSV, installs)
+	return []string{a.State + ": " + strings.Join(a.Steps, "; ")}
 }

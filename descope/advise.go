@@ -8,18 +8,29 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 )
 
-// Advise gives the plan's advice (Installation-specific migrations steps) for an operator and its installations, one step a line; nil
-// installs are not known, empty ones are none. What is to be done with olmgen is said by its flags.
-func Advise(csv *v1alpha1.ClusterServiceVersion, installs []Install) []string {
+// Advice is what the plan says of an operator with its installations.
+type Advice struct {
+	State string   // how it is installed; empty where that makes no difference
+	Steps []string // what to do, with olmgen by its flags
+}
+
+// Advise gives the plan's advice (Installation-specific migrations steps) for an operator and its installations; nil installs are not
+// known, empty ones are none.
+func Advise(csv *v1alpha1.ClusterServiceVersion, installs []Install) Advice {
 	switch scope, _ := Of(csv); scope {
 	case Descoped:
-		return []string{"bind it where it may work: --bind-namespaces A,B, or --bind-all"}
+		return Advice{"", []string{"bind it where it may work: --bind-namespaces A,B, or --bind-all"}}
 	case AllUsers:
 		if slices.ContainsFunc(installs, Install.global) {
-			return []string{"installed for all namespaces, " + describe(installs) + ": keep its bindings there with --bind-all, or --operator-group NAME, which also provides its APIs to all users"}
+			return Advice{"installed for all namespaces, " + describe(installs),
+				[]string{"keep its bindings there with --bind-all, or --operator-group NAME, which also provides its APIs to all users"}}
 		}
-		return []string{"bind it where it may work: --bind-namespaces A,B; or --operator-group NAME, which binds it in all namespaces and provides its APIs to all users"}
+		return Advice{"", []string{"bind it where it may work: --bind-namespaces A,B; or --operator-group NAME, which binds it in all namespaces and provides its APIs to all users"}}
 	}
+	return scoped(csv, installs)
+}
+
+func scoped(csv *v1alpha1.ClusterServiceVersion, installs []Install) Advice {
 	global := slices.ContainsFunc(installs, Install.global)
 	versions := map[string]bool{}
 	for _, i := range installs {
@@ -27,28 +38,22 @@ func Advise(csv *v1alpha1.ClusterServiceVersion, installs []Install) []string {
 	}
 	switch {
 	case installs == nil:
-		return append([]string{"its installations are not known: --tree DIR reads them from manifests"}, single(csv, nil)...)
+		return Advice{"its installations are not known", append([]string{"--tree DIR reads them from manifests"}, single(csv, nil)...)}
 	case len(installs) == 0:
-		return []string{"it is not installed: bind it where it may work (--bind-namespaces A,B), or look for an alternative that is descoped"}
+		return Advice{"it is not installed", []string{"bind it where it may work (--bind-namespaces A,B), or look for an alternative that is descoped"}}
 	case len(installs) == 1 && global:
-		return []string{fmt.Sprintf("installed in %s for all namespaces: keep its bindings there with --bind-all", installs[0].Namespace)}
+		return Advice{fmt.Sprintf("installed in %s for all namespaces", installs[0].Namespace), []string{"keep its bindings there with --bind-all"}}
 	case len(installs) == 1:
-		return append([]string{"installed once, " + describe(installs)}, single(csv, installs)...)
+		return Advice{"installed once, " + describe(installs), single(csv, installs)}
 	case len(versions) > 1:
-		return []string{
-			fmt.Sprintf("installed %d times in different versions: %s", len(installs), describe(installs)),
-			"that is to be cleaned up by hand: one version can own an API of a cluster; choose one, or other operators",
-		}
+		return Advice{fmt.Sprintf("installed %d times in different versions: %s", len(installs), describe(installs)),
+			[]string{"clean that up by hand: one version can own an API of a cluster; choose one, or other operators"}}
 	case multi(csv) && !global:
-		return []string{
-			fmt.Sprintf("installed %d times in one version: %s", len(installs), describe(installs)),
-			"it supports MultiNamespace: move to a single instance for all their namespaces, " + render(installs) + "; then descope that one",
-		}
+		return Advice{fmt.Sprintf("installed %d times in one version: %s", len(installs), describe(installs)),
+			[]string{"it supports MultiNamespace: move to a single instance for all their namespaces, " + render(installs) + "; then descope that one"}}
 	}
-	return []string{
-		fmt.Sprintf("installed %d times in one version: %s", len(installs), describe(installs)),
-		"that is to be cleaned up by hand: keep one, and bind it where the others worked",
-	}
+	return Advice{fmt.Sprintf("installed %d times in one version: %s", len(installs), describe(installs)),
+		[]string{"clean that up by hand: keep one, and bind it where the others worked"}}
 }
 
 // single is the advice for one installation that is not for all namespaces.

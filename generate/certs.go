@@ -58,8 +58,11 @@ func newCertificates(o Options, b *bundle.Bundle, serving []*serving) (certifica
 	if err := o.checkIssuer(); err != nil {
 		return c, err
 	}
-	const hint = "choose with --certs cert-manager, service-ca, user or olm"
 	if c.provider == "" || c.provider == CertsNone {
+		hint := "choose with --certs cert-manager, service-ca, user or olm"
+		if c.provider == CertsNone {
+			hint += "; none is for operators that serve nothing"
+		}
 		return c, refuse(hint, "%s serves %s and needs a certificate", b.CSV.Name, whatServes(b))
 	}
 	if c.provider == CertsUser {

@@ -56,8 +56,8 @@ var descopedGenerators = []func(*rendering) error{
 	descopedWarnings,
 }
 
-// checkDescoped refuses what has no meaning with the descoped profile, or only with it.
-func (o Options) checkDescoped() error {
+// CheckDescoped refuses what has no meaning with the descoped profile, or only with it. The error is an *Error. Render does it, too.
+func (o Options) CheckDescoped() error {
 	d := o.Descoped
 	if o.Profile != ProfileDescoped {
 		if d.BindAll || len(d.BindNamespaces)+len(d.AggregateTo) > 0 || d.Split != "" {

@@ -127,7 +127,7 @@ func (o Options) complete(b *bundle.Bundle) (Options, error) {
 		return o, err
 	}
 	setDefault(&o.Names, NamesStable)
-	if err := o.checkDescoped(); err != nil {
+	if err := o.CheckDescoped(); err != nil {
 		return o, err
 	}
 	if o.OperatorGroup == "" && o.hasGroup() {

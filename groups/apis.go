@@ -73,6 +73,9 @@ type ownedAPI struct {
 	DeploymentName       string
 }
 
+// service is the name of an APIService.
+func (a ownedAPI) service() string { return a.Version + "." + a.Group }
+
 // surface gives the APIs that a CSV provides. A CRD's name without a dot makes OLM leave the whole CSV alone (OLM:
 // pkg/controller/operators/olm/labeler.go, apiSurfaceOfCSV).
 func surface(owned, required, services []ownedAPI) (apiSet, error) {

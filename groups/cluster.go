@@ -27,6 +27,8 @@ type cluster struct {
 	csvs       []*csv                // in the order of their creation, copies too
 	subs       []*subscription
 	crds       map[string]*manifest.Object
+	apis       map[string]*manifest.Object // APIServices
+	conditions map[string]*manifest.Object // OperatorConditions, by namespace/name
 	rbac       rbac
 	noCopies   bool // OLMConfig: copied CSVs of global groups are disabled
 
@@ -77,6 +79,7 @@ type csv struct {
 	unusable        error      // why OLM does nothing with it
 	owned, required []ownedAPI // CRDs
 	services        []ownedAPI // owned APIServices
+	needed          []ownedAPI // required APIServices
 	replaces        string
 	copied          bool
 	given           map[string]string // annotations
@@ -95,7 +98,8 @@ type csv struct {
 
 // read takes what counts out of objects. A namespaced object without a namespace is in the default one, if there is any.
 func read(objects []*manifest.Object, defaultNamespace string) *cluster {
-	c := &cluster{namespaces: map[string]labels.Set{}, crds: map[string]*manifest.Object{}, rbac: newRBAC(), blind: map[string]bool{}, first: map[string]*manifest.Object{}}
+	c := &cluster{namespaces: map[string]labels.Set{}, crds: map[string]*manifest.Object{}, apis: map[string]*manifest.Object{}, conditions: map[string]*manifest.Object{},
+		rbac: newRBAC(), blind: map[string]bool{}, first: map[string]*manifest.Object{}}
 	for i, o := range objects {
 		if o.Namespace != "" && o.Namespace != placeholder {
 			c.namespace(o.Namespace, nil)
@@ -109,10 +113,14 @@ func read(objects []*manifest.Object, defaultNamespace string) *cluster {
 			err = c.rbac.add(o, defaultNamespace)
 		case "apiextensions.k8s.io/CustomResourceDefinition":
 			c.crds[o.Name] = o
+		case "apiregistration.k8s.io/APIService":
+			c.apis[o.Name] = o
 		case olmGroup + "/OLMConfig":
 			if o.Name == "cluster" {
 				err = field(o, &c.noCopies, "spec", "features", "disableCopiedCSVs")
 			}
+		case olmGroup + "/OperatorCondition":
+			c.conditions[cmp.Or(o.Namespace, defaultNamespace)+"/"+o.Name] = o
 		case olmGroup + "/OperatorGroup", olmGroup + "/ClusterServiceVersion", olmGroup + "/Subscription":
 			err = c.addNamespaced(o, defaultNamespace, i)
 		}
@@ -169,11 +177,18 @@ func (c *cluster) addNamespaced(o *manifest.Object, defaultNamespace string, ind
 	if c.duplicate(o, namespace) {
 		return nil
 	}
-	p := placed{Object: o, index: index}
-	if err := field(o, &p.created, "metadata", "creationTimestamp"); err != nil {
+	fits := c.fits(o)
+	if err := c.addOLM(placed{Object: o, index: index}); err != nil && fits {
 		return err
 	}
-	switch o.Kind {
+	return nil // what does not fit is played as far as it can be read: the next mistake need not wait for the first to be mended
+}
+
+func (c *cluster) addOLM(p placed) *manifest.Error {
+	if err := field(p.Object, &p.created, "metadata", "creationTimestamp"); err != nil {
+		return err
+	}
+	switch p.Kind {
 	case "OperatorGroup":
 		return c.addGroup(p)
 	case "ClusterServiceVersion":

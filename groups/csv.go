@@ -170,12 +170,19 @@ func (o *olm) pending(v *csv) {
 	if v.observed && v.reason != v1alpha1.CSVReasonRequirementsUnknown {
 		return // the cluster knows better what is missing
 	}
+	previous := o.inNamespace(v.namespace, v.replaces)
+	if previous != nil {
+		if why := o.notUpgradeable(previous); why != "" {
+			o.set(v, v1alpha1.CSVPhasePending, v1alpha1.CSVReasonOperatorConditionNotUpgradeable, "operator is not upgradeable: "+why)
+			return
+		}
+	}
 	needs := o.requirements(v)
 	if needs.err != nil {
 		o.fail(v, v1alpha1.CSVReasonInvalidStrategy, "install strategy invalid: "+needs.err.Error())
 		return
 	}
-	if len(needs.unmet) > 0 {
+	if len(needs.unmet) > 0 || len(o.missingServices(v)) > 0 {
 		o.set(v, v1alpha1.CSVPhasePending, v1alpha1.CSVReasonRequirementsNotMet, "one or more requirements couldn't be found")
 		return
 	}
@@ -191,7 +198,7 @@ func (o *olm) pending(v *csv) {
 		o.fail(v, v1alpha1.CSVReasonOwnerConflict, apiOwner)
 		return
 	}
-	if previous := o.inNamespace(v.namespace, v.replaces); previous != nil && previous.phase != v1alpha1.CSVPhaseReplacing {
+	if previous != nil && previous.phase != v1alpha1.CSVPhaseReplacing {
 		return
 	}
 	o.set(v, v1alpha1.CSVPhaseInstallReady, v1alpha1.CSVReasonRequirementsMet, "all requirements found, attempting install")
@@ -208,10 +215,13 @@ func (o *olm) install(v *csv, g *group) {
 	o.set(v, v1alpha1.CSVPhaseSucceeded, v1alpha1.CSVReasonInstallSuccessful, succeeded)
 }
 
-// serve takes the APIServices of a CSV for installed.
+// serve takes the APIServices of a CSV for installed, and lets OLM look again at those that wait for them.
 func (o *olm) serve(v *csv) {
 	for _, d := range v.services {
-		o.serving[d.Version+"."+d.Group] = v
+		o.serving[d.service()] = v
+		for _, other := range o.waiting[d.service()] {
+			o.wakeCSV(other)
+		}
 	}
 }
 
@@ -295,7 +305,7 @@ func (o *olm) crdOwner(v *csv) *csv {
 // pkg/controller/install/apiservice.go, IsAPIServiceAdoptable).
 func (o *olm) apiOwner(v *csv) *csv {
 	for _, d := range v.services {
-		owner := o.serving[d.Version+"."+d.Group]
+		owner := o.serving[d.service()]
 		switch {
 		case owner == nil, owner == v, owner.deleted, owner.namespace == v.namespace && owner.name == v.replaces:
 		case owner.phase == v1alpha1.CSVPhaseReplacing, owner.phase == v1alpha1.CSVPhaseDeleting:

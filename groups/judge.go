@@ -68,7 +68,9 @@ func (o *olm) judgeCSV(v *csv) {
 		}
 		say(rule, findings.Error, at, message, hint)
 	case v.reason == v1alpha1.CSVReasonRequirementsNotMet:
-		say(string(v.reason), findings.Warning, "spec", strings.Join(append([]string{v.message}, o.requirements(v).unmet...), "; "), "OLM waits until they are there")
+		say(string(v.reason), findings.Warning, "spec", strings.Join(slices.Concat([]string{v.message}, o.requirements(v).unmet, o.missingServices(v)), "; "), "OLM waits until they are there")
+	case v.reason == v1alpha1.CSVReasonOperatorConditionNotUpgradeable && !v.observed:
+		say(string(v.reason), findings.Warning, "spec.replaces", v.message, "OLM waits; an override in spec.overrides of OperatorCondition "+v.replaces+" has the last word")
 	case v.phase == v1alpha1.CSVPhasePending && !v.observed:
 		say(ruleWaiting, findings.Warning, "spec.replaces", "waits for "+v.replaces+", which it replaces and which is not on its way out", "see what is said of that one")
 	case v.phase == v1alpha1.CSVPhaseDeleting:

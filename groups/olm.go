@@ -24,7 +24,9 @@ type olm struct {
 	csvsIn   map[string][]*csv          // without copies
 	covering map[string]map[*group]bool // groups by the namespaces that count for their intersection; "" has the global ones
 
-	serving map[string]*csv // by APIService
+	serving map[string]*csv   // by APIService
+	owning  map[string][]*csv // by APIService: those that have it, or will
+	waiting map[string][]*csv // by APIService: those that need it
 
 	groupQueue []*group
 	csvQueue   []*csv
@@ -35,7 +37,7 @@ type olm struct {
 
 // play lets OLM have everything.
 func play(c *cluster) *olm {
-	o := &olm{cluster: c, groupsIn: map[string][]*group{}, csvsIn: map[string][]*csv{}, covering: map[string]map[*group]bool{}, serving: map[string]*csv{}, queued: map[any]bool{}, rules: map[string]bool{}}
+	o := &olm{cluster: c, groupsIn: map[string][]*group{}, csvsIn: map[string][]*csv{}, covering: map[string]map[*group]bool{}, serving: map[string]*csv{}, owning: map[string][]*csv{}, waiting: map[string][]*csv{}, queued: map[any]bool{}, rules: map[string]bool{}}
 	for _, r := range Rules() {
 		o.rules[r.ID] = true
 	}
@@ -46,6 +48,17 @@ func play(c *cluster) *olm {
 			o.create(g, nil)
 		} else {
 			groups = append(groups, g)
+		}
+	}
+	for _, v := range c.csvs {
+		if v.copied {
+			continue
+		}
+		for _, d := range v.services {
+			o.owning[d.service()] = append(o.owning[d.service()], v)
+		}
+		for _, d := range v.needed {
+			o.waiting[d.service()] = append(o.waiting[d.service()], v)
 		}
 	}
 	for _, v := range c.csvs {

@@ -54,7 +54,6 @@ func (c *cluster) addCSV(p placed) *manifest.Error {
 
 // read takes what counts out of a ClusterServiceVersion, and no more: they are large.
 func (v *csv) read(o *manifest.Object) *manifest.Error {
-	var requiredServices []ownedAPI
 	for _, err := range []*manifest.Error{
 		field(o, &v.given, "metadata", "annotations"),
 		field(o, &v.modes, "spec", "installModes"),
@@ -62,7 +61,7 @@ func (v *csv) read(o *manifest.Object) *manifest.Error {
 		apisOf(o, &v.owned, "customresourcedefinitions", "owned"),
 		apisOf(o, &v.required, "customresourcedefinitions", "required"),
 		apisOf(o, &v.services, "apiservicedefinitions", "owned"),
-		apisOf(o, &requiredServices, "apiservicedefinitions", "required"),
+		apisOf(o, &v.needed, "apiservicedefinitions", "required"),
 	} {
 		if err != nil {
 			return err

@@ -43,7 +43,7 @@ type needs struct {
 }
 
 // requirements gives the needs of a CSV, which are looked up once (OLM: pkg/controller/operators/olm/requirements.go). What only a
-// cluster knows counts as met: its version, native APIs, required APIServices.
+// cluster knows counts as met: its version, native APIs. Required APIServices come and go: missingServices looks for them.
 func (c *cluster) requirements(v *csv) *needs {
 	if v.needs == nil {
 		v.needs = &needs{}

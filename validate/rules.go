@@ -19,6 +19,7 @@ func Rules() []findings.Rule {
 	list := []findings.Rule{
 		{ID: ruleRefused, Text: "olmgen refuses the bundle, as OLM or the API server would"},
 
+		{ID: bundle.WarnAggregatedRules, Text: "a shipped ClusterRole with an aggregationRule has rules, which the cluster fills in: server-side apply conflicts with it"},
 		{ID: bundle.WarnAPIVersion, Text: "an object without apiVersion, or a ClusterServiceVersion of another one than v1alpha1"},
 		{ID: bundle.WarnDuplicateKey, Text: "a mapping key occurs twice, the last one counts"},
 		{ID: bundle.WarnForeignSubject, Text: "a shipped binding has a subject in another namespace"},
@@ -31,7 +32,7 @@ func Rules() []findings.Rule {
 		{ID: bundle.WarnSeveralDocuments, Text: "several documents in a file, of which OLM reads only the first"},
 		{ID: bundle.WarnShadowed, Text: "a shipped object has the name of a generated one"},
 		{ID: bundle.WarnStrategy, Text: "no install strategy: OLM installs only deployment"},
-		{ID: bundle.WarnUnknownField, Text: "a field that the ClusterServiceVersion does not have: OLM drops it"},
+		{ID: bundle.WarnUnknownField, Text: "a field that a ClusterServiceVersion, or a CRD of v1, does not have: OLM drops it, and server-side apply refuses such a CRD"},
 		{ID: bundle.WarnUnknownAccount, Text: "a Deployment runs as a ServiceAccount that nobody creates"},
 		{ID: bundle.WarnUnsupportedKind, Text: "a kind of object that OLM does not install from a bundle"},
 		{ID: bundle.WarnCertificates, Text: "certificates are left to whoever makes and rotates them"},

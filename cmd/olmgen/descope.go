@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -50,7 +51,8 @@ kustomization.yaml. A new tenant adds files and changes none. With
 decide.
 
 What kind of operator it is, and what OLM's descoping plan advises for it, is
-said on stderr; with --tree, for the installations that are there today.
+said on stderr once it is rendered; with --tree, for the installations that are
+there today.
 
 ` + sourceHelp,
 		Example: `  olmgen descope bundle/ -o out/ -n operators
@@ -77,28 +79,37 @@ said on stderr; with --tree, for the installations that are there today.
 	})
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		f.options.Profile = generate.ProfileDescoped
-		f.look = func(b *bundle.Bundle) error { return sayScope(cmd, b, dir) }
-		return f.run(cmd, args[0])
+		var operator *bundle.Bundle
+		var installs []descope.Install
+		f.look = func(b *bundle.Bundle) (err error) {
+			operator = b
+			if dir != "" {
+				if installs, err = readInstalls(cmd.Context(), cmd.ErrOrStderr(), b, dir); err != nil {
+					err = fmt.Errorf("--tree: %w", err)
+				}
+			}
+			return err
+		}
+		if err := f.run(cmd, args[0]); err != nil {
+			return err
+		}
+		sayScope(cmd.ErrOrStderr(), operator.CSV, installs)
+		return nil
 	}
 	return cmd
 }
 
 // sayScope tells what kind of operator it is and what to do.
-func sayScope(cmd *cobra.Command, b *bundle.Bundle, dir string) error {
-	w := cmd.ErrOrStderr()
-	var installs []descope.Install
-	if dir != "" {
-		var err error
-		if installs, err = readInstalls(cmd.Context(), w, b, dir); err != nil {
-			return fmt.Errorf("--tree: %w", err)
-		}
+func sayScope(w io.Writer, csv *v1alpha1.ClusterServiceVersion, installs []descope.Install) {
+	scope, reason := descope.Of(csv)
+	fmt.Fprintf(w, "olmgen: %s is %s: %s\n", csv.Name, scope, reason)
+	advice := descope.Advise(csv, installs)
+	if advice.State != "" {
+		fmt.Fprintln(w, "olmgen: "+advice.State)
 	}
-	scope, reason := descope.Of(b.CSV)
-	fmt.Fprintf(w, "olmgen: %s is %s: %s\n", b.CSV.Name, scope, reason)
-	for _, line := range descope.Advise(b.CSV, installs) {
-		fmt.Fprintf(w, "olmgen: %s\n", line)
+	for _, step := range advice.Steps {
+		fmt.Fprintln(w, "hint: "+step)
 	}
-	return nil
 }
 
 // readInstalls looks for installations in a directory, and says what it could not read there.

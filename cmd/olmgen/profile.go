@@ -49,6 +49,11 @@ func (f *renderFlags) completeProfile(flags *pflag.FlagSet) error {
 	if err != nil {
 		return err
 	}
+	if profile == generate.ProfileDescoped {
+		if err := f.options.CheckDescoped(); err != nil {
+			return &usageError{err.Error(), hintOf(err)}
+		}
+	}
 	f.options.Channel = f.source.Channel
 	if !flags.Changed("catalog-source") {
 		return nil

@@ -77,7 +77,7 @@ func (f *renderFlags) register(flags *pflag.FlagSet) {
 	f.registerDescoped(flags)
 	f.registerHandOver(flags)
 	flags.Var(enum(&o.CopiedCSVs, generate.AllCopiedCSVs...), "copied-csvs", "what target namespaces get of the CSV: stub, full or none")
-	flags.Var(enum(&o.Certs, generate.AllCerts...), "certs", "who makes the certificates of webhooks and APIs: cert-manager, service-ca, user, olm or none (default with --names olm: olm; otherwise needed where the operator serves)")
+	flags.Var(enum(&o.Certs, generate.AllCerts...), "certs", "who makes the certificates of webhooks and APIs: cert-manager, service-ca, user, olm or, where nothing serves and with profile olmv1, none (default with --names olm: olm; otherwise needed where the operator serves)")
 	flags.StringVar(&f.issuer, "issuer", "", "with cert-manager: an existing issuer, as `KIND/NAME`")
 	flags.StringVar(&o.CertSecret, "cert-secret", "", "with user: `NAME` of the Secret; {deployment} is replaced")
 	flags.StringVar(&f.caBundle, "ca-bundle", "", "with user: `FILE` with the CA's certificates, PEM")

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -39,7 +41,10 @@ func (f *reportFlags) known(stderr io.Writer, list []findings.Finding) ([]findin
 	fresh := list
 	if f.baseline != "" {
 		data, err := os.ReadFile(f.baseline)
-		if err != nil {
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil, &manifest.Error{File: f.baseline, Msg: "no such file", Tip: "write it with --write-baseline " + f.baseline}
+		case err != nil:
 			return nil, err
 		}
 		b, err := findings.ParseBaseline(data)

@@ -1,0 +1,36 @@
+package groups
+
+import (
+	operatorsv2 "github.com/operator-framework/api/pkg/operators/v2"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// notUpgradeable gives the reason why OLM replaces no CSV by another, or "" (OLM: pkg/controller/operators/olm/operatorconditions.go,
+// isOperatorUpgradeable). A condition that cannot be read says nothing.
+func (c *cluster) notUpgradeable(v *csv) string {
+	o := c.conditions[v.namespace+"/"+v.name]
+	if o == nil {
+		return ""
+	}
+	var overrides, conditions []metav1.Condition
+	var generation int64
+	if field(o, &overrides, "spec", "overrides") != nil || field(o, &conditions, "status", "conditions") != nil || field(o, &generation, "metadata", "generation") != nil {
+		return ""
+	}
+	if override := meta.FindStatusCondition(overrides, operatorsv2.Upgradeable); override != nil {
+		if override.Status == metav1.ConditionTrue {
+			return ""
+		}
+		return "the operator is not upgradeable: " + override.Message
+	}
+	switch said := meta.FindStatusCondition(conditions, operatorsv2.Upgradeable); {
+	case said == nil:
+		return ""
+	case said.ObservedGeneration != generation:
+		return `the operatorcondition status "` + said.Type + `"="` + string(said.Status) + `" is outdated`
+	case said.Status == metav1.ConditionFalse:
+		return "the operator is not upgradeable: " + said.Message
+	}
+	return ""
+}

@@ -1,0 +1,248 @@
+package groups
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/operator-framework/api/crds"
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	structural "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
+
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// unread are the fields that Check does not read, and so does not judge.
+var unread = []string{"apiVersion", "metadata", "status", "config", "actionDescriptors", "specDescriptors", "statusDescriptors", "resources", "icon", "links",
+	"maintainers", "relatedImages", "nativeAPIs", "cleanup", "release", "labels", "label", "containerPort", "targetPort", "timeoutSeconds", "objectSelector"}
+
+// meaningless are the keywords that refuse no value.
+var meaningless = []string{"description", "default", "x-kubernetes-map-type"}
+
+// known are those that type schema has.
+var known = []string{"type", "required", "properties", "additionalProperties", "items", "enum", "x-kubernetes-list-type"}
+
+// TestSchemas compares schemas.json with OLM's CRDs, of which it is what Check reads.
+func TestSchemas(t *testing.T) {
+	all := map[string]map[string]any{}
+	for _, crd := range olmCRDs() {
+		versions := map[string]any{}
+		for _, v := range crd.Spec.Versions {
+			data, err := json.Marshal(v.Schema.OpenAPIV3Schema)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var s map[string]any
+			if err := json.Unmarshal(data, &s); err != nil {
+				t.Fatal(err)
+			}
+			if v.Subresources == nil || v.Subresources.Status == nil {
+				t.Errorf("%s %s has no subresource status", crd.Name, v.Name)
+			}
+			prune(t, s, crd.Name)
+			s["required"] = slices.DeleteFunc(s["required"].([]any), func(name any) bool { return name == "metadata" })
+			versions[v.Name] = s
+		}
+		all[crd.Spec.Names.Kind] = versions
+	}
+	var want bytes.Buffer
+	encoder := json.NewEncoder(&want)
+	encoder.SetIndent("", " ")
+	if err := encoder.Encode(all); err != nil {
+		t.Fatal(err)
+	}
+	if flag.Lookup("update").Value.String() == "true" {
+		if err := os.WriteFile("schemas.json", want.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if d := cmp.Diff(want.String(), string(schemasJSON)); d != "" {
+		t.Errorf("OLM's CRDs have changed; -update writes the file anew:\n%s", d)
+	}
+	if _, err := schemas(); err != nil {
+		t.Error(err)
+	}
+}
+
+func olmCRDs() []*apiextensionsv1.CustomResourceDefinition {
+	return []*apiextensionsv1.CustomResourceDefinition{crds.OperatorGroup(), crds.Subscription(), crds.ClusterServiceVersion()}
+}
+
+// prune leaves of a schema what Check reads.
+func prune(t *testing.T, s map[string]any, path string) {
+	t.Helper()
+	for key := range s {
+		switch {
+		case slices.Contains(meaningless, key), key == "x-kubernetes-list-type" && s[key] == "atomic":
+			delete(s, key)
+		case !slices.Contains(known, key):
+			t.Errorf("%s: keyword %s is not known", path, key)
+		}
+	}
+	properties, _ := s["properties"].(map[string]any)
+	for name, p := range properties {
+		if slices.Contains(unread, name) || name == "spec" && strings.HasSuffix(path, ".deployments[]") {
+			delete(properties, name)
+			continue
+		}
+		prune(t, p.(map[string]any), path+"."+name)
+	}
+	for key, suffix := range map[string]string{"items": "[]", "additionalProperties": "{}"} {
+		if sub, ok := s[key].(map[string]any); ok {
+			prune(t, sub, path+suffix)
+		}
+	}
+}
+
+// TestRefused spoils objects in every place and compares what Check refuses with what the libraries of the API server refuse.
+func TestRefused(t *testing.T) {
+	objects := []string{
+		`{"apiVersion":"operators.coreos.com/v1","kind":"OperatorGroup","metadata":{"name":"a"},"spec":{"serviceAccountName":"s","staticProvidedAPIs":true,"upgradeStrategy":"Default",
+		  "targetNamespaces":["a","b"],"selector":{"matchLabels":{"a":"b","c.d/e":"f"},"matchExpressions":[{"key":"a","operator":"In","values":["b","b"]}]}}}`,
+		`{"apiVersion":"operators.coreos.com/v1alpha2","kind":"OperatorGroup","metadata":{"name":"a"},"spec":{"targetNamespaces":["a","b"],"serviceAccountName":"s"}}`,
+		`{"apiVersion":"operators.coreos.com/v1alpha1","kind":"Subscription","metadata":{"name":"a"},"spec":{"name":"a","source":"b","sourceNamespace":"c","channel":"d","startingCSV":"e","installPlanApproval":"x"}}`,
+		`{"apiVersion":"operators.coreos.com/v1alpha1","kind":"ClusterServiceVersion","metadata":{"name":"a"},"spec":{"displayName":"a","replaces":"b","version":"1.0.0","skips":["c"],
+		  "installModes":[{"type":"OwnNamespace","supported":true}],
+		  "customresourcedefinitions":{"owned":[{"name":"a.b","version":"v1","kind":"C","displayName":"d"}],"required":[{"name":"a.b","version":"v1","kind":"C"}]},
+		  "apiservicedefinitions":{"owned":[{"name":"a","group":"g","version":"v1","kind":"C","deploymentName":"d"}],"required":[{"name":"a","group":"g","version":"v1","kind":"C"}]},
+		  "webhookdefinitions":[{"type":"ValidatingAdmissionWebhook","generateName":"a","sideEffects":"None","admissionReviewVersions":["v1"],"rules":[{"apiGroups":["a"],"apiVersions":["v1"],"operations":["*"],"resources":["b"],"scope":"*"}]}],
+		  "install":{"strategy":"deployment","spec":{"deployments":[{"name":"d","spec":{"selector":{},"template":{}}}],
+		    "permissions":[{"serviceAccountName":"s","rules":[{"apiGroups":[""],"resources":["pods"],"verbs":["get"],"resourceNames":["a"]}]}],
+		    "clusterPermissions":[{"serviceAccountName":"s","rules":[{"nonResourceURLs":["/a"],"verbs":["get"]}]}]}}}}`,
+	}
+	refused, judge := 0, newServer(t)
+	for _, text := range objects {
+		var object map[string]any
+		if err := json.Unmarshal([]byte(text), &object); err != nil {
+			t.Fatal(err)
+		}
+		all := append([]string{text}, spoiled(t, object, object["spec"])...)
+		for i, text := range all {
+			want := judge.refuses(t, text)
+			if i == 0 && want != "" {
+				t.Fatalf("not good: %s", want)
+			}
+			if want != "" {
+				refused++
+			}
+			c := &cluster{}
+			if got := c.fits(objectOf(t, text)); got != (want == "") {
+				t.Errorf("%s\nthe API server: %q\ncheck: %v", text, want, c.findings)
+			}
+		}
+	}
+	if refused < 100 {
+		t.Errorf("only %d objects were refused", refused)
+	}
+}
+
+func objectOf(t *testing.T, text string) *manifest.Object {
+	t.Helper()
+	docs, err := manifest.ReadFile("f.json", []byte(text), manifest.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := docs[0].Object()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// spoiled gives the object with each value below one replaced or, in a mapping, taken out, one at a time.
+func spoiled(t *testing.T, object map[string]any, value any) (out []string) {
+	t.Helper()
+	try := func(set func(any), old any, others ...any) {
+		for _, other := range others {
+			set(other)
+			data, err := json.Marshal(object)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out = append(out, string(data))
+		}
+		set(old)
+	}
+	others := []any{nil, 5, 1.5, "other", "", true, []any{}, []any{nil}, []any{"a", "a"}, []any{map[string]any{}}, map[string]any{}, map[string]any{"a": 5}, map[string]any{"a": nil}}
+	switch value := value.(type) {
+	case map[string]any:
+		for key, old := range value {
+			if slices.Contains(unread, key) {
+				continue
+			}
+			if strings.HasPrefix(fmt.Sprint(old), "map[selector:map[] template") {
+				continue // of a Deployment, only that there is one is judged
+			}
+			try(func(v any) { value[key] = v }, old, others...)
+			delete(value, key)
+			try(func(any) {}, nil, nil)
+			value[key] = old
+			out = append(out, spoiled(t, object, old)...)
+		}
+	case []any:
+		for i, old := range value {
+			try(func(v any) { value[i] = v }, old, others...)
+			out = append(out, spoiled(t, object, old)...)
+		}
+	}
+	return out
+}
+
+// server does what the API server does with a custom resource that is created.
+type server map[string]validator
+
+type validator struct {
+	structural *structural.Structural
+	schema     validation.SchemaCreateValidator
+}
+
+func newServer(t *testing.T) server {
+	t.Helper()
+	s := server{}
+	for _, crd := range olmCRDs() {
+		for _, v := range crd.Spec.Versions {
+			var in apiextensions.JSONSchemaProps
+			if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(v.Schema.OpenAPIV3Schema, &in, nil); err != nil {
+				t.Fatal(err)
+			}
+			of, err := structural.NewStructural(&in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			create, _, err := validation.NewSchemaValidator(&in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s[crd.Spec.Names.Kind+"/"+crd.Spec.Group+"/"+v.Name] = validator{of, create}
+		}
+	}
+	return s
+}
+
+// refuses gives the API server's errors.
+func (s server) refuses(t *testing.T, text string) string {
+	t.Helper()
+	var object map[string]any
+	if err := json.Unmarshal([]byte(text), &object); err != nil {
+		t.Fatal(err)
+	}
+	v := s[fmt.Sprint(object["kind"], "/", object["apiVersion"])]
+	defaulting.PruneNonNullableNullsWithoutDefaults(object, v.structural)
+	defaulting.Default(object, v.structural)
+	errs := append(validation.ValidateCustomResource(nil, object, v.schema), listtype.ValidateListSetsAndMaps(nil, v.structural, object)...)
+	if len(errs) == 0 {
+		return ""
+	}
+	return errs.ToAggregate().Error()
+}
