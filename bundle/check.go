@@ -110,7 +110,7 @@ func (r *reader) checkApply(o *manifest.Object) error {
 		// Kubernetes: pkg/controller/clusterroleaggregation applies the rules as a field manager of its own
 		if aggregation != nil && rules != nil {
 			r.warn(WarnAggregatedRules, o.Errorf("rules", "the rules of a ClusterRole with an aggregationRule are the cluster's to fill in: "+
-				"once it has, server-side apply conflicts with it, without --force-conflicts"))
+				"once it has, server-side apply conflicts with it unless it is forced"))
 		}
 	}
 	return nil

@@ -11,8 +11,8 @@ var (
 	asOperator = []Profile{ProfileOLM, ProfilePlain, ProfileDescoped}
 )
 
-// uses says which profiles have a use for an option; one that is not listed is for all of them. Profile plain has no object for what an
-// OperatorGroup says beside its name and its targets.
+// uses says which profiles take an option; one that is not listed is for all of them. Profile plain is profile olm without OLM's own objects, so it
+// takes the same options, those about these objects too: one call can serve both.
 var uses = map[string][]Profile{
 	"names":                     asOLMv0,
 	"issuer":                    asOperator,
@@ -21,15 +21,14 @@ var uses = map[string][]Profile{
 	"convert-crds":              asOperator,
 	"certs":                     slices.Concat(asOperator, []Profile{ProfileOLMv1}),
 	"mirror-map":                slices.Concat(asOperator, []Profile{ProfileOLMv1}),
-	"allow-unsupported":         slices.Concat(asOperator, []Profile{ProfileSubscription}),
 	"operator-group":            slices.Concat(asOperator, []Profile{ProfileSubscription}),
 	"create-namespace":          slices.Concat(asOperator, []Profile{ProfileSubscription, ProfileClusterExtension}),
 	"install-mode":              slices.Concat(asOLMv0, []Profile{ProfileOLMv1, ProfileSubscription, ProfileClusterExtension}),
-	"copied-csvs":               {ProfileOLM},
-	"copied-csv-namespaces":     {ProfileOLM},
-	"selector":                  {ProfileOLM, ProfileSubscription},
-	"static-provided-apis":      {ProfileOLM, ProfileSubscription},
-	"service-account":           {ProfileOLM, ProfileSubscription, ProfileClusterExtension},
+	"copied-csvs":               asOLMv0,
+	"copied-csv-namespaces":     asOLMv0,
+	"selector":                  slices.Concat(asOLMv0, []Profile{ProfileSubscription}),
+	"static-provided-apis":      slices.Concat(asOLMv0, []Profile{ProfileSubscription}),
+	"service-account":           slices.Concat(asOLMv0, []Profile{ProfileSubscription, ProfileClusterExtension}),
 	"subscription":              {ProfileSubscription},
 	"approval":                  {ProfileSubscription},
 	"starting-csv":              {ProfileSubscription},
@@ -44,7 +43,7 @@ var uses = map[string][]Profile{
 	"split":                     {ProfileDescoped},
 }
 
-// ProfilesFor gives the profiles that have a use for an option, which is named as its flag of olmgen render is: all of them, unless something else is
+// ProfilesFor gives the profiles that take an option, which is named as its flag of olmgen render is: all of them, unless something else is
 // known. Whoever takes options from a person refuses one that would do nothing.
 func ProfilesFor(option string) []Profile {
 	if profiles, ok := uses[option]; ok {
