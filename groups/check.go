@@ -68,7 +68,11 @@ type CSV struct {
 
 // Check plays what OLM does with the objects of a tree, and looks for what else may be wrong. The same tree gives the same report.
 func Check(t *tree.Tree, o Options) *Report {
-	c := read(t.Objects, o.Namespace)
+	objects, patches := apart(t)
+	c := read(objects, o.Namespace)
+	for _, p := range patches {
+		c.patch(p, o.Namespace)
+	}
 	c.skipped(t)
 	c.subscribe(o.Catalogs)
 	played := play(c)

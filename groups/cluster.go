@@ -197,12 +197,16 @@ func (c *cluster) addOLM(p placed) *manifest.Error {
 	return c.addSubscription(p)
 }
 
+func key(o *manifest.Object, namespace string) string {
+	return o.Group() + "/" + o.Kind + "/" + namespace + "/" + o.Name
+}
+
 // duplicate reports whether an object is in the tree already. Of two that differ the first counts, and a finding says so.
 func (c *cluster) duplicate(o *manifest.Object, namespace string) bool {
-	key := o.Group() + "/" + o.Kind + "/" + namespace + "/" + o.Name
-	first := c.first[key]
+	k := key(o, namespace)
+	first := c.first[k]
 	if first == nil {
-		c.first[key] = o
+		c.first[k] = o
 		return false
 	}
 	if !same(first, o) {

@@ -21,6 +21,7 @@ const (
 	ruleMissing       = "namespace-missing"
 	ruleNoNamespace   = "no-namespace"
 	ruleOwners        = "crd-owners"
+	rulePatch         = "patch"
 	ruleReplaced      = "csv-replaced"
 	ruleRequirements  = "requirements-unknown"
 	ruleRestless      = "unsettled"
@@ -79,6 +80,7 @@ func Rules() []findings.Rule {
 			Help: "OLM takes it as a target all the same, and copies nothing to it until it exists. Look for a typing error."},
 		{ID: ruleNoNamespace, Text: "an object without a namespace", Help: "It is not looked at, unless --namespace says where it goes."},
 		{ID: ruleOwners, Text: "two CSVs own the same CRD", Help: "OLM lets both be if their groups share no namespace, but there is only one CRD: the versions that it serves must suit both."},
+		{ID: rulePatch, Text: "a patch of kustomize for an object of OLM", Help: "It is no object, so it is not looked at. Check what kustomize build makes of it."},
 		{ID: ruleReplaced, Text: "a CSV that OLM deletes, because another one replaces it", Help: "A GitOps tool would bring it back. Take it out of the tree." + inOperator},
 		{ID: ruleRequirements, Text: "a CSV of whose requirements the tree tells nothing", Help: "Neither its CRDs nor its accounts are in the tree: they count as met."},
 		{ID: ruleRestless, Text: "OLM would never come to rest", Help: "What is said about CSVs is one state of many."},

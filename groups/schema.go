@@ -120,7 +120,7 @@ func shown(value any) string {
 func (v *verdict) checkObject(field string, object map[string]any, s *schema) {
 	for _, name := range s.Required {
 		if object[name] == nil {
-			v.refuse(join(field, name), "add it; a patch is no object: check what kustomize build makes of it", "missing")
+			v.refuse(join(field, name), "add it, or name the file as a patch in a kustomization.yaml if it is one", "missing")
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(object)) {
