@@ -1,7 +1,7 @@
 package generate
 
 import (
-	"fmt"
+	"cmp"
 	"slices"
 	"strings"
 
@@ -221,18 +221,22 @@ func ranks(kinds ...string) map[string]int {
 
 // compare orders by kind, then the operator's namespace before others, then namespace and name.
 func (o Object) compare(p Object, operatorNamespace string) int {
-	a, b := o.order(operatorNamespace), p.order(operatorNamespace)
-	return slices.Compare(a, b)
+	return cmp.Or(
+		cmp.Compare(o.rank(), p.rank()), cmp.Compare(o.Kind, p.Kind), cmp.Compare(o.Group(), p.Group()),
+		cmp.Compare(o.foreign(operatorNamespace), p.foreign(operatorNamespace)), cmp.Compare(o.Namespace, p.Namespace), cmp.Compare(o.Name, p.Name))
 }
 
-func (o Object) order(operatorNamespace string) []string {
-	n, ok := rank[o.Kind]
-	if !ok {
-		n = len(rank) + 1
+func (o Object) rank() int {
+	if n, ok := rank[o.Kind]; ok {
+		return n
 	}
-	foreign := "1"
+	return len(rank) + 1
+}
+
+// foreign is 1 for what is in another namespace than the operator's, else 0.
+func (o Object) foreign(operatorNamespace string) int {
 	if o.Namespace == "" || o.Namespace == operatorNamespace {
-		foreign = "0"
+		return 0
 	}
-	return []string{fmt.Sprintf("%03d", n), o.Kind, o.Group(), foreign, o.Namespace, o.Name}
+	return 1
 }
