@@ -62,10 +62,13 @@ var (
 // checkUses refuses fields that mean nothing with the profiles of the bundles that they are about, as the command line does with flags.
 func (c *Config) checkUses() error {
 	var all []generate.Profile
+	var certs []Certs
 	for i, g := range c.Groups {
 		var profiles []generate.Profile
 		for j, b := range g.Bundles {
-			profile := b.over(c.Defaults).Profile
+			settings := b.over(c.Defaults)
+			profile := settings.Profile
+			certs = append(certs, settings.Certs)
 			if err := c.checkUsed(at(i, j, ""), slices.Concat(settingOptions, bundleOptions), profile); err != nil {
 				return err
 			}
@@ -82,7 +85,40 @@ func (c *Config) checkUses() error {
 	if err := c.checkUsed("defaults", settingOptions, all...); err != nil {
 		return err
 	}
+	if err := c.checkDefaultCerts(all, certs); err != nil {
+		return err
+	}
 	return c.checkUsed("", fileOptions, all...)
+}
+
+// checkDefaultCerts refuses defaults of certificates that no bundle takes: their provider is not for its profile, or it has another one.
+func (c *Config) checkDefaultCerts(profiles []generate.Profile, certs []Certs) error {
+	const field = "defaults.certs."
+	takes := func(p generate.Profile) bool { return p.TakesCerts(c.Defaults.Certs.Provider) }
+	if !slices.ContainsFunc(profiles, takes) && c.given(field+"provider") {
+		return c.errorf(field+"provider", "choose with certs.provider: cert-manager, service-ca or none", "OLM v1 has no certificate provider %q", c.Defaults.Certs.Provider)
+	}
+	for _, part := range []struct {
+		name     string
+		provider generate.Certs
+	}{{"issuer", generate.CertsManager}, {"secret", generate.CertsUser}, {"caBundleFile", generate.CertsUser}} {
+		other := c.Defaults.Certs.Provider != "" && c.Defaults.Certs.Provider != part.provider
+		has := func(s Certs) bool { return s.Provider == part.provider }
+		if c.given(field+part.name) && (other || !slices.ContainsFunc(certs, has)) {
+			return c.errorf(field+part.name, "choose it with certs.provider, or leave this out", "is for certificates of %s only, and no bundle takes it", part.provider)
+		}
+	}
+	return nil
+}
+
+// eachOnce gives profiles in their usual order.
+func eachOnce(profiles []generate.Profile) (once []generate.Profile) {
+	for _, p := range generate.Profiles {
+		if slices.Contains(profiles, p) {
+			once = append(once, p)
+		}
+	}
+	return once
 }
 
 // checkUsed refuses a field that none of the profiles has a use for.
@@ -93,13 +129,7 @@ func (c *Config) checkUsed(place string, options []option, profiles ...generate.
 		if slices.ContainsFunc(profiles, uses) || !c.given(field) {
 			continue
 		}
-		var having []generate.Profile // each once
-		for _, p := range generate.Profiles {
-			if slices.Contains(profiles, p) {
-				having = append(having, p)
-			}
-		}
-		return c.errorf(field, "leave it out: it is for profile "+either(generate.ProfilesFor(o.name)), "means nothing with profile %s", either(having))
+		return c.errorf(field, "leave it out: it is for profile "+either(generate.ProfilesFor(o.name)), "means nothing with profile %s", either(eachOnce(profiles)))
 	}
 	return nil
 }
@@ -112,7 +142,7 @@ func either[T ~string](list []T) string {
 	return strings.Join(w, "")
 }
 
-// given reports whether the file says something at a place such as groups[0].name.
+// given reports whether the file says something at a place such as groups[0].name; false is nothing.
 func (c *Config) given(field string) bool {
 	if c.fields == nil {
 		v, err := c.object.Value()
@@ -136,7 +166,7 @@ func (c *Config) given(field string) bool {
 			return false
 		}
 	}
-	return v != nil
+	return v != nil && v != false
 }
 
 // blamed gives the place of what is wrong with an operator: the field of the option that an error blames, else the bundle.
@@ -182,28 +212,56 @@ func unquotedInFields(text string) string {
 		}
 		return fmt.Sprintf("%s: [%s]%s", flag, strings.ReplaceAll(list, ",", ", "), end)
 	})
-	return flagsToFields.Replace(text)
+	var out strings.Builder
+	last := 0
+	for _, at := range flags.FindAllStringSubmatchIndex(text, -1) {
+		if begin := at[3]; begin >= last {
+			old, field := fieldOfFlag(text[begin:])
+			out.WriteString(text[last:begin] + field)
+			last = begin + len(old)
+		}
+	}
+	return out.String() + text[last:]
 }
 
 var (
+	flags          = regexp.MustCompile(`(^|[ (,])--[a-z]`) // where a word begins: in others it is part of a path
 	quoted         = regexp.MustCompile(`"[^"]*"`)
 	namespaceLists = regexp.MustCompile(`--(bind|target)-namespaces ([A-Za-z0-9-]+(,[A-Za-z0-9-]+)+|[A-Za-z0-9-]+(\)|$))`)
 	flagsToFields  = newFlagsToFields()
 )
 
+// fieldOfFlag gives the flag that a text begins with, and the field that it is; nothing if it is none.
+func fieldOfFlag(text string) (flag, field string) {
+	for _, o := range flagsToFields {
+		if strings.HasPrefix(text, o.name) {
+			return o.name, o.field
+		}
+	}
+	return "", ""
+}
+
 // newFlagsToFields begins with flags and their values, and ends with flags alone, the longest first.
-func newFlagsToFields() *strings.Replacer {
-	pairs := []string{
-		"--certs ", "certs.provider: ", "--names olm", "names: olm", "--profile ", "profile: ", "--approval ", "subscription.approval: ",
-		"--install-mode Own", "installMode: Own", "--catalog-source NAMESPACE/NAME", "subscription.catalogSource",
-		"--cert-secret NAME", "certs.secret", "--ca-bundle FILE", "certs.caBundleFile", "--operator-group NAME", "a name of the group",
-		"--operator-group", "name of the group", "--convert-crds", "convertCRDs: true", "--allow-unsupported", "allowUnsupported: true",
-		"--create-namespace", "createNamespaces: true",
+func newFlagsToFields() (pairs []option) {
+	pairs = []option{
+		{"--certs ", "certs.provider: "},
+		{"--names olm", "names: olm"},
+		{"--profile ", "profile: "},
+		{"--approval ", "subscription.approval: "},
+		{"--install-mode Own", "installMode: Own"},
+		{"--catalog-source NAMESPACE/NAME", "subscription.catalogSource"},
+		{"--cert-secret NAME", "certs.secret"},
+		{"--ca-bundle FILE", "certs.caBundleFile"},
+		{"--operator-group NAME", "a name of the group"},
+		{"--operator-group", "name of the group"},
+		{"--convert-crds", "convertCRDs: true"},
+		{"--allow-unsupported", "allowUnsupported: true"},
+		{"--create-namespace", "createNamespaces: true"},
 	}
 	all := slices.Concat(fileOptions, groupOptions, settingOptions, bundleOptions)
 	slices.SortStableFunc(all, func(a, b option) int { return len(b.name) - len(a.name) })
 	for _, o := range all {
-		pairs = append(pairs, "--"+o.name, o.field)
+		pairs = append(pairs, option{"--" + o.name, o.field})
 	}
-	return strings.NewReplacer(pairs...)
+	return pairs
 }

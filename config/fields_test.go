@@ -15,16 +15,21 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/manifest"
 )
 
 // values are those of fields for which text will not do.
 var values = map[string]string{
-	"installMode": "OwnNamespace", "selector": "{matchLabels: {a: b}}", "staticProvidedAPIs": "[]", "copiedCSVNamespaces": "[]", "createNamespaces": "false",
-	"targetNamespaces": "[a]", "names": "stable", "copiedCSVs": "stub", "certs.provider": "none", "certs.issuer": "{kind: Issuer, name: a}", "convertCRDs": "false",
-	"allowUnsupported": "false", "mirrors": "[{source: a, mirror: b}]",
+	"installMode": "OwnNamespace", "selector": "{matchLabels: {a: b}}", "staticProvidedAPIs": "[]", "copiedCSVNamespaces": "[]", "createNamespaces": "true",
+	"targetNamespaces": "[a]", "names": "stable", "copiedCSVs": "stub", "certs.provider": "none", "certs.issuer": "{kind: Issuer, name: a}", "convertCRDs": "true",
+	"allowUnsupported": "true", "mirrors": "[{source: a, mirror: b}]",
 }
+
+// providers are those that a default of certs belongs to.
+var providers = map[string]string{"issuer": "cert-manager", "cert-secret": "user", "ca-bundle": "user"}
 
 // A field is refused with the profiles that have no use for it, and with no other: its line, the field and the profiles that do are named.
 func TestFieldsOfProfiles(t *testing.T) {
@@ -46,7 +51,11 @@ func TestFieldsOfProfiles(t *testing.T) {
 				continue
 			}
 			check(o, "groups[0].bundles[0].", group("profile: "+string(p), nested(o.field)), p)
-			check(o, "defaults.", strings.Replace(group(), "groups:", "defaults:\n  profile: "+string(p)+"\n  "+nested(o.field)+"\ngroups:", 1), p)
+			text := nested(o.field)
+			if provider := providers[o.name]; provider != "" && p.Uses("certs") {
+				text = strings.Replace(text, "{", "{provider: "+provider+", ", 1)
+			}
+			check(o, "defaults.", strings.Replace(group(), "groups:", "defaults:\n  profile: "+string(p)+"\n  "+text+"\ngroups:", 1), p)
 		}
 		for _, o := range groupOptions[1:] {
 			check(o, "groups[0].", strings.Replace(group("profile: "+string(p)), "  bundles:", "  "+nested(o.field)+"\n  bundles:", 1), p)
@@ -248,6 +257,31 @@ func TestInFields(t *testing.T) {
 	} {
 		if got := inFields(text); got != want {
 			t.Errorf("%s\n got %s\nwant %s", text, got, want)
+		}
+	}
+}
+
+// Parts of certs are those of the provider that is chosen in the end, wherever each is written.
+func TestDefaultsOfCerts(t *testing.T) {
+	issuer := &Issuer{Kind: "Issuer", Name: "x"}
+	for name, c := range map[string]struct {
+		profile              generate.Profile
+		bundle, defaults, is Certs
+	}{
+		"parts only":           {"", Certs{Provider: "cert-manager"}, Certs{Issuer: issuer}, Certs{Provider: "cert-manager", Issuer: issuer}},
+		"parts of the user":    {"", Certs{Provider: "user"}, Certs{Secret: "a", CABundleFile: "b"}, Certs{Provider: "user", Secret: "a", CABundleFile: "b"}},
+		"all":                  {"", Certs{}, Certs{Provider: "cert-manager", Issuer: issuer}, Certs{Provider: "cert-manager", Issuer: issuer}},
+		"one part":             {"", Certs{Provider: "user", Secret: "c"}, Certs{Provider: "user", Secret: "a", CABundleFile: "b"}, Certs{Provider: "user", Secret: "c", CABundleFile: "b"}},
+		"no provider":          {"", Certs{}, Certs{Issuer: issuer}, Certs{}},
+		"another provider":     {"", Certs{Provider: "service-ca"}, Certs{Issuer: issuer}, Certs{Provider: "service-ca"}},
+		"another one by name":  {"", Certs{Provider: "service-ca"}, Certs{Provider: "cert-manager", Issuer: issuer}, Certs{Provider: "service-ca"}},
+		"OLM v1, user":         {generate.ProfileOLMv1, Certs{}, Certs{Provider: "user", Secret: "a", CABundleFile: "b"}, Certs{}},
+		"OLM v1, cert-manager": {generate.ProfileOLMv1, Certs{}, Certs{Provider: "cert-manager", Issuer: issuer}, Certs{Provider: "cert-manager"}},
+		"subscription":         {generate.ProfileSubscription, Certs{}, Certs{Provider: "cert-manager", Issuer: issuer}, Certs{}},
+	} {
+		got := Settings{Profile: c.profile, Certs: c.bundle}.over(Settings{Certs: c.defaults})
+		if d := cmp.Diff(c.is, got.Certs); d != "" {
+			t.Errorf("%s (-want +got):\n%s", name, d)
 		}
 	}
 }

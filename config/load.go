@@ -213,16 +213,28 @@ func (s Settings) over(defaults Settings) Settings {
 	s.Profile = cmp.Or(s.Profile, defaults.Profile, generate.ProfileOLM)
 	inherit(&s.Names, defaults.Names, s.Profile, "names")
 	inherit(&s.CopiedCSVs, defaults.CopiedCSVs, s.Profile, "copied-csvs")
-	if p := s.Certs.Provider; p == "" || p == defaults.Certs.Provider { // else the rest belongs to another provider
-		inherit(&s.Certs.Provider, defaults.Certs.Provider, s.Profile, "certs")
-		inherit(&s.Certs.Issuer, defaults.Certs.Issuer, s.Profile, "issuer")
-		inherit(&s.Certs.Secret, defaults.Certs.Secret, s.Profile, "cert-secret")
-		inherit(&s.Certs.CABundleFile, defaults.Certs.CABundleFile, s.Profile, "ca-bundle")
-	}
+	s.Certs.inherit(defaults.Certs, s.Profile)
 	inherit(&s.ConvertCRDs, defaults.ConvertCRDs, s.Profile, "convert-crds")
 	inherit(&s.AllowUnsupported, defaults.AllowUnsupported, s.Profile, "allow-unsupported")
 	inherit(&s.Templates, defaults.Templates, s.Profile, "templates")
 	return s
+}
+
+// inherit fills the gaps by those defaults that are for the profile and for the provider.
+func (c *Certs) inherit(defaults Certs, profile generate.Profile) {
+	if profile.TakesCerts(defaults.Provider) {
+		c.Provider = cmp.Or(c.Provider, defaults.Provider)
+	}
+	if defaults.Provider != "" && defaults.Provider != c.Provider {
+		return // the rest belongs to that provider
+	}
+	if c.Provider == generate.CertsManager {
+		inherit(&c.Issuer, defaults.Issuer, profile, "issuer")
+	}
+	if c.Provider == generate.CertsUser {
+		inherit(&c.Secret, defaults.Secret, profile, "cert-secret")
+		inherit(&c.CABundleFile, defaults.CABundleFile, profile, "ca-bundle")
+	}
 }
 
 // inherit fills the gap of an option that the profile has a use for.

@@ -58,6 +58,11 @@ func (p Profile) Uses(option string) bool {
 	return slices.Contains(ProfilesFor(option), p)
 }
 
+// TakesCerts reports whether a provider may make the certificates in a profile.
+func (p Profile) TakesCerts(c Certs) bool {
+	return p.Uses("certs") && (p != ProfileOLMv1 || c != CertsUser && c != CertsOLM)
+}
+
 // HandsOver reports whether a profile hands the operator to OLM, which then installs it.
 func (p Profile) HandsOver() bool { return p == ProfileSubscription || p == ProfileClusterExtension }
 

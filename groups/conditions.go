@@ -1,13 +1,15 @@
 package groups
 
 import (
+	"cmp"
+
 	operatorsv2 "github.com/operator-framework/api/pkg/operators/v2"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // notUpgradeable gives the reason why OLM replaces no CSV by another, or "" (OLM: pkg/controller/operators/olm/operatorconditions.go,
-// isOperatorUpgradeable). A condition that cannot be read says nothing.
+// isOperatorUpgradeable). A condition that cannot be read says nothing, but is said to be so.
 func (c *cluster) notUpgradeable(v *csv) string {
 	o := c.conditions[v.namespace+"/"+v.name]
 	if o == nil {
@@ -15,7 +17,8 @@ func (c *cluster) notUpgradeable(v *csv) string {
 	}
 	var overrides, conditions []metav1.Condition
 	var generation int64
-	if field(o, &overrides, "spec", "overrides") != nil || field(o, &conditions, "status", "conditions") != nil || field(o, &generation, "metadata", "generation") != nil {
+	if err := cmp.Or(field(o, &overrides, "spec", "overrides"), field(o, &conditions, "status", "conditions"), field(o, &generation, "metadata", "generation")); err != nil {
+		c.fault(err, o)
 		return ""
 	}
 	if override := meta.FindStatusCondition(overrides, operatorsv2.Upgradeable); override != nil {

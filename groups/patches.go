@@ -2,6 +2,7 @@ package groups
 
 import (
 	"cmp"
+	"maps"
 	"path"
 
 	"github.com/olmgen/olmgen/findings"
@@ -22,15 +23,20 @@ func apart(t *tree.Tree) (objects, patches []*manifest.Object) {
 	return objects, patches
 }
 
+// patchFiles gives the files that are patches only: what is a resource somewhere is an object.
 func patchFiles(kustomizations []*manifest.Object) map[string]bool {
-	files := map[string]bool{}
+	files, objects := map[string]bool{}, map[string]bool{}
 	for _, k := range kustomizations {
 		var listed, old []struct{ Path string }
-		var merged []string
+		var merged, resources []string
 		// what cannot be understood is kustomize's to complain about
 		_ = field(k, &listed, "patches")
 		_ = field(k, &old, "patchesJson6902")
 		_ = field(k, &merged, "patchesStrategicMerge")
+		_ = field(k, &resources, "resources")
+		for _, r := range resources {
+			objects[path.Join(path.Dir(k.File), r)] = true
+		}
 		for _, p := range append(listed, old...) {
 			merged = append(merged, p.Path)
 		}
@@ -38,6 +44,7 @@ func patchFiles(kustomizations []*manifest.Object) map[string]bool {
 			files[path.Join(path.Dir(k.File), p)] = true
 		}
 	}
+	maps.DeleteFunc(files, func(file string, _ bool) bool { return objects[file] })
 	return files
 }
 

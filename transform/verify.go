@@ -165,7 +165,11 @@ func verify(before generate.Object, after *manifest.Object, v map[string]any) er
 		return err
 	}
 	if at := added(left, directivesIn(was, "")); at != "" {
-		return &manifest.Error{Field: at, Msg: "the patch leaves a directive in the object", Tip: "a strategic merge patch takes $patch: delete, replace or merge"}
+		e := &manifest.Error{Field: at, Msg: "the patch leaves a directive in the object", Tip: "a strategic merge patch takes $patch: delete, replace or merge"}
+		if strings.HasSuffix(at, "]."+patchDirective) {
+			e.Tip = "nothing tells the elements of this list apart, so a patch gives the whole list, without directives"
+		}
+		return e
 	}
 	if t == nil {
 		return nil
