@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/olmgen/olmgen/golden"
+	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/transform"
 )
 
@@ -68,7 +69,7 @@ func (g *schemaWriter) rows(page *strings.Builder, t reflect.Type) {
 
 // value says what a field takes.
 func (g *schemaWriter) value(t reflect.Type) string {
-	t = element(t)
+	t = manifest.Pointed(t)
 	switch t {
 	case reflect.TypeFor[v1alpha1.SubscriptionConfig]():
 		return "[SubscriptionConfig](https://pkg.go.dev/github.com/operator-framework/api/pkg/operators/v1alpha1#SubscriptionConfig)"

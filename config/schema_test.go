@@ -19,6 +19,7 @@ import (
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/golden"
+	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
 	"github.com/olmgen/olmgen/output/helm"
 	"github.com/olmgen/olmgen/transform"
@@ -71,7 +72,7 @@ type schemaWriter struct {
 }
 
 func (g *schemaWriter) of(t reflect.Type) map[string]any {
-	switch t = element(t); t {
+	switch t = manifest.Pointed(t); t {
 	case reflect.TypeFor[v1alpha1.SubscriptionConfig]():
 		return fromCRD(g.t, crds.Subscription(), "config")
 	case reflect.TypeFor[metav1.LabelSelector]():
@@ -206,11 +207,4 @@ func plainSchema(v any) any {
 		}
 	}
 	return v
-}
-
-func element(t reflect.Type) reflect.Type {
-	for t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	return t
 }

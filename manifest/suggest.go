@@ -26,50 +26,51 @@ func Suggestion(t reflect.Type, path string) string {
 // FieldsAt gives the sorted names of the fields of the struct that a path in a type leads to.
 func FieldsAt(t reflect.Type, path string) []string {
 	for _, segment := range strings.FieldsFunc(path, func(r rune) bool { return r == '.' || r == '[' || r == ']' }) {
-		t = element(t)
+		t = Pointed(t)
 		switch t.Kind() {
 		case reflect.Slice, reflect.Map:
 			t = t.Elem()
 		case reflect.Struct:
-			f, ok := fields(t)[segment]
+			f, ok := Fields(t)[segment]
 			if !ok {
 				return nil
 			}
-			t = f
+			t = f.Type
 		}
 	}
-	t = element(t)
+	t = Pointed(t)
 	if t.Kind() != reflect.Struct {
 		return nil
 	}
 	names := make([]string, 0, t.NumField())
-	for name := range fields(t) {
+	for name := range Fields(t) {
 		names = append(names, name)
 	}
 	slices.Sort(names)
 	return names
 }
 
-func element(t reflect.Type) reflect.Type {
+// Pointed gives the type that a pointer leads to; a type that is none stays.
+func Pointed(t reflect.Type) reflect.Type {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
 	return t
 }
 
-// fields gives the types of a struct's fields by their names in JSON, those of embedded structs included.
-func fields(t reflect.Type) map[string]reflect.Type {
-	out := map[string]reflect.Type{}
+// Fields gives a struct's fields by their names in JSON, those of embedded structs included.
+func Fields(t reflect.Type) map[string]reflect.StructField {
+	out := map[string]reflect.StructField{}
 	for i := range t.NumField() {
 		f := t.Field(i)
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		switch {
 		case name == "" && f.Anonymous:
-			for n, inner := range fields(element(f.Type)) {
+			for n, inner := range Fields(Pointed(f.Type)) {
 				out[n] = inner
 			}
 		case name != "" && name != "-":
-			out[name] = f.Type
+			out[name] = f
 		}
 	}
 	return out

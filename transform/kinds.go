@@ -15,6 +15,7 @@ import (
 	schedulingv1 "k8s.io/api/scheduling/v1"
 
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/manifest"
 )
 
 // kinds are those whose Go types say what can be in an object. What is in objects of other kinds is up to their own APIs.
@@ -49,28 +50,11 @@ func typeOf(o generate.Object) reflect.Type { return kinds[o.APIVersion+" "+o.Ki
 func mergesLists(o generate.Object) bool { return o.Group() != v1alpha1.GroupName }
 
 // fieldOf finds a field of a struct by its name in JSON, and the key by which the elements of it are told apart when they are merged
-// (apimachinery: pkg/util/strategicpatch/meta.go).
+// (apimachinery: pkg/util/strategicpatch/meta.go). It is nil if there is none.
 func fieldOf(t reflect.Type, name string) (field reflect.Type, mergeKey string) {
-	for i := range t.NumField() {
-		f := t.Field(i)
-		tag, options, _ := strings.Cut(f.Tag.Get("json"), ",")
-		switch {
-		case f.Anonymous && (tag == "" || strings.Contains(options, "inline")):
-			if field, mergeKey = fieldOf(pointed(f.Type), name); field != nil {
-				return field, mergeKey
-			}
-		case tag == name && strings.Contains(f.Tag.Get("patchStrategy"), "merge"):
-			return f.Type, f.Tag.Get("patchMergeKey")
-		case tag == name:
-			return f.Type, ""
-		}
+	f := manifest.Fields(t)[name]
+	if strings.Contains(f.Tag.Get("patchStrategy"), "merge") {
+		mergeKey = f.Tag.Get("patchMergeKey")
 	}
-	return nil, ""
-}
-
-func pointed(t reflect.Type) reflect.Type {
-	for t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	return t
+	return f.Type, mergeKey
 }

@@ -97,7 +97,7 @@ func withoutDirectives(v any) any {
 
 // checkKeys refuses elements of merged lists without the key of their list, which v has if it is one.
 func checkKeys(d *manifest.Document, v any, t reflect.Type, path, key string) error {
-	t = pointed(t)
+	t = manifest.Pointed(t)
 	switch v := v.(type) {
 	case map[string]any:
 		for _, name := range slices.Sorted(maps.Keys(v)) {
