@@ -18,7 +18,7 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
 	"github.com/olmgen/olmgen/output/helm"
-	"github.com/olmgen/olmgen/transform"
+	"github.com/olmgen/olmgen/output/transform"
 )
 
 // check refuses what can be seen to be wrong without looking at a bundle.

@@ -5,34 +5,35 @@ import (
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	"github.com/olmgen/olmgen/descope"
+	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/review/installs"
 )
 
 // advice says for a descoped operator what the descoping plan advises for its other installations in the file; nothing if there are none,
 // or if it was made to be descoped.
 func advice(all []*loaded, results []*generate.Result, i int) []string {
 	b := all[i].Bundle
-	if scope, _ := descope.Of(b.CSV); scope != descope.Scoped || all[i].Options.Profile != generate.ProfileDescoped {
+	if scope, _ := bundle.ScopeOf(b.CSV); scope != bundle.Scoped || all[i].Options.Profile != generate.ProfileDescoped {
 		return nil
 	}
-	var installs []descope.Install
+	var known []installs.Install
 	for j, l := range all {
 		if l.Bundle.Package != b.Package || l.Options.Profile == generate.ProfileDescoped {
 			continue
 		}
-		install := descope.Install{CSV: l.Bundle.CSV.Name, Namespace: results[j].Namespace, Targets: l.Options.TargetNamespaces}
+		install := installs.Install{CSV: l.Bundle.CSV.Name, Namespace: results[j].Namespace, Targets: l.Options.TargetNamespaces}
 		switch results[j].InstallMode {
 		case v1alpha1.InstallModeTypeAllNamespaces:
 			install.Targets = []string{""}
 		case v1alpha1.InstallModeTypeOwnNamespace:
 			install.Targets = []string{install.Namespace}
 		}
-		installs = append(installs, install)
+		known = append(known, install)
 	}
-	if len(installs) == 0 {
+	if len(known) == 0 {
 		return nil
 	}
-	a := descope.Advise(b.CSV, installs)
+	a := installs.Advise(b.CSV, known)
 	return []string{a.State + ": " + strings.Join(a.Steps, "; ")}
 }

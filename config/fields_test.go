@@ -194,8 +194,8 @@ var notInFiles = []string{"--force", "--tree"}
 // No text that a rendering may say to who wrote a RenderConfig speaks of a flag that is a field of it.
 func TestTextsSpeakOfFields(t *testing.T) {
 	found := map[string]bool{}
-	for _, dir := range []string{".", "../bundle", "../bundle/source", "../descope", "../generate", "../generate/olmv1", "../images", "../manifest", "../output", "../output/helm",
-		"../templates", "../transform"} {
+	for _, dir := range []string{".", "../bundle", "../bundle/source", "../review/installs", "../generate", "../generate/olmv1", "../bundle/images", "../manifest", "../output", "../output/helm",
+		"../templates", "../output/transform"} {
 		files, err := filepath.Glob(dir + "/*.go")
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%s: %v", dir, err)

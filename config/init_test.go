@@ -8,7 +8,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/bundle/source"
-	"github.com/olmgen/olmgen/golden/corpus/corpustest"
+	"github.com/olmgen/olmgen/internal/corpus/corpustest"
 )
 
 func readBundle(t *testing.T, dir string) *bundle.Bundle {

@@ -12,9 +12,9 @@ import (
 	"sync"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/bundle/images"
 	"github.com/olmgen/olmgen/bundle/source"
 	"github.com/olmgen/olmgen/generate"
-	"github.com/olmgen/olmgen/images"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
 	"github.com/olmgen/olmgen/output/helm"

@@ -14,7 +14,7 @@ import (
 
 	"github.com/olmgen/olmgen/golden"
 	"github.com/olmgen/olmgen/manifest"
-	"github.com/olmgen/olmgen/transform"
+	"github.com/olmgen/olmgen/output/transform"
 )
 
 const pageHead = `# RenderConfig

@@ -14,8 +14,8 @@ import (
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/output"
+	"github.com/olmgen/olmgen/output/transform"
 	"github.com/olmgen/olmgen/templates"
-	"github.com/olmgen/olmgen/transform"
 )
 
 // Rendered is what a RenderConfig renders to.

@@ -22,7 +22,7 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
 	"github.com/olmgen/olmgen/output/helm"
-	"github.com/olmgen/olmgen/transform"
+	"github.com/olmgen/olmgen/output/transform"
 )
 
 var update = flag.Bool("update", false, "write schema.json anew")
@@ -49,7 +49,7 @@ func TestSchema(t *testing.T) {
 
 func newSchemaWriter(t *testing.T) *schemaWriter {
 	t.Helper()
-	return &schemaWriter{t: t, comments: comments(t, "types.go", "../transform/patch.go"), enums: map[reflect.Type][]string{
+	return &schemaWriter{t: t, comments: comments(t, "types.go", "../output/transform/patch.go"), enums: map[reflect.Type][]string{
 		reflect.TypeFor[transform.Engine]():         words(transform.Engines),
 		reflect.TypeFor[output.Layout]():            words(output.Layouts),
 		reflect.TypeFor[generate.Profile]():         words(generate.Profiles),

@@ -8,7 +8,7 @@ import (
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/output"
 	"github.com/olmgen/olmgen/output/helm"
-	"github.com/olmgen/olmgen/transform"
+	"github.com/olmgen/olmgen/output/transform"
 )
 
 // The identity of a RenderConfig.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/generate"
-	"github.com/olmgen/olmgen/golden/corpus/corpustest"
+	"github.com/olmgen/olmgen/internal/corpus/corpustest"
 )
 
 // BenchmarkCorpus reads and renders every bundle of $OLMGEN_CORPUS once, as olmgen render does it without any flag but --certs.

@@ -9,12 +9,11 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/olmgen/olmgen/bundle"
-	"github.com/olmgen/olmgen/descope"
 )
 
 // descopedWarnings says what an administrator must know before binding the operator.
 func descopedWarnings(r *rendering) error {
-	if scope, reason := descope.Of(r.bundle.CSV); scope == descope.Scoped {
+	if scope, reason := bundle.ScopeOf(r.bundle.CSV); scope == bundle.Scoped {
 		r.warn(bundle.WarnScope, r.bundle.CSVObject.Errorf("spec.installModes", "the operator is not descoped: %s", reason))
 	}
 	for _, a := range r.accounts() {

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/olmgen/olmgen/bundle"
-	"github.com/olmgen/olmgen/images"
+	"github.com/olmgen/olmgen/bundle/images"
 	"github.com/olmgen/olmgen/templates"
 )
 

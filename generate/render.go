@@ -8,7 +8,7 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/bundle"
-	"github.com/olmgen/olmgen/images"
+	"github.com/olmgen/olmgen/bundle/images"
 	"github.com/olmgen/olmgen/manifest"
 )
 

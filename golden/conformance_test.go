@@ -12,8 +12,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/olmgen/olmgen/bundle"
-	"github.com/olmgen/olmgen/golden/compare"
-	"github.com/olmgen/olmgen/golden/corpus/corpustest"
+	"github.com/olmgen/olmgen/internal/compare"
+	"github.com/olmgen/olmgen/internal/corpus/corpustest"
 )
 
 // oracleCase is what a real OLM made of a real bundle (oracle/README.md).

@@ -11,7 +11,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/generate"
-	"github.com/olmgen/olmgen/golden/compare"
+	"github.com/olmgen/olmgen/internal/compare"
 )
 
 // What a real OLM made of the bundles below golden/ ("make live" recorded it) is what olmgen renders with OLM's names. There is a recording

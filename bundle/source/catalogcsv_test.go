@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/olmgen/olmgen/golden/corpus/corpustest"
+	"github.com/olmgen/olmgen/internal/corpus/corpustest"
 )
 
 // The ClusterServiceVersion of a bundle: from its objects, from olm.csv.metadata, and why there is none.

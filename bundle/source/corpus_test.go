@@ -16,7 +16,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/olmgen/olmgen/golden/corpus/corpustest"
+	"github.com/olmgen/olmgen/internal/corpus/corpustest"
 )
 
 // No bundle of the public catalogs has its objects in the catalog, so what can be seen of them offline is which one was chosen.

@@ -5,7 +5,7 @@ package main
 import (
 	"os"
 
-	"github.com/olmgen/olmgen/validate/framework"
+	"github.com/olmgen/olmgen/internal/framework"
 )
 
 func main() {

@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/olmgen/olmgen/bundle/source"
-	"github.com/olmgen/olmgen/groups"
-	"github.com/olmgen/olmgen/tree"
+	"github.com/olmgen/olmgen/manifest/tree"
+	"github.com/olmgen/olmgen/review/groups"
 )
 
 // checkFlags are the flags of olmgen check as they were given.

@@ -11,11 +11,11 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/olmgen/olmgen/bundle"
-	"github.com/olmgen/olmgen/descope"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/manifest/tree"
 	"github.com/olmgen/olmgen/output"
-	"github.com/olmgen/olmgen/tree"
+	"github.com/olmgen/olmgen/review/installs"
 )
 
 // registerDescoped adds the flags of the descoped profile.
@@ -80,11 +80,11 @@ there today.
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		f.options.Profile = generate.ProfileDescoped
 		var operator *bundle.Bundle
-		var installs []descope.Install
+		var known []installs.Install
 		f.look = func(b *bundle.Bundle) (err error) {
 			operator = b
 			if dir != "" {
-				if installs, err = readInstalls(cmd.Context(), cmd.ErrOrStderr(), b, dir); err != nil {
+				if known, err = readInstalls(cmd.Context(), cmd.ErrOrStderr(), b, dir); err != nil {
 					err = fmt.Errorf("--tree: %w", err)
 				}
 			}
@@ -93,17 +93,17 @@ there today.
 		if err := f.run(cmd, args[0]); err != nil {
 			return err
 		}
-		sayScope(cmd.ErrOrStderr(), operator.CSV, installs)
+		sayScope(cmd.ErrOrStderr(), operator.CSV, known)
 		return nil
 	}
 	return cmd
 }
 
 // sayScope tells what kind of operator it is and what to do.
-func sayScope(w io.Writer, csv *v1alpha1.ClusterServiceVersion, installs []descope.Install) {
-	scope, reason := descope.Of(csv)
+func sayScope(w io.Writer, csv *v1alpha1.ClusterServiceVersion, known []installs.Install) {
+	scope, reason := bundle.ScopeOf(csv)
 	fmt.Fprintf(w, "olmgen: %s is %s: %s\n", csv.Name, scope, reason)
-	advice := descope.Advise(csv, installs)
+	advice := installs.Advise(csv, known)
 	if advice.State != "" {
 		fmt.Fprintln(w, "olmgen: "+advice.State)
 	}
@@ -113,7 +113,7 @@ func sayScope(w io.Writer, csv *v1alpha1.ClusterServiceVersion, installs []desco
 }
 
 // readInstalls looks for installations in a directory, and says what it could not read there.
-func readInstalls(ctx context.Context, w io.Writer, b *bundle.Bundle, dir string) ([]descope.Install, error) {
+func readInstalls(ctx context.Context, w io.Writer, b *bundle.Bundle, dir string) ([]installs.Install, error) {
 	info, err := os.Stat(dir)
 	if err != nil {
 		return nil, err
@@ -129,9 +129,9 @@ func readInstalls(ctx context.Context, w io.Writer, b *bundle.Bundle, dir string
 	for _, err := range t.Faults {
 		fmt.Fprintf(w, "olmgen: warning: %v\n", err)
 	}
-	installs, unreadable := descope.Installs(t, b)
+	found, unreadable := installs.Find(t, b)
 	for _, err := range unreadable {
 		fmt.Fprintf(w, "olmgen: warning: %v\n", err)
 	}
-	return installs, nil
+	return found, nil
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/generate"
-	"github.com/olmgen/olmgen/graph"
+	"github.com/olmgen/olmgen/report/graph"
 )
 
 // pictureFormat is what graph writes.

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/bundle/images"
 	"github.com/olmgen/olmgen/bundle/source"
-	"github.com/olmgen/olmgen/images"
 	"github.com/olmgen/olmgen/templates"
 )
 

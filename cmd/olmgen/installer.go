@@ -12,9 +12,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/olmgen/olmgen/generate"
-	"github.com/olmgen/olmgen/installer"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
+	"github.com/olmgen/olmgen/report/installer"
 )
 
 // installerFlags are the flags of olmgen installer-rbac as they were given.

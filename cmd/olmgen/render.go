@@ -10,7 +10,7 @@ import (
 	"github.com/olmgen/olmgen/bundle/source"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/output"
-	"github.com/olmgen/olmgen/transform"
+	"github.com/olmgen/olmgen/output/transform"
 )
 
 func newRender() *cobra.Command {

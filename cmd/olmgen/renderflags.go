@@ -9,13 +9,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/bundle/images"
 	"github.com/olmgen/olmgen/bundle/source"
 	"github.com/olmgen/olmgen/generate"
-	"github.com/olmgen/olmgen/images"
 	"github.com/olmgen/olmgen/output"
 	"github.com/olmgen/olmgen/output/helm"
+	"github.com/olmgen/olmgen/output/transform"
 	"github.com/olmgen/olmgen/templates"
-	"github.com/olmgen/olmgen/transform"
 )
 
 // renderFlags are the flags of olmgen render as they were given.

@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/review/findings"
 )
 
 // reportFlags are the flags of the commands that print findings.

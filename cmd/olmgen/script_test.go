@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/registry"
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/olmgen/olmgen/validate"
-	"github.com/olmgen/olmgen/validate/framework"
+	"github.com/olmgen/olmgen/internal/framework"
+	"github.com/olmgen/olmgen/review/validate"
 )
 
 func TestMain(m *testing.M) {

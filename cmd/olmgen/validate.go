@@ -11,8 +11,8 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/bundle/source"
-	"github.com/olmgen/olmgen/findings"
-	"github.com/olmgen/olmgen/validate"
+	"github.com/olmgen/olmgen/review/findings"
+	"github.com/olmgen/olmgen/review/validate"
 )
 
 // validateFlags are the flags of olmgen validate as they were given.

@@ -18,7 +18,7 @@ import (
 	"github.com/olmgen/olmgen/e2e/harness/cluster"
 	"github.com/olmgen/olmgen/e2e/harness/live"
 	"github.com/olmgen/olmgen/generate"
-	"github.com/olmgen/olmgen/golden/compare"
+	"github.com/olmgen/olmgen/internal/compare"
 )
 
 // asked are the bundles that access is asked about, in every install mode.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/olmgen/olmgen/e2e/harness/cluster"
 	"github.com/olmgen/olmgen/e2e/harness/live"
-	"github.com/olmgen/olmgen/golden/compare"
+	"github.com/olmgen/olmgen/internal/compare"
 )
 
 // live records all cases and compares them with the recordings in the repository, or writes these.

@@ -2,7 +2,7 @@ package olmv1
 
 import (
 	"github.com/olmgen/olmgen/bundle"
-	"github.com/olmgen/olmgen/images"
+	"github.com/olmgen/olmgen/bundle/images"
 )
 
 // scope tells how OLM v1 treats a kind of shipped object: it goes by the kind's name alone (section 9).

@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/olmgen/olmgen/bundle"
-	"github.com/olmgen/olmgen/images"
+	"github.com/olmgen/olmgen/bundle/images"
 	"github.com/olmgen/olmgen/manifest"
 )
 

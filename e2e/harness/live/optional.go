@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/olmgen/olmgen/golden/compare"
+	"github.com/olmgen/olmgen/internal/compare"
 )
 
 type rule = map[string]any

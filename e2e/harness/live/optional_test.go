@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/olmgen/olmgen/golden/compare"
+	"github.com/olmgen/olmgen/internal/compare"
 )
 
 // Only Roles that ClusterRoles cover, rule by rule, are optional, an empty one too; where to depends on the group.

@@ -1,0 +1,213 @@
+// Package framework runs the validators of github.com/operator-framework/api on a bundle, in this process: see package validate for what
+// that costs.
+//
+// It runs those that operator-sdk bundle validate always runs (ClusterServiceVersion, CRDs, bundle), of its optional ones those that say
+// something about any bundle (objects, good practices, removed APIs), and on request those for publication on OperatorHub.io. It leaves
+// out three: the one for multiple architectures asks docker about images, the one for community operators is deprecated and wants a
+// Dockerfile, and a bundle has no OperatorGroup.
+package framework
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/operator-framework/api/pkg/manifests"
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	"github.com/operator-framework/api/pkg/validation"
+	verrors "github.com/operator-framework/api/pkg/validation/errors"
+	interfaces "github.com/operator-framework/api/pkg/validation/interfaces"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apiextensionsv1beta1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1beta1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/olmgen/olmgen/review/findings"
+	"github.com/olmgen/olmgen/review/validate"
+)
+
+// Checker is a validate.Checker.
+type Checker struct{}
+
+// Check runs the validators. The order of the problems is not defined. An error is a Subject that is none, or that of ctx.
+func (Checker) Check(ctx context.Context, s validate.Subject) ([]validate.Problem, error) {
+	r, err := read(s)
+	if err != nil {
+		return nil, err
+	}
+	for _, step := range []func(){r.always, r.goodPractices, r.deprecatedAPIs} {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		step()
+	}
+	if s.OperatorHub {
+		r.operatorHub()
+	}
+	return r.problems, nil
+}
+
+// run is one bundle and what has been said about it so far.
+type run struct {
+	bundle   *manifests.Bundle
+	crds     []any // by object: a typed CRD, or nil
+	problems []validate.Problem
+}
+
+// read makes of the subject what the API's own loader makes of a directory.
+func read(s validate.Subject) (*run, error) {
+	r := &run{crds: make([]any, len(s.Objects)), bundle: &manifests.Bundle{
+		Package: s.Package, Channels: s.Channels, DefaultChannel: s.DefaultChannel,
+		Size: s.Size, CompressedSize: s.CompressedSize,
+	}}
+	for i, data := range s.Objects {
+		u := &unstructured.Unstructured{}
+		if err := utiljson.Unmarshal(data, &u.Object); err != nil {
+			return nil, fmt.Errorf("object %d: %w", i, err)
+		}
+		r.bundle.Objects = append(r.bundle.Objects, u)
+		switch {
+		case i == 0:
+			r.bundle.CSV = &v1alpha1.ClusterServiceVersion{}
+			if err := json.Unmarshal(data, r.bundle.CSV); err != nil {
+				return nil, fmt.Errorf("the ClusterServiceVersion: %w", err)
+			}
+			r.bundle.Name = r.bundle.CSV.Name
+		case u.GetKind() == "CustomResourceDefinition":
+			r.readCRD(i, u.GetAPIVersion(), data)
+		}
+	}
+	if r.bundle.CSV == nil {
+		return nil, errors.New("no ClusterServiceVersion")
+	}
+	return r, nil
+}
+
+// readCRD decodes a CRD. The validators do not see one that has a value of the wrong type; that is a problem by itself.
+func (r *run) readCRD(i int, apiVersion string, data []byte) {
+	var err error
+	switch apiVersion {
+	case apiextensionsv1.SchemeGroupVersion.String():
+		crd := &apiextensionsv1.CustomResourceDefinition{}
+		if err = json.Unmarshal(data, crd); err == nil {
+			r.crds[i], r.bundle.V1CRDs = crd, append(r.bundle.V1CRDs, crd)
+		}
+	case apiextensionsv1beta1.SchemeGroupVersion.String():
+		crd := &apiextensionsv1beta1.CustomResourceDefinition{}
+		if err = json.Unmarshal(data, crd); err == nil {
+			r.crds[i], r.bundle.V1beta1CRDs = crd, append(r.bundle.V1beta1CRDs, crd)
+		}
+	}
+	if err == nil {
+		return
+	}
+	p := validate.Problem{Validator: "crd", Level: findings.Error, Object: i, Message: oneLine(err.Error())}
+	var te *json.UnmarshalTypeError
+	if errors.As(err, &te) {
+		p.Field, p.Message = te.Field, "has the wrong type: "+te.Value
+	}
+	r.problems = append(r.problems, p)
+}
+
+// always runs the validators that need no more than their object, and the one for the whole bundle.
+func (r *run) always() {
+	r.add(r.ask("csv", 0, validation.ClusterServiceVersionValidator, r.bundle.CSV))
+	for i, crd := range r.crds {
+		if crd != nil {
+			r.add(r.ask("crd", i, validation.CustomResourceDefinitionValidator, crd))
+		}
+	}
+	r.add(r.ask("bundle", 0, validation.BundleValidator, r.bundle))
+	for i, u := range r.bundle.Objects {
+		r.add(r.ask("object", i, validation.ObjectValidator, u))
+	}
+}
+
+// goodPractices asks about the CSV, then about each channel by itself: of several the validator gives a list in random order.
+func (r *run) goodPractices() {
+	base := manifests.Bundle{Name: r.bundle.Name, CSV: r.bundle.CSV}
+	var parts []part
+	for _, channel := range append([]string{r.bundle.DefaultChannel}, r.bundle.Channels...) {
+		b := base
+		b.Channels = []string{channel}
+		parts = append(parts, part{validate.NoObject, &b})
+	}
+	r.inParts("good-practices", validation.GoodPracticesValidator, &base, parts)
+}
+
+// deprecatedAPIs asks about the CSV, then about each object by itself: of several the validator gives one list in random order, and
+// olmgen wants to know the object.
+func (r *run) deprecatedAPIs() {
+	base := manifests.Bundle{Name: r.bundle.Name, CSV: r.bundle.CSV, Objects: r.bundle.Objects[:1]}
+	var parts []part
+	for i, u := range r.bundle.Objects {
+		b := base
+		switch crd := r.crds[i].(type) {
+		case *apiextensionsv1beta1.CustomResourceDefinition:
+			b.Objects, b.V1beta1CRDs = nil, []*apiextensionsv1beta1.CustomResourceDefinition{crd}
+		case nil:
+			b.Objects = []*unstructured.Unstructured{u}
+		default:
+			continue
+		}
+		parts = append(parts, part{i, &b})
+	}
+	r.inParts(deprecated, validation.AlphaDeprecatedAPIsValidator, &base, parts)
+}
+
+const deprecated = "alpha-deprecated-apis"
+
+// operatorHub asks about the CSV alone: the rest of what these would say, deprecatedAPIs has said.
+func (r *run) operatorHub() {
+	b := &manifests.Bundle{Name: r.bundle.Name, CSV: r.bundle.CSV}
+	r.add(r.ask("operatorhub", 0, validation.OperatorHubV2Validator, b))
+	r.add(r.ask("standardcapabilities", 0, validation.StandardCapabilitiesValidator, b))
+	r.add(r.ask("standardcategories", 0, validation.StandardCategoriesValidator, b))
+}
+
+// part is a bundle with one thing more than another, and the object that this is.
+type part struct {
+	object int
+	bundle *manifests.Bundle
+}
+
+// inParts asks about the base, then about each part; what is said of a part and not of the base is about what it has more.
+func (r *run) inParts(name string, v interfaces.Validator, base *manifests.Bundle, parts []part) {
+	known := map[string]bool{}
+	for _, p := range r.ask(name, 0, v, base) {
+		known[p.Message] = true
+		r.add([]validate.Problem{p})
+	}
+	for _, part := range parts {
+		for _, p := range r.ask(name, part.object, v, part.bundle) {
+			if known[p.Message] {
+				continue
+			}
+			if name == deprecated {
+				p.Field = "apiVersion"
+			}
+			r.add([]validate.Problem{p})
+		}
+	}
+}
+
+func (r *run) add(list []validate.Problem) { r.problems = append(r.problems, list...) }
+
+// ask runs one validator on one value. Some of them panic on what they do not expect, such as an empty list of icons.
+func (r *run) ask(name string, object int, v interfaces.Validator, value any) (list []validate.Problem) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			list = append(list, validate.Problem{Validator: name, Level: findings.Warning, Object: object,
+				Message: oneLine(fmt.Sprintf("the validator itself fails on this bundle: %v", cause))})
+		}
+	}()
+	for _, result := range v.Validate(value) {
+		for _, errs := range [][]verrors.Error{result.Errors, result.Warnings} {
+			for _, e := range errs {
+				list = append(list, r.problem(name, object, e))
+			}
+		}
+	}
+	return list
+}

@@ -1,0 +1,42 @@
+package framework
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+
+	"github.com/olmgen/olmgen/review/validate"
+)
+
+// Main is the program that a validate.Helper runs. It gives the exit code.
+func Main(args []string, stdin io.Reader, stderr io.Writer) int {
+	if len(args) != 1 || args[0] != validate.HelperArg {
+		fmt.Fprintf(stderr, "%s: a part of olmgen, of one version with it\nhint: run olmgen validate\n", validate.HelperName)
+		return 2
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	// One of the validators prints to stdout, which is not for it.
+	stdout := os.Stdout
+	os.Stdout = os.Stderr
+	if err := serve(ctx, stdin, stdout); err != nil {
+		fmt.Fprintln(stderr, validate.HelperName+": "+err.Error())
+		return 1
+	}
+	return 0
+}
+
+func serve(ctx context.Context, in io.Reader, out io.Writer) error {
+	var s validate.Subject
+	if err := json.NewDecoder(in).Decode(&s); err != nil {
+		return fmt.Errorf("the question is not readable: %w", err)
+	}
+	problems, err := Checker{}.Check(ctx, s)
+	if err != nil {
+		return err
+	}
+	return json.NewEncoder(out).Encode(problems)
+}

@@ -1,0 +1,127 @@
+package groups
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/review/findings"
+)
+
+// Catalog gives the ClusterServiceVersions that Subscriptions stand for; *source.Catalog is one.
+type Catalog interface {
+	Has(pkg string) bool
+	CSV(pkg, channel, version string) ([]byte, error)
+}
+
+// subscription is a Subscription to a package.
+type subscription struct {
+	placed
+	pkg, channel, starting, approval, installed string
+}
+
+func (c *cluster) addSubscription(p placed) *manifest.Error {
+	s := &subscription{placed: p}
+	for _, f := range []struct {
+		to   *string
+		path []string
+	}{
+		{&s.pkg, []string{"spec", "name"}},
+		{&s.channel, []string{"spec", "channel"}},
+		{&s.starting, []string{"spec", "startingCSV"}},
+		{&s.approval, []string{"spec", "installPlanApproval"}},
+		{&s.installed, []string{"status", "installedCSV"}},
+	} {
+		if err := field(p.Object, f.to, f.path...); err != nil {
+			return err
+		}
+	}
+	c.subs = append(c.subs, s)
+	return nil
+}
+
+// subscribe takes the CSV that each Subscription stands for as installed: the one in the tree, or that of the first catalog that has the
+// package.
+func (c *cluster) subscribe(catalogs []Catalog) {
+	csvs := map[string][]*csv{}
+	for _, v := range c.csvs {
+		if !v.copied {
+			csvs[v.namespace] = append(csvs[v.namespace], v)
+		}
+	}
+	for _, s := range c.subs {
+		if s.isInstalled(csvs[s.Namespace]) {
+			continue
+		}
+		i := slices.IndexFunc(catalogs, func(k Catalog) bool { return k.Has(s.pkg) })
+		var err error
+		switch {
+		case i >= 0:
+			err = c.addFrom(s, catalogs[i])
+		case len(catalogs) > 0:
+			err = fmt.Errorf("package %s is in none of the catalogs", s.pkg)
+		default:
+			err = errors.New("no catalog is given")
+		}
+		if err != nil {
+			c.blind[s.Namespace] = true
+			c.note(ruleSubscription, findings.Note, s.Object, "spec.name", "what it installs is not judged: "+err.Error(), "give its catalog with --catalog")
+		}
+	}
+	slices.SortStableFunc(c.csvs, func(a, b *csv) int { return a.compare(b.placed) })
+}
+
+// isInstalled reports whether a CSV of the package is among those of the namespace: the one that spec or status names, one with OLM's
+// label for the package, or one of the package's name.
+func (s *subscription) isInstalled(csvs []*csv) bool {
+	label := olmGroup + "/" + s.pkg + "." + s.Namespace
+	return slices.ContainsFunc(csvs, func(v *csv) bool {
+		labels, _ := v.Get("metadata", "labels")
+		set, _ := labels.(map[string]any)
+		_, labelled := set[label]
+		return labelled || v.name == s.installed || v.name == s.starting || bundle.BaseName(v.name, "") == s.pkg
+	})
+}
+
+// addFrom adds the CSV of a catalog: the channel's head, at which OLM arrives, or startingCSV where a person approves each step.
+func (c *cluster) addFrom(s *subscription, catalog Catalog) error {
+	version := ""
+	if s.approval == string(v1alpha1.ApprovalManual) {
+		version = s.starting
+	}
+	data, err := catalog.CSV(s.pkg, s.channel, version)
+	if err != nil {
+		return err
+	}
+	docs, err := manifest.ReadFile(s.File, data, manifest.Limits{})
+	if err != nil {
+		return err
+	}
+	if len(docs) != 1 {
+		return fmt.Errorf("%d documents in the catalog's ClusterServiceVersion", len(docs))
+	}
+	o, err := docs[0].Object()
+	if err != nil {
+		return err
+	}
+	v := &csv{placed: s.placed, name: o.Name, namespace: s.Namespace, sub: s, annotations: map[string]string{}}
+	v.Object = o
+	if err := v.read(o); err != nil {
+		return err
+	}
+	v.given = nil
+	c.csvs = append(c.csvs, v)
+	return nil
+}
+
+// where is the object that a finding about a CSV points at.
+func (v *csv) where() *manifest.Object {
+	if v.sub != nil {
+		return v.sub.Object
+	}
+	return v.Object
+}

@@ -1,0 +1,114 @@
+package installs
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olmgen/olmgen/bundle"
+)
+
+// Advice is what the plan says of an operator with its installations.
+type Advice struct {
+	State string   // how it is installed; empty where that makes no difference
+	Steps []string // what to do, with olmgen by its flags
+}
+
+// Advise gives the plan's advice (Installation-specific migrations steps) for an operator and its installations; nil installs are not
+// known, empty ones are none.
+func Advise(csv *v1alpha1.ClusterServiceVersion, installs []Install) Advice {
+	switch scope, _ := bundle.ScopeOf(csv); scope {
+	case bundle.Descoped:
+		return Advice{"", []string{"bind it where it may work: --bind-namespaces A,B, or --bind-all"}}
+	case bundle.AllUsers:
+		if slices.ContainsFunc(installs, Install.global) {
+			return Advice{"installed for all namespaces, " + describe(installs),
+				[]string{"keep its bindings there with --bind-all, or --operator-group NAME, which also provides its APIs to all users"}}
+		}
+		return Advice{"", []string{"bind it where it may work: --bind-namespaces A,B; or --operator-group NAME, which binds it in all namespaces and provides its APIs to all users"}}
+	}
+	return scoped(csv, installs)
+}
+
+func scoped(csv *v1alpha1.ClusterServiceVersion, installs []Install) Advice {
+	global := slices.ContainsFunc(installs, Install.global)
+	versions := map[string]bool{}
+	for _, i := range installs {
+		versions[i.CSV] = true
+	}
+	switch {
+	case installs == nil:
+		return Advice{"its installations are not known", append([]string{"--tree DIR reads them from manifests"}, single(csv, nil)...)}
+	case len(installs) == 0:
+		return Advice{"it is not installed", []string{"bind it where it may work (--bind-namespaces A,B), or look for an alternative that is descoped"}}
+	case len(installs) == 1 && global:
+		return Advice{fmt.Sprintf("installed in %s for all namespaces", installs[0].Namespace), []string{"keep its bindings there with --bind-all"}}
+	case len(installs) == 1:
+		return Advice{"installed once, " + describe(installs), single(csv, installs)}
+	case len(versions) > 1:
+		return Advice{fmt.Sprintf("installed %d times in different versions: %s", len(installs), describe(installs)),
+			[]string{"clean that up by hand: one version can own an API of a cluster; choose one, or other operators"}}
+	case multi(csv) && !global:
+		return Advice{fmt.Sprintf("installed %d times in one version: %s", len(installs), describe(installs)),
+			[]string{"it supports MultiNamespace: move to a single instance for all their namespaces, " + render(installs) + "; then descope that one"}}
+	}
+	return Advice{fmt.Sprintf("installed %d times in one version: %s", len(installs), describe(installs)),
+		[]string{"clean that up by hand: keep one, and bind it where the others worked"}}
+}
+
+// single is the advice for one installation that is not for all namespaces.
+func single(csv *v1alpha1.ClusterServiceVersion, installs []Install) []string {
+	bind := "--bind-namespaces A,B"
+	if names := watched(installs); len(names) > 0 {
+		bind = "--bind-namespaces " + strings.Join(names, ",")
+	}
+	lines := []string{"an update may descope it; until then replace it by what this renders, bound where it works today: " + bind}
+	if multi(csv) {
+		lines = append(lines, "it supports MultiNamespace: one instance for all namespaces that need it ("+render(installs)+") is the step before")
+	}
+	return lines
+}
+
+func multi(csv *v1alpha1.ClusterServiceVersion) bool {
+	return slices.Contains(bundle.SupportedModes(csv), v1alpha1.InstallModeTypeMultiNamespace)
+}
+
+func (i Install) global() bool { return slices.Contains(i.Targets, "") }
+
+// watched gives the namespaces that installations watch, each once, sorted.
+func watched(installs []Install) []string {
+	var out []string
+	for _, i := range installs {
+		out = append(out, i.Targets...)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+func render(installs []Install) string {
+	names := watched(installs)
+	if len(names) < 2 {
+		return "olmgen render --target-namespaces A,B"
+	}
+	return "olmgen render --target-namespaces " + strings.Join(names, ",")
+}
+
+func describe(installs []Install) string {
+	parts := make([]string, len(installs))
+	for n, i := range installs {
+		name := i.CSV
+		if name == "" {
+			name = "a version that is not known"
+		}
+		parts[n] = name + " in " + i.Namespace
+		switch {
+		case i.global():
+			parts[n] += " for all namespaces"
+		case len(i.Targets) > 0:
+			parts[n] += " for " + strings.Join(i.Targets, ",")
+		}
+	}
+	return strings.Join(parts, "; ")
+}

@@ -1,0 +1,76 @@
+package policy
+
+import (
+	"fmt"
+
+	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/review/findings"
+)
+
+// exception lets findings pass, for a reason.
+type exception struct {
+	Rule      string `json:"rule"`
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	Path      string `json:"path"`
+	Reason    string `json:"reason"`
+
+	file, field string
+	line        int
+	globs       map[string]glob // of the fields that are given
+}
+
+// matches reports whether the exception is for a finding. About what has no object, an exception may say the rule and the path.
+func (e *exception) matches(f located, rel, namespace string) bool {
+	for field, g := range e.globs {
+		var ok bool
+		switch {
+		case field == "rule":
+			ok = g.match(f.Rule)
+		case field == "path":
+			ok = g.match(f.File) || g.match(rel)
+		case f.object == nil:
+		case field == "kind":
+			ok = g.match(f.object.Kind)
+		case field == "namespace":
+			ok = g.match(namespace)
+		case field == "name":
+			ok = g.match(f.object.Name)
+		}
+		if !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// except leaves out what the exceptions let pass, and adds a note for each that lets nothing pass.
+func except(exceptions []exception, found []located, v *view) []findings.Finding {
+	rels, namespaces := map[string]string{}, map[*manifest.Object]string{}
+	for _, o := range v.objects {
+		rels[o.File], namespaces[o.Object] = o.rel, o.Namespace
+	}
+	used := make([]bool, len(exceptions))
+	var list []findings.Finding
+	for _, f := range found {
+		excepted := false
+		for i := range exceptions {
+			if exceptions[i].matches(f, rels[f.File], namespaces[f.object]) {
+				used[i], excepted = true, true
+			}
+		}
+		if !excepted {
+			list = append(list, f.Finding)
+		}
+	}
+	for i, e := range exceptions {
+		if !used[i] {
+			list = append(list, findings.Finding{
+				Rule: ruleUnusedException, Level: findings.Note, File: e.file, Line: e.line, Field: withoutIndexes(e.field),
+				Message: fmt.Sprintf("the exception from %s matches nothing: %s", e.Rule, oneLine(e.Reason)), Hint: "remove it",
+			})
+		}
+	}
+	return list
+}

@@ -1,0 +1,212 @@
+package policy
+
+import (
+	"slices"
+	"strings"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+
+	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/review/findings"
+)
+
+// limit is a limit of a policy file: of permissions, or of images.
+type limit struct {
+	Name    string         `json:"name"`
+	Level   findings.Level `json:"level"`
+	Message string         `json:"message"`
+	Forbid  *forbid        `json:"forbid"`
+	Images  *images        `json:"imageRegistries"`
+}
+
+// forbid says which rules of roles are forbidden: those that allow something of everything that is given.
+type forbid struct {
+	Verbs           []string `json:"verbs"`
+	APIGroups       []string `json:"apiGroups"`
+	Resources       []string `json:"resources"`
+	ResourceNames   []string `json:"resourceNames"`
+	NonResourceURLs []string `json:"nonResourceURLs"`
+	Wildcards       []string `json:"wildcards"`  // fields of the rule that have a *
+	AllowNamed      bool     `json:"allowNamed"` // rules with resourceNames are allowed
+	Scope           string   `json:"scope"`
+}
+
+// The scopes of a forbid.
+const (
+	scopeAny        = "any"
+	scopeCluster    = "cluster"
+	scopeNamespaced = "namespaced"
+)
+
+func (l limit) check(v *view) []hit {
+	if l.Images != nil {
+		return l.Images.check(v, l.Message)
+	}
+	var hits []hit
+	for _, g := range v.permissions().grants {
+		if l.Forbid.Scope == scopeCluster && !g.cluster || l.Forbid.Scope == scopeNamespaced && g.cluster {
+			continue
+		}
+		if field, what := l.Forbid.find(g.rule); what != "" {
+			if g.bound {
+				field = ""
+				if len(hits) > 0 && hits[len(hits)-1].Object == g.Object {
+					continue // one finding for all that cluster-admin has
+				}
+			}
+			hits = append(hits, hit{g.Object, g.field + field, g.describe(what), l.Message})
+		}
+	}
+	return hits
+}
+
+func (g grant) describe(what string) string {
+	s := "gives " + what
+	if g.account != "" {
+		s = "gives " + g.account + " " + what
+	}
+	if g.cluster {
+		s += " in all namespaces"
+	}
+	if g.how != "" {
+		s += ", " + g.how
+	}
+	return s
+}
+
+// find tells what of a rule is forbidden, and the field of the rule (".verbs") that says so; empty if nothing is.
+func (f *forbid) find(r rbacv1.PolicyRule) (field, what string) {
+	verbs := f.verbs(r)
+	if len(verbs) == 0 {
+		return "", ""
+	}
+	var on []string
+	switch {
+	case len(f.NonResourceURLs) > 0:
+		field = ".nonResourceURLs"
+		on = overlap(r.NonResourceURLs, f.NonResourceURLs, urlsOverlap)
+	case len(r.Resources) > 0 && f.names(r):
+		field = ".resources"
+		groups := overlap(r.APIGroups, f.APIGroups, func(a, b string) bool { return a == "*" || a == b })
+		on = qualified(groups, overlap(r.Resources, f.Resources, resourcesOverlap))
+	case len(r.Resources) == 0 && len(f.APIGroups)+len(f.Resources)+len(f.ResourceNames) == 0:
+		on = r.NonResourceURLs
+	}
+	if len(on) == 0 {
+		return "", ""
+	}
+	if len(f.Verbs) > 0 {
+		field = ".verbs"
+	}
+	if len(f.Wildcards) > 0 {
+		w := wildcard(r, f.Wildcards)
+		if w == "" {
+			return "", ""
+		}
+		field = "." + w
+	}
+	return field, strings.Join(verbs, ", ") + " on " + manifest.FirstOf(5, on)
+}
+
+// verbs gives the verbs of a rule that are forbidden. The API server knows no name when it decides about create and deletecollection, so a
+// rule with names does not allow them (https://kubernetes.io/docs/reference/access-authn-authz/rbac/#referring-to-resources).
+func (f *forbid) verbs(r rbacv1.PolicyRule) []string {
+	gives := func(verb string) bool {
+		return len(r.ResourceNames) == 0 || verb != "create" && verb != "deletecollection"
+	}
+	if len(f.Verbs) == 0 {
+		return slices.DeleteFunc(slices.Clone(r.Verbs), func(v string) bool { return !gives(v) })
+	}
+	return overlap(r.Verbs, f.Verbs, func(allowed, forbidden string) bool {
+		return gives(forbidden) && (allowed == forbidden || allowed == "*" && actsOn(forbidden, r))
+	})
+}
+
+// actsOn reports whether a verb means anything for the resources of a rule: * on pods allows nobody to escalate, bind or impersonate
+// (https://kubernetes.io/docs/reference/access-authn-authz/rbac/#privilege-escalation-prevention-and-bootstrapping and
+// https://kubernetes.io/docs/reference/access-authn-authz/user-impersonation/).
+func actsOn(verb string, r rbacv1.PolicyRule) bool {
+	covers := func(group string, resources ...string) bool {
+		return (slices.Contains(r.APIGroups, group) || slices.Contains(r.APIGroups, "*")) &&
+			len(overlap(r.Resources, resources, resourcesOverlap)) > 0
+	}
+	switch verb {
+	case "escalate", "bind":
+		return covers(rbacGroup, "roles", "clusterroles")
+	case "impersonate":
+		return covers("", "users", "groups", "serviceaccounts") || covers("authentication.k8s.io", "uids", "userextras", "userextras/*")
+	}
+	return true
+}
+
+// names reports whether the objects that a rule names are among the forbidden.
+func (f *forbid) names(r rbacv1.PolicyRule) bool {
+	switch {
+	case len(r.ResourceNames) == 0:
+		return true
+	case f.AllowNamed:
+		return false
+	}
+	return len(overlap(r.ResourceNames, f.ResourceNames, func(a, b string) bool { return a == b })) > 0
+}
+
+// overlap gives those that are allowed and match one that is forbidden; nothing forbidden in particular is everything.
+func overlap(allowed, forbidden []string, match func(allowed, forbidden string) bool) []string {
+	if len(forbidden) == 0 {
+		return allowed
+	}
+	var both []string
+	for _, a := range allowed {
+		if slices.ContainsFunc(forbidden, func(b string) bool { return match(a, b) }) {
+			both = append(both, a)
+		}
+	}
+	return both
+}
+
+// resourcesOverlap compares resources as the API server does: * is all of them with their subresources, */scale that subresource of all
+// (k8s.io/component-helpers, auth/rbac/validation). What is forbidden may also be pods/*, all subresources of pods.
+func resourcesOverlap(allowed, forbidden string) bool {
+	if allowed == "*" || allowed == forbidden {
+		return true
+	}
+	resource, sub, ok := strings.Cut(allowed, "/")
+	forbiddenResource, forbiddenSub, ok2 := strings.Cut(forbidden, "/")
+	return ok && ok2 && (resource == "*" || forbiddenResource == "*" || resource == forbiddenResource) &&
+		(forbiddenSub == "*" || sub == forbiddenSub)
+}
+
+// urlsOverlap compares paths, of which both may end in *.
+func urlsOverlap(a, b string) bool {
+	x, all := strings.CutSuffix(a, "*")
+	y, all2 := strings.CutSuffix(b, "*")
+	return a == b || all && strings.HasPrefix(y, x) || all2 && strings.HasPrefix(x, y)
+}
+
+// wildcard gives the first of the fields that has a *.
+func wildcard(r rbacv1.PolicyRule, fields []string) string {
+	for _, f := range fields {
+		values := map[string][]string{
+			"verbs": r.Verbs, "apiGroups": r.APIGroups, "resources": r.Resources, "nonResourceURLs": r.NonResourceURLs,
+		}[f]
+		if slices.ContainsFunc(values, func(s string) bool { return strings.Contains(s, "*") }) {
+			return f
+		}
+	}
+	return ""
+}
+
+// qualified gives resource.group for each of both.
+func qualified(groups, resources []string) []string {
+	var names []string
+	for _, r := range resources {
+		for _, g := range groups {
+			if g != "" {
+				names = append(names, r+"."+g)
+			} else {
+				names = append(names, r)
+			}
+		}
+	}
+	return names
+}

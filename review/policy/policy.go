@@ -1,0 +1,169 @@
+// Package policy checks Kubernetes objects in files against rules: those of Operate First's decision record on managing operators, and
+// limits, CEL expressions and exceptions that a policy file states.
+package policy
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/manifest/tree"
+	"github.com/olmgen/olmgen/review/findings"
+)
+
+// OperateFirst is the name of the policy that has all rules of the decision record and nothing else.
+const OperateFirst = "operate-first"
+
+// Names are the policies that are built in.
+func Names() []string { return []string{OperateFirst} }
+
+// Builtin gives a policy by its name; nil if there is none.
+func Builtin(name string) *Policy {
+	if name != OperateFirst {
+		return nil
+	}
+	return &Policy{rules: recordRules(), clusterScope: defaultClusterScope()}
+}
+
+// Policy is a set of rules. It is read-only, so that it may be used by several goroutines.
+type Policy struct {
+	rules        []Rule
+	limits       []limit
+	expressions  []*expression
+	exceptions   []exception
+	clusterScope []glob
+}
+
+// Rule is one rule of a policy.
+type Rule struct {
+	ID    string         `json:"id"`
+	Level findings.Level `json:"level"`
+	Text  string         `json:"description"`     // what has to be, in one line
+	Quote string         `json:"quote,omitempty"` // the sentence that says so, for a rule of the decision record
+	Help  string         `json:"help,omitempty"`  // how olmgen reads it
+
+	check func(*view) []hit
+}
+
+// hit is one thing that a rule found.
+type hit struct {
+	*manifest.Object
+	field string // dotted path
+	msg   string
+	hint  string
+}
+
+// Input is what a policy is held against.
+type Input struct {
+	Paths []string // as they were given to tree.Read
+	Tree  *tree.Tree
+}
+
+// Check gives what breaks the policy, sorted. The same tree always gives the same list. Objects that cannot be understood are findings too;
+// the error is that of ctx.
+func (p *Policy) Check(ctx context.Context, in Input) ([]findings.Finding, error) {
+	v := newView(in, p.clusterScope)
+	var found []located
+	for _, r := range p.rules {
+		for _, h := range r.check(v) {
+			found = append(found, h.located(r.ID, r.Level))
+		}
+	}
+	for _, l := range p.limits {
+		for _, h := range l.check(v) {
+			found = append(found, h.located(l.Name, l.Level))
+		}
+	}
+	for _, e := range p.expressions {
+		hits, err := e.check(ctx, v)
+		if err != nil {
+			return nil, err
+		}
+		for _, h := range hits {
+			found = append(found, h.located(e.Name, e.Level))
+		}
+	}
+	for _, h := range v.faults {
+		found = append(found, h.located(ruleUnreadable, findings.Error))
+	}
+	for _, f := range in.Tree.Faults {
+		found = append(found, located{nil, findings.Finding{
+			Rule: ruleUnreadable, Level: findings.Error, File: f.File, Line: f.Line, Field: f.Field, Message: f.Msg, Hint: f.Tip,
+		}})
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	list := except(p.exceptions, found, v)
+	findings.Sort(list)
+	return list, nil
+}
+
+// located is a finding with the object that it is about; nil if it is about a file.
+type located struct {
+	object *manifest.Object
+	findings.Finding
+}
+
+func (h hit) located(rule string, level findings.Level) located {
+	line := h.Line
+	if h.field != "" { // LineOf reads the schemas of a CustomResourceDefinition, which were passed over
+		line = h.LineOf(h.field)
+	}
+	return located{h.Object, findings.Finding{
+		Rule: rule, Level: level, File: h.File, Line: line, Object: strings.TrimSpace(h.Identity()), Field: withoutIndexes(h.field),
+		Message: h.msg, Hint: h.hint,
+	}}
+}
+
+// withoutIndexes gives rules[] for rules[3]: the line says which one, and a baseline holds when another is put before it.
+func withoutIndexes(field string) string {
+	out := make([]byte, 0, len(field))
+	for i := range len(field) {
+		if c := field[i]; c < '0' || c > '9' || !inBrackets(field, i) {
+			out = append(out, c)
+		}
+	}
+	return string(out)
+}
+
+// inBrackets reports whether the digit at i belongs to an index.
+func inBrackets(field string, i int) bool {
+	for i--; i >= 0; i-- {
+		if c := field[i]; c < '0' || c > '9' {
+			return c == '['
+		}
+	}
+	return false
+}
+
+// Rules gives the rules of the policy, sorted by id: those that are built in, its own, and those about the policy itself.
+func (p *Policy) Rules() []Rule {
+	list := append(slices.Clone(p.rules), ownRules()...)
+	for _, l := range p.limits {
+		list = append(list, Rule{ID: l.Name, Level: l.Level, Text: cmp.Or(l.Message, "a limit of the policy")})
+	}
+	for _, e := range p.expressions {
+		list = append(list, Rule{ID: e.Name, Level: e.Level, Text: cmp.Or(e.Message, "an expression of the policy"), Help: e.Expression})
+	}
+	slices.SortFunc(list, func(a, b Rule) int { return cmp.Compare(a.ID, b.ID) })
+	return list
+}
+
+// Explain gives rules as findings.Print wants them.
+func Explain(rules []Rule) []findings.Rule {
+	list := make([]findings.Rule, len(rules))
+	for i, r := range rules {
+		help := r.Help
+		if r.Quote != "" {
+			help = "“" + r.Quote + "” (" + recordName + ")"
+			if r.Help != "" {
+				help += " " + r.Help
+			}
+		}
+		list[i] = findings.Rule{ID: r.ID, Text: r.Text, Help: help}
+	}
+	return list
+}
