@@ -52,8 +52,8 @@ func (t Tree) Write(dir string) error {
 	return nil
 }
 
-// Diff says file by file, in the order of their names, how got differs from want; it is empty if they are equal. dir is what the files of
-// want are below, for a reader who wants to find them.
+// Diff says file by file, in the order of their names, how got differs from want; it is empty if they are equal. dir is
+// what the files of want are below, for a reader who wants to find them.
 func Diff(dir string, want, got Tree) string {
 	var out bytes.Buffer
 	all := maps.Clone(want)
@@ -88,7 +88,7 @@ func Check(tb testing.TB, dir string, got Tree, update bool) {
 		tb.Fatal(err)
 	}
 	if d := Diff(dir, want, got); d != "" {
-		tb.Errorf("the rendered files are not the golden ones. If the change is meant, run \"make golden\" and read its diff.\n%s", d)
+		tb.Errorf("%s is stale. If the change is meant, run \"make golden\" and read the diff.\n%s", dir, d)
 	}
 }
 
@@ -106,12 +106,12 @@ func CheckFile(tb testing.TB, name string, got []byte, update bool) {
 	}
 	want, err := os.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		tb.Fatalf("%s is not there. Run this test with -update (\"make golden\" and \"make docs\" do) and read the file.", name)
+		tb.Fatalf("%s is not there. Run \"make golden\" or \"make docs\" and read the file.", name)
 	} else if err != nil {
 		tb.Fatal(err)
 	}
 	if d := diff.Diff(name, want, "now", got); d != nil {
-		tb.Errorf("%s is stale. If the change is meant, run this test with -update (\"make golden\" and \"make docs\" do) and read the diff.\n%s",
+		tb.Errorf("%s is stale. If the change is meant, run \"make golden\" or \"make docs\" and read the diff.\n%s",
 			name, d)
 	}
 }

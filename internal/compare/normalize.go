@@ -1,5 +1,5 @@
-// Package compare says whether what olmgen renders is what a real OLM made: both sides lose what nobody can know without the cluster and
-// what the API server fills in, and everything else must be equal.
+// Package compare says whether what olmgen renders is what a real OLM made: both sides lose what nobody can know
+// without the cluster and what the API server fills in, and everything else must be equal.
 package compare
 
 import (
@@ -16,9 +16,12 @@ type Object map[string]any
 
 // Kinds are those that olmgen renders; of others (Subscription, InstallPlan, Event, ...) nothing is said.
 var Kinds = []string{
-	"APIService", "ClusterRole", "ClusterRoleBinding", "ClusterServiceVersion", "ConfigMap", "ConsoleCLIDownload", "ConsoleLink",
-	"ConsolePlugin", "ConsoleQuickStart", "ConsoleYAMLSample", "CustomResourceDefinition", "Deployment", "MutatingWebhookConfiguration",
-	"NetworkPolicy", "OperatorCondition", "OperatorGroup", "PodDisruptionBudget", "PriorityClass", "PrometheusRule", "Role", "RoleBinding",
+	"APIService", "ClusterRole", "ClusterRoleBinding", "ClusterServiceVersion", "ConfigMap", "ConsoleCLIDownload",
+	"ConsoleLink",
+	"ConsolePlugin", "ConsoleQuickStart", "ConsoleYAMLSample", "CustomResourceDefinition", "Deployment",
+	"MutatingWebhookConfiguration",
+	"NetworkPolicy", "OperatorCondition", "OperatorGroup", "PodDisruptionBudget", "PriorityClass", "PrometheusRule",
+	"Role", "RoleBinding",
 	"Secret", "Service", "ServiceAccount", "ServiceMonitor", "ValidatingWebhookConfiguration", "VerticalPodAutoscaler",
 }
 
@@ -31,7 +34,8 @@ const (
 
 // Key identifies an object.
 func (o Object) Key() string {
-	return strings.TrimSpace(fmt.Sprintf("%v %s/%s", o["kind"], o.text("metadata", "namespace"), o.text("metadata", "name")))
+	return strings.TrimSpace(fmt.Sprintf("%v %s/%s", o["kind"], o.text("metadata", "namespace"),
+		o.text("metadata", "name")))
 }
 
 // Kind is what the object says it is.
@@ -49,7 +53,8 @@ func Decode(data []byte) (Object, error) {
 	return o, err
 }
 
-// Normalize gives a copy of o without what differs from cluster to cluster. It reports false for what is not compared at all.
+// Normalize gives a copy of o without what differs from cluster to cluster. It reports false for what is not compared
+// at all.
 func Normalize(o Object) (Object, bool) {
 	if !slices.Contains(Kinds, o.Kind()) || isCertificate(o) {
 		return nil, false
@@ -59,7 +64,8 @@ func Normalize(o Object) (Object, bool) {
 	meta := mapAt(n, "metadata")
 	for k := range meta {
 		if !slices.Contains([]string{"name", "namespace", "labels", "annotations"}, k) {
-			delete(meta, k) // uid, resourceVersion, managedFields, ownerReferences, finalizers, ...: a manifest has none of them
+			// uid, resourceVersion, managedFields, ownerReferences, finalizers, ...: a manifest has none of them
+			delete(meta, k)
 		}
 	}
 	labels := mapAt(meta, "labels")
@@ -148,7 +154,8 @@ func reduceCRD(spec map[string]any) {
 
 // isCertificate tells the Secrets in which OLM keeps the certificates that it makes.
 func isCertificate(o Object) bool {
-	return o.Kind() == "Secret" && o["type"] == "kubernetes.io/tls" && strings.HasSuffix(o.text("metadata", "name"), "-service-cert")
+	return o.Kind() == "Secret" && o["type"] == "kubernetes.io/tls" &&
+		strings.HasSuffix(o.text("metadata", "name"), "-service-cert")
 }
 
 // plain copies a value as JSON has it, without nulls and without the UID in the label of an OperatorGroup.

@@ -1,5 +1,6 @@
-// Package corpustest finds the real bundles, and what OLM made of them, for the tests that read them. Neither is a part of the repository:
-// $OLMGEN_CORPUS names the directory of the one (package corpus knows its layout), $OLMGEN_ORACLE that of the other.
+// Package corpustest finds the real bundles, and what OLM made of them, for the tests that read them. Neither is a part
+// of the repository: $OLMGEN_CORPUS names the directory of the one (package corpus knows its layout), $OLMGEN_ORACLE
+// that of the other.
 package corpustest
 
 import (
@@ -28,7 +29,8 @@ func Set(tb testing.TB) bool {
 	return false
 }
 
-// Bundles gives the directory of every bundle of the corpus. The test is skipped if there is no corpus, and fails if it is empty.
+// Bundles gives the directory of every bundle of the corpus. The test is skipped if there is no corpus, and fails if it
+// is empty.
 func Bundles(tb testing.TB) []string {
 	tb.Helper()
 	return Glob(tb, Root(tb), "bundles", "*", "*")
