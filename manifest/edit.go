@@ -27,7 +27,7 @@ type Edit struct {
 // again: the edited object knows its values and lines from the first reading.
 func (o *Object) Edit(e Edit) (*Object, error) {
 	if o.Fresh == "" && o.printed == nil && e.Change == nil {
-		s := splicer{lines: bytes.SplitAfter(o.doc.Raw, []byte("\n")), root: copyTree(o.node)}
+		s := splicer{raw: o.doc.Raw, root: copyTree(o.node)}
 		if s.apply(e, o.doc.skimmed) {
 			return o.spliced(e, &s), nil
 		}
@@ -118,7 +118,8 @@ func (e Edit) change(v map[string]any) {
 // splicer changes lines of a document and leaves all others as they are. It changes the document's tree in the same way.
 // It refuses a change that it cannot make by whole lines or a single value, and the object is then printed afresh.
 type splicer struct {
-	lines   [][]byte   // each with its newline
+	raw     []byte
+	lines   [][]byte   // of raw, each with its newline; nil while nothing is changed
 	root    *yaml.Node // a copy of the tree; what is put in has line 0 until the end
 	inserts []insert
 }
@@ -133,6 +134,13 @@ type insert struct {
 type inserted struct {
 	node *yaml.Node
 	line int
+}
+
+// split makes the lines, for the first change.
+func (s *splicer) split() {
+	if s.lines == nil {
+		s.lines = bytes.SplitAfter(s.raw, []byte("\n"))
+	}
 }
 
 func (s *splicer) apply(e Edit, skimmed bool) bool {
@@ -307,6 +315,7 @@ func (s *splicer) insertLines(m *yaml.Node, index int, text string, nodes []inse
 	if m.Style&yaml.FlowStyle != 0 || index >= len(m.Content) {
 		return false
 	}
+	s.split()
 	first := m.Content[index]
 	i, indent := first.Line-1, first.Column-1
 	if first.Kind != yaml.ScalarNode || i >= len(s.lines) || len(s.lines[i]) < indent || len(bytes.Trim(s.lines[i][:indent], " ")) > 0 {
@@ -319,6 +328,7 @@ func (s *splicer) insertLines(m *yaml.Node, index int, text string, nodes []inse
 
 // replace replaces a scalar that stands on one line.
 func (s *splicer) replace(v *yaml.Node, value string) bool {
+	s.split()
 	i, col := v.Line-1, v.Column-1
 	if i >= len(s.lines) || col > len(s.lines[i]) || !ascii(s.lines[i][:col]) {
 		return false
@@ -357,6 +367,7 @@ func (s *splicer) remove(m *yaml.Node, key string) bool {
 	if m.Style&yaml.FlowStyle != 0 || len(m.Content) < 4 {
 		return false
 	}
+	s.split()
 	for i := 0; i+1 < len(m.Content); i += 2 {
 		k, v := m.Content[i], m.Content[i+1]
 		if k.Value != key {
@@ -380,6 +391,10 @@ func (s *splicer) remove(m *yaml.Node, key string) bool {
 
 // bytes returns the text and sets the lines of all nodes.
 func (s *splicer) bytes() []byte {
+	if s.lines == nil && bytes.HasSuffix(s.raw, []byte("\n")) {
+		return s.raw
+	}
+	s.split()
 	slices.SortStableFunc(s.inserts, func(a, b insert) int { return a.before - b.before })
 	var out bytes.Buffer
 	next, line := 0, 1 // the line that comes next
