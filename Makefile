@@ -15,8 +15,9 @@ TEST := $(GO) test -vet=off
 help: ## List the targets
 	@sed -n 's/[$$][$$]/$$/g; s/^\([a-z0-9-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 14
 
-build: ## Build ./olmgen and ./olmgen-validate
+build: ## Build ./olmgen and ./olmgen-validate, and print their sizes
 	$(GO) build -trimpath -ldflags '-s -w' -o . ./cmd/...
+	@ls -l olmgen olmgen-validate | awk '{ printf "%s: %.1f MB\n", $$NF, $$5 / 1000000 }'
 
 test: ## Run all tests that need nothing but this repository
 	$(OFFLINE) $(TEST) ./...
@@ -35,7 +36,8 @@ test-helm: ## Test charts with helm's own code, and with $$OLMGEN_CORPUS every t
 test-ci: ## Test .ci/run with stages that do nothing
 	.ci/test
 
-lint: $(BIN)/golangci-lint-$(GOLANGCI_VERSION) ## Run golangci-lint: gofmt, go vet, staticcheck and what .golangci.yml lists
+lint: $(BIN)/golangci-lint-$(GOLANGCI_VERSION) ## Run go mod tidy and golangci-lint: gofmt, go vet, staticcheck and what .golangci.yml lists
+	$(GO) mod tidy -diff
 	$< run ./...
 	cd e2e/harness && $< run ./...
 	cd e2e/helm && $< run ./...
