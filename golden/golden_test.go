@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// command builds olmgen and gives the path of the program.
+// command builds olmgen and returns the path of the program.
 var command = sync.OnceValues(func() (string, error) {
 	program := filepath.Join(scratch, "olmgen")
 	out, err := exec.Command("go", "build", "-o", program, "../cmd/olmgen").CombinedOutput()
@@ -123,7 +123,7 @@ func (c *goldenCase) test(t *testing.T) {
 	}
 }
 
-// checkEntries finds golden files of variants and warnings that there are no more.
+// checkEntries finds golden files of variants and warnings that no longer exist.
 func checkEntries(t *testing.T, out string, known map[string]bool) {
 	t.Helper()
 	entries, err := os.ReadDir(out)

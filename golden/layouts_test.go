@@ -18,8 +18,8 @@ import (
 	"github.com/olmgen/olmgen/output"
 )
 
-// checkLayouts lays a tree out in every way that is for kustomize, which must find the objects of the tree. e2e/helm
-// builds charts.
+// checkLayouts lays a tree out in every layout for kustomize, which must find the objects of the tree. e2e/helm builds
+// charts.
 func checkLayouts(t *testing.T, tree output.Tree) {
 	t.Helper()
 	for _, l := range slices.Sorted(maps.Keys(layoutRoots)) {
@@ -59,8 +59,7 @@ func rootsOf(files Tree, patterns []string) []string {
 	return roots
 }
 
-// deployed gives the objects that a layout has: all of them, but for what the decision record of cluster-scope has
-// nobody deploy.
+// deployed returns the objects of a layout. The decision record of cluster-scope does not deploy all of them.
 func deployed(tree output.Tree, l output.Layout) []generate.Object {
 	var objects []generate.Object
 	for _, x := range tree.Objects {
@@ -160,8 +159,8 @@ func severalOperators(t *testing.T, n int) output.Tree {
 	return tree
 }
 
-// Several operators are built as one is, and an operator more changes no file of the others but those that list files.
-// What two operators of one OperatorGroup share says who they are, so the third of these is the first that only adds.
+// Several operators build like one. One more operator changes no file of the others except the lists of files. A shared
+// object lists its operators, so the third of these operators is the first that only adds.
 func TestSeveralOperators(t *testing.T) {
 	before := severalOperators(t, 3)
 	after := severalOperators(t, 4)

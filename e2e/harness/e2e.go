@@ -50,7 +50,7 @@ func (o options) material() (m material, err error) {
 	return m, err
 }
 
-// every gives each n-th element.
+// every returns each n-th element.
 func every[T any](n int, all []T) (some []T) {
 	for i := 0; i < len(all); i += n {
 		some = append(some, all[i])
@@ -146,7 +146,7 @@ func (o options) kubectl(ctx context.Context, c *cluster.Cluster, trees []apply.
 	return err
 }
 
-// applies gives the cluster the repository's bundles and some of the corpus, looks whether they are in sync, and
+// applies takes the repository's bundles and some of the corpus: it applies them, checks that they are in sync, and
 // removes them.
 func (o options) applies(ctx context.Context, m material) error {
 	s, dirs := newSummary("applied twice"), m.own

@@ -128,7 +128,7 @@ func checkLint(t *testing.T, dir string) {
 	}
 }
 
-// compare tells how objects differ.
+// compare reports how objects differ.
 func compare(t *testing.T, what string, want, got objects) {
 	t.Helper()
 	if d := cmp.Diff(slices.Sorted(maps.Keys(want)), slices.Sorted(maps.Keys(got))); d != "" {
@@ -178,7 +178,7 @@ func readDir(t *testing.T, fsys fs.FS) output.Files {
 	return files
 }
 
-// flat gives the objects of the layout flat.
+// flat returns the objects of the layout flat.
 func flat(t *testing.T, files output.Files) objects {
 	t.Helper()
 	out := objects{}

@@ -63,7 +63,7 @@ type run struct {
 	args        []string
 }
 
-// render runs the command and gives the directory that it wrote.
+// render runs the command and returns the directory that it wrote.
 func (r run) render(t *testing.T, layout ...string) string {
 	t.Helper()
 	dir, err := r.try(t, layout...)
@@ -90,7 +90,7 @@ func (r run) try(t *testing.T, more ...string) (string, error) {
 	return dir, nil
 }
 
-// elsewhere gives the run for another namespace and other targets, those that are not empty.
+// elsewhere returns the run for another namespace and other targets, where they are not empty.
 func (r run) elsewhere(namespace string, targets []string) run {
 	out := run{dir: r.dir, bundle: r.bundle}
 	for i := 0; i < len(r.args); i++ {
@@ -110,7 +110,7 @@ func (r run) elsewhere(namespace string, targets []string) run {
 	return out
 }
 
-// runs gives every rendering of the golden cases, by name.
+// runs returns every rendering of the golden cases by name.
 func runs(t *testing.T) map[string]run {
 	t.Helper()
 	files, err := filepath.Glob(golden + "/*/case.yaml")
@@ -196,7 +196,7 @@ func TestAnnotated(t *testing.T) {
 	}
 }
 
-// testRun gives the values of the chart that a person may change.
+// testRun tests the chart of a run and returns the values that a user may change.
 func testRun(t *testing.T, r run) string {
 	want := flat(t, readDir(t, os.DirFS(r.render(t))))
 	dir := r.render(t, "--layout", "helm")

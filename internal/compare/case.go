@@ -12,8 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Case is a recording: what was installed how (which case.yaml says to the harness in e2e as well), and what to know
-// about the result.
+// Case is a recording: what was installed and how, which the harness reads from case.yaml, and the result.
 type Case struct {
 	Name   string `json:"-"`
 	Bundle string `json:"bundle"` // relative to golden/
@@ -45,7 +44,7 @@ type Case struct {
 	Objects  int      `json:"objects,omitempty"`
 }
 
-// Input gives what was installed and how, without the result.
+// Input returns what was installed and how, without the result.
 func (c Case) Input() Case {
 	c.CSV, c.Phase, c.Plan, c.Message, c.Optional, c.Objects = "", "", "", "", nil, 0
 	return c

@@ -68,7 +68,7 @@ func Cases(golden string) ([]Case, error) {
 	return cases, nil
 }
 
-// ofBundle gives a case for each mode that the CSV supports.
+// ofBundle returns a case for each mode that the CSV supports.
 func ofBundle(golden, name string, c Case) (cases []Case, err error) {
 	b, err := bundle.Read(os.DirFS(filepath.Join(golden, c.Bundle)), bundle.ReadOptions{})
 	if err != nil {

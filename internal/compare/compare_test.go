@@ -66,7 +66,7 @@ func renormalized(t *testing.T, o Object) Object {
 	return n
 }
 
-// masking tells fields that the comparison hides on purpose (the table in docs/conformance.md).
+// masking lists fields that the comparison hides on purpose (see the table in docs/conformance.md).
 func masking(o Object, path string) bool {
 	// another object then; missing and too many are tested
 	hidden := []string{".kind", ".metadata.name", ".metadata.namespace",

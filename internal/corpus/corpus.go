@@ -1,5 +1,4 @@
-// Package corpus knows the layout of a directory with real bundles, bundles/<package>/<version>, and why some of them
-// are refused.
+// Package corpus reads a directory of real bundles, bundles/<package>/<version>, and explains why some are refused.
 package corpus
 
 import (
@@ -12,8 +11,7 @@ import (
 	"github.com/blang/semver/v4"
 )
 
-// refusals are the errors that a real bundle may end in, by what the error says. Each is a bundle that OLM or the API
-// server refuses too.
+// refusals are the errors that a real bundle may end in. OLM or the API server refuses each of these bundles too.
 var refusals = []struct {
 	class, why string
 	pattern    *regexp.Regexp
@@ -29,7 +27,7 @@ var refusals = []struct {
 		regexp.MustCompile(`profile subscription: .* and the default channel is none of them$`)},
 }
 
-// Refusal tells why olmgen may refuse a real bundle with an error; class is empty for an error that nothing explains.
+// Refusal explains why olmgen may refuse a real bundle with an error. The class of any other error is empty.
 func Refusal(err error) (class, why string) {
 	for _, r := range refusals {
 		if r.pattern.MatchString(err.Error()) {

@@ -28,7 +28,7 @@ type Asker struct {
 	canaries int
 }
 
-// New gives an asker for a cluster.
+// New returns an Asker for a cluster.
 func New(c *cluster.Cluster) (*Asker, error) {
 	config := rest.CopyConfig(c.Config)
 	config.ContentType = "application/vnd.kubernetes.protobuf" // several times as fast as JSON

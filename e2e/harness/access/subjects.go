@@ -61,7 +61,7 @@ func Subjects(b *bundle.Bundle, namespace string, users []string) ([]Subject, er
 	return subjects, nil
 }
 
-// concerned tells whether a question is asked about the subject.
+// concerned reports whether a question is asked about the subject.
 func (s Subject) concerned(q Question) bool {
 	return s.namespaces == nil || q.Namespace == "" || slices.Contains(s.namespaces, q.Namespace)
 }
@@ -73,7 +73,7 @@ func userOf(role string) string {
 // groupRole is how OLM and olmgen call the ClusterRoles of an OperatorGroup.
 var groupRole = regexp.MustCompile(`[.-](admin|edit|view)(-[0-9A-Za-z]+)?$`)
 
-// BindUsers gives each user its role in some namespaces, in place of what it had.
+// BindUsers binds each user to its role in some namespaces and removes its other bindings.
 func (a *Asker) BindUsers(ctx context.Context, namespaces []string) error {
 	roles, err := a.client.RbacV1().ClusterRoles().List(ctx,
 		metav1.ListOptions{LabelSelector: "olm.owner.kind=OperatorGroup"})

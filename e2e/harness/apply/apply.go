@@ -1,5 +1,4 @@
-// Package apply gives what olmgen renders to a real API server, as a GitOps engine does: by server-side apply, without
-// force.
+// Package apply applies what olmgen renders to a real API server as a GitOps engine does: server-side, without force.
 package apply
 
 import (
@@ -31,7 +30,7 @@ type Applier struct {
 	mapper  *restmapper.DeferredDiscoveryRESTMapper
 }
 
-// New gives an applier for a cluster.
+// New returns an Applier for a cluster.
 func New(c *cluster.Cluster) *Applier {
 	return &Applier{c, restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(c.Discovery))}
 }

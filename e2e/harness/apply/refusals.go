@@ -6,8 +6,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// refusals are the only errors that may come of applying a tree: what a bundle says itself is not valid, and olmgen
-// carries it unchanged. They go by what the API server says, never by the bundle.
+// refusals are the only errors that applying a tree may end in: the bundle itself contains something invalid, and
+// olmgen carries it unchanged. They are matched by the API server's message, never by the bundle.
 var refusals = []struct {
 	class, why string
 	kind       string

@@ -31,7 +31,7 @@ func idOf(o *unstructured.Unstructured) id {
 
 func (i id) String() string { return fmt.Sprintf("%s %s/%s", i.kind, i.namespace, i.name) }
 
-// Without gives the tree without the objects that another tree has as well.
+// Without returns the tree without the objects that another tree has as well.
 func (t Tree) Without(other Tree) Tree {
 	has := map[id]bool{}
 	for _, o := range other.Objects {

@@ -54,7 +54,7 @@ func Serve(dirs ...string) (*Catalog, error) {
 // Stop ends the server.
 func (c *Catalog) Stop() { c.server.Stop() }
 
-// Read makes of a directory what a catalog sends of it.
+// Read reads a bundle directory and returns what a catalog sends for it.
 func Read(dir string) (*api.Bundle, error) {
 	logrus.SetOutput(io.Discard) // what it says of every file is no news
 	in, err := registry.NewImageInput(image.SimpleReference(""), dir)

@@ -123,7 +123,7 @@ var (
 	APIServices = schema.GroupVersionResource{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"}
 )
 
-// endpoints gives every Service behind an APIService an address; any will do, as the network answers for all.
+// endpoints sets an address for every Service behind an APIService. Any address will do: the network answers for all.
 func (c *Cluster) endpoints(ctx context.Context) error {
 	apis, err := c.Dynamic.Resource(APIServices).List(ctx, metav1.ListOptions{})
 	if err != nil {

@@ -85,7 +85,7 @@ func (i *installation) settle(ctx context.Context) ([]compare.Object, error) {
 	}
 }
 
-// made gives what is new, normalized and sorted.
+// made returns the new objects, normalized and sorted.
 func (i *installation) made(ctx context.Context) ([]compare.Object, error) {
 	all, err := i.cluster.Objects(ctx, uncompared)
 	if err != nil {
