@@ -3,7 +3,10 @@
 package pages
 
 import (
+	"go/parser"
+	"go/token"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -152,6 +155,47 @@ func TestArchitecture(t *testing.T) {
 	}
 	if names < 8 {
 		t.Errorf("only %d functions are named: does the pattern still match?", names)
+	}
+}
+
+var room = regexp.MustCompile("(?m)^\\| `([a-z0-9/-]+)` \\|")
+
+// A package imports only packages above it in the list of rooms, and few directories at the top hold Go code.
+func TestFloors(t *testing.T) {
+	const module = "github.com/olmgen/olmgen/"
+	_, rooms, _ := strings.Cut(read(t, "docs/architecture.md"), "\n## The house, room by room")
+	rooms, _, _ = strings.Cut(rooms, "\nWhat no user needs:")
+	floor := map[string]int{}
+	for i, m := range room.FindAllStringSubmatch(rooms, -1) {
+		floor[m[1]] = i + 1
+	}
+	top := map[string]bool{}
+	arrows := 0
+	for _, f := range files(t, ".go") {
+		directory, _, _ := strings.Cut(f, "/")
+		top[directory] = true
+		from := floor[path.Dir(f)]
+		if from == 0 || strings.HasSuffix(f, "_test.go") {
+			continue
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), f, read(t, f), parser.ImportsOnly)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, i := range parsed.Imports {
+			imported, ours := strings.CutPrefix(strings.Trim(i.Path.Value, `"`), module)
+			if to := floor[imported]; ours && to > 0 {
+				if arrows++; to > from {
+					t.Errorf("%s imports %s, which is below it in docs/architecture.md", f, imported)
+				}
+			}
+		}
+	}
+	if len(top) > 14 {
+		t.Errorf("%d directories at the top hold Go code, want at most 14: %v", len(top), slices.Sorted(maps.Keys(top)))
+	}
+	if arrows < 100 {
+		t.Errorf("only %d imports are checked: does the pattern still match?", arrows)
 	}
 }
 
