@@ -1,5 +1,5 @@
-// Package pages tests what the pages of the repository claim: their links, the paths that they name, and the sections of the
-// specification that comments cite.
+// Package pages tests what the pages of the repository claim: their links, the paths that they name, the order of
+// imports, and the sections of the specification that comments cite.
 package pages
 
 import (
@@ -78,7 +78,8 @@ func TestLinks(t *testing.T) {
 	found := 0
 	for _, page := range files(t, ".md") {
 		text := read(t, page)
-		for _, m := range link.FindAllStringSubmatch(code.ReplaceAllString(fence.ReplaceAllString("\n"+text, ""), ""), -1) {
+		text = code.ReplaceAllString(fence.ReplaceAllString("\n"+text, ""), "")
+		for _, m := range link.FindAllStringSubmatch(text, -1) {
 			if strings.Contains(m[1], "://") || strings.HasPrefix(m[1], "mailto:") {
 				continue
 			}
@@ -214,8 +215,9 @@ func declarations(t *testing.T) map[string]bool {
 }
 
 var (
-	cited   = regexp.MustCompile(`\bspec(?:ification)?,? (v1 )?(?:sections? )?((?:\d+(?:\.\d+)?)(?:(?:,| and| to) \d+(?:\.\d+)?)*)`)
-	section = regexp.MustCompile(`\bsections? ((?:\d+(?:\.\d+)?)(?:(?:,| and| to) \d+(?:\.\d+)?)*)`)
+	numbers = `(\d+(?:\.\d+)?(?:(?:,| and| to) \d+(?:\.\d+)?)*)`
+	cited   = regexp.MustCompile(`\bspec(?:ification)?,? (v1 )?(?:sections? )?` + numbers)
+	section = regexp.MustCompile(`\bsections? ` + numbers)
 	number  = regexp.MustCompile(`\d+(?:\.\d+)?`)
 	titled  = regexp.MustCompile(`(?m)^##+ (\d+(?:\.\d+)?)\.? `)
 )
