@@ -40,7 +40,7 @@ func TestSchemaPage(t *testing.T) {
 	var page strings.Builder
 	page.WriteString(pageHead + "```yaml\n" + string(example) + "```\n")
 	for _, typ := range []reflect.Type{
-		reflect.TypeFor[RenderConfig](), reflect.TypeFor[Output](), reflect.TypeFor[Settings](), reflect.TypeFor[Certs](), reflect.TypeFor[Issuer](),
+		reflect.TypeFor[RenderConfig](), reflect.TypeFor[Mirror](), reflect.TypeFor[Output](), reflect.TypeFor[Settings](), reflect.TypeFor[Certs](), reflect.TypeFor[Issuer](),
 		reflect.TypeFor[Group](), reflect.TypeFor[Bundle](), reflect.TypeFor[Descoped](), reflect.TypeFor[Subscription](), reflect.TypeFor[CatalogSource](),
 		reflect.TypeFor[ClusterExtension](), reflect.TypeFor[transform.Patch](), reflect.TypeFor[transform.Target](),
 	} {
