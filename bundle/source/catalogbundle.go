@@ -16,7 +16,7 @@ const (
 	propertyCSV    = "olm.csv.metadata"
 )
 
-// source gives the bundle from the objects in the catalog, or else from its image.
+// source returns the bundle, made of the objects in the catalog or, if there are none, of its image.
 func (c choice) source(ctx context.Context, o Options) (*Source, error) {
 	files, err := c.bundle.objects(o.Limits)
 	if err != nil {
@@ -24,14 +24,15 @@ func (c choice) source(ctx context.Context, o Options) (*Source, error) {
 	}
 	switch {
 	case len(files) == 0 && c.bundle.Image == "":
-		return nil, errors.New("neither objects nor an image in the catalog")
+		return nil, errors.New("the catalog has neither its objects nor its image")
 	case len(files) == 0 && o.Offline:
-		return nil, hint(fmt.Errorf("its objects are not in the catalog, and its image %s is not fetched offline", c.bundle.Image),
-			"fetch it where there is a network (skopeo copy docker://%s oci:DIR) and use oci-layout:DIR", c.bundle.Image)
+		err := fmt.Errorf("its objects are not in the catalog, and its image %s is not fetched offline", c.bundle.Image)
+		return nil, hint(err, fetchElsewhere, c.bundle.Image)
 	case len(files) == 0:
 		return openRemote(ctx, c.bundle.Image, o)
 	}
-	files["metadata/annotations.yaml"], err = annotationsYAML(c.pkg.name, c.pkg.channelsOf(c.bundle.Name), c.pkg.defaultChannel)
+	channels := c.pkg.channelsOf(c.bundle.Name)
+	files["metadata/annotations.yaml"], err = annotationsYAML(c.pkg.name, channels, c.pkg.defaultChannel)
 	if err != nil {
 		return nil, err
 	}
@@ -42,8 +43,8 @@ func (c choice) source(ctx context.Context, o Options) (*Source, error) {
 	return &Source{FS: m, Image: c.bundle.Image}, nil
 }
 
-// objects gives the bundle's objects as files of manifests/, numbered in the order of the catalog. The catalog has them as JSON in
-// one line; they become YAML, because files of a bundle are carried as they are.
+// objects returns the bundle's objects as files of manifests/, numbered in the order of the catalog. The catalog holds
+// each as one line of JSON. They become YAML, because the files of a bundle are written unchanged.
 func (b *catalogBundle) objects(limits Limits) (map[string][]byte, error) {
 	var list [][]byte
 	for _, p := range b.Properties {
@@ -99,12 +100,12 @@ func onlyDocument(data []byte, maxJSON int64) ([]byte, error) {
 		found = d.json
 	}
 	if n != 1 {
-		return nil, fmt.Errorf("%d documents, not one", n)
+		return nil, fmt.Errorf("has %d documents instead of one", n)
 	}
 	return found, nil
 }
 
-// fileName makes a part of a file name of what may be anything.
+// fileName returns s as part of a file name: other characters than a-z, 0-9, "." and "-" become "-".
 func fileName(s string) string {
 	s = strings.Map(func(r rune) rune {
 		switch {
@@ -116,7 +117,7 @@ func fileName(s string) string {
 	return s[:min(len(s), 100)]
 }
 
-// otherProperties lists the properties that are not the bundle's own objects.
+// otherProperties returns the properties that do not describe the bundle's own objects.
 func (b *catalogBundle) otherProperties() (json.RawMessage, error) {
 	list := []property{}
 	for _, p := range b.Properties {
