@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
@@ -28,16 +29,20 @@ type Document struct {
 
 	skimmed  bool // Root lacks what skim skips
 	once     sync.Once
+	parsed   atomic.Bool // in full, although it was skimmed first
 	fullRoot *yaml.Node
 	fullErr  error
 }
 
-// full gives the whole tree, which is parsed at first need where the document was only skimmed.
+// full returns the whole tree. A skimmed document is parsed when the whole tree is first needed.
 func (d *Document) full() (*yaml.Node, error) {
 	if !d.skimmed {
 		return d.Root, nil
 	}
-	d.once.Do(func() { d.fullRoot, d.fullErr = d.parseAll() })
+	d.once.Do(func() {
+		d.parsed.Store(true)
+		d.fullRoot, d.fullErr = d.parseAll()
+	})
 	return d.fullRoot, d.fullErr
 }
 
