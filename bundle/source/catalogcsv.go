@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-
-	"sigs.k8s.io/yaml"
 )
 
 // Catalog is a file-based catalog that is read for its ClusterServiceVersions only. It never pulls an image.
@@ -45,19 +43,13 @@ func (c *Catalog) CSV(pkg, channel, version string) ([]byte, error) {
 }
 
 func (b *catalogBundle) csv(limits Limits) ([]byte, error) {
-	files, err := b.objects(limits)
+	objects, err := b.objects(limits)
 	if err != nil {
 		return nil, err
 	}
-	for _, data := range files {
-		var head struct {
-			Kind string `json:"kind"`
-		}
-		if data, err = yaml.YAMLToJSON(data); err != nil {
-			return nil, err
-		}
-		if err := decodeJSON(data, &head); err == nil && head.Kind == "ClusterServiceVersion" {
-			return data, nil
+	for _, o := range objects {
+		if o.kind == kindCSV {
+			return o.json, nil
 		}
 	}
 	for _, p := range b.Properties {
@@ -98,7 +90,7 @@ func (b *catalogBundle) fromMetadata(value json.RawMessage) ([]byte, error) {
 	}
 	return json.Marshal(map[string]any{
 		"apiVersion": "operators.coreos.com/v1alpha1",
-		"kind":       "ClusterServiceVersion",
+		"kind":       kindCSV,
 		"metadata":   meta,
 		"spec":       spec,
 	})

@@ -290,12 +290,12 @@ func (r *legacyReader) manifest() (*legacyPackage, error) {
 				DefaultChannel string          `json:"defaultChannel"`
 				Channels       []legacyChannel `json:"channels"`
 			}
-			named := isPackageManifestName(f.name)
+			byName := isPackageManifestName(f.name)
 			err := decodeJSON(d.json, &m)
 			switch {
-			case named && err != nil:
+			case byName && err != nil:
 				return nil, fmt.Errorf("%s: %w", path.Join(r.dir, f.name), err)
-			case named && m.PackageName == "":
+			case byName && m.PackageName == "":
 				return nil, fmt.Errorf("%s: packageName is missing", path.Join(r.dir, f.name))
 			case err != nil || m.PackageName == "":
 				continue
