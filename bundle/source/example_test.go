@@ -9,7 +9,7 @@ import (
 	"github.com/olmgen/olmgen/bundle/source"
 )
 
-// Open a reference as "olmgen render" does. A directory, an archive, an image ("oci://...") and an entry of a catalog
+// Open a reference as "olmgen render" does. A directory, an archive, an image ("oci://...") and a catalog
 // ("catalog:...") all become a file system that holds one bundle.
 func ExampleOpen() {
 	const ref = "../../examples/memcached-operator/bundle"
