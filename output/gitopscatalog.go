@@ -44,12 +44,12 @@ func (t Tree) catalogEntry(dir string, o Operator, objects []generate.Shared) (F
 		if !isOLM(x.Object, v1alpha1.SubscriptionKind) || overlay.Name != "" {
 			continue
 		}
-		channel, data, err := openChannel(x.Object, o.Package)
+		channel, open, err := openChannel(x.Object, o.Package)
 		if err != nil {
 			return nil, err
 		}
 		if channel != "" {
-			objects[i].Data, changed = data, i
+			objects[i].Object, changed = open, i
 			overlay.Channel, overlay.Name, overlay.Namespace = channel, x.Name, x.Namespace
 		}
 	}
@@ -83,24 +83,20 @@ func catalogName(x generate.Object, o Operator) string {
 	return stem(x, o.Namespace)
 }
 
-// openChannel gives the channel of a Subscription to a package, and the Subscription with the channel left to overlays. The channel of a
-// Subscription to another package, or without one, is empty.
-func openChannel(x generate.Object, pkg string) (string, []byte, error) {
-	o, err := parse(x)
+// openChannel returns the channel of a Subscription to a package, and the Subscription with the channel left to overlays.
+// The channel is empty if the Subscription is to another package, or has none.
+func openChannel(x generate.Object, pkg string) (string, generate.Object, error) {
+	name, err := get(x, "spec", "name")
 	if err != nil {
-		return "", nil, err
+		return "", x, err
 	}
-	name, err := o.Get("spec", "name")
-	if err != nil {
-		return "", nil, err
-	}
-	v, err := o.Get("spec", "channel")
+	v, err := get(x, "spec", "channel")
 	channel, _ := v.(string)
 	if err != nil || name != pkg || channel == "" {
-		return "", nil, err
+		return "", x, err
 	}
-	data, err := o.Apply(manifest.Edit{Spec: map[string]any{"channel": anyChannel}})
-	return channel, data, err
+	x, err = x.Edit(manifest.Edit{Spec: map[string]any{"channel": anyChannel}})
+	return channel, x, err
 }
 
 // channelOverlay is the view of kustomization-channel.yaml and patch-channel.yaml. Name and Namespace are the Subscription's, empty without one.
