@@ -43,10 +43,7 @@ func MirrorSets(list []Image, mirror string, t *templates.Set) ([]byte, error) {
 			if len(mirrors) == 0 {
 				continue
 			}
-			data, err := t.Execute(set.template, struct {
-				Name    string
-				Mirrors []any
-			}{pkg, mirrors})
+			data, err := t.Execute(set.template, templates.MirrorSet{Name: pkg, Mirrors: mirrors})
 			if err != nil {
 				return nil, err
 			}
@@ -60,7 +57,7 @@ func MirrorSets(list []Image, mirror string, t *templates.Set) ([]byte, error) {
 }
 
 // mirrorsOf gives an entry for each repository, sorted.
-func mirrorsOf(list []Image, pinned bool, mirror string, seen map[string]string) ([]any, error) {
+func mirrorsOf(list []Image, pinned bool, mirror string, seen map[string]string) ([]templates.Mirror, error) {
 	repositories := map[string]bool{}
 	for _, i := range list {
 		r, err := parse(i.Image)
@@ -71,7 +68,7 @@ func mirrorsOf(list []Image, pinned bool, mirror string, seen map[string]string)
 			repositories[r.repository] = true
 		}
 	}
-	var mirrors []any
+	var mirrors []templates.Mirror
 	for _, source := range slices.Sorted(maps.Keys(repositories)) {
 		_, path, _ := strings.Cut(source, "/")
 		target := mirror + "/" + path
@@ -80,7 +77,7 @@ func mirrorsOf(list []Image, pinned bool, mirror string, seen map[string]string)
 				"give the sources one at a time, each with a mirror of its own")
 		}
 		seen[target] = source
-		mirrors = append(mirrors, map[string]any{"source": source, "mirrors": []any{target}})
+		mirrors = append(mirrors, templates.Mirror{Source: source, Mirror: target})
 	}
 	return mirrors, nil
 }
