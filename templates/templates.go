@@ -48,7 +48,7 @@ func Names() []string {
 func Source(name string) ([]byte, error) { return embedded.ReadFile(name) }
 
 // own is olmgen's own set. Nothing changes a set after Load.
-var own = sync.OnceValues(func() (*Set, error) { return load(nil) })
+var own = sync.OnceValues(func() (*Set, error) { return parseAll(nil) })
 
 // Load returns olmgen's own templates, with those files of overlay (which may be nil) in the place of theirs. A file that is no
 // template's name, that does not parse, or with an action in a place where YAML has no value, is an error.
@@ -56,10 +56,10 @@ func Load(overlay fs.FS) (*Set, error) {
 	if overlay == nil {
 		return own()
 	}
-	return load(overlay)
+	return parseAll(overlay)
 }
 
-func load(overlay fs.FS) (*Set, error) {
+func parseAll(overlay fs.FS) (*Set, error) {
 	s := &Set{template.New("olmgen").Option("missingkey=error").Funcs(Functions()).Funcs(encoders), map[string]bool{}}
 	for _, name := range Names() {
 		text, err := Source(name)
@@ -162,6 +162,7 @@ func (s *Set) Execute(name string, view any) ([]byte, error) {
 		return nil, fmt.Errorf("templates: no template %s", name)
 	}
 	var b bytes.Buffer
+	b.Grow(1024) // most objects are smaller
 	if err := t.Execute(&b, view); err != nil {
 		return nil, templateError(name, err)
 	}
@@ -173,9 +174,11 @@ func (s *Set) Execute(name string, view any) ([]byte, error) {
 
 var templatePlace = regexp.MustCompile(`^template: ([^:]+):(\d+):(?:\d+:)? (?:executing "[^"]*" )?`)
 
-// templateError says where in a template the library found a fault.
+var encoderName = regexp.MustCompile(`(error calling _[a-z]+: |\b_[a-z]+ (?:\d+ )?)`)
+
+// templateError says where in a template the library found a fault. It leaves out the encoders, which nobody wrote.
 func templateError(name string, err error) error {
-	e := &manifest.Error{File: name, Msg: err.Error()}
+	e := &manifest.Error{File: name, Msg: encoderName.ReplaceAllString(err.Error(), "")}
 	if m := templatePlace.FindStringSubmatch(e.Msg); m != nil {
 		e.File, e.Msg = m[1], e.Msg[len(m[0]):]
 		e.Line, _ = strconv.Atoi(m[2])
