@@ -9,6 +9,7 @@ import (
 
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/templates"
 )
 
 // anyChannel is what the Subscription of a base has for a channel (redhat-cop/gitops-catalog: web-terminal/operator/base/subscription.yaml).
@@ -38,7 +39,7 @@ func (t Tree) gitopsCatalog() (Files, error) {
 
 func (t Tree) catalogEntry(dir string, o Operator, objects []generate.Shared) (Files, error) {
 	objects = slices.Clone(objects)
-	overlay := channelOverlay{Channel: o.Channel, Resources: []string{"../../base"}}
+	overlay := templates.ChannelKustomization{Channel: o.Channel, Resources: []string{"../../base"}}
 	changed := -1
 	for i, x := range objects {
 		if !isOLM(x.Object, v1alpha1.SubscriptionKind) || overlay.Name != "" {
@@ -99,13 +100,7 @@ func openChannel(x generate.Object, pkg string) (string, generate.Object, error)
 	return channel, x, err
 }
 
-// channelOverlay is the view of kustomization-channel.yaml and patch-channel.yaml. Name and Namespace are the Subscription's, empty without one.
-type channelOverlay struct {
-	Resources                []string
-	Channel, Name, Namespace string
-}
-
-func (t Tree) channelOverlay(dir string, v channelOverlay) (Files, error) {
+func (t Tree) channelOverlay(dir string, v templates.ChannelKustomization) (Files, error) {
 	kustomization, err := t.Templates.Execute("kustomization-channel.yaml", v)
 	if err != nil {
 		return nil, err
