@@ -18,6 +18,7 @@ import (
 
 // Flags are flags that fill a RenderConfig of one group with one bundle.
 type Flags struct {
+	Dir    string // what files that flags name are relative to; empty: the current directory
 	set    *pflag.FlagSet
 	values []*flagValue
 }
@@ -78,7 +79,7 @@ func (f *Flags) Config(source string, fixed map[manifest.Option]any) (*Config, e
 		if !f.set.Changed(v.Flag) {
 			continue
 		}
-		value, err := v.read()
+		value, err := v.read(f.Dir)
 		if err != nil {
 			return nil, err
 		}
@@ -210,14 +211,14 @@ func (v *flagValue) add(s string) error {
 }
 
 // read returns what the flag puts into a RenderConfig.
-func (v *flagValue) read() (any, error) {
+func (v *flagValue) read(dir string) (any, error) {
 	text := v.String()
 	if v.NotEmpty && text == "" {
 		return nil, &FlagError{"--" + v.Flag + ": is empty", "leave it out for the default"}
 	}
 	switch {
 	case v.Parse != nil:
-		value, err := v.Parse(text)
+		value, err := v.Parse(dir, text)
 		var bad *FlagError
 		if errors.As(err, &bad) {
 			return nil, &FlagError{"--" + v.Flag + ": " + bad.Msg, bad.Tip}
@@ -260,7 +261,7 @@ func CheckWord(got string, allowed []string) error {
 	return &WordError{got, allowed}
 }
 
-func parseSelector(text string) (any, error) {
+func parseSelector(_, text string) (any, error) {
 	if text == "" {
 		return nil, nil
 	}
@@ -274,7 +275,7 @@ func parseSelector(text string) (any, error) {
 // bundleAPIs is the value of a static group without APIs beside the bundle's own.
 const bundleAPIs = "bundle"
 
-func parseAPIs(text string) (any, error) {
+func parseAPIs(_, text string) (any, error) {
 	list := []any{}
 	for api := range strings.SplitSeq(text, ",") {
 		if api != "" && api != bundleAPIs {
@@ -284,7 +285,7 @@ func parseAPIs(text string) (any, error) {
 	return list, nil
 }
 
-func parseIssuer(text string) (any, error) {
+func parseIssuer(_, text string) (any, error) {
 	if text == "" {
 		return nil, nil
 	}
@@ -295,7 +296,7 @@ func parseIssuer(text string) (any, error) {
 	return map[string]any{"kind": kind, "name": name}, nil
 }
 
-func parseCatalog(text string) (any, error) {
+func parseCatalog(_, text string) (any, error) {
 	namespace, name, _ := strings.Cut(text, "/")
 	if namespace == "" || name == "" {
 		return nil, &FlagError{fmt.Sprintf("%q is not NAMESPACE/NAME", text), "write it as in openshift-marketplace/community-operators"}
@@ -304,11 +305,11 @@ func parseCatalog(text string) (any, error) {
 }
 
 // parseConfig reads a file with a Subscription, or with its spec.config.
-func parseConfig(file string) (any, error) {
+func parseConfig(dir, file string) (any, error) {
 	if file == "" {
 		return nil, nil
 	}
-	data, err := os.ReadFile(file)
+	data, err := os.ReadFile(in(dir, file))
 	if err != nil {
 		return nil, err
 	}
@@ -316,5 +317,5 @@ func parseConfig(file string) (any, error) {
 	if err != nil || config == nil {
 		return nil, err
 	}
-	return manifest.Typed(config)
+	return generate.ConfigValue(config)
 }

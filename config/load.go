@@ -44,17 +44,17 @@ type loaded struct {
 	err          error
 }
 
-// Operators opens and reads all bundles, and returns them with what they are rendered with, in the order of the file.
-func (c *Config) Operators(ctx context.Context, o Options) ([]generate.Operator, error) {
-	all, err := c.load(ctx, o)
-	if err != nil {
-		return nil, err
+// GenerateOptions returns what a bundle is rendered with, files included, but not what only the bundle's source tells. Paths are relative to
+// dir.
+func (c *Config) GenerateOptions(group, bundle int, dir string) (generate.Options, error) {
+	o := c.options(group, bundle)
+	sets := &templateSets{dir: dir, sets: map[string]*templates.Set{}}
+	if err := c.Groups[group].Bundles[bundle].over(c.Defaults).files(dir, sets, &o); err != nil {
+		return o, err
 	}
-	operators := make([]generate.Operator, len(all))
-	for i, l := range all {
-		operators[i] = l.Operator
-	}
-	return operators, nil
+	var err error
+	o.Mirrors, err = c.mirrors(dir)
+	return o, err
 }
 
 // load opens and reads all bundles. Of several errors it returns that of the first bundle in the file.

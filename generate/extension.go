@@ -165,7 +165,7 @@ func (r *rendering) extensionChannels() ([]string, error) {
 // extensionConfig is what OLM v1 knows of install modes and of a Subscription's config, whose selector means nothing.
 func (r *rendering) extensionConfig() (map[string]any, error) {
 	config := map[string]any{}
-	deployments, err := configValue(r.options.Config)
+	deployments, err := ConfigValue(r.options.Config)
 	if err != nil {
 		return nil, err
 	}

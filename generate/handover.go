@@ -76,8 +76,9 @@ func (r *rendering) objectName(kind, asked string, option Option) (string, error
 	return name, nil
 }
 
-// configValue gives a Subscription's config as it was written, nil if it is empty.
-func configValue(c *v1alpha1.SubscriptionConfig) (map[string]any, error) {
+// ConfigValue returns a Subscription's config as it stands in a document: with an empty node selector, which OLM takes for "remove it". It
+// returns nil without a config.
+func ConfigValue(c *v1alpha1.SubscriptionConfig) (map[string]any, error) {
 	if c == nil {
 		return nil, nil
 	}

@@ -166,7 +166,7 @@ func subscription(r *rendering) error {
 	if channel == "" && len(r.bundle.Channels) > 1 {
 		return refuseOption(OptionChannel, "choose one", "%s is in %s, and the default channel is none of them", r.csv.Name, channelList(r.bundle.Channels))
 	}
-	config, err := configValue(r.options.Config)
+	config, err := ConfigValue(r.options.Config)
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/output"
 )
 
@@ -177,13 +178,13 @@ func (c *goldenCase) testLibrary(t *testing.T, args []string, tree Tree, warning
 		}
 		var said strings.Builder
 		for _, w := range last.result.Warnings {
-			fmt.Fprintln(&said, "olmgen: warning: "+w.Error.Error())
+			fmt.Fprintln(&said, "olmgen: warning: "+config.Say(w.Error.Error(), w.Options, config.FlagOf))
 		}
 		for _, w := range last.laid.Warnings(layoutOf(args)) {
 			fmt.Fprintln(&said, "olmgen: warning: "+w)
 		}
 		for _, n := range last.result.Notes {
-			fmt.Fprintln(&said, "olmgen: note: "+n)
+			fmt.Fprintln(&said, "olmgen: note: "+config.Say(n.Msg, n.Options, config.FlagOf))
 		}
 		if said.String() != warnings {
 			t.Errorf("with %d workers the library warns of something else than the command:\n%s\n%s", workers, &said, warnings)
