@@ -41,7 +41,7 @@ func renderOLMv1(b *bundle.Bundle, o Options) (*Result, error) {
 	}
 	result := &Result{InstallMode: o.InstallMode, Warnings: unusedMirrors(mirrors)}
 	for _, x := range objects {
-		result.Objects = append(result.Objects, Object{APIVersion: x.APIVersion, Kind: x.Kind, Namespace: x.Namespace, Name: x.Name, Data: manifest.Encode(x.Value)})
+		result.Objects = append(result.Objects, NewObject(manifest.New(x.Value)))
 	}
 	return result, nil
 }

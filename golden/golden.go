@@ -96,17 +96,22 @@ func Check(tb testing.TB, dir string, got Tree, update bool) {
 func CheckFile(tb testing.TB, name string, got []byte, update bool) {
 	tb.Helper()
 	if update {
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			tb.Fatal(err)
+		}
 		if err := os.WriteFile(name, got, 0o644); err != nil {
 			tb.Fatal(err)
 		}
 		return
 	}
 	want, err := os.ReadFile(name)
-	if err != nil {
+	if errors.Is(err, fs.ErrNotExist) {
+		tb.Fatalf("%s is not there. Run this test with -update (\"make golden\" and \"make docs\" do) and read the file.", name)
+	} else if err != nil {
 		tb.Fatal(err)
 	}
-	if !bytes.Equal(want, got) {
-		tb.Errorf("%s is stale. If the change is meant, run this test with -update (\"make docs\" does) and read the diff.\n%s",
-			name, diff.Diff(name, want, "now", got))
+	if d := diff.Diff(name, want, "now", got); d != nil {
+		tb.Errorf("%s is stale. If the change is meant, run this test with -update (\"make golden\" and \"make docs\" do) and read the diff.\n%s",
+			name, d)
 	}
 }

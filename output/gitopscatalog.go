@@ -39,6 +39,7 @@ func (t Tree) gitopsCatalog() (Files, error) {
 func (t Tree) catalogEntry(dir string, o Operator, objects []generate.Shared) (Files, error) {
 	objects = slices.Clone(objects)
 	overlay := channelOverlay{Channel: o.Channel, Resources: []string{"../../base"}}
+	changed := -1
 	for i, x := range objects {
 		if !isOLM(x.Object, v1alpha1.SubscriptionKind) || overlay.Name != "" {
 			continue
@@ -48,7 +49,7 @@ func (t Tree) catalogEntry(dir string, o Operator, objects []generate.Shared) (F
 			return nil, err
 		}
 		if channel != "" {
-			objects[i].Data = data
+			objects[i].Data, changed = data, i
 			overlay.Channel, overlay.Name, overlay.Namespace = channel, x.Name, x.Namespace
 		}
 	}
@@ -63,6 +64,9 @@ func (t Tree) catalogEntry(dir string, o Operator, objects []generate.Shared) (F
 	}))
 	if err != nil {
 		return nil, err
+	}
+	if changed >= 0 {
+		files[changed].Object = ID{} // its channel is in the overlay
 	}
 	more, err := t.channelOverlay(dir+"overlays/"+segment(escape(overlay.Channel))+"/", overlay)
 	return append(files, more...), err
@@ -110,10 +114,10 @@ func (t Tree) channelOverlay(dir string, v channelOverlay) (Files, error) {
 	if err != nil {
 		return nil, err
 	}
-	files := Files{{dir + kustomizationName, kustomization}}
+	files := Files{{Path: dir + kustomizationName, Data: kustomization}}
 	if v.Name == "" {
 		return files, nil
 	}
 	patch, err := t.Templates.Execute("patch-channel.yaml", v)
-	return append(files, File{dir + "patch-channel.yaml", patch}), err
+	return append(files, File{Path: dir + "patch-channel.yaml", Data: patch}), err
 }

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/internal/text"
 )
 
 // plan says how the new tree is made.
@@ -183,7 +183,7 @@ func (p *planner) show(paths []string) string {
 	for i := range paths {
 		paths[i] = p.target.show(paths[i])
 	}
-	return manifest.FirstOf(5, paths)
+	return text.FirstOf(5, paths)
 }
 
 // finish adds what is carried and the lock to the new tree, and its directories.

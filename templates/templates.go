@@ -48,7 +48,7 @@ func Source(name string) ([]byte, error) { return embedded.ReadFile(name) }
 // Load gives olmgen's own templates, with those files of overlay (which may be nil) in the place of theirs. A file that is no
 // template's name, or that does not parse, is an error.
 func Load(overlay fs.FS) (*Set, error) {
-	s := &Set{template.New("olmgen").Option("missingkey=error").Funcs(Functions()), map[string]bool{}}
+	s := &Set{template.New("olmgen").Option("missingkey=error").Funcs(Functions()).Funcs(encoders), map[string]bool{}}
 	for _, name := range Names() {
 		text, err := Source(name)
 		if err != nil {
@@ -58,10 +58,17 @@ func Load(overlay fs.FS) (*Set, error) {
 			return nil, err
 		}
 	}
-	if overlay == nil {
-		return s, nil
+	if overlay != nil {
+		if err := s.overlay(overlay); err != nil {
+			return nil, err
+		}
 	}
-	return s, s.overlay(overlay)
+	for _, name := range Names() {
+		if err := escape(s.root, name); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
 }
 
 // LoadDir is Load with the files of a directory; without one it gives olmgen's own templates.

@@ -120,20 +120,13 @@ func readCatalog(ctx context.Context, arg string, o Options) (catalog, error) {
 	return c.catalog, err
 }
 
+// addStream adds the documents of a file one after the other: a catalog may have hundreds of megabytes.
 func (c *catalogReader) addStream(ctx context.Context, name string, r io.Reader) error {
-	data, err := io.ReadAll(newMeter(ctx, r, c.limits.MaxTotalBytes-c.bytes))
-	if err != nil {
-		return readError(name, "", err)
-	}
-	return c.add(name, data)
-}
-
-func (c *catalogReader) add(name string, data []byte) error {
-	docs, err := documents(name, data, min(c.limits.MaxFileBytes*4, c.limits.MaxTotalBytes))
-	if err != nil {
-		return err
-	}
-	for _, d := range docs {
+	limited := newMeter(ctx, r, c.limits.MaxTotalBytes-c.bytes)
+	for d, err := range documents(name, limited, min(c.limits.MaxFileBytes*4, c.limits.MaxTotalBytes)) {
+		if err != nil {
+			return err
+		}
 		c.bytes += int64(len(d.json))
 		if c.bytes > c.limits.MaxTotalBytes {
 			return fmt.Errorf("%s: the catalog is larger than %s", name, bytesText(c.limits.MaxTotalBytes))

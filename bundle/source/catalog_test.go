@@ -1,11 +1,14 @@
 package source
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -70,10 +73,9 @@ func TestCatalogFiles(t *testing.T) {
 func TestCatalogForms(t *testing.T) {
 	data, err := os.ReadFile(etcdCatalog)
 	must(t, err)
-	docs, err := documents("etcd.yaml", data, 1<<20)
-	must(t, err)
 	var compact, pretty, list []string
-	for _, d := range docs {
+	for d, err := range documents("etcd.yaml", bytes.NewReader(data), 1<<20) {
+		must(t, err)
 		compact = append(compact, string(d.json))
 		var v any
 		must(t, json.Unmarshal(d.json, &v))
@@ -90,7 +92,7 @@ func TestCatalogForms(t *testing.T) {
 		"crlf.yaml":        strings.ReplaceAll(string(data), "\n", "\r\n"),
 		"bom.yaml":         "\ufeff" + string(data),
 		"reverse.yaml":     strings.Join(list, "---\n"),
-		"directives.yaml":  "# a comment\n%YAML 1.1\n---\n" + strings.Join(list, "...\n%YAML 1.1\n---\n"),
+		"directives.yaml":  "%YAML 1.1\n---\n" + strings.Join(list, "...\n%YAML 1.1\n---\n"),
 		"compact.json":     strings.Join(compact, ""),
 		"lines.json":       strings.Join(compact, "\n"),
 		"pretty.json":      strings.Join(pretty, "\n"),
@@ -215,29 +217,25 @@ properties:
 	same(t, "properties", string(s.Properties), `[{"type":"olm.package","value":{"packageName":"etcd","version":"1.0.0"}}]`)
 }
 
-func TestSplitYAML(t *testing.T) {
-	tests := []struct {
-		name, text string
-		want       []string // each with the line it starts in
-	}{
-		{"nothing", "", nil},
-		{"one", "a: 1\n", []string{"1 a: 1\n"}},
-		{"no final newline", "a: 1", []string{"1 a: 1"}},
-		{"two", "a: 1\n---\nb: 2\n", []string{"1 a: 1\n", "2 ---\nb: 2\n"}},
-		{"a marker with content", "--- {a: 1}\n--- # b\nb: 2", []string{"1 --- {a: 1}\n", "2 --- # b\nb: 2"}},
-		{"not a marker", "a: |\n  ---\n  x\n----\n---x: 1\n", []string{"1 a: |\n  ---\n  x\n----\n---x: 1\n"}},
-		{"an end marker", "a: 1\n...\nb: 2\n", []string{"1 a: 1\n", "3 b: 2\n"}},
-		{"a directive", "%YAML 1.1\n# x\n---\na: 1\n", []string{"1 %YAML 1.1\n# x\n---\na: 1\n"}},
-		{"a directive in the middle", "a: 1\n...\n\n%YAML 1.1\n---\nb: 2\n", []string{"1 a: 1\n", "3 \n%YAML 1.1\n---\nb: 2\n"}},
-		{"CRLF", "a: 1\r\n---\r\nb: 2\r\n", []string{"1 a: 1\r\n", "2 ---\r\nb: 2\r\n"}},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			var got []string
-			for _, p := range splitYAML([]byte(test.text)) {
-				got = append(got, fmt.Sprintf("%d %s", p.line, p.data))
+// A catalog is never whole in memory, in either form: what is of no use to olmgen takes no place.
+func TestLargeCatalogIsStreamed(t *testing.T) {
+	for name, doc := range map[string]string{
+		"YAML": "---\nschema: other\ndata: " + strings.Repeat("x", 60_000) + "\n",
+		"JSON": `{"schema": "other", "data": "` + strings.Repeat("x", 60_000) + "\"}\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			const copies = 600
+			var readers []io.Reader
+			for range copies {
+				readers = append(readers, strings.NewReader(doc))
 			}
-			same(t, "parts", got, test.want)
+			runtime.GC()
+			peak := watchHeap()
+			c := &catalogReader{catalog: catalog{}, limits: DefaultLimits()}
+			must(t, c.addStream(t.Context(), "c", io.MultiReader(readers...)))
+			if most, size := peak(), uint64(copies*len(doc)); most > size/2 {
+				t.Errorf("%d MiB of memory for a catalog of %d MiB", most>>20, size>>20)
+			}
 		})
 	}
 }

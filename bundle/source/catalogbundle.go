@@ -65,10 +65,7 @@ func (b *catalogBundle) objects(limits Limits) (map[string][]byte, error) {
 	files := map[string][]byte{}
 	digits := max(3, len(fmt.Sprint(len(list))))
 	for i, data := range list {
-		docs, err := documents("object", data, limits.MaxFileBytes)
-		if err == nil && len(docs) != 1 {
-			err = fmt.Errorf("%d documents, not one", len(docs))
-		}
+		object, err := onlyDocument(data, limits.MaxFileBytes)
 		if err != nil {
 			return nil, fmt.Errorf("property %s %d: %w", propertyObject, i+1, err)
 		}
@@ -76,7 +73,7 @@ func (b *catalogBundle) objects(limits Limits) (map[string][]byte, error) {
 			Kind     string `json:"kind"`
 			Metadata named  `json:"metadata"`
 		}
-		if err := decodeJSON(docs[0].json, &head); err != nil {
+		if err := decodeJSON(object, &head); err != nil {
 			return nil, fmt.Errorf("property %s %d: %w", propertyObject, i+1, err)
 		}
 		if bytes.HasPrefix(data, []byte("{")) {
@@ -88,6 +85,23 @@ func (b *catalogBundle) objects(limits Limits) (map[string][]byte, error) {
 		files[name] = data
 	}
 	return files, nil
+}
+
+// onlyDocument returns the one document of a text, as JSON.
+func onlyDocument(data []byte, maxJSON int64) ([]byte, error) {
+	var found []byte
+	n := 0
+	for d, err := range documents("object", bytes.NewReader(data), maxJSON) {
+		if err != nil {
+			return nil, err
+		}
+		n++
+		found = d.json
+	}
+	if n != 1 {
+		return nil, fmt.Errorf("%d documents, not one", n)
+	}
+	return found, nil
 }
 
 // fileName makes a part of a file name of what may be anything.

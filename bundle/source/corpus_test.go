@@ -137,9 +137,8 @@ func checkAsCatalog(t *testing.T, dir string, files map[string]string) {
 		if !strings.HasPrefix(name, "manifests/") {
 			continue
 		}
-		docs, err := documents(name, []byte(files[name]), 64<<20)
-		must(t, err)
-		for _, d := range docs {
+		for d, err := range documents(name, strings.NewReader(files[name]), 64<<20) {
+			must(t, err)
 			value, err := json.Marshal(map[string]string{"data": base64.StdEncoding.EncodeToString(d.json)})
 			must(t, err)
 			properties = append(properties, property{propertyObject, value})

@@ -2,7 +2,6 @@ package source
 
 import (
 	"archive/tar"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -43,6 +42,107 @@ type layer struct {
 	digest, diffID v1.Hash
 	size           int64 // as stored; negative: unknown
 	open           func() (io.ReadCloser, error)
+}
+
+// resolve returns the image that an entry of an index stands for: the entry itself or, if that is an index, the entry
+// for the platform. size is called before a blob is read; newImage says what it returns.
+func resolve(name string, index v1.ImageIndex, d v1.Descriptor, size func(v1.Descriptor) (int64, error)) (*image, error) {
+	for range 4 { // levels of indexes
+		if n, err := size(d); err != nil {
+			return nil, err
+		} else if n > maxImageJSON {
+			return nil, fmt.Errorf("%s: larger than %s", d.Digest, bytesText(maxImageJSON))
+		}
+		if !d.MediaType.IsIndex() {
+			break
+		}
+		child, err := index.ImageIndex(d.Digest)
+		if err != nil {
+			return nil, err
+		}
+		if err := sameDigest("index", child, d.Digest); err != nil {
+			return nil, err
+		}
+		manifest, err := child.IndexManifest()
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", d.Digest, err)
+		}
+		next, err := choosePlatform(manifest)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", d.Digest, err)
+		}
+		index, d = child, next
+	}
+	if !d.MediaType.IsImage() {
+		return nil, fmt.Errorf("%s: not an image but %s", d.Digest, quote(string(d.MediaType)))
+	}
+	img, err := index.Image(d.Digest)
+	if err != nil {
+		return nil, err
+	}
+	return newImage(name, img, d, size)
+}
+
+// newImage reads the manifest and the configuration of an image, and compares their digests. size returns the size of a
+// blob, or an error if the blob must not be read.
+func newImage(name string, img v1.Image, d v1.Descriptor, size func(v1.Descriptor) (int64, error)) (*image, error) {
+	if err := sameDigest("manifest", img, d.Digest); err != nil {
+		return nil, err
+	}
+	manifest, err := img.Manifest()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", d.Digest, err)
+	}
+	kind := manifest.MediaType // some registries have no content type or a wrong one
+	if kind == "" {
+		kind = d.MediaType
+	}
+	if !kind.IsImage() {
+		return nil, fmt.Errorf("not an image but %s", quote(string(kind)))
+	}
+	if n, err := size(manifest.Config); err != nil {
+		return nil, err
+	} else if n > maxImageJSON {
+		return nil, fmt.Errorf("the image's configuration is larger than %s", bytesText(maxImageJSON))
+	}
+	config, err := img.ConfigName() // computed from the bytes that were read
+	if err != nil {
+		return nil, err
+	}
+	if config != manifest.Config.Digest {
+		return nil, fmt.Errorf("configuration: digest is %s, not %s", config, manifest.Config.Digest)
+	}
+	out := &image{name: name, digest: d.Digest.String()}
+	if out.config, err = img.ConfigFile(); err != nil {
+		return nil, fmt.Errorf("%s: %w", config, err)
+	}
+	for _, desc := range manifest.Layers {
+		open := func() (io.ReadCloser, error) {
+			if _, err := size(desc); err != nil {
+				return nil, err
+			}
+			l, err := img.LayerByDigest(desc.Digest)
+			if err != nil {
+				return nil, err
+			}
+			return l.Compressed()
+		}
+		l := layer{name: desc.Digest.String(), digest: desc.Digest, size: desc.Size, open: open}
+		out.layers = append(out.layers, l)
+	}
+	return out, nil
+}
+
+// sameDigest compares the digest of what was read with the digest that it was asked for by.
+func sameDigest(what string, read interface{ Digest() (v1.Hash, error) }, want v1.Hash) error {
+	got, err := read.Digest()
+	if err != nil {
+		return err
+	}
+	if got != want {
+		return fmt.Errorf("%s: digest is %s, not %s", what, got, want)
+	}
+	return nil
 }
 
 // source keeps the image's bundle: only what is below its manifests and metadata directories.
@@ -251,16 +351,4 @@ func choosePlatform(index *v1.IndexManifest) (v1.Descriptor, error) {
 		return v1.Descriptor{}, errors.New("no image in the index")
 	}
 	return v1.Descriptor{}, fmt.Errorf("%d images in the index, none for linux/amd64: %s", len(images), someOf(platforms))
-}
-
-// verifyBytes checks a small blob against its descriptor.
-func verifyBytes(data []byte, want v1.Hash) error {
-	v, err := newVerifier(bytes.NewReader(data), want, int64(len(data)))
-	if err != nil {
-		return err
-	}
-	if _, err := io.Copy(io.Discard, v); err != nil {
-		return err
-	}
-	return v.check()
 }

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -74,22 +75,21 @@ func (r *legacyReader) readFile(fsys dirFS, p string) error {
 		return fmt.Errorf("%s: the package is larger than %s or has more than %d files", r.dir, bytesText(r.options.Limits.MaxTotalBytes), r.options.Limits.MaxFiles)
 	}
 	f := &legacyFile{name: path.Base(p), data: data}
-	f.docs, err = documents(full, data, r.options.Limits.MaxFileBytes*4)
-	if err != nil {
-		if path.Dir(p) == "." && !isPackageManifestName(f.name) {
+	for d, err := range documents(full, bytes.NewReader(data), r.options.Limits.MaxFileBytes*4) {
+		if err != nil && path.Dir(p) == "." && !isPackageManifestName(f.name) {
 			r.options.Warn("%v (left out)", err)
 			return nil
 		}
-		return err
-	}
-	for _, d := range f.docs {
+		if err != nil {
+			return err
+		}
 		var head struct {
 			Kind string `json:"kind"`
 		}
 		if json.Unmarshal(d.json, &head) != nil {
 			head.Kind = ""
 		}
-		f.kinds = append(f.kinds, head.Kind)
+		f.docs, f.kinds = append(f.docs, d), append(f.kinds, head.Kind)
 	}
 	r.byDir[path.Dir(p)] = append(r.byDir[path.Dir(p)], f)
 	return nil

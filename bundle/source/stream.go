@@ -83,10 +83,10 @@ func decompress(r io.Reader) (io.Reader, func(), error) {
 	}
 	none := func() {}
 	switch {
-	case bytes.HasPrefix(head, []byte{0x1f, 0x8b}):
+	case isGzip(head):
 		z, err := gzip.NewReader(buffered)
 		return z, none, err
-	case bytes.HasPrefix(head, []byte{0x28, 0xb5, 0x2f, 0xfd}):
+	case isZstd(head):
 		z, err := zstd.NewReader(buffered, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
 		if err != nil {
 			return nil, nil, err
@@ -99,6 +99,9 @@ func decompress(r io.Reader) (io.Reader, func(), error) {
 	}
 	return buffered, none, nil
 }
+
+func isGzip(head []byte) bool { return bytes.HasPrefix(head, []byte{0x1f, 0x8b}) }
+func isZstd(head []byte) bool { return bytes.HasPrefix(head, []byte{0x28, 0xb5, 0x2f, 0xfd}) }
 
 // verifier computes the digest of what is read through it.
 type verifier struct {

@@ -116,6 +116,8 @@ func TestPaths(t *testing.T) {
 		{"a directory", "", "out/here", "bundle", "out/here/operatorgroup_caches_caches.yaml"},
 		{"a layout", "", "out, layout: by-kind", "bundle", "out/operatorgroup/caches_caches.yaml"},
 		{"a layout that splits", "", "out, layout: gitops-catalog", "bundle", "out/memcached-operator/operator/base/operator-group.yaml"},
+		{"an object that a layout splits", "", "out, layout: gitops-catalog", "bundle", "out/subscription_caches_memcached-operator.yaml"},
+		{"a layout of templates", "", "out, layout: helm", "bundle", "out/operatorgroup_caches_caches.yaml"},
 		{"a path", "bundle/olmgen.yaml", "", "../bundle", "bundle/operatorgroup_caches_caches.yaml"},
 		{"both", "bundle/olmgen.yaml", "../out/", ".", "out/operatorgroup_caches_caches.yaml"},
 	} {

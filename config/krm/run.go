@@ -73,7 +73,9 @@ func (l *list) render(ctx context.Context, o Options) ([]*yaml.Node, []Result, e
 	if err != nil {
 		return nil, nil, err
 	}
-	items, err := l.merge(r.Objects, l.sources(c), func(o generate.Object) string { return path.Join(dir, paths[string(o.Data)]) })
+	items, err := l.merge(r.Objects, l.sources(c), func(o generate.Object) string {
+		return path.Join(dir, paths[output.IDOf(o)])
+	})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -108,17 +110,19 @@ func (l *list) sources(c *config.Config) []string {
 	return out
 }
 
-// filePaths gives the file of each object by its data. An object that its layout splits or leaves out has the file that it has in the flat
+// filePaths returns the file of each object. An object that the layout splits or leaves out has its file of the flat
 // layout.
-func filePaths(r *config.Rendered) (map[string]string, error) {
+func filePaths(r *config.Rendered) (map[output.ID]string, error) {
 	flat, err := r.Tree.Files(output.LayoutFlat)
 	if err != nil {
 		return nil, err
 	}
-	paths := map[string]string{}
+	paths := map[output.ID]string{}
 	for _, files := range []output.Files{flat, r.Files} {
 		for _, f := range files {
-			paths[string(f.Data)] = f.Path
+			if f.Object != (output.ID{}) {
+				paths[f.Object] = f.Path
+			}
 		}
 	}
 	return paths, nil

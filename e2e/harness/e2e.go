@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -113,17 +114,24 @@ func (o options) dryRuns(ctx context.Context, m material) error {
 	return errors.Join(ctx.Err(), s.err(), o.kubectl(ctx, c, trees))
 }
 
-// kubectl gives some golden trees, of which the cluster has all APIs, to kubectl itself: it must think of them as the harness does.
+// kubectlTrees are golden trees whose APIs the cluster has: streams for "kubectl apply -f", a directory for "kubectl apply -k".
+var kubectlTrees = regexp.MustCompile(`^(install-modes/out/|layouts/out/flat$)`)
+
+// kubectl runs kubectl itself on some golden trees: it must accept what the harness has applied.
 func (o options) kubectl(ctx context.Context, c *cluster.Cluster, trees []apply.Tree) (err error) {
 	if _, missing := exec.LookPath("kubectl"); missing != nil {
 		fmt.Println("dry run: there is no kubectl; the same requests were made without it")
 		return nil
 	}
 	for _, t := range trees {
-		if !strings.HasPrefix(t.Name, "install-modes/") || !o.only.MatchString(t.Name) {
+		if !kubectlTrees.MatchString(t.Name) || !o.only.MatchString(t.Name) {
 			continue
 		}
-		out, failed := c.Kubectl(ctx, "apply", "--server-side", "--dry-run=server", "--validate=strict", "-k", filepath.Join(o.golden(), t.Name))
+		flag := "-k"
+		if filepath.Ext(t.Path) == ".yaml" {
+			flag = "-f"
+		}
+		out, failed := c.Kubectl(ctx, "apply", "--server-side", "--dry-run=server", "--validate=strict", flag, t.Path)
 		if n := strings.Count(out, " serverside-applied (server dry run)\n"); failed != nil || n != len(t.Objects) {
 			err = errors.Join(err, fmt.Errorf("kubectl applies %d of %d objects of %s: %v\n%s", n, len(t.Objects), t.Name, failed, out))
 		}

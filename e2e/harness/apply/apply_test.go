@@ -34,6 +34,34 @@ func TestRefusal(t *testing.T) {
 	}
 }
 
+// Golden files are read from streams and from directories.
+func TestGoldenTrees(t *testing.T) {
+	trees, err := GoldenTrees("../../../golden")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]string{}
+	for _, tree := range trees {
+		found[tree.Name] = tree.Path
+		for _, o := range tree.Objects {
+			if o.GetKind() == "" || o.GetName() == "" {
+				t.Errorf("%s: an object without kind or name: %v", tree.Name, o)
+			}
+		}
+		if len(tree.Objects) == 0 {
+			t.Errorf("%s: no objects", tree.Name)
+		}
+	}
+	for name, path := range map[string]string{
+		"install-modes/out/own": "../../../golden/install-modes/out/own.yaml",
+		"layouts/out/flat":      "../../../golden/layouts/out/flat",
+	} {
+		if found[name] != path {
+			t.Errorf("%s is read from %q, want %q", name, found[name], path)
+		}
+	}
+}
+
 // What is pruned is what the new tree has not, by group, kind, namespace and name; the version does not count.
 func TestWithout(t *testing.T) {
 	tree := func(objects ...[4]string) (out Tree) {
