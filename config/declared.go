@@ -58,7 +58,7 @@ var declared = []Option{
 }
 
 var outputFields = []Option{
-	{Name: "directory", Text: "the directory that is written to; -o overrides it", Default: "stdout"},
+	{Name: "directory", Text: "the directory that is written to", Default: "stdout"},
 	{Name: "layout", Words: words(output.Layouts), Default: string(output.LayoutFlat), ID: OptionLayout, Flag: "layout", Value: "LAYOUT", Topic: TopicFiles,
 		Text: "how the files are laid out"},
 	{Name: "helmCRDs", Words: words([]helm.CRDs{helm.CRDsTemplates, helm.CRDsDirectory}), Default: string(helm.CRDsTemplates),
@@ -120,7 +120,7 @@ var groupFields = []Option{
 
 var bundleFields = slices.Concat([]Option{
 	{Name: "name", Text: "what layouts and messages call the operator; unique", Default: "the package name"},
-	{Name: "source", Required: true, Text: "where the bundle comes from, as SOURCE of olmgen render: a directory, an archive, oci://..., catalog:..."},
+	{Name: "source", Required: true, Text: "where the bundle comes from, as SOURCE of olmgen render: a directory, an archive, oci://IMAGE or catalog:PATH"},
 	{Name: "package", Flag: "package", Value: "NAME", Topic: TopicSource, Access: true, ID: bundle.OptionPackage,
 		Text: "the package to take from a catalog; the bundle of another source must be of it"},
 	{Name: "channel", Flag: "channel", Value: "NAME", Topic: TopicSource, Access: true, ID: generate.OptionChannel,

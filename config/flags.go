@@ -67,9 +67,22 @@ func (e *FlagError) Hint() string { return e.Tip }
 // Config returns the RenderConfig that the given flags make of a source. Options in fixed have their values from the command, not from a
 // flag. What is wrong with the flags is a *FlagError.
 func (f *Flags) Config(source string, fixed map[manifest.Option]any) (*Config, error) {
-	document := map[string]any{"apiVersion": APIVersion, "kind": Kind}
+	document, given, err := f.document(source, fixed)
+	if err != nil {
+		return nil, err
+	}
+	c := &Config{given: given}
+	if err := c.read("", manifest.Encode(document)); err != nil {
+		return nil, asFlagError(err)
+	}
+	return c, nil
+}
+
+// document returns the RenderConfig, and the paths that flags fill.
+func (f *Flags) document(source string, fixed map[manifest.Option]any) (document map[string]any, given map[string]bool, err error) {
+	document = map[string]any{"apiVersion": APIVersion, "kind": Kind}
 	put(document, bundleField+".source", source)
-	given := map[string]bool{}
+	given = map[string]bool{}
 	for _, o := range WithFlags(declared) {
 		if value, ok := fixed[o.ID]; ok && o.ID != "" {
 			put(document, o.Path, value)
@@ -81,16 +94,12 @@ func (f *Flags) Config(source string, fixed map[manifest.Option]any) (*Config, e
 		}
 		value, err := v.read(f.Dir)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		given[first(v.Path)] = true
 		put(document, v.Path, value)
 	}
-	c := &Config{given: given}
-	if err := c.read("", manifest.Encode(document)); err != nil {
-		return nil, asFlagError(err)
-	}
-	return c, nil
+	return document, given, nil
 }
 
 func asFlagError(err error) error {

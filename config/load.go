@@ -143,7 +143,7 @@ func (c *Config) loadOne(ctx context.Context, l *loaded, o Options, sets *templa
 	if s.Profile.HandsOver() || c.lays(o, output.LayoutGitOpsCatalog) {
 		choice.Channel = "" // it is that of a Subscription or of an overlay
 	}
-	opened, err := open(ctx, source.In(o.Dir, b.Source), so, bundle.ReadOptions{AllowUnsupported: s.readsUnsupported()}, choice)
+	opened, err := open(ctx, source.In(o.Dir, b.Source), b.Source, so, bundle.ReadOptions{AllowUnsupported: s.readsUnsupported()}, choice)
 	if err != nil {
 		return err
 	}

@@ -26,10 +26,11 @@ type Opened struct {
 
 // Open opens a source and reads the bundle in it, which must be the one that o asks for.
 func Open(ctx context.Context, ref string, o source.Options, read bundle.ReadOptions) (*Opened, error) {
-	return open(ctx, ref, o, read, bundle.Choice{Package: o.Package, Channel: o.Channel, Version: o.Version})
+	return open(ctx, ref, ref, o, read, bundle.Choice{Package: o.Package, Channel: o.Channel, Version: o.Version})
 }
 
-func open(ctx context.Context, ref string, o source.Options, read bundle.ReadOptions, choice bundle.Choice) (*Opened, error) {
+// open is Open for a source that errors call by name.
+func open(ctx context.Context, ref, name string, o source.Options, read bundle.ReadOptions, choice bundle.Choice) (*Opened, error) {
 	src, err := source.Open(ctx, ref, o)
 	if err != nil {
 		return nil, err
@@ -38,17 +39,17 @@ func open(ctx context.Context, ref string, o source.Options, read bundle.ReadOpt
 	read.Labels = src.Labels
 	b, err := bundle.Read(src.FS, read)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", ref, err)
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	if !src.Chosen() {
 		if err := choice.Check(b); err != nil {
-			return nil, fmt.Errorf("%s: %w", ref, err)
+			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 	}
 	opened := &Opened{Bundle: b, Ref: src.Ref, Kind: src.Kind, Digest: src.Digest, Image: src.Image, Chosen: src.Chosen()}
 	if src.Properties != nil {
 		if err := json.Unmarshal(src.Properties, &opened.Properties); err != nil {
-			return nil, fmt.Errorf("%s: properties: %w", ref, err)
+			return nil, fmt.Errorf("%s: properties: %w", name, err)
 		}
 		opened.Replaces = &src.Replaces
 	}
