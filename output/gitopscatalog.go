@@ -55,7 +55,7 @@ func (t Tree) catalogEntry(dir string, o Operator, objects []generate.Shared) (F
 		}
 	}
 	if overlay.Channel == "" {
-		return nil, refuse("name one with --channel", "the layout %s has an overlay for the channel, and the bundle is in none", LayoutGitOpsCatalog)
+		return nil, refuseOption(generate.OptionChannel, "name one", "the layout %s has an overlay for the channel, and the bundle is in none", LayoutGitOpsCatalog)
 	}
 	files, err := t.directory(dir+"base/", objects, unique(objects, func(x generate.Object) string {
 		if isOLM(x, v1alpha1.SubscriptionKind) && x.Namespace == overlay.Namespace && x.Name == overlay.Name {
