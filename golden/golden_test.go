@@ -15,6 +15,7 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 	"sigs.k8s.io/yaml"
 
+	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/output"
 )
 
@@ -233,13 +234,13 @@ func libraryOutcome(t *testing.T, r *rendered, v variant) (got outcome) {
 	got.stdout = stdout.Bytes()
 	var said strings.Builder
 	for _, w := range r.result.Warnings {
-		fmt.Fprintln(&said, "olmgen: warning: "+w.Error.Error())
+		fmt.Fprintln(&said, "olmgen: warning: "+config.Say(w.Error.Error(), w.Options, config.FlagOf))
 	}
 	for _, w := range r.laid.Warnings(layout) {
 		fmt.Fprintln(&said, "olmgen: warning: "+w)
 	}
 	for _, n := range r.result.Notes {
-		fmt.Fprintln(&said, "olmgen: note: "+n)
+		fmt.Fprintln(&said, "olmgen: note: "+config.Say(n.Msg, n.Options, config.FlagOf))
 	}
 	got.warnings = said.String()
 	return got

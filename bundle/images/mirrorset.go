@@ -44,10 +44,7 @@ func MirrorSets(list []Image, mirror string, t *templates.Set) ([]byte, error) {
 			if len(mirrors) == 0 {
 				continue
 			}
-			data, err := t.Execute(set.template, struct {
-				Name    string
-				Mirrors []any
-			}{pkg, mirrors})
+			data, err := t.Execute(set.template, templates.MirrorSet{Name: pkg, Mirrors: mirrors})
 			if err != nil {
 				return nil, err
 			}
@@ -61,7 +58,7 @@ func MirrorSets(list []Image, mirror string, t *templates.Set) ([]byte, error) {
 }
 
 // mirrorsOf returns an entry for each repository, sorted.
-func mirrorsOf(list []Image, pinned bool, mirror string, seen map[string]string) ([]any, error) {
+func mirrorsOf(list []Image, pinned bool, mirror string, seen map[string]string) ([]templates.Mirror, error) {
 	repositories := map[string]bool{}
 	for _, i := range list {
 		r, err := parse(i.Image)
@@ -72,7 +69,7 @@ func mirrorsOf(list []Image, pinned bool, mirror string, seen map[string]string)
 			repositories[r.repository] = true
 		}
 	}
-	var mirrors []any
+	var mirrors []templates.Mirror
 	for _, source := range slices.Sorted(maps.Keys(repositories)) {
 		_, path, _ := strings.Cut(source, "/")
 		target := mirror + "/" + path
@@ -82,7 +79,7 @@ func mirrorsOf(list []Image, pinned bool, mirror string, seen map[string]string)
 			return nil, manifest.WithHint(err, "run the command for each source alone, with another mirror for each")
 		}
 		seen[target] = source
-		mirrors = append(mirrors, map[string]any{"source": source, "mirrors": []any{target}})
+		mirrors = append(mirrors, templates.Mirror{Source: source, Mirror: target})
 	}
 	return mirrors, nil
 }
