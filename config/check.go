@@ -126,14 +126,14 @@ func (c *Config) checkWords() error {
 		}
 		for k, x := range list {
 			word, isText := x.(string)
-			err := CheckWord(word, o.Words)
+			err := checkWord(word, o.Words)
 			if err == nil || !isText || word == "" {
 				continue
 			}
 			if isList {
 				path = fmt.Sprintf("%s[%d]", path, k)
 			}
-			return c.explain(path, -1, -1, err)
+			return c.errorf(path, err.Hint(), "%v", err)
 		}
 		return nil
 	})

@@ -158,8 +158,8 @@ var settings = []Option{
 var certFields = []Option{
 	{Name: "provider", Words: words(generate.AllCerts), Flag: "certs", Value: "PROVIDER", Topic: TopicCerts, ID: generate.OptionCerts,
 		Profiles: with(operators, generate.ProfileOLMv1),
-		Text:     "who makes them, which must be chosen where the operator serves; none is for profile olmv1 and operators that serve nothing",
-		Default:  "olm with names olm"},
+		Text:     "who makes the certificates of webhooks and APIs, which an operator that serves them needs",
+		Default:  "olm with names olm, else none"},
 	{Name: "issuer", Type: Object, Fields: issuerFields, Flag: "issuer", Value: "KIND/NAME", Parse: parseIssuer, Topic: TopicCerts,
 		ID: generate.OptionIssuer, Profiles: operators, Text: "with cert-manager: an existing issuer"},
 	{Name: "secret", Flag: "cert-secret", Value: "NAME", Topic: TopicCerts, ID: generate.OptionCertSecret, Profiles: operators,
@@ -182,7 +182,7 @@ var descopedFields = []Option{
 		Topic: TopicDescoped, ID: generate.OptionAggregateTo, Text: "the default roles that get the user roles of the APIs"},
 	{Name: "split", Words: words(generate.Splits), Default: "nothing", Flag: "split", Value: "BY", Topic: TopicDescoped, Access: true,
 		ID:   generate.OptionSplit,
-		Text: "what is taken out of the required ClusterRoles into optional ones: by feature, one for each API group that is neither Kubernetes' nor the operator's, or by resource"},
+		Text: "takes optional ClusterRoles out of the required ones: one for each API group that is neither Kubernetes' nor the operator's, or one for each resource"},
 }
 
 var subscriptionFields = []Option{
@@ -212,5 +212,5 @@ var extensionFields = []Option{
 		Text: "the versions that OLM v1 may install, as in 1.2.3 or '>=1.2, <2'", Default: "any"},
 	{Name: "upgradeConstraintPolicy", Words: words([]generate.UpgradePolicy{generate.UpgradeCatalogProvided, generate.UpgradeSelfCertified}),
 		Default: string(generate.UpgradeCatalogProvided), Flag: "upgrade-constraint-policy", Value: "POLICY", Topic: TopicExtension,
-		ID: generate.OptionUpgradePolicy, Text: "which upgrades OLM v1 makes; SelfCertified allows any"},
+		ID: generate.OptionUpgradePolicy, Text: "which upgrades OLM v1 makes, of which SelfCertified allows any"},
 }

@@ -264,6 +264,13 @@ func (e *WordError) Hint() string {
 
 // CheckWord refuses a value that is not allowed, with a *WordError. Without allowed values all are.
 func CheckWord(got string, allowed []string) error {
+	if err := checkWord(got, allowed); err != nil {
+		return err
+	}
+	return nil
+}
+
+func checkWord(got string, allowed []string) *WordError {
 	if allowed == nil || slices.Contains(allowed, got) {
 		return nil
 	}

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -133,14 +134,14 @@ func (o Option) sentence() string {
 
 // usage returns a text as it stands in the help of a command.
 func (o Option) usage() string {
-	d := o.FlagDefault
-	if d == "" {
-		d = o.Default
+	text := o.Text
+	if o.Words != nil {
+		text += ": " + either(o.Words)
 	}
-	if d == "" {
-		return o.Text
+	if d := cmp.Or(o.FlagDefault, o.Default); d != "" {
+		text += " (default: " + d + ")"
 	}
-	return o.Text + " (default: " + d + ")"
+	return text
 }
 
 // visit calls f for each option that a document gives, with its path, such as groups[0].name, until f returns an error.

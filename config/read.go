@@ -1,7 +1,6 @@
 package config
 
 import (
-	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -55,8 +54,7 @@ func (c *Config) read(name string, data []byte) error {
 // no line.
 func ReadFunctionConfig(name string, data []byte) (*Config, error) {
 	c, err := Read(name, data)
-	var e *manifest.Error
-	if errors.As(err, &e) {
+	if e := Place(err); e != nil {
 		place := *e
 		place.Line = 0
 		return nil, &place
