@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/templates"
 )
 
 // Certs says who makes the serving certificates of webhooks and APIServices. olmgen never makes a key.
@@ -31,11 +32,7 @@ var AllCerts = []Certs{CertsManager, CertsServiceCA, CertsUser, CertsOLM, CertsN
 // Issuer is an existing issuer of cert-manager.
 type Issuer struct{ Kind, Name string } // Kind is Issuer or ClusterIssuer
 
-const (
-	injectCertManager = "cert-manager.io/inject-ca-from"
-	injectServiceCA   = "service.beta.openshift.io/inject-cabundle"
-	servingServiceCA  = "service.beta.openshift.io/serving-cert-secret-name"
-)
+const servingServiceCA = "service.beta.openshift.io/serving-cert-secret-name"
 
 // certificates is the chosen provider with what it needs.
 type certificates struct {
@@ -158,21 +155,14 @@ func (c certificates) secret(s *serving) string {
 }
 
 // injection are the annotations by which the provider finds what needs its CA.
-func (c certificates) injection(s *serving) map[string]string {
+func (c certificates) injection(s *serving) templates.CA {
 	switch c.provider {
 	case CertsManager:
-		return map[string]string{injectCertManager: c.namespace + "/" + s.secret()}
+		return templates.CA{InjectCAFrom: c.namespace + "/" + s.secret()}
 	case CertsServiceCA:
-		return map[string]string{injectServiceCA: "true"}
+		return templates.CA{InjectCABundle: true}
 	}
-	return nil
-}
-
-func (c certificates) serviceAnnotations(s *serving) map[string]string {
-	if c.provider == CertsServiceCA {
-		return map[string]string{servingServiceCA: s.secret()}
-	}
-	return map[string]string{}
+	return templates.CA{}
 }
 
 // certificate makes cert-manager's objects: one self-signed Issuer for the operator, unless there is one, and a Certificate for each
@@ -185,21 +175,14 @@ func (r *rendering) certificate(s *serving) error {
 	ns, issuer := r.options.Namespace, r.certs.issuer
 	if issuer.Name == "" {
 		issuer = Issuer{"Issuer", fit(r.names.base + "-selfsigned")}
-		view := struct {
-			Name, Namespace string
-			Labels          map[string]string
-		}{issuer.Name, ns, r.names.ownerLabels()}
+		view := templates.Issuer{Ownership: r.names.owned(), Name: issuer.Name, Namespace: ns}
 		if err := r.author("issuer.yaml", Object{APIVersion: apiVersion, Kind: "Issuer", Namespace: ns, Name: issuer.Name}, view); err != nil {
 			return err
 		}
 	}
 	host := s.service + "." + ns
-	view := struct {
-		Name, Namespace, Secret string
-		Labels                  map[string]string
-		Hosts                   []string
-		Issuer                  Issuer
-	}{s.secret(), ns, s.secret(), r.names.ownerLabels(), []string{host, host + ".svc", host + ".svc.cluster.local"}, issuer}
+	view := templates.Certificate{Ownership: r.names.owned(), Name: s.secret(), Namespace: ns, Secret: s.secret(),
+		Hosts: []string{host, host + ".svc", host + ".svc.cluster.local"}, IssuerKind: issuer.Kind, IssuerName: issuer.Name}
 	return r.author("certificate.yaml", Object{APIVersion: apiVersion, Kind: "Certificate", Namespace: ns, Name: view.Name}, view)
 }
 

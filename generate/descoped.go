@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	rbacv1 "k8s.io/api/rbac/v1"
+
+	"github.com/olmgen/olmgen/templates"
 )
 
 // Descoped are the options of ProfileDescoped: the administrator's part.
@@ -151,13 +153,11 @@ func (r *rendering) accounts() []*account {
 	return r.accountList
 }
 
-// labelDescoped says what a ClusterRole is for: required and optional are those of the plan's convention, status its exception; the others
-// are for users.
-const labelDescoped = "descoped.olmgen.dev/clusterrole"
-
-func (r *rendering) descopedLabels(what string) map[string]string {
-	labels := r.names.ownerLabels()
-	labels[labelDescoped] = what
+// descopedLabels say what a ClusterRole is for: required and optional are those of the plan's convention, status its exception; the
+// others are for users.
+func (r *rendering) descopedLabels(what string) templates.Ownership {
+	labels := r.names.owned()
+	labels.Descoped = what
 	return labels
 }
 
@@ -203,7 +203,7 @@ func (r *rendering) workRoles() []workRole {
 
 func workClusterRoles(r *rendering) error {
 	for _, w := range r.workRoles() {
-		view := roleView{Name: w.name, Labels: r.descopedLabels(w.kind), Rules: rules(w.rules)}
+		view := templates.Role{Ownership: r.descopedLabels(w.kind), Name: w.name, Rules: rules(w.rules)}
 		if err := r.author("clusterrole.yaml", clusterRole(w.name), view); err != nil {
 			return err
 		}

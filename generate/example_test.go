@@ -40,14 +40,17 @@ func ExampleRender() {
 	// Deployment operators/memcached-operator-controller-manager
 }
 
-// Render two operators that share an OperatorGroup. Its ClusterRoles and its annotation olm.providedAPIs are about both.
+// Render two operators that share an OperatorGroup. Its ClusterRoles and its annotation olm.providedAPIs cover both.
 func ExampleRenderAll() {
 	other, err := bundle.Read(os.DirFS("../golden/live-bundles/regatta"), bundle.ReadOptions{})
 	if err != nil {
 		log.Fatal(err)
 	}
 	options := generate.Options{Namespace: "operators", OperatorGroup: "shared", Certs: generate.CertsManager}
-	set, err := generate.RenderAll([]generate.Operator{{Bundle: example(), Options: options}, {Bundle: other, Options: options}})
+	set, err := generate.RenderAll([]generate.Operator{
+		{Bundle: example(), Options: options},
+		{Bundle: other, Options: options},
+	})
 	if err != nil {
 		log.Fatal(err)
 	}

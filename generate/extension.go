@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/olmgen/olmgen/generate/olmv1"
+	"github.com/olmgen/olmgen/templates"
 )
 
 // UpgradePolicy says whether OLM v1 keeps to the upgrade paths of the catalog.
@@ -105,11 +106,8 @@ func clusterExtension(r *rendering) error {
 	if o.ServiceAccount != "" {
 		r.note("OLM v1 ignores spec.serviceAccount since version 1.11")
 	}
-	view := struct {
-		Name, Namespace, Package, Version, ServiceAccount, UpgradeConstraintPolicy string
-		Channels                                                                   []string
-		Config                                                                     map[string]any
-	}{objectName, o.Namespace, r.bundle.Package, o.Extension.VersionRange, o.ServiceAccount, string(o.Extension.UpgradePolicy), channels, config}
+	view := templates.ClusterExtension{Name: objectName, Namespace: o.Namespace, Package: r.bundle.Package, Version: o.Extension.VersionRange,
+		ServiceAccount: o.ServiceAccount, UpgradeConstraintPolicy: string(o.Extension.UpgradePolicy), Channels: channels, Config: config}
 	return r.author("clusterextension.yaml", Object{APIVersion: "olm.operatorframework.io/v1", Kind: "ClusterExtension", Name: view.Name}, view)
 }
 

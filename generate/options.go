@@ -124,11 +124,6 @@ func (o Options) complete(b *bundle.Bundle) (Options, error) {
 		}
 	}
 	setDefault(&o.CopiedCSVs, CopiedStub)
-	if o.Templates == nil {
-		if o.Templates, err = templates.Load(nil); err != nil {
-			return o, err
-		}
-	}
 	if err := o.checkNames(); err != nil {
 		return o, err
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/templates"
 )
 
 // BenchmarkRender renders the golden bundles that are in memory already: most of it is the work of templates.
@@ -21,11 +22,15 @@ func BenchmarkRender(b *testing.B) {
 			bundles = append(bundles, x)
 		}
 	}
+	set, err := templates.Load(nil)
+	if err != nil {
+		b.Fatal(err)
+	}
 	objects := 0
 	for b.Loop() {
 		for _, x := range bundles {
 			for _, names := range []generate.Names{generate.NamesStable, generate.NamesOLM} {
-				r, err := generate.Render(x, generate.Options{Names: names, Certs: generate.CertsManager})
+				r, err := generate.Render(x, generate.Options{Names: names, Certs: generate.CertsManager, Templates: set})
 				if err == nil {
 					objects += len(r.Objects)
 				}

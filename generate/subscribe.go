@@ -10,6 +10,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/templates"
 )
 
 // SubscriptionOptions are those of ProfileSubscription. The zero value of each field is its default.
@@ -146,10 +147,8 @@ func catalogSource(r *rendering) error {
 		return refuseOption(OptionCatalogImage, "give it as in quay.io/example/catalog:v1", "the catalog's image %q is no image reference", image)
 	}
 	_, tag := ref.(name.Tag)
-	return r.author("catalogsource.yaml", Object{APIVersion: v1alpha1.CatalogSourceCRDAPIVersion, Kind: v1alpha1.CatalogSourceKind, Namespace: namespace, Name: source}, struct {
-		Name, Namespace, Image, Publisher string
-		Poll                              bool
-	}{source, namespace, image, r.csv.Spec.Provider.Name, tag})
+	return r.author("catalogsource.yaml", Object{APIVersion: v1alpha1.CatalogSourceCRDAPIVersion, Kind: v1alpha1.CatalogSourceKind, Namespace: namespace, Name: source},
+		templates.CatalogSource{Name: source, Namespace: namespace, Image: image, Publisher: r.csv.Spec.Provider.Name, Poll: tag})
 }
 
 func subscription(r *rendering) error {
@@ -175,10 +174,8 @@ func subscription(r *rendering) error {
 		// OLM: pkg/controller/registry/resolver/step_resolver.go, ResolveSteps
 		r.warnInstallation("OLM looks for catalogs in the Subscription's namespace and in its own global one: is %s that?", namespace)
 	}
-	view := struct {
-		Name, Namespace, Package, Channel, Approval, StartingCSV, Source, SourceNamespace string
-		Config                                                                            map[string]any
-	}{objectName, r.options.Namespace, r.bundle.Package, channel, string(o.Approval), "", source, namespace, config}
+	view := templates.Subscription{Name: objectName, Namespace: r.options.Namespace, Package: r.bundle.Package, Channel: channel,
+		Approval: string(o.Approval), Source: source, SourceNamespace: namespace, Config: config}
 	if o.StartingCSV {
 		view.StartingCSV = r.csv.Name
 		if o.Approval == v1alpha1.ApprovalAutomatic {

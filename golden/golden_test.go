@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// command builds olmgen and gives the path of the program.
+// command builds olmgen and returns the path of the program.
 var command = sync.OnceValues(func() (string, error) {
 	program := filepath.Join(scratch, "olmgen")
 	out, err := exec.Command("go", "build", "-o", program, "../cmd/olmgen").CombinedOutput()
@@ -45,7 +45,8 @@ var command = sync.OnceValues(func() (string, error) {
 	return program, nil
 })
 
-// goldenCase is a directory with a case.yaml. Its golden files are in out/, those of each variant under the variant's name.
+// goldenCase is a directory with a case.yaml. Its golden files are in out/, those of each variant under the variant's
+// name.
 type goldenCase struct {
 	Description string    `json:"description"` // what the case proves
 	Bundle      string    `json:"bundle"`      // relative to the case; default: bundle
@@ -57,9 +58,10 @@ type goldenCase struct {
 }
 
 type variant struct {
-	Name  string   `json:"name"`
-	Args  []string `json:"args"`  // after those of the case
-	Files bool     `json:"files"` // the golden files are the directory that -o writes; default: one file with what goes to stdout
+	Name string   `json:"name"`
+	Args []string `json:"args"` // after those of the case
+	// the golden files are the directory that -o writes; default: one file with what goes to stdout
+	Files bool `json:"files"`
 }
 
 // Every case renders to its golden files, by the command and by the library.
@@ -122,7 +124,7 @@ func (c *goldenCase) test(t *testing.T) {
 	}
 }
 
-// checkEntries finds golden files of variants and warnings that there are no more.
+// checkEntries finds golden files of variants and warnings that no longer exist.
 func checkEntries(t *testing.T, out string, known map[string]bool) {
 	t.Helper()
 	entries, err := os.ReadDir(out)
@@ -184,7 +186,8 @@ func (c *goldenCase) run(t *testing.T, v variant) (got outcome) {
 	return got
 }
 
-// testLibrary proves that the library renders what the command rendered, with one worker as with eight, and that it is well-formed.
+// testLibrary proves that the library renders what the command rendered, with one worker as with eight, and that it is
+// well-formed.
 func (c *goldenCase) testLibrary(t *testing.T, v variant, command outcome) {
 	read, options, err := libraryOptions(c.dir, v.Args)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/templates"
 )
 
 // anyChannel is what the Subscription of a base has for a channel (redhat-cop/gitops-catalog: web-terminal/operator/base/subscription.yaml).
@@ -38,18 +39,18 @@ func (t Tree) gitopsCatalog() (Files, error) {
 
 func (t Tree) catalogEntry(dir string, o Operator, objects []generate.Shared) (Files, error) {
 	objects = slices.Clone(objects)
-	overlay := channelOverlay{Channel: o.Channel, Resources: []string{"../../base"}}
+	overlay := templates.ChannelKustomization{Channel: o.Channel, Resources: []string{"../../base"}}
 	changed := -1
 	for i, x := range objects {
 		if !isOLM(x.Object, v1alpha1.SubscriptionKind) || overlay.Name != "" {
 			continue
 		}
-		channel, data, err := openChannel(x.Object, o.Package)
+		channel, open, err := openChannel(x.Object, o.Package)
 		if err != nil {
 			return nil, err
 		}
 		if channel != "" {
-			objects[i].Data, changed = data, i
+			objects[i].Object, changed = open, i
 			overlay.Channel, overlay.Name, overlay.Namespace = channel, x.Name, x.Namespace
 		}
 	}
@@ -83,33 +84,23 @@ func catalogName(x generate.Object, o Operator) string {
 	return stem(x, o.Namespace)
 }
 
-// openChannel gives the channel of a Subscription to a package, and the Subscription with the channel left to overlays. The channel of a
-// Subscription to another package, or without one, is empty.
-func openChannel(x generate.Object, pkg string) (string, []byte, error) {
-	o, err := parse(x)
+// openChannel returns the channel of a Subscription to a package, and the Subscription with the channel left to overlays.
+// The channel is empty if the Subscription is to another package, or has none.
+func openChannel(x generate.Object, pkg string) (string, generate.Object, error) {
+	name, err := get(x, "spec", "name")
 	if err != nil {
-		return "", nil, err
+		return "", x, err
 	}
-	name, err := o.Get("spec", "name")
-	if err != nil {
-		return "", nil, err
-	}
-	v, err := o.Get("spec", "channel")
+	v, err := get(x, "spec", "channel")
 	channel, _ := v.(string)
 	if err != nil || name != pkg || channel == "" {
-		return "", nil, err
+		return "", x, err
 	}
-	data, err := o.Apply(manifest.Edit{Spec: map[string]any{"channel": anyChannel}})
-	return channel, data, err
+	x, err = x.Edit(manifest.Edit{Spec: map[string]any{"channel": anyChannel}})
+	return channel, x, err
 }
 
-// channelOverlay is the view of kustomization-channel.yaml and patch-channel.yaml. Name and Namespace are the Subscription's, empty without one.
-type channelOverlay struct {
-	Resources                []string
-	Channel, Name, Namespace string
-}
-
-func (t Tree) channelOverlay(dir string, v channelOverlay) (Files, error) {
+func (t Tree) channelOverlay(dir string, v templates.ChannelKustomization) (Files, error) {
 	kustomization, err := t.Templates.Execute("kustomization-channel.yaml", v)
 	if err != nil {
 		return nil, err

@@ -153,5 +153,5 @@ func (t Tree) directory(dir string, objects []generate.Shared, paths []string) (
 
 // kustomization prints a kustomization.yaml with the resources.
 func (t Tree) kustomization(resources []string) ([]byte, error) {
-	return t.Templates.Execute(kustomizationName, struct{ Resources []string }{resources})
+	return t.Templates.Execute(kustomizationName, templates.Kustomization{Resources: resources})
 }

@@ -36,7 +36,7 @@ var encoders = map[string]any{
 // text prints a value on one line of a block: a structure as JSON.
 func text(v any) string {
 	switch v := v.(type) {
-	case string:
+	case string, bool, int32, nil:
 		return manifest.Scalar(v)
 	case manifest.Text:
 		return manifest.Scalar(string(v))

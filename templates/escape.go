@@ -280,7 +280,6 @@ func (e *escaper) atStart(p place, n *parse.ActionNode, prev, next parse.Node) (
 }
 
 func endsLine(text string) bool {
-	text = strings.TrimLeft(text, " ")
 	return text == "" || text[0] == '\n'
 }
 

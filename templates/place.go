@@ -169,7 +169,7 @@ func (p *place) atStart(text string) int {
 func (p *place) behind(text string) error {
 	c := text[0]
 	switch {
-	case p.kind == inserted && c != ' ':
+	case p.kind == inserted:
 		return errBehindValue
 	case c == ':' && (!p.afterKey || p.flow > 0) && endsKey(text[1:], p.flow > 0 && p.kind == done):
 		if p.flow == 0 {

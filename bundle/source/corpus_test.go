@@ -19,7 +19,8 @@ import (
 	"github.com/olmgen/olmgen/internal/corpus/corpustest"
 )
 
-// No bundle of the public catalogs has its objects in the catalog, so what can be seen of them offline is which one was chosen.
+// No bundle of the public catalogs has its objects in the catalog, so what can be seen of them offline is which one
+// was chosen.
 func TestCorpusCatalogs(t *testing.T) {
 	heads := map[string]string{
 		"alloydb-omni-operator":     "alloydb-omni-operator.v1.8.0",

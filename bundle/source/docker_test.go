@@ -18,8 +18,8 @@ func TestDockerArchive(t *testing.T) {
 		same(t, "labels", s.Labels, bundleLabels)
 		same(t, "digest", s.Digest, "")
 	}
-	same(t, "as tar", openError(t, "image.tar", Options{}), "image.tar: no bundle in the archive\n"+
-		"hint: this looks like an image: for what docker save wrote use docker-archive:FILE, an OCI layout unpack and use oci-layout:DIR")
+	same(t, "as tar", openError(t, "image.tar", Options{}), "image.tar: the archive has no bundle\n"+
+		"hint: this looks like an image: use docker-archive:FILE for the output of docker save; unpack an OCI layout and use oci-layout:DIR")
 	must(t, os.WriteFile("bundle.tar", tarOf(t, goodBundle...), 0o644))
 	same(t, "a bundle", openError(t, "docker-archive:bundle.tar", Options{}), "bundle.tar: not an archive of docker save: it has no manifest.json\n"+
 		"hint: for the archive of a bundle directory use tar:bundle.tar")

@@ -9,10 +9,11 @@ import (
 	"github.com/olmgen/olmgen/bundle/source"
 )
 
-// Open a reference as "olmgen render" does. A directory, an archive, an image ("oci://...") and a catalog ("catalog:...") all
-// become a file system that holds one bundle.
+// Open a reference as "olmgen render" does. A directory, an archive, an image ("oci://...") and a catalog
+// ("catalog:...") all become a file system that holds one bundle.
 func ExampleOpen() {
-	src, err := source.Open(context.Background(), "../../examples/memcached-operator/bundle", source.Options{Offline: true})
+	const ref = "../../examples/memcached-operator/bundle"
+	src, err := source.Open(context.Background(), ref, source.Options{Offline: true})
 	if err != nil {
 		log.Fatal(err)
 	}

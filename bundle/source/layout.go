@@ -146,7 +146,7 @@ func names(index *v1.IndexManifest) string {
 	return someOf(list)
 }
 
-// someOf lists names for an error, not too many of them.
+// someOf returns names for an error message, sorted, at most twelve.
 func someOf(list []string) string {
 	slices.Sort(list)
 	if len(list) == 0 {

@@ -99,7 +99,7 @@ func TestLayoutThatIsDamaged(t *testing.T) {
 	t.Run("a huge configuration", func(t *testing.T) {
 		savedAs(t, img)
 		must(t, os.Truncate("layout/"+blobOf(config.String()), maxImageJSON+1))
-		same(t, "error", openError(t, "oci-layout:layout", Options{}), "layout: the image's configuration is larger than 4 MiB")
+		same(t, "error", openError(t, "oci-layout:layout", Options{}), "layout: configuration: larger than 4 MiB")
 	})
 	t.Run("directories that are a link out of the layout", func(t *testing.T) {
 		savedAs(t, img)

@@ -12,11 +12,12 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
 )
 
-// openRemote reads a bundle image from a registry. Only layers that are needed are fetched, one after the other.
+const fetchElsewhere = "fetch it with network access (skopeo copy docker://%s oci:DIR) and use oci-layout:DIR"
+
+// openRemote reads a bundle image from a registry. It fetches one layer after the other.
 func openRemote(ctx context.Context, ref string, o Options) (*Source, error) {
 	if o.Offline {
-		return nil, hint(fmt.Errorf("%s: images are not fetched offline", ref),
-			"fetch it where there is a network (skopeo copy docker://%s oci:DIR) and use oci-layout:DIR", ref)
+		return nil, hint(fmt.Errorf("%s: images are not fetched offline", ref), fetchElsewhere, ref)
 	}
 	img, err := pull(ctx, ref, o)
 	if err != nil {
@@ -38,7 +39,8 @@ func pull(ctx context.Context, ref string, o Options) (*image, error) {
 	if err != nil {
 		return nil, err
 	}
-	puller, err := remote.NewPuller(remote.WithContext(ctx), remote.WithAuthFromKeychain(o.Keychain), remote.WithUserAgent("olmgen"))
+	puller, err := remote.NewPuller(
+		remote.WithContext(ctx), remote.WithAuthFromKeychain(o.Keychain), remote.WithUserAgent("olmgen"))
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +57,7 @@ func pull(ctx context.Context, ref string, o Options) (*image, error) {
 }
 
 func remoteImage(ref string, d *remote.Descriptor) (*image, error) {
-	size := func(d v1.Descriptor) (int64, error) { return d.Size, nil } // the library reads no more than that
+	size := func(d v1.Descriptor) (int64, error) { return d.Size, nil } // the library reads no more bytes than this
 	if !d.MediaType.IsIndex() {
 		img, err := d.Image()
 		if err != nil {
@@ -78,7 +80,7 @@ func remoteImage(ref string, d *remote.Descriptor) (*image, error) {
 	return resolve(ref, index, child, size)
 }
 
-// pullError names the image where the error does not, and adds a hint to what a registry answers.
+// pullError adds the image's name, unless ref is empty, and a hint that fits the answer of the registry.
 func pullError(ref string, err error) error {
 	wrapped := err
 	if ref != "" {
@@ -90,7 +92,8 @@ func pullError(ref string, err error) error {
 	}
 	switch answer.StatusCode {
 	case http.StatusUnauthorized, http.StatusForbidden:
-		return hint(wrapped, "log in first (docker login, podman login), or check the name: registries answer so for what does not exist, too")
+		return hint(wrapped, "log in first (docker login, podman login), or check the name: "+
+			"registries give the same answer for a repository that does not exist")
 	case http.StatusNotFound:
 		return hint(wrapped, "check repository, tag and digest")
 	}

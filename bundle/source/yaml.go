@@ -82,19 +82,19 @@ func jsonValues(name string, r io.Reader) iter.Seq2[document, error] {
 	}
 }
 
-// decodeJSON says what is wrong with a value in the words of the file, not of Go.
+// decodeJSON decodes a value. Its errors do not mention Go types.
 func decodeJSON(data []byte, into any) error {
 	err := json.Unmarshal(data, into)
 	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
 		if wrong.Field == "" {
-			return fmt.Errorf("%s instead of a mapping", wrong.Value)
+			return fmt.Errorf("must be a mapping, not %s", wrong.Value)
 		}
-		return fmt.Errorf("%s: a value of the wrong type (%s)", wrong.Field, wrong.Value)
+		return fmt.Errorf("%s: has the wrong type (%s)", wrong.Field, wrong.Value)
 	}
 	return err
 }
 
-// mayHaveAnchor reports whether an ampersand stands where an anchor may.
+// mayHaveAnchor reports whether the document has an ampersand where an anchor can be.
 func mayHaveAnchor(doc []byte) bool {
 	for at := 0; ; {
 		i := bytes.IndexByte(doc[at:], '&')
@@ -110,7 +110,8 @@ func mayHaveAnchor(doc []byte) bool {
 	}
 }
 
-// yamlToJSON converts one document as Kubernetes does. Aliases are counted first: a kilobyte of them can stand for gigabytes.
+// yamlToJSON converts one document as Kubernetes does. It checks aliases first, because a kilobyte of them can expand
+// to gigabytes.
 func yamlToJSON(doc []byte, maxJSON int64) ([]byte, error) {
 	if bytes.IndexByte(doc, '*') >= 0 && mayHaveAnchor(doc) {
 		var n yamlnode.Node
@@ -131,7 +132,7 @@ func yamlToJSON(doc []byte, maxJSON int64) ([]byte, error) {
 	return j, nil
 }
 
-// expandedSize is about the size of a node as JSON. A node that contains itself has no end.
+// expandedSize returns about the size of a node as JSON. The size of a node that contains itself is huge.
 func expandedSize(n *yamlnode.Node, known map[*yamlnode.Node]int64) int64 {
 	if n.Kind == yamlnode.AliasNode {
 		n = n.Alias

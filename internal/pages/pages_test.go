@@ -1,9 +1,12 @@
-// Package pages tests what the pages of the repository claim: their links, the paths that they name, and the sections of the
-// specification that comments cite.
+// Package pages tests what the pages of the repository claim: their links, the paths that they name, the order of
+// imports, and the sections of the specification that comments cite.
 package pages
 
 import (
+	"go/parser"
+	"go/token"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -75,7 +78,8 @@ func TestLinks(t *testing.T) {
 	found := 0
 	for _, page := range files(t, ".md") {
 		text := read(t, page)
-		for _, m := range link.FindAllStringSubmatch(code.ReplaceAllString(fence.ReplaceAllString("\n"+text, ""), ""), -1) {
+		text = code.ReplaceAllString(fence.ReplaceAllString("\n"+text, ""), "")
+		for _, m := range link.FindAllStringSubmatch(text, -1) {
 			if strings.Contains(m[1], "://") || strings.HasPrefix(m[1], "mailto:") {
 				continue
 			}
@@ -124,7 +128,10 @@ func TestArchitecture(t *testing.T) {
 		}
 	}
 	for p := range packages {
-		if !strings.HasPrefix(p, "internal/") && !strings.Contains(page, "| `"+p+"` |") {
+		if parts := strings.Split(p, "/"); parts[0] == "internal" {
+			p = path.Join(parts[:2]...)
+		}
+		if !strings.Contains(page, "| `"+p+"` |") {
 			t.Errorf("package %s is not in the list of rooms", p)
 		}
 	}
@@ -152,6 +159,47 @@ func TestArchitecture(t *testing.T) {
 	}
 }
 
+var room = regexp.MustCompile("(?m)^\\| `([a-z0-9/-]+)` \\|")
+
+// A package imports only packages above it in the list of rooms, and few directories at the top hold Go code.
+func TestFloors(t *testing.T) {
+	const module = "github.com/olmgen/olmgen/"
+	_, rooms, _ := strings.Cut(read(t, "docs/architecture.md"), "\n## The house, room by room")
+	rooms, _, _ = strings.Cut(rooms, "\nWhat no user needs:")
+	floor := map[string]int{}
+	for i, m := range room.FindAllStringSubmatch(rooms, -1) {
+		floor[m[1]] = i + 1
+	}
+	top := map[string]bool{}
+	arrows := 0
+	for _, f := range files(t, ".go") {
+		directory, _, _ := strings.Cut(f, "/")
+		top[directory] = true
+		from := floor[path.Dir(f)]
+		if from == 0 || strings.HasSuffix(f, "_test.go") {
+			continue
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), f, read(t, f), parser.ImportsOnly)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, i := range parsed.Imports {
+			imported, ours := strings.CutPrefix(strings.Trim(i.Path.Value, `"`), module)
+			if to := floor[imported]; ours && to > 0 {
+				if arrows++; to > from {
+					t.Errorf("%s imports %s, which is below it in docs/architecture.md", f, imported)
+				}
+			}
+		}
+	}
+	if len(top) > 14 {
+		t.Errorf("%d directories at the top hold Go code, want at most 14: %v", len(top), slices.Sorted(maps.Keys(top)))
+	}
+	if arrows < 100 {
+		t.Errorf("only %d imports are checked: does the pattern still match?", arrows)
+	}
+}
+
 var declaration = regexp.MustCompile(`(?m)^(?:func (?:\([^)]*\) )?|var |const |type )(\w+)`)
 
 // declarations returns "FILE NAME" for what is declared at the top of Go files.
@@ -167,8 +215,9 @@ func declarations(t *testing.T) map[string]bool {
 }
 
 var (
-	cited   = regexp.MustCompile(`\bspec(?:ification)?,? (v1 )?(?:sections? )?((?:\d+(?:\.\d+)?)(?:(?:,| and| to) \d+(?:\.\d+)?)*)`)
-	section = regexp.MustCompile(`\bsections? ((?:\d+(?:\.\d+)?)(?:(?:,| and| to) \d+(?:\.\d+)?)*)`)
+	numbers = `(\d+(?:\.\d+)?(?:(?:,| and| to) \d+(?:\.\d+)?)*)`
+	cited   = regexp.MustCompile(`\bspec(?:ification)?,? (v1 )?(?:sections? )?` + numbers)
+	section = regexp.MustCompile(`\bsections? ` + numbers)
 	number  = regexp.MustCompile(`\d+(?:\.\d+)?`)
 	titled  = regexp.MustCompile(`(?m)^##+ (\d+(?:\.\d+)?)\.? `)
 )

@@ -14,10 +14,12 @@ func TestRefusal(t *testing.T) {
 	for _, c := range []struct{ kind, err, class string }{
 		{"ClusterRole", conflict, "aggregated rules"},
 		{"Role", conflict, ""},
-		{"CustomResourceDefinition", `"x" is invalid: status.storedVersions[0]: Invalid value: "v1alpha2": missing from spec.versions; v1alpha2 was`, "stored version"},
+		{"CustomResourceDefinition",
+			`"x" is invalid: status.storedVersions[0]: Invalid value: "v1alpha2": missing from spec.versions; v1alpha2 was`, "stored version"},
 		{"CustomResourceDefinition", unknown, "unknown CRD field"},
 		{"Deployment", unknown, ""},
-		{"CustomResourceDefinition", "failed to create typed patch object: .spec.versoin: field not declared in schema", ""},
+		{"CustomResourceDefinition", "failed to create typed patch object: .spec.versoin: field not declared in schema",
+			""},
 		{"Deployment", "Apply failed with 1 conflict: conflict with \"x\": .spec.replicas", ""},
 		{"RoleBinding", "roleRef: Invalid value: cannot change roleRef", ""},
 		{"ClusterServiceVersion", "x: yaml: control characters are not allowed", "control character"},
@@ -75,7 +77,8 @@ func TestWithout(t *testing.T) {
 		}
 		return out
 	}
-	old := tree([4]string{"a/v1", "K", "n", "same"}, [4]string{"a/v1", "K", "n", "gone"}, [4]string{"b/v1", "K", "n", "same"}, [4]string{"a/v1", "K", "m", "same"})
+	old := tree([4]string{"a/v1", "K", "n", "same"}, [4]string{"a/v1", "K", "n", "gone"},
+		[4]string{"b/v1", "K", "n", "same"}, [4]string{"a/v1", "K", "m", "same"})
 	pruned := old.Without(tree([4]string{"a/v2", "K", "n", "same"}))
 	if n := len(pruned.Objects); n != 3 || pruned.Objects[0].GetName() != "gone" {
 		t.Errorf("%d are pruned: %v", n, pruned.Objects)

@@ -31,17 +31,19 @@ func idOf(o *unstructured.Unstructured) id {
 
 func (i id) String() string { return fmt.Sprintf("%s %s/%s", i.kind, i.namespace, i.name) }
 
-// Without gives the tree without the objects that another tree has as well.
+// Without returns the tree without the objects that another tree has as well.
 func (t Tree) Without(other Tree) Tree {
 	has := map[id]bool{}
 	for _, o := range other.Objects {
 		has[idOf(o)] = true
 	}
 	objects := slices.Clone(t.Objects)
-	return Tree{t.Name, t.Path, slices.DeleteFunc(objects, func(o *unstructured.Unstructured) bool { return has[idOf(o)] })}
+	return Tree{t.Name, t.Path,
+		slices.DeleteFunc(objects, func(o *unstructured.Unstructured) bool { return has[idOf(o)] })}
 }
 
-// GoldenTrees reads the golden files of every variant: a stream in its order, a directory in the order of its kustomization.yaml.
+// GoldenTrees reads the golden files of every variant: a stream in its order, a directory in the order of its
+// kustomization.yaml.
 func GoldenTrees(golden string) (trees []Tree, err error) {
 	streams, err := filepath.Glob(filepath.Join(golden, "*", "out", "*.yaml"))
 	if err != nil {
@@ -70,7 +72,9 @@ func GoldenTrees(golden string) (trees []Tree, err error) {
 		trees = append(trees, t)
 	}
 	if len(streams) == 0 || len(lists) == 0 {
-		return nil, fmt.Errorf("%d streams and %d directories below %s/*/out: want some of both", len(streams), len(lists), golden)
+		return nil,
+			fmt.Errorf("%d streams and %d directories below %s/*/out: want some of both", len(streams), len(lists),
+				golden)
 	}
 	slices.SortFunc(trees, func(a, b Tree) int { return strings.Compare(a.Name, b.Name) })
 	return trees, nil
@@ -129,7 +133,8 @@ func readYAML(file string, into any) error {
 
 // OwnBundles are the directories of the repository's own bundles.
 func OwnBundles(golden string) (dirs []string, err error) {
-	for _, pattern := range []string{"*/bundle/manifests", "live-bundles/*/manifests", "../examples/*/bundle/manifests"} {
+	for _, pattern := range []string{"*/bundle/manifests", "live-bundles/*/manifests",
+		"../examples/*/bundle/manifests"} {
 		found, err := filepath.Glob(filepath.Join(golden, pattern))
 		if err != nil {
 			return nil, err
