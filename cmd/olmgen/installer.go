@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
@@ -155,33 +154,11 @@ func (f *installerFlags) read(cmd *cobra.Command) ([]*manifest.Object, error) {
 	if err := f.render.loadTemplates(); err != nil {
 		return nil, err
 	}
-	objects, err := readManifests(f.from, cmd.InOrStdin())
+	objects, err := installer.Read(cmd.Context(), f.from, cmd.InOrStdin())
 	if err == nil && len(objects) == 0 {
 		err = fmt.Errorf("%s: no objects", f.from)
 	}
 	return objects, err
-}
-
-func readManifests(from string, stdin io.Reader) ([]*manifest.Object, error) {
-	if from == "-" {
-		data, err := io.ReadAll(stdin)
-		if err != nil {
-			return nil, err
-		}
-		return installer.Read("stdin", data)
-	}
-	info, err := os.Stat(from)
-	if err != nil {
-		return nil, err
-	}
-	if info.IsDir() {
-		return installer.ReadDir(os.DirFS(from))
-	}
-	data, err := os.ReadFile(from)
-	if err != nil {
-		return nil, err
-	}
-	return installer.Read(from, data)
 }
 
 // say says on what escalate and bind are granted without being asked for, and what had to be guessed.
