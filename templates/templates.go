@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"text/template"
 
 	"github.com/Masterminds/sprig/v3"
@@ -23,7 +24,7 @@ import (
 //go:embed *.yaml
 var embedded embed.FS
 
-// Set is a set of templates: olmgen's own, some of them perhaps replaced by a user's.
+// Set is a set of templates: olmgen's own, some of them perhaps replaced by a user's. A nil Set, and the zero Set, is olmgen's own.
 type Set struct {
 	root     *template.Template // the others are associated with it and share its functions
 	overlaid map[string]bool
@@ -44,6 +45,9 @@ func Names() []string {
 
 // Source gives the text of one of olmgen's own templates.
 func Source(name string) ([]byte, error) { return embedded.ReadFile(name) }
+
+// own is olmgen's own set. Nothing changes a set after Load.
+var own = sync.OnceValues(func() (*Set, error) { return Load(nil) })
 
 // Load gives olmgen's own templates, with those files of overlay (which may be nil) in the place of theirs. A file that is no
 // template's name, or that does not parse, is an error.
@@ -132,6 +136,12 @@ func Functions() template.FuncMap {
 // Execute renders one template. What an embedded template yields is the object's final text; what a user's yields is decoded,
 // must be one object with kind and name, and is printed in olmgen's form.
 func (s *Set) Execute(name string, view any) ([]byte, error) {
+	if s == nil || s.root == nil {
+		var err error
+		if s, err = own(); err != nil {
+			return nil, err
+		}
+	}
 	t := s.root.Lookup(name)
 	if t == nil {
 		return nil, fmt.Errorf("templates: no template %s", name)
