@@ -64,7 +64,7 @@ func (r *reader) checkKind(o *manifest.Object) error {
 	if o.Kind != v1alpha1.ClusterServiceVersionKind && !isSupported(o.Group(), o.Kind) {
 		if !r.options.AllowUnsupported {
 			e := o.Errorf("kind", "OLM does not install %s of %s from a bundle", o.Kind, o.APIVersion)
-			e.Tip = "remove it from the bundle, or render it all the same with --allow-unsupported"
+			e.Tip, e.Options = "remove it from the bundle, or allow it", []manifest.Option{OptionAllowUnsupported}
 			return e
 		}
 		r.warn(WarnUnsupportedKind, o.Errorf("kind", "OLM does not install %s of %s from a bundle", o.Kind, o.APIVersion))

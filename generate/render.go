@@ -14,10 +14,10 @@ import (
 
 // Result is what a bundle renders to.
 type Result struct {
-	Objects     []Object         // in the order in which they can be applied
-	Warnings    []bundle.Warning // the bundle's, then those of rendering it
-	Notes       []string         // what is as asked for and worth knowing
-	Namespace   string           // the operator's
+	Objects     []Object           // in the order in which they can be applied
+	Warnings    []bundle.Warning   // the bundle's, then those of rendering it
+	Notes       []manifest.Message // what is as asked for and worth knowing
+	Namespace   string             // the operator's
 	InstallMode v1alpha1.InstallModeType
 
 	Package, Version, CSV string // of the bundle
@@ -122,7 +122,7 @@ type rendering struct {
 	objects  []Object
 	keys     map[string]int // index of each object
 	warnings []bundle.Warning
-	notes    []string
+	notes    []manifest.Message
 
 	// with ProfileDescoped, once they are asked for
 	accountList []*account

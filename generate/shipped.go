@@ -35,7 +35,7 @@ func crds(r *rendering) error {
 		}
 		if w := conversions[c.Name]; w != nil {
 			e.Spec = map[string]any{"conversion": r.conversion(w, v1beta1)}
-			e.Annotations = r.injection(w.DeploymentName)
+			e.Annotations = r.injection(w.DeploymentName).Annotations()
 		}
 		if r.names.olm() {
 			e.Labels = map[string]string{labelManaged: "true"}
@@ -78,7 +78,7 @@ func shippedObjects(r *rendering) error {
 		if r.names.olm() {
 			e.Labels = map[string]string{labelManaged: "true"}
 			if namespace == "" && o.Group() != "rbac.authorization.k8s.io" { // OLM: step.go, which has RBAC of its own
-				e.Labels = r.names.ownerLabels()
+				e.Labels = r.names.owned().Labels()
 			}
 		}
 		if err := r.checkSubjects(o); err != nil {

@@ -14,15 +14,15 @@ func TestCorpusSkim(t *testing.T) {
 	crds, taken, bytes := 0, 0, 0
 	for name, data := range corpusFiles(t) {
 		for _, c := range split(data) {
-			d := &Document{File: name, Line: c.line, Raw: c.data, limits: DefaultLimits}
+			d := &Document{File: name, Line: c.Line, Raw: c.Data, limits: DefaultLimits}
 			root, err := d.parseAll()
 			if err != nil || root == nil || !kindIs(root, "CustomResourceDefinition") {
 				continue
 			}
 			crds++
-			if checkSkim(t, c.data) {
+			if checkSkim(t, c.Data) {
 				taken++
-				bytes += len(c.data)
+				bytes += len(c.Data)
 			}
 		}
 	}

@@ -26,7 +26,7 @@ type parses struct{ crds, read, rendered, labelled, annotated, laidOut, variable
 func TestParses(t *testing.T) {
 	var got parses
 	for _, dir := range corpustest.Glob(t, "..", "golden", "*", "bundle") {
-		got.add(t, dir, plain(t, dir))
+		got.add(t, dir, plain(t, dir), false)
 	}
 	t.Logf("golden bundles: %+v", got)
 	if want := (parses{crds: 23, variable: 20}); got != want {
@@ -37,11 +37,11 @@ func TestParses(t *testing.T) {
 	}
 	got = parses{}
 	for _, dir := range corpustest.Bundles(t) {
-		got.add(t, dir, os.DirFS(dir))
+		got.add(t, dir, os.DirFS(dir), true)
 	}
 	t.Logf("corpus: %+v", got)
-	if got.read*20 > got.crds || got.rendered > 0 || got.labelled > 0 || got.annotated*20 > got.crds || got.laidOut > 0 {
-		t.Errorf("corpus: more CRDs are parsed than before: %+v", got)
+	if got.read*13 > got.crds || got.rendered > 0 || got.labelled > 0 || got.annotated*40 > got.crds || got.laidOut > 0 {
+		t.Errorf("corpus: more CRDs are parsed than before (81, 0, 0, 24 and 0 of 1072): %+v", got)
 	}
 }
 
@@ -72,7 +72,7 @@ func plain(t *testing.T, dir string) fs.FS {
 }
 
 // add renders one bundle in two ways and lays it out in every layout. Each CRD is counted at the step that parses it.
-func (n *parses) add(t *testing.T, dir string, fsys fs.FS) {
+func (n *parses) add(t *testing.T, dir string, fsys fs.FS, noCharts bool) {
 	t.Helper()
 	b, err := bundle.Read(fsys, bundle.ReadOptions{AllowUnsupported: true})
 	if err != nil {
@@ -110,6 +110,9 @@ func (n *parses) add(t *testing.T, dir string, fsys fs.FS) {
 		for _, l := range output.Layouts { // helm is the last one
 			if l == output.LayoutHelm {
 				step(&n.laidOut)
+				if noCharts {
+					continue // a chart is rendered many times, and e2e/helm makes one of every bundle
+				}
 			}
 			if _, err := output.One(output.Operator{Name: "operator", Channel: "stable", Result: r}, nil).Files(l); err != nil {
 				t.Logf("%s: %s: %v", dir, l, err)

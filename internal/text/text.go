@@ -30,7 +30,8 @@ func join[T ~string](list []T, last string) string {
 	return strings.Join(words[:n-1], ", ") + last + words[n-1]
 }
 
-// FirstOf joins a list with commas. Of a longer list than most it shows the first ones and counts the rest: "a, b and 3 more".
+// FirstOf joins a list with commas. Of a longer list than most it shows the first ones and counts the rest: "a, b and 3
+// more".
 func FirstOf[T ~string](most int, list []T) string {
 	words := Words(list)
 	if len(words) > most {
