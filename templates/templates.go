@@ -25,7 +25,8 @@ import (
 //go:embed *.yaml
 var embedded embed.FS
 
-// Set is a set of templates: olmgen's own, some of them perhaps replaced by a user's. A nil Set is olmgen's own.
+// Set is a set of templates: olmgen's own, some of them perhaps replaced by a user's. A nil Set is olmgen's own, and so is
+// the zero Set.
 type Set struct {
 	root     *template.Template // the others are associated with it and share its functions
 	overlaid map[string]bool
@@ -151,7 +152,7 @@ func Functions() template.FuncMap {
 // Execute renders one template; that of olmgen's own set if s is nil. What an embedded template yields is the object's final text. What
 // a user's template yields is decoded, must be one object with kind and name, and is printed in olmgen's form.
 func (s *Set) Execute(name string, view any) ([]byte, error) {
-	if s == nil {
+	if s == nil || s.root == nil {
 		var err error
 		if s, err = own(); err != nil {
 			return nil, err

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -173,34 +172,12 @@ func (f *installerFlags) read(cmd *cobra.Command, s *installer.Subject) (*applie
 	if err != nil {
 		return nil, fmt.Errorf("--templates: %w", err)
 	}
-	objects, err := readManifests(f.from, cmd.InOrStdin())
+	objects, err := installer.Read(cmd.Context(), f.from, cmd.InOrStdin())
 	if err == nil && len(objects) == 0 {
 		err = fmt.Errorf("%s: no objects", f.from)
 	}
 	return &applied{objects, output.Operator{Result: &generate.Result{Namespace: s.Namespace}},
 		output.Source{Bundle: s.Name, Source: f.from}, set}, err
-}
-
-func readManifests(from string, stdin io.Reader) ([]*manifest.Object, error) {
-	if from == "-" {
-		data, err := io.ReadAll(stdin)
-		if err != nil {
-			return nil, err
-		}
-		return installer.Read("stdin", data)
-	}
-	info, err := os.Stat(from)
-	if err != nil {
-		return nil, err
-	}
-	if info.IsDir() {
-		return installer.ReadDir(os.DirFS(from))
-	}
-	data, err := os.ReadFile(from)
-	if err != nil {
-		return nil, err
-	}
-	return installer.Read(from, data)
 }
 
 // say prints on what escalate and bind are granted without being asked for, and warns of what had to be guessed.
