@@ -76,7 +76,7 @@ func (v GroupRole) Labels() map[string]string {
 	return out
 }
 
-// Aggregate is the label olm.opgroup.permissions/aggregate-to-<To>, by which the ClusterRoles of an OperatorGroup find those of an API.
+// Aggregate is the label olm.opgroup.permissions/aggregate-to-TO, by which the ClusterRoles of an OperatorGroup find those of an API.
 type Aggregate struct {
 	To    string // admin, edit or view; with OLM's names the hash of an API before it
 	Value string // the OperatorGroup; with OLM's names true
@@ -87,7 +87,7 @@ type APIRole struct {
 	Ownership
 	Name         string
 	Aggregate    *Aggregate
-	DefaultRoles []string // rbac.authorization.k8s.io/aggregate-to-<role>: admin, edit, view or cluster-reader
+	DefaultRoles []string // rbac.authorization.k8s.io/aggregate-to-ROLE: admin, edit, view or cluster-reader
 	Group        string   // of the API
 	Resource     string   // the API's plural name
 	Verbs        []string // what the role allows
