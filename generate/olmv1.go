@@ -41,9 +41,23 @@ func renderOLMv1(b *bundle.Bundle, o Options) (*Result, error) {
 	}
 	result := &Result{InstallMode: o.InstallMode, Warnings: unusedMirrors(mirrors)}
 	for _, x := range objects {
-		result.Objects = append(result.Objects, Object{APIVersion: x.APIVersion, Kind: x.Kind, Namespace: x.Namespace, Name: x.Name, Data: manifest.Encode(x.Value)})
+		data, err := printOLMv1(x, o)
+		if err != nil {
+			return nil, err
+		}
+		result.Objects = append(result.Objects, Object{APIVersion: x.APIVersion, Kind: x.Kind, Namespace: x.Namespace, Name: x.Name, Data: data})
 	}
 	return result, nil
+}
+
+// printOLMv1 prints what OLM v1 makes by the same templates as what OLM v0 makes.
+func printOLMv1(x olmv1.Object, o Options) ([]byte, error) {
+	if x.Authored {
+		if template, view := olmv1View(x); view != nil {
+			return o.Templates.Execute(template, view)
+		}
+	}
+	return manifest.Encode(x.Value), nil
 }
 
 // deploymentConfig is OLM v1's form of a Subscription's config: all of it but the selector.

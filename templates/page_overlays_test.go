@@ -133,4 +133,4 @@ func TestBindingAnnotationOverlay(t *testing.T) {
 	}
 }
 
-var overlayProfiles = []generate.Profile{generate.ProfileOLM, generate.ProfilePlain, generate.ProfileDescoped}
+var overlayProfiles = []generate.Profile{generate.ProfileOLM, generate.ProfilePlain, generate.ProfileDescoped, generate.ProfileOLMv1}
