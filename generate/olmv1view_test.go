@@ -44,14 +44,14 @@ func checkOLMv1Views(t *testing.T, dirs []string) {
 					continue
 				}
 				kinds[x.Kind]++
-				got, err := printOLMv1(x, Options{})
+				got, err := objectOLMv1(x, Options{})
 				if err != nil {
 					t.Fatal(err)
 				}
 				if _, view := olmv1View(x); view == nil {
 					t.Errorf("%s has no view", x.Kind)
 				}
-				if diff := cmp.Diff(string(manifest.Encode(x.Value)), string(got)); diff != "" {
+				if diff := cmp.Diff(string(manifest.Encode(x.Value)), string(got.Data)); diff != "" {
 					t.Errorf("%s: %s %s (-want +got):\n%s", dir, x.Kind, x.Name, diff)
 				}
 			}

@@ -1,6 +1,7 @@
 package generate
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -96,15 +97,13 @@ func shippedObjects(r *rendering) error {
 
 // carry adds a shipped object, changed only as far as it must be.
 func (r *rendering) carry(o *manifest.Object, namespace string, e manifest.Edit) error {
-	data, err := o.Apply(e)
+	edited, err := o.Edit(e)
 	if err != nil {
 		return err
 	}
-	version := o.APIVersion
-	if e.APIVersion != "" {
-		version = e.APIVersion
-	}
-	r.add(Object{APIVersion: version, Kind: o.Kind, Namespace: namespace, Name: o.Name, Data: data})
+	x := Object{APIVersion: cmp.Or(e.APIVersion, o.APIVersion), Kind: o.Kind, Namespace: namespace, Name: o.Name}
+	x.set(edited)
+	r.add(x)
 	return nil
 }
 
