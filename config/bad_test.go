@@ -103,7 +103,6 @@ var badConfigs = []struct{ name, text, want, hint string }{
 	{"a bad namespace to bind in", group("profile: descoped", "descoped: {bindNamespaces: [A]}"), `olmgen.yaml:8: groups[0].bundles[0].descoped.bindNamespaces: namespace to bind in "A" is no valid`, ""},
 	{"an install mode that OLM v1 would ignore", strings.Replace(group("profile: olmv1"), "  bundles:", "  installMode: OwnNamespace\n  targetNamespaces: [a]\n  bundles:", 1),
 		"olmgen.yaml:6: groups[0].targetNamespaces: OwnNamespace has one target namespace", "leave it out, or choose another install mode (groups[0].installMode)"},
-	{"templates for OLM v1", group("profile: olmv1", "templates: templates"), "olmgen.yaml:8: groups[0].bundles[0].templates: means nothing with profile olmv1", "of the defaults"},
 	{"a default for no bundle", head + "defaults: {profile: subscription, names: olm}\ngroups: [{namespace: a, bundles: [{source: memcached}]}]\n", "olmgen.yaml:3: defaults.names: means nothing with profile subscription", "leave it out: it is for profile olm or plain"},
 	{"mirrors for no bundle", group("profile: clusterextension") + "mirrors: [{source: quay.io, mirror: r.local}]\n", "olmgen.yaml:8: mirrors: means nothing with profile clusterextension", "leave it out"},
 	{"a wrong default", head + "defaults: {certs: {provider: olm}, profile: olmv1}\ngroups: [{namespace: a, bundles: [{source: memcached}]}]\n", "olmgen.yaml:3: defaults.certs.provider: OLM v1 has no certificate provider", "choose cert-manager"},

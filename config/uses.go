@@ -26,10 +26,6 @@ func (c *Config) checkUses() error {
 			if err := c.checkUsed(fields, bundleFields, at(i, j, ""), settings.Profile); err != nil {
 				return err
 			}
-			if field := at(i, j, "templates"); settings.Profile == generate.ProfileOLMv1 && c.has(field) {
-				return c.errorf(field, "leave it out; those of files that list others are templates of the defaults",
-					"means nothing with profile %s", settings.Profile)
-			}
 		}
 		if err := c.checkUsed(document, without(groupFields, "bundles"), at(i, -1, ""), profiles...); err != nil {
 			return err
