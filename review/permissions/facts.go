@@ -21,7 +21,7 @@ type facet struct {
 	patterns []pattern
 }
 
-// question is a risk with the sentence that answers it: %s is the facets, then the place.
+// question is a risk with the sentence that answers it: %s is the place, then the facets.
 type question struct {
 	risk   Risk
 	any    string // for all objects of the resources
@@ -30,17 +30,17 @@ type question struct {
 }
 
 var questions = []question{
-	{ReadsSecrets, "reads all%s Secrets of %s", "reads%s Secrets of %s by name", []facet{{"", []pattern{secretsRead}}}},
-	{WritesRBAC, "writes RBAC%s in %s", "writes RBAC%s in %s by name", []facet{
+	{ReadsSecrets, "reads all Secrets of %s%s", "reads Secrets of %s by name%s", []facet{{"", []pattern{secretsRead}}}},
+	{WritesRBAC, "writes RBAC in %s%s", "writes RBAC in %s by name%s", []facet{
 		{"escalate", []pattern{with(roleWrite, "escalate")}}, {"bind", []pattern{with(roleWrite, "bind")}},
 		{"", []pattern{roleWrite}}}},
-	{RunsInPods, "runs in pods%s of %s", "runs in pods%s of %s by name", []facet{
+	{RunsInPods, "runs in pods of %s%s", "runs in pods of %s by name%s", []facet{
 		{"exec", []pattern{podExec}}, {"ports", []pattern{podReach}}, {"debug containers", []pattern{podDebug}},
 		{"pods", []pattern{podWrite}}, {"workloads", []pattern{appsWrite, batchWrite, dcWrite}}, {"nodes/proxy", []pattern{nodesProxy}}}},
-	{Impersonates, "impersonates%s in %s", "impersonates%s in %s by name", []facet{
+	{Impersonates, "impersonates in %s%s", "impersonates in %s by name%s", []facet{
 		{"users, groups or accounts", []pattern{impersonate, impersonateExtra}}, {"tokens of accounts", []pattern{tokenCreate}},
 		{"approves certificates", []pattern{csrApprove, csrSigner}}}},
-	{ChangesAPIs, "changes webhooks and CRDs%s of %s", "changes webhooks and CRDs%s of %s by name", []facet{
+	{ChangesAPIs, "changes webhooks and CRDs of %s%s", "changes webhooks and CRDs of %s by name%s", []facet{
 		{"webhooks", []pattern{webhookWrite}}, {"admission policies", []pattern{policyWrite}}, {"CRDs", []pattern{crdWrite}},
 		{"APIServices", []pattern{apiServiceWrite}}}},
 }
@@ -161,7 +161,7 @@ func (r *Report) answer(q question, s scopes) (Fact, bool) {
 	if best > 1 {
 		text = q.named
 	}
-	f.Text = fmt.Sprintf(text, q.facetText(names), placeText(f.Namespaces))
+	f.Text = fmt.Sprintf(text, placeText(f.Namespaces), q.facetText(names))
 	return f, true
 }
 

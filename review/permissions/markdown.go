@@ -36,10 +36,17 @@ func (r *Report) markdown(w io.Writer) error {
 		})
 	}
 	for _, s := range v.Subjects {
-		s.markdown(b, "")
+		fold(b, s.Name, func() { markdownLines(b, s.Sections) })
 	}
-	for _, s := range v.Users {
-		s.markdown(b, "Users gain: ")
+	if len(v.Users) > 0 {
+		fold(b, "Users gain, where they are bound to the role", func() { markdownLines(b, []section{{"", v.Users}}) })
+	}
+	if len(v.Covered) > 0 {
+		fold(b, "Granted again, and covered by the grants above", func() {
+			for _, c := range v.Covered {
+				fmt.Fprintf(b, "* %s\n", esc(c))
+			}
+		})
 	}
 	if len(v.Idle) > 0 {
 		fmt.Fprintf(b, "\nBound to nothing: %s.\n", esc(listText(v.Idle)))
@@ -57,16 +64,14 @@ func fold(w io.Writer, summary string, body func()) {
 	fmt.Fprint(w, "\n</details>\n")
 }
 
-func (s subjectView) markdown(w io.Writer, before string) {
+func markdownLines(w io.Writer, sections []section) {
 	esc := findings.Escape
-	fold(w, before+s.Name, func() {
-		fmt.Fprint(w, "| | Where | What | Granted by | Why |\n| --- | --- | --- | --- | --- |\n")
-		for _, section := range s.Sections {
-			for _, l := range section.Lines {
-				fmt.Fprintf(w, "| %s | %s | %s | %s | %s |\n", esc(section.Title), esc(l.Where), esc(l.What), esc(l.At), esc(l.Reason))
-			}
+	fmt.Fprint(w, "| | Where | What | Granted by | Why |\n| --- | --- | --- | --- | --- |\n")
+	for _, section := range sections {
+		for _, l := range section.Lines {
+			fmt.Fprintf(w, "| %s | %s | %s | %s | %s |\n", esc(section.Title), esc(l.Where), esc(l.What), esc(l.At), esc(l.Reason))
 		}
-	})
+	}
 }
 
 // htmlText makes text stand for itself in a line of HTML inside Markdown, where a forge also looks for mentions and links.

@@ -10,14 +10,15 @@ import (
 	"github.com/olmgen/olmgen/review/findings"
 )
 
-// path is what follows from permissions that do not look like it.
-type path struct {
+// consequence is what follows from permissions that do not look like it.
+type consequence struct {
 	id                 string
 	text               string         // what a subject can do, for the list of rules
 	message            string         // the same of one subject; %s is the place
 	cluster, namespace findings.Level // how bad it is there; None: it does not hold there
 	needs              [][]pattern    // a subject needs one of each list at the place
 	names              []string       // a rule for one of these names is enough
+	unless             []string       // not said where one of these worse ones holds
 	help               string
 	practice           string // the heading of Kubernetes' RBAC good practices; may be empty
 	police             string // the policy of rbac-police; may be empty
@@ -28,7 +29,7 @@ func resources(group string, resources []string, verbs ...string) pattern {
 	return pattern{[]string{group}, resources, verbs}
 }
 
-var paths = []path{
+var consequences = []consequence{
 	{id: "everything", text: "everything", message: "may do everything in %s", cluster: findings.Error, namespace: findings.Warning,
 		needs:    [][]pattern{{resources(all, []string{all}, all)}},
 		help:     "A wildcard also holds for every kind of object that is added later.",
@@ -66,15 +67,19 @@ var paths = []path{
 		needs: [][]pattern{{resources(groupRBAC, []string{"roles", "clusterroles"}, "bind")},
 			{resources(groupRBAC, []string{"rolebindings", "clusterrolebindings"}, writing...)}},
 		help: "bind lifts the check that a binding gives no more than its writer has.", practice: "bind-verb", police: "bind_roles", attack: "T1098.006"},
-	{id: "rbac-write", text: "writes roles and bindings", message: "hands on each of its rights to anybody in %s",
+	{id: "rbac-write", text: "writes roles and bindings", message: "grants its own rights to others in %s, and changes those of others",
+		unless:  []string{"rbac-escalate", "rbac-bind"},
 		cluster: findings.Warning, namespace: findings.Note,
 		needs: [][]pattern{{resources(groupRBAC, []string{"rolebindings", "clusterrolebindings"}, writing...),
 			resources(groupRBAC, []string{"roles", "clusterroles"}, writing...)}},
 		help:   "Without escalate and bind nobody gets more than the writer has. Whoever changes a role that others are bound to changes their rights.",
 		attack: "T1098.006"},
-	{id: "impersonate", text: "acts as somebody else", message: "acts as every account in %s, and in the cluster as every user and group",
-		cluster: findings.Error, namespace: findings.Warning, needs: [][]pattern{{impersonate}},
-		help: "The group system:masters passes every check.", practice: "impersonate-verb", police: "impersonate", attack: "T1078"},
+	{id: "impersonate", text: "acts as other users", message: "acts as every user or group in %s", cluster: findings.Error, namespace: findings.None,
+		needs: [][]pattern{{resources("", []string{"users", "groups"}, "impersonate")}},
+		help:  "The group system:masters passes every check.", practice: "impersonate-verb", police: "impersonate", attack: "T1078"},
+	{id: "impersonate-accounts", text: "acts as other accounts", message: "acts as every ServiceAccount of %s",
+		cluster: findings.Error, namespace: findings.Warning, needs: [][]pattern{{resources("", []string{"serviceaccounts"}, "impersonate")}},
+		help: "All verbs on serviceaccounts include impersonate.", practice: "impersonate-verb", police: "impersonate", attack: "T1078"},
 	{id: "token-create", text: "makes tokens of accounts", message: "makes a token of every ServiceAccount of %s",
 		cluster: findings.Error, namespace: findings.Warning, needs: [][]pattern{{tokenCreate}},
 		practice: "token-request", police: "token_request", attack: "T1528"},
@@ -95,7 +100,7 @@ var paths = []path{
 	{id: "apiservices-write", text: "serves APIs in place of others", message: "answers requests of other API groups of %s in their place",
 		cluster: findings.Warning, namespace: findings.None, needs: [][]pattern{{pattern{[]string{groupRegistration}, apiServiceWrite.resources, writing}}},
 		help: "The API server sends every request of a group to the service that an APIService names."},
-	{id: "namespaces-write", text: "changes namespaces", message: "changes the labels of %s: Pod Security level, network policies, which webhooks see it",
+	{id: "namespaces-write", text: "changes namespaces", message: "relabels namespaces (%s): their Pod Security level, and which network policies and webhooks hold there",
 		cluster: findings.Warning, namespace: findings.Note, needs: [][]pattern{{resources("", []string{"namespaces"}, "update", "patch")}},
 		practice: "namespace-modification"},
 	{id: "volumes-create", text: "makes PersistentVolumes", message: "reaches the files of every node of %s, by a PersistentVolume with a hostPath",
@@ -135,8 +140,8 @@ const (
 
 // Rules explains the findings of a report.
 func Rules() []findings.Rule {
-	out := make([]findings.Rule, 0, len(paths)+2)
-	for _, p := range paths {
+	out := make([]findings.Rule, 0, len(consequences)+2)
+	for _, p := range consequences {
 		out = append(out, findings.Rule{ID: p.id, Text: p.text, Help: p.sources()})
 	}
 	out = append(out, findings.Rule{ID: ruleUnknown, Text: "is bound to a role that is not among the objects",
@@ -148,22 +153,22 @@ func Rules() []findings.Rule {
 }
 
 // sources returns the help with the addresses of those who say so.
-func (p path) sources() string {
-	text := p.help
+func (c consequence) sources() string {
+	text := c.help
 	add := func(s string) {
 		if text != "" {
 			text += " "
 		}
 		text += s
 	}
-	if p.practice != "" {
-		add("Kubernetes: " + practices + p.practice + ".")
+	if c.practice != "" {
+		add("Kubernetes: " + practices + c.practice + ".")
 	}
-	if p.police != "" {
-		add("rbac-police: " + policeURL + p.police + ".rego.")
+	if c.police != "" {
+		add("rbac-police: " + policeURL + c.police + ".rego.")
 	}
-	if p.attack != "" {
-		add("MITRE ATT&CK: " + attackURL + strings.Replace(p.attack, ".", "/", 1) + "/.")
+	if c.attack != "" {
+		add("MITRE ATT&CK: " + attackURL + strings.Replace(c.attack, ".", "/", 1) + "/.")
 	}
 	return text
 }
@@ -209,16 +214,17 @@ func follow(items []Item, s scopes) []findings.Finding {
 		}
 	}
 	var out []findings.Finding
-	every := map[string]bool{} // the places where a subject may do everything, so that nothing else matters
-	for _, p := range paths {
+	said := map[string]bool{} // id and place; without a place, in the cluster
+	for _, p := range consequences {
 		sources := map[string]Source{}
 		for place := range here {
-			if source, ok := p.source(here, place, s); ok && !every[place] && !every[""] {
+			worse := func(id string) bool { return said[id+place] || said[id] }
+			if source, ok := p.source(here, place, s); ok && !worse("everything") && !slices.ContainsFunc(p.unless, worse) {
 				sources[place] = source
 			}
 		}
 		for place := range sources {
-			every[place] = every[place] || p.id == "everything"
+			said[p.id+place] = true
 		}
 		if f, ok := p.finding(items[0].Subject, sources); ok {
 			out = append(out, f)
@@ -228,26 +234,26 @@ func follow(items []Item, s scopes) []findings.Finding {
 }
 
 // finding says what follows in the cluster or, if not there, in namespaces.
-func (p path) finding(subject Subject, sources map[string]Source) (findings.Finding, bool) {
-	if source, ok := sources[""]; ok && p.cluster != findings.None {
-		return source.finding(p.id, p.cluster, subject, fmt.Sprintf(p.message, placeText([]string{Everywhere}))), true
+func (c consequence) finding(subject Subject, sources map[string]Source) (findings.Finding, bool) {
+	if source, ok := sources[""]; ok && c.cluster != findings.None {
+		return source.finding(c.id, c.cluster, subject, fmt.Sprintf(c.message, placeText([]string{Everywhere}))), true
 	}
 	delete(sources, "")
-	if len(sources) == 0 || p.namespace == findings.None {
+	if len(sources) == 0 || c.namespace == findings.None {
 		return findings.Finding{}, false
 	}
 	namespaces := slices.Sorted(maps.Keys(sources))
-	return sources[namespaces[0]].finding(p.id, p.namespace, subject, fmt.Sprintf(p.message, placeText(namespaces))), true
+	return sources[namespaces[0]].finding(c.id, c.namespace, subject, fmt.Sprintf(c.message, placeText(namespaces))), true
 }
 
 // source returns the source of the first need if all needs are met at a place, at least one of them by what is granted there.
-func (p path) source(here placed, place string, s scopes) (first Source, ok bool) {
+func (c consequence) source(here placed, place string, s scopes) (first Source, ok bool) {
 	own := false
-	for n, need := range p.needs {
-		source, ok := p.meet(need, here[place], place, s)
+	for n, need := range c.needs {
+		source, ok := c.meet(need, here[place], place, s)
 		if ok {
 			own = true
-		} else if source, ok = p.meet(need, here[""], place, s); !ok {
+		} else if source, ok = c.meet(need, here[""], place, s); !ok {
 			return Source{}, false
 		}
 		if n == 0 {
@@ -258,9 +264,9 @@ func (p path) source(here placed, place string, s scopes) (first Source, ok bool
 }
 
 // meet finds the item that allows one of the patterns at a place.
-func (p path) meet(need []pattern, items []Item, place string, s scopes) (Source, bool) {
+func (c consequence) meet(need []pattern, items []Item, place string, s scopes) (Source, bool) {
 	for _, i := range items {
-		if len(i.ResourceNames) > 0 && !p.forNames(i) {
+		if len(i.ResourceNames) > 0 && !c.forNames(i) {
 			continue
 		}
 		if slices.ContainsFunc(need, func(n pattern) bool { return n.allowedBy(i, place, s) }) {
@@ -270,8 +276,8 @@ func (p path) meet(need []pattern, items []Item, place string, s scopes) (Source
 	return Source{}, false
 }
 
-func (p path) forNames(i Item) bool {
-	return slices.ContainsFunc(i.ResourceNames, func(name string) bool { return slices.Contains(p.names, name) })
+func (c consequence) forNames(i Item) bool {
+	return slices.ContainsFunc(i.ResourceNames, func(name string) bool { return slices.Contains(c.names, name) })
 }
 
 func (s Source) finding(rule string, level findings.Level, subject Subject, message string) findings.Finding {

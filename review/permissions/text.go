@@ -18,28 +18,21 @@ func (r *Report) text(w io.Writer) error {
 		fmt.Fprintf(b, "\nWhat follows (%s):\n", v.Counts)
 	}
 	for _, f := range v.Findings {
-		fmt.Fprintf(b, "  %-7s  %s %s [%s]%s\n", f.Level, f.Who, f.Message, f.Rule, suffix("  ", f.At))
+		fmt.Fprintf(b, "  %-7s  %s%s  [%s%s]\n", f.Level, prefix(f.Who, " "), f.Message, f.Rule, suffix(", ", f.At))
 	}
 	for _, s := range v.Subjects {
 		fmt.Fprintf(b, "\n%s\n", s.Name)
 		s.print(b)
 	}
 	if len(v.Users) > 0 {
-		fmt.Fprintf(b, "\nUsers who are bound to a role gain, where they are bound:\n")
-	}
-	for _, s := range v.Users {
-		fmt.Fprintf(b, "%s\n", s.Name)
-		s.print(b)
+		fmt.Fprintf(b, "\nUsers gain, where they are bound to the role\n")
+		printLines(b, v.Users)
 	}
 	if len(v.Covered) > 0 {
-		fmt.Fprintf(b, "\nGranted again, and covered by another grant (%s):\n", plural(len(v.Covered), "line"))
-		for i, c := range v.Covered {
-			if i == maxListed {
-				fmt.Fprintf(b, "  and %d more, which --format json lists\n", len(v.Covered)-i)
-				break
-			}
-			fmt.Fprintf(b, "  %s: by %s\n", c.What, c.By)
-		}
+		fmt.Fprintf(b, "\nGranted again, and covered by the grants above\n")
+	}
+	for _, c := range v.Covered {
+		fmt.Fprintf(b, "    %s\n", c)
 	}
 	if len(v.Idle) > 0 {
 		fmt.Fprintf(b, "\nBound to nothing: %s\n", listText(v.Idle))
@@ -67,6 +60,13 @@ func (v view) printFacts(w io.Writer) {
 	}
 }
 
+func prefix(s, after string) string {
+	if s == "" {
+		return ""
+	}
+	return s + after
+}
+
 func suffix(before, s string) string {
 	if s == "" {
 		return ""
@@ -77,13 +77,17 @@ func suffix(before, s string) string {
 func (s subjectView) print(w io.Writer) {
 	for _, section := range s.Sections {
 		fmt.Fprintf(w, "  %s\n", section.Title)
-		width := 0
-		for _, l := range section.Lines {
-			width = max(width, utf8.RuneCountInString(l.Where))
-		}
-		for _, l := range section.Lines {
-			pad := strings.Repeat(" ", width-utf8.RuneCountInString(l.Where))
-			fmt.Fprintf(w, "    %s%s  %s  [%s: %s]\n", l.Where, pad, l.What, l.At, l.Reason)
-		}
+		printLines(w, section.Lines)
+	}
+}
+
+func printLines(w io.Writer, lines []line) {
+	width := 0
+	for _, l := range lines {
+		width = max(width, utf8.RuneCountInString(l.Where))
+	}
+	for _, l := range lines {
+		pad := strings.Repeat(" ", width-utf8.RuneCountInString(l.Where))
+		fmt.Fprintf(w, "    %s%s  %s  [%s: %s]\n", l.Where, pad, l.What, l.At, l.Reason)
 	}
 }

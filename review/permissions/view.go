@@ -3,7 +3,9 @@ package permissions
 import (
 	"cmp"
 	"fmt"
+	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/olmgen/olmgen/review/findings"
@@ -19,8 +21,8 @@ type view struct {
 	Counts   string    // of the findings
 	Findings []finding // what follows
 	Subjects []subjectView
-	Users    []subjectView
-	Covered  []coveredView
+	Users    []line   // where is the roles
+	Covered  []string // what is granted again
 	Idle     []string // accounts that may do nothing
 	Notes    []string
 }
@@ -44,11 +46,10 @@ type section struct {
 
 type line struct{ Where, What, At, Reason string }
 
-type coveredView struct{ What, By string }
-
 func (r *Report) view() view {
-	v := view{Title: r.title(), Headline: r.headline(), Absent: r.absent(), Gains: r.gains(), Subjects: subjectViews(r.Permissions),
-		Users: subjectViews(r.Users), Counts: counts(r.Findings)}
+	v := view{Title: r.title(), Headline: r.headline(), Absent: r.absent(), Gains: r.gains(),
+		Users: userLines(r.Users), Counts: counts(r.Findings), Covered: coveredLines(r.Covered)}
+	v.Subjects = subjectViews(r.Permissions)
 	accounts := 0
 	for _, s := range r.Accounts {
 		if s.Kind == "ServiceAccount" {
@@ -70,9 +71,12 @@ func (r *Report) view() view {
 		if f.Line > 0 {
 			at = fmt.Sprintf("%s:%d", at, f.Line)
 		}
-		v.Findings = append(v.Findings, finding{f.Level, f.Rule, f.Object, findings.Printable(f.Message), at})
+		who := f.Object
+		if len(v.Subjects) < 2 && len(r.Unknown) == 0 && f.Rule != ruleUsers {
+			who = "" // there is one
+		}
+		v.Findings = append(v.Findings, finding{f.Level, f.Rule, who, findings.Printable(f.Message), at})
 	}
-	v.Covered = coveredViews(r.Covered)
 	for _, n := range r.Notes {
 		v.Notes = append(v.Notes, findings.Printable(n))
 	}
@@ -200,22 +204,20 @@ func linesOf(items []Item) []line {
 	type key struct{ where, verbs, groups, names, file, reason string }
 	index := map[key]int{}
 	var merged []Item
-	var places [][]string
+	var sources [][]Source
 	for _, i := range items {
-		k := key{i.where(), fmt.Sprint(i.Verbs), fmt.Sprint(len(i.NonResourceURLs), i.APIGroups), fmt.Sprintf("%q", i.ResourceNames), i.Source.File + "\x00" + map[bool]string{true: i.Source.Object}[i.Source.File == ""], i.Source.reason()}
+		k := key{i.where(), fmt.Sprint(i.Verbs), fmt.Sprintf("%d %q", len(i.NonResourceURLs), i.APIGroups),
+			fmt.Sprintf("%q", i.ResourceNames), i.Source.File, i.Source.reason()}
 		n, ok := index[k]
 		if !ok {
 			index[k] = len(merged)
 			i.Resources, i.NonResourceURLs = slices.Clone(i.Resources), slices.Clone(i.NonResourceURLs)
-			merged = append(merged, i)
-			places = append(places, []string{i.Source.at()})
+			merged, sources = append(merged, i), append(sources, []Source{i.Source})
 			continue
 		}
 		m := &merged[n]
 		m.Resources, m.NonResourceURLs = union(m.Resources, i.Resources), union(m.NonResourceURLs, i.NonResourceURLs)
-		if line := fmt.Sprint(i.Source.Line); i.Source.File != "" && !slices.Contains(places[n], line) && i.Source.at() != places[n][0] {
-			places[n] = append(places[n], line)
-		}
+		sources[n] = append(sources[n], i.Source)
 	}
 	out := make([]line, len(merged))
 	for n, i := range merged {
@@ -223,9 +225,35 @@ func linesOf(items []Item) []line {
 		if i.Risk == Other && len(i.APIGroups) > 0 {
 			what = groupText(i.APIGroups) + ": " + i.withoutGroup()
 		}
-		out[n] = line{i.where(), what, listText(places[n]), i.Source.reason()}
+		out[n] = line{i.where(), what, sourcesText(sources[n]), i.Source.reason()}
 	}
 	return out
+}
+
+// sourcesText names the lines of one file, or the objects that OLM makes.
+func sourcesText(list []Source) string {
+	if list[0].File == "" {
+		objects := []string{}
+		for _, s := range list {
+			if !slices.Contains(objects, s.Object) {
+				objects = append(objects, s.Object)
+			}
+		}
+		if len(objects) > 1 {
+			return short(objects[0]) + fmt.Sprintf(" and %d more", len(objects)-1)
+		}
+		return short(objects[0])
+	}
+	lines := make([]int, len(list))
+	for i, s := range list {
+		lines[i] = s.Line
+	}
+	slices.Sort(lines)
+	texts := []string{}
+	for _, n := range slices.Compact(lines) {
+		texts = append(texts, strconv.Itoa(n))
+	}
+	return short(path.Base(list[0].File)) + ":" + strings.ReplaceAll(listText(texts), ", ", ",")
 }
 
 func union(a, b []string) []string {
@@ -234,14 +262,42 @@ func union(a, b []string) []string {
 	return slices.Compact(a)
 }
 
-// coveredViews makes one line for each source that grants nothing more than another.
-func coveredViews(list []Covered) []coveredView {
-	var out []coveredView
-	for _, c := range list {
-		v := coveredView{c.Source.at() + " (" + c.Source.reason() + ", " + c.where() + ")", c.By.at() + " (" + c.By.reason() + ")"}
-		if !slices.Contains(out, v) {
-			out = append(out, v)
+// userLines says which roles gain what: roles that gain the same share a line.
+func userLines(items []Item) []line {
+	var out []line
+	for _, role := range UserRoles {
+		own := slices.DeleteFunc(slices.Clone(items), func(i Item) bool { return i.Subject.Name != role })
+		for i := range own {
+			own[i].Risk = Other // for the form of the line; a finding says where it is another one
 		}
+		for _, l := range linesOf(own) {
+			at := slices.IndexFunc(out, func(o line) bool { return o.What == l.What && o.At == l.At && o.Reason == l.Reason })
+			if at < 0 {
+				l.Where = role
+				out = append(out, l)
+				continue
+			}
+			out[at].Where += ", " + role
+		}
+	}
+	return out
+}
+
+// coveredLines names the lines that grant nothing more than others, one line for each file, reason and place.
+func coveredLines(list []Covered) []string {
+	type key struct{ file, reason, where string }
+	var order []key
+	sources := map[key][]Source{}
+	for _, c := range list {
+		k := key{c.Source.File, c.Source.reason(), c.where()}
+		if sources[k] == nil {
+			order = append(order, k)
+		}
+		sources[k] = append(sources[k], c.Source)
+	}
+	out := make([]string, len(order))
+	for i, k := range order {
+		out[i] = fmt.Sprintf("%s (%s, %s)", sourcesText(sources[k]), k.reason, k.where)
 	}
 	return out
 }
