@@ -8,6 +8,8 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/olmgen/olmgen/manifest"
 )
 
 const aggregateTo = "rbac.authorization.k8s.io/aggregate-to-"
@@ -122,4 +124,19 @@ func known(key roleKey) *role {
 		r.rules = append(r.rules, ruleAt{rule, r, i})
 	}
 	return r
+}
+
+// UsersGain returns the rules that the roles for users gain from objects, in the order in which the controller writes them.
+func UsersGain(objects []*manifest.Object) (map[string][]rbacv1.PolicyRule, error) {
+	w, err := newWorld(objects, "")
+	if err != nil {
+		return nil, err
+	}
+	out := map[string][]rbacv1.PolicyRule{}
+	for _, name := range UserRoles {
+		for _, rule := range w.roles[roleKey{"ClusterRole", "", name}].rules {
+			out[name] = append(out[name], rule.PolicyRule)
+		}
+	}
+	return out, nil
 }

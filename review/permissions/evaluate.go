@@ -40,6 +40,7 @@ func Evaluate(in Input) (*Report, error) {
 	}
 	r := &Report{APIVersion: APIVersion, Kind: Kind, Operator: in.Operator, Permissions: []Item{}, Users: []Item{},
 		Covered: []Covered{}, Unknown: []Unknown{}, Accounts: []Subject{}, Notes: append([]string{}, w.notes...)}
+	r.missing = map[Subject]bool{}
 	e := evaluation{world: w, from: from, report: r, grants: map[Subject][]grant{}, unknown: map[Subject][]Unknown{}}
 	for i := range w.bindings {
 		e.bind(&w.bindings[i])
@@ -97,7 +98,10 @@ func (e *evaluation) bind(b *binding) {
 	for _, s := range b.subjects {
 		subject := subjectOf(s)
 		if subject.Kind == rbacv1.ServiceAccountKind {
-			e.world.accounts[subject] = true
+			if !e.world.accounts[subject] {
+				e.world.accounts[subject] = true
+				e.report.missing[subject] = subject.Name != "default" // which every namespace has
+			}
 		}
 		if r == nil {
 			e.unknown[subject] = append(e.unknown[subject], Unknown{Subject: subject, Namespaces: []string{cmp.Or(b.place, Everywhere)},

@@ -21,7 +21,7 @@ type facet struct {
 	patterns []pattern
 }
 
-// question is a risk with the sentence that answers it: %s is the place, then the facets.
+// question is a risk with the sentence that answers it: %s is the place, then the facets, then the names.
 type question struct {
 	risk   Risk
 	any    string // for all objects of the resources
@@ -30,17 +30,17 @@ type question struct {
 }
 
 var questions = []question{
-	{ReadsSecrets, "reads all Secrets of %s%s", "reads Secrets of %s by name%s", []facet{{"", []pattern{secretsRead}}}},
-	{WritesRBAC, "writes RBAC in %s%s", "writes RBAC in %s by name%s", []facet{
+	{ReadsSecrets, "reads all Secrets of %s%s", "reads Secrets of %s%s, only %s", []facet{{"", []pattern{secretsRead}}}},
+	{WritesRBAC, "writes RBAC in %s%s", "writes RBAC in %s%s, only of %s", []facet{
 		{"escalate", []pattern{with(roleWrite, "escalate")}}, {"bind", []pattern{with(roleWrite, "bind")}},
 		{"", []pattern{roleWrite}}}},
-	{RunsInPods, "runs in pods of %s%s", "runs in pods of %s by name%s", []facet{
+	{RunsInPods, "runs in pods of %s%s", "runs in pods of %s%s, only of %s", []facet{
 		{"exec", []pattern{podExec}}, {"ports", []pattern{podReach}}, {"debug containers", []pattern{podDebug}},
 		{"pods", []pattern{podWrite}}, {"workloads", []pattern{appsWrite, batchWrite, dcWrite}}, {"nodes/proxy", []pattern{nodesProxy}}}},
-	{Impersonates, "impersonates in %s%s", "impersonates in %s by name%s", []facet{
-		{"users, groups or accounts", []pattern{impersonate, impersonateExtra}}, {"tokens of accounts", []pattern{tokenCreate}},
-		{"approves certificates", []pattern{csrApprove, csrSigner}}}},
-	{ChangesAPIs, "changes webhooks and CRDs of %s%s", "changes webhooks and CRDs of %s by name%s", []facet{
+	{Impersonates, "impersonates in %s%s", "impersonates in %s%s, only of %s", []facet{
+		{"users", []pattern{impersonateUsers, impersonateExtra}}, {"accounts", []pattern{impersonateAccounts}}, {"tokens of accounts", []pattern{tokenCreate}},
+		{"certificates", []pattern{csrApprove, csrSigner}}}},
+	{ChangesAPIs, "changes webhooks and CRDs of %s%s", "changes webhooks and CRDs of %s%s, only of %s", []facet{
 		{"webhooks", []pattern{webhookWrite}}, {"admission policies", []pattern{policyWrite}}, {"CRDs", []pattern{crdWrite}},
 		{"APIServices", []pattern{apiServiceWrite}}}},
 }
@@ -53,8 +53,12 @@ func with(p pattern, verb string) pattern {
 // facts answers the questions, the most dangerous first. What is not the case has no fact.
 func (r *Report) facts(s scopes) []Fact {
 	out := []Fact{}
-	if f, ok := r.everything(); ok {
+	f, full, ok := r.everything()
+	if ok {
 		out = append(out, f)
+	}
+	if full {
+		return out // the other answers are in it
 	}
 	for _, q := range questions {
 		if f, ok := r.answer(q, s); ok {
@@ -64,8 +68,8 @@ func (r *Report) facts(s scopes) []Fact {
 	return out
 }
 
-// everything answers whether there are rules about all resources.
-func (r *Report) everything() (Fact, bool) {
+// everything answers whether there are rules about all resources; full is all verbs on all of them in the cluster.
+func (r *Report) everything() (f Fact, full, ok bool) {
 	best, at := -1, -1
 	for i, item := range r.Permissions {
 		if item.Risk != Everything {
@@ -83,10 +87,10 @@ func (r *Report) everything() (Fact, bool) {
 		}
 	}
 	if at < 0 {
-		return Fact{}, false
+		return f, false, false
 	}
 	item := r.Permissions[at]
-	f := Fact{Risk: Everything, Source: item.Source}
+	f = Fact{Risk: Everything, Source: item.Source}
 	for _, other := range r.Permissions {
 		if other.Risk == Everything && slices.Equal(other.Verbs, item.Verbs) && slices.Equal(other.APIGroups, item.APIGroups) {
 			f.add(other)
@@ -106,7 +110,7 @@ func (r *Report) everything() (Fact, bool) {
 	default:
 		f.Text = fmt.Sprintf("may %s %s in %s", listText(item.Verbs), resources, placeText(f.Namespaces))
 	}
-	return f, true
+	return f, best == 7, true
 }
 
 func (f *Fact) add(i Item) {
@@ -129,8 +133,11 @@ func (f *Fact) add(i Item) {
 func (r *Report) answer(q question, s scopes) (Fact, bool) {
 	best := 4
 	f := Fact{}
-	var names []string
+	var facets, names []string
 	for _, item := range r.Permissions {
+		if item.Risk == NoEffect || item.Risk == Other {
+			continue
+		}
 		for _, place := range item.places() {
 			strength := 0
 			if place != "" {
@@ -145,23 +152,23 @@ func (r *Report) answer(q question, s scopes) (Fact, bool) {
 			}
 			if strength < best {
 				best, f, names = strength, Fact{Risk: q.risk, Source: item.Source}, nil
+				facets = nil
 			}
 			one := item
 			if one.Namespaces = []string{place}; place == "" {
 				one.Namespaces = []string{Everywhere}
 			}
 			f.add(one)
-			names = append(names, found...)
+			facets, names = append(facets, found...), union(names, item.ResourceNames)
 		}
 	}
 	if best == 4 {
 		return f, false
 	}
-	text := q.any
+	f.Text = fmt.Sprintf(q.any, placeText(f.Namespaces), q.facetText(facets))
 	if best > 1 {
-		text = q.named
+		f.Text = fmt.Sprintf(q.named, placeText(f.Namespaces), q.facetText(facets), listText(names))
 	}
-	f.Text = fmt.Sprintf(text, placeText(f.Namespaces), q.facetText(names))
 	return f, true
 }
 
@@ -191,6 +198,9 @@ func (q question) facetText(found []string) string {
 // absent names the risks that no fact is about.
 func (r *Report) absent() []string {
 	var out []string
+	if _, full, _ := r.everything(); full {
+		return nil
+	}
 	for _, risk := range Risks {
 		if risk == Other || risk == NoEffect {
 			continue

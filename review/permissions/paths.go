@@ -75,10 +75,10 @@ var consequences = []consequence{
 		help:   "Without escalate and bind nobody gets more than the writer has. Whoever changes a role that others are bound to changes their rights.",
 		attack: "T1098.006"},
 	{id: "impersonate", text: "acts as other users", message: "acts as every user or group in %s", cluster: findings.Error, namespace: findings.None,
-		needs: [][]pattern{{resources("", []string{"users", "groups"}, "impersonate")}},
+		needs: [][]pattern{{impersonateUsers}},
 		help:  "The group system:masters passes every check.", practice: "impersonate-verb", police: "impersonate", attack: "T1078"},
 	{id: "impersonate-accounts", text: "acts as other accounts", message: "acts as every ServiceAccount of %s",
-		cluster: findings.Error, namespace: findings.Warning, needs: [][]pattern{{resources("", []string{"serviceaccounts"}, "impersonate")}},
+		cluster: findings.Error, namespace: findings.Warning, needs: [][]pattern{{impersonateAccounts}},
 		help: "All verbs on serviceaccounts include impersonate.", practice: "impersonate-verb", police: "impersonate", attack: "T1078"},
 	{id: "token-create", text: "makes tokens of accounts", message: "makes a token of every ServiceAccount of %s",
 		cluster: findings.Error, namespace: findings.Warning, needs: [][]pattern{{tokenCreate}},
@@ -129,6 +129,7 @@ var consequences = []consequence{
 
 const (
 	ruleUnknown = "role-unknown"
+	ruleAccount = "account-missing"
 	ruleUsers   = "users-gain"
 )
 
@@ -140,12 +141,14 @@ const (
 
 // Rules explains the findings of a report.
 func Rules() []findings.Rule {
-	out := make([]findings.Rule, 0, len(consequences)+2)
+	out := make([]findings.Rule, 0, len(consequences)+3)
 	for _, p := range consequences {
 		out = append(out, findings.Rule{ID: p.id, Text: p.text, Help: p.sources()})
 	}
 	out = append(out, findings.Rule{ID: ruleUnknown, Text: "is bound to a role that is not among the objects",
 		Help: "What the role allows is in the cluster, not in what was read."},
+		findings.Rule{ID: ruleAccount, Text: "is bound and not among the objects",
+			Help: "Whoever creates the ServiceAccount, or its namespace, has its permissions. Often the namespace is not the operator's."},
 		findings.Rule{ID: ruleUsers, Text: "users gain more than the operator's own APIs",
 			Help: "A ClusterRole with a label aggregate-to adds its rules to a role that users have."})
 	slices.SortFunc(out, func(a, b findings.Rule) int { return cmp.Compare(a.ID, b.ID) })
@@ -183,6 +186,11 @@ func (r *Report) paths(s scopes) []findings.Finding {
 		}
 		out = append(out, follow(r.Permissions[i:j], s)...)
 		i = j
+	}
+	for i, item := range r.Permissions {
+		if s := item.Subject; r.missing[s] && (i == 0 || r.Permissions[i-1].Subject != s) {
+			out = append(out, item.Source.finding(ruleAccount, findings.Warning, s, "is bound and not among the objects: whoever creates it has its permissions"))
+		}
 	}
 	for _, u := range r.Unknown {
 		out = append(out, u.Source.finding(ruleUnknown, findings.Warning, u.Subject,

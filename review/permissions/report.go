@@ -29,6 +29,8 @@ type Report struct {
 	Accounts    []Subject          `json:"accounts"`    // every ServiceAccount that is among the objects or bound
 	Findings    []findings.Finding `json:"findings"`    // what follows
 	Notes       []string           `json:"notes"`       // what a reader has to know about the evaluation
+
+	missing map[Subject]bool // the accounts that are bound and not among the objects
 }
 
 // Operator is what the report is about. All of it is empty for a tree.

@@ -73,11 +73,12 @@ var (
 	podReach   = pattern{core, []string{"pods/portforward", "pods/proxy"}, []string{"create", "get"}}
 	nodesProxy = pattern{core, []string{"nodes/proxy"}, []string{"get", "create"}}
 
-	impersonate      = pattern{core, []string{"users", "groups", "serviceaccounts"}, []string{"impersonate"}}
-	impersonateExtra = pattern{[]string{groupAuthn}, []string{"uids", "userextras"}, []string{"impersonate"}}
-	tokenCreate      = pattern{core, []string{"serviceaccounts/token"}, []string{"create"}}
-	csrApprove       = pattern{[]string{groupCertificates}, []string{"certificatesigningrequests/approval"}, []string{"update", "patch"}}
-	csrSigner        = pattern{[]string{groupCertificates}, []string{"signers"}, []string{"approve", "sign"}}
+	impersonateUsers    = pattern{core, []string{"users", "groups"}, []string{"impersonate"}}
+	impersonateAccounts = pattern{core, []string{"serviceaccounts"}, []string{"impersonate"}}
+	impersonateExtra    = pattern{[]string{groupAuthn}, []string{"uids", "userextras"}, []string{"impersonate"}}
+	tokenCreate         = pattern{core, []string{"serviceaccounts/token"}, []string{"create"}}
+	csrApprove          = pattern{[]string{groupCertificates}, []string{"certificatesigningrequests/approval"}, []string{"update", "patch"}}
+	csrSigner           = pattern{[]string{groupCertificates}, []string{"signers"}, []string{"approve", "sign"}}
 
 	webhookWrite = pattern{[]string{groupAdmission}, []string{"mutatingwebhookconfigurations",
 		"validatingwebhookconfigurations"}, changing}
@@ -91,14 +92,19 @@ var byRisk = map[Risk][]pattern{
 	ReadsSecrets: {secretsRead},
 	WritesRBAC:   {roleWrite},
 	RunsInPods:   {podExec, podReach, podDebug, podWrite, appsWrite, batchWrite, dcWrite, nodesProxy},
-	Impersonates: {impersonate, impersonateExtra, tokenCreate, csrApprove, csrSigner},
+	Impersonates: {impersonateUsers, impersonateAccounts, impersonateExtra, tokenCreate, csrApprove, csrSigner},
 	ChangesAPIs:  {webhookWrite, policyWrite, crdWrite, apiServiceWrite},
 }
 
 // touches reports whether an atom allows something that the pattern describes.
 func (p pattern) touches(a atom) bool {
-	return !a.isURL && in(p.verbs, a.verb) && in(p.groups, a.group) &&
+	return !a.isURL && !ownSigner(a) && in(p.verbs, a.verb) && in(p.groups, a.group) &&
 		slices.ContainsFunc(p.resources, func(r string) bool { return resourceMatches(a.resource, r) })
+}
+
+// ownSigner reports whether an atom is about a signer whose certificates the API server does not take for users.
+func ownSigner(a atom) bool {
+	return a.group == groupCertificates && a.resource == "signers" && a.named && !strings.HasPrefix(a.name, "kubernetes.io/")
 }
 
 // allowedBy reports whether an item allows something that the pattern describes, with an effect at a place.

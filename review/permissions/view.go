@@ -199,24 +199,29 @@ func subjectViews(items []Item) []subjectView {
 	return out
 }
 
-// linesOf makes lines of the items of one subject and risk: those that differ in resources and lines only become one.
+// linesOf makes lines of the items of one subject and risk: those that differ in resources, or in
+// names, and lines only become one.
 func linesOf(items []Item) []line {
-	type key struct{ where, verbs, groups, names, file, reason string }
+	type key struct{ where, verbs, groups, named, file, reason string }
 	index := map[key]int{}
 	var merged []Item
 	var sources [][]Source
 	for _, i := range items {
-		k := key{i.where(), fmt.Sprint(i.Verbs), fmt.Sprintf("%d %q", len(i.NonResourceURLs), i.APIGroups),
-			fmt.Sprintf("%q", i.ResourceNames), i.Source.File, i.Source.reason()}
+		k := key{i.where(), fmt.Sprint(i.Verbs), fmt.Sprintf("%d %q", len(i.NonResourceURLs), i.APIGroups), "", i.Source.File, i.Source.reason()}
+		if len(i.ResourceNames) > 0 {
+			k.named = fmt.Sprintf("%q", i.Resources)
+		}
 		n, ok := index[k]
 		if !ok {
 			index[k] = len(merged)
 			i.Resources, i.NonResourceURLs = slices.Clone(i.Resources), slices.Clone(i.NonResourceURLs)
+			i.ResourceNames = slices.Clone(i.ResourceNames)
 			merged, sources = append(merged, i), append(sources, []Source{i.Source})
 			continue
 		}
 		m := &merged[n]
 		m.Resources, m.NonResourceURLs = union(m.Resources, i.Resources), union(m.NonResourceURLs, i.NonResourceURLs)
+		m.ResourceNames = union(m.ResourceNames, i.ResourceNames)
 		sources[n] = append(sources[n], i.Source)
 	}
 	out := make([]line, len(merged))
