@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	rbacv1 "k8s.io/api/rbac/v1"
+
 	"github.com/olmgen/olmgen/review/findings"
 )
 
@@ -131,6 +133,7 @@ const (
 	ruleUnknown = "role-unknown"
 	ruleAccount = "account-missing"
 	ruleUsers   = "users-gain"
+	ruleEvery   = "everyone-gains"
 )
 
 const (
@@ -141,7 +144,7 @@ const (
 
 // Rules explains the findings of a report.
 func Rules() []findings.Rule {
-	out := make([]findings.Rule, 0, len(consequences)+3)
+	out := make([]findings.Rule, 0, len(consequences)+4)
 	for _, p := range consequences {
 		out = append(out, findings.Rule{ID: p.id, Text: p.text, Help: p.sources()})
 	}
@@ -149,6 +152,8 @@ func Rules() []findings.Rule {
 		Help: "What the role allows is in the cluster, not in what was read."},
 		findings.Rule{ID: ruleAccount, Text: "is bound and not among the objects",
 			Help: "Whoever creates the ServiceAccount, or its namespace, has its permissions. Often the namespace is not the operator's."},
+		findings.Rule{ID: ruleEvery, Text: "every user or every account gains permissions",
+			Help: "The groups system:authenticated, system:unauthenticated and system:serviceaccounts have everybody in them."},
 		findings.Rule{ID: ruleUsers, Text: "users gain more than the operator's own APIs",
 			Help: "A ClusterRole with a label aggregate-to adds its rules to a role that users have."})
 	slices.SortFunc(out, func(a, b findings.Rule) int { return cmp.Compare(a.ID, b.ID) })
@@ -192,6 +197,7 @@ func (r *Report) paths(s scopes) []findings.Finding {
 			out = append(out, item.Source.finding(ruleAccount, findings.Warning, s, "is bound and not among the objects: whoever creates it has its permissions"))
 		}
 	}
+	out = append(out, r.everyone()...)
 	for _, u := range r.Unknown {
 		out = append(out, u.Source.finding(ruleUnknown, findings.Warning, u.Subject,
 			fmt.Sprintf("is bound in %s to %s, which is not among the objects", placeText(u.Namespaces), short(u.Role))))
@@ -205,6 +211,27 @@ func (r *Report) paths(s scopes) []findings.Finding {
 	slices.SortStableFunc(out, func(a, b findings.Finding) int {
 		return slices.Index(findings.Levels, a.Level) - slices.Index(findings.Levels, b.Level)
 	})
+	return out
+}
+
+// everyone says what groups gain that everybody is in: an error where it is dangerous.
+func (r *Report) everyone() []findings.Finding {
+	var out []findings.Finding
+	noted := map[Subject]bool{}
+	for _, i := range r.Permissions {
+		if i.Subject.Kind != rbacv1.GroupKind || i.Risk == NoEffect || !slices.Contains([]string{"system:authenticated", "system:unauthenticated",
+			"system:serviceaccounts", "system:authenticated:oauth"}, i.Subject.Name) {
+			continue
+		}
+		level := findings.Error
+		if i.Risk == Other {
+			if level = findings.Note; noted[i.Subject] {
+				continue // one is enough to look at the list
+			}
+			noted[i.Subject] = true
+		}
+		out = append(out, i.Source.finding(ruleEvery, level, i.Subject, fmt.Sprintf("everybody in this group gains in %s: %s", placeText(i.Namespaces), i.text())))
+	}
 	return out
 }
 

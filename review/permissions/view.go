@@ -50,19 +50,15 @@ func (r *Report) view() view {
 	v := view{Title: r.title(), Headline: r.headline(), Absent: r.absent(), Gains: r.gains(),
 		Users: userLines(r.Users), Counts: counts(r.Findings), Covered: coveredLines(r.Covered)}
 	v.Subjects = subjectViews(r.Permissions)
-	accounts := 0
 	for _, s := range r.Accounts {
-		if s.Kind == "ServiceAccount" {
-			accounts++
-		}
 		if !slices.ContainsFunc(r.Permissions, func(i Item) bool { return i.Subject == s }) {
 			v.Idle = append(v.Idle, short(s.String()))
 		}
 	}
 	for _, f := range r.Summary {
 		who := ""
-		if accounts > 1 {
-			who = who + subjectText(f.Subjects)
+		if len(v.Subjects) > 1 {
+			who = subjectText(f.Subjects)
 		}
 		v.Facts = append(v.Facts, fact{f.Text, who, f.Source.at(), f.Source.reason()})
 	}
