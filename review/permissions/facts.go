@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	rbacv1 "k8s.io/api/rbac/v1"
 )
 
 // Fact answers one question that a person asks first, for all subjects together.
@@ -110,7 +112,25 @@ func (r *Report) everything() (f Fact, full, ok bool) {
 	default:
 		f.Text = fmt.Sprintf("may %s %s in %s", listText(item.Verbs), resources, placeText(f.Namespaces))
 	}
+	f.Text = f.everybody() + f.Text
 	return f, best == 7, true
+}
+
+// everyone are the groups that everybody is in, with what to call them.
+var everyone = []struct{ group, who string }{
+	{"system:unauthenticated", "everybody, without logging in, "},
+	{"system:authenticated", "every user "}, {"system:authenticated:oauth", "every user "},
+	{"system:serviceaccounts", "every ServiceAccount "},
+}
+
+// everybody returns the subject of the sentence where it is not the operator alone.
+func (f Fact) everybody() string {
+	for _, e := range everyone {
+		if slices.Contains(f.Subjects, Subject{Kind: rbacv1.GroupKind, Name: e.group}) {
+			return e.who
+		}
+	}
+	return ""
 }
 
 func (f *Fact) add(i Item) {
@@ -169,6 +189,7 @@ func (r *Report) answer(q question, s scopes) (Fact, bool) {
 	if best > 1 {
 		f.Text = fmt.Sprintf(q.named, placeText(f.Namespaces), q.facetText(facets), listText(names))
 	}
+	f.Text = f.everybody() + f.Text
 	return f, true
 }
 

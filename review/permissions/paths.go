@@ -219,8 +219,8 @@ func (r *Report) everyone() []findings.Finding {
 	var out []findings.Finding
 	noted := map[Subject]bool{}
 	for _, i := range r.Permissions {
-		if i.Subject.Kind != rbacv1.GroupKind || i.Risk == NoEffect || !slices.Contains([]string{"system:authenticated", "system:unauthenticated",
-			"system:serviceaccounts", "system:authenticated:oauth"}, i.Subject.Name) {
+		isEveryone := slices.ContainsFunc(everyone, func(e struct{ group, who string }) bool { return e.group == i.Subject.Name })
+		if i.Subject.Kind != rbacv1.GroupKind || !isEveryone || i.Risk == NoEffect {
 			continue
 		}
 		level := findings.Error
@@ -230,7 +230,7 @@ func (r *Report) everyone() []findings.Finding {
 			}
 			noted[i.Subject] = true
 		}
-		out = append(out, i.Source.finding(ruleEvery, level, i.Subject, fmt.Sprintf("everybody in this group gains in %s: %s", placeText(i.Namespaces), i.text())))
+		out = append(out, i.Source.finding(ruleEvery, level, i.Subject, fmt.Sprintf("gives everybody in it in %s: %s", placeText(i.Namespaces), i.text())))
 	}
 	return out
 }

@@ -188,6 +188,8 @@ func (s scopes) withoutEffect(a atom, place string) bool {
 		return a.verb == "create" || a.verb == "list" || a.verb == "watch" || a.verb == "deletecollection"
 	case a.verb == "use" && a.group == groupSCC:
 		return false // OpenShift asks for it in the namespace of the pod
+	case a.verb == "bind" && a.group == groupRBAC:
+		return false // asked for in the namespace of the binding (Kubernetes: pkg/registry/rbac/escalation_check.go)
 	}
 	resource, _, _ := strings.Cut(a.resource, "/")
 	return listed(s[a.group], resource)
