@@ -91,7 +91,7 @@ func (r *role) gather(clusterRoles []*role) []ruleAt {
 				continue
 			}
 			for _, rule := range other.rules {
-				if key := rule.PolicyRule.String(); !seen[key] {
+				if key := ruleKey(rule.PolicyRule); !seen[key] {
 					seen[key] = true
 					out = append(out, rule)
 				}

@@ -87,7 +87,7 @@ func (i Item) rest(left map[string][]atom, change Change) []Item {
 			name = Everywhere
 		}
 		for _, r := range rulesOf(left[place]) {
-			id := r.String()
+			id := ruleKey(r)
 			if at, ok := index[id]; ok {
 				out[at].Namespaces = append(out[at].Namespaces, name)
 				continue

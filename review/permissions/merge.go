@@ -2,10 +2,8 @@ package permissions
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 )
@@ -79,16 +77,37 @@ func mergeOn(rows []row, list int) []row {
 	return out
 }
 
-// key tells rows apart by all lists but one.
+// key tells rows apart by all lists but one. No list means all, which is not the same as some.
 func (r row) key(but int) string {
-	var b strings.Builder
-	for i, list := range r {
-		b.WriteString(strconv.FormatBool(len(list) == 0)) // no list means all, which is not the same as some
-		if i != but {
-			fmt.Fprintf(&b, "%q", list)
+	lists := r
+	if len(lists[but]) > 0 {
+		lists[but] = []string{""}
+	}
+	return keyOf(lists[:]...)
+}
+
+// keyOf makes one string of lists, a different one for different lists.
+func keyOf(lists ...[]string) string {
+	n := 0
+	for _, list := range lists {
+		for _, s := range list {
+			n += len(s) + 8
 		}
 	}
-	return b.String()
+	b := make([]byte, 0, n+8*len(lists))
+	for _, list := range lists {
+		b = strconv.AppendInt(b, int64(len(list)), 10)
+		for _, s := range list {
+			b = strconv.AppendInt(append(b, ' '), int64(len(s)), 10)
+			b = append(append(b, ' '), s...)
+		}
+		b = append(b, ';')
+	}
+	return string(b)
+}
+
+func ruleKey(r rbacv1.PolicyRule) string {
+	return keyOf(r.Verbs, r.APIGroups, r.Resources, r.ResourceNames, r.NonResourceURLs)
 }
 
 // compare orders by API group, resource, name and verb; URLs come last.

@@ -175,7 +175,7 @@ func itemsOf(subject Subject, list []held, change Change, scope scopes) []Item {
 				place = Everywhere
 			}
 			for _, r := range rulesOf(atoms) {
-				id := r.String()
+				id := ruleKey(r)
 				if at, ok := same[id]; ok {
 					out[at].Namespaces = append(out[at].Namespaces, place)
 					continue

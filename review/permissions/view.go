@@ -198,14 +198,18 @@ func subjectViews(items []Item) []subjectView {
 // linesOf makes lines of the items of one subject and risk: those that differ in resources, or in
 // names, and lines only become one.
 func linesOf(items []Item) []line {
-	type key struct{ where, verbs, groups, named, file, reason string }
+	type key struct {
+		where, allows       string
+		urls                bool
+		named, file, reason string
+	}
 	index := map[key]int{}
 	var merged []Item
 	var sources [][]Source
 	for _, i := range items {
-		k := key{i.where(), fmt.Sprint(i.Verbs), fmt.Sprintf("%d %q", len(i.NonResourceURLs), i.APIGroups), "", i.Source.File, i.Source.reason()}
+		k := key{i.where(), keyOf(i.Verbs, i.APIGroups), len(i.NonResourceURLs) > 0, "", i.Source.File, i.Source.reason()}
 		if len(i.ResourceNames) > 0 {
-			k.named = fmt.Sprintf("%q", i.Resources)
+			k.named = keyOf(i.Resources)
 		}
 		n, ok := index[k]
 		if !ok {
