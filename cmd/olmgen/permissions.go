@@ -127,7 +127,7 @@ func (f *permissionsFlags) rendered(cmd *cobra.Command, ref string) (permissions
 	}
 	return permissions.Input{
 		Operator: permissions.Operator{Name: r.CSV, Package: r.Package, Version: r.Version, InstallMode: string(r.InstallMode),
-			Namespace: r.Namespace, Targets: f.render.options.TargetNamespaces},
+			Profile: string(f.render.options.Profile), Namespace: r.Namespace, Targets: f.render.options.TargetNamespaces},
 		Objects: objects, Namespace: r.Namespace, Rendered: true, Shipped: b.Others,
 		CSVs: []permissions.CSV{{ClusterServiceVersion: b.CSV, Object: b.CSVObject, Namespace: r.Namespace}},
 	}, nil

@@ -39,6 +39,7 @@ type Operator struct {
 	Package     string   `json:"package,omitempty"`
 	Version     string   `json:"version,omitempty"`
 	InstallMode string   `json:"installMode,omitempty"`
+	Profile     string   `json:"profile,omitempty"` // that it is rendered with
 	Namespace   string   `json:"namespace,omitempty"`
 	Targets     []string `json:"targetNamespaces,omitempty"`
 }

@@ -55,6 +55,7 @@ var described = map[string]string{
 	"Finding.hint":              "What to do",
 	"Finding.source":            "Not used",
 	"Finding.field":             "Not used",
+	"Operator.profile":          "That it is rendered with",
 	"Operator.package":          "Of the bundle",
 	"Operator.version":          "Of the bundle",
 	"Fact.namespaces":           "[\"*\"] is the cluster",

@@ -84,6 +84,8 @@ func (r *Report) title() string {
 	o := r.Operator
 	text := short(cmp.Or(o.Name, "the objects"))
 	switch {
+	case o.Profile == "descoped":
+		text += ", descoped"
 	case o.InstallMode != "" && len(o.Targets) > 0:
 		text += " in " + short(o.InstallMode) + " (" + listText(o.Targets) + ")"
 	case o.InstallMode != "":

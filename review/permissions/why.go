@@ -21,6 +21,7 @@ const (
 	WhyCopied            Why = "copied"            // of the CSV's permissions, copied to a target namespace
 	WhyBound             Why = "bound"             // of the CSV; a descoped operator has it where an administrator binds it
 	WhyOLM               Why = "olm"               // OLM's own, or olmgen's in its place
+	WhyDescoped          Why = "descoped"          // made for a descoped operator beside what the CSV asks for
 	WhyShipped           Why = "shipped"           // an object of the bundle
 	WhyDefault           Why = "default"           // a role that every cluster has
 	WhyTree              Why = "tree"              // an object of the tree; nothing says where it is from
@@ -34,13 +35,14 @@ var whyText = map[Why]string{
 	WhyCopied:            "permissions, copied to a target",
 	WhyBound:             "bound by an administrator",
 	WhyOLM:               "OLM's own",
+	WhyDescoped:          "made for a descoped operator",
 	WhyShipped:           "shipped in the bundle",
 	WhyDefault:           "a role of every cluster",
 	WhyTree:              "in the tree",
 }
 
 // Whys are all reasons.
-var Whys = []Why{WhyPermission, WhyClusterPermission, WhyPromoted, WhyCopied, WhyBound, WhyOLM, WhyShipped, WhyDefault, WhyTree}
+var Whys = []Why{WhyPermission, WhyClusterPermission, WhyPromoted, WhyCopied, WhyBound, WhyOLM, WhyDescoped, WhyShipped, WhyDefault, WhyTree}
 
 // CSV is a ClusterServiceVersion whose permissions may be the reason for rules.
 type CSV struct {
@@ -113,10 +115,13 @@ func (o *origins) source(u use) Source {
 		}
 	}
 	switch {
-	case !o.tree:
-		return Source{Object: in.identity(), Why: WhyOLM}
-	case in.labels["olm.owner.kind"] != "":
+	case in.labels[labelDescoped] != "":
+		s.Why = WhyDescoped
+	case !o.tree || in.labels["olm.owner.kind"] != "":
 		s.Why = WhyOLM
+	}
+	if !o.tree {
+		s.File, s.Line, s.Field = "", 0, "" // it is in no file of the bundle
 	}
 	return s
 }
@@ -176,7 +181,7 @@ func (c CSV) why(list string, u use) Why {
 	case kind == "required" || kind == "optional":
 		return WhyBound
 	case kind != "":
-		return WhyOLM
+		return WhyDescoped
 	case list == "clusterPermissions":
 		return WhyClusterPermission
 	case u.binding.place == "":
