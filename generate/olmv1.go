@@ -12,10 +12,10 @@ import (
 // CSVs) are not looked at.
 func renderOLMv1(b *bundle.Bundle, o Options) (*Result, error) {
 	if o.Certs == "" && len(b.CSV.Spec.WebhookDefinitions) > 0 {
-		return nil, refuse("choose with --certs cert-manager, service-ca or none", "%s serves %s and needs a certificate", b.CSV.Name, whatServes(b))
+		return nil, refuseOption(OptionCerts, "choose cert-manager, service-ca or none", "%s serves %s and needs a certificate", b.CSV.Name, whatServes(b))
 	}
 	if !ProfileOLMv1.TakesCerts(o.Certs) {
-		return nil, refuseOption("certs", "choose with --certs cert-manager, service-ca or none", "OLM v1 has no certificate provider %q", o.Certs)
+		return nil, refuseOption(OptionCerts, "choose cert-manager, service-ca or none", "OLM v1 has no certificate provider %q", o.Certs)
 	}
 	targets := o.TargetNamespaces
 	if o.InstallMode != "" {
@@ -41,7 +41,7 @@ func renderOLMv1(b *bundle.Bundle, o Options) (*Result, error) {
 	}
 	result := &Result{InstallMode: o.InstallMode, Warnings: unusedMirrors(mirrors)}
 	for _, x := range objects {
-		result.Objects = append(result.Objects, Object{APIVersion: x.APIVersion, Kind: x.Kind, Namespace: x.Namespace, Name: x.Name, Data: manifest.Encode(x.Value)})
+		result.Objects = append(result.Objects, NewObject(manifest.New(x.Value)))
 	}
 	return result, nil
 }

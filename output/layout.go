@@ -142,16 +142,16 @@ func (t Tree) directory(dir string, objects []generate.Shared, paths []string) (
 	var resources []string
 	for i, o := range objects {
 		resources = append(resources, paths[i]+".yaml")
-		files = append(files, File{dir + resources[i], o.Data})
+		files = append(files, File{dir + resources[i], o.Data, IDOf(o.Object)})
 	}
 	kustomization, err := t.kustomization(resources)
 	if err != nil {
 		return nil, err
 	}
-	return append(files, File{dir + kustomizationName, kustomization}), nil
+	return append(files, File{Path: dir + kustomizationName, Data: kustomization}), nil
 }
 
 // kustomization prints a kustomization.yaml with the resources.
 func (t Tree) kustomization(resources []string) ([]byte, error) {
-	return t.Templates.Execute(kustomizationName, struct{ Resources []string }{resources})
+	return t.Templates.Execute(kustomizationName, templates.Kustomization{Resources: resources})
 }

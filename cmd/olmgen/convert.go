@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"path"
+	"path/filepath"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -57,7 +58,7 @@ func (f *convertFlags) run(cmd *cobra.Command, dir string) error {
 	var files output.Files
 	var sources []output.Source
 	for _, b := range bundles {
-		sources = append(sources, output.Source{Bundle: b.Dir, Source: sourceName(&source.Source{Kind: source.KindDir, Ref: dir})})
+		sources = append(sources, output.Source{Bundle: b.Dir, Source: filepath.ToSlash(filepath.Clean(dir))})
 		for _, name := range slices.Sorted(maps.Keys(b.Files)) {
 			files = append(files, output.File{Path: path.Join(path.Base(b.Dir), name), Data: b.Files[name]})
 		}

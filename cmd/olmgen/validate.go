@@ -7,10 +7,10 @@ import (
 	"math"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/bundle/source"
+	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/review/findings"
 	"github.com/olmgen/olmgen/review/validate"
 )
@@ -18,7 +18,7 @@ import (
 // validateFlags are the flags of olmgen validate as they were given.
 type validateFlags struct {
 	report  reportFlags
-	source  source.Options
+	source  sourceFlags
 	options validate.Options
 }
 
@@ -43,16 +43,17 @@ source cannot be read.
 		Args: args(1, math.MaxInt, "the bundle"),
 		RunE: f.run,
 	}
-	f.register(cmd.Flags())
+	f.register(cmd)
 	completeReport(cmd)
 	return cmd
 }
 
-func (f *validateFlags) register(flags *pflag.FlagSet) {
+func (f *validateFlags) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
 	flags.SortFlags = false
-	registerSource(flags, &f.source)
 	f.report.register(flags)
 	flags.BoolVar(&f.options.OperatorHub, "operatorhub", false, "also check what OperatorHub.io asks of a bundle")
+	f.source.register(cmd)
 }
 
 func (f *validateFlags) run(cmd *cobra.Command, refs []string) error {
@@ -60,14 +61,15 @@ func (f *validateFlags) run(cmd *cobra.Command, refs []string) error {
 	if helper, err := validate.FindHelper(); err == nil {
 		f.options.Checker = helper
 	} else {
-		fmt.Fprintf(stderr, "olmgen: warning: only olmgen's own findings: %v\nhint: %s\n", err, hintOf(err))
+		text, hint := config.SayError(err, flagsOf(cmd))
+		fmt.Fprintf(stderr, "olmgen: warning: only olmgen's own findings: %s\nhint: %s\n", text, hint)
 	}
-	f.source.Stdin = cmd.InOrStdin()
-	f.source.Warn = func(format string, args ...any) { fmt.Fprintf(stderr, "olmgen: warning: "+format+"\n", args...) }
+	o := f.source.given()
+	o.Stdin, o.Warn = cmd.InOrStdin(), warnOn(stderr)
 	var list []validate.Finding
 	bundles, failed := 0, 0
 	for _, ref := range refs {
-		found, err := f.validate(cmd.Context(), stderr, ref, choiceFor(ref, refs, f.source))
+		found, err := f.validate(cmd.Context(), stderr, ref, choiceFor(ref, refs, o))
 		switch {
 		case err == nil:
 			list = append(list, found...)
@@ -75,7 +77,7 @@ func (f *validateFlags) run(cmd *cobra.Command, refs []string) error {
 		case len(refs) == 1 || cmd.Context().Err() != nil:
 			return err
 		default:
-			sayError(stderr, err)
+			sayError(cmd, stderr, err)
 			failed++
 		}
 	}
@@ -108,8 +110,8 @@ func (f *validateFlags) validate(ctx context.Context, stderr io.Writer, ref stri
 	}
 	if o.Package+o.Channel+o.Version != "" && !src.Chosen() {
 		if b, err := bundle.Read(src.FS, bundle.ReadOptions{Labels: src.Labels, AllowUnsupported: true}); err == nil { // else that is a finding
-			if err := checkChoice(b, src, o); err != nil {
-				return nil, err
+			if err := (bundle.Choice{Package: o.Package, Channel: o.Channel, Version: o.Version}).Check(b); err != nil {
+				return nil, fmt.Errorf("%s: %w", ref, err)
 			}
 		}
 	}

@@ -1,6 +1,6 @@
-// Package olmv1 renders a bundle as OLM v1's own renderer does: the same objects, names and hashes, in the same order. Sections
-// named in its comments are those of the specification of that renderer (operator-controller: internal/operator-controller/rukpak).
-// Where the renderer is plainly wrong, Deviations tells what is made instead.
+// Package olmv1 renders a bundle as OLM v1's own renderer does: the same objects, names and hashes, in the same order.
+// Sections in its comments are those of docs/spec/olm-v1.md. Where the renderer has a defect, Deviations says what is
+// rendered instead.
 package olmv1
 
 import (

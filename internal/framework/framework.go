@@ -1,10 +1,10 @@
-// Package framework runs the validators of github.com/operator-framework/api on a bundle, in this process: see package validate for what
-// that costs.
+// Package framework runs the validators of github.com/operator-framework/api on a bundle, in this process: see package
+// validate for what that costs.
 //
-// It runs those that operator-sdk bundle validate always runs (ClusterServiceVersion, CRDs, bundle), of its optional ones those that say
-// something about any bundle (objects, good practices, removed APIs), and on request those for publication on OperatorHub.io. It leaves
-// out three: the one for multiple architectures asks docker about images, the one for community operators is deprecated and wants a
-// Dockerfile, and a bundle has no OperatorGroup.
+// It runs those that operator-sdk bundle validate always runs (ClusterServiceVersion, CRDs, bundle), of its optional
+// ones those that say something about any bundle (objects, good practices, removed APIs), and on request those for
+// publication on OperatorHub.io. It leaves out three: the one for multiple architectures asks docker about images, the
+// one for community operators is deprecated and wants a Dockerfile, and a bundle has no OperatorGroup.
 package framework
 
 import (
@@ -30,7 +30,8 @@ import (
 // Checker is a validate.Checker.
 type Checker struct{}
 
-// Check runs the validators. The order of the problems is not defined. An error is a Subject that is none, or that of ctx.
+// Check runs the validators. The order of the problems is not defined. An error is a Subject that is none, or that of
+// ctx.
 func (Checker) Check(ctx context.Context, s validate.Subject) ([]validate.Problem, error) {
 	r, err := read(s)
 	if err != nil {
@@ -124,7 +125,8 @@ func (r *run) always() {
 	}
 }
 
-// goodPractices asks about the CSV, then about each channel by itself: of several the validator gives a list in random order.
+// goodPractices asks about the CSV, then about each channel by itself: of several the validator gives a list in random
+// order.
 func (r *run) goodPractices() {
 	base := manifests.Bundle{Name: r.bundle.Name, CSV: r.bundle.CSV}
 	var parts []part
@@ -136,8 +138,8 @@ func (r *run) goodPractices() {
 	r.inParts("good-practices", validation.GoodPracticesValidator, &base, parts)
 }
 
-// deprecatedAPIs asks about the CSV, then about each object by itself: of several the validator gives one list in random order, and
-// olmgen wants to know the object.
+// deprecatedAPIs asks about the CSV, then about each object by itself: of several the validator gives one list in
+// random order, and olmgen wants to know the object.
 func (r *run) deprecatedAPIs() {
 	base := manifests.Bundle{Name: r.bundle.Name, CSV: r.bundle.CSV, Objects: r.bundle.Objects[:1]}
 	var parts []part
@@ -172,7 +174,8 @@ type part struct {
 	bundle *manifests.Bundle
 }
 
-// inParts asks about the base, then about each part; what is said of a part and not of the base is about what it has more.
+// inParts asks about the base, then about each part; what is said of a part and not of the base is about what it has
+// more.
 func (r *run) inParts(name string, v interfaces.Validator, base *manifests.Bundle, parts []part) {
 	known := map[string]bool{}
 	for _, p := range r.ask(name, 0, v, base) {

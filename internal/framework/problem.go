@@ -59,7 +59,8 @@ func (r *run) problem(validator string, object int, e verrors.Error) validate.Pr
 	return p
 }
 
-// withoutValue leaves a value that is more than a word out of the message of an error about a CRD: it would hide the rest.
+// withoutValue leaves a value that is more than a word out of the message of an error about a CRD: it would hide the
+// rest.
 func withoutValue(msg string, e verrors.Error) string {
 	switch reflect.Indirect(reflect.ValueOf(e.BadValue)).Kind() {
 	case reflect.Struct, reflect.Slice, reflect.Map:

@@ -14,7 +14,8 @@ import (
 // Main is the program that a validate.Helper runs. It gives the exit code.
 func Main(args []string, stdin io.Reader, stderr io.Writer) int {
 	if len(args) != 1 || args[0] != validate.HelperArg {
-		fmt.Fprintf(stderr, "%s: a part of olmgen, of one version with it\nhint: run olmgen validate\n", validate.HelperName)
+		fmt.Fprintf(stderr, "%s: a part of olmgen, of one version with it\nhint: run olmgen validate\n",
+			validate.HelperName)
 		return 2
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)

@@ -165,7 +165,7 @@ func (c *cluster) addNamespaced(o *manifest.Object, defaultNamespace string, ind
 		namespace = defaultNamespace
 	}
 	if namespace == "" {
-		c.note(ruleNoNamespace, findings.Note, o, "metadata.namespace", "no namespace is given, so it is not looked at", "say with --namespace where such objects go")
+		c.note(ruleNoNamespace, findings.Note, o, "metadata.namespace", "no namespace is given, so it is not looked at", "give the namespace of such objects")
 		return nil
 	}
 	c.namespace(namespace, nil)

@@ -69,7 +69,7 @@ func (c *cluster) subscribe(catalogs []Catalog) {
 		}
 		if err != nil {
 			c.blind[s.Namespace] = true
-			c.note(ruleSubscription, findings.Note, s.Object, "spec.name", "what it installs is not judged: "+err.Error(), "give its catalog with --catalog")
+			c.note(ruleSubscription, findings.Note, s.Object, "spec.name", "what it installs is not judged: "+err.Error(), "give its catalog")
 		}
 	}
 	slices.SortStableFunc(c.csvs, func(a, b *csv) int { return a.compare(b.placed) })

@@ -1,0 +1,30 @@
+package installer_test
+
+import (
+	"fmt"
+	"log"
+
+	"github.com/olmgen/olmgen/report/installer"
+)
+
+// Derive the RBAC that an account needs in order to apply a ConfigMap.
+func ExampleDerive() {
+	objects, err := installer.Read("settings.yaml", []byte(`
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: settings, namespace: shop}
+`))
+	if err != nil {
+		log.Fatal(err)
+	}
+	p, err := installer.Derive(objects, installer.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, r := range p.Namespaces["shop"] {
+		fmt.Println(r.Verbs, r.Resources, r.ResourceNames)
+	}
+	// Output:
+	// [create] [configmaps] []
+	// [delete get patch update] [configmaps] [settings]
+}
