@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/bundle/source"
+	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/manifest/tree"
@@ -57,23 +57,13 @@ The exit code is 3 if there are findings at or above --fail-on.
   kustomize build . | olmgen permissions -`,
 		Args: args(1, 1, "the bundle or tree"),
 	}
-	all := pflag.NewFlagSet("render", pflag.ContinueOnError)
-	f.render.register(all)
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.Var(enum(&f.format, permissions.Formats...), "format", "text, markdown, json, sarif or html")
-	flags.Var(enum(&f.failOn, findings.Levels...), "fail-on", "the least that makes the exit code 3: error, warning, note or none")
-	for _, name := range graphFlags {
-		flags.AddFlag(all.Lookup(name))
-	}
-	offer(cmd, map[string][]string{
-		"format":       words(permissions.Formats),
-		"fail-on":      words(findings.Levels),
-		"install-mode": words(bundle.InstallModes),
-		"names":        words(generate.AllNames),
-		"profile":      words(generate.Profiles),
-		"split":        words(generate.Splits),
-	})
+	flags.Var(enum(&f.format, permissions.Formats...), "format", joined(permissions.Formats))
+	flags.Var(enum(&f.failOn, findings.Levels...), "fail-on", "the least that makes the exit code 3: "+joined(findings.Levels))
+	offer(cmd, "format", words(permissions.Formats))
+	offer(cmd, "fail-on", words(findings.Levels))
+	f.render.register(cmd, func(o config.Option) bool { return o.Access })
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) }
 	return cmd
 }
@@ -108,29 +98,34 @@ func (f *permissionsFlags) run(cmd *cobra.Command, ref string) error {
 
 // rendered renders a source as the other reports do, and says where its rules are from.
 func (f *permissionsFlags) rendered(cmd *cobra.Command, ref string) (permissions.Input, error) {
-	f.render.options.Certs = generate.CertsManager // they have no part in permissions
-	var b *bundle.Bundle
-	f.render.look = func(read *bundle.Bundle) error {
-		b = read
-		return nil
-	}
-	if p := f.render.options.Profile; p.HandsOver() {
+	profile, _ := f.render.options.Text(generate.OptionProfile)
+	if p := generate.Profile(profile); p.HandsOver() {
 		return permissions.Input{}, &usageError{fmt.Sprintf("profile %s leaves RBAC to OLM", p), "leave out --profile: the default shows what OLM grants"}
 	}
-	r, err := f.render.render(cmd, ref)
+	// An operator that serves must have certificates. They have no part in permissions.
+	c, err := f.render.config(ref, map[manifest.Option]any{generate.OptionCerts: string(generate.CertsManager)})
 	if err != nil {
 		return permissions.Input{}, err
 	}
-	objects, err := renderedObjects(r.Result)
+	all, err := f.render.render(cmd, c)
 	if err != nil {
 		return permissions.Input{}, err
 	}
-	return permissions.Input{
+	b, r := all.Opened[0].Bundle, all.Operators[0].Result
+	objects, err := renderedObjects(r)
+	if err != nil {
+		return permissions.Input{}, err
+	}
+	in := permissions.Input{
 		Operator: permissions.Operator{Name: r.CSV, Package: r.Package, Version: r.Version, InstallMode: string(r.InstallMode),
-			Profile: string(f.render.options.Profile), Namespace: r.Namespace, Targets: f.render.options.TargetNamespaces},
+			Profile: profile, Namespace: r.Namespace},
 		Objects: objects, Namespace: r.Namespace, Rendered: true, Shipped: b.Others,
 		CSVs: []permissions.CSV{{ClusterServiceVersion: b.CSV, Object: b.CSVObject, Namespace: r.Namespace}},
-	}, nil
+	}
+	if targets, given := f.render.options.Text(generate.OptionTargetNamespaces); given {
+		in.Operator.Targets = strings.Split(targets, ",")
+	}
+	return in, nil
 }
 
 // renderedObjects returns the rendered objects that have a part in permissions.
@@ -140,17 +135,11 @@ func renderedObjects(r *generate.Result) ([]*manifest.Object, error) {
 		if !permissions.Relevant(o.Group(), o.Kind) {
 			continue
 		}
-		docs, err := manifest.ReadFile(o.Kind+" "+o.Name, o.Data, manifest.Limits{})
+		read, err := o.Manifest()
 		if err != nil {
 			return nil, err
 		}
-		for _, d := range docs {
-			objects, err := d.Objects()
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, objects...)
-		}
+		out = append(out, read)
 	}
 	return out, nil
 }
@@ -167,7 +156,7 @@ func (f *permissionsFlags) tree(cmd *cobra.Command, ref string) (permissions.Inp
 	if wrong != nil {
 		return in, wrong
 	}
-	in.Namespace = f.render.options.Namespace
+	in.Namespace, _ = f.render.options.Text(generate.OptionNamespace)
 	t, err := tree.Read(cmd.Context(), []string{ref}, tree.Options{Stdin: cmd.InOrStdin()})
 	if err != nil {
 		return in, err

@@ -75,7 +75,11 @@ func input(tb testing.TB, b *bundle.Bundle, o generate.Options) (in permissions.
 		CSVs: []permissions.CSV{{ClusterServiceVersion: b.CSV, Object: b.CSVObject, Namespace: result.Namespace}}}
 	for _, x := range result.Objects {
 		if permissions.Relevant(x.Group(), x.Kind) {
-			in.Objects = append(in.Objects, objects(tb, x.Kind+" "+x.Name, string(x.Data))...)
+			m, err := x.Manifest()
+			if err != nil {
+				tb.Fatal(err)
+			}
+			in.Objects = append(in.Objects, m)
 		}
 	}
 	return in, nil
