@@ -97,8 +97,8 @@ func readObject(value json.RawMessage, maxJSON int64) (catalogObject, error) {
 	return catalogObject{head.Kind, head.Metadata.Name, v.Data, object}, nil
 }
 
-// manifests returns the objects as files of manifests/, numbered in their order. JSON becomes YAML, because the files of a
-// bundle are written unchanged.
+// manifests returns the objects as files of manifests/, numbered in their order. JSON becomes YAML, because the files
+// of a bundle are written unchanged.
 func manifests(list []catalogObject) (map[string][]byte, error) {
 	files := map[string][]byte{}
 	digits := max(3, len(strconv.Itoa(len(list))))

@@ -13,7 +13,7 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/layout"
 
-	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/internal/text"
 )
 
 const refName = "org.opencontainers.image.ref.name" // OCI image specification, annotations.md
@@ -152,5 +152,5 @@ func someOf(list []string) string {
 	if len(list) == 0 {
 		return "none"
 	}
-	return manifest.FirstOf(12, list)
+	return text.FirstOf(12, list)
 }
