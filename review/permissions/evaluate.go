@@ -104,8 +104,8 @@ func (e *evaluation) bind(b *binding) {
 			}
 		}
 		if r == nil {
-			e.unknown[subject] = append(e.unknown[subject], Unknown{Subject: subject, Namespaces: []string{cmp.Or(b.place, Everywhere)},
-				Role: b.role.String(), Source: e.from.bindingSource(b, b.role.String())})
+			e.unknown[subject] = append(e.unknown[subject], Unknown{Subject: subject,
+				Namespaces: []string{cmp.Or(b.place, Everywhere)}, Role: b.role.String(), Source: e.from.bindingSource(b, b.role.String())})
 		}
 		for _, from := range []*role{r, e.gained(b, r)} {
 			if from == nil {
@@ -127,8 +127,8 @@ func (e *evaluation) gained(b *binding, r *role) *role {
 	return e.world.roles[b.role]
 }
 
-// members gives every account what the groups that it is in have (Kubernetes: staging/src/k8s.io/apiserver/pkg/authentication/
-// serviceaccount, MakeGroupNames; every account is authenticated).
+// members gives every account what the groups that it is in have. Every account is authenticated (Kubernetes:
+// apiserver/pkg/authentication/serviceaccount, MakeGroupNames).
 func (e *evaluation) members() {
 	groups := map[string][]grant{}
 	for s, grants := range e.grants {
@@ -140,7 +140,8 @@ func (e *evaluation) members() {
 		return
 	}
 	for account := range e.world.accounts {
-		for _, group := range []string{"system:authenticated", "system:serviceaccounts", "system:serviceaccounts:" + account.Namespace} {
+		for _, group := range []string{"system:authenticated", "system:serviceaccounts",
+			"system:serviceaccounts:" + account.Namespace} {
 			for _, g := range groups[group] {
 				g.source.Via = group
 				e.grants[account] = append(e.grants[account], g)

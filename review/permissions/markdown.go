@@ -69,7 +69,8 @@ func markdownLines(w io.Writer, sections []section) {
 	fmt.Fprint(w, "| | Where | What | Granted by | Why |\n| --- | --- | --- | --- | --- |\n")
 	for _, section := range sections {
 		for _, l := range section.Lines {
-			fmt.Fprintf(w, "| %s | %s | %s | %s | %s |\n", esc(section.Title), esc(l.Where), esc(l.What), esc(l.At), esc(l.Reason))
+			fmt.Fprintf(w, "| %s | %s | %s | %s | %s |\n", esc(section.Title), esc(l.Where), esc(l.What),
+				esc(l.At), esc(l.Reason))
 		}
 	}
 }

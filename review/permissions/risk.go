@@ -62,10 +62,12 @@ var (
 
 	secretsRead = pattern{core, []string{"secrets"}, reading}
 	roleWrite   = pattern{[]string{groupRBAC, "authorization.openshift.io"},
-		[]string{"roles", "clusterroles", "rolebindings", "clusterrolebindings"}, append([]string{"bind", "escalate"}, changing...)}
-	podWrite   = pattern{core, []string{"pods", "replicationcontrollers"}, writing}
-	podDebug   = pattern{core, []string{"pods/ephemeralcontainers"}, []string{"update", "patch"}}
-	appsWrite  = pattern{[]string{"apps", "extensions"}, []string{"deployments", "statefulsets", "daemonsets", "replicasets"}, writing}
+		[]string{"roles", "clusterroles", "rolebindings", "clusterrolebindings"},
+		append([]string{"bind", "escalate"}, changing...)}
+	podWrite  = pattern{core, []string{"pods", "replicationcontrollers"}, writing}
+	podDebug  = pattern{core, []string{"pods/ephemeralcontainers"}, []string{"update", "patch"}}
+	appsWrite = pattern{[]string{"apps", "extensions"},
+		[]string{"deployments", "statefulsets", "daemonsets", "replicasets"}, writing}
 	batchWrite = pattern{[]string{"batch"}, []string{"jobs", "cronjobs"}, writing}
 	dcWrite    = pattern{[]string{"apps.openshift.io"}, []string{"deploymentconfigs"}, writing}
 	// A WebSocket request to a subresource that streams is a get (Kubernetes: pkg/apis/core, connecters).
@@ -77,12 +79,14 @@ var (
 	impersonateAccounts = pattern{core, []string{"serviceaccounts"}, []string{"impersonate"}}
 	impersonateExtra    = pattern{[]string{groupAuthn}, []string{"uids", "userextras"}, []string{"impersonate"}}
 	tokenCreate         = pattern{core, []string{"serviceaccounts/token"}, []string{"create"}}
-	csrApprove          = pattern{[]string{groupCertificates}, []string{"certificatesigningrequests/approval"}, []string{"update", "patch"}}
-	csrSigner           = pattern{[]string{groupCertificates}, []string{"signers"}, []string{"approve", "sign"}}
+	csrApprove          = pattern{[]string{groupCertificates}, []string{"certificatesigningrequests/approval"},
+		[]string{"update", "patch"}}
+	csrSigner = pattern{[]string{groupCertificates}, []string{"signers"}, []string{"approve", "sign"}}
 
 	webhookWrite = pattern{[]string{groupAdmission}, []string{"mutatingwebhookconfigurations",
 		"validatingwebhookconfigurations"}, changing}
-	policyWrite = pattern{[]string{groupAdmission}, []string{"validatingadmissionpolicies", "validatingadmissionpolicybindings",
+	policyWrite = pattern{[]string{groupAdmission}, []string{
+		"validatingadmissionpolicies", "validatingadmissionpolicybindings",
 		"mutatingadmissionpolicies", "mutatingadmissionpolicybindings"}, changing}
 	crdWrite        = pattern{[]string{groupExtensions}, []string{"customresourcedefinitions"}, changing}
 	apiServiceWrite = pattern{[]string{groupRegistration}, []string{"apiservices"}, changing}
@@ -104,12 +108,15 @@ func (p pattern) touches(a atom) bool {
 
 // ownSigner reports whether an atom is about a signer whose certificates the API server does not take for users.
 func ownSigner(a atom) bool {
-	return a.group == groupCertificates && a.resource == "signers" && a.named && !strings.HasPrefix(a.name, "kubernetes.io/")
+	return a.group == groupCertificates && a.resource == "signers" && a.named &&
+		!strings.HasPrefix(a.name, "kubernetes.io/")
 }
 
 // allowedBy reports whether an item allows something that the pattern describes, with an effect at a place.
 func (p pattern) allowedBy(i Item, place string, s scopes) bool {
-	verb := slices.IndexFunc(p.verbs, func(v string) bool { return slices.Contains(i.Verbs, v) || slices.Contains(i.Verbs, all) })
+	verb := slices.IndexFunc(p.verbs, func(v string) bool {
+		return slices.Contains(i.Verbs, v) || slices.Contains(i.Verbs, all)
+	})
 	if verb < 0 {
 		return false
 	}

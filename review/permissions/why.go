@@ -17,7 +17,7 @@ type Why string
 const (
 	WhyPermission        Why = "permission"        // of the CSV's permissions, in the operator's namespace
 	WhyClusterPermission Why = "clusterPermission" // of the CSV's clusterPermissions
-	WhyPromoted          Why = "promoted"          // of the CSV's permissions, which a global OperatorGroup promotes to the cluster
+	WhyPromoted          Why = "promoted"          // of the CSV's permissions, promoted to the cluster by a global group
 	WhyCopied            Why = "copied"            // of the CSV's permissions, copied to a target namespace
 	WhyBound             Why = "bound"             // of the CSV; a descoped operator has it where an administrator binds it
 	WhyOLM               Why = "olm"               // OLM's own, or olmgen's in its place
@@ -42,7 +42,8 @@ var whyText = map[Why]string{
 }
 
 // Whys are all reasons.
-var Whys = []Why{WhyPermission, WhyClusterPermission, WhyPromoted, WhyCopied, WhyBound, WhyOLM, WhyDescoped, WhyShipped, WhyDefault, WhyTree}
+var Whys = []Why{WhyPermission, WhyClusterPermission, WhyPromoted, WhyCopied, WhyBound, WhyOLM,
+	WhyDescoped, WhyShipped, WhyDefault, WhyTree}
 
 // CSV is a ClusterServiceVersion whose permissions may be the reason for rules.
 type CSV struct {
@@ -207,6 +208,8 @@ func (r *role) begins(rules []rbacv1.PolicyRule) bool {
 
 // equal compares rules as they are written, apart from lists that are empty or missing.
 func equal(a, b rbacv1.PolicyRule) bool {
-	return slices.Equal(a.Verbs, b.Verbs) && slices.Equal(a.APIGroups, b.APIGroups) && slices.Equal(a.Resources, b.Resources) &&
-		slices.Equal(a.ResourceNames, b.ResourceNames) && slices.Equal(a.NonResourceURLs, b.NonResourceURLs)
+	return slices.Equal(a.Verbs, b.Verbs) && slices.Equal(a.APIGroups, b.APIGroups) &&
+		slices.Equal(a.Resources, b.Resources) &&
+		slices.Equal(a.ResourceNames, b.ResourceNames) &&
+		slices.Equal(a.NonResourceURLs, b.NonResourceURLs)
 }
