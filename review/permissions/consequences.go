@@ -40,8 +40,8 @@ var consequences = []consequence{
 		id: "secrets-write", text: "writes Secrets", cluster: findings.Warning, namespace: findings.Note,
 		message: "writes Secrets of %s: replaces credentials, and makes a token Secret of every ServiceAccount there",
 		needs:   [][]pattern{{resources("", []string{"secrets"}, writing...)}},
-		help: "A Secret of type kubernetes.io/service-account-token gets a token of the ServiceAccount that it names. " +
-			"Reading it takes get.",
+		help: "A Secret of type kubernetes.io/service-account-token gets a token of the ServiceAccount that it " +
+			"names. Reading it takes get.",
 		police: "issue_token_secrets", attack: "T1528",
 	},
 	{

@@ -32,7 +32,8 @@ type question struct {
 }
 
 var questions = []question{
-	{ReadsSecrets, "reads all Secrets of %s%s", "reads Secrets of %s%s, only %s", []facet{{"", []pattern{secretsRead}}}},
+	{ReadsSecrets, "reads all Secrets of %s%s", "reads Secrets of %s%s, only %s", []facet{
+		{"", []pattern{secretsRead}}}},
 	{WritesRBAC, "writes RBAC in %s%s", "writes RBAC in %s%s, only of %s", []facet{
 		{"escalate", []pattern{with(roleWrite, "escalate")}}, {"bind", []pattern{with(roleWrite, "bind")}},
 		{"", []pattern{roleWrite}}}},
@@ -45,7 +46,8 @@ var questions = []question{
 		{"tokens of accounts", []pattern{tokenCreate}},
 		{"certificates", []pattern{csrApprove, csrSigner}}}},
 	{ChangesAPIs, "changes webhooks and CRDs of %s%s", "changes webhooks and CRDs of %s%s, only of %s", []facet{
-		{"webhooks", []pattern{webhookWrite}}, {"admission policies", []pattern{policyWrite}}, {"CRDs", []pattern{crdWrite}},
+		{"webhooks", []pattern{webhookWrite}}, {"admission policies", []pattern{policyWrite}},
+		{"CRDs", []pattern{crdWrite}},
 		{"APIServices", []pattern{apiServiceWrite}}}},
 }
 

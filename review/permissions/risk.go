@@ -159,18 +159,19 @@ func sweeping(a atom) bool {
 // scopes knows the cluster-scoped resources, by group.
 type scopes map[string][]string
 
-// clusterScoped are Kubernetes' and OpenShift's cluster-scoped resources that operators ask for. A namespace is asked for
-// with itself as the namespace, so what is about one namespace holds there.
+// clusterScoped are Kubernetes' and OpenShift's cluster-scoped resources that operators ask for. A request
+// about one Namespace has it as its namespace, so a rule about Namespaces holds there.
 var clusterScoped = scopes{
-	"":                             {"nodes", "persistentvolumes", "componentstatuses", "users", "groups"},
-	groupRBAC:                      {"clusterroles", "clusterrolebindings"},
-	groupAdmission:                 {all},
-	groupExtensions:                {all},
-	groupRegistration:              {all},
-	groupCertificates:              {all},
-	groupAuthn:                     {all},
-	"authorization.k8s.io":         {"subjectaccessreviews", "selfsubjectaccessreviews", "selfsubjectrulesreviews"},
-	"storage.k8s.io":               {"storageclasses", "volumeattachments", "csidrivers", "csinodes", "volumeattributesclasses"},
+	"":                     {"nodes", "persistentvolumes", "componentstatuses", "users", "groups"},
+	groupRBAC:              {"clusterroles", "clusterrolebindings"},
+	groupAdmission:         {all},
+	groupExtensions:        {all},
+	groupRegistration:      {all},
+	groupCertificates:      {all},
+	groupAuthn:             {all},
+	"authorization.k8s.io": {"subjectaccessreviews", "selfsubjectaccessreviews", "selfsubjectrulesreviews"},
+	"storage.k8s.io": {"storageclasses", "volumeattachments", "csidrivers", "csinodes",
+		"volumeattributesclasses"},
 	"scheduling.k8s.io":            {"priorityclasses"},
 	"node.k8s.io":                  {"runtimeclasses"},
 	"flowcontrol.apiserver.k8s.io": {all},

@@ -200,7 +200,8 @@ func (w *world) bind(o *manifest.Object, namespace string) error {
 		if s.Kind == rbacv1.ServiceAccountKind {
 			s.Namespace = cmp.Or(s.Namespace, b.place)
 			if s.Namespace == "" {
-				w.notes = append(w.notes, fmt.Sprintf("%s: %s has a ServiceAccount without a namespace, which binds nobody",
+				w.notes = append(w.notes, fmt.Sprintf(
+					"%s: %s has a ServiceAccount without a namespace, which binds nobody",
 					short(at(o)), short(o.Identity())))
 				continue
 			}
