@@ -209,7 +209,8 @@ func linesOf(items []Item) []line {
 	var merged []Item
 	var sources [][]Source
 	for _, i := range items {
-		k := key{i.where(), keyOf(i.Verbs, i.APIGroups), len(i.NonResourceURLs) > 0, "", i.Source.File, i.Source.reason()}
+		k := key{i.where(), keyOf(i.Verbs, i.APIGroups), len(i.NonResourceURLs) > 0, "", i.Source.File,
+			i.Source.reason()}
 		if len(i.ResourceNames) > 0 {
 			k.named = keyOf(i.Resources)
 		}
@@ -278,7 +279,9 @@ func userLines(items []Item) []line {
 			own[i].Risk = Other // for the form of the line; a finding says where it is another one
 		}
 		for _, l := range linesOf(own) {
-			at := slices.IndexFunc(out, func(o line) bool { return o.What == l.What && o.At == l.At && o.Reason == l.Reason })
+			at := slices.IndexFunc(out, func(o line) bool {
+				return o.What == l.What && o.At == l.At && o.Reason == l.Reason
+			})
 			if at < 0 {
 				l.Where = role
 				out = append(out, l)
