@@ -15,7 +15,7 @@ import (
 	"github.com/olmgen/olmgen/review/validate"
 )
 
-// validateFlags are the flags of olmgen validate as they were given.
+// validateFlags holds the flags of olmgen validate.
 type validateFlags struct {
 	report  reportFlags
 	source  source.Options
@@ -26,12 +26,12 @@ func newValidate() *cobra.Command {
 	f := validateFlags{}
 	cmd := &cobra.Command{
 		Use:   "validate SOURCE...",
-		Short: "Say what is wrong with bundles",
-		Long: `Validate reads bundles and says what is wrong with them, by file and line: what
-olmgen refuses or warns about, and what the validators of operator-framework
-say, those of operator-sdk bundle validate. All sources are looked at, in the
-order given. The latter validators are in the program olmgen-validate, which has
-to be beside olmgen or in PATH; without it they are left out, with a warning.
+		Short: "Check bundles for mistakes",
+		Long: `Validate reads bundles and lists their mistakes, by file and line: what olmgen
+refuses or warns about, and what the validators of operator-framework report,
+which operator-sdk bundle validate also runs. Those validators are in the
+program olmgen-validate, beside olmgen or in PATH. Without it, validate prints a
+warning and omits their findings.
 
 The exit code is 3 if there are findings at or above --fail-on, and 1 if a
 source cannot be read.
@@ -52,7 +52,7 @@ func (f *validateFlags) register(flags *pflag.FlagSet) {
 	flags.SortFlags = false
 	registerSource(flags, &f.source)
 	f.report.register(flags)
-	flags.BoolVar(&f.options.OperatorHub, "operatorhub", false, "also check what OperatorHub.io asks of a bundle")
+	flags.BoolVar(&f.options.OperatorHub, "operatorhub", false, "also check the rules for publication on OperatorHub.io")
 }
 
 func (f *validateFlags) run(cmd *cobra.Command, refs []string) error {
@@ -96,8 +96,13 @@ func (f *validateFlags) run(cmd *cobra.Command, refs []string) error {
 	return conclusion
 }
 
-// validate looks at one source.
-func (f *validateFlags) validate(ctx context.Context, stderr io.Writer, ref string, o source.Options) ([]validate.Finding, error) {
+// validate checks one source.
+func (f *validateFlags) validate(
+	ctx context.Context,
+	stderr io.Writer,
+	ref string,
+	o source.Options,
+) ([]validate.Finding, error) {
 	src, err := source.Open(ctx, ref, o)
 	if err != nil {
 		return nil, err
@@ -107,7 +112,8 @@ func (f *validateFlags) validate(ctx context.Context, stderr io.Writer, ref stri
 		fmt.Fprintf(stderr, "olmgen: %s is %s\n", ref, src.Digest)
 	}
 	if o.Package+o.Channel+o.Version != "" && !src.Chosen() {
-		if b, err := bundle.Read(src.FS, bundle.ReadOptions{Labels: src.Labels, AllowUnsupported: true}); err == nil { // else that is a finding
+		// An error of Read is a finding, see validate.Bundle.
+		if b, err := bundle.Read(src.FS, bundle.ReadOptions{Labels: src.Labels, AllowUnsupported: true}); err == nil {
 			if err := checkChoice(b, src, o); err != nil {
 				return nil, err
 			}

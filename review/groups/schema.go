@@ -12,9 +12,9 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// schemas.json has, by kind and version, the schemas of OLM's own CRDs (github.com/operator-framework/api/crds), of what Check reads. A
-// test makes it from there, another compares what is refused with what the API server's libraries refuse; to link those would cost 67
-// packages, and each check 50 ms.
+// schemas.json has the schemas of OLM's own CRDs (github.com/operator-framework/api/crds), by kind and version. A
+// test generates it; another compares its verdicts with those of the API server's libraries, which would link 67 more
+// packages and take 50 ms per run.
 //
 //go:embed schemas.json
 var schemasJSON []byte
@@ -23,7 +23,7 @@ var schemas = sync.OnceValues(func() (s map[string]map[string]*schema, err error
 	return s, json.Unmarshal(schemasJSON, &s)
 })
 
-// schema is what those CRDs use of OpenAPI.
+// schema is the part of OpenAPI that those CRDs use.
 type schema struct {
 	Type       string             `json:"type"`
 	Required   []string           `json:"required,omitempty"`
@@ -34,8 +34,8 @@ type schema struct {
 	ListType   string             `json:"x-kubernetes-list-type,omitempty"`
 }
 
-// fits finds what the API server refuses in one of OLM's objects, and reports whether it is nothing. Status counts for nothing: the API
-// server drops it from what is applied.
+// fits reports what the API server rejects in one of OLM's objects, and returns whether that is nothing. It ignores
+// the status, which the API server drops.
 func (c *cluster) fits(o *manifest.Object) bool {
 	kinds, err := schemas()
 	if err != nil {
@@ -46,7 +46,16 @@ func (c *cluster) fits(o *manifest.Object) bool {
 	s := kinds[o.Kind][version]
 	if s == nil {
 		served := strings.Join(slices.Sorted(maps.Keys(kinds[o.Kind])), " or ")
-		c.fault(&manifest.Error{File: o.File, Line: o.LineOf("apiVersion"), Field: "apiVersion", Msg: o.APIVersion + " is not served", Tip: "of " + olmGroup + " OLM serves " + served}, o)
+		c.fault(
+			&manifest.Error{
+				File:  o.File,
+				Line:  o.LineOf("apiVersion"),
+				Field: "apiVersion",
+				Msg:   o.APIVersion + " is not served",
+				Tip:   "OLM serves " + served + " of " + olmGroup,
+			},
+			o,
+		)
 		return false
 	}
 	spec, err := o.Get("spec")
@@ -62,7 +71,7 @@ func (c *cluster) fits(o *manifest.Object) bool {
 	return len(v.faults) == 0
 }
 
-// verdict collects what the API server refuses in an object, in the words of Check (Kubernetes: apiextensions-apiserver,
+// verdict collects what the API server rejects in an object (Kubernetes: apiextensions-apiserver,
 // pkg/apiserver/validation; pkg/apiserver/schema/listtype for lists that are sets).
 type verdict struct {
 	object *manifest.Object
@@ -70,12 +79,12 @@ type verdict struct {
 }
 
 func (v *verdict) refuse(field, tip, format string, args ...any) {
-	e := v.object.Errorf(field, format+", the API server refuses it", args...)
+	e := v.object.Errorf(field, format+"; the API server rejects the object", args...)
 	e.Tip = tip
 	v.faults = append(v.faults, e)
 }
 
-// check compares a value with its schema. A field that is null counts as left out: the API server prunes it before it looks
+// check compares a value with its schema. A null field counts as absent: the API server removes it before validation
 // (pkg/apiserver/schema/defaulting, PruneNonNullableNullsWithoutDefaults).
 func (v *verdict) check(field string, value any, s *schema) {
 	switch value := value.(type) {
@@ -92,7 +101,7 @@ func (v *verdict) check(field string, value any, s *schema) {
 	case string:
 		if s.Type == "string" {
 			if len(s.Enum) > 0 && !slices.Contains(s.Enum, value) {
-				v.refuse(field, "", "%q is none of %s", value, strings.Join(s.Enum, ", "))
+				v.refuse(field, "", "%q is not one of %s", value, strings.Join(s.Enum, ", "))
 			}
 			return
 		}
@@ -101,10 +110,10 @@ func (v *verdict) check(field string, value any, s *schema) {
 			return
 		}
 	}
-	v.refuse(field, "", "%s has the wrong type: want %s", shown(value), types[s.Type])
+	v.refuse(field, "", "%s has the wrong type, want %s", shown(value), types[s.Type])
 }
 
-// types are the names of types as YAML has them.
+// types are the names that messages use.
 var types = map[string]string{"object": "a mapping", "array": "a list", "string": "text", "boolean": "true or false"}
 
 func shown(value any) string {
@@ -120,7 +129,7 @@ func shown(value any) string {
 func (v *verdict) checkObject(field string, object map[string]any, s *schema) {
 	for _, name := range s.Required {
 		if object[name] == nil {
-			v.refuse(join(field, name), "add it, or name the file as a patch in a kustomization.yaml if it is one", "missing")
+			v.refuse(join(field, name), "add it; if the file is a patch, list it as one in a kustomization.yaml", "missing")
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(object)) {
@@ -144,7 +153,7 @@ func (v *verdict) checkList(field string, list []any, s *schema) {
 			continue
 		}
 		if seen[text] {
-			v.refuse(at, "", "%q is in the list twice", text)
+			v.refuse(at, "", "the list has %q twice", text)
 		}
 		seen[text] = true
 	}

@@ -23,14 +23,43 @@ import (
 )
 
 // unread are the fields that Check does not read, and so does not judge.
-var unread = []string{"apiVersion", "metadata", "status", "config", "actionDescriptors", "specDescriptors", "statusDescriptors", "resources", "icon", "links",
-	"maintainers", "relatedImages", "nativeAPIs", "cleanup", "release", "labels", "label", "containerPort", "targetPort", "timeoutSeconds", "objectSelector"}
+var unread = []string{
+	"apiVersion",
+	"metadata",
+	"status",
+	"config",
+	"actionDescriptors",
+	"specDescriptors",
+	"statusDescriptors",
+	"resources",
+	"icon",
+	"links",
+	"maintainers",
+	"relatedImages",
+	"nativeAPIs",
+	"cleanup",
+	"release",
+	"labels",
+	"label",
+	"containerPort",
+	"targetPort",
+	"timeoutSeconds",
+	"objectSelector",
+}
 
 // meaningless are the keywords that refuse no value.
 var meaningless = []string{"description", "default", "x-kubernetes-map-type"}
 
 // known are those that type schema has.
-var known = []string{"type", "required", "properties", "additionalProperties", "items", "enum", "x-kubernetes-list-type"}
+var known = []string{
+	"type",
+	"required",
+	"properties",
+	"additionalProperties",
+	"items",
+	"enum",
+	"x-kubernetes-list-type",
+}
 
 // TestSchemas compares schemas.json with OLM's CRDs, of which it is what Check reads.
 func TestSchemas(t *testing.T) {
@@ -76,7 +105,11 @@ func TestSchemas(t *testing.T) {
 }
 
 func olmCRDs() []*apiextensionsv1.CustomResourceDefinition {
-	return []*apiextensionsv1.CustomResourceDefinition{crds.OperatorGroup(), crds.Subscription(), crds.ClusterServiceVersion()}
+	return []*apiextensionsv1.CustomResourceDefinition{
+		crds.OperatorGroup(),
+		crds.Subscription(),
+		crds.ClusterServiceVersion(),
+	}
 }
 
 // prune leaves of a schema what Check reads.
@@ -105,7 +138,8 @@ func prune(t *testing.T, s map[string]any, path string) {
 	}
 }
 
-// TestRefused spoils objects in every place and compares what Check refuses with what the libraries of the API server refuse.
+// TestRefused spoils objects in every place and compares what Check refuses with what the libraries of the API server
+// refuse.
 func TestRefused(t *testing.T) {
 	objects := []string{
 		`{"apiVersion":"operators.coreos.com/v1","kind":"OperatorGroup","metadata":{"name":"a"},"spec":{"serviceAccountName":"s","staticProvidedAPIs":true,"upgradeStrategy":"Default",
@@ -160,7 +194,7 @@ func objectOf(t *testing.T, text string) *manifest.Object {
 	return o
 }
 
-// spoiled gives the object with each value below one replaced or, in a mapping, taken out, one at a time.
+// spoiled returns copies of the object, each with one value below the given one replaced or removed.
 func spoiled(t *testing.T, object map[string]any, value any) (out []string) {
 	t.Helper()
 	try := func(set func(any), old any, others ...any) {
@@ -174,7 +208,21 @@ func spoiled(t *testing.T, object map[string]any, value any) (out []string) {
 		}
 		set(old)
 	}
-	others := []any{nil, 5, 1.5, "other", "", true, []any{}, []any{nil}, []any{"a", "a"}, []any{map[string]any{}}, map[string]any{}, map[string]any{"a": 5}, map[string]any{"a": nil}}
+	others := []any{
+		nil,
+		5,
+		1.5,
+		"other",
+		"",
+		true,
+		[]any{},
+		[]any{nil},
+		[]any{"a", "a"},
+		[]any{map[string]any{}},
+		map[string]any{},
+		map[string]any{"a": 5},
+		map[string]any{"a": nil},
+	}
 	switch value := value.(type) {
 	case map[string]any:
 		for key, old := range value {
@@ -230,7 +278,7 @@ func newServer(t *testing.T) server {
 	return s
 }
 
-// refuses gives the API server's errors.
+// refuses returns the API server's errors.
 func (s server) refuses(t *testing.T, text string) string {
 	t.Helper()
 	var object map[string]any
@@ -240,7 +288,9 @@ func (s server) refuses(t *testing.T, text string) string {
 	v := s[fmt.Sprint(object["kind"], "/", object["apiVersion"])]
 	defaulting.PruneNonNullableNullsWithoutDefaults(object, v.structural)
 	defaulting.Default(object, v.structural)
-	errs := append(validation.ValidateCustomResource(nil, object, v.schema), listtype.ValidateListSetsAndMaps(nil, v.structural, object)...)
+	errs := append(
+		validation.ValidateCustomResource(nil, object, v.schema),
+		listtype.ValidateListSetsAndMaps(nil, v.structural, object)...)
 	if len(errs) == 0 {
 		return ""
 	}

@@ -10,14 +10,14 @@ import (
 	"github.com/olmgen/olmgen/bundle"
 )
 
-// Advice is what the plan says of an operator with its installations.
+// Advice is what the descoping plan recommends for an operator and its installations.
 type Advice struct {
-	State string   // how it is installed; empty where that makes no difference
-	Steps []string // what to do, with olmgen by its flags
+	State string   // how the operator is installed; empty if it makes no difference
+	Steps []string // what to do
 }
 
-// Advise gives the plan's advice (Installation-specific migrations steps) for an operator and its installations; nil installs are not
-// known, empty ones are none.
+// Advise returns the advice of the descoping plan (Installation-specific migrations steps) for an operator and its
+// installations. nil means that the installations are unknown, an empty list that there are none.
 func Advise(csv *v1alpha1.ClusterServiceVersion, installs []Install) Advice {
 	switch scope, _ := bundle.ScopeOf(csv); scope {
 	case bundle.Descoped:
@@ -25,9 +25,17 @@ func Advise(csv *v1alpha1.ClusterServiceVersion, installs []Install) Advice {
 	case bundle.AllUsers:
 		if slices.ContainsFunc(installs, Install.global) {
 			return Advice{"installed for all namespaces, " + describe(installs),
-				[]string{"keep its bindings there with --bind-all, or --operator-group NAME, which also provides its APIs to all users"}}
+				[]string{
+					"keep its bindings there with --bind-all, or --operator-group NAME, which also provides its APIs to all users",
+				}}
 		}
-		return Advice{"", []string{"bind it where it may work: --bind-namespaces A,B; or --operator-group NAME, which binds it in all namespaces and provides its APIs to all users"}}
+		return Advice{
+			"",
+			[]string{
+				"bind it where it may work: --bind-namespaces A,B; or --operator-group NAME, which binds it in all namespaces " +
+					"and provides its APIs to all users",
+			},
+		}
 	}
 	return scoped(csv, installs)
 }
@@ -40,11 +48,20 @@ func scoped(csv *v1alpha1.ClusterServiceVersion, installs []Install) Advice {
 	}
 	switch {
 	case installs == nil:
-		return Advice{"its installations are not known", append([]string{"--tree DIR reads them from manifests"}, single(csv, nil)...)}
+		return Advice{
+			"its installations are unknown",
+			append([]string{"--tree DIR reads them from manifests"}, single(csv, nil)...),
+		}
 	case len(installs) == 0:
-		return Advice{"it is not installed", []string{"bind it where it may work (--bind-namespaces A,B), or look for an alternative that is descoped"}}
+		return Advice{
+			"it is not installed",
+			[]string{"bind it where it may work (--bind-namespaces A,B), or look for an alternative that is descoped"},
+		}
 	case len(installs) == 1 && global:
-		return Advice{fmt.Sprintf("installed in %s for all namespaces", installs[0].Namespace), []string{"keep its bindings there with --bind-all"}}
+		return Advice{
+			fmt.Sprintf("installed in %s for all namespaces", installs[0].Namespace),
+			[]string{"keep its bindings there with --bind-all"},
+		}
 	case len(installs) == 1:
 		return Advice{"installed once, " + describe(installs), single(csv, installs)}
 	case len(versions) > 1:
@@ -52,21 +69,30 @@ func scoped(csv *v1alpha1.ClusterServiceVersion, installs []Install) Advice {
 			[]string{"clean that up by hand: one version can own an API of a cluster; choose one, or other operators"}}
 	case multi(csv) && !global:
 		return Advice{fmt.Sprintf("installed %d times in one version: %s", len(installs), describe(installs)),
-			[]string{"it supports MultiNamespace: move to a single instance for all their namespaces, " + render(installs) + "; then descope that one"}}
+			[]string{
+				"it supports MultiNamespace: move to a single instance for all their namespaces, " + render(
+					installs,
+				) + "; then descope that one",
+			}}
 	}
 	return Advice{fmt.Sprintf("installed %d times in one version: %s", len(installs), describe(installs)),
 		[]string{"clean that up by hand: keep one, and bind it where the others worked"}}
 }
 
-// single is the advice for one installation that is not for all namespaces.
+// single returns the advice for one installation that does not watch all namespaces.
 func single(csv *v1alpha1.ClusterServiceVersion, installs []Install) []string {
 	bind := "--bind-namespaces A,B"
 	if names := watched(installs); len(names) > 0 {
 		bind = "--bind-namespaces " + strings.Join(names, ",")
 	}
-	lines := []string{"an update may descope it; until then replace it by what this renders, bound where it works today: " + bind}
+	lines := []string{
+		"an update may descope it; until then replace it by what this renders, bound where it works today: " + bind,
+	}
 	if multi(csv) {
-		lines = append(lines, "it supports MultiNamespace: one instance for all namespaces that need it ("+render(installs)+") is the step before")
+		lines = append(
+			lines,
+			"it supports MultiNamespace: one instance for all namespaces that need it ("+render(installs)+") is the step before",
+		)
 	}
 	return lines
 }
@@ -77,7 +103,7 @@ func multi(csv *v1alpha1.ClusterServiceVersion) bool {
 
 func (i Install) global() bool { return slices.Contains(i.Targets, "") }
 
-// watched gives the namespaces that installations watch, each once, sorted.
+// watched returns the namespaces that installations watch, sorted, without duplicates.
 func watched(installs []Install) []string {
 	var out []string
 	for _, i := range installs {
@@ -100,7 +126,7 @@ func describe(installs []Install) string {
 	for n, i := range installs {
 		name := i.CSV
 		if name == "" {
-			name = "a version that is not known"
+			name = "an unknown version"
 		}
 		parts[n] = name + " in " + i.Namespace
 		switch {
