@@ -86,6 +86,9 @@ func (f *checkFlags) run(cmd *cobra.Command, paths []string) error {
 	if err != nil {
 		return err
 	}
+	if err := requireObjects(t); err != nil {
+		return err
+	}
 	r := groups.Check(t, f.options)
 	if r.Findings, err = f.report.known(cmd.ErrOrStderr(), r.Findings); err != nil {
 		return err

@@ -83,7 +83,9 @@ func (f *lintFlags) run(cmd *cobra.Command, paths []string) error {
 	if err != nil {
 		return err
 	}
-	saySkipped(stderr, t)
+	if err := requireObjects(t); err != nil {
+		return err
+	}
 	list, err := p.Check(cmd.Context(), policy.Input{Paths: paths, Tree: t})
 	if err != nil {
 		return err
@@ -101,7 +103,7 @@ func (f *lintFlags) run(cmd *cobra.Command, paths []string) error {
 	)
 }
 
-// saySkipped prints what was not read.
+// saySkipped prints what a command without findings did not read.
 func saySkipped(w io.Writer, t *tree.Tree) {
 	for _, s := range t.Skipped {
 		fmt.Fprintf(w, "olmgen: warning: %s: %s\n", s.Path, s.Why)

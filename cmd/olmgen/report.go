@@ -6,11 +6,13 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"strconv"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/manifest/tree"
 	"github.com/olmgen/olmgen/review/findings"
 )
 
@@ -100,3 +102,16 @@ func (f *reportFlags) conclude(stderr io.Writer, list []findings.Finding, what s
 type foundError struct{ msg string }
 
 func (e *foundError) Error() string { return e.msg }
+
+// requireObjects returns an error if a tree has nothing to check: an empty pipe must not look like a passed check.
+func requireObjects(t *tree.Tree) error {
+	if len(t.Objects)+len(t.Faults) > 0 {
+		return nil
+	}
+	read := plural(t.Files, "file")
+	if n := len(t.Skipped); n > 0 {
+		read += ", " + strconv.Itoa(n) + " skipped: " + t.Skipped[0].Path + ": " + t.Skipped[0].Why
+	}
+	return manifest.WithHint(fmt.Errorf("no Kubernetes objects (read %s)", read),
+		"check the paths; for -, check that the command before the pipe succeeded")
+}

@@ -99,6 +99,11 @@ func Check(t *tree.Tree, o Options) *Report {
 			played.judgeCSV(v)
 		}
 	}
+	played.judgeSeveral()
+	played.judgeSubscriptions()
+	played.judgeResources()
+	played.judgeInheritance()
+	c.judgeNothing(objects)
 	played.judgeNames()
 	played.judgeCopies()
 	played.judgeOwners()

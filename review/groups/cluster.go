@@ -22,16 +22,18 @@ const (
 
 // cluster is the state of a cluster, as far as a tree describes it.
 type cluster struct {
-	namespaces map[string]labels.Set // declared in the tree, or used by an object
-	declared   bool                  // the tree has Namespaces
-	groups     []*group              // in the order of their creation
-	csvs       []*csv                // in the order of their creation, with copies
-	subs       []*subscription
-	crds       map[string]*manifest.Object
-	apis       map[string]*manifest.Object // APIServices
-	conditions map[string]*manifest.Object // OperatorConditions, by namespace/name
-	rbac       rbac
-	noCopies   bool // OLMConfig: copied CSVs of global groups are disabled
+	namespaces  map[string]labels.Set // declared in the tree, or used by an object
+	declared    bool                  // the tree has Namespaces
+	groups      []*group              // in the order of their creation
+	csvs        []*csv                // in the order of their creation, with copies
+	subs        []*subscription
+	crds        map[string]*manifest.Object
+	apis        map[string]*manifest.Object // APIServices
+	conditions  map[string]*manifest.Object // OperatorConditions, by namespace/name
+	deployments map[string]*manifest.Object // by namespace/name
+	others      []*manifest.Object          // of kinds that no rule reads, custom resources among them
+	rbac        rbac
+	noCopies    bool // OLMConfig: copied CSVs of global groups are disabled
 
 	blind    map[string]bool             // namespaces with a Subscription whose CSV is unknown
 	first    map[string]*manifest.Object // the first object of each name, by key
@@ -102,39 +104,20 @@ type csv struct {
 // one.
 func read(objects []*manifest.Object, defaultNamespace string) *cluster {
 	c := &cluster{
-		namespaces: map[string]labels.Set{},
-		crds:       map[string]*manifest.Object{},
-		apis:       map[string]*manifest.Object{},
-		conditions: map[string]*manifest.Object{},
-		rbac:       newRBAC(),
-		blind:      map[string]bool{},
-		first:      map[string]*manifest.Object{},
+		namespaces:  map[string]labels.Set{},
+		crds:        map[string]*manifest.Object{},
+		apis:        map[string]*manifest.Object{},
+		deployments: map[string]*manifest.Object{},
+		conditions:  map[string]*manifest.Object{},
+		rbac:        newRBAC(),
+		blind:       map[string]bool{},
+		first:       map[string]*manifest.Object{},
 	}
 	for i, o := range objects {
 		if o.Namespace != "" && o.Namespace != placeholder {
 			c.namespace(o.Namespace, nil)
 		}
-		var err *manifest.Error
-		switch o.Group() + "/" + o.Kind {
-		case "/Namespace":
-			err = c.addNamespace(o)
-		case "/ServiceAccount", "rbac.authorization.k8s.io/Role", "rbac.authorization.k8s.io/RoleBinding",
-			"rbac.authorization.k8s.io/ClusterRole", "rbac.authorization.k8s.io/ClusterRoleBinding":
-			err = c.rbac.add(o, defaultNamespace)
-		case "apiextensions.k8s.io/CustomResourceDefinition":
-			c.crds[o.Name] = o
-		case "apiregistration.k8s.io/APIService":
-			c.apis[o.Name] = o
-		case olmGroup + "/OLMConfig":
-			if o.Name == "cluster" {
-				err = field(o, &c.noCopies, "spec", "features", "disableCopiedCSVs")
-			}
-		case olmGroup + "/OperatorCondition":
-			c.conditions[cmp.Or(o.Namespace, defaultNamespace)+"/"+o.Name] = o
-		case olmGroup + "/OperatorGroup", olmGroup + "/ClusterServiceVersion", olmGroup + "/Subscription":
-			err = c.addNamespaced(o, defaultNamespace, i)
-		}
-		if err != nil {
+		if err := c.add(o, defaultNamespace, i); err != nil {
 			c.fault(err, o)
 		}
 	}
@@ -145,6 +128,62 @@ func read(objects []*manifest.Object, defaultNamespace string) *cluster {
 		g.targets, g.refused = g.resolve(c.namespaces)
 	}
 	return c
+}
+
+// add adds an object. index is its position in the tree.
+func (c *cluster) add(o *manifest.Object, defaultNamespace string, index int) *manifest.Error {
+	kind := o.Group() + "/" + o.Kind
+	switch kind {
+	case "/Namespace":
+		return c.addNamespace(o)
+	case olmGroup + "/OperatorGroup", olmGroup + "/ClusterServiceVersion", olmGroup + "/Subscription",
+		olmGroup + "/CatalogSource":
+		return c.addNamespaced(o, defaultNamespace, index)
+	case olmGroup + "/InstallPlan":
+		c.judgeInstallPlan(o)
+		return nil
+	}
+	namespace := cmp.Or(o.Namespace, defaultNamespace)
+	isClusterScoped, unique := uniqueKinds[kind]
+	if isClusterScoped {
+		namespace = ""
+	}
+	if unique && (isClusterScoped || namespace != "") && c.duplicate(o, namespace) {
+		return nil
+	}
+	switch kind {
+	case "apiextensions.k8s.io/CustomResourceDefinition":
+		c.crds[o.Name] = o
+	case "apiregistration.k8s.io/APIService":
+		c.apis[o.Name] = o
+	case olmGroup + "/OLMConfig":
+		if o.Name == "cluster" {
+			return field(o, &c.noCopies, "spec", "features", "disableCopiedCSVs")
+		}
+	case olmGroup + "/OperatorCondition":
+		c.conditions[namespace+"/"+o.Name] = o
+	case "apps/Deployment":
+		c.deployments[namespace+"/"+o.Name] = o
+	default:
+		if unique {
+			return c.rbac.add(o, defaultNamespace)
+		}
+		c.others = append(c.others, o)
+	}
+	return nil
+}
+
+// uniqueKinds are kinds of which the first object of a name counts. The value says whether they are cluster-scoped.
+var uniqueKinds = map[string]bool{
+	"apiextensions.k8s.io/CustomResourceDefinition": true,
+	"apiregistration.k8s.io/APIService":             true,
+	olmGroup + "/OLMConfig":                         true,
+	olmGroup + "/OperatorCondition":                 false,
+	"/ServiceAccount":                               false,
+	"rbac.authorization.k8s.io/Role":                false,
+	"rbac.authorization.k8s.io/RoleBinding":         false,
+	"rbac.authorization.k8s.io/ClusterRole":         true,
+	"rbac.authorization.k8s.io/ClusterRoleBinding":  true,
 }
 
 // namespace records that a namespace exists. The API server labels it with its name.
@@ -194,8 +233,8 @@ func (c *cluster) addNamespaced(o *manifest.Object, defaultNamespace string, ind
 	if c.duplicate(o, namespace) {
 		return nil
 	}
-	fits := c.fits(o)
-	if err := c.addOLM(ordered{Object: o, index: index}); err != nil && fits {
+	valid := c.judgeFields(o)
+	if err := c.addOLM(ordered{Object: o, index: index}); err != nil && valid {
 		return err
 	}
 	return nil // check an invalid object as far as it is readable, so that one run reports all mistakes
@@ -210,8 +249,10 @@ func (c *cluster) addOLM(p ordered) *manifest.Error {
 		return c.addGroup(p)
 	case "ClusterServiceVersion":
 		return c.addCSV(p)
+	case "Subscription":
+		return c.addSubscription(p)
 	}
-	return c.addSubscription(p)
+	return nil
 }
 
 func key(o *manifest.Object, namespace string) string {
@@ -233,8 +274,8 @@ func (c *cluster) duplicate(o *manifest.Object, namespace string) bool {
 			findings.Warning,
 			o,
 			"",
-			"another one of that name is in "+first.File+", which counts",
-			"check one environment at a time, as kustomize build makes it",
+			"differs from the object of the same name in "+first.File+", which counts",
+			"check one environment at a time, for example the output of kustomize build",
 		)
 	}
 	return true

@@ -40,6 +40,8 @@ func (o *olm) judgeGroup(g *group) {
 			"add the Namespaces with their labels to the tree",
 		)
 	}
+	o.judgeProvidedAPIs(g)
+	o.judgeTargets(g)
 	if o.declared {
 		for _, ns := range g.spec.TargetNamespaces {
 			if ns != allNamespaces && o.namespaces[ns] == nil {
@@ -140,6 +142,7 @@ func (o *olm) judgeCSV(v *csv) {
 			"",
 		)
 	}
+	o.judgeDeployments(v)
 	o.judgeAnnotations(v)
 	o.judgeStatus(v)
 }
@@ -318,6 +321,7 @@ func (o *olm) judgeCopies() {
 		if !v.copied {
 			continue
 		}
+		o.judgeLeak(v)
 		switch source := o.inNamespace(v.source, v.name); {
 		case source == nil:
 			o.note(

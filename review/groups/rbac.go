@@ -21,6 +21,7 @@ type rbac struct {
 // role is a Role or ClusterRole.
 type role struct {
 	*manifest.Object
+	labels   map[string]string
 	rules    []rbacv1.PolicyRule
 	anything bool // aggregated, so its rules are unknown
 }
@@ -72,11 +73,14 @@ func (r rbac) addRole(key string, o *manifest.Object) *manifest.Error {
 	r.roles[key] = added
 	aggregation, err := o.Get("aggregationRule")
 	added.anything = err != nil || aggregation != nil
-	return field(o, &added.rules, "rules")
+	return cmp.Or(field(o, &added.labels, "metadata", "labels"), field(o, &added.rules, "rules"))
 }
 
+// accountPrefix is that of the user names of ServiceAccounts.
+const accountPrefix = "system:serviceaccount:"
+
 func user(namespace, account string) string {
-	return "system:serviceaccount:" + namespace + ":" + account
+	return accountPrefix + namespace + ":" + account
 }
 
 // exists reports whether the tree has a ServiceAccount. Kubernetes creates the one named default.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/review/findings"
@@ -11,28 +12,41 @@ import (
 
 // Rules without a reason in OLM.
 const (
-	ruleAccount       = "account-missing"
-	ruleCopied        = "copied-csv"
-	ruleDrift         = "annotation-drift"
-	ruleDuplicate     = "duplicate-object"
-	ruleFailed        = "csv-failed"
-	ruleIgnored       = "csv-ignored"
-	ruleInvalid       = "invalid-object"
-	ruleMissing       = "namespace-missing"
-	ruleNoNamespace   = "no-namespace"
-	ruleOwners        = "crd-owners"
-	rulePatch         = "patch"
-	ruleReplaced      = "csv-replaced"
-	ruleRequirements  = "requirements-unknown"
-	ruleRestless      = "unsettled"
-	ruleRoleName      = "role-name"
-	ruleSkipped       = "skipped"
-	ruleStatus        = "status-differs"
-	ruleSubscription  = "subscription-unknown"
-	ruleTargets       = "targets-refused"
-	ruleTargetUnknown = "targets-unknown"
-	ruleUnreadable    = "unreadable"
-	ruleWaiting       = "csv-waiting"
+	ruleDeployment      = "deployment-deleted"
+	ruleInherit         = "role-not-inherited"
+	ruleInstallPlan     = "install-plan"
+	ruleLeak            = "copied-csv-targets"
+	ruleMalformedAPIs   = "provided-apis-malformed"
+	ruleNoGroup         = "subscription-without-group"
+	ruleNoOperator      = "no-bound-operator"
+	ruleNothing         = "no-olm-objects"
+	ruleSelectorIgnored = "selector-ignored"
+	ruleSeveralTargets  = "several-targets"
+	ruleStaticAPIs      = "static-without-apis"
+	ruleUnknownField    = "unknown-field"
+	ruleVersion         = "version-not-served"
+	ruleAccount         = "account-missing"
+	ruleCopied          = "copied-csv"
+	ruleDrift           = "annotation-drift"
+	ruleDuplicate       = "duplicate-object"
+	ruleFailed          = "csv-failed"
+	ruleIgnored         = "csv-ignored"
+	ruleInvalid         = "invalid-object"
+	ruleMissing         = "namespace-missing"
+	ruleNoNamespace     = "no-namespace"
+	ruleOwners          = "crd-owners"
+	rulePatch           = "patch"
+	ruleReplaced        = "csv-replaced"
+	ruleRequirements    = "requirements-unknown"
+	ruleRestless        = "unsettled"
+	ruleRoleName        = "role-name"
+	ruleSkipped         = "skipped"
+	ruleStatus          = "status-differs"
+	ruleSubscription    = "subscription-unknown"
+	ruleTargets         = "targets-refused"
+	ruleTargetUnknown   = "targets-unknown"
+	ruleUnreadable      = "unreadable"
+	ruleWaiting         = "csv-waiting"
 )
 
 // Rules returns all rules of the findings of Check, sorted by id. Ids in camel case are the reasons that OLM sets.
@@ -93,6 +107,23 @@ func reasonRules() []findings.Rule {
 // groupRules returns the rules for OperatorGroups and Subscriptions.
 func groupRules() []findings.Rule {
 	return []findings.Rule{
+		{ID: operatorsv1.MultipleOperatorGroupsReason, Text: "a namespace has several OperatorGroups",
+			Help: "OLM fails every CSV of the namespace. Keep one OperatorGroup. " +
+				"Source: OLM, operatorgroup.go, setOperatorGroupCondition."},
+		{ID: ruleMalformedAPIs, Text: "olm.providedAPIs of an OperatorGroup has an item that does not name an API",
+			Help: "OLM does not find the API, so a static group does not protect it. Write <Kind>.<version>.<group>. " +
+				"Source: OLM, pkg/controller/registry/resolver/cache/operators.go, GVKStringToProvidedAPISet."},
+		{ID: ruleStaticAPIs, Text: "a static OperatorGroup without olm.providedAPIs",
+			Help: "It protects no API, and OLM fails every CSV of the group that provides one. List the APIs in the " +
+				"annotation. Source: OLM, doc/design/operatorgroups.md, Static OperatorGroups."},
+		{ID: ruleSelectorIgnored, Text: "an OperatorGroup has targetNamespaces and a selector",
+			Help: "OLM ignores the selector. Source: OLM, operatorgroup.go, getOperatorGroupTargets."},
+		{ID: ruleSeveralTargets, Text: "an OperatorGroup for several namespaces",
+			Help: "OpenShift does not recommend it, because OLM may drop the support for more than one target namespace. " +
+				"Source: OpenShift documentation, Operator groups, Target namespace selection."},
+		{ID: ruleNoGroup, Text: "a Subscription in a namespace without OperatorGroup",
+			Help: "OLM installs nothing in the namespace. openshift-operators and operators are left out: " +
+				"OpenShift and OLM's own manifests create a global OperatorGroup there."},
 		{ID: ruleAccount, Text: "the ServiceAccount of an OperatorGroup is not in the tree",
 			Help: "OLM ignores the group until the ServiceAccount exists. Source: OLM, pkg/lib/scoped/syncer.go."},
 		{ID: ruleMissing, Text: "a target namespace is not in the tree",
@@ -113,6 +144,12 @@ func groupRules() []findings.Rule {
 // csvRules returns the rules for CSVs that OLM has no reason for.
 func csvRules() []findings.Rule {
 	return []findings.Rule{
+		{ID: ruleDeployment, Text: "a Deployment that OLM deletes",
+			Help: "OLM deletes the Deployments of a CSV whose APIs conflict with another OperatorGroup. A GitOps tool would " +
+				"restore them. Source: OLM, operator.go, cleanupCSVDeployments."},
+		{ID: ruleLeak, Text: "a copied CSV shows the target namespaces of its OperatorGroup",
+			Help: "The tenants of one namespace must not learn the names of others. OLM removes olm.targetNamespaces from " +
+				"copies. Source: OLM, doc/design/operatorgroups.md, Copied CSVs."},
 		{ID: ruleCopied, Text: "a copied CSV without the CSV that it is a copy of",
 			Help: "OLM creates and deletes copies. Do not keep them in Git. " +
 				"Source: OLM, operator.go, removeDanglingChildCSVs."},
@@ -137,6 +174,20 @@ func csvRules() []findings.Rule {
 // treeRules returns the rules for all objects and files.
 func treeRules() []findings.Rule {
 	return []findings.Rule{
+		{ID: ruleUnknownField, Text: "a field that the schema of OLM's CRD does not have",
+			Help: "The API server drops it without an error. A misspelled selector or targetNamespaces makes an " +
+				"OperatorGroup global. In a CSV it is only a warning, because OLM installs the rest. Source: OLM's API, crds."},
+		{ID: ruleInstallPlan, Text: "an InstallPlan that does not come from a cluster",
+			Help: "OLM creates InstallPlans from Subscriptions. One in Git installs what it lists, again and again."},
+		{ID: ruleVersion, Text: "a custom resource of a version that its CRD does not serve",
+			Help: "The API server rejects it. Use a version that the CRD in the tree serves."},
+		{ID: ruleNoOperator, Text: "a custom resource where no operator may manage it",
+			Help: "The tree has the operator, but neither a binding nor an OperatorGroup lets it work in that namespace. " +
+				"Source: descoping plan, RBAC: an alert for custom resources without a controller that may update their status."},
+		{ID: ruleInherit, Text: "a hand-written ClusterRole is aggregated to view or edit only",
+			Help: "Roles with more permissions do not inherit rules. Add the rule to them too. " +
+				"Source: OpenShift documentation, Creating cluster roles for custom resource definitions."},
+		{ID: ruleNothing, Text: "a tree without objects of OLM", Help: "There is nothing to predict. Check the paths."},
 		{ID: ruleDrift, Text: "OLM changes an annotation",
 			Help: "OLM and a GitOps tool would overwrite each other's value. Remove the annotation, or set the value that " +
 				"OLM sets. Source: OLM, operatorgroup.go, pruneProvidedAPIs, annotateCSVs."},

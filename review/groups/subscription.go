@@ -122,8 +122,17 @@ func (c *cluster) addFrom(s *subscription, catalog Catalog) error {
 		return err
 	}
 	v.given = nil
-	c.csvs = append(c.csvs, v)
+	if !c.hasOperator(v) {
+		c.csvs = append(c.csvs, v)
+	}
 	return nil
+}
+
+// hasOperator reports whether the tree has the CSV of a catalog in the same namespace already, in any version.
+func (c *cluster) hasOperator(v *csv) bool {
+	return slices.ContainsFunc(c.csvs, func(other *csv) bool {
+		return !other.copied && other.namespace == v.namespace && bundle.BaseName(other.name, "") == bundle.BaseName(v.name, "")
+	})
 }
 
 // where returns the object that findings about a CSV refer to.

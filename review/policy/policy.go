@@ -11,6 +11,7 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/manifest/tree"
 	"github.com/olmgen/olmgen/review/findings"
+	"github.com/olmgen/olmgen/review/internal/olmapi"
 )
 
 // OperateFirst is the name of the policy with all rules of the decision record and no others.
@@ -88,6 +89,12 @@ func (p *Policy) Check(ctx context.Context, in Input) ([]findings.Finding, error
 	for _, h := range v.faults {
 		found = append(found, h.located(ruleUnreadable, findings.Error))
 	}
+	found = append(found, unknownFields(v)...)
+	for _, s := range in.Tree.Skipped {
+		found = append(found, located{nil, findings.Finding{
+			Rule: ruleSkipped, Level: findings.Note, File: s.Path, Message: "not read: " + s.Why,
+		}})
+	}
 	for _, f := range in.Tree.Faults {
 		found = append(found, located{nil, findings.Finding{
 			Rule: ruleUnreadable, Level: findings.Error, File: f.File, Line: f.Line, Field: f.Field, Message: f.Msg, Hint: f.Tip,
@@ -99,6 +106,23 @@ func (p *Policy) Check(ctx context.Context, in Input) ([]findings.Finding, error
 	list := except(p.exceptions, found, v)
 	findings.Sort(list)
 	return list, nil
+}
+
+// unknownFields returns findings about the unknown fields of OLM's objects.
+func unknownFields(v *view) []located {
+	var found []located
+	for _, kind := range []string{"OperatorGroup", "Subscription", "CatalogSource", "ClusterServiceVersion"} {
+		level := findings.Error
+		if kind == "ClusterServiceVersion" {
+			level = findings.Warning // published ones have some, and OLM installs them
+		}
+		for _, o := range v.olm(kind) {
+			for _, e := range olmapi.UnknownFields(o.Object) {
+				found = append(found, hit{o.Object, e.Field, e.Msg, e.Tip}.located(ruleUnknownField, level))
+			}
+		}
+	}
+	return found
 }
 
 // located is a finding with its object, which is nil for a finding about a file.

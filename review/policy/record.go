@@ -15,14 +15,24 @@ const (
 	globalOperators = "openshift-operators"
 )
 
-const ruleUnreadable = "unreadable"
-const ruleUnusedException = "unused-exception"
+const (
+	ruleUnreadable      = "unreadable"
+	ruleUnknownField    = "unknown-field"
+	ruleSkipped         = "skipped"
+	ruleUnusedException = "unused-exception"
+)
 
 // ownRules returns the rules that are part of every policy.
 func ownRules() []Rule {
 	return []Rule{
 		{ID: ruleUnreadable, Level: findings.Error, Text: "every object can be read",
 			Help: "olmgen cannot check a file that is not valid YAML or a field of the wrong type."},
+		{ID: ruleUnknownField, Level: findings.Error, Text: "OLM's objects have only fields that the schemas of its CRDs have",
+			Help: "The API server drops an unknown field without an error: a misspelled selector or targetNamespaces makes " +
+				"an OperatorGroup global. In a ClusterServiceVersion it is a warning, because OLM installs the rest."},
+		{ID: ruleSkipped, Level: findings.Note, Text: "every file is read",
+			Help: "Templates, and files that neither are readable nor look like Kubernetes objects, are skipped. " +
+				"Check the rendered output of templates."},
 		{ID: ruleUnusedException, Level: findings.Note, Text: "every exception of the policy is used",
 			Help: "An exception that matches nothing may hide a later finding. Remove it."},
 	}
@@ -72,6 +82,13 @@ func catalogRules() []Rule {
 			Quote: "Operators are expected to be provisioned from the default catalogs and it is advised to publish the " +
 				"desired operator to a " +
 				"community catalog rather than deploying a custom Catalog source."},
+		{ID: "of-default-catalog", Level: findings.Error, check: defaultCatalog,
+			Text: "a Subscription is to a default catalog",
+			Quote: "Operators are expected to be provisioned from the default catalogs and it is advised to publish the desired " +
+				"operator to a community catalog rather than deploying a custom Catalog source.",
+			Help: "The default catalogs are redhat-operators, certified-operators, redhat-marketplace and community-operators " +
+				"in " + marketplace + ". A CatalogSource that the tree declares may be used too; of-no-catalogsource has a note " +
+				"about it."},
 		{ID: "of-catalogsource-namespace", Level: findings.Error, check: catalogNamespace,
 			Text:  "a CatalogSource is in the namespace " + marketplace,
 			Quote: catalogQuote},
@@ -120,6 +137,11 @@ func groupRules() []Rule {
 			Quote: "An OperatorGroup resource is a namespace-scoped resource. However we require this resource to be placed " +
 				"in the " +
 				"cluster-scope application only"},
+		{ID: "of-no-operatorgroup-access", Level: findings.Error, check: groupAccess,
+			Text: "project admins and editors may not create or change OperatorGroups",
+			Quote: "By default project admins do not have create/edit rights to OperatorGroups (due to points 2 and 3), so only " +
+				"cluster-admins can manage Operator groups.",
+			Help: "The rule checks ClusterRoles that are aggregated to admin or edit, or bound to all users."},
 		{ID: "of-one-operatorgroup", Level: findings.Error, check: oneGroup,
 			Text: "a namespace has one OperatorGroup",
 			Quote: "This resource is a singleton in namespace context. There can’t be multiple instances of the said " +
@@ -197,10 +219,9 @@ func metaRules() []Rule {
 			Quote: "Limit the create/edit access permission to the custom resources they create, in order to limit normal " +
 				"project users or " +
 				"project admins from escalating their privileges.",
-			Help: "The rule checks ServiceAccounts that ClusterRoleBindings make meta-operators, and at ClusterRoles that " +
-				"are aggregated to admin or " +
-				"edit, or bound to all users, and write resources of the CustomResourceDefinitions whose API groups a role of " +
-				"the operator names; " +
-				"which of them a * is meant for is not known."},
+			Help: "The rule checks ServiceAccounts that ClusterRoleBindings make meta-operators, and ClusterRoles that are " +
+				"aggregated to admin or edit, or bound to all users, and write resources of the CustomResourceDefinitions whose " +
+				"API groups a role of the operator names. If its roles name none of the tree but have a *, that stands for all " +
+				"of them."},
 	}
 }

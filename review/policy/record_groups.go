@@ -4,10 +4,24 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	rbacv1 "k8s.io/api/rbac/v1"
 )
 
 func groupInClusterScope(v *view) []hit {
 	return outside(v.olm("OperatorGroup"), "move it to cluster-scope: only cluster admins may manage it")
+}
+
+func groupAccess(v *view) []hit {
+	var hits []hit
+	for _, role := range v.permissions().open() {
+		i := slices.IndexFunc(role.rules, func(r rbacv1.PolicyRule) bool { return grants(r, olmGroup, "operatorgroups", changes...) })
+		if i >= 0 {
+			hits = append(hits, hit{role.Object, fmt.Sprintf("rules[%d]", i), "lets users of projects change OperatorGroups",
+				"remove operatorgroups from the rule, or do not aggregate the role"})
+		}
+	}
+	return hits
 }
 
 func oneGroup(v *view) []hit {

@@ -201,13 +201,19 @@ func (r *rbac) open() []*clusterRole {
 	return list
 }
 
-// crdsOf returns the CustomResourceDefinitions of API groups. It cannot know which ones a * stands for.
+// crdsOf returns the CustomResourceDefinitions of the API groups that the roles of an operator name. If they name none
+// of the tree but have a *, any of them may be the operator's.
 func (v *view) crdsOf(apis []string) []*crd {
-	var own []*crd
+	var all, own []*crd
 	for _, key := range slices.Sorted(maps.Keys(v.crds)) {
-		if c := v.crds[key]; slices.Contains(apis, c.group) {
+		c := v.crds[key]
+		all = append(all, c)
+		if slices.Contains(apis, c.group) {
 			own = append(own, c)
 		}
+	}
+	if len(own) == 0 && slices.Contains(apis, "*") {
+		return all
 	}
 	return own
 }

@@ -53,6 +53,28 @@ func noCatalogSource(v *view) []hit {
 	return hits
 }
 
+// defaultCatalogs are the catalogs of OpenShift (https://docs.openshift.com, Operators, Red Hat-provided Operator
+// catalogs).
+var defaultCatalogs = []string{"redhat-operators", "certified-operators", "redhat-marketplace", "community-operators"}
+
+func defaultCatalog(v *view) []hit {
+	declared := map[string]bool{}
+	for _, c := range v.olm("CatalogSource") {
+		declared[c.Namespace+"/"+c.Name] = true
+	}
+	var hits []hit
+	for _, s := range v.subscriptions {
+		isDefault := s.sourceNamespace == marketplace && slices.Contains(defaultCatalogs, s.source)
+		if s.source == "" || isDefault || declared[s.sourceNamespace+"/"+s.source] {
+			continue
+		}
+		hits = append(hits, hit{s.Object, "spec.source",
+			fmt.Sprintf("%s/%s is neither a default catalog nor a CatalogSource of the tree", s.sourceNamespace, s.source),
+			"use " + strings.Join(defaultCatalogs, ", ") + " in " + marketplace})
+	}
+	return hits
+}
+
 func catalogNamespace(v *view) []hit {
 	var hits []hit
 	for _, o := range v.olm("CatalogSource") {

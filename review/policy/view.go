@@ -63,7 +63,7 @@ type operatorGroup struct {
 // subscription is a decoded Subscription.
 type subscription struct {
 	*entry
-	pkg string
+	pkg, source, sourceNamespace string
 }
 
 // crd is a decoded CustomResourceDefinition.
@@ -96,7 +96,8 @@ func newView(in Input, scopes []glob) *view {
 	}
 	for _, o := range v.kinds[olmGroup+"/Subscription"] {
 		s := &subscription{entry: o}
-		if v.field(o.Object, &s.pkg, "spec", "name") {
+		if v.field(o.Object, &s.pkg, "spec", "name") && v.field(o.Object, &s.source, "spec", "source") &&
+			v.field(o.Object, &s.sourceNamespace, "spec", "sourceNamespace") {
 			v.subscriptions = append(v.subscriptions, s)
 		}
 	}
