@@ -67,11 +67,11 @@ func (f *validateFlags) run(cmd *cobra.Command, refs []string) error {
 	var list []validate.Finding
 	bundles, failed := 0, 0
 	for _, ref := range refs {
-		found, err := f.validate(cmd.Context(), stderr, ref, choiceFor(ref, refs, f.source))
+		found, n, err := f.validate(cmd.Context(), stderr, ref, choiceFor(ref, refs, f.source))
 		switch {
 		case err == nil:
 			list = append(list, found...)
-			bundles++
+			bundles += n
 		case len(refs) == 1 || cmd.Context().Err() != nil:
 			return err
 		default:
@@ -96,18 +96,21 @@ func (f *validateFlags) run(cmd *cobra.Command, refs []string) error {
 	return conclusion
 }
 
-// validate checks one source.
-func (f *validateFlags) validate(
-	ctx context.Context,
-	stderr io.Writer,
-	ref string,
-	o source.Options,
-) ([]validate.Finding, error) {
+// validate checks one source: a bundle, or all versions of a legacy package. It returns their number.
+func (f *validateFlags) validate(ctx context.Context, stderr io.Writer, ref string, o source.Options) ([]validate.Finding, int, error) {
+	warn, warnings := o.Warn, []string{}
+	o.Warn = func(format string, args ...any) { warnings = append(warnings, fmt.Sprintf(format, args...)) }
 	src, err := source.Open(ctx, ref, o)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	defer src.Close()
+	if src.Kind == source.KindPackageManifest && o.Channel+o.Version == "" {
+		return validate.Package(ctx, ref, o, f.options)
+	}
+	for _, w := range warnings {
+		warn("%s", w)
+	}
 	if src.Digest != "" {
 		fmt.Fprintf(stderr, "olmgen: %s is %s\n", ref, src.Digest)
 	}
@@ -115,13 +118,13 @@ func (f *validateFlags) validate(
 		// An error of Read is a finding, see validate.Bundle.
 		if b, err := bundle.Read(src.FS, bundle.ReadOptions{Labels: src.Labels, AllowUnsupported: true}); err == nil {
 			if err := checkChoice(b, src, o); err != nil {
-				return nil, err
+				return nil, 0, err
 			}
 		}
 	}
 	list, err := validate.Bundle(ctx, src, f.options)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", ref, err)
+		return nil, 0, fmt.Errorf("%s: %w", ref, err)
 	}
-	return validate.Located(src, list), nil
+	return validate.Located(src, list), 1, nil
 }

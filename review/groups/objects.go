@@ -18,7 +18,7 @@ import (
 // judgeFields reports what the API server rejects in one of OLM's objects, and the unknown fields that it drops. It
 // returns whether the object is valid.
 func (c *cluster) judgeFields(o *manifest.Object) bool {
-	rejected := olmapi.Rejected(o)
+	rejected := olmapi.Rejected(o, "add it; if the file is a patch, list it as one in a kustomization.yaml")
 	for _, e := range rejected {
 		c.fault(e, o)
 	}

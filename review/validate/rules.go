@@ -19,6 +19,12 @@ func Rules() []findings.Rule {
 	list := []findings.Rule{
 		{ID: ruleRefused, Text: "olmgen refuses the bundle, as OLM or the API server does"},
 
+		{ID: ruleChannels, Text: "the channels of the annotations: none, an empty name, a default that is not among them"},
+		{ID: ruleDependencies, Text: "dependencies.yaml has an unknown type, a missing field or a bad range of versions"},
+		{ID: ruleSkipRange, Text: "olm.skipRange is not a range of versions"},
+		{ID: ruleCSVSchema, Text: "the schema of OLM's CRD rejects the ClusterServiceVersion, so OLM cannot install it"},
+		{ID: ruleReplacesMissing, Text: "legacy package: spec.replaces names a ClusterServiceVersion that is not in the package"},
+
 		{
 			ID: bundle.WarnAggregatedRules,
 			Text: "a shipped ClusterRole has an aggregationRule and rules: the cluster sets the rules, so server-side apply " +

@@ -56,11 +56,13 @@ func Bundle(ctx context.Context, src *source.Source, o Options) ([]Finding, erro
 		}
 		list = append(list, f)
 	}
+	list = append(list, metadataFindings(src, b)...)
 	if o.Checker != nil {
 		if list, err = check(ctx, list, src, b, o); err != nil {
 			return nil, err
 		}
 	}
+	list = append(list, schemaFindings(b, list)...)
 	return tidy(list), nil
 }
 

@@ -62,17 +62,23 @@ func schemaOf(o *manifest.Object) (*schema, *manifest.Error) {
 }
 
 // Rejected returns what the API server rejects in an OperatorGroup, Subscription, CatalogSource or
-// ClusterServiceVersion. It ignores metadata, and the status, which the API server drops.
-func Rejected(o *manifest.Object) []*manifest.Error {
-	s, e := schemaOf(o)
-	if e != nil {
-		return []*manifest.Error{e}
-	}
+// ClusterServiceVersion. It ignores metadata, and the status, which the API server drops. missingTip is the Tip of the
+// errors about missing fields.
+func Rejected(o *manifest.Object, missingTip string) []*manifest.Error {
 	spec, err := o.Get("spec")
 	if err != nil {
 		return []*manifest.Error{errorOf(o, err)}
 	}
-	v := &verdict{object: o}
+	return RejectedSpec(o, spec, missingTip)
+}
+
+// RejectedSpec is like Rejected, for an object with another spec.
+func RejectedSpec(o *manifest.Object, spec any, missingTip string) []*manifest.Error {
+	s, e := schemaOf(o)
+	if e != nil {
+		return []*manifest.Error{e}
+	}
+	v := &verdict{object: o, missingTip: missingTip}
 	v.check("", map[string]any{"spec": spec}, s)
 	return v.faults
 }
@@ -80,8 +86,9 @@ func Rejected(o *manifest.Object) []*manifest.Error {
 // verdict collects what the API server rejects in an object (Kubernetes: apiextensions-apiserver,
 // pkg/apiserver/validation; pkg/apiserver/schema/listtype for lists that are sets or maps).
 type verdict struct {
-	object *manifest.Object
-	faults []*manifest.Error
+	object     *manifest.Object
+	missingTip string
+	faults     []*manifest.Error
 }
 
 func (v *verdict) refuse(field, tip, format string, args ...any) {
@@ -192,7 +199,7 @@ func shown(value any) string {
 func (v *verdict) checkObject(field string, object map[string]any, s *schema) {
 	for _, name := range s.Required {
 		if of := s.Properties[name]; object[name] == nil && (of == nil || of.Default == nil) {
-			v.refuse(join(field, name), "add it; if the file is a patch, list it as one in a kustomization.yaml", "missing")
+			v.refuse(join(field, name), v.missingTip, "missing")
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(object)) {

@@ -169,7 +169,7 @@ func TestRefused(t *testing.T) {
 			if want != "" {
 				refused++
 			}
-			if got := Rejected(objectOf(t, text)); (got == nil) != (want == "") {
+			if got := Rejected(objectOf(t, text), ""); (got == nil) != (want == "") {
 				t.Errorf("%s\nthe API server: %q\nRejected: %v", text, want, got)
 			}
 		}
