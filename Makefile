@@ -2,33 +2,45 @@
 SHELL := bash
 GO ?= go
 BIN := $(CURDIR)/.bin
-GOLANGCI := $(BIN)/golangci-lint-$(GOLANGCI_VERSION)
 GOLANGCI_VERSION := v2.15.0
-STATICCHECK_VERSION := v0.8.2
 
-.PHONY: help build test test-corpus lint bench golden corpus conformance docs docs-check fuzz live e2e e2e-test
+# Tests without real bundles: the environment does not make them longer.
+OFFLINE := OLMGEN_CORPUS= OLMGEN_ORACLE=
+# go test runs a part of go vet by default; "make lint" runs all of it, once.
+TEST := $(GO) test -vet=off
+
+.PHONY: help build test test-race test-corpus test-helm test-ci lint bench golden corpus conformance docs docs-check fuzz \
+	harness live e2e e2e-test
 
 help: ## List the targets
-	@sed -n 's/^\([a-z0-9-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 14
+	@sed -n 's/[$$][$$]/$$/g; s/^\([a-z0-9-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 14
 
-build: ## Build ./olmgen and ./olmgen-validate
-	$(GO) build -trimpath -o . ./cmd/...
+build: ## Build ./olmgen and ./olmgen-validate, and print their sizes
+	$(GO) build -trimpath -ldflags '-s -w' -o . ./cmd/...
+	@ls -l olmgen olmgen-validate | awk '{ printf "%s: %.1f MB\n", $$NF, $$5 / 1000000 }'
 
-test: ## Run all tests with the race detector; OLMGEN_CORPUS and OLMGEN_ORACLE add real bundles and clusters
-	$(GO) test -race -timeout 50m ./...
-	cd e2e/helm && $(GO) test -short -timeout 50m ./...
+test: ## Run all tests that need nothing but this repository
+	$(OFFLINE) $(TEST) ./...
 
-test-corpus: ## Run all tests with $$OLMGEN_CORPUS and $$OLMGEN_ORACLE, without the race detector but for every tenth bundle
+test-race: ## Run these tests with the race detector, and with $$OLMGEN_CORPUS every tenth bundle
+	CGO_ENABLED=1 $(OFFLINE) $(TEST) -race -timeout 30m ./...
+	@test -z "$$OLMGEN_CORPUS" || { set -x; CGO_ENABLED=1 $(TEST) -race -short -timeout 30m ./golden -run 'TestCorpus$$'; }
+
+test-corpus: ## Run all tests with the bundles of $$OLMGEN_CORPUS and the clusters of $$OLMGEN_ORACLE
 	@test -n "$$OLMGEN_CORPUS" || { echo "set OLMGEN_CORPUS to the directory that holds bundles/"; exit 1; }
-	$(GO) test -timeout 50m ./...
-	$(GO) test -race -short -timeout 50m ./golden -run 'TestCorpus$$'
+	$(TEST) -timeout 50m ./...
 
-lint: $(BIN)/golangci-lint-$(GOLANGCI_VERSION) ## Run gofmt, go vet, staticcheck and golangci-lint
-	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); test -z "$$unformatted" || { echo "not gofmt'd: $$unformatted"; exit 1; }
-	$(GO) vet ./...
-	$(GO) run honnef.co/go/tools/cmd/staticcheck@$(STATICCHECK_VERSION) ./...
-	$(BIN)/golangci-lint-$(GOLANGCI_VERSION) run ./...
-	cd e2e/harness && $(GO) vet ./... && $(GO) run honnef.co/go/tools/cmd/staticcheck@$(STATICCHECK_VERSION) ./...
+test-helm: ## Test charts with helm's own code, and with $$OLMGEN_CORPUS every tenth package
+	cd e2e/helm && $(TEST) -short -timeout 30m .
+
+test-ci: ## Test .ci/run with stages that do nothing
+	.ci/test
+
+lint: $(BIN)/golangci-lint-$(GOLANGCI_VERSION) ## Run go mod tidy and golangci-lint: gofmt, go vet, staticcheck and what .golangci.yml lists
+	$(GO) mod tidy -diff
+	$< run ./...
+	cd e2e/harness && $< run ./...
+	cd e2e/helm && $< run ./...
 
 $(BIN)/golangci-lint-$(GOLANGCI_VERSION):
 	mkdir -p $(BIN)
@@ -52,8 +64,8 @@ conformance: ## Compare with what OLM made in real clusters ($$OLMGEN_CORPUS, $$
 	@test -n "$$OLMGEN_CORPUS" -a -n "$$OLMGEN_ORACLE" || { echo "set OLMGEN_CORPUS and OLMGEN_ORACLE"; exit 1; }
 	$(GO) test ./golden ./generate/olmv1 -run TestConformance -count=1 -v | grep -v '^=== '
 
-GENERATED := ./cmd/olmgen ./config ./review/policy -run '^(TestReference|TestSchema|TestSchemaPage|TestPage)$$'
-docs: ## Write what is generated: docs/reference, the rules in docs/lint.md, config/schema.json, docs/renderconfig.md
+GENERATED := ./cmd/olmgen ./config ./review/policy ./templates -run '^(TestReference|TestSchema|TestSchemaPage|TestPage)$$'
+docs: ## Write what is generated: docs/reference, the rules in docs/lint.md, the views in docs/templates.md, config/schema.json, docs/renderconfig.md
 	$(GO) test $(GENERATED) -update
 
 docs-check: ## Fail if any of that is stale
@@ -67,14 +79,14 @@ fuzz: ## Run every fuzz target for FUZZTIME
 		done; \
 	done
 
-live: ## Install bundles with a real OLM and compare with golden/live; UPDATE=1 writes it, CASES=regexp picks (see e2e/README.md)
+harness: ## Build the API server, OLM and the harness that "make live" and "make e2e" run (see e2e/README.md)
 	e2e/build.sh
+
+live: harness ## Install bundles with a real OLM and compare with golden/live; UPDATE=1 writes it, CASES=regexp picks
 	e2e/.bin/harness -run '$(CASES)' $(if $(UPDATE),-update) live
 
-e2e: ## Give what olmgen renders to a real API server; CHECK=name and CASES=regexp pick, SAMPLE=n takes each n-th package of the corpus
-	e2e/build.sh
+e2e: harness ## Apply what olmgen renders to a real API server; CHECK=name, CASES=regexp and SAMPLE=n (each n-th package) pick
 	e2e/.bin/harness -run '$(CASES)' -sample $(or $(SAMPLE),1) e2e $(CHECK)
 
-e2e-test: ## Test the harness: killed at any moment it leaves nothing behind
-	e2e/build.sh
-	cd e2e/harness && $(GO) test -count=1 ./...
+e2e-test: harness ## Test the harness: killed at any moment it leaves nothing behind
+	cd e2e/harness && $(TEST) -count=1 ./...

@@ -41,9 +41,7 @@ func (r *reader) checkObjects() error {
 		if err := checkName(o); err != nil {
 			return err
 		}
-		if err := r.checkApply(o); err != nil {
-			return err
-		}
+		r.checkApply(o)
 		// OLM forces every namespaced object into one namespace, so the namespace does not tell objects apart
 		id := o.Kind + "." + o.Group() + " " + o.Name
 		if first := seen[id]; first != nil {
@@ -66,7 +64,7 @@ func (r *reader) checkKind(o *manifest.Object) error {
 	if o.Kind != v1alpha1.ClusterServiceVersionKind && !isSupported(o.Group(), o.Kind) {
 		if !r.options.AllowUnsupported {
 			e := o.Errorf("kind", "OLM does not install %s of %s from a bundle", o.Kind, o.APIVersion)
-			e.Tip = "remove it from the bundle, or render it all the same with --allow-unsupported"
+			e.Tip, e.Options = "remove it from the bundle, or allow it", []manifest.Option{OptionAllowUnsupported}
 			return e
 		}
 		r.warn(WarnUnsupportedKind, o.Errorf("kind", "OLM does not install %s of %s from a bundle", o.Kind, o.APIVersion))
@@ -86,34 +84,21 @@ var v1beta1Fields = [][]string{{"spec", "version"}, {"spec", "validation"}, {"sp
 	{"spec", "conversion", "webhookClientConfig"}, {"spec", "conversion", "conversionReviewVersions"}}
 
 // checkApply finds what OLM takes, as it decodes and creates objects, and server-side apply does not.
-func (r *reader) checkApply(o *manifest.Object) error {
+func (r *reader) checkApply(o *manifest.Object) {
 	switch {
 	case o.Kind == "CustomResourceDefinition" && o.APIVersion == "apiextensions.k8s.io/v1":
 		for _, path := range v1beta1Fields {
-			v, err := o.Get(path...)
-			if err != nil {
-				return err
-			}
-			if v != nil {
+			if o.Has(path...) {
 				r.warn(WarnUnknownField, o.Errorf(strings.Join(path, "."), "a field of v1beta1, which a v1 CRD does not have: OLM drops it, server-side apply refuses the CRD"))
 			}
 		}
 	case o.Kind == "ClusterRole" && (o.Group() == rbacv1.GroupName || o.APIVersion == ""):
-		aggregation, err := o.Get("aggregationRule")
-		if err != nil {
-			return err
-		}
-		rules, err := o.Get("rules")
-		if err != nil {
-			return err
-		}
 		// Kubernetes: pkg/controller/clusterroleaggregation applies the rules as a field manager of its own
-		if aggregation != nil && rules != nil {
+		if o.Has("aggregationRule") && o.Has("rules") {
 			r.warn(WarnAggregatedRules, o.Errorf("rules", "the rules of a ClusterRole with an aggregationRule are the cluster's to fill in: "+
 				"once it has, server-side apply conflicts with it unless it is forced"))
 		}
 	}
-	return nil
 }
 
 // checkName applies the API server's rule for the kind's names.

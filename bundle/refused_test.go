@@ -137,7 +137,7 @@ func TestHints(t *testing.T) {
 		{"nothing at all", func(_ *testing.T, f files) { clear(f) }, "give the directory that holds manifests/ and metadata/, or its parent"},
 		{"a directory in the manifests", put("manifests/crds/a.yaml", goodCRD), "move its files up into manifests"},
 		{"no CSV", drop(csvFile), "a bundle needs exactly one object of kind ClusterServiceVersion"},
-		{"unsupported kind", put("manifests/z.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n"), "remove it from the bundle, or render it all the same with --allow-unsupported"},
+		{"unsupported kind", put("manifests/z.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n"), "remove it from the bundle, or allow it"},
 		{"URLs in permissions", replace(csvFile, "- apiGroups: [\"\"]\n          resources: [configmaps]", "- nonResourceURLs: [/healthz]"), "rules for URLs belong to clusterPermissions, apart from those for resources"},
 		{"tab", replace(serviceFile, "  name: metrics", "\tname: metrics"), "look for a tab in the indentation, a missing quote or a missing colon near that line"},
 	} {

@@ -1,24 +1,22 @@
 package config
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	"k8s.io/apimachinery/pkg/api/validation"
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/bundle/source"
 	"github.com/olmgen/olmgen/generate"
-	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
 	"github.com/olmgen/olmgen/output/helm"
-	"github.com/olmgen/olmgen/output/transform"
 )
 
 // check refuses what can be seen to be wrong without looking at a bundle.
@@ -29,7 +27,7 @@ func (c *Config) check() error {
 	if len(c.Groups) == 0 {
 		return c.errorf("groups", "list a group with its namespace and bundles", "there is no group, so nothing to render")
 	}
-	if err := c.checkChoices(); err != nil {
+	if err := c.checkWords(); err != nil {
 		return err
 	}
 	if err := c.checkMetadata(); err != nil {
@@ -47,15 +45,45 @@ func (c *Config) check() error {
 		}
 		if j, ok := namespaces[g.Namespace]; ok {
 			return c.errorf(at(i, -1, "namespace"), "put the bundles of both into one group",
-				"namespace %q has a group already, groups[%d]: OLM takes two OperatorGroups in one namespace for an error", g.Namespace, j)
+				"namespace %q has a group already, groups[%d]: two OperatorGroups in one namespace are an error of OLM", g.Namespace, j)
 		}
 		namespaces[g.Namespace] = i
 	}
-	return c.checkUses()
+	if err := c.checkUses(); err != nil {
+		return err
+	}
+	return c.checkOptions()
+}
+
+// checkOptions refuses what has no meaning together.
+func (c *Config) checkOptions() error {
+	if c.flags() {
+		if err := c.checkHelm(c.Output.Layout, c.Output.HelmCRDs); err != nil {
+			return err
+		}
+	}
+	for i, g := range c.Groups {
+		for j, b := range g.Bundles {
+			var bad *generate.Error
+			if err := c.options(i, j).CheckDescoped(); errors.As(err,
+				&bad) && b.over(c.Defaults).Profile == generate.ProfileDescoped {
+				return c.explain(c.blamed(i, j, bad), i, j, bad)
+			}
+		}
+	}
+	return nil
+}
+
+// checkHelm refuses what is for charts alone.
+func (c *Config) checkHelm(layout output.Layout, crds helm.CRDs) error {
+	if layout = cmp.Or(layout, output.LayoutFlat); crds != "" && layout != output.LayoutHelm {
+		return c.errorf("output.helmCRDs", "leave it out: it is for layout helm", "means nothing with layout %s", layout)
+	}
+	return nil
 }
 
 func (c *Config) checkGroup(i int, g Group) error {
-	if g.Namespace == "" {
+	if g.Namespace == "" && !c.flags() {
 		return c.errorf(at(i, -1, "namespace"), "say in which namespace the operators run", "is missing")
 	}
 	if len(g.Bundles) == 0 {
@@ -72,8 +100,9 @@ func (c *Config) checkGroup(i int, g Group) error {
 func (c *Config) checkBundle(i, j int, b Bundle) error {
 	switch {
 	case b.Source == "":
-		return c.errorf(at(i, j, "source"), "give a directory, an archive, an image as oci://... or catalog:...", "is missing")
-	case source.IsStdin(b.Source):
+		return c.errorf(at(i, j, "source"), "give a directory, an archive, an image as oci://... or catalog:...",
+			"is missing")
+	case source.IsStdin(b.Source) && !c.flags():
 		return c.errorf(at(i, j, "source"), "name a file", "%q: a declaration cannot read standard input", b.Source)
 	case strings.ContainsAny(b.Name, "/\\") || strings.HasPrefix(b.Name, "."):
 		return c.errorf(at(i, j, "name"), "", "%q cannot be the name of a directory", b.Name)
@@ -81,19 +110,6 @@ func (c *Config) checkBundle(i, j int, b Bundle) error {
 	settings := b.over(c.Defaults)
 	if issuer := settings.Certs.Issuer; issuer != nil && (issuer.Kind == "" || issuer.Name == "") {
 		return c.errorf(at(i, j, "certs.issuer"), "write it as {kind: ClusterIssuer, name: ...}", "needs kind and name")
-	}
-	for _, part := range []struct {
-		given   bool
-		field   string
-		profile generate.Profile
-	}{
-		{b.Descoped != nil, "descoped", generate.ProfileDescoped},
-		{b.Subscription != nil, "subscription", generate.ProfileSubscription},
-		{b.ClusterExtension != nil, "clusterExtension", generate.ProfileClusterExtension},
-	} {
-		if part.given && settings.Profile != part.profile {
-			return c.errorf(at(i, j, part.field), fmt.Sprintf("add profile: %s, or leave it out", part.profile), "means nothing with another profile than %s", part.profile)
-		}
 	}
 	for k, p := range b.Patches {
 		if err := p.Check(); err != nil {
@@ -103,65 +119,26 @@ func (c *Config) checkBundle(i, j int, b Bundle) error {
 	return nil
 }
 
-var (
-	issuerKinds = []string{"Issuer", "ClusterIssuer"}
-	approvals   = []v1alpha1.Approval{v1alpha1.ApprovalAutomatic, v1alpha1.ApprovalManual}
-	policies    = []generate.UpgradePolicy{generate.UpgradeCatalogProvided, generate.UpgradeSelfCertified}
-	helmCRDs    = []helm.CRDs{helm.CRDsTemplates, helm.CRDsDirectory}
-)
-
-// choice is a field that takes one of a few words.
-type choice struct {
-	field, got string
-	allowed    []string
-}
-
-func (c *Config) checkChoices() error {
-	choices := append(c.Defaults.choices("defaults"), choice{"output.layout", string(c.Output.Layout), words(output.Layouts)},
-		choice{"output.helmCRDs", string(c.Output.HelmCRDs), words(helmCRDs)},
-		choice{"annotations", string(c.Annotations), words(transform.Engines)})
-	for i, g := range c.Groups {
-		choices = append(choices, choice{at(i, -1, "installMode"), string(g.InstallMode), words(bundle.InstallModes)})
-		for j, b := range g.Bundles {
-			choices = append(choices, b.choices(at(i, j, ""))...)
-			if d := b.Descoped; d != nil {
-				choices = append(choices, choice{at(i, j, "descoped.split"), string(d.Split), words(generate.Splits)})
-				for k, role := range d.AggregateTo {
-					choices = append(choices, choice{at(i, j, fmt.Sprintf("descoped.aggregateTo[%d]", k)), string(role), words(generate.DefaultRoles)})
-				}
-			}
-			if s := b.Subscription; s != nil {
-				choices = append(choices, choice{at(i, j, "subscription.approval"), string(s.Approval), words(approvals)})
-			}
-			if e := b.ClusterExtension; e != nil {
-				choices = append(choices, choice{at(i, j, "clusterExtension.upgradeConstraintPolicy"), string(e.UpgradeConstraintPolicy), words(policies)})
-			}
+// checkWords refuses a value that an option can't have.
+func (c *Config) checkWords() error {
+	return visit(c.document, declared, "", func(path string, o Option, value any) error {
+		list, isList := value.([]any)
+		if !isList {
+			list = []any{value}
 		}
-	}
-	for _, x := range choices {
-		if x.got == "" || slices.Contains(x.allowed, x.got) {
-			continue
+		for k, x := range list {
+			word, isText := x.(string)
+			err := checkWord(word, o.Words)
+			if err == nil || !isText || word == "" {
+				continue
+			}
+			if isList {
+				path = fmt.Sprintf("%s[%d]", path, k)
+			}
+			return c.errorf(path, err.Hint(), "%v", err)
 		}
-		hint := "choose one of " + strings.Join(x.allowed, ", ")
-		if near := manifest.Nearest(x.got, x.allowed); near != "" {
-			hint = "did you mean " + near + "? " + hint
-		}
-		return c.errorf(x.field, hint, "%q is not known", x.got)
-	}
-	return nil
-}
-
-func (s Settings) choices(at string) []choice {
-	choices := []choice{
-		{at + ".profile", string(s.Profile), words(generate.Profiles)},
-		{at + ".names", string(s.Names), words(generate.AllNames)},
-		{at + ".copiedCSVs", string(s.CopiedCSVs), words(generate.AllCopiedCSVs)},
-		{at + ".certs.provider", string(s.Certs.Provider), words(generate.AllCerts)},
-	}
-	if s.Certs.Issuer != nil {
-		choices = append(choices, choice{at + ".certs.issuer.kind", s.Certs.Issuer.Kind, issuerKinds})
-	}
-	return choices
+		return nil
+	})
 }
 
 func words[T ~string](list []T) []string {
@@ -188,7 +165,8 @@ func (c *Config) checkMetadata() error {
 				return c.errorf(f.name, "take another key", "%q is OLM's own", key)
 			}
 			if prefix, _, ok := strings.Cut(key, "/"); ok && slices.Contains(reserved, prefix) {
-				return c.errorf(f.name, "patch the objects that are to have it", "%q means something on single objects, and harm on all", key)
+				return c.errorf(f.name, "patch the objects that are to have it",
+					"%q means something on single objects, and harm on all", key)
 			}
 		}
 	}
@@ -197,7 +175,8 @@ func (c *Config) checkMetadata() error {
 			continue
 		}
 		path := field.NewPath("selector")
-		for _, e := range metav1validation.ValidateLabelSelector(g.Selector, metav1validation.LabelSelectorValidationOptions{}, path) {
+		for _, e := range metav1validation.ValidateLabelSelector(g.Selector,
+			metav1validation.LabelSelectorValidationOptions{}, path) {
 			return c.errorf(at(i, -1, e.Field), "", "%s", strings.TrimPrefix(e.Error(), e.Field+": "))
 		}
 	}

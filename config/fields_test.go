@@ -2,16 +2,9 @@ package config
 
 import (
 	"errors"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"maps"
-	"os"
-	"path/filepath"
 	"reflect"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -21,113 +14,172 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// values are those of fields for which text will not do.
+// values are those of fields for which text or one of the words will not do.
 var values = map[string]string{
-	"installMode": "OwnNamespace", "selector": "{matchLabels: {a: b}}", "staticProvidedAPIs": "[]", "copiedCSVNamespaces": "[]", "createNamespaces": "true",
-	"targetNamespaces": "[a]", "names": "stable", "copiedCSVs": "stub", "certs.provider": "none", "certs.issuer": "{kind: Issuer, name: a}", "convertCRDs": "true",
-	"allowUnsupported": "true", "mirrors": "[{source: a, mirror: b}]",
+	"selector": "{matchLabels: {a: b}}", "staticProvidedAPIs": "[]", "copiedCSVNamespaces": "[]", "targetNamespaces": "[a]",
+	"issuer": "{kind: Issuer, name: a}", "mirrors": "[{source: a, mirror: b}]", "provider": "none",
 }
 
 // providers are those that a default of certs belongs to.
-var providers = map[string]string{"issuer": "cert-manager", "cert-secret": "user", "ca-bundle": "user"}
+var providers = map[string]string{"issuer": "cert-manager", "secret": "user", "caBundleFile": "user"}
 
-// A field is refused with the profiles that have no use for it, and with no other: its line, the field and the profiles that do are named.
+// A file that gives an option is refused with the profiles that do not use it, and with no other. The error has the line and the field, and
+// the hint the profiles that use it.
 func TestFieldsOfProfiles(t *testing.T) {
-	seen := map[string]bool{}
-	check := func(o option, place, text string, p generate.Profile) {
-		t.Helper()
-		seen[o.name] = true
-		_, err := Read("olmgen.yaml", []byte(text))
-		var e *manifest.Error
-		refused := errors.As(err, &e) && e.Field == place+o.field && e.Line > 0 && e.Msg == "means nothing with profile "+string(p) &&
-			e.Tip == "leave it out: it is for profile "+either(generate.ProfilesFor(o.name))
-		if refused == p.Uses(o.name) || !refused && err != nil {
-			t.Errorf("profile %s, %s: %v", p, o.field, err)
+	checked := 0
+	for _, o := range All(declared) {
+		if o.Profiles == nil || inObject(o) {
+			continue
 		}
-	}
-	for _, p := range generate.Profiles {
-		for _, o := range settingOptions {
-			if o.name == "profile" || o.name == "templates" {
-				continue
-			}
-			check(o, "groups[0].bundles[0].", group("profile: "+string(p), nested(o.field)), p)
-			text := nested(o.field)
-			if provider := providers[o.name]; provider != "" && p.Uses("certs") {
-				text = strings.Replace(text, "{", "{provider: "+provider+", ", 1)
-			}
-			check(o, "defaults.", strings.Replace(group(), "groups:", "defaults:\n  profile: "+string(p)+"\n  "+text+"\ngroups:", 1), p)
-		}
-		for _, o := range groupOptions[1:] {
-			check(o, "groups[0].", strings.Replace(group("profile: "+string(p)), "  bundles:", "  "+nested(o.field)+"\n  bundles:", 1), p)
-		}
-		for _, o := range fileOptions {
-			check(o, "", group("profile: "+string(p))+nested(o.field)+"\n", p)
-		}
-	}
-	for _, o := range bundleOptions { // those that are not for all are in parts, which are refused as a whole
-		seen[o.name] = true
-		part, _, inPart := strings.Cut(o.field, ".")
+		checked++
 		for _, p := range generate.Profiles {
-			if !inPart {
+			field := strings.NewReplacer("groups[].", "groups[0].", "bundles[].", "bundles[0].").Replace(strings.TrimSuffix(o.Path, "[]"))
+			_, err := Read("olmgen.yaml", []byte(fileWith(o, p)))
+			var e *manifest.Error
+			refused := errors.As(err, &e) && e.Field == field && e.Line > 0 && e.Msg == "means nothing with profile "+string(p) &&
+				e.Tip == "leave it out: it is for profile "+either(o.Profiles)
+			if refused == o.Uses(p) || !refused && err != nil {
+				t.Errorf("profile %s, %s: %v", p, o.Path, err)
+			}
+		}
+	}
+	if checked < 20 {
+		t.Errorf("only %d options are for some profiles", checked)
+	}
+}
+
+// inObject reports whether an option is refused with the object that it is in.
+func inObject(o Placed) bool {
+	for _, object := range []string{"descoped", "subscription", "clusterExtension", "mirrors[]", "issuer"} {
+		if strings.Contains(o.Path, object+".") {
+			return true
+		}
+	}
+	return false
+}
+
+// fileWith returns a RenderConfig that gives an option and a profile.
+func fileWith(o Placed, p generate.Profile) string {
+	text := o.Name + ": " + valueOf(o)
+	if strings.Contains(o.Path, ".certs.") {
+		text = "certs: {" + text + "}"
+		if provider := providers[o.Name]; strings.HasPrefix(o.Path, "defaults.") && provider != "" && p.TakesCerts("") {
+			text = strings.Replace(text, "{", "{provider: "+provider+", ", 1)
+		}
+	}
+	profile := "profile: " + string(p)
+	switch {
+	case strings.HasPrefix(o.Path, "defaults."):
+		return strings.Replace(group(), "groups:", "defaults:\n  "+profile+"\n  "+text+"\ngroups:", 1)
+	case strings.HasPrefix(o.Path, bundleField+"."):
+		return group(profile, text)
+	case strings.HasPrefix(o.Path, "groups[]."):
+		return strings.Replace(group(profile), "  bundles:", "  "+text+"\n  bundles:", 1)
+	}
+	return group(profile) + text + "\n"
+}
+
+func valueOf(o Placed) string {
+	switch {
+	case values[o.Name] != "":
+		return values[o.Name]
+	case o.Words != nil:
+		return o.Words[0]
+	case o.Type == Bool:
+		return "true"
+	case o.Type == Object:
+		return "{}"
+	}
+	return "a"
+}
+
+// Every field of the types is declared, with the type that it has in Go, and every declared option is a field.
+func TestTypesAreDeclared(t *testing.T) {
+	var want []string
+	fieldsOf(reflect.TypeFor[RenderConfig](), "", &want)
+	var got []string
+	for _, o := range All(declared) {
+		line := o.Path + " " + typeNames[o.Type]
+		if o.Required {
+			line += " required"
+		}
+		got = append(got, line)
+		if o.Text == "" || strings.HasSuffix(o.Text, ".") || strings.Contains(o.Text, "--") {
+			t.Errorf("%s: %q is no text for a page and a flag", o.Path, o.Text)
+		}
+	}
+	slices.Sort(want)
+	slices.Sort(got)
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("fields of the types (-) and declared options (+):\n%s", d)
+	}
+}
+
+var typeNames = map[Type]string{Text: "text", Bool: "bool", List: "list", Mapping: "mapping", Anything: "anything", Object: "object",
+	Objects: "objects", LabelSelector: "selector", SubscriptionConfig: "config"}
+
+// fieldsOf adds a line for each field of a struct: its path, its type and whether it is required.
+func fieldsOf(t reflect.Type, place string, out *[]string) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if name == "" {
+			fieldsOf(f.Type, place, out)
+			continue
+		}
+		typ, path := manifest.Pointed(f.Type), strings.TrimPrefix(place+"."+name, ".")
+		line := ""
+		switch typ.Kind() {
+		case reflect.String:
+			line = "text"
+		case reflect.Bool:
+			line = "bool"
+		case reflect.Map:
+			line = "mapping"
+			if typ.Elem().Kind() == reflect.Interface {
+				line = "anything"
+			}
+		case reflect.Slice:
+			line = "list"
+			if typ.Elem().Kind() == reflect.Struct {
+				path += "[]"
+				line = "objects"
+				fieldsOf(typ.Elem(), path, out)
+			}
+		case reflect.Struct:
+			switch typ.Name() {
+			case "LabelSelector":
+				line = "selector"
+			case "SubscriptionConfig":
+				line = "config"
+			default:
+				line = "object"
+				fieldsOf(typ, path, out)
+			}
+		}
+		line = path + " " + line
+		if !strings.Contains(options, "omitempty") {
+			line += " required"
+		}
+		*out = append(*out, line)
+	}
+}
+
+// Every option that messages of generate are about is a field of its Options.
+func TestOptionsAreFieldsOfGenerate(t *testing.T) {
+	for _, o := range All(declared) {
+		typ := reflect.TypeFor[generate.Options]()
+		for part := range strings.SplitSeq(string(o.ID), ".") {
+			if o.ID == "" || slices.Contains(notOfGenerate, o.ID) {
 				continue
 			}
-			_, err := Read("olmgen.yaml", []byte(group("profile: "+string(p), part+": {}")))
-			if (err == nil) != p.Uses(o.name) {
-				t.Errorf("profile %s, %s: %v", p, part, err)
+			f, ok := typ.FieldByName(part)
+			if !ok {
+				t.Errorf("%s: generate.Options has no field %s", o.Path, o.ID)
+				break
 			}
+			typ = f.Type
 		}
-	}
-	for _, option := range generate.LimitedOptions() {
-		if !seen[option] {
-			t.Errorf("no field of a RenderConfig is the option %s", option)
-		}
-	}
-}
-
-// nested writes certs.provider as certs: {provider: value}.
-func nested(field string) string {
-	value := values[field]
-	if value == "" {
-		value = "a"
-	}
-	if part, rest, ok := strings.Cut(field, "."); ok {
-		return part + ": {" + rest + ": " + value + "}"
-	}
-	return field + ": " + value
-}
-
-// forAll are the fields that are no option of a profile's: they are about the bundle, or hold such fields.
-var forAll = []string{"bundles", "name", "source", "patches", "certs", "descoped", "subscription", "clusterExtension"}
-
-// Every field of a group and of a bundle is known to be an option, or to be none.
-func TestEveryFieldIsKnown(t *testing.T) {
-	known := slices.Clone(forAll)
-	for _, o := range slices.Concat(groupOptions, settingOptions, bundleOptions) {
-		field, _, _ := strings.Cut(o.field, "[")
-		known = append(known, field)
-	}
-	var walk func(t reflect.Type, at string) []string
-	walk = func(t reflect.Type, at string) (unknown []string) {
-		for i := range t.NumField() {
-			f := t.Field(i)
-			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-			switch parts := []any{Certs{}, &Descoped{}, &Subscription{}, &ClusterExtension{}}; {
-			case f.Anonymous:
-				unknown = append(unknown, walk(f.Type, at)...)
-			case slices.ContainsFunc(parts, func(x any) bool { return reflect.TypeOf(x) == f.Type }):
-				part := f.Type
-				if part.Kind() == reflect.Pointer {
-					part = part.Elem()
-				}
-				unknown = append(unknown, walk(part, name+".")...)
-			case !slices.Contains(known, at+name):
-				unknown = append(unknown, at+name)
-			}
-		}
-		return unknown
-	}
-	if unknown := slices.Concat(walk(reflect.TypeFor[Group](), ""), walk(reflect.TypeFor[Bundle](), "")); len(unknown) > 0 {
-		t.Errorf("say of which profiles these are, or that they are for all: %q", unknown)
 	}
 }
 
@@ -145,118 +197,6 @@ groups:
 	for _, name := range []string{"clusterrole_one.memcached-required.yaml", "role_two_redis.v1.0.0.yaml", "operatorgroup_two_two.yaml"} {
 		if files[name] == "" {
 			t.Errorf("no %s in %q", name, slices.Sorted(maps.Keys(files)))
-		}
-	}
-}
-
-// docs/profiles.md ends with the options that are not for all profiles. "make docs" writes it.
-func TestPage(t *testing.T) {
-	const head = "| option | field |"
-	name := filepath.Join("..", "docs", "profiles.md")
-	page, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, _, _ := strings.Cut(string(page), head)
-	table := head
-	for _, p := range generate.Profiles {
-		table += " " + string(p) + " |"
-	}
-	table += "\n|---|---|" + strings.Repeat("---|", len(generate.Profiles)) + "\n"
-	for _, o := range slices.Concat(fileOptions, groupOptions, settingOptions, bundleOptions) {
-		if !slices.Contains(generate.LimitedOptions(), o.name) {
-			continue
-		}
-		table += "| `--" + o.name + "` | `" + o.field + "` |"
-		for _, p := range generate.Profiles {
-			if p.Uses(o.name) {
-				table += " yes"
-			}
-			table += " |"
-		}
-		table += "\n"
-	}
-	if *update {
-		if err := os.WriteFile(name, []byte(before+table), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	} else if string(page) != before+table {
-		t.Errorf("%s is stale, run \"make docs\"", name)
-	}
-}
-
-// flagName finds flags in a text.
-var flagName = regexp.MustCompile(`--[a-z][a-z-]*[a-z]`)
-
-// notInFiles are flags of render that go together with -f, and those of other commands.
-var notInFiles = []string{"--force", "--tree"}
-
-// No text that a rendering may say to who wrote a RenderConfig speaks of a flag that is a field of it.
-func TestTextsSpeakOfFields(t *testing.T) {
-	found := map[string]bool{}
-	for _, dir := range []string{".", "../bundle", "../bundle/source", "../review/installs", "../generate", "../generate/olmv1", "../bundle/images", "../manifest", "../output", "../output/helm",
-		"../templates", "../output/transform"} {
-		files, err := filepath.Glob(dir + "/*.go")
-		if err != nil || len(files) == 0 {
-			t.Fatalf("%s: %v", dir, err)
-		}
-		for _, name := range files {
-			if strings.HasSuffix(name, "_test.go") || filepath.Base(name) == "fields.go" {
-				continue
-			}
-			file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
-			ast.Inspect(file, func(n ast.Node) bool {
-				if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
-					text, err := strconv.Unquote(lit.Value)
-					if err != nil {
-						t.Fatal(err)
-					}
-					for _, flag := range flagName.FindAllString(text, -1) {
-						found[flag] = true
-					}
-					for _, flag := range flagName.FindAllString(inFields(text), -1) {
-						if !slices.Contains(notInFiles, flag) {
-							t.Errorf("%s: %q says %s to who wrote a RenderConfig", name, text, flag)
-						}
-					}
-				}
-				return true
-			})
-		}
-	}
-	for _, flag := range []string{"--bind-all", "--certs", "--install-mode", "--operator-group"} {
-		if !found[flag] {
-			t.Errorf("no text speaks of %s, and some do: %q", flag, slices.Sorted(maps.Keys(found)))
-		}
-	}
-}
-
-func TestInFields(t *testing.T) {
-	for text, want := range map[string]string{
-		"only a ClusterRoleBinding (--bind-all)":                                 "only a ClusterRoleBinding (descoped.bindAll)",
-		"bind it there too (--bind-namespaces operators)":                        "bind it there too (descoped.bindNamespaces: [operators])",
-		"bind it where it may work: --bind-namespaces A,B, or --bind-all":        "bind it where it may work: descoped.bindNamespaces: [A, B], or descoped.bindAll",
-		"bound where it works today: --bind-namespaces team-a":                   "bound where it works today: descoped.bindNamespaces: [team-a]",
-		"leave out --bind-namespaces and --bind-all, or --operator-group":        "leave out descoped.bindNamespaces and descoped.bindAll, or name of the group",
-		"a single instance, olmgen render --target-namespaces a,b; then":         "a single instance, a group with targetNamespaces: [a, b]; then",
-		"choose with --certs cert-manager, service-ca or none":                   "choose with certs.provider: cert-manager, service-ca or none",
-		"give --cert-secret NAME and --ca-bundle FILE":                           "give certs.secret and certs.caBundleFile",
-		"upgrades at once: with --approval Manual it waits":                      "upgrades at once: with subscription.approval: Manual it waits",
-		"for the administrator to ask for (--aggregate-to)":                      "for the administrator to ask for (descoped.aggregateTo)",
-		"with --bind-all, or --operator-group NAME, which also":                  "with descoped.bindAll, or a name of the group, which also",
-		"use --install-mode OwnNamespace":                                        "use installMode: OwnNamespace",
-		"say with --version-range or --version":                                  "say with clusterExtension.versionRange or version",
-		`the argument "--namespace" of the container, see --namespace`:           `the argument "--namespace" of the container, see namespace`,
-		"hand it to OLM v0 with --profile subscription, or --subscription":       "hand it to OLM v0 with profile: subscription, or subscription.name",
-		"use --force to overwrite it":                                            "use --force to overwrite it",
-		"give it with --catalog-source NAMESPACE/NAME":                           "give it with subscription.catalogSource",
-		"render it all the same with --allow-unsupported, leave out --names now": "render it all the same with allowUnsupported: true, leave out names now",
-	} {
-		if got := inFields(text); got != want {
-			t.Errorf("%s\n got %s\nwant %s", text, got, want)
 		}
 	}
 }

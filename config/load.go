@@ -3,12 +3,12 @@ package config
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync"
 
 	"github.com/olmgen/olmgen/bundle"
@@ -23,19 +23,23 @@ import (
 
 // Options say how a RenderConfig is loaded. The zero value is the default.
 type Options struct {
-	Dir     string         // what paths are relative to; empty: the current directory
-	Source  source.Options // Offline, Insecure, Keychain and Limits count
-	Workers int            // bundles read at the same time; zero: one a processor. The result does not depend on it
-	Layout  output.Layout  // overrides the one in the file
+	Dir string // what paths are relative to; empty: the current directory
+	// Source has Offline, Insecure, Stdin, Keychain, Limits and Warn. Without Warn, warnings about sources are among those
+	// of the result.
+	Source  source.Options
+	Workers int           // bundles read at the same time; zero: one a processor. The result does not depend on it
+	Layout  output.Layout // overrides the one in the file
 	// HelmCRDs overrides that in the file.
 	HelmCRDs helm.CRDs
-	// Progress is told that one more of total bundles has been read; it may be called from several goroutines. It may be nil.
+	// Progress is told that one more of total bundles has been read; it may be called from several goroutines. It may be
+	// nil.
 	Progress func(total int)
 }
 
 // loaded is one operator, ready to be rendered.
 type loaded struct {
 	generate.Operator
+	opened       *Opened
 	group, index int // its place in the file
 	channel      string
 	source       output.Source
@@ -43,17 +47,48 @@ type loaded struct {
 	err          error
 }
 
-// load opens and reads all bundles. Of several errors that of the first bundle in the file is given.
+// GenerateOptions returns what a bundle is rendered with, files included, but not what only the bundle's source
+// tells. Paths are relative to dir.
+func (c *Config) GenerateOptions(group, bundle int, dir string) (generate.Options, error) {
+	o := c.options(group, bundle)
+	sets := &templateSets{dir: dir, sets: map[string]*templates.Set{}}
+	if err := c.Groups[group].Bundles[bundle].over(c.Defaults).files(dir, sets, &o); err != nil {
+		return o, err
+	}
+	var err error
+	o.Mirrors, err = c.mirrors(dir)
+	return o, err
+}
+
+// load opens and reads all bundles. Of several errors it returns that of the first bundle in the file.
 func (c *Config) load(ctx context.Context, o Options) ([]*loaded, error) {
-	var all []*loaded
+	mirrors, err := c.mirrors(o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	all := c.loadAll(ctx, o)
+	names := map[string]*loaded{}
+	for _, l := range all {
+		if l.err != nil {
+			return nil, c.explain(c.placeOfError(l), l.group, l.index, l.err)
+		}
+		if first, ok := names[l.Name]; ok {
+			return nil, c.errorf(at(l.group, l.index, ""), "give one of them another name",
+				"is the second operator called %s, after %s",
+				l.Name, at(first.group, first.index, ""))
+		}
+		names[l.Name] = l
+		l.Options.Mirrors = mirrors
+	}
+	return all, nil
+}
+
+// loadAll reads the bundles, several at the same time.
+func (c *Config) loadAll(ctx context.Context, o Options) (all []*loaded) {
 	for i, g := range c.Groups {
 		for j := range g.Bundles {
 			all = append(all, &loaded{group: i, index: j})
 		}
-	}
-	mirrors, err := c.mirrors(o.Dir)
-	if err != nil {
-		return nil, err
 	}
 	sets := &templateSets{dir: o.Dir, sets: map[string]*templates.Set{}}
 	workers := o.Workers
@@ -67,80 +102,70 @@ func (c *Config) load(ctx context.Context, o Options) ([]*loaded, error) {
 		wg.Go(func() {
 			defer func() { <-slots }()
 			l.err = c.loadOne(ctx, l, o, sets)
-			l.Options.Mirrors = mirrors
 			if o.Progress != nil {
 				o.Progress(len(all))
 			}
 		})
 	}
 	wg.Wait()
-	names := map[string]*loaded{}
-	for _, l := range all {
-		if l.err != nil {
-			return nil, c.explain(placeOfChoice(l), l.err)
-		}
-		if first, ok := names[l.Name]; ok {
-			return nil, c.errorf(at(l.group, l.index, ""), "give one of them another name", "is the second operator called %s, after %s",
-				l.Name, at(first.group, first.index, ""))
-		}
-		names[l.Name] = l
-	}
-	return all, nil
+	return all
 }
 
-// placeOfChoice gives the place of what is wrong with a bundle that could not be loaded: the field that chose it, or the bundle.
-func placeOfChoice(l *loaded) string {
-	var e *bundle.ChoiceError
-	if errors.As(l.err, &e) {
-		return at(l.group, l.index, e.Option)
+// placeOfError returns the place of what is wrong with a bundle that could not be loaded: the field that chose it, or
+// the bundle.
+func (c *Config) placeOfError(l *loaded) string {
+	var choice *bundle.ChoiceError
+	var field *fieldError
+	switch {
+	case errors.As(l.err, &choice):
+		return at(l.group, l.index, strings.ToLower(string(choice.Option)))
+	case errors.As(l.err, &field):
+		if path := at(l.group, l.index, field.field); c.has(path) {
+			return path
+		}
+		return defaultsField + "." + field.field
 	}
 	return at(l.group, l.index, "")
 }
 
+// fieldError is an error about a field of a bundle.
+type fieldError struct {
+	field string
+	error
+}
+
+func (e *fieldError) Unwrap() error { return e.error }
+
 func (c *Config) loadOne(ctx context.Context, l *loaded, o Options, sets *templateSets) error {
-	g, b := c.Groups[l.group], c.Groups[l.group].Bundles[l.index]
+	b := c.Groups[l.group].Bundles[l.index]
 	s := b.over(c.Defaults)
 	so := o.Source
 	so.Package, so.Channel, so.Version = b.Package, b.Channel, b.Version
-	so.Warn = func(format string, args ...any) { l.said = append(l.said, fmt.Sprintf(format, args...)) }
-	src, err := source.Open(ctx, source.In(o.Dir, b.Source), so)
-	if err != nil {
-		return err
-	}
-	defer src.Close()
-	read := bundle.ReadOptions{Labels: src.Labels, AllowUnsupported: s.AllowUnsupported != nil && *s.AllowUnsupported || s.Profile == generate.ProfileOLMv1 || s.Profile == generate.ProfileClusterExtension}
-	if l.Bundle, err = bundle.Read(src.FS, read); err != nil {
-		return fmt.Errorf("%s: %w", b.Source, err)
+	if so.Warn == nil {
+		so.Warn = func(format string, args ...any) { l.said = append(l.said, fmt.Sprintf(format, args...)) }
 	}
 	choice := bundle.Choice{Package: b.Package, Channel: b.Channel, Version: b.Version}
 	if s.Profile.HandsOver() || c.lays(o, output.LayoutGitOpsCatalog) {
 		choice.Channel = "" // it is that of a Subscription or of an overlay
 	}
-	if !src.Chosen() {
-		if err := choice.Check(l.Bundle); err != nil {
-			return fmt.Errorf("%s: %w", b.Source, err)
-		}
-	}
-	if l.Name = b.Name; l.Name == "" {
-		l.Name = l.Bundle.Package
-	}
-	l.channel = l.Bundle.Channel(b.Channel)
-	l.source = output.Source{Bundle: l.Bundle.CSV.Name, Source: filepath.ToSlash(b.Source), Digest: src.Digest}
-	if src.Digest == "" {
-		l.source.Digest = l.Bundle.Digest()
-	}
-	if l.Options, err = s.options(o.Dir, sets); err != nil {
+	opened, err := open(ctx, source.In(o.Dir, b.Source), b.Source, so,
+		bundle.ReadOptions{AllowUnsupported: s.readsUnsupported()}, choice)
+	if err != nil {
 		return err
 	}
-	b.options(&l.Options)
-	g.options(&l.Options)
-	if src.Properties != nil {
-		if err := json.Unmarshal(src.Properties, &l.Options.Properties); err != nil {
-			return fmt.Errorf("%s: properties: %w", b.Source, err)
-		}
-		l.Options.Replaces = &src.Replaces
+	l.opened, l.Bundle = opened, opened.Bundle
+	l.Name = cmp.Or(b.Name, l.Bundle.Package)
+	l.channel = l.Bundle.Channel(b.Channel)
+	l.source = output.Source{Bundle: l.Bundle.CSV.Name, Source: filepath.ToSlash(b.Source), Digest: opened.Digest}
+	if c.flags() {
+		l.source.Source = opened.SourceName()
 	}
-	return nil
+	if opened.Digest == "" {
+		l.source.Digest = l.Bundle.Digest()
+	}
+	l.Options = c.options(l.group, l.index)
+	l.Options.Properties, l.Options.Replaces = opened.Properties, opened.Replaces
+	return s.files(o.Dir, sets, &l.Options)
 }
 
 // mirrors gives the mirror map, nil if there is none.
@@ -151,11 +176,11 @@ func (c *Config) mirrors(dir string) (*images.Map, error) {
 	case c.MirrorMap != "":
 		data, err := os.ReadFile(in(dir, c.MirrorMap))
 		if err != nil {
-			return nil, c.explain("mirrorMap", err)
+			return nil, c.explain("mirrorMap", -1, -1, err)
 		}
 		m, err := images.ReadMap(filepath.ToSlash(c.MirrorMap), data)
 		if err != nil {
-			return nil, c.explain("mirrorMap", err)
+			return nil, c.explain("mirrorMap", -1, -1, err)
 		}
 		return m, nil
 	case len(c.Mirrors) == 0:
@@ -171,6 +196,18 @@ func (c *Config) mirrors(dir string) (*images.Map, error) {
 		return nil, c.errorf(e.Field, e.Tip, "%s", e.Msg)
 	}
 	return m, err
+}
+
+// options returns what an operator is rendered with, without what is in files.
+func (c *Config) options(group, index int) generate.Options {
+	g, b := c.Groups[group], c.Groups[group].Bundles[index]
+	o := b.over(c.Defaults).options()
+	b.options(&o)
+	g.options(&o)
+	if c.flags() {
+		o.OperatorGroup = g.Name // of the operator alone, as generate names it
+	}
+	return o
 }
 
 // options fills in what a group decides for all its operators.
@@ -195,28 +232,32 @@ func (g Group) options(o *generate.Options) {
 func (b Bundle) options(o *generate.Options) {
 	o.Config, o.Channel = b.Config, b.Channel
 	if d := b.Descoped; d != nil {
-		o.Descoped = generate.Descoped{BindNamespaces: d.BindNamespaces, BindAll: d.BindAll, AggregateTo: d.AggregateTo, Split: d.Split}
+		o.Descoped = generate.Descoped{BindNamespaces: d.BindNamespaces, BindAll: d.BindAll, AggregateTo: d.AggregateTo,
+			Split: d.Split}
 	}
 	if s := b.Subscription; s != nil {
 		o.Subscription = generate.SubscriptionOptions{Name: s.Name, Approval: s.Approval, StartingCSV: s.StartingCSV}
 		if c := s.CatalogSource; c != nil {
-			o.Subscription.CatalogNamespace, o.Subscription.CatalogSource, o.Subscription.CatalogImage = c.Namespace, c.Name, c.Image
+			o.Subscription.CatalogNamespace, o.Subscription.CatalogSource = c.Namespace, c.Name
+			o.Subscription.CatalogImage = c.Image
 		}
 	}
 	if e := b.ClusterExtension; e != nil {
-		o.Extension = generate.ExtensionOptions{Name: e.Name, VersionRange: e.VersionRange, UpgradePolicy: e.UpgradeConstraintPolicy}
+		o.Extension = generate.ExtensionOptions{Name: e.Name, VersionRange: e.VersionRange,
+			UpgradePolicy: e.UpgradeConstraintPolicy}
 	}
 }
 
-// over gives settings with the gaps filled by those defaults that mean something with the profile, which is never empty then.
+// over gives settings with the gaps filled by those defaults that mean something with the profile, which is never
+// empty then.
 func (s Settings) over(defaults Settings) Settings {
 	s.Profile = cmp.Or(s.Profile, defaults.Profile, generate.ProfileOLM)
-	inherit(&s.Names, defaults.Names, s.Profile, "names")
-	inherit(&s.CopiedCSVs, defaults.CopiedCSVs, s.Profile, "copied-csvs")
+	inherit(&s.Names, defaults.Names, s.Profile, generate.OptionNames)
+	inherit(&s.CopiedCSVs, defaults.CopiedCSVs, s.Profile, generate.OptionCopiedCSVs)
 	s.Certs.inherit(defaults.Certs, s.Profile)
-	inherit(&s.ConvertCRDs, defaults.ConvertCRDs, s.Profile, "convert-crds")
-	inherit(&s.AllowUnsupported, defaults.AllowUnsupported, s.Profile, "allow-unsupported")
-	inherit(&s.Templates, defaults.Templates, s.Profile, "templates")
+	inherit(&s.ConvertCRDs, defaults.ConvertCRDs, s.Profile, generate.OptionConvertCRDs)
+	s.AllowUnsupported = cmp.Or(s.AllowUnsupported, defaults.AllowUnsupported)
+	s.Templates = cmp.Or(s.Templates, defaults.Templates)
 	return s
 }
 
@@ -229,35 +270,44 @@ func (c *Certs) inherit(defaults Certs, profile generate.Profile) {
 		return // the rest belongs to that provider
 	}
 	if c.Provider == generate.CertsManager {
-		inherit(&c.Issuer, defaults.Issuer, profile, "issuer")
+		inherit(&c.Issuer, defaults.Issuer, profile, generate.OptionIssuer)
 	}
 	if c.Provider == generate.CertsUser {
-		inherit(&c.Secret, defaults.Secret, profile, "cert-secret")
-		inherit(&c.CABundleFile, defaults.CABundleFile, profile, "ca-bundle")
+		inherit(&c.Secret, defaults.Secret, profile, generate.OptionCertSecret)
+		inherit(&c.CABundleFile, defaults.CABundleFile, profile, generate.OptionCABundle)
 	}
 }
 
 // inherit fills the gap of an option that the profile has a use for.
-func inherit[T comparable](field *T, value T, profile generate.Profile, option string) {
-	if profile.Uses(option) {
-		*field = cmp.Or(*field, value)
+func inherit[T comparable](field *T, value T, profile generate.Profile, option generate.Option) {
+	for _, o := range All(settings) {
+		if o.ID == option && o.Uses(profile) {
+			*field = cmp.Or(*field, value)
+		}
 	}
 }
 
-func (s Settings) options(dir string, sets *templateSets) (generate.Options, error) {
-	o := generate.Options{Profile: s.Profile, Names: s.Names, CopiedCSVs: s.CopiedCSVs, Certs: s.Certs.Provider, CertSecret: s.Certs.Secret,
+func (s Settings) options() generate.Options {
+	o := generate.Options{Profile: s.Profile, Names: s.Names, CopiedCSVs: s.CopiedCSVs, Certs: s.Certs.Provider,
+		CertSecret:  s.Certs.Secret,
 		ConvertCRDs: s.ConvertCRDs != nil && *s.ConvertCRDs}
 	if s.Certs.Issuer != nil {
 		o.Issuer = generate.Issuer{Kind: s.Certs.Issuer.Kind, Name: s.Certs.Issuer.Name}
 	}
-	var err error
+	return o
+}
+
+// files reads the files that settings name.
+func (s Settings) files(dir string, sets *templateSets, o *generate.Options) (err error) {
 	if s.Certs.CABundleFile != "" {
 		if o.CABundle, err = os.ReadFile(in(dir, s.Certs.CABundleFile)); err != nil {
-			return o, fmt.Errorf("certs.caBundleFile: %w", err)
+			return &fieldError{"certs.caBundleFile", err}
 		}
 	}
-	o.Templates, err = sets.get(s.Templates)
-	return o, err
+	if o.Templates, err = sets.get(s.Templates); err != nil {
+		return &fieldError{"templates", err}
+	}
+	return nil
 }
 
 // templateSets loads each directory of templates once.
@@ -275,20 +325,30 @@ func (t *templateSets) get(dir string) (*templates.Set, error) {
 	}
 	s, err := templates.LoadDir(in(t.dir, dir))
 	if err != nil {
-		return nil, fmt.Errorf("templates: %w", err)
+		return nil, err
 	}
 	t.sets[dir] = s
 	return s, nil
 }
 
-// explain puts an error of a bundle, or of an operator, at its place in the file. What it says of flags it says of fields then.
-func (c *Config) explain(field string, err error) error {
-	hint := ""
-	var h interface{ Hint() string }
-	if errors.As(err, &h) {
-		hint = inFields(h.Hint())
+// explain puts an error at its place in the file, and names the options that it is about. A group below zero stands
+// for no operator in particular.
+func (c *Config) explain(field string, group, index int, err error) error {
+	own := c.namer(group, index)
+	text, hint := SayError(err, func(id manifest.Option) string {
+		if name := own(id); name != field {
+			return name
+		}
+		return "" // the place says it
+	})
+	if c.flags() {
+		var bad *fieldError
+		if flag := flagAt(field); flag != "" && errors.As(err, &bad) {
+			text = flag + ": " + text
+		}
+		return &placed{&manifest.Error{Msg: text, Tip: hint}, err}
 	}
-	return &placed{c.errorf(field, hint, "%s", inFields(err.Error())), err}
+	return &placed{c.errorf(field, hint, "%s", text), err}
 }
 
 // placed is an error with its place; the cause can still be asked for.
@@ -300,6 +360,9 @@ type placed struct {
 func (p *placed) Error() string { return p.place.Error() }
 func (p *placed) Hint() string  { return p.place.Hint() }
 func (p *placed) Unwrap() error { return p.cause }
+
+// About returns nothing: the hint has the names already.
+func (p *placed) About() []manifest.Option { return nil }
 
 // Place gives the place in the RenderConfig that an error of Read or Render is about, or nil.
 func Place(err error) *manifest.Error {

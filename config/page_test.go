@@ -5,21 +5,16 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
-	"github.com/operator-framework/api/pkg/operators/v1alpha1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/olmgen/olmgen/golden"
-	"github.com/olmgen/olmgen/manifest"
-	"github.com/olmgen/olmgen/output/transform"
 )
 
 const pageHead = `# RenderConfig
 
-<!-- Written by "make docs" from the comments in config/types.go. -->
+<!-- Written by "make docs" from config/declared.go. -->
 
 A RenderConfig declares the operators of one cluster: which bundles, in which OperatorGroups, rendered how and laid out where.
 "olmgen init SOURCE..." writes one, "olmgen render -f olmgen.yaml" renders it, "olmgen render -f olmgen.yaml --check" tells whether the result is
@@ -30,64 +25,62 @@ Paths are relative to the file that holds it. With this first line, editors comp
 
 ` + "```yaml\n# yaml-language-server: $schema=" + SchemaURL + "\n```\n\n[examples/gitops](../examples/gitops) has this one, and what it renders to:\n\n"
 
-// docs/renderconfig.md explains every field in the words of the Go types. "make docs" writes it.
+// docs/renderconfig.md explains every field in the words of its declaration. "make docs" writes it.
 func TestSchemaPage(t *testing.T) {
 	example, err := os.ReadFile(filepath.Join("..", "examples", "gitops", "olmgen.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := newSchemaWriter(t)
-	var page strings.Builder
-	page.WriteString(pageHead + "```yaml\n" + string(example) + "```\n")
-	for _, typ := range []reflect.Type{
-		reflect.TypeFor[RenderConfig](), reflect.TypeFor[Output](), reflect.TypeFor[Settings](), reflect.TypeFor[Certs](), reflect.TypeFor[Issuer](),
-		reflect.TypeFor[Group](), reflect.TypeFor[Bundle](), reflect.TypeFor[Descoped](), reflect.TypeFor[Subscription](), reflect.TypeFor[CatalogSource](),
-		reflect.TypeFor[ClusterExtension](), reflect.TypeFor[transform.Patch](), reflect.TypeFor[transform.Target](),
-	} {
-		fmt.Fprintf(&page, "\n## %s\n\n%s\n\n| field | value | |\n|---|---|---|\n", typ.Name(), g.comments[typ.Name()])
-		g.rows(&page, typ)
-	}
-	golden.CheckFile(t, filepath.Join("..", "docs", "renderconfig.md"), []byte(page.String()), *update)
+	page := pageHead + "```yaml\n" + string(example) + "```\n" + fieldTables(declared)
+	golden.CheckFile(t, filepath.Join("..", "docs", "renderconfig.md"), []byte(page), *update)
 }
 
-// rows writes a row for each field, those of embedded structs included.
-func (g *schemaWriter) rows(page *strings.Builder, t reflect.Type) {
-	for i := range t.NumField() {
-		f := t.Field(i)
-		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if name == "" {
-			g.rows(page, f.Type)
-			continue
+// fieldTables returns a table of the fields of a RenderConfig, and one of each object in it. Objects that are in several places, such as
+// patches, have one table.
+func fieldTables(options []Option) string {
+	var out strings.Builder
+	var seen []string
+	table := func(title, text string, fields []Option) {
+		if slices.Contains(seen, title) {
+			return
 		}
-		value := g.value(f.Type)
-		if !strings.Contains(options, "omitempty") {
-			value += ", required"
+		seen = append(seen, title)
+		fmt.Fprintf(&out, "\n## %s\n\n%s\n\n| field | value | |\n|---|---|---|\n", title, text)
+		for _, o := range fields {
+			value := pageValue(o)
+			if o.Required {
+				value += ", required"
+			}
+			fmt.Fprintf(&out, "| `%s` | %s | %s |\n", o.Name, value, strings.NewReplacer("|", `\|`, "<", "&lt;").Replace(o.sentence()))
 		}
-		fmt.Fprintf(page, "| `%s` | %s | %s |\n", name, value, strings.NewReplacer("|", `\|`, "<", "&lt;").Replace(g.comments[t.Name()+"."+f.Name]))
 	}
+	table("RenderConfig", "The declaration of the operators of one cluster.", options)
+	for _, o := range All(options) {
+		if len(o.Fields) > 0 {
+			table(o.Name, o.sentence(), o.Fields)
+		}
+	}
+	return out.String()
 }
 
-// value says what a field takes.
-func (g *schemaWriter) value(t reflect.Type) string {
-	t = manifest.Pointed(t)
-	switch t {
-	case reflect.TypeFor[v1alpha1.SubscriptionConfig]():
-		return "[SubscriptionConfig](https://pkg.go.dev/github.com/operator-framework/api/pkg/operators/v1alpha1#SubscriptionConfig)"
-	case reflect.TypeFor[metav1.LabelSelector]():
-		return "[LabelSelector](https://pkg.go.dev/k8s.io/apimachinery/pkg/apis/meta/v1#LabelSelector)"
-	}
-	switch t.Kind() {
-	case reflect.String:
-		return cmp.Or(strings.Join(g.enums[t], ", "), "text")
-	case reflect.Bool:
+// pageValue says what a field takes.
+func pageValue(o Option) string {
+	text := cmp.Or(strings.Join(o.Words, ", "), "text")
+	switch o.Type {
+	case Bool:
 		return "true or false"
-	case reflect.Slice:
-		return "list of " + g.value(t.Elem())
-	case reflect.Map:
+	case List:
+		return "list of " + text
+	case Mapping, Anything:
 		return "mapping"
-	case reflect.Struct:
-		return fmt.Sprintf("[%s](#%s)", t.Name(), strings.ToLower(t.Name()))
+	case Object:
+		return fmt.Sprintf("[mapping](#%s)", strings.ToLower(o.Name))
+	case Objects:
+		return fmt.Sprintf("list of [mappings](#%s)", strings.ToLower(o.Name))
+	case LabelSelector:
+		return "[LabelSelector](https://pkg.go.dev/k8s.io/apimachinery/pkg/apis/meta/v1#LabelSelector)"
+	case SubscriptionConfig:
+		return "[SubscriptionConfig](https://pkg.go.dev/github.com/operator-framework/api/pkg/operators/v1alpha1#SubscriptionConfig)"
 	}
-	g.t.Fatalf("no words for %s", t)
-	return ""
+	return text
 }

@@ -22,6 +22,7 @@ import (
 type Rendered struct {
 	output.Tree
 	Layout   output.Layout
+	Opened   []*Opened // one for each operator, in the order of the file
 	Files    output.Files
 	Sources  []output.Source // one for each operator, in the order of the file
 	Warnings []Warning       // in the order of the file
@@ -34,9 +35,6 @@ type Warning struct {
 	Message  string
 }
 
-// warning speaks of fields where the message speaks of flags.
-func warning(operator, message string) Warning { return Warning{operator, inFields(message)} }
-
 func (w Warning) String() string {
 	if w.Operator == "" {
 		return w.Message
@@ -44,71 +42,108 @@ func (w Warning) String() string {
 	return w.Operator + ": " + w.Message
 }
 
-// Render opens the bundles, renders all operators and lays them out. Nothing is written. Errors name the place in the file.
+// Render opens the bundles, renders all operators and lays them out. Nothing is written. Errors name the place in the
+// file.
 func (c *Config) Render(ctx context.Context, o Options) (*Rendered, error) {
-	if c.Output.HelmCRDs != "" && !c.lays(o, output.LayoutHelm) {
-		return nil, c.errorf("output.helmCRDs", "leave it out: it is for layout helm", "means nothing with layout %s", cmp.Or(o.Layout, c.Output.Layout, output.LayoutFlat))
+	if err := c.checkHelm(cmp.Or(o.Layout, c.Output.Layout), cmp.Or(o.HelmCRDs, c.Output.HelmCRDs)); err != nil {
+		return nil, err
 	}
 	all, err := c.load(ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	r := &Rendered{}
-	operators := make([]generate.Operator, len(all))
-	for i, l := range all {
-		operators[i] = l.Operator
-		r.Sources = append(r.Sources, l.source)
-	}
-	set, err := generate.RenderAll(operators)
+	set, err := c.generate(all)
 	if err != nil {
-		var one *generate.OperatorError
-		if errors.As(err, &one) {
-			return nil, c.explain(c.placeOf(all[one.Index], one.Err), one.Err)
-		}
-		return nil, c.explain("", err)
+		return nil, err
 	}
-	unused := map[string]int{} // mirrors, and by how many operators
-	images := 0                // operators with images
+	r := &Rendered{Layout: cmp.Or(o.Layout, c.Output.Layout, output.LayoutFlat)}
 	for i, l := range all {
-		if !l.Options.Profile.HandsOver() {
-			images++
-		}
-		for _, said := range l.said {
-			r.Warnings = append(r.Warnings, warning(l.Name, said))
-		}
-		for _, w := range set.Results[i].Warnings {
-			if w.Class == bundle.WarnMirrorMap {
-				unused[strings.TrimPrefix(w.Field+": "+w.Msg, ": ")]++
-				continue
-			}
-			r.Warnings = append(r.Warnings, warning(l.Name, w.Error.Error()))
-		}
-		for _, n := range slices.Concat(set.Results[i].Notes, advice(all, set.Results, i)) {
-			r.Notes = append(r.Notes, warning(l.Name, n))
-		}
+		r.Opened = append(r.Opened, l.opened)
+		r.Sources = append(r.Sources, l.source)
 		r.Operators = append(r.Operators, output.Operator{Name: l.Name, Channel: l.channel, Result: set.Results[i]})
 	}
-	for _, w := range slices.Sorted(maps.Keys(unused)) {
-		if unused[w] == images {
-			r.Warnings = append(r.Warnings, warning("", w))
-		}
+	c.say(r, all, set.Results)
+	if c.flags() {
+		r.Tree.Namespace = set.Results[0].Namespace
 	}
 	if r.Objects, err = c.transformed(set.Objects, all, o.Dir); err != nil {
 		return nil, err
 	}
 	if r.Templates, err = templates.LoadDir(in(o.Dir, c.Defaults.Templates)); err != nil {
-		return nil, err
+		return nil, c.explain(defaultsField+".templates", -1, -1, &fieldError{"templates", err})
 	}
 	r.Change = c.annotate
 	r.HelmCRDs = cmp.Or(o.HelmCRDs, c.Output.HelmCRDs)
-	r.Layout = cmp.Or(o.Layout, c.Output.Layout, output.LayoutFlat)
 	for _, w := range r.Tree.Warnings(r.Layout) {
-		r.Warnings = append(r.Warnings, warning("", w))
+		r.Warnings = append(r.Warnings, Warning{"", w})
 	}
 	if r.Files, err = r.Tree.Files(r.Layout); err != nil {
-		return nil, c.explain("output.layout", err)
+		return nil, c.explain("output.layout", -1, -1, err)
 	}
 	return r, nil
+}
+
+// generate renders the operators. One that comes from flags keeps the order of objects that it has by itself.
+func (c *Config) generate(all []*loaded) (*generate.Set, error) {
+	if c.flags() {
+		result, err := generate.Render(all[0].Bundle, all[0].Options)
+		if err != nil {
+			return nil, c.explain(c.placeOf(all[0], err), 0, 0, err)
+		}
+		set := &generate.Set{Results: []*generate.Result{result}}
+		for _, x := range result.Objects {
+			set.Objects = append(set.Objects, generate.Shared{Object: x, Operators: []int{0}})
+		}
+		return set, nil
+	}
+	operators := make([]generate.Operator, len(all))
+	for i, l := range all {
+		operators[i] = l.Operator
+	}
+	set, err := generate.RenderAll(operators)
+	var one *generate.OperatorError
+	switch {
+	case errors.As(err, &one):
+		l := all[one.Index]
+		return nil, c.explain(c.placeOf(l, one.Err), l.group, l.index, one.Err)
+	case err != nil:
+		return nil, c.explain("", -1, -1, err)
+	}
+	return set, nil
+}
+
+// say collects the warnings and notes about operators. Where several share a mirror map, an entry is only unused if
+// none uses it.
+func (c *Config) say(r *Rendered, all []*loaded, results []*generate.Result) {
+	unused := map[string]int{} // mirrors, and by how many operators
+	images := 0                // operators with images
+	for i, l := range all {
+		name, namer := l.Name, c.namer(l.group, l.index)
+		if c.flags() {
+			name = ""
+		}
+		if !l.Options.Profile.HandsOver() {
+			images++
+		}
+		for _, said := range l.said {
+			r.Warnings = append(r.Warnings, Warning{name, said})
+		}
+		for _, w := range results[i].Warnings {
+			if w.Class == bundle.WarnMirrorMap && !c.flags() {
+				unused[strings.TrimPrefix(w.Field+": "+w.Msg, ": ")]++
+				continue
+			}
+			r.Warnings = append(r.Warnings, Warning{name, Say(w.Error.Error(), w.Options, namer)})
+		}
+		for _, n := range slices.Concat(results[i].Notes, advice(all, results, i)) {
+			r.Notes = append(r.Notes, Warning{name, Say(n.Msg, n.Options, namer)})
+		}
+	}
+	for _, w := range slices.Sorted(maps.Keys(unused)) {
+		if unused[w] == images {
+			r.Warnings = append(r.Warnings, Warning{"", w})
+		}
+	}
 }
 
 // lays reports whether a layout is that of the file, or of the options.
@@ -123,8 +158,8 @@ func (c *Config) placeOf(l *loaded, err error) string {
 	return at(l.group, l.index, "")
 }
 
-// transformed gives the objects with what the file changes in them: common labels and annotations, the annotations of an engine beside
-// them, the patches of bundles, then those of all.
+// transformed gives the objects with what the file changes in them: common labels and annotations, the annotations of
+// an engine beside them, the patches of bundles, then those of all.
 func (c *Config) transformed(objects []generate.Shared, all []*loaded, dir string) ([]generate.Shared, error) {
 	err := c.annotate(objects)
 	if err != nil {
@@ -155,19 +190,20 @@ func (c *Config) annotate(objects []generate.Shared) error {
 	return transform.Annotate(objects, c.Annotations)
 }
 
-func (c *Config) patch(objects []generate.Shared, field string, p transform.Patch, dir string, own func(generate.Shared) bool) ([]generate.Shared, error) {
+func (c *Config) patch(objects []generate.Shared, field string, p transform.Patch, dir string,
+	own func(generate.Shared) bool) ([]generate.Shared, error) {
 	name := "patch"
 	if p.Path != "" {
 		name = filepath.ToSlash(p.Path)
 		data, err := os.ReadFile(in(dir, p.Path))
 		if err != nil {
-			return nil, c.explain(field, err)
+			return nil, c.explain(field, -1, -1, err)
 		}
 		p.Patch = string(data)
 	}
 	out, err := transform.Apply(objects, name, p, own)
 	if err != nil {
-		return nil, c.explain(field, err)
+		return nil, c.explain(field, -1, -1, err)
 	}
 	return out, nil
 }

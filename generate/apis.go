@@ -51,7 +51,7 @@ func (r *rendering) groupAPIs() []string {
 func checkStatic(static []string) error {
 	for _, s := range static {
 		if strings.Count(s, ".") < 2 || strings.HasPrefix(s, ".") || strings.ContainsAny(s, ", \t\n") {
-			return refuseOption("static-provided-apis", "write it as in Prometheus.v1.monitoring.coreos.com", "static provided API %q is not of the form Kind.version.group", s)
+			return refuseOption(OptionStaticProvidedAPIs, "write it as in Prometheus.v1.monitoring.coreos.com", "static provided API %q is not of the form Kind.version.group", s)
 		}
 	}
 	return nil

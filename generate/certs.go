@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/templates"
 )
 
 // Certs says who makes the serving certificates of webhooks and APIServices. olmgen never makes a key.
@@ -31,11 +32,7 @@ var AllCerts = []Certs{CertsManager, CertsServiceCA, CertsUser, CertsOLM, CertsN
 // Issuer is an existing issuer of cert-manager.
 type Issuer struct{ Kind, Name string } // Kind is Issuer or ClusterIssuer
 
-const (
-	injectCertManager = "cert-manager.io/inject-ca-from"
-	injectServiceCA   = "service.beta.openshift.io/inject-cabundle"
-	servingServiceCA  = "service.beta.openshift.io/serving-cert-secret-name"
-)
+const servingServiceCA = "service.beta.openshift.io/serving-cert-secret-name"
 
 // certificates is the chosen provider with what it needs.
 type certificates struct {
@@ -59,22 +56,22 @@ func newCertificates(o Options, b *bundle.Bundle, serving []*serving) (certifica
 		return c, err
 	}
 	if c.provider == "" || c.provider == CertsNone {
-		hint := "choose with --certs cert-manager, service-ca, user or olm"
+		hint := "choose cert-manager, service-ca, user or olm"
 		if c.provider == CertsNone {
 			hint += "; none is for operators that serve nothing"
 		}
-		return c, refuse(hint, "%s serves %s and needs a certificate", b.CSV.Name, whatServes(b))
+		return c, refuseOption(OptionCerts, hint, "%s serves %s and needs a certificate", b.CSV.Name, whatServes(b))
 	}
 	if c.provider == CertsUser {
 		if o.CertSecret == "" || len(o.CABundle) == 0 {
-			return c, refuse("give --cert-secret NAME and --ca-bundle FILE", "certificates of the user need the name of their Secret and the bundle of their CA")
+			return c, refuse("give both", "certificates of the user need the name of their Secret and the bundle of their CA").with(OptionCertSecret, OptionCABundle)
 		}
 		if len(serving) > 1 && !strings.Contains(o.CertSecret, "{deployment}") {
-			return c, refuseOption("cert-secret", "write {deployment} into --cert-secret, such as {deployment}-tls", "%d Deployments serve, and each needs a Secret of its own", len(serving))
+			return c, refuseOption(OptionCertSecret, "write {deployment} into its name, such as {deployment}-tls", "%d Deployments serve, and each needs a Secret of its own", len(serving))
 		}
 		for _, s := range serving {
 			if problems := validation.IsDNS1123Subdomain(c.secret(s)); len(problems) > 0 {
-				return c, refuseOption("cert-secret", "give another with --cert-secret", "Secret name %q is no valid name: %s", c.secret(s), problems[0])
+				return c, refuseOption(OptionCertSecret, "give another name", "Secret name %q is no valid name: %s", c.secret(s), problems[0])
 			}
 		}
 		var err error
@@ -89,11 +86,14 @@ func newCertificates(o Options, b *bundle.Bundle, serving []*serving) (certifica
 func (o Options) checkCerts() error {
 	switch {
 	case o.Issuer != (Issuer{}) && o.Certs != CertsManager:
-		return refuseOption("issuer", "add --certs cert-manager, or leave it out", "an issuer is for certificates of cert-manager only")
+		return refuseOption(OptionIssuer, "leave it out, or choose cert-manager", "an issuer is for certificates of cert-manager only").
+			with(OptionIssuer, OptionCerts)
 	case o.CertSecret != "" && o.Certs != CertsUser:
-		return refuseOption("cert-secret", "add --certs user, or leave it out", "the name of a Secret is for certificates of the user only")
+		return refuseOption(OptionCertSecret, "leave it out, or choose user", "the name of a Secret is for certificates of the user only").
+			with(OptionCertSecret, OptionCerts)
 	case len(o.CABundle) > 0 && o.Certs != CertsUser:
-		return refuseOption("ca-bundle", "add --certs user, or leave it out", "a CA bundle is for certificates of the user only")
+		return refuseOption(OptionCABundle, "leave it out, or choose user", "a CA bundle is for certificates of the user only").
+			with(OptionCABundle, OptionCerts)
 	}
 	return nil
 }
@@ -104,7 +104,7 @@ func (o Options) checkIssuer() error {
 		return nil
 	}
 	if i.Kind != "Issuer" && i.Kind != "ClusterIssuer" || len(validation.IsDNS1123Subdomain(i.Name)) > 0 {
-		return refuseOption("issuer", "write it as Issuer/NAME or ClusterIssuer/NAME", "%q is no issuer of cert-manager", i.Kind+"/"+i.Name)
+		return refuseOption(OptionIssuer, "write it as Issuer/NAME or ClusterIssuer/NAME", "%q is no issuer of cert-manager", i.Kind+"/"+i.Name)
 	}
 	return nil
 }
@@ -133,15 +133,15 @@ func encodeBundle(data []byte) (string, error) {
 			break
 		}
 		if block.Type != "CERTIFICATE" {
-			return "", refuseOption("ca-bundle", "give certificates only", "the CA bundle holds a PEM block %q", block.Type)
+			return "", refuseOption(OptionCABundle, "give certificates only", "the CA bundle holds a PEM block %q", block.Type)
 		}
 		if _, err := x509.ParseCertificate(block.Bytes); err != nil {
-			return "", refuseOption("ca-bundle", "", "the CA bundle's certificate %d can't be read: %v", n+1, err)
+			return "", refuseOption(OptionCABundle, "", "the CA bundle's certificate %d can't be read: %v", n+1, err)
 		}
 		n++
 	}
 	if n == 0 || len(bytes.TrimSpace(rest)) > 0 {
-		return "", refuseOption("ca-bundle", "give a file with PEM blocks CERTIFICATE", "the CA bundle is not PEM")
+		return "", refuseOption(OptionCABundle, "give a file with PEM blocks CERTIFICATE", "the CA bundle is not PEM")
 	}
 	return base64.StdEncoding.EncodeToString(data), nil
 }
@@ -155,21 +155,14 @@ func (c certificates) secret(s *serving) string {
 }
 
 // injection are the annotations by which the provider finds what needs its CA.
-func (c certificates) injection(s *serving) map[string]string {
+func (c certificates) injection(s *serving) templates.CA {
 	switch c.provider {
 	case CertsManager:
-		return map[string]string{injectCertManager: c.namespace + "/" + s.secret()}
+		return templates.CA{InjectCAFrom: c.namespace + "/" + s.secret()}
 	case CertsServiceCA:
-		return map[string]string{injectServiceCA: "true"}
+		return templates.CA{InjectCABundle: true}
 	}
-	return nil
-}
-
-func (c certificates) serviceAnnotations(s *serving) map[string]string {
-	if c.provider == CertsServiceCA {
-		return map[string]string{servingServiceCA: s.secret()}
-	}
-	return map[string]string{}
+	return templates.CA{}
 }
 
 // certificate makes cert-manager's objects: one self-signed Issuer for the operator, unless there is one, and a Certificate for each
@@ -182,21 +175,14 @@ func (r *rendering) certificate(s *serving) error {
 	ns, issuer := r.options.Namespace, r.certs.issuer
 	if issuer.Name == "" {
 		issuer = Issuer{"Issuer", fit(r.names.base + "-selfsigned")}
-		view := struct {
-			Name, Namespace string
-			Labels          map[string]string
-		}{issuer.Name, ns, r.names.ownerLabels()}
+		view := templates.Issuer{Ownership: r.names.owned(), Name: issuer.Name, Namespace: ns}
 		if err := r.author("issuer.yaml", Object{APIVersion: apiVersion, Kind: "Issuer", Namespace: ns, Name: issuer.Name}, view); err != nil {
 			return err
 		}
 	}
 	host := s.service + "." + ns
-	view := struct {
-		Name, Namespace, Secret string
-		Labels                  map[string]string
-		Hosts                   []string
-		Issuer                  Issuer
-	}{s.secret(), ns, s.secret(), r.names.ownerLabels(), []string{host, host + ".svc", host + ".svc.cluster.local"}, issuer}
+	view := templates.Certificate{Ownership: r.names.owned(), Name: s.secret(), Namespace: ns, Secret: s.secret(),
+		Hosts: []string{host, host + ".svc", host + ".svc.cluster.local"}, IssuerKind: issuer.Kind, IssuerName: issuer.Name}
 	return r.author("certificate.yaml", Object{APIVersion: apiVersion, Kind: "Certificate", Namespace: ns, Name: view.Name}, view)
 }
 

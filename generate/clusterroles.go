@@ -1,13 +1,14 @@
 package generate
 
 import (
-	"maps"
 	"slices"
+	"strings"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/templates"
 )
 
 const suffixCRDView = "crdview"
@@ -21,12 +22,6 @@ var verbs = map[string][]string{
 	"view":  {"get", "list", "watch"},
 }
 
-type roleView struct {
-	Name, Namespace string
-	Labels          map[string]string
-	Rules           []any
-}
-
 func clusterRole(name string) Object {
 	return Object{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "ClusterRole", Name: name}
 }
@@ -34,15 +29,8 @@ func clusterRole(name string) Object {
 // aggregatedClusterRoles makes the three ClusterRoles of the OperatorGroup (spec section 2).
 func aggregatedClusterRoles(r *rendering) error {
 	for _, suffix := range suffixes {
-		view := struct {
-			Name      string
-			Labels    map[string]string
-			Selectors []any
-		}{Name: r.names.groupRole(suffix), Labels: r.names.managed(map[string]string{
-			labelOwner: r.options.OperatorGroup, labelOwnerNamespace: r.options.Namespace, labelOwnerKind: "OperatorGroup"})}
-		for _, label := range r.selectorLabels(suffix) {
-			view.Selectors = append(view.Selectors, map[string]any{"matchLabels": map[string]any{label[0]: label[1]}})
-		}
+		view := templates.GroupRole{Name: r.names.groupRole(suffix), Managed: r.names.olm(),
+			Group: r.options.OperatorGroup, GroupNamespace: r.options.Namespace, Selectors: r.selectors(suffix)}
 		if err := r.author("aggregated-clusterrole.yaml", clusterRole(view.Name), view); err != nil {
 			return err
 		}
@@ -50,23 +38,17 @@ func aggregatedClusterRoles(r *rendering) error {
 	return nil
 }
 
-// selectorLabels gives the labels that an aggregated ClusterRole selects: the group's one, or, as OLM does, one for each API sorted
-// by key.
-func (r *rendering) selectorLabels(suffix string) [][2]string {
+// selectors returns the labels that an aggregated ClusterRole selects: the group's one, or, as OLM does, one for each API, sorted.
+func (r *rendering) selectors(suffix string) []templates.Aggregate {
 	if !r.names.olm() {
-		key, value := r.names.aggregate("", suffix)
-		return [][2]string{{key, value}}
+		return []templates.Aggregate{*r.names.aggregate("", suffix)}
 	}
-	set := map[string]string{}
+	var out []templates.Aggregate
 	for _, gvk := range r.groupAPIs() {
-		key, value := r.names.aggregate(gvk, suffix)
-		set[key] = value
+		out = append(out, *r.names.aggregate(gvk, suffix))
 	}
-	var out [][2]string
-	for _, key := range slices.Sorted(maps.Keys(set)) {
-		out = append(out, [2]string{key, set[key]})
-	}
-	return out
+	slices.SortFunc(out, func(a, b templates.Aggregate) int { return strings.Compare(a.To, b.To) })
+	return slices.Compact(out)
 }
 
 // apiClusterRoles makes admin, edit, view and, for a CRD, crdview of every provided API (spec section 3). For OLM v1 they are what its
@@ -77,35 +59,31 @@ func apiClusterRoles(r *rendering) error {
 			continue // OLM leaves an APIService's group out of the name, and the last one of a name stays
 		}
 		for _, suffix := range suffixes {
-			rule := map[string]any{"apiGroups": []any{a.group}, "resources": []any{a.plural}, "verbs": list(verbs[suffix])}
-			if err := r.apiClusterRole(a, suffix, suffix, rule); err != nil {
+			view := templates.APIRole{Group: a.group, Resource: a.plural, Verbs: verbs[suffix]}
+			if err := r.apiClusterRole(a, suffix, suffix, view); err != nil {
 				return err
 			}
 		}
 		if a.crd == "" || r.options.Profile == ProfileClusterExtension {
 			continue
 		}
-		rule := map[string]any{"apiGroups": []any{"apiextensions.k8s.io"}, "resources": []any{"customresourcedefinitions"},
-			"resourceNames": []any{a.crd}, "verbs": []any{"get"}}
-		if err := r.apiClusterRole(a, suffixCRDView, "view", rule); err != nil {
+		if err := r.apiClusterRole(a, suffixCRDView, "view", templates.APIRole{CRD: a.crd}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (r *rendering) apiClusterRole(a api, suffix, aggregateTo string, rule map[string]any) error {
-	name, labels := r.names.apiRole(a, suffix), map[string]string{labelAggregateRBAC + aggregateTo: "true"}
+func (r *rendering) apiClusterRole(a api, suffix, aggregateTo string, view templates.APIRole) error {
+	view.Name, view.DefaultRoles, view.Managed = r.names.apiRole(a, suffix), []string{aggregateTo}, r.names.olm()
 	if r.options.Profile == ProfileClusterExtension { // there are no OperatorGroups, and the bundle's own role is OLM's
-		if shipped := r.shippedClusterRole(name); shipped != nil {
-			r.warn(bundle.WarnShadowed, shipped.Errorf("metadata.name", "the bundle ships the ClusterRole %s: none is rendered", name))
+		if shipped := r.shippedClusterRole(view.Name); shipped != nil {
+			r.warn(bundle.WarnShadowed, shipped.Errorf("metadata.name", "the bundle ships the ClusterRole %s: none is rendered", view.Name))
 			return nil
 		}
 	} else {
-		key, value := r.names.aggregate(a.gvk(), aggregateTo)
-		labels[key] = value
+		view.Aggregate = r.names.aggregate(a.gvk(), aggregateTo)
 	}
-	view := roleView{Name: name, Labels: r.names.managed(labels), Rules: []any{rule}}
 	return r.author("api-clusterrole.yaml", clusterRole(view.Name), view)
 }
 

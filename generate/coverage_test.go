@@ -171,7 +171,8 @@ install:
 		if got := at(t, o, "subjects", 0, "namespace"); got != "operators" {
 			t.Errorf("%s: the subject is in %v", key, got)
 		}
-		if labels[labelOwnerNamespace] != "a" || labels[labelCopiedFrom] != "operators" || labels[labelOwner] != "memcached-operator.v0.0.1" || labels[labelHash] == nil {
+		if labels["olm.owner.namespace"] != "a" || labels[labelCopiedFrom] != "operators" || labels["olm.owner"] != "memcached-operator.v0.0.1" ||
+			labels["olm.permissions.hash"] == nil {
 			t.Errorf("%s: labels %v", key, labels)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/templates"
 )
 
 const (
@@ -47,12 +48,6 @@ func installedCSV(b *bundle.Bundle, o Options, targets []string) *v1alpha1.Clust
 	return csv
 }
 
-type csvView struct {
-	Name, Namespace     string
-	Labels, Annotations map[string]string
-	Spec                any
-}
-
 func (r *rendering) csvID(namespace string) Object {
 	return Object{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: v1alpha1.ClusterServiceVersionKind, Namespace: namespace,
 		Name: r.csv.Name, Label: r.names.base}
@@ -67,7 +62,8 @@ func clusterServiceVersion(r *rendering) error {
 		return err
 	}
 	return r.author("clusterserviceversion.yaml", r.csvID(r.options.Namespace),
-		csvView{r.csv.Name, r.options.Namespace, r.csv.Labels, r.csv.Annotations, manifest.Text(manifest.Block(spec, 2))})
+		templates.ClusterServiceVersion{Name: r.csv.Name, Namespace: r.options.Namespace, Labels: r.csv.Labels, Annotations: r.csv.Annotations,
+			Spec: manifest.Text(manifest.Block(spec, 2))})
 }
 
 // csvSpec gives the CSV's spec without the empty structures that its Go type always writes.
@@ -167,8 +163,7 @@ func copiedCSVs(r *rendering) error {
 	if err != nil {
 		return err
 	}
-	template := "clusterserviceversion.yaml"
-	view := csvView{Name: r.csv.Name, Labels: map[string]string{}, Annotations: maps.Clone(r.csv.Annotations)}
+	view := templates.ClusterServiceVersion{Name: r.csv.Name, Labels: map[string]string{}, Annotations: maps.Clone(r.csv.Annotations)}
 	for k, v := range r.csv.Labels {
 		if !strings.HasPrefix(k, "operators.coreos.com/") {
 			view.Labels[k] = v
@@ -178,17 +173,26 @@ func copiedCSVs(r *rendering) error {
 	delete(view.Annotations, annotationTargets)
 	delete(view.Annotations, annotationApplied)
 	if r.options.CopiedCSVs == CopiedStub {
-		template, spec = "copied-clusterserviceversion-stub.yaml", stub(spec)
-		maps.DeleteFunc(view.Annotations, func(k, _ string) bool { return k != annotationGroup && k != annotationNamespace })
+		spec = stub(spec)
 	}
 	view.Spec = manifest.Text(manifest.Block(spec, 2))
 	for _, ns := range r.watched() {
 		view.Namespace = ns
-		if err := r.author(template, r.csvID(ns), view); err != nil {
+		if err := r.copiedCSV(view); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (r *rendering) copiedCSV(view templates.ClusterServiceVersion) error {
+	id := r.csvID(view.Namespace)
+	if r.options.CopiedCSVs != CopiedStub {
+		return r.author("clusterserviceversion.yaml", id, view)
+	}
+	return r.author("copied-clusterserviceversion-stub.yaml", id, templates.CopiedClusterServiceVersion{
+		Name: view.Name, Namespace: view.Namespace, Labels: view.Labels,
+		OperatorGroup: view.Annotations[annotationGroup], OperatorNamespace: view.Annotations[annotationNamespace], Spec: view.Spec})
 }
 
 // stub keeps what a person or a console shows. The CSV's schema requires displayName and install.strategy.

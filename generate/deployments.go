@@ -10,6 +10,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/templates"
 )
 
 const envCondition = "OPERATOR_CONDITION_NAME"
@@ -48,7 +49,7 @@ func (r *rendering) deployment(d v1alpha1.StrategyDeploymentSpec) error {
 
 	labels := map[string]string{}
 	maps.Copy(labels, d.Label)
-	maps.Copy(labels, r.names.ownerLabels())
+	maps.Copy(labels, r.names.owned().Labels())
 	if r.names.olm() && i < 0 { // OLM's hash covers its random CA
 		labels[labelSpecHash] = deepHash(spec)
 	}
@@ -56,11 +57,7 @@ func (r *rendering) deployment(d v1alpha1.StrategyDeploymentSpec) error {
 	if err != nil {
 		return err
 	}
-	view := struct {
-		Name, Namespace     string
-		Labels, Annotations map[string]string
-		Spec                map[string]any
-	}{d.Name, r.options.Namespace, labels, deployment.Annotations, value}
+	view := templates.Deployment{Name: d.Name, Namespace: r.options.Namespace, Labels: labels, Annotations: deployment.Annotations, Spec: value}
 	return r.author("deployment.yaml", Object{APIVersion: appsv1.SchemeGroupVersion.String(), Kind: "Deployment", Namespace: view.Namespace, Name: d.Name}, view)
 }
 
@@ -104,10 +101,7 @@ func operatorCondition(r *rendering) error {
 	}
 	ns := r.options.Namespace
 	err := r.author("operatorcondition.yaml", Object{APIVersion: "operators.coreos.com/v2", Kind: "OperatorCondition", Namespace: ns, Name: r.csv.Name, Label: r.names.base},
-		struct {
-			Name, Namespace              string
-			Deployments, ServiceAccounts []string
-		}{r.csv.Name, ns, deployed, accounts})
+		templates.OperatorCondition{Name: r.csv.Name, Namespace: ns, Deployments: deployed, ServiceAccounts: accounts})
 	if err != nil {
 		return err
 	}
@@ -116,24 +110,21 @@ func operatorCondition(r *rendering) error {
 
 func (r *rendering) conditionRole(accounts []string) error {
 	name, ns := r.names.condition(), r.options.Namespace
-	labels := r.names.managed(map[string]string{})
-	if !r.names.olm() {
-		labels = r.names.ownerLabels()
-	}
+	labels := r.names.managed()
 	rule := map[string]any{"verbs": []any{"get", "update", "patch"}, "apiGroups": []any{v1alpha1.GroupName},
 		"resources": []any{"operatorconditions"}, "resourceNames": []any{r.csv.Name}}
 	id := Object{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "Role", Namespace: ns, Name: name}
-	if err := r.author("role.yaml", id, roleView{name, ns, labels, []any{rule}}); err != nil {
+	if err := r.author("role.yaml", id, templates.Role{Ownership: labels, Name: name, Namespace: ns, Rules: []any{rule}}); err != nil {
 		return err
 	}
-	var subjects []any
+	var subjects []templates.Subject
 	for _, a := range accounts {
-		subject := map[string]any{"kind": "ServiceAccount", "name": a}
+		subject := templates.Subject{Name: a}
 		if !r.names.olm() {
-			subject["namespace"] = ns
+			subject.Namespace = ns
 		}
 		subjects = append(subjects, subject)
 	}
 	id.Kind = "RoleBinding"
-	return r.author("rolebinding.yaml", id, bindingView{name, ns, name, labels, subjects})
+	return r.author("rolebinding.yaml", id, templates.Binding{Ownership: labels, Name: name, Namespace: ns, Role: name, Subjects: subjects})
 }

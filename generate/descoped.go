@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	rbacv1 "k8s.io/api/rbac/v1"
+
+	"github.com/olmgen/olmgen/templates"
 )
 
 // Descoped are the options of ProfileDescoped: the administrator's part.
@@ -61,34 +63,37 @@ func (o Options) CheckDescoped() error {
 	d := o.Descoped
 	if o.Profile != ProfileDescoped {
 		if d.BindAll || len(d.BindNamespaces)+len(d.AggregateTo) > 0 || d.Split != "" {
-			return refuse("choose it with --profile descoped", "binding in namespaces, splitting and aggregating are of the descoped profile")
+			return refuseOption(OptionProfile, "choose that profile", "binding in namespaces, splitting and aggregating are of the descoped profile")
 		}
 		return nil
 	}
 	grouped := o.OperatorGroup != ""
 	switch {
 	case o.Names == NamesOLM:
-		return refuseOption("names", "leave out --names", "OLM makes no descoped objects, so there are no names of OLM for them")
+		return refuseOption(OptionNames, "leave it out", "OLM makes no descoped objects, so there are no names of OLM for them")
 	case o.InstallMode != "":
-		return refuseOption("install-mode", "say with --bind-namespaces or --bind-all where it may work", "a descoped operator has no install mode: it serves the whole cluster")
+		return refuseOption(OptionInstallMode, "say where it may work", "a descoped operator has no install mode: it serves the whole cluster").
+			with(OptionBindNamespaces, OptionBindAll)
 	case o.Selector != nil, o.Static, len(o.StaticProvidedAPIs) > 0, o.ServiceAccount != "", len(o.CopiedCSVNamespaces) > 0:
 		return refuse("of a group, only its name and its target namespaces mean something", "the descoped profile has no OperatorGroup object and no copied CSVs")
 	case !grouped && len(o.TargetNamespaces) > 0:
-		return refuseOption("target-namespaces", "use --bind-namespaces, or name the group with --operator-group", "target namespaces are those of an OperatorGroup, and none is given")
+		return refuseOption(OptionTargetNamespaces, "name the namespaces to bind in, or the group",
+			"target namespaces are those of an OperatorGroup, and none is given").with(OptionBindNamespaces, OptionOperatorGroup)
 	case grouped && (d.BindAll || len(d.BindNamespaces) > 0):
-		return refuse("leave out --bind-namespaces and --bind-all, or --operator-group",
-			"the namespaces of OperatorGroup %q decide where the operator is bound", o.OperatorGroup)
+		return refuse("leave out the OperatorGroup, or where else the operator is bound",
+			"the namespaces of OperatorGroup %q decide where the operator is bound", o.OperatorGroup).
+			with(OptionOperatorGroup, OptionBindNamespaces, OptionBindAll)
 	case d.BindAll && len(d.BindNamespaces) > 0:
-		return refuse("choose one", "bound in all namespaces, the operator needs no binding in some")
+		return refuse("choose one", "bound in all namespaces, the operator needs no binding in some").with(OptionBindAll, OptionBindNamespaces)
 	case d.Split != "" && !slices.Contains(Splits, d.Split):
-		return refuseOption("split", "", "split: %q is none of %s", d.Split, join(Splits))
+		return refuseOption(OptionSplit, "", "split: %q is none of %s", d.Split, join(Splits))
 	}
 	for _, role := range d.AggregateTo {
 		if !slices.Contains(DefaultRoles, role) {
-			return refuseOption("aggregate-to", "", "aggregate to: %q is none of %s", role, join(DefaultRoles))
+			return refuseOption(OptionAggregateTo, "", "aggregate to: %q is none of %s", role, join(DefaultRoles))
 		}
 	}
-	return checkNamespaces("bind-namespaces", "namespace to bind in", d.BindNamespaces)
+	return checkNamespaces(OptionBindNamespaces, "namespace to bind in", d.BindNamespaces)
 }
 
 // bound gives the namespaces that the administrator binds the operator in, [""] for all: those asked for or, where an OperatorGroup is
@@ -148,13 +153,11 @@ func (r *rendering) accounts() []*account {
 	return r.accountList
 }
 
-// labelDescoped says what a ClusterRole is for: required and optional are those of the plan's convention, status its exception; the others
-// are for users.
-const labelDescoped = "descoped.olmgen.dev/clusterrole"
-
-func (r *rendering) descopedLabels(what string) map[string]string {
-	labels := r.names.ownerLabels()
-	labels[labelDescoped] = what
+// descopedLabels say what a ClusterRole is for: required and optional are those of the plan's convention, status its exception; the
+// others are for users.
+func (r *rendering) descopedLabels(what string) templates.Ownership {
+	labels := r.names.owned()
+	labels.Descoped = what
 	return labels
 }
 
@@ -200,7 +203,7 @@ func (r *rendering) workRoles() []workRole {
 
 func workClusterRoles(r *rendering) error {
 	for _, w := range r.workRoles() {
-		view := roleView{Name: w.name, Labels: r.descopedLabels(w.kind), Rules: rules(w.rules)}
+		view := templates.Role{Ownership: r.descopedLabels(w.kind), Name: w.name, Rules: rules(w.rules)}
 		if err := r.author("clusterrole.yaml", clusterRole(w.name), view); err != nil {
 			return err
 		}

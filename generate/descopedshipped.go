@@ -10,7 +10,7 @@ import (
 )
 
 // withoutBindings takes out what a bundle ships that is the administrator's to decide: "a descoped operator will not be allowed to install
-// any bindings" (plan). RoleBindings stay, as they are in the operator's own namespace. With --bind-all, ClusterRoleBindings stay too.
+// any bindings" (plan). RoleBindings stay, as they are in the operator's own namespace. With BindAll, ClusterRoleBindings stay too.
 func withoutBindings(r *rendering) error {
 	for _, o := range r.bundle.Others {
 		id := Object{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: o.Kind, Name: o.Name}
@@ -70,9 +70,9 @@ func (r *rendering) withoutAggregation(o *manifest.Object) error {
 		case role.Labels[label] == "":
 		case !slices.Contains(r.aggregateTo(), to):
 			drop = append(drop, label)
-			r.warn(bundle.WarnDescoped, o.Errorf("metadata.labels",
-				"ClusterRole %s would become part of the default role %s: its label is left out, because that is for the administrator to ask for (--aggregate-to)",
-				o.Name, to))
+			r.warn(bundle.WarnDescoped, about(o.Errorf("metadata.labels",
+				"ClusterRole %s would become part of the default role %s: its label is left out, because that is for the administrator to ask for",
+				o.Name, to), OptionAggregateTo))
 		case secrets && (to == "view" || to == "cluster-reader"):
 			drop = append(drop, label)
 			r.warn(bundle.WarnDescoped, o.Errorf("metadata.labels", "ClusterRole %s would give Secrets to the default role %s: its label is left out", o.Name, to))

@@ -62,9 +62,9 @@ func (r *rendering) warnClusterRule(a *account, rule ask, seen map[string]bool) 
 	}
 	say := func(list []string, is, so string) {
 		if len(list) > 0 {
-			r.warn(bundle.WarnClusterRules, r.bundle.CSVObject.Errorf(rule.field,
-				"account %s asks for what %s in no namespace, %s: %sa RoleBinding does not grant that, only a ClusterRoleBinding (--bind-all)",
-				a.name, is, strings.Join(list, ", "), so))
+			r.warn(bundle.WarnClusterRules, about(r.bundle.CSVObject.Errorf(rule.field,
+				"account %s asks for what %s in no namespace, %s: %sa RoleBinding does not grant that, only a ClusterRoleBinding",
+				a.name, is, strings.Join(list, ", "), so), OptionBindAll))
 		}
 	}
 	say(cluster, "is", "")
@@ -99,9 +99,9 @@ func (r *rendering) warnOwnNamespace(a *account) {
 		return has(k.APIGroups, "coordination.k8s.io") && hasResource(k.Resources, "leases") && (has(k.Verbs, "create") || has(k.Verbs, "update"))
 	})
 	if !own && i >= 0 {
-		r.warn(bundle.WarnOwnNamespace, r.bundle.CSVObject.Errorf(a.asks[i].field,
-			"account %s has no permissions in the operator's own namespace, where it most likely elects a leader: bind it there too (--bind-namespaces %s)",
-			a.name, r.options.Namespace))
+		r.warn(bundle.WarnOwnNamespace, about(r.bundle.CSVObject.Errorf(a.asks[i].field,
+			"account %s has no permissions in the operator's own namespace, where it most likely elects a leader: bind it in %s too",
+			a.name, r.options.Namespace), OptionBindNamespaces))
 	}
 }
 

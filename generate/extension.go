@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/olmgen/olmgen/generate/olmv1"
+	"github.com/olmgen/olmgen/templates"
 )
 
 // UpgradePolicy says whether OLM v1 keeps to the upgrade paths of the catalog.
@@ -36,7 +37,7 @@ var extensionGenerators = []func(*rendering) error{
 	clusterExtension,
 }
 
-const refusedByV1 = "hand it to OLM v0 with --profile subscription, or do without OLM with --profile plain"
+const refusedByV1 = "use the profile subscription, which hands it to OLM v0, or the profile plain, which needs no OLM"
 
 // extensionInstallable refuses what OLM v1 would refuse after the ClusterExtension has been applied, and warns of what depends on how OLM
 // v1 is set up (spec v1 14 and 15; operator-controller: internal/operator-controller/applier/provider.go, resolve/validation.go).
@@ -45,14 +46,14 @@ func extensionInstallable(r *rendering) error {
 	badName := validation.IsDNS1123Subdomain(r.bundle.Package)
 	switch {
 	case r.mode == v1alpha1.InstallModeTypeMultiNamespace:
-		return refuse("choose AllNamespaces, OwnNamespace or SingleNamespace with --install-mode and --target-namespaces", "OLM v1 has no MultiNamespace")
+		return refuse("choose AllNamespaces, OwnNamespace or SingleNamespace", "OLM v1 has no MultiNamespace").with(OptionInstallMode, OptionTargetNamespaces)
 	case len(r.csv.Spec.APIServiceDefinitions.Owned) > 0:
-		return refuse(refusedByV1, "OLM v1 refuses %s: it serves APIs by APIServices", r.csv.Name)
+		return refuse(refusedByV1, "OLM v1 refuses %s: it serves APIs by APIServices", r.csv.Name).with(OptionProfile)
 	case len(badName) > 0:
-		return refuse(refusedByV1, "OLM v1 refuses the package name %q: %s", r.bundle.Package, badName[0])
+		return refuse(refusedByV1, "OLM v1 refuses the package name %q: %s", r.bundle.Package, badName[0]).with(OptionProfile)
 	}
 	if _, err := olmv1.Render(r.bundle, olmv1.Options{Namespace: o.Namespace, TargetNamespaces: r.targets, Certs: olmv1.CertManager, Config: deploymentConfig(o.Config)}); err != nil {
-		return refuse(refusedByV1, "OLM v1 refuses %s: %s", r.csv.Name, strings.ReplaceAll(err.Error(), "\n", "; "))
+		return refuse(refusedByV1, "OLM v1 refuses %s: %s", r.csv.Name, strings.ReplaceAll(err.Error(), "\n", "; ")).with(OptionProfile)
 	}
 	for _, kind := range r.requirements() {
 		r.warnInstallation("OLM v1 refuses bundles with dependencies, and %s has the property %s", r.csv.Name, kind)
@@ -92,7 +93,7 @@ func clusterExtension(r *rendering) error {
 		return err
 	}
 	if p := o.Extension.UpgradePolicy; p != "" && p != UpgradeCatalogProvided && p != UpgradeSelfCertified {
-		return refuse("", "upgrade constraint policy: %q is none of %s, %s", p, UpgradeCatalogProvided, UpgradeSelfCertified)
+		return refuseOption(OptionUpgradePolicy, "", "upgrade constraint policy: %q is none of %s, %s", p, UpgradeCatalogProvided, UpgradeSelfCertified)
 	}
 	channels, err := r.extensionChannels()
 	if err != nil {
@@ -105,11 +106,8 @@ func clusterExtension(r *rendering) error {
 	if o.ServiceAccount != "" {
 		r.note("OLM v1 ignores spec.serviceAccount since version 1.11")
 	}
-	view := struct {
-		Name, Namespace, Package, Version, ServiceAccount, UpgradeConstraintPolicy string
-		Channels                                                                   []string
-		Config                                                                     map[string]any
-	}{objectName, o.Namespace, r.bundle.Package, o.Extension.VersionRange, o.ServiceAccount, string(o.Extension.UpgradePolicy), channels, config}
+	view := templates.ClusterExtension{Name: objectName, Namespace: o.Namespace, Package: r.bundle.Package, Version: o.Extension.VersionRange,
+		ServiceAccount: o.ServiceAccount, UpgradeConstraintPolicy: string(o.Extension.UpgradePolicy), Channels: channels, Config: config}
 	return r.author("clusterextension.yaml", Object{APIVersion: "olm.operatorframework.io/v1", Kind: "ClusterExtension", Name: view.Name}, view)
 }
 
@@ -117,9 +115,9 @@ func clusterExtension(r *rendering) error {
 // internal/operator-controller/applier/helm.go).
 func (r *rendering) extensionName() (string, error) {
 	const limit = 53
-	objectName, err := r.objectName("ClusterExtension", r.options.Extension.Name, "cluster-extension")
+	objectName, err := r.objectName("ClusterExtension", r.options.Extension.Name, OptionExtension)
 	if err == nil && len(objectName) > limit {
-		err = refuseOption("cluster-extension", "give a shorter one with --cluster-extension",
+		err = refuseOption(OptionExtension, "give a shorter one",
 			"ClusterExtension name %q is longer than %d characters: OLM v1 can't install it", objectName, limit)
 	}
 	return objectName, err
@@ -133,11 +131,11 @@ func (r *rendering) checkVersionRange() error {
 		return nil
 	}
 	if len(text) > 64 {
-		return refuseOption("version-range", hint, "version range %q is longer than 64 characters", text)
+		return refuseOption(OptionVersionRange, hint, "version range %q is longer than 64 characters", text)
 	}
 	versions, err := semver.NewConstraint(text)
 	if err != nil {
-		return refuseOption("version-range", hint, "version range %q is none", text)
+		return refuseOption(OptionVersionRange, hint, "version range %q is none", text)
 	}
 	own := fmt.Sprint(r.csv.Spec.Version)
 	if v, err := semver.NewVersion(own); err == nil && !versions.Check(v) {
@@ -154,7 +152,7 @@ func (r *rendering) extensionChannels() ([]string, error) {
 	case channel == "":
 		return nil, nil
 	case len(problems) > 0 && r.options.Channel != "":
-		return nil, refuseOption("channel", "leave it out: OLM v1 then takes all channels", "OLM v1 refuses the channel name %q: %s", channel, problems[0])
+		return nil, refuseOption(OptionChannel, "leave it out: OLM v1 then takes all channels", "OLM v1 refuses the channel name %q: %s", channel, problems[0])
 	case len(problems) > 0:
 		r.warnInstallation("OLM v1 refuses the channel name %q: it is left out, so OLM v1 takes all channels", channel)
 		return nil, nil
@@ -165,7 +163,7 @@ func (r *rendering) extensionChannels() ([]string, error) {
 // extensionConfig is what OLM v1 knows of install modes and of a Subscription's config, whose selector means nothing.
 func (r *rendering) extensionConfig() (map[string]any, error) {
 	config := map[string]any{}
-	deployments, err := configValue(r.options.Config)
+	deployments, err := ConfigValue(r.options.Config)
 	if err != nil {
 		return nil, err
 	}

@@ -25,12 +25,18 @@ func handOver(b *bundle.Bundle, o Options, generators []func(*rendering) error) 
 }
 
 func (r *rendering) note(format string, args ...any) {
-	r.notes = append(r.notes, fmt.Sprintf(format, args...))
+	r.notes = append(r.notes, manifest.Message{Msg: fmt.Sprintf(format, args...)})
 }
 
 // warnInstallation warns of what OLM in the cluster may not do as it is asked to.
 func (r *rendering) warnInstallation(format string, args ...any) {
 	r.warn(bundle.WarnInstallation, &manifest.Error{Msg: fmt.Sprintf(format, args...)})
+}
+
+// about returns a warning with the options that it is about.
+func about(e *manifest.Error, options ...Option) *manifest.Error {
+	e.Options = options
+	return e
 }
 
 // channel gives the channel that is asked for, the default channel if the bundle is in it, or the only one that it is in; else "".
@@ -59,19 +65,20 @@ func channelList(channels []string) string {
 }
 
 // objectName gives the name of what installs the package: by default that of the package.
-func (r *rendering) objectName(kind, asked, option string) (string, error) {
+func (r *rendering) objectName(kind, asked string, option Option) (string, error) {
 	name := asked
 	if name == "" {
 		name = r.bundle.Package
 	}
 	if problems := validation.IsDNS1123Subdomain(name); len(problems) > 0 {
-		return "", refuseOption(option, "give another with --"+option, "%s name %q is no valid name: %s", kind, name, problems[0])
+		return "", refuseOption(option, "give another name", "%s name %q is no valid name: %s", kind, name, problems[0])
 	}
 	return name, nil
 }
 
-// configValue gives a Subscription's config as it was written, nil if it is empty.
-func configValue(c *v1alpha1.SubscriptionConfig) (map[string]any, error) {
+// ConfigValue returns a Subscription's config as it stands in a document: with an empty node selector, which OLM takes for "remove it". It
+// returns nil without a config.
+func ConfigValue(c *v1alpha1.SubscriptionConfig) (map[string]any, error) {
 	if c == nil {
 		return nil, nil
 	}

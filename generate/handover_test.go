@@ -2,6 +2,7 @@ package generate
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -31,7 +32,10 @@ func said(t *testing.T, b *bundle.Bundle, o Options) []string {
 	for _, w := range result.Warnings {
 		out = append(out, w.Error.Error())
 	}
-	return append(out, result.Notes...)
+	for _, n := range result.Notes {
+		out = append(out, n.Msg)
+	}
+	return out
 }
 
 // keys gives the identities of what was rendered.
@@ -112,24 +116,24 @@ apiservicedefinitions:
 		refused, hint string
 	}{
 		{"a target in a global namespace", plain, Options{Profile: sub, Namespace: "openshift-operators", TargetNamespaces: []string{"a"}},
-			"namespace openshift-operators has the OperatorGroup global-operators, which does not select a alone", "--namespace"},
-		{"the own namespace, which is global", plain, Options{Profile: sub, Namespace: "operators", InstallMode: own}, "does not select operators alone", "--operator-group"},
+			"namespace openshift-operators has the OperatorGroup global-operators, which does not select a alone", "[Namespace OperatorGroup]"},
+		{"the own namespace, which is global", plain, Options{Profile: sub, Namespace: "operators", InstallMode: own}, "does not select operators alone", "[Namespace OperatorGroup]"},
 		{"an install mode that the operator has not", testBundle(t, globalOnly+oneDeployment), Options{Profile: sub, Namespace: "x", InstallMode: own}, "UnsupportedOperatorGroup", "AllNamespaces"},
 		{"approval", plain, Options{Profile: sub, Subscription: SubscriptionOptions{Approval: "Never"}}, `approval: "Never" is none of Automatic, Manual`, ""},
-		{"a Subscription's name", plain, Options{Profile: sub, Subscription: SubscriptionOptions{Name: "A"}}, `Subscription name "A" is no valid name`, "--subscription"},
-		{"a package that can't be the name", named("My_Package"), Options{Profile: sub, Namespace: "x", OperatorGroup: "g"}, `Subscription name "My_Package" is no valid name`, "--subscription"},
-		{"a catalog's name", plain, Options{Profile: sub, Subscription: SubscriptionOptions{CatalogSource: "A"}}, "catalog source openshift-marketplace/A is no valid name", "--catalog-source"},
-		{"a catalog's namespace", plain, Options{Profile: sub, Subscription: SubscriptionOptions{CatalogNamespace: "a.b"}}, "catalog source a.b/community-operators is no valid name", "--catalog-source"},
+		{"a Subscription's name", plain, Options{Profile: sub, Subscription: SubscriptionOptions{Name: "A"}}, `Subscription name "A" is no valid name`, "[Subscription.Name]"},
+		{"a package that can't be the name", named("My_Package"), Options{Profile: sub, Namespace: "x", OperatorGroup: "g"}, `Subscription name "My_Package" is no valid name`, "[Subscription.Name]"},
+		{"a catalog's name", plain, Options{Profile: sub, Subscription: SubscriptionOptions{CatalogSource: "A"}}, "catalog source openshift-marketplace/A is no valid name", "[Subscription.CatalogSource]"},
+		{"a catalog's namespace", plain, Options{Profile: sub, Subscription: SubscriptionOptions{CatalogNamespace: "a.b"}}, "catalog source a.b/community-operators is no valid name", "[Subscription.CatalogSource]"},
 		{"an image", plain, Options{Profile: sub, Subscription: SubscriptionOptions{CatalogImage: "not an image"}}, `"not an image" is no image reference`, "quay.io"},
 		{"OpenShift's own catalog", plain, Options{Profile: sub, Subscription: SubscriptionOptions{CatalogImage: "quay.io/a/b:c", CatalogSource: "redhat-operators"}},
-			"openshift-marketplace/redhat-operators is OpenShift's own", "--catalog-source"},
+			"openshift-marketplace/redhat-operators is OpenShift's own", "[Subscription.CatalogSource]"},
 		{"a static API", plain, Options{Profile: sub, Static: true, StaticProvidedAPIs: []string{"Memo"}}, `static provided API "Memo"`, "Prometheus.v1"},
 
-		{"MultiNamespace", plain, Options{Profile: ext, Namespace: "x", TargetNamespaces: []string{"a", "b"}}, "OLM v1 has no MultiNamespace", "--install-mode"},
-		{"APIServices", testBundle(t, allModes+apiService+oneDeployment), Options{Profile: ext}, "it serves APIs by APIServices", "--profile subscription"},
-		{"a package name", named("my_package"), Options{Profile: ext, Namespace: "x"}, `OLM v1 refuses the package name "my_package"`, "--profile subscription"},
-		{"a ClusterExtension's name", plain, Options{Profile: ext, Extension: ExtensionOptions{Name: "A"}}, `ClusterExtension name "A" is no valid name`, "--cluster-extension"},
-		{"a long name", plain, Options{Profile: ext, Extension: ExtensionOptions{Name: strings.Repeat("a", 54)}}, "is longer than 53 characters", "--cluster-extension"},
+		{"MultiNamespace", plain, Options{Profile: ext, Namespace: "x", TargetNamespaces: []string{"a", "b"}}, "OLM v1 has no MultiNamespace", "[InstallMode TargetNamespaces]"},
+		{"APIServices", testBundle(t, allModes+apiService+oneDeployment), Options{Profile: ext}, "it serves APIs by APIServices", "the profile subscription"},
+		{"a package name", named("my_package"), Options{Profile: ext, Namespace: "x"}, `OLM v1 refuses the package name "my_package"`, "the profile subscription"},
+		{"a ClusterExtension's name", plain, Options{Profile: ext, Extension: ExtensionOptions{Name: "A"}}, `ClusterExtension name "A" is no valid name`, "[Extension.Name]"},
+		{"a long name", plain, Options{Profile: ext, Extension: ExtensionOptions{Name: strings.Repeat("a", 54)}}, "is longer than 53 characters", "[Extension.Name]"},
 		{"a version range", plain, Options{Profile: ext, Extension: ExtensionOptions{VersionRange: "newest"}}, `version range "newest" is none`, "1.2.3"},
 		{"a long version range", plain, Options{Profile: ext, Extension: ExtensionOptions{VersionRange: strings.Repeat("1 || ", 13) + "1"}}, "is longer than 64 characters", "1.2.3"},
 		{"a policy", plain, Options{Profile: ext, Extension: ExtensionOptions{UpgradePolicy: "Any"}}, `upgrade constraint policy: "Any" is none of CatalogProvided, SelfCertified`, ""},
@@ -139,8 +143,8 @@ apiservicedefinitions:
 			_, err := Render(c.b, c.o)
 			checkRefused(t, err, c.refused)
 			var e *Error
-			if !errors.As(err, &e) || !strings.Contains(e.Hint(), c.hint) {
-				t.Errorf("error %v, want the hint %q", err, c.hint)
+			if !errors.As(err, &e) || !strings.Contains(fmt.Sprint(e.Hint(), " ", e.About()), c.hint) {
+				t.Errorf("error %v, hint %q about %v, want %q", err, e.Hint(), e.About(), c.hint)
 			}
 		})
 	}
@@ -172,9 +176,9 @@ func TestSubscriptionWarns(t *testing.T) {
 		{"one that it may not find", Options{Namespace: "cache", Subscription: SubscriptionOptions{CatalogNamespace: "elsewhere"}},
 			[]string{"OLM looks for catalogs in the Subscription's namespace and in its own global one: is elsewhere that?"}},
 		{"a version that does not stay", Options{Namespace: "cache", Subscription: SubscriptionOptions{StartingCSV: true}},
-			[]string{"with Automatic approval OLM begins with memcached-operator.v0.0.1 and upgrades at once: with --approval Manual it waits"}},
+			[]string{"with Automatic approval OLM begins with memcached-operator.v0.0.1 and upgrades at once: with Manual approval it waits"}},
 		{"one that does", Options{Namespace: "cache", Subscription: SubscriptionOptions{StartingCSV: true, Approval: "Manual"}}, nil},
-		{"the global group", Options{}, []string{"the namespace openshift-operators and its OperatorGroup global-operators are taken to be there: --create-namespace and --operator-group make them"}},
+		{"the global group", Options{}, []string{"the cluster must have the namespace openshift-operators with its OperatorGroup global-operators, or olmgen renders them on request"}},
 		{"a second group", Options{Namespace: "operators", OperatorGroup: "mine"},
 			[]string{"if namespace operators has the OperatorGroup global-operators, a second one stops all its operators (TooManyOperatorGroups)"}},
 		{"the group itself", Options{Namespace: "operators", OperatorGroup: "global-operators"}, nil},

@@ -116,10 +116,10 @@ func TestPermissionNamesAndHashes(t *testing.T) {
 		{"N1 in another namespace", there.grants([]v1alpha1.StrategyDeploymentPermissions{p}, false)[0].name, "memcached-operator.v0.0.-4FRKjTuyv4SA0N0k09tGLeqGDCIQKiPAInEgVe"},
 		{"N2", clusterRole.name, "memcached-operator.v0.0.1-7ooHByJ3oIHJa54SJfurSDbTV2Fm06xdyxioDk"},
 		{"N2 in another namespace", there.grants([]v1alpha1.StrategyDeploymentPermissions{c}, true)[0].name, "memcached-operator.v0.0.1-5f4bX3msDX94ZeT9XjCxxq63XT74GHHtYnbom9"},
-		{"Role", here.roleLabels(role)[labelHash], "30eVrpSr2iQi452CsqCciB4v6bdVo6HaNsn5qc"},
-		{"RoleBinding", here.bindingLabels(role, "Role")[labelHash], "43utgdHwAqkSNMLmmt9vyOg7g0qIOrcmsHx7YV"},
-		{"ClusterRole", here.roleLabels(clusterRole)[labelHash], "4YxKBBeagoRkgQN6Gze7Bcw8S4NWxM3SuDzQyY"},
-		{"ClusterRoleBinding", here.bindingLabels(clusterRole, "ClusterRole")[labelHash], "c07OYYak30J1pgQWyzcb80blGGu9bEVmLpEzqt"},
+		{"Role", here.roleLabels(role).Hash, "30eVrpSr2iQi452CsqCciB4v6bdVo6HaNsn5qc"},
+		{"RoleBinding", here.bindingLabels(role, "Role").Hash, "43utgdHwAqkSNMLmmt9vyOg7g0qIOrcmsHx7YV"},
+		{"ClusterRole", here.roleLabels(clusterRole).Hash, "4YxKBBeagoRkgQN6Gze7Bcw8S4NWxM3SuDzQyY"},
+		{"ClusterRoleBinding", here.bindingLabels(clusterRole, "ClusterRole").Hash, "c07OYYak30J1pgQWyzcb80blGGu9bEVmLpEzqt"},
 	} {
 		if x.got != x.want {
 			t.Errorf("%s: %s, want %s", x.what, x.got, x.want)

@@ -37,14 +37,15 @@ func (o Options) targets(csv *v1alpha1.ClusterServiceVersion) (v1alpha1.InstallM
 		targets = []string{o.Namespace}
 	}
 	if msg := o.unsupported(supports, targets); msg != "" {
-		return "", nil, refuse(supportedHint(supports), "%s: %s", unsupportedOperatorGroup, msg)
+		return "", nil, refuse(supportedHint(supports), "%s: %s", unsupportedOperatorGroup, msg).
+			with(OptionInstallMode, OptionTargetNamespaces)
 	}
 	if len(o.CopiedCSVNamespaces) > 0 && mode != v1alpha1.InstallModeTypeAllNamespaces {
-		return "", nil, refuseOption("copied-csv-namespaces", "leave out --copied-csv-namespaces",
+		return "", nil, refuseOption(OptionCopiedCSVNamespaces, "leave them out",
 			"namespaces for copied CSVs can be named in AllNamespaces only: in %s each target namespace gets one", mode)
 	}
 	if slices.Contains(o.CopiedCSVNamespaces, o.Namespace) {
-		return "", nil, refuseOption("copied-csv-namespaces", "", "the operator's own namespace %q has the CSV itself, no copy of it", o.Namespace)
+		return "", nil, refuseOption(OptionCopiedCSVNamespaces, "", "the operator's own namespace %q has the CSV itself, no copy of it", o.Namespace)
 	}
 	return mode, targets, nil
 }
@@ -61,7 +62,7 @@ func (o Options) mode(supports map[v1alpha1.InstallModeType]bool, targets []stri
 	switch {
 	case o.InstallMode != "":
 		if !slices.Contains(bundle.InstallModes, o.InstallMode) {
-			return "", refuseOption("install-mode", "", "install mode %q is none of %s", o.InstallMode, join(bundle.InstallModes))
+			return "", refuseOption(OptionInstallMode, "", "install mode %q is none of %s", o.InstallMode, join(bundle.InstallModes))
 		}
 		return o.InstallMode, nil
 	case len(targets) == 1 && targets[0] == o.Namespace:
@@ -71,14 +72,16 @@ func (o Options) mode(supports map[v1alpha1.InstallModeType]bool, targets []stri
 	case len(targets) > 1:
 		return v1alpha1.InstallModeTypeMultiNamespace, nil
 	case o.Selector != nil:
-		return "", refuseOption("selector", "say which with --target-namespaces",
-			"no targetNamespaces are matched operatorgroups namespace selection: the namespaces behind a selector can't be known offline")
+		return "", refuseOption(OptionSelector, "name them",
+			"no targetNamespaces are matched operatorgroups namespace selection: the namespaces behind a selector can't be known offline").
+			with(OptionTargetNamespaces)
 	case supports[v1alpha1.InstallModeTypeAllNamespaces]:
 		return v1alpha1.InstallModeTypeAllNamespaces, nil
 	case supports[v1alpha1.InstallModeTypeOwnNamespace]:
 		return v1alpha1.InstallModeTypeOwnNamespace, nil
 	}
-	return "", refuse(supportedHint(supports), "the operator supports neither AllNamespaces nor OwnNamespace, so its target namespaces must be given")
+	return "", refuse(supportedHint(supports), "the operator supports neither AllNamespaces nor OwnNamespace, so its target namespaces must be given").
+		with(OptionInstallMode, OptionTargetNamespaces)
 }
 
 // checkTargets refuses targets that do not fit the install mode that was asked for.
@@ -87,24 +90,24 @@ func (o Options) checkTargets(mode v1alpha1.InstallModeType, targets []string) e
 	switch mode {
 	case v1alpha1.InstallModeTypeAllNamespaces:
 		if n > 0 || o.Selector != nil {
-			return refuseOption("install-mode", "leave out the targets, or choose another --install-mode", "AllNamespaces has no target namespaces and no selector")
+			return refuseOption(OptionInstallMode, "leave out the targets, or choose another install mode", "AllNamespaces has no target namespaces and no selector")
 		}
 	case v1alpha1.InstallModeTypeOwnNamespace:
 		if n > 1 || n == 1 && !own {
-			return refuseOption("target-namespaces", "leave out --target-namespaces, or choose another --install-mode",
-				"OwnNamespace has one target namespace, the operator's own, %s", o.Namespace)
+			return refuseOption(OptionTargetNamespaces, "leave it out, or choose another install mode",
+				"OwnNamespace has one target namespace, the operator's own, %s", o.Namespace).with(OptionTargetNamespaces, OptionInstallMode)
 		}
 	case v1alpha1.InstallModeTypeSingleNamespace:
 		if n != 1 {
-			return refuseOption("install-mode", "give one with --target-namespaces", "SingleNamespace needs exactly one target namespace, not %d", n)
+			return refuseOption(OptionInstallMode, "name one", "SingleNamespace needs exactly one target namespace, not %d", n).with(OptionTargetNamespaces)
 		}
 		if own {
-			return refuseOption("install-mode", "use --install-mode OwnNamespace", "SingleNamespace needs a target namespace other than the operator's own, %s", o.Namespace)
+			return refuseOption(OptionInstallMode, "use OwnNamespace", "SingleNamespace needs a target namespace other than the operator's own, %s", o.Namespace)
 		}
 	case v1alpha1.InstallModeTypeMultiNamespace:
 		if n < 2 {
-			return refuseOption("install-mode", "give them with --target-namespaces a,b",
-				"MultiNamespace needs at least two target namespaces, not %d: OLM asks for another install mode then", n)
+			return refuseOption(OptionInstallMode, "name them",
+				"MultiNamespace needs at least two target namespaces, not %d: OLM asks for another install mode then", n).with(OptionTargetNamespaces)
 		}
 	}
 	return nil
@@ -146,7 +149,7 @@ func supportedHint(supports map[v1alpha1.InstallModeType]bool) string {
 	if len(list) == 0 {
 		return "the operator supports no install mode at all"
 	}
-	return "the operator supports " + join(list) + ": choose with --install-mode and --target-namespaces"
+	return "the operator supports " + join(list) + ": choose one of them, or other target namespaces"
 }
 
 func join[T ~string](list []T) string {

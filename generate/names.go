@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/templates"
 )
 
 // names gives generated objects their names and labels, in one of two ways.
@@ -51,28 +52,23 @@ func newNames(b *bundle.Bundle, csv *v1alpha1.ClusterServiceVersion, o Options, 
 func (n names) olm() bool { return n.mode == NamesOLM }
 
 const (
-	labelManaged        = "olm.managed"
-	labelOwner          = "olm.owner"
-	labelOwnerNamespace = "olm.owner.namespace"
-	labelOwnerKind      = "olm.owner.kind"
-	labelCopiedFrom     = "olm.copiedFrom"
-	labelHash           = "olm.permissions.hash"
-	labelSpecHash       = "olm.deployment-spec-hash"
-	labelAggregate      = "olm.opgroup.permissions/aggregate-to-"
-	labelAggregateRBAC  = "rbac.authorization.k8s.io/aggregate-to-"
+	labelManaged       = "olm.managed"
+	labelCopiedFrom    = "olm.copiedFrom"
+	labelSpecHash      = "olm.deployment-spec-hash"
+	labelAggregateRBAC = "rbac.authorization.k8s.io/aggregate-to-"
 )
 
-// ownerLabels mark what belongs to the CSV.
-func (n names) ownerLabels() map[string]string {
-	return n.managed(map[string]string{labelOwner: n.csv.Name, labelOwnerNamespace: n.namespace, labelOwnerKind: v1alpha1.ClusterServiceVersionKind})
+// owned are the labels of what belongs to the CSV.
+func (n names) owned() templates.Ownership {
+	return templates.Ownership{Managed: n.olm(), Owner: &templates.Owner{Name: n.csv.Name, Namespace: n.namespace}}
 }
 
-// managed adds the label that OLM puts on nearly everything.
-func (n names) managed(labels map[string]string) map[string]string {
+// managed are the labels of what OLM marks as its own but not as the CSV's; stable names mark it as the CSV's.
+func (n names) managed() templates.Ownership {
 	if n.olm() {
-		labels[labelManaged] = "true"
+		return templates.Ownership{Managed: true}
 	}
-	return labels
+	return n.owned()
 }
 
 // groupRole names an OperatorGroup's ClusterRole: <group>-admin, as in the OperatorGroup design document, or OLM's hashed name.
@@ -84,11 +80,11 @@ func (n names) groupRole(suffix string) string {
 }
 
 // aggregate is the label by which an OperatorGroup's ClusterRole finds those of an API: one of the group, or OLM's one of the API.
-func (n names) aggregate(gvk, suffix string) (key, value string) {
+func (n names) aggregate(gvk, suffix string) *templates.Aggregate {
 	if n.olm() {
-		return labelAggregate + fnvHex(gvk) + "-" + suffix, "true"
+		return &templates.Aggregate{To: fnvHex(gvk) + "-" + suffix, Value: "true"}
 	}
-	return labelAggregate + suffix, n.group
+	return &templates.Aggregate{To: suffix, Value: n.group}
 }
 
 // apiRole names the ClusterRole of a provided API. OLM leaves an APIService's group out of it.
@@ -198,20 +194,20 @@ func (n names) delegator(s *serving) string {
 	return n.clusterName(s.service + "-auth-delegator")
 }
 
-// roleLabels gives the labels of a role of the CSV's permissions.
-func (n names) roleLabels(g grant) map[string]string {
-	labels := n.ownerLabels()
+// roleLabels returns the labels of a role of the CSV's permissions.
+func (n names) roleLabels(g grant) templates.Ownership {
+	labels := n.owned()
 	if n.olm() {
-		labels[labelHash] = contentHash(g.Rules)
+		labels.Hash = contentHash(g.Rules)
 	}
 	return labels
 }
 
-func (n names) bindingLabels(g grant, kind string) map[string]string {
-	labels := n.ownerLabels()
+func (n names) bindingLabels(g grant, kind string) templates.Ownership {
+	labels := n.owned()
 	if n.olm() {
 		ref := rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: kind, Name: g.name}
-		labels[labelHash] = bindingHash(ref, []rbacv1.Subject{{Kind: "ServiceAccount", Name: g.ServiceAccountName, Namespace: n.namespace}})
+		labels.Hash = bindingHash(ref, []rbacv1.Subject{{Kind: "ServiceAccount", Name: g.ServiceAccountName, Namespace: n.namespace}})
 	}
 	return labels
 }

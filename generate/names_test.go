@@ -178,8 +178,8 @@ func TestNameTable(t *testing.T) {
 	olm := stable
 	olm.mode = NamesOLM
 	aggregate := func(n names) string {
-		k, v := n.aggregate("Memcached.v1alpha1.cache.example.com", "edit")
-		return k + "=" + v
+		label := n.aggregate("Memcached.v1alpha1.cache.example.com", "edit")
+		return "olm.opgroup.permissions/aggregate-to-" + label.To + "=" + label.Value
 	}
 	for _, c := range []struct{ what, stable, wantStable, olm, wantOLM string }{
 		{"a CRD's admin", stable.apiRole(crd, "admin"), "memcacheds.cache.example.com-v1-admin", olm.apiRole(crd, "admin"), "memcacheds.cache.example.com-v1-admin"},

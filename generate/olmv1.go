@@ -12,10 +12,10 @@ import (
 // CSVs) are not looked at.
 func renderOLMv1(b *bundle.Bundle, o Options) (*Result, error) {
 	if o.Certs == "" && len(b.CSV.Spec.WebhookDefinitions) > 0 {
-		return nil, refuse("choose with --certs cert-manager, service-ca or none", "%s serves %s and needs a certificate", b.CSV.Name, whatServes(b))
+		return nil, refuseOption(OptionCerts, "choose cert-manager, service-ca or none", "%s serves %s and needs a certificate", b.CSV.Name, whatServes(b))
 	}
 	if !ProfileOLMv1.TakesCerts(o.Certs) {
-		return nil, refuseOption("certs", "choose with --certs cert-manager, service-ca or none", "OLM v1 has no certificate provider %q", o.Certs)
+		return nil, refuseOption(OptionCerts, "choose cert-manager, service-ca or none", "OLM v1 has no certificate provider %q", o.Certs)
 	}
 	targets := o.TargetNamespaces
 	if o.InstallMode != "" {
@@ -41,9 +41,28 @@ func renderOLMv1(b *bundle.Bundle, o Options) (*Result, error) {
 	}
 	result := &Result{InstallMode: o.InstallMode, Warnings: unusedMirrors(mirrors)}
 	for _, x := range objects {
-		result.Objects = append(result.Objects, Object{APIVersion: x.APIVersion, Kind: x.Kind, Namespace: x.Namespace, Name: x.Name, Data: manifest.Encode(x.Value)})
+		object, err := objectOLMv1(x, o)
+		if err != nil {
+			return nil, err
+		}
+		result.Objects = append(result.Objects, object)
 	}
 	return result, nil
+}
+
+// objectOLMv1 prints what OLM v1 makes by the same templates as what OLM v0 makes.
+func objectOLMv1(x olmv1.Object, o Options) (Object, error) {
+	template, view := "", any(nil)
+	if x.Authored {
+		template, view = olmv1View(x)
+	}
+	if view == nil {
+		return NewObject(manifest.New(x.Value)), nil
+	}
+	object := Object{APIVersion: x.APIVersion, Kind: x.Kind, Namespace: x.Namespace, Name: x.Name}
+	data, err := o.Templates.Execute(template, view)
+	object.setText(data)
+	return object, err
 }
 
 // deploymentConfig is OLM v1's form of a Subscription's config: all of it but the selector.

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/templates"
 )
 
 // namespaces makes the Namespace of the operator, with what the CSV suggests for it, and those of its targets.
@@ -15,27 +16,22 @@ func namespaces(r *rendering) error {
 		return err
 	}
 	for _, ns := range r.watched() {
-		if err := r.namespace(namespaceView{Name: ns}); err != nil {
+		if err := r.namespace(templates.Namespace{Name: ns}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-type namespaceView struct {
-	Name                string
-	Labels, Annotations map[string]string
-}
-
 func (r *rendering) ownNamespace() error {
-	own := namespaceView{Name: r.options.Namespace}
+	own := templates.Namespace{Name: r.options.Namespace}
 	if t := namespaceTemplate(r.bundle); t != nil && (t.Name == own.Name || r.csv.Annotations[suggestedNamespace] == own.Name) {
 		own.Labels, own.Annotations = t.Labels, t.Annotations
 	}
 	return r.namespace(own)
 }
 
-func (r *rendering) namespace(view namespaceView) error {
+func (r *rendering) namespace(view templates.Namespace) error {
 	return r.author("namespace.yaml", Object{APIVersion: "v1", Kind: "Namespace", Name: view.Name}, view)
 }
 
@@ -63,12 +59,7 @@ func operatorGroup(r *rendering) error {
 // operatorGroup makes the OperatorGroup in the form the server keeps: no empty lists, upgradeStrategy given (spec 1.1, 1.5).
 func (r *rendering) operatorGroup(providedAPIs []string) error {
 	o := r.options
-	view := struct {
-		Name, Namespace, ProvidedAPIs, ServiceAccount string
-		Static                                        bool
-		Selector                                      map[string]any
-		TargetNamespaces                              []string
-	}{
+	view := templates.OperatorGroup{
 		Name: o.OperatorGroup, Namespace: o.Namespace, ServiceAccount: o.ServiceAccount, Static: o.Static,
 		ProvidedAPIs: strings.Join(providedAPIs, ","),
 	}

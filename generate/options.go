@@ -98,25 +98,13 @@ type Options struct {
 	others others // the operators rendered together with this one
 }
 
-// Error is a combination of options and bundle that OLM would refuse, or that olmgen can't decide.
-type Error struct {
-	Msg    string
-	Tip    string
-	Option string // what is wrong, named as its flag of olmgen render is; empty if it is no single option
-}
-
-func (e *Error) Error() string { return e.Msg }
-
-// Hint says what to do about the error, or is empty.
-func (e *Error) Hint() string { return e.Tip }
-
-func refuse(hint, format string, args ...any) error {
+func refuse(hint, format string, args ...any) *Error {
 	return &Error{Msg: fmt.Sprintf(format, args...), Tip: hint}
 }
 
 // refuseOption is refuse for what is wrong with one option.
-func refuseOption(option, hint, format string, args ...any) error {
-	return &Error{fmt.Sprintf(format, args...), hint, option}
+func refuseOption(option Option, hint, format string, args ...any) *Error {
+	return &Error{Msg: fmt.Sprintf(format, args...), Tip: hint, Option: option}
 }
 
 // complete fills in the defaults and checks what does not depend on install modes.
@@ -136,11 +124,6 @@ func (o Options) complete(b *bundle.Bundle) (Options, error) {
 		}
 	}
 	setDefault(&o.CopiedCSVs, CopiedStub)
-	if o.Templates == nil {
-		if o.Templates, err = templates.Load(nil); err != nil {
-			return o, err
-		}
-	}
 	if err := o.checkNames(); err != nil {
 		return o, err
 	}
@@ -148,12 +131,12 @@ func (o Options) complete(b *bundle.Bundle) (Options, error) {
 		return o, err
 	}
 	if role := shippedGroupRole(b, o.OperatorGroup); o.hasGroup() && o.Names == NamesStable && role != "" {
-		return o, refuse("give another with --operator-group", "OperatorGroup name %q would overwrite the bundle's own ClusterRole %s", o.OperatorGroup, role)
+		return o, refuseOption(OptionOperatorGroup, "give another name", "OperatorGroup name %q would overwrite the bundle's own ClusterRole %s", o.OperatorGroup, role)
 	}
-	if err := checkNamespaces("target-namespaces", "target namespace", o.TargetNamespaces); err != nil {
+	if err := checkNamespaces(OptionTargetNamespaces, "target namespace", o.TargetNamespaces); err != nil {
 		return o, err
 	}
-	return o, checkNamespaces("copied-csv-namespaces", "namespace for copied CSVs", o.CopiedCSVNamespaces)
+	return o, checkNamespaces(OptionCopiedCSVNamespaces, "namespace for copied CSVs", o.CopiedCSVNamespaces)
 }
 
 func setDefault[T ~string](field *T, value T) {
@@ -183,7 +166,7 @@ func Namespace(b *bundle.Bundle) (string, error) { return Options{}.namespace(b)
 // namespace gives the operator's namespace: the one asked for, the one the CSV suggests, or the package name.
 func (o Options) namespace(b *bundle.Bundle) (string, error) {
 	if o.Namespace != "" {
-		return o.Namespace, checkNamespaces("namespace", "namespace", []string{o.Namespace})
+		return o.Namespace, checkNamespaces(OptionNamespace, "namespace", []string{o.Namespace})
 	}
 	ns, from := b.CSV.Annotations[suggestedNamespace], "the annotation "+suggestedNamespace
 	if t := namespaceTemplate(b); ns == "" && t != nil {
@@ -196,7 +179,7 @@ func (o Options) namespace(b *bundle.Bundle) (string, error) {
 		ns, from = b.Package, "the package name"
 	}
 	if problems := validation.IsDNS1123Label(ns); len(problems) > 0 {
-		return "", refuse("give the operator's namespace with --namespace", "%s, %q, is no valid namespace name: %s", from, ns, problems[0])
+		return "", refuseOption(OptionNamespace, "name the operator's namespace", "%s, %q, is no valid namespace name: %s", from, ns, problems[0])
 	}
 	return ns, nil
 }
@@ -235,15 +218,16 @@ func (o Options) checkNames() error {
 		return err
 	}
 	if problems := validation.IsDNS1123Subdomain(o.ServiceAccount); o.ServiceAccount != "" && len(problems) > 0 {
-		return refuseOption("service-account", "", "service account name %q is no valid name: %s", o.ServiceAccount, problems[0])
+		return refuseOption(OptionServiceAccount, "", "service account name %q is no valid name: %s", o.ServiceAccount, problems[0])
 	}
 	for _, choice := range []struct {
-		option, what, got, allowed string
+		option             Option
+		what, got, allowed string
 	}{
-		{"names", "names", string(o.Names), join(AllNames)},
-		{"profile", "profile", string(o.Profile), join(Profiles)},
-		{"copied-csvs", "copied CSVs", string(o.CopiedCSVs), join(AllCopiedCSVs)},
-		{"certs", "certs", string(o.Certs), join(AllCerts)},
+		{OptionNames, "names", string(o.Names), join(AllNames)},
+		{OptionProfile, "profile", string(o.Profile), join(Profiles)},
+		{OptionCopiedCSVs, "copied CSVs", string(o.CopiedCSVs), join(AllCopiedCSVs)},
+		{OptionCerts, "certs", string(o.Certs), join(AllCerts)},
 	} {
 		if choice.got != "" && !slices.Contains(strings.Split(choice.allowed, ", "), choice.got) {
 			return refuseOption(choice.option, "", "%s: %q is none of %s", choice.what, choice.got, choice.allowed)
@@ -257,19 +241,19 @@ func (o Options) checkGroupName() error {
 		return nil
 	}
 	if problems := validation.IsDNS1123Subdomain(o.OperatorGroup); len(problems) > 0 {
-		return refuseOption("operator-group", "give another with --operator-group", "OperatorGroup name %q is no valid name: %s", o.OperatorGroup, problems[0])
+		return refuseOption(OptionOperatorGroup, "give another name", "OperatorGroup name %q is no valid name: %s", o.OperatorGroup, problems[0])
 	}
 	if len(o.OperatorGroup) > validation.LabelValueMaxLength {
-		return refuseOption("operator-group", "give a shorter one with --operator-group",
+		return refuseOption(OptionOperatorGroup, "give a shorter name",
 			"OperatorGroup name %q is longer than %d characters: OLM then silently makes no roles", o.OperatorGroup, validation.LabelValueMaxLength)
 	}
 	if o.Names == NamesStable && IsDefaultRole(o.OperatorGroup) {
-		return refuseOption("operator-group", "give another with --operator-group", "OperatorGroup name %q would overwrite the default ClusterRole %[1]s-admin", o.OperatorGroup)
+		return refuseOption(OptionOperatorGroup, "give another name", "OperatorGroup name %q would overwrite the default ClusterRole %[1]s-admin", o.OperatorGroup)
 	}
 	return nil
 }
 
-func checkNamespaces(option, what string, names []string) error {
+func checkNamespaces(option Option, what string, names []string) error {
 	seen := map[string]bool{}
 	for _, n := range names {
 		if problems := validation.IsDNS1123Label(n); len(problems) > 0 {

@@ -6,13 +6,9 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
-)
 
-type bindingView struct {
-	Name, Namespace, Role string
-	Labels                map[string]string
-	Subjects              []any
-}
+	"github.com/olmgen/olmgen/templates"
+)
 
 // rules gives policy rules as they are printed: as written, empty lists left out.
 func rules(in []rbacv1.PolicyRule) []any {
@@ -29,8 +25,8 @@ func rules(in []rbacv1.PolicyRule) []any {
 	return out
 }
 
-func (r *rendering) subject(g grant) []any {
-	return []any{map[string]any{"kind": "ServiceAccount", "name": g.ServiceAccountName, "namespace": r.options.Namespace}}
+func (r *rendering) subject(account string) []templates.Subject {
+	return []templates.Subject{{Name: account, Namespace: r.options.Namespace}}
 }
 
 // serviceAccounts makes the accounts that the CSV's permissions name, except default, which is always there (spec 4.1).
@@ -51,11 +47,7 @@ func serviceAccounts(r *rendering) error {
 // takes over its annotations and secrets (OLM: pkg/controller/operators/catalog/step_ensurer.go).
 func (r *rendering) serviceAccount(p v1alpha1.StrategyDeploymentPermissions) error {
 	id := Object{APIVersion: "v1", Kind: "ServiceAccount", Namespace: r.options.Namespace, Name: p.ServiceAccountName}
-	view := struct {
-		Name, Namespace     string
-		Labels, Annotations map[string]string
-		Secrets             []any
-	}{Name: id.Name, Namespace: id.Namespace, Labels: r.names.managed(map[string]string{})}
+	view := templates.ServiceAccount{Ownership: templates.Ownership{Managed: r.names.olm()}, Name: id.Name, Namespace: id.Namespace}
 	if o := r.shipped("ServiceAccount", id.Name); o != nil {
 		if !r.names.olm() {
 			return nil
@@ -90,22 +82,24 @@ func permissions(r *rendering) error {
 	return nil
 }
 
-func (r *rendering) role(g grant, namespace string, labels, bindingLabels map[string]string) error {
+func (r *rendering) role(g grant, namespace string, labels, bindingLabels templates.Ownership) error {
 	id := Object{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "Role", Namespace: namespace, Name: g.name}
-	if err := r.author("role.yaml", id, roleView{g.name, namespace, labels, rules(g.Rules)}); err != nil {
+	if err := r.author("role.yaml", id, templates.Role{Ownership: labels, Name: g.name, Namespace: namespace, Rules: rules(g.Rules)}); err != nil {
 		return err
 	}
 	id.Kind = "RoleBinding"
-	return r.author("rolebinding.yaml", id, bindingView{g.name, namespace, g.name, bindingLabels, r.subject(g)})
+	return r.author("rolebinding.yaml", id, templates.Binding{Ownership: bindingLabels, Name: g.name, Namespace: namespace,
+		Role: g.name, Subjects: r.subject(g.ServiceAccountName)})
 }
 
-func (r *rendering) clusterRoleAndBinding(name string, g grant, rules []any, labels, bindingLabels map[string]string) error {
+func (r *rendering) clusterRoleAndBinding(name string, g grant, rules []any, labels, bindingLabels templates.Ownership) error {
 	id := clusterRole(name)
-	if err := r.author("clusterrole.yaml", id, roleView{Name: name, Labels: labels, Rules: rules}); err != nil {
+	if err := r.author("clusterrole.yaml", id, templates.Role{Ownership: labels, Name: name, Rules: rules}); err != nil {
 		return err
 	}
 	id.Kind = "ClusterRoleBinding"
-	return r.author("clusterrolebinding.yaml", id, bindingView{Name: name, Role: name, Labels: bindingLabels, Subjects: r.subject(g)})
+	return r.author("clusterrolebinding.yaml", id, templates.Binding{Ownership: bindingLabels, Name: name, Role: name,
+		Subjects: r.subject(g.ServiceAccountName)})
 }
 
 // promotedPermissions lifts the namespaced permissions to the cluster in a global group, unless the operator holds them there already.
@@ -133,9 +127,8 @@ func tenantPermissions(r *rendering) error {
 	for _, ns := range r.watched() {
 		for _, g := range r.grants {
 			labels, bindingLabels := r.names.roleLabels(g), r.names.bindingLabels(g, "Role")
-			for _, l := range []map[string]string{labels, bindingLabels} {
-				l[labelOwnerNamespace] = ns
-				l[labelCopiedFrom] = r.options.Namespace
+			for _, l := range []*templates.Ownership{&labels, &bindingLabels} {
+				l.Owner.Namespace, l.CopiedFrom = ns, r.options.Namespace
 			}
 			if err := r.role(g, ns, labels, bindingLabels); err != nil {
 				return err

@@ -12,30 +12,12 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// Object is one rendered object.
-type Object struct {
-	APIVersion, Kind, Namespace, Name string
-	Label                             string // what to call it in a path instead of Name, where Name has a version in it
-	Part                              string // a directory of its own for what is applied apart from the rest; mostly empty
-	Data                              []byte // one YAML document
-}
-
-// Group is the API group of the object, empty for the core group.
-func (o Object) Group() string {
-	if g, _, ok := strings.Cut(o.APIVersion, "/"); ok {
-		return g
-	}
-	return ""
-}
-
-func (o Object) key() string { return o.Kind + "." + o.Group() + " " + o.Namespace + "/" + o.Name }
-
 // Result is what a bundle renders to.
 type Result struct {
-	Objects     []Object         // in the order in which they can be applied
-	Warnings    []bundle.Warning // the bundle's, then those of rendering it
-	Notes       []string         // what is as asked for and worth knowing
-	Namespace   string           // the operator's
+	Objects     []Object           // in the order in which they can be applied
+	Warnings    []bundle.Warning   // the bundle's, then those of rendering it
+	Notes       []manifest.Message // what is as asked for and worth knowing
+	Namespace   string             // the operator's
 	InstallMode v1alpha1.InstallModeType
 
 	Package, Version, CSV string // of the bundle
@@ -140,7 +122,7 @@ type rendering struct {
 	objects  []Object
 	keys     map[string]int // index of each object
 	warnings []bundle.Warning
-	notes    []string
+	notes    []manifest.Message
 
 	// with ProfileDescoped, once they are asked for
 	accountList []*account
@@ -195,7 +177,7 @@ func (r *rendering) author(template string, id Object, view any) error {
 		}
 		return r.bundle.CSVObject.Errorf("metadata.name", "two different objects would be %s %s", id.Kind, strings.TrimPrefix(id.Namespace+"/"+id.Name, "/"))
 	}
-	id.Data = data
+	id.setText(data)
 	r.add(id)
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/templates"
 )
 
 // serving is a Deployment that answers the API server, for webhooks or an APIService, and so needs a Service and a certificate
@@ -119,55 +120,65 @@ func servingObjects(r *rendering) error {
 	return nil
 }
 
-type serviceView struct {
-	Name, Namespace     string
-	Labels, Annotations map[string]string
-	Spec                map[string]any
-}
-
 func (r *rendering) service(s *serving) error {
 	id := Object{APIVersion: "v1", Kind: "Service", Namespace: r.options.Namespace, Name: s.service}
-	var ports []any
+	view := templates.Service{Ownership: r.names.managed(), Name: id.Name, Namespace: id.Namespace, Selector: s.selector}
 	for _, p := range s.ports {
-		port := map[string]any{"name": strconv.Itoa(int(p.port)), "port": int64(p.port), "targetPort": int64(p.target.IntVal)}
+		port := templates.ServicePort{Name: strconv.Itoa(int(p.port)), Port: p.port, TargetPort: p.target.IntVal}
 		if p.target.Type == intstr.String {
-			port["targetPort"] = p.target.StrVal
+			port.TargetPort = p.target.StrVal
 		}
-		ports = append(ports, port)
+		view.Ports = append(view.Ports, port)
 	}
-	spec := map[string]any{"ports": ports}
-	if len(s.selector) > 0 {
-		spec["selector"] = stringMap(s.selector)
-	}
-	view := serviceView{id.Name, id.Namespace, r.names.managed(map[string]string{}), r.certs.serviceAnnotations(s), spec}
-	if !r.names.olm() {
-		view.Labels = r.names.ownerLabels()
+	if r.certs.provider == CertsServiceCA {
+		view.ServingCert = s.secret()
 	}
 	if o := r.shipped("Service", s.service); o != nil {
-		if err := r.mergeService(o, &view); err != nil {
+		var err error
+		if view.Shipped, err = r.mergeService(o, view); err != nil {
 			return err
 		}
 	}
 	return r.author("service.yaml", id, view)
 }
 
+// serviceSpec returns the spec of a Service that the bundle does not ship.
+func serviceSpec(view templates.Service) map[string]any {
+	var ports []any
+	for _, p := range view.Ports {
+		port := map[string]any{"name": p.Name, "port": int64(p.Port), "targetPort": p.TargetPort}
+		if n, ok := p.TargetPort.(int32); ok {
+			port["targetPort"] = int64(n)
+		}
+		ports = append(ports, port)
+	}
+	spec := map[string]any{"ports": ports}
+	if len(view.Selector) > 0 {
+		spec["selector"] = stringMap(view.Selector)
+	}
+	return spec
+}
+
 // mergeService puts OLM's part of a Service over the bundle's own of that name, as OLM's server-side apply does: its ports and selector
 // win, what else the bundle says stays.
-func (r *rendering) mergeService(o *manifest.Object, view *serviceView) error {
+func (r *rendering) mergeService(o *manifest.Object, view templates.Service) (*templates.ShippedService, error) {
 	v, err := o.Value()
 	if err != nil {
-		return err
+		return nil, err
+	}
+	own := map[string]string{}
+	if view.ServingCert != "" {
+		own[servingServiceCA] = view.ServingCert
 	}
 	meta, _ := v["metadata"].(map[string]any)
-	view.Labels = overlay(meta["labels"], view.Labels)
-	view.Annotations = overlay(meta["annotations"], view.Annotations)
+	out := &templates.ShippedService{Labels: overlay(meta["labels"], view.Labels()), Annotations: overlay(meta["annotations"], own),
+		Spec: serviceSpec(view)}
 	spec, _ := v["spec"].(map[string]any)
 	if spec == nil {
-		return nil
+		return out, nil
 	}
 	ports, _ := spec["ports"].([]any)
-	generated, _ := view.Spec["ports"].([]any)
-	for _, g := range generated {
+	for _, g := range out.Spec["ports"].([]any) {
 		i := slices.IndexFunc(ports, func(p any) bool { return samePort(g, p) })
 		if i < 0 {
 			ports = append(ports, g)
@@ -176,12 +187,12 @@ func (r *rendering) mergeService(o *manifest.Object, view *serviceView) error {
 		maps.Copy(ports[i].(map[string]any), g.(map[string]any))
 	}
 	spec["ports"] = ports
-	if s, ok := view.Spec["selector"]; ok {
+	if s, ok := out.Spec["selector"]; ok {
 		spec["selector"] = s
 	}
-	view.Spec = spec
+	out.Spec = spec
 	r.merged[o] = true
-	return nil
+	return out, nil
 }
 
 // samePort compares number and protocol, by which the API server tells a Service's ports apart.
@@ -220,34 +231,27 @@ func stringMap(m map[string]string) map[string]any {
 	return out
 }
 
-// olmLabels are those of RBAC that OLM marks as its own but not as the CSV's; stable names mark all of it as the CSV's.
-func (r *rendering) olmLabels() map[string]string {
-	if r.names.olm() {
-		return r.names.managed(map[string]string{})
-	}
-	return r.names.ownerLabels()
-}
-
 func (r *rendering) secretRole(s *serving) error {
 	ns := r.options.Namespace
 	g := grant{name: s.secret()}
 	g.ServiceAccountName = s.account
 	g.Rules = []rbacv1.PolicyRule{{Verbs: []string{"get"}, APIGroups: []string{""}, Resources: []string{"secrets"}, ResourceNames: []string{r.certs.secret(s)}}}
-	return r.role(g, ns, r.olmLabels(), r.olmLabels())
+	return r.role(g, ns, r.names.managed(), r.names.managed())
 }
 
 // delegation binds the rights that an extension API server needs to ask who its caller is.
 func (r *rendering) delegation(s *serving) error {
-	subjects := []any{map[string]any{"kind": "ServiceAccount", "name": s.account, "namespace": r.options.Namespace}}
+	subjects := r.subject(s.account)
 	id := Object{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "ClusterRoleBinding", Name: r.names.delegator(s)}
-	if err := r.author("clusterrolebinding.yaml", id, bindingView{Name: id.Name, Role: "system:auth-delegator", Labels: r.names.ownerLabels(), Subjects: subjects}); err != nil {
+	if err := r.author("clusterrolebinding.yaml", id, templates.Binding{Ownership: r.names.owned(), Name: id.Name, Role: "system:auth-delegator", Subjects: subjects}); err != nil {
 		return err
 	}
 	id.Kind, id.Namespace, id.Name = "RoleBinding", "kube-system", s.service+"-auth-reader"
 	if !r.names.olm() {
 		id.Name = r.names.clusterName(id.Name)
 	}
-	return r.author("rolebinding.yaml", id, bindingView{id.Name, id.Namespace, "extension-apiserver-authentication-reader", r.olmLabels(), subjects})
+	return r.author("rolebinding.yaml", id, templates.Binding{Ownership: r.names.managed(), Name: id.Name, Namespace: id.Namespace,
+		Role: "extension-apiserver-authentication-reader", Subjects: subjects})
 }
 
 // certVolumes are the two volumes OLM gives to a Deployment that serves, with the place where every container finds them.

@@ -1,6 +1,7 @@
 package generate
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -34,7 +35,7 @@ func crds(r *rendering) error {
 		}
 		if w := conversions[c.Name]; w != nil {
 			e.Spec = map[string]any{"conversion": r.conversion(w, v1beta1)}
-			e.Annotations = r.injection(w.DeploymentName)
+			e.Annotations = r.injection(w.DeploymentName).Annotations()
 		}
 		if r.names.olm() {
 			e.Labels = map[string]string{labelManaged: "true"}
@@ -77,7 +78,7 @@ func shippedObjects(r *rendering) error {
 		if r.names.olm() {
 			e.Labels = map[string]string{labelManaged: "true"}
 			if namespace == "" && o.Group() != "rbac.authorization.k8s.io" { // OLM: step.go, which has RBAC of its own
-				e.Labels = r.names.ownerLabels()
+				e.Labels = r.names.owned().Labels()
 			}
 		}
 		if err := r.checkSubjects(o); err != nil {
@@ -96,15 +97,13 @@ func shippedObjects(r *rendering) error {
 
 // carry adds a shipped object, changed only as far as it must be.
 func (r *rendering) carry(o *manifest.Object, namespace string, e manifest.Edit) error {
-	data, err := o.Apply(e)
+	edited, err := o.Edit(e)
 	if err != nil {
 		return err
 	}
-	version := o.APIVersion
-	if e.APIVersion != "" {
-		version = e.APIVersion
-	}
-	r.add(Object{APIVersion: version, Kind: o.Kind, Namespace: namespace, Name: o.Name, Data: data})
+	x := Object{APIVersion: cmp.Or(e.APIVersion, o.APIVersion), Kind: o.Kind, Namespace: namespace, Name: o.Name}
+	x.set(edited)
+	r.add(x)
 	return nil
 }
 

@@ -1,11 +1,16 @@
 package generate
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/google/go-containerregistry/pkg/name"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/templates"
 )
 
 // SubscriptionOptions are those of ProfileSubscription. The zero value of each field is its default.
@@ -96,10 +101,13 @@ func subscriptionGroup(r *rendering) error {
 	case o.hasGroup() && there && o.OperatorGroup != globalGroup:
 		r.warnInstallation("if namespace %s has the OperatorGroup %s, a second one stops all its operators (TooManyOperatorGroups)", o.Namespace, globalGroup)
 	case !o.hasGroup() && !r.global():
-		return refuse("choose another namespace with --namespace, or name an OperatorGroup with --operator-group if there is none",
-			"namespace %s has the OperatorGroup %s, which does not select %s alone", o.Namespace, globalGroup, join(r.targets))
+		return refuse("choose another namespace, or name an OperatorGroup if there is none",
+			"namespace %s has the OperatorGroup %s, which does not select %s alone", o.Namespace, globalGroup, join(r.targets)).
+			with(OptionNamespace, OptionOperatorGroup)
 	case !o.hasGroup():
-		r.note("the namespace %s and its OperatorGroup %s are taken to be there: --create-namespace and --operator-group make them", o.Namespace, globalGroup)
+		r.notes = append(r.notes, manifest.Message{
+			Msg:     fmt.Sprintf("the cluster must have the namespace %s with its OperatorGroup %s, or olmgen renders them on request", o.Namespace, globalGroup),
+			Options: []Option{OptionCreateNamespace, OptionOperatorGroup}})
 		return nil
 	}
 	if o.Static || len(o.StaticProvidedAPIs) > 0 {
@@ -125,41 +133,39 @@ func (r *rendering) catalog() (namespace, source string) {
 func catalogSource(r *rendering) error {
 	namespace, source := r.catalog()
 	if problems := append(validation.IsDNS1123Label(namespace), validation.IsDNS1123Subdomain(source)...); len(problems) > 0 {
-		return refuseOption("catalog-source", "give it with --catalog-source NAMESPACE/NAME", "catalog source %s/%s is no valid name: %s", namespace, source, problems[0])
+		return refuseOption(OptionCatalogSource, "give its namespace and its name", "catalog source %s/%s is no valid name: %s", namespace, source, problems[0])
 	}
 	image := r.options.Subscription.CatalogImage
 	if image == "" {
 		return nil
 	}
 	if namespace == marketplace && slices.Contains(defaultCatalogs, source) {
-		return refuseOption("catalog-source", "give it another name with --catalog-source", "the CatalogSource %s/%s is OpenShift's own", namespace, source)
+		return refuseOption(OptionCatalogSource, "give it another name", "the CatalogSource %s/%s is OpenShift's own", namespace, source)
 	}
 	ref, err := name.ParseReference(image)
 	if err != nil {
-		return refuseOption("catalog-image", "give it as in quay.io/example/catalog:v1", "the catalog's image %q is no image reference", image)
+		return refuseOption(OptionCatalogImage, "give it as in quay.io/example/catalog:v1", "the catalog's image %q is no image reference", image)
 	}
 	_, tag := ref.(name.Tag)
-	return r.author("catalogsource.yaml", Object{APIVersion: v1alpha1.CatalogSourceCRDAPIVersion, Kind: v1alpha1.CatalogSourceKind, Namespace: namespace, Name: source}, struct {
-		Name, Namespace, Image, Publisher string
-		Poll                              bool
-	}{source, namespace, image, r.csv.Spec.Provider.Name, tag})
+	return r.author("catalogsource.yaml", Object{APIVersion: v1alpha1.CatalogSourceCRDAPIVersion, Kind: v1alpha1.CatalogSourceKind, Namespace: namespace, Name: source},
+		templates.CatalogSource{Name: source, Namespace: namespace, Image: image, Publisher: r.csv.Spec.Provider.Name, Poll: tag})
 }
 
 func subscription(r *rendering) error {
 	o := r.options.Subscription
 	setDefault(&o.Approval, v1alpha1.ApprovalAutomatic)
 	if o.Approval != v1alpha1.ApprovalAutomatic && o.Approval != v1alpha1.ApprovalManual {
-		return refuseOption("approval", "", "approval: %q is none of %s, %s", o.Approval, v1alpha1.ApprovalAutomatic, v1alpha1.ApprovalManual)
+		return refuseOption(OptionApproval, "", "approval: %q is none of %s, %s", o.Approval, v1alpha1.ApprovalAutomatic, v1alpha1.ApprovalManual)
 	}
-	objectName, err := r.objectName(v1alpha1.SubscriptionKind, o.Name, "subscription")
+	objectName, err := r.objectName(v1alpha1.SubscriptionKind, o.Name, OptionSubscription)
 	if err != nil {
 		return err
 	}
 	channel := r.channel()
 	if channel == "" && len(r.bundle.Channels) > 1 {
-		return refuse("choose with --channel", "%s is in %s, and the default channel is none of them", r.csv.Name, channelList(r.bundle.Channels))
+		return refuseOption(OptionChannel, "choose one", "%s is in %s, and the default channel is none of them", r.csv.Name, channelList(r.bundle.Channels))
 	}
-	config, err := configValue(r.options.Config)
+	config, err := ConfigValue(r.options.Config)
 	if err != nil {
 		return err
 	}
@@ -168,14 +174,13 @@ func subscription(r *rendering) error {
 		// OLM: pkg/controller/registry/resolver/step_resolver.go, ResolveSteps
 		r.warnInstallation("OLM looks for catalogs in the Subscription's namespace and in its own global one: is %s that?", namespace)
 	}
-	view := struct {
-		Name, Namespace, Package, Channel, Approval, StartingCSV, Source, SourceNamespace string
-		Config                                                                            map[string]any
-	}{objectName, r.options.Namespace, r.bundle.Package, channel, string(o.Approval), "", source, namespace, config}
+	view := templates.Subscription{Name: objectName, Namespace: r.options.Namespace, Package: r.bundle.Package, Channel: channel,
+		Approval: string(o.Approval), Source: source, SourceNamespace: namespace, Config: config}
 	if o.StartingCSV {
 		view.StartingCSV = r.csv.Name
 		if o.Approval == v1alpha1.ApprovalAutomatic {
-			r.warnInstallation("with Automatic approval OLM begins with %s and upgrades at once: with --approval Manual it waits", r.csv.Name)
+			r.warn(bundle.WarnInstallation, about(&manifest.Error{
+				Msg: fmt.Sprintf("with Automatic approval OLM begins with %s and upgrades at once: with Manual approval it waits", r.csv.Name)}, OptionApproval))
 		}
 	}
 	return r.author("subscription.yaml", Object{APIVersion: v1alpha1.SubscriptionCRDAPIVersion, Kind: v1alpha1.SubscriptionKind, Namespace: view.Namespace, Name: view.Name}, view)

@@ -114,7 +114,7 @@ apiservicedefinitions:
   - {name: nodes, group: metrics.example.com, version: v1, kind: NodeMetrics, deploymentName: my.dep}
 `)
 	got := rendered(t, b, Options{Certs: CertsServiceCA, InstallMode: own, OperatorGroup: "g", Config: &v1alpha1.SubscriptionConfig{
-		Annotations: map[string]string{"of-csv": "lost", "added": "x", injectServiceCA: "lost"}}})
+		Annotations: map[string]string{"of-csv": "lost", "added": "x", "service.beta.openshift.io/inject-cabundle": "lost"}}})
 	d := got["Deployment operators/my.dep"]
 	checkYAML(t, "Deployment", at(t, d, "metadata", "annotations"), `{of-csv: lost, added: x, service.beta.openshift.io/inject-cabundle: lost}`)
 	checkYAML(t, "pod template", at(t, d, "spec", "template", "metadata", "annotations"), `

@@ -1,6 +1,10 @@
 package generate
 
-import rbacv1 "k8s.io/api/rbac/v1"
+import (
+	rbacv1 "k8s.io/api/rbac/v1"
+
+	"github.com/olmgen/olmgen/templates"
+)
 
 // Parts of a descoped rendering that are the administrator's. Each is a directory of its own, so that a new tenant adds files and changes
 // none.
@@ -14,14 +18,13 @@ const (
 func tenants(r *rendering) error {
 	for _, ns := range r.bound() {
 		for _, w := range r.workRoles() {
-			g := grant{name: w.name}
-			g.ServiceAccountName = w.account
 			id := Object{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "RoleBinding", Namespace: ns, Name: w.name, Part: partTenants + ns}
 			template := "tenant-rolebinding.yaml"
 			if ns == allNamespaces {
 				id.Kind, id.Part, template = "ClusterRoleBinding", partAllNamespaces, "clusterrolebinding.yaml"
 			}
-			if err := r.author(template, id, bindingView{w.name, ns, w.name, r.descopedLabels(w.kind), r.subject(g)}); err != nil {
+			view := templates.Binding{Ownership: r.descopedLabels(w.kind), Name: w.name, Namespace: ns, Role: w.name, Subjects: r.subject(w.account)}
+			if err := r.author(template, id, view); err != nil {
 				return err
 			}
 		}

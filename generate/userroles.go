@@ -1,5 +1,11 @@
 package generate
 
+import (
+	"slices"
+
+	"github.com/olmgen/olmgen/templates"
+)
+
 // userVerbs are those of OpenShift's document on cluster roles for CRDs: "the roles with more permissions do not inherit rules from roles
 // with fewer permissions", so that each role stands for itself.
 var userVerbs = map[string][]string{
@@ -16,18 +22,18 @@ func userClusterRoles(r *rendering) error {
 			if suffix == "view" && has([]string{a.group}, "") && has([]string{a.plural}, "secrets") {
 				continue // a CSV may say that it owns them
 			}
-			labels := r.descopedLabels("user-" + suffix)
+			view := templates.APIRole{Ownership: r.descopedLabels("user-" + suffix), Name: r.names.apiRole(a, suffix),
+				Group: a.group, Resource: a.plural, Verbs: userVerbs[suffix]}
 			for _, to := range r.aggregateTo() {
 				if string(to) == suffix || to == "cluster-reader" && suffix == "view" {
-					labels[labelAggregateRBAC+string(to)] = "true"
+					view.DefaultRoles = append(view.DefaultRoles, string(to))
 				}
 			}
+			slices.Sort(view.DefaultRoles)
+			view.DefaultRoles = slices.Compact(view.DefaultRoles)
 			if r.options.OperatorGroup != "" {
-				key, value := r.names.aggregate(a.gvk(), suffix)
-				labels[key] = value
+				view.Aggregate = r.names.aggregate(a.gvk(), suffix)
 			}
-			view := roleView{Name: r.names.apiRole(a, suffix), Labels: labels, Rules: []any{
-				map[string]any{"apiGroups": []any{a.group}, "resources": []any{a.plural}, "verbs": list(userVerbs[suffix])}}}
 			if err := r.author("api-clusterrole.yaml", clusterRole(view.Name), view); err != nil {
 				return err
 			}

@@ -12,18 +12,8 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/templates"
 )
-
-const (
-	labelWebhookName = "olm.webhook-description-generate-name"
-	labelWebhookHash = "olm.webhook-description-hash"
-)
-
-type webhookView struct {
-	Kind, Name          string
-	Labels, Annotations map[string]string
-	Webhooks            []any
-}
 
 // webhooks makes one configuration for each admission webhook of the CSV (spec 7.3; OLM: pkg/controller/install/webhook.go).
 func webhooks(r *rendering) error {
@@ -42,7 +32,11 @@ func webhooks(r *rendering) error {
 		if err != nil {
 			return err
 		}
-		view := webhookView{kind, r.names.webhook(w.GenerateName), r.names.webhookLabels(w), r.injection(w.DeploymentName), []any{value}}
+		view := templates.WebhookConfiguration{Ownership: r.names.owned(), CA: r.injection(w.DeploymentName), Kind: kind,
+			Name: r.names.webhook(w.GenerateName), Webhook: templates.WebhookOf(value)}
+		if r.names.olm() {
+			view.GenerateName, view.WebhookHash = w.GenerateName, deepHash(w)
+		}
 		if err := r.author("webhookconfiguration.yaml", Object{APIVersion: "admissionregistration.k8s.io/v1", Kind: kind, Name: view.Name}, view); err != nil {
 			return err
 		}
@@ -85,13 +79,13 @@ func (r *rendering) namespaceSelector() *metav1.LabelSelector {
 }
 
 // injection gives the annotations by which the CA gets into what points to a Deployment.
-func (r *rendering) injection(deployment string) map[string]string {
+func (r *rendering) injection(deployment string) templates.CA {
 	for _, s := range r.serving {
 		if s.deployment == deployment {
 			return r.certs.injection(s)
 		}
 	}
-	return nil
+	return templates.CA{}
 }
 
 // webhook names a configuration. OLM's name ends in five random characters; these depend on the namespace only.
@@ -100,15 +94,6 @@ func (n names) webhook(generateName string) string {
 		return fit(generateName + "-" + strings.ToLower(base62([]byte(n.namespace + "/" + generateName))[:5]))
 	}
 	return n.clusterName(generateName)
-}
-
-func (n names) webhookLabels(w *v1alpha1.WebhookDescription) map[string]string {
-	labels := n.ownerLabels()
-	if n.olm() {
-		labels[labelWebhookName] = w.GenerateName
-		labels[labelWebhookHash] = deepHash(w)
-	}
-	return labels
 }
 
 // conversions gives what the CSV's conversion webhooks set on CRDs, by the CRDs' names.
@@ -149,15 +134,12 @@ func apiServices(r *rendering) error {
 		if port <= 0 {
 			port = 443
 		}
-		view := struct {
-			Name, Group, Version, Namespace, Service, CABundle string
-			Port                                               int32
-			Labels, Annotations                                map[string]string
-		}{name, d.Group, d.Version, r.options.Namespace, serviceName(d.DeploymentName), r.certs.caBundle, port, r.names.ownerLabels(), map[string]string{}}
+		view := templates.APIService{Ownership: r.names.owned(), Name: name, Group: d.Group, Version: d.Version, Namespace: r.options.Namespace,
+			Service: serviceName(d.DeploymentName), CABundle: r.certs.caBundle, Port: port, Annotations: map[string]string{}}
 		if r.options.Config != nil {
 			maps.Copy(view.Annotations, r.options.Config.Annotations)
 		}
-		maps.Copy(view.Annotations, r.injection(d.DeploymentName))
+		maps.Copy(view.Annotations, r.injection(d.DeploymentName).Annotations())
 		if err := r.author("apiservice.yaml", Object{APIVersion: "apiregistration.k8s.io/v1", Kind: "APIService", Name: name}, view); err != nil {
 			return err
 		}

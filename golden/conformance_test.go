@@ -80,8 +80,8 @@ func readOracleCase(t *testing.T, dir string) *oracleCase {
 	return c
 }
 
-// render gives the normalized objects that the case's command renders. The catalog's properties, which the command can't be told, are the ones
-// that OLM had.
+// render returns the normalized objects that the case's command renders. The command has no option for the catalog's
+// properties, so they are the ones that OLM had.
 func (c *oracleCase) render(t *testing.T, bundles string) []compare.Object {
 	t.Helper()
 	args, ok := strings.CutPrefix(strings.Join(strings.Fields(c.Command), " "), "olmgen render BUNDLE ")

@@ -87,7 +87,7 @@ func (c *corpusRun) layouts(t *testing.T, r *rendered) {
 	}
 }
 
-// corpusOptions gives every combination that a bundle is rendered with.
+// corpusOptions returns every combination of options that a bundle is rendered with.
 func corpusOptions(csv *v1alpha1.ClusterServiceVersion) []generate.Options {
 	targets := map[v1alpha1.InstallModeType][]string{
 		v1alpha1.InstallModeTypeSingleNamespace: {"target-a"},

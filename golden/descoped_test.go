@@ -238,7 +238,7 @@ func (r *rbac) accounts() []string {
 	return slices.Sorted(maps.Keys(set))
 }
 
-// asked gives all that the CSV asks for an account, permissions only what it asks for namespaces.
+// asked returns the rules of permissions and of clusterPermissions for an account, permissions those of the first only.
 func (r *rbac) asked(account string) []rbacv1.PolicyRule {
 	out := r.permissions(account)
 	for _, p := range r.bundle.CSV.Spec.InstallStrategy.StrategySpec.ClusterPermissions {
@@ -259,7 +259,8 @@ func (r *rbac) permissions(account string) []rbacv1.PolicyRule {
 	return out
 }
 
-// allowed gives the rules of an account in a namespace, those of the bundle's own bindings only if asked for.
+// allowed returns the rules of an account in a namespace. The rules of the bundle's own bindings are part of them on
+// request.
 func (r *rbac) allowed(account, namespace string, shipped bool) []rbacv1.PolicyRule {
 	var out []rbacv1.PolicyRule
 	for _, b := range r.binding {
@@ -270,7 +271,7 @@ func (r *rbac) allowed(account, namespace string, shipped bool) []rbacv1.PolicyR
 	return out
 }
 
-// clusterRoles gives the rules of the ClusterRoles with which an account works: those whose names say so.
+// clusterRoles returns the rules of the ClusterRoles with which an account works, found by their names.
 func (r *rbac) clusterRoles(account string) []rbacv1.PolicyRule {
 	var out []rbacv1.PolicyRule
 	base := bundle.BaseName(r.bundle.CSV.Name, r.bundle.CSV.Spec.Version.String())

@@ -1,4 +1,4 @@
-// Package golden compares rendered files with a tree of files that is kept in the repository, the golden files.
+// Package golden compares rendered files with golden files, which are kept in the repository.
 package golden
 
 import (
@@ -15,10 +15,10 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 )
 
-// Tree is a set of files: slash-separated paths, relative to a directory, and what is in them.
+// Tree is a set of files: the keys are slash-separated paths relative to a directory, the values the contents.
 type Tree map[string][]byte
 
-// Read reads all files below a directory. One that does not exist is an empty tree.
+// Read reads all files below a directory. A directory that does not exist is an empty tree.
 func Read(dir string) (Tree, error) {
 	tree := Tree{}
 	fsys := os.DirFS(dir)
@@ -35,7 +35,7 @@ func Read(dir string) (Tree, error) {
 	return tree, err
 }
 
-// Write makes a directory hold the files of the tree and no others.
+// Write writes the files of the tree to a directory and removes all others from it.
 func (t Tree) Write(dir string) error {
 	if err := os.RemoveAll(dir); err != nil {
 		return err
@@ -52,8 +52,8 @@ func (t Tree) Write(dir string) error {
 	return nil
 }
 
-// Diff says file by file, in the order of their names, how got differs from want; it is empty if they are equal. dir is what the files of
-// want are below, for a reader who wants to find them.
+// Diff returns the differences file by file, sorted by name, or an empty string if the trees are equal. The names of
+// the files of want start with dir.
 func Diff(dir string, want, got Tree) string {
 	var out bytes.Buffer
 	all := maps.Clone(want)
@@ -74,7 +74,7 @@ func Diff(dir string, want, got Tree) string {
 	return out.String()
 }
 
-// Check compares got with the golden files below dir. With update it makes them equal to got instead.
+// Check compares got with the golden files below dir. With update it writes got to dir instead.
 func Check(tb testing.TB, dir string, got Tree, update bool) {
 	tb.Helper()
 	if update {
@@ -88,25 +88,30 @@ func Check(tb testing.TB, dir string, got Tree, update bool) {
 		tb.Fatal(err)
 	}
 	if d := Diff(dir, want, got); d != "" {
-		tb.Errorf("the rendered files are not the golden ones. If the change is meant, run \"make golden\" and read its diff.\n%s", d)
+		tb.Errorf("%s is stale. If the change is meant, run \"make golden\" and read the diff.\n%s", dir, d)
 	}
 }
 
-// CheckFile compares got with one golden file. With update it makes that equal to got instead.
+// CheckFile compares got with one golden file. With update it writes got to the file instead.
 func CheckFile(tb testing.TB, name string, got []byte, update bool) {
 	tb.Helper()
 	if update {
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			tb.Fatal(err)
+		}
 		if err := os.WriteFile(name, got, 0o644); err != nil {
 			tb.Fatal(err)
 		}
 		return
 	}
 	want, err := os.ReadFile(name)
-	if err != nil {
+	if errors.Is(err, fs.ErrNotExist) {
+		tb.Fatalf("%s is not there. Run \"make golden\" or \"make docs\" and read the file.", name)
+	} else if err != nil {
 		tb.Fatal(err)
 	}
-	if !bytes.Equal(want, got) {
-		tb.Errorf("%s is stale. If the change is meant, run this test with -update (\"make docs\" does) and read the diff.\n%s",
-			name, diff.Diff(name, want, "now", got))
+	if d := diff.Diff(name, want, "now", got); d != nil {
+		tb.Errorf("%s is stale. If the change is meant, run \"make golden\" or \"make docs\" and read the diff.\n%s",
+			name, d)
 	}
 }

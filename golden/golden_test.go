@@ -12,8 +12,10 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/rogpeppe/go-internal/diff"
 	"sigs.k8s.io/yaml"
 
+	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/output"
 )
 
@@ -33,7 +35,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// command builds olmgen and gives the path of the program.
+// command builds olmgen and returns the path of the program.
 var command = sync.OnceValues(func() (string, error) {
 	program := filepath.Join(scratch, "olmgen")
 	out, err := exec.Command("go", "build", "-o", program, "../cmd/olmgen").CombinedOutput()
@@ -43,12 +45,14 @@ var command = sync.OnceValues(func() (string, error) {
 	return program, nil
 })
 
-// goldenCase is a directory with a case.yaml. Without variants its files are in out/, else those of each variant in out/<name>/.
+// goldenCase is a directory with a case.yaml. Its golden files are in out/, those of each variant under the variant's
+// name.
 type goldenCase struct {
 	Description string    `json:"description"` // what the case proves
 	Bundle      string    `json:"bundle"`      // relative to the case; default: bundle
 	Args        []string  `json:"args"`        // as on the command line of olmgen render, of every variant
-	Variants    []variant `json:"variants"`
+	Files       bool      `json:"files"`       // of every variant
+	Variants    []variant `json:"variants"`    // default: one, named objects
 
 	dir string
 }
@@ -56,6 +60,8 @@ type goldenCase struct {
 type variant struct {
 	Name string   `json:"name"`
 	Args []string `json:"args"` // after those of the case
+	// the golden files are the directory that -o writes; default: one file with what goes to stdout
+	Files bool `json:"files"`
 }
 
 // Every case renders to its golden files, by the command and by the library.
@@ -83,82 +89,107 @@ func readCase(t *testing.T, dir string) *goldenCase {
 	if c.Description == "" {
 		t.Error("case.yaml does not say what the case proves")
 	}
+	if len(c.Variants) == 0 {
+		c.Variants = []variant{{Name: "objects"}}
+	}
+	for i := range c.Variants {
+		v := &c.Variants[i]
+		v.Args = slices.Concat(c.Args, v.Args)
+		v.Files = v.Files || c.Files
+	}
 	return c
 }
 
 func (c *goldenCase) test(t *testing.T) {
 	out := filepath.Join(c.dir, "out")
-	if len(c.Variants) == 0 {
-		c.testVariant(t, out, c.Args)
-		return
-	}
-	c.removed(t, out)
+	known := map[string]bool{} // the entries of out/
 	for _, v := range c.Variants {
-		t.Run(v.Name, func(t *testing.T) { c.testVariant(t, filepath.Join(out, v.Name), slices.Concat(c.Args, v.Args)) })
+		t.Run(v.Name, func(t *testing.T) {
+			got := c.run(t, v)
+			c.testLibrary(t, v, got)
+			if v.Files {
+				Check(t, filepath.Join(out, v.Name), got.tree, *update)
+			} else {
+				CheckFile(t, filepath.Join(out, v.Name+".yaml"), got.stdout, *update)
+			}
+			if got.warnings != "" {
+				CheckFile(t, filepath.Join(out, v.Name+".warnings.txt"), []byte(got.warnings), *update)
+				known[v.Name+".warnings.txt"] = true
+			}
+		})
+		known[v.Name], known[v.Name+".yaml"] = v.Files, !v.Files
+	}
+	if !t.Failed() {
+		checkEntries(t, out, known)
 	}
 }
 
-// removed finds the golden files of variants that case.yaml does not have any more.
-func (c *goldenCase) removed(t *testing.T, out string) {
-	entries, _ := os.ReadDir(out) // no golden files yet: each variant says so
+// checkEntries finds golden files of variants and warnings that no longer exist.
+func checkEntries(t *testing.T, out string, known map[string]bool) {
+	t.Helper()
+	entries, err := os.ReadDir(out)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, e := range entries {
-		if slices.ContainsFunc(c.Variants, func(v variant) bool { return v.Name == e.Name() }) {
+		file := filepath.Join(out, e.Name())
+		if known[e.Name()] {
 			continue
 		}
 		if !*update {
-			t.Errorf("%s: no variant of that name in case.yaml. Run \"make golden\" to remove it.", filepath.Join(out, e.Name()))
-		} else if err := os.RemoveAll(filepath.Join(out, e.Name())); err != nil {
+			t.Errorf("%s: nothing renders to it. Run \"make golden\" to remove it.", file)
+		} else if err := os.RemoveAll(file); err != nil {
 			t.Error(err)
 		}
 	}
 }
 
-func (c *goldenCase) testVariant(t *testing.T, out string, args []string) {
-	tree, warnings := c.run(t, args)
-	c.testLibrary(t, args, tree, warnings)
-	want := Tree{}
-	for name, data := range tree {
-		want[name] = data
-	}
-	if warnings != "" {
-		want["warnings.txt"] = []byte(warnings)
-	}
-	Check(t, out, want, *update)
+// outcome is what a run of the command leaves.
+type outcome struct {
+	stdout   []byte
+	tree     Tree // what it wrote, without its own record of that
+	warnings string
 }
 
-// run gives the files that the command writes, without its own record of them, and its warnings.
-func (c *goldenCase) run(t *testing.T, args []string) (tree Tree, warnings string) {
+// run renders a variant with the command.
+func (c *goldenCase) run(t *testing.T, v variant) (got outcome) {
 	t.Helper()
 	program, err := command()
 	if err != nil {
 		t.Fatal(err)
 	}
+	args := slices.Concat([]string{"render", c.Bundle}, v.Args)
 	dir := filepath.Join(t.TempDir(), "out")
-	cmd := exec.Command(program, slices.Concat([]string{"render", c.Bundle, "-o", dir}, args)...)
+	if v.Files {
+		args = append(args, "-o", dir)
+	}
+	cmd := exec.Command(program, args...)
 	cmd.Dir = c.dir
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {
-		t.Fatalf("%s: %v\n%s", strings.Join(cmd.Args[1:], " "), err, &stderr)
+		t.Fatalf("olmgen %s: %v\n%s", strings.Join(args, " "), err, &stderr)
 	}
-	if stdout.Len() > 0 {
+	got.stdout = stdout.Bytes()
+	if v.Files && stdout.Len() > 0 {
 		t.Errorf("with -o a directory nothing belongs on stdout:\n%s", &stdout)
 	}
-	if tree, err = Read(dir); err != nil {
+	if got.tree, err = Read(dir); err != nil {
 		t.Fatal(err)
 	}
-	delete(tree, output.LockName)
+	delete(got.tree, output.LockName)
 	for line := range strings.Lines(stderr.String()) {
 		if !strings.HasPrefix(line, "olmgen: "+dir+": ") { // the count of files
-			warnings += line
+			got.warnings += line
 		}
 	}
-	return tree, warnings
+	return got
 }
 
-// testLibrary proves that the library makes what the command made, with one worker as with eight, and that it is well-formed.
-func (c *goldenCase) testLibrary(t *testing.T, args []string, tree Tree, warnings string) {
-	read, options, err := libraryOptions(c.dir, args)
+// testLibrary proves that the library renders what the command rendered, with one worker as with eight, and that it is
+// well-formed.
+func (c *goldenCase) testLibrary(t *testing.T, v variant, command outcome) {
+	read, options, err := libraryOptions(c.dir, v.Args)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,27 +199,49 @@ func (c *goldenCase) testLibrary(t *testing.T, args []string, tree Tree, warning
 		if last, err = render(filepath.Join(c.dir, c.Bundle), read, options); err != nil {
 			t.Fatal(err)
 		}
-		got, err := layOut(last.laid, layoutOf(args))
-		if err != nil {
-			t.Fatal(err)
+		got := libraryOutcome(t, last, v)
+		if d := Diff("command", command.tree, got.tree); d != "" {
+			t.Errorf("with %d workers the library renders other files than the command:\n%s", workers, d)
 		}
-		if d := Diff("command", tree, got); d != "" {
-			t.Errorf("with %d workers the library renders something else than the command:\n%s", workers, d)
+		if d := diff.Diff("command", command.stdout, "library", got.stdout); d != nil {
+			t.Errorf("with %d workers the library renders another stream than the command:\n%s", workers, d)
 		}
-		var said strings.Builder
-		for _, w := range last.result.Warnings {
-			fmt.Fprintln(&said, "olmgen: warning: "+w.Error.Error())
-		}
-		for _, w := range last.laid.Warnings(layoutOf(args)) {
-			fmt.Fprintln(&said, "olmgen: warning: "+w)
-		}
-		for _, n := range last.result.Notes {
-			fmt.Fprintln(&said, "olmgen: note: "+n)
-		}
-		if said.String() != warnings {
-			t.Errorf("with %d workers the library warns of something else than the command:\n%s\n%s", workers, &said, warnings)
+		if d := diff.Diff("command", []byte(command.warnings), "library", []byte(got.warnings)); d != nil {
+			t.Errorf("with %d workers the library has other warnings than the command:\n%s", workers, d)
 		}
 	}
 	checkTypes(t, last)
 	checkLayouts(t, last.laid)
+}
+
+// libraryOutcome is what the command would leave of a rendering.
+func libraryOutcome(t *testing.T, r *rendered, v variant) (got outcome) {
+	t.Helper()
+	layout := layoutOf(v.Args)
+	files, err := r.laid.Files(layout)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stdout bytes.Buffer
+	if v.Files {
+		got.tree, err = layOut(r.laid, layout)
+	} else {
+		err = output.Stream(&stdout, files)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	got.stdout = stdout.Bytes()
+	var said strings.Builder
+	for _, w := range r.result.Warnings {
+		fmt.Fprintln(&said, "olmgen: warning: "+config.Say(w.Error.Error(), w.Options, config.FlagOf))
+	}
+	for _, w := range r.laid.Warnings(layout) {
+		fmt.Fprintln(&said, "olmgen: warning: "+w)
+	}
+	for _, n := range r.result.Notes {
+		fmt.Fprintln(&said, "olmgen: note: "+config.Say(n.Msg, n.Options, config.FlagOf))
+	}
+	got.warnings = said.String()
+	return got
 }

@@ -15,7 +15,8 @@ import (
 	"github.com/olmgen/olmgen/generate"
 )
 
-// checkKustomize builds directories of a tree with kustomize, which must find these objects, with the same content, in all of them together.
+// checkKustomize builds directories of a tree with kustomize. Together they must have these objects with the same
+// content.
 func checkKustomize(t *testing.T, tree Tree, roots []string, objects []generate.Object) {
 	t.Helper()
 	fsys := filesys.MakeFsInMemory()
@@ -51,7 +52,7 @@ func checkKustomize(t *testing.T, tree Tree, roots []string, objects []generate.
 	}
 }
 
-// build gives what kustomize builds of a directory.
+// build returns the objects that kustomize builds from a directory.
 func build(t *testing.T, fsys filesys.FileSystem, dir string) map[string]string {
 	t.Helper()
 	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(fsys, dir)
@@ -70,7 +71,7 @@ func build(t *testing.T, fsys filesys.FileSystem, dir string) map[string]string 
 	return objects
 }
 
-// asJSON gives what an object says, as JSON. A null in its metadata says nothing, and kustomize drops it.
+// asJSON returns an object as JSON. kustomize drops a null in the metadata, so asJSON does too.
 func asJSON(t *testing.T, object map[string]any) string {
 	t.Helper()
 	if meta, ok := object["metadata"].(map[string]any); ok {

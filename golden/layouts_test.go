@@ -18,7 +18,8 @@ import (
 	"github.com/olmgen/olmgen/output"
 )
 
-// checkLayouts lays a tree out in every way that is for kustomize, which must find the objects of the tree. e2e/helm builds charts.
+// checkLayouts lays a tree out in every layout for kustomize, which must find the objects of the tree. e2e/helm builds
+// charts.
 func checkLayouts(t *testing.T, tree output.Tree) {
 	t.Helper()
 	for _, l := range slices.Sorted(maps.Keys(layoutRoots)) {
@@ -58,11 +59,12 @@ func rootsOf(files Tree, patterns []string) []string {
 	return roots
 }
 
-// deployed gives the objects that a layout has: all of them, but for what the decision record of cluster-scope has nobody deploy.
+// deployed returns the objects of a layout. The decision record of cluster-scope does not deploy all of them.
 func deployed(tree output.Tree, l output.Layout) []generate.Object {
 	var objects []generate.Object
 	for _, x := range tree.Objects {
-		if l == output.LayoutClusterScope && x.Group() == "operators.coreos.com" && (x.Kind == "ClusterServiceVersion" || x.Kind == "InstallPlan") {
+		if l == output.LayoutClusterScope && x.Group() == "operators.coreos.com" &&
+			(x.Kind == "ClusterServiceVersion" || x.Kind == "InstallPlan") {
 			continue
 		}
 		objects = append(objects, x.Object)
@@ -73,11 +75,12 @@ func deployed(tree output.Tree, l output.Layout) []generate.Object {
 var (
 	plainPath = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9._-]*(/[A-Za-z0-9_-][A-Za-z0-9._-]*)*\.yaml$`)
 	listing   = regexp.MustCompile(`(^|/)kustomization\.yaml$`)
-	ofChannel = regexp.MustCompile(`/(subscription(_.*)?|patch-channel)\.yaml$`) // what a build of the overlay must prove
+	// what a build of the overlay must prove
+	ofChannel = regexp.MustCompile(`/(subscription(_.*)?|patch-channel)\.yaml$`)
 )
 
-// checkLayout lays a tree out twice, and proves that the files are the same, that any file system holds them, and that they hold the
-// objects of the tree byte for byte.
+// checkLayout lays a tree out twice, and proves that the files are the same, that any file system holds them, and that
+// they hold the objects of the tree byte for byte.
 func checkLayout(t *testing.T, tree output.Tree, l output.Layout) Tree {
 	t.Helper()
 	files, err := layOut(tree, l)
@@ -122,10 +125,15 @@ var several = []struct {
 	dir     string
 	options generate.Options
 }{
-	{"../examples/memcached-operator/bundle", generate.Options{Namespace: "shared", OperatorGroup: "shared", InstallMode: v1alpha1.InstallModeTypeOwnNamespace, CreateNamespace: true}},
-	{"shipped-kinds/bundle", generate.Options{Namespace: "shared", OperatorGroup: "shared", InstallMode: v1alpha1.InstallModeTypeOwnNamespace, CreateNamespace: true}},
+	{"../examples/memcached-operator/bundle",
+		generate.Options{Namespace: "shared", OperatorGroup: "shared",
+			InstallMode: v1alpha1.InstallModeTypeOwnNamespace, CreateNamespace: true}},
+	{"shipped-kinds/bundle",
+		generate.Options{Namespace: "shared", OperatorGroup: "shared",
+			InstallMode: v1alpha1.InstallModeTypeOwnNamespace, CreateNamespace: true}},
 	{"webhooks/bundle", generate.Options{Namespace: "webhooks", Certs: generate.CertsManager, CreateNamespace: true}},
-	{"deployments/bundle", generate.Options{Namespace: "deployments", CreateNamespace: true, Profile: generate.ProfilePlain}},
+	{"deployments/bundle",
+		generate.Options{Namespace: "deployments", CreateNamespace: true, Profile: generate.ProfilePlain}},
 }
 
 func severalOperators(t *testing.T, n int) output.Tree {
@@ -137,7 +145,8 @@ func severalOperators(t *testing.T, n int) output.Tree {
 			t.Fatal(err)
 		}
 		s.options.Templates = ownTemplates()
-		operators = append(operators, generate.Operator{Name: path.Base(path.Dir(s.dir)), Bundle: b, Options: s.options})
+		operators = append(operators,
+			generate.Operator{Name: path.Base(path.Dir(s.dir)), Bundle: b, Options: s.options})
 	}
 	set, err := generate.RenderAll(operators)
 	if err != nil {
@@ -150,8 +159,8 @@ func severalOperators(t *testing.T, n int) output.Tree {
 	return tree
 }
 
-// Several operators are built as one is, and an operator more changes no file of the others but those that list files. What two
-// operators of one OperatorGroup share says who they are, so the third of these is the first that only adds.
+// Several operators build like one. One more operator changes no file of the others except the lists of files. A shared
+// object lists its operators, so the third of these operators is the first that only adds.
 func TestSeveralOperators(t *testing.T) {
 	before := severalOperators(t, 3)
 	after := severalOperators(t, 4)

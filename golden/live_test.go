@@ -51,7 +51,7 @@ func TestLive(t *testing.T) {
 	}
 }
 
-// renderLive gives the normalized objects that olmgen makes of what was installed in a case.
+// renderLive returns the normalized objects that olmgen renders for a case.
 func renderLive(t *testing.T, c compare.Case) []compare.Object {
 	t.Helper()
 	var operators []generate.Operator
@@ -97,7 +97,7 @@ func liveOperator(t *testing.T, c compare.Case, dir string) generate.Operator {
 	return generate.Operator{Bundle: b, Options: o}
 }
 
-// normalized gives rendered objects as they are compared.
+// normalized returns the rendered objects in the form in which they are compared.
 func normalized(t *testing.T, list []generate.Object) (objects []compare.Object) {
 	t.Helper()
 	for _, rendered := range list {

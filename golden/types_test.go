@@ -27,7 +27,8 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// apiType gives a new Go object of the API type that a rendered object claims to be; nil for kinds that only bundles have.
+// apiType returns an empty Go object of the API type that a rendered object claims to be, and nil for kinds that only
+// bundles have.
 func apiType(apiVersion, kind string) any {
 	switch apiVersion + " " + kind {
 	case "v1 ConfigMap":

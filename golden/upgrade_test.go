@@ -63,7 +63,7 @@ func TestUpgrade(t *testing.T) {
 	}
 }
 
-// readBundle gives nil for what is refused; TestCorpus says whether it may be.
+// readBundle returns nil for a bundle that is refused. TestCorpus checks the reason.
 func readBundle(t *testing.T, dir string) *bundle.Bundle {
 	t.Helper()
 	b, err := bundle.Read(os.DirFS(dir), bundle.ReadOptions{})

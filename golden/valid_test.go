@@ -62,7 +62,7 @@ func invalid(o generate.Object) []string {
 	return problems
 }
 
-// validName gives the API server's rule for the names of a kind.
+// validName returns the API server's rule for names of a kind.
 func validName(kind string) func(string) []string {
 	switch kind {
 	case "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding":

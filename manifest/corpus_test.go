@@ -73,16 +73,19 @@ func checkDocument(t *testing.T, d *Document) {
 	for _, o := range objects {
 		checkEdit(t, o, Edit{Namespace: "other-ns", Labels: map[string]string{"olm.managed": "true"}, Annotations: map[string]string{"a/b": "x: y"}})
 		checkEdit(t, o, Edit{RemoveNamespace: true})
+		checkTwice(t, o)
 	}
 }
 
 func checkEdit(t *testing.T, o *Object, e Edit) {
 	t.Helper()
-	text, err := o.Apply(e)
+	edited, err := o.Edit(e)
 	if err != nil {
 		t.Error(err)
 		return
 	}
+	text := edited.Raw()
+	checkTree(t, edited)
 	want, err := o.Value()
 	if err != nil {
 		t.Fatal(err)
@@ -91,6 +94,67 @@ func checkEdit(t *testing.T, o *Object, e Edit) {
 	w, _ := json.Marshal(want)
 	if got, err := yaml.YAMLToJSON(text); err != nil || string(got) != string(w) {
 		t.Errorf("%s %s: edited text means something else: %v", o.File, o.Identity(), err)
+	}
+}
+
+// checkTwice edits an object, and then edits the result as if it had been read again.
+func checkTwice(t *testing.T, o *Object) {
+	t.Helper()
+	first, second := Edit{Namespace: "a", Labels: map[string]string{"b": "c"}}, Edit{Labels: map[string]string{"a": "1", "b": "d"}, Annotations: map[string]string{"a/b": "x: y"}}
+	once, err := o.Edit(first)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	again, err := ReadOne(o.File, once.Raw())
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	got, err := once.Edit(second)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	checkTree(t, got)
+	want, err := again.Edit(second)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	if once.printed == nil && again.printed == nil && string(want.Raw()) != string(got.Raw()) {
+		t.Errorf("%s: a second edit differs (-read again +kept):\n%s", o.File, cmp.Diff(string(want.Raw()), string(got.Raw())))
+	}
+}
+
+// checkTree compares the tree of an edited object, which was never read, with what reading its text gives.
+func checkTree(t *testing.T, o *Object) {
+	t.Helper()
+	if o.printed != nil {
+		return
+	}
+	d := &Document{File: o.File, Line: 1, Raw: o.Raw(), limits: DefaultLimits}
+	want, err := d.parseAll()
+	if err != nil {
+		t.Errorf("%s %s: edited text is not YAML: %v", o.File, o.Identity(), err)
+		return
+	}
+	compareSkim(t, o.node, want, o.File)
+	objects, err := (&Document{Root: want, limits: DefaultLimits}).Objects()
+	if err != nil || len(objects) != 1 {
+		t.Errorf("%s: edited text is no object: %v", o.File, err)
+		return
+	}
+	if x := objects[0]; x.APIVersion != o.APIVersion || x.Name != o.Name || x.Namespace != o.Namespace {
+		t.Errorf("%s: is %s %s, but its text says %s %s", o.File, o.APIVersion, o.Identity(), x.APIVersion, x.Identity())
+	}
+	v, err := o.Value()
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	if w, err := objects[0].Value(); err != nil || !cmp.Equal(v, w) {
+		t.Errorf("%s: the value of %s is not that of its text: %v\n%s", o.File, o.Identity(), err, cmp.Diff(w, v))
 	}
 }
 

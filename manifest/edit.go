@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -21,13 +22,14 @@ type Edit struct {
 	Change func(object map[string]any)
 }
 
-// Apply gives the object with the edit made: its own bytes with lines put in where that can be done, else printed afresh. The
-// result is one document that ends with a newline.
-func (o *Object) Apply(e Edit) ([]byte, error) {
-	if o.Fresh == "" && e.Change == nil {
-		s := splicer{lines: bytes.SplitAfter(o.doc.Raw, []byte("\n"))}
-		if s.apply(o, e) {
-			return s.bytes(), nil
+// Edit returns the object with the edit made. Its text is the object's own with lines put in, replaced or left out where
+// that is possible, else it is printed afresh. The text is one document that ends with a newline, and it is not parsed
+// again: the edited object knows its values and lines from the first reading.
+func (o *Object) Edit(e Edit) (*Object, error) {
+	if o.Fresh == "" && o.printed == nil && e.Change == nil {
+		s := splicer{raw: o.doc.Raw, root: copyTree(o.node)}
+		if s.apply(e, o.doc.skimmed) {
+			return o.spliced(e, &s), nil
 		}
 	}
 	v, err := o.Value()
@@ -35,7 +37,35 @@ func (o *Object) Apply(e Edit) ([]byte, error) {
 		return nil, err
 	}
 	e.change(v)
-	return Encode(v), nil
+	out := New(v)
+	out.File, out.Line, out.Doc, out.origin = o.File, o.Line, o.Doc, o
+	return out, nil
+}
+
+// Apply returns the text of the edited object.
+func (o *Object) Apply(e Edit) ([]byte, error) {
+	x, err := o.Edit(e)
+	if err != nil {
+		return nil, err
+	}
+	return x.Raw(), nil
+}
+
+// spliced returns the object of a splicer's lines and nodes.
+func (o *Object) spliced(e Edit, s *splicer) *Object {
+	out := *o
+	out.doc = &Document{File: o.File, Line: o.doc.Line, Index: o.doc.Index, Raw: s.bytes(), limits: o.doc.limits, skimmed: o.doc.skimmed, Root: s.root}
+	out.node, out.origin, out.edit = s.root, o, e
+	if e.APIVersion != "" {
+		out.APIVersion = e.APIVersion
+	}
+	if e.Namespace != "" {
+		out.Namespace = e.Namespace
+	}
+	if e.RemoveNamespace {
+		out.Namespace = ""
+	}
+	return &out
 }
 
 func (e Edit) change(v map[string]any) {
@@ -85,23 +115,39 @@ func (e Edit) change(v map[string]any) {
 	}
 }
 
-// splicer changes lines of a document and leaves all others as they are. A change that it can't make by whole lines or a
-// single value is refused, and the object is printed afresh.
+// splicer changes lines of a document and leaves all others as they are. It changes the document's tree in the same way.
+// It refuses a change that it cannot make by whole lines or a single value, and the object is then printed afresh.
 type splicer struct {
-	lines   [][]byte // each with its newline
+	raw     []byte
+	lines   [][]byte   // of raw, each with its newline; nil while nothing is changed
+	root    *yaml.Node // a copy of the tree; what is put in has line 0 until the end
 	inserts []insert
 }
 
 type insert struct {
 	before int // line index
 	text   string
+	nodes  []inserted
 }
 
-func (s *splicer) apply(o *Object, e Edit) bool {
-	if e.APIVersion != "" && !s.set(o.node, "apiVersion", e.APIVersion) {
+// inserted is a node that is put in, with its line in the text of the insert.
+type inserted struct {
+	node *yaml.Node
+	line int
+}
+
+// split makes the lines, for the first change.
+func (s *splicer) split() {
+	if s.lines == nil {
+		s.lines = bytes.SplitAfter(s.raw, []byte("\n"))
+	}
+}
+
+func (s *splicer) apply(e Edit, skimmed bool) bool {
+	if e.APIVersion != "" && !s.set(s.root, "apiVersion", e.APIVersion) {
 		return false
 	}
-	meta := get(o.node, "metadata")
+	meta := get(s.root, "metadata")
 	if e.Namespace != "" && !s.set(meta, "namespace", e.Namespace) {
 		return false
 	}
@@ -109,49 +155,52 @@ func (s *splicer) apply(o *Object, e Edit) bool {
 		return false
 	}
 	for _, k := range sortedKeys(e.Spec) {
-		if !s.setBlock(get(o.node, "spec"), k, e.Spec[k]) {
+		if !s.setBlock(get(s.root, "spec"), k, e.Spec[k]) {
 			return false
 		}
 	}
 	for _, field := range sortedKeys(e.Texts) {
-		if !s.setText(o, field, e.Texts[field]) {
+		if skimmed || !s.setText(field, e.Texts[field]) {
 			return false
 		}
 	}
 	return s.setAll(meta, "labels", e.Labels) && s.setAll(meta, "annotations", e.Annotations)
 }
 
-// setBlock makes a whole value the value of a key in a block mapping. An old value can be cut out by lines only if the key that
-// follows tells where it ends.
+// setBlock makes a whole value the value of a key in a block mapping. An old value can be cut out by lines only if the
+// next key tells where it ends.
 func (s *splicer) setBlock(m *yaml.Node, key string, value any) bool {
 	if m == nil || m.Kind != yaml.MappingNode || len(m.Content) == 0 {
 		return false
 	}
 	text := inline(key) + ":" + Block(value, 2)
+	pair := []*yaml.Node{{Kind: yaml.ScalarNode, Value: key, Column: m.Content[0].Column}, {Kind: skipped}}
+	nodes := []inserted{{pair[0], 0}, {pair[1], 0}}
 	for i := 0; i+1 < len(m.Content); i += 2 {
 		if m.Content[i].Value != key {
 			continue
 		}
-		if i+3 >= len(m.Content) || m.Style&yaml.FlowStyle != 0 || m.Content[i].Line == m.Content[i+2].Line {
+		if i+3 >= len(m.Content) || m.Style&yaml.FlowStyle != 0 || m.Content[i].Line == m.Content[i+2].Line || m.Content[i+2].Line == 0 {
 			return false
 		}
-		if !s.insertLines(&yaml.Node{Kind: yaml.MappingNode, Content: m.Content[i:]}, text) {
+		if !s.insertLines(m, i, text, nodes) {
 			return false
 		}
 		end := m.Content[i+2].Line - 1
 		for end > m.Content[i].Line && s.comment(end-1, m.Content[i].Column-1) {
-			end-- // what stands above the next key is the next key's
+			end-- // what stands above the next key belongs to the next key
 		}
 		for l := m.Content[i].Line - 1; l < end; l++ {
 			s.lines[l] = nil
 		}
+		copy(m.Content[i:], pair)
 		return true
 	}
-	return s.insertLines(m, text)
+	return s.prepend(m, text, pair, nodes)
 }
 
-// comment reports whether a line is blank, or a comment that begins at the given indentation or before it, so that it can't be a part of
-// a value further in.
+// comment reports whether a line is blank, or a comment that is not indented further than indent, so that it can't be a
+// part of a value that is.
 func (s *splicer) comment(line, indent int) bool {
 	text := bytes.TrimLeft(s.lines[line], " ")
 	return len(text) == 0 || text[0] == '\n' || text[0] == '#' && len(s.lines[line])-len(text) <= indent
@@ -173,14 +222,7 @@ func (s *splicer) setAll(meta *yaml.Node, field string, add map[string]string) b
 	}
 	m := child(meta, field, 0)
 	if m == nil {
-		var b strings.Builder
-		for _, k := range sortedKeys(add) {
-			if long(k) {
-				return false
-			}
-			b.WriteString("\n  " + inline(k) + ": " + inline(add[k]))
-		}
-		return s.insertLines(meta, field+":"+b.String())
+		return s.addAll(meta, field, add)
 	}
 	for _, k := range sortedKeys(add) {
 		if !s.set(m, k, add[k]) {
@@ -188,6 +230,28 @@ func (s *splicer) setAll(meta *yaml.Node, field string, add map[string]string) b
 		}
 	}
 	return true
+}
+
+// addAll puts a mapping of texts into a block mapping that has no such field.
+func (s *splicer) addAll(meta *yaml.Node, field string, add map[string]string) bool {
+	if len(meta.Content) == 0 {
+		return false
+	}
+	column := meta.Content[0].Column
+	values := &yaml.Node{Kind: yaml.MappingNode, Column: column + 2}
+	pair := []*yaml.Node{{Kind: yaml.ScalarNode, Value: field, Column: column}, values}
+	nodes := []inserted{{pair[0], 0}, {values, 1}}
+	var b strings.Builder
+	for i, k := range sortedKeys(add) {
+		if long(k) {
+			return false
+		}
+		b.WriteString("\n  " + inline(k) + ": " + inline(add[k]))
+		key, value := keyAndValue(k, add[k], column+2)
+		values.Content = append(values.Content, key, value)
+		nodes = append(nodes, inserted{key, i + 1}, inserted{value, i + 1})
+	}
+	return s.prepend(meta, field+":"+b.String(), pair, nodes)
 }
 
 // set makes key: value in a block mapping.
@@ -209,26 +273,62 @@ func (s *splicer) set(m *yaml.Node, key, value string) bool {
 }
 
 func (s *splicer) insertKey(m *yaml.Node, key, value string) bool {
-	return !long(key) && s.insertLines(m, inline(key)+": "+inline(value))
-}
-
-// insertLines puts lines before the first key of a block mapping that has lines of its own.
-func (s *splicer) insertLines(m *yaml.Node, text string) bool {
-	if m.Style&yaml.FlowStyle != 0 || len(m.Content) == 0 {
+	if long(key) || len(m.Content) == 0 {
 		return false
 	}
-	first := m.Content[0]
+	k, v := keyAndValue(key, value, m.Content[0].Column)
+	return s.prepend(m, inline(key)+": "+inline(value), []*yaml.Node{k, v}, []inserted{{k, 0}, {v, 0}})
+}
+
+// keyAndValue returns the nodes of a line "key: value".
+func keyAndValue(key, value string, column int) (k, v *yaml.Node) {
+	k = &yaml.Node{Kind: yaml.ScalarNode, Value: key, Column: column, Style: styleOf(key)}
+	return k, &yaml.Node{Kind: yaml.ScalarNode, Value: value, Column: column + utf8.RuneCountInString(inline(key)) + 2, Style: styleOf(value)}
+}
+
+// styleOf returns the style in which a text is printed on one line.
+func styleOf(value string) yaml.Style {
+	switch inline(value)[0] {
+	case '"':
+		return yaml.DoubleQuotedStyle
+	case '\'':
+		return yaml.SingleQuotedStyle
+	}
+	return 0
+}
+
+// prepend puts lines before the first key of a block mapping, but after what was put there before.
+func (s *splicer) prepend(m *yaml.Node, text string, pair []*yaml.Node, nodes []inserted) bool {
+	i := 0
+	for i < len(m.Content) && m.Content[i].Line == 0 {
+		i += 2
+	}
+	if !s.insertLines(m, i, text, nodes) {
+		return false
+	}
+	m.Content = slices.Insert(m.Content, i, pair...)
+	return true
+}
+
+// insertLines puts lines before the key at an index of a block mapping, if the key begins its line.
+func (s *splicer) insertLines(m *yaml.Node, index int, text string, nodes []inserted) bool {
+	if m.Style&yaml.FlowStyle != 0 || index >= len(m.Content) {
+		return false
+	}
+	s.split()
+	first := m.Content[index]
 	i, indent := first.Line-1, first.Column-1
 	if first.Kind != yaml.ScalarNode || i >= len(s.lines) || len(s.lines[i]) < indent || len(bytes.Trim(s.lines[i][:indent], " ")) > 0 {
 		return false
 	}
 	pad := strings.Repeat(" ", indent)
-	s.inserts = append(s.inserts, insert{i, pad + strings.ReplaceAll(text, "\n", "\n"+pad) + "\n"})
+	s.inserts = append(s.inserts, insert{i, pad + strings.ReplaceAll(text, "\n", "\n"+pad) + "\n", nodes})
 	return true
 }
 
-// replace puts a new text in the place of a scalar that stands on one line.
+// replace replaces a scalar that stands on one line.
 func (s *splicer) replace(v *yaml.Node, value string) bool {
+	s.split()
 	i, col := v.Line-1, v.Column-1
 	if i >= len(s.lines) || col > len(s.lines[i]) || !ascii(s.lines[i][:col]) {
 		return false
@@ -242,10 +342,11 @@ func (s *splicer) replace(v *yaml.Node, value string) bool {
 		return false
 	}
 	s.lines[i] = slices.Concat(s.lines[i][:col], []byte(inline(value)), rest)
+	v.Value, v.Style, v.Tag = value, styleOf(value), ""
 	return true
 }
 
-// token gives a scalar as it must stand in the text, if that is sure.
+// token returns a scalar as it must stand in the text. It returns false if that is not sure.
 func token(v *yaml.Node) (string, bool) {
 	if v.Value == "" || strings.ContainsAny(v.Value, "\n'\"\\") {
 		return "", false
@@ -261,11 +362,12 @@ func token(v *yaml.Node) (string, bool) {
 	return "", false
 }
 
-// remove takes out the line of a key whose value stands beside it, unless it is the mapping's only one.
+// remove removes the line of a key and its value. It refuses to remove the only key of a mapping.
 func (s *splicer) remove(m *yaml.Node, key string) bool {
 	if m.Style&yaml.FlowStyle != 0 || len(m.Content) < 4 {
 		return false
 	}
+	s.split()
 	for i := 0; i+1 < len(m.Content); i += 2 {
 		k, v := m.Content[i], m.Content[i+1]
 		if k.Value != key {
@@ -281,25 +383,76 @@ func (s *splicer) remove(m *yaml.Node, key string) bool {
 			return false
 		}
 		s.lines[line] = nil
+		m.Content = slices.Delete(m.Content, i, i+2)
 		return true
 	}
 	return false
 }
 
+// bytes returns the text and sets the lines of all nodes.
 func (s *splicer) bytes() []byte {
+	if s.lines == nil && bytes.HasSuffix(s.raw, []byte("\n")) {
+		return s.raw
+	}
+	s.split()
 	slices.SortStableFunc(s.inserts, func(a, b insert) int { return a.before - b.before })
 	var out bytes.Buffer
-	next := 0
+	next, line := 0, 1 // the line that comes next
+	moved := make([]int, len(s.lines))
+	var starts []int // of the inserts
 	for i, l := range s.lines {
 		for ; next < len(s.inserts) && s.inserts[next].before == i; next++ {
 			out.WriteString(s.inserts[next].text)
+			starts = append(starts, line)
+			line += strings.Count(s.inserts[next].text, "\n")
 		}
+		moved[i] = line
 		out.Write(l)
+		if l != nil {
+			line++
+		}
 	}
+	renumber(s.root, moved)
+	for i, in := range s.inserts {
+		for _, n := range in.nodes {
+			n.node.Line = starts[i] + n.line
+		}
+	}
+	begin(s.root)
 	if b := out.Bytes(); len(b) > 0 && b[len(b)-1] != '\n' {
 		out.WriteByte('\n')
 	}
 	return out.Bytes()
+}
+
+// renumber gives nodes the lines that they have moved to.
+func renumber(n *yaml.Node, moved []int) {
+	if n.Line > 0 && n.Line <= len(moved) {
+		n.Line = moved[n.Line-1]
+	}
+	for _, c := range n.Content {
+		renumber(c, moved)
+	}
+}
+
+// begin gives block mappings the line of their first key, which may be a new one.
+func begin(n *yaml.Node) {
+	for _, c := range n.Content {
+		begin(c)
+	}
+	if n.Kind == yaml.MappingNode && n.Style&yaml.FlowStyle == 0 && len(n.Content) > 0 {
+		n.Line = n.Content[0].Line
+	}
+}
+
+// copyTree copies a tree without aliases.
+func copyTree(n *yaml.Node) *yaml.Node {
+	c := *n
+	c.Content = make([]*yaml.Node, len(n.Content))
+	for i, x := range n.Content {
+		c.Content[i] = copyTree(x)
+	}
+	return &c
 }
 
 func ascii(b []byte) bool {

@@ -86,11 +86,13 @@ func TestEditKeepsBytes(t *testing.T) {
 		{"a namespace elsewhere", Edit{Namespace: "ns"},
 			"kind: A\nspec:\n  namespace: x\n  metadata:\n    namespace: z\nmetadata:\n  name: a\n", "kind: A\nspec:\n  namespace: x\n  metadata:\n    namespace: z\nmetadata:\n  namespace: ns\n  name: a\n"},
 	} {
-		got, err := oneObject(t, c.before).Apply(c.edit)
+		got, err := oneObject(t, c.before).Edit(c.edit)
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
-		} else if diff := cmp.Diff(c.want, string(got)); diff != "" {
+		} else if diff := cmp.Diff(c.want, string(got.Raw())); diff != "" {
 			t.Errorf("%s: -want +got\n%s", c.name, diff)
+		} else {
+			checkTree(t, got)
 		}
 	}
 }
@@ -193,11 +195,13 @@ func checkApply(t *testing.T, o *Object, e Edit) {
 		return
 	}
 	e.change(want)
-	text, err := o.Apply(e)
+	edited, err := o.Edit(e)
 	if err != nil {
 		t.Errorf("%+v: %v", e, err)
 		return
 	}
+	text := edited.Raw()
+	checkTree(t, edited)
 	w, _ := json.Marshal(want)
 	if got, err := jsonOf(string(text)); err != nil || got != string(w) {
 		t.Errorf("%+v: got %s, %v\nwant %s\nfrom\n%s\nto\n%s", e, got, err, w, o.doc.Raw, text)

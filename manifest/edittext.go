@@ -6,12 +6,9 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// setText replaces the text of a field that is there, if it stands alone at the end of a line and nothing else refers to it.
-func (s *splicer) setText(o *Object, field, value string) bool {
-	if o.doc.skimmed {
-		return false
-	}
-	n := o.node
+// setText replaces the text of a field that exists, if it stands alone at the end of a line.
+func (s *splicer) setText(field, value string) bool {
+	n := s.root
 	for _, segment := range segments(field) {
 		next := step(n, segment)
 		if next == nil || next.node.Kind == yaml.AliasNode || next.node.Anchor != "" {
@@ -30,7 +27,7 @@ func (s *splicer) setText(o *Object, field, value string) bool {
 	return s.replace(n, value)
 }
 
-// setTextIn replaces the text of a field of a decoded value, if it is there.
+// setTextIn replaces the text of a field of a decoded value, if the field exists.
 func setTextIn(v any, field []string, value string) {
 	for i, segment := range field {
 		last := i == len(field)-1

@@ -12,7 +12,22 @@ type Error struct {
 	Field string // dotted path, such as spec.install.spec.deployments[0].name
 	Msg   string
 	Tip   string // what to do about it; may be empty
+
+	Options []Option // of the library that the message, or its hint, is about
 }
+
+// Option is an option of the library that a message is about: the name of a field of an Options type, as in generate.OptionNamespace. No
+// message spells an option. Who speaks to a person names it: a command line by its flag, a RenderConfig by its field.
+type Option string
+
+// Message is a note or an advice, and the options that it is about.
+type Message struct {
+	Msg     string
+	Options []Option
+}
+
+// String returns the message without its options.
+func (m Message) String() string { return m.Msg }
 
 // Error gives "file:line: field: message".
 func (e *Error) Error() string {
@@ -34,18 +49,26 @@ func (e *Error) Error() string {
 // Hint says what to do about the error, or is empty.
 func (e *Error) Hint() string { return e.Tip }
 
+// About returns the options that the error and its hint are about.
+func (e *Error) About() []Option { return e.Options }
+
 // HintError gives any error a next step for the person who meets it; an Error has its own.
 type HintError struct {
 	Err error
 	Tip string // the next step: lower case, no final period
+
+	Options []Option // that the next step is about
 }
 
-// WithHint gives err with a next step, as a *HintError.
-func WithHint(err error, tip string) error { return &HintError{err, tip} }
+// WithHint returns err with a next step and the options that it is about, as a *HintError.
+func WithHint(err error, tip string, options ...Option) error { return &HintError{err, tip, options} }
 
 func (e *HintError) Error() string { return e.Err.Error() }
 
 func (e *HintError) Unwrap() error { return e.Err }
 
-// Hint gives the next step.
+// Hint returns the next step.
 func (e *HintError) Hint() string { return e.Tip }
+
+// About returns the options that the next step is about.
+func (e *HintError) About() []Option { return e.Options }

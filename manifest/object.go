@@ -1,13 +1,15 @@
 package manifest
 
 import (
+	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
 
-// Object is a Kubernetes object as it stands in a file.
+// Object is a Kubernetes object as it stands in a file, or as it is after an edit.
 type Object struct {
 	APIVersion, Kind, Namespace, Name string
 
@@ -16,8 +18,12 @@ type Object struct {
 	Doc   int    // index of its document in the file
 	Fresh string // why its bytes can't be carried as they are; empty if they can
 
-	doc  *Document
-	node *yaml.Node
+	doc  *Document  // nil if the object is printed
+	node *yaml.Node // nil if the object is printed
+
+	printed *printed
+	origin  *Object // what was edited; nil if the object was read or is new
+	edit    Edit    // what was done to origin, if the object is not printed
 }
 
 // Objects gives the objects of a document: itself, or the items of a kind List. It returns none for an empty document
@@ -161,7 +167,7 @@ func mergedChild(n *yaml.Node, key string, depth int) *yaml.Node {
 	return nil
 }
 
-// Group is the API group of the object, empty for the core group.
+// Group returns the API group of the object. It is empty for the core group.
 func (o *Object) Group() string {
 	g, _, ok := strings.Cut(o.APIVersion, "/")
 	if !ok {
@@ -170,15 +176,19 @@ func (o *Object) Group() string {
 	return g
 }
 
-// Raw gives the object's own bytes, comments included, if nothing keeps them from being carried (Fresh is empty).
+// Raw returns the object's text as one document: its own bytes, comments included, or what an edit made of them. It is nil
+// if the object's own bytes can't be carried (Fresh says why).
 func (o *Object) Raw() []byte {
-	if o.Fresh != "" {
+	switch {
+	case o.printed != nil:
+		return o.printed.text
+	case o.Fresh != "":
 		return nil
 	}
 	return o.doc.Raw
 }
 
-// full gives the object's whole tree: a skimmed document holds one object, which is its root.
+// full returns the object's whole tree: a skimmed document holds one object, which is its root.
 func (o *Object) full() (*yaml.Node, error) {
 	if !o.doc.skimmed {
 		return o.node, nil
@@ -186,8 +196,30 @@ func (o *Object) full() (*yaml.Node, error) {
 	return o.doc.full()
 }
 
+// Parsed reports whether the YAML library has parsed the whole document that the object is from. Most CRDs are only
+// skimmed: their schemas are checked and carried, but not parsed until something asks for them.
+func (o *Object) Parsed() bool {
+	switch {
+	case o.origin != nil:
+		return o.origin.Parsed()
+	case o.doc == nil:
+		return false
+	}
+	return !o.doc.skimmed || o.doc.parsed.Load()
+}
+
 // Value decodes the object. The map is the caller's own.
 func (o *Object) Value() (map[string]any, error) {
+	if o.printed != nil {
+		return copyValue(o.printed.value).(map[string]any), nil
+	}
+	if o.origin != nil {
+		v, err := o.origin.Value()
+		if err == nil {
+			o.edit.change(v)
+		}
+		return v, err
+	}
 	n, err := o.full()
 	if err != nil {
 		return nil, err
@@ -200,44 +232,66 @@ func (o *Object) Value() (map[string]any, error) {
 }
 
 // Duplicates lists the keys that occur twice in the object's document.
-func (o *Object) Duplicates() []Duplicate { return o.doc.Duplicates }
-
-// Errorf makes an error at a field of the object: "spec.versions[0].name" gives the line of that value, or of its nearest
-// parent that exists.
-func (o *Object) Errorf(field, format string, args ...any) *Error {
-	e := o.doc.errorf(1, field, format, args...)
-	e.Line = o.LineOf(field)
-	return e
+func (o *Object) Duplicates() []Duplicate {
+	if o.doc == nil {
+		return nil
+	}
+	return o.doc.Duplicates
 }
 
-// LineOf gives the line of a field, or of its nearest parent that exists.
+// Errorf makes an error at a field of the object. "spec.versions[0].name" has the line of that value, or of its nearest
+// parent that exists.
+func (o *Object) Errorf(field, format string, args ...any) *Error {
+	return &Error{File: o.File, Line: o.LineOf(field), Field: field, Msg: fmt.Sprintf(format, args...)}
+}
+
+// LineOf returns the line of a field in the object's file, or of its nearest parent that exists. It is 0 if the object is
+// not from a file.
 func (o *Object) LineOf(field string) int {
-	n, err := o.full()
-	if err != nil {
-		n = o.node
+	if o.origin != nil {
+		return o.origin.LineOf(field)
 	}
-	return o.doc.lineOf(n, field)
+	if o.printed != nil {
+		return 0
+	}
+	return o.doc.lineIn(o.node, field)
+}
+
+// lineIn returns the line of a field below a node, or of its nearest parent that exists. Only a field inside of a
+// skimmed schema needs the whole document.
+func (d *Document) lineIn(n *yaml.Node, field string) int {
+	line, hidden := lineOf(n, field)
+	if hidden {
+		if root, err := d.full(); err == nil {
+			line, _ = lineOf(root, field)
+		}
+	}
+	return line + d.Line - 1
 }
 
 // Errorf makes an error at a field of a document that need not be an object.
 func (d *Document) Errorf(field, format string, args ...any) *Error {
 	e := d.errorf(0, field, format, args...)
-	if n, err := d.full(); err == nil && n != nil {
-		e.Line = d.lineOf(n, field)
+	if d.Root != nil {
+		e.Line = d.lineIn(d.Root, field)
 	}
 	return e
 }
 
-func (d *Document) lineOf(n *yaml.Node, field string) int {
-	line := n.Line
+// lineOf returns a line counted from the document's first. The field is hidden if it is below a skipped node.
+func lineOf(n *yaml.Node, field string) (line int, hidden bool) {
+	line = n.Line
 	for _, seg := range segments(field) {
+		if n.Kind == skipped {
+			return line, true
+		}
 		next := step(n, seg)
 		if next == nil {
 			break
 		}
 		line, n = next.line, next.node
 	}
-	return line + d.Line - 1
+	return line, false
 }
 
 type stepTo struct {
@@ -296,8 +350,15 @@ func segments(field string) []string {
 
 // Get decodes one field of the object, such as Get("spec", "group"); nil if it is not there.
 func (o *Object) Get(path ...string) (any, error) {
+	if o.printed != nil {
+		return copyValue(getIn(o.printed.value, path)), nil
+	}
 	from := o.node
-	if o.doc.skimmed && (len(path) < 2 || !kept(path)) {
+	if hides(from, path) {
+		if o.origin != nil {
+			v, err := o.Value()
+			return getIn(v, path), err
+		}
 		var err error
 		if from, err = o.full(); err != nil {
 			return nil, err
@@ -310,16 +371,39 @@ func (o *Object) Get(path ...string) (any, error) {
 	return o.doc.valueOf(n)
 }
 
-// kept reports whether what is at a path can't hold a schema, so that a skimmed tree has it.
-func kept(path []string) bool {
-	if path[0] != "spec" {
-		return true
+// Has reports whether a field is there and is not null. A skimmed document is parsed only for a field inside of a schema.
+func (o *Object) Has(path ...string) bool {
+	if o.printed == nil {
+		if n, hidden := reach(o.node, path); n == nil && !hidden {
+			return false
+		} else if n != nil && n.Kind != yaml.ScalarNode {
+			return true
+		}
 	}
-	if path[1] == "versions" {
-		return len(path) > 3 && !skipsInVersion(path[3])
-	}
-	return !skipsInSpec(path[1])
+	v, err := o.Get(path...)
+	return v != nil || err != nil
 }
+
+// reach follows a path in a tree. The field is hidden if it is below a skipped node.
+func reach(n *yaml.Node, path []string) (found *yaml.Node, hidden bool) {
+	for _, key := range path {
+		if n.Kind == skipped {
+			return nil, true
+		}
+		if n = child(n, key, 0); n == nil {
+			return nil, false
+		}
+	}
+	return n, false
+}
+
+// hides reports whether a skimmed tree lacks a part of what is at a path.
+func hides(n *yaml.Node, path []string) bool {
+	n, hidden := reach(n, path)
+	return hidden || n != nil && lacks(n)
+}
+
+func lacks(n *yaml.Node) bool { return n.Kind == skipped || slices.ContainsFunc(n.Content, lacks) }
 
 // Identity names the object for a person: kind namespace/name.
 func (o *Object) Identity() string {
@@ -330,8 +414,12 @@ func (o *Object) Identity() string {
 	return o.Kind + " " + name
 }
 
-// Len gives the number of items of a list in the object, 0 if there is none.
+// Len returns the number of items of a list in the object, 0 if there is none.
 func (o *Object) Len(path ...string) int {
+	if o.printed != nil {
+		list, _ := getIn(o.printed.value, path).([]any)
+		return len(list)
+	}
 	n := get(o.node, path...)
 	if n == nil || n.Kind != yaml.SequenceNode {
 		return 0

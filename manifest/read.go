@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
@@ -28,16 +29,20 @@ type Document struct {
 
 	skimmed  bool // Root lacks what skim skips
 	once     sync.Once
+	parsed   atomic.Bool // in full, although it was skimmed first
 	fullRoot *yaml.Node
 	fullErr  error
 }
 
-// full gives the whole tree, which is parsed at first need where the document was only skimmed.
+// full returns the whole tree. A skimmed document is parsed when the whole tree is first needed.
 func (d *Document) full() (*yaml.Node, error) {
 	if !d.skimmed {
 		return d.Root, nil
 	}
-	d.once.Do(func() { d.fullRoot, d.fullErr = d.parseAll() })
+	d.once.Do(func() {
+		d.parsed.Store(true)
+		d.fullRoot, d.fullErr = d.parseAll()
+	})
 	return d.fullRoot, d.fullErr
 }
 
@@ -75,7 +80,7 @@ func ReadFile(name string, data []byte, limits Limits) ([]*Document, error) {
 	}
 	var docs []*Document
 	for i, c := range chunks {
-		d := &Document{File: name, Line: c.line, Index: i, Raw: c.data, Fresh: fresh, limits: limits}
+		d := &Document{File: name, Line: c.Line, Index: i, Raw: c.Data, Fresh: fresh, limits: limits}
 		if err := d.parse(); err != nil {
 			return nil, err
 		}
@@ -127,58 +132,6 @@ func normalizeNewlines(data []byte) []byte {
 // parser's line numbers are no longer those of the text.
 func oddBreaks(data []byte) bool {
 	return bytes.Contains(data, []byte("\u0085")) || bytes.Contains(data, []byte("\u2028")) || bytes.Contains(data, []byte("\u2029"))
-}
-
-type chunk struct {
-	data []byte
-	line int
-}
-
-// split cuts a stream at its document markers. A line that begins with "---" or "..." is a marker wherever it stands:
-// YAML forbids it inside scalars. The "---" line stays with the document that it opens.
-func split(data []byte) []chunk {
-	var out []chunk
-	start, startLine, line := 0, 1, 1
-	cut := func(end, next, nextLine int) {
-		if c := data[start:end]; len(bytes.TrimSpace(c)) > 0 {
-			out = append(out, chunk{c, startLine})
-		}
-		start, startLine = next, nextLine
-	}
-	for i := 0; i < len(data); {
-		end := i + bytes.IndexByte(data[i:], '\n')
-		if end < i {
-			end = len(data) - 1
-		}
-		l := data[i : end+1]
-		switch {
-		case isMarker(l, "---"):
-			if !onlyPreamble(data[start:i]) {
-				cut(i, i, line)
-			}
-		case isMarker(l, "..."):
-			cut(i, end+1, line+1)
-		}
-		i, line = end+1, line+1
-	}
-	cut(len(data), len(data), line)
-	return out
-}
-
-func isMarker(line []byte, marker string) bool {
-	rest, ok := bytes.CutPrefix(line, []byte(marker))
-	return ok && (len(rest) == 0 || rest[0] == '\n' || rest[0] == ' ' || rest[0] == '\t')
-}
-
-// onlyPreamble reports whether what precedes a "---" is nothing but blank lines and directives, which belong to the
-// document that follows. (A comment alone is a document of its own: OLM fails on it.)
-func onlyPreamble(b []byte) bool {
-	for l := range bytes.Lines(b) {
-		if t := bytes.TrimSpace(l); len(t) > 0 && t[0] != '%' {
-			return false
-		}
-	}
-	return true
 }
 
 var yamlErrorLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)

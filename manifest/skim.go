@@ -8,15 +8,16 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// CRDs are nine tenths of all bytes in bundles, and nine tenths of a CRD is its schema, of which nothing is ever asked. skim reads the
-// plain block style in which generators write CRDs, line by line: all of it is checked (structure, quotes, duplicate keys), but nodes are
-// made for what is outside of the schemas only. Whatever is not surely plain is left to the YAML library: skim then says false. What it
-// takes, the library takes too and sees the same in it (FuzzSkim, TestCorpusSkim).
+// CRDs are nine tenths of all bytes in bundles, and nine tenths of a CRD is its schema, which a rendering carries but
+// does not look into. skim reads the plain block style in which generators write CRDs, line by line. It checks the whole
+// document (structure, quotes, duplicate keys) but makes nodes only for what is outside of the schemas. It returns false
+// for whatever is not surely plain, and the document is then parsed by the YAML library. What skim accepts, the library
+// accepts too, and reads the same from it (FuzzSkim, TestCorpusSkim).
 
-// skipped stands in the tree for a schema.
+// skipped is the kind of a node that stands for a value of which skim keeps nothing but that it is there.
 const skipped yaml.Kind = 0
 
-// skim reads one document. It gives nil and false for what it does not surely understand.
+// skim reads one document. It returns false if it does not surely understand it.
 func skim(data []byte, depth int) (*yaml.Node, bool) {
 	if !bytes.Contains(data, []byte("\nkind: CustomResourceDefinition\n")) || !plainBytes(data) {
 		return nil, false
@@ -211,6 +212,9 @@ func (s *skimmer) push(column int, sequence bool) bool {
 			f.node.Kind = yaml.SequenceNode
 		}
 	}
+	if top.node != nil && top.skip {
+		top.node.Content[len(top.node.Content)-1].Kind = skipped
+	}
 	s.frames = append(s.frames, f)
 	return true
 }
@@ -227,11 +231,13 @@ func (s *skimmer) entry(column int, key, value []byte) bool {
 		top.skip = top.at == atSpec && skipsInSpec(string(key)) || top.at == atVersion && skipsInVersion(string(key))
 		top.child = top.at.below(string(key))
 		v = &yaml.Node{Kind: yaml.ScalarNode, Line: s.number}
-		if top.skip {
+		k := &yaml.Node{Kind: yaml.ScalarNode, Value: string(key), Line: s.number, Column: column + 1}
+		top.node.Content = append(top.node.Content, k, v)
+		if top.skip && len(value) > 0 {
+			if bytes.IndexByte([]byte(`{["'|>`), value[0]) < 0 {
+				return false // it may be null
+			}
 			v.Kind = skipped
-		}
-		top.node.Content = append(top.node.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: string(key), Line: s.number, Column: column + 1}, v)
-		if top.skip {
 			v = nil
 		}
 	}
@@ -261,8 +267,9 @@ func (p place) below(key string) place {
 	return elsewhere
 }
 
-// What nobody asks for: the schema and what kubectl prints.
+// These are the fields that a rendering never looks into: the schema and what kubectl prints.
 func skipsInSpec(key string) bool { return key == "validation" || key == "additionalPrinterColumns" }
+
 func skipsInVersion(key string) bool {
 	return key == "schema" || key == "additionalPrinterColumns" || key == "deprecationWarning"
 }
@@ -318,7 +325,7 @@ func plainKey(key []byte) bool {
 		return false
 	}
 	for _, c := range key {
-		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '_' && c != '.' && c != '/' && c != '$' && c != '-' {
+		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && !slices.Contains([]byte("_./$-"), c) {
 			return false
 		}
 	}

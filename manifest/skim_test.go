@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -13,15 +14,15 @@ func TestCorpusSkim(t *testing.T) {
 	crds, taken, bytes := 0, 0, 0
 	for name, data := range corpusFiles(t) {
 		for _, c := range split(data) {
-			d := &Document{File: name, Line: c.line, Raw: c.data, limits: DefaultLimits}
+			d := &Document{File: name, Line: c.Line, Raw: c.Data, limits: DefaultLimits}
 			root, err := d.parseAll()
 			if err != nil || root == nil || !kindIs(root, "CustomResourceDefinition") {
 				continue
 			}
 			crds++
-			if checkSkim(t, c.data) {
+			if checkSkim(t, c.Data) {
 				taken++
-				bytes += len(c.data)
+				bytes += len(c.Data)
 			}
 		}
 	}
@@ -136,5 +137,62 @@ func TestSkimmedObjectIsWhole(t *testing.T) {
 	}
 	if v, err := o.Value(); err != nil || v["spec"].(map[string]any)["versions"] == nil {
 		t.Errorf("Value: %v, %v", v, err)
+	}
+}
+
+// A skimmed document is parsed only for what is inside of a schema.
+func TestSkimmedObjectIsNotParsed(t *testing.T) {
+	const text = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata:\n  name: a.b\nspec:\n  group: b\n  validation:\n" +
+		"  additionalPrinterColumns: []\n  versions:\n  - name: v1\n    schema:\n      type: object\n    served: true\n"
+	read := func() *Object {
+		docs, err := ReadFile("crd.yaml", []byte(text), Limits{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		o, err := docs[0].Object()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return o
+	}
+	o := read()
+	for path, want := range map[string]bool{"spec.group": true, "spec.version": false, "spec.validation": false, "spec.additionalPrinterColumns": true,
+		"spec.versions.0.schema": true, "spec.versions.0.served": true, "spec.versions.1": false} {
+		if got := o.Has(strings.Split(path, ".")...); got != want {
+			t.Errorf("Has(%s) = %v", path, got)
+		}
+	}
+	if v, err := o.Get("spec", "versions", "0", "served"); v != true || err != nil {
+		t.Errorf("served: %v, %v", v, err)
+	}
+	if l := o.LineOf("spec.versions[0].served"); l != 13 {
+		t.Errorf("served is on line %d, want 13", l)
+	}
+	edited, err := o.Edit(Edit{Labels: map[string]string{"a": "b"}, Spec: map[string]any{"conversion": map[string]any{"strategy": "None"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if edited, err = edited.Edit(Edit{Annotations: map[string]string{"c": "d"}}); err != nil {
+		t.Fatal(err)
+	}
+	if l := edited.LineOf("spec.group"); l != 6 {
+		t.Errorf("spec.group is from line %d, want 6", l)
+	}
+	if o.Parsed() || edited.Parsed() {
+		t.Error("the document was parsed")
+	}
+	if v, err := edited.Get("spec", "conversion", "strategy"); v != "None" || err != nil {
+		t.Errorf("conversion: %v, %v", v, err)
+	}
+	for name, ask := range map[string]func(*Object){
+		"Has": func(o *Object) { o.Has("spec", "versions", "0", "schema", "type") },
+		"Get": func(o *Object) { _, _ = o.Get("spec", "versions") }, "Value": func(o *Object) { _, _ = o.Value() },
+		"LineOf": func(o *Object) { o.LineOf("spec.versions[0].schema.type") },
+	} {
+		if o := read(); o.Parsed() {
+			t.Error("parsed at once")
+		} else if ask(o); !o.Parsed() {
+			t.Errorf("%s of a schema says nothing is parsed", name)
+		}
 	}
 }

@@ -1,20 +1,21 @@
 package manifest
 
 import (
-	"fmt"
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/olmgen/olmgen/internal/text"
 )
 
-// Suggestion says what an unknown field of a type, such as groups[0].bundels, was probably meant to be, or which fields there are.
+// Suggestion returns a hint for a field that a type does not have, such as groups[0].bundels: the field that was probably meant, or a list of the fields that exist.
 func Suggestion(t reflect.Type, path string) string {
 	parent, name := "", path
 	if i := strings.LastIndexByte(path, '.'); i >= 0 {
 		parent, name = path[:i], path[i+1:]
 	}
 	known := FieldsAt(t, parent)
-	if near := Nearest(name, known); near != "" {
+	if near := text.Nearest(name, known); near != "" {
 		return "did you mean " + near + "?"
 	}
 	if len(known) == 0 {
@@ -23,7 +24,7 @@ func Suggestion(t reflect.Type, path string) string {
 	return "known are " + strings.Join(known, ", ")
 }
 
-// FieldsAt gives the sorted names of the fields of the struct that a path in a type leads to.
+// FieldsAt returns the sorted field names of the struct at a path in a type.
 func FieldsAt(t reflect.Type, path string) []string {
 	for _, segment := range strings.FieldsFunc(path, func(r rune) bool { return r == '.' || r == '[' || r == ']' }) {
 		t = Pointed(t)
@@ -50,7 +51,7 @@ func FieldsAt(t reflect.Type, path string) []string {
 	return names
 }
 
-// Pointed gives the type that a pointer leads to; a type that is none stays.
+// Pointed returns the type that a pointer points to. Other types are returned as they are.
 func Pointed(t reflect.Type) reflect.Type {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -58,7 +59,7 @@ func Pointed(t reflect.Type) reflect.Type {
 	return t
 }
 
-// Fields gives a struct's fields by their names in JSON, those of embedded structs included.
+// Fields returns the fields of a struct by their JSON names, including the fields of embedded structs.
 func Fields(t reflect.Type) map[string]reflect.StructField {
 	out := map[string]reflect.StructField{}
 	for i := range t.NumField() {
@@ -76,42 +77,8 @@ func Fields(t reflect.Type) map[string]reflect.StructField {
 	return out
 }
 
-// FirstOf lists names in a message, but most of them at the most: then how many more there are.
-func FirstOf(most int, names []string) string {
-	if len(names) > most {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
-	}
-	return strings.Join(names, ", ")
-}
+// FirstOf is text.FirstOf, for callers that have not moved yet.
+func FirstOf(most int, names []string) string { return text.FirstOf(most, names) }
 
-// Nearest gives the name that is closest to s, if one is close enough for a slip of the finger, else "".
-func Nearest(s string, names []string) string {
-	best, least := "", max(2, len(s)/3)+1
-	for _, n := range names {
-		if d := distance(strings.ToLower(s), strings.ToLower(n)); d < least {
-			best, least = n, d
-		}
-	}
-	return best
-}
-
-// distance is the number of letters to insert, remove or replace to make b of a.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
-}
+// Nearest is text.Nearest, for callers that have not moved yet.
+func Nearest(s string, names []string) string { return text.Nearest(s, names) }

@@ -11,8 +11,8 @@ import (
 
 func TestCheckNamesWhatDiffers(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "out")
-	written := Files{{"same.yaml", []byte("a: 1\n")}, {"stale.yaml", []byte("a: 1\nb: 2\n")}, {"edited.yaml", []byte("a: 1\n")}, {"gone.yaml", []byte("a: 1\n")},
-		{"sub/left.yaml", []byte("a: 1\n")}, {"kept.yaml", []byte("a: 1\n")}}
+	written := Files{{Path: "same.yaml", Data: []byte("a: 1\n")}, {Path: "stale.yaml", Data: []byte("a: 1\nb: 2\n")}, {Path: "edited.yaml", Data: []byte("a: 1\n")}, {Path: "gone.yaml", Data: []byte("a: 1\n")},
+		{Path: "sub/left.yaml", Data: []byte("a: 1\n")}, {Path: "kept.yaml", Data: []byte("a: 1\n")}}
 	sources := []Source{{Bundle: "x.v1"}}
 	if _, err := Write(dir, written, WriteOptions{Sources: sources}); err != nil {
 		t.Fatal(err)
@@ -29,8 +29,8 @@ func TestCheckNamesWhatDiffers(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := look(t, dir)
-	now := Files{{"same.yaml", []byte("a: 1\n")}, {"stale.yaml", []byte("a: 1\nb: 3\n")}, {"edited.yaml", []byte("a: 1\n")}, {"gone.yaml", []byte("a: 1\n")},
-		{"foreign.yaml", []byte("b: 2\n")}, {"new.yaml", []byte("n: 1\n")}}
+	now := Files{{Path: "same.yaml", Data: []byte("a: 1\n")}, {Path: "stale.yaml", Data: []byte("a: 1\nb: 3\n")}, {Path: "edited.yaml", Data: []byte("a: 1\n")}, {Path: "gone.yaml", Data: []byte("a: 1\n")},
+		{Path: "foreign.yaml", Data: []byte("b: 2\n")}, {Path: "new.yaml", Data: []byte("n: 1\n")}}
 	got, err := Check(dir, now, sources)
 	if err != nil {
 		t.Fatal(err)
@@ -59,7 +59,7 @@ func TestCheckNamesWhatDiffers(t *testing.T) {
 
 func TestCheckOfTheLock(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "out")
-	files := Files{{"a.yaml", []byte("a: 1\n")}}
+	files := Files{{Path: "a.yaml", Data: []byte("a: 1\n")}}
 	if _, err := Write(dir, files, WriteOptions{Sources: []Source{{Bundle: "x.v1"}}}); err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +71,7 @@ func TestCheckOfTheLock(t *testing.T) {
 
 func TestCheckOfADirectoryThatIsNotThere(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "above", "out")
-	got, err := Check(dir, Files{{"a.yaml", []byte("a: 1\n")}}, nil)
+	got, err := Check(dir, Files{{Path: "a.yaml", Data: []byte("a: 1\n")}}, nil)
 	if err != nil || len(got) != 1 || got[0].State != StateMissing {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -126,9 +126,9 @@ func TestCheckSaysWhatIsInTheWay(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "out")
 			files := func(path string) Files {
-				files := Files{{"other.yaml", []byte("o: 1\n")}}
+				files := Files{{Path: "other.yaml", Data: []byte("o: 1\n")}}
 				if path != "" {
-					files = append(files, File{path, []byte("a: 1\n")})
+					files = append(files, File{Path: path, Data: []byte("a: 1\n")})
 				}
 				return files
 			}

@@ -127,10 +127,10 @@ func (t Tree) clusterLists(objects []generate.Shared, bases []string) (Files, er
 		if err != nil {
 			return nil, err
 		}
-		files = append(files, File{clusterApp + "/" + bundle + "/" + kustomizationName, kustomization})
+		files = append(files, File{Path: clusterApp + "/" + bundle + "/" + kustomizationName, Data: kustomization})
 	}
 	kustomization, err := t.kustomization(resources)
-	return append(files, File{clusterOverlay + kustomizationName, kustomization}), err
+	return append(files, File{Path: clusterOverlay + kustomizationName, Data: kustomization}), err
 }
 
 // byName gives the operators in the order of their names.

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/olmgen/olmgen/generate"
 )
 
 // LockName is the name of the file, at the root of an output directory, that says which files of it are olmgen's.
@@ -30,9 +32,16 @@ const maxSegment = 255
 
 // File is one file of a tree: a slash-separated path relative to the output directory and its bytes.
 type File struct {
-	Path string
-	Data []byte
+	Path   string
+	Data   []byte
+	Object ID // of the object that the file holds unchanged; zero if it holds none
 }
+
+// ID names an object of a tree.
+type ID struct{ Part, Group, Kind, Namespace, Name string }
+
+// IDOf returns the name of an object.
+func IDOf(o generate.Object) ID { return ID{o.Part, o.Group(), o.Kind, o.Namespace, o.Name} }
 
 // Files is an ordered set of files.
 type Files []File

@@ -9,6 +9,7 @@ import (
 
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/templates"
 )
 
 // anyChannel is what the Subscription of a base has for a channel (redhat-cop/gitops-catalog: web-terminal/operator/base/subscription.yaml).
@@ -38,22 +39,23 @@ func (t Tree) gitopsCatalog() (Files, error) {
 
 func (t Tree) catalogEntry(dir string, o Operator, objects []generate.Shared) (Files, error) {
 	objects = slices.Clone(objects)
-	overlay := channelOverlay{Channel: o.Channel, Resources: []string{"../../base"}}
+	overlay := templates.ChannelKustomization{Channel: o.Channel, Resources: []string{"../../base"}}
+	changed := -1
 	for i, x := range objects {
 		if !isOLM(x.Object, v1alpha1.SubscriptionKind) || overlay.Name != "" {
 			continue
 		}
-		channel, data, err := openChannel(x.Object, o.Package)
+		channel, open, err := openChannel(x.Object, o.Package)
 		if err != nil {
 			return nil, err
 		}
 		if channel != "" {
-			objects[i].Data = data
+			objects[i].Object, changed = open, i
 			overlay.Channel, overlay.Name, overlay.Namespace = channel, x.Name, x.Namespace
 		}
 	}
 	if overlay.Channel == "" {
-		return nil, refuse("name one with --channel", "the layout %s has an overlay for the channel, and the bundle is in none", LayoutGitOpsCatalog)
+		return nil, refuseOption(generate.OptionChannel, "name one", "the layout %s has an overlay for the channel, and the bundle is in none", LayoutGitOpsCatalog)
 	}
 	files, err := t.directory(dir+"base/", objects, unique(objects, func(x generate.Object) string {
 		if isOLM(x, v1alpha1.SubscriptionKind) && x.Namespace == overlay.Namespace && x.Name == overlay.Name {
@@ -63,6 +65,9 @@ func (t Tree) catalogEntry(dir string, o Operator, objects []generate.Shared) (F
 	}))
 	if err != nil {
 		return nil, err
+	}
+	if changed >= 0 {
+		files[changed].Object = ID{} // its channel is in the overlay
 	}
 	more, err := t.channelOverlay(dir+"overlays/"+segment(escape(overlay.Channel))+"/", overlay)
 	return append(files, more...), err
@@ -79,41 +84,31 @@ func catalogName(x generate.Object, o Operator) string {
 	return stem(x, o.Namespace)
 }
 
-// openChannel gives the channel of a Subscription to a package, and the Subscription with the channel left to overlays. The channel of a
-// Subscription to another package, or without one, is empty.
-func openChannel(x generate.Object, pkg string) (string, []byte, error) {
-	o, err := parse(x)
+// openChannel returns the channel of a Subscription to a package, and the Subscription with the channel left to overlays.
+// The channel is empty if the Subscription is to another package, or has none.
+func openChannel(x generate.Object, pkg string) (string, generate.Object, error) {
+	name, err := get(x, "spec", "name")
 	if err != nil {
-		return "", nil, err
+		return "", x, err
 	}
-	name, err := o.Get("spec", "name")
-	if err != nil {
-		return "", nil, err
-	}
-	v, err := o.Get("spec", "channel")
+	v, err := get(x, "spec", "channel")
 	channel, _ := v.(string)
 	if err != nil || name != pkg || channel == "" {
-		return "", nil, err
+		return "", x, err
 	}
-	data, err := o.Apply(manifest.Edit{Spec: map[string]any{"channel": anyChannel}})
-	return channel, data, err
+	x, err = x.Edit(manifest.Edit{Spec: map[string]any{"channel": anyChannel}})
+	return channel, x, err
 }
 
-// channelOverlay is the view of kustomization-channel.yaml and patch-channel.yaml. Name and Namespace are the Subscription's, empty without one.
-type channelOverlay struct {
-	Resources                []string
-	Channel, Name, Namespace string
-}
-
-func (t Tree) channelOverlay(dir string, v channelOverlay) (Files, error) {
+func (t Tree) channelOverlay(dir string, v templates.ChannelKustomization) (Files, error) {
 	kustomization, err := t.Templates.Execute("kustomization-channel.yaml", v)
 	if err != nil {
 		return nil, err
 	}
-	files := Files{{dir + kustomizationName, kustomization}}
+	files := Files{{Path: dir + kustomizationName, Data: kustomization}}
 	if v.Name == "" {
 		return files, nil
 	}
 	patch, err := t.Templates.Execute("patch-channel.yaml", v)
-	return append(files, File{dir + "patch-channel.yaml", patch}), err
+	return append(files, File{Path: dir + "patch-channel.yaml", Data: patch}), err
 }

@@ -31,7 +31,7 @@ func (t Tree) helm() (Files, error) {
 			if t.Namespace == "" {
 				path = escape(o.Name) + "/" + path
 			}
-			files = append(files, File{path, f.Data})
+			files = append(files, File{Path: path, Data: f.Data})
 		}
 	}
 	return files, nil

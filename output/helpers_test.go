@@ -19,7 +19,7 @@ type holds map[string]string
 func (h holds) files() Files {
 	var fs Files
 	for p, text := range h {
-		fs = append(fs, File{p, []byte(text)})
+		fs = append(fs, File{Path: p, Data: []byte(text)})
 	}
 	slices.SortFunc(fs, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
 	return fs

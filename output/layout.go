@@ -31,8 +31,11 @@ type Operator struct {
 	*generate.Result
 }
 
-// One gives the tree of a single operator.
+// One returns the tree of a single operator. Without templates, olmgen's own are used.
 func One(o Operator, t *templates.Set) Tree {
+	if o.Result == nil {
+		o.Result = &generate.Result{}
+	}
 	tree := Tree{Operators: []Operator{o}, Namespace: o.Namespace, Templates: t}
 	for _, x := range o.Objects {
 		tree.Objects = append(tree.Objects, generate.Shared{Object: x, Operators: []int{0}})
@@ -151,16 +154,16 @@ func (t Tree) directory(dir string, objects []generate.Shared, paths []string) (
 	var resources []string
 	for i, o := range objects {
 		resources = append(resources, paths[i]+".yaml")
-		files = append(files, File{dir + resources[i], o.Data})
+		files = append(files, File{dir + resources[i], o.Data, IDOf(o.Object)})
 	}
 	kustomization, err := t.kustomization(resources)
 	if err != nil {
 		return nil, err
 	}
-	return append(files, File{dir + kustomizationName, kustomization}), nil
+	return append(files, File{Path: dir + kustomizationName, Data: kustomization}), nil
 }
 
 // kustomization prints a kustomization.yaml with the resources.
 func (t Tree) kustomization(resources []string) ([]byte, error) {
-	return t.Templates.Execute(kustomizationName, struct{ Resources []string }{resources})
+	return t.Templates.Execute(kustomizationName, templates.Kustomization{Resources: resources})
 }

@@ -317,7 +317,7 @@ func TestLayoutRefuses(t *testing.T) {
 		want, hint string
 	}{
 		{"round", nil, nil, `no layout "round"`, ""},
-		{LayoutGitOpsCatalog, []Operator{noChannel}, nil, "tea: the layout gitops-catalog has an overlay for the channel, and the bundle is in none", "name one with --channel"},
+		{LayoutGitOpsCatalog, []Operator{noChannel}, nil, "tea: the layout gitops-catalog has an overlay for the channel, and the bundle is in none", "name one"},
 		{LayoutGitOpsCatalog, []Operator{operator("tea", "a", ""), operator("Tea-operator", "b", "")}, nil,
 			"the operators tea and Tea-operator would both be in the directory Tea-operator", "give one of them another name"},
 		{LayoutClusterScope, []Operator{operator("Cluster-Scope", "a", "")}, nil, "Cluster-Scope and the layout itself would both be in the directory Cluster-Scope", "give the operator another name"},

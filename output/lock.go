@@ -14,6 +14,8 @@ import (
 
 	strictjson "sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
+
+	"github.com/olmgen/olmgen/internal/text"
 )
 
 const (
@@ -144,7 +146,7 @@ func readLock(data []byte) (lockFile, error) {
 	}
 	doc, err := yaml.YAMLToJSONStrict(data)
 	if err != nil {
-		return l, errors.New(oneLine(err))
+		return l, reason(err)
 	}
 	strict, err := strictjson.UnmarshalStrict(doc, &l)
 	var mismatch *json.UnmarshalTypeError
@@ -152,11 +154,11 @@ func readLock(data []byte) (lockFile, error) {
 	case errors.As(err, &mismatch):
 		return l, fmt.Errorf("%s: found a %s in place of a %s", cmp.Or(mismatch.Field, "the document"), mismatch.Value, mismatch.Type.Kind())
 	case err != nil:
-		return l, errors.New(oneLine(err))
+		return l, reason(err)
 	case l.APIVersion != lockAPIVersion || l.Kind != lockKind:
 		return l, l.check()
 	case len(strict) > 0:
-		return l, errors.New(oneLine(strict[0]))
+		return l, reason(strict[0])
 	}
 	return newLock(l.Sources, l.Files)
 }
@@ -167,17 +169,17 @@ func secondDocument(data []byte) int {
 	content, n := false, 0
 	for line := range bytes.Lines(data) {
 		n++
-		text := bytes.TrimSpace(line)
+		trimmed := bytes.TrimSpace(line)
 		switch {
 		case content && (isMarker(line) || bytes.HasPrefix(line, []byte("..."))):
 			return n
-		case len(text) > 0 && text[0] != '#':
+		case len(trimmed) > 0 && trimmed[0] != '#':
 			content = true
 		}
 	}
 	return 0
 }
 
-func oneLine(err error) string {
-	return strings.Join(strings.Fields(strings.TrimPrefix(err.Error(), "yaml: ")), " ")
+func reason(err error) error {
+	return errors.New(text.OneLine(strings.TrimPrefix(err.Error(), "yaml: ")))
 }

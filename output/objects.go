@@ -4,10 +4,9 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/generate"
-	"github.com/olmgen/olmgen/manifest"
 )
 
-// perOperator gives the objects of each operator, shared ones included.
+// perOperator returns the objects of each operator, shared ones included.
 func (t Tree) perOperator() [][]generate.Shared {
 	own := make([][]generate.Shared, len(t.Operators))
 	for _, x := range t.Objects {
@@ -23,24 +22,11 @@ func isOLM(x generate.Object, kind string) bool {
 	return x.Kind == kind && x.Group() == v1alpha1.GroupName
 }
 
-// get gives a field of a rendered object, nil if it is not there.
+// get returns a field of a rendered object, nil if it is not there.
 func get(x generate.Object, path ...string) (any, error) {
-	o, err := parse(x)
+	o, err := x.Manifest()
 	if err != nil {
 		return nil, err
 	}
 	return o.Get(path...)
-}
-
-func parse(x generate.Object) (*manifest.Object, error) {
-	docs, err := manifest.ReadFile(x.Kind+" "+x.Name, x.Data, manifest.Limits{})
-	if err != nil {
-		return nil, err
-	}
-	for _, d := range docs {
-		if d.Root != nil {
-			return d.Object()
-		}
-	}
-	return nil, &manifest.Error{File: x.Kind + " " + x.Name, Msg: "no object"}
 }

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/internal/text"
 )
 
 // plan says how the new tree is made.
@@ -172,7 +172,7 @@ func (p *planner) obstacles() error {
 	case len(p.foreign) > 0:
 		return refuse("move it away, or "+ownDirectory, "in the way, and not written by olmgen: %s", p.show(p.foreign))
 	case len(p.edited) > 0:
-		return refuse("move your change into a kustomize overlay, or use --force to overwrite it", "edited by hand since olmgen wrote it: %s", p.show(p.edited))
+		return refuseOption(OptionForce, "move your change into a kustomize overlay, or overwrite it", "edited by hand since olmgen wrote it: %s", p.show(p.edited))
 	}
 	return nil
 }
@@ -183,7 +183,7 @@ func (p *planner) show(paths []string) string {
 	for i := range paths {
 		paths[i] = p.target.show(paths[i])
 	}
-	return manifest.FirstOf(5, paths)
+	return text.FirstOf(5, paths)
 }
 
 // finish adds what is carried and the lock to the new tree, and its directories.

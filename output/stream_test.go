@@ -15,17 +15,17 @@ func TestStream(t *testing.T) {
 		want  string
 	}{
 		{"nothing", nil, ""},
-		{"one", Files{{"a", []byte("a: 1\n")}}, "a: 1\n"},
-		{"two", Files{{"a", []byte("a: 1\n")}, {"b", []byte("b: 1\n")}}, "a: 1\n---\nb: 1\n"},
-		{"no final newline", Files{{"a", []byte("a: 1")}, {"b", []byte("b: 1")}}, "a: 1\n---\nb: 1\n"},
-		{"marker of its own", Files{{"a", []byte("---\na: 1\n")}, {"b", []byte("---\nb: 1\n")}}, "---\na: 1\n---\nb: 1\n"},
-		{"marker with a comment", Files{{"a", []byte("a: 1\n")}, {"b", []byte("--- # b\nb: 1\n")}}, "a: 1\n--- # b\nb: 1\n"},
-		{"marker of windows", Files{{"a", []byte("a: 1\n")}, {"b", []byte("---\r\nb: 1\r\n")}}, "a: 1\n---\r\nb: 1\r\n"},
-		{"marker after comments", Files{{"a", []byte("a: 1\n")}, {"b", []byte("\n# b\n---\nb: 1\n")}}, "a: 1\n\n# b\n---\nb: 1\n"},
-		{"no marker", Files{{"a", []byte("a: 1\n")}, {"b", []byte("---b: 1\n")}}, "a: 1\n---\n---b: 1\n"},
-		{"several documents in a file", Files{{"a", []byte("a: 1\n---\nb: 1\n")}, {"c", []byte("c: 1\n")}}, "a: 1\n---\nb: 1\n---\nc: 1\n"},
+		{"one", Files{{Path: "a", Data: []byte("a: 1\n")}}, "a: 1\n"},
+		{"two", Files{{Path: "a", Data: []byte("a: 1\n")}, {Path: "b", Data: []byte("b: 1\n")}}, "a: 1\n---\nb: 1\n"},
+		{"no final newline", Files{{Path: "a", Data: []byte("a: 1")}, {Path: "b", Data: []byte("b: 1")}}, "a: 1\n---\nb: 1\n"},
+		{"marker of its own", Files{{Path: "a", Data: []byte("---\na: 1\n")}, {Path: "b", Data: []byte("---\nb: 1\n")}}, "---\na: 1\n---\nb: 1\n"},
+		{"marker with a comment", Files{{Path: "a", Data: []byte("a: 1\n")}, {Path: "b", Data: []byte("--- # b\nb: 1\n")}}, "a: 1\n--- # b\nb: 1\n"},
+		{"marker of windows", Files{{Path: "a", Data: []byte("a: 1\n")}, {Path: "b", Data: []byte("---\r\nb: 1\r\n")}}, "a: 1\n---\r\nb: 1\r\n"},
+		{"marker after comments", Files{{Path: "a", Data: []byte("a: 1\n")}, {Path: "b", Data: []byte("\n# b\n---\nb: 1\n")}}, "a: 1\n\n# b\n---\nb: 1\n"},
+		{"no marker", Files{{Path: "a", Data: []byte("a: 1\n")}, {Path: "b", Data: []byte("---b: 1\n")}}, "a: 1\n---\n---b: 1\n"},
+		{"several documents in a file", Files{{Path: "a", Data: []byte("a: 1\n---\nb: 1\n")}, {Path: "c", Data: []byte("c: 1\n")}}, "a: 1\n---\nb: 1\n---\nc: 1\n"},
 		{"left out", Files{
-			{"kustomization.yaml", []byte("k")}, {"x/kustomization.yaml", []byte("k")}, {"olmgen.lock", []byte("l")}, {"e", []byte(" \n")}, {"a", []byte("a: 1\n")},
+			{Path: "kustomization.yaml", Data: []byte("k")}, {Path: "x/kustomization.yaml", Data: []byte("k")}, {Path: "olmgen.lock", Data: []byte("l")}, {Path: "e", Data: []byte(" \n")}, {Path: "a", Data: []byte("a: 1\n")},
 		}, "a: 1\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -41,7 +41,7 @@ type broken struct{}
 func (broken) Write([]byte) (int, error) { return 0, errors.New("broken pipe") }
 
 func TestStreamFails(t *testing.T) {
-	if err := Stream(broken{}, Files{{"a", []byte("a: 1\n")}}); err == nil || err.Error() != "broken pipe" {
+	if err := Stream(broken{}, Files{{Path: "a", Data: []byte("a: 1\n")}}); err == nil || err.Error() != "broken pipe" {
 		t.Errorf("error %v", err)
 	}
 }
@@ -57,7 +57,7 @@ func FuzzStream(f *testing.F) {
 			return
 		}
 		var b strings.Builder
-		must(t, Stream(&b, Files{{"a", []byte("a: 1\n")}, {"b", []byte(middle)}, {"c", []byte("c: 1")}}))
+		must(t, Stream(&b, Files{{Path: "a", Data: []byte("a: 1\n")}, {Path: "b", Data: []byte(middle)}, {Path: "c", Data: []byte("c: 1")}}))
 		if s := b.String(); !strings.HasPrefix(s, "a: 1\n") || !strings.HasSuffix(s, "---\nc: 1\n") {
 			t.Fatalf("stream %q", s)
 		}

@@ -25,117 +25,8 @@ type (
 // example is a view of a template with the object it must make.
 type example struct {
 	template string
-	view     object
+	view     any
 	want     any // an object, or the list of a patch
-}
-
-// examples gives views of every template: x and y are the texts of single fields, a and b those inside lists and maps, b as a key too.
-func examples(x, y, a, b string) []example {
-	labels := map[string]string{"label": a, b: "x" + b}
-	wantLabels := object{"label": a, b: "x" + b}
-	rules := list{object{"verbs": list{a, b}, "apiGroups": list{""}}, object{"verbs": list{}, "resourceNames": list{b, a}}}
-	subjects := list{object{"kind": "ServiceAccount", "name": a, "namespace": b}}
-	spec := object{"text": a, b: list{a, b, object{"in": b, b: object{}}, list{a, list{b}}}, "map": object{"deep": object{b: a}}, "empty": object{}, "none": list{}, "number": 3, "yes": true}
-	wantSpec := object{"text": a, b: list{a, b, object{"in": b, b: object{}}, list{a, list{b}}}, "map": object{"deep": object{b: a}}, "empty": object{}, "none": list{}, "number": 3.0, "yes": true}
-
-	meta := object{"name": x, "namespace": y, "labels": wantLabels, "annotations": wantLabels}
-	without := func(fields ...string) object {
-		m := maps.Clone(meta)
-		for _, f := range fields {
-			delete(m, f)
-		}
-		return m
-	}
-	of := func(apiVersion, kind string, meta, rest object) object {
-		o := object{"apiVersion": apiVersion, "kind": kind, "metadata": meta}
-		maps.Copy(o, rest)
-		return o
-	}
-	role := func(kind string) object {
-		return object{"apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": y}
-	}
-	const rbac, olm = "rbac.authorization.k8s.io/v1", "operators.coreos.com/v1alpha1"
-	full := object{"Name": x, "Namespace": y, "Labels": labels, "Annotations": labels}
-	view := func(more object) object {
-		v := maps.Clone(full)
-		maps.Copy(v, more)
-		return v
-	}
-	return []example{
-		{"aggregated-clusterrole.yaml", view(object{"Selectors": list{object{"matchLabels": object{b: a}}}}),
-			of(rbac, "ClusterRole", without("namespace", "annotations"), object{"aggregationRule": object{"clusterRoleSelectors": list{object{"matchLabels": object{b: a}}}}})},
-		{"aggregated-clusterrole.yaml", view(object{"Selectors": list(nil)}), of(rbac, "ClusterRole", without("namespace", "annotations"), nil)},
-		{"api-clusterrole.yaml", view(object{"Rules": rules}), of(rbac, "ClusterRole", without("namespace", "annotations"), object{"rules": rules})},
-		{"apiservice.yaml", view(object{"CABundle": x, "Group": x, "Version": y, "Service": y, "Port": int32(443)}),
-			of("apiregistration.k8s.io/v1", "APIService", without("namespace"), object{"spec": withText(object{"group": x, "version": y, "groupPriorityMinimum": 2000.0, "versionPriority": 15.0,
-				"service": object{"name": y, "namespace": y, "port": 443.0}}, "caBundle", x)})},
-		{"catalogsource.yaml", view(object{"Image": y, "Publisher": y + "!", "Poll": true}),
-			of(olm, "CatalogSource", without("labels", "annotations"), object{"spec": object{"displayName": x, "image": y, "publisher": y + "!", "sourceType": "grpc",
-				"grpcPodConfig": object{"securityContextConfig": "restricted"}, "updateStrategy": object{"registryPoll": object{"interval": "60m"}}}})},
-		{"catalogsource.yaml", view(object{"Image": y, "Publisher": "", "Poll": false}),
-			of(olm, "CatalogSource", without("labels", "annotations"), object{"spec": object{"displayName": x, "image": y, "sourceType": "grpc", "grpcPodConfig": object{"securityContextConfig": "restricted"}}})},
-		{"certificate.yaml", view(object{"Secret": y, "Hosts": []string{a, b}, "Issuer": object{"Kind": x, "Name": y}}),
-			of("cert-manager.io/v1", "Certificate", without("annotations"), object{"spec": object{"dnsNames": list{a, b}, "duration": "17520h0m0s", "renewBefore": "24h0m0s", "secretName": y,
-				"usages": list{"server auth"}, "issuerRef": object{"group": "cert-manager.io", "kind": x, "name": y}}})},
-		{"chart.yaml", object{"Name": x, "Version": y, "AppVersion": y, "Description": x},
-			object{"apiVersion": "v2", "type": "application", "name": x, "version": y, "appVersion": y, "description": x}},
-		{"clusterextension.yaml", view(object{"Config": object{b: a, "deploymentConfig": spec}, "ServiceAccount": x + "!", "Channels": []string{a, b}, "Package": y, "UpgradeConstraintPolicy": x + "!", "Version": y + "!"}),
-			of("olm.operatorframework.io/v1", "ClusterExtension", object{"name": x}, object{"spec": object{"config": object{"configType": "Inline", "inline": object{b: a, "deploymentConfig": wantSpec}},
-				"namespace": y, "serviceAccount": object{"name": x + "!"},
-				"source": object{"sourceType": "Catalog", "catalog": object{"channels": list{a, b}, "packageName": y, "upgradeConstraintPolicy": x + "!", "version": y + "!"}}}})},
-		{"clusterextension.yaml", view(object{"Config": nil, "ServiceAccount": "", "Channels": nil, "Package": y, "UpgradeConstraintPolicy": "", "Version": ""}),
-			of("olm.operatorframework.io/v1", "ClusterExtension", object{"name": x}, object{"spec": object{"namespace": y, "source": object{"sourceType": "Catalog", "catalog": object{"packageName": y}}}})},
-		{"clusterrole.yaml", view(object{"Rules": rules}), of(rbac, "ClusterRole", without("namespace", "annotations"), object{"rules": rules})},
-		{"clusterrolebinding.yaml", view(object{"Role": y, "Subjects": subjects}),
-			of(rbac, "ClusterRoleBinding", without("namespace", "annotations"), object{"roleRef": role("ClusterRole"), "subjects": subjects})},
-		{"clusterserviceversion.yaml", view(object{"Spec": manifest.Text(manifest.Block(spec, 2))}), of(olm, "ClusterServiceVersion", meta, object{"spec": wantSpec})},
-		{"clusterserviceversion.yaml", object{"Name": x, "Namespace": y, "Labels": nil, "Annotations": nil, "Spec": spec},
-			of(olm, "ClusterServiceVersion", without("labels", "annotations"), object{"spec": wantSpec})},
-		{"copied-clusterserviceversion-stub.yaml", view(object{"Spec": spec}), of(olm, "ClusterServiceVersion", meta, object{"spec": wantSpec})},
-		{"deployment.yaml", view(object{"Spec": spec}), of("apps/v1", "Deployment", meta, object{"spec": wantSpec})},
-		{"imagedigestmirrorset.yaml", object{"Name": x, "Mirrors": list{object{"source": a, "mirrors": list{b, a}}}},
-			of("config.openshift.io/v1", "ImageDigestMirrorSet", object{"name": x}, object{"spec": object{"imageDigestMirrors": list{object{"source": a, "mirrors": list{b, a}}}}})},
-		{"imagetagmirrorset.yaml", object{"Name": x, "Mirrors": list{object{"source": a, "mirrors": list{b, a}}}},
-			of("config.openshift.io/v1", "ImageTagMirrorSet", object{"name": x}, object{"spec": object{"imageTagMirrors": list{object{"source": a, "mirrors": list{b, a}}}}})},
-		{"issuer.yaml", full, of("cert-manager.io/v1", "Issuer", without("annotations"), object{"spec": object{"selfSigned": object{}}})},
-		{"kustomization.yaml", object{"Resources": []string{a, b}}, object{"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", "resources": list{a, b}}},
-		{"kustomization.yaml", object{"Resources": []string(nil)}, object{"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization"}},
-		{"kustomization-channel.yaml", object{"Resources": []string{a, b}, "Name": "", "Namespace": ""}, object{"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", "resources": list{a, b}}},
-		{"kustomization-channel.yaml", object{"Resources": []string{a}, "Name": x + "!", "Namespace": y}, object{"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", "resources": list{a},
-			"patches": list{object{"path": "patch-channel.yaml", "target": object{"group": "operators.coreos.com", "kind": "Subscription", "name": x + "!", "namespace": y, "version": "v1alpha1"}}}}},
-		{"patch-channel.yaml", object{"Channel": x}, list{object{"op": "replace", "path": "/spec/channel", "value": x}}},
-		{"namespace.yaml", full, of("v1", "Namespace", without("namespace"), nil)},
-		{"namespace.yaml", object{"Name": y, "Labels": map[string]string{}, "Annotations": map[string]string{}}, of("v1", "Namespace", object{"name": y}, nil)},
-		{"operatorcondition.yaml", view(object{"Deployments": []string{a, b}, "ServiceAccounts": []string{b, a}}),
-			of("operators.coreos.com/v2", "OperatorCondition", without("labels", "annotations"), object{"spec": object{"deployments": list{a, b}, "serviceAccounts": list{b, a}}})},
-		{"operatorgroup.yaml", view(object{"ProvidedAPIs": "", "ServiceAccount": "", "Static": false, "Selector": nil, "TargetNamespaces": nil}),
-			of("operators.coreos.com/v1", "OperatorGroup", without("labels", "annotations"), object{"spec": object{"upgradeStrategy": "Default"}})},
-		{"operatorgroup.yaml", view(object{"ProvidedAPIs": x + "!", "ServiceAccount": y + "!", "Static": true, "Selector": object{"matchLabels": object{b: a}}, "TargetNamespaces": []string{a, b}}),
-			of("operators.coreos.com/v1", "OperatorGroup", object{"name": x, "namespace": y, "annotations": object{"olm.providedAPIs": x + "!"}}, object{"spec": object{
-				"selector": object{"matchLabels": object{b: a}}, "serviceAccountName": y + "!", "staticProvidedAPIs": true, "targetNamespaces": list{a, b}, "upgradeStrategy": "Default"}})},
-		{"role.yaml", view(object{"Rules": rules}), of(rbac, "Role", without("annotations"), object{"rules": rules})},
-		{"rolebinding.yaml", view(object{"Role": y, "Subjects": subjects}), of(rbac, "RoleBinding", without("annotations"), object{"roleRef": role("Role"), "subjects": subjects})},
-		{"service.yaml", view(object{"Spec": spec}), of("v1", "Service", meta, object{"spec": wantSpec})},
-		{"serviceaccount.yaml", view(object{"Secrets": list{object{"name": a}}}), of("v1", "ServiceAccount", meta, object{"secrets": list{object{"name": a}}})},
-		{"serviceaccount.yaml", view(object{"Secrets": nil}), of("v1", "ServiceAccount", meta, nil)},
-		{"subscription.yaml", view(object{"Channel": x + "!", "Config": spec, "Approval": y, "Package": x, "Source": y, "SourceNamespace": x, "StartingCSV": y + "!"}),
-			of(olm, "Subscription", without("labels", "annotations"), object{"spec": object{"channel": x + "!", "config": wantSpec, "installPlanApproval": y, "name": x, "source": y,
-				"sourceNamespace": x, "startingCSV": y + "!"}})},
-		{"subscription.yaml", view(object{"Channel": "", "Config": nil, "Approval": y, "Package": x, "Source": y, "SourceNamespace": x, "StartingCSV": ""}),
-			of(olm, "Subscription", without("labels", "annotations"), object{"spec": object{"installPlanApproval": y, "name": x, "source": y, "sourceNamespace": x}})},
-		{"tenant-rolebinding.yaml", view(object{"Role": y, "Subjects": subjects}), of(rbac, "RoleBinding", without("annotations"), object{"roleRef": role("ClusterRole"), "subjects": subjects})},
-		// the kind is one of two that the code chooses, never a bundle's text
-		{"webhookconfiguration.yaml", view(object{"Kind": "ValidatingWebhookConfiguration", "Webhooks": list{object{"name": a, b: list{b}}}}),
-			of("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration", without("namespace"), object{"webhooks": list{object{"name": a, b: list{b}}}})},
-	}
-}
-
-// withText adds a field that a template leaves out where it is empty.
-func withText(m object, key, text string) object {
-	if text != "" {
-		m[key] = text
-	}
-	return m
 }
 
 // checkExamples executes every template with hostile texts and compares what it makes with what went in.
@@ -149,7 +40,7 @@ func checkExamples(t *testing.T, s *Set, a, b string) {
 	}
 	// single fields are names and such: str prints them on one line, where Encode would print a text of several as a block
 	one := strings.NewReplacer("\n", "\\n")
-	for _, e := range examples(one.Replace(a), one.Replace(b), a, b) {
+	for _, e := range (texts{one.Replace(a), one.Replace(b), one.Replace(a), one.Replace(b), a, b}).examples() {
 		text, got := execute(t, s, e)
 		if again := encode(got); again != text {
 			t.Errorf("%s with %q and %q is not in olmgen's form:\n%s\nwant\n%s", e.template, a, b, text, again)
@@ -226,6 +117,32 @@ func FuzzTemplates(f *testing.F) {
 	})
 }
 
+// The labels that a template shows are those of the view's method Labels.
+func TestLabels(t *testing.T) {
+	s := load(t, nil)
+	for _, e := range examples("x", "y", "a", "b") {
+		v, ok := e.view.(interface{ Labels() map[string]string })
+		if !ok {
+			continue
+		}
+		if service, ok := v.(Service); ok && service.Shipped != nil {
+			continue // its labels are those of both
+		}
+		_, got := execute(t, s, e)
+		labels, _ := got.(object)["metadata"].(object)["labels"].(object)
+		want := object{}
+		for k, x := range v.Labels() {
+			want[k] = x
+		}
+		if labels == nil {
+			labels = object{}
+		}
+		if diff := cmp.Diff(want, labels); diff != "" {
+			t.Errorf("%s (-view +template):\n%s", e.template, diff)
+		}
+	}
+}
+
 // Same view, same bytes: with fresh maps, whose order is another each time.
 func TestExecuteTwice(t *testing.T) {
 	for i, x := range examples("x", "y", "a", "b") {
@@ -267,48 +184,14 @@ func TestFunctionsArePure(t *testing.T) {
 	}
 }
 
-// Embedded templates call str and yaml only, so nothing reaches the output unquoted but what the code chooses.
-func TestEmbeddedTemplatesQuote(t *testing.T) {
+// Embedded templates need no function but those of the language, so that what they print is what the encoders print.
+func TestEmbeddedTemplatesParseWithoutFunctions(t *testing.T) {
 	for _, name := range Names() {
 		text, err := Source(name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, action := range actions(string(text)) {
-			word, _, _ := strings.Cut(action, " ")
-			switch word {
-			case "str", "yaml", "with", "if", "end", "/*":
-			default:
-				if action != ".Port" && action != ".Kind" {
-					t.Errorf("%s: {{ %s }}", name, action)
-				}
-			}
-		}
-	}
-}
-
-// actions gives what stands between {{ and }}.
-func actions(text string) []string {
-	var out []string
-	for {
-		_, rest, ok := strings.Cut(text, "{{")
-		if !ok {
-			return out
-		}
-		action, after, _ := strings.Cut(rest, "}}")
-		out = append(out, strings.TrimSpace(strings.Trim(action, "-")))
-		text = after
-	}
-}
-
-func TestEmbeddedTemplatesParseWithTheirFunctionsOnly(t *testing.T) {
-	for _, name := range Names() {
-		text, err := Source(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		only := template.FuncMap{"str": manifest.Scalar, "yaml": func(int, any) string { return "" }}
-		if _, err := template.New(name).Funcs(only).Parse(string(text)); err != nil {
+		if _, err := template.New(name).Parse(string(text)); err != nil {
 			t.Error(err)
 		}
 	}
@@ -408,12 +291,11 @@ resources:
 - a.yaml
 `},
 		// the others stay olmgen's own
-		{"issuer.yaml", object{"Name": "i", "Namespace": "ns", "Labels": map[string]string{}}, `apiVersion: cert-manager.io/v1
+		{"issuer.yaml", object{"Name": "i", "Namespace": "ns", "Labelled": false}, `apiVersion: cert-manager.io/v1
 kind: Issuer
 metadata:
   name: i
   namespace: ns
-  labels: {}
 spec:
   selfSigned: {}
 `},
@@ -440,7 +322,7 @@ func TestEmbeddedTemplatesAsOverlay(t *testing.T) {
 		overlay[name] = &fstest.MapFile{Data: text}
 	}
 	own, theirs := load(t, nil), load(t, overlay)
-	for _, x := range examples("name", "namespace", "a", "two\nlines: x") {
+	for _, x := range (texts{"name", "namespace", "a", "b", "a", "two\nlines: x"}).examples() {
 		want, err := own.Execute(x.template, x.view)
 		if err != nil {
 			t.Fatal(err)

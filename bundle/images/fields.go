@@ -19,7 +19,8 @@ type clusterMirror struct {
 	SourcePolicy string   `json:"mirrorSourcePolicy"`
 }
 
-// clusterFields are those of OpenShift's kinds (openshift/api: config/v1, operator/v1alpha1); metadata and status are the cluster's.
+// clusterFields has the fields of OpenShift's kinds (openshift/api: config/v1, operator/v1alpha1). The cluster writes
+// metadata and status.
 type clusterFields struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
@@ -32,7 +33,7 @@ type clusterFields struct {
 	} `json:"spec"`
 }
 
-// checkFields refuses unknown fields and values of another type.
+// checkFields refuses unknown fields and values of the wrong type.
 func checkFields(o *manifest.Object, own bool) error {
 	var typed any = &clusterFields{}
 	if own {

@@ -1,4 +1,4 @@
-// Package images lists the container images of operator bundles and puts mirrors in their place.
+// Package images lists the container images of operator bundles and replaces them by mirrors.
 package images
 
 import (
@@ -10,13 +10,13 @@ import (
 	"github.com/olmgen/olmgen/bundle"
 )
 
-// Kind says in what a bundle names an image.
+// Kind is the kind of a place in a bundle that names an image.
 type Kind string
 
 // The kinds of places.
 const (
-	KindAnnotation    Kind = "annotation" // containerImage of the CSV, which is for people: nothing pulls it
-	KindBundle        Kind = "bundle"     // the image that the bundle came in
+	KindAnnotation    Kind = "annotation" // containerImage of the CSV, which no cluster pulls
+	KindBundle        Kind = "bundle"     // the image of the bundle itself
 	KindContainer     Kind = "container"
 	KindEnv           Kind = "env"
 	KindInitContainer Kind = "init-container"
@@ -27,10 +27,10 @@ const (
 // Image is one place in a bundle that names an image.
 type Image struct {
 	Image      string `json:"image"`                // as written
-	Normalized string `json:"normalized,omitempty"` // with its registry and its tag or digest; empty if it is no image reference
+	Normalized string `json:"normalized,omitempty"` // with registry and tag or digest; empty if it is not valid
 	Pinned     bool   `json:"pinned"`               // by digest
 	Kind       Kind   `json:"kind"`
-	Name       string `json:"name,omitempty"`   // of the container, the variable, the related image, the volume, the annotation
+	Name       string `json:"name,omitempty"`   // of the container, variable, related image, volume or annotation
 	Source     string `json:"source,omitempty"` // of the bundle, as given by the user
 	Package    string `json:"package,omitempty"`
 	File       string `json:"file,omitempty"` // slash-separated path inside the bundle
@@ -38,9 +38,9 @@ type Image struct {
 	Field      string `json:"field,omitempty"` // such as spec.relatedImages[0].image
 }
 
-// List gives every place in a bundle that names an image, in the order of files and lines: the CSV's related images, the containers, init
-// containers, environment and image volumes of its Deployments and of workloads that are shipped beside it, and the CSV's annotation
-// containerImage. The error is that of an object that cannot be decoded.
+// List returns every place in a bundle that names an image, sorted by file and line: related images and the
+// annotation containerImage of the CSV, and containers, init containers, environment and image volumes of its
+// Deployments and of the bundle's other workloads. It fails if an object cannot be decoded.
 func List(b *bundle.Bundle) ([]Image, error) {
 	var list []Image
 	csv := *b.CSV
@@ -61,11 +61,13 @@ func List(b *bundle.Bundle) ([]Image, error) {
 			return ref
 		})
 	}
-	slices.SortStableFunc(list, func(a, b Image) int { return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line)) })
+	slices.SortStableFunc(list, func(a, b Image) int {
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line))
+	})
 	return list, nil
 }
 
-// OfBundle gives the place of the image that a bundle came in.
+// OfBundle returns the image of the bundle itself.
 func OfBundle(b *bundle.Bundle, ref string) Image {
 	return image(Place{Kind: KindBundle}, ref, b.Package, "", 0)
 }
@@ -78,18 +80,18 @@ func image(p Place, ref, pkg, file string, line int) Image {
 	return i
 }
 
-// Pulled tells whether a cluster pulls the image at this place.
+// Pulled reports whether a cluster pulls the image at this place.
 func (i Image) Pulled() bool { return i.Kind != KindAnnotation }
 
-// text is the image as a list names it.
+// text returns the image as a list shows it.
 func (i Image) text() string { return cmp.Or(i.Normalized, i.Image) }
 
-// Unpinned gives those images that a cluster pulls and that are not pinned by digest.
+// Unpinned returns the images that a cluster pulls and that have no digest.
 func Unpinned(list []Image) []Image {
 	return slices.DeleteFunc(slices.Clone(list), func(i Image) bool { return i.Pinned || !i.Pulled() })
 }
 
-// Names gives each image that a cluster pulls once, normalized, sorted.
+// Names returns the images that a cluster pulls, normalized and sorted, each once.
 func Names(list []Image) []string {
 	var names []string
 	for _, i := range list {
@@ -101,17 +103,17 @@ func Names(list []Image) []string {
 	return slices.Compact(names)
 }
 
-// annotation is the operator's image, for people (operator-sdk and OperatorHub.io).
+// annotation names the operator's image for people who read the CSV (operator-sdk and OperatorHub.io).
 const annotation = "containerImage"
 
-// Place is where an object names an image.
+// Place is a place in an object that names an image.
 type Place struct {
 	Kind  Kind
-	Name  string // of the container, the variable, ...
+	Name  string // of the container, variable and so on
 	Field string
 }
 
-// Visitor is called with the image at a place and gives what stands there afterwards.
+// Visitor is called with the image at a place. It returns the image that replaces it, or the same.
 type Visitor func(p Place, ref string) string
 
 // InCSV visits the images of a CSV in the order of its fields.
@@ -123,7 +125,8 @@ func InCSV(csv *v1alpha1.ClusterServiceVersion, visit Visitor) {
 	}
 	deployments := csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs
 	for i := range deployments {
-		inPod(&deployments[i].Spec.Template.Spec, index("spec.install.spec.deployments", i)+".spec.template.spec", visit)
+		field := index("spec.install.spec.deployments", i) + ".spec.template.spec"
+		inPod(&deployments[i].Spec.Template.Spec, field, visit)
 	}
 	for i := range csv.Spec.RelatedImages {
 		r := &csv.Spec.RelatedImages[i]

@@ -218,9 +218,9 @@ func TestMirrorSets(t *testing.T) {
 		{nil, "https://registry.local", "it is a URL"},
 		{nil, "registry", "it must begin with a host"},
 		{nil, "", "it is empty"},
-		{[]Image{{Image: "NONE", Source: "bundle", File: "csv.yaml", Line: 3, Field: "spec.x"}}, "a.b", `bundle/csv.yaml:3 spec.x: "NONE" is no image reference`},
-		{[]Image{{Image: "quay.io/org/app:v1"}, {Image: "ghcr.io/org/app:v2"}}, "a.b", "ghcr.io/org/app and quay.io/org/app would both be mirrored to a.b/org/app"},
-		{[]Image{{Image: "quay.io/org/app:v1", Package: "x"}, {Image: "ghcr.io/org/app:v2", Package: "y"}}, "a.b", "would both be mirrored to a.b/org/app"},
+		{[]Image{{Image: "NONE", Source: "bundle", File: "csv.yaml", Line: 3, Field: "spec.x"}}, "a.b", `bundle/csv.yaml:3 spec.x: "NONE" is not an image reference`},
+		{[]Image{{Image: "quay.io/org/app:v1"}, {Image: "ghcr.io/org/app:v2"}}, "a.b", "ghcr.io/org/app and quay.io/org/app would both have the mirror a.b/org/app"},
+		{[]Image{{Image: "quay.io/org/app:v1", Package: "x"}, {Image: "ghcr.io/org/app:v2", Package: "y"}}, "a.b", "would both have the mirror a.b/org/app"},
 	} {
 		if _, err := MirrorSets(c.list, c.mirror, set); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("error %v, want %q", err, c.want)

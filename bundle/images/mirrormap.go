@@ -9,21 +9,22 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// Map says which repositories are to be taken from a mirror. It does not change.
+// Map maps repositories to mirrors. It is read-only.
 type Map struct {
 	file    string
 	entries []mirror // the longest source first
-	cluster bool     // it was written for a whole cluster, so that much of it is about other images
+	cluster bool     // it is for a whole cluster, so it has entries for other images
 }
 
 type mirror struct {
 	source, mirror string
-	digests, tags  bool // which references it is for
+	digests, tags  bool // the references that it applies to
 	object         *manifest.Object
 	field          string
 }
 
-// lists are the kinds of objects that hold mirrors, with the list in each, and what its entries are for. The first is olmgen's own.
+// lists has the kinds of objects that hold mirrors, the path of the list in each, and the references that its entries
+// apply to. The first is olmgen's own.
 var lists = []struct {
 	apiVersion, kind string
 	path             []string
@@ -32,12 +33,15 @@ var lists = []struct {
 	{"", "", []string{"mirrors"}, true, true},
 	{"config.openshift.io/v1", "ImageDigestMirrorSet", []string{"spec", "imageDigestMirrors"}, true, false},
 	{"config.openshift.io/v1", "ImageTagMirrorSet", []string{"spec", "imageTagMirrors"}, false, true},
-	{"operator.openshift.io/v1alpha1", "ImageContentSourcePolicy", []string{"spec", "repositoryDigestMirrors"}, true, false},
+	{
+		"operator.openshift.io/v1alpha1", "ImageContentSourcePolicy",
+		[]string{"spec", "repositoryDigestMirrors"}, true, false,
+	},
 }
 
-// ReadMap reads a mirror map: a mapping with a list mirrors of source and mirror, or OpenShift's ImageDigestMirrorSet, ImageTagMirrorSet
-// and ImageContentSourcePolicy, of which each entry's first mirror counts, for references by digest or by tag only, as in the cluster.
-// name is the file's, for errors; they are *manifest.Error.
+// ReadMap reads a mirror map: a mapping with the list mirrors, whose entries have a source and a mirror, or OpenShift's
+// ImageDigestMirrorSet, ImageTagMirrorSet and ImageContentSourcePolicy. Of their entries the first mirror is used, for
+// references by digest or by tag only, as in a cluster. The name is that of the file. Errors are *manifest.Error.
 func ReadMap(name string, data []byte) (*Map, error) {
 	docs, err := manifest.ReadFile(name, data, manifest.Limits{})
 	if err != nil {
@@ -64,8 +68,8 @@ func ReadMap(name string, data []byte) (*Map, error) {
 		}
 	}
 	if len(m.entries) == 0 {
-		return nil, &manifest.Error{File: name, Msg: "no mirror in it",
-			Tip: "write it as mirrors: [{source: quay.io/org, mirror: registry.example.com/org}]"}
+		return nil, &manifest.Error{File: name, Msg: "the file has no mirror",
+			Tip: "write mirrors: [{source: quay.io/org, mirror: registry.example.com/org}]"}
 	}
 	slices.SortStableFunc(m.entries, func(a, b mirror) int { return cmp.Compare(len(b.source), len(a.source)) })
 	return m, nil
@@ -100,12 +104,12 @@ func (m *Map) read(o *manifest.Object) error {
 		}
 		return nil
 	}
-	e := o.Errorf("kind", "%s is no mirror map", o.Kind)
-	e.Tip = "a mirror map is a list mirrors, an ImageDigestMirrorSet, an ImageTagMirrorSet or an ImageContentSourcePolicy"
+	e := o.Errorf("kind", "%s is not a mirror map", o.Kind)
+	e.Tip = "use a list mirrors, an ImageDigestMirrorSet, an ImageTagMirrorSet or an ImageContentSourcePolicy"
 	return e
 }
 
-// ownEntry gives an entry of olmgen's own form.
+// ownEntry returns an entry of olmgen's own form.
 func ownEntry(o *manifest.Object, i int) (source, mirror string, err error) {
 	get := func(key string) (string, error) {
 		v, err := o.Get("mirrors", fmt.Sprint(i), key)
@@ -124,7 +128,7 @@ func ownEntry(o *manifest.Object, i int) (source, mirror string, err error) {
 	return source, mirror, err
 }
 
-// clusterEntry gives the source and the first mirror of an entry of OpenShift's kinds.
+// clusterEntry returns the source and the first mirror of an entry of OpenShift's kinds.
 func clusterEntry(o *manifest.Object, path []string, field string) (source, mirror string, err error) {
 	v, err := o.Get(path...)
 	if err != nil {
@@ -133,12 +137,12 @@ func clusterEntry(o *manifest.Object, path []string, field string) (source, mirr
 	entry, _ := v.(map[string]any)
 	mirrors, _ := entry["mirrors"].([]any)
 	if len(mirrors) == 0 {
-		return "", "", o.Errorf(field, "an entry without mirrors")
+		return "", "", o.Errorf(field, "the entry has no mirrors")
 	}
 	return text(entry["source"]), text(mirrors[0]), nil
 }
 
-// add checks an entry. A source has one mirror; OpenShift's objects may say the same twice.
+// add checks and adds an entry. A source has one mirror. OpenShift's objects may repeat an entry.
 func (m *Map) add(e mirror) error {
 	for _, c := range []struct{ key, value string }{{"source", e.source}, {"mirror", e.mirror}} {
 		field := e.field + "." + c.key
@@ -146,8 +150,8 @@ func (m *Map) add(e mirror) error {
 			field = e.field + ".mirrors[0]"
 		}
 		if problem := prefixProblem(c.value); problem != "" {
-			err := e.object.Errorf(field, "%q is no registry with the first parts of a repository: %s", c.value, problem)
-			err.Tip = "write it as in registry.example.com/org or quay.io/org/repository"
+			err := e.object.Errorf(field, "%q is not the beginning of a repository: %s", c.value, problem)
+			err.Tip = "write it like registry.example.com/org or quay.io/org/repository"
 			return err
 		}
 	}
@@ -161,13 +165,14 @@ func (m *Map) add(e mirror) error {
 		if e.object.Kind != "" && other.mirror == e.mirror {
 			return nil
 		}
-		return e.object.Errorf(e.field+".source", "%s is given twice: also on line %d", e.source, other.object.LineOf(other.field))
+		return e.object.Errorf(e.field+".source", "%s occurs twice: also on line %d",
+			e.source, other.object.LineOf(other.field))
 	}
 	m.entries = append(m.entries, e)
 	return nil
 }
 
-// prefixProblem says why a text can't be the first parts of an image's name.
+// prefixProblem returns why a text cannot be the beginning of a repository, or "".
 func prefixProblem(s string) string {
 	switch {
 	case s == "":
@@ -181,12 +186,12 @@ func prefixProblem(s string) string {
 	case strings.Contains(s, "@"), strings.Contains(s, "/") && unsuffixed(s) != s:
 		return "it has a tag or digest"
 	case !prefixForm.MatchString(s):
-		return "it must begin with a host, in small letters behind it"
+		return "it must begin with a host name, and the rest must be lower case"
 	}
 	return ""
 }
 
-// find gives the entry for a reference, the one with the longest source, or -1.
+// find returns the index of the entry with the longest source that applies to a reference, or -1.
 func (m *Map) find(r reference) int {
 	return slices.IndexFunc(m.entries, func(e mirror) bool {
 		rest, ok := strings.CutPrefix(r.repository, e.source)
@@ -195,13 +200,13 @@ func (m *Map) find(r reference) int {
 	})
 }
 
-// Rewriter puts mirrors in the place of images and remembers which entries of the map were of use.
+// Rewriter replaces images by mirrors and records which entries of the map were used.
 type Rewriter struct {
 	m    *Map
 	used []bool
 }
 
-// Rewriter gives a fresh one. A nil Map gives one that changes nothing.
+// Rewriter returns a new Rewriter. That of a nil Map changes nothing.
 func (m *Map) Rewriter() *Rewriter {
 	if m == nil {
 		m = &Map{}
@@ -209,7 +214,7 @@ func (m *Map) Rewriter() *Rewriter {
 	return &Rewriter{m, make([]bool, len(m.entries))}
 }
 
-// Rewrite is a Visitor. Tag and digest stay as they are written.
+// Rewrite is a Visitor. It keeps tag and digest as written.
 func (w *Rewriter) Rewrite(_ Place, ref string) string {
 	r, err := parse(ref)
 	if err != nil {
@@ -224,14 +229,14 @@ func (w *Rewriter) Rewrite(_ Place, ref string) string {
 	return r.scheme + e.mirror + strings.TrimPrefix(r.repository, e.source) + r.suffix
 }
 
-// Unused says which entries were of no use. A mirror set that was written for a whole cluster is about many images: of that it only says
-// if all of it was of no use.
+// Unused returns an error for each entry that was not used. For a map of a whole cluster, which is about many images,
+// it returns one error if no entry was used.
 func (w *Rewriter) Unused() []*manifest.Error {
 	if w.m.cluster {
 		if len(w.used) == 0 || slices.Contains(w.used, true) {
 			return nil
 		}
-		return []*manifest.Error{{File: w.m.file, Msg: "no image of the bundle is in any of its sources"}}
+		return []*manifest.Error{{File: w.m.file, Msg: "no image of the bundle is in any of the sources"}}
 	}
 	var out []*manifest.Error
 	for i, e := range w.m.entries {

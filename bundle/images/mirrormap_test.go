@@ -81,7 +81,7 @@ func TestUnused(t *testing.T) {
 	}{
 		{own, "a.io/x:1", []string{"m.yaml:3: mirrors[1].source: no image of the bundle is in b.io/longer", "m.yaml:4: mirrors[2].source: no image of the bundle is in c.io"}},
 		{set, "a.io/x:1", nil},
-		{set, "x.io/x:1", []string{"m.yaml: no image of the bundle is in any of its sources"}},
+		{set, "x.io/x:1", []string{"m.yaml: no image of the bundle is in any of the sources"}},
 	} {
 		m, err := ReadMap("m.yaml", []byte(c.m))
 		if err != nil {
@@ -109,8 +109,8 @@ func TestMapIsRefused(t *testing.T) {
 	}
 	const idms = "apiVersion: config.openshift.io/v1\nkind: ImageDigestMirrorSet\nspec:\n  imageDigestMirrors:\n"
 	for _, c := range []struct{ text, want, hint string }{
-		{"", "m.yaml: no mirror in it", "write it as"},
-		{"mirrors: []\n", "m.yaml: no mirror in it", ""},
+		{"", "m.yaml: the file has no mirror", "write "},
+		{"mirrors: []\n", "m.yaml: the file has no mirror", ""},
 		{"[", "m.yaml:1", ""},
 		{"mirror:\n- source: a.io\n", "m.yaml:1: mirror: no such field", "did you mean mirrors?"},
 		{"mirrors:\n- sorce: a.io\n", "m.yaml:2: mirrors[0].sorce: no such field", "did you mean source?"},
@@ -120,24 +120,24 @@ func TestMapIsRefused(t *testing.T) {
 		{"mirrors:\n- source: a.io\n", "m.yaml:2: mirrors[0].mirror: missing", ""},
 		{"mirrors:\n- mirror: a.io\n", "m.yaml:2: mirrors[0].source: missing", ""},
 		{"mirrors:\n- source: a.io\n  source: b.io\n  mirror: c.io\n", "m.yaml:3: source: the key occurs twice", ""},
-		{entry("quay.io/org", "registry"), `m.yaml:3: mirrors[0].mirror: "registry" is no registry with the first parts of a repository: it must begin with a host`, "write it as"},
+		{entry("quay.io/org", "registry"), `m.yaml:3: mirrors[0].mirror: "registry" is not the beginning of a repository: it must begin with a host`, "write "},
 		{entry("org", "a.io"), "it must begin with a host", ""},
 		{entry("quay.io/org/", "a.io"), "it ends with a slash", ""},
 		{entry("https://quay.io", "a.io"), "it is a URL", ""},
 		{entry("'*.quay.io'", "a.io"), "wildcards are not supported", ""},
 		{entry("quay.io/org/app:v1", "a.io"), "it has a tag or digest", ""},
 		{entry("quay.io/org/app@"+digest, "a.io"), "it has a tag or digest", ""},
-		{entry("quay.io/Org", "a.io"), "in small letters", ""},
-		{entry("quay.io/org", "a.io") + "- {source: quay.io/org, mirror: b.io}\n", "m.yaml:4: mirrors[1].source: quay.io/org is given twice: also on line 2", ""},
-		{entry("quay.io/org", "a.io") + "- {source: quay.io/org, mirror: a.io}\n", "is given twice", ""},
-		{entry("docker.io/org", "a.io") + "- {source: index.docker.io/org, mirror: a.io}\n", "docker.io/org is given twice", ""},
-		{"apiVersion: v1\nkind: ConfigMap\n", "m.yaml:2: kind: ConfigMap is no mirror map", "ImageDigestMirrorSet"},
-		{"apiVersion: config.openshift.io/v2\nkind: ImageDigestMirrorSet\n", "ImageDigestMirrorSet is no mirror map", ""},
-		{idms + "  - source: a.io\n", "m.yaml:5: spec.imageDigestMirrors[0]: an entry without mirrors", ""},
-		{idms + "  - mirrors: [a.io]\n", `m.yaml:5: spec.imageDigestMirrors[0].source: "" is no registry`, ""},
+		{entry("quay.io/Org", "a.io"), "must be lower case", ""},
+		{entry("quay.io/org", "a.io") + "- {source: quay.io/org, mirror: b.io}\n", "m.yaml:4: mirrors[1].source: quay.io/org occurs twice: also on line 2", ""},
+		{entry("quay.io/org", "a.io") + "- {source: quay.io/org, mirror: a.io}\n", "occurs twice", ""},
+		{entry("docker.io/org", "a.io") + "- {source: index.docker.io/org, mirror: a.io}\n", "docker.io/org occurs twice", ""},
+		{"apiVersion: v1\nkind: ConfigMap\n", "m.yaml:2: kind: ConfigMap is not a mirror map", "ImageDigestMirrorSet"},
+		{"apiVersion: config.openshift.io/v2\nkind: ImageDigestMirrorSet\n", "ImageDigestMirrorSet is not a mirror map", ""},
+		{idms + "  - source: a.io\n", "m.yaml:5: spec.imageDigestMirrors[0]: the entry has no mirrors", ""},
+		{idms + "  - mirrors: [a.io]\n", `m.yaml:5: spec.imageDigestMirrors[0].source: "" is not the beginning`, ""},
 		{idms + "  - {source: a.io, mirrors: [b]}\n", "m.yaml:5: spec.imageDigestMirrors[0].mirrors[0]: ", ""},
 		{idms + "  - {source: a.io, mirror: [b]}\n", "m.yaml:5: spec.imageDigestMirrors[0].mirror: no such field", "did you mean mirror"},
-		{idms + "  - {source: a.io, mirrors: [b.io]}\n  - {source: a.io, mirrors: [c.io]}\n", "m.yaml:6: spec.imageDigestMirrors[1].source: a.io is given twice: also on line 5", ""},
+		{idms + "  - {source: a.io, mirrors: [b.io]}\n  - {source: a.io, mirrors: [c.io]}\n", "m.yaml:6: spec.imageDigestMirrors[1].source: a.io occurs twice: also on line 5", ""},
 	} {
 		_, err := ReadMap("m.yaml", []byte(c.text))
 		var e *manifest.Error
@@ -154,8 +154,8 @@ func hintOf(e *manifest.Error) string {
 	return e.Hint()
 }
 
-// A map that can be read changes every reference to a valid one that keeps tag and digest, or not at all; an error is one that names
-// the file.
+// A map that can be read changes every reference to a valid one that keeps tag and digest, or not at all; an error is
+// one that names the file.
 func FuzzMirrorMap(f *testing.F) {
 	f.Add([]byte("mirrors:\n- {source: quay.io/org, mirror: registry.local/org}\n"), "quay.io/org/app:v1")
 	f.Add([]byte("mirrors:\n- {source: docker.io/library, mirror: 'a:1'}\n"), "nginx@"+digest)

@@ -11,13 +11,14 @@ import (
 	"github.com/olmgen/olmgen/templates"
 )
 
-// MirrorSets gives OpenShift's ImageDigestMirrorSet for the images of each package, and an ImageTagMirrorSet for those that are not
-// pinned, as a YAML stream. An image of quay.io/org/repository is taken from <mirror>/org/repository, where oc-mirror puts it. It is an
-// error if mirror is no registry, if an image is no valid reference, or if two repositories with tags would become one.
+// MirrorSets returns OpenShift's ImageDigestMirrorSet for the images of each package, and an ImageTagMirrorSet for
+// images without a digest, as a YAML stream. The mirror of quay.io/org/repository is <mirror>/org/repository, as
+// oc-mirror chooses it. MirrorSets fails if mirror is not a registry, if an image is not a valid reference, or if two
+// repositories with tags would have the same mirror.
 func MirrorSets(list []Image, mirror string, t *templates.Set) ([]byte, error) {
 	if problem := prefixProblem(mirror); problem != "" {
-		return nil, manifest.WithHint(fmt.Errorf("mirror %q is no registry: %s", mirror, problem),
-			"write it as registry.example.com or registry.example.com/prefix")
+		return nil, manifest.WithHint(fmt.Errorf("mirror %q is not a registry: %s", mirror, problem),
+			"write it like registry.example.com or registry.example.com/prefix")
 	}
 	packages := map[string][]Image{}
 	for _, i := range list {
@@ -25,7 +26,7 @@ func MirrorSets(list []Image, mirror string, t *templates.Set) ([]byte, error) {
 			packages[i.Package] = append(packages[i.Package], i)
 		}
 	}
-	tagged := map[string]string{} // what each mirror of tags is a mirror of
+	tagged := map[string]string{} // the repository of each mirror that is for tags
 	var out bytes.Buffer
 	for _, pkg := range slices.Sorted(maps.Keys(packages)) {
 		for _, set := range []struct {
@@ -43,10 +44,7 @@ func MirrorSets(list []Image, mirror string, t *templates.Set) ([]byte, error) {
 			if len(mirrors) == 0 {
 				continue
 			}
-			data, err := t.Execute(set.template, struct {
-				Name    string
-				Mirrors []any
-			}{pkg, mirrors})
+			data, err := t.Execute(set.template, templates.MirrorSet{Name: pkg, Mirrors: mirrors})
 			if err != nil {
 				return nil, err
 			}
@@ -59,28 +57,29 @@ func MirrorSets(list []Image, mirror string, t *templates.Set) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// mirrorsOf gives an entry for each repository, sorted.
-func mirrorsOf(list []Image, pinned bool, mirror string, seen map[string]string) ([]any, error) {
+// mirrorsOf returns an entry for each repository, sorted.
+func mirrorsOf(list []Image, pinned bool, mirror string, seen map[string]string) ([]templates.Mirror, error) {
 	repositories := map[string]bool{}
 	for _, i := range list {
 		r, err := parse(i.Image)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %q is no image reference", i.place(), i.Image)
+			return nil, fmt.Errorf("%s: %q is not an image reference", i.place(), i.Image)
 		}
 		if i.Pinned == pinned {
 			repositories[r.repository] = true
 		}
 	}
-	var mirrors []any
+	var mirrors []templates.Mirror
 	for _, source := range slices.Sorted(maps.Keys(repositories)) {
 		_, path, _ := strings.Cut(source, "/")
 		target := mirror + "/" + path
 		if other := seen[target]; !pinned && other != "" && other != source {
-			return nil, manifest.WithHint(fmt.Errorf("%s and %s would both be mirrored to %s, and their images have tags, not digests", other, source, target),
-				"give the sources one at a time, each with a mirror of its own")
+			err := fmt.Errorf("%s and %s would both have the mirror %s, and their images have tags, not digests",
+				other, source, target)
+			return nil, manifest.WithHint(err, "run the command for each source alone, with another mirror for each")
 		}
 		seen[target] = source
-		mirrors = append(mirrors, map[string]any{"source": source, "mirrors": []any{target}})
+		mirrors = append(mirrors, templates.Mirror{Source: source, Mirror: target})
 	}
 	return mirrors, nil
 }

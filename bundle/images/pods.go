@@ -9,7 +9,7 @@ import (
 
 func index(field string, i int) string { return fmt.Sprintf("%s[%d]", field, i) }
 
-// replace writes only what changes: a bundle may be shared.
+// replace does not write a text that stays the same, because bundles are shared.
 func replace(text *string, p Place, visit Visitor) {
 	if *text == "" {
 		return
@@ -33,12 +33,13 @@ func inPod(pod *corev1.PodSpec, field string, visit Visitor) {
 	}
 	for i := range pod.Volumes {
 		if v := &pod.Volumes[i]; v.Image != nil {
-			replace(&v.Image.Reference, Place{KindVolume, v.Name, index(field+".volumes", i) + ".image.reference"}, visit)
+			at := index(field+".volumes", i) + ".image.reference"
+			replace(&v.Image.Reference, Place{KindVolume, v.Name, at}, visit)
 		}
 	}
 }
 
-// InEnv visits the images among the values of variables.
+// InEnv visits the images in the values of environment variables.
 func InEnv(env []corev1.EnvVar, field string, visit Visitor) {
 	for i := range env {
 		if envImage(env[i].Name, env[i].Value) {
@@ -47,24 +48,29 @@ func InEnv(env []corev1.EnvVar, field string, visit Visitor) {
 	}
 }
 
-// envImage tells whether a variable's value is an image: of a RELATED_IMAGE_ it always is, of another one if it has a registry's host and
-// a tag or digest, so that neither a word, a path nor an address counts.
+// envImage reports whether the value of a variable is an image. That of RELATED_IMAGE_* always is. Any other value must
+// have the host of a registry and a tag or digest, so that words, paths and addresses are not taken for images.
 func envImage(name, value string) bool {
 	return strings.HasPrefix(name, "RELATED_IMAGE_") || qualified(value)
 }
 
-// podPaths are the workloads and where their pods are.
+// podPaths maps the kinds of workloads to the field with the spec of their pods.
 var podPaths = map[string]string{
-	"/Pod": "spec", "/PodTemplate": "template.spec", "/ReplicationController": "spec.template.spec",
-	"apps/DaemonSet": "spec.template.spec", "apps/Deployment": "spec.template.spec", "apps/ReplicaSet": "spec.template.spec",
-	"apps/StatefulSet": "spec.template.spec",
-	"batch/CronJob":    "spec.jobTemplate.spec.template.spec", "batch/Job": "spec.template.spec",
+	"/Pod":                   "spec",
+	"/PodTemplate":           "template.spec",
+	"/ReplicationController": "spec.template.spec",
+	"apps/DaemonSet":         "spec.template.spec",
+	"apps/Deployment":        "spec.template.spec",
+	"apps/ReplicaSet":        "spec.template.spec",
+	"apps/StatefulSet":       "spec.template.spec",
+	"batch/CronJob":          "spec.jobTemplate.spec.template.spec",
+	"batch/Job":              "spec.template.spec",
 }
 
-// HasPods tells whether objects of a kind are Kubernetes' own workloads.
+// HasPods reports whether objects of a kind are workloads of Kubernetes itself.
 func HasPods(group, kind string) bool { return podPaths[group+"/"+kind] != "" }
 
-// InObject visits the images of a decoded workload; an object of another kind has none.
+// InObject visits the images of a decoded workload. It does nothing with an object of another kind.
 func InObject(group, kind string, value map[string]any, visit Visitor) {
 	field := podPaths[group+"/"+kind]
 	if field == "" {
@@ -96,7 +102,7 @@ func InObject(group, kind string, value map[string]any, visit Visitor) {
 	})
 }
 
-// each calls f with the mappings in a list.
+// each calls f for each mapping in a list.
 func each(m map[string]any, key, field string, f func(item map[string]any, field string)) {
 	list, _ := m[key].([]any)
 	for i, x := range list {

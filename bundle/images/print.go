@@ -13,22 +13,22 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// Format is a form in which images are printed.
+// Format is an output format.
 type Format string
 
 // The formats.
 const (
-	FormatText     Format = "text"     // each image that is pulled once, one a line, sorted: for programs that copy them
+	FormatText     Format = "text"     // the images that a cluster pulls, sorted, one per line
 	FormatTable    Format = "table"    // every place
 	FormatJSON     Format = "json"     // every place
 	FormatYAML     Format = "yaml"     // every place
 	FormatMarkdown Format = "markdown" // every place
 )
 
-// Formats are all formats.
+// Formats lists all formats.
 var Formats = []Format{FormatText, FormatTable, FormatJSON, FormatYAML, FormatMarkdown}
 
-// Print writes the images. The same images give the same bytes. An error is that of w, or a format that is none.
+// Print writes the images. It fails if the format is unknown, or with the error of w.
 func Print(w io.Writer, format Format, list []Image) error {
 	var b bytes.Buffer
 	switch format {
@@ -45,7 +45,7 @@ func Print(w io.Writer, format Format, list []Image) error {
 	case FormatMarkdown:
 		markdown(&b, list)
 	default:
-		return fmt.Errorf("no format %q", string(format))
+		return fmt.Errorf("unknown format %q", string(format))
 	}
 	_, err := w.Write(b.Bytes())
 	return err
@@ -55,7 +55,8 @@ func table(b *bytes.Buffer, list []Image) {
 	w := tabwriter.NewWriter(b, 0, 8, 3, ' ', 0)
 	fmt.Fprintln(w, "IMAGE\tPINNED\tKIND\tNAME\tWHERE")
 	for _, i := range list {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", printable(i.text()), yes(i.Pinned), i.Kind, printable(i.Name), printable(i.place()))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n",
+			printable(i.text()), yes(i.Pinned), i.Kind, printable(i.Name), printable(i.place()))
 	}
 	w.Flush() // into memory
 }
@@ -69,7 +70,8 @@ func markdown(b *bytes.Buffer, list []Image) {
 	}
 	b.WriteString("| image | pinned | kind | name | where |\n|---|---|---|---|---|\n")
 	for _, i := range list {
-		fmt.Fprintf(b, "| %s | %s | %s | %s | %s |\n", code(i.text()), yes(i.Pinned), i.Kind, code(i.Name), code(i.place()))
+		fmt.Fprintf(b, "| %s | %s | %s | %s | %s |\n",
+			code(i.text()), yes(i.Pinned), i.Kind, code(i.Name), code(i.place()))
 	}
 }
 
@@ -94,12 +96,12 @@ func structured(b *bytes.Buffer, format Format, list []Image) error {
 	return e.Encode(out)
 }
 
-// place says where the image is named.
+// place returns the source, file, line and field that name the image.
 func (i Image) place() string {
 	at := i.Source
 	if i.File != "" {
 		file := path.Join(i.Source, i.File)
-		if strings.Contains(i.Source, "://") { // an image is no path
+		if strings.Contains(i.Source, "://") { // an image is not a path
 			file = i.Source + "/" + i.File
 		}
 		at = fmt.Sprintf("%s:%d", file, i.Line)
@@ -117,7 +119,7 @@ func yes(b bool) string {
 	return "no"
 }
 
-// printable keeps what a bundle holds from steering the terminal.
+// printable replaces characters with which a bundle could control the terminal.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {

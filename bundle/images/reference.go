@@ -8,12 +8,12 @@ import (
 	"github.com/google/go-containerregistry/pkg/name"
 )
 
-// reference is an image reference, taken apart.
+// reference is a parsed image reference.
 type reference struct {
-	scheme      string // oci:// or docker://, which some operators write in front
+	scheme      string // oci:// or docker://, which some operators write
 	repository  string // with the registry's host: docker.io/library/nginx
-	tag, digest string // of a reference with both the digest counts
-	suffix      string // tag and digest as written, with their signs
+	tag, digest string // with both, only the digest is set
+	suffix      string // tag and digest as written, with ":" and "@"
 }
 
 // The grammar of names (github.com/distribution/reference).
@@ -32,10 +32,10 @@ func parse(ref string) (reference, error) {
 	}
 	r := reference{scheme: scheme, repository: parsed.Context().Name(), suffix: ref[len(unsuffixed(ref)):]}
 	if rest, ok := strings.CutPrefix(r.repository, name.DefaultRegistry+"/"); ok {
-		r.repository = "docker.io/" + rest // what everything but this library calls it
+		r.repository = "docker.io/" + rest // only this library has another name for it
 	}
 	if !repositoryForm.MatchString(r.repository) {
-		return reference{}, fmt.Errorf("%q is no image", ref)
+		return reference{}, fmt.Errorf("%q is not an image", ref)
 	}
 	switch parsed := parsed.(type) {
 	case name.Digest:
@@ -55,7 +55,7 @@ func cutScheme(ref string) (scheme, rest string) {
 	return "", ref
 }
 
-// unsuffixed cuts off tag and digest.
+// unsuffixed returns ref without tag and digest.
 func unsuffixed(ref string) string {
 	ref, _, _ = strings.Cut(ref, "@")
 	if i := strings.LastIndexByte(ref, ':'); i > strings.LastIndexByte(ref, '/') {
@@ -64,7 +64,7 @@ func unsuffixed(ref string) string {
 	return ref
 }
 
-// String gives the reference in full, by its digest if it has one.
+// String returns the full reference, by digest if it has one.
 func (r reference) String() string {
 	if r.digest != "" {
 		return r.repository + "@" + r.digest
@@ -72,7 +72,7 @@ func (r reference) String() string {
 	return r.repository + ":" + r.tag
 }
 
-// qualified tells whether a text is an image with a registry's host and a tag or digest.
+// qualified reports whether a text is an image with the host of a registry and a tag or digest.
 func qualified(s string) bool {
 	_, s = cutScheme(s)
 	if !repositoryForm.MatchString(unsuffixed(s)) {

@@ -6,8 +6,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// annotationsYAML writes the metadata/annotations.yaml that a bundle of the package would have (spec 12.1). Channels or a default
-// channel that nobody has decided are left out.
+// annotationsYAML returns the metadata/annotations.yaml of a bundle of the package (spec 12.1). It leaves out channels
+// and a default channel if there are none.
 func annotationsYAML(pkg string, channels []string, defaultChannel string) ([]byte, error) {
 	annotations := map[string]string{
 		keyMediaType: "registry+v1",

@@ -3,7 +3,6 @@ package source
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -13,8 +12,8 @@ import (
 	"slices"
 )
 
-// openCatalog reads a file-based catalog and from it the bundle that the options choose. A bundle whose objects are not in the
-// catalog is pulled as an image.
+// openCatalog reads a file-based catalog and the bundle that the options choose. If the objects of the bundle are not
+// in the catalog, it pulls the bundle's image.
 func openCatalog(ctx context.Context, arg string, o Options) (*Source, error) {
 	c, err := readCatalog(ctx, arg, o)
 	if err != nil {
@@ -33,12 +32,12 @@ func openCatalog(ctx context.Context, arg string, o Options) (*Source, error) {
 	return s, err
 }
 
-// catalog is what counts of a file-based catalog, by package name.
+// catalog holds the packages of a file-based catalog, by name.
 type catalog map[string]*catalogPackage
 
 type catalogPackage struct {
 	name           string
-	declared       bool // by an olm.package
+	declared       bool // the catalog has an olm.package for it
 	defaultChannel string
 	channels       map[string]*catalogChannel
 	bundles        map[string]*catalogBundle
@@ -66,11 +65,11 @@ type property struct {
 	Value json.RawMessage `json:"value"`
 }
 
-// catalogReader adds one file after the other.
+// catalogReader adds one file after the other to a catalog.
 type catalogReader struct {
 	catalog catalog
 	limits  Limits
-	bytes   int64 // of the files and of what they decode to
+	bytes   int64 // of the documents as JSON
 	files   int
 }
 
@@ -79,7 +78,7 @@ func readCatalog(ctx context.Context, arg string, o Options) (catalog, error) {
 	c := &catalogReader{catalog: catalog{}, limits: o.Limits}
 	if arg == "-" {
 		if o.Stdin == nil {
-			return nil, errors.New("standard input: there is none to read from")
+			return nil, errNoStdin
 		}
 		return c.catalog, c.addStream(ctx, "standard input", o.Stdin)
 	}
@@ -95,7 +94,7 @@ func readCatalog(ctx context.Context, arg string, o Options) (catalog, error) {
 		defer f.Close()
 		return c.catalog, c.addStream(ctx, arg, f)
 	}
-	// A rendered catalog may be one large file: only the sum counts.
+	// A rendered catalog may be one large file, so only the limit for all files applies.
 	limits := o.Limits
 	limits.MaxFileBytes = limits.MaxTotalBytes
 	dir, err := newDirFS(arg, limits)
@@ -120,20 +119,13 @@ func readCatalog(ctx context.Context, arg string, o Options) (catalog, error) {
 	return c.catalog, err
 }
 
+// addStream adds the documents of a file one after the other: a catalog may have hundreds of megabytes.
 func (c *catalogReader) addStream(ctx context.Context, name string, r io.Reader) error {
-	data, err := io.ReadAll(newMeter(ctx, r, c.limits.MaxTotalBytes-c.bytes))
-	if err != nil {
-		return readError(name, "", err)
-	}
-	return c.add(name, data)
-}
-
-func (c *catalogReader) add(name string, data []byte) error {
-	docs, err := documents(name, data, min(c.limits.MaxFileBytes*4, c.limits.MaxTotalBytes))
-	if err != nil {
-		return err
-	}
-	for _, d := range docs {
+	limited := newMeter(ctx, r, c.limits.MaxTotalBytes-c.bytes)
+	for d, err := range documents(name, limited, min(c.limits.MaxFileBytes*4, c.limits.MaxTotalBytes)) {
+		if err != nil {
+			return err
+		}
 		c.bytes += int64(len(d.json))
 		if c.bytes > c.limits.MaxTotalBytes {
 			return fmt.Errorf("%s: the catalog is larger than %s", name, bytesText(c.limits.MaxTotalBytes))
@@ -170,10 +162,10 @@ func (c *catalogReader) addDocument(data []byte) error {
 		head.Package = head.Name
 	}
 	if head.Name == "" || head.Package == "" {
-		return fmt.Errorf("an %s without name or package", kind.Schema)
+		return fmt.Errorf("an %s has no name or no package", kind.Schema)
 	}
 	if c.catalog.put(kind.Schema, head.Package, head.Name) {
-		return fmt.Errorf("%s %s of package %s comes twice", kind.Schema, quote(head.Name), quote(head.Package))
+		return fmt.Errorf("%s %s of package %s occurs twice", kind.Schema, quote(head.Name), quote(head.Package))
 	}
 	p := c.catalog[head.Package]
 	switch kind.Schema {
@@ -189,7 +181,7 @@ func (c *catalogReader) addDocument(data []byte) error {
 	return nil
 }
 
-// put makes room for a document and reports whether there was one like it.
+// put adds an empty package, channel or bundle, and reports whether there was one with that name.
 func (c catalog) put(schema, pkg, name string) (twice bool) {
 	p := c[pkg]
 	if p == nil {
@@ -209,7 +201,7 @@ func (c catalog) put(schema, pkg, name string) (twice bool) {
 	return twice
 }
 
-// channelsOf names the channels that hold a bundle.
+// channelsOf returns the names of the channels that have a bundle, sorted.
 func (p *catalogPackage) channelsOf(bundle string) []string {
 	var list []string
 	for _, name := range slices.Sorted(maps.Keys(p.channels)) {

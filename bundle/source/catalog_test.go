@@ -1,11 +1,14 @@
 package source
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -70,10 +73,9 @@ func TestCatalogFiles(t *testing.T) {
 func TestCatalogForms(t *testing.T) {
 	data, err := os.ReadFile(etcdCatalog)
 	must(t, err)
-	docs, err := documents("etcd.yaml", data, 1<<20)
-	must(t, err)
 	var compact, pretty, list []string
-	for _, d := range docs {
+	for d, err := range documents("etcd.yaml", bytes.NewReader(data), 1<<20) {
+		must(t, err)
 		compact = append(compact, string(d.json))
 		var v any
 		must(t, json.Unmarshal(d.json, &v))
@@ -90,7 +92,7 @@ func TestCatalogForms(t *testing.T) {
 		"crlf.yaml":        strings.ReplaceAll(string(data), "\n", "\r\n"),
 		"bom.yaml":         "\ufeff" + string(data),
 		"reverse.yaml":     strings.Join(list, "---\n"),
-		"directives.yaml":  "# a comment\n%YAML 1.1\n---\n" + strings.Join(list, "...\n%YAML 1.1\n---\n"),
+		"directives.yaml":  "%YAML 1.1\n---\n" + strings.Join(list, "...\n%YAML 1.1\n---\n"),
 		"compact.json":     strings.Join(compact, ""),
 		"lines.json":       strings.Join(compact, "\n"),
 		"pretty.json":      strings.Join(pretty, "\n"),
@@ -130,43 +132,43 @@ func TestCatalogChoiceThatFails(t *testing.T) {
 		want          string
 	}{
 		{"no such package", "x: y\n---\n" + head, Options{Package: "etc"}, `c.yaml: no package "etc"; there are etcd`},
-		{"several packages", "x: y\n---\n" + head + "{schema: olm.package, name: other}", Options{}, "c.yaml: 2 packages, and it is not said which\nhint: choose a package: etcd, other"},
-		{"no catalog", "x: y", Options{}, "c.yaml: no olm.package, olm.channel or olm.bundle: not a file-based catalog"},
-		{"nothing", "", Options{}, "c.yaml: no olm.package, olm.channel or olm.bundle: not a file-based catalog"},
+		{"several packages", "x: y\n---\n" + head + "{schema: olm.package, name: other}", Options{}, "c.yaml: the catalog has 2 packages\nhint: choose a package: etcd, other"},
+		{"no catalog", "x: y", Options{}, "c.yaml: not a file-based catalog: it has no olm.package, olm.channel or olm.bundle"},
+		{"nothing", "", Options{}, "c.yaml: not a file-based catalog: it has no olm.package, olm.channel or olm.bundle"},
 		{"no such channel", "x: y\n---\n" + channel("[{name: a}]"), Options{Channel: "beta"}, `c.yaml: package "etcd" has no channel "beta"; there are alpha`},
 		{"the default channel is not there", "x: y\n---\n" + head, Options{}, `c.yaml: package "etcd" has no channel "alpha"; there are none`},
 		{"no default channel", "x: y\n---\n{schema: olm.package, name: etcd}\n---\n{schema: olm.channel, package: etcd, name: a}\n---\n{schema: olm.channel, package: etcd, name: b}", Options{},
 			"c.yaml: package \"etcd\" has no default channel\nhint: choose a channel: a, b"},
 		{"no head", "x: y\n---\n" + channel("[{name: a, replaces: b}, {name: b, replaces: a}]"), Options{},
-			`c.yaml: no channel heads (entries not replaced by another entry) found in channel "alpha" of package "etcd"`},
+			`c.yaml: channel "alpha" of package "etcd" has no head (an entry that no other entry replaces)`},
 		{"an empty channel", "x: y\n---\n" + channel("[]"), Options{},
-			`c.yaml: no channel heads (entries not replaced by another entry) found in channel "alpha" of package "etcd"`},
+			`c.yaml: channel "alpha" of package "etcd" has no head (an entry that no other entry replaces)`},
 		{"two heads", "x: y\n---\n" + channel("[{name: a, replaces: c}, {name: b, skips: [c]}, {name: c}]"), Options{},
-			"c.yaml: channel \"alpha\" of package \"etcd\" has 2 heads (entries not replaced by another entry): a, b\nhint: choose a version"},
-		{"a head that is not there", "x: y\n---\n" + channel("[{name: a}]"), Options{}, `c.yaml: channel "alpha" of package "etcd" begins with "a", which is not in the catalog`},
-		{"no such version", "x: y\n---\n" + channel("[{name: a}]") + ok, Options{Version: "1.0.0"}, `c.yaml: package "etcd" has no bundle of version or name "1.0.0"; there are a`},
-		{"no such version in the channel", "x: y\n---\n" + channel("[]") + ok, Options{Version: "a", Channel: "alpha"}, `c.yaml: channel "alpha" of package "etcd" has no bundle of version or name "a"; there are none`},
+			"c.yaml: channel \"alpha\" of package \"etcd\" has 2 heads (entries that no other entry replaces): a, b\nhint: choose a version"},
+		{"a head that is not there", "x: y\n---\n" + channel("[{name: a}]"), Options{}, `c.yaml: the head of channel "alpha" of package "etcd" is "a", which is not in the catalog`},
+		{"no such version", "x: y\n---\n" + channel("[{name: a}]") + ok, Options{Version: "1.0.0"}, `c.yaml: package "etcd" has no bundle with version or name "1.0.0"; there are a`},
+		{"no such version in the channel", "x: y\n---\n" + channel("[]") + ok, Options{Version: "a", Channel: "alpha"}, `c.yaml: channel "alpha" of package "etcd" has no bundle with version or name "a"; there are none`},
 		{"a version in no such channel", "x: y\n---\n" + channel("[{name: a}]") + ok, Options{Version: "a", Channel: "beta"}, `c.yaml: package "etcd" has no channel "beta"; there are alpha`},
 		{"a version twice", "x: y\n---\n" + head + "{schema: olm.bundle, package: etcd, name: a, properties: &p [{type: olm.package, value: {version: 1.0.0}}]}\n---\n" +
 			"{schema: olm.bundle, package: etcd, name: b, properties: [{type: olm.package, value: {version: 1.0.0}}]}", Options{Version: "1.0.0"},
-			"c.yaml: package \"etcd\" has 2 bundles of version 1.0.0: a, b\nhint: choose one by its name"},
+			"c.yaml: package \"etcd\" has 2 bundles with version 1.0.0: a, b\nhint: choose one by its name"},
 		{"an image, offline", "x: y\n---\n" + channel("[{name: a, replaces: a, skips: [a]}]") + ok, Options{},
 			"c.yaml: bundle a: its objects are not in the catalog, and its image quay.io/a:1 is not fetched offline\n" +
-				"hint: fetch it where there is a network (skopeo copy docker://quay.io/a:1 oci:DIR) and use oci-layout:DIR"},
-		{"neither objects nor image", "x: y\n---\n" + channel("[{name: a}]") + "{schema: olm.bundle, package: etcd, name: a}", Options{}, "c.yaml: bundle a: neither objects nor an image in the catalog"},
+				"hint: fetch it with network access (skopeo copy docker://quay.io/a:1 oci:DIR) and use oci-layout:DIR"},
+		{"neither objects nor image", "x: y\n---\n" + channel("[{name: a}]") + "{schema: olm.bundle, package: etcd, name: a}", Options{}, "c.yaml: bundle a: the catalog has neither its objects nor its image"},
 		{"an object in another file", "x: y\n---\n" + channel("[{name: a}]") + "{schema: olm.bundle, package: etcd, name: a, properties: [{type: olm.bundle.object, value: {ref: a.yaml}}]}", Options{},
 			`c.yaml: bundle a: property olm.bundle.object 1: no data (ref is "a.yaml")`},
 		{"an object that is not base64", "x: y\n---\n" + channel("[{name: a}]") + "{schema: olm.bundle, package: etcd, name: a, properties: [{type: olm.bundle.object, value: {data: '*'}}]}", Options{},
 			`c.yaml: bundle a: property olm.bundle.object 1: illegal base64 data at input byte 0`},
 		{"an object that is two", "x: y\n---\n" + channel("[{name: a}]") + "{schema: olm.bundle, package: etcd, name: a, properties: [{type: olm.bundle.object, value: {data: " +
-			base64.StdEncoding.EncodeToString([]byte("{}{}")) + "}}]}", Options{}, `c.yaml: bundle a: property olm.bundle.object 1: 2 documents, not one`},
-		{"a package twice", "x: y\n---\n" + head + head, Options{}, `c.yaml: document that starts in line 4: olm.package "etcd" of package "etcd" comes twice`},
-		{"a channel twice", "x: y\n---\n" + channel("[]") + channel("[]")[len(head):], Options{}, `c.yaml: document that starts in line 6: olm.channel "alpha" of package "etcd" comes twice`},
-		{"a bundle twice", "x: y\n---\n" + ok + "---\n" + ok, Options{}, `c.yaml: document that starts in line 4: olm.bundle "a" of package "etcd" comes twice`},
-		{"a bundle without package", "x: y\n---\n{schema: olm.bundle, name: a}", Options{}, `c.yaml: document that starts in line 2: an olm.bundle without name or package`},
+			base64.StdEncoding.EncodeToString([]byte("{}{}")) + "}}]}", Options{}, `c.yaml: bundle a: property olm.bundle.object 1: has 2 documents instead of one`},
+		{"a package twice", "x: y\n---\n" + head + head, Options{}, `c.yaml: document that starts in line 4: olm.package "etcd" of package "etcd" occurs twice`},
+		{"a channel twice", "x: y\n---\n" + channel("[]") + channel("[]")[len(head):], Options{}, `c.yaml: document that starts in line 6: olm.channel "alpha" of package "etcd" occurs twice`},
+		{"a bundle twice", "x: y\n---\n" + ok + "---\n" + ok, Options{}, `c.yaml: document that starts in line 4: olm.bundle "a" of package "etcd" occurs twice`},
+		{"a bundle without package", "x: y\n---\n{schema: olm.bundle, name: a}", Options{}, `c.yaml: document that starts in line 2: an olm.bundle has no name or no package`},
 		{"wrong types", "x: y\n---\n{schema: olm.channel, package: etcd, name: a, entries: 5}", Options{},
-			`c.yaml: document that starts in line 2: olm.channel: entries: a value of the wrong type (number)`},
-		{"no mapping", "x: y\n---\n- a", Options{}, `c.yaml: document that starts in line 2: array instead of a mapping`},
+			`c.yaml: document that starts in line 2: olm.channel: entries: has the wrong type (number)`},
+		{"no mapping", "x: y\n---\n- a", Options{}, `c.yaml: document that starts in line 2: must be a mapping, not array`},
 		{"bad YAML", "x: y\n---\na: b: c", Options{}, `c.yaml: document that starts in line 2: yaml: line 2: mapping values are not allowed in this context`},
 		{"cut JSON", `{"schema": "olm.package", "name": "etcd"}` + "\n\n" + `{"schema": "olm.bundle", "na`, Options{}, `c.yaml: value that starts in line 1: unexpected EOF`},
 		{"many aliases", "a: &a [" + strings.Repeat("x, ", 10) + "]\nb: &b [" + strings.Repeat("*a, ", 100) + "]\nc: [" + strings.Repeat("*b, ", 100) + "]", Options{Limits: small},
@@ -215,29 +217,25 @@ properties:
 	same(t, "properties", string(s.Properties), `[{"type":"olm.package","value":{"packageName":"etcd","version":"1.0.0"}}]`)
 }
 
-func TestSplitYAML(t *testing.T) {
-	tests := []struct {
-		name, text string
-		want       []string // each with the line it starts in
-	}{
-		{"nothing", "", nil},
-		{"one", "a: 1\n", []string{"1 a: 1\n"}},
-		{"no final newline", "a: 1", []string{"1 a: 1"}},
-		{"two", "a: 1\n---\nb: 2\n", []string{"1 a: 1\n", "2 ---\nb: 2\n"}},
-		{"a marker with content", "--- {a: 1}\n--- # b\nb: 2", []string{"1 --- {a: 1}\n", "2 --- # b\nb: 2"}},
-		{"not a marker", "a: |\n  ---\n  x\n----\n---x: 1\n", []string{"1 a: |\n  ---\n  x\n----\n---x: 1\n"}},
-		{"an end marker", "a: 1\n...\nb: 2\n", []string{"1 a: 1\n", "3 b: 2\n"}},
-		{"a directive", "%YAML 1.1\n# x\n---\na: 1\n", []string{"1 %YAML 1.1\n# x\n---\na: 1\n"}},
-		{"a directive in the middle", "a: 1\n...\n\n%YAML 1.1\n---\nb: 2\n", []string{"1 a: 1\n", "3 \n%YAML 1.1\n---\nb: 2\n"}},
-		{"CRLF", "a: 1\r\n---\r\nb: 2\r\n", []string{"1 a: 1\r\n", "2 ---\r\nb: 2\r\n"}},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			var got []string
-			for _, p := range splitYAML([]byte(test.text)) {
-				got = append(got, fmt.Sprintf("%d %s", p.line, p.data))
+// A catalog is never whole in memory, in either form: what is of no use to olmgen takes no place.
+func TestLargeCatalogIsStreamed(t *testing.T) {
+	for name, doc := range map[string]string{
+		"YAML": "---\nschema: other\ndata: " + strings.Repeat("x", 60_000) + "\n",
+		"JSON": `{"schema": "other", "data": "` + strings.Repeat("x", 60_000) + "\"}\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			const copies = 600
+			var readers []io.Reader
+			for range copies {
+				readers = append(readers, strings.NewReader(doc))
 			}
-			same(t, "parts", got, test.want)
+			runtime.GC()
+			peak := watchHeap()
+			c := &catalogReader{catalog: catalog{}, limits: DefaultLimits()}
+			must(t, c.addStream(t.Context(), "c", io.MultiReader(readers...)))
+			if most, size := peak(), uint64(copies*len(doc)); most > size/2 {
+				t.Errorf("%d MiB of memory for a catalog of %d MiB", most>>20, size>>20)
+			}
 		})
 	}
 }

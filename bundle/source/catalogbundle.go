@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"sigs.k8s.io/yaml"
@@ -16,22 +17,27 @@ const (
 	propertyCSV    = "olm.csv.metadata"
 )
 
-// source gives the bundle from the objects in the catalog, or else from its image.
+// source returns the bundle, made of the objects in the catalog or, if there are none, of its image.
 func (c choice) source(ctx context.Context, o Options) (*Source, error) {
-	files, err := c.bundle.objects(o.Limits)
+	objects, err := c.bundle.objects(o.Limits)
 	if err != nil {
 		return nil, err
 	}
 	switch {
-	case len(files) == 0 && c.bundle.Image == "":
-		return nil, errors.New("neither objects nor an image in the catalog")
-	case len(files) == 0 && o.Offline:
-		return nil, hint(fmt.Errorf("its objects are not in the catalog, and its image %s is not fetched offline", c.bundle.Image),
-			"fetch it where there is a network (skopeo copy docker://%s oci:DIR) and use oci-layout:DIR", c.bundle.Image)
-	case len(files) == 0:
+	case len(objects) == 0 && c.bundle.Image == "":
+		return nil, errors.New("the catalog has neither its objects nor its image")
+	case len(objects) == 0 && o.Offline:
+		err := fmt.Errorf("its objects are not in the catalog, and its image %s is not fetched offline", c.bundle.Image)
+		return nil, hint(err, fetchElsewhere, c.bundle.Image)
+	case len(objects) == 0:
 		return openRemote(ctx, c.bundle.Image, o)
 	}
-	files["metadata/annotations.yaml"], err = annotationsYAML(c.pkg.name, c.pkg.channelsOf(c.bundle.Name), c.pkg.defaultChannel)
+	files, err := manifests(objects)
+	if err != nil {
+		return nil, err
+	}
+	channels := c.pkg.channelsOf(c.bundle.Name)
+	files["metadata/annotations.yaml"], err = annotationsYAML(c.pkg.name, channels, c.pkg.defaultChannel)
 	if err != nil {
 		return nil, err
 	}
@@ -42,55 +48,92 @@ func (c choice) source(ctx context.Context, o Options) (*Source, error) {
 	return &Source{FS: m, Image: c.bundle.Image}, nil
 }
 
-// objects gives the bundle's objects as files of manifests/, numbered in the order of the catalog. The catalog has them as JSON in
-// one line; they become YAML, because files of a bundle are carried as they are.
-func (b *catalogBundle) objects(limits Limits) (map[string][]byte, error) {
-	var list [][]byte
+// catalogObject is an object of a bundle as a catalog holds it.
+type catalogObject struct {
+	kind, name string
+	data       []byte // as in the catalog: mostly one line of JSON
+	json       []byte
+}
+
+// objects returns the bundle's objects in the order of the catalog.
+func (b *catalogBundle) objects(limits Limits) ([]catalogObject, error) {
+	var list []catalogObject
 	for _, p := range b.Properties {
 		if p.Type != propertyObject {
 			continue
 		}
-		var v struct {
-			Data []byte `json:"data"` // base64
-			Ref  string `json:"ref"`
-		}
-		if err := decodeJSON(p.Value, &v); err != nil {
+		o, err := readObject(p.Value, limits.MaxFileBytes)
+		if err != nil {
 			return nil, fmt.Errorf("property %s %d: %w", propertyObject, len(list)+1, err)
 		}
-		if len(v.Data) == 0 {
-			return nil, fmt.Errorf("property %s %d: no data (ref is %s)", propertyObject, len(list)+1, quote(v.Ref))
-		}
-		list = append(list, v.Data)
+		list = append(list, o)
 	}
+	return list, nil
+}
+
+// readObject reads the value of a property olm.bundle.object.
+func readObject(value json.RawMessage, maxJSON int64) (catalogObject, error) {
+	var v struct {
+		Data []byte `json:"data"` // base64
+		Ref  string `json:"ref"`
+	}
+	if err := decodeJSON(value, &v); err != nil {
+		return catalogObject{}, err
+	}
+	if len(v.Data) == 0 {
+		return catalogObject{}, fmt.Errorf("no data (ref is %s)", quote(v.Ref))
+	}
+	object, err := onlyDocument(v.Data, maxJSON)
+	if err != nil {
+		return catalogObject{}, err
+	}
+	var head struct {
+		Kind     string `json:"kind"`
+		Metadata named  `json:"metadata"`
+	}
+	if err := decodeJSON(object, &head); err != nil {
+		return catalogObject{}, err
+	}
+	return catalogObject{head.Kind, head.Metadata.Name, v.Data, object}, nil
+}
+
+// manifests returns the objects as files of manifests/, numbered in their order. JSON becomes YAML, because the files
+// of a bundle are written unchanged.
+func manifests(list []catalogObject) (map[string][]byte, error) {
 	files := map[string][]byte{}
-	digits := max(3, len(fmt.Sprint(len(list))))
-	for i, data := range list {
-		docs, err := documents("object", data, limits.MaxFileBytes)
-		if err == nil && len(docs) != 1 {
-			err = fmt.Errorf("%d documents, not one", len(docs))
-		}
-		if err != nil {
-			return nil, fmt.Errorf("property %s %d: %w", propertyObject, i+1, err)
-		}
-		var head struct {
-			Kind     string `json:"kind"`
-			Metadata named  `json:"metadata"`
-		}
-		if err := decodeJSON(docs[0].json, &head); err != nil {
-			return nil, fmt.Errorf("property %s %d: %w", propertyObject, i+1, err)
-		}
+	digits := max(3, len(strconv.Itoa(len(list))))
+	for i, o := range list {
+		data := o.data
 		if bytes.HasPrefix(data, []byte("{")) {
+			var err error
 			if data, err = yaml.JSONToYAML(data); err != nil {
 				return nil, fmt.Errorf("property %s %d: %w", propertyObject, i+1, err)
 			}
 		}
-		name := fmt.Sprintf("manifests/%0*d-%s-%s.yaml", digits, i+1, fileName(head.Kind), fileName(head.Metadata.Name))
+		name := fmt.Sprintf("manifests/%0*d-%s-%s.yaml", digits, i+1, fileName(o.kind), fileName(o.name))
 		files[name] = data
 	}
 	return files, nil
 }
 
-// fileName makes a part of a file name of what may be anything.
+// onlyDocument returns the one document of a text, as JSON.
+func onlyDocument(data []byte, maxJSON int64) ([]byte, error) {
+	var found []byte
+	n := 0
+	for d, err := range documents("object", bytes.NewReader(data), maxJSON) {
+		if err != nil {
+			return nil, err
+		}
+		n++
+		found = d.json
+	}
+	if n != 1 {
+		return nil, fmt.Errorf("has %d documents instead of one", n)
+	}
+	return found, nil
+}
+
+// fileName returns s as part of a file name: other characters than a-z, 0-9, "." and "-" become "-".
 func fileName(s string) string {
 	s = strings.Map(func(r rune) rune {
 		switch {
@@ -102,7 +145,7 @@ func fileName(s string) string {
 	return s[:min(len(s), 100)]
 }
 
-// otherProperties lists the properties that are not the bundle's own objects.
+// otherProperties returns the properties that do not describe the bundle's own objects.
 func (b *catalogBundle) otherProperties() (json.RawMessage, error) {
 	list := []property{}
 	for _, p := range b.Properties {

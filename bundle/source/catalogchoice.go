@@ -9,15 +9,15 @@ import (
 	"strings"
 )
 
-// choice is a bundle of a catalog.
+// choice is a bundle that was chosen from a catalog.
 type choice struct {
 	pkg    *catalogPackage
 	bundle *catalogBundle
-	entry  channelEntry // of the channel it was chosen from; empty where it is in none
+	entry  channelEntry // in the channel that it was chosen from; empty if it is in no channel
 }
 
-// choose finds a bundle by package, channel and version. Each may be empty: the catalog's only package, the package's default
-// channel, the channel's head.
+// choose finds a bundle by package, channel and version. Empty, they mean the catalog's only package, the package's
+// default channel and the channel's head.
 func (c catalog) choose(pkg, channel, version string) (choice, error) {
 	p, err := c.pkg(pkg)
 	if err != nil {
@@ -36,7 +36,8 @@ func (c catalog) choose(pkg, channel, version string) (choice, error) {
 	}
 	b := p.bundles[head.Name]
 	if b == nil {
-		return choice{}, fmt.Errorf("channel %s of package %s begins with %s, which is not in the catalog", quote(ch.name), quote(p.name), quote(head.Name))
+		return choice{}, fmt.Errorf("the head of channel %s of package %s is %s, which is not in the catalog",
+			quote(ch.name), quote(p.name), quote(head.Name))
 	}
 	return choice{p, b, *head}, nil
 }
@@ -47,11 +48,11 @@ func (c catalog) pkg(name string) (*catalogPackage, error) {
 	case name != "" && c[name] != nil:
 		return c[name], nil
 	case len(list) == 0:
-		return nil, errors.New("no olm.package, olm.channel or olm.bundle: not a file-based catalog")
+		return nil, errors.New("not a file-based catalog: it has no olm.package, olm.channel or olm.bundle")
 	case name != "":
 		return nil, fmt.Errorf("no package %s; there are %s", quote(name), someOf(list))
 	case len(list) > 1:
-		return nil, hint(fmt.Errorf("%d packages, and it is not said which", len(list)), "choose a package: %s", someOf(list))
+		return nil, hint(fmt.Errorf("the catalog has %d packages", len(list)), "choose a package: %s", someOf(list))
 	}
 	return c[list[0]], nil
 }
@@ -64,7 +65,8 @@ func (p *catalogPackage) channel(name string) (*catalogChannel, error) {
 			name = list[0]
 		}
 		if name == "" {
-			return nil, hint(fmt.Errorf("package %s has no default channel", quote(p.name)), "choose a channel: %s", someOf(list))
+			err := fmt.Errorf("package %s has no default channel", quote(p.name))
+			return nil, hint(err, "choose a channel: %s", someOf(list))
 		}
 	}
 	if ch := p.channels[name]; ch != nil {
@@ -73,7 +75,8 @@ func (p *catalogPackage) channel(name string) (*catalogChannel, error) {
 	return nil, fmt.Errorf("package %s has no channel %s; there are %s", quote(p.name), quote(name), someOf(list))
 }
 
-// head gives the one entry that no other entry replaces or skips (spec 11.2; operator-registry: alpha/model, Channel.Head).
+// head returns the one entry that no other entry replaces or skips (spec 11.2; operator-registry: alpha/model,
+// Channel.Head).
 func (c *catalogChannel) head(pkg string) (*channelEntry, error) {
 	below := map[string]bool{}
 	for _, e := range c.entries {
@@ -93,20 +96,22 @@ func (c *catalogChannel) head(pkg string) (*channelEntry, error) {
 	case 1:
 		return head, nil
 	case 0:
-		return nil, fmt.Errorf("no channel heads (entries not replaced by another entry) found in channel %s of package %s", quote(c.name), quote(pkg))
+		return nil, fmt.Errorf("channel %s of package %s has no head (an entry that no other entry replaces)",
+			quote(c.name), quote(pkg))
 	}
-	return nil, hint(fmt.Errorf("channel %s of package %s has %d heads (entries not replaced by another entry): %s", quote(c.name), quote(pkg), len(heads), someOf(heads)),
-		"choose a version")
+	err := fmt.Errorf("channel %s of package %s has %d heads (entries that no other entry replaces): %s",
+		quote(c.name), quote(pkg), len(heads), someOf(heads))
+	return nil, hint(err, "choose a version")
 }
 
-// byVersion finds a bundle by its version or name, in the channel if one is given. Its entry is that of the channel, else of the
-// default channel, else of the first channel that has it.
+// byVersion finds a bundle by its version or name, in the channel if one is given. The entry of the choice is that of
+// the channel, else of the default channel, else of the first channel that has the bundle.
 func (p *catalogPackage) byVersion(channel, version string) (choice, error) {
 	var found []string
 	for _, name := range slices.Sorted(maps.Keys(p.bundles)) {
 		switch {
 		case channel != "" && (p.channels[channel] == nil || p.channels[channel].entry(name) == nil):
-		case name == version: // a name is exact: it wins over a version that happens to look so
+		case name == version: // a name comes before a version of another bundle that looks the same
 			return p.chosen(channel, name), nil
 		case p.bundles[name].version() == strings.TrimPrefix(version, "v"):
 			found = append(found, name)
@@ -123,9 +128,11 @@ func (p *catalogPackage) byVersion(channel, version string) (choice, error) {
 	case 1:
 		return p.chosen(channel, found[0]), nil
 	case 0:
-		return choice{}, fmt.Errorf("%s has no bundle of version or name %s; there are %s", where, quote(version), someOf(p.versions(channel)))
+		return choice{}, fmt.Errorf("%s has no bundle with version or name %s; there are %s",
+			where, quote(version), someOf(p.versions(channel)))
 	}
-	return choice{}, hint(fmt.Errorf("%s has %d bundles of version %s: %s", where, len(found), version, someOf(found)), "choose one by its name")
+	err := fmt.Errorf("%s has %d bundles with version %s: %s", where, len(found), version, someOf(found))
+	return choice{}, hint(err, "choose one by its name")
 }
 
 func (p *catalogPackage) chosen(channel, name string) choice {
@@ -156,7 +163,7 @@ func (p *catalogPackage) versions(channel string) []string {
 	return list
 }
 
-// version is that of the bundle's olm.package property.
+// version returns the version in the bundle's olm.package property, or "".
 func (b *catalogBundle) version() string {
 	for _, p := range b.Properties {
 		var v struct {

@@ -5,11 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-
-	"sigs.k8s.io/yaml"
 )
 
-// Catalog is a file-based catalog that is asked for ClusterServiceVersions only. It never needs the bundles' images.
+// Catalog is a file-based catalog that is read for its ClusterServiceVersions only. It never pulls an image.
 type Catalog struct {
 	name    string
 	catalog catalog
@@ -29,9 +27,9 @@ func ReadCatalog(ctx context.Context, arg string, o Options) (*Catalog, error) {
 // Has reports whether the catalog has a package.
 func (c *Catalog) Has(pkg string) bool { return c.catalog[pkg] != nil }
 
-// CSV gives the ClusterServiceVersion, as JSON, of the bundle that package, channel and version choose as in Options. Where the bundle's
-// objects are not in the catalog, it is what the property olm.csv.metadata says of it: metadata, install modes and APIs. The error says
-// why there is none.
+// CSV returns the ClusterServiceVersion, as JSON, of the bundle that package, channel and version choose as in
+// Options. If the bundle's objects are not in the catalog, it has only what the property olm.csv.metadata holds:
+// metadata, install modes and APIs.
 func (c *Catalog) CSV(pkg, channel, version string) ([]byte, error) {
 	chosen, err := c.catalog.choose(pkg, channel, version)
 	if err != nil {
@@ -45,19 +43,13 @@ func (c *Catalog) CSV(pkg, channel, version string) ([]byte, error) {
 }
 
 func (b *catalogBundle) csv(limits Limits) ([]byte, error) {
-	files, err := b.objects(limits)
+	objects, err := b.objects(limits)
 	if err != nil {
 		return nil, err
 	}
-	for _, data := range files {
-		var head struct {
-			Kind string `json:"kind"`
-		}
-		if data, err = yaml.YAMLToJSON(data); err != nil {
-			return nil, err
-		}
-		if err := decodeJSON(data, &head); err == nil && head.Kind == "ClusterServiceVersion" {
-			return data, nil
+	for _, o := range objects {
+		if o.kind == kindCSV {
+			return o.json, nil
 		}
 	}
 	for _, p := range b.Properties {
@@ -68,7 +60,8 @@ func (b *catalogBundle) csv(limits Limits) ([]byte, error) {
 	return nil, errors.New("the catalog has neither its objects nor olm.csv.metadata")
 }
 
-// fromMetadata makes a ClusterServiceVersion of what operator-registry (alpha/property, CSVMetadata) keeps of one.
+// fromMetadata returns a ClusterServiceVersion with the fields that operator-registry keeps in a property
+// (alpha/property, CSVMetadata).
 func (b *catalogBundle) fromMetadata(value json.RawMessage) ([]byte, error) {
 	var m struct {
 		Annotations           map[string]string `json:"annotations,omitempty"`
@@ -87,7 +80,9 @@ func (b *catalogBundle) fromMetadata(value json.RawMessage) ([]byte, error) {
 		}
 	}
 	for key, v := range map[string]json.RawMessage{
-		"customresourcedefinitions": m.CRDDescriptions, "apiservicedefinitions": m.APIServiceDefinitions, "installModes": m.InstallModes,
+		"customresourcedefinitions": m.CRDDescriptions,
+		"apiservicedefinitions":     m.APIServiceDefinitions,
+		"installModes":              m.InstallModes,
 	} {
 		if len(v) > 0 {
 			spec[key] = v
@@ -95,7 +90,7 @@ func (b *catalogBundle) fromMetadata(value json.RawMessage) ([]byte, error) {
 	}
 	return json.Marshal(map[string]any{
 		"apiVersion": "operators.coreos.com/v1alpha1",
-		"kind":       "ClusterServiceVersion",
+		"kind":       kindCSV,
 		"metadata":   meta,
 		"spec":       spec,
 	})

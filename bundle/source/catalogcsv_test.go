@@ -60,7 +60,7 @@ image: i
 		t.Error("the packages are not those of the catalog")
 	}
 	for _, want := range []struct{ channel, version, csv, err string }{
-		{"stable", "op.v1.0.0", `{"kind":"ClusterServiceVersion","metadata":{"name":"op.v1.0.0"},"spec":{"version":"1.0.0"}}`, ""},
+		{"stable", "op.v1.0.0", `{"kind": "ClusterServiceVersion", "metadata": {"name": "op.v1.0.0"}, "spec": {"version": "1.0.0"}}`, ""},
 		{"", "", `{"apiVersion":"operators.coreos.com/v1alpha1","kind":"ClusterServiceVersion","metadata":{"annotations":{"a":"b"},"name":"op.v2.0.0"},` +
 			`"spec":{"customresourcedefinitions":{"owned":[{"name":"ops.example.com"}]},"installModes":[{"supported":true,"type":"AllNamespaces"}]}}`, ""},
 		{"bad", "", "", "bundle op.v3.0.0: the catalog has neither its objects nor olm.csv.metadata"},

@@ -9,13 +9,13 @@ import (
 
 // ConvertedBundle is one version of a legacy package in the bundle format.
 type ConvertedBundle struct {
-	Dir   string            // <package>/<version>, where catalogs keep it
+	Dir   string            // <package>/<version>, the place of a bundle in a catalog's repository
 	Files map[string][]byte // by path below Dir: manifests/... and metadata/annotations.yaml
 }
 
-// Convert reads a directory in the legacy package manifest format and gives every version of the package as a bundle, from the
-// lowest to the highest. Manifests stay as they are. Options.Package, Limits and Warn count; a choice of channel or version does
-// not. Errors are those of Open for the same directory.
+// Convert reads a directory in the legacy package manifest format and returns every version of the package as a
+// bundle, from the lowest to the highest. The manifests are unchanged. Of the options, only Package, Limits and Warn
+// apply. Errors are those of Open for the same directory.
 func Convert(ctx context.Context, dir string, o Options) ([]ConvertedBundle, error) {
 	dir = strings.TrimPrefix(dir, KindPackageManifest+":")
 	p, err := readPackage(ctx, dir, o.withDefaults())

@@ -19,7 +19,8 @@ import (
 	"github.com/olmgen/olmgen/internal/corpus/corpustest"
 )
 
-// No bundle of the public catalogs has its objects in the catalog, so what can be seen of them offline is which one was chosen.
+// No bundle of the public catalogs has its objects in the catalog, so what can be seen of them offline is which one
+// was chosen.
 func TestCorpusCatalogs(t *testing.T) {
 	heads := map[string]string{
 		"alloydb-omni-operator":     "alloydb-omni-operator.v1.8.0",
@@ -137,9 +138,8 @@ func checkAsCatalog(t *testing.T, dir string, files map[string]string) {
 		if !strings.HasPrefix(name, "manifests/") {
 			continue
 		}
-		docs, err := documents(name, []byte(files[name]), 64<<20)
-		must(t, err)
-		for _, d := range docs {
+		for d, err := range documents(name, strings.NewReader(files[name]), 64<<20) {
+			must(t, err)
 			value, err := json.Marshal(map[string]string{"data": base64.StdEncoding.EncodeToString(d.json)})
 			must(t, err)
 			properties = append(properties, property{propertyObject, value})

@@ -8,8 +8,8 @@ import (
 	"os"
 )
 
-// openDir gives a directory as it is. What is in it is read when it is asked for, within the limit for one file; symbolic links
-// are followed inside the directory only.
+// openDir opens a directory. A file is read when it is asked for, up to the limit for one file. Symbolic links are
+// followed inside the directory only.
 func openDir(_ context.Context, arg string, o Options) (*Source, error) {
 	d, err := newDirFS(arg, o.Limits)
 	if err != nil {
@@ -18,8 +18,8 @@ func openDir(_ context.Context, arg string, o Options) (*Source, error) {
 	return &Source{FS: d, closer: d.root}, nil
 }
 
-// dirFS is a directory that symbolic links cannot leave and that gives only files and directories: opening a named pipe would
-// wait for ever.
+// dirFS is a directory that symbolic links cannot leave. It opens only files and directories: opening a named pipe
+// would block.
 type dirFS struct {
 	root  *os.Root
 	fsys  fs.FS
@@ -48,9 +48,12 @@ func (d dirFS) Open(name string) (fs.File, error) {
 	switch {
 	case info.IsDir():
 	case !info.Mode().IsRegular():
-		return nil, &fs.PathError{Op: "open", Path: name, Err: fmt.Errorf("neither file nor directory (%s)", info.Mode().Type())}
+		err = fmt.Errorf("neither file nor directory (%s)", info.Mode().Type())
 	case info.Size() > d.limit:
-		return nil, &fs.PathError{Op: "open", Path: name, Err: fmt.Errorf("larger than %s", bytesText(d.limit))}
+		err = fmt.Errorf("larger than %s", bytesText(d.limit))
+	}
+	if err != nil {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
 	}
 	return d.fsys.Open(name)
 }
@@ -64,7 +67,7 @@ func (d dirFS) ReadFile(name string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	// A file may be longer than its directory entry says: those of /proc are.
+	// A file may be longer than its directory entry says, as in /proc.
 	data, err := io.ReadAll(io.LimitReader(f, d.limit+1))
 	if err != nil {
 		return nil, err

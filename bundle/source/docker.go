@@ -2,9 +2,7 @@ package source
 
 import (
 	"archive/tar"
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,12 +10,13 @@ import (
 	"path"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
 )
 
 // openDockerArchive reads the image in a file that docker save (or podman save) wrote, plain or compressed.
 func openDockerArchive(ctx context.Context, arg string, o Options) (*Source, error) {
 	a := &dockerArchive{ctx: ctx, file: arg, limits: o.Limits, entries: map[string]dockerEntry{}}
-	if err := a.index(); err != nil {
+	if err := a.scan(); err != nil {
 		return nil, err
 	}
 	img, err := a.image()
@@ -27,74 +26,88 @@ func openDockerArchive(ctx context.Context, arg string, o Options) (*Source, err
 	return img.source(ctx, o.Limits)
 }
 
-// dockerArchive is a tar of files that come in any order and are as large as layers are, so it is read once to learn what it holds
-// and again for each file that is needed.
+// dockerArchive is an archive that package tarball reads. The package has no limits and takes the first of two entries
+// with the same name, so scan checks every entry first.
 type dockerArchive struct {
 	ctx     context.Context
 	file    string
 	limits  Limits
-	entries map[string]dockerEntry
+	entries map[string]dockerEntry // files and links, by clean path
 }
 
 type dockerEntry struct {
-	number int // position in the archive
-	size   int64
-	link   string // path of the file that it stands for
+	size       int64
+	compressed bool
+	link       string // path of the entry that a link points to
 }
 
-// errStop ends a walk over the archive early.
-var errStop = errors.New("stop")
-
-// walk visits every entry. After the end of the walk nothing of the archive is open.
-func (a *dockerArchive) walk(visit func(number int, h *tar.Header, r io.Reader) error) error {
+// open returns the archive from its start, unpacked. It is a tarball.Opener.
+func (a *dockerArchive) open() (io.ReadCloser, error) {
 	f, err := os.Open(a.file)
+	if err != nil {
+		return nil, err
+	}
+	unpacked, done, err := decompress(f)
+	if err != nil {
+		f.Close()
+		return nil, readError(a.file, "", err)
+	}
+	return &unpackedFile{newMeter(a.ctx, unpacked, a.limits.MaxTotalBytes*scanFactor), f, done}, nil
+}
+
+type unpackedFile struct {
+	*meter
+	file *os.File
+	done func()
+}
+
+func (u *unpackedFile) Close() error {
+	u.done()
+	return u.file.Close()
+}
+
+// scan reads the whole archive and checks the names, types and number of its entries.
+func (a *dockerArchive) scan() error {
+	f, err := a.open()
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	unpacked, done, err := decompress(f)
-	if err != nil {
-		return readError(a.file, "", err)
+	return eachTarEntry(a.file, f.(*unpackedFile).meter, a.limits.MaxFiles, a.addEntry)
+}
+
+func (a *dockerArchive) addEntry(h *tar.Header, r io.Reader) error {
+	p, err := cleanName(h.Name)
+	if err == nil {
+		err = checkCharacters(h.Name)
 	}
-	defer done()
-	m := newMeter(a.ctx, unpacked, a.limits.MaxTotalBytes*scanFactor)
-	number := 0
-	return eachTarEntry(a.file, m, a.limits.MaxFiles, func(h *tar.Header, r io.Reader) error {
-		number++
-		return visit(number, h, r)
-	})
-}
-
-func (a *dockerArchive) index() error {
-	return a.walk(func(number int, h *tar.Header, _ io.Reader) error {
-		p, err := cleanName(h.Name)
-		if err == nil {
-			err = checkCharacters(h.Name)
-		}
-		if err != nil {
-			return &entryError{a.file, h.Name, err}
-		}
-		e := dockerEntry{number: number, size: h.Size}
-		switch h.Typeflag {
-		case tar.TypeDir:
-			return nil
-		case tar.TypeReg:
-		case tar.TypeSymlink: // docker save once wrote layers that came twice so
-			e.link = path.Join(path.Dir(p), h.Linkname)
-		case tar.TypeLink:
-			e.link = path.Clean(h.Linkname)
-		default:
-			return &entryError{a.file, h.Name, errors.New("is neither file, directory nor link")}
-		}
-		if _, twice := a.entries[p]; twice {
-			return &entryError{a.file, h.Name, errors.New("comes twice")}
-		}
-		a.entries[p] = e
+	if err != nil {
+		return &entryError{a.file, h.Name, err}
+	}
+	e := dockerEntry{size: h.Size}
+	switch h.Typeflag {
+	case tar.TypeDir:
 		return nil
-	})
+	case tar.TypeReg:
+		var head [4]byte
+		n, err := io.ReadFull(r, head[:])
+		if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+			return readError(a.file, h.Name, err)
+		}
+		e.compressed = isGzip(head[:n]) || isZstd(head[:n])
+	case tar.TypeSymlink, tar.TypeLink: // docker save once wrote a link for a layer that an image has twice
+		e.link = path.Join(path.Dir(p), h.Linkname) // tarball takes both kinds of links as relative to the entry
+	default:
+		return &entryError{a.file, h.Name, errors.New("is neither file, directory nor link")}
+	}
+	if _, twice := a.entries[p]; twice {
+		return &entryError{a.file, h.Name, errors.New("occurs twice")}
+	}
+	a.entries[p] = e
+	return nil
 }
 
-// find follows links to a file. They only ever lead to another entry, so they cannot leave the archive.
+// find follows links to a file. A link leads to another entry only, so it cannot leave the archive.
 func (a *dockerArchive) find(p string) (dockerEntry, error) {
 	at := path.Clean(p)
 	for range 10 {
@@ -110,83 +123,82 @@ func (a *dockerArchive) find(p string) (dockerEntry, error) {
 	return dockerEntry{}, fmt.Errorf("entry %s leads through too many links", shorten(p))
 }
 
-// open streams a file out of the archive.
-func (a *dockerArchive) open(p string) (io.ReadCloser, error) {
+// checkJSON refuses a file that is too large to be read whole.
+func (a *dockerArchive) checkJSON(p string) error {
 	e, err := a.find(p)
 	if err != nil {
-		return nil, err
+		return fmt.Errorf("%s: %w", a.file, err)
 	}
-	pr, pw := io.Pipe()
-	go func() {
-		err := a.walk(func(number int, _ *tar.Header, r io.Reader) error {
-			if number < e.number {
-				return nil
-			}
-			if _, err := io.Copy(pw, r); err != nil {
-				return err
-			}
-			return errStop
-		})
-		if errors.Is(err, errStop) {
-			err = nil
-		}
-		pw.CloseWithError(err)
-	}()
-	return pr, nil
+	if e.size > maxImageJSON {
+		return &entryError{a.file, p, fmt.Errorf("is larger than %s", bytesText(maxImageJSON))}
+	}
+	return nil
 }
 
-func (a *dockerArchive) read(p string) ([]byte, error) {
-	r, err := a.open(p)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", a.file, err)
-	}
-	defer r.Close()
-	data, err := io.ReadAll(io.LimitReader(r, maxImageJSON+1))
-	if err != nil {
-		return nil, readError(a.file, p, err)
-	}
-	if len(data) > maxImageJSON {
-		return nil, &entryError{a.file, p, fmt.Errorf("is larger than %s", bytesText(maxImageJSON))}
-	}
-	return data, nil
-}
-
-func (a *dockerArchive) image() (*image, error) {
+// only returns the one image that the archive holds.
+func (a *dockerArchive) only() (tarball.Descriptor, error) {
+	var none tarball.Descriptor
 	if _, ok := a.entries["manifest.json"]; !ok {
-		return nil, hint(fmt.Errorf("%s: not an archive of docker save: it has no manifest.json", a.file), "for the archive of a bundle directory use tar:%s", a.file)
+		return none, hint(fmt.Errorf("%s: not an archive of docker save: it has no manifest.json", a.file),
+			"for the archive of a bundle directory use tar:%s", a.file)
 	}
-	data, err := a.read("manifest.json")
+	if err := a.checkJSON("manifest.json"); err != nil {
+		return none, err
+	}
+	images, err := tarball.LoadManifest(a.open)
 	if err != nil {
-		return nil, err
-	}
-	var images []struct {
-		Config           string
-		RepoTags, Layers []string
-	}
-	if err := json.Unmarshal(data, &images); err != nil {
-		return nil, &entryError{a.file, "manifest.json", err}
+		return none, &entryError{a.file, "manifest.json", err}
 	}
 	if len(images) != 1 {
 		var tags []string
 		for _, i := range images {
 			tags = append(tags, i.RepoTags...)
 		}
-		return nil, hint(fmt.Errorf("%s: %d images: %s", a.file, len(images), someOf(tags)), "save the bundle's image alone")
+		err := fmt.Errorf("%s: %d images: %s", a.file, len(images), someOf(tags))
+		return none, hint(err, "save the bundle's image alone")
 	}
-	found := images[0]
-	if data, err = a.read(found.Config); err != nil {
+	return images[0], nil
+}
+
+func (a *dockerArchive) image() (*image, error) {
+	found, err := a.only()
+	if err != nil {
 		return nil, err
 	}
+	if err := a.checkJSON(found.Config); err != nil {
+		return nil, err
+	}
+	// The package returns the bytes of a layer's file as Compressed or Uncompressed, depending on the first layer.
+	stored := v1.Layer.Uncompressed
+	for i, p := range found.Layers {
+		e, err := a.find(p)
+		if err != nil {
+			return nil, fmt.Errorf("%s: layer %s: %w", a.file, p, err)
+		}
+		if i == 0 && e.compressed {
+			stored = v1.Layer.Compressed
+		}
+	}
+	opened, err := tarball.Image(a.open, nil)
+	if err != nil {
+		return nil, readError(a.file, "", err)
+	}
 	img := &image{name: a.file}
-	if img.config, err = v1.ParseConfigFile(bytes.NewReader(data)); err != nil {
+	if img.config, err = opened.ConfigFile(); err != nil {
 		return nil, &entryError{a.file, found.Config, err}
 	}
 	ids := img.config.RootFS.DiffIDs
 	if len(ids) != len(found.Layers) {
-		return nil, fmt.Errorf("%s: %d layers, but the image's configuration has the digests of %d", a.file, len(found.Layers), len(ids))
+		return nil, fmt.Errorf("%s: %d layers, but the image's configuration has the digests of %d",
+			a.file, len(found.Layers), len(ids))
 	}
-	for i, p := range found.Layers {
-		img.layers = append(img.layers, layer{name: p, diffID: ids[i], size: -1, open: func() (io.ReadCloser, error) { return a.open(p) }})
+	layers, err := opened.Layers()
+	if err != nil {
+		return nil, readError(a.file, "", err)
+	}
+	for i, l := range layers {
+		open := func() (io.ReadCloser, error) { return stored(l) }
+		img.layers = append(img.layers, layer{name: found.Layers[i], diffID: ids[i], size: -1, open: open})
 	}
 	return img, nil
 }

@@ -18,8 +18,8 @@ func TestDockerArchive(t *testing.T) {
 		same(t, "labels", s.Labels, bundleLabels)
 		same(t, "digest", s.Digest, "")
 	}
-	same(t, "as tar", openError(t, "image.tar", Options{}), "image.tar: no bundle in the archive\n"+
-		"hint: this looks like an image: for what docker save wrote use docker-archive:FILE, an OCI layout unpack and use oci-layout:DIR")
+	same(t, "as tar", openError(t, "image.tar", Options{}), "image.tar: the archive has no bundle\n"+
+		"hint: this looks like an image: use docker-archive:FILE for the output of docker save; unpack an OCI layout and use oci-layout:DIR")
 	must(t, os.WriteFile("bundle.tar", tarOf(t, goodBundle...), 0o644))
 	same(t, "a bundle", openError(t, "docker-archive:bundle.tar", Options{}), "bundle.tar: not an archive of docker save: it has no manifest.json\n"+
 		"hint: for the archive of a bundle directory use tar:bundle.tar")
@@ -38,6 +38,9 @@ func TestDockerArchiveThatIsNotRight(t *testing.T) {
 		want    string
 	}{
 		{"old links between layers", []entry{one, file("config.json", string(config)), symlink("1/layer.tar", "../2/layer.tar"), file("2/layer.tar", string(plain))}, ""},
+		{"compressed layers", []entry{one, file("config.json", string(config)), file("1/layer.tar", string(gzipOf(t, plain)))}, ""},
+		{"compressed layers behind a link", []entry{one, file("config.json", string(config)),
+			symlink("1/layer.tar", "../2/layer.tar"), file("2/layer.tar", string(zstdOf(t, plain)))}, ""},
 		{"another layer", []entry{one, file("config.json", string(config)), file("1/layer.tar", string(tarOf(t)))}, "layer 1/layer.tar: digest is sha256:"},
 		{"a layer cut short", []entry{one, file("config.json", string(config)), file("1/layer.tar", string(plain[:1000]))}, "layer 1/layer.tar: cut short"},
 		{"a layer that is missing", []entry{one, file("config.json", string(config))}, `layer 1/layer.tar: no entry "1/layer.tar"`},
@@ -45,11 +48,11 @@ func TestDockerArchiveThatIsNotRight(t *testing.T) {
 		{"links in a circle", []entry{one, file("config.json", string(config)), symlink("1/layer.tar", "layer.tar")}, `layer 1/layer.tar: entry "1/layer.tar" leads through too many links`},
 		{"no configuration", []entry{one}, `no entry "config.json"`},
 		{"a huge configuration", []entry{one, file("config.json", strings.Repeat(" ", maxImageJSON+1))}, `entry "config.json": is larger than 4 MiB`},
-		{"more layers than digests", []entry{manifest(`[{"Config": "config.json", "Layers": ["1", "2"]}]`), file("config.json", string(config))}, "2 layers, but the image's configuration has the digests of 1"},
+		{"more layers than digests", []entry{manifest(`[{"Config": "config.json", "Layers": ["1", "2"]}]`), file("config.json", string(config)), file("1", ""), file("2", "")}, "2 layers, but the image's configuration has the digests of 1"},
 		{"two images", []entry{manifest(`[{"RepoTags": ["etcd:v1"]}, {"RepoTags": ["etcd:v2"]}]`)}, "2 images: etcd:v1, etcd:v2\nhint: save the bundle's image alone"},
 		{"no image", []entry{manifest(`[]`)}, "0 images: none"},
-		{"no JSON", []entry{manifest(`{`)}, `entry "manifest.json": unexpected end of JSON input`},
-		{"an entry twice", []entry{one, one}, `entry "manifest.json": comes twice`},
+		{"no JSON", []entry{manifest(`{`)}, `entry "manifest.json": unexpected EOF`},
+		{"an entry twice", []entry{one, one}, `entry "manifest.json": occurs twice`},
 		{"a path that climbs out", []entry{one, file("../x", "")}, `entry "../x": has a path that leaves the archive`},
 	}
 	for _, test := range tests {

@@ -43,25 +43,25 @@ var hostile = []struct {
 	{"a backslash", []entry{file(`manifests\..\x`, "x")}, `entry "manifests\\..\\x": has a backslash in its name`},
 	{"a name that is not UTF-8", []entry{file("manifests/\xff", "x")}, `entry "manifests/\xff": has a name that is not UTF-8`},
 	{"a very long name", []entry{file(strings.Repeat("a/", 3000)+"x", "x")}, `entry "` + strings.Repeat("a/", 100) + `"...: has a name longer than 4096 bytes`},
-	{"a deep path", []entry{file(strings.Repeat("a/", 30)+"x", "x")}, `entry "` + strings.Repeat("a/", 30) + `x": is one too many: more than 20 files and directories`},
-	{"a file twice", []entry{file("manifests/x", "1"), file("manifests/x", "2")}, `entry "manifests/x": comes twice`},
-	{"a file twice, spelled differently", []entry{file("manifests/x", "1"), file("./manifests//x", "2")}, `entry "manifests/x": comes twice`},
-	{"a file that is also a directory", []entry{file("manifests", "1"), file("manifests/x", "2")}, `entry "manifests/x": lies below "manifests", which is not a directory`},
+	{"a deep path", []entry{file(strings.Repeat("a/", 30)+"x", "x")}, `entry "` + strings.Repeat("a/", 30) + `x": is over the limit of 20 files and directories`},
+	{"a file twice", []entry{file("manifests/x", "1"), file("manifests/x", "2")}, `entry "manifests/x": occurs twice`},
+	{"a file twice, spelled differently", []entry{file("manifests/x", "1"), file("./manifests//x", "2")}, `entry "manifests/x": occurs twice`},
+	{"a file that is also a directory", []entry{file("manifests", "1"), file("manifests/x", "2")}, `entry "manifests/x": is below "manifests", which is not a directory`},
 	{"a directory that is also a file", []entry{file("manifests/x", "2"), file("manifests", "1")}, `entry "manifests": is both a directory and something else`},
-	{"the root as a file", []entry{file(".", "x")}, `entry ".": is a file where the root directory should be`},
+	{"the root as a file", []entry{file(".", "x")}, `entry ".": is a file, and the root must be a directory`},
 	{"a link out of the tree", []entry{symlink("manifests/x", "../../etc/passwd")}, `entry "manifests/x": links to "../../etc/passwd", which leaves the archive`},
 	{"a link out of the tree and back", []entry{symlink("manifests/x", "../../manifests/y")}, `entry "manifests/x": links to "../../manifests/y", which leaves the archive`},
 	{"an absolute link", []entry{symlink("manifests/x", "/etc/passwd")}, `entry "manifests/x": links to "/etc/passwd", which is not inside the archive`},
-	{"a link to nothing", []entry{symlink("manifests/x", "y")}, `entry "manifests/x": links to "manifests/y", which is not there`},
-	{"a link to a directory", []entry{symlink("link", "manifests"), file("manifests/x", "x")}, `entry "link": links to "manifests", which is a directory: only links to files are followed`},
-	{"a file below a link", []entry{symlink("link", "manifests"), file("link/x", "x")}, `entry "link/x": lies below "link", which is not a directory`},
+	{"a link to nothing", []entry{symlink("manifests/x", "y")}, `entry "manifests/x": links to "manifests/y", which does not exist`},
+	{"a link to a directory", []entry{symlink("link", "manifests"), file("manifests/x", "x")}, `entry "link": links to "manifests", which is a directory; only links to files are supported`},
+	{"a file below a link", []entry{symlink("link", "manifests"), file("link/x", "x")}, `entry "link/x": is below "link", which is not a directory`},
 	{"links in a circle", []entry{symlink("a", "b"), symlink("b", "a")}, `entry "a": links to "b" through too many links`},
 	{"a link to itself", []entry{symlink("a", "a")}, `entry "a": links to "a" through too many links`},
 	{"links that multiply a file", append([]entry{file("x", strings.Repeat("x", 900))}, many(3, func(i int) entry { return symlink(fmt.Sprint(i), "x") })...),
-		`entry "1": is too much: the files are larger than 2000 bytes together`},
+		`entry "1": is over the limit of 2000 bytes for all files together`},
 	{"a large file", []entry{file("manifests/x", strings.Repeat("x", 1001))}, `entry "manifests/x": is larger than 1000 bytes`},
-	{"many bytes", many(3, func(i int) entry { return file(fmt.Sprint(i), strings.Repeat("x", 999)) }), `entry "2": is too much: the files are larger than 2000 bytes together`},
-	{"nothing", nil, `no bundle in the archive`},
+	{"many bytes", many(3, func(i int) entry { return file(fmt.Sprint(i), strings.Repeat("x", 999)) }), `entry "2": is over the limit of 2000 bytes for all files together`},
+	{"nothing", nil, `the archive has no bundle`},
 }
 
 func TestHostileArchives(t *testing.T) {
@@ -92,11 +92,11 @@ func TestHostileTars(t *testing.T) {
 		{"an unknown type", special('Q'), `entry "manifests/x": is neither file, directory nor link (type 'Q')`},
 		{"a hard link out of the tree", tarOf(t, hardlink("manifests/x", "../x")), `entry "manifests/x": links to "../x", which has a path that leaves the archive`},
 		{"an absolute hard link", tarOf(t, hardlink("manifests/x", "/etc/passwd")), `entry "manifests/x": links to "/etc/passwd", which has an absolute path`},
-		{"a hard link forward", tarOf(t, hardlink("a", "b"), file("b", "b")), `entry "a": links to "b", which is no file that comes before it`},
+		{"a hard link forward", tarOf(t, hardlink("a", "b"), file("b", "b")), `entry "a": links to "b", which is not a file before it in the archive`},
 		{"hard links that multiply a file", tarOf(t, append([]entry{file("x", strings.Repeat("x", 900))}, many(3, func(i int) entry { return hardlink(fmt.Sprint(i), "x") })...)...),
-			`entry "1": is too much: the files are larger than 2000 bytes together`},
-		{"many entries", tarOf(t, many(21, func(i int) entry { return file(fmt.Sprint(i), "") })...), `entry "20": is one too many: more than 20 entries`},
-		{"one directory many times", tarOf(t, many(21, func(int) entry { return dir("a/") })...), `entry "a/": is one too many: more than 20 entries`},
+			`entry "1": is over the limit of 2000 bytes for all files together`},
+		{"many entries", tarOf(t, many(21, func(i int) entry { return file(fmt.Sprint(i), "") })...), `entry "20": is over the limit of 20 entries`},
+		{"one directory many times", tarOf(t, many(21, func(int) entry { return dir("a/") })...), `entry "a/": is over the limit of 20 entries`},
 		{"cut in a file", good[:afterLastFile-500], `entry "metadata/annotations.yaml": cut short: unexpected EOF`},
 		{"cut in a header", good[:700], `cut short: unexpected EOF`},
 		{"cut between two entries", good[:afterLastFile], `cut short: unexpected EOF: no end of archive`},
@@ -105,8 +105,8 @@ func TestHostileTars(t *testing.T) {
 		{"gzip with a wrong checksum", flip(gzipOf(t, good), -6), `gzip: invalid checksum`},
 		{"an empty file", nil, `cut short: unexpected EOF: no end of archive`},
 		{"text", bytes.Repeat([]byte("hello world\n"), 100), `not a tar archive`},
-		{"xz", []byte("\xfd7zXZ\x00rest"), `compressed with xz, which is not supported: gzip and zstd are`},
-		{"bzip2", []byte("BZh91AY"), `compressed with bzip2, which is not supported: gzip and zstd are`},
+		{"xz", []byte("\xfd7zXZ\x00rest"), `compressed with xz; only gzip and zstd are supported`},
+		{"bzip2", []byte("BZh91AY"), `compressed with bzip2; only gzip and zstd are supported`},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -142,7 +142,7 @@ func TestHostileZips(t *testing.T) {
 		{"a device", zipOf(t, entry{name: "manifests/x", mode: fs.ModeDevice | 0o644}), `entry "manifests/x": is neither file, directory nor link (D---------)`},
 		{"a named pipe", zipOf(t, entry{name: "manifests/x", mode: fs.ModeNamedPipe | 0o644}), `entry "manifests/x": is neither file, directory nor link (p---------)`},
 		{"a NUL in a name", zipOf(t, file("manifests/x\x00.yaml", "x")), `entry "manifests/x\x00.yaml": has a NUL character in its name`},
-		{"many entries", zipOf(t, many(21, func(i int) entry { return file(fmt.Sprint(i), "") })...), `21 entries, more than 20`},
+		{"many entries", zipOf(t, many(21, func(i int) entry { return file(fmt.Sprint(i), "") })...), `21 entries, and the limit is 20`},
 		{"an encrypted entry", encrypted, `entry "metadata/annotations.yaml": is encrypted`},
 		{"a damaged entry", flip(good, -len(good)+bytes.Index(good, []byte("csv.yaml"))+len("csv.yaml")+3), `entry "manifests/csv.yaml": `},
 		{"cut short", good[:len(good)-30], `not a zip archive, or cut short`},
@@ -187,13 +187,14 @@ func TestZipOfAMillionEntries(t *testing.T) {
 	must(t, os.WriteFile("evil.zip", data, 0o644))
 	before := allocated()
 	got := openError(t, "evil.zip", Options{})
-	same(t, "error", got, "evil.zip: the list of entries is too long: more than 20000 entries are not read")
+	same(t, "error", got, "evil.zip: the list of entries is too long for 20000 entries, which is the limit")
 	if used := allocated() - before; used > 64<<20 {
 		t.Errorf("%d MiB allocated", used>>20)
 	}
 }
 
-// manyEntries is a zip directory of n empty files without the files: what a reader loads before it looks at any of them.
+// manyEntries is a zip directory of n empty files without the files: what a reader loads before it looks at any of
+// them.
 func manyEntries(n int) []byte {
 	buf := new(bytes.Buffer)
 	for i := range n {
@@ -246,7 +247,7 @@ var bombs = []struct {
 			readers = append(readers, bytes.NewReader(content))
 		}
 		return io.MultiReader(readers...)
-	}, `entry "manifests/12.yaml": is too much: the files are larger than 12 MiB together`},
+	}, `entry "manifests/12.yaml": is over the limit of 12 MiB for all files together`},
 }
 
 // bombLimits are small enough for the race detector.

@@ -2,7 +2,6 @@ package source
 
 import (
 	"archive/tar"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -28,7 +27,7 @@ const (
 // maxImageJSON bounds an image's manifests, indexes and configuration; registries refuse more than 4 MiB.
 const maxImageJSON = 4 << 20
 
-// image is a container image, wherever it is kept.
+// image is a container image, wherever it is stored.
 type image struct {
 	name   string // for errors
 	digest string // of its manifest; empty: unknown
@@ -37,7 +36,7 @@ type image struct {
 	layers []layer // from the lowest to the highest
 }
 
-// layer is a layer as it is stored. At least one of digest (of the bytes as stored) and diffID (of the unpacked tar) is known.
+// layer is a layer as it is stored. It has a digest (of the stored bytes), a diffID (of the unpacked tar) or both.
 type layer struct {
 	name           string
 	digest, diffID v1.Hash
@@ -45,7 +44,115 @@ type layer struct {
 	open           func() (io.ReadCloser, error)
 }
 
-// source keeps the image's bundle: only what is below its manifests and metadata directories.
+// sizeFunc is called before a blob is read. It returns the size of the blob, or an error if the blob must not be read.
+type sizeFunc func(v1.Descriptor) (int64, error)
+
+// resolve returns the image that an entry of an index stands for: the entry itself or, if that is an index, the entry
+// for the platform.
+func resolve(name string, index v1.ImageIndex, d v1.Descriptor, size sizeFunc) (*image, error) {
+	for range 4 { // levels of indexes
+		if err := size.check(d); err != nil {
+			return nil, fmt.Errorf("%s: %w", d.Digest, err)
+		}
+		if !d.MediaType.IsIndex() {
+			break
+		}
+		child, err := index.ImageIndex(d.Digest)
+		if err != nil {
+			return nil, err
+		}
+		if err := sameDigest("index", child, d.Digest); err != nil {
+			return nil, err
+		}
+		manifest, err := child.IndexManifest()
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", d.Digest, err)
+		}
+		next, err := choosePlatform(manifest)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", d.Digest, err)
+		}
+		index, d = child, next
+	}
+	if !d.MediaType.IsImage() {
+		return nil, fmt.Errorf("%s: not an image but %s", d.Digest, quote(string(d.MediaType)))
+	}
+	img, err := index.Image(d.Digest)
+	if err != nil {
+		return nil, err
+	}
+	return newImage(name, img, d, size)
+}
+
+// newImage reads the manifest and the configuration of an image, and compares their digests.
+func newImage(name string, img v1.Image, d v1.Descriptor, size sizeFunc) (*image, error) {
+	if err := sameDigest("manifest", img, d.Digest); err != nil {
+		return nil, err
+	}
+	manifest, err := img.Manifest()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", d.Digest, err)
+	}
+	kind := manifest.MediaType // some registries have no content type or a wrong one
+	if kind == "" {
+		kind = d.MediaType
+	}
+	if !kind.IsImage() {
+		return nil, fmt.Errorf("not an image but %s", quote(string(kind)))
+	}
+	if err := size.check(manifest.Config); err != nil {
+		return nil, fmt.Errorf("configuration: %w", err)
+	}
+	config, err := img.ConfigName() // computed from the bytes that were read
+	if err != nil {
+		return nil, err
+	}
+	if config != manifest.Config.Digest {
+		return nil, fmt.Errorf("configuration: digest is %s, not %s", config, manifest.Config.Digest)
+	}
+	out := &image{name: name, digest: d.Digest.String()}
+	if out.config, err = img.ConfigFile(); err != nil {
+		return nil, fmt.Errorf("%s: %w", config, err)
+	}
+	for _, desc := range manifest.Layers {
+		open := func() (io.ReadCloser, error) {
+			if _, err := size(desc); err != nil {
+				return nil, err
+			}
+			l, err := img.LayerByDigest(desc.Digest)
+			if err != nil {
+				return nil, err
+			}
+			return l.Compressed()
+		}
+		l := layer{name: desc.Digest.String(), digest: desc.Digest, size: desc.Size, open: open}
+		out.layers = append(out.layers, l)
+	}
+	return out, nil
+}
+
+// check returns an error if a blob is too large to be held in memory.
+func (size sizeFunc) check(d v1.Descriptor) error {
+	n, err := size(d)
+	if err == nil && n > maxImageJSON {
+		err = fmt.Errorf("larger than %s", bytesText(maxImageJSON))
+	}
+	return err
+}
+
+// sameDigest compares the digest of a manifest or index that was read with the digest in its descriptor.
+func sameDigest(what string, read interface{ Digest() (v1.Hash, error) }, want v1.Hash) error {
+	got, err := read.Digest()
+	if err != nil {
+		return err
+	}
+	if got != want {
+		return fmt.Errorf("%s: digest is %s, not %s", what, got, want)
+	}
+	return nil
+}
+
+// source returns the bundle in the image: the files below its manifests and metadata directories.
 func (img *image) source(ctx context.Context, limits Limits) (*Source, error) {
 	labels := map[string]string{}
 	for k, v := range img.config.Config.Labels {
@@ -73,7 +180,7 @@ func (img *image) source(ctx context.Context, limits Limits) (*Source, error) {
 	}
 	if len(m.root.children) == 0 {
 		return nil, hint(fmt.Errorf("%s: not a bundle image: nothing in %s", img.name, strings.Join(kept, " or ")),
-			"give the bundle's image, not the operator's")
+			"use the image of the bundle, not the image of the operator")
 	}
 	return &Source{FS: m, Digest: img.digest, Image: img.ref, Labels: labels}, nil
 }
@@ -93,13 +200,13 @@ func keptDirs(labels map[string]string) ([]string, error) {
 	return dirs, nil
 }
 
-// unpacker lays the layers of an image on each other.
+// unpacker applies the layers of an image, one on top of the other.
 type unpacker struct {
 	ctx  context.Context
 	tree *tree
 	kept []string
 
-	// What has been unpacked of all layers, kept or not.
+	// Counts of what was unpacked from all layers, kept or not.
 	bytes, maxBytes     int64
 	entries, maxEntries int
 }
@@ -121,7 +228,7 @@ func (u *unpacker) unpack(l layer) error {
 	if err != nil && !errors.As(err, new(*streamError)) || errors.Is(err, errTooLong) || u.ctx.Err() != nil {
 		return err
 	}
-	// Read to the end even what could not be unpacked: that the bytes are not the right ones says more than that they make no sense.
+	// Read the rest of a layer that cannot be unpacked, because a wrong digest is the better error.
 	_, drainErr := io.Copy(io.Discard, stored)
 	if drainErr == nil {
 		drainErr = stored.check()
@@ -132,7 +239,7 @@ func (u *unpacker) unpack(l layer) error {
 	return err
 }
 
-// readLayer unpacks a layer, and checks its content against diffID unless that is zero.
+// readLayer unpacks a layer. Unless diffID is zero, it checks the digest of the unpacked layer.
 func (u *unpacker) readLayer(stored io.Reader, diffID v1.Hash) error {
 	unpacked, done, err := decompress(stored)
 	if err != nil {
@@ -163,14 +270,14 @@ func (u *unpacker) readLayer(stored io.Reader, diffID v1.Hash) error {
 const (
 	whiteout = ".wh."
 	opaque   = ".wh..wh..opq"
-	aufs     = ".wh..wh." // bookkeeping of an old storage driver
+	aufs     = ".wh..wh." // internal files of an old storage driver
 )
 
-// entry takes one entry of a layer. Names are only held to the strict rules below the kept directories: base images have
-// backslashes in the names of systemd units.
+// entry adds one entry of a layer. The strict rules for names apply below the kept directories only: base images have
+// systemd units with backslashes in their names.
 func (u *unpacker) entry(h *tar.Header, r io.Reader) error {
 	if u.entries++; u.entries > u.maxEntries {
-		return u.tree.errorf(h.Name, "is one too many: more than %d entries in the image", u.maxEntries)
+		return u.tree.errorf(h.Name, "is over the limit of %d entries in an image", u.maxEntries)
 	}
 	p, err := cleanName(h.Name)
 	if err != nil {
@@ -223,7 +330,7 @@ func (u *unpacker) place(p string) int {
 	return place
 }
 
-// choosePlatform gives the manifest of an index that is read: the only one, else that for linux/amd64. Bundles hold no programs, so
+// choosePlatform returns the only image of an index, or else the one for linux/amd64. Bundles contain no programs, so
 // any would do, but the choice must not depend on the machine.
 func choosePlatform(index *v1.IndexManifest) (v1.Descriptor, error) {
 	var images []v1.Descriptor
@@ -248,19 +355,8 @@ func choosePlatform(index *v1.IndexManifest) (v1.Descriptor, error) {
 		}
 	}
 	if len(images) == 0 {
-		return v1.Descriptor{}, errors.New("no image in the index")
+		return v1.Descriptor{}, errors.New("the index has no image")
 	}
-	return v1.Descriptor{}, fmt.Errorf("%d images in the index, none for linux/amd64: %s", len(images), someOf(platforms))
-}
-
-// verifyBytes checks a small blob against its descriptor.
-func verifyBytes(data []byte, want v1.Hash) error {
-	v, err := newVerifier(bytes.NewReader(data), want, int64(len(data)))
-	if err != nil {
-		return err
-	}
-	if _, err := io.Copy(io.Discard, v); err != nil {
-		return err
-	}
-	return v.check()
+	return v1.Descriptor{}, fmt.Errorf("the index has %d images, none for linux/amd64: %s",
+		len(images), someOf(platforms))
 }

@@ -46,8 +46,8 @@ func TestLayout(t *testing.T) {
 		same(t, "labels", s.Labels, bundleLabels)
 	}
 	for ref, want := range map[string]string{
-		"several": "several: 2 images, and it is not said which: example.com/etcd:v2, v1\n" +
-			"hint: write oci-layout:several:TAG or oci-layout:several@DIGEST",
+		"several": "several: the layout has 2 images: example.com/etcd:v2, v1\n" +
+			"hint: choose one: oci-layout:several:TAG or oci-layout:several@DIGEST",
 		"several:v3": `several: no image "v3"; there are example.com/etcd:v2, v1`,
 		"nowhere":    "open nowhere: no such file or directory",
 		".":          ".: not an OCI image layout: it has no index.json",
@@ -76,7 +76,7 @@ func TestLayoutThatIsDamaged(t *testing.T) {
 		{"a changed configuration", blobOf(config.String()), func(b []byte) []byte { return bytes.Replace(b, []byte("etcd"), []byte("evil"), 1) }, "digest is sha256:"},
 		{"a changed manifest", blobOf(digestOf(t, img)), func(b []byte) []byte { return append(b, ' ') }, "digest is sha256:"},
 		{"a huge index", "index.json", func(b []byte) []byte { return append(b, make([]byte, maxImageJSON)...) }, "index.json: larger than 4 MiB"},
-		{"an index that is no JSON", "index.json", func(b []byte) []byte { return b[:20] }, "index.json: unexpected EOF"},
+		{"an index that is no JSON", "index.json", func(b []byte) []byte { return b[:20] }, "index.json: unexpected end of JSON input"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -89,6 +89,26 @@ func TestLayoutThatIsDamaged(t *testing.T) {
 			}
 		})
 	}
+	t.Run("a huge manifest", func(t *testing.T) {
+		savedAs(t, img)
+		must(t, os.Truncate("layout/"+blobOf(digestOf(t, img)), maxImageJSON+1))
+		if got := openError(t, "oci-layout:layout", Options{}); !strings.HasSuffix(got, ": larger than 4 MiB") {
+			t.Error(got)
+		}
+	})
+	t.Run("a huge configuration", func(t *testing.T) {
+		savedAs(t, img)
+		must(t, os.Truncate("layout/"+blobOf(config.String()), maxImageJSON+1))
+		same(t, "error", openError(t, "oci-layout:layout", Options{}), "layout: configuration: larger than 4 MiB")
+	})
+	t.Run("directories that are a link out of the layout", func(t *testing.T) {
+		savedAs(t, img)
+		must(t, os.Rename("layout/blobs", "blobs"))
+		must(t, os.Symlink("../blobs", "layout/blobs"))
+		if got := openError(t, "oci-layout:layout", Options{}); !strings.Contains(got, "path escapes from parent") {
+			t.Error(got)
+		}
+	})
 	t.Run("a blob that is a link out of the layout", func(t *testing.T) {
 		savedAs(t, img)
 		must(t, os.Rename("layout/"+layer, "outside"))

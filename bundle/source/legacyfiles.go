@@ -1,6 +1,7 @@
 package source
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -14,7 +15,7 @@ import (
 // legacyReader reads the files of a package manifest directory and sorts them into versions.
 type legacyReader struct {
 	ctx     context.Context
-	dir     string // as given, for errors
+	dir     string // as given by the user, for errors
 	options Options
 	bytes   int64
 	files   int
@@ -25,7 +26,7 @@ type legacyFile struct {
 	name      string // without directory
 	data      []byte
 	docs      []document
-	kinds     []string // of the documents; empty: no Kubernetes object
+	kinds     []string // of the documents; "" if a document is not a Kubernetes object
 	isPackage bool
 }
 
@@ -54,7 +55,7 @@ func (r *legacyReader) readFiles(fsys dirFS) error {
 			return nil
 		case !isManifestName(p):
 			if path.Dir(p) != "." && !strings.HasPrefix(e.Name(), ".") {
-				r.options.Warn("%s: not YAML or JSON, left out", path.Join(r.dir, p))
+				r.options.Warn("%s: ignored, because it is neither YAML nor JSON", path.Join(r.dir, p))
 			}
 			return nil
 		}
@@ -71,32 +72,33 @@ func (r *legacyReader) readFile(fsys dirFS, p string) error {
 	r.bytes += int64(len(data))
 	r.files++
 	if r.bytes > r.options.Limits.MaxTotalBytes || r.files > r.options.Limits.MaxFiles {
-		return fmt.Errorf("%s: the package is larger than %s or has more than %d files", r.dir, bytesText(r.options.Limits.MaxTotalBytes), r.options.Limits.MaxFiles)
+		return fmt.Errorf("%s: the package is larger than %s or has more than %d files",
+			r.dir, bytesText(r.options.Limits.MaxTotalBytes), r.options.Limits.MaxFiles)
 	}
 	f := &legacyFile{name: path.Base(p), data: data}
-	f.docs, err = documents(full, data, r.options.Limits.MaxFileBytes*4)
-	if err != nil {
-		if path.Dir(p) == "." && !isPackageManifestName(f.name) {
-			r.options.Warn("%v (left out)", err)
+	for d, err := range documents(full, bytes.NewReader(data), r.options.Limits.MaxFileBytes*4) {
+		if err != nil && path.Dir(p) == "." && !isPackageManifestName(f.name) {
+			r.options.Warn("%v (the file is ignored)", err)
 			return nil
 		}
-		return err
-	}
-	for _, d := range f.docs {
+		if err != nil {
+			return err
+		}
 		var head struct {
 			Kind string `json:"kind"`
 		}
 		if json.Unmarshal(d.json, &head) != nil {
 			head.Kind = ""
 		}
-		f.kinds = append(f.kinds, head.Kind)
+		f.docs, f.kinds = append(f.docs, d), append(f.kinds, head.Kind)
 	}
 	r.byDir[path.Dir(p)] = append(r.byDir[path.Dir(p)], f)
 	return nil
 }
 
-// versions makes a version of every directory with a CSV; directories below it without one belong to it. CSVs beside the package
-// manifest share one directory, each taking the CRDs that it owns and whatever is neither CSV nor CRD.
+// versions returns a version for every directory that has a CSV. A directory without a CSV belongs to the version above
+// it. If several CSVs are beside the package manifest, each gets the CRDs that it owns and all objects that are neither
+// CSV nor CRD.
 func (r *legacyReader) versions() ([]*legacyVersion, error) {
 	var list []*legacyVersion
 	for _, dir := range slices.Sorted(maps.Keys(r.byDir)) {
@@ -128,9 +130,10 @@ func (r *legacyReader) versions() ([]*legacyVersion, error) {
 			list = append(list, v)
 		case len(files) == 0 || dir == ".":
 		case owner == nil:
-			return nil, fmt.Errorf("%s: no ClusterServiceVersion object found in %s", r.dir, dir)
+			return nil, fmt.Errorf("%s: directory %s has no ClusterServiceVersion", r.dir, dir)
 		default:
-			if err := r.add(owner, strings.ReplaceAll(strings.TrimPrefix(dir, owner.dir+"/"), "/", "-")+"-", files); err != nil {
+			prefix := strings.ReplaceAll(strings.TrimPrefix(dir, owner.dir+"/"), "/", "-") + "-"
+			if err := r.add(owner, prefix, files); err != nil {
 				return nil, err
 			}
 		}
@@ -138,7 +141,7 @@ func (r *legacyReader) versions() ([]*legacyVersion, error) {
 	return list, nil
 }
 
-// owner is the version whose directory dir is in. Directories are visited from the top, so it is known by then.
+// owner returns the version whose directory contains dir, or nil. Directories are visited from the top, so list has it.
 func (r *legacyReader) owner(list []*legacyVersion, dir string) *legacyVersion {
 	for _, v := range slices.Backward(list) {
 		if v.dir != "." && strings.HasPrefix(dir, v.dir+"/") {
@@ -157,14 +160,14 @@ func (r *legacyReader) add(v *legacyVersion, prefix string, files []*legacyFile)
 	at := path.Join(r.dir, v.dir)
 	for _, f := range files {
 		if v.files[prefix+f.name] != nil {
-			return fmt.Errorf("%s: two files would have the name %s", at, prefix+f.name)
+			return fmt.Errorf("%s: two files of the bundle would have the name %s", at, prefix+f.name)
 		}
 		v.files[prefix+f.name] = f.data
 		for i, d := range f.docs {
 			switch f.kinds[i] {
 			case kindCSV:
 				if v.csv.Metadata.Name != "" {
-					return fmt.Errorf("%s: more than one ClusterServiceVersion is found in bundle", at)
+					return fmt.Errorf("%s: the directory has more than one ClusterServiceVersion", at)
 				}
 				if err := decodeJSON(d.json, &v.csv); err != nil {
 					return fmt.Errorf("%s: %w", path.Join(at, f.name), err)
@@ -184,7 +187,7 @@ func (r *legacyReader) add(v *legacyVersion, prefix string, files []*legacyFile)
 	return nil
 }
 
-// flatVersions sorts the files of a directory that holds several versions.
+// flatVersions returns the versions of a directory that holds several CSVs.
 func (r *legacyReader) flatVersions(csvs, files []*legacyFile) ([]*legacyVersion, error) {
 	var list []*legacyVersion
 	for _, f := range csvs {
@@ -205,13 +208,14 @@ func (r *legacyReader) flatVersions(csvs, files []*legacyFile) ([]*legacyVersion
 	}
 	for _, f := range files {
 		if !f.has(kindCRD) {
-			r.options.Warn("%s: taken for a part of every version in the directory", path.Join(r.dir, f.name))
+			r.options.Warn("%s: used for every version in the directory", path.Join(r.dir, f.name))
 		}
 	}
 	return list, nil
 }
 
-// isOwned reports whether a file has a CRD version that the CSV owns: files for several versions of a CRD may lie side by side.
+// isOwned reports whether a file has a version of a CRD that the CSV owns. A directory may have one file for each
+// version of a CRD.
 func (f *legacyFile) isOwned(v *legacyVersion) bool {
 	for i, d := range f.docs {
 		var c crd

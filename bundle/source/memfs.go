@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// node is a file, directory or link held in memory. It is its own fs.FileInfo and fs.DirEntry.
+// node is a file, directory or link in memory. It is its own fs.FileInfo and fs.DirEntry.
 type node struct {
 	name     string
 	mode     fs.FileMode // 0o444, fs.ModeDir|0o555 or fs.ModeSymlink
 	data     []byte
 	target   string           // of a link: a path from the root
 	children map[string]*node // of a directory
-	layer    int              // the image layer it came with
+	layer    int              // number of the image layer that it is from
 }
 
 func newDir(name string, layer int) *node {
@@ -42,7 +42,7 @@ func (n *node) entries() []fs.DirEntry {
 	return list
 }
 
-// find gives the node at a path from n, or nil.
+// find returns the node at a path from n, or nil.
 func (n *node) find(p string) *node {
 	if p == "." {
 		return n
@@ -116,8 +116,8 @@ func (m memFS) ReadFile(name string) ([]byte, error) {
 	return append([]byte{}, n.data...), nil
 }
 
-// withoutWrapper gives the file system below the one top-level directory that holds manifests/, as archives of a repository or of a
-// named directory have it, or m itself when it has manifests/ or when it is not clear which directory is meant.
+// withoutWrapper returns the file system below the top-level directory that holds manifests/: archives of repositories
+// have one such directory. It returns m if m has manifests/ itself, or if not exactly one directory has it.
 func (m memFS) withoutWrapper() memFS {
 	if m.root.find("manifests") != nil {
 		return m
@@ -169,7 +169,7 @@ func (d *openDirectory) ReadDir(n int) ([]fs.DirEntry, error) {
 	return slices.Clone(list), nil
 }
 
-// filesFS builds a file system of files that are already in memory, within the limits.
+// filesFS returns a file system of files that are in memory. It checks them against the limits.
 func filesFS(name string, files map[string][]byte, limits Limits) (memFS, error) {
 	t := newTree(name, limits)
 	for _, p := range slices.Sorted(maps.Keys(files)) {

@@ -1,11 +1,9 @@
 package source
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 
 	"github.com/google/go-containerregistry/pkg/name"
@@ -14,11 +12,12 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
 )
 
-// openRemote reads a bundle image from a registry. Only layers that are needed are fetched, one after the other.
+const fetchElsewhere = "fetch it with network access (skopeo copy docker://%s oci:DIR) and use oci-layout:DIR"
+
+// openRemote reads a bundle image from a registry. It fetches one layer after the other.
 func openRemote(ctx context.Context, ref string, o Options) (*Source, error) {
 	if o.Offline {
-		return nil, hint(fmt.Errorf("%s: images are not fetched offline", ref),
-			"fetch it where there is a network (skopeo copy docker://%s oci:DIR) and use oci-layout:DIR", ref)
+		return nil, hint(fmt.Errorf("%s: images are not fetched offline", ref), fetchElsewhere, ref)
 	}
 	img, err := pull(ctx, ref, o)
 	if err != nil {
@@ -40,7 +39,8 @@ func pull(ctx context.Context, ref string, o Options) (*image, error) {
 	if err != nil {
 		return nil, err
 	}
-	puller, err := remote.NewPuller(remote.WithContext(ctx), remote.WithAuthFromKeychain(o.Keychain), remote.WithUserAgent("olmgen"))
+	puller, err := remote.NewPuller(
+		remote.WithContext(ctx), remote.WithAuthFromKeychain(o.Keychain), remote.WithUserAgent("olmgen"))
 	if err != nil {
 		return nil, err
 	}
@@ -48,68 +48,39 @@ func pull(ctx context.Context, ref string, o Options) (*image, error) {
 	if err != nil {
 		return nil, err
 	}
-	top := parsed.Context().Digest(d.Digest.String()).String()
-	// An index may hold indexes; more than a few levels are not meant.
-	for range 4 {
-		if !d.MediaType.IsIndex() {
-			break
-		}
-		index, err := v1.ParseIndexManifest(bytes.NewReader(d.Manifest))
-		if err != nil {
-			return nil, err
-		}
-		child, err := choosePlatform(index)
-		if err != nil {
-			return nil, err
-		}
-		if d, err = puller.Get(ctx, parsed.Context().Digest(child.Digest.String())); err != nil {
-			return nil, err
-		}
-	}
 	img, err := remoteImage(ref, d)
 	if err != nil {
 		return nil, err
 	}
-	img.ref = top
+	img.ref = parsed.Context().Digest(d.Digest.String()).String()
 	return img, nil
 }
 
 func remoteImage(ref string, d *remote.Descriptor) (*image, error) {
-	manifest, err := v1.ParseManifest(bytes.NewReader(d.Manifest))
+	size := func(d v1.Descriptor) (int64, error) { return d.Size, nil } // the library reads no more bytes than this
+	if !d.MediaType.IsIndex() {
+		img, err := d.Image()
+		if err != nil {
+			return nil, err
+		}
+		return newImage(ref, img, d.Descriptor, size)
+	}
+	index, err := d.ImageIndex()
 	if err != nil {
 		return nil, err
 	}
-	kind := manifest.MediaType // some registries have no content type or a wrong one
-	if kind == "" {
-		kind = d.MediaType
-	}
-	if !kind.IsImage() {
-		return nil, fmt.Errorf("not an image but %s", quote(string(kind)))
-	}
-	if manifest.Config.Size > maxImageJSON {
-		return nil, fmt.Errorf("the image's configuration is larger than %s", bytesText(maxImageJSON))
-	}
-	remoteImg, err := d.Image()
+	manifest, err := index.IndexManifest()
 	if err != nil {
 		return nil, err
 	}
-	img := &image{name: ref, digest: d.Digest.String()}
-	if img.config, err = remoteImg.ConfigFile(); err != nil {
+	child, err := choosePlatform(manifest)
+	if err != nil {
 		return nil, err
 	}
-	for _, desc := range manifest.Layers {
-		img.layers = append(img.layers, layer{name: desc.Digest.String(), digest: desc.Digest, size: desc.Size, open: func() (io.ReadCloser, error) {
-			l, err := remoteImg.LayerByDigest(desc.Digest)
-			if err != nil {
-				return nil, err
-			}
-			return l.Compressed()
-		}})
-	}
-	return img, nil
+	return resolve(ref, index, child, size)
 }
 
-// pullError names the image where the error does not, and adds a hint to what a registry answers.
+// pullError adds the image's name, unless ref is empty, and a hint that fits the answer of the registry.
 func pullError(ref string, err error) error {
 	wrapped := err
 	if ref != "" {
@@ -121,7 +92,8 @@ func pullError(ref string, err error) error {
 	}
 	switch answer.StatusCode {
 	case http.StatusUnauthorized, http.StatusForbidden:
-		return hint(wrapped, "log in first (docker login, podman login), or check the name: registries answer so for what does not exist, too")
+		return hint(wrapped, "log in first (docker login, podman login), or check the name: "+
+			"registries give the same answer for a repository that does not exist")
 	case http.StatusNotFound:
 		return hint(wrapped, "check repository, tag and digest")
 	}

@@ -53,8 +53,8 @@ func TestPullOfAnIndex(t *testing.T) {
 		{"one", mutate.AppendManifests(empty.Index, attestation, add(img, arm)), ""},
 		{"nested", mutate.AppendManifests(empty.Index, mutate.IndexAddendum{Add: mutate.AppendManifests(empty.Index, add(other, arm), add(img, amd))}), ""},
 		{"foreign", mutate.AppendManifests(empty.Index, add(other, arm), add(imageOf(t, nil, tarOf(t)), &v1.Platform{OS: "windows", Architecture: "amd64"})),
-			"2 images in the index, none for linux/amd64: linux/arm64, windows/amd64"},
-		{"empty", mutate.AppendManifests(empty.Index, attestation), "no image in the index"},
+			"the index has 2 images, none for linux/amd64: linux/arm64, windows/amd64"},
+		{"empty", mutate.AppendManifests(empty.Index, attestation), "the index has no image"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -11,8 +11,8 @@ import (
 	"github.com/blang/semver/v4"
 )
 
-// openPackageManifest reads a directory in the legacy package manifest format (spec 12.3) and gives the version that the options
-// choose, as the bundle it would be today.
+// openPackageManifest reads a directory in the legacy package manifest format (spec 12.3) and returns the version that
+// the options choose, as a bundle.
 func openPackageManifest(ctx context.Context, arg string, o Options) (*Source, error) {
 	p, err := readPackage(ctx, arg, o)
 	if err != nil {
@@ -35,7 +35,7 @@ func openPackageManifest(ctx context.Context, arg string, o Options) (*Source, e
 
 // legacyPackage is a package in the package manifest format.
 type legacyPackage struct {
-	dir            string // as given, for errors
+	dir            string // as given by the user, for errors
 	name           string
 	channels       []legacyChannel
 	defaultChannel string
@@ -49,14 +49,14 @@ type legacyChannel struct {
 
 // legacyVersion is one version: a CSV and the files beside it.
 type legacyVersion struct {
-	dir      string // below the package's
+	dir      string // relative to the package's
 	csv      csv
 	files    map[string][]byte // by name
 	crds     []crd             // in the files
 	channels []string          // in the order of the package
 }
 
-// csv is what choosing and checking need of a ClusterServiceVersion.
+// csv has the fields of a ClusterServiceVersion that choosing and checking need.
 type csv struct {
 	Metadata named `json:"metadata"`
 	Spec     struct {
@@ -72,7 +72,7 @@ type csv struct {
 	} `json:"spec"`
 }
 
-// crd is the same of a CustomResourceDefinition, of v1 or v1beta1.
+// crd has those fields of a CustomResourceDefinition, of v1 or v1beta1.
 type crd struct {
 	Metadata named `json:"metadata"`
 	Spec     struct {
@@ -86,7 +86,7 @@ type named struct {
 }
 
 func (c crd) has(name, version string) bool {
-	return c.Metadata.Name == name && (c.Spec.Version == version || slices.ContainsFunc(c.Spec.Versions, func(v named) bool { return v.Name == version }))
+	return c.Metadata.Name == name && (c.Spec.Version == version || slices.Contains(c.Spec.Versions, named{version}))
 }
 
 // readPackage reads and checks a whole package.
@@ -107,7 +107,9 @@ func readPackage(ctx context.Context, dir string, o Options) (*legacyPackage, er
 	if p.versions, err = r.versions(); err != nil {
 		return nil, err
 	}
-	slices.SortStableFunc(p.versions, func(a, b *legacyVersion) int { return compareVersions(a.csv.Spec.Version, b.csv.Spec.Version) })
+	slices.SortStableFunc(p.versions, func(a, b *legacyVersion) int {
+		return compareVersions(a.csv.Spec.Version, b.csv.Spec.Version)
+	})
 	if err := p.check(o.Warn); err != nil {
 		return nil, err
 	}
@@ -124,17 +126,17 @@ func compareVersions(a, b string) int {
 	return va.Compare(vb)
 }
 
-// check holds the package to the rules for loading it into the Operator Registry (OpenShift 4.5 documentation, "Packaging formats",
+// check applies the rules for packages in the Operator Registry (OpenShift 4.5 documentation, "Packaging formats",
 // 1.3.1):
 //
 //   - a package has at least one channel: error
 //   - the CSV that a channel points to exists: error
 //   - a version has exactly one CSV: error, see versions
 //   - a CRD that a CSV owns is in the directory of its version: warning
-//   - both ends of a replacement exist: warning
+//   - a CSV that another one replaces exists: warning
 //
-// The last two are what published packages may break, by a history that was cut off or a CRD that another package brings, and they do
-// not change what the chosen version consists of.
+// Published packages break the last two rules: old versions are removed, and another package may bring a CRD. Neither
+// changes the files of the chosen version.
 func (p *legacyPackage) check(warn func(string, ...any)) error {
 	if len(p.channels) == 0 {
 		return fmt.Errorf("%s: package %s has no channel", p.dir, quote(p.name))
@@ -142,7 +144,8 @@ func (p *legacyPackage) check(warn func(string, ...any)) error {
 	byName := map[string]*legacyVersion{}
 	for _, v := range p.versions {
 		if other := byName[v.csv.Metadata.Name]; other != nil {
-			return fmt.Errorf("%s: ClusterServiceVersion %s is in %s and in %s", p.dir, quote(v.csv.Metadata.Name), other.dir, v.dir)
+			return fmt.Errorf("%s: ClusterServiceVersion %s is in %s and in %s",
+				p.dir, quote(v.csv.Metadata.Name), other.dir, v.dir)
 		}
 		byName[v.csv.Metadata.Name] = v
 	}
@@ -168,16 +171,18 @@ func (p *legacyPackage) checkChannels(byName map[string]*legacyVersion) error {
 	for _, c := range p.channels {
 		switch {
 		case c.Name == "":
-			return fmt.Errorf("%s: package %s has a channel without name", p.dir, quote(p.name))
+			return fmt.Errorf("%s: package %s has a channel without a name", p.dir, quote(p.name))
 		case seen[c.Name]:
 			return fmt.Errorf("%s: package %s has the channel %s twice", p.dir, quote(p.name), quote(c.Name))
 		case byName[c.CurrentCSV] == nil:
-			return fmt.Errorf("%s: channel %s points to the ClusterServiceVersion %s, which is not in the package", p.dir, quote(c.Name), quote(c.CurrentCSV))
+			return fmt.Errorf("%s: channel %s points to the ClusterServiceVersion %s, which is not in the package",
+				p.dir, quote(c.Name), quote(c.CurrentCSV))
 		}
 		seen[c.Name] = true
 	}
 	if p.defaultChannel != "" && !seen[p.defaultChannel] {
-		return fmt.Errorf("%s: the default channel %s is none of the package's channels", p.dir, quote(p.defaultChannel))
+		return fmt.Errorf("%s: the default channel %s is not one of the package's channels",
+			p.dir, quote(p.defaultChannel))
 	}
 	return nil
 }
@@ -207,7 +212,8 @@ func (p *legacyPackage) fillChannels(warn func(string, ...any)) {
 	}
 }
 
-// choose finds a version: by version, name of the CSV or directory, or else the current one of the channel or default channel.
+// choose finds a version by its version, the name of its CSV or its directory. Without one it returns the current
+// version of the channel or of the default channel.
 func (p *legacyPackage) choose(channel, version string) (*legacyVersion, error) {
 	if channel == "" && version == "" {
 		channel = p.defaultChannel
@@ -215,9 +221,11 @@ func (p *legacyPackage) choose(channel, version string) (*legacyVersion, error) 
 	i := slices.IndexFunc(p.channels, func(c legacyChannel) bool { return c.Name == channel })
 	switch {
 	case i < 0 && channel != "":
-		return nil, fmt.Errorf("package %s has no channel %s; there are %s", quote(p.name), quote(channel), someOf(p.channelNames()))
+		return nil, fmt.Errorf("package %s has no channel %s; there are %s",
+			quote(p.name), quote(channel), someOf(p.channelNames()))
 	case i < 0 && version == "":
-		return nil, hint(fmt.Errorf("package %s has no default channel", quote(p.name)), "choose a channel: %s", someOf(p.channelNames()))
+		err := fmt.Errorf("package %s has no default channel", quote(p.name))
+		return nil, hint(err, "choose a channel: %s", someOf(p.channelNames()))
 	case version == "":
 		version = p.channels[i].CurrentCSV
 	}
@@ -226,12 +234,20 @@ func (p *legacyPackage) choose(channel, version string) (*legacyVersion, error) 
 		if channel != "" && !slices.Contains(v.channels, channel) {
 			continue
 		}
-		if version == v.csv.Metadata.Name || v.csv.Spec.Version != "" && strings.TrimPrefix(version, "v") == v.csv.Spec.Version || version == v.dir && v.dir != "." {
+		if v.isNamed(version) {
 			return v, nil
 		}
 		all = append(all, v.version())
 	}
 	return nil, fmt.Errorf("package %s has no version %s; there are %s", quote(p.name), quote(version), someOf(all))
+}
+
+// isNamed reports whether name is the version, its CSV or its directory.
+func (v *legacyVersion) isNamed(name string) bool {
+	version := v.csv.Spec.Version
+	return name == v.csv.Metadata.Name ||
+		version != "" && strings.TrimPrefix(name, "v") == version ||
+		v.dir != "." && name == v.dir
 }
 
 func (p *legacyPackage) channelNames() []string {
@@ -242,7 +258,7 @@ func (p *legacyPackage) channelNames() []string {
 	return list
 }
 
-// version names the version in paths and messages.
+// version returns the name of the version in paths and messages.
 func (v *legacyVersion) version() string {
 	if v.csv.Spec.Version != "" {
 		return v.csv.Spec.Version
@@ -250,7 +266,7 @@ func (v *legacyVersion) version() string {
 	return v.csv.Metadata.Name
 }
 
-// bundle gives the files of a version as those of a bundle.
+// bundle returns the files of a version as a bundle has them.
 func (p *legacyPackage) bundle(v *legacyVersion) (map[string][]byte, error) {
 	annotations, err := annotationsYAML(p.name, v.channels, p.defaultChannel)
 	if err != nil {
@@ -263,7 +279,7 @@ func (p *legacyPackage) bundle(v *legacyVersion) (map[string][]byte, error) {
 	return files, nil
 }
 
-// manifest finds the package manifest among the files of the package's directory.
+// manifest finds the package manifest in the package's directory.
 func (r *legacyReader) manifest() (*legacyPackage, error) {
 	var found []*legacyPackage
 	var list []string
@@ -274,13 +290,13 @@ func (r *legacyReader) manifest() (*legacyPackage, error) {
 				DefaultChannel string          `json:"defaultChannel"`
 				Channels       []legacyChannel `json:"channels"`
 			}
-			named := isPackageManifestName(f.name)
+			byName := isPackageManifestName(f.name)
 			err := decodeJSON(d.json, &m)
 			switch {
-			case named && err != nil:
+			case byName && err != nil:
 				return nil, fmt.Errorf("%s: %w", path.Join(r.dir, f.name), err)
-			case named && m.PackageName == "":
-				return nil, fmt.Errorf("%s: name of package (packageName) is missing", path.Join(r.dir, f.name))
+			case byName && m.PackageName == "":
+				return nil, fmt.Errorf("%s: packageName is missing", path.Join(r.dir, f.name))
 			case err != nil || m.PackageName == "":
 				continue
 			}
@@ -298,12 +314,14 @@ func (r *legacyReader) manifest() (*legacyPackage, error) {
 	}
 	switch {
 	case len(list) == 0:
-		return nil, hint(fmt.Errorf("%s: no package manifest (*.package.yaml with packageName and channels): %w", r.dir, fs.ErrNotExist),
-			"give the directory of one package")
+		err := fmt.Errorf("%s: no package manifest (*.package.yaml with packageName and channels): %w",
+			r.dir, fs.ErrNotExist)
+		return nil, hint(err, "use the directory of one package")
 	case len(found) == 0:
 		return nil, fmt.Errorf("%s: no package %s; there is %s", r.dir, quote(r.options.Package), someOf(list))
 	case len(found) > 1:
-		return nil, hint(fmt.Errorf("%s: %d package manifests: %s", r.dir, len(found), someOf(list)), "choose a package")
+		err := fmt.Errorf("%s: the directory has %d package manifests: %s", r.dir, len(found), someOf(list))
+		return nil, hint(err, "choose a package")
 	}
 	return found[0], nil
 }

@@ -17,7 +17,8 @@ import (
 
 const (
 	kinds = "dir, tar, zip, oci, oci-layout, docker-archive, catalog, packagemanifest"
-	forms = "DIR, FILE.tar, FILE.tar.gz, FILE.tgz, FILE.zip, - (a tar on standard input), oci://IMAGE, docker://IMAGE, " +
+	forms = "DIR, FILE.tar, FILE.tar.gz, FILE.tgz, FILE.zip, - (a tar on standard input), " +
+		"oci://IMAGE, docker://IMAGE, " +
 		"or one of dir:, tar:, zip:, oci-layout:, docker-archive:, catalog:, packagemanifest: with a path"
 )
 
@@ -27,7 +28,7 @@ func hint(err error, format string, args ...any) error {
 
 func quote(s string) string { return strconv.Quote(s) }
 
-// recognise gives the kind of source that ref names and what is left of ref without its prefix.
+// recognise returns the kind of source that ref names, and ref without its prefix.
 func recognise(ref, force string) (kind, arg string, err error) {
 	prefixed, rest := cutPrefix(ref)
 	switch {
@@ -39,7 +40,7 @@ func recognise(ref, force string) (kind, arg string, err error) {
 	case prefixed == "" || exists(ref):
 		kind, arg = force, ref
 	default:
-		return "", "", fmt.Errorf("%s: the prefix says %s, but %s is asked for", ref, prefixed, force)
+		return "", "", fmt.Errorf("%s: the prefix is of kind %s, but kind %s was asked for", ref, prefixed, force)
 	}
 	if arg == "" {
 		return "", "", fmt.Errorf("%s: nothing follows the prefix", quote(ref))
@@ -61,7 +62,8 @@ func cutPrefix(ref string) (kind, rest string) {
 	return "", ref
 }
 
-// In gives ref with a relative path in it taken relative to dir: what a file that holds references means by them.
+// In returns ref with its path, if that is relative, joined to dir. A file in dir that contains references means them
+// so.
 func In(dir, ref string) string {
 	kind, path := cutPrefix(ref)
 	if kind == KindOCI || path == "" || IsStdin(ref) || filepath.IsAbs(path) || scheme.MatchString(ref) {
@@ -69,12 +71,12 @@ func In(dir, ref string) string {
 	}
 	joined := filepath.Join(dir, path)
 	if kind == "" && looksLikeImage(ref) && !exists(joined) {
-		return ref // the error will say how to write an image
+		return ref // the error says how to write an image
 	}
 	return strings.TrimSuffix(ref, path) + joined
 }
 
-// From gives a reference as a file in dir has to write it, the reverse of In. What is absolute stays absolute.
+// From returns ref as a file in dir has to write it: it is the reverse of In. An absolute path stays absolute.
 func From(dir, ref string) string {
 	kind, path := cutPrefix(ref)
 	if kind == KindOCI || path == "" || IsStdin(ref) || filepath.IsAbs(path) || scheme.MatchString(ref) {
@@ -95,7 +97,7 @@ func From(dir, ref string) string {
 	return strings.TrimSuffix(ref, path) + filepath.ToSlash(rel)
 }
 
-// IsStdin reports whether a reference is about standard input.
+// IsStdin reports whether a reference means standard input.
 func IsStdin(ref string) bool {
 	_, path := cutPrefix(ref)
 	return path == "-"
@@ -103,7 +105,7 @@ func IsStdin(ref string) bool {
 
 var scheme = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*://`)
 
-// byForm recognises a reference without prefix.
+// byForm returns the kind of a reference without a prefix.
 func byForm(ref string) (string, error) {
 	if ref == "-" {
 		return KindTar, nil
@@ -123,15 +125,15 @@ func byForm(ref string) (string, error) {
 		return KindZip, nil
 	case hasSuffix(lower, ".yaml", ".yml", ".json"):
 		return "", hint(fmt.Errorf("%s: a single file is not a bundle", ref),
-			"give the bundle's directory; for a file-based catalog write catalog:%s", ref)
+			"use the bundle's directory; for a file-based catalog write catalog:%s", ref)
 	}
-	return "", fmt.Errorf("%s: not a form of reference that is known; known are %s", ref, forms)
+	return "", fmt.Errorf("%s: unknown form of reference; the forms are %s", ref, forms)
 }
 
-// missing explains a reference that is no path.
+// missing returns the error for a reference that is not a path.
 func missing(ref string, err error) error {
 	if ref == "" || scheme.MatchString(ref) {
-		return fmt.Errorf("%s: not a form of reference that is known; known are %s", quote(ref), forms)
+		return fmt.Errorf("%s: unknown form of reference; the forms are %s", quote(ref), forms)
 	}
 	var pe *fs.PathError
 	if errors.As(err, &pe) {
@@ -139,16 +141,17 @@ func missing(ref string, err error) error {
 	}
 	err = fmt.Errorf("%s: %w", ref, err)
 	if rest, ok := strings.CutPrefix(ref, "oci:"); ok {
-		return hint(err, "for an image in a registry write oci://%s, for an image layout directory oci-layout:%s", rest, rest)
+		return hint(err, "for an image in a registry write oci://%s, for an image layout write oci-layout:%s",
+			rest, rest)
 	}
 	if looksLikeImage(ref) {
 		return hint(err, "for an image in a registry write oci://%s", ref)
 	}
-	return hint(err, "references are %s", forms)
+	return hint(err, "the forms of a reference are %s", forms)
 }
 
-// looksLikeImage: a valid image reference that has a digest, a tag, or a first part like a host. A bare "foo/bar" is more likely a
-// mistyped path.
+// looksLikeImage reports whether ref is an image reference that has a digest, a tag or a first part like a host name. A
+// bare "foo/bar" is more likely a mistyped path.
 func looksLikeImage(ref string) bool {
 	if _, err := name.ParseReference(ref); err != nil {
 		return false
@@ -162,7 +165,7 @@ func looksLikeImage(ref string) bool {
 
 var catalogSchema = regexp.MustCompile(`(?m)^\s*\{?\s*"?schema"?:\s*["']?olm\.(package|channel|bundle)\b`)
 
-// dirKind tells a package manifest directory from a bundle directory.
+// dirKind distinguishes a package manifest directory from a bundle directory.
 func dirKind(dir string) (string, error) {
 	for _, p := range []string{"manifests", "bundle/manifests"} {
 		if exists(filepath.Join(dir, p)) {
@@ -191,14 +194,16 @@ func dirKind(dir string) (string, error) {
 	}
 	switch {
 	case image:
-		return "", hint(fmt.Errorf("%s: an image layout, not a bundle directory", dir), "write oci-layout:%s", dir)
+		err := fmt.Errorf("%s: this is an image layout, not a bundle directory", dir)
+		return "", hint(err, "write oci-layout:%s", dir)
 	case catalog:
-		return "", hint(fmt.Errorf("%s: a file-based catalog, not a bundle directory", dir), "write catalog:%s", dir)
+		err := fmt.Errorf("%s: this is a file-based catalog, not a bundle directory", dir)
+		return "", hint(err, "write catalog:%s", dir)
 	}
 	return KindDir, nil
 }
 
-// isCatalogFile looks at the beginning of a file only: this is for a hint.
+// isCatalogFile looks at the beginning of a file only. It is used for a hint.
 func isCatalogFile(path string) bool {
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() || !isManifestName(path) {

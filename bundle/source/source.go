@@ -1,6 +1,8 @@
-// Package source turns a reference to an operator bundle (a directory, an archive, an image, an entry of a catalog or of a
-// legacy package) into a read-only fs.FS that holds one bundle. It parses no Kubernetes object beyond what choosing the bundle
-// needs, runs nothing and writes nothing to disk; what is fetched or unpacked stays in memory, within limits.
+// Package source opens operator bundles wherever they are: in a directory, an archive, an image, a catalog or a legacy
+// package. Each source is a read-only fs.FS that holds one bundle.
+//
+// The package runs nothing and writes nothing to disk. What it fetches or unpacks stays in memory, within limits. It
+// parses Kubernetes objects only as far as it needs them to choose a bundle.
 package source
 
 import (
@@ -25,68 +27,69 @@ const (
 	KindPackageManifest = "packagemanifest"
 )
 
-// Options say how a reference is read. The zero value recognises the kind by its form, takes credentials from the files that
-// docker and podman keep, and uses the network only for image references.
+// Options say how a reference is read. With the zero value, Open recognises the kind of a reference by its form, takes
+// credentials from the files of docker and podman, and uses the network for image references only.
 type Options struct {
 	Force    string    // a Kind; empty: recognise by form
 	Insecure bool      // registries may speak plain HTTP
-	Offline  bool      // never touch the network: an image reference is refused
-	Stdin    io.Reader // what the reference "-" reads
+	Offline  bool      // never use the network: image references are refused
+	Stdin    io.Reader // what the reference "-" means
 
-	// Which bundle of a catalog or package manifest. Version is a version or the name of a bundle (of its CSV).
+	// The bundle in a catalog or legacy package. Version is a version or the name of a CSV.
 	Package, Channel, Version string
 
 	Keychain authn.Keychain                   // nil: authn.DefaultKeychain
 	Limits   Limits                           // zero fields: those of DefaultLimits
-	Warn     func(format string, args ...any) // told of what is odd but readable; may be nil
+	Warn     func(format string, args ...any) // called for each warning; may be nil
 }
 
-// Limits bound what is kept of a source, unpacked. What an image holds beside its bundle is read past, up to scanFactor times as much.
+// Limits bound the unpacked files of a bundle. The other files of an image are read, but not kept, up to scanFactor
+// times these limits.
 type Limits struct {
 	MaxFileBytes  int64 // one file
 	MaxTotalBytes int64 // all files together
 	MaxFiles      int   // files and directories
 }
 
-// scanFactor bounds what is read but not kept: the base image below a bundle, for the most part.
+// scanFactor bounds what is read but not kept, which is mostly the base image of a bundle.
 const scanFactor = 16
 
-// DefaultLimits gives the limits that apply where Options set none. The largest public bundle has 6.8 MB in 105 files.
+// DefaultLimits returns the limits that apply if Options has none. The largest public bundle has 6.8 MB in 105 files.
 func DefaultLimits() Limits {
 	return Limits{MaxFileBytes: 16 << 20, MaxTotalBytes: 256 << 20, MaxFiles: 20_000}
 }
 
-// Source is one bundle, wherever it came from. Close it when the bundle has been read.
+// Source is one bundle. Close it when the bundle has been read.
 type Source struct {
 	FS     fs.FS  // the bundle's root; safe for concurrent use
 	Ref    string // the reference as given
 	Kind   string // one of the Kind constants
-	Digest string // digest of the image manifest that was read, sha256:...; empty where there is none
-	Image  string // the bundle's image, of a registry by its digest, of a catalog as it says; empty where there is none
+	Digest string // of the image manifest that was read, sha256:...; empty if there is none
+	Image  string // the bundle's image: by digest from a registry, as written from a catalog; empty if there is none
 
-	// Labels of an image's configuration below operators.operatorframework.io.bundle. They stand in for metadata/annotations.yaml
-	// where a bundle has none.
+	// Labels of the image that begin with operators.operatorframework.io.bundle. A bundle without
+	// metadata/annotations.yaml uses them instead.
 	Labels map[string]string
 
-	// Properties of a catalog entry in catalog order, as a JSON list, without those that hold the bundle's own objects
-	// (olm.bundle.object, olm.csv.metadata). Nil for other kinds.
+	// Properties of a catalog entry in the order of the catalog, as a JSON list, without those that hold the bundle's
+	// own objects (olm.bundle.object, olm.csv.metadata). Nil for other kinds.
 	Properties json.RawMessage
-	Replaces   string // the catalog's channel entry's replaces: it, not the CSV's, is what OLM goes by
+	Replaces   string // replaces of the entry in the catalog's channel, which OLM uses instead of the CSV's
 
 	closer io.Closer
 }
 
-// Chosen reports whether the bundle was chosen by the Options' Package, Channel and Version. Other sources have one bundle, and do not look
-// at these.
+// Chosen reports whether Package, Channel and Version of the Options chose the bundle. Sources with only one bundle
+// ignore them.
 func (s *Source) Chosen() bool { return s.Kind == KindCatalog || s.Kind == KindPackageManifest }
 
-// Chooses reports whether Open of a reference would give a Source that is Chosen.
+// Chooses reports whether Open of a reference would return a Source that is Chosen.
 func Chooses(ref string) bool {
 	kind, _, err := recognise(ref, "")
 	return err == nil && (&Source{Kind: kind}).Chosen()
 }
 
-// Close releases what the source holds open. FS must not be used afterwards.
+// Close closes the files of the source. FS must not be used afterwards.
 func (s *Source) Close() error {
 	if s.closer == nil {
 		return nil
@@ -96,16 +99,17 @@ func (s *Source) Close() error {
 
 // Open finds the bundle that ref names. The forms of a reference:
 //
-//	DIR, dir:DIR                              a bundle directory, or a package manifest directory (by its *.package.yaml)
-//	FILE.tar, .tar.gz, .tgz, tar:FILE, -      an archive; "-" is a tar on Options.Stdin; gzip and zstd are recognised by content
+//	DIR, dir:DIR                              a bundle directory; with a *.package.yaml, a package manifest directory
+//	FILE.tar, .tar.gz, .tgz, tar:FILE, -      an archive; "-" is Options.Stdin; it may be compressed with gzip or zstd
 //	FILE.zip, zip:FILE
 //	oci://IMAGE, docker://IMAGE               an image in a registry
 //	oci-layout:DIR, :DIR:TAG, :DIR@DIGEST     an OCI image layout
-//	docker-archive:FILE                       what docker save writes
-//	catalog:DIR, catalog:FILE, catalog:-      a file-based catalog, of which Options choose a bundle
-//	packagemanifest:DIR                       the legacy nested format, of which Options choose a bundle
+//	docker-archive:FILE                       the output of docker save
+//	catalog:DIR, catalog:FILE, catalog:-      a file-based catalog, from which Options choose a bundle
+//	packagemanifest:DIR                       the legacy nested format, from which Options choose a bundle
 //
-// An error names the source, and the entry in it where one is to blame; it is or wraps a *manifest.HintError where there is a next step.
+// An error names the source and, if there is one, the entry in it. With a next step it is or wraps a
+// *manifest.HintError.
 func Open(ctx context.Context, ref string, o Options) (*Source, error) {
 	o = o.withDefaults()
 	if err := ctx.Err(); err != nil {

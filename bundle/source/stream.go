@@ -14,7 +14,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// streamError is a source that cannot be read on: damaged, cut short, cancelled or longer than the limits.
+// streamError is returned if reading a source fails: it is damaged, cut short or over the limits, or the context is
+// done.
 type streamError struct {
 	archive, entry string
 	err            error
@@ -40,7 +41,7 @@ func readError(archive, entry string, err error) error {
 	return &streamError{archive, entry, err}
 }
 
-// meter reads up to a number of bytes, and none once the context is done.
+// meter reads up to a number of bytes. It fails when the context is done.
 type meter struct {
 	ctx  context.Context
 	r    io.Reader
@@ -71,10 +72,11 @@ func (m *meter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// maxWindow is the window that every zstd decoder is to support and no encoder is to exceed (RFC 8878, 3.1.1.1.2). It bounds memory.
+// maxWindow bounds the memory of the zstd decoder. Every decoder should support this window, and no encoder should
+// exceed it (RFC 8878, 3.1.1.1.2).
 const maxWindow = 8 << 20
 
-// decompress recognises gzip and zstd by their first bytes; anything else is given back as it is.
+// decompress recognises gzip and zstd by their first bytes. It returns any other stream unchanged.
 func decompress(r io.Reader) (io.Reader, func(), error) {
 	buffered := bufio.NewReader(r)
 	head, err := buffered.Peek(6)
@@ -83,29 +85,33 @@ func decompress(r io.Reader) (io.Reader, func(), error) {
 	}
 	none := func() {}
 	switch {
-	case bytes.HasPrefix(head, []byte{0x1f, 0x8b}):
+	case isGzip(head):
 		z, err := gzip.NewReader(buffered)
 		return z, none, err
-	case bytes.HasPrefix(head, []byte{0x28, 0xb5, 0x2f, 0xfd}):
-		z, err := zstd.NewReader(buffered, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
+	case isZstd(head):
+		z, err := zstd.NewReader(buffered, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+			zstd.WithDecoderMaxWindow(maxWindow))
 		if err != nil {
 			return nil, nil, err
 		}
 		return z, z.Close, nil
 	case bytes.HasPrefix(head, []byte{0xfd, '7', 'z', 'X', 'Z', 0}):
-		return nil, nil, errors.New("compressed with xz, which is not supported: gzip and zstd are")
+		return nil, nil, errors.New("compressed with xz; only gzip and zstd are supported")
 	case bytes.HasPrefix(head, []byte("BZh")):
-		return nil, nil, errors.New("compressed with bzip2, which is not supported: gzip and zstd are")
+		return nil, nil, errors.New("compressed with bzip2; only gzip and zstd are supported")
 	}
 	return buffered, none, nil
 }
+
+func isGzip(head []byte) bool { return bytes.HasPrefix(head, []byte{0x1f, 0x8b}) }
+func isZstd(head []byte) bool { return bytes.HasPrefix(head, []byte{0x28, 0xb5, 0x2f, 0xfd}) }
 
 // verifier computes the digest of what is read through it.
 type verifier struct {
 	r    io.Reader
 	h    hash.Hash
 	want v1.Hash
-	size int64 // that is to be read; negative: unknown
+	size int64 // expected; negative: unknown
 	read int64
 }
 
@@ -127,13 +133,13 @@ func (v *verifier) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// check compares size and digest once everything has been read.
+// check compares size and digest. Everything must have been read.
 func (v *verifier) check() error {
 	if v.size >= 0 && v.read != v.size {
 		if v.read < v.size {
 			return fmt.Errorf("cut short: %d bytes of %d", v.read, v.size)
 		}
-		return fmt.Errorf("longer than the %d bytes it is said to have", v.size)
+		return fmt.Errorf("longer than the %d bytes that its descriptor says", v.size)
 	}
 	if got := fmt.Sprintf("%s:%x", v.want.Algorithm, v.h.Sum(nil)); got != v.want.String() {
 		return fmt.Errorf("digest is %s, not %s", got, v.want)

@@ -10,13 +10,15 @@ import (
 	"strings"
 )
 
+var errNoStdin = errors.New("standard input: there is none")
+
 // openTar reads a tar archive, plain or compressed, from a file or standard input.
 func openTar(ctx context.Context, arg string, o Options) (*Source, error) {
 	name, r := arg, o.Stdin
 	if arg == "-" {
 		name = "standard input"
 		if r == nil {
-			return nil, errors.New("standard input: there is none to read from")
+			return nil, errNoStdin
 		}
 	} else {
 		f, err := os.Open(arg)
@@ -33,7 +35,7 @@ func openTar(ctx context.Context, arg string, o Options) (*Source, error) {
 	return &Source{FS: m.withoutWrapper()}, nil
 }
 
-// readTar reads a whole archive into memory. The hint is for archives of images, which fail here in many ways.
+// readTar reads a whole archive into memory. If it fails on the archive of an image, the error has a hint.
 func readTar(ctx context.Context, name string, r io.Reader, limits Limits) (memFS, error) {
 	t := newTree(name, limits)
 	image := false
@@ -55,21 +57,24 @@ func readTar(ctx context.Context, name string, r io.Reader, limits Limits) (memF
 		return t.finish()
 	}()
 	if err == nil && (len(m.root.children) == 0 || image && m.withoutWrapper().root.find("manifests") == nil) {
-		err = fmt.Errorf("%s: no bundle in the archive", name)
+		err = fmt.Errorf("%s: the archive has no bundle", name)
 	}
 	if err != nil && image {
-		err = hint(err, "this looks like an image: for what docker save wrote use docker-archive:FILE, an OCI layout unpack and use oci-layout:DIR")
+		err = hint(err, "this looks like an image: use docker-archive:FILE for the output of docker save; "+
+			"unpack an OCI layout and use oci-layout:DIR")
 	}
 	return m, err
 }
 
-// isImageEntry recognises what docker save and OCI image layouts consist of.
+// isImageEntry reports whether an archive of an image has an entry with this name.
 func isImageEntry(name string) bool {
 	name = strings.TrimPrefix(name, "./")
-	return name == "manifest.json" || name == "oci-layout" || strings.HasPrefix(name, "blobs/sha256/") || strings.HasSuffix(name, "/layer.tar")
+	return name == "manifest.json" || name == "oci-layout" ||
+		strings.HasPrefix(name, "blobs/sha256/") || strings.HasSuffix(name, "/layer.tar")
 }
 
-// eachTarEntry calls visit for every entry of a tar stream, and reads the stream to its end so that checksums behind it are checked.
+// eachTarEntry calls visit for every entry of a tar stream. It reads the stream to its end, so that a checksum behind
+// the archive is checked.
 func eachTarEntry(name string, m *meter, maxEntries int, visit func(*tar.Header, io.Reader) error) error {
 	r := tar.NewReader(m)
 	end := int64(0) // of the last entry's content
@@ -85,11 +90,12 @@ func eachTarEntry(name string, m *meter, maxEntries int, visit func(*tar.Header,
 			return readError(name, "", err)
 		}
 		if count >= maxEntries {
-			return &entryError{name, h.Name, fmt.Errorf("is one too many: more than %d entries", maxEntries)}
+			return &entryError{name, h.Name, fmt.Errorf("is over the limit of %d entries", maxEntries)}
 		}
 		end = m.read
 		switch h.Typeflag {
-		case tar.TypeLink, tar.TypeSymlink, tar.TypeChar, tar.TypeBlock, tar.TypeDir, tar.TypeFifo: // have no content, whatever their size
+		case tar.TypeLink, tar.TypeSymlink, tar.TypeChar, tar.TypeBlock, tar.TypeDir, tar.TypeFifo:
+			// These have no content, whatever their size field says.
 		default:
 			end += (h.Size + 511) / 512 * 512
 		}
@@ -103,7 +109,7 @@ func eachTarEntry(name string, m *meter, maxEntries int, visit func(*tar.Header,
 			return err
 		}
 	}
-	// A plain archive that was cut between two entries has no other sign of it, and a bundle without its last files installs wrongly.
+	// If a plain archive was cut between two entries, only the missing end of the archive shows it.
 	if m.read < end+512 {
 		return readError(name, "", fmt.Errorf("%w: no end of archive", io.ErrUnexpectedEOF))
 	}

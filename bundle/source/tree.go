@@ -16,15 +16,15 @@ var (
 	errNotDir = errors.New("not a directory")
 )
 
-// tree collects the entries of an archive, or of one image layer after the other, and is where every rule about them is kept:
-// limits, names, links, duplicates. Directories count as files, or a long path would be a way around the limits.
+// tree collects the entries of an archive, or of one image layer after the other. It applies every rule about entries:
+// limits, names, links and duplicates. Directories count as files, because a long path makes many of them.
 type tree struct {
 	archive string // for errors
 	limits  Limits
 	root    *node
 	nodes   int
 	bytes   int64
-	layer   int // entries of a higher layer replace those of a lower one; within a layer an entry may come once
+	layer   int // an entry replaces that of a lower layer; within a layer it may occur once
 }
 
 func newTree(archive string, limits Limits) *tree {
@@ -35,7 +35,7 @@ func (t *tree) errorf(entry, format string, args ...any) error {
 	return &entryError{t.archive, entry, fmt.Errorf(format, args...)}
 }
 
-// entryError is an entry that is refused.
+// entryError says why an entry is refused.
 type entryError struct {
 	archive, entry string
 	err            error
@@ -56,14 +56,15 @@ func shorten(s string) string {
 // maxName is PATH_MAX of Linux.
 const maxName = 4096
 
-// cleanName gives an entry's path from the root of the tree, "." for the root itself, and refuses what would leave it.
+// cleanName returns the path of an entry from the root of the tree, which is ".". It refuses a path that leaves the
+// tree.
 func cleanName(name string) (string, error) {
 	switch {
 	case name == "":
 		return "", errors.New("has no name")
 	case len(name) > maxName:
 		return "", fmt.Errorf("has a name longer than %d bytes", maxName)
-	case name == "/": // some image builders write the root itself
+	case name == "/": // some image builders write an entry for the root
 		return ".", nil
 	case name[0] == '/':
 		return "", errors.New("has an absolute path")
@@ -76,7 +77,7 @@ func cleanName(name string) (string, error) {
 	return path.Clean(name), nil
 }
 
-// checkCharacters refuses names that mean different things to different readers.
+// checkCharacters refuses names that programs read in different ways.
 func checkCharacters(name string) error {
 	switch {
 	case strings.ContainsRune(name, 0):
@@ -89,7 +90,7 @@ func checkCharacters(name string) error {
 	return nil
 }
 
-// parent gives the directory that is to hold p, making it where it is missing.
+// parent returns the directory of p. It adds the directories that are missing.
 func (t *tree) parent(p string) (*node, error) {
 	dir := t.root
 	if path.Dir(p) == "." {
@@ -99,7 +100,7 @@ func (t *tree) parent(p string) (*node, error) {
 		child := dir.children[part]
 		if child != nil && !child.IsDir() {
 			if child.layer == t.layer {
-				return nil, t.errorf(p, "lies below %s, which is not a directory", quote(part))
+				return nil, t.errorf(p, "is below %s, which is not a directory", quote(part))
 			}
 			t.drop(child)
 			child = nil
@@ -118,7 +119,7 @@ func (t *tree) parent(p string) (*node, error) {
 
 func (t *tree) count(p string) error {
 	if t.nodes++; t.nodes > t.limits.MaxFiles {
-		return t.errorf(p, "is one too many: more than %d files and directories", t.limits.MaxFiles)
+		return t.errorf(p, "is over the limit of %d files and directories", t.limits.MaxFiles)
 	}
 	return nil
 }
@@ -137,7 +138,7 @@ func (t *tree) put(p string, n *node) error {
 		case old.layer == t.layer && old.IsDir() != n.IsDir():
 			return t.errorf(p, "is both a directory and something else")
 		case old.layer == t.layer:
-			return t.errorf(p, "comes twice")
+			return t.errorf(p, "occurs twice")
 		}
 		t.drop(old)
 	}
@@ -149,7 +150,7 @@ func (t *tree) put(p string, n *node) error {
 	return nil
 }
 
-// drop takes a node that is being replaced out of the account.
+// drop subtracts a node and all below it from the counts.
 func (t *tree) drop(n *node) {
 	t.nodes--
 	t.bytes -= n.Size()
@@ -165,16 +166,17 @@ func (t *tree) addDir(p string) error {
 	return t.put(p, newDir("", t.layer))
 }
 
-// addFile reads a file of the size that the archive claims, which is taken for a hint.
+// addFile reads a file. The size is what the archive says; it may be wrong.
 func (t *tree) addFile(p string, size int64, r io.Reader) error {
 	if p == "." {
-		return t.errorf(p, "is a file where the root directory should be")
+		return t.errorf(p, "is a file, and the root must be a directory")
 	}
 	if err := t.fits(p, size); err != nil {
 		return err
 	}
 	buf := bytes.NewBuffer(make([]byte, 0, size+bytes.MinRead))
-	if _, err := buf.ReadFrom(io.LimitReader(r, min(t.limits.MaxFileBytes, t.limits.MaxTotalBytes-t.bytes)+1)); err != nil {
+	most := min(t.limits.MaxFileBytes, t.limits.MaxTotalBytes-t.bytes)
+	if _, err := buf.ReadFrom(io.LimitReader(r, most+1)); err != nil {
 		return readError(t.archive, p, err)
 	}
 	data := buf.Bytes()
@@ -189,12 +191,12 @@ func (t *tree) fits(p string, size int64) error {
 		return t.errorf(p, "is larger than %s", bytesText(t.limits.MaxFileBytes))
 	}
 	if t.bytes+size > t.limits.MaxTotalBytes {
-		return t.errorf(p, "is too much: the files are larger than %s together", bytesText(t.limits.MaxTotalBytes))
+		return t.errorf(p, "is over the limit of %s for all files together", bytesText(t.limits.MaxTotalBytes))
 	}
 	return nil
 }
 
-// addHardLink shares the content of a file that came before, as the tar format demands.
+// addHardLink adds a file with the content of an earlier one. The tar format demands that the target comes first.
 func (t *tree) addHardLink(p, target string) error {
 	clean, err := cleanName(target)
 	if err != nil {
@@ -202,7 +204,7 @@ func (t *tree) addHardLink(p, target string) error {
 	}
 	n := t.root.find(clean)
 	if n == nil || n.IsDir() {
-		return t.errorf(p, "links to %s, which is no file that comes before it", shorten(target))
+		return t.errorf(p, "links to %s, which is not a file before it in the archive", shorten(target))
 	}
 	if err := t.fits(p, n.Size()); err != nil {
 		return err
@@ -224,7 +226,7 @@ func (t *tree) addSymlink(p, target string) error {
 	return t.put(p, &node{mode: fs.ModeSymlink | 0o444, target: resolved})
 }
 
-// climbsOut reports whether a relative link steps above the root on its way, even when it comes back.
+// climbsOut reports whether a relative link goes above the root, even if it comes back.
 func climbsOut(dir, target string) bool {
 	depth := 0
 	if dir != "." {
@@ -244,8 +246,8 @@ func climbsOut(dir, target string) bool {
 	return false
 }
 
-// remove honours a whiteout: what lower layers have at p is gone. Entries of this layer stay, in whatever order they come
-// (OCI image specification, layer.md, "Whiteouts").
+// remove applies a whiteout: it removes what lower layers have at p. Entries of this layer stay, also those before the
+// whiteout (OCI image specification, layer.md, "Whiteouts").
 func (t *tree) remove(p string) {
 	dir := t.root.find(path.Dir(p))
 	if dir == nil || dir.children[path.Base(p)] == nil {
@@ -254,7 +256,7 @@ func (t *tree) remove(p string) {
 	t.prune(dir, path.Base(p))
 }
 
-// removeBelow honours an opaque whiteout.
+// removeBelow applies an opaque whiteout: it removes what lower layers have below p.
 func (t *tree) removeBelow(p string) {
 	if dir := t.root.find(p); dir != nil {
 		for name := range dir.children {
@@ -274,7 +276,7 @@ func (t *tree) prune(dir *node, name string) {
 	}
 }
 
-// finish puts the files that links point to in the links' places.
+// finish replaces links by the files that they point to.
 func (t *tree) finish() (memFS, error) {
 	return memFS{t.root}, t.resolve(t.root, ".")
 }
@@ -297,11 +299,12 @@ func (t *tree) resolve(dir *node, at string) error {
 		}
 		switch {
 		case file == nil:
-			return t.errorf(p, "links to %s, which is not there", shorten(n.target))
+			return t.errorf(p, "links to %s, which does not exist", shorten(n.target))
 		case file.mode.Type() == fs.ModeSymlink:
 			return t.errorf(p, "links to %s through too many links", shorten(n.target))
 		case file.IsDir():
-			return t.errorf(p, "links to %s, which is a directory: only links to files are followed", shorten(n.target))
+			return t.errorf(p, "links to %s, which is a directory; only links to files are supported",
+				shorten(n.target))
 		}
 		if err := t.fits(p, file.Size()); err != nil {
 			return err

@@ -1,15 +1,19 @@
 package source
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"math"
 
 	yamlnode "go.yaml.in/yaml/v3"
 	"sigs.k8s.io/yaml"
+
+	"github.com/olmgen/olmgen/manifest"
 )
 
 // document is one document of a YAML or JSON file.
@@ -18,107 +22,79 @@ type document struct {
 	json []byte
 }
 
-// documents reads a file of YAML documents or of JSON values one after the other, as operator-registry does: what starts with a
-// brace is JSON. Empty documents are left out. maxJSON bounds each document with its aliases expanded.
-func documents(name string, data []byte, maxJSON int64) ([]document, error) {
-	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
-	if trimmed := bytes.TrimLeft(data, " \t\r\n"); len(trimmed) > 0 && trimmed[0] == '{' {
-		docs, err := jsonValues(data)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-		return docs, nil
+// documents returns the documents of a YAML file, or the values of a JSON file, one after the other. As in
+// operator-registry, a file that starts with a brace is JSON. Empty documents are left out. maxJSON bounds each YAML
+// document with its aliases expanded. An error names the file and ends the sequence.
+func documents(name string, r io.Reader, maxJSON int64) iter.Seq2[document, error] {
+	buffered := bufio.NewReader(r)
+	if head, _ := buffered.Peek(len(byteOrderMark)); string(head) == byteOrderMark {
+		_, _ = buffered.Discard(len(head)) // these bytes are in the buffer
 	}
-	var docs []document
-	for _, part := range splitYAML(data) {
-		j, err := yamlToJSON(part.data, maxJSON)
-		if err != nil {
-			return nil, fmt.Errorf("%s: document that starts in line %d: %w", name, part.line, err)
-		}
-		if !bytes.Equal(j, []byte("null")) {
-			docs = append(docs, document{part.line, j})
-		}
+	head, _ := buffered.Peek(buffered.Size()) // an error is returned again by the next read
+	if bytes.HasPrefix(bytes.TrimLeft(head, " \t\r\n"), []byte("{")) {
+		return jsonValues(name, buffered)
 	}
-	return docs, nil
-}
-
-func jsonValues(data []byte) ([]document, error) {
-	var docs []document
-	d := json.NewDecoder(bytes.NewReader(data))
-	for {
-		line := 1 + bytes.Count(data[:d.InputOffset()], []byte("\n"))
-		var v json.RawMessage
-		if err := d.Decode(&v); errors.Is(err, io.EOF) {
-			return docs, nil
-		} else if err != nil {
-			return nil, fmt.Errorf("value that starts in line %d: %w", line, err)
+	return func(yield func(document, error) bool) {
+		for part, err := range manifest.Split(buffered) {
+			if err != nil {
+				yield(document{}, readError(name, "", err))
+				return
+			}
+			j, err := yamlToJSON(part.Data, maxJSON)
+			if err != nil {
+				yield(document{}, fmt.Errorf("%s: document that starts in line %d: %w", name, part.Line, err))
+				return
+			}
+			if !bytes.Equal(j, []byte("null")) && !yield(document{part.Line, j}, nil) {
+				return
+			}
 		}
-		docs = append(docs, document{line, v})
 	}
 }
 
-// decodeJSON says what is wrong with a value in the words of the file, not of Go.
+const byteOrderMark = "\ufeff"
+
+func jsonValues(name string, r io.Reader) iter.Seq2[document, error] {
+	return func(yield func(document, error) bool) {
+		read := new(bytes.Buffer) // what the decoder has read behind the last value
+		d := json.NewDecoder(io.TeeReader(r, read))
+		line, at := 1, int64(0)
+		for {
+			var v json.RawMessage
+			err := d.Decode(&v)
+			switch wrong := (*json.SyntaxError)(nil); {
+			case err == nil:
+			case errors.Is(err, io.EOF):
+				return
+			case errors.As(err, &wrong), errors.Is(err, io.ErrUnexpectedEOF):
+				yield(document{}, fmt.Errorf("%s: value that starts in line %d: %w", name, line, err))
+				return
+			default:
+				yield(document{}, readError(name, "", err))
+				return
+			}
+			if !yield(document{line, v}, nil) {
+				return
+			}
+			line += bytes.Count(read.Next(int(d.InputOffset()-at)), []byte("\n"))
+			at = d.InputOffset()
+		}
+	}
+}
+
+// decodeJSON decodes a value. Its errors do not mention Go types.
 func decodeJSON(data []byte, into any) error {
 	err := json.Unmarshal(data, into)
 	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
 		if wrong.Field == "" {
-			return fmt.Errorf("%s instead of a mapping", wrong.Value)
+			return fmt.Errorf("must be a mapping, not %s", wrong.Value)
 		}
-		return fmt.Errorf("%s: a value of the wrong type (%s)", wrong.Field, wrong.Value)
+		return fmt.Errorf("%s: has the wrong type (%s)", wrong.Field, wrong.Value)
 	}
 	return err
 }
 
-type yamlPart struct {
-	line int
-	data []byte
-}
-
-// splitYAML cuts a stream at its document markers, which YAML allows nowhere else at the beginning of a line (YAML 1.2, 9.1.2).
-func splitYAML(data []byte) []yamlPart {
-	var parts []yamlPart
-	start, startLine, line := 0, 1, 0
-	prologue, directives := true, false // directives and comments belong to the marker that follows them
-	cut := func(end int) {
-		if len(bytes.TrimSpace(data[start:end])) > 0 {
-			parts = append(parts, yamlPart{startLine, data[start:end]})
-		}
-	}
-	for at := 0; at < len(data); {
-		end := len(data)
-		if i := bytes.IndexByte(data[at:], '\n'); i >= 0 {
-			end = at + i + 1
-		}
-		text := data[at:end]
-		line++
-		switch {
-		case isMarker(text, "---"):
-			if !prologue || !directives {
-				cut(at)
-				start, startLine = at, line
-			}
-			prologue = false
-		case isMarker(text, "..."):
-			cut(at)
-			start, startLine = end, line+1
-			prologue, directives = true, false
-		case prologue && text[0] == '%':
-			directives = true
-		case text[0] != '#' && len(bytes.TrimSpace(text)) > 0:
-			prologue = false
-		}
-		at = end
-	}
-	cut(len(data))
-	return parts
-}
-
-func isMarker(line []byte, marker string) bool {
-	rest, ok := bytes.CutPrefix(line, []byte(marker))
-	return ok && (len(rest) == 0 || bytes.IndexByte([]byte(" \t\r\n"), rest[0]) >= 0)
-}
-
-// mayHaveAnchor reports whether an ampersand stands where an anchor may.
+// mayHaveAnchor reports whether the document has an ampersand where an anchor can be.
 func mayHaveAnchor(doc []byte) bool {
 	for at := 0; ; {
 		i := bytes.IndexByte(doc[at:], '&')
@@ -134,7 +110,8 @@ func mayHaveAnchor(doc []byte) bool {
 	}
 }
 
-// yamlToJSON converts one document as Kubernetes does. Aliases are counted first: a kilobyte of them can stand for gigabytes.
+// yamlToJSON converts one document as Kubernetes does. It checks aliases first, because a kilobyte of them can expand
+// to gigabytes.
 func yamlToJSON(doc []byte, maxJSON int64) ([]byte, error) {
 	if bytes.IndexByte(doc, '*') >= 0 && mayHaveAnchor(doc) {
 		var n yamlnode.Node
@@ -155,7 +132,7 @@ func yamlToJSON(doc []byte, maxJSON int64) ([]byte, error) {
 	return j, nil
 }
 
-// expandedSize is about the size of a node as JSON. A node that contains itself has no end.
+// expandedSize returns about the size of a node as JSON. The size of a node that contains itself is huge.
 func expandedSize(n *yamlnode.Node, known map[*yamlnode.Node]int64) int64 {
 	if n.Kind == yamlnode.AliasNode {
 		n = n.Alias

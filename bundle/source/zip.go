@@ -14,7 +14,8 @@ import (
 // openZip reads a zip file.
 func openZip(ctx context.Context, arg string, o Options) (*Source, error) {
 	if arg == "-" {
-		return nil, hint(errors.New("standard input: a zip archive is read from its end and cannot come from there"), "use a tar archive or a file")
+		err := errors.New("standard input: a zip archive must be a file, because it is read from its end")
+		return nil, hint(err, "save it to a file, or use a tar archive")
 	}
 	f, err := os.Open(arg)
 	if err != nil {
@@ -33,12 +34,13 @@ func openZip(ctx context.Context, arg string, o Options) (*Source, error) {
 }
 
 func readZip(ctx context.Context, name string, r io.ReaderAt, size int64, limits Limits) (memFS, error) {
-	// zip.NewReader keeps every entry of the directory in memory: a bound on what it may read is a bound on that.
+	// zip.NewReader keeps the whole directory of the archive in memory, so what it reads is bounded.
 	directory := &budget{r: r, left: int64(limits.MaxFiles)*512 + 1<<20}
 	z, err := zip.NewReader(directory, size)
 	switch {
 	case directory.left < 0:
-		return memFS{}, fmt.Errorf("%s: the list of entries is too long: more than %d entries are not read", name, limits.MaxFiles)
+		return memFS{}, fmt.Errorf("%s: the list of entries is too long for %d entries, which is the limit",
+			name, limits.MaxFiles)
 	case errors.Is(err, zip.ErrFormat):
 		return memFS{}, fmt.Errorf("%s: not a zip archive, or cut short", name)
 	case err != nil && !errors.Is(err, zip.ErrInsecurePath):
@@ -46,7 +48,7 @@ func readZip(ctx context.Context, name string, r io.ReaderAt, size int64, limits
 	}
 	directory.off = true
 	if len(z.File) > limits.MaxFiles {
-		return memFS{}, fmt.Errorf("%s: %d entries, more than %d", name, len(z.File), limits.MaxFiles)
+		return memFS{}, fmt.Errorf("%s: %d entries, and the limit is %d", name, len(z.File), limits.MaxFiles)
 	}
 	t := newTree(name, limits)
 	for _, f := range z.File {
@@ -56,7 +58,7 @@ func readZip(ctx context.Context, name string, r io.ReaderAt, size int64, limits
 	}
 	m, err := t.finish()
 	if err == nil && len(t.root.children) == 0 {
-		err = fmt.Errorf("%s: no bundle in the archive", name)
+		err = fmt.Errorf("%s: the archive has no bundle", name)
 	}
 	return m, err
 }
@@ -96,7 +98,7 @@ func (t *tree) addZipEntry(ctx context.Context, f *zip.File) error {
 	return t.addSymlink(p, target.String())
 }
 
-// budget is an io.ReaderAt that fails once more than a number of bytes were read, until it is switched off.
+// budget is an io.ReaderAt that fails after a number of bytes, unless it is off.
 type budget struct {
 	r    io.ReaderAt
 	left int64

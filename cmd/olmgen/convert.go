@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"path"
+	"path/filepath"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -40,7 +41,8 @@ says which files are olmgen's; files that it did not write are never touched.`,
 	flags.SortFlags = false
 	flags.StringVarP(&f.output, "output", "o", "", "`DIR` to write to")
 	flags.StringVar(&f.source.Package, "package", "", "`NAME` of the package, where the directory has several")
-	flags.BoolVar(&f.force, "force", false, "overwrite and remove files of an earlier run although they were edited by hand")
+	flags.BoolVar(&f.force, "force", false,
+		"overwrite and remove files of an earlier run although they were edited by hand")
 	return cmd
 }
 
@@ -57,7 +59,7 @@ func (f *convertFlags) run(cmd *cobra.Command, dir string) error {
 	var files output.Files
 	var sources []output.Source
 	for _, b := range bundles {
-		sources = append(sources, output.Source{Bundle: b.Dir, Source: sourceName(&source.Source{Kind: source.KindDir, Ref: dir})})
+		sources = append(sources, output.Source{Bundle: b.Dir, Source: filepath.ToSlash(filepath.Clean(dir))})
 		for _, name := range slices.Sorted(maps.Keys(b.Files)) {
 			files = append(files, output.File{Path: path.Join(path.Base(b.Dir), name), Data: b.Files[name]})
 		}

@@ -13,23 +13,23 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/olmgen/olmgen/bundle/source"
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
+	"github.com/olmgen/olmgen/output/helm"
 )
 
-// withConfig are the flags of render that go together with -f; the others have their places in the file.
-var withConfig = map[string]bool{"config": true, "helm-crds": true, "output": true, "layout": true, "check": true, "force": true, "strict": true, "offline": true, "insecure": true}
-
+// checkDeclared refuses arguments and flags that have their places in the file: all options but those of the layout.
 func (f *renderFlags) checkDeclared(cmd *cobra.Command, given []string) error {
 	if len(given) > 0 {
-		return &usageError{fmt.Sprintf("%q beside -f: with -f the bundles are those of %s", given[0], f.file), "list it there below groups"}
+		return &usageError{fmt.Sprintf("%q beside -f: with -f the bundles are those of %s", given[0], f.file),
+			"list it there below groups"}
 	}
 	var err error
 	cmd.Flags().Visit(func(flag *pflag.Flag) {
-		if err == nil && !withConfig[flag.Name] {
-			err = &usageError{fmt.Sprintf("--%s cannot be given with -f", flag.Name), "write it into " + f.file}
+		if o, ok := f.options.Option(flag.Name); ok && err == nil && !strings.HasPrefix(o.Path, "output.") {
+			err = &usageError{fmt.Sprintf("--%s cannot be given with -f", flag.Name), fmt.Sprintf("write it into %s as %s",
+				f.file, o.Path)}
 		}
 	})
 	return err
@@ -41,31 +41,31 @@ func (f *renderFlags) runDeclared(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	flags := cmd.Flags()
-	if !flags.Changed("output") && c.Output.Directory != "" {
+	if !cmd.Flags().Changed("output") && c.Output.Directory != "" {
 		f.output = c.Output.Directory
 		if !filepath.IsAbs(f.output) {
 			f.output = filepath.Join(dir, f.output)
 		}
 	}
-	if f.output == "" {
-		return &usageError{"-o needs a directory, or - for stdout", ""}
-	}
-	if f.check && f.output == "-" {
-		return errCheckStdout
-	}
-	o := config.Options{Dir: dir, Source: source.Options{Offline: f.source.Offline, Insecure: f.source.Insecure}}
-	switch {
-	case f.output == "-" && f.layout != output.LayoutFlat:
-		return errLayoutStdout
-	case f.output == "-" || flags.Changed("layout"): // a stream has no layout, whatever the file says
-		o.Layout = f.layout
-	}
-	if err := checkHelmCRDs(cmd, cmp.Or(o.Layout, c.Output.Layout, output.LayoutFlat)); err != nil {
+	if err := f.checkOutput(); err != nil {
 		return err
 	}
-	if flags.Changed("helm-crds") {
-		o.HelmCRDs = f.helmCRDs
+	o := config.Options{Dir: dir, Source: f.source}
+	layout, _ := f.options.Text(config.OptionLayout)
+	crds, _ := f.options.Text(config.OptionHelmCRDs)
+	o.Layout, o.HelmCRDs = output.Layout(layout), helm.CRDs(crds)
+	switch {
+	case f.output != "-":
+	case f.check:
+		return errCheckStdout
+	case o.Layout != "" && o.Layout != output.LayoutFlat:
+		return errLayoutStdout
+	default:
+		o.Layout = output.LayoutFlat // a stream has no layout, whatever the file says
+	}
+	if used := cmp.Or(o.Layout, c.Output.Layout, output.LayoutFlat); o.HelmCRDs != "" && used != output.LayoutHelm {
+		return &usageError{fmt.Sprintf("--helm-crds: means nothing with layout %s", used),
+			"leave it out: it is for layout helm"}
 	}
 	bar, done := progress(cmd.ErrOrStderr())
 	o.Progress = bar
@@ -74,17 +74,10 @@ func (f *renderFlags) runDeclared(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	out := rendered{files: r.Files, sources: r.Sources}
-	for _, w := range r.Warnings {
-		out.warnings = append(out.warnings, w.String())
-	}
-	for _, n := range r.Notes {
-		out.notes = append(out.notes, n.String())
-	}
-	return f.deliver(cmd, out)
+	return f.deliver(cmd, r)
 }
 
-// readConfig reads a RenderConfig and gives the directory that its paths are relative to.
+// readConfig reads a RenderConfig and returns the directory that its paths are relative to.
 func readConfig(stdin io.Reader, file string) (*config.Config, string, error) {
 	if file == "-" {
 		data, err := io.ReadAll(stdin)
@@ -103,13 +96,4 @@ func readConfig(stdin io.Reader, file string) (*config.Config, string, error) {
 	}
 	c, err := config.Read(filepath.ToSlash(file), data)
 	return c, filepath.Dir(file), err
-}
-
-// joined lists words for a help text.
-func joined[T ~string](list []T) string {
-	w := words(list)
-	if n := len(w); n > 1 {
-		return strings.Join(w[:n-1], ", ") + " or " + w[n-1]
-	}
-	return strings.Join(w, "")
 }

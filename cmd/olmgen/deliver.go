@@ -7,55 +7,40 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/output"
 )
-
-// rendered is what goes to a directory or to stdout.
-type rendered struct {
-	files    output.Files
-	sources  []output.Source
-	warnings []string
-	notes    []string
-}
 
 var (
 	errCheckStdout  = &usageError{"--check needs a directory to compare with", "name it with -o"}
 	errLayoutStdout = &usageError{"--layout is about files, and stdout has none", "name a directory with -o"}
 )
 
-// checkHelmCRDs refuses --helm-crds with a layout that is no chart.
-func checkHelmCRDs(cmd *cobra.Command, l output.Layout) error {
-	if !cmd.Flags().Changed("helm-crds") || l == output.LayoutHelm {
-		return nil
-	}
-	return &usageError{fmt.Sprintf("--helm-crds means nothing with --layout %s", l), "it is for --layout helm"}
-}
-
-// deliver says the warnings and writes or compares the files.
-func (f *renderFlags) deliver(cmd *cobra.Command, r rendered) error {
-	if err := f.say(cmd, r.warnings, r.notes); err != nil {
+// deliver prints the warnings and writes or compares the files.
+func (f *renderFlags) deliver(cmd *cobra.Command, r *config.Rendered) error {
+	if err := f.say(cmd, r); err != nil {
 		return err
 	}
 	if f.check {
 		return f.compare(cmd, r)
 	}
-	return f.write(cmd, r.files, r.sources)
+	return f.write(cmd, r.Files, r.Sources)
 }
 
-// say tells warnings and notes; with --strict warnings are an error.
-func (f *renderFlags) say(cmd *cobra.Command, warnings, notes []string) error {
-	for _, w := range warnings {
-		fmt.Fprintln(cmd.ErrOrStderr(), "olmgen: warning: "+w)
+// say prints warnings and notes; with --strict warnings are an error.
+func (f *renderFlags) say(cmd *cobra.Command, r *config.Rendered) error {
+	for _, w := range r.Warnings {
+		fmt.Fprintln(cmd.ErrOrStderr(), "olmgen: warning: "+w.String())
 	}
-	for _, n := range notes {
-		fmt.Fprintln(cmd.ErrOrStderr(), "olmgen: note: "+n)
+	for _, n := range r.Notes {
+		fmt.Fprintln(cmd.ErrOrStderr(), "olmgen: note: "+n.String())
 	}
-	return f.refuseWarnings(len(warnings))
+	return f.refuseWarnings(len(r.Warnings))
 }
 
 func (f *renderFlags) refuseWarnings(n int) error {
 	if f.strict && n > 0 {
-		return fmt.Errorf("%s, and --strict takes it for an error", plural(n, "warning"))
+		return fmt.Errorf("%s, and --strict treats it as an error", plural(n, "warning"))
 	}
 	return nil
 }
@@ -76,12 +61,13 @@ func report(w io.Writer, dir string, r output.Result) {
 	for _, name := range r.Kept {
 		fmt.Fprintf(w, "olmgen: warning: %s: not rendered any more, but edited by hand: kept\n", filepath.Join(dir, name))
 	}
-	fmt.Fprintf(w, "olmgen: %s: %d added, %d changed, %d removed, %d unchanged\n", dir, len(r.Added), len(r.Changed), len(r.Removed), len(r.Unchanged))
+	fmt.Fprintf(w, "olmgen: %s: %d added, %d changed, %d removed, %d unchanged\n", dir, len(r.Added), len(r.Changed),
+		len(r.Removed), len(r.Unchanged))
 }
 
 // compare prints how the directory differs: the diff to stdout, the state of each file to stderr.
-func (f *renderFlags) compare(cmd *cobra.Command, r rendered) error {
-	differences, err := output.Check(f.output, r.files, r.sources)
+func (f *renderFlags) compare(cmd *cobra.Command, r *config.Rendered) error {
+	differences, err := output.Check(f.output, r.Files, r.Sources)
 	if err != nil {
 		return err
 	}

@@ -14,13 +14,12 @@ func newFn() *cobra.Command {
 		Use:   "fn",
 		Short: "Render as a KRM function, for kustomize and kpt",
 		Long: `Fn reads a ResourceList on stdin, whose functionConfig is a RenderConfig, and
-writes it to stdout with the rendered objects: one that is among the items
-already is replaced in its place, the others are appended, with the annotations
-that tell their files. Other items stay as they are. Warnings and errors are in
-the results, and on stderr.
+writes it to stdout with the rendered objects. An object replaces the item with
+its name; the others are appended, with annotations for their files. All other
+items are unchanged. Warnings and errors are in the results, and on stderr.
 
-Paths in the RenderConfig are relative to its own file, as its annotation
-internal.config.kubernetes.io/path tells it, else to the working directory.`,
+Paths in the RenderConfig are relative to the file in its annotation
+internal.config.kubernetes.io/path or, without one, to the working directory.`,
 		Example: `  # olmgen.yaml, a RenderConfig, as a generator of a kustomization
   metadata:
     name: operators

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/bundle/images"
@@ -22,7 +21,7 @@ type imagesFlags struct {
 	format   images.Format
 	mirror   string
 	unpinned bool
-	source   source.Options
+	source   sourceFlags
 }
 
 func newImages() *cobra.Command {
@@ -54,17 +53,20 @@ With --unpinned the exit code is 3 if an image is not pinned by digest.
 		Args: args(1, math.MaxInt, "the bundle"),
 		RunE: f.run,
 	}
-	f.register(cmd.Flags())
-	offer(cmd, map[string][]string{"format": append([]string{string(formatMirrorSet)}, words(images.Formats)...)})
+	f.register(cmd)
+	offer(cmd, "format", append([]string{string(formatMirrorSet)}, words(images.Formats)...))
 	return cmd
 }
 
-func (f *imagesFlags) register(flags *pflag.FlagSet) {
+func (f *imagesFlags) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
 	flags.SortFlags = false
-	registerSource(flags, &f.source)
-	flags.Var(enum(&f.format, slices.Concat(images.Formats, []images.Format{formatMirrorSet})...), "format", "text, table, json, yaml, markdown or imagedigestmirrorset")
+	flags.Var(enum(&f.format, slices.Concat(images.Formats, []images.Format{formatMirrorSet})...), "format",
+		"text, table, json, yaml, markdown or imagedigestmirrorset")
 	flags.StringVar(&f.mirror, "mirror", "", "with imagedigestmirrorset: `REGISTRY[/PREFIX]` that has the images")
-	flags.BoolVar(&f.unpinned, "unpinned", false, "list only images that are not pinned by digest; exit code 3 if there are any")
+	flags.BoolVar(&f.unpinned, "unpinned", false,
+		"list only images that are not pinned by digest; exit code 3 if there are any")
+	f.source.register(cmd)
 }
 
 func (f *imagesFlags) run(cmd *cobra.Command, refs []string) error {
@@ -76,7 +78,7 @@ func (f *imagesFlags) run(cmd *cobra.Command, refs []string) error {
 	}
 	var list []images.Image
 	for _, ref := range refs {
-		of, err := f.list(cmd, ref, choiceFor(ref, refs, f.source))
+		of, err := f.list(cmd, ref, choiceFor(ref, refs, f.source.given()))
 		if err != nil {
 			return err
 		}
@@ -95,21 +97,22 @@ func (f *imagesFlags) run(cmd *cobra.Command, refs []string) error {
 }
 
 func (f *imagesFlags) list(cmd *cobra.Command, ref string, o source.Options) ([]images.Image, error) {
-	b, src, err := openBundle(cmd, ref, o, bundle.ReadOptions{AllowUnsupported: true})
+	opened, err := openBundle(cmd, ref, o, bundle.ReadOptions{AllowUnsupported: true})
 	if err != nil {
 		return nil, err
 	}
-	list, err := images.List(b)
+	list, err := images.List(opened.Bundle)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", ref, err)
 	}
-	if src.Image != "" {
-		list = append(list, images.OfBundle(b, src.Image))
+	if opened.Image != "" {
+		list = append(list, images.OfBundle(opened.Bundle, opened.Image))
 	}
 	for i := range list {
-		list[i].Source = sourceName(src)
+		list[i].Source = opened.SourceName()
 		if list[i].Normalized == "" {
-			fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: warning: %s:%d: %s: %q is no image reference\n", list[i].File, list[i].Line, list[i].Field, list[i].Image)
+			fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: warning: %s:%d: %s: %q is no image reference\n", list[i].File,
+				list[i].Line, list[i].Field, list[i].Image)
 		}
 	}
 	return list, nil

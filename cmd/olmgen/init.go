@@ -21,7 +21,7 @@ type initFlags struct {
 	output    string
 	directory string
 	force     bool
-	source    source.Options
+	source    sourceFlags
 }
 
 func newInit() *cobra.Command {
@@ -42,10 +42,10 @@ can be changed. It renders as it is with "olmgen render -f olmgen.yaml".
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	registerSource(flags, &f.source)
 	flags.StringVarP(&f.output, "output", "o", "olmgen.yaml", "`FILE` to write; - is stdout")
 	flags.StringVar(&f.directory, "directory", "operators", "`DIR` that the file will render to, relative to it")
 	flags.BoolVar(&f.force, "force", false, "overwrite the file if it is there")
+	f.source.register(cmd)
 	return cmd
 }
 
@@ -65,15 +65,15 @@ func (f *initFlags) run(cmd *cobra.Command, refs []string) error {
 		if source.IsStdin(ref) {
 			return &usageError{"a RenderConfig cannot name standard input", "give the bundle's directory, archive or image"}
 		}
-		chosen := choiceFor(ref, refs, f.source)
-		b, src, err := openBundle(cmd, ref, chosen, bundle.ReadOptions{})
+		chosen := choiceFor(ref, refs, f.source.given())
+		opened, err := openBundle(cmd, ref, chosen, bundle.ReadOptions{})
 		if err != nil {
 			return err
 		}
-		if !src.Chosen() { // then there is nothing to choose
+		if !opened.Chosen { // then there is nothing to choose
 			chosen = source.Options{}
 		}
-		bundles = append(bundles, config.InitBundle{Source: source.From(dir, ref), Chosen: chosen, Bundle: b})
+		bundles = append(bundles, config.InitBundle{Source: source.From(dir, ref), Chosen: chosen, Bundle: opened.Bundle})
 	}
 	data, err := config.Init(filepath.Base(file), f.directory, bundles)
 	if err != nil {
@@ -86,7 +86,7 @@ func (f *initFlags) run(cmd *cobra.Command, refs []string) error {
 	return f.write(cmd, data)
 }
 
-// write puts the whole file in its place or none of it, and never replaces one without being asked to, whoever wrote it.
+// write writes the whole file or nothing. It replaces a file only with --force.
 func (f *initFlags) write(cmd *cobra.Command, data []byte) error {
 	dir := filepath.Dir(f.output)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -110,7 +110,8 @@ func (f *initFlags) write(cmd *cobra.Command, data []byte) error {
 		return manifest.WithHint(fmt.Errorf("%s is a directory", f.output), "name a file with -o")
 	}
 	if errors.Is(err, fs.ErrExist) {
-		return manifest.WithHint(fmt.Errorf("%s is there already", f.output), "name another with -o, or give --force to overwrite it")
+		return manifest.WithHint(fmt.Errorf("%s is there already", f.output),
+			"name another with -o, or give --force to overwrite it")
 	}
 	if err != nil {
 		return err

@@ -1,20 +1,21 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
-	"os"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
 	"github.com/olmgen/olmgen/report/installer"
+	"github.com/olmgen/olmgen/templates"
 )
 
 // installerFlags are the flags of olmgen installer-rbac as they were given.
@@ -68,126 +69,122 @@ changes it.
 		},
 		RunE: f.run,
 	}
-	f.register(cmd.Flags())
+	f.register(cmd)
 	return cmd
 }
 
-func (f *installerFlags) register(flags *pflag.FlagSet) {
+func (f *installerFlags) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.StringVar(&f.installer, "installer", "", "`NAMESPACE/NAME` of the ServiceAccount that applies")
 	flags.StringVar(&f.from, "from", "", "`DIR` or file with manifests, or - for stdin, in place of a SOURCE")
-	flags.StringVar(&f.name, "name", "", "`NAME` of the Roles and bindings (default: the package name with -installer; with --from the account's)")
-	flags.BoolVar(&f.options.Escalate, "escalate", false, "grant escalate and bind on the roles by name in place of the rules in them")
+	flags.StringVar(&f.name, "name", "",
+		"`NAME` of the Roles and bindings (default: the package name with -installer; with --from the account's)")
+	flags.BoolVar(&f.options.Escalate, "escalate", false,
+		"grant escalate and bind on the roles by name in place of the rules in them")
 	flags.BoolVar(&f.options.Watch, "watch", false, "grant list and watch too, which can't be limited to names")
-	f.render.register(flags)
+	f.render.registerWriting(cmd)
+	f.render.register(cmd, func(o config.Option) bool { return o.Topic != config.TopicFiles })
 }
-
-// fromFlags are the flags of olmgen render that mean something with --from.
-var fromFlags = []string{"installer", "from", "name", "escalate", "watch", "output", "templates", "strict", "force"}
 
 func (f *installerFlags) run(cmd *cobra.Command, refs []string) error {
 	namespace, account, ok := strings.Cut(f.installer, "/")
 	if !ok || len(validation.IsDNS1123Label(namespace)) > 0 || len(validation.IsDNS1123Subdomain(account)) > 0 {
-		return &usageError{fmt.Sprintf("--installer: %q is not NAMESPACE/NAME", f.installer), "name the ServiceAccount that applies"}
+		return &usageError{fmt.Sprintf("--installer: %q is not NAMESPACE/NAME", f.installer),
+			"name the ServiceAccount that applies"}
 	}
 	s := installer.Subject{Namespace: namespace, ServiceAccount: account, Name: f.name}
-	objects, r, err := f.objects(cmd, refs, &s)
+	if err := f.render.checkOutput(); err != nil {
+		return err
+	}
+	a, err := f.applied(cmd, refs, &s)
 	if err != nil {
 		return err
 	}
 	if problems := validation.IsDNS1123Subdomain(s.Namespace + "." + s.Name); len(problems) > 0 {
 		return &usageError{fmt.Sprintf("--name: %q is no valid name: %s", s.Name, problems[0]), ""}
 	}
-	p, err := installer.Derive(objects, f.options)
+	p, err := installer.Derive(a.objects, f.options)
 	if err != nil {
 		return err
 	}
 	if err := f.say(cmd.ErrOrStderr(), p); err != nil {
 		return err
 	}
-	if r.Objects, err = p.Objects(s, f.render.options.Templates); err != nil {
+	result := *a.operator.Result
+	if result.Objects, err = p.Objects(s, a.templates); err != nil {
 		return err
 	}
-	files, err := output.One(r.Operator, f.render.options.Templates).Files(output.LayoutFlat)
+	a.operator.Result = &result
+	files, err := output.One(a.operator, a.templates).Files(output.LayoutFlat)
 	if err != nil {
 		return err
 	}
-	return f.render.write(cmd, files, []output.Source{r.source})
+	return f.render.write(cmd, files, []output.Source{a.source})
 }
 
-// objects gives the objects that are to be applied, and fills in the name.
-func (f *installerFlags) objects(cmd *cobra.Command, refs []string, s *installer.Subject) ([]*manifest.Object, *rendering, error) {
+// applied is what the account applies, and where it comes from.
+type applied struct {
+	objects   []*manifest.Object
+	operator  output.Operator
+	source    output.Source
+	templates *templates.Set
+}
+
+// applied returns the objects that are to be applied, and fills in the name of the Roles.
+func (f *installerFlags) applied(cmd *cobra.Command, refs []string, s *installer.Subject) (*applied, error) {
 	if f.from != "" {
-		if s.Name == "" {
-			s.Name = s.ServiceAccount + "-installer"
-		}
-		objects, err := f.read(cmd)
-		return objects, &rendering{Operator: output.Operator{Result: &generate.Result{Namespace: s.Namespace}}, source: output.Source{Bundle: s.Name, Source: f.from}}, err
+		s.Name = cmp.Or(s.Name, s.ServiceAccount+"-installer")
+		return f.read(cmd, s)
 	}
-	r, err := f.render.render(cmd, refs[0])
+	c, err := f.render.config(refs[0], nil)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	if err := f.render.say(cmd, r.warnings(), r.Notes); err != nil {
-		return nil, nil, err
+	r, err := f.render.render(cmd, c)
+	if err != nil {
+		return nil, err
 	}
-	if s.Name == "" {
-		s.Name = r.Name + "-installer"
+	if err := f.render.say(cmd, r); err != nil {
+		return nil, err
 	}
-	objects, err := installer.Rendered(r.Result)
-	return objects, r, err
+	a := &applied{operator: r.Operators[0], source: r.Sources[0], templates: r.Templates}
+	s.Name = cmp.Or(s.Name, a.operator.Name+"-installer")
+	a.objects, err = installer.Rendered(a.operator.Result)
+	return a, err
 }
 
 // read reads what --from names.
-func (f *installerFlags) read(cmd *cobra.Command) ([]*manifest.Object, error) {
+func (f *installerFlags) read(cmd *cobra.Command, s *installer.Subject) (*applied, error) {
+	dir, _ := f.render.options.Text(config.OptionTemplates)
 	var wrong error
 	cmd.Flags().Visit(func(flag *pflag.Flag) {
-		if wrong == nil && !slices.Contains(fromFlags, flag.Name) {
-			wrong = &usageError{fmt.Sprintf("--%s is for a SOURCE, not for --from", flag.Name), "see " + cmd.CommandPath() + " --help"}
+		o, option := f.render.options.Option(flag.Name)
+		if of := option && o.ID != config.OptionTemplates || config.TopicOf(flag) == config.TopicSource; of && wrong == nil {
+			wrong = &usageError{fmt.Sprintf("--%s is for a SOURCE, not for --from", flag.Name),
+				"see " + cmd.CommandPath() + " --help"}
 		}
 	})
 	if wrong != nil {
 		return nil, wrong
 	}
-	if f.render.output == "" {
-		return nil, &usageError{"-o needs a directory, or - for stdout", ""}
+	set, err := templates.LoadDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("--templates: %w", err)
 	}
-	if err := f.render.loadTemplates(); err != nil {
-		return nil, err
-	}
-	objects, err := readManifests(f.from, cmd.InOrStdin())
+	objects, err := installer.Read(cmd.Context(), f.from, cmd.InOrStdin())
 	if err == nil && len(objects) == 0 {
 		err = fmt.Errorf("%s: no objects", f.from)
 	}
-	return objects, err
+	return &applied{objects, output.Operator{Result: &generate.Result{Namespace: s.Namespace}},
+		output.Source{Bundle: s.Name, Source: f.from}, set}, err
 }
 
-func readManifests(from string, stdin io.Reader) ([]*manifest.Object, error) {
-	if from == "-" {
-		data, err := io.ReadAll(stdin)
-		if err != nil {
-			return nil, err
-		}
-		return installer.Read("stdin", data)
-	}
-	info, err := os.Stat(from)
-	if err != nil {
-		return nil, err
-	}
-	if info.IsDir() {
-		return installer.ReadDir(os.DirFS(from))
-	}
-	data, err := os.ReadFile(from)
-	if err != nil {
-		return nil, err
-	}
-	return installer.Read(from, data)
-}
-
-// say says on what escalate and bind are granted without being asked for, and what had to be guessed.
+// say prints on what escalate and bind are granted without being asked for, and warns of what had to be guessed.
 func (f *installerFlags) say(w io.Writer, p *installer.Permissions) error {
 	if len(p.Escalate) > 0 {
-		fmt.Fprintf(w, "olmgen: grants escalate, because they aggregate others, on ClusterRole %s\n", strings.Join(p.Escalate, ", "))
+		fmt.Fprintf(w, "olmgen: grants escalate, because they aggregate others, on ClusterRole %s\n",
+			strings.Join(p.Escalate, ", "))
 	}
 	if len(p.Bind) > 0 {
 		fmt.Fprintf(w, "olmgen: grants bind, because they are not among the objects, on %s\n", strings.Join(p.Bind, ", "))

@@ -11,6 +11,11 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/olmgen/olmgen/config"
+	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/output"
 )
 
 // Exit codes.
@@ -25,7 +30,7 @@ func main() {
 	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
-// run is the whole command: data goes to stdout, what is said to a person to stderr, in lower case behind "olmgen: ", without a final
+// run is the whole command. Data goes to stdout. Messages go to stderr: lower case, "olmgen: " first, no final
 // period, with a "hint: " line where there is a next step.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	root := newRoot()
@@ -35,15 +40,16 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	root.SetErr(stderr)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	err := root.ExecuteContext(ctx)
+	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {
 		return exitDone
 	}
-	sayError(stderr, err)
+	sayError(cmd, stderr, err)
 	var usage *usageError
+	var flags *config.FlagError
 	var found *foundError
 	switch {
-	case errors.As(err, &usage):
+	case errors.As(err, &usage), errors.As(err, &flags):
 		return exitUsage
 	case errors.As(err, &found):
 		return exitFound
@@ -51,26 +57,34 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return exitFailed
 }
 
-func sayError(stderr io.Writer, err error) {
-	fmt.Fprintln(stderr, "olmgen: "+err.Error())
-	if h := hintOf(err); h != "" {
-		fmt.Fprintln(stderr, "hint: "+h)
+// sayError prints an error and its hint, with the names of the flags that they are about.
+func sayError(cmd *cobra.Command, stderr io.Writer, err error) {
+	text, hint := config.SayError(err, flagsOf(cmd))
+	fmt.Fprintln(stderr, "olmgen: "+text)
+	if hint != "" {
+		fmt.Fprintln(stderr, "hint: "+hint)
 	}
 }
 
-// usageError is a command line that does not say what to do.
+// flagsOf returns how a command calls options: by its flags, if it has them.
+func flagsOf(cmd *cobra.Command) func(manifest.Option) string {
+	return func(o manifest.Option) string {
+		name := config.FlagOf(o)
+		if o == output.OptionForce {
+			name = "--force"
+		}
+		if cmd.Flags().Lookup(strings.TrimPrefix(name, "--")) == nil {
+			return ""
+		}
+		return name
+	}
+}
+
+// usageError is a wrong command line.
 type usageError struct{ msg, hint string }
 
 func (e *usageError) Error() string { return e.msg }
 func (e *usageError) Hint() string  { return e.hint }
-
-func hintOf(err error) string {
-	var h interface{ Hint() string }
-	if errors.As(err, &h) {
-		return h.Hint()
-	}
-	return ""
-}
 
 func newRoot() *cobra.Command {
 	root := &cobra.Command{
@@ -96,6 +110,11 @@ can be committed to Git and reviewed as a diff.`,
 		},
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		var value *pflag.InvalidValueError
+		var word *config.WordError
+		if errors.As(err, &value) && errors.As(err, &word) {
+			return &usageError{"--" + value.GetFlag().Name + ": " + word.Error(), word.Hint()}
+		}
 		return &usageError{lowerFirst(err.Error()), "see " + cmd.CommandPath() + " --help"}
 	})
 	root.SetUsageFunc(printUsage)
@@ -106,6 +125,7 @@ can be committed to Git and reviewed as a diff.`,
 		newFn(),
 		newCheck(),
 		newLint(),
+		newPermissions(),
 		newGraph(),
 		newValidate(),
 		newConvert(),

@@ -21,17 +21,17 @@ type pageCommand struct {
 	output  string // with lines "..." for any lines
 }
 
-// TestPages runs what pages below docs/ show. A page opts in block by block: in one that starts with "```sh test" every line is a
-// command that must succeed; in one with "```console test" commands start with "$ " and are followed by what they print, where a line "..."
-// stands for any lines. The commands of a page run one after the other in a directory that holds examples/ only. One that needs a
-// program that is not there (optional) is passed over.
+// TestPages runs the commands of README.md and of the pages below docs/. A page opts in block by block: in one that starts with "```sh test"
+// every line is a command that must succeed; in one with "```console test" commands start with "$ " and are followed by what they print, where a
+// line "..." stands for any lines. The commands of a page run one after the other in a directory that holds only examples/. A command that
+// needs a missing program (optional) is skipped.
 func TestPages(t *testing.T) {
 	if _, err := exec.LookPath("sh"); err != nil {
 		t.Skip("there is no sh, which runs the commands of the pages")
 	}
-	docs := filepath.Join("..", "..", "docs")
+	root := filepath.Join("..", "..")
 	ran := 0
-	err := filepath.WalkDir(docs, func(file string, d fs.DirEntry, err error) error {
+	test := func(file string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || filepath.Ext(file) != ".md" {
 			return err
 		}
@@ -41,13 +41,18 @@ func TestPages(t *testing.T) {
 		}
 		commands := pageCommands(string(text))
 		ran += len(commands)
-		if name, err := filepath.Rel(docs, file); len(commands) > 0 && err == nil {
+		if name, err := filepath.Rel(root, file); len(commands) > 0 && err == nil {
 			t.Run(filepath.ToSlash(name), func(t *testing.T) { runPage(t, file, commands) })
 		}
 		return nil
-	})
-	if err != nil || ran == 0 {
-		t.Errorf("%d commands in the pages below %s: %v", ran, docs, err)
+	}
+	for _, pages := range []string{"README.md", "docs"} {
+		if err := filepath.WalkDir(filepath.Join(root, pages), test); err != nil {
+			t.Error(err)
+		}
+	}
+	if ran == 0 {
+		t.Error("no page has a command")
 	}
 }
 

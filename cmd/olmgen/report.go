@@ -36,10 +36,8 @@ func (f *reportFlags) register(flags *pflag.FlagSet) {
 }
 
 func completeReport(cmd *cobra.Command) {
-	offer(cmd, map[string][]string{
-		"format":  words(findings.Formats),
-		"fail-on": words(findings.Levels),
-	})
+	offer(cmd, "format", words(findings.Formats))
+	offer(cmd, "fail-on", words(findings.Levels))
 }
 
 // known removes the findings of the baseline, and writes a baseline on request.

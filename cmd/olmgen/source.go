@@ -2,7 +2,7 @@ package main
 
 import (
 	"fmt"
-	"path/filepath"
+	"io"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/bundle/source"
+	"github.com/olmgen/olmgen/config"
 )
 
 const sourceHelp = `SOURCE is a bundle's directory (the one that holds manifests/ and metadata/, or
@@ -23,60 +24,64 @@ by prefix:
   dir:PATH, tar:FILE, zip:FILE             whatever the name looks like
 A bundle that is not chosen must be of the --package, --channel and --version.`
 
-// registerSource adds the flags that say where a bundle comes from.
-func registerSource(flags *pflag.FlagSet, o *source.Options) {
-	flags.StringVar(&o.Package, "package", "", "of a catalog: `NAME` of the package")
-	flags.StringVar(&o.Channel, "channel", "", "of a catalog or legacy package: `NAME` of the channel (default: the package's default channel)")
-	flags.StringVar(&o.Version, "version", "", "of a catalog or legacy package: `VERSION` of the bundle (default: the channel head)")
+// sourceFlags are the flags that say where a bundle comes from.
+type sourceFlags struct {
+	options *config.Flags
+	source  source.Options
+}
+
+func (f *sourceFlags) register(cmd *cobra.Command) {
+	cmd.Flags().SortFlags = false
+	f.options = addOptions(cmd, optionsWith(func(o config.Option) bool { return o.Topic == config.TopicSource }))
+	registerNetwork(cmd.Flags(), &f.source)
+}
+
+// given returns what the flags say.
+func (f *sourceFlags) given() source.Options {
+	o := f.source
+	o.Package, _ = f.options.Text(bundle.OptionPackage)
+	o.Channel, _ = f.options.Text(bundle.OptionChannel)
+	o.Version, _ = f.options.Text(bundle.OptionVersion)
+	return o
+}
+
+// registerNetwork adds the flags about registries.
+func registerNetwork(flags *pflag.FlagSet, o *source.Options) {
 	flags.BoolVar(&o.Offline, "offline", false, "never use the network")
 	flags.BoolVar(&o.Insecure, "insecure", false, "allow registries without TLS")
+	config.SetTopic(flags.Lookup("offline"), config.TopicSource)
+	config.SetTopic(flags.Lookup("insecure"), config.TopicSource)
 }
 
-// openBundle opens a source and reads the bundle in it, which must be the one asked for. What is odd about the source, and the digest of an
-// image, is said on stderr.
-func openBundle(cmd *cobra.Command, ref string, o source.Options, read bundle.ReadOptions) (*bundle.Bundle, *source.Source, error) {
-	stderr := cmd.ErrOrStderr()
-	o.Stdin = cmd.InOrStdin()
-	o.Warn = func(format string, args ...any) { fmt.Fprintf(stderr, "olmgen: warning: "+format+"\n", args...) }
-	src, err := source.Open(cmd.Context(), ref, o)
+// openBundle opens a source and reads the bundle in it, which must be the one asked for. It prints warnings about the
+// source and the digest of an image on stderr.
+func openBundle(cmd *cobra.Command, ref string, o source.Options, read bundle.ReadOptions) (*config.Opened, error) {
+	o.Stdin, o.Warn = cmd.InOrStdin(), warnOn(cmd.ErrOrStderr())
+	opened, err := config.Open(cmd.Context(), ref, o, read)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	defer src.Close()
-	if src.Digest != "" {
-		fmt.Fprintf(stderr, "olmgen: %s is %s\n", ref, src.Digest)
-	}
-	read.Labels = src.Labels
-	b, err := bundle.Read(src.FS, read)
-	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", ref, err)
-	}
-	return b, src, checkChoice(b, src, o)
+	sayDigest(cmd.ErrOrStderr(), opened)
+	return opened, nil
 }
 
-// checkChoice refuses a bundle that was not chosen and is not the one asked for.
-func checkChoice(b *bundle.Bundle, src *source.Source, o source.Options) error {
-	if src.Chosen() {
-		return nil
-	}
-	if err := (bundle.Choice{Package: o.Package, Channel: o.Channel, Version: o.Version}).Check(b); err != nil {
-		return fmt.Errorf("%s: %w", src.Ref, err)
-	}
-	return nil
+// warnOn returns what prints a warning.
+func warnOn(stderr io.Writer) func(format string, args ...any) {
+	return func(format string, args ...any) { fmt.Fprintf(stderr, "olmgen: warning: "+format+"\n", args...) }
 }
 
-// choiceFor gives the options for one of several sources. Where there are catalogs among them, what is to be chosen is about those.
+// sayDigest prints the digest of an image.
+func sayDigest(stderr io.Writer, o *config.Opened) {
+	if o.Digest != "" {
+		fmt.Fprintf(stderr, "olmgen: %s is %s\n", o.Ref, o.Digest)
+	}
+}
+
+// choiceFor returns the options for one of several sources. Where catalogs are among them, package, channel and
+// version are about those.
 func choiceFor(ref string, refs []string, o source.Options) source.Options {
 	if slices.ContainsFunc(refs, source.Chooses) && !source.Chooses(ref) {
 		o.Package, o.Channel, o.Version = "", "", ""
 	}
 	return o
-}
-
-// sourceName is how the lock file calls a source: a path as it was given, with slashes.
-func sourceName(s *source.Source) string {
-	if s.Kind == source.KindDir {
-		return filepath.ToSlash(filepath.Clean(s.Ref))
-	}
-	return s.Ref
 }

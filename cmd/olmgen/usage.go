@@ -1,12 +1,15 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/olmgen/olmgen/config"
 )
 
 const columns = 80
@@ -33,16 +36,24 @@ func printUsage(cmd *cobra.Command) error {
 		}
 	}
 	if cmd.HasAvailableLocalFlags() {
-		fmt.Fprintf(w, "\nFlags:\n")
-		printFlags(w, cmd.LocalFlags())
+		printFlags(w, cmd.LocalFlags(), "")
+		for _, topic := range config.Topics {
+			printFlags(w, cmd.LocalFlags(), topic)
+		}
 	}
 	return nil
 }
 
-func printFlags(w io.Writer, flags *pflag.FlagSet) {
+// printFlags prints the flags of one part of the help.
+func printFlags(w io.Writer, flags *pflag.FlagSet, topic config.Topic) {
+	first := true
 	flags.VisitAll(func(f *pflag.Flag) {
-		if f.Hidden {
+		if f.Hidden || config.TopicOf(f) != topic {
 			return
+		}
+		if first {
+			fmt.Fprintf(w, "\n%s:\n", cmp.Or(string(topic), "Flags"))
+			first = false
 		}
 		value, text := pflag.UnquoteUsage(f)
 		line := "      --" + f.Name

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/generate"
 )
 
@@ -25,21 +26,21 @@ func TestUsageErrors(t *testing.T) {
 		{"render a b", "olmgen: one argument too many: \"b\"\nhint: see olmgen render --help\n"},
 		{"render a -o", "olmgen: flag needs an argument: 'o' in -o\nhint: see olmgen render --help\n"},
 		{"render a -o ''", "olmgen: -o needs a directory, or - for stdout\n"},
-		{"render a --names short", "olmgen: invalid argument \"short\" for \"--names\" flag: must be stable, olm\nhint: see olmgen render --help\n"},
-		{"render a --copied-csvs all", "olmgen: invalid argument \"all\" for \"--copied-csvs\" flag: must be stub, full, none\nhint: see olmgen render --help\n"},
-		{"render a --install-mode global", "olmgen: invalid argument \"global\" for \"--install-mode\" flag: must be OwnNamespace, SingleNamespace, MultiNamespace, AllNamespaces\nhint: see olmgen render --help\n"},
+		{"render a --names short", "olmgen: --names: \"short\" is not known\nhint: choose one of stable, olm\n"},
+		{"render a --copied-csvs all", "olmgen: --copied-csvs: \"all\" is not known\nhint: did you mean full? choose one of stub, full, none\n"},
+		{"render a --install-mode global", "olmgen: --install-mode: \"global\" is not known\nhint: choose one of OwnNamespace, SingleNamespace, MultiNamespace, AllNamespaces\n"},
 		{"render a --selector =", "olmgen: --selector: couldn't parse the selector string \"=\": found '=', expected: !, identifier, or 'end of string'\nhint: write it as in key=value,other in (a, b)\n"},
-		{"render a --profile none", "olmgen: invalid argument \"none\" for \"--profile\" flag: must be olm, plain, descoped, olmv1, subscription, clusterextension\nhint: see olmgen render --help\n"},
-		{"render a --approval Manual", "olmgen: --approval means nothing with --profile olm\nhint: it is for --profile subscription\n"},
-		{"render a --profile subscription --names olm", "olmgen: --names means nothing with --profile subscription\nhint: it is for --profile olm or plain\n"},
+		{"render a --profile none", "olmgen: --profile: \"none\" is not known\nhint: choose one of olm, plain, descoped, olmv1, subscription, clusterextension\n"},
+		{"render a --approval Manual", "olmgen: --approval: means nothing with profile olm\nhint: leave it out: it is for profile subscription\n"},
+		{"render a --profile subscription --names olm", "olmgen: --names: means nothing with profile subscription\nhint: leave it out: it is for profile olm or plain\n"},
 		{"render a --profile subscription --catalog-source mine", "olmgen: --catalog-source: \"mine\" is not NAMESPACE/NAME\nhint: write it as in openshift-marketplace/community-operators\n"},
 		{"render a --profile subscription --catalog-source ''", "olmgen: --catalog-source: \"\" is not NAMESPACE/NAME\nhint: write it as in openshift-marketplace/community-operators\n"},
-		{"render a --profile subscription --approval Never", "olmgen: invalid argument \"Never\" for \"--approval\" flag: must be Automatic, Manual\nhint: see olmgen render --help\n"},
-		{"render a --profile clusterextension --operator-group x", "olmgen: --operator-group means nothing with --profile clusterextension\nhint: it is for --profile olm, plain, descoped or subscription\n"},
-		{"render a --profile olmv1 --create-namespace", "olmgen: --create-namespace means nothing with --profile olmv1\nhint: it is for --profile olm, plain, descoped, subscription or clusterextension\n"},
-		{"render a --profile plain --version-range 1", "olmgen: --version-range means nothing with --profile plain\nhint: it is for --profile clusterextension\n"},
-		{"render a --selector a=b --profile descoped", "olmgen: --selector means nothing with --profile descoped\nhint: it is for --profile olm, plain or subscription\n"},
-		{"render a --helm-crds crds", "olmgen: --helm-crds means nothing with --layout flat\nhint: it is for --layout helm\n"},
+		{"render a --profile subscription --approval Never", "olmgen: --approval: \"Never\" is not known\nhint: choose one of Automatic, Manual\n"},
+		{"render a --profile clusterextension --operator-group x", "olmgen: --operator-group: means nothing with profile clusterextension\nhint: leave it out: it is for profile olm, plain, descoped or subscription\n"},
+		{"render a --profile olmv1 --create-namespace", "olmgen: --create-namespace: means nothing with profile olmv1\nhint: leave it out: it is for profile olm, plain, descoped, subscription or clusterextension\n"},
+		{"render a --profile plain --version-range 1", "olmgen: --version-range: means nothing with profile plain\nhint: leave it out: it is for profile clusterextension\n"},
+		{"render a --selector a=b --profile descoped", "olmgen: --selector: means nothing with profile descoped\nhint: leave it out: it is for profile olm, plain or subscription\n"},
+		{"render a --helm-crds crds", "olmgen: --helm-crds: means nothing with layout flat\nhint: leave it out: it is for layout helm\n"},
 		{"render a --name x", "olmgen: unknown flag: --name\nhint: see olmgen render --help\n"},
 		{"version x", "olmgen: one argument too many: \"x\"\nhint: see olmgen version --help\n"},
 	} {
@@ -131,30 +132,30 @@ func TestUpgradeChangesOnlyTheVersion(t *testing.T) {
 	}
 }
 
-// A flag is refused with the profiles that have no use for it, and with no other.
+// A flag is refused with the profiles that do not use its option, and with no other.
 func TestProfilesOfFlags(t *testing.T) {
-	values := map[string]string{"issuer": "Issuer/a", "catalog-source": "a/b", "approval": "Manual", "certs": "none", "copied-csvs": "stub", "names": "stable",
-		"install-mode": "OwnNamespace", "aggregate-to": "view", "split": "feature", "upgrade-constraint-policy": "SelfCertified", "version-range": "1"}
-	for _, option := range generate.LimitedOptions() {
-		flag := newRender().Flags().Lookup(option)
-		if flag == nil {
-			t.Errorf("render has no flag --%s", option)
+	values := map[string]string{"issuer": "Issuer/a", "catalog-source": "a/b", "version-range": "1", "certs": "none"}
+	limited := 0
+	for _, o := range config.WithFlags(config.Declared()) {
+		if o.Profiles == nil {
 			continue
 		}
-		if n := len(generate.ProfilesFor(option)); n == 0 || n == len(generate.Profiles) {
-			t.Errorf("--%s is for none or all of the profiles", option)
-		}
-		given := "--" + option
-		if flag.Value.Type() != "bool" {
-			given += "=" + cmp.Or(values[option], "a")
+		limited++
+		given := "--" + o.Flag
+		if o.Type != config.Bool {
+			given += "=" + cmp.Or(values[o.Flag], append(o.Words, "a")[0])
 		}
 		for _, p := range generate.Profiles {
 			t.Chdir(t.TempDir())
 			code, _, stderr := olmgen("render", "nowhere", "--profile", string(p), given)
-			refused := code == exitUsage && strings.HasPrefix(stderr, "olmgen: --"+option+" means nothing with --profile "+string(p)+"\nhint: it is for --profile ")
-			if refused == p.Uses(option) || !refused && code == exitUsage {
+			want := "olmgen: --" + o.Flag + ": means nothing with profile " + string(p) + "\nhint: leave it out: it is for profile "
+			refused := code == exitUsage && strings.HasPrefix(stderr, want)
+			if refused == o.Uses(p) || !refused && code == exitUsage {
 				t.Errorf("render --profile %s %s: exit code %d, %s", p, given, code, stderr)
 			}
 		}
+	}
+	if limited < 20 {
+		t.Errorf("only %d options are for some profiles", limited)
 	}
 }

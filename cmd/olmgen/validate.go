@@ -7,10 +7,10 @@ import (
 	"math"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/bundle/source"
+	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/review/findings"
 	"github.com/olmgen/olmgen/review/validate"
 )
@@ -18,7 +18,7 @@ import (
 // validateFlags holds the flags of olmgen validate.
 type validateFlags struct {
 	report  reportFlags
-	source  source.Options
+	source  sourceFlags
 	options validate.Options
 }
 
@@ -43,14 +43,14 @@ source cannot be read.
 		Args: args(1, math.MaxInt, "the bundle"),
 		RunE: f.run,
 	}
-	f.register(cmd.Flags())
+	f.register(cmd)
 	completeReport(cmd)
 	return cmd
 }
 
-func (f *validateFlags) register(flags *pflag.FlagSet) {
+func (f *validateFlags) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
 	flags.SortFlags = false
-	registerSource(flags, &f.source)
 	f.report.register(flags)
 	flags.BoolVar(&f.options.OperatorHub, "operatorhub", false, "also check the rules for publication on OperatorHub.io")
 }
@@ -60,10 +60,11 @@ func (f *validateFlags) run(cmd *cobra.Command, refs []string) error {
 	if helper, err := validate.FindHelper(); err == nil {
 		f.options.Checker = helper
 	} else {
-		fmt.Fprintf(stderr, "olmgen: warning: only olmgen's own findings: %v\nhint: %s\n", err, hintOf(err))
+		text, hint := config.SayError(err, flagsOf(cmd))
+		fmt.Fprintf(stderr, "olmgen: warning: only olmgen's own findings: %s\nhint: %s\n", text, hint)
 	}
-	f.source.Stdin = cmd.InOrStdin()
-	f.source.Warn = func(format string, args ...any) { fmt.Fprintf(stderr, "olmgen: warning: "+format+"\n", args...) }
+	o := f.source.given()
+	o.Stdin, o.Warn = cmd.InOrStdin(), warnOn(stderr)
 	var list []validate.Finding
 	bundles, failed := 0, 0
 	for _, ref := range refs {
@@ -75,7 +76,7 @@ func (f *validateFlags) run(cmd *cobra.Command, refs []string) error {
 		case len(refs) == 1 || cmd.Context().Err() != nil:
 			return err
 		default:
-			sayError(stderr, err)
+			sayError(cmd, stderr, err)
 			failed++
 		}
 	}

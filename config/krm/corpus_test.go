@@ -12,7 +12,8 @@ import (
 	"github.com/olmgen/olmgen/internal/corpus/corpustest"
 )
 
-// What the function gives of every bundle of the corpus is what is rendered, but for the annotations that tell the files.
+// What the function gives of every bundle of the corpus is what is rendered, but for the annotations that tell the
+// files.
 func TestCorpus(t *testing.T) {
 	ran := 0
 	for _, dir := range corpustest.Bundles(t) {

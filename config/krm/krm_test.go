@@ -43,8 +43,8 @@ func call(t *testing.T, in string) (out string, results []Result, err error) {
 	return b.String(), results, err
 }
 
-// A whole call: comments, order and form of what is not olmgen's stay; what is there already is replaced in its place and keeps what the
-// orchestrator said of it; the rest is appended.
+// A whole call: comments, order and form of what is not olmgen's stay; what is there already is replaced in its place
+// and keeps what the orchestrator said of it; the rest is appended.
 func TestRun(t *testing.T) {
 	inExample(t)
 	items := `
@@ -116,6 +116,8 @@ func TestPaths(t *testing.T) {
 		{"a directory", "", "out/here", "bundle", "out/here/operatorgroup_caches_caches.yaml"},
 		{"a layout", "", "out, layout: by-kind", "bundle", "out/operatorgroup/caches_caches.yaml"},
 		{"a layout that splits", "", "out, layout: gitops-catalog", "bundle", "out/memcached-operator/operator/base/operator-group.yaml"},
+		{"an object that a layout splits", "", "out, layout: gitops-catalog", "bundle", "out/subscription_caches_memcached-operator.yaml"},
+		{"a layout of templates", "", "out, layout: helm", "bundle", "out/operatorgroup_caches_caches.yaml"},
 		{"a path", "bundle/olmgen.yaml", "", "../bundle", "bundle/operatorgroup_caches_caches.yaml"},
 		{"both", "bundle/olmgen.yaml", "../out/", ".", "out/operatorgroup_caches_caches.yaml"},
 	} {
@@ -138,7 +140,8 @@ func TestPaths(t *testing.T) {
 	}
 }
 
-// Objects of the bundle itself are not taken for rendered ones that are there already, even where the output is below the bundle.
+// Objects of the bundle itself are not taken for rendered ones that are there already, even where the output is below
+// the bundle.
 func TestSourcesStay(t *testing.T) {
 	inExample(t)
 	item := func(at string) string {
@@ -176,9 +179,9 @@ func TestFailure(t *testing.T) {
 			Result{Message: "a/b.yaml: groups[0].bundles[0]: a/bundle: ", File: &File{"a/b.yaml"}}, "a/b.yaml: groups[0].bundles[0]: a/bundle:"},
 		{"another kind", " {apiVersion: v1, kind: ConfigMap, metadata: {name: x}}\n", Result{Message: `is "ConfigMap", not RenderConfig`, ResourceRef: &Ref{"v1", "ConfigMap", "x"}, Field: &Field{"kind"}, Tags: map[string]string{"hint": "write kind: RenderConfig"}},
 			`functionConfig: kind: is "ConfigMap"`},
-		{"outside", renderConfig + "  output: {directory: ../out}\n", Result{Message: `"../out" is outside of the package that a function can write to`, ResourceRef: ref, Field: &Field{"output.directory"}, Tags: map[string]string{"hint": "name a directory below, or leave it out"}},
+		{"outside", renderConfig + "  output: {directory: ../out}\n", Result{Message: `"../out" is outside of the package, and a function can only write to the package`, ResourceRef: ref, Field: &Field{"output.directory"}, Tags: map[string]string{"hint": "use a directory in the package, or leave the field out"}},
 			"functionConfig: output.directory: "},
-		{"absolute", renderConfig + "  output: {directory: /out}\n", Result{Message: `"/out" is outside of the package that a function can write to`, ResourceRef: ref, Field: &Field{"output.directory"}, Tags: map[string]string{"hint": "name a directory below, or leave it out"}},
+		{"absolute", renderConfig + "  output: {directory: /out}\n", Result{Message: `"/out" is outside of the package, and a function can only write to the package`, ResourceRef: ref, Field: &Field{"output.directory"}, Tags: map[string]string{"hint": "use a directory in the package, or leave the field out"}},
 			"functionConfig: output.directory: "},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -203,7 +206,7 @@ func TestFailure(t *testing.T) {
 // Without a ResourceList nothing is written.
 func TestNoResourceList(t *testing.T) {
 	for _, c := range []struct{ in, want string }{
-		{"", "stdin: 0 documents where one ResourceList is wanted"},
+		{"", "stdin: 0 documents instead of one ResourceList"},
 		{"# nothing\n", "stdin: 0 documents"},
 		{"a: 1\n---\nb: 1\n", "stdin: 2 documents"},
 		{"items: [\n", "stdin:1: not YAML"},
@@ -213,7 +216,7 @@ func TestNoResourceList(t *testing.T) {
 		{resourceList(" {}\n", " {}\n"), "stdin:3: items: must be a list"},
 		{resourceList(" [a]\n", " {}\n"), "stdin:3: items[0]: must be a mapping"},
 		{resourceList(" []\n", " a\n"), "stdin:4: functionConfig: must be a mapping"},
-		{resourceList(" &a [{b: *a}]\n", " {}\n"), "aliases that refer to too much"},
+		{resourceList(" &a [{b: *a}]\n", " {}\n"), "the aliases expand to too many values"},
 	} {
 		out, results, err := call(t, c.in)
 		if err == nil || !strings.Contains(err.Error(), c.want) || out != "" || results != nil {

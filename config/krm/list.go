@@ -12,11 +12,13 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// limits are those of a whole package of manifests in one document.
+// limits allow a whole package of manifests in one document.
 var limits = manifest.Limits{FileBytes: 128 << 20, Depth: 250, Nodes: 10_000_000}
 
-// versions are those of the ResourceList that orchestrators send; they do not differ in what olmgen reads and writes.
+// versions are the versions of ResourceList that orchestrators send. The fields that olmgen uses are the same in all.
 var versions = []string{"config.kubernetes.io/v1", "config.kubernetes.io/v1beta1", "config.kubernetes.io/v1alpha1"}
+
+const useRender = "kustomize or kpt start olmgen fn; use olmgen render -f to render by hand"
 
 // list is a ResourceList. Items keep their comments.
 type list struct {
@@ -37,13 +39,14 @@ func read(r io.Reader) (*list, error) {
 	}
 	docs = slices.DeleteFunc(docs, func(d *manifest.Document) bool { return d.Root == nil })
 	if len(docs) != 1 {
-		return nil, &manifest.Error{File: "stdin", Msg: fmt.Sprintf("%d documents where one ResourceList is wanted", len(docs)),
-			Tip: "olmgen fn is started by kustomize or kpt; to render by hand use olmgen render -f"}
+		msg := fmt.Sprintf("%d documents instead of one ResourceList", len(docs))
+		return nil, &manifest.Error{File: "stdin", Msg: msg, Tip: useRender}
 	}
 	d := docs[0]
-	if kind, version := text(d.Root, "kind"), text(d.Root, "apiVersion"); kind != "ResourceList" || !slices.Contains(versions, version) {
+	kind, version := text(d.Root, "kind"), text(d.Root, "apiVersion")
+	if kind != "ResourceList" || !slices.Contains(versions, version) {
 		e := d.Errorf("kind", "is %q of %q, not ResourceList of %s", kind, version, versions[0])
-		e.Tip = "olmgen fn is started by kustomize or kpt; to render by hand use olmgen render -f"
+		e.Tip = useRender
 		return nil, e
 	}
 	l := &list{root: d.Root}
@@ -70,10 +73,10 @@ func read(r io.Reader) (*list, error) {
 	return l, nil
 }
 
-// expand puts copies in place of aliases, because an item may leave without those that refer to it.
+// expand replaces aliases by copies, because the item with the anchor may be replaced.
 func expand(n *yaml.Node, budget *int, depth int) error {
 	if *budget--; *budget < 0 || depth > limits.Depth {
-		return errors.New("aliases that refer to too much")
+		return errors.New("the aliases expand to too many values")
 	}
 	n.Anchor = ""
 	for i, c := range n.Content {
@@ -91,7 +94,7 @@ func expand(n *yaml.Node, budget *int, depth int) error {
 	return nil
 }
 
-// write prints the list with other items and with results, whole or not at all.
+// write prints the list with the items and results. If it fails before writing, nothing is written.
 func (l *list) write(w io.Writer, items []*yaml.Node, results []Result) error {
 	root := *l.root
 	root.Content = slices.Clone(root.Content)
@@ -117,7 +120,8 @@ func (l *list) write(w io.Writer, items []*yaml.Node, results []Result) error {
 	return err
 }
 
-// unfold gives folded texts (">") another form where the encoder would make another text of them: it does where a line is indented.
+// unfold changes a folded text (">") to a literal one ("|") if the encoder would change its value, as it does if a
+// line is indented.
 func unfold(n *yaml.Node) {
 	if n.Kind == yaml.ScalarNode && n.Style&yaml.FoldedStyle != 0 {
 		var again string
@@ -134,7 +138,7 @@ func unfold(n *yaml.Node) {
 	}
 }
 
-// child gives the value of a key of a mapping, the last one if there are several, or nil.
+// child returns the value of a key of a mapping, or nil. If the key occurs twice, the last value counts.
 func child(n *yaml.Node, key string) *yaml.Node {
 	if n == nil || n.Kind != yaml.MappingNode {
 		return nil
@@ -147,7 +151,7 @@ func child(n *yaml.Node, key string) *yaml.Node {
 	return nil
 }
 
-// text gives the scalar at the end of a path of keys, or "".
+// text returns the scalar at a path of keys, or "".
 func text(n *yaml.Node, path ...string) string {
 	for _, key := range path {
 		n = child(n, key)

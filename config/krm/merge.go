@@ -11,8 +11,7 @@ import (
 	"github.com/olmgen/olmgen/generate"
 )
 
-// The annotations by which orchestrators know where an object is from: those of the specification, and those from before it
-// (kyaml: kio/kioutil).
+// The annotations with the file of an object: those of the specification, and the older ones (kyaml: kio/kioutil).
 const (
 	internalPrefix = "internal.config.kubernetes.io/"
 	pathKey        = internalPrefix + "path"
@@ -21,8 +20,8 @@ const (
 	oldIndexKey    = "config.kubernetes.io/index"
 )
 
-// orchestrators reports whether an annotation is an orchestrator's, which a function leaves alone
-// (kyaml: kio/kioutil; kustomize: api/internal/plugins/utils).
+// orchestrators reports whether an annotation belongs to the orchestrator, so that a function must keep it (kyaml:
+// kio/kioutil; kustomize: api/internal/plugins/utils).
 func orchestrators(key string) bool {
 	return strings.HasPrefix(key, internalPrefix) ||
 		slices.Contains([]string{oldPathKey, oldIndexKey, "config.k8s.io/id", "kustomize.config.k8s.io/id"}, key)
@@ -42,9 +41,11 @@ func identityOf(n *yaml.Node) identity {
 	return identity{group, text(n, "kind"), text(n, "metadata", "namespace"), text(n, "metadata", "name")}
 }
 
-// merge gives the items with the objects in their places, or behind all others with the annotations that tell their files. An item in
-// the source of a bundle is not the place of an object.
-func (l *list) merge(objects []generate.Shared, sources []string, file func(generate.Object) string) ([]*yaml.Node, error) {
+// merge returns the items with the objects. An object replaces the item with its name, unless that is in the source
+// of a bundle. The other objects come last, with annotations for their files.
+func (l *list) merge(
+	objects []generate.Shared, sources []string, file func(generate.Object) string,
+) ([]*yaml.Node, error) {
 	items := slices.Clone(l.items)
 	places := map[identity][]int{}
 	for i, item := range items {
@@ -87,7 +88,7 @@ func node(o generate.Object) (*yaml.Node, error) {
 		return nil, fmt.Errorf("%s %s: %w", o.Kind, o.Name, err)
 	}
 	if len(doc.Content) != 1 || child(doc.Content[0], "metadata") == nil {
-		return nil, fmt.Errorf("%s %s: is no object", o.Kind, o.Name)
+		return nil, fmt.Errorf("%s %s: not an object", o.Kind, o.Name)
 	}
 	n := doc.Content[0]
 	if n.HeadComment == "" {
@@ -96,7 +97,7 @@ func node(o generate.Object) (*yaml.Node, error) {
 	return n, nil
 }
 
-// inherit takes over what the orchestrator said of the item that an object replaces.
+// inherit copies the orchestrator's annotations from the item that an object replaces.
 func inherit(n, old *yaml.Node) {
 	annotations := child(child(old, "metadata"), "annotations")
 	if annotations == nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/olmgen/olmgen/config"
 )
 
-// Severity says how much a result matters.
+// Severity is the severity of a result.
 type Severity string
 
 // The severities.
@@ -23,31 +23,31 @@ type Result struct {
 	ResourceRef *Ref              `yaml:"resourceRef,omitempty"`
 	Field       *Field            `yaml:"field,omitempty"`
 	File        *File             `yaml:"file,omitempty"`
-	Tags        map[string]string `yaml:"tags,omitempty"` // operator: what the result is about; hint: what to do about it
+	Tags        map[string]string `yaml:"tags,omitempty"` // operator: its name; hint: what to do
 }
 
-// Ref names the object that a result is about.
+// Ref names the object of a result.
 type Ref struct {
 	APIVersion string `yaml:"apiVersion"`
 	Kind       string `yaml:"kind"`
 	Name       string `yaml:"name"`
 }
 
-// Field is the field of the object that a result is about.
+// Field is the field of a result, in its object.
 type Field struct {
 	Path string `yaml:"path"`
 }
 
-// File is the file that the object comes from.
+// File is the file of the object.
 type File struct {
 	Path string `yaml:"path"`
 }
 
-// result makes a result about the functionConfig.
+// result returns a result about the functionConfig.
 func (l *list) result(s Severity, message string) Result {
 	r := Result{Message: message, Severity: s, Tags: map[string]string{}}
 	ref := Ref{text(l.config, "apiVersion"), text(l.config, "kind"), text(l.config, "metadata", "name")}
-	if ref.APIVersion != "" && ref.Kind != "" && ref.Name != "" { // the specification wants all of them
+	if ref.APIVersion != "" && ref.Kind != "" && ref.Name != "" { // the specification requires all of them
 		r.ResourceRef = &ref
 	}
 	if p := l.configPath(); p != "" {
@@ -56,7 +56,7 @@ func (l *list) result(s Severity, message string) Result {
 	return r
 }
 
-// failure makes the result of an error.
+// failure returns the result for an error.
 func (l *list) failure(err error) Result {
 	r := l.result(Error, err.Error())
 	if place := config.Place(err); place != nil && place.Field != "" && r.ResourceRef != nil {
@@ -69,8 +69,8 @@ func (l *list) failure(err error) Result {
 	return r
 }
 
-// said makes the results of what is worth knowing about operators.
-func (l *list) said(s Severity, warnings []config.Warning) []Result {
+// results returns a result for each warning or note.
+func (l *list) results(s Severity, warnings []config.Warning) []Result {
 	var out []Result
 	for _, w := range warnings {
 		r := l.result(s, w.String())

@@ -1,6 +1,7 @@
-// Package krm is olmgen as a KRM function: a ResourceList comes in, the objects of the RenderConfig in it go out.
+// Package krm is olmgen as a KRM function: it reads a ResourceList and adds the objects that the RenderConfig in it
+// renders.
 //
-// Rules are those of the KRM Functions Specification, v1 (kustomize: cmd/config/docs/api-conventions/functions-spec.md).
+// It follows the KRM Functions Specification, v1 (kustomize: cmd/config/docs/api-conventions/functions-spec.md).
 package krm
 
 import (
@@ -20,16 +21,18 @@ import (
 	"github.com/olmgen/olmgen/output"
 )
 
-// Options say how the function runs.
+// Options configure Run.
 type Options struct {
-	Source source.Options // Offline, Insecure and Keychain count
+	Source source.Options // only Offline, Insecure and Keychain are used
 }
 
-// Run reads a ResourceList, renders its functionConfig, a RenderConfig, and writes the ResourceList with the objects: one that is among
-// the items already is replaced in its place, the others are appended. All other items stay as they are. Paths in the RenderConfig are
-// relative to its own file, as its path annotation tells it, else to the working directory. What Run gives back are the results it wrote.
+// Run reads a ResourceList, renders its functionConfig, a RenderConfig, and writes the ResourceList with the rendered
+// objects. An object replaces the item with its name; the others are appended. All other items are unchanged. Paths
+// in the RenderConfig are relative to the file in its path annotation or, without one, to the working directory. Run
+// returns the results that it wrote.
 //
-// If it fails, the items are written unchanged, with a result that tells the error. Without a ResourceList nothing is written.
+// If rendering fails, Run writes the items unchanged, with a result for the error. Without a ResourceList it writes
+// nothing.
 func Run(ctx context.Context, in io.Reader, out io.Writer, o Options) ([]Result, error) {
 	l, err := read(in)
 	if err != nil {
@@ -47,7 +50,9 @@ func Run(ctx context.Context, in io.Reader, out io.Writer, o Options) ([]Result,
 
 func (l *list) render(ctx context.Context, o Options) ([]*yaml.Node, []Result, error) {
 	if l.config == nil {
-		return nil, nil, &manifest.Error{File: "stdin", Field: "functionConfig", Msg: "is missing", Tip: "give the function a RenderConfig"}
+		return nil, nil, &manifest.Error{
+			File: "stdin", Field: "functionConfig", Msg: "is missing", Tip: "add a RenderConfig",
+		}
 	}
 	name := l.configPath()
 	if name == "" {
@@ -73,30 +78,33 @@ func (l *list) render(ctx context.Context, o Options) ([]*yaml.Node, []Result, e
 	if err != nil {
 		return nil, nil, err
 	}
-	items, err := l.merge(r.Objects, l.sources(c), func(o generate.Object) string { return path.Join(dir, paths[string(o.Data)]) })
+	items, err := l.merge(r.Objects, l.sources(c), func(o generate.Object) string {
+		return path.Join(dir, paths[output.IDOf(o)])
+	})
 	if err != nil {
 		return nil, nil, err
 	}
-	return items, append(l.said(Warning, r.Warnings), l.said(Info, r.Notes)...), nil
+	return items, append(l.results(Warning, r.Warnings), l.results(Info, r.Notes)...), nil
 }
 
-// configPath is the file of the functionConfig as the orchestrator tells it, or "".
+// configPath returns the file of the functionConfig that the orchestrator names, or "".
 func (l *list) configPath() string {
 	return pathOf(l.config)
 }
 
-// directory is where new files go, relative to the package.
+// directory returns the directory of new files, relative to the package.
 func (l *list) directory(c *config.Config, name string) (string, error) {
 	dir := filepath.ToSlash(c.Output.Directory)
 	joined := path.Join(path.Dir(l.configPath()), dir)
 	if filepath.IsAbs(c.Output.Directory) || path.IsAbs(dir) || joined == ".." || strings.HasPrefix(joined, "../") {
-		return "", &manifest.Error{File: name, Field: "output.directory", Msg: fmt.Sprintf("%q is outside of the package that a function can write to", dir),
-			Tip: "name a directory below, or leave it out"}
+		return "", &manifest.Error{File: name, Field: "output.directory",
+			Msg: fmt.Sprintf("%q is outside of the package, and a function can only write to the package", dir),
+			Tip: "use a directory in the package, or leave the field out"}
 	}
 	return joined, nil
 }
 
-// sources are the files and directories that bundles are read from, as far as they are in the package.
+// sources returns the files and directories that bundles are read from, relative to the package.
 func (l *list) sources(c *config.Config) []string {
 	var out []string
 	for _, g := range c.Groups {
@@ -108,17 +116,19 @@ func (l *list) sources(c *config.Config) []string {
 	return out
 }
 
-// filePaths gives the file of each object by its data. An object that its layout splits or leaves out has the file that it has in the flat
+// filePaths returns the file of each object. An object that the layout splits or leaves out has its file of the flat
 // layout.
-func filePaths(r *config.Rendered) (map[string]string, error) {
+func filePaths(r *config.Rendered) (map[output.ID]string, error) {
 	flat, err := r.Tree.Files(output.LayoutFlat)
 	if err != nil {
 		return nil, err
 	}
-	paths := map[string]string{}
+	paths := map[output.ID]string{}
 	for _, files := range []output.Files{flat, r.Files} {
 		for _, f := range files {
-			paths[string(f.Data)] = f.Path
+			if f.Object != (output.ID{}) {
+				paths[f.Object] = f.Path
+			}
 		}
 	}
 	return paths, nil

@@ -63,7 +63,8 @@ type interview struct {
 }
 
 func (o options) accessOf(ctx context.Context, c compare.Case) (string, error) {
-	i := interview{Case: c, dir: filepath.Join(o.golden(), c.Bundle), boundUsers: []string{c.Namespace, compare.Targets[0], "unrelated"}}
+	i := interview{Case: c, dir: filepath.Join(o.golden(), c.Bundle),
+		boundUsers: []string{c.Namespace, compare.Targets[0], "unrelated"}}
 	b, err := bundle.Read(os.DirFS(i.dir), bundle.ReadOptions{})
 	if err != nil {
 		return "", err
@@ -125,7 +126,8 @@ func (o options) withOlmgen(ctx context.Context, i interview, withOLM access.Ans
 	if err != nil {
 		return "", err
 	}
-	options := generate.Options{Namespace: i.Namespace, OperatorGroup: i.OperatorGroup, InstallMode: v1alpha1.InstallModeType(i.InstallMode), TargetNamespaces: i.TargetNamespaces}
+	options := generate.Options{Namespace: i.Namespace, OperatorGroup: i.OperatorGroup,
+		InstallMode: v1alpha1.InstallModeType(i.InstallMode), TargetNamespaces: i.TargetNamespaces}
 	var last apply.Tree
 	var answers access.Answers
 	for n := len(apply.Forms) - 1; n >= 0; n-- { // first those without OLM's CRDs
@@ -155,11 +157,13 @@ func (o options) withOlmgen(ctx context.Context, i interview, withOLM access.Ans
 			return "", err
 		}
 		if d := access.Differences(expected, answers); len(d) > 0 {
-			return "", fmt.Errorf("%s: %d answers differ:\n%s", form.Name, len(d), strings.Join(d[:min(len(d), 40)], "\n"))
+			return "",
+				fmt.Errorf("%s: %d answers differ:\n%s", form.Name, len(d), strings.Join(d[:min(len(d), 40)], "\n"))
 		}
 	}
 	n, yes := answers.Count()
-	found := fmt.Sprintf("%d questions about %d subjects, %d answered with yes, equal in %d forms", n, len(i.subjects), yes, len(apply.Forms))
+	found := fmt.Sprintf("%d questions about %d subjects, %d answered with yes, equal in %d forms", n, len(i.subjects),
+		yes, len(apply.Forms))
 	if i.Name != mutated {
 		return found, nil
 	}
@@ -172,8 +176,10 @@ func both(c *cluster.Cluster) (*apply.Applier, *access.Asker, error) {
 	return apply.New(c), asker, err
 }
 
-// mutate takes every rule, every binding and every aggregation away, one at a time: each must change an answer, or the questions are too few.
-func (o options) mutate(ctx context.Context, a *apply.Applier, asker *access.Asker, i interview, t apply.Tree, before access.Answers) (int, error) {
+// mutate takes every rule, every binding and every aggregation away, one at a time: each must change an answer, or the
+// questions are too few.
+func (o options) mutate(ctx context.Context, a *apply.Applier, asker *access.Asker, i interview, t apply.Tree,
+	before access.Answers) (int, error) {
 	mutations := access.Mutations(t.Objects)
 	for _, m := range mutations {
 		if err := a.Replace(ctx, m.Object, m.Mutant); err != nil {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -37,7 +38,8 @@ func (o options) material() (m material, err error) {
 	if m.own, err = apply.OwnBundles(o.golden()); err != nil {
 		return m, err
 	}
-	m.own = slices.DeleteFunc(m.own, func(dir string) bool { return notRendered[filepath.Base(filepath.Dir(dir))] != "" })
+	m.own = slices.DeleteFunc(m.own,
+		func(dir string) bool { return notRendered[filepath.Base(filepath.Dir(dir))] != "" })
 	root := os.Getenv("OLMGEN_CORPUS")
 	if root == "" {
 		fmt.Println("OLMGEN_CORPUS is not set: only the bundles of the repository are applied")
@@ -48,7 +50,7 @@ func (o options) material() (m material, err error) {
 	return m, err
 }
 
-// every gives each n-th element.
+// every returns each n-th element.
 func every[T any](n int, all []T) (some []T) {
 	for i := 0; i < len(all); i += n {
 		some = append(some, all[i])
@@ -58,7 +60,8 @@ func every[T any](n int, all []T) (some []T) {
 
 // e2e runs all checks, or those that are named.
 func (o options) e2e(ctx context.Context, names []string) error {
-	checks := map[string]func(context.Context, material) error{"dry-run": o.dryRuns, "apply": o.applies, "upgrade": o.upgrades, "access": o.access}
+	checks := map[string]func(context.Context, material) error{"dry-run": o.dryRuns, "apply": o.applies,
+		"upgrade": o.upgrades, "access": o.access}
 	if len(names) == 0 {
 		names = []string{"dry-run", "apply", "upgrade", "access"}
 	}
@@ -101,8 +104,11 @@ func (o options) dryRuns(ctx context.Context, m material) error {
 	}
 	a := apply.New(c)
 	o.each(len(trees), func(n int) error {
-		if !o.only.MatchString(trees[n].Name) || ctx.Err() != nil {
+		if !o.only.MatchString(trees[n].Name) {
 			return nil
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
 		}
 		if err := a.Namespaces(ctx, trees[n]); err != nil {
 			return s.add(trees[n].Name, apply.Result{}, []error{err})
@@ -113,25 +119,35 @@ func (o options) dryRuns(ctx context.Context, m material) error {
 	return errors.Join(ctx.Err(), s.err(), o.kubectl(ctx, c, trees))
 }
 
-// kubectl gives some golden trees, of which the cluster has all APIs, to kubectl itself: it must think of them as the harness does.
+// kubectlTrees are golden trees whose APIs the cluster has: streams for "kubectl apply -f", a directory for "kubectl
+// apply -k".
+var kubectlTrees = regexp.MustCompile(`^(install-modes/out/|layouts/out/flat$)`)
+
+// kubectl runs kubectl itself on some golden trees: it must accept what the harness has applied.
 func (o options) kubectl(ctx context.Context, c *cluster.Cluster, trees []apply.Tree) (err error) {
-	if _, missing := exec.LookPath("kubectl"); missing != nil {
+	if path, _ := exec.LookPath("kubectl"); path == "" {
 		fmt.Println("dry run: there is no kubectl; the same requests were made without it")
 		return nil
 	}
 	for _, t := range trees {
-		if !strings.HasPrefix(t.Name, "install-modes/") || !o.only.MatchString(t.Name) {
+		if !kubectlTrees.MatchString(t.Name) || !o.only.MatchString(t.Name) {
 			continue
 		}
-		out, failed := c.Kubectl(ctx, "apply", "--server-side", "--dry-run=server", "--validate=strict", "-k", filepath.Join(o.golden(), t.Name))
+		flag := "-k"
+		if filepath.Ext(t.Path) == ".yaml" {
+			flag = "-f"
+		}
+		out, failed := c.Kubectl(ctx, "apply", "--server-side", "--dry-run=server", "--validate=strict", flag, t.Path)
 		if n := strings.Count(out, " serverside-applied (server dry run)\n"); failed != nil || n != len(t.Objects) {
-			err = errors.Join(err, fmt.Errorf("kubectl applies %d of %d objects of %s: %v\n%s", n, len(t.Objects), t.Name, failed, out))
+			err = errors.Join(err, failed,
+				fmt.Errorf("kubectl applies %d of %d objects of %s:\n%s", n, len(t.Objects), t.Name, out))
 		}
 	}
 	return err
 }
 
-// applies applies the repository's bundles and some of the corpus, looks whether they are in sync, and removes them.
+// applies takes the repository's bundles and some of the corpus: it applies them, checks that they are in sync, and
+// removes them.
 func (o options) applies(ctx context.Context, m material) error {
 	s, dirs := newSummary("applied twice"), m.own
 	for _, p := range every(max(1, len(m.packages)*o.sample/applied), m.packages) {
@@ -143,7 +159,7 @@ func (o options) applies(ctx context.Context, m material) error {
 			return
 		}
 		if err := a.Namespaces(ctx, t); err != nil {
-			s.add(t.Name, apply.Result{}, []error{err})
+			_ = s.add(t.Name, apply.Result{}, []error{err})
 			return
 		}
 		r, errs := a.Apply(ctx, t)
@@ -151,7 +167,7 @@ func (o options) applies(ctx context.Context, m material) error {
 		if err := a.Remove(ctx, t); err != nil {
 			errs = append(errs, err)
 		}
-		s.add(t.Name, r, errs)
+		_ = s.add(t.Name, r, errs) // s.err reports it
 	})
 }
 
@@ -161,12 +177,12 @@ type upgrade struct {
 	options  generate.Options
 }
 
-// upgrades applies a bundle and its successor over it: the pairs of golden/upgrades in every install mode, and the newest two of every package
-// of the corpus that has two.
+// upgrades applies a bundle and its successor over it: the pairs of golden/upgrades in every install mode, and the
+// newest two of every package of the corpus that has two.
 func (o options) upgrades(ctx context.Context, m material) error {
 	pairs, err := filepath.Glob(filepath.Join(o.golden(), "upgrades", "*"))
 	if err != nil || len(pairs) == 0 {
-		return fmt.Errorf("no pairs in golden/upgrades: %v", err)
+		return errors.Join(errors.New("no pairs in golden/upgrades"), err)
 	}
 	var all []upgrade
 	for _, dir := range pairs {
@@ -186,12 +202,13 @@ func (o options) upgrades(ctx context.Context, m material) error {
 		name := fmt.Sprintf("%s to %s %s", from.Name, to.Name, all[n].options.InstallMode)
 		if ok && alsoOK && o.only.MatchString(name) {
 			r, errs := a.Upgrade(ctx, from, to)
-			s.add(name, r, errs)
+			_ = s.add(name, r, errs)
 		}
 	})
 }
 
-// inBoth calls do n times for every form: for the profile olm with a cluster that has OLM's CRDs, for plain with one that has not.
+// inBoth calls do n times for every form: for the profile olm with a cluster that has OLM's CRDs, for plain with one
+// that has not.
 func (o options) inBoth(ctx context.Context, s *summary, n int, do func(*apply.Applier, apply.Form, int)) error {
 	profiles := []generate.Profile{generate.ProfileOLM, generate.ProfilePlain}
 	var failed atomic.Pointer[error]

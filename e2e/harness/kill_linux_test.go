@@ -41,7 +41,8 @@ func checkout(t *testing.T, bin string) string {
 	if err := os.Mkdir(filepath.Join(root, "e2e"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for from, to := range map[string]string{bin: "e2e/.bin", filepath.Join(real, "golden"): "golden", filepath.Join(real, "examples"): "examples"} {
+	for from, to := range map[string]string{bin: "e2e/.bin", filepath.Join(real, "golden"): "golden",
+		filepath.Join(real, "examples"): "examples"} {
 		if err := os.Symlink(from, filepath.Join(root, to)); err != nil {
 			t.Fatal(err)
 		}
@@ -49,7 +50,8 @@ func checkout(t *testing.T, bin string) string {
 	return root
 }
 
-// Killed at any point, the harness leaves no process behind and no file but in e2e/.run, and the next start removes these too.
+// Killed at any point, the harness leaves no process behind and no file but in e2e/.run, and the next start removes
+// these too.
 func TestKilled(t *testing.T) {
 	root := checkout(t, programs(t))
 	run := filepath.Join(root, "e2e", ".run")
@@ -67,7 +69,8 @@ func TestKilled(t *testing.T) {
 		{"OLM installs", func() bool { return said(run, "catalog.log", "my-og") || said(run, "olm.log", "my-og") }},
 	} {
 		cmd := exec.Command(filepath.Join(root, "e2e/.bin/harness"), "-root", root, "-run", "^harbour-own$", "live")
-		cmd.Env = append(slices.DeleteFunc(os.Environ(), func(s string) bool { return strings.HasPrefix(s, "HOME=") }), "HOME="+home, "TMPDIR="+tmp)
+		cmd.Env = append(slices.DeleteFunc(os.Environ(), func(s string) bool { return strings.HasPrefix(s, "HOME=") }),
+			"HOME="+home, "TMPDIR="+tmp)
 		var out bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &out, &out
 		if err := cmd.Start(); err != nil {
@@ -115,7 +118,8 @@ func TestAssets(t *testing.T) {
 	bin, assets, run := programs(t), t.TempDir(), t.TempDir()
 	names := []string{"etcd", "kube-apiserver", "kube-controller-manager"}
 	for _, name := range names { // a script tells that it was started here
-		script := fmt.Sprintf("#!/bin/sh\n: >%s.started\nexec %s \"$@\"\n", filepath.Join(assets, name), filepath.Join(bin, name))
+		script := fmt.Sprintf("#!/bin/sh\n: >%s.started\nexec %s \"$@\"\n", filepath.Join(assets, name),
+			filepath.Join(bin, name))
 		if err := os.WriteFile(filepath.Join(assets, name), []byte(script), 0o755); err != nil {
 			t.Fatal(err)
 		}

@@ -29,7 +29,8 @@ func (o options) live(ctx context.Context) error {
 		c, started := matching[n], time.Now()
 		result, err := o.record(ctx, c)
 		if err == nil {
-			fmt.Printf("%-50s %-10s %-9s %3.0fs %s\n", c.Name, result.Phase, result.Plan, time.Since(started).Seconds(), result.Message)
+			fmt.Printf("%-50s %-10s %-9s %3.0fs %s\n", c.Name, result.Phase, result.Plan, time.Since(started).Seconds(),
+				result.Message)
 		} else {
 			fmt.Printf("%-50s FAILED %v\n", c.Name, err)
 		}
@@ -37,7 +38,8 @@ func (o options) live(ctx context.Context) error {
 	})
 	fmt.Printf("%d cases, %d failed\n", len(matching), failed)
 	if failed > 0 {
-		return fmt.Errorf("%d of %d cases failed; \"make live UPDATE=1\" writes the recordings anew", failed, len(matching))
+		return fmt.Errorf("%d of %d cases failed; \"make live UPDATE=1\" writes the recordings anew", failed,
+			len(matching))
 	}
 	return nil
 }
@@ -82,8 +84,10 @@ func (o options) record(ctx context.Context, what compare.Case) (compare.Case, e
 }
 
 func differences(stored, fresh compare.Case, expected, objects []compare.Object) string {
-	if stored.Options().Incomplete != fresh.Options().Incomplete || stored.Plan != fresh.Plan { // the phase of a CSV that fails changes all the time
-		return fmt.Sprintf("CSV %s, InstallPlan %s; were %s, %s: %s\n", fresh.Phase, fresh.Plan, stored.Phase, stored.Plan, fresh.Message)
+	// the phase of a CSV that fails changes all the time
+	if stored.Options().Incomplete != fresh.Options().Incomplete || stored.Plan != fresh.Plan {
+		return fmt.Sprintf("CSV %s, InstallPlan %s; were %s, %s: %s\n", fresh.Phase, fresh.Plan, stored.Phase,
+			stored.Plan, fresh.Message)
 	}
 	o := stored.Options()
 	o.Incomplete = false

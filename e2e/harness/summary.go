@@ -42,7 +42,7 @@ func (s *summary) render(form apply.Form, dir string, o generate.Options) (apply
 		s.mu.Unlock()
 		return t, false
 	}
-	s.add(fmt.Sprintf("%s (%s)", short(dir), form.Name), apply.Result{}, []error{err})
+	_ = s.add(fmt.Sprintf("%s (%s)", short(dir), form.Name), apply.Result{}, []error{err})
 	return t, false
 }
 
@@ -65,8 +65,9 @@ func (s *summary) add(name string, r apply.Result, errs []error) error {
 }
 
 func (s *summary) err() error {
-	fmt.Printf("%s: %d trees, %d objects, %d trees failed, %.0fs; explained refusals: %s; of APIs that are not there: %s\n",
-		s.what, s.trees, s.objects, s.failed, time.Since(s.started).Seconds(), counts(s.refused), counts(s.unknown))
+	fmt.Printf("%s: %d trees, %d objects, %d trees failed, %.0fs; ",
+		s.what, s.trees, s.objects, s.failed, time.Since(s.started).Seconds())
+	fmt.Printf("explained refusals: %s; of APIs that are not there: %s\n", counts(s.refused), counts(s.unknown))
 	if s.failed > 0 {
 		return fmt.Errorf("%s: %d of %d trees failed", s.what, s.failed, s.trees)
 	}

@@ -1,5 +1,5 @@
-// Package helm proves with helm's own code that the charts of the layout helm are what they are said to be. It is a module of its own, so
-// that helm does not reach olmgen's go.mod.
+// Package helm proves with helm's own code that the charts of the layout helm are what they are said to be. It is a
+// module of its own, so that helm does not reach olmgen's go.mod.
 package helm
 
 import (
@@ -114,19 +114,21 @@ func template(c *chart.Chart, values map[string]any) (objects, error) {
 	return out, nil
 }
 
-// checkLint runs "helm lint". A chart of a bundle has no icon, and the APIs of the bundle's own objects may be of yesterday.
+// checkLint runs "helm lint". A chart of a bundle has no icon, and the APIs of the bundle's own objects may be of
+// yesterday.
 func checkLint(t *testing.T, dir string) {
 	t.Helper()
 	for _, m := range lint.AllWithKubeVersion(dir, nil, "default", nil).Messages {
 		text := m.Err.Error()
-		if m.Severity == support.InfoSev && text == "icon is recommended" || m.Severity == support.WarningSev && strings.Contains(text, "deprecated in v1") {
+		if m.Severity == support.InfoSev && text == "icon is recommended" || m.Severity == support.WarningSev &&
+			strings.Contains(text, "deprecated in v1") {
 			continue
 		}
 		t.Errorf("helm lint: %s", m)
 	}
 }
 
-// compare tells how objects differ.
+// compare reports how objects differ.
 func compare(t *testing.T, what string, want, got objects) {
 	t.Helper()
 	if d := cmp.Diff(slices.Sorted(maps.Keys(want)), slices.Sorted(maps.Keys(got))); d != "" {
@@ -176,7 +178,7 @@ func readDir(t *testing.T, fsys fs.FS) output.Files {
 	return files
 }
 
-// flat gives the objects of the layout flat.
+// flat returns the objects of the layout flat.
 func flat(t *testing.T, files output.Files) objects {
 	t.Helper()
 	out := objects{}

@@ -16,8 +16,8 @@ import (
 	"github.com/olmgen/olmgen/templates"
 )
 
-// The newest bundle of every package of the corpus, in every install mode, with stable names, as a chart: by default and with other values
-// it gives what olmgen renders. go test -short takes every tenth package.
+// The newest bundle of every package of the corpus, in every install mode, with stable names, as a chart: by default
+// and with other values it gives what olmgen renders. go test -short takes every tenth package.
 func TestCorpus(t *testing.T) {
 	packages, err := corpus.Packages(corpustest.Root(t))
 	if err != nil {
@@ -61,7 +61,8 @@ func testBundle(t *testing.T, b *bundle.Bundle, mode v1alpha1.InstallModeType) m
 		v1alpha1.InstallModeTypeSingleNamespace: {"target-a"},
 		v1alpha1.InstallModeTypeMultiNamespace:  {"target-a", "target-b"},
 	}[mode]
-	o := generate.Options{InstallMode: mode, TargetNamespaces: targets, Certs: generate.CertsManager, CreateNamespace: true, Templates: set}
+	o := generate.Options{InstallMode: mode, TargetNamespaces: targets, Certs: generate.CertsManager,
+		CreateNamespace: true, Templates: set}
 	r, err := generate.Render(b, o)
 	if err != nil {
 		t.Logf("%s: refused: %v", mode, err)

@@ -63,7 +63,7 @@ type run struct {
 	args        []string
 }
 
-// render runs the command and gives the directory that it wrote.
+// render runs the command and returns the directory that it wrote.
 func (r run) render(t *testing.T, layout ...string) string {
 	t.Helper()
 	dir, err := r.try(t, layout...)
@@ -90,7 +90,7 @@ func (r run) try(t *testing.T, more ...string) (string, error) {
 	return dir, nil
 }
 
-// elsewhere gives the run for another namespace and other targets, those that are not empty.
+// elsewhere returns the run for another namespace and other targets, where they are not empty.
 func (r run) elsewhere(namespace string, targets []string) run {
 	out := run{dir: r.dir, bundle: r.bundle}
 	for i := 0; i < len(r.args); i++ {
@@ -110,7 +110,7 @@ func (r run) elsewhere(namespace string, targets []string) run {
 	return out
 }
 
-// runs gives every rendering of the golden cases, by name.
+// runs returns every rendering of the golden cases by name.
 func runs(t *testing.T) map[string]run {
 	t.Helper()
 	files, err := filepath.Glob(golden + "/*/case.yaml")
@@ -142,8 +142,9 @@ func runs(t *testing.T) map[string]run {
 	return out
 }
 
-// Every golden case as a chart: helm lint has nothing to say, helm template gives the objects of the layout flat, and with other values the
-// objects that olmgen renders with those options. testdata/values.txt says which values each chart has.
+// Every golden case as a chart: helm lint has nothing to say, helm template gives the objects of the layout flat, and
+// with other values the objects that olmgen renders with those options. testdata/values.txt says which values each
+// chart has.
 func TestGolden(t *testing.T) {
 	var lines []string
 	var mu sync.Mutex
@@ -186,13 +187,16 @@ func TestAnnotated(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	free := testRun(t, run{dir, "bundle", []string{"--namespace", "cache", "--target-namespaces", "a,b", "--create-namespace", "--annotations", "argocd"}})
+	free := testRun(t,
+		run{dir, "bundle",
+			[]string{"--namespace", "cache", "--target-namespaces", "a,b", "--create-namespace", "--annotations",
+				"argocd"}})
 	if free != "namespace targetNamespaces crds images" {
 		t.Errorf("values that may be changed: %s", free)
 	}
 }
 
-// testRun gives the values of the chart that a person may change.
+// testRun tests the chart of a run and returns the values that a user may change.
 func testRun(t *testing.T, r run) string {
 	want := flat(t, readDir(t, os.DirFS(r.render(t))))
 	dir := r.render(t, "--layout", "helm")
@@ -256,8 +260,10 @@ func testElsewhere(t *testing.T, r run, c *chart.Chart) string {
 		namespace string
 		targets   []string
 	}
-	places := []place{{targets: []string{"0x1f"}}, {targets: []string{"true", "a"}}, {"z-0", []string{"z-1", "elsewhere", "b"}}, {"elsewhere", []string{"elsewhere", "b"}}}
-	for _, ns := range []string{"1e3", "elsewhere", "doors", "clock-system", "team-a", strings.Repeat("n", 63)} { // a bundle speaks of some
+	places := []place{{targets: []string{"0x1f"}}, {targets: []string{"true", "a"}},
+		{"z-0", []string{"z-1", "elsewhere", "b"}}, {"elsewhere", []string{"elsewhere", "b"}}}
+	// a bundle speaks of some
+	for _, ns := range []string{"1e3", "elsewhere", "doors", "clock-system", "team-a", strings.Repeat("n", 63)} {
 		places = append(places, place{namespace: ns})
 	}
 	for _, p := range places {
@@ -268,7 +274,8 @@ func testElsewhere(t *testing.T, r run, c *chart.Chart) string {
 		if p.targets != nil && free["targetNamespaces"] {
 			values["targetNamespaces"] = anyList(p.targets)
 		}
-		if (p.namespace != "") == (values["namespace"] != nil) && (p.targets != nil) == (values["targetNamespaces"] != nil) {
+		if (p.namespace != "") == (values["namespace"] != nil) &&
+			(p.targets != nil) == (values["targetNamespaces"] != nil) {
 			testValues(t, r.elsewhere(p.namespace, p.targets), c, values, free["targetNamespaces"])
 		}
 	}
@@ -280,7 +287,8 @@ func testElsewhere(t *testing.T, r run, c *chart.Chart) string {
 func testFixed(t *testing.T, c *chart.Chart, free map[string]bool) {
 	t.Helper()
 	for _, values := range []map[string]any{
-		{"namespace": "Elsewhere"}, {"namespace": "a b"}, {"namespace": 5}, {"nonsense": true}, {"images": map[string]any{"none": map[string]any{}}},
+		{"namespace": "Elsewhere"}, {"namespace": "a b"}, {"namespace": 5}, {"nonsense": true},
+		{"images": map[string]any{"none": map[string]any{}}},
 		{"targetNamespaces": []any{"a", "a"}}, {"targetNamespaces": []any{}}, {"crds": map[string]any{"install": "no"}},
 	} {
 		if _, err := template(c, values); err == nil || !strings.Contains(err.Error(), "schema") {
@@ -294,8 +302,8 @@ func testFixed(t *testing.T, c *chart.Chart, free map[string]bool) {
 	}
 }
 
-// testValues compares the chart with some values with what olmgen renders. What olmgen refuses the chart must refuse, and the other way
-// around, but for the number of targets: olmgen then takes another install mode.
+// testValues compares the chart with some values with what olmgen renders. What olmgen refuses the chart must refuse,
+// and the other way around, but for the number of targets: olmgen then takes another install mode.
 func testValues(t *testing.T, r run, c *chart.Chart, values map[string]any, targets bool) {
 	t.Helper()
 	what := fmt.Sprint(values)
@@ -325,7 +333,8 @@ func TestValues(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := loader.Load(run{dir: dir, bundle: "bundle", args: []string{"--namespace", "cache"}}.render(t, "--layout", "helm"))
+	c, err := loader.Load(run{dir: dir, bundle: "bundle", args: []string{"--namespace", "cache"}}.render(t, "--layout",
+		"helm"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -339,8 +348,10 @@ func TestValues(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, id := range []string{"apps/v1 Deployment cache/" + deployment, "operators.coreos.com/v1alpha1 ClusterServiceVersion cache/memcached-operator.v0.0.1"} {
-		for _, want := range []string{`"image":"registry.example/memcached@sha256:0"`, `"resources":{"limits":{"memory":"1Gi"}}`} {
+	for _, id := range []string{"apps/v1 Deployment cache/" + deployment,
+		"operators.coreos.com/v1alpha1 ClusterServiceVersion cache/memcached-operator.v0.0.1"} {
+		for _, want := range []string{`"image":"registry.example/memcached@sha256:0"`,
+			`"resources":{"limits":{"memory":"1Gi"}}`} {
 			if !strings.Contains(got[id], want) {
 				t.Errorf("%s: no %s in %s", id, want, got[id])
 			}

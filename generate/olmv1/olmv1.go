@@ -1,6 +1,6 @@
-// Package olmv1 renders a bundle as OLM v1's own renderer does: the same objects, names and hashes, in the same order. Sections
-// named in its comments are those of the specification of that renderer (operator-controller: internal/operator-controller/rukpak).
-// Where the renderer is plainly wrong, Deviations tells what is made instead.
+// Package olmv1 renders a bundle as OLM v1's own renderer does: the same objects, names and hashes, in the same order.
+// Sections in its comments are those of docs/spec/olm-v1.md. Where the renderer has a defect, Deviations says what is
+// rendered instead.
 package olmv1
 
 import (
@@ -36,6 +36,7 @@ type Options struct {
 type Object struct {
 	APIVersion, Kind, Namespace, Name string
 	Value                             map[string]any
+	Authored                          bool // OLM v1 makes it; else the bundle ships it
 }
 
 // Render gives the objects that OLM v1 makes of the bundle, in OLM v1's order (section 4); where that is random, by name: of

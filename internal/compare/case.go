@@ -12,22 +12,28 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Case is a recording: what was installed how (which case.yaml says to the harness in e2e as well), and what to know about the result.
+// Case is a recording: what was installed and how, which the harness reads from case.yaml, and the result.
 type Case struct {
-	Name             string            `json:"-"`
-	Bundle           string            `json:"bundle"`         // relative to golden/
-	With             []string          `json:"with,omitempty"` // more bundles in the same OperatorGroup, each with a Subscription of its own
-	Namespace        string            `json:"namespace"`
-	OperatorGroup    string            `json:"operatorGroup"`
-	InstallMode      string            `json:"installMode"`
-	TargetNamespaces []string          `json:"targetNamespaces,omitempty"`
-	Selector         string            `json:"selector,omitempty"`         // of the OperatorGroup, in place of its targetNamespaces
-	NamespaceLabels  map[string]string `json:"namespaceLabels,omitempty"`  // of the targets
-	Static           bool              `json:"static,omitempty"`           // spec.staticProvidedAPIs, with exactly the bundle's
-	ServiceAccount   string            `json:"serviceAccount,omitempty"`   // of the OperatorGroup
-	Config           string            `json:"config,omitempty"`           // a Subscription whose spec.config counts; relative to golden/
-	CRDs             string            `json:"crds,omitempty"`             // CRDs that the cluster has before; relative to golden/
-	Copies           []string          `json:"copiedNamespaces,omitempty"` // whose copied CSVs are recorded, of a global group
+	Name   string `json:"-"`
+	Bundle string `json:"bundle"` // relative to golden/
+	// more bundles in the same OperatorGroup, each with a Subscription of its own
+	With             []string `json:"with,omitempty"`
+	Namespace        string   `json:"namespace"`
+	OperatorGroup    string   `json:"operatorGroup"`
+	InstallMode      string   `json:"installMode"`
+	TargetNamespaces []string `json:"targetNamespaces,omitempty"`
+	// of the OperatorGroup, in place of its targetNamespaces
+	Selector        string            `json:"selector,omitempty"`
+	NamespaceLabels map[string]string `json:"namespaceLabels,omitempty"` // of the targets
+	// spec.staticProvidedAPIs, with exactly the bundle's
+	Static         bool   `json:"static,omitempty"`
+	ServiceAccount string `json:"serviceAccount,omitempty"` // of the OperatorGroup
+	// a Subscription whose spec.config counts; relative to golden/
+	Config string `json:"config,omitempty"`
+	// CRDs that the cluster has before; relative to golden/
+	CRDs string `json:"crds,omitempty"`
+	// whose copied CSVs are recorded, of a global group
+	Copies []string `json:"copiedNamespaces,omitempty"`
 
 	// The result.
 	CSV      string   `json:"csv,omitempty"`
@@ -38,7 +44,7 @@ type Case struct {
 	Objects  int      `json:"objects,omitempty"`
 }
 
-// Input gives what was installed and how, without the result.
+// Input returns what was installed and how, without the result.
 func (c Case) Input() Case {
 	c.CSV, c.Phase, c.Plan, c.Message, c.Optional, c.Objects = "", "", "", "", nil, 0
 	return c
@@ -46,7 +52,8 @@ func (c Case) Input() Case {
 
 // Options say how to compare with the case.
 func (c Case) Options() Options {
-	return Options{Optional: c.Optional, Incomplete: c.Phase != "Succeeded" || c.Plan != "Complete", Targets: c.TargetNamespaces}
+	return Options{Optional: c.Optional, Incomplete: c.Phase != "Succeeded" || c.Plan != "Complete",
+		Targets: c.TargetNamespaces}
 }
 
 // ReadCase reads golden/live/<name>.

@@ -25,7 +25,8 @@ type list struct {
 // Targets are the namespaces that an OperatorGroup targets in the modes that need some.
 var Targets = []string{"target-a", "target-b"}
 
-// Cases are all that are to be recorded, sorted by name: every bundle below golden/ in every mode that it supports, and those of cases.yaml.
+// Cases are all that are to be recorded, sorted by name: every bundle below golden/ in every mode that it supports, and
+// those of cases.yaml.
 func Cases(golden string) ([]Case, error) {
 	var l list
 	data, err := os.ReadFile(filepath.Join(golden, "live", "cases.yaml"))
@@ -36,7 +37,8 @@ func Cases(golden string) ([]Case, error) {
 		return nil, fmt.Errorf("golden/live/cases.yaml: %w", err)
 	}
 	var dirs []string
-	for _, pattern := range []string{"*/bundle/manifests", "live-bundles/*/manifests", "../examples/*/bundle/manifests"} {
+	for _, pattern := range []string{"*/bundle/manifests", "live-bundles/*/manifests",
+		"../examples/*/bundle/manifests"} {
 		found, _ := filepath.Glob(filepath.Join(golden, pattern))
 		dirs = append(dirs, found...)
 	}
@@ -50,7 +52,8 @@ func Cases(golden string) ([]Case, error) {
 		if l.Skip[name] != "" {
 			continue
 		}
-		b := Case{Bundle: filepath.ToSlash(rel), Namespace: l.Namespaces[name], CRDs: l.CRDs[name], Config: l.Configs[name]}
+		b := Case{Bundle: filepath.ToSlash(rel), Namespace: l.Namespaces[name], CRDs: l.CRDs[name],
+			Config: l.Configs[name]}
 		modes, err := ofBundle(golden, name, b)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", rel, err)
@@ -65,13 +68,14 @@ func Cases(golden string) ([]Case, error) {
 	return cases, nil
 }
 
-// ofBundle gives a case for each mode that the CSV supports.
+// ofBundle returns a case for each mode that the CSV supports.
 func ofBundle(golden, name string, c Case) (cases []Case, err error) {
 	b, err := bundle.Read(os.DirFS(filepath.Join(golden, c.Bundle)), bundle.ReadOptions{})
 	if err != nil {
 		return nil, err
 	}
-	short := map[v1alpha1.InstallModeType]string{"OwnNamespace": "own", "SingleNamespace": "single", "MultiNamespace": "multi", "AllNamespaces": "all"}
+	short := map[v1alpha1.InstallModeType]string{"OwnNamespace": "own", "SingleNamespace": "single",
+		"MultiNamespace": "multi", "AllNamespaces": "all"}
 	for _, m := range b.CSV.Spec.InstallModes {
 		if suffix := short[m.Type]; m.Supported && suffix != "" {
 			c.Name, c.InstallMode = name+"-"+suffix, string(m.Type)

@@ -87,10 +87,12 @@ func maskPair(want, got Object, targets []string) {
 	for _, ns := range slices.Sorted(slices.Values(targets)) {
 		names = append(names, ns)
 	}
-	byName := map[string]any{"matchExpressions": []any{map[string]any{"key": "kubernetes.io/metadata.name", "operator": "In", "values": names}}}
+	byName := map[string]any{"matchExpressions": []any{map[string]any{"key": "kubernetes.io/metadata.name",
+		"operator": "In", "values": names}}}
 	wanted, made := mapsAt(want, "webhooks"), mapsAt(got, "webhooks")
 	for i := range min(len(wanted), len(made)) {
-		if reflect.DeepEqual(wanted[i]["namespaceSelector"], byUID) && reflect.DeepEqual(made[i]["namespaceSelector"], byName) {
+		if reflect.DeepEqual(wanted[i]["namespaceSelector"], byUID) &&
+			reflect.DeepEqual(made[i]["namespaceSelector"], byName) {
 			made[i]["namespaceSelector"] = byUID
 		}
 	}

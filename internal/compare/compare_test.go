@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// Whatever is changed in a recorded object, in any field of any recorded kind, is a difference: each value in it, each entry less, each field more.
+// Whatever is changed in a recorded object, in any field of any recorded kind, is a difference: each value in it, each
+// entry less, each field more.
 func TestMutations(t *testing.T) {
 	files, err := filepath.Glob("../../golden/live/*/case.yaml")
 	if err != nil || len(files) == 0 {
@@ -32,7 +33,8 @@ func TestMutations(t *testing.T) {
 			if slices.Contains(c.Optional, o.Key()) {
 				continue
 			}
-			if Diff(want, nil, Options{}) == "" || Diff(nil, want, Options{}) == "" || Diff(want, []Object{o, o}, Options{}) == "" {
+			if Diff(want, nil, Options{}) == "" || Diff(nil, want, Options{}) == "" ||
+				Diff(want, []Object{o, o}, Options{}) == "" {
 				t.Errorf("%s: nobody notices that %s is missing, too many or there twice", c.Name, o.Key())
 			}
 			mutate(map[string]any(objects[i]), "", func(path string) {
@@ -44,8 +46,10 @@ func TestMutations(t *testing.T) {
 		}
 	}
 	t.Logf("%d mutations in %d kinds", mutations, len(perKind))
-	for _, kind := range []string{"APIService", "ClusterRole", "ClusterRoleBinding", "ClusterServiceVersion", "CustomResourceDefinition", "Deployment",
-		"MutatingWebhookConfiguration", "OperatorCondition", "OperatorGroup", "Role", "RoleBinding", "Service", "ServiceAccount", "ValidatingWebhookConfiguration"} {
+	for _, kind := range []string{"APIService", "ClusterRole", "ClusterRoleBinding", "ClusterServiceVersion",
+		"CustomResourceDefinition", "Deployment",
+		"MutatingWebhookConfiguration", "OperatorCondition", "OperatorGroup", "Role", "RoleBinding", "Service",
+		"ServiceAccount", "ValidatingWebhookConfiguration"} {
 		if perKind[kind] == 0 {
 			t.Errorf("no recording has a %s", kind)
 		}
@@ -62,17 +66,21 @@ func renormalized(t *testing.T, o Object) Object {
 	return n
 }
 
-// masking tells fields that the comparison hides on purpose (the table in docs/conformance.md).
+// masking lists fields that the comparison hides on purpose (see the table in docs/conformance.md).
 func masking(o Object, path string) bool {
-	hidden := []string{".kind", ".metadata.name", ".metadata.namespace", // another object then; missing and too many are tested
+	// another object then; missing and too many are tested
+	hidden := []string{".kind", ".metadata.name", ".metadata.namespace",
 		".metadata." + added} // the server's own fields
 	switch {
 	case o.Kind() == "Secret":
 		hidden = append(hidden, ".data")
-	case o.Kind() == "CustomResourceDefinition" && strings.HasPrefix(path, ".spec.versions.") && strings.HasSuffix(path, added): // only name, served and storage count
+	// only name, served and storage count
+	case o.Kind() == "CustomResourceDefinition" && strings.HasPrefix(path, ".spec.versions.") &&
+		strings.HasSuffix(path, added):
 		hidden = append(hidden, strings.TrimSuffix(path, "."+added))
 	}
-	return slices.ContainsFunc(hidden, func(h string) bool { return path == h || len(path) > len(h) && path[:len(h)+1] == h+"." })
+	return slices.ContainsFunc(hidden,
+		func(h string) bool { return path == h || len(path) > len(h) && path[:len(h)+1] == h+"." })
 }
 
 const added = "addedByTest"
@@ -140,14 +148,20 @@ func TestSameMeaning(t *testing.T) {
 		return n
 	}
 	for _, c := range []struct{ what, want, got string }{
-		{"defaults of a Deployment", "{kind: Deployment, metadata: {name: a}, spec: {replicas: 1, strategy: {type: RollingUpdate, rollingUpdate: {maxSurge: 25%, maxUnavailable: 25%}}}}",
+		{"defaults of a Deployment",
+			"{kind: Deployment, metadata: {name: a}, spec: {replicas: 1, strategy: {type: RollingUpdate, rollingUpdate: {maxSurge: 25%, maxUnavailable: 25%}}}}",
 			"{kind: Deployment, metadata: {name: a}, spec: {}}"},
-		{"a default port", "{kind: Service, metadata: {name: a}, spec: {clusterIP: 10.0.0.1, ports: [{port: 80, targetPort: 80, protocol: TCP}]}}",
+		{"a default port",
+			"{kind: Service, metadata: {name: a}, spec: {clusterIP: 10.0.0.1, ports: [{port: 80, targetPort: 80, protocol: TCP}]}}",
 			"{kind: Service, metadata: {name: a}, spec: {ports: [{port: 80, targetPort: 0}]}}"},
-		{"quantities", "{kind: Deployment, metadata: {name: a}, spec: {template: {spec: {containers: [{image: 'i:1', resources: {limits: {cpu: '1'}}}]}}}}",
+		{"quantities",
+			"{kind: Deployment, metadata: {name: a}, spec: {template: {spec: {containers: [{image: 'i:1', resources: {limits: {cpu: '1'}}}]}}}}",
 			"{kind: Deployment, metadata: {name: a}, spec: {template: {spec: {containers: [{image: 'i:1', resources: {limits: {cpu: 1000m}}}]}}}}"},
-		{"what the server adds", "{kind: Role, metadata: {name: a, uid: u, resourceVersion: '1', ownerReferences: [{name: b}]}, rules: []}", "{kind: Role, metadata: {name: a}}"},
-		{"who owns the old name of a field", "{kind: Deployment, metadata: {name: a}, spec: {template: {spec: {serviceAccount: s, serviceAccountName: s}}}}",
+		{"what the server adds",
+			"{kind: Role, metadata: {name: a, uid: u, resourceVersion: '1', ownerReferences: [{name: b}]}, rules: []}",
+			"{kind: Role, metadata: {name: a}}"},
+		{"who owns the old name of a field",
+			"{kind: Deployment, metadata: {name: a}, spec: {template: {spec: {serviceAccount: s, serviceAccountName: s}}}}",
 			"{kind: Deployment, metadata: {name: a}, spec: {template: {spec: {serviceAccountName: s}}}}"},
 	} {
 		if d := Diff([]Object{read(c.want)}, []Object{read(c.got)}, Options{}); d != "" {

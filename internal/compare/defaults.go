@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// A default is a value that the API server fills in, or that OLM's Go types always write. It goes from both sides, so that a
-// manifest without it equals the server's copy.
+// A default is a value that the API server fills in, or that OLM's Go types always write. It goes from both sides, so
+// that a manifest without it equals the server's copy.
 type defaultValue struct {
 	kinds string
 	path  string // from the root; "*" is every element of a list, "**" any way down
@@ -35,7 +35,8 @@ var defaults = []defaultValue{
 	{"Deployment ClusterServiceVersion", "**.grpc.service", ""},
 	{"Deployment ClusterServiceVersion", "**.resources", none},
 	{"Deployment ClusterServiceVersion", "**.strategy", none},
-	{"ClusterServiceVersion", "**.{secretKeyRef,configMapKeyRef,secretRef,configMapRef,configMap,secret,nodePublishSecretRef}.name", ""},
+	{"ClusterServiceVersion",
+		"**.{secretKeyRef,configMapKeyRef,secretRef,configMapRef,configMap,secret,nodePublishSecretRef}.name", ""},
 	{"ClusterServiceVersion", "**.imagePullSecrets.*.name", ""},
 	{"ClusterServiceVersion", "**.hostAliases.*.ip", ""},
 	{"ClusterServiceVersion", "**.iscsi.iscsiInterface", "default"},
@@ -47,7 +48,8 @@ var defaults = []defaultValue{
 	{"ClusterServiceVersion", "**.scaleIO.fsType", "xfs"},
 	{"ClusterServiceVersion", "**.scaleIO.storageMode", "ThinProvisioned"},
 	{"ClusterServiceVersion", "spec.install.spec.deployments.*.spec.template.metadata", none},
-	{"ClusterServiceVersion", "spec.{customresourcedefinitions,apiservicedefinitions}.{owned,required}.*.resources.*.name", ""},
+	{"ClusterServiceVersion",
+		"spec.{customresourcedefinitions,apiservicedefinitions}.{owned,required}.*.resources.*.name", ""},
 	{"ClusterServiceVersion", "spec.{customresourcedefinitions,apiservicedefinitions}", none},
 	{"ClusterServiceVersion", "spec.webhookdefinitions.*.containerPort", 443.0},
 	{"ClusterServiceVersion", "spec.cleanup.enabled", false},
@@ -108,8 +110,10 @@ var defaults = []defaultValue{
 	{webhooks, "webhooks.*.clientConfig.service.port", 443.0},
 	{"APIService", "spec.service.port", 443.0},
 
-	{"CustomResourceDefinition", "spec.names.listKind", func(m map[string]any) any { s, _ := m["kind"].(string); return s + "List" }},
-	{"CustomResourceDefinition", "spec.names.singular", func(m map[string]any) any { s, _ := m["kind"].(string); return strings.ToLower(s) }},
+	{"CustomResourceDefinition", "spec.names.listKind",
+		func(m map[string]any) any { s, _ := m["kind"].(string); return s + "List" }},
+	{"CustomResourceDefinition", "spec.names.singular",
+		func(m map[string]any) any { s, _ := m["kind"].(string); return strings.ToLower(s) }},
 	{"CustomResourceDefinition", "spec.conversion.webhook.clientConfig.service.port", 443.0},
 	{"CustomResourceDefinition", "spec.conversion.strategy", "None"},
 	{"CustomResourceDefinition", "spec.conversion", none},

@@ -1,5 +1,5 @@
-// Package compare says whether what olmgen renders is what a real OLM made: both sides lose what nobody can know without the cluster and
-// what the API server fills in, and everything else must be equal.
+// Package compare compares what olmgen renders with what a real OLM created. It removes from both sides what depends
+// on the cluster and what the API server fills in. Everything else must be equal.
 package compare
 
 import (
@@ -14,11 +14,14 @@ import (
 // Object is a Kubernetes object, its numbers float64.
 type Object map[string]any
 
-// Kinds are those that olmgen renders; of others (Subscription, InstallPlan, Event, ...) nothing is said.
+// Kinds are the kinds that olmgen renders. Others (Subscription, InstallPlan, Event, ...) are not compared.
 var Kinds = []string{
-	"APIService", "ClusterRole", "ClusterRoleBinding", "ClusterServiceVersion", "ConfigMap", "ConsoleCLIDownload", "ConsoleLink",
-	"ConsolePlugin", "ConsoleQuickStart", "ConsoleYAMLSample", "CustomResourceDefinition", "Deployment", "MutatingWebhookConfiguration",
-	"NetworkPolicy", "OperatorCondition", "OperatorGroup", "PodDisruptionBudget", "PriorityClass", "PrometheusRule", "Role", "RoleBinding",
+	"APIService", "ClusterRole", "ClusterRoleBinding", "ClusterServiceVersion", "ConfigMap", "ConsoleCLIDownload",
+	"ConsoleLink",
+	"ConsolePlugin", "ConsoleQuickStart", "ConsoleYAMLSample", "CustomResourceDefinition", "Deployment",
+	"MutatingWebhookConfiguration",
+	"NetworkPolicy", "OperatorCondition", "OperatorGroup", "PodDisruptionBudget", "PriorityClass", "PrometheusRule",
+	"Role", "RoleBinding",
 	"Secret", "Service", "ServiceAccount", "ServiceMonitor", "ValidatingWebhookConfiguration", "VerticalPodAutoscaler",
 }
 
@@ -31,10 +34,11 @@ const (
 
 // Key identifies an object.
 func (o Object) Key() string {
-	return strings.TrimSpace(fmt.Sprintf("%v %s/%s", o["kind"], o.text("metadata", "namespace"), o.text("metadata", "name")))
+	return strings.TrimSpace(fmt.Sprintf("%v %s/%s", o["kind"], o.text("metadata", "namespace"),
+		o.text("metadata", "name")))
 }
 
-// Kind is what the object says it is.
+// Kind returns the kind of the object.
 func (o Object) Kind() string { return o.text("kind") }
 
 func (o Object) text(path ...string) string {
@@ -49,7 +53,8 @@ func Decode(data []byte) (Object, error) {
 	return o, err
 }
 
-// Normalize gives a copy of o without what differs from cluster to cluster. It reports false for what is not compared at all.
+// Normalize returns a copy of o without what differs from cluster to cluster. It reports false for an object that is
+// not compared.
 func Normalize(o Object) (Object, bool) {
 	if !slices.Contains(Kinds, o.Kind()) || isCertificate(o) {
 		return nil, false
@@ -59,7 +64,8 @@ func Normalize(o Object) (Object, bool) {
 	meta := mapAt(n, "metadata")
 	for k := range meta {
 		if !slices.Contains([]string{"name", "namespace", "labels", "annotations"}, k) {
-			delete(meta, k) // uid, resourceVersion, managedFields, ownerReferences, finalizers, ...: a manifest has none of them
+			// uid, resourceVersion, managedFields, ownerReferences, finalizers, ...: a manifest has none of them
+			delete(meta, k)
 		}
 	}
 	labels := mapAt(meta, "labels")
@@ -146,9 +152,10 @@ func reduceCRD(spec map[string]any) {
 	delete(mapAt(spec, "conversion", "webhook", "clientConfig"), "caBundle")
 }
 
-// isCertificate tells the Secrets in which OLM keeps the certificates that it makes.
+// isCertificate reports whether o is a Secret in which OLM keeps a certificate.
 func isCertificate(o Object) bool {
-	return o.Kind() == "Secret" && o["type"] == "kubernetes.io/tls" && strings.HasSuffix(o.text("metadata", "name"), "-service-cert")
+	return o.Kind() == "Secret" && o["type"] == "kubernetes.io/tls" &&
+		strings.HasSuffix(o.text("metadata", "name"), "-service-cert")
 }
 
 // plain copies a value as JSON has it, without nulls and without the UID in the label of an OperatorGroup.
@@ -182,7 +189,7 @@ func plain(v any) any {
 	return v
 }
 
-// mapAt follows field names; what is missing is an empty map that belongs to nothing.
+// mapAt follows field names. For a missing field it returns an empty map that is not part of m.
 func mapAt(m map[string]any, path ...string) map[string]any {
 	for _, field := range path {
 		next, ok := m[field].(map[string]any)
@@ -194,7 +201,7 @@ func mapAt(m map[string]any, path ...string) map[string]any {
 	return m
 }
 
-// mapsAt gives the maps in the list of a field.
+// mapsAt returns the maps in the list of a field.
 func mapsAt(m map[string]any, field string) (out []map[string]any) {
 	items, _ := m[field].([]any)
 	for _, x := range items {

@@ -1,4 +1,4 @@
-// Package corpus knows the layout of a directory with real bundles, bundles/<package>/<version>, and why some of them are refused.
+// Package corpus reads a directory of real bundles, bundles/<package>/<version>, and explains why some are refused.
 package corpus
 
 import (
@@ -11,18 +11,23 @@ import (
 	"github.com/blang/semver/v4"
 )
 
-// refusals are the errors that a real bundle may end in, by what the error says. Each is a bundle that OLM or the API server refuses too.
+// refusals are the errors that a real bundle may end in. OLM or the API server refuses each of these bundles too.
 var refusals = []struct {
 	class, why string
 	pattern    *regexp.Regexp
 }{
-	{"no-manifests", "its annotations name a directory that is not there", regexp.MustCompile(`no such directory, but the bundle's annotations say that its manifests are there$`)},
-	{"unsupported-kind", "OLM refuses the InstallPlan, or sends an object of another group to Kubernetes' own API of that kind", regexp.MustCompile(`: OLM does not install \w+ of [\w./]+ from a bundle$`)},
-	{"olm-v1", "OLM v1 refuses the bundle, or the install mode", regexp.MustCompile(`profile clusterextension: OLM v1 (refuses .*|has no MultiNamespace)$`)},
-	{"open-channel", "a Subscription needs one of its channels, and it says none", regexp.MustCompile(`profile subscription: .* and the default channel is none of them$`)},
+	{"no-manifests", "its annotations name a directory that is not there",
+		regexp.MustCompile(`no such directory, but the bundle's annotations say that its manifests are there$`)},
+	{"unsupported-kind",
+		"OLM refuses the InstallPlan, or sends an object of another group to Kubernetes' own API of that kind",
+		regexp.MustCompile(`: OLM does not install \w+ of [\w./]+ from a bundle$`)},
+	{"olm-v1", "OLM v1 refuses the bundle, or the install mode",
+		regexp.MustCompile(`profile clusterextension: OLM v1 (refuses .*|has no MultiNamespace)$`)},
+	{"open-channel", "a Subscription needs one of its channels, and it says none",
+		regexp.MustCompile(`profile subscription: .* and the default channel is none of them$`)},
 }
 
-// Refusal tells why olmgen may refuse a real bundle with an error; class is empty for an error that nothing explains.
+// Refusal explains why olmgen may refuse a real bundle with an error. The class of any other error is empty.
 func Refusal(err error) (class, why string) {
 	for _, r := range refusals {
 		if r.pattern.MatchString(err.Error()) {

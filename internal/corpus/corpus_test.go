@@ -27,7 +27,8 @@ func TestPackages(t *testing.T) {
 			got = append(got, p.Name+" "+filepath.ToSlash(rel))
 		}
 	}
-	if want := []string{"a bundles/a/1.9.0", "a bundles/a/1.10.0-rc1", "a bundles/a/1.10.0", "b bundles/b/0.1.0"}; !slices.Equal(got, want) {
+	if want := []string{"a bundles/a/1.9.0", "a bundles/a/1.10.0-rc1", "a bundles/a/1.10.0",
+		"b bundles/b/0.1.0"}; !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
 	if _, err := Packages(t.TempDir()); err == nil {
@@ -37,7 +38,8 @@ func TestPackages(t *testing.T) {
 
 // Only what is explained is a refusal.
 func TestRefusal(t *testing.T) {
-	if class, _ := Refusal(errors.New("a.yaml:2: kind: OLM does not install Role of iam.services.k8s.aws/v1alpha1 from a bundle")); class != "unsupported-kind" {
+	if class,
+		_ := Refusal(errors.New("a.yaml:2: kind: OLM does not install Role of iam.services.k8s.aws/v1alpha1 from a bundle")); class != "unsupported-kind" {
 		t.Errorf("%q", class)
 	}
 	if class, _ := Refusal(errors.New("a.yaml:2: something else")); class != "" {

@@ -36,7 +36,7 @@ func (f file) parse(data []byte) result {
 			if strings.Contains(o.Name, "{{") || strings.Contains(o.Namespace, "{{") {
 				return f.refused(data, o.Errorf("metadata", templated))
 			}
-			if isObject(o) {
+			if isObject(o) || f.all && o.Group() != kustomizeGroup {
 				r.objects = append(r.objects, o)
 			}
 		}

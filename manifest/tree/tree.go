@@ -58,7 +58,7 @@ type Skipped struct {
 // skips templates. A file that paths name must be readable: the error, a *manifest.Error, says why it is not. Other
 // errors are those of the file system and of ctx. The same files yield the same Tree, whatever the number of workers.
 func Read(ctx context.Context, paths []string, o Options) (*Tree, error) {
-	files, err := find(paths)
+	files, err := find(paths, o.Strict)
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +86,11 @@ func Read(ctx context.Context, paths []string, o Options) (*Tree, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	return collect(files, results)
+	t, err := collect(files, results)
+	if err == nil && o.Strict && len(t.Skipped) > 0 {
+		return nil, &manifest.Error{File: t.Skipped[0].Path, Msg: t.Skipped[0].Why}
+	}
+	return t, err
 }
 
 // file is a file to read.

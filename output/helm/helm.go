@@ -120,7 +120,7 @@ var unusual = regexp.MustCompile(`[^A-Za-z0-9._-]`)
 
 // chart makes Chart.yaml. A chart's name has letters, digits, dashes, underscores and dots.
 func (c *Chart) chart() (File, error) {
-	data, err := c.Templates.Execute("chart.yaml", struct{ Name, Version, AppVersion, Description string }{
-		unusual.ReplaceAllString(c.Name, "-"), c.Version, c.Version, c.Description})
+	data, err := c.Templates.Execute("chart.yaml", templates.Chart{
+		Name: unusual.ReplaceAllString(c.Name, "-"), Version: c.Version, AppVersion: c.Version, Description: c.Description})
 	return File{"Chart.yaml", data}, err
 }

@@ -2,12 +2,10 @@ package helm
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/olmgen/olmgen/generate"
-	"github.com/olmgen/olmgen/manifest"
 )
 
 // A place is where an operator goes: its namespace and the namespaces that it watches, sorted.
@@ -16,7 +14,7 @@ type place struct {
 	targets   []string
 }
 
-// without gives the targets other than the operator's own namespace: those that get objects of their own.
+// without returns the targets other than the operator's own namespace: those that get objects of their own.
 func (p place) without() []string {
 	return slices.DeleteFunc(slices.Clone(p.targets), func(t string) bool { return t == p.namespace })
 }
@@ -119,7 +117,7 @@ func (s sentinels) items(v []any) (out []any, changed bool, err error) {
 	return out, changed, nil
 }
 
-// areTargets tells whether a list begins with all target namespaces. Of one alone that is no matter.
+// areTargets reports whether a list begins with all target namespaces, of which there are at least two.
 func (s sentinels) areTargets(list []any) bool {
 	if len(s.list) == 0 || s.list[0].kind != targetsVar || len(list) < len(s.targets) {
 		return false
@@ -159,7 +157,7 @@ func (s sentinels) text(v string) (out any, changed bool, err error) {
 	return parts, true, nil
 }
 
-// at gives the object as it is in a place; target is the target namespace of an object that is there for each.
+// at returns the object as it is in a place. target is the target namespace of an object that exists once for each.
 func at(v any, p place, target string) any {
 	switch v := v.(type) {
 	case text:
@@ -202,21 +200,11 @@ func (x part) at(p place, target string) string {
 	return x.literal
 }
 
-// decode gives the value of a rendered object.
+// decode returns the value of a rendered object.
 func decode(o generate.Object) (map[string]any, error) {
-	docs, err := manifest.ReadFile(o.Kind+" "+o.Name, o.Data, manifest.Limits{})
+	m, err := o.Manifest()
 	if err != nil {
 		return nil, err
 	}
-	for _, d := range docs {
-		if d.Root == nil {
-			continue
-		}
-		x, err := d.Object()
-		if err != nil {
-			return nil, err
-		}
-		return x.Value()
-	}
-	return nil, fmt.Errorf("%s %s: an object without text", o.Kind, o.Name)
+	return m.Value()
 }

@@ -54,11 +54,15 @@ func (e *entry) condition(text []byte) []byte {
 
 // crd prints a CRD with the values that say whether it is installed, and whether it stays when the release goes.
 func (w *writer) crd(e *entry) ([]byte, error) {
-	v, err := decode(e.object)
+	m, err := e.object.Manifest()
 	if err != nil {
 		return nil, err
 	}
-	annotations := dig(v, "metadata", "annotations")
+	found, err := m.Get("metadata", "annotations")
+	if err != nil {
+		return nil, err
+	}
+	annotations, _ := found.(map[string]any)
 	if _, ok := annotations[keepAnnotation]; ok {
 		return fmt.Appendf(nil, "{{- if .Values.crds.install }}\n%s{{- end }}\n", w.plain(e)), nil
 	}
@@ -71,18 +75,11 @@ func (w *writer) crd(e *entry) ([]byte, error) {
 		dig(m, "metadata", "annotations")[keepAnnotation] = w.token + "keep"
 		text = w.fill(manifest.Encode(m))
 	} else {
-		docs, err := manifest.ReadFile(e.file, e.object.Data, manifest.Limits{})
+		kept, err := e.object.Edit(manifest.Edit{Annotations: map[string]string{keepAnnotation: w.token + "keep"}})
 		if err != nil {
 			return nil, err
 		}
-		o, err := docs[len(docs)-1].Object()
-		if err != nil {
-			return nil, err
-		}
-		if text, err = o.Apply(manifest.Edit{Annotations: map[string]string{keepAnnotation: w.token + "keep"}}); err != nil {
-			return nil, err
-		}
-		text = escape(text)
+		text = escape(kept.Data)
 	}
 	line := `([ ]*"?` + regexp.QuoteMeta(keepAnnotation) + `"?: "?)` + w.token + `keep("?)\n`
 	if len(annotations) == 0 {

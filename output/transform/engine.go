@@ -1,6 +1,7 @@
 package transform
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -58,14 +59,14 @@ func Annotate(objects []generate.Shared, e Engine) error {
 		if e == EngineNone || e == "" || !keep && (e != EngineArgoCD || waves[kind] == "") {
 			continue
 		}
-		x, err := parse(o.Object)
+		x, err := o.Manifest()
 		if err != nil {
 			return err
 		}
 		add := map[string]string{}
 		switch e {
 		case EngineArgoCD:
-			err = argo(add, x, kind, keep)
+			err = argo(add, x, o.Data, kind, keep)
 		case EngineFlux:
 			add[fluxPrune] = "disabled"
 			err = keepOwn(add, x)
@@ -78,14 +79,14 @@ func Annotate(objects []generate.Shared, e Engine) error {
 		if len(add) == 0 {
 			continue
 		}
-		if o.Data, err = edit(x, o.Data, manifest.Edit{Annotations: add}); err != nil {
+		if o.Object, err = o.Edit(manifest.Edit{Annotations: add}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func argo(add map[string]string, x *manifest.Object, kind groupKind, keep bool) error {
+func argo(add map[string]string, x *manifest.Object, text []byte, kind groupKind, keep bool) error {
 	if wave := waves[kind]; wave != "" {
 		add[argoWave] = wave
 	}
@@ -101,7 +102,7 @@ func argo(add map[string]string, x *manifest.Object, kind groupKind, keep bool) 
 		options = withOption(options, "Prune=false")
 	}
 	if kind == crd {
-		large, err := tooLarge(x)
+		large, err := tooLarge(x, text)
 		if err != nil {
 			return err
 		}
@@ -133,14 +134,60 @@ func withOption(list, option string) string {
 const annotationLimit = 262_144
 
 // tooLarge reports whether client-side apply, which puts the whole object as JSON into an annotation, would be refused
-// (kubectl: pkg/util/apply.go).
-func tooLarge(x *manifest.Object) (bool, error) {
+// (kubectl: pkg/util/apply.go). The object is only decoded if its text is near the limit.
+func tooLarge(x *manifest.Object, text []byte) (bool, error) {
+	if least, most := sizeAsJSON(text); x.Fresh == "" && most <= annotationLimit {
+		return false, nil
+	} else if x.Fresh == "" && least > annotationLimit {
+		return true, nil
+	}
 	v, err := x.Value()
 	if err != nil {
 		return false, err
 	}
 	data, err := json.Marshal(v)
 	return len(data) > annotationLimit, err
+}
+
+// sizeAsJSON bounds the size of a YAML text as JSON. Each line becomes at least its words, without the marks of YAML, and
+// at most its bytes, escaped, with quotes and brackets around every value.
+func sizeAsJSON(text []byte) (least, most int) {
+	block := 0 // the indentation of a block of text: what is further in is text
+	for line := range bytes.Lines(text) {
+		words := bytes.TrimLeft(line, " ")
+		indent := len(line) - len(words)
+		if words = bytes.TrimRight(words, " \n"); len(words) == 0 {
+			most += len(line) + 2
+			continue
+		}
+		if block < 0 {
+			block = indent
+		}
+		if block > 0 && indent >= block {
+			most += indent - block
+		} else {
+			block = 0
+		}
+		if last := words[bytes.LastIndexByte(words, ' ')+1]; block == 0 && (last == '|' || last == '>') {
+			block = -1
+		}
+		if words[0] != '#' {
+			least += len(words) - bytes.Count(words, []byte("'")) - bytes.Count(words, []byte(`\`)) - 3
+			if i := bytes.Index(words, []byte(" #")); i >= 0 {
+				least -= len(words) - i
+			}
+		}
+		most += len(words) + 10 // {"key":"value"}, and what follows
+		for _, c := range words {
+			switch {
+			case c < ' ', c >= 0x7f, c == '<', c == '>', c == '&', c == '"', c == '\\': // \u003c
+				most += 5
+			case c == '{', c == '[', c == ',', c == ':', c == '-':
+				most += 4
+			}
+		}
+	}
+	return least, most
 }
 
 // keepOwn takes away what the object has already.

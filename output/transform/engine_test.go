@@ -3,19 +3,21 @@ package transform
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/corpus/corpustest"
 	"github.com/olmgen/olmgen/manifest"
 )
 
 // object makes a rendered object of its YAML.
 func object(t *testing.T, text string) generate.Shared {
 	t.Helper()
-	x, err := parse(generate.Object{Data: []byte(text)})
+	x, err := generate.Object{Data: []byte(text)}.Manifest()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +35,7 @@ func annotationsOf(t *testing.T, text string, e Engine) map[string]string {
 	if err := Annotate(objects, e); err != nil {
 		t.Fatal(err)
 	}
-	x, err := parse(objects[0].Object)
+	x, err := objects[0].Manifest()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +84,7 @@ func TestAnnotate(t *testing.T) {
 // ServerSideApply=true is on a CRD of 262,145 bytes of JSON and not on one of 262,144.
 func TestAnnotateLargeCRDs(t *testing.T) {
 	crd := bare("apiextensions.k8s.io/v1", "CustomResourceDefinition") + "spec:\n  description: "
-	x, err := parse(generate.Object{Data: []byte(crd + `""` + "\n")})
+	x, err := generate.Object{Data: []byte(crd + `""` + "\n")}.Manifest()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +146,7 @@ func TestAnnotateForm(t *testing.T) {
 	if err := Annotate(o, EngineFlux); err != nil {
 		t.Fatal(err)
 	}
-	x, err := parse(o[0].Object)
+	x, err := o[0].Manifest()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,5 +156,45 @@ func TestAnnotateForm(t *testing.T) {
 	}
 	if d := cmp.Diff(string(manifest.Encode(v)), string(o[0].Data)); d != "" {
 		t.Errorf("(-olmgen's form +got):\n%s", d)
+	}
+}
+
+// The size of an object as JSON is within its bounds, for every manifest of the corpus.
+func TestSizeAsJSON(t *testing.T) {
+	files := corpustest.Glob(t, "..", "..", "golden", "*", "*", "manifests", "*.yaml")
+	if corpustest.Set(t) {
+		files = append(files, corpustest.Glob(t, corpustest.Root(t), "bundles", "*", "*", "manifests", "*.yaml")...)
+	}
+	near, crds := 0, 0
+	for _, name := range files {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o, err := manifest.ReadOne(name, text)
+		if err != nil || o.Fresh != "" {
+			continue
+		}
+		v, err := o.Value()
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		least, most := sizeAsJSON(text)
+		if len(data) < least || len(data) > most {
+			t.Errorf("%s: %d bytes of JSON, not %d to %d", name, len(data), least, most)
+		}
+		if o.Kind == "CustomResourceDefinition" {
+			if crds++; least <= annotationLimit && most > annotationLimit {
+				near++
+			}
+		}
+	}
+	t.Logf("%d of %d CRDs are so near the limit that they are parsed", near, crds)
+	if near*20 > crds {
+		t.Errorf("%d of %d CRDs are so near the limit that they are parsed", near, crds)
 	}
 }

@@ -2,7 +2,6 @@ package transform
 
 import (
 	"reflect"
-	"strings"
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -15,10 +14,9 @@ import (
 	schedulingv1 "k8s.io/api/scheduling/v1"
 
 	"github.com/olmgen/olmgen/generate"
-	"github.com/olmgen/olmgen/manifest"
 )
 
-// kinds are those whose Go types say what can be in an object. What is in objects of other kinds is up to their own APIs.
+// kinds are the kinds whose Go types are known. They say what can be in an object, and how its lists are merged.
 var kinds = map[string]reflect.Type{
 	"v1 ConfigMap":                                    reflect.TypeFor[corev1.ConfigMap](),
 	"v1 Namespace":                                    reflect.TypeFor[corev1.Namespace](),
@@ -43,18 +41,8 @@ var kinds = map[string]reflect.Type{
 	"operators.coreos.com/v1alpha1 Subscription":                     reflect.TypeFor[v1alpha1.Subscription](),
 }
 
-// typeOf gives the Go type of an object, nil if it is not known.
+// typeOf returns the Go type of an object, nil if it is not known.
 func typeOf(o generate.Object) reflect.Type { return kinds[o.APIVersion+" "+o.Kind] }
 
-// mergesLists reports whether lists in an object are merged element by element. What is not Kubernetes' own has no merge keys.
+// mergesLists reports whether lists in an object are merged element by element. Only Kubernetes' own kinds have merge keys.
 func mergesLists(o generate.Object) bool { return o.Group() != v1alpha1.GroupName }
-
-// fieldOf finds a field of a struct by its name in JSON, and the key by which the elements of it are told apart when they are merged
-// (apimachinery: pkg/util/strategicpatch/meta.go). It is nil if there is none.
-func fieldOf(t reflect.Type, name string) (field reflect.Type, mergeKey string) {
-	f := manifest.Fields(t)[name]
-	if strings.Contains(f.Tag.Get("patchStrategy"), "merge") {
-		mergeKey = f.Tag.Get("patchMergeKey")
-	}
-	return f.Type, mergeKey
-}

@@ -13,48 +13,65 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-const patchDirective = "$patch"
+const (
+	patchDirective   = "$patch"
+	directiveDelete  = "delete"
+	directiveReplace = "replace"
+	directiveMerge   = "merge"
+)
 
-// directives are what kubectl takes in a strategic merge patch. kustomize knows the first only and leaves the others in the object.
+// directives are those that kubectl knows. A patch may use $patch only, as in kustomize.
 var directives = []string{patchDirective, "$retainKeys", "$setElementOrder", "$deleteFromPrimitiveList"}
 
 func isDirective(key string) bool {
 	return slices.ContainsFunc(directives, func(d string) bool { return strings.HasPrefix(key, d) })
 }
 
-// directivesIn gives the places of directives, sorted.
-func directivesIn(v any, path string) (found []string) {
+// directivesIn returns the places of directives, sorted.
+func directivesIn(v any) (found []string) {
+	eachDirective(v, "", func(at, _ string, _ any) { found = append(found, at) })
+	return found
+}
+
+// eachDirective calls visit for every directive in a value.
+func eachDirective(v any, path string, visit func(at, key string, value any)) {
 	switch v := v.(type) {
 	case map[string]any:
 		for _, key := range slices.Sorted(maps.Keys(v)) {
 			at := strings.TrimPrefix(path+"."+key, ".")
 			if isDirective(key) {
-				found = append(found, at)
+				visit(at, key, v[key])
 			}
-			found = append(found, directivesIn(v[key], at)...)
+			eachDirective(v[key], at, visit)
 		}
 	case []any:
 		for i, x := range v {
-			found = append(found, directivesIn(x, fmt.Sprintf("%s[%d]", path, i))...)
+			eachDirective(x, fmt.Sprintf("%s[%d]", path, i), visit)
 		}
 	}
-	return found
 }
 
-// checkDirectives refuses those in a patch that nothing is done with.
+// checkDirectives refuses directives other than $patch: delete, replace or merge.
 func checkDirectives(d *manifest.Document, v any) error {
-	for _, at := range directivesIn(v, "") {
-		if key := at[strings.LastIndexByte(at, '.')+1:]; key != patchDirective {
-			e := d.Errorf(at, "no such directive: it would stay in the object")
-			e.Tip = "a patch takes $patch: delete, replace or merge"
-			return e
+	var first *manifest.Error
+	eachDirective(v, "", func(at, key string, value any) {
+		if text, _ := value.(string); first != nil || key == patchDirective && slices.Contains([]string{directiveDelete, directiveReplace, directiveMerge}, text) {
+			return
 		}
+		first = d.Errorf(at, "no such directive: it would stay in the object")
+		if key == patchDirective {
+			first.Msg = fmt.Sprintf("no such directive: %v", value)
+		}
+		first.Tip = "a patch takes $patch: delete, replace or merge"
+	})
+	if first == nil {
+		return nil
 	}
-	return nil
+	return first
 }
 
-// fits refuses a strategic merge patch that has a value of the wrong type for an object, or an element of a list that is merged without
-// what tells it from the others: the library that merges would empty the list. It gives the fields that the object's type does not have.
+// fits refuses a strategic merge patch that has a value of the wrong type for an object, or an element of a merged list
+// without the key of the list. It returns the fields that the object's type does not have.
 func fits(d *manifest.Document, patch map[string]any, o generate.Object) (unknown []string, err error) {
 	t := typeOf(o)
 	if t == nil {
@@ -69,7 +86,7 @@ func fits(d *manifest.Document, patch map[string]any, o generate.Object) (unknow
 		return nil, err
 	}
 	if mergesLists(o) {
-		err = checkKeys(d, patch, t, "", "")
+		err = checkKeys(d, patch, lists{t}, "")
 	}
 	return unknown, err
 }
@@ -95,41 +112,33 @@ func withoutDirectives(v any) any {
 	return v
 }
 
-// checkKeys refuses elements of merged lists without the key of their list, which v has if it is one.
-func checkKeys(d *manifest.Document, v any, t reflect.Type, path, key string) error {
-	t = manifest.Pointed(t)
-	switch v := v.(type) {
-	case map[string]any:
-		for _, name := range slices.Sorted(maps.Keys(v)) {
-			field, mergeKey := reflect.Type(nil), ""
-			switch t.Kind() {
-			case reflect.Map:
-				field = t.Elem()
-			case reflect.Struct:
-				field, mergeKey = fieldOf(t, name)
-			}
-			if field == nil {
-				continue
-			}
-			if err := checkKeys(d, v[name], field, strings.TrimPrefix(path+"."+name, "."), mergeKey); err != nil {
+// checkKeys refuses elements of merged lists that lack the key of their list.
+func checkKeys(d *manifest.Document, v any, schema lists, path string) error {
+	m, ok := v.(map[string]any)
+	if !ok {
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		field, merged, key := schema.field(name)
+		at := strings.TrimPrefix(path+"."+name, ".")
+		list, ok := m[name].([]any)
+		if !ok {
+			if err := checkKeys(d, m[name], field, at); err != nil {
 				return err
 			}
+			continue
 		}
-	case []any:
-		if t.Kind() != reflect.Slice {
-			return nil
-		}
-		if slices.ContainsFunc(v, func(x any) bool { m, _ := x.(map[string]any); return m[patchDirective] == "replace" }) {
+		if !merged || slices.ContainsFunc(list, func(x any) bool { m, _ := x.(map[string]any); return m[patchDirective] != nil && len(m) == 1 }) {
 			key = "" // the list is given as a whole
 		}
-		for i, x := range v {
-			at := fmt.Sprintf("%s[%d]", path, i)
+		for i, x := range list {
+			at := fmt.Sprintf("%s[%d]", at, i)
 			if m, _ := x.(map[string]any); key != "" && m[key] == nil {
 				e := d.Errorf(at, "has no %s, by which the elements of the list are told apart", key)
 				e.Tip = "give it, or replace the whole list with an element $patch: replace"
 				return e
 			}
-			if err := checkKeys(d, x, t.Elem(), at, ""); err != nil {
+			if err := checkKeys(d, x, field, at); err != nil {
 				return err
 			}
 		}
@@ -143,10 +152,18 @@ type unknownField struct{ at *manifest.Error }
 func (u *unknownField) Error() string { return u.at.Error() }
 func (u *unknownField) Hint() string  { return u.at.Tip }
 
-// verify refuses what a patch has brought into an object: directives, values of a wrong type and fields that its type does not have. v
-// is the value of the patched object.
-func verify(before generate.Object, after *manifest.Object, v map[string]any) error {
-	left := directivesIn(v, "")
+// checked returns a patched object in olmgen's form. It must still be the same object. The patch must not have brought in
+// directives, values of a wrong type, or fields that the type of the object does not have.
+func checked(before generate.Object, v map[string]any) (*manifest.Object, error) {
+	after := manifest.New(v)
+	if after.APIVersion != before.APIVersion || after.Kind != before.Kind || after.Name != before.Name || after.Namespace != before.Namespace {
+		return nil, fmt.Errorf("a patch cannot give it another identity (%s)", after.Identity())
+	}
+	v, err := after.Value()
+	if err != nil {
+		return nil, err
+	}
+	left := directivesIn(v)
 	t := typeOf(before)
 	var unknown []string
 	var wrong error
@@ -154,9 +171,14 @@ func verify(before generate.Object, after *manifest.Object, v map[string]any) er
 		unknown, wrong = after.Decode(v, reflect.New(t).Interface())
 	}
 	if wrong == nil && len(left)+len(unknown) == 0 {
-		return nil
+		return after, nil
 	}
-	x, err := parse(before)
+	return after, verify(before, t, left, unknown, wrong)
+}
+
+// verify returns an error for what is wrong with a patched object, if it was not wrong before.
+func verify(before generate.Object, t reflect.Type, left, unknown []string, wrong error) error {
+	x, err := before.Manifest()
 	if err != nil {
 		return err
 	}
@@ -164,12 +186,8 @@ func verify(before generate.Object, after *manifest.Object, v map[string]any) er
 	if err != nil {
 		return err
 	}
-	if at := added(left, directivesIn(was, "")); at != "" {
-		e := &manifest.Error{Field: at, Msg: "the patch leaves a directive in the object", Tip: "a strategic merge patch takes $patch: delete, replace or merge"}
-		if strings.HasSuffix(at, "]."+patchDirective) {
-			e.Tip = "nothing tells the elements of this list apart, so a patch gives the whole list, without directives"
-		}
-		return e
+	if at := added(left, directivesIn(was)); at != "" {
+		return leftDirective(at)
 	}
 	if t == nil {
 		return nil
@@ -180,7 +198,7 @@ func verify(before generate.Object, after *manifest.Object, v map[string]any) er
 	case err != nil: // the bundle's own fault
 		return nil //nolint:nilerr // it is not the patch's
 	case errors.As(wrong, &e):
-		return &manifest.Error{Field: e.Field, Msg: e.Msg, Tip: e.Tip} // its line is that of the patched object
+		return &manifest.Error{Field: e.Field, Msg: e.Msg, Tip: e.Tip}
 	case wrong != nil:
 		return wrong
 	}
@@ -190,13 +208,21 @@ func verify(before generate.Object, after *manifest.Object, v map[string]any) er
 	return nil
 }
 
+func leftDirective(at string) error {
+	e := &manifest.Error{Field: at, Msg: "the patch leaves a directive in the object", Tip: "a strategic merge patch takes $patch: delete, replace or merge"}
+	if strings.HasSuffix(at, "]."+patchDirective) {
+		e.Tip = "nothing tells the elements of this list apart, so a patch gives the whole list, without directives"
+	}
+	return e
+}
+
 func noSuchField(t reflect.Type, field string) *manifest.Error {
 	return &manifest.Error{Field: field, Msg: "no such field", Tip: manifest.Suggestion(t, field)}
 }
 
 var index = regexp.MustCompile(`\[\d+\]`)
 
-// added gives the first path that was not there before, wherever in a list.
+// added returns the first path that was not there before. Indexes of lists do not count.
 func added(now, before []string) string {
 	plain := func(path string) string { return index.ReplaceAllString(path, "[]") }
 	had := map[string]bool{}

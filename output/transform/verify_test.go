@@ -67,7 +67,7 @@ func TestPatchesThatDoNotFit(t *testing.T) {
 		{"$retainKeys", "spec:\n  $retainKeys: [replicas]", "patch:2: spec.$retainKeys: no such directive", "$patch: delete, replace or merge"},
 		{"$setElementOrder", "spec: {template: {spec: {$setElementOrder/containers: [{name: a}]}}}", "patch:1: spec.template.spec.$setElementOrder/containers: no such directive", ""},
 		{"$deleteFromPrimitiveList", pod("[{name: a, $deleteFromPrimitiveList/args: [a]}]"), at + "[0].$deleteFromPrimitiveList/args: no such directive", ""},
-		{"an unknown $patch", "spec: {template: {$patch: purge}}", "patch: Deployment manager: unknown patch strategy 'purge'", ""},
+		{"an unknown $patch", "spec: {template: {$patch: purge}}", "patch:1: spec.template.$patch: no such directive: purge", "$patch: delete, replace or merge"},
 		{"JSON: text for a number", "[{op: add, path: /spec/replicas, value: many}]", "patch: Deployment manager: spec.replicas: has the wrong type: text, want a whole number", ""},
 		{"JSON: an unknown field", "[{op: add, path: /spec/replica, value: 1}]", "patch: Deployment manager: spec.replica: no such field", "did you mean replicas?"},
 		{"JSON: a directive", "[{op: add, path: /spec/$patch, value: replace}]", "patch: Deployment manager: spec.$patch: the patch leaves a directive in the object", ""},

@@ -10,7 +10,6 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
-	"sigs.k8s.io/yaml"
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/generate"
@@ -82,7 +81,7 @@ func (c *collector) object(o generate.Object) error {
 		c.accounts[o.Name] = append(c.accounts[o.Name], []string{}...)
 	case o.Kind == "Deployment" && o.Group() == appsv1.GroupName && o.Namespace == c.namespace:
 		var d appsv1.Deployment
-		if err := yaml.Unmarshal(o.Data, &d); err != nil {
+		if err := decode(o, &d); err != nil {
 			return err
 		}
 		account := cmp.Or(bundle.Account(&d.Spec.Template.Spec), "default")
@@ -93,13 +92,23 @@ func (c *collector) object(o generate.Object) error {
 	return nil
 }
 
+// decode decodes a rendered object into a type.
+func decode(o generate.Object, typed any) error {
+	m, err := o.Manifest()
+	if err != nil {
+		return err
+	}
+	_, err = m.Into(typed)
+	return err
+}
+
 func (c *collector) rbac(o generate.Object) error {
 	var v struct {
 		Rules    []rbacv1.PolicyRule `json:"rules"`
 		RoleRef  rbacv1.RoleRef      `json:"roleRef"`
 		Subjects []rbacv1.Subject    `json:"subjects"`
 	}
-	if err := yaml.Unmarshal(o.Data, &v); err != nil {
+	if err := decode(o, &v); err != nil {
 		return err
 	}
 	if strings.HasSuffix(o.Kind, "Role") {

@@ -17,30 +17,31 @@ type Subject struct {
 	Name                      string // of the Roles and bindings; cluster-wide ones have the account's namespace in front
 }
 
-var labels = map[string]string{"app.kubernetes.io/managed-by": "olmgen"}
-
 // Objects gives a ClusterRole and a Role for each namespace, with their bindings, in the order in which they can be applied. Where
 // nothing is needed there is none. The error is that of a user's template.
 func (p *Permissions) Objects(s Subject, t *templates.Set) ([]generate.Object, error) {
 	var out []generate.Object
-	subjects := []any{map[string]any{"kind": rbacv1.ServiceAccountKind, "name": s.ServiceAccount, "namespace": s.Namespace}}
+	labels := templates.Ownership{Installer: true}
+	subjects := []templates.Subject{{Name: s.ServiceAccount, Namespace: s.Namespace}}
 	add := func(namespace, prefix, name string, rules []rbacv1.PolicyRule) error {
 		if len(rules) == 0 {
 			return nil
 		}
-		view := struct {
-			Name, Namespace, Role string
-			Labels                map[string]string
-			Rules, Subjects       []any
-		}{name, namespace, name, labels, ruleValues(rules), subjects}
-		for _, x := range []struct{ kind, template string }{{"Role", "role.yaml"}, {"RoleBinding", "rolebinding.yaml"}} {
+		for _, x := range []struct {
+			kind, template string
+			view           any
+		}{
+			{"Role", "role.yaml", templates.Role{Ownership: labels, Name: name, Namespace: namespace, Rules: ruleValues(rules)}},
+			{"RoleBinding", "rolebinding.yaml", templates.Binding{Ownership: labels, Name: name, Namespace: namespace, Role: name,
+				Subjects: subjects}},
+		} {
 			o := generate.Object{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: prefix + x.kind, Namespace: namespace, Name: name}
 			template := x.template
 			if prefix != "" {
 				template = "cluster" + template
 			}
 			var err error
-			if o.Data, err = t.Execute(template, view); err != nil {
+			if o.Data, err = t.Execute(template, x.view); err != nil {
 				return err
 			}
 			out = append(out, o)

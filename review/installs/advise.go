@@ -8,6 +8,8 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/manifest"
 )
 
 // Advice is what the descoping plan recommends for an operator and its installations.
@@ -21,7 +23,7 @@ type Advice struct {
 func Advise(csv *v1alpha1.ClusterServiceVersion, installs []Install) Advice {
 	switch scope, _ := bundle.ScopeOf(csv); scope {
 	case bundle.Descoped:
-		return Advice{"", []string{"bind it where it may work: --bind-namespaces A,B, or --bind-all"}}
+		return Advice{"", steps(step("bind it where it may work", generate.OptionBindNamespaces, generate.OptionBindAll))}
 	case bundle.AllUsers:
 		if slices.ContainsFunc(installs, Install.global) {
 			return Advice{"installed for all namespaces, " + describe(installs),
@@ -66,7 +68,7 @@ func scoped(csv *v1alpha1.ClusterServiceVersion, installs []Install) Advice {
 		return Advice{"installed once, " + describe(installs), single(csv, installs)}
 	case len(versions) > 1:
 		return Advice{fmt.Sprintf("installed %d times in different versions: %s", len(installs), describe(installs)),
-			[]string{"clean that up by hand: one version can own an API of a cluster; choose one, or other operators"}}
+			steps(step("clean that up by hand: one version can own an API of a cluster; choose one, or other operators"))}
 	case multi(csv) && !global:
 		return Advice{fmt.Sprintf("installed %d times in one version: %s", len(installs), describe(installs)),
 			[]string{
@@ -76,14 +78,14 @@ func scoped(csv *v1alpha1.ClusterServiceVersion, installs []Install) Advice {
 			}}
 	}
 	return Advice{fmt.Sprintf("installed %d times in one version: %s", len(installs), describe(installs)),
-		[]string{"clean that up by hand: keep one, and bind it where the others worked"}}
+		steps(step("clean that up by hand: keep one, and bind it where the others worked", generate.OptionBindNamespaces))}
 }
 
 // single returns the advice for one installation that does not watch all namespaces.
 func single(csv *v1alpha1.ClusterServiceVersion, installs []Install) []string {
 	bind := "--bind-namespaces A,B"
 	if names := watched(installs); len(names) > 0 {
-		bind = "--bind-namespaces " + strings.Join(names, ",")
+		where = "in " + strings.Join(names, ",")
 	}
 	lines := []string{
 		"an update may descope it; until then replace it by what this renders, bound where it works today: " + bind,
@@ -94,8 +96,14 @@ func single(csv *v1alpha1.ClusterServiceVersion, installs []Install) []string {
 			"it supports MultiNamespace: one instance for all namespaces that need it ("+render(installs)+") is the step before",
 		)
 	}
-	return lines
+	return list
 }
+
+func step(msg string, options ...manifest.Option) manifest.Message {
+	return manifest.Message{Msg: msg, Options: options}
+}
+
+func steps(list ...manifest.Message) []manifest.Message { return list }
 
 func multi(csv *v1alpha1.ClusterServiceVersion) bool {
 	return slices.Contains(bundle.SupportedModes(csv), v1alpha1.InstallModeTypeMultiNamespace)
@@ -113,12 +121,13 @@ func watched(installs []Install) []string {
 	return slices.Compact(out)
 }
 
-func render(installs []Install) string {
+// namespaces names the namespaces of an instance that replaces all installations.
+func namespaces(installs []Install) string {
 	names := watched(installs)
 	if len(names) < 2 {
-		return "olmgen render --target-namespaces A,B"
+		return "all namespaces that need it"
 	}
-	return "olmgen render --target-namespaces " + strings.Join(names, ",")
+	return "all their namespaces, " + strings.Join(names, ",")
 }
 
 func describe(installs []Install) string {

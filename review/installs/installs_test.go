@@ -1,6 +1,7 @@
 package installs
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -87,7 +88,10 @@ func TestAdvise(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			advice := Advise(c.csv, c.installs)
-			got := append([]string{advice.State}, advice.Steps...)
+			got := []string{advice.State}
+			for _, step := range advice.Steps {
+				got = append(got, fmt.Sprint(step.Msg, " ", step.Options))
+			}
 			if len(got) != len(c.want) {
 				t.Fatalf("got %q", got)
 			}

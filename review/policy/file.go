@@ -175,7 +175,7 @@ func (p *parser) rules(f *file, policy *Policy) error {
 		at := slices.IndexFunc(all, func(r Rule) bool { return r.ID == s.ID })
 		switch {
 		case s.ID == "":
-			return p.fail(field, "olmgen lint --list-rules lists them", "id is missing")
+			return p.fail(field, "olmgen lint can list the rules", "id is missing")
 		case at < 0:
 			return p.fail(
 				field+".id",
@@ -305,7 +305,7 @@ func (p *parser) exceptions(f *file, policy *Policy) error {
 			e.globs[field] = g
 		}
 		if !slices.ContainsFunc(ids, e.globs["rule"].match) {
-			return p.fail(e.field+".rule", "olmgen lint --policy FILE --list-rules lists them", "the policy has no rule %q%s",
+			return p.fail(e.field+".rule", "olmgen lint can list the rules of a policy", "the policy has no rule %q%s",
 				e.Rule, didYouMean(e.Rule, ids))
 		}
 		policy.exceptions = append(policy.exceptions, e)

@@ -53,7 +53,8 @@ func TestQuestions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"anybody", "ServiceAccount default", "ServiceAccount starter", "ServiceAccount umpire", "User reporter", "Group audience",
+	for _, name := range []string{"anybody", "ServiceAccount default", "ServiceAccount starter",
+		"ServiceAccount umpire", "User reporter", "Group audience",
 		"a user with the role view", "a user with the role group's admin"} {
 		if !slices.ContainsFunc(subjects, func(s Subject) bool { return s.Name == name }) {
 			t.Errorf("not asked about: %s", name)

@@ -28,7 +28,7 @@ type Asker struct {
 	canaries int
 }
 
-// New gives an asker for a cluster.
+// New returns an Asker for a cluster.
 func New(c *cluster.Cluster) (*Asker, error) {
 	config := rest.CopyConfig(c.Config)
 	config.ContentType = "application/vnd.kubernetes.protobuf" // several times as fast as JSON
@@ -52,7 +52,8 @@ func (a Answers) Count() (asked, yes int) {
 	return asked, yes
 }
 
-// Ask asks all questions about all subjects, once aggregation has settled and the API server's authorizer has seen all that was written.
+// Ask asks all questions about all subjects, once aggregation has settled and the API server's authorizer has seen all
+// that was written.
 func (a *Asker) Ask(ctx context.Context, subjects []Subject, questions []Question) (Answers, error) {
 	if err := a.settle(ctx); err != nil {
 		return nil, err
@@ -122,27 +123,33 @@ func (a *Asker) allowed(ctx context.Context, s Subject, q Question) (bool, error
 	return got.Status.Allowed, nil
 }
 
-// canary writes one object of each kind of RBAC and waits until they count: the authorizer has seen everything that was written before then, as it
-// watches each kind in order.
+// canary writes one object of each kind of RBAC and waits until they count: the authorizer has seen everything that was
+// written before then, as it watches each kind in order.
 func (a *Asker) canary(ctx context.Context) error {
 	a.canaries++
 	meta := metav1.ObjectMeta{Name: fmt.Sprintf("canary-%d-%d", time.Now().UnixNano(), a.canaries)}
-	rules := []rbacv1.PolicyRule{{APIGroups: []string{"canary"}, Resources: []string{"canaries"}, Verbs: []string{"sing"}}}
+	rules := []rbacv1.PolicyRule{{APIGroups: []string{"canary"}, Resources: []string{"canaries"},
+		Verbs: []string{"sing"}}}
 	subject := func(scope string) []rbacv1.Subject {
 		return []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: meta.Name + scope}}
 	}
 	rbac, ref := a.client.RbacV1(), rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: meta.Name}
-	_, err1 := rbac.ClusterRoles().Create(ctx, &rbacv1.ClusterRole{ObjectMeta: meta, Rules: rules}, metav1.CreateOptions{})
-	_, err2 := rbac.ClusterRoleBindings().Create(ctx, &rbacv1.ClusterRoleBinding{ObjectMeta: meta, RoleRef: ref, Subjects: subject("-everywhere")}, metav1.CreateOptions{})
+	_, err1 := rbac.ClusterRoles().Create(ctx, &rbacv1.ClusterRole{ObjectMeta: meta, Rules: rules},
+		metav1.CreateOptions{})
+	_, err2 := rbac.ClusterRoleBindings().Create(ctx,
+		&rbacv1.ClusterRoleBinding{ObjectMeta: meta, RoleRef: ref, Subjects: subject("-everywhere")},
+		metav1.CreateOptions{})
 	ref.Kind = "Role"
 	_, err3 := rbac.Roles("default").Create(ctx, &rbacv1.Role{ObjectMeta: meta, Rules: rules}, metav1.CreateOptions{})
-	_, err4 := rbac.RoleBindings("default").Create(ctx, &rbacv1.RoleBinding{ObjectMeta: meta, RoleRef: ref, Subjects: subject("-here")}, metav1.CreateOptions{})
+	_, err4 := rbac.RoleBindings("default").Create(ctx,
+		&rbacv1.RoleBinding{ObjectMeta: meta, RoleRef: ref, Subjects: subject("-here")}, metav1.CreateOptions{})
 	if err := errors.Join(err1, err2, err3, err4); err != nil {
 		return err
 	}
 	for _, scope := range []string{"-everywhere", "-here"} {
 		for {
-			ok, err := a.allowed(ctx, Subject{user: meta.Name + scope}, Question{Namespace: "default", Group: "canary", Resource: "canaries", Verb: "sing"})
+			ok, err := a.allowed(ctx, Subject{user: meta.Name + scope},
+				Question{Namespace: "default", Group: "canary", Resource: "canaries", Verb: "sing"})
 			if err != nil {
 				return err
 			}
@@ -162,7 +169,8 @@ func Differences(olm, olmgen Answers) (out []string) {
 		var lines []string
 		for q, want := range olm[subject] {
 			if got, asked := olmgen[subject][q]; !asked || got != want {
-				lines = append(lines, fmt.Sprintf("%s: %s: with OLM %s, with olmgen %s", subject, q, say[want], say[got]))
+				lines = append(lines,
+					fmt.Sprintf("%s: %s: with OLM %s, with olmgen %s", subject, q, say[want], say[got]))
 			}
 		}
 		slices.Sort(lines)

@@ -29,7 +29,8 @@ func Mutations(objects []*unstructured.Unstructured) (out []Mutation) {
 				less.Object["rules"] = slices.Delete(slices.Clone(rules), n, n+1)
 				out = append(out, Mutation{fmt.Sprintf("rule %d of %s", n+1, name), o, less})
 			}
-			if slices.ContainsFunc(slices.Collect(maps.Keys(o.GetLabels())), func(k string) bool { return strings.Contains(k, "/aggregate-to-") }) {
+			if slices.ContainsFunc(slices.Collect(maps.Keys(o.GetLabels())),
+				func(k string) bool { return strings.Contains(k, "/aggregate-to-") }) {
 				less := o.DeepCopy()
 				less.SetLabels(nil)
 				out = append(out, Mutation{"labels of " + name, o, less})

@@ -1,4 +1,5 @@
-// Package access asks an API server who may do what, to compare a cluster where OLM installed a bundle with one where olmgen's tree was applied.
+// Package access asks an API server who may do what, to compare a cluster where OLM installed a bundle with one where
+// olmgen's tree was applied.
 package access
 
 import (
@@ -39,26 +40,33 @@ func (q Question) String() string {
 
 func (q Question) review() authorizationv1.SubjectAccessReviewSpec {
 	if q.Path != "" {
-		return authorizationv1.SubjectAccessReviewSpec{NonResourceAttributes: &authorizationv1.NonResourceAttributes{Path: q.Path, Verb: q.Verb}}
+		path := &authorizationv1.NonResourceAttributes{Path: q.Path, Verb: q.Verb}
+		return authorizationv1.SubjectAccessReviewSpec{NonResourceAttributes: path}
 	}
 	return authorizationv1.SubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{
-		Namespace: q.Namespace, Group: q.Group, Resource: q.Resource, Subresource: q.Subresource, Name: q.Name, Verb: q.Verb}}
+		Namespace: q.Namespace, Group: q.Group, Resource: q.Resource, Subresource: q.Subresource, Name: q.Name,
+		Verb: q.Verb}}
 }
 
 var (
-	verbs  = []string{"*", "create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"} // of provided APIs
-	some   = []string{"*", "create", "delete", "get"}                                                         // and those of the rule, of everything else
-	single = []string{"get", "update", "delete"}                                                              // of an object that no rule names
+	// of provided APIs
+	verbs = []string{"*", "create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"}
+	// and those of the rule, of everything else
+	some = []string{"*", "create", "delete", "get"}
+	// of an object that no rule names
+	single = []string{"get", "update", "delete"}
 )
 
 // always are asked of every bundle: what OLM grants by itself, and what no operator should have got by accident.
 var always = []rbacv1.PolicyRule{
 	{APIGroups: []string{""}, Resources: []string{"namespaces", "secrets", "pods", "pods/exec", "*"}},
 	{APIGroups: []string{"apps"}, Resources: []string{"deployments"}},
-	{APIGroups: []string{"rbac.authorization.k8s.io"}, Resources: []string{"clusterroles", "roles"}, Verbs: []string{"bind", "escalate"}},
+	{APIGroups: []string{"rbac.authorization.k8s.io"}, Resources: []string{"clusterroles", "roles"},
+		Verbs: []string{"bind", "escalate"}},
 	{APIGroups: []string{"authentication.k8s.io"}, Resources: []string{"tokenreviews"}},
 	{APIGroups: []string{"authorization.k8s.io"}, Resources: []string{"subjectaccessreviews"}},
-	{APIGroups: []string{""}, Resources: []string{"configmaps"}, ResourceNames: []string{"extension-apiserver-authentication"}},
+	{APIGroups: []string{""}, Resources: []string{"configmaps"},
+		ResourceNames: []string{"extension-apiserver-authentication"}},
 	{APIGroups: []string{"operators.coreos.com"}, Resources: []string{"clusterserviceversions", "operatorgroups"}},
 	{APIGroups: []string{"other.example.com"}, Resources: []string{"others"}},
 	{APIGroups: []string{"*"}, Resources: []string{"*"}},
@@ -73,20 +81,28 @@ func Rules(b *bundle.Bundle) (rules []rbacv1.PolicyRule, err error) {
 		rules = append(rules, p.Rules...)
 	}
 	provides := func(group, plural string) {
-		rules = append(rules, rbacv1.PolicyRule{APIGroups: []string{group}, Resources: []string{plural, plural + "/status"}, Verbs: verbs})
+		rules = append(rules,
+			rbacv1.PolicyRule{APIGroups: []string{group}, Resources: []string{plural, plural + "/status"},
+				Verbs: verbs})
 	}
 	for _, crd := range b.CSV.Spec.CustomResourceDefinitions.Owned {
 		plural, group, _ := strings.Cut(crd.Name, ".")
 		provides(group, plural)
-		rules = append(rules, rbacv1.PolicyRule{APIGroups: []string{"apiextensions.k8s.io"}, Resources: []string{"customresourcedefinitions"}, ResourceNames: []string{crd.Name}})
+		rules = append(rules,
+			rbacv1.PolicyRule{APIGroups: []string{"apiextensions.k8s.io"},
+				Resources: []string{"customresourcedefinitions"}, ResourceNames: []string{crd.Name}})
 	}
 	for _, api := range b.CSV.Spec.APIServiceDefinitions.Owned {
 		provides(api.Group, api.Name)
 	}
 	for _, d := range spec.DeploymentSpecs {
-		rules = append(rules, rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"secrets"}, ResourceNames: []string{d.Name + "-service-cert"}})
+		rules = append(rules,
+			rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"secrets"},
+				ResourceNames: []string{d.Name + "-service-cert"}})
 	}
-	rules = append(rules, rbacv1.PolicyRule{APIGroups: []string{"operators.coreos.com"}, Resources: []string{"operatorconditions"}, ResourceNames: []string{b.CSV.Name}})
+	rules = append(rules,
+		rbacv1.PolicyRule{APIGroups: []string{"operators.coreos.com"}, Resources: []string{"operatorconditions"},
+			ResourceNames: []string{b.CSV.Name}})
 	for _, o := range b.Others {
 		if o.Kind == "Role" || o.Kind == "ClusterRole" {
 			var role rbacv1.ClusterRole
@@ -99,12 +115,14 @@ func Rules(b *bundle.Bundle) (rules []rbacv1.PolicyRule, err error) {
 	return rules, nil
 }
 
-// Questions are derived from rules: every resource, name and path in them with their verbs and some more, in every namespace and across all of them.
+// Questions are derived from rules: every resource, name and path in them with their verbs and some more, in every
+// namespace and across all of them.
 func Questions(rules []rbacv1.PolicyRule, namespaces []string) []Question {
 	set := map[Question]bool{}
 	for _, r := range rules {
 		for _, path := range r.NonResourceURLs {
-			for _, p := range []string{path, strings.ReplaceAll(path, "*", "x"), strings.TrimSuffix(path, "/*") + "/x/y"} {
+			for _, p := range []string{path, strings.ReplaceAll(path, "*", "x"),
+				strings.TrimSuffix(path, "/*") + "/x/y"} {
 				for _, verb := range append([]string{"get", "post"}, r.Verbs...) {
 					if strings.HasPrefix(p, "/") {
 						set[Question{Path: p, Verb: verb}] = true
@@ -127,10 +145,12 @@ func Questions(rules []rbacv1.PolicyRule, namespaces []string) []Question {
 			}
 		}
 	}
-	return slices.SortedFunc(maps.Keys(set), func(a, b Question) int { return cmp.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
+	return slices.SortedFunc(maps.Keys(set),
+		func(a, b Question) int { return cmp.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
 }
 
-// resources are those that a rule mentions; a wildcard stands for itself, something that exists and something that does not.
+// resources are those that a rule mentions; a wildcard stands for itself, something that exists and something that does
+// not.
 func resources(r rbacv1.PolicyRule) (out []Question) {
 	groups, names := slices.Clone(r.APIGroups), slices.Clone(r.Resources)
 	if slices.Contains(groups, "*") {

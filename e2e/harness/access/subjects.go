@@ -27,14 +27,16 @@ const everyone = "system:authenticated"
 // bound are the ClusterRoles that users are bound to: Kubernetes' own and the OperatorGroup's.
 var bound = []string{"admin", "edit", "view", "group's admin", "group's edit", "group's view"}
 
-// Subjects are a bundle's ServiceAccounts in its namespace, whoever else it binds to its Roles, a user for each role that users are bound
-// to in some namespaces, and one who is bound to nothing. All namespaces are asked about for ServiceAccounts only.
+// Subjects are a bundle's ServiceAccounts in its namespace, whoever else it binds to its Roles, a user for each role
+// that users are bound to in some namespaces, and one who is bound to nothing. All namespaces are asked about for
+// ServiceAccounts only.
 func Subjects(b *bundle.Bundle, namespace string, users []string) ([]Subject, error) {
 	here := []string{namespace}
 	subjects := []Subject{{"anybody", "anybody", []string{everyone}, here}}
 	for _, name := range accounts(b) {
-		subjects = append(subjects, Subject{"ServiceAccount " + name, fmt.Sprintf("system:serviceaccount:%s:%s", namespace, name),
-			[]string{"system:serviceaccounts", "system:serviceaccounts:" + namespace, everyone}, nil})
+		subjects = append(subjects,
+			Subject{"ServiceAccount " + name, fmt.Sprintf("system:serviceaccount:%s:%s", namespace, name),
+				[]string{"system:serviceaccounts", "system:serviceaccounts:" + namespace, everyone}, nil})
 	}
 	for _, role := range bound {
 		subjects = append(subjects, Subject{"a user with the role " + role, userOf(role), []string{everyone}, users})
@@ -59,7 +61,7 @@ func Subjects(b *bundle.Bundle, namespace string, users []string) ([]Subject, er
 	return subjects, nil
 }
 
-// concerned tells whether a question is asked about the subject.
+// concerned reports whether a question is asked about the subject.
 func (s Subject) concerned(q Question) bool {
 	return s.namespaces == nil || q.Namespace == "" || slices.Contains(s.namespaces, q.Namespace)
 }
@@ -71,9 +73,10 @@ func userOf(role string) string {
 // groupRole is how OLM and olmgen call the ClusterRoles of an OperatorGroup.
 var groupRole = regexp.MustCompile(`[.-](admin|edit|view)(-[0-9A-Za-z]+)?$`)
 
-// BindUsers gives each user its role in some namespaces, in place of what it had.
+// BindUsers binds each user to its role in some namespaces and removes its other bindings.
 func (a *Asker) BindUsers(ctx context.Context, namespaces []string) error {
-	roles, err := a.client.RbacV1().ClusterRoles().List(ctx, metav1.ListOptions{LabelSelector: "olm.owner.kind=OperatorGroup"})
+	roles, err := a.client.RbacV1().ClusterRoles().List(ctx,
+		metav1.ListOptions{LabelSelector: "olm.owner.kind=OperatorGroup"})
 	if err != nil {
 		return err
 	}
@@ -89,7 +92,8 @@ func (a *Asker) BindUsers(ctx context.Context, namespaces []string) error {
 	for _, role := range bound {
 		for _, ns := range namespaces {
 			bindings := a.client.RbacV1().RoleBindings(ns)
-			b := &rbacv1.RoleBinding{RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: names[role]},
+			b := &rbacv1.RoleBinding{RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole",
+				Name: names[role]},
 				Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: userOf(role)}}}
 			b.Name = userOf(role)
 			if err := bindings.Delete(ctx, b.Name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {

@@ -1,4 +1,4 @@
-// Package apply gives what olmgen renders to a real API server, as a GitOps engine does: by server-side apply, without force.
+// Package apply applies what olmgen renders to a real API server as a GitOps engine does: server-side, without force.
 package apply
 
 import (
@@ -30,7 +30,7 @@ type Applier struct {
 	mapper  *restmapper.DeferredDiscoveryRESTMapper
 }
 
-// New gives an applier for a cluster.
+// New returns an Applier for a cluster.
 func New(c *cluster.Cluster) *Applier {
 	return &Applier{c, restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(c.Discovery))}
 }
@@ -79,8 +79,8 @@ func (a *Applier) Apply(ctx context.Context, t Tree) (Result, []error) {
 	return r, errs
 }
 
-// served waits until a CRD's objects can be listed. A CRD that is removed before then stays for minutes: the API server lists them once,
-// and then tries again after longer and longer times.
+// served waits until a CRD's objects can be listed. A CRD that is removed before then stays for minutes: the API server
+// lists them once, and then tries again after longer and longer times.
 func (a *Applier) served(ctx context.Context, crd *unstructured.Unstructured) error {
 	group, _, _ := unstructured.NestedString(crd.Object, "spec", "group")
 	plural, _, _ := unstructured.NestedString(crd.Object, "spec", "names", "plural")
@@ -108,17 +108,18 @@ func (a *Applier) served(ctx context.Context, crd *unstructured.Unstructured) er
 }
 
 func (a *Applier) apply(ctx context.Context, t Tree, dryRun ...string) (Result, []error) {
-	r, errs := Result{ids: map[id]bool{}, maybe: map[id]bool{}, Unknown: map[string]int{}, Refused: map[string]int{}}, []error(nil)
+	r, errs := Result{ids: map[id]bool{}, maybe: map[id]bool{}, Unknown: map[string]int{}, Refused: map[string]int{}},
+		[]error(nil)
 	for _, o := range t.Objects {
 		_, err := a.patch(ctx, o, dryRun...)
-		switch class := ""; {
+		switch {
 		case err == nil:
 			r.Applied++
 			r.ids[idOf(o)] = true
 		case meta.IsNoMatchError(err):
 			r.Unknown[o.GetKind()]++
 		default:
-			if class = Refusal(o, err); class != "" {
+			if class := Refusal(o, err); class != "" {
 				r.Refused[class]++
 				r.maybe[idOf(o)] = true
 			} else {
@@ -129,8 +130,9 @@ func (a *Applier) apply(ctx context.Context, t Tree, dryRun ...string) (Result, 
 	return r, errs
 }
 
-// Synced tells what a GitOps engine would call out of sync after Apply: objects that are other than what applying them once more would make
-// of them. That is what Argo CD's server-side diff compares. Refusals are counted in the result of Apply.
+// Synced tells what a GitOps engine would call out of sync after Apply: objects that are other than what applying them
+// once more would make of them. That is what Argo CD's server-side diff compares. Refusals are counted in the result of
+// Apply.
 func (a *Applier) Synced(ctx context.Context, t Tree, r Result) (errs []error) {
 	for _, o := range t.Objects {
 		client, err := a.client(o)
@@ -192,8 +194,8 @@ func unequal(before, after string) string {
 	return strings.Join(out[:min(len(out), 20)], "\n")
 }
 
-// Remove deletes the objects of a tree, last first, and waits until they are gone. A ClusterRole is deleted again if the aggregation controller, which
-// applies its rules from a cache, has made it anew meanwhile.
+// Remove deletes the objects of a tree, last first, and waits until they are gone. A ClusterRole is deleted again if
+// the aggregation controller, which applies its rules from a cache, has made it anew meanwhile.
 func (a *Applier) Remove(ctx context.Context, t Tree) error {
 	defer a.mapper.Reset()
 	for n := len(t.Objects) - 1; n >= 0; n-- {
@@ -242,7 +244,8 @@ func (a *Applier) client(o *unstructured.Unstructured) (dynamic.ResourceInterfac
 	return a.cluster.Dynamic.Resource(mapping.Resource), nil
 }
 
-func (a *Applier) patch(ctx context.Context, o *unstructured.Unstructured, dryRun ...string) (*unstructured.Unstructured, error) {
+func (a *Applier) patch(ctx context.Context, o *unstructured.Unstructured,
+	dryRun ...string) (*unstructured.Unstructured, error) {
 	client, err := a.client(o)
 	if err != nil {
 		return nil, err

@@ -14,10 +14,12 @@ func TestRefusal(t *testing.T) {
 	for _, c := range []struct{ kind, err, class string }{
 		{"ClusterRole", conflict, "aggregated rules"},
 		{"Role", conflict, ""},
-		{"CustomResourceDefinition", `"x" is invalid: status.storedVersions[0]: Invalid value: "v1alpha2": missing from spec.versions; v1alpha2 was`, "stored version"},
+		{"CustomResourceDefinition",
+			`"x" is invalid: status.storedVersions[0]: Invalid value: "v1alpha2": missing from spec.versions; v1alpha2 was`, "stored version"},
 		{"CustomResourceDefinition", unknown, "unknown CRD field"},
 		{"Deployment", unknown, ""},
-		{"CustomResourceDefinition", "failed to create typed patch object: .spec.versoin: field not declared in schema", ""},
+		{"CustomResourceDefinition", "failed to create typed patch object: .spec.versoin: field not declared in schema",
+			""},
 		{"Deployment", "Apply failed with 1 conflict: conflict with \"x\": .spec.replicas", ""},
 		{"RoleBinding", "roleRef: Invalid value: cannot change roleRef", ""},
 		{"ClusterServiceVersion", "x: yaml: control characters are not allowed", "control character"},
@@ -30,6 +32,34 @@ func TestRefusal(t *testing.T) {
 		o.SetLabels(map[string]string{"olm.owner.kind": "OperatorGroup"})
 		if got := Refusal(o, errors.New(c.err)); got != "" {
 			t.Errorf("of an OperatorGroup: %s: %s: %q", c.kind, c.err, got)
+		}
+	}
+}
+
+// Golden files are read from streams and from directories.
+func TestGoldenTrees(t *testing.T) {
+	trees, err := GoldenTrees("../../../golden")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]string{}
+	for _, tree := range trees {
+		found[tree.Name] = tree.Path
+		for _, o := range tree.Objects {
+			if o.GetKind() == "" || o.GetName() == "" {
+				t.Errorf("%s: an object without kind or name: %v", tree.Name, o)
+			}
+		}
+		if len(tree.Objects) == 0 {
+			t.Errorf("%s: no objects", tree.Name)
+		}
+	}
+	for name, path := range map[string]string{
+		"install-modes/out/own": "../../../golden/install-modes/out/own.yaml",
+		"layouts/out/flat":      "../../../golden/layouts/out/flat",
+	} {
+		if found[name] != path {
+			t.Errorf("%s is read from %q, want %q", name, found[name], path)
 		}
 	}
 }
@@ -47,7 +77,8 @@ func TestWithout(t *testing.T) {
 		}
 		return out
 	}
-	old := tree([4]string{"a/v1", "K", "n", "same"}, [4]string{"a/v1", "K", "n", "gone"}, [4]string{"b/v1", "K", "n", "same"}, [4]string{"a/v1", "K", "m", "same"})
+	old := tree([4]string{"a/v1", "K", "n", "same"}, [4]string{"a/v1", "K", "n", "gone"},
+		[4]string{"b/v1", "K", "n", "same"}, [4]string{"a/v1", "K", "m", "same"})
 	pruned := old.Without(tree([4]string{"a/v2", "K", "n", "same"}))
 	if n := len(pruned.Objects); n != 3 || pruned.Objects[0].GetName() != "gone" {
 		t.Errorf("%d are pruned: %v", n, pruned.Objects)

@@ -6,27 +6,36 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// refusals are the only errors that may come of applying a tree: what a bundle says itself is not valid, and olmgen carries it unchanged. They go
-// by what the API server says, never by the bundle.
+// refusals are the only errors that applying a tree may end in: the bundle itself contains something invalid, and
+// olmgen carries it unchanged. They are matched by the API server's message, never by the bundle.
 var refusals = []struct {
 	class, why string
 	kind       string
 	pattern    *regexp.Regexp
 }{
-	{"unknown CRD field", "a v1 CRD with a field of v1beta1: OLM loses it when it decodes the CRD, apply does not know it",
-		"CustomResourceDefinition", regexp.MustCompile(`: \.spec\.(version|validation|subresources|additionalPrinterColumns): field not declared in schema$`)},
+	{"unknown CRD field",
+		"a v1 CRD with a field of v1beta1: OLM loses it when it decodes the CRD, apply does not know it",
+		"CustomResourceDefinition",
+		regexp.MustCompile(`: \.spec\.(version|validation|subresources|additionalPrinterColumns): ` +
+			`field not declared in schema$`)},
 	{"control character", "server-side apply keeps managed fields as YAML, which has no control characters",
 		"", regexp.MustCompile(`yaml: control characters are not allowed$`)},
 	{"webhook path", "a webhookPath that is no path of a URL",
-		"ValidatingWebhookConfiguration", regexp.MustCompile(`webhooks\[\d+\]\.clientConfig\.service\.path: Invalid value`)},
-	{"stored version", "an upgrade whose CRD lacks the version in which objects may be stored; OLM's InstallPlan fails of it too",
-		"CustomResourceDefinition", regexp.MustCompile(`: status\.storedVersions\[\d+\]: Invalid value: "\w+": missing from spec\.versions`)},
-	{"aggregated rules", "a shipped ClusterRole with an aggregationRule and with rules, which are the aggregation controller's",
-		"ClusterRole", regexp.MustCompile(`Apply failed with 1 conflict: conflict with "clusterrole-aggregation-controller": \.rules$`)},
+		"ValidatingWebhookConfiguration",
+		regexp.MustCompile(`webhooks\[\d+\]\.clientConfig\.service\.path: Invalid value`)},
+	{"stored version",
+		"an upgrade whose CRD lacks the version in which objects may be stored; OLM's InstallPlan fails of it too",
+		"CustomResourceDefinition",
+		regexp.MustCompile(`: status\.storedVersions\[\d+\]: Invalid value: "\w+": missing from spec\.versions`)},
+	{"aggregated rules",
+		"a shipped ClusterRole with an aggregationRule and with rules, which are the aggregation controller's",
+		"ClusterRole",
+		regexp.MustCompile(`Apply failed with 1 conflict: ` +
+			`conflict with "clusterrole-aggregation-controller": \.rules$`)},
 }
 
-// Refusal is the class of a refusal that the bundle itself is to blame for; empty for one that nothing explains. The ClusterRoles of an
-// OperatorGroup are never the bundle's.
+// Refusal is the class of a refusal that the bundle itself is to blame for; empty for one that nothing explains. The
+// ClusterRoles of an OperatorGroup are never the bundle's.
 func Refusal(o *unstructured.Unstructured, err error) (class string) {
 	if o.GetLabels()["olm.owner.kind"] == "OperatorGroup" {
 		return ""

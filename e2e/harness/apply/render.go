@@ -34,7 +34,8 @@ func (f Form) Render(dir string, o generate.Options) (Tree, error) {
 	if err != nil {
 		return Tree{}, err
 	}
-	if o.InstallMode == "" && !supports(b, "AllNamespaces") && !supports(b, "OwnNamespace") { // then there is no default
+	// then there is no default
+	if o.InstallMode == "" && !supports(b, "AllNamespaces") && !supports(b, "OwnNamespace") {
 		for _, m := range Modes() {
 			if supports(b, m.InstallMode) {
 				o.InstallMode, o.TargetNamespaces = m.InstallMode, m.TargetNamespaces

@@ -12,8 +12,8 @@ import (
 	"github.com/olmgen/olmgen/e2e/harness/cluster"
 )
 
-// Upgrade applies a tree, and another one over it with pruning. Then the cluster has exactly what it has when only the second one is applied. In
-// the end nothing of both is left.
+// Upgrade applies a tree, and another one over it with pruning. Then the cluster has exactly what it has when only the
+// second one is applied. In the end nothing of both is left.
 func (a *Applier) Upgrade(ctx context.Context, from, to Tree) (Result, []error) {
 	if err := a.Namespaces(ctx, from, to); err != nil {
 		return Result{}, []error{err}
@@ -39,14 +39,15 @@ func (a *Applier) Upgrade(ctx context.Context, from, to Tree) (Result, []error) 
 	}
 	errs = append(errs, a.fresh(ctx, before, to, upgraded)...)
 	if len(errs) > 0 {
-		a.Remove(ctx, from) // or the next ones would fail too
-		a.Remove(ctx, to)
+		_ = a.Remove(ctx, from) // or the next ones would fail too
+		_ = a.Remove(ctx, to)
 	}
 	return second, errs
 }
 
 // fresh applies a tree to the cluster as it was before, and compares with what an upgrade gave.
-func (a *Applier) fresh(ctx context.Context, before map[id]*unstructured.Unstructured, t Tree, upgraded map[id]*unstructured.Unstructured) []error {
+func (a *Applier) fresh(ctx context.Context, before map[id]*unstructured.Unstructured, t Tree,
+	upgraded map[id]*unstructured.Unstructured) []error {
 	if err := a.Remove(ctx, t); err != nil {
 		return []error{err}
 	}
@@ -75,7 +76,8 @@ func (a *Applier) fresh(ctx context.Context, before map[id]*unstructured.Unstruc
 func installed(o *unstructured.Unstructured) string {
 	c := o.DeepCopy()
 	for _, path := range [][]string{
-		{"metadata", "uid"}, {"metadata", "creationTimestamp"}, {"metadata", "generation"}, {"spec", "clusterIP"}, {"spec", "clusterIPs"},
+		{"metadata", "uid"}, {"metadata", "creationTimestamp"}, {"metadata", "generation"}, {"spec", "clusterIP"},
+		{"spec", "clusterIPs"},
 	} {
 		unstructured.RemoveNestedField(c.Object, path...)
 	}
@@ -99,7 +101,8 @@ func (a *Applier) objects(ctx context.Context) (map[id]*unstructured.Unstructure
 	return all, err
 }
 
-// exactly tells what there is more or less than there was before and has been applied. What is about to go has ten seconds.
+// exactly tells what there is more or less than there was before and has been applied. What is about to go has ten
+// seconds.
 func (a *Applier) exactly(ctx context.Context, before map[id]*unstructured.Unstructured, r Result) (errs []error) {
 	for try := range 50 {
 		if try > 0 {
@@ -113,7 +116,7 @@ func (a *Applier) exactly(ctx context.Context, before map[id]*unstructured.Unstr
 		for _, key := range sorted(now) {
 			if before[key] == nil && !r.ids[key] && !r.maybe[key] {
 				if revived(now[key]) {
-					a.remove(ctx, now[key])
+					_ = a.remove(ctx, now[key])
 				}
 				errs = append(errs, fmt.Errorf("%s is an orphan", key))
 			}
@@ -130,8 +133,8 @@ func (a *Applier) exactly(ctx context.Context, before map[id]*unstructured.Unstr
 	return errs
 }
 
-// revived tells a ClusterRole that the aggregation controller has made anew after it was deleted: it applies the rules from a cache, and nobody
-// else has written anything into that object.
+// revived tells a ClusterRole that the aggregation controller has made anew after it was deleted: it applies the rules
+// from a cache, and nobody else has written anything into that object.
 func revived(o *unstructured.Unstructured) bool {
 	for _, f := range o.GetManagedFields() {
 		if f.Manager != "clusterrole-aggregation-controller" {
@@ -143,6 +146,7 @@ func revived(o *unstructured.Unstructured) bool {
 
 func sorted[V any](m map[id]V) []id {
 	return slices.SortedFunc(maps.Keys(m), func(a, b id) int {
-		return slices.Compare([]string{a.group, a.kind, a.namespace, a.name}, []string{b.group, b.kind, b.namespace, b.name})
+		return slices.Compare([]string{a.group, a.kind, a.namespace, a.name},
+			[]string{b.group, b.kind, b.namespace, b.name})
 	})
 }

@@ -1,5 +1,5 @@
-// Package catalog is a catalog of operator bundles that lie in directories: operator-registry's gRPC API, on loopback. It reads them with
-// operator-registry's own code and sends their objects inline, so that no image has to be unpacked.
+// Package catalog is a catalog of operator bundles that lie in directories: operator-registry's gRPC API, on loopback.
+// It reads them with operator-registry's own code and sends their objects inline, so that no image has to be unpacked.
 package catalog
 
 import (
@@ -41,20 +41,20 @@ func Serve(dirs ...string) (*Catalog, error) {
 		}
 		c.bundles = append(c.bundles, b)
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
 	c.Address = l.Addr().String()
 	api.RegisterRegistryServer(c.server, c)
-	go c.server.Serve(l)
+	go func() { _ = c.server.Serve(l) }() // until Stop
 	return c, nil
 }
 
 // Stop ends the server.
 func (c *Catalog) Stop() { c.server.Stop() }
 
-// Read makes of a directory what a catalog sends of it.
+// Read reads a bundle directory and returns what a catalog sends for it.
 func Read(dir string) (*api.Bundle, error) {
 	logrus.SetOutput(io.Discard) // what it says of every file is no news
 	in, err := registry.NewImageInput(image.SimpleReference(""), dir)
@@ -130,7 +130,8 @@ func (c *Catalog) ListBundles(_ *api.ListBundlesRequest, s api.Registry_ListBund
 func (c *Catalog) GetPackage(_ context.Context, r *api.GetPackageRequest) (*api.Package, error) {
 	for _, b := range c.bundles {
 		if b.PackageName == r.Name {
-			return &api.Package{Name: b.PackageName, DefaultChannelName: Channel, Channels: []*api.Channel{{Name: Channel, CsvName: b.CsvName}}}, nil
+			return &api.Package{Name: b.PackageName, DefaultChannelName: Channel,
+				Channels: []*api.Channel{{Name: Channel, CsvName: b.CsvName}}}, nil
 		}
 	}
 	return nil, status.Error(codes.NotFound, r.Name)

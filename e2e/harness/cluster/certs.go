@@ -25,21 +25,25 @@ type authority struct {
 // newAuthority writes ca.crt and ca.key into dir.
 func newAuthority(dir string) (*authority, error) {
 	a := &authority{dir: dir}
-	return a, a.issue("ca", &x509.Certificate{Subject: pkix.Name{CommonName: "olmgen-e2e"}, IsCA: true, KeyUsage: x509.KeyUsageCertSign})
+	return a, a.issue("ca", &x509.Certificate{
+		Subject: pkix.Name{CommonName: "olmgen-e2e"}, IsCA: true, KeyUsage: x509.KeyUsageCertSign,
+	})
 }
 
 // serving writes a certificate for a server on loopback.
 func (a *authority) serving(name string) error {
 	return a.issue(name, &x509.Certificate{
 		Subject: pkix.Name{CommonName: name}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-		DNSNames: []string{"localhost", "kubernetes.default.svc"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv4(10, 96, 0, 1)},
+		DNSNames:    []string{"localhost", "kubernetes.default.svc"},
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv4(10, 96, 0, 1)},
 	})
 }
 
 // client writes a certificate for a user of a group.
 func (a *authority) client(name string, groups ...string) error {
 	return a.issue(name, &x509.Certificate{
-		Subject: pkix.Name{CommonName: name, Organization: groups}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+		Subject:     pkix.Name{CommonName: name, Organization: groups},
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
 	})
 }
 

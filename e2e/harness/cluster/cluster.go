@@ -1,4 +1,5 @@
-// Package cluster runs a Kubernetes API server with its etcd and the controllers that matter to RBAC, and OLM, all on loopback.
+// Package cluster runs a Kubernetes API server with its etcd and the controllers that matter to RBAC, and OLM, all on
+// loopback.
 package cluster
 
 import (
@@ -7,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -32,8 +34,8 @@ type Cluster struct {
 	cancel    context.CancelFunc
 }
 
-// Start runs etcd, kube-apiserver and kube-controller-manager from bin ($KUBEBUILDER_ASSETS goes first) with their files below a
-// directory of its own in run. A directory there that no running harness holds is removed first.
+// Start runs etcd, kube-apiserver and kube-controller-manager from bin ($KUBEBUILDER_ASSETS goes first) with their
+// files below a directory of its own in run. A directory there that no running harness holds is removed first.
 func Start(ctx context.Context, bin, run string) (*Cluster, error) {
 	if err := sweep(run); err != nil {
 		return nil, err
@@ -101,8 +103,10 @@ func (c *Cluster) start(ctx context.Context) error {
 	}
 	etcd := fmt.Sprintf("http://127.0.0.1:%d", ports[0])
 	peer := fmt.Sprintf("http://127.0.0.1:%d", ports[1])
-	if err := c.run("etcd", nil, "--data-dir", c.file("etcd"), "--listen-client-urls", etcd, "--advertise-client-urls", etcd,
-		"--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer, "--initial-cluster", "default="+peer, "--unsafe-no-fsync"); err != nil {
+	if err := c.run("etcd", nil, "--data-dir", c.file("etcd"), "--listen-client-urls", etcd, "--advertise-client-urls",
+		etcd,
+		"--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer, "--initial-cluster", "default="+peer,
+		"--unsafe-no-fsync"); err != nil {
 		return err
 	}
 	if err := c.run("kube-apiserver", nil, c.apiserverFlags(etcd, ports[2])...); err != nil {
@@ -116,8 +120,12 @@ func (c *Cluster) start(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
-	return c.run("kube-controller-manager", nil, "--kubeconfig", c.file("kubeconfig"), "--secure-port", "0", "--leader-elect=false", "--service-account-private-key-file", c.file("sa.key"), "--root-ca-file", c.file("ca.crt"),
-		"--controllers", "clusterrole-aggregation-controller,namespace-controller,serviceaccount-controller,garbage-collector-controller")
+	return c.run("kube-controller-manager", nil, "--kubeconfig", c.file("kubeconfig"), "--secure-port", "0",
+		"--leader-elect=false", "--service-account-private-key-file", c.file("sa.key"),
+		"--root-ca-file", c.file("ca.crt"), "--controllers", strings.Join([]string{
+			"clusterrole-aggregation-controller", "namespace-controller", "serviceaccount-controller",
+			"garbage-collector-controller",
+		}, ","))
 }
 
 func (c *Cluster) certificates() error {
@@ -125,18 +133,21 @@ func (c *Cluster) certificates() error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(ca.serving("apiserver"), ca.serving("sa"), ca.client("admin", "system:masters"), ca.client("proxy"))
+	return errors.Join(ca.serving("apiserver"), ca.serving("sa"), ca.client("admin", "system:masters"),
+		ca.client("proxy"))
 }
 
 func (c *Cluster) apiserverFlags(etcd string, port int) []string {
 	return []string{
 		"--etcd-servers", etcd, "--bind-address", "127.0.0.1", "--secure-port", fmt.Sprint(port), "--cert-dir", c.dir,
-		"--tls-cert-file", c.file("apiserver.crt"), "--tls-private-key-file", c.file("apiserver.key"), "--client-ca-file", c.file("ca.crt"),
+		"--tls-cert-file", c.file("apiserver.crt"), "--tls-private-key-file", c.file("apiserver.key"),
+		"--client-ca-file", c.file("ca.crt"),
 		"--authorization-mode", "RBAC", "--service-cluster-ip-range", "10.96.0.0/16",
 		"--disable-admission-plugins", "MutatingAdmissionWebhook,ValidatingAdmissionWebhook",
 		"--service-account-issuer", "https://kubernetes.default.svc", "--service-account-key-file", c.file("sa.crt"),
 		"--service-account-signing-key-file", c.file("sa.key"), "--enable-aggregator-routing=true",
-		"--requestheader-client-ca-file", c.file("ca.crt"), "--requestheader-allowed-names", "proxy", "--requestheader-username-headers", "X-Remote-User",
+		"--requestheader-client-ca-file", c.file("ca.crt"), "--requestheader-allowed-names", "proxy",
+		"--requestheader-username-headers", "X-Remote-User",
 		"--requestheader-group-headers", "X-Remote-Group", "--requestheader-extra-headers-prefix", "X-Remote-Extra-",
 		"--proxy-client-cert-file", c.file("proxy.crt"), "--proxy-client-key-file", c.file("proxy.key"),
 		"--egress-selector-config-file", c.file("egress.yaml"), "--enable-priority-and-fairness=false",
@@ -183,8 +194,9 @@ func (c *Cluster) connect(server string) error {
 	if err := rest.LoadTLSFiles(c.Config); err != nil {
 		return err
 	}
-	c.Config.CAFile, c.Config.CertFile, c.Config.KeyFile = "", "", "" // or the client would look for new ones, also when they are gone
-	c.Config.QPS = -1                                                 // it is our own server
+	// or the client would look for new ones, also when they are gone
+	c.Config.CAFile, c.Config.CertFile, c.Config.KeyFile = "", "", ""
+	c.Config.QPS = -1 // it is our own server
 	c.Config.WarningHandler = rest.NoWarnings{}
 	if c.Client, err = kubernetes.NewForConfig(c.Config); err != nil {
 		return err

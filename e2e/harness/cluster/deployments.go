@@ -9,7 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// reportDeployments says of every Deployment that all its pods are there, as there are no nodes, and gives APIServices an endpoint.
+// reportDeployments says of every Deployment that all its pods are there, as there are no nodes, and gives APIServices
+// an endpoint.
 func (c *Cluster) reportDeployments(ctx context.Context) {
 	c.network.cluster.Store(c)
 	for ctx.Err() == nil {
@@ -19,7 +20,7 @@ func (c *Cluster) reportDeployments(ctx context.Context) {
 				c.report(ctx, &d)
 			}
 		}
-		c.endpoints(ctx) // what fails is tried again
+		_ = c.endpoints(ctx) // what fails is tried again
 		select {
 		case <-ctx.Done():
 		case <-time.After(300 * time.Millisecond):
@@ -42,5 +43,6 @@ func (c *Cluster) report(ctx context.Context, d *appsv1.Deployment) {
 			{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionTrue, Reason: "NewReplicaSetAvailable"},
 		},
 	}
-	c.Client.AppsV1().Deployments(d.Namespace).UpdateStatus(ctx, d, metav1.UpdateOptions{}) // a conflict is tried again
+	// a conflict is tried again
+	_, _ = c.Client.AppsV1().Deployments(d.Namespace).UpdateStatus(ctx, d, metav1.UpdateOptions{})
 }

@@ -22,9 +22,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// network stands in for the network of a cluster without nodes. The API server reaches Services through it (an egress selector of type
-// HTTPConnect), and behind every Service is the same extension API server: it knows the APIs that the CSVs in the cluster say they
-// serve, and has the certificate that OLM made for the Service.
+// network stands in for the network of a cluster without nodes. The API server reaches Services through it (an egress
+// selector of type HTTPConnect), and behind every Service is the same extension API server: it knows the APIs that the
+// CSVs in the cluster say they serve, and has the certificate that OLM made for the Service.
 type network struct {
 	server  *http.Server
 	cluster atomic.Pointer[Cluster]
@@ -40,13 +40,13 @@ egressSelections:
 `
 
 func newNetwork(socket, configFile string) (*network, error) {
-	l, err := net.Listen("unix", socket)
+	l, err := new(net.ListenConfig).Listen(context.Background(), "unix", socket)
 	if err != nil {
 		return nil, err
 	}
 	n := &network{}
 	n.server = &http.Server{Handler: http.HandlerFunc(n.connect), ReadHeaderTimeout: 10 * time.Second}
-	go n.server.Serve(l)
+	go func() { _ = n.server.Serve(l) }() // until stop
 	return n, os.WriteFile(configFile, fmt.Appendf(nil, egressConfig, socket), 0o600)
 }
 
@@ -63,9 +63,11 @@ func (n *network) connect(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	fmt.Fprint(conn, "HTTP/1.1 200 OK\r\n\r\n")
-	// Serve gives the one connection to a goroutine of its own and then sees the end of the listener
-	behind := http.Server{Handler: http.HandlerFunc(n.discovery), ReadHeaderTimeout: 10 * time.Second, ErrorLog: quiet} // without certificate no answer
-	behind.Serve(&oneConn{conn: tls.Server(&peeked{conn, buffered.Reader}, &tls.Config{GetCertificate: n.certificate})})
+	// Serve hands the one connection to a goroutine and then meets the end of the listener. A connection without
+	// a certificate gets no answer.
+	behind := http.Server{Handler: http.HandlerFunc(n.discovery), ReadHeaderTimeout: 10 * time.Second, ErrorLog: quiet}
+	config := &tls.Config{GetCertificate: n.certificate}
+	_ = behind.Serve(&oneConn{conn: tls.Server(&peeked{conn, buffered.Reader}, config)})
 }
 
 // certificate is the one that OLM made for the Service.
@@ -105,21 +107,23 @@ func (n *network) discovery(w http.ResponseWriter, r *http.Request) {
 			kind, _ := api["kind"].(string)
 			known := slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool { return r.Name == name })
 			if api["group"] == parts[1] && api["version"] == parts[2] && !known {
-				list.APIResources = append(list.APIResources, metav1.APIResource{Name: name, Kind: kind, Namespaced: true, Verbs: metav1.Verbs{"get"}})
+				list.APIResources = append(list.APIResources,
+					metav1.APIResource{Name: name, Kind: kind, Namespaced: true, Verbs: metav1.Verbs{"get"}})
 			}
 		}
 	}
 	w.Header().Set("Content-Type", "application/json")
-	json.NewEncoder(w).Encode(list)
+	_ = json.NewEncoder(w).Encode(list) // nobody is there to be told
 }
 
 // CSVs and APIServices are resources for the dynamic client.
 var (
-	CSVs        = schema.GroupVersionResource{Group: "operators.coreos.com", Version: "v1alpha1", Resource: "clusterserviceversions"}
+	CSVs = schema.GroupVersionResource{Group: "operators.coreos.com", Version: "v1alpha1",
+		Resource: "clusterserviceversions"}
 	APIServices = schema.GroupVersionResource{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"}
 )
 
-// endpoints gives every Service behind an APIService an address; any will do, as the network answers for all.
+// endpoints sets an address for every Service behind an APIService. Any address will do: the network answers for all.
 func (c *Cluster) endpoints(ctx context.Context) error {
 	apis, err := c.Dynamic.Resource(APIServices).List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -135,12 +139,14 @@ func (c *Cluster) endpoints(ctx context.Context) error {
 		if err != nil {
 			continue // not made yet
 		}
-		slice := &discoveryv1.EndpointSlice{AddressType: discoveryv1.AddressTypeIPv4, Endpoints: []discoveryv1.Endpoint{{Addresses: []string{"10.9.0.1"}}}}
+		slice := &discoveryv1.EndpointSlice{AddressType: discoveryv1.AddressTypeIPv4,
+			Endpoints: []discoveryv1.Endpoint{{Addresses: []string{"10.9.0.1"}}}}
 		slice.Name, slice.Labels = name, map[string]string{discoveryv1.LabelServiceName: name}
 		for _, p := range service.Spec.Ports {
 			slice.Ports = append(slice.Ports, discoveryv1.EndpointPort{Name: &p.Name, Port: &p.Port})
 		}
-		if _, err := c.Client.DiscoveryV1().EndpointSlices(ns).Create(ctx, slice, metav1.CreateOptions{}); Exists(err) != nil {
+		if _, err := c.Client.DiscoveryV1().EndpointSlices(ns).Create(ctx, slice,
+			metav1.CreateOptions{}); Exists(err) != nil {
 			return err
 		}
 	}

@@ -15,7 +15,8 @@ import (
 // ByTheWay are kinds that Kubernetes itself and the harness make.
 var ByTheWay = []string{"ControllerRevision", "EndpointSlice", "Endpoints", "Event", "IPAddress", "Lease", "Namespace"}
 
-// Objects lists every object of the cluster but those of some kinds and the APIServices that the API server makes for CRDs.
+// Objects lists every object of the cluster but those of some kinds and the APIServices that the API server makes for
+// CRDs.
 func (c *Cluster) Objects(ctx context.Context, except []string) (all []unstructured.Unstructured, err error) {
 	lists, err := c.Discovery.ServerPreferredResources()
 	if err != nil && !discovery.IsGroupDiscoveryFailedError(err) {
@@ -27,7 +28,8 @@ func (c *Cluster) Objects(ctx context.Context, except []string) (all []unstructu
 			return nil, err
 		}
 		for _, r := range list.APIResources {
-			if !slices.Contains(r.Verbs, "list") || slices.Contains(except, r.Kind) || !slices.Contains(r.Verbs, "delete") {
+			if !slices.Contains(r.Verbs, "list") || slices.Contains(except, r.Kind) ||
+				!slices.Contains(r.Verbs, "delete") {
 				continue
 			}
 			items, err := c.Dynamic.Resource(gv.WithResource(r.Name)).List(ctx, metav1.ListOptions{})
@@ -42,7 +44,8 @@ func (c *Cluster) Objects(ctx context.Context, except []string) (all []unstructu
 	}), nil
 }
 
-// Namespace makes a namespace, if there is none of that name, and waits for its default ServiceAccount: it would count as someone's otherwise.
+// Namespace makes a namespace, if there is none of that name, and waits for its default ServiceAccount: it would count
+// as someone's otherwise.
 func (c *Cluster) Namespace(ctx context.Context, name string, labels map[string]string) error {
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}}
 	if _, err := c.Client.CoreV1().Namespaces().Create(ctx, ns, metav1.CreateOptions{}); Exists(err) != nil {

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -17,13 +18,14 @@ import (
 )
 
 // CRDs is a resource for the dynamic client.
-var CRDs = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+var CRDs = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1",
+	Resource: "customresourcedefinitions"}
 
 // InstallCRDs creates the CustomResourceDefinitions in the YAML files of a directory and waits until they are served.
 func (c *Cluster) InstallCRDs(ctx context.Context, dir string) error {
 	files, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
 	if err != nil || len(files) == 0 {
-		return fmt.Errorf("%s: no CRDs: %v", dir, err)
+		return errors.Join(fmt.Errorf("%s: no CRDs", dir), err)
 	}
 	var names []string
 	for _, file := range files {
@@ -88,11 +90,12 @@ func (c *Cluster) StartOLM(ctx context.Context) error {
 	if err := c.run("olm", env, "--namespace", "olm"); err != nil {
 		return err
 	}
-	if err := c.run("catalog", append(env, "OPERATOR_NAME=catalog-operator"), "--namespace", "olm", "--install-plan-retry-timeout", "15s"); err != nil {
+	if err := c.run("catalog", append(env, "OPERATOR_NAME=catalog-operator"), "--namespace", "olm",
+		"--install-plan-retry-timeout", "15s"); err != nil {
 		return err
 	}
-	// At its start OLM looks whether anything lacks the labels of newer versions, and if so labels even what it makes itself otherwise than
-	// without (pkg/controller/operators/labeller); so nothing may be there before it has started.
+	// At its start OLM looks whether anything lacks the labels of newer versions, and if so labels even what it makes
+	// itself otherwise than without (pkg/controller/operators/labeller); so nothing may be there before it has started.
 	for _, program := range []string{"olm", "catalog"} {
 		if err := c.wait(ctx, program, func() error {
 			if !strings.Contains(c.Log(program), "starting workers...") {
@@ -106,8 +109,8 @@ func (c *Cluster) StartOLM(ctx context.Context) error {
 	return nil
 }
 
-// metricsPort keeps OLM from serving its metrics on port 8080 of every address, for which it has no flag: it logs that the port is
-// taken and goes on without. Where the port is taken already, that is as good.
+// metricsPort keeps OLM from serving its metrics on port 8080 of every address, for which it has no flag: it logs that
+// the port is taken and goes on without. Where the port is taken already, that is as good.
 var metricsPort = sync.OnceValue(func() net.Listener {
 	l, _ := net.Listen("tcp", "127.0.0.1:8080")
 	return l

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -10,13 +11,13 @@ import (
 // handedOut are ports of this process's clusters.
 var handedOut sync.Map
 
-// freePorts gives ports of loopback that nobody listens on. They are below those that the system gives to outgoing connections: one of these
-// could take the port before the server for which it is meant has started.
+// freePorts gives ports of loopback that nobody listens on. They are below those that the system gives to outgoing
+// connections: one of these could take the port before the server for which it is meant has started.
 func freePorts(n int) ([]int, error) {
 	var ports []int
 	for try := 0; len(ports) < n && try < 1000; try++ {
 		port := 20000 + rand.IntN(12000)
-		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+		l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", fmt.Sprintf("127.0.0.1:%d", port))
 		if err != nil {
 			continue
 		}

@@ -27,7 +27,7 @@ func start(dir, program string, env []string, args ...string) (*process, error) 
 		return nil, err
 	}
 	defer out.Close()
-	p.cmd = exec.Command(program, args...)
+	p.cmd = exec.Command(program, args...) //nolint:noctx // stop ends it
 	p.cmd.Dir, p.cmd.Stdout, p.cmd.Stderr = dir, out, out
 	p.cmd.Env = append(os.Environ(), env...)
 	p.cmd.SysProcAttr = attributes()
@@ -37,7 +37,7 @@ func start(dir, program string, env []string, args ...string) (*process, error) 
 		err := p.cmd.Start()
 		started <- err
 		if err == nil {
-			p.cmd.Wait()
+			_ = p.cmd.Wait() // exited reports how it ended
 			close(p.done)
 		}
 	}()
@@ -50,12 +50,12 @@ func start(dir, program string, env []string, args ...string) (*process, error) 
 // stop ends the process group, politely for a second.
 func (p *process) stop() {
 	group := -p.cmd.Process.Pid
-	syscall.Kill(group, syscall.SIGTERM)
+	_ = syscall.Kill(group, syscall.SIGTERM)
 	select {
 	case <-p.done:
 	case <-time.After(time.Second):
 	}
-	syscall.Kill(group, syscall.SIGKILL)
+	_ = syscall.Kill(group, syscall.SIGKILL)
 	<-p.done
 }
 
@@ -65,7 +65,8 @@ func (p *process) exited() error {
 	case <-p.done:
 		data, _ := os.ReadFile(p.log)
 		lines := strings.Split(strings.TrimSpace(string(data)), "\n")
-		return fmt.Errorf("%s ended (%v):\n%s", p.name, p.cmd.ProcessState, strings.Join(lines[max(0, len(lines)-10):], "\n"))
+		return fmt.Errorf("%s ended (%v):\n%s", p.name, p.cmd.ProcessState,
+			strings.Join(lines[max(0, len(lines)-10):], "\n"))
 	default:
 		return nil
 	}

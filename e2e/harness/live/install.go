@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/yaml"
 
 	"github.com/operator-framework/operator-registry/pkg/api"
@@ -77,9 +78,11 @@ func (i *installation) prepare(ctx context.Context) error {
 
 // subscribe creates what a user of OLM creates.
 func (i *installation) subscribe(ctx context.Context, c *catalog.Catalog) error {
-	source := &v1alpha1.CatalogSource{Spec: v1alpha1.CatalogSourceSpec{SourceType: v1alpha1.SourceTypeGrpc, Address: c.Address}}
+	source := &v1alpha1.CatalogSource{Spec: v1alpha1.CatalogSourceSpec{SourceType: v1alpha1.SourceTypeGrpc,
+		Address: c.Address}}
 	source.Name = "catalog"
-	if err := i.create(ctx, source, v1alpha1.SchemeGroupVersion.WithKind("CatalogSource"), "catalogsources"); err != nil {
+	if err := i.create(ctx, source, v1alpha1.SchemeGroupVersion.WithKind("CatalogSource"),
+		"catalogsources"); err != nil {
 		return err
 	}
 	for n, dir := range i.bundles() {
@@ -99,8 +102,9 @@ func (i *installation) subscribe(ctx context.Context, c *catalog.Catalog) error 
 			return err
 		}
 		sub := &v1alpha1.Subscription{Spec: &v1alpha1.SubscriptionSpec{
-			Package: b.PackageName, Channel: catalog.Channel, CatalogSource: source.Name, CatalogSourceNamespace: i.Namespace,
-			InstallPlanApproval: v1alpha1.ApprovalAutomatic,
+			Package: b.PackageName, Channel: catalog.Channel, CatalogSource: source.Name,
+			CatalogSourceNamespace: i.Namespace,
+			InstallPlanApproval:    v1alpha1.ApprovalAutomatic,
 		}}
 		sub.Name = name
 		if i.Config != "" {
@@ -108,7 +112,8 @@ func (i *installation) subscribe(ctx context.Context, c *catalog.Catalog) error 
 				return err
 			}
 		}
-		if err := i.create(ctx, sub, v1alpha1.SchemeGroupVersion.WithKind("Subscription"), "subscriptions"); err != nil {
+		if err := i.create(ctx, sub, v1alpha1.SchemeGroupVersion.WithKind("Subscription"),
+			"subscriptions"); err != nil {
 			return err
 		}
 	}
@@ -117,7 +122,8 @@ func (i *installation) subscribe(ctx context.Context, c *catalog.Catalog) error 
 
 // group creates the OperatorGroup.
 func (i *installation) group(ctx context.Context, b *api.Bundle) (err error) {
-	group := &operatorsv1.OperatorGroup{Spec: operatorsv1.OperatorGroupSpec{ServiceAccountName: i.ServiceAccount, StaticProvidedAPIs: i.Static}}
+	group := &operatorsv1.OperatorGroup{Spec: operatorsv1.OperatorGroupSpec{ServiceAccountName: i.ServiceAccount,
+		StaticProvidedAPIs: i.Static}}
 	group.Name = i.OperatorGroup
 	if i.Selector != "" {
 		if group.Spec.Selector, err = metav1.ParseToLabelSelector(i.Selector); err != nil {
@@ -153,18 +159,24 @@ func (i *installation) create(ctx context.Context, object any, gvk schema.GroupV
 	u := &unstructured.Unstructured{Object: m}
 	u.SetGroupVersionKind(gvk)
 	unstructured.RemoveNestedField(m, "status")
-	_, err = i.cluster.Dynamic.Resource(gvk.GroupVersion().WithResource(resource)).Namespace(i.Namespace).Create(ctx, u, metav1.CreateOptions{})
+	_, err = i.cluster.Dynamic.Resource(gvk.GroupVersion().WithResource(resource)).Namespace(i.Namespace).Create(ctx, u,
+		metav1.CreateOptions{})
 	if err != nil {
 		return fmt.Errorf("%s: %w", gvk.Kind, err)
 	}
 	return nil
 }
 
+// olm is a resource of OLM in the namespace of the installation.
+func (i *installation) olm(resource string) dynamic.ResourceInterface {
+	return i.cluster.Dynamic.Resource(v1alpha1.SchemeGroupVersion.WithResource(resource)).Namespace(i.Namespace)
+}
+
 // look asks how far the InstallPlans and the CSVs are. ended is true when nothing more is to be expected.
 func (i *installation) look(ctx context.Context) (ended bool) {
 	const complete, succeeded = string(v1alpha1.InstallPlanPhaseComplete), string(v1alpha1.CSVPhaseSucceeded)
 	i.Plan, i.Phase, i.Message = "", "", ""
-	plans, err := i.cluster.Dynamic.Resource(v1alpha1.SchemeGroupVersion.WithResource("installplans")).Namespace(i.Namespace).List(ctx, metav1.ListOptions{})
+	plans, err := i.olm("installplans").List(ctx, metav1.ListOptions{})
 	if err != nil || len(plans.Items) == 0 {
 		i.Message = i.unresolved(ctx)
 		return false
@@ -194,8 +206,7 @@ func (i *installation) look(ctx context.Context) (ended bool) {
 
 // unresolved is what OLM says of a Subscription that it makes no InstallPlan for.
 func (i *installation) unresolved(ctx context.Context) (message string) {
-	subscriptions := i.cluster.Dynamic.Resource(v1alpha1.SchemeGroupVersion.WithResource("subscriptions")).Namespace(i.Namespace)
-	sub, err := subscriptions.Get(ctx, subscription, metav1.GetOptions{})
+	sub, err := i.olm("subscriptions").Get(ctx, subscription, metav1.GetOptions{})
 	if err != nil {
 		return err.Error()
 	}
@@ -211,15 +222,19 @@ func (i *installation) unresolved(ctx context.Context) (message string) {
 // installer makes a ServiceAccount that may do everything, for an OperatorGroup that names one.
 func (i *installation) installer(ctx context.Context) error {
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: i.ServiceAccount}}
-	if _, err := i.cluster.Client.CoreV1().ServiceAccounts(i.Namespace).Create(ctx, account, metav1.CreateOptions{}); err != nil {
+	if _, err := i.cluster.Client.CoreV1().ServiceAccounts(i.Namespace).Create(ctx, account,
+		metav1.CreateOptions{}); err != nil {
 		return err
 	}
 	binding := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": map[string]any{"name": "installer"},
-		"roleRef":  map[string]any{"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"},
+		"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding",
+		"metadata": map[string]any{"name": "installer"},
+		"roleRef": map[string]any{"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole",
+			"name": "cluster-admin"},
 		"subjects": []any{map[string]any{"kind": "ServiceAccount", "name": i.ServiceAccount, "namespace": i.Namespace}},
 	}}
-	bindings := schema.GroupVersionResource{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "clusterrolebindings"}
+	bindings := schema.GroupVersionResource{Group: "rbac.authorization.k8s.io", Version: "v1",
+		Resource: "clusterrolebindings"}
 	_, err := i.cluster.Dynamic.Resource(bindings).Create(ctx, binding, metav1.CreateOptions{})
 	return err
 }

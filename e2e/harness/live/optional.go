@@ -9,9 +9,10 @@ import (
 
 type rule = map[string]any
 
-// optional names the Roles and bindings that OLM copies to the targets of a group (or, of a global one, promotes to ClusterRoles) only
-// if it looks when they are there but the ClusterRoles that grant the same (or, with another Role, the accounts) are not yet: then it copies
-// what its cache has (pkg/controller/operators/olm/operatorgroup.go, ensureSingletonRBAC). Which comes first is chance.
+// optional names the Roles and bindings that OLM copies to the targets of a group (or, of a global one, promotes to
+// ClusterRoles) only if it looks when they are there but the ClusterRoles that grant the same (or, with another Role,
+// the accounts) are not yet: then it copies what its cache has (pkg/controller/operators/olm/operatorgroup.go,
+// ensureSingletonRBAC). Which comes first is chance.
 func optional(c compare.Case, objects []compare.Object) (keys []string) {
 	byKey := map[string]compare.Object{}
 	for _, o := range objects {
@@ -19,7 +20,8 @@ func optional(c compare.Case, objects []compare.Object) (keys []string) {
 	}
 	for _, binding := range objects {
 		role, ok := byKey[fmt.Sprintf("Role %s/%v", c.Namespace, at(binding, "roleRef")["name"])]
-		if binding.Kind() != "RoleBinding" || !ok || at(binding, "metadata")["namespace"] != c.Namespace || at(role, "metadata", "labels")["olm.permissions.hash"] == nil {
+		if binding.Kind() != "RoleBinding" || !ok || at(binding, "metadata")["namespace"] != c.Namespace ||
+			at(role, "metadata", "labels")["olm.permissions.hash"] == nil {
 			continue
 		}
 		granted := clusterWide(c, objects, byKey, maps(binding["subjects"]))
@@ -43,12 +45,14 @@ func optional(c compare.Case, objects []compare.Object) (keys []string) {
 }
 
 // clusterWide are the rules that the subjects have by ClusterRoleBindings, without those that OLM promoted from Roles.
-func clusterWide(c compare.Case, objects []compare.Object, byKey map[string]compare.Object, subjects []rule) (rules []rule) {
+func clusterWide(c compare.Case, objects []compare.Object, byKey map[string]compare.Object,
+	subjects []rule) (rules []rule) {
 	for _, b := range objects {
 		name := at(b, "roleRef")["name"]
 		promoted := byKey[fmt.Sprintf("Role %s/%v", c.Namespace, name)] != nil
 		if b.Kind() != "ClusterRoleBinding" || promoted || !slices.ContainsFunc(maps(b["subjects"]), func(s rule) bool {
-			return slices.ContainsFunc(subjects, func(x rule) bool { return s["name"] == x["name"] && s["namespace"] == c.Namespace })
+			return slices.ContainsFunc(subjects,
+				func(x rule) bool { return s["name"] == x["name"] && s["namespace"] == c.Namespace })
 		}) {
 			continue
 		}
@@ -76,7 +80,8 @@ func covers(rules []rule, r rule) bool {
 				for _, name := range names {
 					if !slices.ContainsFunc(rules, func(x rule) bool {
 						only := texts(x["resourceNames"])
-						return has(x, "verbs", verb) && has(x, "apiGroups", group) && has(x, "resources", resource) && (len(only) == 0 || slices.Contains(only, name))
+						return has(x, "verbs", verb) && has(x, "apiGroups", group) && has(x, "resources", resource) &&
+							(len(only) == 0 || slices.Contains(only, name))
 					}) {
 						return false
 					}

@@ -19,8 +19,10 @@ func TestOptional(t *testing.T) {
 		if ns != "" {
 			bindingMeta["namespace"] = ns
 		}
-		objects = append(objects, compare.Object{"kind": kind, "metadata": meta, "rules": rules}, compare.Object{"kind": kind + "Binding", "metadata": bindingMeta,
-			"roleRef": map[string]any{"kind": kind, "name": name}, "subjects": []any{map[string]any{"kind": "ServiceAccount", "name": account, "namespace": "op"}}})
+		objects = append(objects, compare.Object{"kind": kind, "metadata": meta, "rules": rules},
+			compare.Object{"kind": kind + "Binding", "metadata": bindingMeta,
+				"roleRef":  map[string]any{"kind": kind, "name": name},
+				"subjects": []any{map[string]any{"kind": "ServiceAccount", "name": account, "namespace": "op"}}})
 	}
 	pods := func(verbs ...any) any {
 		return map[string]any{"apiGroups": []any{""}, "resources": []any{"pods"}, "verbs": verbs}
@@ -34,8 +36,11 @@ func TestOptional(t *testing.T) {
 		group compare.Case
 		want  []string
 	}{
-		{compare.Case{Namespace: "op", Copies: []string{"t"}}, []string{"ClusterRole /covered", "ClusterRole /empty", "ClusterRoleBinding /covered", "ClusterRoleBinding /empty"}},
-		{compare.Case{Namespace: "op", TargetNamespaces: []string{"op", "t"}}, []string{"Role t/covered", "Role t/empty", "RoleBinding t/covered", "RoleBinding t/empty"}},
+		{compare.Case{Namespace: "op", Copies: []string{"t"}},
+			[]string{"ClusterRole /covered", "ClusterRole /empty", "ClusterRoleBinding /covered",
+				"ClusterRoleBinding /empty"}},
+		{compare.Case{Namespace: "op", TargetNamespaces: []string{"op", "t"}},
+			[]string{"Role t/covered", "Role t/empty", "RoleBinding t/covered", "RoleBinding t/empty"}},
 		{compare.Case{Namespace: "op", TargetNamespaces: []string{"op"}}, nil},
 	} {
 		if got := optional(c.group, objects); !slices.Equal(got, c.want) {

@@ -23,10 +23,13 @@ const (
 )
 
 // uncompared are kinds that Kubernetes, OLM or the harness make on the way and that olmgen does not.
-var uncompared = append([]string{"CatalogSource", "InstallPlan", "OLMConfig", "Operator", "Subscription"}, cluster.ByTheWay...)
+var uncompared = append([]string{"CatalogSource", "InstallPlan", "OLMConfig", "Operator", "Subscription"},
+	cluster.ByTheWay...)
 
-// Record installs the bundle of a case in a cluster that has nothing but OLM and gives what is new once nothing changes any more.
-func Record(ctx context.Context, c *cluster.Cluster, golden string, what compare.Case) (compare.Case, []compare.Object, error) {
+// Record installs the bundle of a case in a cluster that has nothing but OLM and gives what is new once nothing changes
+// any more.
+func Record(ctx context.Context, c *cluster.Cluster, golden string, what compare.Case) (compare.Case, []compare.Object,
+	error) {
 	i := &installation{Case: what, golden: golden, cluster: c}
 	i.Optional, i.Objects = nil, 0
 	if err := i.prepare(ctx); err != nil {
@@ -82,7 +85,7 @@ func (i *installation) settle(ctx context.Context) ([]compare.Object, error) {
 	}
 }
 
-// made gives what is new, normalized and sorted.
+// made returns the new objects, normalized and sorted.
 func (i *installation) made(ctx context.Context) ([]compare.Object, error) {
 	all, err := i.cluster.Objects(ctx, uncompared)
 	if err != nil {
@@ -108,7 +111,8 @@ func (i *installation) made(ctx context.Context) ([]compare.Object, error) {
 
 // copyHere is false for copied CSVs in namespaces that are nobody's business.
 func (i *installation) copyHere(u *unstructured.Unstructured) bool {
-	return u.GetKind() != "ClusterServiceVersion" || u.GetLabels()["olm.copiedFrom"] == "" || i.Copies == nil || slices.Contains(i.Copies, u.GetNamespace())
+	return u.GetKind() != "ClusterServiceVersion" || u.GetLabels()["olm.copiedFrom"] == "" || i.Copies == nil ||
+		slices.Contains(i.Copies, u.GetNamespace())
 }
 
 // provided is the OperatorGroup's annotation olm.providedAPIs for a bundle.

@@ -1,5 +1,5 @@
-// Package corpustest finds the real bundles, and what OLM made of them, for the tests that read them. Neither is a part of the repository:
-// $OLMGEN_CORPUS names the directory of the one (package corpus knows its layout), $OLMGEN_ORACLE that of the other.
+// Package corpustest finds real bundles, and what OLM made of them, for tests. They are not part of the repository:
+// $OLMGEN_CORPUS names the directory of the bundles (see package corpus), $OLMGEN_ORACLE the other one.
 package corpustest
 
 import (
@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Root gives the directory of the corpus. The test is skipped if there is none.
+// Root returns the directory of the corpus. Without a corpus it skips the test.
 func Root(tb testing.TB) string {
 	tb.Helper()
 	root := os.Getenv("OLMGEN_CORPUS")
@@ -18,7 +18,7 @@ func Root(tb testing.TB) string {
 	return root
 }
 
-// Set reports whether there is a corpus, for tests that read other bundles too, and says so if there is none.
+// Set reports whether there is a corpus, for tests that read other bundles too. It logs a missing corpus.
 func Set(tb testing.TB) bool {
 	tb.Helper()
 	if os.Getenv("OLMGEN_CORPUS") != "" {
@@ -28,13 +28,13 @@ func Set(tb testing.TB) bool {
 	return false
 }
 
-// Bundles gives the directory of every bundle of the corpus. The test is skipped if there is no corpus, and fails if it is empty.
+// Bundles returns the directory of every bundle of the corpus. Without a corpus it skips the test.
 func Bundles(tb testing.TB) []string {
 	tb.Helper()
 	return Glob(tb, Root(tb), "bundles", "*", "*")
 }
 
-// Oracle gives the directories of the corpus and of what OLM made of it. The test is skipped if one is missing.
+// Oracle returns the directories of the corpus and of what OLM made of it. If one is missing it skips the test.
 func Oracle(tb testing.TB) (corpus, oracle string) {
 	tb.Helper()
 	corpus, oracle = Root(tb), os.Getenv("OLMGEN_ORACLE")
@@ -44,7 +44,7 @@ func Oracle(tb testing.TB) (corpus, oracle string) {
 	return corpus, oracle
 }
 
-// Glob gives what is at a path with patterns. The test fails if that is nothing.
+// Glob returns the paths that match a pattern. If there are none the test fails.
 func Glob(tb testing.TB, path ...string) []string {
 	tb.Helper()
 	pattern := filepath.Join(path...)

@@ -1,0 +1,339 @@
+package config
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/pflag"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// Flags are flags that fill a RenderConfig of one group with one bundle.
+type Flags struct {
+	Dir    string // what files that flags name are relative to; empty: the current directory
+	set    *pflag.FlagSet
+	values []*flagValue
+}
+
+// AddFlags adds the flags of options to a set.
+func AddFlags(set *pflag.FlagSet, options []Placed) *Flags {
+	f := &Flags{set: set}
+	for _, o := range options {
+		v := &flagValue{Placed: o}
+		flag := set.VarPF(v, o.Flag, o.Short, o.usage())
+		flag.NoOptDefVal = o.Alone
+		SetTopic(flag, o.Topic)
+		if o.Type == Bool {
+			flag.NoOptDefVal = "true"
+		}
+		f.values = append(f.values, v)
+	}
+	return f
+}
+
+// SetTopic puts a flag into a part of the help.
+func SetTopic(flag *pflag.Flag, t Topic) {
+	flag.Annotations = map[string][]string{topicKey: {string(t)}}
+}
+
+// TopicOf returns the part of the help that a flag is in; "" for none.
+func TopicOf(flag *pflag.Flag) Topic {
+	if topic := flag.Annotations[topicKey]; len(topic) > 0 {
+		return Topic(topic[0])
+	}
+	return ""
+}
+
+const topicKey = "olmgen.dev/topic"
+
+// FlagError is a command line that can't be a RenderConfig.
+type FlagError struct {
+	Msg, Tip string
+}
+
+func (e *FlagError) Error() string { return e.Msg }
+
+// Hint returns what to do about the error, or "".
+func (e *FlagError) Hint() string { return e.Tip }
+
+// Config returns the RenderConfig that the given flags make of a source. Options in fixed have their values from the
+// command, not from a flag. What is wrong with the flags is a *FlagError.
+func (f *Flags) Config(source string, fixed map[manifest.Option]any) (*Config, error) {
+	document, given, err := f.document(source, fixed)
+	if err != nil {
+		return nil, err
+	}
+	c := &Config{given: given}
+	if err := c.read("", manifest.Encode(document)); err != nil {
+		return nil, asFlagError(err)
+	}
+	return c, nil
+}
+
+// document returns the RenderConfig, and the paths that flags fill.
+func (f *Flags) document(source string, fixed map[manifest.Option]any) (document map[string]any,
+	given map[string]bool, err error) {
+	document = map[string]any{"apiVersion": APIVersion, "kind": Kind}
+	put(document, bundleField+".source", source)
+	given = map[string]bool{}
+	for _, o := range WithFlags(declared) {
+		if value, ok := fixed[o.ID]; ok && o.ID != "" {
+			put(document, o.Path, value)
+		}
+	}
+	for _, v := range f.values {
+		if !f.set.Changed(v.Flag) {
+			continue
+		}
+		value, err := v.read(f.Dir)
+		if err != nil {
+			return nil, nil, err
+		}
+		given[first(v.Path)] = true
+		put(document, v.Path, value)
+	}
+	return document, given, nil
+}
+
+func asFlagError(err error) error {
+	var h interface{ Hint() string }
+	if errors.As(err, &h) {
+		return &FlagError{err.Error(), h.Hint()}
+	}
+	return &FlagError{err.Error(), ""}
+}
+
+// Text returns the value of an option's flag, and whether it is given.
+func (f *Flags) Text(id manifest.Option) (string, bool) {
+	for _, v := range f.values {
+		if v.ID == id {
+			return v.String(), f.set.Changed(v.Flag)
+		}
+	}
+	return "", false
+}
+
+// Option returns the option of a flag, if it is one of these flags.
+func (f *Flags) Option(flag string) (Placed, bool) {
+	for _, v := range f.values {
+		if v.Flag == flag {
+			return v.Placed, true
+		}
+	}
+	return Placed{}, false
+}
+
+// first returns the path in which every list is its first item.
+func first(path string) string { return strings.ReplaceAll(path, "[]", "[0]") }
+
+// put writes a value at a path. A list on the way is one of one item.
+func put(document map[string]any, path string, value any) {
+	for {
+		name, rest, more := strings.Cut(path, ".")
+		if !more {
+			if old, isMap := document[name].(map[string]any); isMap {
+				for key, x := range value.(map[string]any) {
+					old[key] = x
+				}
+				return
+			}
+			document[name] = value
+			return
+		}
+		list, isList := strings.CutSuffix(name, "[]")
+		if document[list] == nil {
+			item := map[string]any{}
+			document[list] = item
+			if isList {
+				document[list] = []any{item}
+			}
+		}
+		switch x := document[list].(type) {
+		case []any:
+			document = x[0].(map[string]any)
+		case map[string]any:
+			document = x
+		}
+		path = rest
+	}
+}
+
+// flagValue is the value of an option's flag.
+type flagValue struct {
+	Placed
+	texts []string
+}
+
+func (v *flagValue) String() string { return strings.Join(v.texts, ",") }
+
+func (v *flagValue) Type() string {
+	if v.Placed.Type == Bool {
+		return "bool"
+	}
+	return v.Value
+}
+
+// Set takes the value of a flag; a list adds it to those before it.
+func (v *flagValue) Set(s string) error {
+	switch v.Placed.Type {
+	case Bool:
+		b, err := strconv.ParseBool(s)
+		if err != nil {
+			return errors.New("must be true or false")
+		}
+		v.texts = []string{strconv.FormatBool(b)}
+		return nil
+	case List:
+		return v.add(s)
+	}
+	if err := CheckWord(s, v.Words); err != nil {
+		return err
+	}
+	v.texts = []string{s}
+	return nil
+}
+
+func (v *flagValue) add(s string) error {
+	if s == "" {
+		return nil
+	}
+	list, err := csv.NewReader(strings.NewReader(s)).Read()
+	if err != nil {
+		return err
+	}
+	for _, word := range list {
+		if err := CheckWord(word, v.Words); err != nil {
+			return err
+		}
+		if v.Words == nil || !slices.Contains(v.texts, word) {
+			v.texts = append(v.texts, word)
+		}
+	}
+	return nil
+}
+
+// read returns what the flag puts into a RenderConfig.
+func (v *flagValue) read(dir string) (any, error) {
+	text := v.String()
+	if v.NotEmpty && text == "" {
+		return nil, &FlagError{"--" + v.Flag + ": is empty", "leave it out for the default"}
+	}
+	switch {
+	case v.Parse != nil:
+		value, err := v.Parse(dir, text)
+		var bad *FlagError
+		if errors.As(err, &bad) {
+			return nil, &FlagError{"--" + v.Flag + ": " + bad.Msg, bad.Tip}
+		}
+		return value, err
+	case v.Placed.Type == Bool:
+		return text == "true", nil
+	case v.Placed.Type == List:
+		list := make([]any, len(v.texts))
+		for i, text := range v.texts {
+			list[i] = text
+		}
+		return list, nil
+	}
+	return text, nil
+}
+
+// WordError is a value that is none of those that an option can have.
+type WordError struct {
+	Got     string
+	Allowed []string
+}
+
+func (e *WordError) Error() string { return fmt.Sprintf("%q is not known", e.Got) }
+
+// Hint says which values there are.
+func (e *WordError) Hint() string {
+	hint := "choose one of " + strings.Join(e.Allowed, ", ")
+	if near := manifest.Nearest(e.Got, e.Allowed); near != "" {
+		return "did you mean " + near + "? " + hint
+	}
+	return hint
+}
+
+// CheckWord refuses a value that is not allowed, with a *WordError. Without allowed values all are.
+func CheckWord(got string, allowed []string) error {
+	if err := checkWord(got, allowed); err != nil {
+		return err
+	}
+	return nil
+}
+
+func checkWord(got string, allowed []string) *WordError {
+	if allowed == nil || slices.Contains(allowed, got) {
+		return nil
+	}
+	return &WordError{got, allowed}
+}
+
+func parseSelector(_, text string) (any, error) {
+	if text == "" {
+		return nil, nil
+	}
+	s, err := metav1.ParseToLabelSelector(text)
+	if err != nil {
+		return nil, &FlagError{err.Error(), "write it as in key=value,other in (a, b)"}
+	}
+	return manifest.Typed(s)
+}
+
+// bundleAPIs is the value of a static group without APIs beside the bundle's own.
+const bundleAPIs = "bundle"
+
+func parseAPIs(_, text string) (any, error) {
+	list := []any{}
+	for api := range strings.SplitSeq(text, ",") {
+		if api != "" && api != bundleAPIs {
+			list = append(list, api)
+		}
+	}
+	return list, nil
+}
+
+func parseIssuer(_, text string) (any, error) {
+	if text == "" {
+		return nil, nil
+	}
+	kind, name, ok := strings.Cut(text, "/")
+	if !ok || name == "" || kind != "Issuer" && kind != "ClusterIssuer" {
+		return nil, &FlagError{fmt.Sprintf("%q is not KIND/NAME", text), "write it as Issuer/NAME or ClusterIssuer/NAME"}
+	}
+	return map[string]any{"kind": kind, "name": name}, nil
+}
+
+func parseCatalog(_, text string) (any, error) {
+	namespace, name, _ := strings.Cut(text, "/")
+	if namespace == "" || name == "" {
+		return nil, &FlagError{fmt.Sprintf("%q is not NAMESPACE/NAME", text),
+			"write it as in openshift-marketplace/community-operators"}
+	}
+	return map[string]any{"namespace": namespace, "name": name}, nil
+}
+
+// parseConfig reads a file with a Subscription, or with its spec.config.
+func parseConfig(dir, file string) (any, error) {
+	if file == "" {
+		return nil, nil
+	}
+	data, err := os.ReadFile(in(dir, file))
+	if err != nil {
+		return nil, err
+	}
+	config, err := generate.ReadConfig(file, data)
+	if err != nil || config == nil {
+		return nil, err
+	}
+	return generate.ConfigValue(config)
+}

@@ -1,0 +1,92 @@
+package config
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// FlagOf returns the flag of an option, such as --namespace; "" if it has none.
+func FlagOf(id manifest.Option) string {
+	for _, o := range WithFlags(declared) {
+		if o.ID == id && id != "" {
+			return "--" + o.Flag
+		}
+	}
+	return ""
+}
+
+// flagAt returns the flag that fills a field, such as groups[0].namespace; "" if there is none.
+func flagAt(field string) string {
+	for _, o := range WithFlags(declared) {
+		if first(o.Path) == field {
+			return "--" + o.Flag
+		}
+	}
+	return ""
+}
+
+// Say returns a text with the names of the options that it is about. Options without a name are left out.
+func Say(text string, options []manifest.Option, name func(manifest.Option) string) string {
+	var names []string
+	for _, o := range options {
+		if n := name(o); n != "" && !slices.Contains(names, n) {
+			names = append(names, n)
+		}
+	}
+	if len(names) == 0 || text == "" {
+		return text
+	}
+	return text + " (" + strings.Join(names, ", ") + ")"
+}
+
+// SayError returns the text of an error and its hint with the names of the options that the error is about.
+func SayError(err error, name func(manifest.Option) string) (text, hint string) {
+	var h interface{ Hint() string }
+	if errors.As(err, &h) {
+		hint = h.Hint()
+	}
+	var about interface{ About() []manifest.Option }
+	if errors.As(err, &about) {
+		hint = Say(hint, about.About(), name)
+	}
+	return err.Error(), hint
+}
+
+// namer returns how the person who wrote the RenderConfig calls options of an operator: by their flags, or by their
+// fields. A group below zero stands for no operator in particular.
+func (c *Config) namer(group, index int) func(manifest.Option) string {
+	if c.flags() {
+		return FlagOf
+	}
+	return func(id manifest.Option) string {
+		paths := c.pathsOf(id, group, index)
+		slices.Reverse(paths) // the bundle's own before the defaults
+		if i := slices.IndexFunc(paths, c.has); i >= 0 {
+			return paths[i]
+		}
+		if len(paths) > 0 {
+			return paths[0]
+		}
+		return ""
+	}
+}
+
+// pathsOf returns the paths of an option of an operator. The last one is that of the operator itself.
+func (c *Config) pathsOf(id manifest.Option, group, index int) (paths []string) {
+	for _, o := range All(declared) {
+		switch {
+		case o.ID != id || id == "":
+		case group < 0:
+			path := strings.TrimPrefix(o.Path, defaultsField+".")
+			path = strings.TrimPrefix(path, bundleField+".")
+			paths = append(paths, strings.TrimPrefix(path, "groups[]."))
+		default:
+			path := strings.Replace(o.Path, "groups[]", at(group, -1, ""), 1)
+			paths = append(paths, strings.Replace(path, at(group, -1, "bundles[]"), at(group, index, ""), 1))
+		}
+	}
+	return paths
+}

@@ -1,0 +1,187 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// Option declares a field of a RenderConfig, once: the field, the flag that fills it, and what both are about. The
+// flags, the checks, the JSON Schema, the pages of the documentation and the names in messages come from here.
+type Option struct {
+	Name     string // of the field
+	Type     Type
+	Fields   []Option // of an Object, or of each of Objects
+	Required bool     // in a file
+	Text     string   // what it is: lower case, no final period
+	Default  string   // in words; empty: nothing, or false
+	Words    []string // the values that it can have; nil: any
+
+	Flag        string                              // its name; empty: there is none
+	Short       string                              // one letter; may be empty
+	Value       string                              // what the help calls the flag's value
+	FlagDefault string                              // in words, where a command line has another default than a file
+	Alone       string                              // the flag's value where it stands without one; empty: it needs one
+	Parse       func(dir, text string) (any, error) // reads the flag's value; nil: it is that of the field
+	NotEmpty    bool                                // an empty value is an error: most likely an unset variable of a shell
+	ForAll      bool                                // the flag fills the field of the defaults, not of the bundle
+	Topic       Topic                               // the part of the help that has the flag
+
+	Profiles []generate.Profile // that use it; nil: those of the object that it is in, or all
+	Access   bool               // it decides what the operator may do
+	ID       manifest.Option    // what messages of the library call it
+}
+
+// Type is what a field holds.
+type Type int
+
+// The types of fields.
+const (
+	Text               Type = iota // one of Words, if there are any
+	Bool                           // true or false
+	List                           // of texts
+	Mapping                        // of texts to texts
+	Anything                       // a mapping that is not looked at
+	Object                         // has Fields
+	Objects                        // a list of these
+	LabelSelector                  // of Kubernetes
+	SubscriptionConfig             // spec.config of OLM's Subscription
+)
+
+// Topic is a part of the help of a command.
+type Topic string
+
+// The parts of the help, in their order.
+const (
+	TopicSource       Topic = "Source"
+	TopicFiles        Topic = "Files"
+	TopicNamespaces   Topic = "Namespaces"
+	TopicGroup        Topic = "OperatorGroup"
+	TopicObjects      Topic = "Objects"
+	TopicCerts        Topic = "Certificates"
+	TopicDescoped     Topic = "Profile descoped"
+	TopicSubscription Topic = "Profile subscription"
+	TopicExtension    Topic = "Profile clusterextension"
+)
+
+// Topics are all parts of the help.
+var Topics = []Topic{TopicSource, TopicFiles, TopicNamespaces, TopicGroup, TopicObjects, TopicCerts, TopicDescoped,
+	TopicSubscription, TopicExtension}
+
+// Placed is an option at its place in a RenderConfig.
+type Placed struct {
+	Option
+	Path string // such as groups[].bundles[].certs.provider
+}
+
+// Uses reports whether a profile has a use for the option.
+func (o Option) Uses(p generate.Profile) bool {
+	return o.Profiles == nil || slices.Contains(o.Profiles, p)
+}
+
+// All returns all options of a list and of the objects in it, each with its path. An option of an object has the
+// object's profiles, unless it has its own.
+func All(options []Option) []Placed { return all(options, "", nil) }
+
+func all(options []Option, place string, profiles []generate.Profile) (out []Placed) {
+	for _, o := range options {
+		if o.Profiles == nil {
+			o.Profiles = profiles
+		}
+		path := strings.TrimPrefix(place+"."+o.Name, ".")
+		if o.Type == Objects {
+			path += "[]"
+		}
+		out = append(out, Placed{o, path})
+		out = append(out, all(o.Fields, path, o.Profiles)...)
+	}
+	return out
+}
+
+// WithFlags returns the options that have a flag, each at the place that the flag fills.
+func WithFlags(options []Option) []Placed {
+	return slices.DeleteFunc(All(options), func(p Placed) bool {
+		return p.Flag == "" || p.ForAll != strings.HasPrefix(p.Path, defaultsField+".") && isSetting(p.Path)
+	})
+}
+
+const (
+	defaultsField = "defaults"
+	bundleField   = "groups[].bundles[]"
+)
+
+// isSetting reports whether an option is both in the defaults and in a bundle.
+func isSetting(path string) bool {
+	name, inDefaults := strings.CutPrefix(path, defaultsField+".")
+	if !inDefaults {
+		name, _ = strings.CutPrefix(path, bundleField+".")
+	}
+	first, _, _ := strings.Cut(name, ".")
+	return slices.ContainsFunc(settings, func(o Option) bool { return o.Name == first })
+}
+
+// sentence returns a text as it stands in a page: with a capital, its default and a period.
+func (o Option) sentence() string {
+	text := strings.ToUpper(o.Text[:1]) + o.Text[1:] + "."
+	if o.Default != "" {
+		text += " Default: " + o.Default + "."
+	}
+	return text
+}
+
+// usage returns a text as it stands in the help of a command.
+func (o Option) usage() string {
+	text := o.Text
+	if o.Words != nil {
+		text += ": " + either(o.Words)
+	}
+	if d := cmp.Or(o.FlagDefault, o.Default); d != "" {
+		text += " (default: " + d + ")"
+	}
+	return text
+}
+
+// visit calls f for each option that a document gives, with its path, such as groups[0].name, until f returns an error.
+func visit(document map[string]any, options []Option, place string, f func(path string, o Option,
+	value any) error) error {
+	for _, o := range options {
+		value, given := document[o.Name]
+		if !given {
+			continue
+		}
+		path := strings.TrimPrefix(place+"."+o.Name, ".")
+		if err := f(path, o, value); err != nil {
+			return err
+		}
+		if err := visitFields(value, o, path, f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func visitFields(value any, o Option, path string, f func(string, Option, any) error) error {
+	fields := slices.Clone(o.Fields)
+	for i := range fields {
+		if fields[i].Profiles == nil {
+			fields[i].Profiles = o.Profiles
+		}
+	}
+	switch x := value.(type) {
+	case map[string]any:
+		return visit(x, fields, path, f)
+	case []any:
+		for i, item := range x {
+			if object, ok := item.(map[string]any); ok {
+				if err := visit(object, fields, fmt.Sprintf("%s[%d]", path, i), f); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}

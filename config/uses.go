@@ -1,0 +1,140 @@
+package config
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/olmgen/olmgen/generate"
+)
+
+// checkUses refuses options that none of the profiles uses that they are about: that of a bundle, those of a group,
+// or all.
+func (c *Config) checkUses() error {
+	var everywhere []generate.Profile
+	var certs []Certs
+	groups, _ := c.document["groups"].([]any)
+	for i, g := range c.Groups {
+		var profiles []generate.Profile
+		document, _ := groups[i].(map[string]any)
+		bundles, _ := document["bundles"].([]any)
+		for j, b := range g.Bundles {
+			settings := b.over(c.Defaults)
+			certs = append(certs, settings.Certs)
+			profiles = append(profiles, settings.Profile)
+			fields, _ := bundles[j].(map[string]any)
+			if err := c.checkUsed(fields, bundleFields, at(i, j, ""), settings.Profile); err != nil {
+				return err
+			}
+		}
+		if err := c.checkUsed(document, without(groupFields, "bundles"), at(i, -1, ""), profiles...); err != nil {
+			return err
+		}
+		everywhere = append(everywhere, profiles...)
+	}
+	if err := c.checkUsed(c.document, without(declared, "groups"), "", everywhere...); err != nil {
+		return err
+	}
+	return c.checkDefaultCerts(everywhere, certs)
+}
+
+func without(options []Option, name string) []Option {
+	return slices.DeleteFunc(slices.Clone(options), func(o Option) bool { return o.Name == name })
+}
+
+// checkUsed refuses an option that none of the profiles uses.
+func (c *Config) checkUsed(document map[string]any, options []Option, place string,
+	profiles ...generate.Profile) error {
+	return visit(document, options, place, func(path string, o Option, value any) error {
+		if slices.ContainsFunc(profiles, o.Uses) || !c.says(path, value) {
+			return nil
+		}
+		return c.errorf(path, "leave it out: it is for profile "+either(o.Profiles), "means nothing with profile %s",
+			either(eachOnce(profiles)))
+	})
+}
+
+// says reports whether a value at a path was asked for. In a file, null and false are as good as nothing; a flag is
+// always asked for.
+func (c *Config) says(path string, value any) bool {
+	if c.flags() {
+		return c.given[path]
+	}
+	return value != nil && value != false
+}
+
+// checkDefaultCerts refuses defaults of certificates that no bundle takes: their provider is not for its profile, or
+// it has another one.
+func (c *Config) checkDefaultCerts(profiles []generate.Profile, certs []Certs) error {
+	const field = defaultsField + ".certs."
+	takes := func(p generate.Profile) bool { return p.TakesCerts(c.Defaults.Certs.Provider) }
+	if !slices.ContainsFunc(profiles, takes) && c.has(field+"provider") {
+		return c.errorf(field+"provider", "choose cert-manager, service-ca or none",
+			"OLM v1 has no certificate provider %q", c.Defaults.Certs.Provider)
+	}
+	for _, part := range []struct {
+		name     string
+		provider generate.Certs
+	}{{"issuer", generate.CertsManager}, {"secret", generate.CertsUser}, {"caBundleFile", generate.CertsUser}} {
+		other := c.Defaults.Certs.Provider != "" && c.Defaults.Certs.Provider != part.provider
+		has := func(s Certs) bool { return s.Provider == part.provider }
+		if c.has(field+part.name) && (other || !slices.ContainsFunc(certs, has)) {
+			return c.errorf(field+part.name, "choose it with certs.provider, or leave this out",
+				"is for certificates of %s only, and no bundle takes it", part.provider)
+		}
+	}
+	return nil
+}
+
+// eachOnce returns profiles in their usual order.
+func eachOnce(profiles []generate.Profile) (once []generate.Profile) {
+	for _, p := range generate.Profiles {
+		if slices.Contains(profiles, p) {
+			once = append(once, p)
+		}
+	}
+	return once
+}
+
+func either[T ~string](list []T) string {
+	w := words(list)
+	if n := len(w); n > 1 {
+		return strings.Join(w[:n-1], ", ") + " or " + w[n-1]
+	}
+	return strings.Join(w, "")
+}
+
+// has reports whether the RenderConfig has a field, such as groups[0].name; false is nothing.
+func (c *Config) has(field string) bool {
+	var v any = c.document
+	for _, key := range strings.FieldsFunc(field, func(r rune) bool { return strings.ContainsRune(".[]", r) }) {
+		switch x := v.(type) {
+		case map[string]any:
+			v = x[key]
+		case []any:
+			i, err := strconv.Atoi(key)
+			if err != nil || i >= len(x) {
+				return false
+			}
+			v = x[i]
+		default:
+			return false
+		}
+	}
+	return v != nil && v != false
+}
+
+// blamed returns the place of what is wrong with an operator: the field of the option that an error blames, else the
+// bundle.
+func (c *Config) blamed(group, index int, err *generate.Error) string {
+	paths := c.pathsOf(err.Option, group, index)
+	for i := range paths { // the bundle's own before the defaults
+		if path := paths[len(paths)-1-i]; c.has(path) {
+			return path
+		}
+	}
+	if err.Option == generate.OptionOperatorGroup { // it has the name of its namespace then
+		return at(group, -1, "namespace")
+	}
+	return at(group, index, "")
+}

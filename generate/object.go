@@ -1,0 +1,96 @@
+package generate
+
+import (
+	"bytes"
+	"strings"
+	"sync"
+
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// Object is one rendered object.
+type Object struct {
+	APIVersion, Kind, Namespace, Name string
+	Label                             string // what to call it in a path instead of Name, where Name has a version in it
+	Part                              string // a directory of its own for what is applied apart from the rest; mostly empty
+	Data                              []byte // one YAML document
+
+	content *content
+}
+
+// content is what is known of the text of an object. Copies of an Object share it.
+type content struct {
+	text []byte
+	once sync.Once
+	read *manifest.Object
+	err  error
+}
+
+// is reports whether the content is that of a text: somebody may have set Data.
+func (c *content) is(text []byte) bool {
+	return c != nil && len(c.text) == len(text) && (len(text) == 0 || &c.text[0] == &text[0])
+}
+
+// setText makes text the Data of the object. It is parsed when Manifest is called first.
+func (o *Object) setText(text []byte) { o.Data, o.content = text, &content{text: text} }
+
+// set makes the text of m the Data of the object.
+func (o *Object) set(m *manifest.Object) {
+	o.Data = m.Raw()
+	o.content = &content{text: o.Data, read: m}
+	o.content.once.Do(func() {})
+}
+
+// NewObject returns the object of a manifest that has a text: one that was edited, or made by manifest.New.
+func NewObject(m *manifest.Object) Object {
+	o := Object{APIVersion: m.APIVersion, Kind: m.Kind, Namespace: m.Namespace, Name: m.Name}
+	o.set(m)
+	return o
+}
+
+// Manifest returns the object with its values, for whoever needs more than Data. No text is parsed twice: what the bundle
+// ships was read with the bundle, and the text that a template made is parsed by the first call, for all copies of the
+// Object. Only Data that the caller has set itself is parsed by each call.
+func (o Object) Manifest() (*manifest.Object, error) {
+	name := strings.TrimSpace(o.Kind + " " + o.Name)
+	if !o.content.is(o.Data) {
+		return manifest.ReadOne(name, o.Data)
+	}
+	c := o.content
+	c.once.Do(func() { c.read, c.err = manifest.ReadOne(name, c.text) })
+	return c.read, c.err
+}
+
+// Edit returns the object with an edit made. Label and Part stay.
+func (o Object) Edit(e manifest.Edit) (Object, error) {
+	m, err := o.Manifest()
+	if err != nil {
+		return o, err
+	}
+	if m, err = m.Edit(e); err != nil {
+		return o, err
+	}
+	return o.Replace(m), nil
+}
+
+// Replace returns the object with the text of m, which has the same identity. Label and Part stay.
+func (o Object) Replace(m *manifest.Object) Object {
+	o.set(m)
+	return o
+}
+
+// Equal reports whether two objects have the same fields and the same text.
+func (o Object) Equal(p Object) bool {
+	return o.APIVersion == p.APIVersion && o.Kind == p.Kind && o.Namespace == p.Namespace && o.Name == p.Name &&
+		o.Label == p.Label && o.Part == p.Part && bytes.Equal(o.Data, p.Data)
+}
+
+// Group returns the API group of the object. It is empty for the core group.
+func (o Object) Group() string {
+	if g, _, ok := strings.Cut(o.APIVersion, "/"); ok {
+		return g
+	}
+	return ""
+}
+
+func (o Object) key() string { return o.Kind + "." + o.Group() + " " + o.Namespace + "/" + o.Name }

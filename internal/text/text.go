@@ -1,0 +1,84 @@
+// Package text builds the words of messages: lists, counts, suggestions.
+package text
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Words converts a list of string types, such as the values of an option, to strings.
+func Words[T ~string](list []T) []string {
+	out := make([]string, len(list))
+	for i, x := range list {
+		out[i] = string(x)
+	}
+	return out
+}
+
+// Or joins a list as "a, b or c".
+func Or[T ~string](list []T) string { return join(list, " or ") }
+
+// And joins a list as "a, b and c".
+func And[T ~string](list []T) string { return join(list, " and ") }
+
+func join[T ~string](list []T, last string) string {
+	words := Words(list)
+	n := len(words)
+	if n < 2 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:n-1], ", ") + last + words[n-1]
+}
+
+// FirstOf joins a list with commas. Of a longer list than most it shows the first ones and counts the rest: "a, b and 3
+// more".
+func FirstOf[T ~string](most int, list []T) string {
+	words := Words(list)
+	if len(words) > most {
+		return fmt.Sprintf("%s and %d more", strings.Join(words[:most], ", "), len(words)-most)
+	}
+	return strings.Join(words, ", ")
+}
+
+// Count returns a number with its noun: "1 object", "2 objects". It is for nouns whose plural ends in s.
+func Count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// OneLine puts a text on one line: line breaks and runs of blanks become one blank each.
+func OneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// Nearest returns the name that s is most likely a typing error for, or "" if none is close. Case does not count.
+func Nearest[T ~string](s string, names []T) string {
+	best, least := "", max(2, len(s)/3)+1
+	for _, n := range names {
+		if d := distance(strings.ToLower(s), strings.ToLower(string(n))); d < least {
+			best, least = string(n), d
+		}
+	}
+	return best
+}
+
+// distance is the number of bytes to insert, remove or replace to turn a into b (Levenshtein).
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,53 @@
+package text
+
+import (
+	"strings"
+	"testing"
+)
+
+type word string
+
+func TestLists(t *testing.T) {
+	for _, c := range []struct{ list, or, and, first string }{
+		{"", "", "", ""},
+		{"a", "a", "a", "a"},
+		{"a b", "a or b", "a and b", "a, b"},
+		{"a b c", "a, b or c", "a, b and c", "a, b and 1 more"},
+	} {
+		var list []word
+		for _, w := range strings.Fields(c.list) {
+			list = append(list, word(w))
+		}
+		if or, and, first := Or(list), And(list), FirstOf(2, list); or != c.or || and != c.and || first != c.first {
+			t.Errorf("%q: Or %q, And %q, FirstOf %q", c.list, or, and, first)
+		}
+	}
+}
+
+func TestCount(t *testing.T) {
+	for n, want := range map[int]string{0: "0 files", 1: "1 file", 2: "2 files"} {
+		if got := Count(n, "file"); got != want {
+			t.Errorf("Count(%d) = %q, want %q", n, got, want)
+		}
+	}
+}
+
+func TestOneLine(t *testing.T) {
+	if got := OneLine(" a\n\tb  c\r\n"); got != "a b c" {
+		t.Errorf("OneLine = %q", got)
+	}
+}
+
+func TestNearest(t *testing.T) {
+	names := []word{"bundles", "name", "namespace", "OperatorGroup"}
+	for s, want := range map[string]string{
+		"bundels": "bundles", "Name": "name", "nmespace": "namespace", "operatorgruop": "OperatorGroup", "": "", "xyz": "", "namespaces-of-it": "",
+	} {
+		if got := Nearest(s, names); got != want {
+			t.Errorf("Nearest(%q) = %q, want %q", s, got, want)
+		}
+	}
+	if got := Nearest[string]("a", nil); got != "" {
+		t.Errorf("Nearest without names = %q", got)
+	}
+}

@@ -1,0 +1,98 @@
+package manifest
+
+import (
+	"encoding/json"
+	"strconv"
+)
+
+// printed is an object in the one form that Encode prints, with its value.
+type printed struct {
+	value map[string]any
+	text  []byte
+}
+
+// New returns an object that is not from a file. Its text is what Encode prints of the value, which it takes over.
+func New(value map[string]any) *Object { return newPrinted(value, Encode(value)) }
+
+func newPrinted(value map[string]any, text []byte) *Object {
+	o := &Object{printed: &printed{value, text}}
+	o.APIVersion, _ = value["apiVersion"].(string)
+	o.Kind, _ = value["kind"].(string)
+	meta, _ := value["metadata"].(map[string]any)
+	o.Name, _ = meta["name"].(string)
+	o.Namespace, _ = meta["namespace"].(string)
+	return o
+}
+
+// ReadOne reads the text of one object. name stands for the file in errors. An object in the form that Encode prints stays
+// in it when it is edited; others keep their bytes.
+func ReadOne(name string, text []byte) (*Object, error) {
+	docs, err := ReadFile(name, text, Limits{})
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range docs {
+		if d.Root == nil {
+			continue
+		}
+		o, err := d.Object()
+		if err != nil || d.skimmed {
+			return o, err
+		}
+		v, err := o.Value()
+		if err != nil {
+			return nil, err
+		}
+		if printed := Encode(v); string(printed) == string(text) {
+			read := newPrinted(v, text)
+			read.File, read.Line, read.origin = o.File, o.Line, o
+			return read, nil
+		}
+		return o, nil
+	}
+	return nil, &Error{File: name, Msg: "is empty"}
+}
+
+// getIn follows keys of mappings and indexes of lists in a decoded value.
+func getIn(v any, path []string) any {
+	for _, key := range path {
+		switch x := v.(type) {
+		case map[string]any:
+			v = x[key]
+		case []any:
+			i, err := strconv.Atoi(key)
+			if err != nil || i < 0 || i >= len(x) {
+				return nil
+			}
+			v = x[i]
+		default:
+			return nil
+		}
+	}
+	return v
+}
+
+// copyValue copies a value that Encode prints. Numbers become what they are when the text is read: int64, uint64, float64.
+func copyValue(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for k, x := range v {
+			out[k] = copyValue(x)
+		}
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for i, x := range v {
+			out[i] = copyValue(x)
+		}
+		return out
+	case json.Number:
+		return plain(v.String())
+	case int:
+		return int64(v)
+	case int32:
+		return int64(v)
+	}
+	return v
+}

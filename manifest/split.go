@@ -1,0 +1,120 @@
+package manifest
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"iter"
+)
+
+// Chunk is the text of one document of a stream.
+type Chunk struct {
+	Data []byte // with the document's "---" line, if it has one
+	Line int    // of the first line in the stream, 1-based
+}
+
+// Split returns the documents of a stream one after the other, so that the stream never has to fit in memory. Blank
+// documents are left out. Data is valid until the next document is asked for. A read error ends the sequence.
+func Split(r io.Reader) iter.Seq2[Chunk, error] {
+	return func(yield func(Chunk, error) bool) {
+		lines, c, chunk := bufio.NewReader(r), cutter{}, Chunk{Line: 1}
+		flush := func() bool {
+			blank := len(bytes.TrimSpace(chunk.Data)) == 0
+			ok := blank || yield(chunk, nil)
+			chunk.Data = chunk.Data[:0]
+			return ok
+		}
+		for number := 1; ; number++ {
+			line, err := lines.ReadBytes('\n')
+			if err != nil && !errors.Is(err, io.EOF) {
+				yield(Chunk{Line: number}, err)
+				return
+			}
+			switch c.next(line) {
+			case cutBefore:
+				if !flush() {
+					return
+				}
+				chunk.Line = number
+			case cutAt:
+				if !flush() {
+					return
+				}
+				chunk.Line, line = number+1, nil
+			}
+			chunk.Data = append(chunk.Data, line...)
+			if err != nil {
+				flush()
+				return
+			}
+		}
+	}
+}
+
+// split is Split for text that is in memory. The chunks share it.
+func split(data []byte) []Chunk {
+	var out []Chunk
+	var c cutter
+	start, startLine := 0, 1
+	cut := func(end, next, nextLine int) {
+		if text := data[start:end]; len(bytes.TrimSpace(text)) > 0 {
+			out = append(out, Chunk{text, startLine})
+		}
+		start, startLine = next, nextLine
+	}
+	for at, line := 0, 1; at < len(data); line++ {
+		end := len(data)
+		if i := bytes.IndexByte(data[at:], '\n'); i >= 0 {
+			end = at + i + 1
+		}
+		switch c.next(data[at:end]) {
+		case cutBefore:
+			cut(at, at, line)
+		case cutAt:
+			cut(at, end, line+1)
+		}
+		at = end
+	}
+	cut(len(data), len(data), 0)
+	return out
+}
+
+// cutter tells where one document ends and the next begins. A line that begins with "---" or "..." is a marker wherever
+// it stands, because YAML forbids it inside scalars (YAML 1.2.2, 9.1.2). The "---" line belongs to the document that it
+// opens, the "..." line to none.
+//
+// Directives and blank lines belong to the "---" line that follows. A comment does not: before a "---" line it is a
+// document of its own, and OLM fails on that.
+type cutter struct {
+	open bool // the document has more than directives and blank lines
+}
+
+const (
+	inside = iota
+	cutBefore
+	cutAt
+)
+
+func (c *cutter) next(line []byte) int {
+	switch {
+	case isMarker(line, "---"):
+		was := c.open
+		c.open = true
+		if was {
+			return cutBefore
+		}
+	case isMarker(line, "..."):
+		c.open = false
+		return cutAt
+	case !c.open:
+		text := bytes.TrimSpace(line)
+		c.open = len(text) > 0 && text[0] != '%'
+	}
+	return inside
+}
+
+func isMarker(line []byte, marker string) bool {
+	rest, ok := bytes.CutPrefix(line, []byte(marker))
+	return ok && (len(rest) == 0 || bytes.IndexByte([]byte(" \t\r\n"), rest[0]) >= 0)
+}

@@ -1,0 +1,65 @@
+package transform
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+
+	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// newJSONPatch reads a list of operations. They are applied to JSON.
+func newJSONPatch(d *manifest.Document, v any, matches func(generate.Object) (bool, error)) (change, error) {
+	if matches == nil {
+		return change{}, d.Errorf("", "a JSON patch needs a target")
+	}
+	text, err := json.Marshal(v)
+	if err != nil {
+		return change{}, d.Errorf("", "%v", err)
+	}
+	patch, err := jsonpatch.DecodePatch(text)
+	if err != nil {
+		return change{}, d.Errorf("", "is no JSON patch: %v", err)
+	}
+	return change{matches, func(o generate.Object) (*manifest.Object, error) {
+		x, err := o.Manifest()
+		if err != nil {
+			return nil, err
+		}
+		v, err := x.Value()
+		if err != nil {
+			return nil, err
+		}
+		before, err := json.Marshal(v)
+		if err != nil {
+			return nil, err
+		}
+		after, err := patch.Apply(before)
+		if err != nil {
+			return nil, err
+		}
+		m, err := decodeJSON(after)
+		if err != nil {
+			return nil, err
+		}
+		return checked(o, m)
+	}}, nil
+}
+
+// decodeJSON decodes an object and keeps every number as it is written.
+func decodeJSON(text []byte) (map[string]any, error) {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		return nil, err
+	}
+	m, ok := v.(map[string]any)
+	if !ok {
+		return nil, errors.New("the patch leaves no object")
+	}
+	return m, nil
+}

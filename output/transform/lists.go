@@ -1,0 +1,77 @@
+package transform
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
+
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// lists tells how the lists in a type are merged, by the tags of its fields (apimachinery: pkg/util/strategicpatch/meta.go).
+// With a nil type, and for fields that a type does not have, patches replace lists as a whole.
+type lists struct{ of reflect.Type }
+
+// field returns the type of a field, or of the elements of a field that is a list; whether elements are merged; and by
+// which key.
+func (l lists) field(name string) (field lists, merged bool, mergeKey string) {
+	if l.of == nil {
+		return lists{}, false, ""
+	}
+	t := manifest.Pointed(l.of)
+	switch t.Kind() {
+	case reflect.Map:
+		return lists{t.Elem()}, false, ""
+	case reflect.Struct:
+		f, ok := manifest.Fields(t)[name]
+		if !ok {
+			return lists{}, false, ""
+		}
+		field.of = manifest.Pointed(f.Type)
+		if field.of.Kind() == reflect.Slice {
+			field.of = field.of.Elem()
+			merged = slices.Contains(strategies(f), strategyMerge)
+		}
+		return field, merged, f.Tag.Get("patchMergeKey")
+	}
+	return lists{}, false, ""
+}
+
+const strategyMerge = "merge"
+
+func strategies(f reflect.StructField) []string {
+	if tag := f.Tag.Get("patchStrategy"); tag != "" {
+		return strings.Split(tag, ",")
+	}
+	return nil
+}
+
+func (l lists) meta(key string) (strategicpatch.LookupPatchMeta, strategicpatch.PatchMeta, error) {
+	var m strategicpatch.PatchMeta
+	field, merged, mergeKey := l.field(key)
+	if merged {
+		m.SetPatchStrategies([]string{strategyMerge})
+		m.SetPatchMergeKey(mergeKey)
+	}
+	return field, m, nil
+}
+
+// LookupPatchMetadataForStruct is for the library.
+func (l lists) LookupPatchMetadataForStruct(key string) (strategicpatch.LookupPatchMeta, strategicpatch.PatchMeta, error) {
+	return l.meta(key)
+}
+
+// LookupPatchMetadataForSlice is for the library.
+func (l lists) LookupPatchMetadataForSlice(key string) (strategicpatch.LookupPatchMeta, strategicpatch.PatchMeta, error) {
+	return l.meta(key)
+}
+
+// Name is for the library's errors.
+func (l lists) Name() string {
+	if l.of == nil {
+		return ""
+	}
+	return l.of.String()
+}

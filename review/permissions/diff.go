@@ -1,0 +1,135 @@
+package permissions
+
+import (
+	"maps"
+	"slices"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+)
+
+// Diff is what subjects gain and lose between two reports.
+type Diff struct {
+	Permissions []Item // gained and lost, of accounts and other subjects
+	Users       []Item // of the roles for users
+}
+
+// Empty reports whether nobody gains or loses anything.
+func (d Diff) Empty() bool { return len(d.Permissions)+len(d.Users) == 0 }
+
+// Compare returns what subjects gain and lose, by what they may do and not by how it is written: rules that are split,
+// regrouped, reordered or granted twice are no change. What is allowed in the cluster is allowed in every namespace, so a
+// rule that moves from a namespace to the cluster is one gain, and nothing is lost. A wildcard is a thing of its own: what
+// replaces it is not more, and the wildcard is lost.
+func Compare(old, now *Report) Diff {
+	return Diff{Permissions: compare(old.Permissions, now.Permissions), Users: compare(old.Users, now.Users)}
+}
+
+// Gained returns the items that are gained.
+func (d Diff) Gained() []Item { return d.only(Gained) }
+
+// Lost returns the items that are lost.
+func (d Diff) Lost() []Item { return d.only(Lost) }
+
+func (d Diff) only(c Change) []Item {
+	return slices.DeleteFunc(slices.Concat(d.Permissions, d.Users), func(i Item) bool { return i.Change != c })
+}
+
+func compare(old, now []Item) []Item {
+	before, after := bySubject(old), bySubject(now)
+	subjects := map[Subject]bool{}
+	for _, items := range [][]Item{old, now} {
+		for _, i := range items {
+			subjects[i.Subject] = true
+		}
+	}
+	out := []Item{}
+	for _, s := range slices.SortedFunc(maps.Keys(subjects), Subject.compare) {
+		out = append(out, beyond(s, after[s], before[s], Gained)...)
+		out = append(out, beyond(s, before[s], after[s], Lost)...)
+	}
+	return out
+}
+
+func bySubject(items []Item) map[Subject][]Item {
+	out := map[Subject][]Item{}
+	for _, i := range items {
+		out[i.Subject] = append(out[i.Subject], i)
+	}
+	return out
+}
+
+// beyond returns what items allow beyond others.
+func beyond(s Subject, items, others []Item, change Change) []Item {
+	held := placesOf(others)
+	var out []Item
+	for _, i := range items {
+		left := map[string][]atom{}
+		for _, place := range i.places() {
+			for _, a := range atomsOf(i.rule()) {
+				if !held.allow(a, place) {
+					left[place] = append(left[place], a)
+				}
+			}
+		}
+		out = append(out, i.rest(left, change)...)
+	}
+	slices.SortFunc(out, Item.compare)
+	return out
+}
+
+// rest returns the item for those of its atoms that are left at each place. The risk and the source stay.
+func (i Item) rest(left map[string][]atom, change Change) []Item {
+	var out []Item
+	index := map[string]int{}
+	for _, place := range slices.Sorted(maps.Keys(left)) {
+		name := place
+		if place == "" {
+			name = Everywhere
+		}
+		for _, r := range rulesOf(left[place]) {
+			id := ruleKey(r)
+			if at, ok := index[id]; ok {
+				out[at].Namespaces = append(out[at].Namespaces, name)
+				continue
+			}
+			index[id] = len(out)
+			out = append(out, i.with(r, name, change))
+		}
+	}
+	return out
+}
+
+func (i Item) with(r rbacv1.PolicyRule, place string, change Change) Item {
+	i.Namespaces, i.Change = []string{place}, change
+	i.Verbs, i.APIGroups, i.Resources = r.Verbs, r.APIGroups, r.Resources
+	i.ResourceNames, i.NonResourceURLs = r.ResourceNames, r.NonResourceURLs
+	return i
+}
+
+// allowed is what items allow, by place.
+type allowed map[string]*index[bool]
+
+func placesOf(items []Item) allowed {
+	out := allowed{}
+	for _, i := range items {
+		atoms := atomsOf(i.rule())
+		for _, place := range i.places() {
+			if out[place] == nil {
+				out[place] = newIndex[bool]()
+			}
+			for _, a := range atoms {
+				out[place].add(a, true)
+			}
+		}
+	}
+	return out
+}
+
+// allow reports whether an atom is allowed at a place, by what holds there or in the cluster.
+func (x allowed) allow(a atom, place string) bool {
+	if _, ok := x[place].covering(a, true); ok {
+		return true
+	}
+	_, ok := x[""].covering(a, true)
+	return ok
+}

@@ -1,0 +1,265 @@
+package permissions
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// Input is what a report is made of.
+type Input struct {
+	Operator  Operator
+	Objects   []*manifest.Object // as they are applied; what RBAC is not about is passed over
+	Namespace string             // of objects that name none; empty: default, with a note
+	CSVs      []CSV              // whose permissions may be the reason for rules
+
+	Rendered bool               // from a bundle: a rule's line is the bundle's, else that of the object
+	Shipped  []*manifest.Object // the bundle's own objects
+}
+
+// maxAtoms is how many combinations of verb, resource and name the rules of one subject may have. The largest operator
+// that is known has some ten thousand.
+const maxAtoms = 1 << 19
+
+// Evaluate says what the subjects of a set of objects may do. The error, a *manifest.Error, is about an object that
+// cannot be read or is too large.
+func Evaluate(in Input) (*Report, error) {
+	w, err := newWorld(in.Objects, in.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	from, err := newOrigins(in)
+	if err != nil {
+		return nil, err
+	}
+	r := &Report{APIVersion: APIVersion, Kind: Kind, Operator: in.Operator, Permissions: []Item{}, Users: []Item{},
+		Covered: []Covered{}, Unknown: []Unknown{}, Accounts: []Subject{}, Notes: append([]string{}, w.notes...)}
+	r.missing = map[Subject]bool{}
+	e := evaluation{world: w, from: from, report: r, grants: map[Subject][]grant{}, unknown: map[Subject][]Unknown{}}
+	for i := range w.bindings {
+		e.bind(&w.bindings[i])
+	}
+	e.members()
+	for _, s := range slices.SortedFunc(maps.Keys(e.grants), Subject.compare) {
+		if err := e.subject(s); err != nil {
+			return nil, err
+		}
+	}
+	if err := e.users(); err != nil {
+		return nil, err
+	}
+	for _, s := range slices.SortedFunc(maps.Keys(e.unknown), Subject.compare) {
+		r.Unknown = append(r.Unknown, mergeUnknown(e.unknown[s])...)
+	}
+	r.Accounts = append(r.Accounts, slices.SortedFunc(maps.Keys(w.accounts), Subject.compare)...)
+	r.Summary = r.facts(w.scopes)
+	r.Findings = r.paths(w.scopes)
+	return r, nil
+}
+
+type evaluation struct {
+	world   *world
+	from    *origins
+	report  *Report
+	grants  map[Subject][]grant
+	unknown map[Subject][]Unknown
+}
+
+// grant is a rule that a subject has at a place.
+type grant struct {
+	rule   rbacv1.PolicyRule
+	place  string
+	source Source
+}
+
+const userPrefix = "system:serviceaccount:"
+
+// subjectOf returns whom RBAC means. An account has a user's name, too.
+func subjectOf(s rbacv1.Subject) Subject {
+	if rest, ok := strings.CutPrefix(s.Name, userPrefix); ok && s.Kind == rbacv1.UserKind {
+		if ns, name, ok := strings.Cut(rest, ":"); ok {
+			return Subject{rbacv1.ServiceAccountKind, ns, name}
+		}
+	}
+	return Subject{s.Kind, s.Namespace, s.Name}
+}
+
+func (e *evaluation) bind(b *binding) {
+	r := e.world.roles[b.role]
+	if r == nil || r.object == nil { // a default role, of which only what it gains is known
+		r = known(b.role)
+	}
+	for _, s := range b.subjects {
+		subject := subjectOf(s)
+		if subject.Kind == rbacv1.ServiceAccountKind {
+			if !e.world.accounts[subject] {
+				e.world.accounts[subject] = true
+				e.report.missing[subject] = subject.Name != "default" // which every namespace has
+			}
+		}
+		if r == nil {
+			e.unknown[subject] = append(e.unknown[subject], Unknown{Subject: subject, Namespaces: []string{cmp.Or(b.place, Everywhere)},
+				Role: b.role.String(), Source: e.from.bindingSource(b, b.role.String())})
+		}
+		for _, from := range []*role{r, e.gained(b, r)} {
+			if from == nil {
+				continue
+			}
+			for i := range from.rules {
+				source := e.from.source(use{role: from, rule: i, account: subject.Name, binding: b})
+				e.grants[subject] = append(e.grants[subject], grant{from.rules[i].PolicyRule, b.place, source})
+			}
+		}
+	}
+}
+
+// gained returns a default role of which only what it gains from the objects is known.
+func (e *evaluation) gained(b *binding, r *role) *role {
+	if r != nil {
+		return nil
+	}
+	return e.world.roles[b.role]
+}
+
+// members gives every account what the groups that it is in have (Kubernetes: staging/src/k8s.io/apiserver/pkg/authentication/
+// serviceaccount, MakeGroupNames; every account is authenticated).
+func (e *evaluation) members() {
+	groups := map[string][]grant{}
+	for s, grants := range e.grants {
+		if s.Kind == rbacv1.GroupKind {
+			groups[s.Name] = grants
+		}
+	}
+	if len(groups) == 0 {
+		return
+	}
+	for account := range e.world.accounts {
+		for _, group := range []string{"system:authenticated", "system:serviceaccounts", "system:serviceaccounts:" + account.Namespace} {
+			for _, g := range groups[group] {
+				g.source.Via = group
+				e.grants[account] = append(e.grants[account], g)
+			}
+		}
+	}
+}
+
+// preference orders the grants of a subject: what is said first covers what is said again.
+func (g grant) preference(o grant) int {
+	rank := func(g grant) int {
+		n := slices.Index(Whys, g.source.Why)
+		if g.source.Via != "" {
+			n += len(Whys)
+		}
+		return n
+	}
+	return cmp.Or(cmp.Compare(g.place, o.place), cmp.Compare(rank(g), rank(o)), g.source.compare(o.source))
+}
+
+// subject adds what one subject may do: each atom once, where the first of its sources grants it.
+func (e *evaluation) subject(s Subject) error {
+	grants := e.grants[s]
+	slices.SortStableFunc(grants, grant.preference)
+	kept, covered, err := reduce(s, grants)
+	if err != nil {
+		return err
+	}
+	e.report.Permissions = append(e.report.Permissions, itemsOf(s, kept, Has, e.world.scopes)...)
+	for _, by := range slices.SortedFunc(maps.Keys(covered), Source.compare) {
+		for _, item := range itemsOf(s, covered[by], Has, e.world.scopes) {
+			e.report.Covered = append(e.report.Covered, Covered{item, by})
+		}
+	}
+	return nil
+}
+
+// reduce drops what another grant of the same subject allows, too: by is the grant that does.
+func reduce(s Subject, grants []grant) (kept []held, by map[Source][]held, err error) {
+	places := map[string]*index[Source]{}
+	by = map[Source][]held{}
+	n := 0
+	var list []held
+	for _, g := range grants {
+		if n += size(g.rule); n > maxAtoms || n < 0 {
+			return nil, nil, &manifest.Error{File: g.source.File, Line: g.source.Line, Field: g.source.Field, Msg: fmt.Sprintf(
+				"the rules of %s have more than %d combinations of verb, resource and name", short(s.String()), maxAtoms)}
+		}
+		x := places[g.place]
+		if x == nil {
+			x = newIndex[Source]()
+			places[g.place] = x
+		}
+		for _, a := range atomsOf(g.rule) {
+			h := held{a, g.place, g.source}
+			if !x.add(a, g.source) {
+				if first := x.of[a]; first != g.source {
+					by[first] = append(by[first], h)
+				}
+				continue
+			}
+			list = append(list, h)
+		}
+	}
+	cluster := places[""]
+	for _, h := range list {
+		if wider, ok := places[h.place].covering(h.atom, false); ok {
+			source := places[h.place].of[wider]
+			by[source] = append(by[source], h)
+			continue
+		}
+		if h.place != "" {
+			if wider, ok := cluster.covering(h.atom, true); ok {
+				by[cluster.of[wider]] = append(by[cluster.of[wider]], h)
+				continue
+			}
+		}
+		kept = append(kept, h)
+	}
+	return kept, by, nil
+}
+
+// users adds what the roles for users gain.
+func (e *evaluation) users() error {
+	for _, name := range UserRoles {
+		r := e.world.roles[roleKey{"ClusterRole", "", name}]
+		s := Subject{Kind: "ClusterRole", Name: name}
+		var grants []grant
+		for i := range r.rules {
+			source := e.from.source(use{role: r, rule: i, binding: &binding{}})
+			grants = append(grants, grant{r.rules[i].PolicyRule, "", source})
+		}
+		slices.SortStableFunc(grants, grant.preference)
+		kept, _, err := reduce(s, grants)
+		if err != nil {
+			return err
+		}
+		e.report.Users = append(e.report.Users, itemsOf(s, kept, Has, e.world.scopes)...)
+	}
+	return nil
+}
+
+// mergeUnknown puts the namespaces together in which a subject is bound to the same role.
+func mergeUnknown(list []Unknown) []Unknown {
+	var out []Unknown
+	for _, u := range list {
+		i := slices.IndexFunc(out, func(o Unknown) bool { return o.Role == u.Role && o.Source == u.Source })
+		if i < 0 {
+			out = append(out, u)
+			continue
+		}
+		out[i].Namespaces = append(out[i].Namespaces, u.Namespaces...)
+	}
+	for i := range out {
+		slices.Sort(out[i].Namespaces)
+		out[i].Namespaces = slices.Compact(out[i].Namespaces)
+	}
+	slices.SortFunc(out, func(a, b Unknown) int {
+		return cmp.Or(cmp.Compare(a.Role, b.Role), slices.Compare(a.Namespaces, b.Namespaces), a.Source.compare(b.Source))
+	})
+	return out
+}

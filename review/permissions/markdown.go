@@ -1,0 +1,82 @@
+package permissions
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/olmgen/olmgen/review/findings"
+)
+
+// markdown writes the report for a comment: the answer in the first lines, the rest folded.
+func (r *Report) markdown(w io.Writer) error {
+	v := r.view()
+	b := bufio.NewWriter(w)
+	esc := findings.Escape
+	fmt.Fprintf(b, "**%s**: %s\n\n", esc(v.Title), esc(v.Headline))
+	if len(v.Facts) > 0 {
+		fmt.Fprint(b, "| | Granted by | Why |\n| --- | --- | --- |\n")
+	}
+	for _, f := range v.Facts {
+		fmt.Fprintf(b, "| %s%s | %s | %s |\n", esc(f.Text), esc(suffix(": ", f.Who)), esc(f.At), esc(f.Reason))
+	}
+	if len(v.Absent) > 0 {
+		fmt.Fprintf(b, "\nNot: %s.\n", esc(strings.Join(v.Absent, "; ")))
+	}
+	if v.Gains != "" {
+		fmt.Fprintf(b, "\nUsers gain: %s.\n", esc(v.Gains))
+	}
+	if len(v.Findings) > 0 {
+		fold(b, "What follows: "+v.Counts, func() {
+			fmt.Fprint(b, "| Level | Who | What | Where | Rule |\n| --- | --- | --- | --- | --- |\n")
+			for _, f := range v.Findings {
+				fmt.Fprintf(b, "| %s | %s | %s | %s | %s |\n", f.Level, esc(f.Who), esc(f.Message), esc(f.At), esc(f.Rule))
+			}
+		})
+	}
+	for _, s := range v.Subjects {
+		fold(b, s.Name, func() { markdownLines(b, s.Sections) })
+	}
+	if len(v.Users) > 0 {
+		fold(b, "Users gain, where they are bound to the role", func() { markdownLines(b, []section{{"", v.Users}}) })
+	}
+	if len(v.Covered) > 0 {
+		fold(b, "Granted again, and covered by the grants above", func() {
+			for _, c := range v.Covered {
+				fmt.Fprintf(b, "* %s\n", esc(c))
+			}
+		})
+	}
+	if len(v.Idle) > 0 {
+		fmt.Fprintf(b, "\nBound to nothing: %s.\n", esc(listText(v.Idle)))
+	}
+	for _, n := range v.Notes {
+		fmt.Fprintf(b, "\nNote: %s.\n", esc(n))
+	}
+	return b.Flush()
+}
+
+// fold writes what a person opens. The summary is HTML.
+func fold(w io.Writer, summary string, body func()) {
+	fmt.Fprintf(w, "\n<details><summary>%s</summary>\n\n", htmlText(summary))
+	body()
+	fmt.Fprint(w, "\n</details>\n")
+}
+
+func markdownLines(w io.Writer, sections []section) {
+	esc := findings.Escape
+	fmt.Fprint(w, "| | Where | What | Granted by | Why |\n| --- | --- | --- | --- | --- |\n")
+	for _, section := range sections {
+		for _, l := range section.Lines {
+			fmt.Fprintf(w, "| %s | %s | %s | %s | %s |\n", esc(section.Title), esc(l.Where), esc(l.What), esc(l.At), esc(l.Reason))
+		}
+	}
+}
+
+// htmlText makes text stand for itself in a line of HTML inside Markdown, where a forge also looks for mentions and links.
+func htmlText(s string) string {
+	s = strings.ReplaceAll(findings.Escape(s), `\`, "")
+	return strings.NewReplacer("*", "&#42;", "_", "&#95;", "`", "&#96;", "[", "&#91;", "]", "&#93;", "|", "&#124;",
+		"~", "&#126;").Replace(s)
+}

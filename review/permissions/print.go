@@ -1,0 +1,150 @@
+package permissions
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/olmgen/olmgen/review/findings"
+)
+
+// Format is a form of a report.
+type Format string
+
+// The formats.
+const (
+	Text     Format = "text"     // for people
+	Markdown Format = "markdown" // for comments on pull requests
+	JSON     Format = "json"     // for programs; schema.json describes it
+	SARIF    Format = "sarif"    // what follows, for code review
+	HTML     Format = "html"     // one page that needs no network
+)
+
+// Formats are all formats.
+var Formats = []Format{Text, Markdown, JSON, SARIF, HTML}
+
+// Print writes a report. The same report gives the same bytes. An error is that of w, or a format that does not exist.
+func (r *Report) Print(w io.Writer, format Format) error {
+	switch format {
+	case Text:
+		return r.text(w)
+	case Markdown:
+		return r.markdown(w)
+	case JSON:
+		return findings.WriteJSON(w, r)
+	case SARIF:
+		return findings.Print(w, findings.SARIF, Rules(), r.Findings)
+	case HTML:
+		return r.html(w)
+	}
+	return fmt.Errorf("no format %q", string(format))
+}
+
+const maxShort = 120
+
+// short makes text fit for a line: one that is too long is cut, and what is not printable is replaced.
+func short(s string) string {
+	if len(s) > maxShort {
+		cut := 0
+		for i := range s {
+			if i > maxShort-1 {
+				break
+			}
+			cut = i
+		}
+		s = s[:cut] + "…"
+	}
+	return findings.Printable(s)
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+const maxListed = 12
+
+// listText joins names, the first of them if there are many.
+func listText(list []string) string {
+	out := make([]string, 0, len(list))
+	for i, s := range list {
+		if i == maxListed && len(list) > maxListed+1 {
+			out = append(out, fmt.Sprintf("and %d more", len(list)-maxListed))
+			break
+		}
+		out = append(out, short(s))
+	}
+	return strings.Join(out, ", ")
+}
+
+// groupText names API groups for a person.
+func groupText(groups []string) string {
+	names := slices.Clone(groups)
+	for i, g := range names {
+		switch g {
+		case "":
+			names[i] = "core"
+		case all:
+			names[i] = "all groups"
+		}
+	}
+	return listText(names)
+}
+
+// text says what the item allows: verbs, resources, groups and names.
+func (i Item) text() string {
+	text := i.withoutGroup()
+	if len(i.NonResourceURLs) == 0 && !slices.Equal(i.APIGroups, core) {
+		text += " (" + groupText(i.APIGroups) + ")"
+	}
+	return text
+}
+
+func (i Item) withoutGroup() string {
+	verbs := strings.ReplaceAll(listText(i.Verbs), ", ", ",")
+	if slices.Contains(i.Verbs, all) {
+		verbs = "all verbs on"
+	}
+	if len(i.NonResourceURLs) > 0 {
+		return verbs + " URLs " + listText(i.NonResourceURLs)
+	}
+	resources := listText(i.Resources)
+	if slices.Contains(i.Resources, all) {
+		resources = "all resources"
+	}
+	text := verbs + " " + resources
+	if len(i.ResourceNames) > 0 {
+		text += " named " + listText(i.ResourceNames)
+	}
+	return text
+}
+
+// where names the places of the item in a few words.
+func (i Item) where() string {
+	if slices.Contains(i.Namespaces, Everywhere) {
+		return "cluster"
+	}
+	if len(i.Namespaces) > 4 {
+		return plural(len(i.Namespaces), "namespace")
+	}
+	return listText(i.Namespaces)
+}
+
+// at returns file:line, or what makes the rule.
+func (s Source) at() string {
+	if s.File == "" {
+		return short(s.Object)
+	}
+	return short(fmt.Sprintf("%s:%d", s.File, s.Line))
+}
+
+// reason says why a rule is there.
+func (s Source) reason() string {
+	if s.Via != "" {
+		return whyText[s.Why] + ", for all of " + short(s.Via)
+	}
+	return whyText[s.Why]
+}

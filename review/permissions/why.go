@@ -1,0 +1,212 @@
+package permissions
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	rbacv1 "k8s.io/api/rbac/v1"
+
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// Why is the reason why a rule is among the objects.
+type Why string
+
+// The reasons.
+const (
+	WhyPermission        Why = "permission"        // of the CSV's permissions, in the operator's namespace
+	WhyClusterPermission Why = "clusterPermission" // of the CSV's clusterPermissions
+	WhyPromoted          Why = "promoted"          // of the CSV's permissions, which a global OperatorGroup promotes to the cluster
+	WhyCopied            Why = "copied"            // of the CSV's permissions, copied to a target namespace
+	WhyBound             Why = "bound"             // of the CSV; a descoped operator has it where an administrator binds it
+	WhyOLM               Why = "olm"               // OLM's own, or olmgen's in its place
+	WhyDescoped          Why = "descoped"          // made for a descoped operator beside what the CSV asks for
+	WhyShipped           Why = "shipped"           // an object of the bundle
+	WhyDefault           Why = "default"           // a role that every cluster has
+	WhyTree              Why = "tree"              // an object of the tree; nothing says where it is from
+)
+
+// whyText says it in a few words.
+var whyText = map[Why]string{
+	WhyPermission:        "permissions",
+	WhyClusterPermission: "clusterPermissions",
+	WhyPromoted:          "permissions, promoted by the global group",
+	WhyCopied:            "permissions, copied to a target",
+	WhyBound:             "bound by an administrator",
+	WhyOLM:               "OLM's own",
+	WhyDescoped:          "made for a descoped operator",
+	WhyShipped:           "shipped in the bundle",
+	WhyDefault:           "a role of every cluster",
+	WhyTree:              "in the tree",
+}
+
+// Whys are all reasons.
+var Whys = []Why{WhyPermission, WhyClusterPermission, WhyPromoted, WhyCopied, WhyBound, WhyOLM, WhyDescoped, WhyShipped, WhyDefault, WhyTree}
+
+// CSV is a ClusterServiceVersion whose permissions may be the reason for rules.
+type CSV struct {
+	*v1alpha1.ClusterServiceVersion
+	Object    *manifest.Object
+	Namespace string // the operator's
+}
+
+// labelDescoped marks the ClusterRoles of a descoped operator (docs/descoped.md).
+const labelDescoped = "descoped.olmgen.dev/clusterrole"
+
+// origins say where rules come from.
+type origins struct {
+	csvs     []CSV
+	roles    map[roleKey]*role           // that the bundle ships; nil for a tree
+	bindings map[string]*manifest.Object // that the bundle ships, by kind and name
+	tree     bool                        // the objects' own lines count
+}
+
+// newOrigins takes what a bundle ships, or for a tree its own CSVs.
+func newOrigins(in Input) (*origins, error) {
+	o := &origins{csvs: in.CSVs, roles: map[roleKey]*role{}, bindings: map[string]*manifest.Object{}, tree: !in.Rendered}
+	for _, s := range in.Shipped {
+		if s.Group() != rbacv1.GroupName || !Relevant(rbacv1.GroupName, s.Kind) {
+			continue
+		}
+		if s.Kind != "Role" && s.Kind != "ClusterRole" {
+			o.bindings[s.Kind+" "+s.Name] = s
+			continue
+		}
+		r, err := readRole(s, "")
+		if err != nil {
+			return nil, err
+		}
+		r.key.namespace = "" // it is rendered to the operator's
+		o.roles[r.key] = r
+	}
+	return o, nil
+}
+
+// use is how an account has a rule.
+type use struct {
+	role    *role
+	rule    int
+	account string // the ServiceAccount's name
+	binding *binding
+}
+
+// source returns where the rule stands and why it is there.
+func (o *origins) source(u use) Source {
+	in := u.role.rules[u.rule].in
+	if in.object == nil {
+		return o.bindingSource(u.binding, in.identity())
+	}
+	s := u.role.source(u.rule)
+	if shipped := o.roles[roleKey{in.key.kind, "", in.key.name}]; shipped != nil {
+		rule := u.role.rules[u.rule].PolicyRule
+		if i := slices.IndexFunc(shipped.rules, func(r ruleAt) bool { return equal(r.PolicyRule, rule) }); i >= 0 {
+			s = shipped.source(i)
+			s.Why = WhyShipped
+			return s
+		}
+	}
+	for _, csv := range o.csvs {
+		if found, ok := csv.find(u); ok {
+			if o.tree {
+				found.File, found.Line, found.Object, found.Field = s.File, s.Line, s.Object, s.Field
+			}
+			return found
+		}
+	}
+	switch {
+	case in.labels[labelDescoped] != "":
+		s.Why = WhyDescoped
+	case !o.tree || in.labels["olm.owner.kind"] != "":
+		s.Why = WhyOLM
+	}
+	if !o.tree {
+		s.File, s.Line, s.Field = "", 0, "" // it is in no file of the bundle
+	}
+	return s
+}
+
+// bindingSource returns where a binding stands whose role does not stand anywhere.
+func (o *origins) bindingSource(b *binding, role string) Source {
+	s := Source{Object: role, Why: WhyOLM}
+	from := o.bindings[b.object.Kind+" "+b.object.Name]
+	switch {
+	case o.tree:
+		from, s.Why = b.object, WhyDefault
+	case from == nil:
+		return s
+	default:
+		s.Why = WhyShipped
+	}
+	s.File, s.Line, s.Field = from.File, from.LineOf("roleRef"), "roleRef"
+	return s
+}
+
+// find finds the rule in the CSV's permissions: first an entry whose rules are those of the role, then an equal rule.
+func (c CSV) find(u use) (Source, bool) {
+	spec := c.Spec.InstallStrategy.StrategySpec
+	lists := []struct {
+		field   string
+		entries []v1alpha1.StrategyDeploymentPermissions
+	}{{"clusterPermissions", spec.ClusterPermissions}, {"permissions", spec.Permissions}}
+	if u.role.key.kind == "Role" {
+		slices.Reverse(lists)
+	}
+	rule := u.role.rules[u.rule].PolicyRule
+	for _, whole := range []bool{true, false} {
+		for _, l := range lists {
+			for i, entry := range l.entries {
+				if entry.ServiceAccountName != u.account {
+					continue
+				}
+				j := u.rule
+				if !whole {
+					j = slices.IndexFunc(entry.Rules, func(r rbacv1.PolicyRule) bool { return equal(r, rule) })
+				} else if !u.role.begins(entry.Rules) || j >= len(entry.Rules) {
+					j = -1
+				}
+				if j >= 0 {
+					field := fmt.Sprintf("spec.install.spec.%s[%d].rules[%d]", l.field, i, j)
+					return Source{File: c.Object.File, Line: c.Object.LineOf(field), Object: c.Object.Identity(),
+						Field: field, Why: c.why(l.field, u)}, true
+				}
+			}
+		}
+	}
+	return Source{}, false
+}
+
+func (c CSV) why(list string, u use) Why {
+	switch kind := u.role.labels[labelDescoped]; {
+	case kind == "required" || kind == "optional":
+		return WhyBound
+	case kind != "":
+		return WhyDescoped
+	case list == "clusterPermissions":
+		return WhyClusterPermission
+	case u.binding.place == "":
+		return WhyPromoted
+	case u.binding.place == c.Namespace:
+		return WhyPermission
+	}
+	return WhyCopied
+}
+
+// begins reports whether a role has these rules first and at most one more: OLM adds one to those it promotes.
+func (r *role) begins(rules []rbacv1.PolicyRule) bool {
+	if extra := len(r.rules) - len(rules); extra < 0 || extra > 1 || len(rules) == 0 {
+		return false
+	}
+	for i, rule := range rules {
+		if !equal(r.rules[i].PolicyRule, rule) {
+			return false
+		}
+	}
+	return true
+}
+
+// equal compares rules as they are written, apart from lists that are empty or missing.
+func equal(a, b rbacv1.PolicyRule) bool {
+	return slices.Equal(a.Verbs, b.Verbs) && slices.Equal(a.APIGroups, b.APIGroups) && slices.Equal(a.Resources, b.Resources) &&
+		slices.Equal(a.ResourceNames, b.ResourceNames) && slices.Equal(a.NonResourceURLs, b.NonResourceURLs)
+}

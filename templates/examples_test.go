@@ -1,0 +1,289 @@
+package templates
+
+import (
+	"maps"
+
+	"github.com/olmgen/olmgen/manifest"
+)
+
+const (
+	rbac = "rbac.authorization.k8s.io/v1"
+	olm  = "operators.coreos.com/v1alpha1"
+)
+
+// of returns an object as it is decoded.
+func of(apiVersion, kind string, meta, rest object) object {
+	o := object{"apiVersion": apiVersion, "kind": kind, "metadata": meta}
+	maps.Copy(o, rest)
+	return o
+}
+
+// texts are the texts of an example's view: x, y, a and b those of single fields and list items, b as a key too; inA and inB those
+// inside what is the bundle's own.
+type texts struct{ x, y, a, b, inA, inB string }
+
+// meta is the metadata of an object; without fields that are empty.
+func (s texts) meta(namespace bool, labels, annotations object) object {
+	m := object{"name": s.x}
+	if namespace {
+		m["namespace"] = s.y
+	}
+	if len(labels) > 0 {
+		m["labels"] = labels
+	}
+	if len(annotations) > 0 {
+		m["annotations"] = annotations
+	}
+	return m
+}
+
+// own are a mapping of the bundle, and how it is decoded.
+func (s texts) own() (map[string]string, object) {
+	return map[string]string{"label": s.inA, s.inB: "x" + s.inB}, object{"label": s.inA, s.inB: "x" + s.inB}
+}
+
+func (s texts) rules() list {
+	return list{object{"verbs": list{s.inA, s.inB}, "apiGroups": list{""}}, object{"verbs": list{}, "resourceNames": list{s.inB, s.inA}}}
+}
+
+func (s texts) spec(number any) object {
+	a, b := s.inA, s.inB
+	return object{"text": a, b: list{a, b, object{"in": b, b: object{}}, list{a, list{b}}}, "map": object{"deep": object{b: a}},
+		"empty": object{}, "none": list{}, "number": number, "yes": true}
+}
+
+// owned are the labels of what belongs to an operator; those of OLM's names if managed.
+func (s texts) owned(managed bool) (Ownership, object) {
+	o, want := Ownership{Owner: &Owner{s.a, s.b}}, object{"olm.owner": s.a, "olm.owner.kind": "ClusterServiceVersion", "olm.owner.namespace": s.b}
+	if managed {
+		o.Managed, want["olm.managed"] = true, "true"
+	}
+	return o, want
+}
+
+// examples returns views of every template, with their objects.
+func examples(x, y, a, b string) []example { return texts{x, y, a, b, a, b}.examples() }
+
+func (s texts) examples() []example {
+	var out []example
+	for _, f := range []func() []example{s.clusterRoles, s.roles, s.bindings, s.operator, s.olm, s.services, s.certificates, s.webhooks,
+		s.apiServices, s.handOver, s.tools} {
+		out = append(out, f()...)
+	}
+	return out
+}
+
+func (s texts) clusterRoles() []example {
+	owned, wantOwned := s.owned(false)
+	owned.Descoped = s.a + "!"
+	maps.Copy(wantOwned, object{"descoped.olmgen.dev/clusterrole": s.a + "!", "rbac.authorization.k8s.io/aggregate-to-" + s.b: "true",
+		"olm.opgroup.permissions/aggregate-to-" + s.b: s.a})
+	group := object{"olm.owner": s.a, "olm.owner.kind": "OperatorGroup", "olm.owner.namespace": s.b}
+	managed := object{"olm.managed": "true"}
+	maps.Copy(managed, group)
+	selector := object{"matchLabels": object{"olm.opgroup.permissions/aggregate-to-" + s.b: s.a}}
+	return []example{
+		{"aggregated-clusterrole.yaml", GroupRole{Name: s.x, Group: s.a, GroupNamespace: s.b, Selectors: []Aggregate{{s.b, s.a}, {s.b, s.a}}},
+			of(rbac, "ClusterRole", s.meta(false, group, nil), object{"aggregationRule": object{"clusterRoleSelectors": list{selector, selector}}})},
+		{"aggregated-clusterrole.yaml", GroupRole{Name: s.x, Managed: true, Group: s.a, GroupNamespace: s.b},
+			of(rbac, "ClusterRole", s.meta(false, managed, nil), nil)},
+		{"api-clusterrole.yaml", APIRole{Ownership: owned, Name: s.x, Aggregate: &Aggregate{s.b, s.a}, DefaultRoles: []string{s.b},
+			Group: s.a, Resource: s.b, Verbs: []string{s.b, s.a}},
+			of(rbac, "ClusterRole", s.meta(false, wantOwned, nil), object{"rules": list{object{"apiGroups": list{s.a}, "resources": list{s.b},
+				"verbs": list{s.b, s.a}}}})},
+		{"api-clusterrole.yaml", APIRole{Ownership: Ownership{Managed: true}, Name: s.x, CRD: s.a + "!"},
+			of(rbac, "ClusterRole", s.meta(false, object{"olm.managed": "true"}, nil), object{"rules": list{object{
+				"apiGroups": list{"apiextensions.k8s.io"}, "resourceNames": list{s.a + "!"}, "resources": list{"customresourcedefinitions"},
+				"verbs": list{"get"}}}})},
+	}
+}
+
+func (s texts) roles() []example {
+	owned, want := s.owned(true)
+	owned.Hash, want["olm.permissions.hash"] = s.a+"!", s.a+"!"
+	copied, wantCopied := owned, maps.Clone(want)
+	copied.CopiedFrom, wantCopied["olm.copiedFrom"] = s.b+"!", s.b+"!"
+	descoped, wantDescoped := owned, maps.Clone(want)
+	descoped.Descoped, wantDescoped["descoped.olmgen.dev/clusterrole"] = s.b+"!", s.b+"!"
+	installer := object{"app.kubernetes.io/managed-by": "olmgen"}
+	rules := object{"rules": s.rules()}
+	return []example{
+		{"clusterrole.yaml", Role{Ownership: descoped, Name: s.x, Rules: s.rules()}, of(rbac, "ClusterRole", s.meta(false, wantDescoped, nil), rules)},
+		{"clusterrole.yaml", Role{Ownership: Ownership{Installer: true}, Name: s.x, Rules: s.rules()},
+			of(rbac, "ClusterRole", s.meta(false, installer, nil), rules)},
+		{"clusterrole.yaml", Role{Name: s.x, NoRules: true}, of(rbac, "ClusterRole", s.meta(false, nil, nil), nil)},
+		{"role.yaml", Role{Ownership: copied, Name: s.x, Namespace: s.y, Rules: s.rules()}, of(rbac, "Role", s.meta(true, wantCopied, nil), rules)},
+		{"role.yaml", Role{Ownership: Ownership{Installer: true}, Name: s.x, Namespace: s.y}, of(rbac, "Role", s.meta(true, installer, nil),
+			object{"rules": list{}})},
+		{"role.yaml", Role{Name: s.x, Namespace: s.y, NoRules: true}, of(rbac, "Role", s.meta(true, nil, nil), nil)},
+	}
+}
+
+func (s texts) bindings() []example {
+	owned, want := s.owned(false)
+	descoped, wantDescoped := owned, maps.Clone(want)
+	descoped.Descoped, wantDescoped["descoped.olmgen.dev/clusterrole"] = s.b+"!", s.b+"!"
+	rest := func(kind string) object {
+		return object{"roleRef": object{"apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": s.y},
+			"subjects": list{object{"kind": "ServiceAccount", "name": s.a, "namespace": s.b + "!"}, object{"kind": "ServiceAccount", "name": s.b}}}
+	}
+	subjects := []Subject{{s.a, s.b + "!"}, {s.b, ""}}
+	return []example{
+		{"clusterrolebinding.yaml", Binding{Ownership: descoped, Name: s.x, Role: s.y, Subjects: subjects},
+			of(rbac, "ClusterRoleBinding", s.meta(false, wantDescoped, nil), rest("ClusterRole"))},
+		{"rolebinding.yaml", Binding{Ownership: owned, Name: s.x, Namespace: s.y, Role: s.y, Subjects: subjects},
+			of(rbac, "RoleBinding", s.meta(true, want, nil), rest("Role"))},
+		{"rolebinding.yaml", Binding{Name: s.x, Namespace: s.y, Role: s.y, Subjects: subjects},
+			of(rbac, "RoleBinding", s.meta(true, nil, nil), rest("Role"))},
+		{"tenant-rolebinding.yaml", Binding{Ownership: descoped, Name: s.x, Namespace: s.y, Role: s.y, Subjects: subjects},
+			of(rbac, "RoleBinding", s.meta(true, wantDescoped, nil), rest("ClusterRole"))},
+	}
+}
+
+// operator are the objects in which most is the bundle's own.
+func (s texts) operator() []example {
+	own, want := s.own()
+	spec := object{"spec": s.spec(3.0)}
+	printed := manifest.Text(manifest.Block(s.spec(3), 2))
+	return []example{
+		{"clusterserviceversion.yaml", ClusterServiceVersion{s.x, s.y, own, own, printed}, of(olm, "ClusterServiceVersion", s.meta(true, want, want), spec)},
+		{"clusterserviceversion.yaml", ClusterServiceVersion{Name: s.x, Namespace: s.y, Spec: s.spec(3)},
+			of(olm, "ClusterServiceVersion", s.meta(true, nil, nil), spec)},
+		{"copied-clusterserviceversion-stub.yaml", CopiedClusterServiceVersion{s.x, s.y, own, s.a + "!", s.b, printed},
+			of(olm, "ClusterServiceVersion", s.meta(true, want, object{"olm.operatorGroup": s.a + "!", "olm.operatorNamespace": s.b}), spec)},
+		{"deployment.yaml", Deployment{s.x, s.y, own, own, s.spec(3)}, of("apps/v1", "Deployment", s.meta(true, want, want), spec)},
+		{"namespace.yaml", Namespace{s.x, own, own}, of("v1", "Namespace", s.meta(false, want, want), nil)},
+		{"namespace.yaml", Namespace{s.x, nil, map[string]string{}}, of("v1", "Namespace", s.meta(false, nil, nil), nil)},
+		{"serviceaccount.yaml", ServiceAccount{Ownership{Managed: true}, s.x, s.y, own, list{object{"name": s.a}}},
+			of("v1", "ServiceAccount", s.meta(true, object{"olm.managed": "true"}, want), object{"secrets": list{object{"name": s.a}}})},
+		{"serviceaccount.yaml", ServiceAccount{Name: s.x, Namespace: s.y}, of("v1", "ServiceAccount", s.meta(true, nil, nil), nil)},
+	}
+}
+
+func (s texts) olm() []example {
+	return []example{
+		{"operatorcondition.yaml", OperatorCondition{s.x, s.y, []string{s.a, s.b}, []string{s.b, s.a}},
+			of("operators.coreos.com/v2", "OperatorCondition", s.meta(true, nil, nil),
+				object{"spec": object{"deployments": list{s.a, s.b}, "serviceAccounts": list{s.b, s.a}}})},
+		{"operatorgroup.yaml", OperatorGroup{Name: s.x, Namespace: s.y},
+			of("operators.coreos.com/v1", "OperatorGroup", s.meta(true, nil, nil), object{"spec": object{"upgradeStrategy": "Default"}})},
+		{"operatorgroup.yaml", OperatorGroup{s.x, s.y, s.x + "!", s.y + "!", true, object{"matchLabels": object{s.b: s.a}}, []string{s.a, s.b}},
+			of("operators.coreos.com/v1", "OperatorGroup", s.meta(true, nil, object{"olm.providedAPIs": s.x + "!"}), object{"spec": object{
+				"selector": object{"matchLabels": object{s.b: s.a}}, "serviceAccountName": s.y + "!", "staticProvidedAPIs": true,
+				"targetNamespaces": list{s.a, s.b}, "upgradeStrategy": "Default"}})},
+	}
+}
+
+func (s texts) services() []example {
+	own, want := s.own()
+	owned, wantOwned := s.owned(true)
+	ports := []ServicePort{{s.a, 443, int32(9443)}, {s.b, 8443, s.b}}
+	wantPorts := list{object{"name": s.a, "port": 443.0, "targetPort": 9443.0}, object{"name": s.b, "port": 8443.0, "targetPort": s.b}}
+	const cert = "service.beta.openshift.io/serving-cert-secret-name"
+	return []example{
+		{"service.yaml", Service{Ownership: owned, Name: s.x, Namespace: s.y, ServingCert: s.a + "!", Ports: ports, Selector: own},
+			of("v1", "Service", s.meta(true, wantOwned, object{cert: s.a + "!"}), object{"spec": object{"ports": wantPorts, "selector": want}})},
+		{"service.yaml", Service{Name: s.x, Namespace: s.y, Ports: ports},
+			of("v1", "Service", s.meta(true, nil, nil), object{"spec": object{"ports": wantPorts}})},
+		{"service.yaml", Service{Ownership: owned, Name: s.x, Namespace: s.y, Ports: ports, Shipped: &ShippedService{own, own, s.spec(3)}},
+			of("v1", "Service", s.meta(true, want, want), object{"spec": s.spec(3.0)})},
+	}
+}
+
+func (s texts) certificates() []example {
+	owned, want := s.owned(false)
+	spec := func(issuer, more object) object {
+		out := object{"dnsNames": list{s.a, s.b}, "duration": "17520h0m0s", "renewBefore": "24h0m0s", "secretName": s.y, "usages": list{"server auth"},
+			"issuerRef": issuer}
+		maps.Copy(out, more)
+		return object{"spec": out}
+	}
+	return []example{
+		{"certificate.yaml", Certificate{Ownership: owned, Name: s.x, Namespace: s.y, Hosts: []string{s.a, s.b}, IssuerKind: s.x + "!",
+			IssuerName: s.y, Secret: s.y}, of("cert-manager.io/v1", "Certificate", s.meta(true, want, nil),
+			spec(object{"group": "cert-manager.io", "kind": s.x + "!", "name": s.y}, nil))},
+		{"certificate.yaml", Certificate{Name: s.x, Namespace: s.y, CommonName: s.a + "!", Hosts: []string{s.a, s.b}, IssuerName: s.y, Secret: s.y},
+			of("cert-manager.io/v1", "Certificate", s.meta(true, nil, nil), spec(object{"name": s.y}, object{"commonName": s.a + "!"}))},
+		{"issuer.yaml", Issuer{owned, s.x, s.y}, of("cert-manager.io/v1", "Issuer", s.meta(true, want, nil), object{"spec": object{"selfSigned": object{}}})},
+	}
+}
+
+func (s texts) webhooks() []example {
+	owned, want := s.owned(true)
+	want["olm.webhook-description-generate-name"], want["olm.webhook-description-hash"] = s.a+"!", s.b
+	full := object{"name": s.x, "admissionReviewVersions": list{s.a, s.b}, "failurePolicy": s.y, "matchPolicy": s.x, "namespaceSelector": object{s.b: s.a},
+		"objectSelector": object{}, "reinvocationPolicy": s.y, "rules": s.rules(), "sideEffects": s.x, "timeoutSeconds": 5.0,
+		"clientConfig": object{"caBundle": s.x + "!", "service": object{"name": s.x, "namespace": s.y, "path": s.x, "port": 443.0}}}
+	small := object{"name": s.x, "admissionReviewVersions": list{s.a}, "clientConfig": object{"service": object{"name": s.x, "namespace": s.y, "port": 443.0}}}
+	const v1 = "admissionregistration.k8s.io/v1"
+	return []example{
+		// the kind is one of two that the code chooses, never a bundle's text
+		{"webhookconfiguration.yaml", WebhookConfiguration{Ownership: owned, CA: CA{InjectCAFrom: s.b + "!"}, Kind: "ValidatingWebhookConfiguration",
+			Name: s.x, GenerateName: s.a + "!", WebhookHash: s.b, Webhook: WebhookOf(full)},
+			of(v1, "ValidatingWebhookConfiguration", s.meta(false, want, object{"cert-manager.io/inject-ca-from": s.b + "!"}), object{"webhooks": list{full}})},
+		{"webhookconfiguration.yaml", WebhookConfiguration{CA: CA{InjectCABundle: true}, Kind: "MutatingWebhookConfiguration", Name: s.x, Webhook: WebhookOf(small)},
+			of(v1, "MutatingWebhookConfiguration", s.meta(false, nil, object{"service.beta.openshift.io/inject-cabundle": "true"}), object{"webhooks": list{small}})},
+	}
+}
+
+func (s texts) apiServices() []example {
+	own, want := s.own()
+	owned, wantOwned := s.owned(false)
+	return []example{{"apiservice.yaml", APIService{owned, s.x, own, s.x, s.x, s.y, s.y, s.y, 443},
+		of("apiregistration.k8s.io/v1", "APIService", s.meta(false, wantOwned, want), object{"spec": withText(object{"group": s.x, "version": s.y,
+			"groupPriorityMinimum": 2000.0, "versionPriority": 15.0, "service": object{"name": s.y, "namespace": s.y, "port": 443.0}}, "caBundle", s.x)})}}
+}
+
+// handOver are the objects that let OLM install the operator.
+func (s texts) handOver() []example {
+	x, y, a, b := s.x, s.y, s.a, s.b
+	source := object{"displayName": x, "image": y, "sourceType": "grpc", "grpcPodConfig": object{"securityContextConfig": "restricted"}}
+	polled := maps.Clone(source)
+	polled["publisher"], polled["updateStrategy"] = y+"!", object{"registryPoll": object{"interval": "60m"}}
+	const v1 = "olm.operatorframework.io/v1"
+	return []example{
+		{"catalogsource.yaml", CatalogSource{x, y, y, y + "!", true}, of(olm, "CatalogSource", s.meta(true, nil, nil), object{"spec": polled})},
+		{"catalogsource.yaml", CatalogSource{Name: x, Namespace: y, Image: y}, of(olm, "CatalogSource", s.meta(true, nil, nil), object{"spec": source})},
+		{"clusterextension.yaml", ClusterExtension{x, y, y, y + "!", []string{a, b}, x + "!", x + "!", object{b: a, "deploymentConfig": s.spec(3)}},
+			of(v1, "ClusterExtension", s.meta(false, nil, nil), object{"spec": object{
+				"config":    object{"configType": "Inline", "inline": object{b: a, "deploymentConfig": s.spec(3.0)}},
+				"namespace": y, "serviceAccount": object{"name": x + "!"}, "source": object{"sourceType": "Catalog", "catalog": object{
+					"channels": list{a, b}, "packageName": y, "upgradeConstraintPolicy": x + "!", "version": y + "!"}}}})},
+		{"clusterextension.yaml", ClusterExtension{Name: x, Namespace: y, Package: y}, of(v1, "ClusterExtension", s.meta(false, nil, nil),
+			object{"spec": object{"namespace": y, "source": object{"sourceType": "Catalog", "catalog": object{"packageName": y}}}})},
+		{"subscription.yaml", Subscription{x, y, x, x + "!", y, y + "!", y, x, s.spec(3)}, of(olm, "Subscription", s.meta(true, nil, nil),
+			object{"spec": object{"channel": x + "!", "config": s.spec(3.0), "installPlanApproval": y, "name": x, "source": y,
+				"sourceNamespace": x, "startingCSV": y + "!"}})},
+		{"subscription.yaml", Subscription{Name: x, Namespace: y, Package: x, Approval: y, Source: y, SourceNamespace: x},
+			of(olm, "Subscription", s.meta(true, nil, nil), object{"spec": object{"installPlanApproval": y, "name": x, "source": y, "sourceNamespace": x}})},
+	}
+}
+
+// tools are files for tools, and OpenShift's mirror sets.
+func (s texts) tools() []example {
+	x, y, a, b := s.x, s.y, s.a, s.b
+	const config, kustomize = "config.openshift.io/v1", "kustomize.config.k8s.io/v1beta1"
+	mirrors := list{object{"source": a, "mirrors": list{b}}, object{"source": b, "mirrors": list{a}}}
+	sets := MirrorSet{x, []Mirror{{a, b}, {b, a}}}
+	return []example{
+		{"chart.yaml", Chart{x, y, y, x}, object{"apiVersion": "v2", "type": "application", "name": x, "version": y, "appVersion": y, "description": x}},
+		{"imagedigestmirrorset.yaml", sets, of(config, "ImageDigestMirrorSet", object{"name": x}, object{"spec": object{"imageDigestMirrors": mirrors}})},
+		{"imagetagmirrorset.yaml", sets, of(config, "ImageTagMirrorSet", object{"name": x}, object{"spec": object{"imageTagMirrors": mirrors}})},
+		{"kustomization.yaml", Kustomization{[]string{a, b}}, object{"apiVersion": kustomize, "kind": "Kustomization", "resources": list{a, b}}},
+		{"kustomization.yaml", Kustomization{}, object{"apiVersion": kustomize, "kind": "Kustomization"}},
+		{"kustomization-channel.yaml", ChannelKustomization{Resources: []string{a, b}},
+			object{"apiVersion": kustomize, "kind": "Kustomization", "resources": list{a, b}}},
+		{"kustomization-channel.yaml", ChannelKustomization{[]string{a}, x, x + "!", y}, object{"apiVersion": kustomize, "kind": "Kustomization",
+			"resources": list{a}, "patches": list{object{"path": "patch-channel.yaml", "target": object{"group": "operators.coreos.com",
+				"kind": "Subscription", "name": x + "!", "namespace": y, "version": "v1alpha1"}}}}},
+		{"patch-channel.yaml", ChannelKustomization{Channel: x}, list{object{"op": "replace", "path": "/spec/channel", "value": x}}},
+	}
+}
+
+// withText adds a field that a template leaves out where it is empty.
+func withText(m object, key, text string) object {
+	if text != "" {
+		m[key] = text
+	}
+	return m
+}
