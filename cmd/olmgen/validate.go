@@ -53,6 +53,7 @@ func (f *validateFlags) register(cmd *cobra.Command) {
 	flags.SortFlags = false
 	f.report.register(flags)
 	flags.BoolVar(&f.options.OperatorHub, "operatorhub", false, "also check the rules for publication on OperatorHub.io")
+	f.source.register(cmd)
 }
 
 func (f *validateFlags) run(cmd *cobra.Command, refs []string) error {
@@ -68,7 +69,7 @@ func (f *validateFlags) run(cmd *cobra.Command, refs []string) error {
 	var list []validate.Finding
 	bundles, failed := 0, 0
 	for _, ref := range refs {
-		found, n, err := f.validate(cmd.Context(), stderr, ref, choiceFor(ref, refs, f.source))
+		found, n, err := f.validate(cmd.Context(), stderr, ref, choiceFor(ref, refs, o))
 		switch {
 		case err == nil:
 			list = append(list, found...)
@@ -98,7 +99,8 @@ func (f *validateFlags) run(cmd *cobra.Command, refs []string) error {
 }
 
 // validate checks one source: a bundle, or all versions of a legacy package. It returns their number.
-func (f *validateFlags) validate(ctx context.Context, stderr io.Writer, ref string, o source.Options) ([]validate.Finding, int, error) {
+func (f *validateFlags) validate(ctx context.Context, stderr io.Writer, ref string,
+	o source.Options) ([]validate.Finding, int, error) {
 	warn, warnings := o.Warn, []string{}
 	o.Warn = func(format string, args ...any) { warnings = append(warnings, fmt.Sprintf(format, args...)) }
 	src, err := source.Open(ctx, ref, o)
@@ -118,8 +120,8 @@ func (f *validateFlags) validate(ctx context.Context, stderr io.Writer, ref stri
 	if o.Package+o.Channel+o.Version != "" && !src.Chosen() {
 		// An error of Read is a finding, see validate.Bundle.
 		if b, err := bundle.Read(src.FS, bundle.ReadOptions{Labels: src.Labels, AllowUnsupported: true}); err == nil {
-			if err := checkChoice(b, src, o); err != nil {
-				return nil, 0, err
+			if err := (bundle.Choice{Package: o.Package, Channel: o.Channel, Version: o.Version}).Check(b); err != nil {
+				return nil, 0, fmt.Errorf("%s: %w", ref, err)
 			}
 		}
 	}

@@ -21,7 +21,7 @@ func (f file) parse(data []byte) result {
 	}
 	var r result
 	for _, d := range docs {
-		if d.Root == nil || d.Root.Kind != yaml.MappingNode {
+		if d.Root == nil || d.Root.Kind != yaml.MappingNode && !f.all {
 			continue // a list of values, or only comments
 		}
 		if o := f.kustomization(d); o != nil {

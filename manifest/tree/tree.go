@@ -22,17 +22,15 @@ const (
 )
 
 // Limits apply to one file. They are large because kubectl prints a whole cluster as one document.
-var Limits = manifest.Limits{
-	FileBytes: 256 << 20,
-	Depth:     manifest.DefaultLimits.Depth,
-	Nodes:     5_000_000,
-	Documents: 100_000,
-}
+var Limits = manifest.Limits{FileBytes: 256 << 20, Depth: manifest.DefaultLimits.Depth, Nodes: 5_000_000, Documents: 100_000}
 
 // Options configure Read. The zero value suits files.
 type Options struct {
 	Stdin   io.Reader // read for the path "-"
 	Workers int       // how many files to read at once; 0 means one per processor
+	// Strict reads for somebody who needs every object: whatever is not readable, a template, and an object without name are
+	// not passed over. What is in a directory and begins with a dot is left out.
+	Strict bool
 }
 
 // Tree holds the objects of files.
@@ -97,7 +95,8 @@ func Read(ctx context.Context, paths []string, o Options) (*Tree, error) {
 type file struct {
 	path  string // for the file system
 	name  string // for messages, with slashes
-	named bool   // one of the paths of Read
+	named bool   // one of the paths of Read, or as strict as if it were
+	all   bool   // what is no object in a file is at fault too
 	skip  string // why it is not read; empty if it is
 }
 

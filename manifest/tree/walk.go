@@ -12,10 +12,11 @@ import (
 
 // walker lists the files below paths.
 type walker struct {
-	files []file
-	roots []string        // directories, with symbolic links resolved
-	seen  map[string]bool // files, with symbolic links resolved
-	links []int           // indexes of the files that are symbolic links
+	strict bool
+	files  []file
+	roots  []string        // directories, with symbolic links resolved
+	seen   map[string]bool // files, with symbolic links resolved
+	links  []int           // indexes of the files that are symbolic links
 }
 
 // find lists the files to read. Each is listed once, even if two paths lead to it.

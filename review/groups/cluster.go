@@ -220,7 +220,7 @@ func (c *cluster) addNamespaced(o *manifest.Object, defaultNamespace string, ind
 			o,
 			"metadata.namespace",
 			"no namespace is given, so it is not looked at",
-			"say with --namespace where such objects go",
+			"set a namespace for such objects",
 		)
 		return nil
 	}

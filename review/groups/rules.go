@@ -132,7 +132,7 @@ func groupRules() []findings.Rule {
 			Help: "olmgen with stable names, and OLM before 0.26, create the ClusterRoles <group>-admin, -edit and -view. " +
 				"They would overwrite a role of the same name, even one of Kubernetes. Rename the group."},
 		{ID: ruleSubscription, Text: "the CSV that a Subscription installs is unknown",
-			Help: "Pass the catalog with --catalog."},
+			Help: "Pass its catalog."},
 		{ID: ruleTargets, Text: "OLM rejects the targets of an OperatorGroup",
 			Help: "OLM writes no status, so it installs no CSV of the group. " +
 				"Source: OLM, operatorgroup.go, getOperatorGroupTargets."},
@@ -197,7 +197,7 @@ func treeRules() []findings.Rule {
 			Help: "A field is missing, has the wrong type or a value that the schema of OLM's CRD does not allow. " +
 				"Source: OLM's API, crds."},
 		{ID: ruleNoNamespace, Text: "an object without a namespace",
-			Help: "It is not checked, unless --namespace sets the namespace."},
+			Help: "It is not checked, unless you set a namespace for such objects."},
 		{ID: rulePatch, Text: "a kustomize patch of an OLM object",
 			Help: "Patches are not checked. Check the output of kustomize build."},
 		{

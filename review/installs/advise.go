@@ -14,8 +14,8 @@ import (
 
 // Advice is what the descoping plan recommends for an operator and its installations.
 type Advice struct {
-	State string   // how the operator is installed; empty if it makes no difference
-	Steps []string // what to do
+	State string             // how the operator is installed; empty if it makes no difference
+	Steps []manifest.Message // what to do
 }
 
 // Advise returns the advice of the descoping plan (Installation-specific migrations steps) for an operator and its
@@ -27,17 +27,11 @@ func Advise(csv *v1alpha1.ClusterServiceVersion, installs []Install) Advice {
 	case bundle.AllUsers:
 		if slices.ContainsFunc(installs, Install.global) {
 			return Advice{"installed for all namespaces, " + describe(installs),
-				[]string{
-					"keep its bindings there with --bind-all, or --operator-group NAME, which also provides its APIs to all users",
-				}}
+				steps(step("keep its bindings there, or name an OperatorGroup, which also provides its APIs to all users",
+					generate.OptionBindAll, generate.OptionOperatorGroup))}
 		}
-		return Advice{
-			"",
-			[]string{
-				"bind it where it may work: --bind-namespaces A,B; or --operator-group NAME, which binds it in all namespaces " +
-					"and provides its APIs to all users",
-			},
-		}
+		return Advice{"", steps(step("bind it where it may work, or name an OperatorGroup, which binds it in all namespaces and provides its APIs to all users",
+			generate.OptionBindNamespaces, generate.OptionOperatorGroup))}
 	}
 	return scoped(csv, installs)
 }
@@ -50,20 +44,11 @@ func scoped(csv *v1alpha1.ClusterServiceVersion, installs []Install) Advice {
 	}
 	switch {
 	case installs == nil:
-		return Advice{
-			"its installations are unknown",
-			append([]string{"--tree DIR reads them from manifests"}, single(csv, nil)...),
-		}
+		return Advice{"its installations are unknown", single(csv, nil)}
 	case len(installs) == 0:
-		return Advice{
-			"it is not installed",
-			[]string{"bind it where it may work (--bind-namespaces A,B), or look for an alternative that is descoped"},
-		}
+		return Advice{"it is not installed", steps(step("look for an alternative that is descoped, or bind it where it may work", generate.OptionBindNamespaces))}
 	case len(installs) == 1 && global:
-		return Advice{
-			fmt.Sprintf("installed in %s for all namespaces", installs[0].Namespace),
-			[]string{"keep its bindings there with --bind-all"},
-		}
+		return Advice{fmt.Sprintf("installed in %s for all namespaces", installs[0].Namespace), steps(step("keep its bindings there", generate.OptionBindAll))}
 	case len(installs) == 1:
 		return Advice{"installed once, " + describe(installs), single(csv, installs)}
 	case len(versions) > 1:
@@ -71,30 +56,21 @@ func scoped(csv *v1alpha1.ClusterServiceVersion, installs []Install) Advice {
 			steps(step("clean that up by hand: one version can own an API of a cluster; choose one, or other operators"))}
 	case multi(csv) && !global:
 		return Advice{fmt.Sprintf("installed %d times in one version: %s", len(installs), describe(installs)),
-			[]string{
-				"it supports MultiNamespace: move to a single instance for all their namespaces, " + render(
-					installs,
-				) + "; then descope that one",
-			}}
+			steps(step("it supports MultiNamespace: move to a single instance for "+namespaces(installs)+"; then descope that one", generate.OptionTargetNamespaces))}
 	}
 	return Advice{fmt.Sprintf("installed %d times in one version: %s", len(installs), describe(installs)),
 		steps(step("clean that up by hand: keep one, and bind it where the others worked", generate.OptionBindNamespaces))}
 }
 
 // single returns the advice for one installation that does not watch all namespaces.
-func single(csv *v1alpha1.ClusterServiceVersion, installs []Install) []string {
-	bind := "--bind-namespaces A,B"
+func single(csv *v1alpha1.ClusterServiceVersion, installs []Install) []manifest.Message {
+	where := "where it works today"
 	if names := watched(installs); len(names) > 0 {
 		where = "in " + strings.Join(names, ",")
 	}
-	lines := []string{
-		"an update may descope it; until then replace it by what this renders, bound where it works today: " + bind,
-	}
+	list := steps(step("an update may descope it; until then replace it by what this renders, bound "+where, generate.OptionBindNamespaces))
 	if multi(csv) {
-		lines = append(
-			lines,
-			"it supports MultiNamespace: one instance for all namespaces that need it ("+render(installs)+") is the step before",
-		)
+		list = append(list, step("it supports MultiNamespace: one instance for "+namespaces(installs)+" is the step before", generate.OptionTargetNamespaces))
 	}
 	return list
 }

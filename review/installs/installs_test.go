@@ -27,10 +27,7 @@ func csv(modes ...v1alpha1.InstallModeType) *v1alpha1.ClusterServiceVersion {
 	c.Name = "door-operator.v1.2.0"
 	for _, m := range modes {
 		name, not := strings.CutPrefix(string(m), "!")
-		c.Spec.InstallModes = append(
-			c.Spec.InstallModes,
-			v1alpha1.InstallMode{Type: v1alpha1.InstallModeType(name), Supported: !not},
-		)
+		c.Spec.InstallModes = append(c.Spec.InstallModes, v1alpha1.InstallMode{Type: v1alpha1.InstallModeType(name), Supported: !not})
 	}
 	return c
 }
@@ -43,8 +40,7 @@ func TestOf(t *testing.T) {
 	}{
 		{csv(), bundle.Descoped, "spec.installModes is empty"},
 		{csv(modeAll), bundle.AllUsers, "spec.installModes supports AllNamespaces only"},
-		{csv("!"+modeOwn, "!"+modeSingle, "!"+modeMulti, modeAll), bundle.AllUsers, "spec.installModes supports " +
-			"AllNamespaces only"},
+		{csv("!"+modeOwn, "!"+modeSingle, "!"+modeMulti, modeAll), bundle.AllUsers, "spec.installModes supports AllNamespaces only"},
 		{csv(modeOwn, modeAll), bundle.Scoped, "spec.installModes supports OwnNamespace, AllNamespaces"},
 		{csv(modeOwn, "!"+modeOwn, modeAll), bundle.AllUsers, "spec.installModes supports AllNamespaces only"},
 		{csv("!" + modeAll), bundle.Scoped, "spec.installModes supports none"},
@@ -64,25 +60,16 @@ func TestAdvise(t *testing.T) {
 		installs []Install
 		want     []string // the beginning of the state, then of each step
 	}{
-		{"descoped", csv(), nil, []string{"", "bind it where it may work: --bind-namespaces A,B, or --bind-all"}},
-		{"for all users", csv(modeAll), nil, []string{"", "bind it where it may work: --bind-namespaces A,B; or " +
-			"--operator-group NAME, which binds it in all namespaces"}},
-		{"for all users, installed", csv(modeAll), []Install{{v1, "a", []string{""}}}, []string{"installed for all " +
-			"namespaces, door-operator.v1.1.0 in a for all namespaces", "keep its bindings there with --bind-all"}},
-		{"not known", csv(modeOwn), nil, []string{"its installations are unknown", "--tree DIR", "an update may descope " +
-			"it; until then replace it by what this renders, bound where it works today: --bind-namespaces A,B"}},
-		{"not installed", csv(modeOwn), []Install{}, []string{"it is not installed", "bind it where it may work " +
-			"(--bind-namespaces A,B)"}},
-		{"single", csv(modeOwn), []Install{{v1, "a", []string{"a"}}}, []string{"installed once, door-operator.v1.1.0 in a " +
-			"for a", "an update may descope it; until then replace it by what this renders, bound where it works today: " +
-			"--bind-namespaces a"}},
-		{"single, and could be multi", csv(modeOwn, modeMulti), []Install{{v1, "a", []string{"x", "y"}}}, []string{"installed once, door-operator.v1.1.0 in a for x,y", "an update may descope it", "it supports MultiNamespace: one instance for all namespaces that need it (olmgen render --target-namespaces x,y)"}},
-		{"all namespaces", csv(modeOwn, modeAll), []Install{{v1, "a", []string{""}}}, []string{"installed in a for all " +
-			"namespaces", "keep its bindings there with --bind-all"}},
-		{"several of a version", csv(modeOwn), []Install{{v1, "a", []string{"a"}}, {v1, "b", nil}}, []string{"installed 2 " +
-			"times in one version: door-operator.v1.1.0 in a for a; door-operator.v1.1.0 in b", "clean that up by hand: keep " +
-			"one"}},
-		{"several of a version, and could be multi", csv(modeOwn, modeMulti), []Install{{v1, "a", []string{"a"}}, {v1, "b", []string{"b"}}}, []string{"installed 2 times in one version", "it supports MultiNamespace: move to a single instance for all their namespaces, olmgen render --target-namespaces a,b; then descope that one"}},
+		{"descoped", csv(), nil, []string{"", "bind it where it may work [Descoped.BindNamespaces Descoped.BindAll]"}},
+		{"for all users", csv(modeAll), nil, []string{"", "bind it where it may work, or name an OperatorGroup, which binds it in all namespaces"}},
+		{"for all users, installed", csv(modeAll), []Install{{v1, "a", []string{""}}}, []string{"installed for all namespaces, door-operator.v1.1.0 in a for all namespaces", "keep its bindings there, or name an OperatorGroup"}},
+		{"not known", csv(modeOwn), nil, []string{"its installations are unknown", "an update may descope it; until then replace it by what this renders, bound where it works today [Descoped.BindNamespaces]"}},
+		{"not installed", csv(modeOwn), []Install{}, []string{"it is not installed", "look for an alternative that is descoped, or bind it where it may work [Descoped.BindNamespaces]"}},
+		{"single", csv(modeOwn), []Install{{v1, "a", []string{"a"}}}, []string{"installed once, door-operator.v1.1.0 in a for a", "an update may descope it; until then replace it by what this renders, bound in a [Descoped.BindNamespaces]"}},
+		{"single, and could be multi", csv(modeOwn, modeMulti), []Install{{v1, "a", []string{"x", "y"}}}, []string{"installed once, door-operator.v1.1.0 in a for x,y", "an update may descope it", "it supports MultiNamespace: one instance for all their namespaces, x,y is the step before [TargetNamespaces]"}},
+		{"all namespaces", csv(modeOwn, modeAll), []Install{{v1, "a", []string{""}}}, []string{"installed in a for all namespaces", "keep its bindings there [Descoped.BindAll]"}},
+		{"several of a version", csv(modeOwn), []Install{{v1, "a", []string{"a"}}, {v1, "b", nil}}, []string{"installed 2 times in one version: door-operator.v1.1.0 in a for a; door-operator.v1.1.0 in b", "clean that up by hand: keep one"}},
+		{"several of a version, and could be multi", csv(modeOwn, modeMulti), []Install{{v1, "a", []string{"a"}}, {v1, "b", []string{"b"}}}, []string{"installed 2 times in one version", "it supports MultiNamespace: move to a single instance for all their namespaces, a,b; then descope that one"}},
 		{"several versions", csv(modeOwn, modeMulti), []Install{{v1, "a", []string{"a"}}, {v2, "b", []string{"b"}}}, []string{"installed 2 times in different versions: door-operator.v1.1.0 in a for a; door-operator.v1.2.0 in b for b", "clean that up by hand: one version"}},
 		{"one is global", csv(modeAll, modeMulti), []Install{{v1, "a", []string{""}}, {"", "b", []string{"b"}}}, []string{"installed 2 times in different versions: door-operator.v1.1.0 in a for all namespaces; an unknown version in b for b", "clean that up by hand"}},
 	} {
@@ -113,31 +100,16 @@ spec: SPEC
 func TestFind(t *testing.T) {
 	b := &bundle.Bundle{Package: "doors", CSV: csv(modeOwn)}
 	files := map[string]string{
-		"a/csv.yaml": "apiVersion: operators.coreos.com/v1alpha1\nkind: ClusterServiceVersion\nmetadata: {name: " +
-			"door-operator.v1.1.0, namespace: a, annotations: {olm.targetNamespaces: 'x,y'}}\n",
-		"a/copy.yaml": "apiVersion: operators.coreos.com/v1alpha1\nkind: ClusterServiceVersion\nmetadata: {name: " +
-			"door-operator.v1.1.0, namespace: x, labels: {olm.copiedFrom: a}}\n",
-		"b.yaml": "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d, namespace: b, labels: {olm.owner: " +
-			"door-operator.v1.2.0, olm.owner.namespace: b, olm.owner.kind: ClusterServiceVersion}}\n" +
+		"a/csv.yaml":  "apiVersion: operators.coreos.com/v1alpha1\nkind: ClusterServiceVersion\nmetadata: {name: door-operator.v1.1.0, namespace: a, annotations: {olm.targetNamespaces: 'x,y'}}\n",
+		"a/copy.yaml": "apiVersion: operators.coreos.com/v1alpha1\nkind: ClusterServiceVersion\nmetadata: {name: door-operator.v1.1.0, namespace: x, labels: {olm.copiedFrom: a}}\n",
+		"b.yaml": "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d, namespace: b, labels: {olm.owner: door-operator.v1.2.0, olm.owner.namespace: b, olm.owner.kind: ClusterServiceVersion}}\n" +
 			"spec: {template: {metadata: {annotations: {olm.targetNamespaces: ''}}}}\n",
-		"c.yml": "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: operators.coreos.com/v1alpha1, kind: Subscription, " +
-			"metadata: {name: s, namespace: c}, spec: {name: doors, source: x, sourceNamespace: olm, startingCSV: " +
-			"door-operator.v1.0.0}}\n---\n" +
-			strings.NewReplacer(
-				"NS",
-				"c",
-				"SPEC",
-				"{targetNamespaces: [q, p]}",
-			).Replace(
-				group,
-			),
-		"d.yaml": "apiVersion: operators.coreos.com/v1alpha1\nkind: Subscription\nmetadata: {name: s, namespace: " +
-			"d}\nspec: {name: doors, source: x, sourceNamespace: olm}\n",
-		"e.yaml": strings.NewReplacer("NS", "d", "SPEC", "{}").Replace(group),
-		"other.yaml": "apiVersion: operators.coreos.com/v1alpha1\nkind: Subscription\nmetadata: {name: s, namespace: " +
-			"z}\nspec: {name: windows, source: x, sourceNamespace: olm}\n",
-		"another.yaml": "apiVersion: operators.coreos.com/v1alpha1\nkind: ClusterServiceVersion\nmetadata: {name: " +
-			"door-operator-pro.v1.1.0, namespace: z}\n",
+		"c.yml": "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: operators.coreos.com/v1alpha1, kind: Subscription, metadata: {name: s, namespace: c}, spec: {name: doors, source: x, sourceNamespace: olm, startingCSV: door-operator.v1.0.0}}\n---\n" +
+			strings.NewReplacer("NS", "c", "SPEC", "{targetNamespaces: [q, p]}").Replace(group),
+		"d.yaml":        "apiVersion: operators.coreos.com/v1alpha1\nkind: Subscription\nmetadata: {name: s, namespace: d}\nspec: {name: doors, source: x, sourceNamespace: olm}\n",
+		"e.yaml":        strings.NewReplacer("NS", "d", "SPEC", "{}").Replace(group),
+		"other.yaml":    "apiVersion: operators.coreos.com/v1alpha1\nkind: Subscription\nmetadata: {name: s, namespace: z}\nspec: {name: windows, source: x, sourceNamespace: olm}\n",
+		"another.yaml":  "apiVersion: operators.coreos.com/v1alpha1\nkind: ClusterServiceVersion\nmetadata: {name: door-operator-pro.v1.1.0, namespace: z}\n",
 		"helm.yaml":     "kind: {{ .Values.kind }}\n",
 		"broken.yaml":   "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d}\nspec: [1]\n",
 		"README.md":     "kind: [",

@@ -179,7 +179,7 @@ func (p *parser) rules(f *file, policy *Policy) error {
 		case at < 0:
 			return p.fail(
 				field+".id",
-				"olmgen lint --list-rules lists them",
+				"olmgen lint can list the rules",
 				"unknown rule %q%s",
 				s.ID,
 				didYouMean(s.ID, idsOf(all)),
