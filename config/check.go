@@ -45,7 +45,7 @@ func (c *Config) check() error {
 		}
 		if j, ok := namespaces[g.Namespace]; ok {
 			return c.errorf(at(i, -1, "namespace"), "put the bundles of both into one group",
-				"namespace %q has a group already, groups[%d]: OLM takes two OperatorGroups in one namespace for an error", g.Namespace, j)
+				"namespace %q has a group already, groups[%d]: two OperatorGroups in one namespace are an error of OLM", g.Namespace, j)
 		}
 		namespaces[g.Namespace] = i
 	}
@@ -65,7 +65,8 @@ func (c *Config) checkOptions() error {
 	for i, g := range c.Groups {
 		for j, b := range g.Bundles {
 			var bad *generate.Error
-			if err := c.options(i, j).CheckDescoped(); errors.As(err, &bad) && b.over(c.Defaults).Profile == generate.ProfileDescoped {
+			if err := c.options(i, j).CheckDescoped(); errors.As(err,
+				&bad) && b.over(c.Defaults).Profile == generate.ProfileDescoped {
 				return c.explain(c.blamed(i, j, bad), i, j, bad)
 			}
 		}
@@ -99,7 +100,8 @@ func (c *Config) checkGroup(i int, g Group) error {
 func (c *Config) checkBundle(i, j int, b Bundle) error {
 	switch {
 	case b.Source == "":
-		return c.errorf(at(i, j, "source"), "give a directory, an archive, an image as oci://... or catalog:...", "is missing")
+		return c.errorf(at(i, j, "source"), "give a directory, an archive, an image as oci://... or catalog:...",
+			"is missing")
 	case source.IsStdin(b.Source) && !c.flags():
 		return c.errorf(at(i, j, "source"), "name a file", "%q: a declaration cannot read standard input", b.Source)
 	case strings.ContainsAny(b.Name, "/\\") || strings.HasPrefix(b.Name, "."):
@@ -126,14 +128,14 @@ func (c *Config) checkWords() error {
 		}
 		for k, x := range list {
 			word, isText := x.(string)
-			err := CheckWord(word, o.Words)
+			err := checkWord(word, o.Words)
 			if err == nil || !isText || word == "" {
 				continue
 			}
 			if isList {
 				path = fmt.Sprintf("%s[%d]", path, k)
 			}
-			return c.explain(path, -1, -1, err)
+			return c.errorf(path, err.Hint(), "%v", err)
 		}
 		return nil
 	})
@@ -163,7 +165,8 @@ func (c *Config) checkMetadata() error {
 				return c.errorf(f.name, "take another key", "%q is OLM's own", key)
 			}
 			if prefix, _, ok := strings.Cut(key, "/"); ok && slices.Contains(reserved, prefix) {
-				return c.errorf(f.name, "patch the objects that are to have it", "%q means something on single objects, and harm on all", key)
+				return c.errorf(f.name, "patch the objects that are to have it",
+					"%q means something on single objects, and harm on all", key)
 			}
 		}
 	}
@@ -172,7 +175,8 @@ func (c *Config) checkMetadata() error {
 			continue
 		}
 		path := field.NewPath("selector")
-		for _, e := range metav1validation.ValidateLabelSelector(g.Selector, metav1validation.LabelSelectorValidationOptions{}, path) {
+		for _, e := range metav1validation.ValidateLabelSelector(g.Selector,
+			metav1validation.LabelSelectorValidationOptions{}, path) {
 			return c.errorf(at(i, -1, e.Field), "", "%s", strings.TrimPrefix(e.Error(), e.Field+": "))
 		}
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/olmgen/olmgen/output/transform"
 )
 
-// Declared returns the options of a RenderConfig. To add one, declare it here, add its field to the types and use it in load.go: see
-// "Add an option" in CONTRIBUTING.md.
+// Declared returns the options of a RenderConfig. To add one, declare it here, add its field to the types and use it
+// in load.go: see "Add an option" in CONTRIBUTING.md.
 func Declared() []Option { return slices.Clone(declared) }
 
 // The options that are about more than the objects of one bundle.
@@ -24,8 +24,8 @@ const (
 	OptionHelmCRDs  manifest.Option = "Output.HelmCRDs"
 )
 
-// The profiles by what they render. Profile plain is profile olm without OLM's own objects. It takes the options about these objects too, so
-// that one command line serves both.
+// The profiles by what they render. Profile plain is profile olm without OLM's own objects. It takes the options
+// about these objects too, so that one command line serves both.
 var (
 	likeOLMv0    = []generate.Profile{generate.ProfileOLM, generate.ProfilePlain}
 	operators    = append(likeOLMv0[:2:2], generate.ProfileDescoped)
@@ -42,27 +42,36 @@ var declared = []Option{
 	{Name: "apiVersion", Required: true, Words: []string{APIVersion}, Text: "always " + APIVersion},
 	{Name: "kind", Required: true, Words: []string{Kind}, Text: "always " + Kind},
 	{Name: "metadata", Type: Anything,
-		Text: "name, labels and annotations of the RenderConfig itself, as kustomize wants them in the config of a function; olmgen does not use them"},
+		Text: "name, labels and annotations of the RenderConfig itself, as kustomize wants them in the config of a " +
+			"function; olmgen does not use them"},
 	{Name: "output", Type: Object, Fields: outputFields, Text: "where the files go and in which layout"},
-	{Name: "annotations", Words: words(transform.Engines), Default: "none", Flag: "annotations", Value: "ENGINE", Topic: TopicFiles,
+	{Name: "annotations", Words: words(transform.Engines), Default: "none", Flag: "annotations",
+		Value: "ENGINE", Topic: TopicFiles,
 		Text: "the GitOps engine whose annotations CRDs, Namespaces, webhooks and APIServices get, before any patch"},
-	{Name: "defaults", Type: Object, Fields: settings, Text: "settings of all bundles that do not set their own, as far as their profile uses them"},
-	{Name: "commonLabels", Type: Mapping, Text: "labels for the metadata of every object; selectors and pods do not get them"},
+	{Name: "defaults", Type: Object, Fields: settings,
+		Text: "settings of all bundles that do not set their own, as far as their profile uses them"},
+	{Name: "commonLabels", Type: Mapping,
+		Text: "labels for the metadata of every object; selectors and pods do not get them"},
 	{Name: "commonAnnotations", Type: Mapping, Text: "annotations for the metadata of every object"},
 	{Name: "mirrors", Type: Objects, Fields: mirrorFields, Profiles: with(operators, generate.ProfileOLMv1),
 		Text: "the images that all bundles take from a mirror"},
-	{Name: "mirrorMap", Flag: "mirror-map", Value: "FILE", Topic: TopicObjects, Profiles: with(operators, generate.ProfileOLMv1),
-		Text: "a file that says which images to take from a mirror: a list mirrors of source and mirror, or an ImageDigestMirrorSet"},
+	{Name: "mirrorMap", Flag: "mirror-map", Value: "FILE", Topic: TopicObjects,
+		Profiles: with(operators, generate.ProfileOLMv1),
+		Text: "a file that says which images to take from a mirror: a list mirrors of source and mirror, or an " +
+			"ImageDigestMirrorSet"},
 	{Name: "patches", Type: Objects, Fields: patchFields, Text: "changes to the objects of all operators"},
-	{Name: "groups", Type: Objects, Required: true, Fields: groupFields, Text: "the OperatorGroups, each with its operators"},
+	{Name: "groups", Type: Objects, Required: true, Fields: groupFields,
+		Text: "the OperatorGroups, each with its operators"},
 }
 
 var outputFields = []Option{
 	{Name: "directory", Text: "the directory that is written to", Default: "stdout"},
-	{Name: "layout", Words: words(output.Layouts), Default: string(output.LayoutFlat), ID: OptionLayout, Flag: "layout", Value: "LAYOUT", Topic: TopicFiles,
+	{Name: "layout", Words: words(output.Layouts), Default: string(output.LayoutFlat), ID: OptionLayout,
+		Flag: "layout", Value: "LAYOUT", Topic: TopicFiles,
 		Text: "how the files are laid out"},
-	{Name: "helmCRDs", Words: words([]helm.CRDs{helm.CRDsTemplates, helm.CRDsDirectory}), Default: string(helm.CRDsTemplates),
-		ID: OptionHelmCRDs, Flag: "helm-crds", Value: "WHERE", Topic: TopicFiles,
+	{Name: "helmCRDs", Words: words([]helm.CRDs{helm.CRDsTemplates, helm.CRDsDirectory}),
+		Default: string(helm.CRDsTemplates),
+		ID:      OptionHelmCRDs, Flag: "helm-crds", Value: "WHERE", Topic: TopicFiles,
 		Text: "with layout helm: CRDs are among the templates, or in crds, where helm never changes them again"},
 }
 
@@ -72,10 +81,12 @@ var mirrorFields = []Option{
 }
 
 var patchFields = []Option{
-	{Name: "path", Text: "a file with the patch: a strategic merge patch or a list of JSON patch operations (RFC 6902)"},
+	{Name: "path",
+		Text: "a file with the patch: a strategic merge patch or a list of JSON patch operations (RFC 6902)"},
 	{Name: "patch", Text: "the patch itself"},
 	{Name: "target", Type: Object, Fields: targetFields,
-		Text: "the objects that are patched: all that is given must match, as regular expressions for the whole; a strategic merge patch without target names its object itself"},
+		Text: "the objects that are patched: all that is given must match, as regular expressions for the whole; a " +
+			"strategic merge patch without target names its object itself"},
 }
 
 var targetFields = []Option{
@@ -88,31 +99,46 @@ var targetFields = []Option{
 }
 
 var groupFields = []Option{
-	{Name: "namespace", Required: true, Flag: "namespace", Short: "n", Value: "NAME", NotEmpty: true, Topic: TopicNamespaces, Access: true,
+	{Name: "namespace", Required: true, Flag: "namespace", Short: "n", Value: "NAME", NotEmpty: true,
+		Topic: TopicNamespaces, Access: true,
 		ID: generate.OptionNamespace, Text: "the namespace of the operators and of their OperatorGroup",
-		FlagDefault: "what the CSV suggests, else openshift-operators for a Subscription to all namespaces, else the package name"},
-	{Name: "name", Flag: "operator-group", Value: "NAME", NotEmpty: true, Topic: TopicGroup, Access: true, ID: generate.OptionOperatorGroup,
+		FlagDefault: "what the CSV suggests, else openshift-operators for a Subscription to all namespaces, else the " +
+			"package name"},
+	{Name: "name", Flag: "operator-group", Value: "NAME", NotEmpty: true, Topic: TopicGroup, Access: true,
+		ID:      generate.OptionOperatorGroup,
 		Text:    "the name of the OperatorGroup; with profile descoped, its namespaces decide where the operator is bound",
 		Default: "the name of the namespace", FlagDefault: "the package name; none with profile descoped",
 		Profiles: with(operators, generate.ProfileSubscription)},
-	{Name: "installMode", Words: words(bundle.InstallModes), Flag: "install-mode", Value: "MODE", Topic: TopicNamespaces, Access: true,
+	{Name: "installMode", Words: words(bundle.InstallModes), Flag: "install-mode", Value: "MODE",
+		Topic: TopicNamespaces, Access: true,
 		ID: generate.OptionInstallMode, Text: "the install mode",
-		Default:  "what follows from the target namespaces, else AllNamespaces where an operator supports it, else OwnNamespace",
+		Default: "what follows from the target namespaces, else AllNamespaces where an operator supports it, else " +
+			"OwnNamespace",
 		Profiles: with(likeOLMv0, generate.ProfileOLMv1, generate.ProfileSubscription, generate.ProfileClusterExtension)},
-	{Name: "targetNamespaces", Type: List, Flag: "target-namespaces", Value: "A,B", NotEmpty: true, Topic: TopicNamespaces, Access: true,
-		ID: generate.OptionTargetNamespaces, Text: "the namespaces that the operators watch; with a selector, those that it selects"},
-	{Name: "selector", Type: LabelSelector, Flag: "selector", Value: "SELECTOR", Parse: parseSelector, Topic: TopicGroup,
-		ID: generate.OptionSelector, Profiles: with(likeOLMv0, generate.ProfileSubscription),
-		Text: "the labels of the target namespaces; the target namespaces must be named as well, because there is no cluster to ask"},
-	{Name: "staticProvidedAPIs", Type: List, Flag: "static-provided-apis", Value: "APIS", Alone: bundleAPIs, Parse: parseAPIs, Topic: TopicGroup,
+	{Name: "targetNamespaces", Type: List, Flag: "target-namespaces", Value: "A,B", NotEmpty: true,
+		Topic: TopicNamespaces, Access: true,
+		ID:   generate.OptionTargetNamespaces,
+		Text: "the namespaces that the operators watch; with a selector, those that it selects"},
+	{Name: "selector", Type: LabelSelector, Flag: "selector", Value: "SELECTOR", Parse: parseSelector,
+		Topic: TopicGroup,
+		ID:    generate.OptionSelector, Profiles: with(likeOLMv0, generate.ProfileSubscription),
+		Text: "the labels of the target namespaces; the target namespaces must be named as well, because there is no " +
+			"cluster to ask"},
+	{Name: "staticProvidedAPIs", Type: List, Flag: "static-provided-apis", Value: "APIS", Alone: bundleAPIs,
+		Parse: parseAPIs, Topic: TopicGroup,
 		ID: generate.OptionStaticProvidedAPIs, Profiles: with(likeOLMv0, generate.ProfileSubscription),
-		Text: "makes the OperatorGroup static: OLM does not change the APIs that it provides; these are the operators' own and the listed ones, written Kind.version.group"},
-	{Name: "serviceAccount", Flag: "service-account", Value: "NAME", Topic: TopicGroup, ID: generate.OptionServiceAccount,
+		Text: "makes the OperatorGroup static: OLM does not change the APIs that it provides; these are the operators' own " +
+			"and the listed ones, written Kind.version.group"},
+	{Name: "serviceAccount", Flag: "service-account", Value: "NAME", Topic: TopicGroup,
+		ID:       generate.OptionServiceAccount,
 		Profiles: with(likeOLMv0, generate.ProfileSubscription, generate.ProfileClusterExtension),
 		Text:     "the ServiceAccount that bounds the OperatorGroup or, up to OLM v1.10, the ClusterExtension"},
-	{Name: "copiedCSVNamespaces", Type: List, Flag: "copied-csv-namespaces", Value: "A,B", NotEmpty: true, Topic: TopicNamespaces,
-		ID: generate.OptionCopiedCSVNamespaces, Profiles: likeOLMv0, Text: "in AllNamespaces: the namespaces that get a copied CSV"},
-	{Name: "createNamespaces", Type: Bool, Flag: "create-namespace", Topic: TopicNamespaces, ID: generate.OptionCreateNamespace,
+	{Name: "copiedCSVNamespaces", Type: List, Flag: "copied-csv-namespaces", Value: "A,B", NotEmpty: true,
+		Topic: TopicNamespaces,
+		ID:    generate.OptionCopiedCSVNamespaces, Profiles: likeOLMv0,
+		Text: "in AllNamespaces: the namespaces that get a copied CSV"},
+	{Name: "createNamespaces", Type: Bool, Flag: "create-namespace", Topic: TopicNamespaces,
+		ID:       generate.OptionCreateNamespace,
 		Profiles: with(operators, generate.ProfileSubscription, generate.ProfileClusterExtension),
 		Text:     "adds the Namespace objects; with profile subscription also those of the target namespaces"},
 	{Name: "bundles", Type: Objects, Required: true, Fields: bundleFields, Text: "the operators"},
@@ -120,52 +146,74 @@ var groupFields = []Option{
 
 var bundleFields = slices.Concat([]Option{
 	{Name: "name", Text: "what layouts and messages call the operator; unique", Default: "the package name"},
-	{Name: "source", Required: true, Text: "where the bundle comes from, as SOURCE of olmgen render: a directory, an archive, oci://IMAGE or catalog:PATH"},
+	{Name: "source", Required: true,
+		Text: "where the bundle comes from, as SOURCE of olmgen render: a directory, an archive, oci://IMAGE or " +
+			"catalog:PATH"},
 	{Name: "package", Flag: "package", Value: "NAME", Topic: TopicSource, Access: true, ID: bundle.OptionPackage,
 		Text: "the package to take from a catalog; the bundle of another source must be of it"},
-	{Name: "channel", Flag: "channel", Value: "NAME", Topic: TopicSource, Access: true, ID: generate.OptionChannel,
-		Text:    "the channel to take from a catalog or legacy package, and of what hands over to OLM; the bundle of another source must be in it",
+	{Name: "channel", Flag: "channel", Value: "NAME", Topic: TopicSource, Access: true,
+		ID: generate.OptionChannel,
+		Text: "the channel to take from a catalog or legacy package, and of what hands over to OLM; the bundle of " +
+			"another source must be in it",
 		Default: "the package's default channel"},
-	{Name: "version", Flag: "version", Value: "VERSION", Topic: TopicSource, Access: true, ID: bundle.OptionVersion,
-		Text:    "the version of the bundle to take from a catalog or legacy package; the bundle of another source must be of it",
+	{Name: "version", Flag: "version", Value: "VERSION", Topic: TopicSource, Access: true,
+		ID: bundle.OptionVersion,
+		Text: "the version of the bundle to take from a catalog or legacy package; the bundle of another source must be " +
+			"of it",
 		Default: "the channel head"},
 }, settings, []Option{
 	{Name: "descoped", Type: Object, Fields: descopedFields, Profiles: descoped,
-		Text: "where the operator is bound, and who gets its APIs; where the group has a name or target namespaces, these decide where it is bound"},
-	{Name: "subscription", Type: Object, Fields: subscriptionFields, Profiles: subscription, Text: "the Subscription and its catalog"},
-	{Name: "clusterExtension", Type: Object, Fields: extensionFields, Profiles: extension, Text: "the ClusterExtension"},
-	{Name: "config", Type: SubscriptionConfig, Flag: "config-subscription", Value: "FILE", Parse: parseConfig, Topic: TopicObjects,
-		Text: "the Subscription's spec.config, which is applied to the Deployments or handed over"},
+		Text: "where the operator is bound, and who gets its APIs; where the group has a name or target namespaces, these " +
+			"decide where it is bound"},
+	{Name: "subscription", Type: Object, Fields: subscriptionFields, Profiles: subscription,
+		Text: "the Subscription and its catalog"},
+	{Name: "clusterExtension", Type: Object, Fields: extensionFields, Profiles: extension,
+		Text: "the ClusterExtension"},
+	{Name: "config", Type: SubscriptionConfig, Flag: "config-subscription", Value: "FILE", Parse: parseConfig,
+		Topic: TopicObjects,
+		Text:  "the Subscription's spec.config, which is applied to the Deployments or handed over"},
 	{Name: "patches", Type: Objects, Fields: patchFields, Text: "changes to the objects of this operator"},
 })
 
 // settings are the options that are both in the defaults and in a bundle.
 var settings = []Option{
-	{Name: "profile", Words: words(generate.Profiles), Default: string(generate.ProfileOLM), Flag: "profile", Value: "PROFILE",
+	{Name: "profile", Words: words(generate.Profiles), Default: string(generate.ProfileOLM), Flag: "profile",
+		Value: "PROFILE",
 		Topic: TopicObjects, Access: true, ID: generate.OptionProfile, Text: "what is written"},
-	{Name: "names", Words: words(generate.AllNames), Default: string(generate.NamesStable), Flag: "names", Value: "NAMES",
-		Topic: TopicObjects, Access: true, ID: generate.OptionNames, Profiles: likeOLMv0, Text: "stable names, which outlive an upgrade, or those of OLM"},
-	{Name: "copiedCSVs", Words: words(generate.AllCopiedCSVs), Default: string(generate.CopiedStub), Flag: "copied-csvs", Value: "COPIES",
-		Topic: TopicObjects, ID: generate.OptionCopiedCSVs, Profiles: likeOLMv0, Text: "what target namespaces get of the CSV"},
+	{Name: "names", Words: words(generate.AllNames), Default: string(generate.NamesStable), Flag: "names",
+		Value: "NAMES",
+		Topic: TopicObjects, Access: true, ID: generate.OptionNames, Profiles: likeOLMv0,
+		Text: "stable names, which outlive an upgrade, or those of OLM"},
+	{Name: "copiedCSVs", Words: words(generate.AllCopiedCSVs), Default: string(generate.CopiedStub),
+		Flag: "copied-csvs", Value: "COPIES",
+		Topic: TopicObjects, ID: generate.OptionCopiedCSVs, Profiles: likeOLMv0,
+		Text: "what target namespaces get of the CSV"},
 	{Name: "certs", Type: Object, Fields: certFields, Text: "who makes the certificates of webhooks and APIs"},
-	{Name: "convertCRDs", Type: Bool, Flag: "convert-crds", Topic: TopicObjects, ID: generate.OptionConvertCRDs, Profiles: operators,
-		Text: "turns v1beta1 CRDs into v1"},
-	{Name: "allowUnsupported", Type: Bool, Flag: "allow-unsupported", Topic: TopicObjects, Access: true, ID: bundle.OptionAllowUnsupported,
+	{Name: "convertCRDs", Type: Bool, Flag: "convert-crds", Topic: TopicObjects, ID: generate.OptionConvertCRDs,
+		Profiles: operators,
+		Text:     "turns v1beta1 CRDs into v1"},
+	{Name: "allowUnsupported", Type: Bool, Flag: "allow-unsupported", Topic: TopicObjects, Access: true,
+		ID:   bundle.OptionAllowUnsupported,
 		Text: "renders objects of kinds that OLM refuses"},
-	{Name: "templates", ID: OptionTemplates, Flag: "templates", Value: "DIR", ForAll: true, Topic: TopicObjects, Text: "a directory with templates that replace olmgen's own"},
+	{Name: "templates", ID: OptionTemplates, Flag: "templates", Value: "DIR", ForAll: true, Topic: TopicObjects,
+		Text: "a directory with templates that replace olmgen's own"},
 }
 
 var certFields = []Option{
-	{Name: "provider", Words: words(generate.AllCerts), Flag: "certs", Value: "PROVIDER", Topic: TopicCerts, ID: generate.OptionCerts,
+	{Name: "provider", Words: words(generate.AllCerts), Flag: "certs", Value: "PROVIDER", Topic: TopicCerts,
+		ID:       generate.OptionCerts,
 		Profiles: with(operators, generate.ProfileOLMv1),
-		Text:     "who makes them, which must be chosen where the operator serves; none is for profile olmv1 and operators that serve nothing",
-		Default:  "olm with names olm"},
-	{Name: "issuer", Type: Object, Fields: issuerFields, Flag: "issuer", Value: "KIND/NAME", Parse: parseIssuer, Topic: TopicCerts,
-		ID: generate.OptionIssuer, Profiles: operators, Text: "with cert-manager: an existing issuer"},
-	{Name: "secret", Flag: "cert-secret", Value: "NAME", Topic: TopicCerts, ID: generate.OptionCertSecret, Profiles: operators,
-		Text: "with user: the name of the Secret; {deployment} in it is replaced"},
-	{Name: "caBundleFile", Flag: "ca-bundle", Value: "FILE", Topic: TopicCerts, ID: generate.OptionCABundle, Profiles: operators,
-		Text: "with user: a file with the CA's certificates, PEM"},
+		Text:     "who makes the certificates of webhooks and APIs, which an operator that serves them needs",
+		Default:  "olm with names olm, else none"},
+	{Name: "issuer", Type: Object, Fields: issuerFields, Flag: "issuer", Value: "KIND/NAME", Parse: parseIssuer,
+		Topic: TopicCerts,
+		ID:    generate.OptionIssuer, Profiles: operators, Text: "with cert-manager: an existing issuer"},
+	{Name: "secret", Flag: "cert-secret", Value: "NAME", Topic: TopicCerts, ID: generate.OptionCertSecret,
+		Profiles: operators,
+		Text:     "with user: the name of the Secret; {deployment} in it is replaced"},
+	{Name: "caBundleFile", Flag: "ca-bundle", Value: "FILE", Topic: TopicCerts, ID: generate.OptionCABundle,
+		Profiles: operators,
+		Text:     "with user: a file with the CA's certificates, PEM"},
 }
 
 var issuerFields = []Option{
@@ -174,26 +222,35 @@ var issuerFields = []Option{
 }
 
 var descopedFields = []Option{
-	{Name: "bindNamespaces", Type: List, Flag: "bind-namespaces", Value: "A,B", NotEmpty: true, Topic: TopicDescoped, Access: true,
-		ID: generate.OptionBindNamespaces, Text: "the namespaces that the operator is bound in: one RoleBinding for each and each ServiceAccount"},
-	{Name: "bindAll", Type: Bool, Flag: "bind-all", Topic: TopicDescoped, Access: true, ID: generate.OptionBindAll,
+	{Name: "bindNamespaces", Type: List, Flag: "bind-namespaces", Value: "A,B", NotEmpty: true,
+		Topic: TopicDescoped, Access: true,
+		ID:   generate.OptionBindNamespaces,
+		Text: "the namespaces that the operator is bound in: one RoleBinding for each and each ServiceAccount"},
+	{Name: "bindAll", Type: Bool, Flag: "bind-all", Topic: TopicDescoped, Access: true,
+		ID:   generate.OptionBindAll,
 		Text: "binds the operator in all namespaces: one ClusterRoleBinding for each ServiceAccount"},
-	{Name: "aggregateTo", Type: List, Words: words(generate.DefaultRoles), Flag: "aggregate-to", Value: "ROLES", NotEmpty: true,
-		Topic: TopicDescoped, ID: generate.OptionAggregateTo, Text: "the default roles that get the user roles of the APIs"},
-	{Name: "split", Words: words(generate.Splits), Default: "nothing", Flag: "split", Value: "BY", Topic: TopicDescoped, Access: true,
-		ID:   generate.OptionSplit,
-		Text: "what is taken out of the required ClusterRoles into optional ones: by feature, one for each API group that is neither Kubernetes' nor the operator's, or by resource"},
+	{Name: "aggregateTo", Type: List, Words: words(generate.DefaultRoles), Flag: "aggregate-to", Value: "ROLES",
+		NotEmpty: true,
+		Topic:    TopicDescoped, ID: generate.OptionAggregateTo,
+		Text: "the default roles that get the user roles of the APIs"},
+	{Name: "split", Words: words(generate.Splits), Default: "nothing", Flag: "split", Value: "BY",
+		Topic: TopicDescoped, Access: true,
+		ID: generate.OptionSplit,
+		Text: "takes optional ClusterRoles out of the required ones: one for each API group that is neither Kubernetes' " +
+			"nor the operator's, or one for each resource"},
 }
 
 var subscriptionFields = []Option{
-	{Name: "name", Flag: "subscription", Value: "NAME", Topic: TopicSubscription, ID: generate.OptionSubscription,
+	{Name: "name", Flag: "subscription", Value: "NAME", Topic: TopicSubscription,
+		ID:   generate.OptionSubscription,
 		Text: "the name of the Subscription", Default: "the package name"},
 	{Name: "approval", Words: words([]v1alpha1.Approval{v1alpha1.ApprovalAutomatic, v1alpha1.ApprovalManual}),
 		Default: string(v1alpha1.ApprovalAutomatic), Flag: "approval", Value: "APPROVAL", Topic: TopicSubscription,
 		ID: generate.OptionApproval, Text: "how upgrades are approved"},
 	{Name: "startingCSV", Type: Bool, Flag: "starting-csv", Topic: TopicSubscription,
 		Text: "OLM begins with this bundle, not with the head of its channel"},
-	{Name: "catalogSource", Type: Object, Fields: catalogFields, Flag: "catalog-source", Value: "NAMESPACE/NAME", Parse: parseCatalog,
+	{Name: "catalogSource", Type: Object, Fields: catalogFields, Flag: "catalog-source",
+		Value: "NAMESPACE/NAME", Parse: parseCatalog,
 		Topic: TopicSubscription, ID: generate.OptionCatalogSource, Text: "the catalog",
 		Default: "openshift-marketplace/community-operators, with an image openshift-marketplace/<package>-catalog"},
 }
@@ -201,16 +258,20 @@ var subscriptionFields = []Option{
 var catalogFields = []Option{
 	{Name: "namespace", Text: "its namespace", Default: "openshift-marketplace"},
 	{Name: "name", Text: "its name"},
-	{Name: "image", Flag: "catalog-image", Value: "IMAGE", Topic: TopicSubscription, ID: generate.OptionCatalogImage,
+	{Name: "image", Flag: "catalog-image", Value: "IMAGE", Topic: TopicSubscription,
+		ID:   generate.OptionCatalogImage,
 		Text: "the image of a catalog, whose CatalogSource is added"},
 }
 
 var extensionFields = []Option{
 	{Name: "name", Flag: "cluster-extension", Value: "NAME", Topic: TopicExtension, ID: generate.OptionExtension,
 		Text: "the name of the ClusterExtension", Default: "the package name"},
-	{Name: "versionRange", Flag: "version-range", Value: "VERSIONS", Topic: TopicExtension, ID: generate.OptionVersionRange,
+	{Name: "versionRange", Flag: "version-range", Value: "VERSIONS", Topic: TopicExtension,
+		ID:   generate.OptionVersionRange,
 		Text: "the versions that OLM v1 may install, as in 1.2.3 or '>=1.2, <2'", Default: "any"},
-	{Name: "upgradeConstraintPolicy", Words: words([]generate.UpgradePolicy{generate.UpgradeCatalogProvided, generate.UpgradeSelfCertified}),
-		Default: string(generate.UpgradeCatalogProvided), Flag: "upgrade-constraint-policy", Value: "POLICY", Topic: TopicExtension,
-		ID: generate.OptionUpgradePolicy, Text: "which upgrades OLM v1 makes; SelfCertified allows any"},
+	{Name: "upgradeConstraintPolicy",
+		Words:   words([]generate.UpgradePolicy{generate.UpgradeCatalogProvided, generate.UpgradeSelfCertified}),
+		Default: string(generate.UpgradeCatalogProvided), Flag: "upgrade-constraint-policy", Value: "POLICY",
+		Topic: TopicExtension,
+		ID:    generate.OptionUpgradePolicy, Text: "which upgrades OLM v1 makes, of which SelfCertified allows any"},
 }

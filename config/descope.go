@@ -11,8 +11,8 @@ import (
 	"github.com/olmgen/olmgen/review/installs"
 )
 
-// advice says for a descoped operator what the descoping plan advises for its other installations in the file; nothing if there are none,
-// or if it was made to be descoped.
+// advice says for a descoped operator what the descoping plan advises for its other installations in the file;
+// nothing if there are none, or if it was made to be descoped.
 func advice(all []*loaded, results []*generate.Result, i int) []manifest.Message {
 	b := all[i].Bundle
 	if scope, _ := bundle.ScopeOf(b.CSV); scope != bundle.Scoped || all[i].Options.Profile != generate.ProfileDescoped {
@@ -23,7 +23,8 @@ func advice(all []*loaded, results []*generate.Result, i int) []manifest.Message
 		if l.Bundle.Package != b.Package || l.Options.Profile == generate.ProfileDescoped {
 			continue
 		}
-		install := installs.Install{CSV: l.Bundle.CSV.Name, Namespace: results[j].Namespace, Targets: l.Options.TargetNamespaces}
+		install := installs.Install{CSV: l.Bundle.CSV.Name, Namespace: results[j].Namespace,
+			Targets: l.Options.TargetNamespaces}
 		switch results[j].InstallMode {
 		case v1alpha1.InstallModeTypeAllNamespaces:
 			install.Targets = []string{""}

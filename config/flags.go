@@ -64,8 +64,8 @@ func (e *FlagError) Error() string { return e.Msg }
 // Hint returns what to do about the error, or "".
 func (e *FlagError) Hint() string { return e.Tip }
 
-// Config returns the RenderConfig that the given flags make of a source. Options in fixed have their values from the command, not from a
-// flag. What is wrong with the flags is a *FlagError.
+// Config returns the RenderConfig that the given flags make of a source. Options in fixed have their values from the
+// command, not from a flag. What is wrong with the flags is a *FlagError.
 func (f *Flags) Config(source string, fixed map[manifest.Option]any) (*Config, error) {
 	document, given, err := f.document(source, fixed)
 	if err != nil {
@@ -79,7 +79,8 @@ func (f *Flags) Config(source string, fixed map[manifest.Option]any) (*Config, e
 }
 
 // document returns the RenderConfig, and the paths that flags fill.
-func (f *Flags) document(source string, fixed map[manifest.Option]any) (document map[string]any, given map[string]bool, err error) {
+func (f *Flags) document(source string, fixed map[manifest.Option]any) (document map[string]any,
+	given map[string]bool, err error) {
 	document = map[string]any{"apiVersion": APIVersion, "kind": Kind}
 	put(document, bundleField+".source", source)
 	given = map[string]bool{}
@@ -264,6 +265,13 @@ func (e *WordError) Hint() string {
 
 // CheckWord refuses a value that is not allowed, with a *WordError. Without allowed values all are.
 func CheckWord(got string, allowed []string) error {
+	if err := checkWord(got, allowed); err != nil {
+		return err
+	}
+	return nil
+}
+
+func checkWord(got string, allowed []string) *WordError {
 	if allowed == nil || slices.Contains(allowed, got) {
 		return nil
 	}
@@ -308,7 +316,8 @@ func parseIssuer(_, text string) (any, error) {
 func parseCatalog(_, text string) (any, error) {
 	namespace, name, _ := strings.Cut(text, "/")
 	if namespace == "" || name == "" {
-		return nil, &FlagError{fmt.Sprintf("%q is not NAMESPACE/NAME", text), "write it as in openshift-marketplace/community-operators"}
+		return nil, &FlagError{fmt.Sprintf("%q is not NAMESPACE/NAME", text),
+			"write it as in openshift-marketplace/community-operators"}
 	}
 	return map[string]any{"namespace": namespace, "name": name}, nil
 }

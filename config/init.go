@@ -27,9 +27,9 @@ type InitBundle struct {
 	Bundle *bundle.Bundle
 }
 
-// Init writes a RenderConfig with comments for bundles, which are grouped by the namespaces that they suggest. file is what it will be
-// called, directory where it renders to. Read reads the result, and it renders as it is. An error is that of a bundle without a valid
-// namespace.
+// Init returns a RenderConfig with comments for bundles, grouped by the namespaces that they suggest. The file will be
+// called file and renders to directory. Read accepts the result, which renders as it is. An error is about a bundle
+// without a valid namespace.
 func Init(file, directory string, bundles []InitBundle) ([]byte, error) {
 	view := struct {
 		Schema, File, APIVersion, Kind, Directory string
@@ -37,7 +37,8 @@ func Init(file, directory string, bundles []InitBundle) ([]byte, error) {
 		Groups                                    []*initGroup
 	}{
 		SchemaURL, file, APIVersion, Kind, directory,
-		strings.Join(words(output.Layouts), ", "), strings.Join(words(generate.Profiles), ", "), strings.Join(words(generate.AllCopiedCSVs), ", "),
+		strings.Join(words(output.Layouts), ", "), strings.Join(words(generate.Profiles),
+			", "), strings.Join(words(generate.AllCopiedCSVs), ", "),
 		strings.Join(words(generate.AllCerts), ", "), nil,
 	}
 	for _, b := range bundles {
@@ -92,7 +93,8 @@ func (g *initGroup) scope() error {
 	case all(v1alpha1.InstallModeTypeMultiNamespace) || len(g.Bundles) == 1:
 		g.Targets = []string{"team-a", "team-b"}
 	default:
-		return fmt.Errorf("%s belong to namespace %s, and there is no install mode that all of them support", g.titles(), g.Namespace)
+		return fmt.Errorf("%s belong to namespace %s, and there is no install mode that all of them support", g.titles(),
+			g.Namespace)
 	}
 	return nil
 }
@@ -137,5 +139,6 @@ func addTo(groups *[]*initGroup, b InitBundle) error {
 }
 
 func supports(csv *v1alpha1.ClusterServiceVersion, mode v1alpha1.InstallModeType) bool {
-	return slices.ContainsFunc(csv.Spec.InstallModes, func(m v1alpha1.InstallMode) bool { return m.Type == mode && m.Supported })
+	return slices.ContainsFunc(csv.Spec.InstallModes,
+		func(m v1alpha1.InstallMode) bool { return m.Type == mode && m.Supported })
 }

@@ -23,13 +23,16 @@ import (
 
 // Options say how a RenderConfig is loaded. The zero value is the default.
 type Options struct {
-	Dir     string         // what paths are relative to; empty: the current directory
-	Source  source.Options // Offline, Insecure, Stdin, Keychain, Limits and Warn count; what Warn is told is no Warning of the result
-	Workers int            // bundles read at the same time; zero: one a processor. The result does not depend on it
-	Layout  output.Layout  // overrides the one in the file
+	Dir string // what paths are relative to; empty: the current directory
+	// Source has Offline, Insecure, Stdin, Keychain, Limits and Warn. Without Warn, warnings about sources are among those
+	// of the result.
+	Source  source.Options
+	Workers int           // bundles read at the same time; zero: one a processor. The result does not depend on it
+	Layout  output.Layout // overrides the one in the file
 	// HelmCRDs overrides that in the file.
 	HelmCRDs helm.CRDs
-	// Progress is told that one more of total bundles has been read; it may be called from several goroutines. It may be nil.
+	// Progress is told that one more of total bundles has been read; it may be called from several goroutines. It may be
+	// nil.
 	Progress func(total int)
 }
 
@@ -44,8 +47,8 @@ type loaded struct {
 	err          error
 }
 
-// GenerateOptions returns what a bundle is rendered with, files included, but not what only the bundle's source tells. Paths are relative to
-// dir.
+// GenerateOptions returns what a bundle is rendered with, files included, but not what only the bundle's source
+// tells. Paths are relative to dir.
 func (c *Config) GenerateOptions(group, bundle int, dir string) (generate.Options, error) {
 	o := c.options(group, bundle)
 	sets := &templateSets{dir: dir, sets: map[string]*templates.Set{}}
@@ -70,7 +73,8 @@ func (c *Config) load(ctx context.Context, o Options) ([]*loaded, error) {
 			return nil, c.explain(c.placeOfError(l), l.group, l.index, l.err)
 		}
 		if first, ok := names[l.Name]; ok {
-			return nil, c.errorf(at(l.group, l.index, ""), "give one of them another name", "is the second operator called %s, after %s",
+			return nil, c.errorf(at(l.group, l.index, ""), "give one of them another name",
+				"is the second operator called %s, after %s",
 				l.Name, at(first.group, first.index, ""))
 		}
 		names[l.Name] = l
@@ -107,7 +111,8 @@ func (c *Config) loadAll(ctx context.Context, o Options) (all []*loaded) {
 	return all
 }
 
-// placeOfError returns the place of what is wrong with a bundle that could not be loaded: the field that chose it, or the bundle.
+// placeOfError returns the place of what is wrong with a bundle that could not be loaded: the field that chose it, or
+// the bundle.
 func (c *Config) placeOfError(l *loaded) string {
 	var choice *bundle.ChoiceError
 	var field *fieldError
@@ -143,7 +148,8 @@ func (c *Config) loadOne(ctx context.Context, l *loaded, o Options, sets *templa
 	if s.Profile.HandsOver() || c.lays(o, output.LayoutGitOpsCatalog) {
 		choice.Channel = "" // it is that of a Subscription or of an overlay
 	}
-	opened, err := open(ctx, source.In(o.Dir, b.Source), b.Source, so, bundle.ReadOptions{AllowUnsupported: s.readsUnsupported()}, choice)
+	opened, err := open(ctx, source.In(o.Dir, b.Source), b.Source, so,
+		bundle.ReadOptions{AllowUnsupported: s.readsUnsupported()}, choice)
 	if err != nil {
 		return err
 	}
@@ -226,20 +232,24 @@ func (g Group) options(o *generate.Options) {
 func (b Bundle) options(o *generate.Options) {
 	o.Config, o.Channel = b.Config, b.Channel
 	if d := b.Descoped; d != nil {
-		o.Descoped = generate.Descoped{BindNamespaces: d.BindNamespaces, BindAll: d.BindAll, AggregateTo: d.AggregateTo, Split: d.Split}
+		o.Descoped = generate.Descoped{BindNamespaces: d.BindNamespaces, BindAll: d.BindAll, AggregateTo: d.AggregateTo,
+			Split: d.Split}
 	}
 	if s := b.Subscription; s != nil {
 		o.Subscription = generate.SubscriptionOptions{Name: s.Name, Approval: s.Approval, StartingCSV: s.StartingCSV}
 		if c := s.CatalogSource; c != nil {
-			o.Subscription.CatalogNamespace, o.Subscription.CatalogSource, o.Subscription.CatalogImage = c.Namespace, c.Name, c.Image
+			o.Subscription.CatalogNamespace, o.Subscription.CatalogSource = c.Namespace, c.Name
+			o.Subscription.CatalogImage = c.Image
 		}
 	}
 	if e := b.ClusterExtension; e != nil {
-		o.Extension = generate.ExtensionOptions{Name: e.Name, VersionRange: e.VersionRange, UpgradePolicy: e.UpgradeConstraintPolicy}
+		o.Extension = generate.ExtensionOptions{Name: e.Name, VersionRange: e.VersionRange,
+			UpgradePolicy: e.UpgradeConstraintPolicy}
 	}
 }
 
-// over gives settings with the gaps filled by those defaults that mean something with the profile, which is never empty then.
+// over gives settings with the gaps filled by those defaults that mean something with the profile, which is never
+// empty then.
 func (s Settings) over(defaults Settings) Settings {
 	s.Profile = cmp.Or(s.Profile, defaults.Profile, generate.ProfileOLM)
 	inherit(&s.Names, defaults.Names, s.Profile, generate.OptionNames)
@@ -278,7 +288,8 @@ func inherit[T comparable](field *T, value T, profile generate.Profile, option g
 }
 
 func (s Settings) options() generate.Options {
-	o := generate.Options{Profile: s.Profile, Names: s.Names, CopiedCSVs: s.CopiedCSVs, Certs: s.Certs.Provider, CertSecret: s.Certs.Secret,
+	o := generate.Options{Profile: s.Profile, Names: s.Names, CopiedCSVs: s.CopiedCSVs, Certs: s.Certs.Provider,
+		CertSecret:  s.Certs.Secret,
 		ConvertCRDs: s.ConvertCRDs != nil && *s.ConvertCRDs}
 	if s.Certs.Issuer != nil {
 		o.Issuer = generate.Issuer{Kind: s.Certs.Issuer.Kind, Name: s.Certs.Issuer.Name}
@@ -320,8 +331,8 @@ func (t *templateSets) get(dir string) (*templates.Set, error) {
 	return s, nil
 }
 
-// explain puts an error at its place in the file, and names the options that it is about. A group below zero stands for no operator in
-// particular.
+// explain puts an error at its place in the file, and names the options that it is about. A group below zero stands
+// for no operator in particular.
 func (c *Config) explain(field string, group, index int, err error) error {
 	own := c.namer(group, index)
 	text, hint := SayError(err, func(id manifest.Option) string {

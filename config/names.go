@@ -55,8 +55,8 @@ func SayError(err error, name func(manifest.Option) string) (text, hint string) 
 	return err.Error(), hint
 }
 
-// namer returns how the person who wrote the RenderConfig calls options of an operator: by their flags, or by their fields. A group below
-// zero stands for no operator in particular.
+// namer returns how the person who wrote the RenderConfig calls options of an operator: by their flags, or by their
+// fields. A group below zero stands for no operator in particular.
 func (c *Config) namer(group, index int) func(manifest.Option) string {
 	if c.flags() {
 		return FlagOf

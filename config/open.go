@@ -30,7 +30,8 @@ func Open(ctx context.Context, ref string, o source.Options, read bundle.ReadOpt
 }
 
 // open is Open for a source that errors call by name.
-func open(ctx context.Context, ref, name string, o source.Options, read bundle.ReadOptions, choice bundle.Choice) (*Opened, error) {
+func open(ctx context.Context, ref, name string, o source.Options, read bundle.ReadOptions,
+	choice bundle.Choice) (*Opened, error) {
 	src, err := source.Open(ctx, ref, o)
 	if err != nil {
 		return nil, err
@@ -64,8 +65,8 @@ func (o *Opened) SourceName() string {
 	return o.Ref
 }
 
-// readsUnsupported reports whether a bundle may hold objects of kinds that OLM v0 refuses. OLM v1 has a list of its own, and says so in
-// its own words.
+// readsUnsupported reports whether a bundle may hold objects of kinds that OLM v0 refuses. OLM v1 has a list of its
+// own, and says so in its own words.
 func (s Settings) readsUnsupported() bool {
 	asked := s.AllowUnsupported != nil && *s.AllowUnsupported
 	return asked || s.Profile == generate.ProfileOLMv1 || s.Profile == generate.ProfileClusterExtension

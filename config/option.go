@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,8 +10,8 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// Option declares a field of a RenderConfig, once: the field, the flag that fills it, and what both are about. The flags, the checks, the
-// JSON Schema, the pages of the documentation and the names in messages come from here.
+// Option declares a field of a RenderConfig, once: the field, the flag that fills it, and what both are about. The
+// flags, the checks, the JSON Schema, the pages of the documentation and the names in messages come from here.
 type Option struct {
 	Name     string // of the field
 	Type     Type
@@ -68,7 +69,8 @@ const (
 )
 
 // Topics are all parts of the help.
-var Topics = []Topic{TopicSource, TopicFiles, TopicNamespaces, TopicGroup, TopicObjects, TopicCerts, TopicDescoped, TopicSubscription, TopicExtension}
+var Topics = []Topic{TopicSource, TopicFiles, TopicNamespaces, TopicGroup, TopicObjects, TopicCerts, TopicDescoped,
+	TopicSubscription, TopicExtension}
 
 // Placed is an option at its place in a RenderConfig.
 type Placed struct {
@@ -81,8 +83,8 @@ func (o Option) Uses(p generate.Profile) bool {
 	return o.Profiles == nil || slices.Contains(o.Profiles, p)
 }
 
-// All returns all options of a list and of the objects in it, each with its path. An option of an object has the object's profiles, unless
-// it has its own.
+// All returns all options of a list and of the objects in it, each with its path. An option of an object has the
+// object's profiles, unless it has its own.
 func All(options []Option) []Placed { return all(options, "", nil) }
 
 func all(options []Option, place string, profiles []generate.Profile) (out []Placed) {
@@ -133,18 +135,19 @@ func (o Option) sentence() string {
 
 // usage returns a text as it stands in the help of a command.
 func (o Option) usage() string {
-	d := o.FlagDefault
-	if d == "" {
-		d = o.Default
+	text := o.Text
+	if o.Words != nil {
+		text += ": " + either(o.Words)
 	}
-	if d == "" {
-		return o.Text
+	if d := cmp.Or(o.FlagDefault, o.Default); d != "" {
+		text += " (default: " + d + ")"
 	}
-	return o.Text + " (default: " + d + ")"
+	return text
 }
 
 // visit calls f for each option that a document gives, with its path, such as groups[0].name, until f returns an error.
-func visit(document map[string]any, options []Option, place string, f func(path string, o Option, value any) error) error {
+func visit(document map[string]any, options []Option, place string, f func(path string, o Option,
+	value any) error) error {
 	for _, o := range options {
 		value, given := document[o.Name]
 		if !given {

@@ -84,7 +84,7 @@ func TestAddAnOption(t *testing.T) {
 
 	set := pflag.NewFlagSet("render", pflag.ContinueOnError)
 	flags := AddFlags(set, WithFlags(options))
-	if flag := set.Lookup("tier"); flag == nil || flag.Usage != "how well the operator is looked after (default: gold)" {
+	if flag := set.Lookup("tier"); flag == nil || flag.Usage != "how well the operator is looked after: gold or silver (default: gold)" {
 		t.Errorf("flag: %+v", flag)
 	}
 	if err := set.Parse([]string{"--tier", "sliver"}); err == nil || !strings.Contains(err.Error(), `"sliver" is not known`) {

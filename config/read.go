@@ -1,7 +1,6 @@
 package config
 
 import (
-	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -19,8 +18,9 @@ type Config struct {
 	given    map[string]bool // the paths that flags fill, if it comes from flags; else nil
 }
 
-// Read reads a RenderConfig from YAML or JSON, strictly: a field that is not known, a field that is given twice and a value of the wrong
-// type are errors. name stands for the file in errors, which are *manifest.Error with line, field and hint.
+// Read reads a RenderConfig from YAML or JSON, strictly: a field that is not known, a field that is given twice and a
+// value of the wrong type are errors. name stands for the file in errors, which are *manifest.Error with line, field
+// and hint.
 func Read(name string, data []byte) (*Config, error) {
 	c := &Config{}
 	return c, c.read(name, data)
@@ -37,7 +37,8 @@ func (c *Config) read(name string, data []byte) error {
 		return &manifest.Error{File: name, Msg: "is empty", Tip: `"olmgen init" writes a RenderConfig to start from`}
 	case 1:
 	default:
-		return &manifest.Error{File: name, Line: docs[1].Line, Msg: "a second YAML document: a RenderConfig is one", Tip: "put all operators below groups"}
+		return &manifest.Error{File: name, Line: docs[1].Line, Msg: "a second YAML document: a RenderConfig is one",
+			Tip: "put all operators below groups"}
 	}
 	if c.object, err = docs[0].Object(); err != nil {
 		return err
@@ -51,12 +52,11 @@ func (c *Config) read(name string, data []byte) error {
 	return c.check()
 }
 
-// ReadFunctionConfig reads the RenderConfig that a KRM function is given, as Read does. It comes inside another document, so errors name
-// no line.
+// ReadFunctionConfig reads the RenderConfig that a KRM function is given, as Read does. It comes inside another
+// document, so errors name no line.
 func ReadFunctionConfig(name string, data []byte) (*Config, error) {
 	c, err := Read(name, data)
-	var e *manifest.Error
-	if errors.As(err, &e) {
+	if e := Place(err); e != nil {
 		place := *e
 		place.Line = 0
 		return nil, &place
@@ -72,7 +72,8 @@ func (c *Config) decode(doc *manifest.Document) error {
 	o := c.object
 	switch {
 	case o.APIVersion == "" && o.Kind == "":
-		return c.errorf("", "start the file with apiVersion: "+APIVersion+" and kind: "+Kind, "is no %s: it has neither apiVersion nor kind", Kind)
+		return c.errorf("", "start the file with apiVersion: "+APIVersion+" and kind: "+Kind,
+			"is no %s: it has neither apiVersion nor kind", Kind)
 	case o.Kind != Kind:
 		return c.errorf("kind", "write kind: "+Kind, "is %q, not %s", o.Kind, Kind)
 	case o.APIVersion != APIVersion:
@@ -92,7 +93,8 @@ func (c *Config) decode(doc *manifest.Document) error {
 	return nil
 }
 
-// flags reports whether the RenderConfig comes from flags. It then is about one operator, which has no group but its own.
+// flags reports whether the RenderConfig comes from flags. It then is about one operator, which has no group but its
+// own.
 func (c *Config) flags() bool { return c.given != nil }
 
 // errorf makes an error at a field of the file, or at its flag.

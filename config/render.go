@@ -42,7 +42,8 @@ func (w Warning) String() string {
 	return w.Operator + ": " + w.Message
 }
 
-// Render opens the bundles, renders all operators and lays them out. Nothing is written. Errors name the place in the file.
+// Render opens the bundles, renders all operators and lays them out. Nothing is written. Errors name the place in the
+// file.
 func (c *Config) Render(ctx context.Context, o Options) (*Rendered, error) {
 	if err := c.checkHelm(cmp.Or(o.Layout, c.Output.Layout), cmp.Or(o.HelmCRDs, c.Output.HelmCRDs)); err != nil {
 		return nil, err
@@ -111,7 +112,8 @@ func (c *Config) generate(all []*loaded) (*generate.Set, error) {
 	return set, nil
 }
 
-// say collects the warnings and notes about operators. Where several share a mirror map, an entry is only unused if none uses it.
+// say collects the warnings and notes about operators. Where several share a mirror map, an entry is only unused if
+// none uses it.
 func (c *Config) say(r *Rendered, all []*loaded, results []*generate.Result) {
 	unused := map[string]int{} // mirrors, and by how many operators
 	images := 0                // operators with images
@@ -156,8 +158,8 @@ func (c *Config) placeOf(l *loaded, err error) string {
 	return at(l.group, l.index, "")
 }
 
-// transformed gives the objects with what the file changes in them: common labels and annotations, the annotations of an engine beside
-// them, the patches of bundles, then those of all.
+// transformed gives the objects with what the file changes in them: common labels and annotations, the annotations of
+// an engine beside them, the patches of bundles, then those of all.
 func (c *Config) transformed(objects []generate.Shared, all []*loaded, dir string) ([]generate.Shared, error) {
 	err := c.annotate(objects)
 	if err != nil {
@@ -188,7 +190,8 @@ func (c *Config) annotate(objects []generate.Shared) error {
 	return transform.Annotate(objects, c.Annotations)
 }
 
-func (c *Config) patch(objects []generate.Shared, field string, p transform.Patch, dir string, own func(generate.Shared) bool) ([]generate.Shared, error) {
+func (c *Config) patch(objects []generate.Shared, field string, p transform.Patch, dir string,
+	own func(generate.Shared) bool) ([]generate.Shared, error) {
 	name := "patch"
 	if p.Path != "" {
 		name = filepath.ToSlash(p.Path)

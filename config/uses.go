@@ -8,7 +8,8 @@ import (
 	"github.com/olmgen/olmgen/generate"
 )
 
-// checkUses refuses options that none of the profiles uses that they are about: that of a bundle, those of a group, or all.
+// checkUses refuses options that none of the profiles uses that they are about: that of a bundle, those of a group,
+// or all.
 func (c *Config) checkUses() error {
 	var everywhere []generate.Profile
 	var certs []Certs
@@ -24,9 +25,6 @@ func (c *Config) checkUses() error {
 			fields, _ := bundles[j].(map[string]any)
 			if err := c.checkUsed(fields, bundleFields, at(i, j, ""), settings.Profile); err != nil {
 				return err
-			}
-			if field := at(i, j, "templates"); settings.Profile == generate.ProfileOLMv1 && c.has(field) {
-				return c.errorf(field, "leave it out; those of files that list others are templates of the defaults", "means nothing with profile %s", settings.Profile)
 			}
 		}
 		if err := c.checkUsed(document, without(groupFields, "bundles"), at(i, -1, ""), profiles...); err != nil {
@@ -45,16 +43,19 @@ func without(options []Option, name string) []Option {
 }
 
 // checkUsed refuses an option that none of the profiles uses.
-func (c *Config) checkUsed(document map[string]any, options []Option, place string, profiles ...generate.Profile) error {
+func (c *Config) checkUsed(document map[string]any, options []Option, place string,
+	profiles ...generate.Profile) error {
 	return visit(document, options, place, func(path string, o Option, value any) error {
 		if slices.ContainsFunc(profiles, o.Uses) || !c.says(path, value) {
 			return nil
 		}
-		return c.errorf(path, "leave it out: it is for profile "+either(o.Profiles), "means nothing with profile %s", either(eachOnce(profiles)))
+		return c.errorf(path, "leave it out: it is for profile "+either(o.Profiles), "means nothing with profile %s",
+			either(eachOnce(profiles)))
 	})
 }
 
-// says reports whether a value at a path was asked for. In a file, null and false are as good as nothing; a flag is always asked for.
+// says reports whether a value at a path was asked for. In a file, null and false are as good as nothing; a flag is
+// always asked for.
 func (c *Config) says(path string, value any) bool {
 	if c.flags() {
 		return c.given[path]
@@ -62,12 +63,14 @@ func (c *Config) says(path string, value any) bool {
 	return value != nil && value != false
 }
 
-// checkDefaultCerts refuses defaults of certificates that no bundle takes: their provider is not for its profile, or it has another one.
+// checkDefaultCerts refuses defaults of certificates that no bundle takes: their provider is not for its profile, or
+// it has another one.
 func (c *Config) checkDefaultCerts(profiles []generate.Profile, certs []Certs) error {
 	const field = defaultsField + ".certs."
 	takes := func(p generate.Profile) bool { return p.TakesCerts(c.Defaults.Certs.Provider) }
 	if !slices.ContainsFunc(profiles, takes) && c.has(field+"provider") {
-		return c.errorf(field+"provider", "choose cert-manager, service-ca or none", "OLM v1 has no certificate provider %q", c.Defaults.Certs.Provider)
+		return c.errorf(field+"provider", "choose cert-manager, service-ca or none",
+			"OLM v1 has no certificate provider %q", c.Defaults.Certs.Provider)
 	}
 	for _, part := range []struct {
 		name     string
@@ -76,7 +79,8 @@ func (c *Config) checkDefaultCerts(profiles []generate.Profile, certs []Certs) e
 		other := c.Defaults.Certs.Provider != "" && c.Defaults.Certs.Provider != part.provider
 		has := func(s Certs) bool { return s.Provider == part.provider }
 		if c.has(field+part.name) && (other || !slices.ContainsFunc(certs, has)) {
-			return c.errorf(field+part.name, "choose it with certs.provider, or leave this out", "is for certificates of %s only, and no bundle takes it", part.provider)
+			return c.errorf(field+part.name, "choose it with certs.provider, or leave this out",
+				"is for certificates of %s only, and no bundle takes it", part.provider)
 		}
 	}
 	return nil
@@ -120,7 +124,8 @@ func (c *Config) has(field string) bool {
 	return v != nil && v != false
 }
 
-// blamed returns the place of what is wrong with an operator: the field of the option that an error blames, else the bundle.
+// blamed returns the place of what is wrong with an operator: the field of the option that an error blames, else the
+// bundle.
 func (c *Config) blamed(group, index int, err *generate.Error) string {
 	paths := c.pathsOf(err.Option, group, index)
 	for i := range paths { // the bundle's own before the defaults

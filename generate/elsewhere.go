@@ -1,6 +1,7 @@
 package generate
 
 import (
+	"errors"
 	"slices"
 	"strings"
 
@@ -22,6 +23,9 @@ func (r *Result) TargetNamespaces() []string {
 // SingleNamespace and MultiNamespace, for other target namespaces. Errors are those of Render. It is what a layout with values (a Helm chart)
 // asks to find out what depends on them.
 func (r *Result) Elsewhere(namespace string, targets []string) (*Result, error) {
+	if r.bundle == nil {
+		return nil, errors.New("nothing was rendered")
+	}
 	o := r.options
 	o.Namespace = namespace
 	if r.targets != nil {
@@ -37,6 +41,9 @@ func (r *Result) Elsewhere(namespace string, targets []string) (*Result, error) 
 // way than in any other namespace. They are sorted.
 func (r *Result) SpecialNamespaces() []string {
 	b := r.bundle
+	if b == nil {
+		return nil // not from Render
+	}
 	found := slices.Concat(r.options.CopiedCSVNamespaces, r.options.TargetNamespaces, []string{"kube-system", b.CSV.Annotations[suggestedNamespace]})
 	if t := namespaceTemplate(b); t != nil {
 		found = append(found, t.Name)

@@ -41,9 +41,28 @@ func renderOLMv1(b *bundle.Bundle, o Options) (*Result, error) {
 	}
 	result := &Result{InstallMode: o.InstallMode, Warnings: unusedMirrors(mirrors)}
 	for _, x := range objects {
-		result.Objects = append(result.Objects, NewObject(manifest.New(x.Value)))
+		object, err := objectOLMv1(x, o)
+		if err != nil {
+			return nil, err
+		}
+		result.Objects = append(result.Objects, object)
 	}
 	return result, nil
+}
+
+// objectOLMv1 prints what OLM v1 makes by the same templates as what OLM v0 makes.
+func objectOLMv1(x olmv1.Object, o Options) (Object, error) {
+	template, view := "", any(nil)
+	if x.Authored {
+		template, view = olmv1View(x)
+	}
+	if view == nil {
+		return NewObject(manifest.New(x.Value)), nil
+	}
+	object := Object{APIVersion: x.APIVersion, Kind: x.Kind, Namespace: x.Namespace, Name: x.Name}
+	data, err := o.Templates.Execute(template, view)
+	object.setText(data)
+	return object, err
 }
 
 // deploymentConfig is OLM v1's form of a Subscription's config: all of it but the selector.

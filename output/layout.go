@@ -31,8 +31,11 @@ type Operator struct {
 	*generate.Result
 }
 
-// One gives the tree of a single operator.
+// One returns the tree of a single operator. Without templates, olmgen's own are used.
 func One(o Operator, t *templates.Set) Tree {
+	if o.Result == nil {
+		o.Result = &generate.Result{}
+	}
 	tree := Tree{Operators: []Operator{o}, Namespace: o.Namespace, Templates: t}
 	for _, x := range o.Objects {
 		tree.Objects = append(tree.Objects, generate.Shared{Object: x, Operators: []int{0}})

@@ -12,7 +12,8 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// The encoders that Load puts behind actions. No template can name them: a name that a person writes begins with a letter here.
+// The encoders that Load puts behind actions. No template can name them: a name that a person writes begins with a
+// letter here.
 const (
 	encodeText   = "_text"
 	encodeValue  = "_value"
@@ -50,7 +51,8 @@ func text(v any) string {
 	return manifest.Scalar(v)
 }
 
-// value prints a value behind "key:", structures on lines of their own: those of a mapping at indent, those of a list two less.
+// value prints a value behind "key:", structures on lines of their own: those of a mapping at indent, those of a list
+// two less.
 func value(indent int, v any) (string, error) {
 	switch v.(type) {
 	case string:

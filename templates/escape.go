@@ -10,8 +10,8 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// escaper gives every action that prints something the encoder of its place, as html/template does it. It first collects the edits of a
-// template and then makes them, because the body of a range is read twice.
+// escaper gives every action that prints something the encoder of its place, as html/template does it. It first
+// collects the edits of a template and then makes them, because the body of a range is read twice.
 type escaper struct {
 	root    *template.Template
 	edits   map[parse.Node]edit
@@ -22,7 +22,8 @@ type escaper struct {
 	tree    *parse.Tree
 }
 
-// edit is what becomes of a node: an encoder for an action, another name for a template, text without its last spaces.
+// edit is what becomes of a node: an encoder for an action, another name for a template, text without its last
+// spaces.
 type edit struct {
 	encoder string
 	indent  int // -1 for encoders without one
@@ -43,7 +44,8 @@ type result struct {
 // escape rewrites one template.
 func escape(root *template.Template, name string) error {
 	t := root.Lookup(name)
-	e := &escaper{root: root, edits: map[parse.Node]edit{}, called: map[callSite]result{}, calling: map[string]bool{name: true}, tree: t.Tree}
+	e := &escaper{root: root, edits: map[parse.Node]edit{}, called: map[callSite]result{},
+		calling: map[string]bool{name: true}, tree: t.Tree}
 	end, err := e.list(place{kind: start, lineStart: true}, t.Root)
 	if err != nil {
 		return err
@@ -218,7 +220,8 @@ func (e *escaper) action(p place, n *parse.ActionNode, prev, next parse.Node) (p
 	}
 	last := lastFunction(n.Pipe)
 	if last == "yaml" && (p.kind != start || !p.afterKey || p.flow > 0) {
-		return p, e.errorf(n, `write it as in labels: {{ .Labels }}`, "yaml prints what stands behind a key on a line of its own")
+		return p, e.errorf(n, `write it as in labels: {{ .Labels }}`,
+			"yaml prints what stands behind a key on a line of its own")
 	}
 	switch p.kind {
 	case double:
@@ -228,7 +231,8 @@ func (e *escaper) action(p place, n *parse.ActionNode, prev, next parse.Node) (p
 	case comment:
 		return p, e.edit(n, edit{encoder: encodeText, indent: -1})
 	case header, block:
-		return p, e.errorf(n, `write it as in key: {{ .Text }}: a text of several lines is quoted`, "it stands inside a block text")
+		return p, e.errorf(n, `write it as in key: {{ .Text }}: a text of several lines is quoted`,
+			"it stands inside a block text")
 	case plain, done, inserted:
 		return p, e.errorf(n, mixHint, "it follows other text on its line")
 	}
@@ -283,7 +287,8 @@ func endsLine(text string) bool {
 	return text == "" || text[0] == '\n'
 }
 
-// checkYAML checks the indentation that a template gives to the function yaml: with too little a value's keys would become its neighbours.
+// checkYAML checks the indentation that a template gives to the function yaml: with too little a value's keys would
+// become its neighbours.
 func (e *escaper) checkYAML(p place, n *parse.ActionNode) error {
 	want := p.indent + 2
 	command := n.Pipe.Cmds[len(n.Pipe.Cmds)-1]
@@ -292,7 +297,8 @@ func (e *escaper) checkYAML(p place, n *parse.ActionNode) error {
 			return nil
 		}
 	}
-	return e.errorf(n, fmt.Sprintf("write yaml %d, or leave yaml out, as in labels: {{ .Labels }}", want), "the indentation must be a number, at least %d here", want)
+	hint := fmt.Sprintf("write yaml %d, or leave yaml out, as in labels: {{ .Labels }}", want)
+	return e.errorf(n, hint, "the indentation must be a number, at least %d here", want)
 }
 
 // lastFunction names the function that the last command of a pipeline calls.
@@ -319,8 +325,8 @@ func (x edit) encode(p *parse.PipeNode) {
 	last := p.Cmds[len(p.Cmds)-1]
 	function := []parse.Node{parse.NewIdentifier(x.encoder).SetPos(last.Pos)}
 	if x.indent >= 0 {
-		function = append(function, &parse.NumberNode{NodeType: parse.NodeNumber, Pos: last.Pos, IsInt: true, Int64: int64(x.indent),
-			Text: strconv.Itoa(x.indent)})
+		function = append(function, &parse.NumberNode{NodeType: parse.NodeNumber, Pos: last.Pos, IsInt: true,
+			Int64: int64(x.indent), Text: strconv.Itoa(x.indent)})
 	}
 	name := lastFunction(p)
 	quotes := x.encoder == encodeQuoted

@@ -45,6 +45,7 @@ func TestOverlayErrors(t *testing.T) {
 		{"a block text", "namespace.yaml", "kind: |\n  a\n  {{ .Name }}\n", "namespace.yaml:3: {{.Name}}: it stands inside a block text"},
 		{"yaml in quotes", "namespace.yaml", "kind: \"{{ yaml 2 .Name }}\"\n", "namespace.yaml:1: {{yaml 2 .Name}}: yaml prints what stands behind a key on a line of its own"},
 		{"yaml with too little indentation", "namespace.yaml", "a:\n  b:{{ yaml 2 .Name }}\n", "namespace.yaml:2: {{yaml 2 .Name}}: the indentation must be a number, at least 4 here"},
+		{"another template", "namespace.yaml", "{{ define \"role.yaml\" }}a: b{{ end }}kind: A\n", "namespace.yaml: it defines the template role.yaml too"},
 		{"branches", "namespace.yaml", "kind: \"{{ if .Name }}a\"{{ end }}\n", "namespace.yaml:1: {{if .Name}}: the branches end at different places of the YAML"},
 		{"quotes without end", "namespace.yaml", "kind: \"{{ .Name }}\n", "namespace.yaml: a quoted text of the template does not end"},
 		{"single quotes", "namespace.yaml", "kind: '{{ \"a\\nb\" }}'\n", "namespace.yaml:1: at <\"a\\nb\">: single quotes can't hold this text: use double quotes"},

@@ -1,6 +1,6 @@
-// Package templates holds the YAML shape of every object that olmgen authors, one text/template file each. A template gets a typed
-// view and decides nothing. Every action of a template gets the encoder of its place when it is loaded, as html/template does it, so that
-// no value can break out of its place.
+// Package templates holds the YAML shape of every object that olmgen authors, one text/template file each. A template
+// gets a typed view and decides nothing. Every action of a template gets the encoder of its place when it is loaded,
+// as html/template does it, so that no value can break out of its place.
 package templates
 
 import (
@@ -16,6 +16,7 @@ import (
 	"strings"
 	"sync"
 	"text/template"
+	"text/template/parse"
 
 	"github.com/Masterminds/sprig/v3"
 
@@ -25,7 +26,8 @@ import (
 //go:embed *.yaml
 var embedded embed.FS
 
-// Set is a set of templates: olmgen's own, some of them perhaps replaced by a user's. A nil Set is olmgen's own.
+// Set is a set of templates: olmgen's own, some of them perhaps replaced by a user's. A nil Set is olmgen's own, and so is
+// the zero Set.
 type Set struct {
 	root     *template.Template // the others are associated with it and share its functions
 	overlaid map[string]bool
@@ -50,8 +52,8 @@ func Source(name string) ([]byte, error) { return embedded.ReadFile(name) }
 // own is olmgen's own set. Nothing changes a set after Load.
 var own = sync.OnceValues(func() (*Set, error) { return parseAll(nil) })
 
-// Load returns olmgen's own templates, with those files of overlay (which may be nil) in the place of theirs. A file that is no
-// template's name, that does not parse, or with an action in a place where YAML has no value, is an error.
+// Load returns olmgen's own templates, with those files of overlay (which may be nil) in the place of theirs. A file
+// that is no template's name, that does not parse, or with an action in a place where YAML has no value, is an error.
 func Load(overlay fs.FS) (*Set, error) {
 	if overlay == nil {
 		return own()
@@ -115,9 +117,16 @@ func (s *Set) overlay(overlay fs.FS) error {
 		if err != nil {
 			return fmt.Errorf("templates: %w", err)
 		}
+		before := s.trees()
 		t, err := s.root.New(name).Parse(string(text))
 		if err != nil {
 			return templateError(name, err)
+		}
+		for other, tree := range s.trees() {
+			if before[other] != nil && before[other] != tree && other != name {
+				return &manifest.Error{File: name, Msg: "it defines the template " + other + " too",
+					Tip: "give it a name of its own, or write it to the file " + other}
+			}
 		}
 		if s.root.Lookup(name) != t { // the library keeps the old one in place of a blank one
 			return &manifest.Error{File: name, Msg: "the template is blank: it must yield one object"}
@@ -127,8 +136,18 @@ func (s *Set) overlay(overlay fs.FS) error {
 	return nil
 }
 
-// impure are the sprig functions whose result depends on more than their arguments (clock, zone, environment, network, chance, the order
-// of a map), and those that change their arguments, which could even put a map into itself.
+// trees returns the parsed templates by their names.
+func (s *Set) trees() map[string]*parse.Tree {
+	out := map[string]*parse.Tree{}
+	for _, t := range s.root.Templates() {
+		out[t.Name()] = t.Tree
+	}
+	return out
+}
+
+// impure are the sprig functions whose result depends on more than their arguments (clock, zone, environment,
+// network, chance, the order of a map), and those that change their arguments, which could even put a map into
+// itself.
 var impure = []string{
 	"ago", "date", "dateInZone", "dateModify", "date_in_zone", "date_modify", "htmlDate", "htmlDateInZone", "mustDateModify",
 	"must_date_modify", "mustToDate", "now", "toDate", "unixEpoch", "env", "expandenv", "getHostByName", "randAlpha", "randAlphaNum",
@@ -148,10 +167,11 @@ func Functions() template.FuncMap {
 	return f
 }
 
-// Execute renders one template; that of olmgen's own set if s is nil. What an embedded template yields is the object's final text. What
-// a user's template yields is decoded, must be one object with kind and name, and is printed in olmgen's form.
+// Execute renders one template; that of olmgen's own set if s is nil. What an embedded template yields is the
+// object's final text. What a user's template yields is decoded, must be one object with kind and name, and is
+// printed in olmgen's form.
 func (s *Set) Execute(name string, view any) ([]byte, error) {
-	if s == nil {
+	if s == nil || s.root == nil {
 		var err error
 		if s, err = own(); err != nil {
 			return nil, err

@@ -1,7 +1,7 @@
 package templates
 
-// Ownership are the labels by which OLM and olmgen find what belongs to an operator. A view that has them has their fields, and the
-// labels themselves as .Labels.
+// Ownership are the labels by which OLM and olmgen find what belongs to an operator. A view that has them has their
+// fields, and the labels themselves as .Labels.
 type Ownership struct {
 	Managed    bool   // olm.managed: with OLM's names
 	Owner      *Owner // olm.owner, olm.owner.kind and olm.owner.namespace: the ClusterServiceVersion
@@ -76,7 +76,8 @@ func (v GroupRole) Labels() map[string]string {
 	return out
 }
 
-// Aggregate is the label olm.opgroup.permissions/aggregate-to-<To>, by which the ClusterRoles of an OperatorGroup find those of an API.
+// Aggregate is the label olm.opgroup.permissions/aggregate-to-TO, by which the ClusterRoles of an OperatorGroup find
+// those of an API.
 type Aggregate struct {
 	To    string // admin, edit or view; with OLM's names the hash of an API before it
 	Value string // the OperatorGroup; with OLM's names true
@@ -87,7 +88,7 @@ type APIRole struct {
 	Ownership
 	Name         string
 	Aggregate    *Aggregate
-	DefaultRoles []string // rbac.authorization.k8s.io/aggregate-to-<role>: admin, edit, view or cluster-reader
+	DefaultRoles []string // rbac.authorization.k8s.io/aggregate-to-ROLE: admin, edit, view or cluster-reader
 	Group        string   // of the API
 	Resource     string   // the API's plural name
 	Verbs        []string // what the role allows
@@ -227,8 +228,8 @@ type WebhookConfiguration struct {
 	Webhook      Webhook
 }
 
-// Webhook is the one webhook of a WebhookConfiguration. What is nil is left out; all but CABundle, Service and Namespace is as in the
-// ClusterServiceVersion.
+// Webhook is the one webhook of a WebhookConfiguration. What is nil is left out; all but CABundle, Service and
+// Namespace is as in the ClusterServiceVersion.
 type Webhook struct {
 	Name                              string
 	AdmissionReviewVersions           any

@@ -52,14 +52,17 @@ would fail is an error.`,
 
 func (f *checkFlags) register(flags *pflag.FlagSet) {
 	flags.SortFlags = false
-	flags.StringVarP(&f.options.Namespace, "namespace", "n", "", "`NAMESPACE` of the objects that name none (default: they are not looked at)")
-	flags.StringArrayVar(&f.catalogs, "catalog", nil, "a file-based catalog, `DIR` or file, for what Subscriptions install; may be repeated")
+	flags.StringVarP(&f.options.Namespace, "namespace", "n", "",
+		"`NAMESPACE` of the objects that name none (default: they are not looked at)")
+	flags.StringArrayVar(&f.catalogs, "catalog", nil,
+		"a file-based catalog, `DIR` or file, for what Subscriptions install; may be repeated")
 	f.report.register(flags)
 }
 
 func (f *checkFlags) run(cmd *cobra.Command, paths []string) error {
 	if n := f.options.Namespace; cmd.Flags().Changed("namespace") && len(validation.IsDNS1123Label(n)) > 0 {
-		return &usageError{fmt.Sprintf("--namespace: %q is no valid namespace name", n), "write it in lower case, with letters, digits and -"}
+		return &usageError{fmt.Sprintf("--namespace: %q is no valid namespace name", n),
+			"write it in lower case, with letters, digits and -"}
 	}
 	for _, c := range f.catalogs {
 		catalog, err := source.ReadCatalog(cmd.Context(), c, source.Options{})
@@ -79,5 +82,6 @@ func (f *checkFlags) run(cmd *cobra.Command, paths []string) error {
 	if err := r.Print(cmd.OutOrStdout(), f.report.format); err != nil {
 		return err
 	}
-	return f.report.conclude(cmd.ErrOrStderr(), r.Findings, plural(len(t.Objects), "object")+" of "+plural(t.Files, "file"))
+	return f.report.conclude(cmd.ErrOrStderr(), r.Findings, plural(len(t.Objects), "object")+" of "+plural(t.Files,
+		"file"))
 }

@@ -41,7 +41,8 @@ says which files are olmgen's; files that it did not write are never touched.`,
 	flags.SortFlags = false
 	flags.StringVarP(&f.output, "output", "o", "", "`DIR` to write to")
 	flags.StringVar(&f.source.Package, "package", "", "`NAME` of the package, where the directory has several")
-	flags.BoolVar(&f.force, "force", false, "overwrite and remove files of an earlier run although they were edited by hand")
+	flags.BoolVar(&f.force, "force", false,
+		"overwrite and remove files of an earlier run although they were edited by hand")
 	return cmd
 }
 

@@ -22,12 +22,14 @@ import (
 // checkDeclared refuses arguments and flags that have their places in the file: all options but those of the layout.
 func (f *renderFlags) checkDeclared(cmd *cobra.Command, given []string) error {
 	if len(given) > 0 {
-		return &usageError{fmt.Sprintf("%q beside -f: with -f the bundles are those of %s", given[0], f.file), "list it there below groups"}
+		return &usageError{fmt.Sprintf("%q beside -f: with -f the bundles are those of %s", given[0], f.file),
+			"list it there below groups"}
 	}
 	var err error
 	cmd.Flags().Visit(func(flag *pflag.Flag) {
 		if o, ok := f.options.Option(flag.Name); ok && err == nil && !strings.HasPrefix(o.Path, "output.") {
-			err = &usageError{fmt.Sprintf("--%s cannot be given with -f", flag.Name), fmt.Sprintf("write it into %s as %s", f.file, o.Path)}
+			err = &usageError{fmt.Sprintf("--%s cannot be given with -f", flag.Name), fmt.Sprintf("write it into %s as %s",
+				f.file, o.Path)}
 		}
 	})
 	return err
@@ -62,7 +64,8 @@ func (f *renderFlags) runDeclared(cmd *cobra.Command) error {
 		o.Layout = output.LayoutFlat // a stream has no layout, whatever the file says
 	}
 	if used := cmp.Or(o.Layout, c.Output.Layout, output.LayoutFlat); o.HelmCRDs != "" && used != output.LayoutHelm {
-		return &usageError{fmt.Sprintf("--helm-crds: means nothing with layout %s", used), "leave it out: it is for layout helm"}
+		return &usageError{fmt.Sprintf("--helm-crds: means nothing with layout %s", used),
+			"leave it out: it is for layout helm"}
 	}
 	bar, done := progress(cmd.ErrOrStderr())
 	o.Progress = bar

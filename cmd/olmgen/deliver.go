@@ -61,7 +61,8 @@ func report(w io.Writer, dir string, r output.Result) {
 	for _, name := range r.Kept {
 		fmt.Fprintf(w, "olmgen: warning: %s: not rendered any more, but edited by hand: kept\n", filepath.Join(dir, name))
 	}
-	fmt.Fprintf(w, "olmgen: %s: %d added, %d changed, %d removed, %d unchanged\n", dir, len(r.Added), len(r.Changed), len(r.Removed), len(r.Unchanged))
+	fmt.Fprintf(w, "olmgen: %s: %d added, %d changed, %d removed, %d unchanged\n", dir, len(r.Added), len(r.Changed),
+		len(r.Removed), len(r.Unchanged))
 }
 
 // compare prints how the directory differs: the diff to stdout, the state of each file to stderr.

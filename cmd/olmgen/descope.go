@@ -47,7 +47,9 @@ advises. With --tree the advice is for the installations in DIR.
 	f.registerWriting(cmd)
 	f.registerCheck(cmd)
 	cmd.Flags().StringVar(&dir, "tree", "", "`DIR` with the manifests of today's installations, for the advice")
-	f.register(cmd, func(o config.Option) bool { return o.Uses(generate.ProfileDescoped) && o.ID != generate.OptionProfile })
+	f.register(cmd, func(o config.Option) bool {
+		return o.Uses(generate.ProfileDescoped) && o.ID != generate.OptionProfile
+	})
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return f.descope(cmd, args[0], dir)
 	}

@@ -61,9 +61,11 @@ With --unpinned the exit code is 3 if an image is not pinned by digest.
 func (f *imagesFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.Var(enum(&f.format, slices.Concat(images.Formats, []images.Format{formatMirrorSet})...), "format", "text, table, json, yaml, markdown or imagedigestmirrorset")
+	flags.Var(enum(&f.format, slices.Concat(images.Formats, []images.Format{formatMirrorSet})...), "format",
+		"text, table, json, yaml, markdown or imagedigestmirrorset")
 	flags.StringVar(&f.mirror, "mirror", "", "with imagedigestmirrorset: `REGISTRY[/PREFIX]` that has the images")
-	flags.BoolVar(&f.unpinned, "unpinned", false, "list only images that are not pinned by digest; exit code 3 if there are any")
+	flags.BoolVar(&f.unpinned, "unpinned", false,
+		"list only images that are not pinned by digest; exit code 3 if there are any")
 	f.source.register(cmd)
 }
 
@@ -109,7 +111,8 @@ func (f *imagesFlags) list(cmd *cobra.Command, ref string, o source.Options) ([]
 	for i := range list {
 		list[i].Source = opened.SourceName()
 		if list[i].Normalized == "" {
-			fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: warning: %s:%d: %s: %q is no image reference\n", list[i].File, list[i].Line, list[i].Field, list[i].Image)
+			fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: warning: %s:%d: %s: %q is no image reference\n", list[i].File,
+				list[i].Line, list[i].Field, list[i].Image)
 		}
 	}
 	return list, nil

@@ -86,7 +86,7 @@ func (f *initFlags) run(cmd *cobra.Command, refs []string) error {
 	return f.write(cmd, data)
 }
 
-// write puts the whole file in its place or none of it, and never replaces one without being asked to, whoever wrote it.
+// write writes the whole file or nothing. It replaces a file only with --force.
 func (f *initFlags) write(cmd *cobra.Command, data []byte) error {
 	dir := filepath.Dir(f.output)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -110,7 +110,8 @@ func (f *initFlags) write(cmd *cobra.Command, data []byte) error {
 		return manifest.WithHint(fmt.Errorf("%s is a directory", f.output), "name a file with -o")
 	}
 	if errors.Is(err, fs.ErrExist) {
-		return manifest.WithHint(fmt.Errorf("%s is there already", f.output), "name another with -o, or give --force to overwrite it")
+		return manifest.WithHint(fmt.Errorf("%s is there already", f.output),
+			"name another with -o, or give --force to overwrite it")
 	}
 	if err != nil {
 		return err

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -79,8 +78,10 @@ func (f *installerFlags) register(cmd *cobra.Command) {
 	flags.SortFlags = false
 	flags.StringVar(&f.installer, "installer", "", "`NAMESPACE/NAME` of the ServiceAccount that applies")
 	flags.StringVar(&f.from, "from", "", "`DIR` or file with manifests, or - for stdin, in place of a SOURCE")
-	flags.StringVar(&f.name, "name", "", "`NAME` of the Roles and bindings (default: the package name with -installer; with --from the account's)")
-	flags.BoolVar(&f.options.Escalate, "escalate", false, "grant escalate and bind on the roles by name in place of the rules in them")
+	flags.StringVar(&f.name, "name", "",
+		"`NAME` of the Roles and bindings (default: the package name with -installer; with --from the account's)")
+	flags.BoolVar(&f.options.Escalate, "escalate", false,
+		"grant escalate and bind on the roles by name in place of the rules in them")
 	flags.BoolVar(&f.options.Watch, "watch", false, "grant list and watch too, which can't be limited to names")
 	f.render.registerWriting(cmd)
 	f.render.register(cmd, func(o config.Option) bool { return o.Topic != config.TopicFiles })
@@ -89,7 +90,8 @@ func (f *installerFlags) register(cmd *cobra.Command) {
 func (f *installerFlags) run(cmd *cobra.Command, refs []string) error {
 	namespace, account, ok := strings.Cut(f.installer, "/")
 	if !ok || len(validation.IsDNS1123Label(namespace)) > 0 || len(validation.IsDNS1123Subdomain(account)) > 0 {
-		return &usageError{fmt.Sprintf("--installer: %q is not NAMESPACE/NAME", f.installer), "name the ServiceAccount that applies"}
+		return &usageError{fmt.Sprintf("--installer: %q is not NAMESPACE/NAME", f.installer),
+			"name the ServiceAccount that applies"}
 	}
 	s := installer.Subject{Namespace: namespace, ServiceAccount: account, Name: f.name}
 	if err := f.render.checkOutput(); err != nil {
@@ -159,7 +161,8 @@ func (f *installerFlags) read(cmd *cobra.Command, s *installer.Subject) (*applie
 	cmd.Flags().Visit(func(flag *pflag.Flag) {
 		o, option := f.render.options.Option(flag.Name)
 		if of := option && o.ID != config.OptionTemplates || config.TopicOf(flag) == config.TopicSource; of && wrong == nil {
-			wrong = &usageError{fmt.Sprintf("--%s is for a SOURCE, not for --from", flag.Name), "see " + cmd.CommandPath() + " --help"}
+			wrong = &usageError{fmt.Sprintf("--%s is for a SOURCE, not for --from", flag.Name),
+				"see " + cmd.CommandPath() + " --help"}
 		}
 	})
 	if wrong != nil {
@@ -169,7 +172,7 @@ func (f *installerFlags) read(cmd *cobra.Command, s *installer.Subject) (*applie
 	if err != nil {
 		return nil, fmt.Errorf("--templates: %w", err)
 	}
-	objects, err := readManifests(f.from, cmd.InOrStdin())
+	objects, err := installer.Read(cmd.Context(), f.from, cmd.InOrStdin())
 	if err == nil && len(objects) == 0 {
 		err = fmt.Errorf("%s: no objects", f.from)
 	}
@@ -177,32 +180,11 @@ func (f *installerFlags) read(cmd *cobra.Command, s *installer.Subject) (*applie
 		output.Source{Bundle: s.Name, Source: f.from}, set}, err
 }
 
-func readManifests(from string, stdin io.Reader) ([]*manifest.Object, error) {
-	if from == "-" {
-		data, err := io.ReadAll(stdin)
-		if err != nil {
-			return nil, err
-		}
-		return installer.Read("stdin", data)
-	}
-	info, err := os.Stat(from)
-	if err != nil {
-		return nil, err
-	}
-	if info.IsDir() {
-		return installer.ReadDir(os.DirFS(from))
-	}
-	data, err := os.ReadFile(from)
-	if err != nil {
-		return nil, err
-	}
-	return installer.Read(from, data)
-}
-
 // say prints on what escalate and bind are granted without being asked for, and warns of what had to be guessed.
 func (f *installerFlags) say(w io.Writer, p *installer.Permissions) error {
 	if len(p.Escalate) > 0 {
-		fmt.Fprintf(w, "olmgen: grants escalate, because they aggregate others, on ClusterRole %s\n", strings.Join(p.Escalate, ", "))
+		fmt.Fprintf(w, "olmgen: grants escalate, because they aggregate others, on ClusterRole %s\n",
+			strings.Join(p.Escalate, ", "))
 	}
 	if len(p.Bind) > 0 {
 		fmt.Fprintf(w, "olmgen: grants bind, because they are not among the objects, on %s\n", strings.Join(p.Bind, ", "))

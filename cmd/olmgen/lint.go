@@ -50,10 +50,12 @@ docs/lint.md describes every rule and the form of policy files.`,
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.StringVar(&f.policy, "policy", "", "`POLICY` to hold the files against: a file, or operate-first")
-	flags.BoolVar(&f.listRules, "list-rules", false, "list the rules of the policy, or all that are built in, as text or JSON; no PATH is read")
+	flags.BoolVar(&f.listRules, "list-rules", false,
+		"list the rules of the policy, or all that are built in, as text or JSON; no PATH is read")
 	f.report.register(flags)
 	completeReport(cmd)
-	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("policy", cobra.FixedCompletions(policy.Names(), cobra.ShellCompDirectiveDefault)))
+	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("policy", cobra.FixedCompletions(policy.Names(),
+		cobra.ShellCompDirectiveDefault)))
 	return cmd
 }
 
@@ -87,7 +89,8 @@ func (f *lintFlags) run(cmd *cobra.Command, paths []string) error {
 	if err := findings.Print(cmd.OutOrStdout(), f.report.format, policy.Explain(p.Rules()), list); err != nil {
 		return err
 	}
-	return f.report.conclude(stderr, list, fmt.Sprintf("%s of %s", plural(len(t.Objects), "object"), plural(t.Files, "file")))
+	return f.report.conclude(stderr, list, fmt.Sprintf("%s of %s", plural(len(t.Objects), "object"), plural(t.Files,
+		"file")))
 }
 
 // saySkipped says what was not read.

@@ -30,8 +30,8 @@ func main() {
 	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
-// run is the whole command. Data goes to stdout. Messages go to stderr: lower case, "olmgen: " first, no final period, with a "hint: " line
-// where there is a next step.
+// run is the whole command. Data goes to stdout. Messages go to stderr: lower case, "olmgen: " first, no final
+// period, with a "hint: " line where there is a next step.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	root := newRoot()
 	root.SetArgs(args)

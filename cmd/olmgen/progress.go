@@ -21,7 +21,8 @@ func progress(stderr io.Writer) (step func(total int), done func()) {
 		mu.Lock()
 		defer mu.Unlock()
 		if bar == nil && total > 1 {
-			bar = progressbar.NewOptions(total, progressbar.OptionSetWriter(file), progressbar.OptionSetDescription("olmgen: reading bundles"),
+			bar = progressbar.NewOptions(total, progressbar.OptionSetWriter(file),
+				progressbar.OptionSetDescription("olmgen: reading bundles"),
 				progressbar.OptionShowCount(), progressbar.OptionClearOnFinish(), progressbar.OptionSetPredictTime(false))
 		}
 		if bar != nil {

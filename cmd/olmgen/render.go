@@ -63,7 +63,8 @@ these it is AllNamespaces where the operator supports it, else OwnNamespace.`,
 			return err
 		},
 	}
-	cmd.Flags().StringVarP(&f.file, "config", "f", "", "`FILE` with a RenderConfig, in place of SOURCE and most flags; - is stdin")
+	cmd.Flags().StringVarP(&f.file, "config", "f", "",
+		"`FILE` with a RenderConfig, in place of SOURCE and most flags; - is stdin")
 	f.registerWriting(cmd)
 	f.registerCheck(cmd)
 	f.register(cmd, func(config.Option) bool { return true })

@@ -56,7 +56,8 @@ func (f *renderFlags) registerWriting(cmd *cobra.Command) {
 	flags.SortFlags = false
 	flags.StringVarP(&f.output, "output", "o", "-", "`DIR` to write to; - is stdout")
 	flags.BoolVar(&f.strict, "strict", false, "treat warnings as errors")
-	flags.BoolVar(&f.force, "force", false, "overwrite and remove files of an earlier run although they were edited by hand")
+	flags.BoolVar(&f.force, "force", false,
+		"overwrite and remove files of an earlier run although they were edited by hand")
 }
 
 func (f *renderFlags) registerCheck(cmd *cobra.Command) {

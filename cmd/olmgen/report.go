@@ -24,7 +24,8 @@ type reportFlags struct {
 func (f *reportFlags) register(flags *pflag.FlagSet) {
 	f.format, f.failOn = findings.Text, findings.Error
 	flags.Var(enum(&f.format, findings.Formats...), "format", "text, json, markdown or sarif")
-	flags.Var(enum(&f.failOn, findings.Levels...), "fail-on", "the least that makes the exit code 3: error, warning, note or none")
+	flags.Var(enum(&f.failOn, findings.Levels...), "fail-on",
+		"the least that makes the exit code 3: error, warning, note or none")
 	flags.StringVar(&f.baseline, "baseline", "", "leave out the findings that `FILE` lists")
 	flags.StringVar(&f.write, "write-baseline", "", "list all findings in `FILE`, for --baseline, and exit with code 0")
 }
@@ -41,7 +42,8 @@ func (f *reportFlags) known(stderr io.Writer, list []findings.Finding) ([]findin
 		data, err := os.ReadFile(f.baseline)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			return nil, &manifest.Error{File: f.baseline, Msg: "no such file", Tip: "write it with --write-baseline " + f.baseline}
+			return nil, &manifest.Error{File: f.baseline, Msg: "no such file",
+				Tip: "write it with --write-baseline " + f.baseline}
 		case err != nil:
 			return nil, err
 		}
@@ -70,7 +72,8 @@ func (f *reportFlags) known(stderr io.Writer, list []findings.Finding) ([]findin
 
 // conclude sums up findings in what was looked at. What it returns gives the exit code.
 func (f *reportFlags) conclude(stderr io.Writer, list []findings.Finding, what string) error {
-	summary := fmt.Sprintf("%s, %s", plural(findings.Count(list, findings.Error), "error"), plural(findings.Count(list, findings.Warning), "warning"))
+	summary := fmt.Sprintf("%s, %s", plural(findings.Count(list, findings.Error), "error"), plural(findings.Count(list,
+		findings.Warning), "warning"))
 	if n := findings.Count(list, findings.Note); n > 0 {
 		summary += ", " + plural(n, "note")
 	}

@@ -53,8 +53,8 @@ func registerNetwork(flags *pflag.FlagSet, o *source.Options) {
 	config.SetTopic(flags.Lookup("insecure"), config.TopicSource)
 }
 
-// openBundle opens a source and reads the bundle in it, which must be the one asked for. It prints warnings about the source and the digest
-// of an image on stderr.
+// openBundle opens a source and reads the bundle in it, which must be the one asked for. It prints warnings about the
+// source and the digest of an image on stderr.
 func openBundle(cmd *cobra.Command, ref string, o source.Options, read bundle.ReadOptions) (*config.Opened, error) {
 	o.Stdin, o.Warn = cmd.InOrStdin(), warnOn(cmd.ErrOrStderr())
 	opened, err := config.Open(cmd.Context(), ref, o, read)
@@ -77,7 +77,8 @@ func sayDigest(stderr io.Writer, o *config.Opened) {
 	}
 }
 
-// choiceFor returns the options for one of several sources. Where catalogs are among them, package, channel and version are about those.
+// choiceFor returns the options for one of several sources. Where catalogs are among them, package, channel and
+// version are about those.
 func choiceFor(ref string, refs []string, o source.Options) source.Options {
 	if slices.ContainsFunc(refs, source.Chooses) && !source.Chooses(ref) {
 		o.Package, o.Channel, o.Version = "", "", ""

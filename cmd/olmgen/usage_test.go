@@ -27,7 +27,7 @@ func TestUsageErrors(t *testing.T) {
 		{"render a -o", "olmgen: flag needs an argument: 'o' in -o\nhint: see olmgen render --help\n"},
 		{"render a -o ''", "olmgen: -o needs a directory, or - for stdout\n"},
 		{"render a --names short", "olmgen: --names: \"short\" is not known\nhint: choose one of stable, olm\n"},
-		{"render a --copied-csvs all", "olmgen: --copied-csvs: \"all\" is not known\nhint: choose one of stub, full, none\n"},
+		{"render a --copied-csvs all", "olmgen: --copied-csvs: \"all\" is not known\nhint: did you mean full? choose one of stub, full, none\n"},
 		{"render a --install-mode global", "olmgen: --install-mode: \"global\" is not known\nhint: choose one of OwnNamespace, SingleNamespace, MultiNamespace, AllNamespaces\n"},
 		{"render a --selector =", "olmgen: --selector: couldn't parse the selector string \"=\": found '=', expected: !, identifier, or 'end of string'\nhint: write it as in key=value,other in (a, b)\n"},
 		{"render a --profile none", "olmgen: --profile: \"none\" is not known\nhint: choose one of olm, plain, descoped, olmv1, subscription, clusterextension\n"},

@@ -99,7 +99,8 @@ func (f *validateFlags) run(cmd *cobra.Command, refs []string) error {
 }
 
 // validate looks at one source.
-func (f *validateFlags) validate(ctx context.Context, stderr io.Writer, ref string, o source.Options) ([]validate.Finding, error) {
+func (f *validateFlags) validate(ctx context.Context, stderr io.Writer, ref string,
+	o source.Options) ([]validate.Finding, error) {
 	src, err := source.Open(ctx, ref, o)
 	if err != nil {
 		return nil, err
@@ -109,7 +110,8 @@ func (f *validateFlags) validate(ctx context.Context, stderr io.Writer, ref stri
 		fmt.Fprintf(stderr, "olmgen: %s is %s\n", ref, src.Digest)
 	}
 	if o.Package+o.Channel+o.Version != "" && !src.Chosen() {
-		if b, err := bundle.Read(src.FS, bundle.ReadOptions{Labels: src.Labels, AllowUnsupported: true}); err == nil { // else that is a finding
+		if b, err := bundle.Read(src.FS, bundle.ReadOptions{Labels: src.Labels,
+			AllowUnsupported: true}); err == nil { // else that is a finding
 			if err := (bundle.Choice{Package: o.Package, Channel: o.Channel, Version: o.Version}).Check(b); err != nil {
 				return nil, fmt.Errorf("%s: %w", ref, err)
 			}

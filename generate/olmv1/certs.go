@@ -56,7 +56,7 @@ func (r *renderer) certificates() ([]Object, error) {
 }
 
 func (r *renderer) certManagerObject(kind, name string, spec map[string]any) Object {
-	return object(map[string]any{
+	return authored(map[string]any{
 		"apiVersion": "cert-manager.io/v1", "kind": kind,
 		"metadata": map[string]any{"name": name, "namespace": r.Namespace},
 		"spec":     spec,

@@ -16,7 +16,14 @@ func typed(v any) (Object, error) {
 		return Object{}, err
 	}
 	dropNulls(m)
-	return object(m), nil
+	return authored(m), nil
+}
+
+// authored makes an Object of the value of one that the bundle does not ship.
+func authored(m map[string]any) Object {
+	o := object(m)
+	o.Authored = true
+	return o
 }
 
 // object makes an Object of its value.
@@ -28,7 +35,7 @@ func object(m map[string]any) Object {
 	if t, ok := meta["creationTimestamp"]; ok && t == nil {
 		delete(meta, "creationTimestamp")
 	}
-	return Object{text(m["apiVersion"]), text(m["kind"]), text(meta["namespace"]), text(meta["name"]), m}
+	return Object{text(m["apiVersion"]), text(m["kind"]), text(meta["namespace"]), text(meta["name"]), m, false}
 }
 
 func text(v any) string {

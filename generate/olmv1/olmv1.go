@@ -36,6 +36,7 @@ type Options struct {
 type Object struct {
 	APIVersion, Kind, Namespace, Name string
 	Value                             map[string]any
+	Authored                          bool // OLM v1 makes it; else the bundle ships it
 }
 
 // Render gives the objects that OLM v1 makes of the bundle, in OLM v1's order (section 4); where that is random, by name: of

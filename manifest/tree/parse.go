@@ -21,7 +21,7 @@ func (f file) parse(data []byte) result {
 	}
 	var r result
 	for _, d := range docs {
-		if d.Root == nil || d.Root.Kind != yaml.MappingNode {
+		if d.Root == nil || d.Root.Kind != yaml.MappingNode && !f.all {
 			continue // a list of values, a comment
 		}
 		if o := f.kustomization(d); o != nil {
@@ -36,7 +36,7 @@ func (f file) parse(data []byte) result {
 			if strings.Contains(o.Name, "{{") || strings.Contains(o.Namespace, "{{") {
 				return f.refused(data, o.Errorf("metadata", templated))
 			}
-			if isObject(o) {
+			if isObject(o) || f.all && o.Group() != kustomizeGroup {
 				r.objects = append(r.objects, o)
 			}
 		}

@@ -27,6 +27,9 @@ var Limits = manifest.Limits{FileBytes: 256 << 20, Depth: manifest.DefaultLimits
 type Options struct {
 	Stdin   io.Reader // what the path "-" reads
 	Workers int       // how many files are read at once; 0: as many as there are processors
+	// Strict reads for somebody who needs every object: whatever is not readable, a template, and an object without name are
+	// not passed over. What is in a directory and begins with a dot is left out.
+	Strict bool
 }
 
 // Tree is what was read.
@@ -51,7 +54,7 @@ type Skipped struct {
 // that is named itself has to be readable: the error, a *manifest.Error, says why it is not. Other errors are those of the file system
 // and of ctx. The same files give the same Tree, whatever the number of workers.
 func Read(ctx context.Context, paths []string, o Options) (*Tree, error) {
-	files, err := find(paths)
+	files, err := find(paths, o.Strict)
 	if err != nil {
 		return nil, err
 	}
@@ -79,14 +82,19 @@ func Read(ctx context.Context, paths []string, o Options) (*Tree, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	return collect(files, results)
+	t, err := collect(files, results)
+	if err == nil && o.Strict && len(t.Skipped) > 0 {
+		return nil, &manifest.Error{File: t.Skipped[0].Path, Msg: t.Skipped[0].Why}
+	}
+	return t, err
 }
 
 // file is a file to read.
 type file struct {
 	path  string // as the system knows it
 	name  string // as it is called in messages, with slashes
-	named bool   // on the command line
+	named bool   // on the command line, or as strict as if it were
+	all   bool   // what is no object in a file is at fault too
 	skip  string // why it is not to be read, which is said in its place
 }
 

@@ -12,15 +12,16 @@ import (
 
 // walker lists the files below paths.
 type walker struct {
-	files []file
-	roots []string        // of directories, with no symbolic links left in them
-	seen  map[string]bool // files, the same way
-	links []int           // files that are symbolic links, by index
+	strict bool
+	files  []file
+	roots  []string        // of directories, with no symbolic links left in them
+	seen   map[string]bool // files, the same way
+	links  []int           // files that are symbolic links, by index
 }
 
 // find lists the files to read. Each is listed once, even if two paths lead to it.
-func find(paths []string) ([]file, error) {
-	w := &walker{seen: map[string]bool{}}
+func find(paths []string, strict bool) ([]file, error) {
+	w := &walker{strict: strict, seen: map[string]bool{}}
 	for _, p := range paths {
 		if err := w.path(p); err != nil {
 			return nil, err
@@ -33,7 +34,7 @@ func (w *walker) path(p string) error {
 	if p == Stdin {
 		if !w.seen[Stdin] {
 			w.seen[Stdin] = true
-			w.files = append(w.files, file{path: Stdin, name: StdinFile, named: true})
+			w.files = append(w.files, file{path: Stdin, name: StdinFile, named: true, all: w.strict})
 		}
 		return nil
 	}
@@ -69,6 +70,7 @@ func name(p string) string { return filepath.ToSlash(filepath.Clean(p)) }
 func (w *walker) add(f file, real string) {
 	if !w.seen[real] {
 		w.seen[real] = true
+		f.named, f.all = f.named || w.strict, w.strict
 		w.files = append(w.files, f)
 	}
 }
@@ -86,10 +88,15 @@ func (w *walker) dir(root, real string) error {
 		f := file{path: p, name: name(filepath.Join(root, inside))}
 		switch {
 		case inside == ".":
+		case w.strict && strings.HasPrefix(entry.Name(), "."):
+			if entry.IsDir() {
+				return filepath.SkipDir
+			}
 		case entry.IsDir():
 			return w.enter(f)
 		case entry.Type()&fs.ModeSymlink != 0:
 			w.links = append(w.links, len(w.files))
+			f.named, f.all = w.strict, w.strict
 			w.files = append(w.files, f)
 		case entry.Type().IsRegular() && hasObjects(p):
 			w.add(f, p)

@@ -10,8 +10,8 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// Patch is a change to objects, in the form of an entry of a kustomization's patches. It must fit the type of an object of
-// Kubernetes or OLM. $patch is the only directive.
+// Patch is a change to objects, in the form of an entry of a kustomization's patches. It must fit the type
+// of an object of Kubernetes or OLM, and knows no directive but $patch.
 type Patch struct {
 	// A file with the patch: a strategic merge patch or a list of JSON patch operations (RFC 6902).
 	Path string `json:"path,omitempty"`
@@ -19,6 +19,23 @@ type Patch struct {
 	Patch string `json:"patch,omitempty"`
 	// Which objects are patched. A strategic merge patch without target names its object itself.
 	Target *Target `json:"target,omitempty"`
+}
+
+// Target selects objects. All that is given must match; group, version, kind, name and namespace are regular expressions
+// for the whole.
+type Target struct {
+	// The API group.
+	Group string `json:"group,omitempty"`
+	// The version of the API.
+	Version string `json:"version,omitempty"`
+	// The kind.
+	Kind string `json:"kind,omitempty"`
+	// The name.
+	Name string `json:"name,omitempty"`
+	// The namespace.
+	Namespace string `json:"namespace,omitempty"`
+	// A selector such as app=a,tier in (b).
+	LabelSelector string `json:"labelSelector,omitempty"`
 }
 
 // Check finds what is wrong with a patch without its file.

@@ -10,23 +10,6 @@ import (
 	"github.com/olmgen/olmgen/generate"
 )
 
-// Target selects objects. All given fields must match. Group, version, kind, name and namespace are regular expressions
-// for the whole text.
-type Target struct {
-	// The API group.
-	Group string `json:"group,omitempty"`
-	// The version of the API.
-	Version string `json:"version,omitempty"`
-	// The kind.
-	Kind string `json:"kind,omitempty"`
-	// The name.
-	Name string `json:"name,omitempty"`
-	// The namespace.
-	Namespace string `json:"namespace,omitempty"`
-	// A selector such as app=a,tier in (b).
-	LabelSelector string `json:"labelSelector,omitempty"`
-}
-
 type matcher struct {
 	patterns [5]*regexp.Regexp
 	labels   labels.Selector

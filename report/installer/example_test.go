@@ -1,15 +1,17 @@
 package installer_test
 
 import (
+	"context"
 	"fmt"
 	"log"
+	"strings"
 
 	"github.com/olmgen/olmgen/report/installer"
 )
 
 // Derive the RBAC that an account needs in order to apply a ConfigMap.
 func ExampleDerive() {
-	objects, err := installer.Read("settings.yaml", []byte(`
+	objects, err := installer.Read(context.Background(), "-", strings.NewReader(`
 apiVersion: v1
 kind: ConfigMap
 metadata: {name: settings, namespace: shop}

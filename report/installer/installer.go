@@ -34,7 +34,7 @@ var verbs = []string{"get", "patch", "update", "delete"}
 // Derive gives the permissions that applying and pruning the objects needs: the verbs for each of them, and what the escalation check of
 // the API server asks of who writes a role or a binding. Errors are *manifest.Error.
 func Derive(objects []*manifest.Object, o Options) (*Permissions, error) {
-	t := newTree(objects)
+	t := newAPIs(objects)
 	d := &derivation{Options: o, cluster: atoms{}, namespaces: map[string]atoms{}, escalate: map[string]bool{}, bind: map[string]bool{}}
 	var err error
 	if d.roles, err = rolesOf(objects); err != nil {

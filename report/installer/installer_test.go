@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -19,7 +18,7 @@ import (
 
 func read(t *testing.T, text string) []*manifest.Object {
 	t.Helper()
-	objects, err := Read("tree.yaml", []byte(text))
+	objects, err := Read(t.Context(), "-", strings.NewReader(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +143,7 @@ func TestSaid(t *testing.T) {
 	for _, x := range []struct{ got, want []string }{
 		{p.Escalate, []string{"a", "b"}},
 		{p.Bind, []string{"ClusterRole view", "Role kube-system/reader"}},
-		{warnings, []string{"tree.yaml:27: kind: Ox.zoo.io is unknown: its resource is taken to be oxs.zoo.io, cluster-wide", "tree.yaml:29: kind: Cow.zoo.io is unknown: its resource is taken to be cows.zoo.io, namespaced"}},
+		{warnings, []string{"stdin:27: kind: Ox.zoo.io is unknown: its resource is taken to be oxs.zoo.io, cluster-wide", "stdin:29: kind: Cow.zoo.io is unknown: its resource is taken to be cows.zoo.io, namespaced"}},
 	} {
 		if diff := cmp.Diff(x.want, x.got); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
@@ -154,10 +153,10 @@ func TestSaid(t *testing.T) {
 
 func TestRefused(t *testing.T) {
 	for _, c := range []struct{ tree, want string }{
-		{"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n", "tree.yaml:3: metadata.namespace: missing"},
-		{"apiVersion: v1\nkind: ConfigMap\nmetadata: {generateName: a, namespace: b}\n", "tree.yaml:3: metadata.name: missing"},
-		{"kind: ConfigMap\nmetadata: {name: a}\n", "tree.yaml:1: apiVersion: missing"},
-		{"apiVersion: a/b/c\nkind: ConfigMap\nmetadata: {name: a}\n", "tree.yaml:1: apiVersion: "},
+		{"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n", "stdin:3: metadata.namespace: missing"},
+		{"apiVersion: v1\nkind: ConfigMap\nmetadata: {generateName: a, namespace: b}\n", "stdin:3: metadata.name: missing"},
+		{"kind: ConfigMap\nmetadata: {name: a}\n", "stdin:1: apiVersion: missing"},
+		{"apiVersion: a/b/c\nkind: ConfigMap\nmetadata: {name: a}\n", "stdin:1: apiVersion: "},
 		{roleYAML("Role", "r", "ns", "rules: 1"), "rules: has the wrong type"},
 		{roleYAML("ClusterRole", "r", "", "rules: 1"), "rules: has the wrong type"},
 		{roleYAML("RoleBinding", "r", "ns", "roleRef: 1"), "roleRef: has the wrong type"},
@@ -171,13 +170,24 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-func TestReadDir(t *testing.T) {
-	file := func(name string) *fstest.MapFile {
-		return &fstest.MapFile{Data: []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: " + name + ", namespace: ns}\n")}
+// Read wants every object of a tree, and leaves out what is not for the cluster.
+func TestRead(t *testing.T) {
+	t.Chdir(t.TempDir())
+	file := func(name string) string {
+		return "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: " + name + ", namespace: ns}\n"
 	}
-	objects, err := ReadDir(fstest.MapFS{"b.yaml": file("b"), "a/c.yml": file("c"), "a/d.json": {Data: []byte(`{"apiVersion": "v1", "kind": "List", "items": [{"kind": "Pod", "metadata": {"name": "d"}}]}`)},
-		".git/x.yaml": file("x"), ".y.yaml": file("y"), "olmgen.lock": file("z"), "values.yaml": {Data: []byte("a: b\n")},
-		"kustomization.yaml": {Data: []byte("apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n")}})
+	write := func(files map[string]string) {
+		for name, text := range files {
+			if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, []byte(text), 0o644)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	write(map[string]string{"out/b.yaml": file("b"), "out/a/c.yml": file("c"),
+		"out/a/d.json":    `{"apiVersion": "v1", "kind": "List", "items": [{"kind": "Pod", "metadata": {"name": "d"}}]}`,
+		"out/.git/x.yaml": file("x"), "out/.hidden/x.yaml": "- a", "out/.y.yaml": file("y"), "out/olmgen.lock": file("z"), "out/values.yaml": "a: b\n",
+		"out/kustomization.yaml": "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n"})
+	objects, err := Read(t.Context(), "out", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -185,14 +195,21 @@ func TestReadDir(t *testing.T) {
 	for _, o := range objects {
 		got = append(got, o.File+" "+o.Name)
 	}
-	if diff := cmp.Diff([]string{"a/c.yml c", "a/d.json d", "b.yaml b"}, got); diff != "" {
+	if diff := cmp.Diff([]string{"out/a/c.yml c", "out/a/d.json d", "out/b.yaml b"}, got); diff != "" {
 		t.Error(diff)
 	}
-	if _, err := ReadDir(fstest.MapFS{"patch.yaml": {Data: []byte("- op: add\n")}}); err == nil || !strings.Contains(err.Error(), "patch.yaml:1: a Kubernetes object must be a mapping") {
-		t.Error(err)
+	write(map[string]string{"patch/patch.yaml": "- op: add\n", "template/a.yaml": "kind: {{ a }}\n", "chart/Chart.yaml": "name: a\n",
+		"chart/templates/x.yaml": "{{ a }}\n", "broken/notes.yaml": "a: [\n", "unnamed/a.yaml": "apiVersion: v1\nkind: Pod\n"})
+	for dir, want := range map[string]string{
+		"patch": "patch/patch.yaml:1: a Kubernetes object must be a mapping", "template": "template/a.yaml:1: kind: must be text",
+		"chart": "chart/templates: the templates of a Helm chart", "broken": "broken/notes.yaml:", "none": "none: no such file",
+	} {
+		if _, err := Read(t.Context(), dir, nil); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", dir, err, want)
+		}
 	}
-	if _, err := ReadDir(os.DirFS(filepath.Join(t.TempDir(), "none"))); err == nil {
-		t.Error("no error for a directory that is not there")
+	if objects, err := Read(t.Context(), "unnamed", nil); err != nil || len(objects) != 1 {
+		t.Errorf("an object without name: %d, %v", len(objects), err)
 	}
 }
 

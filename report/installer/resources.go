@@ -13,8 +13,8 @@ import (
 // resource is where the API server keeps an object.
 type resource struct{ group, plural, namespace string }
 
-// tree knows the APIs that the objects themselves define.
-type tree struct {
+// apis are the APIs that the objects themselves define.
+type apis struct {
 	crds map[schema.GroupKind]crd
 }
 
@@ -23,8 +23,8 @@ type crd struct {
 	namespaced bool
 }
 
-func newTree(objects []*manifest.Object) *tree {
-	t := &tree{map[schema.GroupKind]crd{}}
+func newAPIs(objects []*manifest.Object) *apis {
+	t := &apis{map[schema.GroupKind]crd{}}
 	for _, o := range objects {
 		if o.Kind != "CustomResourceDefinition" || o.Group() != "apiextensions.k8s.io" {
 			continue
@@ -50,7 +50,7 @@ var irregular = map[schema.GroupKind]string{
 
 // resourceOf gives an object's resource: of a kind that olmgen knows, or of a CRD among the objects; else it is guessed, and that is a
 // warning.
-func (t *tree) resourceOf(o *manifest.Object) (r resource, warning *manifest.Error, err error) {
+func (t *apis) resourceOf(o *manifest.Object) (r resource, warning *manifest.Error, err error) {
 	if o.Name == "" {
 		return r, nil, o.Errorf("metadata.name", "missing")
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/olmgen/olmgen/internal/framework"
+	"github.com/olmgen/olmgen/cmd/internal/framework"
 	"github.com/olmgen/olmgen/review/validate"
 )
 
