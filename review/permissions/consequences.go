@@ -56,7 +56,7 @@ var consequences = []consequence{
 		id: "pods-exec", text: "runs commands in pods", cluster: findings.Error, namespace: findings.Warning,
 		message: "runs commands in every pod of %s, as the ServiceAccount of that pod",
 		needs:   [][]pattern{{podExec}},
-		help:    "get is enough: a WebSocket request to pods/exec is a get.",
+		help:    "Before Kubernetes 1.35 get is enough, by a WebSocket request.",
 		police:  "pods_exec", attack: "T1609",
 	},
 	{

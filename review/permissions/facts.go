@@ -38,7 +38,7 @@ var questions = []question{
 		{"escalate", []pattern{with(roleWrite, "escalate")}}, {"bind", []pattern{with(roleWrite, "bind")}},
 		{"", []pattern{roleWrite}}}},
 	{RunsInPods, "runs in pods of %s%s", "runs in pods of %s%s, only of %s", []facet{
-		{"exec", []pattern{podExec}}, {"ports", []pattern{podReach}}, {"debug containers", []pattern{podDebug}},
+		{"exec", []pattern{podExec}}, {"port-forward", []pattern{podReach}}, {"debug containers", []pattern{podDebug}},
 		{"pods", []pattern{podWrite}}, {"workloads", []pattern{appsWrite, batchWrite, dcWrite}},
 		{"nodes/proxy", []pattern{nodesProxy}}}},
 	{Impersonates, "impersonates in %s%s", "impersonates in %s%s, only of %s", []facet{

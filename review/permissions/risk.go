@@ -70,7 +70,8 @@ var (
 		[]string{"deployments", "statefulsets", "daemonsets", "replicasets"}, writing}
 	batchWrite = pattern{[]string{"batch"}, []string{"jobs", "cronjobs"}, writing}
 	dcWrite    = pattern{[]string{"apps.openshift.io"}, []string{"deploymentconfigs"}, writing}
-	// A WebSocket request to a subresource that streams is a get (Kubernetes: pkg/apis/core, connecters).
+	// A WebSocket request is a get, which was enough before Kubernetes 1.35 (pkg/features/kube_features.go,
+	// AuthorizePodWebsocketUpgradeCreatePermission).
 	podExec    = pattern{core, []string{"pods/exec", "pods/attach"}, []string{"create", "get"}}
 	podReach   = pattern{core, []string{"pods/portforward", "pods/proxy"}, []string{"create", "get"}}
 	nodesProxy = pattern{core, []string{"nodes/proxy"}, []string{"get", "create"}}

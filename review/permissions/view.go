@@ -50,6 +50,9 @@ func (r *Report) view() view {
 	v := view{Title: r.title(), Headline: r.headline(), Absent: r.absent(), Gains: r.gains(),
 		Users: userLines(r.Users), Counts: counts(r.Findings), Covered: coveredLines(r.Covered)}
 	v.Subjects = subjectViews(r.Permissions)
+	if len(r.Summary) == 0 {
+		v.Absent = nil // the headline says it
+	}
 	for _, s := range r.Accounts {
 		if !slices.ContainsFunc(r.Permissions, func(i Item) bool { return i.Subject == s }) {
 			v.Idle = append(v.Idle, short(s.String()))
@@ -104,7 +107,7 @@ func (r *Report) headline() string {
 		return "may do nothing"
 	}
 	if len(texts) == 0 {
-		return "nothing dangerous by itself"
+		return "no Secrets, no RBAC, no pods, no impersonation, no webhooks or CRDs"
 	}
 	return strings.Join(texts, "; ")
 }
