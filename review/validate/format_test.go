@@ -32,7 +32,7 @@ func reports() []validate.Finding {
 	return slices.Concat(
 		of(source.KindDir, "bundles/op/",
 			finding("api/good-practices", findings.Warning, "", 0, "", `channel(s) ["alpha"] are not following the convention`),
-			finding("layout", findings.Warning, "manifests/README.md", 0, "", "not read: neither .yaml, .yml nor .json"),
+			finding("layout", findings.Warning, "manifests/README.md", 0, "", "left out: not a Kubernetes object"),
 			twice, again,
 			finding("api/csv", findings.Error, csv, 12, `metadata.annotations["alm-examples"]`, "invalid example: <b>&amp; \"quoted\" \\ \u2028 ünïcode"),
 		),
