@@ -108,7 +108,7 @@ func (r *reader) readFile(name string) ([]byte, error) {
 }
 
 // manifestFiles lists what is to be read in the manifests directory: every file that is not hidden, whatever its
-// extension (OLM: pkg/configmap/configmap.go reads every key of the bundle's ConfigMap).
+// extension (operator-registry: pkg/registry/parse.go).
 func (r *reader) manifestFiles() ([]string, error) {
 	entries, err := fs.ReadDir(r.fsys, r.manifests)
 	if err != nil {
@@ -293,23 +293,39 @@ func (r *reader) metadataDocument(d *manifest.Document) error {
 		r.metadataObjects = append(r.metadataObjects, objects...)
 		return err
 	}
-	if a, ok := m["annotations"].(map[string]any); ok && len(a) > 0 && r.annotations == nil {
-		r.annotations = d
-		r.bundle.Annotations = map[string]string{}
-		for k, x := range a {
-			switch x.(type) {
-			case map[string]any, []any:
-				return d.Errorf(`annotations["`+k+`"]`, "must be text")
-			}
-			if x != nil {
-				r.bundle.Annotations[k] = text(x)
-			}
-		}
-	}
-	if err := properties(d, "dependencies", m["dependencies"], &r.bundle.Dependencies); err != nil {
+	if err := r.metadataAnnotations(d, m["annotations"]); err != nil {
 		return err
 	}
-	return properties(d, "properties", m["properties"], &r.bundle.Properties)
+	if err := r.properties(d, "dependencies", m["dependencies"], &r.bundle.Dependencies); err != nil {
+		return err
+	}
+	return r.properties(d, "properties", m["properties"], &r.bundle.Properties)
+}
+
+// metadataAnnotations takes the annotations of the first document that has any.
+func (r *reader) metadataAnnotations(d *manifest.Document, v any) error {
+	if v == nil {
+		return nil
+	}
+	a, ok := v.(map[string]any)
+	if !ok {
+		return d.Errorf("annotations", "has the wrong type: want a mapping of keys to text")
+	}
+	if len(a) == 0 || r.annotations != nil {
+		return nil
+	}
+	r.annotations = d
+	r.bundle.Annotations = map[string]string{}
+	for k, x := range a {
+		switch x.(type) {
+		case map[string]any, []any:
+			return d.Errorf(`annotations["`+k+`"]`, "must be text")
+		}
+		if x != nil {
+			r.bundle.Annotations[k] = text(x)
+		}
+	}
+	return nil
 }
 
 func text(x any) string {
@@ -319,7 +335,10 @@ func text(x any) string {
 	return manifest.Scalar(x)
 }
 
-func properties(d *manifest.Document, field string, v any, to *[]Property) error {
+// properties takes a list of properties from the first document that has one. OLM's bundle loader takes an entry without
+// type or value (operator-registry: pkg/registry/parse.go). Such a property says nothing, so it is left out with a
+// warning. Such a dependency is refused, because it stands for something that the operator needs.
+func (r *reader) properties(d *manifest.Document, field string, v any, to *[]Property) error {
 	list, ok := v.([]any)
 	if !ok || len(list) == 0 || len(*to) > 0 {
 		return nil
@@ -328,7 +347,13 @@ func properties(d *manifest.Document, field string, v any, to *[]Property) error
 		m, _ := x.(map[string]any)
 		t, _ := m["type"].(string)
 		if t == "" || m["value"] == nil {
-			return d.Errorf(fmt.Sprintf("%s[%d]", field, i), "needs a type and a value")
+			e := d.Errorf(fmt.Sprintf("%s[%d]", field, i), "needs a type and a value")
+			if field == "dependencies" {
+				return e
+			}
+			e.Msg += ": left out"
+			r.warn(WarnProperty, e)
+			continue
 		}
 		b, err := json.Marshal(m["value"])
 		if err != nil {

@@ -30,6 +30,9 @@ func TestWarned(t *testing.T) {
 		{"no package", replace(annotationsFile, "  operators.operatorframework.io.bundle.package.v1: memcached-operator\n", ""), []string{
 			WarnLayout + `: metadata/annotations.yaml: operators.operatorframework.io.bundle.package.v1: missing: the package is taken to be "memcached-operator", after the CSV's name`}},
 		{"prose", put("manifests/README.md", "hello"), []string{WarnLayout + ": manifests/README.md: left out: not a Kubernetes object"}},
+		{"property without a type", put("metadata/properties.yaml", "properties:\n- type: a\n  value: b\n- value: c\n- type: d\n"), []string{
+			WarnProperty + ": metadata/properties.yaml:4: properties[1]: needs a type and a value: left out",
+			WarnProperty + ": metadata/properties.yaml:5: properties[2]: needs a type and a value: left out"}},
 		{"broken text", put("manifests/notes.txt", "a: ["), []string{WarnLayout + ": manifests/notes.txt: left out: not YAML"}},
 		{"binary", put("manifests/icon.png", "\x89PNG\x00"), []string{WarnLayout + ": manifests/icon.png: left out: not YAML"}},
 		{"object with another extension", put("manifests/x.crd", goodService2), nil},
