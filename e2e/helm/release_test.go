@@ -85,7 +85,7 @@ func TestReleaseSize(t *testing.T) {
 			var files []olmgenhelm.File
 			for _, f := range readDir(t, os.DirFS(dir)) {
 				if f.Path != "olmgen.lock" {
-					files = append(files, olmgenhelm.File(f))
+					files = append(files, olmgenhelm.File{Path: f.Path, Data: f.Data})
 				}
 			}
 			r.args = r.args[:2] // the CRDs are for layout helm

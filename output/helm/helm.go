@@ -28,8 +28,9 @@ const (
 
 // Chart is what a chart is made of.
 type Chart struct {
-	Name, Version, Description string // the version must be semver 2
-	Namespace                  string // the operator's, by default
+	Name, Version, Description string                             // the version must be semver 2
+	Spec                       v1alpha1.ClusterServiceVersionSpec // of the CSV; what it says of the operator is in Chart.yaml
+	Namespace                  string                             // the operator's, by default
 	Targets                    []string
 	InstallMode                v1alpha1.InstallModeType
 	Special                    []string // namespaces in which the operator may be another than anywhere else
@@ -120,7 +121,9 @@ var unusual = regexp.MustCompile(`[^A-Za-z0-9._-]`)
 
 // chart makes Chart.yaml. A chart's name has letters, digits, dashes, underscores and dots.
 func (c *Chart) chart() (File, error) {
-	data, err := c.Templates.Execute("chart.yaml", templates.Chart{
-		Name: unusual.ReplaceAllString(c.Name, "-"), Version: c.Version, AppVersion: c.Version, Description: c.Description})
+	view := templates.Chart{Name: unusual.ReplaceAllString(c.Name, "-"), Version: c.Version, AppVersion: c.Version,
+		Description: c.Description}
+	about(&view, c.Spec)
+	data, err := c.Templates.Execute("chart.yaml", view)
 	return File{"Chart.yaml", data}, err
 }
