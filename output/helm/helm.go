@@ -51,7 +51,7 @@ type File struct {
 	Data []byte
 }
 
-//go:embed static
+//go:embed static static/_deployment.tpl
 var static embed.FS
 
 // Files makes the chart. With its default values it renders to Objects.
@@ -70,6 +70,12 @@ func (c Chart) Files() ([]File, error) {
 	if err != nil {
 		return nil, err
 	}
+	m.deployments = map[string]bool{}
+	for _, d := range c.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
+		if s.images[d.Name] != nil {
+			m.deployments[d.Name] = true
+		}
+	}
 	files, err := c.files(m)
 	if err != nil {
 		return nil, err
@@ -84,7 +90,11 @@ func (c Chart) Files() ([]File, error) {
 			files = append(files, file)
 		}
 	}
-	for path, name := range map[string]string{".helmignore": "helmignore", "templates/NOTES.txt": "NOTES.txt"} {
+	carried := map[string]string{".helmignore": "helmignore", "templates/NOTES.txt": "NOTES.txt"}
+	if len(m.deployments) > 0 {
+		carried["templates/_deployment.tpl"] = "_deployment.tpl"
+	}
+	for path, name := range carried {
 		data, err := static.ReadFile("static/" + name)
 		if err != nil {
 			return nil, err
@@ -116,6 +126,8 @@ func (c *Chart) files(m *model) ([]File, error) {
 func isCRD(o generate.Object) bool {
 	return o.Kind == "CustomResourceDefinition" && o.Group() == "apiextensions.k8s.io"
 }
+
+func isDeployment(o generate.Object) bool { return o.Kind == "Deployment" && o.Group() == "apps" }
 
 var unusual = regexp.MustCompile(`[^A-Za-z0-9._-]`)
 
