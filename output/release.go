@@ -35,8 +35,8 @@ func (t Tree) ReleaseWarnings(files Files) (warnings []string, crds bool, err er
 		if size <= helm.ReleaseLimit {
 			continue
 		}
-		text := fmt.Sprintf("chart %s: a release takes about %s, and Helm stores 1.00 MiB of it: \"helm install\" fails. ",
-			o.Name, mebibytes(size))
+		text := fmt.Sprintf("chart %s: a release takes about %s, and Helm stores at most %s: \"helm install\" fails. ",
+			o.Name, mebibytes(size), mebibytes(helm.ReleaseLimit))
 		moved, err := helm.ReleaseSize(inCRDs(chart), objects)
 		if err != nil {
 			return nil, false, err
@@ -45,8 +45,8 @@ func (t Tree) ReleaseWarnings(files Files) (warnings []string, crds bool, err er
 			crds = true
 			text += "Put the CRDs into crds/: it then takes " + mebibytes(moved)
 		} else {
-			text += "Store releases in a database (HELM_DRIVER=sql), apply the output of \"helm template\" server-side, or " +
-				"choose another layout"
+			text += "Store releases in a database (HELM_DRIVER=sql), apply the output of \"helm template\" server-side, " +
+				"or choose another layout"
 		}
 		warnings = append(warnings, text)
 	}

@@ -15,11 +15,12 @@ import (
 func large(name string, n int) generate.Object {
 	random := rand.New(rand.NewPCG(1, 2))
 	var b strings.Builder
-	fmt.Fprintf(&b, "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata:\n  name: %s\nspec: {}\n", name)
+	const group, kind = "apiextensions.k8s.io/v1", "CustomResourceDefinition"
+	fmt.Fprintf(&b, "apiVersion: %s\nkind: %s\nmetadata:\n  name: %s\nspec: {}\n", group, kind, name)
 	for b.Len() < n {
 		fmt.Fprintf(&b, "# %016x\n", random.Uint64())
 	}
-	return generate.Object{APIVersion: "apiextensions.k8s.io/v1", Kind: "CustomResourceDefinition", Name: name, Data: []byte(b.String())}
+	return generate.Object{APIVersion: group, Kind: kind, Name: name, Data: []byte(b.String())}
 }
 
 // A chart whose release Helm cannot store is a warning that says what to do. CRDs in crds/ are stored once.

@@ -2,6 +2,7 @@ package helm
 
 import (
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -62,19 +63,29 @@ func testConfig(t *testing.T, r run, c *chart.Chart) {
 		}
 		testConfigured(t, r, c, config, values, nil)
 	}
-	// the values of resources are those of each container
-	const resources = `{limits: {cpu: "2", memory: 1Gi}, requests: {cpu: 10m}}`
-	var r1 map[string]any
-	if err := yaml.Unmarshal([]byte(resources), &r1); err != nil {
+	testResources(t, r, c)
+}
+
+// testResources gives every container the resources of a Subscription config. They are values of each container, and
+// also in the ClusterServiceVersion, so only the Deployments are compared.
+func testResources(t *testing.T, r run, c *chart.Chart) {
+	t.Helper()
+	const text = `{limits: {cpu: "2", memory: 1Gi}, requests: {cpu: 10m}}`
+	var resources any
+	if err := yaml.Unmarshal([]byte(text), &resources); err != nil {
 		t.Fatal(err)
 	}
-	per := map[string]any{}
 	have, err := template(c, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for id, text := range have {
-		if !strings.HasPrefix(id, "apps/v1 Deployment ") {
+	without := *c // or helm merges them with the default
+	without.Values = maps.Clone(c.Values)
+	values, _ := c.Values["resources"].(map[string]any)
+	values = maps.Clone(values)
+	delete(without.Values, "resources")
+	for id, object := range have {
+		if !strings.HasPrefix(id, deployment) {
 			continue
 		}
 		var d struct {
@@ -85,42 +96,24 @@ func testConfig(t *testing.T, r run, c *chart.Chart) {
 				}
 			}
 		}
-		if err := json.Unmarshal([]byte(text), &d); err != nil {
+		if err := json.Unmarshal([]byte(object), &d); err != nil {
 			t.Fatal(err)
 		}
-		containers := map[string]any{}
+		containers, _ := values[d.Metadata.Name].(map[string]any)
+		containers = maps.Clone(containers) // init containers keep their own
 		for _, x := range d.Spec.Template.Spec.Containers {
-			// nothing of the default stays
-			containers[x.Name] = map[string]any{"limits": r1["limits"], "requests": r1["requests"]}
+			containers[x.Name] = resources
 		}
-		per[d.Metadata.Name] = containers
+		values[d.Metadata.Name] = containers
 	}
-	cleared := *c
-	cleared.Values = map[string]any{}
-	for k, v := range c.Values {
-		if k != "resources" {
-			cleared.Values[k] = v
-		}
-	}
-	isDeployment := func(id string) bool { return strings.HasPrefix(id, "apps/v1 Deployment ") }
-	all, _ := c.Values["resources"].(map[string]any)
-	for deployment, containers := range all {
-		m, _ := containers.(map[string]any)
-		given, _ := per[deployment].(map[string]any)
-		if given == nil {
-			given = map[string]any{}
-			per[deployment] = given
-		}
-		for name, v := range m {
-			if given[name] == nil { // an init container keeps its own
-				given[name] = v
-			}
-		}
-	}
-	testConfigured(t, r, &cleared, "resources: "+resources, map[string]any{"resources": per}, isDeployment)
+	testConfigured(t, r, &without, "resources: "+text, map[string]any{"resources": values},
+		func(id string) bool { return strings.HasPrefix(id, deployment) })
 }
 
-func testConfigured(t *testing.T, r run, c *chart.Chart, config string, values map[string]any, only func(string) bool) {
+const deployment = "apps/v1 Deployment "
+
+func testConfigured(t *testing.T, r run, c *chart.Chart, config string, values map[string]any,
+	only func(string) bool) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "config.yaml")
 	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
@@ -179,7 +172,8 @@ func TestDeploymentValues(t *testing.T) {
 	for _, values := range []map[string]any{
 		{"replicas": map[string]any{"other": 1}}, {"replicas": map[string]any{name: -1}},
 		{"env": []any{map[string]any{"value": "a"}}}, {"env": []any{map[string]any{"name": "OPERATOR_CONDITION_NAME"}}},
-		{"affinity": map[string]any{"affinity": map[string]any{}}}, {"tolerations": "a"}, {"podLabels": map[string]any{"a": 1}},
+		{"affinity": map[string]any{"affinity": map[string]any{}}}, {"tolerations": "a"},
+		{"podLabels": map[string]any{"a": 1}},
 		{"nodeSelector": []any{}}, {"imagePullSecrets": []any{"registry"}},
 	} {
 		if _, err := template(c, values); err == nil || !strings.Contains(err.Error(), "schema") {

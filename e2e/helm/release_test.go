@@ -49,7 +49,8 @@ func stored(t *testing.T, c *chart.Chart) int {
 	for _, m := range manifests {
 		b.WriteString("---\n# Source: " + m.Name + "\n" + m.Content + "\n")
 	}
-	data, err := json.Marshal(&release.Release{Name: "test", Namespace: "default", Version: 1, Chart: c, Info: info, Manifest: b.String()})
+	data, err := json.Marshal(&release.Release{Name: "test", Namespace: "default", Version: 1, Chart: c, Info: info,
+		Manifest: b.String()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,14 +68,14 @@ func stored(t *testing.T, c *chart.Chart) int {
 	return base64.StdEncoding.EncodedLen(packed.Len())
 }
 
-// What olmgen says of the size of a release is what helm stores, but for two in a hundred. OLMGEN_CORPUS has charts near
-// the limit.
+// The size that olmgen estimates is what helm stores, within two percent. OLMGEN_CORPUS has charts near the limit.
 func TestReleaseSize(t *testing.T) {
 	root := os.Getenv("OLMGEN_CORPUS")
 	if root == "" {
 		t.Skip("OLMGEN_CORPUS is not set")
 	}
-	for _, name := range []string{"argocd-operator/0.18.0", "datadog-operator/1.29.0", "victoriametrics-operator/0.74.1"} {
+	for _, name := range []string{"argocd-operator/0.18.0", "datadog-operator/1.29.0",
+		"victoriametrics-operator/0.74.1"} {
 		for _, crds := range []string{"templates", "crds"} {
 			r := run{root, filepath.Join("bundles", name), []string{"--certs", "cert-manager", "--helm-crds", crds}}
 			dir := r.render(t, "--layout", "helm")
@@ -98,7 +99,8 @@ func TestReleaseSize(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				objects = append(objects, generate.Object{APIVersion: m.APIVersion, Kind: m.Kind, Name: m.Name, Data: f.Data})
+				objects = append(objects, generate.Object{APIVersion: m.APIVersion, Kind: m.Kind, Name: m.Name,
+					Data: f.Data})
 			}
 			got, err := olmgenhelm.ReleaseSize(files, objects)
 			if err != nil {

@@ -21,7 +21,7 @@ const iconLimit = 16 << 10
 // about fills in what a CSV says of its operator. What Helm would refuse is left out.
 func about(chart *templates.Chart, spec v1alpha1.ClusterServiceVersionSpec) {
 	if v, err := semver.ParseTolerant(spec.MinKubeVersion); spec.MinKubeVersion != "" && err == nil {
-		chart.KubeVersion = ">=" + v.FinalizeVersion() + "-0" // -0 lets pre-releases in: vendors' versions look like them
+		chart.KubeVersion = ">=" + v.FinalizeVersion() + "-0" // versions of vendors look like pre-releases
 	}
 	for _, k := range spec.Keywords {
 		if k = strings.TrimSpace(k); k != "" && !slices.Contains(chart.Keywords, k) {

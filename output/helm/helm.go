@@ -29,7 +29,7 @@ const (
 // Chart is what a chart is made of.
 type Chart struct {
 	Name, Version, Description string                             // the version must be semver 2
-	Spec                       v1alpha1.ClusterServiceVersionSpec // of the CSV; what it says of the operator is in Chart.yaml
+	Spec                       v1alpha1.ClusterServiceVersionSpec // of the bundle's CSV
 	Namespace                  string                             // the operator's, by default
 	Targets                    []string
 	InstallMode                v1alpha1.InstallModeType
