@@ -5,7 +5,7 @@ package main
 import (
 	"os"
 
-	"github.com/olmgen/olmgen/cmd/internal/framework"
+	"github.com/olmgen/olmgen/review/validate/framework"
 )
 
 func main() {
