@@ -13,7 +13,7 @@ TEST := $(GO) test -vet=off
 	harness live e2e e2e-test
 
 help: ## List the targets
-	@sed -n 's/[$$][$$]/$$/g; s/^\([a-z0-9-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 14
+	@sed -n 's/[$$][$$]/$$/g; s/^\([a-z0-9-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 18
 
 build: ## Build ./olmgen and ./olmgen-validate, and print their sizes
 	$(GO) build -trimpath -ldflags '-s -w' -o . ./cmd/...
@@ -33,7 +33,7 @@ test-corpus: ## Run all tests with the bundles of $$OLMGEN_CORPUS and the cluste
 test-helm: ## Test charts with helm's own code, and with $$OLMGEN_CORPUS every tenth package
 	cd e2e/helm && $(TEST) -short -timeout 30m .
 
-test-authorizer: ## Ask Kubernetes' own RBAC authorizer about the reports of olmgen permissions, with the bundles of $$OLMGEN_CORPUS
+test-authorizer: ## Compare "olmgen permissions" with the RBAC authorizer of Kubernetes, over $$OLMGEN_CORPUS
 	cd e2e/authorizer && $(TEST) -timeout 30m .
 
 test-ci: ## Test .ci/run with stages that do nothing
