@@ -41,6 +41,7 @@ func Rules() []findings.Rule {
 		{ID: bundle.WarnNotAnObject, Text: "a document without kind"},
 		{ID: bundle.WarnOldAPI, Text: "an API version that current clusters do not serve"},
 		{ID: bundle.WarnOldCRD, Text: "a CustomResourceDefinition of v1beta1, which current clusters do not serve"},
+		{ID: bundle.WarnProperty, Text: "an entry of properties.yaml without type or value: OLM leaves it out"},
 		{ID: bundle.WarnSelector, Text: "a Deployment with a selector that the API server refuses"},
 		{ID: bundle.WarnSeveralDocuments, Text: "a file has several documents; OLM reads only the first"},
 		{ID: bundle.WarnShadowed, Text: "a shipped object has the name of a generated one"},
