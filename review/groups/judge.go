@@ -93,8 +93,7 @@ func (o *olm) judgeCSV(v *csv) {
 	switch {
 	case v.unusable != nil:
 		say(
-			ruleIgnored,
-			findings.Error,
+			ruleIgnored, findings.Error,
 			"spec.customresourcedefinitions",
 			v.unusable.Error()+": OLM ignores the CSV",
 			"the name of a CRD is <plural>.<group>",

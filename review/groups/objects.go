@@ -41,7 +41,14 @@ func (c *cluster) judgeInstallPlan(o *manifest.Object) {
 	if phase, err := o.Get("status", "phase"); err != nil || phase != nil {
 		return
 	}
-	c.note(ruleInstallPlan, findings.Warning, o, "", "InstallPlans do not belong into Git: OLM creates them", "remove it from the tree")
+	c.note(
+		ruleInstallPlan,
+		findings.Warning,
+		o,
+		"",
+		"InstallPlans do not belong into Git: OLM creates them",
+		"remove it from the tree",
+	)
 }
 
 // judgeNothing reports a tree in which there is nothing to predict.
@@ -78,8 +85,14 @@ func (o *olm) judgeProvidedAPIs(g *group) {
 func (o *olm) judgeTargets(g *group) {
 	t := olmapi.TargetsOf(&g.spec)
 	if len(t.Names) > 0 && t.Selector != nil && len(t.Selector.MatchLabels)+len(t.Selector.MatchExpressions) > 0 {
-		o.note(ruleSelectorIgnored, findings.Warning, g.Object, "spec.selector", "OLM ignores the selector because of targetNamespaces",
-			"remove one of them")
+		o.note(
+			ruleSelectorIgnored,
+			findings.Warning,
+			g.Object,
+			"spec.selector",
+			"OLM ignores the selector because of targetNamespaces",
+			"remove one of them",
+		)
 	}
 	if t.BySelector() || len(t.Names) > 1 {
 		field := "spec.targetNamespaces"
@@ -137,9 +150,14 @@ func (o *olm) judgeDeployments(v *csv) {
 // annotation from copies (operatorgroup.go, copyToNamespace).
 func (o *olm) judgeLeak(v *csv) {
 	if targets, ok := v.given[operatorsv1.OperatorGroupTargetsAnnotationKey]; ok {
-		o.note(ruleLeak, findings.Warning, v.Object, `metadata.annotations["`+operatorsv1.OperatorGroupTargetsAnnotationKey+`"]`,
+		o.note(
+			ruleLeak,
+			findings.Warning,
+			v.Object,
+			`metadata.annotations["`+operatorsv1.OperatorGroupTargetsAnnotationKey+`"]`,
 			fmt.Sprintf("a copied CSV shows the target namespaces %q to the users of namespace %s", targets, v.namespace),
-			"remove it from the tree")
+			"remove it from the tree",
+		)
 	}
 }
 
@@ -180,6 +198,12 @@ func (c *cluster) judgeVersion(o *manifest.Object, d definition) {
 	}
 	only, _ := d.Get("spec", "version")
 	s, _ := only.(string)
-	c.note(ruleVersion, findings.Error, o, "apiVersion", "CustomResourceDefinition "+d.Name+" does not serve version "+version,
-		"it serves "+cmp.Or(strings.Join(served, ", "), s, "none"))
+	c.note(
+		ruleVersion,
+		findings.Error,
+		o,
+		"apiVersion",
+		"CustomResourceDefinition "+d.Name+" does not serve version "+version,
+		"it serves "+cmp.Or(strings.Join(served, ", "), s, "none"),
+	)
 }

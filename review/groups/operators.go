@@ -54,7 +54,11 @@ func (o *olm) operatorsOf(d definition) *operators {
 
 // updates is the rule for an update of a custom resource's status.
 func (d definition) updates(verb string) rbacv1.PolicyRule {
-	return rbacv1.PolicyRule{Verbs: []string{verb}, APIGroups: []string{d.group}, Resources: []string{d.plural + "/status"}}
+	return rbacv1.PolicyRule{
+		Verbs:     []string{verb},
+		APIGroups: []string{d.group},
+		Resources: []string{d.plural + "/status"},
+	}
 }
 
 func (d definition) watches() rbacv1.PolicyRule {

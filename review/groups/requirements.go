@@ -203,7 +203,8 @@ func forbiddenRule(r admissionv1.RuleWithOperations) string {
 		return "webhook rules cannot include all groups"
 	case slices.Contains(r.APIGroups, olmGroup):
 		return "webhook rules cannot include the OLM group"
-	case slices.Contains(r.APIGroups, "admissionregistration.k8s.io") && slices.ContainsFunc(r.Resources, configuresWebhooks):
+	case slices.Contains(r.APIGroups, "admissionregistration.k8s.io") &&
+		slices.ContainsFunc(r.Resources, configuresWebhooks):
 		return "webhook rules cannot include MutatingWebhookConfiguration or ValidatingWebhookConfiguration resources"
 	}
 	return ""

@@ -27,9 +27,13 @@ func ownRules() []Rule {
 	return []Rule{
 		{ID: ruleUnreadable, Level: findings.Error, Text: "every object can be read",
 			Help: "olmgen cannot check a file that is not valid YAML or a field of the wrong type."},
-		{ID: ruleUnknownField, Level: findings.Error, Text: "OLM's objects have only fields that the schemas of its CRDs have",
+		{
+			ID:    ruleUnknownField,
+			Level: findings.Error,
+			Text:  "OLM's objects have only fields that the schemas of its CRDs have",
 			Help: "The API server drops an unknown field without an error: a misspelled selector or targetNamespaces makes " +
-				"an OperatorGroup global. In a ClusterServiceVersion it is a warning, because OLM installs the rest."},
+				"an OperatorGroup global. In a ClusterServiceVersion it is a warning, because OLM installs the rest.",
+		},
 		{ID: ruleSkipped, Level: findings.Note, Text: "every file is read",
 			Help: "Templates, and files that neither are readable nor look like Kubernetes objects, are skipped. " +
 				"Check the rendered output of templates."},
@@ -84,7 +88,8 @@ func catalogRules() []Rule {
 				"community catalog rather than deploying a custom Catalog source."},
 		{ID: "of-default-catalog", Level: findings.Error, check: defaultCatalog,
 			Text: "a Subscription is to a default catalog",
-			Quote: "Operators are expected to be provisioned from the default catalogs and it is advised to publish the desired " +
+			Quote: "Operators are expected to be provisioned from the default catalogs and it is advised to publish the " +
+				"desired " +
 				"operator to a community catalog rather than deploying a custom Catalog source.",
 			Help: "The default catalogs are redhat-operators, certified-operators, redhat-marketplace and community-operators " +
 				"in " + marketplace + ". A CatalogSource that the tree declares may be used too; of-no-catalogsource has a note " +
@@ -139,7 +144,8 @@ func groupRules() []Rule {
 				"cluster-scope application only"},
 		{ID: "of-no-operatorgroup-access", Level: findings.Error, check: groupAccess,
 			Text: "project admins and editors may not create or change OperatorGroups",
-			Quote: "By default project admins do not have create/edit rights to OperatorGroups (due to points 2 and 3), so only " +
+			Quote: "By default project admins do not have create/edit rights to OperatorGroups (due to points 2 and 3), so " +
+				"only " +
 				"cluster-admins can manage Operator groups.",
 			Help: "The rule checks ClusterRoles that are aggregated to admin or edit, or bound to all users."},
 		{ID: "of-one-operatorgroup", Level: findings.Error, check: oneGroup,

@@ -15,7 +15,10 @@ func groupInClusterScope(v *view) []hit {
 func groupAccess(v *view) []hit {
 	var hits []hit
 	for _, role := range v.permissions().open() {
-		i := slices.IndexFunc(role.rules, func(r rbacv1.PolicyRule) bool { return grants(r, olmGroup, "operatorgroups", changes...) })
+		i := slices.IndexFunc(
+			role.rules,
+			func(r rbacv1.PolicyRule) bool { return grants(r, olmGroup, "operatorgroups", changes...) },
+		)
 		if i >= 0 {
 			hits = append(hits, hit{role.Object, fmt.Sprintf("rules[%d]", i), "lets users of projects change OperatorGroups",
 				"remove operatorgroups from the rule, or do not aggregate the role"})
@@ -49,8 +52,12 @@ func groupTargets(v *view) []hit {
 		case len(g.targets.Names) > 1:
 			hits = append(
 				hits,
-				hit{g.Object, "spec.targetNamespaces", fmt.Sprintf("%d target namespaces, only one is allowed", len(g.targets.Names)),
-					"write one OperatorGroup per target, each in its own namespace, or a global one"},
+				hit{
+					g.Object,
+					"spec.targetNamespaces",
+					fmt.Sprintf("%d target namespaces, only one is allowed", len(g.targets.Names)),
+					"write one OperatorGroup per target, each in its own namespace, or a global one",
+				},
 			)
 		case g.targets.BySelector():
 			hits = append(

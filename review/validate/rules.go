@@ -23,7 +23,10 @@ func Rules() []findings.Rule {
 		{ID: ruleDependencies, Text: "dependencies.yaml has an unknown type, a missing field or a bad range of versions"},
 		{ID: ruleSkipRange, Text: "olm.skipRange is not a range of versions"},
 		{ID: ruleCSVSchema, Text: "the schema of OLM's CRD rejects the ClusterServiceVersion, so OLM cannot install it"},
-		{ID: ruleReplacesMissing, Text: "legacy package: spec.replaces names a ClusterServiceVersion that is not in the package"},
+		{
+			ID:   ruleReplacesMissing,
+			Text: "legacy package: spec.replaces names a ClusterServiceVersion that is not in the package",
+		},
 
 		{
 			ID: bundle.WarnAggregatedRules,
@@ -60,7 +63,15 @@ func Rules() []findings.Rule {
 		{ID: bundle.WarnStatus, Text: "descoped: an owned API whose status the operator may not update"},
 		{ID: bundle.WarnOwnNamespace, Text: "descoped: the operator has no rights in its own namespace"},
 		{ID: bundle.WarnMetadataObject, Text: "a Kubernetes object in the metadata directory, which OLM installs"},
+	}
+	list = append(list, apiRules()...)
+	slices.SortFunc(list, func(a, b findings.Rule) int { return cmp.Compare(a.ID, b.ID) })
+	return list
+}
 
+// apiRules returns the rules for the validators of operator-framework/api.
+func apiRules() []findings.Rule {
+	return []findings.Rule{
 		{ID: apiPrefix + "alpha-deprecated-apis", Text: "an API that a newer Kubernetes has removed"},
 		{ID: apiPrefix + "bundle", Text: "the bundle as a whole: owned CRDs, accounts, size, related images"},
 		{ID: apiPrefix + "crd", Text: "a CustomResourceDefinition that the API server would refuse"},
@@ -74,6 +85,4 @@ func Rules() []findings.Rule {
 		{ID: apiPrefix + "standardcapabilities", Text: "the capability level must be one that OperatorHub.io knows"},
 		{ID: apiPrefix + "standardcategories", Text: "the categories must be those that OperatorHub.io knows"},
 	}
-	slices.SortFunc(list, func(a, b findings.Rule) int { return cmp.Compare(a.ID, b.ID) })
-	return list
 }
