@@ -33,8 +33,8 @@ var Limits = manifest.Limits{
 type Options struct {
 	Stdin   io.Reader // read for the path "-"
 	Workers int       // how many files to read at once; 0 means one per processor
-	// Strict reads for somebody who needs every object: whatever is not readable, a template, and an object without name
-	// are not passed over. What is in a directory and begins with a dot is left out.
+	// Strict reads for somebody who needs every object: whatever is not readable, a template, and an object without
+	// name are not passed over. What is in a directory and begins with a dot is left out.
 	Strict bool
 }
 

@@ -30,8 +30,9 @@ func (c *cluster) judgeFields(o *manifest.Object) bool {
 		level = findings.Warning // published CSVs have some, and OLM installs them
 	}
 	for _, e := range olmapi.UnknownFields(o) {
-		c.findings = append(c.findings, findings.Finding{Rule: ruleUnknownField, Level: level, File: e.File, Line: e.Line,
-			Object: o.Identity(), Field: e.Field, Message: e.Msg, Hint: e.Tip})
+		c.findings = append(c.findings,
+			findings.Finding{Rule: ruleUnknownField, Level: level, File: e.File, Line: e.Line,
+				Object: o.Identity(), Field: e.Field, Message: e.Msg, Hint: e.Tip})
 	}
 	return len(rejected) == 0
 }
@@ -109,7 +110,8 @@ func (o *olm) judgeSeveral() {
 	for namespace, groups := range o.groupsIn {
 		for _, g := range groups[1:] {
 			o.note(operatorsv1.MultipleOperatorGroupsReason, findings.Error, g.Object, "metadata.name",
-				fmt.Sprintf("namespace %s also has OperatorGroup %s: OLM installs nothing there", namespace, groups[0].Name),
+				fmt.Sprintf("namespace %s also has OperatorGroup %s: OLM installs nothing there", namespace,
+					groups[0].Name),
 				"keep one of them")
 		}
 	}
@@ -122,10 +124,12 @@ var namespacesWithGroup = []string{"openshift-operators", "operators"}
 // judgeSubscriptions reports Subscriptions that OLM installs nothing for.
 func (o *olm) judgeSubscriptions() {
 	for _, s := range o.subs {
-		known := len(o.groupsIn[s.Namespace])+len(o.csvsIn[s.Namespace]) > 0 // a CSV without group is an error of its own
+		// a CSV without group is an error of its own
+		known := len(o.groupsIn[s.Namespace])+len(o.csvsIn[s.Namespace]) > 0
 		if !known && !slices.Contains(namespacesWithGroup, s.Namespace) {
 			o.note(ruleNoGroup, findings.Warning, s.Object, "metadata.namespace",
-				"namespace "+s.Namespace+" has no OperatorGroup: OLM installs nothing there", "add one, or check its path too")
+				"namespace "+s.Namespace+" has no OperatorGroup: OLM installs nothing there",
+				"add one, or check its path too")
 		}
 	}
 }
@@ -134,14 +138,16 @@ func (o *olm) judgeSubscriptions() {
 // cleanupCSVDeployments).
 func (o *olm) judgeDeployments(v *csv) {
 	switch v.reason {
-	case v1alpha1.CSVReasonInterOperatorGroupOwnerConflict, v1alpha1.CSVReasonCannotModifyStaticOperatorGroupProvidedAPIs:
+	case v1alpha1.CSVReasonInterOperatorGroupOwnerConflict,
+		v1alpha1.CSVReasonCannotModifyStaticOperatorGroupProvidedAPIs:
 	default:
 		return
 	}
 	for _, name := range v.deployments() {
 		if d := o.deployments[v.namespace+"/"+name]; d != nil {
 			o.note(ruleDeployment, findings.Warning, d, "",
-				"OLM deletes this Deployment, because ClusterServiceVersion "+v.name+" has failed: "+string(v.reason), "")
+				"OLM deletes this Deployment, because ClusterServiceVersion "+v.name+" has failed: "+string(v.reason),
+				"")
 		}
 	}
 }
@@ -155,7 +161,8 @@ func (o *olm) judgeLeak(v *csv) {
 			findings.Warning,
 			v.Object,
 			`metadata.annotations["`+operatorsv1.OperatorGroupTargetsAnnotationKey+`"]`,
-			fmt.Sprintf("a copied CSV shows the target namespaces %q to the users of namespace %s", targets, v.namespace),
+			fmt.Sprintf("a copied CSV shows the target namespaces %q to the users of namespace %s", targets,
+				v.namespace),
 			"remove it from the tree",
 		)
 	}

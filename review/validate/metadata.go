@@ -37,7 +37,8 @@ func metadataFindings(src *source.Source, b *bundle.Bundle) []Finding {
 	list = append(list, dependencyFindings(src.FS, b)...)
 	if text, ok := b.CSV.Annotations[skipRange]; ok {
 		if _, err := semver.ParseRange(text); err != nil {
-			e := b.CSVObject.Errorf(`metadata.annotations["`+skipRange+`"]`, "%q is not a range of versions: %v", text, err)
+			e := b.CSVObject.Errorf(`metadata.annotations["`+skipRange+`"]`, "%q is not a range of versions: %v", text,
+				err)
 			list = append(list, finding(ruleSkipRange, findings.Error, e))
 		}
 	}

@@ -19,10 +19,13 @@ func Rules() []findings.Rule {
 	list := []findings.Rule{
 		{ID: ruleRefused, Text: "olmgen refuses the bundle, as OLM or the API server does"},
 
-		{ID: ruleChannels, Text: "the channels of the annotations: none, an empty name, a default that is not among them"},
-		{ID: ruleDependencies, Text: "dependencies.yaml has an unknown type, a missing field or a bad range of versions"},
+		{ID: ruleChannels,
+			Text: "the channels of the annotations: none, an empty name, a default that is not among them"},
+		{ID: ruleDependencies,
+			Text: "dependencies.yaml has an unknown type, a missing field or a bad range of versions"},
 		{ID: ruleSkipRange, Text: "olm.skipRange is not a range of versions"},
-		{ID: ruleCSVSchema, Text: "the schema of OLM's CRD rejects the ClusterServiceVersion, so OLM cannot install it"},
+		{ID: ruleCSVSchema,
+			Text: "the schema of OLM's CRD rejects the ClusterServiceVersion, so OLM cannot install it"},
 		{
 			ID:   ruleReplacesMissing,
 			Text: "legacy package: spec.replaces names a ClusterServiceVersion that is not in the package",
@@ -30,10 +33,12 @@ func Rules() []findings.Rule {
 
 		{
 			ID: bundle.WarnAggregatedRules,
-			Text: "a shipped ClusterRole has an aggregationRule and rules: the cluster sets the rules, so server-side apply " +
+			Text: "a shipped ClusterRole has an aggregationRule and rules: the cluster sets the rules, so " +
+				"server-side apply " +
 				"conflicts",
 		},
-		{ID: bundle.WarnAPIVersion, Text: "an object without apiVersion, or a ClusterServiceVersion that is not v1alpha1"},
+		{ID: bundle.WarnAPIVersion,
+			Text: "an object without apiVersion, or a ClusterServiceVersion that is not v1alpha1"},
 		{ID: bundle.WarnDuplicateKey, Text: "a mapping key occurs twice; the last one counts"},
 		{ID: bundle.WarnForeignSubject, Text: "a shipped binding has a subject in another namespace"},
 		{ID: bundle.WarnInstallMode, Text: "an install mode that OLM does not know"},
@@ -47,10 +52,12 @@ func Rules() []findings.Rule {
 		{ID: bundle.WarnShadowed, Text: "a shipped object has the name of a generated one"},
 		{ID: bundle.WarnStrategy, Text: "no install strategy; OLM knows only deployment"},
 		{
-			ID:   bundle.WarnUnknownField,
-			Text: "an unknown field of a ClusterServiceVersion or v1 CRD: OLM drops it, and server-side apply rejects the CRD",
+			ID: bundle.WarnUnknownField,
+			Text: "an unknown field of a ClusterServiceVersion or v1 CRD: OLM drops it, and server-side apply " +
+				"rejects the CRD",
 		},
-		{ID: bundle.WarnUnknownAccount, Text: "a Deployment uses a ServiceAccount that neither the bundle nor OLM creates"},
+		{ID: bundle.WarnUnknownAccount,
+			Text: "a Deployment uses a ServiceAccount that neither the bundle nor OLM creates"},
 		{ID: bundle.WarnUnsupportedKind, Text: "a kind of object that OLM does not install from a bundle"},
 		{ID: bundle.WarnCertificates, Text: "someone else must create and rotate the certificates"},
 		{ID: bundle.WarnInstallation, Text: "OLM in the cluster may not do what the options ask for"},
