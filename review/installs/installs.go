@@ -21,7 +21,7 @@ type Install struct {
 }
 
 // Find finds the installations of an operator, that of the bundle in any version, in a tree of manifests: its CSVs (not the copies), the
-// Deployments that say which CSV they are of, and Subscriptions, with the OperatorGroups of their namespaces. Each namespace is one
+// Deployments that say which CSV they are of, or that olmgen rendered without one, and Subscriptions, with the OperatorGroups of their namespaces. Each namespace is one
 // installation; they are sorted by it, and an empty list is not nil. Of an object of these kinds that is not readable, the second result says
 // why, in the tree's order.
 func Find(t *tree.Tree, b *bundle.Bundle) ([]Install, []error) {
@@ -66,8 +66,11 @@ func (f *finder) object(o *manifest.Object) error {
 		if _, err := o.Into(&d); err != nil {
 			return err
 		}
-		if d.Labels["olm.owner.kind"] == v1alpha1.ClusterServiceVersionKind {
+		switch at := d.Spec.Template.Annotations["olm.operatorNamespace"]; {
+		case d.Labels["olm.owner.kind"] == v1alpha1.ClusterServiceVersionKind:
 			f.add(d.Labels["olm.owner"], d.Labels["olm.owner.namespace"], targets(d.Spec.Template.Annotations))
+		case at != "" && (d.Labels["app.kubernetes.io/part-of"] == f.bundle.Package || f.deploys(d.Name)): // rendered without OLM
+			f.install(at, "", targets(d.Spec.Template.Annotations))
 		}
 	case "operators.coreos.com/Subscription":
 		var s v1alpha1.Subscription
@@ -97,6 +100,12 @@ func (f *finder) object(o *manifest.Object) error {
 		}
 	}
 	return nil
+}
+
+// deploys reports whether the bundle has a Deployment of the name.
+func (f *finder) deploys(name string) bool {
+	return slices.ContainsFunc(f.bundle.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs,
+		func(d v1alpha1.StrategyDeploymentSpec) bool { return d.Name == name })
 }
 
 // add notes an installation of a CSV, if that is of the operator.
