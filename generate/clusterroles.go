@@ -29,8 +29,12 @@ func clusterRole(name string) Object {
 // aggregatedClusterRoles makes the three ClusterRoles of the OperatorGroup (spec section 2).
 func aggregatedClusterRoles(r *rendering) error {
 	for _, suffix := range suffixes {
-		view := templates.GroupRole{Name: r.names.groupRole(suffix), Managed: r.names.olm(),
-			Group: r.options.OperatorGroup, GroupNamespace: r.options.Namespace, Selectors: r.selectors(suffix)}
+		view := templates.GroupRole{Name: r.names.groupRole(suffix), Selectors: r.selectors(suffix)}
+		if r.names.withoutOLM() { // several operators may share the group
+			view.Ownership = r.names.recommended(r.options.OperatorGroup)
+		} else {
+			view.Managed, view.Owner = r.names.olm(), &templates.Owner{Name: r.options.OperatorGroup, Namespace: r.options.Namespace}
+		}
 		if err := r.author("aggregated-clusterrole.yaml", clusterRole(view.Name), view); err != nil {
 			return err
 		}

@@ -4,11 +4,12 @@ package templates
 // fields, and the labels themselves as .Labels.
 type Ownership struct {
 	Managed    bool   // olm.managed: with OLM's names
-	Owner      *Owner // olm.owner, olm.owner.kind and olm.owner.namespace: the ClusterServiceVersion
+	Owner      *Owner // olm.owner, olm.owner.kind and olm.owner.namespace: the ClusterServiceVersion; nil with profiles plain and descoped
 	Hash       string // olm.permissions.hash: with OLM's names
 	CopiedFrom string // olm.copiedFrom: the operator's namespace, on what is in another one
 	Descoped   string // descoped.olmgen.dev/clusterrole: with profile descoped, what a role is for
-	Installer  bool   // app.kubernetes.io/managed-by: what "olmgen installer-rbac" makes
+	Olmgen     bool   // app.kubernetes.io/managed-by: with profiles plain and descoped, and in "olmgen installer-rbac"
+	PartOf     string // app.kubernetes.io/part-of: with profiles plain and descoped, the package
 }
 
 // Owner is what an object belongs to.
@@ -35,7 +36,8 @@ func (o Ownership) Labels() map[string]string {
 	add("olm.permissions.hash", o.Hash)
 	add("olm.copiedFrom", o.CopiedFrom)
 	add("descoped.olmgen.dev/clusterrole", o.Descoped)
-	if o.Installer {
+	add("app.kubernetes.io/part-of", o.PartOf)
+	if o.Olmgen {
 		out["app.kubernetes.io/managed-by"] = "olmgen"
 	}
 	return out
@@ -64,16 +66,17 @@ func (c CA) Annotations() map[string]string {
 
 // GroupRole is the view of aggregated-clusterrole.yaml: one of the three ClusterRoles of an OperatorGroup.
 type GroupRole struct {
-	Name                  string
-	Managed               bool        // olm.managed: with OLM's names
-	Group, GroupNamespace string      // the OperatorGroup
-	Selectors             []Aggregate // the labels of the ClusterRoles that it is made of
+	Ownership // its Owner is the OperatorGroup
+	Name      string
+	Selectors []Aggregate // the labels of the ClusterRoles that it is made of
 }
 
 // Labels returns the labels as a mapping.
 func (v GroupRole) Labels() map[string]string {
-	out := Ownership{Managed: v.Managed, Owner: &Owner{v.Group, v.GroupNamespace}}.Labels()
-	out["olm.owner.kind"] = "OperatorGroup"
+	out := v.Ownership.Labels()
+	if v.Owner != nil {
+		out["olm.owner.kind"] = "OperatorGroup"
+	}
 	return out
 }
 

@@ -22,7 +22,7 @@ type Subject struct {
 // applied. Where nothing is needed there is none. The error is that of a user's template.
 func (p *Permissions) Objects(s Subject, t *templates.Set) ([]generate.Object, error) {
 	var out []generate.Object
-	labels := templates.Ownership{Installer: true}
+	labels := templates.Ownership{Olmgen: true}
 	subjects := []templates.Subject{{Name: s.ServiceAccount, Namespace: s.Namespace}}
 	add := func(namespace, prefix, name string, rules []rbacv1.PolicyRule) error {
 		if len(rules) == 0 {
