@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/registry"
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/olmgen/olmgen/internal/framework"
+	"github.com/olmgen/olmgen/cmd/internal/framework"
 	"github.com/olmgen/olmgen/review/validate"
 )
 
