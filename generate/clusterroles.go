@@ -93,7 +93,7 @@ func (r *rendering) apiClusterRole(a api, suffix, aggregateTo string, view templ
 
 func (r *rendering) shippedClusterRole(name string) *manifest.Object {
 	for _, o := range r.bundle.Others {
-		if o.Kind == "ClusterRole" && o.Group() == rbacv1.GroupName && o.Name == name {
+		if o.Kind == "ClusterRole" && bundle.GroupOf(o) == rbacv1.GroupName && o.Name == name {
 			return o
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/blang/semver/v4"
+
 	"github.com/olmgen/olmgen/bundle"
 )
 
@@ -93,12 +95,15 @@ func differenceHint(o Object) string {
 type others struct {
 	groupAPIs []string            // Kind.version.group of all operators of the OperatorGroup
 	alongside map[string][]string // namespace/name of the CSVs with a CRD, by the CRD's name
+	apis      map[string]bool     // Kind.version.group that any of the operators provides
+	packages  map[string][]semver.Version
 }
 
 // members completes the options of the operators and tells each of the others.
 func members(operators []Operator) ([]Operator, error) {
 	out := slices.Clone(operators)
 	apis, alongside := map[string][]string{}, map[string][]string{}
+	all, packages := map[string]bool{}, map[string][]semver.Version{}
 	for i := range out {
 		m := &out[i]
 		setDefault(&m.Name, m.Bundle.Package)
@@ -108,13 +113,15 @@ func members(operators []Operator) ([]Operator, error) {
 		}
 		for _, a := range providedAPIs(m.Bundle.CSV) {
 			apis[m.sharing()] = append(apis[m.sharing()], a.gvk())
+			all[a.gvk()] = true
 		}
+		packages[m.Bundle.Package] = append(packages[m.Bundle.Package], m.Bundle.CSV.Spec.Version.Version)
 		for _, c := range m.Bundle.CRDs {
 			alongside[c.Name] = append(alongside[c.Name], m.Options.Namespace+"/"+m.Bundle.CSV.Name)
 		}
 	}
 	for i := range out {
-		out[i].Options.others = others{apis[out[i].sharing()], alongside}
+		out[i].Options.others = others{apis[out[i].sharing()], alongside, all, packages}
 	}
 	return out, nil
 }
