@@ -42,10 +42,15 @@ func aggregatedClusterRoles(r *rendering) error {
 	return nil
 }
 
-// selectors returns the labels that an aggregated ClusterRole selects: the group's one, or, as OLM does, one for each API, sorted.
+// selectors returns the labels that an aggregated ClusterRole selects: the group's one and those of the groups that
+// bring the ClusterRoles of its APIs, or, as OLM does, one for each API, sorted.
 func (r *rendering) selectors(suffix string) []templates.Aggregate {
 	if !r.names.olm() {
-		return []templates.Aggregate{*r.names.aggregate("", suffix)}
+		out := []templates.Aggregate{*r.names.aggregate("", suffix)}
+		for _, group := range r.options.others.labels {
+			out = append(out, templates.Aggregate{To: suffix, Value: group})
+		}
+		return out
 	}
 	var out []templates.Aggregate
 	for _, gvk := range r.groupAPIs() {
