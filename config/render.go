@@ -135,7 +135,7 @@ func (c *Config) say(r *Rendered, all []*loaded, results []*generate.Result) {
 			}
 			r.Warnings = append(r.Warnings, Warning{name, Say(w.Error.Error(), w.Options, namer)})
 		}
-		for _, n := range slices.Concat(results[i].Notes, advice(all, results, i)) {
+		for _, n := range slices.Concat(results[i].Notes, c.advice(all, results, i)) {
 			r.Notes = append(r.Notes, Warning{name, Say(n.Msg, n.Options, namer)})
 		}
 	}
