@@ -158,6 +158,7 @@ func (r *reader) readMetadata(dir string) error {
 		if err != nil {
 			return err
 		}
+		r.bundle.contents.add(name, data)
 		for _, d := range docs {
 			if err := r.metadataDocument(d); err != nil {
 				return err

@@ -47,7 +47,7 @@ var declared = []Option{
 	{Name: "output", Type: Object, Fields: outputFields, Text: "where the files go and in which layout"},
 	{Name: "annotations", Words: words(transform.Engines), Default: "none", Flag: "annotations",
 		Value: "ENGINE", Topic: TopicFiles,
-		Text: "the GitOps engine whose annotations CRDs, Namespaces, webhooks and APIServices get, before any patch"},
+		Text: "the GitOps engine that the objects are annotated for, before any patch"},
 	{Name: "defaults", Type: Object, Fields: settings,
 		Text: "settings of all bundles that do not set their own, as far as their profile uses them"},
 	{Name: "commonLabels", Type: Mapping,

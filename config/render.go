@@ -89,7 +89,7 @@ func (c *Config) generate(all []*loaded) (*generate.Set, error) {
 	if c.flags() {
 		result, err := generate.Render(all[0].Bundle, all[0].Options)
 		if err != nil {
-			return nil, c.explain(c.placeOf(all[0], err), 0, 0, err)
+			return nil, c.explain(c.placeOf(all[0], err), 0, 0, bundle.WithWarnings(err, all[0].Bundle.Warnings))
 		}
 		set := &generate.Set{Results: []*generate.Result{result}}
 		for _, x := range result.Objects {
@@ -106,7 +106,7 @@ func (c *Config) generate(all []*loaded) (*generate.Set, error) {
 	switch {
 	case errors.As(err, &one):
 		l := all[one.Index]
-		return nil, c.explain(c.placeOf(l, one.Err), l.group, l.index, one.Err)
+		return nil, c.explain(c.placeOf(l, one.Err), l.group, l.index, bundle.WithWarnings(one.Err, l.Bundle.Warnings))
 	case err != nil:
 		return nil, c.explain("", -1, -1, err)
 	}

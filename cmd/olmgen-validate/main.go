@@ -5,7 +5,7 @@ package main
 import (
 	"os"
 
-	"github.com/olmgen/olmgen/internal/framework"
+	"github.com/olmgen/olmgen/review/validate/framework"
 )
 
 func main() {

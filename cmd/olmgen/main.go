@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
@@ -61,8 +62,15 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return exitFailed
 }
 
-// sayError prints an error and its hint, with the names of the flags that they are about.
+// sayError prints an error and its hint, with the names of the flags that they are about. Warnings that were found
+// before the error come first.
 func sayError(cmd *cobra.Command, stderr io.Writer, err error) {
+	var warned *bundle.WarnedError
+	if errors.As(err, &warned) {
+		for _, w := range warned.Warnings {
+			fmt.Fprintln(stderr, "olmgen: warning: "+config.Say(w.Error.Error(), w.Options, flagsOf(cmd)))
+		}
+	}
 	text, hint := config.SayError(err, flagsOf(cmd))
 	fmt.Fprintln(stderr, "olmgen: "+text)
 	if hint != "" {

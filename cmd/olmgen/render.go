@@ -19,9 +19,9 @@ the files that olmgen owns. It never touches other files.
 With -f it renders all operators of a RenderConfig, which "olmgen init" writes.
 Several -f write a tree each, to the output.directory of each file.
 --annotations adds what a GitOps engine needs: for argocd sync waves,
-ServerSideApply=true on CRDs that are too large for client-side apply, and
+ServerSideApply=true on objects that client-side apply cannot store, and
 Prune=false on CRDs and Namespaces; for flux that CRDs and Namespaces are not
-pruned.
+pruned, and that the text of an object is not taken for variables.
 
 With --check it writes nothing. It prints a unified diff of the directory and
 what would be written, and exits with 3 if they differ.

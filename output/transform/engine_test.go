@@ -126,6 +126,41 @@ func TestAnnotateKeepsWhatIsThere(t *testing.T) {
 	}
 }
 
+// Flux substitutes variables in the whole document. Every object in which that would change a text is kept out of it.
+func TestAnnotateSubstitution(t *testing.T) {
+	disabled := map[string]string{fluxSubstitute: "disabled"}
+	for value, want := range map[string]map[string]string{
+		"a":                 {},
+		"$(POD_NAME)":       {}, // a reference of Kubernetes
+		"costs $5":          {},
+		"${HOME}":           disabled,
+		"'a${b:-c}'":        disabled,
+		"$$(POD_NAME)":      disabled, // one $ would be lost, and the reference would be resolved
+		`"\x24{HOME}"`:      disabled,
+		`"\u0024{HOME}"`:    disabled,
+		`"\U00000024{A}"`:   disabled,
+		"\"$\\\n    {A}\"":  disabled,
+		"|-\n    echo ${1}": disabled,
+	} {
+		text := bare("v1", "ConfigMap") + "data:\n  key: " + value + "\n"
+		if d := cmp.Diff(want, annotationsOf(t, text, EngineFlux)); d != "" {
+			t.Errorf("%s (-want +got):\n%s", value, d)
+		}
+		if d := cmp.Diff(map[string]string{}, annotationsOf(t, text, EngineArgoCD)); d != "" {
+			t.Errorf("%s, Argo CD (-want +got):\n%s", value, d)
+		}
+	}
+	text := bare("v1", "Namespace") + "  annotations:\n    a: ${b}\n"
+	want := map[string]string{"a": "${b}", fluxPrune: "disabled", fluxSubstitute: "disabled"}
+	if d := cmp.Diff(want, annotationsOf(t, text, EngineFlux)); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	want[fluxSubstitute] = "enabled"
+	if d := cmp.Diff(want, annotationsOf(t, text+"    "+fluxSubstitute+": enabled\n", EngineFlux)); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+}
+
 // An object that is carried keeps its bytes and gets two lines; one in olmgen's form stays in it.
 func TestAnnotateForm(t *testing.T) {
 	carried := "# A CRD.\napiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata:\n    name: x   # the name\n    annotations:\n        z: a\nspec: {}\n"

@@ -12,14 +12,14 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// Advice is what the plan says of an operator with its installations.
+// Advice is what the descoping plan recommends for an operator and its installations.
 type Advice struct {
-	State string             // how it is installed; empty where that makes no difference
+	State string             // how the operator is installed; empty if it makes no difference
 	Steps []manifest.Message // what to do
 }
 
-// Advise gives the plan's advice (Installation-specific migrations steps) for an operator and its installations; nil installs are not
-// known, empty ones are none.
+// Advise returns the advice of the descoping plan (Installation-specific migrations steps) for an operator and its
+// installations. nil means that the installations are unknown, an empty list that there are none.
 func Advise(csv *v1alpha1.ClusterServiceVersion, installs []Install) Advice {
 	switch scope, _ := bundle.ScopeOf(csv); scope {
 	case bundle.Descoped:
@@ -44,7 +44,7 @@ func scoped(csv *v1alpha1.ClusterServiceVersion, installs []Install) Advice {
 	}
 	switch {
 	case installs == nil:
-		return Advice{"its installations are not known", single(csv, nil)}
+		return Advice{"its installations are unknown", single(csv, nil)}
 	case len(installs) == 0:
 		return Advice{"it is not installed", steps(step("look for an alternative that is descoped, or bind it where it may work", generate.OptionBindNamespaces))}
 	case len(installs) == 1 && global:
@@ -62,7 +62,7 @@ func scoped(csv *v1alpha1.ClusterServiceVersion, installs []Install) Advice {
 		steps(step("clean that up by hand: keep one, and bind it where the others worked", generate.OptionBindNamespaces))}
 }
 
-// single is the advice for one installation that is not for all namespaces.
+// single returns the advice for one installation that does not watch all namespaces.
 func single(csv *v1alpha1.ClusterServiceVersion, installs []Install) []manifest.Message {
 	where := "where it works today"
 	if names := watched(installs); len(names) > 0 {
@@ -87,7 +87,7 @@ func multi(csv *v1alpha1.ClusterServiceVersion) bool {
 
 func (i Install) global() bool { return slices.Contains(i.Targets, "") }
 
-// watched gives the namespaces that installations watch, each once, sorted.
+// watched returns the namespaces that installations watch, sorted, without duplicates.
 func watched(installs []Install) []string {
 	var out []string
 	for _, i := range installs {
@@ -111,7 +111,7 @@ func describe(installs []Install) string {
 	for n, i := range installs {
 		name := i.CSV
 		if name == "" {
-			name = "a version that is not known"
+			name = "an unknown version"
 		}
 		parts[n] = name + " in " + i.Namespace
 		switch {
