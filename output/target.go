@@ -51,6 +51,25 @@ func (d *disk) locate(name string) (target, error) {
 	return newTarget(name, filepath.Join(real, filepath.Base(abs))), nil
 }
 
+// realDir finds out which directory name means and creates nothing.
+func realDir(name string) (string, error) {
+	if name == "" {
+		return "", errors.New("no output directory given")
+	}
+	abs, err := filepath.Abs(name)
+	if err != nil {
+		return "", err
+	}
+	real, err := filepath.EvalSymlinks(abs)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return abs, nil
+	case err != nil:
+		return "", fmt.Errorf("output directory %s: %w", name, err)
+	}
+	return real, nil
+}
+
 func newTarget(name, real string) target {
 	beside := work(filepath.Join(filepath.Dir(real), "."+filepath.Base(real)+workName))
 	return target{name: name, dir: real, beside: beside, inside: work(filepath.Join(real, workName)),

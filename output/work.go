@@ -24,6 +24,8 @@ const (
 	namedName  = "locked" // stands for that lock where the file system has none
 	stageName  = "new"
 	asideName  = "old"
+
+	journalName = "journal.json"
 )
 
 // enter creates the directory, if it is not there, and its .gitignore.
