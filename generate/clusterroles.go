@@ -29,8 +29,12 @@ func clusterRole(name string) Object {
 // aggregatedClusterRoles makes the three ClusterRoles of the OperatorGroup (spec section 2).
 func aggregatedClusterRoles(r *rendering) error {
 	for _, suffix := range suffixes {
-		view := templates.GroupRole{Name: r.names.groupRole(suffix), Managed: r.names.olm(),
-			Group: r.options.OperatorGroup, GroupNamespace: r.options.Namespace, Selectors: r.selectors(suffix)}
+		view := templates.GroupRole{Name: r.names.groupRole(suffix), Selectors: r.selectors(suffix)}
+		if r.names.withoutOLM() && !r.options.others.olmGroup { // several operators may share the group
+			view.Ownership = r.names.recommended(r.options.OperatorGroup)
+		} else {
+			view.Managed, view.Owner = r.names.olm(), &templates.Owner{Name: r.options.OperatorGroup, Namespace: r.options.Namespace}
+		}
 		if err := r.author("aggregated-clusterrole.yaml", clusterRole(view.Name), view); err != nil {
 			return err
 		}
@@ -94,7 +98,7 @@ func (r *rendering) apiClusterRole(a api, suffix, aggregateTo string, view templ
 
 func (r *rendering) shippedClusterRole(name string) *manifest.Object {
 	for _, o := range r.bundle.Others {
-		if o.Kind == "ClusterRole" && o.Group() == rbacv1.GroupName && o.Name == name {
+		if o.Kind == "ClusterRole" && bundle.GroupOf(o) == rbacv1.GroupName && o.Name == name {
 			return o
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/blang/semver/v4"
+
 	"github.com/olmgen/olmgen/bundle"
 )
 
@@ -103,14 +105,18 @@ func refuseDifference(o Object, format string, args ...any) *Error {
 type others struct {
 	groupAPIs []string            // Kind.version.group of all operators of the OperatorGroup
 	alongside map[string][]string // namespace/name of the CSVs with a CRD, by the CRD's name
-	bringers  []int               // the operators whose cluster-scoped objects take the place of its own
-	labels    []string            // the other OperatorGroups whose label the ClusterRoles of its APIs have
+	apis      map[string]bool     // Kind.version.group that any of the operators provides
+	packages  map[string][]semver.Version
+	olmGroup  bool     // the OperatorGroup is there for another operator, which OLM manages
+	bringers  []int    // the operators whose cluster-scoped objects take the place of its own
+	labels    []string // the other OperatorGroups whose label the ClusterRoles of its APIs have
 }
 
 // members completes the options of the operators and tells each of the others.
 func members(operators []Operator) ([]Operator, error) {
 	out := slices.Clone(operators)
 	apis, alongside := map[string][]string{}, map[string][]string{}
+	all, packages := map[string]bool{}, map[string][]semver.Version{}
 	for i := range out {
 		m := &out[i]
 		setDefault(&m.Name, m.Bundle.Package)
@@ -120,7 +126,9 @@ func members(operators []Operator) ([]Operator, error) {
 		}
 		for _, a := range providedAPIs(m.Bundle.CSV) {
 			apis[m.sharing()] = append(apis[m.sharing()], a.gvk())
+			all[a.gvk()] = true
 		}
+		packages[m.Bundle.Package] = append(packages[m.Bundle.Package], m.Bundle.CSV.Spec.Version.Version)
 		for _, c := range m.Bundle.CRDs {
 			alongside[c.Name] = append(alongside[c.Name], m.Options.Namespace+"/"+m.Bundle.CSV.Name)
 		}
@@ -131,7 +139,9 @@ func members(operators []Operator) ([]Operator, error) {
 	}
 	for i := range out {
 		labels := bringersOfAPIs(out[i], from[i], out)
-		out[i].Options.others = others{apis[out[i].sharing()], alongside, from[i], labels}
+		olmGroup := slices.ContainsFunc(out, func(m Operator) bool { return m.grouped() && m.group() == out[i].group() })
+		out[i].Options.others = others{olmGroup: olmGroup, groupAPIs: apis[out[i].sharing()], alongside: alongside, apis: all, packages: packages,
+			bringers: from[i], labels: labels}
 	}
 	return out, nil
 }
