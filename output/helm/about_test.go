@@ -20,8 +20,8 @@ func TestAbout(t *testing.T) {
 		{v1alpha1.ClusterServiceVersionSpec{}, templates.Chart{}},
 		{v1alpha1.ClusterServiceVersionSpec{
 			MinKubeVersion: "1.25", Keywords: []string{"a", " a ", "", "b"},
-			Provider:    v1alpha1.AppLink{Name: "Example"},
-			Links:       []v1alpha1.AppLink{{URL: "example.com"}, {URL: "https://example.com/docs"}},
+			Provider: v1alpha1.AppLink{Name: "Example"},
+			Links:    []v1alpha1.AppLink{{URL: "example.com"}, {URL: "https://example.com/docs"}},
 			Maintainers: []v1alpha1.Maintainer{{Name: "A", Email: "a@example.com"}, {Name: "B", Email: "nobody"},
 				{Email: "c@example.com"}, {}},
 			Icon: []v1alpha1.Icon{icon("!"), icon(strings.Repeat("AAAA", iconLimit/4+1)), icon("AA\nAA"), icon("BBBB")},
