@@ -13,6 +13,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
 	"github.com/olmgen/olmgen/output/transform"
 	"github.com/olmgen/olmgen/templates"
@@ -135,7 +136,11 @@ func (c *Config) say(r *Rendered, all []*loaded, results []*generate.Result) {
 			}
 			r.Warnings = append(r.Warnings, Warning{name, Say(w.Error.Error(), w.Options, namer)})
 		}
-		for _, n := range slices.Concat(results[i].Notes, advice(all, results, i)) {
+		notes := slices.Concat(results[i].Notes, c.advice(all, results, i))
+		if l.Options.Certs == generate.CertsManager && !l.Options.Profile.HandsOver() && NeedsItself(l.Bundle) {
+			notes = append(notes, manifest.Message{Msg: ownCertificates, Options: []manifest.Option{generate.OptionCerts}})
+		}
+		for _, n := range notes {
 			r.Notes = append(r.Notes, Warning{name, Say(n.Msg, n.Options, namer)})
 		}
 	}

@@ -42,7 +42,11 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	root.SetErr(stderr)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
+	unknown := refuseHelp(root)
 	cmd, err := root.ExecuteContextC(ctx)
+	if err == nil {
+		err = *unknown
+	}
 	if err == nil {
 		return exitDone
 	}
@@ -167,6 +171,21 @@ can be committed to Git and reviewed as a diff.`,
 		}
 	}
 	return root
+}
+
+// refuseHelp has --help behind an unknown command be an error, which it returns after the run. Cobra prints the help of the
+// parent and calls that a success.
+func refuseHelp(root *cobra.Command) *error {
+	var unknown error
+	help := root.HelpFunc()
+	root.SetHelpFunc(func(cmd *cobra.Command, given []string) {
+		if words := cmd.Flags().Args(); cmd.HasAvailableSubCommands() && len(words) > 0 {
+			unknown = unknownCommand(cmd, words)
+			return
+		}
+		help(cmd, given)
+	})
+	return &unknown
 }
 
 // unknownCommand says which command was probably meant.

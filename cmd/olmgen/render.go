@@ -18,6 +18,7 @@ that lists the files in the order of application, and an olmgen.lock that lists
 the files that olmgen owns. It never touches other files.
 
 With -f it renders all operators of a RenderConfig, which "olmgen init" writes.
+Several -f write a tree each, to the output.directory of each file.
 --annotations adds what a GitOps engine needs: for argocd sync waves,
 ServerSideApply=true on objects that client-side apply cannot store, and
 Prune=false on CRDs and Namespaces; for flux that CRDs and Namespaces are not
@@ -51,7 +52,7 @@ these it is AllNamespaces where the operator supports it, else OwnNamespace.`,
   olmgen render -f olmgen.yaml
   olmgen render -f olmgen.yaml --check`,
 		Args: func(cmd *cobra.Command, given []string) error {
-			if f.file != "" {
+			if len(f.files) > 0 {
 				return f.checkDeclared(cmd, given)
 			}
 			if len(given) == 0 && source.IsRenderConfig(defaultConfig) {
@@ -60,15 +61,14 @@ these it is AllNamespaces where the operator supports it, else OwnNamespace.`,
 			return args(1, 1, "the bundle")(cmd, given)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if f.file != "" {
+			if len(f.files) > 0 {
 				return f.runDeclared(cmd)
 			}
 			_, err := f.run(cmd, args[0], nil)
 			return err
 		},
 	}
-	cmd.Flags().StringVarP(&f.file, "config", "f", "",
-		"`FILE` with a RenderConfig, in place of SOURCE and most flags; - is stdin")
+	fileFlag(cmd.Flags(), &f.files)
 	f.registerWriting(cmd)
 	f.registerCheck(cmd)
 	f.register(cmd, func(config.Option) bool { return true })

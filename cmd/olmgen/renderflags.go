@@ -19,11 +19,13 @@ import (
 type renderFlags struct {
 	options *config.Flags
 	source  source.Options // Offline and Insecure
-	file    string
+	files   []string
 	output  string
 	check   bool
 	force   bool
 	strict  bool
+
+	pruneTenants bool
 }
 
 // optionsWith returns the declared options with a flag that a command takes.
@@ -65,7 +67,10 @@ func (f *renderFlags) registerWriting(cmd *cobra.Command) {
 }
 
 func (f *renderFlags) registerCheck(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&f.check, "check", false, "write nothing; print how DIR differs from what would be written")
+	flags := cmd.Flags()
+	flags.BoolVar(&f.check, "check", false, "write nothing; print how DIR differs from what would be written")
+	flags.BoolVar(&f.pruneTenants, "prune-tenants", false,
+		"with profile descoped: remove the bindings of namespaces that an earlier run bound and this one does not name")
 }
 
 // config returns the RenderConfig of a source. Options in fixed have their values from the command.

@@ -25,7 +25,7 @@ type validateFlags struct {
 func newValidate() *cobra.Command {
 	f := validateFlags{}
 	cmd := &cobra.Command{
-		Use:   "validate SOURCE...",
+		Use:   "validate SOURCE... | -f FILE",
 		Short: "Check bundles for mistakes",
 		Long: `Validate reads bundles and lists their mistakes, by file and line: what olmgen
 refuses or warns about, and what the validators of operator-framework report,
@@ -39,8 +39,9 @@ source cannot be read.
 ` + sourceHelp,
 		Example: `  olmgen validate bundle/
   olmgen validate --fail-on warning oci://quay.io/example/operator-bundle:v1.2.3
+  olmgen validate -f olmgen.yaml
   olmgen validate --format sarif bundles/* > olmgen.sarif`,
-		Args: args(1, math.MaxInt, "the bundle"),
+		Args: sourcesOr(&f.source.files, math.MaxInt),
 		RunE: f.run,
 	}
 	f.register(cmd)
@@ -51,6 +52,7 @@ source cannot be read.
 func (f *validateFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.SortFlags = false
+	fileFlag(flags, &f.source.files)
 	f.report.register(flags)
 	flags.BoolVar(&f.options.OperatorHub, "operatorhub", false, "also check the rules for publication on OperatorHub.io")
 	f.source.register(cmd)
@@ -64,25 +66,27 @@ func (f *validateFlags) run(cmd *cobra.Command, refs []string) error {
 		text, hint := config.SayError(err, flagsOf(cmd))
 		fmt.Fprintf(stderr, "olmgen: warning: only olmgen's own findings: %s\nhint: %s\n", text, hint)
 	}
-	o := f.source.given()
-	o.Stdin, o.Warn = cmd.InOrStdin(), warnOn(stderr)
+	sources, err := f.source.sources(cmd, refs)
+	if err != nil {
+		return err
+	}
 	var list []validate.Finding
 	bundles, failed := 0, 0
-	for _, ref := range refs {
-		found, n, err := f.validate(cmd.Context(), stderr, ref, choiceFor(ref, refs, o))
+	for _, s := range sources {
+		s.options.Stdin, s.options.Warn = cmd.InOrStdin(), warnOn(stderr)
+		found, n, err := f.validate(cmd.Context(), stderr, s.ref, s.options)
 		switch {
 		case err == nil:
 			list = append(list, found...)
 			bundles += n
-		case len(refs) == 1 || cmd.Context().Err() != nil:
+		case len(sources) == 1 || cmd.Context().Err() != nil:
 			return err
 		default:
 			sayError(cmd, stderr, err)
 			failed++
 		}
 	}
-	list, err := f.report.known(stderr, list)
-	if err != nil {
+	if list, err = f.report.known(stderr, list); err != nil {
 		return err
 	}
 	if err := findings.Print(cmd.OutOrStdout(), f.report.format, validate.Rules(), list); err != nil {

@@ -130,7 +130,7 @@ func (o *origins) source(u use) Source {
 	switch {
 	case in.labels[labelDescoped] != "":
 		s.Why = WhyDescoped
-	case !o.tree || in.labels["olm.owner.kind"] != "":
+	case !o.tree || in.labels["olm.owner.kind"] != "" || in.labels["app.kubernetes.io/managed-by"] == "olmgen":
 		s.Why = WhyOLM
 	}
 	if !o.tree {

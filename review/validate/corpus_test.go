@@ -19,9 +19,9 @@ import (
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/bundle/source"
 	"github.com/olmgen/olmgen/internal/corpus/corpustest"
-	"github.com/olmgen/olmgen/cmd/internal/framework"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/review/validate"
+	"github.com/olmgen/olmgen/review/validate/framework"
 )
 
 func known() map[string]bool {

@@ -11,8 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/olmgen/olmgen/cmd/internal/framework"
 	"github.com/olmgen/olmgen/review/validate"
+	"github.com/olmgen/olmgen/review/validate/framework"
 )
 
 // The test binary is the helper program too.

@@ -16,9 +16,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/olmgen/olmgen/bundle/source"
-	"github.com/olmgen/olmgen/cmd/internal/framework"
 	"github.com/olmgen/olmgen/review/findings"
 	"github.com/olmgen/olmgen/review/validate"
+	"github.com/olmgen/olmgen/review/validate/framework"
 )
 
 const (
