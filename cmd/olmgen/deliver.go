@@ -21,6 +21,11 @@ func (f *renderFlags) deliver(cmd *cobra.Command, r *config.Rendered) error {
 	if err := f.say(cmd, r); err != nil {
 		return err
 	}
+	if f.output != "-" {
+		if err := r.CheckOutput(f.output); err != nil {
+			return err
+		}
+	}
 	if f.check {
 		return f.compare(cmd, r)
 	}

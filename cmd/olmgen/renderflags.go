@@ -2,6 +2,10 @@ package main
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -102,7 +106,8 @@ func (f *renderFlags) render(cmd *cobra.Command, c *config.Config) (*config.Rend
 	return r, nil
 }
 
-// checkOutput refuses an empty directory, most likely an unset variable of a shell, and flags that say how to print a check that is not made.
+// checkOutput refuses an empty directory, most likely an unset variable of a shell, what looks like the -o of kubectl or
+// like a file, and flags that say how to print a check that is not made.
 func (f *renderFlags) checkOutput() error {
 	if f.output == "" {
 		return &usageError{"-o needs a directory, or - for stdout", ""}
@@ -112,6 +117,18 @@ func (f *renderFlags) checkOutput() error {
 		return &usageError{"--stat and --name-only exclude each other", "choose one"}
 	case (f.stat || f.names) && !f.check:
 		return &usageError{"--stat and --name-only say how --check prints differences", "add --check"}
+	}
+	if info, err := os.Stat(f.output); err == nil && info.IsDir() {
+		return nil
+	}
+	switch strings.ToLower(filepath.Ext(f.output)) {
+	case ".yaml", ".yml", ".json":
+		return &usageError{fmt.Sprintf("-o %s: -o names a directory, and this looks like a file", f.output),
+			"for one file with all objects, redirect stdout: > " + f.output}
+	}
+	if slices.Contains([]string{"json", "yaml", "name", "wide"}, f.output) {
+		return &usageError{fmt.Sprintf("-o %s: -o names a directory, not a format", f.output),
+			"without -o, YAML goes to stdout; for a directory of this name write -o ./" + f.output}
 	}
 	return nil
 }
