@@ -81,7 +81,7 @@ func (c *Config) Render(ctx context.Context, o Options) (*Rendered, error) {
 	if r.Files, err = r.Tree.Files(r.Layout); err != nil {
 		return nil, c.explain("output.layout", -1, -1, err)
 	}
-	return r, nil
+	return r, c.sayReleases(r)
 }
 
 // generate renders the operators. One that comes from flags keeps the order of objects that it has by itself.
@@ -149,6 +149,22 @@ func (c *Config) say(r *Rendered, all []*loaded, results []*generate.Result) {
 			r.Warnings = append(r.Warnings, Warning{"", w})
 		}
 	}
+}
+
+// sayReleases warns of charts of which Helm cannot store a release.
+func (c *Config) sayReleases(r *Rendered) error {
+	if r.Layout != output.LayoutHelm {
+		return nil
+	}
+	warnings, crds, err := r.Tree.ReleaseWarnings(r.Files)
+	var about []manifest.Option
+	if crds {
+		about = append(about, OptionHelmCRDs)
+	}
+	for _, w := range warnings {
+		r.Warnings = append(r.Warnings, Warning{"", Say(w, about, c.namer(-1, -1))})
+	}
+	return err
 }
 
 // lays reports whether a layout is that of the file, or of the options.
