@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/olmgen/olmgen/bundle/source"
+	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/output"
 )
 
@@ -49,6 +50,9 @@ says which files are olmgen's; files that it did not write are never touched.`,
 func (f *convertFlags) run(cmd *cobra.Command, dir string) error {
 	if f.output == "" || f.output == "-" {
 		return &usageError{"-o needs a directory", "see " + cmd.CommandPath() + " --help"}
+	}
+	if err := config.CheckOutputOf(dir, f.output); err != nil {
+		return err
 	}
 	stderr := cmd.ErrOrStderr()
 	f.source.Warn = func(format string, args ...any) { fmt.Fprintf(stderr, "olmgen: warning: "+format+"\n", args...) }

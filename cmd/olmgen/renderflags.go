@@ -2,6 +2,10 @@ package main
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -18,6 +22,8 @@ type renderFlags struct {
 	files   []string
 	output  string
 	check   bool
+	stat    bool // with check
+	names   bool // with check
 	force   bool
 	strict  bool
 
@@ -67,6 +73,8 @@ func (f *renderFlags) registerCheck(cmd *cobra.Command) {
 	flags.BoolVar(&f.check, "check", false, "write nothing; print how DIR differs from what would be written")
 	flags.BoolVar(&f.pruneTenants, "prune-tenants", false,
 		"with profile descoped: remove the bindings of namespaces that an earlier run bound and this one does not name")
+	flags.BoolVar(&f.stat, "stat", false, "with --check, print a line for each file in place of the diff")
+	flags.BoolVar(&f.names, "name-only", false, "with --check, print the name of each file in place of the diff")
 }
 
 // config returns the RenderConfig of a source. Options in fixed have their values from the command.
@@ -98,10 +106,29 @@ func (f *renderFlags) render(cmd *cobra.Command, c *config.Config) (*config.Rend
 	return r, nil
 }
 
-// checkOutput refuses an empty directory: most likely an unset variable of a shell.
+// checkOutput refuses an empty directory, most likely an unset variable of a shell, what looks like the -o of kubectl or
+// like a file, and flags that say how to print a check that is not made.
 func (f *renderFlags) checkOutput() error {
 	if f.output == "" {
 		return &usageError{"-o needs a directory, or - for stdout", ""}
+	}
+	switch {
+	case f.stat && f.names:
+		return &usageError{"--stat and --name-only exclude each other", "choose one"}
+	case (f.stat || f.names) && !f.check:
+		return &usageError{"--stat and --name-only say how --check prints differences", "add --check"}
+	}
+	if info, err := os.Stat(f.output); err == nil && info.IsDir() {
+		return nil
+	}
+	switch strings.ToLower(filepath.Ext(f.output)) {
+	case ".yaml", ".yml", ".json":
+		return &usageError{fmt.Sprintf("-o %s: -o names a directory, and this looks like a file", f.output),
+			"for one file with all objects, redirect stdout: > " + f.output}
+	}
+	if slices.Contains([]string{"json", "yaml", "name", "wide"}, f.output) {
+		return &usageError{fmt.Sprintf("-o %s: -o names a directory, not a format", f.output),
+			"without -o, YAML goes to stdout; for a directory of this name write -o ./" + f.output}
 	}
 	return nil
 }
