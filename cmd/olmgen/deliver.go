@@ -33,12 +33,20 @@ func (f *renderFlags) deliver(cmd *cobra.Command, r *config.Rendered) error {
 // say prints warnings and notes; with --strict warnings are an error.
 func (f *renderFlags) say(cmd *cobra.Command, r *config.Rendered) error {
 	for _, w := range r.Warnings {
-		fmt.Fprintln(cmd.ErrOrStderr(), "olmgen: warning: "+w.String())
+		fmt.Fprintln(cmd.ErrOrStderr(), "olmgen: warning: "+w.String()+class(w.Class))
 	}
 	for _, n := range r.Notes {
 		fmt.Fprintln(cmd.ErrOrStderr(), "olmgen: note: "+n.String())
 	}
 	return f.refuseWarnings(len(r.Warnings))
+}
+
+// class returns the class of a warning as it stands behind it.
+func class(name string) string {
+	if name == "" {
+		return ""
+	}
+	return " [" + name + "]"
 }
 
 func (f *renderFlags) refuseWarnings(n int) error {
