@@ -22,6 +22,7 @@ type renderFlags struct {
 	strict  bool
 
 	pruneTenants bool
+	summary      summaryFlags
 }
 
 // optionsWith returns the declared options with a flag that a command takes.
@@ -60,10 +61,12 @@ func (f *renderFlags) registerWriting(cmd *cobra.Command) {
 	flags.BoolVar(&f.strict, "strict", false, "treat warnings as errors")
 	flags.BoolVar(&f.force, "force", false,
 		"overwrite and remove files of an earlier run although they were edited by hand")
+	f.summary.registerDryRun(flags)
 }
 
 func (f *renderFlags) registerCheck(cmd *cobra.Command) {
 	flags := cmd.Flags()
+	f.summary.registerFormat(cmd)
 	flags.BoolVar(&f.check, "check", false, "write nothing; print how DIR differs from what would be written")
 	flags.BoolVar(&f.pruneTenants, "prune-tenants", false,
 		"with profile descoped: remove the bindings of namespaces that an earlier run bound and this one does not name")
@@ -103,7 +106,7 @@ func (f *renderFlags) checkOutput() error {
 	if f.output == "" {
 		return &usageError{"-o needs a directory, or - for stdout", ""}
 	}
-	return nil
+	return f.summary.check(f.output, f.check)
 }
 
 // run renders a source and writes or compares the files.
