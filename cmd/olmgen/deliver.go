@@ -38,6 +38,12 @@ func (f *renderFlags) say(cmd *cobra.Command, r *config.Rendered) error {
 	for _, n := range r.Notes {
 		fmt.Fprintln(cmd.ErrOrStderr(), "olmgen: note: "+n.String())
 	}
+	for _, o := range r.Operators {
+		if p := o.PodSecurity; p.Reason != "" && !f.check {
+			fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: note: namespace %s needs Pod Security level %s: %s\n", o.Namespace, p.Level,
+				p.Reason)
+		}
+	}
 	return f.refuseWarnings(len(r.Warnings))
 }
 
