@@ -156,8 +156,8 @@ func (d *disk) realParents(t target, s step) error {
 	for _, above := range parents(s.Path) {
 		info, err := os.Lstat(at(t.dir, above))
 		switch {
-		case missing(err) && s.Now == "":
-			return nil // the file is gone too
+		case s.Now == "" && (missing(err) || err == nil && info.Mode().IsRegular()):
+			return nil // the step is done; a later one may have put a file in place of the directory
 		case missing(err):
 			err = d.mkdir(at(t.dir, above))
 		case err == nil && !info.IsDir():
@@ -173,7 +173,7 @@ func (d *disk) realParents(t target, s step) error {
 // removeEmpty removes directories that held files of olmgen only. One that holds something else stays.
 func (d *disk) removeEmpty(t target, dirs []string) {
 	for _, dir := range dirs {
-		if isDir(at(t.dir, dir)) {
+		if isDir(at(t.dir, dir)) && d.realParents(t, step{Path: dir}) == nil {
 			_ = d.do("rmdir", at(t.dir, dir), func() error { return os.Remove(at(t.dir, dir)) })
 		}
 	}
