@@ -170,7 +170,7 @@ func (c *Config) sayReleases(r *Rendered) error {
 		about = append(about, OptionHelmCRDs)
 	}
 	for _, w := range warnings {
-		r.Warnings = append(r.Warnings, Warning{"", Say(w, about, c.namer(-1, -1))})
+		r.Warnings = append(r.Warnings, Warning{Message: Say(w, about, c.namer(-1, -1))})
 	}
 	return err
 }
