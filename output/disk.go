@@ -87,7 +87,7 @@ func (d *disk) link(from, to string, old fs.FileInfo) (linked bool, err error) {
 	if err != nil || linked {
 		return linked, err
 	}
-	in, err := os.Open(from)
+	in, err := openRegular(from)
 	if err != nil {
 		return false, err
 	}

@@ -157,7 +157,7 @@ func readLockFile(t target) (lockFile, []byte, error) {
 	if !info.Mode().IsRegular() {
 		return lockFile{}, nil, refuse("move it away", "%s is not a regular file", t.show(LockName))
 	}
-	f, err := os.Open(name)
+	f, err := openRegular(name)
 	if err != nil {
 		return lockFile{}, nil, err
 	}
@@ -174,9 +174,33 @@ func readLockFile(t target) (lockFile, []byte, error) {
 	return l, data, nil
 }
 
-// readDigest gives the digest of the file at name as the lock has it.
+// openRegular opens a file that was regular when it was listed. It does not follow a link, and does not wait for a
+// writer, if somebody has put a link or a pipe in its place since.
+func openRegular(name string) (*os.File, error) {
+	f, err := os.OpenFile(name, os.O_RDONLY|noFollow|noWait, 0)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		f.Close()
+		return nil, refuse("run olmgen again", "%s is not a regular file any more", name)
+	}
+	return f, nil
+}
+
+// readRegular returns the content of such a file.
+func readRegular(name string) ([]byte, error) {
+	f, err := openRegular(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(f)
+}
+
+// readDigest returns the digest of such a file as the lock has it.
 func readDigest(name string) (string, error) {
-	f, err := os.Open(name)
+	f, err := openRegular(name)
 	if err != nil {
 		return "", err
 	}
