@@ -107,6 +107,7 @@ type others struct {
 	alongside map[string][]string // namespace/name of the CSVs with a CRD, by the CRD's name
 	apis      map[string]bool     // Kind.version.group that any of the operators provides
 	packages  map[string][]semver.Version
+	olmGroup  bool     // the OperatorGroup is there for another operator, which OLM manages
 	bringers  []int    // the operators whose cluster-scoped objects take the place of its own
 	labels    []string // the other OperatorGroups whose label the ClusterRoles of its APIs have
 }
@@ -138,7 +139,8 @@ func members(operators []Operator) ([]Operator, error) {
 	}
 	for i := range out {
 		labels := bringersOfAPIs(out[i], from[i], out)
-		out[i].Options.others = others{groupAPIs: apis[out[i].sharing()], alongside: alongside, apis: all, packages: packages,
+		olmGroup := slices.ContainsFunc(out, func(m Operator) bool { return m.grouped() && m.group() == out[i].group() })
+		out[i].Options.others = others{olmGroup: olmGroup, groupAPIs: apis[out[i].sharing()], alongside: alongside, apis: all, packages: packages,
 			bringers: from[i], labels: labels}
 	}
 	return out, nil

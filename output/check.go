@@ -6,8 +6,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-
-	"github.com/aymanbagabas/go-udiff"
 )
 
 // State says how a file in an output directory differs from what Write would make of it.
@@ -30,9 +28,10 @@ const (
 
 // Difference is a file that Write would change, or would refuse to.
 type Difference struct {
-	Path  string // slash-separated, below the output directory
-	State State
-	Diff  []byte // unified, from what is there to what would be
+	Path              string // slash-separated, below the output directory
+	State             State
+	Diff              []byte // unified, from what is there to what would be
+	Inserted, Deleted int    // lines of the diff
 }
 
 // Check compares dir with what Write would make of it, and writes nothing. The differences are sorted by path; that of the lock, if only
@@ -84,7 +83,7 @@ func compare(dir string, files Files, sources []Source) ([]Difference, error) {
 		if old.lockData == nil {
 			state = StateMissing
 		}
-		out = append(out, Difference{LockName, state, unified(LockName, old.lockData, data, old.lockData != nil, true)})
+		out = append(out, *(&Difference{Path: LockName, State: state}).unified(old.lockData, data, old.lockData != nil, true))
 	}
 	slices.SortFunc(out, func(a, b Difference) int { return strings.Compare(a.Path, b.Path) })
 	return out, nil
@@ -109,15 +108,15 @@ func (tr *tree) compare(t target, path string, want []byte) (*Difference, error)
 	info := tr.info[path]
 	if info == nil {
 		if state := tr.inTheWay(path); state != "" {
-			return &Difference{path, state, nil}, nil
+			return &Difference{Path: path, State: state}, nil
 		}
-		return &Difference{path, StateMissing, unified(path, nil, want, false, true)}, nil
+		return (&Difference{Path: path, State: StateMissing}).unified(nil, want, false, true), nil
 	}
 	switch {
 	case info.IsDir():
-		return &Difference{path, StateDir, nil}, nil
+		return &Difference{Path: path, State: StateDir}, nil
 	case info.Mode().Type() == fs.ModeSymlink:
-		return &Difference{path, StateLink, nil}, nil
+		return &Difference{Path: path, State: StateLink}, nil
 	}
 	have, err := os.ReadFile(at(t.dir, path))
 	if err != nil {
@@ -133,7 +132,7 @@ func (tr *tree) compare(t target, path string, want []byte) (*Difference, error)
 			state = StateStale
 		}
 	}
-	return &Difference{path, state, unified(path, have, want, true, true)}, nil
+	return (&Difference{Path: path, State: state}).unified(have, want, true, true), nil
 }
 
 // inTheWay says what is in place of a directory above path, or nothing. A file that olmgen wrote is a difference of its own.
@@ -156,26 +155,14 @@ func (tr *tree) inTheWay(path string) State {
 // leftOver gives the difference of a file that is not part of the tree any more.
 func (tr *tree) leftOver(t target, path string) (*Difference, error) {
 	if tr.info[path].Mode().Type() == fs.ModeSymlink {
-		return &Difference{path, StateKeptLink, nil}, nil
+		return &Difference{Path: path, State: StateKeptLink}, nil
 	}
 	have, err := os.ReadFile(at(t.dir, path))
 	if err != nil {
 		return nil, err
 	}
 	if tr.lock.Files[path] != digestOf(have) {
-		return &Difference{path, StateKept, nil}, nil // Write leaves it as it is
+		return &Difference{Path: path, State: StateKept}, nil // Write leaves it as it is
 	}
-	return &Difference{path, StateLeftOver, unified(path, have, nil, true, false)}, nil
-}
-
-// unified prints a diff that patch and git apply take: the parts exist or do not.
-func unified(path string, have, want []byte, before, after bool) []byte {
-	from, to := "/dev/null", "/dev/null"
-	if before {
-		from = "a/" + path
-	}
-	if after {
-		to = "b/" + path
-	}
-	return []byte(udiff.Unified(from, to, string(have), string(want)))
+	return (&Difference{Path: path, State: StateLeftOver}).unified(have, nil, true, false), nil
 }

@@ -64,6 +64,7 @@ func Rules() []findings.Rule {
 		{ID: bundle.WarnMirrorMap, Text: "an entry of a mirror map that matches no image of the bundle"},
 		{ID: bundle.WarnScope, Text: "descoped: the operator does not support it"},
 		{ID: bundle.WarnDescoped, Text: "descoped: objects of the bundle that are left out"},
+		{ID: bundle.WarnClusterObjects, Text: "a cluster-scoped object that another group brings, and not the same"},
 		{ID: bundle.WarnClusterRules, Text: "descoped: a rule that a RoleBinding cannot grant"},
 		{ID: bundle.WarnWatchNamespace, Text: "descoped: the operator gets the list of namespaces to watch"},
 		{ID: bundle.WarnOLMAPIs, Text: "descoped: the operator reads objects of OLM"},
