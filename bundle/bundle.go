@@ -82,6 +82,7 @@ const (
 	WarnInstallation     = "installation"       // OLM in the cluster may not do what is asked of it
 	WarnMetadataObject   = "object-in-metadata" // a Kubernetes object in metadata/: OLM installs it
 	WarnMirrorMap        = "mirror-map"         // an entry of a mirror map that no image is in
+	WarnClusterObjects   = "cluster-objects"    // left out, and the one of another group is not the same
 	WarnScope            = "scope"              // descoped: an operator that was not made for it
 	WarnDescoped         = "descoped"           // descoped: left out of what the bundle ships
 	WarnClusterRules     = "cluster-rules"      // descoped: a rule that a binding in a namespace does not grant

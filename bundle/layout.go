@@ -38,7 +38,7 @@ func (r *reader) layout() error {
 		}
 	}
 	return &manifest.Error{File: "manifests", Msg: "no such directory: this is not a bundle",
-		Tip: "give the directory that holds manifests/ and metadata/, or its parent"}
+		Tip: "give the directory that holds manifests/ and metadata/"}
 }
 
 // layoutAt looks for a bundle at base.

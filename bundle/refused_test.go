@@ -137,7 +137,7 @@ func TestHints(t *testing.T) {
 		change change
 		want   string
 	}{
-		{"nothing at all", func(_ *testing.T, f files) { clear(f) }, "give the directory that holds manifests/ and metadata/, or its parent"},
+		{"nothing at all", func(_ *testing.T, f files) { clear(f) }, "give the directory that holds manifests/ and metadata/"},
 		{"a directory in the manifests", put("manifests/crds/a.yaml", goodCRD), "move its files up into manifests"},
 		{"no CSV", drop(csvFile), "a bundle needs exactly one object of kind ClusterServiceVersion"},
 		{"unsupported kind", put("manifests/z.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n"), "remove it from the bundle, or allow it"},

@@ -146,6 +146,10 @@ var groupFields = []Option{
 		ID:       generate.OptionCreateNamespace,
 		Profiles: with(operators, generate.ProfileSubscription, generate.ProfileClusterExtension),
 		Text:     "adds the Namespace objects; with profile subscription also those of the target namespaces"},
+	{Name: "clusterObjectsFrom", ID: generate.OptionClusterObjectsFrom, Profiles: operators,
+		Text: "the namespace of another group that also has these operators, in another version perhaps: its CRDs, the " +
+			"ClusterRoles of their APIs and its other cluster-scoped objects take the place of those that this group would " +
+			"bring as well"},
 	{Name: "bundles", Type: Objects, Required: true, Fields: bundleFields, Text: "the operators"},
 }
 

@@ -226,6 +226,7 @@ func (g Group) options(o *generate.Options) {
 		o.Static, o.StaticProvidedAPIs = true, *g.StaticProvidedAPIs
 	}
 	o.CopiedCSVNamespaces, o.CreateNamespace = g.CopiedCSVNamespaces, g.CreateNamespaces
+	o.ClusterObjectsFrom = g.ClusterObjectsFrom
 }
 
 // options fills in what only the operator itself decides.

@@ -3,6 +3,7 @@ package generate
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	appsv1 "k8s.io/api/apps/v1"
@@ -37,7 +38,7 @@ func (r *rendering) deployment(d v1alpha1.StrategyDeploymentSpec) error {
 	if annotations == nil {
 		annotations = map[string]string{}
 	}
-	maps.Copy(annotations, r.csv.Annotations)
+	maps.Copy(annotations, r.podAnnotations(deployment))
 	spec.Template.Annotations = annotations
 	configure(r.options.Config, &deployment)
 	if r.olm() {
@@ -49,7 +50,11 @@ func (r *rendering) deployment(d v1alpha1.StrategyDeploymentSpec) error {
 
 	labels := map[string]string{}
 	maps.Copy(labels, d.Label)
-	maps.Copy(labels, r.names.owned().Labels())
+	if own := r.names.owned().Labels(); r.names.withoutOLM() {
+		labels = underlay(own, labels)
+	} else {
+		maps.Copy(labels, own)
+	}
 	if r.names.olm() && i < 0 { // OLM's hash covers its random CA
 		labels[labelSpecHash] = deepHash(spec)
 	}
@@ -59,6 +64,72 @@ func (r *rendering) deployment(d v1alpha1.StrategyDeploymentSpec) error {
 	}
 	view := templates.Deployment{Name: d.Name, Namespace: r.options.Namespace, Labels: labels, Annotations: deployment.Annotations, Spec: value}
 	return r.author("deployment.yaml", Object{APIVersion: appsv1.SchemeGroupVersion.String(), Kind: "Deployment", Namespace: view.Namespace, Name: d.Name}, view)
+}
+
+// podAnnotations returns the CSV's annotations that a pod has. OLM copies all (OLM: pkg/controller/install/deployment.go). Without OLM, they
+// are what OLM tells an operator about its group, and what the pod itself reads: the others are for people and catalogs, and each change
+// of them would restart the operator.
+func (r *rendering) podAnnotations(d appsv1.Deployment) map[string]string {
+	if !r.names.withoutOLM() {
+		return r.csv.Annotations
+	}
+	configured := *d.DeepCopy()
+	configure(r.options.Config, &configured)
+	read := annotationsRead(&configured.Spec.Template.Spec)
+	if read[allAnnotations] {
+		return r.csv.Annotations
+	}
+	out := map[string]string{}
+	for key, value := range r.csv.Annotations {
+		if read[key] || key == annotationTargets || key == annotationNamespace || key == annotationGroup {
+			out[key] = value
+		}
+	}
+	return out
+}
+
+// allAnnotations stands for all annotations of a pod.
+const allAnnotations = "*"
+
+// annotationsRead returns the annotations that a pod reads of itself, by fieldRef in the environment or by downwardAPI volumes.
+func annotationsRead(pod *corev1.PodSpec) map[string]bool {
+	read := map[string]bool{}
+	add := func(f *corev1.ObjectFieldSelector) {
+		switch {
+		case f == nil:
+		case f.FieldPath == "metadata.annotations":
+			read[allAnnotations] = true
+		default:
+			key, ok := strings.CutPrefix(f.FieldPath, "metadata.annotations['")
+			if key, closed := strings.CutSuffix(key, "']"); ok && closed {
+				read[key] = true
+			}
+		}
+	}
+	for _, c := range slices.Concat(pod.InitContainers, pod.Containers) {
+		for _, e := range c.Env {
+			if e.ValueFrom != nil {
+				add(e.ValueFrom.FieldRef)
+			}
+		}
+	}
+	for _, v := range pod.Volumes {
+		var items []corev1.DownwardAPIVolumeFile
+		if v.DownwardAPI != nil {
+			items = append(items, v.DownwardAPI.Items...)
+		}
+		if v.Projected != nil {
+			for _, s := range v.Projected.Sources {
+				if s.DownwardAPI != nil {
+					items = append(items, s.DownwardAPI.Items...)
+				}
+			}
+		}
+		for _, item := range items {
+			add(item.FieldRef)
+		}
+	}
+	return read
 }
 
 func deploymentSpec(spec *appsv1.DeploymentSpec) (map[string]any, error) {

@@ -20,6 +20,8 @@ type names struct {
 	namespace string
 	base      string // the CSV's name without its version
 	group     string // the OperatorGroup
+	profile   Profile
+	partOf    string // the package
 
 	// stable names that are given already, to what the bundle ships or to other generated objects: of Roles and of ClusterRoles,
 	// their bindings included
@@ -28,13 +30,14 @@ type names struct {
 
 // newNames reserves the stable names that no permission may have.
 func newNames(b *bundle.Bundle, csv *v1alpha1.ClusterServiceVersion, o Options, serving []*serving) names {
-	n := names{o.Names, csv, o.Namespace, bundle.BaseName(csv.Name, csv.Spec.Version.String()), o.OperatorGroup, map[string]bool{}, map[string]bool{}}
+	n := names{mode: o.Names, csv: csv, namespace: o.Namespace, group: o.OperatorGroup, profile: o.Profile, partOf: b.Package,
+		base: bundle.BaseName(csv.Name, csv.Spec.Version.String()), roles: map[string]bool{}, clusterRoles: map[string]bool{}}
 	if n.olm() {
 		return n
 	}
 	for _, x := range b.Others {
 		switch {
-		case x.Group() != rbacv1.GroupName:
+		case bundle.GroupOf(x) != rbacv1.GroupName:
 		case strings.HasPrefix(x.Kind, "Cluster"):
 			n.clusterRoles[x.Name] = true
 		default:
@@ -58,8 +61,17 @@ const (
 	labelAggregateRBAC = "rbac.authorization.k8s.io/aggregate-to-"
 )
 
-// owned are the labels of what belongs to the CSV.
+// withoutOLM reports whether no object of OLM's stands behind the generated ones, and their names are not OLM's. They then have no
+// labels and annotations that tell the CSV or its version: an upgrade changes only what the bundle changes.
+func (n names) withoutOLM() bool {
+	return !n.olm() && (n.profile == ProfilePlain || n.profile == ProfileDescoped)
+}
+
+// owned are the labels of what belongs to the CSV, or where there is no CSV, to the package.
 func (n names) owned() templates.Ownership {
+	if n.withoutOLM() {
+		return n.recommended(n.partOf)
+	}
 	return templates.Ownership{Managed: n.olm(), Owner: &templates.Owner{Name: n.csv.Name, Namespace: n.namespace}}
 }
 
@@ -69,6 +81,15 @@ func (n names) managed() templates.Ownership {
 		return templates.Ownership{Managed: true}
 	}
 	return n.owned()
+}
+
+// recommended are Kubernetes' recommended labels (kubernetes.io/docs/concepts/overview/working-with-objects/common-labels) of what is part
+// of an application. A name that cannot be a label value gives none.
+func (n names) recommended(application string) templates.Ownership {
+	if len(validation.IsValidLabelValue(application)) > 0 {
+		return templates.Ownership{}
+	}
+	return templates.Ownership{Olmgen: true, PartOf: application}
 }
 
 // groupRole names an OperatorGroup's ClusterRole: <group>-admin, as in the OperatorGroup design document, or OLM's hashed name.

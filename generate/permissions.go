@@ -128,7 +128,10 @@ func tenantPermissions(r *rendering) error {
 		for _, g := range r.grants {
 			labels, bindingLabels := r.names.roleLabels(g), r.names.bindingLabels(g, "Role")
 			for _, l := range []*templates.Ownership{&labels, &bindingLabels} {
-				l.Owner.Namespace, l.CopiedFrom = ns, r.options.Namespace
+				l.CopiedFrom = r.options.Namespace
+				if l.Owner != nil {
+					l.Owner.Namespace = ns
+				}
 			}
 			if err := r.role(g, ns, labels, bindingLabels); err != nil {
 				return err

@@ -173,6 +173,9 @@ func (r *rendering) mergeService(o *manifest.Object, view templates.Service) (*t
 	meta, _ := v["metadata"].(map[string]any)
 	out := &templates.ShippedService{Labels: overlay(meta["labels"], view.Labels()), Annotations: overlay(meta["annotations"], own),
 		Spec: serviceSpec(view)}
+	if r.names.withoutOLM() { // the labels are not OLM's to set
+		out.Labels = overlay(stringMap(view.Labels()), overlay(meta["labels"], nil))
+	}
 	spec, _ := v["spec"].(map[string]any)
 	if spec == nil {
 		return out, nil

@@ -1,16 +1,11 @@
 package output
 
 import (
-	"errors"
-	"fmt"
 	"io/fs"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/aymanbagabas/go-udiff"
 )
 
 // State says how a file in an output directory differs from what Write would make of it.
@@ -33,14 +28,21 @@ const (
 
 // Difference is a file that Write would change, or would refuse to.
 type Difference struct {
-	Path  string // slash-separated, below the output directory
-	State State
-	Diff  []byte // unified, from what is there to what would be
+	Path              string // slash-separated, below the output directory
+	State             State
+	Diff              []byte // unified, from what is there to what would be
+	Inserted, Deleted int    // lines of the diff
 }
 
 // Check compares dir with what Write would make of it, and writes nothing. The differences are sorted by path; that of the lock, if only
 // it differs, is one. Errors are those of Write, apart from those for files in the way or edited by hand: these are differences.
+//
+// Check waits for another run that is writing to dir, and refuses a directory that an interrupted run left incomplete.
 func Check(dir string, files Files, sources []Source) ([]Difference, error) {
+	return settled(dir, func() ([]Difference, error) { return compare(dir, files, sources) })
+}
+
+func compare(dir string, files Files, sources []Source) ([]Difference, error) {
 	if err := files.check(); err != nil {
 		return nil, err
 	}
@@ -81,7 +83,7 @@ func Check(dir string, files Files, sources []Source) ([]Difference, error) {
 		if old.lockData == nil {
 			state = StateMissing
 		}
-		out = append(out, Difference{LockName, state, unified(LockName, old.lockData, data, old.lockData != nil, true)})
+		out = append(out, *(&Difference{Path: LockName, State: state}).unified(old.lockData, data, old.lockData != nil, true))
 	}
 	slices.SortFunc(out, func(a, b Difference) int { return strings.Compare(a.Path, b.Path) })
 	return out, nil
@@ -89,31 +91,16 @@ func Check(dir string, files Files, sources []Source) ([]Difference, error) {
 
 // inspect reads the output directory without creating anything. A directory that is not there is empty.
 func inspect(name string) (target, *tree, error) {
-	if name == "" {
-		return target{}, nil, errors.New("no output directory given")
-	}
-	abs, err := filepath.Abs(name)
+	real, err := realDir(name)
 	if err != nil {
 		return target{}, nil, err
 	}
-	real, err := filepath.EvalSymlinks(abs)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		real = abs
-	case err != nil:
-		return target{}, nil, fmt.Errorf("output directory %s: %w", name, err)
-	}
 	t := newTarget(name, real)
 	old, err := readTree(t)
-	switch {
-	case err != nil:
-		return t, nil, err
-	case old != nil:
-		return t, old, nil
-	case exists(t.aside):
-		return t, nil, refuse("render again: that repairs it", "%s is not there: an earlier run was interrupted", name)
+	if old == nil && err == nil {
+		old = &tree{info: map[string]fs.FileInfo{}}
 	}
-	return t, &tree{info: map[string]fs.FileInfo{}}, nil
+	return t, old, err
 }
 
 // compare gives the difference of a file that is part of the tree, or nil.
@@ -121,15 +108,15 @@ func (tr *tree) compare(t target, path string, want []byte) (*Difference, error)
 	info := tr.info[path]
 	if info == nil {
 		if state := tr.inTheWay(path); state != "" {
-			return &Difference{path, state, nil}, nil
+			return &Difference{Path: path, State: state}, nil
 		}
-		return &Difference{path, StateMissing, unified(path, nil, want, false, true)}, nil
+		return (&Difference{Path: path, State: StateMissing}).unified(nil, want, false, true), nil
 	}
 	switch {
 	case info.IsDir():
-		return &Difference{path, StateDir, nil}, nil
+		return &Difference{Path: path, State: StateDir}, nil
 	case info.Mode().Type() == fs.ModeSymlink:
-		return &Difference{path, StateLink, nil}, nil
+		return &Difference{Path: path, State: StateLink}, nil
 	}
 	have, err := os.ReadFile(at(t.dir, path))
 	if err != nil {
@@ -145,7 +132,7 @@ func (tr *tree) compare(t target, path string, want []byte) (*Difference, error)
 			state = StateStale
 		}
 	}
-	return &Difference{path, state, unified(path, have, want, true, true)}, nil
+	return (&Difference{Path: path, State: state}).unified(have, want, true, true), nil
 }
 
 // inTheWay says what is in place of a directory above path, or nothing. A file that olmgen wrote is a difference of its own.
@@ -168,26 +155,14 @@ func (tr *tree) inTheWay(path string) State {
 // leftOver gives the difference of a file that is not part of the tree any more.
 func (tr *tree) leftOver(t target, path string) (*Difference, error) {
 	if tr.info[path].Mode().Type() == fs.ModeSymlink {
-		return &Difference{path, StateKeptLink, nil}, nil
+		return &Difference{Path: path, State: StateKeptLink}, nil
 	}
 	have, err := os.ReadFile(at(t.dir, path))
 	if err != nil {
 		return nil, err
 	}
 	if tr.lock.Files[path] != digestOf(have) {
-		return &Difference{path, StateKept, nil}, nil // Write leaves it as it is
+		return &Difference{Path: path, State: StateKept}, nil // Write leaves it as it is
 	}
-	return &Difference{path, StateLeftOver, unified(path, have, nil, true, false)}, nil
-}
-
-// unified prints a diff that patch and git apply take: the parts exist or do not.
-func unified(path string, have, want []byte, before, after bool) []byte {
-	from, to := "/dev/null", "/dev/null"
-	if before {
-		from = "a/" + path
-	}
-	if after {
-		to = "b/" + path
-	}
-	return []byte(udiff.Unified(from, to, string(have), string(want)))
+	return (&Difference{Path: path, State: StateLeftOver}).unified(have, nil, true, false), nil
 }

@@ -82,11 +82,15 @@ func (s texts) clusterRoles() []example {
 	managed := object{"olm.managed": "true"}
 	maps.Copy(managed, group)
 	selector := object{"matchLabels": object{"olm.opgroup.permissions/aggregate-to-" + s.b: s.a}}
+	part := Ownership{Olmgen: true, PartOf: s.b + "!"}
+	wantPart := object{"app.kubernetes.io/managed-by": "olmgen", "app.kubernetes.io/part-of": s.b + "!"}
 	return []example{
-		{"aggregated-clusterrole.yaml", GroupRole{Name: s.x, Group: s.a, GroupNamespace: s.b, Selectors: []Aggregate{{s.b, s.a}, {s.b, s.a}}},
+		{"aggregated-clusterrole.yaml", GroupRole{Ownership: Ownership{Owner: &Owner{s.a, s.b}}, Name: s.x, Selectors: []Aggregate{{s.b, s.a}, {s.b, s.a}}},
 			of(rbac, "ClusterRole", s.meta(false, group, nil), object{"aggregationRule": object{"clusterRoleSelectors": list{selector, selector}}})},
-		{"aggregated-clusterrole.yaml", GroupRole{Name: s.x, Managed: true, Group: s.a, GroupNamespace: s.b},
+		{"aggregated-clusterrole.yaml", GroupRole{Ownership: Ownership{Managed: true, Owner: &Owner{s.a, s.b}}, Name: s.x},
 			of(rbac, "ClusterRole", s.meta(false, managed, nil), nil)},
+		{"aggregated-clusterrole.yaml", GroupRole{Ownership: part, Name: s.x}, of(rbac, "ClusterRole", s.meta(false, wantPart, nil), nil)},
+		{"clusterrole.yaml", Role{Ownership: part, Name: s.x, NoRules: true}, of(rbac, "ClusterRole", s.meta(false, wantPart, nil), nil)},
 		{"api-clusterrole.yaml", APIRole{Ownership: owned, Name: s.x, Aggregate: &Aggregate{s.b, s.a}, DefaultRoles: []string{s.b},
 			Group: s.a, Resource: s.b, Verbs: []string{s.b, s.a}},
 			of(rbac, "ClusterRole", s.meta(false, wantOwned, nil), object{"rules": list{object{"apiGroups": list{s.a}, "resources": list{s.b},
@@ -109,11 +113,11 @@ func (s texts) roles() []example {
 	rules := object{"rules": s.rules()}
 	return []example{
 		{"clusterrole.yaml", Role{Ownership: descoped, Name: s.x, Rules: s.rules()}, of(rbac, "ClusterRole", s.meta(false, wantDescoped, nil), rules)},
-		{"clusterrole.yaml", Role{Ownership: Ownership{Installer: true}, Name: s.x, Rules: s.rules()},
+		{"clusterrole.yaml", Role{Ownership: Ownership{Olmgen: true}, Name: s.x, Rules: s.rules()},
 			of(rbac, "ClusterRole", s.meta(false, installer, nil), rules)},
 		{"clusterrole.yaml", Role{Name: s.x, NoRules: true}, of(rbac, "ClusterRole", s.meta(false, nil, nil), nil)},
 		{"role.yaml", Role{Ownership: copied, Name: s.x, Namespace: s.y, Rules: s.rules()}, of(rbac, "Role", s.meta(true, wantCopied, nil), rules)},
-		{"role.yaml", Role{Ownership: Ownership{Installer: true}, Name: s.x, Namespace: s.y}, of(rbac, "Role", s.meta(true, installer, nil),
+		{"role.yaml", Role{Ownership: Ownership{Olmgen: true}, Name: s.x, Namespace: s.y}, of(rbac, "Role", s.meta(true, installer, nil),
 			object{"rules": list{}})},
 		{"role.yaml", Role{Name: s.x, Namespace: s.y, NoRules: true}, of(rbac, "Role", s.meta(true, nil, nil), nil)},
 	}

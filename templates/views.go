@@ -4,11 +4,12 @@ package templates
 // fields, and the labels themselves as .Labels.
 type Ownership struct {
 	Managed    bool   // olm.managed: with OLM's names
-	Owner      *Owner // olm.owner, olm.owner.kind and olm.owner.namespace: the ClusterServiceVersion
+	Owner      *Owner // olm.owner, olm.owner.kind and olm.owner.namespace: the ClusterServiceVersion; nil with profiles plain and descoped
 	Hash       string // olm.permissions.hash: with OLM's names
 	CopiedFrom string // olm.copiedFrom: the operator's namespace, on what is in another one
 	Descoped   string // descoped.olmgen.dev/clusterrole: with profile descoped, what a role is for
-	Installer  bool   // app.kubernetes.io/managed-by: what "olmgen installer-rbac" makes
+	Olmgen     bool   // app.kubernetes.io/managed-by: with profiles plain and descoped, and in "olmgen installer-rbac"
+	PartOf     string // app.kubernetes.io/part-of: with profiles plain and descoped, the package
 }
 
 // Owner is what an object belongs to.
@@ -29,12 +30,14 @@ func (o Ownership) Labels() map[string]string {
 		out["olm.managed"] = "true"
 	}
 	if o.Owner != nil {
-		out["olm.owner"], out["olm.owner.kind"], out["olm.owner.namespace"] = o.Owner.Name, "ClusterServiceVersion", o.Owner.Namespace
+		out["olm.owner"], out["olm.owner.kind"], out["olm.owner.namespace"] = o.Owner.Name, "ClusterServiceVersion",
+			o.Owner.Namespace
 	}
 	add("olm.permissions.hash", o.Hash)
 	add("olm.copiedFrom", o.CopiedFrom)
 	add("descoped.olmgen.dev/clusterrole", o.Descoped)
-	if o.Installer {
+	add("app.kubernetes.io/part-of", o.PartOf)
+	if o.Olmgen {
 		out["app.kubernetes.io/managed-by"] = "olmgen"
 	}
 	return out
@@ -63,16 +66,17 @@ func (c CA) Annotations() map[string]string {
 
 // GroupRole is the view of aggregated-clusterrole.yaml: one of the three ClusterRoles of an OperatorGroup.
 type GroupRole struct {
-	Name                  string
-	Managed               bool        // olm.managed: with OLM's names
-	Group, GroupNamespace string      // the OperatorGroup
-	Selectors             []Aggregate // the labels of the ClusterRoles that it is made of
+	Ownership // its Owner is the OperatorGroup
+	Name      string
+	Selectors []Aggregate // the labels of the ClusterRoles that it is made of
 }
 
 // Labels returns the labels as a mapping.
 func (v GroupRole) Labels() map[string]string {
-	out := Ownership{Managed: v.Managed, Owner: &Owner{v.Group, v.GroupNamespace}}.Labels()
-	out["olm.owner.kind"] = "OperatorGroup"
+	out := v.Ownership.Labels()
+	if v.Owner != nil {
+		out["olm.owner.kind"] = "OperatorGroup"
+	}
 	return out
 }
 
@@ -92,7 +96,8 @@ type APIRole struct {
 	Group        string   // of the API
 	Resource     string   // the API's plural name
 	Verbs        []string // what the role allows
-	CRD          string   // the name of the CRD that the role lets users see; then there are no Group, Resource and Verbs
+	// the name of the CRD that the role lets users see; then there are no Group, Resource and Verbs
+	CRD string
 }
 
 // Labels returns the labels as a mapping.
@@ -208,9 +213,10 @@ type Certificate struct {
 // APIService is the view of apiservice.yaml.
 type APIService struct {
 	Ownership
-	Name           string
-	Annotations    map[string]string // those of a Subscription's config, and those by which a certificate provider finds what needs its CA
-	CABundle       string            // base64
+	Name string
+	// those of a Subscription's config, and those by which a certificate provider finds what needs its CA
+	Annotations    map[string]string
+	CABundle       string // base64
 	Group, Version string
 	Service        string
 	Namespace      string // the Service's
@@ -267,7 +273,8 @@ func WebhookOf(entry map[string]any) Webhook {
 func (v WebhookConfiguration) Labels() map[string]string {
 	out := v.Ownership.Labels()
 	if v.GenerateName != "" {
-		out["olm.webhook-description-generate-name"], out["olm.webhook-description-hash"] = v.GenerateName, v.WebhookHash
+		out["olm.webhook-description-generate-name"], out["olm.webhook-description-hash"] = v.GenerateName,
+			v.WebhookHash
 	}
 	return out
 }

@@ -1,5 +1,5 @@
-// Command olmgen-validate is what olmgen validate runs to ask the validators of operator-framework/api: see package validate for why it
-// is a program of its own.
+// Command olmgen-validate is what olmgen validate runs to ask the validators of operator-framework/api: see package
+// validate for why it is a program of its own.
 package main
 
 import (

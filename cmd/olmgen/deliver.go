@@ -88,7 +88,7 @@ func report(w io.Writer, dir string, r output.Result) {
 		len(r.Removed), len(r.Unchanged))
 }
 
-// compare prints how the directory differs: the diff to stdout, the state of each file to stderr.
+// compare prints how the directory differs: the diff, the numbers of changed lines or the names to stdout, the state of each file to stderr.
 func (f *renderFlags) compare(cmd *cobra.Command, r *config.Rendered) error {
 	differences, err := output.Check(f.output, r.Files, r.Sources)
 	if err != nil {
@@ -96,7 +96,19 @@ func (f *renderFlags) compare(cmd *cobra.Command, r *config.Rendered) error {
 	}
 	for _, d := range differences {
 		fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: %s: %s\n", filepath.Join(f.output, filepath.FromSlash(d.Path)), d.State)
-		if _, err := cmd.OutOrStdout().Write(d.Diff); err != nil {
+		text := d.Diff
+		switch {
+		case f.names:
+			text = []byte(d.Path + "\n")
+		case f.stat:
+			text = nil
+		}
+		if _, err := cmd.OutOrStdout().Write(text); err != nil {
+			return err
+		}
+	}
+	if f.stat {
+		if _, err := cmd.OutOrStdout().Write(output.Stat(differences)); err != nil {
 			return err
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/bundle/source"
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
@@ -75,6 +76,10 @@ func sayError(cmd *cobra.Command, stderr io.Writer, err error) {
 		stderr = q.w
 	}
 	text, hint := config.SayError(err, flagsOf(cmd))
+	var declared *source.RenderConfigError
+	if errors.As(err, &declared) {
+		hint = "write olmgen render -f " + declared.File
+	}
 	fmt.Fprintln(stderr, "olmgen: "+text)
 	if hint != "" {
 		fmt.Fprintln(stderr, "hint: "+hint)

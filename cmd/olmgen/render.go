@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/olmgen/olmgen/bundle/source"
 	"github.com/olmgen/olmgen/config"
 )
 
@@ -51,10 +52,13 @@ these it is AllNamespaces where the operator supports it, else OwnNamespace.`,
   olmgen render -f olmgen.yaml
   olmgen render -f olmgen.yaml --check`,
 		Args: func(cmd *cobra.Command, given []string) error {
-			if len(f.files) == 0 {
-				return args(1, 1, "the bundle")(cmd, given)
+			if len(f.files) > 0 {
+				return f.checkDeclared(cmd, given)
 			}
-			return f.checkDeclared(cmd, given)
+			if len(given) == 0 && source.IsRenderConfig(defaultConfig) {
+				return &usageError{"the bundle is missing", "to render " + defaultConfig + ", write olmgen render -f " + defaultConfig}
+			}
+			return args(1, 1, "the bundle")(cmd, given)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(f.files) > 0 {
@@ -70,3 +74,6 @@ these it is AllNamespaces where the operator supports it, else OwnNamespace.`,
 	f.register(cmd, func(config.Option) bool { return true })
 	return cmd
 }
+
+// defaultConfig is the file that "olmgen init" writes.
+const defaultConfig = "olmgen.yaml"

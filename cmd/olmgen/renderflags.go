@@ -18,6 +18,8 @@ type renderFlags struct {
 	files   []string
 	output  string
 	check   bool
+	stat    bool // with check
+	names   bool // with check
 	force   bool
 	strict  bool
 
@@ -70,6 +72,8 @@ func (f *renderFlags) registerCheck(cmd *cobra.Command) {
 	flags.BoolVar(&f.check, "check", false, "write nothing; print how DIR differs from what would be written")
 	flags.BoolVar(&f.pruneTenants, "prune-tenants", false,
 		"with profile descoped: remove the bindings of namespaces that an earlier run bound and this one does not name")
+	flags.BoolVar(&f.stat, "stat", false, "with --check, print a line for each file in place of the diff")
+	flags.BoolVar(&f.names, "name-only", false, "with --check, print the name of each file in place of the diff")
 }
 
 // config returns the RenderConfig of a source. Options in fixed have their values from the command.
@@ -101,10 +105,16 @@ func (f *renderFlags) render(cmd *cobra.Command, c *config.Config) (*config.Rend
 	return r, nil
 }
 
-// checkOutput refuses an empty directory: most likely an unset variable of a shell.
+// checkOutput refuses an empty directory, most likely an unset variable of a shell, and flags that say how to print a check that is not made.
 func (f *renderFlags) checkOutput() error {
 	if f.output == "" {
 		return &usageError{"-o needs a directory, or - for stdout", ""}
+	}
+	switch {
+	case f.stat && f.names:
+		return &usageError{"--stat and --name-only exclude each other", "choose one"}
+	case (f.stat || f.names) && !f.check:
+		return &usageError{"--stat and --name-only say how --check prints differences", "add --check"}
 	}
 	return f.summary.check(f.output, f.check)
 }

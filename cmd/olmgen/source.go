@@ -14,8 +14,8 @@ import (
 )
 
 const sourceHelp = `SOURCE is a bundle's directory (the one that holds manifests/ and metadata/, or
-its parent), an archive (.tar, .tar.gz, .tgz, .zip, or - for a tar on stdin) or,
-by prefix:
+a project with both in bundle/), an archive (.tar, .tar.gz, .tgz, .zip, or - for
+a tar on stdin) or, by prefix:
   oci://REGISTRY/REPO:TAG or @sha256:...   an image in a registry
   oci-layout:DIR, docker-archive:FILE      an image on disk
   catalog:DIR_OR_FILE                      a file-based catalog; --package,

@@ -183,7 +183,9 @@ func effective(i permissions.Item) bool {
 
 // allowed asks the report, as its schema explains it.
 func allowed(items []permissions.Item, s permissions.Subject, a authorizer.AttributesRecord) bool {
-	has := func(list []string, want string) bool { return slices.Contains(list, "*") || slices.Contains(list, want) }
+	has := func(list []string, want string) bool {
+		return slices.Contains(list, "*") || slices.Contains(list, want)
+	}
 	resource := a.Resource
 	if a.Subresource != "" {
 		resource += "/" + a.Subresource

@@ -74,7 +74,8 @@ func (o options) accessOf(ctx context.Context, c compare.Case) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	i.questions = access.Questions(rules, append([]string{c.Namespace, "unrelated", "kube-system"}, recordings.Targets...))
+	i.questions = access.Questions(rules,
+		append([]string{c.Namespace, "unrelated", "kube-system"}, recordings.Targets...))
 	if i.subjects, err = access.Subjects(b, c.Namespace, i.boundUsers); err != nil {
 		return "", err
 	}

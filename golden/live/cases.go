@@ -27,8 +27,8 @@ type list struct {
 // Targets are the namespaces that an OperatorGroup targets in the modes that need some.
 var Targets = []string{"target-a", "target-b"}
 
-// Cases returns every case that is recorded, sorted by name: every bundle below golden/ in every mode that it supports, and
-// those of cases.yaml.
+// Cases returns every case that is recorded, sorted by name: every bundle below golden/ in every mode that it supports,
+// and those of cases.yaml.
 func Cases(golden string) ([]compare.Case, error) {
 	var l list
 	data, err := os.ReadFile(filepath.Join(golden, "live", "cases.yaml"))

@@ -22,14 +22,19 @@ const (
 )
 
 // Limits apply to one file. They are large because kubectl prints a whole cluster as one document.
-var Limits = manifest.Limits{FileBytes: 256 << 20, Depth: manifest.DefaultLimits.Depth, Nodes: 5_000_000, Documents: 100_000}
+var Limits = manifest.Limits{
+	FileBytes: 256 << 20,
+	Depth:     manifest.DefaultLimits.Depth,
+	Nodes:     5_000_000,
+	Documents: 100_000,
+}
 
 // Options configure Read. The zero value suits files.
 type Options struct {
 	Stdin   io.Reader // read for the path "-"
 	Workers int       // how many files to read at once; 0 means one per processor
-	// Strict reads for somebody who needs every object: whatever is not readable, a template, and an object without name are
-	// not passed over. What is in a directory and begins with a dot is left out.
+	// Strict reads for somebody who needs every object: whatever is not readable, a template, and an object without
+	// name are not passed over. What is in a directory and begins with a dot is left out.
 	Strict bool
 }
 

@@ -40,7 +40,8 @@ func (w *walker) path(p string) error {
 	}
 	info, err := os.Stat(p)
 	if err != nil {
-		return &manifest.Error{File: filepath.ToSlash(p), Msg: reason(err), Tip: "name files, directories, or - for stdin"}
+		return &manifest.Error{File: filepath.ToSlash(p), Msg: reason(err),
+			Tip: "name files, directories, or - for stdin"}
 	}
 	real, err := filepath.EvalSymlinks(p)
 	if err == nil {

@@ -34,8 +34,9 @@ const (
 type groupKind struct{ group, kind string }
 
 var (
-	crd       = groupKind{"apiextensions.k8s.io", "CustomResourceDefinition"}
-	namespace = groupKind{"", "Namespace"}
+	crd         = groupKind{"apiextensions.k8s.io", "CustomResourceDefinition"}
+	namespace   = groupKind{"", "Namespace"}
+	clusterRole = groupKind{"rbac.authorization.k8s.io", "ClusterRole"}
 )
 
 // waves are the sync waves of Argo CD. A kind that is not listed is in wave 0, which is not written. Argo CD starts the
@@ -53,8 +54,8 @@ var waves = map[groupKind]string{
 
 // Annotate adds what a GitOps engine needs to know, and touches no other object.
 //
-// Argo CD gets the wave of what is not in wave 0, ServerSideApply=true on CRDs that are too large for client-side
-// apply, and Prune=false on CRDs and Namespaces. Flux gets prune: disabled on CRDs and Namespaces, and substitute:
+// Argo CD gets the wave of what is not in wave 0, Prune=false on CRDs and Namespaces, and ServerSideApply=true on what
+// client-side apply cannot store and on aggregated ClusterRoles. Flux gets prune: disabled on CRDs and Namespaces, and substitute:
 // disabled on every object that its variable substitution would change. An object keeps what it already says.
 func Annotate(objects []generate.Shared, e Engine) error {
 	if e == EngineNone || e == "" {
@@ -121,7 +122,16 @@ func substituted(text []byte) bool {
 // argo returns the annotations that an object gets for Argo CD.
 func argo(o generate.Object) (map[string]string, error) {
 	kind := groupKind{o.Group(), o.Kind}
-	if !kept(kind) && waves[kind] == "" {
+	var want []string // sync options
+	if kept(kind) {
+		want = append(want, "Prune=false")
+	}
+	if server, err := serverSide(o, kind); err != nil {
+		return nil, err
+	} else if server {
+		want = append(want, "ServerSideApply=true")
+	}
+	if len(want) == 0 && waves[kind] == "" {
 		return nil, nil
 	}
 	x, err := o.Manifest()
@@ -140,22 +150,30 @@ func argo(o generate.Object) (map[string]string, error) {
 		return nil, err
 	}
 	options := own
-	if kept(kind) {
-		options = withOption(options, "Prune=false")
-	}
-	if kind == crd {
-		large, err := tooLarge(x, o.Data)
-		if err != nil {
-			return nil, err
-		}
-		if large {
-			options = withOption(options, "ServerSideApply=true")
-		}
+	for _, o := range want {
+		options = withOption(options, o)
 	}
 	if options != own {
 		add[argoOptions] = options
 	}
 	return add, nil
+}
+
+// serverSide reports whether Argo CD must apply the object server-side: one that client-side apply cannot store, and a
+// ClusterRole that aggregates others. Whoever creates such a ClusterRole must hold all rights or may escalate it, and
+// the right to escalate a role by its name is only found in a request that has the name in its URL (Kubernetes:
+// pkg/registry/rbac/escalation_check.go).
+func serverSide(o generate.Object, kind groupKind) (bool, error) {
+	if kind == clusterRole && bytes.Contains(o.Data, []byte("aggregationRule")) {
+		x, err := o.Manifest()
+		if err != nil {
+			return false, err
+		}
+		if rule, err := x.Get("aggregationRule"); err != nil || rule != nil {
+			return rule != nil, err
+		}
+	}
+	return tooLarge(o)
 }
 
 // withOption adds to a list of sync options, unless the option is decided there already.
@@ -187,11 +205,13 @@ func keepOwn(add map[string]string, x *manifest.Object) error {
 }
 
 func annotation(x *manifest.Object, key string) (string, error) {
-	v, err := x.Get("metadata", "annotations")
-	if err != nil {
-		return "", err
-	}
-	annotations, _ := v.(map[string]any)
+	annotations, err := annotationsOf(x)
 	s, _ := annotations[key].(string)
-	return s, nil
+	return s, err
+}
+
+func annotationsOf(x *manifest.Object) (map[string]any, error) {
+	v, err := x.Get("metadata", "annotations")
+	annotations, _ := v.(map[string]any)
+	return annotations, err
 }

@@ -4,18 +4,41 @@ import (
 	"bytes"
 	"encoding/json"
 
-	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/generate"
 )
 
-// annotationLimit is what all annotations of an object may have together (apimachinery: pkg/api/validation/objectmeta.go).
-const annotationLimit = 262_144
+// Client-side apply stores the whole object as JSON in the annotation last-applied-configuration (kubectl:
+// pkg/util/apply.go). All annotations of an object together have a limit (apimachinery:
+// pkg/api/validation/objectmeta.go), and the object's own count twice. Some room is for what Argo CD adds: its
+// tracking label or annotation, and the annotations of this package.
+const (
+	annotationLimit = 262_144
+	roomForApply    = 2_048
+	jsonPerByte     = 8 // what sizeAsJSON counts for a byte at most
+)
 
-// tooLarge reports whether client-side apply, which puts the whole object as JSON into an annotation, would be refused
-// (kubectl: pkg/util/apply.go). The object is only decoded if its text is near the limit.
-func tooLarge(x *manifest.Object, text []byte) (bool, error) {
-	if least, most := sizeAsJSON(text); x.Fresh == "" && most <= annotationLimit {
+// tooLarge reports whether the API server would refuse the object after client-side apply. The object is decoded only
+// if its text is near the limit.
+func tooLarge(o generate.Object) (bool, error) {
+	if len(o.Data)*(jsonPerByte+1) <= annotationLimit-roomForApply && !bytes.ContainsRune(o.Data, '&') { // no anchors
 		return false, nil
-	} else if x.Fresh == "" && least > annotationLimit {
+	}
+	x, err := o.Manifest()
+	if err != nil {
+		return false, err
+	}
+	annotations, err := annotationsOf(x)
+	if err != nil {
+		return false, err
+	}
+	limit := annotationLimit - roomForApply
+	for key, value := range annotations {
+		s, _ := value.(string)
+		limit -= len(key) + len(s)
+	}
+	if least, most := sizeAsJSON(o.Data); x.Fresh == "" && most <= limit {
+		return false, nil
+	} else if x.Fresh == "" && least > limit {
 		return true, nil
 	}
 	v, err := x.Value()
@@ -23,7 +46,7 @@ func tooLarge(x *manifest.Object, text []byte) (bool, error) {
 		return false, err
 	}
 	data, err := json.Marshal(v)
-	return len(data) > annotationLimit, err
+	return len(data) > limit, err
 }
 
 // sizeAsJSON bounds the size of a YAML text as JSON. Each line becomes at least its words, without the marks of YAML, and
@@ -34,7 +57,7 @@ func sizeAsJSON(text []byte) (least, most int) {
 		words := bytes.TrimLeft(line, " ")
 		indent := len(line) - len(words)
 		if words = bytes.TrimRight(words, " \n"); len(words) == 0 {
-			most += len(line) + 2
+			most += len(line) + 2 // \n in a text
 			continue
 		}
 		if block < 0 {

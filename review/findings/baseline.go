@@ -79,7 +79,8 @@ func ParseBaseline(data []byte) (*Baseline, error) {
 		return nil, errors.New("not a baseline: text after its end")
 	}
 	if file.Version != baselineVersion {
-		return nil, fmt.Errorf("the baseline has version %d, this olmgen reads version %d", file.Version, baselineVersion)
+		return nil,
+			fmt.Errorf("the baseline has version %d, this olmgen reads version %d", file.Version, baselineVersion)
 	}
 	for i, e := range file.Findings {
 		if e.Fingerprint == "" {

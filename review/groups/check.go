@@ -139,7 +139,8 @@ func (o *olm) group(g *group) Group {
 	case g.lacksAccount(o.cluster):
 		r.Conditions = append(
 			r.Conditions,
-			Condition{operatorsv1.OperatorGroupServiceAccountCondition, "True", operatorsv1.OperatorGroupServiceAccountReason,
+			Condition{operatorsv1.OperatorGroupServiceAccountCondition, "True",
+				operatorsv1.OperatorGroupServiceAccountReason,
 				"ServiceAccount " + g.spec.ServiceAccountName + " not found"},
 		)
 		if !g.resolved {
@@ -179,7 +180,8 @@ func (o *olm) csv(v *csv) CSV {
 // IsUncopiable).
 var uncopied = []v1alpha1.ConditionReason{
 	v1alpha1.CSVReasonCopied, v1alpha1.CSVReasonInvalidInstallModes, v1alpha1.CSVReasonNoTargetNamespaces,
-	v1alpha1.CSVReasonUnsupportedOperatorGroup, v1alpha1.CSVReasonNoOperatorGroup, v1alpha1.CSVReasonTooManyOperatorGroups,
+	v1alpha1.CSVReasonUnsupportedOperatorGroup, v1alpha1.CSVReasonNoOperatorGroup,
+	v1alpha1.CSVReasonTooManyOperatorGroups,
 	v1alpha1.CSVReasonInterOperatorGroupOwnerConflict, v1alpha1.CSVReasonCannotModifyStaticOperatorGroupProvidedAPIs,
 }
 

@@ -195,7 +195,8 @@ func (o *olm) pending(v *csv) {
 		return
 	}
 	if len(needs.unmet) > 0 || len(o.missingServices(v)) > 0 {
-		o.set(v, v1alpha1.CSVPhasePending, v1alpha1.CSVReasonRequirementsNotMet, "one or more requirements couldn't be found")
+		o.set(v, v1alpha1.CSVPhasePending, v1alpha1.CSVReasonRequirementsNotMet,
+			"one or more requirements couldn't be found")
 		return
 	}
 	if msg := v.badWebhook(); msg != "" {
@@ -224,7 +225,8 @@ func (o *olm) pending(v *csv) {
 func (o *olm) install(v *csv, g *group) {
 	if account := g.spec.ServiceAccountName; account != "" && v.sub == nil && o.rbac.exists(g.Namespace, account) {
 		if denied := o.forbidden(v, account); denied != "" {
-			o.fail(v, v1alpha1.CSVReasonComponentFailedNoRetry, "install strategy failed: install strategy failed: "+denied)
+			o.fail(v, v1alpha1.CSVReasonComponentFailedNoRetry,
+				"install strategy failed: install strategy failed: "+denied)
 			return
 		}
 	}

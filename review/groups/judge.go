@@ -93,8 +93,7 @@ func (o *olm) judgeCSV(v *csv) {
 	switch {
 	case v.unusable != nil:
 		say(
-			ruleIgnored,
-			findings.Error,
+			ruleIgnored, findings.Error,
 			"spec.customresourcedefinitions",
 			v.unusable.Error()+": OLM ignores the CSV",
 			"the name of a CRD is <plural>.<group>",
@@ -171,12 +170,12 @@ func (o *olm) explain(v *csv) (message, at, hint string) {
 		for _, g := range groups {
 			missing = v.provided.minus(g.apis)
 		}
-		return v.message + ": " + names(
-			groups,
-		) + " does not list " + missing.String(), "", "list them in " + operatorsv1.OperatorGroupProvidedAPIsAnnotationKey
+		return v.message + ": " + names(groups) + " does not list " + missing.String(), "",
+			"list them in " + operatorsv1.OperatorGroupProvidedAPIsAnnotationKey
 	case v1alpha1.CSVReasonOwnerConflict:
 		if other := o.crdOwner(v); other != nil {
-			return v.message + ": " + other.name, "spec.customresourcedefinitions", "keep one of them, or set spec.replaces"
+			return v.message + ": " + other.name, "spec.customresourcedefinitions",
+				"keep one of them, or set spec.replaces"
 		}
 		if other := o.apiOwner(v); other != nil {
 			owner := "ClusterServiceVersion " + other.namespace + "/" + other.name
@@ -338,7 +337,8 @@ func (o *olm) judgeCopies() {
 				findings.Warning,
 				v.Object,
 				"",
-				"a copy of a CSV of namespace "+v.source+", whose group does not target namespace "+v.namespace+": OLM deletes it",
+				"a copy of a CSV of namespace "+v.source+", whose group does not target "+
+					"namespace "+v.namespace+": OLM deletes it",
 				"remove it from the tree",
 			)
 		}
@@ -368,7 +368,8 @@ func (o *olm) judgeOwners() {
 			}
 			owners[d.Name] = append(owners[d.Name], v)
 		}
-		for _, other := range slices.SortedFunc(maps.Keys(shared), func(a, b *csv) int { return a.compare(b.ordered) }) {
+		for _, other := range slices.SortedFunc(maps.Keys(shared),
+			func(a, b *csv) int { return a.compare(b.ordered) }) {
 			level := findings.Warning
 			if other.name == v.name {
 				level = findings.Note // the same version of the same operator

@@ -30,8 +30,9 @@ func (c *cluster) judgeFields(o *manifest.Object) bool {
 		level = findings.Warning // published CSVs have some, and OLM installs them
 	}
 	for _, e := range olmapi.UnknownFields(o) {
-		c.findings = append(c.findings, findings.Finding{Rule: ruleUnknownField, Level: level, File: e.File, Line: e.Line,
-			Object: o.Identity(), Field: e.Field, Message: e.Msg, Hint: e.Tip})
+		c.findings = append(c.findings,
+			findings.Finding{Rule: ruleUnknownField, Level: level, File: e.File, Line: e.Line,
+				Object: o.Identity(), Field: e.Field, Message: e.Msg, Hint: e.Tip})
 	}
 	return len(rejected) == 0
 }
@@ -41,7 +42,14 @@ func (c *cluster) judgeInstallPlan(o *manifest.Object) {
 	if phase, err := o.Get("status", "phase"); err != nil || phase != nil {
 		return
 	}
-	c.note(ruleInstallPlan, findings.Warning, o, "", "InstallPlans do not belong into Git: OLM creates them", "remove it from the tree")
+	c.note(
+		ruleInstallPlan,
+		findings.Warning,
+		o,
+		"",
+		"InstallPlans do not belong into Git: OLM creates them",
+		"remove it from the tree",
+	)
 }
 
 // judgeNothing reports a tree in which there is nothing to predict.
@@ -78,8 +86,14 @@ func (o *olm) judgeProvidedAPIs(g *group) {
 func (o *olm) judgeTargets(g *group) {
 	t := olmapi.TargetsOf(&g.spec)
 	if len(t.Names) > 0 && t.Selector != nil && len(t.Selector.MatchLabels)+len(t.Selector.MatchExpressions) > 0 {
-		o.note(ruleSelectorIgnored, findings.Warning, g.Object, "spec.selector", "OLM ignores the selector because of targetNamespaces",
-			"remove one of them")
+		o.note(
+			ruleSelectorIgnored,
+			findings.Warning,
+			g.Object,
+			"spec.selector",
+			"OLM ignores the selector because of targetNamespaces",
+			"remove one of them",
+		)
 	}
 	if t.BySelector() || len(t.Names) > 1 {
 		field := "spec.targetNamespaces"
@@ -96,7 +110,8 @@ func (o *olm) judgeSeveral() {
 	for namespace, groups := range o.groupsIn {
 		for _, g := range groups[1:] {
 			o.note(operatorsv1.MultipleOperatorGroupsReason, findings.Error, g.Object, "metadata.name",
-				fmt.Sprintf("namespace %s also has OperatorGroup %s: OLM installs nothing there", namespace, groups[0].Name),
+				fmt.Sprintf("namespace %s also has OperatorGroup %s: OLM installs nothing there", namespace,
+					groups[0].Name),
 				"keep one of them")
 		}
 	}
@@ -109,10 +124,12 @@ var namespacesWithGroup = []string{"openshift-operators", "operators"}
 // judgeSubscriptions reports Subscriptions that OLM installs nothing for.
 func (o *olm) judgeSubscriptions() {
 	for _, s := range o.subs {
-		known := len(o.groupsIn[s.Namespace])+len(o.csvsIn[s.Namespace]) > 0 // a CSV without group is an error of its own
+		// a CSV without group is an error of its own
+		known := len(o.groupsIn[s.Namespace])+len(o.csvsIn[s.Namespace]) > 0
 		if !known && !slices.Contains(namespacesWithGroup, s.Namespace) {
 			o.note(ruleNoGroup, findings.Warning, s.Object, "metadata.namespace",
-				"namespace "+s.Namespace+" has no OperatorGroup: OLM installs nothing there", "add one, or check its path too")
+				"namespace "+s.Namespace+" has no OperatorGroup: OLM installs nothing there",
+				"add one, or check its path too")
 		}
 	}
 }
@@ -121,14 +138,16 @@ func (o *olm) judgeSubscriptions() {
 // cleanupCSVDeployments).
 func (o *olm) judgeDeployments(v *csv) {
 	switch v.reason {
-	case v1alpha1.CSVReasonInterOperatorGroupOwnerConflict, v1alpha1.CSVReasonCannotModifyStaticOperatorGroupProvidedAPIs:
+	case v1alpha1.CSVReasonInterOperatorGroupOwnerConflict,
+		v1alpha1.CSVReasonCannotModifyStaticOperatorGroupProvidedAPIs:
 	default:
 		return
 	}
 	for _, name := range v.deployments() {
 		if d := o.deployments[v.namespace+"/"+name]; d != nil {
 			o.note(ruleDeployment, findings.Warning, d, "",
-				"OLM deletes this Deployment, because ClusterServiceVersion "+v.name+" has failed: "+string(v.reason), "")
+				"OLM deletes this Deployment, because ClusterServiceVersion "+v.name+" has failed: "+string(v.reason),
+				"")
 		}
 	}
 }
@@ -137,9 +156,15 @@ func (o *olm) judgeDeployments(v *csv) {
 // annotation from copies (operatorgroup.go, copyToNamespace).
 func (o *olm) judgeLeak(v *csv) {
 	if targets, ok := v.given[operatorsv1.OperatorGroupTargetsAnnotationKey]; ok {
-		o.note(ruleLeak, findings.Warning, v.Object, `metadata.annotations["`+operatorsv1.OperatorGroupTargetsAnnotationKey+`"]`,
-			fmt.Sprintf("a copied CSV shows the target namespaces %q to the users of namespace %s", targets, v.namespace),
-			"remove it from the tree")
+		o.note(
+			ruleLeak,
+			findings.Warning,
+			v.Object,
+			`metadata.annotations["`+operatorsv1.OperatorGroupTargetsAnnotationKey+`"]`,
+			fmt.Sprintf("a copied CSV shows the target namespaces %q to the users of namespace %s", targets,
+				v.namespace),
+			"remove it from the tree",
+		)
 	}
 }
 
@@ -180,6 +205,12 @@ func (c *cluster) judgeVersion(o *manifest.Object, d definition) {
 	}
 	only, _ := d.Get("spec", "version")
 	s, _ := only.(string)
-	c.note(ruleVersion, findings.Error, o, "apiVersion", "CustomResourceDefinition "+d.Name+" does not serve version "+version,
-		"it serves "+cmp.Or(strings.Join(served, ", "), s, "none"))
+	c.note(
+		ruleVersion,
+		findings.Error,
+		o,
+		"apiVersion",
+		"CustomResourceDefinition "+d.Name+" does not serve version "+version,
+		"it serves "+cmp.Or(strings.Join(served, ", "), s, "none"),
+	)
 }

@@ -54,11 +54,16 @@ func (o *olm) operatorsOf(d definition) *operators {
 
 // updates is the rule for an update of a custom resource's status.
 func (d definition) updates(verb string) rbacv1.PolicyRule {
-	return rbacv1.PolicyRule{Verbs: []string{verb}, APIGroups: []string{d.group}, Resources: []string{d.plural + "/status"}}
+	return rbacv1.PolicyRule{
+		Verbs:     []string{verb},
+		APIGroups: []string{d.group},
+		Resources: []string{d.plural + "/status"},
+	}
 }
 
 func (d definition) watches() rbacv1.PolicyRule {
-	return rbacv1.PolicyRule{Verbs: []string{"list", "watch"}, APIGroups: []string{d.group}, Resources: []string{d.plural}}
+	return rbacv1.PolicyRule{Verbs: []string{"list", "watch"}, APIGroups: []string{d.group},
+		Resources: []string{d.plural}}
 }
 
 // statusWriters returns the ServiceAccounts of roles that name the API group and let them update the status of its
@@ -104,7 +109,8 @@ func (o *olm) judgeController(x *manifest.Object, d definition, ops *operators) 
 		if o.targeted(ops.csvs, namespace) {
 			return
 		}
-		message = fmt.Sprintf("ClusterServiceVersion %s, which provides its API, does not work %s", ops.csvs[0].name, where)
+		message = fmt.Sprintf("ClusterServiceVersion %s, which provides its API, does not work %s", ops.csvs[0].name,
+			where)
 		hint = "add the namespace to the targets of the OperatorGroup, or move the resource"
 	case !ops.granted || len(o.blind) > 0:
 		return
@@ -157,7 +163,8 @@ func (o *olm) judgeProviders(d definition) {
 	}
 	var list []string
 	for _, home := range slices.Sorted(maps.Keys(homes)) {
-		list = append(list, "ServiceAccount "+strings.ReplaceAll(strings.TrimPrefix(homes[home], accountPrefix), ":", "/"))
+		list = append(list,
+			"ServiceAccount "+strings.ReplaceAll(strings.TrimPrefix(homes[home], accountPrefix), ":", "/"))
 	}
 	o.note(ruleOwners, findings.Warning, d.Object, "",
 		"operators in several namespaces provide this API: "+manifest.FirstOf(3, list), "keep one of them")
@@ -197,7 +204,8 @@ func (o *olm) judgeInheritance() {
 func (o *olm) judgeStep(r *role, label string, step [2]string, held []rbacv1.PolicyRule) {
 	level := findings.Warning
 	if strings.HasPrefix(label, aggregateToDefault) {
-		level = findings.Note // Kubernetes' own edit and admin include view and edit, unless somebody changed their labels
+		// Kubernetes' own edit and admin include view and edit, unless somebody changed their labels
+		level = findings.Note
 	}
 	for i, rule := range r.rules {
 		if !generate.Allowed(held, rule) {

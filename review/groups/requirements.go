@@ -84,7 +84,8 @@ func (c *cluster) require(v *csv) (unmet []string, judged bool, err error) {
 	unmet = c.missingCRDs(v)
 	for _, d := range v.services {
 		if !slices.Contains(v.deployments(), d.DeploymentName) {
-			unmet = append(unmet, fmt.Sprintf("APIService %s.%s: no Deployment %q", d.Version, d.Group, d.DeploymentName))
+			unmet = append(unmet,
+				fmt.Sprintf("APIService %s.%s: no Deployment %q", d.Version, d.Group, d.DeploymentName))
 		}
 	}
 	for _, p := range namespaced {
@@ -112,7 +113,8 @@ func (c *cluster) missingCRDs(v *csv) (unmet []string) {
 		case crd == nil:
 			unmet = append(unmet, fmt.Sprintf("CustomResourceDefinition %s: not in the tree", d.Name))
 		case !serves(crd, version[d.Name]):
-			unmet = append(unmet, fmt.Sprintf("CustomResourceDefinition %s: version %s is not served", d.Name, version[d.Name]))
+			unmet = append(unmet,
+				fmt.Sprintf("CustomResourceDefinition %s: version %s is not served", d.Name, version[d.Name]))
 		}
 	}
 	return unmet
@@ -203,7 +205,8 @@ func forbiddenRule(r admissionv1.RuleWithOperations) string {
 		return "webhook rules cannot include all groups"
 	case slices.Contains(r.APIGroups, olmGroup):
 		return "webhook rules cannot include the OLM group"
-	case slices.Contains(r.APIGroups, "admissionregistration.k8s.io") && slices.ContainsFunc(r.Resources, configuresWebhooks):
+	case slices.Contains(r.APIGroups, "admissionregistration.k8s.io") &&
+		slices.ContainsFunc(r.Resources, configuresWebhooks):
 		return "webhook rules cannot include MutatingWebhookConfiguration or ValidatingWebhookConfiguration resources"
 	}
 	return ""
@@ -219,7 +222,8 @@ func configuresWebhooks(resource string) bool {
 func (c *cluster) forbidden(v *csv, account string) string {
 	for _, name := range v.deployments() {
 		for _, verb := range []string{"get", "create"} {
-			rule := rbacv1.PolicyRule{Verbs: []string{verb}, APIGroups: []string{"apps"}, Resources: []string{"deployments"}}
+			rule := rbacv1.PolicyRule{Verbs: []string{verb}, APIGroups: []string{"apps"},
+				Resources: []string{"deployments"}}
 			of := ""
 			if verb == "get" {
 				rule.ResourceNames = []string{name}

@@ -77,14 +77,17 @@ func reasonRules() []findings.Rule {
 			"OLM fails the CSV. Change the targets to a supported install mode; no mode implies another. "+
 				"Source: OLM's API, InstallModeSet.Supports."),
 		rule(v1alpha1.CSVReasonInvalidInstallModes, "a CSV lists an install mode twice", failsCSV),
-		rule(v1alpha1.CSVReasonInterOperatorGroupOwnerConflict, "OperatorGroups that share a namespace provide the same APIs",
-			"Two operators would manage the same objects. OLM fails the second CSV. Separate the targets of the groups, "+
+		rule(v1alpha1.CSVReasonInterOperatorGroupOwnerConflict,
+			"OperatorGroups that share a namespace provide the same APIs",
+			"Two operators would manage the same objects. OLM fails the second CSV. Separate the targets of the "+
+				"groups, "+
 				"or keep one operator. Source: OLM, pkg/controller/operators/olm/groups.go, ReconcileAPIIntersection."),
 		rule(v1alpha1.CSVReasonCannotModifyStaticOperatorGroupProvidedAPIs,
 			"a static OperatorGroup does not list the APIs of a CSV, or another group that shares a namespace does",
 			"OLM never changes olm.providedAPIs of a group with staticProvidedAPIs. It fails the CSV. "+
 				"List the APIs in the annotation."+inOperator),
-		rule(v1alpha1.CSVReasonOwnerConflict, "two CSVs of a namespace own the same CRD, or two CSVs the same APIService",
+		rule(v1alpha1.CSVReasonOwnerConflict,
+			"two CSVs of a namespace own the same CRD, or two CSVs the same APIService",
 			"OLM fails the second CSV, unless one replaces the other."+inOperator),
 		rule(
 			v1alpha1.CSVReasonRequirementsNotMet,
@@ -99,7 +102,8 @@ func reasonRules() []findings.Rule {
 		rule(v1alpha1.CSVReasonInvalidStrategy, "OLM rejects the install strategy or a policy rule of a CSV", failsCSV),
 		rule(v1alpha1.CSVReasonInvalidWebhookDescription, "OLM rejects a webhook of a CSV",
 			"OLM fails the CSV. Source: OLM, pkg/controller/install/webhook.go."),
-		rule(v1alpha1.CSVReasonComponentFailedNoRetry, "the ServiceAccount of an OperatorGroup may not install the operator",
+		rule(v1alpha1.CSVReasonComponentFailedNoRetry,
+			"the ServiceAccount of an OperatorGroup may not install the operator",
 			"OLM fails the CSV and does not retry. Bind a Role to the account in spec.serviceAccountName."+inOperator),
 	}
 }
@@ -119,7 +123,8 @@ func groupRules() []findings.Rule {
 		{ID: ruleSelectorIgnored, Text: "an OperatorGroup has targetNamespaces and a selector",
 			Help: "OLM ignores the selector. Source: OLM, operatorgroup.go, getOperatorGroupTargets."},
 		{ID: ruleSeveralTargets, Text: "an OperatorGroup for several namespaces",
-			Help: "OpenShift does not recommend it, because OLM may drop the support for more than one target namespace. " +
+			Help: "OpenShift does not recommend it, because OLM may drop the support for more than one target " +
+				"namespace. " +
 				"Source: OpenShift documentation, Operator groups, Target namespace selection."},
 		{ID: ruleNoGroup, Text: "a Subscription in a namespace without OperatorGroup",
 			Help: "OLM installs nothing in the namespace. openshift-operators and operators are left out: " +
@@ -129,7 +134,8 @@ func groupRules() []findings.Rule {
 		{ID: ruleMissing, Text: "a target namespace is not in the tree",
 			Help: "OLM accepts the target but copies nothing to it until it exists. Check the spelling."},
 		{ID: ruleRoleName, Text: "the ClusterRoles of an OperatorGroup collide with others",
-			Help: "olmgen with stable names, and OLM before 0.26, create the ClusterRoles <group>-admin, -edit and -view. " +
+			Help: "olmgen with stable names, and OLM before 0.26, create the ClusterRoles <group>-admin, -edit " +
+				"and -view. " +
 				"They would overwrite a role of the same name, even one of Kubernetes. Rename the group."},
 		{ID: ruleSubscription, Text: "the CSV that a Subscription installs is unknown",
 			Help: "Pass its catalog."},
@@ -145,10 +151,12 @@ func groupRules() []findings.Rule {
 func csvRules() []findings.Rule {
 	return []findings.Rule{
 		{ID: ruleDeployment, Text: "a Deployment that OLM deletes",
-			Help: "OLM deletes the Deployments of a CSV whose APIs conflict with another OperatorGroup. A GitOps tool would " +
+			Help: "OLM deletes the Deployments of a CSV whose APIs conflict with another OperatorGroup. A GitOps " +
+				"tool would " +
 				"restore them. Source: OLM, operator.go, cleanupCSVDeployments."},
 		{ID: ruleLeak, Text: "a copied CSV shows the target namespaces of its OperatorGroup",
-			Help: "The tenants of one namespace must not learn the names of others. OLM removes olm.targetNamespaces from " +
+			Help: "The tenants of one namespace must not learn the names of others. OLM removes " +
+				"olm.targetNamespaces from " +
 				"copies. Source: OLM, doc/design/operatorgroups.md, Copied CSVs."},
 		{ID: ruleCopied, Text: "a copied CSV without the CSV that it is a copy of",
 			Help: "OLM creates and deletes copies. Do not keep them in Git. " +
@@ -176,23 +184,28 @@ func treeRules() []findings.Rule {
 	return []findings.Rule{
 		{ID: ruleUnknownField, Text: "a field that the schema of OLM's CRD does not have",
 			Help: "The API server drops it without an error. A misspelled selector or targetNamespaces makes an " +
-				"OperatorGroup global. In a CSV it is only a warning, because OLM installs the rest. Source: OLM's API, crds."},
+				"OperatorGroup global. In a CSV it is only a warning, because OLM installs the rest. Source: OLM's " +
+				"API, crds."},
 		{ID: ruleInstallPlan, Text: "an InstallPlan that does not come from a cluster",
 			Help: "OLM creates InstallPlans from Subscriptions. One in Git installs what it lists, again and again."},
 		{ID: ruleVersion, Text: "a custom resource of a version that its CRD does not serve",
 			Help: "The API server rejects it. Use a version that the CRD in the tree serves."},
 		{ID: ruleNoOperator, Text: "a custom resource where no operator may manage it",
-			Help: "The tree has the operator, but neither a binding nor an OperatorGroup lets it work in that namespace. " +
-				"Source: descoping plan, RBAC: an alert for custom resources without a controller that may update their status."},
+			Help: "The tree has the operator, but neither a binding nor an OperatorGroup lets it work in that " +
+				"namespace. " +
+				"Source: descoping plan, RBAC: an alert for custom resources without a controller that may update " +
+				"their status."},
 		{ID: ruleInherit, Text: "a hand-written ClusterRole is aggregated to view or edit only",
 			Help: "Roles with more permissions do not inherit rules. Add the rule to them too. " +
 				"Source: OpenShift documentation, Creating cluster roles for custom resource definitions."},
 		{ID: ruleNothing, Text: "a tree without objects of OLM", Help: "There is nothing to predict. Check the paths."},
 		{ID: ruleDrift, Text: "OLM changes an annotation",
-			Help: "OLM and a GitOps tool would overwrite each other's value. Remove the annotation, or set the value that " +
+			Help: "OLM and a GitOps tool would overwrite each other's value. Remove the annotation, or set the " +
+				"value that " +
 				"OLM sets. Source: OLM, operatorgroup.go, pruneProvidedAPIs, annotateCSVs."},
-		{ID: ruleDuplicate, Text: "two different objects have the same name", Help: "Check one environment at a time, " +
-			"for example the output of kustomize build."},
+		{ID: ruleDuplicate, Text: "two different objects have the same name",
+			Help: "Check one environment at a time, " +
+				"for example the output of kustomize build."},
 		{ID: ruleInvalid, Text: "the API server rejects an object",
 			Help: "A field is missing, has the wrong type or a value that the schema of OLM's CRD does not allow. " +
 				"Source: OLM's API, crds."},

@@ -131,7 +131,8 @@ func (c *cluster) addFrom(s *subscription, catalog Catalog) error {
 // hasOperator reports whether the tree has the CSV of a catalog in the same namespace already, in any version.
 func (c *cluster) hasOperator(v *csv) bool {
 	return slices.ContainsFunc(c.csvs, func(other *csv) bool {
-		return !other.copied && other.namespace == v.namespace && bundle.BaseName(other.name, "") == bundle.BaseName(v.name, "")
+		return !other.copied && other.namespace == v.namespace &&
+			bundle.BaseName(other.name, "") == bundle.BaseName(v.name, "")
 	})
 }
 

@@ -23,15 +23,27 @@ type Advice struct {
 func Advise(csv *v1alpha1.ClusterServiceVersion, installs []Install) Advice {
 	switch scope, _ := bundle.ScopeOf(csv); scope {
 	case bundle.Descoped:
-		return Advice{"", steps(step("bind it where it may work", generate.OptionBindNamespaces, generate.OptionBindAll))}
+		return Advice{"",
+			steps(step("bind it where it may work", generate.OptionBindNamespaces, generate.OptionBindAll))}
 	case bundle.AllUsers:
 		if slices.ContainsFunc(installs, Install.global) {
 			return Advice{"installed for all namespaces, " + describe(installs),
-				steps(step("keep its bindings there, or name an OperatorGroup, which also provides its APIs to all users",
+				steps(step("keep its bindings there, or name an OperatorGroup, which also provides its APIs to "+
+					"all users",
 					generate.OptionBindAll, generate.OptionOperatorGroup))}
 		}
-		return Advice{"", steps(step("bind it where it may work, or name an OperatorGroup, which binds it in all namespaces and provides its APIs to all users",
-			generate.OptionBindNamespaces, generate.OptionOperatorGroup))}
+		return Advice{
+			"",
+			steps(
+				step(
+					"bind it where it may work, or name an OperatorGroup, which binds it in all namespaces and "+
+						"provides its APIs "+
+						"to all users",
+					generate.OptionBindNamespaces,
+					generate.OptionOperatorGroup,
+				),
+			),
+		}
 	}
 	return scoped(csv, installs)
 }
@@ -46,20 +58,35 @@ func scoped(csv *v1alpha1.ClusterServiceVersion, installs []Install) Advice {
 	case installs == nil:
 		return Advice{"its installations are unknown", single(csv, nil)}
 	case len(installs) == 0:
-		return Advice{"it is not installed", steps(step("look for an alternative that is descoped, or bind it where it may work", generate.OptionBindNamespaces))}
+		return Advice{
+			"it is not installed",
+			steps(step("look for an alternative that is descoped, or bind it where it may work",
+				generate.OptionBindNamespaces)),
+		}
 	case len(installs) == 1 && global:
-		return Advice{fmt.Sprintf("installed in %s for all namespaces", installs[0].Namespace), steps(step("keep its bindings there", generate.OptionBindAll))}
+		return Advice{
+			fmt.Sprintf("installed in %s for all namespaces", installs[0].Namespace),
+			steps(step("keep its bindings there", generate.OptionBindAll)),
+		}
 	case len(installs) == 1:
 		return Advice{"installed once, " + describe(installs), single(csv, installs)}
 	case len(versions) > 1:
 		return Advice{fmt.Sprintf("installed %d times in different versions: %s", len(installs), describe(installs)),
-			steps(step("clean that up by hand: one version can own an API of a cluster; choose one, or other operators"))}
+			steps(step("clean that up by hand: one version can own an API of a cluster; choose one, or other " +
+				"operators"))}
 	case multi(csv) && !global:
 		return Advice{fmt.Sprintf("installed %d times in one version: %s", len(installs), describe(installs)),
-			steps(step("it supports MultiNamespace: move to a single instance for "+namespaces(installs)+"; then descope that one", generate.OptionTargetNamespaces))}
+			steps(
+				step(
+					"it supports MultiNamespace: move to a single "+
+						"instance for "+namespaces(installs)+"; then descope that one",
+					generate.OptionTargetNamespaces,
+				),
+			)}
 	}
 	return Advice{fmt.Sprintf("installed %d times in one version: %s", len(installs), describe(installs)),
-		steps(step("clean that up by hand: keep one, and bind it where the others worked", generate.OptionBindNamespaces))}
+		steps(step("clean that up by hand: keep one, and bind it where the others worked",
+			generate.OptionBindNamespaces))}
 }
 
 // single returns the advice for one installation that does not watch all namespaces.
@@ -68,9 +95,20 @@ func single(csv *v1alpha1.ClusterServiceVersion, installs []Install) []manifest.
 	if names := watched(installs); len(names) > 0 {
 		where = "in " + strings.Join(names, ",")
 	}
-	list := steps(step("an update may descope it; until then replace it by what this renders, bound "+where, generate.OptionBindNamespaces))
+	list := steps(
+		step(
+			"an update may descope it; until then replace it by what this renders, bound "+where,
+			generate.OptionBindNamespaces,
+		),
+	)
 	if multi(csv) {
-		list = append(list, step("it supports MultiNamespace: one instance for "+namespaces(installs)+" is the step before", generate.OptionTargetNamespaces))
+		list = append(
+			list,
+			step(
+				"it supports MultiNamespace: one instance for "+namespaces(installs)+" is the step before",
+				generate.OptionTargetNamespaces,
+			),
+		)
 	}
 	return list
 }

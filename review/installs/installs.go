@@ -23,7 +23,7 @@ type Install struct {
 }
 
 // Find returns the installations of the bundle's operator, in any version, in a tree of manifests. It looks at
-// ClusterServiceVersions (not copies), Deployments with the labels of their CSV, and Subscriptions, with the
+// ClusterServiceVersions (not copies), Deployments with the labels of their CSV or rendered by olmgen without one, and Subscriptions, with the
 // OperatorGroups of their namespaces. Each namespace is one installation. The list is sorted by namespace; an empty
 // list is not nil. The errors are about unreadable objects of these kinds, in the tree's order.
 func Find(t *tree.Tree, b *bundle.Bundle) ([]Install, []error) {
@@ -68,8 +68,11 @@ func (f *finder) object(o *manifest.Object) error {
 		if _, err := o.Into(&d); err != nil {
 			return err
 		}
-		if d.Labels["olm.owner.kind"] == v1alpha1.ClusterServiceVersionKind {
+		switch at := d.Spec.Template.Annotations["olm.operatorNamespace"]; {
+		case d.Labels["olm.owner.kind"] == v1alpha1.ClusterServiceVersionKind:
 			f.add(d.Labels["olm.owner"], d.Labels["olm.owner.namespace"], targets(d.Spec.Template.Annotations))
+		case at != "" && (d.Labels["app.kubernetes.io/part-of"] == f.bundle.Package || f.deploys(d.Name)): // rendered without OLM
+			f.install(at, "", targets(d.Spec.Template.Annotations))
 		}
 	case "operators.coreos.com/Subscription":
 		var s v1alpha1.Subscription
@@ -94,7 +97,13 @@ func (f *finder) object(o *manifest.Object) error {
 	return nil
 }
 
-// add records an installation of a CSV, if the CSV is of the operator.
+// deploys reports whether the bundle has a Deployment of the name.
+func (f *finder) deploys(name string) bool {
+	return slices.ContainsFunc(f.bundle.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs,
+		func(d v1alpha1.StrategyDeploymentSpec) bool { return d.Name == name })
+}
+
+// add notes an installation of a CSV, if that is of the operator.
 func (f *finder) add(csv, namespace string, targets []string) {
 	own := f.bundle.CSV.Name
 	bases := []string{bundle.BaseName(own, f.bundle.CSV.Spec.Version.String()), bundle.BaseName(own, "")}

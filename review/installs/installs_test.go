@@ -106,8 +106,11 @@ func TestFind(t *testing.T) {
 			"spec: {template: {metadata: {annotations: {olm.targetNamespaces: ''}}}}\n",
 		"c.yml": "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: operators.coreos.com/v1alpha1, kind: Subscription, metadata: {name: s, namespace: c}, spec: {name: doors, source: x, sourceNamespace: olm, startingCSV: door-operator.v1.0.0}}\n---\n" +
 			strings.NewReplacer("NS", "c", "SPEC", "{targetNamespaces: [q, p]}").Replace(group),
-		"d.yaml":        "apiVersion: operators.coreos.com/v1alpha1\nkind: Subscription\nmetadata: {name: s, namespace: d}\nspec: {name: doors, source: x, sourceNamespace: olm}\n",
-		"e.yaml":        strings.NewReplacer("NS", "d", "SPEC", "{}").Replace(group),
+		"d.yaml": "apiVersion: operators.coreos.com/v1alpha1\nkind: Subscription\nmetadata: {name: s, namespace: d}\nspec: {name: doors, source: x, sourceNamespace: olm}\n",
+		"e.yaml": strings.NewReplacer("NS", "d", "SPEC", "{}").Replace(group),
+		"plain.yaml": "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d, namespace: p, labels: {app.kubernetes.io/part-of: doors}}\n" +
+			"spec: {template: {metadata: {annotations: {olm.operatorNamespace: p, olm.targetNamespaces: 'r'}}}}\n",
+		"app.yaml":      "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d, namespace: z, labels: {app.kubernetes.io/part-of: doors}}\n",
 		"other.yaml":    "apiVersion: operators.coreos.com/v1alpha1\nkind: Subscription\nmetadata: {name: s, namespace: z}\nspec: {name: windows, source: x, sourceNamespace: olm}\n",
 		"another.yaml":  "apiVersion: operators.coreos.com/v1alpha1\nkind: ClusterServiceVersion\nmetadata: {name: door-operator-pro.v1.1.0, namespace: z}\n",
 		"helm.yaml":     "kind: {{ .Values.kind }}\n",
@@ -131,7 +134,7 @@ func TestFind(t *testing.T) {
 	got, unreadable := Find(read, b)
 	want := []Install{
 		{"door-operator.v1.1.0", "a", []string{"x", "y"}}, {"door-operator.v1.2.0", "b", []string{""}},
-		{"door-operator.v1.0.0", "c", []string{"q", "p"}}, {"", "d", []string{""}},
+		{"door-operator.v1.0.0", "c", []string{"q", "p"}}, {"", "d", []string{""}}, {"", "p", []string{"r"}},
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("-want +got:\n%s", d)

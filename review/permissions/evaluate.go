@@ -128,7 +128,7 @@ func (e *evaluation) gained(b *binding, r *role) *role {
 	return e.world.roles[b.role]
 }
 
-// members gives every account what the groups that it is in have. Every account is authenticated (Kubernetes:
+// members returns every account what the groups that it is in have. Every account is authenticated (Kubernetes:
 // apiserver/pkg/authentication/serviceaccount, MakeGroupNames).
 func (e *evaluation) members() {
 	groups := map[string][]grant{}

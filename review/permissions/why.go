@@ -7,6 +7,7 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	rbacv1 "k8s.io/api/rbac/v1"
 
+	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -78,7 +79,7 @@ func newOrigins(in Input) (*origins, error) {
 	o := &origins{csvs: in.CSVs, roles: map[roleKey]*role{}, bindings: map[string]*manifest.Object{},
 		tree: !in.Rendered}
 	for _, s := range in.Shipped {
-		if s.Group() != rbacv1.GroupName || !Relevant(rbacv1.GroupName, s.Kind) {
+		if bundle.GroupOf(s) != rbacv1.GroupName || !Relevant(rbacv1.GroupName, s.Kind) {
 			continue
 		}
 		if s.Kind != "Role" && s.Kind != "ClusterRole" {
@@ -129,7 +130,7 @@ func (o *origins) source(u use) Source {
 	switch {
 	case in.labels[labelDescoped] != "":
 		s.Why = WhyDescoped
-	case !o.tree || in.labels["olm.owner.kind"] != "":
+	case !o.tree || in.labels["olm.owner.kind"] != "" || in.labels["app.kubernetes.io/managed-by"] == "olmgen":
 		s.Why = WhyOLM
 	}
 	if !o.tree {

@@ -67,8 +67,10 @@ func except(exceptions []exception, found []located, v *view) []findings.Finding
 	for i, e := range exceptions {
 		if !used[i] {
 			list = append(list, findings.Finding{
-				Rule: ruleUnusedException, Level: findings.Note, File: e.file, Line: e.line, Field: withoutIndexes(e.field),
-				Message: fmt.Sprintf("the exception from %s matches nothing: %s", e.Rule, oneLine(e.Reason)), Hint: "remove it",
+				Rule: ruleUnusedException, Level: findings.Note, File: e.file, Line: e.line,
+				Field:   withoutIndexes(e.field),
+				Message: fmt.Sprintf("the exception from %s matches nothing: %s", e.Rule, oneLine(e.Reason)),
+				Hint:    "remove it",
 			})
 		}
 	}

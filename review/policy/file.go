@@ -162,7 +162,8 @@ func (p *parser) rules(f *file, policy *Policy) error {
 	for i, name := range f.Extends {
 		base := Builtin(name)
 		if base == nil {
-			return p.fail(fmt.Sprintf("extends[%d]", i), "available: "+strings.Join(Names(), ", "), "unknown policy %q", name)
+			return p.fail(fmt.Sprintf("extends[%d]", i), "available: "+strings.Join(Names(), ", "), "unknown policy %q",
+				name)
 		}
 		for _, r := range base.rules {
 			on[r.ID] = true

@@ -58,7 +58,8 @@ func (p *parser) forbid(field string, f *forbid) error {
 			case item == "" && l.field != "apiGroups":
 				return p.fail(at, "", "must not be empty")
 			case item == "*":
-				return p.fail(at, "wildcards: ["+l.field+"] forbids a *; leave "+l.field+" out to mean any", "* is ambiguous here")
+				return p.fail(at, "wildcards: ["+l.field+"] forbids a *; leave "+l.field+" out to mean any",
+					"* is ambiguous here")
 			}
 		}
 	}
@@ -97,9 +98,11 @@ func (p *parser) images(field string, i *images) error {
 	for _, l := range []namedList{{"allow", i.Allow}, {"deny", i.Deny}} {
 		for j, entry := range l.items {
 			host, _, _ := strings.Cut(entry, "/")
-			if !isHost(host) || strings.Contains(strings.TrimPrefix(entry, "*."), "*") || strings.Contains(entry, "://") {
+			if !isHost(host) || strings.Contains(strings.TrimPrefix(entry, "*."), "*") ||
+				strings.Contains(entry, "://") {
 				return p.fail(fmt.Sprintf("%s.%s[%d]", field, l.field, j),
-					"write it as quay.io, quay.io/organization, docker.io/library or *.example.com", "%q is not a registry", entry)
+					"write it as quay.io, quay.io/organization, docker.io/library or *.example.com",
+					"%q is not a registry", entry)
 			}
 		}
 	}

@@ -97,7 +97,8 @@ func (p *Policy) Check(ctx context.Context, in Input) ([]findings.Finding, error
 	}
 	for _, f := range in.Tree.Faults {
 		found = append(found, located{nil, findings.Finding{
-			Rule: ruleUnreadable, Level: findings.Error, File: f.File, Line: f.Line, Field: f.Field, Message: f.Msg, Hint: f.Tip,
+			Rule: ruleUnreadable, Level: findings.Error, File: f.File, Line: f.Line, Field: f.Field, Message: f.Msg,
+			Hint: f.Tip,
 		}})
 	}
 	if err := ctx.Err(); err != nil {
@@ -175,7 +176,8 @@ func (p *Policy) Rules() []Rule {
 	for _, e := range p.expressions {
 		list = append(
 			list,
-			Rule{ID: e.Name, Level: e.Level, Text: cmp.Or(e.Message, "an expression of the policy"), Help: e.Expression},
+			Rule{ID: e.Name, Level: e.Level, Text: cmp.Or(e.Message, "an expression of the policy"),
+				Help: e.Expression},
 		)
 	}
 	slices.SortFunc(list, func(a, b Rule) int { return cmp.Compare(a.ID, b.ID) })

@@ -79,7 +79,8 @@ func (v *view) permissions() *rbac {
 		}
 	}
 	for _, b := range r.bindings {
-		if b.role.Kind == "ClusterRole" && b.role.Name == clusterAdmin && !slices.ContainsFunc(r.roles, named(clusterAdmin)) {
+		if b.role.Kind == "ClusterRole" && b.role.Name == clusterAdmin &&
+			!slices.ContainsFunc(r.roles, named(clusterAdmin)) {
 			for _, rule := range clusterAdminRules {
 				r.grants = append(
 					r.grants,

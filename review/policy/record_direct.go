@@ -13,7 +13,8 @@ func clusterResources(v *view) []hit {
 		if o.area == application && v.scopeOf(o) == bundle.ClusterScoped {
 			hits = append(
 				hits,
-				hit{o.Object, "", "a cluster-scoped object outside of the cluster-scope application", "move it to cluster-scope"},
+				hit{o.Object, "", "a cluster-scoped object outside of the cluster-scope application",
+					"move it to cluster-scope"},
 			)
 		}
 	}
@@ -36,12 +37,14 @@ func workloads(v *view) []hit {
 		case o.area == clusterScope:
 			hits = append(
 				hits,
-				hit{o.Object, "", "a workload in the cluster-scope application", "move it to a separate folder below the root"},
+				hit{o.Object, "", "a workload in the cluster-scope application",
+					"move it to a separate folder below the root"},
 			)
 		case o.area == application && v.repositories[o.app] && !strings.Contains(o.rel, "/"):
 			hits = append(
 				hits,
-				hit{o.Object, "", "a workload outside of an application's folder", "move it to a folder below the root"},
+				hit{o.Object, "", "a workload outside of an application's folder",
+					"move it to a folder below the root"},
 			)
 		}
 	}

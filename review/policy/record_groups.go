@@ -15,10 +15,14 @@ func groupInClusterScope(v *view) []hit {
 func groupAccess(v *view) []hit {
 	var hits []hit
 	for _, role := range v.permissions().open() {
-		i := slices.IndexFunc(role.rules, func(r rbacv1.PolicyRule) bool { return grants(r, olmGroup, "operatorgroups", changes...) })
+		i := slices.IndexFunc(
+			role.rules,
+			func(r rbacv1.PolicyRule) bool { return grants(r, olmGroup, "operatorgroups", changes...) },
+		)
 		if i >= 0 {
-			hits = append(hits, hit{role.Object, fmt.Sprintf("rules[%d]", i), "lets users of projects change OperatorGroups",
-				"remove operatorgroups from the rule, or do not aggregate the role"})
+			hits = append(hits,
+				hit{role.Object, fmt.Sprintf("rules[%d]", i), "lets users of projects change OperatorGroups",
+					"remove operatorgroups from the rule, or do not aggregate the role"})
 		}
 	}
 	return hits
@@ -32,7 +36,8 @@ func oneGroup(v *view) []hit {
 			if g.Name != groups[0].Name {
 				hits = append(
 					hits,
-					hit{g.Object, "metadata.name", fmt.Sprintf("a second OperatorGroup in %s, besides %s", namespace, groups[0].Name),
+					hit{g.Object, "metadata.name",
+						fmt.Sprintf("a second OperatorGroup in %s, besides %s", namespace, groups[0].Name),
 						"OLM installs nothing in a namespace with two, keep one"},
 				)
 			}
@@ -49,13 +54,18 @@ func groupTargets(v *view) []hit {
 		case len(g.targets.Names) > 1:
 			hits = append(
 				hits,
-				hit{g.Object, "spec.targetNamespaces", fmt.Sprintf("%d target namespaces, only one is allowed", len(g.targets.Names)),
-					"write one OperatorGroup per target, each in its own namespace, or a global one"},
+				hit{
+					g.Object,
+					"spec.targetNamespaces",
+					fmt.Sprintf("%d target namespaces, only one is allowed", len(g.targets.Names)),
+					"write one OperatorGroup per target, each in its own namespace, or a global one",
+				},
 			)
 		case g.targets.BySelector():
 			hits = append(
 				hits,
-				hit{g.Object, "spec.selector", "a label selector sets the targets", "list the one namespace in targetNamespaces"},
+				hit{g.Object, "spec.selector", "a label selector sets the targets",
+					"list the one namespace in targetNamespaces"},
 			)
 		default:
 			hits = append(hits, notBlank(g)...)
@@ -97,8 +107,9 @@ func targetDeclared(v *view) []hit {
 			if where, ok := declared[target]; !ok {
 				hits = append(hits, hit{g.Object, field, "there is no Namespace " + target, "add it to cluster-scope"})
 			} else if where == application {
-				hits = append(hits, hit{g.Object, field, "the Namespace " + target + " is outside of the cluster-scope application",
-					"move it to cluster-scope"})
+				hits = append(hits,
+					hit{g.Object, field, "the Namespace " + target + " is outside of the cluster-scope application",
+						"move it to cluster-scope"})
 			}
 		}
 	}
@@ -114,7 +125,8 @@ func groupWithSubscription(v *view) []hit {
 	for _, g := range v.groups {
 		switch {
 		case g.Namespace == "":
-			hits = append(hits, hit{g.Object, "metadata.namespace", "missing, must be that of a Subscription", hintNamespace})
+			hits = append(hits,
+				hit{g.Object, "metadata.namespace", "missing, must be that of a Subscription", hintNamespace})
 		case !subscribed[g.Namespace]:
 			hits = append(hits, hit{g.Object, "metadata.namespace", "there is no Subscription in " + g.Namespace,
 				"remove the group, or pass the path of the application too"})

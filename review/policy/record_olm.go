@@ -24,7 +24,8 @@ func noCSV(v *view) []hit {
 	for _, o := range v.olm("ClusterServiceVersion") {
 		hits = append(
 			hits,
-			hit{o.Object, "", "ClusterServiceVersions must not be deployed by hand", "subscribe to the operator in a catalog"},
+			hit{o.Object, "", "ClusterServiceVersions must not be deployed by hand",
+				"subscribe to the operator in a catalog"},
 		)
 	}
 	return hits
@@ -69,7 +70,8 @@ func defaultCatalog(v *view) []hit {
 			continue
 		}
 		hits = append(hits, hit{s.Object, "spec.source",
-			fmt.Sprintf("%s/%s is neither a default catalog nor a CatalogSource of the tree", s.sourceNamespace, s.source),
+			fmt.Sprintf("%s/%s is neither a default catalog nor a CatalogSource of the tree", s.sourceNamespace,
+				s.source),
 			"use " + strings.Join(defaultCatalogs, ", ") + " in " + marketplace})
 	}
 	return hits
@@ -136,7 +138,8 @@ func globalSubscriptionNamespace(v *view) []hit {
 		if s.Namespace != globalOperators && v.globalIn(s.Namespace) {
 			hits = append(
 				hits,
-				hit{s.Object, "metadata.namespace", "operators that see all namespaces are usually in " + globalOperators, ""},
+				hit{s.Object, "metadata.namespace",
+					"operators that see all namespaces are usually in " + globalOperators, ""},
 			)
 		}
 	}
@@ -148,7 +151,8 @@ func subscriptionWithGroup(v *view) []hit {
 	for _, s := range v.subscriptions {
 		switch {
 		case s.Namespace == "":
-			hits = append(hits, hit{s.Object, "metadata.namespace", "missing, must be that of an OperatorGroup", hintNamespace})
+			hits = append(hits,
+				hit{s.Object, "metadata.namespace", "missing, must be that of an OperatorGroup", hintNamespace})
 		case len(v.groupsIn[s.Namespace]) == 0 && s.Namespace != globalOperators:
 			hits = append(hits, hit{s.Object, "metadata.namespace", "there is no OperatorGroup in " + s.Namespace,
 				"add one to cluster-scope; if there is one, pass the path of cluster-scope too"})
@@ -172,7 +176,8 @@ func noSecondInstance(v *view) []hit {
 				hit{
 					s.Object,
 					"spec.name",
-					fmt.Sprintf("%s is installed for all namespaces by Subscription %s in %s", s.pkg, g.Name, g.Namespace),
+					fmt.Sprintf("%s is installed for all namespaces by Subscription %s in %s", s.pkg, g.Name,
+						g.Namespace),
 					"remove one of them",
 				},
 			)

@@ -42,7 +42,8 @@ func FindHelper() (Helper, error) {
 	path, err := exec.LookPath(name)
 	if err != nil {
 		return Helper{}, manifest.WithHint(
-			fmt.Errorf("%s, which runs the validators of operator-framework, is neither beside olmgen nor in PATH", name),
+			fmt.Errorf("%s, which runs the validators of operator-framework, is neither beside olmgen nor in PATH",
+				name),
 			"every release has it; or go install github.com/olmgen/olmgen/cmd/"+HelperName)
 	}
 	return Helper{path}, nil

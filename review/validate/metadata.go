@@ -37,16 +37,17 @@ func metadataFindings(src *source.Source, b *bundle.Bundle) []Finding {
 	list = append(list, dependencyFindings(src.FS, b)...)
 	if text, ok := b.CSV.Annotations[skipRange]; ok {
 		if _, err := semver.ParseRange(text); err != nil {
-			e := b.CSVObject.Errorf(`metadata.annotations["`+skipRange+`"]`, "%q is not a range of versions: %v", text, err)
+			e := b.CSVObject.Errorf(`metadata.annotations["`+skipRange+`"]`, "%q is not a range of versions: %v", text,
+				err)
 			list = append(list, finding(ruleSkipRange, findings.Error, e))
 		}
 	}
 	return list
 }
 
-// schemaFindings checks the CSV against the schema of OLM's CRD, as OLM writes it to the cluster: decoded into its Go type
-// and encoded again, which adds empty required fields (OLM: pkg/controller/registry/resolver/steps.go). known has the
-// findings of others, which may be about the same field.
+// schemaFindings checks the CSV against the schema of OLM's CRD, as OLM writes it to the cluster: decoded into its Go
+// type and encoded again, which adds empty required fields (OLM: pkg/controller/registry/resolver/steps.go). known has
+// the findings of others, which may be about the same field.
 func schemaFindings(b *bundle.Bundle, known []Finding) []Finding {
 	if b.CSVObject.APIVersion != olmapi.Group+"/v1alpha1" {
 		return nil // there is a warning
@@ -126,7 +127,12 @@ func channelFindings(fsys fs.FS, b *bundle.Bundle) []Finding {
 		}
 	}
 	if d := b.DefaultChannel; d != "" && len(b.Channels) > 0 && !slices.Contains(b.Channels, d) {
-		add(bundle.KeyDefaultChannel, "the default channel %q is not among the channels %s", d, strings.Join(b.Channels, ", "))
+		add(
+			bundle.KeyDefaultChannel,
+			"the default channel %q is not among the channels %s",
+			d,
+			strings.Join(b.Channels, ", "),
+		)
 	}
 	return list
 }

@@ -121,7 +121,9 @@ func (v *verdict) check(field string, value any, s *schema) {
 			return
 		}
 	default:
-		if n, ok := number(value); ok && (s.Type == "number" || n == float64(int64(n)) && (s.Type == "integer" || s.IntOrString)) {
+		n, ok := number(value)
+		whole := ok && n == float64(int64(n))
+		if ok && s.Type == "number" || whole && (s.Type == "integer" || s.IntOrString) {
 			v.checkNumber(field, n, s)
 			return
 		}

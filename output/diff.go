@@ -1,0 +1,63 @@
+package output
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+
+	"znkr.io/diff"
+	"znkr.io/diff/textdiff"
+)
+
+// unified sets the diff from have to want in a form that patch and git apply take; before and after say whether the file exists.
+func (d *Difference) unified(have, want []byte, before, after bool) *Difference {
+	hunks := textdiff.Hunks(have, want, textdiff.IndentHeuristic())
+	if len(hunks) == 0 {
+		return d
+	}
+	from, to := "/dev/null", "/dev/null"
+	if before {
+		from = "a/" + d.Path
+	}
+	if after {
+		to = "b/" + d.Path
+	}
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "--- %s\n+++ %s\n", from, to)
+	for _, h := range hunks {
+		fmt.Fprintf(&b, "@@ -%s +%s @@\n", lines(h.LineNoX, h.EndLineNoX), lines(h.LineNoY, h.EndLineNoY))
+		for _, e := range h.Edits {
+			d.edit(&b, e)
+		}
+	}
+	d.Diff = b.Bytes()
+	return d
+}
+
+func (d *Difference) edit(b *bytes.Buffer, e textdiff.Edit[[]byte]) {
+	switch e.Op {
+	case diff.Delete:
+		d.Deleted++
+		b.WriteByte('-')
+	case diff.Insert:
+		d.Inserted++
+		b.WriteByte('+')
+	default:
+		b.WriteByte(' ')
+	}
+	b.Write(e.Line)
+	if !bytes.HasSuffix(e.Line, []byte("\n")) {
+		b.WriteString("\n\\ No newline at end of file\n")
+	}
+}
+
+// lines prints the lines [from, to), counted from 0, as a hunk's header has them: no line is behind the one before it.
+func lines(from, to int) string {
+	switch to - from {
+	case 0:
+		return strconv.Itoa(from) + ",0"
+	case 1:
+		return strconv.Itoa(from + 1)
+	}
+	return fmt.Sprintf("%d,%d", from+1, to-from)
+}
