@@ -30,7 +30,7 @@ func clusterRole(name string) Object {
 func aggregatedClusterRoles(r *rendering) error {
 	for _, suffix := range suffixes {
 		view := templates.GroupRole{Name: r.names.groupRole(suffix), Selectors: r.selectors(suffix)}
-		if r.names.withoutOLM() { // several operators may share the group
+		if r.names.withoutOLM() && !r.options.others.olm { // several operators may share the group, each with its profile
 			view.Ownership = r.names.recommended(r.options.OperatorGroup)
 		} else {
 			view.Managed, view.Owner = r.names.olm(), &templates.Owner{Name: r.options.OperatorGroup, Namespace: r.options.Namespace}

@@ -93,12 +93,13 @@ func differenceHint(o Object) string {
 type others struct {
 	groupAPIs []string            // Kind.version.group of all operators of the OperatorGroup
 	alongside map[string][]string // namespace/name of the CSVs with a CRD, by the CRD's name
+	olm       bool                // one of the OperatorGroup has ProfileOLM
 }
 
 // members completes the options of the operators and tells each of the others.
 func members(operators []Operator) ([]Operator, error) {
 	out := slices.Clone(operators)
-	apis, alongside := map[string][]string{}, map[string][]string{}
+	apis, alongside, olm := map[string][]string{}, map[string][]string{}, map[string]bool{}
 	for i := range out {
 		m := &out[i]
 		setDefault(&m.Name, m.Bundle.Package)
@@ -106,6 +107,7 @@ func members(operators []Operator) ([]Operator, error) {
 		if m.Options, err = m.Options.complete(m.Bundle); err != nil {
 			return nil, &OperatorError{i, m.Name, err}
 		}
+		olm[m.group()] = olm[m.group()] || m.Options.Profile == ProfileOLM
 		for _, a := range providedAPIs(m.Bundle.CSV) {
 			apis[m.sharing()] = append(apis[m.sharing()], a.gvk())
 		}
@@ -114,7 +116,7 @@ func members(operators []Operator) ([]Operator, error) {
 		}
 	}
 	for i := range out {
-		out[i].Options.others = others{apis[out[i].sharing()], alongside}
+		out[i].Options.others = others{apis[out[i].sharing()], alongside, olm[out[i].group()]}
 	}
 	return out, nil
 }

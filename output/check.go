@@ -37,8 +37,8 @@ type Difference struct {
 	Inserted, Deleted int    // lines of the diff
 }
 
-// Check compares dir with what Write would make of it, and writes nothing. The differences are sorted by path; that of the lock, if only
-// it differs, is one. Errors are those of Write, apart from those for files in the way or edited by hand: these are differences.
+// Check compares dir with what Write would make of it, and writes nothing. The differences are sorted by path; those of locks are
+// among them if only locks differ. Errors are those of Write, apart from those for files in the way or edited by hand: these are differences.
 func Check(dir string, files Files, sources []Source) ([]Difference, error) {
 	if err := files.check(); err != nil {
 		return nil, err
@@ -47,11 +47,14 @@ func Check(dir string, files Files, sources []Source) ([]Difference, error) {
 	if err != nil {
 		return nil, err
 	}
-	want, digests := map[string][]byte{}, map[string]string{}
+	want, digests := map[string][]byte{}, map[string]map[string]string{}
 	for _, f := range files {
-		want[f.Path], digests[f.Path] = f.Data, digestOf(f.Data)
+		if digests[f.Lock] == nil {
+			digests[f.Lock] = map[string]string{}
+		}
+		want[f.Path], digests[f.Lock][f.Path] = f.Data, digestOf(f.Data)
 	}
-	lock, err := newLock(sources, digests)
+	locks, err := newLocks(sources, digests)
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +68,7 @@ func Check(dir string, files Files, sources []Source) ([]Difference, error) {
 			out = append(out, *d)
 		}
 	}
-	for _, path := range slices.Sorted(maps.Keys(old.lock.Files)) {
+	for _, path := range slices.Sorted(maps.Keys(old.files)) {
 		if _, ok := want[path]; ok || old.info[path] == nil || old.info[path].IsDir() { // the file is gone; a directory is not olmgen's
 			continue
 		}
@@ -75,12 +78,8 @@ func Check(dir string, files Files, sources []Source) ([]Difference, error) {
 		}
 		out = append(out, *d)
 	}
-	if data := lock.encode(); string(data) != string(old.lockData) && len(out) == 0 {
-		state := StateStale
-		if old.lockData == nil {
-			state = StateMissing
-		}
-		out = append(out, *(&Difference{Path: LockName, State: state}).unified(old.lockData, data, old.lockData != nil, true))
+	if len(out) == 0 {
+		out = locks.differences(old.locks)
 	}
 	slices.SortFunc(out, func(a, b Difference) int { return strings.Compare(a.Path, b.Path) })
 	return out, nil
@@ -112,7 +111,7 @@ func inspect(name string) (target, *tree, error) {
 	case exists(t.aside):
 		return t, nil, refuse("render again: that repairs it", "%s is not there: an earlier run was interrupted", name)
 	}
-	return t, &tree{info: map[string]fs.FileInfo{}}, nil
+	return t, newTree(nil), nil
 }
 
 // compare gives the difference of a file that is part of the tree, or nil.
@@ -138,7 +137,7 @@ func (tr *tree) compare(t target, path string, want []byte) (*Difference, error)
 		return nil, nil
 	}
 	state := StateForeign
-	if recorded, ok := tr.lock.Files[path]; ok {
+	if recorded, ok := tr.files[path]; ok {
 		state = StateEdited
 		if recorded == digestOf(have) {
 			state = StateStale
@@ -157,7 +156,7 @@ func (tr *tree) inTheWay(path string) State {
 		if info.Mode().Type() == fs.ModeSymlink {
 			return StateInLink
 		}
-		if _, owned := tr.lock.Files[above]; !owned {
+		if _, owned := tr.files[above]; !owned {
 			return StateInFile
 		}
 	}
@@ -173,7 +172,7 @@ func (tr *tree) leftOver(t target, path string) (*Difference, error) {
 	if err != nil {
 		return nil, err
 	}
-	if tr.lock.Files[path] != digestOf(have) {
+	if tr.files[path] != digestOf(have) {
 		return &Difference{Path: path, State: StateKept}, nil // Write leaves it as it is
 	}
 	return (&Difference{Path: path, State: StateLeftOver}).unified(have, nil, true, false), nil

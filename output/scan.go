@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 )
 
 // maxForeign is the number of entries that olmgen did not write above which a directory is taken for something else
@@ -20,11 +21,16 @@ const maxForeign = 20_000
 
 // tree is what an output directory holds.
 type tree struct {
-	root     fs.FileInfo
-	paths    []string // of every entry, parents before what is in them
-	info     map[string]fs.FileInfo
-	lock     lockFile
-	lockData []byte
+	root   fs.FileInfo
+	paths  []string // of every entry, parents before what is in them
+	info   map[string]fs.FileInfo
+	locks  locks
+	files  map[string]string // what the locks record: path to digest
+	lockOf map[string]string // by path, the directory of the lock that records it
+}
+
+func newTree(root fs.FileInfo) *tree {
+	return &tree{root: root, info: map[string]fs.FileInfo{}, locks: locks{}, files: map[string]string{}, lockOf: map[string]string{}}
 }
 
 // readTree reads the directory of t and refuses one that olmgen must not replace. It gives nil if there is none.
@@ -39,12 +45,15 @@ func readTree(t target) (*tree, error) {
 	if err := t.checkReplaceable(root); err != nil {
 		return nil, err
 	}
-	tr := &tree{root: root}
-	if tr.lock, tr.lockData, err = readLockFile(t); err != nil {
+	tr := newTree(root)
+	if err := tr.readLock(t, ""); err != nil {
 		return nil, err
 	}
 	if err := tr.list(t.dir, tr.noOutput(t)); err != nil {
 		return nil, err
+	}
+	if tr.foreign() > maxForeign {
+		return nil, tooMany(t)
 	}
 	for _, p := range tr.paths {
 		if err := tr.checkEntry(t, p); err != nil {
@@ -56,7 +65,9 @@ func readTree(t target) (*tree, error) {
 
 // list reads the names below dir. It asks check, if there is one, after every entry whether to go on.
 func (tr *tree) list(dir string, check func(p string) error) error {
-	tr.info = map[string]fs.FileInfo{}
+	if tr.info == nil {
+		tr.info = map[string]fs.FileInfo{}
+	}
 	return filepath.WalkDir(dir, func(name string, e fs.DirEntry, err error) error {
 		if err != nil || name == dir {
 			return err
@@ -79,28 +90,57 @@ func (tr *tree) list(dir string, check func(p string) error) error {
 	})
 }
 
-// noOutput stops the listing of, say, a home directory early.
+// noOutput reads the locks of the directories, and stops the listing of, say, a home directory early.
 func (tr *tree) noOutput(t target) func(string) error {
-	owned, foreign := tr.ownedDirs(), 0
+	entries := 0
 	return func(p string) error {
 		if path.Base(p) == gitName {
 			return refuse(ownDirectory, "%s holds %s: olmgen replaces its output directory as a whole, and will not do that to a git repository", t.name, p)
 		}
-		if _, ok := tr.lock.Files[p]; ok || owned[p] {
-			return nil
+		if tr.info[p].IsDir() {
+			if err := tr.readLock(t, p); err != nil {
+				return err
+			}
 		}
-		if foreign++; foreign > maxForeign {
-			return refuse(ownDirectory, "%s holds more than %d files that olmgen did not write", t.name, maxForeign)
+		if entries++; entries > maxForeign && len(tr.locks) == 0 {
+			return tooMany(t)
 		}
 		return nil
 	}
 }
 
+func tooMany(t target) error {
+	return refuse(ownDirectory, "%s holds more than %d files that olmgen did not write", t.name, maxForeign)
+}
+
+// foreign returns the number of entries that olmgen did not write.
+func (tr *tree) foreign() int {
+	owned, n := tr.ownedDirs(), 0
+	for _, p := range tr.paths {
+		if _, ok := tr.files[p]; !ok && !owned[p] && !tr.isLock(p) {
+			n++
+		}
+	}
+	return n
+}
+
+// isLock reports whether a path is that of a lock of the tree.
+func (tr *tree) isLock(p string) bool {
+	dir, name := path.Split(p)
+	_, ok := tr.locks[strings.TrimSuffix(dir, "/")]
+	return ok && name == LockName
+}
+
 // ownedDirs gives the directories that hold, or held, files of olmgen.
 func (tr *tree) ownedDirs() map[string]bool {
 	owned := map[string]bool{}
-	for p := range tr.lock.Files {
+	for p := range tr.files {
 		for _, d := range parents(p) {
+			owned[d] = true
+		}
+	}
+	for dir := range tr.locks {
+		for _, d := range parents(lockPath(dir)) {
 			owned[d] = true
 		}
 	}
@@ -123,35 +163,6 @@ func (tr *tree) checkEntry(t target, p string) error {
 		return refuse("unmount it, or "+ownDirectory, "%s is a mount point", t.show(p))
 	}
 	return nil
-}
-
-func readLockFile(t target) (lockFile, []byte, error) {
-	name := at(t.dir, LockName)
-	info, err := os.Lstat(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return lockFile{}, nil, nil
-	}
-	if err != nil {
-		return lockFile{}, nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return lockFile{}, nil, refuse("move it away", "%s is not a regular file", t.show(LockName))
-	}
-	f, err := os.Open(name)
-	if err != nil {
-		return lockFile{}, nil, err
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxLockSize+1))
-	if err != nil {
-		return lockFile{}, nil, err
-	}
-	l, err := readLock(data)
-	if err != nil {
-		return lockFile{}, nil, refuse("restore it from version control, or remove it: then olmgen takes over files that are equal to its own and leaves the rest alone",
-			"%s: %w", t.show(LockName), err)
-	}
-	return l, data, nil
 }
 
 // readDigest gives the digest of the file at name as the lock has it.

@@ -11,13 +11,13 @@ import (
 
 // WriteOptions say how Write records and resolves.
 type WriteOptions struct {
-	// Sources are recorded in olmgen.lock, in an order of its own.
+	// Sources are recorded in the locks, in an order of their own.
 	Sources []Source
 	// Force overwrites and removes files of olmgen that were edited by hand. It does not touch files of others.
 	Force bool
 }
 
-// Result says what Write did. Every list holds slash-separated paths and is sorted. The lock is in none of them.
+// Result says what Write did. Every list holds slash-separated paths and is sorted. Locks are in none of them.
 type Result struct {
 	Added, Changed, Unchanged, Removed []string
 	// Kept are files of an earlier render that are not in the tree any more but were edited by hand: they stay, and
@@ -25,7 +25,7 @@ type Result struct {
 	Kept []string
 }
 
-// Write makes dir hold exactly files, olmgen.lock, and whatever else is there that olmgen did not write. It creates dir
+// Write makes dir hold exactly files, their locks, and whatever else is there that olmgen did not write. It creates dir
 // and the directories above it if there are none. A dir that is there is replaced as a whole, in one step where the
 // system has one (Linux, macOS); if olmgen is killed where there is none, the next Write repairs it. If nothing changes,
 // nothing is written; a file that does not change stays the same file.
@@ -46,9 +46,9 @@ func (d *disk) update(dir string, files Files, o WriteOptions) (Result, error) {
 	}
 	want := map[string]wanted{}
 	for _, f := range files {
-		want[f.Path] = wanted{f.Data, digestOf(f.Data)}
+		want[f.Path] = wanted{f.Data, digestOf(f.Data), f.Lock}
 	}
-	if _, err := newLock(o.Sources, nil); err != nil {
+	if _, err := newLock("", o.Sources, nil); err != nil {
 		return Result{}, err
 	}
 	t, err := d.locate(dir)
