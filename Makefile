@@ -9,11 +9,11 @@ OFFLINE := OLMGEN_CORPUS= OLMGEN_ORACLE=
 # go test runs a part of go vet by default; "make lint" runs all of it, once.
 TEST := $(GO) test -vet=off
 
-.PHONY: help build test test-race test-corpus test-helm test-ci lint bench golden corpus conformance docs docs-check fuzz \
+.PHONY: help build test test-race test-corpus test-helm test-authorizer test-ci lint bench golden corpus conformance docs docs-check fuzz \
 	harness live e2e e2e-test
 
 help: ## List the targets
-	@sed -n 's/[$$][$$]/$$/g; s/^\([a-z0-9-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 14
+	@sed -n 's/[$$][$$]/$$/g; s/^\([a-z0-9-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 18
 
 build: ## Build ./olmgen and ./olmgen-validate, and print their sizes
 	$(GO) build -trimpath -ldflags '-s -w' -o . ./cmd/...
@@ -33,6 +33,9 @@ test-corpus: ## Run all tests with the bundles of $$OLMGEN_CORPUS and the cluste
 test-helm: ## Test charts with helm's own code, and with $$OLMGEN_CORPUS every tenth package
 	cd e2e/helm && $(TEST) -short -timeout 30m .
 
+test-authorizer: ## Compare "olmgen permissions" with the RBAC authorizer of Kubernetes, over $$OLMGEN_CORPUS
+	cd e2e/authorizer && $(TEST) -timeout 30m .
+
 test-ci: ## Test .ci/run with stages that do nothing
 	.ci/test
 
@@ -41,6 +44,7 @@ lint: $(BIN)/golangci-lint-$(GOLANGCI_VERSION) ## Run go mod tidy and golangci-l
 	$< run ./...
 	cd e2e/harness && $< run ./...
 	cd e2e/helm && $< run ./...
+	cd e2e/authorizer && $< run ./...
 
 $(BIN)/golangci-lint-$(GOLANGCI_VERSION):
 	mkdir -p $(BIN)
@@ -64,7 +68,7 @@ conformance: ## Compare with what OLM made in real clusters ($$OLMGEN_CORPUS, $$
 	@test -n "$$OLMGEN_CORPUS" -a -n "$$OLMGEN_ORACLE" || { echo "set OLMGEN_CORPUS and OLMGEN_ORACLE"; exit 1; }
 	$(GO) test ./golden ./generate/olmv1 -run TestConformance -count=1 -v | grep -v '^=== '
 
-GENERATED := ./cmd/olmgen ./config ./review/policy ./templates -run '^(TestReference|TestSchema|TestSchemaPage|TestPage)$$'
+GENERATED := ./cmd/olmgen ./config ./review/permissions ./review/policy ./templates -run '^(TestReference|TestSchema|TestSchemaPage|TestPage)$$'
 docs: ## Write what is generated: docs/reference, the rules in docs/lint.md, the views in docs/templates.md, config/schema.json, docs/renderconfig.md
 	$(GO) test $(GENERATED) -update
 

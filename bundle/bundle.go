@@ -70,6 +70,7 @@ const (
 	WarnNotAnObject      = "not-an-object"      // a document without kind
 	WarnOldAPI           = "old-api"            // an API version that current clusters do not serve
 	WarnOldCRD           = "old-crd"            // a v1beta1 CRD
+	WarnProperty         = "property"           // an entry of properties.yaml without type or value
 	WarnSelector         = "selector"           // a Deployment whose selector the API server refuses
 	WarnSeveralDocuments = "several-documents"  // OLM reads only the first
 	WarnShadowed         = "shadowed"           // a shipped object with the name of a generated one
@@ -81,6 +82,7 @@ const (
 	WarnInstallation     = "installation"       // OLM in the cluster may not do what is asked of it
 	WarnMetadataObject   = "object-in-metadata" // a Kubernetes object in metadata/: OLM installs it
 	WarnMirrorMap        = "mirror-map"         // an entry of a mirror map that no image is in
+	WarnClusterObjects   = "cluster-objects"    // left out, and the one of another group is not the same
 	WarnScope            = "scope"              // descoped: an operator that was not made for it
 	WarnDescoped         = "descoped"           // descoped: left out of what the bundle ships
 	WarnClusterRules     = "cluster-rules"      // descoped: a rule that a binding in a namespace does not grant

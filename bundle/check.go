@@ -43,7 +43,7 @@ func (r *reader) checkObjects() error {
 		}
 		r.checkApply(o)
 		// OLM forces every namespaced object into one namespace, so the namespace does not tell objects apart
-		id := o.Kind + "." + o.Group() + " " + o.Name
+		id := o.Kind + "." + GroupOf(o) + " " + o.Name
 		if first := seen[id]; first != nil {
 			return o.Errorf("metadata.name", "a second %s %s, the first is in %s:%d", o.Kind, o.Name, first.File, first.Line)
 		}
@@ -92,7 +92,7 @@ func (r *reader) checkApply(o *manifest.Object) {
 				r.warn(WarnUnknownField, o.Errorf(strings.Join(path, "."), "a field of v1beta1, which a v1 CRD does not have: OLM drops it, server-side apply refuses the CRD"))
 			}
 		}
-	case o.Kind == "ClusterRole" && (o.Group() == rbacv1.GroupName || o.APIVersion == ""):
+	case o.Kind == "ClusterRole" && GroupOf(o) == rbacv1.GroupName:
 		// Kubernetes: pkg/controller/clusterroleaggregation applies the rules as a field manager of its own
 		if o.Has("aggregationRule") && o.Has("rules") {
 			r.warn(WarnAggregatedRules, o.Errorf("rules", "the rules of a ClusterRole with an aggregationRule are the cluster's to fill in: "+
@@ -248,7 +248,7 @@ func ruleProblem(rule rbacv1.PolicyRule, cluster bool) string {
 
 func (r *reader) checkShippedRules() error {
 	for _, o := range r.bundle.Others {
-		if o.Group() != rbacv1.GroupName || o.Kind != "Role" && o.Kind != "ClusterRole" {
+		if GroupOf(o) != rbacv1.GroupName || o.Kind != "Role" && o.Kind != "ClusterRole" {
 			continue
 		}
 		var role rbacv1.ClusterRole

@@ -1,6 +1,10 @@
 package bundle
 
-import "github.com/olmgen/olmgen/manifest"
+import (
+	"strings"
+
+	"github.com/olmgen/olmgen/manifest"
+)
 
 // Scope tells whether a kind of object lives in a namespace.
 type Scope int
@@ -149,6 +153,15 @@ func APIVersionOf(o *manifest.Object) string {
 		return "rbac.authorization.k8s.io/v1"
 	}
 	return o.APIVersion
+}
+
+// GroupOf returns the API group of the apiVersion under which an object is created.
+func GroupOf(o *manifest.Object) string {
+	group, _, ok := strings.Cut(APIVersionOf(o), "/")
+	if !ok {
+		return ""
+	}
+	return group
 }
 
 func (k *kindInfo) apiVersion() string {

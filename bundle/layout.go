@@ -38,7 +38,7 @@ func (r *reader) layout() error {
 		}
 	}
 	return &manifest.Error{File: "manifests", Msg: "no such directory: this is not a bundle",
-		Tip: "give the directory that holds manifests/ and metadata/, or its parent"}
+		Tip: "give the directory that holds manifests/ and metadata/"}
 }
 
 // layoutAt looks for a bundle at base.
@@ -158,6 +158,7 @@ func (r *reader) readMetadata(dir string) error {
 		if err != nil {
 			return err
 		}
+		r.bundle.contents.add(name, data)
 		for _, d := range docs {
 			if err := r.metadataDocument(d); err != nil {
 				return err

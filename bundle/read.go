@@ -22,6 +22,7 @@ import (
 // ReadOptions say how strictly a bundle is read. The zero value is the default.
 type ReadOptions struct {
 	AllowUnsupported bool              // carry kinds that OLM would refuse
+	Hidden           bool              // read hidden files of manifests/ too, as OLM v1 does
 	Labels           map[string]string // an image's labels, used where metadata/ has no annotations
 	Limits           manifest.Limits   // zero: manifest.DefaultLimits
 	Workers          int               // files parsed at the same time; zero: one a processor. The result does not depend on it
@@ -34,21 +35,22 @@ const (
 )
 
 // Read reads the bundle in fsys, whose root is the directory that holds manifests/ and metadata/, or its parent with a bundle/
-// directory, or the directory of a CSV. Errors are a *manifest.Error where a place in a file can be named.
+// directory, or the directory of a CSV. An error with a place in a file wraps a *manifest.Error. If the reader has found
+// anything odd before it, the error is a *WarnedError.
 func Read(fsys fs.FS, o ReadOptions) (*Bundle, error) {
 	r := &reader{fsys: fsys, options: o, bundle: &Bundle{}}
-	if err := r.layout(); err != nil {
-		return nil, err
-	}
-	if err := r.readManifests(); err != nil {
-		return nil, err
-	}
-	if err := r.check(); err != nil {
-		return nil, err
+	var err error
+	for _, step := range []func() error{r.layout, r.readManifests, r.check} {
+		if err = step(); err != nil {
+			break
+		}
 	}
 	slices.SortStableFunc(r.bundle.Warnings, func(a, b Warning) int {
 		return cmp.Or(strings.Compare(a.File, b.File), a.Line-b.Line)
 	})
+	if err != nil {
+		return nil, WithWarnings(err, r.bundle.Warnings)
+	}
 	return r.bundle, nil
 }
 
@@ -68,12 +70,14 @@ func (r *reader) warn(class string, e *manifest.Error) {
 	r.bundle.Warnings = append(r.bundle.Warnings, Warning{class, e})
 }
 
+// fileLimit returns the largest size of a file.
+func (r *reader) fileLimit() int64 {
+	return int64(cmp.Or(r.options.Limits.FileBytes, manifest.DefaultLimits.FileBytes))
+}
+
 // readFile reads a file up to the limits.
 func (r *reader) readFile(name string) ([]byte, error) {
-	limit := int64(r.options.Limits.FileBytes)
-	if limit == 0 {
-		limit = int64(manifest.DefaultLimits.FileBytes)
-	}
+	limit := r.fileLimit()
 	info, err := fs.Stat(r.fsys, name) // before it is opened: to open a pipe is to wait for its writer
 	if err != nil {
 		return nil, pathError(name, err)
@@ -100,11 +104,11 @@ func (r *reader) readFile(name string) ([]byte, error) {
 	if r.bytes.Add(int64(len(data))) > maxBytes {
 		return nil, &manifest.Error{File: name, Msg: fmt.Sprintf("the bundle is larger than %d MiB", maxBytes>>20)}
 	}
-	r.bundle.contents.add(name, data)
 	return data, nil
 }
 
-// manifestFiles lists what is to be read in the manifests directory.
+// manifestFiles lists what is to be read in the manifests directory: every file that is not hidden, whatever its
+// extension (operator-registry: pkg/registry/parse.go).
 func (r *reader) manifestFiles() ([]string, error) {
 	entries, err := fs.ReadDir(r.fsys, r.manifests)
 	if err != nil {
@@ -118,20 +122,68 @@ func (r *reader) manifestFiles() ([]string, error) {
 	for _, e := range entries {
 		name := path.Join(r.manifests, e.Name())
 		switch {
-		case strings.HasPrefix(e.Name(), "."):
+		case strings.HasPrefix(e.Name(), ".") && (!r.options.Hidden || flat || r.isDir(name)):
 		case r.isDir(name):
 			if flat && (e.Name() == "metadata" || e.Name() == "tests") {
 				continue
 			}
 			return nil, &manifest.Error{File: name, Msg: "a directory inside the manifests: OLM can't unpack such a bundle",
 				Tip: "move its files up into " + r.manifests}
-		case isYAML(e.Name()):
-			names = append(names, name)
 		default:
-			r.warn(WarnLayout, &manifest.Error{File: name, Msg: "not read: neither .yaml, .yml nor .json"})
+			names = append(names, name)
 		}
 	}
 	return names, nil
+}
+
+// manifestFile is a file of the manifests directory.
+type manifestFile struct {
+	name string
+	data []byte
+	docs []*manifest.Document
+	odd  *manifest.Error // why the file is left out; nil if it is read
+	err  error
+}
+
+// read reads and parses a file. A file with another extension than .yaml, .yml or .json is left out if it holds no
+// Kubernetes object. OLM skips a file that it can't decode.
+func (r *reader) read(f *manifestFile) {
+	leaveOut := func(why string) { f.odd = &manifest.Error{File: f.name, Msg: "left out: " + why} }
+	if !isYAML(f.name) {
+		info, err := fs.Stat(r.fsys, f.name)
+		if err == nil && !info.Mode().IsRegular() {
+			leaveOut("not a regular file")
+			return
+		}
+		if err == nil && info.Size() > r.fileLimit() {
+			leaveOut("too large for a Kubernetes object")
+			return
+		}
+	}
+	if f.data, f.err = r.readFile(f.name); f.err != nil {
+		return
+	}
+	f.docs, f.err = manifest.ReadFile(f.name, f.data, r.options.Limits)
+	if isYAML(f.name) {
+		return
+	}
+	switch {
+	case f.err != nil:
+		leaveOut("not YAML")
+	case !holdsObject(f.docs):
+		leaveOut("not a Kubernetes object")
+	}
+	if f.odd != nil {
+		f.docs, f.err = nil, nil
+	}
+}
+
+// holdsObject reports whether one of the documents is a Kubernetes object.
+func holdsObject(docs []*manifest.Document) bool {
+	return slices.ContainsFunc(docs, func(d *manifest.Document) bool {
+		objects, err := d.Objects()
+		return err == nil && len(objects) > 0
+	})
 }
 
 // readManifests parses all files, several at a time, and takes the objects in file order.
@@ -140,23 +192,25 @@ func (r *reader) readManifests() error {
 	if err != nil {
 		return err
 	}
-	type parsed struct {
-		docs []*manifest.Document
-		err  error
-	}
-	files := make([]parsed, len(names))
+	files := make([]manifestFile, len(names))
 	parallel(r.options.Workers, len(names), func(i int) {
-		data, err := r.readFile(names[i])
-		if err == nil {
-			files[i].docs, err = manifest.ReadFile(names[i], data, r.options.Limits)
-		}
-		files[i].err = err
+		files[i].name = names[i]
+		r.read(&files[i])
 	})
-	for i, f := range files {
+	for _, f := range files {
+		if f.odd != nil {
+			r.warn(WarnLayout, f.odd)
+		}
+	}
+	for _, f := range files {
 		if f.err != nil {
 			return f.err
 		}
-		if err := r.takeFile(names[i], f.docs); err != nil {
+		if f.odd != nil {
+			continue
+		}
+		r.bundle.contents.add(f.name, f.data)
+		if err := r.takeFile(f.name, f.docs); err != nil {
 			return err
 		}
 	}
@@ -239,23 +293,39 @@ func (r *reader) metadataDocument(d *manifest.Document) error {
 		r.metadataObjects = append(r.metadataObjects, objects...)
 		return err
 	}
-	if a, ok := m["annotations"].(map[string]any); ok && len(a) > 0 && r.annotations == nil {
-		r.annotations = d
-		r.bundle.Annotations = map[string]string{}
-		for k, x := range a {
-			switch x.(type) {
-			case map[string]any, []any:
-				return d.Errorf(`annotations["`+k+`"]`, "must be text")
-			}
-			if x != nil {
-				r.bundle.Annotations[k] = text(x)
-			}
-		}
-	}
-	if err := properties(d, "dependencies", m["dependencies"], &r.bundle.Dependencies); err != nil {
+	if err := r.metadataAnnotations(d, m["annotations"]); err != nil {
 		return err
 	}
-	return properties(d, "properties", m["properties"], &r.bundle.Properties)
+	if err := r.properties(d, "dependencies", m["dependencies"], &r.bundle.Dependencies); err != nil {
+		return err
+	}
+	return r.properties(d, "properties", m["properties"], &r.bundle.Properties)
+}
+
+// metadataAnnotations takes the annotations of the first document that has any.
+func (r *reader) metadataAnnotations(d *manifest.Document, v any) error {
+	if v == nil {
+		return nil
+	}
+	a, ok := v.(map[string]any)
+	if !ok {
+		return d.Errorf("annotations", "has the wrong type: want a mapping of keys to text")
+	}
+	if len(a) == 0 || r.annotations != nil {
+		return nil
+	}
+	r.annotations = d
+	r.bundle.Annotations = map[string]string{}
+	for k, x := range a {
+		switch x.(type) {
+		case map[string]any, []any:
+			return d.Errorf(`annotations["`+k+`"]`, "must be text")
+		}
+		if x != nil {
+			r.bundle.Annotations[k] = text(x)
+		}
+	}
+	return nil
 }
 
 func text(x any) string {
@@ -265,7 +335,10 @@ func text(x any) string {
 	return manifest.Scalar(x)
 }
 
-func properties(d *manifest.Document, field string, v any, to *[]Property) error {
+// properties takes a list of properties from the first document that has one. OLM's bundle loader takes an entry without
+// type or value (operator-registry: pkg/registry/parse.go). Such a property says nothing, so it is left out with a
+// warning. Such a dependency is refused, because it stands for something that the operator needs.
+func (r *reader) properties(d *manifest.Document, field string, v any, to *[]Property) error {
 	list, ok := v.([]any)
 	if !ok || len(list) == 0 || len(*to) > 0 {
 		return nil
@@ -274,7 +347,13 @@ func properties(d *manifest.Document, field string, v any, to *[]Property) error
 		m, _ := x.(map[string]any)
 		t, _ := m["type"].(string)
 		if t == "" || m["value"] == nil {
-			return d.Errorf(fmt.Sprintf("%s[%d]", field, i), "needs a type and a value")
+			e := d.Errorf(fmt.Sprintf("%s[%d]", field, i), "needs a type and a value")
+			if field == "dependencies" {
+				return e
+			}
+			e.Msg += ": left out"
+			r.warn(WarnProperty, e)
+			continue
 		}
 		b, err := json.Marshal(m["value"])
 		if err != nil {

@@ -2,6 +2,7 @@ package bundle
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -232,7 +233,7 @@ func FuzzBundle(f *testing.F) {
 		m[csvFile] = &fstest.MapFile{Data: data}
 		b, err := Read(m, ReadOptions{})
 		if err != nil {
-			if e, ok := err.(*manifest.Error); !ok || e.File == "" || e.Msg == "" {
+			if e := (*manifest.Error)(nil); !errors.As(err, &e) || e.File == "" || e.Msg == "" {
 				t.Errorf("an error that names no place: %#v", err)
 			}
 			return

@@ -37,7 +37,10 @@ func TestRefused(t *testing.T) {
 		{"annotation that is no text", replace(annotationsFile, ": memcached-operator", ": [a]"),
 			`metadata/annotations.yaml:5: annotations["operators.operatorframework.io.bundle.package.v1"]: must be text`},
 		{"a directory in the manifests", put("manifests/crds/a.yaml", goodCRD), "manifests/crds: a directory inside the manifests: OLM can't unpack such a bundle"},
-		{"property without a type", put("metadata/properties.yaml", "properties:\n- type: a\n  value: b\n- value: c\n"), "metadata/properties.yaml:4: properties[1]: needs a type and a value"},
+		{"annotations that are a number", put(annotationsFile, "annotations: 7\n"),
+			"metadata/annotations.yaml:1: annotations: has the wrong type: want a mapping of keys to text"},
+		{"annotations that are a list", put(annotationsFile, "annotations:\n- a: b\n"),
+			"metadata/annotations.yaml:1: annotations: has the wrong type: want a mapping of keys to text"},
 		{"dependency without a value", put("metadata/dependencies.yaml", "dependencies:\n- type: olm.gvk\n"), "metadata/dependencies.yaml:2: dependencies[0]: needs a type and a value"},
 
 		// the text
@@ -134,7 +137,7 @@ func TestHints(t *testing.T) {
 		change change
 		want   string
 	}{
-		{"nothing at all", func(_ *testing.T, f files) { clear(f) }, "give the directory that holds manifests/ and metadata/, or its parent"},
+		{"nothing at all", func(_ *testing.T, f files) { clear(f) }, "give the directory that holds manifests/ and metadata/"},
 		{"a directory in the manifests", put("manifests/crds/a.yaml", goodCRD), "move its files up into manifests"},
 		{"no CSV", drop(csvFile), "a bundle needs exactly one object of kind ClusterServiceVersion"},
 		{"unsupported kind", put("manifests/z.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n"), "remove it from the bundle, or allow it"},

@@ -1,6 +1,7 @@
 package bundle
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -28,7 +29,14 @@ func TestWarned(t *testing.T) {
 			WarnLayout + `: metadata/annotations.yaml: operators.operatorframework.io.bundle.package.v1: missing: the package is taken to be "memcached-operator", after the CSV's name`}},
 		{"no package", replace(annotationsFile, "  operators.operatorframework.io.bundle.package.v1: memcached-operator\n", ""), []string{
 			WarnLayout + `: metadata/annotations.yaml: operators.operatorframework.io.bundle.package.v1: missing: the package is taken to be "memcached-operator", after the CSV's name`}},
-		{"prose", put("manifests/README.md", "hello"), []string{WarnLayout + ": manifests/README.md: not read: neither .yaml, .yml nor .json"}},
+		{"prose", put("manifests/README.md", "hello"), []string{WarnLayout + ": manifests/README.md: left out: not a Kubernetes object"}},
+		{"property without a type", put("metadata/properties.yaml", "properties:\n- type: a\n  value: b\n- value: c\n- type: d\n"), []string{
+			WarnProperty + ": metadata/properties.yaml:4: properties[1]: needs a type and a value: left out",
+			WarnProperty + ": metadata/properties.yaml:5: properties[2]: needs a type and a value: left out"}},
+		{"broken text", put("manifests/notes.txt", "a: ["), []string{WarnLayout + ": manifests/notes.txt: left out: not YAML"}},
+		{"binary", put("manifests/icon.png", "\x89PNG\x00"), []string{WarnLayout + ": manifests/icon.png: left out: not YAML"}},
+		{"object with another extension", put("manifests/x.crd", goodService2), nil},
+		{"object without extension", put("manifests/x", goodService2), nil},
 		{"dot-file", put("manifests/.gitkeep", ""), nil},
 		{"dot-file with an ending", put("manifests/.x.yaml", "a: ["), nil},
 		{"empty file", put("manifests/empty.yaml", ""), nil},
@@ -74,6 +82,55 @@ func TestWarned(t *testing.T) {
 		if diff := cmp.Diff(c.want, warnings(b)); diff != "" {
 			t.Errorf("%s: -want +got\n%s", c.name, diff)
 		}
+	}
+}
+
+const goodService2 = "apiVersion: v1\nkind: Service\nmetadata: {name: second}\n"
+
+// OLM reads every file of manifests/ that is not hidden; OLM v1 reads the hidden ones, too.
+func TestFilesOfAnyExtension(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		hidden bool
+		want   bool
+	}{
+		{"manifests/a.crd", false, true},
+		{"manifests/a", false, true},
+		{"manifests/.a.yaml", false, false},
+		{"manifests/.a.yaml", true, true},
+		{"manifests/.a", true, true},
+	} {
+		f := good()
+		f[c.name] = goodService2
+		f["manifests/README.md"] = "hello"
+		b, err := Read(f.fs(), ReadOptions{Hidden: c.hidden})
+		if err != nil {
+			t.Fatal(err)
+		}
+		without := good()
+		without["manifests/README.md"] = "another"
+		other, err := Read(without.fs(), ReadOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := len(b.Others) > len(other.Others); got != c.want {
+			t.Errorf("%s, hidden %v: read %v, want %v", c.name, c.hidden, got, c.want)
+		}
+		if same := b.Digest() == other.Digest(); same == c.want {
+			t.Errorf("%s, hidden %v: the digest is that of a bundle without it: %v", c.name, c.hidden, same)
+		}
+	}
+}
+
+// A file that was left out can be why a bundle is refused.
+func TestWarningsOfARefusedBundle(t *testing.T) {
+	f := good()
+	f["manifests/crd.txt"] = f[crdFile] + "\tbroken"
+	delete(f, crdFile)
+	_, err := Read(f.fs(), ReadOptions{})
+	var e *WarnedError
+	if !errors.As(err, &e) || len(e.Warnings) != 1 || e.Warnings[0].File != "manifests/crd.txt" {
+		t.Errorf("%v: no warning of the file that was left out", err)
 	}
 }
 

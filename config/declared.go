@@ -47,7 +47,7 @@ var declared = []Option{
 	{Name: "output", Type: Object, Fields: outputFields, Text: "where the files go and in which layout"},
 	{Name: "annotations", Words: words(transform.Engines), Default: "none", Flag: "annotations",
 		Value: "ENGINE", Topic: TopicFiles,
-		Text: "the GitOps engine whose annotations CRDs, Namespaces, webhooks and APIServices get, before any patch"},
+		Text: "the GitOps engine that the objects are annotated for, before any patch"},
 	{Name: "defaults", Type: Object, Fields: settings,
 		Text: "settings of all bundles that do not set their own, as far as their profile uses them"},
 	{Name: "commonLabels", Type: Mapping,
@@ -141,6 +141,10 @@ var groupFields = []Option{
 		ID:       generate.OptionCreateNamespace,
 		Profiles: with(operators, generate.ProfileSubscription, generate.ProfileClusterExtension),
 		Text:     "adds the Namespace objects; with profile subscription also those of the target namespaces"},
+	{Name: "clusterObjectsFrom", ID: generate.OptionClusterObjectsFrom, Profiles: operators,
+		Text: "the namespace of another group that also has these operators, in another version perhaps: its CRDs, the " +
+			"ClusterRoles of their APIs and its other cluster-scoped objects take the place of those that this group would " +
+			"bring as well"},
 	{Name: "bundles", Type: Objects, Required: true, Fields: bundleFields, Text: "the operators"},
 }
 

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -13,7 +14,7 @@ import (
 
 // advice says for a descoped operator what the descoping plan advises for its other installations in the file;
 // nothing if there are none, or if it was made to be descoped.
-func advice(all []*loaded, results []*generate.Result, i int) []manifest.Message {
+func (c *Config) advice(all []*loaded, results []*generate.Result, i int) []manifest.Message {
 	b := all[i].Bundle
 	if scope, _ := bundle.ScopeOf(b.CSV); scope != bundle.Scoped || all[i].Options.Profile != generate.ProfileDescoped {
 		return nil
@@ -38,8 +39,39 @@ func advice(all []*loaded, results []*generate.Result, i int) []manifest.Message
 	}
 	a := installs.Advise(b.CSV, known)
 	text, options := []string{}, []manifest.Option{}
-	for _, step := range a.Steps {
+	given := func(o manifest.Option) bool {
+		return slices.ContainsFunc(c.pathsOf(o, all[i].group, all[i].index), c.has)
+	}
+	bound := all[i].Options.Descoped.BindNamespaces
+	if all[i].Options.Descoped.BindAll {
+		bound = []string{""}
+	}
+	for _, step := range OpenSteps(a.Steps, known, given, bound) {
 		text, options = append(text, step.Msg), append(options, step.Options...)
 	}
 	return []manifest.Message{{Msg: a.State + ": " + strings.Join(text, "; "), Options: options}}
+}
+
+// OpenSteps returns the steps of an advice that are still to be taken. A step that is about an option is not, once the
+// option is given. Where one installation is known, the bound namespaces must include those that it watches. Where there
+// are several, somebody has to clean up in any case. In bound, "" stands for all namespaces.
+func OpenSteps(steps []manifest.Message, known []installs.Install, given func(manifest.Option) bool,
+	bound []string) (open []manifest.Message) {
+	for _, s := range steps {
+		switch {
+		case !slices.ContainsFunc(s.Options, given):
+		case len(known) > 1:
+			s.Options = slices.DeleteFunc(slices.Clone(s.Options), given)
+		case len(known) == 0 || covers(bound, known[0].Targets):
+			continue
+		}
+		open = append(open, s)
+	}
+	return open
+}
+
+func covers(bound, targets []string) bool {
+	return slices.Contains(bound, "") || !slices.ContainsFunc(targets, func(n string) bool {
+		return !slices.Contains(bound, n)
+	})
 }

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"bytes"
 	_ "embed"
 	"fmt"
 	"slices"
@@ -33,13 +32,13 @@ type InitBundle struct {
 func Init(file, directory string, bundles []InitBundle) ([]byte, error) {
 	view := struct {
 		Schema, File, APIVersion, Kind, Directory string
-		Layouts, Profiles, CopiedCSVs, Certs      string
+		Layouts, Profiles, CopiedCSVs             string
 		Groups                                    []*initGroup
 	}{
 		SchemaURL, file, APIVersion, Kind, directory,
 		strings.Join(words(output.Layouts), ", "), strings.Join(words(generate.Profiles),
 			", "), strings.Join(words(generate.AllCopiedCSVs), ", "),
-		strings.Join(words(generate.AllCerts), ", "), nil,
+		nil,
 	}
 	for _, b := range bundles {
 		if err := addTo(&view.Groups, b); err != nil {
@@ -51,28 +50,36 @@ func Init(file, directory string, bundles []InitBundle) ([]byte, error) {
 			return nil, err
 		}
 	}
-	t, err := template.New("init.yaml").Funcs(templates.Functions()).Parse(initText)
+	text, err := initPart("init.yaml", view)
 	if err != nil {
 		return nil, err
 	}
-	var out bytes.Buffer
-	if err := t.Execute(&out, view); err != nil {
-		return nil, err
-	}
-	if _, err := Read(file, out.Bytes()); err != nil {
+	if _, err := Read(file, []byte(text)); err != nil {
 		return nil, fmt.Errorf("the new file would not be valid: %w", err)
 	}
-	return out.Bytes(), nil
+	return []byte(text), nil
+}
+
+// initPart returns a part of a new RenderConfig: all of it, a group or a bundle.
+func initPart(name string, view any) (string, error) {
+	t, err := template.New("init.yaml").Funcs(templates.Functions()).Parse(initText)
+	if err != nil {
+		return "", err
+	}
+	var out strings.Builder
+	err = t.ExecuteTemplate(&out, name, view)
+	return out.String(), err
 }
 
 type initGroup struct {
-	Namespace, Name, Mode string
-	Targets               []string
-	Bundles               []initBundle
+	Namespace, Name string
+	Targets         []string
+	OnlyAll         bool // an operator supports no other install mode than AllNamespaces
+	Bundles         []initBundle
 }
 
 type initBundle struct {
-	Source, Package, Channel, Version, Title, Modes string
+	Source, Package, Channel, Version, Title, Certs string
 	Serves, OldCRDs                                 bool
 
 	csv *v1alpha1.ClusterServiceVersion
@@ -83,11 +90,14 @@ func (g *initGroup) scope() error {
 	all := func(m v1alpha1.InstallModeType) bool {
 		return !slices.ContainsFunc(g.Bundles, func(b initBundle) bool { return !supports(b.csv, m) })
 	}
+	g.OnlyAll = slices.ContainsFunc(g.Bundles, func(b initBundle) bool {
+		return !slices.ContainsFunc(bundle.InstallModes, func(m v1alpha1.InstallModeType) bool {
+			return m != v1alpha1.InstallModeTypeAllNamespaces && supports(b.csv, m)
+		})
+	})
 	switch {
 	case all(v1alpha1.InstallModeTypeAllNamespaces):
-		g.Mode = "all"
 	case all(v1alpha1.InstallModeTypeOwnNamespace):
-		g.Mode = "the operator's own"
 	case all(v1alpha1.InstallModeTypeSingleNamespace):
 		g.Targets = []string{"team-a"}
 	case all(v1alpha1.InstallModeTypeMultiNamespace) || len(g.Bundles) == 1:
@@ -123,20 +133,29 @@ func addTo(groups *[]*initGroup, b InitBundle) error {
 	if slices.ContainsFunc(g.Bundles, func(x initBundle) bool { return x.Title == csv.Name }) {
 		return fmt.Errorf("%s is given twice", csv.Name)
 	}
-	var modes []string
-	for _, m := range bundle.InstallModes {
-		if supports(csv, m) {
-			modes = append(modes, string(m))
-		}
-	}
 	oldCRDs := slices.ContainsFunc(b.Bundle.CRDs, func(c *bundle.CRD) bool { return c.V1Beta })
 	g.Bundles = append(g.Bundles, initBundle{
 		Source: b.Source, Package: b.Chosen.Package, Channel: b.Chosen.Channel, Version: b.Chosen.Version,
-		Title: csv.Name, Modes: strings.Join(append(modes, "no install mode")[:max(1, len(modes))], ", "),
-		csv: csv, Serves: len(csv.Spec.WebhookDefinitions)+len(csv.Spec.APIServiceDefinitions.Owned) > 0, OldCRDs: oldCRDs,
+		Title: csv.Name, Certs: strings.Join(words(generate.AllCerts), ", "),
+		Serves: serves(csv), OldCRDs: oldCRDs, csv: csv,
 	})
 	return nil
 }
+
+// serves reports whether an operator serves webhooks or APIs, which need certificates.
+func serves(csv *v1alpha1.ClusterServiceVersion) bool {
+	return len(csv.Spec.WebhookDefinitions)+len(csv.Spec.APIServiceDefinitions.Owned) > 0
+}
+
+// NeedsItself reports whether an operator is cert-manager and serves webhooks or APIs: it cannot make the certificates
+// that it needs to start.
+func NeedsItself(b *bundle.Bundle) bool {
+	return serves(b.CSV) && b.Owns("certificates.cert-manager.io")
+}
+
+// ownCertificates is the remark on it.
+const ownCertificates = "the operator is cert-manager, which cannot make its own certificates before it runs: choose " +
+	"another provider, or create the Secrets of its Certificates by hand first"
 
 func supports(csv *v1alpha1.ClusterServiceVersion, mode v1alpha1.InstallModeType) bool {
 	return slices.ContainsFunc(csv.Spec.InstallModes,

@@ -149,7 +149,7 @@ func (c *Config) loadOne(ctx context.Context, l *loaded, o Options, sets *templa
 		choice.Channel = "" // it is that of a Subscription or of an overlay
 	}
 	opened, err := open(ctx, source.In(o.Dir, b.Source), b.Source, so,
-		bundle.ReadOptions{AllowUnsupported: s.readsUnsupported()}, choice)
+		bundle.ReadOptions{AllowUnsupported: s.readsUnsupported(), Hidden: s.Profile == generate.ProfileOLMv1}, choice)
 	if err != nil {
 		return err
 	}
@@ -226,6 +226,7 @@ func (g Group) options(o *generate.Options) {
 		o.Static, o.StaticProvidedAPIs = true, *g.StaticProvidedAPIs
 	}
 	o.CopiedCSVNamespaces, o.CreateNamespace = g.CopiedCSVNamespaces, g.CreateNamespaces
+	o.ClusterObjectsFrom = g.ClusterObjectsFrom
 }
 
 // options fills in what only the operator itself decides.

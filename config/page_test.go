@@ -25,13 +25,39 @@ Paths are relative to the file that holds it. With this first line, editors comp
 
 ` + "```yaml\n# yaml-language-server: $schema=" + SchemaURL + "\n```\n\n[examples/gitops](../examples/gitops) has this one, and what it renders to:\n\n"
 
+const pageTail = `
+## Two versions of one operator
+
+A canary is a second group with a newer version of an operator, for other namespaces. The cluster has one CRD of a name, and stable names have room for
+one ClusterRole with an API. So one of the groups leaves its own out with ` + "`clusterObjectsFrom`" + `:
+
+` + "```yaml" + `
+groups:
+- namespace: stable
+  targetNamespaces: [team-a]
+  clusterObjectsFrom: canary
+  bundles:
+  - {name: stable, source: operator-1.0.0}
+- namespace: canary
+  targetNamespaces: [team-b]
+  bundles:
+  - {name: canary, source: operator-1.1.0}
+` + "```" + `
+
+Let the group with the newer version bring them: its CRDs must serve every version that the other operator owns, or rendering fails. The group that
+leaves them out keeps cluster-scoped objects that only it has. Its ` + "`-admin`, `-edit` and `-view`" + ` ClusterRoles also aggregate the other group's APIs. A
+shipped ClusterRole or ClusterRoleBinding of the other group that has other rules or subjects is a warning: the operator may lack rights. Patch it, or
+give the operator a role of its own. Any other object that is not the same in both is an error. In the layout ` + "`helm`" + ` the objects are in the chart
+of the group that brings them: install that chart first.
+`
+
 // docs/renderconfig.md explains every field in the words of its declaration. "make docs" writes it.
 func TestSchemaPage(t *testing.T) {
 	example, err := os.ReadFile(filepath.Join("..", "examples", "gitops", "olmgen.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	page := pageHead + "```yaml\n" + string(example) + "```\n" + fieldTables(declared)
+	page := pageHead + "```yaml\n" + string(example) + "```\n" + fieldTables(declared) + pageTail
 	golden.CheckFile(t, filepath.Join("..", "docs", "renderconfig.md"), []byte(page), *update)
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
 	"github.com/olmgen/olmgen/output/transform"
 	"github.com/olmgen/olmgen/templates"
@@ -91,7 +92,7 @@ func (c *Config) generate(all []*loaded) (*generate.Set, error) {
 	if c.flags() {
 		result, err := generate.Render(all[0].Bundle, all[0].Options)
 		if err != nil {
-			return nil, c.explain(c.placeOf(all[0], err), 0, 0, err)
+			return nil, c.explain(c.placeOf(all[0], err), 0, 0, bundle.WithWarnings(err, all[0].Bundle.Warnings))
 		}
 		set := &generate.Set{Results: []*generate.Result{result}}
 		for _, x := range result.Objects {
@@ -108,7 +109,7 @@ func (c *Config) generate(all []*loaded) (*generate.Set, error) {
 	switch {
 	case errors.As(err, &one):
 		l := all[one.Index]
-		return nil, c.explain(c.placeOf(l, one.Err), l.group, l.index, one.Err)
+		return nil, c.explain(c.placeOf(l, one.Err), l.group, l.index, bundle.WithWarnings(one.Err, l.Bundle.Warnings))
 	case err != nil:
 		return nil, c.explain("", -1, -1, err)
 	}
@@ -138,7 +139,11 @@ func (c *Config) say(r *Rendered, all []*loaded, results []*generate.Result) {
 			}
 			r.Warnings = append(r.Warnings, Warning{name, Say(w.Error.Error(), w.Options, namer)})
 		}
-		for _, n := range slices.Concat(results[i].Notes, advice(all, results, i)) {
+		notes := slices.Concat(results[i].Notes, c.advice(all, results, i))
+		if l.Options.Certs == generate.CertsManager && !l.Options.Profile.HandsOver() && NeedsItself(l.Bundle) {
+			notes = append(notes, manifest.Message{Msg: ownCertificates, Options: []manifest.Option{generate.OptionCerts}})
+		}
+		for _, n := range notes {
 			r.Notes = append(r.Notes, Warning{name, Say(n.Msg, n.Options, namer)})
 		}
 	}

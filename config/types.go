@@ -61,6 +61,7 @@ type Group struct {
 	ServiceAccount      string                   `json:"serviceAccount,omitempty"`
 	CopiedCSVNamespaces []string                 `json:"copiedCSVNamespaces,omitempty"`
 	CreateNamespaces    bool                     `json:"createNamespaces,omitempty"`
+	ClusterObjectsFrom  string                   `json:"clusterObjectsFrom,omitempty"`
 	Bundles             []Bundle                 `json:"bundles"`
 }
 

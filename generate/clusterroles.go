@@ -30,7 +30,7 @@ func clusterRole(name string) Object {
 func aggregatedClusterRoles(r *rendering) error {
 	for _, suffix := range suffixes {
 		view := templates.GroupRole{Name: r.names.groupRole(suffix), Selectors: r.selectors(suffix)}
-		if r.names.withoutOLM() && !r.options.others.olm { // several operators may share the group, each with its profile
+		if r.names.withoutOLM() && !r.options.others.olmGroup { // several operators may share the group
 			view.Ownership = r.names.recommended(r.options.OperatorGroup)
 		} else {
 			view.Managed, view.Owner = r.names.olm(), &templates.Owner{Name: r.options.OperatorGroup, Namespace: r.options.Namespace}
@@ -42,10 +42,15 @@ func aggregatedClusterRoles(r *rendering) error {
 	return nil
 }
 
-// selectors returns the labels that an aggregated ClusterRole selects: the group's one, or, as OLM does, one for each API, sorted.
+// selectors returns the labels that an aggregated ClusterRole selects: the group's one and those of the groups that
+// bring the ClusterRoles of its APIs, or, as OLM does, one for each API, sorted.
 func (r *rendering) selectors(suffix string) []templates.Aggregate {
 	if !r.names.olm() {
-		return []templates.Aggregate{*r.names.aggregate("", suffix)}
+		out := []templates.Aggregate{*r.names.aggregate("", suffix)}
+		for _, group := range r.options.others.labels {
+			out = append(out, templates.Aggregate{To: suffix, Value: group})
+		}
+		return out
 	}
 	var out []templates.Aggregate
 	for _, gvk := range r.groupAPIs() {
@@ -93,7 +98,7 @@ func (r *rendering) apiClusterRole(a api, suffix, aggregateTo string, view templ
 
 func (r *rendering) shippedClusterRole(name string) *manifest.Object {
 	for _, o := range r.bundle.Others {
-		if o.Kind == "ClusterRole" && o.Group() == rbacv1.GroupName && o.Name == name {
+		if o.Kind == "ClusterRole" && bundle.GroupOf(o) == rbacv1.GroupName && o.Name == name {
 			return o
 		}
 	}

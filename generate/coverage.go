@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	rbacv1 "k8s.io/api/rbac/v1"
+
+	"github.com/olmgen/olmgen/bundle"
 )
 
 // satisfied reports whether the operator's accounts hold all their permissions everywhere in the cluster, by the ClusterRoles and
@@ -34,7 +36,7 @@ func (r *rendering) clusterRules() map[string][]rbacv1.PolicyRule {
 	}
 	var bindings []rbacv1.ClusterRoleBinding
 	for _, o := range r.bundle.Others {
-		switch o.Group() + "/" + o.Kind {
+		switch bundle.GroupOf(o) + "/" + o.Kind {
 		case "rbac.authorization.k8s.io/ClusterRole":
 			var c rbacv1.ClusterRole
 			if _, err := o.Into(&c); err == nil {

@@ -14,7 +14,7 @@ import (
 func withoutBindings(r *rendering) error {
 	for _, o := range r.bundle.Others {
 		id := Object{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: o.Kind, Name: o.Name}
-		if _, taken := r.keys[id.key()]; taken || o.Group() != rbacv1.GroupName {
+		if _, taken := r.keys[id.key()]; taken || bundle.GroupOf(o) != rbacv1.GroupName {
 			continue // shippedObjects says what is wrong with one that is taken
 		}
 		var err error

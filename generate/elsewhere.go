@@ -8,6 +8,7 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -50,7 +51,7 @@ func (r *Result) SpecialNamespaces() []string {
 	}
 	for _, o := range b.Others {
 		found = append(found, o.Namespace)
-		if o.Group() == "rbac.authorization.k8s.io" {
+		if bundle.GroupOf(o) == "rbac.authorization.k8s.io" {
 			first, _, _ := strings.Cut(o.Name, ".") // what a stable name begins with
 			found = append(found, first)
 			found = append(found, subjectNamespaces(o)...)

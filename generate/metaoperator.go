@@ -34,7 +34,7 @@ func metaOperator(b *bundle.Bundle, mode v1alpha1.InstallModeType) string {
 		}
 	}
 	for _, o := range b.Others {
-		if o.Kind != "ClusterRoleBinding" || o.Group() != rbacv1.GroupName {
+		if o.Kind != "ClusterRoleBinding" || bundle.GroupOf(o) != rbacv1.GroupName {
 			continue
 		}
 		role, err := o.Get("roleRef", "name")
@@ -56,7 +56,7 @@ func clusterRoleRules(b *bundle.Bundle, name string) []rbacv1.PolicyRule {
 		return []rbacv1.PolicyRule{{Verbs: all, APIGroups: all, Resources: all}}
 	}
 	for _, o := range b.Others {
-		if o.Kind != "ClusterRole" || o.Group() != rbacv1.GroupName || o.Name != name {
+		if o.Kind != "ClusterRole" || bundle.GroupOf(o) != rbacv1.GroupName || o.Name != name {
 			continue
 		}
 		v, err := o.Value()

@@ -20,7 +20,7 @@ func mirrored(c *v1alpha1.SubscriptionConfig, mirrors *images.Rewriter) *v1alpha
 
 // mirroredTexts gives the images of a shipped workload that are taken from a mirror, by field.
 func mirroredTexts(o *manifest.Object, mirrors *images.Rewriter) (map[string]string, error) {
-	if !images.HasPods(o.Group(), o.Kind) {
+	if !images.HasPods(bundle.GroupOf(o), o.Kind) {
 		return nil, nil
 	}
 	v, err := o.Value()
@@ -28,7 +28,7 @@ func mirroredTexts(o *manifest.Object, mirrors *images.Rewriter) (map[string]str
 		return nil, err
 	}
 	texts := map[string]string{}
-	images.InObject(o.Group(), o.Kind, v, func(p images.Place, old string) string {
+	images.InObject(bundle.GroupOf(o), o.Kind, v, func(p images.Place, old string) string {
 		ref := mirrors.Rewrite(p, old)
 		if ref != old {
 			texts[p.Field] = ref

@@ -37,7 +37,7 @@ func newNames(b *bundle.Bundle, csv *v1alpha1.ClusterServiceVersion, o Options, 
 	}
 	for _, x := range b.Others {
 		switch {
-		case x.Group() != rbacv1.GroupName:
+		case bundle.GroupOf(x) != rbacv1.GroupName:
 		case strings.HasPrefix(x.Kind, "Cluster"):
 			n.clusterRoles[x.Name] = true
 		default:

@@ -36,6 +36,7 @@ const (
 	OptionProfile             Option = "Profile"
 	OptionCopiedCSVs          Option = "CopiedCSVs"
 	OptionCreateNamespace     Option = "CreateNamespace"
+	OptionClusterObjectsFrom  Option = "ClusterObjectsFrom"
 )
 
 // Error is a combination of options and bundle that OLM would refuse, or that olmgen can't decide.

@@ -72,6 +72,10 @@ type Options struct {
 	Static             bool                  // spec.staticProvidedAPIs
 	ServiceAccount     string                // spec.serviceAccountName of the OperatorGroup, or that of a ClusterExtension
 
+	// ClusterObjectsFrom is the namespace of the operators whose cluster-scoped objects, such as CRDs and the ClusterRoles
+	// of APIs, take the place of those that this operator makes as well. RenderAll uses it.
+	ClusterObjectsFrom string
+
 	Certs      Certs  // needed where the operator serves webhooks or APIs; default with OLM names: olm
 	Issuer     Issuer // with cert-manager: an existing issuer
 	CertSecret string // with user: the Secret; {deployment} in it is replaced

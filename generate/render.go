@@ -77,6 +77,7 @@ func Render(b *bundle.Bundle, o Options) (*Result, error) {
 	result.DisplayName, result.bundle, result.options = b.CSV.Spec.DisplayName, b, o
 	given := slices.DeleteFunc(slices.Clone(b.Warnings), func(w bundle.Warning) bool { return w.Class == bundle.WarnOldCRD && o.ConvertCRDs })
 	result.Warnings = append(given, result.Warnings...)
+	result.Notes = append(result.Notes, needs(b, o)...)
 	return result, nil
 }
 

@@ -13,7 +13,7 @@ import (
 // shipped gives the bundle's own object of a core kind and name, or nil.
 func (r *rendering) shipped(kind, name string) *manifest.Object {
 	for _, o := range r.bundle.Others {
-		if o.Kind == kind && o.Group() == "" && o.Name == name {
+		if o.Kind == kind && bundle.GroupOf(o) == "" && o.Name == name {
 			return o
 		}
 	}
@@ -69,7 +69,7 @@ func shippedObjects(r *rendering) error {
 		}
 		id := Object{APIVersion: e.APIVersion, Kind: o.Kind, Namespace: namespace, Name: o.Name}
 		if _, taken := r.keys[id.key()]; taken {
-			if !r.names.olm() && o.Group() == "rbac.authorization.k8s.io" {
+			if !r.names.olm() && bundle.GroupOf(o) == "rbac.authorization.k8s.io" {
 				return o.Errorf("metadata.name", "the bundle ships a %s %s, and one of that name is generated", o.Kind, o.Name)
 			}
 			r.warn(bundle.WarnShadowed, o.Errorf("metadata.name", "the bundle ships a %s %s, and one of that name is generated: the generated one is rendered", o.Kind, o.Name))
@@ -77,7 +77,7 @@ func shippedObjects(r *rendering) error {
 		}
 		if r.names.olm() {
 			e.Labels = map[string]string{labelManaged: "true"}
-			if namespace == "" && o.Group() != "rbac.authorization.k8s.io" { // OLM: step.go, which has RBAC of its own
+			if namespace == "" && bundle.GroupOf(o) != "rbac.authorization.k8s.io" { // OLM: step.go, which has RBAC of its own
 				e.Labels = r.names.owned().Labels()
 			}
 		}
@@ -109,7 +109,7 @@ func (r *rendering) carry(o *manifest.Object, namespace string, e manifest.Edit)
 
 // checkSubjects warns of a shipped binding whose account is in another namespace: neither OLM nor olmgen rewrites it.
 func (r *rendering) checkSubjects(o *manifest.Object) error {
-	if !strings.HasSuffix(o.Kind, "RoleBinding") || o.Group() != "rbac.authorization.k8s.io" {
+	if !strings.HasSuffix(o.Kind, "RoleBinding") || bundle.GroupOf(o) != "rbac.authorization.k8s.io" {
 		return nil
 	}
 	for i := range o.Len("subjects") {

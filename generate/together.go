@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/blang/semver/v4"
+
 	"github.com/olmgen/olmgen/bundle"
 )
 
@@ -40,7 +42,8 @@ func (e *OperatorError) Unwrap() error { return e.Err }
 // RenderAll renders operators that go to one cluster. Those whose options name the same OperatorGroup in the same namespace share it:
 // its olm.providedAPIs and its ClusterRoles are about the APIs of all of them (spec 1.5 and 2). An object that several operators make
 // alike is there once. What cannot be in one cluster is refused: an object that two operators make differently, two OperatorGroups in
-// one namespace, and groups whose namespaces and provided APIs both overlap (spec 9). Errors are *OperatorError.
+// one namespace, and groups whose namespaces and provided APIs both overlap (spec 9). Options.ClusterObjectsFrom says
+// whose cluster-scoped objects are there where two operators make them differently. Errors are *OperatorError.
 func RenderAll(operators []Operator) (*Set, error) {
 	groups, err := members(operators)
 	if err != nil {
@@ -58,8 +61,12 @@ func RenderAll(operators []Operator) (*Set, error) {
 		return nil, err
 	}
 	at := map[string]int{}
-	for i, r := range set.Results {
-		for _, o := range r.Objects {
+	for i := range set.Results {
+		objects, err := leaveOut(i, groups, set.Results)
+		if err != nil {
+			return nil, err
+		}
+		for _, o := range objects {
 			n, ok := at[o.key()]
 			if !ok {
 				at[o.key()] = len(set.Objects)
@@ -68,7 +75,7 @@ func RenderAll(operators []Operator) (*Set, error) {
 			}
 			first := &set.Objects[n]
 			if !bytes.Equal(first.Data, o.Data) {
-				err := refuse(differenceHint(o), "%s and %s both make %s %s, and not the same",
+				err := refuseDifference(o, "%s and %s both make %s %s, and not the same",
 					groups[first.Operators[0]].Name, groups[i].Name, o.Kind, strings.TrimPrefix(o.Namespace+"/"+o.Name, "/"))
 				return nil, &OperatorError{i, groups[i].Name, err}
 			}
@@ -79,27 +86,37 @@ func RenderAll(operators []Operator) (*Set, error) {
 	return set, nil
 }
 
-func differenceHint(o Object) string {
+func refuseDifference(o Object, format string, args ...any) *Error {
+	hint, about := "render them to different clusters, or give one of them another namespace", []Option(nil)
 	switch o.Kind {
 	case "CustomResourceDefinition":
-		return "a cluster has one of it: render one version of the operator, or leave its CRDs to one of them"
+		hint = "a cluster has one of it: say from which group, or render one version of the operator"
+		about = []Option{OptionClusterObjectsFrom}
 	case "ClusterRole":
-		return "stable names and labels have room for one group with an API: render both with the names of OLM"
+		hint = "stable names and labels have room for one group with an API: say from which group, or use OLM's names"
+		about = []Option{OptionClusterObjectsFrom, OptionNames}
 	}
-	return "render them to different clusters, or give one of them another namespace"
+	err := refuse(hint, format, args...)
+	err.Options = about
+	return err
 }
 
 // others is what an operator has to know of those that are rendered together with it.
 type others struct {
 	groupAPIs []string            // Kind.version.group of all operators of the OperatorGroup
 	alongside map[string][]string // namespace/name of the CSVs with a CRD, by the CRD's name
-	olm       bool                // one of the OperatorGroup has ProfileOLM
+	apis      map[string]bool     // Kind.version.group that any of the operators provides
+	packages  map[string][]semver.Version
+	olmGroup  bool     // the OperatorGroup is there for another operator, which OLM manages
+	bringers  []int    // the operators whose cluster-scoped objects take the place of its own
+	labels    []string // the other OperatorGroups whose label the ClusterRoles of its APIs have
 }
 
 // members completes the options of the operators and tells each of the others.
 func members(operators []Operator) ([]Operator, error) {
 	out := slices.Clone(operators)
-	apis, alongside, olm := map[string][]string{}, map[string][]string{}, map[string]bool{}
+	apis, alongside := map[string][]string{}, map[string][]string{}
+	all, packages := map[string]bool{}, map[string][]semver.Version{}
 	for i := range out {
 		m := &out[i]
 		setDefault(&m.Name, m.Bundle.Package)
@@ -107,16 +124,24 @@ func members(operators []Operator) ([]Operator, error) {
 		if m.Options, err = m.Options.complete(m.Bundle); err != nil {
 			return nil, &OperatorError{i, m.Name, err}
 		}
-		olm[m.group()] = olm[m.group()] || m.Options.Profile == ProfileOLM
 		for _, a := range providedAPIs(m.Bundle.CSV) {
 			apis[m.sharing()] = append(apis[m.sharing()], a.gvk())
+			all[a.gvk()] = true
 		}
+		packages[m.Bundle.Package] = append(packages[m.Bundle.Package], m.Bundle.CSV.Spec.Version.Version)
 		for _, c := range m.Bundle.CRDs {
 			alongside[c.Name] = append(alongside[c.Name], m.Options.Namespace+"/"+m.Bundle.CSV.Name)
 		}
 	}
+	from, err := bringers(out)
+	if err != nil {
+		return nil, err
+	}
 	for i := range out {
-		out[i].Options.others = others{apis[out[i].sharing()], alongside, olm[out[i].group()]}
+		labels := bringersOfAPIs(out[i], from[i], out)
+		olmGroup := slices.ContainsFunc(out, func(m Operator) bool { return m.grouped() && m.group() == out[i].group() })
+		out[i].Options.others = others{olmGroup: olmGroup, groupAPIs: apis[out[i].sharing()], alongside: alongside, apis: all, packages: packages,
+			bringers: from[i], labels: labels}
 	}
 	return out, nil
 }

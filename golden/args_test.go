@@ -33,7 +33,7 @@ func libraryOptions(dir string, args []string) (bundle.ReadOptions, generate.Opt
 	return bundle.ReadOptions{AllowUnsupported: allow != nil && *allow}, o, err
 }
 
-// layoutOf gives the layout that flags of "olmgen render" ask for.
+// layoutOf returns the layout that flags of "olmgen render" ask for.
 func layoutOf(args []string) output.Layout {
 	if i := slices.Index(args, "--layout"); i >= 0 {
 		return output.Layout(args[i+1])
@@ -82,7 +82,7 @@ func renderBundle(b *bundle.Bundle, o generate.Options) (*rendered, error) {
 	return r, err
 }
 
-// layOut gives the files of a layout.
+// layOut returns the files of a layout.
 func layOut(t output.Tree, l output.Layout) (Tree, error) {
 	files, err := t.Files(l)
 	if err != nil {

@@ -41,8 +41,8 @@ var layoutRoots = map[output.Layout][][]string{
 	output.LayoutFlat:          {{".", "tenants/*", "all-namespaces"}},
 	output.LayoutByKind:        {{".", "tenants/*", "all-namespaces"}},
 	output.LayoutGitOpsCatalog: {{"*-operator/operator/overlays/*", "tenants/*", "all-namespaces"}},
-	output.LayoutClusterScope: {{"cluster-scope/overlays/prod/common", "*/base", "tenants/*", "all-namespaces"},
-		{"cluster-scope/bundles/*", "*/base", "tenants/*", "all-namespaces"}},
+	output.LayoutClusterScope: {{"cluster-scope/overlays/prod/common", "*/base", "tenants/*", "cluster-scope/all-namespaces"},
+		{"cluster-scope/bundles/*", "*/base", "tenants/*", "cluster-scope/all-namespaces"}},
 }
 
 func rootsOf(files Tree, patterns []string) []string {

@@ -11,13 +11,14 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/golden/live"
 	"github.com/olmgen/olmgen/internal/compare"
 )
 
 // What a real OLM made of the bundles below golden/ ("make live" recorded it) is what olmgen renders with OLM's names. There is a recording
 // of every case and no other.
 func TestLive(t *testing.T) {
-	cases, err := compare.Cases(".")
+	cases, err := live.Cases(".")
 	if err != nil {
 		t.Fatal(err)
 	}

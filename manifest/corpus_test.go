@@ -14,7 +14,7 @@ import (
 	"github.com/olmgen/olmgen/internal/corpus/corpustest"
 )
 
-// corpusFiles gives every YAML file below $OLMGEN_CORPUS.
+// corpusFiles returns every YAML file below $OLMGEN_CORPUS.
 func corpusFiles(tb testing.TB) map[string][]byte {
 	files := map[string][]byte{}
 	err := filepath.WalkDir(filepath.Join(corpustest.Root(tb), "bundles"), func(p string, d fs.DirEntry, err error) error {

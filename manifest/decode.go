@@ -46,8 +46,8 @@ func (o *Object) Decode(v map[string]any, typed any) (unknown []string, err erro
 	return unknown, nil
 }
 
-// typeError finds the first value that a type refuses. The library's own errors lack list indexes, and those of custom types
-// (quantities, versions) lack everything.
+// typeError finds the first value that a type refuses. The library's own errors lack list indexes, and those of custom
+// types (quantities, versions) lack everything.
 func (o *Object) typeError(v map[string]any, t reflect.Type, cause error) error {
 	var root any
 	path, err := culprit(v, func(x any) { root = x }, func() error {
@@ -63,8 +63,8 @@ func (o *Object) typeError(v map[string]any, t reflect.Type, cause error) error 
 	return o.Errorf(path, "%s", reason(cause))
 }
 
-// culprit descends to the smallest value that is refused although all that stands beside it is left out; put puts a value in the
-// place of v. The error is nil if no part of v is refused by itself.
+// culprit descends to the smallest value that is refused although all that stands beside it is left out; put puts a
+// value in the place of v. The error is nil if no part of v is refused by itself.
 func culprit(v any, put func(any), refused func() error) (path string, err error) {
 	part := func(segment string, part any, putPart func(any)) bool {
 		if err = refused(); err == nil {

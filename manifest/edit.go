@@ -22,9 +22,9 @@ type Edit struct {
 	Change func(object map[string]any)
 }
 
-// Edit returns the object with the edit made. Its text is the object's own with lines put in, replaced or left out where
-// that is possible, else it is printed afresh. The text is one document that ends with a newline, and it is not parsed
-// again: the edited object knows its values and lines from the first reading.
+// Edit returns the object with the edit made. Its text is the object's own with lines put in, replaced or left out
+// where that is possible, else it is printed afresh. The text is one document that ends with a newline, and it is not
+// parsed again: the edited object knows its values and lines from the first reading.
 func (o *Object) Edit(e Edit) (*Object, error) {
 	if o.Fresh == "" && o.printed == nil && e.Change == nil {
 		s := splicer{raw: o.doc.Raw, root: copyTree(o.node)}
@@ -54,7 +54,8 @@ func (o *Object) Apply(e Edit) ([]byte, error) {
 // spliced returns the object of a splicer's lines and nodes.
 func (o *Object) spliced(e Edit, s *splicer) *Object {
 	out := *o
-	out.doc = &Document{File: o.File, Line: o.doc.Line, Index: o.doc.Index, Raw: s.bytes(), limits: o.doc.limits, skimmed: o.doc.skimmed, Root: s.root}
+	out.doc = &Document{File: o.File, Line: o.doc.Line, Index: o.doc.Index, Raw: s.bytes(), limits: o.doc.limits,
+		skimmed: o.doc.skimmed, Root: s.root}
 	out.node, out.origin, out.edit = s.root, o, e
 	if e.APIVersion != "" {
 		out.APIVersion = e.APIVersion
@@ -115,8 +116,8 @@ func (e Edit) change(v map[string]any) {
 	}
 }
 
-// splicer changes lines of a document and leaves all others as they are. It changes the document's tree in the same way.
-// It refuses a change that it cannot make by whole lines or a single value, and the object is then printed afresh.
+// splicer changes lines of a document and leaves all others as they are. It changes the document's tree in the same
+// way. It refuses a change that it cannot make by whole lines or a single value, and the object is then printed afresh.
 type splicer struct {
 	raw     []byte
 	lines   [][]byte   // of raw, each with its newline; nil while nothing is changed
@@ -180,7 +181,8 @@ func (s *splicer) setBlock(m *yaml.Node, key string, value any) bool {
 		if m.Content[i].Value != key {
 			continue
 		}
-		if i+3 >= len(m.Content) || m.Style&yaml.FlowStyle != 0 || m.Content[i].Line == m.Content[i+2].Line || m.Content[i+2].Line == 0 {
+		if i+3 >= len(m.Content) || m.Style&yaml.FlowStyle != 0 || m.Content[i].Line == m.Content[i+2].Line ||
+			m.Content[i+2].Line == 0 {
 			return false
 		}
 		if !s.insertLines(m, i, text, nodes) {
@@ -283,7 +285,9 @@ func (s *splicer) insertKey(m *yaml.Node, key, value string) bool {
 // keyAndValue returns the nodes of a line "key: value".
 func keyAndValue(key, value string, column int) (k, v *yaml.Node) {
 	k = &yaml.Node{Kind: yaml.ScalarNode, Value: key, Column: column, Style: styleOf(key)}
-	return k, &yaml.Node{Kind: yaml.ScalarNode, Value: value, Column: column + utf8.RuneCountInString(inline(key)) + 2, Style: styleOf(value)}
+	return k,
+		&yaml.Node{Kind: yaml.ScalarNode, Value: value, Column: column + utf8.RuneCountInString(inline(key)) + 2,
+			Style: styleOf(value)}
 }
 
 // styleOf returns the style in which a text is printed on one line.
@@ -318,7 +322,8 @@ func (s *splicer) insertLines(m *yaml.Node, index int, text string, nodes []inse
 	s.split()
 	first := m.Content[index]
 	i, indent := first.Line-1, first.Column-1
-	if first.Kind != yaml.ScalarNode || i >= len(s.lines) || len(s.lines[i]) < indent || len(bytes.Trim(s.lines[i][:indent], " ")) > 0 {
+	if first.Kind != yaml.ScalarNode || i >= len(s.lines) || len(s.lines[i]) < indent ||
+		len(bytes.Trim(s.lines[i][:indent], " ")) > 0 {
 		return false
 	}
 	pad := strings.Repeat(" ", indent)
@@ -425,7 +430,7 @@ func (s *splicer) bytes() []byte {
 	return out.Bytes()
 }
 
-// renumber gives nodes the lines that they have moved to.
+// renumber returns nodes the lines that they have moved to.
 func renumber(n *yaml.Node, moved []int) {
 	if n.Line > 0 && n.Line <= len(moved) {
 		n.Line = moved[n.Line-1]
@@ -435,7 +440,7 @@ func renumber(n *yaml.Node, moved []int) {
 	}
 }
 
-// begin gives block mappings the line of their first key, which may be a new one.
+// begin returns block mappings the line of their first key, which may be a new one.
 func begin(n *yaml.Node) {
 	for _, c := range n.Content {
 		begin(c)

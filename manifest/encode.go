@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// Encode prints an object in olmgen's one form: apiVersion, kind, metadata (name, namespace, labels, annotations first), the
-// rest sorted by key; two spaces, LF, a final newline. Values are what JSON knows: map[string]any, []any, string, bool,
-// nil, int, int64, uint64, float64, json.Number.
+// Encode prints an object in olmgen's one form: apiVersion, kind, metadata (name, namespace, labels, annotations
+// first), the rest sorted by key; two spaces, LF, a final newline. Values are what JSON knows: map[string]any, []any,
+// string, bool, nil, int, int64, uint64, float64, json.Number.
 func Encode(object map[string]any) []byte {
 	var e encoder
 	e.mapping(object, topKeys(object), 0, func(k string, v any, indent int) {
@@ -26,7 +26,7 @@ func Encode(object map[string]any) []byte {
 	return e.buf.Bytes()
 }
 
-// Typed gives the JSON-like value of a typed Kubernetes object, numbers exact.
+// Typed returns the JSON-like value of a typed Kubernetes object, numbers exact.
 func Typed(v any) (map[string]any, error) {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -41,9 +41,9 @@ func Typed(v any) (map[string]any, error) {
 // Text is a value that Block has printed already; Block prints it as it is.
 type Text string
 
-// Block prints a value as it stands behind "key:", on the same line (" text") or on lines of its own ("\n  a: b"): those of a
-// mapping and of a text at indent, those of a list two less. There is no final newline. Besides what Encode knows it takes
-// map[string]string, []string, []map[string]any and Text.
+// Block prints a value as it stands behind "key:", on the same line (" text") or on lines of its own ("\n  a: b"):
+// those of a mapping and of a text at indent, those of a list two less. There is no final newline. Besides what Encode
+// knows it takes map[string]string, []string, []map[string]any and Text.
 func Block(v any, indent int) string {
 	switch x := v.(type) {
 	case Text:
@@ -78,7 +78,7 @@ func anyList[T any](list []T) []any {
 
 func topKeys(m map[string]any) []string { return firstKeys(m, "apiVersion", "kind", "metadata") }
 
-// firstKeys gives the keys of m sorted, but those named first.
+// firstKeys returns the keys of m sorted, but those named first.
 func firstKeys(m map[string]any, first ...string) []string {
 	out := make([]string, 0, len(m))
 	for _, k := range first {

@@ -16,8 +16,9 @@ type Error struct {
 	Options []Option // of the library that the message, or its hint, is about
 }
 
-// Option is an option of the library that a message is about: the name of a field of an Options type, as in generate.OptionNamespace. No
-// message spells an option. Who speaks to a person names it: a command line by its flag, a RenderConfig by its field.
+// Option is an option of the library that a message is about: the name of a field of an Options type, as in
+// generate.OptionNamespace. No message spells an option. Who speaks to a person names it: a command line by its flag, a
+// RenderConfig by its field.
 type Option string
 
 // Message is a note or an advice, and the options that it is about.
@@ -29,7 +30,7 @@ type Message struct {
 // String returns the message without its options.
 func (m Message) String() string { return m.Msg }
 
-// Error gives "file:line: field: message".
+// Error returns "file:line: field: message".
 func (e *Error) Error() string {
 	var b strings.Builder
 	if e.File != "" {
@@ -52,7 +53,7 @@ func (e *Error) Hint() string { return e.Tip }
 // About returns the options that the error and its hint are about.
 func (e *Error) About() []Option { return e.Options }
 
-// HintError gives any error a next step for the person who meets it; an Error has its own.
+// HintError returns any error a next step for the person who meets it; an Error has its own.
 type HintError struct {
 	Err error
 	Tip string // the next step: lower case, no final period

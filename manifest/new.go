@@ -24,8 +24,8 @@ func newPrinted(value map[string]any, text []byte) *Object {
 	return o
 }
 
-// ReadOne reads the text of one object. name stands for the file in errors. An object in the form that Encode prints stays
-// in it when it is edited; others keep their bytes.
+// ReadOne reads the text of one object. name stands for the file in errors. An object in the form that Encode prints
+// stays in it when it is edited; others keep their bytes.
 func ReadOne(name string, text []byte) (*Object, error) {
 	docs, err := ReadFile(name, text, Limits{})
 	if err != nil {
@@ -72,7 +72,8 @@ func getIn(v any, path []string) any {
 	return v
 }
 
-// copyValue copies a value that Encode prints. Numbers become what they are when the text is read: int64, uint64, float64.
+// copyValue copies a value that Encode prints. Numbers become what they are when the text is read: int64, uint64,
+// float64.
 func copyValue(v any) any {
 	switch v := v.(type) {
 	case map[string]any:

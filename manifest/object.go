@@ -26,7 +26,7 @@ type Object struct {
 	edit    Edit    // what was done to origin, if the object is not printed
 }
 
-// Objects gives the objects of a document: itself, or the items of a kind List. It returns none for an empty document
+// Objects returns the objects of a document: itself, or the items of a kind List. It returns none for an empty document
 // and for one that is a mapping without kind, which is none of Kubernetes' business.
 func (d *Document) Objects() ([]*Object, error) {
 	if d.Root == nil {
@@ -176,8 +176,8 @@ func (o *Object) Group() string {
 	return g
 }
 
-// Raw returns the object's text as one document: its own bytes, comments included, or what an edit made of them. It is nil
-// if the object's own bytes can't be carried (Fresh says why).
+// Raw returns the object's text as one document: its own bytes, comments included, or what an edit made of them. It is
+// nil if the object's own bytes can't be carried (Fresh says why).
 func (o *Object) Raw() []byte {
 	switch {
 	case o.printed != nil:
@@ -245,8 +245,8 @@ func (o *Object) Errorf(field, format string, args ...any) *Error {
 	return &Error{File: o.File, Line: o.LineOf(field), Field: field, Msg: fmt.Sprintf(format, args...)}
 }
 
-// LineOf returns the line of a field in the object's file, or of its nearest parent that exists. It is 0 if the object is
-// not from a file.
+// LineOf returns the line of a field in the object's file, or of its nearest parent that exists. It is 0 if the object
+// is not from a file.
 func (o *Object) LineOf(field string) int {
 	if o.origin != nil {
 		return o.origin.LineOf(field)
@@ -371,7 +371,8 @@ func (o *Object) Get(path ...string) (any, error) {
 	return o.doc.valueOf(n)
 }
 
-// Has reports whether a field is there and is not null. A skimmed document is parsed only for a field inside of a schema.
+// Has reports whether a field is there and is not null. A skimmed document is parsed only for a field inside of a
+// schema.
 func (o *Object) Has(path ...string) bool {
 	if o.printed == nil {
 		if n, hidden := reach(o.node, path); n == nil && !hidden {

@@ -128,10 +128,11 @@ func normalizeNewlines(data []byte) []byte {
 	return bytes.ReplaceAll(data, []byte("\r"), []byte("\n"))
 }
 
-// oddBreaks looks for the characters that YAML takes for the end of a line and nobody else does (NEL, LS, PS): behind one of them the
-// parser's line numbers are no longer those of the text.
+// oddBreaks looks for the characters that YAML takes for the end of a line and nobody else does (NEL, LS, PS): behind
+// one of them the parser's line numbers are no longer those of the text.
 func oddBreaks(data []byte) bool {
-	return bytes.Contains(data, []byte("\u0085")) || bytes.Contains(data, []byte("\u2028")) || bytes.Contains(data, []byte("\u2029"))
+	return bytes.Contains(data, []byte("\u0085")) || bytes.Contains(data, []byte("\u2028")) ||
+		bytes.Contains(data, []byte("\u2029"))
 }
 
 var yamlErrorLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
@@ -179,7 +180,10 @@ func (d *Document) parseAll() (root *yaml.Node, err error) {
 		}
 	}()
 	if separators(d.Raw) > d.limits.Nodes {
-		return nil, d.errorf(0, "", "the document has more than %d places where a value can begin: no Kubernetes object is like that", d.limits.Nodes)
+		return nil,
+			d.errorf(0, "",
+				"the document has more than %d places where a value can begin: no Kubernetes object is like that",
+				d.limits.Nodes)
 	}
 	dec := yaml.NewDecoder(bytes.NewReader(d.Raw))
 	var doc yaml.Node
@@ -189,7 +193,8 @@ func (d *Document) parseAll() (root *yaml.Node, err error) {
 	case err != nil:
 		return nil, d.syntaxError(err)
 	}
-	if len(doc.Content) == 0 || doc.Content[0].Kind == yaml.ScalarNode && doc.Content[0].Value == "" && doc.Content[0].Style == 0 {
+	if len(doc.Content) == 0 || doc.Content[0].Kind == yaml.ScalarNode && doc.Content[0].Value == "" &&
+		doc.Content[0].Style == 0 {
 		return nil, nil
 	}
 	if err := dec.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
@@ -198,8 +203,8 @@ func (d *Document) parseAll() (root *yaml.Node, err error) {
 	return doc.Content[0], nil
 }
 
-// separators counts the characters one of which stands before every value, so that there are no more values than those. The library
-// makes 200 bytes of nodes out of one byte, and has no limit of its own.
+// separators counts the characters one of which stands before every value, so that there are no more values than those.
+// The library makes 200 bytes of nodes out of one byte, and has no limit of its own.
 func separators(text []byte) int {
 	n := 1
 	for _, c := range text {
@@ -284,7 +289,7 @@ func (d *Document) errorf(line int, field, format string, args ...any) *Error {
 	return &Error{File: d.File, Line: line, Field: field, Msg: fmt.Sprintf(format, args...)}
 }
 
-// Object gives the document's mapping as an object, even if it has no kind. Other than a mapping it is an error.
+// Object returns the document's mapping as an object, even if it has no kind. Other than a mapping it is an error.
 func (d *Document) Object() (*Object, error) {
 	if d.Root == nil || d.Root.Kind != yaml.MappingNode {
 		return nil, d.errorf(0, "", "must be a mapping")

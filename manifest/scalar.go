@@ -27,7 +27,7 @@ var words = map[string]any{
 	"-.inf": math.Inf(-1), "-.Inf": math.Inf(-1), "-.INF": math.Inf(-1),
 }
 
-// scalar gives the value of a scalar node as Kubernetes reads it: nil, bool, int64, uint64, float64 or string.
+// scalar returns the value of a scalar node as Kubernetes reads it: nil, bool, int64, uint64, float64 or string.
 func scalar(n *yaml.Node) (any, error) {
 	tag := n.Tag
 	if n.Style&yaml.TaggedStyle == 0 {
@@ -85,8 +85,8 @@ func tagged(tag, s string) (any, error) {
 	return nil, fmt.Errorf("value %q does not fit its YAML tag %s", s, tag)
 }
 
-// disputed reports whether an unquoted scalar means one thing to Kubernetes (YAML 1.1) and another to readers of YAML 1.2, such as
-// kustomize: yes, no, on, off, y, n are booleans only to the former, 0o7 is a number only to the latter.
+// disputed reports whether an unquoted scalar means one thing to Kubernetes (YAML 1.1) and another to readers of YAML
+// 1.2, such as kustomize: yes, no, on, off, y, n are booleans only to the former, 0o7 is a number only to the latter.
 func disputed[T string | []byte](s T) bool {
 	if len(s) > 3 || len(s) == 0 {
 		return len(s) > 3 && s[0] == '0' && s[1] == 'o'

@@ -9,10 +9,10 @@ import (
 )
 
 // CRDs are nine tenths of all bytes in bundles, and nine tenths of a CRD is its schema, which a rendering carries but
-// does not look into. skim reads the plain block style in which generators write CRDs, line by line. It checks the whole
-// document (structure, quotes, duplicate keys) but makes nodes only for what is outside of the schemas. It returns false
-// for whatever is not surely plain, and the document is then parsed by the YAML library. What skim accepts, the library
-// accepts too, and reads the same from it (FuzzSkim, TestCorpusSkim).
+// does not look into. skim reads the plain block style in which generators write CRDs, line by line. It checks the
+// whole document (structure, quotes, duplicate keys) but makes nodes only for what is outside of the schemas. It
+// returns false for whatever is not surely plain, and the document is then parsed by the YAML library. What skim
+// accepts, the library accepts too, and reads the same from it (FuzzSkim, TestCorpusSkim).
 
 // skipped is the kind of a node that stands for a value of which skim keeps nothing but that it is there.
 const skipped yaml.Kind = 0
@@ -325,7 +325,8 @@ func plainKey(key []byte) bool {
 		return false
 	}
 	for _, c := range key {
-		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && !slices.Contains([]byte("_./$-"), c) {
+		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') &&
+			!slices.Contains([]byte("_./$-"), c) {
 			return false
 		}
 	}

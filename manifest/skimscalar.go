@@ -7,8 +7,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// scalar reads a value that begins at a column of the current line; parent is the indentation that lines which continue it must exceed.
-// A node to keep is filled only from a value of one line without escapes.
+// scalar reads a value that begins at a column of the current line; parent is the indentation that lines which continue
+// it must exceed. A node to keep is filled only from a value of one line without escapes.
 func (s *skimmer) scalar(parent, column int, text []byte, keep *yaml.Node) bool {
 	if keep != nil {
 		keep.Column = column + 1
@@ -91,8 +91,8 @@ func plainLine(text []byte) bool {
 	return true
 }
 
-// plainBytes reports whether a text is free of characters that YAML readers refuse or take for line breaks: control characters, NEL,
-// U+2028, U+2029, U+FEFF, U+FFFE, U+FFFF.
+// plainBytes reports whether a text is free of characters that YAML readers refuse or take for line breaks: control
+// characters, NEL, U+2028, U+2029, U+FEFF, U+FFFE, U+FFFF.
 func plainBytes(data []byte) bool {
 	for i, c := range data {
 		switch {
@@ -102,7 +102,8 @@ func plainBytes(data []byte) bool {
 			return false
 		case c == 0xe2 && i+2 < len(data) && data[i+1] == 0x80 && data[i+2]&^1 == 0xa8:
 			return false
-		case c == 0xef && i+2 < len(data) && (data[i+1] == 0xbb && data[i+2] == 0xbf || data[i+1] == 0xbf && data[i+2] >= 0xbe):
+		case c == 0xef && i+2 < len(data) &&
+			(data[i+1] == 0xbb && data[i+2] == 0xbf || data[i+1] == 0xbf && data[i+2] >= 0xbe):
 			return false
 		}
 	}

@@ -8,7 +8,8 @@ import (
 	"github.com/olmgen/olmgen/internal/text"
 )
 
-// Suggestion returns a hint for a field that a type does not have, such as groups[0].bundels: the field that was probably meant, or a list of the fields that exist.
+// Suggestion returns a hint for a field that a type does not have, such as groups[0].bundels: the field that was
+// probably meant, or a list of the fields that exist.
 func Suggestion(t reflect.Type, path string) string {
 	parent, name := "", path
 	if i := strings.LastIndexByte(path, '.'); i >= 0 {

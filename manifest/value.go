@@ -25,7 +25,7 @@ func fault(n *yaml.Node, format string, args ...any) error {
 	return &nodeError{n.Line, fmt.Sprintf(format, args...)}
 }
 
-// value gives map[string]any, []any, string, bool, nil, int64, uint64 or float64.
+// value returns map[string]any, []any, string, bool, nil, int64, uint64 or float64.
 func (d *decoder) value(n *yaml.Node, depth int) (any, error) {
 	if err := d.count(n, depth); err != nil {
 		return nil, err
@@ -132,7 +132,8 @@ func isMerge(k *yaml.Node) bool {
 	return k.Kind == yaml.ScalarNode && k.Value == "<<" && (k.Tag == "!!merge" || k.Tag == "" || k.Style == 0)
 }
 
-// keyText gives a mapping key as it is compared with others: as JSON has it (y is true), or as written where that is none.
+// keyText returns a mapping key as it is compared with others: as JSON has it (y is true), or as written where that is
+// none.
 func keyText(k *yaml.Node) string {
 	if k = follow(k); k.Kind == yaml.ScalarNode && k.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) == 0 {
 		if s, err := keyString(k); err == nil {
@@ -142,7 +143,7 @@ func keyText(k *yaml.Node) string {
 	return k.Value
 }
 
-// keyString gives a mapping key as JSON has it: true, numbers and such become text.
+// keyString returns a mapping key as JSON has it: true, numbers and such become text.
 func keyString(k *yaml.Node) (string, error) {
 	if k.Kind == yaml.AliasNode {
 		k = k.Alias

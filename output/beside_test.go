@@ -94,7 +94,7 @@ func TestWriteRemovesLeftovers(t *testing.T) {
 	dir := filepath.Join(parent, "out")
 	mustWrite(t, dir, holds{"a.yaml": "1"}.files(), WriteOptions{})
 	holds{"precious": "mine"}.put(t, parent)
-	holds{".out.olmgen-lock": "", ".out.olmgen-new/x/y": "half", ".out.olmgen-new/link": "-> ../precious", ".out.olmgen-new/l": "-> .."}.put(t, parent)
+	holds{".out.olmgen-work/lock": "", ".out.olmgen-work/new/x/y": "half", ".out.olmgen-work/new/link": "-> ../precious", ".out.olmgen-work/new/l": "-> .."}.put(t, parent)
 	mustWrite(t, dir, holds{"a.yaml": "1"}.files(), WriteOptions{})
 	equal(t, "parent", look(t, parent), holds{"out/a.yaml": "1", "precious": "mine"})
 }
@@ -107,9 +107,10 @@ func TestWriteRepairs(t *testing.T) {
 		want holds
 		err  string
 	}{
-		{"old tree aside", holds{".out.olmgen-old/mine": "mine", ".out.olmgen-new/a": "2"}, holds{"out/mine": "mine", "out/a": "1"}, ""},
-		{"new tree in place", holds{".out.olmgen-old/gone": "mine", "out/mine": "mine"}, holds{"out/mine": "mine", "out/a": "1"}, ""},
-		{"somebody made a new one", holds{".out.olmgen-old/mine": "mine", ".out.olmgen-new/a": "2", "out/b": "2"}, nil, "both exist"},
+		{"old tree aside", holds{".out.olmgen-work/old/mine": "mine", ".out.olmgen-work/new/a": "2"}, holds{"out/mine": "mine", "out/a": "1"}, ""},
+		{"new tree in place", holds{".out.olmgen-work/old/gone": "mine", "out/mine": "mine"}, holds{"out/mine": "mine", "out/a": "1"}, ""},
+		{"somebody made a new one", holds{".out.olmgen-work/.gitignore": "*\n",
+			".out.olmgen-work/old/mine": "mine", ".out.olmgen-work/new/a": "2", "out/b": "2"}, nil, "both exist"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			parent := t.TempDir()

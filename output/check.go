@@ -1,12 +1,9 @@
 package output
 
 import (
-	"errors"
-	"fmt"
 	"io/fs"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -39,7 +36,13 @@ type Difference struct {
 
 // Check compares dir with what Write would make of it, and writes nothing. The differences are sorted by path; those of locks are
 // among them if only locks differ. Errors are those of Write, apart from those for files in the way or edited by hand: these are differences.
+//
+// Check waits for another run that is writing to dir, and refuses a directory that an interrupted run left incomplete.
 func Check(dir string, files Files, sources []Source) ([]Difference, error) {
+	return settled(dir, func() ([]Difference, error) { return compare(dir, files, sources) })
+}
+
+func compare(dir string, files Files, sources []Source) ([]Difference, error) {
 	if err := files.check(); err != nil {
 		return nil, err
 	}
@@ -87,31 +90,16 @@ func Check(dir string, files Files, sources []Source) ([]Difference, error) {
 
 // inspect reads the output directory without creating anything. A directory that is not there is empty.
 func inspect(name string) (target, *tree, error) {
-	if name == "" {
-		return target{}, nil, errors.New("no output directory given")
-	}
-	abs, err := filepath.Abs(name)
+	real, err := realDir(name)
 	if err != nil {
 		return target{}, nil, err
 	}
-	real, err := filepath.EvalSymlinks(abs)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		real = abs
-	case err != nil:
-		return target{}, nil, fmt.Errorf("output directory %s: %w", name, err)
-	}
 	t := newTarget(name, real)
 	old, err := readTree(t)
-	switch {
-	case err != nil:
-		return t, nil, err
-	case old != nil:
-		return t, old, nil
-	case exists(t.aside):
-		return t, nil, refuse("render again: that repairs it", "%s is not there: an earlier run was interrupted", name)
+	if old == nil && err == nil {
+		old = newTree(nil)
 	}
-	return t, newTree(nil), nil
+	return t, old, err
 }
 
 // compare gives the difference of a file that is part of the tree, or nil.

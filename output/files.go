@@ -104,6 +104,9 @@ func checkPath(p string) error {
 	if top, _, _ := strings.Cut(p, "/"); strings.EqualFold(top, LockName) {
 		return fmt.Errorf("path %q is taken: olmgen keeps its own record there", p)
 	}
+	if isWork(p) {
+		return fmt.Errorf("path %q is taken: olmgen works there", p)
+	}
 	for segment := range strings.SplitSeq(p, "/") {
 		switch {
 		case segment == "":

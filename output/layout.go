@@ -84,12 +84,13 @@ func (t Tree) Files(l Layout) (Files, error) {
 	t.lockOwn(l, files)
 	for _, part := range slices.Sorted(maps.Keys(parts)) {
 		objects := parts[part]
-		more, err := t.directory(part+"/", objects, unique(objects, func(o generate.Object) string { return stem(o, o.Namespace) }))
+		dir := partDirectory(l, part, objects)
+		more, err := t.directory(dir, objects, unique(objects, func(o generate.Object) string { return stem(o, o.Namespace) }))
 		if err != nil {
 			return nil, err
 		}
 		for i := range more {
-			more[i].Lock = part
+			more[i].Lock = strings.TrimSuffix(dir, "/")
 		}
 		files = append(files, more...)
 	}
@@ -120,6 +121,15 @@ func (t Tree) lockOwn(l Layout, files Files) {
 			files[i].Lock = top
 		}
 	}
+}
+
+// partDirectory returns the directory of a part. The decision record wants cluster-scoped objects in cluster-scope.
+func partDirectory(l Layout, part string, objects []generate.Shared) string {
+	clusterScoped := !slices.ContainsFunc(objects, func(x generate.Shared) bool { return x.Namespace != "" })
+	if l == LayoutClusterScope && clusterScoped {
+		part = clusterApp + "/" + part
+	}
+	return part + "/"
 }
 
 // parts takes out of a tree what is applied apart from the rest. In every layout each part has a directory of its own, and no

@@ -175,6 +175,7 @@ func TestFilesCheck(t *testing.T) {
 	}{
 		{[]string{"a.yaml", "a/b.yaml", "a/c/d.yaml", "..a", "a..b/...", ".hidden", "x:y", strings.Repeat("a", 255)}, ""},
 		{[]string{"sub/olmgen.lock"}, ""},
+		{[]string{".olmgen-work/new"}, "olmgen works there"},
 		{[]string{""}, "is empty"},
 		{[]string{"/a"}, "is absolute"},
 		{[]string{"a/"}, "empty segment"},

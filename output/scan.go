@@ -77,6 +77,9 @@ func (tr *tree) list(dir string, check func(p string) error) error {
 			return err
 		}
 		p := filepath.ToSlash(rel)
+		if isWork(p) {
+			return skip(e)
+		}
 		info, err := e.Info()
 		if err != nil {
 			return err
@@ -88,6 +91,14 @@ func (tr *tree) list(dir string, check func(p string) error) error {
 		}
 		return nil
 	})
+}
+
+// skip leaves an entry, and everything below it, out of a listing.
+func skip(e fs.DirEntry) error {
+	if e.IsDir() {
+		return fs.SkipDir
+	}
+	return nil
 }
 
 // noOutput reads the locks of the directories, and stops the listing of, say, a home directory early.

@@ -10,13 +10,14 @@ import (
 
 const ownDirectory = "render into a directory of its own"
 
-// target is the output directory, and what Write puts beside it while it works.
+// target is the output directory, and where Write works.
 type target struct {
-	name  string // as the user wrote it: for messages
-	dir   string // the real directory, no symbolic link in it
-	guard string // the lock file that keeps two runs apart
-	stage string // the new tree while it is built; the old one while it is removed
-	aside string // the old tree, complete, between two renames where no exchange is possible
+	name   string // as the user wrote it: for messages
+	dir    string // the real directory, no symbolic link in it
+	beside work   // where a new tree is built that replaces the directory
+	inside work   // where files are built that go into the directory one by one
+	stage  string // in beside: the new tree while it is built; the old one while it is removed
+	aside  string // in beside: the old tree, complete, between two renames where no exchange is possible
 }
 
 // locate finds out which directory name means and creates the directories above it.
@@ -50,14 +51,34 @@ func (d *disk) locate(name string) (target, error) {
 	return newTarget(name, filepath.Join(real, filepath.Base(abs))), nil
 }
 
-func newTarget(name, real string) target {
-	beside := filepath.Join(filepath.Dir(real), "."+filepath.Base(real)+".olmgen-")
-	return target{name: name, dir: real, guard: beside + "lock", stage: beside + "new", aside: beside + "old"}
+// realDir finds out which directory name means and creates nothing.
+func realDir(name string) (string, error) {
+	if name == "" {
+		return "", errors.New("no output directory given")
+	}
+	abs, err := filepath.Abs(name)
+	if err != nil {
+		return "", err
+	}
+	real, err := filepath.EvalSymlinks(abs)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return abs, nil
+	case err != nil:
+		return "", fmt.Errorf("output directory %s: %w", name, err)
+	}
+	return real, nil
 }
 
-// quiet tells whether nothing lies beside the directory: no run is at work and none was killed.
+func newTarget(name, real string) target {
+	beside := work(filepath.Join(filepath.Dir(real), "."+filepath.Base(real)+workName))
+	return target{name: name, dir: real, beside: beside, inside: work(filepath.Join(real, workName)),
+		stage: beside.at(stageName), aside: beside.at(asideName)}
+}
+
+// quiet tells whether no run is at work and none was killed.
 func (t target) quiet() bool {
-	return !exists(t.guard) && !exists(t.guard+"ed") && !exists(t.stage) && !exists(t.aside)
+	return !exists(string(t.beside)) && !exists(string(t.inside))
 }
 
 // show names a file of the directory in a message.

@@ -36,7 +36,7 @@ func TestWriteWithoutPermission(t *testing.T) {
 // TestGuardIsNoLink checks that a link planted where the guard goes makes no file elsewhere.
 func TestGuardIsNoLink(t *testing.T) {
 	parent := t.TempDir()
-	there := holds{".out.olmgen-lock": "-> elsewhere", "out/mine": "mine"}
+	there := holds{".out.olmgen-work/.gitignore": "*\n", ".out.olmgen-work/lock": "-> elsewhere", "out/mine": "mine"}
 	there.put(t, parent)
 	_, err := Write(filepath.Join(parent, "out"), holds{"a.yaml": "1"}.files(), WriteOptions{})
 	refused(t, err, "cannot write beside")
@@ -48,9 +48,10 @@ func TestGuardByName(t *testing.T) {
 	parent := t.TempDir()
 	target := newTarget("out", filepath.Join(parent, "out"))
 	d := newDisk()
-	release, err := d.guardByName(target)
+	must(t, d.enter(target.beside))
+	release, err := d.guardByName(target, target.beside)
 	must(t, err)
-	_, err = d.guardByName(target)
+	_, err = d.guardByName(target, target.beside)
 	refused(t, err, "another olmgen is writing to out")
 	release()
 	clean(t, target.dir)

@@ -61,7 +61,7 @@ func (d *disk) update(dir string, files Files, o WriteOptions) (Result, error) {
 	case ok && !p.changed:
 		return p.result, nil
 	}
-	release, err := d.guard(t)
+	release, err := d.guard(t, t.beside)
 	if err != nil {
 		return Result{}, err
 	}

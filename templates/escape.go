@@ -10,7 +10,7 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// escaper gives every action that prints something the encoder of its place, as html/template does it. It first
+// escaper returns every action that prints something the encoder of its place, as html/template does it. It first
 // collects the edits of a template and then makes them, because the body of a range is read twice.
 type escaper struct {
 	root    *template.Template
@@ -134,7 +134,8 @@ func (e *escaper) mixed(before []parse.Node, text *parse.TextNode, cause error) 
 	return e.errorf(n, mixHint, "%v", cause)
 }
 
-const mixHint = `put the whole in double quotes, as in "{{ .Name }}-x", or into one action, as in {{ printf "%s-x" .Name }}`
+const mixHint = `put the whole in double quotes, as in "{{ .Name }}-x", ` +
+	`or into one action, as in {{ printf "%s-x" .Name }}`
 
 func (e *escaper) branch(p place, n parse.Node, b *parse.BranchNode) (place, error) {
 	first, err := e.list(p, b.List)

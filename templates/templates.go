@@ -26,8 +26,8 @@ import (
 //go:embed *.yaml
 var embedded embed.FS
 
-// Set is a set of templates: olmgen's own, some of them perhaps replaced by a user's. A nil Set is olmgen's own, and so is
-// the zero Set.
+// Set is a set of templates: olmgen's own, some of them perhaps replaced by a user's. A nil Set is olmgen's own, and so
+// is the zero Set.
 type Set struct {
 	root     *template.Template // the others are associated with it and share its functions
 	overlaid map[string]bool
@@ -46,7 +46,7 @@ func Names() []string {
 	return names
 }
 
-// Source gives the text of one of olmgen's own templates.
+// Source returns the text of one of olmgen's own templates.
 func Source(name string) ([]byte, error) { return embedded.ReadFile(name) }
 
 // own is olmgen's own set. Nothing changes a set after Load.
@@ -111,7 +111,8 @@ func (s *Set) overlay(overlay fs.FS) error {
 			continue
 		}
 		if s.root.Lookup(name) == nil {
-			return &manifest.Error{File: name, Msg: "no template of that name", Tip: "the templates are " + strings.Join(Names(), ", ")}
+			return &manifest.Error{File: name, Msg: "no template of that name",
+				Tip: "the templates are " + strings.Join(Names(), ", ")}
 		}
 		text, err := fs.ReadFile(overlay, name)
 		if err != nil {
@@ -149,11 +150,16 @@ func (s *Set) trees() map[string]*parse.Tree {
 // network, chance, the order of a map), and those that change their arguments, which could even put a map into
 // itself.
 var impure = []string{
-	"ago", "date", "dateInZone", "dateModify", "date_in_zone", "date_modify", "htmlDate", "htmlDateInZone", "mustDateModify",
-	"must_date_modify", "mustToDate", "now", "toDate", "unixEpoch", "env", "expandenv", "getHostByName", "randAlpha", "randAlphaNum",
-	"randAscii", "randBytes", "randInt", "randNumeric", "shuffle", "uuidv4", "bcrypt", "htpasswd", "encryptAES", "genCA", "genCAWithKey",
-	"genPrivateKey", "genSelfSignedCert", "genSelfSignedCertWithKey", "genSignedCert", "genSignedCertWithKey", "buildCustomCert",
-	"set", "unset", "merge", "mergeOverwrite", "mustMerge", "mustMergeOverwrite", "duration", "durationRound", "keys", "values", "pluck",
+	"ago", "date", "dateInZone", "dateModify", "date_in_zone", "date_modify", "htmlDate", "htmlDateInZone",
+	"mustDateModify",
+	"must_date_modify", "mustToDate", "now", "toDate", "unixEpoch", "env", "expandenv", "getHostByName", "randAlpha",
+	"randAlphaNum",
+	"randAscii", "randBytes", "randInt", "randNumeric", "shuffle", "uuidv4", "bcrypt", "htpasswd", "encryptAES",
+	"genCA", "genCAWithKey",
+	"genPrivateKey", "genSelfSignedCert", "genSelfSignedCertWithKey", "genSignedCert", "genSignedCertWithKey",
+	"buildCustomCert",
+	"set", "unset", "merge", "mergeOverwrite", "mustMerge", "mustMergeOverwrite", "duration", "durationRound", "keys",
+	"values", "pluck",
 }
 
 // Functions are those that a template may call: sprig's, without the impure ones, and str and yaml.
@@ -214,10 +220,13 @@ func reprint(name string, text []byte) ([]byte, error) {
 	}
 	docs = slices.DeleteFunc(docs, func(d *manifest.Document) bool { return d.Root == nil })
 	if len(docs) != 1 {
-		return nil, &manifest.Error{File: name, Msg: fmt.Sprintf("the template must yield one object, not %d", len(docs))}
+		return nil,
+			&manifest.Error{File: name, Msg: fmt.Sprintf("the template must yield one object, not %d", len(docs))}
 	}
 	if d := docs[0].Duplicates; len(d) > 0 {
-		return nil, &manifest.Error{File: name, Line: d[0].Line, Field: d[0].Key, Msg: "the key occurs twice in what the template yields"}
+		return nil,
+			&manifest.Error{File: name, Line: d[0].Line, Field: d[0].Key,
+				Msg: "the key occurs twice in what the template yields"}
 	}
 	switch {
 	case strings.HasPrefix(name, "kustomization"), name == "chart.yaml": // for a tool, not for a cluster
@@ -240,7 +249,9 @@ func reprint(name string, text []byte) ([]byte, error) {
 		return nil, err
 	}
 	if len(objects) != 1 || objects[0].Name == "" || objects[0].APIVersion == "" {
-		return nil, &manifest.Error{File: name, Msg: "the template must yield an object with apiVersion, kind and metadata.name"}
+		return nil,
+			&manifest.Error{File: name,
+				Msg: "the template must yield an object with apiVersion, kind and metadata.name"}
 	}
 	v, err := objects[0].Value()
 	if err != nil {

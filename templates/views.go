@@ -30,7 +30,8 @@ func (o Ownership) Labels() map[string]string {
 		out["olm.managed"] = "true"
 	}
 	if o.Owner != nil {
-		out["olm.owner"], out["olm.owner.kind"], out["olm.owner.namespace"] = o.Owner.Name, "ClusterServiceVersion", o.Owner.Namespace
+		out["olm.owner"], out["olm.owner.kind"], out["olm.owner.namespace"] = o.Owner.Name, "ClusterServiceVersion",
+			o.Owner.Namespace
 	}
 	add("olm.permissions.hash", o.Hash)
 	add("olm.copiedFrom", o.CopiedFrom)
@@ -95,7 +96,8 @@ type APIRole struct {
 	Group        string   // of the API
 	Resource     string   // the API's plural name
 	Verbs        []string // what the role allows
-	CRD          string   // the name of the CRD that the role lets users see; then there are no Group, Resource and Verbs
+	// the name of the CRD that the role lets users see; then there are no Group, Resource and Verbs
+	CRD string
 }
 
 // Labels returns the labels as a mapping.
@@ -211,9 +213,10 @@ type Certificate struct {
 // APIService is the view of apiservice.yaml.
 type APIService struct {
 	Ownership
-	Name           string
-	Annotations    map[string]string // those of a Subscription's config, and those by which a certificate provider finds what needs its CA
-	CABundle       string            // base64
+	Name string
+	// those of a Subscription's config, and those by which a certificate provider finds what needs its CA
+	Annotations    map[string]string
+	CABundle       string // base64
 	Group, Version string
 	Service        string
 	Namespace      string // the Service's
@@ -270,7 +273,8 @@ func WebhookOf(entry map[string]any) Webhook {
 func (v WebhookConfiguration) Labels() map[string]string {
 	out := v.Ownership.Labels()
 	if v.GenerateName != "" {
-		out["olm.webhook-description-generate-name"], out["olm.webhook-description-hash"] = v.GenerateName, v.WebhookHash
+		out["olm.webhook-description-generate-name"], out["olm.webhook-description-hash"] = v.GenerateName,
+			v.WebhookHash
 	}
 	return out
 }

@@ -49,14 +49,14 @@ func List(b *bundle.Bundle) ([]Image, error) {
 		return ref
 	})
 	for _, o := range b.Others {
-		if !HasPods(o.Group(), o.Kind) {
+		if !HasPods(bundle.GroupOf(o), o.Kind) {
 			continue
 		}
 		v, err := o.Value()
 		if err != nil {
 			return nil, err
 		}
-		InObject(o.Group(), o.Kind, v, func(p Place, ref string) string {
+		InObject(bundle.GroupOf(o), o.Kind, v, func(p Place, ref string) string {
 			list = append(list, image(p, ref, b.Package, o.File, o.LineOf(p.Field)))
 			return ref
 		})

@@ -11,6 +11,9 @@ import (
 // openDir opens a directory. A file is read when it is asked for, up to the limit for one file. Symbolic links are
 // followed inside the directory only.
 func openDir(_ context.Context, arg string, o Options) (*Source, error) {
+	if err := checkDir(arg); err != nil {
+		return nil, err
+	}
 	d, err := newDirFS(arg, o.Limits)
 	if err != nil {
 		return nil, err

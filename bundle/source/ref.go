@@ -124,8 +124,7 @@ func byForm(ref string) (string, error) {
 	case hasSuffix(lower, ".zip"):
 		return KindZip, nil
 	case hasSuffix(lower, ".yaml", ".yml", ".json"):
-		return "", hint(fmt.Errorf("%s: a single file is not a bundle", ref),
-			"use the bundle's directory; for a file-based catalog write catalog:%s", ref)
+		return "", notBundleFile(ref)
 	}
 	return "", fmt.Errorf("%s: unknown form of reference; the forms are %s", ref, forms)
 }
@@ -203,20 +202,9 @@ func dirKind(dir string) (string, error) {
 	return KindDir, nil
 }
 
-// isCatalogFile looks at the beginning of a file only. It is used for a hint.
+// isCatalogFile reports whether a file is part of a file-based catalog. It is used for a hint.
 func isCatalogFile(path string) bool {
-	info, err := os.Stat(path)
-	if err != nil || !info.Mode().IsRegular() || !isManifestName(path) {
-		return false
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	head := make([]byte, min(info.Size(), 1<<20))
-	n, _ := f.Read(head)
-	return catalogSchema.Match(head[:n])
+	return isManifestName(path) && catalogSchema.Match(content(path))
 }
 
 func isPackageManifestName(name string) bool {

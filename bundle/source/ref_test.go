@@ -104,7 +104,7 @@ func TestReferencesThatAreRefused(t *testing.T) {
 		{"etcd:v1", "", "etcd:v1: no such file or directory\nhint: for an image in a registry write oci://etcd:v1"},
 		{"oci:quay.io/example/etcd", "", "oci:quay.io/example/etcd: no such file or directory\n" +
 			"hint: for an image in a registry write oci://quay.io/example/etcd, for an image layout write oci-layout:quay.io/example/etcd"},
-		{"catalog.yaml", "", "catalog.yaml: a single file is not a bundle\nhint: use the bundle's directory; for a file-based catalog write catalog:catalog.yaml"},
+		{"catalog.yaml", "", "catalog.yaml: this is a file-based catalog, not a bundle\nhint: write catalog:catalog.yaml"},
 		{"catalog", "", "catalog: this is a file-based catalog, not a bundle directory\nhint: write catalog:catalog"},
 		{"catalogs", "", "catalogs: this is a file-based catalog, not a bundle directory\nhint: write catalog:catalogs"},
 		{"layout", "", "layout: this is an image layout, not a bundle directory\nhint: write oci-layout:layout"},

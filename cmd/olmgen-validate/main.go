@@ -1,11 +1,11 @@
-// Command olmgen-validate is what olmgen validate runs to ask the validators of operator-framework/api: see package validate for why it
-// is a program of its own.
+// Command olmgen-validate is what olmgen validate runs to ask the validators of operator-framework/api: see package
+// validate for why it is a program of its own.
 package main
 
 import (
 	"os"
 
-	"github.com/olmgen/olmgen/internal/framework"
+	"github.com/olmgen/olmgen/review/validate/framework"
 )
 
 func main() {

@@ -13,7 +13,7 @@ import (
 	"github.com/olmgen/olmgen/review/groups"
 )
 
-// checkFlags are the flags of olmgen check as they were given.
+// checkFlags holds the flags of olmgen check.
 type checkFlags struct {
 	report   reportFlags
 	catalogs []string
@@ -24,20 +24,20 @@ func newCheck() *cobra.Command {
 	f := checkFlags{}
 	cmd := &cobra.Command{
 		Use:   "check PATH...",
-		Short: "Say what OLM would make of OperatorGroups and CSVs",
-		Long: `Check reads any tree of YAML or JSON (a GitOps repository, what olmgen rendered,
-what kubectl get -o yaml printed) and says what OLM would make of it: of each
-OperatorGroup the target namespaces and provided APIs, of each
-ClusterServiceVersion phase, reason and message in OLM's words; and what else is
-wrong, by file and line.
+		Short: "Predict what OLM does with OperatorGroups and CSVs",
+		Long: `Check reads a tree of YAML or JSON (a GitOps repository, the output of olmgen
+render or of kubectl get -o yaml) and predicts what OLM does with it. It prints
+the target namespaces and provided APIs of each OperatorGroup, and the phase,
+reason and message of each ClusterServiceVersion in OLM's words. Then it lists
+what is wrong, by file and line.
 
-PATH is a file, a directory with all below it, or - for stdin. All paths
-together are taken for one cluster. Where order counts (of two groups that
-provide the same APIs to a namespace, the one whose CSV came first keeps them)
-it is that of creationTimestamp, then that of paths and files.
+PATH is a file, a directory with everything below it, or - for stdin. All paths
+together describe one cluster. If two groups provide the same APIs to a
+namespace, the one with the older CSV keeps them. Age is creationTimestamp, then
+the order of paths and files.
 
 The exit code is 3 if there are findings at or above --fail-on. A CSV that OLM
-would fail is an error.`,
+fails is an error.`,
 		Example: `  olmgen check clusters/prod
   kubectl get ns,og,csv,sub -A -o yaml | olmgen check -
   kustomize build . | olmgen check --catalog catalog/ -
@@ -52,17 +52,28 @@ would fail is an error.`,
 
 func (f *checkFlags) register(flags *pflag.FlagSet) {
 	flags.SortFlags = false
-	flags.StringVarP(&f.options.Namespace, "namespace", "n", "",
-		"`NAMESPACE` of the objects that name none (default: they are not looked at)")
-	flags.StringArrayVar(&f.catalogs, "catalog", nil,
-		"a file-based catalog, `DIR` or file, for what Subscriptions install; may be repeated")
+	flags.StringVarP(
+		&f.options.Namespace,
+		"namespace",
+		"n",
+		"",
+		"`NAMESPACE` of objects that name none (default: such objects are not checked)",
+	)
+	flags.StringArrayVar(
+		&f.catalogs,
+		"catalog",
+		nil,
+		"file-based catalog, a `DIR` or file, that Subscriptions install from; may be repeated",
+	)
 	f.report.register(flags)
 }
 
 func (f *checkFlags) run(cmd *cobra.Command, paths []string) error {
 	if n := f.options.Namespace; cmd.Flags().Changed("namespace") && len(validation.IsDNS1123Label(n)) > 0 {
-		return &usageError{fmt.Sprintf("--namespace: %q is no valid namespace name", n),
-			"write it in lower case, with letters, digits and -"}
+		return &usageError{
+			fmt.Sprintf("--namespace: %q is not a valid namespace name", n),
+			"use lower-case letters, digits and -",
+		}
 	}
 	for _, c := range f.catalogs {
 		catalog, err := source.ReadCatalog(cmd.Context(), c, source.Options{})
@@ -75,6 +86,9 @@ func (f *checkFlags) run(cmd *cobra.Command, paths []string) error {
 	if err != nil {
 		return err
 	}
+	if err := requireObjects(t); err != nil {
+		return err
+	}
 	r := groups.Check(t, f.options)
 	if r.Findings, err = f.report.known(cmd.ErrOrStderr(), r.Findings); err != nil {
 		return err
@@ -82,6 +96,9 @@ func (f *checkFlags) run(cmd *cobra.Command, paths []string) error {
 	if err := r.Print(cmd.OutOrStdout(), f.report.format); err != nil {
 		return err
 	}
-	return f.report.conclude(cmd.ErrOrStderr(), r.Findings, plural(len(t.Objects), "object")+" of "+plural(t.Files,
-		"file"))
+	return f.report.conclude(
+		cmd.ErrOrStderr(),
+		r.Findings,
+		plural(len(t.Objects), "object")+" of "+plural(t.Files, "file"),
+	)
 }

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -19,62 +20,153 @@ import (
 	"github.com/olmgen/olmgen/output/helm"
 )
 
+// fileFlag adds -f to a command that reads RenderConfigs in place of sources.
+func fileFlag(flags *pflag.FlagSet, files *[]string) {
+	flags.StringArrayVarP(files, "config", "f", nil,
+		"`FILE` with a RenderConfig, in place of SOURCE and most flags; - is stdin; may be repeated")
+}
+
+// sourcesOr takes sources as arguments, or -f in their place.
+func sourcesOr(files *[]string, max int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, given []string) error {
+		if len(*files) == 0 {
+			return args(1, max, "the bundle")(cmd, given)
+		}
+		return besideFile(*files, given)
+	}
+}
+
+func besideFile(files, given []string) error {
+	if len(given) > 0 {
+		return &usageError{fmt.Sprintf("%q beside -f: with -f the bundles are those of %s", given[0], files[0]),
+			"list it there below groups"}
+	}
+	return nil
+}
+
 // checkDeclared refuses arguments and flags that have their places in the file: all options but those of the layout.
 func (f *renderFlags) checkDeclared(cmd *cobra.Command, given []string) error {
-	if len(given) > 0 {
-		return &usageError{fmt.Sprintf("%q beside -f: with -f the bundles are those of %s", given[0], f.file),
-			"list it there below groups"}
+	if err := besideFile(f.files, given); err != nil {
+		return err
 	}
 	var err error
 	cmd.Flags().Visit(func(flag *pflag.Flag) {
 		if o, ok := f.options.Option(flag.Name); ok && err == nil && !strings.HasPrefix(o.Path, "output.") {
 			err = &usageError{fmt.Sprintf("--%s cannot be given with -f", flag.Name), fmt.Sprintf("write it into %s as %s",
-				f.file, o.Path)}
+				f.files[0], o.Path)}
 		}
 	})
+	if err == nil && len(f.files) > 1 && cmd.Name() == "render" && cmd.Flags().Changed("output") {
+		err = &usageError{"-o beside several -f: each file has a directory of its own",
+			"write it into the files as output.directory"}
+	}
 	return err
 }
 
-// runDeclared renders a RenderConfig.
+// declaration is a RenderConfig that was named with -f.
+type declaration struct {
+	*config.Config
+	file, dir string // dir is what its paths are relative to
+	output    string
+}
+
+// declarations reads the files that were named with -f.
+func declarations(cmd *cobra.Command, files []string) (all []declaration, err error) {
+	for i, file := range files {
+		if slices.Contains(files[:i], file) {
+			return nil, &usageError{"-f: " + file + " is given twice", "leave one out"}
+		}
+		c, dir, err := readConfig(cmd.InOrStdin(), file)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, declaration{Config: c, file: file, dir: dir})
+	}
+	return all, nil
+}
+
+// runDeclared renders RenderConfigs, each to a tree of its own. Nothing is written before all are rendered.
 func (f *renderFlags) runDeclared(cmd *cobra.Command) error {
-	c, dir, err := readConfig(cmd.InOrStdin(), f.file)
+	all, err := declarations(cmd, f.files)
 	if err != nil {
 		return err
 	}
-	if !cmd.Flags().Changed("output") && c.Output.Directory != "" {
-		f.output = c.Output.Directory
-		if !filepath.IsAbs(f.output) {
-			f.output = filepath.Join(dir, f.output)
+	for i := range all {
+		d := &all[i]
+		if d.output, err = f.outputOf(cmd, *d); err != nil {
+			return err
+		}
+		if len(all) > 1 && d.output == output.Stdout {
+			return manifest.WithHint(fmt.Errorf("%s: output.directory: is missing", d.file),
+				"with several -f each file needs a directory of its own")
+		}
+		for _, other := range all[:i] {
+			if filepath.Clean(other.output) == filepath.Clean(d.output) {
+				return manifest.WithHint(fmt.Errorf("%s and %s have the same directory, %s", other.file, d.file, d.output),
+					"give each file an output.directory of its own")
+			}
 		}
 	}
-	if err := f.checkOutput(); err != nil {
-		return err
+	results := make([]*config.Rendered, len(all))
+	for i, d := range all {
+		if results[i], err = f.renderDeclared(cmd, d); err != nil {
+			return err
+		}
 	}
-	o := config.Options{Dir: dir, Source: f.source}
+	var found *foundError
+	for i, d := range all {
+		one := *f
+		one.output = d.output
+		err := one.deliver(cmd, results[i])
+		if errors.As(err, &found) && i < len(all)-1 {
+			fmt.Fprintln(cmd.ErrOrStderr(), "olmgen: "+err.Error())
+		} else if err != nil && !errors.As(err, &found) {
+			return err
+		}
+	}
+	if found != nil && len(all) > 1 {
+		return &foundError{"files are not as rendered"}
+	}
+	if found != nil {
+		return found
+	}
+	return nil
+}
+
+// outputOf returns the directory that a RenderConfig is written to.
+func (f *renderFlags) outputOf(cmd *cobra.Command, d declaration) (string, error) {
+	if !cmd.Flags().Changed("output") && d.Output.Directory != "" {
+		if filepath.IsAbs(d.Output.Directory) {
+			return d.Output.Directory, nil
+		}
+		return filepath.Join(d.dir, d.Output.Directory), nil
+	}
+	return f.output, f.checkOutput()
+}
+
+// renderDeclared renders a RenderConfig with the flags that are about files.
+func (f *renderFlags) renderDeclared(cmd *cobra.Command, d declaration) (*config.Rendered, error) {
+	o := config.Options{Dir: d.dir, Source: f.source}
 	layout, _ := f.options.Text(config.OptionLayout)
 	crds, _ := f.options.Text(config.OptionHelmCRDs)
 	o.Layout, o.HelmCRDs = output.Layout(layout), helm.CRDs(crds)
 	switch {
-	case f.output != "-":
+	case d.output != output.Stdout:
 	case f.check:
-		return errCheckStdout
+		return nil, errCheckStdout
 	case o.Layout != "" && o.Layout != output.LayoutFlat:
-		return errLayoutStdout
+		return nil, errLayoutStdout
 	default:
 		o.Layout = output.LayoutFlat // a stream has no layout, whatever the file says
 	}
-	if used := cmp.Or(o.Layout, c.Output.Layout, output.LayoutFlat); o.HelmCRDs != "" && used != output.LayoutHelm {
-		return &usageError{fmt.Sprintf("--helm-crds: means nothing with layout %s", used),
+	if used := cmp.Or(o.Layout, d.Output.Layout, output.LayoutFlat); o.HelmCRDs != "" && used != output.LayoutHelm {
+		return nil, &usageError{fmt.Sprintf("--helm-crds: means nothing with layout %s", used),
 			"leave it out: it is for layout helm"}
 	}
 	bar, done := progress(cmd.ErrOrStderr())
+	defer done()
 	o.Progress = bar
-	r, err := c.Render(cmd.Context(), o)
-	done()
-	if err != nil {
-		return err
-	}
-	return f.deliver(cmd, r)
+	return d.Render(cmd.Context(), o)
 }
 
 // readConfig reads a RenderConfig and returns the directory that its paths are relative to.

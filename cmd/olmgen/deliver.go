@@ -24,6 +24,9 @@ func (f *renderFlags) deliver(cmd *cobra.Command, r *config.Rendered) error {
 	if f.check {
 		return f.compare(cmd, r)
 	}
+	if err := f.keepTenants(r); err != nil {
+		return err
+	}
 	return f.write(cmd, r.Files, r.Sources)
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	"github.com/spf13/cobra"
@@ -79,12 +80,12 @@ func (f *renderFlags) descope(cmd *cobra.Command, ref, dir string) error {
 	if err := f.deliver(cmd, r); err != nil {
 		return err
 	}
-	sayScope(cmd.ErrOrStderr(), b.CSV, known)
+	f.sayScope(cmd.ErrOrStderr(), b.CSV, known)
 	return nil
 }
 
-// sayScope prints what kind of operator it is and what to do.
-func sayScope(w io.Writer, csv *v1alpha1.ClusterServiceVersion, known []installs.Install) {
+// sayScope prints what kind of operator it is and what to do. It does not propose what the flags did.
+func (f *renderFlags) sayScope(w io.Writer, csv *v1alpha1.ClusterServiceVersion, known []installs.Install) {
 	scope, reason := bundle.ScopeOf(csv)
 	fmt.Fprintf(w, "olmgen: %s is %s: %s\n", csv.Name, scope, reason)
 	advice := installs.Advise(csv, known)
@@ -94,9 +95,22 @@ func sayScope(w io.Writer, csv *v1alpha1.ClusterServiceVersion, known []installs
 	if scope == bundle.Scoped && known == nil {
 		fmt.Fprintln(w, "hint: --tree DIR reads them from manifests")
 	}
-	for _, step := range advice.Steps {
+	given := func(o manifest.Option) bool {
+		_, ok := f.options.Text(o)
+		return ok
+	}
+	for _, step := range config.OpenSteps(advice.Steps, known, given, f.bound()) {
 		fmt.Fprintln(w, "hint: "+config.Say(step.Msg, step.Options, config.FlagOf))
 	}
+}
+
+// bound returns the namespaces that the flags bind the operator in; "" stands for all.
+func (f *renderFlags) bound() []string {
+	if all, _ := f.options.Text(generate.OptionBindAll); all == "true" {
+		return []string{""}
+	}
+	namespaces, _ := f.options.Text(generate.OptionBindNamespaces)
+	return strings.Split(namespaces, ",")
 }
 
 // readInstalls looks for installations in a directory and warns of what it can't read there.

@@ -135,13 +135,28 @@ func TestExampleArgoCDPlugin(t *testing.T) {
 	}
 }
 
-// What the Flux Kustomization applies builds, and has all objects.
+// fluxKustomization is a Kustomization of Flux.
+type fluxKustomization struct {
+	APIVersion, Kind string
+	Metadata         struct{ Name, Namespace string }
+	Spec             struct {
+		DependsOn                              []struct{ Name string }
+		Interval, RetryInterval, Timeout, Path string
+		SourceRef                              struct{ Kind, Name string }
+		Prune, Wait                            bool
+	}
+}
+
+// Flux applies the operators after cert-manager. What it applies builds, and has all objects.
 func TestExampleFlux(t *testing.T) {
 	data, err := os.ReadFile(filepath.Join("..", "..", "examples", "flux", "flux.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	repository, kustomization, _ := strings.Cut(string(data), "\n---\n")
+	documents := strings.Split(string(data), "\n---\n")
+	if len(documents) != 3 {
+		t.Fatalf("%d documents, want 3", len(documents))
+	}
 	var source struct {
 		APIVersion, Kind string
 		Metadata         struct{ Name, Namespace string }
@@ -150,24 +165,31 @@ func TestExampleFlux(t *testing.T) {
 			Ref           struct{ Branch string }
 		}
 	}
-	var k struct {
-		APIVersion, Kind string
-		Metadata         struct{ Name, Namespace string }
-		Spec             struct {
-			Interval, RetryInterval, Timeout, Path string
-			SourceRef                              struct{ Kind, Name string }
-			Prune, Wait                            bool
-		}
-	}
-	for text, into := range map[string]any{repository: &source, kustomization: &k} {
-		if err := yaml.UnmarshalStrict([]byte(text), into); err != nil {
+	var first, then fluxKustomization
+	for i, into := range []any{&source, &first, &then} {
+		if err := yaml.UnmarshalStrict([]byte(documents[i]), into); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if k.Spec.SourceRef.Kind != source.Kind || k.Spec.SourceRef.Name != source.Metadata.Name || k.Metadata.Namespace != source.Metadata.Namespace {
-		t.Errorf("the Kustomization is not of the GitRepository: %+v", k)
+	if len(then.Spec.DependsOn) != 1 || then.Spec.DependsOn[0].Name != first.Metadata.Name || !first.Spec.Wait {
+		t.Errorf("%s does not wait for %s", then.Metadata.Name, first.Metadata.Name)
 	}
-	dir := filepath.Join("..", "..", k.Spec.Path)
+	release, err := os.ReadFile(filepath.Join("..", "..", first.Spec.Path, "release.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"kind: OCIRepository", "kind: HelmRelease", "name: cert-manager"} {
+		if !strings.Contains(string(release), want) {
+			t.Errorf("%s: no %s", first.Spec.Path, want)
+		}
+	}
+	for _, k := range []fluxKustomization{first, then} {
+		if k.Spec.SourceRef.Kind != source.Kind || k.Spec.SourceRef.Name != source.Metadata.Name ||
+			k.Metadata.Namespace != source.Metadata.Namespace {
+			t.Errorf("the Kustomization is not of the GitRepository: %+v", k)
+		}
+	}
+	dir := filepath.Join("..", "..", then.Spec.Path)
 	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), dir)
 	if err != nil {
 		t.Fatal(err)

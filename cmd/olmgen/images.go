@@ -27,7 +27,7 @@ type imagesFlags struct {
 func newImages() *cobra.Command {
 	f := imagesFlags{format: images.FormatText}
 	cmd := &cobra.Command{
-		Use:   "images SOURCE...",
+		Use:   "images SOURCE... | -f FILE",
 		Short: "List the container images of bundles",
 		Long: `Images lists every container image that bundles name: the related images of the
 ClusterServiceVersion; the containers, init containers, image volumes and
@@ -44,13 +44,15 @@ is only in those. imagedigestmirrorset makes OpenShift's ImageDigestMirrorSet,
 and an ImageTagMirrorSet for what is not pinned, for the registry of --mirror;
 olmgen render --mirror-map changes the images instead.
 
-With --unpinned the exit code is 3 if an image is not pinned by digest.
+With --unpinned the exit code is 3 if an image is not pinned by digest. It is 1
+if a source cannot be read; the images of the others are listed.
 
 ` + sourceHelp,
 		Example: `  olmgen images bundle/ | xargs -I{} skopeo inspect docker://{}
   olmgen images --unpinned --format table bundles/*
+  olmgen images -f olmgen.yaml
   olmgen images --format imagedigestmirrorset --mirror registry.local bundle/`,
-		Args: args(1, math.MaxInt, "the bundle"),
+		Args: sourcesOr(&f.source.files, math.MaxInt),
 		RunE: f.run,
 	}
 	f.register(cmd)
@@ -64,6 +66,7 @@ func (f *imagesFlags) register(cmd *cobra.Command) {
 	flags.Var(enum(&f.format, slices.Concat(images.Formats, []images.Format{formatMirrorSet})...), "format",
 		"text, table, json, yaml, markdown or imagedigestmirrorset")
 	flags.StringVar(&f.mirror, "mirror", "", "with imagedigestmirrorset: `REGISTRY[/PREFIX]` that has the images")
+	fileFlag(flags, &f.source.files)
 	flags.BoolVar(&f.unpinned, "unpinned", false,
 		"list only images that are not pinned by digest; exit code 3 if there are any")
 	f.source.register(cmd)
@@ -77,18 +80,31 @@ func (f *imagesFlags) run(cmd *cobra.Command, refs []string) error {
 		return &usageError{"--mirror is for --format imagedigestmirrorset", ""}
 	}
 	var list []images.Image
-	for _, ref := range refs {
-		of, err := f.list(cmd, ref, choiceFor(ref, refs, f.source.given()))
-		if err != nil {
+	sources, err := f.source.sources(cmd, refs)
+	if err != nil {
+		return err
+	}
+	failed := 0
+	for _, s := range sources {
+		of, err := f.list(cmd, s.ref, s.options)
+		switch {
+		case err == nil:
+			list = append(list, of...)
+		case len(sources) == 1 || cmd.Context().Err() != nil:
 			return err
+		default:
+			sayError(cmd, cmd.ErrOrStderr(), err)
+			failed++
 		}
-		list = append(list, of...)
 	}
 	if f.unpinned {
 		list = images.Unpinned(list)
 	}
 	if err := f.print(cmd, list); err != nil {
 		return err
+	}
+	if failed > 0 {
+		return fmt.Errorf("%s could not be read", plural(failed, "source"))
 	}
 	if n := len(images.Names(list)); f.unpinned && n > 0 {
 		return &foundError{plural(n, "image") + " not pinned by digest"}

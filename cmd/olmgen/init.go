@@ -3,10 +3,14 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
+	"github.com/blang/semver/v4"
 	"github.com/spf13/cobra"
 
 	"github.com/olmgen/olmgen/bundle"
@@ -21,6 +25,7 @@ type initFlags struct {
 	output    string
 	directory string
 	force     bool
+	append    bool
 	source    sourceFlags
 }
 
@@ -30,10 +35,13 @@ func newInit() *cobra.Command {
 		Use:   "init SOURCE...",
 		Short: "Write an olmgen.yaml for bundles",
 		Long: `Init looks at bundles and writes a RenderConfig for them, with comments on what
-can be changed. It renders as it is with "olmgen render -f olmgen.yaml".
+can be changed. It renders as it is with "olmgen render -f olmgen.yaml". Of
+several versions of a package it takes the newest, and says so. With --append it
+adds the bundles to the file and leaves the rest of it as it is.
 
 ` + sourceHelp,
 		Example: `  olmgen init bundle/
+  olmgen init --append bundles/redis
   olmgen init catalog:catalog.yaml --package etcd -o clusters/a/olmgen.yaml`,
 		Args: args(1, 1000, "the bundle"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -45,6 +53,7 @@ can be changed. It renders as it is with "olmgen render -f olmgen.yaml".
 	flags.StringVarP(&f.output, "output", "o", "olmgen.yaml", "`FILE` to write; - is stdout")
 	flags.StringVar(&f.directory, "directory", "operators", "`DIR` that the file will render to, relative to it")
 	flags.BoolVar(&f.force, "force", false, "overwrite the file if it is there")
+	flags.BoolVar(&f.append, "append", false, "add the bundles to the file if it is there")
 	f.source.register(cmd)
 	return cmd
 }
@@ -73,9 +82,15 @@ func (f *initFlags) run(cmd *cobra.Command, refs []string) error {
 		if !opened.Chosen { // then there is nothing to choose
 			chosen = source.Options{}
 		}
+		if config.NeedsItself(opened.Bundle) {
+			fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: note: %s: the operator is cert-manager, which cannot make its own "+
+				"certificates before it runs\nhint: choose another provider in certs.provider, or create the Secrets of its "+
+				"Certificates by hand first\n", ref)
+		}
 		bundles = append(bundles, config.InitBundle{Source: source.From(dir, ref), Chosen: chosen, Bundle: opened.Bundle})
 	}
-	data, err := config.Init(filepath.Base(file), f.directory, bundles)
+	bundles = newest(cmd.ErrOrStderr(), bundles)
+	data, err := f.text(cmd, filepath.Base(file), bundles)
 	if err != nil {
 		return err
 	}
@@ -86,7 +101,52 @@ func (f *initFlags) run(cmd *cobra.Command, refs []string) error {
 	return f.write(cmd, data)
 }
 
-// write writes the whole file or nothing. It replaces a file only with --force.
+// newest returns the newest bundle of each package, and prints which others are left out.
+func newest(stderr io.Writer, bundles []config.InitBundle) (kept []config.InitBundle) {
+	version := func(b config.InitBundle) semver.Version { return b.Bundle.CSV.Spec.Version.Version }
+	for _, b := range bundles {
+		same := func(x config.InitBundle) bool { return x.Bundle.Package == b.Bundle.Package }
+		i := slices.IndexFunc(kept, same)
+		if i < 0 || version(kept[i]).Equals(version(b)) { // of one version is an error of Init
+			kept = append(kept, b)
+		} else if version(b).GT(version(kept[i])) {
+			kept[i] = b
+		}
+	}
+	for _, b := range kept {
+		var older []string
+		for _, x := range bundles {
+			if x.Bundle.Package == b.Bundle.Package && !version(x).Equals(version(b)) {
+				older = append(older, version(x).String())
+			}
+		}
+		if len(older) > 0 {
+			fmt.Fprintf(stderr, "olmgen: %s: takes version %s, the newest, not %s\n", b.Bundle.Package, version(b),
+				strings.Join(older, ", "))
+		}
+	}
+	return kept
+}
+
+// text returns the new file. With --append that is the one which is there with the bundles added.
+func (f *initFlags) text(cmd *cobra.Command, name string, bundles []config.InitBundle) ([]byte, error) {
+	if !f.append {
+		return config.Init(name, f.directory, bundles)
+	}
+	if cmd.Flags().Changed("directory") || f.force || f.output == output.Stdout {
+		return nil, &usageError{"--append beside --directory, --force or -o -", "leave one of them out"}
+	}
+	data, err := os.ReadFile(f.output)
+	if errors.Is(err, fs.ErrNotExist) {
+		return config.Init(name, f.directory, bundles)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return config.Append(filepath.ToSlash(f.output), data, bundles)
+}
+
+// write writes the whole file or nothing. It replaces a file only with --force or --append.
 func (f *initFlags) write(cmd *cobra.Command, data []byte) error {
 	dir := filepath.Dir(f.output)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -102,7 +162,7 @@ func (f *initFlags) write(cmd *cobra.Command, data []byte) error {
 		return err
 	}
 	place := os.Link
-	if f.force {
+	if f.force || f.append {
 		place = os.Rename
 	}
 	err = place(file.Name(), f.output)
@@ -111,7 +171,7 @@ func (f *initFlags) write(cmd *cobra.Command, data []byte) error {
 	}
 	if errors.Is(err, fs.ErrExist) {
 		return manifest.WithHint(fmt.Errorf("%s is there already", f.output),
-			"name another with -o, or give --force to overwrite it")
+			"name another with -o, or give --append to add to it or --force to overwrite it")
 	}
 	if err != nil {
 		return err

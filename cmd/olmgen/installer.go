@@ -30,7 +30,7 @@ type installerFlags struct {
 func newInstallerRBAC() *cobra.Command {
 	var f installerFlags
 	cmd := &cobra.Command{
-		Use:   "installer-rbac SOURCE --installer NAMESPACE/NAME",
+		Use:   "installer-rbac SOURCE|-f FILE --installer NAMESPACE/NAME",
 		Short: "Write the RBAC that applying the rendered objects needs",
 		Long: `Installer-rbac writes the smallest Roles and ClusterRole, with bindings, under
 which a ServiceAccount may apply what olmgen render makes with the same flags,
@@ -59,13 +59,19 @@ changes it.
 		Example: `  olmgen installer-rbac bundle/ --installer tenant/deployer
   olmgen installer-rbac bundle/ -n operators --profile plain \
       --installer argocd/operators -o rbac/
+  olmgen installer-rbac -f olmgen.yaml --installer argocd/operators
   olmgen installer-rbac --from out/ --installer tenant/deployer
   kustomize build . | olmgen installer-rbac --from - --installer tenant/deployer`,
 		Args: func(cmd *cobra.Command, given []string) error {
-			if f.from == "" {
-				return args(1, 1, "the bundle, or --from,")(cmd, given)
+			switch {
+			case f.from != "" && len(f.render.files) > 0:
+				return &usageError{"--from beside -f", "give one of them"}
+			case f.from != "":
+				return args(0, 0, "")(cmd, given)
+			case len(f.render.files) > 0:
+				return f.render.checkDeclared(cmd, given)
 			}
-			return args(0, 0, "")(cmd, given)
+			return args(1, 1, "the bundle, or -f or --from,")(cmd, given)
 		},
 		RunE: f.run,
 	}
@@ -77,9 +83,10 @@ func (f *installerFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.StringVar(&f.installer, "installer", "", "`NAMESPACE/NAME` of the ServiceAccount that applies")
+	fileFlag(flags, &f.render.files)
 	flags.StringVar(&f.from, "from", "", "`DIR` or file with manifests, or - for stdin, in place of a SOURCE")
 	flags.StringVar(&f.name, "name", "",
-		"`NAME` of the Roles and bindings (default: the package name with -installer; with --from the account's)")
+		"`NAME` of the Roles and bindings (default: the package name with -installer; with -f and --from the account's)")
 	flags.BoolVar(&f.options.Escalate, "escalate", false,
 		"grant escalate and bind on the roles by name in place of the rules in them")
 	flags.BoolVar(&f.options.Watch, "watch", false, "grant list and watch too, which can't be limited to names")
@@ -137,6 +144,10 @@ func (f *installerFlags) applied(cmd *cobra.Command, refs []string, s *installer
 		s.Name = cmp.Or(s.Name, s.ServiceAccount+"-installer")
 		return f.read(cmd, s)
 	}
+	if len(f.render.files) > 0 {
+		s.Name = cmp.Or(s.Name, s.ServiceAccount+"-installer")
+		return f.declared(cmd, s)
+	}
 	c, err := f.render.config(refs[0], nil)
 	if err != nil {
 		return nil, err
@@ -152,6 +163,30 @@ func (f *installerFlags) applied(cmd *cobra.Command, refs []string, s *installer
 	s.Name = cmp.Or(s.Name, a.operator.Name+"-installer")
 	a.objects, err = installer.Rendered(a.operator.Result)
 	return a, err
+}
+
+// declared returns the objects of RenderConfigs.
+func (f *installerFlags) declared(cmd *cobra.Command, s *installer.Subject) (*applied, error) {
+	all, err := f.render.renderFiles(cmd)
+	if err != nil {
+		return nil, err
+	}
+	a := &applied{operator: output.Operator{Result: &generate.Result{Namespace: s.Namespace}},
+		source: output.Source{Bundle: s.Name, Source: strings.Join(f.render.files, ", ")}}
+	for _, r := range all {
+		a.templates = r.Templates
+		if err := f.render.say(cmd, r); err != nil {
+			return nil, err
+		}
+		for _, x := range r.Objects {
+			object, err := x.Manifest()
+			if err != nil {
+				return nil, err
+			}
+			a.objects = append(a.objects, object)
+		}
+	}
+	return a, nil
 }
 
 // read reads what --from names.

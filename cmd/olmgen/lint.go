@@ -17,7 +17,7 @@ import (
 	"github.com/olmgen/olmgen/review/policy"
 )
 
-// lintFlags are the flags of olmgen lint as they were given.
+// lintFlags holds the flags of olmgen lint.
 type lintFlags struct {
 	report    reportFlags
 	policy    string
@@ -28,19 +28,19 @@ func newLint() *cobra.Command {
 	f := lintFlags{}
 	cmd := &cobra.Command{
 		Use:   "lint PATH... --policy FILE|operate-first",
-		Short: "Say what in files breaks a policy",
+		Short: "Check manifests against a policy",
 		Long: `Lint reads the Kubernetes objects of files and directories (or - for stdin) and
-says, by file and line, what breaks a policy. The policy is operate-first, the
-rules of Operate First's decision record on managing operators, or a file of
-your own with limits of permissions and registries, CEL expressions and
-exceptions that have a reason; such a file may extend operate-first.
+lists what breaks a policy, by file and line. The policy is operate-first, the
+rules of Operate First's decision record on managing operators, or a file with
+limits on permissions and registries, CEL expressions, and exceptions with a
+reason. A policy file may extend operate-first.
 
-Rules about the cluster-scope application go by the directories: what is below
-one that is called cluster-scope belongs to it, and stdin is left out. Name all
-that is deployed to a cluster together: some rules compare several files.
+Files below a directory named cluster-scope belong to the cluster-scope
+application; rules about it ignore stdin. Some rules compare several files, so
+pass everything that is deployed to one cluster together.
 
 The exit code is 3 if there are findings at or above --fail-on.
-docs/lint.md describes every rule and the form of policy files.`,
+docs/lint.md describes the rules and the format of policy files.`,
 		Example: `  olmgen lint . --policy operate-first
   olmgen lint bundle/ --policy limits.yaml --format sarif > olmgen.sarif
   kustomize build overlays/prod | olmgen lint - --policy limits.yaml
@@ -49,13 +49,18 @@ docs/lint.md describes every rule and the form of policy files.`,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.StringVar(&f.policy, "policy", "", "`POLICY` to hold the files against: a file, or operate-first")
-	flags.BoolVar(&f.listRules, "list-rules", false,
-		"list the rules of the policy, or all that are built in, as text or JSON; no PATH is read")
+	flags.StringVar(&f.policy, "policy", "", "`POLICY` to check against: a file, or operate-first")
+	flags.BoolVar(
+		&f.listRules,
+		"list-rules",
+		false,
+		"list the rules of the policy, or all built-in rules, as text or JSON",
+	)
 	f.report.register(flags)
 	completeReport(cmd)
-	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("policy", cobra.FixedCompletions(policy.Names(),
-		cobra.ShellCompDirectiveDefault)))
+	cobra.CheckErr(
+		cmd.RegisterFlagCompletionFunc("policy", cobra.FixedCompletions(policy.Names(), cobra.ShellCompDirectiveDefault)),
+	)
 	return cmd
 }
 
@@ -78,7 +83,9 @@ func (f *lintFlags) run(cmd *cobra.Command, paths []string) error {
 	if err != nil {
 		return err
 	}
-	saySkipped(stderr, t)
+	if err := requireObjects(t); err != nil {
+		return err
+	}
 	list, err := p.Check(cmd.Context(), policy.Input{Paths: paths, Tree: t})
 	if err != nil {
 		return err
@@ -89,18 +96,21 @@ func (f *lintFlags) run(cmd *cobra.Command, paths []string) error {
 	if err := findings.Print(cmd.OutOrStdout(), f.report.format, policy.Explain(p.Rules()), list); err != nil {
 		return err
 	}
-	return f.report.conclude(stderr, list, fmt.Sprintf("%s of %s", plural(len(t.Objects), "object"), plural(t.Files,
-		"file")))
+	return f.report.conclude(
+		stderr,
+		list,
+		fmt.Sprintf("%s of %s", plural(len(t.Objects), "object"), plural(t.Files, "file")),
+	)
 }
 
-// saySkipped says what was not read.
+// saySkipped prints what a command without findings did not read.
 func saySkipped(w io.Writer, t *tree.Tree) {
 	for _, s := range t.Skipped {
 		fmt.Fprintf(w, "olmgen: warning: %s: %s\n", s.Path, s.Why)
 	}
 }
 
-// load reads the policy: a built-in one by its name, else a file.
+// load returns the built-in policy of that name, or reads a policy file.
 func (f *lintFlags) load() (*policy.Policy, error) {
 	if p := policy.Builtin(f.policy); p != nil {
 		return p, nil
@@ -115,7 +125,7 @@ func (f *lintFlags) load() (*policy.Policy, error) {
 	return policy.Parse(filepath.ToSlash(filepath.Clean(f.policy)), data)
 }
 
-// list prints the rules of the policy, or all that are built in.
+// list prints the rules of the policy, or all built-in rules.
 func (f *lintFlags) list(cmd *cobra.Command, paths []string) error {
 	if err := args(0, 0, "")(cmd, paths); err != nil {
 		return err

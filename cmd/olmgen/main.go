@@ -13,6 +13,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/bundle/source"
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
@@ -40,7 +42,11 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	root.SetErr(stderr)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
+	unknown := refuseHelp(root)
 	cmd, err := root.ExecuteContextC(ctx)
+	if err == nil {
+		err = *unknown
+	}
 	if err == nil {
 		return exitDone
 	}
@@ -57,9 +63,20 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return exitFailed
 }
 
-// sayError prints an error and its hint, with the names of the flags that they are about.
+// sayError prints an error and its hint, with the names of the flags that they are about. Warnings that were found
+// before the error come first.
 func sayError(cmd *cobra.Command, stderr io.Writer, err error) {
+	var warned *bundle.WarnedError
+	if errors.As(err, &warned) {
+		for _, w := range warned.Warnings {
+			fmt.Fprintln(stderr, "olmgen: warning: "+config.Say(w.Error.Error(), w.Options, flagsOf(cmd)))
+		}
+	}
 	text, hint := config.SayError(err, flagsOf(cmd))
+	var declared *source.RenderConfigError
+	if errors.As(err, &declared) {
+		hint = "write olmgen render -f " + declared.File
+	}
 	fmt.Fprintln(stderr, "olmgen: "+text)
 	if hint != "" {
 		fmt.Fprintln(stderr, "hint: "+hint)
@@ -154,6 +171,21 @@ can be committed to Git and reviewed as a diff.`,
 		}
 	}
 	return root
+}
+
+// refuseHelp has --help behind an unknown command be an error, which it returns after the run. Cobra prints the help of the
+// parent and calls that a success.
+func refuseHelp(root *cobra.Command) *error {
+	var unknown error
+	help := root.HelpFunc()
+	root.SetHelpFunc(func(cmd *cobra.Command, given []string) {
+		if words := cmd.Flags().Args(); cmd.HasAvailableSubCommands() && len(words) > 0 {
+			unknown = unknownCommand(cmd, words)
+			return
+		}
+		help(cmd, given)
+	})
+	return &unknown
 }
 
 // unknownCommand says which command was probably meant.

@@ -61,7 +61,8 @@ The exit code is 3 if there are findings at or above --fail-on.
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.Var(enum(&f.format, permissions.Formats...), "format", joined(permissions.Formats))
-	flags.Var(enum(&f.failOn, findings.Levels...), "fail-on", "the least that makes the exit code 3: "+joined(findings.Levels))
+	flags.Var(enum(&f.failOn, findings.Levels...), "fail-on",
+		"the least that makes the exit code 3: "+joined(findings.Levels))
 	offer(cmd, "format", words(permissions.Formats))
 	offer(cmd, "fail-on", words(findings.Levels))
 	f.render.register(cmd, func(o config.Option) bool { return o.Access })
@@ -101,7 +102,8 @@ func (f *permissionsFlags) run(cmd *cobra.Command, ref string) error {
 func (f *permissionsFlags) rendered(cmd *cobra.Command, ref string) (permissions.Input, error) {
 	profile, _ := f.render.options.Text(generate.OptionProfile)
 	if p := generate.Profile(profile); p.HandsOver() {
-		return permissions.Input{}, &usageError{fmt.Sprintf("profile %s leaves RBAC to OLM", p), "leave out --profile: the default shows what OLM grants"}
+		return permissions.Input{}, &usageError{fmt.Sprintf("profile %s leaves RBAC to OLM", p),
+			"leave out --profile: the default shows what OLM grants"}
 	}
 	// An operator that serves must have certificates. They have no part in permissions.
 	c, err := f.render.config(ref, map[manifest.Option]any{generate.OptionCerts: string(generate.CertsManager)})
@@ -118,8 +120,8 @@ func (f *permissionsFlags) rendered(cmd *cobra.Command, ref string) (permissions
 		return permissions.Input{}, err
 	}
 	in := permissions.Input{
-		Operator: permissions.Operator{Name: r.CSV, Package: r.Package, Version: r.Version, InstallMode: string(r.InstallMode),
-			Profile: profile, Namespace: r.Namespace},
+		Operator: permissions.Operator{Name: r.CSV, Package: r.Package, Version: r.Version,
+			InstallMode: string(r.InstallMode), Profile: profile, Namespace: r.Namespace},
 		Objects: objects, Namespace: r.Namespace, Rendered: true, Shipped: b.Others,
 		CSVs: []permissions.CSV{{ClusterServiceVersion: b.CSV, Object: b.CSVObject, Namespace: r.Namespace}},
 	}
@@ -151,7 +153,8 @@ func (f *permissionsFlags) tree(cmd *cobra.Command, ref string) (permissions.Inp
 	var wrong error
 	cmd.Flags().Visit(func(flag *pflag.Flag) {
 		if n := flag.Name; wrong == nil && n != "format" && n != "fail-on" && n != "namespace" {
-			wrong = &usageError{fmt.Sprintf("--%s is for a SOURCE, and %s is a TREE", n, ref), "see " + cmd.CommandPath() + " --help"}
+			wrong = &usageError{fmt.Sprintf("--%s is for a SOURCE, and %s is a TREE", n, ref),
+				"see " + cmd.CommandPath() + " --help"}
 		}
 	})
 	if wrong != nil {
@@ -187,7 +190,8 @@ func sayNothing(w io.Writer, ref string, in permissions.Input) error {
 	return e
 }
 
-// isTree reports whether an argument is a tree of manifests. A bundle's directory has manifests/, or is in the one named.
+// isTree reports whether an argument is a tree of manifests. A bundle's directory has manifests/, or is in the one that
+// is named.
 func isTree(ref string) bool {
 	if ref == tree.Stdin {
 		return true
@@ -208,7 +212,8 @@ func isTree(ref string) bool {
 			return true
 		}
 	}
-	for _, pattern := range []string{"manifests", "metadata/annotations.yaml", "*/metadata/annotations.yaml", "*.package.yaml", "*clusterserviceversion.yaml"} {
+	for _, pattern := range []string{"manifests", "metadata/annotations.yaml", "*/metadata/annotations.yaml",
+		"*.package.yaml", "*clusterserviceversion.yaml"} {
 		found, err := filepath.Glob(filepath.Join(ref, filepath.FromSlash(pattern)))
 		if err == nil && len(found) > 0 {
 			return false

@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/olmgen/olmgen/bundle/source"
 	"github.com/olmgen/olmgen/config"
 )
 
@@ -18,10 +19,11 @@ the files that olmgen owns. The directory of an operator or tenant has a lock
 of its own. It never touches other files.
 
 With -f it renders all operators of a RenderConfig, which "olmgen init" writes.
+Several -f write a tree each, to the output.directory of each file.
 --annotations adds what a GitOps engine needs: for argocd sync waves,
-ServerSideApply=true on CRDs that are too large for client-side apply, and
+ServerSideApply=true on objects that client-side apply cannot store, and
 Prune=false on CRDs and Namespaces; for flux that CRDs and Namespaces are not
-pruned.
+pruned, and that the text of an object is not taken for variables.
 
 With --check it writes nothing. It prints a unified diff of the directory and
 what would be written, and exits with 3 if they differ.
@@ -51,23 +53,28 @@ these it is AllNamespaces where the operator supports it, else OwnNamespace.`,
   olmgen render -f olmgen.yaml
   olmgen render -f olmgen.yaml --check`,
 		Args: func(cmd *cobra.Command, given []string) error {
-			if f.file == "" {
-				return args(1, 1, "the bundle")(cmd, given)
+			if len(f.files) > 0 {
+				return f.checkDeclared(cmd, given)
 			}
-			return f.checkDeclared(cmd, given)
+			if len(given) == 0 && source.IsRenderConfig(defaultConfig) {
+				return &usageError{"the bundle is missing", "to render " + defaultConfig + ", write olmgen render -f " + defaultConfig}
+			}
+			return args(1, 1, "the bundle")(cmd, given)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if f.file != "" {
+			if len(f.files) > 0 {
 				return f.runDeclared(cmd)
 			}
 			_, err := f.run(cmd, args[0], nil)
 			return err
 		},
 	}
-	cmd.Flags().StringVarP(&f.file, "config", "f", "",
-		"`FILE` with a RenderConfig, in place of SOURCE and most flags; - is stdin")
+	fileFlag(cmd.Flags(), &f.files)
 	f.registerWriting(cmd)
 	f.registerCheck(cmd)
 	f.register(cmd, func(config.Option) bool { return true })
 	return cmd
 }
+
+// defaultConfig is the file that "olmgen init" writes.
+const defaultConfig = "olmgen.yaml"

@@ -15,13 +15,15 @@ import (
 type renderFlags struct {
 	options *config.Flags
 	source  source.Options // Offline and Insecure
-	file    string
+	files   []string
 	output  string
 	check   bool
 	stat    bool // with check
 	names   bool // with check
 	force   bool
 	strict  bool
+
+	pruneTenants bool
 }
 
 // optionsWith returns the declared options with a flag that a command takes.
@@ -67,6 +69,8 @@ func (f *renderFlags) registerCheck(cmd *cobra.Command) {
 	flags.BoolVar(&f.check, "check", false, "write nothing; print how DIR differs from what would be written")
 	flags.BoolVar(&f.stat, "stat", false, "with --check, print a line for each file in place of the diff")
 	flags.BoolVar(&f.names, "name-only", false, "with --check, print the name of each file in place of the diff")
+	flags.BoolVar(&f.pruneTenants, "prune-tenants", false,
+		"with profile descoped: remove the bindings of namespaces that an earlier run bound and this one does not name")
 }
 
 // config returns the RenderConfig of a source. Options in fixed have their values from the command.

@@ -6,15 +6,17 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"strconv"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/manifest/tree"
 	"github.com/olmgen/olmgen/review/findings"
 )
 
-// reportFlags are the flags of the commands that print findings.
+// reportFlags holds the flags of the commands that print findings.
 type reportFlags struct {
 	format          findings.Format
 	failOn          findings.Level
@@ -24,10 +26,13 @@ type reportFlags struct {
 func (f *reportFlags) register(flags *pflag.FlagSet) {
 	f.format, f.failOn = findings.Text, findings.Error
 	flags.Var(enum(&f.format, findings.Formats...), "format", "text, json, markdown or sarif")
-	flags.Var(enum(&f.failOn, findings.Levels...), "fail-on",
-		"the least that makes the exit code 3: error, warning, note or none")
-	flags.StringVar(&f.baseline, "baseline", "", "leave out the findings that `FILE` lists")
-	flags.StringVar(&f.write, "write-baseline", "", "list all findings in `FILE`, for --baseline, and exit with code 0")
+	flags.Var(
+		enum(&f.failOn, findings.Levels...),
+		"fail-on",
+		"lowest level that makes the exit code 3: error, warning, note or none",
+	)
+	flags.StringVar(&f.baseline, "baseline", "", "ignore the findings that `FILE` lists")
+	flags.StringVar(&f.write, "write-baseline", "", "write all findings to `FILE`, for --baseline, and exit with code 0")
 }
 
 func completeReport(cmd *cobra.Command) {
@@ -35,15 +40,18 @@ func completeReport(cmd *cobra.Command) {
 	offer(cmd, "fail-on", words(findings.Levels))
 }
 
-// known leaves out the findings of the baseline, and writes one if that is asked for.
+// known removes the findings of the baseline, and writes a baseline on request.
 func (f *reportFlags) known(stderr io.Writer, list []findings.Finding) ([]findings.Finding, error) {
 	fresh := list
 	if f.baseline != "" {
 		data, err := os.ReadFile(f.baseline)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			return nil, &manifest.Error{File: f.baseline, Msg: "no such file",
-				Tip: "write it with --write-baseline " + f.baseline}
+			return nil, &manifest.Error{
+				File: f.baseline,
+				Msg:  "no such file",
+				Tip:  "write it with --write-baseline " + f.baseline,
+			}
 		case err != nil:
 			return nil, err
 		}
@@ -57,7 +65,7 @@ func (f *reportFlags) known(stderr io.Writer, list []findings.Finding) ([]findin
 			fmt.Fprintf(stderr, "olmgen: stale in %s: %s\n", f.baseline, s)
 		}
 		if len(stale) > 0 && f.write == "" {
-			fmt.Fprintf(stderr, "hint: --write-baseline %s drops what is not found any more\n", f.baseline)
+			fmt.Fprintf(stderr, "hint: --write-baseline %s removes stale entries\n", f.baseline)
 		}
 	}
 	if f.write == "" {
@@ -70,10 +78,13 @@ func (f *reportFlags) known(stderr io.Writer, list []findings.Finding) ([]findin
 	return fresh, nil
 }
 
-// conclude sums up findings in what was looked at. What it returns gives the exit code.
+// conclude prints a summary of the findings. The error that it returns sets the exit code.
 func (f *reportFlags) conclude(stderr io.Writer, list []findings.Finding, what string) error {
-	summary := fmt.Sprintf("%s, %s", plural(findings.Count(list, findings.Error), "error"), plural(findings.Count(list,
-		findings.Warning), "warning"))
+	summary := fmt.Sprintf(
+		"%s, %s",
+		plural(findings.Count(list, findings.Error), "error"),
+		plural(findings.Count(list, findings.Warning), "warning"),
+	)
 	if n := findings.Count(list, findings.Note); n > 0 {
 		summary += ", " + plural(n, "note")
 	}
@@ -85,7 +96,20 @@ func (f *reportFlags) conclude(stderr io.Writer, list []findings.Finding, what s
 	return nil
 }
 
-// foundError is the summary of findings that are to fail the command, with exit code 3.
+// foundError is the summary of findings that fail the command with exit code 3.
 type foundError struct{ msg string }
 
 func (e *foundError) Error() string { return e.msg }
+
+// requireObjects returns an error if a tree has nothing to check: an empty pipe must not look like a passed check.
+func requireObjects(t *tree.Tree) error {
+	if len(t.Objects)+len(t.Faults) > 0 {
+		return nil
+	}
+	read := plural(t.Files, "file")
+	if n := len(t.Skipped); n > 0 {
+		read += ", " + strconv.Itoa(n) + " skipped: " + t.Skipped[0].Path + ": " + t.Skipped[0].Why
+	}
+	return manifest.WithHint(fmt.Errorf("no Kubernetes objects (read %s)", read),
+		"check the paths; for -, check that the command before the pipe succeeded")
+}

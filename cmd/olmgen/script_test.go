@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/registry"
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/olmgen/olmgen/internal/framework"
 	"github.com/olmgen/olmgen/review/validate"
+	"github.com/olmgen/olmgen/review/validate/framework"
 )
 
 func TestMain(m *testing.M) {

@@ -14,8 +14,8 @@ import (
 )
 
 const sourceHelp = `SOURCE is a bundle's directory (the one that holds manifests/ and metadata/, or
-its parent), an archive (.tar, .tar.gz, .tgz, .zip, or - for a tar on stdin) or,
-by prefix:
+a project with both in bundle/), an archive (.tar, .tar.gz, .tgz, .zip, or - for
+a tar on stdin) or, by prefix:
   oci://REGISTRY/REPO:TAG or @sha256:...   an image in a registry
   oci-layout:DIR, docker-archive:FILE      an image on disk
   catalog:DIR_OR_FILE                      a file-based catalog; --package,
@@ -26,6 +26,7 @@ A bundle that is not chosen must be of the --package, --channel and --version.`
 
 // sourceFlags are the flags that say where a bundle comes from.
 type sourceFlags struct {
+	files   []string
 	options *config.Flags
 	source  source.Options
 }
@@ -34,6 +35,38 @@ func (f *sourceFlags) register(cmd *cobra.Command) {
 	cmd.Flags().SortFlags = false
 	f.options = addOptions(cmd, optionsWith(func(o config.Option) bool { return o.Topic == config.TopicSource }))
 	registerNetwork(cmd.Flags(), &f.source)
+}
+
+// namedSource is a source that a command reads, and what chooses the bundle in it.
+type namedSource struct {
+	ref     string
+	options source.Options
+}
+
+// sources returns the sources of the arguments, or those of the RenderConfigs that -f names.
+func (f *sourceFlags) sources(cmd *cobra.Command, refs []string) (all []namedSource, err error) {
+	given := f.given()
+	for _, ref := range refs {
+		all = append(all, namedSource{ref, choiceFor(ref, refs, given)})
+	}
+	if len(f.files) > 0 && given.Package+given.Channel+given.Version != "" {
+		return nil, &usageError{"--package, --channel and --version cannot be given with -f",
+			"write them into " + f.files[0]}
+	}
+	declared, err := declarations(cmd, f.files)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range declared {
+		for _, g := range d.Groups {
+			for _, b := range g.Bundles {
+				o := given
+				o.Package, o.Channel, o.Version = b.Package, b.Channel, b.Version
+				all = append(all, namedSource{source.In(d.dir, b.Source), o})
+			}
+		}
+	}
+	return all, nil
 }
 
 // given returns what the flags say.

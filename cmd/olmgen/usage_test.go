@@ -19,6 +19,8 @@ func TestUsageErrors(t *testing.T) {
 		want string
 	}{
 		{"rendre", "olmgen: unknown command \"rendre\"\nhint: did you mean render? see olmgen --help\n"},
+		{"rendre --help", "olmgen: unknown command \"rendre\"\nhint: did you mean render? see olmgen --help\n"},
+		{"completion cmd -h", "olmgen: unknown command \"cmd\"\nhint: see olmgen completion --help\n"},
 		{"help nothing", "olmgen: unknown command \"nothing\"\nhint: see olmgen --help\n"},
 		{"completion cmd", "olmgen: unknown command \"cmd\"\nhint: see olmgen completion --help\n"},
 		{"--bogus", "olmgen: unknown flag: --bogus\nhint: see olmgen --help\n"},

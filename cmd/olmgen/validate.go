@@ -15,7 +15,7 @@ import (
 	"github.com/olmgen/olmgen/review/validate"
 )
 
-// validateFlags are the flags of olmgen validate as they were given.
+// validateFlags holds the flags of olmgen validate.
 type validateFlags struct {
 	report  reportFlags
 	source  sourceFlags
@@ -25,13 +25,13 @@ type validateFlags struct {
 func newValidate() *cobra.Command {
 	f := validateFlags{}
 	cmd := &cobra.Command{
-		Use:   "validate SOURCE...",
-		Short: "Say what is wrong with bundles",
-		Long: `Validate reads bundles and says what is wrong with them, by file and line: what
-olmgen refuses or warns about, and what the validators of operator-framework
-say, those of operator-sdk bundle validate. All sources are looked at, in the
-order given. The latter validators are in the program olmgen-validate, which has
-to be beside olmgen or in PATH; without it they are left out, with a warning.
+		Use:   "validate SOURCE... | -f FILE",
+		Short: "Check bundles for mistakes",
+		Long: `Validate reads bundles and lists their mistakes, by file and line: what olmgen
+refuses or warns about, and what the validators of operator-framework report,
+which operator-sdk bundle validate also runs. Those validators are in the
+program olmgen-validate, beside olmgen or in PATH. Without it, validate prints a
+warning and omits their findings.
 
 The exit code is 3 if there are findings at or above --fail-on, and 1 if a
 source cannot be read.
@@ -39,8 +39,9 @@ source cannot be read.
 ` + sourceHelp,
 		Example: `  olmgen validate bundle/
   olmgen validate --fail-on warning oci://quay.io/example/operator-bundle:v1.2.3
+  olmgen validate -f olmgen.yaml
   olmgen validate --format sarif bundles/* > olmgen.sarif`,
-		Args: args(1, math.MaxInt, "the bundle"),
+		Args: sourcesOr(&f.source.files, math.MaxInt),
 		RunE: f.run,
 	}
 	f.register(cmd)
@@ -51,8 +52,9 @@ source cannot be read.
 func (f *validateFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.SortFlags = false
+	fileFlag(flags, &f.source.files)
 	f.report.register(flags)
-	flags.BoolVar(&f.options.OperatorHub, "operatorhub", false, "also check what OperatorHub.io asks of a bundle")
+	flags.BoolVar(&f.options.OperatorHub, "operatorhub", false, "also check the rules for publication on OperatorHub.io")
 	f.source.register(cmd)
 }
 
@@ -64,25 +66,27 @@ func (f *validateFlags) run(cmd *cobra.Command, refs []string) error {
 		text, hint := config.SayError(err, flagsOf(cmd))
 		fmt.Fprintf(stderr, "olmgen: warning: only olmgen's own findings: %s\nhint: %s\n", text, hint)
 	}
-	o := f.source.given()
-	o.Stdin, o.Warn = cmd.InOrStdin(), warnOn(stderr)
+	sources, err := f.source.sources(cmd, refs)
+	if err != nil {
+		return err
+	}
 	var list []validate.Finding
 	bundles, failed := 0, 0
-	for _, ref := range refs {
-		found, err := f.validate(cmd.Context(), stderr, ref, choiceFor(ref, refs, o))
+	for _, s := range sources {
+		s.options.Stdin, s.options.Warn = cmd.InOrStdin(), warnOn(stderr)
+		found, n, err := f.validate(cmd.Context(), stderr, s.ref, s.options)
 		switch {
 		case err == nil:
 			list = append(list, found...)
-			bundles++
-		case len(refs) == 1 || cmd.Context().Err() != nil:
+			bundles += n
+		case len(sources) == 1 || cmd.Context().Err() != nil:
 			return err
 		default:
 			sayError(cmd, stderr, err)
 			failed++
 		}
 	}
-	list, err := f.report.known(stderr, list)
-	if err != nil {
+	if list, err = f.report.known(stderr, list); err != nil {
 		return err
 	}
 	if err := findings.Print(cmd.OutOrStdout(), f.report.format, validate.Rules(), list); err != nil {
@@ -98,28 +102,36 @@ func (f *validateFlags) run(cmd *cobra.Command, refs []string) error {
 	return conclusion
 }
 
-// validate looks at one source.
+// validate checks one source: a bundle, or all versions of a legacy package. It returns their number.
 func (f *validateFlags) validate(ctx context.Context, stderr io.Writer, ref string,
-	o source.Options) ([]validate.Finding, error) {
+	o source.Options) ([]validate.Finding, int, error) {
+	warn, warnings := o.Warn, []string{}
+	o.Warn = func(format string, args ...any) { warnings = append(warnings, fmt.Sprintf(format, args...)) }
 	src, err := source.Open(ctx, ref, o)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	defer src.Close()
+	if src.Kind == source.KindPackageManifest && o.Channel+o.Version == "" {
+		return validate.Package(ctx, ref, o, f.options)
+	}
+	for _, w := range warnings {
+		warn("%s", w)
+	}
 	if src.Digest != "" {
 		fmt.Fprintf(stderr, "olmgen: %s is %s\n", ref, src.Digest)
 	}
 	if o.Package+o.Channel+o.Version != "" && !src.Chosen() {
-		if b, err := bundle.Read(src.FS, bundle.ReadOptions{Labels: src.Labels,
-			AllowUnsupported: true}); err == nil { // else that is a finding
+		// An error of Read is a finding, see validate.Bundle.
+		if b, err := bundle.Read(src.FS, bundle.ReadOptions{Labels: src.Labels, AllowUnsupported: true}); err == nil {
 			if err := (bundle.Choice{Package: o.Package, Channel: o.Channel, Version: o.Version}).Check(b); err != nil {
-				return nil, fmt.Errorf("%s: %w", ref, err)
+				return nil, 0, fmt.Errorf("%s: %w", ref, err)
 			}
 		}
 	}
 	list, err := validate.Bundle(ctx, src, f.options)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", ref, err)
+		return nil, 0, fmt.Errorf("%s: %w", ref, err)
 	}
-	return validate.Located(src, list), nil
+	return validate.Located(src, list), 1, nil
 }

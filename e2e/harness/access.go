@@ -18,6 +18,7 @@ import (
 	"github.com/olmgen/olmgen/e2e/harness/cluster"
 	"github.com/olmgen/olmgen/e2e/harness/live"
 	"github.com/olmgen/olmgen/generate"
+	recordings "github.com/olmgen/olmgen/golden/live"
 	"github.com/olmgen/olmgen/internal/compare"
 )
 
@@ -29,7 +30,7 @@ const mutated = "regatta-multi"
 
 // access compares who may do what in a cluster where OLM installed a bundle and in one where olmgen's tree was applied.
 func (o options) access(ctx context.Context, _ material) error {
-	cases, err := compare.Cases(o.golden())
+	cases, err := recordings.Cases(o.golden())
 	if err != nil {
 		return err
 	}
@@ -64,7 +65,7 @@ type interview struct {
 
 func (o options) accessOf(ctx context.Context, c compare.Case) (string, error) {
 	i := interview{Case: c, dir: filepath.Join(o.golden(), c.Bundle),
-		boundUsers: []string{c.Namespace, compare.Targets[0], "unrelated"}}
+		boundUsers: []string{c.Namespace, recordings.Targets[0], "unrelated"}}
 	b, err := bundle.Read(os.DirFS(i.dir), bundle.ReadOptions{})
 	if err != nil {
 		return "", err
@@ -73,7 +74,8 @@ func (o options) accessOf(ctx context.Context, c compare.Case) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	i.questions = access.Questions(rules, append([]string{c.Namespace, "unrelated", "kube-system"}, compare.Targets...))
+	i.questions = access.Questions(rules,
+		append([]string{c.Namespace, "unrelated", "kube-system"}, recordings.Targets...))
 	if i.subjects, err = access.Subjects(b, c.Namespace, i.boundUsers); err != nil {
 		return "", err
 	}
@@ -117,7 +119,7 @@ func (o options) withOlmgen(ctx context.Context, i interview, withOLM access.Ans
 		return "", err
 	}
 	defer c.Stop()
-	for _, ns := range append([]string{i.Namespace, "unrelated"}, compare.Targets...) {
+	for _, ns := range append([]string{i.Namespace, "unrelated"}, recordings.Targets...) {
 		if err := c.Namespace(ctx, ns, nil); err != nil {
 			return "", err
 		}

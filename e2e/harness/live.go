@@ -10,12 +10,13 @@ import (
 
 	"github.com/olmgen/olmgen/e2e/harness/cluster"
 	"github.com/olmgen/olmgen/e2e/harness/live"
+	recordings "github.com/olmgen/olmgen/golden/live"
 	"github.com/olmgen/olmgen/internal/compare"
 )
 
 // live records all cases and compares them with the recordings in the repository, or writes these.
 func (o options) live(ctx context.Context) error {
-	cases, err := compare.Cases(o.golden())
+	cases, err := recordings.Cases(o.golden())
 	if err != nil {
 		return err
 	}

@@ -63,8 +63,8 @@ func (r *renderer) certManagerObject(kind, name string, spec map[string]any) Obj
 	})
 }
 
-// mountCerts puts the certificate where operators look for it, in every container: any volume already mounted there is removed
-// with all its mounts. Init containers are left alone (section 12).
+// mountCerts puts the certificate where operators look for it, in every container: any volume already mounted there is
+// removed with all its mounts. Init containers are left alone (section 12).
 func mountCerts(pod *corev1.PodSpec, secret string) {
 	volumes := []corev1.Volume{
 		secretVolume("webhook-cert", secret, "tls.crt", "tls.key"),
@@ -82,16 +82,19 @@ func mountCerts(pod *corev1.PodSpec, secret string) {
 			}
 		}
 	}
-	pod.Volumes = append(slices.DeleteFunc(pod.Volumes, func(v corev1.Volume) bool { return removed[v.Name] }), volumes...)
+	pod.Volumes = append(slices.DeleteFunc(pod.Volumes, func(v corev1.Volume) bool { return removed[v.Name] }),
+		volumes...)
 	for i := range pod.Containers {
 		c := &pod.Containers[i]
-		c.VolumeMounts = append(slices.DeleteFunc(c.VolumeMounts, func(m corev1.VolumeMount) bool { return removed[m.Name] }), mounts...)
+		c.VolumeMounts = append(slices.DeleteFunc(c.VolumeMounts,
+			func(m corev1.VolumeMount) bool { return removed[m.Name] }), mounts...)
 	}
 }
 
 func secretVolume(name, secret, certPath, keyPath string) corev1.Volume {
 	return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{
 		SecretName: secret,
-		Items:      []corev1.KeyToPath{{Key: corev1.TLSCertKey, Path: certPath}, {Key: corev1.TLSPrivateKeyKey, Path: keyPath}},
+		Items: []corev1.KeyToPath{{Key: corev1.TLSCertKey, Path: certPath},
+			{Key: corev1.TLSPrivateKeyKey, Path: keyPath}},
 	}}}
 }

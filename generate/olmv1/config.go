@@ -9,18 +9,22 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Config is OLM v1's deploymentConfig: what is changed in every Deployment of the CSV. It is OLM v0's SubscriptionConfig
-// without selector (section 11).
+// Config is OLM v1's deploymentConfig: what is changed in every Deployment of the CSV. It is OLM v0's
+// SubscriptionConfig without selector (section 11).
 type Config struct {
-	Env          []corev1.EnvVar              `json:"env,omitempty"`          // by name: replaces or is added, in each container
-	EnvFrom      []corev1.EnvFromSource       `json:"envFrom,omitempty"`      // added to each container
-	Volumes      []corev1.Volume              `json:"volumes,omitempty"`      // by name: replaces or is added
-	VolumeMounts []corev1.VolumeMount         `json:"volumeMounts,omitempty"` // by the volume's name: replaces or is added, in each container
+	// by name: replaces or is added, in each container
+	Env     []corev1.EnvVar        `json:"env,omitempty"`
+	EnvFrom []corev1.EnvFromSource `json:"envFrom,omitempty"` // added to each container
+	Volumes []corev1.Volume        `json:"volumes,omitempty"` // by name: replaces or is added
+	// by the volume's name: replaces or is added, in each container
+	VolumeMounts []corev1.VolumeMount         `json:"volumeMounts,omitempty"`
 	Tolerations  []corev1.Toleration          `json:"tolerations,omitempty"`  // added
 	Resources    *corev1.ResourceRequirements `json:"resources,omitempty"`    // replaces those of each container
 	NodeSelector map[string]string            `json:"nodeSelector,omitempty"` // replaces; an empty one removes
-	Affinity     *corev1.Affinity             `json:"affinity,omitempty"`     // each part that is set replaces; an empty one, or an empty whole, removes
-	Annotations  map[string]string            `json:"annotations,omitempty"`  // added to the Deployment and its pods; what is there wins
+	// each part that is set replaces; an empty one, or an empty whole, removes
+	Affinity *corev1.Affinity `json:"affinity,omitempty"`
+	// added to the Deployment and its pods; what is there wins
+	Annotations map[string]string `json:"annotations,omitempty"`
 }
 
 // apply changes a Deployment, in OLM v1's order. Init containers are never touched.
@@ -74,7 +78,8 @@ func (c *Config) applyAffinity(pod *corev1.PodSpec) {
 	if p := a.PodAntiAffinity; p != nil {
 		pod.Affinity.PodAntiAffinity = orNil(p, emptyPodAntiAffinity(p))
 	}
-	if emptyNodeAffinity(pod.Affinity.NodeAffinity) && emptyPodAffinity(pod.Affinity.PodAffinity) && emptyPodAntiAffinity(pod.Affinity.PodAntiAffinity) {
+	if emptyNodeAffinity(pod.Affinity.NodeAffinity) && emptyPodAffinity(pod.Affinity.PodAffinity) &&
+		emptyPodAntiAffinity(pod.Affinity.PodAntiAffinity) {
 		pod.Affinity = nil
 	}
 }
@@ -91,15 +96,20 @@ func emptyNodeAffinity(a *corev1.NodeAffinity) bool {
 		return true
 	}
 	required := a.RequiredDuringSchedulingIgnoredDuringExecution
-	return (required == nil || len(required.NodeSelectorTerms) == 0) && len(a.PreferredDuringSchedulingIgnoredDuringExecution) == 0
+	return (required == nil || len(required.NodeSelectorTerms) == 0) &&
+		len(a.PreferredDuringSchedulingIgnoredDuringExecution) == 0
 }
 
 func emptyPodAffinity(a *corev1.PodAffinity) bool {
-	return a == nil || len(a.RequiredDuringSchedulingIgnoredDuringExecution)+len(a.PreferredDuringSchedulingIgnoredDuringExecution) == 0
+	return a == nil ||
+		len(a.RequiredDuringSchedulingIgnoredDuringExecution)+
+			len(a.PreferredDuringSchedulingIgnoredDuringExecution) == 0
 }
 
 func emptyPodAntiAffinity(a *corev1.PodAntiAffinity) bool {
-	return a == nil || len(a.RequiredDuringSchedulingIgnoredDuringExecution)+len(a.PreferredDuringSchedulingIgnoredDuringExecution) == 0
+	return a == nil ||
+		len(a.RequiredDuringSchedulingIgnoredDuringExecution)+
+			len(a.PreferredDuringSchedulingIgnoredDuringExecution) == 0
 }
 
 // replaceOrAdd puts each added item in the place of the last one of that name that was there before, or at the end.
@@ -128,7 +138,7 @@ func addNew[T any](list, added []T) []T {
 	return list
 }
 
-// under gives the added entries overlaid by those that are there already.
+// under returns the added entries overlaid by those that are there already.
 func under(there, added map[string]string) map[string]string {
 	out := maps.Clone(added)
 	maps.Copy(out, there)

@@ -97,7 +97,7 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-// flow gives YAML as JSON, to be put into other YAML.
+// flow returns YAML as JSON, to be put into other YAML.
 func flow(t *testing.T, text string) string {
 	t.Helper()
 	b, err := yaml.YAMLToJSON([]byte(text))

@@ -225,7 +225,7 @@ func readOracle(t *testing.T, file string) (out []oracleCase) {
 	}
 }
 
-// plain gives a value as JSON decodes it, numbers as their text.
+// plain returns a value as JSON decodes it, numbers as their text.
 func plain(v any) (m map[string]any, err error) {
 	b, err := json.Marshal(v)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/olmgen/olmgen/bundle"
 )
 
-// customResources gives the bundle's CRDs as they are, but those that a ConversionWebhook names with that conversion and the
-// certificate provider's annotation (section 8).
+// customResources returns the bundle's CRDs as they are, but those that a ConversionWebhook names with that conversion
+// and the certificate provider's annotation (section 8).
 func (r *renderer) customResources() ([]Object, error) {
 	converted := map[string]v1alpha1.WebhookDescription{}
 	for _, w := range r.csv.Spec.WebhookDefinitions {
@@ -39,7 +39,8 @@ func (r *renderer) customResources() ([]Object, error) {
 // convert replaces the conversion of a CRD by the one that calls the webhook.
 func (r *renderer) convert(c *bundle.CRD, v map[string]any, w v1alpha1.WebhookDescription) error {
 	if c.PreserveUnknownFields {
-		return fmt.Errorf("custom resource definition '%s' must have .spec.preserveUnknownFields set to false to let API Server call webhook to do the conversion", c.Name)
+		return fmt.Errorf("custom resource definition '%s' must have .spec.preserveUnknownFields set to false to let "+
+			"API Server call webhook to do the conversion", c.Name)
 	}
 	path := "/"
 	if w.WebhookPath != nil {

@@ -52,7 +52,8 @@ func addProperties(csv *v1alpha1.ClusterServiceVersion, properties []bundle.Prop
 	return nil
 }
 
-// takeManifests takes the objects of the manifests directory: OLM v1 does not look for any in metadata/, where OLM v0 finds some.
+// takeManifests takes the objects of the manifests directory: OLM v1 does not look for any in metadata/, where OLM v0
+// finds some.
 func (r *renderer) takeManifests(b *bundle.Bundle) {
 	inMetadata := func(file string) bool { return path.Base(path.Dir(file)) == "metadata" }
 	for _, c := range b.CRDs {

@@ -55,7 +55,8 @@ func (r *renderer) podAnnotations(template map[string]string) map[string]string 
 }
 
 func (r *renderer) servesWebhooks(deployment string) bool {
-	return slices.ContainsFunc(r.csv.Spec.WebhookDefinitions, func(w v1alpha1.WebhookDescription) bool { return w.DeploymentName == deployment })
+	return slices.ContainsFunc(r.csv.Spec.WebhookDefinitions,
+		func(w v1alpha1.WebhookDescription) bool { return w.DeploymentName == deployment })
 }
 
 // dropStubs removes the empty mappings that Go's encoding adds to a Deployment (deviation EmptyStub).

@@ -29,7 +29,7 @@ func readBundle(t *testing.T, manifests ...string) *bundle.Bundle {
 	return b
 }
 
-// csv gives a CSV that supports the modes (a letter each: A, O, S, M) with this content of spec, indented by two.
+// csv returns a CSV that supports the modes (a letter each: A, O, S, M) with this content of spec, indented by two.
 func csv(modes, spec string) string {
 	var b strings.Builder
 	b.WriteString("apiVersion: operators.coreos.com/v1alpha1\nkind: ClusterServiceVersion\nmetadata:\n  name: demo.v1.2.3\n" +
@@ -55,7 +55,7 @@ func render(t *testing.T, b *bundle.Bundle, o Options) []Object {
 	return objects
 }
 
-// list gives "Kind namespace/name" of each object.
+// list returns "Kind namespace/name" of each object.
 func list(objects []Object) (out []string) {
 	for _, o := range objects {
 		name := o.Name
@@ -67,7 +67,7 @@ func list(objects []Object) (out []string) {
 	return out
 }
 
-// find gives the one object of a kind and name.
+// find returns the one object of a kind and name.
 func find(t *testing.T, objects []Object, kind, name string) map[string]any {
 	t.Helper()
 	var found []Object

@@ -19,7 +19,7 @@ func scope(kind string) bundle.Scope {
 	return bundle.ScopeUnknown
 }
 
-// manifests gives the bundle's other objects as they are, the namespaced ones in the install namespace (section 9).
+// manifests returns the bundle's other objects as they are, the namespaced ones in the install namespace (section 9).
 func (r *renderer) manifests() ([]Object, error) {
 	out := make([]Object, 0, len(r.others))
 	for _, o := range r.others {

@@ -11,7 +11,8 @@ import (
 // maxName is the length that OLM v1 cuts names to, but for a dash that it forgets (section 5).
 const maxName = 63
 
-// join gives base-suffix, the base cut so that the whole has 63 characters, or 64 where that is one more than it should (section 5).
+// join returns base-suffix, the base cut so that the whole has 63 characters, or 64 where that is one more than it should
+// (section 5).
 func join(base, suffix string) string {
 	if len(base)+len(suffix) > maxName {
 		base = base[:maxName-len(suffix)-1]
@@ -19,7 +20,7 @@ func join(base, suffix string) string {
 	return base + "-" + suffix
 }
 
-// hash gives base 36 of the SHA-224 of v's JSON and a newline (section 5).
+// hash returns base 36 of the SHA-224 of v's JSON and a newline (section 5).
 func hash(v any) (string, error) {
 	var b bytes.Buffer
 	if err := json.NewEncoder(&b).Encode(v); err != nil {
@@ -29,8 +30,8 @@ func hash(v any) (string, error) {
 	return new(big.Int).SetBytes(sum[:]).Text(36), nil
 }
 
-// serviceName names the Service of a Deployment's webhooks: OLM v1's name, or its first 55 characters and "service" where that
-// has 64, which no Service may have (deviation ServiceName).
+// serviceName names the Service of a Deployment's webhooks: OLM v1's name, or its first 55 characters and "service"
+// where that has 64, which no Service may have (deviation ServiceName).
 func serviceName(deployment string) string {
 	base := strings.ReplaceAll(deployment, ".", "-")
 	name := join(base, "service")

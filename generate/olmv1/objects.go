@@ -47,7 +47,7 @@ func kind(apiVersion, kind string) metav1.TypeMeta {
 	return metav1.TypeMeta{APIVersion: apiVersion, Kind: kind}
 }
 
-// child gives a mapping inside another, made if it is not there.
+// child returns a mapping inside another, made if it is not there.
 func child(m map[string]any, key string) map[string]any {
 	c, ok := m[key].(map[string]any)
 	if !ok {

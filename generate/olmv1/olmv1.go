@@ -39,12 +39,12 @@ type Object struct {
 	Authored                          bool // OLM v1 makes it; else the bundle ships it
 }
 
-// Render gives the objects that OLM v1 makes of the bundle, in OLM v1's order (section 4); where that is random, by name: of
-// ServiceAccounts their own, of certificates their Deployment's. The CSV is taken from b.CSVObject if there is one, because
-// OLM v1 takes field names literally where b.CSV's decoder does not mind upper and lower case.
+// Render returns the objects that OLM v1 makes of the bundle, in OLM v1's order (section 4); where that is random, by
+// name: of ServiceAccounts their own, of certificates their Deployment's. The CSV is taken from b.CSVObject if there is
+// one, because OLM v1 takes field names literally where b.CSV's decoder does not mind upper and lower case.
 //
-// Errors have the text of OLM v1's: of its loader (section 2), all of its validators joined by newlines (section 13), of its
-// options (section 3, "invalid option(s): ..."), or of its generators. The bundle is not changed.
+// Errors have the text of OLM v1's: of its loader (section 2), all of its validators joined by newlines (section 13),
+// of its options (section 3, "invalid option(s): ..."), or of its generators. The bundle is not changed.
 func Render(b *bundle.Bundle, o Options) ([]Object, error) {
 	csv, err := loadCSV(b)
 	if err != nil {
@@ -97,7 +97,8 @@ func (r *renderer) checkOptions() error {
 	switch r.Certs {
 	case CertManager, ServiceCA, NoCerts, "":
 	default:
-		errs = append(errs, fmt.Errorf("unknown certificate provider %q, want %s, %s or %s", r.Certs, CertManager, ServiceCA, NoCerts))
+		errs = append(errs,
+			fmt.Errorf("unknown certificate provider %q, want %s, %s or %s", r.Certs, CertManager, ServiceCA, NoCerts))
 	}
 	if err := r.checkTargets(); err != nil {
 		errs = append(errs, fmt.Errorf("invalid target namespaces %v: %w", r.TargetNamespaces, err))

@@ -10,8 +10,8 @@ import (
 
 const rbacVersion = "rbac.authorization.k8s.io/v1"
 
-// roles makes a Role and its binding in each target namespace for each of the CSV's permissions; none if the operator watches
-// all namespaces (section 7).
+// roles makes a Role and its binding in each target namespace for each of the CSV's permissions; none if the operator
+// watches all namespaces (section 7).
 func (r *renderer) roles() ([]Object, error) {
 	if r.allNamespaces() {
 		return nil, nil
@@ -46,8 +46,8 @@ func (r *renderer) roles() ([]Object, error) {
 	return out, nil
 }
 
-// clusterRoles makes a ClusterRole and its binding for each of the CSV's cluster permissions. If the operator watches all
-// namespaces, its permissions follow, each with a rule that lets it find them (section 7).
+// clusterRoles makes a ClusterRole and its binding for each of the CSV's cluster permissions. If the operator watches
+// all namespaces, its permissions follow, each with a rule that lets it find them (section 7).
 func (r *renderer) clusterRoles() ([]Object, error) {
 	permissions := slices.Clone(r.install().ClusterPermissions)
 	if r.allNamespaces() {
@@ -86,13 +86,14 @@ func (r *renderer) clusterRoles() ([]Object, error) {
 	return out, nil
 }
 
-// roleName names the role of a permission, and its binding. The hash covers the permission as written, account included, so
-// that neither the install nor a target namespace changes it (section 5).
+// roleName names the role of a permission, and its binding. The hash covers the permission as written, account
+// included, so that neither the install nor a target namespace changes it (section 5).
 func (r *renderer) roleName(p v1alpha1.StrategyDeploymentPermissions) (string, error) {
 	h, err := hash(p)
 	return join(r.csv.Name+"-"+account(p.ServiceAccountName), h), err
 }
 
 func (r *renderer) subjects(p v1alpha1.StrategyDeploymentPermissions) []rbacv1.Subject {
-	return []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: account(p.ServiceAccountName), Namespace: r.Namespace}}
+	return []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: account(p.ServiceAccountName),
+		Namespace: r.Namespace}}
 }

@@ -10,7 +10,8 @@ import (
 
 const defaultAccount = "default"
 
-// serviceAccounts makes an account for each name in the CSV's permissions but "default", which Kubernetes makes (section 6).
+// serviceAccounts makes an account for each name in the CSV's permissions but "default", which Kubernetes makes
+// (section 6).
 func (r *renderer) serviceAccounts() ([]Object, error) {
 	names := map[string]bool{}
 	for _, p := range r.install().Permissions {
@@ -34,7 +35,7 @@ func (r *renderer) serviceAccounts() ([]Object, error) {
 	return out, nil
 }
 
-// account gives the account that a permission means.
+// account returns the account that a permission means.
 func account(name string) string {
 	if name == "" {
 		return defaultAccount

@@ -24,9 +24,10 @@ func (r *renderer) services() ([]Object, error) {
 			selector = d.Spec.Selector.MatchLabels
 		}
 		o, err := typed(&corev1.Service{
-			TypeMeta:   kind("v1", "Service"),
-			ObjectMeta: metav1.ObjectMeta{Name: serviceName(d.Name), Namespace: r.Namespace, Annotations: r.serviceAnnotations(d.Name)},
-			Spec:       corev1.ServiceSpec{Ports: ports, Selector: selector},
+			TypeMeta: kind("v1", "Service"),
+			ObjectMeta: metav1.ObjectMeta{Name: serviceName(d.Name), Namespace: r.Namespace,
+				Annotations: r.serviceAnnotations(d.Name)},
+			Spec: corev1.ServiceSpec{Ports: ports, Selector: selector},
 		})
 		if err != nil {
 			return nil, err
@@ -36,7 +37,7 @@ func (r *renderer) services() ([]Object, error) {
 	return out, nil
 }
 
-// servicePorts gives the distinct ports of a Deployment's webhooks, sorted.
+// servicePorts returns the distinct ports of a Deployment's webhooks, sorted.
 func (r *renderer) servicePorts(deployment string) []corev1.ServicePort {
 	var ports []corev1.ServicePort
 	for _, w := range r.csv.Spec.WebhookDefinitions {
@@ -48,7 +49,8 @@ func (r *renderer) servicePorts(deployment string) []corev1.ServicePort {
 		return cmp.Or(
 			cmp.Compare(a.Port, b.Port),
 			cmp.Compare(a.TargetPort.IntValue(), b.TargetPort.IntValue()),
-			cmp.Compare(a.TargetPort.String(), b.TargetPort.String()), // OLM v1 leaves ports that differ by name alone in random order
+			// OLM v1 leaves ports that differ by name alone in random order
+			cmp.Compare(a.TargetPort.String(), b.TargetPort.String()),
 		)
 	})
 	return slices.Compact(ports)

@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// installModes gives the supported install modes, sorted.
+// installModes returns the supported install modes, sorted.
 func (r *renderer) installModes() []v1alpha1.InstallModeType {
 	modes := []v1alpha1.InstallModeType{}
 	for _, m := range r.csv.Spec.InstallModes {
@@ -35,7 +35,8 @@ func (r *renderer) checkTargets() error {
 		all    = v1alpha1.InstallModeTypeAllNamespaces
 	)
 	refuse := func(format string, args ...any) error {
-		return fmt.Errorf("supported install modes %v do not support %s", r.installModes(), fmt.Sprintf(format, args...))
+		return fmt.Errorf("supported install modes %v do not support %s", r.installModes(),
+			fmt.Sprintf(format, args...))
 	}
 	hasOwn := slices.Contains(targets, r.Namespace)
 	hasAll := slices.Contains(targets, metav1.NamespaceAll)
@@ -62,7 +63,7 @@ func (r *renderer) checkTargets() error {
 	return nil
 }
 
-// unique gives the list without repetitions, in its order.
+// unique returns the list without repetitions, in its order.
 func unique(list []string) []string {
 	var out []string
 	for _, s := range list {

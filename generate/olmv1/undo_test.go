@@ -322,7 +322,7 @@ func throughType(o map[string]any) (map[string]any, error) {
 	return m, nil
 }
 
-// numbers gives a value with int64 and float64 in place of their text, as the type converter wants it.
+// numbers returns a value with int64 and float64 in place of their text, as the type converter wants it.
 func numbers(o map[string]any) (m map[string]any, err error) {
 	b, err := json.Marshal(o)
 	if err != nil {

@@ -14,7 +14,8 @@ import (
 	"github.com/olmgen/olmgen/bundle"
 )
 
-// validate runs all of OLM v1's validators, in its order, and joins what they say (section 13). bundle.Read refuses some of it earlier.
+// validate runs all of OLM v1's validators, in its order, and joins what they say (section 13). bundle.Read refuses
+// some of it earlier.
 func (r *renderer) validate() error {
 	var errs []error
 	for _, check := range []func() []error{
@@ -60,7 +61,7 @@ func errorsOf(format string, names []string) []error {
 	return errs
 }
 
-// repeated gives the names that occur more than once.
+// repeated returns the names that occur more than once.
 func repeated(names []string) []string {
 	var out []string
 	for i, name := range names {
@@ -72,14 +73,16 @@ func repeated(names []string) []string {
 }
 
 func (r *renderer) checkDeploymentsUnique() []error {
-	return errorsOf("cluster service version contains duplicate strategy deployment spec '%s'", repeated(r.deploymentNames()))
+	return errorsOf("cluster service version contains duplicate strategy deployment spec '%s'",
+		repeated(r.deploymentNames()))
 }
 
 func (r *renderer) checkDeploymentNames() []error {
 	var errs []error
 	for _, name := range slices.Compact(slices.Sorted(slices.Values(r.deploymentNames()))) {
 		if reasons := nameProblems(name, ", "); reasons != "" {
-			errs = append(errs, fmt.Errorf("invalid cluster service version strategy deployment name '%s': %s", name, reasons))
+			errs = append(errs,
+				fmt.Errorf("invalid cluster service version strategy deployment name '%s': %s", name, reasons))
 		}
 	}
 	return errs
@@ -97,7 +100,8 @@ func (r *renderer) checkCRDsUnique() []error {
 func (r *renderer) checkOwnedCRDs() []error {
 	shipped := r.crdNames()
 	missing := slices.DeleteFunc(r.ownedNames(), func(name string) bool { return slices.Contains(shipped, name) })
-	return errorsOf("cluster service definition references owned custom resource definition '%s' not found in bundle", missing)
+	return errorsOf("cluster service definition references owned custom resource definition '%s' not found in bundle",
+		missing)
 }
 
 func (r *renderer) checkPackage() []error {
@@ -107,7 +111,7 @@ func (r *renderer) checkPackage() []error {
 	return nil
 }
 
-// conversions gives the definitions of conversion webhooks.
+// conversions returns the definitions of conversion webhooks.
 func (r *renderer) conversions() []v1alpha1.WebhookDescription {
 	var out []v1alpha1.WebhookDescription
 	for _, w := range r.csv.Spec.WebhookDefinitions {
@@ -125,7 +129,9 @@ func (r *renderer) checkConversionModes() []error {
 	}
 	var errs []error
 	for _, w := range r.conversions() {
-		errs = append(errs, fmt.Errorf("bundle contains conversion webhook %q and supports install modes %v - conversion webhooks are only supported for bundles that only support AllNamespaces install mode", w.GenerateName, modes))
+		errs = append(errs,
+			fmt.Errorf("bundle contains conversion webhook %q and supports install modes %v - conversion webhooks "+
+				"are only supported for bundles that only support AllNamespaces install mode", w.GenerateName, modes))
 	}
 	return errs
 }
@@ -133,19 +139,22 @@ func (r *renderer) checkConversionModes() []error {
 func (r *renderer) checkWebhookDeployments() []error {
 	webhooks := slices.Clone(r.csv.Spec.WebhookDefinitions)
 	slices.SortStableFunc(webhooks, func(a, b v1alpha1.WebhookDescription) int {
-		return cmp.Or(cmp.Compare(a.DeploymentName, b.DeploymentName), cmp.Compare(a.Type, b.Type), cmp.Compare(a.GenerateName, b.GenerateName))
+		return cmp.Or(cmp.Compare(a.DeploymentName, b.DeploymentName), cmp.Compare(a.Type, b.Type),
+			cmp.Compare(a.GenerateName, b.GenerateName))
 	})
 	deployments := r.deploymentNames()
 	var errs []error
 	for _, w := range webhooks {
 		if !slices.Contains(deployments, w.DeploymentName) {
-			errs = append(errs, fmt.Errorf("webhook of type '%s' with name '%s' references non-existent deployment '%s'", w.Type, w.GenerateName, w.DeploymentName))
+			errs = append(errs,
+				fmt.Errorf("webhook of type '%s' with name '%s' references non-existent deployment '%s'", w.Type,
+					w.GenerateName, w.DeploymentName))
 		}
 	}
 	return errs
 }
 
-// webhookNames gives the webhooks' names by type.
+// webhookNames returns the webhooks' names by type.
 func (r *renderer) webhookNames() map[v1alpha1.WebhookAdmissionType][]string {
 	out := map[v1alpha1.WebhookAdmissionType][]string{}
 	for _, w := range r.csv.Spec.WebhookDefinitions {
@@ -189,7 +198,9 @@ func (r *renderer) checkConvertedOnce() []error {
 	for _, crd := range slices.Sorted(maps.Keys(webhooks)) {
 		if names := webhooks[crd]; len(names) > 1 {
 			slices.Sort(names)
-			errs = append(errs, fmt.Errorf("conversion webhooks [%s] reference same custom resource definition '%s'", strings.Join(names, ","), crd))
+			errs = append(errs,
+				fmt.Errorf("conversion webhooks [%s] reference same custom resource definition '%s'",
+					strings.Join(names, ","), crd))
 		}
 	}
 	return errs
@@ -197,12 +208,15 @@ func (r *renderer) checkConvertedOnce() []error {
 
 func (r *renderer) checkConvertedOwned() []error {
 	webhooks, owned := r.conversions(), r.ownedNames()
-	slices.SortStableFunc(webhooks, func(a, b v1alpha1.WebhookDescription) int { return cmp.Compare(a.GenerateName, b.GenerateName) })
+	slices.SortStableFunc(webhooks,
+		func(a, b v1alpha1.WebhookDescription) int { return cmp.Compare(a.GenerateName, b.GenerateName) })
 	var errs []error
 	for _, w := range webhooks {
 		for _, crd := range slices.Sorted(slices.Values(w.ConversionCRDs)) {
 			if !slices.Contains(owned, crd) {
-				errs = append(errs, fmt.Errorf("conversion webhook '%s' references custom resource definition '%s' not owned bundle", w.GenerateName, crd))
+				errs = append(errs,
+					fmt.Errorf("conversion webhook '%s' references custom resource definition '%s' not owned bundle",
+						w.GenerateName, crd))
 			}
 		}
 	}
@@ -228,7 +242,8 @@ func (r *renderer) checkWebhookRules() []error {
 func ruleProblems(webhook, group string, resources []string) []error {
 	switch group {
 	case "*", "olm.operatorframework.io":
-		return []error{fmt.Errorf("webhook %q contains forbidden rule: admission webhook rules cannot reference API group %q", webhook, group)}
+		return []error{fmt.Errorf("webhook %q contains forbidden rule: admission webhook rules cannot reference API "+
+			"group %q", webhook, group)}
 	case "admissionregistration.k8s.io":
 	default:
 		return nil
@@ -238,7 +253,9 @@ func ruleProblems(webhook, group string, resources []string) []error {
 		switch strings.ToLower(resource) {
 		case "*", "mutatingwebhookconfiguration", "mutatingwebhookconfigurations",
 			"validatingwebhookconfiguration", "validatingwebhookconfigurations":
-			errs = append(errs, fmt.Errorf("webhook %q contains forbidden rule: admission webhook rules cannot reference resource %q for API group %q", webhook, resource, group))
+			errs = append(errs,
+				fmt.Errorf("webhook %q contains forbidden rule: admission webhook rules cannot reference resource %q "+
+					"for API group %q", webhook, resource, group))
 		}
 	}
 	return errs

@@ -59,7 +59,8 @@ func (r *renderer) mutatingWebhooks() ([]Object, error) {
 }
 
 // webhooks makes the configurations of one type. The name is fixed: generateName without a dash at its end.
-func (r *renderer) webhooks(t v1alpha1.WebhookAdmissionType, configuration func(name string, w v1alpha1.WebhookDescription) any) ([]Object, error) {
+func (r *renderer) webhooks(t v1alpha1.WebhookAdmissionType,
+	configuration func(name string, w v1alpha1.WebhookDescription) any) ([]Object, error) {
 	var out []Object
 	for _, w := range r.csv.Spec.WebhookDefinitions {
 		if w.Type != t {
@@ -81,7 +82,7 @@ func (r *renderer) clientConfig(w v1alpha1.WebhookDescription) admissionv1.Webho
 	}}
 }
 
-// webhookPort gives the Service's port for a definition (deviation WebhookPort).
+// webhookPort returns the Service's port for a definition (deviation WebhookPort).
 func webhookPort(w v1alpha1.WebhookDescription) int32 {
 	if w.ContainerPort > 0 {
 		return w.ContainerPort

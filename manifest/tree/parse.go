@@ -11,9 +11,9 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-const templated = "a template: check what is made of it"
+const templated = "a template: read its rendered output instead"
 
-// parse gives the objects in the text of a file.
+// parse returns the objects of a file.
 func (f file) parse(data []byte) result {
 	docs, err := manifest.ReadFile(f.name, data, Limits)
 	if err != nil {
@@ -22,7 +22,7 @@ func (f file) parse(data []byte) result {
 	var r result
 	for _, d := range docs {
 		if d.Root == nil || d.Root.Kind != yaml.MappingNode && !f.all {
-			continue // a list of values, a comment
+			continue // a list of values, or only comments
 		}
 		if o := f.kustomization(d); o != nil {
 			r.config = append(r.config, o)
@@ -44,7 +44,8 @@ func (f file) parse(data []byte) result {
 	return r
 }
 
-// kustomization gives the document of a kustomization.yaml, which needs no kind; nil if it is something else.
+// kustomization returns the document of a kustomization.yaml, which may omit its kind, or nil if it is something
+// else.
 func (f file) kustomization(d *manifest.Document) *manifest.Object {
 	if base := path.Base(f.name); base != "kustomization.yaml" && base != "kustomization.yml" {
 		return nil
@@ -58,13 +59,13 @@ func (f file) kustomization(d *manifest.Document) *manifest.Object {
 
 const kustomizeGroup = "kustomize.config.k8s.io"
 
-// isObject tells the objects that an API server keeps from the configuration files of tools, which borrow the form.
+// isObject distinguishes objects that an API server stores from configuration files that only look like them.
 func isObject(o *manifest.Object) bool {
 	return o.APIVersion != "" && o.Name != "" && o.Group() != kustomizeGroup
 }
 
-// refused decides what a file that is not readable means. One that was named is at fault. In a directory there may be anything: a template
-// and what does not look like a Kubernetes object are passed over, with a note.
+// refused decides what an unreadable file means. A named file is an error. A directory may contain anything, so
+// templates and files that do not look like a Kubernetes object are skipped with a reason.
 func (f file) refused(data []byte, err error) result {
 	var fault *manifest.Error
 	if !errors.As(err, &fault) {
@@ -73,12 +74,12 @@ func (f file) refused(data []byte, err error) result {
 	isTemplate := bytes.Contains(data, []byte("{{"))
 	switch {
 	case f.named && isTemplate && fault.Tip == "":
-		fault.Tip = "it looks like a template: check what is made of it"
+		fault.Tip = "it looks like a template: read its rendered output instead"
 	case f.named:
 	case isTemplate:
 		return result{skipped: templated}
 	case !bytes.Contains(data, []byte("apiVersion")) || !bytes.Contains(data, []byte("kind")):
-		return result{skipped: "not readable, and no Kubernetes object: " + fault.Msg}
+		return result{skipped: "neither readable nor a Kubernetes object: " + fault.Msg}
 	}
 	return result{fault: fault}
 }

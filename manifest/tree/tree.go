@@ -1,4 +1,5 @@
-// Package tree reads the Kubernetes objects of files and directories: a GitOps repository, what olmgen rendered, what kubectl get printed.
+// Package tree reads the Kubernetes objects of files and directories: a GitOps repository, the output of olmgen, the
+// output of kubectl get.
 package tree
 
 import (
@@ -14,32 +15,38 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// Stdin is the path that stands for the standard input, and the file that its objects are of.
+// Stdin is the path of the standard input, StdinFile the file name of its objects.
 const (
 	Stdin     = "-"
 	StdinFile = "stdin"
 )
 
-// Limits are those for one file: what kubectl prints of a whole cluster is one document.
-var Limits = manifest.Limits{FileBytes: 256 << 20, Depth: manifest.DefaultLimits.Depth, Nodes: 5_000_000, Documents: 100_000}
+// Limits apply to one file. They are large because kubectl prints a whole cluster as one document.
+var Limits = manifest.Limits{
+	FileBytes: 256 << 20,
+	Depth:     manifest.DefaultLimits.Depth,
+	Nodes:     5_000_000,
+	Documents: 100_000,
+}
 
-// Options say how to read. The zero value is right for files.
+// Options configure Read. The zero value suits files.
 type Options struct {
-	Stdin   io.Reader // what the path "-" reads
-	Workers int       // how many files are read at once; 0: as many as there are processors
-	// Strict reads for somebody who needs every object: whatever is not readable, a template, and an object without name are
-	// not passed over. What is in a directory and begins with a dot is left out.
+	Stdin   io.Reader // read for the path "-"
+	Workers int       // how many files to read at once; 0 means one per processor
+	// Strict reads for somebody who needs every object: whatever is not readable, a template, and an object without
+	// name are not passed over. What is in a directory and begins with a dot is left out.
 	Strict bool
 }
 
-// Tree is what was read.
+// Tree holds the objects of files.
 type Tree struct {
 	Objects []*manifest.Object // in the order of the paths, of file names, and in the files
-	Skipped []Skipped          // what may hold objects and was not read, in the same order
-	Faults  []*manifest.Error  // files of directories that look like Kubernetes objects and are not readable, in the same order
-	Files   int                // how many were read
+	Skipped []Skipped          // files that may have objects and were not read, in the same order
+	Faults  []*manifest.Error  // unreadable files that look like Kubernetes objects, in the same order
+	Files   int                // number of files read
 
-	// Kustomizations are the files of that name, in the same order. They are configuration, not objects, but say where objects go.
+	// Kustomizations are the kustomization.yaml files, in the same order. They are not objects, but say where objects
+	// go.
 	Kustomizations []*manifest.Object
 }
 
@@ -49,10 +56,10 @@ type Skipped struct {
 	Why  string // one line
 }
 
-// Read reads the objects below paths: files, directories with all below them, or "-". Of a directory it takes the files that end in .yaml,
-// .yml and .json; what is not Kubernetes' business in them (values.yaml, kustomization.yaml) is passed over, templates are Skipped. A file
-// that is named itself has to be readable: the error, a *manifest.Error, says why it is not. Other errors are those of the file system
-// and of ctx. The same files give the same Tree, whatever the number of workers.
+// Read reads the objects below paths: files, directories with everything below them, or "-". Of a directory it reads
+// files that end in .yaml, .yml or .json. It ignores YAML that is not a Kubernetes object, such as values.yaml, and
+// skips templates. A file that paths name must be readable: the error, a *manifest.Error, says why it is not. Other
+// errors are those of the file system and of ctx. The same files yield the same Tree, whatever the number of workers.
 func Read(ctx context.Context, paths []string, o Options) (*Tree, error) {
 	files, err := find(paths, o.Strict)
 	if err != nil {
@@ -91,14 +98,14 @@ func Read(ctx context.Context, paths []string, o Options) (*Tree, error) {
 
 // file is a file to read.
 type file struct {
-	path  string // as the system knows it
-	name  string // as it is called in messages, with slashes
-	named bool   // on the command line, or as strict as if it were
+	path  string // for the file system
+	name  string // for messages, with slashes
+	named bool   // one of the paths of Read, or as strict as if it were
 	all   bool   // what is no object in a file is at fault too
-	skip  string // why it is not to be read, which is said in its place
+	skip  string // why it is not read; empty if it is
 }
 
-// result is what reading a file gave.
+// result is what one file contains.
 type result struct {
 	objects []*manifest.Object
 	config  []*manifest.Object // kustomizations
@@ -139,7 +146,7 @@ func (f file) read(stdin io.Reader) result {
 	return f.parse(data)
 }
 
-// load reads the bytes of a file, one more than the limit at most: a pipe may have no end.
+// load reads a file, but at most one byte more than the limit, because a pipe may never end.
 func (f file) load(stdin io.Reader) ([]byte, error) {
 	limit := int64(Limits.FileBytes) + 1
 	if f.path == Stdin {

@@ -142,11 +142,11 @@ repo/a/two.yaml:8 ConfigMap ns/two
 repo/b.json:2 Secret s
 repo/b.json:3 Secret r
 repo/chart/crds/c.YAML:1 ConfigMap crd
-skipped repo/chart/templates: the templates of a Helm chart: check what helm template makes of them
-skipped repo/jinja/a.yaml: a template: check what is made of it
-skipped repo/jinja/b.yaml: a template: check what is made of it
-skipped repo/jinja/c.yaml: a template: check what is made of it
-skipped repo/tsconfig.json: not readable, and no Kubernetes object: not YAML: did not find expected ',' or '}'
+skipped repo/chart/templates: the templates of a Helm chart: read the output of helm template instead
+skipped repo/jinja/a.yaml: a template: read its rendered output instead
+skipped repo/jinja/b.yaml: a template: read its rendered output instead
+skipped repo/jinja/c.yaml: a template: read its rendered output instead
+skipped repo/tsconfig.json: neither readable nor a Kubernetes object: not YAML: did not find expected ',' or '}'
 fault repo/broken.yaml:2: not YAML: did not find expected ',' or '}'
 10 files
 `
@@ -231,10 +231,10 @@ func TestLinks(t *testing.T) {
 in/a.yaml:1 ConfigMap a
 in/named.yaml:1 ConfigMap data
 in/sub/b.yaml:1 ConfigMap b
-skipped in/gone.yaml: a symbolic link that leads nowhere
-skipped in/self.yaml: a symbolic link that leads nowhere
-skipped in/x.yaml: a symbolic link that leads out of the tree: name it if what it leads to belongs to it
-skipped in/zout: a symbolic link that leads out of the tree: name it if what it leads to belongs to it
+skipped in/gone.yaml: a symbolic link whose target does not exist
+skipped in/self.yaml: a symbolic link whose target does not exist
+skipped in/x.yaml: a symbolic link to a target outside of the tree: pass the target as a path too
+skipped in/zout: a symbolic link to a target outside of the tree: pass the target as a path too
 3 files
 `
 	expect(t, read(t, "", "in"), want)
@@ -253,11 +253,12 @@ metadata: {name: {{ x }}
 -- bytes.yaml --
 `+"\xff\n")
 	for path, want := range map[string]string{
-		"missing":       "missing: no such file or directory|name files, directories, or - for stdin",
-		"template.yaml": "template.yaml:1: not YAML: did not find expected ',' or '}'|it looks like a template: check what is made of it",
-		"broken.json":   "broken.json:1: not YAML: did not find expected ',' or '}'|",
-		"bytes.yaml":    "bytes.yaml:1: not UTF-8 text|",
-		"-":             "stdin:1: not YAML: did not find expected node content|",
+		"missing": "missing: no such file or directory|name files, directories, or - for stdin",
+		"template.yaml": "template.yaml:1: not YAML: did not find expected ',' or '}'|it looks like a template: read its " +
+			"rendered output instead",
+		"broken.json": "broken.json:1: not YAML: did not find expected ',' or '}'|",
+		"bytes.yaml":  "bytes.yaml:1: not UTF-8 text|",
+		"-":           "stdin:1: not YAML: did not find expected node content|",
 	} {
 		_, err := tree.Read(t.Context(), []string{path}, tree.Options{Stdin: strings.NewReader("[")})
 		var e *manifest.Error
@@ -277,7 +278,8 @@ metadata: {name: {{ x }}
 
 // Whatever a file holds: it is read, skipped or at fault, never a crash; and its objects have a place.
 func FuzzRead(f *testing.F) {
-	for _, s := range []string{"", "[", "a: {{ x }}", "{apiVersion: v1, kind: List, items: [{kind: A, apiVersion: v1, metadata: {name: x}}]}", "---\n---\nkind: 5"} {
+	for _, s := range []string{"", "[", "a: {{ x }}", "{apiVersion: v1, kind: List, items: [{kind: A, apiVersion: v1, " +
+		"metadata: {name: x}}]}", "---\n---\nkind: 5"} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -14,9 +14,9 @@ import (
 type walker struct {
 	strict bool
 	files  []file
-	roots  []string        // of directories, with no symbolic links left in them
-	seen   map[string]bool // files, the same way
-	links  []int           // files that are symbolic links, by index
+	roots  []string        // directories, with symbolic links resolved
+	seen   map[string]bool // files, with symbolic links resolved
+	links  []int           // indexes of the files that are symbolic links
 }
 
 // find lists the files to read. Each is listed once, even if two paths lead to it.
@@ -40,7 +40,8 @@ func (w *walker) path(p string) error {
 	}
 	info, err := os.Stat(p)
 	if err != nil {
-		return &manifest.Error{File: filepath.ToSlash(p), Msg: reason(err), Tip: "name files, directories, or - for stdin"}
+		return &manifest.Error{File: filepath.ToSlash(p), Msg: reason(err),
+			Tip: "name files, directories, or - for stdin"}
 	}
 	real, err := filepath.EvalSymlinks(p)
 	if err == nil {
@@ -57,7 +58,7 @@ func (w *walker) path(p string) error {
 	return w.dir(p, real)
 }
 
-// reason is what went wrong without the path, which the message has already.
+// reason returns the cause of an error without the path, which the message already has.
 func reason(err error) string {
 	if pe, ok := err.(*fs.PathError); ok { //nolint:errorlint // os.Stat gives it unwrapped
 		return pe.Err.Error()
@@ -75,7 +76,7 @@ func (w *walker) add(f file, real string) {
 	}
 }
 
-// dir walks a directory in the order of names; real is its path without symbolic links.
+// dir walks a directory in the order of names. real is its path with symbolic links resolved.
 func (w *walker) dir(root, real string) error {
 	return filepath.WalkDir(real, func(p string, entry fs.DirEntry, err error) error {
 		if err != nil {
@@ -105,14 +106,14 @@ func (w *walker) dir(root, real string) error {
 	})
 }
 
-// enter says whether to walk a directory below another.
+// enter decides whether to walk a subdirectory.
 func (w *walker) enter(f file) error {
 	switch filepath.Base(f.path) {
 	case ".git":
 		return filepath.SkipDir
 	case "templates":
 		if _, err := os.Lstat(filepath.Join(filepath.Dir(f.path), "Chart.yaml")); err == nil {
-			f.skip = "the templates of a Helm chart: check what helm template makes of them"
+			f.skip = "the templates of a Helm chart: read the output of helm template instead"
 			w.add(f, f.path)
 			return filepath.SkipDir
 		}
@@ -124,8 +125,8 @@ func hasObjects(p string) bool {
 	return slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(filepath.Ext(p)))
 }
 
-// settleLinks decides about symbolic links, when all files are known. What they lead to is read where it stands; a link is read itself
-// only if it is the one name of a file in the tree that says what is in it. Links to directories are not followed, so they make no loops.
+// settleLinks decides about symbolic links once all files are known. A link is read only if its target is inside the
+// tree and is not read under another name. Links to directories are not followed, so they cannot form loops.
 func (w *walker) settleLinks() []file {
 	drop := map[int]bool{}
 	for _, i := range w.links {
@@ -137,13 +138,13 @@ func (w *walker) settleLinks() []file {
 		}
 		switch {
 		case err != nil && hasObjects(f.path):
-			f.skip = "a symbolic link that leads nowhere"
+			f.skip = "a symbolic link whose target does not exist"
 		case err != nil, w.seen[real], info.IsDir() && w.inside(real), !info.IsDir() && !hasObjects(f.path):
 			drop[i] = true
 		case info.Mode().IsRegular() && w.inside(real):
 			w.seen[real] = true
 		default:
-			f.skip = "a symbolic link that leads out of the tree: name it if what it leads to belongs to it"
+			f.skip = "a symbolic link to a target outside of the tree: pass the target as a path too"
 		}
 	}
 	var files []file

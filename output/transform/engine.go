@@ -2,8 +2,8 @@ package transform
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/olmgen/olmgen/generate"
@@ -26,19 +26,23 @@ var Engines = []Engine{EngineNone, EngineArgoCD, EngineFlux}
 const (
 	argoWave    = "argocd.argoproj.io/sync-wave"
 	argoOptions = "argocd.argoproj.io/sync-options"
-	fluxPrune   = "kustomize.toolkit.fluxcd.io/prune"
+
+	fluxPrune      = "kustomize.toolkit.fluxcd.io/prune"
+	fluxSubstitute = "kustomize.toolkit.fluxcd.io/substitute"
 )
 
 type groupKind struct{ group, kind string }
 
 var (
-	crd       = groupKind{"apiextensions.k8s.io", "CustomResourceDefinition"}
-	namespace = groupKind{"", "Namespace"}
+	crd         = groupKind{"apiextensions.k8s.io", "CustomResourceDefinition"}
+	namespace   = groupKind{"", "Namespace"}
+	clusterRole = groupKind{"rbac.authorization.k8s.io", "ClusterRole"}
 )
 
-// waves are the sync waves of Argo CD; what is not listed is in wave 0, which is not written. Argo CD goes on to the next wave when all
-// of one is healthy, and deletes in the opposite order (argo-cd: docs/user-guide/sync-waves.md). What others need is there first, CRDs
-// established; what has the API server call the operator comes when the operator's Deployments can answer.
+// waves are the sync waves of Argo CD. A kind that is not listed is in wave 0, which is not written. Argo CD starts the
+// next wave when all objects of a wave are healthy, and deletes in the opposite order (argo-cd:
+// docs/user-guide/sync-waves.md). What others need comes first. What makes the API server call the operator comes when
+// the operator's Deployments can answer.
 var waves = map[groupKind]string{
 	namespace:                                "-1",
 	crd:                                      "-1",
@@ -48,28 +52,24 @@ var waves = map[groupKind]string{
 	{"admissionregistration.k8s.io", "ValidatingWebhookConfiguration"}: "1",
 }
 
-// Annotate adds what a GitOps engine has to know: for Argo CD the wave of what is not in wave 0, ServerSideApply=true on CRDs that are
-// too large for client-side apply, Prune=false on CRDs and Namespaces; for Flux, which applies server-side and in stages, only that CRDs
-// and Namespaces are not pruned. No other object is touched. What an object says of these already, it keeps.
+// Annotate adds what a GitOps engine needs to know, and touches no other object.
+//
+// Argo CD gets the wave of what is not in wave 0, Prune=false on CRDs and Namespaces, and ServerSideApply=true on what
+// client-side apply cannot store and on aggregated ClusterRoles. Flux gets prune: disabled on CRDs and Namespaces, and substitute:
+// disabled on every object that its variable substitution would change. An object keeps what it already says.
 func Annotate(objects []generate.Shared, e Engine) error {
+	if e == EngineNone || e == "" {
+		return nil
+	}
 	for i := range objects {
 		o := &objects[i]
-		kind := groupKind{o.Group(), o.Kind}
-		keep := kind == crd || kind == namespace
-		if e == EngineNone || e == "" || !keep && (e != EngineArgoCD || waves[kind] == "") {
-			continue
-		}
-		x, err := o.Manifest()
-		if err != nil {
-			return err
-		}
-		add := map[string]string{}
+		var add map[string]string
+		var err error
 		switch e {
 		case EngineArgoCD:
-			err = argo(add, x, o.Data, kind, keep)
+			add, err = argo(o.Object)
 		case EngineFlux:
-			add[fluxPrune] = "disabled"
-			err = keepOwn(add, x)
+			add, err = flux(o.Object)
 		default:
 			err = fmt.Errorf("no engine %q", string(e))
 		}
@@ -86,34 +86,94 @@ func Annotate(objects []generate.Shared, e Engine) error {
 	return nil
 }
 
-func argo(add map[string]string, x *manifest.Object, text []byte, kind groupKind, keep bool) error {
+// kept reports whether an engine never prunes objects of the kind: others would be deleted with them.
+func kept(kind groupKind) bool { return kind == crd || kind == namespace }
+
+// flux returns the annotations that an object gets for Flux.
+func flux(o generate.Object) (map[string]string, error) {
+	add := map[string]string{}
+	if kept(groupKind{o.Group(), o.Kind}) {
+		add[fluxPrune] = "disabled"
+	}
+	if substituted(o.Data) {
+		add[fluxSubstitute] = "disabled"
+	}
+	if len(add) == 0 {
+		return nil, nil
+	}
+	x, err := o.Manifest()
+	if err != nil {
+		return nil, err
+	}
+	return add, keepOwn(add, x)
+}
+
+// dollars are the texts of a YAML document that Flux's substitution may change, which runs over the whole document
+// (fluxcd/pkg: envsubst/parse/scan.go). ${ begins a variable, and $$ becomes one $. A dollar sign may be written as
+// an escape, or stand before a line break that is escaped.
+var dollars = [][]byte{
+	[]byte("${"), []byte("$$"), []byte("$\\"), []byte(`\x24`), []byte(`\u0024`), []byte(`\U00000024`),
+}
+
+func substituted(text []byte) bool {
+	return slices.ContainsFunc(dollars, func(d []byte) bool { return bytes.Contains(text, d) })
+}
+
+// argo returns the annotations that an object gets for Argo CD.
+func argo(o generate.Object) (map[string]string, error) {
+	kind := groupKind{o.Group(), o.Kind}
+	var want []string // sync options
+	if kept(kind) {
+		want = append(want, "Prune=false")
+	}
+	if server, err := serverSide(o, kind); err != nil {
+		return nil, err
+	} else if server {
+		want = append(want, "ServerSideApply=true")
+	}
+	if len(want) == 0 && waves[kind] == "" {
+		return nil, nil
+	}
+	x, err := o.Manifest()
+	if err != nil {
+		return nil, err
+	}
+	add := map[string]string{}
 	if wave := waves[kind]; wave != "" {
 		add[argoWave] = wave
 	}
 	if err := keepOwn(add, x); err != nil {
-		return err
+		return nil, err
 	}
 	own, err := annotation(x, argoOptions)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	options := own
-	if keep {
-		options = withOption(options, "Prune=false")
-	}
-	if kind == crd {
-		large, err := tooLarge(x, text)
-		if err != nil {
-			return err
-		}
-		if large {
-			options = withOption(options, "ServerSideApply=true")
-		}
+	for _, o := range want {
+		options = withOption(options, o)
 	}
 	if options != own {
 		add[argoOptions] = options
 	}
-	return nil
+	return add, nil
+}
+
+// serverSide reports whether Argo CD must apply the object server-side: one that client-side apply cannot store, and a
+// ClusterRole that aggregates others. Whoever creates such a ClusterRole must hold all rights or may escalate it, and
+// the right to escalate a role by its name is only found in a request that has the name in its URL (Kubernetes:
+// pkg/registry/rbac/escalation_check.go).
+func serverSide(o generate.Object, kind groupKind) (bool, error) {
+	if kind == clusterRole && bytes.Contains(o.Data, []byte("aggregationRule")) {
+		x, err := o.Manifest()
+		if err != nil {
+			return false, err
+		}
+		if rule, err := x.Get("aggregationRule"); err != nil || rule != nil {
+			return rule != nil, err
+		}
+	}
+	return tooLarge(o)
 }
 
 // withOption adds to a list of sync options, unless the option is decided there already.
@@ -128,66 +188,6 @@ func withOption(list, option string) string {
 		return option
 	}
 	return list + "," + option
-}
-
-// annotationLimit is what all annotations of an object may have together (apimachinery: pkg/api/validation/objectmeta.go).
-const annotationLimit = 262_144
-
-// tooLarge reports whether client-side apply, which puts the whole object as JSON into an annotation, would be refused
-// (kubectl: pkg/util/apply.go). The object is only decoded if its text is near the limit.
-func tooLarge(x *manifest.Object, text []byte) (bool, error) {
-	if least, most := sizeAsJSON(text); x.Fresh == "" && most <= annotationLimit {
-		return false, nil
-	} else if x.Fresh == "" && least > annotationLimit {
-		return true, nil
-	}
-	v, err := x.Value()
-	if err != nil {
-		return false, err
-	}
-	data, err := json.Marshal(v)
-	return len(data) > annotationLimit, err
-}
-
-// sizeAsJSON bounds the size of a YAML text as JSON. Each line becomes at least its words, without the marks of YAML, and
-// at most its bytes, escaped, with quotes and brackets around every value.
-func sizeAsJSON(text []byte) (least, most int) {
-	block := 0 // the indentation of a block of text: what is further in is text
-	for line := range bytes.Lines(text) {
-		words := bytes.TrimLeft(line, " ")
-		indent := len(line) - len(words)
-		if words = bytes.TrimRight(words, " \n"); len(words) == 0 {
-			most += len(line) + 2
-			continue
-		}
-		if block < 0 {
-			block = indent
-		}
-		if block > 0 && indent >= block {
-			most += indent - block
-		} else {
-			block = 0
-		}
-		if last := words[bytes.LastIndexByte(words, ' ')+1]; block == 0 && (last == '|' || last == '>') {
-			block = -1
-		}
-		if words[0] != '#' {
-			least += len(words) - bytes.Count(words, []byte("'")) - bytes.Count(words, []byte(`\`)) - 3
-			if i := bytes.Index(words, []byte(" #")); i >= 0 {
-				least -= len(words) - i
-			}
-		}
-		most += len(words) + 10 // {"key":"value"}, and what follows
-		for _, c := range words {
-			switch {
-			case c < ' ', c >= 0x7f, c == '<', c == '>', c == '&', c == '"', c == '\\': // \u003c
-				most += 5
-			case c == '{', c == '[', c == ',', c == ':', c == '-':
-				most += 4
-			}
-		}
-	}
-	return least, most
 }
 
 // keepOwn takes away what the object has already.
@@ -205,11 +205,13 @@ func keepOwn(add map[string]string, x *manifest.Object) error {
 }
 
 func annotation(x *manifest.Object, key string) (string, error) {
-	v, err := x.Get("metadata", "annotations")
-	if err != nil {
-		return "", err
-	}
-	annotations, _ := v.(map[string]any)
+	annotations, err := annotationsOf(x)
 	s, _ := annotations[key].(string)
-	return s, nil
+	return s, err
+}
+
+func annotationsOf(x *manifest.Object) (map[string]any, error) {
+	v, err := x.Get("metadata", "annotations")
+	annotations, _ := v.(map[string]any)
+	return annotations, err
 }

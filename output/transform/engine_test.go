@@ -28,8 +28,8 @@ func bare(apiVersion, kind string) string {
 	return fmt.Sprintf("apiVersion: %s\nkind: %s\nmetadata:\n  name: x\n", apiVersion, kind)
 }
 
-// annotationsOf annotates one object and gives its annotations.
-func annotationsOf(t *testing.T, text string, e Engine) map[string]string {
+// annotated annotates one object and returns its annotations.
+func annotated(t *testing.T, text string, e Engine) map[string]string {
 	t.Helper()
 	objects := []generate.Shared{object(t, text)}
 	if err := Annotate(objects, e); err != nil {
@@ -74,40 +74,68 @@ func TestAnnotate(t *testing.T) {
 		{"cert-manager.io/v1", "Certificate", none, none},
 	} {
 		for engine, want := range map[Engine]map[string]string{EngineArgoCD: c.argo, EngineFlux: c.flux, EngineNone: none, "": none} {
-			if d := cmp.Diff(want, annotationsOf(t, bare(c.apiVersion, c.kind), engine)); d != "" {
+			if d := cmp.Diff(want, annotated(t, bare(c.apiVersion, c.kind), engine)); d != "" {
 				t.Errorf("%s %s, %s (-want +got):\n%s", c.apiVersion, c.kind, engine, d)
 			}
 		}
 	}
 }
 
-// ServerSideApply=true is on a CRD of 262,145 bytes of JSON and not on one of 262,144.
-func TestAnnotateLargeCRDs(t *testing.T) {
-	crd := bare("apiextensions.k8s.io/v1", "CustomResourceDefinition") + "spec:\n  description: "
-	x, err := generate.Object{Data: []byte(crd + `""` + "\n")}.Manifest()
-	if err != nil {
-		t.Fatal(err)
-	}
-	v, err := x.Value()
-	if err != nil {
-		t.Fatal(err)
-	}
-	empty, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
-	fits := 262_144 - len(empty)
-	for _, c := range []struct{ text, want string }{
-		{strings.Repeat("a", fits), "Prune=false"},
-		{strings.Repeat("a", fits+1), "Prune=false,ServerSideApply=true"},
-		{`'` + strings.Repeat("<", fits/6+1) + `'`, "Prune=false,ServerSideApply=true"}, // kubectl writes < as \u003c
+// ServerSideApply=true is on what client-side apply cannot store, of any kind, and not on what is one byte smaller.
+func TestAnnotateLargeObjects(t *testing.T) {
+	for kind, prune := range map[string]string{
+		"apiextensions.k8s.io/v1 CustomResourceDefinition":    "Prune=false",
+		"operators.coreos.com/v1alpha1 ClusterServiceVersion": "",
+		"v1 ConfigMap": "",
 	} {
-		if got := annotationsOf(t, crd+c.text+"\n", EngineArgoCD)[argoOptions]; got != c.want {
-			t.Errorf("%d bytes: %s, want %s", len(c.text), got, c.want)
+		apiVersion, kind, _ := strings.Cut(kind, " ")
+		text := bare(apiVersion, kind) + "spec:\n  description: "
+		x, err := generate.Object{Data: []byte(text + `""` + "\n")}.Manifest()
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, err := x.Value()
+		if err != nil {
+			t.Fatal(err)
+		}
+		empty, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fits := annotationLimit - roomForApply - len(empty)
+		server := strings.TrimPrefix(prune+",ServerSideApply=true", ",")
+		annotations := "  annotations:\n    a: " + strings.Repeat("b", fits/2)
+		for _, c := range []struct{ text, want string }{
+			{text + strings.Repeat("a", fits) + "\n", prune},
+			{text + strings.Repeat("a", fits+1) + "\n", server},
+			{text + `'` + strings.Repeat("<", fits/6+1) + "'\n", server},               // kubectl writes < as \u003c
+			{strings.Replace(text, "spec:", annotations+"\nspec:", 1) + "a\n", server}, // annotations count twice
+		} {
+			if got := annotated(t, c.text, EngineArgoCD)[argoOptions]; got != c.want {
+				t.Errorf("%s of %d bytes: %s, want %s", kind, len(c.text), got, c.want)
+			}
+			if got := annotated(t, c.text, EngineFlux); got[argoOptions] != "" {
+				t.Errorf("%s: Flux gets %v", kind, got)
+			}
 		}
 	}
-	if got := annotationsOf(t, strings.Replace(crd, "CustomResourceDefinition", "Other", 1)+strings.Repeat("a", fits+1)+"\n", EngineArgoCD); len(got) > 0 {
-		t.Errorf("no CRD: %v", got)
+}
+
+// An aggregated ClusterRole is applied server-side. A ClusterRole that only names the field in its rules is not.
+func TestAnnotateAggregatedClusterRoles(t *testing.T) {
+	text := bare("rbac.authorization.k8s.io/v1", "ClusterRole")
+	rule := "aggregationRule:\n  clusterRoleSelectors:\n  - matchLabels:\n      a: b\n"
+	want := map[string]string{argoOptions: "ServerSideApply=true"}
+	if d := cmp.Diff(want, annotated(t, text+rule, EngineArgoCD)); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	want[argoOptions] = "ServerSideApply=false"
+	own := text + "  annotations: {" + argoOptions + ": ServerSideApply=false}\n" + rule
+	if d := cmp.Diff(want, annotated(t, own, EngineArgoCD)); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	if got := annotated(t, text+"rules:\n- apiGroups: [a]\n  resources: [aggregationRules]\n  verbs: [get]\n", EngineArgoCD); len(got) > 0 {
+		t.Errorf("a ClusterRole with rules: %v", got)
 	}
 }
 
@@ -116,12 +144,47 @@ func TestAnnotateKeepsWhatIsThere(t *testing.T) {
 	text := bare("v1", "Namespace") + "  annotations:\n    " + argoWave + ": \"-7\"\n    " + argoOptions + ": Validate=false, Prune=confirm\n    " + fluxPrune + ": enabled\n"
 	want := map[string]string{argoWave: "-7", argoOptions: "Validate=false, Prune=confirm", fluxPrune: "enabled"}
 	for _, e := range Engines {
-		if d := cmp.Diff(want, annotationsOf(t, text, e)); d != "" {
+		if d := cmp.Diff(want, annotated(t, text, e)); d != "" {
 			t.Errorf("%s (-want +got):\n%s", e, d)
 		}
 	}
 	want[argoOptions] = "Validate=false,Prune=false"
-	if d := cmp.Diff(want, annotationsOf(t, strings.Replace(text, ", Prune=confirm", "", 1), EngineArgoCD)); d != "" {
+	if d := cmp.Diff(want, annotated(t, strings.Replace(text, ", Prune=confirm", "", 1), EngineArgoCD)); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+}
+
+// Flux substitutes variables in the whole document. Every object in which that would change a text is kept out of it.
+func TestAnnotateSubstitution(t *testing.T) {
+	disabled := map[string]string{fluxSubstitute: "disabled"}
+	for value, want := range map[string]map[string]string{
+		"a":                 {},
+		"$(POD_NAME)":       {}, // a reference of Kubernetes
+		"costs $5":          {},
+		"${HOME}":           disabled,
+		"'a${b:-c}'":        disabled,
+		"$$(POD_NAME)":      disabled, // one $ would be lost, and the reference would be resolved
+		`"\x24{HOME}"`:      disabled,
+		`"\u0024{HOME}"`:    disabled,
+		`"\U00000024{A}"`:   disabled,
+		"\"$\\\n    {A}\"":  disabled,
+		"|-\n    echo ${1}": disabled,
+	} {
+		text := bare("v1", "ConfigMap") + "data:\n  key: " + value + "\n"
+		if d := cmp.Diff(want, annotated(t, text, EngineFlux)); d != "" {
+			t.Errorf("%s (-want +got):\n%s", value, d)
+		}
+		if d := cmp.Diff(map[string]string{}, annotated(t, text, EngineArgoCD)); d != "" {
+			t.Errorf("%s, Argo CD (-want +got):\n%s", value, d)
+		}
+	}
+	text := bare("v1", "Namespace") + "  annotations:\n    a: ${b}\n"
+	want := map[string]string{"a": "${b}", fluxPrune: "disabled", fluxSubstitute: "disabled"}
+	if d := cmp.Diff(want, annotated(t, text, EngineFlux)); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	want[fluxSubstitute] = "enabled"
+	if d := cmp.Diff(want, annotated(t, text+"    "+fluxSubstitute+": enabled\n", EngineFlux)); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 }
@@ -165,7 +228,7 @@ func TestSizeAsJSON(t *testing.T) {
 	if corpustest.Set(t) {
 		files = append(files, corpustest.Glob(t, corpustest.Root(t), "bundles", "*", "*", "manifests", "*.yaml")...)
 	}
-	near, crds := 0, 0
+	near, crds, large := 0, 0, map[string]int{}
 	for _, name := range files {
 		text, err := os.ReadFile(name)
 		if err != nil {
@@ -187,12 +250,28 @@ func TestSizeAsJSON(t *testing.T) {
 		if len(data) < least || len(data) > most {
 			t.Errorf("%s: %d bytes of JSON, not %d to %d", name, len(data), least, most)
 		}
+		limit := annotationLimit - roomForApply
+		annotations, err := annotationsOf(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k, v := range annotations {
+			limit -= len(k) + len(v.(string))
+		}
+		got, err := tooLarge(generate.Object{Data: text})
+		if want := len(data) > limit; err != nil || got != want {
+			t.Errorf("%s: too large: %v %v, want %v", name, got, err, want)
+		}
+		if got {
+			large[o.Kind]++
+		}
 		if o.Kind == "CustomResourceDefinition" {
 			if crds++; least <= annotationLimit && most > annotationLimit {
 				near++
 			}
 		}
 	}
+	t.Logf("too large: %v", large)
 	t.Logf("%d of %d CRDs are so near the limit that they are parsed", near, crds)
 	if near*20 > crds {
 		t.Errorf("%d of %d CRDs are so near the limit that they are parsed", near, crds)

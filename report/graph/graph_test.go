@@ -165,7 +165,7 @@ type rect struct {
 	H     int    `xml:"height,attr"`
 }
 
-// readSVG gives the texts and the nodes of a picture.
+// readSVG returns the texts and the nodes of a picture.
 func readSVG(t *testing.T, svg string) (texts []string, nodes []rect) {
 	t.Helper()
 	d := xml.NewDecoder(strings.NewReader(svg))

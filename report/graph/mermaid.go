@@ -15,7 +15,8 @@ func (r *Radius) Mermaid(w io.Writer) error {
 	for i, a := range r.Accounts {
 		fmt.Fprintf(&b, "      sa%d(\"%s\")\n", i, label("ServiceAccount", a.Name))
 		for j, d := range a.Deployments {
-			fmt.Fprintf(&b, "      d%d_%d(\"%s\")\n      d%[1]d_%[2]d -->|runs as| sa%[1]d\n", i, j, label("Deployment", d))
+			fmt.Fprintf(&b, "      d%d_%d(\"%s\")\n      d%[1]d_%[2]d -->|runs as| sa%[1]d\n", i, j,
+				label("Deployment", d))
 		}
 	}
 	b.WriteString("    end\n")
@@ -35,7 +36,8 @@ func (r *Radius) Mermaid(w io.Writer) error {
 			}
 		}
 	}
-	fmt.Fprintf(&b, "    subgraph none[\"%s\"]\n      no(\"%s\")\n    end\n", label(strings.Join(r.Unbound, ", ")), label("no RoleBinding", r.access()))
+	fmt.Fprintf(&b, "    subgraph none[\"%s\"]\n      no(\"%s\")\n    end\n", label(strings.Join(r.Unbound, ", ")),
+		label("no RoleBinding", r.access()))
 	b.WriteString("  end\n")
 	for i, a := range r.Accounts {
 		for j := range a.Deployments {

@@ -15,8 +15,8 @@ import (
 	"github.com/olmgen/olmgen/generate"
 )
 
-// Radius is the blast radius of an operator: "in the case of a bug or malicious control, limit the worst-case scenario for the cluster"
-// (descoping plan, Operator Patterns).
+// Radius is the blast radius of an operator: "in the case of a bug or malicious control, limit the worst-case scenario
+// for the cluster" (descoping plan, Operator Patterns).
 type Radius struct {
 	Namespace string // the operator's
 	Accounts  []Account
@@ -50,8 +50,8 @@ type Binding struct {
 	Role       int
 }
 
-// BlastRadius finds out of rendered objects what the ServiceAccounts in the operator's namespace are bound to. Bindings of other
-// subjects are not in the picture. The error is about an object that can't be decoded.
+// BlastRadius finds out of rendered objects what the ServiceAccounts in the operator's namespace are bound to. Bindings
+// of other subjects are not in the picture. The error is about an object that can't be decoded.
 func BlastRadius(result *generate.Result) (*Radius, error) {
 	c := collector{namespace: result.Namespace, accounts: map[string][]string{}, rules: map[Role][]rbacv1.PolicyRule{}}
 	for _, o := range result.Objects {
@@ -115,7 +115,8 @@ func (c *collector) rbac(o generate.Object) error {
 		c.rules[Role{Kind: o.Kind, Namespace: o.Namespace, Name: o.Name}] = v.Rules
 		return nil
 	}
-	b := found{kind: o.Kind, namespace: o.Namespace, name: o.Name, role: Role{Kind: v.RoleRef.Kind, Name: v.RoleRef.Name}}
+	b := found{kind: o.Kind, namespace: o.Namespace, name: o.Name,
+		role: Role{Kind: v.RoleRef.Kind, Name: v.RoleRef.Name}}
 	if b.role.Kind == "Role" {
 		b.role.Namespace = o.Namespace
 	}
@@ -194,7 +195,8 @@ func (r *Radius) add(b found, names []string, rules map[Role][]rbacv1.PolicyRule
 
 // unbound names where no RoleBinding is.
 func (r *Radius) unbound() []string {
-	if !slices.ContainsFunc(r.Places, func(p Place) bool { return p.Namespace == "kube-system" }) && r.Namespace != "kube-system" {
+	if !slices.ContainsFunc(r.Places, func(p Place) bool { return p.Namespace == "kube-system" }) &&
+		r.Namespace != "kube-system" {
 		return []string{"kube-system", "every other namespace"}
 	}
 	return []string{"every other namespace"}
@@ -219,7 +221,8 @@ func summary(rules []rbacv1.PolicyRule) string {
 		return fmt.Sprintf("%d rules, everything among them", len(rules))
 	case len(rules) == 1:
 		p := rules[0]
-		if s := strings.Join(p.Verbs, ",") + " " + strings.Join(slices.Concat(p.Resources, p.NonResourceURLs), ","); len(s) <= maxSummary {
+		if s := strings.Join(p.Verbs, ",") + " " +
+			strings.Join(slices.Concat(p.Resources, p.NonResourceURLs), ","); len(s) <= maxSummary {
 			return s
 		}
 		return "1 rule"

@@ -27,8 +27,8 @@ type box struct {
 	lines      []string
 }
 
-// SVG writes the picture: on the left the operator, then the bindings in the namespaces where they are, on the right the roles. The
-// colours follow the reader's light or dark scheme. The error is the one of w.
+// SVG writes the picture: on the left the operator, then the bindings in the namespaces where they are, on the right
+// the roles. The colours follow the reader's light or dark scheme. The error is the one of w.
 func (r *Radius) SVG(w io.Writer) error {
 	var d drawing
 	accounts, x := d.operator(r)
@@ -94,7 +94,8 @@ func (d *drawing) operator(r *Radius) ([]box, int) {
 		at = append(at, len(nodes))
 		nodes = append(nodes, box{class: "node", lines: []string{"ServiceAccount", a.Name}})
 	}
-	placed, x := d.column(margin, []box{{class: "group", lines: []string{"namespace " + r.Namespace + " (operator)"}}}, [][]box{nodes})
+	placed, x := d.column(margin, []box{{class: "group", lines: []string{"namespace " + r.Namespace + " (operator)"}}},
+		[][]box{nodes})
 	var accounts []box
 	for i, a := range r.Accounts {
 		for j := range a.Deployments {
@@ -106,7 +107,7 @@ func (d *drawing) operator(r *Radius) ([]box, int) {
 	return accounts, x
 }
 
-// places gives the boxes of the bindings of each place.
+// places returns the boxes of the bindings of each place.
 func (d *drawing) places(r *Radius, x int) ([][]box, int) {
 	var groups []box
 	var nodes [][]box
@@ -139,7 +140,8 @@ func (d *drawing) roles(r *Radius, x int) []box {
 func (d *drawing) edge(from, to box, class string) {
 	x1, y1, x2, y2 := from.x+from.w, from.y+from.h/2, to.x, to.y+to.h/2
 	mid := (x1 + x2) / 2
-	fmt.Fprintf(&d.edges, "<path class=\"%s\" d=\"M%d %d C%d %d %d %d %d %d\"/>\n", class, x1, y1, mid, y1, mid, y2, x2, y2)
+	fmt.Fprintf(&d.edges, "<path class=\"%s\" d=\"M%d %d C%d %d %d %d %d %d\"/>\n", class, x1, y1, mid, y1, mid, y2, x2,
+		y2)
 }
 
 // style has no variables: not every program that shows an SVG knows them.
@@ -169,8 +171,12 @@ func (d *drawing) String() string {
 		width, height = max(width, g.x+g.w+margin), max(height, g.y+g.h+margin)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %[1]d %[2]d\" role=\"img\">\n", width, height)
-	fmt.Fprintf(&b, "<title>What the operator reaches</title>\n<style>\n%s</style>\n<rect class=\"page\" width=\"%d\" height=\"%d\"/>\n", style, width, height)
+	fmt.Fprintf(&b,
+		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %[1]d %[2]d\" "+
+			"role=\"img\">\n", width, height)
+	fmt.Fprintf(&b,
+		"<title>What the operator reaches</title>\n<style>\n%s</style>\n<rect class=\"page\" width=\"%d\" "+
+			"height=\"%d\"/>\n", style, width, height)
 	for _, g := range d.groups {
 		g.draw(&b, titleSpace-6, "head")
 	}
@@ -184,13 +190,15 @@ func (d *drawing) String() string {
 
 // draw writes a rectangle and its lines, the first at top, with their whole text as a tooltip.
 func (x box) draw(b *strings.Builder, top int, class string) {
-	fmt.Fprintf(b, "<g><title>%s</title>\n<rect class=\"%s\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"6\"/>\n", escape(strings.Join(x.lines, "\n")), x.class, x.x, x.y, x.w, x.h)
+	fmt.Fprintf(b, "<g><title>%s</title>\n<rect class=\"%s\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"6\"/>\n",
+		escape(strings.Join(x.lines, "\n")), x.class, x.x, x.y, x.w, x.h)
 	for i, l := range x.lines {
 		c := class
 		if i == 0 && len(x.lines) > 1 {
 			c = "head"
 		}
-		fmt.Fprintf(b, "<text class=\"%s\" x=\"%d\" y=\"%d\">%s</text>\n", c, x.x+padding, x.y+top+i*lineHeight, escape(short(l)))
+		fmt.Fprintf(b, "<text class=\"%s\" x=\"%d\" y=\"%d\">%s</text>\n", c, x.x+padding, x.y+top+i*lineHeight,
+			escape(short(l)))
 	}
 	b.WriteString("</g>\n")
 }

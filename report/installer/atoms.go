@@ -7,7 +7,8 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 )
 
-// atom is the smallest part of a rule: one verb on one resource, all its objects or one of a name; or one verb on one URL.
+// atom is the smallest part of a rule: one verb on one resource, all its objects or one of a name; or one verb on one
+// URL.
 type atom struct {
 	group, resource, verb string
 	named                 bool
@@ -20,7 +21,8 @@ type atoms map[atom]bool
 
 func (s atoms) add(a atom) { s[a] = true }
 
-// addRule takes a rule apart as the API server does (Kubernetes: component-helpers/auth/rbac/validation, BreakdownRule).
+// addRule takes a rule apart as the API server does (Kubernetes: component-helpers/auth/rbac/validation,
+// BreakdownRule).
 func (s atoms) addRule(r rbacv1.PolicyRule) {
 	for _, verb := range r.Verbs {
 		for _, url := range r.NonResourceURLs {
@@ -42,7 +44,7 @@ func (s atoms) addRule(r rbacv1.PolicyRule) {
 	}
 }
 
-// wider gives every atom that grants a too, a among them; not for URLs.
+// wider returns every atom that grants a too, a among them; not for URLs.
 func (a atom) wider() []atom {
 	resources := []string{a.resource, "*"}
 	if _, sub, ok := strings.Cut(a.resource, "/"); ok {

@@ -15,7 +15,7 @@ type role struct {
 	aggregated bool // the rules are whatever else is in the cluster
 }
 
-// rolesOf gives the roles among the objects.
+// rolesOf returns the roles among the objects.
 func rolesOf(objects []*manifest.Object) (map[roleKey]*role, error) {
 	roles := map[roleKey]*role{}
 	for _, o := range objects {
@@ -34,13 +34,15 @@ func rolesOf(objects []*manifest.Object) (map[roleKey]*role, error) {
 			if _, err := o.Into(&x); err != nil {
 				return nil, err
 			}
-			roles[roleKey{o.Kind, "", o.Name}] = &role{x.Rules, x.AggregationRule != nil && len(x.AggregationRule.ClusterRoleSelectors) > 0}
+			roles[roleKey{o.Kind, "", o.Name}] = &role{x.Rules,
+				x.AggregationRule != nil && len(x.AggregationRule.ClusterRoleSelectors) > 0}
 		}
 	}
 	return roles, nil
 }
 
-// authorize grants what the escalation check asks for, if the object is one of RBAC (Kubernetes 1.36: pkg/registry/rbac/*/policybased).
+// authorize grants what the escalation check asks for, if the object is one of RBAC (Kubernetes 1.36:
+// pkg/registry/rbac/*/policybased).
 func (d *derivation) authorize(o *manifest.Object) error {
 	if o.Group() != rbacv1.GroupName {
 		return nil
@@ -66,22 +68,24 @@ func (d *derivation) authorize(o *manifest.Object) error {
 	return nil
 }
 
-// write grants what writing a role takes: every rule in it, in its scope, or escalate on it. A ClusterRole that aggregates others takes all
-// rights there are, nonResourceURLs included, or escalate (clusterrole/policybased/storage.go, fullAuthority); all rights are not granted.
+// write grants what writing a role takes: every rule in it, in its scope, or escalate on it. A ClusterRole that
+// aggregates others takes all rights there are, nonResourceURLs included, or escalate
+// (clusterrole/policybased/storage.go, fullAuthority); all rights are not granted.
 func (d *derivation) write(o *manifest.Object, plural, namespace string) {
 	r := d.roles[roleKey{o.Kind, namespace, o.Name}]
 	if r.aggregated {
 		d.escalate[o.Name] = true
 	}
 	if r.aggregated || d.Escalate {
-		d.in(namespace).add(atom{group: rbacv1.GroupName, resource: plural, verb: "escalate", named: true, name: o.Name})
+		d.in(namespace).add(atom{group: rbacv1.GroupName, resource: plural, verb: "escalate", named: true,
+			name: o.Name})
 		return
 	}
 	d.hold(r.rules, namespace)
 }
 
-// bindTo grants what writing a binding takes: every rule of the role in the binding's scope, or bind on the role, also there. The rules of
-// a role are known if it is among the objects and does not aggregate others.
+// bindTo grants what writing a binding takes: every rule of the role in the binding's scope, or bind on the role, also
+// there. The rules of a role are known if it is among the objects and does not aggregate others.
 func (d *derivation) bindTo(ref rbacv1.RoleRef, namespace string) {
 	key, plural := roleKey{ref.Kind, "", ref.Name}, "clusterroles"
 	if ref.Kind == "Role" {

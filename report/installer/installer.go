@@ -18,24 +18,28 @@ type Options struct {
 	Watch bool
 }
 
-// Permissions are what the identity that applies the objects must hold. Rules are sorted; none is covered by the others.
+// Permissions are what the identity that applies the objects must hold. Rules are sorted; none is covered by the
+// others.
 type Permissions struct {
 	Cluster    []rbacv1.PolicyRule            // everywhere
 	Namespaces map[string][]rbacv1.PolicyRule // in one namespace, without what Cluster grants
 	Warnings   []*manifest.Error              // of objects whose resource had to be guessed
-	Escalate   []string                       // ClusterRoles that aggregate others, on which escalate is granted, sorted
-	Bind       []string                       // roles that are not among the objects and on which bind is granted, as "ClusterRole name", sorted
+	// ClusterRoles that aggregate others, on which escalate is granted, sorted
+	Escalate []string
+	// roles that are not among the objects and on which bind is granted, as "ClusterRole name", sorted
+	Bind []string
 }
 
-// verbs on what is there already. To create is granted beside them without a name, which that request does not have (Kubernetes:
-// docs/reference/access-authn-authz/rbac, "Referring to resources").
+// verbs on what is there already. To create is granted beside them without a name, which that request does not have
+// (Kubernetes: docs/reference/access-authn-authz/rbac, "Referring to resources").
 var verbs = []string{"get", "patch", "update", "delete"}
 
-// Derive gives the permissions that applying and pruning the objects needs: the verbs for each of them, and what the escalation check of
-// the API server asks of who writes a role or a binding. Errors are *manifest.Error.
+// Derive returns the permissions that applying and pruning the objects needs: the verbs for each of them, and what the
+// escalation check of the API server asks of who writes a role or a binding. Errors are *manifest.Error.
 func Derive(objects []*manifest.Object, o Options) (*Permissions, error) {
 	t := newAPIs(objects)
-	d := &derivation{Options: o, cluster: atoms{}, namespaces: map[string]atoms{}, escalate: map[string]bool{}, bind: map[string]bool{}}
+	d := &derivation{Options: o, cluster: atoms{}, namespaces: map[string]atoms{}, escalate: map[string]bool{},
+		bind: map[string]bool{}}
 	var err error
 	if d.roles, err = rolesOf(objects); err != nil {
 		return nil, err
@@ -74,7 +78,7 @@ type derivation struct {
 	escalate, bind map[string]bool
 }
 
-// in gives what is collected for a namespace, or for the cluster.
+// in returns what is collected for a namespace, or for the cluster.
 func (d *derivation) in(namespace string) atoms {
 	if namespace == "" {
 		return d.cluster

@@ -33,7 +33,8 @@ func (r row) key(but int) string {
 	return b.String()
 }
 
-// merge makes one row of those that differ in one list only, which grants the same, as long as there are any, and sorts them.
+// merge makes one row of those that differ in one list only, which grants the same, as long as there are any, and sorts
+// them.
 func merge(rows []row) []rbacv1.PolicyRule {
 	for before := -1; before != len(rows); {
 		before = len(rows)
@@ -44,7 +45,8 @@ func merge(rows []row) []rbacv1.PolicyRule {
 	slices.SortFunc(rows, row.compare)
 	out := make([]rbacv1.PolicyRule, len(rows))
 	for i, r := range rows {
-		out[i] = rbacv1.PolicyRule{Verbs: r[verbsOf], APIGroups: r[groupsOf], Resources: r[resourcesOf], ResourceNames: r[namesOf],
+		out[i] = rbacv1.PolicyRule{Verbs: r[verbsOf], APIGroups: r[groupsOf], Resources: r[resourcesOf],
+			ResourceNames:   r[namesOf],
 			NonResourceURLs: r[urlsOf]}
 	}
 	return out
@@ -74,6 +76,7 @@ func sorted(list []string) []string {
 
 // compare orders by API group, resource, name and verb; URLs come last.
 func (r row) compare(o row) int {
-	return cmp.Or(slices.Compare(r[urlsOf], o[urlsOf]), slices.Compare(r[groupsOf], o[groupsOf]), slices.Compare(r[resourcesOf], o[resourcesOf]),
+	return cmp.Or(slices.Compare(r[urlsOf], o[urlsOf]), slices.Compare(r[groupsOf], o[groupsOf]),
+		slices.Compare(r[resourcesOf], o[resourcesOf]),
 		slices.Compare(r[namesOf], o[namesOf]), slices.Compare(r[verbsOf], o[verbsOf]))
 }

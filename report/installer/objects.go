@@ -14,11 +14,12 @@ import (
 // Subject is the identity that applies, and how its roles are called.
 type Subject struct {
 	Namespace, ServiceAccount string
-	Name                      string // of the Roles and bindings; cluster-wide ones have the account's namespace in front
+	// of the Roles and bindings; cluster-wide ones have the account's namespace in front
+	Name string
 }
 
-// Objects gives a ClusterRole and a Role for each namespace, with their bindings, in the order in which they can be applied. Where
-// nothing is needed there is none. The error is that of a user's template.
+// Objects returns a ClusterRole and a Role for each namespace, with their bindings, in the order in which they can be
+// applied. Where nothing is needed there is none. The error is that of a user's template.
 func (p *Permissions) Objects(s Subject, t *templates.Set) ([]generate.Object, error) {
 	var out []generate.Object
 	labels := templates.Ownership{Olmgen: true}
@@ -31,11 +32,14 @@ func (p *Permissions) Objects(s Subject, t *templates.Set) ([]generate.Object, e
 			kind, template string
 			view           any
 		}{
-			{"Role", "role.yaml", templates.Role{Ownership: labels, Name: name, Namespace: namespace, Rules: ruleValues(rules)}},
-			{"RoleBinding", "rolebinding.yaml", templates.Binding{Ownership: labels, Name: name, Namespace: namespace, Role: name,
-				Subjects: subjects}},
+			{"Role", "role.yaml",
+				templates.Role{Ownership: labels, Name: name, Namespace: namespace, Rules: ruleValues(rules)}},
+			{"RoleBinding", "rolebinding.yaml",
+				templates.Binding{Ownership: labels, Name: name, Namespace: namespace, Role: name,
+					Subjects: subjects}},
 		} {
-			o := generate.Object{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: prefix + x.kind, Namespace: namespace, Name: name}
+			o := generate.Object{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: prefix + x.kind,
+				Namespace: namespace, Name: name}
 			template := x.template
 			if prefix != "" {
 				template = "cluster" + template
@@ -63,8 +67,9 @@ func ruleValues(rules []rbacv1.PolicyRule) []any {
 	out := make([]any, len(rules))
 	for i, r := range rules {
 		m := map[string]any{}
-		for key, list := range map[string][]string{"apiGroups": r.APIGroups, "resources": r.Resources, "resourceNames": r.ResourceNames,
-			"verbs": r.Verbs, "nonResourceURLs": r.NonResourceURLs} {
+		for key, list := range map[string][]string{"apiGroups": r.APIGroups, "resources": r.Resources,
+			"resourceNames": r.ResourceNames,
+			"verbs":         r.Verbs, "nonResourceURLs": r.NonResourceURLs} {
 			if len(list) > 0 {
 				m[key] = anys(list)
 			}

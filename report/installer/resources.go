@@ -48,8 +48,8 @@ var irregular = map[schema.GroupKind]string{
 	{Group: "security.openshift.io", Kind: "SecurityContextConstraints"}: "securitycontextconstraints",
 }
 
-// resourceOf gives an object's resource: of a kind that olmgen knows, or of a CRD among the objects; else it is guessed, and that is a
-// warning.
+// resourceOf returns an object's resource: of a kind that olmgen knows, or of a CRD among the objects; else it is
+// guessed, and that is a warning.
 func (t *apis) resourceOf(o *manifest.Object) (r resource, warning *manifest.Error, err error) {
 	if o.Name == "" {
 		return r, nil, o.Errorf("metadata.name", "missing")
@@ -78,7 +78,8 @@ func (t *apis) resourceOf(o *manifest.Object) (r resource, warning *manifest.Err
 		if namespaced {
 			where = "namespaced"
 		}
-		warning = o.Errorf("kind", "%s is unknown: its resource is taken to be %s, %s", kind.String(), guess.GroupResource(), where)
+		warning = o.Errorf("kind", "%s is unknown: its resource is taken to be %s, %s", kind.String(),
+			guess.GroupResource(), where)
 		warning.Tip = "a CustomResourceDefinition among the objects says it"
 	}
 	if !namespaced {

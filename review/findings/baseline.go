@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// fingerprints gives for each finding what stays the same when lines are added above it, or when it gets another level. A second finding
-// of the same words about the same object in a file gets another one.
+// fingerprints returns an identifier for each finding. It does not change when lines are added above the finding, or
+// when its level changes. Equal findings about the same object are numbered.
 func fingerprints(list []Finding) []string {
 	prints := make([]string, len(list))
 	seen := map[string]int{}
@@ -30,14 +30,15 @@ func fingerprints(list []Finding) []string {
 	return prints
 }
 
-// Baseline holds findings that are known and accepted, so that a check can be adopted where they cannot be mended at once.
+// Baseline is a list of known, accepted findings. With it a repository can adopt a check before it has fixed all
+// findings.
 type Baseline struct {
 	entries []entry
 }
 
 type entry struct {
 	Fingerprint string `json:"fingerprint"`
-	Rule        string `json:"rule"` // this and what follows is for people
+	Rule        string `json:"rule"` // this and the following fields are for readers
 	File        string `json:"file"`
 	Message     string `json:"message"`
 }
@@ -49,7 +50,7 @@ type baselineFile struct {
 
 const baselineVersion = 1
 
-// NewBaseline takes findings as known.
+// NewBaseline returns a baseline of all findings of a list.
 func NewBaseline(list []Finding) *Baseline {
 	b := &Baseline{}
 	for i, print := range fingerprints(list) {
@@ -58,15 +59,15 @@ func NewBaseline(list []Finding) *Baseline {
 	return b
 }
 
-// Encode gives the text of a baseline file, which ParseBaseline reads.
+// Encode returns the content of a baseline file, for ParseBaseline.
 func (b *Baseline) Encode() []byte {
 	var out bytes.Buffer
-	// A struct of strings and numbers cannot fail to be encoded, nor a buffer to be written.
+	// Encoding strings and numbers to a buffer cannot fail.
 	_ = WriteJSON(&out, baselineFile{baselineVersion, append([]entry{}, b.entries...)})
 	return out.Bytes()
 }
 
-// ParseBaseline reads a baseline file. The error says what is wrong with it.
+// ParseBaseline reads a baseline file.
 func ParseBaseline(data []byte) (*Baseline, error) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
@@ -78,7 +79,8 @@ func ParseBaseline(data []byte) (*Baseline, error) {
 		return nil, errors.New("not a baseline: text after its end")
 	}
 	if file.Version != baselineVersion {
-		return nil, fmt.Errorf("a baseline of version %d, this olmgen reads version %d", file.Version, baselineVersion)
+		return nil,
+			fmt.Errorf("the baseline has version %d, this olmgen reads version %d", file.Version, baselineVersion)
 	}
 	for i, e := range file.Findings {
 		if e.Fingerprint == "" {
@@ -88,7 +90,8 @@ func ParseBaseline(data []byte) (*Baseline, error) {
 	return &Baseline{file.Findings}, nil
 }
 
-// Apply gives the findings that are not known, in their order, and what is known but was not found again: "file: message [rule]".
+// Apply returns the findings that are not in the baseline, in their order, and the entries of the baseline that were
+// not found again, as "file: message [rule]".
 func (b *Baseline) Apply(list []Finding) (fresh []Finding, stale []string) {
 	known := map[string]bool{}
 	for _, e := range b.entries {

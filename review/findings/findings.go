@@ -1,5 +1,5 @@
-// Package findings prints what the reviewing commands find, as text, JSON, Markdown or SARIF, and keeps the findings that a repository has
-// already.
+// Package findings prints the findings of a review as text, JSON, Markdown or SARIF, and suppresses those in a
+// baseline.
 package findings
 
 import (
@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// Level is how bad a finding is. The words are those of SARIF; None is a threshold that nothing reaches.
+// Level is the severity of a finding, in SARIF's words. None is a threshold that no finding reaches.
 type Level string
 
-// The levels, the worst first.
+// The levels, worst first.
 const (
 	Error   Level = "error"
 	Warning Level = "warning"
@@ -19,7 +19,7 @@ const (
 	None    Level = "none"
 )
 
-// Levels are the thresholds that Reaches knows.
+// Levels lists the thresholds of Reaches.
 var Levels = []Level{Error, Warning, Note, None}
 
 // atLeast reports whether a level reaches a threshold.
@@ -27,47 +27,57 @@ func (l Level) atLeast(threshold Level) bool {
 	return threshold != None && slices.Index(Levels, l) <= slices.Index(Levels, threshold)
 }
 
-// Finding is one thing that is wrong, or worth to know.
+// Finding is one thing that is wrong or worth knowing.
 type Finding struct {
-	Source  string `json:"source,omitempty"` // where the file is from, if it is not a file of its own: a bundle, an image
-	Rule    string `json:"rule"`             // the id of a Rule
+	Source  string `json:"source,omitempty"` // the bundle or image that contains the file; may be empty
+	Rule    string `json:"rule"`             // id of a Rule
 	Level   Level  `json:"level"`
-	File    string `json:"file,omitempty"`   // slash-separated path inside the source; empty if it is about the whole
-	Line    int    `json:"line,omitempty"`   // 1-based; 0 if it is about the whole file
+	File    string `json:"file,omitempty"`   // slash-separated path inside the source; may be empty
+	Line    int    `json:"line,omitempty"`   // 1-based; 0 if the finding is about the file
 	Object  string `json:"object,omitempty"` // kind namespace/name
 	Field   string `json:"field,omitempty"`  // dotted path, such as spec.version
 	Message string `json:"message"`          // one line, without a final period and without line numbers
 	Hint    string `json:"hint,omitempty"`   // what to do; may be empty
 
-	// Path is where a person finds the file: the source and the file in it. Empty: File.
+	// Path locates the file for the user: the source and the file in it. If empty, File does.
 	Path string `json:"-"`
 }
 
-// path names the file of the finding.
+// path returns the path of the file for the user.
 func (f Finding) path() string { return cmp.Or(f.Path, f.File, ".") }
 
-// text is what the finding says, and of what.
+// text returns object, field and message.
 func (f Finding) text() string {
 	parts := slices.DeleteFunc([]string{f.Object, f.Field, f.Message}, func(s string) bool { return s == "" })
 	return strings.Join(parts, ": ")
 }
 
-// Rule explains what the findings with its id have in common.
+// Rule explains the findings with its id.
 type Rule struct {
 	ID   string
 	Text string // one line
-	Help string // why it matters, what to do, and who says so; may be empty
+	Help string // why it matters, what to do, and the source of the rule; may be empty
 }
 
-// Sort puts findings in the order of file, line, level, object, field, message and rule.
+// Sort sorts findings by file, line, level, object, field, message and rule.
 func Sort(list []Finding) {
 	slices.SortFunc(list, func(a, b Finding) int {
-		return cmp.Or(cmp.Compare(a.path(), b.path()), cmp.Compare(a.Line, b.Line), cmp.Compare(slices.Index(Levels, a.Level), slices.Index(Levels, b.Level)),
-			cmp.Compare(a.Object, b.Object), cmp.Compare(a.Field, b.Field), cmp.Compare(a.Message, b.Message), cmp.Compare(a.Rule, b.Rule))
+		return cmp.Or(
+			cmp.Compare(a.path(), b.path()),
+			cmp.Compare(a.Line, b.Line),
+			cmp.Compare(slices.Index(Levels, a.Level), slices.Index(Levels, b.Level)),
+			cmp.Compare(
+				a.Object,
+				b.Object,
+			),
+			cmp.Compare(a.Field, b.Field),
+			cmp.Compare(a.Message, b.Message),
+			cmp.Compare(a.Rule, b.Rule),
+		)
 	})
 }
 
-// Count gives the number of findings of a level.
+// Count returns the number of findings of a level.
 func Count(list []Finding, level Level) int {
 	n := 0
 	for _, f := range list {
@@ -78,7 +88,7 @@ func Count(list []Finding, level Level) int {
 	return n
 }
 
-// Reaches reports whether any of the findings reaches a threshold.
+// Reaches reports whether any finding reaches a threshold.
 func Reaches(list []Finding, threshold Level) bool {
 	return slices.ContainsFunc(list, func(f Finding) bool { return f.Level.atLeast(threshold) })
 }

@@ -18,16 +18,42 @@ import (
 var update = flag.Bool("update", false, "write the golden files of the formats anew")
 
 var rules = []findings.Rule{
-	{ID: "group", Text: "what OLM says of a group", Help: "OLM does not install an operator without one. Source: OLM, operator.go."},
+	{
+		ID:   "group",
+		Text: "what OLM says of a group",
+		Help: "OLM does not install an operator without one. Source: OLM, operator.go.",
+	},
 	{ID: "unused", Text: "nothing"},
 }
 
 // list has each level, an object, a hint, and text that a format could trip over.
 func list() []findings.Finding {
 	return []findings.Finding{
-		{Rule: "group", Level: findings.Error, File: "a/x.yaml", Line: 3, Object: "OperatorGroup a/b", Message: "csv in namespace with no operatorgroups", Hint: "add an OperatorGroup"},
-		{Rule: "group", Level: findings.Error, File: "a/x.yaml", Line: 9, Object: "OperatorGroup a/b", Message: "csv in namespace with no operatorgroups", Hint: "add an OperatorGroup"},
-		{Rule: "group", Level: findings.Warning, File: "a/x.yaml", Field: "spec", Message: "a|b <script> `c` *d* [e](https://f.example) @org/team \x1b[31m \n| z |"},
+		{
+			Rule:    "group",
+			Level:   findings.Error,
+			File:    "a/x.yaml",
+			Line:    3,
+			Object:  "OperatorGroup a/b",
+			Message: "csv in namespace with no operatorgroups",
+			Hint:    "add an OperatorGroup",
+		},
+		{
+			Rule:    "group",
+			Level:   findings.Error,
+			File:    "a/x.yaml",
+			Line:    9,
+			Object:  "OperatorGroup a/b",
+			Message: "csv in namespace with no operatorgroups",
+			Hint:    "add an OperatorGroup",
+		},
+		{
+			Rule:    "group",
+			Level:   findings.Warning,
+			File:    "a/x.yaml",
+			Field:   "spec",
+			Message: "a|b <script> `c` *d* [e](https://f.example) @org/team \x1b[31m \n| z |",
+		},
 		{Rule: "mine", Level: findings.Note, Message: "about the whole"},
 		{Source: "oci://r/i", Rule: "group", Level: findings.Note, File: "x", Message: "m", Path: "oci://r/i/x"},
 	}
@@ -144,8 +170,8 @@ func TestBaselineRefused(t *testing.T) {
 	for text, want := range map[string]string{
 		"":               "not a baseline: EOF",
 		"[]":             "not a baseline: json: cannot unmarshal array",
-		`{"version":2}`:  "a baseline of version 2, this olmgen reads version 1",
-		`{}`:             "a baseline of version 0",
+		`{"version":2}`:  "the baseline has version 2, this olmgen reads version 1",
+		`{}`:             "the baseline has version 0",
 		`{"x":1}`:        `unknown field "x"`,
 		`{"version":1}1`: "text after its end",
 		`{"version":1,"findings":[{"rule":"x"}]}`: "findings[0]: no fingerprint",

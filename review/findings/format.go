@@ -9,22 +9,22 @@ import (
 	"unicode"
 )
 
-// Format is a form of findings.
+// Format is an output format.
 type Format string
 
 // The formats.
 const (
-	Text     Format = "text"     // a line a finding, for people and editors
-	JSON     Format = "json"     // a list of findings, for programs
+	Text     Format = "text"     // one line per finding, for people and editors
+	JSON     Format = "json"     // an object with a list of findings, for programs
 	Markdown Format = "markdown" // a table, for comments on pull requests
 	SARIF    Format = "sarif"    // SARIF 2.1.0, for code review
 )
 
-// Formats are all formats.
+// Formats lists all formats.
 var Formats = []Format{Text, JSON, Markdown, SARIF}
 
-// Print writes findings in their order; rules are those that they may have, sorted by id. The same findings give the same bytes. An
-// error is that of w, or a format that is none.
+// Print writes findings in their order. rules explains them and is sorted by id. The same findings yield the same
+// bytes. Print returns the error of w, or an error for an unknown format.
 func Print(w io.Writer, format Format, rules []Rule, list []Finding) error {
 	switch format {
 	case Text:
@@ -36,10 +36,10 @@ func Print(w io.Writer, format Format, rules []Rule, list []Finding) error {
 	case SARIF:
 		return printSARIF(w, rules, list)
 	}
-	return fmt.Errorf("no format %q", string(format))
+	return fmt.Errorf("unknown format %q", string(format))
 }
 
-// printText writes "path:line: level: object: field: message [rule]", and the hint below.
+// printText writes "path:line: level: object: field: message [rule]", and the hint on the next line.
 func printText(w io.Writer, list []Finding) error {
 	b := bufio.NewWriter(w)
 	for _, f := range list {
@@ -58,7 +58,8 @@ func (f Finding) at() string {
 	return f.path()
 }
 
-// Printable keeps what a file holds from steering the terminal, or from looking like a finding of its own.
+// Printable replaces unprintable characters, so that text from a file can neither control the terminal nor imitate
+// another finding.
 func Printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
@@ -68,7 +69,7 @@ func Printable(s string) string {
 	}, s)
 }
 
-// Summary is what JSON says of findings. A command that says more embeds it.
+// Summary is the JSON form of findings. A command with more output embeds it.
 type Summary struct {
 	Findings []Finding `json:"findings"`
 	Errors   int       `json:"errors"`
@@ -76,12 +77,12 @@ type Summary struct {
 	Notes    int       `json:"notes,omitempty"`
 }
 
-// Summarize gives the findings and their number by level.
+// Summarize returns findings with their number per level.
 func Summarize(list []Finding) Summary {
 	return Summary{append([]Finding{}, list...), Count(list, Error), Count(list, Warning), Count(list, Note)}
 }
 
-// WriteJSON writes indented JSON with < and > as they are.
+// WriteJSON writes indented JSON without escaping < and >.
 func WriteJSON(w io.Writer, v any) error {
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
@@ -89,7 +90,7 @@ func WriteJSON(w io.Writer, v any) error {
 	return e.Encode(v)
 }
 
-// printMarkdown writes a table, or one line that there is nothing.
+// printMarkdown writes a table, or "No findings."
 func printMarkdown(w io.Writer, list []Finding) error {
 	b := bufio.NewWriter(w)
 	if len(list) == 0 {
@@ -107,7 +108,7 @@ func printMarkdown(w io.Writer, list []Finding) error {
 	return b.Flush()
 }
 
-// Escape makes text stand for itself in a cell of a Markdown table: no markup, no HTML, no link, no mention.
+// Escape escapes text for a cell of a Markdown table: no markup, no HTML, no link, no mention.
 func Escape(s string) string {
 	var b strings.Builder
 	for _, r := range Printable(s) {

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// SARIF 2.1.0 (https://docs.oasis-open.org/sarif/sarif/v2.1.0/): one run, of the rules those that have results.
+// SARIF 2.1.0 (https://docs.oasis-open.org/sarif/sarif/v2.1.0/): one run, with the rules that have results.
 type sarifLog struct {
 	Schema  string     `json:"$schema"`
 	Version string     `json:"version"`
@@ -70,7 +70,11 @@ type sarifLogical struct {
 
 func printSARIF(w io.Writer, rules []Rule, list []Finding) error {
 	run := sarifRun{Results: []sarifResult{}}
-	run.Tool.Driver = sarifDriver{Name: "olmgen", InformationURI: "https://github.com/olmgen/olmgen", Rules: usedRules(rules, list)}
+	run.Tool.Driver = sarifDriver{
+		Name:           "olmgen",
+		InformationURI: "https://github.com/olmgen/olmgen",
+		Rules:          usedRules(rules, list),
+	}
 	for i, print := range fingerprints(list) {
 		f := list[i]
 		result := sarifResult{
@@ -101,7 +105,7 @@ func printSARIF(w io.Writer, rules []Rule, list []Finding) error {
 	})
 }
 
-// usedRules gives the rules that findings have.
+// usedRules returns the rules that findings refer to.
 func usedRules(rules []Rule, findings []Finding) []sarifRule {
 	used := map[string]bool{}
 	for _, f := range findings {
@@ -118,26 +122,26 @@ func usedRules(rules []Rule, findings []Finding) []sarifRule {
 		}
 		delete(used, r.ID)
 	}
-	for _, id := range slices.Sorted(maps.Keys(used)) { // of a checker that is not olmgen's
+	for _, id := range slices.Sorted(maps.Keys(used)) { // rules of other checkers
 		list = append(list, sarifRule{ID: id, Short: sarifMessage{id}})
 	}
 	return list
 }
 
-// uri gives a path as a URI: a relative one stays relative, one of an image is a URI already.
+// uri returns a path as a URI. A relative path stays relative; that of an image is a URI already.
 func uri(p string) string {
 	switch {
 	case strings.Contains(p, "://"):
 		return p
 	case path.IsAbs(p):
-		if wd, err := os.Getwd(); err == nil { // where a checkout is read by its absolute path, its files are still the repository's
+		if wd, err := os.Getwd(); err == nil { // code review needs paths relative to the repository
 			if rel, ok := strings.CutPrefix(p, filepath.ToSlash(wd)+"/"); ok {
 				return (&url.URL{Path: rel}).String()
 			}
 		}
 		return (&url.URL{Scheme: "file", Path: p}).String()
-	case len(p) > 2 && p[1] == ':' && p[2] == '/': // a drive of Windows
+	case len(p) > 2 && p[1] == ':' && p[2] == '/': // a Windows drive
 		return (&url.URL{Scheme: "file", Path: "/" + p}).String()
 	}
-	return (&url.URL{Path: p}).String() // with ./ where a colon would look like a scheme
+	return (&url.URL{Path: p}).String() // String adds ./ if a colon would look like a scheme
 }

@@ -13,7 +13,7 @@ type api string
 // apiSet is a set of provided APIs.
 type apiSet map[api]bool
 
-// parseAPIs reads olm.providedAPIs: blanks do not count, and an item with fewer than two dots is none (OLM:
+// parseAPIs reads olm.providedAPIs. It removes blanks and skips items with fewer than two dots (OLM:
 // pkg/controller/registry/resolver/cache/operators.go, GVKStringToProvidedAPISet).
 func parseAPIs(annotation string) apiSet {
 	set := apiSet{}
@@ -25,7 +25,7 @@ func parseAPIs(annotation string) apiSet {
 	return set
 }
 
-// String is the annotation's value.
+// String returns the value of the annotation olm.providedAPIs.
 func (s apiSet) String() string {
 	items := make([]string, 0, len(s))
 	for a := range s {
@@ -47,7 +47,7 @@ func (s apiSet) minus(o apiSet) apiSet {
 	return d
 }
 
-// meets reports whether the sets have a member in common.
+// meets reports whether the sets share a member.
 func (s apiSet) meets(o apiSet) bool {
 	for a := range s {
 		if o[a] {
@@ -68,15 +68,15 @@ func (s apiSet) subsetOf(o apiSet) bool {
 
 // ownedAPI is an entry of a CSV's customresourcedefinitions or apiservicedefinitions.
 type ownedAPI struct {
-	Name                 string // of a CRD its name, of an APIService the plural
+	Name                 string // the name of a CRD, or the plural of an APIService
 	Group, Version, Kind string
 	DeploymentName       string
 }
 
-// service is the name of an APIService.
+// service returns the name of the APIService.
 func (a ownedAPI) service() string { return a.Version + "." + a.Group }
 
-// surface gives the APIs that a CSV provides. A CRD's name without a dot makes OLM leave the whole CSV alone (OLM:
+// surface returns the APIs that a CSV provides. OLM ignores a CSV with a CRD whose name has no dot (OLM:
 // pkg/controller/operators/olm/labeler.go, apiSurfaceOfCSV).
 func surface(owned, required, services []ownedAPI) (apiSet, error) {
 	set := apiSet{}

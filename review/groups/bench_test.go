@@ -12,8 +12,8 @@ import (
 	"github.com/olmgen/olmgen/review/groups"
 )
 
-// repository writes 5,000 objects in 2,000 files, such as a large GitOps repository has: 500 namespaces, each with an OperatorGroup, the
-// CSV of the example with its CRD and RBAC, and other objects.
+// repository writes 5,000 objects in 2,000 files, such as a large GitOps repository has: 500 namespaces, each with an
+// OperatorGroup, the CSV of the example with its CRD and RBAC, and other objects.
 func repository(b *testing.B) string {
 	b.Helper()
 	manifests := filepath.Join("..", "..", "examples", "memcached-operator", "bundle", "manifests")
@@ -34,7 +34,8 @@ func repository(b *testing.B) string {
 	}
 	for i := range 500 {
 		write("a", i, "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: ns-INDEX\n  labels:\n    team: t-INDEX\n---\n"+
-			"apiVersion: operators.coreos.com/v1\nkind: OperatorGroup\nmetadata:\n  name: og-INDEX\n  namespace: ns-INDEX\nspec:\n  selector:\n    matchLabels:\n      team: t-INDEX\n")
+			"apiVersion: operators.coreos.com/v1\nkind: OperatorGroup\nmetadata:\n  name: og-INDEX\n  namespace: "+
+			"ns-INDEX\nspec:\n  selector:\n    matchLabels:\n      team: t-INDEX\n")
 		write("b", i, strings.Replace(string(csv), "namespace: placeholder", "namespace: ns-INDEX", 1))
 		write("c", i, role)
 		if i == 0 {

@@ -1,8 +1,9 @@
-// Package groups says what OLM would make of the OperatorGroups and ClusterServiceVersions in a tree of objects: targets, provided APIs,
-// and the phase, reason and message of every CSV in OLM's words. It never asks a cluster.
+// Package groups predicts what OLM does with the OperatorGroups and ClusterServiceVersions in a tree of manifests:
+// the target namespaces and provided APIs of each group, and the phase, reason and message of each CSV in OLM's
+// words. It never contacts a cluster.
 //
-// The rules are those of OLM v0.46 (github.com/operator-framework/operator-lifecycle-manager, pkg/controller/operators/olm:
-// operatorgroup.go, groups.go, operator.go, requirements.go); docs/check.md lists them.
+// The rules are those of OLM v0.46 (github.com/operator-framework/operator-lifecycle-manager,
+// pkg/controller/operators/olm: operatorgroup.go, groups.go, operator.go, requirements.go). docs/check.md lists them.
 package groups
 
 import (
@@ -18,33 +19,33 @@ import (
 	"github.com/olmgen/olmgen/review/findings"
 )
 
-// Options say how a tree is looked at. The zero value is right for a whole cluster.
+// Options configure Check. The zero value suits a tree of a whole cluster.
 type Options struct {
-	Namespace string    // of namespaced objects that name none; empty: they are not looked at
-	Catalogs  []Catalog // where Subscriptions look for their packages, in this order
+	Namespace string    // of objects that name no namespace; if empty, Check ignores them
+	Catalogs  []Catalog // searched in this order for the packages of Subscriptions
 }
 
-// Report is what OLM would make of a tree.
+// Report describes the state that OLM reaches with a tree.
 type Report struct {
 	Groups   []Group            // by namespace and name
 	CSVs     []CSV              // by namespace and name, without copies
 	Findings []findings.Finding // by file and line
 }
 
-// Group is an OperatorGroup as OLM would leave it.
+// Group is an OperatorGroup after OLM has processed it.
 type Group struct {
 	Namespace    string
 	Name         string
 	File         string
 	Line         int
-	Namespaces   []string // status.namespaces, sorted; [""] are all namespaces
-	ProvidedAPIs *string  // the annotation olm.providedAPIs; nil: there is none
+	Namespaces   []string // status.namespaces, sorted; [""] means all namespaces
+	ProvidedAPIs *string  // the annotation olm.providedAPIs; nil if it is absent
 	Conditions   []Condition
-	Account      string // status.serviceAccountRef; empty: none
-	Unknown      string // why status.namespaces is not known; empty if it is
+	Account      string // status.serviceAccountRef; may be empty
+	Unknown      string // why status.namespaces cannot be predicted; empty if it can
 }
 
-// Condition is one of an OperatorGroup's.
+// Condition is a status condition of an OperatorGroup.
 type Condition struct {
 	Type    string `json:"type"`
 	Status  string `json:"status"`
@@ -52,21 +53,22 @@ type Condition struct {
 	Message string `json:"message"`
 }
 
-// CSV is a ClusterServiceVersion as OLM would leave it.
+// CSV is a ClusterServiceVersion after OLM has processed it.
 type CSV struct {
 	Namespace    string
 	Name         string
-	File         string // of the Subscription, if it stands for one
+	File         string // the file of the Subscription that installs it, or of the CSV itself
 	Line         int
-	Subscription string // the Subscription that it stands for, if it is not in the tree itself
-	Phase        string // empty: OLM sets none
+	Subscription string // the Subscription that installs it, if the tree has no such CSV
+	Phase        string // empty if OLM sets none
 	Reason       string
 	Message      string
 	CopiedTo     []string // namespaces with a copy, sorted
 	Annotations  map[string]string
 }
 
-// Check plays what OLM does with the objects of a tree, and looks for what else may be wrong. The same tree gives the same report.
+// Check predicts what OLM does with the objects of a tree and reports what is wrong. The same tree yields the same
+// report.
 func Check(t *tree.Tree, o Options) *Report {
 	objects, patches := apart(t)
 	c := read(objects, o.Namespace)
@@ -77,7 +79,14 @@ func Check(t *tree.Tree, o Options) *Report {
 	c.subscribe(o.Catalogs)
 	played := play(c)
 	if played.restless {
-		c.findings = append(c.findings, findings.Finding{Rule: ruleRestless, Level: findings.Warning, Message: "OLM would never come to rest with these objects"})
+		c.findings = append(
+			c.findings,
+			findings.Finding{
+				Rule:    ruleRestless,
+				Level:   findings.Warning,
+				Message: "OLM never reaches a stable state with these objects",
+			},
+		)
 	}
 	r := &Report{}
 	for _, g := range c.groups {
@@ -90,28 +99,50 @@ func Check(t *tree.Tree, o Options) *Report {
 			played.judgeCSV(v)
 		}
 	}
+	played.judgeSeveral()
+	played.judgeSubscriptions()
+	played.judgeResources()
+	played.judgeInheritance()
+	c.judgeNothing(objects)
 	played.judgeNames()
 	played.judgeCopies()
 	played.judgeOwners()
 	slices.SortFunc(r.Groups, func(a, b Group) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
-	slices.SortFunc(r.CSVs, func(a, b CSV) int { return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name)) })
+	slices.SortFunc(
+		r.CSVs,
+		func(a, b CSV) int { return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name)) },
+	)
 	findings.Sort(c.findings)
 	r.Findings = slices.Compact(c.findings)
 	return r
 }
 
 func (o *olm) group(g *group) Group {
-	r := Group{Namespace: g.Namespace, Name: g.Name, File: g.File, Line: g.Line, Namespaces: g.status, ProvidedAPIs: g.text}
+	r := Group{
+		Namespace:    g.Namespace,
+		Name:         g.Name,
+		File:         g.File,
+		Line:         g.Line,
+		Namespaces:   g.status,
+		ProvidedAPIs: g.text,
+	}
 	if len(o.groupsIn[g.Namespace]) > 1 {
-		r.Conditions = append(r.Conditions, Condition{operatorsv1.MutlipleOperatorGroupCondition, "True", operatorsv1.MultipleOperatorGroupsReason,
-			"Multiple OperatorGroup found in the same namespace"})
+		r.Conditions = append(
+			r.Conditions,
+			Condition{operatorsv1.MutlipleOperatorGroupCondition, "True", operatorsv1.MultipleOperatorGroupsReason,
+				"Multiple OperatorGroup found in the same namespace"},
+		)
 	}
 	switch {
 	case g.lacksAccount(o.cluster):
-		r.Conditions = append(r.Conditions, Condition{operatorsv1.OperatorGroupServiceAccountCondition, "True", operatorsv1.OperatorGroupServiceAccountReason,
-			"ServiceAccount " + g.spec.ServiceAccountName + " not found"})
+		r.Conditions = append(
+			r.Conditions,
+			Condition{operatorsv1.OperatorGroupServiceAccountCondition, "True",
+				operatorsv1.OperatorGroupServiceAccountReason,
+				"ServiceAccount " + g.spec.ServiceAccountName + " not found"},
+		)
 		if !g.resolved {
 			r.Unknown = "its ServiceAccount is not in the tree"
 		}
@@ -128,23 +159,34 @@ func (o *olm) group(g *group) Group {
 
 func (o *olm) csv(v *csv) CSV {
 	at := v.where()
-	r := CSV{Namespace: v.namespace, Name: v.name, File: at.File, Line: at.Line, Phase: string(v.phase), Reason: string(v.reason), Message: v.message,
-		CopiedTo: o.copies(v), Annotations: v.annotations}
+	r := CSV{
+		Namespace:   v.namespace,
+		Name:        v.name,
+		File:        at.File,
+		Line:        at.Line,
+		Phase:       string(v.phase),
+		Reason:      string(v.reason),
+		Message:     v.message,
+		CopiedTo:    o.copies(v),
+		Annotations: v.annotations,
+	}
 	if v.sub != nil {
 		r.Subscription = v.sub.Name
 	}
 	return r
 }
 
-// uncopied are the reasons for which OLM copies a CSV to no namespace (api: pkg/operators/v1alpha1/clusterserviceversion.go, IsUncopiable).
+// uncopied lists the reasons for which OLM does not copy a CSV (api: pkg/operators/v1alpha1/clusterserviceversion.go,
+// IsUncopiable).
 var uncopied = []v1alpha1.ConditionReason{
 	v1alpha1.CSVReasonCopied, v1alpha1.CSVReasonInvalidInstallModes, v1alpha1.CSVReasonNoTargetNamespaces,
-	v1alpha1.CSVReasonUnsupportedOperatorGroup, v1alpha1.CSVReasonNoOperatorGroup, v1alpha1.CSVReasonTooManyOperatorGroups,
+	v1alpha1.CSVReasonUnsupportedOperatorGroup, v1alpha1.CSVReasonNoOperatorGroup,
+	v1alpha1.CSVReasonTooManyOperatorGroups,
 	v1alpha1.CSVReasonInterOperatorGroupOwnerConflict, v1alpha1.CSVReasonCannotModifyStaticOperatorGroupProvidedAPIs,
 }
 
-// copies gives the namespaces that OLM copies a CSV to (operator.go, syncClusterServiceVersion, syncCopyCSV; operatorgroup.go,
-// ensureCSVsInNamespaces).
+// copies returns the namespaces that OLM copies a CSV to (operator.go, syncClusterServiceVersion, syncCopyCSV;
+// operatorgroup.go, ensureCSVsInNamespaces).
 func (o *olm) copies(v *csv) []string {
 	groups := o.groupsIn[v.namespace]
 	if v.deleted || v.phase == v1alpha1.CSVPhaseNone || slices.Contains(uncopied, v.reason) || len(groups) != 1 {
@@ -160,7 +202,7 @@ func (o *olm) copies(v *csv) []string {
 			list = append(list, ns)
 		}
 	}
-	if !o.declared && !isGlobal(g.status) { // a tree without Namespaces says nothing of those that there are
+	if !o.declared && !isGlobal(g.status) { // without Namespaces in the tree, assume that all targets exist
 		list = slices.DeleteFunc(slices.Clone(g.status), func(ns string) bool { return ns == v.namespace })
 	}
 	slices.Sort(list)
@@ -169,17 +211,26 @@ func (o *olm) copies(v *csv) []string {
 
 // note adds a finding about an object.
 func (c *cluster) note(rule string, level findings.Level, o *manifest.Object, at, message, hint string) {
-	f := findings.Finding{Rule: rule, Level: level, File: o.File, Line: o.LineOf(at), Object: o.Identity(), Message: message, Hint: hint}
+	f := findings.Finding{
+		Rule:    rule,
+		Level:   level,
+		File:    o.File,
+		Line:    o.LineOf(at),
+		Object:  o.Identity(),
+		Message: message,
+		Hint:    hint,
+	}
 	c.findings = append(c.findings, f)
 }
 
 func (c *cluster) fault(e *manifest.Error, o *manifest.Object) {
 	c.findings = append(c.findings, findings.Finding{
-		Rule: ruleInvalid, Level: findings.Error, File: e.File, Line: e.Line, Object: o.Identity(), Field: e.Field, Message: e.Msg, Hint: e.Tip,
+		Rule: ruleInvalid, Level: findings.Error, File: e.File, Line: e.Line, Object: o.Identity(), Field: e.Field,
+		Message: e.Msg, Hint: e.Tip,
 	})
 }
 
-// asError makes an error of manifest, which is always one with a place, one.
+// asError returns err as an error with a place.
 func asError(o *manifest.Object, err error) *manifest.Error {
 	var e *manifest.Error
 	if errors.As(err, &e) {
@@ -188,12 +239,26 @@ func asError(o *manifest.Object, err error) *manifest.Error {
 	return o.Errorf("", "%v", err)
 }
 
-// skipped says what was not read.
+// skipped reports the files that were not read.
 func (c *cluster) skipped(t *tree.Tree) {
 	for _, s := range t.Skipped {
-		c.findings = append(c.findings, findings.Finding{Rule: ruleSkipped, Level: findings.Note, File: s.Path, Message: "not read: " + s.Why})
+		c.findings = append(
+			c.findings,
+			findings.Finding{Rule: ruleSkipped, Level: findings.Note, File: s.Path, Message: "not read: " + s.Why},
+		)
 	}
 	for _, e := range t.Faults {
-		c.findings = append(c.findings, findings.Finding{Rule: ruleUnreadable, Level: findings.Error, File: e.File, Line: e.Line, Field: e.Field, Message: e.Msg, Hint: e.Tip})
+		c.findings = append(
+			c.findings,
+			findings.Finding{
+				Rule:    ruleUnreadable,
+				Level:   findings.Error,
+				File:    e.File,
+				Line:    e.Line,
+				Field:   e.Field,
+				Message: e.Msg,
+				Hint:    e.Tip,
+			},
+		)
 	}
 }

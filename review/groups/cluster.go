@@ -12,71 +12,75 @@ import (
 
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/review/findings"
+	"github.com/olmgen/olmgen/review/internal/olmapi"
 )
 
 const (
-	olmGroup    = "operators.coreos.com"
+	olmGroup    = olmapi.Group
 	placeholder = "placeholder" // the namespace of CSVs in bundles that operator-sdk generates
 )
 
-// cluster is what a tree of objects says of a cluster.
+// cluster is the state of a cluster, as far as a tree describes it.
 type cluster struct {
-	namespaces map[string]labels.Set // those that are declared, and those that objects are in
-	declared   bool                  // there are Namespaces in the tree
-	groups     []*group              // in the order of their creation
-	csvs       []*csv                // in the order of their creation, copies too
-	subs       []*subscription
-	crds       map[string]*manifest.Object
-	apis       map[string]*manifest.Object // APIServices
-	conditions map[string]*manifest.Object // OperatorConditions, by namespace/name
-	rbac       rbac
-	noCopies   bool // OLMConfig: copied CSVs of global groups are disabled
+	namespaces  map[string]labels.Set // declared in the tree, or used by an object
+	declared    bool                  // the tree has Namespaces
+	groups      []*group              // in the order of their creation
+	csvs        []*csv                // in the order of their creation, with copies
+	subs        []*subscription
+	crds        map[string]*manifest.Object
+	apis        map[string]*manifest.Object // APIServices
+	conditions  map[string]*manifest.Object // OperatorConditions, by namespace/name
+	deployments map[string]*manifest.Object // by namespace/name
+	others      []*manifest.Object          // of kinds that no rule reads, custom resources among them
+	rbac        rbac
+	noCopies    bool // OLMConfig: copied CSVs of global groups are disabled
 
-	blind    map[string]bool             // namespaces with a Subscription of which it is not known what it installs
-	first    map[string]*manifest.Object // what has an identity, by it
+	blind    map[string]bool             // namespaces with a Subscription whose CSV is unknown
+	first    map[string]*manifest.Object // the first object of each name, by key
 	findings []findings.Finding
 }
 
-// placed is an object at its place in the order of creation.
-type placed struct {
+// ordered is an object with its position in the order of creation.
+type ordered struct {
 	*manifest.Object
-	created string // creationTimestamp; empty where it is only a file
-	index   int    // in the tree
+	created string // creationTimestamp; empty for an object that was never in a cluster
+	index   int    // position in the tree
 }
 
-// compare is the order of creation: by creationTimestamp, what has none after what has one, then as in the tree.
-func (p placed) compare(o placed) int {
+// compare orders objects by creationTimestamp, then by their position in the tree. Objects without a timestamp come
+// last.
+func (p ordered) compare(o ordered) int {
 	if (p.created == "") != (o.created == "") {
 		return cmp.Compare(o.created, p.created)
 	}
 	return cmp.Or(cmp.Compare(p.created, o.created), cmp.Compare(p.index, o.index))
 }
 
-// group is an OperatorGroup: as it was given, and as OLM makes it.
+// group is an OperatorGroup: first the manifest, then the state that OLM maintains.
 type group struct {
-	placed
+	ordered
 	spec    operatorsv1.OperatorGroupSpec
 	given   string // olm.providedAPIs
-	unknown bool   // its targets are not known, for lack of Namespaces
+	unknown bool   // it has a selector, and the tree has no Namespaces
 	targets []string
-	refused error // why there are no targets, and OLM writes no status
+	refused error // why OLM rejects the targets and writes no status
 
-	exists     bool // in the course of events
-	hasAccount bool // the cluster has found its account
+	exists     bool // the simulation has created it
+	hasAccount bool // OLM has found its ServiceAccount
 	status     []string
-	resolved   bool // the status is written
+	resolved   bool // OLM has written the status
 	apis       apiSet
-	text       *string // olm.providedAPIs; nil: none
+	text       *string // olm.providedAPIs; nil if it is absent
 }
 
-// csv is a ClusterServiceVersion: as it was given, and as OLM makes it.
+// csv is a ClusterServiceVersion: first the manifest, then the state that OLM maintains.
 type csv struct {
-	placed
+	ordered
 	name, namespace string
-	sub             *subscription // that it stands for; nil if it is in the tree
+	sub             *subscription // the Subscription that installs it; nil if the CSV is in the tree
 	modes           []v1alpha1.InstallMode
 	provided        apiSet
-	unusable        error      // why OLM does nothing with it
+	unusable        error      // why OLM ignores it
 	owned, required []ownedAPI // CRDs
 	services        []ownedAPI // owned APIServices
 	needed          []ownedAPI // required APIServices
@@ -86,58 +90,103 @@ type csv struct {
 	source          string            // olm.copiedFrom
 
 	exists, deleted bool
-	observed        bool // the phase is the cluster's, which knows more than the tree
+	observed        bool // the phase comes from a cluster, which knows more than the tree
 	phase           v1alpha1.ClusterServiceVersionPhase
 	reason          v1alpha1.ConditionReason
 	message         string
-	annotations     map[string]string // those three of the group
+	annotations     map[string]string // the three that OLM copies from the group
 	needs           *needs
 	rivals          []*group // groups that provide the same APIs
 	disputed        apiSet
 }
 
-// read takes what counts out of objects. A namespaced object without a namespace is in the default one, if there is any.
+// read builds the state from objects. Namespaced objects without a namespace go to the default namespace, if there is
+// one.
 func read(objects []*manifest.Object, defaultNamespace string) *cluster {
-	c := &cluster{namespaces: map[string]labels.Set{}, crds: map[string]*manifest.Object{}, apis: map[string]*manifest.Object{}, conditions: map[string]*manifest.Object{},
-		rbac: newRBAC(), blind: map[string]bool{}, first: map[string]*manifest.Object{}}
+	c := &cluster{
+		namespaces:  map[string]labels.Set{},
+		crds:        map[string]*manifest.Object{},
+		apis:        map[string]*manifest.Object{},
+		deployments: map[string]*manifest.Object{},
+		conditions:  map[string]*manifest.Object{},
+		rbac:        newRBAC(),
+		blind:       map[string]bool{},
+		first:       map[string]*manifest.Object{},
+	}
 	for i, o := range objects {
 		if o.Namespace != "" && o.Namespace != placeholder {
 			c.namespace(o.Namespace, nil)
 		}
-		var err *manifest.Error
-		switch o.Group() + "/" + o.Kind {
-		case "/Namespace":
-			err = c.addNamespace(o)
-		case "/ServiceAccount", "rbac.authorization.k8s.io/Role", "rbac.authorization.k8s.io/RoleBinding",
-			"rbac.authorization.k8s.io/ClusterRole", "rbac.authorization.k8s.io/ClusterRoleBinding":
-			err = c.rbac.add(o, defaultNamespace)
-		case "apiextensions.k8s.io/CustomResourceDefinition":
-			c.crds[o.Name] = o
-		case "apiregistration.k8s.io/APIService":
-			c.apis[o.Name] = o
-		case olmGroup + "/OLMConfig":
-			if o.Name == "cluster" {
-				err = field(o, &c.noCopies, "spec", "features", "disableCopiedCSVs")
-			}
-		case olmGroup + "/OperatorCondition":
-			c.conditions[cmp.Or(o.Namespace, defaultNamespace)+"/"+o.Name] = o
-		case olmGroup + "/OperatorGroup", olmGroup + "/ClusterServiceVersion", olmGroup + "/Subscription":
-			err = c.addNamespaced(o, defaultNamespace, i)
-		}
-		if err != nil {
+		if err := c.add(o, defaultNamespace, i); err != nil {
 			c.fault(err, o)
 		}
 	}
-	slices.SortStableFunc(c.groups, func(a, b *group) int { return a.compare(b.placed) })
-	slices.SortStableFunc(c.csvs, func(a, b *csv) int { return a.compare(b.placed) })
+	slices.SortStableFunc(c.groups, func(a, b *group) int { return a.compare(b.ordered) })
+	slices.SortStableFunc(c.csvs, func(a, b *csv) int { return a.compare(b.ordered) })
 	for _, g := range c.groups {
-		g.unknown = g.bySelector() && !c.declared
+		g.unknown = olmapi.TargetsOf(&g.spec).BySelector() && !c.declared
 		g.targets, g.refused = g.resolve(c.namespaces)
 	}
 	return c
 }
 
-// namespace notes that a namespace exists. The API server gives it a label with its name.
+// add adds an object. index is its position in the tree.
+func (c *cluster) add(o *manifest.Object, defaultNamespace string, index int) *manifest.Error {
+	kind := o.Group() + "/" + o.Kind
+	switch kind {
+	case "/Namespace":
+		return c.addNamespace(o)
+	case olmGroup + "/OperatorGroup", olmGroup + "/ClusterServiceVersion", olmGroup + "/Subscription",
+		olmGroup + "/CatalogSource":
+		return c.addNamespaced(o, defaultNamespace, index)
+	case olmGroup + "/InstallPlan":
+		c.judgeInstallPlan(o)
+		return nil
+	}
+	namespace := cmp.Or(o.Namespace, defaultNamespace)
+	isClusterScoped, unique := uniqueKinds[kind]
+	if isClusterScoped {
+		namespace = ""
+	}
+	if unique && (isClusterScoped || namespace != "") && c.duplicate(o, namespace) {
+		return nil
+	}
+	switch kind {
+	case "apiextensions.k8s.io/CustomResourceDefinition":
+		c.crds[o.Name] = o
+	case "apiregistration.k8s.io/APIService":
+		c.apis[o.Name] = o
+	case olmGroup + "/OLMConfig":
+		if o.Name == "cluster" {
+			return field(o, &c.noCopies, "spec", "features", "disableCopiedCSVs")
+		}
+	case olmGroup + "/OperatorCondition":
+		c.conditions[namespace+"/"+o.Name] = o
+	case "apps/Deployment":
+		c.deployments[namespace+"/"+o.Name] = o
+	default:
+		if unique {
+			return c.rbac.add(o, defaultNamespace)
+		}
+		c.others = append(c.others, o)
+	}
+	return nil
+}
+
+// uniqueKinds are kinds of which the first object of a name counts. The value says whether they are cluster-scoped.
+var uniqueKinds = map[string]bool{
+	"apiextensions.k8s.io/CustomResourceDefinition": true,
+	"apiregistration.k8s.io/APIService":             true,
+	olmGroup + "/OLMConfig":                         true,
+	olmGroup + "/OperatorCondition":                 false,
+	"/ServiceAccount":                               false,
+	"rbac.authorization.k8s.io/Role":                false,
+	"rbac.authorization.k8s.io/RoleBinding":         false,
+	"rbac.authorization.k8s.io/ClusterRole":         true,
+	"rbac.authorization.k8s.io/ClusterRoleBinding":  true,
+}
+
+// namespace records that a namespace exists. The API server labels it with its name.
 func (c *cluster) namespace(name string, set labels.Set) {
 	if c.namespaces[name] == nil {
 		c.namespaces[name] = labels.Set{}
@@ -165,7 +214,14 @@ func (c *cluster) addNamespaced(o *manifest.Object, defaultNamespace string, ind
 		namespace = defaultNamespace
 	}
 	if namespace == "" {
-		c.note(ruleNoNamespace, findings.Note, o, "metadata.namespace", "no namespace is given, so it is not looked at", "give the namespace of such objects")
+		c.note(
+			ruleNoNamespace,
+			findings.Note,
+			o,
+			"metadata.namespace",
+			"no namespace is given, so it is not looked at",
+			"set a namespace for such objects",
+		)
 		return nil
 	}
 	c.namespace(namespace, nil)
@@ -177,14 +233,14 @@ func (c *cluster) addNamespaced(o *manifest.Object, defaultNamespace string, ind
 	if c.duplicate(o, namespace) {
 		return nil
 	}
-	fits := c.fits(o)
-	if err := c.addOLM(placed{Object: o, index: index}); err != nil && fits {
+	valid := c.judgeFields(o)
+	if err := c.addOLM(ordered{Object: o, index: index}); err != nil && valid {
 		return err
 	}
-	return nil // what does not fit is played as far as it can be read: the next mistake need not wait for the first to be mended
+	return nil // check an invalid object as far as it is readable, so that one run reports all mistakes
 }
 
-func (c *cluster) addOLM(p placed) *manifest.Error {
+func (c *cluster) addOLM(p ordered) *manifest.Error {
 	if err := field(p.Object, &p.created, "metadata", "creationTimestamp"); err != nil {
 		return err
 	}
@@ -193,15 +249,18 @@ func (c *cluster) addOLM(p placed) *manifest.Error {
 		return c.addGroup(p)
 	case "ClusterServiceVersion":
 		return c.addCSV(p)
+	case "Subscription":
+		return c.addSubscription(p)
 	}
-	return c.addSubscription(p)
+	return nil
 }
 
 func key(o *manifest.Object, namespace string) string {
 	return o.Group() + "/" + o.Kind + "/" + namespace + "/" + o.Name
 }
 
-// duplicate reports whether an object is in the tree already. Of two that differ the first counts, and a finding says so.
+// duplicate reports whether the tree has an object of the same name already. If the two differ, the first counts, and
+// duplicate adds a finding.
 func (c *cluster) duplicate(o *manifest.Object, namespace string) bool {
 	k := key(o, namespace)
 	first := c.first[k]
@@ -210,7 +269,14 @@ func (c *cluster) duplicate(o *manifest.Object, namespace string) bool {
 		return false
 	}
 	if !same(first, o) {
-		c.note(ruleDuplicate, findings.Warning, o, "", "another one of that name is in "+first.File+", which counts", "check one environment at a time, as kustomize build makes it")
+		c.note(
+			ruleDuplicate,
+			findings.Warning,
+			o,
+			"",
+			"differs from the object of the same name in "+first.File+", which counts",
+			"check one environment at a time, for example the output of kustomize build",
+		)
 	}
 	return true
 }
@@ -218,13 +284,13 @@ func (c *cluster) duplicate(o *manifest.Object, namespace string) bool {
 func same(a, b *manifest.Object) bool {
 	va, errA := a.Value()
 	vb, errB := b.Value()
-	ja, _ := json.Marshal(va) //nolint:errchkjson // a value that was read can be written
+	ja, _ := json.Marshal(va) //nolint:errchkjson // the value comes from a parsed document
 	jb, _ := json.Marshal(vb) //nolint:errchkjson
 	return errA == nil && errB == nil && string(ja) == string(jb)
 }
 
-func (c *cluster) addGroup(p placed) *manifest.Error {
-	g := &group{placed: p, apis: apiSet{}}
+func (c *cluster) addGroup(p ordered) *manifest.Error {
+	g := &group{ordered: p, apis: apiSet{}}
 	var annotations map[string]string
 	var status operatorsv1.OperatorGroupStatus
 	for _, err := range []*manifest.Error{
@@ -239,7 +305,7 @@ func (c *cluster) addGroup(p placed) *manifest.Error {
 	if text, ok := annotations[operatorsv1.OperatorGroupProvidedAPIsAnnotationKey]; ok {
 		g.given, g.text, g.apis = text, &text, parseAPIs(text)
 	}
-	if status.LastUpdated != nil || len(status.Namespaces) > 0 { // OLM has seen it
+	if status.LastUpdated != nil || len(status.Namespaces) > 0 { // OLM has processed it
 		g.exists, g.resolved, g.hasAccount = true, true, status.ServiceAccountRef != nil
 		g.status = slices.Sorted(slices.Values(status.Namespaces))
 	}
@@ -247,7 +313,7 @@ func (c *cluster) addGroup(p placed) *manifest.Error {
 	return nil
 }
 
-// field decodes one field of an object, which keeps its zero value where there is none.
+// field decodes one field of an object. If the field is absent, into keeps its value.
 func field[T any](o *manifest.Object, into *T, path ...string) *manifest.Error {
 	v, err := o.Get(path...)
 	if err != nil {
@@ -266,7 +332,7 @@ func field[T any](o *manifest.Object, into *T, path ...string) *manifest.Error {
 	return nil
 }
 
-// direct sets what most fields are, without the way over JSON.
+// direct sets the types of most fields without a detour over JSON.
 func direct(v, into any) bool {
 	switch into := into.(type) {
 	case *string:

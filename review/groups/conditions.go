@@ -8,8 +8,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// notUpgradeable gives the reason why OLM replaces no CSV by another, or "" (OLM: pkg/controller/operators/olm/operatorconditions.go,
-// isOperatorUpgradeable). A condition that cannot be read says nothing, but is said to be so.
+// notUpgradeable returns the reason why OLM does not replace a CSV, or "" (OLM:
+// pkg/controller/operators/olm/operatorconditions.go, isOperatorUpgradeable). An unreadable OperatorCondition is a
+// finding and does not block.
 func (c *cluster) notUpgradeable(v *csv) string {
 	o := c.conditions[v.namespace+"/"+v.name]
 	if o == nil {
@@ -17,7 +18,11 @@ func (c *cluster) notUpgradeable(v *csv) string {
 	}
 	var overrides, conditions []metav1.Condition
 	var generation int64
-	if err := cmp.Or(field(o, &overrides, "spec", "overrides"), field(o, &conditions, "status", "conditions"), field(o, &generation, "metadata", "generation")); err != nil {
+	if err := cmp.Or(
+		field(o, &overrides, "spec", "overrides"),
+		field(o, &conditions, "status", "conditions"),
+		field(o, &generation, "metadata", "generation"),
+	); err != nil {
 		c.fault(err, o)
 		return ""
 	}

@@ -19,7 +19,7 @@ const (
 	succeeded  = "install strategy completed with no errors"
 )
 
-// set changes the phase, and lets OLM look again at what depends on it.
+// set changes the phase and requeues whatever depends on it.
 func (o *olm) set(v *csv, phase v1alpha1.ClusterServiceVersionPhase, reason v1alpha1.ConditionReason, message string) {
 	if v.phase == phase && v.reason == reason && v.message == message {
 		return
@@ -40,7 +40,7 @@ func (o *olm) fail(v *csv, reason v1alpha1.ConditionReason, message string) {
 	o.set(v, v1alpha1.CSVPhaseFailed, reason, message)
 }
 
-// syncCSV is OLM's loop over CSVs (pkg/controller/operators/olm/operator.go, transitionCSVState).
+// syncCSV is OLM's reconcile loop for CSVs (pkg/controller/operators/olm/operator.go, transitionCSVState).
 func (o *olm) syncCSV(v *csv) {
 	if v.reason == v1alpha1.CSVReasonComponentFailedNoRetry || v.unusable != nil {
 		return
@@ -54,7 +54,7 @@ func (o *olm) syncCSV(v *csv) {
 		o.fail(v, v1alpha1.CSVReasonInvalidInstallModes, err.Error())
 		return
 	}
-	targets := v.annotations[operatorsv1.OperatorGroupTargetsAnnotationKey] // it is there, or groupFor gave none
+	targets := v.annotations[operatorsv1.OperatorGroupTargetsAnnotationKey] // groupFor returns no group without it
 	if err := modes.Supports(v.namespace, strings.Split(targets, ",")); err != nil {
 		o.fail(v, v1alpha1.CSVReasonUnsupportedOperatorGroup, err.Error())
 		return
@@ -64,7 +64,8 @@ func (o *olm) syncCSV(v *csv) {
 	}
 }
 
-// groupFor finds the group of a CSV, if there is one and the CSV has its annotations (operatorGroupForCSV).
+// groupFor returns the group of a CSV, or nil if there is not exactly one or the CSV lacks its annotations
+// (operatorGroupForCSV).
 func (o *olm) groupFor(v *csv) *group {
 	groups := o.groupsIn[v.namespace]
 	switch {
@@ -87,8 +88,8 @@ func (o *olm) groupFor(v *csv) *group {
 	return nil
 }
 
-// reconcileAPIs compares the APIs of a CSV with those of its group and of the groups that intersect with it, by the four-way table of
-// subset and intersection (groups.go, ReconcileAPIIntersection). It reports whether the CSV may go on.
+// reconcileAPIs compares the APIs of a CSV with those of its group and of the intersecting groups, by subset and
+// intersection (groups.go, ReconcileAPIIntersection). It reports whether the CSV may proceed.
 func (o *olm) reconcileAPIs(v *csv, g *group) bool {
 	rivals, disputed := o.rivals(v, g)
 	subset := v.provided.subsetOf(g.apis)
@@ -119,7 +120,7 @@ func (o *olm) reconcileAPIs(v *csv, g *group) bool {
 	return true
 }
 
-// rivals gives the groups that intersect with a CSV's and list some of its APIs, and those APIs.
+// rivals returns the groups that intersect with the group of a CSV and list some of its APIs, and those APIs.
 func (o *olm) rivals(v *csv, g *group) (rivals []*group, disputed apiSet) {
 	disputed = apiSet{}
 	for _, other := range o.intersecting(g) {
@@ -136,7 +137,7 @@ func (o *olm) rivals(v *csv, g *group) (rivals []*group, disputed apiSet) {
 	return rivals, disputed
 }
 
-// proceed takes a member of a group through the phases. What runs is taken to run well.
+// proceed moves a member of a group through the phases. It assumes that Deployments become available.
 func (o *olm) proceed(v *csv, g *group) {
 	switch v.phase {
 	case v1alpha1.CSVPhaseNone:
@@ -152,8 +153,14 @@ func (o *olm) proceed(v *csv, g *group) {
 	case v1alpha1.CSVPhaseFailed:
 		o.failed(v, g)
 	case v1alpha1.CSVPhaseReplacing:
-		if next := o.replacing(v); o.inNamespace(v.namespace, v.replaces) == nil && next != nil && next.phase == v1alpha1.CSVPhaseSucceeded {
-			o.set(v, v1alpha1.CSVPhaseDeleting, v1alpha1.CSVReasonReplaced, "has been replaced by a newer ClusterServiceVersion that has successfully installed.")
+		if next := o.replacing(v); o.inNamespace(v.namespace, v.replaces) == nil && next != nil &&
+			next.phase == v1alpha1.CSVPhaseSucceeded {
+			o.set(
+				v,
+				v1alpha1.CSVPhaseDeleting,
+				v1alpha1.CSVReasonReplaced,
+				"has been replaced by a newer ClusterServiceVersion that has successfully installed.",
+			)
 		}
 	case v1alpha1.CSVPhaseDeleting:
 		v.deleted = true
@@ -168,12 +175,17 @@ func (o *olm) proceed(v *csv, g *group) {
 
 func (o *olm) pending(v *csv) {
 	if v.observed && v.reason != v1alpha1.CSVReasonRequirementsUnknown {
-		return // the cluster knows better what is missing
+		return // the cluster knows what is missing
 	}
 	previous := o.inNamespace(v.namespace, v.replaces)
 	if previous != nil {
 		if why := o.notUpgradeable(previous); why != "" {
-			o.set(v, v1alpha1.CSVPhasePending, v1alpha1.CSVReasonOperatorConditionNotUpgradeable, "operator is not upgradeable: "+why)
+			o.set(
+				v,
+				v1alpha1.CSVPhasePending,
+				v1alpha1.CSVReasonOperatorConditionNotUpgradeable,
+				"operator is not upgradeable: "+why,
+			)
 			return
 		}
 	}
@@ -183,7 +195,8 @@ func (o *olm) pending(v *csv) {
 		return
 	}
 	if len(needs.unmet) > 0 || len(o.missingServices(v)) > 0 {
-		o.set(v, v1alpha1.CSVPhasePending, v1alpha1.CSVReasonRequirementsNotMet, "one or more requirements couldn't be found")
+		o.set(v, v1alpha1.CSVPhasePending, v1alpha1.CSVReasonRequirementsNotMet,
+			"one or more requirements couldn't be found")
 		return
 	}
 	if msg := v.badWebhook(); msg != "" {
@@ -201,13 +214,19 @@ func (o *olm) pending(v *csv) {
 	if previous != nil && previous.phase != v1alpha1.CSVPhaseReplacing {
 		return
 	}
-	o.set(v, v1alpha1.CSVPhaseInstallReady, v1alpha1.CSVReasonRequirementsMet, "all requirements found, attempting install")
+	o.set(
+		v,
+		v1alpha1.CSVPhaseInstallReady,
+		v1alpha1.CSVReasonRequirementsMet,
+		"all requirements found, attempting install",
+	)
 }
 
 func (o *olm) install(v *csv, g *group) {
 	if account := g.spec.ServiceAccountName; account != "" && v.sub == nil && o.rbac.exists(g.Namespace, account) {
 		if denied := o.forbidden(v, account); denied != "" {
-			o.fail(v, v1alpha1.CSVReasonComponentFailedNoRetry, "install strategy failed: install strategy failed: "+denied)
+			o.fail(v, v1alpha1.CSVReasonComponentFailedNoRetry,
+				"install strategy failed: install strategy failed: "+denied)
 			return
 		}
 	}
@@ -215,7 +234,7 @@ func (o *olm) install(v *csv, g *group) {
 	o.set(v, v1alpha1.CSVPhaseSucceeded, v1alpha1.CSVReasonInstallSuccessful, succeeded)
 }
 
-// serve takes the APIServices of a CSV for installed, and lets OLM look again at those that wait for them.
+// serve marks the APIServices of a CSV as installed and requeues the CSVs that wait for them.
 func (o *olm) serve(v *csv) {
 	for _, d := range v.services {
 		o.serving[d.service()] = v
@@ -225,17 +244,25 @@ func (o *olm) serve(v *csv) {
 	}
 }
 
-// failed lets go on what had failed because of its group. Anything else stays: only the cluster knows.
+// failed retries a CSV whose failure had a cause that the tree can explain. Any other failure stays.
 func (o *olm) failed(v *csv, g *group) {
 	if g.spec.UpgradeStrategy == operatorsv1.UpgradeStrategyUnsafeFailForward {
 		if next := o.replacing(v); next != nil {
-			o.set(v, v1alpha1.CSVPhaseReplacing, v1alpha1.CSVReasonBeingReplaced, "Fail Forward is enabled, allowing Failed csv to be replaced by csv: "+next.name)
+			o.set(
+				v,
+				v1alpha1.CSVPhaseReplacing,
+				v1alpha1.CSVReasonBeingReplaced,
+				"Fail Forward is enabled, allowing Failed csv to be replaced by csv: "+next.name,
+			)
 			return
 		}
 	}
 	var message string
 	switch v.reason {
-	case v1alpha1.CSVReasonNoTargetNamespaces, v1alpha1.CSVReasonNoOperatorGroup, v1alpha1.CSVReasonTooManyOperatorGroups, v1alpha1.CSVReasonUnsupportedOperatorGroup:
+	case v1alpha1.CSVReasonNoTargetNamespaces,
+		v1alpha1.CSVReasonNoOperatorGroup,
+		v1alpha1.CSVReasonTooManyOperatorGroups,
+		v1alpha1.CSVReasonUnsupportedOperatorGroup:
 		message = "InstallModes now support target namespaces"
 	case v1alpha1.CSVReasonInterOperatorGroupOwnerConflict:
 		message = "OperatorGroup no longer intersecting with conflicting owner"
@@ -243,7 +270,7 @@ func (o *olm) failed(v *csv, g *group) {
 		message = "static OperatorGroup and intersecting groups now support providedAPIs"
 	case v1alpha1.CSVReasonOwnerConflict:
 		if v.observed || o.crdOwner(v) != nil || o.apiOwner(v) != nil {
-			return // OLM begins again, and fails again, for ever
+			return // OLM retries and fails forever
 		}
 		message = "installing"
 	default:
@@ -253,7 +280,7 @@ func (o *olm) failed(v *csv, g *group) {
 	o.set(v, v1alpha1.CSVPhasePending, v1alpha1.CSVReasonRequirementsUnknown, message)
 }
 
-// inNamespace finds a CSV by name.
+// inNamespace returns the CSV of a name, or nil.
 func (o *olm) inNamespace(namespace, name string) *csv {
 	for _, v := range o.csvsIn[namespace] {
 		if v.name == name && !v.deleted {
@@ -263,7 +290,7 @@ func (o *olm) inNamespace(namespace, name string) *csv {
 	return nil
 }
 
-// replacing finds the CSV that replaces one.
+// replacing returns the CSV that replaces v, or nil.
 func (o *olm) replacing(v *csv) *csv {
 	for _, other := range o.csvsIn[v.namespace] {
 		if other.replaces == v.name && !other.deleted {
@@ -273,8 +300,8 @@ func (o *olm) replacing(v *csv) *csv {
 	return nil
 }
 
-// crdOwner finds another CSV in the namespace that owns one of a CSV's CRDs and is not in its chain of replacements (crdOwnerConflicts,
-// getReplacementChain).
+// crdOwner returns another CSV in the namespace that owns one of v's CRDs and is outside of its replacement chain
+// (crdOwnerConflicts, getReplacementChain).
 func (o *olm) crdOwner(v *csv) *csv {
 	chain := map[string]bool{v.name: true}
 	for next := o.replacing(v); next != nil && !chain[next.name]; next = o.replacing(next) {
@@ -301,8 +328,8 @@ func (o *olm) crdOwner(v *csv) *csv {
 	return nil
 }
 
-// apiOwner finds another CSV, in any namespace, that has an APIService of this one and does not leave it to it (apiServiceOwnerConflicts;
-// pkg/controller/install/apiservice.go, IsAPIServiceAdoptable).
+// apiOwner returns another CSV, in any namespace, that owns one of v's APIServices and does not release it
+// (apiServiceOwnerConflicts; pkg/controller/install/apiservice.go, IsAPIServiceAdoptable).
 func (o *olm) apiOwner(v *csv) *csv {
 	for _, d := range v.services {
 		owner := o.serving[d.service()]

@@ -20,8 +20,8 @@ import (
 
 var update = flag.Bool("update", false, "write what is expected in testdata anew")
 
-// TestGolden checks the trees in testdata: each file says what it shows, has a tree, and last what is printed about it. The file catalog.json
-// of a tree is a catalog: CSVs by package.
+// TestGolden checks the trees in testdata: each file says what it shows, has a tree, and last what is printed about it.
+// The file catalog.json of a tree is a catalog: CSVs by package.
 func TestGolden(t *testing.T) {
 	cases, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(cases) == 0 {
@@ -56,7 +56,7 @@ type jsonCatalog map[string]json.RawMessage
 func (c jsonCatalog) Has(pkg string) bool                  { return c[pkg] != nil }
 func (c jsonCatalog) CSV(pkg, _, _ string) ([]byte, error) { return c[pkg], nil }
 
-// printed checks the tree of an archive twice and gives the text.
+// printed checks the tree of an archive twice and returns the text.
 func printed(t *testing.T, archive *txtar.Archive) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -88,7 +88,10 @@ func printed(t *testing.T, archive *txtar.Archive) string {
 		}
 		r := groups.Check(tr, o)
 		for _, f := range r.Findings {
-			if !slices.ContainsFunc(groups.Rules(), func(r findings.Rule) bool { return r.ID == f.Rule && r.Text != "" && r.Help != "" }) {
+			if !slices.ContainsFunc(
+				groups.Rules(),
+				func(r findings.Rule) bool { return r.ID == f.Rule && r.Text != "" && r.Help != "" },
+			) {
 				t.Errorf("rule %s is not explained", f.Rule)
 			}
 		}

@@ -8,36 +8,46 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 )
 
-// groupAnnotations are those that OLM gives to the CSVs of a group.
+// groupAnnotations are the annotations that OLM copies from a group to its CSVs.
 var groupAnnotations = []string{
 	operatorsv1.OperatorGroupAnnotationKey,
 	operatorsv1.OperatorGroupNamespaceAnnotationKey,
 	operatorsv1.OperatorGroupTargetsAnnotationKey,
 }
 
-// olm plays what OLM does with OperatorGroups and CSVs: one after the other comes into being, in the order of creation, and each time
-// OLM's two loops, over groups and over CSVs, run until nothing changes any more. What a cluster has seen already (it has a status) is
-// there from the beginning, as the cluster left it. Namespaces, CRDs and RBAC are there before all else.
+// olm simulates what OLM does with OperatorGroups and CSVs. It creates them one by one, in the order of creation, and
+// after each runs OLM's two reconcile loops, for groups and for CSVs, until nothing changes. Objects with a status
+// exist from the start, in the state that the cluster gave them. Namespaces, CRDs and RBAC exist before all else.
 type olm struct {
 	*cluster
 	groupsIn map[string][]*group        // by namespace, in the order of creation
 	csvsIn   map[string][]*csv          // without copies
-	covering map[string]map[*group]bool // groups by the namespaces that count for their intersection; "" has the global ones
+	covering map[string]map[*group]bool // groups by the namespaces that they cover; "" has the global groups
 
 	serving map[string]*csv   // by APIService
-	owning  map[string][]*csv // by APIService: those that have it, or will
-	waiting map[string][]*csv // by APIService: those that need it
+	owning  map[string][]*csv // by APIService: the CSVs that own it
+	waiting map[string][]*csv // by APIService: the CSVs that require it
 
 	groupQueue []*group
 	csvQueue   []*csv
 	queued     map[any]bool
-	restless   bool // it did not come to an end
+	restless   bool // the loops did not reach a stable state
 	rules      map[string]bool
 }
 
-// play lets OLM have everything.
+// play runs the simulation.
 func play(c *cluster) *olm {
-	o := &olm{cluster: c, groupsIn: map[string][]*group{}, csvsIn: map[string][]*csv{}, covering: map[string]map[*group]bool{}, serving: map[string]*csv{}, owning: map[string][]*csv{}, waiting: map[string][]*csv{}, queued: map[any]bool{}, rules: map[string]bool{}}
+	o := &olm{
+		cluster:  c,
+		groupsIn: map[string][]*group{},
+		csvsIn:   map[string][]*csv{},
+		covering: map[string]map[*group]bool{},
+		serving:  map[string]*csv{},
+		owning:   map[string][]*csv{},
+		waiting:  map[string][]*csv{},
+		queued:   map[any]bool{},
+		rules:    map[string]bool{},
+	}
 	for _, r := range Rules() {
 		o.rules[r.ID] = true
 	}
@@ -72,7 +82,7 @@ func play(c *cluster) *olm {
 	}
 	o.settle()
 	for len(groups)+len(csvs) > 0 {
-		if len(csvs) == 0 || len(groups) > 0 && groups[0].compare(csvs[0].placed) < 0 {
+		if len(csvs) == 0 || len(groups) > 0 && groups[0].compare(csvs[0].ordered) < 0 {
 			o.create(groups[0], nil)
 			groups = groups[1:]
 		} else {
@@ -94,13 +104,14 @@ func (o *olm) create(g *group, v *csv) {
 	}
 	v.exists = true
 	o.csvsIn[v.namespace] = append(o.csvsIn[v.namespace], v)
-	if v.phase == v1alpha1.CSVPhaseSucceeded || v.phase == v1alpha1.CSVPhaseInstalling || v.phase == v1alpha1.CSVPhaseReplacing {
+	if v.phase == v1alpha1.CSVPhaseSucceeded || v.phase == v1alpha1.CSVPhaseInstalling ||
+		v.phase == v1alpha1.CSVPhaseReplacing {
 		o.serve(v)
 	}
 	o.wake(v.namespace)
 }
 
-// wake lets both loops look at all that is in a namespace.
+// wake requeues all groups and CSVs of a namespace.
 func (o *olm) wake(namespace string) {
 	for _, g := range o.groupsIn[namespace] {
 		o.wakeGroup(g)
@@ -124,8 +135,8 @@ func (o *olm) wakeCSV(v *csv) {
 	}
 }
 
-// wakeRivals lets OLM look again at the CSVs that provide any of the APIs in groups that intersect with one: a conflict may have come or
-// gone.
+// wakeRivals requeues the CSVs that provide any of the APIs and whose group intersects with g, because a conflict may
+// have appeared or gone.
 func (o *olm) wakeRivals(g *group, apis apiSet) {
 	for _, other := range o.intersecting(g) {
 		for _, v := range o.csvsIn[other.Namespace] {
@@ -136,7 +147,8 @@ func (o *olm) wakeRivals(g *group, apis apiSet) {
 	}
 }
 
-// settle runs the loops, groups first, until nothing changes. A bound keeps what never settles in OLM from never ending here.
+// settle runs the loops, groups first, until nothing changes. A limit ends the loops where OLM itself would never
+// stop.
 func (o *olm) settle() {
 	rounds := 1000
 	if !o.restless {
@@ -164,7 +176,8 @@ func (o *olm) settle() {
 	}
 }
 
-// syncGroup is OLM's loop over OperatorGroups (pkg/controller/operators/olm/operatorgroup.go, syncOperatorGroups).
+// syncGroup is OLM's reconcile loop for OperatorGroups (pkg/controller/operators/olm/operatorgroup.go,
+// syncOperatorGroups).
 func (o *olm) syncGroup(g *group) {
 	if g.refused != nil || g.lacksAccount(o.cluster) {
 		return
@@ -184,13 +197,15 @@ func (o *olm) syncGroup(g *group) {
 	o.prune(g)
 }
 
-// lacksAccount reports whether the group wants an account that there is not: OLM waits for it (pkg/lib/scoped/syncer.go).
+// lacksAccount reports whether the group names a ServiceAccount that does not exist. OLM waits for it
+// (pkg/lib/scoped/syncer.go).
 func (g *group) lacksAccount(c *cluster) bool {
 	return g.spec.ServiceAccountName != "" && !g.hasAccount && !c.rbac.exists(g.Namespace, g.spec.ServiceAccountName)
 }
 
-// annotate gives a CSV the annotations of its group and reports whether it did not have them. Without targets there is none for them,
-// and so the annotations are never right (operatorGroupAnnotationsDiffer, setOperatorGroupAnnotations).
+// annotate copies the annotations of the group to a CSV and reports whether they differed. A group without targets
+// has no value for the targets annotation, so there they always differ (operatorGroupAnnotationsDiffer,
+// setOperatorGroupAnnotations).
 func (o *olm) annotate(v *csv, g *group) (differ bool) {
 	targets, has := v.annotations[operatorsv1.OperatorGroupTargetsAnnotationKey]
 	differ = v.annotations[operatorsv1.OperatorGroupNamespaceAnnotationKey] != g.Namespace ||
@@ -206,7 +221,7 @@ func (o *olm) annotate(v *csv, g *group) (differ bool) {
 	}
 	set(operatorsv1.OperatorGroupNamespaceAnnotationKey, g.Namespace)
 	set(operatorsv1.OperatorGroupAnnotationKey, g.Name)
-	if len(g.status) > 0 { // an empty status.namespaces is not kept by the API server
+	if len(g.status) > 0 { // the API server drops an empty status.namespaces
 		set(operatorsv1.OperatorGroupTargetsAnnotationKey, g.annotation())
 	}
 	if changed {
@@ -215,8 +230,8 @@ func (o *olm) annotate(v *csv, g *group) (differ bool) {
 	return true
 }
 
-// prune takes out of olm.providedAPIs what no CSV in the namespace provides, unless the group is static or a new CSV is about to add to
-// it (pruneProvidedAPIs).
+// prune removes from olm.providedAPIs what no CSV in the namespace provides, unless the group is static or a new CSV
+// is about to add APIs (pruneProvidedAPIs).
 func (o *olm) prune(g *group) {
 	if g.spec.StaticProvidedAPIs || o.blind[g.Namespace] {
 		return
@@ -240,7 +255,7 @@ func (o *olm) prune(g *group) {
 	}
 }
 
-// provide writes olm.providedAPIs.
+// provide sets olm.providedAPIs.
 func (o *olm) provide(g *group, apis apiSet) {
 	old, text := g.apis, apis.String()
 	g.apis, g.text = parseAPIs(text), &text
@@ -248,7 +263,7 @@ func (o *olm) provide(g *group, apis apiSet) {
 	o.wakeRivals(g, old.union(g.apis))
 }
 
-// target writes status.namespaces.
+// target sets status.namespaces.
 func (o *olm) target(g *group, targets []string) {
 	for _, ns := range g.covered() {
 		delete(o.covering[ns], g)
@@ -262,8 +277,8 @@ func (o *olm) target(g *group, targets []string) {
 	}
 }
 
-// intersecting gives the groups that share a namespace with one, in the order of creation. A global group shares one with every group that
-// has targets.
+// intersecting returns the groups that share a namespace with g, in the order of creation. A global group shares one
+// with every group that has targets.
 func (o *olm) intersecting(g *group) []*group {
 	if len(g.status) == 0 {
 		return nil
@@ -280,5 +295,5 @@ func (o *olm) intersecting(g *group) []*group {
 	}
 	delete(found, g)
 	maps.DeleteFunc(found, func(_ *group, is bool) bool { return !is })
-	return slices.SortedFunc(maps.Keys(found), func(a, b *group) int { return a.compare(b.placed) })
+	return slices.SortedFunc(maps.Keys(found), func(a, b *group) int { return a.compare(b.ordered) })
 }

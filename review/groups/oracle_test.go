@@ -86,7 +86,8 @@ func (in *inputs) needsRBAC() bool {
 	})
 }
 
-// check writes the steps down as a tree, and checks that: with all objects of the bundles, or with CSVs that hold the facts only.
+// check writes the steps down as a tree, and checks that: with all objects of the bundles, or with CSVs that hold the
+// facts only.
 func check(t *testing.T, in *inputs, corpus string) *groups.Report {
 	t.Helper()
 	var text bytes.Buffer
@@ -95,8 +96,14 @@ func check(t *testing.T, in *inputs, corpus string) *groups.Report {
 		text.Write(manifest.Encode(o))
 	}
 	if strings.Contains(in.Description, "disableCopiedCSVs: true") { // the one input that is no step
-		add(map[string]any{"apiVersion": "operators.coreos.com/v1", "kind": "OLMConfig", "metadata": map[string]any{"name": "cluster"},
-			"spec": map[string]any{"features": map[string]any{"disableCopiedCSVs": true}}})
+		add(
+			map[string]any{
+				"apiVersion": "operators.coreos.com/v1",
+				"kind":       "OLMConfig",
+				"metadata":   map[string]any{"name": "cluster"},
+				"spec":       map[string]any{"features": map[string]any{"disableCopiedCSVs": true}},
+			},
+		)
 	}
 	catalog := factCatalog{}
 	for _, step := range in.Steps {
@@ -110,7 +117,13 @@ func check(t *testing.T, in *inputs, corpus string) *groups.Report {
 				catalog[pkg] = in.facts(t, s["namespace"].(string), pkg).csv()
 			default:
 				kind := strings.ToUpper(what[:1]) + what[1:]
-				add(object(map[string]string{"Namespace": "v1", "ServiceAccount": "v1", "OperatorGroup": "operators.coreos.com/v1"}[kind], kind, s))
+				add(
+					object(
+						map[string]string{"Namespace": "v1", "ServiceAccount": "v1", "OperatorGroup": "operators.coreos.com/v1"}[kind],
+						kind,
+						s,
+					),
+				)
 			}
 		}
 	}
@@ -158,7 +171,10 @@ func (f csvFacts) csv() map[string]any {
 	var owned, modes []any
 	for _, a := range f.ProvidedAPIs {
 		part := strings.SplitN(a, ".", 3)
-		owned = append(owned, map[string]any{"name": strings.ToLower(part[0]) + "s." + part[2], "version": part[1], "kind": part[0]})
+		owned = append(
+			owned,
+			map[string]any{"name": strings.ToLower(part[0]) + "s." + part[2], "version": part[1], "kind": part[0]},
+		)
 	}
 	for _, m := range bundle.InstallModes {
 		if supported, ok := f.InstallModes[string(m)]; ok {
@@ -217,7 +233,12 @@ func installed(t *testing.T, in *inputs, step map[string]any, corpus string, add
 }
 
 // rights adds the accounts, roles and bindings for permissions.
-func rights(t *testing.T, namespace, scope string, permissions []v1alpha1.StrategyDeploymentPermissions, add func(map[string]any)) {
+func rights(
+	t *testing.T,
+	namespace, scope string,
+	permissions []v1alpha1.StrategyDeploymentPermissions,
+	add func(map[string]any),
+) {
 	t.Helper()
 	const rbac = "rbac.authorization.k8s.io"
 	for i, p := range permissions {
@@ -230,7 +251,13 @@ func rights(t *testing.T, namespace, scope string, permissions []v1alpha1.Strate
 		if scope == "" {
 			meta["namespace"] = namespace
 		}
-		add(map[string]any{"apiVersion": "v1", "kind": "ServiceAccount", "metadata": map[string]any{"name": p.ServiceAccountName, "namespace": namespace}})
+		add(
+			map[string]any{
+				"apiVersion": "v1",
+				"kind":       "ServiceAccount",
+				"metadata":   map[string]any{"name": p.ServiceAccountName, "namespace": namespace},
+			},
+		)
 		add(map[string]any{"apiVersion": rbac + "/v1", "kind": scope + "Role", "metadata": meta, "rules": typed["rules"]})
 		add(map[string]any{"apiVersion": rbac + "/v1", "kind": scope + "RoleBinding", "metadata": meta,
 			"roleRef":  map[string]any{"apiGroup": rbac, "kind": scope + "Role", "name": name},
@@ -251,11 +278,24 @@ func compare(t *testing.T, want status, r *groups.Report) {
 	}
 	for _, v := range r.CSVs {
 		for _, ns := range v.CopiedTo {
-			got.CSVs = append(got.CSVs, csvStatus{ns, v.Name, v.Namespace, v.Phase, "Copied", "The operator is running in " + v.Namespace + " but is managing this namespace"})
+			got.CSVs = append(
+				got.CSVs,
+				csvStatus{
+					ns,
+					v.Name,
+					v.Namespace,
+					v.Phase,
+					"Copied",
+					"The operator is running in " + v.Namespace + " but is managing this namespace",
+				},
+			)
 		}
 	}
 	for _, s := range []*status{&want, &got} {
-		slices.SortFunc(s.CSVs, func(a, b csvStatus) int { return strings.Compare(a.Namespace+"/"+a.Name, b.Namespace+"/"+b.Name) })
+		slices.SortFunc(
+			s.CSVs,
+			func(a, b csvStatus) int { return strings.Compare(a.Namespace+"/"+a.Name, b.Namespace+"/"+b.Name) },
+		)
 		if s.CSVs == nil {
 			s.CSVs = []csvStatus{}
 		}

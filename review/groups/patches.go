@@ -10,7 +10,7 @@ import (
 	"github.com/olmgen/olmgen/review/findings"
 )
 
-// apart gives the objects of a tree, and those that are patches: kustomizations of the tree say of which files.
+// apart separates the objects of a tree from the patches, which the kustomizations of the tree list.
 func apart(t *tree.Tree) (objects, patches []*manifest.Object) {
 	files := patchFiles(t.Kustomizations)
 	for _, o := range t.Objects {
@@ -23,13 +23,13 @@ func apart(t *tree.Tree) (objects, patches []*manifest.Object) {
 	return objects, patches
 }
 
-// patchFiles gives the files that are patches only: what is a resource somewhere is an object.
+// patchFiles returns the files that are patches. A file that is also a resource is an object.
 func patchFiles(kustomizations []*manifest.Object) map[string]bool {
 	files, objects := map[string]bool{}, map[string]bool{}
 	for _, k := range kustomizations {
 		var listed, old []struct{ Path string }
 		var merged, resources []string
-		// what cannot be understood is kustomize's to complain about
+		// kustomize reports what it cannot read
 		_ = field(k, &listed, "patches")
 		_ = field(k, &old, "patchesJson6902")
 		_ = field(k, &merged, "patchesStrategicMerge")
@@ -48,14 +48,14 @@ func patchFiles(kustomizations []*manifest.Object) map[string]bool {
 	return files
 }
 
-// patch says that a patch is not looked at. It is no object: fields that an object needs may be missing.
+// patch reports a patch of an OLM object. Check ignores patches, because they lack the fields that an object needs.
 func (c *cluster) patch(o *manifest.Object, defaultNamespace string) {
 	if o.Group() != olmGroup {
 		return
 	}
-	message := "a patch is not looked at"
+	message := "patches are not checked"
 	if base := c.first[key(o, cmp.Or(o.Namespace, defaultNamespace))]; base != nil {
-		message = "a patch is not looked at: what is in " + base.File + " counts"
+		message = "patches are not checked: the object in " + base.File + " counts"
 	}
-	c.note(rulePatch, findings.Warning, o, "", message, "check one environment at a time, as kustomize build makes it")
+	c.note(rulePatch, findings.Warning, o, "", message, "check the output of kustomize build")
 }

@@ -11,21 +11,22 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// rbac is what a tree says of accounts and their rights.
+// rbac holds the ServiceAccounts of a tree and their permissions.
 type rbac struct {
 	accounts map[string]bool      // namespace/name
-	roles    map[string]*role     // namespace/name; of ClusterRoles /name
+	roles    map[string]*role     // by namespace/name, or /name for ClusterRoles
 	bindings map[string][]binding // by subject
 }
 
 // role is a Role or ClusterRole.
 type role struct {
 	*manifest.Object
+	labels   map[string]string
 	rules    []rbacv1.PolicyRule
-	anything bool // Kubernetes fills it from others
+	anything bool // aggregated, so its rules are unknown
 }
 
-// binding is what a subject gets by a RoleBinding or, without a namespace, a ClusterRoleBinding.
+// binding is what a subject gets by a RoleBinding or, without a namespace, by a ClusterRoleBinding.
 type binding struct{ namespace, role string }
 
 func newRBAC() rbac {
@@ -72,20 +73,23 @@ func (r rbac) addRole(key string, o *manifest.Object) *manifest.Error {
 	r.roles[key] = added
 	aggregation, err := o.Get("aggregationRule")
 	added.anything = err != nil || aggregation != nil
-	return field(o, &added.rules, "rules")
+	return cmp.Or(field(o, &added.labels, "metadata", "labels"), field(o, &added.rules, "rules"))
 }
+
+// accountPrefix is that of the user names of ServiceAccounts.
+const accountPrefix = "system:serviceaccount:"
 
 func user(namespace, account string) string {
-	return "system:serviceaccount:" + namespace + ":" + account
+	return accountPrefix + namespace + ":" + account
 }
 
-// exists reports whether an account is in the tree. Kubernetes makes the one called default.
+// exists reports whether the tree has a ServiceAccount. Kubernetes creates the one named default.
 func (r rbac) exists(namespace, account string) bool {
 	return account == "default" || r.accounts[namespace+"/"+account]
 }
 
-// may reports whether subjects may do what a rule says in a namespace, or everywhere if that is empty. A role that is not in the tree, or
-// that Kubernetes fills, may allow anything.
+// may reports whether subjects may do what a rule says in a namespace, or everywhere if the namespace is empty. A
+// role that is absent or aggregated may allow anything.
 func (r rbac) may(subjects []string, namespace string, rule rbacv1.PolicyRule) bool {
 	var held []rbacv1.PolicyRule
 	for _, s := range subjects {
@@ -103,15 +107,20 @@ func (r rbac) may(subjects []string, namespace string, rule rbacv1.PolicyRule) b
 	return generate.Allowed(held, rule)
 }
 
-// asOLM are the subjects that OLM looks for when it asks what an account may do: it forgets the groups of accounts.
+// asOLM returns the subject that OLM checks for a ServiceAccount. OLM ignores its groups.
 func asOLM(namespace, account string) []string { return []string{user(namespace, account)} }
 
-// asServer are the subjects that the API server looks for.
+// asServer returns the subjects that the API server checks for a ServiceAccount.
 func asServer(namespace, account string) []string {
-	return []string{user(namespace, account), "group system:serviceaccounts", "group system:serviceaccounts:" + namespace, "group system:authenticated"}
+	return []string{
+		user(namespace, account),
+		"group system:serviceaccounts",
+		"group system:serviceaccounts:" + namespace,
+		"group system:authenticated",
+	}
 }
 
-// invalidRule gives OLM's complaint about a rule, or "" (OLM: pkg/controller/install/rule_checker.go, ruleValid).
+// invalidRule returns OLM's error for a rule, or "" (OLM: pkg/controller/install/rule_checker.go, ruleValid).
 func invalidRule(rule rbacv1.PolicyRule) string {
 	switch {
 	case len(rule.Verbs) == 0:

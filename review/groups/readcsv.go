@@ -10,8 +10,8 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-func (c *cluster) addCSV(p placed) *manifest.Error {
-	v := &csv{placed: p, name: p.Name, namespace: p.Namespace, annotations: map[string]string{}}
+func (c *cluster) addCSV(p ordered) *manifest.Error {
+	v := &csv{ordered: p, name: p.Name, namespace: p.Namespace, annotations: map[string]string{}}
 	if err := v.read(p.Object); err != nil {
 		return err
 	}
@@ -52,7 +52,8 @@ func (c *cluster) addCSV(p placed) *manifest.Error {
 	return nil
 }
 
-// read takes what counts out of a ClusterServiceVersion, and no more: they are large.
+// read reads the fields of a ClusterServiceVersion that the simulation needs. It decodes no more, because CSVs are
+// large.
 func (v *csv) read(o *manifest.Object) *manifest.Error {
 	for _, err := range []*manifest.Error{
 		field(o, &v.given, "metadata", "annotations"),
@@ -78,7 +79,10 @@ func apisOf(o *manifest.Object, into *[]ownedAPI, definitions, list string) *man
 		for _, f := range []struct {
 			key string
 			to  *string
-		}{{"name", &a.Name}, {"group", &a.Group}, {"version", &a.Version}, {"kind", &a.Kind}, {"deploymentName", &a.DeploymentName}} {
+		}{
+			{"name", &a.Name}, {"group", &a.Group}, {"version", &a.Version}, {"kind", &a.Kind},
+			{"deploymentName", &a.DeploymentName},
+		} {
 			if err := field(o, f.to, append(slices.Clip(at), f.key)...); err != nil {
 				return err
 			}

@@ -13,8 +13,8 @@ import (
 	"github.com/olmgen/olmgen/review/findings"
 )
 
-// Print writes the report: as text, JSON and Markdown each group and CSV as OLM would leave it, then the findings; as SARIF only those.
-// The error is that of w, or a format that is none.
+// Print writes the report. Text, JSON and Markdown show each group and CSV and then the findings; SARIF has only the
+// findings. It returns the error of w, or an error for an unknown format.
 func (r *Report) Print(w io.Writer, format findings.Format) error {
 	b := bufio.NewWriter(w)
 	switch format {
@@ -34,7 +34,7 @@ func (r *Report) Print(w io.Writer, format findings.Format) error {
 	return b.Flush()
 }
 
-// text writes a block of lines for each group and CSV.
+// text writes some lines for each group and CSV.
 func (r *Report) text(w io.Writer) {
 	line := func(format string, args ...any) {
 		fmt.Fprintln(w, findings.Printable(fmt.Sprintf(format, args...)))
@@ -56,7 +56,7 @@ func (r *Report) text(w io.Writer) {
 	}
 }
 
-// markdown writes a table of groups and one of CSVs.
+// markdown writes a table of groups and a table of CSVs.
 func (r *Report) markdown(w io.Writer) {
 	row := func(cells ...string) {
 		for i, c := range cells {
@@ -83,7 +83,7 @@ func (r *Report) markdown(w io.Writer) {
 func (g Group) targets() string {
 	switch {
 	case g.Unknown != "":
-		return "not known: " + g.Unknown
+		return "unknown: " + g.Unknown
 	case isGlobal(g.Namespaces):
 		return "all namespaces"
 	case len(g.Namespaces) == 0:
@@ -120,7 +120,7 @@ func (v CSV) copies() string {
 	return strings.Join(v.CopiedTo, ", ")
 }
 
-// The JSON form has the names that the objects have in a cluster.
+// The JSON form uses the field names of the objects in a cluster.
 type jsonReport struct {
 	Groups []jsonGroup `json:"operatorGroups"`
 	CSVs   []jsonCSV   `json:"clusterServiceVersions"`
@@ -177,7 +177,21 @@ func (r *Report) json() jsonReport {
 		out.Groups = append(out.Groups, j)
 	}
 	for _, v := range r.CSVs {
-		out.CSVs = append(out.CSVs, jsonCSV{v.Namespace, v.Name, v.File, v.Line, v.Subscription, v.Phase, v.Reason, v.Message, v.Annotations, v.CopiedTo})
+		out.CSVs = append(
+			out.CSVs,
+			jsonCSV{
+				v.Namespace,
+				v.Name,
+				v.File,
+				v.Line,
+				v.Subscription,
+				v.Phase,
+				v.Reason,
+				v.Message,
+				v.Annotations,
+				v.CopiedTo,
+			},
+		)
 	}
 	return out
 }

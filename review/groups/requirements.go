@@ -14,8 +14,9 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// judged reports whether the tree can tell if a CSV's requirements are met: it holds one of the CRDs or accounts that the CSV needs. A
-// dump of CSVs and OperatorGroups does not, and what a Subscription stands for is installed together with what it needs.
+// judged reports whether the tree shows if the requirements of a CSV are met: it has one of the CRDs or
+// ServiceAccounts that the CSV needs. A dump of CSVs and OperatorGroups has none of them. OLM installs the CSV of a
+// Subscription together with what it needs.
 func (c *cluster) judged(v *csv, accounts []string) bool {
 	if v.sub != nil {
 		return false
@@ -35,15 +36,16 @@ func (c *cluster) judged(v *csv, accounts []string) bool {
 	return len(v.owned)+len(v.required)+len(accounts) == 0
 }
 
-// needs is what a CSV needs to be installed, as far as the tree tells.
+// needs holds the requirements of a CSV.
 type needs struct {
-	unmet  []string // what the tree lacks
-	judged bool     // the tree tells
-	err    error    // what OLM finds wrong in the CSV itself
+	unmet  []string // what the tree does not have
+	judged bool     // the tree shows whether they are met
+	err    error    // why OLM rejects the CSV
 }
 
-// requirements gives the needs of a CSV, which are looked up once (OLM: pkg/controller/operators/olm/requirements.go). What only a
-// cluster knows counts as met: its version, native APIs. Required APIServices come and go: missingServices looks for them.
+// requirements returns the requirements of a CSV and caches them (OLM: pkg/controller/operators/olm/requirements.go).
+// Requirements that only a cluster knows, such as its version, count as met. Required APIServices change during the
+// simulation: see missingServices.
 func (c *cluster) requirements(v *csv) *needs {
 	if v.needs == nil {
 		v.needs = &needs{}
@@ -82,7 +84,8 @@ func (c *cluster) require(v *csv) (unmet []string, judged bool, err error) {
 	unmet = c.missingCRDs(v)
 	for _, d := range v.services {
 		if !slices.Contains(v.deployments(), d.DeploymentName) {
-			unmet = append(unmet, fmt.Sprintf("APIService %s.%s: no Deployment %q", d.Version, d.Group, d.DeploymentName))
+			unmet = append(unmet,
+				fmt.Sprintf("APIService %s.%s: no Deployment %q", d.Version, d.Group, d.DeploymentName))
 		}
 	}
 	for _, p := range namespaced {
@@ -96,7 +99,7 @@ func (c *cluster) require(v *csv) (unmet []string, judged bool, err error) {
 
 func (c *cluster) missingCRDs(v *csv) (unmet []string) {
 	list := slices.Concat(v.owned, v.required)
-	version := map[string]string{} // of two entries for a CRD OLM looks at the last (api: GetAllCRDDescriptions)
+	version := map[string]string{} // of two entries for a CRD OLM uses the last (api: GetAllCRDDescriptions)
 	for _, d := range list {
 		version[d.Name] = d.Version
 	}
@@ -110,13 +113,14 @@ func (c *cluster) missingCRDs(v *csv) (unmet []string) {
 		case crd == nil:
 			unmet = append(unmet, fmt.Sprintf("CustomResourceDefinition %s: not in the tree", d.Name))
 		case !serves(crd, version[d.Name]):
-			unmet = append(unmet, fmt.Sprintf("CustomResourceDefinition %s: version %s is not served", d.Name, version[d.Name]))
+			unmet = append(unmet,
+				fmt.Sprintf("CustomResourceDefinition %s: version %s is not served", d.Name, version[d.Name]))
 		}
 	}
 	return unmet
 }
 
-// serves reports whether a CRD serves a version; v1beta1 has a field of its own for the only one.
+// serves reports whether a CRD serves a version. A v1beta1 CRD may name its only version in spec.version.
 func serves(crd *manifest.Object, version string) bool {
 	n := crd.Len("spec", "versions")
 	for i := range n {
@@ -130,8 +134,8 @@ func serves(crd *manifest.Object, version string) bool {
 	return n == 0 && only == version
 }
 
-// missingRights says what an account of a namespace may not do there or, in no namespace, anywhere. A role that cannot be read is a finding
-// of its own, and may allow anything.
+// missingRights returns what a ServiceAccount of namespace home may not do in namespace, or in the whole cluster if
+// namespace is empty. An unreadable role is a finding of its own and may allow anything.
 func (c *cluster) missingRights(home, namespace string, p v1alpha1.StrategyDeploymentPermissions) []string {
 	who := "ServiceAccount " + p.ServiceAccountName
 	if !c.rbac.exists(home, p.ServiceAccountName) {
@@ -149,7 +153,7 @@ func (c *cluster) missingRights(home, namespace string, p v1alpha1.StrategyDeplo
 	return nil
 }
 
-// describe prints a rule on one line.
+// describe returns a rule on one line.
 func describe(r rbacv1.PolicyRule) string {
 	var parts []string
 	for _, list := range [][]string{r.Verbs, r.APIGroups, r.Resources, r.ResourceNames, r.NonResourceURLs} {
@@ -171,8 +175,8 @@ func (v *csv) deployments() []string {
 	return names
 }
 
-// badWebhook gives OLM's complaint about the webhooks of a CSV, or "" (OLM: pkg/controller/operators/olm/operator.go, transitionCSVState;
-// pkg/controller/install/webhook.go, ValidWebhookRules).
+// badWebhook returns OLM's error for the webhooks of a CSV, or "" (OLM: pkg/controller/operators/olm/operator.go,
+// transitionCSVState; pkg/controller/install/webhook.go, ValidWebhookRules).
 func (v *csv) badWebhook() string {
 	names := map[any]bool{}
 	for i := range v.Len("spec", "webhookdefinitions") {
@@ -201,28 +205,39 @@ func forbiddenRule(r admissionv1.RuleWithOperations) string {
 		return "webhook rules cannot include all groups"
 	case slices.Contains(r.APIGroups, olmGroup):
 		return "webhook rules cannot include the OLM group"
-	case slices.Contains(r.APIGroups, "admissionregistration.k8s.io") && slices.ContainsFunc(r.Resources, func(s string) bool {
-		return s == "*" || s == "MutatingWebhookConfiguration" || s == "ValidatingWebhookConfiguration"
-	}):
+	case slices.Contains(r.APIGroups, "admissionregistration.k8s.io") &&
+		slices.ContainsFunc(r.Resources, configuresWebhooks):
 		return "webhook rules cannot include MutatingWebhookConfiguration or ValidatingWebhookConfiguration resources"
 	}
 	return ""
 }
 
-// forbidden gives the API server's answer where the group's account may not do what OLM does in its name first: get, then create a
-// Deployment (OLM: pkg/api/wrappers/deployment_install_client.go, CreateOrUpdateDeployment).
+func configuresWebhooks(resource string) bool {
+	return resource == "*" || resource == "MutatingWebhookConfiguration" || resource == "ValidatingWebhookConfiguration"
+}
+
+// forbidden returns the API server's error if the ServiceAccount of the group may not do what OLM does first on its
+// behalf: get, then create a Deployment (OLM: pkg/api/wrappers/deployment_install_client.go,
+// CreateOrUpdateDeployment).
 func (c *cluster) forbidden(v *csv, account string) string {
 	for _, name := range v.deployments() {
 		for _, verb := range []string{"get", "create"} {
-			rule := rbacv1.PolicyRule{Verbs: []string{verb}, APIGroups: []string{"apps"}, Resources: []string{"deployments"}}
+			rule := rbacv1.PolicyRule{Verbs: []string{verb}, APIGroups: []string{"apps"},
+				Resources: []string{"deployments"}}
 			of := ""
 			if verb == "get" {
 				rule.ResourceNames = []string{name}
 				of = " " + strconv.Quote(name)
 			}
 			if !c.rbac.may(asServer(v.namespace, account), v.namespace, rule) {
-				return fmt.Sprintf(`deployments.apps%s is forbidden: User %q cannot %s resource "deployments" in API group "apps" in the namespace %q`,
-					of, user(v.namespace, account), verb, v.namespace)
+				return fmt.Sprintf(
+					`deployments.apps%s is forbidden: User %q cannot %s resource "deployments" in API group "apps" `+
+						`in the namespace %q`,
+					of,
+					user(v.namespace, account),
+					verb,
+					v.namespace,
+				)
 			}
 		}
 	}

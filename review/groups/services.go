@@ -8,8 +8,9 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// missingServices says which of the APIServices that a CSV requires are not there, as far as the tree can tell (OLM:
-// pkg/controller/operators/olm/requirements.go, requirementStatus). What a Subscription stands for is installed together with what it needs.
+// missingServices returns the required APIServices of a CSV that do not exist, as far as the tree shows (OLM:
+// pkg/controller/operators/olm/requirements.go, requirementStatus). OLM installs the CSV of a Subscription together
+// with what it needs.
 func (o *olm) missingServices(v *csv) (unmet []string) {
 	if v.sub != nil {
 		return nil
@@ -22,9 +23,9 @@ func (o *olm) missingServices(v *csv) (unmet []string) {
 	return unmet
 }
 
-// missingService gives the reason why there is no such APIService, or "". One that a CSV of the tree owns is there once that CSV is
-// installed. For API groups of Kubernetes and for CRDs the API server makes APIServices itself. Others may be in the cluster although the
-// tree has none, unless it is a dump that has all: one with Kubernetes' own.
+// missingService returns why an APIService does not exist, or "". An APIService that a CSV of the tree owns exists
+// once OLM has installed that CSV. The API server creates those of Kubernetes' own API groups and of CRDs. Any other
+// may exist outside of the tree, unless the tree is a dump that has all APIServices, Kubernetes' own among them.
 func (o *olm) missingService(d ownedAPI) string {
 	owners, object := o.owning[d.service()], o.apis[d.service()]
 	switch {
@@ -33,15 +34,19 @@ func (o *olm) missingService(d ownedAPI) string {
 	case object != nil, o.serving[d.service()] != nil, bundle.BuiltinGroup(d.Group), o.defines(d):
 		return ""
 	case len(owners) > 0:
-		return fmt.Sprintf("ClusterServiceVersion %s/%s, which owns it, is not installed", owners[0].namespace, owners[0].name)
+		return fmt.Sprintf(
+			"ClusterServiceVersion %s/%s, which owns it, is not installed",
+			owners[0].namespace,
+			owners[0].name,
+		)
 	case o.apis["v1.apps"] != nil:
 		return "not in the tree"
 	}
 	return ""
 }
 
-// unavailable reports whether the cluster has said so; a file says nothing (OLM: pkg/controller/install/apiservice.go,
-// IsAPIServiceAvailable).
+// unavailable reports whether the status of an APIService says that it is not available (OLM:
+// pkg/controller/install/apiservice.go, IsAPIServiceAvailable).
 func unavailable(o *manifest.Object) bool {
 	for i := range o.Len("status", "conditions") {
 		at := []string{"status", "conditions", strconv.Itoa(i)}

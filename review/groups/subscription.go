@@ -12,7 +12,7 @@ import (
 	"github.com/olmgen/olmgen/review/findings"
 )
 
-// Catalog gives the ClusterServiceVersions that Subscriptions stand for; *source.Catalog is one.
+// Catalog returns the ClusterServiceVersions that Subscriptions install. *source.Catalog implements it.
 type Catalog interface {
 	Has(pkg string) bool
 	CSV(pkg, channel, version string) ([]byte, error)
@@ -20,12 +20,12 @@ type Catalog interface {
 
 // subscription is a Subscription to a package.
 type subscription struct {
-	placed
+	ordered
 	pkg, channel, starting, approval, installed string
 }
 
-func (c *cluster) addSubscription(p placed) *manifest.Error {
-	s := &subscription{placed: p}
+func (c *cluster) addSubscription(p ordered) *manifest.Error {
+	s := &subscription{ordered: p}
 	for _, f := range []struct {
 		to   *string
 		path []string
@@ -44,8 +44,8 @@ func (c *cluster) addSubscription(p placed) *manifest.Error {
 	return nil
 }
 
-// subscribe takes the CSV that each Subscription stands for as installed: the one in the tree, or that of the first catalog that has the
-// package.
+// subscribe adds the CSV that each Subscription installs: the one in the tree, or that of the first catalog that has
+// the package.
 func (c *cluster) subscribe(catalogs []Catalog) {
 	csvs := map[string][]*csv{}
 	for _, v := range c.csvs {
@@ -63,20 +63,27 @@ func (c *cluster) subscribe(catalogs []Catalog) {
 		case i >= 0:
 			err = c.addFrom(s, catalogs[i])
 		case len(catalogs) > 0:
-			err = fmt.Errorf("package %s is in none of the catalogs", s.pkg)
+			err = fmt.Errorf("no catalog has package %s", s.pkg)
 		default:
-			err = errors.New("no catalog is given")
+			err = errors.New("there is no catalog")
 		}
 		if err != nil {
 			c.blind[s.Namespace] = true
-			c.note(ruleSubscription, findings.Note, s.Object, "spec.name", "what it installs is not judged: "+err.Error(), "give its catalog")
+			c.note(
+				ruleSubscription,
+				findings.Note,
+				s.Object,
+				"spec.name",
+				"the CSV that it installs is not checked: "+err.Error(),
+				"pass its catalog",
+			)
 		}
 	}
-	slices.SortStableFunc(c.csvs, func(a, b *csv) int { return a.compare(b.placed) })
+	slices.SortStableFunc(c.csvs, func(a, b *csv) int { return a.compare(b.ordered) })
 }
 
-// isInstalled reports whether a CSV of the package is among those of the namespace: the one that spec or status names, one with OLM's
-// label for the package, or one of the package's name.
+// isInstalled reports whether one of the CSVs is that of the Subscription: the one that its spec or status names, one
+// with OLM's label for the package, or one with the name of the package.
 func (s *subscription) isInstalled(csvs []*csv) bool {
 	label := olmGroup + "/" + s.pkg + "." + s.Namespace
 	return slices.ContainsFunc(csvs, func(v *csv) bool {
@@ -87,7 +94,8 @@ func (s *subscription) isInstalled(csvs []*csv) bool {
 	})
 }
 
-// addFrom adds the CSV of a catalog: the channel's head, at which OLM arrives, or startingCSV where a person approves each step.
+// addFrom adds the CSV of a catalog: the head of the channel, which OLM reaches in the end, or startingCSV if
+// upgrades need approval.
 func (c *cluster) addFrom(s *subscription, catalog Catalog) error {
 	version := ""
 	if s.approval == string(v1alpha1.ApprovalManual) {
@@ -108,17 +116,27 @@ func (c *cluster) addFrom(s *subscription, catalog Catalog) error {
 	if err != nil {
 		return err
 	}
-	v := &csv{placed: s.placed, name: o.Name, namespace: s.Namespace, sub: s, annotations: map[string]string{}}
+	v := &csv{ordered: s.ordered, name: o.Name, namespace: s.Namespace, sub: s, annotations: map[string]string{}}
 	v.Object = o
 	if err := v.read(o); err != nil {
 		return err
 	}
 	v.given = nil
-	c.csvs = append(c.csvs, v)
+	if !c.hasOperator(v) {
+		c.csvs = append(c.csvs, v)
+	}
 	return nil
 }
 
-// where is the object that a finding about a CSV points at.
+// hasOperator reports whether the tree has the CSV of a catalog in the same namespace already, in any version.
+func (c *cluster) hasOperator(v *csv) bool {
+	return slices.ContainsFunc(c.csvs, func(other *csv) bool {
+		return !other.copied && other.namespace == v.namespace &&
+			bundle.BaseName(other.name, "") == bundle.BaseName(v.name, "")
+	})
+}
+
+// where returns the object that findings about a CSV refer to.
 func (v *csv) where() *manifest.Object {
 	if v.sub != nil {
 		return v.sub.Object

@@ -7,13 +7,15 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/olmgen/olmgen/review/internal/olmapi"
 )
 
-// allNamespaces is the one target of a global OperatorGroup.
+// allNamespaces is the only target of a global OperatorGroup.
 const allNamespaces = ""
 
-// resolve finds the target namespaces of an OperatorGroup, sorted (OLM: pkg/controller/operators/olm/operatorgroup.go,
-// getOperatorGroupTargets). The error is OLM's, which then writes no status.
+// resolve returns the target namespaces of an OperatorGroup, sorted (OLM:
+// pkg/controller/operators/olm/operatorgroup.go, getOperatorGroupTargets). On an error OLM writes no status.
 func (g *group) resolve(namespaces map[string]labels.Set) ([]string, error) {
 	selector, err := metav1.LabelSelectorAsSelector(g.spec.Selector)
 	if err != nil {
@@ -25,7 +27,7 @@ func (g *group) resolve(namespaces map[string]labels.Set) ([]string, error) {
 		}
 		return slices.Compact(slices.Sorted(slices.Values(g.spec.TargetNamespaces))), nil
 	}
-	if g.spec.Selector == nil || selector.Empty() {
+	if olmapi.TargetsOf(&g.spec).Global() {
 		return []string{allNamespaces}, nil
 	}
 	if g.unknown {
@@ -41,19 +43,14 @@ func (g *group) resolve(namespaces map[string]labels.Set) ([]string, error) {
 	return targets, nil
 }
 
-// bySelector reports whether the targets depend on the labels of Namespaces.
-func (g *group) bySelector() bool {
-	s := g.spec.Selector
-	return len(g.spec.TargetNamespaces) == 0 && s != nil && len(s.MatchLabels)+len(s.MatchExpressions) > 0
-}
-
 func isGlobal(targets []string) bool { return len(targets) == 1 && targets[0] == allNamespaces }
 
-// annotation is olm.targetNamespaces.
+// annotation returns the value of olm.targetNamespaces.
 func (g *group) annotation() string { return strings.Join(g.status, ",") }
 
-// covered gives the namespaces that count when groups are compared: the targets and the own namespace, but none for a group without targets,
-// which shares nothing, not even with a global one (OLM: pkg/controller/operators/olm/groups.go, NewOperatorGroup, Intersection).
+// covered returns the namespaces that OLM compares between groups: the targets and the group's own namespace. A group
+// without targets covers none and intersects with no group, not even a global one (OLM:
+// pkg/controller/operators/olm/groups.go, NewOperatorGroup, Intersection).
 func (g *group) covered() []string {
 	if len(g.status) == 0 || isGlobal(g.status) {
 		return g.status

@@ -12,26 +12,38 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// Advice is what the plan says of an operator with its installations.
+// Advice is what the descoping plan recommends for an operator and its installations.
 type Advice struct {
-	State string             // how it is installed; empty where that makes no difference
+	State string             // how the operator is installed; empty if it makes no difference
 	Steps []manifest.Message // what to do
 }
 
-// Advise gives the plan's advice (Installation-specific migrations steps) for an operator and its installations; nil installs are not
-// known, empty ones are none.
+// Advise returns the advice of the descoping plan (Installation-specific migrations steps) for an operator and its
+// installations. nil means that the installations are unknown, an empty list that there are none.
 func Advise(csv *v1alpha1.ClusterServiceVersion, installs []Install) Advice {
 	switch scope, _ := bundle.ScopeOf(csv); scope {
 	case bundle.Descoped:
-		return Advice{"", steps(step("bind it where it may work", generate.OptionBindNamespaces, generate.OptionBindAll))}
+		return Advice{"",
+			steps(step("bind it where it may work", generate.OptionBindNamespaces, generate.OptionBindAll))}
 	case bundle.AllUsers:
 		if slices.ContainsFunc(installs, Install.global) {
 			return Advice{"installed for all namespaces, " + describe(installs),
-				steps(step("keep its bindings there, or name an OperatorGroup, which also provides its APIs to all users",
+				steps(step("keep its bindings there, or name an OperatorGroup, which also provides its APIs to "+
+					"all users",
 					generate.OptionBindAll, generate.OptionOperatorGroup))}
 		}
-		return Advice{"", steps(step("bind it where it may work, or name an OperatorGroup, which binds it in all namespaces and provides its APIs to all users",
-			generate.OptionBindNamespaces, generate.OptionOperatorGroup))}
+		return Advice{
+			"",
+			steps(
+				step(
+					"bind it where it may work, or name an OperatorGroup, which binds it in all namespaces and "+
+						"provides its APIs "+
+						"to all users",
+					generate.OptionBindNamespaces,
+					generate.OptionOperatorGroup,
+				),
+			),
+		}
 	}
 	return scoped(csv, installs)
 }
@@ -44,33 +56,59 @@ func scoped(csv *v1alpha1.ClusterServiceVersion, installs []Install) Advice {
 	}
 	switch {
 	case installs == nil:
-		return Advice{"its installations are not known", single(csv, nil)}
+		return Advice{"its installations are unknown", single(csv, nil)}
 	case len(installs) == 0:
-		return Advice{"it is not installed", steps(step("look for an alternative that is descoped, or bind it where it may work", generate.OptionBindNamespaces))}
+		return Advice{
+			"it is not installed",
+			steps(step("look for an alternative that is descoped, or bind it where it may work",
+				generate.OptionBindNamespaces)),
+		}
 	case len(installs) == 1 && global:
-		return Advice{fmt.Sprintf("installed in %s for all namespaces", installs[0].Namespace), steps(step("keep its bindings there", generate.OptionBindAll))}
+		return Advice{
+			fmt.Sprintf("installed in %s for all namespaces", installs[0].Namespace),
+			steps(step("keep its bindings there", generate.OptionBindAll)),
+		}
 	case len(installs) == 1:
 		return Advice{"installed once, " + describe(installs), single(csv, installs)}
 	case len(versions) > 1:
 		return Advice{fmt.Sprintf("installed %d times in different versions: %s", len(installs), describe(installs)),
-			steps(step("clean that up by hand: one version can own an API of a cluster; choose one, or other operators"))}
+			steps(step("clean that up by hand: one version can own an API of a cluster; choose one, or other " +
+				"operators"))}
 	case multi(csv) && !global:
 		return Advice{fmt.Sprintf("installed %d times in one version: %s", len(installs), describe(installs)),
-			steps(step("it supports MultiNamespace: move to a single instance for "+namespaces(installs)+"; then descope that one", generate.OptionTargetNamespaces))}
+			steps(
+				step(
+					"it supports MultiNamespace: move to a single "+
+						"instance for "+namespaces(installs)+"; then descope that one",
+					generate.OptionTargetNamespaces,
+				),
+			)}
 	}
 	return Advice{fmt.Sprintf("installed %d times in one version: %s", len(installs), describe(installs)),
-		steps(step("clean that up by hand: keep one, and bind it where the others worked", generate.OptionBindNamespaces))}
+		steps(step("clean that up by hand: keep one, and bind it where the others worked",
+			generate.OptionBindNamespaces))}
 }
 
-// single is the advice for one installation that is not for all namespaces.
+// single returns the advice for one installation that does not watch all namespaces.
 func single(csv *v1alpha1.ClusterServiceVersion, installs []Install) []manifest.Message {
 	where := "where it works today"
 	if names := watched(installs); len(names) > 0 {
 		where = "in " + strings.Join(names, ",")
 	}
-	list := steps(step("an update may descope it; until then replace it by what this renders, bound "+where, generate.OptionBindNamespaces))
+	list := steps(
+		step(
+			"an update may descope it; until then replace it by what this renders, bound "+where,
+			generate.OptionBindNamespaces,
+		),
+	)
 	if multi(csv) {
-		list = append(list, step("it supports MultiNamespace: one instance for "+namespaces(installs)+" is the step before", generate.OptionTargetNamespaces))
+		list = append(
+			list,
+			step(
+				"it supports MultiNamespace: one instance for "+namespaces(installs)+" is the step before",
+				generate.OptionTargetNamespaces,
+			),
+		)
 	}
 	return list
 }
@@ -87,7 +125,7 @@ func multi(csv *v1alpha1.ClusterServiceVersion) bool {
 
 func (i Install) global() bool { return slices.Contains(i.Targets, "") }
 
-// watched gives the namespaces that installations watch, each once, sorted.
+// watched returns the namespaces that installations watch, sorted, without duplicates.
 func watched(installs []Install) []string {
 	var out []string
 	for _, i := range installs {
@@ -111,7 +149,7 @@ func describe(installs []Install) string {
 	for n, i := range installs {
 		name := i.CSV
 		if name == "" {
-			name = "a version that is not known"
+			name = "an unknown version"
 		}
 		parts[n] = name + " in " + i.Namespace
 		switch {

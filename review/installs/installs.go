@@ -5,25 +5,27 @@ import (
 	"slices"
 	"strings"
 
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	appsv1 "k8s.io/api/apps/v1"
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/manifest/tree"
+	"github.com/olmgen/olmgen/review/internal/olmapi"
 )
 
 // Install is one installation of the operator.
 type Install struct {
-	CSV       string // name, which has the version in it; empty if it is not known
+	CSV       string // name, with the version; empty if unknown
 	Namespace string
-	Targets   []string // namespaces it watches, [""] for all; nil if they are not known
+	Targets   []string // namespaces that it watches, [""] for all; nil if unknown
 }
 
-// Find finds the installations of an operator, that of the bundle in any version, in a tree of manifests: its CSVs (not the copies), the
-// Deployments that say which CSV they are of, or that olmgen rendered without one, and Subscriptions, with the OperatorGroups of their namespaces. Each namespace is one
-// installation; they are sorted by it, and an empty list is not nil. Of an object of these kinds that is not readable, the second result says
-// why, in the tree's order.
+// Find returns the installations of the bundle's operator, in any version, in a tree of manifests. It looks at
+// ClusterServiceVersions (not copies), Deployments with the labels of their CSV or rendered by olmgen without one, and Subscriptions, with the
+// OperatorGroups of their namespaces. Each namespace is one installation. The list is sorted by namespace; an empty
+// list is not nil. The errors are about unreadable objects of these kinds, in the tree's order.
 func Find(t *tree.Tree, b *bundle.Bundle) ([]Install, []error) {
 	f := finder{bundle: b, installs: map[string]*Install{}, groups: map[string][]string{}}
 	var unreadable []error
@@ -81,22 +83,15 @@ func (f *finder) object(o *manifest.Object) error {
 			f.install(s.Namespace, s.Spec.StartingCSV, nil)
 		}
 	case "operators.coreos.com/OperatorGroup":
-		list, err := o.Get("spec", "targetNamespaces")
-		if err != nil {
+		var g operatorsv1.OperatorGroup
+		if _, err := o.Into(&g); err != nil {
 			return err
 		}
-		selector, err := o.Get("spec", "selector")
-		if err != nil {
-			return err
-		}
-		if names, ok := list.([]any); ok && len(names) > 0 {
-			for _, n := range names {
-				if s, ok := n.(string); ok {
-					f.groups[o.Namespace] = append(f.groups[o.Namespace], s)
-				}
-			}
-		} else if selector == nil {
+		switch t := olmapi.TargetsOf(&g.Spec); {
+		case t.Global():
 			f.groups[o.Namespace] = []string{""}
+		case len(t.Names) > 0:
+			f.groups[o.Namespace] = t.Names
 		}
 	}
 	return nil
@@ -131,7 +126,7 @@ func (f *finder) install(namespace, csv string, targets []string) {
 	}
 }
 
-// targets gives what OLM's annotation says; nil if it is not there.
+// targets returns the value of OLM's annotation, or nil if it is absent.
 func targets(annotations map[string]string) []string {
 	value, ok := annotations["olm.targetNamespaces"]
 	if !ok {
@@ -140,7 +135,7 @@ func targets(annotations map[string]string) []string {
 	return strings.Split(value, ",")
 }
 
-// texts gives a map of strings in an object.
+// texts returns a map of strings in an object.
 func texts(o *manifest.Object, path ...string) (map[string]string, error) {
 	v, err := o.Get(path...)
 	m, _ := v.(map[string]any)

@@ -113,7 +113,8 @@ func known(key roleKey) *role {
 	case roleKey{"ClusterRole", "", "system:auth-delegator"}:
 		rules = []rbacv1.PolicyRule{
 			{Verbs: []string{"create"}, APIGroups: []string{groupAuthn}, Resources: []string{"tokenreviews"}},
-			{Verbs: []string{"create"}, APIGroups: []string{"authorization.k8s.io"}, Resources: []string{"subjectaccessreviews"}}}
+			{Verbs: []string{"create"}, APIGroups: []string{"authorization.k8s.io"},
+				Resources: []string{"subjectaccessreviews"}}}
 	case roleKey{"Role", "kube-system", "extension-apiserver-authentication-reader"}:
 		rules = []rbacv1.PolicyRule{{Verbs: reading, APIGroups: core, Resources: []string{"configmaps"},
 			ResourceNames: []string{"extension-apiserver-authentication"}}}
@@ -126,7 +127,8 @@ func known(key roleKey) *role {
 	return r
 }
 
-// UsersGain returns the rules that the roles for users gain from objects, in the order in which the controller writes them.
+// UsersGain returns the rules that the roles for users gain from objects, in the order in which the controller writes
+// them.
 func UsersGain(objects []*manifest.Object) (map[string][]rbacv1.PolicyRule, error) {
 	w, err := newWorld(objects, "")
 	if err != nil {

@@ -31,7 +31,8 @@ func size(r rbacv1.PolicyRule) int {
 	return min((n+len(r.NonResourceURLs))*len(r.Verbs), maxAtoms+1)
 }
 
-// atomsOf breaks a rule down as the API server does (Kubernetes: component-helpers/auth/rbac/validation, BreakdownRule).
+// atomsOf breaks a rule down as the API server does (Kubernetes: component-helpers/auth/rbac/validation,
+// BreakdownRule).
 func atomsOf(r rbacv1.PolicyRule) []atom {
 	out := make([]atom, 0, size(r))
 	for _, verb := range r.Verbs {
@@ -79,8 +80,8 @@ func (x *index[T]) add(a atom, value T) bool {
 	return true
 }
 
-// covering returns an atom of the index that allows all that a allows. Not counting a itself, it finds wider atoms only.
-// A request is allowed by one rule or by none, so one atom covers another or no set of atoms does.
+// covering returns an atom of the index that allows all that a allows. Not counting a itself, it finds wider atoms
+// only. A request is allowed by one rule or by none, so one atom covers another or no set of atoms does.
 func (x *index[T]) covering(a atom, itself bool) (atom, bool) {
 	if x == nil {
 		return atom{}, false

@@ -17,9 +17,9 @@ type Diff struct {
 func (d Diff) Empty() bool { return len(d.Permissions)+len(d.Users) == 0 }
 
 // Compare returns what subjects gain and lose, by what they may do and not by how it is written: rules that are split,
-// regrouped, reordered or granted twice are no change. What is allowed in the cluster is allowed in every namespace, so a
-// rule that moves from a namespace to the cluster is one gain, and nothing is lost. A wildcard is a thing of its own: what
-// replaces it is not more, and the wildcard is lost.
+// regrouped, reordered or granted twice are no change. What is allowed in the cluster is allowed in every namespace,
+// so a rule that moves from a namespace to the cluster is one gain, and nothing is lost. A wildcard is a thing of its
+// own: what replaces it is not more, and the wildcard is lost.
 func Compare(old, now *Report) Diff {
 	return Diff{Permissions: compare(old.Permissions, now.Permissions), Users: compare(old.Users, now.Users)}
 }

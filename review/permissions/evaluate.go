@@ -104,8 +104,9 @@ func (e *evaluation) bind(b *binding) {
 			}
 		}
 		if r == nil {
-			e.unknown[subject] = append(e.unknown[subject], Unknown{Subject: subject, Namespaces: []string{cmp.Or(b.place, Everywhere)},
-				Role: b.role.String(), Source: e.from.bindingSource(b, b.role.String())})
+			e.unknown[subject] = append(e.unknown[subject], Unknown{Subject: subject,
+				Namespaces: []string{cmp.Or(b.place, Everywhere)}, Role: b.role.String(),
+				Source: e.from.bindingSource(b, b.role.String())})
 		}
 		for _, from := range []*role{r, e.gained(b, r)} {
 			if from == nil {
@@ -127,8 +128,8 @@ func (e *evaluation) gained(b *binding, r *role) *role {
 	return e.world.roles[b.role]
 }
 
-// members gives every account what the groups that it is in have (Kubernetes: staging/src/k8s.io/apiserver/pkg/authentication/
-// serviceaccount, MakeGroupNames; every account is authenticated).
+// members returns every account what the groups that it is in have. Every account is authenticated (Kubernetes:
+// apiserver/pkg/authentication/serviceaccount, MakeGroupNames).
 func (e *evaluation) members() {
 	groups := map[string][]grant{}
 	for s, grants := range e.grants {
@@ -140,7 +141,8 @@ func (e *evaluation) members() {
 		return
 	}
 	for account := range e.world.accounts {
-		for _, group := range []string{"system:authenticated", "system:serviceaccounts", "system:serviceaccounts:" + account.Namespace} {
+		for _, group := range []string{"system:authenticated", "system:serviceaccounts",
+			"system:serviceaccounts:" + account.Namespace} {
 			for _, g := range groups[group] {
 				g.source.Via = group
 				e.grants[account] = append(e.grants[account], g)
@@ -186,8 +188,9 @@ func reduce(s Subject, grants []grant) (kept []held, by map[Source][]held, err e
 	var list []held
 	for _, g := range grants {
 		if n += size(g.rule); n > maxAtoms || n < 0 {
-			return nil, nil, &manifest.Error{File: g.source.File, Line: g.source.Line, Field: g.source.Field, Msg: fmt.Sprintf(
-				"the rules of %s have more than %d combinations of verb, resource and name", short(s.String()), maxAtoms)}
+			msg := fmt.Sprintf("the rules of %s have more than %d combinations of verb, resource and name",
+				short(s.String()), maxAtoms)
+			return nil, nil, &manifest.Error{File: g.source.File, Line: g.source.Line, Field: g.source.Field, Msg: msg}
 		}
 		x := places[g.place]
 		if x == nil {
@@ -259,7 +262,8 @@ func mergeUnknown(list []Unknown) []Unknown {
 		out[i].Namespaces = slices.Compact(out[i].Namespaces)
 	}
 	slices.SortFunc(out, func(a, b Unknown) int {
-		return cmp.Or(cmp.Compare(a.Role, b.Role), slices.Compare(a.Namespaces, b.Namespaces), a.Source.compare(b.Source))
+		return cmp.Or(cmp.Compare(a.Role, b.Role), slices.Compare(a.Namespaces, b.Namespaces),
+			a.Source.compare(b.Source))
 	})
 	return out
 }

@@ -32,18 +32,22 @@ type question struct {
 }
 
 var questions = []question{
-	{ReadsSecrets, "reads all Secrets of %s%s", "reads Secrets of %s%s, only %s", []facet{{"", []pattern{secretsRead}}}},
+	{ReadsSecrets, "reads all Secrets of %s%s", "reads Secrets of %s%s, only %s", []facet{
+		{"", []pattern{secretsRead}}}},
 	{WritesRBAC, "writes RBAC in %s%s", "writes RBAC in %s%s, only of %s", []facet{
 		{"escalate", []pattern{with(roleWrite, "escalate")}}, {"bind", []pattern{with(roleWrite, "bind")}},
 		{"", []pattern{roleWrite}}}},
 	{RunsInPods, "runs in pods of %s%s", "runs in pods of %s%s, only of %s", []facet{
-		{"exec", []pattern{podExec}}, {"ports", []pattern{podReach}}, {"debug containers", []pattern{podDebug}},
-		{"pods", []pattern{podWrite}}, {"workloads", []pattern{appsWrite, batchWrite, dcWrite}}, {"nodes/proxy", []pattern{nodesProxy}}}},
+		{"exec", []pattern{podExec}}, {"port-forward", []pattern{podReach}}, {"debug containers", []pattern{podDebug}},
+		{"pods", []pattern{podWrite}}, {"workloads", []pattern{appsWrite, batchWrite, dcWrite}},
+		{"nodes/proxy", []pattern{nodesProxy}}}},
 	{Impersonates, "impersonates in %s%s", "impersonates in %s%s, only of %s", []facet{
-		{"users", []pattern{impersonateUsers, impersonateExtra}}, {"accounts", []pattern{impersonateAccounts}}, {"tokens of accounts", []pattern{tokenCreate}},
+		{"users", []pattern{impersonateUsers, impersonateExtra}}, {"accounts", []pattern{impersonateAccounts}},
+		{"tokens of accounts", []pattern{tokenCreate}},
 		{"certificates", []pattern{csrApprove, csrSigner}}}},
 	{ChangesAPIs, "changes webhooks and CRDs of %s%s", "changes webhooks and CRDs of %s%s, only of %s", []facet{
-		{"webhooks", []pattern{webhookWrite}}, {"admission policies", []pattern{policyWrite}}, {"CRDs", []pattern{crdWrite}},
+		{"webhooks", []pattern{webhookWrite}}, {"admission policies", []pattern{policyWrite}},
+		{"CRDs", []pattern{crdWrite}},
 		{"APIServices", []pattern{apiServiceWrite}}}},
 }
 
@@ -78,7 +82,8 @@ func (r *Report) everything() (f Fact, full, ok bool) {
 			continue
 		}
 		rank := 0
-		for _, b := range []bool{slices.Contains(item.Namespaces, Everywhere), slices.Contains(item.APIGroups, all), slices.Contains(item.Verbs, all)} {
+		for _, b := range []bool{slices.Contains(item.Namespaces, Everywhere), slices.Contains(item.APIGroups, all),
+			slices.Contains(item.Verbs, all)} {
 			rank *= 2
 			if b {
 				rank++
@@ -94,7 +99,8 @@ func (r *Report) everything() (f Fact, full, ok bool) {
 	item := r.Permissions[at]
 	f = Fact{Risk: Everything, Source: item.Source}
 	for _, other := range r.Permissions {
-		if other.Risk == Everything && slices.Equal(other.Verbs, item.Verbs) && slices.Equal(other.APIGroups, item.APIGroups) {
+		if other.Risk == Everything && slices.Equal(other.Verbs, item.Verbs) &&
+			slices.Equal(other.APIGroups, item.APIGroups) {
 			f.add(other)
 		}
 	}
@@ -116,8 +122,10 @@ func (r *Report) everything() (f Fact, full, ok bool) {
 	return f, best == 7, true
 }
 
-// everyone are the groups that everybody is in, with what to call them.
-var everyone = []struct{ group, who string }{
+// crowd is a group that everybody is in, with what to call it.
+type crowd struct{ group, who string }
+
+var everyone = []crowd{
 	{"system:unauthenticated", "everybody, without logging in, "},
 	{"system:authenticated", "every user "}, {"system:authenticated:oauth", "every user "},
 	{"system:serviceaccounts", "every ServiceAccount "},

@@ -14,7 +14,8 @@ var pageText string
 //go:embed page.css
 var pageStyle string
 
-// html writes one page that needs no network and no script. The policy in its head allows its own style and nothing else.
+// html writes one page that needs no network and no script. The policy in its head allows its own style and
+// nothing else.
 func (r *Report) html(w io.Writer) error {
 	page, err := template.New("page").Parse(pageText)
 	if err != nil {

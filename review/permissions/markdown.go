@@ -31,7 +31,8 @@ func (r *Report) markdown(w io.Writer) error {
 		fold(b, "What follows: "+v.Counts, func() {
 			fmt.Fprint(b, "| Level | Who | What | Where | Rule |\n| --- | --- | --- | --- | --- |\n")
 			for _, f := range v.Findings {
-				fmt.Fprintf(b, "| %s | %s | %s | %s | %s |\n", f.Level, esc(f.Who), esc(f.Message), esc(f.At), esc(f.Rule))
+				fmt.Fprintf(b, "| %s | %s | %s | %s | %s |\n", f.Level, esc(f.Who), esc(f.Message),
+					esc(f.At), esc(f.Rule))
 			}
 		})
 	}
@@ -69,12 +70,14 @@ func markdownLines(w io.Writer, sections []section) {
 	fmt.Fprint(w, "| | Where | What | Granted by | Why |\n| --- | --- | --- | --- | --- |\n")
 	for _, section := range sections {
 		for _, l := range section.Lines {
-			fmt.Fprintf(w, "| %s | %s | %s | %s | %s |\n", esc(section.Title), esc(l.Where), esc(l.What), esc(l.At), esc(l.Reason))
+			fmt.Fprintf(w, "| %s | %s | %s | %s | %s |\n", esc(section.Title), esc(l.Where), esc(l.What),
+				esc(l.At), esc(l.Reason))
 		}
 	}
 }
 
-// htmlText makes text stand for itself in a line of HTML inside Markdown, where a forge also looks for mentions and links.
+// htmlText makes text stand for itself in a line of HTML inside Markdown, where a forge also looks for mentions
+// and links.
 func htmlText(s string) string {
 	s = strings.ReplaceAll(findings.Escape(s), `\`, "")
 	return strings.NewReplacer("*", "&#42;", "_", "&#95;", "`", "&#96;", "[", "&#91;", "]", "&#93;", "|", "&#124;",

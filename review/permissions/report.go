@@ -23,7 +23,7 @@ type Report struct {
 	Operator    Operator           `json:"operator"`
 	Summary     []Fact             `json:"summary"`     // the answers to what a person asks first
 	Permissions []Item             `json:"permissions"` // of accounts, and of other subjects that are bound
-	Users       []Item             `json:"users"`       // what Kubernetes' and OpenShift's roles for users gain by aggregation
+	Users       []Item             `json:"users"`       // what the roles for users gain by aggregation
 	Covered     []Covered          `json:"covered"`     // grants that allow nothing more than Permissions
 	Unknown     []Unknown          `json:"unknown"`     // roles that are bound and not among the objects
 	Accounts    []Subject          `json:"accounts"`    // every ServiceAccount that is among the objects or bound

@@ -62,13 +62,16 @@ var (
 
 	secretsRead = pattern{core, []string{"secrets"}, reading}
 	roleWrite   = pattern{[]string{groupRBAC, "authorization.openshift.io"},
-		[]string{"roles", "clusterroles", "rolebindings", "clusterrolebindings"}, append([]string{"bind", "escalate"}, changing...)}
-	podWrite   = pattern{core, []string{"pods", "replicationcontrollers"}, writing}
-	podDebug   = pattern{core, []string{"pods/ephemeralcontainers"}, []string{"update", "patch"}}
-	appsWrite  = pattern{[]string{"apps", "extensions"}, []string{"deployments", "statefulsets", "daemonsets", "replicasets"}, writing}
+		[]string{"roles", "clusterroles", "rolebindings", "clusterrolebindings"},
+		append([]string{"bind", "escalate"}, changing...)}
+	podWrite  = pattern{core, []string{"pods", "replicationcontrollers"}, writing}
+	podDebug  = pattern{core, []string{"pods/ephemeralcontainers"}, []string{"update", "patch"}}
+	appsWrite = pattern{[]string{"apps", "extensions"},
+		[]string{"deployments", "statefulsets", "daemonsets", "replicasets"}, writing}
 	batchWrite = pattern{[]string{"batch"}, []string{"jobs", "cronjobs"}, writing}
 	dcWrite    = pattern{[]string{"apps.openshift.io"}, []string{"deploymentconfigs"}, writing}
-	// A WebSocket request to a subresource that streams is a get (Kubernetes: pkg/apis/core, connecters).
+	// A WebSocket request is a get, which was enough before Kubernetes 1.35 (pkg/features/kube_features.go,
+	// AuthorizePodWebsocketUpgradeCreatePermission).
 	podExec    = pattern{core, []string{"pods/exec", "pods/attach"}, []string{"create", "get"}}
 	podReach   = pattern{core, []string{"pods/portforward", "pods/proxy"}, []string{"create", "get"}}
 	nodesProxy = pattern{core, []string{"nodes/proxy"}, []string{"get", "create"}}
@@ -77,12 +80,14 @@ var (
 	impersonateAccounts = pattern{core, []string{"serviceaccounts"}, []string{"impersonate"}}
 	impersonateExtra    = pattern{[]string{groupAuthn}, []string{"uids", "userextras"}, []string{"impersonate"}}
 	tokenCreate         = pattern{core, []string{"serviceaccounts/token"}, []string{"create"}}
-	csrApprove          = pattern{[]string{groupCertificates}, []string{"certificatesigningrequests/approval"}, []string{"update", "patch"}}
-	csrSigner           = pattern{[]string{groupCertificates}, []string{"signers"}, []string{"approve", "sign"}}
+	csrApprove          = pattern{[]string{groupCertificates}, []string{"certificatesigningrequests/approval"},
+		[]string{"update", "patch"}}
+	csrSigner = pattern{[]string{groupCertificates}, []string{"signers"}, []string{"approve", "sign"}}
 
 	webhookWrite = pattern{[]string{groupAdmission}, []string{"mutatingwebhookconfigurations",
 		"validatingwebhookconfigurations"}, changing}
-	policyWrite = pattern{[]string{groupAdmission}, []string{"validatingadmissionpolicies", "validatingadmissionpolicybindings",
+	policyWrite = pattern{[]string{groupAdmission}, []string{
+		"validatingadmissionpolicies", "validatingadmissionpolicybindings",
 		"mutatingadmissionpolicies", "mutatingadmissionpolicybindings"}, changing}
 	crdWrite        = pattern{[]string{groupExtensions}, []string{"customresourcedefinitions"}, changing}
 	apiServiceWrite = pattern{[]string{groupRegistration}, []string{"apiservices"}, changing}
@@ -104,12 +109,15 @@ func (p pattern) touches(a atom) bool {
 
 // ownSigner reports whether an atom is about a signer whose certificates the API server does not take for users.
 func ownSigner(a atom) bool {
-	return a.group == groupCertificates && a.resource == "signers" && a.named && !strings.HasPrefix(a.name, "kubernetes.io/")
+	return a.group == groupCertificates && a.resource == "signers" && a.named &&
+		!strings.HasPrefix(a.name, "kubernetes.io/")
 }
 
 // allowedBy reports whether an item allows something that the pattern describes, with an effect at a place.
 func (p pattern) allowedBy(i Item, place string, s scopes) bool {
-	verb := slices.IndexFunc(p.verbs, func(v string) bool { return slices.Contains(i.Verbs, v) || slices.Contains(i.Verbs, all) })
+	verb := slices.IndexFunc(p.verbs, func(v string) bool {
+		return slices.Contains(i.Verbs, v) || slices.Contains(i.Verbs, all)
+	})
 	if verb < 0 {
 		return false
 	}
@@ -152,18 +160,19 @@ func sweeping(a atom) bool {
 // scopes knows the cluster-scoped resources, by group.
 type scopes map[string][]string
 
-// clusterScoped are Kubernetes' and OpenShift's cluster-scoped resources that operators ask for. A namespace is asked for
-// with itself as the namespace, so what is about one namespace holds there.
+// clusterScoped are Kubernetes' and OpenShift's cluster-scoped resources that operators ask for. A request
+// about one Namespace has it as its namespace, so a rule about Namespaces holds there.
 var clusterScoped = scopes{
-	"":                             {"nodes", "persistentvolumes", "componentstatuses", "users", "groups"},
-	groupRBAC:                      {"clusterroles", "clusterrolebindings"},
-	groupAdmission:                 {all},
-	groupExtensions:                {all},
-	groupRegistration:              {all},
-	groupCertificates:              {all},
-	groupAuthn:                     {all},
-	"authorization.k8s.io":         {"subjectaccessreviews", "selfsubjectaccessreviews", "selfsubjectrulesreviews"},
-	"storage.k8s.io":               {"storageclasses", "volumeattachments", "csidrivers", "csinodes", "volumeattributesclasses"},
+	"":                     {"nodes", "persistentvolumes", "componentstatuses", "users", "groups"},
+	groupRBAC:              {"clusterroles", "clusterrolebindings"},
+	groupAdmission:         {all},
+	groupExtensions:        {all},
+	groupRegistration:      {all},
+	groupCertificates:      {all},
+	groupAuthn:             {all},
+	"authorization.k8s.io": {"subjectaccessreviews", "selfsubjectaccessreviews", "selfsubjectrulesreviews"},
+	"storage.k8s.io": {"storageclasses", "volumeattachments", "csidrivers", "csinodes",
+		"volumeattributesclasses"},
 	"scheduling.k8s.io":            {"priorityclasses"},
 	"node.k8s.io":                  {"runtimeclasses"},
 	"flowcontrol.apiserver.k8s.io": {all},

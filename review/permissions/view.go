@@ -50,6 +50,9 @@ func (r *Report) view() view {
 	v := view{Title: r.title(), Headline: r.headline(), Absent: r.absent(), Gains: r.gains(),
 		Users: userLines(r.Users), Counts: counts(r.Findings), Covered: coveredLines(r.Covered)}
 	v.Subjects = subjectViews(r.Permissions)
+	if len(r.Summary) == 0 {
+		v.Absent = nil // the headline says it
+	}
 	for _, s := range r.Accounts {
 		if !slices.ContainsFunc(r.Permissions, func(i Item) bool { return i.Subject == s }) {
 			v.Idle = append(v.Idle, short(s.String()))
@@ -104,7 +107,7 @@ func (r *Report) headline() string {
 		return "may do nothing"
 	}
 	if len(texts) == 0 {
-		return "nothing dangerous by itself"
+		return "no Secrets, no RBAC, no pods, no impersonation, no webhooks or CRDs"
 	}
 	return strings.Join(texts, "; ")
 }
@@ -209,7 +212,8 @@ func linesOf(items []Item) []line {
 	var merged []Item
 	var sources [][]Source
 	for _, i := range items {
-		k := key{i.where(), keyOf(i.Verbs, i.APIGroups), len(i.NonResourceURLs) > 0, "", i.Source.File, i.Source.reason()}
+		k := key{i.where(), keyOf(i.Verbs, i.APIGroups), len(i.NonResourceURLs) > 0, "", i.Source.File,
+			i.Source.reason()}
 		if len(i.ResourceNames) > 0 {
 			k.named = keyOf(i.Resources)
 		}
@@ -278,7 +282,9 @@ func userLines(items []Item) []line {
 			own[i].Risk = Other // for the form of the line; a finding says where it is another one
 		}
 		for _, l := range linesOf(own) {
-			at := slices.IndexFunc(out, func(o line) bool { return o.What == l.What && o.At == l.At && o.Reason == l.Reason })
+			at := slices.IndexFunc(out, func(o line) bool {
+				return o.What == l.What && o.At == l.At && o.Reason == l.Reason
+			})
 			if at < 0 {
 				l.Where = role
 				out = append(out, l)

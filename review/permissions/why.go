@@ -7,6 +7,7 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	rbacv1 "k8s.io/api/rbac/v1"
 
+	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -15,16 +16,26 @@ type Why string
 
 // The reasons.
 const (
-	WhyPermission        Why = "permission"        // of the CSV's permissions, in the operator's namespace
-	WhyClusterPermission Why = "clusterPermission" // of the CSV's clusterPermissions
-	WhyPromoted          Why = "promoted"          // of the CSV's permissions, which a global OperatorGroup promotes to the cluster
-	WhyCopied            Why = "copied"            // of the CSV's permissions, copied to a target namespace
-	WhyBound             Why = "bound"             // of the CSV; a descoped operator has it where an administrator binds it
-	WhyOLM               Why = "olm"               // OLM's own, or olmgen's in its place
-	WhyDescoped          Why = "descoped"          // made for a descoped operator beside what the CSV asks for
-	WhyShipped           Why = "shipped"           // an object of the bundle
-	WhyDefault           Why = "default"           // a role that every cluster has
-	WhyTree              Why = "tree"              // an object of the tree; nothing says where it is from
+	// WhyPermission is a rule of the CSV's permissions, in the operator's namespace.
+	WhyPermission Why = "permission"
+	// WhyClusterPermission is a rule of the CSV's clusterPermissions.
+	WhyClusterPermission Why = "clusterPermission"
+	// WhyPromoted is a rule of the CSV's permissions that a global OperatorGroup promotes to the cluster.
+	WhyPromoted Why = "promoted"
+	// WhyCopied is a rule of the CSV's permissions, copied to a target namespace.
+	WhyCopied Why = "copied"
+	// WhyBound is a rule of the CSV that a descoped operator has where an administrator binds it.
+	WhyBound Why = "bound"
+	// WhyOLM is OLM's own rule, or olmgen's in its place.
+	WhyOLM Why = "olm"
+	// WhyDescoped is made for a descoped operator beside what the CSV asks for.
+	WhyDescoped Why = "descoped"
+	// WhyShipped is in an object of the bundle.
+	WhyShipped Why = "shipped"
+	// WhyDefault is in a role that every cluster has.
+	WhyDefault Why = "default"
+	// WhyTree is in an object of a tree of which nothing says where it is from.
+	WhyTree Why = "tree"
 )
 
 // whyText says it in a few words.
@@ -42,7 +53,8 @@ var whyText = map[Why]string{
 }
 
 // Whys are all reasons.
-var Whys = []Why{WhyPermission, WhyClusterPermission, WhyPromoted, WhyCopied, WhyBound, WhyOLM, WhyDescoped, WhyShipped, WhyDefault, WhyTree}
+var Whys = []Why{WhyPermission, WhyClusterPermission, WhyPromoted, WhyCopied, WhyBound, WhyOLM,
+	WhyDescoped, WhyShipped, WhyDefault, WhyTree}
 
 // CSV is a ClusterServiceVersion whose permissions may be the reason for rules.
 type CSV struct {
@@ -64,9 +76,10 @@ type origins struct {
 
 // newOrigins takes what a bundle ships, or for a tree its own CSVs.
 func newOrigins(in Input) (*origins, error) {
-	o := &origins{csvs: in.CSVs, roles: map[roleKey]*role{}, bindings: map[string]*manifest.Object{}, tree: !in.Rendered}
+	o := &origins{csvs: in.CSVs, roles: map[roleKey]*role{}, bindings: map[string]*manifest.Object{},
+		tree: !in.Rendered}
 	for _, s := range in.Shipped {
-		if s.Group() != rbacv1.GroupName || !Relevant(rbacv1.GroupName, s.Kind) {
+		if bundle.GroupOf(s) != rbacv1.GroupName || !Relevant(rbacv1.GroupName, s.Kind) {
 			continue
 		}
 		if s.Kind != "Role" && s.Kind != "ClusterRole" {
@@ -207,6 +220,8 @@ func (r *role) begins(rules []rbacv1.PolicyRule) bool {
 
 // equal compares rules as they are written, apart from lists that are empty or missing.
 func equal(a, b rbacv1.PolicyRule) bool {
-	return slices.Equal(a.Verbs, b.Verbs) && slices.Equal(a.APIGroups, b.APIGroups) && slices.Equal(a.Resources, b.Resources) &&
-		slices.Equal(a.ResourceNames, b.ResourceNames) && slices.Equal(a.NonResourceURLs, b.NonResourceURLs)
+	return slices.Equal(a.Verbs, b.Verbs) && slices.Equal(a.APIGroups, b.APIGroups) &&
+		slices.Equal(a.Resources, b.Resources) &&
+		slices.Equal(a.ResourceNames, b.ResourceNames) &&
+		slices.Equal(a.NonResourceURLs, b.NonResourceURLs)
 }

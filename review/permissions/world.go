@@ -45,7 +45,8 @@ func (r *role) source(rule int) Source {
 		return Source{Object: at.in.identity(), Why: WhyDefault}
 	}
 	field := fmt.Sprintf("rules[%d]", at.index)
-	return Source{File: at.in.object.File, Line: at.in.object.LineOf(field), Object: at.in.identity(), Field: field, Why: WhyTree}
+	return Source{File: at.in.object.File, Line: at.in.object.LineOf(field), Object: at.in.identity(),
+		Field: field, Why: WhyTree}
 }
 
 // binding is a RoleBinding or, with an empty place, a ClusterRoleBinding.
@@ -84,15 +85,20 @@ func newWorld(objects []*manifest.Object, namespace string) (*world, error) {
 		}
 	}
 	if len(homeless) > 0 {
+		count := "count as"
+		if len(homeless) == 1 {
+			count = "counts as"
+		}
 		w.notes = append(w.notes, fmt.Sprintf("%s without a namespace, such as %s, %s in the namespace default",
-			plural(len(homeless), "object"), short(homeless[0]), map[bool]string{true: "counts as", false: "count as"}[len(homeless) == 1]))
+			plural(len(homeless), "object"), short(homeless[0]), count))
 	}
 	w.aggregate()
 	return w, nil
 }
 
 func namespacedKind(o *manifest.Object) bool {
-	return o.Group() == rbacv1.GroupName && (o.Kind == "Role" || o.Kind == "RoleBinding") || o.Group() == "" && o.Kind == rbacv1.ServiceAccountKind
+	return o.Group() == rbacv1.GroupName && (o.Kind == "Role" || o.Kind == "RoleBinding") ||
+		o.Group() == "" && o.Kind == rbacv1.ServiceAccountKind
 }
 
 // Relevant reports whether an object of a group and kind has a part in an evaluation.
@@ -144,7 +150,8 @@ func (w *world) crd(o *manifest.Object) error {
 	for _, f := range []struct {
 		to   *string
 		path []string
-	}{{&spec.scope, []string{"spec", "scope"}}, {&spec.group, []string{"spec", "group"}}, {&spec.plural, []string{"spec", "names", "plural"}}} {
+	}{{&spec.scope, []string{"spec", "scope"}}, {&spec.group, []string{"spec", "group"}},
+		{&spec.plural, []string{"spec", "names", "plural"}}} {
 		v, err := o.Get(f.path...)
 		if err != nil {
 			return err
@@ -193,7 +200,8 @@ func (w *world) bind(o *manifest.Object, namespace string) error {
 		if s.Kind == rbacv1.ServiceAccountKind {
 			s.Namespace = cmp.Or(s.Namespace, b.place)
 			if s.Namespace == "" {
-				w.notes = append(w.notes, fmt.Sprintf("%s: %s has a ServiceAccount without a namespace, which binds nobody",
+				w.notes = append(w.notes, fmt.Sprintf(
+					"%s: %s has a ServiceAccount without a namespace, which binds nobody",
 					short(at(o)), short(o.Identity())))
 				continue
 			}

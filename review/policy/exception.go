@@ -7,7 +7,7 @@ import (
 	"github.com/olmgen/olmgen/review/findings"
 )
 
-// exception lets findings pass, for a reason.
+// exception suppresses findings, with a reason.
 type exception struct {
 	Rule      string `json:"rule"`
 	Kind      string `json:"kind"`
@@ -18,10 +18,10 @@ type exception struct {
 
 	file, field string
 	line        int
-	globs       map[string]glob // of the fields that are given
+	globs       map[string]glob // the non-empty fields
 }
 
-// matches reports whether the exception is for a finding. About what has no object, an exception may say the rule and the path.
+// matches reports whether the exception covers a finding. A finding without an object matches by rule and path only.
 func (e *exception) matches(f located, rel, namespace string) bool {
 	for field, g := range e.globs {
 		var ok bool
@@ -45,7 +45,7 @@ func (e *exception) matches(f located, rel, namespace string) bool {
 	return true
 }
 
-// except leaves out what the exceptions let pass, and adds a note for each that lets nothing pass.
+// except removes the findings that the exceptions cover, and adds a note for each exception that covers nothing.
 func except(exceptions []exception, found []located, v *view) []findings.Finding {
 	rels, namespaces := map[string]string{}, map[*manifest.Object]string{}
 	for _, o := range v.objects {
@@ -67,8 +67,10 @@ func except(exceptions []exception, found []located, v *view) []findings.Finding
 	for i, e := range exceptions {
 		if !used[i] {
 			list = append(list, findings.Finding{
-				Rule: ruleUnusedException, Level: findings.Note, File: e.file, Line: e.line, Field: withoutIndexes(e.field),
-				Message: fmt.Sprintf("the exception from %s matches nothing: %s", e.Rule, oneLine(e.Reason)), Hint: "remove it",
+				Rule: ruleUnusedException, Level: findings.Note, File: e.file, Line: e.line,
+				Field:   withoutIndexes(e.field),
+				Message: fmt.Sprintf("the exception from %s matches nothing: %s", e.Rule, oneLine(e.Reason)),
+				Hint:    "remove it",
 			})
 		}
 	}

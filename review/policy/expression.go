@@ -19,10 +19,10 @@ import (
 const (
 	expressionLength = 20_000
 	expressionCost   = 1_000_000
-	interruptEvery   = 100 // steps of a loop
+	interruptEvery   = 100 // iterations of a comprehension
 )
 
-// expression is a CEL expression that is true for an object that is as it should be.
+// expression is a CEL expression that is true for a valid object.
 type expression struct {
 	Name              string         `json:"name"`
 	Level             findings.Level `json:"level"`
@@ -34,18 +34,19 @@ type expression struct {
 	holds, says cel.Program
 }
 
-// match says which objects an expression is about; an empty list is any.
+// match selects objects. An empty list selects all.
 type match struct {
 	APIGroups []string `json:"apiGroups"`
 	Kinds     []string `json:"kinds"`
 }
 
-func (m match) of(o *placed) bool {
-	return (len(m.APIGroups) == 0 || slices.Contains(m.APIGroups, o.Group())) && (len(m.Kinds) == 0 || slices.Contains(m.Kinds, o.Kind))
+func (m match) of(o *entry) bool {
+	return (len(m.APIGroups) == 0 || slices.Contains(m.APIGroups, o.Group())) &&
+		(len(m.Kinds) == 0 || slices.Contains(m.Kinds, o.Kind))
 }
 
-// newEnvironment declares what an expression may use: the object, the path of its file, the Namespace that it is in (null if that is not in
-// the tree), CEL's own functions and those of the strings, lists and sets extensions.
+// newEnvironment declares what an expression may use: the object, the path of its file, its Namespace (null if the
+// tree does not have it), and CEL's own functions with the strings, lists and sets extensions.
 func newEnvironment() (*cel.Env, error) {
 	return cel.NewEnv(
 		cel.Variable("object", cel.DynType),
@@ -60,24 +61,39 @@ func newEnvironment() (*cel.Env, error) {
 	)
 }
 
-// compile checks an expression and its types, and makes it ready.
+// compile parses and type-checks an expression.
 func compile(env *cel.Env, text string, want *cel.Type) (cel.Program, error) {
 	ast, issues := env.Compile(text)
 	if err := issues.Err(); err != nil {
 		first := issues.Errors()[0]
 		msg, _, _ := strings.Cut(oneLine(first.Message), " expecting {") // a list of all tokens
-		return nil, fmt.Errorf("line %d, column %d of the expression: %s", first.Location.Line(), first.Location.Column()+1, msg)
+		return nil, fmt.Errorf(
+			"line %d, column %d of the expression: %s",
+			first.Location.Line(),
+			first.Location.Column()+1,
+			msg,
+		)
 	}
 	if ast.OutputType().IsExactType(cel.DynType) {
-		return nil, fmt.Errorf("the expression may give anything, must give %s: compare it, or write %s(...)", want, want)
+		return nil, fmt.Errorf(
+			"the type of the expression is unknown, it must be %s: use a comparison, or %s(...)",
+			want,
+			want,
+		)
 	}
 	if !ast.OutputType().IsExactType(want) {
-		return nil, fmt.Errorf("the expression gives %s, must give %s", ast.OutputType(), want)
+		return nil, fmt.Errorf("the type of the expression is %s, it must be %s", ast.OutputType(), want)
 	}
-	return env.Program(ast, cel.EvalOptions(cel.OptOptimize), cel.CostLimit(expressionCost), cel.InterruptCheckFrequency(interruptEvery))
+	return env.Program(
+		ast,
+		cel.EvalOptions(cel.OptOptimize),
+		cel.CostLimit(expressionCost),
+		cel.InterruptCheckFrequency(interruptEvery),
+	)
 }
 
-// check evaluates the expression for each object that it is about. An evaluation that fails is a finding; the error is that of ctx.
+// check evaluates the expression for each object that it selects. An evaluation error is a finding. The returned
+// error is that of ctx.
 func (e *expression) check(ctx context.Context, v *view) ([]hit, error) {
 	var hits []hit
 	for _, o := range v.objects {
@@ -96,7 +112,7 @@ func (e *expression) check(ctx context.Context, v *view) ([]hit, error) {
 		switch {
 		case err != nil:
 			hits = append(hits, hit{o.Object, "", "the expression fails: " + oneLine(err.Error()),
-				"has(object.spec) guards a field that may be missing"})
+				"guard a field that may be missing with has(object.spec)"})
 		case !ok:
 			hits = append(hits, hit{o.Object, "", e.message(ctx, vars), ""})
 		}
@@ -104,7 +120,7 @@ func (e *expression) check(ctx context.Context, v *view) ([]hit, error) {
 	return hits, nil
 }
 
-// message is what is said of an object: messageExpression's, message, or the expression itself.
+// message returns the text of a finding: the result of messageExpression, message, or the expression itself.
 func (e *expression) message(ctx context.Context, vars map[string]any) string {
 	if e.says != nil {
 		if s, err := evaluate[string](ctx, e.says, vars); err == nil && oneLine(s) != "" {
@@ -114,7 +130,7 @@ func (e *expression) message(ctx context.Context, vars map[string]any) string {
 	if e.Message != "" {
 		return e.Message
 	}
-	return "does not hold: " + oneLine(e.Expression)
+	return "is false: " + oneLine(e.Expression)
 }
 
 func evaluate[T any](ctx context.Context, p cel.Program, vars map[string]any) (T, error) {
@@ -128,12 +144,12 @@ func evaluate[T any](ctx context.Context, p cel.Program, vars map[string]any) (T
 	}
 	value, ok := out.Value().(T)
 	if !ok {
-		return none, fmt.Errorf("gives %s", out.Type().TypeName())
+		return none, fmt.Errorf("returns %s", out.Type().TypeName())
 	}
 	return value, nil
 }
 
-func (v *view) variables(o *placed) (map[string]any, error) {
+func (v *view) variables(o *entry) (map[string]any, error) {
 	object, err := o.Value()
 	if err != nil {
 		return nil, err
@@ -150,7 +166,7 @@ func (v *view) variables(o *placed) (map[string]any, error) {
 	return vars, nil
 }
 
-// The types that expressions have to give.
+// The result types of expressions.
 var (
 	boolean = cel.BoolType
 	text    = cel.StringType

@@ -11,13 +11,13 @@ import (
 	"github.com/olmgen/olmgen/review/findings"
 )
 
-// APIVersion and Kind are those of a policy file.
+// APIVersion and Kind identify a policy file.
 const (
 	APIVersion = "olmgen.dev/v1alpha1"
 	Kind       = "Policy"
 )
 
-// file is a policy file as it is written.
+// file is the content of a policy file.
 type file struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
@@ -32,15 +32,15 @@ type file struct {
 	Exceptions   []exception   `json:"exceptions"`
 }
 
-// ruleSetting turns a built-in rule on or off, or gives it another level.
+// ruleSetting enables or disables a built-in rule, or changes its level.
 type ruleSetting struct {
 	ID      string         `json:"id"`
 	Enabled *bool          `json:"enabled"`
 	Level   findings.Level `json:"level"`
 }
 
-// Parse reads a policy file; name is what it is called in errors. The error, a *manifest.Error, names line and field: no policy is used in
-// part.
+// Parse reads a policy file. name is the file name in errors. The error, a *manifest.Error, names line and field;
+// Parse never returns a part of a policy.
 func Parse(name string, data []byte) (*Policy, error) {
 	docs, err := manifest.ReadFile(name, data, manifest.DefaultLimits)
 	if err != nil {
@@ -49,10 +49,10 @@ func Parse(name string, data []byte) (*Policy, error) {
 	docs = slices.DeleteFunc(docs, func(d *manifest.Document) bool { return d.Root == nil })
 	switch {
 	case len(docs) == 0:
-		return nil, &manifest.Error{File: name, Msg: "there is no policy in it",
-			Tip: "it starts with apiVersion: " + APIVersion + ", kind: " + Kind}
+		return nil, &manifest.Error{File: name, Msg: "the file has no policy",
+			Tip: "start it with apiVersion: " + APIVersion + ", kind: " + Kind}
 	case len(docs) > 1:
-		return nil, &manifest.Error{File: name, Line: docs[1].Line, Msg: "a second document, a policy is one"}
+		return nil, &manifest.Error{File: name, Line: docs[1].Line, Msg: "a second document; a policy file has one"}
 	}
 	o, err := docs[0].Object()
 	if err != nil {
@@ -64,7 +64,13 @@ func Parse(name string, data []byte) (*Policy, error) {
 			"this is %s %s, not a policy", cmp.Or(o.APIVersion, "of no apiVersion"), cmp.Or(o.Kind, "and no kind"))
 	}
 	if dups := o.Duplicates(); len(dups) > 0 {
-		return nil, &manifest.Error{File: name, Line: dups[0].Line, Field: dups[0].Key, Msg: "the key occurs twice", Tip: "remove one"}
+		return nil, &manifest.Error{
+			File:  name,
+			Line:  dups[0].Line,
+			Field: dups[0].Key,
+			Msg:   "the key occurs twice",
+			Tip:   "remove one",
+		}
 	}
 	var f file
 	unknown, err := o.Into(&f)
@@ -84,10 +90,10 @@ func wrongField(o *manifest.Object) string {
 	return ""
 }
 
-// parser makes a policy of a file.
+// parser converts a file to a policy.
 type parser struct {
 	*manifest.Object
-	names map[string]string // of rules, with the field that made them
+	names map[string]string // what has each name: names of rules by the field that defines them
 }
 
 func (p *parser) fail(field, tip, format string, args ...any) error {
@@ -130,11 +136,11 @@ func (p *parser) policy(f *file) (*Policy, error) {
 	return policy, nil
 }
 
-// defaultClusterScope is where Operate First has its cluster-scope application.
+// defaultClusterScope returns the location of Operate First's cluster-scope application.
 func defaultClusterScope() []glob {
 	g, err := newGlob("**/cluster-scope/**")
 	if err != nil {
-		return nil // it is valid
+		return nil // cannot happen: the pattern is valid
 	}
 	return []glob{g}
 }
@@ -145,18 +151,19 @@ func (p *parser) glob(field, text string) (glob, error) {
 	}
 	g, err := newGlob(text)
 	if err != nil {
-		return glob{}, p.fail(field, "", "no pattern: %s", oneLine(err.Error()))
+		return glob{}, p.fail(field, "", "not a valid pattern: %s", oneLine(err.Error()))
 	}
 	return g, nil
 }
 
-// rules takes the built-in rules of what the file extends, and changes them as it says.
+// rules adds the built-in rules of the policies that the file extends, with the changes that the file makes.
 func (p *parser) rules(f *file, policy *Policy) error {
 	on := map[string]bool{}
 	for i, name := range f.Extends {
 		base := Builtin(name)
 		if base == nil {
-			return p.fail(fmt.Sprintf("extends[%d]", i), "there is "+strings.Join(Names(), ", "), "there is no policy %q", name)
+			return p.fail(fmt.Sprintf("extends[%d]", i), "available: "+strings.Join(Names(), ", "), "unknown policy %q",
+				name)
 		}
 		for _, r := range base.rules {
 			on[r.ID] = true
@@ -171,9 +178,15 @@ func (p *parser) rules(f *file, policy *Policy) error {
 		case s.ID == "":
 			return p.fail(field, "olmgen lint can list the rules", "id is missing")
 		case at < 0:
-			return p.fail(field+".id", "olmgen lint can list the rules", "there is no rule %q%s", s.ID, didYouMean(s.ID, idsOf(all)))
+			return p.fail(
+				field+".id",
+				"olmgen lint can list the rules",
+				"unknown rule %q%s",
+				s.ID,
+				didYouMean(s.ID, idsOf(all)),
+			)
 		case set[s.ID]:
-			return p.fail(field+".id", "", "%s is set twice", s.ID)
+			return p.fail(field+".id", "", "%s occurs twice", s.ID)
 		}
 		set[s.ID] = true
 		on[s.ID] = s.Enabled == nil || *s.Enabled
@@ -200,7 +213,7 @@ func idsOf(rules []Rule) []string {
 	return ids
 }
 
-// level checks a level; none is an error's.
+// level checks a level. The default is error.
 func (p *parser) level(field string, l *findings.Level) error {
 	*l = cmp.Or(*l, findings.Error)
 	if *l == findings.None || !slices.Contains(findings.Levels, *l) {
@@ -211,13 +224,18 @@ func (p *parser) level(field string, l *findings.Level) error {
 
 var validName = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 
-// name checks what a rule of the file is called.
+// name checks the name of a rule that the file defines.
 func (p *parser) name(field, name string) error {
 	switch other := p.names[name]; {
 	case name == "":
 		return p.fail(field, "", "name is missing")
 	case !validName.MatchString(name):
-		return p.fail(field+".name", "lower-case letters, digits and single hyphens", "%q is no name for a rule", name)
+		return p.fail(
+			field+".name",
+			"use lower-case letters, digits and single hyphens",
+			"%q is not a valid name of a rule",
+			name,
+		)
 	case other != "":
 		return p.fail(field+".name", "", "%s is the name of %s", name, other)
 	}
@@ -227,7 +245,7 @@ func (p *parser) name(field, name string) error {
 
 func (p *parser) expressions(f *file, policy *Policy) error {
 	if len(f.CEL) == 0 {
-		return nil // an environment takes longer to make than a policy to read
+		return nil // creating an environment takes longer than reading a policy
 	}
 	env, err := newEnvironment()
 	if err != nil {
@@ -244,7 +262,7 @@ func (p *parser) expressions(f *file, policy *Policy) error {
 		}
 		e.Message = oneLine(e.Message)
 		if e.Expression == "" {
-			return p.fail(field, "true means that the object is as it should be", "expression is missing")
+			return p.fail(field, "write an expression that is true for a valid object", "expression is missing")
 		}
 		if e.holds, err = compile(env, e.Expression, boolean); err != nil {
 			return p.fail(field+".expression", "", "%v", err)
@@ -268,19 +286,22 @@ func (p *parser) exceptions(f *file, policy *Policy) error {
 		e.file, e.field = p.File, fmt.Sprintf("exceptions[%d]", i)
 		e.line = p.LineOf(e.field)
 		if e.Rule == "" {
-			return p.fail(e.field, "the id of a rule, or a pattern such as of-*", "rule is missing")
+			return p.fail(e.field, "set the id of a rule, or a pattern such as of-*", "rule is missing")
 		}
 		if strings.TrimSpace(e.Reason) == "" {
-			return p.fail(e.field, "say why it is right, for who reads the policy later", "reason is missing")
+			return p.fail(e.field, "explain the exception to later readers", "reason is missing")
 		}
 		e.globs = map[string]glob{}
-		for field, text := range map[string]string{"rule": e.Rule, "kind": e.Kind, "namespace": e.Namespace, "name": e.Name, "path": e.Path} {
+		patterns := map[string]string{
+			"rule": e.Rule, "kind": e.Kind, "namespace": e.Namespace, "name": e.Name, "path": e.Path,
+		}
+		for field, text := range patterns {
 			if text == "" {
 				continue
 			}
 			g, err := newGlob(text)
 			if err != nil {
-				return p.fail(e.field+"."+field, "", "no pattern")
+				return p.fail(e.field+"."+field, "", "not a valid pattern")
 			}
 			e.globs[field] = g
 		}

@@ -34,15 +34,21 @@ func (p *parser) limits(f *file, policy *Policy) error {
 	return nil
 }
 
-// words is a list of a forbid.
-type words struct {
+// namedList is a list of strings with the name of its field.
+type namedList struct {
 	field string
 	items []string
 }
 
 func (p *parser) forbid(field string, f *forbid) error {
-	lists := []words{{"verbs", f.Verbs}, {"apiGroups", f.APIGroups}, {"resources", f.Resources}, {"resourceNames", f.ResourceNames},
-		{"nonResourceURLs", f.NonResourceURLs}, {"wildcards", f.Wildcards}}
+	lists := []namedList{
+		{"verbs", f.Verbs},
+		{"apiGroups", f.APIGroups},
+		{"resources", f.Resources},
+		{"resourceNames", f.ResourceNames},
+		{"nonResourceURLs", f.NonResourceURLs},
+		{"wildcards", f.Wildcards},
+	}
 	given := 0
 	for _, l := range lists {
 		given += len(l.items)
@@ -52,7 +58,8 @@ func (p *parser) forbid(field string, f *forbid) error {
 			case item == "" && l.field != "apiGroups":
 				return p.fail(at, "", "must not be empty")
 			case item == "*":
-				return p.fail(at, "wildcards: ["+l.field+"] forbids a *; leave "+l.field+" out to mean any", "* is not clear here")
+				return p.fail(at, "wildcards: ["+l.field+"] forbids a *; leave "+l.field+" out to mean any",
+					"* is ambiguous here")
 			}
 		}
 	}
@@ -62,15 +69,22 @@ func (p *parser) forbid(field string, f *forbid) error {
 	bad := slices.IndexFunc(f.Wildcards, func(w string) bool { return !slices.Contains(wildcards, w) })
 	switch {
 	case given == 0:
-		return p.fail(field, "say what is forbidden: verbs, apiGroups, resources, resourceNames, nonResourceURLs or wildcards",
-			"is empty, which would forbid every rule")
+		return p.fail(
+			field,
+			"set what is forbidden: verbs, apiGroups, resources, resourceNames, nonResourceURLs or wildcards",
+			"is empty and would forbid every rule",
+		)
 	case bad >= 0:
 		return p.fail(fmt.Sprintf("%s.wildcards[%d]", field, bad), "", "must be one of %s, not %q%s",
 			strings.Join(wildcards, ", "), f.Wildcards[bad], didYouMean(f.Wildcards[bad], wildcards))
 	case !slices.Contains([]string{scopeAny, scopeCluster, scopeNamespaced}, f.Scope):
 		return p.fail(field+".scope", "", "must be any, cluster or namespaced, not %q", f.Scope)
 	case len(f.NonResourceURLs) > 0 && others > 0:
-		return p.fail(field+".nonResourceURLs", "make a limit for each", "a rule of a role has either resources or nonResourceURLs")
+		return p.fail(
+			field+".nonResourceURLs",
+			"write one limit for each",
+			"a rule of a role has either resources or nonResourceURLs",
+		)
 	case f.AllowNamed && len(f.ResourceNames) > 0:
 		return p.fail(field+".allowNamed", "", "contradicts resourceNames")
 	}
@@ -81,12 +95,14 @@ func (p *parser) images(field string, i *images) error {
 	if len(i.Allow)+len(i.Deny) == 0 {
 		return p.fail(field, "", "needs allow or deny")
 	}
-	for _, l := range []words{{"allow", i.Allow}, {"deny", i.Deny}} {
+	for _, l := range []namedList{{"allow", i.Allow}, {"deny", i.Deny}} {
 		for j, entry := range l.items {
 			host, _, _ := strings.Cut(entry, "/")
-			if !isHost(host) || strings.Contains(strings.TrimPrefix(entry, "*."), "*") || strings.Contains(entry, "://") {
+			if !isHost(host) || strings.Contains(strings.TrimPrefix(entry, "*."), "*") ||
+				strings.Contains(entry, "://") {
 				return p.fail(fmt.Sprintf("%s.%s[%d]", field, l.field, j),
-					"write it as quay.io, quay.io/organization, docker.io/library or *.example.com", "%q is no registry", entry)
+					"write it as quay.io, quay.io/organization, docker.io/library or *.example.com",
+					"%q is not a registry", entry)
 			}
 		}
 	}

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// glob is a pattern for paths and names: * is anything without a slash, ** anything, ? one character.
+// glob is a pattern for paths and names: * matches anything without a slash, ** matches anything, ? matches one
+// character.
 type glob struct{ re *regexp.Regexp }
 
 func newGlob(text string) (glob, error) {

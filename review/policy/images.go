@@ -10,7 +10,7 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// images says which registries images may be from. What is denied is denied even if it is allowed too.
+// images lists the registries that images may come from. A denied image is denied even if it is also allowed.
 type images struct {
 	Allow []string `json:"allow"`
 	Deny  []string `json:"deny"`
@@ -39,8 +39,8 @@ func (i *images) check(v *view, message string) []hit {
 	return hits
 }
 
-// mayHaveImages leaves out the large ones: a schema describes containers, it has none.
-func mayHaveImages(o *placed) bool { return o.Group() != "apiextensions.k8s.io" }
+// mayHaveImages excludes CustomResourceDefinitions, which are large: a schema describes containers but has none.
+func mayHaveImages(o *entry) bool { return o.Group() != "apiextensions.k8s.io" }
 
 func (i *images) catalog(v *view, o *manifest.Object, message string) []hit {
 	var image string
@@ -53,8 +53,9 @@ func (i *images) catalog(v *view, o *manifest.Object, message string) []hit {
 	return nil
 }
 
-// walkImages calls found for the images of containers wherever they are (Deployments, ClusterServiceVersions, custom resources with a
-// pod template), of relatedImages, and of the variables RELATED_IMAGE_... that operators start images by.
+// walkImages calls found for the images of containers at any depth (Deployments, ClusterServiceVersions, custom
+// resources with a pod template), of relatedImages, and of the variables RELATED_IMAGE_* that tell operators which
+// images to start.
 func walkImages(field string, value any, found func(field, image string)) {
 	switch value := value.(type) {
 	case map[string]any:
@@ -96,7 +97,7 @@ func listImages(field, key string, items []any, found func(field, image string))
 	}
 }
 
-// refuse says why an image is not allowed; empty if it is.
+// refuse returns why an image is not allowed, or "".
 func (i *images) refuse(image string) string {
 	name := repository(image)
 	from := func(prefix string) bool { return within(name, prefix) }
@@ -110,7 +111,8 @@ func (i *images) refuse(image string) string {
 	return ""
 }
 
-// repository gives registry/path of an image's name, with what the container runtimes put in: docker.io, and library.
+// repository returns the registry and path of an image name, with the defaults of container runtimes: docker.io and
+// library.
 func repository(image string) string {
 	name, _, _ := strings.Cut(image, "@")
 	if i := strings.LastIndexByte(name, ':'); i > strings.LastIndexByte(name, '/') {
@@ -132,7 +134,8 @@ func repository(image string) string {
 
 func isHost(s string) bool { return s == "localhost" || strings.ContainsAny(s, ".:") }
 
-// within reports whether a repository is below registry or registry/path. *.example.com is every host of that domain.
+// within reports whether a repository is below registry or registry/path. *.example.com matches every host of that
+// domain.
 func within(name, prefix string) bool {
 	host, path, _ := strings.Cut(prefix, "/")
 	nameHost, namePath, _ := strings.Cut(name, "/")

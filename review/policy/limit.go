@@ -10,7 +10,7 @@ import (
 	"github.com/olmgen/olmgen/review/findings"
 )
 
-// limit is a limit of a policy file: of permissions, or of images.
+// limit is a limit of a policy file on permissions or images.
 type limit struct {
 	Name    string         `json:"name"`
 	Level   findings.Level `json:"level"`
@@ -19,15 +19,15 @@ type limit struct {
 	Images  *images        `json:"imageRegistries"`
 }
 
-// forbid says which rules of roles are forbidden: those that allow something of everything that is given.
+// forbid selects the rules of roles that are forbidden: those that grant some of everything that it lists.
 type forbid struct {
 	Verbs           []string `json:"verbs"`
 	APIGroups       []string `json:"apiGroups"`
 	Resources       []string `json:"resources"`
 	ResourceNames   []string `json:"resourceNames"`
 	NonResourceURLs []string `json:"nonResourceURLs"`
-	Wildcards       []string `json:"wildcards"`  // fields of the rule that have a *
-	AllowNamed      bool     `json:"allowNamed"` // rules with resourceNames are allowed
+	Wildcards       []string `json:"wildcards"`  // fields of a rule that may not have a *
+	AllowNamed      bool     `json:"allowNamed"` // allow rules with resourceNames
 	Scope           string   `json:"scope"`
 }
 
@@ -51,7 +51,7 @@ func (l limit) check(v *view) []hit {
 			if g.bound {
 				field = ""
 				if len(hits) > 0 && hits[len(hits)-1].Object == g.Object {
-					continue // one finding for all that cluster-admin has
+					continue // one finding for all rules of cluster-admin
 				}
 			}
 			hits = append(hits, hit{g.Object, g.field + field, g.describe(what), l.Message})
@@ -61,9 +61,9 @@ func (l limit) check(v *view) []hit {
 }
 
 func (g grant) describe(what string) string {
-	s := "gives " + what
+	s := "grants " + what
 	if g.account != "" {
-		s = "gives " + g.account + " " + what
+		s = "grants " + g.account + " " + what
 	}
 	if g.cluster {
 		s += " in all namespaces"
@@ -74,7 +74,8 @@ func (g grant) describe(what string) string {
 	return s
 }
 
-// find tells what of a rule is forbidden, and the field of the rule (".verbs") that says so; empty if nothing is.
+// find returns what a rule grants that is forbidden, and the field of the rule (".verbs") that grants it. Both are
+// empty if nothing is forbidden.
 func (f *forbid) find(r rbacv1.PolicyRule) (field, what string) {
 	verbs := f.verbs(r)
 	if len(verbs) == 0 {
@@ -108,8 +109,9 @@ func (f *forbid) find(r rbacv1.PolicyRule) (field, what string) {
 	return field, strings.Join(verbs, ", ") + " on " + manifest.FirstOf(5, on)
 }
 
-// verbs gives the verbs of a rule that are forbidden. The API server knows no name when it decides about create and deletecollection, so a
-// rule with names does not allow them (https://kubernetes.io/docs/reference/access-authn-authz/rbac/#referring-to-resources).
+// verbs returns the forbidden verbs of a rule. The API server does not know the name of the object when it authorizes
+// create and deletecollection, so a rule with resourceNames does not grant them
+// (https://kubernetes.io/docs/reference/access-authn-authz/rbac/#referring-to-resources).
 func (f *forbid) verbs(r rbacv1.PolicyRule) []string {
 	gives := func(verb string) bool {
 		return len(r.ResourceNames) == 0 || verb != "create" && verb != "deletecollection"
@@ -122,9 +124,10 @@ func (f *forbid) verbs(r rbacv1.PolicyRule) []string {
 	})
 }
 
-// actsOn reports whether a verb means anything for the resources of a rule: * on pods allows nobody to escalate, bind or impersonate
-// (https://kubernetes.io/docs/reference/access-authn-authz/rbac/#privilege-escalation-prevention-and-bootstrapping and
-// https://kubernetes.io/docs/reference/access-authn-authz/user-impersonation/).
+// actsOn reports whether a verb has a meaning for the resources of a rule: * on pods lets nobody escalate, bind or
+// impersonate
+// (https://kubernetes.io/docs/reference/access-authn-authz/rbac/#privilege-escalation-prevention-and-bootstrapping
+// and https://kubernetes.io/docs/reference/access-authn-authz/user-impersonation/).
 func actsOn(verb string, r rbacv1.PolicyRule) bool {
 	covers := func(group string, resources ...string) bool {
 		return (slices.Contains(r.APIGroups, group) || slices.Contains(r.APIGroups, "*")) &&
@@ -134,12 +137,13 @@ func actsOn(verb string, r rbacv1.PolicyRule) bool {
 	case "escalate", "bind":
 		return covers(rbacGroup, "roles", "clusterroles")
 	case "impersonate":
-		return covers("", "users", "groups", "serviceaccounts") || covers("authentication.k8s.io", "uids", "userextras", "userextras/*")
+		return covers("", "users", "groups", "serviceaccounts") ||
+			covers("authentication.k8s.io", "uids", "userextras", "userextras/*")
 	}
 	return true
 }
 
-// names reports whether the objects that a rule names are among the forbidden.
+// names reports whether the objects that a rule names are forbidden.
 func (f *forbid) names(r rbacv1.PolicyRule) bool {
 	switch {
 	case len(r.ResourceNames) == 0:
@@ -150,7 +154,7 @@ func (f *forbid) names(r rbacv1.PolicyRule) bool {
 	return len(overlap(r.ResourceNames, f.ResourceNames, func(a, b string) bool { return a == b })) > 0
 }
 
-// overlap gives those that are allowed and match one that is forbidden; nothing forbidden in particular is everything.
+// overlap returns the allowed items that match a forbidden one. An empty list of forbidden items forbids everything.
 func overlap(allowed, forbidden []string, match func(allowed, forbidden string) bool) []string {
 	if len(forbidden) == 0 {
 		return allowed
@@ -164,8 +168,9 @@ func overlap(allowed, forbidden []string, match func(allowed, forbidden string) 
 	return both
 }
 
-// resourcesOverlap compares resources as the API server does: * is all of them with their subresources, */scale that subresource of all
-// (k8s.io/component-helpers, auth/rbac/validation). What is forbidden may also be pods/*, all subresources of pods.
+// resourcesOverlap compares resources like the API server: * means all resources and subresources, */scale means that
+// subresource of all (k8s.io/component-helpers, auth/rbac/validation). A forbidden resource may also be pods/*, all
+// subresources of pods.
 func resourcesOverlap(allowed, forbidden string) bool {
 	if allowed == "*" || allowed == forbidden {
 		return true
@@ -176,14 +181,14 @@ func resourcesOverlap(allowed, forbidden string) bool {
 		(forbiddenSub == "*" || sub == forbiddenSub)
 }
 
-// urlsOverlap compares paths, of which both may end in *.
+// urlsOverlap compares paths. Both may end in *.
 func urlsOverlap(a, b string) bool {
 	x, all := strings.CutSuffix(a, "*")
 	y, all2 := strings.CutSuffix(b, "*")
 	return a == b || all && strings.HasPrefix(y, x) || all2 && strings.HasPrefix(x, y)
 }
 
-// wildcard gives the first of the fields that has a *.
+// wildcard returns the first of the fields that has a *.
 func wildcard(r rbacv1.PolicyRule, fields []string) string {
 	for _, f := range fields {
 		values := map[string][]string{
@@ -196,7 +201,7 @@ func wildcard(r rbacv1.PolicyRule, fields []string) string {
 	return ""
 }
 
-// qualified gives resource.group for each of both.
+// qualified returns resource.group for each combination.
 func qualified(groups, resources []string) []string {
 	var names []string
 	for _, r := range resources {

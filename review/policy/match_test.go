@@ -74,7 +74,7 @@ func TestWithin(t *testing.T) {
 	}
 }
 
-// What a rule of a role gives, as "verbs groups resources names", and what is forbidden, the same way; _ is nothing.
+// What a rule of a role grants, as "verbs groups resources names", and what is forbidden, in the same form; _ is empty.
 func TestForbid(t *testing.T) {
 	for _, c := range []struct {
 		rule, forbid string

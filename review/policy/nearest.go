@@ -8,7 +8,7 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// unknownField is the error for the first field that a policy file does not have.
+// unknownField returns the error for the first unknown field of a policy file.
 func (p *parser) unknownField(unknown []string) error {
 	slices.SortStableFunc(unknown, func(a, b string) int { return p.LineOf(a) - p.LineOf(b) })
 	field := unknown[0]
@@ -17,10 +17,10 @@ func (p *parser) unknownField(unknown []string) error {
 		parent, last = field[:i], field[i+1:]
 	}
 	known := manifest.FieldsAt(reflect.TypeFor[file](), parent)
-	return p.fail(field, "there are "+strings.Join(known, ", "), "unknown field%s", didYouMean(last, known))
+	return p.fail(field, "known fields: "+strings.Join(known, ", "), "unknown field%s", didYouMean(last, known))
 }
 
-// didYouMean names the word that is nearest to what was written; nothing if none is near.
+// didYouMean suggests the known word that is closest to the given one, if any is close.
 func didYouMean(given string, known []string) string {
 	if near := manifest.Nearest(given, known); near != "" {
 		return ", did you mean " + near + "?"

@@ -74,7 +74,7 @@ func TestCheckEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// What Parse gives can be used; what it refuses, it refuses with one line that names the file.
+// Parse returns a usable policy, or an error of one line that names the file.
 func FuzzParse(f *testing.F) {
 	files, err := filepath.Glob("testdata/policies/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -152,8 +152,8 @@ metadata:
   namespace: ns
 `
 
-// Real bundles, against the record and against a policy with limits of every kind: each finding is of a rule, on one line, at a place that
-// exists, and the second time they are the same.
+// Real bundles, against the record and against a policy with limits of every kind: each finding is of a rule, on one
+// line, at a place that exists, and the second time they are the same.
 func TestCorpus(t *testing.T) {
 	dirs := corpustest.Bundles(t)
 	policies := []*policy.Policy{policy.Builtin(policy.OperateFirst), example(t)}
@@ -201,13 +201,27 @@ func BenchmarkRepository(b *testing.B) {
 		}
 		scope, app := fmt.Sprintf("cluster-scope/base/op-%d", i), fmt.Sprintf("op-%d", i)
 		write(scope, "namespace.yaml", "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: NAME\n")
-		write(scope, "group.yaml", "apiVersion: operators.coreos.com/v1\nkind: OperatorGroup\nmetadata:\n  name: NAME\n  namespace: NAME\nspec:\n  targetNamespaces: [NAME]\n")
+		write(
+			scope,
+			"group.yaml",
+			"apiVersion: operators.coreos.com/v1\nkind: OperatorGroup\nmetadata:\n  name: NAME\n  namespace: NAME\nspec:\n  "+
+				"targetNamespaces: [NAME]\n",
+		)
 		write(scope, "role.yaml", roleText)
 		write(scope, "binding.yaml", strings.ReplaceAll(bindingText, "KIND", "Cluster"))
 		write(app, "binding.yaml", strings.ReplaceAll(bindingText, "KIND", ""))
-		write(app, "subscription.yaml", "apiVersion: operators.coreos.com/v1alpha1\nkind: Subscription\nmetadata:\n  name: NAME\n  namespace: NAME\nspec:\n  name: NAME\n")
+		write(
+			app,
+			"subscription.yaml",
+			"apiVersion: operators.coreos.com/v1alpha1\nkind: Subscription\nmetadata:\n  name: NAME\n  namespace: "+
+				"NAME\nspec:\n  name: NAME\n",
+		)
 		write(app, "deployment.yaml", deploymentText)
-		write(app, "config.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: NAME\n  namespace: NAME\ndata:\n  a: b\n")
+		write(
+			app,
+			"config.yaml",
+			"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: NAME\n  namespace: NAME\ndata:\n  a: b\n",
+		)
 	}
 	read := func() *tree.Tree {
 		files, err := tree.Read(b.Context(), []string{"."}, tree.Options{})

@@ -13,18 +13,18 @@ import (
 
 const rbacGroup = rbacv1.GroupName
 
-// grant is a rule of a role as it stands in an object.
+// grant is a rule of a role, with its object.
 type grant struct {
 	*manifest.Object
-	field   string // of the rule
+	field   string // the field of the rule
 	rule    rbacv1.PolicyRule
-	cluster bool   // it counts in all namespaces, or is not known not to
-	account string // of a ClusterServiceVersion's permissions
-	bound   bool   // what a binding of cluster-admin gives
-	how     string // how it comes to count in all namespaces, where the field does not say so
+	cluster bool   // it applies in all namespaces, or may do so
+	account string // the ServiceAccount of a ClusterServiceVersion
+	bound   bool   // granted by a binding of cluster-admin
+	how     string // why it applies in all namespaces, where the field does not show it
 }
 
-// clusterRole is what counts of a ClusterRole. Of one name there may be several, in the overlays of a repository.
+// clusterRole is a decoded ClusterRole. The overlays of a repository may have several of one name.
 type clusterRole struct {
 	*manifest.Object
 	labels    labels.Set
@@ -32,7 +32,7 @@ type clusterRole struct {
 	selectors []labels.Selector
 }
 
-// binding is what counts of a RoleBinding or ClusterRoleBinding.
+// binding is a decoded RoleBinding or ClusterRoleBinding.
 type binding struct {
 	*manifest.Object
 	cluster  bool
@@ -41,15 +41,15 @@ type binding struct {
 	subjects []rbacv1.Subject
 }
 
-// rbac is what the tree says about permissions.
+// rbac holds the permissions of a tree.
 type rbac struct {
 	roles    []*clusterRole
-	local    map[string][]rbacv1.PolicyRule // of Roles, by namespace/name
+	local    map[string][]rbacv1.PolicyRule // rules of Roles, by namespace/name
 	bindings []*binding
 	grants   []grant
 }
 
-// permissions reads the RBAC of the tree, once.
+// permissions reads the RBAC objects of the tree once.
 func (v *view) permissions() *rbac {
 	if v.rbac != nil {
 		return v.rbac
@@ -79,9 +79,13 @@ func (v *view) permissions() *rbac {
 		}
 	}
 	for _, b := range r.bindings {
-		if b.role.Kind == "ClusterRole" && b.role.Name == clusterAdmin && !slices.ContainsFunc(r.roles, named(clusterAdmin)) {
+		if b.role.Kind == "ClusterRole" && b.role.Name == clusterAdmin &&
+			!slices.ContainsFunc(r.roles, named(clusterAdmin)) {
 			for _, rule := range clusterAdminRules {
-				r.grants = append(r.grants, grant{Object: b.Object, field: "roleRef.name", rule: rule, cluster: b.cluster, bound: true})
+				r.grants = append(
+					r.grants,
+					grant{Object: b.Object, field: "roleRef.name", rule: rule, cluster: b.cluster, bound: true},
+				)
 			}
 		}
 	}
@@ -95,7 +99,8 @@ func named(name string) func(*clusterRole) bool {
 	return func(r *clusterRole) bool { return r.Name == name }
 }
 
-// clusterAdmin is a ClusterRole that every cluster has (https://kubernetes.io/docs/reference/access-authn-authz/rbac/#user-facing-roles).
+// clusterAdmin is a ClusterRole of every cluster
+// (https://kubernetes.io/docs/reference/access-authn-authz/rbac/#user-facing-roles).
 const clusterAdmin = "cluster-admin"
 
 var clusterAdminRules = []rbacv1.PolicyRule{
@@ -103,7 +108,7 @@ var clusterAdminRules = []rbacv1.PolicyRule{
 	{Verbs: []string{"*"}, NonResourceURLs: []string{"*"}},
 }
 
-// addRules adds a grant for each rule of a list; g.field is the list's.
+// addRules adds a grant for each rule of a list. g.field is the field of the list.
 func (r *rbac) addRules(g grant, rules []rbacv1.PolicyRule) {
 	list := g.field
 	for i, rule := range rules {
@@ -112,7 +117,7 @@ func (r *rbac) addRules(g grant, rules []rbacv1.PolicyRule) {
 	}
 }
 
-func (v *view) addClusterRole(o *placed) {
+func (v *view) addClusterRole(o *entry) {
 	role := &clusterRole{Object: o.Object}
 	var aggregation rbacv1.AggregationRule
 	if !v.field(o.Object, &role.rules, "rules") || !v.field(o.Object, &role.labels, "metadata", "labels") ||
@@ -122,7 +127,10 @@ func (v *view) addClusterRole(o *placed) {
 	for i := range aggregation.ClusterRoleSelectors {
 		s, err := metav1.LabelSelectorAsSelector(&aggregation.ClusterRoleSelectors[i])
 		if err != nil {
-			v.faults = append(v.faults, hit{o.Object, fmt.Sprintf("aggregationRule.clusterRoleSelectors[%d]", i), oneLine(err.Error()), ""})
+			v.faults = append(
+				v.faults,
+				hit{o.Object, fmt.Sprintf("aggregationRule.clusterRoleSelectors[%d]", i), oneLine(err.Error()), ""},
+			)
 			return
 		}
 		role.selectors = append(role.selectors, s)
@@ -134,8 +142,8 @@ func (r *clusterRole) aggregates(o *clusterRole) bool {
 	return slices.ContainsFunc(r.selectors, func(s labels.Selector) bool { return s.Matches(o.labels) })
 }
 
-// clusterWide gives the names of the ClusterRoles whose rules count in all namespaces: those that a ClusterRoleBinding binds, those that
-// nothing in the tree binds, and those that are aggregated to one of them.
+// clusterWide returns the names of the ClusterRoles whose rules apply in all namespaces: those that a
+// ClusterRoleBinding binds, those that nothing in the tree binds, and those that are aggregated to one of them.
 func (r *rbac) clusterWide() map[string]bool {
 	wide, narrow := map[string]bool{}, map[string]bool{}
 	for _, b := range r.bindings {
@@ -157,7 +165,7 @@ func (r *rbac) clusterWide() map[string]bool {
 	return wide
 }
 
-// feed adds to a set of ClusterRoles those that are aggregated to them.
+// feed extends a set of ClusterRoles with those that are aggregated to them.
 func (r *rbac) feed(set map[string]bool) {
 	for grown := true; grown; {
 		grown = false
@@ -174,15 +182,16 @@ func (r *rbac) feed(set map[string]bool) {
 	}
 }
 
-// csvPermissions is what a ClusterServiceVersion asks for.
+// csvPermissions are permissions in a ClusterServiceVersion.
 type csvPermissions struct {
 	ServiceAccountName string              `json:"serviceAccountName"`
 	Rules              []rbacv1.PolicyRule `json:"rules"`
 }
 
-// addCSV adds what OLM makes of a ClusterServiceVersion's permissions. Under a global OperatorGroup those for a namespace become
-// ClusterRoles with ClusterRoleBindings (OLM: pkg/controller/operators/olm/operatorgroup.go, ensureSingletonRBAC).
-func (v *view) addCSV(o *placed) {
+// addCSV adds the permissions of a ClusterServiceVersion. Under a global OperatorGroup OLM turns namespaced
+// permissions into ClusterRoles with ClusterRoleBindings (OLM: pkg/controller/operators/olm/operatorgroup.go,
+// ensureSingletonRBAC).
+func (v *view) addCSV(o *entry) {
 	var spec struct{ Permissions, ClusterPermissions []csvPermissions }
 	var modes []struct {
 		Type      string
@@ -190,7 +199,7 @@ func (v *view) addCSV(o *placed) {
 	}
 	var copiedFrom string
 	if !v.field(o.Object, &copiedFrom, "metadata", "labels", "olm.copiedFrom") || copiedFrom != "" {
-		return // OLM makes nothing of a copy
+		return // OLM creates nothing for a copied CSV
 	}
 	if !v.field(o.Object, &spec, "spec", "install", "spec") || !v.field(o.Object, &modes, "spec", "installModes") {
 		return
@@ -208,7 +217,12 @@ func (v *view) addCSV(o *placed) {
 		v.rbac.addRules(grant{Object: o.Object, field: field, cluster: true, account: p.ServiceAccountName}, p.Rules)
 	}
 	for i, p := range spec.Permissions {
-		g := grant{Object: o.Object, field: fmt.Sprintf("spec.install.spec.permissions[%d].rules", i), cluster: promoted, account: p.ServiceAccountName}
+		g := grant{
+			Object:  o.Object,
+			field:   fmt.Sprintf("spec.install.spec.permissions[%d].rules", i),
+			cluster: promoted,
+			account: p.ServiceAccountName,
+		}
 		if promoted {
 			g.how = how
 		}

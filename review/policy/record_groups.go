@@ -4,10 +4,28 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	rbacv1 "k8s.io/api/rbac/v1"
 )
 
 func groupInClusterScope(v *view) []hit {
 	return outside(v.olm("OperatorGroup"), "move it to cluster-scope: only cluster admins may manage it")
+}
+
+func groupAccess(v *view) []hit {
+	var hits []hit
+	for _, role := range v.permissions().open() {
+		i := slices.IndexFunc(
+			role.rules,
+			func(r rbacv1.PolicyRule) bool { return grants(r, olmGroup, "operatorgroups", changes...) },
+		)
+		if i >= 0 {
+			hits = append(hits,
+				hit{role.Object, fmt.Sprintf("rules[%d]", i), "lets users of projects change OperatorGroups",
+					"remove operatorgroups from the rule, or do not aggregate the role"})
+		}
+	}
+	return hits
 }
 
 func oneGroup(v *view) []hit {
@@ -16,8 +34,12 @@ func oneGroup(v *view) []hit {
 		groups := v.groupsIn[namespace]
 		for _, g := range groups[1:] {
 			if g.Name != groups[0].Name {
-				hits = append(hits, hit{g.Object, "metadata.name", fmt.Sprintf("a second OperatorGroup in %s, besides %s", namespace, groups[0].Name),
-					"OLM installs nothing in a namespace with two: keep one"})
+				hits = append(
+					hits,
+					hit{g.Object, "metadata.name",
+						fmt.Sprintf("a second OperatorGroup in %s, besides %s", namespace, groups[0].Name),
+						"OLM installs nothing in a namespace with two, keep one"},
+				)
 			}
 		}
 	}
@@ -28,12 +50,23 @@ func groupTargets(v *view) []hit {
 	var hits []hit
 	for _, g := range v.groups {
 		switch {
-		case len(g.targets) == 1:
-		case len(g.targets) > 1:
-			hits = append(hits, hit{g.Object, "spec.targetNamespaces", fmt.Sprintf("%d target namespaces, only one is allowed", len(g.targets)),
-				"make an OperatorGroup in a namespace of its own for each, or a global one"})
-		case g.selects:
-			hits = append(hits, hit{g.Object, "spec.selector", "targets are selected by labels", "name the one namespace in targetNamespaces"})
+		case len(g.targets.Names) == 1:
+		case len(g.targets.Names) > 1:
+			hits = append(
+				hits,
+				hit{
+					g.Object,
+					"spec.targetNamespaces",
+					fmt.Sprintf("%d target namespaces, only one is allowed", len(g.targets.Names)),
+					"write one OperatorGroup per target, each in its own namespace, or a global one",
+				},
+			)
+		case g.targets.BySelector():
+			hits = append(
+				hits,
+				hit{g.Object, "spec.selector", "a label selector sets the targets",
+					"list the one namespace in targetNamespaces"},
+			)
 		default:
 			hits = append(hits, notBlank(g)...)
 		}
@@ -41,37 +74,42 @@ func groupTargets(v *view) []hit {
 	return hits
 }
 
-// notBlank gives the fields that a global group's spec should not have.
+// notBlank returns the fields that the spec of a global group must not have.
 func notBlank(g *operatorGroup) []hit {
 	var hits []hit
 	for _, field := range slices.Sorted(maps.Keys(g.spec)) {
 		value := g.spec[field]
-		empty := value == nil || field == "selector" || field == "targetNamespaces" || field == "upgradeStrategy" && value == "Default"
+		empty := value == nil || field == "selector" || field == "targetNamespaces" ||
+			field == "upgradeStrategy" && value == "Default"
 		if !empty {
-			hits = append(hits, hit{g.Object, "spec." + field, "the spec of a global OperatorGroup must be blank", "remove the field"})
+			hits = append(
+				hits,
+				hit{g.Object, "spec." + field, "the spec of a global OperatorGroup must be blank", "remove the field"},
+			)
 		}
 	}
 	return hits
 }
 
 func targetDeclared(v *view) []hit {
-	declared := map[string]place{}
+	declared := map[string]area{}
 	for _, kind := range []string{"/Namespace", "project.openshift.io/Project", "project.openshift.io/ProjectRequest"} {
 		for _, o := range v.kinds[kind] {
 			if p, ok := declared[o.Name]; !ok || p == application {
-				declared[o.Name] = o.place
+				declared[o.Name] = o.area
 			}
 		}
 	}
 	var hits []hit
 	for _, g := range v.groups {
-		for i, target := range g.targets {
+		for i, target := range g.targets.Names {
 			field := fmt.Sprintf("spec.targetNamespaces[%d]", i)
 			if where, ok := declared[target]; !ok {
 				hits = append(hits, hit{g.Object, field, "there is no Namespace " + target, "add it to cluster-scope"})
 			} else if where == application {
-				hits = append(hits, hit{g.Object, field, "the Namespace " + target + " is outside of the cluster-scope application",
-					"move it to cluster-scope"})
+				hits = append(hits,
+					hit{g.Object, field, "the Namespace " + target + " is outside of the cluster-scope application",
+						"move it to cluster-scope"})
 			}
 		}
 	}
@@ -87,10 +125,11 @@ func groupWithSubscription(v *view) []hit {
 	for _, g := range v.groups {
 		switch {
 		case g.Namespace == "":
-			hits = append(hits, hit{g.Object, "metadata.namespace", "missing, must be that of a Subscription", hintNamespace})
+			hits = append(hits,
+				hit{g.Object, "metadata.namespace", "missing, must be that of a Subscription", hintNamespace})
 		case !subscribed[g.Namespace]:
 			hits = append(hits, hit{g.Object, "metadata.namespace", "there is no Subscription in " + g.Namespace,
-				"remove the group, or name the application too"})
+				"remove the group, or pass the path of the application too"})
 		}
 	}
 	return hits

@@ -11,11 +11,11 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// changes are the verbs that make or alter an object.
+// changes are the verbs that create or change an object.
 var changes = []string{"create", "update", "patch"}
 
-// mayDeploy says by which of its rules an account may deploy operators at cluster scope; empty if by none. A rule with resourceNames is
-// the limit that the decision record asks for.
+// mayDeploy returns what lets an account deploy operators at cluster scope, or "". A rule with resourceNames does not
+// count: it is the limit that the decision record asks for.
 func mayDeploy(rules []rbacv1.PolicyRule) string {
 	allowed := func(group, resource string, verbs ...string) bool {
 		return slices.ContainsFunc(rules, func(r rbacv1.PolicyRule) bool {
@@ -30,8 +30,9 @@ func mayDeploy(rules []rbacv1.PolicyRule) string {
 	if allowed("olm.operatorframework.io", "clusterextensions", changes...) {
 		return "change clusterextensions"
 	}
-	if allowed("apiextensions.k8s.io", "customresourcedefinitions", "create") && allowed(rbacGroup, "clusterroles", "create") &&
-		allowed(rbacGroup, "clusterrolebindings", "create") && allowed("apps", "deployments", "create") {
+	if allowed("apiextensions.k8s.io", "customresourcedefinitions", "create") &&
+		allowed(rbacGroup, "clusterroles", "create") && allowed(rbacGroup, "clusterrolebindings", "create") &&
+		allowed("apps", "deployments", "create") {
 		return "create customresourcedefinitions, clusterroles, clusterrolebindings and deployments"
 	}
 	return ""
@@ -41,7 +42,10 @@ func mayDeploy(rules []rbacv1.PolicyRule) string {
 func grants(r rbacv1.PolicyRule, group, resource string, verbs ...string) bool {
 	return (slices.Contains(r.APIGroups, "*") || slices.Contains(r.APIGroups, group)) &&
 		(slices.Contains(r.Resources, "*") || slices.Contains(r.Resources, resource)) &&
-		slices.ContainsFunc(verbs, func(v string) bool { return slices.Contains(r.Verbs, "*") || slices.Contains(r.Verbs, v) })
+		slices.ContainsFunc(
+			verbs,
+			func(v string) bool { return slices.Contains(r.Verbs, "*") || slices.Contains(r.Verbs, v) },
+		)
 }
 
 func metaByOLM(v *view) []hit {
@@ -62,7 +66,12 @@ func metaByOLM(v *view) []hit {
 		for _, account := range slices.Sorted(maps.Keys(accounts)) {
 			if what := mayDeploy(accounts[account]); what != "" {
 				hits = append(hits, hit{o.Object, "spec.install.spec",
-					fmt.Sprintf("a meta-operator: %s may %s in all namespaces, and OLM opens %s to project admins and editors", account, what, owned.Owned[0].Name),
+					fmt.Sprintf(
+						"a meta-operator: %s may %s in all namespaces, and OLM opens %s to project admins and editors",
+						account,
+						what,
+						owned.Owned[0].Name,
+					),
 					"limit it by configuration, or deploy it directly"})
 			}
 		}
@@ -83,7 +92,12 @@ func metaAccess(v *view) []hit {
 		for _, role := range r.open() {
 			if at, names := role.changes(own); len(names) > 0 {
 				hits = append(hits, hit{role.Object, fmt.Sprintf("rules[%d]", at),
-					fmt.Sprintf("opens %s to users of projects, though its operator %s may %s in all namespaces", manifest.FirstOf(5, names), account, what),
+					fmt.Sprintf(
+						"opens %s to users of projects, though its operator %s may %s in all namespaces",
+						manifest.FirstOf(5, names),
+						account,
+						what,
+					),
 					"limit the operator's ClusterRole, or who may write its custom resources"})
 			}
 		}
@@ -91,11 +105,14 @@ func metaAccess(v *view) []hit {
 	return hits
 }
 
-// changes gives the custom resources that a role lets its holders write, and the first of its rules that does.
+// changes returns the custom resources that a role lets its users write, and the index of its first rule that does.
 func (r *clusterRole) changes(crds []*crd) (at int, names []string) {
 	at = len(r.rules)
 	for _, c := range crds {
-		i := slices.IndexFunc(r.rules, func(rule rbacv1.PolicyRule) bool { return grants(rule, c.group, c.plural, changes...) })
+		i := slices.IndexFunc(
+			r.rules,
+			func(rule rbacv1.PolicyRule) bool { return grants(rule, c.group, c.plural, changes...) },
+		)
 		if i >= 0 {
 			at, names = min(at, i), append(names, c.plural+"."+c.group)
 		}
@@ -103,8 +120,8 @@ func (r *clusterRole) changes(crds []*crd) (at int, names []string) {
 	return at, names
 }
 
-// accounts gives the rules that ServiceAccounts (namespace/name) have in all namespaces, and the API groups that any of their roles names,
-// those of single namespaces included.
+// accounts returns the rules that ServiceAccounts (namespace/name) have in all namespaces, and the API groups in any
+// of their roles, those for single namespaces included.
 func (r *rbac) accounts() (everywhere map[string][]rbacv1.PolicyRule, apis map[string][]string) {
 	everywhere, apis = map[string][]rbacv1.PolicyRule{}, map[string][]string{}
 	for _, b := range r.bindings {
@@ -128,7 +145,7 @@ func (r *rbac) accounts() (everywhere map[string][]rbacv1.PolicyRule, apis map[s
 	return everywhere, apis
 }
 
-// rulesOf gives the rules of a ClusterRole, with those that are aggregated to it.
+// rulesOf returns the rules of a ClusterRole, aggregated ones included.
 func (r *rbac) rulesOf(name string) []rbacv1.PolicyRule {
 	seen := map[*clusterRole]bool{}
 	var rules []rbacv1.PolicyRule
@@ -158,9 +175,14 @@ func (r *rbac) rulesOf(name string) []rbacv1.PolicyRule {
 	return rules
 }
 
-// open gives the ClusterRoles that users of projects have: aggregated to admin or edit, or bound to all users.
+// open returns the ClusterRoles of project users: those that are aggregated to admin or edit, or bound to all users.
 func (r *rbac) open() []*clusterRole {
-	everybody := []string{"system:authenticated", "system:authenticated:oauth", "system:serviceaccounts", "system:unauthenticated"}
+	everybody := []string{
+		"system:authenticated",
+		"system:authenticated:oauth",
+		"system:serviceaccounts",
+		"system:unauthenticated",
+	}
 	bound := map[string]bool{}
 	for _, b := range r.bindings {
 		for _, s := range b.subjects {
@@ -171,20 +193,27 @@ func (r *rbac) open() []*clusterRole {
 	}
 	var list []*clusterRole
 	for _, role := range r.roles {
-		if bound[role.Name] || role.labels[rbacGroup+"/aggregate-to-admin"] == "true" || role.labels[rbacGroup+"/aggregate-to-edit"] == "true" {
+		if bound[role.Name] || role.labels[rbacGroup+"/aggregate-to-admin"] == "true" ||
+			role.labels[rbacGroup+"/aggregate-to-edit"] == "true" {
 			list = append(list, role)
 		}
 	}
 	return list
 }
 
-// crdsOf gives the CustomResourceDefinitions of API groups. What a * stands for is not known.
+// crdsOf returns the CustomResourceDefinitions of the API groups that the roles of an operator name. If they name none
+// of the tree but have a *, any of them may be the operator's.
 func (v *view) crdsOf(apis []string) []*crd {
-	var own []*crd
+	var all, own []*crd
 	for _, key := range slices.Sorted(maps.Keys(v.crds)) {
-		if c := v.crds[key]; slices.Contains(apis, c.group) {
+		c := v.crds[key]
+		all = append(all, c)
+		if slices.Contains(apis, c.group) {
 			own = append(own, c)
 		}
+	}
+	if len(own) == 0 && slices.Contains(apis, "*") {
+		return all
 	}
 	return own
 }

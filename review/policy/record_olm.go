@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-func (v *view) olm(kind string) []*placed { return v.kinds[olmGroup+"/"+kind] }
+func (v *view) olm(kind string) []*entry { return v.kinds[olmGroup+"/"+kind] }
 
-// outside gives a hit for each object that is in an application and should be in cluster-scope.
-func outside(objects []*placed, hint string) []hit {
+// outside returns a hit for each object in an application that should be in cluster-scope.
+func outside(objects []*entry, hint string) []hit {
 	var hits []hit
 	for _, o := range objects {
-		if o.place == application {
+		if o.area == application {
 			hits = append(hits, hit{o.Object, "", "outside of the cluster-scope application", hint})
 		}
 	}
@@ -22,19 +22,26 @@ func outside(objects []*placed, hint string) []hit {
 func noCSV(v *view) []hit {
 	var hits []hit
 	for _, o := range v.olm("ClusterServiceVersion") {
-		hits = append(hits, hit{o.Object, "", "a ClusterServiceVersion is not to be deployed by hand", "subscribe to the operator in a catalog"})
+		hits = append(
+			hits,
+			hit{o.Object, "", "ClusterServiceVersions must not be deployed by hand",
+				"subscribe to the operator in a catalog"},
+		)
 	}
 	return hits
 }
 
 func csvInClusterScope(v *view) []hit {
-	return outside(v.olm("ClusterServiceVersion"), "move it to cluster-scope, if it is really needed")
+	return outside(v.olm("ClusterServiceVersion"), "move it to cluster-scope if it is really needed")
 }
 
 func noInstallPlan(v *view) []hit {
 	var hits []hit
 	for _, o := range v.olm("InstallPlan") {
-		hits = append(hits, hit{o.Object, "", "an InstallPlan is not to be deployed by hand", "OLM makes it: remove the file"})
+		hits = append(
+			hits,
+			hit{o.Object, "", "InstallPlans must not be deployed by hand", "remove the file: OLM creates InstallPlans"},
+		)
 	}
 	return hits
 }
@@ -42,7 +49,30 @@ func noInstallPlan(v *view) []hit {
 func noCatalogSource(v *view) []hit {
 	var hits []hit
 	for _, o := range v.olm("CatalogSource") {
-		hits = append(hits, hit{o.Object, "", "a catalog of one's own is uncommon", "publish the operator to a community catalog"})
+		hits = append(hits, hit{o.Object, "", "a custom CatalogSource", "publish the operator to a community catalog"})
+	}
+	return hits
+}
+
+// defaultCatalogs are the catalogs of OpenShift (https://docs.openshift.com, Operators, Red Hat-provided Operator
+// catalogs).
+var defaultCatalogs = []string{"redhat-operators", "certified-operators", "redhat-marketplace", "community-operators"}
+
+func defaultCatalog(v *view) []hit {
+	declared := map[string]bool{}
+	for _, c := range v.olm("CatalogSource") {
+		declared[c.Namespace+"/"+c.Name] = true
+	}
+	var hits []hit
+	for _, s := range v.subscriptions {
+		isDefault := s.sourceNamespace == marketplace && slices.Contains(defaultCatalogs, s.source)
+		if s.source == "" || isDefault || declared[s.sourceNamespace+"/"+s.source] {
+			continue
+		}
+		hits = append(hits, hit{s.Object, "spec.source",
+			fmt.Sprintf("%s/%s is neither a default catalog nor a CatalogSource of the tree", s.sourceNamespace,
+				s.source),
+			"use " + strings.Join(defaultCatalogs, ", ") + " in " + marketplace})
 	}
 	return hits
 }
@@ -61,37 +91,38 @@ func catalogNamespace(v *view) []hit {
 	return hits
 }
 
-const hintNamespace = "write it into the object or the kustomization beside it, or check what kustomize build makes of it"
+const hintNamespace = "set it in the object or in the kustomization beside it, or check the output of kustomize build"
 
 func catalogInClusterScope(v *view) []hit {
 	return outside(v.olm("CatalogSource"), "move it to cluster-scope")
 }
 
 func subscriptionWithApplication(v *view) []hit {
-	namespaces := map[string][]string{} // of the applications' other objects
+	namespaces := map[string][]string{} // of the other objects of each application
 	for _, o := range v.objects {
-		if o.place == application && o.Group() != olmGroup && o.Namespace != "" && !slices.Contains(namespaces[o.app], o.Namespace) {
+		if o.area == application && o.Group() != olmGroup && o.Namespace != "" &&
+			!slices.Contains(namespaces[o.app], o.Namespace) {
 			namespaces[o.app] = append(namespaces[o.app], o.Namespace)
 		}
 	}
 	var hits []hit
 	for _, s := range v.subscriptions {
 		known := namespaces[s.app]
-		if s.place != application || s.Namespace == "" || len(known) == 0 || slices.Contains(known, s.Namespace) {
+		if s.area != application || s.Namespace == "" || len(known) == 0 || slices.Contains(known, s.Namespace) {
 			continue
 		}
 		hits = append(hits, hit{s.Object, "metadata.namespace",
 			fmt.Sprintf("the application %s is in %s", s.app, strings.Join(slices.Sorted(slices.Values(known)), ", ")),
-			"deploy the operator and the application that it serves to one namespace"})
+			"deploy the operator and its application to one namespace"})
 	}
 	return hits
 }
 
 func globalSubscriptionPlace(v *view) []hit {
-	var global []*placed
+	var global []*entry
 	for _, s := range v.subscriptions {
 		if v.globalIn(s.Namespace) {
-			global = append(global, s.placed)
+			global = append(global, s.entry)
 		}
 	}
 	hits := outside(global, "move it to cluster-scope, or give the operator one target namespace")
@@ -105,7 +136,11 @@ func globalSubscriptionNamespace(v *view) []hit {
 	var hits []hit
 	for _, s := range v.subscriptions {
 		if s.Namespace != globalOperators && v.globalIn(s.Namespace) {
-			hits = append(hits, hit{s.Object, "metadata.namespace", "operators that see all namespaces are in " + globalOperators + " as a rule", ""})
+			hits = append(
+				hits,
+				hit{s.Object, "metadata.namespace",
+					"operators that see all namespaces are usually in " + globalOperators, ""},
+			)
 		}
 	}
 	return hits
@@ -116,10 +151,11 @@ func subscriptionWithGroup(v *view) []hit {
 	for _, s := range v.subscriptions {
 		switch {
 		case s.Namespace == "":
-			hits = append(hits, hit{s.Object, "metadata.namespace", "missing, must be that of an OperatorGroup", hintNamespace})
+			hits = append(hits,
+				hit{s.Object, "metadata.namespace", "missing, must be that of an OperatorGroup", hintNamespace})
 		case len(v.groupsIn[s.Namespace]) == 0 && s.Namespace != globalOperators:
 			hits = append(hits, hit{s.Object, "metadata.namespace", "there is no OperatorGroup in " + s.Namespace,
-				"add one to cluster-scope; if it is there, name cluster-scope too"})
+				"add one to cluster-scope; if there is one, pass the path of cluster-scope too"})
 		}
 	}
 	return hits
@@ -135,8 +171,16 @@ func noSecondInstance(v *view) []hit {
 	var hits []hit
 	for _, s := range v.subscriptions {
 		if g := global[s.pkg]; g != nil && s.Namespace != g.Namespace {
-			hits = append(hits, hit{s.Object, "spec.name", fmt.Sprintf("%s is installed for all namespaces by Subscription %s in %s", s.pkg, g.Name, g.Namespace),
-				"remove one of them"})
+			hits = append(
+				hits,
+				hit{
+					s.Object,
+					"spec.name",
+					fmt.Sprintf("%s is installed for all namespaces by Subscription %s in %s", s.pkg, g.Name,
+						g.Namespace),
+					"remove one of them",
+				},
+			)
 		}
 	}
 	return hits

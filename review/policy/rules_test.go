@@ -66,8 +66,8 @@ func printed(t *testing.T, p *policy.Policy, list []findings.Finding) string {
 	return b.String()
 }
 
-// goldenTrees is a txtar file: trees in the directories fail and pass, what olmgen lint says of each in fail.txt and pass.txt, and the policy
-// (without policy.yaml operate-first).
+// goldenTrees is a txtar file: trees in the directories fail and pass, what olmgen lint says of each in fail.txt and
+// pass.txt, and the policy (without policy.yaml operate-first).
 func goldenTrees(t *testing.T, name string) map[string][]findings.Finding {
 	t.Helper()
 	file, err := filepath.Abs(name)

@@ -14,69 +14,73 @@ import (
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/manifest/tree"
+	"github.com/olmgen/olmgen/review/internal/olmapi"
 )
 
-const olmGroup = "operators.coreos.com"
+const olmGroup = olmapi.Group
 
-// place is where the file of an object is.
-type place int
+// area is the part of a repository that a file belongs to.
+type area int
 
 const (
-	nowhere      place = iota // the standard input
-	clusterScope              // the cluster-scope application
-	application               // any other
+	nowhere      area = iota // standard input
+	clusterScope             // the cluster-scope application
+	application              // any other application
 )
 
-// placed is an object at its place.
-type placed struct {
+// entry is an object with its location in a repository.
+type entry struct {
 	*manifest.Object
-	Namespace string // with what the kustomization beside it says
-	place     place
-	rel       string // path below the one that was given
-	app       string // directory of its application, if that is its place
+	Namespace string // may come from the kustomization beside it
+	area      area
+	rel       string // path below the given path
+	app       string // directory of its application
 }
 
-// view is a tree as the rules see it.
+// view is a tree, decoded for the rules.
 type view struct {
-	objects []*placed
-	// repositories are the given paths that have the cluster-scope application in them.
+	objects []*entry
+	// repositories are the given paths that contain the cluster-scope application.
 	repositories map[string]bool
-	kinds        map[string][]*placed // by group/kind
+	kinds        map[string][]*entry // by group/kind
 
 	groups        []*operatorGroup
 	groupsIn      map[string][]*operatorGroup // by namespace
 	subscriptions []*subscription
-	crds          map[string]*crd // by group/kind of what they define
+	crds          map[string]*crd // by the group/kind that they define
 
-	rbac   *rbac // see grants
+	rbac   *rbac // see permissions
 	faults []hit
 }
 
-// operatorGroup is what counts of an OperatorGroup.
+// operatorGroup is a decoded OperatorGroup.
 type operatorGroup struct {
-	*placed
-	spec     map[string]any
-	targets  []string
-	selects  bool // by labels
-	isGlobal bool
+	*entry
+	spec    map[string]any
+	targets olmapi.Targets
 }
 
-// subscription is what counts of a Subscription.
+// subscription is a decoded Subscription.
 type subscription struct {
-	*placed
-	pkg string
+	*entry
+	pkg, source, sourceNamespace string
 }
 
-// crd is what counts of a CustomResourceDefinition.
+// crd is a decoded CustomResourceDefinition.
 type crd struct {
-	*placed
+	*entry
 	group, kind, plural string
 	namespaced          bool
 }
 
 func newView(in Input, scopes []glob) *view {
-	v := &view{repositories: map[string]bool{}, kinds: map[string][]*placed{}, groupsIn: map[string][]*operatorGroup{}, crds: map[string]*crd{}}
-	v.place(in, scopes)
+	v := &view{
+		repositories: map[string]bool{},
+		kinds:        map[string][]*entry{},
+		groupsIn:     map[string][]*operatorGroup{},
+		crds:         map[string]*crd{},
+	}
+	v.locate(in, scopes)
 	for _, o := range v.objects {
 		key := o.Group() + "/" + o.Kind
 		if o.Kind == "ClusterServiceVersion" {
@@ -91,15 +95,16 @@ func newView(in Input, scopes []glob) *view {
 		v.addGroup(o)
 	}
 	for _, o := range v.kinds[olmGroup+"/Subscription"] {
-		s := &subscription{placed: o}
-		if v.field(o.Object, &s.pkg, "spec", "name") {
+		s := &subscription{entry: o}
+		if v.field(o.Object, &s.pkg, "spec", "name") && v.field(o.Object, &s.source, "spec", "source") &&
+			v.field(o.Object, &s.sourceNamespace, "spec", "sourceNamespace") {
 			v.subscriptions = append(v.subscriptions, s)
 		}
 	}
 	return v
 }
 
-// field decodes a field of an object. If it is of another type, that is a finding, and the result is false.
+// field decodes a field of an object. A field of the wrong type is a finding, and field returns false.
 func (v *view) field(o *manifest.Object, to any, path ...string) bool {
 	value, err := o.Get(path...)
 	if err == nil && value == nil {
@@ -118,42 +123,53 @@ func (v *view) field(o *manifest.Object, to any, path ...string) bool {
 	return err == nil
 }
 
-// misread says in plain words what encoding/json says.
+// misread explains an error of encoding/json.
 func misread(err error) string {
 	var wrong *json.UnmarshalTypeError
 	if !errors.As(err, &wrong) {
-		return "cannot be understood: " + oneLine(err.Error())
+		return "is not readable: " + oneLine(err.Error())
 	}
 	where := ""
 	if wrong.Field != "" {
 		where = " of " + wrong.Field
 	}
-	want := map[reflect.Kind]string{reflect.Slice: "a list", reflect.Map: "a mapping", reflect.Struct: "a mapping", reflect.String: "text", reflect.Bool: "true or false"}
-	return fmt.Sprintf("cannot be understood: the value%s is of type %s, must be %s", where, wrong.Value, cmp.Or(want[wrong.Type.Kind()], wrong.Type.String()))
+	want := map[reflect.Kind]string{
+		reflect.Slice:  "a list",
+		reflect.Map:    "a mapping",
+		reflect.Struct: "a mapping",
+		reflect.String: "text",
+		reflect.Bool:   "true or false",
+	}
+	return fmt.Sprintf(
+		"has the wrong type: the value%s is of type %s, it must be %s",
+		where,
+		wrong.Value,
+		cmp.Or(want[wrong.Type.Kind()], wrong.Type.String()),
+	)
 }
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// place finds out where the objects are. Below a path that has the cluster-scope application in it, each directory is an application; any
-// other path is one as a whole.
-func (v *view) place(in Input, scopes []glob) {
+// locate sets the location of each object. Below a path that contains the cluster-scope application, each directory
+// is an application; any other path is one application.
+func (v *view) locate(in Input, scopes []glob) {
 	namespaces := v.kustomized(in.Tree.Kustomizations)
 	for _, o := range in.Tree.Objects {
 		if o.APIVersion == APIVersion && o.Kind == Kind {
 			continue
 		}
 		root, rel := rootOf(o.File, in.Paths)
-		p := &placed{Object: o, Namespace: o.Namespace, rel: rel, app: root}
+		p := &entry{Object: o, Namespace: o.Namespace, rel: rel, app: root}
 		if ns := namespaces[o.File]; ns != "" && bundle.ScopeOfKind(o.Group(), o.Kind) != bundle.ClusterScoped {
 			p.Namespace = ns
 		}
 		switch {
 		case o.File == tree.StdinFile && root == tree.Stdin:
 		case matchAny(scopes, o.File) || matchAny(scopes, rel):
-			p.place = clusterScope
+			p.area = clusterScope
 			v.repositories[root] = true
 		default:
-			p.place = application
+			p.area = application
 		}
 		v.objects = append(v.objects, p)
 	}
@@ -164,7 +180,7 @@ func (v *view) place(in Input, scopes []glob) {
 	}
 }
 
-// kustomized gives the namespaces that kustomizations set for the files beside them, by file. Those of overlays are not followed.
+// kustomized returns the namespaces that kustomizations set, by file. It does not follow overlays.
 func (v *view) kustomized(kustomizations []*manifest.Object) map[string]string {
 	namespaces := map[string]string{}
 	for _, k := range kustomizations {
@@ -184,7 +200,7 @@ func matchAny(globs []glob, name string) bool {
 	return slices.ContainsFunc(globs, func(g glob) bool { return g.match(name) })
 }
 
-// rootOf gives the path that a file was found below, and the file's path from there.
+// rootOf returns the given path that contains a file, and the file's path relative to it.
 func rootOf(file string, paths []string) (root, rel string) {
 	rel = file
 	for _, given := range paths {
@@ -203,36 +219,32 @@ func rootOf(file string, paths []string) (root, rel string) {
 	return root, rel
 }
 
-func (v *view) addGroup(o *placed) {
-	g := &operatorGroup{placed: o}
-	var selector struct {
-		MatchLabels      map[string]any
-		MatchExpressions []any
-	}
-	if !v.field(o.Object, &g.spec, "spec") || !v.field(o.Object, &g.targets, "spec", "targetNamespaces") || !v.field(o.Object, &selector, "spec", "selector") {
+func (v *view) addGroup(o *entry) {
+	g := &operatorGroup{entry: o}
+	if !v.field(o.Object, &g.spec, "spec") || !v.field(o.Object, &g.targets.Names, "spec", "targetNamespaces") ||
+		!v.field(o.Object, &g.targets.Selector, "spec", "selector") {
 		return
 	}
-	g.selects = len(selector.MatchLabels)+len(selector.MatchExpressions) > 0
-	g.isGlobal = len(g.targets) == 0 && !g.selects
 	v.groups = append(v.groups, g)
 	if o.Namespace != "" {
 		v.groupsIn[o.Namespace] = append(v.groupsIn[o.Namespace], g)
 	}
 }
 
-func (v *view) addCRD(o *placed) {
-	c := &crd{placed: o}
+func (v *view) addCRD(o *entry) {
+	c := &crd{entry: o}
 	var names struct{ Plural, Kind string }
 	var scope string
-	if !v.field(o.Object, &c.group, "spec", "group") || !v.field(o.Object, &names, "spec", "names") || !v.field(o.Object, &scope, "spec", "scope") {
+	if !v.field(o.Object, &c.group, "spec", "group") || !v.field(o.Object, &names, "spec", "names") ||
+		!v.field(o.Object, &scope, "spec", "scope") {
 		return
 	}
 	c.kind, c.plural, c.namespaced = names.Kind, names.Plural, scope != "Cluster"
 	v.crds[c.group+"/"+c.kind] = c
 }
 
-// scopeOf tells whether an object is in a namespace: by its kind, or by a CustomResourceDefinition of the tree.
-func (v *view) scopeOf(o *placed) bundle.Scope {
+// scopeOf returns the scope of an object: that of its kind, or what a CustomResourceDefinition of the tree defines.
+func (v *view) scopeOf(o *entry) bundle.Scope {
 	if s := bundle.ScopeOfKind(o.Group(), o.Kind); s != bundle.ScopeUnknown {
 		return s
 	}
@@ -245,9 +257,10 @@ func (v *view) scopeOf(o *placed) bundle.Scope {
 	return bundle.ClusterScoped
 }
 
-// globalIn reports whether operators in a namespace have all namespaces as their target. OpenShift has a global OperatorGroup in
+// globalIn reports whether operators in a namespace target all namespaces. OpenShift has a global OperatorGroup in
 // openshift-operators from the start.
 func (v *view) globalIn(namespace string) bool {
 	groups := v.groupsIn[namespace]
-	return slices.ContainsFunc(groups, func(g *operatorGroup) bool { return g.isGlobal }) || namespace == globalOperators && len(groups) == 0
+	return slices.ContainsFunc(groups, func(g *operatorGroup) bool { return g.targets.Global() }) ||
+		namespace == globalOperators && len(groups) == 0
 }

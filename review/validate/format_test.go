@@ -30,9 +30,11 @@ func reports() []validate.Finding {
 	again := twice
 	again.Line = 9
 	return slices.Concat(
-		of(source.KindDir, "bundles/op/",
+		of(
+			source.KindDir,
+			"bundles/op/",
 			finding("api/good-practices", findings.Warning, "", 0, "", `channel(s) ["alpha"] are not following the convention`),
-			finding("layout", findings.Warning, "manifests/README.md", 0, "", "not read: neither .yaml, .yml nor .json"),
+			finding("layout", findings.Warning, "manifests/README.md", 0, "", "left out: not a Kubernetes object"),
 			twice, again,
 			finding("api/csv", findings.Error, csv, 12, `metadata.annotations["alm-examples"]`, "invalid example: <b>&amp; \"quoted\" \\ \u2028 ünïcode"),
 		),
@@ -41,10 +43,18 @@ func reports() []validate.Finding {
 		of(source.KindDir, "dir:a b#c%d?e:f", finding("refused", findings.Error, "manifests/x y.yaml", 1, "", "not YAML")),
 		of(source.KindDir, "./c:d", finding("refused", findings.Error, "manifests/x.yaml", 1, "", "not YAML")),
 		of(source.KindDir, "/srv/b", finding("refused", findings.Error, "manifests/x.yaml", 1, "", "not YAML")),
-		of(source.KindDir, "c", finding("api/mine", findings.Warning, "manifests/x.yaml", 1, "", "a checker of somebody else")),
+		of(
+			source.KindDir,
+			"c",
+			finding("api/mine", findings.Warning, "manifests/x.yaml", 1, "", "a checker of somebody else"),
+		),
 		of(source.KindTar, "-", finding("refused", findings.Error, "manifests/x.yaml", 1, "", "not YAML")),
 		of(source.KindCatalog, "catalog:cat/", finding("refused", findings.Error, "manifests/x.yaml", 1, "", "not YAML")),
-		of(source.KindOCI, "oci://quay.io/a/b@sha256:0123", finding("refused", findings.Error, "manifests/x.yaml", 1, "", "not YAML")),
+		of(
+			source.KindOCI,
+			"oci://quay.io/a/b@sha256:0123",
+			finding("refused", findings.Error, "manifests/x.yaml", 1, "", "not YAML"),
+		),
 	)
 }
 
@@ -125,7 +135,10 @@ func TestSARIF(t *testing.T) {
 
 	// Lines that move do not change a fingerprint; another source does.
 	one := func(dir string, line int) string {
-		list := validate.Located(&source.Source{Kind: source.KindDir, Ref: dir}, []validate.Finding{{Rule: "layout", Level: findings.Warning, File: "f", Line: line, Message: "m"}})
+		list := validate.Located(
+			&source.Source{Kind: source.KindDir, Ref: dir},
+			[]validate.Finding{{Rule: "layout", Level: findings.Warning, File: "f", Line: line, Message: "m"}},
+		)
 		return readSARIF(t, list).Runs[0].Results[0].PartialFingerprints["olmgen/v1"]
 	}
 	if one("a", 1) != one("a", 2) || one("a", 1) == one("b", 1) {

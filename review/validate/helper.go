@@ -15,19 +15,19 @@ import (
 )
 
 const (
-	// HelperName is the program that a Helper runs.
+	// HelperName is the name of the program that a Helper runs.
 	HelperName = "olmgen-validate"
-	// HelperArg is its only argument. It changes with the form of Subject and Problem, so that programs of two versions of olmgen
-	// do not misunderstand each other.
+	// HelperArg is its only argument. It changes with the types Subject and Problem, so that programs of different
+	// versions cannot misread each other.
 	HelperArg = "subject-v1"
 )
 
-// Helper is a Checker that asks a program: it gets a Subject on stdin and answers with a list of Problems on stdout, both as JSON.
+// Helper is a Checker that runs a program, with a Subject on stdin and a list of Problems on stdout, both as JSON.
 type Helper struct {
 	Path string
 }
 
-// FindHelper looks for the program beside the one that is running, then in PATH. The error says how to get it.
+// FindHelper looks for the program beside the running one, then in PATH. The error says how to install it.
 func FindHelper() (Helper, error) {
 	name := HelperName
 	if runtime.GOOS == "windows" {
@@ -42,13 +42,14 @@ func FindHelper() (Helper, error) {
 	path, err := exec.LookPath(name)
 	if err != nil {
 		return Helper{}, manifest.WithHint(
-			fmt.Errorf("%s, which has the validators of operator-framework, is neither beside olmgen nor in PATH", name),
-			"it is a part of every release; or go install github.com/olmgen/olmgen/cmd/"+HelperName)
+			fmt.Errorf("%s, which runs the validators of operator-framework, is neither beside olmgen nor in PATH",
+				name),
+			"every release has it; or go install github.com/olmgen/olmgen/cmd/"+HelperName)
 	}
 	return Helper{path}, nil
 }
 
-// Check runs the program once. Its environment is empty, for nothing in it may change the answer.
+// Check runs the program once. Its environment is empty, so that no variable affects the result.
 func (h Helper) Check(ctx context.Context, s Subject) ([]Problem, error) {
 	question, err := json.Marshal(s)
 	if err != nil {
@@ -65,7 +66,7 @@ func (h Helper) Check(ctx context.Context, s Subject) ([]Problem, error) {
 	}
 	var problems []Problem
 	if err := json.Unmarshal(answer.Bytes(), &problems); err != nil {
-		return nil, fmt.Errorf("%s: its answer is not readable: %w", h.Path, err)
+		return nil, fmt.Errorf("%s: its output is not readable: %w", h.Path, err)
 	}
 	return problems, nil
 }

@@ -11,8 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/olmgen/olmgen/internal/framework"
 	"github.com/olmgen/olmgen/review/validate"
+	"github.com/olmgen/olmgen/review/validate/framework"
 )
 
 // The test binary is the helper program too.
@@ -58,8 +58,8 @@ func TestHelperThatFails(t *testing.T) {
 	}
 	for name, test := range map[string]struct{ script, want string }{
 		"it fails":         {"echo it is broken >&2; echo really >&2; exit 1", ": exit status 1: it is broken"},
-		"it talks":         {"echo hello", ": its answer is not readable: "},
-		"it says too much": {"cat /dev/stdin >/dev/null; echo '[]'; echo '[]'", ": its answer is not readable: "},
+		"it talks":         {"echo hello", ": its output is not readable: "},
+		"it says too much": {"cat /dev/stdin >/dev/null; echo '[]'; echo '[]'", ": its output is not readable: "},
 	} {
 		path := filepath.Join(t.TempDir(), "helper")
 		if err := os.WriteFile(path, []byte("#!/bin/sh\nPATH=/bin:/usr/bin\n"+test.script+"\n"), 0o755); err != nil {
@@ -70,7 +70,10 @@ func TestHelperThatFails(t *testing.T) {
 			t.Errorf("%s: %v, want %s", name, err, test.want)
 		}
 	}
-	if _, err := (validate.Helper{Path: filepath.Join(t.TempDir(), "none")}).Check(t.Context(), validate.Subject{}); !errors.Is(err, os.ErrNotExist) {
+	if _, err := (validate.Helper{Path: filepath.Join(t.TempDir(), "none")}).Check(t.Context(), validate.Subject{}); !errors.Is(
+		err,
+		os.ErrNotExist,
+	) {
 		t.Errorf("no program: %v", err)
 	}
 	canceled, cancel := context.WithCancel(t.Context())
@@ -78,7 +81,8 @@ func TestHelperThatFails(t *testing.T) {
 	if _, err := testHelper(t).Check(canceled, validate.Subject{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("a canceled context: %v", err)
 	}
-	if _, err := testHelper(t).Check(t.Context(), validate.Subject{}); err == nil || !strings.Contains(err.Error(), "olmgen-validate: no ClusterServiceVersion") {
+	if _, err := testHelper(t).Check(t.Context(), validate.Subject{}); err == nil ||
+		!strings.Contains(err.Error(), "olmgen-validate: no ClusterServiceVersion") {
 		t.Errorf("a question without sense: %v", err)
 	}
 }
@@ -107,7 +111,8 @@ func TestFindHelper(t *testing.T) {
 func TestHelperByHand(t *testing.T) {
 	for _, args := range [][]string{nil, {"bundle"}, {validate.HelperArg, "bundle"}} {
 		var said strings.Builder
-		if code := framework.Main(args, strings.NewReader(""), &said); code != 2 || !strings.Contains(said.String(), "run olmgen validate") {
+		if code := framework.Main(args, strings.NewReader(""), &said); code != 2 ||
+			!strings.Contains(said.String(), "run olmgen validate") {
 			t.Errorf("%v: %d %s", args, code, said.String())
 		}
 	}

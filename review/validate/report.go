@@ -8,8 +8,8 @@ import (
 	"github.com/olmgen/olmgen/bundle/source"
 )
 
-// Located gives the findings in a source with the source's name, and with the path of each file: the source, without what only says its
-// kind, and the file in it. Of a directory that is the path of the file.
+// Located adds the source to findings: its name, and in Path the path of each file for the user. For a directory that
+// is the path of the file, otherwise the source, without a prefix for its kind, and the path in it.
 func Located(src *source.Source, list []Finding) []Finding {
 	base := src.Ref
 	if src.Kind != source.KindOCI {

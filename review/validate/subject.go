@@ -14,21 +14,21 @@ import (
 	"github.com/olmgen/olmgen/review/findings"
 )
 
-// Subject is what a Checker is told of a bundle. It can be sent to another process as JSON.
+// Subject is a bundle, as a Checker receives it. It can be sent to another process as JSON.
 type Subject struct {
 	Package        string            `json:"package"`
 	Channels       []string          `json:"channels"`
 	DefaultChannel string            `json:"defaultChannel"`
-	Size           int64             `json:"size"`           // of the files with objects
-	CompressedSize int64             `json:"compressedSize"` // the same as gzip in base64, which is how OLM stages them
-	Objects        []json.RawMessage `json:"objects"`        // the ClusterServiceVersion, the CRDs in file order, the others in file order
+	Size           int64             `json:"size"`           // total of the files with objects
+	CompressedSize int64             `json:"compressedSize"` // the same as base64 of gzip, which is how OLM stages them
+	Objects        []json.RawMessage `json:"objects"`        // CSV, CRDs, others; each in file order
 	OperatorHub    bool              `json:"operatorHub"`
 }
 
-// NoObject is the Object of a Problem that is about none.
+// NoObject is the Object of a Problem about the bundle as a whole.
 const NoObject = -1
 
-// Problem is what a Checker says about a Subject.
+// Problem is what a Checker finds in a Subject.
 type Problem struct {
 	Validator string         `json:"validator"`
 	Level     findings.Level `json:"level"`
@@ -37,12 +37,12 @@ type Problem struct {
 	Message   string         `json:"message"`
 }
 
-// Checker looks at a bundle. An error means that it could not.
+// Checker checks a bundle. An error means that it could not.
 type Checker interface {
 	Check(ctx context.Context, s Subject) ([]Problem, error)
 }
 
-// newSubject gives the subject for a bundle, and its objects in the same order.
+// newSubject returns the subject for a bundle, and its objects in the same order.
 func newSubject(fsys fs.FS, b *bundle.Bundle, o Options) (Subject, []*manifest.Object, error) {
 	s := Subject{Package: b.Package, Channels: b.Channels, DefaultChannel: b.DefaultChannel, OperatorHub: o.OperatorHub}
 	objects := []*manifest.Object{b.CSVObject}
@@ -72,7 +72,7 @@ func newSubject(fsys fs.FS, b *bundle.Bundle, o Options) (Subject, []*manifest.O
 	return s, objects, nil
 }
 
-// weigh adds a file to the sizes.
+// weigh adds the size of a file.
 func (s *Subject) weigh(fsys fs.FS, name string) error {
 	data, err := fs.ReadFile(fsys, name)
 	if err != nil {
@@ -87,5 +87,5 @@ func (s *Subject) weigh(fsys fs.FS, name string) error {
 	return nil
 }
 
-// oneLine makes of a message what fits a line of a report.
+// oneLine puts a message on one line.
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -1,16 +1,16 @@
-// Package validate says what is wrong with an operator bundle: what bundle.Read refuses or warns about, and what the validators of
-// github.com/operator-framework/api say, as one sorted list of findings without duplicates.
+// Package validate reports what is wrong with an operator bundle: what bundle.Read refuses or warns about, and what
+// the validators of github.com/operator-framework/api report, as one sorted list of findings without duplicates.
 //
-// Those validators link a good part of the Kubernetes API server. With them in one program (operator-framework/api v0.45.0, Go 1.26, Linux
-// on amd64, two shared cores, medians of 40 runs of olmgen version) olmgen grew from
+// The validators link a large part of the Kubernetes API server. Linking them into olmgen (operator-framework/api
+// v0.45.0, Go 1.26, Linux on amd64, two shared cores, medians of 40 runs of olmgen version) cost
 //
 //	36 to 58 MB on disk and 483 to 781 packages
-//	11 to 24 ms from start to end, 5 to 17 ms of it in the packages' own initialisation
+//	11 to 24 ms per run, 5 to 17 ms of it in package initialisation
 //	19 to 31 MB of memory
 //
-// and every other command would have paid for it. No part of them can be linked by itself: all of them are one internal package. So they
-// are in package framework below this one, for programs that want them in their own process; olmgen has them in a program of their own,
-// olmgen-validate (53 MB), and runs it once for each bundle, by [Helper].
+// for every command. They form one internal package, so a part of them cannot be linked alone. Package
+// internal/framework links them into a separate program, olmgen-validate (53 MB), which [Helper] runs once per
+// bundle.
 package validate
 
 import (
@@ -26,24 +26,24 @@ import (
 	"github.com/olmgen/olmgen/review/findings"
 )
 
-// Finding is one thing that is wrong with a bundle. File is a path inside of the bundle; Source, Path, Object and Hint are empty (see
-// Located).
+// Finding is one thing that is wrong with a bundle. File is a path in the bundle. Bundle leaves Source, Path, Object
+// and Hint empty; see Located.
 type Finding = findings.Finding
 
-// Options say what is looked at. The zero value is what olmgen itself has to say.
+// Options configure Bundle. The zero value reports olmgen's own findings.
 type Options struct {
-	Checker     Checker // runs the validators of operator-framework/api; nil: they are not run
-	OperatorHub bool    // also what OperatorHub.io asks of a bundle that is published there
+	Checker     Checker // runs the validators of operator-framework/api; may be nil
+	OperatorHub bool    // also check the rules for publication on OperatorHub.io
 }
 
-// Bundle reads the bundle of a source and gives all that is wrong with it, sorted by file, line, level, field, message and rule; the
-// same bundle always gives the same list. A bundle that cannot be read gives one finding: why. The error is that of the Checker, or
-// of ctx.
+// Bundle reads the bundle of a source and returns all findings, sorted by file, line, level, field, message and rule.
+// The same bundle always yields the same list. An unreadable bundle yields one finding that says why. The error is
+// that of the Checker or of ctx.
 func Bundle(ctx context.Context, src *source.Source, o Options) ([]Finding, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	// Kinds that OLM refuses are errors here too, but no reason to be silent about the rest.
+	// Report kinds that OLM refuses as errors, but go on to find the rest.
 	b, err := bundle.Read(src.FS, bundle.ReadOptions{Labels: src.Labels, AllowUnsupported: true})
 	if err != nil {
 		return []Finding{refusal(err)}, nil
@@ -56,15 +56,17 @@ func Bundle(ctx context.Context, src *source.Source, o Options) ([]Finding, erro
 		}
 		list = append(list, f)
 	}
+	list = append(list, metadataFindings(src, b)...)
 	if o.Checker != nil {
 		if list, err = check(ctx, list, src, b, o); err != nil {
 			return nil, err
 		}
 	}
+	list = append(list, schemaFindings(b, list)...)
 	return tidy(list), nil
 }
 
-// check adds what the checker says.
+// check adds the findings of the Checker.
 func check(ctx context.Context, list []Finding, src *source.Source, b *bundle.Bundle, o Options) ([]Finding, error) {
 	s, objects, err := newSubject(src.FS, b, o)
 	if err != nil {
@@ -84,11 +86,13 @@ func check(ctx context.Context, list []Finding, src *source.Source, b *bundle.Bu
 	return list, nil
 }
 
-// merge adds a finding of the validators, unless olmgen has one at the very same field: those say the same, such as that an API version
-// is not served any more. The higher of the two levels counts: that is an error only where the CSV asks for a Kubernetes without it.
+// merge adds a finding of the validators, unless olmgen has a finding at the same field: the two say the same, for
+// example that an API version is not served. The higher level counts, because the validators report an error only if
+// the CSV's minKubeVersion does not serve the version.
 func merge(list []Finding, f Finding) []Finding {
 	for i, other := range list {
-		if f.Field != "" && other.Field == f.Field && other.File == f.File && other.Line == f.Line && !strings.HasPrefix(other.Rule, apiPrefix) {
+		if f.Field != "" && other.Field == f.Field && other.File == f.File && other.Line == f.Line &&
+			!strings.HasPrefix(other.Rule, apiPrefix) {
 			if f.Level == findings.Error {
 				list[i].Level = findings.Error
 			}
@@ -98,7 +102,7 @@ func merge(list []Finding, f Finding) []Finding {
 	return append(list, f)
 }
 
-// refusal is the finding for a bundle that cannot be read.
+// refusal returns the finding for an unreadable bundle.
 func refusal(err error) Finding {
 	var e *manifest.Error
 	if errors.As(err, &e) {
@@ -115,7 +119,7 @@ func finding(rule string, level findings.Level, e *manifest.Error) Finding {
 	return Finding{Rule: rule, Level: level, File: e.File, Line: e.Line, Field: e.Field, Message: oneLine(msg)}
 }
 
-// tidy sorts the findings and leaves one of those that say the same by different rules.
+// tidy sorts the findings and drops those that differ from another only by the rule.
 func tidy(list []Finding) []Finding {
 	slices.SortFunc(list, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Level, b.Level),

@@ -16,9 +16,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/olmgen/olmgen/bundle/source"
-	"github.com/olmgen/olmgen/internal/framework"
 	"github.com/olmgen/olmgen/review/findings"
 	"github.com/olmgen/olmgen/review/validate"
+	"github.com/olmgen/olmgen/review/validate/framework"
 )
 
 const (
@@ -132,11 +132,15 @@ func oldCRD(kubeVersion string) []change {
 }
 
 func TestBundle(t *testing.T) {
-	const noRequests = ": warning: unable to find the resource requests for the container: (op). It is recommended to ensure the resource request for CPU and Memory. " +
-		"Be aware that for some clusters configurations it is required to specify requests or limits for those values. Otherwise, the system or quota may reject Pod creation. " +
+	const noRequests = ": warning: unable to find the resource requests for the container: (op). It is recommended to " +
+		"ensure the resource request for CPU and Memory. " +
+		"Be aware that for some clusters configurations it is required to specify requests or limits for those values. " +
+		"Otherwise, the system or quota may reject Pod creation. " +
 		"More info: https://master.sdk.operatorframework.io/docs/best-practices/managing-resources/ [api/good-practices]"
-	const naming = " are not following the recommended naming convention: https://olm.operatorframework.io/docs/best-practices/channel-naming [api/good-practices]"
-	const guide = "this bundle is using APIs which were deprecated and removed in v1.25. More info: https://kubernetes.io/docs/reference/using-api/deprecation-guide/#v1-25. Migrate the API(s) for "
+	const naming = " are not following the recommended naming convention: " +
+		"https://olm.operatorframework.io/docs/best-practices/channel-naming [api/good-practices]"
+	const guide = "this bundle is using APIs which were deprecated and removed in v1.25. More info: " +
+		"https://kubernetes.io/docs/reference/using-api/deprecation-guide/#v1-25. Migrate the API(s) for "
 	tests := []struct {
 		name    string
 		changes []change
@@ -144,64 +148,144 @@ func TestBundle(t *testing.T) {
 	}{
 		{"nothing", nil, nil},
 		{"a refusal, with its hint", []change{{csvFile, "kind: ClusterServiceVersion", "kind: Other"}}, []string{
-			"manifests: error: no ClusterServiceVersion (a bundle needs exactly one object of kind ClusterServiceVersion) [refused]"}},
+			"manifests: error: no ClusterServiceVersion (a bundle needs exactly one object of kind ClusterServiceVersion) " +
+				"[refused]"}},
 		{"a refusal at a line", []change{{csvFile, "version: v1,", "version: v2,"}}, []string{
 			csvFile + `:19: error: spec.customresourcedefinitions.owned[0].version: the CustomResourceDefinition things.example.com (manifests/things.crd.yaml) has no version "v2" [refused]`}},
 		{"warnings of olmgen", []change{{csvFile, "  displayName: Op", "  displayname: Op\n  displayName: Op"}}, []string{
 			csvFile + ":10: warning: spec.displayname: not a field of a ClusterServiceVersion: OLM drops it [unknown-field]"}},
-		{"kinds that OLM refuses, and the rest", []change{{"manifests/job.yaml", "", "apiVersion: batch/v1\nkind: Job\nmetadata: {name: x}\n"}, {csvFile, "requests: {cpu: 1m, memory: 1Mi}", ""}}, []string{
-			"manifests/job.yaml:2: error: kind: OLM does not install Job of batch/v1 from a bundle [unsupported-kind]",
-			csvFile + ":1" + noRequests}},
+		{
+			"kinds that OLM refuses, and the rest",
+			[]change{
+				{"manifests/job.yaml", "", "apiVersion: batch/v1\nkind: Job\nmetadata: {name: x}\n"},
+				{csvFile, "requests: {cpu: 1m, memory: 1Mi}", ""},
+			},
+			[]string{
+				"manifests/job.yaml:2: error: kind: OLM does not install Job of batch/v1 from a bundle [unsupported-kind]",
+				csvFile + ":1" + noRequests},
+		},
 		{"an old API is said once", oldCRD("1.20.0"), []string{
-			crdFile + ":1: warning: apiVersion: apiextensions.k8s.io/v1beta1 is not served by Kubernetes 1.22 and later [old-crd]"}},
+			crdFile + ":1: warning: apiVersion: apiextensions.k8s.io/v1beta1 is not served by Kubernetes 1.22 and later " +
+				"[old-crd]"}},
 		{"and is an error where it cannot work", oldCRD("1.22.0"), []string{
-			crdFile + ":1: error: apiVersion: apiextensions.k8s.io/v1beta1 is not served by Kubernetes 1.22 and later [old-crd]"}},
-		{"an old API that only the validators know", []change{{"manifests/pdb.yaml", "", "apiVersion: policy/v1beta1\nkind: PodDisruptionBudget\nmetadata: {name: x}\nspec: {maxUnavailable: 0}\n"}}, []string{
-			"manifests/pdb.yaml:1: error: maxUnavailable field cannot be set to 0 or 0% [api/object]",
-			"manifests/pdb.yaml:1: warning: apiVersion: " + guide + `PodDisruptionBudget: (["x"]) [api/alpha-deprecated-apis]`}},
-		{"old APIs that the CSV names, in order", []change{{csvFile, "description: A thing.", "description: A thing., resources: [{kind: RuntimeClass, version: node.k8s.io/v1beta1, name: ''}, {kind: CronJob, version: batch/v1beta1, name: ''}]"}}, []string{
-			csvFile + ":1: warning: " + guide +
-				`CronJob: (["ClusterServiceVersion.Spec.CustomResourceDefinitions.Owned[0].Resource[1]"]), RuntimeClass: (["ClusterServiceVersion.Spec.CustomResourceDefinitions.Owned[0].Resource[0]"]) [api/alpha-deprecated-apis]`}},
+			crdFile + ":1: error: apiVersion: apiextensions.k8s.io/v1beta1 is not served by Kubernetes 1.22 and later " +
+				"[old-crd]"}},
+		{
+			"an old API that only the validators know",
+			[]change{
+				{
+					"manifests/pdb.yaml",
+					"",
+					"apiVersion: policy/v1beta1\nkind: PodDisruptionBudget\nmetadata: {name: x}\nspec: {maxUnavailable: 0}\n",
+				},
+			},
+			[]string{
+				"manifests/pdb.yaml:1: error: maxUnavailable field cannot be set to 0 or 0% [api/object]",
+				"manifests/pdb.yaml:1: warning: apiVersion: " + guide + `PodDisruptionBudget: (["x"]) [api/alpha-deprecated-apis]`},
+		},
+		{
+			"old APIs that the CSV names, in order",
+			[]change{
+				{
+					csvFile,
+					"description: A thing.",
+					"description: A thing., resources: [{kind: RuntimeClass, version: node.k8s.io/v1beta1, name: ''}, {kind: " +
+						"CronJob, version: batch/v1beta1, name: ''}]",
+				},
+			},
+			[]string{
+				csvFile + ":1: warning: " + guide +
+					`CronJob: (["ClusterServiceVersion.Spec.CustomResourceDefinitions.Owned[0].Resource[1]"]), RuntimeClass: (["ClusterServiceVersion.Spec.CustomResourceDefinitions.Owned[0].Resource[0]"]) [api/alpha-deprecated-apis]`},
+		},
 		{"a required field", []change{{csvFile, "  displayName: Op\n", ""}}, []string{
 			csvFile + ":9: error: spec.displayName: required field missing [api/csv]"}},
 		{"a required field that olmgen misses too", []change{{csvFile, "    strategy: deployment\n", ""}}, []string{
 			csvFile + `:20: error: spec.install.strategy: missing: OLM installs only "deployment" [install-strategy]`}},
 		{"a fault of two validators is said once", []change{{csvFile, "1.20.0", "one"}}, []string{
 			csvFile + ":1: error: csv.Spec.MinKubeVersion has an invalid value: one [api/csv]",
-			csvFile + ":1: error: unable to use csv.Spec.MinKubeVersion to verify the CRD/Webhook apis because it has an invalid value: one [api/alpha-deprecated-apis]"}},
+			csvFile + ":1: error: unable to use csv.Spec.MinKubeVersion to verify the CRD/Webhook apis because it has an " +
+				"invalid value: one [api/alpha-deprecated-apis]"}},
 		{"an example that is none", []change{{csvFile, `[{"apiVersion"`, `[{apiVersion`}}, []string{
 			csvFile + `:6: error: metadata.annotations["alm-examples"]: invalid example: invalid character at 3 [{a<--(see the invalid character) [api/csv]`}},
 		{"an example of another API", []change{{csvFile, `"kind": "Thing"`, `"kind": "Other"`}}, []string{
 			csvFile + `:6: error: metadata.annotations["alm-examples"]: example must have a provided API: example.com/v1, Kind=Other [api/csv]`,
 			csvFile + `:6: warning: metadata.annotations["alm-examples"]: provided API should have an example annotation: example.com/v1, Kind=Thing [api/csv]`}},
-		{"no annotations at all", []change{{csvFile, "    alm-examples: '[{\"apiVersion\": \"example.com/v1\", \"kind\": \"Thing\"}]'\n", ""}}, []string{
-			csvFile + ":5: warning: metadata.annotations: example annotations not found [api/csv]"}},
-		{"a CRD that the CSV does not own", []change{{"manifests/other.yaml", "", strings.NewReplacer("things", "others", "Thing", "Other", "thing", "other").Replace(goodFiles()[crdFile])}}, []string{
-			"manifests/other.yaml:1: error: CRD \"example.com/v1, Kind=Other\" is present in bundle \"op.v1.0.0\" but not defined in CSV [api/bundle]"}},
+		{
+			"no annotations at all",
+			[]change{{csvFile, "    alm-examples: '[{\"apiVersion\": \"example.com/v1\", \"kind\": \"Thing\"}]'\n", ""}},
+			[]string{
+				csvFile + ":5: warning: metadata.annotations: example annotations not found [api/csv]"},
+		},
+		{
+			"a CRD that the CSV does not own",
+			[]change{
+				{
+					"manifests/other.yaml",
+					"",
+					strings.NewReplacer("things", "others", "Thing", "Other", "thing", "other").Replace(goodFiles()[crdFile]),
+				},
+			},
+			[]string{
+				"manifests/other.yaml:1: error: CRD \"example.com/v1, Kind=Other\" is present in bundle \"op.v1.0.0\" but not " +
+					"defined in CSV [api/bundle]"},
+		},
 		{"a CRD that the API server refuses", []change{{crdFile, "storage: true", "storage: false"}}, []string{
-			crdFile + ":9: error: spec.versions: Invalid value: must have exactly one version marked as storage version [api/crd]"}},
+			crdFile + ":9: error: spec.versions: Invalid value: must have exactly one version marked as storage version " +
+				"[api/crd]"}},
 		{"a CRD of wrong types", []change{{crdFile, "{type: object}", "{type: object, properties: [a]}"}}, []string{
 			csvFile + `:1: error: owned CRD "example.com/v1, Kind=Thing" not found in bundle "op.v1.0.0" [api/bundle]`,
 			crdFile + ":9: error: spec.versions.schema.openAPIV3Schema.properties: has the wrong type: array [api/crd]"}},
-		{"an account of the bundle that is the CSV's too", []change{{"manifests/sa.yaml", "", "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: default}\n"}}, []string{
-			"manifests/sa.yaml:1: error: invalid service account found in bundle. This service account default in your bundle is not valid, because a service account with the same name was already specified in your CSV. " +
-				"If this was unintentional, please remove the service account manifest from your bundle. If it was intentional to specify a separate service account, please rename the SA in either the bundle manifest or the CSV [api/bundle]"}},
-		{"related images", []change{{csvFile, "  displayName: Op", "  displayName: Op\n  relatedImages:\n  - {name: a, image: a}\n  - {name: b, image: ''}"}}, []string{
-			csvFile + ":13: error: spec.relatedImages[1].image: relatedImages[1] has an empty image field [api/bundle]"}},
+		{
+			"an account of the bundle that is the CSV's too",
+			[]change{{"manifests/sa.yaml", "", "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: default}\n"}},
+			[]string{
+				"manifests/sa.yaml:1: error: invalid service account found in bundle. This service account default in your " +
+					"bundle is not valid, because a service account with the same name was already specified in your CSV. " +
+					"If this was unintentional, please remove the service account manifest from your bundle. If it was intentional " +
+					"to specify a separate service account, please rename the SA in either the bundle manifest or the CSV " +
+					"[api/bundle]"},
+		},
+		{
+			"related images",
+			[]change{
+				{
+					csvFile,
+					"  displayName: Op",
+					"  displayName: Op\n  relatedImages:\n  - {name: a, image: a}\n  - {name: b, image: ''}",
+				},
+			},
+			[]string{
+				csvFile + ":13: error: spec.relatedImages[1].image: relatedImages[1] has an empty image field [api/bundle]"},
+		},
 		{"channels, each by itself", []change{{annotationsFile, "stable", "z,stable,a"}}, []string{
 			`b: warning: channel(s) ["a"]` + naming, `b: warning: channel(s) ["z"]` + naming}},
-		{"what OperatorHub.io asks", []change{{csvFile, "Database", "Nonsense"}, {csvFile, "Basic Install", "Nonsense"}, {csvFile, "{name: Example}", "{}"}}, []string{
-			csvFile + ":1: error: csv.Metadata.Annotations.Capabilities \"Nonsense\" is not a valid capabilities level [api/standardcapabilities]",
-			csvFile + ":1: error: csv.Metadata.Annotations[\"categories\"] value \"Nonsense\" is not in the set of standard categories [api/standardcategories]",
-			csvFile + ":1: error: csv.Spec.Provider.Name not specified [api/operatorhub]"}},
+		{
+			"what OperatorHub.io asks",
+			[]change{
+				{csvFile, "Database", "Nonsense"},
+				{csvFile, "Basic Install", "Nonsense"},
+				{csvFile, "{name: Example}", "{}"},
+			},
+			[]string{
+				csvFile + ":1: error: csv.Metadata.Annotations.Capabilities \"Nonsense\" is not a valid capabilities level " +
+					"[api/standardcapabilities]",
+				csvFile + ":1: error: csv.Metadata.Annotations[\"categories\"] value \"Nonsense\" is not in the set of standard " +
+					"categories [api/standardcategories]",
+				csvFile + ":1: error: csv.Spec.Provider.Name not specified [api/operatorhub]"},
+		},
 		{"a validator that panics", []change{{csvFile, "[{base64data: eA==, mediatype: image/png}]", "[]"}}, []string{
-			csvFile + ":1: warning: the validator itself fails on this bundle: runtime error: index out of range [0] with length 0 [api/operatorhub]"}},
+			csvFile + ":1: warning: the validator fails on this bundle: runtime error: index out of range [0] with " +
+				"length 0 [api/operatorhub]"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			src := sourceOf(t, test.changes...)
 			for range 3 { // maps have another order each time
-				findings, err := validate.Bundle(t.Context(), src, validate.Options{Checker: framework.Checker{}, OperatorHub: true})
+				findings, err := validate.Bundle(
+					t.Context(),
+					src,
+					validate.Options{Checker: framework.Checker{}, OperatorHub: true},
+				)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -253,7 +337,13 @@ func TestOptions(t *testing.T) {
 	if _, err := (framework.Checker{}).Check(t.Context(), validate.Subject{}); err == nil {
 		t.Error("a subject without objects is none")
 	}
-	got, err := validate.Bundle(t.Context(), src, validate.Options{Checker: stub{problems: []validate.Problem{{Validator: "csv", Level: findings.Error, Object: 99, Message: "m"}}}})
+	got, err := validate.Bundle(
+		t.Context(),
+		src,
+		validate.Options{
+			Checker: stub{problems: []validate.Problem{{Validator: "csv", Level: findings.Error, Object: 99, Message: "m"}}},
+		},
+	)
 	want := []validate.Finding{{Rule: "api/csv", Level: findings.Error, Message: "m"}}
 	if d := cmp.Diff(want, got); d != "" || err != nil {
 		t.Errorf("a problem of no object: %v\n%s", err, d)
@@ -266,9 +356,13 @@ func TestSize(t *testing.T) {
 	for i := range 90_000 {
 		fmt.Fprintf(&noise, "  k%d: %x\n", i, uint64(i)*0x9E3779B97F4A7C15)
 	}
-	src := sourceOf(t, change{"manifests/big.yaml", "", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\ndata:\n" + noise.String()})
+	src := sourceOf(
+		t,
+		change{"manifests/big.yaml", "", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\ndata:\n" + noise.String()},
+	)
 	findings, err := validate.Bundle(t.Context(), src, validate.Options{Checker: framework.Checker{}})
-	if err != nil || len(findings) != 1 || !strings.Contains(findings[0].Message, "maximum bundle compressed size with gzip size exceeded") {
+	if err != nil || len(findings) != 1 ||
+		!strings.Contains(findings[0].Message, "maximum bundle compressed size with gzip size exceeded") {
 		t.Errorf("%v %v", findings, err)
 	}
 }
@@ -285,7 +379,9 @@ func TestRules(t *testing.T) {
 	if !slices.IsSorted(ids) || len(slices.Compact(slices.Clone(ids))) != len(ids) {
 		t.Errorf("not sorted, or not unique: %v", ids)
 	}
-	wanted := append(stringsIn(t, "../../bundle/bundle.go", func(name string) bool { return strings.HasPrefix(name, "Warn") }), "refused")
+	wanted := append([]string{"channels", "csv-schema", "dependencies", "refused", "replaces-missing", "skip-range"},
+		stringsIn(t, "../../bundle/bundle.go", func(name string) bool { return strings.HasPrefix(name, "Warn") })...,
+	)
 	if len(wanted) < 10 {
 		t.Fatalf("found only %v", wanted)
 	}
@@ -298,7 +394,7 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// stringsIn gives the values of the string constants of a file whose name is wanted.
+// stringsIn returns the values of the string constants of a file whose name is wanted.
 func stringsIn(t *testing.T, file string, wanted func(name string) bool) []string {
 	t.Helper()
 	f, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)

@@ -11,7 +11,7 @@ import (
 // handedOut are ports of this process's clusters.
 var handedOut sync.Map
 
-// freePorts gives ports of loopback that nobody listens on. They are below those that the system gives to outgoing
+// freePorts returns ports of loopback that nobody listens on. They are below those that the system gives to outgoing
 // connections: one of these could take the port before the server for which it is meant has started.
 func freePorts(n int) ([]int, error) {
 	var ports []int

@@ -22,6 +22,7 @@ import (
 
 	"github.com/olmgen/olmgen/e2e/harness/catalog"
 	"github.com/olmgen/olmgen/e2e/harness/cluster"
+	recordings "github.com/olmgen/olmgen/golden/live"
 	"github.com/olmgen/olmgen/internal/compare"
 )
 
@@ -46,7 +47,7 @@ func (i *installation) bundles() (dirs []string) {
 
 // prepare makes the namespaces and what else is there before OLM is asked.
 func (i *installation) prepare(ctx context.Context) error {
-	names := slices.Concat([]string{i.Namespace}, i.TargetNamespaces, compare.Targets, []string{"unrelated"})
+	names := slices.Concat([]string{i.Namespace}, i.TargetNamespaces, recordings.Targets, []string{"unrelated"})
 	slices.Sort(names)
 	names = slices.Compact(names)
 	for _, name := range names {

@@ -16,10 +16,10 @@ import (
 	"github.com/olmgen/olmgen/review/validate"
 )
 
-// maxMessage bounds what a message repeats of the bundle: some quote whole annotations.
+// maxMessage limits the length of a message, because some quote whole annotations.
 const maxMessage = 600
 
-// problem gives an error of the API a place in the bundle, as far as it says one.
+// problem converts an error of the API to a Problem, with its place in the bundle as far as the error has one.
 func (r *run) problem(validator string, object int, e verrors.Error) validate.Problem {
 	p := validate.Problem{Validator: validator, Level: findings.Error, Object: object, Field: e.Field}
 	if e.Level == verrors.LevelWarn {
@@ -37,7 +37,7 @@ func (r *run) problem(validator string, object int, e verrors.Error) validate.Pr
 	case error:
 		msg += ": " + v.Error()
 	case string:
-		if strings.HasPrefix(v, "spec.") { // where a field is given as the value
+		if strings.HasPrefix(v, "spec.") { // some errors have the field as the value
 			p.Field = v
 		}
 		if i := r.accountOf(v); i >= 0 && validator == "bundle" {
@@ -59,8 +59,8 @@ func (r *run) problem(validator string, object int, e verrors.Error) validate.Pr
 	return p
 }
 
-// withoutValue leaves a value that is more than a word out of the message of an error about a CRD: it would hide the
-// rest.
+// withoutValue removes a value that is more than a word from the message of an error about a CRD, because it would
+// hide the rest.
 func withoutValue(msg string, e verrors.Error) string {
 	switch reflect.Indirect(reflect.ValueOf(e.BadValue)).Kind() {
 	case reflect.Struct, reflect.Slice, reflect.Map:
@@ -73,7 +73,7 @@ func withoutValue(msg string, e verrors.Error) string {
 	return msg
 }
 
-// crdOf finds the CRD for a kind, or gives -1.
+// crdOf returns the index of the CRD for a kind, or -1.
 func (r *run) crdOf(gvk schema.GroupVersionKind) int {
 	for i, u := range r.bundle.Objects {
 		if r.crds[i] == nil {
@@ -88,14 +88,14 @@ func (r *run) crdOf(gvk schema.GroupVersionKind) int {
 	return -1
 }
 
-// accountOf finds the ServiceAccount of a name, or gives -1.
+// accountOf returns the index of a ServiceAccount, or -1.
 func (r *run) accountOf(name string) int {
 	return slices.IndexFunc(r.bundle.Objects, func(u *unstructured.Unstructured) bool {
 		return u.GetKind() == "ServiceAccount" && u.GetName() == name
 	})
 }
 
-// examples is the annotation that the validator takes examples from.
+// examples returns the field of the annotation with the examples.
 func (r *run) examples() string {
 	for _, key := range []string{"alm-examples", "olm.examples"} {
 		if _, ok := r.bundle.CSV.Annotations[key]; ok {
@@ -105,7 +105,7 @@ func (r *run) examples() string {
 	return "metadata.annotations"
 }
 
-// csvField turns a path of Go's names, such as Spec.InstallStrategy.StrategyName, into one of JSON's.
+// csvField converts a path of Go names, such as Spec.InstallStrategy.StrategyName, to JSON names.
 func csvField(path string) string {
 	if path == "" {
 		return ""
@@ -128,7 +128,8 @@ func csvField(path string) string {
 	return strings.Join(fields, ".")
 }
 
-// inOrder sorts the kinds that a message about removed APIs lists, each with a comma behind it, in the order of a map.
+// inOrder sorts the kinds in a message about removed APIs. The validator lists them in map order, each followed by a
+// comma.
 func inOrder(msg string) string {
 	const before = "Migrate the API(s) for "
 	head, list, ok := strings.Cut(msg, before)
@@ -143,7 +144,7 @@ func inOrder(msg string) string {
 	return head + before + strings.Join(kinds, ", ")
 }
 
-// oneLine makes of a message one line of bounded length.
+// oneLine puts a message on one line of limited length.
 func oneLine(s string) string {
 	s = strings.TrimSuffix(strings.Join(strings.Fields(s), " "), ".")
 	if len(s) > maxMessage {

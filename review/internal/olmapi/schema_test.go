@@ -1,4 +1,4 @@
-package groups
+package olmapi
 
 import (
 	"bytes"
@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -22,17 +21,35 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// unread are the fields that Check does not read, and so does not judge.
-var unread = []string{"apiVersion", "metadata", "status", "config", "actionDescriptors", "specDescriptors", "statusDescriptors", "resources", "icon", "links",
-	"maintainers", "relatedImages", "nativeAPIs", "cleanup", "release", "labels", "label", "containerPort", "targetPort", "timeoutSeconds", "objectSelector"}
+var update = flag.Bool("update", false, "write schemas.json anew")
 
-// meaningless are the keywords that refuse no value.
-var meaningless = []string{"description", "default", "x-kubernetes-map-type"}
+// unread are the fields that Rejected does not check.
+var unread = []string{"apiVersion", "metadata", "status"}
 
-// known are those that type schema has.
-var known = []string{"type", "required", "properties", "additionalProperties", "items", "enum", "x-kubernetes-list-type"}
+// meaningless are the keywords that reject no value, or that only the API server can evaluate.
+var meaningless = []string{"description", "x-kubernetes-map-type", "format", "anyOf", "x-kubernetes-validations"}
 
-// TestSchemas compares schemas.json with OLM's CRDs, of which it is what Check reads.
+// known are the keywords of type schema.
+var known = []string{
+	"type",
+	"required",
+	"properties",
+	"additionalProperties",
+	"items",
+	"enum",
+	"x-kubernetes-list-type",
+	"x-kubernetes-list-map-keys",
+	"x-kubernetes-int-or-string",
+	"x-kubernetes-preserve-unknown-fields",
+	"default",
+	"minLength",
+	"maxLength",
+	"minimum",
+	"maximum",
+	"pattern",
+}
+
+// TestSchemas compares schemas.json with OLM's CRDs.
 func TestSchemas(t *testing.T) {
 	all := map[string]map[string]any{}
 	for _, crd := range olmCRDs() {
@@ -49,7 +66,7 @@ func TestSchemas(t *testing.T) {
 			if v.Subresources == nil || v.Subresources.Status == nil {
 				t.Errorf("%s %s has no subresource status", crd.Name, v.Name)
 			}
-			prune(t, s, crd.Name)
+			prune(t, s, crd.Name, true)
 			s["required"] = slices.DeleteFunc(s["required"].([]any), func(name any) bool { return name == "metadata" })
 			versions[v.Name] = s
 		}
@@ -57,11 +74,10 @@ func TestSchemas(t *testing.T) {
 	}
 	var want bytes.Buffer
 	encoder := json.NewEncoder(&want)
-	encoder.SetIndent("", " ")
 	if err := encoder.Encode(all); err != nil {
 		t.Fatal(err)
 	}
-	if flag.Lookup("update").Value.String() == "true" {
+	if *update {
 		if err := os.WriteFile("schemas.json", want.Bytes(), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -76,11 +92,16 @@ func TestSchemas(t *testing.T) {
 }
 
 func olmCRDs() []*apiextensionsv1.CustomResourceDefinition {
-	return []*apiextensionsv1.CustomResourceDefinition{crds.OperatorGroup(), crds.Subscription(), crds.ClusterServiceVersion()}
+	return []*apiextensionsv1.CustomResourceDefinition{
+		crds.OperatorGroup(),
+		crds.Subscription(),
+		crds.ClusterServiceVersion(),
+		crds.CatalogSource(),
+	}
 }
 
-// prune leaves of a schema what Check reads.
-func prune(t *testing.T, s map[string]any, path string) {
+// prune removes from a schema what type schema does not have.
+func prune(t *testing.T, s map[string]any, path string, top bool) {
 	t.Helper()
 	for key := range s {
 		switch {
@@ -92,32 +113,44 @@ func prune(t *testing.T, s map[string]any, path string) {
 	}
 	properties, _ := s["properties"].(map[string]any)
 	for name, p := range properties {
-		if slices.Contains(unread, name) || name == "spec" && strings.HasSuffix(path, ".deployments[]") {
+		if top && slices.Contains(unread, name) {
 			delete(properties, name)
 			continue
 		}
-		prune(t, p.(map[string]any), path+"."+name)
+		prune(t, p.(map[string]any), path+"."+name, false)
 	}
 	for key, suffix := range map[string]string{"items": "[]", "additionalProperties": "{}"} {
 		if sub, ok := s[key].(map[string]any); ok {
-			prune(t, sub, path+suffix)
+			prune(t, sub, path+suffix, false)
 		}
 	}
 }
 
-// TestRefused spoils objects in every place and compares what Check refuses with what the libraries of the API server refuse.
+// TestRefused spoils objects in every place and compares what Rejected refuses with what the libraries of the API server
+// refuse.
 func TestRefused(t *testing.T) {
 	objects := []string{
 		`{"apiVersion":"operators.coreos.com/v1","kind":"OperatorGroup","metadata":{"name":"a"},"spec":{"serviceAccountName":"s","staticProvidedAPIs":true,"upgradeStrategy":"Default",
 		  "targetNamespaces":["a","b"],"selector":{"matchLabels":{"a":"b","c.d/e":"f"},"matchExpressions":[{"key":"a","operator":"In","values":["b","b"]}]}}}`,
 		`{"apiVersion":"operators.coreos.com/v1alpha2","kind":"OperatorGroup","metadata":{"name":"a"},"spec":{"targetNamespaces":["a","b"],"serviceAccountName":"s"}}`,
 		`{"apiVersion":"operators.coreos.com/v1alpha1","kind":"Subscription","metadata":{"name":"a"},"spec":{"name":"a","source":"b","sourceNamespace":"c","channel":"d","startingCSV":"e","installPlanApproval":"x"}}`,
-		`{"apiVersion":"operators.coreos.com/v1alpha1","kind":"ClusterServiceVersion","metadata":{"name":"a"},"spec":{"displayName":"a","replaces":"b","version":"1.0.0","skips":["c"],
+		`{"apiVersion":"operators.coreos.com/v1alpha1","kind":"CatalogSource","metadata":{"name":"a"},"spec":{
+		  "sourceType":"grpc","image":"a","displayName":"b","priority":5,"secrets":["a"],"icon":{"base64data":"a","mediatype":"b"},
+		  "updateStrategy":{"registryPoll":{"interval":"5m"}},"grpcPodConfig":{"nodeSelector":{"a":"b"},
+		  "tolerations":[{"key":"a","operator":"Exists","tolerationSeconds":5}],"securityContextConfig":"legacy"}}}`,
+		`{"apiVersion":"operators.coreos.com/v1alpha1","kind":"ClusterServiceVersion","metadata":{"name":"a"},"spec":{"displayName":"a","replaces":"b","version":"1.0.0",
+		  "icon":[{"base64data":"a","mediatype":"b"}],"links":[{"name":"a","url":"b"}],"maintainers":[{"name":"a","email":"b"}],
+		  "relatedImages":[{"name":"a","image":"b"}],"cleanup":{"enabled":true},"nativeAPIs":[{"group":"a","version":"b","kind":"c"}],
+		  "labels":{"a":"b"},"selector":{"matchLabels":{"a":"b"}},"minKubeVersion":"1.2.3","skips":["c"],
 		  "installModes":[{"type":"OwnNamespace","supported":true}],
 		  "customresourcedefinitions":{"owned":[{"name":"a.b","version":"v1","kind":"C","displayName":"d"}],"required":[{"name":"a.b","version":"v1","kind":"C"}]},
 		  "apiservicedefinitions":{"owned":[{"name":"a","group":"g","version":"v1","kind":"C","deploymentName":"d"}],"required":[{"name":"a","group":"g","version":"v1","kind":"C"}]},
 		  "webhookdefinitions":[{"type":"ValidatingAdmissionWebhook","generateName":"a","sideEffects":"None","admissionReviewVersions":["v1"],"rules":[{"apiGroups":["a"],"apiVersions":["v1"],"operations":["*"],"resources":["b"],"scope":"*"}]}],
-		  "install":{"strategy":"deployment","spec":{"deployments":[{"name":"d","spec":{"selector":{},"template":{}}}],
+		  "install":{"strategy":"deployment","spec":{"deployments":[{"name":"d","label":{"a":"b"},"spec":{"replicas":1,
+		      "strategy":{"rollingUpdate":{"maxSurge":"10%"}},"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},
+		      "spec":{"containers":[{"name":"c","image":"i","env":[{"name":"n","value":"v"}],"ports":[{"containerPort":80}],
+		      "resources":{"limits":{"cpu":"1"}},"livenessProbe":{"httpGet":{"path":"/","port":80}},
+		      "securityContext":{"runAsNonRoot":true,"runAsUser":5}}],"terminationGracePeriodSeconds":10}}}}],
 		    "permissions":[{"serviceAccountName":"s","rules":[{"apiGroups":[""],"resources":["pods"],"verbs":["get"],"resourceNames":["a"]}]}],
 		    "clusterPermissions":[{"serviceAccountName":"s","rules":[{"nonResourceURLs":["/a"],"verbs":["get"]}]}]}}}}`,
 	}
@@ -136,9 +169,8 @@ func TestRefused(t *testing.T) {
 			if want != "" {
 				refused++
 			}
-			c := &cluster{}
-			if got := c.fits(objectOf(t, text)); got != (want == "") {
-				t.Errorf("%s\nthe API server: %q\ncheck: %v", text, want, c.findings)
+			if got := Rejected(objectOf(t, text), ""); (got == nil) != (want == "") {
+				t.Errorf("%s\nthe API server: %q\nRejected: %v", text, want, got)
 			}
 		}
 	}
@@ -160,7 +192,7 @@ func objectOf(t *testing.T, text string) *manifest.Object {
 	return o
 }
 
-// spoiled gives the object with each value below one replaced or, in a mapping, taken out, one at a time.
+// spoiled returns copies of the object, each with one value below the given one replaced or removed.
 func spoiled(t *testing.T, object map[string]any, value any) (out []string) {
 	t.Helper()
 	try := func(set func(any), old any, others ...any) {
@@ -174,16 +206,24 @@ func spoiled(t *testing.T, object map[string]any, value any) (out []string) {
 		}
 		set(old)
 	}
-	others := []any{nil, 5, 1.5, "other", "", true, []any{}, []any{nil}, []any{"a", "a"}, []any{map[string]any{}}, map[string]any{}, map[string]any{"a": 5}, map[string]any{"a": nil}}
+	others := []any{
+		nil,
+		5,
+		1.5,
+		"other",
+		"",
+		true,
+		[]any{},
+		[]any{nil},
+		[]any{"a", "a"},
+		[]any{map[string]any{}},
+		map[string]any{},
+		map[string]any{"a": 5},
+		map[string]any{"a": nil},
+	}
 	switch value := value.(type) {
 	case map[string]any:
 		for key, old := range value {
-			if slices.Contains(unread, key) {
-				continue
-			}
-			if strings.HasPrefix(fmt.Sprint(old), "map[selector:map[] template") {
-				continue // of a Deployment, only that there is one is judged
-			}
 			try(func(v any) { value[key] = v }, old, others...)
 			delete(value, key)
 			try(func(any) {}, nil, nil)
@@ -230,7 +270,7 @@ func newServer(t *testing.T) server {
 	return s
 }
 
-// refuses gives the API server's errors.
+// refuses returns the API server's errors.
 func (s server) refuses(t *testing.T, text string) string {
 	t.Helper()
 	var object map[string]any
@@ -240,7 +280,9 @@ func (s server) refuses(t *testing.T, text string) string {
 	v := s[fmt.Sprint(object["kind"], "/", object["apiVersion"])]
 	defaulting.PruneNonNullableNullsWithoutDefaults(object, v.structural)
 	defaulting.Default(object, v.structural)
-	errs := append(validation.ValidateCustomResource(nil, object, v.schema), listtype.ValidateListSetsAndMaps(nil, v.structural, object)...)
+	errs := append(
+		validation.ValidateCustomResource(nil, object, v.schema),
+		listtype.ValidateListSetsAndMaps(nil, v.structural, object)...)
 	if len(errs) == 0 {
 		return ""
 	}

@@ -1,10 +1,10 @@
-// Package framework runs the validators of github.com/operator-framework/api on a bundle, in this process: see package
-// validate for what that costs.
+// Package framework runs the validators of github.com/operator-framework/api on a bundle, in this process. See
+// package validate for their cost.
 //
-// It runs those that operator-sdk bundle validate always runs (ClusterServiceVersion, CRDs, bundle), of its optional
-// ones those that say something about any bundle (objects, good practices, removed APIs), and on request those for
-// publication on OperatorHub.io. It leaves out three: the one for multiple architectures asks docker about images, the
-// one for community operators is deprecated and wants a Dockerfile, and a bundle has no OperatorGroup.
+// It runs those that operator-sdk bundle validate always runs (ClusterServiceVersion, CRDs, bundle), the optional
+// ones that apply to any bundle (objects, good practices, removed APIs), and on request those for publication on
+// OperatorHub.io. It leaves out three: the one for multiple architectures runs docker, the one for community
+// operators is deprecated and needs a Dockerfile, and the one for OperatorGroups does not apply to bundles.
 package framework
 
 import (
@@ -27,11 +27,11 @@ import (
 	"github.com/olmgen/olmgen/review/validate"
 )
 
-// Checker is a validate.Checker.
+// Checker implements validate.Checker.
 type Checker struct{}
 
-// Check runs the validators. The order of the problems is not defined. An error is a Subject that is none, or that of
-// ctx.
+// Check runs the validators. The order of the problems is undefined. The error is about an invalid Subject, or that
+// of ctx.
 func (Checker) Check(ctx context.Context, s validate.Subject) ([]validate.Problem, error) {
 	r, err := read(s)
 	if err != nil {
@@ -49,14 +49,14 @@ func (Checker) Check(ctx context.Context, s validate.Subject) ([]validate.Proble
 	return r.problems, nil
 }
 
-// run is one bundle and what has been said about it so far.
+// run is one bundle and its problems so far.
 type run struct {
 	bundle   *manifests.Bundle
-	crds     []any // by object: a typed CRD, or nil
+	crds     []any // by index of the object: a typed CRD, or nil
 	problems []validate.Problem
 }
 
-// read makes of the subject what the API's own loader makes of a directory.
+// read converts the subject to what the API's own loader makes of a directory.
 func read(s validate.Subject) (*run, error) {
 	r := &run{crds: make([]any, len(s.Objects)), bundle: &manifests.Bundle{
 		Package: s.Package, Channels: s.Channels, DefaultChannel: s.DefaultChannel,
@@ -85,7 +85,7 @@ func read(s validate.Subject) (*run, error) {
 	return r, nil
 }
 
-// readCRD decodes a CRD. The validators do not see one that has a value of the wrong type; that is a problem by itself.
+// readCRD decodes a CRD. A value of the wrong type is a problem, and the validators do not see the CRD.
 func (r *run) readCRD(i int, apiVersion string, data []byte) {
 	var err error
 	switch apiVersion {
@@ -111,7 +111,7 @@ func (r *run) readCRD(i int, apiVersion string, data []byte) {
 	r.problems = append(r.problems, p)
 }
 
-// always runs the validators that need no more than their object, and the one for the whole bundle.
+// always runs the validators of single objects and the one for the whole bundle.
 func (r *run) always() {
 	r.add(r.ask("csv", 0, validation.ClusterServiceVersionValidator, r.bundle.CSV))
 	for i, crd := range r.crds {
@@ -125,7 +125,7 @@ func (r *run) always() {
 	}
 }
 
-// goodPractices asks about the CSV, then about each channel by itself: of several the validator gives a list in random
+// goodPractices checks the CSV, then each channel by itself, because the validator lists several channels in random
 // order.
 func (r *run) goodPractices() {
 	base := manifests.Bundle{Name: r.bundle.Name, CSV: r.bundle.CSV}
@@ -138,8 +138,8 @@ func (r *run) goodPractices() {
 	r.inParts("good-practices", validation.GoodPracticesValidator, &base, parts)
 }
 
-// deprecatedAPIs asks about the CSV, then about each object by itself: of several the validator gives one list in
-// random order, and olmgen wants to know the object.
+// deprecatedAPIs checks the CSV, then each object by itself, because the validator returns one message for all
+// objects, in random order and without their names.
 func (r *run) deprecatedAPIs() {
 	base := manifests.Bundle{Name: r.bundle.Name, CSV: r.bundle.CSV, Objects: r.bundle.Objects[:1]}
 	var parts []part
@@ -160,7 +160,7 @@ func (r *run) deprecatedAPIs() {
 
 const deprecated = "alpha-deprecated-apis"
 
-// operatorHub asks about the CSV alone: the rest of what these would say, deprecatedAPIs has said.
+// operatorHub checks the CSV only. deprecatedAPIs reports the rest of what these validators would say.
 func (r *run) operatorHub() {
 	b := &manifests.Bundle{Name: r.bundle.Name, CSV: r.bundle.CSV}
 	r.add(r.ask("operatorhub", 0, validation.OperatorHubV2Validator, b))
@@ -168,14 +168,14 @@ func (r *run) operatorHub() {
 	r.add(r.ask("standardcategories", 0, validation.StandardCategoriesValidator, b))
 }
 
-// part is a bundle with one thing more than another, and the object that this is.
+// part is a bundle with one thing more than the base, and the index of the object that this is.
 type part struct {
 	object int
 	bundle *manifests.Bundle
 }
 
-// inParts asks about the base, then about each part; what is said of a part and not of the base is about what it has
-// more.
+// inParts validates the base, then each part. A problem of a part that the base does not have is about the part's
+// object.
 func (r *run) inParts(name string, v interfaces.Validator, base *manifests.Bundle, parts []part) {
 	known := map[string]bool{}
 	for _, p := range r.ask(name, 0, v, base) {
@@ -197,12 +197,12 @@ func (r *run) inParts(name string, v interfaces.Validator, base *manifests.Bundl
 
 func (r *run) add(list []validate.Problem) { r.problems = append(r.problems, list...) }
 
-// ask runs one validator on one value. Some of them panic on what they do not expect, such as an empty list of icons.
+// ask runs one validator on one value. Some validators panic on unexpected input, such as an empty list of icons.
 func (r *run) ask(name string, object int, v interfaces.Validator, value any) (list []validate.Problem) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			list = append(list, validate.Problem{Validator: name, Level: findings.Warning, Object: object,
-				Message: oneLine(fmt.Sprintf("the validator itself fails on this bundle: %v", cause))})
+				Message: oneLine(fmt.Sprintf("the validator fails on this bundle: %v", cause))})
 		}
 	}()
 	for _, result := range v.Validate(value) {

@@ -1,4 +1,5 @@
-package compare
+// Package live lists what a real OLM is recorded with.
+package live
 
 import (
 	"fmt"
@@ -11,23 +12,24 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/internal/compare"
 )
 
 // list is golden/live/cases.yaml: what the bundles themselves do not say.
 type list struct {
-	Skip       map[string]string `json:"skip"`       // bundles that are not installed, with the reason
-	Namespaces map[string]string `json:"namespaces"` // of bundles that want one
-	CRDs       map[string]string `json:"crds"`       // of bundles with objects of other operators' APIs
-	Configs    map[string]string `json:"configs"`    // the Subscriptions of bundles
-	Extra      map[string]Case   `json:"extra"`      // cases beside one for each bundle and mode
+	Skip       map[string]string       `json:"skip"`       // bundles that are not installed, with the reason
+	Namespaces map[string]string       `json:"namespaces"` // of bundles that want one
+	CRDs       map[string]string       `json:"crds"`       // of bundles with objects of other operators' APIs
+	Configs    map[string]string       `json:"configs"`    // the Subscriptions of bundles
+	Extra      map[string]compare.Case `json:"extra"`      // cases beside one for each bundle and mode
 }
 
 // Targets are the namespaces that an OperatorGroup targets in the modes that need some.
 var Targets = []string{"target-a", "target-b"}
 
-// Cases are all that are to be recorded, sorted by name: every bundle below golden/ in every mode that it supports, and
-// those of cases.yaml.
-func Cases(golden string) ([]Case, error) {
+// Cases returns every case that is recorded, sorted by name: every bundle below golden/ in every mode that it supports,
+// and those of cases.yaml.
+func Cases(golden string) ([]compare.Case, error) {
 	var l list
 	data, err := os.ReadFile(filepath.Join(golden, "live", "cases.yaml"))
 	if err == nil {
@@ -42,7 +44,7 @@ func Cases(golden string) ([]Case, error) {
 		found, _ := filepath.Glob(filepath.Join(golden, pattern))
 		dirs = append(dirs, found...)
 	}
-	var cases []Case
+	var cases []compare.Case
 	for _, dir := range dirs {
 		rel, err := filepath.Rel(golden, filepath.Dir(dir))
 		if err != nil {
@@ -52,7 +54,7 @@ func Cases(golden string) ([]Case, error) {
 		if l.Skip[name] != "" {
 			continue
 		}
-		b := Case{Bundle: filepath.ToSlash(rel), Namespace: l.Namespaces[name], CRDs: l.CRDs[name],
+		b := compare.Case{Bundle: filepath.ToSlash(rel), Namespace: l.Namespaces[name], CRDs: l.CRDs[name],
 			Config: l.Configs[name]}
 		modes, err := ofBundle(golden, name, b)
 		if err != nil {
@@ -64,12 +66,12 @@ func Cases(golden string) ([]Case, error) {
 		c.Name = name
 		cases = append(cases, complete(c))
 	}
-	slices.SortFunc(cases, func(a, b Case) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(cases, func(a, b compare.Case) int { return strings.Compare(a.Name, b.Name) })
 	return cases, nil
 }
 
 // ofBundle returns a case for each mode that the CSV supports.
-func ofBundle(golden, name string, c Case) (cases []Case, err error) {
+func ofBundle(golden, name string, c compare.Case) (cases []compare.Case, err error) {
 	b, err := bundle.Read(os.DirFS(filepath.Join(golden, c.Bundle)), bundle.ReadOptions{})
 	if err != nil {
 		return nil, err
@@ -85,7 +87,7 @@ func ofBundle(golden, name string, c Case) (cases []Case, err error) {
 	return cases, nil
 }
 
-func complete(c Case) Case {
+func complete(c compare.Case) compare.Case {
 	if c.Namespace == "" {
 		c.Namespace = "operator-ns"
 	}

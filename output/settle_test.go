@@ -1,0 +1,73 @@
+package output
+
+import (
+	"errors"
+	"path/filepath"
+	"testing"
+)
+
+// TestCheckDuringWrite checks a directory while a child writes one tree and then the other. Each check sees all of one
+// tree: it never fails, and never finds a part of the differences between the two.
+func TestCheckDuringWrite(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	a, b := versions(killFiles)
+	for _, c := range []struct {
+		name   string
+		change func(d *disk)
+	}{
+		{"exchange", func(*disk) {}},
+		{"two renames", func(d *disk) { d.exchange = func(_, _ string) error { return errors.ErrUnsupported } }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "out")
+			written(t, dir, a)
+			all := len(mustCheck(t, dir, b.files()))
+			done := make(chan error, 1)
+			go func() { done <- alternate(c.change, dir, b.files(), a.files()) }()
+			seen, checks := map[int]int{}, 0
+			for writing := true; writing; checks++ {
+				seen[len(mustCheck(t, dir, b.files()))]++
+				select {
+				case err := <-done:
+					must(t, err)
+					writing = false
+				default:
+				}
+			}
+			if seen[0] == 0 || seen[all] == 0 || seen[0]+seen[all] != checks {
+				t.Errorf("checks by number of differences: %v, want some of 0 and of %d, and no other", seen, all)
+			}
+		})
+	}
+}
+
+// alternate writes the trees in turn, a few times.
+func alternate(change func(*disk), dir string, trees ...Files) error {
+	d := newDisk()
+	change(d)
+	for i := range 3 * len(trees) {
+		if _, err := d.update(dir, trees[i%len(trees)], WriteOptions{}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func mustCheck(t *testing.T, dir string, files Files) []Difference {
+	t.Helper()
+	d, err := Check(dir, files, nil)
+	if err != nil {
+		t.Fatalf("check: %v", err)
+	}
+	return d
+}
+
+// TestCheckOfAnInterruptedWrite leaves what a kill between two renames leaves.
+func TestCheckOfAnInterruptedWrite(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "out")
+	holds{".out.olmgen-work/old/a": "1"}.put(t, filepath.Dir(dir))
+	_, err := Check(dir, holds{"a": "1"}.files(), nil)
+	refused(t, err, "an earlier run was interrupted")
+}

@@ -1,0 +1,30 @@
+// Package olmapi has the rules of OLM's API that several reviews need.
+package olmapi
+
+import (
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Group is the API group of OLM v0.
+const Group = "operators.coreos.com"
+
+// Targets is how an OperatorGroup chooses its target namespaces (OLM: pkg/controller/operators/olm/operatorgroup.go,
+// getOperatorGroupTargets).
+type Targets struct {
+	Names    []string
+	Selector *metav1.LabelSelector
+}
+
+// TargetsOf returns the targets that a spec sets.
+func TargetsOf(spec *operatorsv1.OperatorGroupSpec) Targets {
+	return Targets{spec.TargetNamespaces, spec.Selector}
+}
+
+// BySelector reports whether the labels of Namespaces decide. Names take precedence over a selector.
+func (t Targets) BySelector() bool {
+	return len(t.Names) == 0 && t.Selector != nil && len(t.Selector.MatchLabels)+len(t.Selector.MatchExpressions) > 0
+}
+
+// Global reports whether all namespaces are targets. An empty selector matches all of them.
+func (t Targets) Global() bool { return len(t.Names) == 0 && !t.BySelector() }
