@@ -102,11 +102,16 @@ func (f *renderFlags) render(cmd *cobra.Command, c *config.Config) (*config.Rend
 	return r, nil
 }
 
-// checkOutput refuses an empty directory, most likely an unset variable of a shell, and flags that say how to print a check that is not made.
+// checkOutput refuses an empty directory: most likely an unset variable of a shell.
 func (f *renderFlags) checkOutput() error {
 	if f.output == "" {
 		return &usageError{"-o needs a directory, or - for stdout", ""}
 	}
+	return f.checkPrinting()
+}
+
+// checkPrinting refuses flags that say how to print a check that is not made.
+func (f *renderFlags) checkPrinting() error {
 	switch {
 	case f.stat && f.names:
 		return &usageError{"--stat and --name-only exclude each other", "choose one"}
