@@ -241,6 +241,42 @@ func (n names) condition() string {
 	return n.base + "-operatorcondition"
 }
 
+// labelVersions gives objects whose names have the version of the CSV in them a label without it, so that an upgrade does not rename their
+// files.
+func (r *rendering) labelVersions() {
+	version := r.csv.Spec.Version.String()
+	if r.names.olm() || version == "" {
+		return
+	}
+	for i, o := range r.objects {
+		if o.Label != "" || o.Kind == "CustomResourceDefinition" {
+			continue
+		}
+		if label := withoutVersion(o.Name, version); label != o.Name {
+			r.objects[i].Label = label
+		}
+	}
+}
+
+// withoutVersion takes a version out of a name, if it stands there as a part of its own: operator-v1.2.0-metrics is operator-metrics.
+func withoutVersion(name, version string) string {
+	for _, before := range []string{".v", "-v", ".", "-"} {
+		for from := 0; ; {
+			i := strings.Index(name[from:], before+version)
+			if i < 0 {
+				break
+			}
+			i += from
+			rest := name[i+len(before+version):]
+			if i > 0 && (rest == "" || rest[0] == '-' || rest[0] == '.' && (len(rest) == 1 || rest[1] < '0' || rest[1] > '9')) {
+				return name[:i] + rest
+			}
+			from = i + 1
+		}
+	}
+	return name
+}
+
 // nameProblem says why a webhook's name can't be the name of a configuration, or, as OLM writes it, a label.
 func nameProblem(name string, mode Names) string {
 	problems := validation.IsDNS1123Subdomain(name)
