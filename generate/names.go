@@ -2,6 +2,7 @@ package generate
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -241,37 +242,44 @@ func (n names) condition() string {
 	return n.base + "-operatorcondition"
 }
 
-// labelVersions gives objects whose names have the version of the CSV in them a label without it, so that an upgrade does not rename their
-// files.
+// labelVersions gives objects whose names have a version in them a label without it, so that an upgrade does not rename their files. An
+// object keeps its name where it would meet another.
 func (r *rendering) labelVersions() {
-	version := r.csv.Spec.Version.String()
-	if r.names.olm() || version == "" {
+	if r.names.olm() {
 		return
 	}
+	version := r.csv.Spec.Version.String()
+	place := func(o Object, name string) string { return Object{APIVersion: o.APIVersion, Kind: o.Kind, Namespace: o.Namespace, Name: name}.key() }
+	labels, count := make([]string, len(r.objects)), map[string]int{}
 	for i, o := range r.objects {
-		if o.Label != "" || o.Kind == "CustomResourceDefinition" {
-			continue
+		labels[i] = o.Name
+		if o.Kind != "CustomResourceDefinition" && o.Label == "" {
+			labels[i] = withoutVersion(o.Name, version)
 		}
-		if label := withoutVersion(o.Name, version); label != o.Name {
-			r.objects[i].Label = label
+		count[place(o, labels[i])]++
+	}
+	for i, o := range r.objects {
+		if labels[i] != o.Name && count[place(o, labels[i])] == 1 {
+			r.objects[i].Label = labels[i]
 		}
 	}
 }
 
-// withoutVersion takes a version out of a name, if it stands there as a part of its own: operator-v1.2.0-metrics is operator-metrics.
+var versionInName = regexp.MustCompile(`[.-]v?[0-9]+\.[0-9]+\.[0-9]+`)
+
+// withoutVersion takes a version out of a name, if it stands there as a part of its own: the given one, or any with three numbers.
+// operator-v1.2.0-metrics is operator-metrics.
 func withoutVersion(name, version string) string {
-	for _, before := range []string{".v", "-v", ".", "-"} {
-		for from := 0; ; {
-			i := strings.Index(name[from:], before+version)
-			if i < 0 {
-				break
+	patterns := []*regexp.Regexp{versionInName}
+	if version != "" && strings.Contains(name, version) {
+		patterns = []*regexp.Regexp{regexp.MustCompile("[.-]v?" + regexp.QuoteMeta(version)), versionInName}
+	}
+	for _, pattern := range patterns {
+		for _, at := range pattern.FindAllStringIndex(name, -1) {
+			rest := name[at[1]:]
+			if at[0] > 0 && (rest == "" || rest[0] == '-' || rest[0] == '.' && len(rest) > 1 && (rest[1] < '0' || rest[1] > '9')) {
+				return name[:at[0]] + rest
 			}
-			i += from
-			rest := name[i+len(before+version):]
-			if i > 0 && (rest == "" || rest[0] == '-' || rest[0] == '.' && (len(rest) == 1 || rest[1] < '0' || rest[1] > '9')) {
-				return name[:i] + rest
-			}
-			from = i + 1
 		}
 	}
 	return name

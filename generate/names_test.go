@@ -223,8 +223,8 @@ func TestWithoutVersion(t *testing.T) {
 	for name, want := range map[string]string{
 		"strimzi-cluster-operator-v1.2.0": "strimzi-cluster-operator", "a.v1.2.0": "a", "a-1.2.0": "a", "a.1.2.0": "a",
 		"ns.a-v1.2.0-service": "ns.a-service", "a-v1.2.0.example.com": "a.example.com",
-		"a-v1.2.01": "a-v1.2.01", "a-v1.2.0.1": "a-v1.2.0.1", "a-11.2.0": "a-11.2.0", "a-v1.2.0rc1": "a-v1.2.0rc1", "a": "a", "v1.2.0": "v1.2.0",
-		"a-1.2.0.1-1.2.0": "a-1.2.0.1",
+		"a-v1.2.01": "a", "a-v1.2.0.1": "a-v1.2.0.1", "a-11.2.0": "a", "a-v1.2.0rc1": "a-v1.2.0rc1", "a": "a", "v1.2.0": "v1.2.0",
+		"a-1.2.0.1-1.2.0": "a-1.2.0.1", "a-v3.4.5": "a", "a-v2": "a-v2", "memcacheds.example.com-v1-admin": "memcacheds.example.com-v1-admin",
 	} {
 		if got := withoutVersion(name, "1.2.0"); got != want {
 			t.Errorf("%s: %s, want %s", name, got, want)
