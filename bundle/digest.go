@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"maps"
+	"path"
 	"slices"
 	"sync"
 )
@@ -32,4 +33,13 @@ func (b *Bundle) Digest() string {
 		h.Write([]byte(hex.EncodeToString(sum[:]) + "  " + name + "\n"))
 	}
 	return "sha256:" + hex.EncodeToString(h.Sum(nil))
+}
+
+// Directories returns the directories that files were read from, relative to the root of the bundle, sorted.
+func (b *Bundle) Directories() []string {
+	dirs := map[string]bool{}
+	for name := range b.contents.files {
+		dirs[path.Dir(name)] = true
+	}
+	return slices.Sorted(maps.Keys(dirs))
 }

@@ -2,6 +2,7 @@ package output
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -27,13 +28,19 @@ type tree struct {
 	locks  locks
 	files  map[string]string // what the locks record: path to digest
 	lockOf map[string]string // by path, the directory of the lock that records it
+
+	works  bool            // a directory that olmgen works in is there
+	stay   bool            // the directory cannot be replaced as a whole
+	git    string          // a git repository in it; olmgen does not look into it
+	mounts map[string]bool // entries that something is mounted at
 }
 
 func newTree(root fs.FileInfo) *tree {
-	return &tree{root: root, info: map[string]fs.FileInfo{}, locks: locks{}, files: map[string]string{}, lockOf: map[string]string{}}
+	return &tree{root: root, info: map[string]fs.FileInfo{}, locks: locks{}, files: map[string]string{}, lockOf: map[string]string{},
+		mounts: map[string]bool{}}
 }
 
-// readTree reads the directory of t and refuses one that olmgen must not replace. It gives nil if there is none.
+// readTree reads the directory of t and refuses one that is no output directory. It returns nil if there is none.
 func readTree(t target) (*tree, error) {
 	root, err := os.Lstat(t.dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -42,10 +49,11 @@ func readTree(t target) (*tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := t.checkReplaceable(root); err != nil {
+	if err := t.checkDirectory(root); err != nil {
 		return nil, err
 	}
 	tr := newTree(root)
+	tr.stay = t.mustStay(root)
 	if err := tr.readLock(t, ""); err != nil {
 		return nil, err
 	}
@@ -60,6 +68,7 @@ func readTree(t target) (*tree, error) {
 			return nil, err
 		}
 	}
+	tr.stay = tr.stay || tr.git != "" || len(tr.mounts) > 0
 	return tr, nil
 }
 
@@ -77,7 +86,12 @@ func (tr *tree) list(dir string, check func(p string) error) error {
 			return err
 		}
 		p := filepath.ToSlash(rel)
-		if isWork(p) {
+		switch {
+		case isWork(p):
+			tr.works = true
+			return skip(e)
+		case path.Base(p) == gitName:
+			tr.git = p
 			return skip(e)
 		}
 		info, err := e.Info()
@@ -105,9 +119,6 @@ func skip(e fs.DirEntry) error {
 func (tr *tree) noOutput(t target) func(string) error {
 	entries := 0
 	return func(p string) error {
-		if path.Base(p) == gitName {
-			return refuse(ownDirectory, "%s holds %s: olmgen replaces its output directory as a whole, and will not do that to a git repository", t.name, p)
-		}
 		if tr.info[p].IsDir() {
 			if err := tr.readLock(t, p); err != nil {
 				return err
@@ -171,7 +182,7 @@ func (tr *tree) checkEntry(t target, p string) error {
 		return refuse("move it out of the output directory", "%s is neither a file, a directory nor a symbolic link", t.show(p))
 	}
 	if isMount(at(t.dir, p), info, above) {
-		return refuse("unmount it, or "+ownDirectory, "%s is a mount point", t.show(p))
+		tr.mounts[p] = true
 	}
 	return nil
 }
@@ -205,6 +216,12 @@ func (tr *tree) verify(t target, root string, linked map[string]bool) error {
 	var now tree
 	if err := now.list(root, nil); err != nil {
 		return err
+	}
+	switch {
+	case now.works && !tr.works:
+		return changed(t, workName)
+	case now.git != tr.git:
+		return changed(t, cmp.Or(now.git, tr.git))
 	}
 	for _, p := range now.paths {
 		if before, ok := tr.info[p]; !ok || !sameEntry(before, now.info[p], linked[p]) {

@@ -62,6 +62,18 @@ func cutPrefix(ref string) (kind, rest string) {
 	return "", ref
 }
 
+// Path returns the path that a reference names; "" for an image in a registry and for standard input.
+func Path(ref string) string {
+	kind, path := cutPrefix(ref)
+	if kind == KindOCI || IsStdin(ref) || scheme.MatchString(ref) {
+		return ""
+	}
+	if kind == KindOCILayout {
+		path, _ = splitLayout(path)
+	}
+	return path
+}
+
 // In returns ref with its path, if that is relative, joined to dir. A file in dir that contains references means them
 // so.
 func In(dir, ref string) string {

@@ -140,9 +140,9 @@ func (f *renderFlags) outputOf(cmd *cobra.Command, d declaration) (string, error
 	}
 	if !cmd.Flags().Changed("output") && d.Output.Directory != "" {
 		if filepath.IsAbs(d.Output.Directory) {
-			return d.Output.Directory, nil
+			return d.Output.Directory, f.summary.check(d.Output.Directory, f.check)
 		}
-		return filepath.Join(d.dir, d.Output.Directory), nil
+		return filepath.Join(d.dir, d.Output.Directory), f.summary.check(d.Output.Directory, f.check)
 	}
 	return f.output, f.checkOutput()
 }

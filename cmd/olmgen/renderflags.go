@@ -2,6 +2,10 @@ package main
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -24,6 +28,7 @@ type renderFlags struct {
 	strict  bool
 
 	pruneTenants bool
+	summary      summaryFlags
 }
 
 // optionsWith returns the declared options with a flag that a command takes.
@@ -62,15 +67,17 @@ func (f *renderFlags) registerWriting(cmd *cobra.Command) {
 	flags.BoolVar(&f.strict, "strict", false, "treat warnings as errors")
 	flags.BoolVar(&f.force, "force", false,
 		"overwrite and remove files of an earlier run although they were edited by hand")
+	f.summary.registerDryRun(flags)
 }
 
 func (f *renderFlags) registerCheck(cmd *cobra.Command) {
 	flags := cmd.Flags()
+	f.summary.registerFormat(cmd)
 	flags.BoolVar(&f.check, "check", false, "write nothing; print how DIR differs from what would be written")
-	flags.BoolVar(&f.stat, "stat", false, "with --check, print a line for each file in place of the diff")
-	flags.BoolVar(&f.names, "name-only", false, "with --check, print the name of each file in place of the diff")
 	flags.BoolVar(&f.pruneTenants, "prune-tenants", false,
 		"with profile descoped: remove the bindings of namespaces that an earlier run bound and this one does not name")
+	flags.BoolVar(&f.stat, "stat", false, "with --check, print a line for each file in place of the diff")
+	flags.BoolVar(&f.names, "name-only", false, "with --check, print the name of each file in place of the diff")
 }
 
 // config returns the RenderConfig of a source. Options in fixed have their values from the command.
@@ -102,12 +109,28 @@ func (f *renderFlags) render(cmd *cobra.Command, c *config.Config) (*config.Rend
 	return r, nil
 }
 
-// checkOutput refuses an empty directory: most likely an unset variable of a shell.
+// checkOutput refuses an empty directory, most likely an unset variable of a shell, and what looks like the -o of kubectl or
+// like a file.
 func (f *renderFlags) checkOutput() error {
 	if f.output == "" {
 		return &usageError{"-o needs a directory, or - for stdout", ""}
 	}
-	return f.checkPrinting()
+	if err := f.checkPrinting(); err != nil {
+		return err
+	}
+	if info, err := os.Stat(f.output); err == nil && info.IsDir() {
+		return f.summary.check(f.output, f.check)
+	}
+	switch strings.ToLower(filepath.Ext(f.output)) {
+	case ".yaml", ".yml", ".json":
+		return &usageError{fmt.Sprintf("-o %s: -o names a directory, and this looks like a file", f.output),
+			"for one file with all objects, redirect stdout: > " + f.output}
+	}
+	if slices.Contains([]string{"json", "yaml", "name", "wide"}, f.output) {
+		return &usageError{fmt.Sprintf("-o %s: -o names a directory, not a format", f.output),
+			"without -o, YAML goes to stdout; for a directory of this name write -o ./" + f.output}
+	}
+	return f.summary.check(f.output, f.check)
 }
 
 // checkPrinting refuses flags that say how to print a check that is not made.
