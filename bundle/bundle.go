@@ -92,6 +92,15 @@ const (
 	WarnOwnNamespace     = "own-namespace"      // descoped: an operator without rights in its own namespace
 )
 
+// WarningClasses are all classes of warnings.
+var WarningClasses = []string{
+	WarnAggregatedRules, WarnAPIVersion, WarnDuplicateKey, WarnForeignSubject, WarnInstallMode, WarnLayout,
+	WarnNotAnObject, WarnOldAPI, WarnOldCRD, WarnProperty, WarnSelector, WarnSeveralDocuments, WarnShadowed,
+	WarnStrategy, WarnUnknownField, WarnUnknownAccount, WarnUnsupportedKind, WarnCertificates, WarnInstallation,
+	WarnMetadataObject, WarnMirrorMap, WarnScope, WarnDescoped, WarnClusterRules, WarnWatchNamespace, WarnOLMAPIs,
+	WarnStatus, WarnOwnNamespace,
+}
+
 // Owns reports whether the CSV owns the CRD.
 func (b *Bundle) Owns(crd string) bool {
 	for _, d := range b.CSV.Spec.CustomResourceDefinitions.Owned {

@@ -33,6 +33,9 @@ func (c *Config) check() error {
 	if err := c.checkMetadata(); err != nil {
 		return err
 	}
+	if _, err := c.kubeVersion(); err != nil {
+		return err
+	}
 	for i, p := range c.Patches {
 		if err := p.Check(); err != nil {
 			return c.errorf(fmt.Sprintf("patches[%d]", i), "", "%v", err)

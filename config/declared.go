@@ -22,6 +22,8 @@ const (
 	OptionTemplates manifest.Option = "Templates"
 	OptionLayout    manifest.Option = "Output.Layout"
 	OptionHelmCRDs  manifest.Option = "Output.HelmCRDs"
+
+	OptionKubeVersion manifest.Option = "KubeVersion"
 )
 
 // The profiles by what they render. Profile plain is profile olm without OLM's own objects. It takes the options
@@ -59,6 +61,9 @@ var declared = []Option{
 		Profiles: with(operators, generate.ProfileOLMv1),
 		Text: "a file that says which images to take from a mirror: a list mirrors of source and mirror, or an " +
 			"ImageDigestMirrorSet"},
+	{Name: "kubeVersion", Flag: "kube-version", Value: "VERSION", NotEmpty: true, Topic: TopicObjects, ID: OptionKubeVersion,
+		Text: "the Kubernetes version of the cluster: an operator whose minKubeVersion is higher and objects that it does " +
+			"not serve are errors"},
 	{Name: "patches", Type: Objects, Fields: patchFields, Text: "changes to the objects of all operators"},
 	{Name: "groups", Type: Objects, Required: true, Fields: groupFields,
 		Text: "the OperatorGroups, each with its operators"},
@@ -199,6 +204,9 @@ var settings = []Option{
 	{Name: "allowUnsupported", Type: Bool, Flag: "allow-unsupported", Topic: TopicObjects, Access: true,
 		ID:   bundle.OptionAllowUnsupported,
 		Text: "renders objects of kinds that OLM refuses"},
+	{Name: "suppress", Type: List, Words: bundle.WarningClasses, Flag: "suppress", Value: "CLASS", NotEmpty: true,
+		Topic: TopicObjects,
+		Text:  "leaves out warnings of these classes, which have been accepted; the class is in brackets behind a warning"},
 	{Name: "templates", ID: OptionTemplates, Flag: "templates", Value: "DIR", ForAll: true, Topic: TopicObjects,
 		Text: "a directory with templates that replace olmgen's own"},
 }

@@ -259,6 +259,9 @@ func (s Settings) over(defaults Settings) Settings {
 	inherit(&s.ConvertCRDs, defaults.ConvertCRDs, s.Profile, generate.OptionConvertCRDs)
 	s.AllowUnsupported = cmp.Or(s.AllowUnsupported, defaults.AllowUnsupported)
 	s.Templates = cmp.Or(s.Templates, defaults.Templates)
+	if s.Suppress == nil {
+		s.Suppress = defaults.Suppress
+	}
 	return s
 }
 

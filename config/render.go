@@ -33,6 +33,7 @@ type Rendered struct {
 // Warning is something odd about an operator.
 type Warning struct {
 	Operator string // its name; empty if it is about the layout
+	Class    string // what it can be suppressed by; empty if it can't, and of a note
 	Message  string
 }
 
@@ -70,18 +71,21 @@ func (c *Config) Render(ctx context.Context, o Options) (*Rendered, error) {
 	if r.Objects, err = c.transformed(set.Objects, all, o.Dir); err != nil {
 		return nil, err
 	}
+	if err := c.checkKube(all, r.Objects); err != nil {
+		return nil, err
+	}
 	if r.Templates, err = templates.LoadDir(in(o.Dir, c.Defaults.Templates)); err != nil {
 		return nil, c.explain(defaultsField+".templates", -1, -1, &fieldError{"templates", err})
 	}
 	r.Change = c.annotate
 	r.HelmCRDs = cmp.Or(o.HelmCRDs, c.Output.HelmCRDs)
 	for _, w := range r.Tree.Warnings(r.Layout) {
-		r.Warnings = append(r.Warnings, Warning{"", w})
+		r.Warnings = append(r.Warnings, Warning{Message: w})
 	}
 	if r.Files, err = r.Tree.Files(r.Layout); err != nil {
 		return nil, c.explain("output.layout", -1, -1, err)
 	}
-	return r, nil
+	return r, c.sayReleases(r)
 }
 
 // generate renders the operators. One that comes from flags keeps the order of objects that it has by itself.
@@ -123,32 +127,52 @@ func (c *Config) say(r *Rendered, all []*loaded, results []*generate.Result) {
 		if c.flags() {
 			name = ""
 		}
+		suppressed := c.Groups[l.group].Bundles[l.index].over(c.Defaults).Suppress
 		if !l.Options.Profile.HandsOver() {
 			images++
 		}
 		for _, said := range l.said {
-			r.Warnings = append(r.Warnings, Warning{name, said})
+			r.Warnings = append(r.Warnings, Warning{Operator: name, Message: said})
 		}
 		for _, w := range results[i].Warnings {
+			if slices.Contains(suppressed, w.Class) {
+				continue
+			}
 			if w.Class == bundle.WarnMirrorMap && !c.flags() {
 				unused[strings.TrimPrefix(w.Field+": "+w.Msg, ": ")]++
 				continue
 			}
-			r.Warnings = append(r.Warnings, Warning{name, Say(w.Error.Error(), w.Options, namer)})
+			r.Warnings = append(r.Warnings, Warning{name, w.Class, Say(w.Error.Error(), w.Options, namer)})
 		}
 		notes := slices.Concat(results[i].Notes, c.advice(all, results, i))
 		if l.Options.Certs == generate.CertsManager && !l.Options.Profile.HandsOver() && NeedsItself(l.Bundle) {
 			notes = append(notes, manifest.Message{Msg: ownCertificates, Options: []manifest.Option{generate.OptionCerts}})
 		}
 		for _, n := range notes {
-			r.Notes = append(r.Notes, Warning{name, Say(n.Msg, n.Options, namer)})
+			r.Notes = append(r.Notes, Warning{Operator: name, Message: Say(n.Msg, n.Options, namer)})
 		}
 	}
 	for _, w := range slices.Sorted(maps.Keys(unused)) {
 		if unused[w] == images {
-			r.Warnings = append(r.Warnings, Warning{"", w})
+			r.Warnings = append(r.Warnings, Warning{Class: bundle.WarnMirrorMap, Message: w})
 		}
 	}
+}
+
+// sayReleases warns of charts of which Helm cannot store a release.
+func (c *Config) sayReleases(r *Rendered) error {
+	if r.Layout != output.LayoutHelm {
+		return nil
+	}
+	warnings, crds, err := r.Tree.ReleaseWarnings(r.Files)
+	var about []manifest.Option
+	if crds {
+		about = append(about, OptionHelmCRDs)
+	}
+	for _, w := range warnings {
+		r.Warnings = append(r.Warnings, Warning{Message: Say(w, about, c.namer(-1, -1))})
+	}
+	return err
 }
 
 // lays reports whether a layout is that of the file, or of the options.

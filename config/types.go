@@ -34,6 +34,7 @@ type RenderConfig struct {
 	CommonAnnotations map[string]string `json:"commonAnnotations,omitempty"`
 	Mirrors           []Mirror          `json:"mirrors,omitempty"`
 	MirrorMap         string            `json:"mirrorMap,omitempty"`
+	KubeVersion       string            `json:"kubeVersion,omitempty"`
 	Patches           []transform.Patch `json:"patches,omitempty"`
 }
 
@@ -122,6 +123,7 @@ type Settings struct {
 	Certs            Certs               `json:"certs,omitempty"`
 	ConvertCRDs      *bool               `json:"convertCRDs,omitempty"`
 	AllowUnsupported *bool               `json:"allowUnsupported,omitempty"`
+	Suppress         []string            `json:"suppress,omitempty"`
 	Templates        string              `json:"templates,omitempty"`
 }
 

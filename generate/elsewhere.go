@@ -20,6 +20,14 @@ func (r *Result) TargetNamespaces() []string {
 	return slices.Clone(r.targets)
 }
 
+// Spec returns the spec of the bundle's CSV. It is for reading only.
+func (r *Result) Spec() v1alpha1.ClusterServiceVersionSpec {
+	if r.bundle == nil {
+		return v1alpha1.ClusterServiceVersionSpec{} // not from Render
+	}
+	return r.bundle.CSV.Spec
+}
+
 // Elsewhere renders the same bundle with the same options and in the same install mode, for another namespace of the operator and, in
 // SingleNamespace and MultiNamespace, for other target namespaces. Errors are those of Render. It is what a layout with values (a Helm chart)
 // asks to find out what depends on them.

@@ -100,6 +100,8 @@ type Options struct {
 	Replaces        *string           // the catalog's; OLM writes it into the CSV
 
 	others others // the operators rendered together with this one
+
+	podSecurity map[string]PodSecurity // what the namespaces of all operators rendered together need
 }
 
 func refuse(hint, format string, args ...any) *Error {

@@ -23,6 +23,7 @@ type Result struct {
 	Package, Version, CSV string // of the bundle
 	DisplayName           string // the CSV's; may be empty
 	OperatorGroup         string // its name
+	PodSecurity           PodSecurity
 	MetaOperator          string // by which right it can deploy other operators in the cluster; empty if by none
 
 	targets []string // sorted; [""] for all namespaces; nil with ProfileOLMv1
@@ -78,7 +79,8 @@ func Render(b *bundle.Bundle, o Options) (*Result, error) {
 	given := slices.DeleteFunc(slices.Clone(b.Warnings), func(w bundle.Warning) bool { return w.Class == bundle.WarnOldCRD && o.ConvertCRDs })
 	result.Warnings = append(given, result.Warnings...)
 	result.Notes = append(result.Notes, needs(b, o)...)
-	return result, nil
+	result.PodSecurity, err = podSecurityOf(b, o)
+	return result, err
 }
 
 func renderOLM(b *bundle.Bundle, o Options) (*Result, error) {

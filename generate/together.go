@@ -49,6 +49,9 @@ func RenderAll(operators []Operator) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := podSecurityTogether(groups); err != nil {
+		return nil, err
+	}
 	set := &Set{}
 	for i, m := range groups {
 		r, err := Render(m.Bundle, m.Options)

@@ -3,9 +3,12 @@
 package output
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // device gives the number of the file system that a file is on.
@@ -22,4 +25,15 @@ func copyOwner(path string, old fs.FileInfo) {
 	if st, ok := old.Sys().(*syscall.Stat_t); ok {
 		_ = os.Lchown(path, int(st.Uid), int(st.Gid))
 	}
+}
+
+// access tells whether files can be created in a directory.
+func access(dir string) error {
+	return unix.Faccessat(unix.AT_FDCWD, dir, unix.W_OK|unix.X_OK, unix.AT_EACCESS)
+}
+
+// unmovable tells whether err means that a directory has to stay where it is: another layer of an overlay file system
+// (EXDEV), a mount point of another process (EBUSY), a sticky directory above it.
+func unmovable(err error) bool {
+	return errors.Is(err, syscall.EXDEV) || errors.Is(err, syscall.EBUSY) || errors.Is(err, fs.ErrPermission)
 }

@@ -62,7 +62,14 @@ func TestWriteConcurrently(t *testing.T) {
 
 // TestWriteMany lets many runs loose on one directory: each ends well or says that another is at work.
 func TestWriteMany(t *testing.T) {
+	t.Run("replaced", func(t *testing.T) { writeMany(t, nil) })
+	t.Run("in place", func(t *testing.T) { writeMany(t, holds{".git/HEAD": "x"}) })
+}
+
+func writeMany(t *testing.T, there holds) {
+	t.Helper()
 	dir := filepath.Join(t.TempDir(), "out")
+	there.put(t, dir)
 	done := make(chan error)
 	const runs = 8
 	for i := range runs {

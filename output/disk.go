@@ -16,12 +16,14 @@ type disk struct {
 	exchange func(a, b string) error
 	// hardlink gives a file a second name.
 	hardlink func(from, to string) error
+	// access tells whether files can be created in a directory.
+	access func(dir string) error
 	// before is called ahead of every change; a change does not happen if it gives an error. Tests stop here, as a kill
 	// would. It may be nil.
 	before func(op, path string) error
 }
 
-func newDisk() *disk { return &disk{exchange: exchange, hardlink: os.Link} }
+func newDisk() *disk { return &disk{exchange: exchange, hardlink: os.Link, access: access} }
 
 func (d *disk) do(op, path string, change func() error) error {
 	if d.before != nil {
@@ -171,8 +173,20 @@ func (d *disk) swap(t target) error {
 	return d.rename(t.aside, t.stage)
 }
 
-// recover cleans up after a run that was killed. Only the holder of the guard may call it.
-func (d *disk) recover(t target) error {
+// recover cleans up after a run that was killed, as far as h holds the guards.
+func (d *disk) recover(t target, h *hold) error {
+	if h.beside != nil {
+		if err := d.recoverBeside(t); err != nil {
+			return err
+		}
+	}
+	if h.inside != nil {
+		return d.recoverInside(t)
+	}
+	return nil
+}
+
+func (d *disk) recoverBeside(t target) error {
 	if exists(t.aside) {
 		var err error
 		switch {

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"runtime"
+	"syscall"
 	"time"
 )
 
@@ -15,52 +16,66 @@ const guardPause = 5 * time.Millisecond
 // so a killed run blocks nobody.
 func (d *disk) guard(t target, w work) (release func(), err error) {
 	for range 10 {
-		if err := d.enter(w); err != nil {
-			return nil, cannotEnter(t, w, err)
-		}
 		var f *os.File
-		err := d.do("guard", w.at(guardName), func() (err error) {
-			f, err = os.OpenFile(w.at(guardName), os.O_RDWR|os.O_CREATE|noFollow, 0o666)
-			return err
-		})
+		f, err = d.openGuard(w)
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // the run before this one removed the directory after enter
+			time.Sleep(guardPause) // the run before this one removes the directory
+			continue
 		}
 		if err != nil {
+			d.leave(w)
 			return nil, cannotEnter(t, w, err)
 		}
-		switch err := flock(f); {
-		case unsupported(err):
-			f.Close()
-			return d.guardByName(t, w)
-		case errors.Is(err, errBusy):
-			f.Close()
-			time.Sleep(guardPause) // Check looks whether a run is at work, for a moment
-			continue
-		case err != nil:
-			f.Close()
-			return nil, fmt.Errorf("cannot lock %s: %w", w.at(guardName), err)
-		}
-		if d.holds(w, f) {
+		err = flock(f)
+		if err == nil && w.guardedBy(f) {
+			if err := d.enter(w); err != nil { // its .gitignore may be gone since openGuard
+				d.releaseGuard(w, f)
+				return nil, cannotEnter(t, w, err)
+			}
 			return func() { d.releaseGuard(w, f) }, nil
 		}
 		f.Close()
+		switch {
+		case unsupported(err):
+			return d.guardByName(t, w)
+		case errors.Is(err, errBusy):
+			time.Sleep(guardPause) // Check takes the lock for a moment, to see whether a run is at work
+		case err != nil:
+			return nil, fmt.Errorf("cannot lock %s: %w", w.at(guardName), err)
+		}
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, cannotEnter(t, w, err)
 	}
 	return nil, busy(t)
 }
 
-// holds tells whether f, which is locked, is still the guard of w. The run before this one may have removed the file
-// between open and lock, and the .gitignore with it.
-func (d *disk) holds(w work, f *os.File) bool {
-	mine, err1 := f.Stat()
-	now, err2 := os.Lstat(w.at(guardName))
-	return err1 == nil && err2 == nil && os.SameFile(mine, now) && d.enter(w) == nil
+func (d *disk) openGuard(w work) (f *os.File, err error) {
+	if err := d.enter(w); err != nil {
+		return nil, err
+	}
+	err = d.do("guard", w.at(guardName), func() (err error) {
+		f, err = os.OpenFile(w.at(guardName), os.O_RDWR|os.O_CREATE|noFollow, 0o666)
+		return err
+	})
+	return f, err
 }
 
-var errBusy = errors.New("locked by another process")
+// guardedBy tells whether f, which is locked, is still the guard of w. The run before this one may have removed the
+// file between open and lock.
+func (w work) guardedBy(f *os.File) bool {
+	mine, err1 := f.Stat()
+	now, err2 := os.Lstat(w.at(guardName))
+	return err1 == nil && err2 == nil && os.SameFile(mine, now)
+}
+
+var (
+	errBusy    = errors.New("locked by another process")
+	errAnother = errors.New("another olmgen is writing to")
+)
 
 func busy(t target) error {
-	return refuse("wait for it to end and try again", "another olmgen is writing to %s", t.name)
+	return refuse("wait for it to end and try again", "%w %s", errAnother, t.name)
 }
 
 func (d *disk) releaseGuard(w work, f *os.File) {
@@ -87,7 +102,7 @@ func (d *disk) guardByName(t target, w work) (release func(), err error) {
 	_ = d.do("unguard", w.at(guardName), func() error { return os.Remove(w.at(guardName)) })
 	if errors.Is(err, fs.ErrExist) {
 		return nil, refuse("if no olmgen is running, remove "+name,
-			"another olmgen is writing to %s, or was killed while it did", t.name)
+			"%w %s, or was killed while it did", errAnother, t.name)
 	}
 	if err != nil {
 		return nil, cannotEnter(t, w, err)
@@ -96,4 +111,50 @@ func (d *disk) guardByName(t target, w work) (release func(), err error) {
 		_ = d.do("unguard", name, func() error { return os.Remove(name) })
 		d.leave(w)
 	}, nil
+}
+
+// hold is the guards of a run. One that is nil is not held.
+type hold struct{ beside, inside func() }
+
+// guards takes the guard beside the directory. If nothing can be written there, a directory that exists can still be
+// written in place, and the guard inside must do. That one is also needed where another run has worked in place.
+func (d *disk) guards(t target) (*hold, error) {
+	h := &hold{}
+	var err error
+	h.beside, err = d.guard(t, t.beside)
+	if err != nil && (errors.Is(err, errAnother) || !exists(t.dir) || !t.mayStay(err)) {
+		return nil, err
+	}
+	if h.beside == nil || exists(string(t.inside)) {
+		if err := h.needInside(d, t); err != nil {
+			h.release()
+			return nil, err
+		}
+	}
+	return h, nil
+}
+
+// mayStay tells whether a directory is written in place because err forbids to write beside it.
+func (t target) mayStay(err error) bool {
+	if unmovable(err) || errors.Is(err, syscall.EROFS) {
+		return true
+	}
+	root, err := os.Lstat(t.dir)
+	return err == nil && root.IsDir() && t.mustStay(root)
+}
+
+func (h *hold) needInside(d *disk, t target) (err error) {
+	if h.inside == nil {
+		h.inside, err = d.guard(t, t.inside)
+	}
+	return err
+}
+
+func (h *hold) release() {
+	if h.inside != nil {
+		h.inside()
+	}
+	if h.beside != nil {
+		h.beside()
+	}
 }

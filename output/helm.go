@@ -42,7 +42,8 @@ func (t Tree) chart(operator int, names []string) (helm.Chart, error) {
 	o := t.Operators[operator]
 	c := helm.Chart{
 		Name: o.Name, Version: o.Version, Description: o.CSV + " as Operator Lifecycle Manager would install it",
-		Namespace: o.Namespace, Targets: o.TargetNamespaces(), InstallMode: o.InstallMode, Special: o.SpecialNamespaces(), CRDs: t.HelmCRDs, Templates: t.Templates,
+		Spec: o.Spec(), Namespace: o.Namespace, Targets: o.TargetNamespaces(), InstallMode: o.InstallMode,
+		Special: o.SpecialNamespaces(), CRDs: t.HelmCRDs, Templates: t.Templates,
 		FileName: func(o generate.Object) string { return stem(o, t.Namespace) + ".yaml" },
 	}
 	if o.DisplayName != "" {

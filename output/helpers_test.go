@@ -97,6 +97,9 @@ func clean(t testing.TB, dir string) {
 	t.Helper()
 	left, err := filepath.Glob(filepath.Join(filepath.Dir(dir), ".*.olmgen-*"))
 	must(t, err)
+	if inside := filepath.Join(dir, workName); exists(inside) {
+		left = append(left, inside)
+	}
 	if len(left) > 0 {
 		t.Errorf("left over: %v", left)
 	}

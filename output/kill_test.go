@@ -95,7 +95,7 @@ func TestKill(t *testing.T) {
 	whole := !errors.Is(exchange(dir, dir+"/none"), errors.ErrUnsupported)
 	midway := 0
 	for range 60 {
-		killed(t, dir)
+		killed(t, dir, 30*time.Millisecond)
 		if len(left(t, dir)) > 0 {
 			midway++
 		}
@@ -108,8 +108,31 @@ func TestKill(t *testing.T) {
 	either(t, dir, mine, a, a)
 }
 
-// killed runs the child for a few milliseconds.
-func killed(t *testing.T, dir string) {
+// TestKillInPlace kills a process that writes files one by one. Check says that the directory is incomplete, or it is
+// one whole tree.
+func TestKillInPlace(t *testing.T) {
+	if testing.Short() || runtime.GOOS == "windows" {
+		t.Skip("takes seconds, and needs SIGKILL")
+	}
+	dir := filepath.Join(t.TempDir(), "out")
+	a, b := versions(killFiles)
+	mine := holds{".git/HEAD": "mine", "d0/mine": "mine", "empty/": "", "link": "-> d0/mine"}
+	mustWrite(t, dir, a.files(), WriteOptions{})
+	mine.put(t, dir)
+	midway := 0
+	for range 30 {
+		killed(t, dir, 300*time.Millisecond)
+		if wholeOrIncomplete(t, dir, mine, a, b) {
+			midway++
+		}
+	}
+	t.Logf("%d of 30 kills hit the middle of the files", midway)
+	mustWrite(t, dir, a.files(), WriteOptions{})
+	either(t, dir, mine, a, a)
+}
+
+// killed runs the child for a moment.
+func killed(t *testing.T, dir string, within time.Duration) {
 	t.Helper()
 	child := exec.Command(os.Args[0])
 	child.Env = append(os.Environ(), childEnv+"="+dir)
@@ -120,7 +143,7 @@ func killed(t *testing.T, dir string) {
 	if line, err := lines.ReadString('\n'); line != "ready\n" {
 		t.Fatalf("child: %q, %v", line, err)
 	}
-	time.Sleep(rand.N(30 * time.Millisecond))
+	time.Sleep(rand.N(within))
 	must(t, child.Process.Kill())
 	if line, _ := lines.ReadString('\n'); line != "" {
 		t.Errorf("child: %s", line)

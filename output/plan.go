@@ -166,6 +166,9 @@ func (p *planner) obstacles() error {
 			}
 		}
 	}
+	if err := p.mounted(); err != nil {
+		return err
+	}
 	switch {
 	case len(p.links) > 0:
 		return refuse("remove the link, or "+ownDirectory, "olmgen does not write through symbolic links: %s", p.show(p.links))
@@ -173,6 +176,20 @@ func (p *planner) obstacles() error {
 		return refuse("move it away, or "+ownDirectory, "in the way, and not written by olmgen: %s", p.show(p.foreign))
 	case len(p.edited) > 0:
 		return refuseOption(OptionForce, "move your change into a kustomize overlay, or overwrite it", "edited by hand since olmgen wrote it: %s", p.show(p.edited))
+	}
+	return nil
+}
+
+// mounted refuses to write or remove a file that is mounted or below a mount point: a step could not be made there.
+func (p *planner) mounted() error {
+	paths := append(slices.Collect(maps.Keys(p.want)), p.result.Removed...)
+	slices.Sort(paths)
+	for _, path := range paths {
+		for _, above := range append(parents(path), path) {
+			if p.old.mounts[above] {
+				return refuse("unmount it, or "+ownDirectory, "%s is a mount point", p.target.show(above))
+			}
+		}
 	}
 	return nil
 }

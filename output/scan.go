@@ -2,6 +2,7 @@ package output
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -25,9 +26,14 @@ type tree struct {
 	info     map[string]fs.FileInfo
 	lock     lockFile
 	lockData []byte
+
+	works  bool            // a directory that olmgen works in is there
+	stay   bool            // the directory cannot be replaced as a whole
+	git    string          // a git repository in it; olmgen does not look into it
+	mounts map[string]bool // entries that something is mounted at
 }
 
-// readTree reads the directory of t and refuses one that olmgen must not replace. It gives nil if there is none.
+// readTree reads the directory of t and refuses one that is no output directory. It returns nil if there is none.
 func readTree(t target) (*tree, error) {
 	root, err := os.Lstat(t.dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -36,10 +42,10 @@ func readTree(t target) (*tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := t.checkReplaceable(root); err != nil {
+	if err := t.checkDirectory(root); err != nil {
 		return nil, err
 	}
-	tr := &tree{root: root}
+	tr := &tree{root: root, mounts: map[string]bool{}, stay: t.mustStay(root)}
 	if tr.lock, tr.lockData, err = readLockFile(t); err != nil {
 		return nil, err
 	}
@@ -51,6 +57,7 @@ func readTree(t target) (*tree, error) {
 			return nil, err
 		}
 	}
+	tr.stay = tr.stay || tr.git != "" || len(tr.mounts) > 0
 	return tr, nil
 }
 
@@ -66,7 +73,12 @@ func (tr *tree) list(dir string, check func(p string) error) error {
 			return err
 		}
 		p := filepath.ToSlash(rel)
-		if isWork(p) {
+		switch {
+		case isWork(p):
+			tr.works = true
+			return skip(e)
+		case path.Base(p) == gitName:
+			tr.git = p
 			return skip(e)
 		}
 		info, err := e.Info()
@@ -94,9 +106,6 @@ func skip(e fs.DirEntry) error {
 func (tr *tree) noOutput(t target) func(string) error {
 	owned, foreign := tr.ownedDirs(), 0
 	return func(p string) error {
-		if path.Base(p) == gitName {
-			return refuse(ownDirectory, "%s holds %s: olmgen replaces its output directory as a whole, and will not do that to a git repository", t.name, p)
-		}
 		if _, ok := tr.lock.Files[p]; ok || owned[p] {
 			return nil
 		}
@@ -131,7 +140,7 @@ func (tr *tree) checkEntry(t target, p string) error {
 		return refuse("move it out of the output directory", "%s is neither a file, a directory nor a symbolic link", t.show(p))
 	}
 	if isMount(at(t.dir, p), info, above) {
-		return refuse("unmount it, or "+ownDirectory, "%s is a mount point", t.show(p))
+		tr.mounts[p] = true
 	}
 	return nil
 }
@@ -194,6 +203,12 @@ func (tr *tree) verify(t target, root string, linked map[string]bool) error {
 	var now tree
 	if err := now.list(root, nil); err != nil {
 		return err
+	}
+	switch {
+	case now.works && !tr.works:
+		return changed(t, workName)
+	case now.git != tr.git:
+		return changed(t, cmp.Or(now.git, tr.git))
 	}
 	for _, p := range now.paths {
 		if before, ok := tr.info[p]; !ok || !sameEntry(before, now.info[p], linked[p]) {

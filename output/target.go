@@ -91,26 +91,22 @@ func at(root, path string) string {
 	return filepath.Join(root, filepath.FromSlash(path))
 }
 
-// checkReplaceable refuses a directory that cannot be renamed, or that somebody stands in.
-func (t target) checkReplaceable(info fs.FileInfo) error {
+// checkDirectory refuses what cannot be an output directory at all.
+func (t target) checkDirectory(info fs.FileInfo) error {
 	if !info.IsDir() {
 		return refuse("name a directory, or - for standard output", "%s is not a directory", t.name)
 	}
-	above := filepath.Dir(t.dir)
-	if above == t.dir {
-		return refuse(ownDirectory, "%s is the root of a file system: olmgen replaces its output directory as a whole", t.name)
-	}
-	parent, err := os.Lstat(above)
-	if err != nil {
-		return err
-	}
-	if isMount(t.dir, info, parent) {
-		return refuse("render into a directory below it", "%s is a mount point, which cannot be replaced as a whole", t.name)
-	}
-	if holdsWorkingDirectory(info) {
-		return refuse(ownDirectory, "%s is or holds the current directory: olmgen replaces its output directory as a whole", t.name)
+	if filepath.Dir(t.dir) == t.dir {
+		return refuse(ownDirectory, "%s is the root of a file system", t.name)
 	}
 	return nil
+}
+
+// mustStay tells whether the directory cannot be replaced as a whole: something is mounted there, or a process, such as
+// the shell of the user, stands in it.
+func (t target) mustStay(info fs.FileInfo) bool {
+	parent, err := os.Lstat(filepath.Dir(t.dir))
+	return err != nil || isMount(t.dir, info, parent) || holdsWorkingDirectory(info)
 }
 
 func holdsWorkingDirectory(dir fs.FileInfo) bool {

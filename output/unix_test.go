@@ -18,21 +18,6 @@ func TestWriteRefusesSpecialFiles(t *testing.T) {
 	clean(t, dir)
 }
 
-func TestWriteWithoutPermission(t *testing.T) {
-	if os.Getuid() == 0 {
-		t.Skip("root may do everything")
-	}
-	parent := t.TempDir()
-	dir := filepath.Join(parent, "out")
-	mustWrite(t, dir, holds{"a.yaml": "1"}.files(), WriteOptions{})
-	must(t, os.Chmod(parent, 0o555))
-	defer os.Chmod(parent, 0o755)
-	_, err := Write(dir, holds{"a.yaml": "2"}.files(), WriteOptions{})
-	refused(t, err, "cannot write beside "+dir)
-	_, err = Write(dir, holds{"a.yaml": "1"}.files(), WriteOptions{})
-	must(t, err)
-}
-
 // TestGuardIsNoLink checks that a link planted where the guard goes makes no file elsewhere.
 func TestGuardIsNoLink(t *testing.T) {
 	parent := t.TempDir()

@@ -26,14 +26,18 @@ type Result struct {
 }
 
 // Write makes dir hold exactly files, olmgen.lock, and whatever else is there that olmgen did not write. It creates dir
-// and the directories above it if there are none. A dir that is there is replaced as a whole, in one step where the
-// system has one (Linux, macOS); if olmgen is killed where there is none, the next Write repairs it. If nothing changes,
-// nothing is written; a file that does not change stays the same file.
+// and the directories above it if there are none. If nothing changes, nothing is written; a file that does not change
+// stays the same file.
+//
+// Write replaces a dir that is there as a whole, in one step where the system has one (Linux, macOS). It writes the files
+// one by one, with a journal, where dir cannot be replaced: it is a mount point or the current directory, it holds one of
+// them or a git repository, nothing can be written beside it, or the file system does not rename it. If olmgen is killed
+// before it is done, the next Write repairs dir.
 //
 // Write refuses, before it changes anything: paths that are not clean and relative or that clash; a file in the way that
-// olmgen did not write, or a symbolic link; a file of olmgen that was edited by hand, unless o.Force is set; a directory
-// that is no output directory, such as the current one, a git repository or a mount point; and to run beside another
-// Write to the same dir. Errors that a person can do something about are of type *manifest.HintError.
+// olmgen did not write, or a symbolic link; a file of olmgen that was edited by hand, unless o.Force is set; the root of
+// a file system; and to run beside another Write to the same dir. Errors that a person can do something about are of type
+// *manifest.HintError.
 //
 // If the error is that the old tree could not be removed, the result is that of a complete write.
 func Write(dir string, files Files, o WriteOptions) (Result, error) {
@@ -61,12 +65,12 @@ func (d *disk) update(dir string, files Files, o WriteOptions) (Result, error) {
 	case ok && !p.changed:
 		return p.result, nil
 	}
-	release, err := d.guard(t, t.beside)
+	h, err := d.guards(t)
 	if err != nil {
 		return Result{}, err
 	}
-	defer release()
-	if err := d.recover(t); err != nil {
+	defer h.release()
+	if err := d.recover(t, h); err != nil {
 		return Result{}, err
 	}
 	p, err := makePlan(t, want, o)
@@ -76,7 +80,10 @@ func (d *disk) update(dir string, files Files, o WriteOptions) (Result, error) {
 	if !p.changed {
 		return p.result, nil
 	}
-	return d.replace(t, p)
+	if h.beside == nil || p.old != nil && p.old.stay {
+		return d.inPlace(t, p, h)
+	}
+	return d.replace(t, p, h)
 }
 
 // peek plans before the guard is taken, so that a run with nothing to do, or one that is refused, writes nothing at all.
@@ -97,11 +104,14 @@ func peek(t target, want map[string]wanted, o WriteOptions) (p *plan, ok bool, e
 	return p, sameEntry(before, after, false) && before.ModTime().Equal(after.ModTime()), err
 }
 
-// replace builds the new tree and puts it in place.
-func (d *disk) replace(t target, p *plan) (Result, error) {
+// replace builds the new tree and puts it in place, or writes file by file where the system does not let go of the old.
+func (d *disk) replace(t target, p *plan, h *hold) (Result, error) {
 	if err := d.install(t, p); err != nil {
 		if !errors.Is(err, errNotBack) {
 			_ = d.remove(t.stage) // or the next run does it
+		}
+		if errors.Is(err, errCannotSwap) && unmovable(err) && exists(t.dir) {
+			return d.inPlace(t, p, h)
 		}
 		return Result{}, err
 	}
@@ -112,7 +122,10 @@ func (d *disk) replace(t target, p *plan) (Result, error) {
 	return p.result, nil
 }
 
-var errNotBack = errors.New("and the old tree could not be moved back from")
+var (
+	errCannotSwap = errors.New("cannot replace")
+	errNotBack    = errors.New("and the old tree could not be moved back from")
+)
 
 // install puts the new tree in place. It leaves the old one, if there was any, at the name of the stage.
 func (d *disk) install(t target, p *plan) error {
@@ -127,7 +140,7 @@ func (d *disk) install(t target, p *plan) error {
 		return err
 	}
 	if err := d.swap(t); err != nil {
-		return fmt.Errorf("cannot replace %s: %w", t.name, err)
+		return fmt.Errorf("%w %s: %w", errCannotSwap, t.name, err)
 	}
 	// What somebody put into the old tree at the last moment must not be removed with it.
 	if err := p.old.verify(t, t.stage, linked); err != nil {

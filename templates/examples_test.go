@@ -275,7 +275,13 @@ func (s texts) tools() []example {
 	mirrors := list{object{"source": a, "mirrors": list{b}}, object{"source": b, "mirrors": list{a}}}
 	sets := MirrorSet{x, []Mirror{{a, b}, {b, a}}}
 	return []example{
-		{"chart.yaml", Chart{x, y, y, x}, object{"apiVersion": "v2", "type": "application", "name": x, "version": y, "appVersion": y, "description": x}},
+		{"chart.yaml", Chart{Name: x, Version: y, AppVersion: y, Description: x}, object{"apiVersion": "v2", "type": "application",
+			"name": x, "version": y, "appVersion": y, "description": x}},
+		{"chart.yaml", Chart{Name: x, Version: y, AppVersion: y, Description: x, Home: x + "!", Icon: y + "!",
+			Keywords: []string{x, y}, KubeVersion: y + "!", Maintainers: []Maintainer{{x, y + "!"}, {Name: y}}},
+			object{"apiVersion": "v2", "type": "application", "name": x, "version": y, "appVersion": y, "description": x,
+				"home": x + "!", "icon": y + "!", "keywords": list{x, y}, "kubeVersion": y + "!",
+				"maintainers": list{object{"name": x, "email": y + "!"}, object{"name": y}}}},
 		{"imagedigestmirrorset.yaml", sets, of(config, "ImageDigestMirrorSet", object{"name": x}, object{"spec": object{"imageDigestMirrors": mirrors}})},
 		{"imagetagmirrorset.yaml", sets, of(config, "ImageTagMirrorSet", object{"name": x}, object{"spec": object{"imageTagMirrors": mirrors}})},
 		{"kustomization.yaml", Kustomization{[]string{a, b}}, object{"apiVersion": kustomize, "kind": "Kustomization", "resources": list{a, b}}},

@@ -348,7 +348,18 @@ type ChannelKustomization struct {
 }
 
 // Chart is the view of chart.yaml.
-type Chart struct{ Name, Version, AppVersion, Description string }
+type Chart struct {
+	Name, Version, AppVersion, Description string
+
+	Home        string   // a URL; may be empty, like all that follows
+	Icon        string   // a URL, or the image itself as a data URL
+	Keywords    []string // unique
+	KubeVersion string   // a range
+	Maintainers []Maintainer
+}
+
+// Maintainer is a maintainer of a chart.
+type Maintainer struct{ Name, Email string } // the email may be empty
 
 // Views returns the view of each template, without values.
 func Views() map[string]any {

@@ -18,7 +18,9 @@ import (
 type convertFlags struct {
 	output string
 	force  bool
-	source source.Options
+
+	summary summaryFlags
+	source  source.Options
 }
 
 func newConvert() *cobra.Command {
@@ -44,6 +46,7 @@ says which files are olmgen's; files that it did not write are never touched.`,
 	flags.StringVar(&f.source.Package, "package", "", "`NAME` of the package, where the directory has several")
 	flags.BoolVar(&f.force, "force", false,
 		"overwrite and remove files of an earlier run although they were edited by hand")
+	f.summary.registerDryRun(flags)
 	return cmd
 }
 
@@ -68,10 +71,9 @@ func (f *convertFlags) run(cmd *cobra.Command, dir string) error {
 			files = append(files, output.File{Path: path.Join(path.Base(b.Dir), name), Data: b.Files[name]})
 		}
 	}
-	result, err := output.Write(f.output, files, output.WriteOptions{Sources: sources, Force: f.force})
+	s, err := f.summary.write(cmd, f.output, files, output.WriteOptions{Sources: sources, Force: f.force})
 	if err != nil {
 		return err
 	}
-	report(stderr, f.output, result)
-	return nil
+	return s.refused()
 }

@@ -32,18 +32,32 @@ func (f *renderFlags) deliver(cmd *cobra.Command, r *config.Rendered) error {
 	if err := f.keepTenants(r); err != nil {
 		return err
 	}
-	return f.write(cmd, r.Files, r.Sources)
+	return f.write(cmd, r.Files, r.Sources, r)
 }
 
 // say prints warnings and notes; with --strict warnings are an error.
 func (f *renderFlags) say(cmd *cobra.Command, r *config.Rendered) error {
 	for _, w := range r.Warnings {
-		fmt.Fprintln(cmd.ErrOrStderr(), "olmgen: warning: "+w.String())
+		fmt.Fprintln(cmd.ErrOrStderr(), "olmgen: warning: "+w.String()+class(w.Class))
 	}
 	for _, n := range r.Notes {
 		fmt.Fprintln(cmd.ErrOrStderr(), "olmgen: note: "+n.String())
 	}
+	for _, o := range r.Operators {
+		if p := o.PodSecurity; p.Reason != "" && !f.check {
+			fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: note: namespace %s needs Pod Security level %s: %s\n", o.Namespace, p.Level,
+				p.Reason)
+		}
+	}
 	return f.refuseWarnings(len(r.Warnings))
+}
+
+// class returns the class of a warning as it stands behind it.
+func class(name string) string {
+	if name == "" {
+		return ""
+	}
+	return " [" + name + "]"
 }
 
 func (f *renderFlags) refuseWarnings(n int) error {
@@ -53,16 +67,22 @@ func (f *renderFlags) refuseWarnings(n int) error {
 	return nil
 }
 
-func (f *renderFlags) write(cmd *cobra.Command, files output.Files, sources []output.Source) error {
+// write writes files, and sums up as the flags say. Without r there are no warnings to sum up.
+func (f *renderFlags) write(cmd *cobra.Command, files output.Files, sources []output.Source, r *config.Rendered) error {
 	if f.output == "-" {
 		return output.Stream(cmd.OutOrStdout(), files)
 	}
-	result, err := output.Write(f.output, files, output.WriteOptions{Sources: sources, Force: f.force})
+	s, err := f.summary.write(cmd, f.output, files, output.WriteOptions{Sources: sources, Force: f.force})
 	if err != nil {
 		return err
 	}
-	report(cmd.ErrOrStderr(), f.output, result)
-	return nil
+	if f.summary.format == summaryJSON {
+		s.Warnings, s.Notes = notes(r.Warnings), notes(r.Notes)
+		if err := s.print(cmd.OutOrStdout()); err != nil {
+			return err
+		}
+	}
+	return s.refused()
 }
 
 func report(w io.Writer, dir string, r output.Result) {

@@ -127,7 +127,7 @@ func (f *installerFlags) run(cmd *cobra.Command, refs []string) error {
 	if err != nil {
 		return err
 	}
-	return f.render.write(cmd, files, []output.Source{a.source})
+	return f.render.write(cmd, files, []output.Source{a.source}, nil)
 }
 
 // applied is what the account applies, and where it comes from.

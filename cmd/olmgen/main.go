@@ -69,8 +69,11 @@ func sayError(cmd *cobra.Command, stderr io.Writer, err error) {
 	var warned *bundle.WarnedError
 	if errors.As(err, &warned) {
 		for _, w := range warned.Warnings {
-			fmt.Fprintln(stderr, "olmgen: warning: "+config.Say(w.Error.Error(), w.Options, flagsOf(cmd)))
+			fmt.Fprintln(stderr, "olmgen: warning: "+config.Say(w.Error.Error(), w.Options, flagsOf(cmd))+class(w.Class))
 		}
+	}
+	if q, ok := stderr.(*quietWriter); ok {
+		stderr = q.w
 	}
 	text, hint := config.SayError(err, flagsOf(cmd))
 	var declared *source.RenderConfigError
@@ -132,8 +135,13 @@ can be committed to Git and reviewed as a diff.`,
 		if errors.As(err, &value) && errors.As(err, &word) {
 			return &usageError{"--" + value.GetFlag().Name + ": " + word.Error(), word.Hint()}
 		}
-		return &usageError{lowerFirst(err.Error()), "see " + cmd.CommandPath() + " --help"}
+		return &usageError{lowerFirst(err.Error()), nearFlag(cmd, err) + "see " + cmd.CommandPath() + " --help"}
 	})
+	new(globalFlags).register(root)
+	root.Version = versionString()
+	root.SetVersionTemplate("olmgen {{ .Version }}\n")
+	root.InitDefaultVersionFlag()
+	root.Flags().Lookup("version").Usage = "print the version of olmgen"
 	root.SetUsageFunc(printUsage)
 	root.AddCommand(
 		newRender(),
@@ -199,6 +207,24 @@ func unknownCommand(cmd *cobra.Command, given []string) error {
 		hint = "did you mean " + strings.Join(near, " or ") + "? " + hint
 	}
 	return &usageError{fmt.Sprintf("unknown command %q", given[0]), hint}
+}
+
+// nearFlag asks for the flag that an unknown one was probably meant to be.
+func nearFlag(cmd *cobra.Command, err error) string {
+	var unknown *pflag.NotExistError
+	if !errors.As(err, &unknown) || len(unknown.GetSpecifiedName()) < 2 {
+		return ""
+	}
+	var names []string
+	cmd.Flags().VisitAll(func(flag *pflag.Flag) {
+		if !flag.Hidden {
+			names = append(names, flag.Name)
+		}
+	})
+	if near := manifest.Nearest(unknown.GetSpecifiedName(), names); near != "" {
+		return "did you mean --" + near + "? "
+	}
+	return ""
 }
 
 func lowerFirst(s string) string {

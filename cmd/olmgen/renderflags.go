@@ -28,6 +28,7 @@ type renderFlags struct {
 	strict  bool
 
 	pruneTenants bool
+	summary      summaryFlags
 }
 
 // optionsWith returns the declared options with a flag that a command takes.
@@ -66,10 +67,12 @@ func (f *renderFlags) registerWriting(cmd *cobra.Command) {
 	flags.BoolVar(&f.strict, "strict", false, "treat warnings as errors")
 	flags.BoolVar(&f.force, "force", false,
 		"overwrite and remove files of an earlier run although they were edited by hand")
+	f.summary.registerDryRun(flags)
 }
 
 func (f *renderFlags) registerCheck(cmd *cobra.Command) {
 	flags := cmd.Flags()
+	f.summary.registerFormat(cmd)
 	flags.BoolVar(&f.check, "check", false, "write nothing; print how DIR differs from what would be written")
 	flags.BoolVar(&f.pruneTenants, "prune-tenants", false,
 		"with profile descoped: remove the bindings of namespaces that an earlier run bound and this one does not name")
@@ -119,7 +122,7 @@ func (f *renderFlags) checkOutput() error {
 		return &usageError{"--stat and --name-only say how --check prints differences", "add --check"}
 	}
 	if info, err := os.Stat(f.output); err == nil && info.IsDir() {
-		return nil
+		return f.summary.check(f.output, f.check)
 	}
 	switch strings.ToLower(filepath.Ext(f.output)) {
 	case ".yaml", ".yml", ".json":
@@ -130,7 +133,7 @@ func (f *renderFlags) checkOutput() error {
 		return &usageError{fmt.Sprintf("-o %s: -o names a directory, not a format", f.output),
 			"without -o, YAML goes to stdout; for a directory of this name write -o ./" + f.output}
 	}
-	return nil
+	return f.summary.check(f.output, f.check)
 }
 
 // run renders a source and writes or compares the files.

@@ -43,7 +43,7 @@ func TestUsageErrors(t *testing.T) {
 		{"render a --profile plain --version-range 1", "olmgen: --version-range: means nothing with profile plain\nhint: leave it out: it is for profile clusterextension\n"},
 		{"render a --selector a=b --profile descoped", "olmgen: --selector: means nothing with profile descoped\nhint: leave it out: it is for profile olm, plain or subscription\n"},
 		{"render a --helm-crds crds", "olmgen: --helm-crds: means nothing with layout flat\nhint: leave it out: it is for layout helm\n"},
-		{"render a --name x", "olmgen: unknown flag: --name\nhint: see olmgen render --help\n"},
+		{"render a --name x", "olmgen: unknown flag: --name\nhint: did you mean --names? see olmgen render --help\n"},
 		{"version x", "olmgen: one argument too many: \"x\"\nhint: see olmgen version --help\n"},
 	} {
 		t.Chdir(t.TempDir())

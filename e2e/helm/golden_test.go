@@ -222,6 +222,7 @@ func testRun(t *testing.T, r run) string {
 		}
 	}
 	testCRDs(t, r, want)
+	testConfig(t, r, c)
 	return testElsewhere(t, r, c)
 }
 

@@ -28,8 +28,9 @@ const (
 
 // Chart is what a chart is made of.
 type Chart struct {
-	Name, Version, Description string // the version must be semver 2
-	Namespace                  string // the operator's, by default
+	Name, Version, Description string                             // the version must be semver 2
+	Spec                       v1alpha1.ClusterServiceVersionSpec // of the bundle's CSV
+	Namespace                  string                             // the operator's, by default
 	Targets                    []string
 	InstallMode                v1alpha1.InstallModeType
 	Special                    []string // namespaces in which the operator may be another than anywhere else
@@ -50,7 +51,7 @@ type File struct {
 	Data []byte
 }
 
-//go:embed static
+//go:embed static static/_deployment.tpl
 var static embed.FS
 
 // Files makes the chart. With its default values it renders to Objects.
@@ -69,6 +70,12 @@ func (c Chart) Files() ([]File, error) {
 	if err != nil {
 		return nil, err
 	}
+	m.deployments = map[string]bool{}
+	for _, d := range c.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
+		if s.images[d.Name] != nil {
+			m.deployments[d.Name] = true
+		}
+	}
 	files, err := c.files(m)
 	if err != nil {
 		return nil, err
@@ -83,7 +90,11 @@ func (c Chart) Files() ([]File, error) {
 			files = append(files, file)
 		}
 	}
-	for path, name := range map[string]string{".helmignore": "helmignore", "templates/NOTES.txt": "NOTES.txt"} {
+	carried := map[string]string{".helmignore": "helmignore", "templates/NOTES.txt": "NOTES.txt"}
+	if len(m.deployments) > 0 {
+		carried["templates/_deployment.tpl"] = "_deployment.tpl"
+	}
+	for path, name := range carried {
 		data, err := static.ReadFile("static/" + name)
 		if err != nil {
 			return nil, err
@@ -116,11 +127,15 @@ func isCRD(o generate.Object) bool {
 	return o.Kind == "CustomResourceDefinition" && o.Group() == "apiextensions.k8s.io"
 }
 
+func isDeployment(o generate.Object) bool { return o.Kind == "Deployment" && o.Group() == "apps" }
+
 var unusual = regexp.MustCompile(`[^A-Za-z0-9._-]`)
 
 // chart makes Chart.yaml. A chart's name has letters, digits, dashes, underscores and dots.
 func (c *Chart) chart() (File, error) {
-	data, err := c.Templates.Execute("chart.yaml", templates.Chart{
-		Name: unusual.ReplaceAllString(c.Name, "-"), Version: c.Version, AppVersion: c.Version, Description: c.Description})
+	view := templates.Chart{Name: unusual.ReplaceAllString(c.Name, "-"), Version: c.Version, AppVersion: c.Version,
+		Description: c.Description}
+	about(&view, c.Spec)
+	data, err := c.Templates.Execute("chart.yaml", view)
 	return File{"Chart.yaml", data}, err
 }

@@ -6,12 +6,13 @@ import "reflect"
 type settings struct {
 	images    map[string]any
 	resources map[string]any
+	replicas  map[string]any // of the Deployments that say it
 }
 
 // settle makes values of the images and resources of every Deployment, and of the same containers in a ClusterServiceVersion, from which OLM
 // would make the Deployment again.
 func (m *model) settle() (*settings, error) {
-	s := &settings{map[string]any{}, map[string]any{}}
+	s := &settings{map[string]any{}, map[string]any{}, map[string]any{}}
 	for _, kind := range []string{"Deployment.apps", "ClusterServiceVersion.operators.coreos.com"} {
 		for i := range m.entries {
 			e := &m.entries[i]
@@ -57,6 +58,9 @@ func (s *settings) deployment(name string, v map[string]any) bool {
 		return false
 	}
 	s.images[name], s.resources[name] = images, resources
+	if n, ok := dig(v, "spec")["replicas"]; ok {
+		s.replicas[name] = n
+	}
 	return s.reuse(name, v)
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -31,6 +32,9 @@ func (e *entry) template(m *model, crds CRDs) ([]byte, error) {
 		return e.condition(text), err
 	}
 	text := w.plain(e)
+	if m.deployments[e.object.Name] && isDeployment(e.object) {
+		return e.deployment(text), nil
+	}
 	if e.each {
 		list := "sortAlpha .Values.targetNamespaces"
 		if m.own {
@@ -39,6 +43,14 @@ func (e *entry) template(m *model, crds CRDs) ([]byte, error) {
 		text = fmt.Appendf(nil, "{{- range $target := %s }}\n---\n%s{{- end }}\n", list, text)
 	}
 	return e.condition(text), nil
+}
+
+// deployment prints a Deployment that the values change: its text as a named template, and what becomes of that.
+func (e *entry) deployment(text []byte) []byte {
+	name := strconv.Quote("olmgen " + e.object.Name + " " + e.file)
+	use := fmt.Appendf(nil, "{{- $deployment := include %s . | fromYaml }}\n"+
+		"{{- include \"olmgen.deployment\" (list $deployment .Values) }}\n{{ toYaml $deployment }}\n", name)
+	return slices.Concat(fmt.Appendf(nil, "{{- define %s -}}\n%s{{ end -}}\n", name, text), e.condition(use))
 }
 
 // condition has an object only in the namespaces that it is for.

@@ -52,9 +52,17 @@ func (v values) values() (File, error) {
 		Chart                       *Chart
 		Namespace, TargetNamespaces []string // comments
 		CRDs                        bool
-		Images, Resources           map[string]any
-	}{v.c, v.aboutNamespace(), v.aboutTargets(), v.crds(), v.s.images, v.s.resources})
+		Deployments                 map[string]bool
+		Images, Resources, Replicas map[string]any
+	}{v.c, v.aboutNamespace(), v.aboutTargets(), v.crds(), v.m.deployments, v.s.images, v.s.resources, v.replicas()})
 	return File{"values.yaml", b.Bytes()}, err
+}
+
+// replicas returns those that Deployments have by default.
+func (v values) replicas() map[string]any {
+	out := maps.Clone(v.s.replicas)
+	maps.DeleteFunc(out, func(name string, _ any) bool { return !v.m.deployments[name] })
+	return out
 }
 
 func (v values) aboutNamespace() []string {
@@ -105,6 +113,9 @@ func (v values) schema() (File, error) {
 		fields["resources"] = perContainer(v.s.resources, "What the containers ask for and may take, by Deployment and container.", object{"$ref": "#/definitions/resources"})
 	}
 	s := strict(fields)
+	if len(v.m.deployments) > 0 {
+		maps.Copy(fields, v.configSchema()) // these need not be there
+	}
 	fields["global"] = object{"type": "object", "description": "Helm's own, for charts inside of charts."}
 	s["$schema"] = "http://json-schema.org/draft-07/schema#"
 	if len(v.s.images) > 0 {
@@ -118,6 +129,39 @@ func (v values) schema() (File, error) {
 	e.SetIndent("", "  ")
 	err := e.Encode(s)
 	return File{"values.schema.json", b.Bytes()}, err
+}
+
+// configSchema is the schema of the values that change all Deployments.
+func (v values) configSchema() object {
+	replicas := object{}
+	for name := range v.m.deployments {
+		replicas[name] = object{"type": "integer", "minimum": 0}
+	}
+	texts := object{"type": "object", "additionalProperties": object{"type": "string"}}
+	described := func(s object, text string) object {
+		s = maps.Clone(s)
+		s["description"] = text
+		return s
+	}
+	list := func(item object) object { return object{"type": "array", "items": item} }
+	named := func(more object) object {
+		more["name"] = object{"type": "string", "minLength": 1, "not": object{"const": "OPERATOR_CONDITION_NAME"}}
+		return object{"type": "object", "additionalProperties": false, "required": []string{"name"}, "properties": more}
+	}
+	return object{
+		"replicas": object{"type": "object", "additionalProperties": false, "properties": replicas,
+			"description": "How many pods each Deployment has."},
+		"nodeSelector": described(texts, "The labels of the nodes, in place of the operator's."),
+		"tolerations":  described(list(object{"type": "object"}), "Beside the operator's."),
+		"affinity": object{"type": "object", "additionalProperties": false, "properties": object{
+			"nodeAffinity": object{"type": "object"}, "podAffinity": object{"type": "object"},
+			"podAntiAffinity": object{"type": "object"}}, "description": "Each kind in place of the operator's."},
+		"env": described(list(named(object{"value": object{"type": "string"}, "valueFrom": object{"type": "object"}})),
+			"Variables of all containers, in place of those of the same name."),
+		"annotations":      described(texts, "Of the Deployments and their pods, beside the operator's."),
+		"podLabels":        described(texts, "Of the pods, beside the operator's."),
+		"imagePullSecrets": described(list(named(object{})), "Beside the operator's."),
+	}
 }
 
 const label = `^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`

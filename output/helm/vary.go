@@ -17,6 +17,8 @@ type model struct {
 	own       bool     // the operator's namespace may be one of several targets
 	entries   []entry
 	files     map[string]bool // names that are taken
+
+	deployments map[string]bool // the CSV's, which values change as spec.config of a Subscription does
 }
 
 // vary finds the model with the most values that proves to be true.

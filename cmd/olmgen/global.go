@@ -1,0 +1,138 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"regexp"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+)
+
+// colorMode says when output has colors.
+type colorMode string
+
+const (
+	colorAuto   colorMode = "auto"
+	colorAlways colorMode = "always"
+	colorNever  colorMode = "never"
+)
+
+// globalFlags are the flags of every command.
+type globalFlags struct {
+	quiet bool
+	color colorMode
+}
+
+func (f *globalFlags) register(root *cobra.Command) {
+	f.color = colorAuto
+	flags := root.PersistentFlags()
+	flags.BoolVar(&f.quiet, "quiet", false, "print only warnings and errors on stderr")
+	flags.Var(enum(&f.color, colorAuto, colorAlways, colorNever), "color",
+		"colors in diffs and findings: auto, always or never")
+	offer(root, "color", words([]colorMode{colorAuto, colorAlways, colorNever}))
+	root.PersistentPreRun = func(cmd *cobra.Command, _ []string) {
+		if f.quiet {
+			root.SetErr(&quietWriter{w: root.ErrOrStderr()})
+		}
+		if paint := painterOf(cmd); paint != nil && f.colored(root.OutOrStdout()) {
+			root.SetOut(&colorWriter{w: root.OutOrStdout(), paint: paint})
+		}
+	}
+}
+
+// colored reports whether w gets colors. NO_COLOR is honoured (no-color.org), unless colors are asked for.
+func (f *globalFlags) colored(w io.Writer) bool {
+	file, ok := w.(*os.File)
+	auto := ok && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && term.IsTerminal(int(file.Fd()))
+	return f.color == colorAlways || f.color == colorAuto && auto
+}
+
+// painterOf returns what colors a line of a command's output; nil if it prints neither a diff nor findings as text.
+func painterOf(cmd *cobra.Command) func(string) string {
+	if check := cmd.Flags().Lookup("check"); check != nil && check.Value.String() == "true" {
+		return paintDiff
+	}
+	format := cmd.Flags().Lookup("format")
+	if cmd.Flags().Lookup("baseline") != nil && format != nil && format.Value.String() == "text" {
+		return paintFinding
+	}
+	return nil
+}
+
+// The colors are those of git diff and of compilers.
+const (
+	red, green, yellow, cyan, bold, plain = "\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[36m", "\x1b[1m", "\x1b[0m"
+)
+
+func paintDiff(line string) string {
+	switch {
+	case strings.HasPrefix(line, "--- "), strings.HasPrefix(line, "+++ "):
+		return bold + line + plain
+	case strings.HasPrefix(line, "@@"):
+		return cyan + line + plain
+	case strings.HasPrefix(line, "-"):
+		return red + line + plain
+	case strings.HasPrefix(line, "+"):
+		return green + line + plain
+	}
+	return line
+}
+
+// level finds the level in "path:line: level: message".
+var level = regexp.MustCompile(`^\S.*?: (error|warning|note): `)
+
+func paintFinding(line string) string {
+	at := level.FindStringSubmatchIndex(line)
+	if at == nil {
+		return line
+	}
+	color := map[string]string{"error": red, "warning": yellow, "note": cyan}[line[at[2]:at[3]]]
+	return line[:at[2]] + color + line[at[2]:at[3]] + plain + line[at[3]:]
+}
+
+// colorWriter colors whole lines.
+type colorWriter struct {
+	w     io.Writer
+	paint func(line string) string
+	rest  []byte // of a line that has not ended
+}
+
+func (c *colorWriter) Write(p []byte) (int, error) {
+	data := append(c.rest, p...)
+	var out bytes.Buffer
+	for {
+		line, rest, ended := bytes.Cut(data, []byte("\n"))
+		if !ended {
+			c.rest = bytes.Clone(line)
+			break
+		}
+		out.WriteString(c.paint(string(line)) + "\n")
+		data = rest
+	}
+	_, err := c.w.Write(out.Bytes())
+	return len(p), err
+}
+
+// quietWriter passes warnings with their hints, and drops other messages. Each write is one or more whole lines.
+type quietWriter struct {
+	w    io.Writer
+	pass bool // whether the last message was passed; its further lines and its hint follow it
+}
+
+func (q *quietWriter) Write(p []byte) (int, error) {
+	for line := range bytes.Lines(p) {
+		if bytes.HasPrefix(line, []byte("olmgen: ")) {
+			q.pass = bytes.HasPrefix(line, []byte("olmgen: warning: "))
+		}
+		if !q.pass {
+			continue
+		}
+		if _, err := q.w.Write(line); err != nil {
+			return 0, err
+		}
+	}
+	return len(p), nil
+}

@@ -1,0 +1,164 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"path"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/olmgen/olmgen/config"
+	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/output"
+)
+
+// summaryFormat is the form in which a command says what it wrote.
+type summaryFormat string
+
+const (
+	summaryText summaryFormat = "text" // a line on stderr
+	summaryJSON summaryFormat = "json" // on stdout
+)
+
+// summaryFlags say how a command that writes files reports on them.
+type summaryFlags struct {
+	dryRun bool
+	format summaryFormat
+}
+
+func (f *summaryFlags) registerDryRun(flags *pflag.FlagSet) {
+	flags.BoolVar(&f.dryRun, "dry-run", false, "write nothing; say which files would be added, changed and removed")
+}
+
+func (f *summaryFlags) registerFormat(cmd *cobra.Command) {
+	f.format = summaryText
+	cmd.Flags().Var(enum(&f.format, summaryText, summaryJSON), "output-format",
+		"how to say what is written, text or json; json is a document on stdout for each directory")
+	offer(cmd, "output-format", words([]summaryFormat{summaryText, summaryJSON}))
+}
+
+// check refuses flags that mean nothing without a directory.
+func (f *summaryFlags) check(dir string, checks bool) error {
+	switch {
+	case f.dryRun && checks:
+		return &usageError{"--dry-run beside --check: neither writes", "leave one of them out"}
+	case f.format == summaryJSON && checks:
+		return &usageError{"--output-format json beside --check, which prints a diff", "leave one of them out"}
+	case f.dryRun && dir == output.Stdout:
+		return &usageError{"--dry-run needs a directory", "name it with -o"}
+	case f.format == summaryJSON && dir == output.Stdout:
+		return &usageError{"--output-format json needs a directory: the objects go to stdout", "name it with -o"}
+	}
+	return nil
+}
+
+// summary is the JSON form of what a run did or would do. Paths are below the directory.
+type summary struct {
+	Directory string        `json:"directory"`
+	DryRun    bool          `json:"dryRun,omitempty"`
+	Added     []string      `json:"added"`
+	Changed   []string      `json:"changed"`
+	Removed   []string      `json:"removed"`
+	Kept      []string      `json:"kept"`
+	Refused   []string      `json:"refused,omitempty"`
+	Unchanged int           `json:"unchanged"`
+	Warnings  []summaryNote `json:"warnings"`
+	Notes     []summaryNote `json:"notes"`
+}
+
+type summaryNote struct {
+	Operator string `json:"operator,omitempty"`
+	Class    string `json:"class,omitempty"`
+	Message  string `json:"message"`
+}
+
+func notes(list []config.Warning) []summaryNote {
+	out := []summaryNote{}
+	for _, w := range list {
+		out = append(out, summaryNote(w))
+	}
+	return out
+}
+
+// print writes the summary as JSON. Lists are never null.
+func (s summary) print(w io.Writer) error {
+	for _, list := range []*[]string{&s.Added, &s.Changed, &s.Removed, &s.Kept} {
+		if *list == nil {
+			*list = []string{}
+		}
+	}
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	return e.Encode(s)
+}
+
+// plan returns what output.Write would do.
+func plan(dir string, files output.Files, sources []output.Source, force bool) (summary, error) {
+	s := summary{Directory: dir, DryRun: true, Unchanged: len(files)}
+	differences, err := output.Check(dir, files, sources)
+	for _, d := range differences {
+		if d.State != output.StateLeftOver && d.State != output.StateKept && d.State != output.StateKeptLink &&
+			path.Base(d.Path) != output.LockName {
+			s.Unchanged--
+		}
+		switch {
+		case path.Base(d.Path) == output.LockName: // it is no file of the tree
+		case d.State == output.StateMissing:
+			s.Added = append(s.Added, d.Path)
+		case d.State == output.StateStale, d.State == output.StateEdited && force:
+			s.Changed = append(s.Changed, d.Path)
+		case d.State == output.StateLeftOver, d.State == output.StateKept && force:
+			s.Removed = append(s.Removed, d.Path)
+		case d.State == output.StateKept, d.State == output.StateKeptLink:
+			s.Kept = append(s.Kept, d.Path)
+		default:
+			s.Refused = append(s.Refused, d.Path)
+		}
+	}
+	return s, err
+}
+
+// say prints a plan.
+func (s summary) say(w io.Writer) {
+	for _, part := range []struct {
+		what  string
+		paths []string
+	}{{"added", s.Added}, {"changed", s.Changed}, {"removed", s.Removed}, {"kept, edited by hand", s.Kept},
+		{"refused, not as olmgen wrote it", s.Refused}} {
+		for _, p := range part.paths {
+			fmt.Fprintf(w, "olmgen: %s: would be %s\n", filepath.Join(s.Directory, filepath.FromSlash(p)), part.what)
+		}
+	}
+	fmt.Fprintf(w, "olmgen: %s: would be %d added, %d changed, %d removed, %d unchanged\n", s.Directory, len(s.Added),
+		len(s.Changed), len(s.Removed), s.Unchanged)
+}
+
+// refused returns the error that a run would end with because of files that are in its way.
+func (s summary) refused() error {
+	if len(s.Refused) == 0 {
+		return nil
+	}
+	return manifest.WithHint(fmt.Errorf("%s: %s would be refused", s.Directory, plural(len(s.Refused), "file")),
+		"move what is not olmgen's away; --force overwrites what was edited by hand")
+}
+
+// write writes files, or with --dry-run says what would be written.
+func (f *summaryFlags) write(cmd *cobra.Command, dir string, files output.Files, o output.WriteOptions) (summary, error) {
+	if f.dryRun {
+		s, err := plan(dir, files, o.Sources, o.Force)
+		if err == nil && f.format != summaryJSON {
+			s.say(cmd.ErrOrStderr())
+		}
+		return s, err
+	}
+	r, err := output.Write(dir, files, o)
+	if err != nil {
+		return summary{}, err
+	}
+	report(cmd.ErrOrStderr(), dir, r)
+	return summary{Directory: dir, Added: r.Added, Changed: r.Changed, Removed: r.Removed, Kept: r.Kept,
+		Unchanged: len(r.Unchanged)}, nil
+}

@@ -1,0 +1,226 @@
+package output
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"syscall"
+
+	"github.com/olmgen/olmgen/internal/text"
+)
+
+// inPlace writes the files of t.dir one by one, for a directory that cannot be replaced as a whole. Everything that can
+// fail for want of space or permission comes before the journal.
+func (d *disk) inPlace(t target, p *plan, h *hold) (Result, error) {
+	if err := h.needInside(d, t); err != nil {
+		return Result{}, err
+	}
+	p.old.works = true
+	j, err := d.prepare(t, p)
+	if err != nil {
+		_ = d.remove(t.inside.at(stageName)) // or the next run does it
+		return Result{}, err
+	}
+	edited, err := d.finish(t, j)
+	if err != nil {
+		return Result{}, refuse("solve that and run olmgen again: it finishes the write",
+			"%s is incomplete: %w", t.name, err)
+	}
+	if len(edited) > 0 {
+		return Result{}, refuse("run olmgen again",
+			"changed while olmgen was at work, so not written: %s", text.FirstOf(5, edited))
+	}
+	return p.result, nil
+}
+
+// prepare stages the new files and writes the journal.
+func (d *disk) prepare(t target, p *plan) (*journal, error) {
+	j, err := newJournal(t, p)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.writable(t, j); err != nil {
+		return nil, err
+	}
+	if err := d.mkdir(t.inside.at(stageName)); err != nil {
+		return nil, err
+	}
+	files := map[string]staged{}
+	for _, f := range p.files {
+		files[f.path] = f
+	}
+	for i, s := range j.Steps {
+		if s.Now == "" {
+			continue
+		}
+		f := files[s.Path]
+		if err := d.write(t.stagedAt(i), f.data, f.old); err != nil {
+			return nil, err
+		}
+	}
+	data, err := json.Marshal(j)
+	if err != nil {
+		return nil, err
+	}
+	half := at(t.inside.at(stageName), journalName)
+	if err := d.write(half, data, nil); err != nil {
+		return nil, err
+	}
+	d.syncDir(t.inside.at(stageName))
+	if err := p.old.verify(t, t.dir, nil); err != nil {
+		return nil, err
+	}
+	if err := d.rename(half, t.inside.at(journalName)); err != nil {
+		return nil, err
+	}
+	d.syncDir(string(t.inside))
+	return j, nil
+}
+
+// writable refuses a write that would stop half-way at a directory without write permission.
+func (d *disk) writable(t target, j *journal) error {
+	asked := map[string]bool{}
+	for _, s := range j.Steps {
+		dir := filepath.Dir(at(t.dir, s.Path))
+		for dir != t.dir && !isDir(dir) {
+			dir = filepath.Dir(dir) // it is going to be created
+		}
+		if asked[dir] {
+			continue
+		}
+		asked[dir] = true
+		if err := d.access(dir); err != nil {
+			return refuse("make it writable, or "+ownDirectory, "cannot write in %s: %w", dir, err)
+		}
+	}
+	return nil
+}
+
+// finish carries out a journal, whose steps may have been carried out before. It returns the files that are neither what
+// they were nor what they shall be: somebody edited them since, and they stay.
+func (d *disk) finish(t target, j *journal) (edited []string, err error) {
+	for _, remove := range []bool{true, false} {
+		for i, s := range j.Steps {
+			if remove != (s.Now == "") {
+				continue
+			}
+			ok, err := d.carryOut(t, i, s)
+			if err != nil {
+				return nil, err
+			}
+			if !ok {
+				edited = append(edited, t.show(s.Path))
+			}
+		}
+		if remove {
+			d.removeEmpty(t, j.Dirs)
+		}
+	}
+	d.syncParents(t, j)
+	return edited, d.forget(t)
+}
+
+// carryOut makes one step, unless it is done. It is not ok if the file was edited since the plan.
+func (d *disk) carryOut(t target, i int, s step) (ok bool, err error) {
+	if err := d.realParents(t, s); err != nil {
+		return false, err
+	}
+	name := at(t.dir, s.Path)
+	now, err := stateOf(name)
+	switch {
+	case err != nil:
+		return false, err
+	case now == s.Now:
+		return true, nil
+	case now != s.Was:
+		return false, nil
+	case s.Now == "":
+		return true, d.do("remove", name, func() error { return os.Remove(name) })
+	}
+	staged, err := stateOf(t.stagedAt(i))
+	if err != nil {
+		return false, err
+	}
+	if staged != s.Now {
+		return false, fmt.Errorf("%s is not the file that the journal names", t.stagedAt(i))
+	}
+	return true, d.rename(t.stagedAt(i), name)
+}
+
+// realParents creates the directories above the file of a step, and refuses a link or a file in place of one.
+func (d *disk) realParents(t target, s step) error {
+	for _, above := range parents(s.Path) {
+		info, err := os.Lstat(at(t.dir, above))
+		switch {
+		case s.Now == "" && (missing(err) || err == nil && info.Mode().IsRegular()):
+			return nil // the step is done; a later one may have put a file in place of the directory
+		case missing(err):
+			err = d.mkdir(at(t.dir, above))
+		case err == nil && !info.IsDir():
+			err = fmt.Errorf("%s is not a directory", t.show(above))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// removeEmpty removes directories that held files of olmgen only. One that holds something else stays.
+func (d *disk) removeEmpty(t target, dirs []string) {
+	for _, dir := range dirs {
+		if isDir(at(t.dir, dir)) && d.realParents(t, step{Path: dir}) == nil {
+			_ = d.do("rmdir", at(t.dir, dir), func() error { return os.Remove(at(t.dir, dir)) })
+		}
+	}
+}
+
+func (d *disk) syncParents(t target, j *journal) {
+	synced := map[string]bool{}
+	for _, s := range j.Steps {
+		if dir := path.Dir(s.Path); !synced[dir] && exists(at(t.dir, dir)) {
+			synced[dir] = true
+			d.syncDir(at(t.dir, dir))
+		}
+	}
+}
+
+// forget removes the journal, then the rest of what was staged.
+func (d *disk) forget(t target) error {
+	name := t.inside.at(journalName)
+	if err := d.do("remove", name, func() error { return os.Remove(name) }); err != nil && !missing(err) {
+		return err
+	}
+	return d.remove(t.inside.at(stageName))
+}
+
+// recoverInside finishes what a killed run began to write. Only the holder of the guard in t.inside may call it.
+func (d *disk) recoverInside(t target) error {
+	j, err := readJournal(t)
+	if err != nil {
+		return err
+	}
+	if j == nil {
+		return d.remove(t.inside.at(stageName))
+	}
+	// What somebody edited since is seen again by the plan of this run.
+	if _, err := d.finish(t, j); err != nil {
+		return refuse("solve that and run olmgen again: it finishes the write",
+			"%s is incomplete: an earlier run was interrupted, and this one cannot finish it: %w", t.name, err)
+	}
+	return nil
+}
+
+func isDir(name string) bool {
+	info, err := os.Lstat(name)
+	return err == nil && info.IsDir()
+}
+
+// missing tells whether err means that there is no such file.
+func missing(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
+}
