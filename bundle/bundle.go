@@ -98,7 +98,7 @@ var WarningClasses = []string{
 	WarnNotAnObject, WarnOldAPI, WarnOldCRD, WarnProperty, WarnSelector, WarnSeveralDocuments, WarnShadowed,
 	WarnStrategy, WarnUnknownField, WarnUnknownAccount, WarnUnsupportedKind, WarnCertificates, WarnInstallation,
 	WarnMetadataObject, WarnMirrorMap, WarnScope, WarnDescoped, WarnClusterRules, WarnWatchNamespace, WarnOLMAPIs,
-	WarnStatus, WarnOwnNamespace,
+	WarnStatus, WarnOwnNamespace, WarnClusterObjects,
 }
 
 // Owns reports whether the CSV owns the CRD.
