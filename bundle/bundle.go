@@ -97,8 +97,8 @@ var WarningClasses = []string{
 	WarnAggregatedRules, WarnAPIVersion, WarnDuplicateKey, WarnForeignSubject, WarnInstallMode, WarnLayout,
 	WarnNotAnObject, WarnOldAPI, WarnOldCRD, WarnProperty, WarnSelector, WarnSeveralDocuments, WarnShadowed,
 	WarnStrategy, WarnUnknownField, WarnUnknownAccount, WarnUnsupportedKind, WarnCertificates, WarnInstallation,
-	WarnMetadataObject, WarnMirrorMap, WarnScope, WarnDescoped, WarnClusterObjects, WarnClusterRules, WarnWatchNamespace, WarnOLMAPIs,
-	WarnStatus, WarnOwnNamespace,
+	WarnMetadataObject, WarnMirrorMap, WarnScope, WarnDescoped, WarnClusterObjects, WarnClusterRules,
+	WarnWatchNamespace, WarnOLMAPIs, WarnStatus, WarnOwnNamespace,
 }
 
 // Owns reports whether the CSV owns the CRD.

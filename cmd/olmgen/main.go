@@ -69,7 +69,7 @@ func sayError(cmd *cobra.Command, stderr io.Writer, err error) {
 	var warned *bundle.WarnedError
 	if errors.As(err, &warned) {
 		for _, w := range warned.Warnings {
-			fmt.Fprintln(stderr, "olmgen: warning: "+config.Say(w.Error.Error(), w.Options, flagsOf(cmd)))
+			fmt.Fprintln(stderr, "olmgen: warning: "+config.Say(w.Error.Error(), w.Options, flagsOf(cmd))+class(w.Class))
 		}
 	}
 	if q, ok := stderr.(*quietWriter); ok {
