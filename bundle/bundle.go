@@ -97,7 +97,7 @@ var WarningClasses = []string{
 	WarnAggregatedRules, WarnAPIVersion, WarnDuplicateKey, WarnForeignSubject, WarnInstallMode, WarnLayout,
 	WarnNotAnObject, WarnOldAPI, WarnOldCRD, WarnProperty, WarnSelector, WarnSeveralDocuments, WarnShadowed,
 	WarnStrategy, WarnUnknownField, WarnUnknownAccount, WarnUnsupportedKind, WarnCertificates, WarnInstallation,
-	WarnMetadataObject, WarnMirrorMap, WarnScope, WarnDescoped, WarnClusterRules, WarnWatchNamespace, WarnOLMAPIs,
+	WarnMetadataObject, WarnMirrorMap, WarnScope, WarnDescoped, WarnClusterObjects, WarnClusterRules, WarnWatchNamespace, WarnOLMAPIs,
 	WarnStatus, WarnOwnNamespace,
 }
 

@@ -3,7 +3,6 @@ package output
 import (
 	"io/fs"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 )
@@ -118,7 +117,7 @@ func (tr *tree) compare(t target, path string, want []byte) (*Difference, error)
 	case info.Mode().Type() == fs.ModeSymlink:
 		return &Difference{Path: path, State: StateLink}, nil
 	}
-	have, err := os.ReadFile(at(t.dir, path))
+	have, err := readRegular(at(t.dir, path))
 	if err != nil {
 		return nil, err
 	}
@@ -157,7 +156,7 @@ func (tr *tree) leftOver(t target, path string) (*Difference, error) {
 	if tr.info[path].Mode().Type() == fs.ModeSymlink {
 		return &Difference{Path: path, State: StateKeptLink}, nil
 	}
-	have, err := os.ReadFile(at(t.dir, path))
+	have, err := readRegular(at(t.dir, path))
 	if err != nil {
 		return nil, err
 	}
