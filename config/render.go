@@ -152,6 +152,9 @@ func (c *Config) say(r *Rendered, all []*loaded, results []*generate.Result) {
 			notes = append(notes,
 				manifest.Message{Msg: ownCertificates, Options: []manifest.Option{generate.OptionCerts}})
 		}
+		if need := results[i].PodSecurity.Need(results[i].Namespace); need != "" {
+			notes = append(notes, manifest.Message{Msg: need})
+		}
 		for _, n := range notes {
 			r.Notes = append(r.Notes, Warning{Operator: name, Message: Say(n.Msg, n.Options, namer)})
 		}
