@@ -234,7 +234,7 @@ func (b Bundle) options(o *generate.Options) {
 	o.Config, o.Channel = b.Config, b.Channel
 	if d := b.Descoped; d != nil {
 		o.Descoped = generate.Descoped{BindNamespaces: d.BindNamespaces, BindAll: d.BindAll, AggregateTo: d.AggregateTo,
-			Split: d.Split}
+			Split: d.Split, Status: d.Status, BindInternal: d.BindInternal}
 	}
 	if s := b.Subscription; s != nil {
 		o.Subscription = generate.SubscriptionOptions{Name: s.Name, Approval: s.Approval, StartingCSV: s.StartingCSV}

@@ -89,6 +89,8 @@ type Descoped struct {
 	BindAll        bool                   `json:"bindAll,omitempty"`
 	AggregateTo    []generate.DefaultRole `json:"aggregateTo,omitempty"`
 	Split          generate.Split         `json:"split,omitempty"`
+	Status         generate.Status        `json:"status,omitempty"`
+	BindInternal   bool                   `json:"bindInternal,omitempty"`
 }
 
 // Subscription is what profile subscription hands to OLM.

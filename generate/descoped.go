@@ -16,6 +16,8 @@ type Descoped struct {
 	BindAll        bool          // the accounts get a ClusterRoleBinding instead
 	AggregateTo    []DefaultRole // default: none
 	Split          Split         // default: none
+	Status         Status        // default: StatusPlan
+	BindInternal   bool          // the accounts get bindings to the operator's internal APIs alone
 }
 
 // DefaultRole is a ClusterRole for users that a cluster has by default: those of Kubernetes, and OpenShift's cluster-reader.
@@ -23,6 +25,9 @@ type DefaultRole string
 
 // DefaultRoles are all that user roles can be aggregated to.
 var DefaultRoles = []DefaultRole{"admin", "edit", "view", "cluster-reader"}
+
+// NoRole in place of default roles means that user roles are aggregated to none, also where they are by default.
+const NoRole DefaultRole = "none"
 
 // Split says which rules are taken out of an account's required ClusterRole into optional ones.
 type Split string
@@ -37,6 +42,19 @@ const (
 // Splits are all ways to split.
 var Splits = []Split{SplitFeature, SplitResource}
 
+// Status says what the operator may do in all namespaces with the status of the APIs that it owns.
+type Status string
+
+// StatusPlan allows what the descoping plan expects, get and update, even if the CSV asks for less. StatusAsked allows
+// nothing that the CSV does not ask for.
+const (
+	StatusPlan  Status = "plan"
+	StatusAsked Status = "asked"
+)
+
+// Statuses are all values of Status.
+var Statuses = []Status{StatusPlan, StatusAsked}
+
 // descopedGenerators are the generators of ProfileDescoped: see docs/descoped.md for the sentences of the descoping plan they rest on.
 var descopedGenerators = []func(*rendering) error{
 	namespaces,
@@ -44,6 +62,7 @@ var descopedGenerators = []func(*rendering) error{
 	ownRoles,
 	workClusterRoles,
 	statusClusterRoles,
+	internalRoles,
 	userClusterRoles,
 	descopedGroup,
 	tenants,
@@ -62,7 +81,7 @@ var descopedGenerators = []func(*rendering) error{
 func (o Options) CheckDescoped() error {
 	d := o.Descoped
 	if o.Profile != ProfileDescoped {
-		if d.BindAll || len(d.BindNamespaces)+len(d.AggregateTo) > 0 || d.Split != "" {
+		if d.BindAll || d.BindInternal || len(d.BindNamespaces)+len(d.AggregateTo) > 0 || d.Split != "" || d.Status != "" {
 			return refuseOption(OptionProfile, "choose that profile", "binding in namespaces, splitting and aggregating are of the descoped profile")
 		}
 		return nil
@@ -87,10 +106,14 @@ func (o Options) CheckDescoped() error {
 		return refuse("choose one", "bound in all namespaces, the operator needs no binding in some").with(OptionBindAll, OptionBindNamespaces)
 	case d.Split != "" && !slices.Contains(Splits, d.Split):
 		return refuseOption(OptionSplit, "", "split: %q is none of %s", d.Split, join(Splits))
+	case d.Status != "" && !slices.Contains(Statuses, d.Status):
+		return refuseOption(OptionStatus, "", "status: %q is none of %s", d.Status, join(Statuses))
+	case slices.Contains(d.AggregateTo, NoRole) && len(d.AggregateTo) > 1:
+		return refuseOption(OptionAggregateTo, "", "aggregate to: %s stands alone", NoRole)
 	}
 	for _, role := range d.AggregateTo {
-		if !slices.Contains(DefaultRoles, role) {
-			return refuseOption(OptionAggregateTo, "", "aggregate to: %q is none of %s", role, join(DefaultRoles))
+		if !slices.Contains(DefaultRoles, role) && role != NoRole {
+			return refuseOption(OptionAggregateTo, "", "aggregate to: %q is none of %s", role, join(append(DefaultRoles, NoRole)))
 		}
 	}
 	return checkNamespaces(OptionBindNamespaces, "namespace to bind in", d.BindNamespaces)
@@ -209,53 +232,6 @@ func workClusterRoles(r *rendering) error {
 		}
 	}
 	return nil
-}
-
-// statusClusterRoles makes the one binding that a descoped operator has in all namespaces: it may get, update and patch the status of the
-// APIs it owns, as far as the CSV asks for that, so that it can tell users where it may not work (plan).
-func statusClusterRoles(r *rendering) error {
-	for _, a := range r.accounts() {
-		status := r.statusRules(a.rules)
-		if len(status) == 0 {
-			continue
-		}
-		g := grant{name: r.names.free(r.names.account(a.name) + "-status")}
-		g.ServiceAccountName = a.name
-		labels := r.descopedLabels("status")
-		if err := r.clusterRoleAndBinding(g.name, g, rules(status), labels, labels); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-var statusVerbs = []string{"get", "update", "patch"}
-
-// statusRules gives what rules say of the status of owned APIs, each API and set of resource names once.
-func (r *rendering) statusRules(asked []rbacv1.PolicyRule) []rbacv1.PolicyRule {
-	type key struct{ group, resource, names string }
-	var out []rbacv1.PolicyRule
-	index := map[key]int{}
-	for _, a := range r.apis {
-		resource := a.plural + "/status"
-		for _, p := range asked {
-			if !has(p.APIGroups, a.group) || !hasResource(p.Resources, resource) {
-				continue
-			}
-			k := key{a.group, resource, strings.Join(p.ResourceNames, "\n")}
-			i, ok := index[k]
-			if !ok {
-				i, index[k] = len(out), len(out)
-				out = append(out, rbacv1.PolicyRule{APIGroups: []string{a.group}, Resources: []string{resource}, ResourceNames: p.ResourceNames})
-			}
-			for _, v := range statusVerbs {
-				if has(p.Verbs, v) && !slices.Contains(out[i].Verbs, v) {
-					out[i].Verbs = append(out[i].Verbs, v)
-				}
-			}
-		}
-	}
-	return slices.DeleteFunc(out, func(p rbacv1.PolicyRule) bool { return len(p.Verbs) == 0 })
 }
 
 // hasResource is has for resources, where "*/status" stands for the status of each (Kubernetes: component-helpers,

@@ -7,8 +7,10 @@ import (
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/component-helpers/auth/rbac/validation"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/manifest"
 )
 
 // descopedWarnings says what an administrator must know before binding the operator.
@@ -25,6 +27,8 @@ func descopedWarnings(r *rendering) error {
 		r.warnOwnNamespace(a)
 	}
 	r.warnStatus()
+	r.noteStatus()
+	r.noteAggregation()
 	return nil
 }
 
@@ -107,11 +111,10 @@ func (r *rendering) warnOwnNamespace(a *account) {
 
 // warnStatus finds owned APIs in whose status the operator can't tell users that it may not work in their namespace.
 func (r *rendering) warnStatus() {
-	var asked []rbacv1.PolicyRule
+	var status []rbacv1.PolicyRule
 	for _, a := range r.accounts() {
-		asked = append(asked, a.rules...)
+		status = append(status, r.statusOf(a)...)
 	}
-	status := r.statusRules(asked)
 	owned := r.csv.Spec.CustomResourceDefinitions.Owned
 	for i, a := range r.apis {
 		if slices.ContainsFunc(status, func(p rbacv1.PolicyRule) bool {
@@ -129,6 +132,24 @@ func (r *rendering) warnStatus() {
 		}
 		r.warn(bundle.WarnStatus, r.bundle.CSVObject.Errorf(field,
 			"no rule that is bound in all namespaces lets the operator update the status of %s.%s: %s", a.plural, a.group, why))
+	}
+}
+
+// noteStatus names the APIs whose status the plan opens and the CSV does not ask for.
+func (r *rendering) noteStatus() {
+	var names []string
+	for _, a := range r.apis {
+		for _, account := range r.accounts() {
+			asked, _ := validation.Covers(r.statusRules(account.rules), withStatus(nil, a))
+			granted, _ := validation.Covers(r.statusOf(account), withStatus(nil, a))
+			if name := a.plural + "." + a.group; granted && !asked && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	if len(names) > 0 {
+		r.notes = append(r.notes, manifest.Message{Options: []Option{OptionStatus}, Msg: "the operator may get and update the status of " +
+			strings.Join(names, ", ") + " in all namespaces, as the descoping plan expects: its CSV asks for less"})
 	}
 }
 

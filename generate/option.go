@@ -24,6 +24,8 @@ const (
 	OptionBindAll             Option = "Descoped.BindAll"
 	OptionAggregateTo         Option = "Descoped.AggregateTo"
 	OptionSplit               Option = "Descoped.Split"
+	OptionStatus              Option = "Descoped.Status"
+	OptionBindInternal        Option = "Descoped.BindInternal"
 	OptionChannel             Option = "Channel"
 	OptionSubscription        Option = "Subscription.Name"
 	OptionApproval            Option = "Subscription.Approval"

@@ -1,8 +1,11 @@
 package generate
 
 import (
+	"fmt"
 	"slices"
 
+	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/templates"
 )
 
@@ -14,8 +17,9 @@ var userVerbs = map[string][]string{
 	"view":  {"get", "list", "watch"},
 }
 
-// userClusterRoles makes admin, edit and view of every provided API. "For de-scoped operators, OLM will leave this to the administrator"
-// (plan): only the labels that were asked for add them to default roles. In an OperatorGroup its ClusterRoles find them.
+// userClusterRoles makes admin, edit and view of every provided API, with the owner of the API in an annotation. "For
+// de-scoped operators, OLM will leave this to the administrator" (plan): aggregateTo says to which default roles they are
+// aggregated. In an OperatorGroup its ClusterRoles find them.
 func userClusterRoles(r *rendering) error {
 	for _, a := range r.apis {
 		for _, suffix := range suffixes {
@@ -23,7 +27,8 @@ func userClusterRoles(r *rendering) error {
 				continue // a CSV may say that it owns them
 			}
 			view := templates.APIRole{Ownership: r.descopedLabels("user-" + suffix), Name: r.names.apiRole(a, suffix),
-				Group: a.group, Resource: a.plural, Verbs: userVerbs[suffix]}
+				Group: a.group, Resource: a.plural, Verbs: userVerbs[suffix],
+				Operator: r.bundle.Package, Description: r.apiDescription(a, suffix)}
 			for _, to := range r.aggregateTo() {
 				if string(to) == suffix || to == "cluster-reader" && suffix == "view" {
 					view.DefaultRoles = append(view.DefaultRoles, string(to))
@@ -42,14 +47,48 @@ func userClusterRoles(r *rendering) error {
 	return nil
 }
 
-// aggregateTo gives the default roles that get the user roles: those asked for, or for a global OperatorGroup, which "provides APIs to all
-// users by default" (plan), admin, edit and view. Named namespaces do not reach the users of the others.
+// apiDescription names the operator that owns an API, without its version: users see in the role whom to ask. The plan
+// wants "the name of the owning operator" beside an API (Operator Visibility).
+func (r *rendering) apiDescription(a api, suffix string) string {
+	name := r.csv.Spec.DisplayName
+	if name == "" {
+		name = r.bundle.Package
+	}
+	return fmt.Sprintf("%s of %s.%s, an API of the operator %s", suffix, a.plural, a.group, name)
+}
+
+// aggregateTo returns the default roles that get the user roles. By default these are admin, edit and view of an operator
+// that "provides APIs to all users by default" (plan, Determining Scope): its CSV supports AllNamespaces only, or it has a
+// global OperatorGroup. Nothing is bound by that.
 func (r *rendering) aggregateTo() []DefaultRole {
 	o := r.options
-	if len(o.Descoped.AggregateTo) == 0 && o.OperatorGroup != "" && r.boundEverywhere() {
+	switch {
+	case slices.Contains(o.Descoped.AggregateTo, NoRole):
+		return nil
+	case len(o.Descoped.AggregateTo) == 0 && r.providedToAll():
 		return []DefaultRole{"admin", "edit", "view"}
 	}
 	return o.Descoped.AggregateTo
+}
+
+// providedToAll reports whether the operator provides its APIs to all users unless the options say otherwise. The
+// namespaces of an OperatorGroup do not reach the users of other namespaces.
+func (r *rendering) providedToAll() bool {
+	if r.options.OperatorGroup != "" {
+		return r.boundEverywhere()
+	}
+	scope, _ := bundle.ScopeOf(r.bundle.CSV)
+	return scope == bundle.AllUsers
+}
+
+// noteAggregation says that user roles are aggregated although nobody has asked for it.
+func (r *rendering) noteAggregation() {
+	o := r.options
+	if len(o.Descoped.AggregateTo) == 0 && o.OperatorGroup == "" && r.providedToAll() && len(r.apis) > 0 {
+		r.notes = append(r.notes, manifest.Message{Options: []Option{OptionAggregateTo},
+			Msg: "the operator supports AllNamespaces only, so it provides its APIs to all users by default: " +
+				"its user roles are aggregated to admin, edit and view, and nothing is bound"})
+	}
 }
 
 // descopedGroup makes the ClusterRoles of the OperatorGroup, if one is given: an administrator binds users to them in the group's namespaces.

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/component-helpers/auth/rbac/validation"
 	"sigs.k8s.io/yaml"
@@ -27,8 +28,8 @@ const (
 	stranger     = "tenant-m"
 )
 
-// The RBAC of the descoped profile, for every bundle of the corpus: without bindings the operator may do nothing but its status exception
-// and, in its own namespace, what permissions ask for; bound to a namespace it may do there exactly what the CSV asks for, and in another
+// The RBAC of the descoped profile, for every bundle of the corpus: without bindings the operator may do nothing but its status exception,
+// which is the plan's or as the CSV asks, and, in its own namespace, what permissions ask for; bound to a namespace it may do there exactly what the CSV asks for, and in another
 // one no more than before; however the ClusterRoles are split. A further tenant adds files and changes none.
 func TestDescopedCorpus(t *testing.T) {
 	warnings, checked := map[string]int{}, 0
@@ -83,6 +84,7 @@ func checkDescoped(t *testing.T, b *bundle.Bundle) {
 		free := d.rbac(t, b, generate.Descoped{Split: split})
 		bound := d.rbac(t, b, generate.Descoped{Split: split, BindNamespaces: []string{tenant}})
 		all := d.rbac(t, b, generate.Descoped{Split: split, BindAll: true})
+		strict := d.rbac(t, b, generate.Descoped{Split: split, Status: generate.StatusAsked})
 		what := "split " + string(split)
 		for _, account := range free.accounts() {
 			asked := free.asked(account)
@@ -91,10 +93,12 @@ func checkDescoped(t *testing.T, b *bundle.Bundle) {
 			covers(t, what+", "+account+": the CSV asks for all that is in its own namespace", slices.Concat(free.permissions(account), status), own)
 			covers(t, what+", "+account+": its own namespace has all of permissions", own, free.permissions(account))
 
+			covers(t, what+", "+account+": the CSV asks for the status, as asked", asked, strict.allowed(account, stranger, true))
+
 			work := free.clusterRoles(account)
 			covers(t, what+", "+account+": the CSV asks for all that is in its ClusterRoles", asked, work)
 			covers(t, what+", "+account+": its ClusterRoles have all that the CSV asks for", work, asked)
-			covers(t, what+", "+account+": the CSV asks for the status", asked, status)
+			checkPlan(t, b, what+", "+account, asked, status)
 
 			equalRules(t, what+", "+account+": a tenant", bound.allowed(account, tenant, true), slices.Concat(work, status))
 			equalRules(t, what+", "+account+": a namespace that is not bound", bound.allowed(account, stranger, true), status)
@@ -127,6 +131,50 @@ func checkStatus(t *testing.T, b *bundle.Bundle, what string, rules []rbacv1.Pol
 		exception = append(exception, rbacv1.PolicyRule{APIGroups: []string{d.Group}, Resources: []string{d.Name + "/status"}, Verbs: []string{"get", "update", "patch"}})
 	}
 	covers(t, what+": only the status of owned APIs is bound in all namespaces", exception, rules)
+}
+
+// checkPlan proves that status holds no more than what the CSV asks for and the plan's get and update of owned APIs, and
+// that an account that runs the operator may get and update the status of all APIs of its CRDs that have one.
+func checkPlan(t *testing.T, b *bundle.Bundle, what string, asked, status []rbacv1.PolicyRule) {
+	t.Helper()
+	var plan, expected []rbacv1.PolicyRule
+	for _, d := range b.CSV.Spec.CustomResourceDefinitions.Owned {
+		plural, group, _ := strings.Cut(d.Name, ".")
+		rule := rbacv1.PolicyRule{APIGroups: []string{group}, Resources: []string{plural + "/status"}, Verbs: []string{"get", "update"}}
+		plan = append(plan, rule)
+		if hasStatus(t, b.CRD(d.Name), d.Version) {
+			expected = append(expected, rule)
+		}
+	}
+	for _, d := range b.CSV.Spec.APIServiceDefinitions.Owned {
+		plan = append(plan, rbacv1.PolicyRule{APIGroups: []string{d.Group}, Resources: []string{d.Name + "/status"}, Verbs: []string{"get", "update"}})
+	}
+	covers(t, what+": the CSV or the plan asks for the status", slices.Concat(asked, plan), status)
+	_, account, _ := strings.Cut(what, ", ")
+	if slices.ContainsFunc(b.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs, func(d v1alpha1.StrategyDeploymentSpec) bool {
+		return bundle.Account(&d.Spec.Template.Spec) == account
+	}) {
+		covers(t, what+": the operator may update every status", status, expected)
+	}
+}
+
+// hasStatus reports whether a version of a CRD has a status subresource.
+func hasStatus(t *testing.T, c *bundle.CRD, version string) bool {
+	t.Helper()
+	v, err := c.Value()
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec, _ := v["spec"].(map[string]any)
+	has := func(m map[string]any) bool {
+		subresources, _ := m["subresources"].(map[string]any)
+		return subresources["status"] != nil
+	}
+	versions, _ := spec["versions"].([]any)
+	return has(spec) || slices.ContainsFunc(versions, func(x any) bool {
+		m, _ := x.(map[string]any)
+		return m["name"] == version && has(m)
+	})
 }
 
 func covers(t *testing.T, what string, owner, servant []rbacv1.PolicyRule) {

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// device gives the number of the file system that a file is on.
+// device returns the number of the file system of a file.
 func device(i fs.FileInfo) (dev uint64, ok bool) {
 	st, ok := i.Sys().(*syscall.Stat_t)
 	if !ok {
@@ -20,7 +20,7 @@ func device(i fs.FileInfo) (dev uint64, ok bool) {
 	return uint64(st.Dev), true //nolint:unconvert // it is an int32 on some systems
 }
 
-// copyOwner gives the file at path the owner and group of old. Only root may give files away, so failing is normal.
+// copyOwner sets the owner and group of path to those of old. Only root may do that, so errors are ignored.
 func copyOwner(path string, old fs.FileInfo) {
 	if st, ok := old.Sys().(*syscall.Stat_t); ok {
 		_ = os.Lchown(path, int(st.Uid), int(st.Gid))

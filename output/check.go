@@ -3,7 +3,6 @@ package output
 import (
 	"io/fs"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 )
@@ -117,7 +116,7 @@ func (tr *tree) compare(t target, path string, want []byte) (*Difference, error)
 	case info.Mode().Type() == fs.ModeSymlink:
 		return &Difference{Path: path, State: StateLink}, nil
 	}
-	have, err := os.ReadFile(at(t.dir, path))
+	have, err := readRegular(at(t.dir, path))
 	if err != nil {
 		return nil, err
 	}
@@ -156,7 +155,7 @@ func (tr *tree) leftOver(t target, path string) (*Difference, error) {
 	if tr.info[path].Mode().Type() == fs.ModeSymlink {
 		return &Difference{Path: path, State: StateKeptLink}, nil
 	}
-	have, err := os.ReadFile(at(t.dir, path))
+	have, err := readRegular(at(t.dir, path))
 	if err != nil {
 		return nil, err
 	}

@@ -9,13 +9,14 @@ import (
 	"github.com/olmgen/olmgen/generate"
 )
 
-// The application that holds what concerns the whole cluster, and the overlay that has all of it (operate-first/apps: cluster-scope/README.md).
+// The application with the cluster-scoped objects, and the overlay that lists all of them (operate-first/apps:
+// cluster-scope/README.md).
 const (
 	clusterApp     = "cluster-scope"
 	clusterOverlay = clusterApp + "/overlays/prod/common/"
 )
 
-// place is where the decision record "Managing Operators" (operate-first/blueprint, ADR 0011) puts an object.
+// place is a place of the decision record "Managing Operators" (operate-first/blueprint, ADR 0011).
 type place int
 
 const (
@@ -24,7 +25,7 @@ const (
 	inCluster                  // with cluster-scope
 )
 
-// placeOf decides by the record. Whatever is not namespaced concerns the cluster: CRDs, ClusterRoles, bindings, Namespaces.
+// placeOf returns the place of an object. An object without a namespace is cluster-scoped.
 func (t Tree) placeOf(x generate.Shared) place {
 	switch {
 	case isOLM(x.Object, v1alpha1.ClusterServiceVersionKind), isOLM(x.Object, v1alpha1.InstallPlanKind):
@@ -37,14 +38,15 @@ func (t Tree) placeOf(x generate.Shared) place {
 	return inApplication
 }
 
-// singleNamespace reports whether the operator sees one namespace only.
+// singleNamespace reports whether the operator watches one namespace only.
 func (o Operator) singleNamespace() bool {
 	return o.InstallMode == v1alpha1.InstallModeTypeOwnNamespace || o.InstallMode == v1alpha1.InstallModeTypeSingleNamespace
 }
 
-// clusterScope divides the objects as operate-first/apps does: cluster-scope/base/<api group>/<plural>/<name>/ has one object and its
-// kustomization.yaml, cluster-scope/bundles/<operator> lists what an operator needs of them, cluster-scope/overlays/prod/common has all,
-// and <operator>/base is the application with what is namespaced. A namespaced object that several operators share stands in each application.
+// clusterScope lays out objects as operate-first/apps does. cluster-scope/base/<api group>/<plural>/<name>/ has one
+// object and its kustomization.yaml. cluster-scope/bundles/<operator> lists the objects of an operator,
+// cluster-scope/overlays/prod/common all. <operator>/base has the namespaced objects, also those that several
+// operators share.
 func (t Tree) clusterScope() (Files, error) {
 	var cluster []generate.Shared
 	for _, x := range t.Objects {
@@ -65,7 +67,7 @@ func (t Tree) clusterScope() (Files, error) {
 	return append(files, more...), err
 }
 
-// clusterBase gives each object a directory below cluster-scope/, and the names of the directories.
+// clusterBase writes a directory below cluster-scope/ for each object, and returns the names of the directories.
 func (t Tree) clusterBase(objects []generate.Shared) (Files, []string, error) {
 	plurals, err := t.plurals(objects)
 	if err != nil {
@@ -94,7 +96,7 @@ func (t Tree) clusterBase(objects []generate.Shared) (Files, []string, error) {
 	return files, bases, nil
 }
 
-// ownName is the name of an object's directory. A namespace of the same name would say it twice.
+// ownName returns the name of an object's directory. It leaves out a namespace that equals the object's name.
 func ownName(x generate.Object, operatorNamespace string) string {
 	if x.Namespace == x.Name {
 		return escape(x.Name)
@@ -102,8 +104,8 @@ func ownName(x generate.Object, operatorNamespace string) string {
 	return namePart(x, operatorNamespace)
 }
 
-// clusterLists gives the bundle of each operator, and the overlay with all of them. kustomize takes no object twice: those of
-// operators that share some are listed one by one in the overlay, before the bundles of the others.
+// clusterLists writes the bundle of each operator, and the overlay. kustomize refuses an object that is listed twice.
+// So the overlay lists the objects of operators that share some one by one, before the bundles of the others.
 func (t Tree) clusterLists(objects []generate.Shared, bases []string) (Files, error) {
 	lists := make([][]string, len(t.Operators))
 	sharing := make([]bool, len(t.Operators))
@@ -138,7 +140,7 @@ func (t Tree) clusterLists(objects []generate.Shared, bases []string) (Files, er
 	return append(files, File{Path: clusterOverlay + kustomizationName, Data: kustomization}), err
 }
 
-// byName gives the operators in the order of their names.
+// byName returns the operators sorted by name.
 func (t Tree) byName() []int {
 	order := make([]int, len(t.Operators))
 	for i := range order {
@@ -148,7 +150,7 @@ func (t Tree) byName() []int {
 	return order
 }
 
-// applications gives each operator its own folder with what is namespaced.
+// applications writes the directory of each operator, with its namespaced objects.
 func (t Tree) applications() (Files, error) {
 	var files Files
 	taken := map[string]string{clusterApp: "the layout itself"}

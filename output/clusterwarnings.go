@@ -10,7 +10,7 @@ import (
 	"github.com/olmgen/olmgen/generate"
 )
 
-// clusterScopeWarnings tells what the decision record leaves out, and what it does not allow.
+// clusterScopeWarnings returns what the decision record leaves out, and what it does not allow.
 func (t Tree) clusterScopeWarnings() []string {
 	var warnings []string
 	for i, objects := range t.perOperator() {

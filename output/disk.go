@@ -11,15 +11,14 @@ import (
 
 // disk makes every change to the file system, and nothing else does.
 type disk struct {
-	// exchange lets two directories trade names in one step. It fails with errors.ErrUnsupported where that cannot be
-	// done.
+	// exchange swaps two directories in one step. It fails with errors.ErrUnsupported where that is not possible.
 	exchange func(a, b string) error
 	// hardlink gives a file a second name.
 	hardlink func(from, to string) error
 	// access tells whether files can be created in a directory.
 	access func(dir string) error
-	// before is called ahead of every change; a change does not happen if it gives an error. Tests stop here, as a kill
-	// would. It may be nil.
+	// before is called before every change. If it returns an error, the change does not happen. Tests use it to stop
+	// where a kill would. It may be nil.
 	before func(op, path string) error
 }
 
@@ -46,7 +45,7 @@ func (d *disk) rename(from, to string) error {
 	return d.do("rename", to, func() error { return os.Rename(from, to) })
 }
 
-// create writes a file that must not exist yet, down to the disk.
+// create writes a file that must not exist yet, and syncs it.
 func (d *disk) create(path string, from io.Reader) error {
 	var f *os.File
 	err := d.do("create", path, func() (err error) {
@@ -70,7 +69,7 @@ func (d *disk) create(path string, from io.Reader) error {
 	return f.Close()
 }
 
-// write creates a file with the given content, and with the mode and owner of old if that is not nil.
+// write creates a file with data, and with the mode and owner of old if that is not nil.
 func (d *disk) write(path string, data []byte, old fs.FileInfo) error {
 	if err := d.create(path, bytes.NewReader(data)); err != nil || old == nil {
 		return err
@@ -78,7 +77,7 @@ func (d *disk) write(path string, data []byte, old fs.FileInfo) error {
 	return d.likeOld(path, old)
 }
 
-// link gives the file from a second name, or copies it where the file system or its rules allow no second name.
+// link creates the hard link to, or a copy where the file system or its rules allow no hard link.
 func (d *disk) link(from, to string, old fs.FileInfo) (linked bool, err error) {
 	err = d.do("link", to, func() error {
 		linked = d.hardlink(from, to) == nil
@@ -87,7 +86,7 @@ func (d *disk) link(from, to string, old fs.FileInfo) (linked bool, err error) {
 	if err != nil || linked {
 		return linked, err
 	}
-	in, err := os.Open(from)
+	in, err := openRegular(from)
 	if err != nil {
 		return false, err
 	}
@@ -101,7 +100,7 @@ func (d *disk) link(from, to string, old fs.FileInfo) (linked bool, err error) {
 	return false, d.do("chtimes", to, func() error { return os.Chtimes(to, old.ModTime(), old.ModTime()) })
 }
 
-// symlink makes a symbolic link at to that is spelled like the one at from.
+// symlink creates a symbolic link at to with the target of the one at from.
 func (d *disk) symlink(from, to string) error {
 	target, err := os.Readlink(from)
 	if err != nil {
@@ -110,7 +109,7 @@ func (d *disk) symlink(from, to string) error {
 	return d.do("symlink", to, func() error { return os.Symlink(target, to) })
 }
 
-// likeOld gives a file or directory that olmgen made the mode, and if it may the owner, of the one it stands in for.
+// likeOld sets the mode and, if permitted, the owner of a new file or directory to those of the old one.
 func (d *disk) likeOld(path string, old fs.FileInfo) error {
 	mode := old.Mode().Perm()
 	if old.IsDir() {
@@ -122,13 +121,13 @@ func (d *disk) likeOld(path string, old fs.FileInfo) error {
 	})
 }
 
-// remove removes a tree, if it is there. Links in it are removed and not followed.
+// remove removes a tree, if it exists. It does not follow links.
 func (d *disk) remove(root string) error {
 	if _, err := os.Lstat(root); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	return d.do("remove", root, func() error {
-		// A directory without write permission would keep its entries. What cannot be changed here fails below.
+		// Entries of a directory without write permission cannot be removed. An error of Chmod shows up in RemoveAll.
 		_ = filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
 			if err == nil && e.IsDir() {
 				if i, err := e.Info(); err == nil && i.Mode().Perm()&0o700 != 0o700 {
@@ -141,8 +140,8 @@ func (d *disk) remove(root string) error {
 	})
 }
 
-// syncDir brings the names in a directory to the disk. That matters when the power fails, not when olmgen is killed, and
-// not every system can do it: so an error is none.
+// syncDir syncs the names in a directory. That matters when the power fails, not when olmgen is killed. Not every
+// system can do it, so errors are ignored.
 func (d *disk) syncDir(path string) {
 	_ = d.do("syncdir", path, func() error {
 		f, err := os.Open(path)
@@ -154,13 +153,14 @@ func (d *disk) syncDir(path string) {
 	})
 }
 
-// swap puts the tree at stage in place of the one at dir, which ends up at stage.
+// swap replaces the tree at dir by the one at stage. The old tree ends up at stage.
 func (d *disk) swap(t target) error {
 	err := d.do("exchange", t.dir, func() error { return d.exchange(t.stage, t.dir) })
 	if !unsupported(err) {
 		return err
 	}
-	// For a moment there is no dir. If olmgen is killed then, the next run moves the old tree back: see recover.
+	// For a moment there is no dir. If olmgen is killed then, the next run moves the old tree back: see
+	// recoverBeside.
 	if err := d.rename(t.dir, t.aside); err != nil {
 		return err
 	}

@@ -1,8 +1,9 @@
-// Package output puts rendered files where they belong: a directory that olmgen keeps up to date, or one stream.
+// Package output writes rendered files to a directory that olmgen keeps up to date, or to one stream.
 //
-// [Write] replaces a directory as a whole. Whoever looks at it sees the old tree or the new one, never a mixture, and
-// files that olmgen did not write stay as they are. The files olmgen.lock say which files are olmgen's: one at the root
-// of the directory, and one in each directory of an operator or tenant. [Stream] prints the same files as one multi-document YAML stream.
+// [Write] replaces a directory as a whole: readers see the old tree or the new one. Where that is not possible it
+// writes file by file, with a journal. Files that olmgen did not write stay as they are. The files
+// olmgen.lock say which files are olmgen's: one at the root, and one in each directory of an operator or tenant. [Stream]
+// prints the same files as one multi-document YAML stream.
 package output
 
 import (
@@ -19,7 +20,7 @@ import (
 // LockName is the name of the files that say which files of an output directory are olmgen's.
 const LockName = "olmgen.lock"
 
-// Stdout is what names standard output where a directory could be named.
+// Stdout means standard output in place of a directory.
 const Stdout = "-"
 
 const (
@@ -49,7 +50,7 @@ func IDOf(o generate.Object) ID { return ID{o.Part, o.Group(), o.Kind, o.Namespa
 // Files is an ordered set of files.
 type Files []File
 
-// check tells whether the files can be one tree on every system that a checkout of it may end up on.
+// check refuses files that cannot be one tree on every system that may check them out.
 func (fs Files) check() error {
 	type place struct {
 		name string
@@ -90,7 +91,7 @@ func (fs Files) check() error {
 	return nil
 }
 
-// checkPath tells whether p names a file below the output directory: relative, clean and spelled with slashes.
+// checkPath refuses a path that is not relative, clean and slash-separated.
 func checkPath(p string) error {
 	if err := checkText(p); err != nil {
 		return fmt.Errorf("path %q %w", p, err)
@@ -125,7 +126,7 @@ func checkPath(p string) error {
 	return nil
 }
 
-// checkText tells whether s can be written to the lock and read back.
+// checkText refuses text that the lock cannot hold.
 func checkText(s string) error {
 	switch {
 	case s == "":
@@ -138,7 +139,7 @@ func checkText(s string) error {
 	return nil
 }
 
-// parents gives the directories above p, outermost first: a and a/b for a/b/c.
+// parents returns the directories above p, outermost first: a and a/b for a/b/c.
 func parents(p string) []string {
 	var dirs []string
 	for i := range len(p) {
@@ -149,8 +150,8 @@ func parents(p string) []string {
 	return dirs
 }
 
-// fold gives two names the same key when a file system that ignores case may take them for one. Upper case first: some
-// letters (the long s) only meet their siblings there.
+// fold returns the same key for two names that may be one on a file system that ignores case. Upper case comes first:
+// some letters, such as the long s, have their siblings only there.
 func fold(p string) string {
 	return strings.ToLower(strings.ToUpper(p))
 }

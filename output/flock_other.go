@@ -7,6 +7,6 @@ import (
 	"os"
 )
 
-const noFollow = 0
+const noFollow, noWait = 0, 0
 
 func flock(*os.File) error { return errors.ErrUnsupported }

@@ -11,6 +11,9 @@ import (
 // A link planted at the name of the guard must not make olmgen create a file somewhere else.
 const noFollow = syscall.O_NOFOLLOW
 
+// A pipe in place of a file must not make olmgen wait for a writer.
+const noWait = syscall.O_NONBLOCK
+
 // flock locks the file or fails at once: with errBusy if another process has it, with errors.ErrUnsupported if the file
 // system has no locks.
 func flock(f *os.File) error {

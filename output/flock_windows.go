@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-const noFollow = 0
+const noFollow, noWait = 0, 0
 
 func flock(f *os.File) error {
 	const flags = windows.LOCKFILE_EXCLUSIVE_LOCK | windows.LOCKFILE_FAIL_IMMEDIATELY

@@ -12,12 +12,14 @@ import (
 	"github.com/olmgen/olmgen/templates"
 )
 
-// anyChannel is what the Subscription of a base has for a channel (redhat-cop/gitops-catalog: web-terminal/operator/base/subscription.yaml).
+// anyChannel is the channel of the Subscription in a base (redhat-cop/gitops-catalog:
+// web-terminal/operator/base/subscription.yaml).
 const anyChannel = "patch-me-see-overlays-dir"
 
-// gitopsCatalog gives each operator a directory as in redhat-cop/gitops-catalog (its CONTRIBUTING.md): <name>-operator/operator/base holds
-// the objects, one in a file, and overlays/<channel> what is the channel's own. Each operator is built on its own, so an object that
-// several share stands in each. A channel is needed: that of the Subscription, or the operator's.
+// gitopsCatalog lays out objects as redhat-cop/gitops-catalog does (CONTRIBUTING.md). <name>-operator/operator/base
+// has one file for each object, overlays/<channel> has what depends on the channel. Each operator is built on its
+// own, so each has the objects that several share. A channel is required: that of the Subscription, or the
+// operator's.
 func (t Tree) gitopsCatalog() (Files, error) {
 	var files Files
 	taken := map[string]string{}
@@ -77,7 +79,8 @@ func (t Tree) catalogEntry(dir string, o Operator, objects []generate.Shared) (F
 	return append(files, more...), err
 }
 
-// catalogName is the name of an object's file in a base: the catalog's for the objects that its bases have, else that of the flat layout.
+// catalogName returns the file name of an object in a base: the one that bases of the catalog use, or that of the
+// flat layout.
 func catalogName(x generate.Object, o Operator) string {
 	switch {
 	case x.Kind == "Namespace" && x.Group() == "" && x.Name == o.Namespace:
@@ -88,7 +91,7 @@ func catalogName(x generate.Object, o Operator) string {
 	return stem(x, o.Namespace)
 }
 
-// openChannel returns the channel of a Subscription to a package, and the Subscription with the channel left to overlays.
+// openChannel returns the channel of a Subscription to a package, and the Subscription with anyChannel in its place.
 // The channel is empty if the Subscription is to another package, or has none.
 func openChannel(x generate.Object, pkg string) (string, generate.Object, error) {
 	name, err := get(x, "spec", "name")

@@ -89,7 +89,7 @@ func (d *disk) releaseGuard(w work, f *os.File) {
 	d.leave(w)
 }
 
-// guardByName is for file systems without locks: the file itself is the lock, and a killed run leaves it.
+// guardByName is for file systems without locks. The file itself is the lock, and a killed run leaves it.
 func (d *disk) guardByName(t target, w work) (release func(), err error) {
 	name := w.at(namedName)
 	err = d.do("guard", name, func() error {
@@ -113,11 +113,11 @@ func (d *disk) guardByName(t target, w work) (release func(), err error) {
 	}, nil
 }
 
-// hold is the guards of a run. One that is nil is not held.
+// hold is the guards that a run holds. A nil one is not held.
 type hold struct{ beside, inside func() }
 
-// guards takes the guard beside the directory. If nothing can be written there, a directory that exists can still be
-// written in place, and the guard inside must do. That one is also needed where another run has worked in place.
+// guards takes the guard beside the directory. If olmgen cannot write there, an existing directory is written in
+// place under the guard inside. That guard is also taken where an earlier run worked in place.
 func (d *disk) guards(t target) (*hold, error) {
 	h := &hold{}
 	var err error
@@ -134,7 +134,7 @@ func (d *disk) guards(t target) (*hold, error) {
 	return h, nil
 }
 
-// mayStay tells whether a directory is written in place because err forbids to write beside it.
+// mayStay tells whether the directory is written in place because of err, which came from writing beside it.
 func (t target) mayStay(err error) bool {
 	if unmovable(err) || errors.Is(err, syscall.EROFS) {
 		return true

@@ -9,8 +9,8 @@ import (
 	"github.com/olmgen/olmgen/output/helm"
 )
 
-// helm makes a chart of an operator. In a tree without a Namespace each operator has a chart of its own, in a directory of its name. Helm
-// takes an object to be of one release only, so operators that share one are refused.
+// helm writes the chart of an operator. In a tree without a Namespace each operator has its chart in a directory with
+// its name. Helm allows an object in one release only, so operators that share one are refused.
 func (t Tree) helm() (Files, error) {
 	names := unique(t.Objects, func(o generate.Object) string { return stem(o, t.Namespace) })
 	for i := range names {
@@ -37,7 +37,7 @@ func (t Tree) helm() (Files, error) {
 	return files, nil
 }
 
-// chart gives what the chart of an operator is made of.
+// chart returns the parts of an operator's chart.
 func (t Tree) chart(operator int, names []string) (helm.Chart, error) {
 	o := t.Operators[operator]
 	c := helm.Chart{
@@ -75,7 +75,7 @@ func (t Tree) chart(operator int, names []string) (helm.Chart, error) {
 	return c, nil
 }
 
-// changed gives objects as they are in the tree after they were rendered.
+// changed returns the objects as they are in the tree, with the changes made after rendering.
 func (t Tree) changed(objects []generate.Object) ([]generate.Object, error) {
 	if t.Change == nil {
 		return objects, nil
@@ -94,7 +94,7 @@ func (t Tree) changed(objects []generate.Object) ([]generate.Object, error) {
 	return out, nil
 }
 
-// same reports whether two lists hold the same objects, in any order.
+// same reports whether two lists have the same objects, in any order.
 func same(a, b []generate.Object) bool {
 	type id struct{ apiVersion, kind, namespace, name string }
 	of := func(o generate.Object) id { return id{o.APIVersion, o.Kind, o.Namespace, o.Name} }

@@ -11,7 +11,7 @@ func refuse(text, format string, args ...any) error {
 	return manifest.WithHint(fmt.Errorf(format, args...), text)
 }
 
-// OptionForce is the option of writing that errors are about.
+// OptionForce names WriteOptions.Force in errors.
 const OptionForce manifest.Option = "WriteOptions.Force"
 
 // refuseOption is refuse with a hint about one option.
@@ -19,7 +19,7 @@ func refuseOption(option manifest.Option, text, format string, args ...any) erro
 	return manifest.WithHint(fmt.Errorf(format, args...), text, option)
 }
 
-// unsupported tells whether err means that this file system cannot do it at all, so that another way is worth a try.
+// unsupported tells whether this file system has no such operation, so that another way is tried.
 func unsupported(err error) bool {
 	return errors.Is(err, errors.ErrUnsupported)
 }

@@ -100,8 +100,8 @@ func (d *disk) writable(t target, j *journal) error {
 	return nil
 }
 
-// finish carries out a journal, whose steps may have been carried out before. It returns the files that are neither what
-// they were nor what they shall be: somebody edited them since, and they stay.
+// finish carries out a journal. Some steps may be done already. It returns the files that are neither what they were
+// nor what they should be: somebody edited them, and they stay.
 func (d *disk) finish(t target, j *journal) (edited []string, err error) {
 	for _, remove := range []bool{true, false} {
 		for i, s := range j.Steps {

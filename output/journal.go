@@ -115,7 +115,7 @@ func (j *journal) read(name string, info fs.FileInfo) error {
 	if !info.Mode().IsRegular() {
 		return errors.New("is not a regular file")
 	}
-	f, err := os.Open(name)
+	f, err := openRegular(name)
 	if err != nil {
 		return err
 	}

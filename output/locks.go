@@ -32,8 +32,8 @@ func wayUp(dir string) string {
 	return strings.TrimSuffix(strings.Repeat("../", strings.Count(dir, "/")+1), "/")
 }
 
-// readLocks reads the lock of dir, if there is one, and adds what it records to the tree. A lock of another output directory, below this one,
-// is a file like others.
+// readLock reads the lock of dir, if there is one, and adds its records to the tree. The lock of another output directory
+// below this one is a file like others.
 func (tr *tree) readLock(t target, dir string) error {
 	data, err := readLockFile(t, dir)
 	if err != nil || data == nil {
@@ -42,8 +42,8 @@ func (tr *tree) readLock(t target, dir string) error {
 	l, err := readLock(data)
 	switch {
 	case err != nil:
-		return refuse("restore it from version control, or remove it: then olmgen takes over files that are equal to its own and leaves the rest alone",
-			"%s: %w", t.show(lockPath(dir)), err)
+		return refuse("restore it from version control, or remove it: "+
+			"then olmgen takes over files that are equal to its own and leaves the rest alone", "%s: %w", t.show(lockPath(dir)), err)
 	case l.Root != wayUp(dir) && dir == "":
 		return refuse("name the directory that "+l.Root+" leads to from there", "%s is a part of an output directory", t.name)
 	case l.Root != wayUp(dir):
@@ -72,7 +72,7 @@ func readLockFile(t target, dir string) ([]byte, error) {
 	case !info.Mode().IsRegular():
 		return nil, refuse("move it away", "%s is not a regular file", t.show(LockName))
 	}
-	f, err := os.Open(name)
+	f, err := openRegular(name)
 	if err != nil {
 		return nil, err
 	}

@@ -6,8 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// isMount tells whether something is mounted at path. The kernel knows, bind mounts included; before Linux 5.8 the
-// device numbers of a directory and its parent must do.
+// isMount tells whether path is a mount point, bind mounts included. Before Linux 5.8 it compares device numbers.
 func isMount(path string, info, parent fs.FileInfo) bool {
 	var st unix.Statx_t
 	err := unix.Statx(unix.AT_FDCWD, path, unix.AT_SYMLINK_NOFOLLOW|unix.AT_NO_AUTOMOUNT, 0, &st)

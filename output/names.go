@@ -10,7 +10,8 @@ import (
 	"github.com/olmgen/olmgen/generate"
 )
 
-// unique gives each object a path of its own. Paths that differ in case only, or that two objects share, get a hash of who they belong to.
+// unique returns a path for each object. If paths differ in case only, or two objects have the same path, the paths
+// get a hash of the object's name.
 func unique(objects []generate.Shared, path func(generate.Object) string) []string {
 	paths := make([]string, len(objects))
 	count := map[string]int{}
@@ -26,13 +27,13 @@ func unique(objects []generate.Shared, path func(generate.Object) string) []stri
 	return paths
 }
 
-// plainGroups are the API groups whose kinds are known by their name alone.
+// plainGroups are the API groups that file names leave out.
 var plainGroups = map[string]bool{
 	"": true, "apps": true, "apiextensions.k8s.io": true, "apiregistration.k8s.io": true, "admissionregistration.k8s.io": true,
 	"networking.k8s.io": true, "olm.operatorframework.io": true, "operators.coreos.com": true, "policy": true, "rbac.authorization.k8s.io": true, "scheduling.k8s.io": true,
 }
 
-// stem is the name of an object's file where all kinds are in one directory.
+// stem returns the file name of an object where all kinds are in one directory.
 func stem(o generate.Object, operatorNamespace string) string {
 	return limit(kindPart(o) + "_" + namePart(o, operatorNamespace))
 }
@@ -56,7 +57,7 @@ func namePart(o generate.Object, operatorNamespace string) string {
 	return escape(name)
 }
 
-// limit keeps a name short enough for every file system.
+// limit shortens a name that is too long for a file system.
 func limit(s string) string {
 	if len(s) > 200 {
 		return s[:180] + "_" + short(s)
@@ -64,7 +65,7 @@ func limit(s string) string {
 	return s
 }
 
-// escape keeps what every file system takes and writes the rest as _ and two hexadecimal digits.
+// escape writes each character that some file system does not take as _ and two hexadecimal digits.
 func escape(name string) string {
 	var b strings.Builder
 	for i := range len(name) {
@@ -78,10 +79,10 @@ func escape(name string) string {
 	return b.String()
 }
 
-// special are names that mean something else to a system: hidden files and the directories . and .., and the devices of Windows.
+// special are names with another meaning: hidden files, the directories . and .., and the devices of Windows.
 var special = regexp.MustCompile(`^\.|^(?i:con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|$)`)
 
-// segment makes an escaped name one that can stand alone in a path.
+// segment changes an escaped name so that it can be a path segment.
 func segment(name string) string {
 	if special.MatchString(name) {
 		name = fmt.Sprintf("_%02x", name[0]) + name[1:]

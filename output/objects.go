@@ -22,7 +22,7 @@ func isOLM(x generate.Object, kind string) bool {
 	return x.Kind == kind && x.Group() == v1alpha1.GroupName
 }
 
-// get returns a field of a rendered object, nil if it is not there.
+// get returns a field of a rendered object, or nil.
 func get(x generate.Object, path ...string) (any, error) {
 	o, err := x.Manifest()
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/olmgen/olmgen/internal/text"
 )
 
-// plan says how the new tree is made.
+// plan is how the new tree is made.
 type plan struct {
 	result  Result
 	changed bool     // whether there is anything to do
@@ -20,7 +20,7 @@ type plan struct {
 	files   []staged // all of the new tree that is no directory
 }
 
-// staged is one file or symbolic link of the new tree.
+// staged is a file or symbolic link of the new tree.
 type staged struct {
 	path string
 	keep bool        // take it from the old tree as it is
@@ -28,7 +28,7 @@ type staged struct {
 	old  fs.FileInfo // what is there now, nil if nothing is
 }
 
-// planner decides, path by path, what becomes of the old and the new files.
+// planner decides for each path what happens to the old and the new file.
 type planner struct {
 	plan
 	target target
@@ -55,7 +55,7 @@ func (p *planner) note(dir, path, digest string) {
 	p.record[dir][path] = digest
 }
 
-// makePlan reads the directory of t and decides what has to happen. It changes nothing.
+// makePlan compares the directory of t with want. It changes nothing.
 func makePlan(t target, want map[string]wanted, o WriteOptions) (*plan, error) {
 	old, err := readTree(t)
 	if err != nil {
@@ -84,7 +84,7 @@ func makePlan(t target, want map[string]wanted, o WriteOptions) (*plan, error) {
 	return &p.plan, nil
 }
 
-// wantedFiles compares every file of the new tree with what is at its path now.
+// wantedFiles compares every wanted file with what is at its path.
 func (p *planner) wantedFiles() error {
 	for _, path := range slices.Sorted(maps.Keys(p.want)) {
 		w, info := p.want[path], p.old.info[path]
@@ -118,7 +118,7 @@ func (p *planner) wantedFiles() error {
 	return nil
 }
 
-// ownedFiles looks at the files of the old lock that the new tree does not have. One that was edited is kept.
+// ownedFiles finds files of the old lock that are not wanted any more. They are removed, or kept if they were edited.
 func (p *planner) ownedFiles() error {
 	for _, path := range slices.Sorted(maps.Keys(p.old.files)) {
 		info, recorded := p.old.info[path], p.old.files[path]
@@ -142,8 +142,8 @@ func (p *planner) ownedFiles() error {
 	return nil
 }
 
-// carriedEntries collects what stays: everything olmgen did not write, what it keeps, and the directories of both. A
-// directory that only held files of olmgen goes with them.
+// carriedEntries collects what stays: entries that olmgen did not write, files that it keeps, and the directories of
+// both. A directory that only had files of olmgen does not stay.
 func (p *planner) carriedEntries() {
 	owned := p.old.ownedDirs()
 	for _, path := range p.old.paths {
@@ -161,7 +161,7 @@ func (p *planner) carriedEntries() {
 	}
 }
 
-// obstacles refuses a new tree that would have to go over something it must not.
+// obstacles refuses a new tree that would replace what it must not.
 func (p *planner) obstacles() error {
 	paths := slices.Collect(maps.Keys(p.want))
 	for dir := range p.locks {
@@ -186,16 +186,18 @@ func (p *planner) obstacles() error {
 	}
 	switch {
 	case len(p.links) > 0:
-		return refuse("remove the link, or "+ownDirectory, "olmgen does not write through symbolic links: %s", p.show(p.links))
+		return refuse("remove the link, or "+ownDirectory,
+			"olmgen does not write through symbolic links: %s", p.show(p.links))
 	case len(p.foreign) > 0:
 		return refuse("move it away, or "+ownDirectory, "in the way, and not written by olmgen: %s", p.show(p.foreign))
 	case len(p.edited) > 0:
-		return refuseOption(OptionForce, "move your change into a kustomize overlay, or overwrite it", "edited by hand since olmgen wrote it: %s", p.show(p.edited))
+		return refuseOption(OptionForce, "move your change into a kustomize overlay, or overwrite it",
+			"edited by hand since olmgen wrote it: %s", p.show(p.edited))
 	}
 	return nil
 }
 
-// mounted refuses to write or remove a file that is mounted or below a mount point: a step could not be made there.
+// mounted refuses to write or remove a file that is a mount point or below one: no rename reaches it.
 func (p *planner) mounted() error {
 	paths := append(slices.Collect(maps.Keys(p.want)), p.result.Removed...)
 	slices.Sort(paths)
@@ -218,7 +220,7 @@ func (p *planner) show(paths []string) string {
 	return text.FirstOf(5, paths)
 }
 
-// finish adds what is carried and the locks to the new tree, and its directories.
+// finish adds to the new tree the entries that stay, the locks, and the directories.
 func (p *planner) finish() {
 	p.changed = len(p.result.Added)+len(p.result.Changed)+len(p.result.Removed) > 0 || len(p.locks) != len(p.old.locks)
 	dirs := map[string]bool{}

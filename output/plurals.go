@@ -6,7 +6,7 @@ import (
 	"github.com/olmgen/olmgen/generate"
 )
 
-// plurals are the resources of kinds that are part of Kubernetes, OLM or OpenShift and that concern the whole cluster, by <kind>.<group>.
+// plurals are the resources of the cluster-scoped kinds of Kubernetes, OLM and OpenShift, by <kind>.<group>.
 var plurals = map[string]string{
 	"Namespace.":        "namespaces",
 	"PersistentVolume.": "persistentvolumes",
@@ -37,7 +37,7 @@ var plurals = map[string]string{
 
 func kindOf(x generate.Object) string { return x.Kind + "." + x.Group() }
 
-// plurals gives the plurals of the objects' kinds. One that is not built in is that of a CRD in the tree.
+// plurals returns the plurals of the objects' kinds. For a kind that is not built in, the tree must contain its CRD.
 func (t Tree) plurals(objects []generate.Shared) (map[string]string, error) {
 	known, read := plurals, false
 	for _, x := range objects {
@@ -59,7 +59,7 @@ func (t Tree) plurals(objects []generate.Shared) (map[string]string, error) {
 	return known, nil
 }
 
-// withCRDs adds the kinds that the CRDs of the tree define.
+// withCRDs adds the kinds of the CRDs in the tree.
 func (t Tree) withCRDs() (map[string]string, error) {
 	known := maps.Clone(plurals)
 	for _, x := range t.Objects {

@@ -16,11 +16,10 @@ import (
 	"strings"
 )
 
-// maxForeign is the number of entries that olmgen did not write above which a directory is taken for something else
-// than an output directory.
+// maxForeign limits the entries that olmgen did not write. A directory with more is not an output directory.
 const maxForeign = 20_000
 
-// tree is what an output directory holds.
+// tree is the content of an output directory.
 type tree struct {
 	root   fs.FileInfo
 	paths  []string // of every entry, parents before what is in them
@@ -72,7 +71,7 @@ func readTree(t target) (*tree, error) {
 	return tr, nil
 }
 
-// list reads the names below dir. It asks check, if there is one, after every entry whether to go on.
+// list reads the entries below dir. It calls check, if it is not nil, for every entry, and stops at an error.
 func (tr *tree) list(dir string, check func(p string) error) error {
 	if tr.info == nil {
 		tr.info = map[string]fs.FileInfo{}
@@ -115,7 +114,7 @@ func skip(e fs.DirEntry) error {
 	return nil
 }
 
-// noOutput reads the locks of the directories, and stops the listing of, say, a home directory early.
+// noOutput reads the locks of the directories, and stops the listing of, for example, a home directory early.
 func (tr *tree) noOutput(t target) func(string) error {
 	entries := 0
 	return func(p string) error {
@@ -153,7 +152,7 @@ func (tr *tree) isLock(p string) bool {
 	return ok && name == LockName
 }
 
-// ownedDirs gives the directories that hold, or held, files of olmgen.
+// ownedDirs returns the directories of the locks and of the files in them.
 func (tr *tree) ownedDirs() map[string]bool {
 	owned := map[string]bool{}
 	for p := range tr.files {
@@ -179,7 +178,8 @@ func (tr *tree) checkEntry(t target, p string) error {
 	case fs.ModeSymlink:
 		return nil
 	default:
-		return refuse("move it out of the output directory", "%s is neither a file, a directory nor a symbolic link", t.show(p))
+		return refuse("move it out of the output directory",
+			"%s is neither a file, a directory nor a symbolic link", t.show(p))
 	}
 	if isMount(at(t.dir, p), info, above) {
 		tr.mounts[p] = true
@@ -187,9 +187,33 @@ func (tr *tree) checkEntry(t target, p string) error {
 	return nil
 }
 
-// readDigest gives the digest of the file at name as the lock has it.
+// openRegular opens a file that was regular when it was listed. It does not follow a link, and does not wait for a
+// writer, if somebody has put a link or a pipe in its place since.
+func openRegular(name string) (*os.File, error) {
+	f, err := os.OpenFile(name, os.O_RDONLY|noFollow|noWait, 0)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		f.Close()
+		return nil, refuse("run olmgen again", "%s is not a regular file any more", name)
+	}
+	return f, nil
+}
+
+// readRegular returns the content of such a file.
+func readRegular(name string) ([]byte, error) {
+	f, err := openRegular(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(f)
+}
+
+// readDigest returns the digest of such a file as the lock has it.
 func readDigest(name string) (string, error) {
-	f, err := os.Open(name)
+	f, err := openRegular(name)
 	if err != nil {
 		return "", err
 	}
@@ -210,8 +234,8 @@ func digestOf(data []byte) string {
 	return d
 }
 
-// verify tells whether root still holds the tree as it was read. Of a linked file only the identity counts: whatever is
-// written to it is in the new tree too.
+// verify returns an error if root is not the tree that was read. For a hard link only the identity counts: the new
+// tree has what is written to it.
 func (tr *tree) verify(t target, root string, linked map[string]bool) error {
 	var now tree
 	if err := now.list(root, nil); err != nil {
@@ -240,7 +264,7 @@ func changed(t target, p string) error {
 }
 
 func sameEntry(a, b fs.FileInfo, linked bool) bool {
-	// Windows finds out about the identity of a file by its name, which is of no use once trees have been swapped.
+	// Windows identifies a file by its name, which changes when trees are swapped.
 	if a.Mode().Type() != b.Mode().Type() || runtime.GOOS != "windows" && !os.SameFile(a, b) {
 		return false
 	}

@@ -64,5 +64,6 @@ func (g glance) same(o glance) bool {
 }
 
 func interrupted(t target) error {
-	return refuse("render again: that repairs it", "%s is incomplete: an earlier run was interrupted while it wrote", t.name)
+	return refuse("render again: that repairs it",
+		"%s is incomplete: an earlier run was interrupted while it wrote", t.name)
 }

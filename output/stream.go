@@ -6,9 +6,9 @@ import (
 	"path"
 )
 
-// Stream writes the files to w, in their order, as one multi-document YAML stream. Files named kustomization.yaml or
-// olmgen.lock and files without content are left out. Documents are separated by a line "---" and each ends with a
-// newline; apart from that their bytes are written as they are. The error is the one of w.
+// Stream writes the files to w, in order, as one multi-document YAML stream. It leaves out kustomization.yaml,
+// olmgen.lock and empty files. Documents are separated by "---" lines and end with a newline; otherwise their bytes
+// do not change. The error is that of w.
 func Stream(w io.Writer, files Files) error {
 	first := true
 	for _, f := range files {
@@ -34,8 +34,8 @@ func Stream(w io.Writer, files Files) error {
 	return nil
 }
 
-// startsDocument tells whether data, after blank lines and comments, begins with a "---" line of its own. One more
-// before it would make the comments a document, and an empty one.
+// startsDocument tells whether data begins with a "---" line, after blank lines and comments. A second "---" before
+// it would make an empty document of the comments.
 func startsDocument(data []byte) bool {
 	for line := range bytes.Lines(data) {
 		text := bytes.TrimSpace(line)
@@ -46,7 +46,7 @@ func startsDocument(data []byte) bool {
 	return false
 }
 
-// isMarker tells whether line starts a YAML document: "---", alone or with something after a space.
+// isMarker tells whether a YAML document starts with line: "---", alone or followed by a space.
 func isMarker(line []byte) bool {
 	rest, ok := bytes.CutPrefix(line, []byte("---"))
 	return ok && (len(rest) == 0 || bytes.IndexByte([]byte(" \t\r\n"), rest[0]) >= 0)

@@ -4,5 +4,5 @@ package output
 
 import "errors"
 
-// exchange cannot be done in one step here.
+// exchange is not possible in one step on this system.
 func exchange(_, _ string) error { return errors.ErrUnsupported }

@@ -20,7 +20,7 @@ type target struct {
 	aside  string // in beside: the old tree, complete, between two renames where no exchange is possible
 }
 
-// locate finds out which directory name means and creates the directories above it.
+// locate resolves name and creates its parents.
 func (d *disk) locate(name string) (target, error) {
 	if name == "" {
 		return target{}, errors.New("no output directory given")
@@ -51,7 +51,7 @@ func (d *disk) locate(name string) (target, error) {
 	return newTarget(name, filepath.Join(real, filepath.Base(abs))), nil
 }
 
-// realDir finds out which directory name means and creates nothing.
+// realDir resolves name and creates nothing.
 func realDir(name string) (string, error) {
 	if name == "" {
 		return "", errors.New("no output directory given")
@@ -76,22 +76,22 @@ func newTarget(name, real string) target {
 		stage: beside.at(stageName), aside: beside.at(asideName)}
 }
 
-// quiet tells whether no run is at work and none was killed.
+// quiet tells whether no run is working and none was killed.
 func (t target) quiet() bool {
 	return !exists(string(t.beside)) && !exists(string(t.inside))
 }
 
-// show names a file of the directory in a message.
+// show returns the name of a file of the directory for messages.
 func (t target) show(path string) string {
 	return filepath.Join(t.name, filepath.FromSlash(path))
 }
 
-// at is where a file of the tree lies below root.
+// at returns the name of a file of the tree below root.
 func at(root, path string) string {
 	return filepath.Join(root, filepath.FromSlash(path))
 }
 
-// checkDirectory refuses what cannot be an output directory at all.
+// checkDirectory refuses what cannot be an output directory.
 func (t target) checkDirectory(info fs.FileInfo) error {
 	if !info.IsDir() {
 		return refuse("name a directory, or - for standard output", "%s is not a directory", t.name)
@@ -129,8 +129,8 @@ func holdsWorkingDirectory(dir fs.FileInfo) bool {
 	}
 }
 
-// otherDevice tells whether a directory is on another file system than the one above it. Other files say nothing: an
-// overlay file system shows them with the numbers of its layers.
+// otherDevice tells whether a directory is on another file system than its parent. It does not ask about files: an
+// overlay file system shows them with the device numbers of its layers.
 func otherDevice(info, parent fs.FileInfo) bool {
 	a, ok1 := device(info)
 	b, ok2 := device(parent)

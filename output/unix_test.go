@@ -61,3 +61,19 @@ func TestWriteForeignOwner(t *testing.T) {
 		}
 	}
 }
+
+// TestReadOfWhatWasAFile reads files that somebody replaces between the listing and the reading: a pipe does not make
+// olmgen wait, and a link is not followed.
+func TestReadOfWhatWasAFile(t *testing.T) {
+	dir := t.TempDir()
+	holds{"file": "1", "link": "-> file", "dir/": ""}.put(t, dir)
+	must(t, syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o666))
+	for _, name := range []string{"link", "dir", "pipe", "gone"} {
+		if _, err := readDigest(filepath.Join(dir, name)); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+	got, err := readDigest(filepath.Join(dir, "file"))
+	must(t, err)
+	equal(t, "digest", got, one)
+}

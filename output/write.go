@@ -9,37 +9,36 @@ import (
 	"slices"
 )
 
-// WriteOptions say how Write records and resolves.
+// WriteOptions are the options of Write.
 type WriteOptions struct {
-	// Sources are recorded in the locks, in an order of their own.
+	// Sources are recorded in the locks, sorted.
 	Sources []Source
 	// Force overwrites and removes files of olmgen that were edited by hand. It does not touch files of others.
 	Force bool
 }
 
-// Result says what Write did. Every list holds slash-separated paths and is sorted. Locks are in none of them.
+// Result says what Write did. Every list holds slash-separated paths and is sorted. No list contains a lock.
 type Result struct {
 	Added, Changed, Unchanged, Removed []string
-	// Kept are files of an earlier render that are not in the tree any more but were edited by hand: they stay, and
-	// stay recorded in the lock.
+	// Kept are files of an earlier render that are not rendered any more and were edited by hand. They stay, and stay
+	// recorded in the lock.
 	Kept []string
 }
 
-// Write makes dir hold exactly files, their locks, and whatever else is there that olmgen did not write. It creates dir
-// and the directories above it if there are none. If nothing changes, nothing is written; a file that does not change
-// stays the same file.
+// Write makes dir contain files, their locks, and what other programs and people put there. It creates dir and its
+// parents. If nothing changes, nothing is written. A file that does not change keeps its inode.
 //
-// Write replaces a dir that is there as a whole, in one step where the system has one (Linux, macOS). It writes the files
-// one by one, with a journal, where dir cannot be replaced: it is a mount point or the current directory, it holds one of
-// them or a git repository, nothing can be written beside it, or the file system does not rename it. If olmgen is killed
-// before it is done, the next Write repairs dir.
+// Write replaces an existing dir as a whole, in one step where the system can (Linux, macOS). It writes the files one
+// by one, with a journal, where dir cannot be replaced: it is or contains a mount point, the current directory or a
+// git repository, its parent is not writable, or the file system does not rename it. If olmgen is killed meanwhile,
+// the next Write repairs dir.
 //
-// Write refuses, before it changes anything: paths that are not clean and relative or that clash; a file in the way that
-// olmgen did not write, or a symbolic link; a file of olmgen that was edited by hand, unless o.Force is set; the root of
-// a file system; and to run beside another Write to the same dir. Errors that a person can do something about are of type
-// *manifest.HintError.
+// Write refuses, before it changes anything: paths that are not clean and relative or that clash; a file that olmgen
+// did not write, or a symbolic link, in place of a file or its directory; a file that was edited by hand, unless
+// o.Force is set; the root of a file system; and a dir that another Write works on. Errors that a user can act on are
+// of type *manifest.HintError.
 //
-// If the error is that the old tree could not be removed, the result is that of a complete write.
+// If the old tree could not be removed, Write returns an error and the result of a complete write.
 func Write(dir string, files Files, o WriteOptions) (Result, error) {
 	return newDisk().update(dir, files, o)
 }
@@ -86,8 +85,8 @@ func (d *disk) update(dir string, files Files, o WriteOptions) (Result, error) {
 	return d.replace(t, p, h)
 }
 
-// peek plans before the guard is taken, so that a run with nothing to do, or one that is refused, writes nothing at all.
-// It is not ok if another run was at work meanwhile: what was seen may be half of each tree.
+// peek plans before the guard is taken, so that a run that has nothing to do, or is refused, writes nothing. It is
+// not ok if another run worked meanwhile: it may have seen parts of two trees.
 func peek(t target, want map[string]wanted, o WriteOptions) (p *plan, ok bool, err error) {
 	before, _ := os.Lstat(t.dir)
 	if !t.quiet() {
@@ -104,7 +103,8 @@ func peek(t target, want map[string]wanted, o WriteOptions) (p *plan, ok bool, e
 	return p, sameEntry(before, after, false) && before.ModTime().Equal(after.ModTime()), err
 }
 
-// replace builds the new tree and puts it in place, or writes file by file where the system does not let go of the old.
+// replace builds the new tree and swaps it with the old one. If the system refuses the swap, it writes the files one
+// by one.
 func (d *disk) replace(t target, p *plan, h *hold) (Result, error) {
 	if err := d.install(t, p); err != nil {
 		if !errors.Is(err, errNotBack) {
@@ -117,7 +117,8 @@ func (d *disk) replace(t target, p *plan, h *hold) (Result, error) {
 	}
 	d.syncDir(filepath.Dir(t.dir))
 	if err := d.remove(t.stage); err != nil {
-		return p.result, refuse("remove it by hand", "%s is written, but what it held before is still in %s: %w", t.name, t.stage, err)
+		return p.result, refuse("remove it by hand",
+			"%s is written, but its old content is still in %s: %w", t.name, t.stage, err)
 	}
 	return p.result, nil
 }
@@ -127,7 +128,7 @@ var (
 	errNotBack    = errors.New("and the old tree could not be moved back from")
 )
 
-// install puts the new tree in place. It leaves the old one, if there was any, at the name of the stage.
+// install moves the new tree to its place. It leaves the old one, if there was one, at the stage.
 func (d *disk) install(t target, p *plan) error {
 	linked, err := d.build(t, p)
 	if err != nil {
@@ -142,7 +143,7 @@ func (d *disk) install(t target, p *plan) error {
 	if err := d.swap(t); err != nil {
 		return fmt.Errorf("%w %s: %w", errCannotSwap, t.name, err)
 	}
-	// What somebody put into the old tree at the last moment must not be removed with it.
+	// A file that somebody created in the old tree at the last moment must not be removed with it.
 	if err := p.old.verify(t, t.stage, linked); err != nil {
 		if back := d.swap(t); back != nil {
 			return refuse("save that change before the next run removes it", "%w, %w %s: %w", err, errNotBack, t.stage, back)
@@ -152,7 +153,7 @@ func (d *disk) install(t target, p *plan) error {
 	return nil
 }
 
-// build makes the new tree at the name of the stage and tells which files of it are also files of the old tree.
+// build creates the new tree at the stage. It returns the files that are hard links to files of the old tree.
 func (d *disk) build(t target, p *plan) (linked map[string]bool, err error) {
 	if err := d.mkdir(t.stage); err != nil {
 		return nil, err
@@ -177,7 +178,7 @@ func (d *disk) build(t target, p *plan) (linked map[string]bool, err error) {
 			return nil, err
 		}
 	}
-	// Modes come last, and from the bottom up: one of them may forbid to write.
+	// Modes are set last, children first: a mode may forbid to write.
 	for _, dir := range slices.Backward(p.dirs) {
 		if err := d.finishDir(at(t.stage, dir), p.oldDir(dir)); err != nil {
 			return nil, err
@@ -189,7 +190,7 @@ func (d *disk) build(t target, p *plan) (linked map[string]bool, err error) {
 	return linked, d.finishDir(t.stage, p.old.root)
 }
 
-// oldDir is the directory that the new tree has from the old one, nil if it is new.
+// oldDir returns the directory in the old tree, nil if it is new.
 func (p *plan) oldDir(path string) fs.FileInfo {
 	if p.old == nil || p.old.info[path] == nil || !p.old.info[path].IsDir() {
 		return nil

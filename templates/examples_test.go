@@ -95,6 +95,11 @@ func (s texts) clusterRoles() []example {
 			Group: s.a, Resource: s.b, Verbs: []string{s.b, s.a}},
 			of(rbac, "ClusterRole", s.meta(false, wantOwned, nil), object{"rules": list{object{"apiGroups": list{s.a}, "resources": list{s.b},
 				"verbs": list{s.b, s.a}}}})},
+		{"api-clusterrole.yaml", APIRole{Ownership: Ownership{Managed: true}, Name: s.x, Operator: s.a + "!", Description: s.b,
+			Group: s.a, Resource: s.b, Verbs: []string{s.a}},
+			of(rbac, "ClusterRole", s.meta(false, object{"olm.managed": "true"}, object{"descoped.olmgen.dev/operator": s.a + "!",
+				"kubernetes.io/description": s.b}), object{"rules": list{object{"apiGroups": list{s.a}, "resources": list{s.b},
+				"verbs": list{s.a}}}})},
 		{"api-clusterrole.yaml", APIRole{Ownership: Ownership{Managed: true}, Name: s.x, CRD: s.a + "!"},
 			of(rbac, "ClusterRole", s.meta(false, object{"olm.managed": "true"}, nil), object{"rules": list{object{
 				"apiGroups": list{"apiextensions.k8s.io"}, "resourceNames": list{s.a + "!"}, "resources": list{"customresourcedefinitions"},

@@ -98,6 +98,9 @@ type APIRole struct {
 	Verbs        []string // what the role allows
 	// the name of the CRD that the role lets users see; then there are no Group, Resource and Verbs
 	CRD string
+	// the package of the operator that owns the API, for an annotation; empty: there are none
+	Operator    string
+	Description string // of the role, for users; with Operator
 }
 
 // Labels returns the labels as a mapping.

@@ -135,16 +135,14 @@ func (f *renderFlags) runDeclared(cmd *cobra.Command) error {
 
 // outputOf returns the directory that a RenderConfig is written to.
 func (f *renderFlags) outputOf(cmd *cobra.Command, d declaration) (string, error) {
-	if err := f.checkPrinting(); err != nil {
-		return "", err
-	}
+	one := *f
 	if !cmd.Flags().Changed("output") && d.Output.Directory != "" {
-		if filepath.IsAbs(d.Output.Directory) {
-			return d.Output.Directory, f.summary.check(d.Output.Directory, f.check)
+		one.output = d.Output.Directory
+		if !filepath.IsAbs(one.output) {
+			one.output = filepath.Join(d.dir, one.output)
 		}
-		return filepath.Join(d.dir, d.Output.Directory), f.summary.check(d.Output.Directory, f.check)
 	}
-	return f.output, f.checkOutput()
+	return one.output, one.checkOutput()
 }
 
 // renderDeclared renders a RenderConfig with the flags that are about files.

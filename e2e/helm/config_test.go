@@ -33,7 +33,6 @@ affinity:
 env:
 - {name: HTTPS_PROXY, value: "http://proxy.example:3128"}
 - {name: WATCH_NAMESPACE, value: "{{ everywhere }}"}
-- {name: HTTPS_PROXY, value: "1e3"}
 - name: NODE
   valueFrom: {fieldRef: {fieldPath: spec.nodeName}}
 annotations: {example.com/team: "007", olm.operatorNamespace: nowhere}
@@ -42,11 +41,19 @@ nodeSelector: {}
 affinity: {podAntiAffinity: {}}
 `, `
 affinity: {nodeAffinity: {}, podAffinity: {}}
-`, `
+`, twice, `
 affinity: {}
 tolerations: []
 env: []
 `}
+
+// twice has a variable twice: OLM v0 takes the last one.
+const twice = `
+env:
+- {name: HTTPS_PROXY, value: "http://proxy.example:3128"}
+- {name: NO_PROXY, value: "no"}
+- {name: HTTPS_PROXY, value: "1e3"}
+`
 
 var specHash = regexp.MustCompile(`"olm.deployment-spec-hash":"[^"]*",?`)
 
@@ -56,7 +63,10 @@ func testConfig(t *testing.T, r run, c *chart.Chart) {
 	if !variable(t, c)["env"] || slices.Contains(r.args, "--config-subscription") {
 		return
 	}
-	for _, config := range configs {
+	for i, config := range configs {
+		if i > 0 && slices.Contains(r.args, "olmv1") {
+			break // OLM v1 takes empty kinds of affinity, and a variable that is given twice, in another way
+		}
 		var values map[string]any
 		if err := yaml.Unmarshal([]byte(config), &values); err != nil {
 			t.Fatal(err)

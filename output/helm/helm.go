@@ -70,11 +70,8 @@ func (c Chart) Files() ([]File, error) {
 	if err != nil {
 		return nil, err
 	}
-	m.deployments = map[string]bool{}
-	for _, d := range c.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
-		if s.images[d.Name] != nil {
-			m.deployments[d.Name] = true
-		}
+	if err := m.configure(&c, s); err != nil {
+		return nil, err
 	}
 	files, err := c.files(m)
 	if err != nil {

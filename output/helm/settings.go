@@ -1,6 +1,11 @@
 package helm
 
-import "reflect"
+import (
+	"maps"
+	"reflect"
+
+	"sigs.k8s.io/yaml"
+)
 
 // settings are what the containers of the Deployments run and ask for, by Deployment and container.
 type settings struct {
@@ -38,6 +43,34 @@ func (m *model) settle() (*settings, error) {
 		}
 	}
 	return s, nil
+}
+
+// configure finds the objects that values change as spec.config of a Subscription does. A Deployment with characters that
+// YAML has no room for cannot be among them: Helm would print nothing.
+func (m *model) configure(c *Chart, s *settings) error {
+	m.deployments, m.apiServices = map[string]bool{}, map[string]bool{}
+	for _, d := range c.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
+		m.deployments[d.Name] = s.images[d.Name] != nil
+	}
+	for _, e := range m.entries {
+		if !isDeployment(e.object) || !m.deployments[e.object.Name] {
+			continue
+		}
+		v, err := decode(e.object)
+		if err != nil {
+			return err
+		}
+		if _, err := yaml.Marshal(v); err != nil {
+			m.deployments[e.object.Name] = false
+		}
+	}
+	maps.DeleteFunc(m.deployments, func(_ string, ok bool) bool { return !ok })
+	if len(m.deployments) > 0 {
+		for _, a := range c.Spec.APIServiceDefinitions.Owned {
+			m.apiServices[a.Version+"."+a.Group] = true
+		}
+	}
+	return nil
 }
 
 // deployment makes values of a Deployment's containers and tells whether there are any. Another Deployment of that name, one for another

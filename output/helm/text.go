@@ -33,7 +33,10 @@ func (e *entry) template(m *model, crds CRDs) ([]byte, error) {
 	}
 	text := w.plain(e)
 	if m.deployments[e.object.Name] && isDeployment(e.object) {
-		return e.deployment(text), nil
+		return e.changed("olmgen.deployment", text), nil
+	}
+	if m.apiServices[e.object.Name] && e.object.Kind == "APIService" {
+		return e.changed("olmgen.annotations", text), nil
 	}
 	if e.each {
 		list := "sortAlpha .Values.targetNamespaces"
@@ -45,11 +48,12 @@ func (e *entry) template(m *model, crds CRDs) ([]byte, error) {
 	return e.condition(text), nil
 }
 
-// deployment prints a Deployment that the values change: its text as a named template, and what becomes of that.
-func (e *entry) deployment(text []byte) []byte {
+// changed prints an object that a named template changes by the values: its own text is a named template as well. toYaml
+// returns nothing for what cannot be YAML.
+func (e *entry) changed(by string, text []byte) []byte {
 	name := strconv.Quote("olmgen " + e.object.Name + " " + e.file)
-	use := fmt.Appendf(nil, "{{- $deployment := include %s . | fromYaml }}\n"+
-		"{{- include \"olmgen.deployment\" (list $deployment .Values) }}\n{{ toYaml $deployment }}\n", name)
+	use := fmt.Appendf(nil, "{{- $object := include %s . | fromYaml }}\n{{- include %q (list $object .Values) }}\n"+
+		"{{ toYaml $object | required \"a value has a control character\" }}\n", name, by)
 	return slices.Concat(fmt.Appendf(nil, "{{- define %s -}}\n%s{{ end -}}\n", name, text), e.condition(use))
 }
 

@@ -158,7 +158,7 @@ func (v values) configSchema() object {
 			"podAntiAffinity": object{"type": "object"}}, "description": "Each kind in place of the operator's."},
 		"env": described(list(named(object{"value": object{"type": "string"}, "valueFrom": object{"type": "object"}})),
 			"Variables of all containers, in place of those of the same name."),
-		"annotations":      described(texts, "Of the Deployments and their pods, beside the operator's."),
+		"annotations":      described(texts, "Of the Deployments, their pods and APIServices, beside the operator's."),
 		"podLabels":        described(texts, "Of the pods, beside the operator's."),
 		"imagePullSecrets": described(list(named(object{})), "Beside the operator's."),
 	}

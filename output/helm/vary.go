@@ -19,6 +19,7 @@ type model struct {
 	files     map[string]bool // names that are taken
 
 	deployments map[string]bool // the CSV's, which values change as spec.config of a Subscription does
+	apiServices map[string]bool // the CSV's, which have the same annotations
 }
 
 // vary finds the model with the most values that proves to be true.

@@ -13,11 +13,8 @@ Manager. It takes a list of the decoded Deployment and the values, and prints no
 {{- if hasKey ($values.replicas | default dict) $deployment.metadata.name }}
 {{- $_ := set $deployment.spec "replicas" (index $values.replicas $deployment.metadata.name) }}
 {{- end }}
-{{- with $values.annotations }}
-{{- range list $deployment.metadata $template.metadata }}
-{{- $_ := set . "annotations" (mergeOverwrite dict $values.annotations (.annotations | default dict)) }}
-{{- end }}
-{{- end }}
+{{- include "olmgen.annotations" (list $deployment $values) }}
+{{- include "olmgen.annotations" (list $template $values) }}
 {{- with $values.podLabels }}
 {{- $_ := set $template.metadata "labels" (mergeOverwrite dict . ($template.metadata.labels | default dict)) }}
 {{- end }}
@@ -53,6 +50,14 @@ Manager. It takes a list of the decoded Deployment and the values, and prints no
 {{- range $container := $pod.containers }}
 {{- include "olmgen.env" (list $container $values.env $given) }}
 {{- end }}
+{{- end }}
+{{- end }}
+
+{{- /* Adds annotations that an object does not have. */}}
+{{- define "olmgen.annotations" }}
+{{- $meta := (index . 0).metadata }}
+{{- with (index . 1).annotations }}
+{{- $_ := set $meta "annotations" (mergeOverwrite dict . ($meta.annotations | default dict)) }}
 {{- end }}
 {{- end }}
 

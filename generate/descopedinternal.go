@@ -1,0 +1,105 @@
+package generate
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+
+	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/templates"
+)
+
+// internalObjects is the CSV's list of the CRDs that users do not need (operator-sdk: advanced topics, internal objects).
+const internalObjects = "operators.operatorframework.io/internal-objects"
+
+// internalAPIs returns the names of the CRDs that the operator owns for itself.
+func (r *rendering) internalAPIs() (names []string) {
+	var listed []string
+	if json.Unmarshal([]byte(r.bundle.CSV.Annotations[internalObjects]), &listed) != nil {
+		return nil
+	}
+	for _, a := range r.apis {
+		if a.crd != "" && slices.Contains(listed, a.crd) && !slices.Contains(names, a.crd) {
+			names = append(names, a.crd)
+		}
+	}
+	return names
+}
+
+// internalRoles makes a ClusterRole with the rules about the operator's internal APIs alone, and binds it: in all
+// namespaces for those that are in none, in the operator's own namespace for the others. "The operator itself can only
+// perform operations within its own namespace" (plan, Internal APIs).
+func internalRoles(r *rendering) error {
+	if !r.options.Descoped.BindInternal {
+		return nil
+	}
+	internal := r.internalAPIs()
+	if len(internal) == 0 {
+		return refuseOption(OptionBindInternal, "leave it out",
+			"%s names no internal API of its own in the annotation %s", r.csv.Name, internalObjects)
+	}
+	for _, a := range r.accounts() {
+		for _, scope := range []bundle.Scope{bundle.ClusterScoped, bundle.Namespaced} {
+			if err := r.internalRole(a, internal, scope); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (r *rendering) internalRole(a *account, internal []string, scope bundle.Scope) error {
+	var granted []rbacv1.PolicyRule
+	for _, name := range internal {
+		if c := r.bundle.CRD(name); c != nil && (c.Scope == "Cluster") == (scope == bundle.ClusterScoped) {
+			granted = append(granted, internalRules(a.rules, c)...)
+		}
+	}
+	if len(granted) == 0 {
+		return nil
+	}
+	suffix := "-internal"
+	id := Object{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "ClusterRoleBinding", Part: partAllNamespaces}
+	template := "clusterrolebinding.yaml"
+	if scope == bundle.Namespaced {
+		suffix = "-internal-namespaced"
+		id.Kind, id.Namespace, id.Part = "RoleBinding", r.options.Namespace, partTenants+r.options.Namespace
+		template = "tenant-rolebinding.yaml"
+	}
+	id.Name = r.names.free(r.names.account(a.name) + suffix)
+	labels := r.descopedLabels("internal")
+	role := templates.Role{Ownership: labels, Name: id.Name, Rules: rules(granted)}
+	if err := r.author("clusterrole.yaml", clusterRole(id.Name), role); err != nil {
+		return err
+	}
+	view := templates.Binding{Ownership: labels, Name: id.Name, Namespace: id.Namespace, Role: id.Name,
+		Subjects: r.subject(a.name)}
+	return r.author(template, id, view)
+}
+
+// internalRules returns what rules say about a CRD and its subresources, and nothing else.
+func internalRules(asked []rbacv1.PolicyRule, c *bundle.CRD) (out []rbacv1.PolicyRule) {
+	for _, p := range asked {
+		if !has(p.APIGroups, c.Group) {
+			continue
+		}
+		var resources []string
+		for _, resource := range []string{c.Plural, c.Plural + "/finalizers", c.Plural + "/scale", c.Plural + "/status"} {
+			if hasResource(p.Resources, resource) {
+				resources = append(resources, resource)
+			}
+		}
+		for _, resource := range p.Resources {
+			if strings.HasPrefix(resource, c.Plural+"/") && !slices.Contains(resources, resource) {
+				resources = append(resources, resource)
+			}
+		}
+		if len(resources) > 0 {
+			out = append(out, rbacv1.PolicyRule{Verbs: p.Verbs, APIGroups: []string{c.Group}, Resources: resources,
+				ResourceNames: p.ResourceNames})
+		}
+	}
+	return out
+}

@@ -1,0 +1,225 @@
+package generate
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	rbacv1 "k8s.io/api/rbac/v1"
+)
+
+const memcachedWithStatus = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: memcacheds.cache.example.com}
+spec:
+  group: cache.example.com
+  names: {kind: Memcached, plural: memcacheds}
+  scope: Namespaced
+  versions:
+  - {name: v1alpha1, served: true, storage: true, subresources: {status: {}}, schema: {openAPIV3Schema: {type: object}}}
+`
+
+const manager = `
+    deployments:
+    - name: manager
+      spec:
+        selector: {matchLabels: {app: memcached}}
+        template:
+          metadata: {labels: {app: memcached}}
+          spec: {serviceAccountName: manager, containers: [{name: manager, image: example.com/a}]}
+    - name: clerk
+      spec:
+        selector: {matchLabels: {app: clerk}}
+        template:
+          metadata: {labels: {app: clerk}}
+          spec: {serviceAccountName: ACCOUNT, containers: [{name: clerk, image: example.com/a}]}
+`
+
+// The plan always expects get and update of the status; patch, and more accounts, are for the CSV to ask for.
+func TestStatusOfPlan(t *testing.T) {
+	const (
+		full     = `[{verbs: [get, update], apiGroups: [cache.example.com], resources: [memcacheds/status]}]`
+		patching = `[{verbs: [get, update, patch], apiGroups: [cache.example.com], resources: [memcacheds/status]}]`
+		read     = `{verbs: [get], apiGroups: [cache.example.com], resources: [memcacheds/status]}`
+		pods     = `{verbs: [get], apiGroups: [""], resources: [pods]}`
+		named    = `{verbs: [patch], apiGroups: [cache.example.com], resources: [memcacheds/status], resourceNames: [main]}`
+	)
+	for _, c := range []struct {
+		name, asked, account, crd string
+		status                    Status
+		want                      string
+	}{
+		{"nothing asked", pods, "manager", memcachedWithStatus, "", full},
+		{"less asked", read, "manager", memcachedWithStatus, StatusPlan, full},
+		{"patch asked", strings.Replace(read, "get", "patch", 1), "manager", memcachedWithStatus, "", patching},
+		{"asked by name", named, "manager", memcachedWithStatus, "", strings.Replace(full, "]}]", "]}, "+named+"]", 1)},
+		{"nothing asked, as asked", pods, "manager", memcachedWithStatus, StatusAsked, `[]`},
+		{"less asked, as asked", read, "manager", memcachedWithStatus, StatusAsked, "[" + read + "]"},
+		{"the CRD has no status", pods, "manager", memcachedCRD, "", `[]`},
+		{"no Deployment runs as the account", pods, "other", memcachedWithStatus, "", full},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			deployments := manager
+			if c.account == "other" {
+				deployments = strings.ReplaceAll(manager, "manager,", "other,")
+			}
+			deployments = strings.ReplaceAll(deployments, "ACCOUNT", "nobody")
+			b := testBundle(t, globalOnly+descopedCSV+"      - "+c.asked+"\n"+deployments, c.crd)
+			r := rendering1(t, b, Options{Profile: ProfileDescoped, Descoped: Descoped{Status: c.status}})
+			want := fromYAML[[]rbacv1.PolicyRule](t, c.want)
+			got := r.statusOf(r.accounts()[0])
+			if d := cmp.Diff(ruleSet(want), ruleSet(got)); d != "" {
+				t.Error(d)
+			}
+			result, err := Render(b, Options{Profile: ProfileDescoped, Descoped: Descoped{Status: c.status}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			more := strings.Contains(c.want, "update") && c.status != StatusAsked
+			if said := strings.Contains(strings.Join(noteTexts(result), "\n"), "memcacheds.cache.example.com in all namespaces"); said != more {
+				t.Errorf("a note of what the CSV does not ask for: %v, want %v", said, more)
+			}
+		})
+	}
+}
+
+func ruleSet(list []rbacv1.PolicyRule) map[string]bool {
+	set := map[string]bool{}
+	for _, p := range list {
+		set[p.String()] = true
+	}
+	return set
+}
+
+// Only the account that runs the operator gets the plan's rule.
+func TestStatusOfOtherAccounts(t *testing.T) {
+	spec := globalOnly + descopedCSV + "      - {verbs: [get], apiGroups: [\"\"], resources: [pods]}\n" +
+		"    - serviceAccountName: idle\n      rules:\n      - {verbs: [get], apiGroups: [\"\"], resources: [pods]}\n" +
+		strings.ReplaceAll(manager, "ACCOUNT", "manager")
+	r := rendering1(t, testBundle(t, spec, memcachedWithStatus), Options{Profile: ProfileDescoped})
+	for _, a := range r.accounts() {
+		if got := len(r.statusOf(a)) > 0; got != (a.name == "manager") {
+			t.Errorf("%s has the plan's rule: %v", a.name, got)
+		}
+	}
+}
+
+// A CSV that claims to own APIs of Kubernetes, or all, does not get their status.
+func TestStatusOfClaimedAPIs(t *testing.T) {
+	const spec = globalOnly + `
+apiservicedefinitions:
+  owned:
+  - {name: nodes, group: "", version: v1, kind: Node, deploymentName: my.dep}
+  - {name: "*", group: "*", version: v1, kind: Anything, deploymentName: my.dep}
+install:
+  strategy: deployment
+  spec:
+    clusterPermissions:
+    - serviceAccountName: manager
+      rules: [{verbs: [get], apiGroups: [""], resources: [pods]}]
+    deployments:
+    - name: my.dep
+      spec:
+        selector: {matchLabels: {app: memcached}}
+        template:
+          metadata: {labels: {app: memcached}}
+          spec: {serviceAccountName: manager, containers: [{name: manager, image: example.com/a}]}
+`
+	r := rendering1(t, testBundle(t, spec), Options{Profile: ProfileDescoped, Certs: CertsManager})
+	if got := r.statusOf(r.accounts()[0]); len(got) > 0 {
+		t.Errorf("got %v", got)
+	}
+}
+
+// An operator that supports AllNamespaces only provides its APIs to all users: aggregation, and no binding.
+func TestAggregationByDefault(t *testing.T) {
+	const label = "rbac.authorization.k8s.io/aggregate-to-view"
+	for _, c := range []struct {
+		name, modes string
+		options     Descoped
+		want        bool
+	}{
+		{"AllNamespaces only", globalOnly, Descoped{}, true},
+		{"AllNamespaces only, tenants", globalOnly, Descoped{BindNamespaces: []string{"a"}}, true},
+		{"none asked for", globalOnly, Descoped{AggregateTo: []DefaultRole{NoRole}}, false},
+		{"others asked for", globalOnly, Descoped{AggregateTo: []DefaultRole{"admin"}}, false},
+		{"all modes", allModes, Descoped{}, false},
+		{"no modes", "", Descoped{}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := testBundle(t, c.modes+ownsMemcached+oneDeployment, memcachedCRD)
+			result, err := Render(b, Options{Profile: ProfileDescoped, Descoped: c.options})
+			if err != nil {
+				t.Fatal(err)
+			}
+			aggregated, owners := false, 0
+			for _, x := range result.Objects {
+				aggregated = aggregated || strings.Contains(string(x.Data), label)
+				if strings.Contains(string(x.Data), "kubernetes.io/description: view of memcacheds.cache.example.com, an API of the operator Memcached") {
+					owners++
+				}
+				if strings.HasSuffix(x.Kind, "RoleBinding") && len(c.options.BindNamespaces) == 0 {
+					t.Errorf("%s %s is rendered", x.Kind, x.Name)
+				}
+			}
+			if aggregated != c.want {
+				t.Errorf("aggregated %v, want %v", aggregated, c.want)
+			}
+			if owners != 1 {
+				t.Errorf("%d roles to view name their owner", owners)
+			}
+			if said := strings.Contains(strings.Join(noteTexts(result), "\n"), "provides its APIs to all users by default"); said != c.want {
+				t.Errorf("a note: %v, want %v", said, c.want)
+			}
+		})
+	}
+}
+
+// Internal APIs are bound alone: the rest of what the CSV asks for is bound nowhere.
+func TestBindInternal(t *testing.T) {
+	crd := func(plural, kind, scope string) string {
+		return strings.NewReplacer("memcacheds", plural, "Memcached", kind, "Namespaced", scope).Replace(memcachedWithStatus)
+	}
+	spec := globalOnly + `
+customresourcedefinitions:
+  owned:
+  - {name: settings.cache.example.com, version: v1alpha1, kind: Setting}
+  - {name: shards.cache.example.com, version: v1alpha1, kind: Shard}
+  - {name: memcacheds.cache.example.com, version: v1alpha1, kind: Memcached}
+install:
+  strategy: deployment
+  spec:
+    clusterPermissions:
+    - serviceAccountName: manager
+      rules:
+      - {verbs: [get, list, watch], apiGroups: [cache.example.com, ""], resources: [settings, memcacheds, shards/scale, secrets]}
+      - {verbs: [update], apiGroups: [cache.example.com], resources: ["*"]}
+`
+	crds := []string{crd("settings", "Setting", "Cluster"), crd("shards", "Shard", "Namespaced"), memcachedWithStatus}
+	const names = `{operators.operatorframework.io/internal-objects: '["settings.cache.example.com","shards.cache.example.com"]'}`
+	got := rendered(t, annotatedBundle(t, names, spec, crds...), Options{Profile: ProfileDescoped, Namespace: "ops",
+		Descoped: Descoped{BindInternal: true}})
+	checkYAML(t, "cluster-scoped", at(t, got["ClusterRole ops.memcached-operator-manager-internal"], "rules"), `
+- {verbs: [get, list, watch], apiGroups: [cache.example.com], resources: [settings]}
+- {verbs: [update], apiGroups: [cache.example.com], resources: [settings, settings/finalizers, settings/scale, settings/status]}
+`)
+	checkYAML(t, "namespaced", at(t, got["ClusterRole ops.memcached-operator-manager-internal-namespaced"], "rules"), `
+- {verbs: [get, list, watch], apiGroups: [cache.example.com], resources: [shards/scale]}
+- {verbs: [update], apiGroups: [cache.example.com], resources: [shards, shards/finalizers, shards/scale, shards/status]}
+`)
+	var bindings []string
+	for key := range got {
+		if strings.Contains(key, "Binding ") && !strings.HasSuffix(key, "-status") {
+			bindings = append(bindings, key)
+		}
+	}
+	want := map[string]bool{"ClusterRoleBinding ops.memcached-operator-manager-internal": true,
+		"RoleBinding ops/ops.memcached-operator-manager-internal-namespaced": true}
+	if len(bindings) != 2 || !want[bindings[0]] || !want[bindings[1]] {
+		t.Errorf("bindings %q", bindings)
+	}
+
+	_, err := Render(testBundle(t, spec, crds...), Options{Profile: ProfileDescoped, Descoped: Descoped{BindInternal: true}})
+	checkRefused(t, err, "memcached-operator.v0.0.1 names no internal API of its own in the annotation operators.operatorframework.io/internal-objects")
+}

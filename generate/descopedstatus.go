@@ -1,0 +1,109 @@
+package generate
+
+import (
+	"slices"
+	"strings"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+
+	"github.com/olmgen/olmgen/bundle"
+)
+
+// statusClusterRoles makes the one binding that a descoped operator has in all namespaces: "De-scoped operators are always
+// expected to have read,update /status permission on the APIs they own in all namespaces" (plan). So the operator can tell
+// users where it may not work.
+func statusClusterRoles(r *rendering) error {
+	for _, a := range r.accounts() {
+		status := r.statusOf(a)
+		if len(status) == 0 {
+			continue
+		}
+		g := grant{name: r.names.free(r.names.account(a.name) + "-status")}
+		g.ServiceAccountName = a.name
+		labels := r.descopedLabels("status")
+		if err := r.clusterRoleAndBinding(g.name, g, rules(status), labels, labels); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// statusOf returns what an account may do with the status of owned APIs in all namespaces: what the CSV asks for and,
+// unless the options say otherwise, what the plan expects of an account that runs the operator.
+func (r *rendering) statusOf(a *account) []rbacv1.PolicyRule {
+	rules := r.statusRules(a.rules)
+	if r.options.Descoped.Status == StatusAsked || !r.runsOperator(a) {
+		return rules
+	}
+	for _, owned := range r.apis {
+		if r.planStatus(owned) {
+			rules = withStatus(rules, owned)
+		}
+	}
+	return rules
+}
+
+// planStatus reports whether the plan's sentence is applied to an API. A CSV can claim to own any API by an APIService.
+// The status of Kubernetes' own APIs, and of all APIs, is left to what the CSV asks for.
+func (r *rendering) planStatus(a api) bool {
+	return a.group != "*" && a.plural != "*" && !bundle.BuiltinGroup(a.group) && !r.withoutStatus(a)
+}
+
+// runsOperator reports whether a Deployment of the CSV runs as the account. If none runs as any account of the CSV, each
+// of them may be the operator's.
+func (r *rendering) runsOperator(a *account) bool {
+	used := map[string]bool{}
+	for _, d := range r.csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
+		used[bundle.Account(&d.Spec.Template.Spec)] = true
+	}
+	if slices.ContainsFunc(r.accounts(), func(b *account) bool { return used[b.name] }) {
+		return used[a.name]
+	}
+	return true
+}
+
+// withStatus adds get and update of an API's status to rules.
+func withStatus(rules []rbacv1.PolicyRule, a api) []rbacv1.PolicyRule {
+	resource := a.plural + "/status"
+	i := slices.IndexFunc(rules, func(p rbacv1.PolicyRule) bool {
+		return p.APIGroups[0] == a.group && p.Resources[0] == resource && len(p.ResourceNames) == 0
+	})
+	if i < 0 {
+		i = len(rules)
+		rules = append(rules, rbacv1.PolicyRule{APIGroups: []string{a.group}, Resources: []string{resource}})
+	}
+	p := &rules[i]
+	p.Verbs = slices.DeleteFunc(slices.Clone(statusVerbs), func(v string) bool {
+		return v == "patch" && !slices.Contains(p.Verbs, v)
+	})
+	return rules
+}
+
+var statusVerbs = []string{"get", "update", "patch"}
+
+// statusRules gives what rules say of the status of owned APIs, each API and set of resource names once.
+func (r *rendering) statusRules(asked []rbacv1.PolicyRule) []rbacv1.PolicyRule {
+	type key struct{ group, resource, names string }
+	var out []rbacv1.PolicyRule
+	index := map[key]int{}
+	for _, a := range r.apis {
+		resource := a.plural + "/status"
+		for _, p := range asked {
+			if !has(p.APIGroups, a.group) || !hasResource(p.Resources, resource) {
+				continue
+			}
+			k := key{a.group, resource, strings.Join(p.ResourceNames, "\n")}
+			i, ok := index[k]
+			if !ok {
+				i, index[k] = len(out), len(out)
+				out = append(out, rbacv1.PolicyRule{APIGroups: []string{a.group}, Resources: []string{resource}, ResourceNames: p.ResourceNames})
+			}
+			for _, v := range statusVerbs {
+				if has(p.Verbs, v) && !slices.Contains(out[i].Verbs, v) {
+					out[i].Verbs = append(out[i].Verbs, v)
+				}
+			}
+		}
+	}
+	return slices.DeleteFunc(out, func(p rbacv1.PolicyRule) bool { return len(p.Verbs) == 0 })
+}
