@@ -10,6 +10,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/olmgen/olmgen/internal/text"
 )
 
 // locks are the files olmgen.lock of an output directory, by their directories: "" for the output directory itself.
@@ -77,7 +79,8 @@ func readLockFile(t target, dir string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, maxLockSize+1))
+	data, err := io.ReadAll(io.LimitReader(f, maxLockSize+1))
+	return text.LF(data), err
 }
 
 // newLocks records files, by the directory of the lock and path, that were made from sources. A tree without anything has a lock too.
