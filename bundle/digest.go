@@ -26,8 +26,8 @@ func (c *contents) add(name string, data []byte) {
 	c.files[name] = data
 }
 
-// Digest gives the digest of the files that were read: what "sha256sum FILE... | sha256sum" prints for their sorted paths, behind
-// "sha256:". Text with line ends of Windows counts as that with those of Unix, so the digest does not depend on the checkout.
+// Digest returns the digest of the files that were read: what "sha256sum FILE... | sha256sum" prints for their sorted
+// paths, behind "sha256:". Line ends of Windows count as those of Unix, so the digest does not depend on the checkout.
 func (b *Bundle) Digest() string {
 	h := sha256.New()
 	for _, name := range slices.Sorted(maps.Keys(b.contents.files)) {

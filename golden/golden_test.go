@@ -236,13 +236,16 @@ func libraryOutcome(t *testing.T, r *rendered, v variant) (got outcome) {
 	got.stdout = stdout.Bytes()
 	var said strings.Builder
 	for _, w := range r.result.Warnings {
-		fmt.Fprintln(&said, "olmgen: warning: "+config.Say(w.Error.Error(), w.Options, config.FlagOf))
+		fmt.Fprintln(&said, "olmgen: warning: "+config.Say(w.Error.Error(), w.Options, config.FlagOf)+" ["+w.Class+"]")
 	}
 	for _, w := range r.laid.Warnings(layout) {
 		fmt.Fprintln(&said, "olmgen: warning: "+w)
 	}
 	for _, n := range r.result.Notes {
 		fmt.Fprintln(&said, "olmgen: note: "+config.Say(n.Msg, n.Options, config.FlagOf))
+	}
+	if p := r.result.PodSecurity; p.Reason != "" {
+		fmt.Fprintf(&said, "olmgen: note: namespace %s needs Pod Security level %s: %s\n", r.result.Namespace, p.Level, p.Reason)
 	}
 	got.warnings = said.String()
 	return got

@@ -38,7 +38,8 @@ type tree struct {
 }
 
 func newTree(root fs.FileInfo) *tree {
-	return &tree{root: root, info: map[string]fs.FileInfo{}, locks: locks{}, files: map[string]string{}, lockOf: map[string]string{},
+	return &tree{root: root, info: map[string]fs.FileInfo{}, locks: locks{}, files: map[string]string{},
+		lockOf: map[string]string{},
 		mounts: map[string]bool{}}
 }
 
@@ -117,7 +118,7 @@ func skip(e fs.DirEntry) error {
 	return nil
 }
 
-// noOutput reads the locks of the directories, and stops the listing of, for example, a home directory early.
+// noOutput reads the locks of the directories. It stops the listing of, for example, a home directory early.
 func (tr *tree) noOutput(t target) func(string) error {
 	entries := 0
 	return func(p string) error {
