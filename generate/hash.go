@@ -47,14 +47,14 @@ func fnvHex(s string) string {
 	return fmt.Sprintf("%x", h.Sum64())
 }
 
-// permissionName gives N1 (namespaced, no namespace in the hash) or N2 (cluster-wide, with it) of spec 4.1.
+// permissionName returns N1 (namespaced, no namespace in the hash) or N2 (cluster-wide, with it) of spec 4.1.
 func permissionName(base, csv, namespace string, p v1alpha1.StrategyDeploymentPermissions) string {
 	hash := deepHash(struct {
 		Name       string                                 `json:"name"`
 		Namespace  string                                 `json:"namespace,omitempty"`
 		Permission v1alpha1.StrategyDeploymentPermissions `json:"permission"`
 	}{csv, namespace, p})
-	// OLM forgets the dash when it compares, so 63 characters of base and hash give a name of 64
+	// OLM forgets the dash when it compares, so 63 characters of base and hash become a name of 64
 	if len(base)+len(hash) > 63 {
 		base = base[:62-len(hash)]
 	}

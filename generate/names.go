@@ -13,7 +13,7 @@ import (
 	"github.com/olmgen/olmgen/templates"
 )
 
-// names gives generated objects their names and labels, in one of two ways.
+// names makes the names and labels of generated objects, stable ones or OLM's.
 type names struct {
 	mode      Names
 	csv       *v1alpha1.ClusterServiceVersion
@@ -23,15 +23,17 @@ type names struct {
 	profile   Profile
 	partOf    string // the package
 
-	// stable names that are given already, to what the bundle ships or to other generated objects: of Roles and of ClusterRoles,
-	// their bindings included
+	// stable names that are given already, to what the bundle ships or to other generated objects: of Roles and of
+	// ClusterRoles, their bindings included
 	roles, clusterRoles map[string]bool
 }
 
 // newNames reserves the stable names that no permission may have.
 func newNames(b *bundle.Bundle, csv *v1alpha1.ClusterServiceVersion, o Options, serving []*serving) names {
-	n := names{mode: o.Names, csv: csv, namespace: o.Namespace, group: o.OperatorGroup, profile: o.Profile, partOf: b.Package,
-		base: bundle.BaseName(csv.Name, csv.Spec.Version.String()), roles: map[string]bool{}, clusterRoles: map[string]bool{}}
+	n := names{mode: o.Names, csv: csv, namespace: o.Namespace, group: o.OperatorGroup, profile: o.Profile,
+		partOf: b.Package,
+		base:   bundle.BaseName(csv.Name, csv.Spec.Version.String()), roles: map[string]bool{},
+		clusterRoles: map[string]bool{}}
 	if n.olm() {
 		return n
 	}
@@ -61,13 +63,13 @@ const (
 	labelAggregateRBAC = "rbac.authorization.k8s.io/aggregate-to-"
 )
 
-// withoutOLM reports whether no object of OLM's stands behind the generated ones, and their names are not OLM's. They then have no
+// withoutOLM reports whether the generated objects belong to no object of OLM and have stable names. Then they have no
 // labels and annotations that tell the CSV or its version: an upgrade changes only what the bundle changes.
 func (n names) withoutOLM() bool {
 	return !n.olm() && (n.profile == ProfilePlain || n.profile == ProfileDescoped)
 }
 
-// owned are the labels of what belongs to the CSV, or where there is no CSV, to the package.
+// owned returns the labels of an object that belongs to the CSV or, without a CSV, to the package.
 func (n names) owned() templates.Ownership {
 	if n.withoutOLM() {
 		return n.recommended(n.partOf)
@@ -83,8 +85,9 @@ func (n names) managed() templates.Ownership {
 	return n.owned()
 }
 
-// recommended are Kubernetes' recommended labels (kubernetes.io/docs/concepts/overview/working-with-objects/common-labels) of what is part
-// of an application. A name that cannot be a label value gives none.
+// recommended are Kubernetes' recommended labels
+// (kubernetes.io/docs/concepts/overview/working-with-objects/common-labels) of what is part of an application. A name
+// that cannot be a label value is left out.
 func (n names) recommended(application string) templates.Ownership {
 	if len(validation.IsValidLabelValue(application)) > 0 {
 		return templates.Ownership{}
@@ -92,7 +95,8 @@ func (n names) recommended(application string) templates.Ownership {
 	return templates.Ownership{Olmgen: true, PartOf: application}
 }
 
-// groupRole names an OperatorGroup's ClusterRole: <group>-admin, as in the OperatorGroup design document, or OLM's hashed name.
+// groupRole names an OperatorGroup's ClusterRole: <group>-admin, as in the OperatorGroup design document, or OLM's
+// hashed name.
 func (n names) groupRole(suffix string) string {
 	if n.olm() {
 		return groupRoleName(n.namespace, n.group, suffix)
@@ -100,7 +104,8 @@ func (n names) groupRole(suffix string) string {
 	return n.group + "-" + suffix
 }
 
-// aggregate is the label by which an OperatorGroup's ClusterRole finds those of an API: one of the group, or OLM's one of the API.
+// aggregate is the label by which an OperatorGroup's ClusterRole finds those of an API: one of the group, or OLM's one
+// of the API.
 func (n names) aggregate(gvk, suffix string) *templates.Aggregate {
 	if n.olm() {
 		return &templates.Aggregate{To: fnvHex(gvk) + "-" + suffix, Value: "true"}
@@ -129,9 +134,9 @@ type grant struct {
 	name string
 }
 
-// grants names the entries of a list. Stable names are <operator>-<account>, or the account's name where that begins with the operator's;
-// those of cluster-wide objects have the namespace in front, so that installations in two namespaces do not share them; further entries
-// of an account are numbered.
+// grants names the entries of a list. Stable names are <operator>-<account>, or the account's name where that begins
+// with the operator's; those of cluster-wide objects have the namespace in front, so that installations in two
+// namespaces do not share them; further entries of an account are numbered.
 func (n names) grants(list []v1alpha1.StrategyDeploymentPermissions, cluster bool) []grant {
 	var out []grant
 	used := n.roles
@@ -169,7 +174,8 @@ func (n names) account(sa string) string {
 	rest, ok := strings.CutPrefix(sa, n.base+"-")
 	spec := n.csv.Spec.InstallStrategy.StrategySpec
 	other := func(p v1alpha1.StrategyDeploymentPermissions) bool { return p.ServiceAccountName == rest }
-	if sa == n.base || ok && !slices.ContainsFunc(spec.Permissions, other) && !slices.ContainsFunc(spec.ClusterPermissions, other) {
+	if sa == n.base || ok && !slices.ContainsFunc(spec.Permissions, other) &&
+		!slices.ContainsFunc(spec.ClusterPermissions, other) {
 		return sa
 	}
 	return n.base + "-" + sa
@@ -178,7 +184,7 @@ func (n names) account(sa string) string {
 // clusterName makes a name of the operator's namespace unique in the cluster.
 func (n names) clusterName(name string) string { return fit(n.namespace + "." + name) }
 
-// free gives a stable name of a cluster-wide object that no other has, and reserves it.
+// free returns a stable name for a cluster-wide object that no other object has, and reserves it.
 func (n names) free(first string) string {
 	first = n.clusterName(first)
 	name := first
@@ -228,7 +234,8 @@ func (n names) bindingLabels(g grant, kind string) templates.Ownership {
 	labels := n.owned()
 	if n.olm() {
 		ref := rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: kind, Name: g.name}
-		labels.Hash = bindingHash(ref, []rbacv1.Subject{{Kind: "ServiceAccount", Name: g.ServiceAccountName, Namespace: n.namespace}})
+		labels.Hash = bindingHash(ref,
+			[]rbacv1.Subject{{Kind: "ServiceAccount", Name: g.ServiceAccountName, Namespace: n.namespace}})
 	}
 	return labels
 }
