@@ -85,6 +85,9 @@ func (c *Config) Render(ctx context.Context, o Options) (*Rendered, error) {
 	if r.Files, err = r.Tree.Files(r.Layout); err != nil {
 		return nil, c.explain("output.layout", -1, -1, err)
 	}
+	for i := range r.Sources {
+		r.Sources[i].Lock = r.Tree.LockOf(r.Layout, i)
+	}
 	return r, c.sayReleases(r)
 }
 

@@ -2,6 +2,7 @@ package generate
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -246,6 +247,49 @@ func (n names) condition() string {
 		return n.csv.Name
 	}
 	return n.base + "-operatorcondition"
+}
+
+// labelVersions gives objects whose names have a version in them a label without it, so that an upgrade does not rename their files. An
+// object keeps its name where it would meet another.
+func (r *rendering) labelVersions() {
+	if r.names.olm() {
+		return
+	}
+	version := r.csv.Spec.Version.String()
+	place := func(o Object, name string) string { return Object{APIVersion: o.APIVersion, Kind: o.Kind, Namespace: o.Namespace, Name: name}.key() }
+	labels, count := make([]string, len(r.objects)), map[string]int{}
+	for i, o := range r.objects {
+		labels[i] = o.Name
+		if o.Kind != "CustomResourceDefinition" && o.Label == "" {
+			labels[i] = withoutVersion(o.Name, version)
+		}
+		count[place(o, labels[i])]++
+	}
+	for i, o := range r.objects {
+		if labels[i] != o.Name && count[place(o, labels[i])] == 1 {
+			r.objects[i].Label = labels[i]
+		}
+	}
+}
+
+var versionInName = regexp.MustCompile(`[.-]v?[0-9]+\.[0-9]+\.[0-9]+`)
+
+// withoutVersion takes a version out of a name, if it stands there as a part of its own: the given one, or any with three numbers.
+// operator-v1.2.0-metrics is operator-metrics.
+func withoutVersion(name, version string) string {
+	patterns := []*regexp.Regexp{versionInName}
+	if version != "" && strings.Contains(name, version) {
+		patterns = []*regexp.Regexp{regexp.MustCompile("[.-]v?" + regexp.QuoteMeta(version)), versionInName}
+	}
+	for _, pattern := range patterns {
+		for _, at := range pattern.FindAllStringIndex(name, -1) {
+			rest := name[at[1]:]
+			if at[0] > 0 && (rest == "" || rest[0] == '-' || rest[0] == '.' && len(rest) > 1 && (rest[1] < '0' || rest[1] > '9')) {
+				return name[:at[0]] + rest
+			}
+		}
+	}
+	return name
 }
 
 // nameProblem says why a webhook's name can't be the name of a configuration, or, as OLM writes it, a label.

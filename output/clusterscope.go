@@ -86,6 +86,11 @@ func (t Tree) clusterBase(objects []generate.Shared) (Files, []string, error) {
 		if err != nil {
 			return nil, nil, err
 		}
+		if len(x.Operators) == 1 {
+			for n := range more {
+				more[n].Lock = t.LockOf(LayoutClusterScope, x.Operators[0])
+			}
+		}
 		files = append(files, more...)
 	}
 	return files, bases, nil
@@ -129,7 +134,7 @@ func (t Tree) clusterLists(objects []generate.Shared, bases []string) (Files, er
 		if err != nil {
 			return nil, err
 		}
-		files = append(files, File{Path: clusterApp + "/" + bundle + "/" + kustomizationName, Data: kustomization})
+		files = append(files, File{Path: clusterApp + "/" + bundle + "/" + kustomizationName, Data: kustomization, Lock: t.LockOf(LayoutClusterScope, i)})
 	}
 	kustomization, err := t.kustomization(resources)
 	return append(files, File{Path: clusterOverlay + kustomizationName, Data: kustomization}), err

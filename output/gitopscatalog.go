@@ -25,7 +25,7 @@ func (t Tree) gitopsCatalog() (Files, error) {
 	taken := map[string]string{}
 	own := t.perOperator()
 	for i, o := range t.Operators {
-		dir := strings.TrimSuffix(segment(escape(o.Name)), "-operator") + "-operator"
+		dir := catalogDirectory(o)
 		if other, ok := taken[fold(dir)]; ok {
 			return nil, refuse("give one of them another name", "the operators %s and %s would both be in the directory %s", other, o.Name, dir)
 		}
@@ -37,6 +37,10 @@ func (t Tree) gitopsCatalog() (Files, error) {
 		files = append(files, more...)
 	}
 	return files, nil
+}
+
+func catalogDirectory(o Operator) string {
+	return strings.TrimSuffix(segment(escape(o.Name)), "-operator") + "-operator"
 }
 
 func (t Tree) catalogEntry(dir string, o Operator, objects []generate.Shared) (Files, error) {

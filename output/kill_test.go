@@ -158,7 +158,7 @@ func written(t *testing.T, dir string, tree holds) {
 	for p, text := range tree {
 		digests[p] = digestOf([]byte(text))
 	}
-	l, err := newLock(nil, digests)
+	l, err := newLock("", nil, digests)
 	must(t, err)
 	tree.put(t, dir)
 	holds{LockName: string(l.encode())}.put(t, dir)

@@ -81,15 +81,46 @@ func (t Tree) Files(l Layout) (Files, error) {
 	if err != nil {
 		return nil, err
 	}
+	t.lockOwn(l, files)
 	for _, part := range slices.Sorted(maps.Keys(parts)) {
 		objects := parts[part]
-		more, err := t.directory(partDirectory(l, part, objects), objects, unique(objects, func(o generate.Object) string { return stem(o, o.Namespace) }))
+		dir := partDirectory(l, part, objects)
+		more, err := t.directory(dir, objects, unique(objects, func(o generate.Object) string { return stem(o, o.Namespace) }))
 		if err != nil {
 			return nil, err
+		}
+		for i := range more {
+			more[i].Lock = strings.TrimSuffix(dir, "/")
 		}
 		files = append(files, more...)
 	}
 	return files, nil
+}
+
+// LockOf returns the directory of the lock that records an operator and its files: the operator's own where a layout gives it one, else
+// "" for the tree's.
+func (t Tree) LockOf(l Layout, operator int) string {
+	name := segment(escape(t.Operators[operator].Name))
+	switch {
+	case l == LayoutGitOpsCatalog:
+		return catalogDirectory(t.Operators[operator])
+	case l == LayoutClusterScope, l == LayoutHelm && t.Namespace == "":
+		return name
+	}
+	return ""
+}
+
+// lockOwn gives the files in the directory of an operator to its lock.
+func (t Tree) lockOwn(l Layout, files Files) {
+	own := map[string]bool{}
+	for i := range t.Operators {
+		own[t.LockOf(l, i)] = true
+	}
+	for i, f := range files {
+		if top, _, below := strings.Cut(f.Path, "/"); below && own[top] {
+			files[i].Lock = top
+		}
+	}
 }
 
 // partDirectory returns the directory of a part. The decision record wants cluster-scoped objects in cluster-scope.
@@ -154,7 +185,7 @@ func (t Tree) directory(dir string, objects []generate.Shared, paths []string) (
 	var resources []string
 	for i, o := range objects {
 		resources = append(resources, paths[i]+".yaml")
-		files = append(files, File{dir + resources[i], o.Data, IDOf(o.Object)})
+		files = append(files, File{Path: dir + resources[i], Data: o.Data, Object: IDOf(o.Object)})
 	}
 	kustomization, err := t.kustomization(resources)
 	if err != nil {
