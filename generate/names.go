@@ -249,14 +249,18 @@ func (n names) condition() string {
 	return n.base + "-operatorcondition"
 }
 
-// labelVersions gives objects whose names have a version in them a label without it, so that an upgrade does not rename their files. An
-// object keeps its name where it would meet another.
+// labelVersions returns objects whose names have a version in them a label without it, so that an upgrade does not rename
+// their files. An object keeps its name where it would meet another.
 func (r *rendering) labelVersions() {
 	if r.names.olm() {
 		return
 	}
 	version := r.csv.Spec.Version.String()
-	place := func(o Object, name string) string { return Object{APIVersion: o.APIVersion, Kind: o.Kind, Namespace: o.Namespace, Name: name}.key() }
+	place := func(o Object,
+		name string) string {
+		return Object{APIVersion: o.APIVersion, Kind: o.Kind, Namespace: o.Namespace,
+			Name: name}.key()
+	}
 	labels, count := make([]string, len(r.objects)), map[string]int{}
 	for i, o := range r.objects {
 		labels[i] = o.Name
@@ -274,8 +278,8 @@ func (r *rendering) labelVersions() {
 
 var versionInName = regexp.MustCompile(`[.-]v?[0-9]+\.[0-9]+\.[0-9]+`)
 
-// withoutVersion takes a version out of a name, if it stands there as a part of its own: the given one, or any with three numbers.
-// operator-v1.2.0-metrics is operator-metrics.
+// withoutVersion takes a version out of a name, if it stands there as a part of its own: the given one, or any with
+// three numbers. operator-v1.2.0-metrics is operator-metrics.
 func withoutVersion(name, version string) string {
 	patterns := []*regexp.Regexp{versionInName}
 	if version != "" && strings.Contains(name, version) {
@@ -284,7 +288,8 @@ func withoutVersion(name, version string) string {
 	for _, pattern := range patterns {
 		for _, at := range pattern.FindAllStringIndex(name, -1) {
 			rest := name[at[1]:]
-			if at[0] > 0 && (rest == "" || rest[0] == '-' || rest[0] == '.' && len(rest) > 1 && (rest[1] < '0' || rest[1] > '9')) {
+			if at[0] > 0 &&
+				(rest == "" || rest[0] == '-' || rest[0] == '.' && len(rest) > 1 && (rest[1] < '0' || rest[1] > '9')) {
 				return name[:at[0]] + rest
 			}
 		}

@@ -33,8 +33,9 @@ type Difference struct {
 	Inserted, Deleted int    // lines of the diff
 }
 
-// Check compares dir with what Write would make of it, and writes nothing. The differences are sorted by path; those of locks are
-// among them if only locks differ. Errors are those of Write, apart from those for files in the way or edited by hand: these are differences.
+// Check compares dir with what Write would make of it, and writes nothing. The differences are sorted by path; those of
+// locks are among them if only locks differ. Errors are those of Write, apart from those for files in the way or edited
+// by hand: these are differences.
 //
 // Check waits for another run that is writing to dir, and refuses a directory that an interrupted run left incomplete.
 func Check(dir string, files Files, sources []Source) ([]Difference, error) {
@@ -71,7 +72,8 @@ func compare(dir string, files Files, sources []Source) ([]Difference, error) {
 		}
 	}
 	for _, path := range slices.Sorted(maps.Keys(old.files)) {
-		if _, ok := want[path]; ok || old.info[path] == nil || old.info[path].IsDir() { // the file is gone; a directory is not olmgen's
+		// the file is gone; a directory is not olmgen's
+		if _, ok := want[path]; ok || old.info[path] == nil || old.info[path].IsDir() {
 			continue
 		}
 		d, err := old.leftOver(t, path)
@@ -101,7 +103,7 @@ func inspect(name string) (target, *tree, error) {
 	return t, old, err
 }
 
-// compare gives the difference of a file that is part of the tree, or nil.
+// compare returns the difference of a file that is part of the tree, or nil.
 func (tr *tree) compare(t target, path string, want []byte) (*Difference, error) {
 	info := tr.info[path]
 	if info == nil {
@@ -133,7 +135,8 @@ func (tr *tree) compare(t target, path string, want []byte) (*Difference, error)
 	return (&Difference{Path: path, State: state}).unified(have, want, true, true), nil
 }
 
-// inTheWay says what is in place of a directory above path, or nothing. A file that olmgen wrote is a difference of its own.
+// inTheWay says what is in place of a directory above path, or nothing. A file that olmgen wrote is a difference of its
+// own.
 func (tr *tree) inTheWay(path string) State {
 	for _, above := range parents(path) {
 		info := tr.info[above]
@@ -150,7 +153,7 @@ func (tr *tree) inTheWay(path string) State {
 	return ""
 }
 
-// leftOver gives the difference of a file that is not part of the tree any more.
+// leftOver returns the difference of a file that is not part of the tree any more.
 func (tr *tree) leftOver(t target, path string) (*Difference, error) {
 	if tr.info[path].Mode().Type() == fs.ModeSymlink {
 		return &Difference{Path: path, State: StateKeptLink}, nil

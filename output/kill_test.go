@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// versions gives two trees that have files in common, files of their own and files that differ.
+// versions returns two trees that have files in common, files of their own and files that differ.
 func versions(n int) (a, b holds) {
 	a, b = holds{}, holds{}
 	for i := range n {

@@ -36,16 +36,18 @@ type Source struct {
 
 // lockFile is the content of olmgen.lock.
 type lockFile struct {
-	APIVersion string            `json:"apiVersion"`
-	Kind       string            `json:"kind"`
-	Root       string            `json:"root,omitempty"` // the way to the output directory, ../.. for example; empty in the output directory itself
-	Sources    []Source          `json:"sources"`
-	Files      map[string]string `json:"files"` // path below the output directory, to digest
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	// the way to the output directory, ../.. for example; empty in the output directory itself
+	Root    string            `json:"root,omitempty"`
+	Sources []Source          `json:"sources"`
+	Files   map[string]string `json:"files"` // path below the output directory, to digest
 }
 
 // newLock records files, a path to digest mapping, which were made from sources, in a directory.
 func newLock(dir string, sources []Source, files map[string]string) (lockFile, error) {
-	l := lockFile{APIVersion: lockAPIVersion, Kind: lockKind, Root: wayUp(dir), Sources: slices.Clone(sources), Files: files}
+	l := lockFile{APIVersion: lockAPIVersion, Kind: lockKind, Root: wayUp(dir), Sources: slices.Clone(sources),
+		Files: files}
 	for i := range l.Sources {
 		l.Sources[i].Lock = ""
 	}
@@ -161,7 +163,9 @@ func readLock(data []byte) (lockFile, error) {
 	var mismatch *json.UnmarshalTypeError
 	switch {
 	case errors.As(err, &mismatch):
-		return l, fmt.Errorf("%s: found a %s in place of a %s", cmp.Or(mismatch.Field, "the document"), mismatch.Value, mismatch.Type.Kind())
+		return l,
+			fmt.Errorf("%s: found a %s in place of a %s", cmp.Or(mismatch.Field, "the document"), mismatch.Value,
+				mismatch.Type.Kind())
 	case err != nil:
 		return l, reason(err)
 	case l.APIVersion != lockAPIVersion || l.Kind != lockKind:
@@ -175,7 +179,7 @@ func readLock(data []byte) (lockFile, error) {
 	return l, err
 }
 
-// secondDocument gives the line on which a second document starts, 0 if there is none: the YAML decoder would read the
+// secondDocument returns the line on which a second document starts, 0 if there is none: the YAML decoder would read the
 // first and be silent about the rest.
 func secondDocument(data []byte) int {
 	content, n := false, 0

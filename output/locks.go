@@ -32,8 +32,8 @@ func wayUp(dir string) string {
 	return strings.TrimSuffix(strings.Repeat("../", strings.Count(dir, "/")+1), "/")
 }
 
-// readLocks reads the lock of dir, if there is one, and adds what it records to the tree. A lock of another output directory, below this one,
-// is a file like others.
+// readLocks reads the lock of dir, if there is one, and adds what it records to the tree. A lock of another output
+// directory, below this one, is a file like others.
 func (tr *tree) readLock(t target, dir string) error {
 	data, err := readLockFile(t, dir)
 	if err != nil || data == nil {
@@ -42,10 +42,12 @@ func (tr *tree) readLock(t target, dir string) error {
 	l, err := readLock(data)
 	switch {
 	case err != nil:
-		return refuse("restore it from version control, or remove it: then olmgen takes over files that are equal to its own and leaves the rest alone",
+		return refuse("restore it from version control, or remove it: then olmgen takes over files that are equal to "+
+			"its own and leaves the rest alone",
 			"%s: %w", t.show(lockPath(dir)), err)
 	case l.Root != wayUp(dir) && dir == "":
-		return refuse("name the directory that "+l.Root+" leads to from there", "%s is a part of an output directory", t.name)
+		return refuse("name the directory that "+l.Root+" leads to from there", "%s is a part of an output directory",
+			t.name)
 	case l.Root != wayUp(dir):
 		return nil
 	}
@@ -80,7 +82,8 @@ func readLockFile(t target, dir string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, maxLockSize+1))
 }
 
-// newLocks records files, by the directory of the lock and path, that were made from sources. A tree without anything has a lock too.
+// newLocks records files, by the directory of the lock and path, that were made from sources. A tree without anything
+// has a lock too.
 func newLocks(sources []Source, files map[string]map[string]string) (locks, error) {
 	dirs := map[string]bool{}
 	for dir := range files {
@@ -125,12 +128,14 @@ func (l locks) differences(old locks) []Difference {
 			state = StateMissing
 		}
 		if string(before.data) != string(l[dir].data) {
-			out = append(out, *(&Difference{Path: lockPath(dir), State: state}).unified(before.data, l[dir].data, ok, true))
+			out = append(out,
+				*(&Difference{Path: lockPath(dir), State: state}).unified(before.data, l[dir].data, ok, true))
 		}
 	}
 	for _, dir := range old.dirs() {
 		if _, ok := l[dir]; !ok {
-			out = append(out, *(&Difference{Path: lockPath(dir), State: StateLeftOver}).unified(old[dir].data, nil, true, false))
+			out = append(out,
+				*(&Difference{Path: lockPath(dir), State: StateLeftOver}).unified(old[dir].data, nil, true, false))
 		}
 	}
 	return out

@@ -36,7 +36,8 @@ type planner struct {
 	want   map[string]wanted
 	record map[string]map[string]string // the files of the new locks, by the directory of the lock
 	locks  locks                        // the new locks
-	carry  map[string]fs.FileInfo       // what stays of the old tree although the new one does not have it, directories included
+	// what stays of the old tree although the new one does not have it, directories included
+	carry map[string]fs.FileInfo
 
 	links, foreign, edited []string // what is in the way
 }

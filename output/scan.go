@@ -35,7 +35,8 @@ type tree struct {
 }
 
 func newTree(root fs.FileInfo) *tree {
-	return &tree{root: root, info: map[string]fs.FileInfo{}, locks: locks{}, files: map[string]string{}, lockOf: map[string]string{},
+	return &tree{root: root, info: map[string]fs.FileInfo{}, locks: locks{}, files: map[string]string{},
+		lockOf: map[string]string{},
 		mounts: map[string]bool{}}
 }
 

@@ -146,7 +146,8 @@ func (d *disk) install(t target, p *plan) error {
 	// A file that somebody created in the old tree at the last moment must not be removed with it.
 	if err := p.old.verify(t, t.stage, linked); err != nil {
 		if back := d.swap(t); back != nil {
-			return refuse("save that change before the next run removes it", "%w, %w %s: %w", err, errNotBack, t.stage, back)
+			return refuse("save that change before the next run removes it", "%w, %w %s: %w", err, errNotBack, t.stage,
+				back)
 		}
 		return err
 	}

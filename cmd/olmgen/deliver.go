@@ -45,7 +45,8 @@ func (f *renderFlags) say(cmd *cobra.Command, r *config.Rendered) error {
 	}
 	for _, o := range r.Operators {
 		if p := o.PodSecurity; p.Reason != "" && !f.check {
-			fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: note: namespace %s needs Pod Security level %s: %s\n", o.Namespace, p.Level,
+			fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: note: namespace %s needs Pod Security level %s: %s\n", o.Namespace,
+				p.Level,
 				p.Reason)
 		}
 	}
@@ -87,13 +88,15 @@ func (f *renderFlags) write(cmd *cobra.Command, files output.Files, sources []ou
 
 func report(w io.Writer, dir string, r output.Result) {
 	for _, name := range r.Kept {
-		fmt.Fprintf(w, "olmgen: warning: %s: not rendered any more, but edited by hand: kept\n", filepath.Join(dir, name))
+		fmt.Fprintf(w, "olmgen: warning: %s: not rendered any more, but edited by hand: kept\n",
+			filepath.Join(dir, name))
 	}
 	fmt.Fprintf(w, "olmgen: %s: %d added, %d changed, %d removed, %d unchanged\n", dir, len(r.Added), len(r.Changed),
 		len(r.Removed), len(r.Unchanged))
 }
 
-// compare prints how the directory differs: the diff, the numbers of changed lines or the names to stdout, the state of each file to stderr.
+// compare prints how the directory differs: the diff, the numbers of changed lines or the names to stdout, the state of
+// each file to stderr.
 func (f *renderFlags) compare(cmd *cobra.Command, r *config.Rendered) error {
 	differences, err := output.Check(f.output, r.Files, r.Sources)
 	if err != nil {

@@ -57,7 +57,8 @@ these it is AllNamespaces where the operator supports it, else OwnNamespace.`,
 				return f.checkDeclared(cmd, given)
 			}
 			if len(given) == 0 && source.IsRenderConfig(defaultConfig) {
-				return &usageError{"the bundle is missing", "to render " + defaultConfig + ", write olmgen render -f " + defaultConfig}
+				return &usageError{"the bundle is missing",
+					"to render " + defaultConfig + ", write olmgen render -f " + defaultConfig}
 			}
 			return args(1, 1, "the bundle")(cmd, given)
 		},

@@ -109,8 +109,8 @@ func (f *renderFlags) render(cmd *cobra.Command, c *config.Config) (*config.Rend
 	return r, nil
 }
 
-// checkOutput refuses an empty directory, most likely an unset variable of a shell, and what looks like the -o of kubectl or
-// like a file.
+// checkOutput refuses an empty directory, most likely an unset variable of a shell, and what looks like the -o of
+// kubectl or like a file.
 func (f *renderFlags) checkOutput() error {
 	if f.output == "" {
 		return &usageError{"-o needs a directory, or - for stdout", ""}
