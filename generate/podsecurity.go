@@ -67,7 +67,7 @@ func podSecurityTogether(groups []Operator) error {
 	for i := range groups {
 		o, err := groups[i].Options.complete(groups[i].Bundle)
 		if err != nil {
-			return nil // Render says so
+			return nil //nolint:nilerr // Render says so
 		}
 		p, err := podSecurityOf(groups[i].Bundle, o)
 		if err != nil {
