@@ -65,7 +65,7 @@ func releases(t *testing.T, p corpus.Package) (out []release) {
 		if r.report, err = permissions.Evaluate(in); err != nil {
 			t.Fatalf("%s: %v", r.name, err)
 		}
-		ok := false
+		var ok bool
 		if r.cluster, ok = newCluster(t, in); ok {
 			out = append(out, r)
 		}
