@@ -250,7 +250,7 @@ func (n names) condition() string {
 	return n.base + "-operatorcondition"
 }
 
-// labelVersions returns objects whose names have a version in them a label without it, so that an upgrade does not rename
+// labelVersions labels objects whose names have a version in them without it, so that an upgrade does not rename
 // their files. An object keeps its name where it would meet another.
 func (r *rendering) labelVersions() {
 	if r.names.olm() {

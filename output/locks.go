@@ -34,8 +34,8 @@ func wayUp(dir string) string {
 	return strings.TrimSuffix(strings.Repeat("../", strings.Count(dir, "/")+1), "/")
 }
 
-// readLock reads the lock of dir, if there is one, and adds its records to the tree. The lock of another output directory
-// below this one is a file like others.
+// readLock reads the lock of dir, if there is one, and adds its records to the tree. The lock of another output
+// directory below this one is a file like others.
 func (tr *tree) readLock(t target, dir string) error {
 	data, err := readLockFile(t, dir)
 	if err != nil || data == nil {
