@@ -35,8 +35,8 @@ func providedAPIs(csv *v1alpha1.ClusterServiceVersion) []api {
 	})
 }
 
-// groupAPIs returns what the OperatorGroup provides, the sorted set of Kind.version.group: the APIs of all its operators
-// and static ones.
+// groupAPIs returns what the OperatorGroup provides, the sorted set of Kind.version.group: the APIs of all its
+// operators and static ones.
 func (r *rendering) groupAPIs() []string {
 	set := map[string]bool{}
 	for _, a := range r.apis {

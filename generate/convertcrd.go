@@ -82,7 +82,7 @@ func wellKnown(root map[string]any) {
 	}
 }
 
-// structural returns a schema the types that v1 asks for at every level: what follows from the other keywords, and no
+// structural adds to a schema the types that v1 asks for at every level: what follows from the other keywords, and no
 // check at all where nothing follows.
 func structural(schema map[string]any) {
 	properties, _ := schema["properties"].(map[string]any)

@@ -63,9 +63,9 @@ func (r *rendering) clusterRules() map[string][]rbacv1.PolicyRule {
 	return held
 }
 
-// Allowed reports whether rules that are held cover another rule. It asks for every combination in that rule as OLM
-// does: a missing list counts as one empty string, and a subresource is part of the resource's name, so that "*/status"
-// does not cover "pods/status" (OLM: pkg/controller/install/attributes_util.go).
+// Allowed reports whether a set of rules covers another rule. It checks every combination in that rule, as OLM does: a
+// missing list counts as one empty string, and a subresource is part of the resource's name, so that "*/status" does
+// not cover "pods/status" (OLM: pkg/controller/install/attributes_util.go).
 func Allowed(held []rbacv1.PolicyRule, rule rbacv1.PolicyRule) bool {
 	for _, verb := range rule.Verbs {
 		if len(rule.NonResourceURLs) > 0 {

@@ -22,8 +22,8 @@ const (
 	annotationApplied    = corev1.LastAppliedConfigAnnotation
 )
 
-// installedCSV returns the CSV as it stands in the cluster: with the API server's defaults, OLM's annotations and label
-// (spec 5.1).
+// installedCSV returns the CSV as OLM leaves it in the cluster: with the API server's defaults, OLM's annotations and
+// label (spec 5.1).
 func installedCSV(b *bundle.Bundle, o Options, targets []string) *v1alpha1.ClusterServiceVersion {
 	csv := b.CSV.DeepCopy()
 	applyDefaults(csv)
@@ -248,7 +248,7 @@ func propertiesAnnotation(b *bundle.Bundle, catalog []bundle.Property) string {
 	}
 	out, err := json.Marshal(map[string]any{"properties": list})
 	if err != nil {
-		return "{}" // a value that is no JSON was refused when the bundle was read
+		return "{}" // the reader of the bundle has refused values that are not JSON
 	}
 	return string(out)
 }

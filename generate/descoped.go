@@ -10,7 +10,7 @@ import (
 	"github.com/olmgen/olmgen/templates"
 )
 
-// Descoped are the options of ProfileDescoped: the administrator's part.
+// Descoped holds the options of ProfileDescoped. They are decisions of the administrator.
 type Descoped struct {
 	BindNamespaces []string      // in each of these the operator's accounts get a RoleBinding
 	BindAll        bool          // the accounts get a ClusterRoleBinding instead
@@ -20,27 +20,27 @@ type Descoped struct {
 	BindInternal   bool          // the accounts get bindings to the operator's internal APIs alone
 }
 
-// DefaultRole is a ClusterRole for users that a cluster has by default: those of Kubernetes, and OpenShift's
+// DefaultRole is a ClusterRole for users that every cluster has: a default role of Kubernetes, or OpenShift's
 // cluster-reader.
 type DefaultRole string
 
-// DefaultRoles are all that user roles can be aggregated to.
+// DefaultRoles are the roles that user roles can be aggregated to.
 var DefaultRoles = []DefaultRole{"admin", "edit", "view", "cluster-reader"}
 
 // NoRole in place of default roles means that user roles are aggregated to none, also where they are by default.
 const NoRole DefaultRole = "none"
 
-// Split says which rules are taken out of an account's required ClusterRole into optional ones.
+// Split says which rules of a ServiceAccount go into optional ClusterRoles and not into the required one.
 type Split string
 
-// SplitFeature makes one optional ClusterRole for each API group that is neither Kubernetes' own nor of an owned API,
-// SplitResource one for each resource that is no owned API.
+// SplitFeature makes an optional ClusterRole for each API group that is neither built into Kubernetes nor the group of
+// an owned API. SplitResource makes one for each resource that is not an owned API.
 const (
 	SplitFeature  Split = "feature"
 	SplitResource Split = "resource"
 )
 
-// Splits are all ways to split.
+// Splits are all values of Split.
 var Splits = []Split{SplitFeature, SplitResource}
 
 // Status says what the operator may do in all namespaces with the status of the APIs that it owns.
@@ -56,8 +56,8 @@ const (
 // Statuses are all values of Status.
 var Statuses = []Status{StatusPlan, StatusAsked}
 
-// descopedGenerators are the generators of ProfileDescoped: see docs/descoped.md for the sentences of the descoping
-// plan they rest on.
+// descopedGenerators are the generators of ProfileDescoped. docs/descoped.md quotes the sentences of the descoping plan
+// that they follow.
 var descopedGenerators = []func(*rendering) error{
 	namespaces,
 	serviceAccounts,
@@ -79,8 +79,8 @@ var descopedGenerators = []func(*rendering) error{
 	descopedWarnings,
 }
 
-// CheckDescoped refuses what has no meaning with the descoped profile, or only with it. The error is an *Error. Render
-// does it, too.
+// CheckDescoped returns an *Error for options that the descoped profile does not use, and for its options with another
+// profile. Render calls it.
 func (o Options) CheckDescoped() error {
 	d := o.Descoped
 	if o.Profile != ProfileDescoped {
@@ -131,9 +131,9 @@ func (o Options) CheckDescoped() error {
 	return checkNamespaces(OptionBindNamespaces, "namespace to bind in", d.BindNamespaces)
 }
 
-// bound returns the namespaces that the administrator binds the operator in, [""] for all: those asked for or, where an
-// OperatorGroup is given, the group's. "The namespace list on an operatorgroup is used to determine which namespaces
-// will get automatic bindings" (plan).
+// bound returns the namespaces that the operator is bound in, [""] for all: those of the options or, with an
+// OperatorGroup, those of the group. "The namespace list on an operatorgroup is used to determine which namespaces will
+// get automatic bindings" (plan).
 func (r *rendering) bound() []string {
 	o := r.options
 	switch {
@@ -147,20 +147,20 @@ func (r *rendering) bound() []string {
 
 func (r *rendering) boundEverywhere() bool { return slices.Contains(r.bound(), allNamespaces) }
 
-// account is a ServiceAccount of the operator with all that the CSV asks for it: of permissions, then of
-// clusterPermissions.
+// account is a ServiceAccount of the operator with the rules that the CSV requests for it: first those of permissions,
+// then those of clusterPermissions.
 type account struct {
 	name  string
 	asks  []ask
-	rules []rbacv1.PolicyRule // of asks, each once
+	rules []rbacv1.PolicyRule // of asks, without duplicates
 }
 
 type ask struct {
 	rbacv1.PolicyRule
-	field string // where it stands in the CSV
+	field string // its place in the CSV
 }
 
-// accounts returns the accounts in the order in which the CSV names them.
+// accounts returns the accounts in the order of the CSV.
 func (r *rendering) accounts() []*account {
 	if r.accountList != nil {
 		return r.accountList
@@ -190,17 +190,17 @@ func (r *rendering) accounts() []*account {
 	return r.accountList
 }
 
-// descopedLabels say what a ClusterRole is for: required and optional are those of the plan's convention, status its
-// exception; the others are for users.
+// descopedLabels returns the labels of a ClusterRole and of its bindings. They say what the role is for: required and
+// optional follow the plan's convention, and status is the plan's exception.
 func (r *rendering) descopedLabels(what string) templates.Ownership {
 	labels := r.names.owned()
 	labels.Descoped = what
 	return labels
 }
 
-// ownRoles makes the Roles and bindings in the operator's own namespace: the CSV's permissions, which are what it needs
-// "to run within [its] installation namespace at installtime"; they "do not get copied to a pre-defined set of
-// namespaces" (plan).
+// ownRoles makes Roles and RoleBindings in the operator's own namespace from the permissions of the CSV. The operator
+// needs them "to run within [its] installation namespace at installtime", and they "do not get copied to a pre-defined
+// set of namespaces" (plan).
 func ownRoles(r *rendering) error {
 	for _, g := range r.grants {
 		if len(g.Rules) == 0 {
@@ -213,14 +213,14 @@ func ownRoles(r *rendering) error {
 	return nil
 }
 
-// workRole is a ClusterRole with which an account does its work.
+// workRole is a ClusterRole that an account needs for its work.
 type workRole struct {
 	account, name, kind string // kind is required or optional
 	rules               []rbacv1.PolicyRule
 }
 
-// workRoles returns the ClusterRoles of all accounts: one with all that the CSV asks for, or what is left of it beside
-// optional ones.
+// workRoles returns the ClusterRoles of all accounts: for each account a required one and, if the options split the
+// rules, optional ones.
 func (r *rendering) workRoles() []workRole {
 	if r.workList != nil {
 		return r.workList
@@ -251,8 +251,8 @@ func workClusterRoles(r *rendering) error {
 	return nil
 }
 
-// hasResource is has for resources, where "*/status" stands for the status of each (Kubernetes: component-helpers,
-// auth/rbac/validation/policy_comparator.go).
+// hasResource reports whether a list of resources covers one. "*/status" covers the status of each resource
+// (Kubernetes: component-helpers, auth/rbac/validation/policy_comparator.go).
 func hasResource(held []string, want string) bool {
 	if has(held, want) {
 		return true

@@ -9,14 +9,14 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// withoutBindings takes out what a bundle ships that is the administrator's to decide: "a descoped operator will not be
-// allowed to install any bindings" (plan). RoleBindings stay, as they are in the operator's own namespace. With
+// withoutBindings leaves out what a bundle ships and the administrator decides about: "a descoped operator will not be
+// allowed to install any bindings" (plan). RoleBindings stay, because they are in the operator's own namespace. With
 // BindAll, ClusterRoleBindings stay too.
 func withoutBindings(r *rendering) error {
 	for _, o := range r.bundle.Others {
 		id := Object{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: o.Kind, Name: o.Name}
 		if _, taken := r.keys[id.key()]; taken || bundle.GroupOf(o) != rbacv1.GroupName {
-			continue // shippedObjects says what is wrong with one that is taken
+			continue // shippedObjects refuses a name that is taken
 		}
 		var err error
 		switch o.Kind {
@@ -46,7 +46,7 @@ func (r *rendering) shippedClusterRoleBinding(o *manifest.Object) error {
 	return r.carryPart(o, partAllNamespaces, manifest.Edit{APIVersion: bundle.APIVersionOf(o), RemoveNamespace: true})
 }
 
-// carryPart carries a cluster-scoped object of the bundle into a part of the rendering.
+// carryPart adds a cluster-scoped object of the bundle to a part of the rendering.
 func (r *rendering) carryPart(o *manifest.Object, part string, e manifest.Edit) error {
 	if err := r.carry(o, "", e); err != nil {
 		return err
@@ -55,8 +55,8 @@ func (r *rendering) carryPart(o *manifest.Object, part string, e manifest.Edit) 
 	return nil
 }
 
-// withoutAggregation carries a ClusterRole of the bundle without the labels that add it to default roles nobody asked
-// to aggregate to; a role with Secrets in it never becomes part of one that only reads.
+// withoutAggregation adds a ClusterRole of the bundle. It removes the labels that aggregate the role to a default role
+// that the options do not name. A role with rules about Secrets is never aggregated to view or cluster-reader.
 func (r *rendering) withoutAggregation(o *manifest.Object) error {
 	var role rbacv1.ClusterRole
 	if _, err := o.Into(&role); err != nil {
@@ -100,9 +100,9 @@ func (r *rendering) withoutAggregation(o *manifest.Object) error {
 		}})
 }
 
-// descopedServing makes what a Deployment needs to answer the API server. The right to read its certificate, which it
-// has mounted, is left out, and so are, where it serves only webhooks, those of an extension API server: OLM grants
-// them, the CSV does not ask for them.
+// descopedServing makes what a Deployment needs to answer the API server. OLM also grants rights that the CSV does not
+// request. The right to read the certificate is left out, because the certificate is mounted. The rights of an
+// extension API server are left out unless the Deployment serves an APIService.
 func descopedServing(r *rendering) error {
 	for _, s := range r.serving {
 		steps := []func(*serving) error{r.service, r.certificate}

@@ -81,7 +81,7 @@ func withStatus(rules []rbacv1.PolicyRule, a api) []rbacv1.PolicyRule {
 
 var statusVerbs = []string{"get", "update", "patch"}
 
-// statusRules returns what rules say of the status of owned APIs, each API and set of resource names once.
+// statusRules returns what rules allow about the status of owned APIs: one rule for each API and set of resource names.
 func (r *rendering) statusRules(asked []rbacv1.PolicyRule) []rbacv1.PolicyRule {
 	type key struct{ group, resource, names string }
 	var out []rbacv1.PolicyRule

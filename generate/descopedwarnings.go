@@ -13,7 +13,7 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// descopedWarnings says what an administrator must know before binding the operator.
+// descopedWarnings warns of what an administrator must know before binding the operator.
 func descopedWarnings(r *rendering) error {
 	if scope, reason := bundle.ScopeOf(r.bundle.CSV); scope == bundle.Scoped {
 		r.warn(bundle.WarnScope,
@@ -33,8 +33,8 @@ func descopedWarnings(r *rendering) error {
 	return nil
 }
 
-// warnClusterRule names what RoleBindings do not grant of a rule, however many there are; seen are what an earlier rule
-// of the account was warned about.
+// warnClusterRule warns of the parts of a rule that no number of RoleBindings grants. seen holds the parts that an
+// earlier rule of the account has named.
 func (r *rendering) warnClusterRule(a *account, rule ask, seen map[string]bool) {
 	if r.boundEverywhere() {
 		return
@@ -77,14 +77,15 @@ func (r *rendering) warnClusterRule(a *account, rule ask, seen map[string]bool) 
 	say(unknown, "may be", "if so, ")
 }
 
-// beyondOneNamespace reports whether verbs on Namespaces need more than a RoleBinding in one: a request for one
-// Namespace counts as made in it (Kubernetes: staging/src/k8s.io/apiserver/pkg/endpoints/request/requestinfo.go).
+// beyondOneNamespace reports whether verbs on Namespaces need more than a RoleBinding in a namespace. The API server
+// takes a request for one Namespace as a request in that namespace (Kubernetes:
+// staging/src/k8s.io/apiserver/pkg/endpoints/request/requestinfo.go).
 func beyondOneNamespace(verbs []string) bool {
 	return slices.ContainsFunc(verbs,
 		func(v string) bool { return !slices.Contains([]string{"get", "update", "patch", "delete"}, v) })
 }
 
-// warnOLMAPIs finds an operator that looks for objects which only OLM makes.
+// warnOLMAPIs warns of an operator that reads objects that only OLM creates.
 func (r *rendering) warnOLMAPIs(rule ask) {
 	if !slices.Contains(rule.APIGroups, v1alpha1.GroupName) {
 		return
@@ -99,8 +100,8 @@ func (r *rendering) warnOLMAPIs(rule ask) {
 	}
 }
 
-// warnOwnNamespace finds an account that has nothing in the operator's own namespace although it elects a leader, most
-// likely there.
+// warnOwnNamespace warns of an account that elects a leader, most likely in the operator's own namespace, and has no
+// permissions there.
 func (r *rendering) warnOwnNamespace(a *account) {
 	if r.boundEverywhere() || slices.Contains(r.bound(), r.options.Namespace) {
 		return
@@ -119,7 +120,8 @@ func (r *rendering) warnOwnNamespace(a *account) {
 	}
 }
 
-// warnStatus finds owned APIs in whose status the operator can't tell users that it may not work in their namespace.
+// warnStatus warns of owned APIs whose status the operator may not update. It cannot tell users there that it may not
+// work in their namespace.
 func (r *rendering) warnStatus() {
 	var status []rbacv1.PolicyRule
 	for _, a := range r.accounts() {
@@ -167,7 +169,7 @@ func (r *rendering) noteStatus() {
 	}
 }
 
-// withoutStatus reports whether the CRD of an API, as far as the bundle has it, serves no status subresource.
+// withoutStatus reports whether the bundle has the CRD of an API and the CRD has no status subresource.
 func (r *rendering) withoutStatus(a api) bool {
 	c := r.bundle.CRD(a.crd)
 	if c == nil {

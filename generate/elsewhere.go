@@ -12,7 +12,7 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// TargetNamespaces returns the namespaces that the operator watches, sorted; none if it watches all.
+// TargetNamespaces returns the namespaces that the operator watches, sorted, or none if it watches all.
 func (r *Result) TargetNamespaces() []string {
 	if slices.Contains(r.targets, allNamespaces) {
 		return nil
@@ -47,8 +47,8 @@ func (r *Result) Elsewhere(namespace string, targets []string) (*Result, error) 
 	return Render(r.bundle, o)
 }
 
-// SpecialNamespaces returns the namespaces that the bundle or the options speak of: in one of these an operator may be
-// rendered in another way than in any other namespace. They are sorted.
+// SpecialNamespaces returns the namespaces that the bundle or the options mention, sorted. In one of these namespaces
+// an operator can be rendered in another way than elsewhere.
 func (r *Result) SpecialNamespaces() []string {
 	b := r.bundle
 	if b == nil {

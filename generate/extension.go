@@ -23,7 +23,7 @@ const (
 	UpgradeSelfCertified   UpgradePolicy = "SelfCertified"
 )
 
-// ExtensionOptions are those of ProfileClusterExtension. The zero value of each field is its default.
+// ExtensionOptions holds the options of ProfileClusterExtension. The zero value of each field is its default.
 type ExtensionOptions struct {
 	Name          string        // default: the package name
 	VersionRange  string        // such as 1.2.3 or ">=1.2, <2"; default: any version of the channel
@@ -156,8 +156,8 @@ func (r *rendering) checkVersionRange() error {
 	return nil
 }
 
-// extensionChannels returns the channel, none if it is open: OLM v1 then takes all. Its API takes fewer names than that
-// of OLM v0.
+// extensionChannels returns the channel, or none if the channel is unknown: OLM v1 then uses all channels. Its API
+// accepts fewer names than the API of OLM v0.
 func (r *rendering) extensionChannels() ([]string, error) {
 	channel := r.channel()
 	problems := validation.IsDNS1123Subdomain(channel)

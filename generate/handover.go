@@ -12,8 +12,7 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// handOver makes what a person applies to have OLM install the bundle. What OLM makes of it then is none of its
-// objects.
+// handOver makes the objects with which OLM installs the bundle, and none of the objects that OLM creates then.
 func handOver(b *bundle.Bundle, o Options, generators []func(*rendering) error) (*Result, error) {
 	o.CopiedCSVNamespaces = nil
 	mode, targets, err := o.targets(b.CSV)
@@ -41,8 +40,8 @@ func about(e *manifest.Error, options ...Option) *manifest.Error {
 	return e
 }
 
-// channel returns the channel that is asked for, the default channel if the bundle is in it, or the only one that it is
-// in; else "".
+// channel returns the channel of the options, else the default channel if the bundle is in it, else the only channel of
+// the bundle, else "".
 func (r *rendering) channel() string {
 	channels := slices.Compact(slices.Sorted(slices.Values(r.bundle.Channels)))
 	asked, byDefault := r.options.Channel, r.bundle.DefaultChannel
@@ -67,7 +66,7 @@ func channelList(channels []string) string {
 	return "channels " + strings.Join(channels, ", ")
 }
 
-// objectName returns the name of what installs the package: by default that of the package.
+// objectName returns the name of the object that installs the package. The default is the package name.
 func (r *rendering) objectName(kind, asked string, option Option) (string, error) {
 	name := asked
 	if name == "" {

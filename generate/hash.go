@@ -54,7 +54,7 @@ func permissionName(base, csv, namespace string, p v1alpha1.StrategyDeploymentPe
 		Namespace  string                                 `json:"namespace,omitempty"`
 		Permission v1alpha1.StrategyDeploymentPermissions `json:"permission"`
 	}{csv, namespace, p})
-	// OLM forgets the dash when it compares, so 63 characters of base and hash give a name of 64
+	// OLM forgets the dash when it compares, so 63 characters of base and hash become a name of 64
 	if len(base)+len(hash) > 63 {
 		base = base[:62-len(hash)]
 	}

@@ -50,8 +50,8 @@ func metaOperator(b *bundle.Bundle, mode v1alpha1.InstallModeType) string {
 	return ""
 }
 
-// clusterRoleRules returns the rules of a ClusterRole that the bundle ships, or of cluster-admin. Those of others are not
-// known.
+// clusterRoleRules returns the rules of a ClusterRole that the bundle ships, or of cluster-admin. The rules of other
+// roles are unknown.
 func clusterRoleRules(b *bundle.Bundle, name string) []rbacv1.PolicyRule {
 	all := []string{rbacv1.VerbAll}
 	if name == "cluster-admin" {
@@ -71,7 +71,8 @@ func clusterRoleRules(b *bundle.Bundle, name string) []rbacv1.PolicyRule {
 	return nil
 }
 
-// deploys returns what rules let make that deploys an operator. A rule for named objects lets make none.
+// deploys returns the kind of object that deploys an operator and that the rules allow to create, or "". A rule with
+// resource names does not allow to create objects.
 func deploys(rules []rbacv1.PolicyRule) string {
 	for _, r := range rules {
 		if len(r.ResourceNames) > 0 || !covers(r.Verbs, "create") {

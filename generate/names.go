@@ -14,7 +14,7 @@ import (
 	"github.com/olmgen/olmgen/templates"
 )
 
-// names returns generated objects their names and labels, in one of two ways.
+// names makes the names and labels of generated objects, stable ones or OLM's.
 type names struct {
 	mode      Names
 	csv       *v1alpha1.ClusterServiceVersion
@@ -64,14 +64,13 @@ const (
 	labelAggregateRBAC = "rbac.authorization.k8s.io/aggregate-to-"
 )
 
-// withoutOLM reports whether no object of OLM's stands behind the generated ones, and their names are not OLM's. They
-// then have no labels and annotations that tell the CSV or its version: an upgrade changes only what the bundle
-// changes.
+// withoutOLM reports whether the generated objects belong to no object of OLM and have stable names. Then they have no
+// labels and annotations that tell the CSV or its version: an upgrade changes only what the bundle changes.
 func (n names) withoutOLM() bool {
 	return !n.olm() && (n.profile == ProfilePlain || n.profile == ProfileDescoped)
 }
 
-// owned are the labels of what belongs to the CSV, or where there is no CSV, to the package.
+// owned returns the labels of an object that belongs to the CSV or, without a CSV, to the package.
 func (n names) owned() templates.Ownership {
 	if n.withoutOLM() {
 		return n.recommended(n.partOf)
@@ -89,7 +88,7 @@ func (n names) managed() templates.Ownership {
 
 // recommended are Kubernetes' recommended labels
 // (kubernetes.io/docs/concepts/overview/working-with-objects/common-labels) of what is part of an application. A name
-// that cannot be a label value gives none.
+// that cannot be a label value is left out.
 func (n names) recommended(application string) templates.Ownership {
 	if len(validation.IsValidLabelValue(application)) > 0 {
 		return templates.Ownership{}
@@ -186,7 +185,7 @@ func (n names) account(sa string) string {
 // clusterName makes a name of the operator's namespace unique in the cluster.
 func (n names) clusterName(name string) string { return fit(n.namespace + "." + name) }
 
-// free returns a stable name of a cluster-wide object that no other has, and reserves it.
+// free returns a stable name for a cluster-wide object that no other object has, and reserves it.
 func (n names) free(first string) string {
 	first = n.clusterName(first)
 	name := first

@@ -40,7 +40,7 @@ func (r *rendering) namespace(view templates.Namespace) error {
 	return r.author("namespace.yaml", Object{APIVersion: "v1", Kind: "Namespace", Name: view.Name}, view)
 }
 
-// watched returns the namespaces besides the operator's own that get objects.
+// watched returns the namespaces besides the operator's own that objects are rendered into.
 func (r *rendering) watched() []string {
 	if r.global() {
 		return r.options.CopiedCSVNamespaces

@@ -45,8 +45,8 @@ const (
 type Error struct {
 	Msg     string
 	Tip     string
-	Option  Option   // what is wrong; empty if it is no single option
-	Options []Option // that the tip is about; nil: Option alone
+	Option  Option   // the wrong option; empty if there is not exactly one
+	Options []Option // the options that the tip is about; nil: Option alone
 }
 
 func (e *Error) Error() string { return e.Msg }

@@ -164,8 +164,8 @@ const (
 	suggestedNamespaceTemplate = "operatorframework.io/suggested-namespace-template"
 )
 
-// GroupName returns the name of the OperatorGroup of an operator by itself: the package name, or one near it where the
-// bundle ships ClusterRoles that the group's own would overwrite.
+// GroupName returns the name of the OperatorGroup of a single operator: the package name, or a name near it if the
+// bundle ships ClusterRoles that the ClusterRoles of the group would overwrite.
 func GroupName(b *bundle.Bundle) string {
 	if shippedGroupRole(b, b.Package) != "" {
 		return b.Package + "-group"
@@ -173,11 +173,12 @@ func GroupName(b *bundle.Bundle) string {
 	return b.Package
 }
 
-// Namespace returns the namespace that an operator is rendered into where Options name none: what its CSV suggests, else
-// the package name. The error, an *Error, is that this is no valid name.
+// Namespace returns the namespace of an operator if Options name none: the namespace that the CSV suggests, else the
+// package name. It returns an *Error if that is not a valid name.
 func Namespace(b *bundle.Bundle) (string, error) { return Options{}.namespace(b) }
 
-// namespace returns the operator's namespace: the one asked for, the one the CSV suggests, or the package name.
+// namespace returns the operator's namespace: that of the options, else the one that the CSV suggests, else the package
+// name.
 func (o Options) namespace(b *bundle.Bundle) (string, error) {
 	if o.Namespace != "" {
 		return o.Namespace, checkNamespaces(OptionNamespace, "namespace", []string{o.Namespace})
@@ -200,7 +201,8 @@ func (o Options) namespace(b *bundle.Bundle) (string, error) {
 	return ns, nil
 }
 
-// namespaceTemplate decodes the Namespace that the CSV suggests as a whole; nil if there is none or it is no JSON.
+// namespaceTemplate decodes the whole Namespace that the CSV suggests. It returns nil if there is none or if it is not
+// JSON.
 func namespaceTemplate(b *bundle.Bundle) *metav1.ObjectMeta {
 	var t struct {
 		Metadata metav1.ObjectMeta `json:"metadata"`
@@ -219,7 +221,7 @@ var defaultRoles = []string{"cluster", "registry", "storage"}
 // name would overwrite.
 func IsDefaultRole(group string) bool { return slices.Contains(defaultRoles, group) }
 
-// shippedGroupRole returns the ClusterRole that the bundle ships under a name that a group's own would have, or "".
+// shippedGroupRole returns the name of a shipped ClusterRole that a ClusterRole of the group would have too, or "".
 func shippedGroupRole(b *bundle.Bundle, group string) string {
 	for _, x := range b.Others {
 		suffix, ok := strings.CutPrefix(x.Name, group+"-")

@@ -10,7 +10,7 @@ import (
 	"github.com/olmgen/olmgen/templates"
 )
 
-// rules returns policy rules as they are printed: as written, empty lists left out.
+// rules returns policy rules in the form in which they are printed: as written, without empty lists.
 func rules(in []rbacv1.PolicyRule) []any {
 	out := make([]any, len(in))
 	for i, p := range in {
@@ -118,7 +118,7 @@ func promotedPermissions(r *rendering) error {
 	for _, g := range r.grants {
 		lifted := append(rules(g.Rules),
 			map[string]any{"apiGroups": []any{""}, "resources": []any{"namespaces"}, "verbs": list(verbs["view"])})
-		// OLM keeps the labels of the Role, so the hashes are those of the Role and of its binding
+		// OLM keeps the labels of the Role, so the hashes stay those of the Role and of its binding
 		if err := r.clusterRoleAndBinding(r.names.promoted(g), g, lifted, r.names.roleLabels(g),
 			r.names.bindingLabels(g, "Role")); err != nil {
 			return err

@@ -97,7 +97,7 @@ func renderOLM(b *bundle.Bundle, o Options) (*Result, error) {
 	return r.run(generators)
 }
 
-// run lets generators add their objects and gives them in the order of application.
+// run calls the generators and returns the objects in the order of application.
 func (r *rendering) run(generators []func(*rendering) error) (*Result, error) {
 	for _, g := range generators {
 		if err := g(r); err != nil {

@@ -111,8 +111,8 @@ func (s *serving) checkPorts(b *bundle.Bundle, field string) error {
 	return nil
 }
 
-// servingObjects makes what OLM gives to a Deployment that serves: the Service, the right to read the certificate and
-// those of an extension API server, which OLM grants for webhooks as well.
+// servingObjects makes what OLM creates for a Deployment that serves: the Service, the right to read the certificate
+// and those of an extension API server, which OLM grants for webhooks as well.
 func servingObjects(r *rendering) error {
 	for _, s := range r.serving {
 		for _, step := range []func(*serving) error{r.service, r.secretRole, r.delegation, r.certificate} {
@@ -217,7 +217,7 @@ func samePort(a, b any) bool {
 	return key(a) == key(b)
 }
 
-// overlay returns a shipped map of strings with generated entries over it.
+// overlay returns the entries of a shipped map, with generated entries in place of those with the same key.
 func overlay(shipped any, generated map[string]string) map[string]string {
 	out := map[string]string{}
 	m, _ := shipped.(map[string]any)
@@ -267,8 +267,7 @@ func (r *rendering) delegation(s *serving) error {
 			Role: "extension-apiserver-authentication-reader", Subjects: subjects})
 }
 
-// certVolumes are the two volumes OLM gives to a Deployment that serves, with the place where every container finds
-// them.
+// certVolumes are the two volumes that OLM adds to a Deployment that serves, with their mount path in every container.
 var certVolumes = []struct{ name, cert, key, path string }{
 	{"apiservice-cert", "apiserver.crt", "apiserver.key", "/apiserver.local.config/certificates"},
 	{"webhook-cert", "tls.crt", "tls.key", "/tmp/k8s-webhook-server/serving-certs"},

@@ -10,7 +10,7 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// shipped returns the bundle's own object of a core kind and name, or nil.
+// shipped returns the object of the core API group that the bundle ships with a kind and name, or nil.
 func (r *rendering) shipped(kind, name string) *manifest.Object {
 	for _, o := range r.bundle.Others {
 		if o.Kind == kind && bundle.GroupOf(o) == "" && o.Name == name {
@@ -24,7 +24,8 @@ func (r *rendering) warn(class string, e *manifest.Error) {
 	r.warnings = append(r.warnings, bundle.Warning{Class: class, Error: e})
 }
 
-// crds carries the bundle's CRDs, owned or not, with the marks OLM puts on them (spec 10.2).
+// crds adds the CRDs of the bundle, also those that the CSV does not own, with the labels and annotations of OLM
+// (spec 10.2).
 func crds(r *rendering) error {
 	conversions := r.conversions()
 	for _, c := range r.bundle.CRDs {
@@ -52,8 +53,8 @@ func crds(r *rendering) error {
 	return nil
 }
 
-// shippedObjects carries every other object of the bundle into the operator's namespace. One with the identity of a
-// generated object yields to it, as OLM makes the generated ones last.
+// shippedObjects adds every other object of the bundle, in the operator's namespace if it has one. A generated object
+// replaces a shipped object of the same kind and name, because OLM creates the generated objects last.
 func shippedObjects(r *rendering) error {
 	for _, o := range r.bundle.Others {
 		if r.merged[o] {
@@ -66,7 +67,7 @@ func shippedObjects(r *rendering) error {
 			e.Namespace = namespace
 		case bundle.ClusterScoped:
 			e.RemoveNamespace = true
-		default: // let through by --allow-unsupported: where it says it is
+		default: // let through by AllowUnsupported: it stays in its own namespace
 			namespace = o.Namespace
 		}
 		id := Object{APIVersion: e.APIVersion, Kind: o.Kind, Namespace: namespace, Name: o.Name}
@@ -77,8 +78,8 @@ func shippedObjects(r *rendering) error {
 			}
 			r.warn(bundle.WarnShadowed,
 				o.Errorf("metadata.name",
-					"the bundle ships a %s %s, and one of that name is generated: the generated one is rendered", o.Kind,
-					o.Name))
+					"the bundle ships a %s %s, and one of that name is generated: the generated one is rendered",
+					o.Kind, o.Name))
 			continue
 		}
 		if r.names.olm() {
@@ -102,7 +103,7 @@ func shippedObjects(r *rendering) error {
 	return nil
 }
 
-// carry adds a shipped object, changed only as far as it must be.
+// carry adds a shipped object with as few changes as possible.
 func (r *rendering) carry(o *manifest.Object, namespace string, e manifest.Edit) error {
 	edited, err := o.Edit(e)
 	if err != nil {
@@ -114,7 +115,8 @@ func (r *rendering) carry(o *manifest.Object, namespace string, e manifest.Edit)
 	return nil
 }
 
-// checkSubjects warns of a shipped binding whose account is in another namespace: neither OLM nor olmgen rewrites it.
+// checkSubjects warns of a shipped binding whose ServiceAccount is in another namespace. Neither OLM nor olmgen changes
+// it.
 func (r *rendering) checkSubjects(o *manifest.Object) error {
 	if !strings.HasSuffix(o.Kind, "RoleBinding") || bundle.GroupOf(o) != "rbac.authorization.k8s.io" {
 		return nil
@@ -137,7 +139,7 @@ func (r *rendering) checkSubjects(o *manifest.Object) error {
 				o.Errorf(field,
 					"the subject is in namespace %q, the operator is in %q: it is left as it is, as OLM does",
 					fmt.Sprint(ns), r.options.Namespace))
-		case o.Kind == "ClusterRoleBinding": // a RoleBinding means its own namespace
+		case o.Kind == "ClusterRoleBinding": // without a namespace, a RoleBinding means its own
 			return o.Errorf(field, "missing: an account has a namespace")
 		}
 	}

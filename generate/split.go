@@ -10,15 +10,15 @@ import (
 	"github.com/olmgen/olmgen/bundle"
 )
 
-// optionalRules are the rules of one optional ClusterRole; key is the API group or the resource, as it can be part of a
-// name.
+// optionalRules holds the rules of one optional ClusterRole. key is the API group or the resource, written so that it
+// can be part of a name.
 type optionalRules struct {
 	key   string
 	rules []rbacv1.PolicyRule
 }
 
-// split takes out of the rules of an account what can be optional. What both parts allow together is exactly what the
-// rules allow.
+// split divides the rules of an account into required and optional ones. Together they allow exactly what the rules
+// allow.
 func (r *rendering) split(all []rbacv1.PolicyRule) (required []rbacv1.PolicyRule, optional []optionalRules) {
 	if r.options.Descoped.Split == "" {
 		return all, nil
@@ -56,7 +56,7 @@ func (r *rendering) cells(p rbacv1.PolicyRule) map[string]cells {
 			if out[key] == nil {
 				out[key] = cells{}
 			}
-			if !slices.Contains(out[key][group], resource) { // a rule may name one twice
+			if !slices.Contains(out[key][group], resource) { // a rule can name a resource twice
 				out[key][group] = append(out[key][group], resource)
 			}
 		}
@@ -64,8 +64,8 @@ func (r *rendering) cells(p rbacv1.PolicyRule) map[string]cells {
 	return out
 }
 
-// part returns the optional ClusterRole of a resource, "" for the required one. The APIs that the operator owns are
-// always required, and wildcards can't be told apart.
+// part returns the key of the optional ClusterRole of a resource, or "" for the required one. Owned APIs are always
+// required. Wildcards are required because they cannot be divided.
 func (r *rendering) part(group, resource string) string {
 	base, _, _ := strings.Cut(resource, "/")
 	switch {
@@ -82,8 +82,8 @@ func (r *rendering) part(group, resource string) string {
 	return base
 }
 
-// rules returns the part of a rule that is about the cells: groups with the same resources stay together, in the order of
-// the rule.
+// rules returns the part of a rule that is about the cells. Groups with the same resources stay together, in the order
+// of the rule.
 func (c cells) rules(p rbacv1.PolicyRule) []rbacv1.PolicyRule {
 	if c == nil {
 		return []rbacv1.PolicyRule{p}
@@ -107,7 +107,7 @@ func (c cells) rules(p rbacv1.PolicyRule) []rbacv1.PolicyRule {
 	return out
 }
 
-// pathSegment replaces what the name of an object should not have in it.
+// pathSegment replaces the characters that should not be in the name of an object.
 func pathSegment(s string) string {
 	return strings.Map(func(c rune) rune {
 		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '.' {

@@ -13,7 +13,7 @@ import (
 	"github.com/olmgen/olmgen/templates"
 )
 
-// SubscriptionOptions are those of ProfileSubscription. The zero value of each field is its default.
+// SubscriptionOptions holds the options of ProfileSubscription. The zero value of each field is its default.
 type SubscriptionOptions struct {
 	Name             string            // default: the package name
 	Approval         v1alpha1.Approval // of InstallPlans; default: Automatic, as in OLM
@@ -137,8 +137,7 @@ func (r *rendering) catalog() (namespace, source string) {
 	return s.CatalogNamespace, s.CatalogSource
 }
 
-// catalogSource makes the CatalogSource of an image. Where the image is named by a tag, the catalog asks for a newer
-// one now and then.
+// catalogSource makes the CatalogSource of an image. If the image has a tag, OLM polls for a newer one.
 func catalogSource(r *rendering) error {
 	namespace, source := r.catalog()
 	if problems := append(validation.IsDNS1123Label(namespace),

@@ -79,7 +79,7 @@ func configure(c *v1alpha1.SubscriptionConfig, d *appsv1.Deployment) {
 	d.Spec.Template.Annotations = underlay(c.Annotations, d.Spec.Template.Annotations)
 }
 
-// lastByName returns the variables in order, those of one name as the last of them.
+// lastByName returns the variables in order. Of several with one name, the last one counts.
 func lastByName(env []corev1.EnvVar) []corev1.EnvVar {
 	last := map[string]corev1.EnvVar{}
 	for _, e := range env {

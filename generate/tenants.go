@@ -6,14 +6,14 @@ import (
 	"github.com/olmgen/olmgen/templates"
 )
 
-// Parts of a descoped rendering that are the administrator's. Each is a directory of its own, so that a new tenant adds
-// files and changes none.
+// The parts of a descoped rendering that are decisions of the administrator. Each is a directory of its own, so that a
+// new tenant adds files and changes none.
 const (
 	partTenants       = "tenants/"
 	partAllNamespaces = "all-namespaces"
 )
 
-// tenants makes the administrator's bindings: one for each account and ClusterRole, in each namespace or for all of
+// tenants makes the administrator's bindings: one for each account and ClusterRole, in each namespace or in all of
 // them. "They may drop a RoleBinding [...] binding the operator's ServiceAccount in each desired namespace" (plan).
 func tenants(r *rendering) error {
 	for _, ns := range r.bound() {

@@ -20,7 +20,7 @@ type Operator struct {
 // Set is what several operators render to together.
 type Set struct {
 	Objects []Shared  // in the order in which they can be applied
-	Results []*Result // of each operator by itself, in the order of the operators
+	Results []*Result // one for each operator, in the order of the operators
 }
 
 // Shared is an object and the operators that it belongs to: indices, ascending.
@@ -29,7 +29,7 @@ type Shared struct {
 	Operators []int
 }
 
-// OperatorError is an error of one of several operators: by itself, or beside one before it.
+// OperatorError is an error of one of several operators, alone or together with an operator before it.
 type OperatorError struct {
 	Index int // of the operator
 	Name  string

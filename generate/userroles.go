@@ -9,8 +9,8 @@ import (
 	"github.com/olmgen/olmgen/templates"
 )
 
-// userVerbs are those of OpenShift's document on cluster roles for CRDs: "the roles with more permissions do not
-// inherit rules from roles with fewer permissions", so that each role stands for itself.
+// userVerbs are the verbs of OpenShift's document on cluster roles for CRDs. Each role has all its verbs, because "the
+// roles with more permissions do not inherit rules from roles with fewer permissions".
 var userVerbs = map[string][]string{
 	"admin": {"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"},
 	"edit":  {"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"},
@@ -24,7 +24,7 @@ func userClusterRoles(r *rendering) error {
 	for _, a := range r.apis {
 		for _, suffix := range suffixes {
 			if suffix == "view" && has([]string{a.group}, "") && has([]string{a.plural}, "secrets") {
-				continue // a CSV may say that it owns them
+				continue // a CSV can claim to own Secrets
 			}
 			view := templates.APIRole{Ownership: r.descopedLabels("user-" + suffix), Name: r.names.apiRole(a, suffix),
 				Group: a.group, Resource: a.plural, Verbs: userVerbs[suffix],
@@ -91,8 +91,8 @@ func (r *rendering) noteAggregation() {
 	}
 }
 
-// descopedGroup makes the ClusterRoles of the OperatorGroup, if one is given: an administrator binds users to them in
-// the group's namespaces.
+// descopedGroup makes the ClusterRoles of the OperatorGroup, if there is one. An administrator binds users to them in
+// the namespaces of the group.
 func descopedGroup(r *rendering) error {
 	if r.options.OperatorGroup == "" {
 		return nil

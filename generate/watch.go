@@ -42,7 +42,7 @@ func watchAllNamespaces(r *rendering) error {
 	return nil
 }
 
-// downward returns the files of a volume that tell a pod about itself.
+// downward returns the downward API files of a volume.
 func downward(v corev1.VolumeSource) []corev1.DownwardAPIVolumeFile {
 	var out []corev1.DownwardAPIVolumeFile
 	if v.DownwardAPI != nil {

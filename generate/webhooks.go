@@ -47,7 +47,7 @@ func webhooks(r *rendering) error {
 	return nil
 }
 
-// webhook returns the one entry of a configuration.
+// webhook returns the only webhook of a configuration.
 func (r *rendering) webhook(w *v1alpha1.WebhookDescription) (map[string]any, error) {
 	var typed any
 	if w.Type == v1alpha1.MutatingAdmissionWebhook {
@@ -81,7 +81,7 @@ func (r *rendering) namespaceSelector() *metav1.LabelSelector {
 		{Key: "kubernetes.io/metadata.name", Operator: metav1.LabelSelectorOpIn, Values: r.targets}}}
 }
 
-// injection returns the annotations by which the CA gets into what points to a Deployment.
+// injection returns the annotations that make a controller inject the CA into an object that points to a Deployment.
 func (r *rendering) injection(deployment string) templates.CA {
 	for _, s := range r.serving {
 		if s.deployment == deployment {
@@ -99,7 +99,7 @@ func (n names) webhook(generateName string) string {
 	return n.clusterName(generateName)
 }
 
-// conversions returns what the CSV's conversion webhooks set on CRDs, by the CRDs' names.
+// conversions returns the conversion webhooks of the CSV by the names of their CRDs.
 func (r *rendering) conversions() map[string]*v1alpha1.WebhookDescription {
 	out := map[string]*v1alpha1.WebhookDescription{}
 	for i := range r.csv.Spec.WebhookDefinitions {
@@ -131,8 +131,8 @@ func (r *rendering) conversion(w *v1alpha1.WebhookDescription, v1beta1 bool) map
 		"webhook": map[string]any{"clientConfig": client, "conversionReviewVersions": list(w.AdmissionReviewVersions)}}
 }
 
-// apiServices makes the APIService of each group and version that the CSV serves itself; of several kinds in one the
-// last returns port and Deployment (spec 7.2; OLM: pkg/controller/install/apiservice.go).
+// apiServices makes the APIService of each group and version that the CSV serves itself. Of several kinds in one group
+// version, the last one decides port and Deployment (spec 7.2; OLM: pkg/controller/install/apiservice.go).
 func apiServices(r *rendering) error {
 	for _, d := range ownedAPIServices(r.csv) {
 		name := d.Version + "." + d.Group
@@ -156,8 +156,8 @@ func apiServices(r *rendering) error {
 	return nil
 }
 
-// ownedAPIServices returns one entry for each group and version, sorted by name; of several kinds in one the last counts
-// (api: pkg/operators/v1alpha1/clusterserviceversion_types.go, GetAllAPIServiceDescriptions).
+// ownedAPIServices returns one entry for each group and version, sorted by name. Of several kinds in one group version,
+// the last one counts (api: pkg/operators/v1alpha1/clusterserviceversion_types.go, GetAllAPIServiceDescriptions).
 func ownedAPIServices(csv *v1alpha1.ClusterServiceVersion) []v1alpha1.APIServiceDescription {
 	byName := map[string]v1alpha1.APIServiceDescription{}
 	for _, d := range csv.Spec.APIServiceDefinitions.Owned {

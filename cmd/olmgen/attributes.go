@@ -29,8 +29,9 @@ func (f *initFlags) writeAttributes(cmd *cobra.Command) error {
 	case err == nil && bytes.Contains(have, []byte(pattern)):
 		return nil
 	case err == nil:
-		fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: note: %s is there already\nhint: with a line \"%s\" in it, git does not "+
-			"change the line ends of what is rendered\n", name, pattern)
+		fmt.Fprintf(cmd.ErrOrStderr(),
+			"olmgen: note: %s is there already\nhint: with a line \"%s\" in it, git does not "+
+				"change the line ends of what is rendered\n", name, pattern)
 		return nil
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
