@@ -249,8 +249,8 @@ func (n names) condition() string {
 	return n.base + "-operatorcondition"
 }
 
-// labelVersions sets the name of the file of an object whose own name has a version in it, so that an upgrade does not
-// rename the file. The file keeps the version if two files would have one name.
+// labelVersions labels objects whose names have a version in them without it, so that an upgrade does not rename
+// their files. An object keeps its name where it would meet another.
 func (r *rendering) labelVersions() {
 	if r.names.olm() {
 		return

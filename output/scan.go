@@ -224,8 +224,7 @@ func readDigest(name string) (string, error) {
 	return digestOf(data), nil
 }
 
-// digestOf returns the digest of content. Git may check text out with line ends of Windows: the digest is that of the
-// lines.
+// digestOf returns the digest of the lines of content: git may check text out with line ends of Windows.
 func digestOf(data []byte) string {
 	sum := sha256.Sum256(text.LF(data))
 	return "sha256:" + hex.EncodeToString(sum[:])

@@ -15,8 +15,8 @@ import (
 
 const attributesName = ".gitattributes"
 
-// writeAttributes makes git check the RenderConfig and what it renders out as they are. It does not change a file that
-// is there.
+// writeAttributes writes a .gitattributes with which git does not change what is rendered. It does not change a file
+// that is there.
 func (f *initFlags) writeAttributes(cmd *cobra.Command) error {
 	directory := path.Clean(filepath.ToSlash(f.directory))
 	if !filepath.IsLocal(f.directory) || strings.ContainsAny(directory, " \t\"*?[]\\!#") {
@@ -36,7 +36,7 @@ func (f *initFlags) writeAttributes(cmd *cobra.Command) error {
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
-	text := "# Git checks out what olmgen renders with the line ends that olmgen writes, on Windows too.\n" + pattern +
-		"\n"
+	text := "# Git checks out what olmgen renders with the line ends that olmgen writes, on Windows too.\n"
+	text += pattern + "\n"
 	return os.WriteFile(name, []byte(text), 0o644)
 }

@@ -18,14 +18,13 @@ var (
 
 // deliver prints the warnings and writes or compares the files.
 func (f *renderFlags) deliver(cmd *cobra.Command, r *config.Rendered) error {
-	if n := output.CRLF(f.output, r.Files); f.output != "-" && n > 0 {
-		r.Notes = append(r.Notes,
-			config.Warning{Message: fmt.Sprintf("%s: %s with line ends of Windows (CRLF): only lines are compared; "+
-				"%s with \"/** text eol=lf\" keeps them as olmgen writes them", f.output, plural(n, "file"),
-				filepath.Join(f.output, attributesName))})
-	}
 	if err := f.say(cmd, r); err != nil {
 		return err
+	}
+	if n := output.CRLF(f.output, r.Files); f.output != "-" && n > 0 { // with --check too
+		fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: note: %s: %s with line ends of Windows (CRLF): only lines are compared\n"+
+			"hint: %s with \"/** text eol=lf\" keeps them as olmgen writes them\n", f.output, plural(n, "file"),
+			filepath.Join(f.output, attributesName))
 	}
 	if f.output != "-" {
 		if err := r.CheckOutput(f.output); err != nil {
