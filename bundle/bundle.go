@@ -1,5 +1,6 @@
-// Package bundle reads an operator bundle in the registry+v1 format from any fs.FS, strictly: what OLM or the API server
-// would refuse is refused, with file, line and field; what they take but should not have been given is warned about.
+// Package bundle reads an operator bundle in the registry+v1 format from any fs.FS, strictly: what OLM or the API
+// server would refuse is refused, with file, line and field; what they take but should not have been given is warned
+// about.
 package bundle
 
 import (
@@ -38,7 +39,8 @@ type Property struct {
 	Value json.RawMessage `json:"value"`
 }
 
-// CRD is a CustomResourceDefinition of apiextensions.k8s.io/v1 or v1beta1, of which only what others depend on is decoded.
+// CRD is a CustomResourceDefinition of apiextensions.k8s.io/v1 or v1beta1, of which only what others depend on is
+// decoded.
 type CRD struct {
 	*manifest.Object
 	Group, Plural, ResourceKind   string // ResourceKind is spec.names.kind
@@ -97,8 +99,8 @@ var WarningClasses = []string{
 	WarnAggregatedRules, WarnAPIVersion, WarnDuplicateKey, WarnForeignSubject, WarnInstallMode, WarnLayout,
 	WarnNotAnObject, WarnOldAPI, WarnOldCRD, WarnProperty, WarnSelector, WarnSeveralDocuments, WarnShadowed,
 	WarnStrategy, WarnUnknownField, WarnUnknownAccount, WarnUnsupportedKind, WarnCertificates, WarnInstallation,
-	WarnMetadataObject, WarnMirrorMap, WarnScope, WarnDescoped, WarnClusterRules, WarnWatchNamespace, WarnOLMAPIs,
-	WarnStatus, WarnOwnNamespace,
+	WarnMetadataObject, WarnMirrorMap, WarnScope, WarnDescoped, WarnClusterObjects, WarnClusterRules,
+	WarnWatchNamespace, WarnOLMAPIs, WarnStatus, WarnOwnNamespace,
 }
 
 // Owns reports whether the CSV owns the CRD.
@@ -111,7 +113,7 @@ func (b *Bundle) Owns(crd string) bool {
 	return false
 }
 
-// CRD gives the bundle's CRD of that name, or nil.
+// CRD returns the bundle's CRD of that name, or nil.
 func (b *Bundle) CRD(name string) *CRD {
 	for _, c := range b.CRDs {
 		if c.Name == name {
@@ -121,8 +123,8 @@ func (b *Bundle) CRD(name string) *CRD {
 	return nil
 }
 
-// Channel gives the channel that a bundle is rendered for: the one asked for, else the package's default, else the bundle's first; it may
-// be empty.
+// Channel returns the channel that a bundle is rendered for: the one asked for, else the package's default, else the
+// bundle's first; it may be empty.
 func (b *Bundle) Channel(asked string) string {
 	channel := cmp.Or(asked, b.DefaultChannel)
 	if channel == "" && len(b.Channels) > 0 {

@@ -19,14 +19,17 @@ import (
 // check decodes the CSV and refuses what OLM or the API server would refuse.
 func (r *reader) check() error {
 	b := r.bundle
-	for _, step := range []func() error{r.checkObjects, r.decodeCSV, r.checkCSVName, r.checkInstallModes, r.checkOwned, r.checkPermissions, r.checkDeployments} {
+	for _, step := range []func() error{r.checkObjects, r.decodeCSV, r.checkCSVName, r.checkInstallModes, r.checkOwned,
+		r.checkPermissions, r.checkDeployments} {
 		if err := step(); err != nil {
 			return err
 		}
 	}
 	if b.Package == "" {
 		b.Package = BaseName(b.CSV.Name, b.CSV.Spec.Version.String())
-		r.warn(WarnLayout, &manifest.Error{File: "metadata/annotations.yaml", Field: KeyPackage, Msg: fmt.Sprintf("missing: the package is taken to be %q, after the CSV's name", b.Package)})
+		r.warn(WarnLayout,
+			&manifest.Error{File: "metadata/annotations.yaml", Field: KeyPackage,
+				Msg: fmt.Sprintf("missing: the package is taken to be %q, after the CSV's name", b.Package)})
 	}
 	return nil
 }
@@ -45,7 +48,8 @@ func (r *reader) checkObjects() error {
 		// OLM forces every namespaced object into one namespace, so the namespace does not tell objects apart
 		id := o.Kind + "." + GroupOf(o) + " " + o.Name
 		if first := seen[id]; first != nil {
-			return o.Errorf("metadata.name", "a second %s %s, the first is in %s:%d", o.Kind, o.Name, first.File, first.Line)
+			return o.Errorf("metadata.name", "a second %s %s, the first is in %s:%d", o.Kind, o.Name, first.File,
+				first.Line)
 		}
 		seen[id] = o
 	}
@@ -67,10 +71,13 @@ func (r *reader) checkKind(o *manifest.Object) error {
 			e.Tip, e.Options = "remove it from the bundle, or allow it", []manifest.Option{OptionAllowUnsupported}
 			return e
 		}
-		r.warn(WarnUnsupportedKind, o.Errorf("kind", "OLM does not install %s of %s from a bundle", o.Kind, o.APIVersion))
+		r.warn(WarnUnsupportedKind,
+			o.Errorf("kind", "OLM does not install %s of %s from a bundle", o.Kind, o.APIVersion))
 	}
 	if o.Group() == rbacv1.GroupName && o.APIVersion != rbacv1.SchemeGroupVersion.String() {
-		r.warn(WarnOldAPI, o.Errorf("apiVersion", "%s is not served any more: rendered as %s, as OLM does", o.APIVersion, rbacv1.SchemeGroupVersion))
+		r.warn(WarnOldAPI,
+			o.Errorf("apiVersion", "%s is not served any more: rendered as %s, as OLM does", o.APIVersion,
+				rbacv1.SchemeGroupVersion))
 	}
 	if o.APIVersion == "apiextensions.k8s.io/v1beta1" {
 		r.warn(WarnOldCRD, o.Errorf("apiVersion", "%s is not served by Kubernetes 1.22 and later", o.APIVersion))
@@ -78,9 +85,10 @@ func (r *reader) checkKind(o *manifest.Object) error {
 	return nil
 }
 
-// v1beta1Fields are those that version v1 of CustomResourceDefinition has no more (Kubernetes: apiextensions-apiserver/pkg/apis/apiextensions,
-// v1beta1/types.go, v1/types.go).
-var v1beta1Fields = [][]string{{"spec", "version"}, {"spec", "validation"}, {"spec", "subresources"}, {"spec", "additionalPrinterColumns"},
+// v1beta1Fields are those that version v1 of CustomResourceDefinition has no more (Kubernetes:
+// apiextensions-apiserver/pkg/apis/apiextensions, v1beta1/types.go, v1/types.go).
+var v1beta1Fields = [][]string{{"spec", "version"}, {"spec", "validation"}, {"spec", "subresources"},
+	{"spec", "additionalPrinterColumns"},
 	{"spec", "conversion", "webhookClientConfig"}, {"spec", "conversion", "conversionReviewVersions"}}
 
 // checkApply finds what OLM takes, as it decodes and creates objects, and server-side apply does not.
@@ -89,14 +97,18 @@ func (r *reader) checkApply(o *manifest.Object) {
 	case o.Kind == "CustomResourceDefinition" && o.APIVersion == "apiextensions.k8s.io/v1":
 		for _, path := range v1beta1Fields {
 			if o.Has(path...) {
-				r.warn(WarnUnknownField, o.Errorf(strings.Join(path, "."), "a field of v1beta1, which a v1 CRD does not have: OLM drops it, server-side apply refuses the CRD"))
+				r.warn(WarnUnknownField,
+					o.Errorf(strings.Join(path, "."),
+						"a field of v1beta1, which a v1 CRD does not have: OLM drops it, server-side apply "+
+							"refuses the CRD"))
 			}
 		}
 	case o.Kind == "ClusterRole" && GroupOf(o) == rbacv1.GroupName:
 		// Kubernetes: pkg/controller/clusterroleaggregation applies the rules as a field manager of its own
 		if o.Has("aggregationRule") && o.Has("rules") {
-			r.warn(WarnAggregatedRules, o.Errorf("rules", "the rules of a ClusterRole with an aggregationRule are the cluster's to fill in: "+
-				"once it has, server-side apply conflicts with it unless it is forced"))
+			r.warn(WarnAggregatedRules,
+				o.Errorf("rules", "the rules of a ClusterRole with an aggregationRule are the cluster's to fill in: "+
+					"once it has, server-side apply conflicts with it unless it is forced"))
 		}
 	}
 }
@@ -142,19 +154,24 @@ func (r *reader) decodeCSV() error {
 func (r *reader) checkCSVName() error {
 	o, csv := r.bundle.CSVObject, r.bundle.CSV
 	if len(csv.Name) > validation.LabelValueMaxLength {
-		return o.Errorf("metadata.name", "longer than %d characters: OLM writes it into labels, and the API server refuses those", validation.LabelValueMaxLength)
+		return o.Errorf("metadata.name",
+			"longer than %d characters: OLM writes it into labels, and the API server refuses those",
+			validation.LabelValueMaxLength)
 	}
 	s := csv.Spec.InstallStrategy.StrategyName
 	if s == "" {
-		r.warn(WarnStrategy, o.Errorf("spec.install.strategy", "missing: OLM installs only %q", v1alpha1.InstallStrategyNameDeployment))
+		r.warn(WarnStrategy,
+			o.Errorf("spec.install.strategy", "missing: OLM installs only %q", v1alpha1.InstallStrategyNameDeployment))
 	} else if s != v1alpha1.InstallStrategyNameDeployment {
-		return o.Errorf("spec.install.strategy", "unrecognized install strategy %q, want %q", s, v1alpha1.InstallStrategyNameDeployment)
+		return o.Errorf("spec.install.strategy", "unrecognized install strategy %q, want %q", s,
+			v1alpha1.InstallStrategyNameDeployment)
 	}
 	return nil
 }
 
 // InstallModes are the install modes that OLM knows.
-var InstallModes = []v1alpha1.InstallModeType{v1alpha1.InstallModeTypeOwnNamespace, v1alpha1.InstallModeTypeSingleNamespace,
+var InstallModes = []v1alpha1.InstallModeType{v1alpha1.InstallModeTypeOwnNamespace,
+	v1alpha1.InstallModeTypeSingleNamespace,
 	v1alpha1.InstallModeTypeMultiNamespace, v1alpha1.InstallModeTypeAllNamespaces}
 
 func (r *reader) checkInstallModes() error {
@@ -166,7 +183,8 @@ func (r *reader) checkInstallModes() error {
 		}
 		seen[m.Type] = true
 		if !slices.Contains(InstallModes, m.Type) {
-			r.warn(WarnInstallMode, o.Errorf(field, "%q is no install mode that OLM knows, so it supports nothing", m.Type))
+			r.warn(WarnInstallMode,
+				o.Errorf(field, "%q is no install mode that OLM knows, so it supports nothing", m.Type))
 		}
 	}
 	return nil
@@ -178,17 +196,20 @@ func (r *reader) checkOwned() error {
 	for i, d := range b.CSV.Spec.CustomResourceDefinitions.Owned {
 		field := fmt.Sprintf("spec.customresourcedefinitions.owned[%d]", i)
 		if !strings.Contains(d.Name, ".") {
-			return b.CSVObject.Errorf(field+".name", "error parsing crd name: %q has no dot, want <plural>.<group>", d.Name)
+			return b.CSVObject.Errorf(field+".name", "error parsing crd name: %q has no dot, want <plural>.<group>",
+				d.Name)
 		}
 		c := b.CRD(d.Name)
 		if c == nil {
 			return b.CSVObject.Errorf(field+".name", "the bundle has no CustomResourceDefinition %s", d.Name)
 		}
 		if !slices.ContainsFunc(c.Versions, func(v CRDVersion) bool { return v.Name == d.Version }) {
-			return b.CSVObject.Errorf(field+".version", "the CustomResourceDefinition %s (%s) has no version %q", d.Name, c.File, d.Version)
+			return b.CSVObject.Errorf(field+".version", "the CustomResourceDefinition %s (%s) has no version %q",
+				d.Name, c.File, d.Version)
 		}
 		if c.ResourceKind != d.Kind {
-			return b.CSVObject.Errorf(field+".kind", "the CustomResourceDefinition %s (%s) is for the kind %q, not %q", d.Name, c.File, c.ResourceKind, d.Kind)
+			return b.CSVObject.Errorf(field+".kind", "the CustomResourceDefinition %s (%s) is for the kind %q, not %q",
+				d.Name, c.File, c.ResourceKind, d.Kind)
 		}
 	}
 	return nil
@@ -205,7 +226,8 @@ func (r *reader) checkPermissions() error {
 	return r.checkShippedRules()
 }
 
-func (r *reader) checkPermissionList(list string, permissions []v1alpha1.StrategyDeploymentPermissions, cluster bool) error {
+func (r *reader) checkPermissionList(list string, permissions []v1alpha1.StrategyDeploymentPermissions,
+	cluster bool) error {
 	o := r.bundle.CSVObject
 	for i, p := range permissions {
 		field := fmt.Sprintf("spec.install.spec.%s[%d]", list, i)
@@ -228,8 +250,8 @@ func (r *reader) checkPermissionList(list string, permissions []v1alpha1.Strateg
 	return nil
 }
 
-// ruleProblem says why OLM or the API server refuses a rule (spec 4.2; OLM: pkg/controller/install/rule_checker.go; Kubernetes:
-// pkg/apis/rbac/validation).
+// ruleProblem says why OLM or the API server refuses a rule (spec 4.2; OLM: pkg/controller/install/rule_checker.go;
+// Kubernetes: pkg/apis/rbac/validation).
 func ruleProblem(rule rbacv1.PolicyRule, cluster bool) string {
 	switch {
 	case len(rule.Verbs) == 0:
@@ -291,11 +313,13 @@ func (r *reader) checkDeployments() error {
 		}
 		seen[d.Name] = true
 		if msg := selectorProblem(&d.Spec); msg != "" {
-			r.warn(WarnSelector, b.CSVObject.Errorf(field+".spec.selector", "%s: the API server refuses the Deployment", msg))
+			r.warn(WarnSelector,
+				b.CSVObject.Errorf(field+".spec.selector", "%s: the API server refuses the Deployment", msg))
 		}
 		if sa := Account(&d.Spec.Template.Spec); !accounts[sa] {
 			r.warn(WarnUnknownAccount, b.CSVObject.Errorf(field+".spec.template.spec.serviceAccountName",
-				"the Deployment %s runs as %q, an account that neither the CSV's permissions nor the bundle create", d.Name, sa))
+				"the Deployment %s runs as %q, an account that neither the CSV's permissions nor the bundle create",
+				d.Name, sa))
 		}
 	}
 	return nil

@@ -8,8 +8,8 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// Choice is what was asked for of a source: a package, a channel and a version, which is a version or the name of a ClusterServiceVersion.
-// What is empty was not asked for.
+// Choice is what was asked for of a source: a package, a channel and a version, which is a version or the name of a
+// ClusterServiceVersion. What is empty was not asked for.
 type Choice struct{ Package, Channel, Version string }
 
 // ChoiceError is a choice that a source of one bundle can't fulfil.
@@ -43,11 +43,13 @@ func (c Choice) Check(b *Bundle) error {
 	case c.Package != "" && c.Package != b.Package:
 		return &ChoiceError{OptionPackage, fmt.Sprintf("the bundle is of package %q, not %q", b.Package, c.Package)}
 	case c.Version != "" && c.Version != name && strings.TrimPrefix(c.Version, "v") != version:
-		return &ChoiceError{OptionVersion, fmt.Sprintf("the bundle is %s of version %s, not %q", name, version, c.Version)}
+		return &ChoiceError{OptionVersion,
+			fmt.Sprintf("the bundle is %s of version %s, not %q", name, version, c.Version)}
 	case c.Channel == "" || slices.Contains(b.Channels, c.Channel):
 		return nil
 	case len(b.Channels) == 0:
 		return &ChoiceError{OptionChannel, fmt.Sprintf("the bundle is in no channel, so not in %q", c.Channel)}
 	}
-	return &ChoiceError{OptionChannel, fmt.Sprintf("the bundle is in %s, not in channel %q", strings.Join(b.Channels, ", "), c.Channel)}
+	return &ChoiceError{OptionChannel,
+		fmt.Sprintf("the bundle is in %s, not in channel %q", strings.Join(b.Channels, ", "), c.Channel)}
 }

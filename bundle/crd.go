@@ -11,7 +11,9 @@ import (
 func readCRD(o *manifest.Object) (*CRD, error) {
 	c := &CRD{Object: o, V1Beta: o.APIVersion == "apiextensions.k8s.io/v1beta1"}
 	if o.APIVersion != "apiextensions.k8s.io/v1" && !c.V1Beta {
-		return nil, o.Errorf("apiVersion", "%q is no version of CustomResourceDefinition, want apiextensions.k8s.io/v1", o.APIVersion)
+		return nil,
+			o.Errorf("apiVersion", "%q is no version of CustomResourceDefinition, want apiextensions.k8s.io/v1",
+				o.APIVersion)
 	}
 	for _, f := range []struct {
 		to   *string
@@ -49,7 +51,9 @@ func field[T any](o *manifest.Object, path ...string) (T, error) {
 		for _, p := range path[1:] {
 			name += "." + p
 		}
-		return zero, o.Errorf(name, "has the wrong type: want %s", map[string]string{"string": "text", "bool": "true or false"}[fmt.Sprintf("%T", zero)])
+		return zero,
+			o.Errorf(name, "has the wrong type: want %s",
+				map[string]string{"string": "text", "bool": "true or false"}[fmt.Sprintf("%T", zero)])
 	}
 	return t, nil
 }

@@ -24,8 +24,8 @@ func (c *contents) add(name string, data []byte) {
 	c.files[name] = data
 }
 
-// Digest gives the digest of the files that were read: what "sha256sum FILE... | sha256sum" prints for their sorted paths, behind
-// "sha256:".
+// Digest returns the digest of the files that were read: what "sha256sum FILE... | sha256sum" prints for their sorted
+// paths, behind "sha256:".
 func (b *Bundle) Digest() string {
 	h := sha256.New()
 	for _, name := range slices.Sorted(maps.Keys(b.contents.files)) {

@@ -129,7 +129,7 @@ func (f files) fs() fstest.MapFS {
 	return m
 }
 
-// move gives the files below other directories: pairs of an old and a new prefix.
+// move returns the files below other directories: pairs of an old and a new prefix.
 func (f files) move(prefixes ...string) files {
 	out := files{}
 	for name, text := range f {

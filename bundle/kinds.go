@@ -23,8 +23,9 @@ type kindInfo struct {
 	scope          Scope
 }
 
-// supported are the kinds that OLM installs from a bundle (spec 10.2; OLM: pkg/controller/operators/catalog/supportedresources.go).
-// OLM compares kinds alone; olmgen compares the group too, because OLM sends a foreign Role to the API of Kubernetes' Roles.
+// supported are the kinds that OLM installs from a bundle (spec 10.2; OLM:
+// pkg/controller/operators/catalog/supportedresources.go). OLM compares kinds alone; olmgen compares the group too,
+// because OLM sends a foreign Role to the API of Kubernetes' Roles.
 var supported = []kindInfo{
 	{"", "v1", "ConfigMap", Namespaced},
 	{"", "v1", "Secret", Namespaced},
@@ -98,7 +99,7 @@ func find(list []kindInfo, group, kind string) *kindInfo {
 	return nil
 }
 
-// plain gives the supported kind that an object without apiVersion must be meant as, or nil.
+// plain returns the supported kind that an object without apiVersion must be meant as, or nil.
 func plain(kind string) *kindInfo {
 	for i := range supported {
 		if supported[i].kind == kind {
@@ -111,8 +112,8 @@ func plain(kind string) *kindInfo {
 // isSupported reports whether OLM installs objects of this group and kind from a bundle.
 func isSupported(group, kind string) bool { return find(supported, group, kind) != nil }
 
-// ScopeOfKind tells whether objects of a kind are namespaced, for the kinds of Kubernetes, OLM, OpenShift and others that are common beside
-// operators.
+// ScopeOfKind tells whether objects of a kind are namespaced, for the kinds of Kubernetes, OLM, OpenShift and others
+// that are common beside operators.
 func ScopeOfKind(group, kind string) Scope {
 	for _, list := range [][]kindInfo{supported, others} {
 		if k := find(list, group, kind); k != nil {
@@ -141,8 +142,8 @@ func (b *Bundle) ScopeOf(o *manifest.Object) Scope {
 	return ScopeUnknown
 }
 
-// APIVersionOf gives the apiVersion under which an object is to be created: its own, but the one OLM takes it for where it has
-// none, and rbac.authorization.k8s.io/v1 for the RBAC of older versions, as OLM does.
+// APIVersionOf returns the apiVersion under which an object is to be created: its own, but the one OLM takes it for where
+// it has none, and rbac.authorization.k8s.io/v1 for the RBAC of older versions, as OLM does.
 func APIVersionOf(o *manifest.Object) string {
 	if o.APIVersion == "" {
 		if k := plain(o.Kind); k != nil {

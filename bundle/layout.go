@@ -33,7 +33,10 @@ func (r *reader) layout() error {
 	for _, base := range []string{".", "bundle"} {
 		if r.hasManifest(base) {
 			r.manifests = base
-			r.warn(WarnLayout, &manifest.Error{File: base, Msg: "no manifests/ directory and no annotations: the files of this directory are taken for the bundle's manifests"})
+			r.warn(WarnLayout,
+				&manifest.Error{File: base,
+					Msg: "no manifests/ directory and no annotations: the files of this directory are taken for the " +
+						"bundle's manifests"})
 			return nil
 		}
 	}
@@ -54,7 +57,9 @@ func (r *reader) layoutAt(base string) (bool, error) {
 	if annotations == nil {
 		if dir := path.Join(base, "manifests"); r.isDir(dir) {
 			r.manifests = dir
-			r.warn(WarnLayout, &manifest.Error{File: path.Join(metadata, "annotations.yaml"), Msg: "no annotations: package and channels are unknown, manifests/ is taken for the manifests"})
+			r.warn(WarnLayout,
+				&manifest.Error{File: path.Join(metadata, "annotations.yaml"),
+					Msg: "no annotations: package and channels are unknown, manifests/ is taken for the manifests"})
 			return true, nil
 		}
 		return false, nil
@@ -65,7 +70,9 @@ func (r *reader) layoutAt(base string) (bool, error) {
 		return false, err
 	}
 	if !r.isDir(dir) {
-		return false, &manifest.Error{File: dir, Msg: "no such directory, but the bundle's annotations say that its manifests are there"}
+		return false,
+			&manifest.Error{File: dir,
+				Msg: "no such directory, but the bundle's annotations say that its manifests are there"}
 	}
 	r.manifests = dir
 	return true, r.identity()
@@ -120,7 +127,8 @@ func (r *reader) hasManifest(dir string) bool {
 		if e.IsDir() || !isYAML(e.Name()) {
 			continue
 		}
-		if data, err := r.readFile(path.Join(dir, e.Name())); err == nil && strings.Contains(string(data), "ClusterServiceVersion") {
+		if data, err := r.readFile(path.Join(dir, e.Name())); err == nil &&
+			strings.Contains(string(data), "ClusterServiceVersion") {
 			return true
 		}
 	}
@@ -135,8 +143,8 @@ func isYAML(name string) bool {
 	return false
 }
 
-// readMetadata takes annotations, dependencies and properties from the first file (by name) of the directory that has them, and
-// keeps Kubernetes objects, which OLM installs from there too (spec 10.1).
+// readMetadata takes annotations, dependencies and properties from the first file (by name) of the directory that has
+// them, and keeps Kubernetes objects, which OLM installs from there too (spec 10.1).
 func (r *reader) readMetadata(dir string) error {
 	entries, err := fs.ReadDir(r.fsys, dir)
 	if errors.Is(err, fs.ErrNotExist) {

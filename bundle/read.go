@@ -25,7 +25,8 @@ type ReadOptions struct {
 	Hidden           bool              // read hidden files of manifests/ too, as OLM v1 does
 	Labels           map[string]string // an image's labels, used where metadata/ has no annotations
 	Limits           manifest.Limits   // zero: manifest.DefaultLimits
-	Workers          int               // files parsed at the same time; zero: one a processor. The result does not depend on it
+	// files parsed at the same time; zero: one a processor. The result does not depend on it
+	Workers int
 }
 
 // The bounds of a whole bundle. The largest public one has 6.8 MB in 105 files.
@@ -34,9 +35,9 @@ const (
 	maxFiles = 20_000
 )
 
-// Read reads the bundle in fsys, whose root is the directory that holds manifests/ and metadata/, or its parent with a bundle/
-// directory, or the directory of a CSV. An error with a place in a file wraps a *manifest.Error. If the reader has found
-// anything odd before it, the error is a *WarnedError.
+// Read reads the bundle in fsys, whose root is the directory that holds manifests/ and metadata/, or its parent with a
+// bundle/ directory, or the directory of a CSV. An error with a place in a file wraps a *manifest.Error. If the reader
+// has found anything odd before it, the error is a *WarnedError.
 func Read(fsys fs.FS, o ReadOptions) (*Bundle, error) {
 	r := &reader{fsys: fsys, options: o, bundle: &Bundle{}}
 	var err error
@@ -127,8 +128,9 @@ func (r *reader) manifestFiles() ([]string, error) {
 			if flat && (e.Name() == "metadata" || e.Name() == "tests") {
 				continue
 			}
-			return nil, &manifest.Error{File: name, Msg: "a directory inside the manifests: OLM can't unpack such a bundle",
-				Tip: "move its files up into " + r.manifests}
+			return nil,
+				&manifest.Error{File: name, Msg: "a directory inside the manifests: OLM can't unpack such a bundle",
+					Tip: "move its files up into " + r.manifests}
 		default:
 			names = append(names, name)
 		}
@@ -242,13 +244,17 @@ func (r *reader) takeFile(name string, docs []*manifest.Document) error {
 	for _, d := range docs {
 		if d.Root == nil {
 			if d.Index == 0 {
-				r.warn(WarnSeveralDocuments, &manifest.Error{File: name, Line: d.Line, Msg: "the first document is empty or a comment: OLM fails to unpack such a file"})
+				r.warn(WarnSeveralDocuments,
+					&manifest.Error{File: name, Line: d.Line,
+						Msg: "the first document is empty or a comment: OLM fails to unpack such a file"})
 			}
 			continue
 		}
 		if d.Index > 0 && !several {
 			several = true
-			r.warn(WarnSeveralDocuments, &manifest.Error{File: name, Line: d.Line, Msg: "OLM reads only the first document of a file and loses this one"})
+			r.warn(WarnSeveralDocuments,
+				&manifest.Error{File: name, Line: d.Line,
+					Msg: "OLM reads only the first document of a file and loses this one"})
 		}
 		if err := r.takeDocument(d); err != nil {
 			return err
@@ -263,13 +269,18 @@ func (r *reader) takeDocument(d *manifest.Document) error {
 		return err
 	}
 	for _, dup := range d.Duplicates {
-		r.warn(WarnDuplicateKey, &manifest.Error{File: d.File, Line: dup.Line, Field: dup.Key, Msg: "the key occurs twice, the last one counts"})
+		r.warn(WarnDuplicateKey,
+			&manifest.Error{File: d.File, Line: dup.Line, Field: dup.Key,
+				Msg: "the key occurs twice, the last one counts"})
 	}
 	if len(objects) == 0 && d.Root != nil {
-		r.warn(WarnNotAnObject, &manifest.Error{File: d.File, Line: d.Line, Msg: "not a Kubernetes object (it has no kind): left out"})
+		r.warn(WarnNotAnObject,
+			&manifest.Error{File: d.File, Line: d.Line, Msg: "not a Kubernetes object (it has no kind): left out"})
 	}
 	if len(objects) > 0 && objects[0].Fresh == "an item of a List" {
-		r.warn(WarnSeveralDocuments, &manifest.Error{File: d.File, Line: d.Line, Msg: "OLM does not install a List; its items are taken one by one"})
+		r.warn(WarnSeveralDocuments,
+			&manifest.Error{File: d.File, Line: d.Line,
+				Msg: "OLM does not install a List; its items are taken one by one"})
 	}
 	r.objects = append(r.objects, objects...)
 	return nil
@@ -288,7 +299,8 @@ func (r *reader) metadataDocument(d *manifest.Document) error {
 	if _, ok := m["kind"].(string); ok {
 		objects, err := d.Objects()
 		for _, o := range objects {
-			r.warn(WarnMetadataObject, o.Errorf("kind", "a Kubernetes object in metadata/: OLM installs it, and so does olmgen"))
+			r.warn(WarnMetadataObject,
+				o.Errorf("kind", "a Kubernetes object in metadata/: OLM installs it, and so does olmgen"))
 		}
 		r.metadataObjects = append(r.metadataObjects, objects...)
 		return err
@@ -335,9 +347,9 @@ func text(x any) string {
 	return manifest.Scalar(x)
 }
 
-// properties takes a list of properties from the first document that has one. OLM's bundle loader takes an entry without
-// type or value (operator-registry: pkg/registry/parse.go). Such a property says nothing, so it is left out with a
-// warning. Such a dependency is refused, because it stands for something that the operator needs.
+// properties takes a list of properties from the first document that has one. OLM's bundle loader takes an entry
+// without type or value (operator-registry: pkg/registry/parse.go). Such a property says nothing, so it is left out
+// with a warning. Such a dependency is refused, because it stands for something that the operator needs.
 func (r *reader) properties(d *manifest.Document, field string, v any, to *[]Property) error {
 	list, ok := v.([]any)
 	if !ok || len(list) == 0 || len(*to) > 0 {
@@ -372,7 +384,8 @@ func (r *reader) dispatch() error {
 		switch {
 		case o.Kind == v1alpha1.ClusterServiceVersionKind: // OLM goes by the kind alone
 			if b.CSVObject != nil {
-				return o.Errorf("kind", "a second ClusterServiceVersion, the first is in %s:%d", b.CSVObject.File, b.CSVObject.Line)
+				return o.Errorf("kind", "a second ClusterServiceVersion, the first is in %s:%d", b.CSVObject.File,
+					b.CSVObject.Line)
 			}
 			b.CSVObject = o
 		case o.Kind == "CustomResourceDefinition" && (group == "apiextensions.k8s.io" || o.APIVersion == ""):
@@ -386,7 +399,8 @@ func (r *reader) dispatch() error {
 		}
 	}
 	if b.CSVObject == nil {
-		return &manifest.Error{File: r.manifests, Msg: "no ClusterServiceVersion", Tip: "a bundle needs exactly one object of kind ClusterServiceVersion"}
+		return &manifest.Error{File: r.manifests, Msg: "no ClusterServiceVersion",
+			Tip: "a bundle needs exactly one object of kind ClusterServiceVersion"}
 	}
 	return nil
 }

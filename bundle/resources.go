@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// resourceGroup says of an API group that is known as a whole which of its resources are cluster-scoped; the others are namespaced.
+// resourceGroup says of an API group that is known as a whole which of its resources are cluster-scoped; the others are
+// namespaced.
 type resourceGroup struct {
 	group   string
 	builtin bool     // served by every Kubernetes API server
@@ -13,32 +14,38 @@ type resourceGroup struct {
 	except  []string // with "*": what is namespaced all the same
 }
 
-// resourceGroups are the groups of Kubernetes, of OpenShift and of what operators most often ask for besides (Kubernetes: kubectl
-// api-resources of 1.36; OpenShift: github.com/openshift/api).
+// resourceGroups are the groups of Kubernetes, of OpenShift and of what operators most often ask for besides
+// (Kubernetes: kubectl api-resources of 1.36; OpenShift: github.com/openshift/api).
 var resourceGroups = []resourceGroup{
 	{group: "", builtin: true, cluster: []string{"componentstatuses", "namespaces", "nodes", "persistentvolumes"}},
-	{group: "admissionregistration.k8s.io", builtin: true, cluster: []string{"mutatingadmissionpolicies", "mutatingadmissionpolicybindings",
-		"mutatingwebhookconfigurations", "validatingadmissionpolicies", "validatingadmissionpolicybindings", "validatingwebhookconfigurations"}},
+	{group: "admissionregistration.k8s.io", builtin: true,
+		cluster: []string{"mutatingadmissionpolicies", "mutatingadmissionpolicybindings",
+			"mutatingwebhookconfigurations", "validatingadmissionpolicies", "validatingadmissionpolicybindings",
+			"validatingwebhookconfigurations"}},
 	{group: "apiextensions.k8s.io", builtin: true, cluster: []string{"customresourcedefinitions"}},
 	{group: "apiregistration.k8s.io", builtin: true, cluster: []string{"apiservices"}},
 	{group: "apps", builtin: true},
 	{group: "authentication.k8s.io", builtin: true, cluster: []string{"selfsubjectreviews", "tokenreviews"}},
-	{group: "authorization.k8s.io", builtin: true, cluster: []string{"selfsubjectaccessreviews", "selfsubjectrulesreviews", "subjectaccessreviews"}},
+	{group: "authorization.k8s.io", builtin: true,
+		cluster: []string{"selfsubjectaccessreviews", "selfsubjectrulesreviews", "subjectaccessreviews"}},
 	{group: "autoscaling", builtin: true},
 	{group: "batch", builtin: true},
-	{group: "certificates.k8s.io", builtin: true, cluster: []string{"certificatesigningrequests", "clustertrustbundles", "signers"}},
+	{group: "certificates.k8s.io", builtin: true,
+		cluster: []string{"certificatesigningrequests", "clustertrustbundles", "signers"}},
 	{group: "coordination.k8s.io", builtin: true},
 	{group: "discovery.k8s.io", builtin: true},
 	{group: "events.k8s.io", builtin: true},
 	{group: "extensions", builtin: true, cluster: []string{"podsecuritypolicies"}},
-	{group: "flowcontrol.apiserver.k8s.io", builtin: true, cluster: []string{"flowschemas", "prioritylevelconfigurations"}},
+	{group: "flowcontrol.apiserver.k8s.io", builtin: true,
+		cluster: []string{"flowschemas", "prioritylevelconfigurations"}},
 	{group: "networking.k8s.io", builtin: true, cluster: []string{"ingressclasses", "ipaddresses", "servicecidrs"}},
 	{group: "node.k8s.io", builtin: true, cluster: []string{"runtimeclasses"}},
 	{group: "policy", builtin: true, cluster: []string{"podsecuritypolicies"}},
 	{group: "rbac.authorization.k8s.io", builtin: true, cluster: []string{"clusterrolebindings", "clusterroles"}},
 	{group: "resource.k8s.io", builtin: true, cluster: []string{"deviceclasses", "devicetaintrules", "resourceslices"}},
 	{group: "scheduling.k8s.io", builtin: true, cluster: []string{"priorityclasses"}},
-	{group: "storage.k8s.io", builtin: true, cluster: []string{"csidrivers", "csinodes", "storageclasses", "volumeattachments", "volumeattributesclasses"}},
+	{group: "storage.k8s.io", builtin: true,
+		cluster: []string{"csidrivers", "csinodes", "storageclasses", "volumeattachments", "volumeattributesclasses"}},
 	{group: "storagemigration.k8s.io", builtin: true, cluster: []string{"storageversionmigrations"}},
 
 	{group: "apps.openshift.io"},
@@ -87,9 +94,9 @@ func BuiltinGroup(group string) bool {
 	return g != nil && g.builtin
 }
 
-// ResourceScope tells whether a resource of an RBAC rule, perhaps with a subresource, is namespaced: by the bundle's own CRDs, then by
-// what is known of its group. A group or resource "*" has no scope of its own and is ScopeUnknown, unless all of the group
-// is namespaced; of a group that nothing else is known of, all are the bundle's CRDs in it.
+// ResourceScope tells whether a resource of an RBAC rule, perhaps with a subresource, is namespaced: by the bundle's
+// own CRDs, then by what is known of its group. A group or resource "*" has no scope of its own and is ScopeUnknown,
+// unless all of the group is namespaced; of a group that nothing else is known of, all are the bundle's CRDs in it.
 func (b *Bundle) ResourceScope(group, resource string) Scope {
 	resource, _, _ = strings.Cut(resource, "/")
 	for _, c := range b.CRDs {

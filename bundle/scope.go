@@ -10,9 +10,9 @@ import (
 // OperatorScope says whether an operator is descoped, by the install modes of its CSV.
 type OperatorScope string
 
-// The scopes. "Any CSV with an empty installModes block will be treated as a de-scoped operator. Any CSV with an installModes block that
-// supports AllNamespace-mode only will be treated as a de-scoped operator that provides APIs to all users by default" (plan, Determining
-// Scope).
+// The scopes. "Any CSV with an empty installModes block will be treated as a de-scoped operator. Any CSV with an
+// installModes block that supports AllNamespace-mode only will be treated as a de-scoped operator that provides APIs to
+// all users by default" (plan, Determining Scope).
 const (
 	Descoped OperatorScope = "descoped"
 	AllUsers OperatorScope = "descoped, provided to all users"
@@ -38,8 +38,8 @@ func ScopeOf(csv *v1alpha1.ClusterServiceVersion) (scope OperatorScope, reason s
 	return Scoped, "spec.installModes supports " + strings.Join(words, ", ")
 }
 
-// SupportedModes returns the install modes that a CSV supports, each once, in the order of the CSV. As in OLM, the last entry of a mode
-// counts.
+// SupportedModes returns the install modes that a CSV supports, each once, in the order of the CSV. As in OLM, the last
+// entry of a mode counts.
 func SupportedModes(csv *v1alpha1.ClusterServiceVersion) []v1alpha1.InstallModeType {
 	var out []v1alpha1.InstallModeType
 	last := map[v1alpha1.InstallModeType]bool{}

@@ -11,8 +11,8 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// Append returns a RenderConfig with more bundles. A bundle goes to the group of the namespace that it suggests, or to a
-// new group. The text is not touched otherwise. name stands for the file in errors.
+// Append returns a RenderConfig with more bundles. A bundle goes to the group of the namespace that it suggests, or to
+// a new group. The text is not touched otherwise. name stands for the file in errors.
 func Append(name string, data []byte, bundles []InitBundle) ([]byte, error) {
 	c, err := Read(name, data)
 	if err != nil {
@@ -45,7 +45,8 @@ func Append(name string, data []byte, bundles []InitBundle) ([]byte, error) {
 		return nil, fmt.Errorf("the new file would not be valid: %w", err)
 	}
 	if after.count() != c.count()+len(bundles) {
-		return nil, &manifest.Error{File: name, Msg: "bundles can't be added to this file", Tip: "add them with an editor"}
+		return nil,
+			&manifest.Error{File: name, Msg: "bundles can't be added to this file", Tip: "add them with an editor"}
 	}
 	return out, nil
 }
@@ -157,7 +158,8 @@ func (t *editedText) insert(list *yaml.Node, text string, indented int) {
 	}
 }
 
-// outside reports whether a line is empty, or a comment that does not belong to an item of a list with this indentation.
+// outside reports whether a line is empty, or a comment that does not belong to an item of a list with this
+// indentation.
 func (t *editedText) outside(line, indent int) bool {
 	text := strings.TrimSpace(t.lines[line])
 	blanks := len(t.lines[line]) - len(strings.TrimLeft(t.lines[line], " "))

@@ -25,7 +25,8 @@ func (c *Config) check() error {
 		return c.errorf("output.directory", "leave it out for stdout", "%q is no directory", c.Output.Directory)
 	}
 	if len(c.Groups) == 0 {
-		return c.errorf("groups", "list a group with its namespace and bundles", "there is no group, so nothing to render")
+		return c.errorf("groups", "list a group with its namespace and bundles",
+			"there is no group, so nothing to render")
 	}
 	if err := c.checkWords(); err != nil {
 		return err
@@ -48,7 +49,8 @@ func (c *Config) check() error {
 		}
 		if j, ok := namespaces[g.Namespace]; ok {
 			return c.errorf(at(i, -1, "namespace"), "put the bundles of both into one group",
-				"namespace %q has a group already, groups[%d]: two OperatorGroups in one namespace are an error of OLM", g.Namespace, j)
+				"namespace %q has a group already, groups[%d]: two OperatorGroups in one namespace are an error of OLM",
+				g.Namespace, j)
 		}
 		namespaces[g.Namespace] = i
 	}
@@ -80,7 +82,8 @@ func (c *Config) checkOptions() error {
 // checkHelm refuses what is for charts alone.
 func (c *Config) checkHelm(layout output.Layout, crds helm.CRDs) error {
 	if layout = cmp.Or(layout, output.LayoutFlat); crds != "" && layout != output.LayoutHelm {
-		return c.errorf("output.helmCRDs", "leave it out: it is for layout helm", "means nothing with layout %s", layout)
+		return c.errorf("output.helmCRDs", "leave it out: it is for layout helm", "means nothing with layout %s",
+			layout)
 	}
 	return nil
 }
@@ -194,7 +197,7 @@ func ofOLM(key string) bool {
 	return strings.HasPrefix(key, "olm.") || strings.HasSuffix("."+prefix, ".operators.coreos.com")
 }
 
-// in gives a path relative to the directory of the file.
+// in returns a path relative to the directory of the file.
 func in(dir, path string) string {
 	if path == "" || filepath.IsAbs(path) {
 		return path

@@ -61,8 +61,10 @@ var declared = []Option{
 		Profiles: with(operators, generate.ProfileOLMv1),
 		Text: "a file that says which images to take from a mirror: a list mirrors of source and mirror, or an " +
 			"ImageDigestMirrorSet"},
-	{Name: "kubeVersion", Flag: "kube-version", Value: "VERSION", NotEmpty: true, Topic: TopicObjects, ID: OptionKubeVersion,
-		Text: "the Kubernetes version of the cluster: an operator whose minKubeVersion is higher and objects that it does " +
+	{Name: "kubeVersion", Flag: "kube-version", Value: "VERSION", NotEmpty: true, Topic: TopicObjects,
+		ID: OptionKubeVersion,
+		Text: "the Kubernetes version of the cluster: an operator whose minKubeVersion is higher and objects that " +
+			"it does " +
 			"not serve are errors"},
 	{Name: "patches", Type: Objects, Fields: patchFields, Text: "changes to the objects of all operators"},
 	{Name: "groups", Type: Objects, Required: true, Fields: groupFields,
@@ -110,8 +112,9 @@ var groupFields = []Option{
 		FlagDefault: "what the CSV suggests, else openshift-operators for a Subscription to all namespaces, else the " +
 			"package name"},
 	{Name: "name", Flag: "operator-group", Value: "NAME", NotEmpty: true, Topic: TopicGroup, Access: true,
-		ID:      generate.OptionOperatorGroup,
-		Text:    "the name of the OperatorGroup; with profile descoped, its namespaces decide where the operator is bound",
+		ID: generate.OptionOperatorGroup,
+		Text: "the name of the OperatorGroup; with profile descoped, its namespaces decide where the operator " +
+			"is bound",
 		Default: "the name of the namespace", FlagDefault: "the package name; none with profile descoped",
 		Profiles: with(operators, generate.ProfileSubscription)},
 	{Name: "installMode", Words: words(bundle.InstallModes), Flag: "install-mode", Value: "MODE",
@@ -119,7 +122,8 @@ var groupFields = []Option{
 		ID: generate.OptionInstallMode, Text: "the install mode",
 		Default: "what follows from the target namespaces, else AllNamespaces where an operator supports it, else " +
 			"OwnNamespace",
-		Profiles: with(likeOLMv0, generate.ProfileOLMv1, generate.ProfileSubscription, generate.ProfileClusterExtension)},
+		Profiles: with(likeOLMv0, generate.ProfileOLMv1, generate.ProfileSubscription,
+			generate.ProfileClusterExtension)},
 	{Name: "targetNamespaces", Type: List, Flag: "target-namespaces", Value: "A,B", NotEmpty: true,
 		Topic: TopicNamespaces, Access: true,
 		ID:   generate.OptionTargetNamespaces,
@@ -132,7 +136,8 @@ var groupFields = []Option{
 	{Name: "staticProvidedAPIs", Type: List, Flag: "static-provided-apis", Value: "APIS", Alone: bundleAPIs,
 		Parse: parseAPIs, Topic: TopicGroup,
 		ID: generate.OptionStaticProvidedAPIs, Profiles: with(likeOLMv0, generate.ProfileSubscription),
-		Text: "makes the OperatorGroup static: OLM does not change the APIs that it provides; these are the operators' own " +
+		Text: "makes the OperatorGroup static: OLM does not change the APIs that it provides; these are the " +
+			"operators' own " +
 			"and the listed ones, written Kind.version.group"},
 	{Name: "serviceAccount", Flag: "service-account", Value: "NAME", Topic: TopicGroup,
 		ID:       generate.OptionServiceAccount,
@@ -147,8 +152,10 @@ var groupFields = []Option{
 		Profiles: with(operators, generate.ProfileSubscription, generate.ProfileClusterExtension),
 		Text:     "adds the Namespace objects; with profile subscription also those of the target namespaces"},
 	{Name: "clusterObjectsFrom", ID: generate.OptionClusterObjectsFrom, Profiles: operators,
-		Text: "the namespace of another group that also has these operators, in another version perhaps: its CRDs, the " +
-			"ClusterRoles of their APIs and its other cluster-scoped objects take the place of those that this group would " +
+		Text: "the namespace of another group that also has these operators, in another version perhaps: its " +
+			"CRDs, the " +
+			"ClusterRoles of their APIs and its other cluster-scoped objects take the place of those that this " +
+			"group would " +
 			"bring as well"},
 	{Name: "bundles", Type: Objects, Required: true, Fields: bundleFields, Text: "the operators"},
 }
@@ -167,12 +174,14 @@ var bundleFields = slices.Concat([]Option{
 		Default: "the package's default channel"},
 	{Name: "version", Flag: "version", Value: "VERSION", Topic: TopicSource, Access: true,
 		ID: bundle.OptionVersion,
-		Text: "the version of the bundle to take from a catalog or legacy package; the bundle of another source must be " +
+		Text: "the version of the bundle to take from a catalog or legacy package; the bundle of another source " +
+			"must be " +
 			"of it",
 		Default: "the channel head"},
 }, settings, []Option{
 	{Name: "descoped", Type: Object, Fields: descopedFields, Profiles: descoped,
-		Text: "where the operator is bound, and who gets its APIs; where the group has a name or target namespaces, these " +
+		Text: "where the operator is bound, and who gets its APIs; where the group has a name or target " +
+			"namespaces, these " +
 			"decide where it is bound"},
 	{Name: "subscription", Type: Object, Fields: subscriptionFields, Profiles: subscription,
 		Text: "the Subscription and its catalog"},
@@ -206,7 +215,8 @@ var settings = []Option{
 		Text: "renders objects of kinds that OLM refuses"},
 	{Name: "suppress", Type: List, Words: bundle.WarningClasses, Flag: "suppress", Value: "CLASS", NotEmpty: true,
 		Topic: TopicObjects,
-		Text:  "leaves out warnings of these classes, which have been accepted; the class is in brackets behind a warning"},
+		Text: "leaves out warnings of these classes, which have been accepted; the class is in brackets behind " +
+			"a warning"},
 	{Name: "templates", ID: OptionTemplates, Flag: "templates", Value: "DIR", ForAll: true, Topic: TopicObjects,
 		Text: "a directory with templates that replace olmgen's own"},
 }
@@ -243,21 +253,27 @@ var descopedFields = []Option{
 		Text: "binds the operator in all namespaces: one ClusterRoleBinding for each ServiceAccount"},
 	{Name: "bindInternal", Type: Bool, Flag: "bind-internal", Topic: TopicDescoped, Access: true,
 		ID: generate.OptionBindInternal,
-		Text: "binds the operator to its internal APIs alone, which the annotation internal-objects of its CSV names: in " +
+		Text: "binds the operator to its internal APIs alone, which the annotation internal-objects of its CSV " +
+			"names: in " +
 			"all namespaces those that are in none, the others in its own namespace"},
-	{Name: "aggregateTo", Type: List, Words: words(append(slices.Clone(generate.DefaultRoles), generate.NoRole)), Flag: "aggregate-to", Value: "ROLES",
+	{Name: "aggregateTo", Type: List, Words: words(append(slices.Clone(generate.DefaultRoles), generate.NoRole)),
+		Flag: "aggregate-to", Value: "ROLES",
 		NotEmpty: true,
 		Topic:    TopicDescoped, ID: generate.OptionAggregateTo,
-		Text:    "the default roles that get the user roles of the APIs",
-		Default: "admin, edit and view for an operator that supports AllNamespaces only or has a global OperatorGroup, else none"},
-	{Name: "status", Words: words(generate.Statuses), Default: string(generate.StatusPlan), Flag: "status", Value: "WHOSE",
+		Text: "the default roles that get the user roles of the APIs",
+		Default: "admin, edit and view for an operator that supports AllNamespaces only or has a global " +
+			"OperatorGroup, else none"},
+	{Name: "status", Words: words(generate.Statuses), Default: string(generate.StatusPlan), Flag: "status",
+		Value: "WHOSE",
 		Topic: TopicDescoped, Access: true, ID: generate.OptionStatus,
-		Text: "what the operator may do with the status of its APIs in all namespaces: get and update, as the descoping plan " +
+		Text: "what the operator may do with the status of its APIs in all namespaces: get and update, as the " +
+			"descoping plan " +
 			"expects, or only what its CSV asks for"},
 	{Name: "split", Words: words(generate.Splits), Default: "nothing", Flag: "split", Value: "BY",
 		Topic: TopicDescoped, Access: true,
 		ID: generate.OptionSplit,
-		Text: "takes optional ClusterRoles out of the required ones: one for each API group that is neither Kubernetes' " +
+		Text: "takes optional ClusterRoles out of the required ones: one for each API group that is neither " +
+			"Kubernetes' " +
 			"nor the operator's, or one for each resource"},
 }
 

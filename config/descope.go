@@ -53,8 +53,8 @@ func (c *Config) advice(all []*loaded, results []*generate.Result, i int) []mani
 }
 
 // OpenSteps returns the steps of an advice that are still to be taken. A step that is about an option is not, once the
-// option is given. Where one installation is known, the bound namespaces must include those that it watches. Where there
-// are several, somebody has to clean up in any case. In bound, "" stands for all namespaces.
+// option is given. Where one installation is known, the bound namespaces must include those that it watches. Where
+// there are several, somebody has to clean up in any case. In bound, "" stands for all namespaces.
 func OpenSteps(steps []manifest.Message, known []installs.Install, given func(manifest.Option) bool,
 	bound []string) (open []manifest.Message) {
 	for _, s := range steps {

@@ -308,7 +308,8 @@ func parseIssuer(_, text string) (any, error) {
 	}
 	kind, name, ok := strings.Cut(text, "/")
 	if !ok || name == "" || kind != "Issuer" && kind != "ClusterIssuer" {
-		return nil, &FlagError{fmt.Sprintf("%q is not KIND/NAME", text), "write it as Issuer/NAME or ClusterIssuer/NAME"}
+		return nil,
+			&FlagError{fmt.Sprintf("%q is not KIND/NAME", text), "write it as Issuer/NAME or ClusterIssuer/NAME"}
 	}
 	return map[string]any{"kind": kind, "name": name}, nil
 }

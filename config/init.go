@@ -103,7 +103,8 @@ func (g *initGroup) scope() error {
 	case all(v1alpha1.InstallModeTypeMultiNamespace) || len(g.Bundles) == 1:
 		g.Targets = []string{"team-a", "team-b"}
 	default:
-		return fmt.Errorf("%s belong to namespace %s, and there is no install mode that all of them support", g.titles(),
+		return fmt.Errorf("%s belong to namespace %s, and there is no install mode that all of them support",
+			g.titles(),
 			g.Namespace)
 	}
 	return nil
@@ -125,7 +126,8 @@ func addTo(groups *[]*initGroup, b InitBundle) error {
 	csv := b.Bundle.CSV
 	at := slices.IndexFunc(*groups, func(g *initGroup) bool { return g.Namespace == namespace })
 	if at < 0 {
-		at, *groups = len(*groups), append(*groups, &initGroup{Namespace: namespace, Name: generate.GroupName(b.Bundle)})
+		at, *groups = len(*groups),
+			append(*groups, &initGroup{Namespace: namespace, Name: generate.GroupName(b.Bundle)})
 	} else {
 		(*groups)[at].Name = namespace // it is about no operator in particular
 	}

@@ -16,7 +16,8 @@ func (c *Config) kubeVersion() (*semver.Version, error) {
 	}
 	v, err := semver.ParseTolerant(c.KubeVersion)
 	if err != nil || v.Major != 1 {
-		return nil, c.errorf("kubeVersion", "write it as 1.31 or v1.31.4", "%q is not a version of Kubernetes", c.KubeVersion)
+		return nil,
+			c.errorf("kubeVersion", "write it as 1.31 or v1.31.4", "%q is not a version of Kubernetes", c.KubeVersion)
 	}
 	v.Pre, v.Build = nil, nil // distributions put their own there
 	return &v, nil
@@ -32,7 +33,8 @@ func (c *Config) checkKube(all []*loaded, objects []generate.Shared) error {
 		least, err := semver.ParseTolerant(l.Bundle.CSV.Spec.MinKubeVersion)
 		if err == nil && cluster.LT(least) {
 			return c.errorf("kubeVersion", "choose an older version of the operator, or a newer cluster",
-				"%s needs Kubernetes %s (spec.minKubeVersion), and the cluster has %s", l.Bundle.CSV.Name, least, c.KubeVersion)
+				"%s needs Kubernetes %s (spec.minKubeVersion), and the cluster has %s", l.Bundle.CSV.Name, least,
+				c.KubeVersion)
 		}
 	}
 	for _, o := range objects {
@@ -41,7 +43,8 @@ func (c *Config) checkKube(all []*loaded, objects []generate.Shared) error {
 			continue
 		}
 		err := c.errorf("kubeVersion", "patch the object, or ask the operator's vendor for a newer one",
-			"%s %s: Kubernetes 1.%d and later do not serve %s, and the cluster has %s", o.Kind, o.Name, minor, o.APIVersion,
+			"%s %s: Kubernetes 1.%d and later do not serve %s, and the cluster has %s", o.Kind, o.Name, minor,
+			o.APIVersion,
 			c.KubeVersion)
 		if o.Kind == "CustomResourceDefinition" {
 			own := c.namer(-1, -1)

@@ -24,15 +24,15 @@ import (
 // Options say how a RenderConfig is loaded. The zero value is the default.
 type Options struct {
 	Dir string // what paths are relative to; empty: the current directory
-	// Source has Offline, Insecure, Stdin, Keychain, Limits and Warn. Without Warn, warnings about sources are among those
-	// of the result.
+	// Source has Offline, Insecure, Stdin, Keychain, Limits and Warn. Without Warn, warnings about sources are among
+	// those of the result.
 	Source  source.Options
 	Workers int           // bundles read at the same time; zero: one a processor. The result does not depend on it
 	Layout  output.Layout // overrides the one in the file
 	// HelmCRDs overrides that in the file.
 	HelmCRDs helm.CRDs
-	// Progress is told that one more of total bundles has been read; it may be called from several goroutines. It may be
-	// nil.
+	// Progress is told that one more of total bundles has been read; it may be called from several goroutines. It may
+	// be nil.
 	Progress func(total int)
 }
 
@@ -168,7 +168,7 @@ func (c *Config) loadOne(ctx context.Context, l *loaded, o Options, sets *templa
 	return s.files(o.Dir, sets, &l.Options)
 }
 
-// mirrors gives the mirror map, nil if there is none.
+// mirrors returns the mirror map, nil if there is none.
 func (c *Config) mirrors(dir string) (*images.Map, error) {
 	switch {
 	case c.MirrorMap != "" && len(c.Mirrors) > 0:
@@ -249,7 +249,7 @@ func (b Bundle) options(o *generate.Options) {
 	}
 }
 
-// over gives settings with the gaps filled by those defaults that mean something with the profile, which is never
+// over returns settings with the gaps filled by those defaults that mean something with the profile, which is never
 // empty then.
 func (s Settings) over(defaults Settings) Settings {
 	s.Profile = cmp.Or(s.Profile, defaults.Profile, generate.ProfileOLM)
@@ -368,7 +368,7 @@ func (p *placed) Unwrap() error { return p.cause }
 // About returns nothing: the hint has the names already.
 func (p *placed) About() []manifest.Option { return nil }
 
-// Place gives the place in the RenderConfig that an error of Read or Render is about, or nil.
+// Place returns the place in the RenderConfig that an error of Read or Render is about, or nil.
 func Place(err error) *manifest.Error {
 	var p *placed
 	if errors.As(err, &p) {

@@ -47,7 +47,8 @@ func open(ctx context.Context, ref, name string, o source.Options, read bundle.R
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	opened := &Opened{Bundle: b, Ref: src.Ref, Kind: src.Kind, Digest: src.Digest, Image: src.Image, Chosen: src.Chosen()}
+	opened := &Opened{Bundle: b, Ref: src.Ref, Kind: src.Kind, Digest: src.Digest, Image: src.Image,
+		Chosen: src.Chosen()}
 	if src.Properties != nil {
 		if err := json.Unmarshal(src.Properties, &opened.Properties); err != nil {
 			return nil, fmt.Errorf("%s: properties: %w", name, err)

@@ -27,9 +27,10 @@ type Option struct {
 	FlagDefault string                              // in words, where a command line has another default than a file
 	Alone       string                              // the flag's value where it stands without one; empty: it needs one
 	Parse       func(dir, text string) (any, error) // reads the flag's value; nil: it is that of the field
-	NotEmpty    bool                                // an empty value is an error: most likely an unset variable of a shell
-	ForAll      bool                                // the flag fills the field of the defaults, not of the bundle
-	Topic       Topic                               // the part of the help that has the flag
+	// an empty value is an error: most likely an unset variable of a shell
+	NotEmpty bool
+	ForAll   bool  // the flag fills the field of the defaults, not of the bundle
+	Topic    Topic // the part of the help that has the flag
 
 	Profiles []generate.Profile // that use it; nil: those of the object that it is in, or all
 	Access   bool               // it decides what the operator may do

@@ -80,7 +80,8 @@ func (c *Config) decode(doc *manifest.Document) error {
 		return c.errorf("apiVersion", "write apiVersion: "+APIVersion, "%q is not known", o.APIVersion)
 	}
 	for _, d := range doc.Duplicates {
-		return &manifest.Error{File: doc.File, Line: d.Line, Field: d.Key, Msg: "is given twice", Tip: "keep one of them"}
+		return &manifest.Error{File: doc.File, Line: d.Line, Field: d.Key, Msg: "is given twice",
+			Tip: "keep one of them"}
 	}
 	unknown, err := o.Into(&c.RenderConfig)
 	if err != nil {

@@ -85,6 +85,9 @@ func (c *Config) Render(ctx context.Context, o Options) (*Rendered, error) {
 	if r.Files, err = r.Tree.Files(r.Layout); err != nil {
 		return nil, c.explain("output.layout", -1, -1, err)
 	}
+	for i := range r.Sources {
+		r.Sources[i].Lock = r.Tree.LockOf(r.Layout, i)
+	}
 	return r, c.sayReleases(r)
 }
 
@@ -146,7 +149,8 @@ func (c *Config) say(r *Rendered, all []*loaded, results []*generate.Result) {
 		}
 		notes := slices.Concat(results[i].Notes, c.advice(all, results, i))
 		if l.Options.Certs == generate.CertsManager && !l.Options.Profile.HandsOver() && NeedsItself(l.Bundle) {
-			notes = append(notes, manifest.Message{Msg: ownCertificates, Options: []manifest.Option{generate.OptionCerts}})
+			notes = append(notes,
+				manifest.Message{Msg: ownCertificates, Options: []manifest.Option{generate.OptionCerts}})
 		}
 		if need := results[i].PodSecurity.Need(results[i].Namespace); need != "" {
 			notes = append(notes, manifest.Message{Msg: need})
@@ -181,7 +185,7 @@ func (c *Config) sayReleases(r *Rendered) error {
 // lays reports whether a layout is that of the file, or of the options.
 func (c *Config) lays(o Options, l output.Layout) bool { return o.Layout == l || c.Output.Layout == l }
 
-// placeOf gives the place in the file of what is wrong with an operator.
+// placeOf returns the place in the file of what is wrong with an operator.
 func (c *Config) placeOf(l *loaded, err error) string {
 	var e *generate.Error
 	if errors.As(err, &e) {
@@ -190,7 +194,7 @@ func (c *Config) placeOf(l *loaded, err error) string {
 	return at(l.group, l.index, "")
 }
 
-// transformed gives the objects with what the file changes in them: common labels and annotations, the annotations of
+// transformed returns the objects with what the file changes in them: common labels and annotations, the annotations of
 // an engine beside them, the patches of bundles, then those of all.
 func (c *Config) transformed(objects []generate.Shared, all []*loaded, dir string) ([]generate.Shared, error) {
 	err := c.annotate(objects)

@@ -17,7 +17,7 @@ type api struct {
 // gvk is the form of olm.providedAPIs: Kind.version.group.
 func (a api) gvk() string { return a.kind + "." + a.version + "." + a.group }
 
-// providedAPIs gives the APIs of the CSV in its order, each once (spec 1.5).
+// providedAPIs returns the APIs of the CSV in its order, each once (spec 1.5).
 func providedAPIs(csv *v1alpha1.ClusterServiceVersion) []api {
 	var out []api
 	for _, d := range csv.Spec.CustomResourceDefinitions.Owned {
@@ -35,7 +35,8 @@ func providedAPIs(csv *v1alpha1.ClusterServiceVersion) []api {
 	})
 }
 
-// groupAPIs gives what the OperatorGroup provides, the sorted set of Kind.version.group: the APIs of all its operators and static ones.
+// groupAPIs returns what the OperatorGroup provides, the sorted set of Kind.version.group: the APIs of all its operators
+// and static ones.
 func (r *rendering) groupAPIs() []string {
 	set := map[string]bool{}
 	for _, a := range r.apis {
@@ -51,7 +52,8 @@ func (r *rendering) groupAPIs() []string {
 func checkStatic(static []string) error {
 	for _, s := range static {
 		if strings.Count(s, ".") < 2 || strings.HasPrefix(s, ".") || strings.ContainsAny(s, ", \t\n") {
-			return refuseOption(OptionStaticProvidedAPIs, "write it as in Prometheus.v1.monitoring.coreos.com", "static provided API %q is not of the form Kind.version.group", s)
+			return refuseOption(OptionStaticProvidedAPIs, "write it as in Prometheus.v1.monitoring.coreos.com",
+				"static provided API %q is not of the form Kind.version.group", s)
 		}
 	}
 	return nil

@@ -64,14 +64,21 @@ func newCertificates(o Options, b *bundle.Bundle, serving []*serving) (certifica
 	}
 	if c.provider == CertsUser {
 		if o.CertSecret == "" || len(o.CABundle) == 0 {
-			return c, refuse("give both", "certificates of the user need the name of their Secret and the bundle of their CA").with(OptionCertSecret, OptionCABundle)
+			return c,
+				refuse("give both",
+					"certificates of the user need the name of their Secret and the bundle of "+
+						"their CA").with(OptionCertSecret, OptionCABundle)
 		}
 		if len(serving) > 1 && !strings.Contains(o.CertSecret, "{deployment}") {
-			return c, refuseOption(OptionCertSecret, "write {deployment} into its name, such as {deployment}-tls", "%d Deployments serve, and each needs a Secret of its own", len(serving))
+			return c,
+				refuseOption(OptionCertSecret, "write {deployment} into its name, such as {deployment}-tls",
+					"%d Deployments serve, and each needs a Secret of its own", len(serving))
 		}
 		for _, s := range serving {
 			if problems := validation.IsDNS1123Subdomain(c.secret(s)); len(problems) > 0 {
-				return c, refuseOption(OptionCertSecret, "give another name", "Secret name %q is no valid name: %s", c.secret(s), problems[0])
+				return c,
+					refuseOption(OptionCertSecret, "give another name", "Secret name %q is no valid name: %s",
+						c.secret(s), problems[0])
 			}
 		}
 		var err error
@@ -86,13 +93,16 @@ func newCertificates(o Options, b *bundle.Bundle, serving []*serving) (certifica
 func (o Options) checkCerts() error {
 	switch {
 	case o.Issuer != (Issuer{}) && o.Certs != CertsManager:
-		return refuseOption(OptionIssuer, "leave it out, or choose cert-manager", "an issuer is for certificates of cert-manager only").
+		return refuseOption(OptionIssuer, "leave it out, or choose cert-manager",
+			"an issuer is for certificates of cert-manager only").
 			with(OptionIssuer, OptionCerts)
 	case o.CertSecret != "" && o.Certs != CertsUser:
-		return refuseOption(OptionCertSecret, "leave it out, or choose user", "the name of a Secret is for certificates of the user only").
+		return refuseOption(OptionCertSecret, "leave it out, or choose user",
+			"the name of a Secret is for certificates of the user only").
 			with(OptionCertSecret, OptionCerts)
 	case len(o.CABundle) > 0 && o.Certs != CertsUser:
-		return refuseOption(OptionCABundle, "leave it out, or choose user", "a CA bundle is for certificates of the user only").
+		return refuseOption(OptionCABundle, "leave it out, or choose user",
+			"a CA bundle is for certificates of the user only").
 			with(OptionCABundle, OptionCerts)
 	}
 	return nil
@@ -104,7 +114,8 @@ func (o Options) checkIssuer() error {
 		return nil
 	}
 	if i.Kind != "Issuer" && i.Kind != "ClusterIssuer" || len(validation.IsDNS1123Subdomain(i.Name)) > 0 {
-		return refuseOption(OptionIssuer, "write it as Issuer/NAME or ClusterIssuer/NAME", "%q is no issuer of cert-manager", i.Kind+"/"+i.Name)
+		return refuseOption(OptionIssuer, "write it as Issuer/NAME or ClusterIssuer/NAME",
+			"%q is no issuer of cert-manager", i.Kind+"/"+i.Name)
 	}
 	return nil
 }
@@ -133,7 +144,8 @@ func encodeBundle(data []byte) (string, error) {
 			break
 		}
 		if block.Type != "CERTIFICATE" {
-			return "", refuseOption(OptionCABundle, "give certificates only", "the CA bundle holds a PEM block %q", block.Type)
+			return "",
+				refuseOption(OptionCABundle, "give certificates only", "the CA bundle holds a PEM block %q", block.Type)
 		}
 		if _, err := x509.ParseCertificate(block.Bytes); err != nil {
 			return "", refuseOption(OptionCABundle, "", "the CA bundle's certificate %d can't be read: %v", n+1, err)
@@ -165,8 +177,8 @@ func (c certificates) injection(s *serving) templates.CA {
 	return templates.CA{}
 }
 
-// certificate makes cert-manager's objects: one self-signed Issuer for the operator, unless there is one, and a Certificate for each
-// Deployment that serves, for two years, as OLM's.
+// certificate makes cert-manager's objects: one self-signed Issuer for the operator, unless there is one, and a
+// Certificate for each Deployment that serves, for two years, as OLM's.
 func (r *rendering) certificate(s *serving) error {
 	if r.certs.provider != CertsManager {
 		return nil
@@ -176,14 +188,17 @@ func (r *rendering) certificate(s *serving) error {
 	if issuer.Name == "" {
 		issuer = Issuer{"Issuer", fit(r.names.base + "-selfsigned")}
 		view := templates.Issuer{Ownership: r.names.owned(), Name: issuer.Name, Namespace: ns}
-		if err := r.author("issuer.yaml", Object{APIVersion: apiVersion, Kind: "Issuer", Namespace: ns, Name: issuer.Name}, view); err != nil {
+		if err := r.author("issuer.yaml",
+			Object{APIVersion: apiVersion, Kind: "Issuer", Namespace: ns, Name: issuer.Name}, view); err != nil {
 			return err
 		}
 	}
 	host := s.service + "." + ns
 	view := templates.Certificate{Ownership: r.names.owned(), Name: s.secret(), Namespace: ns, Secret: s.secret(),
-		Hosts: []string{host, host + ".svc", host + ".svc.cluster.local"}, IssuerKind: issuer.Kind, IssuerName: issuer.Name}
-	return r.author("certificate.yaml", Object{APIVersion: apiVersion, Kind: "Certificate", Namespace: ns, Name: view.Name}, view)
+		Hosts: []string{host, host + ".svc", host + ".svc.cluster.local"}, IssuerKind: issuer.Kind,
+		IssuerName: issuer.Name}
+	return r.author("certificate.yaml",
+		Object{APIVersion: apiVersion, Kind: "Certificate", Namespace: ns, Name: view.Name}, view)
 }
 
 // unfinished warns that OLM's way leaves something to be done.
@@ -198,7 +213,8 @@ func (c certificates) unfinished(b *bundle.Bundle, serving []*serving) []bundle.
 	}
 	for _, s := range serving {
 		out = append(out, bundle.Warning{Class: bundle.WarnCertificates, Error: b.CSVObject.Errorf(field,
-			"the Secret %s/%s and the CA of what %s serves are left to whoever makes and rotates them", c.namespace, s.secret(), s.deployment)})
+			"the Secret %s/%s and the CA of what %s serves are left to whoever makes and rotates them", c.namespace,
+			s.secret(), s.deployment)})
 	}
 	return out
 }

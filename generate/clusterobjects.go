@@ -41,7 +41,8 @@ func bringersOfAPIs(m Operator, bringers []int, operators []Operator) (groups []
 		b := operators[j]
 		for _, a := range providedAPIs(m.Bundle.CSV) {
 			shared := func(x api) bool { return x.gvk() == a.gvk() }
-			if slices.ContainsFunc(providedAPIs(b.Bundle.CSV), shared) && b.Options.OperatorGroup != m.Options.OperatorGroup {
+			if slices.ContainsFunc(providedAPIs(b.Bundle.CSV), shared) &&
+				b.Options.OperatorGroup != m.Options.OperatorGroup {
 				groups = append(groups, b.Options.OperatorGroup)
 			}
 		}

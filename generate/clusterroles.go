@@ -33,7 +33,8 @@ func aggregatedClusterRoles(r *rendering) error {
 		if r.names.withoutOLM() && !r.options.others.olmGroup { // several operators may share the group
 			view.Ownership = r.names.recommended(r.options.OperatorGroup)
 		} else {
-			view.Managed, view.Owner = r.names.olm(), &templates.Owner{Name: r.options.OperatorGroup, Namespace: r.options.Namespace}
+			view.Managed, view.Owner = r.names.olm(),
+				&templates.Owner{Name: r.options.OperatorGroup, Namespace: r.options.Namespace}
 		}
 		if err := r.author("aggregated-clusterrole.yaml", clusterRole(view.Name), view); err != nil {
 			return err
@@ -60,11 +61,14 @@ func (r *rendering) selectors(suffix string) []templates.Aggregate {
 	return slices.Compact(out)
 }
 
-// apiClusterRoles makes admin, edit, view and, for a CRD, crdview of every provided API (spec section 3). For OLM v1 they are what its
-// documents leave to the administrator, without crdview (operator-controller: docs/howto/how-to-grant-api-access.md).
+// apiClusterRoles makes admin, edit, view and, for a CRD, crdview of every provided API (spec section 3). For OLM v1
+// they are what its documents leave to the administrator, without crdview (operator-controller:
+// docs/howto/how-to-grant-api-access.md).
 func apiClusterRoles(r *rendering) error {
 	for i, a := range r.apis {
-		if r.names.olm() && slices.ContainsFunc(r.apis[i+1:], func(b api) bool { return r.names.apiRole(a, "") == r.names.apiRole(b, "") }) {
+		if r.names.olm() &&
+			slices.ContainsFunc(r.apis[i+1:],
+				func(b api) bool { return r.names.apiRole(a, "") == r.names.apiRole(b, "") }) {
 			continue // OLM leaves an APIService's group out of the name, and the last one of a name stays
 		}
 		for _, suffix := range suffixes {
@@ -87,7 +91,8 @@ func (r *rendering) apiClusterRole(a api, suffix, aggregateTo string, view templ
 	view.Name, view.DefaultRoles, view.Managed = r.names.apiRole(a, suffix), []string{aggregateTo}, r.names.olm()
 	if r.options.Profile == ProfileClusterExtension { // there are no OperatorGroups, and the bundle's own role is OLM's
 		if shipped := r.shippedClusterRole(view.Name); shipped != nil {
-			r.warn(bundle.WarnShadowed, shipped.Errorf("metadata.name", "the bundle ships the ClusterRole %s: none is rendered", view.Name))
+			r.warn(bundle.WarnShadowed,
+				shipped.Errorf("metadata.name", "the bundle ships the ClusterRole %s: none is rendered", view.Name))
 			return nil
 		}
 	} else {

@@ -2,8 +2,8 @@ package generate
 
 const preserveUnknown = "x-kubernetes-preserve-unknown-fields"
 
-// convertCRD turns a decoded apiextensions.k8s.io/v1beta1 CRD into the v1 form and keeps its schema. What v1beta1 says once for all
-// versions, v1 says in each; fields that v1beta1 preserves without a schema are preserved at the top.
+// convertCRD turns a decoded apiextensions.k8s.io/v1beta1 CRD into the v1 form and keeps its schema. What v1beta1 says
+// once for all versions, v1 says in each; fields that v1beta1 preserves without a schema are preserved at the top.
 func convertCRD(object map[string]any) {
 	spec, ok := object["spec"].(map[string]any)
 	if !ok {
@@ -22,7 +22,8 @@ func convertCRD(object map[string]any) {
 			convertVersion(v, spec, preserve)
 		}
 	}
-	for _, f := range []string{"version", "validation", "subresources", "additionalPrinterColumns", "preserveUnknownFields"} {
+	for _, f := range []string{"version", "validation", "subresources", "additionalPrinterColumns",
+		"preserveUnknownFields"} {
 		delete(spec, f)
 	}
 	convertConversion(spec)
@@ -30,7 +31,8 @@ func convertCRD(object map[string]any) {
 }
 
 func convertVersion(v, spec map[string]any, preserve bool) {
-	for from, to := range map[string]string{"validation": "schema", "subresources": "subresources", "additionalPrinterColumns": "additionalPrinterColumns"} {
+	for from, to := range map[string]string{"validation": "schema", "subresources": "subresources",
+		"additionalPrinterColumns": "additionalPrinterColumns"} {
 		if top, ok := spec[from]; ok && v[to] == nil && top != nil {
 			v[to] = deepCopy(top)
 		}
@@ -80,8 +82,8 @@ func wellKnown(root map[string]any) {
 	}
 }
 
-// structural gives a schema the types that v1 asks for at every level: what follows from the other keywords, and no check at all where
-// nothing follows.
+// structural returns a schema the types that v1 asks for at every level: what follows from the other keywords, and no
+// check at all where nothing follows.
 func structural(schema map[string]any) {
 	properties, _ := schema["properties"].(map[string]any)
 	for _, x := range properties {
@@ -111,7 +113,8 @@ func structural(schema map[string]any) {
 	}
 }
 
-// junctors takes types out of allOf, anyOf, oneOf and not, where v1 does not allow them. A choice of number and text has a form of its own.
+// junctors takes types out of allOf, anyOf, oneOf and not, where v1 does not allow them. A choice of number and text
+// has a form of its own.
 func junctors(schema map[string]any) {
 	for _, f := range []string{"anyOf", "oneOf"} {
 		if list, _ := schema[f].([]any); schema["type"] == nil && numberOrText(list) {
@@ -146,7 +149,8 @@ func numberOrText(list []any) bool {
 }
 
 func untype(schema map[string]any) {
-	for _, f := range []string{"type", "default", "description", "nullable", preserveUnknown, "x-kubernetes-int-or-string"} {
+	for _, f := range []string{"type", "default", "description", "nullable", preserveUnknown,
+		"x-kubernetes-int-or-string"} {
 		delete(schema, f)
 	}
 	properties, _ := schema["properties"].(map[string]any)
@@ -170,7 +174,8 @@ func convertConversion(spec map[string]any) {
 		return
 	}
 	webhook := map[string]any{}
-	for from, to := range map[string]string{"webhookClientConfig": "clientConfig", "conversionReviewVersions": "conversionReviewVersions"} {
+	for from, to := range map[string]string{"webhookClientConfig": "clientConfig",
+		"conversionReviewVersions": "conversionReviewVersions"} {
 		if x, ok := c[from]; ok {
 			webhook[to] = x
 			delete(c, from)

@@ -9,9 +9,9 @@ import (
 	"github.com/olmgen/olmgen/bundle"
 )
 
-// satisfied reports whether the operator's accounts hold all their permissions everywhere in the cluster, by the ClusterRoles and
-// ClusterRoleBindings of the CSV and of the bundle. A live OLM asks at some moment of the installation; here all RBAC counts as being
-// there first (spec 4.2; docs/conformance.md).
+// satisfied reports whether the operator's accounts hold all their permissions everywhere in the cluster, by the
+// ClusterRoles and ClusterRoleBindings of the CSV and of the bundle. A live OLM asks at some moment of the
+// installation; here all RBAC counts as being there first (spec 4.2; docs/conformance.md).
 func (r *rendering) satisfied() bool {
 	held := r.clusterRules()
 	for _, g := range slices.Concat(r.grants, r.cluster) {
@@ -24,7 +24,7 @@ func (r *rendering) satisfied() bool {
 	return true
 }
 
-// clusterRules gives what each account of the operator's namespace may do cluster-wide.
+// clusterRules returns what each account of the operator's namespace may do cluster-wide.
 func (r *rendering) clusterRules() map[string][]rbacv1.PolicyRule {
 	held := map[string][]rbacv1.PolicyRule{}
 	for _, g := range r.cluster {
@@ -32,7 +32,8 @@ func (r *rendering) clusterRules() map[string][]rbacv1.PolicyRule {
 	}
 	shipped := map[string][]rbacv1.PolicyRule{
 		// the one default role whose rules are the same in every cluster
-		"cluster-admin": {{Verbs: []string{"*"}, APIGroups: []string{"*"}, Resources: []string{"*"}}, {Verbs: []string{"*"}, NonResourceURLs: []string{"*"}}},
+		"cluster-admin": {{Verbs: []string{"*"}, APIGroups: []string{"*"}, Resources: []string{"*"}},
+			{Verbs: []string{"*"}, NonResourceURLs: []string{"*"}}},
 	}
 	var bindings []rbacv1.ClusterRoleBinding
 	for _, o := range r.bundle.Others {
@@ -53,7 +54,8 @@ func (r *rendering) clusterRules() map[string][]rbacv1.PolicyRule {
 		for _, s := range b.Subjects {
 			name, isUser := strings.CutPrefix(s.Name, "system:serviceaccount:"+r.options.Namespace+":")
 			isUser = isUser && s.Kind == "User"
-			if b.RoleRef.Kind == "ClusterRole" && (isUser || s.Kind == "ServiceAccount" && s.Namespace == r.options.Namespace) {
+			if b.RoleRef.Kind == "ClusterRole" &&
+				(isUser || s.Kind == "ServiceAccount" && s.Namespace == r.options.Namespace) {
 				held[name] = append(held[name], shipped[b.RoleRef.Name]...)
 			}
 		}
@@ -61,14 +63,15 @@ func (r *rendering) clusterRules() map[string][]rbacv1.PolicyRule {
 	return held
 }
 
-// Allowed reports whether rules that are held cover another rule. It asks for every combination in that rule as OLM does: a missing list
-// counts as one empty string, and a subresource is part of the resource's name, so that "*/status" does not cover "pods/status" (OLM:
-// pkg/controller/install/attributes_util.go).
+// Allowed reports whether rules that are held cover another rule. It asks for every combination in that rule as OLM
+// does: a missing list counts as one empty string, and a subresource is part of the resource's name, so that "*/status"
+// does not cover "pods/status" (OLM: pkg/controller/install/attributes_util.go).
 func Allowed(held []rbacv1.PolicyRule, rule rbacv1.PolicyRule) bool {
 	for _, verb := range rule.Verbs {
 		if len(rule.NonResourceURLs) > 0 {
 			for _, url := range rule.NonResourceURLs {
-				if !slices.ContainsFunc(held, func(h rbacv1.PolicyRule) bool { return has(h.Verbs, verb) && hasURL(h.NonResourceURLs, url) }) {
+				if !slices.ContainsFunc(held,
+					func(h rbacv1.PolicyRule) bool { return has(h.Verbs, verb) && hasURL(h.NonResourceURLs, url) }) {
 					return false
 				}
 			}

@@ -22,7 +22,8 @@ const (
 	annotationApplied    = corev1.LastAppliedConfigAnnotation
 )
 
-// installedCSV gives the CSV as it stands in the cluster: with the API server's defaults, OLM's annotations and label (spec 5.1).
+// installedCSV returns the CSV as it stands in the cluster: with the API server's defaults, OLM's annotations and label
+// (spec 5.1).
 func installedCSV(b *bundle.Bundle, o Options, targets []string) *v1alpha1.ClusterServiceVersion {
 	csv := b.CSV.DeepCopy()
 	applyDefaults(csv)
@@ -49,8 +50,9 @@ func installedCSV(b *bundle.Bundle, o Options, targets []string) *v1alpha1.Clust
 }
 
 func (r *rendering) csvID(namespace string) Object {
-	return Object{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: v1alpha1.ClusterServiceVersionKind, Namespace: namespace,
-		Name: r.csv.Name, Label: r.names.base}
+	return Object{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: v1alpha1.ClusterServiceVersionKind,
+		Namespace: namespace,
+		Name:      r.csv.Name, Label: r.names.base}
 }
 
 func clusterServiceVersion(r *rendering) error {
@@ -62,11 +64,12 @@ func clusterServiceVersion(r *rendering) error {
 		return err
 	}
 	return r.author("clusterserviceversion.yaml", r.csvID(r.options.Namespace),
-		templates.ClusterServiceVersion{Name: r.csv.Name, Namespace: r.options.Namespace, Labels: r.csv.Labels, Annotations: r.csv.Annotations,
-			Spec: manifest.Text(manifest.Block(spec, 2))})
+		templates.ClusterServiceVersion{Name: r.csv.Name, Namespace: r.options.Namespace, Labels: r.csv.Labels,
+			Annotations: r.csv.Annotations,
+			Spec:        manifest.Text(manifest.Block(spec, 2))})
 }
 
-// csvSpec gives the CSV's spec without the empty structures that its Go type always writes.
+// csvSpec returns the CSV's spec without the empty structures that its Go type always writes.
 func (r *rendering) csvSpec() (map[string]any, error) {
 	v, err := manifest.Typed(&r.csv.Spec)
 	if err != nil {
@@ -163,7 +166,8 @@ func copiedCSVs(r *rendering) error {
 	if err != nil {
 		return err
 	}
-	view := templates.ClusterServiceVersion{Name: r.csv.Name, Labels: map[string]string{}, Annotations: maps.Clone(r.csv.Annotations)}
+	view := templates.ClusterServiceVersion{Name: r.csv.Name, Labels: map[string]string{},
+		Annotations: maps.Clone(r.csv.Annotations)}
 	for k, v := range r.csv.Labels {
 		if !strings.HasPrefix(k, "operators.coreos.com/") {
 			view.Labels[k] = v
@@ -192,13 +196,16 @@ func (r *rendering) copiedCSV(view templates.ClusterServiceVersion) error {
 	}
 	return r.author("copied-clusterserviceversion-stub.yaml", id, templates.CopiedClusterServiceVersion{
 		Name: view.Name, Namespace: view.Namespace, Labels: view.Labels,
-		OperatorGroup: view.Annotations[annotationGroup], OperatorNamespace: view.Annotations[annotationNamespace], Spec: view.Spec})
+		OperatorGroup: view.Annotations[annotationGroup], OperatorNamespace: view.Annotations[annotationNamespace],
+		Spec: view.Spec})
 }
 
 // stub keeps what a person or a console shows. The CSV's schema requires displayName and install.strategy.
 func stub(spec map[string]any) map[string]any {
-	out := map[string]any{"install": map[string]any{"strategy": v1alpha1.InstallStrategyNameDeployment}, "displayName": ""}
-	for _, f := range []string{"displayName", "description", "icon", "links", "provider", "version", "maturity", "keywords", "maintainers"} {
+	out := map[string]any{"install": map[string]any{"strategy": v1alpha1.InstallStrategyNameDeployment},
+		"displayName": ""}
+	for _, f := range []string{"displayName", "description", "icon", "links", "provider", "version", "maturity",
+		"keywords", "maintainers"} {
 		if v, ok := spec[f]; ok {
 			out[f] = v
 		}
@@ -224,8 +231,8 @@ func stub(spec map[string]any) map[string]any {
 	return out
 }
 
-// propertiesAnnotation gives operatorframework.io/properties: the catalog's list, or the one a catalog would make of the bundle, in the
-// order of opm render (spec 5.1 and 12.2), with the requirements once more at the end, as OLM does.
+// propertiesAnnotation returns operatorframework.io/properties: the catalog's list, or the one a catalog would make of
+// the bundle, in the order of opm render (spec 5.1 and 12.2), with the requirements once more at the end, as OLM does.
 func propertiesAnnotation(b *bundle.Bundle, catalog []bundle.Property) string {
 	list := catalog
 	if list == nil {
@@ -283,7 +290,8 @@ func derivedProperties(b *bundle.Bundle) []bundle.Property {
 	slices.SortStableFunc(list, func(a, b bundle.Property) int {
 		return strings.Compare(a.Type+"\x00"+string(a.Value), b.Type+"\x00"+string(b.Value))
 	})
-	return slices.CompactFunc(list, func(a, b bundle.Property) bool { return a.Type == b.Type && string(a.Value) == string(b.Value) })
+	return slices.CompactFunc(list,
+		func(a, b bundle.Property) bool { return a.Type == b.Type && string(a.Value) == string(b.Value) })
 }
 
 // requirement turns an entry of dependencies.yaml into the property that a catalog has for it.
@@ -297,7 +305,8 @@ func requirement(d bundle.Property) bundle.Property {
 			Version     string `json:"version"`
 		}
 		if json.Unmarshal(d.Value, &v) == nil {
-			if raw, err := json.Marshal(map[string]string{"packageName": v.PackageName, "versionRange": v.Version}); err == nil {
+			if raw, err := json.Marshal(map[string]string{"packageName": v.PackageName,
+				"versionRange": v.Version}); err == nil {
 				return bundle.Property{Type: "olm.package.required", Value: raw}
 			}
 		}

@@ -6,8 +6,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// applyDefaults fills in what the API server does from the CSV's CRD, as far as it shows in JSON: Deployments and their hashes are made
-// of that (spec 5.1; api: crds/operators.coreos.com_clusterserviceversions.yaml).
+// applyDefaults fills in what the API server does from the CSV's CRD, as far as it shows in JSON: Deployments and their
+// hashes are made of that (spec 5.1; api: crds/operators.coreos.com_clusterserviceversions.yaml).
 func applyDefaults(csv *v1alpha1.ClusterServiceVersion) {
 	for i := range csv.Spec.WebhookDefinitions {
 		if w := &csv.Spec.WebhookDefinitions[i]; w.ContainerPort == 0 {

@@ -16,8 +16,8 @@ import (
 
 const envCondition = "OPERATOR_CONDITION_NAME"
 
-// deployments makes the CSV's Deployments in the steps of OLM, so that the hash over the spec is OLM's too (spec 6.1; OLM:
-// pkg/controller/install/deployment.go).
+// deployments makes the CSV's Deployments in the steps of OLM, so that the hash over the spec is OLM's too (spec 6.1;
+// OLM: pkg/controller/install/deployment.go).
 func deployments(r *rendering) error {
 	for _, d := range r.csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
 		if err := r.deployment(d); err != nil {
@@ -62,13 +62,16 @@ func (r *rendering) deployment(d v1alpha1.StrategyDeploymentSpec) error {
 	if err != nil {
 		return err
 	}
-	view := templates.Deployment{Name: d.Name, Namespace: r.options.Namespace, Labels: labels, Annotations: deployment.Annotations, Spec: value}
-	return r.author("deployment.yaml", Object{APIVersion: appsv1.SchemeGroupVersion.String(), Kind: "Deployment", Namespace: view.Namespace, Name: d.Name}, view)
+	view := templates.Deployment{Name: d.Name, Namespace: r.options.Namespace, Labels: labels,
+		Annotations: deployment.Annotations, Spec: value}
+	return r.author("deployment.yaml",
+		Object{APIVersion: appsv1.SchemeGroupVersion.String(), Kind: "Deployment", Namespace: view.Namespace,
+			Name: d.Name}, view)
 }
 
-// podAnnotations returns the CSV's annotations that a pod has. OLM copies all (OLM: pkg/controller/install/deployment.go). Without OLM, they
-// are what OLM tells an operator about its group, and what the pod itself reads: the others are for people and catalogs, and each change
-// of them would restart the operator.
+// podAnnotations returns the CSV's annotations that a pod has. OLM copies all (OLM:
+// pkg/controller/install/deployment.go). Without OLM, they are what OLM tells an operator about its group, and what the
+// pod itself reads: the others are for people and catalogs, and each change of them would restart the operator.
 func (r *rendering) podAnnotations(d appsv1.Deployment) map[string]string {
 	if !r.names.withoutOLM() {
 		return r.csv.Annotations
@@ -91,7 +94,8 @@ func (r *rendering) podAnnotations(d appsv1.Deployment) map[string]string {
 // allAnnotations stands for all annotations of a pod.
 const allAnnotations = "*"
 
-// annotationsRead returns the annotations that a pod reads of itself, by fieldRef in the environment or by downwardAPI volumes.
+// annotationsRead returns the annotations that a pod reads of itself, by fieldRef in the environment or by downwardAPI
+// volumes.
 func annotationsRead(pod *corev1.PodSpec) map[string]bool {
 	read := map[string]bool{}
 	add := func(f *corev1.ObjectFieldSelector) {
@@ -171,7 +175,9 @@ func operatorCondition(r *rendering) error {
 		deployed = append(deployed, d.Name)
 	}
 	ns := r.options.Namespace
-	err := r.author("operatorcondition.yaml", Object{APIVersion: "operators.coreos.com/v2", Kind: "OperatorCondition", Namespace: ns, Name: r.csv.Name, Label: r.names.base},
+	err := r.author("operatorcondition.yaml",
+		Object{APIVersion: "operators.coreos.com/v2", Kind: "OperatorCondition", Namespace: ns, Name: r.csv.Name,
+			Label: r.names.base},
 		templates.OperatorCondition{Name: r.csv.Name, Namespace: ns, Deployments: deployed, ServiceAccounts: accounts})
 	if err != nil {
 		return err
@@ -185,7 +191,8 @@ func (r *rendering) conditionRole(accounts []string) error {
 	rule := map[string]any{"verbs": []any{"get", "update", "patch"}, "apiGroups": []any{v1alpha1.GroupName},
 		"resources": []any{"operatorconditions"}, "resourceNames": []any{r.csv.Name}}
 	id := Object{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "Role", Namespace: ns, Name: name}
-	if err := r.author("role.yaml", id, templates.Role{Ownership: labels, Name: name, Namespace: ns, Rules: []any{rule}}); err != nil {
+	if err := r.author("role.yaml", id,
+		templates.Role{Ownership: labels, Name: name, Namespace: ns, Rules: []any{rule}}); err != nil {
 		return err
 	}
 	var subjects []templates.Subject
@@ -197,5 +204,6 @@ func (r *rendering) conditionRole(accounts []string) error {
 		subjects = append(subjects, subject)
 	}
 	id.Kind = "RoleBinding"
-	return r.author("rolebinding.yaml", id, templates.Binding{Ownership: labels, Name: name, Namespace: ns, Role: name, Subjects: subjects})
+	return r.author("rolebinding.yaml", id,
+		templates.Binding{Ownership: labels, Name: name, Namespace: ns, Role: name, Subjects: subjects})
 }

@@ -20,7 +20,8 @@ type Descoped struct {
 	BindInternal   bool          // the accounts get bindings to the operator's internal APIs alone
 }
 
-// DefaultRole is a ClusterRole for users that a cluster has by default: those of Kubernetes, and OpenShift's cluster-reader.
+// DefaultRole is a ClusterRole for users that a cluster has by default: those of Kubernetes, and OpenShift's
+// cluster-reader.
 type DefaultRole string
 
 // DefaultRoles are all that user roles can be aggregated to.
@@ -32,8 +33,8 @@ const NoRole DefaultRole = "none"
 // Split says which rules are taken out of an account's required ClusterRole into optional ones.
 type Split string
 
-// SplitFeature makes one optional ClusterRole for each API group that is neither Kubernetes' own nor of an owned API, SplitResource one for
-// each resource that is no owned API.
+// SplitFeature makes one optional ClusterRole for each API group that is neither Kubernetes' own nor of an owned API,
+// SplitResource one for each resource that is no owned API.
 const (
 	SplitFeature  Split = "feature"
 	SplitResource Split = "resource"
@@ -55,7 +56,8 @@ const (
 // Statuses are all values of Status.
 var Statuses = []Status{StatusPlan, StatusAsked}
 
-// descopedGenerators are the generators of ProfileDescoped: see docs/descoped.md for the sentences of the descoping plan they rest on.
+// descopedGenerators are the generators of ProfileDescoped: see docs/descoped.md for the sentences of the descoping
+// plan they rest on.
 var descopedGenerators = []func(*rendering) error{
 	namespaces,
 	serviceAccounts,
@@ -77,33 +79,42 @@ var descopedGenerators = []func(*rendering) error{
 	descopedWarnings,
 }
 
-// CheckDescoped refuses what has no meaning with the descoped profile, or only with it. The error is an *Error. Render does it, too.
+// CheckDescoped refuses what has no meaning with the descoped profile, or only with it. The error is an *Error. Render
+// does it, too.
 func (o Options) CheckDescoped() error {
 	d := o.Descoped
 	if o.Profile != ProfileDescoped {
-		if d.BindAll || d.BindInternal || len(d.BindNamespaces)+len(d.AggregateTo) > 0 || d.Split != "" || d.Status != "" {
-			return refuseOption(OptionProfile, "choose that profile", "binding in namespaces, splitting and aggregating are of the descoped profile")
+		if d.BindAll || d.BindInternal || len(d.BindNamespaces)+len(d.AggregateTo) > 0 || d.Split != "" ||
+			d.Status != "" {
+			return refuseOption(OptionProfile, "choose that profile",
+				"binding in namespaces, splitting and aggregating are of the descoped profile")
 		}
 		return nil
 	}
 	grouped := o.OperatorGroup != ""
 	switch {
 	case o.Names == NamesOLM:
-		return refuseOption(OptionNames, "leave it out", "OLM makes no descoped objects, so there are no names of OLM for them")
+		return refuseOption(OptionNames, "leave it out",
+			"OLM makes no descoped objects, so there are no names of OLM for them")
 	case o.InstallMode != "":
-		return refuseOption(OptionInstallMode, "say where it may work", "a descoped operator has no install mode: it serves the whole cluster").
+		return refuseOption(OptionInstallMode, "say where it may work",
+			"a descoped operator has no install mode: it serves the whole cluster").
 			with(OptionBindNamespaces, OptionBindAll)
-	case o.Selector != nil, o.Static, len(o.StaticProvidedAPIs) > 0, o.ServiceAccount != "", len(o.CopiedCSVNamespaces) > 0:
-		return refuse("of a group, only its name and its target namespaces mean something", "the descoped profile has no OperatorGroup object and no copied CSVs")
+	case o.Selector != nil, o.Static, len(o.StaticProvidedAPIs) > 0, o.ServiceAccount != "",
+		len(o.CopiedCSVNamespaces) > 0:
+		return refuse("of a group, only its name and its target namespaces mean something",
+			"the descoped profile has no OperatorGroup object and no copied CSVs")
 	case !grouped && len(o.TargetNamespaces) > 0:
 		return refuseOption(OptionTargetNamespaces, "name the namespaces to bind in, or the group",
-			"target namespaces are those of an OperatorGroup, and none is given").with(OptionBindNamespaces, OptionOperatorGroup)
+			"target namespaces are those of an OperatorGroup, and none is given").with(OptionBindNamespaces,
+			OptionOperatorGroup)
 	case grouped && (d.BindAll || len(d.BindNamespaces) > 0):
 		return refuse("leave out the OperatorGroup, or where else the operator is bound",
 			"the namespaces of OperatorGroup %q decide where the operator is bound", o.OperatorGroup).
 			with(OptionOperatorGroup, OptionBindNamespaces, OptionBindAll)
 	case d.BindAll && len(d.BindNamespaces) > 0:
-		return refuse("choose one", "bound in all namespaces, the operator needs no binding in some").with(OptionBindAll, OptionBindNamespaces)
+		return refuse("choose one",
+			"bound in all namespaces, the operator needs no binding in some").with(OptionBindAll, OptionBindNamespaces)
 	case d.Split != "" && !slices.Contains(Splits, d.Split):
 		return refuseOption(OptionSplit, "", "split: %q is none of %s", d.Split, join(Splits))
 	case d.Status != "" && !slices.Contains(Statuses, d.Status):
@@ -113,14 +124,16 @@ func (o Options) CheckDescoped() error {
 	}
 	for _, role := range d.AggregateTo {
 		if !slices.Contains(DefaultRoles, role) && role != NoRole {
-			return refuseOption(OptionAggregateTo, "", "aggregate to: %q is none of %s", role, join(append(DefaultRoles, NoRole)))
+			return refuseOption(OptionAggregateTo, "", "aggregate to: %q is none of %s", role,
+				join(append(DefaultRoles, NoRole)))
 		}
 	}
 	return checkNamespaces(OptionBindNamespaces, "namespace to bind in", d.BindNamespaces)
 }
 
-// bound gives the namespaces that the administrator binds the operator in, [""] for all: those asked for or, where an OperatorGroup is
-// given, the group's. "The namespace list on an operatorgroup is used to determine which namespaces will get automatic bindings" (plan).
+// bound returns the namespaces that the administrator binds the operator in, [""] for all: those asked for or, where an
+// OperatorGroup is given, the group's. "The namespace list on an operatorgroup is used to determine which namespaces
+// will get automatic bindings" (plan).
 func (r *rendering) bound() []string {
 	o := r.options
 	switch {
@@ -134,7 +147,8 @@ func (r *rendering) bound() []string {
 
 func (r *rendering) boundEverywhere() bool { return slices.Contains(r.bound(), allNamespaces) }
 
-// account is a ServiceAccount of the operator with all that the CSV asks for it: of permissions, then of clusterPermissions.
+// account is a ServiceAccount of the operator with all that the CSV asks for it: of permissions, then of
+// clusterPermissions.
 type account struct {
 	name  string
 	asks  []ask
@@ -146,7 +160,7 @@ type ask struct {
 	field string // where it stands in the CSV
 }
 
-// accounts gives the accounts in the order in which the CSV names them.
+// accounts returns the accounts in the order in which the CSV names them.
 func (r *rendering) accounts() []*account {
 	if r.accountList != nil {
 		return r.accountList
@@ -176,16 +190,17 @@ func (r *rendering) accounts() []*account {
 	return r.accountList
 }
 
-// descopedLabels say what a ClusterRole is for: required and optional are those of the plan's convention, status its exception; the
-// others are for users.
+// descopedLabels say what a ClusterRole is for: required and optional are those of the plan's convention, status its
+// exception; the others are for users.
 func (r *rendering) descopedLabels(what string) templates.Ownership {
 	labels := r.names.owned()
 	labels.Descoped = what
 	return labels
 }
 
-// ownRoles makes the Roles and bindings in the operator's own namespace: the CSV's permissions, which are what it needs "to run within
-// [its] installation namespace at installtime"; they "do not get copied to a pre-defined set of namespaces" (plan).
+// ownRoles makes the Roles and bindings in the operator's own namespace: the CSV's permissions, which are what it needs
+// "to run within [its] installation namespace at installtime"; they "do not get copied to a pre-defined set of
+// namespaces" (plan).
 func ownRoles(r *rendering) error {
 	for _, g := range r.grants {
 		if len(g.Rules) == 0 {
@@ -204,7 +219,8 @@ type workRole struct {
 	rules               []rbacv1.PolicyRule
 }
 
-// workRoles gives the ClusterRoles of all accounts: one with all that the CSV asks for, or what is left of it beside optional ones.
+// workRoles returns the ClusterRoles of all accounts: one with all that the CSV asks for, or what is left of it beside
+// optional ones.
 func (r *rendering) workRoles() []workRole {
 	if r.workList != nil {
 		return r.workList
@@ -213,7 +229,8 @@ func (r *rendering) workRoles() []workRole {
 		required, optional := r.split(a.rules)
 		add := func(kind, name string, rules []rbacv1.PolicyRule) {
 			if len(rules) > 0 {
-				r.workList = append(r.workList, workRole{a.name, r.names.free(r.names.account(a.name) + "-" + name), kind, rules})
+				r.workList = append(r.workList,
+					workRole{a.name, r.names.free(r.names.account(a.name) + "-" + name), kind, rules})
 			}
 		}
 		add("required", "required", required)

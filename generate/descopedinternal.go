@@ -11,7 +11,8 @@ import (
 	"github.com/olmgen/olmgen/templates"
 )
 
-// internalObjects is the CSV's list of the CRDs that users do not need (operator-sdk: advanced topics, internal objects).
+// internalObjects is the CSV's list of the CRDs that users do not need (operator-sdk: advanced topics, internal
+// objects).
 const internalObjects = "operators.operatorframework.io/internal-objects"
 
 // internalAPIs returns the names of the CRDs that the operator owns for itself.
@@ -86,7 +87,8 @@ func internalRules(asked []rbacv1.PolicyRule, c *bundle.CRD) (out []rbacv1.Polic
 			continue
 		}
 		var resources []string
-		for _, resource := range []string{c.Plural, c.Plural + "/finalizers", c.Plural + "/scale", c.Plural + "/status"} {
+		for _, resource := range []string{c.Plural, c.Plural + "/finalizers", c.Plural + "/scale",
+			c.Plural + "/status"} {
 			if hasResource(p.Resources, resource) {
 				resources = append(resources, resource)
 			}

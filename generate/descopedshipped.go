@@ -9,8 +9,9 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// withoutBindings takes out what a bundle ships that is the administrator's to decide: "a descoped operator will not be allowed to install
-// any bindings" (plan). RoleBindings stay, as they are in the operator's own namespace. With BindAll, ClusterRoleBindings stay too.
+// withoutBindings takes out what a bundle ships that is the administrator's to decide: "a descoped operator will not be
+// allowed to install any bindings" (plan). RoleBindings stay, as they are in the operator's own namespace. With
+// BindAll, ClusterRoleBindings stay too.
 func withoutBindings(r *rendering) error {
 	for _, o := range r.bundle.Others {
 		id := Object{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: o.Kind, Name: o.Name}
@@ -35,7 +36,8 @@ func (r *rendering) shippedClusterRoleBinding(o *manifest.Object) error {
 	r.merged[o] = true
 	if !r.boundEverywhere() {
 		r.warn(bundle.WarnDescoped, o.Errorf("roleRef",
-			"the bundle ships ClusterRoleBinding %s: it is left out, because a descoped operator installs no bindings", o.Name))
+			"the bundle ships ClusterRoleBinding %s: it is left out, because a descoped operator installs no bindings",
+			o.Name))
 		return nil
 	}
 	if err := r.checkSubjects(o); err != nil {
@@ -53,8 +55,8 @@ func (r *rendering) carryPart(o *manifest.Object, part string, e manifest.Edit) 
 	return nil
 }
 
-// withoutAggregation carries a ClusterRole of the bundle without the labels that add it to default roles nobody asked to aggregate to; a
-// role with Secrets in it never becomes part of one that only reads.
+// withoutAggregation carries a ClusterRole of the bundle without the labels that add it to default roles nobody asked
+// to aggregate to; a role with Secrets in it never becomes part of one that only reads.
 func (r *rendering) withoutAggregation(o *manifest.Object) error {
 	var role rbacv1.ClusterRole
 	if _, err := o.Into(&role); err != nil {
@@ -71,31 +73,36 @@ func (r *rendering) withoutAggregation(o *manifest.Object) error {
 		case !slices.Contains(r.aggregateTo(), to):
 			drop = append(drop, label)
 			r.warn(bundle.WarnDescoped, about(o.Errorf("metadata.labels",
-				"ClusterRole %s would become part of the default role %s: its label is left out, because that is for the administrator to ask for",
+				"ClusterRole %s would become part of the default role %s: its label is left out, because that is for "+
+					"the administrator to ask for",
 				o.Name, to), OptionAggregateTo))
 		case secrets && (to == "view" || to == "cluster-reader"):
 			drop = append(drop, label)
-			r.warn(bundle.WarnDescoped, o.Errorf("metadata.labels", "ClusterRole %s would give Secrets to the default role %s: its label is left out", o.Name, to))
+			r.warn(bundle.WarnDescoped,
+				o.Errorf("metadata.labels",
+					"ClusterRole %s would give Secrets to the default role %s: its label is left out", o.Name, to))
 		}
 	}
 	if len(drop) == 0 {
 		return nil
 	}
 	r.merged[o] = true
-	return r.carryPart(o, "", manifest.Edit{APIVersion: bundle.APIVersionOf(o), RemoveNamespace: true, Change: func(object map[string]any) {
-		meta, _ := object["metadata"].(map[string]any)
-		labels, _ := meta["labels"].(map[string]any)
-		for _, label := range drop {
-			delete(labels, label)
-		}
-		if len(labels) == 0 {
-			delete(meta, "labels")
-		}
-	}})
+	return r.carryPart(o, "",
+		manifest.Edit{APIVersion: bundle.APIVersionOf(o), RemoveNamespace: true, Change: func(object map[string]any) {
+			meta, _ := object["metadata"].(map[string]any)
+			labels, _ := meta["labels"].(map[string]any)
+			for _, label := range drop {
+				delete(labels, label)
+			}
+			if len(labels) == 0 {
+				delete(meta, "labels")
+			}
+		}})
 }
 
-// descopedServing makes what a Deployment needs to answer the API server. The right to read its certificate, which it has mounted, is left
-// out, and so are, where it serves only webhooks, those of an extension API server: OLM grants them, the CSV does not ask for them.
+// descopedServing makes what a Deployment needs to answer the API server. The right to read its certificate, which it
+// has mounted, is left out, and so are, where it serves only webhooks, those of an extension API server: OLM grants
+// them, the CSV does not ask for them.
 func descopedServing(r *rendering) error {
 	for _, s := range r.serving {
 		steps := []func(*serving) error{r.service, r.certificate}

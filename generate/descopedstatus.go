@@ -9,9 +9,9 @@ import (
 	"github.com/olmgen/olmgen/bundle"
 )
 
-// statusClusterRoles makes the one binding that a descoped operator has in all namespaces: "De-scoped operators are always
-// expected to have read,update /status permission on the APIs they own in all namespaces" (plan). So the operator can tell
-// users where it may not work.
+// statusClusterRoles makes the one binding that a descoped operator has in all namespaces: "De-scoped operators are
+// always expected to have read,update /status permission on the APIs they own in all namespaces" (plan). So the
+// operator can tell users where it may not work.
 func statusClusterRoles(r *rendering) error {
 	for _, a := range r.accounts() {
 		status := r.statusOf(a)
@@ -49,8 +49,8 @@ func (r *rendering) planStatus(a api) bool {
 	return a.group != "*" && a.plural != "*" && !bundle.BuiltinGroup(a.group) && !r.withoutStatus(a)
 }
 
-// runsOperator reports whether a Deployment of the CSV runs as the account. If none runs as any account of the CSV, each
-// of them may be the operator's.
+// runsOperator reports whether a Deployment of the CSV runs as the account. If none runs as any account of the CSV,
+// each of them may be the operator's.
 func (r *rendering) runsOperator(a *account) bool {
 	used := map[string]bool{}
 	for _, d := range r.csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
@@ -81,7 +81,7 @@ func withStatus(rules []rbacv1.PolicyRule, a api) []rbacv1.PolicyRule {
 
 var statusVerbs = []string{"get", "update", "patch"}
 
-// statusRules gives what rules say of the status of owned APIs, each API and set of resource names once.
+// statusRules returns what rules say of the status of owned APIs, each API and set of resource names once.
 func (r *rendering) statusRules(asked []rbacv1.PolicyRule) []rbacv1.PolicyRule {
 	type key struct{ group, resource, names string }
 	var out []rbacv1.PolicyRule
@@ -96,7 +96,9 @@ func (r *rendering) statusRules(asked []rbacv1.PolicyRule) []rbacv1.PolicyRule {
 			i, ok := index[k]
 			if !ok {
 				i, index[k] = len(out), len(out)
-				out = append(out, rbacv1.PolicyRule{APIGroups: []string{a.group}, Resources: []string{resource}, ResourceNames: p.ResourceNames})
+				out = append(out,
+					rbacv1.PolicyRule{APIGroups: []string{a.group}, Resources: []string{resource},
+						ResourceNames: p.ResourceNames})
 			}
 			for _, v := range statusVerbs {
 				if has(p.Verbs, v) && !slices.Contains(out[i].Verbs, v) {

@@ -16,7 +16,8 @@ import (
 // descopedWarnings says what an administrator must know before binding the operator.
 func descopedWarnings(r *rendering) error {
 	if scope, reason := bundle.ScopeOf(r.bundle.CSV); scope == bundle.Scoped {
-		r.warn(bundle.WarnScope, r.bundle.CSVObject.Errorf("spec.installModes", "the operator is not descoped: %s", reason))
+		r.warn(bundle.WarnScope,
+			r.bundle.CSVObject.Errorf("spec.installModes", "the operator is not descoped: %s", reason))
 	}
 	for _, a := range r.accounts() {
 		seen := map[string]bool{}
@@ -32,8 +33,8 @@ func descopedWarnings(r *rendering) error {
 	return nil
 }
 
-// warnClusterRule names what RoleBindings do not grant of a rule, however many there are; seen are what an earlier rule of the account
-// was warned about.
+// warnClusterRule names what RoleBindings do not grant of a rule, however many there are; seen are what an earlier rule
+// of the account was warned about.
 func (r *rendering) warnClusterRule(a *account, rule ask, seen map[string]bool) {
 	if r.boundEverywhere() {
 		return
@@ -67,7 +68,8 @@ func (r *rendering) warnClusterRule(a *account, rule ask, seen map[string]bool) 
 	say := func(list []string, is, so string) {
 		if len(list) > 0 {
 			r.warn(bundle.WarnClusterRules, about(r.bundle.CSVObject.Errorf(rule.field,
-				"account %s asks for what %s in no namespace, %s: %sa RoleBinding does not grant that, only a ClusterRoleBinding",
+				"account %s asks for what %s in no namespace, %s: %sa RoleBinding does not grant that, only a "+
+					"ClusterRoleBinding",
 				a.name, is, strings.Join(list, ", "), so), OptionBindAll))
 		}
 	}
@@ -75,10 +77,11 @@ func (r *rendering) warnClusterRule(a *account, rule ask, seen map[string]bool) 
 	say(unknown, "may be", "if so, ")
 }
 
-// beyondOneNamespace reports whether verbs on Namespaces need more than a RoleBinding in one: a request for one Namespace counts as made in
-// it (Kubernetes: staging/src/k8s.io/apiserver/pkg/endpoints/request/requestinfo.go).
+// beyondOneNamespace reports whether verbs on Namespaces need more than a RoleBinding in one: a request for one
+// Namespace counts as made in it (Kubernetes: staging/src/k8s.io/apiserver/pkg/endpoints/request/requestinfo.go).
 func beyondOneNamespace(verbs []string) bool {
-	return slices.ContainsFunc(verbs, func(v string) bool { return !slices.Contains([]string{"get", "update", "patch", "delete"}, v) })
+	return slices.ContainsFunc(verbs,
+		func(v string) bool { return !slices.Contains([]string{"get", "update", "patch", "delete"}, v) })
 }
 
 // warnOLMAPIs finds an operator that looks for objects which only OLM makes.
@@ -87,24 +90,31 @@ func (r *rendering) warnOLMAPIs(rule ask) {
 		return
 	}
 	for _, resource := range []string{"clusterserviceversions", "operatorconditions"} {
-		if slices.ContainsFunc(rule.Resources, func(s string) bool { return s == "*" || s == resource || strings.HasPrefix(s, resource+"/") }) {
-			r.warn(bundle.WarnOLMAPIs, r.bundle.CSVObject.Errorf(rule.field, "the operator looks at %s: a descoped rendering has none, so it must do without", resource))
+		if slices.ContainsFunc(rule.Resources,
+			func(s string) bool { return s == "*" || s == resource || strings.HasPrefix(s, resource+"/") }) {
+			r.warn(bundle.WarnOLMAPIs,
+				r.bundle.CSVObject.Errorf(rule.field,
+					"the operator looks at %s: a descoped rendering has none, so it must do without", resource))
 		}
 	}
 }
 
-// warnOwnNamespace finds an account that has nothing in the operator's own namespace although it elects a leader, most likely there.
+// warnOwnNamespace finds an account that has nothing in the operator's own namespace although it elects a leader, most
+// likely there.
 func (r *rendering) warnOwnNamespace(a *account) {
 	if r.boundEverywhere() || slices.Contains(r.bound(), r.options.Namespace) {
 		return
 	}
-	own := slices.ContainsFunc(r.grants, func(g grant) bool { return g.ServiceAccountName == a.name && len(g.Rules) > 0 })
+	own := slices.ContainsFunc(r.grants,
+		func(g grant) bool { return g.ServiceAccountName == a.name && len(g.Rules) > 0 })
 	i := slices.IndexFunc(a.asks, func(k ask) bool {
-		return has(k.APIGroups, "coordination.k8s.io") && hasResource(k.Resources, "leases") && (has(k.Verbs, "create") || has(k.Verbs, "update"))
+		return has(k.APIGroups, "coordination.k8s.io") && hasResource(k.Resources, "leases") &&
+			(has(k.Verbs, "create") || has(k.Verbs, "update"))
 	})
 	if !own && i >= 0 {
 		r.warn(bundle.WarnOwnNamespace, about(r.bundle.CSVObject.Errorf(a.asks[i].field,
-			"account %s has no permissions in the operator's own namespace, where it most likely elects a leader: bind it in %s too",
+			"account %s has no permissions in the operator's own namespace, where it most likely elects a leader: "+
+				"bind it in %s too",
 			a.name, r.options.Namespace), OptionBindNamespaces))
 	}
 }
@@ -118,12 +128,14 @@ func (r *rendering) warnStatus() {
 	owned := r.csv.Spec.CustomResourceDefinitions.Owned
 	for i, a := range r.apis {
 		if slices.ContainsFunc(status, func(p rbacv1.PolicyRule) bool {
-			return slices.Contains(p.APIGroups, a.group) && slices.Contains(p.Resources, a.plural+"/status") && (has(p.Verbs, "update") || has(p.Verbs, "patch"))
+			return slices.Contains(p.APIGroups, a.group) && slices.Contains(p.Resources, a.plural+"/status") &&
+				(has(p.Verbs, "update") || has(p.Verbs, "patch"))
 		}) || slices.ContainsFunc(r.apis[:i], func(b api) bool { return a.group == b.group && a.plural == b.plural }) {
 			continue
 		}
 		field := "spec.apiservicedefinitions"
-		if n := slices.IndexFunc(owned, func(d v1alpha1.CRDDescription) bool { return d.Name == a.crd }); a.crd != "" && n >= 0 {
+		if n := slices.IndexFunc(owned, func(d v1alpha1.CRDDescription) bool { return d.Name == a.crd }); a.crd != "" &&
+			n >= 0 {
 			field = fmt.Sprintf("spec.customresourcedefinitions.owned[%d]", n)
 		}
 		why := "the CSV asks for no update of it"
@@ -131,7 +143,8 @@ func (r *rendering) warnStatus() {
 			why = "its CRD has no status subresource, and an update of the API itself is for bound namespaces"
 		}
 		r.warn(bundle.WarnStatus, r.bundle.CSVObject.Errorf(field,
-			"no rule that is bound in all namespaces lets the operator update the status of %s.%s: %s", a.plural, a.group, why))
+			"no rule that is bound in all namespaces lets the operator update the status of %s.%s: %s", a.plural,
+			a.group, why))
 	}
 }
 
@@ -148,8 +161,9 @@ func (r *rendering) noteStatus() {
 		}
 	}
 	if len(names) > 0 {
-		r.notes = append(r.notes, manifest.Message{Options: []Option{OptionStatus}, Msg: "the operator may get and update the status of " +
-			strings.Join(names, ", ") + " in all namespaces, as the descoping plan expects: its CSV asks for less"})
+		r.notes = append(r.notes,
+			manifest.Message{Options: []Option{OptionStatus}, Msg: "the operator may get and update the status of " +
+				strings.Join(names, ", ") + " in all namespaces, as the descoping plan expects: its CSV asks for less"})
 	}
 }
 

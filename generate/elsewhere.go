@@ -12,7 +12,7 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// TargetNamespaces gives the namespaces that the operator watches, sorted; none if it watches all.
+// TargetNamespaces returns the namespaces that the operator watches, sorted; none if it watches all.
 func (r *Result) TargetNamespaces() []string {
 	if slices.Contains(r.targets, allNamespaces) {
 		return nil
@@ -28,9 +28,9 @@ func (r *Result) Spec() v1alpha1.ClusterServiceVersionSpec {
 	return r.bundle.CSV.Spec
 }
 
-// Elsewhere renders the same bundle with the same options and in the same install mode, for another namespace of the operator and, in
-// SingleNamespace and MultiNamespace, for other target namespaces. Errors are those of Render. It is what a layout with values (a Helm chart)
-// asks to find out what depends on them.
+// Elsewhere renders the same bundle with the same options and in the same install mode, for another namespace of the
+// operator and, in SingleNamespace and MultiNamespace, for other target namespaces. Errors are those of Render. It is
+// what a layout with values (a Helm chart) asks to find out what depends on them.
 func (r *Result) Elsewhere(namespace string, targets []string) (*Result, error) {
 	if r.bundle == nil {
 		return nil, errors.New("nothing was rendered")
@@ -39,21 +39,23 @@ func (r *Result) Elsewhere(namespace string, targets []string) (*Result, error) 
 	o.Namespace = namespace
 	if r.targets != nil {
 		o.InstallMode, o.TargetNamespaces = r.InstallMode, nil
-		if r.InstallMode == v1alpha1.InstallModeTypeSingleNamespace || r.InstallMode == v1alpha1.InstallModeTypeMultiNamespace {
+		if r.InstallMode == v1alpha1.InstallModeTypeSingleNamespace ||
+			r.InstallMode == v1alpha1.InstallModeTypeMultiNamespace {
 			o.TargetNamespaces = targets
 		}
 	}
 	return Render(r.bundle, o)
 }
 
-// SpecialNamespaces gives the namespaces that the bundle or the options speak of: in one of these an operator may be rendered in another
-// way than in any other namespace. They are sorted.
+// SpecialNamespaces returns the namespaces that the bundle or the options speak of: in one of these an operator may be
+// rendered in another way than in any other namespace. They are sorted.
 func (r *Result) SpecialNamespaces() []string {
 	b := r.bundle
 	if b == nil {
 		return nil // not from Render
 	}
-	found := slices.Concat(r.options.CopiedCSVNamespaces, r.options.TargetNamespaces, []string{"kube-system", b.CSV.Annotations[suggestedNamespace]})
+	found := slices.Concat(r.options.CopiedCSVNamespaces, r.options.TargetNamespaces,
+		[]string{"kube-system", b.CSV.Annotations[suggestedNamespace]})
 	if t := namespaceTemplate(b); t != nil {
 		found = append(found, t.Name)
 	}
@@ -70,7 +72,7 @@ func (r *Result) SpecialNamespaces() []string {
 	return slices.Compact(found)
 }
 
-// subjectNamespaces gives the namespaces of the accounts that a shipped binding names.
+// subjectNamespaces returns the namespaces of the accounts that a shipped binding names.
 func subjectNamespaces(o *manifest.Object) []string {
 	subjects, err := o.Get("subjects")
 	list, ok := subjects.([]any)

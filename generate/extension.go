@@ -39,27 +39,34 @@ var extensionGenerators = []func(*rendering) error{
 
 const refusedByV1 = "use the profile subscription, which hands it to OLM v0, or the profile plain, which needs no OLM"
 
-// extensionInstallable refuses what OLM v1 would refuse after the ClusterExtension has been applied, and warns of what depends on how OLM
-// v1 is set up (spec v1 14 and 15; operator-controller: internal/operator-controller/applier/provider.go, resolve/validation.go).
+// extensionInstallable refuses what OLM v1 would refuse after the ClusterExtension has been applied, and warns of what
+// depends on how OLM v1 is set up (spec v1 14 and 15; operator-controller:
+// internal/operator-controller/applier/provider.go, resolve/validation.go).
 func extensionInstallable(r *rendering) error {
 	o := r.options
 	badName := validation.IsDNS1123Subdomain(r.bundle.Package)
 	switch {
 	case r.mode == v1alpha1.InstallModeTypeMultiNamespace:
-		return refuse("choose AllNamespaces, OwnNamespace or SingleNamespace", "OLM v1 has no MultiNamespace").with(OptionInstallMode, OptionTargetNamespaces)
+		return refuse("choose AllNamespaces, OwnNamespace or SingleNamespace",
+			"OLM v1 has no MultiNamespace").with(OptionInstallMode, OptionTargetNamespaces)
 	case len(r.csv.Spec.APIServiceDefinitions.Owned) > 0:
 		return refuse(refusedByV1, "OLM v1 refuses %s: it serves APIs by APIServices", r.csv.Name).with(OptionProfile)
 	case len(badName) > 0:
-		return refuse(refusedByV1, "OLM v1 refuses the package name %q: %s", r.bundle.Package, badName[0]).with(OptionProfile)
+		return refuse(refusedByV1, "OLM v1 refuses the package name %q: %s", r.bundle.Package,
+			badName[0]).with(OptionProfile)
 	}
-	if _, err := olmv1.Render(r.bundle, olmv1.Options{Namespace: o.Namespace, TargetNamespaces: r.targets, Certs: olmv1.CertManager, Config: deploymentConfig(o.Config)}); err != nil {
-		return refuse(refusedByV1, "OLM v1 refuses %s: %s", r.csv.Name, strings.ReplaceAll(err.Error(), "\n", "; ")).with(OptionProfile)
+	if _, err := olmv1.Render(r.bundle,
+		olmv1.Options{Namespace: o.Namespace, TargetNamespaces: r.targets, Certs: olmv1.CertManager,
+			Config: deploymentConfig(o.Config)}); err != nil {
+		return refuse(refusedByV1, "OLM v1 refuses %s: %s", r.csv.Name,
+			strings.ReplaceAll(err.Error(), "\n", "; ")).with(OptionProfile)
 	}
 	for _, kind := range r.requirements() {
 		r.warnInstallation("OLM v1 refuses bundles with dependencies, and %s has the property %s", r.csv.Name, kind)
 	}
 	if !r.global() {
-		r.warnInstallation("OLM v1 installs in %s only with its alpha feature gate SingleOwnNamespaceInstallSupport and its experimental CRDs", r.mode)
+		r.warnInstallation("OLM v1 installs in %s only with its alpha feature gate SingleOwnNamespaceInstallSupport "+
+			"and its experimental CRDs", r.mode)
 	}
 	if len(r.csv.Spec.WebhookDefinitions) > 0 {
 		r.note("%s serves webhooks: OLM v1 needs cert-manager for them, or OpenShift's service CA", r.csv.Name)
@@ -67,7 +74,7 @@ func extensionInstallable(r *rendering) error {
 	return nil
 }
 
-// requirements gives the types of properties that a catalog has for the bundle's dependencies.
+// requirements returns the types of properties that a catalog has for the bundle's dependencies.
 func (r *rendering) requirements() []string {
 	list := r.options.Properties
 	if list == nil {
@@ -93,7 +100,8 @@ func clusterExtension(r *rendering) error {
 		return err
 	}
 	if p := o.Extension.UpgradePolicy; p != "" && p != UpgradeCatalogProvided && p != UpgradeSelfCertified {
-		return refuseOption(OptionUpgradePolicy, "", "upgrade constraint policy: %q is none of %s, %s", p, UpgradeCatalogProvided, UpgradeSelfCertified)
+		return refuseOption(OptionUpgradePolicy, "", "upgrade constraint policy: %q is none of %s, %s", p,
+			UpgradeCatalogProvided, UpgradeSelfCertified)
 	}
 	channels, err := r.extensionChannels()
 	if err != nil {
@@ -106,13 +114,16 @@ func clusterExtension(r *rendering) error {
 	if o.ServiceAccount != "" {
 		r.note("OLM v1 ignores spec.serviceAccount since version 1.11")
 	}
-	view := templates.ClusterExtension{Name: objectName, Namespace: o.Namespace, Package: r.bundle.Package, Version: o.Extension.VersionRange,
-		ServiceAccount: o.ServiceAccount, UpgradeConstraintPolicy: string(o.Extension.UpgradePolicy), Channels: channels, Config: config}
-	return r.author("clusterextension.yaml", Object{APIVersion: "olm.operatorframework.io/v1", Kind: "ClusterExtension", Name: view.Name}, view)
+	view := templates.ClusterExtension{Name: objectName, Namespace: o.Namespace, Package: r.bundle.Package,
+		Version:        o.Extension.VersionRange,
+		ServiceAccount: o.ServiceAccount, UpgradeConstraintPolicy: string(o.Extension.UpgradePolicy),
+		Channels: channels, Config: config}
+	return r.author("clusterextension.yaml",
+		Object{APIVersion: "olm.operatorframework.io/v1", Kind: "ClusterExtension", Name: view.Name}, view)
 }
 
-// extensionName also keeps to the length of a Helm release's name, which the ClusterExtension's is (operator-controller:
-// internal/operator-controller/applier/helm.go).
+// extensionName also keeps to the length of a Helm release's name, which the ClusterExtension's is
+// (operator-controller: internal/operator-controller/applier/helm.go).
 func (r *rendering) extensionName() (string, error) {
 	const limit = 53
 	objectName, err := r.objectName("ClusterExtension", r.options.Extension.Name, OptionExtension)
@@ -123,7 +134,8 @@ func (r *rendering) extensionName() (string, error) {
 	return objectName, err
 }
 
-// checkVersionRange reads the range as OLM v1 does (operator-controller: internal/operator-controller/catalogmetadata/compare).
+// checkVersionRange reads the range as OLM v1 does (operator-controller:
+// internal/operator-controller/catalogmetadata/compare).
 func (r *rendering) checkVersionRange() error {
 	const hint = `give it as in 1.2.3, 1.2.x or ">=1.2, <2"`
 	text := r.options.Extension.VersionRange
@@ -144,7 +156,8 @@ func (r *rendering) checkVersionRange() error {
 	return nil
 }
 
-// extensionChannels gives the channel, none if it is open: OLM v1 then takes all. Its API takes fewer names than that of OLM v0.
+// extensionChannels returns the channel, none if it is open: OLM v1 then takes all. Its API takes fewer names than that
+// of OLM v0.
 func (r *rendering) extensionChannels() ([]string, error) {
 	channel := r.channel()
 	problems := validation.IsDNS1123Subdomain(channel)
@@ -152,7 +165,9 @@ func (r *rendering) extensionChannels() ([]string, error) {
 	case channel == "":
 		return nil, nil
 	case len(problems) > 0 && r.options.Channel != "":
-		return nil, refuseOption(OptionChannel, "leave it out: OLM v1 then takes all channels", "OLM v1 refuses the channel name %q: %s", channel, problems[0])
+		return nil,
+			refuseOption(OptionChannel, "leave it out: OLM v1 then takes all channels",
+				"OLM v1 refuses the channel name %q: %s", channel, problems[0])
 	case len(problems) > 0:
 		r.warnInstallation("OLM v1 refuses the channel name %q: it is left out, so OLM v1 takes all channels", channel)
 		return nil, nil
@@ -170,7 +185,8 @@ func (r *rendering) extensionConfig() (map[string]any, error) {
 	delete(deployments, "selector")
 	if len(deployments) > 0 {
 		config["deploymentConfig"] = deployments
-		r.warnInstallation("OLM v1 takes a deploymentConfig only with its alpha feature gate DeploymentConfig and its experimental CRDs")
+		r.warnInstallation("OLM v1 takes a deploymentConfig only with its alpha feature gate DeploymentConfig and " +
+			"its experimental CRDs")
 	}
 	if !r.global() {
 		config["watchNamespace"] = r.targets[0]

@@ -12,14 +12,16 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// handOver makes what a person applies to have OLM install the bundle. What OLM makes of it then is none of its objects.
+// handOver makes what a person applies to have OLM install the bundle. What OLM makes of it then is none of its
+// objects.
 func handOver(b *bundle.Bundle, o Options, generators []func(*rendering) error) (*Result, error) {
 	o.CopiedCSVNamespaces = nil
 	mode, targets, err := o.targets(b.CSV)
 	if err != nil {
 		return nil, err
 	}
-	r := &rendering{bundle: b, options: o, mode: mode, targets: targets, csv: b.CSV, apis: providedAPIs(b.CSV), keys: map[string]int{}}
+	r := &rendering{bundle: b, options: o, mode: mode, targets: targets, csv: b.CSV, apis: providedAPIs(b.CSV),
+		keys: map[string]int{}}
 	r.names = names{mode: NamesStable, csv: b.CSV, namespace: o.Namespace, group: o.OperatorGroup}
 	return r.run(generators)
 }
@@ -39,7 +41,8 @@ func about(e *manifest.Error, options ...Option) *manifest.Error {
 	return e
 }
 
-// channel gives the channel that is asked for, the default channel if the bundle is in it, or the only one that it is in; else "".
+// channel returns the channel that is asked for, the default channel if the bundle is in it, or the only one that it is
+// in; else "".
 func (r *rendering) channel() string {
 	channels := slices.Compact(slices.Sorted(slices.Values(r.bundle.Channels)))
 	asked, byDefault := r.options.Channel, r.bundle.DefaultChannel
@@ -64,7 +67,7 @@ func channelList(channels []string) string {
 	return "channels " + strings.Join(channels, ", ")
 }
 
-// objectName gives the name of what installs the package: by default that of the package.
+// objectName returns the name of what installs the package: by default that of the package.
 func (r *rendering) objectName(kind, asked string, option Option) (string, error) {
 	name := asked
 	if name == "" {
@@ -76,8 +79,8 @@ func (r *rendering) objectName(kind, asked string, option Option) (string, error
 	return name, nil
 }
 
-// ConfigValue returns a Subscription's config as it stands in a document: with an empty node selector, which OLM takes for "remove it". It
-// returns nil without a config.
+// ConfigValue returns a Subscription's config as it stands in a document: with an empty node selector, which OLM takes
+// for "remove it". It returns nil without a config.
 func ConfigValue(c *v1alpha1.SubscriptionConfig) (map[string]any, error) {
 	if c == nil {
 		return nil, nil

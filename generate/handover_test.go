@@ -12,7 +12,7 @@ import (
 	"github.com/olmgen/olmgen/bundle"
 )
 
-// inChannels gives a bundle that OLM would install in every mode, in the given channels.
+// inChannels returns a bundle that OLM would install in every mode, in the given channels.
 func inChannels(t *testing.T, byDefault string, channels ...string) *bundle.Bundle {
 	t.Helper()
 	b := testBundle(t, allModes+ownsMemcached+oneDeployment, memcachedCRD)
@@ -21,7 +21,7 @@ func inChannels(t *testing.T, byDefault string, channels ...string) *bundle.Bund
 	return b
 }
 
-// said gives the warnings and notes of a rendering.
+// said returns the warnings and notes of a rendering.
 func said(t *testing.T, b *bundle.Bundle, o Options) []string {
 	t.Helper()
 	result, err := Render(b, o)
@@ -38,7 +38,7 @@ func said(t *testing.T, b *bundle.Bundle, o Options) []string {
 	return out
 }
 
-// keys gives the identities of what was rendered.
+// keys returns the identities of what was rendered.
 func (o objects) keys() []string {
 	var out []string
 	for k := range o {

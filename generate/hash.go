@@ -47,7 +47,7 @@ func fnvHex(s string) string {
 	return fmt.Sprintf("%x", h.Sum64())
 }
 
-// permissionName gives N1 (namespaced, no namespace in the hash) or N2 (cluster-wide, with it) of spec 4.1.
+// permissionName returns N1 (namespaced, no namespace in the hash) or N2 (cluster-wide, with it) of spec 4.1.
 func permissionName(base, csv, namespace string, p v1alpha1.StrategyDeploymentPermissions) string {
 	hash := deepHash(struct {
 		Name       string                                 `json:"name"`

@@ -126,7 +126,7 @@ func rendered(t *testing.T, b *bundle.Bundle, o Options) objects {
 	return out
 }
 
-// rendering1 gives a rendering before its generators have run.
+// rendering1 returns a rendering before its generators have run.
 func rendering1(t *testing.T, b *bundle.Bundle, o Options) *rendering {
 	t.Helper()
 	if o.Namespace == "" {
@@ -143,7 +143,7 @@ func rendering1(t *testing.T, b *bundle.Bundle, o Options) *rendering {
 	return r
 }
 
-// at gives a value inside a decoded object by keys and, in lists, indexes. A missing one ends the test.
+// at returns a value inside a decoded object by keys and, in lists, indexes. A missing one ends the test.
 func at(t *testing.T, v any, path ...any) any {
 	t.Helper()
 	for i, p := range path {

@@ -15,8 +15,8 @@ const allNamespaces = ""
 
 const unsupportedOperatorGroup = string(v1alpha1.CSVReasonUnsupportedOperatorGroup)
 
-// targets decides install mode and target namespaces: [""] for AllNamespaces, else the sorted names. What OLM would refuse is
-// refused in its words (spec section 8; api: pkg/operators/v1alpha1/clusterserviceversion.go, Supports).
+// targets decides install mode and target namespaces: [""] for AllNamespaces, else the sorted names. What OLM would
+// refuse is refused in its words (spec section 8; api: pkg/operators/v1alpha1/clusterserviceversion.go, Supports).
 func (o Options) targets(csv *v1alpha1.ClusterServiceVersion) (v1alpha1.InstallModeType, []string, error) {
 	if o.Profile == ProfileDescoped { // it serves the whole cluster, whatever its install modes say
 		return v1alpha1.InstallModeTypeAllNamespaces, []string{allNamespaces}, nil
@@ -45,7 +45,9 @@ func (o Options) targets(csv *v1alpha1.ClusterServiceVersion) (v1alpha1.InstallM
 			"namespaces for copied CSVs can be named in AllNamespaces only: in %s each target namespace gets one", mode)
 	}
 	if slices.Contains(o.CopiedCSVNamespaces, o.Namespace) {
-		return "", nil, refuseOption(OptionCopiedCSVNamespaces, "", "the operator's own namespace %q has the CSV itself, no copy of it", o.Namespace)
+		return "", nil,
+			refuseOption(OptionCopiedCSVNamespaces, "",
+				"the operator's own namespace %q has the CSV itself, no copy of it", o.Namespace)
 	}
 	return mode, targets, nil
 }
@@ -62,7 +64,9 @@ func (o Options) mode(supports map[v1alpha1.InstallModeType]bool, targets []stri
 	switch {
 	case o.InstallMode != "":
 		if !slices.Contains(bundle.InstallModes, o.InstallMode) {
-			return "", refuseOption(OptionInstallMode, "", "install mode %q is none of %s", o.InstallMode, join(bundle.InstallModes))
+			return "",
+				refuseOption(OptionInstallMode, "", "install mode %q is none of %s", o.InstallMode,
+					join(bundle.InstallModes))
 		}
 		return o.InstallMode, nil
 	case len(targets) == 1 && targets[0] == o.Namespace:
@@ -73,15 +77,18 @@ func (o Options) mode(supports map[v1alpha1.InstallModeType]bool, targets []stri
 		return v1alpha1.InstallModeTypeMultiNamespace, nil
 	case o.Selector != nil:
 		return "", refuseOption(OptionSelector, "name them",
-			"no targetNamespaces are matched operatorgroups namespace selection: the namespaces behind a selector can't be known offline").
+			"no targetNamespaces are matched operatorgroups namespace selection: the namespaces behind a selector "+
+				"can't be known offline").
 			with(OptionTargetNamespaces)
 	case supports[v1alpha1.InstallModeTypeAllNamespaces]:
 		return v1alpha1.InstallModeTypeAllNamespaces, nil
 	case supports[v1alpha1.InstallModeTypeOwnNamespace]:
 		return v1alpha1.InstallModeTypeOwnNamespace, nil
 	}
-	return "", refuse(supportedHint(supports), "the operator supports neither AllNamespaces nor OwnNamespace, so its target namespaces must be given").
-		with(OptionInstallMode, OptionTargetNamespaces)
+	return "",
+		refuse(supportedHint(supports),
+			"the operator supports neither AllNamespaces nor OwnNamespace, so its target namespaces must be given").
+			with(OptionInstallMode, OptionTargetNamespaces)
 }
 
 // checkTargets refuses targets that do not fit the install mode that was asked for.
@@ -90,30 +97,35 @@ func (o Options) checkTargets(mode v1alpha1.InstallModeType, targets []string) e
 	switch mode {
 	case v1alpha1.InstallModeTypeAllNamespaces:
 		if n > 0 || o.Selector != nil {
-			return refuseOption(OptionInstallMode, "leave out the targets, or choose another install mode", "AllNamespaces has no target namespaces and no selector")
+			return refuseOption(OptionInstallMode, "leave out the targets, or choose another install mode",
+				"AllNamespaces has no target namespaces and no selector")
 		}
 	case v1alpha1.InstallModeTypeOwnNamespace:
 		if n > 1 || n == 1 && !own {
 			return refuseOption(OptionTargetNamespaces, "leave it out, or choose another install mode",
-				"OwnNamespace has one target namespace, the operator's own, %s", o.Namespace).with(OptionTargetNamespaces, OptionInstallMode)
+				"OwnNamespace has one target namespace, the operator's own, %s",
+				o.Namespace).with(OptionTargetNamespaces, OptionInstallMode)
 		}
 	case v1alpha1.InstallModeTypeSingleNamespace:
 		if n != 1 {
-			return refuseOption(OptionInstallMode, "name one", "SingleNamespace needs exactly one target namespace, not %d", n).with(OptionTargetNamespaces)
+			return refuseOption(OptionInstallMode, "name one",
+				"SingleNamespace needs exactly one target namespace, not %d", n).with(OptionTargetNamespaces)
 		}
 		if own {
-			return refuseOption(OptionInstallMode, "use OwnNamespace", "SingleNamespace needs a target namespace other than the operator's own, %s", o.Namespace)
+			return refuseOption(OptionInstallMode, "use OwnNamespace",
+				"SingleNamespace needs a target namespace other than the operator's own, %s", o.Namespace)
 		}
 	case v1alpha1.InstallModeTypeMultiNamespace:
 		if n < 2 {
 			return refuseOption(OptionInstallMode, "name them",
-				"MultiNamespace needs at least two target namespaces, not %d: OLM asks for another install mode then", n).with(OptionTargetNamespaces)
+				"MultiNamespace needs at least two target namespaces, not %d: OLM asks for another install mode then",
+				n).with(OptionTargetNamespaces)
 		}
 	}
 	return nil
 }
 
-// unsupported gives OLM's message for a target set that the CSV's install modes do not support, or "".
+// unsupported returns OLM's message for a target set that the CSV's install modes do not support, or "".
 func (o Options) unsupported(supports map[v1alpha1.InstallModeType]bool, targets []string) string {
 	missing := func(m v1alpha1.InstallModeType, what string) string {
 		if supports[m] {

@@ -10,8 +10,8 @@ import (
 	"github.com/olmgen/olmgen/bundle"
 )
 
-// deploying are the resources whose making deploys an operator: of OLM v0 and of OLM v1. An OperatorGroup or a CatalogSource deploys
-// nothing by itself.
+// deploying are the resources whose making deploys an operator: of OLM v0 and of OLM v1. An OperatorGroup or a
+// CatalogSource deploys nothing by itself.
 var deploying = []struct{ group, resource string }{
 	{v1alpha1.GroupName, "subscriptions"},
 	{v1alpha1.GroupName, "clusterserviceversions"},
@@ -19,9 +19,10 @@ var deploying = []struct{ group, resource string }{
 	{"olm.operatorframework.io", "clusterextensions"},
 }
 
-// metaOperator says by which right an operator can deploy other operators in the whole cluster, which is what the decision record "Managing
-// Operators" calls a meta-operator; empty if it has none. It looks at what the CSV grants in the cluster, which in a global OperatorGroup
-// includes its namespaced permissions, and at what the bundle's own ClusterRoleBindings grant.
+// metaOperator says by which right an operator can deploy other operators in the whole cluster, which is what the
+// decision record "Managing Operators" calls a meta-operator; empty if it has none. It looks at what the CSV grants in
+// the cluster, which in a global OperatorGroup includes its namespaced permissions, and at what the bundle's own
+// ClusterRoleBindings grant.
 func metaOperator(b *bundle.Bundle, mode v1alpha1.InstallModeType) string {
 	spec := b.CSV.Spec.InstallStrategy.StrategySpec
 	permissions := spec.ClusterPermissions
@@ -49,7 +50,8 @@ func metaOperator(b *bundle.Bundle, mode v1alpha1.InstallModeType) string {
 	return ""
 }
 
-// clusterRoleRules gives the rules of a ClusterRole that the bundle ships, or of cluster-admin. Those of others are not known.
+// clusterRoleRules returns the rules of a ClusterRole that the bundle ships, or of cluster-admin. Those of others are not
+// known.
 func clusterRoleRules(b *bundle.Bundle, name string) []rbacv1.PolicyRule {
 	all := []string{rbacv1.VerbAll}
 	if name == "cluster-admin" {
@@ -69,7 +71,7 @@ func clusterRoleRules(b *bundle.Bundle, name string) []rbacv1.PolicyRule {
 	return nil
 }
 
-// deploys gives what rules let make that deploys an operator. A rule for named objects lets make none.
+// deploys returns what rules let make that deploys an operator. A rule for named objects lets make none.
 func deploys(rules []rbacv1.PolicyRule) string {
 	for _, r := range rules {
 		if len(r.ResourceNames) > 0 || !covers(r.Verbs, "create") {

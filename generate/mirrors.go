@@ -8,7 +8,7 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// mirrored gives a Subscription's config with the images among its variables taken from their mirrors.
+// mirrored returns a Subscription's config with the images among its variables taken from their mirrors.
 func mirrored(c *v1alpha1.SubscriptionConfig, mirrors *images.Rewriter) *v1alpha1.SubscriptionConfig {
 	if c == nil {
 		return nil
@@ -18,7 +18,7 @@ func mirrored(c *v1alpha1.SubscriptionConfig, mirrors *images.Rewriter) *v1alpha
 	return c
 }
 
-// mirroredTexts gives the images of a shipped workload that are taken from a mirror, by field.
+// mirroredTexts returns the images of a shipped workload that are taken from a mirror, by field.
 func mirroredTexts(o *manifest.Object, mirrors *images.Rewriter) (map[string]string, error) {
 	if !images.HasPods(bundle.GroupOf(o), o.Kind) {
 		return nil, nil

@@ -2,6 +2,7 @@ package generate
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -13,7 +14,7 @@ import (
 	"github.com/olmgen/olmgen/templates"
 )
 
-// names gives generated objects their names and labels, in one of two ways.
+// names returns generated objects their names and labels, in one of two ways.
 type names struct {
 	mode      Names
 	csv       *v1alpha1.ClusterServiceVersion
@@ -23,15 +24,17 @@ type names struct {
 	profile   Profile
 	partOf    string // the package
 
-	// stable names that are given already, to what the bundle ships or to other generated objects: of Roles and of ClusterRoles,
-	// their bindings included
+	// stable names that are given already, to what the bundle ships or to other generated objects: of Roles and of
+	// ClusterRoles, their bindings included
 	roles, clusterRoles map[string]bool
 }
 
 // newNames reserves the stable names that no permission may have.
 func newNames(b *bundle.Bundle, csv *v1alpha1.ClusterServiceVersion, o Options, serving []*serving) names {
-	n := names{mode: o.Names, csv: csv, namespace: o.Namespace, group: o.OperatorGroup, profile: o.Profile, partOf: b.Package,
-		base: bundle.BaseName(csv.Name, csv.Spec.Version.String()), roles: map[string]bool{}, clusterRoles: map[string]bool{}}
+	n := names{mode: o.Names, csv: csv, namespace: o.Namespace, group: o.OperatorGroup, profile: o.Profile,
+		partOf: b.Package,
+		base:   bundle.BaseName(csv.Name, csv.Spec.Version.String()), roles: map[string]bool{},
+		clusterRoles: map[string]bool{}}
 	if n.olm() {
 		return n
 	}
@@ -61,8 +64,9 @@ const (
 	labelAggregateRBAC = "rbac.authorization.k8s.io/aggregate-to-"
 )
 
-// withoutOLM reports whether no object of OLM's stands behind the generated ones, and their names are not OLM's. They then have no
-// labels and annotations that tell the CSV or its version: an upgrade changes only what the bundle changes.
+// withoutOLM reports whether no object of OLM's stands behind the generated ones, and their names are not OLM's. They
+// then have no labels and annotations that tell the CSV or its version: an upgrade changes only what the bundle
+// changes.
 func (n names) withoutOLM() bool {
 	return !n.olm() && (n.profile == ProfilePlain || n.profile == ProfileDescoped)
 }
@@ -83,8 +87,9 @@ func (n names) managed() templates.Ownership {
 	return n.owned()
 }
 
-// recommended are Kubernetes' recommended labels (kubernetes.io/docs/concepts/overview/working-with-objects/common-labels) of what is part
-// of an application. A name that cannot be a label value gives none.
+// recommended are Kubernetes' recommended labels
+// (kubernetes.io/docs/concepts/overview/working-with-objects/common-labels) of what is part of an application. A name
+// that cannot be a label value gives none.
 func (n names) recommended(application string) templates.Ownership {
 	if len(validation.IsValidLabelValue(application)) > 0 {
 		return templates.Ownership{}
@@ -92,7 +97,8 @@ func (n names) recommended(application string) templates.Ownership {
 	return templates.Ownership{Olmgen: true, PartOf: application}
 }
 
-// groupRole names an OperatorGroup's ClusterRole: <group>-admin, as in the OperatorGroup design document, or OLM's hashed name.
+// groupRole names an OperatorGroup's ClusterRole: <group>-admin, as in the OperatorGroup design document, or OLM's
+// hashed name.
 func (n names) groupRole(suffix string) string {
 	if n.olm() {
 		return groupRoleName(n.namespace, n.group, suffix)
@@ -100,7 +106,8 @@ func (n names) groupRole(suffix string) string {
 	return n.group + "-" + suffix
 }
 
-// aggregate is the label by which an OperatorGroup's ClusterRole finds those of an API: one of the group, or OLM's one of the API.
+// aggregate is the label by which an OperatorGroup's ClusterRole finds those of an API: one of the group, or OLM's one
+// of the API.
 func (n names) aggregate(gvk, suffix string) *templates.Aggregate {
 	if n.olm() {
 		return &templates.Aggregate{To: fnvHex(gvk) + "-" + suffix, Value: "true"}
@@ -129,9 +136,9 @@ type grant struct {
 	name string
 }
 
-// grants names the entries of a list. Stable names are <operator>-<account>, or the account's name where that begins with the operator's;
-// those of cluster-wide objects have the namespace in front, so that installations in two namespaces do not share them; further entries
-// of an account are numbered.
+// grants names the entries of a list. Stable names are <operator>-<account>, or the account's name where that begins
+// with the operator's; those of cluster-wide objects have the namespace in front, so that installations in two
+// namespaces do not share them; further entries of an account are numbered.
 func (n names) grants(list []v1alpha1.StrategyDeploymentPermissions, cluster bool) []grant {
 	var out []grant
 	used := n.roles
@@ -169,7 +176,8 @@ func (n names) account(sa string) string {
 	rest, ok := strings.CutPrefix(sa, n.base+"-")
 	spec := n.csv.Spec.InstallStrategy.StrategySpec
 	other := func(p v1alpha1.StrategyDeploymentPermissions) bool { return p.ServiceAccountName == rest }
-	if sa == n.base || ok && !slices.ContainsFunc(spec.Permissions, other) && !slices.ContainsFunc(spec.ClusterPermissions, other) {
+	if sa == n.base || ok && !slices.ContainsFunc(spec.Permissions, other) &&
+		!slices.ContainsFunc(spec.ClusterPermissions, other) {
 		return sa
 	}
 	return n.base + "-" + sa
@@ -178,7 +186,7 @@ func (n names) account(sa string) string {
 // clusterName makes a name of the operator's namespace unique in the cluster.
 func (n names) clusterName(name string) string { return fit(n.namespace + "." + name) }
 
-// free gives a stable name of a cluster-wide object that no other has, and reserves it.
+// free returns a stable name of a cluster-wide object that no other has, and reserves it.
 func (n names) free(first string) string {
 	first = n.clusterName(first)
 	name := first
@@ -228,7 +236,8 @@ func (n names) bindingLabels(g grant, kind string) templates.Ownership {
 	labels := n.owned()
 	if n.olm() {
 		ref := rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: kind, Name: g.name}
-		labels.Hash = bindingHash(ref, []rbacv1.Subject{{Kind: "ServiceAccount", Name: g.ServiceAccountName, Namespace: n.namespace}})
+		labels.Hash = bindingHash(ref,
+			[]rbacv1.Subject{{Kind: "ServiceAccount", Name: g.ServiceAccountName, Namespace: n.namespace}})
 	}
 	return labels
 }
@@ -239,6 +248,54 @@ func (n names) condition() string {
 		return n.csv.Name
 	}
 	return n.base + "-operatorcondition"
+}
+
+// labelVersions returns objects whose names have a version in them a label without it, so that an upgrade does not rename
+// their files. An object keeps its name where it would meet another.
+func (r *rendering) labelVersions() {
+	if r.names.olm() {
+		return
+	}
+	version := r.csv.Spec.Version.String()
+	place := func(o Object,
+		name string) string {
+		return Object{APIVersion: o.APIVersion, Kind: o.Kind, Namespace: o.Namespace,
+			Name: name}.key()
+	}
+	labels, count := make([]string, len(r.objects)), map[string]int{}
+	for i, o := range r.objects {
+		labels[i] = o.Name
+		if o.Kind != "CustomResourceDefinition" && o.Label == "" {
+			labels[i] = withoutVersion(o.Name, version)
+		}
+		count[place(o, labels[i])]++
+	}
+	for i, o := range r.objects {
+		if labels[i] != o.Name && count[place(o, labels[i])] == 1 {
+			r.objects[i].Label = labels[i]
+		}
+	}
+}
+
+var versionInName = regexp.MustCompile(`[.-]v?[0-9]+\.[0-9]+\.[0-9]+`)
+
+// withoutVersion takes a version out of a name, if it stands there as a part of its own: the given one, or any with
+// three numbers. operator-v1.2.0-metrics is operator-metrics.
+func withoutVersion(name, version string) string {
+	patterns := []*regexp.Regexp{versionInName}
+	if version != "" && strings.Contains(name, version) {
+		patterns = []*regexp.Regexp{regexp.MustCompile("[.-]v?" + regexp.QuoteMeta(version)), versionInName}
+	}
+	for _, pattern := range patterns {
+		for _, at := range pattern.FindAllStringIndex(name, -1) {
+			rest := name[at[1]:]
+			if at[0] > 0 &&
+				(rest == "" || rest[0] == '-' || rest[0] == '.' && len(rest) > 1 && (rest[1] < '0' || rest[1] > '9')) {
+				return name[:at[0]] + rest
+			}
+		}
+	}
+	return name
 }
 
 // nameProblem says why a webhook's name can't be the name of a configuration, or, as OLM writes it, a label.

@@ -217,3 +217,31 @@ func TestNameProblem(t *testing.T) {
 		}
 	}
 }
+
+// A version is taken out of a name only where it stands by itself.
+func TestWithoutVersion(t *testing.T) {
+	for name, want := range map[string]string{
+		"strimzi-cluster-operator-v1.2.0": "strimzi-cluster-operator", "a.v1.2.0": "a", "a-1.2.0": "a", "a.1.2.0": "a",
+		"ns.a-v1.2.0-service": "ns.a-service", "a-v1.2.0.example.com": "a.example.com",
+		"a-v1.2.01": "a", "a-v1.2.0.1": "a-v1.2.0.1", "a-11.2.0": "a", "a-v1.2.0rc1": "a-v1.2.0rc1", "a": "a", "v1.2.0": "v1.2.0",
+		"a-1.2.0.1-1.2.0": "a-1.2.0.1", "a-v3.4.5": "a", "a-v2": "a-v2", "memcacheds.example.com-v1-admin": "memcacheds.example.com-v1-admin",
+	} {
+		if got := withoutVersion(name, "1.2.0"); got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+}
+
+// No file is renamed because the name of an object has the version in it.
+func TestVersionInNames(t *testing.T) {
+	spec := strings.ReplaceAll(allModes+oneDeployment, "name: my.dep", "name: my-v0.0.1") + "version: 0.0.1\n"
+	result, err := Render(testBundle(t, spec), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range result.Objects {
+		if o.Kind == "Deployment" && (o.Name != "my-v0.0.1" || o.Label != "my") {
+			t.Errorf("Deployment %s is labelled %q", o.Name, o.Label)
+		}
+	}
+}

@@ -11,9 +11,11 @@ import (
 // Object is one rendered object.
 type Object struct {
 	APIVersion, Kind, Namespace, Name string
-	Label                             string // what to call it in a path instead of Name, where Name has a version in it
-	Part                              string // a directory of its own for what is applied apart from the rest; mostly empty
-	Data                              []byte // one YAML document
+	// what to call it in a path instead of Name, where Name has a version in it
+	Label string
+	// a directory of its own for what is applied apart from the rest; mostly empty
+	Part string
+	Data []byte // one YAML document
 
 	content *content
 }
@@ -48,9 +50,9 @@ func NewObject(m *manifest.Object) Object {
 	return o
 }
 
-// Manifest returns the object with its values, for whoever needs more than Data. No text is parsed twice: what the bundle
-// ships was read with the bundle, and the text that a template made is parsed by the first call, for all copies of the
-// Object. Only Data that the caller has set itself is parsed by each call.
+// Manifest returns the object with its values, for whoever needs more than Data. No text is parsed twice: what the
+// bundle ships was read with the bundle, and the text that a template made is parsed by the first call, for all copies
+// of the Object. Only Data that the caller has set itself is parsed by each call.
 func (o Object) Manifest() (*manifest.Object, error) {
 	name := strings.TrimSpace(o.Kind + " " + o.Name)
 	if !o.content.is(o.Data) {

@@ -8,14 +8,18 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// renderOLMv1 makes what OLM v1's renderer makes, in its order. Options that mean nothing there (the OperatorGroup's, names, copied
-// CSVs) are not looked at.
+// renderOLMv1 makes what OLM v1's renderer makes, in its order. Options that mean nothing there (the OperatorGroup's,
+// names, copied CSVs) are not looked at.
 func renderOLMv1(b *bundle.Bundle, o Options) (*Result, error) {
 	if o.Certs == "" && len(b.CSV.Spec.WebhookDefinitions) > 0 {
-		return nil, refuseOption(OptionCerts, "choose cert-manager, service-ca or none", "%s serves %s and needs a certificate", b.CSV.Name, whatServes(b))
+		return nil,
+			refuseOption(OptionCerts, "choose cert-manager, service-ca or none", "%s serves %s and needs a certificate",
+				b.CSV.Name, whatServes(b))
 	}
 	if !ProfileOLMv1.TakesCerts(o.Certs) {
-		return nil, refuseOption(OptionCerts, "choose cert-manager, service-ca or none", "OLM v1 has no certificate provider %q", o.Certs)
+		return nil,
+			refuseOption(OptionCerts, "choose cert-manager, service-ca or none",
+				"OLM v1 has no certificate provider %q", o.Certs)
 	}
 	targets := o.TargetNamespaces
 	if o.InstallMode != "" {
@@ -34,8 +38,9 @@ func renderOLMv1(b *bundle.Bundle, o Options) (*Result, error) {
 		targets = []string{o.Namespace}
 	}
 	mirrors := o.Mirrors.Rewriter()
-	objects, err := olmv1.Render(b, olmv1.Options{Namespace: o.Namespace, TargetNamespaces: targets, Certs: string(o.Certs),
-		Config: deploymentConfig(mirrored(o.Config, mirrors)), Image: mirrors.Rewrite})
+	objects, err := olmv1.Render(b,
+		olmv1.Options{Namespace: o.Namespace, TargetNamespaces: targets, Certs: string(o.Certs),
+			Config: deploymentConfig(mirrored(o.Config, mirrors)), Image: mirrors.Rewrite})
 	if err != nil {
 		return nil, refuse("", "%v", err)
 	}
@@ -70,6 +75,7 @@ func deploymentConfig(c *v1alpha1.SubscriptionConfig) *olmv1.Config {
 	if c == nil {
 		return nil
 	}
-	return &olmv1.Config{Env: c.Env, EnvFrom: c.EnvFrom, Volumes: c.Volumes, VolumeMounts: c.VolumeMounts, Tolerations: c.Tolerations,
-		Resources: c.Resources, NodeSelector: c.NodeSelector, Affinity: c.Affinity, Annotations: c.Annotations}
+	return &olmv1.Config{Env: c.Env, EnvFrom: c.EnvFrom, Volumes: c.Volumes, VolumeMounts: c.VolumeMounts,
+		Tolerations: c.Tolerations,
+		Resources:   c.Resources, NodeSelector: c.NodeSelector, Affinity: c.Affinity, Annotations: c.Annotations}
 }

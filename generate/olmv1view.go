@@ -22,17 +22,20 @@ func olmv1View(x olmv1.Object) (string, any) {
 	case "RoleBinding", "ClusterRoleBinding":
 		view := templates.Binding{Name: x.Name, Namespace: x.Namespace, Role: v.child("roleRef").text("name")}
 		for _, s := range v.list("subjects") {
-			view.Subjects = append(view.Subjects, templates.Subject{Name: s.text("name"), Namespace: s.text("namespace")})
+			view.Subjects = append(view.Subjects,
+				templates.Subject{Name: s.text("name"), Namespace: s.text("namespace")})
 		}
 		return template, view
 	case "Deployment":
-		return template, templates.Deployment{Name: x.Name, Namespace: x.Namespace, Labels: meta.child("labels").texts(),
-			Annotations: annotations.texts(), Spec: spec}
+		return template,
+			templates.Deployment{Name: x.Name, Namespace: x.Namespace, Labels: meta.child("labels").texts(),
+				Annotations: annotations.texts(), Spec: spec}
 	case "Service":
 		view := templates.Service{Name: x.Name, Namespace: x.Namespace, ServingCert: annotations.text(servingServiceCA),
 			Selector: spec.child("selector").texts()}
 		for _, p := range spec.list("ports") {
-			view.Ports = append(view.Ports, templates.ServicePort{Name: p.text("name"), Port: p.number("port"), TargetPort: p["targetPort"]})
+			view.Ports = append(view.Ports,
+				templates.ServicePort{Name: p.text("name"), Port: p.number("port"), TargetPort: p["targetPort"]})
 		}
 		return template, view
 	case "Issuer":

@@ -25,7 +25,8 @@ func namespaces(r *rendering) error {
 
 func (r *rendering) ownNamespace() error {
 	own := templates.Namespace{Name: r.options.Namespace}
-	if t := namespaceTemplate(r.bundle); t != nil && (t.Name == own.Name || r.csv.Annotations[suggestedNamespace] == own.Name) {
+	if t := namespaceTemplate(r.bundle); t != nil &&
+		(t.Name == own.Name || r.csv.Annotations[suggestedNamespace] == own.Name) {
 		own.Labels, own.Annotations = t.Labels, t.Annotations
 	}
 	return r.namespace(own)
@@ -39,7 +40,7 @@ func (r *rendering) namespace(view templates.Namespace) error {
 	return r.author("namespace.yaml", Object{APIVersion: "v1", Kind: "Namespace", Name: view.Name}, view)
 }
 
-// watched gives the namespaces besides the operator's own that get objects.
+// watched returns the namespaces besides the operator's own that get objects.
 func (r *rendering) watched() []string {
 	if r.global() {
 		return r.options.CopiedCSVNamespaces
@@ -60,7 +61,8 @@ func operatorGroup(r *rendering) error {
 	return r.operatorGroup(r.groupAPIs())
 }
 
-// operatorGroup makes the OperatorGroup in the form the server keeps: no empty lists, upgradeStrategy given (spec 1.1, 1.5).
+// operatorGroup makes the OperatorGroup in the form the server keeps: no empty lists, upgradeStrategy given (spec 1.1,
+// 1.5).
 func (r *rendering) operatorGroup(providedAPIs []string) error {
 	o := r.options
 	view := templates.OperatorGroup{
@@ -77,5 +79,7 @@ func (r *rendering) operatorGroup(providedAPIs []string) error {
 	case !r.global():
 		view.TargetNamespaces = r.targets
 	}
-	return r.author("operatorgroup.yaml", Object{APIVersion: "operators.coreos.com/v1", Kind: "OperatorGroup", Namespace: o.Namespace, Name: o.OperatorGroup}, view)
+	return r.author("operatorgroup.yaml",
+		Object{APIVersion: "operators.coreos.com/v1", Kind: "OperatorGroup", Namespace: o.Namespace,
+			Name: o.OperatorGroup}, view)
 }

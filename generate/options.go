@@ -33,10 +33,10 @@ var (
 // Profile says for what kind of cluster the objects are.
 type Profile string
 
-// ProfileOLM is everything OLM v0 creates. ProfilePlain is for a cluster without OLM: no OperatorGroup, CSV or OperatorCondition.
-// ProfileOLMv1 is what the renderer of OLM v1 creates. ProfileDescoped is for a cluster without OLM too, and leaves it to an administrator
-// where the operator may work (docs/descoped.md). ProfileSubscription and ProfileClusterExtension are what a person applies for
-// OLM v0 and v1 to install the operator.
+// ProfileOLM is everything OLM v0 creates. ProfilePlain is for a cluster without OLM: no OperatorGroup, CSV or
+// OperatorCondition. ProfileOLMv1 is what the renderer of OLM v1 creates. ProfileDescoped is for a cluster without OLM
+// too, and leaves it to an administrator where the operator may work (docs/descoped.md). ProfileSubscription and
+// ProfileClusterExtension are what a person applies for OLM v0 and v1 to install the operator.
 const (
 	ProfileOLM              Profile = "olm"
 	ProfilePlain            Profile = "plain"
@@ -47,7 +47,8 @@ const (
 )
 
 // Profiles lists the profiles.
-var Profiles = []Profile{ProfileOLM, ProfilePlain, ProfileDescoped, ProfileOLMv1, ProfileSubscription, ProfileClusterExtension}
+var Profiles = []Profile{ProfileOLM, ProfilePlain, ProfileDescoped, ProfileOLMv1, ProfileSubscription,
+	ProfileClusterExtension}
 
 // CopiedCSVs says what a target namespace gets of the CSV.
 type CopiedCSVs string
@@ -61,7 +62,9 @@ const (
 
 // Options say where a bundle goes and in what form. The zero value of each field is its default.
 type Options struct {
-	Namespace           string                   // the operator's; default: the CSV's suggested namespace, else for a global Subscription openshift-operators, else the package name
+	// the operator's; default: the CSV's suggested namespace, else for a global Subscription openshift-operators, else
+	// the package name
+	Namespace           string
 	InstallMode         v1alpha1.InstallModeType // default: by the targets, else AllNamespaces, else OwnNamespace
 	TargetNamespaces    []string
 	CopiedCSVNamespaces []string // in AllNamespaces: the namespaces that get copied CSVs
@@ -70,10 +73,11 @@ type Options struct {
 	Selector           *metav1.LabelSelector // of the OperatorGroup; TargetNamespaces then says what it resolves to
 	StaticProvidedAPIs []string              // Kind.version.group; with Static, in addition to the bundle's own
 	Static             bool                  // spec.staticProvidedAPIs
-	ServiceAccount     string                // spec.serviceAccountName of the OperatorGroup, or that of a ClusterExtension
+	// spec.serviceAccountName of the OperatorGroup, or that of a ClusterExtension
+	ServiceAccount string
 
-	// ClusterObjectsFrom is the namespace of the operators whose cluster-scoped objects, such as CRDs and the ClusterRoles
-	// of APIs, take the place of those that this operator makes as well. RenderAll uses it.
+	// ClusterObjectsFrom is the namespace of the operators whose cluster-scoped objects, such as CRDs and the
+	// ClusterRoles of APIs, take the place of those that this operator makes as well. RenderAll uses it.
 	ClusterObjectsFrom string
 
 	Certs      Certs  // needed where the operator serves webhooks or APIs; default with OLM names: olm
@@ -83,11 +87,13 @@ type Options struct {
 
 	Config      *v1alpha1.SubscriptionConfig // of the Subscription, applied to the Deployments or handed over
 	ConvertCRDs bool                         // v1beta1 CRDs become v1
-	Mirrors     *images.Map                  // images in the CSV, the Deployments and shipped workloads are taken from there
+	// images in the CSV, the Deployments and shipped workloads are taken from there
+	Mirrors *images.Map
 
 	Descoped Descoped // with ProfileDescoped
 
-	Channel      string // of the Subscription or ClusterExtension; default: the bundle's default channel, else its only one
+	// of the Subscription or ClusterExtension; default: the bundle's default channel, else its only one
+	Channel      string
 	Subscription SubscriptionOptions
 	Extension    ExtensionOptions
 
@@ -137,7 +143,9 @@ func (o Options) complete(b *bundle.Bundle) (Options, error) {
 		return o, err
 	}
 	if role := shippedGroupRole(b, o.OperatorGroup); o.hasGroup() && o.Names == NamesStable && role != "" {
-		return o, refuseOption(OptionOperatorGroup, "give another name", "OperatorGroup name %q would overwrite the bundle's own ClusterRole %s", o.OperatorGroup, role)
+		return o,
+			refuseOption(OptionOperatorGroup, "give another name",
+				"OperatorGroup name %q would overwrite the bundle's own ClusterRole %s", o.OperatorGroup, role)
 	}
 	if err := checkNamespaces(OptionTargetNamespaces, "target namespace", o.TargetNamespaces); err != nil {
 		return o, err
@@ -156,8 +164,8 @@ const (
 	suggestedNamespaceTemplate = "operatorframework.io/suggested-namespace-template"
 )
 
-// GroupName gives the name of the OperatorGroup of an operator by itself: the package name, or one near it where the bundle ships
-// ClusterRoles that the group's own would overwrite.
+// GroupName returns the name of the OperatorGroup of an operator by itself: the package name, or one near it where the
+// bundle ships ClusterRoles that the group's own would overwrite.
 func GroupName(b *bundle.Bundle) string {
 	if shippedGroupRole(b, b.Package) != "" {
 		return b.Package + "-group"
@@ -165,11 +173,11 @@ func GroupName(b *bundle.Bundle) string {
 	return b.Package
 }
 
-// Namespace gives the namespace that an operator is rendered into where Options name none: what its CSV suggests, else the package name. The
-// error, an *Error, is that this is no valid name.
+// Namespace returns the namespace that an operator is rendered into where Options name none: what its CSV suggests, else
+// the package name. The error, an *Error, is that this is no valid name.
 func Namespace(b *bundle.Bundle) (string, error) { return Options{}.namespace(b) }
 
-// namespace gives the operator's namespace: the one asked for, the one the CSV suggests, or the package name.
+// namespace returns the operator's namespace: the one asked for, the one the CSV suggests, or the package name.
 func (o Options) namespace(b *bundle.Bundle) (string, error) {
 	if o.Namespace != "" {
 		return o.Namespace, checkNamespaces(OptionNamespace, "namespace", []string{o.Namespace})
@@ -185,7 +193,9 @@ func (o Options) namespace(b *bundle.Bundle) (string, error) {
 		ns, from = b.Package, "the package name"
 	}
 	if problems := validation.IsDNS1123Label(ns); len(problems) > 0 {
-		return "", refuseOption(OptionNamespace, "name the operator's namespace", "%s, %q, is no valid namespace name: %s", from, ns, problems[0])
+		return "",
+			refuseOption(OptionNamespace, "name the operator's namespace", "%s, %q, is no valid namespace name: %s",
+				from, ns, problems[0])
 	}
 	return ns, nil
 }
@@ -201,14 +211,15 @@ func namespaceTemplate(b *bundle.Bundle) *metav1.ObjectMeta {
 	return &t.Metadata
 }
 
-// defaultRoles are the ClusterRoles <prefix>-admin, -edit and -view of Kubernetes and OpenShift. A group of that name would
-// overwrite them (openshift/cert-manager-operator#70 did).
+// defaultRoles are the ClusterRoles <prefix>-admin, -edit and -view of Kubernetes and OpenShift. A group of that name
+// would overwrite them (openshift/cert-manager-operator#70 did).
 var defaultRoles = []string{"cluster", "registry", "storage"}
 
-// IsDefaultRole reports whether Kubernetes or OpenShift have ClusterRoles that the roles of an OperatorGroup of that name would overwrite.
+// IsDefaultRole reports whether Kubernetes or OpenShift have ClusterRoles that the roles of an OperatorGroup of that
+// name would overwrite.
 func IsDefaultRole(group string) bool { return slices.Contains(defaultRoles, group) }
 
-// shippedGroupRole gives the ClusterRole that the bundle ships under a name that a group's own would have, or "".
+// shippedGroupRole returns the ClusterRole that the bundle ships under a name that a group's own would have, or "".
 func shippedGroupRole(b *bundle.Bundle, group string) string {
 	for _, x := range b.Others {
 		suffix, ok := strings.CutPrefix(x.Name, group+"-")
@@ -224,7 +235,8 @@ func (o Options) checkNames() error {
 		return err
 	}
 	if problems := validation.IsDNS1123Subdomain(o.ServiceAccount); o.ServiceAccount != "" && len(problems) > 0 {
-		return refuseOption(OptionServiceAccount, "", "service account name %q is no valid name: %s", o.ServiceAccount, problems[0])
+		return refuseOption(OptionServiceAccount, "", "service account name %q is no valid name: %s", o.ServiceAccount,
+			problems[0])
 	}
 	for _, choice := range []struct {
 		option             Option
@@ -247,14 +259,17 @@ func (o Options) checkGroupName() error {
 		return nil
 	}
 	if problems := validation.IsDNS1123Subdomain(o.OperatorGroup); len(problems) > 0 {
-		return refuseOption(OptionOperatorGroup, "give another name", "OperatorGroup name %q is no valid name: %s", o.OperatorGroup, problems[0])
+		return refuseOption(OptionOperatorGroup, "give another name", "OperatorGroup name %q is no valid name: %s",
+			o.OperatorGroup, problems[0])
 	}
 	if len(o.OperatorGroup) > validation.LabelValueMaxLength {
 		return refuseOption(OptionOperatorGroup, "give a shorter name",
-			"OperatorGroup name %q is longer than %d characters: OLM then silently makes no roles", o.OperatorGroup, validation.LabelValueMaxLength)
+			"OperatorGroup name %q is longer than %d characters: OLM then silently makes no roles", o.OperatorGroup,
+			validation.LabelValueMaxLength)
 	}
 	if o.Names == NamesStable && IsDefaultRole(o.OperatorGroup) {
-		return refuseOption(OptionOperatorGroup, "give another name", "OperatorGroup name %q would overwrite the default ClusterRole %[1]s-admin", o.OperatorGroup)
+		return refuseOption(OptionOperatorGroup, "give another name",
+			"OperatorGroup name %q would overwrite the default ClusterRole %[1]s-admin", o.OperatorGroup)
 	}
 	return nil
 }

@@ -10,12 +10,13 @@ import (
 	"github.com/olmgen/olmgen/templates"
 )
 
-// rules gives policy rules as they are printed: as written, empty lists left out.
+// rules returns policy rules as they are printed: as written, empty lists left out.
 func rules(in []rbacv1.PolicyRule) []any {
 	out := make([]any, len(in))
 	for i, p := range in {
 		m := map[string]any{"verbs": list(p.Verbs)}
-		for key, s := range map[string][]string{"apiGroups": p.APIGroups, "resources": p.Resources, "resourceNames": p.ResourceNames, "nonResourceURLs": p.NonResourceURLs} {
+		for key, s := range map[string][]string{"apiGroups": p.APIGroups, "resources": p.Resources,
+			"resourceNames": p.ResourceNames, "nonResourceURLs": p.NonResourceURLs} {
 			if len(s) > 0 {
 				m[key] = list(s)
 			}
@@ -43,11 +44,12 @@ func serviceAccounts(r *rendering) error {
 	return nil
 }
 
-// serviceAccount makes one account. Where the bundle ships it, stable names keep the shipped one; OLM's own account replaces it and
-// takes over its annotations and secrets (OLM: pkg/controller/operators/catalog/step_ensurer.go).
+// serviceAccount makes one account. Where the bundle ships it, stable names keep the shipped one; OLM's own account
+// replaces it and takes over its annotations and secrets (OLM: pkg/controller/operators/catalog/step_ensurer.go).
 func (r *rendering) serviceAccount(p v1alpha1.StrategyDeploymentPermissions) error {
 	id := Object{APIVersion: "v1", Kind: "ServiceAccount", Namespace: r.options.Namespace, Name: p.ServiceAccountName}
-	view := templates.ServiceAccount{Ownership: templates.Ownership{Managed: r.names.olm()}, Name: id.Name, Namespace: id.Namespace}
+	view := templates.ServiceAccount{Ownership: templates.Ownership{Managed: r.names.olm()}, Name: id.Name,
+		Namespace: id.Namespace}
 	if o := r.shipped("ServiceAccount", id.Name); o != nil {
 		if !r.names.olm() {
 			return nil
@@ -75,7 +77,8 @@ func permissions(r *rendering) error {
 		}
 	}
 	for _, g := range r.cluster {
-		if err := r.clusterRoleAndBinding(g.name, g, rules(g.Rules), r.names.roleLabels(g), r.names.bindingLabels(g, "ClusterRole")); err != nil {
+		if err := r.clusterRoleAndBinding(g.name, g, rules(g.Rules), r.names.roleLabels(g),
+			r.names.bindingLabels(g, "ClusterRole")); err != nil {
 			return err
 		}
 	}
@@ -84,17 +87,21 @@ func permissions(r *rendering) error {
 
 func (r *rendering) role(g grant, namespace string, labels, bindingLabels templates.Ownership) error {
 	id := Object{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "Role", Namespace: namespace, Name: g.name}
-	if err := r.author("role.yaml", id, templates.Role{Ownership: labels, Name: g.name, Namespace: namespace, Rules: rules(g.Rules)}); err != nil {
+	if err := r.author("role.yaml", id,
+		templates.Role{Ownership: labels, Name: g.name, Namespace: namespace, Rules: rules(g.Rules)}); err != nil {
 		return err
 	}
 	id.Kind = "RoleBinding"
-	return r.author("rolebinding.yaml", id, templates.Binding{Ownership: bindingLabels, Name: g.name, Namespace: namespace,
-		Role: g.name, Subjects: r.subject(g.ServiceAccountName)})
+	return r.author("rolebinding.yaml", id,
+		templates.Binding{Ownership: bindingLabels, Name: g.name, Namespace: namespace,
+			Role: g.name, Subjects: r.subject(g.ServiceAccountName)})
 }
 
-func (r *rendering) clusterRoleAndBinding(name string, g grant, rules []any, labels, bindingLabels templates.Ownership) error {
+func (r *rendering) clusterRoleAndBinding(name string, g grant, rules []any, labels,
+	bindingLabels templates.Ownership) error {
 	id := clusterRole(name)
-	if err := r.author("clusterrole.yaml", id, templates.Role{Ownership: labels, Name: name, Rules: rules}); err != nil {
+	if err := r.author("clusterrole.yaml", id,
+		templates.Role{Ownership: labels, Name: name, Rules: rules}); err != nil {
 		return err
 	}
 	id.Kind = "ClusterRoleBinding"
@@ -102,24 +109,26 @@ func (r *rendering) clusterRoleAndBinding(name string, g grant, rules []any, lab
 		Subjects: r.subject(g.ServiceAccountName)})
 }
 
-// promotedPermissions lifts the namespaced permissions to the cluster in a global group, unless the operator holds them there already.
-// One unmet rule promotes every entry; each gets the right to see namespaces (spec 4.3).
+// promotedPermissions lifts the namespaced permissions to the cluster in a global group, unless the operator holds them
+// there already. One unmet rule promotes every entry; each gets the right to see namespaces (spec 4.3).
 func promotedPermissions(r *rendering) error {
 	if !r.global() || r.satisfied() {
 		return nil
 	}
 	for _, g := range r.grants {
-		lifted := append(rules(g.Rules), map[string]any{"apiGroups": []any{""}, "resources": []any{"namespaces"}, "verbs": list(verbs["view"])})
+		lifted := append(rules(g.Rules),
+			map[string]any{"apiGroups": []any{""}, "resources": []any{"namespaces"}, "verbs": list(verbs["view"])})
 		// OLM keeps the labels of the Role, so the hashes are those of the Role and of its binding
-		if err := r.clusterRoleAndBinding(r.names.promoted(g), g, lifted, r.names.roleLabels(g), r.names.bindingLabels(g, "Role")); err != nil {
+		if err := r.clusterRoleAndBinding(r.names.promoted(g), g, lifted, r.names.roleLabels(g),
+			r.names.bindingLabels(g, "Role")); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// tenantPermissions copies the Roles and bindings into every other target namespace, unless the operator holds the rights there
-// already (spec 4.4). The bindings still name the account in the operator's namespace.
+// tenantPermissions copies the Roles and bindings into every other target namespace, unless the operator holds the
+// rights there already (spec 4.4). The bindings still name the account in the operator's namespace.
 func tenantPermissions(r *rendering) error {
 	if r.global() || r.satisfied() {
 		return nil

@@ -13,7 +13,8 @@ import (
 	"github.com/olmgen/olmgen/templates"
 )
 
-// PodSecurity is the strictest Pod Security Standard that the pods of an operator fit (Kubernetes: Pod Security Standards).
+// PodSecurity is the strictest Pod Security Standard that the pods of an operator fit (Kubernetes: Pod Security
+// Standards).
 type PodSecurity struct {
 	Level  psa.Level // empty without pods
 	Reason string    // what the next stricter level does not allow; empty for restricted

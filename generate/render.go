@@ -31,7 +31,8 @@ type Result struct {
 	options Options // complete
 }
 
-// generators add objects to a rendering, the order in which they run. What OLM makes comes first: a shipped object yields to a generated one.
+// generators add objects to a rendering, the order in which they run. What OLM makes comes first: a shipped object
+// yields to a generated one.
 var generators = []func(*rendering) error{
 	namespaces,
 	operatorGroup,
@@ -52,8 +53,8 @@ var generators = []func(*rendering) error{
 	shippedObjects,
 }
 
-// Render makes the objects of a bundle. Errors are *Error where the options do not fit the bundle, *manifest.Error where the bundle or a
-// template is at fault.
+// Render makes the objects of a bundle. Errors are *Error where the options do not fit the bundle, *manifest.Error
+// where the bundle or a template is at fault.
 func Render(b *bundle.Bundle, o Options) (*Result, error) {
 	o, err := o.complete(b)
 	if err != nil {
@@ -73,10 +74,12 @@ func Render(b *bundle.Bundle, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	result.Namespace, result.Package, result.Version, result.CSV = o.Namespace, b.Package, b.CSV.Spec.Version.String(), b.CSV.Name
+	result.Namespace, result.Package, result.Version, result.CSV = o.Namespace, b.Package, b.CSV.Spec.Version.String(),
+		b.CSV.Name
 	result.MetaOperator = metaOperator(b, result.InstallMode)
 	result.DisplayName, result.bundle, result.options = b.CSV.Spec.DisplayName, b, o
-	given := slices.DeleteFunc(slices.Clone(b.Warnings), func(w bundle.Warning) bool { return w.Class == bundle.WarnOldCRD && o.ConvertCRDs })
+	given := slices.DeleteFunc(slices.Clone(b.Warnings),
+		func(w bundle.Warning) bool { return w.Class == bundle.WarnOldCRD && o.ConvertCRDs })
 	result.Warnings = append(given, result.Warnings...)
 	result.Notes = append(result.Notes, needs(b, o)...)
 	result.PodSecurity, err = podSecurityOf(b, o)
@@ -102,6 +105,7 @@ func (r *rendering) run(generators []func(*rendering) error) (*Result, error) {
 		}
 	}
 	slices.SortStableFunc(r.objects, func(a, b Object) int { return a.compare(b, r.options.Namespace) })
+	r.labelVersions()
 	r.warnings = append(r.warnings, unusedMirrors(r.mirrors)...)
 	return &Result{Objects: r.objects, Warnings: r.warnings, Notes: r.notes, InstallMode: r.mode,
 		OperatorGroup: r.options.OperatorGroup, targets: r.targets}, nil
@@ -141,7 +145,8 @@ func newRendering(b *bundle.Bundle, o Options) (*rendering, error) {
 	if err := checkStatic(o.StaticProvidedAPIs); err != nil {
 		return nil, err
 	}
-	r := &rendering{bundle: b, options: o, mode: mode, targets: targets, keys: map[string]int{}, merged: map[*manifest.Object]bool{}}
+	r := &rendering{bundle: b, options: o, mode: mode, targets: targets, keys: map[string]int{},
+		merged: map[*manifest.Object]bool{}}
 	r.mirrors = o.Mirrors.Rewriter()
 	r.csv = installedCSV(b, o, targets)
 	images.InCSV(r.csv, r.mirrors.Rewrite)
@@ -167,8 +172,9 @@ func (r *rendering) global() bool { return len(r.targets) == 1 && r.targets[0] =
 // olm reports whether objects that only OLM understands are wanted.
 func (r *rendering) olm() bool { return r.options.Profile == ProfileOLM }
 
-// author adds an object made by a template. A second object of the same identity comes from two equal entries in the CSV: it is left out,
-// as OLM only updates the first. If it is not equal, something would be lost, and that is an error.
+// author adds an object made by a template. A second object of the same identity comes from two equal entries in the
+// CSV: it is left out, as OLM only updates the first. If it is not equal, something would be lost, and that is an
+// error.
 func (r *rendering) author(template string, id Object, view any) error {
 	data, err := r.options.Templates.Execute(template, view)
 	if err != nil {
@@ -178,7 +184,8 @@ func (r *rendering) author(template string, id Object, view any) error {
 		if string(r.objects[i].Data) == string(data) {
 			return nil
 		}
-		return r.bundle.CSVObject.Errorf("metadata.name", "two different objects would be %s %s", id.Kind, strings.TrimPrefix(id.Namespace+"/"+id.Name, "/"))
+		return r.bundle.CSVObject.Errorf("metadata.name", "two different objects would be %s %s", id.Kind,
+			strings.TrimPrefix(id.Namespace+"/"+id.Name, "/"))
 	}
 	id.setText(data)
 	r.add(id)
@@ -191,9 +198,11 @@ func (r *rendering) add(o Object) {
 }
 
 // rank is the place of a kind in the order of application; what is not listed comes last.
-var rank = ranks("Namespace", "CustomResourceDefinition", "PriorityClass", "OperatorGroup", "ServiceAccount", "Secret", "ConfigMap",
+var rank = ranks("Namespace", "CustomResourceDefinition", "PriorityClass", "OperatorGroup", "ServiceAccount", "Secret",
+	"ConfigMap",
 	"ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding", "Service", "NetworkPolicy", "PodDisruptionBudget",
-	"Issuer", "Certificate", "ClusterServiceVersion", "OperatorCondition", "Deployment", "APIService", "MutatingWebhookConfiguration",
+	"Issuer", "Certificate", "ClusterServiceVersion", "OperatorCondition", "Deployment", "APIService",
+	"MutatingWebhookConfiguration",
 	"ValidatingWebhookConfiguration", "CatalogSource", "Subscription", "ClusterExtension")
 
 func ranks(kinds ...string) map[string]int {
@@ -208,7 +217,8 @@ func ranks(kinds ...string) map[string]int {
 func (o Object) compare(p Object, operatorNamespace string) int {
 	return cmp.Or(
 		cmp.Compare(o.rank(), p.rank()), cmp.Compare(o.Kind, p.Kind), cmp.Compare(o.Group(), p.Group()),
-		cmp.Compare(o.foreign(operatorNamespace), p.foreign(operatorNamespace)), cmp.Compare(o.Namespace, p.Namespace), cmp.Compare(o.Name, p.Name))
+		cmp.Compare(o.foreign(operatorNamespace), p.foreign(operatorNamespace)), cmp.Compare(o.Namespace, p.Namespace),
+		cmp.Compare(o.Name, p.Name))
 }
 
 func (o Object) rank() int {

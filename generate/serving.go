@@ -18,8 +18,8 @@ import (
 	"github.com/olmgen/olmgen/templates"
 )
 
-// serving is a Deployment that answers the API server, for webhooks or an APIService, and so needs a Service and a certificate
-// (spec 7.1; OLM: pkg/controller/install/certresources.go).
+// serving is a Deployment that answers the API server, for webhooks or an APIService, and so needs a Service and a
+// certificate (spec 7.1; OLM: pkg/controller/install/certresources.go).
 type serving struct {
 	deployment string
 	service    string
@@ -61,7 +61,9 @@ func servings(b *bundle.Bundle, csv *v1alpha1.ClusterServiceVersion, mode Names)
 		}
 		field := fmt.Sprintf("spec.install.spec.deployments[%d].name", i)
 		if len(validation.IsDNS1035Label(s.service)) > 0 {
-			return nil, b.CSVObject.Errorf(field, "the Service %s of its webhooks has no valid name: it may have %d characters", s.service, validation.DNS1035LabelMaxLength)
+			return nil,
+				b.CSVObject.Errorf(field, "the Service %s of its webhooks has no valid name: it may have %d characters",
+					s.service, validation.DNS1035LabelMaxLength)
 		}
 		if err := s.checkPorts(b, field); err != nil {
 			return nil, err
@@ -100,15 +102,17 @@ func (s *serving) checkPorts(b *bundle.Bundle, field string) error {
 	for i, p := range s.ports {
 		for _, q := range s.ports[:i] {
 			if p.port == q.port {
-				return b.CSVObject.Errorf(field, "its webhooks ask for port %d twice, with the target ports %s and %s: a Service can't have both", p.port, q.target.String(), p.target.String())
+				return b.CSVObject.Errorf(field,
+					"its webhooks ask for port %d twice, with the target ports %s and %s: a Service can't have both",
+					p.port, q.target.String(), p.target.String())
 			}
 		}
 	}
 	return nil
 }
 
-// servingObjects makes what OLM gives to a Deployment that serves: the Service, the right to read the certificate and those of an
-// extension API server, which OLM grants for webhooks as well.
+// servingObjects makes what OLM gives to a Deployment that serves: the Service, the right to read the certificate and
+// those of an extension API server, which OLM grants for webhooks as well.
 func servingObjects(r *rendering) error {
 	for _, s := range r.serving {
 		for _, step := range []func(*serving) error{r.service, r.secretRole, r.delegation, r.certificate} {
@@ -122,7 +126,8 @@ func servingObjects(r *rendering) error {
 
 func (r *rendering) service(s *serving) error {
 	id := Object{APIVersion: "v1", Kind: "Service", Namespace: r.options.Namespace, Name: s.service}
-	view := templates.Service{Ownership: r.names.managed(), Name: id.Name, Namespace: id.Namespace, Selector: s.selector}
+	view := templates.Service{Ownership: r.names.managed(), Name: id.Name, Namespace: id.Namespace,
+		Selector: s.selector}
 	for _, p := range s.ports {
 		port := templates.ServicePort{Name: strconv.Itoa(int(p.port)), Port: p.port, TargetPort: p.target.IntVal}
 		if p.target.Type == intstr.String {
@@ -159,8 +164,8 @@ func serviceSpec(view templates.Service) map[string]any {
 	return spec
 }
 
-// mergeService puts OLM's part of a Service over the bundle's own of that name, as OLM's server-side apply does: its ports and selector
-// win, what else the bundle says stays.
+// mergeService puts OLM's part of a Service over the bundle's own of that name, as OLM's server-side apply does: its
+// ports and selector win, what else the bundle says stays.
 func (r *rendering) mergeService(o *manifest.Object, view templates.Service) (*templates.ShippedService, error) {
 	v, err := o.Value()
 	if err != nil {
@@ -171,8 +176,9 @@ func (r *rendering) mergeService(o *manifest.Object, view templates.Service) (*t
 		own[servingServiceCA] = view.ServingCert
 	}
 	meta, _ := v["metadata"].(map[string]any)
-	out := &templates.ShippedService{Labels: overlay(meta["labels"], view.Labels()), Annotations: overlay(meta["annotations"], own),
-		Spec: serviceSpec(view)}
+	out := &templates.ShippedService{Labels: overlay(meta["labels"], view.Labels()),
+		Annotations: overlay(meta["annotations"], own),
+		Spec:        serviceSpec(view)}
 	if r.names.withoutOLM() { // the labels are not OLM's to set
 		out.Labels = overlay(stringMap(view.Labels()), overlay(meta["labels"], nil))
 	}
@@ -211,7 +217,7 @@ func samePort(a, b any) bool {
 	return key(a) == key(b)
 }
 
-// overlay gives a shipped map of strings with generated entries over it.
+// overlay returns a shipped map of strings with generated entries over it.
 func overlay(shipped any, generated map[string]string) map[string]string {
 	out := map[string]string{}
 	m, _ := shipped.(map[string]any)
@@ -238,7 +244,8 @@ func (r *rendering) secretRole(s *serving) error {
 	ns := r.options.Namespace
 	g := grant{name: s.secret()}
 	g.ServiceAccountName = s.account
-	g.Rules = []rbacv1.PolicyRule{{Verbs: []string{"get"}, APIGroups: []string{""}, Resources: []string{"secrets"}, ResourceNames: []string{r.certs.secret(s)}}}
+	g.Rules = []rbacv1.PolicyRule{{Verbs: []string{"get"}, APIGroups: []string{""}, Resources: []string{"secrets"},
+		ResourceNames: []string{r.certs.secret(s)}}}
 	return r.role(g, ns, r.names.managed(), r.names.managed())
 }
 
@@ -246,30 +253,35 @@ func (r *rendering) secretRole(s *serving) error {
 func (r *rendering) delegation(s *serving) error {
 	subjects := r.subject(s.account)
 	id := Object{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "ClusterRoleBinding", Name: r.names.delegator(s)}
-	if err := r.author("clusterrolebinding.yaml", id, templates.Binding{Ownership: r.names.owned(), Name: id.Name, Role: "system:auth-delegator", Subjects: subjects}); err != nil {
+	if err := r.author("clusterrolebinding.yaml", id,
+		templates.Binding{Ownership: r.names.owned(), Name: id.Name, Role: "system:auth-delegator",
+			Subjects: subjects}); err != nil {
 		return err
 	}
 	id.Kind, id.Namespace, id.Name = "RoleBinding", "kube-system", s.service+"-auth-reader"
 	if !r.names.olm() {
 		id.Name = r.names.clusterName(id.Name)
 	}
-	return r.author("rolebinding.yaml", id, templates.Binding{Ownership: r.names.managed(), Name: id.Name, Namespace: id.Namespace,
-		Role: "extension-apiserver-authentication-reader", Subjects: subjects})
+	return r.author("rolebinding.yaml", id,
+		templates.Binding{Ownership: r.names.managed(), Name: id.Name, Namespace: id.Namespace,
+			Role: "extension-apiserver-authentication-reader", Subjects: subjects})
 }
 
-// certVolumes are the two volumes OLM gives to a Deployment that serves, with the place where every container finds them.
+// certVolumes are the two volumes OLM gives to a Deployment that serves, with the place where every container finds
+// them.
 var certVolumes = []struct{ name, cert, key, path string }{
 	{"apiservice-cert", "apiserver.crt", "apiserver.key", "/apiserver.local.config/certificates"},
 	{"webhook-cert", "tls.crt", "tls.key", "/tmp/k8s-webhook-server/serving-certs"},
 }
 
-// mountCertificates adds the certificate to a pod: a volume replaces one of its name; a mount of that name stays as it is, one of that path
-// is replaced.
+// mountCertificates adds the certificate to a pod: a volume replaces one of its name; a mount of that name stays as it
+// is, one of that path is replaced.
 func mountCertificates(pod *corev1.PodSpec, account, secret string) {
 	pod.ServiceAccountName = account
 	for _, c := range certVolumes {
-		volume := corev1.Volume{Name: c.name, VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: secret,
-			Items: []corev1.KeyToPath{{Key: "tls.crt", Path: c.cert}, {Key: "tls.key", Path: c.key}}}}}
+		volume := corev1.Volume{Name: c.name,
+			VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: secret,
+				Items: []corev1.KeyToPath{{Key: "tls.crt", Path: c.cert}, {Key: "tls.key", Path: c.key}}}}}
 		if i := slices.IndexFunc(pod.Volumes, func(v corev1.Volume) bool { return v.Name == c.name }); i >= 0 {
 			pod.Volumes[i] = volume
 		} else {

@@ -10,7 +10,7 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// shipped gives the bundle's own object of a core kind and name, or nil.
+// shipped returns the bundle's own object of a core kind and name, or nil.
 func (r *rendering) shipped(kind, name string) *manifest.Object {
 	for _, o := range r.bundle.Others {
 		if o.Kind == kind && bundle.GroupOf(o) == "" && o.Name == name {
@@ -39,8 +39,10 @@ func crds(r *rendering) error {
 		}
 		if r.names.olm() {
 			e.Labels = map[string]string{labelManaged: "true"}
-			for _, owner := range slices.Concat(r.options.others.alongside[c.Name], []string{r.options.Namespace + "/" + r.csv.Name}) {
-				e.Annotations = underlay(e.Annotations, map[string]string{"operatorframework.io/installed-alongside-" + fnvHex(owner): owner})
+			for _, owner := range slices.Concat(r.options.others.alongside[c.Name],
+				[]string{r.options.Namespace + "/" + r.csv.Name}) {
+				e.Annotations = underlay(e.Annotations,
+					map[string]string{"operatorframework.io/installed-alongside-" + fnvHex(owner): owner})
 			}
 		}
 		if err := r.carry(c.Object, "", e); err != nil {
@@ -50,8 +52,8 @@ func crds(r *rendering) error {
 	return nil
 }
 
-// shippedObjects carries every other object of the bundle into the operator's namespace. One with the identity of a generated object
-// yields to it, as OLM makes the generated ones last.
+// shippedObjects carries every other object of the bundle into the operator's namespace. One with the identity of a
+// generated object yields to it, as OLM makes the generated ones last.
 func shippedObjects(r *rendering) error {
 	for _, o := range r.bundle.Others {
 		if r.merged[o] {
@@ -70,14 +72,19 @@ func shippedObjects(r *rendering) error {
 		id := Object{APIVersion: e.APIVersion, Kind: o.Kind, Namespace: namespace, Name: o.Name}
 		if _, taken := r.keys[id.key()]; taken {
 			if !r.names.olm() && bundle.GroupOf(o) == "rbac.authorization.k8s.io" {
-				return o.Errorf("metadata.name", "the bundle ships a %s %s, and one of that name is generated", o.Kind, o.Name)
+				return o.Errorf("metadata.name", "the bundle ships a %s %s, and one of that name is generated", o.Kind,
+					o.Name)
 			}
-			r.warn(bundle.WarnShadowed, o.Errorf("metadata.name", "the bundle ships a %s %s, and one of that name is generated: the generated one is rendered", o.Kind, o.Name))
+			r.warn(bundle.WarnShadowed,
+				o.Errorf("metadata.name",
+					"the bundle ships a %s %s, and one of that name is generated: the generated one is rendered", o.Kind,
+					o.Name))
 			continue
 		}
 		if r.names.olm() {
 			e.Labels = map[string]string{labelManaged: "true"}
-			if namespace == "" && bundle.GroupOf(o) != "rbac.authorization.k8s.io" { // OLM: step.go, which has RBAC of its own
+			// OLM: step.go, which has RBAC of its own
+			if namespace == "" && bundle.GroupOf(o) != "rbac.authorization.k8s.io" {
 				e.Labels = r.names.owned().Labels()
 			}
 		}
@@ -126,7 +133,10 @@ func (r *rendering) checkSubjects(o *manifest.Object) error {
 		switch {
 		case kind != "ServiceAccount" || ns == r.options.Namespace:
 		case ns != nil && ns != "":
-			r.warn(bundle.WarnForeignSubject, o.Errorf(field, "the subject is in namespace %q, the operator is in %q: it is left as it is, as OLM does", fmt.Sprint(ns), r.options.Namespace))
+			r.warn(bundle.WarnForeignSubject,
+				o.Errorf(field,
+					"the subject is in namespace %q, the operator is in %q: it is left as it is, as OLM does",
+					fmt.Sprint(ns), r.options.Namespace))
 		case o.Kind == "ClusterRoleBinding": // a RoleBinding means its own namespace
 			return o.Errorf(field, "missing: an account has a namespace")
 		}

@@ -10,13 +10,15 @@ import (
 	"github.com/olmgen/olmgen/bundle"
 )
 
-// optionalRules are the rules of one optional ClusterRole; key is the API group or the resource, as it can be part of a name.
+// optionalRules are the rules of one optional ClusterRole; key is the API group or the resource, as it can be part of a
+// name.
 type optionalRules struct {
 	key   string
 	rules []rbacv1.PolicyRule
 }
 
-// split takes out of the rules of an account what can be optional. What both parts allow together is exactly what the rules allow.
+// split takes out of the rules of an account what can be optional. What both parts allow together is exactly what the
+// rules allow.
 func (r *rendering) split(all []rbacv1.PolicyRule) (required []rbacv1.PolicyRule, optional []optionalRules) {
 	if r.options.Descoped.Split == "" {
 		return all, nil
@@ -41,8 +43,8 @@ func (r *rendering) split(all []rbacv1.PolicyRule) (required []rbacv1.PolicyRule
 // cells are pairs of an API group and a resource of one rule: the resources of each group.
 type cells map[string][]string
 
-// cells sorts the pairs of a rule by the optional ClusterRole that they belong to; "" is the required one. A rule without
-// pairs, such as one of non-resource URLs, is required as a whole.
+// cells sorts the pairs of a rule by the optional ClusterRole that they belong to; "" is the required one. A rule
+// without pairs, such as one of non-resource URLs, is required as a whole.
 func (r *rendering) cells(p rbacv1.PolicyRule) map[string]cells {
 	out := map[string]cells{}
 	if len(p.NonResourceURLs) > 0 || len(p.APIGroups) == 0 || len(p.Resources) == 0 {
@@ -62,8 +64,8 @@ func (r *rendering) cells(p rbacv1.PolicyRule) map[string]cells {
 	return out
 }
 
-// part gives the optional ClusterRole of a resource, "" for the required one. The APIs that the operator owns are always required, and
-// wildcards can't be told apart.
+// part returns the optional ClusterRole of a resource, "" for the required one. The APIs that the operator owns are
+// always required, and wildcards can't be told apart.
 func (r *rendering) part(group, resource string) string {
 	base, _, _ := strings.Cut(resource, "/")
 	switch {
@@ -80,7 +82,8 @@ func (r *rendering) part(group, resource string) string {
 	return base
 }
 
-// rules gives the part of a rule that is about the cells: groups with the same resources stay together, in the order of the rule.
+// rules returns the part of a rule that is about the cells: groups with the same resources stay together, in the order of
+// the rule.
 func (c cells) rules(p rbacv1.PolicyRule) []rbacv1.PolicyRule {
 	if c == nil {
 		return []rbacv1.PolicyRule{p}
@@ -97,7 +100,9 @@ func (c cells) rules(p rbacv1.PolicyRule) []rbacv1.PolicyRule {
 			out[i].APIGroups = append(out[i].APIGroups, group)
 			continue
 		}
-		out = append(out, rbacv1.PolicyRule{Verbs: p.Verbs, APIGroups: []string{group}, Resources: resources, ResourceNames: p.ResourceNames})
+		out = append(out,
+			rbacv1.PolicyRule{Verbs: p.Verbs, APIGroups: []string{group}, Resources: resources,
+				ResourceNames: p.ResourceNames})
 	}
 	return out
 }

@@ -31,11 +31,13 @@ var subscriptionGenerators = []func(*rendering) error{
 	subscription,
 }
 
-// globalNamespace is where OpenShift, and the decision record "Managing Operators", put operators that watch all namespaces.
+// globalNamespace is where OpenShift, and the decision record "Managing Operators", put operators that watch all
+// namespaces.
 const globalNamespace = "openshift-operators"
 
-// globalGroups are the namespaces that have the OperatorGroup global-operators from the start: OpenShift's, and that of OLM's own
-// manifests (OLM: deploy/upstream/quickstart/olm.yaml). A second OperatorGroup in a namespace stops all its operators.
+// globalGroups are the namespaces that have the OperatorGroup global-operators from the start: OpenShift's, and that of
+// OLM's own manifests (OLM: deploy/upstream/quickstart/olm.yaml). A second OperatorGroup in a namespace stops all its
+// operators.
 var globalGroups = []string{globalNamespace, "operators"}
 
 const globalGroup = "global-operators"
@@ -46,12 +48,14 @@ const marketplace = "openshift-marketplace"
 // defaultCatalogs are OpenShift's own in the marketplace (OpenShift: operator-marketplace, defaults/).
 var defaultCatalogs = []string{"community-operators", "certified-operators", "redhat-operators", "redhat-marketplace"}
 
-// HasGlobalGroup reports whether a namespace has a global OperatorGroup from the start, so that a Subscription needs no other.
+// HasGlobalGroup reports whether a namespace has a global OperatorGroup from the start, so that a Subscription needs no
+// other.
 func HasGlobalGroup(namespace string) bool { return slices.Contains(globalGroups, namespace) }
 
 // asksForGroup reports whether an option is about the OperatorGroup.
 func (o Options) asksForGroup() bool {
-	return o.OperatorGroup != "" || o.Selector != nil || o.Static || len(o.StaticProvidedAPIs) > 0 || o.ServiceAccount != ""
+	return o.OperatorGroup != "" || o.Selector != nil || o.Static || len(o.StaticProvidedAPIs) > 0 ||
+		o.ServiceAccount != ""
 }
 
 // hasGroup reports whether the profile knows an OperatorGroup that is not there already.
@@ -81,8 +85,8 @@ func installable(r *rendering) error {
 	return checkWebhooks(r.bundle, NamesOLM)
 }
 
-// subscriptionNamespaces makes the Namespace of the operator where it is not there already, and those of its targets on request: they
-// mostly belong to somebody else.
+// subscriptionNamespaces makes the Namespace of the operator where it is not there already, and those of its targets on
+// request: they mostly belong to somebody else.
 func subscriptionNamespaces(r *rendering) error {
 	if r.options.CreateNamespace {
 		return namespaces(r)
@@ -93,20 +97,24 @@ func subscriptionNamespaces(r *rendering) error {
 	return r.ownNamespace()
 }
 
-// subscriptionGroup makes the OperatorGroup. Its annotation olm.providedAPIs is left to OLM, unless the group is static.
+// subscriptionGroup makes the OperatorGroup. Its annotation olm.providedAPIs is left to OLM, unless the group is
+// static.
 func subscriptionGroup(r *rendering) error {
 	o := r.options
 	there := slices.Contains(globalGroups, o.Namespace)
 	switch {
 	case o.hasGroup() && there && o.OperatorGroup != globalGroup:
-		r.warnInstallation("if namespace %s has the OperatorGroup %s, a second one stops all its operators (TooManyOperatorGroups)", o.Namespace, globalGroup)
+		r.warnInstallation("if namespace %s has the OperatorGroup %s, a second one stops all its operators "+
+			"(TooManyOperatorGroups)", o.Namespace, globalGroup)
 	case !o.hasGroup() && !r.global():
 		return refuse("choose another namespace, or name an OperatorGroup if there is none",
-			"namespace %s has the OperatorGroup %s, which does not select %s alone", o.Namespace, globalGroup, join(r.targets)).
+			"namespace %s has the OperatorGroup %s, which does not select %s alone", o.Namespace, globalGroup,
+			join(r.targets)).
 			with(OptionNamespace, OptionOperatorGroup)
 	case !o.hasGroup():
 		r.notes = append(r.notes, manifest.Message{
-			Msg:     fmt.Sprintf("the cluster must have the namespace %s with its OperatorGroup %s, or olmgen renders them on request", o.Namespace, globalGroup),
+			Msg: fmt.Sprintf("the cluster must have the namespace %s with its OperatorGroup %s, or olmgen "+
+				"renders them on request", o.Namespace, globalGroup),
 			Options: []Option{OptionCreateNamespace, OptionOperatorGroup}})
 		return nil
 	}
@@ -129,33 +137,42 @@ func (r *rendering) catalog() (namespace, source string) {
 	return s.CatalogNamespace, s.CatalogSource
 }
 
-// catalogSource makes the CatalogSource of an image. Where the image is named by a tag, the catalog asks for a newer one now and then.
+// catalogSource makes the CatalogSource of an image. Where the image is named by a tag, the catalog asks for a newer
+// one now and then.
 func catalogSource(r *rendering) error {
 	namespace, source := r.catalog()
-	if problems := append(validation.IsDNS1123Label(namespace), validation.IsDNS1123Subdomain(source)...); len(problems) > 0 {
-		return refuseOption(OptionCatalogSource, "give its namespace and its name", "catalog source %s/%s is no valid name: %s", namespace, source, problems[0])
+	if problems := append(validation.IsDNS1123Label(namespace),
+		validation.IsDNS1123Subdomain(source)...); len(problems) > 0 {
+		return refuseOption(OptionCatalogSource, "give its namespace and its name",
+			"catalog source %s/%s is no valid name: %s", namespace, source, problems[0])
 	}
 	image := r.options.Subscription.CatalogImage
 	if image == "" {
 		return nil
 	}
 	if namespace == marketplace && slices.Contains(defaultCatalogs, source) {
-		return refuseOption(OptionCatalogSource, "give it another name", "the CatalogSource %s/%s is OpenShift's own", namespace, source)
+		return refuseOption(OptionCatalogSource, "give it another name", "the CatalogSource %s/%s is OpenShift's own",
+			namespace, source)
 	}
 	ref, err := name.ParseReference(image)
 	if err != nil {
-		return refuseOption(OptionCatalogImage, "give it as in quay.io/example/catalog:v1", "the catalog's image %q is no image reference", image)
+		return refuseOption(OptionCatalogImage, "give it as in quay.io/example/catalog:v1",
+			"the catalog's image %q is no image reference", image)
 	}
 	_, tag := ref.(name.Tag)
-	return r.author("catalogsource.yaml", Object{APIVersion: v1alpha1.CatalogSourceCRDAPIVersion, Kind: v1alpha1.CatalogSourceKind, Namespace: namespace, Name: source},
-		templates.CatalogSource{Name: source, Namespace: namespace, Image: image, Publisher: r.csv.Spec.Provider.Name, Poll: tag})
+	return r.author("catalogsource.yaml",
+		Object{APIVersion: v1alpha1.CatalogSourceCRDAPIVersion, Kind: v1alpha1.CatalogSourceKind, Namespace: namespace,
+			Name: source},
+		templates.CatalogSource{Name: source, Namespace: namespace, Image: image, Publisher: r.csv.Spec.Provider.Name,
+			Poll: tag})
 }
 
 func subscription(r *rendering) error {
 	o := r.options.Subscription
 	setDefault(&o.Approval, v1alpha1.ApprovalAutomatic)
 	if o.Approval != v1alpha1.ApprovalAutomatic && o.Approval != v1alpha1.ApprovalManual {
-		return refuseOption(OptionApproval, "", "approval: %q is none of %s, %s", o.Approval, v1alpha1.ApprovalAutomatic, v1alpha1.ApprovalManual)
+		return refuseOption(OptionApproval, "", "approval: %q is none of %s, %s", o.Approval,
+			v1alpha1.ApprovalAutomatic, v1alpha1.ApprovalManual)
 	}
 	objectName, err := r.objectName(v1alpha1.SubscriptionKind, o.Name, OptionSubscription)
 	if err != nil {
@@ -163,7 +180,8 @@ func subscription(r *rendering) error {
 	}
 	channel := r.channel()
 	if channel == "" && len(r.bundle.Channels) > 1 {
-		return refuseOption(OptionChannel, "choose one", "%s is in %s, and the default channel is none of them", r.csv.Name, channelList(r.bundle.Channels))
+		return refuseOption(OptionChannel, "choose one", "%s is in %s, and the default channel is none of them",
+			r.csv.Name, channelList(r.bundle.Channels))
 	}
 	config, err := ConfigValue(r.options.Config)
 	if err != nil {
@@ -172,16 +190,21 @@ func subscription(r *rendering) error {
 	namespace, source := r.catalog()
 	if !slices.Contains([]string{r.options.Namespace, marketplace, "olm"}, namespace) {
 		// OLM: pkg/controller/registry/resolver/step_resolver.go, ResolveSteps
-		r.warnInstallation("OLM looks for catalogs in the Subscription's namespace and in its own global one: is %s that?", namespace)
+		r.warnInstallation("OLM looks for catalogs in the Subscription's namespace and in its own global one: is "+
+			"%s that?", namespace)
 	}
-	view := templates.Subscription{Name: objectName, Namespace: r.options.Namespace, Package: r.bundle.Package, Channel: channel,
+	view := templates.Subscription{Name: objectName, Namespace: r.options.Namespace, Package: r.bundle.Package,
+		Channel:  channel,
 		Approval: string(o.Approval), Source: source, SourceNamespace: namespace, Config: config}
 	if o.StartingCSV {
 		view.StartingCSV = r.csv.Name
 		if o.Approval == v1alpha1.ApprovalAutomatic {
 			r.warn(bundle.WarnInstallation, about(&manifest.Error{
-				Msg: fmt.Sprintf("with Automatic approval OLM begins with %s and upgrades at once: with Manual approval it waits", r.csv.Name)}, OptionApproval))
+				Msg: fmt.Sprintf("with Automatic approval OLM begins with %s and upgrades at once: with Manual "+
+					"approval it waits", r.csv.Name)}, OptionApproval))
 		}
 	}
-	return r.author("subscription.yaml", Object{APIVersion: v1alpha1.SubscriptionCRDAPIVersion, Kind: v1alpha1.SubscriptionKind, Namespace: view.Namespace, Name: view.Name}, view)
+	return r.author("subscription.yaml",
+		Object{APIVersion: v1alpha1.SubscriptionCRDAPIVersion, Kind: v1alpha1.SubscriptionKind,
+			Namespace: view.Namespace, Name: view.Name}, view)
 }

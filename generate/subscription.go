@@ -12,8 +12,8 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// ReadConfig takes a Subscription's spec.config from a YAML file that holds a Subscription or that config itself. Fields it does not
-// know are an error.
+// ReadConfig takes a Subscription's spec.config from a YAML file that holds a Subscription or that config itself.
+// Fields it does not know are an error.
 func ReadConfig(name string, data []byte) (*v1alpha1.SubscriptionConfig, error) {
 	docs, err := manifest.ReadFile(name, data, manifest.Limits{})
 	if err != nil {
@@ -49,8 +49,8 @@ func ReadConfig(name string, data []byte) (*v1alpha1.SubscriptionConfig, error) 
 	return config, nil
 }
 
-// configure applies a Subscription's config to a Deployment as OLM does: containers only, not init containers (spec 6.2; OLM:
-// pkg/controller/operators/olm/overrides/inject). The selector is accepted and means nothing.
+// configure applies a Subscription's config to a Deployment as OLM does: containers only, not init containers (spec
+// 6.2; OLM: pkg/controller/operators/olm/overrides/inject). The selector is accepted and means nothing.
 func configure(c *v1alpha1.SubscriptionConfig, d *appsv1.Deployment) {
 	if c == nil {
 		return
@@ -63,7 +63,8 @@ func configure(c *v1alpha1.SubscriptionConfig, d *appsv1.Deployment) {
 			setEnv(container, e)
 		}
 		container.EnvFrom = appendNew(container.EnvFrom, c.EnvFrom)
-		container.VolumeMounts = replaceOrAppend(container.VolumeMounts, c.VolumeMounts, func(m corev1.VolumeMount) string { return m.Name })
+		container.VolumeMounts = replaceOrAppend(container.VolumeMounts, c.VolumeMounts,
+			func(m corev1.VolumeMount) string { return m.Name })
 		if c.Resources != nil {
 			container.Resources = *c.Resources.DeepCopy()
 		}
@@ -78,7 +79,7 @@ func configure(c *v1alpha1.SubscriptionConfig, d *appsv1.Deployment) {
 	d.Spec.Template.Annotations = underlay(c.Annotations, d.Spec.Template.Annotations)
 }
 
-// lastByName gives the variables in order, those of one name as the last of them.
+// lastByName returns the variables in order, those of one name as the last of them.
 func lastByName(env []corev1.EnvVar) []corev1.EnvVar {
 	last := map[string]corev1.EnvVar{}
 	for _, e := range env {
@@ -118,8 +119,8 @@ func replaceOrAppend[T any](list, add []T, name func(T) string) []T {
 	return out
 }
 
-// overrideAffinity overrides each kind of affinity that is given and clears one that is given empty; an empty podAntiAffinity clears all,
-// as in OLM.
+// overrideAffinity overrides each kind of affinity that is given and clears one that is given empty; an empty
+// podAntiAffinity clears all, as in OLM.
 func overrideAffinity(have, want *corev1.Affinity) *corev1.Affinity {
 	switch {
 	case want == nil:

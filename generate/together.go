@@ -39,11 +39,12 @@ type OperatorError struct {
 func (e *OperatorError) Error() string { return e.Name + ": " + e.Err.Error() }
 func (e *OperatorError) Unwrap() error { return e.Err }
 
-// RenderAll renders operators that go to one cluster. Those whose options name the same OperatorGroup in the same namespace share it:
-// its olm.providedAPIs and its ClusterRoles are about the APIs of all of them (spec 1.5 and 2). An object that several operators make
-// alike is there once. What cannot be in one cluster is refused: an object that two operators make differently, two OperatorGroups in
-// one namespace, and groups whose namespaces and provided APIs both overlap (spec 9). Options.ClusterObjectsFrom says
-// whose cluster-scoped objects are there where two operators make them differently. Errors are *OperatorError.
+// RenderAll renders operators that go to one cluster. Those whose options name the same OperatorGroup in the same
+// namespace share it: its olm.providedAPIs and its ClusterRoles are about the APIs of all of them (spec 1.5 and 2). An
+// object that several operators make alike is there once. What cannot be in one cluster is refused: an object that two
+// operators make differently, two OperatorGroups in one namespace, and groups whose namespaces and provided APIs both
+// overlap (spec 9). Options.ClusterObjectsFrom says whose cluster-scoped objects are there where two operators make
+// them differently. Errors are *OperatorError.
 func RenderAll(operators []Operator) (*Set, error) {
 	groups, err := members(operators)
 	if err != nil {
@@ -79,7 +80,8 @@ func RenderAll(operators []Operator) (*Set, error) {
 			first := &set.Objects[n]
 			if !bytes.Equal(first.Data, o.Data) {
 				err := refuseDifference(o, "%s and %s both make %s %s, and not the same",
-					groups[first.Operators[0]].Name, groups[i].Name, o.Kind, strings.TrimPrefix(o.Namespace+"/"+o.Name, "/"))
+					groups[first.Operators[0]].Name, groups[i].Name, o.Kind,
+					strings.TrimPrefix(o.Namespace+"/"+o.Name, "/"))
 				return nil, &OperatorError{i, groups[i].Name, err}
 			}
 			first.Operators = append(first.Operators, i)
@@ -142,8 +144,10 @@ func members(operators []Operator) ([]Operator, error) {
 	}
 	for i := range out {
 		labels := bringersOfAPIs(out[i], from[i], out)
-		olmGroup := slices.ContainsFunc(out, func(m Operator) bool { return m.grouped() && m.group() == out[i].group() })
-		out[i].Options.others = others{olmGroup: olmGroup, groupAPIs: apis[out[i].sharing()], alongside: alongside, apis: all, packages: packages,
+		olmGroup := slices.ContainsFunc(out,
+			func(m Operator) bool { return m.grouped() && m.group() == out[i].group() })
+		out[i].Options.others = others{olmGroup: olmGroup, groupAPIs: apis[out[i].sharing()], alongside: alongside,
+			apis: all, packages: packages,
 			bringers: from[i], labels: labels}
 	}
 	return out, nil
@@ -184,11 +188,13 @@ func conflict(a, b Operator, ra, rb *Result) error {
 	switch {
 	case ra.Namespace == rb.Namespace && a.Options.Profile != b.Options.Profile:
 		return refuse("give both one profile, or groups in namespaces of their own",
-			"%s has the profile %s and %s the profile %s: in one OperatorGroup, OLM or olmgen says what it provides, not both",
+			"%s has the profile %s and %s the profile %s: in one OperatorGroup, OLM or olmgen says what it provides, "+
+				"not both",
 			a.Name, a.Options.Profile, b.Name, b.Options.Profile)
 	case a.group() == b.group():
 		if crd := common(ownedCRDs(a), ownedCRDs(b)); crd != "" {
-			return refuse("leave out one of them", "OwnerConflict: %s and %s both own %s in namespace %s", a.Name, b.Name, crd, ra.Namespace)
+			return refuse("leave out one of them", "OwnerConflict: %s and %s both own %s in namespace %s", a.Name,
+				b.Name, crd, ra.Namespace)
 		}
 	case ra.Namespace == rb.Namespace:
 		return refuse("a namespace has one group: use one for both, or another namespace",
@@ -197,7 +203,8 @@ func conflict(a, b Operator, ra, rb *Result) error {
 	case overlap(ra, rb):
 		if api := common(a.Options.others.groupAPIs, b.Options.others.groupAPIs); api != "" {
 			return refuse("give the groups different target namespaces, or one of the operators another cluster",
-				"InterOperatorGroupOwnerConflict: OperatorGroups %s (%s) and %s (%s) watch the same namespaces and both provide %s",
+				"InterOperatorGroupOwnerConflict: OperatorGroups %s (%s) and %s (%s) watch the same namespaces and "+
+					"both provide %s",
 				a.group(), a.Name, b.group(), b.Name, api)
 		}
 	}
@@ -212,8 +219,8 @@ func ownedCRDs(m Operator) []string {
 	return names
 }
 
-// overlap reports whether two groups watch a common namespace: all namespaces meet any, and a group's own namespace counts as
-// watched (spec 9).
+// overlap reports whether two groups watch a common namespace: all namespaces meet any, and a group's own namespace
+// counts as watched (spec 9).
 func overlap(a, b *Result) bool {
 	if slices.Contains(a.targets, allNamespaces) || slices.Contains(b.targets, allNamespaces) {
 		return true

@@ -9,8 +9,8 @@ import (
 	"github.com/olmgen/olmgen/templates"
 )
 
-// userVerbs are those of OpenShift's document on cluster roles for CRDs: "the roles with more permissions do not inherit rules from roles
-// with fewer permissions", so that each role stands for itself.
+// userVerbs are those of OpenShift's document on cluster roles for CRDs: "the roles with more permissions do not
+// inherit rules from roles with fewer permissions", so that each role stands for itself.
 var userVerbs = map[string][]string{
 	"admin": {"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"},
 	"edit":  {"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"},
@@ -18,8 +18,8 @@ var userVerbs = map[string][]string{
 }
 
 // userClusterRoles makes admin, edit and view of every provided API, with the owner of the API in an annotation. "For
-// de-scoped operators, OLM will leave this to the administrator" (plan): aggregateTo says to which default roles they are
-// aggregated. In an OperatorGroup its ClusterRoles find them.
+// de-scoped operators, OLM will leave this to the administrator" (plan): aggregateTo says to which default roles they
+// are aggregated. In an OperatorGroup its ClusterRoles find them.
 func userClusterRoles(r *rendering) error {
 	for _, a := range r.apis {
 		for _, suffix := range suffixes {
@@ -57,9 +57,9 @@ func (r *rendering) apiDescription(a api, suffix string) string {
 	return fmt.Sprintf("%s of %s.%s, an API of the operator %s", suffix, a.plural, a.group, name)
 }
 
-// aggregateTo returns the default roles that get the user roles. By default these are admin, edit and view of an operator
-// that "provides APIs to all users by default" (plan, Determining Scope): its CSV supports AllNamespaces only, or it has a
-// global OperatorGroup. Nothing is bound by that.
+// aggregateTo returns the default roles that get the user roles. By default these are admin, edit and view of an
+// operator that "provides APIs to all users by default" (plan, Determining Scope): its CSV supports AllNamespaces only,
+// or it has a global OperatorGroup. Nothing is bound by that.
 func (r *rendering) aggregateTo() []DefaultRole {
 	o := r.options
 	switch {
@@ -91,7 +91,8 @@ func (r *rendering) noteAggregation() {
 	}
 }
 
-// descopedGroup makes the ClusterRoles of the OperatorGroup, if one is given: an administrator binds users to them in the group's namespaces.
+// descopedGroup makes the ClusterRoles of the OperatorGroup, if one is given: an administrator binds users to them in
+// the group's namespaces.
 func descopedGroup(r *rendering) error {
 	if r.options.OperatorGroup == "" {
 		return nil

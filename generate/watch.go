@@ -15,8 +15,8 @@ const (
 	pathNamespace = "metadata.namespace"
 )
 
-// watchAllNamespaces makes a descoped operator watch all namespaces where it is told by WATCH_NAMESPACE or by OLM's annotation, which is
-// empty here, and says so.
+// watchAllNamespaces makes a descoped operator watch all namespaces where it is told by WATCH_NAMESPACE or by OLM's
+// annotation, which is empty here, and says so.
 func watchAllNamespaces(r *rendering) error {
 	deployments := r.csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs
 	for i := range deployments {
@@ -27,19 +27,22 @@ func watchAllNamespaces(r *rendering) error {
 			containers []corev1.Container
 		}{{"initContainers", pod.InitContainers}, {"containers", pod.Containers}} {
 			for j := range list.containers {
-				r.watchAll(&list.containers[j], fmt.Sprintf("%s%s[%d].env", at, list.name, j), list.name == "containers")
+				r.watchAll(&list.containers[j], fmt.Sprintf("%s%s[%d].env", at, list.name, j),
+					list.name == "containers")
 			}
 		}
 		for j, v := range pod.Volumes {
-			if slices.ContainsFunc(downward(v.VolumeSource), func(f corev1.DownwardAPIVolumeFile) bool { return readsTargets(f.FieldRef) }) {
-				r.warnWatch(fmt.Sprintf("%svolumes[%d]", at, j), "volume %s holds the annotation %s, which is empty, for all namespaces", v.Name, annotationTargets)
+			if slices.ContainsFunc(downward(v.VolumeSource),
+				func(f corev1.DownwardAPIVolumeFile) bool { return readsTargets(f.FieldRef) }) {
+				r.warnWatch(fmt.Sprintf("%svolumes[%d]", at, j),
+					"volume %s holds the annotation %s, which is empty, for all namespaces", v.Name, annotationTargets)
 			}
 		}
 	}
 	return nil
 }
 
-// downward gives the files of a volume that tell a pod about itself.
+// downward returns the files of a volume that tell a pod about itself.
 func downward(v corev1.VolumeSource) []corev1.DownwardAPIVolumeFile {
 	var out []corev1.DownwardAPIVolumeFile
 	if v.DownwardAPI != nil {
@@ -55,7 +58,8 @@ func downward(v corev1.VolumeSource) []corev1.DownwardAPIVolumeFile {
 	return out
 }
 
-// watchAll sets WATCH_NAMESPACE of one container. The configuration of a Subscription, which goes to containers only, comes later and wins.
+// watchAll sets WATCH_NAMESPACE of one container. The configuration of a Subscription, which goes to containers only,
+// comes later and wins.
 func (r *rendering) watchAll(c *corev1.Container, field string, configured bool) {
 	for i := range c.Env {
 		e := &c.Env[i]
@@ -63,13 +67,16 @@ func (r *rendering) watchAll(c *corev1.Container, field string, configured bool)
 		targets := e.ValueFrom != nil && readsTargets(e.ValueFrom.FieldRef)
 		switch {
 		case e.Name == envWatch && configured && r.config(envWatch):
-			r.warnWatch(at, "container %s reads %s: it is set as the Subscription's config says, not to all namespaces", c.Name, e.Name)
+			r.warnWatch(at, "container %s reads %s: it is set as the Subscription's config says, not to all namespaces",
+				c.Name, e.Name)
 		case e.Name == envWatch && e.ValueFrom == nil && e.Value == "":
 		case e.Name == envWatch && !targets:
-			r.warnWatch(at, "container %s reads %s: it is set to all namespaces (empty) and was %s", c.Name, e.Name, envText(e))
+			r.warnWatch(at, "container %s reads %s: it is set to all namespaces (empty) and was %s", c.Name, e.Name,
+				envText(e))
 			*e = corev1.EnvVar{Name: e.Name}
 		case targets:
-			r.warnWatch(at, "container %s reads %s in %s: it is empty, for all namespaces", c.Name, annotationTargets, e.Name)
+			r.warnWatch(at, "container %s reads %s in %s: it is empty, for all namespaces", c.Name, annotationTargets,
+				e.Name)
 		}
 	}
 }

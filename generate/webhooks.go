@@ -15,7 +15,8 @@ import (
 	"github.com/olmgen/olmgen/templates"
 )
 
-// webhooks makes one configuration for each admission webhook of the CSV (spec 7.3; OLM: pkg/controller/install/webhook.go).
+// webhooks makes one configuration for each admission webhook of the CSV (spec 7.3; OLM:
+// pkg/controller/install/webhook.go).
 func webhooks(r *rendering) error {
 	for i := range r.csv.Spec.WebhookDefinitions {
 		w := &r.csv.Spec.WebhookDefinitions[i]
@@ -32,19 +33,21 @@ func webhooks(r *rendering) error {
 		if err != nil {
 			return err
 		}
-		view := templates.WebhookConfiguration{Ownership: r.names.owned(), CA: r.injection(w.DeploymentName), Kind: kind,
+		view := templates.WebhookConfiguration{Ownership: r.names.owned(), CA: r.injection(w.DeploymentName),
+			Kind: kind,
 			Name: r.names.webhook(w.GenerateName), Webhook: templates.WebhookOf(value)}
 		if r.names.olm() {
 			view.GenerateName, view.WebhookHash = w.GenerateName, deepHash(w)
 		}
-		if err := r.author("webhookconfiguration.yaml", Object{APIVersion: "admissionregistration.k8s.io/v1", Kind: kind, Name: view.Name}, view); err != nil {
+		if err := r.author("webhookconfiguration.yaml",
+			Object{APIVersion: "admissionregistration.k8s.io/v1", Kind: kind, Name: view.Name}, view); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// webhook gives the one entry of a configuration.
+// webhook returns the one entry of a configuration.
 func (r *rendering) webhook(w *v1alpha1.WebhookDescription) (map[string]any, error) {
 	var typed any
 	if w.Type == v1alpha1.MutatingAdmissionWebhook {
@@ -65,8 +68,8 @@ func (r *rendering) webhook(w *v1alpha1.WebhookDescription) (map[string]any, err
 	return value, nil
 }
 
-// namespaceSelector restricts a webhook to the group's targets. OLM selects a label with the group's UID, which nobody knows offline; the
-// label that every namespace has by its name says the same.
+// namespaceSelector restricts a webhook to the group's targets. OLM selects a label with the group's UID, which nobody
+// knows offline; the label that every namespace has by its name says the same.
 func (r *rendering) namespaceSelector() *metav1.LabelSelector {
 	switch {
 	case r.options.Selector != nil:
@@ -78,7 +81,7 @@ func (r *rendering) namespaceSelector() *metav1.LabelSelector {
 		{Key: "kubernetes.io/metadata.name", Operator: metav1.LabelSelectorOpIn, Values: r.targets}}}
 }
 
-// injection gives the annotations by which the CA gets into what points to a Deployment.
+// injection returns the annotations by which the CA gets into what points to a Deployment.
 func (r *rendering) injection(deployment string) templates.CA {
 	for _, s := range r.serving {
 		if s.deployment == deployment {
@@ -96,7 +99,7 @@ func (n names) webhook(generateName string) string {
 	return n.clusterName(generateName)
 }
 
-// conversions gives what the CSV's conversion webhooks set on CRDs, by the CRDs' names.
+// conversions returns what the CSV's conversion webhooks set on CRDs, by the CRDs' names.
 func (r *rendering) conversions() map[string]*v1alpha1.WebhookDescription {
 	out := map[string]*v1alpha1.WebhookDescription{}
 	for i := range r.csv.Spec.WebhookDefinitions {
@@ -109,24 +112,27 @@ func (r *rendering) conversions() map[string]*v1alpha1.WebhookDescription {
 	return out
 }
 
-// conversion gives spec.conversion of a CRD, in the form of its API version.
+// conversion returns spec.conversion of a CRD, in the form of its API version.
 func (r *rendering) conversion(w *v1alpha1.WebhookDescription, v1beta1 bool) map[string]any {
 	path := "/"
 	if w.WebhookPath != nil {
 		path = *w.WebhookPath
 	}
-	client := map[string]any{"service": map[string]any{"namespace": r.options.Namespace, "name": w.DomainName() + "-service", "path": path, "port": int64(w.ContainerPort)}}
+	client := map[string]any{"service": map[string]any{"namespace": r.options.Namespace,
+		"name": w.DomainName() + "-service", "path": path, "port": int64(w.ContainerPort)}}
 	if r.certs.caBundle != "" {
 		client["caBundle"] = r.certs.caBundle
 	}
 	if v1beta1 {
-		return map[string]any{"strategy": "Webhook", "webhookClientConfig": client, "conversionReviewVersions": list(w.AdmissionReviewVersions)}
+		return map[string]any{"strategy": "Webhook", "webhookClientConfig": client,
+			"conversionReviewVersions": list(w.AdmissionReviewVersions)}
 	}
-	return map[string]any{"strategy": "Webhook", "webhook": map[string]any{"clientConfig": client, "conversionReviewVersions": list(w.AdmissionReviewVersions)}}
+	return map[string]any{"strategy": "Webhook",
+		"webhook": map[string]any{"clientConfig": client, "conversionReviewVersions": list(w.AdmissionReviewVersions)}}
 }
 
-// apiServices makes the APIService of each group and version that the CSV serves itself; of several kinds in one the last gives port and
-// Deployment (spec 7.2; OLM: pkg/controller/install/apiservice.go).
+// apiServices makes the APIService of each group and version that the CSV serves itself; of several kinds in one the
+// last returns port and Deployment (spec 7.2; OLM: pkg/controller/install/apiservice.go).
 func apiServices(r *rendering) error {
 	for _, d := range ownedAPIServices(r.csv) {
 		name := d.Version + "." + d.Group
@@ -134,21 +140,24 @@ func apiServices(r *rendering) error {
 		if port <= 0 {
 			port = 443
 		}
-		view := templates.APIService{Ownership: r.names.owned(), Name: name, Group: d.Group, Version: d.Version, Namespace: r.options.Namespace,
-			Service: serviceName(d.DeploymentName), CABundle: r.certs.caBundle, Port: port, Annotations: map[string]string{}}
+		view := templates.APIService{Ownership: r.names.owned(), Name: name, Group: d.Group, Version: d.Version,
+			Namespace: r.options.Namespace,
+			Service:   serviceName(d.DeploymentName), CABundle: r.certs.caBundle, Port: port,
+			Annotations: map[string]string{}}
 		if r.options.Config != nil {
 			maps.Copy(view.Annotations, r.options.Config.Annotations)
 		}
 		maps.Copy(view.Annotations, r.injection(d.DeploymentName).Annotations())
-		if err := r.author("apiservice.yaml", Object{APIVersion: "apiregistration.k8s.io/v1", Kind: "APIService", Name: name}, view); err != nil {
+		if err := r.author("apiservice.yaml",
+			Object{APIVersion: "apiregistration.k8s.io/v1", Kind: "APIService", Name: name}, view); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// ownedAPIServices gives one entry for each group and version, sorted by name; of several kinds in one the last counts (api:
-// pkg/operators/v1alpha1/clusterserviceversion_types.go, GetAllAPIServiceDescriptions).
+// ownedAPIServices returns one entry for each group and version, sorted by name; of several kinds in one the last counts
+// (api: pkg/operators/v1alpha1/clusterserviceversion_types.go, GetAllAPIServiceDescriptions).
 func ownedAPIServices(csv *v1alpha1.ClusterServiceVersion) []v1alpha1.APIServiceDescription {
 	byName := map[string]v1alpha1.APIServiceDescription{}
 	for _, d := range csv.Spec.APIServiceDefinitions.Owned {
@@ -182,7 +191,8 @@ func checkWebhooks(b *bundle.Bundle, n Names) error {
 			if problem := nameProblem(w.GenerateName, n); problem != "" {
 				return fail(".generateName", "%q is no valid name: %s", w.GenerateName, problem)
 			}
-			if s := w.SideEffects; s == nil || *s != admissionregistrationv1.SideEffectClassNone && *s != admissionregistrationv1.SideEffectClassNoneOnDryRun {
+			if s := w.SideEffects; s == nil || *s != admissionregistrationv1.SideEffectClassNone &&
+				*s != admissionregistrationv1.SideEffectClassNoneOnDryRun {
 				return fail(".sideEffects", "must be None or NoneOnDryRun")
 			}
 		}
@@ -202,7 +212,8 @@ func checkWebhooks(b *bundle.Bundle, n Names) error {
 	}
 	for i, d := range b.CSV.Spec.APIServiceDefinitions.Owned {
 		if !deployed[d.DeploymentName] {
-			return b.CSVObject.Errorf(fmt.Sprintf("spec.apiservicedefinitions.owned[%d].deploymentName", i), "the CSV has no Deployment %q to serve %s.%s", d.DeploymentName, d.Version, d.Group)
+			return b.CSVObject.Errorf(fmt.Sprintf("spec.apiservicedefinitions.owned[%d].deploymentName", i),
+				"the CSV has no Deployment %q to serve %s.%s", d.DeploymentName, d.Version, d.Group)
 		}
 	}
 	return nil
@@ -223,14 +234,17 @@ func webhookRuleProblem(groups, resources []string) string {
 }
 
 // checkConversion applies OLM's conditions for conversion webhooks. Having no install modes at all passes OLM's test.
-func checkConversion(b *bundle.Bundle, w v1alpha1.WebhookDescription, fail func(sub, format string, args ...any) error) error {
+func checkConversion(b *bundle.Bundle, w v1alpha1.WebhookDescription,
+	fail func(sub, format string, args ...any) error) error {
 	for _, m := range b.CSV.Spec.InstallModes {
 		if (m.Type == v1alpha1.InstallModeTypeAllNamespaces) != m.Supported {
-			return fail(".type", "unable to manage conversion webhook: CSVs with conversion webhooks must support only AllNamespaces")
+			return fail(".type",
+				"unable to manage conversion webhook: CSVs with conversion webhooks must support only AllNamespaces")
 		}
 	}
 	if len(w.ConversionCRDs) == 0 {
-		return fail(".conversionCRDs", "unable to manager conversion webhook: conversion webhook must have at least one CRD specified")
+		return fail(".conversionCRDs",
+			"unable to manager conversion webhook: conversion webhook must have at least one CRD specified")
 	}
 	for i, name := range w.ConversionCRDs {
 		crd := b.CRD(name)
@@ -239,7 +253,8 @@ func checkConversion(b *bundle.Bundle, w v1alpha1.WebhookDescription, fail func(
 		case !b.Owns(name):
 			return fail(sub, "csv %s does not own CRD %s", b.CSV.Name, name)
 		case crd != nil && crd.PreserveUnknownFields:
-			return crd.Errorf("spec.preserveUnknownFields", "must be false to let the API server call webhook %s to do the conversion", w.GenerateName)
+			return crd.Errorf("spec.preserveUnknownFields",
+				"must be false to let the API server call webhook %s to do the conversion", w.GenerateName)
 		}
 	}
 	return nil

@@ -555,7 +555,7 @@ func TestAddPortsDefaults(t *testing.T) {
 	}
 }
 
-// pemKey gives a throwaway key.
+// pemKey returns a throwaway key.
 func pemKey(t *testing.T) []byte {
 	t.Helper()
 	der, err := x509.MarshalECPrivateKey(throwawayKey(t))

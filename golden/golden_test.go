@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -177,7 +179,7 @@ func (c *goldenCase) run(t *testing.T, v variant) (got outcome) {
 	if got.tree, err = Read(dir); err != nil {
 		t.Fatal(err)
 	}
-	delete(got.tree, output.LockName)
+	maps.DeleteFunc(got.tree, func(name string, _ []byte) bool { return path.Base(name) == output.LockName })
 	for line := range strings.Lines(stderr.String()) {
 		if !strings.HasPrefix(line, "olmgen: "+dir+": ") { // the count of files
 			got.warnings += line
@@ -234,13 +236,16 @@ func libraryOutcome(t *testing.T, r *rendered, v variant) (got outcome) {
 	got.stdout = stdout.Bytes()
 	var said strings.Builder
 	for _, w := range r.result.Warnings {
-		fmt.Fprintln(&said, "olmgen: warning: "+config.Say(w.Error.Error(), w.Options, config.FlagOf))
+		fmt.Fprintln(&said, "olmgen: warning: "+config.Say(w.Error.Error(), w.Options, config.FlagOf)+" ["+w.Class+"]")
 	}
 	for _, w := range r.laid.Warnings(layout) {
 		fmt.Fprintln(&said, "olmgen: warning: "+w)
 	}
 	for _, n := range r.result.Notes {
 		fmt.Fprintln(&said, "olmgen: note: "+config.Say(n.Msg, n.Options, config.FlagOf))
+	}
+	if p := r.result.PodSecurity; p.Reason != "" {
+		fmt.Fprintf(&said, "olmgen: note: namespace %s needs Pod Security level %s: %s\n", r.result.Namespace, p.Level, p.Reason)
 	}
 	got.warnings = said.String()
 	return got

@@ -33,8 +33,9 @@ type Difference struct {
 	Inserted, Deleted int    // lines of the diff
 }
 
-// Check compares dir with what Write would make of it, and writes nothing. The differences are sorted by path; that of the lock, if only
-// it differs, is one. Errors are those of Write, apart from those for files in the way or edited by hand: these are differences.
+// Check compares dir with what Write would make of it, and writes nothing. The differences are sorted by path; those of
+// locks are among them if only locks differ. Errors are those of Write, apart from those for files in the way or edited
+// by hand: these are differences.
 //
 // Check waits for another run that is writing to dir, and refuses a directory that an interrupted run left incomplete.
 func Check(dir string, files Files, sources []Source) ([]Difference, error) {
@@ -49,11 +50,14 @@ func compare(dir string, files Files, sources []Source) ([]Difference, error) {
 	if err != nil {
 		return nil, err
 	}
-	want, digests := map[string][]byte{}, map[string]string{}
+	want, digests := map[string][]byte{}, map[string]map[string]string{}
 	for _, f := range files {
-		want[f.Path], digests[f.Path] = f.Data, digestOf(f.Data)
+		if digests[f.Lock] == nil {
+			digests[f.Lock] = map[string]string{}
+		}
+		want[f.Path], digests[f.Lock][f.Path] = f.Data, digestOf(f.Data)
 	}
-	lock, err := newLock(sources, digests)
+	locks, err := newLocks(sources, digests)
 	if err != nil {
 		return nil, err
 	}
@@ -67,8 +71,9 @@ func compare(dir string, files Files, sources []Source) ([]Difference, error) {
 			out = append(out, *d)
 		}
 	}
-	for _, path := range slices.Sorted(maps.Keys(old.lock.Files)) {
-		if _, ok := want[path]; ok || old.info[path] == nil || old.info[path].IsDir() { // the file is gone; a directory is not olmgen's
+	for _, path := range slices.Sorted(maps.Keys(old.files)) {
+		// the file is gone; a directory is not olmgen's
+		if _, ok := want[path]; ok || old.info[path] == nil || old.info[path].IsDir() {
 			continue
 		}
 		d, err := old.leftOver(t, path)
@@ -77,12 +82,8 @@ func compare(dir string, files Files, sources []Source) ([]Difference, error) {
 		}
 		out = append(out, *d)
 	}
-	if data := lock.encode(); string(data) != string(old.lockData) && len(out) == 0 {
-		state := StateStale
-		if old.lockData == nil {
-			state = StateMissing
-		}
-		out = append(out, *(&Difference{Path: LockName, State: state}).unified(old.lockData, data, old.lockData != nil, true))
+	if len(out) == 0 {
+		out = locks.differences(old.locks)
 	}
 	slices.SortFunc(out, func(a, b Difference) int { return strings.Compare(a.Path, b.Path) })
 	return out, nil
@@ -97,12 +98,12 @@ func inspect(name string) (target, *tree, error) {
 	t := newTarget(name, real)
 	old, err := readTree(t)
 	if old == nil && err == nil {
-		old = &tree{info: map[string]fs.FileInfo{}}
+		old = newTree(nil)
 	}
 	return t, old, err
 }
 
-// compare gives the difference of a file that is part of the tree, or nil.
+// compare returns the difference of a file that is part of the tree, or nil.
 func (tr *tree) compare(t target, path string, want []byte) (*Difference, error) {
 	info := tr.info[path]
 	if info == nil {
@@ -125,7 +126,7 @@ func (tr *tree) compare(t target, path string, want []byte) (*Difference, error)
 		return nil, nil
 	}
 	state := StateForeign
-	if recorded, ok := tr.lock.Files[path]; ok {
+	if recorded, ok := tr.files[path]; ok {
 		state = StateEdited
 		if recorded == digestOf(have) {
 			state = StateStale
@@ -134,7 +135,8 @@ func (tr *tree) compare(t target, path string, want []byte) (*Difference, error)
 	return (&Difference{Path: path, State: state}).unified(have, want, true, true), nil
 }
 
-// inTheWay says what is in place of a directory above path, or nothing. A file that olmgen wrote is a difference of its own.
+// inTheWay says what is in place of a directory above path, or nothing. A file that olmgen wrote is a difference of its
+// own.
 func (tr *tree) inTheWay(path string) State {
 	for _, above := range parents(path) {
 		info := tr.info[above]
@@ -144,14 +146,14 @@ func (tr *tree) inTheWay(path string) State {
 		if info.Mode().Type() == fs.ModeSymlink {
 			return StateInLink
 		}
-		if _, owned := tr.lock.Files[above]; !owned {
+		if _, owned := tr.files[above]; !owned {
 			return StateInFile
 		}
 	}
 	return ""
 }
 
-// leftOver gives the difference of a file that is not part of the tree any more.
+// leftOver returns the difference of a file that is not part of the tree any more.
 func (tr *tree) leftOver(t target, path string) (*Difference, error) {
 	if tr.info[path].Mode().Type() == fs.ModeSymlink {
 		return &Difference{Path: path, State: StateKeptLink}, nil
@@ -160,7 +162,7 @@ func (tr *tree) leftOver(t target, path string) (*Difference, error) {
 	if err != nil {
 		return nil, err
 	}
-	if tr.lock.Files[path] != digestOf(have) {
+	if tr.files[path] != digestOf(have) {
 		return &Difference{Path: path, State: StateKept}, nil // Write leaves it as it is
 	}
 	return (&Difference{Path: path, State: StateLeftOver}).unified(have, nil, true, false), nil

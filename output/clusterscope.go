@@ -40,7 +40,8 @@ func (t Tree) placeOf(x generate.Shared) place {
 
 // singleNamespace reports whether the operator watches one namespace only.
 func (o Operator) singleNamespace() bool {
-	return o.InstallMode == v1alpha1.InstallModeTypeOwnNamespace || o.InstallMode == v1alpha1.InstallModeTypeSingleNamespace
+	return o.InstallMode == v1alpha1.InstallModeTypeOwnNamespace ||
+		o.InstallMode == v1alpha1.InstallModeTypeSingleNamespace
 }
 
 // clusterScope lays out objects as operate-first/apps does. cluster-scope/base/<api group>/<plural>/<name>/ has one
@@ -78,13 +79,20 @@ func (t Tree) clusterBase(objects []generate.Shared) (Files, []string, error) {
 		if group == "" {
 			group = "core"
 		}
-		return "base/" + segment(escape(group)) + "/" + segment(escape(plurals[kindOf(x)])) + "/" + segment(ownName(x, t.Namespace))
+		return "base/" + segment(escape(group)) + "/" + segment(escape(plurals[kindOf(x)])) + "/" +
+			segment(ownName(x, t.Namespace))
 	})
 	var files Files
 	for i, x := range objects {
-		more, err := t.directory(clusterApp+"/"+bases[i]+"/", objects[i:i+1], []string{segment(escape(strings.ToLower(x.Kind)))})
+		more, err := t.directory(clusterApp+"/"+bases[i]+"/", objects[i:i+1],
+			[]string{segment(escape(strings.ToLower(x.Kind)))})
 		if err != nil {
 			return nil, nil, err
+		}
+		if len(x.Operators) == 1 {
+			for n := range more {
+				more[n].Lock = t.LockOf(LayoutClusterScope, x.Operators[0])
+			}
 		}
 		files = append(files, more...)
 	}
@@ -129,7 +137,9 @@ func (t Tree) clusterLists(objects []generate.Shared, bases []string) (Files, er
 		if err != nil {
 			return nil, err
 		}
-		files = append(files, File{Path: clusterApp + "/" + bundle + "/" + kustomizationName, Data: kustomization})
+		files = append(files,
+			File{Path: clusterApp + "/" + bundle + "/" + kustomizationName, Data: kustomization,
+				Lock: t.LockOf(LayoutClusterScope, i)})
 	}
 	kustomization, err := t.kustomization(resources)
 	return append(files, File{Path: clusterOverlay + kustomizationName, Data: kustomization}), err
@@ -153,14 +163,17 @@ func (t Tree) applications() (Files, error) {
 		o := t.Operators[i]
 		dir := segment(escape(o.Name))
 		if other, ok := taken[fold(dir)]; ok {
-			return nil, refuse("give the operator another name", "%s and %s would both be in the directory %s", o.Name, other, dir)
+			return nil,
+				refuse("give the operator another name", "%s and %s would both be in the directory %s", o.Name, other,
+					dir)
 		}
 		taken[fold(dir)] = o.Name
 		objects = slices.DeleteFunc(objects, func(x generate.Shared) bool { return t.placeOf(x) != inApplication })
 		if len(objects) == 0 {
 			continue
 		}
-		more, err := t.directory(dir+"/base/", objects, unique(objects, func(x generate.Object) string { return stem(x, o.Namespace) }))
+		more, err := t.directory(dir+"/base/", objects,
+			unique(objects, func(x generate.Object) string { return stem(x, o.Namespace) }))
 		if err != nil {
 			return nil, err
 		}

@@ -16,7 +16,8 @@ func (t Tree) clusterScopeWarnings() []string {
 	for i, objects := range t.perOperator() {
 		o := t.Operators[i]
 		say := func(format string, args ...any) {
-			warnings = append(warnings, fmt.Sprintf("%s: %s: %s", LayoutClusterScope, o.Name, fmt.Sprintf(format, args...)))
+			warnings = append(warnings,
+				fmt.Sprintf("%s: %s: %s", LayoutClusterScope, o.Name, fmt.Sprintf(format, args...)))
 		}
 		left := map[string]int{}
 		for _, x := range objects {

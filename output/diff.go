@@ -9,7 +9,8 @@ import (
 	"znkr.io/diff/textdiff"
 )
 
-// unified sets the diff from have to want in a form that patch and git apply take; before and after say whether the file exists.
+// unified sets the diff from have to want in a form that patch and git apply take; before and after say whether the
+// file exists.
 func (d *Difference) unified(have, want []byte, before, after bool) *Difference {
 	hunks := textdiff.Hunks(have, want, textdiff.IndentHeuristic())
 	if len(hunks) == 0 {

@@ -13,7 +13,7 @@ import (
 type disk struct {
 	// exchange swaps two directories in one step. It fails with errors.ErrUnsupported where that is not possible.
 	exchange func(a, b string) error
-	// hardlink gives a file a second name.
+	// hardlink returns a file a second name.
 	hardlink func(from, to string) error
 	// access tells whether files can be created in a directory.
 	access func(dir string) error
@@ -166,7 +166,8 @@ func (d *disk) swap(t target) error {
 	}
 	if err := d.rename(t.stage, t.dir); err != nil {
 		if back := d.rename(t.aside, t.dir); back != nil {
-			return refuse("move it back, or run olmgen again, which does", "%w: the old tree is at %s now", err, t.aside)
+			return refuse("move it back, or run olmgen again, which does", "%w: the old tree is at %s now", err,
+				t.aside)
 		}
 		return err
 	}

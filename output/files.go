@@ -1,8 +1,9 @@
 // Package output writes rendered files to a directory that olmgen keeps up to date, or to one stream.
 //
 // [Write] replaces a directory as a whole: readers see the old tree or the new one. Where that is not possible it
-// writes file by file, with a journal. Files that olmgen did not write stay as they are. The file olmgen.lock says
-// which files are olmgen's. [Stream] prints the same files as one multi-document YAML stream.
+// writes file by file, with a journal. Files that olmgen did not write stay as they are. The files olmgen.lock say
+// which files are olmgen's: one at the root, and one in each directory of an operator or tenant. [Stream] prints the
+// same files as one multi-document YAML stream.
 package output
 
 import (
@@ -16,7 +17,7 @@ import (
 	"github.com/olmgen/olmgen/generate"
 )
 
-// LockName is the name of the file, at the root of an output directory, that says which files of it are olmgen's.
+// LockName is the name of the files that say which files of an output directory are olmgen's.
 const LockName = "olmgen.lock"
 
 // Stdout means standard output in place of a directory.
@@ -35,6 +36,9 @@ type File struct {
 	Path   string
 	Data   []byte
 	Object ID // of the object that the file holds unchanged; zero if it holds none
+	// Lock is the directory of the olmgen.lock that records the file, slash-separated; empty for the output directory
+	// itself. What changes by itself has a lock of its own, so that version control can merge the changes.
+	Lock string
 }
 
 // ID names an object of a tree.
@@ -53,9 +57,21 @@ func (fs Files) check() error {
 		dir  bool
 	}
 	seen := map[string]place{}
+	locks := map[string]bool{}
+	for _, f := range fs {
+		if f.Lock != "" {
+			if err := checkPath(f.Lock); err != nil {
+				return err
+			}
+			locks[fold(lockPath(f.Lock))] = true
+		}
+	}
 	for _, f := range fs {
 		if err := checkPath(f.Path); err != nil {
 			return err
+		}
+		if locks[fold(f.Path)] {
+			return fmt.Errorf("path %q is taken: olmgen keeps its own record there", f.Path)
 		}
 		for _, name := range append(parents(f.Path), f.Path) {
 			here := place{name, name != f.Path}
@@ -64,7 +80,8 @@ func (fs Files) check() error {
 			case !ok:
 				seen[fold(name)] = here
 			case before.name != name:
-				return fmt.Errorf("paths %q and %q differ only in case, which macOS and Windows cannot hold", before.name, name)
+				return fmt.Errorf("paths %q and %q differ only in case, which macOS and Windows cannot hold",
+					before.name, name)
 			case !before.dir && !here.dir:
 				return fmt.Errorf("two files have the path %q", name)
 			case before.dir != here.dir:

@@ -25,9 +25,11 @@ func (t Tree) gitopsCatalog() (Files, error) {
 	taken := map[string]string{}
 	own := t.perOperator()
 	for i, o := range t.Operators {
-		dir := strings.TrimSuffix(segment(escape(o.Name)), "-operator") + "-operator"
+		dir := catalogDirectory(o)
 		if other, ok := taken[fold(dir)]; ok {
-			return nil, refuse("give one of them another name", "the operators %s and %s would both be in the directory %s", other, o.Name, dir)
+			return nil,
+				refuse("give one of them another name", "the operators %s and %s would both be in the directory %s",
+					other, o.Name, dir)
 		}
 		taken[fold(dir)] = o.Name
 		more, err := t.catalogEntry(dir+"/operator/", o, own[i])
@@ -37,6 +39,10 @@ func (t Tree) gitopsCatalog() (Files, error) {
 		files = append(files, more...)
 	}
 	return files, nil
+}
+
+func catalogDirectory(o Operator) string {
+	return strings.TrimSuffix(segment(escape(o.Name)), "-operator") + "-operator"
 }
 
 func (t Tree) catalogEntry(dir string, o Operator, objects []generate.Shared) (Files, error) {
@@ -57,7 +63,9 @@ func (t Tree) catalogEntry(dir string, o Operator, objects []generate.Shared) (F
 		}
 	}
 	if overlay.Channel == "" {
-		return nil, refuseOption(generate.OptionChannel, "name one", "the layout %s has an overlay for the channel, and the bundle is in none", LayoutGitOpsCatalog)
+		return nil,
+			refuseOption(generate.OptionChannel, "name one",
+				"the layout %s has an overlay for the channel, and the bundle is in none", LayoutGitOpsCatalog)
 	}
 	files, err := t.directory(dir+"base/", objects, unique(objects, func(x generate.Object) string {
 		if isOLM(x, v1alpha1.SubscriptionKind) && x.Namespace == overlay.Namespace && x.Name == overlay.Name {

@@ -29,7 +29,7 @@ func (t Tree) helm() (Files, error) {
 		for _, f := range made {
 			path := f.Path
 			if t.Namespace == "" {
-				path = escape(o.Name) + "/" + path
+				path = segment(escape(o.Name)) + "/" + path
 			}
 			files = append(files, File{Path: path, Data: f.Data})
 		}

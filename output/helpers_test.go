@@ -15,7 +15,7 @@ import (
 // that starts with "-> " a symbolic link.
 type holds map[string]string
 
-// files gives the content as Write takes it.
+// files returns the content as Write takes it.
 func (h holds) files() Files {
 	var fs Files
 	for p, text := range h {

@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// versions gives two trees that have files in common, files of their own and files that differ.
+// versions returns two trees that have files in common, files of their own and files that differ.
 func versions(n int) (a, b holds) {
 	a, b = holds{}, holds{}
 	for i := range n {
@@ -158,7 +158,7 @@ func written(t *testing.T, dir string, tree holds) {
 	for p, text := range tree {
 		digests[p] = digestOf([]byte(text))
 	}
-	l, err := newLock(nil, digests)
+	l, err := newLock("", nil, digests)
 	must(t, err)
 	tree.put(t, dir)
 	holds{LockName: string(l.encode())}.put(t, dir)

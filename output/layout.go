@@ -15,12 +15,13 @@ import (
 type Tree struct {
 	Objects   []generate.Shared // in the order in which they can be applied
 	Operators []Operator        // what the indices of Shared mean
-	// Namespace is left out of file names. Empty, all have theirs, so that no name depends on which operators there are.
+	// Namespace is left out of file names. Empty, all have theirs, so that no name depends on which operators there
+	// are.
 	Namespace string
 	Templates *templates.Set
 	HelmCRDs  helm.CRDs // where a chart has the CRDs; default: among its templates
-	// Change is what has been done to Objects since they were rendered, if that can be done in the same way wherever the operator is; nil for
-	// nothing.
+	// Change is what has been done to Objects since they were rendered, if that can be done in the same way wherever
+	// the operator is; nil for nothing.
 	Change func([]generate.Shared) error
 }
 
@@ -66,8 +67,8 @@ var layouts = map[Layout]func(Tree) (Files, error){
 	LayoutHelm:          Tree.helm,
 }
 
-// Files lays out a tree. The files depend on nothing but the tree. Adding an operator to a tree that has no Namespace, or removing one, changes no file of
-// the others, but for those that list files.
+// Files lays out a tree. The files depend on nothing but the tree. Adding an operator to a tree that has no Namespace,
+// or removing one, changes no file of the others, but for those that list files.
 func (t Tree) Files(l Layout) (Files, error) {
 	layout, ok := layouts[l]
 	if !ok {
@@ -81,15 +82,47 @@ func (t Tree) Files(l Layout) (Files, error) {
 	if err != nil {
 		return nil, err
 	}
+	t.lockOwn(l, files)
 	for _, part := range slices.Sorted(maps.Keys(parts)) {
 		objects := parts[part]
-		more, err := t.directory(partDirectory(l, part, objects), objects, unique(objects, func(o generate.Object) string { return stem(o, o.Namespace) }))
+		dir := partDirectory(l, part, objects)
+		more, err := t.directory(dir, objects,
+			unique(objects, func(o generate.Object) string { return stem(o, o.Namespace) }))
 		if err != nil {
 			return nil, err
+		}
+		for i := range more {
+			more[i].Lock = strings.TrimSuffix(dir, "/")
 		}
 		files = append(files, more...)
 	}
 	return files, nil
+}
+
+// LockOf returns the directory of the lock that records an operator and its files: the operator's own where a layout
+// gives it one, else "" for the tree's.
+func (t Tree) LockOf(l Layout, operator int) string {
+	name := segment(escape(t.Operators[operator].Name))
+	switch {
+	case l == LayoutGitOpsCatalog:
+		return catalogDirectory(t.Operators[operator])
+	case l == LayoutClusterScope, l == LayoutHelm && t.Namespace == "":
+		return name
+	}
+	return ""
+}
+
+// lockOwn returns the files in the directory of an operator to its lock.
+func (t Tree) lockOwn(l Layout, files Files) {
+	own := map[string]bool{}
+	for i := range t.Operators {
+		own[t.LockOf(l, i)] = true
+	}
+	for i, f := range files {
+		if top, _, below := strings.Cut(f.Path, "/"); below && own[top] {
+			files[i].Lock = top
+		}
+	}
 }
 
 // partDirectory returns the directory of a part. The decision record wants cluster-scoped objects in cluster-scope.
@@ -101,8 +134,8 @@ func partDirectory(l Layout, part string, objects []generate.Shared) string {
 	return part + "/"
 }
 
-// parts takes out of a tree what is applied apart from the rest. In every layout each part has a directory of its own, and no
-// kustomization.yaml but its own lists it.
+// parts takes out of a tree what is applied apart from the rest. In every layout each part has a directory of its own,
+// and no kustomization.yaml but its own lists it.
 func (t Tree) parts() (Tree, map[string][]generate.Shared) {
 	parts := map[string][]generate.Shared{}
 	var rest []generate.Shared
@@ -119,21 +152,24 @@ func (t Tree) parts() (Tree, map[string][]generate.Shared) {
 
 // checkParts refuses an operator whose directory would be one of the parts'.
 func (t Tree) checkParts(l Layout, parts map[string][]generate.Shared) error {
-	if l != LayoutClusterScope && (l != LayoutHelm || t.Namespace != "") { // other layouts have no directory of the operator's name
+	// other layouts have no directory of the operator's name
+	if l != LayoutClusterScope && (l != LayoutHelm || t.Namespace != "") {
 		return nil
 	}
 	for _, o := range t.Operators {
 		dir := segment(escape(o.Name))
 		for part := range parts {
 			if top, _, _ := strings.Cut(part, "/"); fold(top) == fold(dir) {
-				return refuse("give the operator another name, or choose another layout", "%s would be in the directory %s, which is that of an administrator's bindings", o.Name, top)
+				return refuse("give the operator another name, or choose another layout",
+					"%s would be in the directory %s, which is that of an administrator's bindings", o.Name, top)
 			}
 		}
 	}
 	return nil
 }
 
-// Warnings says what a person should know of a tree in a layout: what the layout leaves out, and what the rules behind it do not allow.
+// Warnings says what a person should know of a tree in a layout: what the layout leaves out, and what the rules behind
+// it do not allow.
 func (t Tree) Warnings(l Layout) []string {
 	if l == LayoutClusterScope {
 		return t.clusterScopeWarnings()
@@ -141,9 +177,9 @@ func (t Tree) Warnings(l Layout) []string {
 	return nil
 }
 
-// flat puts one object in a file, all in one directory, with a kustomization.yaml that lists them in the order of application. A file is
-// called <kind>_<name>.yaml, one outside the tree's namespace <kind>_<namespace>_<name>.yaml; a kind of an API group that is not
-// Kubernetes' or OLM's own is written <kind>.<group>.
+// flat puts one object in a file, all in one directory, with a kustomization.yaml that lists them in the order of
+// application. A file is called <kind>_<name>.yaml, one outside the tree's namespace <kind>_<namespace>_<name>.yaml; a
+// kind of an API group that is not Kubernetes' or OLM's own is written <kind>.<group>.
 func (t Tree) flat() (Files, error) {
 	return t.directory("", t.Objects, unique(t.Objects, func(o generate.Object) string { return stem(o, t.Namespace) }))
 }
@@ -154,7 +190,7 @@ func (t Tree) directory(dir string, objects []generate.Shared, paths []string) (
 	var resources []string
 	for i, o := range objects {
 		resources = append(resources, paths[i]+".yaml")
-		files = append(files, File{dir + resources[i], o.Data, IDOf(o.Object)})
+		files = append(files, File{Path: dir + resources[i], Data: o.Data, Object: IDOf(o.Object)})
 	}
 	kustomization, err := t.kustomization(resources)
 	if err != nil {

@@ -69,7 +69,7 @@ func laidOut(t *testing.T, tree Tree, l Layout) map[string]string {
 	return out
 }
 
-// built gives "Kind namespace/name" of what kustomize builds of directories, in their order.
+// built returns "Kind namespace/name" of what kustomize builds of directories, in their order.
 func built(t *testing.T, files map[string]string, roots ...string) []string {
 	t.Helper()
 	dir := t.TempDir()

@@ -30,19 +30,27 @@ type Source struct {
 	Bundle string `json:"bundle"`           // name of the ClusterServiceVersion
 	Source string `json:"source,omitempty"` // where the bundle came from, as the user wrote it
 	Digest string `json:"digest,omitempty"` // of the image, or of the files of the bundle
+	// Lock is the directory of the olmgen.lock that records it, slash-separated; empty for the output directory itself.
+	Lock string `json:"-"`
 }
 
 // lockFile is the content of olmgen.lock.
 type lockFile struct {
-	APIVersion string            `json:"apiVersion"`
-	Kind       string            `json:"kind"`
-	Sources    []Source          `json:"sources"`
-	Files      map[string]string `json:"files"` // path to digest
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	// the way to the output directory, ../.. for example; empty in the output directory itself
+	Root    string            `json:"root,omitempty"`
+	Sources []Source          `json:"sources"`
+	Files   map[string]string `json:"files"` // path below the output directory, to digest
 }
 
-// newLock records files, a path to digest mapping, which were made from sources.
-func newLock(sources []Source, files map[string]string) (lockFile, error) {
-	l := lockFile{APIVersion: lockAPIVersion, Kind: lockKind, Sources: slices.Clone(sources), Files: files}
+// newLock records files, a path to digest mapping, which were made from sources, in a directory.
+func newLock(dir string, sources []Source, files map[string]string) (lockFile, error) {
+	l := lockFile{APIVersion: lockAPIVersion, Kind: lockKind, Root: wayUp(dir), Sources: slices.Clone(sources),
+		Files: files}
+	for i := range l.Sources {
+		l.Sources[i].Lock = ""
+	}
 	slices.SortFunc(l.Sources, func(a, b Source) int {
 		return cmp.Or(cmp.Compare(a.Bundle, b.Bundle), cmp.Compare(a.Source, b.Source), cmp.Compare(a.Digest, b.Digest))
 	})
@@ -93,6 +101,9 @@ func (l lockFile) encode() []byte {
 	var b bytes.Buffer
 	b.WriteString(lockComment)
 	fmt.Fprintf(&b, "apiVersion: %s\nkind: %s\n", l.APIVersion, l.Kind)
+	if l.Root != "" {
+		fmt.Fprintf(&b, "root: %s\n", l.Root)
+	}
 	b.WriteString("sources:" + orEmpty(len(l.Sources), " []") + "\n")
 	for _, s := range l.Sources {
 		fmt.Fprintf(&b, "- bundle: %s\n", scalar(s.Bundle))
@@ -152,7 +163,9 @@ func readLock(data []byte) (lockFile, error) {
 	var mismatch *json.UnmarshalTypeError
 	switch {
 	case errors.As(err, &mismatch):
-		return l, fmt.Errorf("%s: found a %s in place of a %s", cmp.Or(mismatch.Field, "the document"), mismatch.Value, mismatch.Type.Kind())
+		return l,
+			fmt.Errorf("%s: found a %s in place of a %s", cmp.Or(mismatch.Field, "the document"), mismatch.Value,
+				mismatch.Type.Kind())
 	case err != nil:
 		return l, reason(err)
 	case l.APIVersion != lockAPIVersion || l.Kind != lockKind:
@@ -160,10 +173,13 @@ func readLock(data []byte) (lockFile, error) {
 	case len(strict) > 0:
 		return l, reason(strict[0])
 	}
-	return newLock(l.Sources, l.Files)
+	root := l.Root
+	l, err = newLock("", l.Sources, l.Files)
+	l.Root = root
+	return l, err
 }
 
-// secondDocument gives the line on which a second document starts, 0 if there is none: the YAML decoder would read the
+// secondDocument returns the line on which a second document starts, 0 if there is none: the YAML decoder would read the
 // first and be silent about the rest.
 func secondDocument(data []byte) int {
 	content, n := false, 0

@@ -63,7 +63,7 @@ func TestLockNames(t *testing.T) {
 		files[n] = one
 		sources = append(sources, Source{Bundle: n, Source: n})
 	}
-	want, err := newLock(sources, files)
+	want, err := newLock("", sources, files)
 	must(t, err)
 	got, err := readLock(want.encode())
 	must(t, err)
@@ -157,7 +157,7 @@ func FuzzFiles(f *testing.F) {
 		if strings.EqualFold(a, b) || strings.HasPrefix(a, b+"/") || strings.HasPrefix(b, a+"/") {
 			t.Fatalf("accepted %q and %q", a, b)
 		}
-		l, err := newLock(nil, map[string]string{a: one, b: two})
+		l, err := newLock("", nil, map[string]string{a: one, b: two})
 		if err != nil {
 			t.Fatal(err)
 		}

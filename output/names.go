@@ -29,8 +29,10 @@ func unique(objects []generate.Shared, path func(generate.Object) string) []stri
 
 // plainGroups are the API groups that file names leave out.
 var plainGroups = map[string]bool{
-	"": true, "apps": true, "apiextensions.k8s.io": true, "apiregistration.k8s.io": true, "admissionregistration.k8s.io": true,
-	"networking.k8s.io": true, "olm.operatorframework.io": true, "operators.coreos.com": true, "policy": true, "rbac.authorization.k8s.io": true, "scheduling.k8s.io": true,
+	"": true, "apps": true, "apiextensions.k8s.io": true, "apiregistration.k8s.io": true,
+	"admissionregistration.k8s.io": true,
+	"networking.k8s.io":            true, "olm.operatorframework.io": true, "operators.coreos.com": true, "policy": true,
+	"rbac.authorization.k8s.io": true, "scheduling.k8s.io": true,
 }
 
 // stem returns the file name of an object where all kinds are in one directory.

@@ -34,8 +34,10 @@ type planner struct {
 	target target
 	force  bool
 	want   map[string]wanted
-	lock   map[string]string      // the files of the new lock
-	carry  map[string]fs.FileInfo // what stays of the old tree although the new one does not have it, directories included
+	record map[string]map[string]string // the files of the new locks, by the directory of the lock
+	locks  locks                        // the new locks
+	// what stays of the old tree although the new one does not have it, directories included
+	carry map[string]fs.FileInfo
 
 	links, foreign, edited []string // what is in the way
 }
@@ -43,6 +45,15 @@ type planner struct {
 type wanted struct {
 	data   []byte
 	digest string
+	lock   string // the directory of the lock that records it
+}
+
+// note records a file in the lock of a directory.
+func (p *planner) note(dir, path, digest string) {
+	if p.record[dir] == nil {
+		p.record[dir] = map[string]string{}
+	}
+	p.record[dir][path] = digest
 }
 
 // makePlan compares the directory of t with want. It changes nothing.
@@ -52,9 +63,9 @@ func makePlan(t target, want map[string]wanted, o WriteOptions) (*plan, error) {
 		return nil, err
 	}
 	p := &planner{plan: plan{old: old}, target: t, force: o.Force, want: want,
-		lock: map[string]string{}, carry: map[string]fs.FileInfo{}}
+		record: map[string]map[string]string{}, carry: map[string]fs.FileInfo{}}
 	if old == nil {
-		p.old = &tree{}
+		p.old = newTree(nil)
 	}
 	if err := p.wantedFiles(); err != nil {
 		return nil, err
@@ -63,12 +74,13 @@ func makePlan(t target, want map[string]wanted, o WriteOptions) (*plan, error) {
 		return nil, err
 	}
 	p.carriedEntries()
+	if p.locks, err = newLocks(o.Sources, p.record); err != nil {
+		return nil, fmt.Errorf("cannot record the render in %s: %w", t.show(LockName), err)
+	}
 	if err := p.obstacles(); err != nil {
 		return nil, err
 	}
-	if err := p.finish(o.Sources); err != nil {
-		return nil, err
-	}
+	p.finish()
 	p.old = old
 	return &p.plan, nil
 }
@@ -77,7 +89,7 @@ func makePlan(t target, want map[string]wanted, o WriteOptions) (*plan, error) {
 func (p *planner) wantedFiles() error {
 	for _, path := range slices.Sorted(maps.Keys(p.want)) {
 		w, info := p.want[path], p.old.info[path]
-		p.lock[path] = w.digest
+		p.note(w.lock, path, w.digest)
 		file := staged{path: path, data: w.data}
 		switch {
 		case info == nil || info.IsDir(): // whether the directory goes is seen in obstacles
@@ -89,7 +101,7 @@ func (p *planner) wantedFiles() error {
 			if err != nil {
 				return err
 			}
-			recorded, owned := p.old.lock.Files[path]
+			recorded, owned := p.old.files[path]
 			file.old, file.keep = info, now == w.digest
 			switch {
 			case file.keep:
@@ -109,8 +121,8 @@ func (p *planner) wantedFiles() error {
 
 // ownedFiles finds files of the old lock that are not wanted any more. They are removed, or kept if they were edited.
 func (p *planner) ownedFiles() error {
-	for _, path := range slices.Sorted(maps.Keys(p.old.lock.Files)) {
-		info, recorded := p.old.info[path], p.old.lock.Files[path]
+	for _, path := range slices.Sorted(maps.Keys(p.old.files)) {
+		info, recorded := p.old.info[path], p.old.files[path]
 		if _, ok := p.want[path]; ok || info == nil || info.IsDir() {
 			continue
 		}
@@ -126,7 +138,7 @@ func (p *planner) ownedFiles() error {
 			continue
 		}
 		p.result.Kept = append(p.result.Kept, path)
-		p.lock[path] = recorded
+		p.note(p.old.lockOf[path], path, recorded)
 	}
 	return nil
 }
@@ -140,7 +152,7 @@ func (p *planner) carriedEntries() {
 		_, wanted := p.want[path]
 		_, removed := slices.BinarySearch(p.result.Removed, path)
 		switch {
-		case path == LockName, info.IsDir() && owned[path], !info.IsDir() && (wanted || removed):
+		case p.old.isLock(path), info.IsDir() && owned[path], !info.IsDir() && (wanted || removed):
 			continue
 		}
 		p.carry[path] = info
@@ -152,7 +164,11 @@ func (p *planner) carriedEntries() {
 
 // obstacles refuses a new tree that would replace what it must not.
 func (p *planner) obstacles() error {
-	for path := range p.want {
+	paths := slices.Collect(maps.Keys(p.want))
+	for dir := range p.locks {
+		paths = append(paths, lockPath(dir))
+	}
+	for _, path := range paths {
 		for _, above := range append(parents(path), path) {
 			info := p.carry[above]
 			switch {
@@ -205,22 +221,20 @@ func (p *planner) show(paths []string) string {
 	return text.FirstOf(5, paths)
 }
 
-// finish adds to the new tree the entries that stay, the lock, and the directories.
-func (p *planner) finish(sources []Source) error {
-	lock, err := newLock(sources, p.lock)
-	if err != nil {
-		return fmt.Errorf("cannot record the render in %s: %w", p.target.show(LockName), err)
-	}
-	data := lock.encode()
-	if len(data) > maxLockSize {
-		return fmt.Errorf("cannot record the render in %s: it would be larger than %d MiB",
-			p.target.show(LockName), maxLockSize>>20)
-	}
-	same := bytes.Equal(data, p.old.lockData)
-	p.changed = !same || len(p.result.Added)+len(p.result.Changed)+len(p.result.Removed) > 0
-	p.files = append(p.files, staged{path: LockName, data: data, keep: same, old: p.old.info[LockName]})
-
+// finish adds what is carried and the locks to the new tree, and its directories.
+func (p *planner) finish() {
+	p.changed = len(p.result.Added)+len(p.result.Changed)+len(p.result.Removed) > 0 || len(p.locks) != len(p.old.locks)
 	dirs := map[string]bool{}
+	for _, dir := range p.locks.dirs() {
+		path, data := lockPath(dir), p.locks[dir].data
+		before, ok := p.old.locks[dir]
+		same := ok && bytes.Equal(data, before.data)
+		p.changed = p.changed || !same
+		p.files = append(p.files, staged{path: path, data: data, keep: same, old: p.old.info[path]})
+		for _, d := range parents(path) {
+			dirs[d] = true
+		}
+	}
 	for path, info := range p.carry {
 		if info.IsDir() {
 			dirs[path] = true
@@ -235,5 +249,4 @@ func (p *planner) finish(sources []Source) error {
 	}
 	p.dirs = slices.Sorted(maps.Keys(dirs))
 	slices.SortFunc(p.files, func(a, b staged) int { return strings.Compare(a.path, b.path) })
-	return nil
 }

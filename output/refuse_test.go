@@ -45,14 +45,28 @@ func TestWriteRefusesSystemDirectories(t *testing.T) {
 
 // TestTooManyForeign asks about entries that are not there: to make them takes seconds.
 func TestTooManyForeign(t *testing.T) {
-	tr := &tree{lock: lockFile{Files: map[string]string{"x/owned": one}}}
+	file := lstat(t, "refuse_test.go")
+	tr := newTree(nil)
 	check := tr.noOutput(newTarget("out", "/out"))
 	for i := range maxForeign {
-		must(t, check(fmt.Sprint(i)))
-		must(t, check("x"))
-		must(t, check("x/owned"))
+		p := fmt.Sprint(i)
+		tr.info[p] = file
+		must(t, check(p))
 	}
-	refused(t, check("x/foreign"), "out holds more than 20000 files")
+	tr.info["one more"] = file
+	refused(t, check("one more"), "out holds more than 20000 files")
+
+	tr = newTree(nil)
+	tr.locks[""] = recorded{}
+	tr.locks["x"] = recorded{}
+	tr.files["x/owned"] = one
+	for i := range maxForeign {
+		tr.paths = append(tr.paths, fmt.Sprint(i))
+	}
+	tr.paths = append(tr.paths, "x", "x/owned", LockName, "x/"+LockName)
+	if n := tr.foreign(); n != maxForeign {
+		t.Errorf("%d entries are foreign", n)
+	}
 }
 
 func TestWriteRefusesFiles(t *testing.T) {

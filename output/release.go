@@ -45,7 +45,8 @@ func (t Tree) ReleaseWarnings(files Files) (warnings []string, crds bool, err er
 			crds = true
 			text += "Put the CRDs into crds/: it then takes " + mebibytes(moved)
 		} else {
-			text += "Store releases in a database (HELM_DRIVER=sql), apply the output of \"helm template\" server-side, " +
+			text += "Store releases in a database (HELM_DRIVER=sql), apply the output of \"helm template\" " +
+				"server-side, " +
 				"or choose another layout"
 		}
 		warnings = append(warnings, text)

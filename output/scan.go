@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 )
 
 // maxForeign limits the entries that olmgen did not write. A directory with more is not an output directory.
@@ -20,16 +21,23 @@ const maxForeign = 20_000
 
 // tree is the content of an output directory.
 type tree struct {
-	root     fs.FileInfo
-	paths    []string // of every entry, parents before what is in them
-	info     map[string]fs.FileInfo
-	lock     lockFile
-	lockData []byte
+	root   fs.FileInfo
+	paths  []string // of every entry, parents before what is in them
+	info   map[string]fs.FileInfo
+	locks  locks
+	files  map[string]string // what the locks record: path to digest
+	lockOf map[string]string // by path, the directory of the lock that records it
 
 	works  bool            // a directory that olmgen works in is there
 	stay   bool            // the directory cannot be replaced as a whole
 	git    string          // a git repository in it; olmgen does not look into it
 	mounts map[string]bool // entries that something is mounted at
+}
+
+func newTree(root fs.FileInfo) *tree {
+	return &tree{root: root, info: map[string]fs.FileInfo{}, locks: locks{}, files: map[string]string{},
+		lockOf: map[string]string{},
+		mounts: map[string]bool{}}
 }
 
 // readTree reads the directory of t and refuses one that is no output directory. It returns nil if there is none.
@@ -44,12 +52,16 @@ func readTree(t target) (*tree, error) {
 	if err := t.checkDirectory(root); err != nil {
 		return nil, err
 	}
-	tr := &tree{root: root, mounts: map[string]bool{}, stay: t.mustStay(root)}
-	if tr.lock, tr.lockData, err = readLockFile(t); err != nil {
+	tr := newTree(root)
+	tr.stay = t.mustStay(root)
+	if err := tr.readLock(t, ""); err != nil {
 		return nil, err
 	}
 	if err := tr.list(t.dir, tr.noOutput(t)); err != nil {
 		return nil, err
+	}
+	if tr.foreign() > maxForeign {
+		return nil, tooMany(t)
 	}
 	for _, p := range tr.paths {
 		if err := tr.checkEntry(t, p); err != nil {
@@ -62,7 +74,9 @@ func readTree(t target) (*tree, error) {
 
 // list reads the entries below dir. It calls check, if it is not nil, for every entry, and stops at an error.
 func (tr *tree) list(dir string, check func(p string) error) error {
-	tr.info = map[string]fs.FileInfo{}
+	if tr.info == nil {
+		tr.info = map[string]fs.FileInfo{}
+	}
 	return filepath.WalkDir(dir, func(name string, e fs.DirEntry, err error) error {
 		if err != nil || name == dir {
 			return err
@@ -101,25 +115,54 @@ func skip(e fs.DirEntry) error {
 	return nil
 }
 
-// noOutput stops the listing of, for example, a home directory early.
+// noOutput reads the locks of the directories. It stops the listing of, for example, a home directory early.
 func (tr *tree) noOutput(t target) func(string) error {
-	owned, foreign := tr.ownedDirs(), 0
+	entries := 0
 	return func(p string) error {
-		if _, ok := tr.lock.Files[p]; ok || owned[p] {
-			return nil
+		if tr.info[p].IsDir() {
+			if err := tr.readLock(t, p); err != nil {
+				return err
+			}
 		}
-		if foreign++; foreign > maxForeign {
-			return refuse(ownDirectory, "%s holds more than %d files that olmgen did not write", t.name, maxForeign)
+		if entries++; entries > maxForeign && len(tr.locks) == 0 {
+			return tooMany(t)
 		}
 		return nil
 	}
 }
 
+func tooMany(t target) error {
+	return refuse(ownDirectory, "%s holds more than %d files that olmgen did not write", t.name, maxForeign)
+}
+
+// foreign returns the number of entries that olmgen did not write.
+func (tr *tree) foreign() int {
+	owned, n := tr.ownedDirs(), 0
+	for _, p := range tr.paths {
+		if _, ok := tr.files[p]; !ok && !owned[p] && !tr.isLock(p) {
+			n++
+		}
+	}
+	return n
+}
+
+// isLock reports whether a path is that of a lock of the tree.
+func (tr *tree) isLock(p string) bool {
+	dir, name := path.Split(p)
+	_, ok := tr.locks[strings.TrimSuffix(dir, "/")]
+	return ok && name == LockName
+}
+
 // ownedDirs returns the directories of the files in the lock.
 func (tr *tree) ownedDirs() map[string]bool {
 	owned := map[string]bool{}
-	for p := range tr.lock.Files {
+	for p := range tr.files {
 		for _, d := range parents(p) {
+			owned[d] = true
+		}
+	}
+	for dir := range tr.locks {
+		for _, d := range parents(lockPath(dir)) {
 			owned[d] = true
 		}
 	}
@@ -143,36 +186,6 @@ func (tr *tree) checkEntry(t target, p string) error {
 		tr.mounts[p] = true
 	}
 	return nil
-}
-
-func readLockFile(t target) (lockFile, []byte, error) {
-	name := at(t.dir, LockName)
-	info, err := os.Lstat(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return lockFile{}, nil, nil
-	}
-	if err != nil {
-		return lockFile{}, nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return lockFile{}, nil, refuse("move it away", "%s is not a regular file", t.show(LockName))
-	}
-	f, err := openRegular(name)
-	if err != nil {
-		return lockFile{}, nil, err
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxLockSize+1))
-	if err != nil {
-		return lockFile{}, nil, err
-	}
-	l, err := readLock(data)
-	if err != nil {
-		return lockFile{}, nil, refuse("restore it from version control, or remove it: "+
-			"then olmgen takes over files that are equal to its own and leaves the rest alone",
-			"%s: %w", t.show(LockName), err)
-	}
-	return l, data, nil
 }
 
 // openRegular opens a file that was regular when it was listed. It does not follow a link, and does not wait for a

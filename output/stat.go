@@ -11,8 +11,8 @@ import (
 // statWidth is the width of a line of Stat: git's where there is no terminal.
 const statWidth = 80
 
-// Stat prints one line for each difference, with the number of its changed lines, and their sum, as "git diff --stat" does (git: diff.c,
-// show_stats).
+// Stat prints one line for each difference, with the number of its changed lines, and their sum, as "git diff --stat"
+// does (git: diff.c, show_stats).
 func Stat(differences []Difference) []byte {
 	longest, most, inserted, deleted := 0, 0, 0, 0
 	for _, d := range differences {

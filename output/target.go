@@ -33,7 +33,8 @@ func (d *disk) locate(name string) (target, error) {
 	if err == nil {
 		real, err := filepath.EvalSymlinks(abs)
 		if err != nil {
-			return target{}, refuse("remove the link or make the directory it points to", "output directory %s: %w", name, err)
+			return target{},
+				refuse("remove the link or make the directory it points to", "output directory %s: %w", name, err)
 		}
 		return newTarget(name, real), nil
 	}

@@ -11,13 +11,13 @@ import (
 
 // WriteOptions are the options of Write.
 type WriteOptions struct {
-	// Sources are recorded in olmgen.lock, sorted.
+	// Sources are recorded in the locks, sorted.
 	Sources []Source
 	// Force overwrites and removes files of olmgen that were edited by hand. It does not touch files of others.
 	Force bool
 }
 
-// Result says what Write did. Every list holds slash-separated paths and is sorted. No list contains the lock.
+// Result says what Write did. Every list holds slash-separated paths and is sorted. No list contains a lock.
 type Result struct {
 	Added, Changed, Unchanged, Removed []string
 	// Kept are files of an earlier render that are not rendered any more and were edited by hand. They stay, and stay
@@ -25,7 +25,7 @@ type Result struct {
 	Kept []string
 }
 
-// Write makes dir contain files, olmgen.lock, and what other programs and people put there. It creates dir and its
+// Write makes dir contain files, their locks, and what other programs and people put there. It creates dir and its
 // parents. If nothing changes, nothing is written. A file that does not change keeps its inode.
 //
 // Write replaces an existing dir as a whole, in one step where the system can (Linux, macOS). It writes the files one
@@ -49,9 +49,9 @@ func (d *disk) update(dir string, files Files, o WriteOptions) (Result, error) {
 	}
 	want := map[string]wanted{}
 	for _, f := range files {
-		want[f.Path] = wanted{f.Data, digestOf(f.Data)}
+		want[f.Path] = wanted{f.Data, digestOf(f.Data), f.Lock}
 	}
-	if _, err := newLock(o.Sources, nil); err != nil {
+	if _, err := newLock("", o.Sources, nil); err != nil {
 		return Result{}, err
 	}
 	t, err := d.locate(dir)
@@ -146,7 +146,8 @@ func (d *disk) install(t target, p *plan) error {
 	// A file that somebody created in the old tree at the last moment must not be removed with it.
 	if err := p.old.verify(t, t.stage, linked); err != nil {
 		if back := d.swap(t); back != nil {
-			return refuse("save that change before the next run removes it", "%w, %w %s: %w", err, errNotBack, t.stage, back)
+			return refuse("save that change before the next run removes it", "%w, %w %s: %w", err, errNotBack, t.stage,
+				back)
 		}
 		return err
 	}

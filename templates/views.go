@@ -3,8 +3,10 @@ package templates
 // Ownership are the labels by which OLM and olmgen find what belongs to an operator. A view that has them has their
 // fields, and the labels themselves as .Labels.
 type Ownership struct {
-	Managed    bool   // olm.managed: with OLM's names
-	Owner      *Owner // olm.owner, olm.owner.kind and olm.owner.namespace: the ClusterServiceVersion; nil with profiles plain and descoped
+	Managed bool // olm.managed: with OLM's names
+	// olm.owner, olm.owner.kind and olm.owner.namespace: the ClusterServiceVersion; nil with profiles plain and
+	// descoped
+	Owner      *Owner
 	Hash       string // olm.permissions.hash: with OLM's names
 	CopiedFrom string // olm.copiedFrom: the operator's namespace, on what is in another one
 	Descoped   string // descoped.olmgen.dev/clusterrole: with profile descoped, what a role is for

@@ -151,7 +151,7 @@ func olmgen(args ...string) (code int, stdout, stderr string) {
 	return code, o.String(), e.String()
 }
 
-// treeOf gives names, times and contents of all files below a directory.
+// treeOf returns names, times and contents of all files below a directory.
 func treeOf(t *testing.T, dir string) string {
 	t.Helper()
 	var b strings.Builder

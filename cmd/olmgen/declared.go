@@ -52,8 +52,9 @@ func (f *renderFlags) checkDeclared(cmd *cobra.Command, given []string) error {
 	var err error
 	cmd.Flags().Visit(func(flag *pflag.Flag) {
 		if o, ok := f.options.Option(flag.Name); ok && err == nil && !strings.HasPrefix(o.Path, "output.") {
-			err = &usageError{fmt.Sprintf("--%s cannot be given with -f", flag.Name), fmt.Sprintf("write it into %s as %s",
-				f.files[0], o.Path)}
+			err = &usageError{fmt.Sprintf("--%s cannot be given with -f", flag.Name),
+				fmt.Sprintf("write it into %s as %s",
+					f.files[0], o.Path)}
 		}
 	})
 	if err == nil && len(f.files) > 1 && cmd.Name() == "render" && cmd.Flags().Changed("output") {
@@ -102,7 +103,8 @@ func (f *renderFlags) runDeclared(cmd *cobra.Command) error {
 		}
 		for _, other := range all[:i] {
 			if filepath.Clean(other.output) == filepath.Clean(d.output) {
-				return manifest.WithHint(fmt.Errorf("%s and %s have the same directory, %s", other.file, d.file, d.output),
+				return manifest.WithHint(fmt.Errorf("%s and %s have the same directory, %s", other.file, d.file,
+					d.output),
 					"give each file an output.directory of its own")
 			}
 		}
@@ -135,6 +137,9 @@ func (f *renderFlags) runDeclared(cmd *cobra.Command) error {
 
 // outputOf returns the directory that a RenderConfig is written to.
 func (f *renderFlags) outputOf(cmd *cobra.Command, d declaration) (string, error) {
+	if err := f.checkPrinting(); err != nil {
+		return "", err
+	}
 	one := *f
 	if !cmd.Flags().Changed("output") && d.Output.Directory != "" {
 		one.output = d.Output.Directory

@@ -83,13 +83,15 @@ func (f *renderFlags) write(cmd *cobra.Command, files output.Files, sources []ou
 
 func report(w io.Writer, dir string, r output.Result) {
 	for _, name := range r.Kept {
-		fmt.Fprintf(w, "olmgen: warning: %s: not rendered any more, but edited by hand: kept\n", filepath.Join(dir, name))
+		fmt.Fprintf(w, "olmgen: warning: %s: not rendered any more, but edited by hand: kept\n",
+			filepath.Join(dir, name))
 	}
 	fmt.Fprintf(w, "olmgen: %s: %d added, %d changed, %d removed, %d unchanged\n", dir, len(r.Added), len(r.Changed),
 		len(r.Removed), len(r.Unchanged))
 }
 
-// compare prints how the directory differs: the diff, the numbers of changed lines or the names to stdout, the state of each file to stderr.
+// compare prints how the directory differs: the diff, the numbers of changed lines or the names to stdout, the state of
+// each file to stderr.
 func (f *renderFlags) compare(cmd *cobra.Command, r *config.Rendered) error {
 	differences, err := output.Check(f.output, r.Files, r.Sources)
 	if err != nil {

@@ -120,7 +120,8 @@ func readInstalls(ctx context.Context, w io.Writer, b *bundle.Bundle, dir string
 		return nil, err
 	}
 	if !info.IsDir() {
-		return nil, manifest.WithHint(fmt.Errorf("%s is not a directory", dir), "give the directory that holds the manifests")
+		return nil,
+			manifest.WithHint(fmt.Errorf("%s is not a directory", dir), "give the directory that holds the manifests")
 	}
 	t, err := tree.Read(ctx, []string{dir}, tree.Options{})
 	if err != nil {

@@ -50,7 +50,7 @@ func fnDir(t *testing.T, files map[string]string) string {
 	return dir
 }
 
-// objectsIn gives the objects of YAML files below a directory by what identifies them, as JSON.
+// objectsIn returns the objects of YAML files below a directory by what identifies them, as JSON.
 func objectsIn(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	out := map[string]string{}

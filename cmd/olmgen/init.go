@@ -72,7 +72,8 @@ func (f *initFlags) run(cmd *cobra.Command, refs []string) error {
 	var bundles []config.InitBundle
 	for _, ref := range refs {
 		if source.IsStdin(ref) {
-			return &usageError{"a RenderConfig cannot name standard input", "give the bundle's directory, archive or image"}
+			return &usageError{"a RenderConfig cannot name standard input",
+				"give the bundle's directory, archive or image"}
 		}
 		chosen := choiceFor(ref, refs, f.source.given())
 		opened, err := openBundle(cmd, ref, chosen, bundle.ReadOptions{})
@@ -84,10 +85,12 @@ func (f *initFlags) run(cmd *cobra.Command, refs []string) error {
 		}
 		if config.NeedsItself(opened.Bundle) {
 			fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: note: %s: the operator is cert-manager, which cannot make its own "+
-				"certificates before it runs\nhint: choose another provider in certs.provider, or create the Secrets of its "+
+				"certificates before it runs\nhint: choose another provider in certs.provider, or create the "+
+				"Secrets of its "+
 				"Certificates by hand first\n", ref)
 		}
-		bundles = append(bundles, config.InitBundle{Source: source.From(dir, ref), Chosen: chosen, Bundle: opened.Bundle})
+		bundles = append(bundles,
+			config.InitBundle{Source: source.From(dir, ref), Chosen: chosen, Bundle: opened.Bundle})
 	}
 	bundles = newest(cmd.ErrOrStderr(), bundles)
 	data, err := f.text(cmd, filepath.Base(file), bundles)

@@ -86,7 +86,8 @@ func (f *installerFlags) register(cmd *cobra.Command) {
 	fileFlag(flags, &f.render.files)
 	flags.StringVar(&f.from, "from", "", "`DIR` or file with manifests, or - for stdin, in place of a SOURCE")
 	flags.StringVar(&f.name, "name", "",
-		"`NAME` of the Roles and bindings (default: the package name with -installer; with -f and --from the account's)")
+		"`NAME` of the Roles and bindings (default: the package name with -installer; with -f and --from the "+
+			"account's)")
 	flags.BoolVar(&f.options.Escalate, "escalate", false,
 		"grant escalate and bind on the roles by name in place of the rules in them")
 	flags.BoolVar(&f.options.Watch, "watch", false, "grant list and watch too, which can't be limited to names")
@@ -195,7 +196,8 @@ func (f *installerFlags) read(cmd *cobra.Command, s *installer.Subject) (*applie
 	var wrong error
 	cmd.Flags().Visit(func(flag *pflag.Flag) {
 		o, option := f.render.options.Option(flag.Name)
-		if of := option && o.ID != config.OptionTemplates || config.TopicOf(flag) == config.TopicSource; of && wrong == nil {
+		if of := option && o.ID != config.OptionTemplates || config.TopicOf(flag) == config.TopicSource; of &&
+			wrong == nil {
 			wrong = &usageError{fmt.Sprintf("--%s is for a SOURCE, not for --from", flag.Name),
 				"see " + cmd.CommandPath() + " --help"}
 		}
@@ -222,7 +224,8 @@ func (f *installerFlags) say(w io.Writer, p *installer.Permissions) error {
 			strings.Join(p.Escalate, ", "))
 	}
 	if len(p.Bind) > 0 {
-		fmt.Fprintf(w, "olmgen: grants bind, because they are not among the objects, on %s\n", strings.Join(p.Bind, ", "))
+		fmt.Fprintf(w, "olmgen: grants bind, because they are not among the objects, on %s\n",
+			strings.Join(p.Bind, ", "))
 	}
 	for _, e := range p.Warnings {
 		fmt.Fprintln(w, "olmgen: warning: "+e.Error())

@@ -59,7 +59,8 @@ docs/lint.md describes the rules and the format of policy files.`,
 	f.report.register(flags)
 	completeReport(cmd)
 	cobra.CheckErr(
-		cmd.RegisterFlagCompletionFunc("policy", cobra.FixedCompletions(policy.Names(), cobra.ShellCompDirectiveDefault)),
+		cmd.RegisterFlagCompletionFunc("policy",
+			cobra.FixedCompletions(policy.Names(), cobra.ShellCompDirectiveDefault)),
 	)
 	return cmd
 }

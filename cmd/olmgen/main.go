@@ -69,7 +69,8 @@ func sayError(cmd *cobra.Command, stderr io.Writer, err error) {
 	var warned *bundle.WarnedError
 	if errors.As(err, &warned) {
 		for _, w := range warned.Warnings {
-			fmt.Fprintln(stderr, "olmgen: warning: "+config.Say(w.Error.Error(), w.Options, flagsOf(cmd)))
+			fmt.Fprintln(stderr,
+				"olmgen: warning: "+config.Say(w.Error.Error(), w.Options, flagsOf(cmd))+class(w.Class))
 		}
 	}
 	if q, ok := stderr.(*quietWriter); ok {
@@ -181,8 +182,8 @@ can be committed to Git and reviewed as a diff.`,
 	return root
 }
 
-// refuseHelp has --help behind an unknown command be an error, which it returns after the run. Cobra prints the help of the
-// parent and calls that a success.
+// refuseHelp has --help behind an unknown command be an error, which it returns after the run. Cobra prints the help of
+// the parent and calls that a success.
 func refuseHelp(root *cobra.Command) *error {
 	var unknown error
 	help := root.HelpFunc()
@@ -241,7 +242,8 @@ func args(min, max int, what string) cobra.PositionalArgs {
 			return &usageError{what + " is missing", "see " + cmd.CommandPath() + " --help"}
 		}
 		if len(given) > max {
-			return &usageError{fmt.Sprintf("one argument too many: %q", given[max]), "see " + cmd.CommandPath() + " --help"}
+			return &usageError{fmt.Sprintf("one argument too many: %q", given[max]),
+				"see " + cmd.CommandPath() + " --help"}
 		}
 		return nil
 	}

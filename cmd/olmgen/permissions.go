@@ -16,6 +16,7 @@ import (
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/manifest/tree"
+	"github.com/olmgen/olmgen/output"
 	"github.com/olmgen/olmgen/review/findings"
 	"github.com/olmgen/olmgen/review/permissions"
 )
@@ -206,8 +207,10 @@ func isTree(ref string) bool {
 		}
 		return false
 	}
-	if found, _ := filepath.Glob(filepath.Join(ref, "olmgen.lock")); len(found) > 0 {
-		return true
+	for _, pattern := range []string{"", "*"} {
+		if found, _ := filepath.Glob(filepath.Join(ref, pattern, output.LockName)); len(found) > 0 {
+			return true
+		}
 	}
 	for _, pattern := range []string{"manifests", "metadata/annotations.yaml", "*/metadata/annotations.yaml",
 		"*.package.yaml", "*clusterserviceversion.yaml"} {

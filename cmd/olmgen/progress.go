@@ -23,7 +23,8 @@ func progress(stderr io.Writer) (step func(total int), done func()) {
 		if bar == nil && total > 1 {
 			bar = progressbar.NewOptions(total, progressbar.OptionSetWriter(file),
 				progressbar.OptionSetDescription("olmgen: reading bundles"),
-				progressbar.OptionShowCount(), progressbar.OptionClearOnFinish(), progressbar.OptionSetPredictTime(false))
+				progressbar.OptionShowCount(), progressbar.OptionClearOnFinish(),
+				progressbar.OptionSetPredictTime(false))
 		}
 		if bar != nil {
 			_ = bar.Add(1) // what cannot be shown is not missed

@@ -15,7 +15,8 @@ func newRender() *cobra.Command {
 		Long: `Render reads a bundle and writes every object that OLM v0 would create for it.
 It writes to stdout, or with -o one file for each object, a kustomization.yaml
 that lists the files in the order of application, and an olmgen.lock that lists
-the files that olmgen owns. It never touches other files.
+the files that olmgen owns. The directory of an operator or tenant has a lock
+of its own. It never touches other files.
 
 With -f it renders all operators of a RenderConfig, which "olmgen init" writes.
 Several -f write a tree each, to the output.directory of each file.
@@ -56,7 +57,8 @@ these it is AllNamespaces where the operator supports it, else OwnNamespace.`,
 				return f.checkDeclared(cmd, given)
 			}
 			if len(given) == 0 && source.IsRenderConfig(defaultConfig) {
-				return &usageError{"the bundle is missing", "to render " + defaultConfig + ", write olmgen render -f " + defaultConfig}
+				return &usageError{"the bundle is missing",
+					"to render " + defaultConfig + ", write olmgen render -f " + defaultConfig}
 			}
 			return args(1, 1, "the bundle")(cmd, given)
 		},

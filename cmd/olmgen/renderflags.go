@@ -109,17 +109,14 @@ func (f *renderFlags) render(cmd *cobra.Command, c *config.Config) (*config.Rend
 	return r, nil
 }
 
-// checkOutput refuses an empty directory, most likely an unset variable of a shell, what looks like the -o of kubectl or
-// like a file, and flags that say how to print a check that is not made.
+// checkOutput refuses an empty directory, most likely an unset variable of a shell, and what looks like the -o of
+// kubectl or like a file.
 func (f *renderFlags) checkOutput() error {
 	if f.output == "" {
 		return &usageError{"-o needs a directory, or - for stdout", ""}
 	}
-	switch {
-	case f.stat && f.names:
-		return &usageError{"--stat and --name-only exclude each other", "choose one"}
-	case (f.stat || f.names) && !f.check:
-		return &usageError{"--stat and --name-only say how --check prints differences", "add --check"}
+	if err := f.checkPrinting(); err != nil {
+		return err
 	}
 	if info, err := os.Stat(f.output); err == nil && info.IsDir() {
 		return f.summary.check(f.output, f.check)
@@ -134,6 +131,17 @@ func (f *renderFlags) checkOutput() error {
 			"without -o, YAML goes to stdout; for a directory of this name write -o ./" + f.output}
 	}
 	return f.summary.check(f.output, f.check)
+}
+
+// checkPrinting refuses flags that say how to print a check that is not made.
+func (f *renderFlags) checkPrinting() error {
+	switch {
+	case f.stat && f.names:
+		return &usageError{"--stat and --name-only exclude each other", "choose one"}
+	case (f.stat || f.names) && !f.check:
+		return &usageError{"--stat and --name-only say how --check prints differences", "add --check"}
+	}
+	return nil
 }
 
 // run renders a source and writes or compares the files.

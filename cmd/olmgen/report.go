@@ -32,7 +32,8 @@ func (f *reportFlags) register(flags *pflag.FlagSet) {
 		"lowest level that makes the exit code 3: error, warning, note or none",
 	)
 	flags.StringVar(&f.baseline, "baseline", "", "ignore the findings that `FILE` lists")
-	flags.StringVar(&f.write, "write-baseline", "", "write all findings to `FILE`, for --baseline, and exit with code 0")
+	flags.StringVar(&f.write, "write-baseline", "",
+		"write all findings to `FILE`, for --baseline, and exit with code 0")
 }
 
 func completeReport(cmd *cobra.Command) {

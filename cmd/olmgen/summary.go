@@ -146,7 +146,8 @@ func (s summary) refused() error {
 }
 
 // write writes files, or with --dry-run says what would be written.
-func (f *summaryFlags) write(cmd *cobra.Command, dir string, files output.Files, o output.WriteOptions) (summary, error) {
+func (f *summaryFlags) write(cmd *cobra.Command, dir string, files output.Files, o output.WriteOptions) (summary,
+	error) {
 	if f.dryRun {
 		s, err := plan(dir, files, o.Sources, o.Force)
 		if err == nil && f.format != summaryJSON {

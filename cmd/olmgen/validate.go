@@ -54,7 +54,8 @@ func (f *validateFlags) register(cmd *cobra.Command) {
 	flags.SortFlags = false
 	fileFlag(flags, &f.source.files)
 	f.report.register(flags)
-	flags.BoolVar(&f.options.OperatorHub, "operatorhub", false, "also check the rules for publication on OperatorHub.io")
+	flags.BoolVar(&f.options.OperatorHub, "operatorhub", false,
+		"also check the rules for publication on OperatorHub.io")
 	f.source.register(cmd)
 }
 

@@ -57,7 +57,7 @@ env:
 
 var specHash = regexp.MustCompile(`"olm.deployment-spec-hash":"[^"]*",?`)
 
-// testConfig gives a chart values, and compares with what olmgen renders for a Subscription config that says the same.
+// testConfig returns a chart values, and compares with what olmgen renders for a Subscription config that says the same.
 func testConfig(t *testing.T, r run, c *chart.Chart) {
 	t.Helper()
 	if !variable(t, c)["env"] || slices.Contains(r.args, "--config-subscription") {
@@ -76,7 +76,7 @@ func testConfig(t *testing.T, r run, c *chart.Chart) {
 	testResources(t, r, c)
 }
 
-// testResources gives every container the resources of a Subscription config. They are values of each container, and
+// testResources returns every container the resources of a Subscription config. They are values of each container, and
 // also in the ClusterServiceVersion, so only the Deployments are compared.
 func testResources(t *testing.T, r run, c *chart.Chart) {
 	t.Helper()

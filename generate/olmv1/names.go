@@ -11,8 +11,8 @@ import (
 // maxName is the length that OLM v1 cuts names to, but for a dash that it forgets (section 5).
 const maxName = 63
 
-// join returns base-suffix, the base cut so that the whole has 63 characters, or 64 where that is one more than it should
-// (section 5).
+// join returns base-suffix, the base cut so that the whole has 63 characters, or 64 where that is one more than it
+// should (section 5).
 func join(base, suffix string) string {
 	if len(base)+len(suffix) > maxName {
 		base = base[:maxName-len(suffix)-1]

@@ -7,7 +7,7 @@ import (
 	"github.com/olmgen/olmgen/generate"
 )
 
-// objects gives what an entry with variables is in a place.
+// objects returns what an entry with variables is in a place.
 func (e *entry) objects(p place) []map[string]any {
 	if !e.each {
 		var target string
@@ -37,7 +37,8 @@ func (m *model) gives(p place, objects []generate.Object) (bool, error) {
 	return len(wrong)+len(further) == 0, err
 }
 
-// compare gives the entries that say something else of a place than its objects, and the objects of which no entry says anything.
+// compare returns the entries that say something else of a place than its objects, and the objects of which no entry says
+// anything.
 func (m *model) compare(p place, objects []generate.Object) (wrong []*entry, further []generate.Object, err error) {
 	want := make(map[string]generate.Object, len(objects))
 	for _, o := range objects {
@@ -98,7 +99,7 @@ func identity(o generate.Object) string {
 	return o.Kind + " " + o.Group() + " " + o.Namespace + "/" + o.Name
 }
 
-// identify gives what identifies a decoded object.
+// identify returns what identifies a decoded object.
 func identify(v map[string]any) (apiVersion, kind, namespace, name string) {
 	text := func(m map[string]any, key string) string { s, _ := m[key].(string); return s }
 	meta, _ := v["metadata"].(map[string]any)

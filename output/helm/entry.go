@@ -69,7 +69,7 @@ func (s sentinels) entry(o generate.Object) (*entry, error) {
 	return e, nil
 }
 
-// name gives the entry its file, named as the object by default is, or would be.
+// name returns the entry its file, named as the object by default is, or would be.
 func (m *model) name(c *Chart, e *entry, p place) {
 	if e.value != nil {
 		if list := e.objects(p); len(list) > 0 {

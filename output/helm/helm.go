@@ -1,5 +1,5 @@
-// Package helm makes a Helm chart of an operator's objects. What depends on the operator's namespace and on its target namespaces becomes a
-// value of the chart; which of it does is found, and proved, by rendering the operator elsewhere.
+// Package helm makes a Helm chart of an operator's objects. What depends on the operator's namespace and on its target
+// namespaces becomes a value of the chart; which of it does is found, and proved, by rendering the operator elsewhere.
 package helm
 
 import (
@@ -19,8 +19,8 @@ import (
 // CRDs says where the CRDs of a chart are.
 type CRDs string
 
-// In templates/ helm upgrades the CRDs with the operator, and uninstalls them unless crds.keep is set; in crds/ it only ever installs
-// them, and nothing in them can be a value.
+// In templates/ helm upgrades the CRDs with the operator, and uninstalls them unless crds.keep is set; in crds/ it only
+// ever installs them, and nothing in them can be a value.
 const (
 	CRDsTemplates CRDs = "templates"
 	CRDsDirectory CRDs = "crds"
@@ -59,7 +59,8 @@ func (c Chart) Files() ([]File, error) {
 	if _, err := semver.Parse(c.Version); err != nil {
 		return nil, fmt.Errorf("helm: the version %q of %s is none that a chart can have: %w", c.Version, c.Name, err)
 	}
-	if c.InstallMode != v1alpha1.InstallModeTypeSingleNamespace && c.InstallMode != v1alpha1.InstallModeTypeMultiNamespace {
+	if c.InstallMode != v1alpha1.InstallModeTypeSingleNamespace &&
+		c.InstallMode != v1alpha1.InstallModeTypeMultiNamespace {
 		c.Targets = nil
 	}
 	m, err := c.vary()

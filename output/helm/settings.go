@@ -14,8 +14,8 @@ type settings struct {
 	replicas  map[string]any // of the Deployments that say it
 }
 
-// settle makes values of the images and resources of every Deployment, and of the same containers in a ClusterServiceVersion, from which OLM
-// would make the Deployment again.
+// settle makes values of the images and resources of every Deployment, and of the same containers in a
+// ClusterServiceVersion, from which OLM would make the Deployment again.
 func (m *model) settle() (*settings, error) {
 	s := &settings{map[string]any{}, map[string]any{}, map[string]any{}}
 	for _, kind := range []string{"Deployment.apps", "ClusterServiceVersion.operators.coreos.com"} {
@@ -45,8 +45,8 @@ func (m *model) settle() (*settings, error) {
 	return s, nil
 }
 
-// configure finds the objects that values change as spec.config of a Subscription does. A Deployment with characters that
-// YAML has no room for cannot be among them: Helm would print nothing.
+// configure finds the objects that values change as spec.config of a Subscription does. A Deployment with characters
+// that YAML has no room for cannot be among them: Helm would print nothing.
 func (m *model) configure(c *Chart, s *settings) error {
 	m.deployments, m.apiServices = map[string]bool{}, map[string]bool{}
 	for _, d := range c.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
@@ -73,8 +73,8 @@ func (m *model) configure(c *Chart, s *settings) error {
 	return nil
 }
 
-// deployment makes values of a Deployment's containers and tells whether there are any. Another Deployment of that name, one for another
-// namespace, has those values where it says the same.
+// deployment makes values of a Deployment's containers and tells whether there are any. Another Deployment of that
+// name, one for another namespace, has those values where it says the same.
 func (s *settings) deployment(name string, v map[string]any) bool {
 	if s.images[name] != nil {
 		return s.reuse(name, v)
@@ -129,7 +129,7 @@ func (s *settings) reuse(name string, v map[string]any) bool {
 	return changed
 }
 
-// resourcesOf gives what a container asks for: nothing, if it does not say.
+// resourcesOf returns what a container asks for: nothing, if it does not say.
 func resourcesOf(container map[string]any) any {
 	if r, ok := container["resources"]; ok {
 		return r
@@ -137,7 +137,7 @@ func resourcesOf(container map[string]any) any {
 	return map[string]any{}
 }
 
-// containers gives those of a Deployment, or of one in a ClusterServiceVersion.
+// containers returns those of a Deployment, or of one in a ClusterServiceVersion.
 func containers(deployment map[string]any) []map[string]any {
 	pod := dig(deployment, "spec", "template", "spec")
 	var out []map[string]any
@@ -152,7 +152,7 @@ func containers(deployment map[string]any) []map[string]any {
 	return out
 }
 
-// dig gives a mapping inside of others, nil if it is not there.
+// dig returns a mapping inside of others, nil if it is not there.
 func dig(v map[string]any, path ...string) map[string]any {
 	for _, p := range path {
 		v, _ = v[p].(map[string]any)

@@ -13,7 +13,8 @@ import (
 
 const keepAnnotation = "helm.sh/resource-policy"
 
-// writer prints one object as a template: in olmgen's form with a token where a variable is, which then becomes an action.
+// writer prints one object as a template: in olmgen's form with a token where a variable is, which then becomes an
+// action.
 type writer struct {
 	token   string
 	actions []string // of the tokens, by number
@@ -21,7 +22,7 @@ type writer struct {
 	target  string   // the action that gives the target namespace
 }
 
-// template gives the template's text of an entry.
+// template returns the template's text of an entry.
 func (e *entry) template(m *model, crds CRDs) ([]byte, error) {
 	w := &writer{token: tokenFor(e.object.Data), root: ".Values", target: "first .Values.targetNamespaces"}
 	if e.each {
@@ -48,8 +49,8 @@ func (e *entry) template(m *model, crds CRDs) ([]byte, error) {
 	return e.condition(text), nil
 }
 
-// changed prints an object that a named template changes by the values: its own text is a named template as well. toYaml
-// returns nothing for what cannot be YAML.
+// changed prints an object that a named template changes by the values: its own text is a named template as well.
+// toYaml returns nothing for what cannot be YAML.
 func (e *entry) changed(by string, text []byte) []byte {
 	name := strconv.Quote("olmgen " + e.object.Name + " " + e.file)
 	use := fmt.Appendf(nil, "{{- $object := include %s . | fromYaml }}\n{{- include %q (list $object .Values) }}\n"+
@@ -63,7 +64,8 @@ func (e *entry) condition(text []byte) []byte {
 	case e.only != "":
 		return fmt.Appendf(nil, "{{- if eq .Values.namespace %q }}\n%s{{- end }}\n", e.only, text)
 	case len(e.except) > 0:
-		return fmt.Appendf(nil, "{{- if not (has .Values.namespace (list %s)) }}\n%s{{- end }}\n", quoted(e.except), text)
+		return fmt.Appendf(nil, "{{- if not (has .Values.namespace (list %s)) }}\n%s{{- end }}\n", quoted(e.except),
+			text)
 	}
 	return text
 }
@@ -119,7 +121,7 @@ func (w *writer) plain(e *entry) []byte {
 	return w.fill(manifest.Encode(w.tokens(e.value).(map[string]any)))
 }
 
-// tokenFor gives a word that is not in the text and that YAML never quotes.
+// tokenFor returns a word that is not in the text and that YAML never quotes.
 func tokenFor(text []byte) string {
 	for i := 0; ; i++ {
 		if t := fmt.Sprintf("olmgen-token%d-", i); !bytes.Contains(text, []byte(t)) {
@@ -133,7 +135,7 @@ func escape(text []byte) []byte {
 	return bytes.ReplaceAll(text, []byte("{{"), []byte(`{{ "{{" }}`))
 }
 
-// tokens gives the value with tokens in the place of variables.
+// tokens returns the value with tokens in the place of variables.
 func (w *writer) tokens(v any) any {
 	switch v := v.(type) {
 	case text:
@@ -190,8 +192,8 @@ func (w *writer) add(action string) string {
 	return fmt.Sprintf("%s%d-", w.token, len(w.actions)-1)
 }
 
-// text gives a string with variables: one that is a variable as an action, any other in double quotes. The schema lets nothing through that
-// could end the quotes.
+// text returns a string with variables: one that is a variable as an action, any other in double quotes. The schema lets
+// nothing through that could end the quotes.
 func (w *writer) text(v text) string {
 	if len(v) == 1 {
 		return "{{ " + w.variable(v[0].kind) + " | quote }}"
@@ -224,7 +226,8 @@ func (w *writer) variable(kind variable) string {
 
 // fill puts the actions in the place of the tokens.
 func (w *writer) fill(text []byte) []byte {
-	tokens := regexp.MustCompile(`(?m)^( *)(- |resources: )?` + w.token + `(\d+)-(items|always|unless)\n|` + w.token + `(\d+)-`)
+	tokens := regexp.MustCompile(`(?m)^( *)(- |resources: )?` + w.token + `(\d+)-(items|always|unless)\n|` + w.token +
+		`(\d+)-`)
 	return tokens.ReplaceAllFunc(escape(text), func(b []byte) []byte {
 		f := tokens.FindSubmatch(b)
 		indent := string(f[1])
@@ -240,7 +243,9 @@ func (w *writer) fill(text []byte) []byte {
 		below := fmt.Sprintf("%sresources:\n%s  {{- toYaml %s | nindent %d }}\n", indent, indent, "%s", len(indent)+2)
 		switch string(f[4]) {
 		case "items":
-			return fmt.Appendf(nil, "%[1]s{{- range sortAlpha %[2]s.targetNamespaces }}\n%[1]s- {{ . | quote }}\n%[1]s{{- end }}\n", indent, w.root)
+			return fmt.Appendf(nil,
+				"%[1]s{{- range sortAlpha %[2]s.targetNamespaces }}\n%[1]s- {{ . | quote }}\n%[1]s{{- end }}\n", indent,
+				w.root)
 		case "always":
 			return fmt.Appendf(nil, below, "("+action+")")
 		case "unless":

@@ -68,7 +68,8 @@ func (v values) replicas() map[string]any {
 func (v values) aboutNamespace() []string {
 	about := []string{"The namespace of the operator."}
 	if !v.m.namespace {
-		return append(about, "It is fixed: in another namespace the operator's objects would be others. Render the chart for that one.")
+		return append(about,
+			"It is fixed: in another namespace the operator's objects would be others. Render the chart for that one.")
 	}
 	if len(v.m.refused) > 0 {
 		about = append(about, "It can't be "+strings.Join(v.m.refused, ", ")+": render the chart for that.")
@@ -80,7 +81,8 @@ func (v values) aboutTargets() []string {
 	about := []string{"The namespaces that the operator watches: two or more."}
 	switch {
 	case !v.m.targets:
-		return []string{"The namespaces that the operator watches.", "They are fixed: with others the operator's objects would be others. Render the chart for those."}
+		return []string{"The namespaces that the operator watches.",
+			"They are fixed: with others the operator's objects would be others. Render the chart for those."}
 	case v.single():
 		about[0] = "The namespace that the operator watches: one, other than its own."
 	case !v.m.own:
@@ -93,7 +95,8 @@ type object = map[string]any
 
 // strict is the schema of a mapping with these fields, all of which there must be, and no others.
 func strict(fields object) object {
-	return object{"type": "object", "additionalProperties": false, "required": slices.Sorted(maps.Keys(fields)), "properties": fields}
+	return object{"type": "object", "additionalProperties": false, "required": slices.Sorted(maps.Keys(fields)),
+		"properties": fields}
 }
 
 // schema makes values.schema.json.
@@ -105,12 +108,16 @@ func (v values) schema() (File, error) {
 	if v.crds() {
 		fields["crds"] = strict(object{
 			"install": object{"type": "boolean", "description": "Whether the release has the CRDs."},
-			"keep":    object{"type": "boolean", "description": "Whether the CRDs stay when the release is uninstalled."},
+			"keep": object{"type": "boolean",
+				"description": "Whether the CRDs stay when the release is uninstalled."},
 		})
 	}
 	if len(v.s.images) > 0 {
-		fields["images"] = perContainer(v.s.images, "The images, by Deployment and container.", object{"type": "string", "minLength": 1})
-		fields["resources"] = perContainer(v.s.resources, "What the containers ask for and may take, by Deployment and container.", object{"$ref": "#/definitions/resources"})
+		fields["images"] = perContainer(v.s.images, "The images, by Deployment and container.",
+			object{"type": "string", "minLength": 1})
+		fields["resources"] = perContainer(v.s.resources,
+			"What the containers ask for and may take, by Deployment and container.",
+			object{"$ref": "#/definitions/resources"})
 	}
 	s := strict(fields)
 	if len(v.m.deployments) > 0 {
@@ -119,9 +126,12 @@ func (v values) schema() (File, error) {
 	fields["global"] = object{"type": "object", "description": "Helm's own, for charts inside of charts."}
 	s["$schema"] = "http://json-schema.org/draft-07/schema#"
 	if len(v.s.images) > 0 {
-		quantities := object{"type": "object", "additionalProperties": object{"type": []any{"string", "number", "null"}}}
-		s["definitions"] = object{"resources": object{"type": "object", "additionalProperties": false, "properties": object{
-			"claims": object{"type": "array", "items": object{"type": "object"}}, "limits": quantities, "requests": quantities}}}
+		quantities := object{"type": "object",
+			"additionalProperties": object{"type": []any{"string", "number", "null"}}}
+		s["definitions"] = object{"resources": object{"type": "object", "additionalProperties": false,
+			"properties": object{
+				"claims": object{"type": "array", "items": object{"type": "object"}}, "limits": quantities,
+				"requests": quantities}}}
 	}
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// model says how the objects depend on where the operator goes. It is found by rendering the operator with sentinels for namespaces,
-// without a notion of what the objects mean, and it is proved by rendering it in other places.
+// model says how the objects depend on where the operator goes. It is found by rendering the operator with sentinels
+// for namespaces, without a notion of what the objects mean, and it is proved by rendering it in other places.
 type model struct {
 	namespace bool     // is a value
 	targets   bool     // are a value
@@ -70,13 +70,14 @@ func (c *Chart) try(namespace, targets bool) (*model, error) {
 	case !same:
 		return nil, errNotAValue
 	}
-	if c.CRDs == CRDsDirectory && slices.ContainsFunc(m.entries, func(e entry) bool { return isCRD(e.object) && e.varies() }) {
+	if c.CRDs == CRDsDirectory &&
+		slices.ContainsFunc(m.entries, func(e entry) bool { return isCRD(e.object) && e.varies() }) {
 		return nil, errNotAValue
 	}
 	return m, nil
 }
 
-// place gives a place in which what is no value is as it is by default.
+// place returns a place in which what is no value is as it is by default.
 func (c *Chart) place(m *model, namespace string, targets []string) place {
 	p := place{c.Namespace, slices.Clone(c.Targets)}
 	if m.namespace {
@@ -89,10 +90,10 @@ func (c *Chart) place(m *model, namespace string, targets []string) place {
 	return p
 }
 
-// some gives as many of the names as there are targets, but two at most: with two it shows what there is for each.
+// some returns as many of the names as there are targets, but two at most: with two it shows what there is for each.
 func (c *Chart) some(names []string) []string { return names[:min(2, len(c.Targets))] }
 
-// unused gives names for namespaces that no object has in it, three and four more that are as long as may be.
+// unused returns names for namespaces that no object has in it, three and four more that are as long as may be.
 func (c *Chart) unused() []string {
 	sum := sha256.New()
 	for _, o := range c.Objects {
@@ -106,8 +107,8 @@ func (c *Chart) unused() []string {
 	return names
 }
 
-// prove renders the operator in places that test the model: with names of the greatest length and another number of targets, and with its
-// own namespace as a target.
+// prove renders the operator in places that test the model: with names of the greatest length and another number of
+// targets, and with its own namespace as a target.
 func (m *model) prove(c *Chart, names []string) error {
 	long := names[3:]
 	p := c.place(m, long[0], c.some(long[1:]))
@@ -130,8 +131,8 @@ func (m *model) prove(c *Chart, names []string) error {
 	return err
 }
 
-// special looks at the namespaces that the operator or its options speak of, and at its own. Objects that are others there than anywhere
-// else become entries for that namespace only.
+// special looks at the namespaces that the operator or its options speak of, and at its own. Objects that are others
+// there than anywhere else become entries for that namespace only.
 func (m *model) special(c *Chart, names []string) error {
 	for _, ns := range slices.Compact(slices.Sorted(slices.Values(append(slices.Clone(c.Special), c.Namespace)))) {
 		p := c.place(m, ns, c.some(names[1:]))

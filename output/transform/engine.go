@@ -55,8 +55,9 @@ var waves = map[groupKind]string{
 // Annotate adds what a GitOps engine needs to know, and touches no other object.
 //
 // Argo CD gets the wave of what is not in wave 0, Prune=false on CRDs and Namespaces, and ServerSideApply=true on what
-// client-side apply cannot store and on aggregated ClusterRoles. Flux gets prune: disabled on CRDs and Namespaces, and substitute:
-// disabled on every object that its variable substitution would change. An object keeps what it already says.
+// client-side apply cannot store and on aggregated ClusterRoles. Flux gets prune: disabled on CRDs and Namespaces, and
+// substitute: disabled on every object that its variable substitution would change. An object keeps what it already
+// says.
 func Annotate(objects []generate.Shared, e Engine) error {
 	if e == EngineNone || e == "" {
 		return nil

@@ -33,16 +33,19 @@ var kinds = map[string]reflect.Type{
 	"rbac.authorization.k8s.io/v1 ClusterRoleBinding": reflect.TypeFor[rbacv1.ClusterRoleBinding](),
 	"rbac.authorization.k8s.io/v1 Role":               reflect.TypeFor[rbacv1.Role](),
 	"rbac.authorization.k8s.io/v1 RoleBinding":        reflect.TypeFor[rbacv1.RoleBinding](),
-	"admissionregistration.k8s.io/v1 MutatingWebhookConfiguration":   reflect.TypeFor[admissionv1.MutatingWebhookConfiguration](),
-	"admissionregistration.k8s.io/v1 ValidatingWebhookConfiguration": reflect.TypeFor[admissionv1.ValidatingWebhookConfiguration](),
-	"operators.coreos.com/v1 OperatorGroup":                          reflect.TypeFor[operatorsv1.OperatorGroup](),
-	"operators.coreos.com/v1alpha1 CatalogSource":                    reflect.TypeFor[v1alpha1.CatalogSource](),
-	"operators.coreos.com/v1alpha1 ClusterServiceVersion":            reflect.TypeFor[v1alpha1.ClusterServiceVersion](),
-	"operators.coreos.com/v1alpha1 Subscription":                     reflect.TypeFor[v1alpha1.Subscription](),
+	"admissionregistration.k8s.io/v1 " +
+		"MutatingWebhookConfiguration": reflect.TypeFor[admissionv1.MutatingWebhookConfiguration](),
+	"admissionregistration.k8s.io/v1 " +
+		"ValidatingWebhookConfiguration": reflect.TypeFor[admissionv1.ValidatingWebhookConfiguration](),
+	"operators.coreos.com/v1 OperatorGroup":               reflect.TypeFor[operatorsv1.OperatorGroup](),
+	"operators.coreos.com/v1alpha1 CatalogSource":         reflect.TypeFor[v1alpha1.CatalogSource](),
+	"operators.coreos.com/v1alpha1 ClusterServiceVersion": reflect.TypeFor[v1alpha1.ClusterServiceVersion](),
+	"operators.coreos.com/v1alpha1 Subscription":          reflect.TypeFor[v1alpha1.Subscription](),
 }
 
 // typeOf returns the Go type of an object, nil if it is not known.
 func typeOf(o generate.Object) reflect.Type { return kinds[o.APIVersion+" "+o.Kind] }
 
-// mergesLists reports whether lists in an object are merged element by element. Only Kubernetes' own kinds have merge keys.
+// mergesLists reports whether lists in an object are merged element by element. Only Kubernetes' own kinds have merge
+// keys.
 func mergesLists(o generate.Object) bool { return o.Group() != v1alpha1.GroupName }

@@ -10,8 +10,9 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// lists tells how the lists in a type are merged, by the tags of its fields (apimachinery: pkg/util/strategicpatch/meta.go).
-// With a nil type, and for fields that a type does not have, patches replace lists as a whole.
+// lists tells how the lists in a type are merged, by the tags of its fields (apimachinery:
+// pkg/util/strategicpatch/meta.go). With a nil type, and for fields that a type does not have, patches replace lists as
+// a whole.
 type lists struct{ of reflect.Type }
 
 // field returns the type of a field, or of the elements of a field that is a list; whether elements are merged; and by
@@ -59,12 +60,14 @@ func (l lists) meta(key string) (strategicpatch.LookupPatchMeta, strategicpatch.
 }
 
 // LookupPatchMetadataForStruct is for the library.
-func (l lists) LookupPatchMetadataForStruct(key string) (strategicpatch.LookupPatchMeta, strategicpatch.PatchMeta, error) {
+func (l lists) LookupPatchMetadataForStruct(key string) (strategicpatch.LookupPatchMeta, strategicpatch.PatchMeta,
+	error) {
 	return l.meta(key)
 }
 
 // LookupPatchMetadataForSlice is for the library.
-func (l lists) LookupPatchMetadataForSlice(key string) (strategicpatch.LookupPatchMeta, strategicpatch.PatchMeta, error) {
+func (l lists) LookupPatchMetadataForSlice(key string) (strategicpatch.LookupPatchMeta, strategicpatch.PatchMeta,
+	error) {
 	return l.meta(key)
 }
 

@@ -46,8 +46,8 @@ func checkMerge(d *manifest.Document, v any) error {
 	return nil
 }
 
-// mergePatch applies a strategic merge patch. What the patch says of apiVersion, kind, name and namespace only selects the
-// object, as in kustomize.
+// mergePatch applies a strategic merge patch. What the patch says of apiVersion, kind, name and namespace only selects
+// the object, as in kustomize.
 func mergePatch(patch map[string]any, o generate.Object) (*manifest.Object, error) {
 	if patch[patchDirective] == directiveDelete {
 		return nil, nil
@@ -115,8 +115,8 @@ func copyOf(v any) any {
 	return v
 }
 
-// prepare puts the directives of kustomize into the words of the library, which differ for delete and merge, and refuses
-// what the library would merge wrongly because the object has it in another form. It changes before and patch.
+// prepare puts the directives of kustomize into the words of the library, which differ for delete and merge, and
+// refuses what the library would merge wrongly because the object has it in another form. It changes before and patch.
 func prepare(before, patch map[string]any, schema lists, path string) error {
 	for _, key := range slices.Sorted(maps.Keys(patch)) {
 		at := strings.TrimPrefix(path+"."+key, ".")
@@ -178,18 +178,22 @@ func prepareList(before, patch []any, element lists, key, path string) ([]any, e
 	}
 	for i, x := range before {
 		if m, ok := x.(map[string]any); !ok || !isScalar(m[key]) {
-			return nil, fmt.Errorf("%s[%d]: the object has no %s there, by which the elements of the list are told apart", path, i, key)
+			return nil,
+				fmt.Errorf("%s[%d]: the object has no %s there, by which the elements of the list are told apart", path,
+					i, key)
 		}
 	}
 	for _, x := range rest {
 		p, ok := x.(map[string]any)
 		if !ok || !isScalar(p[key]) { // of a list in a list that has no type
-			return nil, fmt.Errorf("%s: has an element without %s, by which the elements of the list are told apart", path, key)
+			return nil,
+				fmt.Errorf("%s: has an element without %s, by which the elements of the list are told apart", path, key)
 		}
 		same := slices.DeleteFunc(slices.Clone(before), func(x any) bool { return x.(map[string]any)[key] != p[key] })
 		if len(same) > 1 {
-			return nil, manifest.WithHint(fmt.Errorf("%s: the object has %d elements with %s %v", path, len(same), key, p[key]),
-				"replace the whole list with an element $patch: replace, or use a JSON patch")
+			return nil,
+				manifest.WithHint(fmt.Errorf("%s: the object has %d elements with %s %v", path, len(same), key, p[key]),
+					"replace the whole list with an element $patch: replace, or use a JSON patch")
 		}
 		var old map[string]any
 		if len(same) == 1 {
@@ -225,8 +229,8 @@ func isScalar(v any) bool {
 	return true
 }
 
-// reorder puts the elements of merged lists into the order that kustomize gives them: first those of the patch, then the
-// others.
+// reorder puts the elements of merged lists into the order that kustomize gives them: first those of the patch, then
+// the others.
 func reorder(patch, after any, schema lists) {
 	p, _ := patch.(map[string]any)
 	a, _ := after.(map[string]any)

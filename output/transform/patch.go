@@ -21,8 +21,8 @@ type Patch struct {
 	Target *Target `json:"target,omitempty"`
 }
 
-// Target selects objects. All that is given must match; group, version, kind, name and namespace are regular expressions
-// for the whole.
+// Target selects objects. All that is given must match; group, version, kind, name and namespace are regular
+// expressions for the whole.
 type Target struct {
 	// The API group.
 	Group string `json:"group,omitempty"`
@@ -57,7 +57,8 @@ func (p Patch) Check() error {
 // change is one document of a patch, and which objects it is for.
 type change struct {
 	matches func(generate.Object) (bool, error)
-	apply   func(generate.Object) (*manifest.Object, error) // returns the object in olmgen's form, or nil if it is deleted
+	// returns the object in olmgen's form, or nil if it is deleted
+	apply func(generate.Object) (*manifest.Object, error)
 }
 
 // changes reads a patch whose text is given.
@@ -93,7 +94,9 @@ func (p Patch) changes(name string) ([]change, error) {
 
 func newChange(d *manifest.Document, matches func(generate.Object) (bool, error)) (change, error) {
 	for _, dup := range d.Duplicates {
-		return change{}, &manifest.Error{File: d.File, Line: dup.Line, Field: dup.Key, Msg: "is given twice", Tip: "keep one of them"}
+		return change{},
+			&manifest.Error{File: d.File, Line: dup.Line, Field: dup.Key, Msg: "is given twice",
+				Tip: "keep one of them"}
 	}
 	v, err := d.Value()
 	if err != nil {
@@ -129,18 +132,20 @@ func newChange(d *manifest.Document, matches func(generate.Object) (bool, error)
 			return change{}, err
 		}
 		if o.Kind == "" || o.Name == "" {
-			return change{}, d.Errorf("", "a patch without target needs apiVersion, kind and metadata.name of its object")
+			return change{},
+				d.Errorf("", "a patch without target needs apiVersion, kind and metadata.name of its object")
 		}
 		matches = func(x generate.Object) (bool, error) {
-			return x.APIVersion == o.APIVersion && x.Kind == o.Kind && x.Name == o.Name && (o.Namespace == "" || o.Namespace == x.Namespace), nil
+			return x.APIVersion == o.APIVersion && x.Kind == o.Kind && x.Name == o.Name &&
+				(o.Namespace == "" || o.Namespace == x.Namespace), nil
 		}
 	}
 	return change{matches, merge}, nil
 }
 
-// Apply applies a patch to the objects that it selects. With own, it selects only among the objects for which own returns
-// true. name stands for the patch in errors. It is an error if the patch selects nothing, or changes the identity of an
-// object. An object that a patch deletes ($patch: delete) is not in the result.
+// Apply applies a patch to the objects that it selects. With own, it selects only among the objects for which own
+// returns true. name stands for the patch in errors. It is an error if the patch selects nothing, or changes the
+// identity of an object. An object that a patch deletes ($patch: delete) is not in the result.
 func Apply(objects []generate.Shared, name string, p Patch, own func(generate.Shared) bool) ([]generate.Shared, error) {
 	changes, err := p.changes(name)
 	if err != nil {

@@ -49,8 +49,8 @@ func tooLarge(o generate.Object) (bool, error) {
 	return len(data) > limit, err
 }
 
-// sizeAsJSON bounds the size of a YAML text as JSON. Each line becomes at least its words, without the marks of YAML, and
-// at most its bytes, escaped, with quotes and brackets around every value.
+// sizeAsJSON bounds the size of a YAML text as JSON. Each line becomes at least its words, without the marks of YAML,
+// and at most its bytes, escaped, with quotes and brackets around every value.
 func sizeAsJSON(text []byte) (least, most int) {
 	block := 0 // the indentation of a block of text: what is further in is text
 	for line := range bytes.Lines(text) {

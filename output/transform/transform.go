@@ -1,5 +1,5 @@
-// Package transform changes objects after they were rendered: common labels and annotations, the annotations of GitOps engines, and
-// patches as kustomize has them.
+// Package transform changes objects after they were rendered: common labels and annotations, the annotations of GitOps
+// engines, and patches as kustomize has them.
 package transform
 
 import (
@@ -7,7 +7,8 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// Metadata adds labels and annotations to the metadata of every object. Where an object has the key, its value is replaced.
+// Metadata adds labels and annotations to the metadata of every object. Where an object has the key, its value is
+// replaced.
 func Metadata(objects []generate.Shared, labels, annotations map[string]string) error {
 	if len(labels) == 0 && len(annotations) == 0 {
 		return nil

@@ -55,7 +55,8 @@ func eachDirective(v any, path string, visit func(at, key string, value any)) {
 func checkDirectives(d *manifest.Document, v any) error {
 	var first *manifest.Error
 	eachDirective(v, "", func(at, key string, value any) {
-		if text, _ := value.(string); first != nil || key == patchDirective && slices.Contains([]string{directiveDelete, directiveReplace, directiveMerge}, text) {
+		if text, _ := value.(string); first != nil || key == patchDirective &&
+			slices.Contains([]string{directiveDelete, directiveReplace, directiveMerge}, text) {
 			return
 		}
 		first = d.Errorf(at, "no such directive: it would stay in the object")
@@ -128,7 +129,9 @@ func checkKeys(d *manifest.Document, v any, schema lists, path string) error {
 			}
 			continue
 		}
-		if !merged || slices.ContainsFunc(list, func(x any) bool { m, _ := x.(map[string]any); return m[patchDirective] != nil && len(m) == 1 }) {
+		if !merged ||
+			slices.ContainsFunc(list,
+				func(x any) bool { m, _ := x.(map[string]any); return m[patchDirective] != nil && len(m) == 1 }) {
 			key = "" // the list is given as a whole
 		}
 		for i, x := range list {
@@ -152,11 +155,12 @@ type unknownField struct{ at *manifest.Error }
 func (u *unknownField) Error() string { return u.at.Error() }
 func (u *unknownField) Hint() string  { return u.at.Tip }
 
-// checked returns a patched object in olmgen's form. It must still be the same object. The patch must not have brought in
-// directives, values of a wrong type, or fields that the type of the object does not have.
+// checked returns a patched object in olmgen's form. It must still be the same object. The patch must not have brought
+// in directives, values of a wrong type, or fields that the type of the object does not have.
 func checked(before generate.Object, v map[string]any) (*manifest.Object, error) {
 	after := manifest.New(v)
-	if after.APIVersion != before.APIVersion || after.Kind != before.Kind || after.Name != before.Name || after.Namespace != before.Namespace {
+	if after.APIVersion != before.APIVersion || after.Kind != before.Kind || after.Name != before.Name ||
+		after.Namespace != before.Namespace {
 		return nil, fmt.Errorf("a patch cannot give it another identity (%s)", after.Identity())
 	}
 	v, err := after.Value()
@@ -209,7 +213,8 @@ func verify(before generate.Object, t reflect.Type, left, unknown []string, wron
 }
 
 func leftDirective(at string) error {
-	e := &manifest.Error{Field: at, Msg: "the patch leaves a directive in the object", Tip: "a strategic merge patch takes $patch: delete, replace or merge"}
+	e := &manifest.Error{Field: at, Msg: "the patch leaves a directive in the object",
+		Tip: "a strategic merge patch takes $patch: delete, replace or merge"}
 	if strings.HasSuffix(at, "]."+patchDirective) {
 		e.Tip = "nothing tells the elements of this list apart, so a patch gives the whole list, without directives"
 	}

@@ -23,9 +23,9 @@ type Install struct {
 }
 
 // Find returns the installations of the bundle's operator, in any version, in a tree of manifests. It looks at
-// ClusterServiceVersions (not copies), Deployments with the labels of their CSV or rendered by olmgen without one, and Subscriptions, with the
-// OperatorGroups of their namespaces. Each namespace is one installation. The list is sorted by namespace; an empty
-// list is not nil. The errors are about unreadable objects of these kinds, in the tree's order.
+// ClusterServiceVersions (not copies), Deployments with the labels of their CSV or rendered by olmgen without one, and
+// Subscriptions, with the OperatorGroups of their namespaces. Each namespace is one installation. The list is sorted by
+// namespace; an empty list is not nil. The errors are about unreadable objects of these kinds, in the tree's order.
 func Find(t *tree.Tree, b *bundle.Bundle) ([]Install, []error) {
 	f := finder{bundle: b, installs: map[string]*Install{}, groups: map[string][]string{}}
 	var unreadable []error
@@ -71,7 +71,8 @@ func (f *finder) object(o *manifest.Object) error {
 		switch at := d.Spec.Template.Annotations["olm.operatorNamespace"]; {
 		case d.Labels["olm.owner.kind"] == v1alpha1.ClusterServiceVersionKind:
 			f.add(d.Labels["olm.owner"], d.Labels["olm.owner.namespace"], targets(d.Spec.Template.Annotations))
-		case at != "" && (d.Labels["app.kubernetes.io/part-of"] == f.bundle.Package || f.deploys(d.Name)): // rendered without OLM
+		// rendered without OLM
+		case at != "" && (d.Labels["app.kubernetes.io/part-of"] == f.bundle.Package || f.deploys(d.Name)):
 			f.install(at, "", targets(d.Spec.Template.Annotations))
 		}
 	case "operators.coreos.com/Subscription":
