@@ -7,6 +7,8 @@ import (
 	"path"
 	"slices"
 	"sync"
+
+	texts "github.com/olmgen/olmgen/internal/text"
 )
 
 // contents are the files that a bundle was read from.
@@ -25,11 +27,11 @@ func (c *contents) add(name string, data []byte) {
 }
 
 // Digest returns the digest of the files that were read: what "sha256sum FILE... | sha256sum" prints for their sorted
-// paths, behind "sha256:".
+// paths, behind "sha256:". Line ends of Windows count as those of Unix, so the digest does not depend on the checkout.
 func (b *Bundle) Digest() string {
 	h := sha256.New()
 	for _, name := range slices.Sorted(maps.Keys(b.contents.files)) {
-		sum := sha256.Sum256(b.contents.files[name])
+		sum := sha256.Sum256(texts.LF(b.contents.files[name]))
 		h.Write([]byte(hex.EncodeToString(sum[:]) + "  " + name + "\n"))
 	}
 	return "sha256:" + hex.EncodeToString(h.Sum(nil))

@@ -142,8 +142,8 @@ func (b *Bundle) ScopeOf(o *manifest.Object) Scope {
 	return ScopeUnknown
 }
 
-// APIVersionOf returns the apiVersion under which an object is to be created: its own, but the one OLM takes it for where
-// it has none, and rbac.authorization.k8s.io/v1 for the RBAC of older versions, as OLM does.
+// APIVersionOf returns the apiVersion under which an object is to be created: its own, but the one OLM takes it for
+// where it has none, and rbac.authorization.k8s.io/v1 for the RBAC of older versions, as OLM does.
 func APIVersionOf(o *manifest.Object) string {
 	if o.APIVersion == "" {
 		if k := plain(o.Kind); k != nil {

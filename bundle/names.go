@@ -9,8 +9,8 @@ import (
 
 var versionSuffix = regexp.MustCompile(`[.-]v?[0-9]+(\.[0-9]+)+([.+-].*)?$`)
 
-// BaseName returns a CSV's name without its version: memcached-operator.v0.0.1 is memcached-operator. It does not change
-// from one version of an operator to the next.
+// BaseName returns a CSV's name without its version: memcached-operator.v0.0.1 is memcached-operator. It does not
+// change from one version of an operator to the next.
 func BaseName(csv, version string) string {
 	for _, sep := range []string{".v", "-v", ".", "-"} {
 		if base, ok := strings.CutSuffix(csv, sep+version); ok && version != "" && base != "" {

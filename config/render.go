@@ -66,7 +66,7 @@ func (c *Config) Render(ctx context.Context, o Options) (*Rendered, error) {
 	}
 	c.say(r, all, set.Results)
 	if c.flags() {
-		r.Tree.Namespace = set.Results[0].Namespace
+		r.Namespace = set.Results[0].Namespace
 	}
 	if r.Objects, err = c.transformed(set.Objects, all, o.Dir); err != nil {
 		return nil, err
@@ -86,7 +86,7 @@ func (c *Config) Render(ctx context.Context, o Options) (*Rendered, error) {
 		return nil, c.explain("output.layout", -1, -1, err)
 	}
 	for i := range r.Sources {
-		r.Sources[i].Lock = r.Tree.LockOf(r.Layout, i)
+		r.Sources[i].Lock = r.LockOf(r.Layout, i)
 	}
 	return r, c.sayReleases(r)
 }
@@ -152,6 +152,9 @@ func (c *Config) say(r *Rendered, all []*loaded, results []*generate.Result) {
 			notes = append(notes,
 				manifest.Message{Msg: ownCertificates, Options: []manifest.Option{generate.OptionCerts}})
 		}
+		if need := results[i].PodSecurity.Need(results[i].Namespace); need != "" {
+			notes = append(notes, manifest.Message{Msg: need})
+		}
 		for _, n := range notes {
 			r.Notes = append(r.Notes, Warning{Operator: name, Message: Say(n.Msg, n.Options, namer)})
 		}
@@ -168,7 +171,7 @@ func (c *Config) sayReleases(r *Rendered) error {
 	if r.Layout != output.LayoutHelm {
 		return nil
 	}
-	warnings, crds, err := r.Tree.ReleaseWarnings(r.Files)
+	warnings, crds, err := r.ReleaseWarnings(r.Files)
 	var about []manifest.Option
 	if crds {
 		about = append(about, OptionHelmCRDs)

@@ -256,10 +256,8 @@ func (r *rendering) labelVersions() {
 		return
 	}
 	version := r.csv.Spec.Version.String()
-	place := func(o Object,
-		name string) string {
-		return Object{APIVersion: o.APIVersion, Kind: o.Kind, Namespace: o.Namespace,
-			Name: name}.key()
+	place := func(o Object, name string) string {
+		return Object{APIVersion: o.APIVersion, Kind: o.Kind, Namespace: o.Namespace, Name: name}.key()
 	}
 	labels, count := make([]string, len(r.objects)), map[string]int{}
 	for i, o := range r.objects {

@@ -20,6 +20,14 @@ type PodSecurity struct {
 	Reason string    // what the next stricter level does not allow; empty for restricted
 }
 
+// Need returns what the namespace of the operator must allow; empty if nothing but the strictest level.
+func (p PodSecurity) Need(namespace string) string {
+	if p.Reason == "" {
+		return ""
+	}
+	return fmt.Sprintf("namespace %s needs Pod Security level %s: %s", namespace, p.Level, p.Reason)
+}
+
 // wider reports whether a standard allows more than another; that of a namespace without pods allows least.
 func (p PodSecurity) wider(q PodSecurity) bool {
 	return q.Level == "" || p.Level != "" && psa.CompareLevels(p.Level, q.Level) < 0
@@ -59,7 +67,7 @@ func podSecurityTogether(groups []Operator) error {
 	for i := range groups {
 		o, err := groups[i].Options.complete(groups[i].Bundle)
 		if err != nil {
-			return nil // Render says so
+			return nil //nolint:nilerr // Render says so
 		}
 		p, err := podSecurityOf(groups[i].Bundle, o)
 		if err != nil {

@@ -13,6 +13,8 @@ import (
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/olmgen/olmgen/internal/text"
 )
 
 // Document is one YAML document of a file.
@@ -69,7 +71,10 @@ func ReadFile(name string, data []byte, limits Limits) ([]*Document, error) {
 		return nil, &Error{File: name, Line: badByteLine(data), Msg: "not UTF-8 text"}
 	}
 	if bytes.IndexByte(data, '\r') >= 0 {
-		data, fresh = normalizeNewlines(data), "carriage returns"
+		data = text.LF(data) // of a Windows checkout, carried as from any other
+	}
+	if bytes.IndexByte(data, '\r') >= 0 {
+		data, fresh = bytes.ReplaceAll(data, []byte("\r"), []byte("\n")), "carriage returns"
 	}
 	if fresh == "" && oddBreaks(data) {
 		fresh = "line breaks that editors do not know"
@@ -120,12 +125,6 @@ func badByteLine(data []byte) int {
 		data = data[n:]
 	}
 	return line
-}
-
-// normalizeNewlines turns CRLF, and CR alone, into LF: YAML takes all of them as line breaks.
-func normalizeNewlines(data []byte) []byte {
-	data = bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n"))
-	return bytes.ReplaceAll(data, []byte("\r"), []byte("\n"))
 }
 
 // oddBreaks looks for the characters that YAML takes for the end of a line and nobody else does (NEL, LS, PS): behind

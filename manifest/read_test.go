@@ -43,7 +43,7 @@ func TestDocuments(t *testing.T) {
 		{"comment only", "# nothing here\n", []document{{1, true, "", "# nothing here\n"}}},
 		{"JSON", "{\"a\": [1, true]}\n", []document{{1, false, "", "{\"a\": [1, true]}\n"}}},
 		{"byte-order mark", "\ufeffa: b\n", []document{{1, false, "a byte-order mark", "a: b\n"}}},
-		{"CRLF", "a: b\r\nc: d\r\n", []document{{1, false, "carriage returns", "a: b\nc: d\n"}}},
+		{"CRLF", "a: b\r\nc: d\r\n", []document{{1, false, "", "a: b\nc: d\n"}}},
 		{"CR", "a: b\rc: d\r", []document{{1, false, "carriage returns", "a: b\nc: d\n"}}},
 		{"line separator", "a: 'b\u2028c'\n", []document{{1, false, "line breaks that editors do not know", "a: 'b\u2028c'\n"}}},
 		{"anchor", "a: &x b\n", []document{{1, false, "anchors and aliases", "a: &x b\n"}}},

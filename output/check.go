@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/olmgen/olmgen/internal/text"
 )
 
 // State says how a file in an output directory differs from what Write would make of it.
@@ -122,7 +124,8 @@ func (tr *tree) compare(t target, path string, want []byte) (*Difference, error)
 	if err != nil {
 		return nil, err
 	}
-	if string(have) == string(want) {
+	have = text.LF(have)
+	if string(have) == string(text.LF(want)) {
 		return nil, nil
 	}
 	state := StateForeign

@@ -179,8 +179,8 @@ func readLock(data []byte) (lockFile, error) {
 	return l, err
 }
 
-// secondDocument returns the line on which a second document starts, 0 if there is none: the YAML decoder would read the
-// first and be silent about the rest.
+// secondDocument returns the line on which a second document starts, 0 if there is none: the YAML decoder would read
+// the first and be silent about the rest.
 func secondDocument(data []byte) int {
 	content, n := false, 0
 	for line := range bytes.Lines(data) {

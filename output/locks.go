@@ -10,6 +10,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/olmgen/olmgen/internal/text"
 )
 
 // locks are the files olmgen.lock of an output directory, by their directories: "" for the output directory itself.
@@ -32,8 +34,8 @@ func wayUp(dir string) string {
 	return strings.TrimSuffix(strings.Repeat("../", strings.Count(dir, "/")+1), "/")
 }
 
-// readLocks reads the lock of dir, if there is one, and adds what it records to the tree. A lock of another output
-// directory, below this one, is a file like others.
+// readLock reads the lock of dir, if there is one, and adds its records to the tree. The lock of another output
+// directory below this one is a file like others.
 func (tr *tree) readLock(t target, dir string) error {
 	data, err := readLockFile(t, dir)
 	if err != nil || data == nil {
@@ -79,7 +81,8 @@ func readLockFile(t target, dir string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, maxLockSize+1))
+	data, err := io.ReadAll(io.LimitReader(f, maxLockSize+1))
+	return text.LF(data), err
 }
 
 // newLocks records files, by the directory of the lock and path, that were made from sources. A tree without anything

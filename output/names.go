@@ -31,7 +31,8 @@ func unique(objects []generate.Shared, path func(generate.Object) string) []stri
 var plainGroups = map[string]bool{
 	"": true, "apps": true, "apiextensions.k8s.io": true, "apiregistration.k8s.io": true,
 	"admissionregistration.k8s.io": true,
-	"networking.k8s.io":            true, "olm.operatorframework.io": true, "operators.coreos.com": true, "policy": true,
+	"networking.k8s.io":            true, "olm.operatorframework.io": true, "operators.coreos.com": true,
+	"policy":                    true,
 	"rbac.authorization.k8s.io": true, "scheduling.k8s.io": true,
 }
 

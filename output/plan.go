@@ -221,7 +221,7 @@ func (p *planner) show(paths []string) string {
 	return text.FirstOf(5, paths)
 }
 
-// finish adds what is carried and the locks to the new tree, and its directories.
+// finish adds to the new tree the entries that stay, the locks, and the directories.
 func (p *planner) finish() {
 	p.changed = len(p.result.Added)+len(p.result.Changed)+len(p.result.Removed) > 0 || len(p.locks) != len(p.old.locks)
 	dirs := map[string]bool{}

@@ -1,6 +1,7 @@
 package output
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"crypto/sha256"
@@ -14,6 +15,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+
+	"github.com/olmgen/olmgen/internal/text"
 )
 
 // maxForeign limits the entries that olmgen did not write. A directory with more is not an output directory.
@@ -153,7 +156,7 @@ func (tr *tree) isLock(p string) bool {
 	return ok && name == LockName
 }
 
-// ownedDirs returns the directories of the files in the lock.
+// ownedDirs returns the directories of the locks and of the files in them.
 func (tr *tree) ownedDirs() map[string]bool {
 	owned := map[string]bool{}
 	for p := range tr.files {
@@ -214,25 +217,33 @@ func readRegular(name string) ([]byte, error) {
 
 // readDigest returns the digest of such a file as the lock has it.
 func readDigest(name string) (string, error) {
-	f, err := openRegular(name)
+	data, err := readRegular(name)
 	if err != nil {
 		return "", err
 	}
-	defer f.Close()
-	return digest(f)
+	return digestOf(data), nil
 }
 
-func digest(r io.Reader) (string, error) {
-	h := sha256.New()
-	if _, err := io.Copy(h, r); err != nil {
-		return "", err
-	}
-	return "sha256:" + hex.EncodeToString(h.Sum(nil)), nil
-}
-
+// digestOf returns the digest of content. Git may check text out with line ends of Windows: the digest is that of the
+// lines.
 func digestOf(data []byte) string {
-	d, _ := digest(bytes.NewReader(data)) // a hash and a buffer do not fail
-	return d
+	sum := sha256.Sum256(text.LF(data))
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// CRLF returns how many of the files are in a directory with line ends of Windows. Write and Check compare their lines.
+func CRLF(dir string, files Files) int {
+	n := 0
+	for _, f := range files {
+		if file, err := openRegular(at(dir, f.Path)); err == nil {
+			line, err := bufio.NewReader(io.LimitReader(file, 1<<16)).ReadBytes('\n')
+			file.Close()
+			if err == nil && bytes.HasSuffix(line, []byte("\r\n")) {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // verify returns an error if root is not the tree that was read. For a hard link only the identity counts: the new

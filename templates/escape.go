@@ -198,7 +198,7 @@ func (e *escaper) call(p place, n *parse.TemplateNode) (place, error) {
 	done, ok := e.called[key]
 	if !ok {
 		tree := e.tree
-		e.tree = t.Tree.Copy()
+		e.tree = t.Copy()
 		e.calling[n.Name] = true
 		end, err := e.list(p, e.tree.Root)
 		if err != nil {

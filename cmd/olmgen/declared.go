@@ -137,9 +137,6 @@ func (f *renderFlags) runDeclared(cmd *cobra.Command) error {
 
 // outputOf returns the directory that a RenderConfig is written to.
 func (f *renderFlags) outputOf(cmd *cobra.Command, d declaration) (string, error) {
-	if err := f.checkPrinting(); err != nil {
-		return "", err
-	}
 	one := *f
 	if !cmd.Flags().Changed("output") && d.Output.Directory != "" {
 		one.output = d.Output.Directory

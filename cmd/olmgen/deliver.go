@@ -18,6 +18,12 @@ var (
 
 // deliver prints the warnings and writes or compares the files.
 func (f *renderFlags) deliver(cmd *cobra.Command, r *config.Rendered) error {
+	if n := output.CRLF(f.output, r.Files); f.output != "-" && n > 0 {
+		r.Notes = append(r.Notes,
+			config.Warning{Message: fmt.Sprintf("%s: %s with line ends of Windows (CRLF): only lines are compared; "+
+				"%s with \"/** text eol=lf\" keeps them as olmgen writes them", f.output, plural(n, "file"),
+				filepath.Join(f.output, attributesName))})
+	}
 	if err := f.say(cmd, r); err != nil {
 		return err
 	}
@@ -35,19 +41,14 @@ func (f *renderFlags) deliver(cmd *cobra.Command, r *config.Rendered) error {
 	return f.write(cmd, r.Files, r.Sources, r)
 }
 
-// say prints warnings and notes; with --strict warnings are an error.
+// say prints warnings and, where files are written, notes; with --strict warnings are an error.
 func (f *renderFlags) say(cmd *cobra.Command, r *config.Rendered) error {
 	for _, w := range r.Warnings {
 		fmt.Fprintln(cmd.ErrOrStderr(), "olmgen: warning: "+w.String()+class(w.Class))
 	}
 	for _, n := range r.Notes {
-		fmt.Fprintln(cmd.ErrOrStderr(), "olmgen: note: "+n.String())
-	}
-	for _, o := range r.Operators {
-		if p := o.PodSecurity; p.Reason != "" && !f.check {
-			fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: note: namespace %s needs Pod Security level %s: %s\n", o.Namespace,
-				p.Level,
-				p.Reason)
+		if !f.check { // they are about what is rendered, and were read when it was
+			fmt.Fprintln(cmd.ErrOrStderr(), "olmgen: note: "+n.String())
 		}
 	}
 	return f.refuseWarnings(len(r.Warnings))

@@ -39,6 +39,9 @@ can be changed. It renders as it is with "olmgen render -f olmgen.yaml". Of
 several versions of a package it takes the newest, and says so. With --append it
 adds the bundles to the file and leaves the rest of it as it is.
 
+It writes a .gitattributes too, if there is none: git then does not change the
+line ends of what is rendered, on Windows for example.
+
 ` + sourceHelp,
 		Example: `  olmgen init bundle/
   olmgen init --append bundles/redis
@@ -101,7 +104,10 @@ func (f *initFlags) run(cmd *cobra.Command, refs []string) error {
 		_, err := cmd.OutOrStdout().Write(data)
 		return err
 	}
-	return f.write(cmd, data)
+	if err := f.write(cmd, data); err != nil {
+		return err
+	}
+	return f.writeAttributes(cmd)
 }
 
 // newest returns the newest bundle of each package, and prints which others are left out.

@@ -161,8 +161,14 @@ can be committed to Git and reviewed as a diff.`,
 	)
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
+	refuseUnknownWords(root)
+	return root
+}
+
+// refuseUnknownWords makes the help and completion commands refuse words that name no command. Cobra accepts any word.
+func refuseUnknownWords(root *cobra.Command) {
 	for _, c := range root.Commands() {
-		if c.Name() == "help" || c.Name() == "completion" { // cobra's own take any word for an answer
+		if c.Name() == "help" || c.Name() == "completion" {
 			c.Args = func(_ *cobra.Command, given []string) error {
 				parent := root
 				if c.Name() == "completion" {
@@ -179,7 +185,6 @@ can be committed to Git and reviewed as a diff.`,
 			}
 		}
 	}
-	return root
 }
 
 // refuseHelp has --help behind an unknown command be an error, which it returns after the run. Cobra prints the help of

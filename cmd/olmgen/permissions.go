@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"os"
 	"path"
 	"path/filepath"
@@ -173,11 +172,11 @@ func (f *permissionsFlags) tree(cmd *cobra.Command, ref string) (permissions.Inp
 	if in.CSVs, err = permissions.InstalledCSVs(t.Objects); err != nil {
 		return in, err
 	}
-	return in, sayNothing(cmd.ErrOrStderr(), ref, in)
+	return in, refuseWithoutBindings(ref, in)
 }
 
-// sayNothing refuses a tree without any RBAC, which would look like an operator that may do nothing.
-func sayNothing(w io.Writer, ref string, in permissions.Input) error {
+// refuseWithoutBindings refuses a tree without any RBAC, which would look like an operator that may do nothing.
+func refuseWithoutBindings(ref string, in permissions.Input) error {
 	for _, o := range in.Objects {
 		if permissions.Relevant(o.Group(), o.Kind) && strings.HasSuffix(o.Kind, "Binding") {
 			return nil

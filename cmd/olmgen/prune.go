@@ -22,7 +22,7 @@ func (f *renderFlags) keepTenants(r *config.Rendered) error {
 	}
 	differences, err := output.Check(f.output, r.Files, r.Sources)
 	if err != nil {
-		return nil // what is wrong with the directory is for Write to say
+		return nil //nolint:nilerr // what is wrong with the directory is for Write to say
 	}
 	var gone []string
 	for _, d := range differences {

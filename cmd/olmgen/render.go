@@ -7,12 +7,7 @@ import (
 	"github.com/olmgen/olmgen/config"
 )
 
-func newRender() *cobra.Command {
-	var f renderFlags
-	cmd := &cobra.Command{
-		Use:   "render SOURCE | -f FILE",
-		Short: "Write every object that OLM would create for a bundle",
-		Long: `Render reads a bundle and writes every object that OLM v0 would create for it.
+const renderHelp = `Render reads a bundle and writes every object that OLM v0 would create for it.
 It writes to stdout, or with -o one file for each object, a kustomization.yaml
 that lists the files in the order of application, and an olmgen.lock that lists
 the files that olmgen owns. The directory of an operator or tenant has a lock
@@ -42,8 +37,9 @@ The layouts:
 ` + profileHelp + `
 
 Without --install-mode the mode follows from the target namespaces. Without
-these it is AllNamespaces where the operator supports it, else OwnNamespace.`,
-		Example: `  olmgen render bundle/ -o out/
+these it is AllNamespaces where the operator supports it, else OwnNamespace.`
+
+const renderExamples = `  olmgen render bundle/ -o out/
   olmgen render bundle/ -o out/ -n operators --install-mode OwnNamespace
   olmgen render bundle/ -o out/ -n operators --target-namespaces team-a,team-b
   olmgen render bundle/ -o out/ --layout gitops-catalog
@@ -51,7 +47,15 @@ these it is AllNamespaces where the operator supports it, else OwnNamespace.`,
   olmgen render bundle/ --profile subscription --approval Manual -o out/
   olmgen render bundle/ --profile clusterextension --create-namespace -o out/
   olmgen render -f olmgen.yaml
-  olmgen render -f olmgen.yaml --check`,
+  olmgen render -f olmgen.yaml --check`
+
+func newRender() *cobra.Command {
+	var f renderFlags
+	cmd := &cobra.Command{
+		Use:     "render SOURCE | -f FILE",
+		Short:   "Write every object that OLM would create for a bundle",
+		Long:    renderHelp,
+		Example: renderExamples,
 		Args: func(cmd *cobra.Command, given []string) error {
 			if len(f.files) > 0 {
 				return f.checkDeclared(cmd, given)

@@ -37,8 +37,8 @@ func (m *model) gives(p place, objects []generate.Object) (bool, error) {
 	return len(wrong)+len(further) == 0, err
 }
 
-// compare returns the entries that say something else of a place than its objects, and the objects of which no entry says
-// anything.
+// compare returns the entries that say something else of a place than its objects, and the objects of which no entry
+// says anything.
 func (m *model) compare(p place, objects []generate.Object) (wrong []*entry, further []generate.Object, err error) {
 	want := make(map[string]generate.Object, len(objects))
 	for _, o := range objects {

@@ -192,8 +192,8 @@ func (w *writer) add(action string) string {
 	return fmt.Sprintf("%s%d-", w.token, len(w.actions)-1)
 }
 
-// text returns a string with variables: one that is a variable as an action, any other in double quotes. The schema lets
-// nothing through that could end the quotes.
+// text returns a string with variables: one that is a variable as an action, any other in double quotes. The schema
+// lets nothing through that could end the quotes.
 func (w *writer) text(v text) string {
 	if len(v) == 1 {
 		return "{{ " + w.variable(v[0].kind) + " | quote }}"

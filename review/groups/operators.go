@@ -103,7 +103,8 @@ func (o *olm) judgeController(x *manifest.Object, d definition, ops *operators) 
 	if namespace == "" {
 		where = "in all namespaces"
 	}
-	message, hint := "", "bind the operator there, or move the resource"
+	var message string
+	hint := "bind the operator there, or move the resource"
 	switch {
 	case len(ops.csvs) > 0:
 		if o.targeted(ops.csvs, namespace) {

@@ -1,3 +1,4 @@
+// Package installs finds the installations of an operator in a tree, and says what the descoping plan advises for them.
 package installs
 
 import (

@@ -44,8 +44,8 @@ func compare(old, now []Item) []Item {
 	}
 	out := []Item{}
 	for _, s := range slices.SortedFunc(maps.Keys(subjects), Subject.compare) {
-		out = append(out, beyond(s, after[s], before[s], Gained)...)
-		out = append(out, beyond(s, before[s], after[s], Lost)...)
+		out = append(out, beyond(after[s], before[s], Gained)...)
+		out = append(out, beyond(before[s], after[s], Lost)...)
 	}
 	return out
 }
@@ -59,7 +59,7 @@ func bySubject(items []Item) map[Subject][]Item {
 }
 
 // beyond returns what items allow beyond others.
-func beyond(s Subject, items, others []Item, change Change) []Item {
+func beyond(items, others []Item, change Change) []Item {
 	held := placesOf(others)
 	var out []Item
 	for _, i := range items {

@@ -1,0 +1,42 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+const attributesName = ".gitattributes"
+
+// writeAttributes makes git check the RenderConfig and what it renders out as they are. It does not change a file that
+// is there.
+func (f *initFlags) writeAttributes(cmd *cobra.Command) error {
+	directory := path.Clean(filepath.ToSlash(f.directory))
+	if !filepath.IsLocal(f.directory) || strings.ContainsAny(directory, " \t\"*?[]\\!#") {
+		return nil // git has patterns only for what is below the file
+	}
+	name := filepath.Join(filepath.Dir(f.output), attributesName)
+	pattern := "/" + directory + "/** text eol=lf"
+	have, err := os.ReadFile(name)
+	switch {
+	case err == nil && bytes.Contains(have, []byte(pattern)):
+		return nil
+	case err == nil:
+		fmt.Fprintf(cmd.ErrOrStderr(),
+			"olmgen: note: %s is there already\nhint: with a line \"%s\" in it, git does not "+
+				"change the line ends of what is rendered\n", name, pattern)
+		return nil
+	case !errors.Is(err, fs.ErrNotExist):
+		return err
+	}
+	text := "# Git checks out what olmgen renders with the line ends that olmgen writes, on Windows too.\n" + pattern +
+		"\n"
+	return os.WriteFile(name, []byte(text), 0o644)
+}

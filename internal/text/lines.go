@@ -1,0 +1,14 @@
+package text
+
+import (
+	"bytes"
+	"unicode/utf8"
+)
+
+// LF returns text with the line ends of Unix in place of those of Windows. Other data stays as it is.
+func LF(data []byte) []byte {
+	if !bytes.Contains(data, []byte("\r\n")) || bytes.IndexByte(data, 0) >= 0 || !utf8.Valid(data) {
+		return data
+	}
+	return bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n"))
+}
