@@ -28,8 +28,18 @@ const (
 	journalName = "journal.json"
 )
 
-// enter creates the directory, if it is not there, and its .gitignore.
+// enter creates the directory, if it is not there, and its .gitignore. It starts again if another run, which is done,
+// removes the directory meanwhile.
 func (d *disk) enter(w work) error {
+	for range 100 {
+		if err := d.tryEnter(w); !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return d.tryEnter(w)
+}
+
+func (d *disk) tryEnter(w work) error {
 	if err := d.mkdir(string(w)); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
