@@ -22,9 +22,10 @@ func (f *renderFlags) deliver(cmd *cobra.Command, r *config.Rendered) error {
 		return err
 	}
 	if n := output.CRLF(f.output, r.Files); f.output != "-" && n > 0 { // with --check too
-		fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: note: %s: %s with line ends of Windows (CRLF): only lines are compared\n"+
-			"hint: %s with \"/** text eol=lf\" keeps them as olmgen writes them\n", f.output, plural(n, "file"),
-			filepath.Join(f.output, attributesName))
+		fmt.Fprintf(cmd.ErrOrStderr(),
+			"olmgen: note: %s: %s with line ends of Windows (CRLF): only lines are compared\n"+
+				"hint: %s with \"/** text eol=lf\" keeps them as olmgen writes them\n",
+			f.output, plural(n, "file"), filepath.Join(f.output, attributesName))
 	}
 	if f.output != "-" {
 		if err := r.CheckOutput(f.output); err != nil {
