@@ -43,7 +43,9 @@ func (d *Document) full() (*yaml.Node, error) {
 	}
 	d.once.Do(func() {
 		d.parsed.Store(true)
-		d.fullRoot, d.fullErr = d.parseAll()
+		if d.fullRoot, _ = skim(d.Raw, d.limits, true); d.fullRoot == nil {
+			d.fullRoot, d.fullErr = d.parseAll()
+		}
 	})
 	return d.fullRoot, d.fullErr
 }
@@ -137,12 +139,8 @@ func oddBreaks(data []byte) bool {
 var yamlErrorLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
 
 func (d *Document) parse() error {
-	closed := bytes.HasSuffix(d.Raw, []byte("\n"))
-	if closed {
-		if root, ok := skim(d.Raw, d.limits.Depth); ok {
-			d.Root, d.skimmed = root, true
-			return nil
-		}
+	if d.Root, d.skimmed = skim(d.Raw, d.limits, false); d.Root != nil {
+		return nil
 	}
 	root, err := d.parseAll()
 	if root == nil || err != nil {
@@ -152,7 +150,7 @@ func (d *Document) parse() error {
 	if bytes.HasPrefix(bytes.TrimLeft(d.Raw, " \t\n"), []byte("%")) {
 		d.Fresh = "a YAML directive"
 	}
-	if !closed && endsInBlock(root) {
+	if !bytes.HasSuffix(d.Raw, []byte("\n")) && endsInBlock(root) {
 		d.fresh("a block of text that ends without a newline, which would become part of it")
 	}
 	return d.inspect(d.Root, 1)
