@@ -251,6 +251,12 @@ func (s *skimmer) entry(column int, key, value []byte) bool {
 		top.child = top.at.below(string(key))
 		v = s.newNode(yaml.Node{Kind: yaml.ScalarNode, Line: s.number})
 		k := s.newNode(yaml.Node{Kind: yaml.ScalarNode, Value: string(key), Line: s.number, Column: column + 1})
+		switch s.text[column-s.indent] {
+		case '"':
+			k.Style = yaml.DoubleQuotedStyle
+		case '\'':
+			k.Style = yaml.SingleQuotedStyle
+		}
 		top.node.Content = append(top.node.Content, k, v)
 		if top.skip && len(value) > 0 {
 			if bytes.IndexByte([]byte(`{["'|>`), value[0]) < 0 {
@@ -290,7 +296,7 @@ func (p place) below(key string) place {
 func skipsInSpec(key string) bool { return key == "validation" || key == "additionalPrinterColumns" }
 
 func skipsInVersion(key string) bool {
-	return key == "schema" || key == "additionalPrinterColumns" || key == "deprecationWarning"
+	return key == "schema" || key == "additionalPrinterColumns"
 }
 
 // add notes a key and reports whether it is new.
@@ -324,7 +330,8 @@ func cutKey(text []byte) (key, value []byte, ok bool) {
 		}
 		key, rest := text[1:1+end], text[end+2:]
 		if len(rest) == 0 || rest[0] != ':' || len(rest) > 1 && rest[1] != ' ' {
-			return nil, nil, len(rest) == 0 || rest[0] != ':' && rest[0] != ' '
+			after := bytes.TrimLeft(rest, " ")
+			return nil, nil, len(after) == 0 || after[0] != ':'
 		}
 		_, isText := plain(string(key)).(string)
 		return key, bytes.TrimLeft(rest[1:], " "), isText && plainKey(key)
@@ -341,11 +348,8 @@ func cutKey(text []byte) (key, value []byte, ok bool) {
 // plainKey reports whether a key means the same quoted or not, and whether no other spelling means the same key: 0, 00
 // and 0x0 are one key to a YAML library.
 func plainKey(key []byte) bool {
-	if len(key) == 0 || len(key) > 120 || key[0] == '-' || key[0] == '.' || disputed(key) {
+	if len(key) == 0 || len(key) > 120 || key[0] == '-' && isMarker(key, "---") || disputed(key) {
 		return false
-	}
-	if key[0] >= '0' && key[0] <= '9' {
-		return canonical(key)
 	}
 	for _, c := range key {
 		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') &&
@@ -353,10 +357,14 @@ func plainKey(key []byte) bool {
 			return false
 		}
 	}
+	if c := key[0]; c >= '0' && c <= '9' || c == '.' || c == '-' {
+		_, isText := plain(string(key)).(string)
+		return isText || canonical(key)
+	}
 	return true
 }
 
-// canonical reports whether a key that starts with a digit is a whole number in its shortest spelling.
+// canonical reports whether a key is a whole number in its shortest spelling.
 func canonical(key []byte) bool {
 	if len(key) > 15 || key[0] == '0' && len(key) > 1 {
 		return false

@@ -117,6 +117,7 @@ func FuzzSkim(f *testing.F) {
 	for _, s := range []string{
 		"a: >\n\n  b\n  c\n\n   d\n\n  e\n\n\nf: |+\n  a\n    \n\n",
 		"a: \"b\\\n  c \\\n\n  d\n\n\n  \\u00e9\\t\\\"\"\nb: 'it''s\n\n  d'\nc: d\n\n  e\n  f\n",
+		"a: [ b, 'c''d' , \"e\" ] # f\nb: { }\nc: d # e: f\n'-x': [1, 1.5, no]\n3x: '4'\n- : a\n",
 		"a:\n- |2-\n    b\n- >-\n  c\n   d\n  e\n- - f\n",
 	} {
 		f.Add(s)

@@ -52,11 +52,10 @@ func (s *skimmer) blockLines(parent, explicit int) (start, indent int, ok bool) 
 			s.pos, s.number, s.indent, s.text = save.pos, save.number, save.indent, save.text
 			return start, indent, true
 		case indent < 0:
-			indent = s.indent
+			if indent = s.indent; s.text[0] == '\t' {
+				return 0, 0, false
+			}
 		case s.indent < indent:
-			return 0, 0, false
-		}
-		if len(s.text) > 0 && s.text[0] == '\t' {
 			return 0, 0, false
 		}
 	}

@@ -20,17 +20,15 @@ func (s *skimmer) scalar(parent, column int, text []byte, keep *yaml.Node) bool 
 		return s.block(parent, text, keep)
 	case '\'', '"':
 		return s.quoted(parent, c, text[1:], keep)
-	case '{', '[':
-		if string(text) != "{}" && string(text) != "[]" {
-			return false
-		}
+	case '{':
 		if keep != nil {
 			keep.Kind, keep.Style = yaml.MappingNode, yaml.FlowStyle
-			if c == '[' {
-				keep.Kind = yaml.SequenceNode
-			}
 		}
-		return s.ends(parent)
+		rest, ok := bytes.CutPrefix(bytes.TrimLeft(text[1:], " "), []byte("}"))
+		return ok && commentOnly(rest) && s.ends(parent)
+	case '[':
+		rest, ok := s.flow(column, text, keep)
+		return ok && commentOnly(rest) && s.ends(parent)
 	case ',', ']', '}', '#', '&', '*', '!', '%', '@', '`':
 		return false
 	case '-', '?', ':':
@@ -47,8 +45,73 @@ func (s *skimmer) ends(parent int) bool {
 	return indent <= parent || text[0] == '#'
 }
 
+// commentOnly reports whether nothing but a comment is in what follows a value.
+func commentOnly(rest []byte) bool {
+	text := bytes.TrimLeft(rest, " ")
+	return len(text) == 0 || text[0] == '#' && len(text) < len(rest)
+}
+
+// flow reads a list of texts in brackets on one line. It returns what follows the list.
+func (s *skimmer) flow(column int, text []byte, keep *yaml.Node) (rest []byte, ok bool) {
+	if keep != nil {
+		keep.Kind, keep.Style = yaml.SequenceNode, yaml.FlowStyle
+	}
+	rest = bytes.TrimLeft(text[1:], " ")
+	if len(rest) > 0 && rest[0] == ']' {
+		return rest[1:], true
+	}
+	for len(rest) > 0 {
+		at := column + utf8.RuneCount(text[:len(text)-len(rest)])
+		value, style, after, ok := flowItem(rest)
+		if !ok {
+			return nil, false
+		}
+		if keep != nil {
+			keep.Content = append(keep.Content,
+				s.newNode(yaml.Node{Kind: yaml.ScalarNode, Value: value, Style: style, Line: s.number, Column: at + 1}))
+		}
+		if after = bytes.TrimLeft(after, " "); len(after) == 0 {
+			return nil, false
+		}
+		rest = bytes.TrimLeft(after[1:], " ")
+		switch after[0] {
+		case ']':
+			return after[1:], true
+		case ',':
+		default:
+			return nil, false
+		}
+	}
+	return nil, false
+}
+
+// flowItem reads a text in a list: quoted, or unquoted and of the plainest characters.
+func flowItem(text []byte) (value string, style yaml.Style, rest []byte, ok bool) {
+	if c := text[0]; c == '"' || c == '\'' {
+		var b strings.Builder
+		rest, _, ok := unquote(&b, c, text[1:])
+		if c == '"' {
+			return b.String(), yaml.DoubleQuotedStyle, rest, ok && rest != nil
+		}
+		return b.String(), yaml.SingleQuotedStyle, rest, ok && rest != nil
+	}
+	n := 0
+	for n < len(text) && (text[n] >= 'a' && text[n] <= 'z' || text[n] >= 'A' && text[n] <= 'Z' ||
+		text[n] >= '0' && text[n] <= '9' || n > 0 && bytes.IndexByte([]byte("_./-"), text[n]) >= 0) {
+		n++
+	}
+	return string(text[:n]), 0, text[n:], n > 0 && !disputed(text[:n])
+}
+
 // plainText reads an unquoted text and the lines that continue it.
 func (s *skimmer) plainText(parent int, text []byte, keep *yaml.Node) bool {
+	if i := bytes.Index(text, []byte(" #")); i >= 0 {
+		text = bytes.TrimRight(text[:i], " ")
+		if keep != nil {
+			keep.Value = string(text)
+		}
+		return plainLine(text) && !disputed(text) && s.ends(parent)
+	}
 	if !plainLine(text) || disputed(text) {
 		return false
 	}
@@ -151,11 +214,7 @@ func (s *skimmer) quoted(parent int, quote byte, text []byte, keep *yaml.Node) b
 			if keep != nil {
 				keep.Value = b.String()
 			}
-			after := bytes.TrimLeft(rest, " ")
-			if len(after) > 0 && (after[0] != '#' || len(after) == len(rest)) {
-				return false
-			}
-			return s.ends(parent)
+			return commentOnly(rest) && s.ends(parent)
 		}
 		indent, _ := s.peek()
 		if indent <= parent {
