@@ -53,13 +53,13 @@ func firstLine(crdify string) string {
 	return what + ": " + clip(values)
 }
 
-func removedMessage(s *schema) string {
+func removedMessage(s *props) string {
 	n := 0
-	var count func(s *schema)
-	count = func(s *schema) {
+	var count func(s *props)
+	count = func(s *props) {
 		for _, c := range children(s) {
 			n++
-			count(c.schema)
+			count(c.props)
 		}
 	}
 	if count(s); n == 0 {
@@ -69,7 +69,7 @@ func removedMessage(s *schema) string {
 }
 
 // describe returns issues for what a check of crdify finds in a schema: one, or two that have different severities.
-func describe(check string, old, now *schema, crdify string) []issue {
+func describe(check string, old, now *props, crdify string) []issue {
 	one := func(rule, format string, args ...any) []issue {
 		return []issue{{rule: rule, message: fmt.Sprintf(format, args...), key: crdify}}
 	}
@@ -128,7 +128,7 @@ func rawOf(v *apiextensionsv1.JSON) string {
 
 // required returns one issue for the fields that are newly required and have a default, which no object can lack, and
 // one for the others.
-func required(old, now *schema) []issue {
+func required(old, now *props) []issue {
 	var plain, defaulted []string
 	for _, name := range slices.Sorted(slices.Values(now.Required)) {
 		switch {
@@ -151,7 +151,7 @@ func required(old, now *schema) []issue {
 	return issues
 }
 
-func enum(old, now *schema, one func(rule, format string, args ...any) []issue) []issue {
+func enum(old, now *props, one func(rule, format string, args ...any) []issue) []issue {
 	removed, added := without(old.Enum, now.Enum), without(now.Enum, old.Enum)
 	switch {
 	case len(old.Enum) == 0:
@@ -181,10 +181,10 @@ var nestedFields = []string{"allOf", "anyOf", "oneOf", "not", "additionalPropert
 
 // unhandled describes what is different in two schemas after all checks have removed what they compare. crdify prints
 // the whole difference here.
-func unhandled(a, b *schema) issue {
-	i := issue{rule: ruleUnhandled, key: jsonOf([]*schema{a, b})}
+func unhandled(a, b *props) issue {
+	i := issue{rule: ruleUnhandled, key: jsonOf([]*props{a, b})}
 	var fields, nested []string
-	t := reflect.TypeFor[schema]()
+	t := reflect.TypeFor[props]()
 	for n := range t.NumField() {
 		v, w := reflect.ValueOf(a).Elem().Field(n).Interface(), reflect.ValueOf(b).Elem().Field(n).Interface()
 		if equality.Semantic.DeepEqual(v, w) {
@@ -206,7 +206,7 @@ func unhandled(a, b *schema) issue {
 }
 
 // sameShape reports whether a field that holds schemas differs only inside of schemas that both have, or lacks some.
-func sameShape(a, b *schema, field string) bool {
+func sameShape(a, b *props, field string) bool {
 	if field == "additionalProperties" && (a.AdditionalProperties == nil || b.AdditionalProperties == nil ||
 		a.AdditionalProperties.Allows != b.AdditionalProperties.Allows) {
 		return false

@@ -59,12 +59,12 @@ func (c *comparators) compareCRDs(old, now *apiextensionsv1.CustomResourceDefini
 	return issues
 }
 
-type schema = apiextensionsv1.JSONSchemaProps
+type props = apiextensionsv1.JSONSchemaProps
 
 // schemaOf returns the schema of a version. A version without one has an empty one.
-func schemaOf(v *apiextensionsv1.CustomResourceDefinitionVersion) *schema {
+func schemaOf(v *apiextensionsv1.CustomResourceDefinitionVersion) *props {
 	if v.Schema == nil || v.Schema.OpenAPIV3Schema == nil {
-		return &schema{}
+		return &props{}
 	}
 	return v.Schema.OpenAPIV3Schema
 }
@@ -72,13 +72,13 @@ func schemaOf(v *apiextensionsv1.CustomResourceDefinitionVersion) *schema {
 // below is a schema that is part of another one.
 type below struct {
 	path string // as it is appended to the path of the other one
-	*schema
+	*props
 }
 
 // children returns the schemas that are directly part of another one, in a fixed order.
-func children(s *schema) []below {
+func children(s *props) []below {
 	var out []below
-	add := func(path string, s *schema) {
+	add := func(path string, s *props) {
 		if s != nil {
 			out = append(out, below{path, s})
 		}
@@ -97,14 +97,14 @@ func children(s *schema) []below {
 }
 
 // otherChildren returns the schemas that are part of another one but neither properties nor items.
-func otherChildren(s *schema) []below {
+func otherChildren(s *props) []below {
 	var out []below
-	add := func(path string, s *schema) {
+	add := func(path string, s *props) {
 		if s != nil {
 			out = append(out, below{path, s})
 		}
 	}
-	list := func(name string, of []schema) {
+	list := func(name string, of []props) {
 		for i := range of {
 			add("."+name+"["+strconv.Itoa(i)+"]", &of[i])
 		}
@@ -116,7 +116,7 @@ func otherChildren(s *schema) []below {
 	if s.AdditionalProperties != nil {
 		add("[*]", s.AdditionalProperties.Schema)
 	}
-	byKey := func(name string, of map[string]schema) {
+	byKey := func(name string, of map[string]props) {
 		for _, key := range slices.Sorted(maps.Keys(of)) {
 			p := of[key]
 			add("."+name+"["+key+"]", &p)
@@ -145,21 +145,21 @@ func segment(name string) string {
 
 // compareSchemas returns what crdify finds between two schemas. It walks both at once. Of a field that is gone it
 // returns one issue; crdify has several for each field below it, too.
-func (c *comparators) compareSchemas(old, now *schema) []issue {
+func (c *comparators) compareSchemas(old, now *props) []issue {
 	var issues []issue
-	var walk func(path string, old, now *schema)
-	walk = func(path string, old, now *schema) {
+	var walk func(path string, old, now *props)
+	walk = func(path string, old, now *props) {
 		issues = append(issues, c.compareNode(path, old, now)...)
-		byPath := map[string]*schema{}
+		byPath := map[string]*props{}
 		for _, b := range children(now) {
-			byPath[b.path] = b.schema
+			byPath[b.path] = b.props
 		}
 		for _, a := range children(old) {
 			child := strings.TrimPrefix(path+a.path, ".")
 			if b := byPath[a.path]; b != nil {
-				walk(child, a.schema, b)
+				walk(child, a.props, b)
 			} else {
-				issues = append(issues, issue{ruleFieldRemoved, child, removedMessage(a.schema), jsonOf(a.schema)})
+				issues = append(issues, issue{ruleFieldRemoved, child, removedMessage(a.props), jsonOf(a.props)})
 			}
 		}
 	}
@@ -168,14 +168,14 @@ func (c *comparators) compareSchemas(old, now *schema) []issue {
 }
 
 // alone returns a schema without its properties and items, as crdify compares it.
-func alone(s *schema) *schema {
+func alone(s *props) *props {
 	c := *s
 	c.Properties, c.Items = nil, nil
 	return &c
 }
 
 // compareNode compares one schema, without its properties and items.
-func (c *comparators) compareNode(path string, old, now *schema) []issue {
+func (c *comparators) compareNode(path string, old, now *props) []issue {
 	a, b := alone(old), alone(now)
 	if equality.Semantic.DeepEqual(a, b) {
 		return nil
@@ -233,7 +233,7 @@ func (c *comparators) compareServed(old, now *apiextensionsv1.CustomResourceDefi
 	return out
 }
 
-func servedPairs(crd *apiextensionsv1.CustomResourceDefinition) map[string][2]*schema {
+func servedPairs(crd *apiextensionsv1.CustomResourceDefinition) map[string][2]*props {
 	var served []*apiextensionsv1.CustomResourceDefinitionVersion
 	for i := range crd.Spec.Versions {
 		if crd.Spec.Versions[i].Served {
@@ -243,10 +243,10 @@ func servedPairs(crd *apiextensionsv1.CustomResourceDefinition) map[string][2]*s
 	slices.SortStableFunc(served, func(a, b *apiextensionsv1.CustomResourceDefinitionVersion) int {
 		return cmp.Compare(versions.CompareKubeAwareVersionStrings(a.Name, b.Name), 0)
 	})
-	pairs := map[string][2]*schema{}
+	pairs := map[string][2]*props{}
 	for i, older := range served {
 		for _, newer := range served[i+1:] {
-			pairs[older.Name+arrow+newer.Name] = [2]*schema{schemaOf(older), schemaOf(newer)}
+			pairs[older.Name+arrow+newer.Name] = [2]*props{schemaOf(older), schemaOf(newer)}
 		}
 	}
 	return pairs
