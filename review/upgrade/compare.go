@@ -1,0 +1,86 @@
+package upgrade
+
+import (
+	"slices"
+
+	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/review/permissions"
+	"github.com/olmgen/olmgen/review/upgrade/change"
+	"github.com/olmgen/olmgen/review/upgrade/workload"
+)
+
+// Options say what else is looked at. The zero value compares the two states.
+type Options struct {
+	// CRDs compares the CRDs of two lists of objects. Without it the section is empty.
+	CRDs func(old, now []*manifest.Object) ([]CRD, error)
+	// Others are the operators that are in the cluster, too, and that neither state has.
+	Others []Operator
+}
+
+// Compare says how two states differ. The error is about an object that cannot be read.
+func Compare(old, now State, o Options) (*Report, error) {
+	r := &Report{APIVersion: APIVersion, Kind: Kind, Old: sideOf(old), New: sideOf(now), CRDs: []CRD{},
+		Renamed: renames(old, now)}
+	before := *old.Permissions
+	before.Permissions = under(before.Permissions, r.Renamed)
+	d := permissions.Compare(&before, now.Permissions)
+	r.Permissions, r.Users = d.Permissions, d.Users
+	r.gained = freshFacts(old.Permissions.Summary, now.Permissions.Summary)
+	var err error
+	if r.Workloads, err = workload.Compare(old.Objects, now.Objects); err != nil {
+		return nil, err
+	}
+	if o.CRDs != nil {
+		if r.CRDs, err = o.CRDs(old.Objects, now.Objects); err != nil {
+			return nil, err
+		}
+		slices.SortStableFunc(r.CRDs, func(a, b CRD) int { return a.Severity.Rank() - b.Severity.Rank() })
+	}
+	pairs := pairsOf(old, now)
+	r.Identity = identity(pairs)
+	r.OLM = consequences(pairs, now, o.Others)
+	r.Notes = notes(old, now)
+	for _, list := range []*[]change.Change{&r.Workloads, &r.Identity} {
+		*list = append([]change.Change{}, *list...)
+	}
+	r.Permissions, r.Users = append([]permissions.Item{}, r.Permissions...), append([]permissions.Item{}, r.Users...)
+	r.CRDs, r.OLM = append([]CRD{}, r.CRDs...), append([]Consequence{}, r.OLM...)
+	r.Summary = r.answers()
+	return r, nil
+}
+
+func sideOf(s State) Side {
+	side := Side{Name: s.Name, Operators: []string{}}
+	for _, o := range s.Operators {
+		side.Operators = append(side.Operators, o.ClusterServiceVersion.Name)
+	}
+	return side
+}
+
+// freshFacts returns the answers of the newer release that the older one does not have.
+func freshFacts(old, now []permissions.Fact) []permissions.Fact {
+	return slices.DeleteFunc(slices.Clone(now), func(f permissions.Fact) bool {
+		return slices.ContainsFunc(old, func(o permissions.Fact) bool { return o.Risk == f.Risk && o.Text == f.Text })
+	})
+}
+
+// notes returns the notes of both evaluations, each once.
+func notes(old, now State) []string {
+	out := []string{}
+	for _, s := range []State{old, now} {
+		for _, n := range s.Permissions.Notes {
+			if !slices.Contains(out, n) {
+				out = append(out, n)
+			}
+		}
+	}
+	for _, u := range now.Permissions.Unknown {
+		known := slices.ContainsFunc(old.Permissions.Unknown, func(o permissions.Unknown) bool {
+			return o.Subject == u.Subject && o.Role == u.Role && slices.Equal(o.Namespaces, u.Namespaces)
+		})
+		if !known {
+			out = append(out, u.Subject.String()+" is newly bound to "+u.Role+", which is not among the objects")
+		}
+	}
+	return out
+}

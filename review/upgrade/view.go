@@ -1,0 +1,203 @@
+package upgrade
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/olmgen/olmgen/review/findings"
+	"github.com/olmgen/olmgen/review/internal/show"
+	"github.com/olmgen/olmgen/review/permissions"
+	"github.com/olmgen/olmgen/review/upgrade/change"
+)
+
+// view is what people read, the same in every format. All its text is printable and not too long.
+type view struct {
+	Title    string
+	Headline string
+	Answers  []answerView
+	Sections []sectionView
+	Notes    []string
+}
+
+type answerView struct {
+	ID, Title, Text string
+	Severity        change.Severity
+}
+
+type sectionView struct {
+	ID, Title, Count string
+	Groups           []groupView
+}
+
+// groupView are rows about the same thing, such as an account or an object.
+type groupView struct {
+	Name string
+	Rows []row
+}
+
+// row is one difference. Mark is + for what is new, - for what is gone, and ~ for what is changed.
+type row struct {
+	Mark     string
+	Severity change.Severity
+	Where    string // of a permission
+	What     string
+	Why      string
+	At       string // file:line
+}
+
+func (r *Report) view() view {
+	v := view{Title: titleOf(r.Old, r.New), Headline: "no differences"}
+	var all []change.Severity
+	for _, s := range Sections {
+		list := r.severities(s)
+		if len(list) == 0 {
+			continue
+		}
+		all = append(all, list...)
+		v.Sections = append(v.Sections, sectionView{string(s), s.Title(), countText(list), r.groups(s)})
+	}
+	if len(all) > 0 {
+		v.Headline = countText(all)
+	}
+	for _, a := range r.Summary {
+		v.Answers = append(v.Answers, answerView{string(a.Section), a.Section.Title(),
+			findings.Printable(a.Text), a.Severity})
+	}
+	for _, n := range r.Renamed {
+		v.Notes = append(v.Notes, fmt.Sprintf("%s is now %s: %s", show.Short(n.Old.String()),
+			show.Short(n.New.String()), show.Short(n.Why)))
+	}
+	for _, n := range r.Notes {
+		v.Notes = append(v.Notes, show.Short(n))
+	}
+	return v
+}
+
+// titleOf names both releases.
+func titleOf(old, now Side) string {
+	names := [2]string{}
+	for i, s := range []Side{old, now} {
+		names[i] = show.Short(s.Name)
+		if len(s.Operators) == 1 {
+			names[i] = show.Short(s.Operators[0])
+		}
+	}
+	if names[0] == names[1] {
+		names = [2]string{show.Short(old.Name), show.Short(now.Name)}
+	}
+	return names[0] + " -> " + names[1]
+}
+
+func (r *Report) groups(s Section) []groupView {
+	switch s {
+	case SectionPermissions:
+		out := permissionGroups(r.Permissions, false)
+		return append(out, permissionGroups(r.Users, true)...)
+	case SectionWorkloads:
+		return changeGroups(r.Workloads)
+	case SectionIdentity:
+		return changeGroups(r.Identity)
+	case SectionCRDs:
+		return crdGroups(r.CRDs)
+	}
+	var out []groupView
+	for _, c := range r.OLM {
+		out = add(out, show.Short(c.Operator), row{"~", c.Severity, "", show.Short(c.Message), c.Rule, at(c.File, c.Line)})
+	}
+	return out
+}
+
+// add adds a row to its group.
+func add(list []groupView, name string, r row) []groupView {
+	i := slices.IndexFunc(list, func(g groupView) bool { return g.Name == name })
+	if i < 0 {
+		return append(list, groupView{name, []row{r}})
+	}
+	list[i].Rows = append(list[i].Rows, r)
+	return list
+}
+
+// permissionGroups has a group for each subject: what it gains before what it loses, the most dangerous first.
+func permissionGroups(items []permissions.Item, users bool) []groupView {
+	type class struct {
+		subject  permissions.Subject
+		change   permissions.Change
+		risk     permissions.Risk
+		severity change.Severity
+	}
+	var order []class
+	sets := map[class][]permissions.Item{}
+	for _, i := range items {
+		k := class{i.Subject, i.Change, i.Risk, severityOf(i)}
+		if sets[k] == nil {
+			order = append(order, k)
+		}
+		sets[k] = append(sets[k], i)
+	}
+	var out []groupView
+	for _, k := range order {
+		name := show.Short(k.subject.String())
+		if users {
+			name = "users with the role " + show.Short(k.subject.Name)
+		}
+		mark := map[permissions.Change]string{permissions.Gained: "+", permissions.Lost: "-"}[k.change]
+		for _, l := range permissions.Lines(sets[k]) {
+			why := l.Reason
+			if k.risk != permissions.Other {
+				why = k.risk.Title() + "; " + why
+			}
+			out = add(out, name, row{mark, k.severity, l.Where, l.What, why, l.At})
+		}
+	}
+	return out
+}
+
+var marks = map[change.Kind]string{change.Added: "+", change.Removed: "-", change.Changed: "~"}
+
+func changeGroups(list []change.Change) []groupView {
+	var out []groupView
+	for _, c := range list {
+		out = add(out, show.Short(c.Object), row{marks[c.Change], c.Severity, "", changeText(c), show.Short(c.Message),
+			at(c.File, c.Line)})
+	}
+	return out
+}
+
+func crdGroups(list []CRD) []groupView {
+	var out []groupView
+	for _, c := range list {
+		what := show.Short(c.Message)
+		if c.Path != "" {
+			what = show.Short(c.Path) + ": " + what
+		}
+		if c.Version != "" {
+			what = show.Short(c.Version) + ": " + what
+		}
+		out = add(out, "CRD "+show.Short(c.CRD), row{"~", c.Severity, "", what, show.Short(c.Rule), ""})
+	}
+	return out
+}
+
+// at returns the place of a change for a person: the name of the file without its directories.
+func at(file string, line int) string {
+	switch {
+	case file == "" || !strings.Contains(path.Base(file), "."):
+		return ""
+	case line == 0:
+		return show.Short(path.Base(file))
+	}
+	return show.Short(fmt.Sprintf("%s:%d", path.Base(file), line))
+}
+
+// size counts the rows of a section.
+func (s sectionView) size() int {
+	n := 0
+	for _, g := range s.Groups {
+		n += len(g.Rows)
+	}
+	return n
+}
+
+func more(n int) string { return fmt.Sprintf("and %d more", n) }
