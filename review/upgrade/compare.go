@@ -27,7 +27,7 @@ func Compare(old, now State, o Options) (*Report, error) {
 	r.Permissions, r.Users = d.Permissions, d.Users
 	r.gained = freshFacts(old.Permissions.Summary, now.Permissions.Summary)
 	var err error
-	if r.Workloads, err = workload.Compare(old.Objects, now.Objects); err != nil {
+	if r.Workloads, err = workload.Compare(old.Objects, now.Objects, place(old, now)); err != nil {
 		return nil, err
 	}
 	if o.CRDs != nil {
@@ -83,4 +83,22 @@ func notes(old, now State) []string {
 		}
 	}
 	return out
+}
+
+// place returns what finds the place of an object of either state.
+func place(old, now State) func(*manifest.Object) (string, int) {
+	older := map[*manifest.Object]bool{}
+	for _, o := range old.Objects {
+		older[o] = true
+	}
+	return func(o *manifest.Object) (string, int) {
+		s := now
+		if older[o] {
+			s = old
+		}
+		if s.Locate == nil {
+			return o.File, o.LineOf("")
+		}
+		return s.Locate(o)
+	}
 }

@@ -1,8 +1,10 @@
 package upgrade
 
 import (
+	"slices"
 	"strings"
 
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/bundle"
@@ -17,6 +19,9 @@ type State struct {
 	Objects     []*manifest.Object
 	Operators   []Operator
 	Permissions *permissions.Report // of these objects
+
+	// Locate returns the place of an object for a person; nil: the object's own.
+	Locate func(*manifest.Object) (file string, line int)
 }
 
 // Operator is an operator of a State.
@@ -105,4 +110,56 @@ func pairsOf(old, now State) []pair {
 		}
 	}
 	return out
+}
+
+// TreeOperators returns the operators of a tree of objects, with what their OperatorGroups ask for.
+func TreeOperators(objects []*manifest.Object, csvs []permissions.CSV) ([]Operator, error) {
+	var out []Operator
+	for _, csv := range csvs {
+		o := Operator{CSV: csv}
+		mode, err := modeOf(objects, csv.Namespace)
+		if err != nil {
+			return nil, err
+		}
+		if o.InstallMode = mode; mode != "" {
+			o.Unsupported = !o.supports(mode)
+		}
+		out = append(out, o)
+	}
+	return out, nil
+}
+
+// supports reports whether an operator supports an install mode.
+func (o Operator) supports(mode v1alpha1.InstallModeType) bool {
+	return slices.ContainsFunc(o.Spec.InstallModes, func(m v1alpha1.InstallMode) bool {
+		return m.Type == mode && m.Supported
+	})
+}
+
+// modeOf returns the install mode that the OperatorGroup of a namespace asks for; empty if there is not one group, or
+// if the cluster decides (docs/spec/olm-v0.md, section 8).
+func modeOf(objects []*manifest.Object, namespace string) (v1alpha1.InstallModeType, error) {
+	var groups []operatorsv1.OperatorGroup
+	for _, o := range objects {
+		if o.Kind != operatorsv1.OperatorGroupKind || o.Group() != operatorsv1.GroupVersion.Group || o.Namespace != namespace {
+			continue
+		}
+		var g operatorsv1.OperatorGroup
+		if _, err := o.Into(&g); err != nil {
+			return "", err
+		}
+		groups = append(groups, g)
+	}
+	if len(groups) != 1 || groups[0].Spec.Selector != nil && len(groups[0].Spec.TargetNamespaces) == 0 {
+		return "", nil
+	}
+	switch targets := groups[0].Spec.TargetNamespaces; {
+	case len(targets) == 0:
+		return v1alpha1.InstallModeTypeAllNamespaces, nil
+	case len(targets) == 1 && targets[0] == namespace:
+		return v1alpha1.InstallModeTypeOwnNamespace, nil
+	case len(targets) == 1:
+		return v1alpha1.InstallModeTypeSingleNamespace, nil
+	}
+	return v1alpha1.InstallModeTypeMultiNamespace, nil
 }

@@ -102,7 +102,8 @@ func byKey(list []*manifest.Object) map[key]*manifest.Object {
 }
 
 // Compare returns how the objects of two releases differ, apart from permissions, CRDs and the identity of operators.
-func Compare(old, now []*manifest.Object) ([]change.Change, error) {
+// place returns where an object stands.
+func Compare(old, now []*manifest.Object, place func(*manifest.Object) (string, int)) ([]change.Change, error) {
 	var out []change.Change
 	for _, p := range Pairs(old, now) {
 		if same(p) {
@@ -111,6 +112,10 @@ func Compare(old, now []*manifest.Object) ([]change.Change, error) {
 		changes, err := compare(p)
 		if err != nil {
 			return nil, err
+		}
+		file, line := place(p.Any())
+		for i := range changes {
+			changes[i].Object, changes[i].File, changes[i].Line = p.Any().Identity(), file, line
 		}
 		out = append(out, changes...)
 	}
@@ -154,10 +159,6 @@ func compare(p Pair) ([]change.Change, error) {
 	} else if p.Old.Name != p.New.Name {
 		list = append(list, change.Change{Part: change.Workload, Field: "metadata.name", Change: change.Changed,
 			Old: p.Old.Name, New: p.New.Name, Severity: change.Info})
-	}
-	for i := range list {
-		c := &list[i]
-		c.Object, c.File, c.Line = o.Identity(), o.File, o.LineOf("")
 	}
 	return list, nil
 }
