@@ -50,7 +50,7 @@ type Line struct{ Where, What, At, Reason string }
 
 func (r *Report) view() view {
 	v := view{Title: r.title(), Headline: r.headline(), Absent: r.absent(), Gains: r.gains(),
-		Users: userLines(r.Users), Counts: counts(r.Findings), Covered: coveredLines(r.Covered)}
+		Users: UserLines(r.Users), Counts: counts(r.Findings), Covered: coveredLines(r.Covered)}
 	v.Subjects = subjectViews(r.Permissions)
 	if len(r.Summary) == 0 {
 		v.Absent = nil // the headline says it
@@ -275,8 +275,8 @@ func union(a, b []string) []string {
 	return slices.Compact(a)
 }
 
-// userLines says which roles gain what: roles that gain the same share a line.
-func userLines(items []Item) []Line {
+// UserLines returns the lines of what roles for users gain. Roles that gain the same share a line, and are where it is.
+func UserLines(items []Item) []Line {
 	var out []Line
 	for _, role := range UserRoles {
 		own := slices.DeleteFunc(slices.Clone(items), func(i Item) bool { return i.Subject.Name != role })

@@ -80,10 +80,27 @@ func accountOf(get func(...string) (any, error), kind string) string {
 	return "default"
 }
 
-// under returns items with the accounts under their new names.
-func under(items []permissions.Item, names []Rename) []permissions.Item {
+// conditions returns the new names of the OperatorConditions that OLM names after ClusterServiceVersions. Every release
+// has another one, and the older one is removed.
+func conditions(pairs []pair) map[string]string {
+	out := map[string]string{}
+	for _, p := range pairs {
+		if p.old != nil && p.now != nil {
+			out[p.old.ClusterServiceVersion.Name] = p.now.ClusterServiceVersion.Name
+		}
+	}
+	return out
+}
+
+// under returns items with accounts and OperatorConditions under their new names.
+func under(items []permissions.Item, names []Rename, conditions map[string]string) []permissions.Item {
 	out := slices.Clone(items)
 	for i := range out {
+		if slices.Contains(out[i].APIGroups, "operators.coreos.com") && len(out[i].ResourceNames) == 1 {
+			if name := conditions[out[i].ResourceNames[0]]; name != "" {
+				out[i].ResourceNames = []string{name}
+			}
+		}
 		for _, n := range names {
 			if out[i].Subject == n.Old {
 				out[i].Subject = n.New

@@ -2,6 +2,7 @@ package upgrade
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -139,7 +140,7 @@ func worstFirst(list []change.Change, severities []change.Severity) string {
 	if list[0].Severity == change.Info {
 		return countText(severities)
 	}
-	return changeText(list[0]) + "; " + countText(severities)
+	return show.Short(list[0].Object) + ": " + changeText(list[0]) + "; " + countText(severities)
 }
 
 // identityAnswer names the version first.
@@ -186,7 +187,13 @@ func changeText(c change.Change) string {
 	return show.Short(field) + " " + string(c.Change) + ": " + value
 }
 
+// digest is that of an image, of which the beginning is enough for a person.
+var digest = regexp.MustCompile(`(@sha256:[0-9a-f]{12})[0-9a-f]+`)
+
 func valueText(c change.Change) string {
+	if c.Part == change.Image || c.Part == change.Workload {
+		c.Old, c.New = digest.ReplaceAllString(c.Old, "$1…"), digest.ReplaceAllString(c.New, "$1…")
+	}
 	switch {
 	case c.Old != "" && c.New != "":
 		return show.Short(c.Old) + " -> " + show.Short(c.New)

@@ -21,8 +21,9 @@ type Options struct {
 func Compare(old, now State, o Options) (*Report, error) {
 	r := &Report{APIVersion: APIVersion, Kind: Kind, Old: sideOf(old), New: sideOf(now), CRDs: []CRD{},
 		Renamed: renames(old, now)}
+	pairs := pairsOf(old, now)
 	before := *old.Permissions
-	before.Permissions = under(before.Permissions, r.Renamed)
+	before.Permissions = under(before.Permissions, r.Renamed, conditions(pairs))
 	d := permissions.Compare(&before, now.Permissions)
 	r.Permissions, r.Users = d.Permissions, d.Users
 	r.gained = freshFacts(old.Permissions.Summary, now.Permissions.Summary)
@@ -36,7 +37,6 @@ func Compare(old, now State, o Options) (*Report, error) {
 		}
 		slices.SortStableFunc(r.CRDs, func(a, b CRD) int { return a.Severity.Rank() - b.Severity.Rank() })
 	}
-	pairs := pairsOf(old, now)
 	r.Identity = identity(pairs)
 	r.OLM = consequences(pairs, now, o.Others)
 	r.Notes = notes(old, now)

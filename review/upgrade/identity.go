@@ -100,9 +100,7 @@ func factsOf(o Operator) map[fact]string {
 	spec := o.Spec
 	set(change.Version, "version", o.version())
 	set(change.Upgrade, "replaces", o.replaces())
-	for _, s := range spec.Skips {
-		have(change.Upgrade, "skips "+s)
-	}
+	set(change.Upgrade, "skips", strings.Join(slices.Sorted(slices.Values(spec.Skips)), ", "))
 	set(change.Upgrade, "skipRange", o.Annotations[skipRange])
 	for _, m := range spec.InstallModes {
 		if m.Supported {

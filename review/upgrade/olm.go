@@ -58,8 +58,8 @@ func consequences(pairs []pair, now State, others []Operator) []Consequence {
 				}
 			}
 		}
-		if why := noUpgrade(p); why != "" {
-			add(p.now, RuleUpgradePath, change.Warning, "spec.replaces", "%s", why)
+		if severity, why := noUpgrade(p); why != "" {
+			add(p.now, RuleUpgradePath, severity, "spec.replaces", "%s", why)
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Consequence) int {
@@ -128,23 +128,23 @@ func freshCRDs(p pair) []string {
 
 // noUpgrade says why OLM does not upgrade from the older release to the newer one, if both are of one package and the
 // newer one says what it replaces (docs/spec/olm-v0.md, section 11).
-func noUpgrade(p pair) string {
+func noUpgrade(p pair) (change.Severity, string) {
 	if p.old == nil || p.old.stem() != p.now.stem() ||
 		p.old.ClusterServiceVersion.Name == p.now.ClusterServiceVersion.Name {
-		return ""
+		return "", ""
 	}
 	old := p.old.ClusterServiceVersion.Name
 	if p.now.replaces() == old || slices.Contains(p.now.Spec.Skips, old) {
-		return ""
+		return "", ""
 	}
 	if r, err := semver.ParseRange(p.now.Annotations[skipRange]); err == nil && r(p.old.Spec.Version.Version) {
-		return ""
+		return "", ""
 	}
 	switch {
 	case p.now.replaces() != "":
-		return fmt.Sprintf("replaces %s and not %s: OLM does not upgrade in one step", p.now.replaces(), old)
+		return change.Warning, fmt.Sprintf("replaces %s and not %s: OLM does not upgrade in one step", p.now.replaces(), old)
 	case p.now.Annotations[skipRange] != "" || len(p.now.Spec.Skips) > 0:
-		return fmt.Sprintf("neither skips nor skipRange has %s: OLM does not upgrade in one step", old)
+		return change.Warning, fmt.Sprintf("neither skips nor skipRange has %s: OLM does not upgrade in one step", old)
 	}
-	return fmt.Sprintf("has no replaces, skips or skipRange: its catalog has to say that it follows %s", old)
+	return change.Info, fmt.Sprintf("has no replaces, skips or skipRange: its catalog has to say that it follows %s", old)
 }

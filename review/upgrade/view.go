@@ -93,8 +93,7 @@ func titleOf(old, now Side) string {
 func (r *Report) groups(s Section) []groupView {
 	switch s {
 	case SectionPermissions:
-		out := permissionGroups(r.Permissions, false)
-		return append(out, permissionGroups(r.Users, true)...)
+		return append(permissionGroups(r.Permissions), userGroup(r.Users)...)
 	case SectionWorkloads:
 		return changeGroups(r.Workloads)
 	case SectionIdentity:
@@ -104,7 +103,7 @@ func (r *Report) groups(s Section) []groupView {
 	}
 	var out []groupView
 	for _, c := range r.OLM {
-		out = add(out, show.Short(c.Operator), row{"~", c.Severity, "", show.Short(c.Message), c.Rule, at(c.File, c.Line)})
+		out = add(out, show.Short(c.Operator), row{"~", c.Severity, "", show.Cut(c.Message, maxReason), c.Rule, at(c.File, c.Line)})
 	}
 	return out
 }
@@ -120,7 +119,7 @@ func add(list []groupView, name string, r row) []groupView {
 }
 
 // permissionGroups has a group for each subject: what it gains before what it loses, the most dangerous first.
-func permissionGroups(items []permissions.Item, users bool) []groupView {
+func permissionGroups(items []permissions.Item) []groupView {
 	type class struct {
 		subject  permissions.Subject
 		change   permissions.Change
@@ -139,16 +138,31 @@ func permissionGroups(items []permissions.Item, users bool) []groupView {
 	var out []groupView
 	for _, k := range order {
 		name := show.Short(k.subject.String())
-		if users {
-			name = "users with the role " + show.Short(k.subject.Name)
-		}
-		mark := map[permissions.Change]string{permissions.Gained: "+", permissions.Lost: "-"}[k.change]
 		for _, l := range permissions.Lines(sets[k]) {
 			why := l.Reason
 			if k.risk != permissions.Other {
 				why = k.risk.Title() + "; " + why
 			}
-			out = add(out, name, row{mark, k.severity, l.Where, l.What, why, l.At})
+			out = add(out, name, row{gainMarks[k.change], k.severity, l.Where, l.What, why, l.At})
+		}
+	}
+	return out
+}
+
+var gainMarks = map[permissions.Change]string{permissions.Gained: "+", permissions.Lost: "-"}
+
+// userGroup has a row for what several roles gain or lose.
+func userGroup(items []permissions.Item) []groupView {
+	var out []groupView
+	for _, c := range []permissions.Change{permissions.Gained, permissions.Lost} {
+		for _, s := range change.Severities {
+			some := slices.DeleteFunc(slices.Clone(items), func(i permissions.Item) bool {
+				return i.Change != c || severityOf(i) != s
+			})
+			for _, l := range permissions.UserLines(some) {
+				out = add(out, "Users, where they are bound to the role",
+					row{gainMarks[c], s, l.Where, l.What, l.Reason, l.At})
+			}
 		}
 	}
 	return out
@@ -156,10 +170,12 @@ func permissionGroups(items []permissions.Item, users bool) []groupView {
 
 var marks = map[change.Kind]string{change.Added: "+", change.Removed: "-", change.Changed: "~"}
 
+const maxReason = 300
+
 func changeGroups(list []change.Change) []groupView {
 	var out []groupView
 	for _, c := range list {
-		out = add(out, show.Short(c.Object), row{marks[c.Change], c.Severity, "", changeText(c), show.Short(c.Message),
+		out = add(out, show.Short(c.Object), row{marks[c.Change], c.Severity, "", changeText(c), show.Cut(c.Message, maxReason),
 			at(c.File, c.Line)})
 	}
 	return out

@@ -13,11 +13,14 @@ import (
 const maxShort = 120
 
 // Short makes text fit for a line. Text that is too long is cut, and what is not printable is replaced.
-func Short(s string) string {
-	if len(s) > maxShort {
+func Short(s string) string { return Cut(s, maxShort) }
+
+// Cut is Short for text that may have this many bytes.
+func Cut(s string, most int) string {
+	if len(s) > most {
 		cut := 0
 		for i := range s {
-			if i > maxShort-1 {
+			if i > most-1 {
 				break
 			}
 			cut = i

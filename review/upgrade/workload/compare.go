@@ -157,7 +157,7 @@ func compare(p Pair) ([]change.Change, error) {
 	if p.Old == nil || p.New == nil {
 		list = whole(p, sides, list)
 	} else if p.Old.Name != p.New.Name {
-		list = append(list, change.Change{Part: change.Workload, Field: "metadata.name", Change: change.Changed,
+		list = append(list, change.Change{Part: partOf(o), Field: "metadata.name", Change: change.Changed,
 			Old: p.Old.Name, New: p.New.Name, Severity: change.Info})
 	}
 	return list, nil
@@ -233,7 +233,8 @@ func whole(p Pair, sides [2]map[string]any, list []change.Change) []change.Chang
 	}
 	out := []change.Change{c}
 	for _, x := range list {
-		if x.Severity != change.Info && p.New != nil {
+		about := x.Part != change.Account && x.Part != change.Workload // about which nothing changes
+		if x.Severity != change.Info && about && p.New != nil {
 			out = append(out, x)
 		}
 	}
@@ -299,5 +300,18 @@ func fieldsOf(value map[string]any) values {
 	v := values{}
 	v.flatten("", value)
 	v.without("apiVersion", "kind", "metadata.name", "metadata.namespace", "metadata.creationTimestamp", "status")
+	for key := range v {
+		if bookkeeping.MatchString(key) {
+			delete(v, key)
+		}
+	}
 	return v
 }
+
+// bookkeeping are fields that OLM writes for itself with every release, or copies from the CSV, where another section
+// is about them (OLM: pkg/lib/ownerutil, pkg/controller/operators/olm/operatorgroup.go, pkg/controller/install).
+var bookkeeping = field(`\.labels\["olm\.(owner|managed|deployment-spec-hash|webhook-description)` +
+	`|\.labels\["operators\.coreos\.com/|\.env\[OPERATOR_CONDITION_NAME\]` +
+	`|\.annotations\["?(olm\.|operatorframework\.io/|operators\.operatorframework\.io/|createdAt|alm-examples|` +
+	`containerImage|description)|\.annotations\.(createdAt|alm-examples|containerImage|description|capabilities|` +
+	`categories|certified|repository|support)$`)

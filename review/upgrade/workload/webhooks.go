@@ -80,8 +80,15 @@ func compareWebhook(at string, old, now map[string]any) []change.Change {
 	before, after := seen(old), seen(now)
 	more, less := beyond(after, before), beyond(before, after)
 	if len(more) > 0 {
-		out = append(out, change.Change{Field: at + ".rules", Change: change.Added, New: text(more),
-			Severity: change.Warning, Message: cmp.Or(grave(more), "it sees more")})
+		c := change.Change{Field: at + ".rules", Change: change.Added, New: text(more), Severity: change.Info,
+			Message: "it sees more"}
+		known := func(s sight) bool {
+			return slices.ContainsFunc(before, func(o sight) bool { return o.group == s.group })
+		}
+		if why := grave(more); why != "" || !slices.ContainsFunc(more, known) {
+			c.Severity, c.Message = change.Warning, cmp.Or(why, "it sees objects of another API group")
+		}
+		out = append(out, c)
 	}
 	if len(less) > 0 {
 		out = append(out, change.Change{Field: at + ".rules", Change: change.Removed, Old: text(less),
