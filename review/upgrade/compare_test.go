@@ -68,7 +68,7 @@ func TestWorkloads(t *testing.T) {
 				"warning security removed containers[c].securityContext.runAsNonRoot: true -> \nwarning security removed containers[c].securityContext.seccompProfile.type: RuntimeDefault -> \n"},
 		{"a directory of the node in a new volume", deployment("d", "", ""), deployment("d", "", "volumes: [{name: v, hostPath: {path: /etc}}], "),
 			"error security changed Pod Security: baseline -> privileged\nerror security added volumes[v].hostPath.path:  -> /etc\ninfo volumes added volumes[v]:  -> \n"},
-		{"images", deployment("d", `image: "quay.io/a/b@sha256:` + strings.Repeat("a", 64) + `"`, ""), deployment("d", `image: "docker.io/a/b:2"`, ""),
+		{"images", deployment("d", `image: "quay.io/a/b@sha256:`+strings.Repeat("a", 64)+`"`, ""), deployment("d", `image: "docker.io/a/b:2"`, ""),
 			"warning image changed containers[c].image: quay.io/a/b@sha256:" + strings.Repeat("a", 64) + " -> docker.io/a/b:2\n"},
 		{"an image of the same repository", deployment("d", `image: "a/b:1"`, ""), deployment("d", `image: "docker.io/a/b:2"`, ""), "info image changed containers[c].image: a/b:1 -> docker.io/a/b:2\n"},
 		{"a version in the name", deployment("d-v1.0.0", "", ""), deployment("d-v1.1.0", "", ""), "info workload changed metadata.name: d-v1.0.0 -> d-v1.1.0\n"},
