@@ -319,14 +319,31 @@ func cutKey(text []byte) (key, value []byte, ok bool) {
 	return nil, nil, true
 }
 
-// plainKey reports whether a key means the same quoted or not, and can't be anything but text or a number.
+// plainKey reports whether a key means the same quoted or not, and whether no other spelling means the same key: 0, 00
+// and 0x0 are one key to a YAML library.
 func plainKey(key []byte) bool {
-	if len(key) == 0 || len(key) > 120 || key[0] == '-' || disputed(key) {
+	if len(key) == 0 || len(key) > 120 || key[0] == '-' || key[0] == '.' || disputed(key) {
 		return false
+	}
+	if key[0] >= '0' && key[0] <= '9' {
+		return canonical(key)
 	}
 	for _, c := range key {
 		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') &&
 			!slices.Contains([]byte("_./$-"), c) {
+			return false
+		}
+	}
+	return true
+}
+
+// canonical reports whether a key that starts with a digit is a whole number in its shortest spelling.
+func canonical(key []byte) bool {
+	if len(key) > 15 || key[0] == '0' && len(key) > 1 {
+		return false
+	}
+	for _, c := range key {
+		if c < '0' || c > '9' {
 			return false
 		}
 	}

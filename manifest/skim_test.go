@@ -101,6 +101,9 @@ func FuzzSkim(f *testing.F) {
 	} {
 		f.Add(s)
 	}
+	for _, s := range []string{"0:\n01:\n00:\n", "0:\n0x0:\n", "1:\n1_:\n", ".5:\n0.5:\n"} { // one key in two spellings
+		f.Add(s)
+	}
 	f.Fuzz(func(t *testing.T, s string) {
 		data := []byte("apiVersion: v1\nkind: CustomResourceDefinition\n" + s)
 		docs, err := ReadFile("crd.yaml", data, Limits{})
