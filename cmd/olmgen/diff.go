@@ -11,13 +11,12 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	"github.com/spf13/cobra"
 
-	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/gittree"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/manifest/tree"
-	"github.com/olmgen/olmgen/review/permissions"
+	"github.com/olmgen/olmgen/review/crds"
 	"github.com/olmgen/olmgen/review/upgrade"
 )
 
@@ -30,6 +29,8 @@ type diffFlags struct {
 	git        string
 	oldVersion string
 	others     []string
+	crs        []string
+	crdRules   string
 }
 
 func newDiff() *cobra.Command {
@@ -102,6 +103,9 @@ func (f *diffFlags) register(cmd *cobra.Command) {
 		"the `VERSION` of OLD in a catalog, where --version is that of NEW")
 	flags.StringArrayVar(&f.others, "tree", nil,
 		"`PATH` with what else is in the cluster, for what OLM would do; may be repeated")
+	flags.StringArrayVar(&f.crs, "crs", nil,
+		"`PATH` with custom resources that exist, to check against the CRDs of NEW; may be repeated")
+	flags.StringVar(&f.crdRules, "crd-rules", "", "`FILE` with the severities of the rules about CRDs")
 	offer(cmd, "format", words(upgrade.Formats))
 	offer(cmd, "fail-on", triggers())
 	f.render.register(cmd, func(o config.Option) bool { return o.Access })
@@ -169,7 +173,10 @@ func (f *diffFlags) compare(cmd *cobra.Command, sides [2]side) (*upgrade.Report,
 			return nil, err
 		}
 	}
-	options := upgrade.Options{CRDs: compareCRDs}
+	var options upgrade.Options
+	if options.CRDs, err = f.crdOptions(cmd); err != nil {
+		return nil, err
+	}
 	if len(f.others) > 0 {
 		others, err := reviewTree(cmd, f.others, "")
 		if err != nil {
@@ -178,6 +185,29 @@ func (f *diffFlags) compare(cmd *cobra.Command, sides [2]side) (*upgrade.Report,
 		options.Others = others.operators
 	}
 	return upgrade.Compare(states[0], states[1], options)
+}
+
+// crdOptions reads the custom resources and the rules that the flags name.
+func (f *diffFlags) crdOptions(cmd *cobra.Command) (o crds.Options, err error) {
+	if len(f.crs) > 0 {
+		t, err := tree.Read(cmd.Context(), f.crs, tree.Options{Stdin: cmd.InOrStdin()})
+		if err != nil {
+			return o, err
+		}
+		if err := requireObjects(t); err != nil {
+			return o, err
+		}
+		o.Objects = t.Objects
+	}
+	if f.crdRules != "" {
+		data, err := os.ReadFile(f.crdRules)
+		if err != nil {
+			return o, err
+		}
+		o.Rules, err = crds.ParseRules(filepath.ToSlash(f.crdRules), data)
+		return o, err
+	}
+	return o, nil
 }
 
 func (s side) isSource() bool { return !isConfig(s.ref) && !isTree(s.ref) }
@@ -361,11 +391,3 @@ func (w *wordsValue) Set(s string) error {
 	}
 	return nil
 }
-
-var (
-	_ = bundle.OptionVersion
-	_ = permissions.Text
-)
-
-// compareCRDs compares the CRDs of both sides.
-func compareCRDs(_, _ []*manifest.Object) ([]upgrade.CRD, error) { return nil, nil }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/review/crds"
 	"github.com/olmgen/olmgen/review/permissions"
 	"github.com/olmgen/olmgen/review/upgrade/change"
 	"github.com/olmgen/olmgen/review/upgrade/workload"
@@ -11,8 +12,8 @@ import (
 
 // Options say what else is looked at. The zero value compares the two states.
 type Options struct {
-	// CRDs compares the CRDs of two lists of objects. Without it the section is empty.
-	CRDs func(old, now []*manifest.Object) ([]CRD, error)
+	// CRDs has the severities of findings about CRDs, and objects that exist and are checked against the newer CRDs.
+	CRDs crds.Options
 	// Others are the operators that are in the cluster, too, and that neither state has.
 	Others []Operator
 }
@@ -31,12 +32,14 @@ func Compare(old, now State, o Options) (*Report, error) {
 	if r.Workloads, err = workload.Compare(old.Objects, now.Objects, place(old, now)); err != nil {
 		return nil, err
 	}
-	if o.CRDs != nil {
-		if r.CRDs, err = o.CRDs(old.Objects, now.Objects); err != nil {
-			return nil, err
-		}
-		slices.SortStableFunc(r.CRDs, func(a, b CRD) int { return a.Severity.Rank() - b.Severity.Rank() })
+	found, err := crds.Compare(old.Objects, now.Objects, o.CRDs)
+	if err != nil {
+		return nil, err
 	}
+	for _, f := range found {
+		r.CRDs = append(r.CRDs, CRD{f.CRD, f.Version, f.Rule, change.Severity(f.Severity), f.Message, f.Path})
+	}
+	slices.SortStableFunc(r.CRDs, func(a, b CRD) int { return a.Severity.Rank() - b.Severity.Rank() })
 	r.Identity = identity(pairs)
 	r.OLM = consequences(pairs, now, o.Others)
 	r.Notes = notes(old, now)
