@@ -192,3 +192,17 @@ func (w *writer) file(f *object.File, target string) (err error) {
 	_, err = io.Copy(out, io.LimitReader(in, f.Size))
 	return err
 }
+
+// Tracks reports whether HEAD has a path.
+func Tracks(name string) bool {
+	r, err := Open(name)
+	if err != nil {
+		return false
+	}
+	tree, err := r.tree("HEAD")
+	if err != nil {
+		return false
+	}
+	_, err = tree.FindEntry(r.in)
+	return err == nil || r.in == "."
+}

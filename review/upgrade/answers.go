@@ -174,7 +174,7 @@ var partTitle = map[change.Part]string{change.InstallModes: "install mode ", cha
 // changeText says a change in one line, without its object.
 func changeText(c change.Change) string {
 	field := partTitle[c.Part] + strings.NewReplacer("spec.template.spec.", "", "spec.jobTemplate.", "",
-		"spec.template.", "").Replace(c.Field)
+		"spec.template.metadata.", "pod ").Replace(c.Field)
 	value := valueText(c)
 	switch {
 	case field == "":

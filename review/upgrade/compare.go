@@ -5,6 +5,7 @@ import (
 
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/review/crds"
+	"github.com/olmgen/olmgen/review/findings"
 	"github.com/olmgen/olmgen/review/permissions"
 	"github.com/olmgen/olmgen/review/upgrade/change"
 	"github.com/olmgen/olmgen/review/upgrade/workload"
@@ -39,6 +40,7 @@ func Compare(old, now State, o Options) (*Report, error) {
 	for _, f := range found {
 		r.CRDs = append(r.CRDs, CRD{f.CRD, f.Version, f.Rule, change.Severity(f.Severity), f.Message, f.Path})
 	}
+	r.places = crdPlaces(old, now)
 	slices.SortStableFunc(r.CRDs, func(a, b CRD) int { return a.Severity.Rank() - b.Severity.Rank() })
 	r.Identity = identity(pairs)
 	r.OLM = consequences(pairs, now, o.Others)
@@ -50,6 +52,19 @@ func Compare(old, now State, o Options) (*Report, error) {
 	r.CRDs, r.OLM = append([]CRD{}, r.CRDs...), append([]Consequence{}, r.OLM...)
 	r.Summary = r.answers()
 	return r, nil
+}
+
+// crdPlaces returns the places of CRDs: those of the newer release where it has them.
+func crdPlaces(states ...State) map[string]findings.Finding {
+	out := map[string]findings.Finding{}
+	for _, s := range states {
+		for _, o := range s.Objects {
+			if o.Kind == "CustomResourceDefinition" {
+				out[o.Name] = findings.Finding{File: o.File, Line: o.Line}
+			}
+		}
+	}
+	return out
 }
 
 func sideOf(s State) Side {

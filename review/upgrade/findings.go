@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/olmgen/olmgen/review/crds"
 	"github.com/olmgen/olmgen/review/findings"
 	"github.com/olmgen/olmgen/review/internal/show"
 	"github.com/olmgen/olmgen/review/permissions"
@@ -18,7 +19,7 @@ const (
 	ruleUsers  = "users-gain"
 )
 
-// Rules explains the findings of a report. Those of CRDs explain themselves.
+// Rules explains the findings of a report.
 func Rules() []findings.Rule {
 	out := []findings.Rule{
 		{ID: ruleGained, Text: "gains a permission", Help: "An error in the cluster, a warning in namespaces, a note " +
@@ -30,6 +31,9 @@ func Rules() []findings.Rule {
 		{ID: RuleInstallMode, Text: "does not support what its OperatorGroup asks for"},
 		{ID: RuleCRDOwner, Text: "owns a CRD that another operator owns, too"},
 		{ID: RuleUpgradePath, Text: "does not replace the older release"},
+	}
+	for _, r := range crds.BuiltinRules() {
+		out = append(out, findings.Rule{ID: r.ID, Text: r.Text})
 	}
 	for _, p := range change.Parts {
 		out = append(out, findings.Rule{ID: "changed-" + string(p), Text: "differs: " + string(p)})
@@ -52,8 +56,10 @@ func (r *Report) Findings() []findings.Finding {
 		out = append(out, permissionFinding(ruleUsers, i))
 	}
 	for _, c := range r.CRDs {
-		out = append(out, findings.Finding{Rule: c.Rule, Level: c.Severity.Level(), Object: "CRD " + show.Short(c.CRD),
-			Field: show.Short(c.Path), Message: show.Short(c.Message)})
+		f := r.places[c.CRD]
+		f.Rule, f.Level, f.Object = c.Rule, c.Severity.Level(), "CRD "+show.Short(c.CRD)
+		f.Field, f.Message = show.Short(c.Path), show.Short(c.Message)
+		out = append(out, f)
 	}
 	for _, list := range [][]change.Change{r.Workloads, r.Identity} {
 		for _, c := range list {

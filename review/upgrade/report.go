@@ -3,6 +3,7 @@
 package upgrade
 
 import (
+	"github.com/olmgen/olmgen/review/findings"
 	"github.com/olmgen/olmgen/review/permissions"
 	"github.com/olmgen/olmgen/review/upgrade/change"
 )
@@ -29,7 +30,8 @@ type Report struct {
 	OLM         []Consequence      `json:"olm"`   // what OLM would do about it
 	Notes       []string           `json:"notes"` // what a reader has to know about the comparison
 
-	gained []permissions.Fact // what the newer release may do in short, and the older one may not
+	places map[string]findings.Finding // where CRDs stand
+	gained []permissions.Fact          // what the newer release may do in short, and the older one may not
 }
 
 // Side is one of the two releases.

@@ -76,7 +76,7 @@ func (r *Report) Meets(t Trigger) bool {
 	case UsersGained:
 		return item(r.Users, permissions.Gained)
 	case CRDBreaking:
-		return slices.ContainsFunc(r.CRDs, func(c CRD) bool { return c.Severity == change.Error })
+		return r.Breaking() > 0
 	case CRDChanged:
 		return len(r.CRDs) > 0
 	case SecurityWeakened:
@@ -93,4 +93,15 @@ func (r *Report) Meets(t Trigger) bool {
 		return slices.ContainsFunc(r.OLM, func(c Consequence) bool { return c.Severity == change.Error })
 	}
 	return false
+}
+
+// Breaking counts the findings about CRDs that break clients or stored objects.
+func (r *Report) Breaking() int {
+	n := 0
+	for _, c := range r.CRDs {
+		if c.Severity == change.Error {
+			n++
+		}
+	}
+	return n
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/olmgen/olmgen/internal/text"
 	"github.com/olmgen/olmgen/review/findings"
 	"github.com/olmgen/olmgen/review/internal/show"
 	"github.com/olmgen/olmgen/review/permissions"
@@ -181,17 +182,49 @@ func changeGroups(list []change.Change) []groupView {
 	return out
 }
 
+// maxAlike is how many findings of one rule about a CRD have a line each.
+const maxAlike = 3
+
+// crdGroups has a group for each CRD. Findings that differ only in their field share a line if they are many.
 func crdGroups(list []CRD) []groupView {
+	type class struct{ crd, version, rule, message string }
+	paths := map[class][]string{}
+	classOf := func(c CRD) class { return class{c.CRD, c.Version, c.Rule, c.Message} }
+	for _, c := range list {
+		paths[classOf(c)] = append(paths[classOf(c)], c.Path)
+	}
 	var out []groupView
 	for _, c := range list {
-		what := show.Short(c.Message)
-		if c.Path != "" {
-			what = show.Short(c.Path) + ": " + what
+		k := classOf(c)
+		what := strings.TrimPrefix(show.Short(c.Path)+": "+show.Short(c.Message), ": ")
+		switch n := len(paths[k]); {
+		case n == 0:
+			continue // its line is there
+		case n > maxAlike:
+			what = fmt.Sprintf("%s, in %d fields: %s", show.Short(c.Message), n, text.FirstOf(2, shorts(paths[k])))
+			paths[k] = nil
 		}
 		if c.Version != "" {
 			what = show.Short(c.Version) + ": " + what
 		}
-		out = add(out, "CRD "+show.Short(c.CRD), row{"~", c.Severity, "", what, show.Short(c.Rule), ""})
+		mark := "~"
+		switch c.Rule {
+		case "crdAdded":
+			mark = "+"
+		case "crdRemoved":
+			mark = "-"
+		}
+		out = add(out, "CRD "+show.Short(c.CRD), row{mark, c.Severity, "", what, show.Short(c.Rule), ""})
+	}
+	return out
+}
+
+func shorts(list []string) []string {
+	out := make([]string, len(list))
+	for i, s := range list {
+		if out[i] = show.Short(s); s == "" {
+			out[i] = "the whole object"
+		}
 	}
 	return out
 }
