@@ -51,14 +51,20 @@ type problem struct {
 	circuit   *logic.C
 	lits      map[string]z.Lit
 	byLit     map[z.Lit]*variable
-	applied   map[z.Lit]string // the text of each constraint
-	order     []z.Lit          // of applied
+	applied   map[z.Lit]applied
+	order     []z.Lit // of applied
+}
+
+// applied is a constraint of a variable.
+type applied struct {
+	*variable
+	constraint
 }
 
 // newProblem encodes the variables as OLM does (OLM: solver/constraints.go, solver/lit_mapping.go).
 func newProblem(variables []*variable) (*problem, error) {
 	p := &problem{variables: variables, circuit: logic.NewCCap(len(variables)), lits: map[string]z.Lit{},
-		byLit: map[z.Lit]*variable{}, applied: map[z.Lit]string{}}
+		byLit: map[z.Lit]*variable{}, applied: map[z.Lit]applied{}}
 	for _, v := range variables {
 		m := p.circuit.Lit()
 		p.lits[v.id], p.byLit[m] = m, v
@@ -72,7 +78,7 @@ func newProblem(variables []*variable) (*problem, error) {
 			if _, ok := p.applied[m]; !ok {
 				p.order = append(p.order, m)
 			}
-			p.applied[m] = c.text
+			p.applied[m] = applied{v, c}
 		}
 	}
 	return p, nil

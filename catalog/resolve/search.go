@@ -90,8 +90,8 @@ func (p *problem) smallest(g *gini.Gini, chosen []z.Lit) ([]*variable, error) {
 func (p *problem) conflicts(g inter.S) error {
 	e := &unsatisfiable{}
 	for _, m := range g.Why(nil) {
-		if text, ok := p.applied[m]; ok {
-			e.texts = append(e.texts, text)
+		if a, ok := p.applied[m]; ok {
+			e.texts = append(e.texts, a.text)
 		}
 	}
 	slices.Sort(e.texts)

@@ -33,8 +33,7 @@ type Walk struct {
 	Subscriptions []Status      `json:"subscriptions,omitempty"` // at the end
 	Deprecations  []Deprecation `json:"deprecations,omitempty"`
 
-	end     *State
-	chances []string // what depended on chance
+	states []*State // before each step, and at the end
 }
 
 // Status is a Subscription at the end of a walk.
@@ -74,7 +73,7 @@ func Run(ctx context.Context, s *State, o Options) (*Result, error) {
 	start := s.clone()
 	slices.SortFunc(start.Subscriptions, func(a, b Subscription) int { return cmp.Compare(a.Name, b.Name) })
 	start.settle()
-	if err := walker.walk(start, nil, nil); err != nil {
+	if err := walker.walk(start, path{}); err != nil {
 		return nil, err
 	}
 	r := &Result{Walk: walker.walks[0]}
@@ -144,23 +143,37 @@ func (d decision) key() string {
 		b.WriteString(m.Name + " " + m.To + "\n")
 	}
 	for _, c := range d.step.CSVs {
-		fmt.Fprintf(&b, "%s %s %s %s %s\n", c.Name, c.Replaces, c.Source, c.SourceNamespace, c.Channel)
+		fmt.Fprintf(&b, "%s %s %s %s\n", c.Name, c.Replaces, c.Source, c.SourceNamespace)
+	}
+	for _, n := range d.step.NewSubscriptions {
+		b.WriteString(n.Name + "\n")
 	}
 	return b.String()
 }
 
-// walk goes on from a state. seen are the states before it, by number of steps.
-func (w *walker) walk(s *State, steps []Step, seen []string) error {
+// path is the way to a state: the states before it, and the steps from one to the next.
+type path struct {
+	steps  []Step
+	states []*State
+	keys   []string
+}
+
+func (p path) and(s *State, key string, step Step) path {
+	return path{append(slices.Clone(p.steps), step), append(slices.Clone(p.states), s), append(slices.Clone(p.keys), key)}
+}
+
+// walk goes on from a state.
+func (w *walker) walk(s *State, p path) error {
 	if err := w.ctx.Err(); err != nil {
 		return err
 	}
-	end := func(o Outcome) { w.end(s, Walk{Outcome: o, Steps: steps}) }
+	end := func(o Outcome) { w.end(s, p, Walk{Outcome: o}) }
 	switch {
 	case len(s.Subscriptions) == 0:
 		end(NoSubscriptions)
 		return nil
 	case s.OperatorGroups != 1:
-		w.end(s, Walk{Outcome: Failed, Steps: steps,
+		w.end(s, p, Walk{Outcome: Failed,
 			Failure: &Failure{ReasonSync, fmt.Sprintf("found %d operatorGroups, expected 1", s.OperatorGroups)}})
 		return nil
 	case s.waiting():
@@ -168,11 +181,11 @@ func (w *walker) walk(s *State, steps []Step, seen []string) error {
 		return nil
 	}
 	key := s.key()
-	if i := slices.Index(seen, key); i >= 0 {
-		w.end(s, Walk{Outcome: Cycle, Steps: steps, CycleFrom: i})
+	if i := slices.Index(p.keys, key); i >= 0 {
+		w.end(s, p, Walk{Outcome: Cycle, CycleFrom: i})
 		return nil
 	}
-	if len(steps) == mostSteps || w.options.Steps > 0 && len(steps) == w.options.Steps {
+	if n := len(p.steps); n == mostSteps || w.options.Steps > 0 && n == w.options.Steps {
 		end(Stopped)
 		return nil
 	}
@@ -182,15 +195,14 @@ func (w *walker) walk(s *State, steps []Step, seen []string) error {
 		}
 		switch {
 		case d.failure != nil:
-			w.end(s, Walk{Outcome: Failed, Steps: steps, Failure: d.failure})
+			w.end(s, p, Walk{Outcome: Failed, Failure: d.failure})
 		case len(d.step.Subscriptions) > 0:
 			next, done := s.apply(*d.step)
-			err := w.walk(next, append(slices.Clone(steps), done), append(slices.Clone(seen), key))
-			if err != nil {
+			if err := w.walk(next, p.and(s, key, done)); err != nil {
 				return err
 			}
 		case len(d.step.CSVs) > 0:
-			w.end(s, Walk{Outcome: Withheld, Steps: steps, Withheld: d.step})
+			w.end(s, p, Walk{Outcome: Withheld, Withheld: d.step})
 		default:
 			end(Settled)
 		}
@@ -205,13 +217,13 @@ func (s *State) waiting() bool {
 	})
 }
 
-// decide returns the answers of OLM for a state, the one in the order by name first.
+// decide returns the answers of OLM for a state, the most frequent one first.
 func (w *walker) decide(s *State, key string) []decision {
 	if known, ok := w.decided[key]; ok {
 		return known
 	}
 	var list []decision
-	found := map[string]bool{}
+	times := map[string]int{}
 	for seed := range tries(s.deciders()) + 1 {
 		var c *chance
 		if seed > 0 {
@@ -219,11 +231,11 @@ func (w *walker) decide(s *State, key string) []decision {
 		}
 		step, failure := w.world.resolve(s, c)
 		d := decision{step, failure}
-		if !found[d.key()] {
-			found[d.key()] = true
+		if times[d.key()]++; times[d.key()] == 1 {
 			list = append(list, d)
 		}
 	}
+	slices.SortStableFunc(list, func(a, b decision) int { return cmp.Compare(times[b.key()], times[a.key()]) })
 	w.decided[key] = list
 	return list
 }
@@ -282,8 +294,8 @@ func (s *State) apply(step Step) (*State, Step) {
 }
 
 // end adds a walk that ends in a state.
-func (w *walker) end(s *State, walk Walk) {
-	walk.end = s
+func (w *walker) end(s *State, p path, walk Walk) {
+	walk.Steps, walk.states = p.steps, append(slices.Clone(p.states), s)
 	walk.Installed = s.names()
 	for _, sub := range s.Subscriptions {
 		walk.Subscriptions = append(walk.Subscriptions, Status{sub.Name, sub.InstalledCSV})
