@@ -18,6 +18,9 @@ func installedSnapshot(s *State) *snapshot {
 		if c.Copied {
 			continue
 		}
+		if c.fault != nil {
+			return &snapshot{key: snap.key, err: c.fault}
+		}
 		if s.FailForward {
 			failed, err := s.chainFails(c)
 			if err != nil {

@@ -42,6 +42,11 @@ type Failure struct {
 	// Reason of the condition ResolutionFailed. SyncError: OLM returns the error before it sets a condition.
 	Reason string `json:"reason"`
 	Text   string `json:"text"` // in OLM's words
+
+	// For ConstraintsNotSatisfiable: the smallest set of constraints found that exclude each other, in OLM's words, and
+	// changes of which each alone would let OLM resolve.
+	Conflict []string `json:"conflict,omitempty"`
+	Help     []string `json:"help,omitempty"`
 }
 
 // The reasons of a Failure.
@@ -57,9 +62,9 @@ func (w *world) resolve(s *State, c *chance) (*Step, *Failure) {
 	var none *unsatisfiable
 	switch {
 	case errors.As(err, &none):
-		return nil, &Failure{ReasonNotSatisfiable, err.Error()}
+		return nil, &Failure{Reason: ReasonNotSatisfiable, Text: err.Error()}
 	case err != nil:
-		return nil, &Failure{ReasonPrevented, err.Error()}
+		return nil, &Failure{Reason: ReasonPrevented, Text: err.Error()}
 	}
 	return s.plan(chosen), nil
 }
@@ -68,7 +73,7 @@ func (w *world) resolve(s *State, c *chance) (*Step, *Failure) {
 func (w *world) choose(s *State, c *chance) ([]*variable, error) {
 	installed := installedSnapshot(s)
 	installed.entries = c.order(installed.entries)
-	variables, err := w.build(installed, s.Subscriptions, c)
+	variables, err := w.builder(installed, c).build(s.Subscriptions)
 	if err != nil {
 		return nil, err
 	}

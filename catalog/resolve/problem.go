@@ -47,12 +47,12 @@ const (
 
 // problem holds the variables and how gini sees them.
 type problem struct {
-	variables []*variable
-	circuit   *logic.C
-	lits      map[string]z.Lit
-	byLit     map[z.Lit]*variable
-	applied   map[z.Lit]applied
-	order     []z.Lit // of applied
+	all     []*variable
+	circuit *logic.C
+	lits    map[string]z.Lit
+	byLit   map[z.Lit]*variable
+	applied map[z.Lit]applied
+	order   []z.Lit // of applied
 }
 
 // applied is a constraint of a variable.
@@ -63,7 +63,7 @@ type applied struct {
 
 // newProblem encodes the variables as OLM does (OLM: solver/constraints.go, solver/lit_mapping.go).
 func newProblem(variables []*variable) (*problem, error) {
-	p := &problem{variables: variables, circuit: logic.NewCCap(len(variables)), lits: map[string]z.Lit{},
+	p := &problem{all: variables, circuit: logic.NewCCap(len(variables)), lits: map[string]z.Lit{},
 		byLit: map[z.Lit]*variable{}, applied: map[z.Lit]applied{}}
 	for _, v := range variables {
 		m := p.circuit.Lit()

@@ -23,7 +23,7 @@ func (p *problem) solve() ([]*variable, error) {
 	g := gini.New()
 	p.circuit.ToCnf(g)
 	var anchors []z.Lit
-	for _, v := range p.variables {
+	for _, v := range p.all {
 		if v.mandatory() {
 			anchors = append(anchors, p.lits[v.id])
 		}
@@ -48,7 +48,7 @@ func (p *problem) solve() ([]*variable, error) {
 // smallest completes the decisions with as few further variables as possible.
 func (p *problem) smallest(g *gini.Gini, chosen []z.Lit) ([]*variable, error) {
 	var extras, excluded []z.Lit
-	for _, v := range p.variables {
+	for _, v := range p.all {
 		switch m := p.lits[v.id]; {
 		case slices.Contains(chosen, m):
 		case g.Value(m):
@@ -75,7 +75,7 @@ func (p *problem) smallest(g *gini.Gini, chosen []z.Lit) ([]*variable, error) {
 		g.Assume(sorted.Leq(n))
 		if g.Solve() == satisfied {
 			var result []*variable
-			for _, v := range p.variables {
+			for _, v := range p.all {
 				if g.Value(p.lits[v.id]) {
 					result = append(result, v)
 				}

@@ -30,6 +30,7 @@ type Source struct {
 
 // Subscription is a Subscription of the namespace, with its status.
 type Subscription struct {
+	catalog.Place   `json:"-"`
 	Name            string `json:"name"`
 	Package         string `json:"package"`
 	Channel         string `json:"channel,omitempty"`
@@ -43,6 +44,7 @@ type Subscription struct {
 
 // CSV is a ClusterServiceVersion of the namespace.
 type CSV struct {
+	catalog.Place
 	Name     string
 	Version  string // spec.version
 	Replaces string // spec.replaces
@@ -54,6 +56,8 @@ type CSV struct {
 	Annotated       bool
 	Properties      []catalog.Property
 	Owned, Required []catalog.GVK
+
+	fault error // why OLM cannot read it
 }
 
 // Installed returns the CSV that OLM makes of a bundle, as far as the resolver sees it.

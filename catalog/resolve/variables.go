@@ -22,10 +22,13 @@ type builder struct {
 	chance    *chance
 }
 
+func (w *world) builder(installed *snapshot, c *chance) *builder {
+	return &builder{world: w, installed: installed, variables: map[string]*variable{}, visited: map[*entry]*variable{}, chance: c}
+}
+
 // build returns the variables for the Subscriptions and installed CSVs of the namespace.
-func (w *world) build(installed *snapshot, subscriptions []Subscription, ch *chance) ([]*variable, error) {
-	b := &builder{world: w, installed: installed, variables: map[string]*variable{}, visited: map[*entry]*variable{}, chance: ch}
-	if err := b.bundles(installed.entries); err != nil {
+func (b *builder) build(subscriptions []Subscription) ([]*variable, error) {
+	if err := b.bundles(b.installed.entries); err != nil {
 		return nil, err
 	}
 	var errs []error
@@ -35,7 +38,7 @@ func (w *world) build(installed *snapshot, subscriptions []Subscription, ch *cha
 		}
 	}
 	b.exclude()
-	if err := w.unavailable(installed); err != nil {
+	if err := b.unavailable(b.installed); err != nil {
 		return nil, err
 	}
 	if len(errs) > 0 {
@@ -162,7 +165,7 @@ func (b *builder) subscribe(s *Subscription) error {
 	current := b.current(s)
 	entries, fault := b.subscribed(s, current)
 	if fault != "" {
-		v := &variable{id: "subscription:" + s.Name, subscription: true}
+		v := &variable{id: subscriptionID(s.Name), subscription: true}
 		v.add(constraint{kind: mandatory, text: fmt.Sprintf("subscription %s exists", s.Name)})
 		v.add(constraint{kind: prohibited, text: fault})
 		b.put(v)
@@ -266,7 +269,7 @@ func sortSubscribed(entries []*entry) ([]*entry, error) {
 }
 
 func newSubscription(s *Subscription, ids []string) *variable {
-	v := &variable{id: "subscription:" + s.Name, subscription: true}
+	v := &variable{id: subscriptionID(s.Name), subscription: true}
 	v.add(constraint{kind: mandatory, text: fmt.Sprintf("subscription %s exists", s.Name)})
 	text := fmt.Sprintf("subscription %s requires %s", s.Name, oneOf(ids))
 	if len(ids) == 0 {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/olmgen/olmgen/review/findings"
 )
 
 // Outcome is how a walk ends.
@@ -58,7 +60,8 @@ type Options struct {
 // Result is what OLM does. Where it depends on chance, the walk is one of the alternatives.
 type Result struct {
 	Walk
-	Alternatives []Walk `json:"alternatives,omitempty"` // at least two, if any
+	Alternatives []Walk             `json:"alternatives,omitempty"` // at least two, if any
+	Findings     []findings.Finding `json:"findings,omitempty"`     // what OLM does in silence
 }
 
 const (
@@ -80,6 +83,7 @@ func Run(ctx context.Context, s *State, o Options) (*Result, error) {
 	if len(walker.walks) > 1 {
 		r.Alternatives = walker.walks
 	}
+	w.explainResult(r)
 	return r, nil
 }
 
@@ -174,7 +178,7 @@ func (w *walker) walk(s *State, p path) error {
 		return nil
 	case s.OperatorGroups != 1:
 		w.end(s, p, Walk{Outcome: Failed,
-			Failure: &Failure{ReasonSync, fmt.Sprintf("found %d operatorGroups, expected 1", s.OperatorGroups)}})
+			Failure: &Failure{Reason: ReasonSync, Text: fmt.Sprintf("found %d operatorGroups, expected 1", s.OperatorGroups)}})
 		return nil
 	case s.waiting():
 		end(UpgradePending)
