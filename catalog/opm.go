@@ -289,3 +289,56 @@ func (b *Bundle) parse() ([]PackageProperty, error) {
 	}
 	return packages, nil
 }
+
+// Fault is a reason for which opm refuses a catalog.
+type Fault struct {
+	Place
+	Rule    string
+	Package string
+	Text    string // in opm's words
+}
+
+// Faults returns all reasons for which opm refuses the catalog. opm itself stops at the first package.
+func (c *Catalog) Faults() []Fault {
+	var list []Fault
+	for _, name := range c.Names() {
+		for _, f := range c.Packages[name].check() {
+			text := f.text
+			if len(f.path) > 1 {
+				text = strings.Join(f.path[1:], ": ") + ": " + text
+			}
+			list = append(list, Fault{f.Place, f.rule, name, text})
+		}
+	}
+	return list
+}
+
+// Rules of faults, with what they mean.
+var Rules = map[string]string{
+	"cycle":                  "The replaces of a channel go round",
+	"default-channel":        "The default channel does not exist",
+	"deprecation":            "A deprecation is of something that does not exist, or has no message",
+	"duplicate-bundle":       "A bundle occurs twice",
+	"duplicate-channel":      "A channel occurs twice",
+	"duplicate-deprecations": "A package has olm.deprecations twice",
+	"duplicate-entry":        "A channel has an entry twice",
+	"duplicate-package":      "A package occurs twice",
+	"duplicate-version":      "Two bundles of a package have the same version",
+	"empty-channel":          "A channel has no entries",
+	"no-bundle":              "A channel entry has no bundle",
+	"no-channel":             "A package has no channel",
+	"no-default-channel":     "A package names no default channel",
+	"no-entry":               "A bundle is in no channel",
+	"no-head":                "Each entry of a channel is replaced or skipped",
+	"no-image":               "A bundle has no image",
+	"no-name":                "A package, channel or entry has no name",
+	"no-package":             "There is no olm.package for a channel, bundle or deprecation",
+	"package-name":           "The name of a package is not a DNS label",
+	"package-property":       "A bundle does not have exactly one olm.package property, of its own package",
+	"property":               "A property has a value that opm cannot read",
+	"several-heads":          "A channel has several entries that nothing replaces or skips",
+	"skip-range":             "A skipRange cannot be read",
+	"skips":                  "skips has an empty name",
+	"stranded":               "An entry is not reached from the head along replaces, and nothing skips it",
+	"version":                "A version is not a semantic version",
+}

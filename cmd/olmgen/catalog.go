@@ -28,7 +28,7 @@ cluster, what Operator Lifecycle Manager makes of them.`,
 		Args: unknownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newCatalogResolve(), newCatalogPath())
+	cmd.AddCommand(newCatalogResolve(), newCatalogPath(), newCatalogValidate())
 	return cmd
 }
 
@@ -296,5 +296,45 @@ The exit code is 3 if the path ends before the head, or before --to.`,
 	flags.StringVar(&channel, "channel", "", "`CHANNEL` (default: the default channel)")
 	flags.Var(enum(&format, resolve.PathFormats...), "format", joined(resolve.PathFormats))
 	offer(cmd, "format", words(resolve.PathFormats))
+	return cmd
+}
+
+func newCatalogValidate() *cobra.Command {
+	f := reportFlags{}
+	cmd := &cobra.Command{
+		Use:   "validate DIR...",
+		Short: "Check file-based catalogs",
+		Long: `Validate reads file-based catalogs, each a directory or file, and lists what is
+wrong with them, by file and line: errors for which opm does not serve a catalog
+(in opm's words), and updates that OLM v0 does not make: entries that nothing
+updates, a skipRange that leads back, channels that cannot reach the next one.
+
+The exit code is 3 if there are findings at or above --fail-on.`,
+		Example: `  olmgen catalog validate catalog/
+  opm render quay.io/example/catalog:v1 | olmgen catalog validate -`,
+		Args: args(1, math.MaxInt, "the catalog"),
+		RunE: func(cmd *cobra.Command, dirs []string) error {
+			var list []findings.Finding
+			for _, dir := range dirs {
+				c, err := fbc.Read(cmd.Context(), dir, fbc.Options{Source: source.Options{Stdin: cmd.InOrStdin()}})
+				if err != nil {
+					return err
+				}
+				list = append(list, resolve.Validate(c)...)
+			}
+			list, err := f.known(cmd.ErrOrStderr(), list)
+			if err != nil {
+				return err
+			}
+			if err := findings.Print(cmd.OutOrStdout(), f.format, resolve.CatalogRules(), list); err != nil {
+				return err
+			}
+			return f.conclude(cmd.ErrOrStderr(), list, plural(len(dirs), "catalog"))
+		},
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	f.register(flags)
+	completeReport(cmd)
 	return cmd
 }
