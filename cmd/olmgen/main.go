@@ -159,22 +159,19 @@ can be committed to Git and reviewed as a diff.`,
 		newInstallerRBAC(),
 		newVersion(),
 	)
+	root.SetHelpCommand(newHelp(root))
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	refuseUnknownWords(root)
 	return root
 }
 
-// refuseUnknownWords makes the help and completion commands refuse words that name no command. Cobra accepts any word.
+// refuseUnknownWords makes the completion command refuse words that name no shell. Cobra accepts any word.
 func refuseUnknownWords(root *cobra.Command) {
 	for _, c := range root.Commands() {
-		if c.Name() == "help" || c.Name() == "completion" {
+		if c.Name() == "completion" {
 			c.Args = func(_ *cobra.Command, given []string) error {
-				parent := root
-				if c.Name() == "completion" {
-					parent = c
-				}
-				found, rest, err := parent.Find(given)
+				found, rest, err := c.Find(given)
 				if err != nil || len(rest) > 0 {
 					return unknownCommand(found, append(rest, given...))
 				}

@@ -34,6 +34,7 @@ func (f *reportFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.baseline, "baseline", "", "ignore the findings that `FILE` lists")
 	flags.StringVar(&f.write, "write-baseline", "",
 		"write all findings to `FILE`, for --baseline, and exit with code 0")
+	place(flags, topicFindings, "format", "fail-on", "baseline", "write-baseline")
 }
 
 func completeReport(cmd *cobra.Command) {
