@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/text"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -272,7 +273,7 @@ func (e *WordError) Error() string { return fmt.Sprintf("%q is not known", e.Got
 // Hint says which values there are.
 func (e *WordError) Hint() string {
 	hint := "choose one of " + strings.Join(e.Allowed, ", ")
-	if near := manifest.Nearest(e.Got, e.Allowed); near != "" {
+	if near := text.Nearest(e.Got, e.Allowed); near != "" {
 		return "did you mean " + near + "? " + hint
 	}
 	return hint

@@ -90,7 +90,7 @@ func (f *checkFlags) run(cmd *cobra.Command, paths []string) error {
 		return err
 	}
 	r := groups.Check(t, f.options)
-	if r.Findings, err = f.report.known(cmd.ErrOrStderr(), r.Findings); err != nil {
+	if r.Findings, err = f.report.known(cmd.ErrOrStderr(), r.Findings, true); err != nil {
 		return err
 	}
 	if err := r.Print(cmd.OutOrStdout(), f.report.format); err != nil {

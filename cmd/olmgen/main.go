@@ -16,6 +16,7 @@ import (
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/bundle/source"
 	"github.com/olmgen/olmgen/config"
+	"github.com/olmgen/olmgen/internal/text"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
 )
@@ -224,7 +225,7 @@ func nearFlag(cmd *cobra.Command, err error) string {
 			names = append(names, flag.Name)
 		}
 	})
-	if near := manifest.Nearest(unknown.GetSpecifiedName(), names); near != "" {
+	if near := text.Nearest(unknown.GetSpecifiedName(), names); near != "" {
 		return "did you mean --" + near + "? "
 	}
 	return ""
