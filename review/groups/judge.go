@@ -111,7 +111,7 @@ func (o *olm) judgeCSV(v *csv) {
 			findings.Warning,
 			"spec",
 			strings.Join(slices.Concat([]string{v.message}, o.requirements(v).unmet, o.missingServices(v)), "; "),
-			"OLM waits until they exist",
+			"OLM waits until they are met",
 		)
 	case v.reason == v1alpha1.CSVReasonOperatorConditionNotUpgradeable && !v.observed:
 		say(
