@@ -209,7 +209,7 @@ func TestFlagsAreExplained(t *testing.T) {
 			}
 		}
 	}
-	for _, o := range config.WithFlags(config.Declared()) {
+	for o := range config.WithFlags(config.Declared()) {
 		if !hasTopic(string(o.Topic)) {
 			t.Errorf("--%s is below the topic %q, which has no text", o.Flag, o.Topic)
 		}
