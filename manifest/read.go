@@ -22,7 +22,7 @@ type Document struct {
 	File  string
 	Line  int        // of the document's first line in the file, 1-based
 	Index int        // 0 for the first document of the file
-	Root  *yaml.Node // nil for an empty or comment-only document
+	Root  *yaml.Node // without comments and tags; nil for an empty or comment-only document
 
 	Raw        []byte // the document's bytes, with its "---" line if it has one
 	Fresh      string // why Raw can't be carried as it is; empty if it can
@@ -49,6 +49,10 @@ func (d *Document) full() (*yaml.Node, error) {
 	})
 	return d.fullRoot, d.fullErr
 }
+
+// Nodes parses the document with the YAML library. Other than those of Root, the nodes have their comments and tags, as
+// a caller needs them who prints the document again. An empty document has none.
+func (d *Document) Nodes() (*yaml.Node, error) { return d.parseAll() }
 
 // Duplicate is a mapping key that occurs more than once. The last one counts.
 type Duplicate struct {
