@@ -1,0 +1,3 @@
+package main
+
+func randomPuzzle(uint64) *puzzle { return nil }
