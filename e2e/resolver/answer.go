@@ -16,7 +16,10 @@ import (
 const versions = "operator-lifecycle-manager v0.46.0, operator-registry v1.73.0, api v0.45.0"
 
 // runs are how often a scenario is walked: often, and very often if the answers differ or are expected to.
-type runs struct{ often, veryOften int }
+type runs struct {
+	often, veryOften int
+	texts            bool // texts of errors are answers too
+}
 
 // answer has OLM answer all scenarios. uncertain tells of a scenario that it is to be walked very often.
 func (o *olm) answer(ctx context.Context, r runs, uncertain func(i int) bool) (*resolvercase.Answer, error) {
@@ -33,7 +36,7 @@ func (o *olm) answer(ctx context.Context, r runs, uncertain func(i int) bool) (*
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", s.Name, err)
 			}
-			if c.add(w); c.differ() {
+			if c.add(w); c.differ(r.texts) {
 				n = r.veryOften
 			}
 		}
@@ -73,9 +76,9 @@ func (c *collected) add(w *resolvercase.Walk) {
 	}
 }
 
-func (c *collected) differ() bool {
-	if len(c.walks) > 1 {
-		return true
+func (c *collected) differ(texts bool) bool {
+	if len(c.walks) > 1 || !texts {
+		return len(c.walks) > 1
 	}
 	for _, g := range c.walks {
 		return len(g.texts) > 1

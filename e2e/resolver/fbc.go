@@ -29,6 +29,7 @@ type channel struct {
 type bundle struct {
 	Name       string
 	Version    string
+	Image      string
 	Properties []catalog.Property
 }
 
@@ -92,7 +93,7 @@ func (p *pkg) documents() []any {
 			Name       string             `json:"name"`
 			Image      string             `json:"image"`
 			Properties []catalog.Property `json:"properties"`
-		}{"olm.bundle", p.Name, b.Name, "registry.example.com/" + p.Name + ":v" + b.Version, b.Properties})
+		}{"olm.bundle", p.Name, b.Name, b.Image, b.Properties})
 	}
 	if len(p.Deprecations) > 0 {
 		docs = append(docs, struct {

@@ -90,6 +90,7 @@ func caseDirs(args []string) ([]string, error) {
 // given runs cases that are there.
 func (o *options) given(ctx context.Context, dirs []string, write bool) error {
 	total, start := &counts{}, time.Now()
+	o.runs.texts = true
 	var mu sync.Mutex
 	same := 0
 	failed := o.each(len(dirs), func(i int) error {
@@ -160,6 +161,9 @@ func (o *options) result(ctx context.Context, failed int) error {
 
 // report prints the differences of a case.
 func (o *options) report(name string, diffs []string, err error) error {
+	if errors.Is(err, context.Canceled) {
+		return err
+	}
 	if err != nil {
 		diffs = append(diffs, err.Error())
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -52,10 +53,16 @@ func YAML(v any) ([]byte, error) {
 
 // oneLine are the mappings that stand on one line each, by the key of their list.
 var oneLine = map[string]bool{"catalogs": true, "subscriptions": true, "newSubscriptions": true, "csvs": true,
-	"removed": true, "installed": true, "deprecationConditions": true, "operatorGroup": true}
+	"removed": true, "installed": true, "deprecationConditions": true, "operatorGroup": true,
+	"entries": true, "properties": true}
+
+// oldBool matches strings that are booleans in YAML 1.1, which opm reads: they stay in quotes.
+var oldBool = regexp.MustCompile(`^(?i:y|n|yes|no|on|off)$`)
 
 func style(n *yaml.Node) {
-	n.Style = 0
+	if n.Kind != yaml.ScalarNode || !oldBool.MatchString(n.Value) {
+		n.Style = 0
+	}
 	for i, c := range n.Content {
 		style(c)
 		if n.Kind != yaml.MappingNode || i%2 == 0 || !oneLine[n.Content[i-1].Value] {
