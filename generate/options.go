@@ -107,6 +107,7 @@ type Options struct {
 
 	others others // the operators rendered together with this one
 
+	ownPods     *PodSecurity           // what the pods of the operator need; nil in options that are not complete
 	podSecurity map[string]PodSecurity // what the namespaces of all operators rendered together need
 }
 
