@@ -122,6 +122,17 @@ func (f *Flags) Text(id manifest.Option) (string, bool) {
 	return "", false
 }
 
+// Options yields the options that have these flags.
+func (f *Flags) Options() iter.Seq[Placed] {
+	return func(yield func(Placed) bool) {
+		for _, v := range f.values {
+			if !yield(v.Placed) {
+				return
+			}
+		}
+	}
+}
+
 // Option returns the option of a flag, if it is one of these flags.
 func (f *Flags) Option(flag string) (Placed, bool) {
 	for _, v := range f.values {
