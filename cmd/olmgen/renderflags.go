@@ -69,18 +69,23 @@ func (f *renderFlags) registerWriting(cmd *cobra.Command) {
 	flags.StringVarP(&f.output, "output", "o", "-", "`DIR` to write to; - is stdout")
 	flags.BoolVar(&f.strict, "strict", false, "treat warnings as errors")
 	flags.BoolVar(&f.force, "force", false,
-		"overwrite and remove files of an earlier run although they were edited by hand")
+		"overwrite and remove files although they were edited by hand")
 	f.summary.registerDryRun(flags)
+	place(flags, config.TopicOutput, "output", "force", "dry-run")
+	place(flags, config.TopicObjects, "strict")
+	nameOnly(flags, "force")
 }
 
 func (f *renderFlags) registerCheck(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	f.summary.registerFormat(cmd)
-	flags.BoolVar(&f.check, "check", false, "write nothing; print how DIR differs from what would be written")
+	flags.BoolVar(&f.check, "check", false, "write nothing; print a diff of DIR; exit with 3 if it differs")
 	flags.BoolVar(&f.pruneTenants, "prune-tenants", false,
-		"with profile descoped: remove the bindings of namespaces that an earlier run bound and this one does not name")
-	flags.BoolVar(&f.stat, "stat", false, "with --check, print a line for each file in place of the diff")
-	flags.BoolVar(&f.names, "name-only", false, "with --check, print the name of each file in place of the diff")
+		"remove the bindings of tenants that this run does not name")
+	flags.BoolVar(&f.stat, "stat", false, "with --check, print a line for each file, not the diff")
+	flags.BoolVar(&f.names, "name-only", false, "with --check, print the names of files, not the diff")
+	place(flags, config.TopicOutput, "output-format", "check", "prune-tenants", "stat", "name-only")
+	nameOnly(flags, "output-format", "prune-tenants", "stat", "name-only")
 }
 
 // config returns the RenderConfig of a source. Options in fixed have their values from the command.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/review/internal/show"
 )
 
 // Input is what a report is made of.
@@ -190,7 +191,7 @@ func reduce(s Subject, grants []grant) (kept []held, by map[Source][]held, err e
 	for _, g := range grants {
 		if n += rbac.Count(g.rule, maxAtoms); n > maxAtoms || n < 0 {
 			msg := fmt.Sprintf("the rules of %s have more than %d combinations of verb, resource and name",
-				short(s.String()), maxAtoms)
+				show.Short(s.String()), maxAtoms)
 			return nil, nil, &manifest.Error{File: g.source.File, Line: g.source.Line, Field: g.source.Field, Msg: msg}
 		}
 		x := places[g.place]

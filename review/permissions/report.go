@@ -9,6 +9,7 @@ import (
 
 	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/review/findings"
+	"github.com/olmgen/olmgen/review/internal/show"
 )
 
 // The version and kind of a report in JSON.
@@ -202,13 +203,13 @@ func placeText(namespaces []string) string {
 	case slices.Contains(namespaces, Everywhere):
 		return "the cluster"
 	case len(namespaces) == 1:
-		return "namespace " + short(namespaces[0])
+		return "namespace " + show.Short(namespaces[0])
 	case len(namespaces) > 4:
 		return plural(len(namespaces), "namespace")
 	}
 	names := make([]string, len(namespaces))
 	for i, ns := range namespaces {
-		names[i] = short(ns)
+		names[i] = show.Short(ns)
 	}
 	return "namespaces " + strings.Join(names, ", ")
 }

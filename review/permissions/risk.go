@@ -38,6 +38,9 @@ var title = map[Risk]string{
 	NoEffect:     "without effect",
 }
 
+// Title returns the heading of a risk.
+func (r Risk) Title() string { return title[r] }
+
 // pattern matches atoms that allow at least one of its verbs on at least one of its resources.
 type pattern struct {
 	groups, resources, verbs []string
