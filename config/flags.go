@@ -282,7 +282,7 @@ type WordError struct {
 
 func (e *WordError) Error() string { return fmt.Sprintf("%q is not known", e.Got) }
 
-// Hint says which values there are.
+// Hint returns the values that are allowed.
 func (e *WordError) Hint() string {
 	hint := "choose one of " + strings.Join(e.Allowed, ", ")
 	if near := text.Nearest(e.Got, e.Allowed); near != "" {

@@ -235,7 +235,8 @@ var templatePlace = regexp.MustCompile(`^template: ([^:]+):(\d+):(?:\d+:)? (?:ex
 
 var encoderName = regexp.MustCompile(`(error calling _[a-z]+: |\b_[a-z]+ (?:\d+ )?)`)
 
-// templateError says where in a template the library found a fault. It leaves out the encoders, which nobody wrote.
+// templateError returns an error of the library with its place in a template, and without the encoders, which nobody
+// wrote.
 func templateError(name string, err error) error {
 	e := &manifest.Error{File: name, Msg: encoderName.ReplaceAllString(err.Error(), "")}
 	if m := templatePlace.FindStringSubmatch(e.Msg); m != nil {

@@ -63,7 +63,7 @@ func groupText(groups []string) string {
 	return show.List(names)
 }
 
-// text says what the item allows: verbs, resources, groups and names.
+// text returns what the item allows: verbs, resources, groups and names.
 func (i Item) text() string {
 	text := i.withoutGroup()
 	if len(i.NonResourceURLs) == 0 && !slices.Equal(i.APIGroups, core) {
@@ -110,7 +110,7 @@ func (s Source) at() string {
 	return show.Short(fmt.Sprintf("%s:%d", s.File, s.Line))
 }
 
-// reason says why a rule is there.
+// reason returns why a rule is there.
 func (s Source) reason() string {
 	if s.Via != "" {
 		return whyText[s.Why] + ", for all of " + show.Short(s.Via)

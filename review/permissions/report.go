@@ -18,7 +18,7 @@ const (
 	Kind       = "PermissionReport"
 )
 
-// Report says what the subjects of a set of objects may do.
+// Report is what the subjects of a set of objects may do.
 type Report struct {
 	APIVersion  string             `json:"apiVersion"`
 	Kind        string             `json:"kind"`
@@ -68,7 +68,7 @@ func (s Subject) compare(o Subject) int {
 
 var subjectRank = map[string]int{rbacv1.ServiceAccountKind: -3, rbacv1.GroupKind: -2, rbacv1.UserKind: -1}
 
-// Change says what a comparison found out about an item.
+// Change is what a comparison found out about an item.
 type Change string
 
 // The changes. A report of one version has all items with Has.

@@ -136,7 +136,7 @@ func subjectText(list []Subject) string {
 	return show.List(names)
 }
 
-// gains says in one line which resources users gain.
+// gains returns in one line which resources users gain.
 func (r *Report) gains() string {
 	type gain struct {
 		text  string
