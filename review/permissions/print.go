@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/olmgen/olmgen/internal/text"
 	"github.com/olmgen/olmgen/review/findings"
 	"github.com/olmgen/olmgen/review/internal/show"
 )
@@ -40,13 +41,6 @@ func (r *Report) Print(w io.Writer, format Format) error {
 		return r.html(w)
 	}
 	return fmt.Errorf("no format %q", string(format))
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // groupText names API groups for a person.
@@ -97,7 +91,7 @@ func (i Item) where() string {
 		return "cluster"
 	}
 	if len(i.Namespaces) > 4 {
-		return plural(len(i.Namespaces), "namespace")
+		return text.Count(len(i.Namespaces), "namespace")
 	}
 	return show.List(i.Namespaces)
 }

@@ -8,6 +8,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/olmgen/olmgen/internal/rbac"
+	"github.com/olmgen/olmgen/internal/text"
 	"github.com/olmgen/olmgen/review/findings"
 	"github.com/olmgen/olmgen/review/internal/show"
 )
@@ -205,7 +206,7 @@ func placeText(namespaces []string) string {
 	case len(namespaces) == 1:
 		return "namespace " + show.Short(namespaces[0])
 	case len(namespaces) > 4:
-		return plural(len(namespaces), "namespace")
+		return text.Count(len(namespaces), "namespace")
 	}
 	names := make([]string, len(namespaces))
 	for i, ns := range namespaces {
