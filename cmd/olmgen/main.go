@@ -211,7 +211,7 @@ func refuseHelp(root *cobra.Command) *error {
 	return &unknown
 }
 
-// unknownCommand says which command was probably meant.
+// unknownCommand returns an error with the command that was probably meant.
 func unknownCommand(cmd *cobra.Command, given []string) error {
 	if len(given) == 0 {
 		return nil

@@ -99,7 +99,7 @@ func TestConformance(t *testing.T) {
 	t.Log(s)
 }
 
-// compare tells how a case came out.
+// compare returns how a case came out.
 func compare(s *score, b *bundle.Bundle, readErr error, c *oracleCase) (class string, err error) {
 	var objects []Object
 	err = readErr

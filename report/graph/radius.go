@@ -209,7 +209,7 @@ func (r *Radius) Everywhere() bool {
 
 const maxSummary = 44
 
-// summary says what rules allow: a single short rule itself, else how many there are and whether one allows everything.
+// summary returns what rules allow: a single short rule itself, else their number and whether one allows everything.
 func summary(rules []rbacv1.PolicyRule) string {
 	everything := slices.ContainsFunc(rules, func(p rbacv1.PolicyRule) bool {
 		return slices.Contains(p.APIGroups, "*") && slices.Contains(p.Resources, "*") && slices.Contains(p.Verbs, "*")
