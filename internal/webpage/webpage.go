@@ -25,6 +25,7 @@ type Page struct {
 
 // Section is a part of a page. The first section of a page needs no title.
 type Section struct {
+	ID     string // in links: lower case letters; made of the title if it is empty
 	Title  string
 	Text   []string // paragraphs above the tables
 	Tables []Table
@@ -44,6 +45,8 @@ type Cell struct {
 	Note  string // less important, behind the text
 	Style Style
 	Order int // sorts before the text
+
+	Section string // the ID of a section that the text is a link to
 }
 
 // Style is how the text of a cell looks.
@@ -101,6 +104,16 @@ func printable(s string) string {
 	}, s)
 }
 
+// identifier returns an id without what is not a letter.
+func identifier(id string) string {
+	return strings.Map(func(r rune) rune {
+		if r < 'a' || r > 'z' {
+			return -1
+		}
+		return r
+	}, id)
+}
+
 // The views of the template.
 type (
 	section struct {
@@ -132,8 +145,8 @@ func layout(sections []Section) []section {
 	ids := ids{}
 	out := make([]section, len(sections))
 	for i, s := range sections {
-		out[i] = section{Title: printable(s.Title)}
-		if s.Title != "" {
+		out[i] = section{ID: identifier(s.ID), Title: printable(s.Title)}
+		if s.Title != "" && out[i].ID == "" {
 			out[i].ID = ids.of("section", s.Title)
 		}
 		for _, text := range s.Text {
@@ -159,7 +172,7 @@ func (t Table) layout(section string, ids ids) table {
 		var r row
 		for i, c := range cells {
 			texts = append(texts, c.Text)
-			c.Text, c.Note = printable(c.Text), printable(c.Note)
+			c.Text, c.Note, c.Section = printable(c.Text), printable(c.Note), identifier(c.Section)
 			view := cell{Cell: c, First: i == 0, Long: hasLongWord(c.Text) || hasLongWord(c.Note)}
 			if i < len(out.Columns) {
 				view.Column = out.Columns[i]

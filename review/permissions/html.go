@@ -66,7 +66,7 @@ func (v view) findingsSection() webpage.Section {
 	return webpage.Section{Title: "What follows: " + v.Counts, Tables: []webpage.Table{t}}
 }
 
-func linesTable(title, where string, lines []line) webpage.Table {
+func linesTable(title, where string, lines []Line) webpage.Table {
 	t := webpage.Table{Title: title, Columns: []string{where, "What", "Granted by", "Why"}}
 	for _, l := range lines {
 		t.Rows = append(t.Rows, []webpage.Cell{{Text: l.Where}, {Text: l.What}, {Text: l.At, Style: webpage.Code},
