@@ -56,7 +56,7 @@ func chromium(t *testing.T) context.Context {
 	t.Cleanup(stop)
 	ctx, stop = chromedp.NewContext(ctx)
 	t.Cleanup(stop)
-	ctx, stop = context.WithTimeout(ctx, 3*time.Minute)
+	ctx, stop = context.WithTimeout(ctx, 8*time.Minute)
 	t.Cleanup(stop)
 	if err := chromedp.Run(ctx); err != nil {
 		t.Fatalf("chromium does not start: %v", err)
