@@ -149,7 +149,7 @@ func TestIDs(t *testing.T) {
 	if len(after) != len(before)+1 {
 		t.Errorf("%d ids, want %d", len(after), len(before)+1)
 	}
-	if write(t, p) != write(t, p) {
+	if first := write(t, p); first != write(t, p) {
 		t.Error("the same page has other bytes")
 	}
 }

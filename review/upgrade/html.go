@@ -32,7 +32,8 @@ func (v view) overview() webpage.Section {
 	if len(v.Answers) > 0 {
 		t := webpage.Table{Columns: []string{"Section", "Severity", "Answer"}}
 		for _, a := range v.Answers {
-			t.Rows = append(t.Rows, []webpage.Cell{{Text: a.Title, Section: a.ID}, severityCell(a.Severity), {Text: a.Text}})
+			t.Rows = append(t.Rows, []webpage.Cell{{Text: a.Title, Section: a.ID}, severityCell(a.Severity),
+				{Text: a.Text}})
 		}
 		s.Tables = []webpage.Table{t}
 	}
@@ -45,8 +46,8 @@ func (v view) overview() webpage.Section {
 func (r row) cells() []webpage.Cell {
 	marks := map[string]webpage.Cell{"+": {Text: "added", Style: webpage.Gained},
 		"-": {Text: "removed", Style: webpage.Lost}, "~": {Text: "changed"}}
-	return []webpage.Cell{marks[r.Mark], severityCell(r.Severity), {Text: strings.TrimPrefix(r.Where+": "+r.What, ": ")},
-		{Text: r.Why}, {Text: r.At, Style: webpage.Code}}
+	return []webpage.Cell{marks[r.Mark], severityCell(r.Severity),
+		{Text: strings.TrimPrefix(r.Where+": "+r.What, ": ")}, {Text: r.Why}, {Text: r.At, Style: webpage.Code}}
 }
 
 func severityCell(s change.Severity) webpage.Cell {
