@@ -26,7 +26,8 @@ func (r *Radius) Mermaid(w io.Writer) error {
 	for i, p := range r.Places {
 		fmt.Fprintf(&b, "    subgraph p%d[\"%s\"]\n", i, label(p.title(r)))
 		for j, binding := range p.Bindings {
-			fmt.Fprintf(&b, "      b%d_%d(\"%s\")\n", i, j, label(binding.Kind, binding.Name))
+			lines := append([]string{binding.Kind, binding.Name}, binding.Marks...)
+			fmt.Fprintf(&b, "      b%d_%d(\"%s\")\n", i, j, label(lines...))
 		}
 		b.WriteString("    end\n")
 		for j, binding := range p.Bindings {
@@ -42,6 +43,13 @@ func (r *Radius) Mermaid(w io.Writer) error {
 	for i, a := range r.Accounts {
 		for j := range a.Deployments {
 			fmt.Fprintf(&b, "  style d%d_%d stroke-width:4px\n", i, j)
+		}
+	}
+	for i, p := range r.Places {
+		for j, binding := range p.Bindings {
+			if len(binding.Marks) > 0 {
+				fmt.Fprintf(&b, "  style b%d_%d stroke:#cf222e,stroke-width:3px\n", i, j)
+			}
 		}
 	}
 	b.WriteString("  style none stroke-dasharray:6 4\n")
