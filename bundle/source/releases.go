@@ -43,10 +43,14 @@ func Releases(ctx context.Context, ref string, o Options) ([]Release, error) {
 	case KindPackageManifest:
 		list, err = releasesOfPackage(ctx, ref, arg, o)
 	default:
-		err = hint(fmt.Errorf("%s: one bundle has no history", ref),
-			"name a directory that has the directories of bundles, a catalog, or a legacy package")
+		err = noHistory(ref)
 	}
 	return list, err
+}
+
+func noHistory(ref string) error {
+	return hint(fmt.Errorf("%s: one bundle has no history", ref),
+		"name a directory that has the directories of bundles, a catalog, or a legacy package")
 }
 
 // releasesOfDir returns the bundles in the directories of a directory, in the order of versions.
@@ -54,6 +58,9 @@ func releasesOfDir(ref, dir string, o Options) ([]Release, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, err
+	}
+	if isBundleDir(dir) {
+		return nil, noHistory(ref)
 	}
 	var names []string
 	for _, e := range entries {

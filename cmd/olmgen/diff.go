@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -184,7 +185,11 @@ func (f *diffFlags) compare(cmd *cobra.Command, sides [2]side) (*upgrade.Report,
 		}
 		options.Others = others.operators
 	}
-	return upgrade.Compare(states[0], states[1], options)
+	report, err := upgrade.Compare(states[0], states[1], options)
+	if err == nil && now.elsewhere != "" {
+		report.Notes = append(report.Notes, now.elsewhere)
+	}
+	return report, err
 }
 
 // crdOptions reads the custom resources and the rules that the flags name.
@@ -278,6 +283,8 @@ func (f *diffFlags) upgraded(cmd *cobra.Command, s side, old *reviewed) (*review
 	if err2 != nil {
 		return nil, err
 	}
+	again.elsewhere = fmt.Sprintf("NEW does not support %s: it is compared as it is in %s", mode,
+		again.operators[0].InstallMode)
 	again.operators[0].InstallMode, again.operators[0].Unsupported = mode, true
 	return again, nil
 }
@@ -334,18 +341,18 @@ func (r *reviewed) relocate(s side) {
 	if s.ref == s.name {
 		return
 	}
-	prefix := cleaned(s.ref)
+	ref, dir := cleaned(s.ref), path.Dir(cleaned(s.ref))
+	rev, name, _ := strings.Cut(s.name, ":")
 	seen := map[*manifest.Object]bool{}
 	change := func(o *manifest.Object) {
-		if o == nil || seen[o] {
+		if o == nil || seen[o] || !filepath.IsAbs(filepath.FromSlash(o.File)) {
 			return
 		}
 		seen[o] = true
-		if rest, ok := strings.CutPrefix(o.File, prefix); ok {
+		if rest, ok := strings.CutPrefix(o.File, ref); ok {
 			o.File = s.name + rest
-		} else if rel, err := filepath.Rel(filepath.Dir(prefix), filepath.FromSlash(o.File)); err == nil &&
-			strings.HasPrefix(o.File, filepath.ToSlash(filepath.Dir(prefix))) {
-			o.File = cleaned(rel)
+		} else if rel, err := filepath.Rel(dir, filepath.FromSlash(o.File)); err == nil { // what a RenderConfig names
+			o.File = rev + ":" + path.Join(path.Dir(name), filepath.ToSlash(rel))
 		}
 	}
 	for _, list := range [][]*manifest.Object{r.all, r.Objects, r.Shipped} {

@@ -27,6 +27,7 @@ type reviewed struct {
 	all       []*manifest.Object // those without a part in permissions, too
 	operators []upgrade.Operator
 	opened    []*config.Opened
+	elsewhere string // a note, if it could not be rendered as it should be
 	locate    func(*manifest.Object) (file string, line int)
 }
 

@@ -196,7 +196,7 @@ func crdGroups(list []CRD) []groupView {
 	var out []groupView
 	for _, c := range list {
 		k := classOf(c)
-		what := strings.TrimPrefix(show.Short(c.Path)+": "+show.Short(c.Message), ": ")
+		what := strings.TrimPrefix(show.Short(c.Path)+": "+show.Cut(c.Message, maxReason), ": ")
 		switch n := len(paths[k]); {
 		case n == 0:
 			continue // its line is there
