@@ -95,7 +95,7 @@ func (f *permissionsFlags) run(cmd *cobra.Command, refs []string) error {
 	}
 	what := strings.Join(append(slices.Clone(refs), f.render.files...), ", ")
 	all := report.Findings
-	if report.Findings, err = f.report.known(cmd.ErrOrStderr(), all); err != nil {
+	if report.Findings, err = f.report.known(cmd.ErrOrStderr(), all, true); err != nil {
 		return err
 	}
 	report.Findings = append([]findings.Finding{}, report.Findings...)

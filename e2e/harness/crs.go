@@ -198,8 +198,8 @@ func retry(ctx context.Context, do func() error, passing ...func(error) bool) er
 	}
 }
 
-// verdict asks about an object that exists: may it be created anew, may it be changed, and which fields are unknown. The
-// answers have the names of olmgen's rules.
+// verdict asks about an object that exists: may it be created anew, may it be changed, and which fields are unknown.
+// The answers have the names of olmgen's rules.
 func (q *questioner) verdict(ctx context.Context, o *unstructured.Unstructured) (lines []string, err error) {
 	current, err := q.of(o).Get(ctx, o.GetName(), metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {

@@ -151,7 +151,7 @@ func (c *comparators) compare(name string, old, now *crd) []found {
 	return all
 }
 
-func version(crd *apiextensionsv1.CustomResourceDefinition, name string) *apiextensionsv1.CustomResourceDefinitionVersion {
+func version(crd *apiextensionsv1.CustomResourceDefinition, name string) *versionOf {
 	for i := range crd.Spec.Versions {
 		if crd.Spec.Versions[i].Name == name {
 			return &crd.Spec.Versions[i]

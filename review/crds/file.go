@@ -28,8 +28,8 @@ type setting struct {
 	Severity string `json:"severity"`
 }
 
-// ParseRules reads a file with severities. name is the file name in errors. The error, a *manifest.Error, names line and
-// field.
+// ParseRules reads a file with severities. name is the file name in errors. The error, a *manifest.Error, names line
+// and field.
 func ParseRules(name string, data []byte) (Rules, error) {
 	docs, err := manifest.ReadFile(name, data, manifest.DefaultLimits)
 	if err != nil {

@@ -176,8 +176,8 @@ func without(a, b []apiextensionsv1.JSON) []string {
 }
 
 // nestedFields are the fields of a schema that hold other schemas, which are compared by themselves.
-var nestedFields = []string{"allOf", "anyOf", "oneOf", "not", "additionalProperties", "patternProperties", "definitions",
-	"additionalItems", "dependencies"}
+var nestedFields = []string{"allOf", "anyOf", "oneOf", "not", "additionalProperties", "patternProperties",
+	"definitions", "additionalItems", "dependencies"}
 
 // unhandled describes what is different in two schemas after all checks have removed what they compare. crdify prints
 // the whole difference here.

@@ -62,9 +62,12 @@ type checker struct {
 }
 
 func (c *checker) check(o *manifest.Object) ([]found, error) {
-	gv, err := schema.ParseGroupVersion(o.APIVersion)
-	if err != nil || !c.groups[gv.Group] {
+	if !c.groups[o.Group()] {
 		return nil, nil
+	}
+	gv, err := schema.ParseGroupVersion(o.APIVersion)
+	if err != nil {
+		return nil, o.Errorf("apiVersion", "%v", err)
 	}
 	gvk := gv.WithKind(o.Kind)
 	finding := func(crd *crd, rule, path, message string) []found {

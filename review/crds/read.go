@@ -138,7 +138,9 @@ func decode(o *manifest.Object, typed any) error {
 }
 
 // fromV1Beta1 converts a CRD as the API server does: defaults, then by way of the internal type.
-func fromV1Beta1(old *apiextensionsv1beta1.CustomResourceDefinition) (*apiextensionsv1.CustomResourceDefinition, error) {
+func fromV1Beta1(
+	old *apiextensionsv1beta1.CustomResourceDefinition,
+) (*apiextensionsv1.CustomResourceDefinition, error) {
 	apiextensionsv1beta1.SetDefaults_CustomResourceDefinitionSpec(&old.Spec)
 	internal := &apiextensions.CustomResourceDefinition{}
 	err := apiextensionsv1beta1.Convert_v1beta1_CustomResourceDefinition_To_apiextensions_CustomResourceDefinition(old,
@@ -147,6 +149,6 @@ func fromV1Beta1(old *apiextensionsv1beta1.CustomResourceDefinition) (*apiextens
 		return nil, err
 	}
 	now := &apiextensionsv1.CustomResourceDefinition{}
-	err = apiextensionsv1.Convert_apiextensions_CustomResourceDefinition_To_v1_CustomResourceDefinition(internal, now, nil)
-	return now, err
+	return now, apiextensionsv1.Convert_apiextensions_CustomResourceDefinition_To_v1_CustomResourceDefinition(
+		internal, now, nil)
 }

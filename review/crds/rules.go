@@ -79,15 +79,15 @@ var builtin = []Rule{
 	{ruleNullable, Warning, ruleNullable, "null is allowed, or no longer allowed"},
 	{ruleDefault, Warning, ruleDefault, "a default is added, dropped or changed"},
 	{ruleUnhandled, Warning, ruleUnhandled, "something else changes, such as format or x-kubernetes-validations"},
-	{ruleNested, Info, ruleUnhandled, "only something below the field changes, which has its own finding if it matters"},
+	{ruleNested, Info, ruleUnhandled, "only something below the field changes"},
 	{ruleDescription, Info, ruleDescription, "a description changes"},
 
-	{ruleServedVersions, Warning, "", "the highest severity of a new difference between two served versions of the new CRD"},
+	{ruleServedVersions, Warning, "", "the highest severity of a difference between two served versions"},
 	{ruleConvertedVersions, Info, "", "likewise, if a webhook converts between the versions"},
 
 	{ruleObjectInvalid, Error, "", "an existing object breaks the new schema, and each update of it is refused"},
 	{ruleObjectRatcheted, Warning, "",
-		"an existing object breaks the new schema; updates that do not touch the field succeed, creating it anew fails"},
+		"an existing object breaks the new schema; it can be updated as long as the field stays, but not created anew"},
 	{ruleObjectPruned, Warning, "", "an existing object has a field that the new schema does not know"},
 	{ruleObjectVersion, Error, "", "an existing object has a version that is not served"},
 	{ruleObjectOrphaned, Error, "", "an existing object is of a CRD that is dropped"},

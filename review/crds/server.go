@@ -102,16 +102,12 @@ func (s *server) judge(o *manifest.Object) (*verdict, error) {
 	if s.namespaced && u.GetNamespace() == "" {
 		u.SetNamespace(metav1.NamespaceDefault)
 	}
-	v := &verdict{}
-	if v.unknown, err = s.decode(u); err != nil {
-		refused := []fault{{"metadata", err.Error()}}
-		v.create, v.update = refused, refused
-		return v, nil
+	unknown, err := s.decode(u)
+	if err != nil {
+		return nil, o.Errorf("metadata", "%v", err)
 	}
-	slices.Sort(v.unknown)
-	v.create = faults(s.create(u.DeepCopy()))
-	v.update = faults(s.update(u))
-	return v, nil
+	slices.Sort(unknown)
+	return &verdict{faults(s.create(u.DeepCopy())), faults(s.update(u)), unknown}, nil
 }
 
 // contentOf returns an object with the types of numbers that the API server uses.

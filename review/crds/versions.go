@@ -9,7 +9,9 @@ import (
 // compareVersions applies the rules about versions. OLM's documentation ("Deprecating or removing a CRD version") asks
 // that a version is first no longer served, and removed by a later upgrade. Kubernetes asks that it is marked as
 // deprecated before ("Versions in CustomResourceDefinitions").
-func compareVersions(old, now *apiextensionsv1.CustomResourceDefinition, add func(rule, version, path, message string)) {
+func compareVersions(old, now *apiextensionsv1.CustomResourceDefinition,
+	add func(rule, version, path, message string),
+) {
 	for _, v := range old.Spec.Versions {
 		w := version(now, v.Name)
 		switch {

@@ -7,6 +7,7 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 
+	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/review/findings"
 	"github.com/olmgen/olmgen/review/internal/show"
 )
@@ -150,7 +151,7 @@ func (i Item) compare(o Item) int {
 
 // held is one atom that a subject has at a place, which is "" for the cluster.
 type held struct {
-	atom   atom
+	atom   rbac.Atom
 	place  string
 	source Source
 }
@@ -161,11 +162,11 @@ func itemsOf(subject Subject, list []held, change Change, scope scopes) []Item {
 		source Source
 		risk   Risk
 	}
-	groups := map[key]map[string][]atom{}
+	groups := map[key]map[string][]rbac.Atom{}
 	for _, h := range list {
 		k := key{h.source, scope.riskOf(h.atom, h.place)}
 		if groups[k] == nil {
-			groups[k] = map[string][]atom{}
+			groups[k] = map[string][]rbac.Atom{}
 		}
 		groups[k][h.place] = append(groups[k][h.place], h.atom)
 	}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/review/findings"
 	"github.com/olmgen/olmgen/review/internal/show"
 )
@@ -214,10 +215,10 @@ func Lines(items []Item) []Line {
 	var merged []Item
 	var sources [][]Source
 	for _, i := range items {
-		k := key{i.where(), keyOf(i.Verbs, i.APIGroups), len(i.NonResourceURLs) > 0, "", i.Source.File,
+		k := key{i.where(), rbac.Key(i.Verbs, i.APIGroups), len(i.NonResourceURLs) > 0, "", i.Source.File,
 			i.Source.reason()}
 		if len(i.ResourceNames) > 0 {
-			k.named = keyOf(i.Resources)
+			k.named = rbac.Key(i.Resources)
 		}
 		n, ok := index[k]
 		if !ok {
