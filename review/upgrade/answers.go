@@ -17,7 +17,7 @@ func severityOf(i permissions.Item) change.Severity {
 	switch {
 	case i.Change != permissions.Gained || i.Risk == permissions.Other || i.Risk == permissions.NoEffect:
 		return change.Info
-	case slices.Contains(i.Namespaces, permissions.Everywhere) && len(i.ResourceNames) == 0:
+	case slices.Contains(i.Namespaces, permissions.Everywhere) && len(i.ResourceNames) == 0 && !i.Subject.IsRole():
 		return change.Error
 	}
 	return change.Warning

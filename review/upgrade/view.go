@@ -139,6 +139,9 @@ func permissionGroups(items []permissions.Item) []groupView {
 	var out []groupView
 	for _, k := range order {
 		name := show.Short(k.subject.String())
+		if k.subject.IsRole() {
+			name += ", for whoever is bound to it"
+		}
 		for _, l := range permissions.Lines(sets[k]) {
 			why := l.Reason
 			if k.risk != permissions.Other {
