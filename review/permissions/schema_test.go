@@ -41,6 +41,7 @@ var described = map[string]string{
 	"Finding.file":              "The path inside the bundle, or the file of a tree",
 	"Item.resourceNames":        "Missing if it is for all names",
 	"Item.nonResourceURLs":      "In place of apiGroups and resources",
+	"Fact.named":                "It holds only for objects of some names",
 	"Fact.source":               "The first rule that grants it",
 	"Operator.namespace":        "The operator's",
 	"Subject.namespace":         "Of a ServiceAccount",
