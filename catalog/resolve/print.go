@@ -80,7 +80,9 @@ func (r *Report) text(w io.Writer) error {
 			p.alternatives(n.Result)
 		}
 		for _, f := range n.Findings {
-			p.finding(f)
+			if f.Rule != ruleNoSolution || n.Failure == nil || n.Failure.Conflict == nil { // said above
+				p.finding(f)
+			}
 		}
 	}
 	return p.w.Flush()
