@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
+	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/catalog/resolve"
@@ -28,6 +29,7 @@ func TestGolden(t *testing.T) {
 		t.Fatal("there are no cases", err)
 	}
 	seen := map[string]bool{}
+	schema := compileSchema(t)
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
 			a, err := txtar.ParseFile(file)
@@ -52,6 +54,7 @@ func TestGolden(t *testing.T) {
 			if d := cmp.Diff(string(a.Files[i].Data), got.String()); d != "" {
 				t.Errorf("(-want +got):\n%s", d)
 			}
+			checkSchema(t, schema, r)
 			var again bytes.Buffer
 			if err := resolveArchive(t, a).Print(&again, resolve.Text); err != nil || again.String() != got.String() {
 				t.Errorf("a second run prints something else: %v\n%s", err, cmp.Diff(got.String(), again.String()))
@@ -66,6 +69,42 @@ func TestGolden(t *testing.T) {
 	}
 	for id := range seen {
 		t.Errorf("there is no rule %s", id)
+	}
+}
+
+func compileSchema(t *testing.T) *jsonschema.Schema {
+	t.Helper()
+	data, err := os.ReadFile("schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("schema.json", doc); err != nil {
+		t.Fatal(err)
+	}
+	s, err := c.Compile("schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func checkSchema(t *testing.T, s *jsonschema.Schema, r *resolve.Report) {
+	t.Helper()
+	var text bytes.Buffer
+	if err := r.Print(&text, resolve.JSON); err != nil {
+		t.Fatal(err)
+	}
+	doc, err := jsonschema.UnmarshalJSON(&text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Validate(doc); err != nil {
+		t.Error(err)
 	}
 }
 
