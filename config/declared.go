@@ -48,7 +48,8 @@ var declared = []Option{
 			"function; olmgen does not use them"},
 	{Name: "output", Type: Object, Fields: outputFields, Text: "where the files go and in which layout"},
 	{Name: "annotations", Words: words(transform.Engines), Default: "none", Flag: "annotations",
-		Value: "ENGINE", Topic: TopicFiles,
+		Brief: "annotate for a GitOps engine",
+		Value: "ENGINE", Topic: TopicOutput,
 		Text: "the GitOps engine that the objects are annotated for, before any patch"},
 	{Name: "defaults", Type: Object, Fields: settings,
 		Text: "settings of all bundles that do not set their own, as far as their profile uses them"},
@@ -61,7 +62,8 @@ var declared = []Option{
 		Profiles: with(operators, generate.ProfileOLMv1),
 		Text: "a file that says which images to take from a mirror: a list mirrors of source and mirror, or an " +
 			"ImageDigestMirrorSet"},
-	{Name: "kubeVersion", Flag: "kube-version", Value: "VERSION", NotEmpty: true, Topic: TopicObjects,
+	{Name: "kubeVersion", Flag: "kube-version",
+		Brief: "the Kubernetes version of the cluster", Value: "VERSION", NotEmpty: true, Topic: TopicObjects,
 		ID: OptionKubeVersion,
 		Text: "the Kubernetes version of the cluster: an operator whose minKubeVersion is higher and objects that " +
 			"it does " +
@@ -74,11 +76,12 @@ var declared = []Option{
 var outputFields = []Option{
 	{Name: "directory", Text: "the directory that is written to", Default: "stdout"},
 	{Name: "layout", Words: words(output.Layouts), Default: string(output.LayoutFlat), ID: OptionLayout,
-		Flag: "layout", Value: "LAYOUT", Topic: TopicFiles,
+		Flag:  "layout",
+		Brief: "how the files are laid out", Value: "LAYOUT", Topic: TopicOutput,
 		Text: "how the files are laid out"},
 	{Name: "helmCRDs", Words: words([]helm.CRDs{helm.CRDsTemplates, helm.CRDsDirectory}),
 		Default: string(helm.CRDsTemplates),
-		ID:      OptionHelmCRDs, Flag: "helm-crds", Value: "WHERE", Topic: TopicFiles,
+		ID:      OptionHelmCRDs, Flag: "helm-crds", Value: "WHERE", Topic: TopicOutput,
 		Text: "with layout helm: CRDs are among the templates, or in crds, where helm never changes them again"},
 }
 
@@ -106,48 +109,52 @@ var targetFields = []Option{
 }
 
 var groupFields = []Option{
-	{Name: "namespace", Required: true, Flag: "namespace", Short: "n", Value: "NAME", NotEmpty: true,
-		Topic: TopicNamespaces, Access: true,
+	{Name: "namespace", Required: true, Flag: "namespace",
+		Brief: "the namespace of the operator", Short: "n", Value: "NAME", NotEmpty: true,
+		Topic: TopicPlacement, Access: true,
 		ID: generate.OptionNamespace, Text: "the namespace of the operators and of their OperatorGroup",
 		FlagDefault: "what the CSV suggests, else openshift-operators for a Subscription to all namespaces, else the " +
 			"package name"},
-	{Name: "name", Flag: "operator-group", Value: "NAME", NotEmpty: true, Topic: TopicGroup, Access: true,
+	{Name: "name", Flag: "operator-group", Value: "NAME", NotEmpty: true, Topic: TopicPlacement, Access: true,
 		ID: generate.OptionOperatorGroup,
 		Text: "the name of the OperatorGroup; with profile descoped, its namespaces decide where the operator " +
 			"is bound",
 		Default: "the name of the namespace", FlagDefault: "the package name; none with profile descoped",
 		Profiles: with(operators, generate.ProfileSubscription)},
-	{Name: "installMode", Words: words(bundle.InstallModes), Flag: "install-mode", Value: "MODE",
-		Topic: TopicNamespaces, Access: true,
+	{Name: "installMode", Words: words(bundle.InstallModes), Flag: "install-mode",
+		Brief: "the install mode", Value: "MODE",
+		Topic: TopicPlacement, Access: true,
 		ID: generate.OptionInstallMode, Text: "the install mode",
 		Default: "what follows from the target namespaces, else AllNamespaces where an operator supports it, else " +
 			"OwnNamespace",
 		Profiles: with(likeOLMv0, generate.ProfileOLMv1, generate.ProfileSubscription,
 			generate.ProfileClusterExtension)},
-	{Name: "targetNamespaces", Type: List, Flag: "target-namespaces", Value: "A,B", NotEmpty: true,
-		Topic: TopicNamespaces, Access: true,
+	{Name: "targetNamespaces", Type: List, Flag: "target-namespaces",
+		Brief: "the namespaces that the operator watches", Value: "A,B", NotEmpty: true,
+		Topic: TopicPlacement, Access: true,
 		ID:   generate.OptionTargetNamespaces,
 		Text: "the namespaces that the operators watch; with a selector, those that it selects"},
 	{Name: "selector", Type: LabelSelector, Flag: "selector", Value: "SELECTOR", Parse: parseSelector,
-		Topic: TopicGroup,
+		Topic: TopicPlacement,
 		ID:    generate.OptionSelector, Profiles: with(likeOLMv0, generate.ProfileSubscription),
 		Text: "the labels of the target namespaces; the target namespaces must be named as well, because there is no " +
 			"cluster to ask"},
 	{Name: "staticProvidedAPIs", Type: List, Flag: "static-provided-apis", Value: "APIS", Alone: bundleAPIs,
-		Parse: parseAPIs, Topic: TopicGroup,
+		Parse: parseAPIs, Topic: TopicPlacement,
 		ID: generate.OptionStaticProvidedAPIs, Profiles: with(likeOLMv0, generate.ProfileSubscription),
 		Text: "makes the OperatorGroup static: OLM does not change the APIs that it provides; these are the " +
 			"operators' own " +
 			"and the listed ones, written Kind.version.group"},
-	{Name: "serviceAccount", Flag: "service-account", Value: "NAME", Topic: TopicGroup,
+	{Name: "serviceAccount", Flag: "service-account", Value: "NAME", Topic: TopicPlacement,
 		ID:       generate.OptionServiceAccount,
 		Profiles: with(likeOLMv0, generate.ProfileSubscription, generate.ProfileClusterExtension),
 		Text:     "the ServiceAccount that bounds the OperatorGroup or, up to OLM v1.10, the ClusterExtension"},
 	{Name: "copiedCSVNamespaces", Type: List, Flag: "copied-csv-namespaces", Value: "A,B", NotEmpty: true,
-		Topic: TopicNamespaces,
+		Topic: TopicPlacement,
 		ID:    generate.OptionCopiedCSVNamespaces, Profiles: likeOLMv0,
 		Text: "in AllNamespaces: the namespaces that get a copied CSV"},
-	{Name: "createNamespaces", Type: Bool, Flag: "create-namespace", Topic: TopicNamespaces,
+	{Name: "createNamespaces", Type: Bool, Flag: "create-namespace",
+		Brief: "add the Namespace objects", Topic: TopicPlacement,
 		ID:       generate.OptionCreateNamespace,
 		Profiles: with(operators, generate.ProfileSubscription, generate.ProfileClusterExtension),
 		Text:     "adds the Namespace objects; with profile subscription also those of the target namespaces"},
@@ -165,14 +172,17 @@ var bundleFields = slices.Concat([]Option{
 	{Name: "source", Required: true,
 		Text: "where the bundle comes from, as SOURCE of olmgen render: a directory, an archive, oci://IMAGE or " +
 			"catalog:PATH"},
-	{Name: "package", Flag: "package", Value: "NAME", Topic: TopicSource, Access: true, ID: bundle.OptionPackage,
+	{Name: "package", Flag: "package",
+		Brief: "the package to take from a catalog", Value: "NAME", Topic: TopicSource, Access: true, ID: bundle.OptionPackage,
 		Text: "the package to take from a catalog; the bundle of another source must be of it"},
-	{Name: "channel", Flag: "channel", Value: "NAME", Topic: TopicSource, Access: true,
+	{Name: "channel", Flag: "channel",
+		Brief: "the channel to take from a catalog", Value: "NAME", Topic: TopicSource, Access: true,
 		ID: generate.OptionChannel,
 		Text: "the channel to take from a catalog or legacy package, and of what hands over to OLM; the bundle of " +
 			"another source must be in it",
 		Default: "the package's default channel"},
-	{Name: "version", Flag: "version", Value: "VERSION", Topic: TopicSource, Access: true,
+	{Name: "version", Flag: "version",
+		Brief: "the version to take from a catalog", Value: "VERSION", Topic: TopicSource, Access: true,
 		ID: bundle.OptionVersion,
 		Text: "the version of the bundle to take from a catalog or legacy package; the bundle of another source " +
 			"must be " +
@@ -187,7 +197,8 @@ var bundleFields = slices.Concat([]Option{
 		Text: "the Subscription and its catalog"},
 	{Name: "clusterExtension", Type: Object, Fields: extensionFields, Profiles: extension,
 		Text: "the ClusterExtension"},
-	{Name: "config", Type: SubscriptionConfig, Flag: "config-subscription", Value: "FILE", Parse: parseConfig,
+	{Name: "config", Type: SubscriptionConfig, Flag: "config-subscription",
+		Value: "FILE", Parse: parseConfig,
 		Topic: TopicObjects,
 		Text:  "the Subscription's spec.config, which is applied to the Deployments or handed over"},
 	{Name: "patches", Type: Objects, Fields: patchFields, Text: "changes to the objects of this operator"},
@@ -196,9 +207,11 @@ var bundleFields = slices.Concat([]Option{
 // settings are the options that are both in the defaults and in a bundle.
 var settings = []Option{
 	{Name: "profile", Words: words(generate.Profiles), Default: string(generate.ProfileOLM), Flag: "profile",
+		Brief: "what is written",
 		Value: "PROFILE",
 		Topic: TopicObjects, Access: true, ID: generate.OptionProfile, Text: "what is written"},
 	{Name: "names", Words: words(generate.AllNames), Default: string(generate.NamesStable), Flag: "names",
+		Brief: "names of roles and bindings",
 		Value: "NAMES",
 		Topic: TopicObjects, Access: true, ID: generate.OptionNames, Profiles: likeOLMv0,
 		Text: "stable names, which outlive an upgrade, or those of OLM"},
@@ -213,7 +226,8 @@ var settings = []Option{
 	{Name: "allowUnsupported", Type: Bool, Flag: "allow-unsupported", Topic: TopicObjects, Access: true,
 		ID:   bundle.OptionAllowUnsupported,
 		Text: "renders objects of kinds that OLM refuses"},
-	{Name: "suppress", Type: List, Words: bundle.WarningClasses, Flag: "suppress", Value: "CLASS", NotEmpty: true,
+	{Name: "suppress", Type: List, Words: bundle.WarningClasses, Flag: "suppress",
+		Value: "CLASS", NotEmpty: true,
 		Topic: TopicObjects,
 		Text: "leaves out warnings of these classes, which have been accepted; the class is in brackets behind " +
 			"a warning"},
@@ -222,7 +236,8 @@ var settings = []Option{
 }
 
 var certFields = []Option{
-	{Name: "provider", Words: words(generate.AllCerts), Flag: "certs", Value: "PROVIDER", Topic: TopicCerts,
+	{Name: "provider", Words: words(generate.AllCerts), Flag: "certs",
+		Brief: "who makes the certificates of webhooks", Value: "PROVIDER", Topic: TopicCerts,
 		ID:       generate.OptionCerts,
 		Profiles: with(operators, generate.ProfileOLMv1),
 		Text:     "who makes the certificates of webhooks and APIs, which an operator that serves them needs",
@@ -244,11 +259,13 @@ var issuerFields = []Option{
 }
 
 var descopedFields = []Option{
-	{Name: "bindNamespaces", Type: List, Flag: "bind-namespaces", Value: "A,B", NotEmpty: true,
+	{Name: "bindNamespaces", Type: List, Flag: "bind-namespaces",
+		Brief: "bind the operator in these namespaces", Value: "A,B", NotEmpty: true,
 		Topic: TopicDescoped, Access: true,
 		ID:   generate.OptionBindNamespaces,
 		Text: "the namespaces that the operator is bound in: one RoleBinding for each and each ServiceAccount"},
-	{Name: "bindAll", Type: Bool, Flag: "bind-all", Topic: TopicDescoped, Access: true,
+	{Name: "bindAll", Type: Bool, Flag: "bind-all",
+		Brief: "bind the operator in all namespaces", Topic: TopicDescoped, Access: true,
 		ID:   generate.OptionBindAll,
 		Text: "binds the operator in all namespaces: one ClusterRoleBinding for each ServiceAccount"},
 	{Name: "bindInternal", Type: Bool, Flag: "bind-internal", Topic: TopicDescoped, Access: true,
@@ -278,37 +295,38 @@ var descopedFields = []Option{
 }
 
 var subscriptionFields = []Option{
-	{Name: "name", Flag: "subscription", Value: "NAME", Topic: TopicSubscription,
+	{Name: "name", Flag: "subscription", Value: "NAME", Topic: TopicHandover,
 		ID:   generate.OptionSubscription,
 		Text: "the name of the Subscription", Default: "the package name"},
 	{Name: "approval", Words: words([]v1alpha1.Approval{v1alpha1.ApprovalAutomatic, v1alpha1.ApprovalManual}),
-		Default: string(v1alpha1.ApprovalAutomatic), Flag: "approval", Value: "APPROVAL", Topic: TopicSubscription,
+		Default: string(v1alpha1.ApprovalAutomatic), Flag: "approval",
+		Value: "APPROVAL", Topic: TopicHandover,
 		ID: generate.OptionApproval, Text: "how upgrades are approved"},
-	{Name: "startingCSV", Type: Bool, Flag: "starting-csv", Topic: TopicSubscription,
+	{Name: "startingCSV", Type: Bool, Flag: "starting-csv", Topic: TopicHandover,
 		Text: "OLM begins with this bundle, not with the head of its channel"},
 	{Name: "catalogSource", Type: Object, Fields: catalogFields, Flag: "catalog-source",
 		Value: "NAMESPACE/NAME", Parse: parseCatalog,
-		Topic: TopicSubscription, ID: generate.OptionCatalogSource, Text: "the catalog",
+		Topic: TopicHandover, ID: generate.OptionCatalogSource, Text: "the catalog",
 		Default: "openshift-marketplace/community-operators, with an image openshift-marketplace/<package>-catalog"},
 }
 
 var catalogFields = []Option{
 	{Name: "namespace", Text: "its namespace", Default: "openshift-marketplace"},
 	{Name: "name", Text: "its name"},
-	{Name: "image", Flag: "catalog-image", Value: "IMAGE", Topic: TopicSubscription,
+	{Name: "image", Flag: "catalog-image", Value: "IMAGE", Topic: TopicHandover,
 		ID:   generate.OptionCatalogImage,
 		Text: "the image of a catalog, whose CatalogSource is added"},
 }
 
 var extensionFields = []Option{
-	{Name: "name", Flag: "cluster-extension", Value: "NAME", Topic: TopicExtension, ID: generate.OptionExtension,
+	{Name: "name", Flag: "cluster-extension", Value: "NAME", Topic: TopicHandover, ID: generate.OptionExtension,
 		Text: "the name of the ClusterExtension", Default: "the package name"},
-	{Name: "versionRange", Flag: "version-range", Value: "VERSIONS", Topic: TopicExtension,
+	{Name: "versionRange", Flag: "version-range", Value: "VERSIONS", Topic: TopicHandover,
 		ID:   generate.OptionVersionRange,
 		Text: "the versions that OLM v1 may install, as in 1.2.3 or '>=1.2, <2'", Default: "any"},
 	{Name: "upgradeConstraintPolicy",
 		Words:   words([]generate.UpgradePolicy{generate.UpgradeCatalogProvided, generate.UpgradeSelfCertified}),
 		Default: string(generate.UpgradeCatalogProvided), Flag: "upgrade-constraint-policy", Value: "POLICY",
-		Topic: TopicExtension,
+		Topic: TopicHandover,
 		ID:    generate.OptionUpgradePolicy, Text: "which upgrades OLM v1 makes, of which SelfCertified allows any"},
 }

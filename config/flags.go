@@ -4,6 +4,7 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
+	"iter"
 	"os"
 	"slices"
 	"strconv"
@@ -13,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/text"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -24,13 +26,14 @@ type Flags struct {
 }
 
 // AddFlags adds the flags of options to a set.
-func AddFlags(set *pflag.FlagSet, options []Placed) *Flags {
+func AddFlags(set *pflag.FlagSet, options iter.Seq[Placed]) *Flags {
 	f := &Flags{set: set}
-	for _, o := range options {
+	for o := range options {
 		v := &flagValue{Placed: o}
 		flag := set.VarPF(v, o.Flag, o.Short, o.usage())
 		flag.NoOptDefVal = o.Alone
 		SetTopic(flag, o.Topic)
+		SetBrief(flag, o.brief())
 		if o.Type == Bool {
 			flag.NoOptDefVal = "true"
 		}
@@ -39,12 +42,12 @@ func AddFlags(set *pflag.FlagSet, options []Placed) *Flags {
 	return f
 }
 
-// SetTopic puts a flag into a part of the help.
+// SetTopic puts a flag below a topic of the help.
 func SetTopic(flag *pflag.Flag, t Topic) {
 	flag.Annotations = map[string][]string{topicKey: {string(t)}}
 }
 
-// TopicOf returns the part of the help that a flag is in; "" for none.
+// TopicOf returns the topic of the help that a flag is below; "" for none.
 func TopicOf(flag *pflag.Flag) Topic {
 	if topic := flag.Annotations[topicKey]; len(topic) > 0 {
 		return Topic(topic[0])
@@ -52,7 +55,21 @@ func TopicOf(flag *pflag.Flag) Topic {
 	return ""
 }
 
-const topicKey = "olmgen.dev/topic"
+// BriefOf returns what SetBrief set, and whether it did.
+func BriefOf(flag *pflag.Flag) (string, bool) {
+	if brief := flag.Annotations[briefKey]; len(brief) > 0 {
+		return brief[0], true
+	}
+	return "", false
+}
+
+// SetBrief sets a flag's description in a few words. If it is empty, a help that fits a screen has only the flag's name.
+func SetBrief(flag *pflag.Flag, brief string) { flag.Annotations[briefKey] = []string{brief} }
+
+const (
+	topicKey = "olmgen.dev/topic"
+	briefKey = "olmgen.dev/brief"
+)
 
 // FlagError is a command line that can't be a RenderConfig.
 type FlagError struct {
@@ -84,7 +101,7 @@ func (f *Flags) document(source string, fixed map[manifest.Option]any) (document
 	document = map[string]any{"apiVersion": APIVersion, "kind": Kind}
 	put(document, bundleField+".source", source)
 	given = map[string]bool{}
-	for _, o := range WithFlags(declared) {
+	for o := range WithFlags(declared) {
 		if value, ok := fixed[o.ID]; ok && o.ID != "" {
 			put(document, o.Path, value)
 		}
@@ -257,7 +274,7 @@ func (e *WordError) Error() string { return fmt.Sprintf("%q is not known", e.Got
 // Hint says which values there are.
 func (e *WordError) Hint() string {
 	hint := "choose one of " + strings.Join(e.Allowed, ", ")
-	if near := manifest.Nearest(e.Got, e.Allowed); near != "" {
+	if near := text.Nearest(e.Got, e.Allowed); near != "" {
 		return "did you mean " + near + "? " + hint
 	}
 	return hint

@@ -3,6 +3,7 @@ package config
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -30,7 +31,9 @@ type Option struct {
 	// an empty value is an error: most likely an unset variable of a shell
 	NotEmpty bool
 	ForAll   bool  // the flag fills the field of the defaults, not of the bundle
-	Topic    Topic // the part of the help that has the flag
+	Topic    Topic // of the help, which groups flags by it
+	// the flag in a few words, for a help that fits a screen, which has the values behind it; empty: only its name
+	Brief string
 
 	Profiles []generate.Profile // that use it; nil: those of the object that it is in, or all
 	Access   bool               // it decides what the operator may do
@@ -53,25 +56,22 @@ const (
 	SubscriptionConfig             // spec.config of OLM's Subscription
 )
 
-// Topic is a part of the help of a command.
+// Topic is a subject of the help. The help of a command groups its flags by topic, and "olmgen help TOPIC" explains them.
 type Topic string
 
-// The parts of the help, in their order.
+// The topics of options.
 const (
-	TopicSource       Topic = "Source"
-	TopicFiles        Topic = "Files"
-	TopicNamespaces   Topic = "Namespaces"
-	TopicGroup        Topic = "OperatorGroup"
-	TopicObjects      Topic = "Objects"
-	TopicCerts        Topic = "Certificates"
-	TopicDescoped     Topic = "Profile descoped"
-	TopicSubscription Topic = "Profile subscription"
-	TopicExtension    Topic = "Profile clusterextension"
+	TopicSource    Topic = "sources"
+	TopicPlacement Topic = "placement"
+	TopicObjects   Topic = "objects"
+	TopicCerts     Topic = "certificates"
+	TopicDescoped  Topic = "descoping"
+	TopicHandover  Topic = "handing-over"
+	TopicOutput    Topic = "output"
 )
 
-// Topics are all parts of the help.
-var Topics = []Topic{TopicSource, TopicFiles, TopicNamespaces, TopicGroup, TopicObjects, TopicCerts, TopicDescoped,
-	TopicSubscription, TopicExtension}
+// Topics are the topics of options, in the order of the help.
+var Topics = []Topic{TopicSource, TopicPlacement, TopicObjects, TopicCerts, TopicDescoped, TopicHandover, TopicOutput}
 
 // Placed is an option at its place in a RenderConfig.
 type Placed struct {
@@ -84,30 +84,41 @@ func (o Option) Uses(p generate.Profile) bool {
 	return o.Profiles == nil || slices.Contains(o.Profiles, p)
 }
 
-// All returns all options of a list and of the objects in it, each with its path. An option of an object has the
+// All yields all options of a list and of the objects in it, each with its path. An option of an object has the
 // object's profiles, unless it has its own.
-func All(options []Option) []Placed { return all(options, "", nil) }
+func All(options []Option) iter.Seq[Placed] {
+	return func(yield func(Placed) bool) { eachOf(options, "", nil, yield) }
+}
 
-func all(options []Option, place string, profiles []generate.Profile) (out []Placed) {
+func eachOf(options []Option, place string, profiles []generate.Profile, yield func(Placed) bool) bool {
 	for _, o := range options {
 		if o.Profiles == nil {
 			o.Profiles = profiles
 		}
-		path := strings.TrimPrefix(place+"."+o.Name, ".")
+		path := o.Name
+		if place != "" {
+			path = place + "." + o.Name
+		}
 		if o.Type == Objects {
 			path += "[]"
 		}
-		out = append(out, Placed{o, path})
-		out = append(out, all(o.Fields, path, o.Profiles)...)
+		if !yield(Placed{o, path}) || !eachOf(o.Fields, path, o.Profiles, yield) {
+			return false
+		}
 	}
-	return out
+	return true
 }
 
-// WithFlags returns the options that have a flag, each at the place that the flag fills.
-func WithFlags(options []Option) []Placed {
-	return slices.DeleteFunc(All(options), func(p Placed) bool {
-		return p.Flag == "" || p.ForAll != strings.HasPrefix(p.Path, defaultsField+".") && isSetting(p.Path)
-	})
+// WithFlags yields the options that have a flag, each at the place that the flag fills.
+func WithFlags(options []Option) iter.Seq[Placed] {
+	return func(yield func(Placed) bool) {
+		for p := range All(options) {
+			elsewhere := p.ForAll != strings.HasPrefix(p.Path, defaultsField+".") && isSetting(p.Path)
+			if p.Flag != "" && !elsewhere && !yield(p) {
+				return
+			}
+		}
+	}
 }
 
 const (
@@ -144,6 +155,15 @@ func (o Option) usage() string {
 		text += " (default: " + d + ")"
 	}
 	return text
+}
+
+// brief returns a description in a few words, with the values.
+func (o Option) brief() string {
+	const few = 6
+	if o.Brief == "" || o.Words == nil || len(o.Words) > few {
+		return o.Brief
+	}
+	return o.Brief + ": " + either(o.Words)
 }
 
 // visit calls f for each option that a document gives, with its path, such as groups[0].name, until f returns an error.

@@ -77,9 +77,3 @@ func Fields(t reflect.Type) map[string]reflect.StructField {
 	}
 	return out
 }
-
-// FirstOf is text.FirstOf, for callers that have not moved yet.
-func FirstOf(most int, names []string) string { return text.FirstOf(most, names) }
-
-// Nearest is text.Nearest, for callers that have not moved yet.
-func Nearest(s string, names []string) string { return text.Nearest(s, names) }

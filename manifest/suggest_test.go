@@ -20,14 +20,6 @@ type inlined struct {
 	Profile string `json:"profile"`
 }
 
-func TestFirstOf(t *testing.T) {
-	for most, want := range map[int]string{1: "a and 2 more", 2: "a, b and 1 more", 3: "a, b, c"} {
-		if got := FirstOf(most, []string{"a", "b", "c"}); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
-	}
-}
-
 func TestSuggestion(t *testing.T) {
 	for path, want := range map[string]string{
 		"group":               "did you mean groups?",

@@ -322,7 +322,7 @@ The exit code is 3 if there are findings at or above --fail-on.`,
 				}
 				list = append(list, resolve.Validate(c)...)
 			}
-			list, err := f.known(cmd.ErrOrStderr(), list)
+			list, err := f.known(cmd.ErrOrStderr(), list, true)
 			if err != nil {
 				return err
 			}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -9,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/olmgen/olmgen/bundle/source"
+	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/manifest/tree"
 	"github.com/olmgen/olmgen/review/groups"
 )
@@ -17,6 +19,7 @@ import (
 type checkFlags struct {
 	report   reportFlags
 	catalogs []string
+	kube     string
 	options  groups.Options
 }
 
@@ -65,6 +68,7 @@ func (f *checkFlags) register(flags *pflag.FlagSet) {
 		nil,
 		"file-based catalog, a `DIR` or file, that Subscriptions install from; may be repeated",
 	)
+	flags.StringVar(&f.kube, "kube-version", "", "`VERSION` of Kubernetes, which CSVs need (spec.minKubeVersion)")
 	f.report.register(flags)
 }
 
@@ -74,6 +78,14 @@ func (f *checkFlags) run(cmd *cobra.Command, paths []string) error {
 			fmt.Sprintf("--namespace: %q is not a valid namespace name", n),
 			"use lower-case letters, digits and -",
 		}
+	}
+	if cmd.Flags().Changed("kube-version") {
+		kube, err := config.ParseKubeVersion(f.kube)
+		var bad *config.FlagError
+		if errors.As(err, &bad) {
+			return &usageError{"--kube-version: " + bad.Msg, bad.Tip}
+		}
+		f.options.Kube = kube
 	}
 	for _, c := range f.catalogs {
 		catalog, err := source.ReadCatalog(cmd.Context(), c, source.Options{})
@@ -90,7 +102,7 @@ func (f *checkFlags) run(cmd *cobra.Command, paths []string) error {
 		return err
 	}
 	r := groups.Check(t, f.options)
-	if r.Findings, err = f.report.known(cmd.ErrOrStderr(), r.Findings); err != nil {
+	if r.Findings, err = f.report.known(cmd.ErrOrStderr(), r.Findings, true); err != nil {
 		return err
 	}
 	if err := r.Print(cmd.OutOrStdout(), f.report.format); err != nil {

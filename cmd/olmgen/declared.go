@@ -23,7 +23,8 @@ import (
 // fileFlag adds -f to a command that reads RenderConfigs in place of sources.
 func fileFlag(flags *pflag.FlagSet, files *[]string) {
 	flags.StringArrayVarP(files, "config", "f", nil,
-		"`FILE` with a RenderConfig, in place of SOURCE and most flags; - is stdin; may be repeated")
+		"render `FILE`, a RenderConfig, not a SOURCE; may be repeated")
+	place(flags, config.TopicSource, "config")
 }
 
 // sourcesOr takes sources as arguments, or -f in their place.

@@ -29,12 +29,6 @@ cluster. Until an administrator binds it, it may only set their status. Each
 ServiceAccount gets one ClusterRole with all rules that the CSV asks for. The
 rules in permissions are granted in the operator's own namespace at once.
 
---bind-namespaces and --bind-all write the administrator's part to directories
-of its own: tenants/NAMESPACE/ and all-namespaces/, each with a
-kustomization.yaml. A new tenant adds files and changes none. With
---operator-group the namespaces of that group (--target-namespaces, or all)
-decide where the operator is bound.
-
 On stderr it prints what kind of operator this is, and what OLM's descoping plan
 advises. With --tree the advice is for the installations in DIR.
 

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,6 +20,9 @@ func TestReference(t *testing.T) {
 	dir := filepath.Join("..", "..", "docs", "reference")
 	pages := map[string]string{}
 	collect(newRoot(), pages)
+	for _, name := range topicNames() {
+		pages["topic_"+name+".md"] = topicPage(name)
+	}
 	if *update {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			t.Fatal(err)
@@ -35,7 +39,7 @@ func TestReference(t *testing.T) {
 	}
 	for _, e := range entries {
 		if _, ok := pages[e.Name()]; !ok {
-			t.Errorf("docs/reference/%s is of no command: remove it", e.Name())
+			t.Errorf("docs/reference/%s is of no command or topic: remove it", e.Name())
 		}
 	}
 	for name, want := range pages {
@@ -68,12 +72,30 @@ func page(cmd *cobra.Command) string {
 		long = cmd.Short + "."
 	}
 	b.WriteString("# " + cmd.CommandPath() + "\n\n```\n" + strings.TrimSpace(long) + "\n\n" + usage(cmd) + "```\n")
+	for _, g := range flagGroups() {
+		if cmd.HasParent() && len(flagsBelow(cmd, g.topic)) > 0 && hasTopic(string(g.topic)) {
+			fmt.Fprintf(&b, "\n* %s flags in full: [olmgen help %s](topic_%s.md)", g.title, g.topic, g.topic)
+		}
+	}
 	for _, c := range cmd.Commands() {
 		if c.Name() != "help" && cmd.Name() != "completion" {
 			b.WriteString("\n* [" + c.CommandPath() + "](" + pageName(c) + "): " + c.Short)
 		}
 	}
+	if !cmd.HasParent() {
+		for _, name := range topicNames() {
+			title, _ := topicText(name)
+			b.WriteString("\n* [olmgen help " + name + "](topic_" + name + ".md): " + title)
+		}
+	}
 	return strings.TrimSpace(b.String()) + "\n"
+}
+
+// topicPage is a topic of the help as markdown.
+func topicPage(name string) string {
+	var b strings.Builder
+	printTopic(&b, name)
+	return "# olmgen help " + name + "\n\n```\n" + strings.TrimSpace(b.String()) + "\n```\n"
 }
 
 func usage(cmd *cobra.Command) string {
@@ -87,14 +109,25 @@ func usage(cmd *cobra.Command) string {
 	return b.String()
 }
 
-// Every line of every help fits a terminal of 80 columns.
+// The texts of the help fit a terminal of 80 columns, and the lists of flags one that is a little wider.
 func TestHelpFits(t *testing.T) {
 	pages := map[string]string{}
 	collect(newRoot(), pages)
 	for name, text := range pages {
+		width := columns
 		for line := range strings.SplitSeq(text, "\n") {
-			if len(line) > columns && !strings.HasPrefix(line, "* ") {
-				t.Errorf("%s: longer than %d columns: %s", name, columns, line)
+			if strings.HasPrefix(line, "      --") || strings.HasPrefix(line, "  -") {
+				width = flagColumns
+			}
+			if len(line) > width && !strings.HasPrefix(line, "* ") {
+				t.Errorf("%s: longer than %d columns: %s", name, width, line)
+			}
+		}
+	}
+	for _, name := range topicNames() {
+		for line := range strings.SplitSeq(topicPage(name), "\n") {
+			if len(line) > columns {
+				t.Errorf("topic %s: longer than %d columns: %s", name, columns, line)
 			}
 		}
 	}

@@ -84,7 +84,7 @@ func (f *installerFlags) register(cmd *cobra.Command) {
 	flags.SortFlags = false
 	flags.StringVar(&f.installer, "installer", "", "`NAMESPACE/NAME` of the ServiceAccount that applies")
 	fileFlag(flags, &f.render.files)
-	flags.StringVar(&f.from, "from", "", "`DIR` or file with manifests, or - for stdin, in place of a SOURCE")
+	flags.StringVar(&f.from, "from", "", "read `DIR`, a file or - with manifests, not a SOURCE")
 	flags.StringVar(&f.name, "name", "",
 		"`NAME` of the Roles and bindings (default: the package name with -installer; with -f and --from the "+
 			"account's)")
@@ -92,7 +92,7 @@ func (f *installerFlags) register(cmd *cobra.Command) {
 		"grant escalate and bind on the roles by name in place of the rules in them")
 	flags.BoolVar(&f.options.Watch, "watch", false, "grant list and watch too, which can't be limited to names")
 	f.render.registerWriting(cmd)
-	f.render.register(cmd, func(o config.Option) bool { return o.Topic != config.TopicFiles })
+	f.render.register(cmd, func(o config.Option) bool { return o.Topic != config.TopicOutput })
 }
 
 func (f *installerFlags) run(cmd *cobra.Command, refs []string) error {

@@ -80,28 +80,31 @@ func (f *lintFlags) run(cmd *cobra.Command, paths []string) error {
 		return err
 	}
 	stderr := cmd.ErrOrStderr()
-	t, err := tree.Read(cmd.Context(), paths, tree.Options{Stdin: cmd.InOrStdin()})
+	t, err := tree.Read(cmd.Context(), paths, tree.Options{Stdin: cmd.InOrStdin(), Partial: true})
 	if err != nil {
 		return err
 	}
+	if len(t.Objects)+len(t.Faults) == 0 && len(t.Failed) > 0 {
+		return t.Failed[0]
+	}
 	if err := requireObjects(t); err != nil {
 		return err
+	}
+	for _, err := range t.Failed {
+		sayError(cmd, stderr, err)
 	}
 	list, err := p.Check(cmd.Context(), policy.Input{Paths: paths, Tree: t})
 	if err != nil {
 		return err
 	}
-	if list, err = f.report.known(stderr, list); err != nil {
+	if list, err = f.report.known(stderr, list, len(t.Failed) == 0); err != nil {
 		return err
 	}
 	if err := findings.Print(cmd.OutOrStdout(), f.report.format, policy.Explain(p.Rules()), list); err != nil {
 		return err
 	}
-	return f.report.conclude(
-		stderr,
-		list,
-		fmt.Sprintf("%s of %s", plural(len(t.Objects), "object"), plural(t.Files, "file")),
-	)
+	what := fmt.Sprintf("%s of %s", plural(len(t.Objects), "object"), plural(t.Files, "file"))
+	return f.report.concludePartly(stderr, list, what, len(t.Failed), "path")
 }
 
 // saySkipped prints what a command without findings did not read.

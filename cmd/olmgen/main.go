@@ -16,6 +16,7 @@ import (
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/bundle/source"
 	"github.com/olmgen/olmgen/config"
+	"github.com/olmgen/olmgen/internal/text"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
 )
@@ -152,6 +153,7 @@ can be committed to Git and reviewed as a diff.`,
 		newCheck(),
 		newLint(),
 		newPermissions(),
+		newDiff(),
 		newGraph(),
 		newValidate(),
 		newConvert(),
@@ -160,22 +162,19 @@ can be committed to Git and reviewed as a diff.`,
 		newInstallerRBAC(),
 		newVersion(),
 	)
+	root.SetHelpCommand(newHelp(root))
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	refuseUnknownWords(root)
 	return root
 }
 
-// refuseUnknownWords makes the help and completion commands refuse words that name no command. Cobra accepts any word.
+// refuseUnknownWords makes the completion command refuse words that name no shell. Cobra accepts any word.
 func refuseUnknownWords(root *cobra.Command) {
 	for _, c := range root.Commands() {
-		if c.Name() == "help" || c.Name() == "completion" {
+		if c.Name() == "completion" {
 			c.Args = func(_ *cobra.Command, given []string) error {
-				parent := root
-				if c.Name() == "completion" {
-					parent = c
-				}
-				found, rest, err := parent.Find(given)
+				found, rest, err := c.Find(given)
 				if err != nil || len(rest) > 0 {
 					return unknownCommand(found, append(rest, given...))
 				}
@@ -228,7 +227,7 @@ func nearFlag(cmd *cobra.Command, err error) string {
 			names = append(names, flag.Name)
 		}
 	})
-	if near := manifest.Nearest(unknown.GetSpecifiedName(), names); near != "" {
+	if near := text.Nearest(unknown.GetSpecifiedName(), names); near != "" {
 		return "did you mean --" + near + "? "
 	}
 	return ""

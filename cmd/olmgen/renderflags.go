@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -31,24 +32,27 @@ type renderFlags struct {
 	summary      summaryFlags
 }
 
-// optionsWith returns the declared options with a flag that a command takes.
-func optionsWith(takes func(config.Option) bool) (options []config.Placed) {
-	for _, o := range config.WithFlags(config.Declared()) {
-		if takes(o.Option) {
-			options = append(options, o)
+// optionsWith yields the declared options with a flag that a command takes.
+func optionsWith(takes func(config.Option) bool) iter.Seq[config.Placed] {
+	declared := config.Declared()
+	return func(yield func(config.Placed) bool) {
+		for o := range config.WithFlags(declared) {
+			if takes(o.Option) && !yield(o) {
+				return
+			}
 		}
 	}
-	return options
 }
 
 // addOptions adds the flags of options, with their completion.
-func addOptions(cmd *cobra.Command, options []config.Placed) *config.Flags {
-	for _, o := range options {
+func addOptions(cmd *cobra.Command, options iter.Seq[config.Placed]) *config.Flags {
+	flags := config.AddFlags(cmd.Flags(), options)
+	for o := range options {
 		if o.Words != nil {
-			defer offer(cmd, o.Flag, o.Words) // once there is the flag
+			offer(cmd, o.Flag, o.Words)
 		}
 	}
-	return config.AddFlags(cmd.Flags(), options)
+	return flags
 }
 
 // register adds the flags of a command that renders with the options that takes reports.
@@ -66,18 +70,23 @@ func (f *renderFlags) registerWriting(cmd *cobra.Command) {
 	flags.StringVarP(&f.output, "output", "o", "-", "`DIR` to write to; - is stdout")
 	flags.BoolVar(&f.strict, "strict", false, "treat warnings as errors")
 	flags.BoolVar(&f.force, "force", false,
-		"overwrite and remove files of an earlier run although they were edited by hand")
+		"overwrite and remove files although they were edited by hand")
 	f.summary.registerDryRun(flags)
+	place(flags, config.TopicOutput, "output", "force", "dry-run")
+	place(flags, config.TopicObjects, "strict")
+	nameOnly(flags, "force")
 }
 
 func (f *renderFlags) registerCheck(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	f.summary.registerFormat(cmd)
-	flags.BoolVar(&f.check, "check", false, "write nothing; print how DIR differs from what would be written")
+	flags.BoolVar(&f.check, "check", false, "write nothing; print a diff of DIR; exit with 3 if it differs")
 	flags.BoolVar(&f.pruneTenants, "prune-tenants", false,
-		"with profile descoped: remove the bindings of namespaces that an earlier run bound and this one does not name")
-	flags.BoolVar(&f.stat, "stat", false, "with --check, print a line for each file in place of the diff")
-	flags.BoolVar(&f.names, "name-only", false, "with --check, print the name of each file in place of the diff")
+		"remove the bindings of tenants that this run does not name")
+	flags.BoolVar(&f.stat, "stat", false, "with --check, print a line for each file, not the diff")
+	flags.BoolVar(&f.names, "name-only", false, "with --check, print the names of files, not the diff")
+	place(flags, config.TopicOutput, "output-format", "check", "prune-tenants", "stat", "name-only")
+	nameOnly(flags, "output-format", "prune-tenants", "stat", "name-only")
 }
 
 // config returns the RenderConfig of a source. Options in fixed have their values from the command.

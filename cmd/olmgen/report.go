@@ -31,9 +31,15 @@ func (f *reportFlags) register(flags *pflag.FlagSet) {
 		"fail-on",
 		"lowest level that makes the exit code 3: error, warning, note or none",
 	)
+	f.registerBaseline(flags)
+}
+
+// registerBaseline adds the flags about known findings.
+func (f *reportFlags) registerBaseline(flags *pflag.FlagSet) {
 	flags.StringVar(&f.baseline, "baseline", "", "ignore the findings that `FILE` lists")
 	flags.StringVar(&f.write, "write-baseline", "",
 		"write all findings to `FILE`, for --baseline, and exit with code 0")
+	place(flags, topicFindings, "format", "fail-on", "baseline", "write-baseline")
 }
 
 func completeReport(cmd *cobra.Command) {
@@ -41,8 +47,9 @@ func completeReport(cmd *cobra.Command) {
 	offer(cmd, "fail-on", words(findings.Levels))
 }
 
-// known removes the findings of the baseline, and writes a baseline on request.
-func (f *reportFlags) known(stderr io.Writer, list []findings.Finding) ([]findings.Finding, error) {
+// known removes the findings of the baseline, and writes a baseline on request. If not all could be read, it writes none
+// and calls no entry stale.
+func (f *reportFlags) known(stderr io.Writer, list []findings.Finding, all bool) ([]findings.Finding, error) {
 	fresh := list
 	if f.baseline != "" {
 		data, err := os.ReadFile(f.baseline)
@@ -61,7 +68,9 @@ func (f *reportFlags) known(stderr io.Writer, list []findings.Finding) ([]findin
 			return nil, &manifest.Error{File: f.baseline, Msg: err.Error(), Tip: "write it with --write-baseline"}
 		}
 		var stale []string
-		fresh, stale = b.Apply(list)
+		if fresh, stale = b.Apply(list); !all {
+			stale = nil
+		}
 		for _, s := range stale {
 			fmt.Fprintf(stderr, "olmgen: stale in %s: %s\n", f.baseline, s)
 		}
@@ -69,7 +78,7 @@ func (f *reportFlags) known(stderr io.Writer, list []findings.Finding) ([]findin
 			fmt.Fprintf(stderr, "hint: --write-baseline %s removes stale entries\n", f.baseline)
 		}
 	}
-	if f.write == "" {
+	if f.write == "" || !all {
 		return fresh, nil
 	}
 	if err := os.WriteFile(f.write, findings.NewBaseline(list).Encode(), 0o644); err != nil {
@@ -95,6 +104,19 @@ func (f *reportFlags) conclude(stderr io.Writer, list []findings.Finding, what s
 	}
 	fmt.Fprintln(stderr, "olmgen: "+summary)
 	return nil
+}
+
+// concludePartly is conclude where some of what was to be read could not be, which is an error and not a finding.
+func (f *reportFlags) concludePartly(stderr io.Writer, list []findings.Finding, what string, failed int,
+	noun string) error {
+	conclusion := f.conclude(stderr, list, what)
+	if failed == 0 {
+		return conclusion
+	}
+	if conclusion != nil {
+		fmt.Fprintln(stderr, "olmgen: "+conclusion.Error())
+	}
+	return fmt.Errorf("%s could not be read", plural(failed, noun))
 }
 
 // foundError is the summary of findings that fail the command with exit code 3.

@@ -13,16 +13,8 @@ import (
 	"github.com/olmgen/olmgen/config"
 )
 
-const sourceHelp = `SOURCE is a bundle's directory (the one that holds manifests/ and metadata/, or
-a project with both in bundle/), an archive (.tar, .tar.gz, .tgz, .zip, or - for
-a tar on stdin) or, by prefix:
-  oci://REGISTRY/REPO:TAG or @sha256:...   an image in a registry
-  oci-layout:DIR, docker-archive:FILE      an image on disk
-  catalog:DIR_OR_FILE                      a file-based catalog; --package,
-                                           --channel and --version choose
-  packagemanifest:DIR                      the legacy package format
-  dir:PATH, tar:FILE, zip:FILE             whatever the name looks like
-A bundle that is not chosen must be of the --package, --channel and --version.`
+const sourceHelp = `SOURCE is a bundle's directory, an archive, an image or a catalog: see
+"olmgen help sources".`
 
 // sourceFlags are the flags that say where a bundle comes from.
 type sourceFlags struct {
@@ -82,8 +74,8 @@ func (f *sourceFlags) given() source.Options {
 func registerNetwork(flags *pflag.FlagSet, o *source.Options) {
 	flags.BoolVar(&o.Offline, "offline", false, "never use the network")
 	flags.BoolVar(&o.Insecure, "insecure", false, "allow registries without TLS")
-	config.SetTopic(flags.Lookup("offline"), config.TopicSource)
-	config.SetTopic(flags.Lookup("insecure"), config.TopicSource)
+	place(flags, config.TopicSource, "offline", "insecure")
+	nameOnly(flags, "offline", "insecure")
 }
 
 // openBundle opens a source and reads the bundle in it, which must be the one asked for. It prints warnings about the

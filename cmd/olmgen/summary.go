@@ -30,13 +30,13 @@ type summaryFlags struct {
 }
 
 func (f *summaryFlags) registerDryRun(flags *pflag.FlagSet) {
-	flags.BoolVar(&f.dryRun, "dry-run", false, "write nothing; say which files would be added, changed and removed")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "write nothing; say what would be added, changed and removed")
 }
 
 func (f *summaryFlags) registerFormat(cmd *cobra.Command) {
 	f.format = summaryText
 	cmd.Flags().Var(enum(&f.format, summaryText, summaryJSON), "output-format",
-		"how to say what is written, text or json; json is a document on stdout for each directory")
+		"how to say what is written: text or json")
 	offer(cmd, "output-format", words([]summaryFormat{summaryText, summaryJSON}))
 }
 

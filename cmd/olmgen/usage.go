@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -12,9 +13,52 @@ import (
 	"github.com/olmgen/olmgen/config"
 )
 
-const columns = 80
+// The widths of the help: of its texts, and of the lists of flags.
+const (
+	columns     = 80
+	flagColumns = 115
+)
 
-// printUsage prints what cobra's own template does, but each flag above its description, so that all fits 80 columns.
+// The topics of flags that are not options of a RenderConfig, beside config.Topics.
+const (
+	topicFindings config.Topic = "findings"
+	topicGlobal   config.Topic = "global"
+)
+
+// flagGroup is a part of a command's help.
+type flagGroup struct {
+	topic config.Topic
+	title string
+}
+
+// flagGroups returns the parts of a help in their order.
+func flagGroups() []flagGroup {
+	titles := map[config.Topic]string{"": "Flags", config.TopicSource: "Source", config.TopicPlacement: "Placement",
+		config.TopicObjects: "Objects", config.TopicCerts: "Certificates", config.TopicDescoped: "Profile descoped",
+		config.TopicHandover: "Handing over to OLM", config.TopicOutput: "Output", topicFindings: "Findings",
+		topicGlobal: "Global"}
+	var groups []flagGroup
+	for _, t := range slices.Concat([]config.Topic{""}, config.Topics, []config.Topic{topicFindings, topicGlobal}) {
+		groups = append(groups, flagGroup{t, titles[t]})
+	}
+	return groups
+}
+
+// place puts flags below a topic of the help.
+func place(flags *pflag.FlagSet, topic config.Topic, names ...string) {
+	for _, name := range names {
+		config.SetTopic(flags.Lookup(name), topic)
+	}
+}
+
+// nameOnly has the help of a command show only the names of flags. The topic that they are below explains them.
+func nameOnly(flags *pflag.FlagSet, names ...string) {
+	for _, name := range names {
+		config.SetBrief(flags.Lookup(name), "")
+	}
+}
+
+// printUsage prints what cobra's own template does, with the flags in groups.
 func printUsage(cmd *cobra.Command) error {
 	w := cmd.OutOrStderr()
 	fmt.Fprintf(w, "Usage:\n")
@@ -35,47 +79,103 @@ func printUsage(cmd *cobra.Command) error {
 			}
 		}
 	}
-	if cmd.HasAvailableLocalFlags() {
-		printFlags(w, cmd.LocalFlags(), "")
-		for _, topic := range config.Topics {
-			printFlags(w, cmd.LocalFlags(), topic)
-		}
+	fmt.Fprintln(w)
+	printFlags(w, cmd)
+	if !cmd.HasParent() {
+		fmt.Fprintf(w, "\nThe topics:\n")
+		printTopics(w)
 	}
 	return nil
 }
 
-// printFlags prints the flags of one part of the help.
-func printFlags(w io.Writer, flags *pflag.FlagSet, topic config.Topic) {
-	first := true
-	flags.VisitAll(func(f *pflag.Flag) {
-		if f.Hidden || config.TopicOf(f) != topic {
-			return
+// printFlags prints the flags of a command in groups. Where there is no room, the
+// topic explains a flag.
+func printFlags(w io.Writer, cmd *cobra.Command) {
+	explained := false
+	for _, g := range flagGroups() {
+		flags := flagsBelow(cmd, g.topic)
+		if len(flags) == 0 {
+			continue
 		}
-		if first {
-			fmt.Fprintf(w, "\n%s:\n", cmp.Or(string(topic), "Flags"))
-			first = false
+		fmt.Fprintf(w, "%s:", g.title)
+		if hasTopic(string(g.topic)) {
+			fmt.Fprintf(w, " (%s help %s)", cmd.Root().Name(), g.topic)
+			explained = true
 		}
-		value, text := pflag.UnquoteUsage(f)
-		line := "      --" + f.Name
-		if f.Shorthand != "" {
-			line = "  -" + f.Shorthand + ", --" + f.Name
-		}
-		switch {
-		case f.NoOptDefVal != "" && f.Value.Type() != "bool":
-			line += "[=" + value + "]"
-		case value != "":
-			line += " " + value
-		}
-		if d := f.DefValue; d != "" && d != "false" && d != "[]" {
-			text += " (default " + d + ")"
-		}
-		fmt.Fprintln(w, line)
-		for _, l := range wrap(text, columns-10) {
-			fmt.Fprintln(w, "          "+l)
-		}
-	})
+		fmt.Fprintln(w)
+		printGroup(w, flags)
+	}
+	if explained && cmd.HasParent() {
+		fmt.Fprintf(w, "The topics in parentheses explain all flags; \"%s help topics\" lists them.\n", cmd.Root().Name())
+	}
 }
 
+// flagsBelow returns the flags of a command that are below a topic, those of all commands included.
+func flagsBelow(cmd *cobra.Command, topic config.Topic) (list []*pflag.Flag) {
+	add := func(f *pflag.Flag) {
+		global := f.Name == "help" || f.Name == "version" && !cmd.HasParent() || cmd.InheritedFlags().Lookup(f.Name) == f ||
+			!cmd.HasParent() && config.TopicOf(f) == ""
+		if t := config.TopicOf(f); !f.Hidden && (global && topic == topicGlobal || !global && t == topic) {
+			list = append(list, f)
+		}
+	}
+	cmd.LocalFlags().VisitAll(add)
+	cmd.InheritedFlags().VisitAll(add)
+	return list
+}
+
+// printGroup prints flags, one a line. Those that show only their names come last.
+func printGroup(w io.Writer, flags []*pflag.Flag) {
+	const indent = 31
+	var names []string
+	for _, f := range flags {
+		brief, set := config.BriefOf(f)
+		if set && brief == "" {
+			names = append(names, "--"+f.Name)
+			continue
+		}
+		name, text := flagName(f)
+		lines := wrap(cmp.Or(brief, text), flagColumns-indent)
+		if len(name) >= indent-1 {
+			fmt.Fprintln(w, name)
+			name = ""
+		}
+		for _, line := range lines {
+			fmt.Fprintf(w, "%-*s%s\n", indent, name, line)
+			name = ""
+		}
+	}
+	for i, line := range wrap(strings.Join(names, ", "), flagColumns-12) {
+		switch {
+		case line == "":
+		case i == 0:
+			fmt.Fprintln(w, "      also  "+line)
+		default:
+			fmt.Fprintln(w, "            "+line)
+		}
+	}
+}
+
+// flagName returns a flag with its value, and its description.
+func flagName(f *pflag.Flag) (name, text string) {
+	value, text := pflag.UnquoteUsage(f)
+	name = "      --" + f.Name
+	if f.Shorthand != "" {
+		name = "  -" + f.Shorthand + ", --" + f.Name
+	}
+	switch {
+	case f.NoOptDefVal != "" && f.Value.Type() != "bool":
+		name += "[=" + value + "]"
+	case value != "":
+		name += " " + value
+	}
+	if d := f.DefValue; d != "" && d != "false" && d != "[]" {
+		text += " (default " + d + ")"
+	}
+	return name, text
+}
+
+// wrap breaks a text into lines.
 func wrap(text string, width int) []string {
 	var lines []string
 	line := ""

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -21,7 +22,10 @@ func TestUsageErrors(t *testing.T) {
 		{"rendre", "olmgen: unknown command \"rendre\"\nhint: did you mean render? see olmgen --help\n"},
 		{"rendre --help", "olmgen: unknown command \"rendre\"\nhint: did you mean render? see olmgen --help\n"},
 		{"completion cmd -h", "olmgen: unknown command \"cmd\"\nhint: see olmgen completion --help\n"},
-		{"help nothing", "olmgen: unknown command \"nothing\"\nhint: see olmgen --help\n"},
+		{"help nothing", "olmgen: no command or topic is called \"nothing\"\nhint: see olmgen --help and olmgen help topics\n"},
+		{"help certifcates", "olmgen: no command or topic is called \"certifcates\"\nhint: did you mean certificates? see olmgen --help and olmgen help topics\n"},
+		{"help rendre", "olmgen: no command or topic is called \"rendre\"\nhint: did you mean render? see olmgen --help and olmgen help topics\n"},
+		{"help render x", "olmgen: unknown command \"x\"\nhint: see olmgen render --help\n"},
 		{"completion cmd", "olmgen: unknown command \"cmd\"\nhint: see olmgen completion --help\n"},
 		{"--bogus", "olmgen: unknown flag: --bogus\nhint: see olmgen --help\n"},
 		{"render", "olmgen: the bundle is missing\nhint: see olmgen render --help\n"},
@@ -69,7 +73,7 @@ func TestHelp(t *testing.T) {
 		{"version", "olmgen "},
 		{"__complete render --names ", "stable\nolm\n"}, {"__complete render --profile ", "olm\nplain\ndescoped\nolmv1\nsubscription\nclusterextension\n"},
 		{"__complete render --approval ", "Automatic\nManual\n"}, {"__complete render --upgrade-constraint-policy ", "CatalogProvided\nSelfCertified\n"},
-		{"render --help", "\n  clusterextension  what hands it to OLM v1"}, {"__complete render --install-mode ", "OwnNamespace\n"}, {"__complete rend", "render\t"},
+		{"help profiles", "\n  clusterextension  what hands it to OLM v1"}, {"__complete render --install-mode ", "OwnNamespace\n"}, {"__complete rend", "render\t"},
 	} {
 		args := strings.Split(c.args, " ")
 		if c.args == "" {
@@ -138,7 +142,7 @@ func TestUpgradeChangesOnlyTheVersion(t *testing.T) {
 func TestProfilesOfFlags(t *testing.T) {
 	values := map[string]string{"issuer": "Issuer/a", "catalog-source": "a/b", "version-range": "1", "certs": "none"}
 	limited := 0
-	for _, o := range config.WithFlags(config.Declared()) {
+	for o := range config.WithFlags(config.Declared()) {
 		if o.Profiles == nil {
 			continue
 		}
@@ -159,5 +163,80 @@ func TestProfilesOfFlags(t *testing.T) {
 	}
 	if limited < 20 {
 		t.Errorf("only %d options are for some profiles", limited)
+	}
+}
+
+// The help of a command that renders fits a screen: options have a line or only their names, below the topic that explains them.
+func TestHelpFitsAScreen(t *testing.T) {
+	for _, command := range []string{"render", "descope", "graph", "init", "lint", "check", "validate"} {
+		code, help, _ := olmgen(command, "--help")
+		lines := strings.Split(strings.TrimSuffix(help, "\n"), "\n")
+		if code != exitDone || len(lines) > 55 {
+			t.Errorf("olmgen %s --help: exit code %d, %d lines", command, code, len(lines))
+		}
+		for _, line := range lines {
+			if len(line) > flagColumns {
+				t.Errorf("olmgen %s --help: %d columns: %s", command, len(line), line)
+			}
+		}
+	}
+	for _, want := range []string{"\nSource: (olmgen help sources)\n", "\nPlacement: (olmgen help placement)\n  -n, --namespace NAME ", "\nObjects: ",
+		"\nCertificates: ", "\nHanding over to OLM: ", "\nOutput: ", "\nGlobal:\n  -h, --help "} {
+		if _, help, _ := olmgen("render", "--help"); !strings.Contains(help, want) {
+			t.Errorf("olmgen render --help has no %q", want)
+		}
+	}
+}
+
+// Every flag of a help is in it once, and every flag that is there only by name is explained by the topic above it.
+func TestFlagsAreExplained(t *testing.T) {
+	root := newRoot()
+	for _, cmd := range root.Commands() {
+		_, help, _ := olmgen(cmd.Name(), "--help")
+		for _, g := range flagGroups() {
+			for _, f := range flagsBelow(cmd, g.topic) {
+				name := regexp.MustCompile(`--` + f.Name + `(?:[ ,\[=\n]|$)`)
+				_, flags, _ := strings.Cut(help, g.title+":")
+				if !name.MatchString(flags) {
+					t.Errorf("olmgen %s --help: no --%s below %s", cmd.Name(), f.Name, g.title)
+				}
+				if brief, set := config.BriefOf(f); !set || brief != "" {
+					continue
+				}
+				if _, topic, _ := olmgen("help", string(g.topic)); !strings.Contains(topic, "--"+f.Name) {
+					t.Errorf("olmgen help %s does not explain --%s of olmgen %s", g.topic, f.Name, cmd.Name())
+				}
+			}
+		}
+	}
+	for o := range config.WithFlags(config.Declared()) {
+		if !hasTopic(string(o.Topic)) {
+			t.Errorf("--%s is below the topic %q, which has no text", o.Flag, o.Topic)
+		}
+	}
+}
+
+// The topics are listed, completed, and found by a wrong name.
+func TestTopics(t *testing.T) {
+	_, list, _ := olmgen("help", "topics")
+	_, root, _ := olmgen("--help")
+	_, completed, _ := olmgen("__complete", "help", "")
+	for _, name := range topicNames() {
+		title, body := topicText(name)
+		code, stdout, stderr := olmgen("help", name)
+		if code != exitDone || stderr != "" || !strings.HasPrefix(stdout, title+"\n\n"+body) || len(body) < 100 {
+			t.Errorf("olmgen help %s: exit code %d, stderr %q, stdout\n%s", name, code, stderr, stdout)
+		}
+		if !strings.Contains(list, title) || !strings.Contains(root, title) || !strings.Contains(completed, name+"\t"+title) {
+			t.Errorf("%s is not listed or not completed:\n%s\n%s\n%s", name, list, root, completed)
+		}
+	}
+	for _, c := range newRoot().Commands() {
+		if hasTopic(c.Name()) {
+			t.Errorf("%s is a command and a topic", c.Name())
+		}
+	}
+	if _, stdout, _ := olmgen("__complete", "help", "rend"); !strings.HasPrefix(stdout, "render\t") {
+		t.Errorf("olmgen help completes no command: %s", stdout)
 	}
 }

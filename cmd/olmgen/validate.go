@@ -87,20 +87,13 @@ func (f *validateFlags) run(cmd *cobra.Command, refs []string) error {
 			failed++
 		}
 	}
-	if list, err = f.report.known(stderr, list); err != nil {
+	if list, err = f.report.known(stderr, list, failed == 0); err != nil {
 		return err
 	}
 	if err := findings.Print(cmd.OutOrStdout(), f.report.format, validate.Rules(), list); err != nil {
 		return err
 	}
-	conclusion := f.report.conclude(stderr, list, plural(bundles, "bundle"))
-	if failed > 0 {
-		if conclusion != nil {
-			fmt.Fprintln(stderr, "olmgen: "+conclusion.Error())
-		}
-		return fmt.Errorf("%s could not be read", plural(failed, "source"))
-	}
-	return conclusion
+	return f.report.concludePartly(stderr, list, plural(bundles, "bundle"), failed, "source")
 }
 
 // validate checks one source: a bundle, or all versions of a legacy package. It returns their number.

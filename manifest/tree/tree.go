@@ -36,6 +36,8 @@ type Options struct {
 	// Strict reads for somebody who needs every object: whatever is not readable, a template, and an object without
 	// name are not passed over. What is in a directory and begins with a dot is left out.
 	Strict bool
+	// Partial reads the rest if a path or a file is not readable. The errors are in Tree.Failed.
+	Partial bool
 }
 
 // Tree holds the objects of files.
@@ -44,6 +46,7 @@ type Tree struct {
 	Skipped []Skipped          // files that may have objects and were not read, in the same order
 	Faults  []*manifest.Error  // unreadable files that look like Kubernetes objects, in the same order
 	Files   int                // number of files read
+	Failed  []error            // with Options.Partial: why paths and files were not readable, missing paths first
 
 	// Kustomizations are the kustomization.yaml files, in the same order. They are not objects, but say where objects
 	// go.
@@ -61,9 +64,9 @@ type Skipped struct {
 // skips templates. A file that paths name must be readable: the error, a *manifest.Error, says why it is not. Other
 // errors are those of the file system and of ctx. The same files yield the same Tree, whatever the number of workers.
 func Read(ctx context.Context, paths []string, o Options) (*Tree, error) {
-	files, err := find(paths, o.Strict)
-	if err != nil {
-		return nil, err
+	files, failed := find(paths, o.Strict)
+	if len(failed) > 0 && !o.Partial {
+		return nil, failed[0]
 	}
 	results := make([]result, len(files))
 	next := make(chan int)
@@ -89,11 +92,14 @@ func Read(ctx context.Context, paths []string, o Options) (*Tree, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	t, err := collect(files, results)
-	if err == nil && o.Strict && len(t.Skipped) > 0 {
+	t := collect(files, results)
+	if t.Failed = append(failed, t.Failed...); len(t.Failed) > 0 && !o.Partial {
+		return nil, t.Failed[0]
+	}
+	if o.Strict && len(t.Skipped) > 0 {
 		return nil, &manifest.Error{File: t.Skipped[0].Path, Msg: t.Skipped[0].Why}
 	}
-	return t, err
+	return t, nil
 }
 
 // file is a file to read.
@@ -114,14 +120,14 @@ type result struct {
 	err     error
 }
 
-func collect(files []file, results []result) (*Tree, error) {
+func collect(files []file, results []result) *Tree {
 	t := &Tree{}
 	for i, r := range results {
 		switch {
 		case r.err != nil:
-			return nil, r.err
+			t.Failed = append(t.Failed, r.err)
 		case r.fault != nil && files[i].named:
-			return nil, r.fault
+			t.Failed = append(t.Failed, r.fault)
 		case r.fault != nil:
 			t.Faults = append(t.Faults, r.fault)
 		case r.skipped != "":
@@ -132,7 +138,7 @@ func collect(files []file, results []result) (*Tree, error) {
 		t.Objects = append(t.Objects, r.objects...)
 		t.Kustomizations = append(t.Kustomizations, r.config...)
 	}
-	return t, nil
+	return t
 }
 
 func (f file) read(stdin io.Reader) result {

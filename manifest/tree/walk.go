@@ -19,15 +19,16 @@ type walker struct {
 	links  []int           // indexes of the files that are symbolic links
 }
 
-// find lists the files to read. Each is listed once, even if two paths lead to it.
-func find(paths []string, strict bool) ([]file, error) {
+// find lists the files to read. Each is listed once, even if two paths lead to it. The errors are those of paths that
+// are not readable.
+func find(paths []string, strict bool) (files []file, failed []error) {
 	w := &walker{strict: strict, seen: map[string]bool{}}
 	for _, p := range paths {
 		if err := w.path(p); err != nil {
-			return nil, err
+			failed = append(failed, err)
 		}
 	}
-	return w.settleLinks(), nil
+	return w.settleLinks(), failed
 }
 
 func (w *walker) path(p string) error {

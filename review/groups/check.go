@@ -11,6 +11,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/blang/semver/v4"
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -23,6 +24,8 @@ import (
 type Options struct {
 	Namespace string    // of objects that name no namespace; if empty, Check ignores them
 	Catalogs  []Catalog // searched in this order for the packages of Subscriptions
+	// the version of Kubernetes, which a CSV may need; nil if it is not known, then it is high enough
+	Kube *semver.Version
 }
 
 // Report describes the state that OLM reaches with a tree.
@@ -75,6 +78,7 @@ func Check(t *tree.Tree, o Options) *Report {
 	for _, p := range patches {
 		c.patch(p, o.Namespace)
 	}
+	c.kube = o.Kube
 	c.skipped(t)
 	c.subscribe(o.Catalogs)
 	played := play(c)

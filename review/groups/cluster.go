@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/blang/semver/v4"
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -33,6 +34,7 @@ type cluster struct {
 	deployments map[string]*manifest.Object // by namespace/name
 	others      []*manifest.Object          // of kinds that no rule reads, custom resources among them
 	rbac        rbac
+	kube        *semver.Version
 	noCopies    bool // OLMConfig: copied CSVs of global groups are disabled
 
 	blind    map[string]bool             // namespaces with a Subscription whose CSV is unknown

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/blang/semver/v4"
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 
@@ -67,6 +68,12 @@ func printed(t *testing.T, archive *txtar.Archive) string {
 		switch f.Name {
 		case "want":
 			continue
+		case "kube-version":
+			kube, err := semver.Parse(strings.TrimSpace(string(f.Data)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			o.Kube = &kube
 		case "catalog.json":
 			catalog := jsonCatalog{}
 			err = json.Unmarshal(f.Data, &catalog)

@@ -12,7 +12,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/generate"
-	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/internal/text"
 	"github.com/olmgen/olmgen/review/findings"
 )
 
@@ -111,7 +111,7 @@ func (o *olm) judgeCSV(v *csv) {
 			findings.Warning,
 			"spec",
 			strings.Join(slices.Concat([]string{v.message}, o.requirements(v).unmet, o.missingServices(v)), "; "),
-			"OLM waits until they exist",
+			"OLM waits until they are met",
 		)
 	case v.reason == v1alpha1.CSVReasonOperatorConditionNotUpgradeable && !v.observed:
 		say(
@@ -291,7 +291,7 @@ func (o *olm) judgeNames() {
 				level,
 				same[1].Object,
 				"metadata.name",
-				"its ClusterRole "+admin+" has the same name as that of "+manifest.FirstOf(3, others(same, same[1])),
+				"its ClusterRole "+admin+" has the same name as that of "+text.FirstOf(3, others(same, same[1])),
 				"give each group a unique name",
 			)
 		}
@@ -381,7 +381,7 @@ func (o *olm) judgeOwners() {
 				"spec.customresourcedefinitions",
 				fmt.Sprintf(
 					"owns %s, as does ClusterServiceVersion %s/%s",
-					manifest.FirstOf(3, shared[other]),
+					text.FirstOf(3, shared[other]),
 					other.namespace,
 					other.name,
 				),

@@ -10,6 +10,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/text"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/review/findings"
 )
@@ -168,7 +169,7 @@ func (o *olm) judgeProviders(d definition) {
 			"ServiceAccount "+strings.ReplaceAll(strings.TrimPrefix(homes[home], accountPrefix), ":", "/"))
 	}
 	o.note(ruleOwners, findings.Warning, d.Object, "",
-		"operators in several namespaces provide this API: "+manifest.FirstOf(3, list), "keep one of them")
+		"operators in several namespaces provide this API: "+text.FirstOf(3, list), "keep one of them")
 }
 
 // The labels of roles that are aggregated, without the level.

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/blang/semver/v4"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -44,8 +45,8 @@ type needs struct {
 }
 
 // requirements returns the requirements of a CSV and caches them (OLM: pkg/controller/operators/olm/requirements.go).
-// Requirements that only a cluster knows, such as its version, count as met. Required APIServices change during the
-// simulation: see missingServices.
+// Requirements that only a cluster knows count as met. Required APIServices change during the simulation: see
+// missingServices.
 func (c *cluster) requirements(v *csv) *needs {
 	if v.needs == nil {
 		v.needs = &needs{}
@@ -78,10 +79,14 @@ func (c *cluster) require(v *csv) (unmet []string, judged bool, err error) {
 			}
 		}
 	}
-	if !c.judged(v, accounts) {
-		return nil, false, nil
+	least, _ := v.Get("spec", "minKubeVersion")
+	if why := c.tooOld(least); why != "" {
+		unmet = []string{why}
 	}
-	unmet = c.missingCRDs(v)
+	if !c.judged(v, accounts) {
+		return unmet, len(unmet) > 0, nil
+	}
+	unmet = append(unmet, c.missingCRDs(v)...)
 	for _, d := range v.services {
 		if !slices.Contains(v.deployments(), d.DeploymentName) {
 			unmet = append(unmet,
@@ -95,6 +100,23 @@ func (c *cluster) require(v *csv) (unmet []string, judged bool, err error) {
 		unmet = append(unmet, c.missingRights(v.namespace, "", p)...)
 	}
 	return unmet, true, nil
+}
+
+// tooOld returns why a cluster does not have the version of Kubernetes that a CSV needs, or "" (OLM: requirements.go,
+// minKubeVersionStatus). OLM takes no version of two numbers.
+func (c *cluster) tooOld(minKubeVersion any) string {
+	least, _ := minKubeVersion.(string)
+	if least == "" {
+		return ""
+	}
+	version, err := semver.Parse(strings.TrimPrefix(least, "v"))
+	switch {
+	case err != nil:
+		return fmt.Sprintf("spec.minKubeVersion: %q is not a version such as 1.30.0", least)
+	case c.kube != nil && version.GT(*c.kube):
+		return fmt.Sprintf("spec.minKubeVersion: it needs Kubernetes %s, and the cluster has %s", least, c.kube)
+	}
+	return ""
 }
 
 func (c *cluster) missingCRDs(v *csv) (unmet []string) {

@@ -61,8 +61,10 @@ func TestAdvise(t *testing.T) {
 		want     []string // the beginning of the state, then of each step
 	}{
 		{"descoped", csv(), nil, []string{"", "bind it where it may work [Descoped.BindNamespaces Descoped.BindAll]"}},
-		{"for all users", csv(modeAll), nil, []string{"", "bind it where it may work, or name an OperatorGroup, which binds it in all namespaces"}},
-		{"for all users, installed", csv(modeAll), []Install{{v1, "a", []string{""}}}, []string{"installed for all namespaces, door-operator.v1.1.0 in a for all namespaces", "keep its bindings there, or name an OperatorGroup"}},
+		{"for all users", csv(modeAll), nil, []string{"", "bind it where it may work, or name an OperatorGroup, which binds it in all namespaces",
+			"all users get its APIs: their roles are aggregated to admin, edit and view; choose other roles, or none, if that is too much [Descoped.AggregateTo]"}},
+		{"for all users, installed", csv(modeAll), []Install{{v1, "a", []string{""}}}, []string{"installed for all namespaces, door-operator.v1.1.0 in a for all namespaces", "keep its bindings there, or name an OperatorGroup",
+			"all users get its APIs: their roles are aggregated to admin, edit and view; choose other roles, or none, if that is too much [Descoped.AggregateTo]"}},
 		{"not known", csv(modeOwn), nil, []string{"its installations are unknown", "an update may descope it; until then replace it by what this renders, bound where it works today [Descoped.BindNamespaces]"}},
 		{"not installed", csv(modeOwn), []Install{}, []string{"it is not installed", "look for an alternative that is descoped, or bind it where it may work [Descoped.BindNamespaces]"}},
 		{"single", csv(modeOwn), []Install{{v1, "a", []string{"a"}}}, []string{"installed once, door-operator.v1.1.0 in a for a", "an update may descope it; until then replace it by what this renders, bound in a [Descoped.BindNamespaces]"}},

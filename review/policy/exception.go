@@ -3,6 +3,7 @@ package policy
 import (
 	"fmt"
 
+	"github.com/olmgen/olmgen/internal/text"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/review/findings"
 )
@@ -69,7 +70,7 @@ func except(exceptions []exception, found []located, v *view) []findings.Finding
 			list = append(list, findings.Finding{
 				Rule: ruleUnusedException, Level: findings.Note, File: e.file, Line: e.line,
 				Field:   withoutIndexes(e.field),
-				Message: fmt.Sprintf("the exception from %s matches nothing: %s", e.Rule, oneLine(e.Reason)),
+				Message: fmt.Sprintf("the exception from %s matches nothing: %s", e.Rule, text.OneLine(e.Reason)),
 				Hint:    "remove it",
 			})
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/ext"
 
+	"github.com/olmgen/olmgen/internal/text"
 	"github.com/olmgen/olmgen/review/findings"
 )
 
@@ -62,11 +63,11 @@ func newEnvironment() (*cel.Env, error) {
 }
 
 // compile parses and type-checks an expression.
-func compile(env *cel.Env, text string, want *cel.Type) (cel.Program, error) {
-	ast, issues := env.Compile(text)
+func compile(env *cel.Env, expression string, want *cel.Type) (cel.Program, error) {
+	ast, issues := env.Compile(expression)
 	if err := issues.Err(); err != nil {
 		first := issues.Errors()[0]
-		msg, _, _ := strings.Cut(oneLine(first.Message), " expecting {") // a list of all tokens
+		msg, _, _ := strings.Cut(text.OneLine(first.Message), " expecting {") // a list of all tokens
 		return nil, fmt.Errorf(
 			"line %d, column %d of the expression: %s",
 			first.Location.Line(),
@@ -102,7 +103,7 @@ func (e *expression) check(ctx context.Context, v *view) ([]hit, error) {
 		}
 		vars, err := v.variables(o)
 		if err != nil {
-			v.faults = append(v.faults, hit{o.Object, "", oneLine(err.Error()), ""})
+			v.faults = append(v.faults, hit{o.Object, "", text.OneLine(err.Error()), ""})
 			continue
 		}
 		ok, err := evaluate[bool](ctx, e.holds, vars)
@@ -111,7 +112,7 @@ func (e *expression) check(ctx context.Context, v *view) ([]hit, error) {
 		}
 		switch {
 		case err != nil:
-			hits = append(hits, hit{o.Object, "", "the expression fails: " + oneLine(err.Error()),
+			hits = append(hits, hit{o.Object, "", "the expression fails: " + text.OneLine(err.Error()),
 				"guard a field that may be missing with has(object.spec)"})
 		case !ok:
 			hits = append(hits, hit{o.Object, "", e.message(ctx, vars), ""})
@@ -123,14 +124,14 @@ func (e *expression) check(ctx context.Context, v *view) ([]hit, error) {
 // message returns the text of a finding: the result of messageExpression, message, or the expression itself.
 func (e *expression) message(ctx context.Context, vars map[string]any) string {
 	if e.says != nil {
-		if s, err := evaluate[string](ctx, e.says, vars); err == nil && oneLine(s) != "" {
-			return oneLine(s)
+		if s, err := evaluate[string](ctx, e.says, vars); err == nil && text.OneLine(s) != "" {
+			return text.OneLine(s)
 		}
 	}
 	if e.Message != "" {
 		return e.Message
 	}
-	return "is false: " + oneLine(e.Expression)
+	return "is false: " + text.OneLine(e.Expression)
 }
 
 func evaluate[T any](ctx context.Context, p cel.Program, vars map[string]any) (T, error) {
@@ -169,5 +170,5 @@ func (v *view) variables(o *entry) (map[string]any, error) {
 // The result types of expressions.
 var (
 	boolean = cel.BoolType
-	text    = cel.StringType
+	celText = cel.StringType
 )

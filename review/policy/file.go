@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/olmgen/olmgen/internal/text"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/review/findings"
 )
@@ -126,8 +127,8 @@ func (p *parser) policy(f *file) (*Policy, error) {
 	if len(f.ClusterScope) > 0 {
 		policy.clusterScope = nil
 	}
-	for i, text := range f.ClusterScope {
-		g, err := p.glob(fmt.Sprintf("clusterScope[%d]", i), text)
+	for i, pattern := range f.ClusterScope {
+		g, err := p.glob(fmt.Sprintf("clusterScope[%d]", i), pattern)
 		if err != nil {
 			return nil, err
 		}
@@ -145,13 +146,13 @@ func defaultClusterScope() []glob {
 	return []glob{g}
 }
 
-func (p *parser) glob(field, text string) (glob, error) {
-	if text == "" {
+func (p *parser) glob(field, pattern string) (glob, error) {
+	if pattern == "" {
 		return glob{}, p.fail(field, "", "must not be empty")
 	}
-	g, err := newGlob(text)
+	g, err := newGlob(pattern)
 	if err != nil {
-		return glob{}, p.fail(field, "", "not a valid pattern: %s", oneLine(err.Error()))
+		return glob{}, p.fail(field, "", "not a valid pattern: %s", text.OneLine(err.Error()))
 	}
 	return g, nil
 }
@@ -260,7 +261,7 @@ func (p *parser) expressions(f *file, policy *Policy) error {
 		if err := p.level(field, &e.Level); err != nil {
 			return err
 		}
-		e.Message = oneLine(e.Message)
+		e.Message = text.OneLine(e.Message)
 		if e.Expression == "" {
 			return p.fail(field, "write an expression that is true for a valid object", "expression is missing")
 		}
@@ -270,7 +271,7 @@ func (p *parser) expressions(f *file, policy *Policy) error {
 		if e.MessageExpression == "" {
 			continue
 		}
-		if e.says, err = compile(env, e.MessageExpression, text); err != nil {
+		if e.says, err = compile(env, e.MessageExpression, celText); err != nil {
 			return p.fail(field+".messageExpression", "", "%v", err)
 		}
 	}

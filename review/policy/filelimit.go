@@ -3,6 +3,7 @@ package policy
 import (
 	"cmp"
 	"fmt"
+	"github.com/olmgen/olmgen/internal/text"
 	"slices"
 	"strings"
 )
@@ -16,7 +17,7 @@ func (p *parser) limits(f *file, policy *Policy) error {
 		if err := p.level(field, &l.Level); err != nil {
 			return err
 		}
-		l.Message = oneLine(l.Message)
+		l.Message = text.OneLine(l.Message)
 		var err error
 		switch {
 		case (l.Forbid == nil) == (l.Images == nil):

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/olmgen/olmgen/internal/text"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -24,7 +25,7 @@ func (i *images) check(v *view, message string) []hit {
 		}
 		value, err := o.Value()
 		if err != nil {
-			v.faults = append(v.faults, hit{o.Object, "", oneLine(err.Error()), ""})
+			v.faults = append(v.faults, hit{o.Object, "", text.OneLine(err.Error()), ""})
 			continue
 		}
 		walkImages("", value, func(field, image string) {

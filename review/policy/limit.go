@@ -6,7 +6,7 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 
-	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/internal/text"
 	"github.com/olmgen/olmgen/review/findings"
 )
 
@@ -106,7 +106,7 @@ func (f *forbid) find(r rbacv1.PolicyRule) (field, what string) {
 		}
 		field = "." + w
 	}
-	return field, strings.Join(verbs, ", ") + " on " + manifest.FirstOf(5, on)
+	return field, strings.Join(verbs, ", ") + " on " + text.FirstOf(5, on)
 }
 
 // verbs returns the forbidden verbs of a rule. The API server does not know the name of the object when it authorizes

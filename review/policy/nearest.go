@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/olmgen/olmgen/internal/text"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -22,7 +23,7 @@ func (p *parser) unknownField(unknown []string) error {
 
 // didYouMean suggests the known word that is closest to the given one, if any is close.
 func didYouMean(given string, known []string) string {
-	if near := manifest.Nearest(given, known); near != "" {
+	if near := text.Nearest(given, known); near != "" {
 		return ", did you mean " + near + "?"
 	}
 	return ""

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/olmgen/olmgen/internal/text"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -129,7 +130,7 @@ func (v *view) addClusterRole(o *entry) {
 		if err != nil {
 			v.faults = append(
 				v.faults,
-				hit{o.Object, fmt.Sprintf("aggregationRule.clusterRoleSelectors[%d]", i), oneLine(err.Error()), ""},
+				hit{o.Object, fmt.Sprintf("aggregationRule.clusterRoleSelectors[%d]", i), text.OneLine(err.Error()), ""},
 			)
 			return
 		}

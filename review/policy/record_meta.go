@@ -8,7 +8,7 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 
-	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/internal/text"
 )
 
 // changes are the verbs that create or change an object.
@@ -94,7 +94,7 @@ func metaAccess(v *view) []hit {
 				hits = append(hits, hit{role.Object, fmt.Sprintf("rules[%d]", at),
 					fmt.Sprintf(
 						"opens %s to users of projects, though its operator %s may %s in all namespaces",
-						manifest.FirstOf(5, names),
+						text.FirstOf(5, names),
 						account,
 						what,
 					),

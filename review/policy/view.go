@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/internal/text"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/manifest/tree"
 	"github.com/olmgen/olmgen/review/internal/olmapi"
@@ -127,7 +128,7 @@ func (v *view) field(o *manifest.Object, to any, path ...string) bool {
 func misread(err error) string {
 	var wrong *json.UnmarshalTypeError
 	if !errors.As(err, &wrong) {
-		return "is not readable: " + oneLine(err.Error())
+		return "is not readable: " + text.OneLine(err.Error())
 	}
 	where := ""
 	if wrong.Field != "" {
@@ -147,8 +148,6 @@ func misread(err error) string {
 		cmp.Or(want[wrong.Type.Kind()], wrong.Type.String()),
 	)
 }
-
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // locate sets the location of each object. Below a path that contains the cluster-scope application, each directory
 // is an application; any other path is one application.

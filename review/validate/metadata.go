@@ -13,6 +13,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/bundle/source"
+	"github.com/olmgen/olmgen/internal/text"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/review/findings"
 	"github.com/olmgen/olmgen/review/internal/olmapi"
@@ -171,7 +172,7 @@ func checkDependency(d bundle.Property) (field, tip, msg string) {
 	required, ok := dependencyFields[d.Type]
 	if !ok {
 		types := slices.Sorted(maps.Keys(dependencyFields))
-		if near := manifest.Nearest(d.Type, types); near != "" {
+		if near := text.Nearest(d.Type, types); near != "" {
 			tip = "did you mean " + near + "?"
 		} else {
 			tip = "known types: " + strings.Join(types, ", ")

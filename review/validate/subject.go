@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
-	"strings"
 
 	"github.com/operator-framework/api/pkg/encoding"
 
@@ -86,6 +85,3 @@ func (s *Subject) weigh(fsys fs.FS, name string) error {
 	s.CompressedSize += int64(len(packed))
 	return nil
 }
-
-// oneLine puts a message on one line.
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -22,6 +22,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/bundle/source"
+	"github.com/olmgen/olmgen/internal/text"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/review/findings"
 )
@@ -108,7 +109,7 @@ func refusal(err error) Finding {
 	if errors.As(err, &e) {
 		return finding(ruleRefused, findings.Error, e)
 	}
-	return Finding{Rule: ruleRefused, Level: findings.Error, Message: oneLine(err.Error())}
+	return Finding{Rule: ruleRefused, Level: findings.Error, Message: text.OneLine(err.Error())}
 }
 
 func finding(rule string, level findings.Level, e *manifest.Error) Finding {
@@ -116,7 +117,7 @@ func finding(rule string, level findings.Level, e *manifest.Error) Finding {
 	if e.Tip != "" {
 		msg += " (" + e.Tip + ")"
 	}
-	return Finding{Rule: rule, Level: level, File: e.File, Line: e.Line, Field: e.Field, Message: oneLine(msg)}
+	return Finding{Rule: rule, Level: level, File: e.File, Line: e.Line, Field: e.Field, Message: text.OneLine(msg)}
 }
 
 // tidy sorts the findings and drops those that differ from another only by the rule.

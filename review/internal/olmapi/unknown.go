@@ -10,6 +10,7 @@ import (
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 
+	"github.com/olmgen/olmgen/internal/text"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -79,7 +80,7 @@ func (u *unknownFields) walk(field string, value any, s *schema) {
 func (u *unknownFields) add(field, name string, s *schema) {
 	e := u.object.Errorf(field, "unknown field: %s", u.consequence)
 	known := slices.Sorted(maps.Keys(s.Properties))
-	switch near := manifest.Nearest(name, known); {
+	switch near := text.Nearest(name, known); {
 	case near != "":
 		e.Tip = "did you mean " + near + "?"
 	case s.Properties["matchLabels"] != nil:

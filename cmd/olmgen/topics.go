@@ -1,0 +1,139 @@
+package main
+
+import (
+	"embed"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/olmgen/olmgen/config"
+	"github.com/olmgen/olmgen/internal/text"
+)
+
+// topicFiles holds a text for each topic of "olmgen help". Its first line is the title.
+//
+//go:embed topics/*.txt
+var topicFiles embed.FS
+
+// topicNames returns the topics in alphabetical order.
+func topicNames() []string {
+	entries, err := topicFiles.ReadDir("topics")
+	cobra.CheckErr(err)
+	var names []string
+	for _, e := range entries {
+		names = append(names, strings.TrimSuffix(e.Name(), ".txt"))
+	}
+	return names
+}
+
+func hasTopic(name string) bool { return slices.Contains(topicNames(), name) }
+
+// topicText returns the title and the text of a topic.
+func topicText(name string) (title, body string) {
+	data, err := topicFiles.ReadFile("topics/" + name + ".txt")
+	cobra.CheckErr(err)
+	title, body, _ = strings.Cut(string(data), "\n")
+	return title, strings.TrimSpace(body)
+}
+
+func printTopics(w io.Writer) {
+	for _, name := range topicNames() {
+		title, _ := topicText(name)
+		fmt.Fprintf(w, "  %-16s%s\n", name, title)
+	}
+}
+
+// printTopic prints a topic: its title, its text, and the flags below it in full.
+func printTopic(w io.Writer, name string) {
+	title, body := topicText(name)
+	fmt.Fprintf(w, "%s\n\n%s\n", title, body)
+	flags := flagsBelow(newRender(), config.Topic(name))
+	if len(flags) == 0 {
+		return
+	}
+	fmt.Fprintln(w, "\nFlags of olmgen render:")
+	for _, f := range flags {
+		flag, usage := flagName(f)
+		fmt.Fprintln(w, flag)
+		for _, line := range wrap(usage, columns-10) {
+			fmt.Fprintln(w, "          "+line)
+		}
+	}
+}
+
+// newHelp returns the help command, which knows topics beside the commands.
+func newHelp(root *cobra.Command) *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [COMMAND | TOPIC]",
+		Short: "Explain a command or a topic",
+		Long: `Help explains a command, or a topic that several commands share.
+"olmgen help topics" lists the topics.`,
+		Example: `  olmgen help render
+  olmgen help certificates`,
+		ValidArgsFunction: func(_ *cobra.Command, given []string, start string) ([]string, cobra.ShellCompDirective) {
+			return completeHelp(root, given, start), cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, given []string) error {
+			out := cmd.OutOrStdout()
+			switch {
+			case len(given) == 1 && given[0] == "topics":
+				printTopics(out)
+				return nil
+			case len(given) == 1 && hasTopic(given[0]):
+				printTopic(out, given[0])
+				return nil
+			}
+			found, rest, err := root.Find(given)
+			if err != nil || len(rest) > 0 {
+				return unknownTopic(found, append(rest, given...))
+			}
+			found.InitDefaultHelpFlag()
+			return found.Help()
+		},
+	}
+}
+
+// completeHelp returns the commands and topics that begin with start.
+func completeHelp(root *cobra.Command, given []string, start string) (words []string) {
+	parent, _, err := root.Find(given)
+	if err != nil || parent == nil {
+		return nil
+	}
+	for _, c := range parent.Commands() {
+		if c.IsAvailableCommand() && strings.HasPrefix(c.Name(), start) {
+			words = append(words, cobra.CompletionWithDesc(c.Name(), c.Short))
+		}
+	}
+	if len(given) > 0 {
+		return words
+	}
+	for _, name := range append(topicNames(), "topics") {
+		if strings.HasPrefix(name, start) {
+			title := "List the topics"
+			if hasTopic(name) {
+				title, _ = topicText(name)
+			}
+			words = append(words, cobra.CompletionWithDesc(name, title))
+		}
+	}
+	return words
+}
+
+// unknownTopic says which command or topic was probably meant.
+func unknownTopic(parent *cobra.Command, given []string) error {
+	if parent.HasParent() {
+		return unknownCommand(parent, given)
+	}
+	names := append(topicNames(), "topics")
+	for _, c := range parent.Commands() {
+		names = append(names, c.Name())
+	}
+	hint := "see olmgen --help and olmgen help topics"
+	if near := text.Nearest(given[0], names); near != "" {
+		hint = "did you mean " + near + "? " + hint
+	}
+	return &usageError{fmt.Sprintf("no command or topic is called %q", given[0]), hint}
+}
