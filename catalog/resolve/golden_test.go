@@ -17,7 +17,6 @@ import (
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/manifest"
-	"github.com/olmgen/olmgen/review/findings"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -159,7 +158,7 @@ func resolveArchive(t *testing.T, a *txtar.Archive) *resolve.Report {
 
 // Each finding is explained, and its texts are one line.
 func TestRules(t *testing.T) {
-	for _, rules := range [][]findings.Rule{resolve.Rules(), resolve.CatalogRules()} {
+	for _, rules := range [][]catalog.Rule{resolve.Rules(), resolve.CatalogRules()} {
 		ids := map[string]bool{}
 		for _, r := range rules {
 			if r.Text == "" || r.Help == "" || strings.Contains(r.Text+r.Help, "\n") || ids[r.ID] {
