@@ -68,8 +68,8 @@ conformance: ## Compare with what OLM made in real clusters ($$OLMGEN_CORPUS, $$
 	@test -n "$$OLMGEN_CORPUS" -a -n "$$OLMGEN_ORACLE" || { echo "set OLMGEN_CORPUS and OLMGEN_ORACLE"; exit 1; }
 	$(GO) test ./golden ./generate/olmv1 -run TestConformance -count=1 -v | grep -v '^=== '
 
-GENERATED := ./cmd/olmgen ./config ./review/permissions ./review/policy ./templates -run '^(TestReference|TestSchema|TestSchemaPage|TestPage)$$'
-docs: ## Write what is generated: docs/reference, the rules in docs/lint.md, the views in docs/templates.md, config/schema.json, docs/renderconfig.md
+GENERATED := ./cmd/olmgen ./config ./review/crds ./review/permissions ./review/policy ./templates -run '^(TestReference|TestSchema|TestSchemaPage|TestPage)$$'
+docs: ## Write what is generated: docs/reference, the rules in docs/lint.md and docs/crds.md, the views in docs/templates.md, config/schema.json, docs/renderconfig.md
 	$(GO) test $(GENERATED) -update
 
 docs-check: ## Fail if any of that is stale
@@ -90,7 +90,7 @@ live: harness ## Install bundles with a real OLM and compare with golden/live; U
 	e2e/.bin/harness -run '$(CASES)' $(if $(UPDATE),-update) live
 
 e2e: harness ## Apply what olmgen renders to a real API server; CHECK=name, CASES=regexp and SAMPLE=n (each n-th package) pick
-	e2e/.bin/harness -run '$(CASES)' -sample $(or $(SAMPLE),1) e2e $(CHECK)
+	e2e/.bin/harness -run '$(CASES)' -sample $(or $(SAMPLE),1) $(if $(UPDATE),-update) e2e $(CHECK)
 
 e2e-test: harness ## Test the harness: killed at any moment it leaves nothing behind
 	cd e2e/harness && $(TEST) -count=1 ./...

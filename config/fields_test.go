@@ -27,7 +27,7 @@ var providers = map[string]string{"issuer": "cert-manager", "secret": "user", "c
 // the hint the profiles that use it.
 func TestFieldsOfProfiles(t *testing.T) {
 	checked := 0
-	for _, o := range All(declared) {
+	for o := range All(declared) {
 		if o.Profiles == nil || inObject(o) {
 			continue
 		}
@@ -98,7 +98,7 @@ func TestTypesAreDeclared(t *testing.T) {
 	var want []string
 	fieldsOf(reflect.TypeFor[RenderConfig](), "", &want)
 	var got []string
-	for _, o := range All(declared) {
+	for o := range All(declared) {
 		line := o.Path + " " + typeNames[o.Type]
 		if o.Required {
 			line += " required"
@@ -167,7 +167,7 @@ func fieldsOf(t reflect.Type, place string, out *[]string) {
 
 // Every option that messages of generate are about is a field of its Options.
 func TestOptionsAreFieldsOfGenerate(t *testing.T) {
-	for _, o := range All(declared) {
+	for o := range All(declared) {
 		typ := reflect.TypeFor[generate.Options]()
 		for part := range strings.SplitSeq(string(o.ID), ".") {
 			if o.ID == "" || slices.Contains(notOfGenerate, o.ID) {

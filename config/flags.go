@@ -4,6 +4,7 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
+	"iter"
 	"os"
 	"slices"
 	"strconv"
@@ -25,9 +26,9 @@ type Flags struct {
 }
 
 // AddFlags adds the flags of options to a set.
-func AddFlags(set *pflag.FlagSet, options []Placed) *Flags {
+func AddFlags(set *pflag.FlagSet, options iter.Seq[Placed]) *Flags {
 	f := &Flags{set: set}
-	for _, o := range options {
+	for o := range options {
 		v := &flagValue{Placed: o}
 		flag := set.VarPF(v, o.Flag, o.Short, o.usage())
 		flag.NoOptDefVal = o.Alone
@@ -100,7 +101,7 @@ func (f *Flags) document(source string, fixed map[manifest.Option]any) (document
 	document = map[string]any{"apiVersion": APIVersion, "kind": Kind}
 	put(document, bundleField+".source", source)
 	given = map[string]bool{}
-	for _, o := range WithFlags(declared) {
+	for o := range WithFlags(declared) {
 		if value, ok := fixed[o.ID]; ok && o.ID != "" {
 			put(document, o.Path, value)
 		}

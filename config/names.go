@@ -10,7 +10,7 @@ import (
 
 // FlagOf returns the flag of an option, such as --namespace; "" if it has none.
 func FlagOf(id manifest.Option) string {
-	for _, o := range WithFlags(declared) {
+	for o := range WithFlags(declared) {
 		if o.ID == id && id != "" {
 			return "--" + o.Flag
 		}
@@ -20,7 +20,7 @@ func FlagOf(id manifest.Option) string {
 
 // flagAt returns the flag that fills a field, such as groups[0].namespace; "" if there is none.
 func flagAt(field string) string {
-	for _, o := range WithFlags(declared) {
+	for o := range WithFlags(declared) {
 		if first(o.Path) == field {
 			return "--" + o.Flag
 		}
@@ -76,7 +76,7 @@ func (c *Config) namer(group, index int) func(manifest.Option) string {
 
 // pathsOf returns the paths of an option of an operator. The last one is that of the operator itself.
 func (c *Config) pathsOf(id manifest.Option, group, index int) (paths []string) {
-	for _, o := range All(declared) {
+	for o := range All(declared) {
 		switch {
 		case o.ID != id || id == "":
 		case group < 0:

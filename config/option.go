@@ -3,6 +3,7 @@ package config
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -83,30 +84,41 @@ func (o Option) Uses(p generate.Profile) bool {
 	return o.Profiles == nil || slices.Contains(o.Profiles, p)
 }
 
-// All returns all options of a list and of the objects in it, each with its path. An option of an object has the
+// All yields all options of a list and of the objects in it, each with its path. An option of an object has the
 // object's profiles, unless it has its own.
-func All(options []Option) []Placed { return all(options, "", nil) }
+func All(options []Option) iter.Seq[Placed] {
+	return func(yield func(Placed) bool) { eachOf(options, "", nil, yield) }
+}
 
-func all(options []Option, place string, profiles []generate.Profile) (out []Placed) {
+func eachOf(options []Option, place string, profiles []generate.Profile, yield func(Placed) bool) bool {
 	for _, o := range options {
 		if o.Profiles == nil {
 			o.Profiles = profiles
 		}
-		path := strings.TrimPrefix(place+"."+o.Name, ".")
+		path := o.Name
+		if place != "" {
+			path = place + "." + o.Name
+		}
 		if o.Type == Objects {
 			path += "[]"
 		}
-		out = append(out, Placed{o, path})
-		out = append(out, all(o.Fields, path, o.Profiles)...)
+		if !yield(Placed{o, path}) || !eachOf(o.Fields, path, o.Profiles, yield) {
+			return false
+		}
 	}
-	return out
+	return true
 }
 
-// WithFlags returns the options that have a flag, each at the place that the flag fills.
-func WithFlags(options []Option) []Placed {
-	return slices.DeleteFunc(All(options), func(p Placed) bool {
-		return p.Flag == "" || p.ForAll != strings.HasPrefix(p.Path, defaultsField+".") && isSetting(p.Path)
-	})
+// WithFlags yields the options that have a flag, each at the place that the flag fills.
+func WithFlags(options []Option) iter.Seq[Placed] {
+	return func(yield func(Placed) bool) {
+		for p := range All(options) {
+			elsewhere := p.ForAll != strings.HasPrefix(p.Path, defaultsField+".") && isSetting(p.Path)
+			if p.Flag != "" && !elsewhere && !yield(p) {
+				return
+			}
+		}
+	}
 }
 
 const (

@@ -81,7 +81,7 @@ func fieldTables(options []Option) string {
 		}
 	}
 	table("RenderConfig", "The declaration of the operators of one cluster.", options)
-	for _, o := range All(options) {
+	for o := range All(options) {
 		if len(o.Fields) > 0 {
 			table(o.Name, o.sentence(), o.Fields)
 		}

@@ -13,7 +13,7 @@ import (
 
 // Into decodes the object into a pointer to a typed Kubernetes object, as OLM does with encoding/json, and returns the
 // fields that the type does not know ("spec.foo[0].bar"), which OLM drops. A value of the wrong type is an *Error with
-// line and field.
+// line and field. What typed points to is overwritten.
 func (o *Object) Into(typed any) (unknown []string, err error) {
 	v, err := o.Value()
 	if err != nil {
@@ -28,12 +28,19 @@ func (o *Object) Decode(v map[string]any, typed any) (unknown []string, err erro
 	if err != nil {
 		return nil, o.Errorf("", "%v", err)
 	}
-	if err := json.Unmarshal(b, typed); err != nil {
-		return nil, o.typeError(v, reflect.TypeOf(typed).Elem(), err)
+	t := reflect.TypeOf(typed).Elem()
+	decoded := reflect.New(t)
+	strict, err := kjson.UnmarshalStrict(b, decoded.Interface())
+	if err == nil && len(strict) == 0 { // then encoding/json decodes the same
+		reflect.ValueOf(typed).Elem().Set(decoded.Elem())
+		return nil, nil
 	}
-	strict, err := kjson.UnmarshalStrict(b, reflect.New(reflect.TypeOf(typed).Elem()).Interface())
+	// encoding/json also takes names that differ in upper and lower case.
+	if err := json.Unmarshal(b, typed); err != nil {
+		return nil, o.typeError(v, t, err)
+	}
 	if err != nil {
-		return nil, o.typeError(v, reflect.TypeOf(typed).Elem(), err)
+		return nil, o.typeError(v, t, err)
 	}
 	for _, e := range strict {
 		if f, ok := strings.CutPrefix(e.Error(), "unknown field "); ok {

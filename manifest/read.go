@@ -22,7 +22,7 @@ type Document struct {
 	File  string
 	Line  int        // of the document's first line in the file, 1-based
 	Index int        // 0 for the first document of the file
-	Root  *yaml.Node // nil for an empty or comment-only document
+	Root  *yaml.Node // without comments and tags; nil for an empty or comment-only document
 
 	Raw        []byte // the document's bytes, with its "---" line if it has one
 	Fresh      string // why Raw can't be carried as it is; empty if it can
@@ -43,10 +43,16 @@ func (d *Document) full() (*yaml.Node, error) {
 	}
 	d.once.Do(func() {
 		d.parsed.Store(true)
-		d.fullRoot, d.fullErr = d.parseAll()
+		if d.fullRoot, _ = skim(d.Raw, d.limits, true); d.fullRoot == nil {
+			d.fullRoot, d.fullErr = d.parseAll()
+		}
 	})
 	return d.fullRoot, d.fullErr
 }
+
+// Nodes parses the document with the YAML library. Other than those of Root, the nodes have their comments and tags, as
+// a caller needs them who prints the document again. An empty document has none.
+func (d *Document) Nodes() (*yaml.Node, error) { return d.parseAll() }
 
 // Duplicate is a mapping key that occurs more than once. The last one counts.
 type Duplicate struct {
@@ -137,12 +143,8 @@ func oddBreaks(data []byte) bool {
 var yamlErrorLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
 
 func (d *Document) parse() error {
-	closed := bytes.HasSuffix(d.Raw, []byte("\n"))
-	if closed {
-		if root, ok := skim(d.Raw, d.limits.Depth); ok {
-			d.Root, d.skimmed = root, true
-			return nil
-		}
+	if d.Root, d.skimmed = skim(d.Raw, d.limits, false); d.Root != nil {
+		return nil
 	}
 	root, err := d.parseAll()
 	if root == nil || err != nil {
@@ -152,7 +154,7 @@ func (d *Document) parse() error {
 	if bytes.HasPrefix(bytes.TrimLeft(d.Raw, " \t\n"), []byte("%")) {
 		d.Fresh = "a YAML directive"
 	}
-	if !closed && endsInBlock(root) {
+	if !bytes.HasSuffix(d.Raw, []byte("\n")) && endsInBlock(root) {
 		d.fresh("a block of text that ends without a newline, which would become part of it")
 	}
 	return d.inspect(d.Root, 1)

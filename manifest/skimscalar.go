@@ -2,33 +2,33 @@ package manifest
 
 import (
 	"bytes"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
 )
 
 // scalar reads a value that begins at a column of the current line; parent is the indentation that lines which continue
-// it must exceed. A node to keep is filled only from a value of one line without escapes.
+// it must exceed. A nil node is one that is not kept.
 func (s *skimmer) scalar(parent, column int, text []byte, keep *yaml.Node) bool {
 	if keep != nil {
 		keep.Column = column + 1
 	}
 	switch c := text[0]; c {
 	case '|', '>':
-		return keep == nil && s.block(parent, text)
+		return s.block(parent, text, keep)
 	case '\'', '"':
 		return s.quoted(parent, c, text[1:], keep)
-	case '{', '[':
-		if string(text) != "{}" && string(text) != "[]" {
-			return false
-		}
+	case '{':
 		if keep != nil {
 			keep.Kind, keep.Style = yaml.MappingNode, yaml.FlowStyle
-			if c == '[' {
-				keep.Kind = yaml.SequenceNode
-			}
 		}
-		return s.ends(parent)
+		rest, ok := bytes.CutPrefix(bytes.TrimLeft(text[1:], " "), []byte("}"))
+		return ok && commentOnly(rest) && s.ends(parent)
+	case '[':
+		rest, ok := s.flow(column, text, keep)
+		return ok && commentOnly(rest) && s.ends(parent)
 	case ',', ']', '}', '#', '&', '*', '!', '%', '@', '`':
 		return false
 	case '-', '?', ':':
@@ -45,14 +45,79 @@ func (s *skimmer) ends(parent int) bool {
 	return indent <= parent || text[0] == '#'
 }
 
+// commentOnly reports whether nothing but a comment is in what follows a value.
+func commentOnly(rest []byte) bool {
+	text := bytes.TrimLeft(rest, " ")
+	return len(text) == 0 || text[0] == '#' && len(text) < len(rest)
+}
+
+// flow reads a list of texts in brackets on one line. It returns what follows the list.
+func (s *skimmer) flow(column int, text []byte, keep *yaml.Node) (rest []byte, ok bool) {
+	if keep != nil {
+		keep.Kind, keep.Style = yaml.SequenceNode, yaml.FlowStyle
+	}
+	rest = bytes.TrimLeft(text[1:], " ")
+	if len(rest) > 0 && rest[0] == ']' {
+		return rest[1:], true
+	}
+	for len(rest) > 0 {
+		at := column + utf8.RuneCount(text[:len(text)-len(rest)])
+		value, style, after, ok := flowItem(rest)
+		if !ok {
+			return nil, false
+		}
+		if keep != nil {
+			keep.Content = append(keep.Content,
+				s.newNode(yaml.Node{Kind: yaml.ScalarNode, Value: value, Style: style, Line: s.number, Column: at + 1}))
+		}
+		if after = bytes.TrimLeft(after, " "); len(after) == 0 {
+			return nil, false
+		}
+		rest = bytes.TrimLeft(after[1:], " ")
+		switch after[0] {
+		case ']':
+			return after[1:], true
+		case ',':
+		default:
+			return nil, false
+		}
+	}
+	return nil, false
+}
+
+// flowItem reads a text in a list: quoted, or unquoted and of the plainest characters.
+func flowItem(text []byte) (value string, style yaml.Style, rest []byte, ok bool) {
+	if c := text[0]; c == '"' || c == '\'' {
+		var b strings.Builder
+		rest, _, ok := unquote(&b, c, text[1:])
+		if c == '"' {
+			return b.String(), yaml.DoubleQuotedStyle, rest, ok && rest != nil
+		}
+		return b.String(), yaml.SingleQuotedStyle, rest, ok && rest != nil
+	}
+	n := 0
+	for n < len(text) && (text[n] >= 'a' && text[n] <= 'z' || text[n] >= 'A' && text[n] <= 'Z' ||
+		text[n] >= '0' && text[n] <= '9' || n > 0 && bytes.IndexByte([]byte("_./-"), text[n]) >= 0) {
+		n++
+	}
+	return string(text[:n]), 0, text[n:], n > 0 && !disputed(text[:n])
+}
+
 // plainText reads an unquoted text and the lines that continue it.
 func (s *skimmer) plainText(parent int, text []byte, keep *yaml.Node) bool {
+	if i := bytes.Index(text, []byte(" #")); i >= 0 {
+		text = bytes.TrimRight(text[:i], " ")
+		if keep != nil {
+			keep.Value = string(text)
+		}
+		return plainLine(text) && !disputed(text) && s.ends(parent)
+	}
 	if !plainLine(text) || disputed(text) {
 		return false
 	}
+	var b strings.Builder
 	if keep != nil {
 		keep.Value = string(text)
-		return s.ends(parent)
 	}
 	for {
 		indent, next := s.peek()
@@ -62,14 +127,34 @@ func (s *skimmer) plainText(parent int, text []byte, keep *yaml.Node) bool {
 		if next[0] == '#' || !plainLine(next) {
 			return false
 		}
-		s.advance()
+		empty := s.advance()
+		if keep != nil {
+			if b.Len() == 0 {
+				b.WriteString(keep.Value)
+			}
+			fold(&b, empty)
+			b.Write(next)
+			keep.Value = b.String()
+		}
 	}
 }
 
-// advance goes to the line that peek has seen.
-func (s *skimmer) advance() {
-	for s.line(); len(s.text) == 0; s.line() {
+// fold writes what YAML makes of a line break and the empty lines that follow it.
+func fold(b *strings.Builder, empty int) {
+	if empty == 0 {
+		b.WriteByte(' ')
 	}
+	for range empty {
+		b.WriteByte('\n')
+	}
+}
+
+// advance goes to the line that peek has seen. It returns the number of empty lines before it.
+func (s *skimmer) advance() (empty int) {
+	for s.line(); len(s.text) == 0; s.line() {
+		empty++
+	}
+	return empty
 }
 
 // plainLine reports whether a line of an unquoted text holds nothing that would end it or make it a key.
@@ -112,100 +197,102 @@ func plainBytes(data []byte) bool {
 
 // quoted reads to the closing quote, on this or a later line.
 func (s *skimmer) quoted(parent int, quote byte, text []byte, keep *yaml.Node) bool {
-	for first := true; ; first = false {
-		end, escapes, ok := closing(quote, text)
+	var b *strings.Builder
+	if keep != nil {
+		b = new(strings.Builder)
+		keep.Style = yaml.SingleQuotedStyle
+		if quote == '"' {
+			keep.Style = yaml.DoubleQuotedStyle
+		}
+	}
+	for {
+		rest, escaped, ok := unquote(b, quote, text)
 		if !ok {
 			return false
 		}
-		if end >= 0 {
+		if rest != nil {
 			if keep != nil {
-				if !first || escapes {
-					return false
-				}
-				keep.Value, keep.Style = string(text[:end]), yaml.SingleQuotedStyle
-				if quote == '"' {
-					keep.Style = yaml.DoubleQuotedStyle
-				}
+				keep.Value = b.String()
 			}
-			rest := text[end+1:]
-			trimmed := bytes.TrimLeft(rest, " ")
-			if len(trimmed) > 0 && (trimmed[0] != '#' || len(trimmed) == len(rest)) {
-				return false
-			}
-			return s.ends(parent)
+			return commentOnly(rest) && s.ends(parent)
 		}
 		indent, _ := s.peek()
 		if indent <= parent {
 			return false
 		}
-		s.advance()
+		empty := s.advance()
+		if b != nil {
+			if escaped {
+				b.WriteString(strings.Repeat("\n", empty))
+			} else {
+				fold(b, empty)
+			}
+		}
 		text = s.text
 	}
 }
 
-// closing finds the closing quote of a text, -1 if it is not on this line. Only the plainest escapes are taken.
-func closing(quote byte, text []byte) (end int, escapes, ok bool) {
+// unquote writes the text of a line up to the closing quote and returns what follows the quote; it is nil if the line
+// has no closing quote. The line's end is escaped by a backslash. Only the plainest escapes are taken. A nil builder
+// keeps nothing.
+func unquote(b *strings.Builder, quote byte, text []byte) (rest []byte, escaped, ok bool) {
+	if b == nil {
+		b = new(strings.Builder)
+	}
 	for i := 0; i < len(text); i++ {
+		n := bytes.IndexAny(text[i:], "\t\\'\"")
+		if n < 0 {
+			b.Write(text[i:])
+			return nil, false, true
+		}
+		b.Write(text[i : i+n])
+		i += n
 		switch c := text[i]; {
+		case c == '\t':
+			return nil, false, false
 		case c == quote && quote == '\'' && i+1 < len(text) && text[i+1] == '\'':
-			escapes = true
+			b.WriteByte('\'')
 			i++
 		case c == quote:
-			return i, escapes, true
+			return text[i+1:], false, true
 		case c == '\\' && quote == '"':
 			if i+1 == len(text) {
-				return -1, true, true // the line break is escaped
+				return nil, true, true
 			}
-			if !strings.ContainsRune(`\"nt `, rune(text[i+1])) {
-				return 0, false, false
+			n := escape(b, text[i+1:])
+			if n == 0 {
+				return nil, false, false
 			}
-			escapes = true
-			i++
-		case c == '\t':
-			return 0, false, false
+			i += n
+		default:
+			b.WriteByte(c)
 		}
 	}
-	return -1, escapes, true
+	return nil, false, true
 }
 
-// block reads the lines of a "|" or ">" text.
-func (s *skimmer) block(parent int, header []byte) bool {
-	explicit, chomped := 0, false
-	for _, c := range header[1:] {
-		switch {
-		case (c == '+' || c == '-') && !chomped:
-			chomped = true
-		case c >= '1' && c <= '9' && explicit == 0:
-			explicit = int(c - '0')
-		default:
-			return false
+// escape writes what an escape without its backslash stands for. It returns its length, or 0 if it is not a plain one.
+func escape(b *strings.Builder, text []byte) int {
+	switch c := text[0]; c {
+	case '\\', '"', ' ', '/':
+		b.WriteByte(c)
+		return 1
+	case 'n':
+		b.WriteByte('\n')
+		return 1
+	case 't':
+		b.WriteByte('\t')
+		return 1
+	case 'u':
+		if len(text) < 5 {
+			return 0
 		}
+		r, err := strconv.ParseUint(string(text[1:5]), 16, 16)
+		if err != nil || r < ' ' || !utf8.ValidRune(rune(r)) {
+			return 0
+		}
+		b.WriteRune(rune(r))
+		return 5
 	}
-	indent := -1
-	if explicit > 0 {
-		indent = parent + explicit
-	}
-	for {
-		save := *s
-		if s.pos >= len(s.data) {
-			return true
-		}
-		s.line()
-		switch {
-		case len(s.text) == 0:
-			if indent < 0 && s.indent > parent+1 { // leading blanks decide about the indentation
-				return false
-			}
-		case s.indent <= parent:
-			s.pos, s.number, s.indent, s.text = save.pos, save.number, save.indent, save.text
-			return true
-		case indent < 0:
-			indent = s.indent
-		case s.indent < indent:
-			return false
-		}
-		if len(s.text) > 0 && s.text[0] == '\t' {
-			return false
-		}
-	}
+	return 0
 }

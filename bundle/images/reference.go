@@ -46,6 +46,16 @@ func parse(ref string) (reference, error) {
 	return r, nil
 }
 
+// Repository returns the repository of an image with the host of its registry, and whether a digest pins the image. It
+// returns the whole reference if that is not an image.
+func Repository(ref string) (repository string, pinned bool) {
+	r, err := parse(ref)
+	if err != nil {
+		return ref, false
+	}
+	return r.repository, r.digest != ""
+}
+
 func cutScheme(ref string) (scheme, rest string) {
 	for _, scheme := range []string{"oci://", "docker://"} {
 		if rest, ok := strings.CutPrefix(ref, scheme); ok {

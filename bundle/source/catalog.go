@@ -4,11 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
-	"io/fs"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 )
 
@@ -65,79 +61,13 @@ type property struct {
 	Value json.RawMessage `json:"value"`
 }
 
-// catalogReader adds one file after the other to a catalog.
-type catalogReader struct {
-	catalog catalog
-	limits  Limits
-	bytes   int64 // of the documents as JSON
-	files   int
-}
-
 // readCatalog reads a file, standard input ("-") or all YAML and JSON files below a directory.
 func readCatalog(ctx context.Context, arg string, o Options) (catalog, error) {
-	c := &catalogReader{catalog: catalog{}, limits: o.Limits}
-	if arg == "-" {
-		if o.Stdin == nil {
-			return nil, errNoStdin
-		}
-		return c.catalog, c.addStream(ctx, "standard input", o.Stdin)
-	}
-	info, err := os.Stat(arg)
-	if err != nil {
-		return nil, err
-	}
-	if !info.IsDir() {
-		f, err := os.Open(arg)
-		if err != nil {
-			return nil, err
-		}
-		defer f.Close()
-		return c.catalog, c.addStream(ctx, arg, f)
-	}
-	// A rendered catalog may be one large file, so only the limit for all files applies.
-	limits := o.Limits
-	limits.MaxFileBytes = limits.MaxTotalBytes
-	dir, err := newDirFS(arg, limits)
-	if err != nil {
-		return nil, err
-	}
-	defer dir.root.Close()
-	err = fs.WalkDir(dir, ".", func(p string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() || !isManifestName(p) {
-			return err
-		}
-		if c.files++; c.files > c.limits.MaxFiles {
-			return fmt.Errorf("%s: more than %d files", arg, c.limits.MaxFiles)
-		}
-		f, err := dir.Open(p)
-		if err != nil {
-			return fmt.Errorf("%s: %w", arg, err)
-		}
-		defer f.Close()
-		return c.addStream(ctx, filepath.Join(arg, p), f)
-	})
-	return c.catalog, err
+	c := catalog{}
+	return c, WalkCatalog(ctx, arg, o, func(d CatalogDocument) error { return c.addDocument(d.JSON) })
 }
 
-// addStream adds the documents of a file one after the other: a catalog may have hundreds of megabytes.
-func (c *catalogReader) addStream(ctx context.Context, name string, r io.Reader) error {
-	limited := newMeter(ctx, r, c.limits.MaxTotalBytes-c.bytes)
-	for d, err := range documents(name, limited, min(c.limits.MaxFileBytes*4, c.limits.MaxTotalBytes)) {
-		if err != nil {
-			return err
-		}
-		c.bytes += int64(len(d.json))
-		if c.bytes > c.limits.MaxTotalBytes {
-			return fmt.Errorf("%s: the catalog is larger than %s", name, bytesText(c.limits.MaxTotalBytes))
-		}
-		if err := c.addDocument(d.json); err != nil {
-			return fmt.Errorf("%s: document that starts in line %d: %w", name, d.line, err)
-		}
-	}
-	return nil
-}
-
-func (c *catalogReader) addDocument(data []byte) error {
+func (c catalog) addDocument(data []byte) error {
 	var kind struct {
 		Schema string `json:"schema"`
 	}
@@ -164,10 +94,10 @@ func (c *catalogReader) addDocument(data []byte) error {
 	if head.Name == "" || head.Package == "" {
 		return fmt.Errorf("an %s has no name or no package", kind.Schema)
 	}
-	if c.catalog.put(kind.Schema, head.Package, head.Name) {
+	if c.put(kind.Schema, head.Package, head.Name) {
 		return fmt.Errorf("%s %s of package %s occurs twice", kind.Schema, quote(head.Name), quote(head.Package))
 	}
-	p := c.catalog[head.Package]
+	p := c[head.Package]
 	switch kind.Schema {
 	case "olm.package":
 		p.defaultChannel = head.DefaultChannel

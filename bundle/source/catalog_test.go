@@ -231,8 +231,9 @@ func TestLargeCatalogIsStreamed(t *testing.T) {
 			}
 			runtime.GC()
 			peak := watchHeap()
-			c := &catalogReader{catalog: catalog{}, limits: DefaultLimits()}
-			must(t, c.addStream(t.Context(), "c", io.MultiReader(readers...)))
+			c := catalog{}
+			w := &catalogWalk{limits: DefaultLimits(), fn: func(d CatalogDocument) error { return c.addDocument(d.JSON) }}
+			must(t, w.stream(t.Context(), "c", io.MultiReader(readers...)))
 			if most, size := peak(), uint64(copies*len(doc)); most > size/2 {
 				t.Errorf("%d MiB of memory for a catalog of %d MiB", most>>20, size>>20)
 			}

@@ -18,7 +18,8 @@ import (
 
 // document is one document of a YAML or JSON file.
 type document struct {
-	line int // of the file, where it starts
+	line int    // of the file, where it starts
+	text []byte // as it is written; valid until the next document
 	json []byte
 }
 
@@ -45,7 +46,7 @@ func documents(name string, r io.Reader, maxJSON int64) iter.Seq2[document, erro
 				yield(document{}, fmt.Errorf("%s: document that starts in line %d: %w", name, part.Line, err))
 				return
 			}
-			if !bytes.Equal(j, []byte("null")) && !yield(document{part.Line, j}, nil) {
+			if !bytes.Equal(j, []byte("null")) && !yield(document{part.Line, part.Data, j}, nil) {
 				return
 			}
 		}
@@ -73,7 +74,7 @@ func jsonValues(name string, r io.Reader) iter.Seq2[document, error] {
 				yield(document{}, readError(name, "", err))
 				return
 			}
-			if !yield(document{line, v}, nil) {
+			if !yield(document{line, v, v}, nil) {
 				return
 			}
 			line += bytes.Count(read.Next(int(d.InputOffset()-at)), []byte("\n"))

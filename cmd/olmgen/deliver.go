@@ -32,6 +32,7 @@ func (f *renderFlags) deliver(cmd *cobra.Command, r *config.Rendered) error {
 			return err
 		}
 	}
+	f.sayGrowth(cmd, r)
 	if f.check {
 		return f.compare(cmd, r)
 	}

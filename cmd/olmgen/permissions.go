@@ -2,13 +2,14 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/olmgen/olmgen/bundle/source"
 	"github.com/olmgen/olmgen/config"
@@ -24,13 +25,14 @@ import (
 type permissionsFlags struct {
 	render renderFlags
 	format permissions.Format
-	failOn findings.Level
+	report reportFlags // without its format
 }
 
 func newPermissions() *cobra.Command {
-	f := permissionsFlags{format: permissions.Text, failOn: findings.None}
+	f := permissionsFlags{format: permissions.Text}
+	f.report.failOn = findings.None
 	cmd := &cobra.Command{
-		Use:   "permissions SOURCE|TREE",
+		Use:   "permissions SOURCE...|TREE... | -f FILE",
 		Short: "Show what an operator may do, and who grants it",
 		Long: `Permissions shows what each ServiceAccount of an operator may do once it is
 installed: which Secrets it reads, whether it writes RBAC, runs in pods,
@@ -46,133 +48,126 @@ ClusterRoles and aggregation. docs/review.md describes the report.
 
 TREE is a directory of manifests, a YAML file, or - for YAML on stdin. A
 directory that has manifests/ is a SOURCE. What is evaluated for a SOURCE is
-what olmgen render would write with the same flags.
+what olmgen render would write with the same flags, and for a RenderConfig all
+that it declares. Several arguments, and the operators of a RenderConfig, are in
+one cluster and make one report.
 
 The exit code is 3 if there are findings at or above --fail-on.
 
 ` + sourceHelp,
 		Example: `  olmgen permissions bundle/
   olmgen permissions bundle/ --target-namespaces team-a,team-b -n operators
+  olmgen permissions -f olmgen.yaml --fail-on error --baseline known.json
   olmgen permissions --format html oci://quay.io/example/bundle:v1 > p.html
   kustomize build . | olmgen permissions -`,
-		Args: args(1, 1, "the bundle or tree"),
+		Args: func(cmd *cobra.Command, given []string) error {
+			if len(f.render.files) == 0 {
+				return args(1, math.MaxInt, "the bundle or tree")(cmd, given)
+			}
+			return f.render.checkDeclared(cmd, given)
+		},
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
+	fileFlag(flags, &f.render.files)
 	flags.Var(enum(&f.format, permissions.Formats...), "format", joined(permissions.Formats))
-	flags.Var(enum(&f.failOn, findings.Levels...), "fail-on",
+	flags.Var(enum(&f.report.failOn, findings.Levels...), "fail-on",
 		"the least that makes the exit code 3: "+joined(findings.Levels))
+	f.report.registerBaseline(flags)
 	offer(cmd, "format", words(permissions.Formats))
 	offer(cmd, "fail-on", words(findings.Levels))
 	f.render.register(cmd, func(o config.Option) bool { return o.Access })
-	cmd.RunE = func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) }
+	cmd.RunE = f.run
 	return cmd
 }
 
-func (f *permissionsFlags) run(cmd *cobra.Command, ref string) error {
-	var in permissions.Input
-	var err error
-	if isTree(ref) {
-		in, err = f.tree(cmd, ref)
-	} else {
-		in, err = f.rendered(cmd, ref)
-	}
+func (f *permissionsFlags) run(cmd *cobra.Command, refs []string) error {
+	in, err := f.read(cmd, refs)
 	if err != nil {
 		return err
 	}
-	report, err := permissions.Evaluate(in)
+	report, err := permissions.Evaluate(in.Input)
 	if err != nil {
 		return err
 	}
-	if in.Rendered {
-		report.Locate(func(file string) string { return pathIn(ref, file) })
+	if in.Rendered && len(refs) == 1 {
+		report.Locate(func(file string) string { return pathIn(refs[0], file) })
 	}
+	what := strings.Join(append(slices.Clone(refs), f.render.files...), ", ")
+	all := report.Findings
+	if report.Findings, err = f.report.known(cmd.ErrOrStderr(), all, true); err != nil {
+		return err
+	}
+	report.Findings = append([]findings.Finding{}, report.Findings...)
 	if err := report.Print(cmd.OutOrStdout(), f.format); err != nil {
 		return err
 	}
-	if findings.Reaches(report.Findings, f.failOn) {
+	if f.report.write == "" && findings.Reaches(report.Findings, f.report.failOn) {
 		return &foundError{fmt.Sprintf("%s, %s in %s", plural(findings.Count(report.Findings, findings.Error), "error"),
-			plural(findings.Count(report.Findings, findings.Warning), "warning"), ref)}
+			plural(findings.Count(report.Findings, findings.Warning), "warning"), what)}
 	}
 	return nil
 }
 
-// rendered renders a source as the other reports do, and says where its rules are from.
-func (f *permissionsFlags) rendered(cmd *cobra.Command, ref string) (permissions.Input, error) {
-	profile, _ := f.render.options.Text(generate.OptionProfile)
-	if p := generate.Profile(profile); p.HandsOver() {
-		return permissions.Input{}, &usageError{fmt.Sprintf("profile %s leaves RBAC to OLM", p),
-			"leave out --profile: the default shows what OLM grants"}
-	}
-	// An operator that serves must have certificates. They have no part in permissions.
-	c, err := f.render.config(ref, map[manifest.Option]any{generate.OptionCerts: string(generate.CertsManager)})
-	if err != nil {
-		return permissions.Input{}, err
-	}
-	all, err := f.render.render(cmd, c)
-	if err != nil {
-		return permissions.Input{}, err
-	}
-	b, r := all.Opened[0].Bundle, all.Operators[0].Result
-	objects, err := renderedObjects(r)
-	if err != nil {
-		return permissions.Input{}, err
-	}
-	in := permissions.Input{
-		Operator: permissions.Operator{Name: r.CSV, Package: r.Package, Version: r.Version,
-			InstallMode: string(r.InstallMode), Profile: profile, Namespace: r.Namespace},
-		Objects: objects, Namespace: r.Namespace, Rendered: true, Shipped: b.Others,
-		CSVs: []permissions.CSV{{ClusterServiceVersion: b.CSV, Object: b.CSVObject, Namespace: r.Namespace}},
-	}
-	if targets, given := f.render.options.Text(generate.OptionTargetNamespaces); given {
-		in.Operator.Targets = strings.Split(targets, ",")
-	}
-	return in, nil
-}
-
-// renderedObjects returns the rendered objects that have a part in permissions.
-func renderedObjects(r *generate.Result) ([]*manifest.Object, error) {
-	var out []*manifest.Object
-	for _, o := range r.Objects {
-		if !permissions.Relevant(o.Group(), o.Kind) {
-			continue
-		}
-		read, err := o.Manifest()
+// read reads what the arguments or -f name.
+func (f *permissionsFlags) read(cmd *cobra.Command, refs []string) (*reviewed, error) {
+	var list []*reviewed
+	for _, file := range f.render.files {
+		r, err := f.render.reviewConfig(cmd, file)
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, read)
+		list = append(list, r)
 	}
-	return out, nil
+	trees := slices.DeleteFunc(slices.Clone(refs), func(ref string) bool { return !isTree(ref) || isConfig(ref) })
+	switch {
+	case len(trees) > 0 && len(trees) < len(refs):
+		other := refs[slices.IndexFunc(refs, func(ref string) bool { return !slices.Contains(trees, ref) })]
+		return nil, &usageError{fmt.Sprintf("%s is a TREE, and %s is none", trees[0], other),
+			"olmgen render writes a TREE for a SOURCE"}
+	case len(trees) > 0:
+		return f.tree(cmd, trees)
+	}
+	for _, ref := range refs {
+		r, err := f.render.reviewSource(cmd, ref, nil)
+		if err != nil {
+			return nil, err
+		}
+		if len(refs) > 1 {
+			r.under(func(_ int, file string) string { return pathIn(ref, file) })
+		}
+		list = append(list, r)
+	}
+	return together(list, append(slices.Clone(refs), f.render.files...)), nil
+}
+
+// together puts what is in one cluster into one report.
+func together(list []*reviewed, names []string) *reviewed {
+	if len(list) == 1 {
+		return list[0]
+	}
+	all := &reviewed{}
+	all.Rendered = true
+	all.Operator = permissions.Operator{Name: strings.Join(names, ", ")}
+	for _, r := range list {
+		all.Objects, all.CSVs = append(all.Objects, r.Objects...), append(all.CSVs, r.CSVs...)
+		all.Shipped = append(all.Shipped, r.Shipped...)
+	}
+	return all
 }
 
 // tree reads manifests.
-func (f *permissionsFlags) tree(cmd *cobra.Command, ref string) (permissions.Input, error) {
-	in := permissions.Input{Operator: permissions.Operator{Name: ref}}
-	var wrong error
-	cmd.Flags().Visit(func(flag *pflag.Flag) {
-		if n := flag.Name; wrong == nil && n != "format" && n != "fail-on" && n != "namespace" {
-			wrong = &usageError{fmt.Sprintf("--%s is for a SOURCE, and %s is a TREE", n, ref),
-				"see " + cmd.CommandPath() + " --help"}
-		}
-	})
-	if wrong != nil {
-		return in, wrong
+func (f *permissionsFlags) tree(cmd *cobra.Command, refs []string) (*reviewed, error) {
+	what := strings.Join(refs, ", ") + " is a TREE"
+	if err := f.render.refuseRenderFlags(cmd, what, "namespace"); err != nil {
+		return nil, err
 	}
-	in.Namespace, _ = f.render.options.Text(generate.OptionNamespace)
-	t, err := tree.Read(cmd.Context(), []string{ref}, tree.Options{Stdin: cmd.InOrStdin()})
+	namespace, _ := f.render.options.Text(generate.OptionNamespace)
+	r, err := reviewTree(cmd, refs, namespace)
 	if err != nil {
-		return in, err
+		return nil, err
 	}
-	saySkipped(cmd.ErrOrStderr(), t)
-	for _, e := range t.Faults {
-		fmt.Fprintln(cmd.ErrOrStderr(), "olmgen: warning: not read: "+e.Error())
-	}
-	in.Objects = t.Objects
-	if in.CSVs, err = permissions.InstalledCSVs(t.Objects); err != nil {
-		return in, err
-	}
-	return in, refuseWithoutBindings(ref, in)
+	return r, refuseWithoutBindings(strings.Join(refs, ", "), r.Input)
 }
 
 // refuseWithoutBindings refuses a tree without any RBAC, which would look like an operator that may do nothing.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -31,24 +32,27 @@ type renderFlags struct {
 	summary      summaryFlags
 }
 
-// optionsWith returns the declared options with a flag that a command takes.
-func optionsWith(takes func(config.Option) bool) (options []config.Placed) {
-	for _, o := range config.WithFlags(config.Declared()) {
-		if takes(o.Option) {
-			options = append(options, o)
+// optionsWith yields the declared options with a flag that a command takes.
+func optionsWith(takes func(config.Option) bool) iter.Seq[config.Placed] {
+	declared := config.Declared()
+	return func(yield func(config.Placed) bool) {
+		for o := range config.WithFlags(declared) {
+			if takes(o.Option) && !yield(o) {
+				return
+			}
 		}
 	}
-	return options
 }
 
 // addOptions adds the flags of options, with their completion.
-func addOptions(cmd *cobra.Command, options []config.Placed) *config.Flags {
-	for _, o := range options {
+func addOptions(cmd *cobra.Command, options iter.Seq[config.Placed]) *config.Flags {
+	flags := config.AddFlags(cmd.Flags(), options)
+	for o := range options {
 		if o.Words != nil {
-			defer offer(cmd, o.Flag, o.Words) // once there is the flag
+			offer(cmd, o.Flag, o.Words)
 		}
 	}
-	return config.AddFlags(cmd.Flags(), options)
+	return flags
 }
 
 // register adds the flags of a command that renders with the options that takes reports.

@@ -31,6 +31,11 @@ func (f *reportFlags) register(flags *pflag.FlagSet) {
 		"fail-on",
 		"lowest level that makes the exit code 3: error, warning, note or none",
 	)
+	f.registerBaseline(flags)
+}
+
+// registerBaseline adds the flags about known findings.
+func (f *reportFlags) registerBaseline(flags *pflag.FlagSet) {
 	flags.StringVar(&f.baseline, "baseline", "", "ignore the findings that `FILE` lists")
 	flags.StringVar(&f.write, "write-baseline", "",
 		"write all findings to `FILE`, for --baseline, and exit with code 0")

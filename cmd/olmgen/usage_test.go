@@ -142,7 +142,7 @@ func TestUpgradeChangesOnlyTheVersion(t *testing.T) {
 func TestProfilesOfFlags(t *testing.T) {
 	values := map[string]string{"issuer": "Issuer/a", "catalog-source": "a/b", "version-range": "1", "certs": "none"}
 	limited := 0
-	for _, o := range config.WithFlags(config.Declared()) {
+	for o := range config.WithFlags(config.Declared()) {
 		if o.Profiles == nil {
 			continue
 		}
@@ -209,7 +209,7 @@ func TestFlagsAreExplained(t *testing.T) {
 			}
 		}
 	}
-	for _, o := range config.WithFlags(config.Declared()) {
+	for o := range config.WithFlags(config.Declared()) {
 		if !hasTopic(string(o.Topic)) {
 			t.Errorf("--%s is below the topic %q, which has no text", o.Flag, o.Topic)
 		}

@@ -49,7 +49,10 @@ func read(r io.Reader) (*list, error) {
 		e.Tip = useRender
 		return nil, e
 	}
-	l := &list{root: d.Root}
+	l := new(list)
+	if l.root, err = d.Nodes(); err != nil {
+		return nil, err
+	}
 	budget := limits.Nodes
 	if err := expand(l.root, &budget, 0); err != nil {
 		return nil, d.Errorf("", "%v", err)

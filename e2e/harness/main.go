@@ -46,7 +46,7 @@ func main() {
 	}
 }
 
-const usage = "usage: harness [flags] live|e2e [dry-run] [apply] [upgrade] [access]"
+const usage = "usage: harness [flags] live|e2e [dry-run] [apply] [upgrade] [access] [crs]"
 
 func run(ctx context.Context, args []string, o options) error {
 	switch {

@@ -17,7 +17,7 @@ const module = "github.com/olmgen/olmgen/"
 
 // floors are the folders at the top, from the roof to the ground. A package imports only packages of lower floors and of
 // its own folder. Folders of one floor do not import each other.
-var floors = [][]string{{"cmd"}, {"config"}, {"report", "review"}, {"output"}, {"generate"}, {"bundle"}, {"templates"}, {"manifest"},
+var floors = [][]string{{"cmd"}, {"config"}, {"report"}, {"review"}, {"catalog"}, {"output"}, {"generate"}, {"bundle"}, {"templates"}, {"manifest"},
 	{"internal"}}
 
 // tests are the folders that hold tests and what they need. Nothing imports them.

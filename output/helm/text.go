@@ -157,7 +157,8 @@ func (w *writer) tokens(v any) any {
 		}
 		return w.add(s) + "unless"
 	case string:
-		if strings.HasSuffix(v, "\n\n") { // a block whose end "{{-" behind it would trim
+		// The "{{-" after a block trims the white space at the block's end.
+		if strings.Contains(v, "\n") && strings.TrimRight(v, " \t\r\n") != strings.TrimSuffix(v, "\n") {
 			return w.add(w.text(text{{literal, v}, {literal, ""}}))
 		}
 	case map[string]any:

@@ -21,8 +21,10 @@ func FuzzText(f *testing.F) {
 	for i, s := range hostile {
 		f.Add(s, hostile[(i*7+1)%len(hostile)])
 	}
+	f.Add("0 \n", "0 \n")
+	f.Add("a\n0 ", "x\n\t\n")
 	f.Fuzz(func(t *testing.T, a, b string) {
-		if !utf8.ValidString(a + b) {
+		if !utf8.ValidString(a) || !utf8.ValidString(b) {
 			t.Skip("what is read from YAML is UTF-8")
 		}
 		v := map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "x", "namespace": text{{kind: namespaceVar}}},

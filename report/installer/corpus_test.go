@@ -1,8 +1,10 @@
 package installer
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -76,23 +78,25 @@ func checkCovers(t *testing.T, what string, r *generate.Result) {
 		t.Errorf("%s: %v", what, p.Warnings)
 	}
 	want := demanded(t, what, r)
-	checkMinimal(t, what+", cluster", want[""], p.Cluster)
-	for ns, rules := range want {
-		if ns == "" {
-			continue
-		}
-		if ok, missing := validation.Covers(append(p.Namespaces[ns][:len(p.Namespaces[ns]):len(p.Namespaces[ns])], p.Cluster...), rules); !ok {
-			t.Errorf("%s, %s: missing:\n%s", what, ns, short(missing))
-		}
+	checkRules(t, what+", cluster", want[""], p.Cluster, nil)
+	delete(want, "")
+	for _, ns := range slices.Concat(slices.Collect(maps.Keys(want)), slices.Collect(maps.Keys(p.Namespaces))) {
+		checkRules(t, what+", "+ns, want[ns], p.Namespaces[ns], p.Cluster)
 	}
-	for ns, rules := range p.Namespaces {
-		if ok, more := validation.Covers(want[ns], rules); !ok {
-			t.Errorf("%s, %s: more than is needed:\n%s", what, ns, short(more))
-		}
-		for i := range rules {
-			if ok, _ := validation.Covers(append(append(append([]rbacv1.PolicyRule{}, rules[:i]...), rules[i+1:]...), p.Cluster...), rules[i:i+1]); ok {
-				t.Errorf("%s, %s: the other rules grant it too: %s", what, ns, short(rules[i:i+1]))
-			}
+}
+
+// checkRules checks that the rules got and held grant want, and that none of got is too much.
+func checkRules(t *testing.T, what string, want, got, held []rbacv1.PolicyRule) {
+	t.Helper()
+	if ok, missing := validation.Covers(slices.Concat(got, held), want); !ok {
+		t.Errorf("%s: missing:\n%s", what, short(missing))
+	}
+	if ok, more := validation.Covers(want, got); !ok {
+		t.Errorf("%s: more than is needed:\n%s", what, short(more))
+	}
+	for i := range got {
+		if ok, _ := validation.Covers(slices.Concat(got[:i], got[i+1:], held), got[i:i+1]); ok {
+			t.Errorf("%s: the other rules grant it too: %s", what, short(got[i:i+1]))
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 
+	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -77,8 +78,7 @@ func (d *derivation) write(o *manifest.Object, plural, namespace string) {
 		d.escalate[o.Name] = true
 	}
 	if r.aggregated || d.Escalate {
-		d.in(namespace).add(atom{group: rbacv1.GroupName, resource: plural, verb: "escalate", named: true,
-			name: o.Name})
+		d.grant(plural, "escalate", o.Name, namespace)
 		return
 	}
 	d.hold(r.rules, namespace)
@@ -96,14 +96,22 @@ func (d *derivation) bindTo(ref rbacv1.RoleRef, namespace string) {
 		d.bind[ref.Kind+" "+strings.TrimPrefix(key.namespace+"/"+ref.Name, "/")] = true
 	}
 	if r == nil || r.aggregated || d.Escalate {
-		d.in(namespace).add(atom{group: rbacv1.GroupName, resource: plural, verb: "bind", named: true, name: ref.Name})
+		d.grant(plural, "bind", ref.Name, namespace)
 		return
 	}
 	d.hold(r.rules, namespace)
 }
 
+// grant grants a verb on one object of RBAC.
+func (d *derivation) grant(plural, verb, name, namespace string) {
+	d.in(namespace).Add(rbac.Atom{Group: rbacv1.GroupName, Resource: plural, Verb: verb, Named: true, Name: name}, true)
+}
+
 func (d *derivation) hold(rules []rbacv1.PolicyRule, namespace string) {
+	to := d.in(namespace)
 	for _, rule := range rules {
-		d.in(namespace).addRule(rule)
+		for _, a := range rbac.Atoms(rule) {
+			to.Add(a, true)
+		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 
+	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -38,7 +39,7 @@ var verbs = []string{"get", "patch", "update", "delete"}
 // escalation check of the API server asks of who writes a role or a binding. Errors are *manifest.Error.
 func Derive(objects []*manifest.Object, o Options) (*Permissions, error) {
 	t := newAPIs(objects)
-	d := &derivation{Options: o, cluster: atoms{}, namespaces: map[string]atoms{}, escalate: map[string]bool{},
+	d := &derivation{Options: o, cluster: &atoms{}, namespaces: map[string]*atoms{}, escalate: map[string]bool{},
 		bind: map[string]bool{}}
 	var err error
 	if d.roles, err = rolesOf(objects); err != nil {
@@ -58,9 +59,9 @@ func Derive(objects []*manifest.Object, o Options) (*Permissions, error) {
 			return nil, err
 		}
 	}
-	p.Cluster = d.cluster.rules(nil)
+	p.Cluster = rulesOf(d.cluster, nil)
 	for ns, a := range d.namespaces {
-		if rules := a.rules(d.cluster); len(rules) > 0 {
+		if rules := rulesOf(a, d.cluster); len(rules) > 0 {
 			p.Namespaces[ns] = rules
 		}
 	}
@@ -69,22 +70,28 @@ func Derive(objects []*manifest.Object, o Options) (*Permissions, error) {
 	return p, nil
 }
 
+// atoms are permissions as the smallest parts of rules.
+type atoms = rbac.Index[bool]
+
+// rulesOf returns the rules of the atoms that neither another of them nor the set held covers.
+func rulesOf(s, held *atoms) []rbacv1.PolicyRule { return rbac.Rules(s.Minimal(held)) }
+
 // derivation collects permissions.
 type derivation struct {
 	Options
 	roles          map[roleKey]*role
-	cluster        atoms
-	namespaces     map[string]atoms
+	cluster        *atoms
+	namespaces     map[string]*atoms
 	escalate, bind map[string]bool
 }
 
 // in returns what is collected for a namespace, or for the cluster.
-func (d *derivation) in(namespace string) atoms {
+func (d *derivation) in(namespace string) *atoms {
 	if namespace == "" {
 		return d.cluster
 	}
 	if d.namespaces[namespace] == nil {
-		d.namespaces[namespace] = atoms{}
+		d.namespaces[namespace] = &atoms{}
 	}
 	return d.namespaces[namespace]
 }
@@ -92,13 +99,13 @@ func (d *derivation) in(namespace string) atoms {
 // apply grants what it takes to apply and to prune one object.
 func (d *derivation) apply(r resource, name string) {
 	to := d.in(r.namespace)
-	to.add(atom{group: r.group, resource: r.plural, verb: "create"})
+	to.Add(rbac.Atom{Group: r.group, Resource: r.plural, Verb: "create"}, true)
 	for _, v := range verbs {
-		to.add(atom{group: r.group, resource: r.plural, verb: v, named: true, name: name})
+		to.Add(rbac.Atom{Group: r.group, Resource: r.plural, Verb: v, Named: true, Name: name}, true)
 	}
 	if d.Watch {
 		for _, v := range []string{"list", "watch"} {
-			to.add(atom{group: r.group, resource: r.plural, verb: v})
+			to.Add(rbac.Atom{Group: r.group, Resource: r.plural, Verb: v}, true)
 		}
 	}
 }

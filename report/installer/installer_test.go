@@ -9,7 +9,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	rbacv1 "k8s.io/api/rbac/v1"
-	"k8s.io/component-helpers/auth/rbac/validation"
 	"sigs.k8s.io/yaml"
 
 	"github.com/olmgen/olmgen/manifest"
@@ -50,9 +49,9 @@ func short(rules []rbacv1.PolicyRule) string {
 }
 
 const (
-	create = "create "
-	named  = "delete,get,patch,update "
-	rbac   = "rbac.authorization.k8s.io "
+	create    = "create "
+	named     = "delete,get,patch,update "
+	rbacGroup = "rbac.authorization.k8s.io "
 )
 
 func roleYAML(kind, name, namespace, rules string) string {
@@ -97,28 +96,28 @@ func TestDerive(t *testing.T) {
 		{"an irregular plural", "apiVersion: security.openshift.io/v1\nkind: SecurityContextConstraints\nmetadata: {name: a}\n", Options{},
 			create + "security.openshift.io securitycontextconstraints\n" + named + "security.openshift.io securitycontextconstraints a\n", ""},
 
-		{"a Role", roleYAML("Role", "r", "ns", podRule), Options{}, "", "get,list  pods\n" + create + rbac + "roles\n" + named + rbac + "roles r\n"},
-		{"a Role, escalate", roleYAML("Role", "r", "ns", podRule), Options{Escalate: true}, "", create + rbac + "roles\ndelete,escalate,get,patch,update " + rbac + "roles r\n"},
-		{"a ClusterRole is held everywhere", roleYAML("ClusterRole", "r", "", podRule), Options{}, "get,list  pods\n" + create + rbac + "clusterroles\n" + named + rbac + "clusterroles r\n", ""},
+		{"a Role", roleYAML("Role", "r", "ns", podRule), Options{}, "", "get,list  pods\n" + create + rbacGroup + "roles\n" + named + rbacGroup + "roles r\n"},
+		{"a Role, escalate", roleYAML("Role", "r", "ns", podRule), Options{Escalate: true}, "", create + rbacGroup + "roles\ndelete,escalate,get,patch,update " + rbacGroup + "roles r\n"},
+		{"a ClusterRole is held everywhere", roleYAML("ClusterRole", "r", "", podRule), Options{}, "get,list  pods\n" + create + rbacGroup + "clusterroles\n" + named + rbacGroup + "clusterroles r\n", ""},
 		{"a ClusterRole covers a Role", roleYAML("ClusterRole", "r", "", "rules: [{apiGroups: ['*'], resources: ['*'], verbs: ['*']}, {nonResourceURLs: ['/metrics', '/met*'], verbs: [get]}]") + roleYAML("Role", "r", "ns", podRule), Options{},
 			"* * *\nget /met*\n", ""},
 		{"a rule covers another", roleYAML("Role", "r", "ns", "rules: [{apiGroups: [''], resources: [pods], resourceNames: [a], verbs: [get]}, {apiGroups: [''], resources: ['*'], verbs: [get]}, {apiGroups: ['*'], resources: ['*/status', pods/status, pods/log], verbs: [patch]}]"), Options{},
-			"", "get  *\npatch * */status,pods/log\ncreate " + rbac + "roles\n" + named + rbac + "roles r\n"},
-		{"an aggregated ClusterRole", roleYAML("ClusterRole", "r", "", "aggregationRule: {clusterRoleSelectors: [{matchLabels: {a: b}}]}"), Options{}, create + rbac + "clusterroles\ndelete,escalate,get,patch,update " + rbac + "clusterroles r\n", ""},
-		{"an aggregation of nothing", roleYAML("ClusterRole", "r", "", "aggregationRule: {}"), Options{}, create + rbac + "clusterroles\n" + named + rbac + "clusterroles r\n", ""},
+			"", "get  *\npatch * */status,pods/log\ncreate " + rbacGroup + "roles\n" + named + rbacGroup + "roles r\n"},
+		{"an aggregated ClusterRole", roleYAML("ClusterRole", "r", "", "aggregationRule: {clusterRoleSelectors: [{matchLabels: {a: b}}]}"), Options{}, create + rbacGroup + "clusterroles\ndelete,escalate,get,patch,update " + rbacGroup + "clusterroles r\n", ""},
+		{"an aggregation of nothing", roleYAML("ClusterRole", "r", "", "aggregationRule: {}"), Options{}, create + rbacGroup + "clusterroles\n" + named + rbacGroup + "clusterroles r\n", ""},
 
 		{"a binding to a Role of the tree", roleYAML("Role", "r", "ns", podRule) + binding("RoleBinding", "r", "ns", "Role", "r"), Options{},
-			"", "get,list  pods\n" + create + rbac + "rolebindings,roles\n" + named + rbac + "rolebindings,roles r\n"},
+			"", "get,list  pods\n" + create + rbacGroup + "rolebindings,roles\n" + named + rbacGroup + "rolebindings,roles r\n"},
 		{"a binding to a Role of the tree, escalate", roleYAML("Role", "r", "ns", podRule) + binding("RoleBinding", "b", "ns", "Role", "r"), Options{Escalate: true},
-			"", named + rbac + "rolebindings b\n" + create + rbac + "rolebindings,roles\nbind,delete,escalate,get,patch,update " + rbac + "roles r\n"},
+			"", named + rbacGroup + "rolebindings b\n" + create + rbacGroup + "rolebindings,roles\nbind,delete,escalate,get,patch,update " + rbacGroup + "roles r\n"},
 		{"a binding to a Role of that name elsewhere", roleYAML("Role", "r", "other", podRule) + binding("RoleBinding", "b", "ns", "Role", "r"), Options{},
-			"", create + rbac + "rolebindings\n" + named + rbac + "rolebindings b\nbind " + rbac + "roles r\n"},
+			"", create + rbacGroup + "rolebindings\n" + named + rbacGroup + "rolebindings b\nbind " + rbacGroup + "roles r\n"},
 		{"a binding to a ClusterRole that is not in the tree", binding("ClusterRoleBinding", "b", "", "ClusterRole", "view"), Options{},
-			create + rbac + "clusterrolebindings\n" + named + rbac + "clusterrolebindings b\nbind " + rbac + "clusterroles view\n", ""},
+			create + rbacGroup + "clusterrolebindings\n" + named + rbacGroup + "clusterrolebindings b\nbind " + rbacGroup + "clusterroles view\n", ""},
 		{"a RoleBinding to it: bind in that namespace only", binding("RoleBinding", "b", "ns", "ClusterRole", "view"), Options{},
-			"", "bind " + rbac + "clusterroles view\n" + create + rbac + "rolebindings\n" + named + rbac + "rolebindings b\n"},
+			"", "bind " + rbacGroup + "clusterroles view\n" + create + rbacGroup + "rolebindings\n" + named + rbacGroup + "rolebindings b\n"},
 		{"a binding to an aggregated ClusterRole of the tree", roleYAML("ClusterRole", "r", "", "aggregationRule: {clusterRoleSelectors: [{}]}") + binding("RoleBinding", "b", "ns", "ClusterRole", "r"), Options{},
-			create + rbac + "clusterroles\ndelete,escalate,get,patch,update " + rbac + "clusterroles r\n", "bind " + rbac + "clusterroles r\n" + create + rbac + "rolebindings\n" + named + rbac + "rolebindings b\n"},
+			create + rbacGroup + "clusterroles\ndelete,escalate,get,patch,update " + rbacGroup + "clusterroles r\n", "bind " + rbacGroup + "clusterroles r\n" + create + rbacGroup + "rolebindings\n" + named + rbacGroup + "rolebindings b\n"},
 		{"RBAC of another group", "apiVersion: iam.example.com/v1\nkind: Role\nmetadata: {name: a, namespace: ns}\nrules: 1\n", Options{}, "", create + "iam.example.com roles\n" + named + "iam.example.com roles a\n"},
 		{"what is kustomize's", "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n", Options{}, "", ""},
 	} {
@@ -241,78 +240,4 @@ func TestObjects(t *testing.T) {
 	if diff := cmp.Diff([]string{"ClusterRole /tenant.app", "ClusterRoleBinding /tenant.app", "Role a/app", "RoleBinding a/app", "Role b/app", "RoleBinding b/app"}, got); diff != "" {
 		t.Error(diff)
 	}
-}
-
-// Merging rules neither adds nor loses a right, and leaves nothing that the others grant.
-func TestRules(t *testing.T) {
-	rules := []rbacv1.PolicyRule{
-		{Verbs: []string{"get", "list", "get"}, APIGroups: []string{"", "apps"}, Resources: []string{"pods", "deployments", "pods/status"}},
-		{Verbs: []string{"*"}, APIGroups: []string{"apps"}, Resources: []string{"deployments"}},
-		{Verbs: []string{"get"}, APIGroups: []string{"*"}, Resources: []string{"*/status"}},
-		{Verbs: []string{"delete"}, APIGroups: []string{""}, Resources: []string{"pods"}, ResourceNames: []string{"", "a", "b"}},
-		{Verbs: []string{"get"}, NonResourceURLs: []string{"/a", "/a*", "/a**", "/b"}},
-		{Verbs: []string{"*"}, NonResourceURLs: []string{"/b"}},
-		{Verbs: []string{"get"}},
-	}
-	checkMinimal(t, "rules", rules, merged(rules))
-}
-
-func merged(rules []rbacv1.PolicyRule) []rbacv1.PolicyRule {
-	s := atoms{}
-	for _, r := range rules {
-		s.addRule(r)
-	}
-	return s.rules(nil)
-}
-
-func checkMinimal(t *testing.T, what string, want, got []rbacv1.PolicyRule) {
-	t.Helper()
-	if ok, missing := validation.Covers(got, want); !ok {
-		t.Errorf("%s: missing:\n%s", what, short(missing))
-	}
-	if ok, more := validation.Covers(want, got); !ok {
-		t.Errorf("%s: more than is needed:\n%s", what, short(more))
-	}
-	for i := range got {
-		others := append(append([]rbacv1.PolicyRule{}, got[:i]...), got[i+1:]...)
-		if ok, _ := validation.Covers(others, got[i:i+1]); ok {
-			t.Errorf("%s: the other rules grant it too: %s", what, short(got[i:i+1]))
-		}
-	}
-}
-
-func FuzzRules(f *testing.F) {
-	f.Add("get,list;,apps;pods,*/status;a,;\n*;*;*;;\n", "get;;;;/a*,/b")
-	f.Add("*;;pods;;", "get,*;,*;pods/log,pods,*;;*\nget;;;;/metrics,*")
-	f.Fuzz(func(t *testing.T, first, second string) {
-		if len(first)+len(second) > 400 {
-			return
-		}
-		rules := parseRules(first + "\n" + second)
-		got := merged(rules)
-		checkMinimal(t, "rules", rules, got)
-		if again := merged(parseRules(second + "\n" + first)); short(again) != short(got) {
-			t.Errorf("another order, other rules:\n%s\n%s", short(got), short(again))
-		}
-	})
-}
-
-// parseRules reads lines of verbs;groups;resources;names;URLs, each separated by commas.
-func parseRules(text string) []rbacv1.PolicyRule {
-	var out []rbacv1.PolicyRule
-	for line := range strings.SplitSeq(text, "\n") {
-		f := append(strings.Split(line, ";"), "", "", "", "")
-		list := func(s string) []string {
-			if s == "" {
-				return nil
-			}
-			return strings.Split(s, ",")
-		}
-		if f[4] != "" { // the API server refuses a rule with both
-			out = append(out, rbacv1.PolicyRule{Verbs: list(f[0]), NonResourceURLs: list(f[4])})
-			continue
-		}
-		out = append(out, rbacv1.PolicyRule{Verbs: list(f[0]), APIGroups: strings.Split(f[1], ","), Resources: list(f[2]), ResourceNames: list(f[3])})
-	}
-	return out
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	rbacv1 "k8s.io/api/rbac/v1"
+
+	"github.com/olmgen/olmgen/internal/rbac"
 )
 
 // Diff is what subjects gain and lose between two reports.
@@ -63,9 +65,9 @@ func beyond(items, others []Item, change Change) []Item {
 	held := placesOf(others)
 	var out []Item
 	for _, i := range items {
-		left := map[string][]atom{}
+		left := map[string][]rbac.Atom{}
 		for _, place := range i.places() {
-			for _, a := range atomsOf(i.rule()) {
+			for _, a := range rbac.Atoms(i.rule()) {
 				if !held.allow(a, place) {
 					left[place] = append(left[place], a)
 				}
@@ -78,7 +80,7 @@ func beyond(items, others []Item, change Change) []Item {
 }
 
 // rest returns the item for those of its atoms that are left at each place. The risk and the source stay.
-func (i Item) rest(left map[string][]atom, change Change) []Item {
+func (i Item) rest(left map[string][]rbac.Atom, change Change) []Item {
 	var out []Item
 	index := map[string]int{}
 	for _, place := range slices.Sorted(maps.Keys(left)) {
@@ -107,18 +109,18 @@ func (i Item) with(r rbacv1.PolicyRule, place string, change Change) Item {
 }
 
 // allowed is what items allow, by place.
-type allowed map[string]*index[bool]
+type allowed map[string]*rbac.Index[bool]
 
 func placesOf(items []Item) allowed {
 	out := allowed{}
 	for _, i := range items {
-		atoms := atomsOf(i.rule())
+		atoms := rbac.Atoms(i.rule())
 		for _, place := range i.places() {
 			if out[place] == nil {
-				out[place] = newIndex[bool]()
+				out[place] = &rbac.Index[bool]{}
 			}
 			for _, a := range atoms {
-				out[place].add(a, true)
+				out[place].Add(a, true)
 			}
 		}
 	}
@@ -126,10 +128,10 @@ func placesOf(items []Item) allowed {
 }
 
 // allow reports whether an atom is allowed at a place, by what holds there or in the cluster.
-func (x allowed) allow(a atom, place string) bool {
-	if _, ok := x[place].covering(a, true); ok {
+func (x allowed) allow(a rbac.Atom, place string) bool {
+	if _, ok := x[place].Covers(a); ok {
 		return true
 	}
-	_, ok := x[""].covering(a, true)
+	_, ok := x[""].Covers(a)
 	return ok
 }

@@ -9,7 +9,9 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 
+	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/review/internal/show"
 )
 
 // Input is what a report is made of.
@@ -182,25 +184,25 @@ func (e *evaluation) subject(s Subject) error {
 
 // reduce drops what another grant of the same subject allows, too: by is the grant that does.
 func reduce(s Subject, grants []grant) (kept []held, by map[Source][]held, err error) {
-	places := map[string]*index[Source]{}
+	places := map[string]*rbac.Index[Source]{}
 	by = map[Source][]held{}
 	n := 0
 	var list []held
 	for _, g := range grants {
-		if n += size(g.rule); n > maxAtoms || n < 0 {
+		if n += rbac.Count(g.rule, maxAtoms); n > maxAtoms || n < 0 {
 			msg := fmt.Sprintf("the rules of %s have more than %d combinations of verb, resource and name",
-				short(s.String()), maxAtoms)
+				show.Short(s.String()), maxAtoms)
 			return nil, nil, &manifest.Error{File: g.source.File, Line: g.source.Line, Field: g.source.Field, Msg: msg}
 		}
 		x := places[g.place]
 		if x == nil {
-			x = newIndex[Source]()
+			x = &rbac.Index[Source]{}
 			places[g.place] = x
 		}
-		for _, a := range atomsOf(g.rule) {
+		for _, a := range rbac.Atoms(g.rule) {
 			h := held{a, g.place, g.source}
-			if !x.add(a, g.source) {
-				if first := x.of[a]; first != g.source {
+			if first, added := x.Add(a, g.source); !added {
+				if first != g.source {
 					by[first] = append(by[first], h)
 				}
 				continue
@@ -210,14 +212,13 @@ func reduce(s Subject, grants []grant) (kept []held, by map[Source][]held, err e
 	}
 	cluster := places[""]
 	for _, h := range list {
-		if wider, ok := places[h.place].covering(h.atom, false); ok {
-			source := places[h.place].of[wider]
+		if source, ok := places[h.place].Wider(h.atom); ok {
 			by[source] = append(by[source], h)
 			continue
 		}
 		if h.place != "" {
-			if wider, ok := cluster.covering(h.atom, true); ok {
-				by[cluster.of[wider]] = append(by[cluster.of[wider]], h)
+			if source, ok := cluster.Covers(h.atom); ok {
+				by[source] = append(by[source], h)
 				continue
 			}
 		}

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	rbacv1 "k8s.io/api/rbac/v1"
+
+	"github.com/olmgen/olmgen/review/internal/show"
 )
 
 // Fact answers one question that a person asks first, for all subjects together.
@@ -116,7 +118,7 @@ func (r *Report) everything() (f Fact, full, ok bool) {
 	case !slices.ContainsFunc(item.Verbs, func(v string) bool { return !slices.Contains(reading, v) }):
 		f.Text = "reads " + resources + " in " + placeText(f.Namespaces)
 	default:
-		f.Text = fmt.Sprintf("may %s %s in %s", listText(item.Verbs), resources, placeText(f.Namespaces))
+		f.Text = fmt.Sprintf("may %s %s in %s", show.List(item.Verbs), resources, placeText(f.Namespaces))
 	}
 	f.Text = f.everybody() + f.Text
 	return f, best == 7, true
@@ -195,7 +197,7 @@ func (r *Report) answer(q question, s scopes) (Fact, bool) {
 	}
 	f.Text = fmt.Sprintf(q.any, placeText(f.Namespaces), q.facetText(facets))
 	if best > 1 {
-		f.Text = fmt.Sprintf(q.named, placeText(f.Namespaces), q.facetText(facets), listText(names))
+		f.Text = fmt.Sprintf(q.named, placeText(f.Namespaces), q.facetText(facets), show.List(names))
 	}
 	f.Text = f.everybody() + f.Text
 	return f, true

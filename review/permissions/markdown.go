@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/olmgen/olmgen/review/findings"
+	"github.com/olmgen/olmgen/review/internal/show"
 )
 
 // markdown writes the report for a comment: the answer in the first lines, the rest folded.
@@ -28,7 +29,7 @@ func (r *Report) markdown(w io.Writer) error {
 		fmt.Fprintf(b, "\nUsers gain: %s.\n", esc(v.Gains))
 	}
 	if len(v.Findings) > 0 {
-		fold(b, "What follows: "+v.Counts, func() {
+		show.Fold(b, "What follows: "+v.Counts, func() {
 			fmt.Fprint(b, "| Level | Who | What | Where | Rule |\n| --- | --- | --- | --- | --- |\n")
 			for _, f := range v.Findings {
 				fmt.Fprintf(b, "| %s | %s | %s | %s | %s |\n", f.Level, esc(f.Who), esc(f.Message),
@@ -37,32 +38,25 @@ func (r *Report) markdown(w io.Writer) error {
 		})
 	}
 	for _, s := range v.Subjects {
-		fold(b, s.Name, func() { markdownLines(b, s.Sections) })
+		show.Fold(b, s.Name, func() { markdownLines(b, s.Sections) })
 	}
 	if len(v.Users) > 0 {
-		fold(b, "Users gain, where they are bound to the role", func() { markdownLines(b, []section{{"", v.Users}}) })
+		show.Fold(b, "Users gain, where they are bound to the role", func() { markdownLines(b, []section{{"", v.Users}}) })
 	}
 	if len(v.Covered) > 0 {
-		fold(b, "Granted again, and covered by the grants above", func() {
+		show.Fold(b, "Granted again, and covered by the grants above", func() {
 			for _, c := range v.Covered {
 				fmt.Fprintf(b, "* %s\n", esc(c))
 			}
 		})
 	}
 	if len(v.Idle) > 0 {
-		fmt.Fprintf(b, "\nBound to nothing: %s.\n", esc(listText(v.Idle)))
+		fmt.Fprintf(b, "\nBound to nothing: %s.\n", esc(show.List(v.Idle)))
 	}
 	for _, n := range v.Notes {
 		fmt.Fprintf(b, "\nNote: %s.\n", esc(n))
 	}
 	return b.Flush()
-}
-
-// fold writes what a person opens. The summary is HTML.
-func fold(w io.Writer, summary string, body func()) {
-	fmt.Fprintf(w, "\n<details><summary>%s</summary>\n\n", htmlText(summary))
-	body()
-	fmt.Fprint(w, "\n</details>\n")
 }
 
 func markdownLines(w io.Writer, sections []section) {
@@ -74,12 +68,4 @@ func markdownLines(w io.Writer, sections []section) {
 				esc(l.At), esc(l.Reason))
 		}
 	}
-}
-
-// htmlText makes text stand for itself in a line of HTML inside Markdown, where a forge also looks for mentions
-// and links.
-func htmlText(s string) string {
-	s = strings.ReplaceAll(findings.Escape(s), `\`, "")
-	return strings.NewReplacer("*", "&#42;", "_", "&#95;", "`", "&#96;", "[", "&#91;", "]", "&#93;", "|", "&#124;",
-		"~", "&#126;").Replace(s)
 }

@@ -10,6 +10,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/olmgen/olmgen/review/findings"
+	"github.com/olmgen/olmgen/review/internal/show"
 )
 
 const (
@@ -87,7 +88,7 @@ func (r *Report) paths(s scopes) []findings.Finding {
 	for _, u := range r.Unknown {
 		out = append(out, u.Source.finding(ruleUnknown, findings.Warning, u.Subject,
 			fmt.Sprintf("is bound in %s to %s, which is not among the objects",
-				placeText(u.Namespaces), short(u.Role))))
+				placeText(u.Namespaces), show.Short(u.Role))))
 	}
 	for _, item := range r.Users {
 		if item.Risk != Other && item.Risk != NoEffect {
@@ -210,9 +211,9 @@ func (c consequence) forNames(i Item) bool {
 
 func (s Source) finding(rule string, level findings.Level, subject Subject, message string) findings.Finding {
 	f := findings.Finding{Rule: rule, Level: level, File: s.File, Line: s.Line,
-		Object: short(subject.String()), Message: message}
+		Object: show.Short(subject.String()), Message: message}
 	if s.File == "" {
-		f.Message += " (" + short(s.Object) + ", which OLM makes)"
+		f.Message += " (" + show.Short(s.Object) + ", which OLM makes)"
 	}
 	return f
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/olmgen/olmgen/review/findings"
+	"github.com/olmgen/olmgen/review/internal/show"
 )
 
 // Format is a form of a report.
@@ -41,43 +42,11 @@ func (r *Report) Print(w io.Writer, format Format) error {
 	return fmt.Errorf("no format %q", string(format))
 }
 
-const maxShort = 120
-
-// short makes text fit for a line: one that is too long is cut, and what is not printable is replaced.
-func short(s string) string {
-	if len(s) > maxShort {
-		cut := 0
-		for i := range s {
-			if i > maxShort-1 {
-				break
-			}
-			cut = i
-		}
-		s = s[:cut] + "…"
-	}
-	return findings.Printable(s)
-}
-
 func plural(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
 	}
 	return fmt.Sprintf("%d %ss", n, what)
-}
-
-const maxListed = 12
-
-// listText joins names, the first of them if there are many.
-func listText(list []string) string {
-	out := make([]string, 0, len(list))
-	for i, s := range list {
-		if i == maxListed && len(list) > maxListed+1 {
-			out = append(out, fmt.Sprintf("and %d more", len(list)-maxListed))
-			break
-		}
-		out = append(out, short(s))
-	}
-	return strings.Join(out, ", ")
 }
 
 // groupText names API groups for a person.
@@ -91,7 +60,7 @@ func groupText(groups []string) string {
 			names[i] = "all groups"
 		}
 	}
-	return listText(names)
+	return show.List(names)
 }
 
 // text says what the item allows: verbs, resources, groups and names.
@@ -104,20 +73,20 @@ func (i Item) text() string {
 }
 
 func (i Item) withoutGroup() string {
-	verbs := strings.ReplaceAll(listText(i.Verbs), ", ", ",")
+	verbs := strings.ReplaceAll(show.List(i.Verbs), ", ", ",")
 	if slices.Contains(i.Verbs, all) {
 		verbs = "all verbs on"
 	}
 	if len(i.NonResourceURLs) > 0 {
-		return verbs + " URLs " + listText(i.NonResourceURLs)
+		return verbs + " URLs " + show.List(i.NonResourceURLs)
 	}
-	resources := listText(i.Resources)
+	resources := show.List(i.Resources)
 	if slices.Contains(i.Resources, all) {
 		resources = "all resources"
 	}
 	text := verbs + " " + resources
 	if len(i.ResourceNames) > 0 {
-		text += " named " + listText(i.ResourceNames)
+		text += " named " + show.List(i.ResourceNames)
 	}
 	return text
 }
@@ -130,21 +99,21 @@ func (i Item) where() string {
 	if len(i.Namespaces) > 4 {
 		return plural(len(i.Namespaces), "namespace")
 	}
-	return listText(i.Namespaces)
+	return show.List(i.Namespaces)
 }
 
 // at returns file:line, or what makes the rule.
 func (s Source) at() string {
 	if s.File == "" {
-		return short(s.Object)
+		return show.Short(s.Object)
 	}
-	return short(fmt.Sprintf("%s:%d", s.File, s.Line))
+	return show.Short(fmt.Sprintf("%s:%d", s.File, s.Line))
 }
 
 // reason says why a rule is there.
 func (s Source) reason() string {
 	if s.Via != "" {
-		return whyText[s.Why] + ", for all of " + short(s.Via)
+		return whyText[s.Why] + ", for all of " + show.Short(s.Via)
 	}
 	return whyText[s.Why]
 }

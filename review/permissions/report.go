@@ -7,7 +7,9 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 
+	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/review/findings"
+	"github.com/olmgen/olmgen/review/internal/show"
 )
 
 // The version and kind of a report in JSON.
@@ -149,7 +151,7 @@ func (i Item) compare(o Item) int {
 
 // held is one atom that a subject has at a place, which is "" for the cluster.
 type held struct {
-	atom   atom
+	atom   rbac.Atom
 	place  string
 	source Source
 }
@@ -160,11 +162,11 @@ func itemsOf(subject Subject, list []held, change Change, scope scopes) []Item {
 		source Source
 		risk   Risk
 	}
-	groups := map[key]map[string][]atom{}
+	groups := map[key]map[string][]rbac.Atom{}
 	for _, h := range list {
 		k := key{h.source, scope.riskOf(h.atom, h.place)}
 		if groups[k] == nil {
-			groups[k] = map[string][]atom{}
+			groups[k] = map[string][]rbac.Atom{}
 		}
 		groups[k][h.place] = append(groups[k][h.place], h.atom)
 	}
@@ -201,13 +203,13 @@ func placeText(namespaces []string) string {
 	case slices.Contains(namespaces, Everywhere):
 		return "the cluster"
 	case len(namespaces) == 1:
-		return "namespace " + short(namespaces[0])
+		return "namespace " + show.Short(namespaces[0])
 	case len(namespaces) > 4:
 		return plural(len(namespaces), "namespace")
 	}
 	names := make([]string, len(namespaces))
 	for i, ns := range namespaces {
-		names[i] = short(ns)
+		names[i] = show.Short(ns)
 	}
 	return "namespaces " + strings.Join(names, ", ")
 }

@@ -3,6 +3,8 @@ package permissions
 import (
 	"slices"
 	"strings"
+
+	"github.com/olmgen/olmgen/internal/rbac"
 )
 
 // Risk groups permissions by what a person asks.
@@ -35,6 +37,9 @@ var title = map[Risk]string{
 	Other:        "the rest",
 	NoEffect:     "without effect",
 }
+
+// Title returns the heading of a risk.
+func (r Risk) Title() string { return title[r] }
 
 // pattern matches atoms that allow at least one of its verbs on at least one of its resources.
 type pattern struct {
@@ -102,15 +107,15 @@ var byRisk = map[Risk][]pattern{
 }
 
 // touches reports whether an atom allows something that the pattern describes.
-func (p pattern) touches(a atom) bool {
-	return !a.isURL && !ownSigner(a) && in(p.verbs, a.verb) && in(p.groups, a.group) &&
-		slices.ContainsFunc(p.resources, func(r string) bool { return resourceMatches(a.resource, r) })
+func (p pattern) touches(a rbac.Atom) bool {
+	return !a.IsURL && !ownSigner(a) && in(p.verbs, a.Verb) && in(p.groups, a.Group) &&
+		slices.ContainsFunc(p.resources, func(r string) bool { return resourceMatches(a.Resource, r) })
 }
 
 // ownSigner reports whether an atom is about a signer whose certificates the API server does not take for users.
-func ownSigner(a atom) bool {
-	return a.group == groupCertificates && a.resource == "signers" && a.named &&
-		!strings.HasPrefix(a.name, "kubernetes.io/")
+func ownSigner(a rbac.Atom) bool {
+	return a.Group == groupCertificates && a.Resource == "signers" && a.Named &&
+		!strings.HasPrefix(a.Name, "kubernetes.io/")
 }
 
 // allowedBy reports whether an item allows something that the pattern describes, with an effect at a place.
@@ -126,7 +131,7 @@ func (p pattern) allowedBy(i Item, place string, s scopes) bool {
 			continue
 		}
 		for _, resource := range p.resources {
-			if s.withoutEffect(atom{group: group, resource: resource, verb: p.verbs[verb]}, place) {
+			if s.withoutEffect(rbac.Atom{Group: group, Resource: resource, Verb: p.verbs[verb]}, place) {
 				continue
 			}
 			if slices.ContainsFunc(i.Resources, func(r string) bool { return resourceMatches(r, resource) }) {
@@ -148,13 +153,13 @@ func resourceMatches(given, asked string) bool {
 	return ok && strings.HasSuffix(asked, "/"+sub)
 }
 
-func touchesAny(a atom, patterns []pattern) bool {
+func touchesAny(a rbac.Atom, patterns []pattern) bool {
 	return slices.ContainsFunc(patterns, func(p pattern) bool { return p.touches(a) })
 }
 
 // sweeping reports whether an atom is about all resources, or all those of Kubernetes' core group.
-func sweeping(a atom) bool {
-	return !a.isURL && !a.named && a.resource == all && (a.group == all || a.group == "")
+func sweeping(a rbac.Atom) bool {
+	return !a.IsURL && !a.Named && a.Resource == all && (a.Group == all || a.Group == "")
 }
 
 // scopes knows the cluster-scoped resources, by group.
@@ -184,24 +189,24 @@ var clusterScoped = scopes{
 }
 
 // withoutEffect reports whether no request can match an atom at a place.
-func (s scopes) withoutEffect(a atom, place string) bool {
+func (s scopes) withoutEffect(a rbac.Atom, place string) bool {
 	switch {
 	case place == "":
 		return false
-	case a.isURL:
+	case a.IsURL:
 		return true
-	case a.group == all || a.resource == all:
+	case a.Group == all || a.Resource == all:
 		// A wildcard holds for what is in the namespace, unless the whole group is cluster-scoped.
-		return slices.Contains(s[a.group], all)
-	case a.group == "" && a.resource == "namespaces":
-		return a.verb == "create" || a.verb == "list" || a.verb == "watch" || a.verb == "deletecollection"
-	case a.verb == "use" && a.group == groupSCC:
+		return slices.Contains(s[a.Group], all)
+	case a.Group == "" && a.Resource == "namespaces":
+		return a.Verb == "create" || a.Verb == "list" || a.Verb == "watch" || a.Verb == "deletecollection"
+	case a.Verb == "use" && a.Group == groupSCC:
 		return false // OpenShift asks for it in the namespace of the pod
-	case a.verb == "bind" && a.group == groupRBAC:
+	case a.Verb == "bind" && a.Group == groupRBAC:
 		return false // asked for in the namespace of the binding (Kubernetes: pkg/registry/rbac/escalation_check.go)
 	}
-	resource, _, _ := strings.Cut(a.resource, "/")
-	return listed(s[a.group], resource)
+	resource, _, _ := strings.Cut(a.Resource, "/")
+	return listed(s[a.Group], resource)
 }
 
 func listed(list []string, resource string) bool {
@@ -209,7 +214,7 @@ func listed(list []string, resource string) bool {
 }
 
 // riskOf returns the first risk that an atom is part of.
-func (s scopes) riskOf(a atom, place string) Risk {
+func (s scopes) riskOf(a rbac.Atom, place string) Risk {
 	switch {
 	case s.withoutEffect(a, place):
 		return NoEffect

@@ -2,14 +2,12 @@ package permissions_test
 
 import (
 	"bytes"
-	"encoding/json"
-	"fmt"
 	"reflect"
-	"strings"
 	"testing"
 
 	"github.com/olmgen/olmgen/golden"
 	"github.com/olmgen/olmgen/review/findings"
+	"github.com/olmgen/olmgen/review/internal/schematest"
 	"github.com/olmgen/olmgen/review/permissions"
 )
 
@@ -66,149 +64,34 @@ var described = map[string]string{
 	"Operator.targetNamespaces": "Those that were given",
 }
 
-// schemaOf makes the schema of a type, and of the types in it below $defs.
-func schemaOf(t reflect.Type, defs map[string]any) map[string]any {
-	switch t {
-	case reflect.TypeFor[permissions.Risk]():
-		return map[string]any{"type": "string", "enum": permissions.Risks}
-	case reflect.TypeFor[permissions.Why]():
-		return map[string]any{"type": "string", "enum": permissions.Whys}
-	case reflect.TypeFor[permissions.Change]():
-		return map[string]any{"type": "string", "enum": []permissions.Change{permissions.Has, permissions.Gained, permissions.Lost}}
-	case reflect.TypeFor[findings.Level]():
-		return map[string]any{"type": "string", "enum": []findings.Level{findings.Error, findings.Warning, findings.Note}}
-	}
-	switch t.Kind() {
-	case reflect.String:
-		return map[string]any{"type": "string"}
-	case reflect.Int:
-		return map[string]any{"type": "integer", "minimum": 1}
-	case reflect.Slice:
-		return map[string]any{"type": "array", "items": schemaOf(t.Elem(), defs)}
-	}
-	if _, ok := defs[t.Name()]; !ok {
-		defs[t.Name()] = nil // a type that holds itself ends here
-		defs[t.Name()] = structOf(t, defs)
-	}
-	return map[string]any{"$ref": "#/$defs/" + t.Name()}
+var schema = schematest.Schema{
+	Type: reflect.TypeFor[permissions.Report](), ID: "https://olmgen.dev/schemas/permissionreport-v1alpha1.json",
+	Title: "olmgen permissions --format json", Consts: map[string]string{"apiVersion": permissions.APIVersion, "kind": permissions.Kind},
+	Enums: map[reflect.Type]any{
+		reflect.TypeFor[permissions.Risk]():   permissions.Risks,
+		reflect.TypeFor[permissions.Why]():    permissions.Whys,
+		reflect.TypeFor[permissions.Change](): []permissions.Change{permissions.Has, permissions.Gained, permissions.Lost},
+		reflect.TypeFor[findings.Level]():     []findings.Level{findings.Error, findings.Warning, findings.Note},
+	},
+	Description: described,
 }
 
-func structOf(t reflect.Type, defs map[string]any) map[string]any {
-	properties, required := map[string]any{}, []string{}
-	for _, f := range reflect.VisibleFields(t) {
-		name, rest, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if f.Anonymous || !f.IsExported() || name == "-" {
-			continue
-		}
-		s := schemaOf(f.Type, defs)
-		of := t.Name()
-		if len(f.Index) > 1 {
-			of = t.Field(f.Index[0]).Type.Name()
-		}
-		if d := described[of+"."+name]; d != "" {
-			s["description"] = d
-		}
-		properties[name] = s
-		if !strings.Contains(rest, "omitempty") {
-			required = append(required, name)
-		}
-	}
-	return map[string]any{"type": "object", "additionalProperties": false, "properties": properties, "required": required}
-}
-
-// The schema is that of the types, and a report that is printed has no other fields.
+// The schema is that of the types, and a report that is printed conforms to it.
 func TestSchema(t *testing.T) {
-	defs := map[string]any{}
-	root := structOf(reflect.TypeFor[permissions.Report](), defs)
-	properties := root["properties"].(map[string]any)
-	properties["apiVersion"].(map[string]any)["const"] = permissions.APIVersion
-	properties["kind"].(map[string]any)["const"] = permissions.Kind
-	root["$schema"] = "https://json-schema.org/draft/2020-12/schema"
-	root["$id"] = "https://olmgen.dev/schemas/permissionreport-v1alpha1.json"
-	root["title"] = "olmgen permissions --format json"
-	root["$defs"] = defs
-	var want bytes.Buffer
-	if err := findings.WriteJSON(&want, root); err != nil {
+	want, err := schema.JSON()
+	if err != nil {
 		t.Fatal(err)
 	}
-	golden.CheckFile(t, "schema.json", want.Bytes(), *update)
-	for key := range described {
-		of, name, _ := strings.Cut(key, ".")
-		in := properties
-		if of != "Report" {
-			in = defs[of].(map[string]any)["properties"].(map[string]any)
-		}
-		if in[name] == nil {
-			t.Errorf("%s is described, and there is no such field", key)
-		}
-	}
-
+	golden.CheckFile(t, "schema.json", want, *update)
 	var out bytes.Buffer
 	r := evaluate(t, account+role("a", "op", `[{apiGroups: [""], resources: [secrets], verbs: [get]}]`)+role("b", "", `[{nonResourceURLs: ["/x"], verbs: [get]}]`))
 	if err := r.Print(&out, permissions.JSON); err != nil {
 		t.Fatal(err)
 	}
-	var printed any
-	if err := json.Unmarshal(out.Bytes(), &printed); err != nil {
-		t.Fatal(err)
+	if err := schematest.Check(permissions.Schema, out.Bytes()); err != nil {
+		t.Error(err)
 	}
-	if problem := conforms(printed, root, root); problem != "" {
-		t.Error(problem)
-	}
-	printed.(map[string]any)["permissions"].([]any)[0].(map[string]any)["risk"] = "none"
-	if conforms(printed, root, root) == "" {
+	if bad := bytes.Replace(out.Bytes(), []byte(`"risk": "other"`), []byte(`"risk": "none"`), 1); schematest.Check(permissions.Schema, bad) == nil {
 		t.Error("a risk that does not exist is no problem")
 	}
-}
-
-// conforms checks what the schema above uses of JSON Schema.
-func conforms(v any, schema, root map[string]any) string {
-	if ref, ok := schema["$ref"].(string); ok {
-		schema = root["$defs"].(map[string]any)[strings.TrimPrefix(ref, "#/$defs/")].(map[string]any)
-	}
-	if enum := schema["enum"]; enum != nil && !strings.Contains(" "+strings.Trim(fmt.Sprint(enum), "[]")+" ", " "+fmt.Sprint(v)+" ") {
-		return fmt.Sprintf("%v is none of %v", v, enum)
-	}
-	switch v := v.(type) {
-	case map[string]any:
-		properties, ok := schema["properties"].(map[string]any)
-		if !ok {
-			return "an object"
-		}
-		for _, name := range schema["required"].([]string) {
-			if _, ok := v[name]; !ok {
-				return name + " is missing"
-			}
-		}
-		for name, x := range v {
-			p, ok := properties[name].(map[string]any)
-			if !ok {
-				return name + " is unknown"
-			}
-			if problem := conforms(x, p, root); problem != "" {
-				return name + ": " + problem
-			}
-		}
-	case []any:
-		items, ok := schema["items"].(map[string]any)
-		if !ok {
-			return "a list"
-		}
-		for _, x := range v {
-			if problem := conforms(x, items, root); problem != "" {
-				return problem
-			}
-		}
-	case string:
-		if schema["type"] != "string" {
-			return "text"
-		}
-	case float64:
-		if schema["type"] != "integer" {
-			return "a number"
-		}
-	default:
-		return fmt.Sprintf("%v", v)
-	}
-	return ""
 }

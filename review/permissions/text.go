@@ -6,6 +6,8 @@ import (
 	"io"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/olmgen/olmgen/review/internal/show"
 )
 
 // text writes the report for people: the answer first, then what follows, then every grant with its reason.
@@ -35,7 +37,7 @@ func (r *Report) text(w io.Writer) error {
 		fmt.Fprintf(b, "    %s\n", c)
 	}
 	if len(v.Idle) > 0 {
-		fmt.Fprintf(b, "\nBound to nothing: %s\n", listText(v.Idle))
+		fmt.Fprintf(b, "\nBound to nothing: %s\n", show.List(v.Idle))
 	}
 	for _, n := range v.Notes {
 		fmt.Fprintf(b, "\nnote: %s\n", n)
@@ -81,7 +83,7 @@ func (s subjectView) print(w io.Writer) {
 	}
 }
 
-func printLines(w io.Writer, lines []line) {
+func printLines(w io.Writer, lines []Line) {
 	width := 0
 	for _, l := range lines {
 		width = max(width, utf8.RuneCountInString(l.Where))

@@ -8,7 +8,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/review/findings"
+	"github.com/olmgen/olmgen/review/internal/show"
 )
 
 // view is what people read, the same in every format. All its text is printable and not too long.
@@ -21,7 +23,7 @@ type view struct {
 	Counts   string    // of the findings
 	Findings []finding // what follows
 	Subjects []subjectView
-	Users    []line   // where is the roles
+	Users    []Line   // where is the roles
 	Covered  []string // what is granted again
 	Idle     []string // accounts that may do nothing
 	Notes    []string
@@ -41,21 +43,22 @@ type subjectView struct {
 
 type section struct {
 	Title string
-	Lines []line
+	Lines []Line
 }
 
-type line struct{ Where, What, At, Reason string }
+// Line is what people read of items: where something is allowed, what, which line grants it, and why it is there.
+type Line struct{ Where, What, At, Reason string }
 
 func (r *Report) view() view {
 	v := view{Title: r.title(), Headline: r.headline(), Absent: r.absent(), Gains: r.gains(),
-		Users: userLines(r.Users), Counts: counts(r.Findings), Covered: coveredLines(r.Covered)}
+		Users: UserLines(r.Users), Counts: counts(r.Findings), Covered: coveredLines(r.Covered)}
 	v.Subjects = subjectViews(r.Permissions)
 	if len(r.Summary) == 0 {
 		v.Absent = nil // the headline says it
 	}
 	for _, s := range r.Accounts {
 		if !slices.ContainsFunc(r.Permissions, func(i Item) bool { return i.Subject == s }) {
-			v.Idle = append(v.Idle, short(s.String()))
+			v.Idle = append(v.Idle, show.Short(s.String()))
 		}
 	}
 	for _, f := range r.Summary {
@@ -66,7 +69,7 @@ func (r *Report) view() view {
 		v.Facts = append(v.Facts, fact{f.Text, who, f.Source.at(), f.Source.reason()})
 	}
 	for _, f := range r.Findings {
-		at := short(f.File)
+		at := show.Short(f.File)
 		if f.Line > 0 {
 			at = fmt.Sprintf("%s:%d", at, f.Line)
 		}
@@ -85,14 +88,14 @@ func (r *Report) view() view {
 // title names the operator and how it is installed.
 func (r *Report) title() string {
 	o := r.Operator
-	text := short(cmp.Or(o.Name, "the objects"))
+	text := show.Short(cmp.Or(o.Name, "the objects"))
 	switch {
 	case o.Profile == "descoped":
 		text += ", descoped"
 	case o.InstallMode != "" && len(o.Targets) > 0:
-		text += " in " + short(o.InstallMode) + " (" + listText(o.Targets) + ")"
+		text += " in " + show.Short(o.InstallMode) + " (" + show.List(o.Targets) + ")"
 	case o.InstallMode != "":
-		text += " in " + short(o.InstallMode)
+		text += " in " + show.Short(o.InstallMode)
 	}
 	return text
 }
@@ -130,7 +133,7 @@ func subjectText(list []Subject) string {
 	for i, s := range list {
 		names[i] = s.Name
 	}
-	return listText(names)
+	return show.List(names)
 }
 
 // gains says in one line which resources users gain.
@@ -141,7 +144,7 @@ func (r *Report) gains() string {
 	}
 	var list []gain
 	for _, i := range r.Users {
-		text := listText(i.Resources)
+		text := show.List(i.Resources)
 		if len(i.ResourceNames) > 0 {
 			continue // the CRDs themselves
 		}
@@ -185,14 +188,14 @@ func (r *Report) gains() string {
 func subjectViews(items []Item) []subjectView {
 	var out []subjectView
 	for i := 0; i < len(items); {
-		s := subjectView{Name: short(items[i].Subject.String())}
+		s := subjectView{Name: show.Short(items[i].Subject.String())}
 		j := i
 		for j < len(items) && items[j].Subject == items[i].Subject {
 			k := j
 			for k < len(items) && items[k].Subject == items[i].Subject && items[k].Risk == items[j].Risk {
 				k++
 			}
-			s.Sections = append(s.Sections, section{title[items[j].Risk], linesOf(items[j:k])})
+			s.Sections = append(s.Sections, section{title[items[j].Risk], Lines(items[j:k])})
 			j = k
 		}
 		out, i = append(out, s), j
@@ -200,9 +203,9 @@ func subjectViews(items []Item) []subjectView {
 	return out
 }
 
-// linesOf makes lines of the items of one subject and risk: those that differ in resources, or in
-// names, and lines only become one.
-func linesOf(items []Item) []line {
+// Lines returns the lines of the items of one subject, risk and change. Items that differ only in resources, or only in
+// names, share a line.
+func Lines(items []Item) []Line {
 	type key struct {
 		where, allows       string
 		urls                bool
@@ -212,10 +215,10 @@ func linesOf(items []Item) []line {
 	var merged []Item
 	var sources [][]Source
 	for _, i := range items {
-		k := key{i.where(), keyOf(i.Verbs, i.APIGroups), len(i.NonResourceURLs) > 0, "", i.Source.File,
+		k := key{i.where(), rbac.Key(i.Verbs, i.APIGroups), len(i.NonResourceURLs) > 0, "", i.Source.File,
 			i.Source.reason()}
 		if len(i.ResourceNames) > 0 {
-			k.named = keyOf(i.Resources)
+			k.named = rbac.Key(i.Resources)
 		}
 		n, ok := index[k]
 		if !ok {
@@ -230,13 +233,13 @@ func linesOf(items []Item) []line {
 		m.ResourceNames = union(m.ResourceNames, i.ResourceNames)
 		sources[n] = append(sources[n], i.Source)
 	}
-	out := make([]line, len(merged))
+	out := make([]Line, len(merged))
 	for n, i := range merged {
 		what := i.text()
 		if i.Risk == Other && len(i.APIGroups) > 0 {
 			what = groupText(i.APIGroups) + ": " + i.withoutGroup()
 		}
-		out[n] = line{i.where(), what, sourcesText(sources[n]), i.Source.reason()}
+		out[n] = Line{i.where(), what, sourcesText(sources[n]), i.Source.reason()}
 	}
 	return out
 }
@@ -251,9 +254,9 @@ func sourcesText(list []Source) string {
 			}
 		}
 		if len(objects) > 1 {
-			return short(objects[0]) + fmt.Sprintf(" and %d more", len(objects)-1)
+			return show.Short(objects[0]) + fmt.Sprintf(" and %d more", len(objects)-1)
 		}
-		return short(objects[0])
+		return show.Short(objects[0])
 	}
 	lines := make([]int, len(list))
 	for i, s := range list {
@@ -264,7 +267,7 @@ func sourcesText(list []Source) string {
 	for _, n := range slices.Compact(lines) {
 		texts = append(texts, strconv.Itoa(n))
 	}
-	return short(path.Base(list[0].File)) + ":" + strings.ReplaceAll(listText(texts), ", ", ",")
+	return show.Short(path.Base(list[0].File)) + ":" + strings.ReplaceAll(show.List(texts), ", ", ",")
 }
 
 func union(a, b []string) []string {
@@ -273,16 +276,16 @@ func union(a, b []string) []string {
 	return slices.Compact(a)
 }
 
-// userLines says which roles gain what: roles that gain the same share a line.
-func userLines(items []Item) []line {
-	var out []line
+// UserLines returns the lines of what roles for users gain. Roles that gain the same share a line, and are where it is.
+func UserLines(items []Item) []Line {
+	var out []Line
 	for _, role := range UserRoles {
 		own := slices.DeleteFunc(slices.Clone(items), func(i Item) bool { return i.Subject.Name != role })
 		for i := range own {
 			own[i].Risk = Other // for the form of the line; a finding says where it is another one
 		}
-		for _, l := range linesOf(own) {
-			at := slices.IndexFunc(out, func(o line) bool {
+		for _, l := range Lines(own) {
+			at := slices.IndexFunc(out, func(o Line) bool {
 				return o.What == l.What && o.At == l.At && o.Reason == l.Reason
 			})
 			if at < 0 {

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/review/internal/show"
 )
 
 type roleKey struct{ kind, namespace, name string }
@@ -90,7 +91,7 @@ func newWorld(objects []*manifest.Object, namespace string) (*world, error) {
 			count = "counts as"
 		}
 		w.notes = append(w.notes, fmt.Sprintf("%s without a namespace, such as %s, %s in the namespace default",
-			plural(len(homeless), "object"), short(homeless[0]), count))
+			plural(len(homeless), "object"), show.Short(homeless[0]), count))
 	}
 	w.aggregate()
 	return w, nil
@@ -130,7 +131,7 @@ func (w *world) read(o *manifest.Object, namespace string) error {
 		}
 		if before := w.roles[r.key]; before != nil && !sameRules(before, r) {
 			w.notes = append(w.notes, fmt.Sprintf("%s stands in %s and again in %s: the last one counts",
-				short(r.identity()), short(at(before.object)), short(at(o))))
+				show.Short(r.identity()), show.Short(at(before.object)), show.Short(at(o))))
 		}
 		w.roles[r.key] = r
 	default:
@@ -202,7 +203,7 @@ func (w *world) bind(o *manifest.Object, namespace string) error {
 			if s.Namespace == "" {
 				w.notes = append(w.notes, fmt.Sprintf(
 					"%s: %s has a ServiceAccount without a namespace, which binds nobody",
-					short(at(o)), short(o.Identity())))
+					show.Short(at(o)), show.Short(o.Identity())))
 				continue
 			}
 		} else {

@@ -70,23 +70,26 @@ func userOf(role string) string {
 	return "user-" + regexp.MustCompile(`\W+`).ReplaceAllString(role, "-")
 }
 
-// groupRole is how OLM and olmgen call the ClusterRoles of an OperatorGroup.
+// groupRole matches the names that OLM and olmgen give to the ClusterRoles of an OperatorGroup. It does not match the
+// default roles of the cluster.
 var groupRole = regexp.MustCompile(`[.-](admin|edit|view)(-[0-9A-Za-z]+)?$`)
 
 // BindUsers binds each user to its role in some namespaces and removes its other bindings.
 func (a *Asker) BindUsers(ctx context.Context, namespaces []string) error {
-	roles, err := a.client.RbacV1().ClusterRoles().List(ctx,
-		metav1.ListOptions{LabelSelector: "olm.owner.kind=OperatorGroup"})
+	// Olmgen's profile plain writes no owner labels, so the roles are found by name and by their aggregation rule.
+	roles, err := a.client.RbacV1().ClusterRoles().List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return err
 	}
 	names := map[string]string{"admin": "admin", "edit": "edit", "view": "view"}
+	found := 0
 	for _, r := range roles.Items {
 		if m := groupRole.FindStringSubmatch(r.Name); m != nil && r.AggregationRule != nil {
 			names["group's "+m[1]] = r.Name
+			found++
 		}
 	}
-	if len(names) != len(bound) || len(roles.Items) != 3 {
+	if len(names) != len(bound) || found != 3 {
 		return fmt.Errorf("the OperatorGroup's ClusterRoles are not three: %v", names)
 	}
 	for _, role := range bound {

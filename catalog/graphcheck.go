@@ -1,0 +1,165 @@
+package catalog
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/blang/semver/v4"
+)
+
+// graphCheck collects the faults of a package whose documents can be read.
+type graphCheck struct {
+	pkg  *Package
+	path []string
+	list []fault
+}
+
+func (c *graphCheck) add(at Place, rule string, in []string, format string, args ...any) {
+	c.list = append(c.list, fault{at, rule, fmt.Sprintf(format, args...), slices.Concat(c.path, in)})
+}
+
+// channel checks one channel (operator-registry: alpha/model, Channel.Validate).
+func (c *graphCheck) channel(ch *Channel) {
+	in := []string{fmt.Sprintf("invalid channel %q", ch.Name)}
+	if len(ch.Entries) == 0 {
+		c.add(ch.Place, "empty-channel", in, "channel must contain at least one bundle")
+		return
+	}
+	if f := ch.chainFault(); f != nil {
+		c.add(f.Place, f.rule, in, "%s", f.text)
+	}
+	entries := slices.Clone(ch.Entries)
+	slices.SortStableFunc(entries, func(a, b Entry) int { return strings.Compare(a.Name, b.Name) })
+	for _, e := range entries {
+		c.entry(e, append(in, fmt.Sprintf("invalid bundle %q", e.Name)))
+	}
+	if m := c.pkg.deprecation("olm.channel", ch.Name); m != nil && m.Message == "" {
+		c.add(m.Place, "deprecation", in, "invalid deprecation: message must be set")
+	}
+}
+
+func (p *Package) deprecation(schema, name string) *Deprecation {
+	for i, d := range p.Deprecations {
+		if d.Schema == schema && d.Name == name {
+			return &p.Deprecations[i]
+		}
+	}
+	return nil
+}
+
+func (c *graphCheck) entry(e Entry, in []string) {
+	b := c.pkg.Bundle(e.Name)
+	if e.Name == "" {
+		c.add(e.Place, "no-name", in, "name must be set")
+	}
+	for i, s := range e.Skips {
+		if s == "" {
+			c.add(e.Place, "skips", in, "skip[%d] is empty", i)
+		}
+	}
+	if e.SkipRange != "" {
+		if _, err := semver.ParseRange(e.SkipRange); err != nil {
+			c.add(e.Place, "skip-range", in, "invalid skipRange %q: %v", e.SkipRange, err)
+		}
+	}
+	if b == nil {
+		c.add(e.Place, "no-bundle", in, "must be exactly one property with type %q", TypePackage)
+	}
+	if b == nil || b.Image == "" && !b.Objects {
+		c.add(e.Place, "no-image", in, "bundle image must be set")
+	}
+	if m := c.pkg.deprecation("olm.bundle", e.Name); m != nil && m.Message == "" {
+		c.add(m.Place, "deprecation", in, "invalid deprecation: message must be set")
+	}
+}
+
+// chainFault returns what is wrong with the graph of a channel (operator-registry: alpha/model, validateReplacesChain).
+func (c *Channel) chainFault() *fault {
+	heads := c.Heads()
+	if len(heads) != 1 {
+		if len(heads) == 0 {
+			return &fault{Place: c.Place, rule: "no-head", text: "no channel head found in graph"}
+		}
+		var names []string
+		for _, h := range heads {
+			names = append(names, h.Name)
+		}
+		slices.Sort(names)
+		return &fault{Place: heads[0].Place, rule: "several-heads",
+			text: "multiple channel heads found in graph: " + strings.Join(names, ", ")}
+	}
+	skipped := c.skipped()
+	chain := []string{heads[0].Name}
+	for cur := heads[0]; cur != nil && !skipped[cur.Replaces]; cur = c.Entry(cur.Replaces) {
+		i := slices.Index(chain, cur.Replaces)
+		chain = append(chain, cur.Replaces)
+		if i >= 0 {
+			return &fault{Place: cur.Place, rule: "cycle",
+				text: "detected cycle in replaces chain of upgrade graph: " + strings.Join(chain[i:], " -> ")}
+		}
+	}
+	stranded := map[string]Place{}
+	for _, e := range c.Entries {
+		if !skipped[e.Name] && !slices.Contains(chain, e.Name) {
+			stranded[e.Name] = e.Place
+		}
+	}
+	if len(stranded) == 0 {
+		return nil
+	}
+	names := slices.Sorted(maps.Keys(stranded))
+	return &fault{Place: stranded[names[0]], rule: "stranded",
+		text: "channel contains one or more stranded bundles: " + strings.Join(names, ", ")}
+}
+
+func (c *Channel) skipped() map[string]bool {
+	set := map[string]bool{}
+	for _, e := range c.Entries {
+		for _, s := range e.Skips {
+			set[s] = true
+		}
+	}
+	return set
+}
+
+// versions finds bundles of the same version.
+func (c *graphCheck) versions() {
+	bundles := map[string]map[string]bool{}
+	var at Place
+	for _, ch := range c.pkg.Channels {
+		for _, e := range ch.Entries {
+			b := c.pkg.Bundle(e.Name)
+			if b == nil {
+				continue
+			}
+			v := b.versionString()
+			if bundles[v] == nil {
+				bundles[v] = map[string]bool{}
+			}
+			if bundles[v][e.Name] = true; len(bundles[v]) > 1 && at.File == "" {
+				at = b.Place
+			}
+		}
+	}
+	var twice []string
+	for _, v := range slices.Sorted(maps.Keys(bundles)) {
+		if len(bundles[v]) > 1 {
+			twice = append(twice, fmt.Sprintf("{%s: [%s]}", v, strings.Join(slices.Sorted(maps.Keys(bundles[v])), ", ")))
+		}
+	}
+	if len(twice) > 0 {
+		c.add(at, "duplicate-version", nil, "duplicate versions found in bundles: %v", twice)
+	}
+}
+
+// versionString returns the version and, behind a hyphen, the release.
+func (b *Bundle) versionString() string {
+	v, _ := b.Version()
+	packages, err := b.parse()
+	if err != nil || len(packages) == 0 || packages[0].Release == "" {
+		return v.String()
+	}
+	return v.String() + "-" + packages[0].Release
+}

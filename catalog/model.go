@@ -1,0 +1,193 @@
+// Package catalog reads operator catalogs into one model: packages, channels, entries, bundles, properties and
+// deprecations. It reads file-based catalogs, folders of bundles and legacy packages, and checks them as opm does.
+//
+// The bodies of bundles (olm.bundle.object, olm.csv.metadata) are dropped while a catalog is read, so that a catalog of
+// hundreds of megabytes takes little memory.
+package catalog
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"github.com/blang/semver/v4"
+)
+
+// The property types that OLM reads.
+const (
+	TypePackage         = "olm.package"
+	TypePackageRequired = "olm.package.required"
+	TypeGVK             = "olm.gvk"
+	TypeGVKRequired     = "olm.gvk.required"
+	TypeLabel           = "olm.label"
+	TypeLabelRequired   = "olm.label.required"
+	TypeConstraint      = "olm.constraint"
+	TypeDeprecated      = "olm.deprecated"
+	TypeObject          = "olm.bundle.object"
+	TypeCSVMetadata     = "olm.csv.metadata"
+)
+
+// Place is where something stands.
+type Place struct {
+	File string
+	Line int // 1-based; 0: unknown
+}
+
+// Catalog is the content of one catalog.
+type Catalog struct {
+	Packages map[string]*Package
+}
+
+// Package is one operator with its channels and bundles.
+type Package struct {
+	Place
+	Name           string
+	Declared       bool // the catalog has an olm.package for it
+	DefaultChannel string
+	Channels       []*Channel // in the order of the catalog
+	Bundles        []*Bundle  // in the order of the catalog
+	Deprecations   []Deprecation
+
+	faults []fault // what the model cannot hold, such as a second channel of the same name
+}
+
+// Channel is a named sequence of updates.
+type Channel struct {
+	Place
+	Name    string
+	Entries []Entry // in the order of the catalog
+}
+
+// Entry is a bundle in a channel, with the bundles that it updates.
+type Entry struct {
+	Place     `json:"-"`
+	Name      string   `json:"name"`
+	Replaces  string   `json:"replaces,omitempty"`
+	Skips     []string `json:"skips,omitempty"`
+	SkipRange string   `json:"skipRange,omitempty"`
+}
+
+// Bundle is one version of an operator.
+type Bundle struct {
+	Place
+	Name       string
+	Image      string
+	Properties []Property // without bodies, unless Options.Bodies
+	Objects    bool       // the catalog holds the bundle's objects
+	Metadata   int        // how many olm.csv.metadata it has
+
+	bodyFault string // why a body cannot be read
+}
+
+// Property is a property of a bundle.
+type Property struct {
+	Type  string          `json:"type"`
+	Value json.RawMessage `json:"value"`
+}
+
+// Deprecation is one entry of olm.deprecations.
+type Deprecation struct {
+	Place
+	Schema  string // olm.package, olm.channel or olm.bundle
+	Name    string // of the channel or bundle
+	Message string
+}
+
+// PackageProperty is the value of olm.package.
+type PackageProperty struct {
+	PackageName string `json:"packageName"`
+	Version     string `json:"version"`
+	Release     string `json:"release,omitempty"`
+}
+
+// PackageRequired is the value of olm.package.required.
+type PackageRequired struct {
+	PackageName  string `json:"packageName"`
+	VersionRange string `json:"versionRange"`
+}
+
+// GVK is the value of olm.gvk and olm.gvk.required.
+type GVK struct {
+	Group   string `json:"group"`
+	Kind    string `json:"kind"`
+	Version string `json:"version"`
+}
+
+// Names returns the names of the packages, sorted.
+func (c *Catalog) Names() []string { return slices.Sorted(maps.Keys(c.Packages)) }
+
+// Channel returns a channel, or nil.
+func (p *Package) Channel(name string) *Channel {
+	for _, c := range p.Channels {
+		if c.Name == name {
+			return c
+		}
+	}
+	return nil
+}
+
+// Bundle returns a bundle, or nil.
+func (p *Package) Bundle(name string) *Bundle {
+	for _, b := range p.Bundles {
+		if b.Name == name {
+			return b
+		}
+	}
+	return nil
+}
+
+// Deprecated returns the message of a deprecation, or "".
+func (p *Package) Deprecated(schema, name string) string {
+	for _, d := range p.Deprecations {
+		if d.Schema == schema && (d.Name == name || schema == TypePackage) {
+			return d.Message
+		}
+	}
+	return ""
+}
+
+// Entry returns the entry of a bundle, or nil.
+func (c *Channel) Entry(name string) *Entry {
+	for i := range c.Entries {
+		if c.Entries[i].Name == name {
+			return &c.Entries[i]
+		}
+	}
+	return nil
+}
+
+// Heads returns the entries that no entry of the channel replaces or skips (operator-registry: alpha/model, Channel.Head).
+func (c *Channel) Heads() []*Entry {
+	below := map[string]bool{}
+	for _, e := range c.Entries {
+		below[e.Replaces] = true
+		for _, s := range e.Skips {
+			below[s] = true
+		}
+	}
+	var heads []*Entry
+	for i, e := range c.Entries {
+		if !below[e.Name] {
+			heads = append(heads, &c.Entries[i])
+		}
+	}
+	return heads
+}
+
+// Version returns the version of the olm.package property, and whether there is one that can be read.
+func (b *Bundle) Version() (semver.Version, bool) {
+	for _, p := range b.Properties {
+		var v PackageProperty
+		if p.Type == TypePackage && json.Unmarshal(p.Value, &v) == nil {
+			if version, err := semver.Parse(v.Version); err == nil {
+				return version, true
+			}
+		}
+	}
+	return semver.Version{}, false
+}
+
+// Deprecated reports whether the bundle has the property olm.deprecated: OLM never installs it.
+func (b *Bundle) Deprecated() bool {
+	return slices.ContainsFunc(b.Properties, func(p Property) bool { return p.Type == TypeDeprecated })
+}

@@ -1,0 +1,344 @@
+package catalog
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/blang/semver/v4"
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+// fault is a reason for which opm refuses a package.
+type fault struct {
+	Place
+	rule string
+	text string   // in opm's words
+	path []string // what it is in, from the package on; nil: opm stops there, before it looks at the graph
+}
+
+func (p *Package) fault(at Place, rule, format string, args ...any) {
+	p.faults = append(p.faults, fault{Place: at, rule: rule, text: fmt.Sprintf(format, args...)})
+}
+
+// Refusal is opm's reason not to serve a catalog. A pod of such a CatalogSource does not start.
+type Refusal struct{ Text string }
+
+func (r *Refusal) Error() string { return r.Text }
+
+// Refusal returns the reason for which opm refuses to serve the catalog, or nil. Where opm names one of several
+// packages, which depends on chance, this is the first by name.
+func (c *Catalog) Refusal() *Refusal {
+	for _, name := range c.Names() {
+		if list := c.Packages[name].check(); len(list) > 0 {
+			return &Refusal{fmt.Sprintf("build package index: process package %q: %s", name, refusalText(list))}
+		}
+	}
+	return nil
+}
+
+// refusalText prints faults as opm does: the first one alone if it stops opm, else all as a tree (operator-registry:
+// alpha/model/error.go).
+func refusalText(list []fault) string {
+	if list[0].path == nil {
+		return list[0].text
+	}
+	root := &branch{text: "invalid index"}
+	for _, f := range list {
+		at := root
+		for _, step := range f.path {
+			at = at.child(step)
+		}
+		at.children = append(at.children, &branch{text: f.text})
+	}
+	var b strings.Builder
+	root.print(&b, "", "")
+	return strings.TrimSpace(b.String())
+}
+
+type branch struct {
+	text     string
+	children []*branch
+}
+
+func (b *branch) child(text string) *branch {
+	for _, c := range b.children {
+		if c.text == text {
+			return c
+		}
+	}
+	c := &branch{text: text}
+	b.children = append(b.children, c)
+	return c
+}
+
+func (b *branch) print(out *strings.Builder, first, rest string) {
+	out.WriteString(first + b.text)
+	if len(b.children) > 0 {
+		out.WriteString(":")
+	}
+	out.WriteString("\n")
+	for i, c := range b.children {
+		if i == len(b.children)-1 {
+			c.print(out, rest+"└── ", rest+"    ")
+		} else {
+			c.print(out, rest+"├── ", rest+"│   ")
+		}
+	}
+}
+
+// check returns the reasons for which opm refuses a package (operator-registry: alpha/declcfg/declcfg_to_model.go, then
+// alpha/model/model.go).
+func (p *Package) check() []fault {
+	if list := p.checkDocuments(); len(list) > 0 {
+		return list
+	}
+	c := &graphCheck{pkg: p, path: []string{fmt.Sprintf("invalid package %q", p.Name)}}
+	if p.DefaultChannel == "" {
+		c.add(p.Place, "no-default-channel", nil, "default channel must be set")
+	}
+	if len(p.Channels) == 0 && p.DefaultChannel == "" {
+		c.add(p.Place, "no-channel", nil, "package must contain at least one channel")
+	}
+	for _, ch := range slices.SortedFunc(slices.Values(p.Channels), func(a, b *Channel) int { return cmp.Compare(a.Name, b.Name) }) {
+		c.channel(ch)
+	}
+	if d := p.DefaultChannel; d != "" && p.Channel(d) == nil {
+		c.add(p.Place, "default-channel", []string{fmt.Sprintf("invalid channel %q", d)}, "channel must contain at least one bundle")
+	}
+	c.versions()
+	for _, d := range p.Deprecations {
+		if d.Schema == TypePackage && d.Message == "" {
+			c.add(d.Place, "deprecation", nil, "invalid deprecation: message must be set")
+		}
+	}
+	return c.list
+}
+
+// checkDocuments returns the first fault that stops opm before it looks at the graph.
+func (p *Package) checkDocuments() []fault {
+	stop := func(at Place, rule, format string, args ...any) []fault {
+		return []fault{{Place: at, rule: rule, text: fmt.Sprintf(format, args...)}}
+	}
+	if f := p.faultOf("duplicate-package"); f != nil {
+		return f
+	}
+	switch {
+	case p.Name == "":
+		return stop(p.Place, "no-name", "config contains package with no name")
+	case p.Declared:
+		if errs := validation.IsDNS1123Label(p.Name); len(errs) > 0 {
+			return stop(p.Place, "package-name", "invalid package name %q: %v", p.Name, errs)
+		}
+	case len(p.Channels) > 0:
+		return stop(p.Channels[0].Place, "no-package", "unknown package %q for channel %q", p.Name, p.Channels[0].Name)
+	case len(p.Bundles) > 0:
+		return stop(p.Bundles[0].Place, "no-package", "unknown package %q for bundle %q", p.Name, p.Bundles[0].Name)
+	default:
+		return stop(p.Place, "no-package", "cannot apply deprecations to an unknown package %q", p.Name)
+	}
+	for _, ch := range p.Channels {
+		if ch.Name == "" {
+			return stop(ch.Place, "no-name", "package %q contains channel with no name", p.Name)
+		}
+		seen := map[string]bool{}
+		for _, e := range ch.Entries {
+			if seen[e.Name] {
+				return stop(e.Place, "duplicate-entry", "invalid package %q, channel %q: duplicate entry %q", p.Name, ch.Name, e.Name)
+			}
+			seen[e.Name] = true
+		}
+	}
+	if f := p.faultOf("duplicate-channel"); f != nil {
+		return f
+	}
+	if f := p.faultOf("duplicate-bundle"); f != nil {
+		return f
+	}
+	for _, b := range p.Bundles {
+		if f := p.checkBundle(b); f != nil {
+			return []fault{*f}
+		}
+	}
+	if f := p.missingBundles(); f != nil {
+		return []fault{*f}
+	}
+	return p.checkDeprecations()
+}
+
+func (p *Package) faultOf(rule string) []fault {
+	for _, f := range p.faults {
+		if f.rule == rule {
+			return []fault{f}
+		}
+	}
+	return nil
+}
+
+func (p *Package) checkBundle(b *Bundle) *fault {
+	stop := func(rule, format string, args ...any) *fault {
+		return &fault{Place: b.Place, rule: rule, text: fmt.Sprintf(format, args...)}
+	}
+	packages, err := b.parse()
+	switch {
+	case err != nil:
+		return stop("property", "parse properties for bundle %q: %v", b.Name, err)
+	case len(packages) != 1:
+		return stop("package-property", "package %q bundle %q must have exactly 1 %q property, found %d",
+			p.Name, b.Name, TypePackage, len(packages))
+	case packages[0].PackageName != p.Name:
+		return stop("package-property", "package %q does not match %q property %q", p.Name, TypePackage, packages[0].PackageName)
+	}
+	if _, err := semver.Parse(packages[0].Version); err != nil {
+		return stop("version", "error parsing bundle %q version %q: %v", b.Name, packages[0].Version, err)
+	}
+	if !slices.ContainsFunc(p.Channels, func(c *Channel) bool { return c.Entry(b.Name) != nil }) {
+		return stop("no-entry", "package %q, bundle %q not found in any channel entries", p.Name, b.Name)
+	}
+	return nil
+}
+
+// missingBundles looks at the last channel only, as opm does; the other channels fail later, with other words.
+func (p *Package) missingBundles() *fault {
+	if len(p.Channels) == 0 {
+		return nil
+	}
+	last := p.Channels[len(p.Channels)-1]
+	var missing []string
+	for _, e := range last.Entries {
+		if p.Bundle(e.Name) == nil {
+			missing = append(missing, e.Name)
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	slices.Sort(missing)
+	return &fault{Place: last.Place, rule: "no-bundle",
+		text: fmt.Sprintf("no olm.bundle blobs found in package %q for olm.channel entries %s", p.Name, missing)}
+}
+
+func (p *Package) checkDeprecations() []fault {
+	stop := func(d Deprecation, format string, args ...any) []fault {
+		return []fault{{Place: d.Place, rule: "deprecation", text: fmt.Sprintf(format, args...)}}
+	}
+	seen := map[[2]string]bool{}
+	for i, d := range p.Deprecations {
+		switch key := [2]string{d.Schema, d.Name}; {
+		case d.Schema == "":
+			return stop(d, "schema must be set for deprecation entry [%d] for package %q", i, p.Name)
+		case seen[key]:
+			return stop(d, "duplicate deprecation entry declcfg.PackageScopedReference{Schema:%q, Name:%q} for package %q",
+				d.Schema, d.Name, p.Name)
+		default:
+			seen[key] = true
+		}
+		switch d.Schema {
+		case "olm.bundle":
+			if p.Bundle(d.Name) == nil {
+				return stop(d, "cannot deprecate bundle %q for package %q: bundle not found", d.Name, p.Name)
+			}
+		case "olm.channel":
+			if p.Channel(d.Name) == nil && d.Name != p.DefaultChannel {
+				return stop(d, "cannot deprecate channel %q for package %q: channel not found", d.Name, p.Name)
+			}
+		case TypePackage:
+			if d.Name != "" {
+				return stop(d, "package name must be empty for deprecated package %q (specified %q)", p.Name, d.Name)
+			}
+		default:
+			return stop(d, "cannot deprecate object declcfg.PackageScopedReference{Schema:%q, Name:%q} referenced by entry %d "+
+				"for package %q: object schema unknown", d.Schema, d.Name, i, p.Name)
+		}
+	}
+	return p.faultOf("duplicate-deprecations")
+}
+
+// parse reads the properties whose type operator-registry knows (alpha/property, Parse) and returns those of type
+// olm.package.
+func (b *Bundle) parse() ([]PackageProperty, error) {
+	var packages []PackageProperty
+	for i, p := range b.Properties {
+		var err error
+		switch p.Type {
+		case TypePackage:
+			var v PackageProperty
+			err = json.Unmarshal(p.Value, &v)
+			packages = append(packages, v)
+		case TypePackageRequired:
+			err = json.Unmarshal(p.Value, &PackageRequired{})
+		case TypeGVK, TypeGVKRequired:
+			err = json.Unmarshal(p.Value, &GVK{})
+		case "olm.channel":
+			err = json.Unmarshal(p.Value, &struct {
+				ChannelName string `json:"channelName"`
+				Priority    int    `json:"priority"`
+			}{})
+		default:
+			var v json.RawMessage
+			err = json.Unmarshal(p.Value, &v)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("parse property[%d] of type %q: %v", i, p.Type, err)
+		}
+	}
+	if b.bodyFault != "" {
+		return nil, fmt.Errorf("%s", b.bodyFault)
+	}
+	return packages, nil
+}
+
+// Fault is a reason for which opm refuses a catalog.
+type Fault struct {
+	Place
+	Rule    string
+	Package string
+	Text    string // in opm's words
+}
+
+// Faults returns all reasons for which opm refuses the catalog. opm itself stops at the first package.
+func (c *Catalog) Faults() []Fault {
+	var list []Fault
+	for _, name := range c.Names() {
+		for _, f := range c.Packages[name].check() {
+			text := f.text
+			if len(f.path) > 1 {
+				text = strings.Join(f.path[1:], ": ") + ": " + text
+			}
+			list = append(list, Fault{f.Place, f.rule, name, text})
+		}
+	}
+	return list
+}
+
+// Rules of faults, with what they mean.
+var Rules = map[string]string{
+	"cycle":                  "The replaces of a channel go round",
+	"default-channel":        "The default channel does not exist",
+	"deprecation":            "A deprecation is of something that does not exist, or has no message",
+	"duplicate-bundle":       "A bundle occurs twice",
+	"duplicate-channel":      "A channel occurs twice",
+	"duplicate-deprecations": "A package has olm.deprecations twice",
+	"duplicate-entry":        "A channel has an entry twice",
+	"duplicate-package":      "A package occurs twice",
+	"duplicate-version":      "Two bundles of a package have the same version",
+	"empty-channel":          "A channel has no entries",
+	"no-bundle":              "A channel entry has no bundle",
+	"no-channel":             "A package has no channel",
+	"no-default-channel":     "A package names no default channel",
+	"no-entry":               "A bundle is in no channel",
+	"no-head":                "Each entry of a channel is replaced or skipped",
+	"no-image":               "A bundle has no image",
+	"no-name":                "A package, channel or entry has no name",
+	"no-package":             "There is no olm.package for a channel, bundle or deprecation",
+	"package-name":           "The name of a package is not a DNS label",
+	"package-property":       "A bundle does not have exactly one olm.package property, of its own package",
+	"property":               "A property has a value that opm cannot read",
+	"several-heads":          "A channel has several entries that nothing replaces or skips",
+	"skip-range":             "A skipRange cannot be read",
+	"skips":                  "skips has an empty name",
+	"stranded":               "An entry is not reached from the head along replaces, and nothing skips it",
+	"version":                "A version is not a semantic version",
+}

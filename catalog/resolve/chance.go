@@ -1,0 +1,46 @@
+package resolve
+
+import (
+	"math/rand/v2"
+	"slices"
+)
+
+// chance is an order in which Go may iterate over OLM's maps. OLM's answer can depend on the order of the Subscriptions,
+// of the installed CSVs and of the candidates of one name. Nil is the order by name. The same seed is always the same
+// order.
+type chance struct{ random *rand.Rand }
+
+func newChance(seed uint64) *chance { return &chance{rand.New(rand.NewPCG(seed, 0))} }
+
+func (c *chance) order(list []*entry) []*entry {
+	if c == nil {
+		return list
+	}
+	list = slices.Clone(list)
+	c.random.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+	return list
+}
+
+// variables returns the variables in an order of chance.
+func (c *chance) variables(list []*variable) []*variable {
+	if c == nil {
+		return list
+	}
+	list = slices.Clone(list)
+	c.random.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+	return list
+}
+
+// tries is how many orders of chance are tried besides the order by name. With few things to order, all orders come up
+// with near certainty: of three, each is missed once in 10,000 times.
+func tries(deciders int) int {
+	switch deciders {
+	case 0, 1:
+		return 4
+	case 2:
+		return 16
+	case 3:
+		return 48
+	}
+	return 96
+}

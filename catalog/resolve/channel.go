@@ -1,0 +1,115 @@
+package resolve
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// sortChannel returns the entries of one channel from the head along replaces, without those that are skipped (OLM:
+// resolver.go, sortChannel). Versions play no part.
+func sortChannel(entries []*entry) ([]*entry, error) {
+	if len(entries) == 0 {
+		return nil, nil
+	}
+	byName := map[string]*entry{}
+	for _, e := range entries {
+		byName[e.name] = e
+	}
+	updated, next, skipped := map[*entry]bool{}, map[*entry]*entry{}, map[string]bool{}
+	for _, e := range entries {
+		if old := byName[e.replaces]; e.replaces != "" && old != nil {
+			updated[old] = true
+			next[e] = old
+		}
+		for _, s := range e.skips {
+			if old := byName[s]; old != nil {
+				updated[old] = true
+				skipped[s] = true
+			}
+		}
+	}
+	where := fmt.Sprintf("channel %q of package %q", entries[0].channel, entries[0].pkg)
+	var chains [][]*entry
+	for _, head := range entries {
+		if updated[head] {
+			continue
+		}
+		var chain []*entry
+		seen := map[*entry]bool{}
+		for at := head; at != nil; at = next[at] {
+			if seen[at] {
+				return nil, fmt.Errorf("a cycle exists in the chain of replacement beginning with %q in %s", head.name, where)
+			}
+			seen[at] = true
+			if !skipped[at.name] {
+				chain = append(chain, at)
+			}
+		}
+		chains = append(chains, chain)
+	}
+	switch len(chains) {
+	case 0:
+		return nil, fmt.Errorf("no channel heads (entries not replaced by another entry) found in %s", where)
+	case 1:
+		return chains[0], nil
+	}
+	texts := make([]string, len(chains))
+	for i, c := range chains {
+		switch len(c) {
+		case 0:
+			texts[i] = "[]"
+		case 1:
+			texts[i] = c[0].name
+		default:
+			texts[i] = c[0].name + "..." + c[len(c)-1].name
+		}
+	}
+	return nil, fmt.Errorf("a unique replacement chain within a channel is required to determine the relative order "+
+		"between channel entries, but %d replacement chains were found in %s: %s", len(chains), where, strings.Join(texts, ", "))
+}
+
+// sortProviders returns entries of several catalogs in the order in which OLM prefers them as dependencies: by catalog,
+// default channels of all packages first, then by package, channel and from the head down (OLM: resolver.go,
+// sortBundles). The entries come sorted by catalog.
+func sortProviders(entries []*entry) ([]*entry, error) {
+	type group struct {
+		source       sourceKey
+		pkg, channel string
+		isDefault    bool
+	}
+	catalogs, members := map[sourceKey]int{}, map[group][]*entry{}
+	var groups []group
+	for _, e := range entries {
+		if _, ok := catalogs[e.source]; !ok {
+			catalogs[e.source] = len(catalogs)
+		}
+		g := group{e.source, e.pkg, e.channel, e.defaultChannel}
+		if members[g] == nil {
+			groups = append(groups, g)
+		}
+		members[g] = append(members[g], e)
+	}
+	slices.SortStableFunc(groups, func(a, b group) int {
+		if c := cmp.Compare(catalogs[a.source], catalogs[b.source]); c != 0 {
+			return c
+		}
+		if a.isDefault != b.isDefault {
+			if a.isDefault {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Or(cmp.Compare(a.pkg, b.pkg), cmp.Compare(a.channel, b.channel))
+	})
+	var all []*entry
+	for _, g := range groups {
+		sorted, err := sortChannel(members[g])
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, sorted...)
+	}
+	return all, nil
+}

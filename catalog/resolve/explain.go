@@ -1,0 +1,240 @@
+package resolve
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"github.com/go-air/gini"
+	"github.com/go-air/gini/z"
+)
+
+// explainer answers questions about one state.
+type explainer struct {
+	*builder
+	*problem
+	state *State
+}
+
+// explain returns an explainer. It has no problem if OLM fails before it decides.
+func (w *world) explain(s *State) *explainer {
+	x := &explainer{builder: w.builder(installedSnapshot(s), nil), state: s}
+	list, err := x.build(s.Subscriptions)
+	if err == nil {
+		x.problem, _ = newProblem(list)
+	}
+	return x
+}
+
+// conflict returns the smallest set of constraints found that leave no solution in which all given variables are, or
+// nil if there is a solution. Sizes differ by the order in which constraints are left out, so it tries several.
+func (x *explainer) conflict(with ...string) []applied {
+	if x.problem == nil {
+		return nil
+	}
+	var must []z.Lit
+	for _, id := range with {
+		m, ok := x.lits[id]
+		if !ok {
+			return nil
+		}
+		must = append(must, m)
+	}
+	g := gini.New()
+	x.circuit.ToCnf(g)
+	refutes := func(set []z.Lit) bool {
+		g.Assume(must...)
+		g.Assume(set...)
+		return g.Solve() == refuted
+	}
+	if !refutes(x.order) {
+		return nil
+	}
+	core := slices.DeleteFunc(g.Why(nil), func(m z.Lit) bool { _, ok := x.applied[m]; return !ok })
+	slices.SortFunc(core, func(a, b z.Lit) int { return strings.Compare(x.applied[a].text, x.applied[b].text) })
+	var best []z.Lit
+	for seed := range uint64(8) {
+		set := slices.Clone(core)
+		order := slices.Clone(core)
+		if seed > 0 {
+			set, order = slices.Clone(x.order), slices.Clone(x.order)
+			rand.New(rand.NewPCG(seed, 1)).Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
+			if len(order) > 400 {
+				break // each constraint costs a question to gini
+			}
+		}
+		for _, m := range order {
+			if !slices.Contains(set, m) {
+				continue
+			}
+			without := slices.DeleteFunc(slices.Clone(set), func(o z.Lit) bool { return o == m })
+			if refutes(without) {
+				why := g.Why(nil)
+				set = slices.DeleteFunc(without, func(o z.Lit) bool { return !slices.Contains(why, o) })
+			}
+		}
+		if best == nil || len(set) < len(best) {
+			best = set
+		}
+	}
+	list := make([]applied, len(best))
+	for i, m := range best {
+		list[i] = x.applied[m]
+	}
+	slices.SortFunc(list, func(a, b applied) int { return strings.Compare(a.text, b.text) })
+	return list
+}
+
+// helps reports whether there is a solution without one constraint.
+func (x *explainer) helps(without applied) bool {
+	g := gini.New()
+	x.circuit.ToCnf(g)
+	for _, m := range x.order {
+		if x.applied[m].text != without.text || x.applied[m].variable != without.variable {
+			g.Assume(m)
+		}
+	}
+	return g.Solve() == satisfied
+}
+
+func texts(list []applied) []string {
+	var out []string
+	for _, a := range list {
+		if !slices.Contains(out, a.text) {
+			out = append(out, a.text)
+		}
+	}
+	return out
+}
+
+// candidates returns what a Subscription can choose from, wanted most first.
+func (x *explainer) candidates(s *Subscription) []*variable {
+	v := x.variables[subscriptionID(s.Name)]
+	if v == nil {
+		return nil
+	}
+	var list []*variable
+	for _, c := range v.constraints {
+		for _, id := range c.ids {
+			if o := x.variables[id]; o != nil && o.entry != nil && !slices.Contains(list, o) {
+				list = append(list, o)
+			}
+		}
+	}
+	return list
+}
+
+func subscriptionID(name string) string { return "subscription:" + name }
+
+// reasons sets why each CSV of a step was chosen.
+func (x *explainer) reasons(step *Step) {
+	for i := range step.CSVs {
+		p := &step.CSVs[i]
+		p.Reason = x.reason(p, step)
+	}
+}
+
+func (x *explainer) reason(p *Planned, step *Step) string {
+	id := p.entry.id()
+	for i := range x.state.Subscriptions {
+		s := &x.state.Subscriptions[i]
+		if !s.matches(p.entry) {
+			continue
+		}
+		list := x.candidates(s)
+		at := slices.IndexFunc(list, func(v *variable) bool { return v.id == id })
+		if at < 0 {
+			continue
+		}
+		reason := fmt.Sprintf("Subscription %s: %s", s.Name, x.edge(s, p.entry))
+		if at > 0 {
+			reason += fmt.Sprintf("; %s comes first, but %s", list[0].entry.name, x.refusal(list[0].id, step))
+		}
+		return reason
+	}
+	return x.dependencyReason(p, step)
+}
+
+// edge says how an entry follows from what is installed.
+func (x *explainer) edge(s *Subscription, e *entry) string {
+	current := x.current(s)
+	switch {
+	case current == nil && s.StartingCSV == e.name:
+		return "startingCSV"
+	case current == nil:
+		if list := x.candidates(s); len(list) > 0 && list[0].entry.name == e.name {
+			return "head of channel " + e.channel
+		}
+		return "an older entry of channel " + e.channel
+	}
+	return e.edgeFrom(current)
+}
+
+// edgeFrom names the field of the channel entry that makes it an update.
+func (e *entry) edgeFrom(installed *entry) string {
+	switch {
+	case e.replaces == installed.name:
+		return "replaces " + installed.name
+	case slices.Contains(e.skips, installed.name):
+		return "skips " + installed.name
+	case e.skipRange != nil && e.skipRange(*installed.version):
+		return fmt.Sprintf("skipRange contains %s, the version of %s", installed.version, installed.name)
+	}
+	return ""
+}
+
+// refusal says why a bundle that comes first is not chosen.
+func (x *explainer) refusal(id string, step *Step) string {
+	if list := x.conflict(id); list != nil {
+		return "it cannot be installed: " + strings.Join(texts(list), "; ")
+	}
+	var others []string
+	for _, p := range step.CSVs {
+		if x.variables[p.entry.id()] != nil && p.entry.id() != id && !x.samePackage(id, p.entry) {
+			others = append(others, p.entry.id())
+		}
+	}
+	if list := x.conflict(append(others, id)...); list != nil {
+		return "it excludes what was decided before: " + strings.Join(texts(list), "; ")
+	}
+	return "OLM decided something else before"
+}
+
+func (x *explainer) samePackage(id string, e *entry) bool {
+	v := x.variables[id]
+	return v != nil && v.entry != nil && v.entry.pkg == e.pkg
+}
+
+// dependencyReason says which bundle of the step, or which installed CSV, requires a bundle.
+func (x *explainer) dependencyReason(p *Planned, step *Step) string {
+	id := p.entry.id()
+	var users []string
+	for _, o := range step.CSVs {
+		users = append(users, o.entry.id())
+	}
+	for _, e := range x.installed.entries {
+		users = append(users, e.id())
+	}
+	for _, user := range users {
+		v := x.variables[user]
+		if v == nil || user == id {
+			continue
+		}
+		for _, c := range v.constraints {
+			at := slices.Index(c.ids, id)
+			if c.kind != dependency || at < 0 {
+				continue
+			}
+			reason := fmt.Sprintf("required by %s: %s", v.entry.name, c.need.text)
+			if len(c.ids) > 1 {
+				reason += fmt.Sprintf("; provider %d of %d in OLM's order", at+1, len(c.ids))
+			}
+			if at > 0 {
+				reason += fmt.Sprintf("; %s comes first, but %s", c.ids[0], x.refusal(c.ids[0], step))
+			}
+			return reason
+		}
+	}
+	return ""
+}

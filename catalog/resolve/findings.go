@@ -1,0 +1,263 @@
+package resolve
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/olmgen/olmgen/internal/text"
+	"github.com/olmgen/olmgen/review/findings"
+)
+
+// judge collects the findings about a walk.
+type judge struct {
+	world  *world
+	result *Result
+	list   []findings.Finding
+}
+
+func (j *judge) add(rule string, level findings.Level, object, hint, format string, args ...any) {
+	f := findings.Finding{Rule: rule, Level: level, Object: object, Message: fmt.Sprintf(format, args...), Hint: hint}
+	f.File, f.Line = j.place(object)
+	if !slices.Contains(j.list, f) {
+		j.list = append(j.list, f)
+	}
+}
+
+// place returns where an object of the first state is declared.
+func (j *judge) place(object string) (string, int) {
+	start := j.result.states[0]
+	for _, s := range start.Subscriptions {
+		if subscriptionObject(start, s.Name) == object {
+			return s.File, s.Line
+		}
+	}
+	for _, c := range start.CSVs {
+		if csvObject(start, c.Name) == object {
+			return c.File, c.Line
+		}
+	}
+	return "", 0
+}
+
+// explainResult adds reasons and findings.
+func (w *world) explainResult(r *Result) {
+	j := &judge{world: w, result: r}
+	for i := range r.Steps {
+		x := w.explain(r.states[i])
+		x.reasons(&r.Steps[i])
+		j.step(x, &r.Steps[i])
+	}
+	end := w.explain(r.states[len(r.states)-1])
+	if r.Withheld != nil {
+		end.reasons(r.Withheld)
+	}
+	j.outcome(end)
+	j.end(end)
+	j.chance()
+	findings.Sort(j.list)
+	r.Findings = j.list
+}
+
+func subscriptionObject(s *State, name string) string {
+	return "Subscription " + s.Namespace + "/" + name
+}
+func csvObject(s *State, name string) string {
+	return "ClusterServiceVersion " + s.Namespace + "/" + name
+}
+
+// step finds fresh installs of older entries, and Subscriptions that OLM creates.
+func (j *judge) step(x *explainer, step *Step) {
+	for i := range x.state.Subscriptions {
+		s := &x.state.Subscriptions[i]
+		list := x.candidates(s)
+		move := slices.IndexFunc(step.Subscriptions, func(m Move) bool { return m.Name == s.Name })
+		if move < 0 || x.current(s) != nil || len(list) == 0 || list[0].entry.name == step.Subscriptions[move].To {
+			continue
+		}
+		j.add(ruleOlder, findings.Warning, subscriptionObject(x.state, s.Name), "",
+			"OLM installs %s instead of %s: %s", step.Subscriptions[move].To, list[0].entry.name, x.refusal(list[0].id, step))
+	}
+	for _, n := range step.NewSubscriptions {
+		j.add(ruleManual, findings.Note, subscriptionObject(x.state, n.Name),
+			"declare this Subscription yourself to choose its channel and approval",
+			"OLM creates it for %s, channel %s; it updates without approval", n.StartingCSV, n.Channel)
+	}
+	j.nots(x)
+}
+
+// nots finds constraints that forbid nothing, of what is chosen or installed.
+func (j *judge) nots(x *explainer) {
+	for _, v := range x.variables {
+		if v.entry == nil || !v.entry.source.virtual() {
+			continue
+		}
+		for _, c := range v.constraints {
+			if c.need != nil && c.need.forbidsNothing {
+				j.add(ruleNot, findings.Warning, csvObject(x.state, v.entry.name), "put the not inside an all",
+					"its olm.constraint is a not, which any other bundle meets: %s", c.need.text)
+			}
+		}
+	}
+}
+
+// outcome explains how the walk ended.
+func (j *judge) outcome(x *explainer) {
+	r, namespace := j.result, "Namespace "+x.state.Namespace
+	switch r.Outcome {
+	case Failed:
+		j.failed(x, namespace)
+	case Withheld:
+		for _, p := range r.Withheld.CSVs {
+			j.add(ruleLost, findings.Warning, csvObject(x.state, p.Name), "create a Subscription for package "+p.Package,
+				"OLM would install it (%s), but makes no InstallPlan: no Subscription has an update", p.Reason)
+		}
+	case Cycle:
+		names := []string{}
+		for _, s := range r.Steps[r.CycleFrom:] {
+			for _, m := range s.Subscriptions {
+				names = append(names, m.To)
+			}
+		}
+		j.add(ruleCycle, findings.Error, namespace, "correct the skipRange of the older entry in the catalog",
+			"OLM updates for ever: %s", strings.Join(names, " -> "))
+	case UpgradePending:
+		j.add(rulePending, findings.Warning, namespace, "approve the InstallPlan, or delete it and clear status.installPlanRef",
+			"each Subscription waits for its status.currentCSV, so OLM does not resolve")
+	}
+}
+
+func (j *judge) failed(x *explainer, namespace string) {
+	r := j.result
+	switch r.Failure.Reason {
+	case ReasonSync:
+		j.add(ruleGroups, findings.Error, namespace, "have exactly one OperatorGroup in the namespace", "%s", r.Failure.Text)
+		return
+	case ReasonNotSatisfiable:
+		set := x.conflict()
+		r.Failure.Conflict = texts(set)
+		r.Failure.Help = x.help(set)
+		j.add(ruleNoSolution, findings.Error, namespace, strings.Join(r.Failure.Help, "; or "), "%s",
+			strings.Join(r.Failure.Conflict, "; "))
+		for _, e := range x.installed.entries {
+			if e.deprecated && slices.ContainsFunc(set, func(a applied) bool { return a.kind == prohibited && a.entry == e }) {
+				j.add(ruleDeprecated, findings.Error, csvObject(x.state, e.name), "delete it, or add a catalog with an update for it",
+					"it has the property olm.deprecated, and no update can be installed")
+			}
+		}
+		return
+	}
+	explained := false
+	for _, s := range append(slices.Clone(x.catalogs), x.installed) {
+		if s.err != nil {
+			explained = true
+			j.add(ruleUnavailable, findings.Error, fmt.Sprintf("CatalogSource %s/%s", s.key.namespace, s.key.name),
+				"repair or delete it; OLM resolves nothing in the namespace until then", "%s", s.err)
+		}
+	}
+	for e := range x.visited {
+		if e.unreadable != nil {
+			explained = true
+			j.add(ruleUnreadable, findings.Error, "Bundle "+e.id(), "correct the constraint in the catalog, or use another catalog",
+				"OLM cannot read a constraint: %s", e.unreadable)
+		}
+	}
+	if !explained {
+		j.add(ruleNoSolution, findings.Error, namespace, "", "%s", r.Failure.Text)
+	}
+}
+
+// end finds what does not move at the end.
+func (j *judge) end(x *explainer) {
+	s := x.state
+	byPackage := map[string][]string{}
+	for i := range s.Subscriptions {
+		sub := &s.Subscriptions[i]
+		byPackage[sub.Package] = append(byPackage[sub.Package], sub.Name)
+		if current := x.current(sub); current != nil && x.problem != nil && slices.Contains([]Outcome{Settled, Withheld}, j.result.Outcome) {
+			j.still(x, sub, current)
+		}
+	}
+	for pkg, names := range byPackage {
+		if len(names) > 1 {
+			level := findings.Warning
+			if j.result.Outcome == Failed {
+				level = findings.Error
+			}
+			j.add(ruleSecond, level, subscriptionObject(s, names[1]), "delete all but one of them",
+				"package %s has %s: %s", pkg, text.Count(len(names), "Subscription"), strings.Join(names, ", "))
+		}
+	}
+	for _, e := range x.installed.entries {
+		if e.subscription == "" {
+			j.add(ruleUnowned, findings.Note, csvObject(s, e.name), "", "no Subscription names it, so OLM never updates it")
+		}
+	}
+	j.nots(x)
+}
+
+// still explains why an installed CSV has no further update.
+func (j *judge) still(x *explainer, s *Subscription, current *entry) {
+	list := x.candidates(s)
+	list = slices.DeleteFunc(list, func(v *variable) bool { return v.entry == current })
+	object := subscriptionObject(x.state, s.Name)
+	if len(list) > 0 {
+		step := &Step{}
+		if j.result.Withheld != nil {
+			step = j.result.Withheld
+		}
+		j.add(ruleHeldBack, findings.Warning, object, "", "%s is not updated to %s: %s", current.name, list[0].entry.name,
+			x.refusal(list[0].id, step))
+		return
+	}
+	heads := x.heads(s)
+	if len(heads) == 0 || slices.Contains(heads, current.name) {
+		return
+	}
+	where := "channel " + s.Channel
+	if s.Channel == "" {
+		where = "any channel"
+	}
+	j.add(ruleNoPath, findings.Warning, object, "", "nothing in %s updates %s; the head is %s", where, current.name,
+		strings.Join(heads, ", "))
+}
+
+// heads returns the first entries of the channels of a Subscription.
+func (x *explainer) heads(s *Subscription) []string {
+	entries, fault := x.subscribed(s, &entry{})
+	if fault != "" {
+		return nil
+	}
+	sorted, err := sortSubscribed(entries)
+	if err != nil {
+		return nil
+	}
+	var names []string
+	seen := map[string]bool{}
+	for _, e := range sorted {
+		if !seen[e.channel] {
+			seen[e.channel] = true
+			names = append(names, e.name)
+		}
+	}
+	return names
+}
+
+// chance says that there are alternatives.
+func (j *judge) chance() {
+	if n := len(j.result.Alternatives); n > 0 {
+		j.add(ruleChance, findings.Warning, "Namespace "+j.world.namespace, "",
+			"OLM can end in %d ways: %s", n, strings.Join(j.ends(), "; or "))
+	}
+}
+
+func (j *judge) ends() []string {
+	var list []string
+	for _, a := range j.result.Alternatives {
+		end := string(a.Outcome) + " after " + text.Count(len(a.Steps), "InstallPlan") + " with " + strings.Join(a.Installed, ", ")
+		if !slices.Contains(list, end) {
+			list = append(list, end)
+		}
+	}
+	return list
+}

@@ -1,0 +1,159 @@
+package resolve
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+const (
+	excludeGlobal        = "olm.operatorframework.io/exclude-global-namespace-resolution"
+	propertiesAnnotation = "operatorframework.io/properties"
+)
+
+// Cluster holds OLM's objects of all namespaces.
+type Cluster struct {
+	Namespaces     []*State // with Subscriptions, CSVs or OperatorGroups; sorted by name; without catalogs
+	CatalogSources []Source // without content
+}
+
+// ReadObjects finds OLM's objects. Objects that name no namespace are in the one given.
+func ReadObjects(objects []*manifest.Object, namespace string) (*Cluster, error) {
+	r := &objectReader{namespace: namespace, states: map[string]*State{}}
+	for _, o := range objects {
+		if o.Group() != "operators.coreos.com" {
+			continue
+		}
+		if err := r.read(o); err != nil {
+			return nil, err
+		}
+	}
+	for _, name := range slices.Sorted(func(yield func(string) bool) {
+		for n := range r.states {
+			if !yield(n) {
+				return
+			}
+		}
+	}) {
+		r.cluster.Namespaces = append(r.cluster.Namespaces, r.states[name])
+	}
+	return &r.cluster, nil
+}
+
+type objectReader struct {
+	namespace string
+	states    map[string]*State
+	cluster   Cluster
+}
+
+func (r *objectReader) read(o *manifest.Object) error {
+	switch o.Kind {
+	case v1alpha1.SubscriptionKind:
+		return r.subscription(o)
+	case v1alpha1.ClusterServiceVersionKind:
+		return r.csv(o)
+	case v1alpha1.CatalogSourceKind:
+		var c v1alpha1.CatalogSource
+		if _, err := o.Into(&c); err != nil {
+			return err
+		}
+		r.cluster.CatalogSources = append(r.cluster.CatalogSources,
+			Source{Name: c.Name, Namespace: r.in(c.Namespace), Priority: c.Spec.Priority})
+	case operatorsv1.OperatorGroupKind:
+		var g operatorsv1.OperatorGroup
+		if _, err := o.Into(&g); err != nil {
+			return err
+		}
+		s := r.state(g.Namespace)
+		s.OperatorGroups++
+		s.ExcludeGlobal = g.Annotations[excludeGlobal] == "true"
+		s.FailForward = g.UpgradeStrategy() == operatorsv1.UpgradeStrategyUnsafeFailForward
+	}
+	return nil
+}
+
+func (r *objectReader) in(namespace string) string {
+	if namespace == "" {
+		return r.namespace
+	}
+	return namespace
+}
+
+func (r *objectReader) state(namespace string) *State {
+	namespace = r.in(namespace)
+	if r.states[namespace] == nil {
+		r.states[namespace] = &State{Namespace: namespace}
+	}
+	return r.states[namespace]
+}
+
+func (r *objectReader) subscription(o *manifest.Object) error {
+	var v v1alpha1.Subscription
+	if _, err := o.Into(&v); err != nil {
+		return err
+	}
+	if v.Spec == nil {
+		return o.Errorf("spec", "is missing")
+	}
+	s := r.state(v.Namespace)
+	s.Subscriptions = append(s.Subscriptions, Subscription{
+		Place: catalog.Place{File: o.File, Line: o.Line}, Name: v.Name, Package: v.Spec.Package, Channel: v.Spec.Channel,
+		Source: v.Spec.CatalogSource, SourceNamespace: v.Spec.CatalogSourceNamespace, StartingCSV: v.Spec.StartingCSV,
+		InstalledCSV: v.Status.InstalledCSV, CurrentCSV: v.Status.CurrentCSV,
+	})
+	return nil
+}
+
+func (r *objectReader) csv(o *manifest.Object) error {
+	var v v1alpha1.ClusterServiceVersion
+	if _, err := o.Into(&v); err != nil {
+		return err
+	}
+	c := CSV{Place: catalog.Place{File: o.File, Line: o.Line}, Name: v.Name, Version: v.Spec.Version.String(),
+		Replaces: v.Spec.Replaces, Phase: string(v.Status.Phase), Copied: v.IsCopied()}
+	c.readAPIs(&v)
+	if text, ok := v.Annotations[propertiesAnnotation]; ok {
+		var a struct {
+			Properties []catalog.Property `json:"properties"`
+		}
+		c.Annotated = true
+		if err := json.Unmarshal([]byte(text), &a); err != nil {
+			c.fault = fmt.Errorf("failed to retrieve properties of csv %q: failed to unmarshal properties annotation: %w", v.Name, err)
+		}
+		c.Properties = a.Properties
+	}
+	s := r.state(v.Namespace)
+	s.CSVs = append(s.CSVs, c)
+	return nil
+}
+
+// readAPIs reads the APIs that a CSV owns and requires (OLM: source_csvs.go, newEntryFromV1Alpha1CSV).
+func (c *CSV) readAPIs(v *v1alpha1.ClusterServiceVersion) {
+	crds := func(list []v1alpha1.CRDDescription) []catalog.GVK {
+		var out []catalog.GVK
+		for _, d := range list {
+			_, group, ok := strings.Cut(d.Name, ".")
+			if !ok {
+				c.fault = fmt.Errorf("error parsing crd name: %s", d.Name)
+			}
+			out = append(out, catalog.GVK{Group: group, Version: d.Version, Kind: d.Kind})
+		}
+		return out
+	}
+	services := func(list []v1alpha1.APIServiceDescription) []catalog.GVK {
+		var out []catalog.GVK
+		for _, d := range list {
+			out = append(out, catalog.GVK{Group: d.Group, Version: d.Version, Kind: d.Kind})
+		}
+		return out
+	}
+	c.Owned = append(crds(v.Spec.CustomResourceDefinitions.Owned), services(v.Spec.APIServiceDefinitions.Owned)...)
+	c.Required = append(crds(v.Spec.CustomResourceDefinitions.Required), services(v.Spec.APIServiceDefinitions.Required)...)
+}

@@ -1,0 +1,225 @@
+package resolve
+
+import (
+	"bufio"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/blang/semver/v4"
+
+	"github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/internal/text"
+	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/review/findings"
+)
+
+// Path is the way from an installed version through a channel, as OLM v0 goes it. Dependencies play no part: Run takes
+// them into account.
+type Path struct {
+	Package string     `json:"package"`
+	Channel string     `json:"channel"`
+	From    string     `json:"from"`         // CSV
+	To      string     `json:"to,omitempty"` // the CSV that was asked for
+	Head    string     `json:"head"`
+	Steps   []PathStep `json:"steps,omitempty"`
+	End     PathEnd    `json:"end"`
+	Text    string     `json:"text"` // why it ends there
+}
+
+// PathStep is one update.
+type PathStep struct {
+	From    string   `json:"from"`
+	To      string   `json:"to"`
+	Version string   `json:"version,omitempty"` // of To
+	Edge    string   `json:"edge"`              // why To is an update of From
+	Passed  []string `json:"passed,omitempty"`  // entries between them that OLM does not install
+	Notes   []string `json:"notes,omitempty"`
+}
+
+// PathEnd is where a path ends.
+type PathEnd string
+
+// The ends of a path.
+const (
+	AtTarget   PathEnd = "target"   // at the version that was asked for
+	AtHead     PathEnd = "head"     // at the head of the channel
+	PassedOver PathEnd = "passed"   // OLM passes the version that was asked for
+	Stuck      PathEnd = "stuck"    // nothing updates the last version, and it is not the head
+	GoesRound  PathEnd = "cycle"    // an older entry updates a newer one
+	OutOfReach PathEnd = "no-reach" // at the head, and the version that was asked for is not on the way
+)
+
+// Good reports whether the path reaches what was asked for, or the head.
+func (p *Path) Good() bool { return p.End == AtTarget || p.End == AtHead }
+
+// PathOf returns the way from a version, which is a version or the name of a CSV. Without a channel it is the default
+// channel, without a target it is the head.
+func PathOf(c *catalog.Catalog, pkg, channel, from, to string) (*Path, error) {
+	p := c.Packages[pkg]
+	if p == nil {
+		err := fmt.Errorf("the catalog has no package %s", pkg)
+		if near := text.Nearest(pkg, c.Names()); near != "" {
+			return nil, manifest.WithHint(err, "did you mean "+near+"?")
+		}
+		return nil, err
+	}
+	channel = cmp.Or(channel, p.DefaultChannel)
+	ch := p.Channel(channel)
+	if ch == nil {
+		var names []string
+		for _, each := range p.Channels {
+			names = append(names, each.Name)
+		}
+		return nil, fmt.Errorf("package %s has no channel %q; there are %s", pkg, channel, text.FirstOf(10, names))
+	}
+	var entries []*entry
+	for _, e := range ch.Entries {
+		if b := p.Bundle(e.Name); b != nil {
+			entries = append(entries, newEntry(sourceKey{}, p, ch, e, b, readFacts(propertiesOf(b, pkg))))
+		}
+	}
+	order, err := sortChannel(entries)
+	if err != nil {
+		return nil, err
+	}
+	if len(order) == 0 {
+		return nil, fmt.Errorf("channel %s of package %s has no entries", channel, pkg)
+	}
+	current, err := installedBundle(p, from)
+	if err != nil {
+		return nil, err
+	}
+	w := &pathWalk{order: order, path: &Path{Package: pkg, Channel: channel, From: current.name, Head: order[0].name}}
+	if to != "" {
+		target, err := installedBundle(p, to)
+		if err != nil {
+			return nil, err
+		}
+		w.path.To = target.name
+	}
+	w.run(current)
+	return w.path, nil
+}
+
+// installedBundle returns a bundle of the package by its name or version. A version that the catalog no longer has can
+// still be in a skipRange.
+func installedBundle(p *catalog.Package, which string) (*entry, error) {
+	for _, b := range p.Bundles {
+		v, ok := b.Version()
+		if ok && (b.Name == which || v.String() == strings.TrimPrefix(which, "v")) {
+			return &entry{name: b.Name, version: &v}, nil
+		}
+	}
+	v, err := semver.ParseTolerant(which)
+	if err != nil {
+		return nil, fmt.Errorf("%s %w", which, errVersion)
+	}
+	return &entry{name: p.Name + ".v" + v.String(), version: &v}, nil
+}
+
+// pathWalk goes along a channel.
+type pathWalk struct {
+	order []*entry
+	path  *Path
+}
+
+func (w *pathWalk) at(name string) int {
+	return slices.IndexFunc(w.order, func(e *entry) bool { return e.name == name })
+}
+
+func (w *pathWalk) run(current *entry) {
+	p, seen := w.path, []string{}
+	for {
+		next, notes := w.next(current)
+		switch {
+		case current.name == p.To:
+			w.end(AtTarget, "%s is reached", current.name)
+		case slices.Contains(seen, current.name):
+			w.end(GoesRound, "OLM updates for ever: %s comes again, because skipRange has no direction", current.name)
+		case next != nil:
+			seen = append(seen, current.name)
+			p.Steps = append(p.Steps, w.step(current, next, notes))
+			current = next
+			continue
+		case w.passes(p.To):
+			w.end(PassedOver, "OLM does not stop at %s: it goes to the entry nearest the head that updates what is installed", p.To)
+		case current.name == p.Head && p.To != "":
+			w.end(OutOfReach, "%s is not on the way to the head", p.To)
+		case current.name == p.Head:
+			w.end(AtHead, "%s is the head of channel %s", current.name, p.Channel)
+		default:
+			w.end(Stuck, "nothing in channel %s updates %s; the head is %s", p.Channel, current.name, p.Head)
+		}
+		return
+	}
+}
+
+func (w *pathWalk) end(end PathEnd, format string, args ...any) {
+	w.path.End, w.path.Text = end, fmt.Sprintf(format, args...)
+}
+
+func (w *pathWalk) passes(name string) bool {
+	return name != "" && slices.ContainsFunc(w.path.Steps, func(s PathStep) bool { return slices.Contains(s.Passed, name) })
+}
+
+// next returns the update that OLM chooses: the entry nearest the head that updates what is installed and is not
+// deprecated.
+func (w *pathWalk) next(current *entry) (*entry, []string) {
+	var notes []string
+	for _, e := range w.order {
+		switch {
+		case e.name == current.name || !e.updates(current):
+		case e.deprecated:
+			notes = append(notes, fmt.Sprintf("%s has the property olm.deprecated, so OLM passes it over", e.name))
+		default:
+			return e, notes
+		}
+	}
+	return nil, notes
+}
+
+func (w *pathWalk) step(from, to *entry, notes []string) PathStep {
+	s := PathStep{From: from.name, To: to.name, Edge: to.edgeFrom(from), Notes: notes}
+	if to.version != nil {
+		s.Version = to.version.String()
+		if to.version.LT(*from.version) {
+			s.Notes = append(s.Notes, "the version goes down")
+		}
+	}
+	if at := w.at(from.name); at > 0 {
+		for _, e := range w.order[max(0, w.at(to.name)+1):at] {
+			s.Passed = append(s.Passed, e.name)
+		}
+	}
+	slices.Reverse(s.Passed)
+	return s
+}
+
+// PathFormats lists the formats of a path.
+var PathFormats = []Format{Text, JSON}
+
+// Print writes the path.
+func (p *Path) Print(out io.Writer, format Format) error {
+	if format == JSON {
+		return findings.WriteJSON(out, p)
+	}
+	w := &printer{bufio.NewWriter(out)}
+	w.line("%s, channel %s, from %s", p.Package, p.Channel, p.From)
+	for _, s := range p.Steps {
+		w.line("  %s -> %s: %s", s.From, s.To, s.Edge)
+		if len(s.Passed) > 0 {
+			w.line("      passes over %s", strings.Join(s.Passed, ", "))
+		}
+		for _, n := range s.Notes {
+			w.line("      %s", n)
+		}
+	}
+	w.line("  %s", p.Text)
+	return w.w.Flush()
+}
+
+var errVersion = errors.New("is neither a version nor the name of a bundle in the catalog")

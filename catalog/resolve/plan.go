@@ -1,0 +1,163 @@
+package resolve
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Step is one InstallPlan.
+type Step struct {
+	Subscriptions    []Move         `json:"subscriptions,omitempty"`    // whose status.currentCSV changes
+	NewSubscriptions []Subscription `json:"newSubscriptions,omitempty"` // that OLM creates for dependencies
+	CSVs             []Planned      `json:"csvs,omitempty"`
+	Removed          []string       `json:"removed,omitempty"` // CSVs that a new one replaces
+}
+
+// Move is the change of one Subscription.
+type Move struct {
+	Name string `json:"name"`
+	From string `json:"from,omitempty"` // empty: nothing was installed
+	To   string `json:"to"`
+}
+
+// Planned is a CSV of an InstallPlan.
+type Planned struct {
+	Name            string `json:"name"`
+	Replaces        string `json:"replaces,omitempty"`
+	Source          string `json:"source"`
+	SourceNamespace string `json:"sourceNamespace"`
+	Package         string `json:"package"`
+	Channel         string `json:"channel"`
+	Version         string `json:"version,omitempty"`
+	Reason          string `json:"reason,omitempty"`
+
+	entry *entry
+}
+
+// Failure is why OLM does not resolve.
+type Failure struct {
+	// Reason of the condition ResolutionFailed. SyncError: OLM returns the error before it sets a condition.
+	Reason string `json:"reason"`
+	Text   string `json:"text"` // in OLM's words
+
+	// For ConstraintsNotSatisfiable: the smallest set of constraints found that exclude each other, in OLM's words, and
+	// changes of which each alone would let OLM resolve.
+	Conflict []string `json:"conflict,omitempty"`
+	Help     []string `json:"help,omitempty"`
+}
+
+// The reasons of a Failure.
+const (
+	ReasonNotSatisfiable = "ConstraintsNotSatisfiable"
+	ReasonPrevented      = "ErrorPreventedResolution"
+	ReasonSync           = "SyncError"
+)
+
+// resolve returns what OLM decides for a state in one order of chance.
+func (w *world) resolve(s *State, c *chance) (*Step, *Failure) {
+	chosen, err := w.choose(s, c)
+	var none *unsatisfiable
+	switch {
+	case errors.As(err, &none):
+		return nil, &Failure{Reason: ReasonNotSatisfiable, Text: err.Error()}
+	case err != nil:
+		return nil, &Failure{Reason: ReasonPrevented, Text: err.Error()}
+	}
+	return s.plan(chosen), nil
+}
+
+// choose returns the chosen bundles of catalogs.
+func (w *world) choose(s *State, c *chance) ([]*variable, error) {
+	installed := installedSnapshot(s)
+	installed.entries = c.order(installed.entries)
+	variables, err := w.builder(installed, c).build(s.Subscriptions)
+	if err != nil {
+		return nil, err
+	}
+	p, err := newProblem(c.variables(variables))
+	if err != nil {
+		return nil, err
+	}
+	solution, err := p.solve()
+	if err != nil {
+		return nil, err
+	}
+	var chosen []*variable
+	for _, v := range solution {
+		if v.entry == nil || v.entry.source.virtual() {
+			continue
+		}
+		if _, n := w.only(installed, v.entry); n != 1 {
+			return nil, fmt.Errorf("expected exactly one operator, got %d", n)
+		}
+		chosen = append(chosen, v)
+	}
+	return chosen, nil
+}
+
+// plan returns the InstallPlan for the chosen bundles (OLM: step_resolver.go, ResolveSteps).
+func (s *State) plan(chosen []*variable) *Step {
+	step := &Step{}
+	subs := slices.Clone(s.Subscriptions)
+	for _, v := range slices.SortedFunc(slices.Values(chosen), func(a, b *variable) int { return cmp.Compare(a.id, b.id) }) {
+		e := v.entry
+		matching, current := 0, true
+		for i := range subs {
+			if !subs[i].matches(e) {
+				continue
+			}
+			matching++
+			current = current && s.has(subs[i].CurrentCSV) && subs[i].CurrentCSV == e.name
+		}
+		if matching > 0 && current {
+			continue
+		}
+		step.CSVs = append(step.CSVs, planned(v))
+		if matching == 0 {
+			step.NewSubscriptions = append(step.NewSubscriptions, Subscription{
+				Name:    strings.Join([]string{e.pkg, e.channel, e.source.name, e.source.namespace}, "-"),
+				Package: e.pkg, Channel: e.channel, Source: e.source.name, SourceNamespace: e.source.namespace,
+				StartingCSV: e.name, InstalledCSV: e.name, CurrentCSV: e.name,
+			})
+		}
+		for i := range subs {
+			if subs[i].matches(e) && subs[i].CurrentCSV != e.name {
+				step.Subscriptions = append(step.Subscriptions, Move{subs[i].Name, subs[i].InstalledCSV, e.name})
+				subs[i].CurrentCSV = e.name
+			}
+		}
+	}
+	step.sort()
+	return step
+}
+
+func (s *Step) sort() {
+	slices.SortStableFunc(s.Subscriptions, func(a, b Move) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(s.NewSubscriptions, func(a, b Subscription) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(s.CSVs, func(a, b Planned) int { return cmp.Compare(a.Name, b.Name) })
+	slices.Sort(s.Removed)
+}
+
+func planned(v *variable) Planned {
+	e := v.entry
+	p := Planned{Name: e.name, Replaces: cmp.Or(v.replaces, e.replaces), Source: e.source.name,
+		SourceNamespace: e.source.namespace, Package: e.pkg, Channel: e.channel, entry: e}
+	if e.version != nil {
+		p.Version = e.version.String()
+	}
+	return p
+}
+
+// matches reports whether a Subscription stands for a bundle.
+func (s *Subscription) matches(e *entry) bool {
+	key := sourceKey{s.Source, s.SourceNamespace}
+	return s.Package == e.pkg && (s.Channel == "" || s.Channel == e.channel) && (key == sourceKey{} || key == e.source)
+}
+
+// has reports whether the namespace has a CSV, copied or not.
+func (s *State) has(csv string) bool {
+	return csv != "" && slices.ContainsFunc(s.CSVs, func(c CSV) bool { return c.Name == csv })
+}

@@ -1,0 +1,195 @@
+package resolve
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/go-air/gini"
+	"github.com/go-air/gini/inter"
+	"github.com/go-air/gini/z"
+)
+
+// The answers of gini.
+const (
+	satisfied = 1
+	unknown   = 0
+	refuted   = -1
+)
+
+// solve returns the variables that OLM chooses, in the order of the problem. It decides as OLM does: first the
+// mandatory variables in the order given, then level by level what each chosen variable depends on, wanted most first,
+// and on a contradiction it changes the latest decision (OLM: solver/solve.go, solver/search.go).
+func (p *problem) solve() ([]*variable, error) {
+	g := gini.New()
+	p.circuit.ToCnf(g)
+	var anchors []z.Lit
+	for _, v := range p.all {
+		if v.mandatory() {
+			anchors = append(anchors, p.lits[v.id])
+		}
+	}
+	g.Assume(p.order...)
+	g.Assume(anchors...)
+	outcome, _ := g.Test(nil)
+	var chosen []z.Lit
+	if outcome == unknown {
+		s := &search{problem: p, g: g, assumed: map[z.Lit]bool{}}
+		outcome, chosen = s.run(anchors)
+	}
+	switch outcome {
+	case satisfied:
+		return p.smallest(g, chosen)
+	case refuted:
+		return nil, p.conflicts(g)
+	}
+	return nil, errors.New("cancelled before a solution could be found")
+}
+
+// smallest completes the decisions with as few further variables as possible.
+func (p *problem) smallest(g *gini.Gini, chosen []z.Lit) ([]*variable, error) {
+	var extras, excluded []z.Lit
+	for _, v := range p.all {
+		switch m := p.lits[v.id]; {
+		case slices.Contains(chosen, m):
+		case g.Value(m):
+			extras = append(extras, m)
+		default:
+			excluded = append(excluded, m.Not())
+		}
+	}
+	g.Untest()
+	known := p.circuit.Len()
+	sorted := p.circuit.CardSort(extras)
+	marks := make([]int8, known, p.circuit.Len())
+	for i := range marks {
+		marks[i] = 1
+	}
+	for n := 0; n <= sorted.N(); n++ {
+		marks, _ = p.circuit.CnfSince(g, marks, sorted.Leq(n))
+	}
+	g.Assume(chosen...)
+	g.Assume(excluded...)
+	g.Assume(p.order...)
+	g.Test(nil)
+	for n := 0; n <= sorted.N(); n++ {
+		g.Assume(sorted.Leq(n))
+		if g.Solve() == satisfied {
+			var result []*variable
+			for _, v := range p.all {
+				if g.Value(p.lits[v.id]) {
+					result = append(result, v)
+				}
+			}
+			return result, nil
+		}
+	}
+	return nil, errors.New("unexpected internal error")
+}
+
+// conflicts returns the constraints that gini refuted.
+func (p *problem) conflicts(g inter.S) error {
+	e := &unsatisfiable{}
+	for _, m := range g.Why(nil) {
+		if a, ok := p.applied[m]; ok {
+			e.texts = append(e.texts, a.text)
+		}
+	}
+	slices.Sort(e.texts)
+	return e
+}
+
+// search decides choices one after the other. The first made of them are decided.
+type search struct {
+	*problem
+	g       inter.S
+	choices []choice
+	made    int
+	assumed map[z.Lit]bool
+	result  int
+}
+
+// choice is a set of candidates of which one is to be in the solution.
+type choice struct {
+	candidates []z.Lit
+	next       int   // the candidate to try
+	guessed    z.Lit // null: the choice was already met, or every candidate was refuted
+	children   int   // how many choices the guess added
+}
+
+func (s *search) run(anchors []z.Lit) (int, []z.Lit) {
+	for _, m := range anchors {
+		s.choices = append(s.choices, choice{candidates: []z.Lit{m}})
+	}
+	for {
+		if s.made == len(s.choices) && s.result == unknown {
+			s.result = s.g.Solve()
+		}
+		if s.result == refuted {
+			if s.made == 0 {
+				break
+			}
+			s.undo()
+			continue
+		}
+		if s.made == len(s.choices) {
+			break
+		}
+		s.decide()
+	}
+	var chosen []z.Lit
+	for _, c := range s.choices[:s.made] {
+		if c.guessed != z.LitNull {
+			chosen = append(chosen, c.guessed)
+		}
+	}
+	result := s.result
+	for s.made > 0 {
+		s.undo()
+	}
+	return result, chosen
+}
+
+// decide makes the next choice.
+func (s *search) decide() {
+	c := &s.choices[s.made]
+	s.made++
+	c.guessed, c.children = z.LitNull, 0
+	if c.next < len(c.candidates) {
+		c.guessed = c.candidates[c.next]
+	}
+	if slices.ContainsFunc(c.candidates, func(m z.Lit) bool { return s.assumed[m] }) {
+		c.guessed = z.LitNull
+	}
+	if c.guessed == z.LitNull {
+		return
+	}
+	guessed, at := c.guessed, s.made-1
+	for _, each := range s.byLit[guessed].constraints {
+		if each.kind != dependency || len(each.ids) == 0 {
+			continue
+		}
+		candidates := make([]z.Lit, len(each.ids))
+		for i, id := range each.ids {
+			candidates[i] = s.lits[id]
+		}
+		s.choices = append(s.choices, choice{candidates: candidates})
+		s.choices[at].children++
+	}
+	s.assumed[guessed] = true
+	s.g.Assume(guessed)
+	s.result, _ = s.g.Test(nil)
+}
+
+// undo takes the latest decision back. As in OLM, an undone choice goes on with its next candidate, even if a decision
+// before it changes afterwards.
+func (s *search) undo() {
+	s.made--
+	c := &s.choices[s.made]
+	if c.guessed != z.LitNull {
+		delete(s.assumed, c.guessed)
+		s.result = s.g.Untest()
+		c.next++
+	}
+	s.choices = s.choices[:len(s.choices)-c.children]
+	c.children = 0
+}

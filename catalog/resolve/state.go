@@ -1,0 +1,78 @@
+// Package resolve predicts what the resolver of OLM v0 installs and updates in one namespace, step by step until
+// nothing changes. It follows the code of operator-lifecycle-manager v0.46.0, pkg/controller/registry/resolver; where
+// OLM's answer depends on chance, it returns every answer it found.
+package resolve
+
+import (
+	"github.com/olmgen/olmgen/catalog"
+)
+
+// State is what the resolver sees of one namespace.
+type State struct {
+	Namespace       string
+	GlobalNamespace string // where catalogs serve all namespaces
+	OperatorGroups  int    // OLM resolves only with exactly one
+	ExcludeGlobal   bool   // the OperatorGroup excludes global catalogs
+	FailForward     bool   // the OperatorGroup has the upgradeStrategy TechPreviewUnsafeFailForward
+
+	Catalogs      []Source
+	Subscriptions []Subscription
+	CSVs          []CSV
+}
+
+// Source is a CatalogSource.
+type Source struct {
+	Name, Namespace string
+	Priority        int
+	Catalog         *catalog.Catalog
+	Unavailable     bool // OLM has no connection to it: its pod does not run, or opm refuses its content
+}
+
+// Subscription is a Subscription of the namespace, with its status.
+type Subscription struct {
+	catalog.Place   `json:"-"`
+	Name            string `json:"name"`
+	Package         string `json:"package"`
+	Channel         string `json:"channel,omitempty"`
+	Source          string `json:"source"`
+	SourceNamespace string `json:"sourceNamespace"`
+	StartingCSV     string `json:"startingCSV,omitempty"`
+
+	InstalledCSV string `json:"-"`
+	CurrentCSV   string `json:"-"`
+}
+
+// CSV is a ClusterServiceVersion of the namespace.
+type CSV struct {
+	catalog.Place
+	Name     string
+	Version  string // spec.version
+	Replaces string // spec.replaces
+	Phase    string // status.phase
+	Copied   bool
+
+	// Annotated says that the CSV has the annotation operatorframework.io/properties; Properties are its content.
+	// Without it, OLM takes the APIs that the CSV owns and requires.
+	Annotated       bool
+	Properties      []catalog.Property
+	Owned, Required []catalog.GVK
+
+	fault error // why OLM cannot read it
+}
+
+// Installed returns the CSV that OLM makes of a bundle, as far as the resolver sees it.
+func Installed(b *catalog.Bundle, pkg string) CSV {
+	c := CSV{Name: b.Name, Phase: "Succeeded", Annotated: true, Properties: propertiesOf(b, pkg)}
+	if v, ok := b.Version(); ok {
+		c.Version = v.String()
+	}
+	return c
+}
+
+const existing = "@existing" // the name of OLM's catalog of what is installed
+
+// sourceKey names a catalog.
+type sourceKey struct{ name, namespace string }
+
+func (k sourceKey) String() string { return k.name + "/" + k.namespace }
+func (k sourceKey) virtual() bool  { return k.name == existing }

@@ -1,0 +1,205 @@
+package resolve
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/review/findings"
+)
+
+// Rules of catalogs that opm serves.
+const (
+	ruleDangling    = "dangling-replaces"
+	ruleSeveral     = "several-replacements"
+	ruleSelf        = "skip-range-covers-itself"
+	ruleDowngrade   = "skip-range-downgrade"
+	ruleCannotReach = "head-out-of-reach"
+	ruleNextChannel = "next-channel-out-of-reach"
+	ruleProperty    = "unknown-property"
+	ruleConstraint  = "bad-constraint"
+	ruleNotAlone    = "not-forbids-nothing"
+)
+
+// CatalogRules returns the rules of Validate, sorted by id.
+func CatalogRules() []findings.Rule {
+	list := []findings.Rule{
+		{ID: ruleDangling, Text: "replaces names an entry that the channel does not have",
+			Help: "The version that it names can still be updated if it is installed."},
+		{ID: ruleSeveral, Text: "Several entries replace the same one", Help: "OLM takes the one nearest the head."},
+		{ID: ruleSelf, Text: "skipRange contains the version of its own entry", Help: "It does no harm."},
+		{ID: ruleDowngrade, Text: "skipRange contains the version of a newer entry",
+			Help: "skipRange has no direction, so OLM v0 updates the newer version to the older one, and can go round for ever."},
+		{ID: ruleCannotReach, Text: "An entry has no update and is not the head", Help: "OLM v0 keeps it without an error."},
+		{ID: ruleNextChannel, Text: "The head of a channel has no update in the channel of the next version",
+			Help: "Who changes spec.channel of the Subscription stays at the installed version, without an error."},
+		{ID: ruleProperty, Text: "A property has a type that begins with olm. and that OLM does not know", Help: "OLM ignores it."},
+		{ID: ruleConstraint, Text: "OLM cannot read a constraint",
+			Help: "It stops the resolution of every namespace in which the bundle is a candidate."},
+		{ID: ruleNotAlone, Text: "A not constraint forbids nothing", Help: "Any other bundle meets it. It has an effect only inside all."},
+	}
+	for id, text := range catalog.Rules {
+		list = append(list, findings.Rule{ID: id, Text: text, Help: "opm does not serve such a catalog. Source: operator-registry, " +
+			"alpha/declcfg/declcfg_to_model.go, alpha/model/model.go."})
+	}
+	slices.SortFunc(list, func(a, b findings.Rule) int { return cmp.Compare(a.ID, b.ID) })
+	return list
+}
+
+// Validate returns what is wrong with a catalog: errors for which opm does not serve it, and warnings about updates that
+// OLM v0 does not make.
+func Validate(c *catalog.Catalog) []findings.Finding {
+	v := &validator{converter: newConverter()}
+	for _, f := range c.Faults() {
+		v.add(f.Rule, findings.Error, f.Place, "Package "+f.Package, "", "%s", f.Text)
+	}
+	for _, name := range c.Names() {
+		v.pkg(c.Packages[name])
+	}
+	findings.Sort(v.list)
+	return v.list
+}
+
+type validator struct {
+	converter *converter
+	list      []findings.Finding
+}
+
+func (v *validator) add(rule string, level findings.Level, at catalog.Place, object, hint, format string, args ...any) {
+	v.list = append(v.list, findings.Finding{Rule: rule, Level: level, File: at.File, Line: at.Line, Object: object,
+		Message: strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", " "), Hint: hint})
+}
+
+func (v *validator) pkg(p *catalog.Package) {
+	for _, b := range p.Bundles {
+		v.bundle(b)
+	}
+	orders := map[string][]*entry{}
+	for _, ch := range p.Channels {
+		if order := v.channel(p, ch); len(order) > 0 {
+			orders[ch.Name] = order
+		}
+	}
+	v.nextChannels(p, orders)
+}
+
+var knownTypes = []string{catalog.TypePackage, catalog.TypePackageRequired, catalog.TypeGVK, catalog.TypeGVKRequired,
+	catalog.TypeLabel, catalog.TypeLabelRequired, catalog.TypeConstraint, catalog.TypeDeprecated, catalog.TypeObject,
+	catalog.TypeCSVMetadata, "olm.maxOpenShiftVersion", "olm.channel", "olm.bundle.mediatype"}
+
+func (v *validator) bundle(b *catalog.Bundle) {
+	object := "Bundle " + b.Name
+	for _, p := range b.Properties {
+		if strings.HasPrefix(p.Type, "olm.") && !slices.Contains(knownTypes, p.Type) {
+			v.add(ruleProperty, findings.Note, b.Place, object, "", "OLM ignores the property %s", p.Type)
+			continue
+		}
+		r, err := v.converter.convert(p)
+		if err != nil {
+			v.add(ruleConstraint, findings.Error, b.Place, object, "", "%s: %v", p.Type, err)
+		} else if r != nil && r.forbidsNothing {
+			v.add(ruleNotAlone, findings.Warning, b.Place, object, "put the not inside an all",
+				"any other bundle meets the olm.constraint not: %s", r.text)
+		}
+	}
+}
+
+// channel returns the order of a channel, or nil if it has none.
+func (v *validator) channel(p *catalog.Package, ch *catalog.Channel) []*entry {
+	object := "Channel " + p.Name + "/" + ch.Name
+	var entries []*entry
+	places := map[string]catalog.Place{}
+	replacedBy := map[string][]string{}
+	for _, e := range ch.Entries {
+		if b := p.Bundle(e.Name); b != nil {
+			entries = append(entries, newEntry(sourceKey{}, p, ch, e, b, readFacts(b.Properties)))
+		}
+		places[e.Name] = e.Place
+		if e.Replaces == "" {
+			continue
+		}
+		replacedBy[e.Replaces] = append(replacedBy[e.Replaces], e.Name)
+		if ch.Entry(e.Replaces) == nil {
+			v.add(ruleDangling, findings.Note, e.Place, object, "", "%s replaces %s, which is not in the channel", e.Name, e.Replaces)
+		}
+	}
+	for _, old := range slices.Sorted(maps.Keys(replacedBy)) {
+		if by := replacedBy[old]; len(by) > 1 {
+			v.add(ruleSeveral, findings.Note, places[by[0]], object, "", "%s is replaced by %s", old, strings.Join(by, " and "))
+		}
+	}
+	order, err := sortChannel(entries)
+	if err != nil {
+		return nil // opm's words for it are there already
+	}
+	for i, e := range order {
+		v.skipRange(object, places[e.name], order[:i], e)
+	}
+	for _, e := range entries {
+		if e.version == nil || len(order) == 0 || e.name == order[0].name || hasUpdate(order, e) {
+			continue
+		}
+		v.add(ruleCannotReach, findings.Warning, places[e.name], object, "name it in skips of a newer entry, or in its skipRange",
+			"nothing updates %s; the head is %s", e.name, order[0].name)
+	}
+	return order
+}
+
+func hasUpdate(order []*entry, installed *entry) bool {
+	return slices.ContainsFunc(order, func(e *entry) bool {
+		return e.name != installed.name && !e.deprecated && e.updates(installed)
+	})
+}
+
+// skipRange looks at the range of an entry. The newer entries are those nearer the head.
+func (v *validator) skipRange(object string, at catalog.Place, newer []*entry, e *entry) {
+	if e.skipRange == nil || e.version == nil {
+		return
+	}
+	if e.skipRange(*e.version) {
+		v.add(ruleSelf, findings.Note, at, object, "", "the skipRange of %s contains its own version", e.name)
+	}
+	for _, n := range newer {
+		if n.version != nil && e.skipRange(*n.version) {
+			v.add(ruleDowngrade, findings.Warning, at, object, "end the range before the version of the entry",
+				"the skipRange of %s contains %s, the version of the newer %s", e.name, n.version, n.name)
+			return
+		}
+	}
+}
+
+var minorChannel = regexp.MustCompile(`^(.*?)v?(\d{1,6})\.(\d{1,6})$`)
+
+// nextChannels compares channels whose names differ in the version only, such as stable-1.1 and stable-1.2.
+func (v *validator) nextChannels(p *catalog.Package, orders map[string][]*entry) {
+	type minor struct {
+		name         string
+		major, minor int
+	}
+	groups := map[string][]minor{}
+	for name := range orders {
+		if m := minorChannel.FindStringSubmatch(name); m != nil {
+			x, _ := strconv.Atoi(m[2])
+			y, _ := strconv.Atoi(m[3])
+			groups[m[1]] = append(groups[m[1]], minor{name, x, y})
+		}
+	}
+	for _, list := range groups {
+		slices.SortFunc(list, func(a, b minor) int { return cmp.Or(a.major-b.major, a.minor-b.minor, cmp.Compare(a.name, b.name)) })
+		for i := 1; i < len(list); i++ {
+			from, to := orders[list[i-1].name], orders[list[i].name]
+			if head := from[0]; head.version == nil || head.name == to[0].name || hasUpdate(to, head) {
+				continue
+			}
+			ch := p.Channel(list[i].name)
+			v.add(ruleNextChannel, findings.Warning, ch.Place, "Channel "+p.Name+"/"+ch.Name,
+				"name it in skips of the head, or in its skipRange",
+				"nothing in it updates %s, the head of channel %s", from[0].name, list[i-1].name)
+		}
+	}
+}

@@ -1,0 +1,333 @@
+package resolve
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"sort"
+	"strings"
+
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+
+	"github.com/olmgen/olmgen/catalog"
+)
+
+// builder makes the variables of one resolution (OLM: resolver.go, Resolve).
+type builder struct {
+	*world
+	installed *snapshot
+	variables map[string]*variable
+	visited   map[*entry]*variable
+	ids       []string // of the variables, in the order in which they were added
+	chance    *chance
+}
+
+func (w *world) builder(installed *snapshot, c *chance) *builder {
+	return &builder{world: w, installed: installed, variables: map[string]*variable{}, visited: map[*entry]*variable{}, chance: c}
+}
+
+// build returns the variables for the Subscriptions and installed CSVs of the namespace.
+func (b *builder) build(subscriptions []Subscription) ([]*variable, error) {
+	if err := b.bundles(b.installed.entries); err != nil {
+		return nil, err
+	}
+	var errs []error
+	for i := range subscriptions {
+		if err := b.subscribe(&subscriptions[i]); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	b.exclude()
+	if err := b.unavailable(b.installed); err != nil {
+		return nil, err
+	}
+	if len(errs) > 0 {
+		return nil, utilerrors.NewAggregate(errs)
+	}
+	list := make([]*variable, len(b.ids))
+	for i, id := range b.ids {
+		list[i] = b.variables[id]
+	}
+	return list, nil
+}
+
+func (b *builder) put(v *variable) {
+	if b.variables[v.id] == nil {
+		b.ids = append(b.ids, v.id)
+	}
+	b.variables[v.id] = v
+}
+
+// bundles adds variables for bundles and for everything that they may depend on (OLM: getBundleVariables).
+func (b *builder) bundles(stack []*entry) error {
+	stack = slices.Clone(stack)
+	var errs []error
+	for len(stack) > 0 {
+		e := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		if v := b.visited[e]; v != nil {
+			b.put(v)
+			continue
+		}
+		v := newBundle(e)
+		b.visited[e] = v
+		needs, err := b.converter.requirements(e.facts)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		for i := range needs {
+			providers, err := b.providers(e, &needs[i])
+			if err != nil {
+				errs = append(errs, err)
+				continue
+			}
+			ids := make([]string, len(providers))
+			for j, p := range providers {
+				ids[j] = p.id()
+			}
+			stack = append(stack, providers...)
+			v.add(constraint{kind: dependency, ids: ids, need: &needs[i],
+				text: fmt.Sprintf("bundle %s requires an operator %s", e.name, needs[i].text)})
+		}
+		b.put(v)
+	}
+	return utilerrors.NewAggregate(errs)
+}
+
+func newBundle(e *entry) *variable {
+	v := &variable{id: e.id(), entry: e}
+	if e.source.virtual() && e.subscription == "" {
+		v.add(constraint{kind: mandatory,
+			text: fmt.Sprintf("clusterserviceversion %s exists and is not referenced by a subscription", e.name)})
+	}
+	if e.deprecated {
+		v.add(constraint{kind: prohibited, text: fmt.Sprintf("bundle %s is deprecated", v.id)})
+	}
+	return v
+}
+
+// providers returns the bundles that meet a requirement, wanted most first. All entries of a channel with one of them
+// take part in the order, so a channel that cannot be sorted is an error.
+func (b *builder) providers(e *entry, need *requirement) ([]*entry, error) {
+	type group struct {
+		source                     sourceKey
+		pkg, channel, subscription string
+	}
+	groups, names := map[group]bool{}, map[string]bool{}
+	sorted := b.sorted(b.installed, e.source)
+	for _, s := range sorted {
+		for _, other := range s.entries {
+			g := group{other.source, other.pkg, other.channel, other.subscription}
+			if !groups[g] && need.test(other) {
+				groups[g] = true
+				if other.source.virtual() {
+					names[other.name] = true
+				}
+			}
+		}
+	}
+	if len(groups) == 0 {
+		return nil, nil
+	}
+	var all []*entry
+	for _, s := range sorted {
+		for _, other := range s.entries {
+			if other.source.virtual() && names[other.name] || !other.source.virtual() && b.covered(other, func(pkg string) bool {
+				return groups[group{other.source, pkg, other.channel, ""}]
+			}) {
+				all = append(all, other)
+			}
+		}
+	}
+	all, err := sortProviders(all)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(all, func(other *entry) bool { return !need.test(other) }), nil
+}
+
+// covered reports whether the entry is of a package, by the catalog or by its properties, that has a provider.
+func (b *builder) covered(e *entry, has func(pkg string) bool) bool {
+	return has(e.pkg) || slices.ContainsFunc(e.packages, func(p packageFact) bool { return has(p.name) })
+}
+
+// current returns the installed CSV of a Subscription, or nil.
+func (b *builder) current(s *Subscription) *entry {
+	for _, e := range b.installed.byName[s.InstalledCSV] {
+		return e
+	}
+	return nil
+}
+
+// subscribe adds a Subscription and its candidates (OLM: getSubscriptionVariables).
+func (b *builder) subscribe(s *Subscription) error {
+	current := b.current(s)
+	entries, fault := b.subscribed(s, current)
+	if fault != "" {
+		v := &variable{id: subscriptionID(s.Name), subscription: true}
+		v.add(constraint{kind: mandatory, text: fmt.Sprintf("subscription %s exists", s.Name)})
+		v.add(constraint{kind: prohibited, text: fault})
+		b.put(v)
+		return nil
+	}
+	order, err := sortSubscribed(entries)
+	if err != nil {
+		return err
+	}
+	var ids []string
+	for _, o := range order {
+		if current != nil && !o.updates(current) {
+			continue
+		}
+		same := slices.DeleteFunc(slices.Clone(entries), func(e *entry) bool { return e.name != o.name })
+		if err := b.bundles(same); err != nil {
+			return err
+		}
+		for _, e := range b.chance.order(same) {
+			v := b.visited[e]
+			if current != nil {
+				v.replaces = current.name
+				v.add(constraint{kind: conflict, ids: []string{current.id()},
+					text: fmt.Sprintf("%s conflicts with %s", v.id, current.id())})
+			}
+			ids = append(ids, v.id)
+		}
+	}
+	if current != nil {
+		ids = append(ids, current.id())
+	}
+	b.put(newSubscription(s, ids))
+	return nil
+}
+
+// subscribed returns the entries that a Subscription can choose from, or OLM's words for why there are none.
+func (b *builder) subscribed(s *Subscription, current *entry) ([]*entry, string) {
+	all := b.of(b.installed, sourceKey{s.Source, s.SourceNamespace})
+	if len(all) == 0 {
+		return nil, fmt.Sprintf("no operators found from catalog %s in namespace %s referenced by subscription %s",
+			s.Source, s.SourceNamespace, s.Name)
+	}
+	all = filter(all, func(e *entry) bool { return e.ofPackage(s.Package) })
+	if len(all) == 0 {
+		return nil, fmt.Sprintf("no operators found in package %s in the catalog referenced by subscription %s", s.Package, s.Name)
+	}
+	all = filter(all, func(e *entry) bool { return s.Channel == "" || e.channel == s.Channel })
+	if len(all) == 0 {
+		return nil, fmt.Sprintf("no operators found in channel %s of package %s in the catalog referenced by subscription %s",
+			s.Channel, s.Package, s.Name)
+	}
+	if current == nil && s.StartingCSV != "" {
+		all = filter(all, func(e *entry) bool { return e.name == s.StartingCSV })
+	}
+	if len(all) == 0 {
+		return nil, fmt.Sprintf("no operators found with name %s in channel %s of package %s in the catalog referenced by "+
+			"subscription %s", s.StartingCSV, s.Channel, s.Package, s.Name)
+	}
+	return all, ""
+}
+
+func filter(list []*entry, keep func(*entry) bool) []*entry {
+	var out []*entry
+	for _, e := range list {
+		if keep(e) {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// updates reports whether an entry is an update of an installed CSV.
+func (e *entry) updates(installed *entry) bool {
+	return e.skipRange != nil && e.skipRange(*installed.version) || e.replaces == installed.name ||
+		slices.Contains(e.skips, installed.name)
+}
+
+// sortSubscribed returns the entries by channel, the default one first, and from the head of each channel down.
+func sortSubscribed(entries []*entry) ([]*entry, error) {
+	entries = slices.Clone(entries)
+	sort.SliceStable(entries, func(i, j int) bool {
+		if entries[i].defaultChannel != entries[j].defaultChannel {
+			return entries[i].defaultChannel
+		}
+		return entries[i].channel < entries[j].channel
+	})
+	var all []*entry
+	for len(entries) > 0 {
+		n := 1
+		for n < len(entries) && entries[n].channel == entries[0].channel {
+			n++
+		}
+		sorted, err := sortChannel(entries[:n])
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, sorted...)
+		entries = entries[n:]
+	}
+	return all, nil
+}
+
+func newSubscription(s *Subscription, ids []string) *variable {
+	v := &variable{id: subscriptionID(s.Name), subscription: true}
+	v.add(constraint{kind: mandatory, text: fmt.Sprintf("subscription %s exists", s.Name)})
+	text := fmt.Sprintf("subscription %s requires %s", s.Name, oneOf(ids))
+	if len(ids) == 0 {
+		text = "no operators found matching the criteria of subscription " + s.Name
+	}
+	v.add(constraint{kind: dependency, ids: ids, text: text})
+	return v
+}
+
+func oneOf(ids []string) string {
+	switch n := len(ids); n {
+	case 0:
+		return ""
+	case 1:
+		return ids[0]
+	default:
+		return fmt.Sprintf("at least one of %s or %s", strings.Join(ids[:n-1], ", "), ids[n-1])
+	}
+}
+
+// exclude adds the rules that a namespace has one CSV of a package and one provider of an API (OLM: addInvariants).
+func (b *builder) exclude() {
+	packages, apis := map[string][]string{}, map[catalog.GVK][]string{}
+	for _, id := range b.ids {
+		v := b.variables[id]
+		if v.entry == nil {
+			continue
+		}
+		e, n := b.only(b.installed, v.entry)
+		if n != 1 {
+			continue
+		}
+		for _, g := range e.gvks {
+			apis[g] = append(apis[g], v.id)
+		}
+		for _, p := range e.packages {
+			packages[p.name] = append(packages[p.name], v.id)
+		}
+	}
+	gvks := slices.SortedFunc(maps.Keys(apis), func(x, y catalog.GVK) int { return strings.Compare(gvkText(x), gvkText(y)) })
+	for _, g := range gvks {
+		b.onlyOne(gvkText(g), "there can be only one provider of "+gvkText(g), "provide "+gvkText(g), apis[g])
+	}
+	for _, p := range slices.Sorted(maps.Keys(packages)) {
+		b.onlyOne(p, "there can be only one operator from package "+p, "originate from package "+p, packages[p])
+	}
+}
+
+func gvkText(g catalog.GVK) string { return fmt.Sprintf("%s (%s/%s)", g.Kind, g.Group, g.Version) }
+
+func (b *builder) onlyOne(id, rule, verb string, ids []string) {
+	v := &variable{id: id}
+	if len(ids) > 1 {
+		slices.Sort(ids)
+		v.add(constraint{kind: mandatory, text: rule})
+		last := len(ids) - 1
+		v.add(constraint{kind: atMostOne, ids: ids,
+			text: fmt.Sprintf("%s and %s %s", strings.Join(ids[:last], ", "), ids[last], verb)})
+	}
+	b.put(v)
+}

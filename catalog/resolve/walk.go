@@ -1,0 +1,340 @@
+package resolve
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/olmgen/olmgen/review/findings"
+)
+
+// Outcome is how a walk ends.
+type Outcome string
+
+// The outcomes.
+const (
+	Settled         Outcome = "settled"         // there is nothing left to do
+	Failed          Outcome = "error"           // OLM cannot resolve
+	Withheld        Outcome = "withheld"        // OLM finds operators to install, but makes no InstallPlan for them
+	UpgradePending  Outcome = "upgradePending"  // every Subscription waits for an InstallPlan that it already has
+	NoSubscriptions Outcome = "noSubscriptions" // OLM does not look at the namespace
+	Cycle           Outcome = "cycle"           // the updates go round for ever
+	Stopped         Outcome = "stopped"         // the walk was to end here
+)
+
+// Walk is the way of a namespace from InstallPlan to InstallPlan.
+type Walk struct {
+	Outcome       Outcome       `json:"outcome"`
+	Steps         []Step        `json:"steps,omitempty"`
+	CycleFrom     int           `json:"cycleFrom,omitempty"` // outcome cycle: the state after so many steps came again
+	Withheld      *Step         `json:"withheld,omitempty"`
+	Failure       *Failure      `json:"error,omitempty"`
+	Installed     []string      `json:"installed,omitempty"`     // CSVs at the end
+	Subscriptions []Status      `json:"subscriptions,omitempty"` // at the end
+	Deprecations  []Deprecation `json:"deprecations,omitempty"`
+
+	states []*State // before each step, and at the end
+}
+
+// Status is a Subscription at the end of a walk.
+type Status struct {
+	Name         string `json:"name"`
+	InstalledCSV string `json:"installedCSV,omitempty"`
+}
+
+// Deprecation holds the messages of a Subscription's conditions.
+type Deprecation struct {
+	Subscription string `json:"subscription"`
+	Package      string `json:"package,omitempty"`
+	Channel      string `json:"channel,omitempty"`
+	Bundle       string `json:"bundle,omitempty"`
+}
+
+// Options say how far to walk.
+type Options struct {
+	Steps int // at most; 0: until nothing changes
+}
+
+// Result is what OLM does. Where it depends on chance, the walk is one of the alternatives.
+type Result struct {
+	Walk
+	Alternatives []Walk             `json:"alternatives,omitempty"` // at least two, if any
+	Findings     []findings.Finding `json:"findings,omitempty"`     // what OLM does in silence
+}
+
+const (
+	mostSteps        = 2000 // no real package has as many versions
+	mostAlternatives = 40
+)
+
+// Run predicts what OLM does with a namespace.
+func Run(ctx context.Context, s *State, o Options) (*Result, error) {
+	w := newWorld(s)
+	walker := &walker{ctx: ctx, world: w, options: o, decided: map[string][]decision{}}
+	start := s.clone()
+	slices.SortFunc(start.Subscriptions, func(a, b Subscription) int { return cmp.Compare(a.Name, b.Name) })
+	start.settle()
+	if err := walker.walk(start, path{}); err != nil {
+		return nil, err
+	}
+	r := &Result{Walk: walker.walks[0]}
+	if len(walker.walks) > 1 {
+		r.Alternatives = walker.walks
+	}
+	w.explainResult(r)
+	return r, nil
+}
+
+func (s *State) clone() *State {
+	c := *s
+	c.Subscriptions, c.CSVs = slices.Clone(s.Subscriptions), slices.Clone(s.CSVs)
+	return &c
+}
+
+// settle has each Subscription install its current CSV once that is there (OLM: ensureSubscriptionCSVState).
+func (s *State) settle() {
+	for i := range s.Subscriptions {
+		if sub := &s.Subscriptions[i]; s.has(sub.CurrentCSV) {
+			sub.InstalledCSV = sub.CurrentCSV
+		}
+	}
+}
+
+// key tells states apart.
+func (s *State) key() string {
+	var b strings.Builder
+	for _, c := range s.names() {
+		b.WriteString(c + "\n")
+	}
+	for _, sub := range s.Subscriptions {
+		fmt.Fprintf(&b, "%s: %s, %s\n", sub.Name, sub.InstalledCSV, sub.CurrentCSV)
+	}
+	return b.String()
+}
+
+func (s *State) names() []string {
+	var names []string
+	for _, c := range s.CSVs {
+		names = append(names, c.Name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// walker walks every alternative.
+type walker struct {
+	ctx     context.Context
+	world   *world
+	options Options
+	walks   []Walk
+	decided map[string][]decision // by state
+}
+
+// decision is one answer of OLM for a state.
+type decision struct {
+	step    *Step
+	failure *Failure
+}
+
+func (d decision) key() string {
+	if d.failure != nil {
+		return d.failure.Reason
+	}
+	var b strings.Builder
+	for _, m := range d.step.Subscriptions {
+		b.WriteString(m.Name + " " + m.To + "\n")
+	}
+	for _, c := range d.step.CSVs {
+		fmt.Fprintf(&b, "%s %s %s %s\n", c.Name, c.Replaces, c.Source, c.SourceNamespace)
+	}
+	for _, n := range d.step.NewSubscriptions {
+		b.WriteString(n.Name + "\n")
+	}
+	return b.String()
+}
+
+// path is the way to a state: the states before it, and the steps from one to the next.
+type path struct {
+	steps  []Step
+	states []*State
+	keys   []string
+}
+
+func (p path) and(s *State, key string, step Step) path {
+	return path{append(slices.Clone(p.steps), step), append(slices.Clone(p.states), s), append(slices.Clone(p.keys), key)}
+}
+
+// walk goes on from a state.
+func (w *walker) walk(s *State, p path) error {
+	if err := w.ctx.Err(); err != nil {
+		return err
+	}
+	end := func(o Outcome) { w.end(s, p, Walk{Outcome: o}) }
+	switch {
+	case len(s.Subscriptions) == 0:
+		end(NoSubscriptions)
+		return nil
+	case s.OperatorGroups != 1:
+		w.end(s, p, Walk{Outcome: Failed,
+			Failure: &Failure{Reason: ReasonSync, Text: fmt.Sprintf("found %d operatorGroups, expected 1", s.OperatorGroups)}})
+		return nil
+	case s.waiting():
+		end(UpgradePending)
+		return nil
+	}
+	key := s.key()
+	if i := slices.Index(p.keys, key); i >= 0 {
+		w.end(s, p, Walk{Outcome: Cycle, CycleFrom: i})
+		return nil
+	}
+	if n := len(p.steps); n == mostSteps || w.options.Steps > 0 && n == w.options.Steps {
+		end(Stopped)
+		return nil
+	}
+	for i, d := range w.decide(s, key) {
+		if i > 0 && len(w.walks) >= mostAlternatives {
+			break
+		}
+		switch {
+		case d.failure != nil:
+			w.end(s, p, Walk{Outcome: Failed, Failure: d.failure})
+		case len(d.step.Subscriptions) > 0:
+			next, done := s.apply(*d.step)
+			if err := w.walk(next, p.and(s, key, done)); err != nil {
+				return err
+			}
+		case len(d.step.CSVs) > 0:
+			w.end(s, p, Walk{Outcome: Withheld, Withheld: d.step})
+		default:
+			end(Settled)
+		}
+	}
+	return nil
+}
+
+// waiting reports whether every Subscription waits for its current CSV.
+func (s *State) waiting() bool {
+	return !slices.ContainsFunc(s.Subscriptions, func(sub Subscription) bool {
+		return sub.CurrentCSV == "" || s.has(sub.CurrentCSV)
+	})
+}
+
+// decide returns the answers of OLM for a state, the most frequent one first.
+func (w *walker) decide(s *State, key string) []decision {
+	if known, ok := w.decided[key]; ok {
+		return known
+	}
+	var list []decision
+	times := map[string]int{}
+	for seed := range tries(s.deciders()) + 1 {
+		var c *chance
+		if seed > 0 {
+			c = newChance(uint64(seed))
+		}
+		step, failure := w.world.resolve(s, c)
+		d := decision{step, failure}
+		if times[d.key()]++; times[d.key()] == 1 {
+			list = append(list, d)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b decision) int { return cmp.Compare(times[b.key()], times[a.key()]) })
+	w.decided[key] = list
+	return list
+}
+
+// deciders counts what OLM decides about first: Subscriptions and CSVs without one.
+func (s *State) deciders() int {
+	n := len(s.Subscriptions)
+	for _, c := range s.CSVs {
+		if !c.Copied && !slices.ContainsFunc(s.Subscriptions, func(sub Subscription) bool { return sub.InstalledCSV == c.Name }) {
+			n++
+		}
+	}
+	return n
+}
+
+// apply returns the state after an InstallPlan that succeeds, and the step with the CSVs that it removes.
+func (s *State) apply(step Step) (*State, Step) {
+	next := s.clone()
+	replaced := map[string]string{}
+	for _, c := range s.CSVs {
+		replaced[c.Name] = c.Replaces
+	}
+	for _, p := range step.CSVs {
+		if !next.has(p.Name) {
+			c := Installed(p.entry.bundle, p.Package)
+			c.Replaces = p.Replaces
+			next.CSVs = append(next.CSVs, c)
+		}
+	}
+	fresh := func(name string) bool {
+		return slices.ContainsFunc(step.CSVs, func(p Planned) bool { return p.Name == name })
+	}
+	step.Removed = nil
+	for _, p := range step.CSVs {
+		for old := p.Replaces; old != "" && s.has(old) && !fresh(old) && !slices.Contains(step.Removed, old); old = replaced[old] {
+			step.Removed = append(step.Removed, old)
+		}
+	}
+	slices.Sort(step.Removed)
+	next.CSVs = slices.DeleteFunc(next.CSVs, func(c CSV) bool { return slices.Contains(step.Removed, c.Name) })
+	for _, m := range step.Subscriptions {
+		for i := range next.Subscriptions {
+			if next.Subscriptions[i].Name == m.Name {
+				next.Subscriptions[i].CurrentCSV = m.To
+			}
+		}
+	}
+	for _, sub := range step.NewSubscriptions {
+		if !slices.ContainsFunc(next.Subscriptions, func(o Subscription) bool { return o.Name == sub.Name }) {
+			next.Subscriptions = append(next.Subscriptions, sub)
+		}
+	}
+	slices.SortFunc(next.Subscriptions, func(a, b Subscription) int { return cmp.Compare(a.Name, b.Name) })
+	next.settle()
+	return next, step
+}
+
+// end adds a walk that ends in a state.
+func (w *walker) end(s *State, p path, walk Walk) {
+	walk.Steps, walk.states = p.steps, append(slices.Clone(p.states), s)
+	walk.Installed = s.names()
+	for _, sub := range s.Subscriptions {
+		walk.Subscriptions = append(walk.Subscriptions, Status{sub.Name, sub.InstalledCSV})
+		if d := w.world.deprecation(&sub); d != (deprecations{}) {
+			walk.Deprecations = append(walk.Deprecations, conditions(&sub, d))
+		}
+	}
+	w.walks = append(w.walks, walk)
+}
+
+// deprecation returns what the catalog of a Subscription says about what is installed (OLM: catalog/subscription,
+// updateDeprecatedStatus).
+func (w *world) deprecation(s *Subscription) deprecations {
+	for _, e := range w.of(&snapshot{}, sourceKey{s.Source, s.SourceNamespace}) {
+		if e.name == s.InstalledCSV && e.ofPackage(s.Package) && (s.Channel == "" || e.channel == s.Channel) {
+			d := e.deprecations
+			if s.Channel == "" {
+				d.channel = ""
+			}
+			return d
+		}
+	}
+	return deprecations{}
+}
+
+func conditions(s *Subscription, d deprecations) Deprecation {
+	c := Deprecation{Subscription: s.Name}
+	if d.pkg != "" {
+		c.Package = "olm.package/" + s.Package + ": " + d.pkg
+	}
+	if d.channel != "" {
+		c.Channel = "olm.channel/" + s.Channel + ": " + d.channel
+	}
+	if d.bundle != "" {
+		c.Bundle = "olm.bundle/" + s.InstalledCSV + ": " + d.bundle
+	}
+	return c
+}

@@ -1,0 +1,163 @@
+package resolve
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/blang/semver/v4"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+
+	"github.com/olmgen/olmgen/catalog"
+)
+
+// world holds the catalogs that the namespace sees, ready to search.
+type world struct {
+	namespace string
+	catalogs  []*snapshot
+	converter *converter
+}
+
+// snapshot is one catalog, or what is installed (OLM: cache.Snapshot).
+type snapshot struct {
+	key      sourceKey
+	priority int
+	entries  []*entry
+	byName   map[string][]*entry
+	err      error
+}
+
+func newWorld(s *State) *world {
+	w := &world{namespace: s.Namespace, converter: newConverter()}
+	for _, c := range s.Catalogs {
+		if c.Namespace != s.Namespace && (c.Namespace != s.GlobalNamespace || s.ExcludeGlobal) {
+			continue
+		}
+		snap := &snapshot{key: sourceKey{c.Name, c.Namespace}, priority: c.Priority}
+		if c.Unavailable {
+			snap.err = fmt.Errorf("no registry client established for catalogsource %s/%s", c.Namespace, c.Name)
+		} else {
+			snap.addCatalog(c.Catalog)
+		}
+		w.catalogs = append(w.catalogs, snap)
+	}
+	return w
+}
+
+// addCatalog adds the entries in the order in which opm serves them: by channel, package and name (operator-registry:
+// pkg/cache/bundle_key.go).
+func (s *snapshot) addCatalog(c *catalog.Catalog) {
+	for _, name := range c.Names() {
+		p := c.Packages[name]
+		bundles, known := map[string]*catalog.Bundle{}, map[string]*facts{}
+		for _, b := range p.Bundles {
+			bundles[b.Name], known[b.Name] = b, readFacts(propertiesOf(b, p.Name))
+		}
+		for _, ch := range p.Channels {
+			for _, e := range ch.Entries {
+				if b := bundles[e.Name]; b != nil {
+					s.entries = append(s.entries, newEntry(s.key, p, ch, e, b, known[e.Name]))
+				}
+			}
+		}
+	}
+	slices.SortStableFunc(s.entries, func(a, b *entry) int {
+		return cmp.Or(cmp.Compare(a.channel, b.channel), cmp.Compare(a.pkg, b.pkg), cmp.Compare(a.name, b.name))
+	})
+	s.index()
+}
+
+func (s *snapshot) index() {
+	s.byName = map[string][]*entry{}
+	for _, e := range s.entries {
+		s.byName[e.name] = append(s.byName[e.name], e)
+	}
+}
+
+func newEntry(key sourceKey, p *catalog.Package, ch *catalog.Channel, e catalog.Entry, b *catalog.Bundle, f *facts) *entry {
+	defaultChannel := p.DefaultChannel
+	out := &entry{name: e.Name, replaces: e.Replaces, skips: e.Skips, source: key, pkg: p.Name, channel: ch.Name,
+		defaultChannel: ch.Name == defaultChannel, facts: f, bundle: b}
+	if len(f.packages) > 0 {
+		out.version = f.packages[0].version
+	}
+	if r, err := semver.ParseRange(e.SkipRange); err == nil {
+		out.skipRange = r
+	}
+	out.deprecations = deprecations{p.Deprecated(catalog.TypePackage, ""), p.Deprecated("olm.channel", ch.Name),
+		p.Deprecated("olm.bundle", e.Name)}
+	return out
+}
+
+// sorted returns the catalogs and what is installed in the order in which OLM prefers their bundles (OLM:
+// cache/cache.go, sortableSnapshots.Less).
+func (w *world) sorted(installed *snapshot, preferred sourceKey) []*snapshot {
+	list := append([]*snapshot{installed}, w.catalogs...)
+	rank := func(s *snapshot) int {
+		switch {
+		case s == installed:
+			return 0
+		case s.key == preferred:
+			return 1
+		}
+		return 2
+	}
+	local := func(s *snapshot) int {
+		if s.key.namespace == w.namespace {
+			return 0
+		}
+		return 1
+	}
+	slices.SortStableFunc(list, func(a, b *snapshot) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(b.priority, a.priority), cmp.Compare(local(a), local(b)),
+			cmp.Compare(a.key.name, b.key.name))
+	})
+	return list
+}
+
+// of returns the entries of a catalog. The empty key means all catalogs.
+func (w *world) of(installed *snapshot, key sourceKey) []*entry {
+	if key == (sourceKey{}) {
+		var all []*entry
+		for _, s := range w.sorted(installed, key) {
+			all = append(all, s.entries...)
+		}
+		return all
+	}
+	for _, s := range w.catalogs {
+		if s.key == key {
+			return s.entries
+		}
+	}
+	return nil
+}
+
+// only returns the one entry with a name and channel, or nil and how many there are.
+func (w *world) only(installed *snapshot, e *entry) (*entry, int) {
+	var found []*entry
+	for _, s := range append([]*snapshot{installed}, w.catalogs...) {
+		if s.key != e.source {
+			continue
+		}
+		for _, other := range s.byName[e.name] {
+			if e.channel == "" || other.channel == e.channel {
+				found = append(found, other)
+			}
+		}
+	}
+	if len(found) != 1 {
+		return nil, len(found)
+	}
+	return found[0], 1
+}
+
+// unavailable returns the error for catalogs that cannot be used. One of them stops the whole namespace.
+func (w *world) unavailable(installed *snapshot) error {
+	var errs []error
+	for _, s := range append(slices.Clone(w.catalogs), installed) {
+		if s.err != nil {
+			errs = append(errs, fmt.Errorf("error using catalogsource %s/%s: %w", s.key.namespace, s.key.name, s.err))
+		}
+	}
+	return utilerrors.NewAggregate(errs)
+}

@@ -1,0 +1,340 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/olmgen/olmgen/bundle/source"
+	fbc "github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/catalog/resolve"
+	"github.com/olmgen/olmgen/manifest/tree"
+	"github.com/olmgen/olmgen/review/findings"
+)
+
+func newCatalog() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "catalog",
+		Short: "Predict what OLM installs from catalogs",
+		Long: `Catalog reads operator catalogs (file-based catalogs) and says, without a
+cluster, what Operator Lifecycle Manager makes of them.`,
+		Args: unknownCommand,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newCatalogResolve(), newCatalogPath(), newCatalogValidate())
+	return cmd
+}
+
+// resolveFlags holds the flags of olmgen catalog resolve.
+type resolveFlags struct {
+	catalogs, installs []string
+	namespace, global  string
+	once               bool
+	format             resolve.Format
+	failOn             findings.Level
+}
+
+func newCatalogResolve() *cobra.Command {
+	f := resolveFlags{format: resolve.Text, failOn: findings.Error}
+	cmd := &cobra.Command{
+		Use:   "resolve [PATH...]",
+		Short: "Predict which operators OLM installs and updates, step by step",
+		Long: `Resolve predicts what the resolver of OLM v0 does: the InstallPlans one after the
+other until nothing changes, their CSVs and new Subscriptions, and the reason for
+each choice. If there is no solution, it prints OLM's words, the smallest set of
+constraints that conflict, and what would help. It lists what OLM does in
+silence: an update that is held back, an older entry that is installed, a
+dependency that is lost.
+
+PATH has Subscriptions, ClusterServiceVersions, OperatorGroups and
+CatalogSources: a file, a directory, or - for stdin. --install adds a
+Subscription. RANGE chooses its startingCSV.
+
+--catalog says what a CatalogSource serves: DIR is a directory or file with a
+file-based catalog. Without NAMESPACE/NAME, the name is that of DIR and the
+namespace is the one that serves all namespaces.
+
+The exit code is 3 if there are findings at or above --fail-on.`,
+		Example: `  olmgen catalog resolve --catalog catalog/ --install etcd@'<0.9.4':alpha
+  kubectl get sub,csv,og,catsrc -A -o yaml | olmgen catalog resolve - \
+      --catalog openshift-marketplace/redhat-operators=configs/`,
+		Args: args(0, math.MaxInt, ""),
+		RunE: f.run,
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringArrayVar(&f.catalogs, "catalog", nil,
+		"content of a CatalogSource, `[NAMESPACE/NAME=]DIR[,priority=N]`; may be repeated")
+	flags.StringArrayVar(&f.installs, "install", nil,
+		"add a Subscription, `PACKAGE[@RANGE][:CHANNEL]`; may be repeated")
+	flags.StringVarP(&f.namespace, "namespace", "n", "operators",
+		"`NAMESPACE` of --install, and of objects that name none")
+	flags.StringVar(&f.global, "global-namespace", "",
+		"`NAMESPACE` whose catalogs serve all namespaces (default: openshift-marketplace if a catalog is in it, else olm)")
+	flags.BoolVar(&f.once, "once", false, "predict the next InstallPlan only")
+	flags.Var(enum(&f.format, resolve.Formats...), "format", joined(resolve.Formats))
+	flags.Var(enum(&f.failOn, findings.Levels...), "fail-on",
+		"lowest level that makes the exit code 3: "+joined(findings.Levels))
+	offer(cmd, "format", words(resolve.Formats))
+	offer(cmd, "fail-on", words(findings.Levels))
+	return cmd
+}
+
+func (f *resolveFlags) run(cmd *cobra.Command, paths []string) error {
+	if len(validation.IsDNS1123Label(f.namespace)) > 0 {
+		return &usageError{fmt.Sprintf("--namespace: %q is not a valid namespace name", f.namespace),
+			"use lower-case letters, digits and -"}
+	}
+	if len(paths)+len(f.installs) == 0 {
+		return &usageError{"there is nothing to resolve", "pass a path with Subscriptions, or --install PACKAGE"}
+	}
+	cluster, err := f.cluster(cmd, paths)
+	if err != nil {
+		return err
+	}
+	sources, global, err := openCatalogs(cmd, f.catalogs, f.global, cluster.CatalogSources)
+	if err != nil {
+		return err
+	}
+	report := &resolve.Report{}
+	for _, s := range cluster.Namespaces {
+		s.Catalogs, s.GlobalNamespace = sources, global
+		if s.Namespace == f.namespace {
+			for _, what := range f.installs {
+				if err := s.Install(what); err != nil {
+					return fmt.Errorf("--install %s: %w", what, err)
+				}
+			}
+		}
+		o := resolve.Options{}
+		if f.once {
+			o.Steps = 1
+		}
+		r, err := resolve.Run(cmd.Context(), s, o)
+		if err != nil {
+			return err
+		}
+		report.Add(s.Namespace, r)
+	}
+	if err := report.Print(cmd.OutOrStdout(), f.format); err != nil {
+		return err
+	}
+	summary := fmt.Sprintf("%s, %s, %s in %s", plural(report.Errors, "error"), plural(report.Warnings, "warning"),
+		plural(report.Notes, "note"), plural(len(report.Namespaces), "namespace"))
+	if findings.Reaches(report.Findings(), f.failOn) {
+		return &foundError{summary}
+	}
+	fmt.Fprintln(cmd.ErrOrStderr(), "olmgen: "+summary)
+	return nil
+}
+
+// cluster reads the objects of the paths. A namespace that has only what --install adds has an OperatorGroup.
+func (f *resolveFlags) cluster(cmd *cobra.Command, paths []string) (*resolve.Cluster, error) {
+	cluster := &resolve.Cluster{}
+	if len(paths) > 0 {
+		t, err := tree.Read(cmd.Context(), paths, tree.Options{Stdin: cmd.InOrStdin()})
+		if err != nil {
+			return nil, err
+		}
+		if err := requireObjects(t); err != nil {
+			return nil, err
+		}
+		if cluster, err = resolve.ReadObjects(t.Objects, f.namespace); err != nil {
+			return nil, err
+		}
+	}
+	known := slices.ContainsFunc(cluster.Namespaces, func(s *resolve.State) bool { return s.Namespace == f.namespace })
+	if len(f.installs) > 0 && !known {
+		cluster.Namespaces = append(cluster.Namespaces, &resolve.State{Namespace: f.namespace, OperatorGroups: 1})
+		slices.SortFunc(cluster.Namespaces, func(a, b *resolve.State) int { return cmp.Compare(a.Namespace, b.Namespace) })
+	}
+	return cluster, nil
+}
+
+// marketplace is the namespace of OpenShift whose catalogs serve all namespaces.
+const marketplace = "openshift-marketplace"
+
+// catalogFlag is a value of --catalog.
+type catalogFlag struct {
+	namespace, name, dir string
+	priority             int
+	prioritised          bool
+}
+
+func parseCatalog(value string) (catalogFlag, error) {
+	c := catalogFlag{}
+	value, priority, ok := strings.Cut(value, ",priority=")
+	if ok {
+		n, err := strconv.Atoi(priority)
+		if err != nil {
+			return c, &usageError{fmt.Sprintf("--catalog: priority %q is not a number", priority), ""}
+		}
+		c.priority, c.prioritised = n, true
+	}
+	c.dir = value
+	if key, dir, ok := strings.Cut(value, "="); ok {
+		namespace, name, ok := strings.Cut(key, "/")
+		if !ok || len(validation.IsDNS1123Label(namespace)) > 0 || len(validation.IsDNS1123Subdomain(name)) > 0 {
+			return c, &usageError{fmt.Sprintf("--catalog: %q is not the name of a CatalogSource", key),
+				"write NAMESPACE/NAME=DIR"}
+		}
+		c.namespace, c.name, c.dir = namespace, name, dir
+	}
+	if c.dir == "" {
+		return c, &usageError{"--catalog: no directory is given", "write NAMESPACE/NAME=DIR"}
+	}
+	if c.name == "" {
+		base := filepath.Base(filepath.Clean(c.dir))
+		c.name = strings.TrimSuffix(base, filepath.Ext(base))
+		if len(validation.IsDNS1123Subdomain(c.name)) > 0 {
+			c.name = "catalog"
+		}
+	}
+	return c, nil
+}
+
+// openCatalogs reads the catalogs of the flags. CatalogSources of a tree without a flag count as empty.
+func openCatalogs(cmd *cobra.Command, values []string, global string, known []resolve.Source) ([]resolve.Source, string, error) {
+	var list []catalogFlag
+	for _, value := range values {
+		c, err := parseCatalog(value)
+		if err != nil {
+			return nil, "", err
+		}
+		list = append(list, c)
+	}
+	if global == "" {
+		global = "olm"
+		if slices.ContainsFunc(list, func(c catalogFlag) bool { return c.namespace == marketplace }) {
+			global = marketplace
+		}
+	}
+	var sources []resolve.Source
+	for _, c := range list {
+		s := resolve.Source{Name: c.name, Namespace: cmp.Or(c.namespace, global), Priority: c.priority}
+		if slices.ContainsFunc(sources, func(o resolve.Source) bool { return o.Name == s.Name && o.Namespace == s.Namespace }) {
+			return nil, "", &usageError{fmt.Sprintf("--catalog: %s/%s is given twice", s.Namespace, s.Name),
+				"name them with NAMESPACE/NAME=DIR"}
+		}
+		for _, k := range known {
+			if k.Name == s.Name && k.Namespace == s.Namespace && !c.prioritised {
+				s.Priority = k.Priority
+			}
+		}
+		read, err := fbc.Read(cmd.Context(), c.dir, fbc.Options{Source: source.Options{Stdin: cmd.InOrStdin()}})
+		if err != nil {
+			return nil, "", err
+		}
+		s.Catalog = read
+		if refusal := read.Refusal(); refusal != nil {
+			fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: warning: %s: opm does not serve this catalog: %s\n", c.dir, refusal)
+			s.Unavailable = true
+		}
+		sources = append(sources, s)
+	}
+	for _, k := range known {
+		if slices.ContainsFunc(sources, func(o resolve.Source) bool { return o.Name == k.Name && o.Namespace == k.Namespace }) {
+			continue
+		}
+		fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: warning: CatalogSource %s/%s counts as empty\nhint: pass --catalog %s/%s=DIR\n",
+			k.Namespace, k.Name, k.Namespace, k.Name)
+		k.Catalog = &fbc.Catalog{}
+		sources = append(sources, k)
+	}
+	return sources, global, nil
+}
+
+func newCatalogPath() *cobra.Command {
+	var dir, channel, from, to string
+	format := resolve.Text
+	cmd := &cobra.Command{
+		Use:   "path PACKAGE",
+		Short: "Show the updates from one version to another",
+		Long: `Path shows the updates that OLM v0 makes from a version to the head of a channel,
+one by one, and which field of the catalog leads to each: replaces, skips or
+skipRange. OLM takes the entry nearest the head that updates what is installed.
+Dependencies play no part; olmgen catalog resolve takes them into account.
+
+The exit code is 3 if the path ends before the head, or before --to.`,
+		Example: `  olmgen catalog path etcd --catalog catalog/ --from 0.6.1`,
+		Args:    args(1, 1, "the package"),
+		RunE: func(cmd *cobra.Command, given []string) error {
+			for flag, value := range map[string]string{"catalog": dir, "from": from} {
+				if value == "" {
+					return &usageError{"--" + flag + " is missing", "see " + cmd.CommandPath() + " --help"}
+				}
+			}
+			c, err := fbc.Read(cmd.Context(), dir, fbc.Options{Source: source.Options{Stdin: cmd.InOrStdin()}})
+			if err != nil {
+				return err
+			}
+			p, err := resolve.PathOf(c, given[0], channel, from, to)
+			if err != nil {
+				return err
+			}
+			if err := p.Print(cmd.OutOrStdout(), format); err != nil {
+				return err
+			}
+			if !p.Good() {
+				return &foundError{p.Text}
+			}
+			return nil
+		},
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringVar(&dir, "catalog", "", "file-based catalog, a `DIR` or file")
+	flags.StringVar(&from, "from", "", "installed `VERSION`, or the name of its CSV")
+	flags.StringVar(&to, "to", "", "`VERSION` to reach, or the name of its CSV (default: the head)")
+	flags.StringVar(&channel, "channel", "", "`CHANNEL` (default: the default channel)")
+	flags.Var(enum(&format, resolve.PathFormats...), "format", joined(resolve.PathFormats))
+	offer(cmd, "format", words(resolve.PathFormats))
+	return cmd
+}
+
+func newCatalogValidate() *cobra.Command {
+	f := reportFlags{}
+	cmd := &cobra.Command{
+		Use:   "validate DIR...",
+		Short: "Check file-based catalogs",
+		Long: `Validate reads file-based catalogs, each a directory or file, and lists what is
+wrong with them, by file and line: errors for which opm does not serve a catalog
+(in opm's words), and updates that OLM v0 does not make: entries that nothing
+updates, a skipRange that leads back, channels that cannot reach the next one.
+
+The exit code is 3 if there are findings at or above --fail-on.`,
+		Example: `  olmgen catalog validate catalog/
+  opm render quay.io/example/catalog:v1 | olmgen catalog validate -`,
+		Args: args(1, math.MaxInt, "the catalog"),
+		RunE: func(cmd *cobra.Command, dirs []string) error {
+			var list []findings.Finding
+			for _, dir := range dirs {
+				c, err := fbc.Read(cmd.Context(), dir, fbc.Options{Source: source.Options{Stdin: cmd.InOrStdin()}})
+				if err != nil {
+					return err
+				}
+				list = append(list, resolve.Validate(c)...)
+			}
+			list, err := f.known(cmd.ErrOrStderr(), list, true)
+			if err != nil {
+				return err
+			}
+			if err := findings.Print(cmd.OutOrStdout(), f.format, resolve.CatalogRules(), list); err != nil {
+				return err
+			}
+			return f.conclude(cmd.ErrOrStderr(), list, plural(len(dirs), "catalog"))
+		},
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	f.register(flags)
+	completeReport(cmd)
+	return cmd
+}

@@ -1,0 +1,393 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	"github.com/spf13/cobra"
+
+	"github.com/olmgen/olmgen/config"
+	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/gittree"
+	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/manifest/tree"
+	"github.com/olmgen/olmgen/review/crds"
+	"github.com/olmgen/olmgen/review/upgrade"
+)
+
+// diffFlags are the flags of olmgen diff as they were given.
+type diffFlags struct {
+	render     renderFlags
+	format     upgrade.Format
+	exitCode   bool
+	failOn     []string
+	git        string
+	oldVersion string
+	others     []string
+	crs        []string
+	crdRules   string
+}
+
+func newDiff() *cobra.Command {
+	f := diffFlags{format: upgrade.Text}
+	cmd := &cobra.Command{
+		Use:   "diff OLD NEW | --git REV[..REV] [PATH]",
+		Short: "Show what an upgrade changes, the most dangerous first",
+		Long: `Diff compares two releases of an operator, or two states of a tree: who gains
+and loses which permissions, how CRDs, workloads, webhooks, Services and
+NetworkPolicies change, what the operator says of itself, and what OLM would do
+about it. Each line has a severity and a reason; docs/review.md describes them.
+
+OLD and NEW are a SOURCE each, a TREE (a directory of manifests, a YAML file, or
+- for YAML on stdin) or a RenderConfig. Both sources are rendered with the same
+flags, NEW in the namespace and install mode of OLD. With --git, OLD is PATH as
+it is in a revision, and NEW is PATH in the work tree, or in the second revision.
+
+Permissions are compared by what they allow. Rules that are split, regrouped or
+reordered are no change.
+
+With --exit-code the exit code is 3 if anything differs, with --fail-on if one
+of these differs:
+` + triggersHelp() + `
+` + sourceHelp,
+		Example: `  olmgen diff bundle-v1/ bundle-v2/
+  olmgen diff --format markdown oci://quay.io/example/b:v1 oci://quay.io/example/b:v2
+  olmgen diff --git HEAD clusters/prod
+  olmgen diff --git main..HEAD olmgen.yaml --fail-on risk-gained,crd-breaking
+  olmgen diff clusters/prod olmgen.yaml`,
+		Args: func(cmd *cobra.Command, given []string) error {
+			if f.git != "" {
+				return args(0, 1, "")(cmd, given)
+			}
+			return args(2, 2, "OLD or NEW")(cmd, given)
+		},
+	}
+	f.register(cmd)
+	cmd.RunE = f.run
+	return cmd
+}
+
+func triggersHelp() string {
+	var b strings.Builder
+	for _, t := range upgrade.Triggers {
+		lines := wrap(t.Text, columns-22)
+		fmt.Fprintf(&b, "  %-18s %s\n", t.Trigger, lines[0])
+		for _, l := range lines[1:] {
+			fmt.Fprintf(&b, "  %-18s %s\n", "", l)
+		}
+	}
+	return b.String()
+}
+
+func triggers() []string {
+	out := make([]string, len(upgrade.Triggers))
+	for i, t := range upgrade.Triggers {
+		out[i] = string(t.Trigger)
+	}
+	return out
+}
+
+func (f *diffFlags) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.Var(enum(&f.format, upgrade.Formats...), "format", joined(upgrade.Formats))
+	flags.BoolVar(&f.exitCode, "exit-code", false, "exit with 3 if anything differs")
+	flags.Var(&wordsValue{&f.failOn, triggers()}, "fail-on", "exit with 3 if one of these `DIFFERENCES` is found")
+	flags.StringVar(&f.git, "git", "", "compare PATH in this Git `REVISION` with the work tree, or in REV..REV")
+	flags.StringVar(&f.oldVersion, "old-version", "",
+		"the `VERSION` of OLD in a catalog, where --version is that of NEW")
+	flags.StringArrayVar(&f.others, "tree", nil,
+		"`PATH` with what else is in the cluster, for what OLM would do; may be repeated")
+	flags.StringArrayVar(&f.crs, "crs", nil,
+		"`PATH` with custom resources that exist, to check against the CRDs of NEW; may be repeated")
+	flags.StringVar(&f.crdRules, "crd-rules", "", "`FILE` with the severities of the rules about CRDs")
+	offer(cmd, "format", words(upgrade.Formats))
+	offer(cmd, "fail-on", triggers())
+	f.render.register(cmd, func(o config.Option) bool { return o.Access })
+}
+
+// side is OLD or NEW: where it is read from, and what it is called.
+type side struct {
+	ref, name string
+	old       bool
+}
+
+func (f *diffFlags) run(cmd *cobra.Command, given []string) (err error) {
+	var sides [2]side
+	if f.git != "" {
+		var remove func()
+		if sides, remove, err = f.checkout(given); err != nil {
+			return err
+		}
+		defer remove()
+	} else {
+		sides = [2]side{{given[0], given[0], true}, {given[1], given[1], false}}
+	}
+	if sides[0].ref == tree.Stdin && sides[1].ref == tree.Stdin {
+		return &usageError{"OLD and NEW are both -, and there is one stdin", "write one of them to a file"}
+	}
+	report, err := f.compare(cmd, sides)
+	if err != nil {
+		return renamedError(err, sides)
+	}
+	if err := report.Print(cmd.OutOrStdout(), f.format); err != nil {
+		return err
+	}
+	for _, t := range f.failOn {
+		if report.Meets(upgrade.Trigger(t)) {
+			return &foundError{fmt.Sprintf("%s and %s differ: %s", sides[0].name, sides[1].name, t)}
+		}
+	}
+	if f.exitCode && !report.Empty() {
+		return &foundError{fmt.Sprintf("%s and %s differ", sides[0].name, sides[1].name)}
+	}
+	return nil
+}
+
+// compare reads both sides.
+func (f *diffFlags) compare(cmd *cobra.Command, sides [2]side) (*upgrade.Report, error) {
+	if !slices.ContainsFunc(sides[:], side.isSource) {
+		if err := f.render.refuseRenderFlags(cmd, "neither OLD nor NEW is one", "namespace"); err != nil {
+			return nil, err
+		}
+	}
+	if f.oldVersion != "" && !sides[0].isSource() {
+		return nil, &usageError{"--old-version is for a SOURCE, and OLD is none", "leave it out"}
+	}
+	old, err := f.read(cmd, sides[0], nil)
+	if err != nil {
+		return nil, err
+	}
+	now, err := f.read(cmd, sides[1], old)
+	if err != nil {
+		return nil, err
+	}
+	var states [2]upgrade.State
+	for i, r := range []*reviewed{old, now} {
+		if states[i], err = r.state(sides[i].name); err != nil {
+			return nil, err
+		}
+	}
+	var options upgrade.Options
+	if options.CRDs, err = f.crdOptions(cmd); err != nil {
+		return nil, err
+	}
+	if len(f.others) > 0 {
+		others, err := reviewTree(cmd, f.others, "")
+		if err != nil {
+			return nil, err
+		}
+		options.Others = others.operators
+	}
+	return upgrade.Compare(states[0], states[1], options)
+}
+
+// crdOptions reads the custom resources and the rules that the flags name.
+func (f *diffFlags) crdOptions(cmd *cobra.Command) (o crds.Options, err error) {
+	if len(f.crs) > 0 {
+		t, err := tree.Read(cmd.Context(), f.crs, tree.Options{Stdin: cmd.InOrStdin()})
+		if err != nil {
+			return o, err
+		}
+		if err := requireObjects(t); err != nil {
+			return o, err
+		}
+		o.Objects = t.Objects
+	}
+	if f.crdRules != "" {
+		data, err := os.ReadFile(f.crdRules)
+		if err != nil {
+			return o, err
+		}
+		o.Rules, err = crds.ParseRules(filepath.ToSlash(f.crdRules), data)
+		return o, err
+	}
+	return o, nil
+}
+
+func (s side) isSource() bool { return !isConfig(s.ref) && !isTree(s.ref) }
+
+// read reads one side. A source that is NEW is rendered as OLM would upgrade it: into the namespace of OLD, and for its
+// OperatorGroup.
+func (f *diffFlags) read(cmd *cobra.Command, s side, old *reviewed) (*reviewed, error) {
+	var r *reviewed
+	var err error
+	namespace, _ := f.render.options.Text(generate.OptionNamespace)
+	switch {
+	case isConfig(s.ref):
+		r, err = f.render.reviewConfig(cmd, s.ref)
+	case isTree(s.ref):
+		r, err = reviewTree(cmd, []string{s.ref}, namespace)
+	case s.old:
+		r, err = f.source(cmd, s, func(g *config.Group) {
+			if f.oldVersion != "" {
+				g.Bundles[0].Version = f.oldVersion
+			}
+		})
+	case len(old.operators) == 1:
+		r, err = f.upgraded(cmd, s, old)
+	default:
+		r, err = f.source(cmd, s, nil)
+	}
+	if err != nil {
+		return nil, err
+	}
+	r.relocate(s)
+	return r, nil
+}
+
+func (f *diffFlags) source(cmd *cobra.Command, s side, tune func(*config.Group)) (*reviewed, error) {
+	r, err := f.render.reviewSource(cmd, s.ref, tune)
+	if err == nil {
+		r.under(func(_ int, file string) string { return pathIn(s.ref, file) })
+	}
+	return r, err
+}
+
+// upgraded renders NEW where OLD is. If it does not support the install mode any more, it is rendered in one that it
+// supports, and the report says so.
+func (f *diffFlags) upgraded(cmd *cobra.Command, s side, old *reviewed) (*reviewed, error) {
+	mode := old.installModeOf()
+	_, modeGiven := f.render.options.Text(generate.OptionInstallMode)
+	_, targetsGiven := f.render.options.Text(generate.OptionTargetNamespaces)
+	inNamespace := func(g *config.Group) {
+		if g.Namespace == "" {
+			g.Namespace = old.operators[0].Namespace
+		}
+	}
+	r, err := f.source(cmd, s, func(g *config.Group) {
+		inNamespace(g)
+		simple := mode == v1alpha1.InstallModeTypeAllNamespaces || mode == v1alpha1.InstallModeTypeOwnNamespace
+		if !modeGiven && !targetsGiven && simple {
+			g.InstallMode = mode
+		}
+	})
+	var refused *generate.Error
+	if !errors.As(err, &refused) || !unsupported(refused.About()) || mode == "" {
+		return r, err
+	}
+	again, err2 := f.source(cmd, s, func(g *config.Group) {
+		inNamespace(g)
+		g.InstallMode, g.TargetNamespaces = "", nil
+	})
+	if err2 != nil {
+		return nil, err
+	}
+	again.operators[0].InstallMode, again.operators[0].Unsupported = mode, true
+	return again, nil
+}
+
+// checkout reads PATH at a Git revision, or at two, into a temporary directory.
+func (f *diffFlags) checkout(given []string) (sides [2]side, remove func(), err error) {
+	name := "."
+	if len(given) > 0 {
+		name = given[0]
+	}
+	oldRev, newRev, two := strings.Cut(f.git, "..")
+	if strings.HasPrefix(newRev, ".") {
+		return sides, nil, &usageError{"--git REV...REV is not known", "write REV..REV, perhaps with git merge-base"}
+	}
+	if oldRev == "" || two && newRev == "" {
+		return sides, nil, &usageError{fmt.Sprintf("--git %q has an empty revision", f.git), "write REV or REV..REV"}
+	}
+	repo, err := gittree.Open(name)
+	if err != nil {
+		return sides, nil, err
+	}
+	dir, err := os.MkdirTemp("", "olmgen-diff-")
+	if err != nil {
+		return sides, nil, err
+	}
+	remove = func() { os.RemoveAll(dir) }
+	sides[1] = side{ref: name, name: name}
+	for i, rev := range []string{oldRev, newRev} {
+		if rev == "" {
+			break
+		}
+		at, err := repo.Checkout(rev, filepath.Join(dir, fmt.Sprint(i)), looksDeclared(name))
+		if err != nil {
+			remove()
+			return sides, nil, err
+		}
+		sides[i] = side{at, rev + ":" + filepath.ToSlash(name), i == 0}
+	}
+	return sides, remove, nil
+}
+
+// looksDeclared reports whether a path may be a RenderConfig, which names other files.
+func looksDeclared(name string) bool {
+	switch strings.ToLower(filepath.Ext(name)) {
+	case ".yaml", ".yml", ".json":
+		info, err := os.Stat(name)
+		return err != nil || !info.IsDir()
+	}
+	return false
+}
+
+// relocate names the files of a side as a person knows them, which matters for those of a Git revision.
+func (r *reviewed) relocate(s side) {
+	if s.ref == s.name {
+		return
+	}
+	prefix := cleaned(s.ref)
+	seen := map[*manifest.Object]bool{}
+	change := func(o *manifest.Object) {
+		if o == nil || seen[o] {
+			return
+		}
+		seen[o] = true
+		if rest, ok := strings.CutPrefix(o.File, prefix); ok {
+			o.File = s.name + rest
+		} else if rel, err := filepath.Rel(filepath.Dir(prefix), filepath.FromSlash(o.File)); err == nil &&
+			strings.HasPrefix(o.File, filepath.ToSlash(filepath.Dir(prefix))) {
+			o.File = cleaned(rel)
+		}
+	}
+	for _, list := range [][]*manifest.Object{r.all, r.Objects, r.Shipped} {
+		for _, o := range list {
+			change(o)
+		}
+	}
+	for i := range r.CSVs {
+		change(r.CSVs[i].Object)
+	}
+}
+
+// renamedError names the files of a Git revision in an error.
+func renamedError(err error, sides [2]side) error {
+	for _, s := range sides {
+		if s.ref != s.name && strings.Contains(err.Error(), s.ref) {
+			text, hint := config.SayError(err, func(manifest.Option) string { return "" })
+			return manifest.WithHint(errors.New(strings.ReplaceAll(text, s.ref, s.name)),
+				strings.ReplaceAll(hint, s.ref, s.name))
+		}
+	}
+	return err
+}
+
+// wordsValue is a flag that takes several of a few words.
+type wordsValue struct {
+	value   *[]string
+	allowed []string
+}
+
+func (w *wordsValue) String() string { return strings.Join(*w.value, ",") }
+
+func (w *wordsValue) Type() string { return "WORDS" }
+
+func (w *wordsValue) Set(s string) error {
+	for word := range strings.SplitSeq(s, ",") {
+		if err := config.CheckWord(word, w.allowed); err != nil {
+			return err
+		}
+		if !slices.Contains(*w.value, word) {
+			*w.value = append(*w.value, word)
+		}
+	}
+	return nil
+}

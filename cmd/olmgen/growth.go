@@ -1,0 +1,132 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/olmgen/olmgen/bundle/images"
+	"github.com/olmgen/olmgen/config"
+	"github.com/olmgen/olmgen/internal/gittree"
+	"github.com/olmgen/olmgen/internal/text"
+	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/manifest/tree"
+	"github.com/olmgen/olmgen/output"
+	"github.com/olmgen/olmgen/review/permissions"
+	"github.com/olmgen/olmgen/review/upgrade"
+)
+
+// sayGrowth prints a note if permissions grow, or if CRDs change in a way that breaks, by what is about to be written
+// over an older tree. It compares only if files of RBAC or CRDs differ. What cannot be read is no reason to fail here.
+func (f *renderFlags) sayGrowth(cmd *cobra.Command, r *config.Rendered) {
+	if f.output == output.Stdout || quiet(cmd) || !f.touchesRules(r.Files) {
+		return
+	}
+	t, err := tree.Read(cmd.Context(), []string{f.output}, tree.Options{})
+	if err != nil {
+		return
+	}
+	var now []*manifest.Object
+	for _, o := range r.Objects {
+		if !judged(o.Group(), o.Kind) {
+			continue
+		}
+		read, err := o.Manifest()
+		if err != nil {
+			return
+		}
+		now = append(now, read)
+	}
+	old := slices.DeleteFunc(t.Objects, func(o *manifest.Object) bool { return !judged(o.Group(), o.Kind) })
+	report, err := compareObjects(old, now)
+	if err != nil {
+		return
+	}
+	var grew []string
+	if gained := (permissions.Diff{Permissions: report.Permissions, Users: report.Users}).Gained(); len(gained) > 0 {
+		grew = append(grew, text.Count(len(gained), "permission")+" gained")
+	}
+	if n := report.Breaking(); n > 0 {
+		grew = append(grew, text.Count(n, "breaking change")+" of CRDs")
+	}
+	if len(grew) > 0 {
+		fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: note: %s: %s: see %s\n", f.output, strings.Join(grew, ", "), f.howToSee(cmd))
+	}
+}
+
+// quiet reports whether notes are not printed.
+func quiet(cmd *cobra.Command) bool {
+	_, is := cmd.ErrOrStderr().(*quietWriter)
+	return is
+}
+
+// judged reports whether an object has a part in the note: RBAC, CRDs, and what tells accounts and operators apart.
+func judged(group, kind string) bool {
+	return permissions.Relevant(group, kind) || images.HasPods(group, kind) || kind == "ClusterServiceVersion"
+}
+
+// touchesRules reports whether the files of RBAC or CRDs are others than those of an older tree.
+func (f *renderFlags) touchesRules(files output.Files) bool {
+	if _, err := os.Stat(filepath.Join(f.output, output.LockName)); err != nil && !hasLocks(f.output) {
+		return false // there is no older tree
+	}
+	return slices.ContainsFunc(files, func(file output.File) bool {
+		if !permissions.Relevant(file.Object.Group, file.Object.Kind) {
+			return false
+		}
+		have, err := os.ReadFile(filepath.Join(f.output, filepath.FromSlash(file.Path)))
+		return err != nil || !bytes.Equal(text.LF(have), text.LF(file.Data))
+	})
+}
+
+// hasLocks reports whether a directory of a directory has a lock.
+func hasLocks(dir string) bool {
+	found, err := filepath.Glob(filepath.Join(dir, "*", output.LockName))
+	return err == nil && len(found) > 0
+}
+
+// compareObjects compares two sets of objects as trees.
+func compareObjects(old, now []*manifest.Object) (*upgrade.Report, error) {
+	var states [2]upgrade.State
+	for i, list := range [][]*manifest.Object{old, now} {
+		r := &reviewed{all: list}
+		r.Objects = list
+		var err error
+		if r.CSVs, err = permissions.InstalledCSVs(list); err != nil {
+			return nil, err
+		}
+		if r.operators, err = upgrade.TreeOperators(list, r.CSVs); err != nil {
+			return nil, err
+		}
+		if states[i], err = r.state(""); err != nil {
+			return nil, err
+		}
+	}
+	return upgrade.Compare(states[0], states[1], upgrade.Options{})
+}
+
+// howToSee returns the command that shows what grew.
+func (f *renderFlags) howToSee(cmd *cobra.Command) string {
+	dir := findablePath(f.output)
+	what := strings.Join(append(cmd.Flags().Args(), f.files...), " ")
+	switch {
+	case f.check || f.summary.dryRun:
+		return "olmgen diff " + dir + " " + findablePath(what)
+	case gittree.Tracks(f.output):
+		return "olmgen diff --git HEAD " + dir
+	}
+	return "olmgen diff with a copy of the older tree and " + dir
+}
+
+// findablePath quotes a path for a shell where it needs that.
+func findablePath(s string) string {
+	if strings.ContainsFunc(s, func(r rune) bool { return strings.ContainsRune(" \t\n'\"$`\\*?[]{}()<>|&;#~!", r) }) {
+		return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+	}
+	return s
+}

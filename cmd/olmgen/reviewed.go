@@ -1,0 +1,243 @@
+package main
+
+import (
+	"fmt"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/olmgen/olmgen/bundle/source"
+	"github.com/olmgen/olmgen/config"
+	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/manifest/tree"
+	"github.com/olmgen/olmgen/output"
+	"github.com/olmgen/olmgen/review/permissions"
+	"github.com/olmgen/olmgen/review/upgrade"
+)
+
+// reviewed is what a review is about: the objects of a source, a tree or a RenderConfig, and the operators in it.
+type reviewed struct {
+	permissions.Input
+	all       []*manifest.Object // those without a part in permissions, too
+	operators []upgrade.Operator
+	opened    []*config.Opened
+	locate    func(*manifest.Object) (file string, line int)
+}
+
+// state evaluates what is reviewed, for a comparison.
+func (r *reviewed) state(name string) (upgrade.State, error) {
+	report, err := permissions.Evaluate(r.Input)
+	if err != nil {
+		return upgrade.State{}, err
+	}
+	return upgrade.State{Name: name, Objects: r.all, Operators: r.operators, Permissions: report, Locate: r.locate}, nil
+}
+
+// reviewSource renders a source as the other reports do, and says where its rules are from. tune may change what the
+// flags say about the group.
+func (f *renderFlags) reviewSource(cmd *cobra.Command, ref string, tune func(*config.Group)) (*reviewed, error) {
+	profile, _ := f.options.Text(generate.OptionProfile)
+	if p := generate.Profile(profile); p.HandsOver() {
+		return nil, &usageError{fmt.Sprintf("profile %s leaves RBAC to OLM", p),
+			"leave out --profile: the default shows what OLM grants"}
+	}
+	// An operator that serves must have certificates. They have no part in a review.
+	c, err := f.config(ref, map[manifest.Option]any{generate.OptionCerts: string(generate.CertsManager)})
+	if err != nil {
+		return nil, err
+	}
+	if tune != nil {
+		tune(&c.Groups[0])
+	}
+	all, err := f.render(cmd, c)
+	if err != nil {
+		return nil, err
+	}
+	r, err := reviewRendered(all)
+	if err != nil {
+		return nil, err
+	}
+	result := all.Operators[0].Result
+	r.Operator = permissions.Operator{Name: result.CSV, Package: result.Package, Version: result.Version,
+		InstallMode: string(result.InstallMode), Profile: profile, Namespace: result.Namespace}
+	if targets, given := f.options.Text(generate.OptionTargetNamespaces); given {
+		r.Operator.Targets = strings.Split(targets, ",")
+	}
+	return r, nil
+}
+
+// reviewRendered takes what a RenderConfig renders to.
+func reviewRendered(all *config.Rendered) (*reviewed, error) {
+	r := &reviewed{opened: all.Opened}
+	r.Rendered = true
+	for _, o := range all.Objects {
+		read, err := o.Manifest()
+		if err != nil {
+			return nil, err
+		}
+		if authored(read) {
+			named := *read
+			named.Namespace = o.Namespace
+			read = &named
+		}
+		r.all = append(r.all, read)
+		if permissions.Relevant(o.Group(), o.Kind) {
+			r.Objects = append(r.Objects, read)
+		}
+	}
+	for i, opened := range all.Opened {
+		result := all.Operators[i].Result
+		csv := permissions.CSV{ClusterServiceVersion: opened.CSV, Object: opened.CSVObject, Namespace: result.Namespace}
+		r.CSVs = append(r.CSVs, csv)
+		r.Shipped = append(r.Shipped, opened.Others...)
+		r.operators = append(r.operators, upgrade.Operator{CSV: csv, Package: opened.Package,
+			Dependencies: opened.Dependencies, Properties: slices.Concat(opened.Bundle.Properties, opened.Properties),
+			Replaces: opened.Replaces, InstallMode: result.InstallMode})
+	}
+	if len(all.Operators) == 1 {
+		r.Namespace = all.Operators[0].Result.Namespace
+	}
+	r.locate = r.located
+	return r, nil
+}
+
+// authored reports whether an object is none of the bundle's files, so that it has no place of its own.
+func authored(o *manifest.Object) bool { return strings.HasPrefix(o.File, o.Kind+" ") || o.File == "" }
+
+// located returns the place of a rendered object in its bundle: its file, or the Deployment of the CSV.
+func (r *reviewed) located(o *manifest.Object) (string, int) {
+	if !authored(o) {
+		return o.File, o.LineOf("")
+	}
+	for _, csv := range r.CSVs {
+		for i, d := range csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
+			if o.Kind == "Deployment" && o.Name == d.Name && o.Namespace == csv.Namespace {
+				return csv.Object.File, csv.Object.LineOf(fmt.Sprintf("spec.install.spec.deployments[%d]", i))
+			}
+		}
+		if strings.HasSuffix(o.Kind, "WebhookConfiguration") {
+			return csv.Object.File, csv.Object.LineOf("spec.webhookdefinitions")
+		}
+	}
+	return "", 0
+}
+
+// under puts the paths of files below that of their source, so that a person finds them.
+func (r *reviewed) under(at func(operator int, file string) string) {
+	moved := map[*manifest.Object]*manifest.Object{}
+	move := func(o *manifest.Object, operator int) *manifest.Object {
+		if authored(o) {
+			return o
+		}
+		if moved[o] == nil {
+			m := *o
+			m.File = at(operator, o.File)
+			moved[o] = &m
+		}
+		return moved[o]
+	}
+	shipped := map[*manifest.Object]*manifest.Object{}
+	for i, opened := range r.opened {
+		for _, o := range opened.Others {
+			shipped[o] = move(o, i)
+		}
+		for _, crd := range opened.CRDs {
+			move(crd.Object, i)
+		}
+		r.CSVs[i].Object = move(r.CSVs[i].Object, i)
+		r.operators[i].Object = r.CSVs[i].Object
+	}
+	for i, o := range r.Shipped {
+		r.Shipped[i] = shipped[o]
+	}
+	for _, list := range [][]*manifest.Object{r.Objects, r.all} {
+		for i, o := range list {
+			list[i] = move(o, 0)
+		}
+	}
+}
+
+// reviewTree reads manifests.
+func reviewTree(cmd *cobra.Command, refs []string, namespace string) (*reviewed, error) {
+	t, err := tree.Read(cmd.Context(), refs, tree.Options{Stdin: cmd.InOrStdin()})
+	if err != nil {
+		return nil, err
+	}
+	saySkipped(cmd.ErrOrStderr(), t)
+	for _, e := range t.Faults {
+		fmt.Fprintln(cmd.ErrOrStderr(), "olmgen: warning: not read: "+e.Error())
+	}
+	r := &reviewed{all: t.Objects}
+	r.Operator = permissions.Operator{Name: strings.Join(refs, ", ")}
+	r.Namespace, r.Objects = namespace, t.Objects
+	if r.CSVs, err = permissions.InstalledCSVs(t.Objects); err != nil {
+		return nil, err
+	}
+	r.operators, err = upgrade.TreeOperators(t.Objects, r.CSVs)
+	return r, err
+}
+
+// reviewConfig renders a RenderConfig.
+func (f *renderFlags) reviewConfig(cmd *cobra.Command, file string) (*reviewed, error) {
+	c, dir, err := readConfig(cmd.InOrStdin(), file)
+	if err != nil {
+		return nil, err
+	}
+	one := *f
+	one.check = false
+	all, err := one.renderDeclared(cmd, declaration{Config: c, file: file, dir: dir, output: output.Stdout})
+	if err != nil {
+		return nil, err
+	}
+	r, err := reviewRendered(all)
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range all.Operators {
+		if o.Result.InstallMode == "" {
+			fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: warning: %s: its profile leaves RBAC to OLM: its permissions are not "+
+				"in the report\n", o.Name)
+		}
+	}
+	r.Operator = permissions.Operator{Name: filepath.ToSlash(file)}
+	r.under(func(i int, name string) string { return pathIn(all.Opened[i].Ref, name) })
+	return r, nil
+}
+
+// refuseRenderFlags refuses flags that say how a source is rendered. Other flags are allowed.
+func (f *renderFlags) refuseRenderFlags(cmd *cobra.Command, what string, allowed ...string) error {
+	var wrong error
+	cmd.Flags().Visit(func(flag *pflag.Flag) {
+		_, option := f.options.Option(flag.Name)
+		if wrong == nil && option && !slices.Contains(allowed, flag.Name) {
+			wrong = &usageError{fmt.Sprintf("--%s is for a SOURCE, and %s", flag.Name, what),
+				"see " + cmd.CommandPath() + " --help"}
+		}
+	})
+	return wrong
+}
+
+// unsupported reports whether an error says that an operator does not support an install mode.
+func unsupported(about []manifest.Option) bool {
+	return slices.Contains(about, generate.OptionInstallMode)
+}
+
+// installModeOf returns the mode that a result was rendered in.
+func (r *reviewed) installModeOf() v1alpha1.InstallModeType {
+	if len(r.operators) != 1 {
+		return ""
+	}
+	return r.operators[0].InstallMode
+}
+
+// isConfig reports whether an argument is a RenderConfig.
+func isConfig(ref string) bool { return source.IsRenderConfig(ref) }
+
+// cleaned returns a path with slashes.
+func cleaned(ref string) string { return path.Clean(filepath.ToSlash(ref)) }

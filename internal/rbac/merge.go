@@ -1,0 +1,114 @@
+package rbac
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+)
+
+// row is a rule as its five lists.
+type row [5][]string
+
+const (
+	groupsOf = iota
+	resourcesOf
+	namesOf
+	verbsOf
+	urlsOf
+)
+
+func rowOf(a Atom) row {
+	r := row{verbsOf: {a.Verb}}
+	if a.IsURL {
+		r[urlsOf] = []string{a.URL}
+		return r
+	}
+	r[groupsOf], r[resourcesOf] = []string{a.Group}, []string{a.Resource}
+	if a.Named {
+		r[namesOf] = []string{a.Name}
+	}
+	return r
+}
+
+// Rules merges atoms into few rules that allow the same. Rules and lists are sorted: equal sets of atoms make equal
+// rules.
+func Rules(atoms []Atom) []rbacv1.PolicyRule {
+	rows := make([]row, len(atoms))
+	for i, a := range atoms {
+		rows[i] = rowOf(a)
+	}
+	for before := -1; before != len(rows); {
+		before = len(rows)
+		for _, list := range []int{verbsOf, namesOf, resourcesOf, urlsOf, groupsOf} {
+			rows = mergeOn(rows, list)
+		}
+	}
+	slices.SortFunc(rows, row.compare)
+	out := make([]rbacv1.PolicyRule, len(rows))
+	for i, r := range rows {
+		out[i] = rbacv1.PolicyRule{Verbs: r[verbsOf], APIGroups: r[groupsOf], Resources: r[resourcesOf],
+			ResourceNames: r[namesOf], NonResourceURLs: r[urlsOf]}
+	}
+	return out
+}
+
+// mergeOn merges rows that differ in one list only into one row that allows the same.
+func mergeOn(rows []row, list int) []row {
+	slices.SortFunc(rows, row.compare)
+	var out []row
+	at := map[string]int{}
+	for _, r := range rows {
+		key := r.key(list)
+		i, ok := at[key]
+		if !ok {
+			at[key] = len(out)
+			r[list] = slices.Clone(r[list])
+			out = append(out, r)
+			continue
+		}
+		out[i][list] = append(out[i][list], r[list]...)
+	}
+	for i := range out {
+		slices.Sort(out[i][list])
+		out[i][list] = slices.Compact(out[i][list])
+	}
+	return out
+}
+
+// key tells rows apart by all lists but one. An empty list means all, which is not the same as some.
+func (r row) key(but int) string {
+	lists := r
+	if len(lists[but]) > 0 {
+		lists[but] = []string{""}
+	}
+	return Key(lists[:]...)
+}
+
+// Key returns a string for lists. Different lists have different keys.
+func Key(lists ...[]string) string {
+	n := 0
+	for _, list := range lists {
+		for _, s := range list {
+			n += len(s) + 8
+		}
+	}
+	b := make([]byte, 0, n+8*len(lists))
+	for _, list := range lists {
+		b = strconv.AppendInt(b, int64(len(list)), 10)
+		for _, s := range list {
+			b = strconv.AppendInt(append(b, ' '), int64(len(s)), 10)
+			b = append(append(b, ' '), s...)
+		}
+		b = append(b, ';')
+	}
+	return string(b)
+}
+
+// compare orders by API group, resource, name and verb; URLs come last.
+func (r row) compare(o row) int {
+	return cmp.Or(slices.Compare(r[urlsOf], o[urlsOf]), slices.Compare(r[groupsOf], o[groupsOf]),
+		slices.Compare(r[resourcesOf], o[resourcesOf]), slices.Compare(r[namesOf], o[namesOf]),
+		slices.Compare(r[verbsOf], o[verbsOf]))
+}

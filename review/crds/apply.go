@@ -1,0 +1,24 @@
+package crds
+
+// found is a finding before the severities are known.
+type found struct {
+	Finding
+	limit string // the rule whose severity is the highest that the finding can have; empty for no limit
+}
+
+// apply returns the findings with their severities, without those that are not wanted.
+func (r Rules) apply(all []found) []Finding {
+	findings := make([]Finding, 0, len(all))
+	for _, f := range all {
+		f.Severity = r.Severity(f.Rule)
+		if f.limit != "" {
+			if most := r.Severity(f.limit); rank(most) > rank(f.Severity) {
+				f.Severity = most
+			}
+		}
+		if f.Severity != None {
+			findings = append(findings, f.Finding)
+		}
+	}
+	return findings
+}

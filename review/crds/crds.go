@@ -1,0 +1,161 @@
+// Package crds reports what changes in the CustomResourceDefinitions of two releases of an operator, and which existing
+// objects the API server would refuse after the upgrade.
+//
+// It runs all checks of sigs.k8s.io/crdify and adds rules about versions that are dropped. Objects are checked with the
+// code of the API server (k8s.io/apiextensions-apiserver).
+package crds
+
+import (
+	"cmp"
+	"runtime"
+	"slices"
+	"sync"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// Finding is one change of a CRD, or one fault of an object, on one line.
+type Finding struct {
+	CRD      string `json:"crd"`     // name of the CRD
+	Version  string `json:"version"` // "v1", or "v1 -> v2" for a difference between two served versions of the new CRD
+	Rule     string `json:"rule"`
+	Severity string `json:"severity"`
+	Message  string `json:"message"`
+	Path     string `json:"path"` // of the field in a custom resource, such as spec.ports[].name; may be empty
+}
+
+// Severities of findings.
+const (
+	Error   = "error"
+	Warning = "warning"
+	Info    = "info"
+	None    = "none" // in a rules file: a finding of this severity is left out
+)
+
+// rank orders severities. The worst one has the lowest rank.
+func rank(severity string) int { return slices.Index([]string{Error, Warning, Info, None}, severity) }
+
+// Options are the options of Compare.
+type Options struct {
+	// Rules holds the severities of the rules. The zero value has the default of each rule.
+	Rules Rules
+
+	// Objects are existing objects. Those of a kind that one of the CRDs defines are checked against the new CRDs.
+	Objects []*manifest.Object
+}
+
+// Compare compares the CRDs among the old objects with those among the new ones. The findings are sorted: by CRD, then
+// the worst first. A CRD that cannot be read is an error that names its place.
+func Compare(old, now []*manifest.Object, opts Options) ([]Finding, error) {
+	before, after, err := pair(old, now)
+	if err != nil {
+		return nil, err
+	}
+	comparators, err := crdifyComparators()
+	if err != nil {
+		return nil, err
+	}
+	names := namesOf(before, after)
+	results := make([][]found, len(names))
+	each(len(names), func(i int) {
+		results[i] = comparators.compare(names[i], before[names[i]], after[names[i]])
+	})
+	all := slices.Concat(results...)
+	if len(opts.Objects) > 0 {
+		faults, err := checkObjects(opts.Objects, before, after)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, faults...)
+	}
+	findings := opts.Rules.apply(all)
+	slices.SortStableFunc(findings, order)
+	return slices.Compact(findings), nil
+}
+
+func order(a, b Finding) int {
+	return cmp.Or(cmp.Compare(a.CRD, b.CRD), cmp.Compare(rank(a.Severity), rank(b.Severity)),
+		cmp.Compare(a.Version, b.Version), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Rule, b.Rule),
+		cmp.Compare(a.Message, b.Message))
+}
+
+func namesOf(sides ...map[string]*crd) []string {
+	var names []string
+	for _, side := range sides {
+		for name := range side {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// each calls a function for 0 to n-1, on all processors.
+func each(n int, do func(i int)) {
+	var wait sync.WaitGroup
+	next := make(chan int)
+	for range min(n, runtime.GOMAXPROCS(0)) {
+		wait.Go(func() {
+			for i := range next {
+				do(i)
+			}
+		})
+	}
+	for i := range n {
+		next <- i
+	}
+	close(next)
+	wait.Wait()
+}
+
+// compare returns the findings about one CRD. One side may be missing.
+func (c *comparators) compare(name string, old, now *crd) []found {
+	var all []found
+	add := func(rule, version, path, message string) {
+		all = append(all, found{Finding{CRD: name, Version: version, Rule: rule, Path: path, Message: message}, ""})
+	}
+	switch {
+	case now == nil:
+		add(ruleCRDRemoved, "", "", "the CRD is gone: where it is pruned, every "+old.kind()+" is deleted with it")
+		return all
+	case old == nil:
+		add(ruleCRDAdded, "", "", "new CRD of "+now.kind())
+		return all
+	case old.same(now):
+		return nil
+	}
+	compareVersions(old.v1, now.v1, add)
+	for _, i := range c.compareCRDs(old.v1, now.v1) {
+		add(i.rule, "", i.path, i.message)
+	}
+	for _, v := range old.v1.Spec.Versions {
+		if w := version(now.v1, v.Name); w != nil {
+			for _, i := range c.compareSchemas(schemaOf(&v), schemaOf(w)) {
+				add(i.rule, v.Name, i.path, i.message)
+			}
+		}
+	}
+	limit := ruleServedVersions
+	if conversion := now.v1.Spec.Conversion; conversion != nil &&
+		conversion.Strategy == apiextensionsv1.WebhookConverter {
+		limit = ruleConvertedVersions
+	}
+	for versions, issues := range c.compareServed(old.v1, now.v1) {
+		for _, i := range issues {
+			all = append(all, found{Finding{CRD: name, Version: versions, Rule: i.rule, Path: i.path,
+				Message: i.message}, limit})
+		}
+	}
+	return all
+}
+
+func version(crd *apiextensionsv1.CustomResourceDefinition, name string) *versionOf {
+	for i := range crd.Spec.Versions {
+		if crd.Spec.Versions[i].Name == name {
+			return &crd.Spec.Versions[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,291 @@
+package crds
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// crdText returns a CRD of Boats. A version is "name flags", with flags such as served, storage and deprecated; the
+// schema of spec is the same in all.
+func crdText(schema string, versions ...string) string {
+	var b strings.Builder
+	b.WriteString(`apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: boats.ferry.example.com}
+spec:
+  group: ferry.example.com
+  scope: Namespaced
+  names: {kind: Boat, plural: boats}
+  versions:
+`)
+	for _, v := range versions {
+		name, flags, _ := strings.Cut(v, " ")
+		fmt.Fprintf(&b, "  - {name: %s, served: %t, storage: %t, deprecated: %t, schema: {openAPIV3Schema: "+
+			"{type: object, properties: {spec: %s}}}}\n", name, strings.Contains(flags, "served"),
+			strings.Contains(flags, "storage"), strings.Contains(flags, "deprecated"), schema)
+	}
+	return b.String()
+}
+
+func brief(findings []Finding) []string {
+	var out []string
+	for _, f := range findings {
+		out = append(out, strings.Join([]string{f.Severity, f.Rule, f.Version, f.Path, f.Message}, " | "))
+	}
+	return out
+}
+
+// TestVersions holds the rules about CRDs and versions.
+func TestVersions(t *testing.T) {
+	const any = "{type: object}"
+	for name, tc := range map[string]struct {
+		old, now []string // versions; nil for no CRD
+		want     []string
+	}{
+		"nothing changes":  {[]string{"v1 served storage"}, []string{"v1 served storage"}, nil},
+		"the CRD is gone":  {[]string{"v1 served storage"}, nil, []string{"error crdRemoved "}},
+		"the CRD is new":   {nil, []string{"v1 served storage"}, []string{"info crdAdded "}},
+		"a version is new": {[]string{"v1 served storage"}, []string{"v1 served storage", "v2 served"}, []string{"info versionAdded v2"}},
+		"removed at once": {[]string{"v1 served", "v2 served storage"}, []string{"v2 served storage"},
+			[]string{"error servedVersionRemoved v1", "warning removedWithoutDeprecation v1"}},
+		"removed at once, though deprecated": {[]string{"v1 served deprecated", "v2 served storage"},
+			[]string{"v2 served storage"}, []string{"error servedVersionRemoved v1"}},
+		"removed after it was no longer served": {[]string{"v1 deprecated", "v2 served storage"},
+			[]string{"v2 served storage"}, nil},
+		"removed with what is stored in it": {[]string{"v1 storage", "v2 served"}, []string{"v2 served storage"},
+			[]string{"error storageVersionRemoved v1"}},
+		"no longer served": {[]string{"v1 served deprecated", "v2 served storage"},
+			[]string{"v1 deprecated", "v2 served storage"}, []string{"error versionNotServed v1"}},
+		"deprecated": {[]string{"v1 served", "v2 served storage"}, []string{"v1 served deprecated", "v2 served storage"},
+			[]string{"info versionDeprecated v1"}},
+		"another storage version": {[]string{"v1 served storage", "v2 served"}, []string{"v1 served", "v2 served storage"},
+			[]string{"info storageVersionChanged v1"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var old, now []*manifest.Object
+			if tc.old != nil {
+				old = parse(t, "old.yaml", crdText(any, tc.old...))
+			}
+			if tc.now != nil {
+				now = parse(t, "now.yaml", crdText(any, tc.now...))
+			}
+			findings, err := Compare(old, now, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, f := range findings {
+				got = append(got, f.Severity+" "+f.Rule+" "+f.Version)
+				if f.CRD != "boats.ferry.example.com" {
+					t.Errorf("wrong CRD: %+v", f)
+				}
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// TestSchemas holds what is said about changed schemas, on one line each.
+func TestSchemas(t *testing.T) {
+	object := func(properties string) string { return "{type: object, properties: {" + properties + "}}" }
+	for name, tc := range map[string]struct{ old, now, want string }{
+		"required": {object("a: {type: string}"), "{type: object, required: [a], properties: {a: {type: string}}}",
+			"error | required | v1 | spec | newly required: a"},
+		"required with a default": {object("a: {type: string}"),
+			"{type: object, required: [a], properties: {a: {type: string, default: x}}}",
+			"warning | default | v1 | spec.a | default added: \"x\"\n" +
+				"info | requiredWithDefault | v1 | spec | newly required, with a default: a"},
+		"a field goes with all below it": {object("a: {type: object, properties: {b: {type: string}, c: {type: array, items: {type: string}}}}"),
+			object(""), "error | existingFieldRemoval | v1 | spec.a | removed, with 3 fields below it"},
+		"type": {object("a: {type: string}"), object("a: {type: integer}"),
+			"error | type | v1 | spec.a | type changed from string to integer"},
+		"items": {object("a: {type: array, items: {type: string}}"), object("a: {type: array, items: {type: integer}}"),
+			"error | type | v1 | spec.a[] | type changed from string to integer"},
+		"values of a map": {object("a: {type: object, additionalProperties: {type: string}}"),
+			object("a: {type: object, additionalProperties: {type: integer}}"),
+			"error | type | v1 | spec.a[*] | type changed from string to integer\n" +
+				"info | nested | v1 | spec.a | changed below: additionalProperties"},
+		"enum": {object("a: {type: string, enum: [x, y]}"), object("a: {type: string, enum: [y, z]}"),
+			`error | enum | v1 | spec.a | values removed: "x"`},
+		"enum gets values": {object("a: {type: string, enum: [x]}"), object("a: {type: string, enum: [x, z]}"),
+			`info | enumAdded | v1 | spec.a | values added: "z"`},
+		"becomes an enum": {object("a: {type: string}"), object("a: {type: string, enum: [x]}"),
+			`error | enum | v1 | spec.a | became an enum: "x"`},
+		"maxLength": {object("a: {type: string, maxLength: 9}"), object("a: {type: string, maxLength: 5}"),
+			"error | maxLength | v1 | spec.a | maxLength decreased: 9 -> 5"},
+		"minItems": {object("a: {type: array, items: {type: string}}"), object("a: {type: array, minItems: 1, items: {type: string}}"),
+			"error | minItems | v1 | spec.a | minItems added: 1"},
+		"wider bounds": {object("a: {type: string, maxLength: 5}"), object("a: {type: string, maxLength: 9}"), ""},
+		"pattern": {object("a: {type: string, pattern: '^a$'}"), object("a: {type: string, pattern: '^b$'}"),
+			"error | pattern | v1 | spec.a | pattern changed from ^a$ to ^b$"},
+		"null": {object("a: {type: string, nullable: true}"), object("a: {type: string}"),
+			"warning | nullable | v1 | spec.a | null is no longer allowed"},
+		"a CEL rule": {object("a: {type: string}"),
+			object("a: {type: string, x-kubernetes-validations: [{rule: self != 'x'}]}"),
+			"warning | unhandled | v1 | spec.a | x-kubernetes-validations: rule added: self != 'x'"},
+		"format": {object("a: {type: string}"), object("a: {type: string, format: date-time}"),
+			"warning | unhandled | v1 | spec.a | format added: date-time"},
+		"description": {object("a: {type: string}"), object("a: {type: string, description: " + strings.Repeat("x", 5000) + "}"),
+			"info | description | v1 | spec.a | description changed"},
+		"a long default": {object("a: {type: string}"), object("a: {type: string, default: " + strings.Repeat("x", 5000) + "}"),
+			`warning | default | v1 | spec.a | default added: "` + strings.Repeat("x", 59) + "..."},
+		"a new field": {object(""), object("a: {type: string}"), ""},
+		"a strange name": {object(`"a.[b]": {type: string}`), object(`"a.[b]": {type: integer}`),
+			`error | type | v1 | spec."a.[b]" | type changed from string to integer`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			findings, err := Compare(parse(t, "old.yaml", crdText(tc.old, "v1 served storage")),
+				parse(t, "now.yaml", crdText(tc.now, "v1 served storage")), Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, strings.Join(brief(findings), "\n")); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// TestServedVersions holds what is said about two versions of the new CRD that differ: at most a warning, and with a
+// webhook that converts at most a note.
+func TestServedVersions(t *testing.T) {
+	two := func(conversion string) string {
+		return strings.Replace(crdText("{type: string}", "v1 served storage", "v2 served"), "spec:\n",
+			"spec:\n  conversion: "+conversion+"\n", 1)
+	}
+	changed := func(text string) string {
+		i := strings.LastIndex(text, "type: string")
+		return text[:i] + "type: integer" + text[i+len("type: string"):]
+	}
+	for conversion, want := range map[string]string{
+		"{strategy: None}":    "warning | type | v1 -> v2 | spec | type changed from string to integer",
+		"{strategy: Webhook}": "info | type | v1 -> v2 | spec | type changed from string to integer",
+	} {
+		findings, err := Compare(parse(t, "old.yaml", two(conversion)), parse(t, "now.yaml", changed(two(conversion))),
+			Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := brief(findings)
+		if !slices.Contains(got, want) || !slices.Contains(got, "error | type | v2 | spec | type changed from string to integer") {
+			t.Errorf("%s: %s", conversion, strings.Join(got, "\n"))
+		}
+		known, err := Compare(parse(t, "old.yaml", changed(two(conversion))),
+			parse(t, "now.yaml", strings.Replace(changed(two(conversion)), "plural: boats", "plural: boats, shortNames: [b]", 1)),
+			Options{})
+		if err != nil || len(known) > 0 {
+			t.Errorf("what differed before is reported: %v, %v", brief(known), err)
+		}
+	}
+}
+
+// TestOldCRDs holds that a v1beta1 CRD is compared with a v1 CRD.
+func TestOldCRDs(t *testing.T) {
+	old := `apiVersion: apiextensions.k8s.io/v1beta1
+kind: CustomResourceDefinition
+metadata: {name: boats.ferry.example.com}
+spec:
+  group: ferry.example.com
+  version: v1
+  names: {kind: Boat, plural: boats}
+  validation: {openAPIV3Schema: {type: object, properties: {spec: {type: string}}}}
+`
+	findings, err := Compare(parse(t, "old.yaml", old),
+		parse(t, "now.yaml", crdText("{type: integer}", "v1 served storage")), Options{})
+	want := []string{"error | type | v1 | spec | type changed from string to integer"}
+	if diff := cmp.Diff(want, brief(findings)); err != nil || diff != "" {
+		t.Error(err, diff)
+	}
+	findings, err = Compare(parse(t, "old.yaml", strings.Replace(old, "  validation: {", "  x: {", 1)),
+		parse(t, "now.yaml", crdText("{type: integer}", "v1 served storage")), Options{})
+	if err != nil {
+		t.Errorf("a CRD without schema: %v, %v", brief(findings), err)
+	}
+}
+
+func TestUnreadable(t *testing.T) {
+	good := crdText("{type: string}", "v1 served storage")
+	for name, tc := range map[string]struct{ text, want string }{
+		"type":        {strings.Replace(good, "type: string", "type: [string]", 1), "now.yaml:9: spec.versions[0].schema.openAPIV3Schema.properties.spec.type: "},
+		"no versions": {strings.Replace(crdText(""), "versions:\n", "versions: []\n", 1), "now.yaml:8: spec.versions: the CRD has no versions"},
+		"no name":     {strings.Replace(good, "name: boats.ferry.example.com", "", 1), "now.yaml:3: metadata.name: missing"},
+		"no kind":     {strings.Replace(good, "kind: Boat, ", "", 1), "now.yaml:7: spec.names.kind: missing"},
+		"version":     {strings.Replace(good, "apiextensions.k8s.io/v1", "apiextensions.k8s.io/v7", 1), `now.yaml:1: apiVersion: "apiextensions.k8s.io/v7" is no version`},
+	} {
+		_, err := Compare(parse(t, "old.yaml", good), parse(t, "now.yaml", tc.text), Options{})
+		var place *manifest.Error
+		if err == nil || !errors.As(err, &place) || !strings.HasPrefix(err.Error(), tc.want) {
+			t.Errorf("%s: %v, want %s", name, err, tc.want)
+		}
+	}
+}
+
+// TestObjectKinds holds which objects are looked at, and what is said about those without a schema.
+func TestObjectKinds(t *testing.T) {
+	boats := parse(t, "crd.yaml", crdText("{type: string}", "v1 served storage", "v2"))
+	object := func(apiVersion, kind string) []*manifest.Object {
+		return parse(t, "objects.yaml", "apiVersion: "+apiVersion+"\nkind: "+kind+"\nmetadata: {name: a}\nspec: 5\n")
+	}
+	for name, tc := range map[string]struct {
+		old, now, objects []*manifest.Object
+		want              []string
+	}{
+		"of no CRD":           {boats, boats, object("apps/v1", "Deployment"), nil},
+		"of a dropped CRD":    {boats, nil, object("ferry.example.com/v1", "Boat"), []string{"error crdRemoved ", "error objectOrphaned "}},
+		"of an unknown kind":  {boats, boats, object("ferry.example.com/v1", "Ship"), []string{"warning objectUnknown kind"}},
+		"of no version":       {boats, boats, object("ferry.example.com/v3", "Boat"), []string{"error objectVersion apiVersion"}},
+		"not served":          {boats, boats, object("ferry.example.com/v2", "Boat"), []string{"error objectVersion apiVersion"}},
+		"of an unchanged CRD": {boats, boats, object("ferry.example.com/v1", "Boat"), []string{"warning objectRatcheted spec"}},
+		"of a new CRD":        {nil, boats, object("ferry.example.com/v1", "Boat"), []string{"warning objectRatcheted spec", "info crdAdded "}},
+	} {
+		findings, err := Compare(tc.old, tc.now, Options{Objects: tc.objects})
+		var got []string
+		for _, f := range findings {
+			got = append(got, f.Severity+" "+f.Rule+" "+f.Path)
+		}
+		if diff := cmp.Diff(tc.want, got); err != nil || diff != "" {
+			t.Errorf("%s: %v %s", name, err, diff)
+		}
+	}
+	broken := parse(t, "now.yaml", crdText("{type: object, $ref: x}", "v1 served storage"))
+	_, err := Compare(boats, broken, Options{Objects: object("ferry.example.com/v1", "Boat")})
+	if err == nil || !strings.HasPrefix(err.Error(), "now.yaml:9: spec.versions[0].schema.openAPIV3Schema: the API server cannot use") {
+		t.Errorf("a schema that is not structural: %v", err)
+	}
+}
+
+func TestOrder(t *testing.T) {
+	old, now := readFile(t, "testdata/objects/old.yaml"), readFile(t, "testdata/objects/new.yaml")
+	objects := readFile(t, "testdata/objects/objects.yaml")
+	want, err := Compare(old, now, Options{Objects: objects})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 5 {
+		for _, list := range [][]*manifest.Object{old, now, objects} {
+			rand.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+		}
+		got, err := Compare(old, now, Options{Objects: objects})
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Fatal(err, diff)
+		}
+	}
+	if !slices.IsSortedFunc(want, order) {
+		t.Error("not sorted")
+	}
+	for _, f := range want {
+		if strings.Contains(f.Message, "\n") || len(f.Message) > 400 {
+			t.Errorf("not one line: %q", f.Message)
+		}
+	}
+}

@@ -1,0 +1,113 @@
+package crds
+
+import "slices"
+
+// Rules of olmgen. Those of crdify have crdify's names.
+const (
+	ruleCRDRemoved          = "crdRemoved"
+	ruleCRDAdded            = "crdAdded"
+	ruleServedRemoved       = "servedVersionRemoved"
+	ruleStorageRemoved      = "storageVersionRemoved"
+	ruleUnserved            = "versionNotServed"
+	ruleNotDeprecated       = "removedWithoutDeprecation"
+	ruleStorageChanged      = "storageVersionChanged"
+	ruleVersionAdded        = "versionAdded"
+	ruleDeprecated          = "versionDeprecated"
+	ruleRequiredWithDefault = "requiredWithDefault"
+	ruleEnumAdded           = "enumAdded"
+	ruleNested              = "nested"
+	ruleServedVersions      = "servedVersions"
+	ruleConvertedVersions   = "convertedVersions"
+	ruleObjectInvalid       = "objectInvalid"
+	ruleObjectRatcheted     = "objectRatcheted"
+	ruleObjectPruned        = "objectPruned"
+	ruleObjectVersion       = "objectVersion"
+	ruleObjectOrphaned      = "objectOrphaned"
+	ruleObjectUnknown       = "objectUnknown"
+	ruleFieldRemoved        = "existingFieldRemoval"
+	ruleStoredRemoved       = "storedVersionRemoval"
+	ruleScope               = "scope"
+	ruleType                = "type"
+	ruleRequired            = "required"
+	ruleEnum                = "enum"
+	ruleDefault             = "default"
+	rulePattern             = "pattern"
+	ruleNullable            = "nullable"
+	ruleDescription         = "description"
+	ruleUnhandled           = "unhandled"
+)
+
+// Rule is one rule with its default severity.
+type Rule struct {
+	ID       string
+	Severity string
+	Crdify   string // the check of crdify that finds it; empty for a rule of olmgen
+	Text     string // what it finds
+}
+
+// BuiltinRules returns all rules.
+func BuiltinRules() []Rule { return slices.Clone(builtin) }
+
+var builtin = []Rule{
+	{ruleCRDRemoved, Error, "", "a CRD is dropped"},
+	{ruleServedRemoved, Error, "", "a served version is dropped"},
+	{ruleStorageRemoved, Error, "", "the storage version is dropped"},
+	{ruleUnserved, Error, "", "a version is kept but no longer served"},
+	{ruleNotDeprecated, Warning, "", "a served version that was not deprecated is dropped or no longer served"},
+	{ruleStorageChanged, Info, "", "another version is the storage version"},
+	{ruleDeprecated, Info, "", "a version is deprecated"},
+	{ruleVersionAdded, Info, "", "a version is added"},
+	{ruleCRDAdded, Info, "", "a CRD is added"},
+
+	{ruleScope, Error, ruleScope, "the scope changes"},
+	{ruleStoredRemoved, Error, ruleStoredRemoved, "a version in status.storedVersions is dropped"},
+	{ruleFieldRemoved, Error, ruleFieldRemoved, "a field is dropped; what is below it is counted, not listed"},
+	{ruleType, Error, ruleType, "the type of a field changes"},
+	{ruleRequired, Error, ruleRequired, "a field becomes required"},
+	{ruleRequiredWithDefault, Info, ruleRequired, "a field with a default becomes required"},
+	{ruleEnum, Error, ruleEnum, "values of an enum are dropped, or a field becomes an enum"},
+	{ruleEnumAdded, Info, ruleEnum, "values of an enum are added"},
+	{"maximum", Error, "maximum", "a maximum is added or lowered"},
+	{"maxItems", Error, "maxItems", "likewise, of the items of a list"},
+	{"maxLength", Error, "maxLength", "likewise, of the length of a text"},
+	{"maxProperties", Error, "maxProperties", "likewise, of the keys of a map"},
+	{"minimum", Error, "minimum", "a minimum is added or raised"},
+	{"minItems", Error, "minItems", "likewise, of the items of a list"},
+	{"minLength", Error, "minLength", "likewise, of the length of a text"},
+	{"minProperties", Error, "minProperties", "likewise, of the keys of a map"},
+	{rulePattern, Error, rulePattern, "a pattern is added, dropped or changed"},
+	{ruleNullable, Warning, ruleNullable, "null is allowed, or no longer allowed"},
+	{ruleDefault, Warning, ruleDefault, "a default is added, dropped or changed"},
+	{ruleUnhandled, Warning, ruleUnhandled, "something else changes, such as format or x-kubernetes-validations"},
+	{ruleNested, Info, ruleUnhandled, "only something below the field changes"},
+	{ruleDescription, Info, ruleDescription, "a description changes"},
+
+	{ruleServedVersions, Warning, "", "the highest severity of a difference between two served versions"},
+	{ruleConvertedVersions, Info, "", "likewise, if a webhook converts between the versions"},
+
+	{ruleObjectInvalid, Error, "", "an existing object breaks the new schema, and each update of it is refused"},
+	{ruleObjectRatcheted, Warning, "",
+		"an existing object breaks the new schema; it can be updated as long as the field stays, but not created anew"},
+	{ruleObjectPruned, Warning, "", "an existing object has a field that the new schema does not know"},
+	{ruleObjectVersion, Error, "", "an existing object has a version that is not served"},
+	{ruleObjectOrphaned, Error, "", "an existing object is of a CRD that is dropped"},
+	{ruleObjectUnknown, Warning, "", "an object is of the group of a CRD, but of a kind that none defines"},
+}
+
+// Rules holds severities that differ from the defaults.
+type Rules struct {
+	severities map[string]string // by rule
+}
+
+// Severity returns the severity of a rule.
+func (r Rules) Severity(rule string) string {
+	if s, ok := r.severities[rule]; ok {
+		return s
+	}
+	for _, b := range builtin {
+		if b.ID == rule {
+			return b.Severity
+		}
+	}
+	return Warning // a check that a later crdify adds
+}

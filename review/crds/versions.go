@@ -1,0 +1,57 @@
+package crds
+
+import (
+	"fmt"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+)
+
+// compareVersions applies the rules about versions. OLM's documentation ("Deprecating or removing a CRD version") asks
+// that a version is first no longer served, and removed by a later upgrade. Kubernetes asks that it is marked as
+// deprecated before ("Versions in CustomResourceDefinitions").
+func compareVersions(old, now *apiextensionsv1.CustomResourceDefinition,
+	add func(rule, version, path, message string),
+) {
+	for _, v := range old.Spec.Versions {
+		w := version(now, v.Name)
+		switch {
+		case w == nil && v.Storage:
+			add(ruleStorageRemoved, v.Name, "", "removed, and objects are stored in it: "+
+				"the API server refuses the CRD until they are migrated and status.storedVersions is changed")
+		case w != nil && v.Storage && !w.Storage:
+			add(ruleStorageChanged, v.Name, "", "no longer the storage version, which is "+storage(now)+
+				" now: stored objects must be migrated before it can be removed")
+		}
+		if !v.Served {
+			continue
+		}
+		switch {
+		case w == nil:
+			add(ruleServedRemoved, v.Name, "", "removed while it is served: "+
+				"a release with served: false must come before the one that removes it")
+		case !w.Served:
+			add(ruleUnserved, v.Name, "", "no longer served: requests for it fail")
+		}
+		if (w == nil || !w.Served) && !v.Deprecated {
+			add(ruleNotDeprecated, v.Name, "", "goes without notice: it was not marked as deprecated before")
+		}
+	}
+	for _, w := range now.Spec.Versions {
+		v := version(old, w.Name)
+		switch {
+		case v == nil:
+			add(ruleVersionAdded, w.Name, "", fmt.Sprintf("new version (served: %t, storage: %t)", w.Served, w.Storage))
+		case !v.Deprecated && w.Deprecated:
+			add(ruleDeprecated, w.Name, "", "deprecated now: requests for it return a warning")
+		}
+	}
+}
+
+func storage(crd *apiextensionsv1.CustomResourceDefinition) string {
+	for _, v := range crd.Spec.Versions {
+		if v.Storage {
+			return v.Name
+		}
+	}
+	return "none"
+}

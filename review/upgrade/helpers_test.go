@@ -1,0 +1,110 @@
+package upgrade_test
+
+import (
+	"flag"
+	"slices"
+	"testing"
+
+	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/bundle/source"
+	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/review/permissions"
+	"github.com/olmgen/olmgen/review/upgrade"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// objects reads a YAML stream.
+func objects(tb testing.TB, name, text string) []*manifest.Object {
+	tb.Helper()
+	docs, err := manifest.ReadFile(name, []byte(text), manifest.Limits{})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var out []*manifest.Object
+	for _, d := range docs {
+		list, err := d.Objects()
+		if err != nil {
+			tb.Fatal(err)
+		}
+		out = append(out, list...)
+	}
+	return out
+}
+
+// tree makes the state of a YAML stream.
+func tree(tb testing.TB, text string) upgrade.State {
+	tb.Helper()
+	return stateOf(tb, objects(tb, "tree.yaml", text))
+}
+
+func stateOf(tb testing.TB, list []*manifest.Object) upgrade.State {
+	tb.Helper()
+	csvs, err := permissions.InstalledCSVs(list)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	r, err := permissions.Evaluate(permissions.Input{Objects: list, CSVs: csvs})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	operators, err := upgrade.TreeOperators(list, csvs)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return upgrade.State{Name: "tree", Objects: list, Operators: operators, Permissions: r}
+}
+
+func compare(tb testing.TB, old, now upgrade.State) *upgrade.Report {
+	tb.Helper()
+	r, err := upgrade.Compare(old, now, upgrade.Options{})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return r
+}
+
+// read reads a bundle's directory; nil if it is refused, which is not what these tests are about.
+func read(tb testing.TB, dir string) *bundle.Bundle {
+	tb.Helper()
+	src, err := source.Open(tb.Context(), dir, source.Options{})
+	if err != nil {
+		return nil
+	}
+	defer src.Close()
+	b, err := bundle.Read(src.FS, bundle.ReadOptions{AllowUnsupported: true})
+	if err != nil {
+		return nil
+	}
+	return b
+}
+
+// rendered makes the state of a bundle that is rendered; false if it cannot be.
+func rendered(tb testing.TB, b *bundle.Bundle) (upgrade.State, bool) {
+	tb.Helper()
+	if b == nil {
+		return upgrade.State{}, false
+	}
+	result, err := generate.Render(b, generate.Options{Certs: generate.CertsManager})
+	if err != nil {
+		return upgrade.State{}, false
+	}
+	csv := permissions.CSV{ClusterServiceVersion: b.CSV, Object: b.CSVObject, Namespace: result.Namespace}
+	in := permissions.Input{Namespace: result.Namespace, Rendered: true, Shipped: b.Others, CSVs: []permissions.CSV{csv}}
+	var list []*manifest.Object
+	for _, x := range result.Objects {
+		m, err := x.Manifest()
+		if err != nil {
+			tb.Fatal(err)
+		}
+		list = append(list, m)
+	}
+	in.Objects = slices.DeleteFunc(slices.Clone(list), func(o *manifest.Object) bool { return !permissions.Relevant(o.Group(), o.Kind) })
+	r, err := permissions.Evaluate(in)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return upgrade.State{Name: b.CSV.Name, Objects: list, Permissions: r, Operators: []upgrade.Operator{{CSV: csv, Package: b.Package,
+		Dependencies: b.Dependencies, Properties: b.Properties, InstallMode: result.InstallMode}}}, true
+}
