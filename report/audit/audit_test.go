@@ -225,7 +225,7 @@ func TestHostile(t *testing.T) {
 		row := audit.Row{Package: bad, Version: bad, Name: bad, Source: bad, Error: bad, Deprecated: bad, InstallModes: []string{bad},
 			Unsupported: []string{bad}, Complete: true}
 		r := &audit.Report{Rows: []audit.Row{row}, Unread: []audit.Unread{{Source: bad, Error: bad}}}
-		if lines := strings.Count(printed(t, r, audit.Text), "\n"); lines != 9 {
+		if lines := strings.Count(printed(t, r, audit.Text), "\n"); lines != 10 {
 			t.Errorf("%q: %d lines:\n%s", bad, lines, printed(t, r, audit.Text))
 		}
 		records, err := csv.NewReader(strings.NewReader(printed(t, r, audit.CSV))).ReadAll()
