@@ -51,6 +51,9 @@ func Open(name string) (*Repository, error) {
 		return nil, err
 	}
 	repo, err := git.PlainOpenWithOptions(from, &git.PlainOpenOptions{DetectDotGit: true, EnableDotGitCommonDir: true})
+	if bare, err2 := git.PlainOpen(from); errors.Is(err, git.ErrRepositoryNotExists) && err2 == nil {
+		repo, err = bare, nil
+	}
 	if errors.Is(err, git.ErrRepositoryNotExists) {
 		return nil, &manifest.Error{File: filepath.ToSlash(name), Msg: "is in no Git repository",
 			Tip: "name a path in the work tree of one"}
