@@ -76,7 +76,8 @@ type Bundle struct {
 	Objects    bool       // the catalog holds the bundle's objects
 	Metadata   int        // how many olm.csv.metadata it has
 
-	bodyFault string // why a body cannot be read
+	bodyFault  string // why a body cannot be read
+	imageFault string // which image is not a reference
 }
 
 // Property is a property of a bundle.

@@ -203,6 +203,9 @@ func (p *Package) checkBundle(b *Bundle) *fault {
 	case packages[0].PackageName != p.Name:
 		return stop("package-property", "package %q does not match %q property %q", p.Name, TypePackage, packages[0].PackageName)
 	}
+	if b.imageFault != "" {
+		return stop("image", "package %q bundle %q %s", p.Name, b.Name, b.imageFault)
+	}
 	if _, err := semver.Parse(packages[0].Version); err != nil {
 		return stop("version", "error parsing bundle %q version %q: %v", b.Name, packages[0].Version, err)
 	}
@@ -344,6 +347,7 @@ var Rules = map[string]string{
 	"duplicate-package":      "A package occurs twice",
 	"duplicate-version":      "Two bundles of a package have the same version",
 	"empty-channel":          "A channel has no entries",
+	"image":                  "The image of a bundle is not a reference",
 	"no-bundle":              "A channel entry has no bundle",
 	"no-channel":             "A package has no channel",
 	"no-default-channel":     "A package names no default channel",

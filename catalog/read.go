@@ -7,6 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
+
+	"github.com/distribution/reference"
 
 	"github.com/olmgen/olmgen/bundle/source"
 )
@@ -58,6 +61,9 @@ type document struct {
 	Image          string          `json:"image"`
 	Entries        json.RawMessage `json:"entries"`
 	Properties     []Property      `json:"properties"`
+	RelatedImages  []struct {
+		Image string `json:"image"`
+	} `json:"relatedImages"`
 }
 
 func (r *reader) add(d source.CatalogDocument) error {
@@ -116,7 +122,7 @@ func (r *reader) addChannel(doc *document, place Place, text []byte) error {
 
 func (r *reader) addBundle(doc *document, place Place) {
 	p := r.pkg(doc.Package, place)
-	b := &Bundle{Place: place, Name: doc.Name, Image: doc.Image}
+	b := &Bundle{Place: place, Name: doc.Name, Image: doc.Image, imageFault: imageFault(doc)}
 	for i, prop := range doc.Properties {
 		body := prop.Type == TypeObject || prop.Type == TypeCSVMetadata
 		if body {
@@ -131,6 +137,35 @@ func (r *reader) addBundle(doc *document, place Place) {
 		return
 	}
 	p.Bundles = append(p.Bundles, b)
+}
+
+// imageFault returns opm's words about the first image that is not a reference (operator-registry:
+// alpha/declcfg/declcfg_to_model.go, validateImagePullSpec).
+func imageFault(doc *document) string {
+	if text := pullSpecFault("image", doc.Image); text != "" {
+		return text
+	}
+	for i, r := range doc.RelatedImages {
+		if text := pullSpecFault(fmt.Sprintf("relatedImages[%d].image", i), r.Image); text != "" {
+			return text
+		}
+	}
+	return ""
+}
+
+func pullSpecFault(field, image string) string {
+	if image == "" {
+		return ""
+	}
+	_, err := reference.ParseNormalizedNamed(image)
+	if err == nil {
+		return ""
+	}
+	text := err.Error()
+	if strings.HasSuffix(text, ") must be lowercase") { // opm's copy of this package does not name the repository
+		text = "invalid reference format: repository name must be lowercase"
+	}
+	return fmt.Sprintf("%s: invalid image pull spec %q: %s", field, image, text)
 }
 
 // addBody notes what is checked about a body, before it is dropped.

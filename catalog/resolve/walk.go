@@ -243,9 +243,15 @@ func (w *walker) decide(s *State, key string) []decision {
 	return list
 }
 
-// deciders counts what OLM decides about first: Subscriptions and CSVs without one.
+// deciders counts what OLM decides about first: Subscriptions and CSVs without one. A Subscription without channel counts
+// twice: which of several entries of a bundle OLM takes is a decision too.
 func (s *State) deciders() int {
 	n := len(s.Subscriptions)
+	for _, sub := range s.Subscriptions {
+		if sub.Channel == "" {
+			n++
+		}
+	}
 	for _, c := range s.CSVs {
 		if !c.Copied && !slices.ContainsFunc(s.Subscriptions, func(sub Subscription) bool { return sub.InstalledCSV == c.Name }) {
 			n++
@@ -309,11 +315,17 @@ func (w *walker) end(s *State, p path, walk Walk) {
 	w.walks = append(w.walks, walk)
 }
 
-// deprecation returns what the catalog of a Subscription says about what is installed (OLM: catalog/subscription,
-// updateDeprecatedStatus).
+// deprecation returns what the catalog of a Subscription says about what is installed. The catalog may be one that the
+// resolver does not see (OLM: catalog/subscription/reconciler.go, updateDeprecatedStatus).
 func (w *world) deprecation(s *Subscription) deprecations {
-	for _, e := range w.of(&snapshot{}, sourceKey{s.Source, s.SourceNamespace}) {
-		if e.name == s.InstalledCSV && e.ofPackage(s.Package) && (s.Channel == "" || e.channel == s.Channel) {
+	for _, c := range slices.Concat(w.catalogs, w.hidden) {
+		if c.key != (sourceKey{s.Source, s.SourceNamespace}) {
+			continue
+		}
+		for _, e := range c.byName[s.InstalledCSV] {
+			if !e.ofPackage(s.Package) || s.Channel != "" && e.channel != s.Channel {
+				continue
+			}
 			d := e.deprecations
 			if s.Channel == "" {
 				d.channel = ""

@@ -15,6 +15,7 @@ import (
 type world struct {
 	namespace string
 	catalogs  []*snapshot
+	hidden    []*snapshot // of other namespaces: not for the resolver
 	converter *converter
 }
 
@@ -30,16 +31,17 @@ type snapshot struct {
 func newWorld(s *State) *world {
 	w := &world{namespace: s.Namespace, converter: newConverter()}
 	for _, c := range s.Catalogs {
-		if c.Namespace != s.Namespace && (c.Namespace != s.GlobalNamespace || s.ExcludeGlobal) {
-			continue
-		}
 		snap := &snapshot{key: sourceKey{c.Name, c.Namespace}, priority: c.Priority}
 		if c.Unavailable {
 			snap.err = fmt.Errorf("no registry client established for catalogsource %s/%s", c.Namespace, c.Name)
 		} else {
 			snap.addCatalog(c.Catalog)
 		}
-		w.catalogs = append(w.catalogs, snap)
+		if c.Namespace == s.Namespace || c.Namespace == s.GlobalNamespace && !s.ExcludeGlobal {
+			w.catalogs = append(w.catalogs, snap)
+		} else {
+			w.hidden = append(w.hidden, snap)
+		}
 	}
 	return w
 }
