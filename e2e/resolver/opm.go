@@ -65,14 +65,16 @@ func serveUnvalidated(ctx context.Context, dir string) (*served, error) {
 	}
 	s := &unvalidated{packages: map[string]*registry.PackageManifest{}}
 	for _, p := range config.Packages {
-		s.packages[p.Name] = &registry.PackageManifest{PackageName: p.Name, DefaultChannelName: p.DefaultChannel}
+		s.packages[p.Name] = &registry.PackageManifest{PackageName: p.Name, DefaultChannelName: p.DefaultChannel,
+			Deprecation: deprecated(config, p.Name, declcfg.SchemaPackage, "")}
 	}
 	for _, ch := range config.Channels {
 		p := s.packages[ch.Package]
 		if p == nil {
 			return nil, fmt.Errorf("%s: channel %s of the unknown package %s", dir, ch.Name, ch.Package)
 		}
-		p.Channels = append(p.Channels, registry.PackageChannel{Name: ch.Name})
+		p.Channels = append(p.Channels, registry.PackageChannel{Name: ch.Name,
+			Deprecation: deprecated(config, ch.Package, declcfg.SchemaChannel, ch.Name)})
 		for _, e := range ch.Entries {
 			i := slices.IndexFunc(config.Bundles, func(b declcfg.Bundle) bool {
 				return b.Package == ch.Package && b.Name == e.Name
@@ -88,6 +90,9 @@ func serveUnvalidated(ctx context.Context, dir string) (*served, error) {
 			if err != nil {
 				return nil, err
 			}
+			if d := deprecated(config, ch.Package, declcfg.SchemaBundle, e.Name); d != nil {
+				b.Deprecation = &api.Deprecation{Message: d.Message}
+			}
 			s.bundles = append(s.bundles, b)
 		}
 	}
@@ -96,6 +101,18 @@ func serveUnvalidated(ctx context.Context, dir string) (*served, error) {
 			cmp.Compare(a.CsvName, b.CsvName))
 	})
 	return listen(s, func() {})
+}
+
+// deprecated returns what a catalog says about one of a package's parts, or nil.
+func deprecated(c *declcfg.DeclarativeConfig, pkg, schema, name string) *registry.Deprecation {
+	for _, d := range c.Deprecations {
+		for _, e := range d.Entries {
+			if d.Package == pkg && e.Reference.Schema == schema && e.Reference.Name == name {
+				return &registry.Deprecation{Message: e.Message}
+			}
+		}
+	}
+	return nil
 }
 
 // unvalidated is the part of a registry that OLM's resolver asks.
