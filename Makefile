@@ -52,6 +52,7 @@ lint: $(BIN)/golangci-lint-$(GOLANGCI_VERSION) ## Run go mod tidy and golangci-l
 	cd e2e/harness && $< run ./...
 	cd e2e/helm && $< run ./...
 	cd e2e/authorizer && $< run ./...
+	cd e2e/resolver && $< run ./...
 	cd e2e/browser && $< run ./...
 
 $(BIN)/golangci-lint-$(GOLANGCI_VERSION):
@@ -97,8 +98,14 @@ harness: ## Build the API server, OLM and the harness that "make live" and "make
 live: harness ## Install bundles with a real OLM and compare with golden/live; UPDATE=1 writes it, CASES=regexp picks
 	e2e/.bin/harness -run '$(CASES)' $(if $(UPDATE),-update) live
 
-e2e: harness ## Apply what olmgen renders to a real API server; CHECK=name, CASES=regexp and SAMPLE=n (each n-th package) pick
-	e2e/.bin/harness -run '$(CASES)' -sample $(or $(SAMPLE),1) $(if $(UPDATE),-update) e2e $(CHECK)
+# The checks of "make e2e". All but resolve need a cluster.
+CHECKS := $(or $(CHECK),dry-run apply upgrade access crs $(if $(CASES),,resolve))
+CLUSTER_CHECKS := $(filter-out resolve,$(CHECKS))
+
+e2e: $(if $(CLUSTER_CHECKS),harness) ## Apply what olmgen renders to a real API server, and ask OLM's resolver; CHECK=name, CASES=regexp, SAMPLE=n pick
+	$(if $(CLUSTER_CHECKS),e2e/.bin/harness -run '$(CASES)' -sample $(or $(SAMPLE),1) $(if $(UPDATE),-update) e2e $(CLUSTER_CHECKS))
+	$(if $(filter resolve,$(CHECKS)),cd e2e/resolver && CGO_ENABLED=0 $(GO) build -trimpath -o ../.bin/resolver .)
+	$(if $(filter resolve,$(CHECKS)),e2e/.bin/resolver -seed $(or $(SEED),1) -cases $(or $(CASES),100) random)
 
 e2e-test: harness ## Test the harness: killed at any moment it leaves nothing behind
 	cd e2e/harness && $(TEST) -count=1 ./...

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/olmgen/olmgen/catalog/resolve"
-	"github.com/olmgen/olmgen/internal/resolvercase"
+	"github.com/olmgen/olmgen/golden/resolvercase"
 )
 
 // TestResolverCases compares with what OLM's own resolver answered to the cases of the repository. "make e2e

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/olmgen/olmgen/catalog/resolve"
-	"github.com/olmgen/olmgen/internal/resolvercase"
+	"github.com/olmgen/olmgen/golden/resolvercase"
 )
 
 // counts are what the harness has compared.

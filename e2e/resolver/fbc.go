@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/olmgen/olmgen/catalog"
-	"github.com/olmgen/olmgen/internal/resolvercase"
+	"github.com/olmgen/olmgen/golden/resolvercase"
 )
 
 // fbc is a file-based catalog.

@@ -25,7 +25,7 @@ import (
 	"github.com/operator-framework/operator-lifecycle-manager/pkg/lib/operatorlister"
 	"github.com/operator-framework/operator-registry/pkg/client"
 
-	"github.com/olmgen/olmgen/internal/resolvercase"
+	"github.com/olmgen/olmgen/golden/resolvercase"
 )
 
 // olm is OLM's resolver over the catalogs of a case. The namespace that it sees is exchanged for each resolution.

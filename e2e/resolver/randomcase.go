@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/olmgen/olmgen/catalog"
-	"github.com/olmgen/olmgen/internal/resolvercase"
+	"github.com/olmgen/olmgen/golden/resolvercase"
 )
 
 // question returns the namespace and its scenarios, and adds further catalogs.

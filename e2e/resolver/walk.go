@@ -20,7 +20,7 @@ import (
 	"github.com/operator-framework/operator-lifecycle-manager/pkg/controller/registry/resolver/solver"
 
 	"github.com/olmgen/olmgen/catalog/resolve"
-	"github.com/olmgen/olmgen/internal/resolvercase"
+	"github.com/olmgen/olmgen/golden/resolvercase"
 )
 
 // namespace holds what OLM reads and changes. It stands for the API server.
