@@ -133,8 +133,8 @@ func (g *group) answer() resolvercase.Walk {
 	return w
 }
 
-// constraints returns the constraints of a text, each once. OLM joins them by a comma, which is also in lists of bundles:
-// a part that does not begin a constraint belongs to the one before it.
+// constraints returns the constraints of a text, each once. OLM joins them by a comma, which is also in lists of
+// bundles: parts belong together until they are a whole constraint.
 func constraints(text string) []string {
 	var list []string
 	open := ""

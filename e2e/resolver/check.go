@@ -8,8 +8,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/golden/resolvercase"
 )
@@ -65,7 +63,7 @@ func compare(ctx context.Context, dir string, r runs, total *counts) (*resolverc
 		return nil, nil, err
 	}
 	var diffs []string
-	if d := cmp.Diff(answer.CatalogErrors, opened.Refusals); d != "" {
+	if d := resolvercase.RefusalDiff(answer.CatalogErrors, opened.Refusals); d != "" {
 		diffs = append(diffs, "catalogErrors (-OLM +olmgen):\n"+d)
 	}
 	for i := range answer.Scenarios {
@@ -117,11 +115,11 @@ func recorded(dir string, answer *resolvercase.Answer) ([]string, error) {
 		return nil, err
 	}
 	var diffs []string
-	if d := cmp.Diff(want.CatalogErrors, answer.CatalogErrors); d != "" && len(want.CatalogErrors)+len(answer.CatalogErrors) > 0 {
+	if d := resolvercase.RefusalDiff(want.CatalogErrors, answer.CatalogErrors); d != "" {
 		diffs = append(diffs, "catalogErrors (-recorded +OLM):\n"+d)
 	}
-	if len(want.Scenarios) != len(answer.Scenarios) {
-		return append(diffs, fmt.Sprintf("%d scenarios are recorded of %d", len(want.Scenarios), len(answer.Scenarios))), nil
+	if have, all := len(want.Scenarios), len(answer.Scenarios); have != all {
+		return append(diffs, fmt.Sprintf("%d scenarios are recorded of %d", have, all)), nil
 	}
 	for i := range want.Scenarios {
 		if d := recordedDiff(&want.Scenarios[i], &answer.Scenarios[i]); d != "" {
@@ -131,8 +129,8 @@ func recorded(dir string, answer *resolvercase.Answer) ([]string, error) {
 	return diffs, nil
 }
 
-// recordedDiff compares two answers of OLM. Of an unstable one, the most frequent walk must be recorded: rare ones may be
-// missing on both sides.
+// recordedDiff compares two answers of OLM. Of an unstable one, the most frequent walk must be recorded: rare ones may
+// be missing on both sides.
 func recordedDiff(want, got *resolvercase.ScenarioAnswer) string {
 	if (want.Outcome == resolvercase.Unstable) != (got.Outcome == resolvercase.Unstable) {
 		return fmt.Sprintf("the outcome %s is recorded, and OLM's is %s", want.Outcome, got.Outcome)

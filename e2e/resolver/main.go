@@ -19,7 +19,7 @@ import (
 const usage = `usage: resolver [flags] random      make random cases and compare olmgen with OLM
        resolver [flags] check DIR...   compare the answers recorded in cases, OLM and olmgen
        resolver [flags] answer DIR...  write OLM's answers into cases
-DIR is a case, or a directory of cases.`
+DIR is a case, or a directory of cases`
 
 type options struct {
 	seed     uint64
@@ -34,7 +34,7 @@ func main() {
 	var o options
 	flag.Uint64Var(&o.seed, "seed", 1, "random: seed of the first case; the next one has the next seed")
 	flag.IntVar(&o.cases, "cases", 100, "random: how many cases")
-	flag.StringVar(&o.out, "out", "", "random: where cases that differ are written; default: a directory that is removed if empty")
+	flag.StringVar(&o.out, "out", "", "random: where cases that differ are written; default: a temporary directory")
 	flag.BoolVar(&o.keep, "all", false, "random: write all cases, not only those that differ")
 	flag.IntVar(&o.parallel, "parallel", 2, "cases at a time")
 	flag.IntVar(&o.runs.often, "runs", 30, "how often a scenario is walked")
@@ -145,7 +145,8 @@ func (o *options) random(ctx context.Context) error {
 		}
 		return o.report(name, diffs, err)
 	})
-	fmt.Printf("resolve, seeds %d to %d: %s\n%s\n", o.seed, o.seed+uint64(o.cases)-1, total, time.Since(start).Round(time.Second))
+	fmt.Printf("resolve, seeds %d to %d: %s\n%s\n", o.seed, o.seed+uint64(o.cases)-1, total,
+		time.Since(start).Round(time.Second))
 	return o.result(ctx, failed)
 }
 

@@ -128,11 +128,13 @@ func (o *olm) connectResolver() {
 	o.log.SetLevel(logrus.PanicLevel)
 	o.cache = resolver.NewOperatorCacheProvider(lister, clientset{o: o},
 		resolver.SourceProviderFromRegistryClientProvider(o.clients, sources, o.log), o.log)
-	o.resolver = resolver.NewOperatorStepResolver(lister, clientset{o: o}, o.question.GlobalCatalogNamespace, o.cache, o.log)
+	o.resolver = resolver.NewOperatorStepResolver(lister, clientset{o: o}, o.question.GlobalCatalogNamespace, o.cache,
+		o.log)
 }
 
 func operatorGroup(namespace string, i int, g resolvercase.OperatorGroup) *operatorsv1.OperatorGroup {
-	out := &operatorsv1.OperatorGroup{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("og-%d", i), Namespace: namespace}}
+	out := &operatorsv1.OperatorGroup{
+		ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("og-%d", i), Namespace: namespace}}
 	out.Spec.UpgradeStrategy = operatorsv1.UpgradeStrategy(g.UpgradeStrategy)
 	if g.ExcludeGlobalCatalogs {
 		out.Annotations = map[string]string{"olm.operatorframework.io/exclude-global-namespace-resolution": "true"}
@@ -186,7 +188,8 @@ func (o *olm) annotations(ctx context.Context, c resolvercase.Catalog) error {
 		defer s.stop()
 		connected[key] = s.client
 	}
-	sources := resolver.SourceProviderFromRegistryClientProvider(connected, listers.NewCatalogSourceLister(o.sources), o.log)
+	sources := resolver.SourceProviderFromRegistryClientProvider(connected,
+		listers.NewCatalogSourceLister(o.sources), o.log)
 	snapshot, err := sources.Sources(c.Namespace)[cache.SourceKey(key)].Snapshot(ctx)
 	if err != nil {
 		return err

@@ -65,7 +65,8 @@ func (r *random) pkg(name string) *pkg {
 	for _, v := range r.versions() {
 		p.Bundles = append(p.Bundles, r.bundle(name, v))
 	}
-	channels := [][]string{{"stable"}, {"stable", "beta"}, {"alpha", "stable"}, {"stable", "beta", "alpha"}}[r.weighted(6, 3, 1, 1)]
+	sets := [][]string{{"stable"}, {"stable", "beta"}, {"alpha", "stable"}, {"stable", "beta", "alpha"}}
+	channels := sets[r.weighted(6, 3, 1, 1)]
 	used := map[string]bool{}
 	for i, ch := range channels {
 		members := p.Bundles

@@ -87,15 +87,17 @@ func (r *random) requirement() catalog.Property {
 
 // unreadable returns a requirement at which OLM stops.
 func (r *random) unreadable() catalog.Property {
+	name := pick(r, r.names...)
 	return pick(r,
-		property(catalog.TypePackageRequired, catalog.PackageRequired{PackageName: pick(r, r.names...), VersionRange: "^1.0.0"}),
-		property(catalog.TypePackageRequired, catalog.PackageRequired{PackageName: pick(r, r.names...), VersionRange: ">=1.0"}),
+		property(catalog.TypePackageRequired, catalog.PackageRequired{PackageName: name, VersionRange: "^1.0.0"}),
+		property(catalog.TypePackageRequired, catalog.PackageRequired{PackageName: name, VersionRange: ">=1.0"}),
 		property(catalog.TypeConstraint, map[string]any{}),
 		property(catalog.TypeConstraint, map[string]any{"unknown": map[string]any{}}),
 		property(catalog.TypeConstraint, map[string]any{"failureMessage": "none"}),
 		property(catalog.TypeConstraint, map[string]any{"cel": map[string]any{"rule": "1 + 1"}}),
 		property(catalog.TypeConstraint, map[string]any{"cel": map[string]any{"rule": "properties.exists(p, "}}),
-		property(catalog.TypeConstraint, map[string]any{"package": map[string]any{"packageName": "b", "versionRange": "~1.0"}}))
+		property(catalog.TypeConstraint,
+			map[string]any{"package": map[string]any{"packageName": "b", "versionRange": "~1.0"}}))
 }
 
 func (r *random) api() catalog.GVK {

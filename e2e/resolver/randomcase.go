@@ -30,7 +30,8 @@ func (r *random) question(seed uint64, catalogs map[string]*fbc) *resolvercase.C
 	case 1:
 		q.OperatorGroup = &resolvercase.OperatorGroup{ExcludeGlobalCatalogs: true}
 	case 2:
-		q.OperatorGroup = &resolvercase.OperatorGroup{UpgradeStrategy: pick(r, "Default", "TechPreviewUnsafeFailForward")}
+		q.OperatorGroup = &resolvercase.OperatorGroup{
+			UpgradeStrategy: pick(r, "Default", "TechPreviewUnsafeFailForward")}
 	case 3:
 		q.OperatorGroup = &resolvercase.OperatorGroup{Count: new(int)}
 	case 4:
@@ -130,12 +131,17 @@ func (r *random) scenario(q *resolvercase.Case, catalogs map[string]*fbc) *resol
 		switch {
 		case r.is(0.4): // a dependency that OLM installed
 			s.Installed = append(s.Installed, r.csv(p))
-			s.Subscriptions = append(s.Subscriptions, resolvercase.Subscription{
+			sub := resolvercase.Subscription{
 				Name:    fmt.Sprintf("%s-%s-%s-%s", p.pkg.Name, p.channel, p.source.Name, p.source.Namespace),
 				Package: p.pkg.Name, Channel: p.channel, Source: p.source.Name, SourceNamespace: p.source.Namespace,
-				StartingCSV: p.bundle.Name, InstalledCSV: p.bundle.Name})
+				StartingCSV: p.bundle.Name, InstalledCSV: p.bundle.Name}
+			if !hasSubscription(s, sub.Name) {
+				s.Subscriptions = append(s.Subscriptions, sub)
+			}
 		case r.is(0.2):
-			s.Installed = append(s.Installed, r.handMade())
+			if c := r.handMade(); !hasCSV(s, c.Name) {
+				s.Installed = append(s.Installed, c)
+			}
 		default:
 			s.Installed = append(s.Installed, r.csv(p))
 		}
@@ -148,10 +154,14 @@ func hasCSV(s *resolvercase.Scenario, name string) bool {
 	return slices.ContainsFunc(s.Installed, func(c resolvercase.CSV) bool { return c.Name == name })
 }
 
+func hasSubscription(s *resolvercase.Scenario, name string) bool {
+	return slices.ContainsFunc(s.Subscriptions, func(o resolvercase.Subscription) bool { return o.Name == name })
+}
+
 func (r *random) subscribe(s *resolvercase.Scenario, p place) {
 	sub := resolvercase.Subscription{Name: p.pkg.Name, Package: p.pkg.Name, Channel: p.channel, Source: p.source.Name,
 		SourceNamespace: p.source.Namespace}
-	for slices.ContainsFunc(s.Subscriptions, func(o resolvercase.Subscription) bool { return o.Name == sub.Name }) {
+	for hasSubscription(s, sub.Name) {
 		sub.Name += "2"
 	}
 	switch r.weighted(80, 10, 1, 1, 1) {
@@ -241,17 +251,17 @@ func (r *random) unusual(q *resolvercase.Case, s *resolvercase.Scenario) {
 
 // unfinished has the CSV of a Subscription fail while it replaces another one.
 func (r *random) unfinished(s *resolvercase.Scenario) {
-	for i := range s.Installed {
-		c := &s.Installed[i]
-		if c.Version == "" {
-			c.Version = versionOf(c.Name)
-		}
-		c.Phase = pick(r, "Failed", "Failed", "Installing")
-		c.Replaces = "old.v0.1.0"
-		s.Installed = append(s.Installed, resolvercase.CSV{Name: c.Replaces, Version: "0.1.0",
-			Phase: pick(r, "Replacing", "Replacing", "Replacing", "Failed", "Succeeded"),
-			Properties: []catalog.Property{property(catalog.TypePackage, catalog.PackageProperty{
-				PackageName: pick(r, r.names...), Version: "0.1.0"})}})
+	if len(s.Installed) == 0 {
 		return
 	}
+	c := &s.Installed[0]
+	if c.Version == "" {
+		c.Version = versionOf(c.Name)
+	}
+	c.Phase = pick(r, "Failed", "Failed", "Installing")
+	c.Replaces = "old.v0.1.0"
+	s.Installed = append(s.Installed, resolvercase.CSV{Name: c.Replaces, Version: "0.1.0",
+		Phase: pick(r, "Replacing", "Replacing", "Replacing", "Failed", "Succeeded"),
+		Properties: []catalog.Property{property(catalog.TypePackage, catalog.PackageProperty{
+			PackageName: pick(r, r.names...), Version: "0.1.0"})}})
 }

@@ -208,7 +208,8 @@ func (o *olm) before(n *namespace, w *resolvercase.Walk, seen *[]string) (bool, 
 	if len(n.subscriptions) == 0 {
 		w.Outcome = string(resolve.NoSubscriptions)
 	} else if _, err := resolver.IsFailForwardEnabled(o.groupLister.OperatorGroups(o.question.Namespace)); err != nil {
-		w.Outcome, w.Error = string(resolve.Failed), &resolvercase.Failure{Reason: resolve.ReasonSync, Text: err.Error()}
+		w.Outcome = string(resolve.Failed)
+		w.Error = &resolvercase.Failure{Reason: resolve.ReasonSync, Text: err.Error()}
 	} else if n.waiting() {
 		w.Outcome = string(resolve.UpgradePending)
 	} else if i := slices.Index(*seen, n.key()); i >= 0 {
@@ -260,7 +261,9 @@ func newStep(n *namespace, planned []*v1alpha1.Step, lookups []v1alpha1.BundleLo
 	}
 	slices.SortFunc(step.CSVs, func(a, b resolvercase.PlannedCSV) int { return cmp.Compare(a.Name, b.Name) })
 	slices.SortFunc(step.Subscriptions, func(a, b resolve.Move) int { return cmp.Compare(a.Name, b.Name) })
-	slices.SortFunc(step.NewSubscriptions, func(a, b resolvercase.Subscription) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(step.NewSubscriptions, func(a, b resolvercase.Subscription) int {
+		return cmp.Compare(a.Name, b.Name)
+	})
 	return step, nil
 }
 
@@ -317,7 +320,8 @@ func (o *olm) install(n *namespace, step *resolvercase.Step, lookups []v1alpha1.
 func (o *olm) end(n *namespace, w *resolvercase.Walk) {
 	w.Installed = n.names()
 	for _, s := range n.subscriptions {
-		w.Subscriptions = append(w.Subscriptions, resolvercase.Status{Name: s.Name, InstalledCSV: s.Status.InstalledCSV})
+		w.Subscriptions = append(w.Subscriptions,
+			resolvercase.Status{Name: s.Name, InstalledCSV: s.Status.InstalledCSV})
 		if d := o.deprecation(s); d != (resolvercase.Deprecation{Subscription: s.Name}) {
 			w.DeprecationConditions = append(w.DeprecationConditions, d)
 		}

@@ -60,6 +60,24 @@ func WalkDiff(want, got Walk) string {
 	return cmp.Diff(Text(want), Text(got))
 }
 
+// RefusalDiff returns the difference between opm's reasons not to serve catalogs and predicted ones, or "". The order
+// in which opm lists the faults of several channels is by chance.
+func RefusalDiff(want, got map[string]string) string {
+	sorted := func(refusals map[string]string) map[string]string {
+		out := map[string]string{}
+		for name, text := range refusals {
+			lines := strings.Split(text, "\n")
+			for i, line := range lines {
+				lines[i] = strings.TrimLeft(line, "│├└─ ")
+			}
+			slices.Sort(lines)
+			out[name] = strings.Join(lines, "\n")
+		}
+		return out
+	}
+	return cmp.Diff(sorted(want), sorted(got))
+}
+
 // Text returns a walk as text that is equal for equal walks.
 func Text(w Walk) string {
 	data, err := YAML(w)

@@ -20,7 +20,8 @@ type Opened struct {
 func (c *Case) Open(dir string) (*Opened, error) {
 	o := &Opened{Refusals: map[string]string{}, catalogs: map[string]*catalog.Catalog{}}
 	for _, each := range c.Catalogs {
-		s := resolve.Source{Name: each.Name, Namespace: each.Namespace, Priority: each.Priority, Unavailable: each.Unavailable}
+		s := resolve.Source{Name: each.Name, Namespace: each.Namespace, Priority: each.Priority,
+			Unavailable: each.Unavailable}
 		if !each.Unavailable {
 			read, err := catalog.Read(context.Background(), CatalogDir(dir, each.Name), catalog.Options{})
 			if err != nil {
@@ -58,7 +59,8 @@ func (c *Case) State(s *Scenario, o *Opened) (*resolve.State, error) {
 
 func (s *Subscription) state() resolve.Subscription {
 	out := resolve.Subscription{Name: s.Name, Package: s.Package, Channel: s.Channel, Source: s.Source,
-		SourceNamespace: s.SourceNamespace, StartingCSV: s.StartingCSV, InstalledCSV: s.InstalledCSV, CurrentCSV: s.CurrentCSV}
+		SourceNamespace: s.SourceNamespace, StartingCSV: s.StartingCSV, InstalledCSV: s.InstalledCSV,
+		CurrentCSV: s.CurrentCSV}
 	if s.CurrentCSV == "" {
 		out.CurrentCSV = s.InstalledCSV
 	}
