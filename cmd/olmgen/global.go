@@ -11,7 +11,7 @@ import (
 	"golang.org/x/term"
 )
 
-// colorMode says when output has colors.
+// colorMode is when output has colors.
 type colorMode string
 
 const (

@@ -11,7 +11,7 @@ import (
 	"github.com/olmgen/olmgen/review/permissions"
 )
 
-// described says what fields are, by type and name in JSON.
+// described has what fields are, by type and name in JSON.
 var described = map[string]string{
 	"Report.operator":           "What the report is about. For a tree, name is the path",
 	"Report.summary":            "The answers to what a person asks first, the most dangerous first. What is not the case is not in it",
