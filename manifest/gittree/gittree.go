@@ -129,8 +129,8 @@ func (r *Repository) tree(rev string) (*object.Tree, error) {
 		e := &manifest.Error{File: filepath.ToSlash(r.path), Msg: fmt.Sprintf("the Git repository has no revision %q", rev),
 			Tip: "name a branch, a tag or a commit"}
 		if r.shallow() {
-			e.Tip = "the repository is shallow: fetch more of it, as with git fetch --unshallow, or fetch-depth: 0 of " +
-				"actions/checkout"
+			e.Tip = "the repository is shallow: fetch the revision, or clone the repository with its history " +
+				"(fetch-depth: 0 of actions/checkout)"
 		}
 		return nil, e
 	}
