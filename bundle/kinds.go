@@ -1,6 +1,7 @@
 package bundle
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/olmgen/olmgen/manifest"
@@ -111,6 +112,19 @@ func plain(kind string) *kindInfo {
 
 // isSupported reports whether OLM installs objects of this group and kind from a bundle.
 func isSupported(group, kind string) bool { return find(supported, group, kind) != nil }
+
+// Unsupported returns the kinds of objects that OLM refuses in a bundle, sorted. Only a bundle that was read with
+// AllowUnsupported has such objects.
+func (b *Bundle) Unsupported() []string {
+	var kinds []string
+	for _, o := range b.Others {
+		if !isSupported(o.Group(), o.Kind) && !slices.Contains(kinds, o.Kind) {
+			kinds = append(kinds, o.Kind)
+		}
+	}
+	slices.Sort(kinds)
+	return kinds
+}
 
 // ScopeOfKind returns whether objects of a kind are namespaced, for the kinds of Kubernetes, OLM, OpenShift and others
 // that are common beside operators.
