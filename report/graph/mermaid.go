@@ -67,7 +67,7 @@ func (p Place) title(r *Radius) string {
 	return "namespace " + p.Namespace
 }
 
-// access says what the operator has where nothing binds it.
+// access returns what the operator has where nothing binds it.
 func (r *Radius) access() string {
 	if r.Everywhere() {
 		return "only what it has in all namespaces"

@@ -228,7 +228,7 @@ const maxSummary = 44
 // mostResources is how many resources a summary names.
 const mostResources = 3
 
-// summary says what rules are about: a single short rule itself, else their resources.
+// summary returns what rules are about: a single short rule itself, else their resources.
 func summary(rules []rbacv1.PolicyRule) string {
 	if len(rules) == 1 && !slices.Contains(rules[0].Resources, rbacv1.ResourceAll) {
 		p := rules[0]

@@ -69,7 +69,11 @@ func hostileState(tb testing.TB, s, other string) *upgrade.State {
 	if err != nil {
 		return nil
 	}
-	return &upgrade.State{Name: s, Objects: list, Operators: operators, Permissions: r}
+	roles, err := permissions.UnboundRoles(permissions.Input{Objects: list, CSVs: csvs})
+	if err != nil {
+		return nil
+	}
+	return &upgrade.State{Name: s, Objects: list, Operators: operators, Permissions: r, Roles: roles}
 }
 
 var (
