@@ -20,10 +20,18 @@ type builder struct {
 	visited   map[*entry]*variable
 	ids       []string // of the variables, in the order in which they were added
 	chance    *chance
+	provided  map[providedKey][]*entry
+}
+
+// providedKey is a requirement of a bundle in a catalog. Most versions of an operator have the same one.
+type providedKey struct {
+	source   sourceKey
+	property string
 }
 
 func (w *world) builder(installed *snapshot, c *chance) *builder {
-	return &builder{world: w, installed: installed, variables: map[string]*variable{}, visited: map[*entry]*variable{}, chance: c}
+	return &builder{world: w, installed: installed, chance: c, variables: map[string]*variable{},
+		visited: map[*entry]*variable{}, provided: map[providedKey][]*entry{}}
 }
 
 // build returns the variables for the Subscriptions and installed CSVs of the namespace.
@@ -110,6 +118,18 @@ func newBundle(e *entry) *variable {
 // providers returns the bundles that meet a requirement, wanted most first. All entries of a channel with one of them
 // take part in the order, so a channel that cannot be sorted is an error.
 func (b *builder) providers(e *entry, need *requirement) ([]*entry, error) {
+	key := providedKey{e.source, need.property}
+	if known, ok := b.provided[key]; ok {
+		return known, nil
+	}
+	list, err := b.findProviders(e, need)
+	if err == nil {
+		b.provided[key] = list
+	}
+	return list, err
+}
+
+func (b *builder) findProviders(e *entry, need *requirement) ([]*entry, error) {
 	type group struct {
 		source                     sourceKey
 		pkg, channel, subscription string
