@@ -153,9 +153,10 @@ func (b *builder) findProviders(e *entry, need *requirement) ([]*entry, error) {
 	var all []*entry
 	for _, s := range sorted {
 		for _, other := range s.entries {
-			if other.source.virtual() && names[other.name] || !other.source.virtual() && b.covered(other, func(pkg string) bool {
-				return groups[group{other.source, pkg, other.channel, ""}]
-			}) {
+			if other.source.virtual() && names[other.name] || !other.source.virtual() && b.covered(other,
+				func(pkg string) bool {
+					return groups[group{other.source, pkg, other.channel, ""}]
+				}) {
 				all = append(all, other)
 			}
 		}
@@ -230,19 +231,22 @@ func (b *builder) subscribed(s *Subscription, current *entry) ([]*entry, string)
 	}
 	all = filter(all, func(e *entry) bool { return e.ofPackage(s.Package) })
 	if len(all) == 0 {
-		return nil, fmt.Sprintf("no operators found in package %s in the catalog referenced by subscription %s", s.Package, s.Name)
+		return nil, fmt.Sprintf("no operators found in package %s in the catalog referenced by subscription %s",
+			s.Package, s.Name)
 	}
 	all = filter(all, func(e *entry) bool { return s.Channel == "" || e.channel == s.Channel })
 	if len(all) == 0 {
-		return nil, fmt.Sprintf("no operators found in channel %s of package %s in the catalog referenced by subscription %s",
-			s.Channel, s.Package, s.Name)
+		return nil,
+			fmt.Sprintf("no operators found in channel %s of package %s in the catalog referenced by subscription %s",
+				s.Channel, s.Package, s.Name)
 	}
 	if current == nil && s.StartingCSV != "" {
 		all = filter(all, func(e *entry) bool { return e.name == s.StartingCSV })
 	}
 	if len(all) == 0 {
-		return nil, fmt.Sprintf("no operators found with name %s in channel %s of package %s in the catalog referenced by "+
-			"subscription %s", s.StartingCSV, s.Channel, s.Package, s.Name)
+		return nil,
+			fmt.Sprintf("no operators found with name %s in channel %s of package %s in the catalog referenced by "+
+				"subscription %s", s.StartingCSV, s.Channel, s.Package, s.Name)
 	}
 	return all, ""
 }
@@ -329,7 +333,10 @@ func (b *builder) exclude() {
 			packages[p.name] = append(packages[p.name], v.id)
 		}
 	}
-	gvks := slices.SortedFunc(maps.Keys(apis), func(x, y catalog.GVK) int { return strings.Compare(gvkText(x), gvkText(y)) })
+	gvks := slices.SortedFunc(maps.Keys(apis), func(x, y catalog.GVK) int {
+		return strings.Compare(gvkText(x),
+			gvkText(y))
+	})
 	for _, g := range gvks {
 		b.onlyOne(gvkText(g), "there can be only one provider of "+gvkText(g), "provide "+gvkText(g), apis[g])
 	}
