@@ -58,8 +58,9 @@ CatalogSources: a file, a directory, or - for stdin. --install adds a
 Subscription. RANGE chooses its startingCSV.
 
 --catalog says what a CatalogSource serves: DIR is a directory or file with a
-file-based catalog. Without NAMESPACE/NAME, the name is that of DIR and the
-namespace is the one that serves all namespaces.
+file-based catalog, or a directory with bundles or a legacy package. Without
+NAMESPACE/NAME, the name is that of DIR and the namespace is the one that serves
+all namespaces.
 
 The exit code is 3 if there are findings at or above --fail-on.`,
 		Example: `  olmgen catalog resolve --catalog catalog/ --install etcd@'<0.9.4':alpha
