@@ -57,6 +57,9 @@ func renderOLMv1(b *bundle.Bundle, o Options) (*Result, error) {
 
 // objectOLMv1 prints what OLM v1 makes by the same templates as what OLM v0 makes.
 func objectOLMv1(x olmv1.Object, o Options) (Object, error) {
+	if x.Carried != nil {
+		return NewObject(x.Carried), nil
+	}
 	template, view := "", any(nil)
 	if x.Authored {
 		template, view = olmv1View(x)

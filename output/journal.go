@@ -13,8 +13,8 @@ import (
 	"strconv"
 )
 
-// journal says how the files of a directory are written one by one. From the moment it has its name the write goes on
-// to its end: in this run, or in the next one if this one is killed.
+// journal lists the steps of a write of the files of a directory one by one. Once the journal has its name, the write
+// goes on to its end: in this run, or in the next one if this one is killed.
 type journal struct {
 	Steps []step   `json:"steps"`          // removals first, locks last
 	Dirs  []string `json:"dirs,omitempty"` // to remove after the removals, if they are empty
@@ -89,6 +89,9 @@ func stateOf(name string) (string, error) {
 
 // stagedAt is where the new content of a step lies until it is written.
 func (t target) stagedAt(i int) string { return at(t.inside.at(stageName), strconv.Itoa(i)) }
+
+// savedAt is where the old content of a step lies until the write is complete.
+func (t target) savedAt(i int) string { return t.stagedAt(i) + ".old" }
 
 // readJournal returns the journal of an interrupted run, nil if there is none.
 func readJournal(t target) (*journal, error) {
