@@ -4,6 +4,7 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
+	"io/fs"
 	"iter"
 	"os"
 	"slices"
@@ -249,6 +250,10 @@ func (v *flagValue) read(dir string) (any, error) {
 		var bad *FlagError
 		if errors.As(err, &bad) {
 			return nil, &FlagError{"--" + v.Flag + ": " + bad.Msg, bad.Tip}
+		}
+		var file *fs.PathError
+		if errors.As(err, &file) {
+			err = fmt.Errorf("--%s: %s: %w", v.Flag, file.Path, file.Err)
 		}
 		return value, err
 	case v.Placed.Type == Bool:
