@@ -3,13 +3,14 @@ SHELL := bash
 GO ?= go
 BIN := $(CURDIR)/.bin
 GOLANGCI_VERSION := v2.15.0
+AXE_VERSION := 4.14.1
 
 # Tests without real bundles: the environment does not make them longer.
 OFFLINE := OLMGEN_CORPUS= OLMGEN_ORACLE=
 # go test runs a part of go vet by default; "make lint" runs all of it, once.
 TEST := $(GO) test -vet=off
 
-.PHONY: help build test test-race test-corpus test-helm test-authorizer test-ci lint bench golden corpus conformance docs docs-check fuzz \
+.PHONY: help build test test-race test-corpus test-helm test-authorizer test-browser test-ci lint bench golden corpus conformance docs docs-check fuzz \
 	harness live e2e e2e-test
 
 help: ## List the targets
@@ -36,6 +37,12 @@ test-helm: ## Test charts with helm's own code, and with $$OLMGEN_CORPUS every t
 test-authorizer: ## Compare "olmgen permissions" with the RBAC authorizer of Kubernetes, over $$OLMGEN_CORPUS
 	cd e2e/authorizer && $(TEST) -timeout 30m .
 
+AXE := e2e/.bin/browser/node_modules/axe-core/axe.min.js
+test-browser: ## Open the HTML reports in headless Chromium and run axe-core (npm); skipped where there is no chromium
+	@test -f $(AXE) || npm install --prefix e2e/.bin/browser --no-audit --no-fund --no-package-lock axe-core@$(AXE_VERSION) || \
+		echo "test-browser: axe-core is not there: accessibility is not checked" >&2
+	cd e2e/browser && AXE=$$(ls $(CURDIR)/$(AXE) 2>/dev/null) $(TEST) -count=1 -v .
+
 test-ci: ## Test .ci/run with stages that do nothing
 	.ci/test
 
@@ -45,6 +52,7 @@ lint: $(BIN)/golangci-lint-$(GOLANGCI_VERSION) ## Run go mod tidy and golangci-l
 	cd e2e/harness && $< run ./...
 	cd e2e/helm && $< run ./...
 	cd e2e/authorizer && $< run ./...
+	cd e2e/browser && $< run ./...
 
 $(BIN)/golangci-lint-$(GOLANGCI_VERSION):
 	mkdir -p $(BIN)
@@ -68,7 +76,7 @@ conformance: ## Compare with what OLM made in real clusters ($$OLMGEN_CORPUS, $$
 	@test -n "$$OLMGEN_CORPUS" -a -n "$$OLMGEN_ORACLE" || { echo "set OLMGEN_CORPUS and OLMGEN_ORACLE"; exit 1; }
 	$(GO) test ./golden ./generate/olmv1 -run TestConformance -count=1 -v | grep -v '^=== '
 
-GENERATED := ./cmd/olmgen ./config ./review/crds ./review/permissions ./review/policy ./templates -run '^(TestReference|TestSchema|TestSchemaPage|TestPage)$$'
+GENERATED := ./cmd/olmgen ./config ./review/crds ./review/history ./review/permissions ./review/policy ./review/upgrade ./templates -run '^(TestReference|TestSchema|TestSchemaPage|TestPage)$$'
 docs: ## Write what is generated: docs/reference, the rules in docs/lint.md and docs/crds.md, the views in docs/templates.md, config/schema.json, docs/renderconfig.md
 	$(GO) test $(GENERATED) -update
 

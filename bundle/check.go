@@ -250,8 +250,8 @@ func (r *reader) checkPermissionList(list string, permissions []v1alpha1.Strateg
 	return nil
 }
 
-// ruleProblem says why OLM or the API server refuses a rule (spec 4.2; OLM: pkg/controller/install/rule_checker.go;
-// Kubernetes: pkg/apis/rbac/validation).
+// ruleProblem returns why OLM or the API server refuses a rule, or "" (spec 4.2; OLM:
+// pkg/controller/install/rule_checker.go; Kubernetes: pkg/apis/rbac/validation).
 func ruleProblem(rule rbacv1.PolicyRule, cluster bool) string {
 	switch {
 	case len(rule.Verbs) == 0:
@@ -325,7 +325,8 @@ func (r *reader) checkDeployments() error {
 	return nil
 }
 
-// selectorProblem says why the API server refuses a Deployment's selector (Kubernetes: pkg/apis/apps/validation).
+// selectorProblem returns why the API server refuses a Deployment's selector, or "" (Kubernetes:
+// pkg/apis/apps/validation).
 func selectorProblem(d *appsv1.DeploymentSpec) string {
 	if d.Selector == nil || len(d.Selector.MatchLabels)+len(d.Selector.MatchExpressions) == 0 {
 		return "missing or empty"

@@ -1,12 +1,13 @@
 package bundle
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// Scope tells whether a kind of object lives in a namespace.
+// Scope is whether a kind of object is namespaced.
 type Scope int
 
 // The scopes.
@@ -16,7 +17,7 @@ const (
 	ClusterScoped
 )
 
-// kindInfo says what OLM does with a kind of object in a bundle.
+// kindInfo is what OLM does with a kind of object in a bundle.
 type kindInfo struct {
 	group, version string // version is what an object without apiVersion is taken for
 	kind           string
@@ -112,7 +113,20 @@ func plain(kind string) *kindInfo {
 // isSupported reports whether OLM installs objects of this group and kind from a bundle.
 func isSupported(group, kind string) bool { return find(supported, group, kind) != nil }
 
-// ScopeOfKind tells whether objects of a kind are namespaced, for the kinds of Kubernetes, OLM, OpenShift and others
+// Unsupported returns the kinds of objects that OLM refuses in a bundle, sorted. Only a bundle that was read with
+// AllowUnsupported has such objects.
+func (b *Bundle) Unsupported() []string {
+	var kinds []string
+	for _, o := range b.Others {
+		if !isSupported(o.Group(), o.Kind) && !slices.Contains(kinds, o.Kind) {
+			kinds = append(kinds, o.Kind)
+		}
+	}
+	slices.Sort(kinds)
+	return kinds
+}
+
+// ScopeOfKind returns whether objects of a kind are namespaced, for the kinds of Kubernetes, OLM, OpenShift and others
 // that are common beside operators.
 func ScopeOfKind(group, kind string) Scope {
 	for _, list := range [][]kindInfo{supported, others} {
@@ -123,7 +137,7 @@ func ScopeOfKind(group, kind string) Scope {
 	return ScopeUnknown
 }
 
-// ScopeOf tells whether an object is namespaced: by its kind, or by the bundle's own CRD for it.
+// ScopeOf returns whether an object is namespaced: by its kind, or by the bundle's own CRD for it.
 func (b *Bundle) ScopeOf(o *manifest.Object) Scope {
 	if s := ScopeOfKind(o.Group(), o.Kind); s != ScopeUnknown {
 		return s

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// resourceGroup says of an API group that is known as a whole which of its resources are cluster-scoped; the others are
+// resourceGroup is an API group whose resources are all known: those that are cluster-scoped. The others are
 // namespaced.
 type resourceGroup struct {
 	group   string
@@ -94,9 +94,9 @@ func BuiltinGroup(group string) bool {
 	return g != nil && g.builtin
 }
 
-// ResourceScope tells whether a resource of an RBAC rule, perhaps with a subresource, is namespaced: by the bundle's
-// own CRDs, then by what is known of its group. A group or resource "*" has no scope of its own and is ScopeUnknown,
-// unless all of the group is namespaced; of a group that nothing else is known of, all are the bundle's CRDs in it.
+// ResourceScope returns whether a resource of an RBAC rule, perhaps with a subresource, is namespaced: by the bundle's
+// own CRDs, then by what is known of its group. A group or resource "*" is ScopeUnknown, unless all resources of the
+// group are namespaced. The resources of an unknown group are those of the bundle's CRDs.
 func (b *Bundle) ResourceScope(group, resource string) Scope {
 	resource, _, _ = strings.Cut(resource, "/")
 	for _, c := range b.CRDs {

@@ -7,7 +7,7 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 )
 
-// OperatorScope says whether an operator is descoped, by the install modes of its CSV.
+// OperatorScope is whether an operator is descoped, by the install modes of its CSV.
 type OperatorScope string
 
 // The scopes. "Any CSV with an empty installModes block will be treated as a de-scoped operator. Any CSV with an

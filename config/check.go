@@ -147,14 +147,6 @@ func (c *Config) checkWords() error {
 	})
 }
 
-func words[T ~string](list []T) []string {
-	out := make([]string, len(list))
-	for i, x := range list {
-		out[i] = string(x)
-	}
-	return out
-}
-
 // checkMetadata refuses labels and annotations that the API server would refuse, and those that mean something to OLM.
 func (c *Config) checkMetadata() error {
 	errs := metav1validation.ValidateLabels(c.CommonLabels, field.NewPath("commonLabels"))

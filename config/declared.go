@@ -7,6 +7,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/text"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
 	"github.com/olmgen/olmgen/output/helm"
@@ -47,7 +48,7 @@ var declared = []Option{
 		Text: "name, labels and annotations of the RenderConfig itself, as kustomize wants them in the config of a " +
 			"function; olmgen does not use them"},
 	{Name: "output", Type: Object, Fields: outputFields, Text: "where the files go and in which layout"},
-	{Name: "annotations", Words: words(transform.Engines), Default: "none", Flag: "annotations",
+	{Name: "annotations", Words: text.Words(transform.Engines), Default: "none", Flag: "annotations",
 		Brief: "annotate for a GitOps engine",
 		Value: "ENGINE", Topic: TopicOutput,
 		Text: "the GitOps engine that the objects are annotated for, before any patch"},
@@ -75,11 +76,11 @@ var declared = []Option{
 
 var outputFields = []Option{
 	{Name: "directory", Text: "the directory that is written to", Default: "stdout"},
-	{Name: "layout", Words: words(output.Layouts), Default: string(output.LayoutFlat), ID: OptionLayout,
+	{Name: "layout", Words: text.Words(output.Layouts), Default: string(output.LayoutFlat), ID: OptionLayout,
 		Flag:  "layout",
 		Brief: "how the files are laid out", Value: "LAYOUT", Topic: TopicOutput,
 		Text: "how the files are laid out"},
-	{Name: "helmCRDs", Words: words([]helm.CRDs{helm.CRDsTemplates, helm.CRDsDirectory}),
+	{Name: "helmCRDs", Words: text.Words([]helm.CRDs{helm.CRDsTemplates, helm.CRDsDirectory}),
 		Default: string(helm.CRDsTemplates),
 		ID:      OptionHelmCRDs, Flag: "helm-crds", Value: "WHERE", Topic: TopicOutput,
 		Text: "with layout helm: CRDs are among the templates, or in crds, where helm never changes them again"},
@@ -121,7 +122,7 @@ var groupFields = []Option{
 			"is bound",
 		Default: "the name of the namespace", FlagDefault: "the package name; none with profile descoped",
 		Profiles: with(operators, generate.ProfileSubscription)},
-	{Name: "installMode", Words: words(bundle.InstallModes), Flag: "install-mode",
+	{Name: "installMode", Words: text.Words(bundle.InstallModes), Flag: "install-mode",
 		Brief: "the install mode", Value: "MODE",
 		Topic: TopicPlacement, Access: true,
 		ID: generate.OptionInstallMode, Text: "the install mode",
@@ -206,16 +207,16 @@ var bundleFields = slices.Concat([]Option{
 
 // settings are the options that are both in the defaults and in a bundle.
 var settings = []Option{
-	{Name: "profile", Words: words(generate.Profiles), Default: string(generate.ProfileOLM), Flag: "profile",
+	{Name: "profile", Words: text.Words(generate.Profiles), Default: string(generate.ProfileOLM), Flag: "profile",
 		Brief: "what is written",
 		Value: "PROFILE",
 		Topic: TopicObjects, Access: true, ID: generate.OptionProfile, Text: "what is written"},
-	{Name: "names", Words: words(generate.AllNames), Default: string(generate.NamesStable), Flag: "names",
+	{Name: "names", Words: text.Words(generate.AllNames), Default: string(generate.NamesStable), Flag: "names",
 		Brief: "names of roles and bindings",
 		Value: "NAMES",
 		Topic: TopicObjects, Access: true, ID: generate.OptionNames, Profiles: likeOLMv0,
 		Text: "stable names, which outlive an upgrade, or those of OLM"},
-	{Name: "copiedCSVs", Words: words(generate.AllCopiedCSVs), Default: string(generate.CopiedStub),
+	{Name: "copiedCSVs", Words: text.Words(generate.AllCopiedCSVs), Default: string(generate.CopiedStub),
 		Flag: "copied-csvs", Value: "COPIES",
 		Topic: TopicObjects, ID: generate.OptionCopiedCSVs, Profiles: likeOLMv0,
 		Text: "what target namespaces get of the CSV"},
@@ -236,7 +237,7 @@ var settings = []Option{
 }
 
 var certFields = []Option{
-	{Name: "provider", Words: words(generate.AllCerts), Flag: "certs",
+	{Name: "provider", Words: text.Words(generate.AllCerts), Flag: "certs",
 		Brief: "who makes the certificates of webhooks", Value: "PROVIDER", Topic: TopicCerts,
 		ID:       generate.OptionCerts,
 		Profiles: with(operators, generate.ProfileOLMv1),
@@ -273,20 +274,20 @@ var descopedFields = []Option{
 		Text: "binds the operator to its internal APIs alone, which the annotation internal-objects of its CSV " +
 			"names: in " +
 			"all namespaces those that are in none, the others in its own namespace"},
-	{Name: "aggregateTo", Type: List, Words: words(append(slices.Clone(generate.DefaultRoles), generate.NoRole)),
+	{Name: "aggregateTo", Type: List, Words: text.Words(append(slices.Clone(generate.DefaultRoles), generate.NoRole)),
 		Flag: "aggregate-to", Value: "ROLES",
 		NotEmpty: true,
 		Topic:    TopicDescoped, ID: generate.OptionAggregateTo,
 		Text: "the default roles that get the user roles of the APIs",
 		Default: "admin, edit and view for an operator that supports AllNamespaces only or has a global " +
 			"OperatorGroup, else none"},
-	{Name: "status", Words: words(generate.Statuses), Default: string(generate.StatusPlan), Flag: "status",
+	{Name: "status", Words: text.Words(generate.Statuses), Default: string(generate.StatusPlan), Flag: "status",
 		Value: "WHOSE",
 		Topic: TopicDescoped, Access: true, ID: generate.OptionStatus,
 		Text: "what the operator may do with the status of its APIs in all namespaces: get and update, as the " +
 			"descoping plan " +
 			"expects, or only what its CSV asks for"},
-	{Name: "split", Words: words(generate.Splits), Default: "nothing", Flag: "split", Value: "BY",
+	{Name: "split", Words: text.Words(generate.Splits), Default: "nothing", Flag: "split", Value: "BY",
 		Topic: TopicDescoped, Access: true,
 		ID: generate.OptionSplit,
 		Text: "takes optional ClusterRoles out of the required ones: one for each API group that is neither " +
@@ -298,7 +299,7 @@ var subscriptionFields = []Option{
 	{Name: "name", Flag: "subscription", Value: "NAME", Topic: TopicHandover,
 		ID:   generate.OptionSubscription,
 		Text: "the name of the Subscription", Default: "the package name"},
-	{Name: "approval", Words: words([]v1alpha1.Approval{v1alpha1.ApprovalAutomatic, v1alpha1.ApprovalManual}),
+	{Name: "approval", Words: text.Words([]v1alpha1.Approval{v1alpha1.ApprovalAutomatic, v1alpha1.ApprovalManual}),
 		Default: string(v1alpha1.ApprovalAutomatic), Flag: "approval",
 		Value: "APPROVAL", Topic: TopicHandover,
 		ID: generate.OptionApproval, Text: "how upgrades are approved"},
@@ -325,7 +326,7 @@ var extensionFields = []Option{
 		ID:   generate.OptionVersionRange,
 		Text: "the versions that OLM v1 may install, as in 1.2.3 or '>=1.2, <2'", Default: "any"},
 	{Name: "upgradeConstraintPolicy",
-		Words:   words([]generate.UpgradePolicy{generate.UpgradeCatalogProvided, generate.UpgradeSelfCertified}),
+		Words:   text.Words([]generate.UpgradePolicy{generate.UpgradeCatalogProvided, generate.UpgradeSelfCertified}),
 		Default: string(generate.UpgradeCatalogProvided), Flag: "upgrade-constraint-policy", Value: "POLICY",
 		Topic: TopicHandover,
 		ID:    generate.OptionUpgradePolicy, Text: "which upgrades OLM v1 makes, of which SelfCertified allows any"},

@@ -12,8 +12,8 @@ import (
 	"github.com/olmgen/olmgen/review/installs"
 )
 
-// advice says for a descoped operator what the descoping plan advises for its other installations in the file;
-// nothing if there are none, or if it was made to be descoped.
+// advice returns what the descoping plan of a descoped operator advises for its other installations in the file. It
+// returns nothing if there are none, or if the operator was made to be descoped.
 func (c *Config) advice(all []*loaded, results []*generate.Result, i int) []manifest.Message {
 	b := all[i].Bundle
 	if scope, _ := bundle.ScopeOf(b.CSV); scope != bundle.Scoped || all[i].Options.Profile != generate.ProfileDescoped {

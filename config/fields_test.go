@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/text"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -37,7 +38,7 @@ func TestFieldsOfProfiles(t *testing.T) {
 			_, err := Read("olmgen.yaml", []byte(fileWith(o, p)))
 			var e *manifest.Error
 			refused := errors.As(err, &e) && e.Field == field && e.Line > 0 && e.Msg == "means nothing with profile "+string(p) &&
-				e.Tip == "leave it out: it is for profile "+either(o.Profiles)
+				e.Tip == "leave it out: it is for profile "+text.Or(o.Profiles)
 			if refused == o.Uses(p) || !refused && err != nil {
 				t.Errorf("profile %s, %s: %v", p, o.Path, err)
 			}

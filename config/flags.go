@@ -139,6 +139,17 @@ func (f *Flags) Text(id manifest.Option) (string, bool) {
 	return "", false
 }
 
+// Options yields the options that have these flags.
+func (f *Flags) Options() iter.Seq[Placed] {
+	return func(yield func(Placed) bool) {
+		for _, v := range f.values {
+			if !yield(v.Placed) {
+				return
+			}
+		}
+	}
+}
+
 // Option returns the option of a flag, if it is one of these flags.
 func (f *Flags) Option(flag string) (Placed, bool) {
 	for _, v := range f.values {
@@ -276,7 +287,7 @@ type WordError struct {
 
 func (e *WordError) Error() string { return fmt.Sprintf("%q is not known", e.Got) }
 
-// Hint says which values there are.
+// Hint returns the values that are allowed.
 func (e *WordError) Hint() string {
 	hint := "choose one of " + strings.Join(e.Allowed, ", ")
 	if near := text.Nearest(e.Got, e.Allowed); near != "" {

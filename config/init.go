@@ -12,6 +12,7 @@ import (
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/bundle/source"
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/text"
 	"github.com/olmgen/olmgen/output"
 	"github.com/olmgen/olmgen/templates"
 )
@@ -36,8 +37,8 @@ func Init(file, directory string, bundles []InitBundle) ([]byte, error) {
 		Groups                                    []*initGroup
 	}{
 		SchemaURL, file, APIVersion, Kind, directory,
-		strings.Join(words(output.Layouts), ", "), strings.Join(words(generate.Profiles),
-			", "), strings.Join(words(generate.AllCopiedCSVs), ", "),
+		strings.Join(text.Words(output.Layouts), ", "), strings.Join(text.Words(generate.Profiles),
+			", "), strings.Join(text.Words(generate.AllCopiedCSVs), ", "),
 		nil,
 	}
 	for _, b := range bundles {
@@ -139,7 +140,7 @@ func addTo(groups *[]*initGroup, b InitBundle) error {
 	oldCRDs := slices.ContainsFunc(b.Bundle.CRDs, func(c *bundle.CRD) bool { return c.V1Beta })
 	g.Bundles = append(g.Bundles, initBundle{
 		Source: b.Source, Package: b.Chosen.Package, Channel: b.Chosen.Channel, Version: b.Chosen.Version,
-		Title: csv.Name, Certs: strings.Join(words(generate.AllCerts), ", "),
+		Title: csv.Name, Certs: strings.Join(text.Words(generate.AllCerts), ", "),
 		Serves: serves(csv), OldCRDs: oldCRDs, csv: csv,
 	})
 	return nil

@@ -99,7 +99,7 @@ func lifetime(native *runtime.Scheme, kind apischema.GroupVersionKind) (since, u
 	return since, until
 }
 
-// removed says which minor version of Kubernetes 1 stopped to serve the API versions that are older than the types
+// removed has the minor version of Kubernetes 1 that stopped to serve the API versions that are older than the types
 // (Kubernetes: Deprecated API Migration Guide).
 var removed = map[string]uint64{
 	"apiregistration.k8s.io/v1beta1":     22,

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/text"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -147,14 +148,14 @@ func (o Option) sentence() string {
 
 // usage returns a text as it stands in the help of a command.
 func (o Option) usage() string {
-	text := o.Text
+	usage := o.Text
 	if o.Words != nil {
-		text += ": " + either(o.Words)
+		usage += ": " + text.Or(o.Words)
 	}
 	if d := cmp.Or(o.FlagDefault, o.Default); d != "" {
-		text += " (default: " + d + ")"
+		usage += " (default: " + d + ")"
 	}
-	return text
+	return usage
 }
 
 // brief returns a description in a few words, with the values.
@@ -163,7 +164,7 @@ func (o Option) brief() string {
 	if o.Brief == "" || o.Words == nil || len(o.Words) > few {
 		return o.Brief
 	}
-	return o.Brief + ": " + either(o.Words)
+	return o.Brief + ": " + text.Or(o.Words)
 }
 
 // visit calls f for each option that a document gives, with its path, such as groups[0].name, until f returns an error.

@@ -89,7 +89,7 @@ func fieldTables(options []Option) string {
 	return out.String()
 }
 
-// pageValue says what a field takes.
+// pageValue returns what a field takes.
 func pageValue(o Option) string {
 	text := cmp.Or(strings.Join(o.Words, ", "), "text")
 	switch o.Type {

@@ -38,13 +38,13 @@ type RenderConfig struct {
 	Patches           []transform.Patch `json:"patches,omitempty"`
 }
 
-// Mirror says where to take images from.
+// Mirror is where to take images from.
 type Mirror struct {
 	Source string `json:"source"`
 	Mirror string `json:"mirror"`
 }
 
-// Output says where the files go and in which layout.
+// Output is where the files go, and in which layout.
 type Output struct {
 	Directory string        `json:"directory,omitempty"`
 	Layout    output.Layout `json:"layout,omitempty"`
@@ -127,7 +127,7 @@ type Settings struct {
 	Templates        string              `json:"templates,omitempty"`
 }
 
-// Certs says who makes the certificates of webhooks and APIs.
+// Certs is who makes the certificates of webhooks and APIs.
 type Certs struct {
 	Provider     generate.Certs `json:"provider,omitempty"`
 	Issuer       *Issuer        `json:"issuer,omitempty"`

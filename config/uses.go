@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/text"
 )
 
 // checkUses refuses options that none of the profiles uses that they are about: that of a bundle, those of a group,
@@ -49,8 +50,8 @@ func (c *Config) checkUsed(document map[string]any, options []Option, place stri
 		if slices.ContainsFunc(profiles, o.Uses) || !c.says(path, value) {
 			return nil
 		}
-		return c.errorf(path, "leave it out: it is for profile "+either(o.Profiles), "means nothing with profile %s",
-			either(eachOnce(profiles)))
+		return c.errorf(path, "leave it out: it is for profile "+text.Or(o.Profiles), "means nothing with profile %s",
+			text.Or(eachOnce(profiles)))
 	})
 }
 
@@ -94,14 +95,6 @@ func eachOnce(profiles []generate.Profile) (once []generate.Profile) {
 		}
 	}
 	return once
-}
-
-func either[T ~string](list []T) string {
-	w := words(list)
-	if n := len(w); n > 1 {
-		return strings.Join(w[:n-1], ", ") + " or " + w[n-1]
-	}
-	return strings.Join(w, "")
 }
 
 // has reports whether the RenderConfig has a field, such as groups[0].name; false is nothing.

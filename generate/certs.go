@@ -14,7 +14,7 @@ import (
 	"github.com/olmgen/olmgen/templates"
 )
 
-// Certs says who makes the serving certificates of webhooks and APIServices. olmgen never makes a key.
+// Certs is who makes the serving certificates of webhooks and APIServices. olmgen never makes a key.
 type Certs string
 
 // The certificate providers.

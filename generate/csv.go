@@ -157,7 +157,7 @@ func trimDeployment(spec any) {
 	}
 }
 
-// copiedCSVs says in each namespace that the operator watches which operator does (spec 5.2).
+// copiedCSVs adds the copies of the CSV in the namespaces that the operator watches (spec 5.2).
 func copiedCSVs(r *rendering) error {
 	if !r.olm() || r.options.CopiedCSVs == CopiedNone || len(r.watched()) == 0 {
 		return nil

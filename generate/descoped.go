@@ -30,7 +30,7 @@ var DefaultRoles = []DefaultRole{"admin", "edit", "view", "cluster-reader"}
 // NoRole in place of default roles means that user roles are aggregated to none, also where they are by default.
 const NoRole DefaultRole = "none"
 
-// Split says which rules of a ServiceAccount go into optional ClusterRoles and not into the required one.
+// Split is which rules of a ServiceAccount go into optional ClusterRoles and not into the required one.
 type Split string
 
 // SplitFeature makes an optional ClusterRole for each API group that is neither built into Kubernetes nor the group of
@@ -43,7 +43,7 @@ const (
 // Splits are all values of Split.
 var Splits = []Split{SplitFeature, SplitResource}
 
-// Status says what the operator may do in all namespaces with the status of the APIs that it owns.
+// Status is what the operator may do in all namespaces with the status of the APIs that it owns.
 type Status string
 
 // StatusPlan allows what the descoping plan expects, get and update, even if the CSV asks for less. StatusAsked allows

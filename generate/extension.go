@@ -14,7 +14,7 @@ import (
 	"github.com/olmgen/olmgen/templates"
 )
 
-// UpgradePolicy says whether OLM v1 keeps to the upgrade paths of the catalog.
+// UpgradePolicy is whether OLM v1 keeps to the upgrade paths of the catalog.
 type UpgradePolicy string
 
 // The policies of OLM v1. SelfCertified allows any upgrade, and downgrades.

@@ -8,6 +8,7 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/internal/text"
 )
 
 // All namespaces, as OLM writes a global OperatorGroup's targets.
@@ -167,10 +168,4 @@ func supportedHint(supports map[v1alpha1.InstallModeType]bool) string {
 	return "the operator supports " + join(list) + ": choose one of them, or other target namespaces"
 }
 
-func join[T ~string](list []T) string {
-	s := make([]string, len(list))
-	for i, x := range list {
-		s[i] = string(x)
-	}
-	return strings.Join(s, ", ")
-}
+func join[T ~string](list []T) string { return strings.Join(text.Words(list), ", ") }

@@ -19,10 +19,10 @@ var deploying = []struct{ group, resource string }{
 	{"olm.operatorframework.io", "clusterextensions"},
 }
 
-// metaOperator says by which right an operator can deploy other operators in the whole cluster, which is what the
-// decision record "Managing Operators" calls a meta-operator; empty if it has none. It looks at what the CSV grants in
-// the cluster, which in a global OperatorGroup includes its namespaced permissions, and at what the bundle's own
-// ClusterRoleBindings grant.
+// metaOperator returns the permission with which an operator can deploy other operators in the whole cluster, or "".
+// The decision record "Managing Operators" calls such an operator a meta-operator. metaOperator looks at what the CSV
+// grants in the cluster, which in a global OperatorGroup includes its namespaced permissions, and at what the bundle's
+// own ClusterRoleBindings grant.
 func metaOperator(b *bundle.Bundle, mode v1alpha1.InstallModeType) string {
 	spec := b.CSV.Spec.InstallStrategy.StrategySpec
 	permissions := spec.ClusterPermissions

@@ -295,7 +295,7 @@ func withoutVersion(name, version string) string {
 	return name
 }
 
-// nameProblem says why a webhook's name can't be the name of a configuration, or, as OLM writes it, a label.
+// nameProblem returns why a webhook's name can't be the name of a configuration, or, as OLM writes it, a label.
 func nameProblem(name string, mode Names) string {
 	problems := validation.IsDNS1123Subdomain(name)
 	for _, e := range validation.IsFullyQualifiedName(nil, name) {

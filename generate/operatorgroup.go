@@ -33,11 +33,8 @@ func (r *rendering) ownNamespace() error {
 }
 
 func (r *rendering) namespace(view templates.Namespace) error {
-	view, err := r.withPodSecurity(view)
-	if err != nil {
-		return err
-	}
-	return r.author("namespace.yaml", Object{APIVersion: "v1", Kind: "Namespace", Name: view.Name}, view)
+	return r.author("namespace.yaml", Object{APIVersion: "v1", Kind: "Namespace", Name: view.Name},
+		r.withPodSecurity(view))
 }
 
 // watched returns the namespaces besides the operator's own that objects are rendered into.

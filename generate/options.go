@@ -15,7 +15,7 @@ import (
 	"github.com/olmgen/olmgen/templates"
 )
 
-// Names says how generated objects are called.
+// Names is how generated objects are named.
 type Names string
 
 // Stable names do not change from one version of an operator to the next; OLM names are byte for byte those of OLM v0.
@@ -30,7 +30,7 @@ var (
 	AllCopiedCSVs = []CopiedCSVs{CopiedStub, CopiedFull, CopiedNone}
 )
 
-// Profile says for what kind of cluster the objects are.
+// Profile is the kind of cluster that the objects are for.
 type Profile string
 
 // ProfileOLM is everything OLM v0 creates. ProfilePlain is for a cluster without OLM: no OperatorGroup, CSV or
@@ -50,7 +50,7 @@ const (
 var Profiles = []Profile{ProfileOLM, ProfilePlain, ProfileDescoped, ProfileOLMv1, ProfileSubscription,
 	ProfileClusterExtension}
 
-// CopiedCSVs says what a target namespace gets of the CSV.
+// CopiedCSVs is what a target namespace gets of the CSV.
 type CopiedCSVs string
 
 // A stub keeps what tells a person which operator manages the namespace; full equals OLM's copy.
@@ -107,6 +107,7 @@ type Options struct {
 
 	others others // the operators rendered together with this one
 
+	ownPods     *PodSecurity           // what the pods of the operator need; nil in options that are not complete
 	podSecurity map[string]PodSecurity // what the namespaces of all operators rendered together need
 }
 

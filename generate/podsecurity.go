@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"strings"
+	"sync"
 
 	appsv1 "k8s.io/api/apps/v1"
 	psa "k8s.io/pod-security-admission/api"
@@ -33,9 +34,17 @@ func (p PodSecurity) wider(q PodSecurity) bool {
 	return q.Level == "" || p.Level != "" && psa.CompareLevels(p.Level, q.Level) < 0
 }
 
+// podEvaluator holds the checks of all versions of Kubernetes.
+var podEvaluator = sync.OnceValues(func() (policy.Evaluator, error) {
+	return policy.NewEvaluator(policy.DefaultChecks(), nil)
+})
+
 // podSecurityOf returns the strictest standard that all Deployments of an operator fit.
 func podSecurityOf(b *bundle.Bundle, o Options) (PodSecurity, error) {
-	evaluator, err := policy.NewEvaluator(policy.DefaultChecks(), nil)
+	if o.ownPods != nil {
+		return *o.ownPods, nil
+	}
+	evaluator, err := podEvaluator()
 	if err != nil {
 		return PodSecurity{}, err
 	}
@@ -65,40 +74,38 @@ func podSecurityOf(b *bundle.Bundle, o Options) (PodSecurity, error) {
 func podSecurityTogether(groups []Operator) error {
 	together := map[string]PodSecurity{}
 	for i := range groups {
-		o, err := groups[i].Options.complete(groups[i].Bundle)
+		o := &groups[i].Options
+		namespace, err := o.namespace(groups[i].Bundle)
 		if err != nil {
-			return nil //nolint:nilerr // Render says so
+			return nil //nolint:nilerr // Render returns it
 		}
-		p, err := podSecurityOf(groups[i].Bundle, o)
+		p, err := podSecurityOf(groups[i].Bundle, *o)
 		if err != nil {
 			return err
 		}
-		if p.wider(together[o.Namespace]) {
-			together[o.Namespace] = p
+		if p.wider(together[namespace]) {
+			together[namespace] = p
 		}
-		groups[i].Options.podSecurity = together
+		o.ownPods, o.podSecurity = &p, together
 	}
 	return nil
 }
 
 // withPodSecurity labels a Namespace with the standard that the pods in it need, unless the bundle chose one. With the
 // names of OLM all is as in a cluster of OLM, which sets no such label.
-func (r *rendering) withPodSecurity(view templates.Namespace) (templates.Namespace, error) {
+func (r *rendering) withPodSecurity(view templates.Namespace) templates.Namespace {
 	if r.options.Names == NamesOLM || view.Labels[psa.EnforceLevelLabel] != "" {
-		return view, nil
+		return view
 	}
 	p, known := r.options.podSecurity[view.Name]
 	if !known && view.Name == r.options.Namespace {
-		var err error
-		if p, err = podSecurityOf(r.bundle, r.options); err != nil {
-			return view, err
-		}
+		p = *r.options.ownPods
 	}
 	if p.Level == "" {
-		return view, nil
+		return view
 	}
 	labels := map[string]string{psa.EnforceLevelLabel: string(p.Level)}
 	maps.Copy(labels, view.Labels)
 	view.Labels = labels
-	return view, nil
+	return view
 }

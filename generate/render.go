@@ -60,6 +60,11 @@ func Render(b *bundle.Bundle, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	pods, err := podSecurityOf(b, o)
+	if err != nil {
+		return nil, err
+	}
+	o.ownPods = &pods
 	var result *Result
 	switch o.Profile {
 	case ProfileOLMv1:
@@ -82,8 +87,8 @@ func Render(b *bundle.Bundle, o Options) (*Result, error) {
 		func(w bundle.Warning) bool { return w.Class == bundle.WarnOldCRD && o.ConvertCRDs })
 	result.Warnings = append(given, result.Warnings...)
 	result.Notes = append(result.Notes, needs(b, o)...)
-	result.PodSecurity, err = podSecurityOf(b, o)
-	return result, err
+	result.PodSecurity = pods
+	return result, nil
 }
 
 func renderOLM(b *bundle.Bundle, o Options) (*Result, error) {

@@ -81,7 +81,7 @@ func (r *rendering) providedToAll() bool {
 	return scope == bundle.AllUsers
 }
 
-// noteAggregation says that user roles are aggregated although nobody has asked for it.
+// noteAggregation adds a note if user roles are aggregated although no option asks for it.
 func (r *rendering) noteAggregation() {
 	o := r.options
 	if len(o.Descoped.AggregateTo) == 0 && o.OperatorGroup == "" && r.providedToAll() && len(r.apis) > 0 {

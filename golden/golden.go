@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/diff"
@@ -114,4 +115,20 @@ func CheckFile(tb testing.TB, name string, got []byte, update bool) {
 		tb.Errorf("%s is stale. If the change is meant, run \"make golden\" or \"make docs\" and read the diff.\n%s",
 			name, d)
 	}
+}
+
+// CheckPart is CheckFile for the part of a page between two markers. It returns the page before the part.
+func CheckPart(tb testing.TB, name, begin, end, got string, update bool) (before string) {
+	tb.Helper()
+	data, err := os.ReadFile(name)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	before, rest, ok := strings.Cut(string(data), begin)
+	_, after, ok2 := strings.Cut(rest, end)
+	if !ok || !ok2 {
+		tb.Fatalf("%s has no part from %q to %q", name, begin, end)
+	}
+	CheckFile(tb, name, []byte(before+begin+got+end+after), update)
+	return before
 }

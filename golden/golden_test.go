@@ -244,8 +244,8 @@ func libraryOutcome(t *testing.T, r *rendered, v variant) (got outcome) {
 	for _, n := range r.result.Notes {
 		fmt.Fprintln(&said, "olmgen: note: "+config.Say(n.Msg, n.Options, config.FlagOf))
 	}
-	if p := r.result.PodSecurity; p.Reason != "" {
-		fmt.Fprintf(&said, "olmgen: note: namespace %s needs Pod Security level %s: %s\n", r.result.Namespace, p.Level, p.Reason)
+	if need := r.result.PodSecurity.Need(r.result.Namespace); need != "" {
+		fmt.Fprintln(&said, "olmgen: note: "+need)
 	}
 	got.warnings = said.String()
 	return got

@@ -47,7 +47,7 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Hint says what to do about the error, or is empty.
+// Hint returns what to do about the error, or "".
 func (e *Error) Hint() string { return e.Tip }
 
 // About returns the options that the error and its hint are about.

@@ -100,7 +100,7 @@ func ReadFile(name string, data []byte, limits Limits) ([]*Document, error) {
 	return markSeveral(docs), nil
 }
 
-// markSeveral says of documents that share a file with others that they can't be carried with the file's bytes.
+// markSeveral marks documents that share a file with others: they can't be carried with the file's bytes.
 func markSeveral(docs []*Document) []*Document {
 	full := 0
 	for _, d := range docs {

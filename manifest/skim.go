@@ -45,7 +45,7 @@ func skim(data []byte, limits Limits, whole bool) (root *yaml.Node, skips bool) 
 	return root, skips
 }
 
-// place says where in a CRD a mapping or list is, as far as that decides what is skipped.
+// place is where in a CRD a mapping or list is, as far as that decides what is skipped.
 type place int
 
 const (

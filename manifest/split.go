@@ -80,7 +80,7 @@ func split(data []byte) []Chunk {
 	return out
 }
 
-// cutter tells where one document ends and the next begins. A line that begins with "---" or "..." is a marker wherever
+// cutter finds where one document ends and the next begins. A line that begins with "---" or "..." is a marker wherever
 // it stands, because YAML forbids it inside scalars (YAML 1.2.2, 9.1.2). The "---" line belongs to the document that it
 // opens, the "..." line to none.
 //

@@ -13,5 +13,5 @@ func copyOwner(string, fs.FileInfo) {}
 
 func access(string) error { return nil }
 
-// unmovable tells whether err means that a directory has to stay where it is.
+// unmovable reports whether err means that a directory has to stay where it is.
 func unmovable(err error) bool { return errors.Is(err, fs.ErrPermission) }

@@ -27,13 +27,13 @@ func copyOwner(path string, old fs.FileInfo) {
 	}
 }
 
-// access tells whether files can be created in a directory.
+// access returns an error if files cannot be created in a directory.
 func access(dir string) error {
 	return unix.Faccessat(unix.AT_FDCWD, dir, unix.W_OK|unix.X_OK, unix.AT_EACCESS)
 }
 
-// unmovable tells whether err means that a directory has to stay where it is: another layer of an overlay file system
-// (EXDEV), a mount point of another process (EBUSY), a sticky directory above it.
+// unmovable reports whether err means that a directory has to stay where it is: another layer of an overlay file
+// system (EXDEV), a mount point of another process (EBUSY), a sticky directory above it.
 func unmovable(err error) bool {
 	return errors.Is(err, syscall.EXDEV) || errors.Is(err, syscall.EBUSY) || errors.Is(err, fs.ErrPermission)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/olmgen/olmgen/internal/text"
 )
 
-// State says how a file in an output directory differs from what Write would make of it.
+// State is how a file in an output directory differs from what Write would make of it.
 type State string
 
 // The states.
@@ -138,7 +138,7 @@ func (tr *tree) compare(t target, path string, want []byte) (*Difference, error)
 	return (&Difference{Path: path, State: state}).unified(have, want, true, true), nil
 }
 
-// inTheWay says what is in place of a directory above path, or nothing. A file that olmgen wrote is a difference of its
+// inTheWay returns what is in place of a directory above path, or "". A file that olmgen wrote is a difference of its
 // own.
 func (tr *tree) inTheWay(path string) State {
 	for _, above := range parents(path) {

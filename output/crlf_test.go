@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// toCRLF gives every file of a directory line ends of Windows, as git does with core.autocrlf.
+// toCRLF changes the line ends of every file of a directory to those of Windows, as git does with core.autocrlf.
 func toCRLF(t *testing.T, dir string) {
 	t.Helper()
 	must(t, filepath.WalkDir(dir, func(name string, e fs.DirEntry, err error) error {

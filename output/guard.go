@@ -61,7 +61,7 @@ func (d *disk) openGuard(w work) (f *os.File, err error) {
 	return f, err
 }
 
-// guardedBy tells whether f, which is locked, is still the guard of w. The run before this one may have removed the
+// guardedBy reports whether f, which is locked, is still the guard of w. The run before this one may have removed the
 // file between open and lock.
 func (w work) guardedBy(f *os.File) bool {
 	mine, err1 := f.Stat()
@@ -134,7 +134,7 @@ func (d *disk) guards(t target) (*hold, error) {
 	return h, nil
 }
 
-// mayStay tells whether the directory is written in place because of err, which came from writing beside it.
+// mayStay reports whether the directory is written in place because of err, which came from writing beside it.
 func (t target) mayStay(err error) bool {
 	if unmovable(err) || errors.Is(err, syscall.EROFS) {
 		return true

@@ -19,7 +19,7 @@ func refuseOption(option manifest.Option, text, format string, args ...any) erro
 	return manifest.WithHint(fmt.Errorf(format, args...), text, option)
 }
 
-// unsupported tells whether this file system has no such operation, so that another way is tried.
+// unsupported reports whether this file system has no such operation, so that another way is tried.
 func unsupported(err error) bool {
 	return errors.Is(err, errors.ErrUnsupported)
 }

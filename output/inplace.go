@@ -253,7 +253,7 @@ func isDir(name string) bool {
 	return err == nil && info.IsDir()
 }
 
-// missing tells whether err means that there is no such file.
+// missing reports whether err means that there is no such file.
 func missing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }

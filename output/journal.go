@@ -13,8 +13,8 @@ import (
 	"strconv"
 )
 
-// journal says how the files of a directory are written one by one. From the moment it has its name the write goes on
-// to its end: in this run, or in the next one if this one is killed.
+// journal lists the steps of a write of the files of a directory one by one. Once the journal has its name, the write
+// goes on to its end: in this run, or in the next one if this one is killed.
 type journal struct {
 	Steps []step   `json:"steps"`          // removals first, locks last
 	Dirs  []string `json:"dirs,omitempty"` // to remove after the removals, if they are empty

@@ -44,7 +44,7 @@ func One(o Operator, t *templates.Set) Tree {
 	return tree
 }
 
-// Layout says where the objects of a tree go.
+// Layout is where the objects of a tree go.
 type Layout string
 
 // The layouts.
@@ -168,8 +168,7 @@ func (t Tree) checkParts(l Layout, parts map[string][]generate.Shared) error {
 	return nil
 }
 
-// Warnings says what a person should know of a tree in a layout: what the layout leaves out, and what the rules behind
-// it do not allow.
+// Warnings returns what a layout leaves out of a tree, and what the rules of the layout do not allow.
 func (t Tree) Warnings(l Layout) []string {
 	if l == LayoutClusterScope {
 		return t.clusterScopeWarnings()

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// isMount tells whether path is a mount point, bind mounts included. Before Linux 5.8 it compares device numbers.
+// isMount reports whether path is a mount point, bind mounts included. Before Linux 5.8 it compares device numbers.
 func isMount(path string, info, parent fs.FileInfo) bool {
 	var st unix.Statx_t
 	err := unix.Statx(unix.AT_FDCWD, path, unix.AT_SYMLINK_NOFOLLOW|unix.AT_NO_AUTOMOUNT, 0, &st)

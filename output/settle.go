@@ -50,7 +50,7 @@ func (t target) glance() glance {
 	return g
 }
 
-// half tells whether the directory may hold a part of a tree only.
+// half reports whether the directory may hold a part of a tree only.
 func (g glance) half() bool { return g.journal || g.aside && g.root == nil }
 
 func (g glance) same(o glance) bool {

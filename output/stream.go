@@ -34,7 +34,7 @@ func Stream(w io.Writer, files Files) error {
 	return nil
 }
 
-// startsDocument tells whether data begins with a "---" line, after blank lines and comments. A second "---" before
+// startsDocument reports whether data begins with a "---" line, after blank lines and comments. A second "---" before
 // it would make an empty document of the comments.
 func startsDocument(data []byte) bool {
 	for line := range bytes.Lines(data) {
@@ -46,7 +46,7 @@ func startsDocument(data []byte) bool {
 	return false
 }
 
-// isMarker tells whether a YAML document starts with line: "---", alone or followed by a space.
+// isMarker reports whether a YAML document starts with line: "---", alone or followed by a space.
 func isMarker(line []byte) bool {
 	rest, ok := bytes.CutPrefix(line, []byte("---"))
 	return ok && (len(rest) == 0 || bytes.IndexByte([]byte(" \t\r\n"), rest[0]) >= 0)

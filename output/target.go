@@ -77,7 +77,7 @@ func newTarget(name, real string) target {
 		stage: beside.at(stageName), aside: beside.at(asideName)}
 }
 
-// quiet tells whether no run is working and none was killed.
+// quiet reports whether no run is working and none was killed.
 func (t target) quiet() bool {
 	return !exists(string(t.beside)) && !exists(string(t.inside))
 }
@@ -103,8 +103,8 @@ func (t target) checkDirectory(info fs.FileInfo) error {
 	return nil
 }
 
-// mustStay tells whether the directory cannot be replaced as a whole: something is mounted there, or a process, such as
-// the shell of the user, stands in it.
+// mustStay reports whether the directory cannot be replaced as a whole: something is mounted there, or a process, such
+// as the shell of the user, stands in it.
 func (t target) mustStay(info fs.FileInfo) bool {
 	parent, err := os.Lstat(filepath.Dir(t.dir))
 	return err != nil || isMount(t.dir, info, parent) || holdsWorkingDirectory(info)
@@ -130,7 +130,7 @@ func holdsWorkingDirectory(dir fs.FileInfo) bool {
 	}
 }
 
-// otherDevice tells whether a directory is on another file system than its parent. It does not ask about files: an
+// otherDevice reports whether a directory is on another file system than its parent. It does not ask about files: an
 // overlay file system shows them with the device numbers of its layers.
 func otherDevice(info, parent fs.FileInfo) bool {
 	a, ok1 := device(info)

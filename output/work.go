@@ -93,7 +93,7 @@ func (d *disk) leave(w work) {
 	_ = d.do("rmdir", string(w), func() error { return os.Remove(string(w)) })
 }
 
-// running tells whether a process holds the guard of w. It creates nothing.
+// running reports whether a process holds the guard of w. It creates nothing.
 func (w work) running() bool {
 	if exists(w.at(namedName)) {
 		return true
@@ -106,7 +106,7 @@ func (w work) running() bool {
 	return errors.Is(flock(f), errBusy)
 }
 
-// isWork tells whether a path of an output directory is, or is below, a directory that olmgen works in.
+// isWork reports whether a path of an output directory is, or is below, a directory that olmgen works in.
 func isWork(path string) bool {
 	top, _, _ := strings.Cut(path, "/")
 	return fold(top) == fold(workName)

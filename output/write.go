@@ -17,7 +17,7 @@ type WriteOptions struct {
 	Force bool
 }
 
-// Result says what Write did. Every list holds slash-separated paths and is sorted. No list contains a lock.
+// Result is what Write did. Every list holds slash-separated paths and is sorted. No list contains a lock.
 type Result struct {
 	Added, Changed, Unchanged, Removed []string
 	// Kept are files of an earlier render that are not rendered any more and were edited by hand. They stay, and stay

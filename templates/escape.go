@@ -10,7 +10,7 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// escaper returns every action that prints something the encoder of its place, as html/template does it. It first
+// escaper adds to every action that prints something the encoder of its place, as html/template does. It first
 // collects the edits of a template and then makes them, because the body of a range is read twice.
 type escaper struct {
 	root    *template.Template
@@ -125,7 +125,7 @@ func (e *escaper) list(p place, l *parse.ListNode) (place, error) {
 	return p, nil
 }
 
-// mixed says what is wrong with text behind an action.
+// mixed returns an error about text that follows an action.
 func (e *escaper) mixed(before []parse.Node, text *parse.TextNode, cause error) error {
 	var n parse.Node = text
 	if len(before) > 0 {

@@ -50,33 +50,61 @@ func Names() []string {
 // Source returns the text of one of olmgen's own templates.
 func Source(name string) ([]byte, error) { return embedded.ReadFile(name) }
 
-// own is olmgen's own set. Nothing changes a set after Load.
-var own = sync.OnceValues(func() (*Set, error) { return parseAll(nil) })
+// own holds olmgen's own templates. Each is parsed when it is first executed, because a rendering needs few of them.
+var own struct {
+	sync.Mutex
+	root  *template.Template
+	ready map[string]*template.Template
+}
+
+// ownTemplate returns one of olmgen's own templates.
+func ownTemplate(name string) (*template.Template, error) {
+	own.Lock()
+	defer own.Unlock()
+	if t := own.ready[name]; t != nil {
+		return t, nil
+	}
+	if own.root == nil {
+		own.root, own.ready = newRoot(), map[string]*template.Template{}
+	}
+	if err := addOwn(own.root, name); err != nil {
+		return nil, err
+	}
+	if err := escape(own.root, name); err != nil {
+		return nil, err
+	}
+	own.ready[name] = own.root.Lookup(name)
+	return own.ready[name], nil
+}
+
+func newRoot() *template.Template {
+	return template.New("olmgen").Option("missingkey=error").Funcs(Functions()).Funcs(encoders)
+}
+
+// addOwn adds one of olmgen's own templates to root.
+func addOwn(root *template.Template, name string) error {
+	text, err := Source(name)
+	if err != nil {
+		return fmt.Errorf("templates: no template %s", name)
+	}
+	_, err = root.New(name).Parse(string(text))
+	return err
+}
 
 // Load returns olmgen's own templates, with those files of overlay (which may be nil) in the place of theirs. A file
 // that is no template's name, that does not parse, or with an action in a place where YAML has no value, is an error.
 func Load(overlay fs.FS) (*Set, error) {
 	if overlay == nil {
-		return own()
+		return &Set{}, nil
 	}
-	return parseAll(overlay)
-}
-
-func parseAll(overlay fs.FS) (*Set, error) {
-	s := &Set{template.New("olmgen").Option("missingkey=error").Funcs(Functions()).Funcs(encoders), map[string]bool{}}
+	s := &Set{newRoot(), map[string]bool{}}
 	for _, name := range Names() {
-		text, err := Source(name)
-		if err != nil {
-			return nil, err
-		}
-		if _, err := s.root.New(name).Parse(string(text)); err != nil {
+		if err := addOwn(s.root, name); err != nil {
 			return nil, err
 		}
 	}
-	if overlay != nil {
-		if err := s.overlay(overlay); err != nil {
-			return nil, err
-		}
+	if err := s.overlay(overlay); err != nil {
+		return nil, err
 	}
 	for _, name := range Names() {
 		if err := escape(s.root, name); err != nil {
@@ -86,7 +114,7 @@ func parseAll(overlay fs.FS) (*Set, error) {
 	return s, nil
 }
 
-// LoadDir is Load with the files of a directory; without one it gives olmgen's own templates.
+// LoadDir is Load with the files of a directory. Without a directory it returns olmgen's own templates.
 func LoadDir(dir string) (*Set, error) {
 	if dir == "" {
 		return Load(nil)
@@ -181,32 +209,38 @@ func Functions() template.FuncMap {
 // object's final text. What a user's template yields is decoded, must be one object with kind and name, and is
 // printed in olmgen's form.
 func (s *Set) Execute(name string, view any) ([]byte, error) {
-	if s == nil || s.root == nil {
-		var err error
-		if s, err = own(); err != nil {
-			return nil, err
-		}
-	}
-	t := s.root.Lookup(name)
-	if t == nil {
-		return nil, fmt.Errorf("templates: no template %s", name)
+	t, err := s.lookup(name)
+	if err != nil {
+		return nil, err
 	}
 	var b bytes.Buffer
 	b.Grow(1024) // most objects are smaller
 	if err := t.Execute(&b, view); err != nil {
 		return nil, templateError(name, err)
 	}
-	if !s.overlaid[name] {
+	if s == nil || !s.overlaid[name] {
 		return b.Bytes(), nil
 	}
 	return reprint(name, b.Bytes())
+}
+
+func (s *Set) lookup(name string) (*template.Template, error) {
+	if s == nil || s.root == nil {
+		return ownTemplate(name)
+	}
+	t := s.root.Lookup(name)
+	if t == nil {
+		return nil, fmt.Errorf("templates: no template %s", name)
+	}
+	return t, nil
 }
 
 var templatePlace = regexp.MustCompile(`^template: ([^:]+):(\d+):(?:\d+:)? (?:executing "[^"]*" )?`)
 
 var encoderName = regexp.MustCompile(`(error calling _[a-z]+: |\b_[a-z]+ (?:\d+ )?)`)
 
-// templateError says where in a template the library found a fault. It leaves out the encoders, which nobody wrote.
+// templateError returns an error of the library with its place in a template, and without the encoders, which nobody
+// wrote.
 func templateError(name string, err error) error {
 	e := &manifest.Error{File: name, Msg: encoderName.ReplaceAllString(err.Error(), "")}
 	if m := templatePlace.FindStringSubmatch(e.Msg); m != nil {

@@ -69,6 +69,14 @@ func (b *catalogBundle) fromMetadata(value json.RawMessage) ([]byte, error) {
 		CRDDescriptions       json.RawMessage   `json:"crdDescriptions,omitempty"`
 		APIServiceDefinitions json.RawMessage   `json:"apiServiceDefinitions,omitempty"`
 		InstallModes          json.RawMessage   `json:"installModes,omitempty"`
+		DisplayName           json.RawMessage   `json:"displayName,omitempty"`
+		Description           json.RawMessage   `json:"description,omitempty"`
+		Keywords              json.RawMessage   `json:"keywords,omitempty"`
+		Links                 json.RawMessage   `json:"links,omitempty"`
+		Maintainers           json.RawMessage   `json:"maintainers,omitempty"`
+		Maturity              json.RawMessage   `json:"maturity,omitempty"`
+		MinKubeVersion        json.RawMessage   `json:"minKubeVersion,omitempty"`
+		Provider              json.RawMessage   `json:"provider,omitempty"`
 	}
 	if err := decodeJSON(value, &m); err != nil {
 		return nil, fmt.Errorf("property %s: %w", propertyCSV, err)
@@ -83,6 +91,14 @@ func (b *catalogBundle) fromMetadata(value json.RawMessage) ([]byte, error) {
 		"customresourcedefinitions": m.CRDDescriptions,
 		"apiservicedefinitions":     m.APIServiceDefinitions,
 		"installModes":              m.InstallModes,
+		"displayName":               m.DisplayName,
+		"description":               m.Description,
+		"keywords":                  m.Keywords,
+		"links":                     m.Links,
+		"maintainers":               m.Maintainers,
+		"maturity":                  m.Maturity,
+		"minKubeVersion":            m.MinKubeVersion,
+		"provider":                  m.Provider,
 	} {
 		if len(v) > 0 {
 			spec[key] = v

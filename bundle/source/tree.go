@@ -35,7 +35,7 @@ func (t *tree) errorf(entry, format string, args ...any) error {
 	return &entryError{t.archive, entry, fmt.Errorf(format, args...)}
 }
 
-// entryError says why an entry is refused.
+// entryError is why an entry is refused.
 type entryError struct {
 	archive, entry string
 	err            error

@@ -13,8 +13,6 @@ import (
 
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/generate"
-	"github.com/olmgen/olmgen/internal/gittree"
-	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/manifest/tree"
 	"github.com/olmgen/olmgen/review/crds"
 	"github.com/olmgen/olmgen/review/upgrade"
@@ -45,8 +43,8 @@ about it. Each line has a severity and a reason; docs/review.md describes them.
 
 OLD and NEW are a SOURCE each, a TREE (a directory of manifests, a YAML file, or
 - for YAML on stdin) or a RenderConfig. Both sources are rendered with the same
-flags, NEW in the namespace and install mode of OLD. With --git, OLD is PATH as
-it is in a revision, and NEW is PATH in the work tree, or in the second revision.
+flags, NEW in the namespace and install mode of OLD. With --git, OLD is PATH in
+a revision, and NEW is PATH in the work tree or in a second revision.
 
 Permissions are compared by what they allow. Rules that are split, regrouped or
 reordered are no change.
@@ -56,7 +54,7 @@ of these differs:
 ` + triggersHelp() + `
 ` + sourceHelp,
 		Example: `  olmgen diff bundle-v1/ bundle-v2/
-  olmgen diff --format markdown oci://quay.io/example/b:v1 oci://quay.io/example/b:v2
+  olmgen diff --format markdown oci://quay.io/a/b:v1 oci://quay.io/a/b:v2
   olmgen diff --git HEAD clusters/prod
   olmgen diff --git main..HEAD olmgen.yaml --fail-on risk-gained,crd-breaking
   olmgen diff clusters/prod olmgen.yaml`,
@@ -115,6 +113,7 @@ func (f *diffFlags) register(cmd *cobra.Command) {
 type side struct {
 	ref, name string
 	old       bool
+	root      string // of the files of a Git revision; empty for others
 }
 
 func (f *diffFlags) run(cmd *cobra.Command, given []string) (err error) {
@@ -126,14 +125,19 @@ func (f *diffFlags) run(cmd *cobra.Command, given []string) (err error) {
 		}
 		defer remove()
 	} else {
-		sides = [2]side{{given[0], given[0], true}, {given[1], given[1], false}}
+		sides = [2]side{{ref: given[0], name: given[0], old: true}, {ref: given[1], name: given[1]}}
 	}
 	if sides[0].ref == tree.Stdin && sides[1].ref == tree.Stdin {
 		return &usageError{"OLD and NEW are both -, and there is one stdin", "write one of them to a file"}
 	}
+	if f.git != "" {
+		stderr := cmd.ErrOrStderr()
+		cmd.SetErr(&renamingWriter{stderr, names(sides)})
+		defer cmd.SetErr(stderr)
+	}
 	report, err := f.compare(cmd, sides)
 	if err != nil {
-		return renamedError(err, sides)
+		return renamedError(err, names(sides))
 	}
 	if err := report.Print(cmd.OutOrStdout(), f.format); err != nil {
 		return err
@@ -184,7 +188,11 @@ func (f *diffFlags) compare(cmd *cobra.Command, sides [2]side) (*upgrade.Report,
 		}
 		options.Others = others.operators
 	}
-	return upgrade.Compare(states[0], states[1], options)
+	report, err := upgrade.Compare(states[0], states[1], options)
+	if err == nil && now.elsewhere != "" {
+		report.Notes = append(report.Notes, now.elsewhere)
+	}
+	return report, err
 }
 
 // crdOptions reads the custom resources and the rules that the flags name.
@@ -278,96 +286,10 @@ func (f *diffFlags) upgraded(cmd *cobra.Command, s side, old *reviewed) (*review
 	if err2 != nil {
 		return nil, err
 	}
+	again.elsewhere = fmt.Sprintf("NEW does not support %s: it is compared as it is in %s", mode,
+		again.operators[0].InstallMode)
 	again.operators[0].InstallMode, again.operators[0].Unsupported = mode, true
 	return again, nil
-}
-
-// checkout reads PATH at a Git revision, or at two, into a temporary directory.
-func (f *diffFlags) checkout(given []string) (sides [2]side, remove func(), err error) {
-	name := "."
-	if len(given) > 0 {
-		name = given[0]
-	}
-	oldRev, newRev, two := strings.Cut(f.git, "..")
-	if strings.HasPrefix(newRev, ".") {
-		return sides, nil, &usageError{"--git REV...REV is not known", "write REV..REV, perhaps with git merge-base"}
-	}
-	if oldRev == "" || two && newRev == "" {
-		return sides, nil, &usageError{fmt.Sprintf("--git %q has an empty revision", f.git), "write REV or REV..REV"}
-	}
-	repo, err := gittree.Open(name)
-	if err != nil {
-		return sides, nil, err
-	}
-	dir, err := os.MkdirTemp("", "olmgen-diff-")
-	if err != nil {
-		return sides, nil, err
-	}
-	remove = func() { os.RemoveAll(dir) }
-	sides[1] = side{ref: name, name: name}
-	for i, rev := range []string{oldRev, newRev} {
-		if rev == "" {
-			break
-		}
-		at, err := repo.Checkout(rev, filepath.Join(dir, fmt.Sprint(i)), looksDeclared(name))
-		if err != nil {
-			remove()
-			return sides, nil, err
-		}
-		sides[i] = side{at, rev + ":" + filepath.ToSlash(name), i == 0}
-	}
-	return sides, remove, nil
-}
-
-// looksDeclared reports whether a path may be a RenderConfig, which names other files.
-func looksDeclared(name string) bool {
-	switch strings.ToLower(filepath.Ext(name)) {
-	case ".yaml", ".yml", ".json":
-		info, err := os.Stat(name)
-		return err != nil || !info.IsDir()
-	}
-	return false
-}
-
-// relocate names the files of a side as a person knows them, which matters for those of a Git revision.
-func (r *reviewed) relocate(s side) {
-	if s.ref == s.name {
-		return
-	}
-	prefix := cleaned(s.ref)
-	seen := map[*manifest.Object]bool{}
-	change := func(o *manifest.Object) {
-		if o == nil || seen[o] {
-			return
-		}
-		seen[o] = true
-		if rest, ok := strings.CutPrefix(o.File, prefix); ok {
-			o.File = s.name + rest
-		} else if rel, err := filepath.Rel(filepath.Dir(prefix), filepath.FromSlash(o.File)); err == nil &&
-			strings.HasPrefix(o.File, filepath.ToSlash(filepath.Dir(prefix))) {
-			o.File = cleaned(rel)
-		}
-	}
-	for _, list := range [][]*manifest.Object{r.all, r.Objects, r.Shipped} {
-		for _, o := range list {
-			change(o)
-		}
-	}
-	for i := range r.CSVs {
-		change(r.CSVs[i].Object)
-	}
-}
-
-// renamedError names the files of a Git revision in an error.
-func renamedError(err error, sides [2]side) error {
-	for _, s := range sides {
-		if s.ref != s.name && strings.Contains(err.Error(), s.ref) {
-			text, hint := config.SayError(err, func(manifest.Option) string { return "" })
-			return manifest.WithHint(errors.New(strings.ReplaceAll(text, s.ref, s.name)),
-				strings.ReplaceAll(hint, s.ref, s.name))
-		}
-	}
-	return err
 }
 
 // wordsValue is a flag that takes several of a few words.

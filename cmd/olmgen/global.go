@@ -11,7 +11,7 @@ import (
 	"golang.org/x/term"
 )
 
-// colorMode says when output has colors.
+// colorMode is when output has colors.
 type colorMode string
 
 const (
@@ -56,6 +56,9 @@ func painterOf(cmd *cobra.Command) func(string) string {
 		return paintDiff
 	}
 	format := cmd.Flags().Lookup("format")
+	if cmd.Name() == "diff" && format.Value.String() == "text" {
+		return paintUpgrade
+	}
 	if cmd.Flags().Lookup("baseline") != nil && format != nil && format.Value.String() == "text" {
 		return paintFinding
 	}
@@ -91,6 +94,27 @@ func paintFinding(line string) string {
 	}
 	color := map[string]string{"error": red, "warning": yellow, "note": cyan}[line[at[2]:at[3]]]
 	return line[:at[2]] + color + line[at[2]:at[3]] + plain + line[at[3]:]
+}
+
+// severity finds the sign and the severity of a line of olmgen diff, or the severity of an answer.
+var severity = regexp.MustCompile(`^  (?:([+~-]) )?(?:\S+ +)?(error|warning|info)\b`)
+
+// paintUpgrade colors what is added, removed and changed, and how bad it is.
+func paintUpgrade(line string) string {
+	if !strings.HasPrefix(line, " ") && line != "" && !strings.HasPrefix(line, "note: ") {
+		return bold + line + plain
+	}
+	at := severity.FindStringSubmatchIndex(line)
+	if at == nil {
+		return line
+	}
+	color := map[string]string{"error": red, "warning": yellow, "info": cyan}[line[at[4]:at[5]]]
+	line = line[:at[4]] + color + line[at[4]:at[5]] + plain + line[at[5]:]
+	if at[2] >= 0 {
+		color = map[string]string{"+": green, "-": red, "~": yellow}[line[at[2]:at[3]]]
+		line = line[:at[2]] + color + line[at[2]:at[3]] + plain + line[at[3]:]
+	}
+	return line
 }
 
 // colorWriter colors whole lines.

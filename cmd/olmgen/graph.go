@@ -2,15 +2,21 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/bundle/source"
+	fbc "github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/text"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
 	"github.com/olmgen/olmgen/report/graph"
+	"github.com/olmgen/olmgen/report/updates"
 )
 
 // pictureFormat is what graph writes.
@@ -19,25 +25,31 @@ type pictureFormat string
 const (
 	formatMermaid pictureFormat = "mermaid"
 	formatSVG     pictureFormat = "svg"
+	formatDOT     pictureFormat = "dot"
 )
 
 func newGraph() *cobra.Command {
 	var f renderFlags
-	format := formatMermaid
+	format, from := formatMermaid, ""
 	cmd := &cobra.Command{
 		Use:   "graph SOURCE | -f FILE [NAME]",
-		Short: "Draw what an operator reaches",
+		Short: "Draw what an operator reaches, or the update graph of a package",
 		Long: `Graph draws the blast radius of an operator: its ServiceAccounts, the roles
 they are bound to, the namespaces of the bindings, and those that no binding
 reaches. It draws what olmgen render writes with the same flags, or with -f an
 operator of a RenderConfig: the one that NAME says, where there are several. The
 picture goes to stdout, as Mermaid text or as SVG.
 
+Of a catalog without --version, graph draws the update graph of the package: its
+channels, which release replaces or skips which, and what is deprecated. --from
+shows the path that OLM v0 takes from a version. DOT is for update graphs.
+
 ` + sourceHelp,
 		Example: `  olmgen graph bundle/
   olmgen graph bundle/ --profile descoped --bind-namespaces team-a \
       --format svg > radius.svg
-  olmgen graph -f olmgen.yaml memcached-operator`,
+  olmgen graph -f olmgen.yaml memcached-operator
+  olmgen graph catalog:catalog/ --package etcd --from 0.6.1 --format svg > g.svg`,
 		Args: func(cmd *cobra.Command, given []string) error {
 			if len(f.files) == 0 {
 				return args(1, 1, "the bundle")(cmd, given)
@@ -51,12 +63,22 @@ picture goes to stdout, as Mermaid text or as SVG.
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	fileFlag(flags, &f.files)
-	flags.Bool("blast-radius", true, "draw what the operator reaches; there is no other picture")
+	flags.Bool("blast-radius", true, "draw what the operator reaches")
 	cobra.CheckErr(flags.MarkHidden("blast-radius")) // it was necessary before
-	flags.Var(enum(&format, formatMermaid, formatSVG), "format", "mermaid or svg")
-	offer(cmd, "format", []string{"mermaid", "svg"})
+	flags.Var(enum(&format, formatMermaid, formatSVG, formatDOT), "format", "mermaid, svg or dot")
+	flags.StringVar(&from, "from", "", "in an update graph: show the path from a `VERSION`, or the name of its CSV")
+	offer(cmd, "format", []string{"mermaid", "svg", "dot"})
 	f.register(cmd, func(o config.Option) bool { return o.Access })
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if path, ok := f.updateGraph(args); ok {
+			return f.drawUpdates(cmd, path, from, format)
+		}
+		switch {
+		case from != "":
+			return &usageError{"--from is for the update graph of a catalog", "write catalog:DIR, without --version"}
+		case format == formatDOT:
+			return &usageError{"--format dot is for the update graph of a catalog", "choose mermaid or svg"}
+		}
 		operator, err := f.operator(cmd, args)
 		if err != nil {
 			return err
@@ -71,6 +93,48 @@ picture goes to stdout, as Mermaid text or as SVG.
 		return picture.Mermaid(cmd.OutOrStdout())
 	}
 	return cmd
+}
+
+// updateGraph returns the catalog whose update graph is asked for: one without a version.
+func (f *renderFlags) updateGraph(given []string) (path string, ok bool) {
+	if len(given) != 1 || len(f.files) > 0 {
+		return "", false
+	}
+	path, ok = strings.CutPrefix(given[0], source.KindCatalog+":")
+	_, version := f.options.Text(bundle.OptionVersion)
+	return path, ok && !version
+}
+
+// drawUpdates draws the update graph of a package.
+func (f *renderFlags) drawUpdates(cmd *cobra.Command, path, from string, format pictureFormat) error {
+	c, err := fbc.Read(cmd.Context(), path, fbc.Options{Source: source.Options{Stdin: cmd.InOrStdin()}})
+	if err != nil {
+		return err
+	}
+	name, _ := f.options.Text(bundle.OptionPackage)
+	names := c.Names()
+	if name == "" && len(names) == 1 {
+		name = names[0]
+	}
+	p := c.Packages[name]
+	switch {
+	case name == "":
+		return &usageError{fmt.Sprintf("%s has %d packages, and an update graph has one", path, len(names)),
+			"name it with --package: " + text.FirstOf(20, names)}
+	case p == nil:
+		err := fmt.Errorf("%s: no package %s", path, name)
+		if near := text.Nearest(name, names); near != "" {
+			return manifest.WithHint(err, "did you mean "+near+"?")
+		}
+		return err
+	}
+	channel, _ := f.options.Text(bundle.OptionChannel)
+	g, err := updates.Of(p, updates.Options{Channel: channel, From: from})
+	if err != nil {
+		return err
+	}
+	draw := map[pictureFormat]func(io.Writer) error{formatMermaid: g.Mermaid, formatSVG: g.SVG, formatDOT: g.DOT}[format]
+	return draw(cmd.OutOrStdout())
 }
 
 // operator renders the operator of a source, or one of those that -f declares.

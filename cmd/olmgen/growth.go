@@ -12,9 +12,9 @@ import (
 
 	"github.com/olmgen/olmgen/bundle/images"
 	"github.com/olmgen/olmgen/config"
-	"github.com/olmgen/olmgen/internal/gittree"
 	"github.com/olmgen/olmgen/internal/text"
 	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/manifest/gittree"
 	"github.com/olmgen/olmgen/manifest/tree"
 	"github.com/olmgen/olmgen/output"
 	"github.com/olmgen/olmgen/review/permissions"

@@ -8,7 +8,9 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -29,7 +31,14 @@ const (
 	exitFound  = 3 // findings
 )
 
+// gcPercent is what the garbage collector lets the heap grow by. Memory for one bundle is small, and the process ends
+// soon: rendering is a fifth faster than with Go's 100.
+const gcPercent = 300
+
 func main() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
+	}
 	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
@@ -41,7 +50,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	unknown := refuseHelp(root)
 	cmd, err := root.ExecuteContextC(ctx)
@@ -154,6 +163,7 @@ can be committed to Git and reviewed as a diff.`,
 		newLint(),
 		newPermissions(),
 		newDiff(),
+		newHistory(),
 		newGraph(),
 		newValidate(),
 		newConvert(),
@@ -202,7 +212,7 @@ func refuseHelp(root *cobra.Command) *error {
 	return &unknown
 }
 
-// unknownCommand says which command was probably meant.
+// unknownCommand returns an error with the command that was probably meant.
 func unknownCommand(cmd *cobra.Command, given []string) error {
 	if len(given) == 0 {
 		return nil

@@ -114,6 +114,9 @@ var programs = regexp.MustCompile(`(?:^|[|;&(]|\n)\s*([a-z][a-z0-9-]*)`)
 
 // missing names an optional program that a command needs and that is not there.
 func missing(command string) string {
+	if strings.Contains(command, "--git ") {
+		command += "\ngit" // it reads a repository that git made on the page
+	}
 	for _, m := range programs.FindAllStringSubmatch(command, -1) {
 		if _, err := exec.LookPath(m[1]); err != nil && slices.Contains(optional, m[1]) {
 			return m[1]

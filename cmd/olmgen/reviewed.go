@@ -27,6 +27,7 @@ type reviewed struct {
 	all       []*manifest.Object // those without a part in permissions, too
 	operators []upgrade.Operator
 	opened    []*config.Opened
+	elsewhere string // a note, if it could not be rendered as it should be
 	locate    func(*manifest.Object) (file string, line int)
 }
 
@@ -36,7 +37,11 @@ func (r *reviewed) state(name string) (upgrade.State, error) {
 	if err != nil {
 		return upgrade.State{}, err
 	}
-	return upgrade.State{Name: name, Objects: r.all, Operators: r.operators, Permissions: report, Locate: r.locate}, nil
+	roles, err := permissions.UnboundRoles(r.Input)
+	if err != nil {
+		return upgrade.State{}, err
+	}
+	return upgrade.State{Name: name, Roles: roles, Objects: r.all, Operators: r.operators, Permissions: report, Locate: r.locate}, nil
 }
 
 // reviewSource renders a source as the other reports do, and says where its rules are from. tune may change what the

@@ -23,8 +23,8 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// TestScripts runs testdata/script: each script is a session at the command line, with its files below it and the example's bundle in
-// the directory bundle.
+// TestScripts runs testdata/script: each script is a session at the command line, with its files below it and the example's bundles in
+// the directories bundle and bundle-v0.1.0.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
@@ -35,7 +35,11 @@ func TestScripts(t *testing.T) {
 			server := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
 			env.Defer(server.Close)
 			env.Setenv("REGISTRY", strings.TrimPrefix(server.URL, "http://"))
-			return os.CopyFS(filepath.Join(env.WorkDir, "bundle"), os.DirFS(filepath.Join("..", "..", "examples", "memcached-operator", "bundle")))
+			example := filepath.Join("..", "..", "examples", "memcached-operator")
+			if err := os.CopyFS(filepath.Join(env.WorkDir, "bundle-v0.1.0"), os.DirFS(filepath.Join(example, "bundle-v0.1.0"))); err != nil {
+				return err
+			}
+			return os.CopyFS(filepath.Join(env.WorkDir, "bundle"), os.DirFS(filepath.Join(example, "bundle")))
 		},
 	})
 }

@@ -122,7 +122,7 @@ func completeHelp(root *cobra.Command, given []string, start string) (words []st
 	return words
 }
 
-// unknownTopic says which command or topic was probably meant.
+// unknownTopic returns an error with the command or topic that was probably meant.
 func unknownTopic(parent *cobra.Command, given []string) error {
 	if parent.HasParent() {
 		return unknownCommand(parent, given)

@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"helm.sh/helm/v3/pkg/chart"
-	"helm.sh/helm/v3/pkg/chart/loader"
 	"sigs.k8s.io/yaml"
 )
 
@@ -155,15 +154,7 @@ func testConfigured(t *testing.T, r run, c *chart.Chart, config string, values m
 
 // Replicas, labels of pods and pull secrets are values that a Subscription does not have.
 func TestDeploymentValues(t *testing.T) {
-	dir, err := filepath.Abs("../../examples/memcached-operator")
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := loader.Load(run{dir: dir, bundle: "bundle", args: []string{"--namespace", "cache"}}.render(t, "--layout",
-		"helm"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := exampleChart(t)
 	const name = "memcached-operator-controller-manager"
 	got, err := template(c, map[string]any{
 		"replicas":         map[string]any{name: 3},

@@ -328,8 +328,9 @@ func testValues(t *testing.T, r run, c *chart.Chart, values map[string]any, targ
 	compare(t, what, flat(t, readDir(t, os.DirFS(dir))), got)
 }
 
-// The values besides the namespaces: images and resources, in the Deployment and in the CSV, and the CRDs.
-func TestValues(t *testing.T) {
+// exampleChart returns the chart of the example bundle.
+func exampleChart(t *testing.T) *chart.Chart {
+	t.Helper()
 	dir, err := filepath.Abs("../../examples/memcached-operator")
 	if err != nil {
 		t.Fatal(err)
@@ -339,6 +340,12 @@ func TestValues(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return c
+}
+
+// The values besides the namespaces: images and resources, in the Deployment and in the CSV, and the CRDs.
+func TestValues(t *testing.T) {
+	c := exampleChart(t)
 	const deployment, manager = "memcached-operator-controller-manager", "manager"
 	of := func(v any) map[string]any { return map[string]any{deployment: map[string]any{manager: v}} }
 	got, err := template(c, map[string]any{

@@ -99,7 +99,7 @@ func TestConformance(t *testing.T) {
 	t.Log(s)
 }
 
-// compare tells how a case came out.
+// compare returns how a case came out.
 func compare(s *score, b *bundle.Bundle, readErr error, c *oracleCase) (class string, err error) {
 	var objects []Object
 	err = readErr
@@ -114,7 +114,11 @@ func compare(s *score, b *bundle.Bundle, readErr error, c *oracleCase) (class st
 	}
 	ours := make([]map[string]any, len(objects))
 	for i, o := range objects {
-		if ours[i], err = plain(o.Value); err != nil {
+		content, err := o.Content()
+		if err != nil {
+			return "failed", err
+		}
+		if ours[i], err = plain(content); err != nil {
 			return "failed", err
 		}
 	}

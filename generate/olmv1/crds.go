@@ -6,6 +6,7 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/manifest"
 )
 
 // customResources returns the bundle's CRDs as they are, but those that a ConversionWebhook names with that conversion
@@ -21,25 +22,27 @@ func (r *renderer) customResources() ([]Object, error) {
 	}
 	out := make([]Object, 0, len(r.crds))
 	for _, c := range r.crds {
-		v, err := c.Value()
+		e := manifest.Edit{RemoveNamespace: true} // deviation ClusterNamespace
+		if w, ok := converted[c.Name]; ok {
+			conversion, err := r.conversion(c, w)
+			if err != nil {
+				return nil, err
+			}
+			e.Spec, e.Annotations = map[string]any{"conversion": conversion}, r.caAnnotations(w.DeploymentName)
+		}
+		o, err := c.Edit(e)
 		if err != nil {
 			return nil, err
 		}
-		delete(child(v, "metadata"), "namespace") // deviation ClusterNamespace
-		if w, ok := converted[c.Name]; ok {
-			if err := r.convert(c, v, w); err != nil {
-				return nil, err
-			}
-		}
-		out = append(out, object(v))
+		out = append(out, Object{APIVersion: o.APIVersion, Kind: o.Kind, Name: o.Name, Carried: o})
 	}
 	return out, nil
 }
 
-// convert replaces the conversion of a CRD by the one that calls the webhook.
-func (r *renderer) convert(c *bundle.CRD, v map[string]any, w v1alpha1.WebhookDescription) error {
+// conversion returns the conversion of a CRD that calls the webhook.
+func (r *renderer) conversion(c *bundle.CRD, w v1alpha1.WebhookDescription) (map[string]any, error) {
 	if c.PreserveUnknownFields {
-		return fmt.Errorf("custom resource definition '%s' must have .spec.preserveUnknownFields set to false to let "+
+		return nil, fmt.Errorf("custom resource definition '%s' must have .spec.preserveUnknownFields set to false to let "+
 			"API Server call webhook to do the conversion", c.Name)
 	}
 	path := "/"
@@ -59,9 +62,5 @@ func (r *renderer) convert(c *bundle.CRD, v map[string]any, w v1alpha1.WebhookDe
 	} else {
 		conversion["webhook"] = map[string]any{"clientConfig": client, "conversionReviewVersions": versions}
 	}
-	child(v, "spec")["conversion"] = conversion
-	for key, value := range r.caAnnotations(w.DeploymentName) {
-		child(child(v, "metadata"), "annotations")[key] = value
-	}
-	return nil
+	return conversion, nil
 }

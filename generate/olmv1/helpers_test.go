@@ -49,8 +49,12 @@ func render(t *testing.T, b *bundle.Bundle, o Options) []Object {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, o := range objects {
-		manifest.Encode(o.Value) // panics at what it can't print
+	for i := range objects {
+		if objects[i].Value, err = objects[i].Content(); err != nil {
+			t.Fatal(err)
+		}
+		objects[i].Carried = nil
+		manifest.Encode(objects[i].Value) // panics at what it can't print
 	}
 	return objects
 }

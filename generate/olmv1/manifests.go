@@ -5,7 +5,7 @@ import (
 	"github.com/olmgen/olmgen/bundle/images"
 )
 
-// scope tells how OLM v1 treats a kind of shipped object: it goes by the kind's name alone (section 9).
+// scope returns the scope that OLM v1 takes a kind of shipped object for, by the name of the kind (section 9).
 func scope(kind string) bundle.Scope {
 	switch kind {
 	case "ConfigMap", "NetworkPolicy", "PodDisruptionBudget", "PodMonitor", "PrometheusRule", "Role", "RoleBinding",

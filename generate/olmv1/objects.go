@@ -35,7 +35,8 @@ func object(m map[string]any) Object {
 	if t, ok := meta["creationTimestamp"]; ok && t == nil {
 		delete(meta, "creationTimestamp")
 	}
-	return Object{text(m["apiVersion"]), text(m["kind"]), text(meta["namespace"]), text(meta["name"]), m, false}
+	return Object{APIVersion: text(m["apiVersion"]), Kind: text(m["kind"]), Namespace: text(meta["namespace"]),
+		Name: text(meta["name"]), Value: m}
 }
 
 func text(v any) string {

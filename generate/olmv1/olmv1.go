@@ -35,8 +35,21 @@ type Options struct {
 // Object is a rendered object. Value holds what JSON knows and is the caller's own.
 type Object struct {
 	APIVersion, Kind, Namespace, Name string
-	Value                             map[string]any
-	Authored                          bool // OLM v1 makes it; else the bundle ships it
+	Value                             map[string]any   // nil for a carried object
+	Carried                           *manifest.Object // a CRD, whose text is carried; nil for all else
+	Authored                          bool             // OLM v1 makes it; else the bundle ships it
+}
+
+// Content returns the value of the object, which is the caller's own. For a carried object it is decoded.
+func (o Object) Content() (map[string]any, error) {
+	if o.Carried == nil {
+		return o.Value, nil
+	}
+	v, err := o.Carried.Value()
+	if err != nil {
+		return nil, err
+	}
+	return object(v).Value, nil
 }
 
 // Render returns the objects that OLM v1 makes of the bundle, in OLM v1's order (section 4); where that is random, by

@@ -25,7 +25,7 @@ func (r *renderer) supports(mode v1alpha1.InstallModeType) bool {
 	return slices.Contains(r.installModes(), mode)
 }
 
-// checkTargets tells whether the install modes allow the target namespaces (section 3).
+// checkTargets returns an error if the install modes do not allow the target namespaces (section 3).
 func (r *renderer) checkTargets() error {
 	targets := slices.Compact(slices.Sorted(slices.Values(r.TargetNamespaces)))
 	const (

@@ -88,7 +88,7 @@ func (r *renderer) checkDeploymentNames() []error {
 	return errs
 }
 
-// nameProblems says why a name is no RFC 1123 subdomain; empty if it is one.
+// nameProblems returns why a name is not an RFC 1123 subdomain, or "".
 func nameProblems(name, separator string) string {
 	return strings.Join(slices.Sorted(slices.Values(validation.IsDNS1123Subdomain(name))), separator)
 }

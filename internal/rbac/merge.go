@@ -77,7 +77,8 @@ func mergeOn(rows []row, list int) []row {
 	return out
 }
 
-// key tells rows apart by all lists but one. An empty list means all, which is not the same as some.
+// key returns the same string for rows that differ in one list only. An empty list means all, so it differs from any
+// other list.
 func (r row) key(but int) string {
 	lists := r
 	if len(lists[but]) > 0 {

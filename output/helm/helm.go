@@ -16,7 +16,7 @@ import (
 	"github.com/olmgen/olmgen/templates"
 )
 
-// CRDs says where the CRDs of a chart are.
+// CRDs is where the CRDs of a chart are.
 type CRDs string
 
 // In templates/ helm upgrades the CRDs with the operator, and uninstalls them unless crds.keep is set; in crds/ it only

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// model says how the objects depend on where the operator goes. It is found by rendering the operator with sentinels
-// for namespaces, without a notion of what the objects mean, and it is proved by rendering it in other places.
+// model is how the objects depend on the namespaces of the operator. It is found by rendering the operator with
+// sentinels for namespaces, without knowledge of what the objects mean, and proved by rendering it for others.
 type model struct {
 	namespace bool     // is a value
 	targets   bool     // are a value

@@ -10,7 +10,7 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// lists tells how the lists in a type are merged, by the tags of its fields (apimachinery:
+// lists is how the lists in a type are merged, by the tags of its fields (apimachinery:
 // pkg/util/strategicpatch/meta.go). With a nil type, and for fields that a type does not have, patches replace lists as
 // a whole.
 type lists struct{ of reflect.Type }

@@ -183,7 +183,7 @@ func Apply(objects []generate.Shared, name string, p Patch, own func(generate.Sh
 	return slices.Clip(objects), nil
 }
 
-// ofObject says which patch and which object an error is about.
+// ofObject returns an error with the patch and the object that it is about.
 func ofObject(name string, o generate.Object, err error) error {
 	var e *manifest.Error
 	if errors.As(err, &e) && e.File == name { // it is at a place in the patch

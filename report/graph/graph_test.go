@@ -81,11 +81,11 @@ func TestBlastRadius(t *testing.T) {
 	want := &Radius{
 		Namespace: "ops",
 		Accounts:  []Account{{Name: "clerk"}, {"pilot", []string{"pilot-a", "pilot-b"}}},
-		Roles: []Role{{"Role", "ops", "own", "everything"}, {"Role", "east", "elsewhere", "not rendered"},
-			{"ClusterRole", "", "work", "2 rules"}, {"ClusterRole", "", "status", "get,patch ships/status"}},
+		Roles: []Role{{"Role", "ops", "own", "all resources"}, {"Role", "east", "elsewhere", "not rendered"},
+			{"ClusterRole", "", "work", "pods"}, {"ClusterRole", "", "status", "get,patch ships/status"}},
 		Places: []Place{
-			{"ops", []Binding{{"RoleBinding", "own", []int{1}, 0}}}, {"east", []Binding{{"RoleBinding", "reader", []int{1}, 1}}},
-			{"north", []Binding{{"RoleBinding", "work", []int{1, 0}, 2}}}, {"", []Binding{{"ClusterRoleBinding", "status", []int{1}, 3}}},
+			{"ops", []Binding{{"RoleBinding", "own", []int{1}, 0, []string{"may do everything in namespace ops"}}}}, {"east", []Binding{{"RoleBinding", "reader", []int{1}, 1, nil}}},
+			{"north", []Binding{{"RoleBinding", "work", []int{1, 0}, 2, nil}}}, {"", []Binding{{"ClusterRoleBinding", "status", []int{1}, 3, nil}}},
 		},
 		Unbound: []string{"kube-system", "every other namespace"},
 	}
@@ -119,7 +119,7 @@ func TestMermaidHostile(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := `"(?:[^"\\<>&;%{}|\x60]|#\d+;|<br/>)*"`
-	line := regexp.MustCompile(`^ *(graph TD|end|subgraph \w+\[` + text + `\]|\w+\(` + text + `\)|\w+ -->\|(runs as|uses|bound to)\| \w+|style \w+ stroke-(width:4px|dasharray:6 4))$`)
+	line := regexp.MustCompile(`^ *(graph TD|end|subgraph \w+\[` + text + `\]|\w+\(` + text + `\)|\w+ -->\|(runs as|uses|bound to)\| \w+|style \w+ stroke(-width:4px|-dasharray:6 4|:#cf222e,stroke-width:3px))$`)
 	for l := range strings.Lines(b.String()) {
 		if !line.MatchString(strings.TrimSuffix(l, "\n")) {
 			t.Errorf("%q", l)
@@ -139,7 +139,7 @@ func TestSVG(t *testing.T) {
 			t.Fatalf("drawn differently the second time: %v", err)
 		}
 		texts, nodes := readSVG(t, b.String())
-		for _, want := range []string{"namespace ops (operator)", "namespace ops (its own)", "namespace north", "all namespaces", "kube-system, every other namespace", "pilot-a", "get,patch ships/status"} {
+		for _, want := range []string{"namespace ops (operator)", "namespace ops (its own)", "namespace north", "all namespaces", "kube-system, every other namespace", "pilot-a", "get,patch ships/status", "may do everything in namespace ops"} {
 			if !slices.Contains(texts, want) {
 				t.Errorf("%q: no text %q", name, want)
 			}

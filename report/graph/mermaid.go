@@ -26,7 +26,8 @@ func (r *Radius) Mermaid(w io.Writer) error {
 	for i, p := range r.Places {
 		fmt.Fprintf(&b, "    subgraph p%d[\"%s\"]\n", i, label(p.title(r)))
 		for j, binding := range p.Bindings {
-			fmt.Fprintf(&b, "      b%d_%d(\"%s\")\n", i, j, label(binding.Kind, binding.Name))
+			lines := append([]string{binding.Kind, binding.Name}, binding.Marks...)
+			fmt.Fprintf(&b, "      b%d_%d(\"%s\")\n", i, j, label(lines...))
 		}
 		b.WriteString("    end\n")
 		for j, binding := range p.Bindings {
@@ -44,6 +45,13 @@ func (r *Radius) Mermaid(w io.Writer) error {
 			fmt.Fprintf(&b, "  style d%d_%d stroke-width:4px\n", i, j)
 		}
 	}
+	for i, p := range r.Places {
+		for j, binding := range p.Bindings {
+			if len(binding.Marks) > 0 {
+				fmt.Fprintf(&b, "  style b%d_%d stroke:#cf222e,stroke-width:3px\n", i, j)
+			}
+		}
+	}
 	b.WriteString("  style none stroke-dasharray:6 4\n")
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -59,7 +67,7 @@ func (p Place) title(r *Radius) string {
 	return "namespace " + p.Namespace
 }
 
-// access says what the operator has where nothing binds it.
+// access returns what the operator has where nothing binds it.
 func (r *Radius) access() string {
 	if r.Everywhere() {
 		return "only what it has in all namespaces"

@@ -13,6 +13,8 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/text"
+	"github.com/olmgen/olmgen/review/permissions"
 )
 
 // Radius is the blast radius of an operator: "in the case of a bug or malicious control, limit the worst-case scenario
@@ -34,7 +36,7 @@ type Account struct {
 // Role is a Role or a ClusterRole.
 type Role struct {
 	Kind, Namespace, Name string
-	Summary               string // what it allows, in a few words
+	Summary               string // what it is about, in a few words
 }
 
 // Place is where bindings let the operator work: a namespace or, with an empty name, all of them and what is in none.
@@ -48,6 +50,7 @@ type Binding struct {
 	Kind, Name string
 	Accounts   []int
 	Role       int
+	Marks      []string // what matters most of what it allows, such as: reads all Secrets of the cluster
 }
 
 // BlastRadius finds out of rendered objects what the ServiceAccounts in the operator's namespace are bound to. Bindings
@@ -59,7 +62,7 @@ func BlastRadius(result *generate.Result) (*Radius, error) {
 			return nil, fmt.Errorf("%s %s: %w", o.Kind, o.Name, err)
 		}
 	}
-	return c.radius(), nil
+	return c.radius()
 }
 
 type collector struct {
@@ -133,7 +136,7 @@ func (c *collector) rbac(o generate.Object) error {
 	return nil
 }
 
-func (c *collector) radius() *Radius {
+func (c *collector) radius() (*Radius, error) {
 	r := &Radius{Namespace: c.namespace}
 	for _, b := range c.bindings {
 		for _, a := range b.accounts {
@@ -162,13 +165,15 @@ func (c *collector) radius() *Radius {
 		return cmp.Or(cmp.Compare(order(a.namespace), order(b.namespace)), cmp.Compare(a.name, b.name))
 	})
 	for _, b := range c.bindings {
-		r.add(b, names, c.rules)
+		if err := r.add(b, names, c.rules); err != nil {
+			return nil, fmt.Errorf("%s %s: %w", b.role.Kind, b.role.Name, err)
+		}
 	}
 	r.Unbound = r.unbound()
-	return r
+	return r, nil
 }
 
-func (r *Radius) add(b found, names []string, rules map[Role][]rbacv1.PolicyRule) {
+func (r *Radius) add(b found, names []string, rules map[Role][]rbacv1.PolicyRule) error {
 	role := b.role
 	known, ok := rules[b.role]
 	role.Summary = summary(known)
@@ -184,6 +189,16 @@ func (r *Radius) add(b found, names []string, rules map[Role][]rbacv1.PolicyRule
 		r.Places = append(r.Places, Place{Namespace: b.namespace})
 	}
 	binding := Binding{Kind: b.kind, Name: b.name, Role: at}
+	facts, err := permissions.FactsOf(known, b.namespace)
+	if err != nil {
+		return err
+	}
+	for _, f := range facts {
+		binding.Marks = append(binding.Marks, f.Text)
+		if f.Risk == permissions.Everything {
+			break // the others are in it
+		}
+	}
 	for _, a := range b.accounts {
 		if i, _ := slices.BinarySearch(names, a); !slices.Contains(binding.Accounts, i) {
 			binding.Accounts = append(binding.Accounts, i)
@@ -191,6 +206,7 @@ func (r *Radius) add(b found, names []string, rules map[Role][]rbacv1.PolicyRule
 	}
 	place := &r.Places[len(r.Places)-1]
 	place.Bindings = append(place.Bindings, binding)
+	return nil
 }
 
 // unbound names where no RoleBinding is.
@@ -209,23 +225,31 @@ func (r *Radius) Everywhere() bool {
 
 const maxSummary = 44
 
-// summary says what rules allow: a single short rule itself, else how many there are and whether one allows everything.
+// mostResources is how many resources a summary names.
+const mostResources = 3
+
+// summary returns what rules are about: a single short rule itself, else their resources.
 func summary(rules []rbacv1.PolicyRule) string {
-	everything := slices.ContainsFunc(rules, func(p rbacv1.PolicyRule) bool {
-		return slices.Contains(p.APIGroups, "*") && slices.Contains(p.Resources, "*") && slices.Contains(p.Verbs, "*")
-	})
-	switch {
-	case everything && len(rules) == 1:
-		return "everything"
-	case everything:
-		return fmt.Sprintf("%d rules, everything among them", len(rules))
-	case len(rules) == 1:
+	if len(rules) == 1 && !slices.Contains(rules[0].Resources, rbacv1.ResourceAll) {
 		p := rules[0]
 		if s := strings.Join(p.Verbs, ",") + " " +
 			strings.Join(slices.Concat(p.Resources, p.NonResourceURLs), ","); len(s) <= maxSummary {
 			return s
 		}
-		return "1 rule"
 	}
-	return fmt.Sprintf("%d rules", len(rules))
+	var names []string
+	for _, p := range rules {
+		for _, name := range slices.Concat(p.Resources, p.NonResourceURLs) {
+			if name == rbacv1.ResourceAll {
+				return "all resources"
+			}
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	if len(names) == 0 {
+		return "no rules"
+	}
+	return text.FirstOf(mostResources, names)
 }

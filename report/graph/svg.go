@@ -4,6 +4,7 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -25,7 +26,11 @@ type box struct {
 	x, y, w, h int
 	class      string
 	lines      []string
+	marks      []string // below the lines
 }
+
+// height is that of a node.
+func (x box) height() int { return (len(x.lines)+len(x.marks))*lineHeight + padding }
 
 // SVG writes the picture: on the left the operator, then the bindings in the namespaces where they are, on the right
 // the roles. The colours follow the reader's light or dark scheme. The error is the one of w.
@@ -62,7 +67,7 @@ func (d *drawing) column(x int, groups []box, nodes [][]box) ([][]box, int) {
 	for i, g := range groups {
 		width = max(width, textWidth(g.lines...))
 		for _, n := range nodes[i] {
-			width = max(width, textWidth(n.lines...)+2*padding)
+			width = max(width, textWidth(n.lines...)+2*padding, textWidth(n.marks...)+2*padding)
 		}
 	}
 	y := margin
@@ -71,7 +76,7 @@ func (d *drawing) column(x int, groups []box, nodes [][]box) ([][]box, int) {
 		y += titleSpace
 		for j := range nodes[i] {
 			n := &nodes[i][j]
-			n.x, n.y, n.w, n.h = x+padding, y+gapY, width, len(n.lines)*lineHeight+padding
+			n.x, n.y, n.w, n.h = x+padding, y+gapY, width, n.height()
 			y = n.y + n.h
 		}
 		y += padding
@@ -119,7 +124,11 @@ func (d *drawing) places(r *Radius, x int) ([][]box, int) {
 		groups = append(groups, box{class: class, lines: []string{p.title(r)}})
 		var list []box
 		for _, b := range p.Bindings {
-			list = append(list, box{class: "node", lines: []string{b.Kind, b.Name}})
+			n := box{class: "node", lines: []string{b.Kind, b.Name}}
+			for _, mark := range b.Marks {
+				n.class, n.marks = "node marked", append(n.marks, wrap(mark)...)
+			}
+			list = append(list, n)
 		}
 		nodes = append(nodes, list)
 	}
@@ -152,6 +161,8 @@ const style = `text{font:12px ui-monospace,SFMono-Regular,Menlo,Consolas,monospa
 .node{fill:#f6f8fa}
 .operator{fill:#b6e3ff;stroke-width:3}
 .unbound{stroke-dasharray:6 4}
+.marked{stroke:#a40e26;stroke-width:2}
+.mark{fill:#a40e26;font-weight:bold}
 .edge{fill:none;stroke-width:1.5}
 .wide{stroke:#bc4c00}
 @media (prefers-color-scheme:dark){
@@ -160,6 +171,8 @@ text{fill:#e6edf3}
 .group,.node,.edge{stroke:#9198a1}
 .node{fill:#161b22}
 .operator{fill:#0c2d6b}
+.marked{stroke:#ff9492}
+.mark{fill:#ff9492}
 .edge{fill:none}
 .wide{stroke:#f0883e}
 }
@@ -191,10 +204,13 @@ func (d *drawing) String() string {
 // draw writes a rectangle and its lines, the first at top, with their whole text as a tooltip.
 func (x box) draw(b *strings.Builder, top int, class string) {
 	fmt.Fprintf(b, "<g><title>%s</title>\n<rect class=\"%s\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"6\"/>\n",
-		escape(strings.Join(x.lines, "\n")), x.class, x.x, x.y, x.w, x.h)
-	for i, l := range x.lines {
+		escape(strings.Join(slices.Concat(x.lines, x.marks), "\n")), x.class, x.x, x.y, x.w, x.h)
+	for i, l := range slices.Concat(x.lines, x.marks) {
 		c := class
-		if i == 0 && len(x.lines) > 1 {
+		switch {
+		case i >= len(x.lines):
+			c = "mark"
+		case i == 0 && len(x.lines) > 1:
 			c = "head"
 		}
 		fmt.Fprintf(b, "<text class=\"%s\" x=\"%d\" y=\"%d\">%s</text>\n", c, x.x+padding, x.y+top+i*lineHeight,
@@ -209,6 +225,18 @@ func textWidth(lines ...string) int {
 		width = max(width, int(float64(utf8.RuneCountInString(short(l)))*charWidth)+1)
 	}
 	return width
+}
+
+// wrap breaks a text between words, so that no line is cut.
+func wrap(s string) (lines []string) {
+	line := ""
+	for word := range strings.FieldsSeq(s) {
+		if line != "" && utf8.RuneCountInString(line+" "+word) > maxText {
+			lines, line = append(lines, line), ""
+		}
+		line = strings.TrimPrefix(line+" "+word, " ")
+	}
+	return append(lines, line)
 }
 
 // short cuts a text in its middle: both ends of a name say what it is.

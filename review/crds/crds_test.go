@@ -128,6 +128,8 @@ func TestSchemas(t *testing.T) {
 		"wider bounds": {object("a: {type: string, maxLength: 5}"), object("a: {type: string, maxLength: 9}"), ""},
 		"pattern": {object("a: {type: string, pattern: '^a$'}"), object("a: {type: string, pattern: '^b$'}"),
 			"error | pattern | v1 | spec.a | pattern changed from ^a$ to ^b$"},
+		"no pattern": {object("a: {type: string, pattern: '^a$'}"), object("a: {type: string}"),
+			"info | patternRemoved | v1 | spec.a | pattern removed: ^a$"},
 		"null": {object("a: {type: string, nullable: true}"), object("a: {type: string}"),
 			"warning | nullable | v1 | spec.a | null is no longer allowed"},
 		"a CEL rule": {object("a: {type: string}"),

@@ -81,6 +81,9 @@ func describe(check string, old, now *props, crdify string) []issue {
 	case ruleDefault:
 		return one(check, "default %s", changed(rawOf(old.Default), rawOf(now.Default)))
 	case rulePattern:
+		if now.Pattern == "" {
+			return one(rulePatternRemoved, "pattern removed: %s", clip(old.Pattern))
+		}
 		return one(check, "pattern %s", changed(old.Pattern, now.Pattern))
 	case ruleNullable:
 		if now.Nullable {

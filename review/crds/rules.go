@@ -32,6 +32,7 @@ const (
 	ruleEnum                = "enum"
 	ruleDefault             = "default"
 	rulePattern             = "pattern"
+	rulePatternRemoved      = "patternRemoved"
 	ruleNullable            = "nullable"
 	ruleDescription         = "description"
 	ruleUnhandled           = "unhandled"
@@ -75,7 +76,8 @@ var builtin = []Rule{
 	{"minItems", Error, "minItems", "likewise, of the items of a list"},
 	{"minLength", Error, "minLength", "likewise, of the length of a text"},
 	{"minProperties", Error, "minProperties", "likewise, of the keys of a map"},
-	{rulePattern, Error, rulePattern, "a pattern is added, dropped or changed"},
+	{rulePattern, Error, rulePattern, "a pattern is added or changed"},
+	{rulePatternRemoved, Info, rulePattern, "a pattern is dropped"},
 	{ruleNullable, Warning, ruleNullable, "null is allowed, or no longer allowed"},
 	{ruleDefault, Warning, ruleDefault, "a default is added, dropped or changed"},
 	{ruleUnhandled, Warning, ruleUnhandled, "something else changes, such as format or x-kubernetes-validations"},

@@ -29,7 +29,7 @@ type Input struct {
 // that is known has some ten thousand.
 const maxAtoms = 1 << 19
 
-// Evaluate says what the subjects of a set of objects may do. The error, a *manifest.Error, is about an object that
+// Evaluate returns what the subjects of a set of objects may do. The error, a *manifest.Error, is about an object that
 // cannot be read or is too large.
 func Evaluate(in Input) (*Report, error) {
 	w, err := newWorld(in.Objects, in.Namespace)
@@ -130,7 +130,7 @@ func (e *evaluation) gained(b *binding, r *role) *role {
 	return e.world.roles[b.role]
 }
 
-// members returns every account what the groups that it is in have. Every account is authenticated (Kubernetes:
+// members adds to every account what the groups that it is in have. Every account is authenticated (Kubernetes:
 // apiserver/pkg/authentication/serviceaccount, MakeGroupNames).
 func (e *evaluation) members() {
 	groups := map[string][]grant{}

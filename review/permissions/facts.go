@@ -13,8 +13,9 @@ import (
 // Fact answers one question that a person asks first, for all subjects together.
 type Fact struct {
 	Risk       Risk      `json:"risk"`
-	Text       string    `json:"text"`       // such as: reads all Secrets of the cluster
-	Namespaces []string  `json:"namespaces"` // ["*"] is the cluster
+	Text       string    `json:"text"`            // such as: reads all Secrets of the cluster
+	Named      bool      `json:"named,omitempty"` // only for objects of some names
+	Namespaces []string  `json:"namespaces"`      // ["*"] is the cluster
 	Subjects   []Subject `json:"subjects"`
 	Source     Source    `json:"source"` // the first that grants it
 }
@@ -197,6 +198,7 @@ func (r *Report) answer(q question, s scopes) (Fact, bool) {
 	}
 	f.Text = fmt.Sprintf(q.any, placeText(f.Namespaces), q.facetText(facets))
 	if best > 1 {
+		f.Named = true
 		f.Text = fmt.Sprintf(q.named, placeText(f.Namespaces), q.facetText(facets), show.List(names))
 	}
 	f.Text = f.everybody() + f.Text

@@ -72,7 +72,7 @@ func hostileReport(tb testing.TB, s string) *permissions.Report {
 var (
 	tag       = regexp.MustCompile(`</?([a-zA-Z!][a-zA-Z0-9]*)`)
 	cellEdge  = regexp.MustCompile(`(^|[^\\])((\\\\)*)\|`)
-	htmlTags  = " !doctype html head meta title style body main h1 p div table caption thead tr th tbody td code small h2 h3 ul li strong span details summary "
+	htmlTags  = " !doctype html head meta title style body header main h1 p div label input span button section a table thead tr th tbody td code small h2 strong details summary script "
 	attribute = regexp.MustCompile(`\son[a-z]+=`)
 )
 
@@ -102,7 +102,7 @@ func checkFormats(t *testing.T, r *permissions.Report) {
 					t.Fatalf("html: a tag that is not the page's: %s", m[0])
 				}
 			}
-			if strings.Count(text, "<style>") != 1 || attribute.MatchString(regexp.MustCompile(`<[^>]*>`).FindString(text)) {
+			if strings.Count(text, "<style>") != 1 || strings.Count(text, "<script") != 1 || attribute.MatchString(regexp.MustCompile(`<[^>]*>`).FindString(text)) {
 				t.Fatal("html: a style or a handler that is not the page's")
 			}
 		case permissions.Markdown:

@@ -102,7 +102,7 @@ func (r *Report) paths(s scopes) []findings.Finding {
 	return out
 }
 
-// everyone says what groups gain that everybody is in: an error where it is dangerous.
+// everyone returns findings about what groups gain that everybody is in: an error where it is dangerous.
 func (r *Report) everyone() []findings.Finding {
 	var out []findings.Finding
 	noted := map[Subject]bool{}
@@ -160,7 +160,7 @@ func follow(items []Item, s scopes) []findings.Finding {
 	return out
 }
 
-// finding says what follows in the cluster or, if not there, in namespaces.
+// finding returns what follows in the cluster or, if nothing follows there, in namespaces.
 func (c consequence) finding(subject Subject, sources map[string]Source) (findings.Finding, bool) {
 	if source, ok := sources[""]; ok && c.cluster != findings.None {
 		return source.finding(c.id, c.cluster, subject, fmt.Sprintf(c.message, placeText([]string{Everywhere}))), true

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/olmgen/olmgen/internal/text"
 	"github.com/olmgen/olmgen/review/findings"
 	"github.com/olmgen/olmgen/review/internal/show"
 )
@@ -42,13 +43,6 @@ func (r *Report) Print(w io.Writer, format Format) error {
 	return fmt.Errorf("no format %q", string(format))
 }
 
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
-
 // groupText names API groups for a person.
 func groupText(groups []string) string {
 	names := slices.Clone(groups)
@@ -63,7 +57,7 @@ func groupText(groups []string) string {
 	return show.List(names)
 }
 
-// text says what the item allows: verbs, resources, groups and names.
+// text returns what the item allows: verbs, resources, groups and names.
 func (i Item) text() string {
 	text := i.withoutGroup()
 	if len(i.NonResourceURLs) == 0 && !slices.Equal(i.APIGroups, core) {
@@ -97,7 +91,7 @@ func (i Item) where() string {
 		return "cluster"
 	}
 	if len(i.Namespaces) > 4 {
-		return plural(len(i.Namespaces), "namespace")
+		return text.Count(len(i.Namespaces), "namespace")
 	}
 	return show.List(i.Namespaces)
 }
@@ -110,7 +104,7 @@ func (s Source) at() string {
 	return show.Short(fmt.Sprintf("%s:%d", s.File, s.Line))
 }
 
-// reason says why a rule is there.
+// reason returns why a rule is there.
 func (s Source) reason() string {
 	if s.Via != "" {
 		return whyText[s.Why] + ", for all of " + show.Short(s.Via)

@@ -8,6 +8,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/olmgen/olmgen/internal/rbac"
+	"github.com/olmgen/olmgen/internal/text"
 	"github.com/olmgen/olmgen/review/findings"
 	"github.com/olmgen/olmgen/review/internal/show"
 )
@@ -18,7 +19,7 @@ const (
 	Kind       = "PermissionReport"
 )
 
-// Report says what the subjects of a set of objects may do.
+// Report is what the subjects of a set of objects may do.
 type Report struct {
 	APIVersion  string             `json:"apiVersion"`
 	Kind        string             `json:"kind"`
@@ -68,7 +69,7 @@ func (s Subject) compare(o Subject) int {
 
 var subjectRank = map[string]int{rbacv1.ServiceAccountKind: -3, rbacv1.GroupKind: -2, rbacv1.UserKind: -1}
 
-// Change says what a comparison found out about an item.
+// Change is what a comparison found out about an item.
 type Change string
 
 // The changes. A report of one version has all items with Has.
@@ -205,7 +206,7 @@ func placeText(namespaces []string) string {
 	case len(namespaces) == 1:
 		return "namespace " + show.Short(namespaces[0])
 	case len(namespaces) > 4:
-		return plural(len(namespaces), "namespace")
+		return text.Count(len(namespaces), "namespace")
 	}
 	names := make([]string, len(namespaces))
 	for i, ns := range namespaces {

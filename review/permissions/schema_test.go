@@ -11,7 +11,7 @@ import (
 	"github.com/olmgen/olmgen/review/permissions"
 )
 
-// described says what fields are, by type and name in JSON.
+// described has what fields are, by type and name in JSON.
 var described = map[string]string{
 	"Report.operator":           "What the report is about. For a tree, name is the path",
 	"Report.summary":            "The answers to what a person asks first, the most dangerous first. What is not the case is not in it",
@@ -41,6 +41,7 @@ var described = map[string]string{
 	"Finding.file":              "The path inside the bundle, or the file of a tree",
 	"Item.resourceNames":        "Missing if it is for all names",
 	"Item.nonResourceURLs":      "In place of apiGroups and resources",
+	"Fact.named":                "It holds only for objects of some names",
 	"Fact.source":               "The first rule that grants it",
 	"Operator.namespace":        "The operator's",
 	"Subject.namespace":         "Of a ServiceAccount",

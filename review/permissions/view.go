@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/olmgen/olmgen/internal/rbac"
+	"github.com/olmgen/olmgen/internal/text"
 	"github.com/olmgen/olmgen/review/findings"
 	"github.com/olmgen/olmgen/review/internal/show"
 )
@@ -119,7 +120,7 @@ func counts(list []findings.Finding) string {
 	var parts []string
 	for _, l := range []findings.Level{findings.Error, findings.Warning, findings.Note} {
 		if n := findings.Count(list, l); n > 0 {
-			parts = append(parts, plural(n, string(l)))
+			parts = append(parts, text.Count(n, string(l)))
 		}
 	}
 	if len(parts) == 0 {
@@ -136,7 +137,7 @@ func subjectText(list []Subject) string {
 	return show.List(names)
 }
 
-// gains says in one line which resources users gain.
+// gains returns in one line which resources users gain.
 func (r *Report) gains() string {
 	type gain struct {
 		text  string

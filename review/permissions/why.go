@@ -38,7 +38,7 @@ const (
 	WhyTree Why = "tree"
 )
 
-// whyText says it in a few words.
+// whyText has each reason in a few words.
 var whyText = map[Why]string{
 	WhyPermission:        "permissions",
 	WhyClusterPermission: "clusterPermissions",

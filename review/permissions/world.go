@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/olmgen/olmgen/internal/text"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/review/internal/show"
 )
@@ -91,7 +92,7 @@ func newWorld(objects []*manifest.Object, namespace string) (*world, error) {
 			count = "counts as"
 		}
 		w.notes = append(w.notes, fmt.Sprintf("%s without a namespace, such as %s, %s in the namespace default",
-			plural(len(homeless), "object"), show.Short(homeless[0]), count))
+			text.Count(len(homeless), "object"), show.Short(homeless[0]), count))
 	}
 	w.aggregate()
 	return w, nil

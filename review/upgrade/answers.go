@@ -17,7 +17,7 @@ func severityOf(i permissions.Item) change.Severity {
 	switch {
 	case i.Change != permissions.Gained || i.Risk == permissions.Other || i.Risk == permissions.NoEffect:
 		return change.Info
-	case slices.Contains(i.Namespaces, permissions.Everywhere) && len(i.ResourceNames) == 0:
+	case slices.Contains(i.Namespaces, permissions.Everywhere) && len(i.ResourceNames) == 0 && !i.Subject.IsRole():
 		return change.Error
 	}
 	return change.Warning
@@ -75,7 +75,12 @@ func (r *Report) answers() []Answer {
 		case SectionPermissions:
 			a.Text = r.permissionsAnswer()
 		case SectionCRDs:
-			a.Text = countText(list)
+			if a.Text = countText(list); a.Severity != change.Info {
+				c := r.CRDs[0]
+				a.Text = strings.TrimPrefix(fmt.Sprintf("%s: %s: %s; %s", show.Short(c.CRD), show.Short(c.Path),
+					show.Short(c.Message), a.Text), ": ")
+				a.Text = strings.Replace(a.Text, ": : ", ": ", 1)
+			}
 		case SectionWorkloads:
 			a.Text = worstFirst(r.Workloads, list)
 		case SectionIdentity:

@@ -27,7 +27,8 @@ func Compare(old, now State, o Options) (*Report, error) {
 	before := *old.Permissions
 	before.Permissions = under(before.Permissions, r.Renamed, conditions(pairs))
 	d := permissions.Compare(&before, now.Permissions)
-	r.Permissions, r.Users = d.Permissions, d.Users
+	r.Permissions = slices.Concat(d.Permissions, permissions.CompareRoles(old.Roles, now.Roles))
+	r.Users = d.Users
 	r.gained = freshFacts(old.Permissions.Summary, now.Permissions.Summary)
 	var err error
 	if r.Workloads, err = workload.Compare(old.Objects, now.Objects, place(old, now)); err != nil {

@@ -139,6 +139,25 @@ func TestRenamedAccounts(t *testing.T) {
 	}
 }
 
+// A role that nothing binds is compared by its name. One that gets a binding is what its subjects gain.
+func TestUnboundRoles(t *testing.T) {
+	role := func(verbs string) string { return strings.Split(account("a", verbs), "---\n")[1] }
+	for _, c := range []struct{ name, old, now, want string }{
+		{"a gain", role("get"), role("get, list"), "gained a list secrets\n"},
+		{"rewritten", role("get, list"), role("list, get, get"), ""},
+		{"bound now", role("get"), account("a", "get"), "gained a get secrets\ninfo object added :  -> \n"},
+		{"a new role", "# nothing\n", role("get"), "gained a get secrets\n"},
+	} {
+		r := compare(t, tree(t, c.old), tree(t, c.now))
+		if d := cmp.Diff(c.want, lines(r)); d != "" {
+			t.Errorf("%s (-want +got):\n%s", c.name, d)
+		}
+		if c.name == "a gain" && (!r.Meets(upgrade.RiskGained) || r.Meets(upgrade.AnyError)) {
+			t.Error("a dangerous gain of an unbound role is a warning")
+		}
+	}
+}
+
 // csv returns a ClusterServiceVersion in a namespace, with more fields of its spec.
 func csv(name, version, namespace, spec string) string {
 	return `

@@ -198,6 +198,11 @@ func deal(tb testing.TB, list []*manifest.Object, o *manifest.Object, v map[stri
 	}
 	random.Shuffle(len(atoms), func(i, j int) { atoms[i], atoms[j] = atoms[j], atoms[i] })
 	ref, bound := v["roleRef"].(map[string]any)
+	if !bound && !slices.ContainsFunc(list, func(b *manifest.Object) bool { return refersTo(tb, b, o) }) { // it is known by its name
+		v["rules"] = atoms
+		add(v)
+		return
+	}
 	for n := range 2 {
 		meta["name"] = fmt.Sprintf("%s-%d", o.Name, n)
 		if !bound {
@@ -212,6 +217,23 @@ func deal(tb testing.TB, list []*manifest.Object, o *manifest.Object, v map[stri
 		v["roleRef"] = own
 		add(v)
 	}
+}
+
+// refersTo reports whether an object is a binding of a role.
+func refersTo(tb testing.TB, binding, role *manifest.Object) bool {
+	tb.Helper()
+	if binding.Group() != rbacv1.GroupName || !strings.HasSuffix(binding.Kind, "Binding") {
+		return false
+	}
+	name, err := binding.Get("roleRef", "name")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	kind, err := binding.Get("roleRef", "kind")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return name == role.Name && kind == role.Kind && (kind == "ClusterRole" || binding.Namespace == role.Namespace)
 }
 
 // Comparing two large releases takes less than a second.

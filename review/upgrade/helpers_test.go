@@ -53,7 +53,11 @@ func stateOf(tb testing.TB, list []*manifest.Object) upgrade.State {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return upgrade.State{Name: "tree", Objects: list, Operators: operators, Permissions: r}
+	roles, err := permissions.UnboundRoles(permissions.Input{Objects: list, CSVs: csvs})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return upgrade.State{Name: "tree", Objects: list, Operators: operators, Permissions: r, Roles: roles}
 }
 
 func compare(tb testing.TB, old, now upgrade.State) *upgrade.Report {
@@ -105,6 +109,10 @@ func rendered(tb testing.TB, b *bundle.Bundle) (upgrade.State, bool) {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return upgrade.State{Name: b.CSV.Name, Objects: list, Permissions: r, Operators: []upgrade.Operator{{CSV: csv, Package: b.Package,
+	roles, err := permissions.UnboundRoles(in)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return upgrade.State{Name: b.CSV.Name, Objects: list, Permissions: r, Roles: roles, Operators: []upgrade.Operator{{CSV: csv, Package: b.Package,
 		Dependencies: b.Dependencies, Properties: b.Properties, InstallMode: result.InstallMode}}}, true
 }

@@ -9,7 +9,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/olmgen/olmgen/review/findings"
-	"github.com/olmgen/olmgen/review/internal/show"
 )
 
 // Format is a form of a report.
@@ -32,9 +31,6 @@ var Formats = []Format{Text, Markdown, JSON, SARIF, HTML}
 //go:embed schema.json
 var Schema []byte
 
-//go:embed page.html
-var page string
-
 // Print writes a report. The same report gives the same bytes. An error is that of w, or a format that does not exist.
 func (r *Report) Print(w io.Writer, format Format) error {
 	switch format {
@@ -47,8 +43,7 @@ func (r *Report) Print(w io.Writer, format Format) error {
 	case SARIF:
 		return findings.Print(w, findings.SARIF, Rules(), r.Findings())
 	case HTML:
-		v := r.view()
-		return show.Page(w, "Upgrade: "+v.Title, page, v)
+		return r.html(w)
 	}
 	return fmt.Errorf("no format %q", string(format))
 }

@@ -19,6 +19,7 @@ type State struct {
 	Objects     []*manifest.Object
 	Operators   []Operator
 	Permissions *permissions.Report // of these objects
+	Roles       permissions.Roles   // that nothing binds
 
 	// Locate returns the place of an object for a person; nil: the object's own.
 	Locate func(*manifest.Object) (file string, line int)

@@ -139,6 +139,9 @@ func permissionGroups(items []permissions.Item) []groupView {
 	var out []groupView
 	for _, k := range order {
 		name := show.Short(k.subject.String())
+		if k.subject.IsRole() {
+			name += ", for whoever is bound to it"
+		}
 		for _, l := range permissions.Lines(sets[k]) {
 			why := l.Reason
 			if k.risk != permissions.Other {
@@ -196,7 +199,7 @@ func crdGroups(list []CRD) []groupView {
 	var out []groupView
 	for _, c := range list {
 		k := classOf(c)
-		what := strings.TrimPrefix(show.Short(c.Path)+": "+show.Short(c.Message), ": ")
+		what := strings.TrimPrefix(show.Short(c.Path)+": "+show.Cut(c.Message, maxReason), ": ")
 		switch n := len(paths[k]); {
 		case n == 0:
 			continue // its line is there

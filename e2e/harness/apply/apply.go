@@ -130,8 +130,8 @@ func (a *Applier) apply(ctx context.Context, t Tree, dryRun ...string) (Result, 
 	return r, errs
 }
 
-// Synced tells what a GitOps engine would call out of sync after Apply: objects that are other than what applying them
-// once more would make of them. That is what Argo CD's server-side diff compares. Refusals are counted in the result of
+// Synced returns what a GitOps engine would call out of sync after Apply: objects that would change if they were
+// applied once more. That is what Argo CD's server-side diff compares. Refusals are counted in the result of
 // Apply.
 func (a *Applier) Synced(ctx context.Context, t Tree, r Result) (errs []error) {
 	for _, o := range t.Objects {

@@ -101,8 +101,8 @@ func (a *Applier) objects(ctx context.Context) (map[id]*unstructured.Unstructure
 	return all, err
 }
 
-// exactly tells what there is more or less than there was before and has been applied. What is about to go has ten
-// seconds.
+// exactly returns what exists beyond the objects that existed before or were applied, and what is missing of them.
+// Objects that are being deleted have ten seconds.
 func (a *Applier) exactly(ctx context.Context, before map[id]*unstructured.Unstructured, r Result) (errs []error) {
 	for try := range 50 {
 		if try > 0 {
@@ -133,8 +133,8 @@ func (a *Applier) exactly(ctx context.Context, before map[id]*unstructured.Unstr
 	return errs
 }
 
-// revived tells a ClusterRole that the aggregation controller has made anew after it was deleted: it applies the rules
-// from a cache, and nobody else has written anything into that object.
+// revived reports whether an object is a ClusterRole that the aggregation controller created again after it was
+// deleted: the controller applies the rules from a cache, and nobody else has written to the object.
 func revived(o *unstructured.Unstructured) bool {
 	for _, f := range o.GetManagedFields() {
 		if f.Manager != "clusterrole-aggregation-controller" {

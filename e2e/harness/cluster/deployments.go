@@ -9,8 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// reportDeployments says of every Deployment that all its pods are there, as there are no nodes, and gives APIServices
-// an endpoint.
+// reportDeployments sets the status of every Deployment as if all its pods ran, because there are no nodes, and adds an
+// endpoint for APIServices.
 func (c *Cluster) reportDeployments(ctx context.Context) {
 	c.network.cluster.Store(c)
 	for ctx.Err() == nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/olmgen/olmgen/review/findings"
 )
 
-// Schema says how the schema of a type is made.
+// Schema is how the schema of a type is made.
 type Schema struct {
 	Type        reflect.Type
 	ID, Title   string

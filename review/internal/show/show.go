@@ -1,5 +1,4 @@
-// Package show holds what the reports for people have in common: short and printable text, folded parts of Markdown,
-// and the frame of an HTML page.
+// Package show holds what the reports for people have in common: short and printable text, and folded parts of Markdown.
 package show
 
 import (

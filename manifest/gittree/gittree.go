@@ -51,6 +51,9 @@ func Open(name string) (*Repository, error) {
 		return nil, err
 	}
 	repo, err := git.PlainOpenWithOptions(from, &git.PlainOpenOptions{DetectDotGit: true, EnableDotGitCommonDir: true})
+	if bare, err2 := git.PlainOpen(from); errors.Is(err, git.ErrRepositoryNotExists) && err2 == nil {
+		repo, err = bare, nil
+	}
 	if errors.Is(err, git.ErrRepositoryNotExists) {
 		return nil, &manifest.Error{File: filepath.ToSlash(name), Msg: "is in no Git repository",
 			Tip: "name a path in the work tree of one"}
@@ -126,8 +129,7 @@ func (r *Repository) tree(rev string) (*object.Tree, error) {
 		e := &manifest.Error{File: filepath.ToSlash(r.path), Msg: fmt.Sprintf("the Git repository has no revision %q", rev),
 			Tip: "name a branch, a tag or a commit"}
 		if r.shallow() {
-			e.Tip = "the repository is shallow: fetch more of it, as with git fetch --unshallow, or fetch-depth: 0 of " +
-				"actions/checkout"
+			e.Tip = "the repository is shallow: fetch its whole history; actions/checkout does so with fetch-depth: 0"
 		}
 		return nil, e
 	}

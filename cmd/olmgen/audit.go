@@ -1,0 +1,112 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/olmgen/olmgen/report/audit"
+	"github.com/olmgen/olmgen/review/findings"
+)
+
+// auditFlags are the flags that say which bundles of catalogs are read.
+type auditFlags struct {
+	options audit.Options
+}
+
+func (f *auditFlags) register(flags *pflag.FlagSet) {
+	flags.BoolVar(&f.options.Pull, "pull", false,
+		"pull the images of bundles whose objects are in no catalog and no directory")
+	flags.BoolVar(&f.options.Source.Insecure, "insecure", false, "allow registries without TLS")
+}
+
+// load reads catalogs and directories. The function that it returns removes the progress bar.
+func (f *auditFlags) load(cmd *cobra.Command, refs []string) (*audit.Set, func(), error) {
+	for _, ref := range refs {
+		if ref == "-" {
+			return nil, nil, &usageError{"stdin cannot be read twice", "write it to a file"}
+		}
+	}
+	f.options.Source.Warn = warnOn(cmd.ErrOrStderr())
+	step, done := progress(cmd.ErrOrStderr())
+	f.options.Progress = step
+	set, err := audit.Load(cmd.Context(), refs, f.options)
+	if err != nil {
+		done()
+		return nil, nil, err
+	}
+	if len(set.Packages)+len(set.Unread) == 0 {
+		done()
+		return nil, nil, errors.New("there are no bundles")
+	}
+	return set, done, nil
+}
+
+const auditSources = `CATALOG is a file-based catalog: a directory or file. DIR has bundles, catalogs and
+legacy packages at any depth. A bundle in a directory fills in the bundle of the
+same package and name of a catalog that does not hold its objects.`
+
+func newCatalogAudit() *cobra.Command {
+	f := auditFlags{}
+	format, failOn, all := audit.Text, findings.None, false
+	cmd := &cobra.Command{
+		Use:   "audit CATALOG|DIR...",
+		Short: "Show in one table what the operators of a catalog ask for",
+		Long: `Audit lists the head of the default channel of each package: its install modes,
+what its permissions reach, its webhooks, CRDs and images, kinds of objects that
+OLM refuses, the number of findings, and whether it is deprecated. Totals follow,
+with the counts that OLM has as metrics.
+
+` + auditSources + `
+Without objects, only install modes, CRDs and deprecation are known. A DIR with
+nothing but manifests is a tree: its ClusterServiceVersions are listed.
+
+A bundle that cannot be read does not stop the audit. It is listed, and it is a
+finding of level error. The exit code is 3 if there are findings at or above
+--fail-on.`,
+		Example: `  olmgen catalog audit catalog/
+  olmgen catalog audit --all-versions --format csv bundles/ > audit.csv
+  olmgen catalog audit --format json catalog/ bundles/ | jq .totals`,
+		Args: args(1, math.MaxInt, "the catalog"),
+		RunE: func(cmd *cobra.Command, refs []string) error {
+			set, done, err := f.load(cmd, refs)
+			if err != nil {
+				return err
+			}
+			want := audit.Head
+			if all {
+				want = audit.All
+			}
+			report, err := set.Run(cmd.Context(), want)
+			done()
+			if err != nil {
+				return err
+			}
+			if err := report.Print(cmd.OutOrStdout(), format); err != nil {
+				return err
+			}
+			if n := report.Totals.Failed; n > 0 {
+				fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: warning: %s cannot be read\n", plural(n, "bundle"))
+			}
+			if findings.Reaches(report.Findings(), failOn) {
+				t := report.Totals.Findings
+				return &foundError{fmt.Sprintf("%s, %s in %s", plural(t.Errors, "error"), plural(t.Warnings, "warning"),
+					plural(report.Totals.Releases, "release"))}
+			}
+			return nil
+		},
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.BoolVar(&all, "all-versions", false, "list all releases of each package")
+	flags.Var(enum(&format, audit.Formats...), "format", joined(audit.Formats))
+	flags.Var(enum(&failOn, findings.Levels...), "fail-on",
+		"lowest level that makes the exit code 3: "+joined(findings.Levels))
+	f.register(flags)
+	offer(cmd, "format", words(audit.Formats))
+	offer(cmd, "fail-on", words(findings.Levels))
+	return cmd
+}

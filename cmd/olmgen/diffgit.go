@@ -1,0 +1,124 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/olmgen/olmgen/config"
+	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/manifest/gittree"
+)
+
+// checkout reads PATH at a Git revision, or at two, into a temporary directory.
+func (f *diffFlags) checkout(given []string) (sides [2]side, remove func(), err error) {
+	name := "."
+	if len(given) > 0 {
+		name = given[0]
+	}
+	oldRev, newRev, two := strings.Cut(f.git, "..")
+	if strings.HasPrefix(newRev, ".") {
+		return sides, nil, &usageError{"--git REV...REV is not known", "write REV..REV, perhaps with git merge-base"}
+	}
+	if oldRev == "" || two && newRev == "" {
+		return sides, nil, &usageError{fmt.Sprintf("--git %q has an empty revision", f.git), "write REV or REV..REV"}
+	}
+	repo, err := gittree.Open(name)
+	if err != nil {
+		return sides, nil, err
+	}
+	dir, err := os.MkdirTemp("", "olmgen-diff-")
+	if err != nil {
+		return sides, nil, err
+	}
+	remove = func() { os.RemoveAll(dir) }
+	sides[1] = side{ref: name, name: name}
+	for i, rev := range []string{oldRev, newRev} {
+		if rev == "" {
+			break
+		}
+		root := filepath.Join(dir, fmt.Sprint(i))
+		at, err := repo.Checkout(rev, root, looksDeclared(name))
+		if err != nil {
+			remove()
+			return sides, nil, err
+		}
+		sides[i] = side{at, rev + ":" + filepath.ToSlash(name), i == 0, root}
+	}
+	return sides, remove, nil
+}
+
+// looksDeclared reports whether a path may be a RenderConfig, which names other files.
+func looksDeclared(name string) bool {
+	switch strings.ToLower(filepath.Ext(name)) {
+	case ".yaml", ".yml", ".json":
+		info, err := os.Stat(name)
+		return err != nil || !info.IsDir()
+	}
+	return false
+}
+
+// relocate names the files of a side as a person knows them, which matters for those of a Git revision.
+func (r *reviewed) relocate(s side) {
+	if s.ref == s.name {
+		return
+	}
+	ref, dir := cleaned(s.ref), path.Dir(cleaned(s.ref))
+	rev, name, _ := strings.Cut(s.name, ":")
+	seen := map[*manifest.Object]bool{}
+	change := func(o *manifest.Object) {
+		if o == nil || seen[o] || !filepath.IsAbs(filepath.FromSlash(o.File)) {
+			return
+		}
+		seen[o] = true
+		if rest, ok := strings.CutPrefix(o.File, ref); ok {
+			o.File = s.name + rest
+		} else if rel, err := filepath.Rel(dir, filepath.FromSlash(o.File)); err == nil { // what a RenderConfig names
+			o.File = rev + ":" + path.Join(path.Dir(name), filepath.ToSlash(rel))
+		}
+	}
+	for _, list := range [][]*manifest.Object{r.all, r.Objects, r.Shipped} {
+		for _, o := range list {
+			change(o)
+		}
+	}
+	for i := range r.CSVs {
+		change(r.CSVs[i].Object)
+	}
+}
+
+// names returns what names the files of Git revisions in messages.
+func names(sides [2]side) *strings.Replacer {
+	var pairs []string
+	for _, s := range sides {
+		if s.root != "" {
+			rev, _, _ := strings.Cut(s.name, ":")
+			pairs = append(pairs, s.ref, s.name, s.root+string(filepath.Separator), rev+":")
+		}
+	}
+	return strings.NewReplacer(pairs...)
+}
+
+// renamedError names the files of a Git revision in an error.
+func renamedError(err error, names *strings.Replacer) error {
+	text, hint := config.SayError(err, func(manifest.Option) string { return "" })
+	if named := names.Replace(text); named != text {
+		return manifest.WithHint(errors.New(named), names.Replace(hint))
+	}
+	return err
+}
+
+// renamingWriter names the files of a Git revision in messages.
+type renamingWriter struct {
+	w     io.Writer
+	names *strings.Replacer
+}
+
+func (r *renamingWriter) Write(p []byte) (int, error) {
+	_, err := io.WriteString(r.w, r.names.Replace(string(p)))
+	return len(p), err
+}

@@ -1,0 +1,86 @@
+"use strict";
+(() => {
+  const $ = (id) => document.getElementById(id);
+  const filter = $("filter"), count = $("count");
+  const rows = [...document.querySelectorAll("tbody tr")];
+  const folds = [...document.querySelectorAll("details")];
+  const texts = new Map(rows.map((r) => [r, r.textContent.toLowerCase()]));
+  const parts = [...document.querySelectorAll("main table, main details, main section")];
+  $("tools").hidden = rows.length === 0;
+  $("open").hidden = $("close").hidden = folds.length === 0;
+
+  // Filter: a line stays if it has every word.
+  function apply() {
+    const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
+    let shown = 0;
+    for (const r of rows) {
+      r.hidden = !words.every((w) => texts.get(r).includes(w));
+      if (!r.hidden) shown++;
+    }
+    for (const p of parts) p.hidden = words.length > 0 && !p.querySelector("tbody tr:not([hidden])");
+    count.textContent = words.length > 0 ? `${shown} of ${rows.length} lines` : `${rows.length} lines`;
+  }
+  filter.addEventListener("input", apply);
+  document.addEventListener("keydown", (e) => {
+    if (e.key === "/" && !e.ctrlKey && !e.metaKey && !e.altKey && document.activeElement !== filter) {
+      e.preventDefault();
+      filter.focus();
+    } else if (e.key === "Escape" && document.activeElement === filter) {
+      filter.value = "";
+      apply();
+    }
+  });
+
+  // Sort: up, down, and as it was.
+  const collator = new Intl.Collator("en", { numeric: true });
+  const order = (cell) => Number(cell?.dataset.order ?? 0);
+  for (const table of document.querySelectorAll("table")) {
+    const body = table.tBodies[0], original = [...body.rows], heads = [...table.tHead.rows[0].cells];
+    if (original.length < 2) continue;
+    heads.forEach((head, i) => {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.append(...head.childNodes);
+      head.append(button);
+      button.addEventListener("click", () => {
+        const next = { ascending: "descending", descending: null }[head.getAttribute("aria-sort")];
+        const to = next === undefined ? "ascending" : next;
+        for (const h of heads) h.removeAttribute("aria-sort");
+        const sorted = [...original];
+        if (to) {
+          head.setAttribute("aria-sort", to);
+          const sign = to === "ascending" ? 1 : -1;
+          sorted.sort((a, b) => sign * (order(a.cells[i]) - order(b.cells[i]) ||
+            collator.compare(a.cells[i]?.textContent ?? "", b.cells[i]?.textContent ?? "")));
+        }
+        body.append(...sorted);
+      });
+    });
+  }
+
+  // Fold.
+  const setAll = (open) => () => folds.forEach((d) => { d.open = open; });
+  $("open").addEventListener("click", setAll(true));
+  $("close").addEventListener("click", setAll(false));
+  let closed = [];
+  addEventListener("beforeprint", () => {
+    closed = folds.filter((d) => !d.open);
+    closed.forEach((d) => { d.open = true; });
+  });
+  addEventListener("afterprint", () => closed.forEach((d) => { d.open = false; }));
+
+  // A link to a line shows it, wherever it is.
+  function reveal() {
+    const target = location.hash && $(location.hash.slice(1));
+    if (!target) return;
+    if (target.closest("[hidden]")) {
+      filter.value = "";
+      apply();
+    }
+    for (let d = target.closest("details"); d; d = d.parentElement.closest("details")) d.open = true;
+    target.scrollIntoView({ block: "center" });
+  }
+  addEventListener("hashchange", reveal);
+  apply();
+  reveal();
+})();

@@ -1,0 +1,136 @@
+package updates
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// Mermaid writes the graph as Mermaid text. Arrows lead from a release to its update. The error is that of w.
+func (g *Graph) Mermaid(w io.Writer) error {
+	var b strings.Builder
+	b.WriteString("flowchart BT\n")
+	edges, paths := 0, []string{}
+	classes := map[string][]string{}
+	for i, l := range g.Lanes {
+		fmt.Fprintf(&b, "  subgraph c%d[\"%s\"]\n", i, mermaidText(l.title()))
+		for j, n := range l.Nodes {
+			id := fmt.Sprintf("c%dn%d", i, j)
+			fmt.Fprintf(&b, "    %s[\"%s\"]\n", id, mermaidText(n.Label))
+			for _, c := range n.classes() {
+				classes[c] = append(classes[c], id)
+			}
+		}
+		for _, e := range l.Edges {
+			arrow := map[EdgeKind]string{Replaces: "-->", Skips: "-. skips .->", SkipRange: "-. skipRange .->", Path: "==>"}[e.Kind]
+			fmt.Fprintf(&b, "    c%dn%d %s c%dn%d\n", i, e.From, arrow, i, e.To)
+			if e.Kind == Path {
+				paths = append(paths, strconv.Itoa(edges))
+			}
+			edges++
+		}
+		b.WriteString("  end\n")
+	}
+	for _, c := range nodeClasses {
+		if len(classes[c.name]) > 0 {
+			fmt.Fprintf(&b, "  classDef %s %s\n  class %s %s\n", c.name, c.mermaid, strings.Join(classes[c.name], ","), c.name)
+		}
+	}
+	if len(paths) > 0 {
+		fmt.Fprintf(&b, "  linkStyle %s stroke:#bc4c00,stroke-width:4px\n", strings.Join(paths, ","))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// nodeClasses are the classes of nodes, with their looks in Mermaid and DOT.
+var nodeClasses = []struct{ name, mermaid, dot string }{
+	{"head", "stroke-width:4px", "penwidth=3"},
+	{"deprecated", "stroke:#cf222e,stroke-dasharray:6 4", "color=\"#cf222e\""},
+	{"outside", "stroke-dasharray:2 4", "style=dotted"},
+	{"path", "fill:#ffd8b5,color:#1f2328", "fillcolor=\"#ffd8b5\""},
+}
+
+func (n Node) classes() (out []string) {
+	for _, c := range []struct {
+		name string
+		yes  bool
+	}{{"head", n.Head}, {"deprecated", n.Deprecated != ""}, {"outside", n.Outside || n.Missing}, {"path", n.OnPath}} {
+		if c.yes {
+			out = append(out, c.name)
+		}
+	}
+	return out
+}
+
+// mermaidText escapes a text. Mermaid knows entities of its own: # and a number.
+func mermaidText(s string) string {
+	var b strings.Builder
+	for _, c := range s {
+		switch {
+		case strings.ContainsRune("\"#<>&`\\;%{}|[]", c):
+			fmt.Fprintf(&b, "#%d;", c)
+		case !unicode.IsPrint(c):
+			b.WriteByte(' ')
+		default:
+			b.WriteRune(c)
+		}
+	}
+	return b.String()
+}
+
+// DOT writes the graph for Graphviz. Arrows lead from a release to its update. The error is that of w.
+func (g *Graph) DOT(w io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "digraph %s {\n  rankdir=BT\n  node [shape=box, fontname=monospace]\n  edge [fontname=monospace, fontsize=10]\n",
+		dotText(g.Package))
+	for i, l := range g.Lanes {
+		fmt.Fprintf(&b, "  subgraph cluster_%d {\n    label=%s\n", i, dotText(l.title()))
+		for j, n := range l.Nodes {
+			attributes := []string{"label=" + dotText(n.Label), "tooltip=" + dotText(n.tooltip())}
+			for _, c := range nodeClasses {
+				for _, name := range n.classes() {
+					if name == c.name {
+						attributes = append(attributes, c.dot)
+					}
+				}
+			}
+			if n.OnPath && !n.Outside && !n.Missing {
+				attributes = append(attributes, "style=filled")
+			}
+			fmt.Fprintf(&b, "    c%dn%d [%s]\n", i, j, strings.Join(attributes, ", "))
+		}
+		for _, e := range l.Edges {
+			look := map[EdgeKind]string{Replaces: "", Skips: " [style=dashed, label=skips]",
+				SkipRange: " [style=dotted, label=skipRange]", Path: " [penwidth=3, color=\"#bc4c00\"]"}[e.Kind]
+			fmt.Fprintf(&b, "    c%dn%d -> c%dn%d%s\n", i, e.From, i, e.To, look)
+		}
+		b.WriteString("  }\n")
+	}
+	b.WriteString("}\n")
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// dotText quotes a text (Graphviz: "The DOT Language", double-quoted strings).
+func dotText(s string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for _, c := range s {
+		switch {
+		case c == '"' || c == '\\':
+			b.WriteByte('\\')
+			b.WriteRune(c)
+		case c == '\n':
+			b.WriteString(`\n`)
+		case !unicode.IsPrint(c):
+			b.WriteByte(' ')
+		default:
+			b.WriteRune(c)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}

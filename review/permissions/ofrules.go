@@ -1,0 +1,30 @@
+package permissions
+
+import (
+	"fmt"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+
+	"github.com/olmgen/olmgen/internal/rbac"
+)
+
+// FactsOf answers the questions of a report about rules that are bound in a namespace or, if that is empty, in the
+// cluster. Their texts name that place. The facts have neither subjects nor sources.
+func FactsOf(rules []rbacv1.PolicyRule, namespace string) ([]Fact, error) {
+	var list []held
+	n := 0
+	for _, rule := range rules {
+		if n += rbac.Count(rule, maxAtoms); n > maxAtoms {
+			return nil, fmt.Errorf("the rules have more than %d combinations of verb, resource and name", maxAtoms)
+		}
+		for _, a := range rbac.Atoms(rule) {
+			list = append(list, held{atom: a, place: namespace})
+		}
+	}
+	r := Report{Permissions: itemsOf(Subject{}, list, Has, clusterScoped)}
+	facts := r.facts(clusterScoped)
+	for i := range facts {
+		facts[i].Subjects = nil
+	}
+	return facts, nil
+}
