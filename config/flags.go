@@ -64,7 +64,7 @@ func BriefOf(flag *pflag.Flag) (string, bool) {
 	return "", false
 }
 
-// SetBrief sets a flag's description in a few words. If it is empty, a help that fits a screen has only the flag's name.
+// SetBrief sets a flag's description in a few words. If it is empty, the help of a command has only the flag's name.
 func SetBrief(flag *pflag.Flag, brief string) { flag.Annotations[briefKey] = []string{brief} }
 
 const (

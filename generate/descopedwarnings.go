@@ -33,8 +33,8 @@ func descopedWarnings(r *rendering) error {
 	return nil
 }
 
-// warnClusterRules warns of the parts of an account's rules that no number of RoleBindings grants: once of those that are
-// in no namespace, and once of those that may be in none, each at the first such rule.
+// warnClusterRules warns of the parts of an account's rules that no number of RoleBindings grants: once of those that
+// are in no namespace, and once of those that may be in none, each at the first such rule.
 func (r *rendering) warnClusterRules(a *account) {
 	if r.boundEverywhere() {
 		return

@@ -56,7 +56,8 @@ func renderOLMv1(b *bundle.Bundle, o Options) (*Result, error) {
 	return result, nil
 }
 
-// refuseOLMv1 returns OLM v1's error. It has no default for the targets of an operator that cannot watch all namespaces.
+// refuseOLMv1 returns OLM v1's error. It has no default for the targets of an operator that cannot watch all
+// namespaces.
 func refuseOLMv1(b *bundle.Bundle, err error, targets []string) *Error {
 	modes := bundle.SupportedModes(b.CSV)
 	switch {
