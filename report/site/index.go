@@ -17,6 +17,7 @@ import (
 // entry is a package in the index.
 type entry struct {
 	Href, Name, Title, Note string
+	Source                  string // if another package has the same name
 	Version, Reaches        string
 	Modes                   string
 	Webhooks, CRDs          string
@@ -119,6 +120,9 @@ func count(n int) string {
 
 func entryOf(x *audit.Inspected, p *audit.Package, slug string) entry {
 	e := entry{Href: dir(slug) + "/" + indexName, Name: clean(p.Name), Version: "–", Reaches: "not known", Webhooks: "–", CRDs: "–"}
+	if slug != plainSlug(p.Name) {
+		e.Source = clean(p.Source)
+	}
 	if x == nil {
 		return e
 	}
@@ -155,7 +159,7 @@ var indexTemplate = template.Must(template.New("index").Parse(`<fieldset class="
 <thead><tr><th scope="col">Package<th scope="col">Version<th scope="col">May reach<th scope="col">Install modes<th scope="col">Webhooks<th scope="col">CRDs</tr></thead>
 <tbody>
 {{- range .Entries}}
-<tr{{with .Tags}} class="{{.}}"{{end}}><td><a href="{{.Href}}">{{.Name}}</a>{{with .Title}} {{.}}{{end}}{{with .Note}} <strong class="warning">{{.}}</strong>{{end}}<td>{{.Version}}<td>{{.Reaches}}<td>{{.Modes}}<td>{{.Webhooks}}<td>{{.CRDs}}
+<tr{{with .Tags}} class="{{.}}"{{end}}><td><a href="{{.Href}}">{{.Name}}</a>{{with .Title}} {{.}}{{end}}{{with .Source}} <small>from {{.}}</small>{{end}}{{with .Note}} <strong class="warning">{{.}}</strong>{{end}}<td>{{.Version}}<td>{{.Reaches}}<td>{{.Modes}}<td>{{.Webhooks}}<td>{{.CRDs}}
 {{- end}}
 </tbody></table>`))
 
@@ -172,7 +176,7 @@ func indexStyle() string {
 @media (max-width: 45rem) {
   .index td:first-child ~ td { display: inline; width: auto; }
   .index td:nth-child(2)::after, .index td:nth-child(3)::after, .index td:nth-child(4)::after, .index td:nth-child(5)::after { content: " · "; color: var(--quiet); }
-  .index td:nth-child(5)::before { content: "webhooks "; color: var(--quiet); } .index td:nth-child(6)::before { content: "CRDs "; color: var(--quiet); }
+  .index td:nth-child(5)::before { content: "webhooks "; color: var(--quiet); } .index td:nth-child(n+5) { white-space: nowrap; } .index td:nth-child(6)::before { content: "CRDs "; color: var(--quiet); }
 }
 `)
 	for _, f := range filters {

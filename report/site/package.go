@@ -104,7 +104,7 @@ func (m *making) compare(x *audit.Inspected) error {
 		if err != nil {
 			return nil // a CRD that cannot be read; the finding of the release says so
 		}
-		name := "diff/" + slug(cmp.Or(old.Version, old.Name)) + "_" + slug(cmp.Or(x.Version, x.Name)) + ".html"
+		name := "diff/" + plainSlug(cmp.Or(old.Version, old.Name)) + "_" + plainSlug(cmp.Or(x.Version, x.Name)) + ".html"
 		p := report.Page()
 		p.Nav = m.nav("../index.html")
 		style := webpage.Plain
@@ -138,12 +138,12 @@ func (m *making) page() webpage.Page {
 		p.Title = title
 	}
 	p.Lead = m.lead()
-	p.Sections = append(p.Sections, m.overview(), m.may(), m.brings())
+	p.Sections = append(p.Sections, m.overview(), m.may(), m.install(), m.brings())
 	if g, err := updates.Of(m.pkg.Package, updates.Options{}); err == nil {
 		p.Sections = append(p.Sections, webpage.Section{ID: "updates", Title: "Update graph",
 			HTML: template.HTML(`<div class="picture" tabindex="0" role="region" aria-label="Update graph">` + g.Inline() + `</div>`)})
 	}
-	p.Sections = append(p.Sections, m.history(), m.install())
+	p.Sections = append(p.Sections, m.history())
 	if m.head.CSV == nil {
 		return p
 	}
@@ -224,6 +224,9 @@ func (m *making) may() webpage.Section {
 	return s
 }
 
+// manyRows are more than a table shows before somebody opens it.
+const manyRows = 12
+
 // brings is what the operator installs.
 func (m *making) brings() webpage.Section {
 	x := m.head
@@ -244,6 +247,7 @@ func (m *making) brings() webpage.Section {
 	for _, c := range x.CSV.Spec.CustomResourceDefinitions.Owned {
 		apis.Rows = append(apis.Rows, []webpage.Cell{{Text: c.Kind, Style: webpage.Strong}, {Text: c.Version}, {Text: c.Name, Style: webpage.Code}})
 	}
+	apis.Closed = len(apis.Rows) > manyRows
 	if len(apis.Rows) > 0 {
 		s.Tables = append(s.Tables, apis)
 	}

@@ -96,7 +96,7 @@ func slugsOf(set *audit.Set) map[*audit.Package]string {
 	out := map[*audit.Package]string{}
 	used := map[string]bool{}
 	for _, p := range set.Packages {
-		s := slug(p.Name)
+		s := plainSlug(p.Name)
 		if used[s] {
 			s += "--" + short(p.Source)
 		}
@@ -111,8 +111,8 @@ var plain = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]{0,80}[a-z0-9])?$`)
 // reserved are names that Windows does not allow.
 var reserved = regexp.MustCompile(`^(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?$`)
 
-// slug returns a name as part of a path that all systems and servers allow, and that no other name has.
-func slug(name string) string {
+// plainSlug returns a name as part of a path that all systems and servers allow, and that no other name has.
+func plainSlug(name string) string {
 	if plain.MatchString(name) && !reserved.MatchString(name) && !strings.Contains(name, "--") {
 		return name
 	}
