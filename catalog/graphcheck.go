@@ -17,7 +17,7 @@ type graphCheck struct {
 }
 
 func (c *graphCheck) add(at Place, rule string, in []string, format string, args ...any) {
-	c.list = append(c.list, fault{at, rule, fmt.Sprintf(format, args...), slices.Concat(c.path, in)})
+	c.list = append(c.list, fault{Place: at, rule: rule, text: fmt.Sprintf(format, args...), path: slices.Concat(c.path, in)})
 }
 
 // channel checks one channel (operator-registry: alpha/model, Channel.Validate).

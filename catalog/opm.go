@@ -17,10 +17,16 @@ type fault struct {
 	rule string
 	text string   // in opm's words
 	path []string // what it is in, from the package on; nil: opm stops there, before it looks at the graph
+
+	behind int // how many channels or bundles of the package were read before it
 }
 
 func (p *Package) fault(at Place, rule, format string, args ...any) {
-	p.faults = append(p.faults, fault{Place: at, rule: rule, text: fmt.Sprintf(format, args...)})
+	f := fault{Place: at, rule: rule, text: fmt.Sprintf(format, args...), behind: len(p.Bundles)}
+	if rule == "duplicate-channel" {
+		f.behind = len(p.Channels)
+	}
+	p.faults = append(p.faults, f)
 }
 
 // Refusal is opm's reason not to serve a catalog. A pod of such a CatalogSource does not start.
@@ -139,7 +145,10 @@ func (p *Package) checkDocuments() []fault {
 	default:
 		return stop(p.Place, "no-package", "cannot apply deprecations to an unknown package %q", p.Name)
 	}
-	for _, ch := range p.Channels {
+	for i, ch := range p.Channels {
+		if f := p.faultOf("duplicate-channel"); f != nil && f[0].behind <= i {
+			return f
+		}
 		if ch.Name == "" {
 			return stop(ch.Place, "no-name", "package %q contains channel with no name", p.Name)
 		}
@@ -154,13 +163,16 @@ func (p *Package) checkDocuments() []fault {
 	if f := p.faultOf("duplicate-channel"); f != nil {
 		return f
 	}
-	if f := p.faultOf("duplicate-bundle"); f != nil {
-		return f
-	}
-	for _, b := range p.Bundles {
+	for i, b := range p.Bundles {
+		if f := p.faultOf("duplicate-bundle"); f != nil && f[0].behind <= i {
+			return f
+		}
 		if f := p.checkBundle(b); f != nil {
 			return []fault{*f}
 		}
+	}
+	if f := p.faultOf("duplicate-bundle"); f != nil {
+		return f
 	}
 	if f := p.missingBundles(); f != nil {
 		return []fault{*f}
@@ -241,7 +253,7 @@ func (p *Package) checkDeprecations() []fault {
 				return stop(d, "cannot deprecate bundle %q for package %q: bundle not found", d.Name, p.Name)
 			}
 		case "olm.channel":
-			if p.Channel(d.Name) == nil && d.Name != p.DefaultChannel {
+			if p.Channel(d.Name) == nil && (d.Name == "" || d.Name != p.DefaultChannel) {
 				return stop(d, "cannot deprecate channel %q for package %q: channel not found", d.Name, p.Name)
 			}
 		case TypePackage:
@@ -256,6 +268,10 @@ func (p *Package) checkDeprecations() []fault {
 	return p.faultOf("duplicate-deprecations")
 }
 
+// inTypesOfOPM replaces the types in errors of encoding/json by those of opm's types.
+var inTypesOfOPM = strings.NewReplacer("type catalog.PackageProperty", "type property.Package", "type catalog.", "type property.",
+	"field PackageProperty.", "field Package.")
+
 // parse reads the properties whose type operator-registry knows (alpha/property, Parse) and returns those of type
 // olm.package.
 func (b *Bundle) parse() ([]PackageProperty, error) {
@@ -269,8 +285,11 @@ func (b *Bundle) parse() ([]PackageProperty, error) {
 			packages = append(packages, v)
 		case TypePackageRequired:
 			err = json.Unmarshal(p.Value, &PackageRequired{})
-		case TypeGVK, TypeGVKRequired:
+		case TypeGVK:
 			err = json.Unmarshal(p.Value, &GVK{})
+		case TypeGVKRequired:
+			type GVKRequired GVK
+			err = json.Unmarshal(p.Value, &GVKRequired{})
 		case "olm.channel":
 			err = json.Unmarshal(p.Value, &struct {
 				ChannelName string `json:"channelName"`
@@ -281,7 +300,7 @@ func (b *Bundle) parse() ([]PackageProperty, error) {
 			err = json.Unmarshal(p.Value, &v)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("parse property[%d] of type %q: %v", i, p.Type, err)
+			return nil, fmt.Errorf("parse property[%d] of type %q: %s", i, p.Type, inTypesOfOPM.Replace(err.Error()))
 		}
 	}
 	if b.bodyFault != "" {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"syscall"
 
 	"github.com/olmgen/olmgen/internal/text"
@@ -25,10 +26,16 @@ func (d *disk) inPlace(t target, p *plan, h *hold) (Result, error) {
 		_ = d.remove(t.inside.at(stageName)) // or the next run does it
 		return Result{}, err
 	}
-	edited, err := d.finish(t, j)
+	fresh := j.freshDirs(t)
+	edited, err := d.carryAll(t, j)
 	if err != nil {
-		return Result{}, refuse("solve that and run olmgen again: it finishes the write",
-			"%s is incomplete: %w", t.name, err)
+		if d.undo(t, j, p, fresh) == nil {
+			return Result{}, fmt.Errorf("nothing is written, %s is as it was: %w", t.name, err)
+		}
+		return Result{}, incomplete(t, err)
+	}
+	if err := d.forget(t); err != nil {
+		return Result{}, incomplete(t, err)
 	}
 	if len(edited) > 0 {
 		return Result{}, refuse("run olmgen again",
@@ -37,7 +44,11 @@ func (d *disk) inPlace(t target, p *plan, h *hold) (Result, error) {
 	return p.result, nil
 }
 
-// prepare stages the new files and writes the journal.
+func incomplete(t target, err error) error {
+	return refuse("solve that and run olmgen again: it finishes the write", "%s is incomplete: %w", t.name, err)
+}
+
+// prepare stages the new files, keeps the old ones, and writes the journal.
 func (d *disk) prepare(t target, p *plan) (*journal, error) {
 	j, err := newJournal(t, p)
 	if err != nil {
@@ -61,6 +72,9 @@ func (d *disk) prepare(t target, p *plan) (*journal, error) {
 		if err := d.write(t.stagedAt(i), f.data, f.old); err != nil {
 			return nil, err
 		}
+	}
+	if err := d.keepOld(t, j, p); err != nil {
+		return nil, err
 	}
 	data, err := json.Marshal(j)
 	if err != nil {
@@ -100,9 +114,17 @@ func (d *disk) writable(t target, j *journal) error {
 	return nil
 }
 
-// finish carries out a journal. Some steps may be done already. It returns the files that are neither what they were
-// nor what they should be: somebody edited them, and they stay.
+// finish carries out a journal and removes it.
 func (d *disk) finish(t target, j *journal) (edited []string, err error) {
+	if edited, err = d.carryAll(t, j); err != nil {
+		return nil, err
+	}
+	return edited, d.forget(t)
+}
+
+// carryAll carries out a journal. Some steps may be done already. It returns the files that are neither what they were
+// nor what they should be: somebody edited them, and they stay.
+func (d *disk) carryAll(t target, j *journal) (edited []string, err error) {
 	for _, remove := range []bool{true, false} {
 		for i, s := range j.Steps {
 			if remove != (s.Now == "") {
@@ -116,12 +138,15 @@ func (d *disk) finish(t target, j *journal) (edited []string, err error) {
 				edited = append(edited, t.show(s.Path))
 			}
 		}
-		if remove {
-			d.removeEmpty(t, j.Dirs)
+		if !remove {
+			continue
+		}
+		if err := d.removeEmpty(t, j); err != nil {
+			return nil, err
 		}
 	}
 	d.syncParents(t, j)
-	return edited, d.forget(t)
+	return edited, nil
 }
 
 // carryOut makes one step, unless it is done. It is not ok if the file was edited since the plan.
@@ -170,13 +195,21 @@ func (d *disk) realParents(t target, s step) error {
 	return nil
 }
 
-// removeEmpty removes directories that held files of olmgen only. One that holds something else stays.
-func (d *disk) removeEmpty(t target, dirs []string) {
-	for _, dir := range dirs {
-		if isDir(at(t.dir, dir)) && d.realParents(t, step{Path: dir}) == nil {
-			_ = d.do("rmdir", at(t.dir, dir), func() error { return os.Remove(at(t.dir, dir)) })
+// removeEmpty removes directories that held files of olmgen only. One that holds something else stays. It is an error
+// only if an empty one is in the way of a file.
+func (d *disk) removeEmpty(t target, j *journal) error {
+	for _, dir := range j.Dirs {
+		name := at(t.dir, dir)
+		if !isDir(name) || d.realParents(t, step{Path: dir}) != nil {
+			continue
+		}
+		err := d.do("rmdir", name, func() error { return os.Remove(name) })
+		inTheWay := slices.ContainsFunc(j.Steps, func(s step) bool { return s.Path == dir && s.Now != "" })
+		if entries, no := os.ReadDir(name); err != nil && inTheWay && no == nil && len(entries) == 0 {
+			return err
 		}
 	}
+	return nil
 }
 
 func (d *disk) syncParents(t target, j *journal) {

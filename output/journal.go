@@ -90,6 +90,9 @@ func stateOf(name string) (string, error) {
 // stagedAt is where the new content of a step lies until it is written.
 func (t target) stagedAt(i int) string { return at(t.inside.at(stageName), strconv.Itoa(i)) }
 
+// savedAt is where the old content of a step lies until the write is complete.
+func (t target) savedAt(i int) string { return t.stagedAt(i) + ".old" }
+
 // readJournal returns the journal of an interrupted run, nil if there is none.
 func readJournal(t target) (*journal, error) {
 	name := t.inside.at(journalName)

@@ -30,8 +30,8 @@ type Result struct {
 //
 // Write replaces an existing dir as a whole, in one step where the system can (Linux, macOS). It writes the files one
 // by one, with a journal, where dir cannot be replaced: it is or contains a mount point, the current directory or a
-// git repository, its parent is not writable, or the file system does not rename it. If olmgen is killed meanwhile,
-// the next Write repairs dir.
+// git repository, its parent is not writable, or the file system does not rename it. If an error stops it half-way,
+// it puts the old files back. If olmgen is killed meanwhile, the next Write repairs dir.
 //
 // Write refuses, before it changes anything: paths that are not clean and relative or that clash; a file that olmgen
 // did not write, or a symbolic link, in place of a file or its directory; a file that was edited by hand, unless

@@ -51,36 +51,75 @@ func (r *legacyReader) readFiles(fsys dirFS) error {
 			return fmt.Errorf("%s: %w", r.dir, err)
 		case p != "." && strings.HasPrefix(e.Name(), ".") && e.IsDir():
 			return fs.SkipDir
-		case e.IsDir():
+		case e.IsDir(), strings.HasPrefix(e.Name(), "."):
 			return nil
 		case !isManifestName(p):
-			if path.Dir(p) != "." && !strings.HasPrefix(e.Name(), ".") {
-				r.options.Warn("%s: ignored, because it is neither YAML nor JSON", path.Join(r.dir, p))
-			}
+			return r.readOther(fsys, p)
+		}
+		f, err := r.readFile(fsys, p)
+		if err != nil {
+			return err
+		}
+		err = r.parse(f, path.Join(r.dir, p))
+		switch {
+		case err == nil:
+			r.byDir[path.Dir(p)] = append(r.byDir[path.Dir(p)], f)
+		case path.Dir(p) == "." && !isPackageManifestName(f.name):
+			r.options.Warn("%v (the file is ignored)", err)
 			return nil
 		}
-		return r.readFile(fsys, p)
+		return err
 	})
 }
 
-func (r *legacyReader) readFile(fsys dirFS, p string) error {
-	full := path.Join(r.dir, p)
+// readOther reads a file with another extension. As OLM does, it takes the objects of such a file. One without objects is
+// left out, with a warning, unless it is beside the package manifest, where a README belongs.
+func (r *legacyReader) readOther(fsys dirFS, p string) error {
+	leaveOut := func(why string) {
+		if path.Dir(p) != "." {
+			r.options.Warn("%s: left out: %s", path.Join(r.dir, p), why)
+		}
+	}
+	switch info, err := fsys.Stat(p); {
+	case err != nil || !info.Mode().IsRegular():
+		leaveOut("not a regular file")
+		return nil
+	case info.Size() > r.options.Limits.MaxFileBytes:
+		leaveOut("too large for a Kubernetes object")
+		return nil
+	}
+	f, err := r.readFile(fsys, p)
+	if err != nil {
+		return err
+	}
+	switch err := r.parse(f, path.Join(r.dir, p)); {
+	case err != nil:
+		leaveOut("not YAML")
+	case !f.isObject():
+		leaveOut("not a Kubernetes object")
+	default:
+		r.byDir[path.Dir(p)] = append(r.byDir[path.Dir(p)], f)
+	}
+	return nil
+}
+
+func (r *legacyReader) readFile(fsys dirFS, p string) (*legacyFile, error) {
 	data, err := fsys.ReadFile(p)
 	if err != nil {
-		return fmt.Errorf("%s: %w", r.dir, err)
+		return nil, fmt.Errorf("%s: %w", r.dir, err)
 	}
 	r.bytes += int64(len(data))
 	r.files++
 	if r.bytes > r.options.Limits.MaxTotalBytes || r.files > r.options.Limits.MaxFiles {
-		return fmt.Errorf("%s: the package is larger than %s or has more than %d files",
+		return nil, fmt.Errorf("%s: the package is larger than %s or has more than %d files",
 			r.dir, bytesText(r.options.Limits.MaxTotalBytes), r.options.Limits.MaxFiles)
 	}
-	f := &legacyFile{name: path.Base(p), data: data}
-	for d, err := range documents(full, bytes.NewReader(data), r.options.Limits.MaxFileBytes*4) {
-		if err != nil && path.Dir(p) == "." && !isPackageManifestName(f.name) {
-			r.options.Warn("%v (the file is ignored)", err)
-			return nil
-		}
+	return &legacyFile{name: path.Base(p), data: data}, nil
+}
+
+// parse reads the documents of a file.
+func (r *legacyReader) parse(f *legacyFile, full string) error {
+	for d, err := range documents(full, bytes.NewReader(f.data), r.options.Limits.MaxFileBytes*4) {
 		if err != nil {
 			return err
 		}
@@ -92,7 +131,6 @@ func (r *legacyReader) readFile(fsys dirFS, p string) error {
 		}
 		f.docs, f.kinds = append(f.docs, d), append(f.kinds, head.Kind)
 	}
-	r.byDir[path.Dir(p)] = append(r.byDir[path.Dir(p)], f)
 	return nil
 }
 

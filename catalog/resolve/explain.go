@@ -8,6 +8,8 @@ import (
 
 	"github.com/go-air/gini"
 	"github.com/go-air/gini/z"
+
+	"github.com/olmgen/olmgen/internal/text"
 )
 
 // explainer answers questions about one state.
@@ -187,7 +189,11 @@ func (e *entry) edgeFrom(installed *entry) string {
 // refusal says why a bundle that comes first is not chosen.
 func (x *explainer) refusal(id string, step *Step) string {
 	if list := x.conflict(id); list != nil {
-		return "it cannot be installed: " + strings.Join(texts(list), "; ")
+		why := "it cannot be installed: "
+		if by := blockers(list, id); len(by) > 0 {
+			why = "it cannot be installed beside " + text.And(by) + ": "
+		}
+		return why + strings.Join(texts(list), "; ")
 	}
 	var others []string
 	for _, p := range step.CSVs {
@@ -199,6 +205,17 @@ func (x *explainer) refusal(id string, step *Step) string {
 		return "it excludes what was decided before: " + strings.Join(texts(list), "; ")
 	}
 	return "OLM decided something else before"
+}
+
+// blockers returns the bundles whose requirements are in a conflict, but for the bundle that it is about.
+func blockers(list []applied, id string) []string {
+	var names []string
+	for _, a := range list {
+		if a.need != nil && a.id != id && !slices.Contains(names, a.entry.name) {
+			names = append(names, a.entry.name)
+		}
+	}
+	return names
 }
 
 func (x *explainer) samePackage(id string, e *entry) bool {

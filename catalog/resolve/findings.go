@@ -2,22 +2,22 @@ package resolve
 
 import (
 	"fmt"
+	"github.com/olmgen/olmgen/catalog"
 	"slices"
 	"strings"
 
 	"github.com/olmgen/olmgen/internal/text"
-	"github.com/olmgen/olmgen/review/findings"
 )
 
 // judge collects the findings about a walk.
 type judge struct {
 	world  *world
 	result *Result
-	list   []findings.Finding
+	list   []catalog.Finding
 }
 
-func (j *judge) add(rule string, level findings.Level, object, hint, format string, args ...any) {
-	f := findings.Finding{Rule: rule, Level: level, Object: object, Message: fmt.Sprintf(format, args...), Hint: hint}
+func (j *judge) add(rule string, level catalog.Level, object, hint, format string, args ...any) {
+	f := catalog.Finding{Rule: rule, Level: level, Object: object, Message: fmt.Sprintf(format, args...), Hint: hint}
 	f.File, f.Line = j.place(object)
 	if !slices.Contains(j.list, f) {
 		j.list = append(j.list, f)
@@ -55,7 +55,7 @@ func (w *world) explainResult(r *Result) {
 	j.outcome(end)
 	j.end(end)
 	j.chance()
-	findings.Sort(j.list)
+	catalog.SortFindings(j.list)
 	r.Findings = j.list
 }
 
@@ -75,11 +75,11 @@ func (j *judge) step(x *explainer, step *Step) {
 		if move < 0 || x.current(s) != nil || len(list) == 0 || list[0].entry.name == step.Subscriptions[move].To {
 			continue
 		}
-		j.add(ruleOlder, findings.Warning, subscriptionObject(x.state, s.Name), "",
+		j.add(ruleOlder, catalog.Warning, subscriptionObject(x.state, s.Name), "",
 			"OLM installs %s instead of %s: %s", step.Subscriptions[move].To, list[0].entry.name, x.refusal(list[0].id, step))
 	}
 	for _, n := range step.NewSubscriptions {
-		j.add(ruleManual, findings.Note, subscriptionObject(x.state, n.Name),
+		j.add(ruleManual, catalog.Note, subscriptionObject(x.state, n.Name),
 			"declare this Subscription yourself to choose its channel and approval",
 			"OLM creates it for %s, channel %s; it updates without approval", n.StartingCSV, n.Channel)
 	}
@@ -94,7 +94,7 @@ func (j *judge) nots(x *explainer) {
 		}
 		for _, c := range v.constraints {
 			if c.need != nil && c.need.forbidsNothing {
-				j.add(ruleNot, findings.Warning, csvObject(x.state, v.entry.name), "put the not inside an all",
+				j.add(ruleNot, catalog.Warning, csvObject(x.state, v.entry.name), "put the not inside an all",
 					"its olm.constraint is a not, which any other bundle meets: %s", c.need.text)
 			}
 		}
@@ -109,7 +109,7 @@ func (j *judge) outcome(x *explainer) {
 		j.failed(x, namespace)
 	case Withheld:
 		for _, p := range r.Withheld.CSVs {
-			j.add(ruleLost, findings.Warning, csvObject(x.state, p.Name), "create a Subscription for package "+p.Package,
+			j.add(ruleLost, catalog.Warning, csvObject(x.state, p.Name), "create a Subscription for package "+p.Package,
 				"OLM would install it (%s), but makes no InstallPlan: no Subscription has an update", p.Reason)
 		}
 	case Cycle:
@@ -119,10 +119,10 @@ func (j *judge) outcome(x *explainer) {
 				names = append(names, m.To)
 			}
 		}
-		j.add(ruleCycle, findings.Error, namespace, "correct the skipRange of the older entry in the catalog",
+		j.add(ruleCycle, catalog.Error, namespace, "correct the skipRange of the older entry in the catalog",
 			"OLM updates for ever: %s", strings.Join(names, " -> "))
 	case UpgradePending:
-		j.add(rulePending, findings.Warning, namespace, "approve the InstallPlan, or delete it and clear status.installPlanRef",
+		j.add(rulePending, catalog.Warning, namespace, "approve the InstallPlan, or delete it and clear status.installPlanRef",
 			"each Subscription waits for its status.currentCSV, so OLM does not resolve")
 	}
 }
@@ -131,17 +131,17 @@ func (j *judge) failed(x *explainer, namespace string) {
 	r := j.result
 	switch r.Failure.Reason {
 	case ReasonSync:
-		j.add(ruleGroups, findings.Error, namespace, "have exactly one OperatorGroup in the namespace", "%s", r.Failure.Text)
+		j.add(ruleGroups, catalog.Error, namespace, "have exactly one OperatorGroup in the namespace", "%s", r.Failure.Text)
 		return
 	case ReasonNotSatisfiable:
 		set := x.conflict()
 		r.Failure.Conflict = texts(set)
 		r.Failure.Help = x.help(set)
-		j.add(ruleNoSolution, findings.Error, namespace, strings.Join(r.Failure.Help, "; or "), "%s",
+		j.add(ruleNoSolution, catalog.Error, namespace, strings.Join(r.Failure.Help, "; or "), "%s",
 			strings.Join(r.Failure.Conflict, "; "))
 		for _, e := range x.installed.entries {
 			if e.deprecated && slices.ContainsFunc(set, func(a applied) bool { return a.kind == prohibited && a.entry == e }) {
-				j.add(ruleDeprecated, findings.Error, csvObject(x.state, e.name), "delete it, or add a catalog with an update for it",
+				j.add(ruleDeprecated, catalog.Error, csvObject(x.state, e.name), "delete it, or add a catalog with an update for it",
 					"it has the property olm.deprecated, and no update can be installed")
 			}
 		}
@@ -151,19 +151,19 @@ func (j *judge) failed(x *explainer, namespace string) {
 	for _, s := range append(slices.Clone(x.catalogs), x.installed) {
 		if s.err != nil {
 			explained = true
-			j.add(ruleUnavailable, findings.Error, fmt.Sprintf("CatalogSource %s/%s", s.key.namespace, s.key.name),
+			j.add(ruleUnavailable, catalog.Error, fmt.Sprintf("CatalogSource %s/%s", s.key.namespace, s.key.name),
 				"repair or delete it; OLM resolves nothing in the namespace until then", "%s", s.err)
 		}
 	}
 	for e := range x.visited {
 		if e.unreadable != nil {
 			explained = true
-			j.add(ruleUnreadable, findings.Error, "Bundle "+e.id(), "correct the constraint in the catalog, or use another catalog",
+			j.add(ruleUnreadable, catalog.Error, "Bundle "+e.id(), "correct the constraint in the catalog, or use another catalog",
 				"OLM cannot read a constraint: %s", e.unreadable)
 		}
 	}
 	if !explained {
-		j.add(ruleNoSolution, findings.Error, namespace, "", "%s", r.Failure.Text)
+		j.add(ruleNoSolution, catalog.Error, namespace, "", "%s", r.Failure.Text)
 	}
 }
 
@@ -180,9 +180,9 @@ func (j *judge) end(x *explainer) {
 	}
 	for pkg, names := range byPackage {
 		if len(names) > 1 {
-			level := findings.Warning
+			level := catalog.Warning
 			if j.result.Outcome == Failed {
-				level = findings.Error
+				level = catalog.Error
 			}
 			j.add(ruleSecond, level, subscriptionObject(s, names[1]), "delete all but one of them",
 				"package %s has %s: %s", pkg, text.Count(len(names), "Subscription"), strings.Join(names, ", "))
@@ -190,7 +190,7 @@ func (j *judge) end(x *explainer) {
 	}
 	for _, e := range x.installed.entries {
 		if e.subscription == "" {
-			j.add(ruleUnowned, findings.Note, csvObject(s, e.name), "", "no Subscription names it, so OLM never updates it")
+			j.add(ruleUnowned, catalog.Note, csvObject(s, e.name), "", "no Subscription names it, so OLM never updates it")
 		}
 	}
 	j.nots(x)
@@ -206,7 +206,7 @@ func (j *judge) still(x *explainer, s *Subscription, current *entry) {
 		if j.result.Withheld != nil {
 			step = j.result.Withheld
 		}
-		j.add(ruleHeldBack, findings.Warning, object, "", "%s is not updated to %s: %s", current.name, list[0].entry.name,
+		j.add(ruleHeldBack, catalog.Warning, object, "", "%s is not updated to %s: %s", current.name, list[0].entry.name,
 			x.refusal(list[0].id, step))
 		return
 	}
@@ -218,7 +218,7 @@ func (j *judge) still(x *explainer, s *Subscription, current *entry) {
 	if s.Channel == "" {
 		where = "any channel"
 	}
-	j.add(ruleNoPath, findings.Warning, object, "", "nothing in %s updates %s; the head is %s", where, current.name,
+	j.add(ruleNoPath, catalog.Warning, object, "", "nothing in %s updates %s; the head is %s", where, current.name,
 		strings.Join(heads, ", "))
 }
 
@@ -246,7 +246,7 @@ func (x *explainer) heads(s *Subscription) []string {
 // chance says that there are alternatives.
 func (j *judge) chance() {
 	if n := len(j.result.Alternatives); n > 0 {
-		j.add(ruleChance, findings.Warning, "Namespace "+j.world.namespace, "",
+		j.add(ruleChance, catalog.Warning, "Namespace "+j.world.namespace, "",
 			"OLM can end in %d ways: %s", n, strings.Join(j.ends(), "; or "))
 	}
 }

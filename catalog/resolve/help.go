@@ -28,6 +28,8 @@ func (x *explainer) helpFor(a applied) string {
 		return x.helpSubscription(strings.TrimPrefix(a.id, "subscription:"))
 	case a.entry != nil && a.kind == mandatory:
 		return fmt.Sprintf("delete ClusterServiceVersion %s, or let a Subscription of its package own it", a.entry.name)
+	case a.kind == prohibited && a.entry.source.virtual():
+		return fmt.Sprintf("have a catalog update %s, or delete it", a.entry.name)
 	case a.kind == prohibited:
 		return fmt.Sprintf("use a catalog in which %s is not deprecated", a.entry.name)
 	case a.kind == dependency && a.need != nil && len(a.ids) == 0:

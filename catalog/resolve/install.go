@@ -24,7 +24,12 @@ func (s *State) Install(what string) error {
 	if slices.ContainsFunc(s.Subscriptions, func(o Subscription) bool { return o.Name == pkg || o.Package == pkg }) {
 		return fmt.Errorf("namespace %s has a Subscription for package %s already", s.Namespace, pkg)
 	}
-	w := newWorld(s)
+	served := s.clone() // a catalog that opm refuses still says what its packages are
+	served.Catalogs = slices.Clone(s.Catalogs)
+	for i := range served.Catalogs {
+		served.Catalogs[i].Unavailable = served.Catalogs[i].Catalog == nil
+	}
+	w := newWorld(served)
 	entries, err := w.find(pkg, channel)
 	if err != nil {
 		return err

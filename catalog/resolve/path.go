@@ -14,7 +14,6 @@ import (
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/internal/text"
 	"github.com/olmgen/olmgen/manifest"
-	"github.com/olmgen/olmgen/review/findings"
 )
 
 // Path is the way from an installed version through a channel, as OLM v0 goes it. Dependencies play no part: Run takes
@@ -205,7 +204,7 @@ var PathFormats = []Format{Text, JSON}
 // Print writes the path.
 func (p *Path) Print(out io.Writer, format Format) error {
 	if format == JSON {
-		return findings.WriteJSON(out, p)
+		return writeJSON(out, p)
 	}
 	w := &printer{bufio.NewWriter(out)}
 	w.line("%s, channel %s, from %s", p.Package, p.Channel, p.From)

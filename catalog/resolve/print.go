@@ -3,12 +3,13 @@ package resolve
 import (
 	"bufio"
 	"cmp"
+	"encoding/json"
 	"fmt"
+	"github.com/olmgen/olmgen/catalog"
 	"io"
 	"strings"
 
 	"github.com/olmgen/olmgen/internal/text"
-	"github.com/olmgen/olmgen/review/findings"
 )
 
 // Format is an output format of a Report.
@@ -41,14 +42,14 @@ type Namespace struct {
 // Add adds a namespace.
 func (r *Report) Add(name string, result *Result) {
 	r.Namespaces = append(r.Namespaces, Namespace{name, result})
-	r.Errors += findings.Count(result.Findings, findings.Error)
-	r.Warnings += findings.Count(result.Findings, findings.Warning)
-	r.Notes += findings.Count(result.Findings, findings.Note)
+	r.Errors += catalog.Count(result.Findings, catalog.Error)
+	r.Warnings += catalog.Count(result.Findings, catalog.Warning)
+	r.Notes += catalog.Count(result.Findings, catalog.Note)
 }
 
 // Findings returns the findings of all namespaces.
-func (r *Report) Findings() []findings.Finding {
-	var all []findings.Finding
+func (r *Report) Findings() []catalog.Finding {
+	var all []catalog.Finding
 	for _, n := range r.Namespaces {
 		all = append(all, n.Result.Findings...)
 	}
@@ -59,13 +60,20 @@ func (r *Report) Findings() []findings.Finding {
 func (r *Report) Print(w io.Writer, format Format) error {
 	switch format {
 	case JSON:
-		return findings.WriteJSON(w, r)
+		return writeJSON(w, r)
 	case Mermaid:
 		return r.mermaid(w)
 	case Text:
 		return r.text(w)
 	}
 	return fmt.Errorf("unknown format %q", string(format))
+}
+
+func writeJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
 }
 
 func (r *Report) text(w io.Writer) error {
@@ -80,7 +88,9 @@ func (r *Report) text(w io.Writer) error {
 			p.alternatives(n.Result)
 		}
 		for _, f := range n.Findings {
-			p.finding(f)
+			if f.Rule != ruleNoSolution || n.Failure == nil || n.Failure.Conflict == nil { // said above
+				p.finding(f)
+			}
 		}
 	}
 	return p.w.Flush()
@@ -89,7 +99,7 @@ func (r *Report) text(w io.Writer) error {
 type printer struct{ w *bufio.Writer }
 
 func (p *printer) line(format string, args ...any) {
-	fmt.Fprintln(p.w, findings.Printable(fmt.Sprintf(format, args...)))
+	fmt.Fprintln(p.w, text.Printable(fmt.Sprintf(format, args...)))
 }
 
 func (p *printer) walk(w *Walk) {
@@ -188,7 +198,7 @@ func (p *printer) alternatives(r *Result) {
 	}
 }
 
-func (p *printer) finding(f findings.Finding) {
+func (p *printer) finding(f catalog.Finding) {
 	at := ""
 	if f.File != "" {
 		at = fmt.Sprintf("%s:%d: ", f.File, f.Line)

@@ -2,9 +2,8 @@ package resolve
 
 import (
 	"cmp"
+	"github.com/olmgen/olmgen/catalog"
 	"slices"
-
-	"github.com/olmgen/olmgen/review/findings"
 )
 
 // The ids of what OLM does in silence.
@@ -30,8 +29,8 @@ const (
 const inResolver = " Source: OLM, pkg/controller/registry/resolver/"
 
 // Rules returns the rules of the findings of a Result, sorted by id.
-func Rules() []findings.Rule {
-	list := []findings.Rule{
+func Rules() []catalog.Rule {
+	list := []catalog.Rule{
 		{ID: ruleHeldBack, Text: "An update is not installed, and OLM does not say so",
 			Help: "A newer entry of the channel cannot be installed together with what else must stay. OLM keeps the installed " +
 				"version without an error or a condition." + inResolver + "resolver.go."},
@@ -75,6 +74,6 @@ func Rules() []findings.Rule {
 		{ID: ruleManual, Text: "OLM creates a Subscription for a dependency",
 			Help: "It updates by itself, as its installPlanApproval is Automatic." + inResolver + "steps.go."},
 	}
-	slices.SortFunc(list, func(a, b findings.Rule) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(list, func(a, b catalog.Rule) int { return cmp.Compare(a.ID, b.ID) })
 	return list
 }

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/olmgen/olmgen/catalog"
-	"github.com/olmgen/olmgen/review/findings"
 )
 
 // Rules of catalogs that opm serves.
@@ -27,8 +26,8 @@ const (
 )
 
 // CatalogRules returns the rules of Validate, sorted by id.
-func CatalogRules() []findings.Rule {
-	list := []findings.Rule{
+func CatalogRules() []catalog.Rule {
+	list := []catalog.Rule{
 		{ID: ruleDangling, Text: "replaces names an entry that the channel does not have",
 			Help: "The version that it names can still be updated if it is installed."},
 		{ID: ruleSeveral, Text: "Several entries replace the same one", Help: "OLM takes the one nearest the head."},
@@ -44,34 +43,34 @@ func CatalogRules() []findings.Rule {
 		{ID: ruleNotAlone, Text: "A not constraint forbids nothing", Help: "Any other bundle meets it. It has an effect only inside all."},
 	}
 	for id, text := range catalog.Rules {
-		list = append(list, findings.Rule{ID: id, Text: text, Help: "opm does not serve such a catalog. Source: operator-registry, " +
+		list = append(list, catalog.Rule{ID: id, Text: text, Help: "opm does not serve such a catalog. Source: operator-registry, " +
 			"alpha/declcfg/declcfg_to_model.go, alpha/model/model.go."})
 	}
-	slices.SortFunc(list, func(a, b findings.Rule) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(list, func(a, b catalog.Rule) int { return cmp.Compare(a.ID, b.ID) })
 	return list
 }
 
 // Validate returns what is wrong with a catalog: errors for which opm does not serve it, and warnings about updates that
 // OLM v0 does not make.
-func Validate(c *catalog.Catalog) []findings.Finding {
+func Validate(c *catalog.Catalog) []catalog.Finding {
 	v := &validator{converter: newConverter()}
 	for _, f := range c.Faults() {
-		v.add(f.Rule, findings.Error, f.Place, "Package "+f.Package, "", "%s", f.Text)
+		v.add(f.Rule, catalog.Error, f.Place, "Package "+f.Package, "", "%s", f.Text)
 	}
 	for _, name := range c.Names() {
 		v.pkg(c.Packages[name])
 	}
-	findings.Sort(v.list)
+	catalog.SortFindings(v.list)
 	return v.list
 }
 
 type validator struct {
 	converter *converter
-	list      []findings.Finding
+	list      []catalog.Finding
 }
 
-func (v *validator) add(rule string, level findings.Level, at catalog.Place, object, hint, format string, args ...any) {
-	v.list = append(v.list, findings.Finding{Rule: rule, Level: level, File: at.File, Line: at.Line, Object: object,
+func (v *validator) add(rule string, level catalog.Level, at catalog.Place, object, hint, format string, args ...any) {
+	v.list = append(v.list, catalog.Finding{Rule: rule, Level: level, File: at.File, Line: at.Line, Object: object,
 		Message: strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", " "), Hint: hint})
 }
 
@@ -96,14 +95,14 @@ func (v *validator) bundle(b *catalog.Bundle) {
 	object := "Bundle " + b.Name
 	for _, p := range b.Properties {
 		if strings.HasPrefix(p.Type, "olm.") && !slices.Contains(knownTypes, p.Type) {
-			v.add(ruleProperty, findings.Note, b.Place, object, "", "OLM ignores the property %s", p.Type)
+			v.add(ruleProperty, catalog.Note, b.Place, object, "", "OLM ignores the property %s", p.Type)
 			continue
 		}
 		r, err := v.converter.convert(p)
 		if err != nil {
-			v.add(ruleConstraint, findings.Error, b.Place, object, "", "%s: %v", p.Type, err)
+			v.add(ruleConstraint, catalog.Error, b.Place, object, "", "%s: %v", p.Type, err)
 		} else if r != nil && r.forbidsNothing {
-			v.add(ruleNotAlone, findings.Warning, b.Place, object, "put the not inside an all",
+			v.add(ruleNotAlone, catalog.Warning, b.Place, object, "put the not inside an all",
 				"any other bundle meets the olm.constraint not: %s", r.text)
 		}
 	}
@@ -125,12 +124,12 @@ func (v *validator) channel(p *catalog.Package, ch *catalog.Channel) []*entry {
 		}
 		replacedBy[e.Replaces] = append(replacedBy[e.Replaces], e.Name)
 		if ch.Entry(e.Replaces) == nil {
-			v.add(ruleDangling, findings.Note, e.Place, object, "", "%s replaces %s, which is not in the channel", e.Name, e.Replaces)
+			v.add(ruleDangling, catalog.Note, e.Place, object, "", "%s replaces %s, which is not in the channel", e.Name, e.Replaces)
 		}
 	}
 	for _, old := range slices.Sorted(maps.Keys(replacedBy)) {
 		if by := replacedBy[old]; len(by) > 1 {
-			v.add(ruleSeveral, findings.Note, places[by[0]], object, "", "%s is replaced by %s", old, strings.Join(by, " and "))
+			v.add(ruleSeveral, catalog.Note, places[by[0]], object, "", "%s is replaced by %s", old, strings.Join(by, " and "))
 		}
 	}
 	order, err := sortChannel(entries)
@@ -144,7 +143,7 @@ func (v *validator) channel(p *catalog.Package, ch *catalog.Channel) []*entry {
 		if e.version == nil || len(order) == 0 || e.name == order[0].name || hasUpdate(order, e) {
 			continue
 		}
-		v.add(ruleCannotReach, findings.Warning, places[e.name], object, "name it in skips of a newer entry, or in its skipRange",
+		v.add(ruleCannotReach, catalog.Warning, places[e.name], object, "name it in skips of a newer entry, or in its skipRange",
 			"nothing updates %s; the head is %s", e.name, order[0].name)
 	}
 	return order
@@ -162,11 +161,11 @@ func (v *validator) skipRange(object string, at catalog.Place, newer []*entry, e
 		return
 	}
 	if e.skipRange(*e.version) {
-		v.add(ruleSelf, findings.Note, at, object, "", "the skipRange of %s contains its own version", e.name)
+		v.add(ruleSelf, catalog.Note, at, object, "", "the skipRange of %s contains its own version", e.name)
 	}
 	for _, n := range newer {
 		if n.version != nil && e.skipRange(*n.version) {
-			v.add(ruleDowngrade, findings.Warning, at, object, "end the range before the version of the entry",
+			v.add(ruleDowngrade, catalog.Warning, at, object, "end the range before the version of the entry",
 				"the skipRange of %s contains %s, the version of the newer %s", e.name, n.version, n.name)
 			return
 		}
@@ -197,7 +196,7 @@ func (v *validator) nextChannels(p *catalog.Package, orders map[string][]*entry)
 				continue
 			}
 			ch := p.Channel(list[i].name)
-			v.add(ruleNextChannel, findings.Warning, ch.Place, "Channel "+p.Name+"/"+ch.Name,
+			v.add(ruleNextChannel, catalog.Warning, ch.Place, "Channel "+p.Name+"/"+ch.Name,
 				"name it in skips of the head, or in its skipRange",
 				"nothing in it updates %s, the head of channel %s", from[0].name, list[i-1].name)
 		}

@@ -46,12 +46,12 @@ func newCatalogResolve() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "resolve [PATH...]",
 		Short: "Predict which operators OLM installs and updates, step by step",
-		Long: `Resolve predicts what the resolver of OLM v0 does: the InstallPlans one after the
-other until nothing changes, their CSVs and new Subscriptions, and the reason for
-each choice. If there is no solution, it prints OLM's words, the smallest set of
-constraints that conflict, and what would help. It lists what OLM does in
-silence: an update that is held back, an older entry that is installed, a
-dependency that is lost.
+		Long: `Resolve predicts what the resolver of OLM v0 does: the InstallPlans one after
+the other until nothing changes, their CSVs and new Subscriptions, and the
+reason for each choice. If there is no solution, it prints OLM's words, the
+smallest set of constraints that conflict, and what would help. It lists what
+OLM does in silence: an update that is held back, an older entry that is
+installed, a dependency that is lost.
 
 PATH has Subscriptions, ClusterServiceVersions, OperatorGroups and
 CatalogSources: a file, a directory, or - for stdin. --install adds a
@@ -105,6 +105,9 @@ func (f *resolveFlags) run(cmd *cobra.Command, paths []string) error {
 	}
 	report := &resolve.Report{}
 	for _, s := range cluster.Namespaces {
+		if len(s.Subscriptions) == 0 && (s.Namespace != f.namespace || len(f.installs) == 0) {
+			continue // OLM does not look at it
+		}
 		s.Catalogs, s.GlobalNamespace = sources, global
 		if s.Namespace == f.namespace {
 			for _, what := range f.installs {
@@ -128,7 +131,7 @@ func (f *resolveFlags) run(cmd *cobra.Command, paths []string) error {
 	}
 	summary := fmt.Sprintf("%s, %s, %s in %s", plural(report.Errors, "error"), plural(report.Warnings, "warning"),
 		plural(report.Notes, "note"), plural(len(report.Namespaces), "namespace"))
-	if findings.Reaches(report.Findings(), f.failOn) {
+	if findings.Reaches(catalogFindings(report.Findings()), f.failOn) {
 		return &foundError{summary}
 	}
 	fmt.Fprintln(cmd.ErrOrStderr(), "olmgen: "+summary)
@@ -257,10 +260,11 @@ func newCatalogPath() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "path PACKAGE",
 		Short: "Show the updates from one version to another",
-		Long: `Path shows the updates that OLM v0 makes from a version to the head of a channel,
-one by one, and which field of the catalog leads to each: replaces, skips or
-skipRange. OLM takes the entry nearest the head that updates what is installed.
-Dependencies play no part; olmgen catalog resolve takes them into account.
+		Long: `Path shows the updates that OLM v0 makes from a version to the head of a
+channel, one by one, and which field of the catalog leads to each: replaces,
+skips or skipRange. OLM takes the entry nearest the head that updates what is
+installed. Dependencies play no part; olmgen catalog resolve takes them into
+account.
 
 The exit code is 3 if the path ends before the head, or before --to.`,
 		Example: `  olmgen catalog path etcd --catalog catalog/ --from 0.6.1`,
@@ -320,13 +324,13 @@ The exit code is 3 if there are findings at or above --fail-on.`,
 				if err != nil {
 					return err
 				}
-				list = append(list, resolve.Validate(c)...)
+				list = append(list, catalogFindings(resolve.Validate(c))...)
 			}
 			list, err := f.known(cmd.ErrOrStderr(), list, true)
 			if err != nil {
 				return err
 			}
-			if err := findings.Print(cmd.OutOrStdout(), f.format, resolve.CatalogRules(), list); err != nil {
+			if err := findings.Print(cmd.OutOrStdout(), f.format, catalogRules(resolve.CatalogRules()), list); err != nil {
 				return err
 			}
 			return f.conclude(cmd.ErrOrStderr(), list, plural(len(dirs), "catalog"))
@@ -337,4 +341,22 @@ The exit code is 3 if there are findings at or above --fail-on.`,
 	f.register(flags)
 	completeReport(cmd)
 	return cmd
+}
+
+// catalogFindings returns findings about catalogs as those of a review.
+func catalogFindings(list []fbc.Finding) []findings.Finding {
+	var out []findings.Finding
+	for _, f := range list {
+		out = append(out, findings.Finding{Rule: f.Rule, Level: findings.Level(f.Level), File: f.File, Line: f.Line,
+			Object: f.Object, Message: f.Message, Hint: f.Hint})
+	}
+	return out
+}
+
+func catalogRules(list []fbc.Rule) []findings.Rule {
+	var out []findings.Rule
+	for _, r := range list {
+		out = append(out, findings.Rule{ID: r.ID, Text: r.Text, Help: r.Help})
+	}
+	return out
 }

@@ -109,18 +109,14 @@ func usage(cmd *cobra.Command) string {
 	return b.String()
 }
 
-// The texts of the help fit a terminal of 80 columns, and the lists of flags one that is a little wider.
+// The help fits a terminal of 115 columns, and the topics one of 80.
 func TestHelpFits(t *testing.T) {
 	pages := map[string]string{}
 	collect(newRoot(), pages)
 	for name, text := range pages {
-		width := columns
 		for line := range strings.SplitSeq(text, "\n") {
-			if strings.HasPrefix(line, "      --") || strings.HasPrefix(line, "  -") {
-				width = flagColumns
-			}
-			if len(line) > width && !strings.HasPrefix(line, "* ") {
-				t.Errorf("%s: longer than %d columns: %s", name, width, line)
+			if len(line) > flagColumns && !strings.HasPrefix(line, "* ") {
+				t.Errorf("%s: longer than %d columns: %s", name, flagColumns, line)
 			}
 		}
 	}

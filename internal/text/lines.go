@@ -2,6 +2,8 @@ package text
 
 import (
 	"bytes"
+	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -11,4 +13,15 @@ func LF(data []byte) []byte {
 		return data
 	}
 	return bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n"))
+}
+
+// Printable replaces unprintable characters, so that text from a file can neither control the terminal nor imitate
+// another line.
+func Printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, s)
 }

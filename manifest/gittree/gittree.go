@@ -129,8 +129,7 @@ func (r *Repository) tree(rev string) (*object.Tree, error) {
 		e := &manifest.Error{File: filepath.ToSlash(r.path), Msg: fmt.Sprintf("the Git repository has no revision %q", rev),
 			Tip: "name a branch, a tag or a commit"}
 		if r.shallow() {
-			e.Tip = "the repository is shallow: fetch more of it, as with git fetch --unshallow, or fetch-depth: 0 of " +
-				"actions/checkout"
+			e.Tip = "the repository is shallow: fetch its whole history; actions/checkout does so with fetch-depth: 0"
 		}
 		return nil, e
 	}

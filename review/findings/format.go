@@ -6,7 +6,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"unicode"
+
+	"github.com/olmgen/olmgen/internal/text"
 )
 
 // Format is an output format.
@@ -60,14 +61,7 @@ func (f Finding) at() string {
 
 // Printable replaces unprintable characters, so that text from a file can neither control the terminal nor imitate
 // another finding.
-func Printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return unicode.ReplacementChar
-		}
-		return r
-	}, s)
-}
+func Printable(s string) string { return text.Printable(s) }
 
 // Summary is the JSON form of findings. A command with more output embeds it.
 type Summary struct {

@@ -38,8 +38,8 @@ type Options struct {
 }
 
 // Bundle reads the bundle of a source and returns all findings, sorted by file, line, level, field, message and rule.
-// The same bundle always yields the same list. An unreadable bundle yields one finding that says why. The error is
-// that of the Checker or of ctx.
+// The same bundle always yields the same list. An unreadable bundle yields a finding that says why, and the warnings
+// before it. The error is that of the Checker or of ctx.
 func Bundle(ctx context.Context, src *source.Source, o Options) ([]Finding, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -47,16 +47,14 @@ func Bundle(ctx context.Context, src *source.Source, o Options) ([]Finding, erro
 	// Report kinds that OLM refuses as errors, but go on to find the rest.
 	b, err := bundle.Read(src.FS, bundle.ReadOptions{Labels: src.Labels, AllowUnsupported: true})
 	if err != nil {
-		return []Finding{refusal(err)}, nil
-	}
-	var list []Finding
-	for _, w := range b.Warnings {
-		f := finding(w.Class, findings.Warning, w.Error)
-		if w.Class == bundle.WarnUnsupportedKind {
-			f.Level = findings.Error
+		list := []Finding{refusal(err)}
+		var warned *bundle.WarnedError
+		if errors.As(err, &warned) {
+			list = append(list, warningFindings(warned.Warnings)...)
 		}
-		list = append(list, f)
+		return tidy(list), nil
 	}
+	list := warningFindings(b.Warnings)
 	list = append(list, metadataFindings(src, b)...)
 	if o.Checker != nil {
 		if list, err = check(ctx, list, src, b, o); err != nil {
@@ -65,6 +63,17 @@ func Bundle(ctx context.Context, src *source.Source, o Options) ([]Finding, erro
 	}
 	list = append(list, schemaFindings(b, list)...)
 	return tidy(list), nil
+}
+
+func warningFindings(warnings []bundle.Warning) (list []Finding) {
+	for _, w := range warnings {
+		f := finding(w.Class, findings.Warning, w.Error)
+		if w.Class == bundle.WarnUnsupportedKind {
+			f.Level = findings.Error
+		}
+		list = append(list, f)
+	}
+	return list
 }
 
 // check adds the findings of the Checker.

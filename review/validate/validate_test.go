@@ -152,6 +152,9 @@ func TestBundle(t *testing.T) {
 				"[refused]"}},
 		{"a refusal at a line", []change{{csvFile, "version: v1,", "version: v2,"}}, []string{
 			csvFile + `:19: error: spec.customresourcedefinitions.owned[0].version: the CustomResourceDefinition things.example.com (manifests/things.crd.yaml) has no version "v2" [refused]`}},
+		{"a refusal, and the warnings before it", []change{{csvFile, "kind: ClusterServiceVersion", "kind: Other"}, {"manifests/notes.txt", "", "a: b: c"}}, []string{
+			"manifests: error: no ClusterServiceVersion (a bundle needs exactly one object of kind ClusterServiceVersion) [refused]",
+			"manifests/notes.txt: warning: left out: not YAML [layout]"}},
 		{"warnings of olmgen", []change{{csvFile, "  displayName: Op", "  displayname: Op\n  displayName: Op"}}, []string{
 			csvFile + ":10: warning: spec.displayname: not a field of a ClusterServiceVersion: OLM drops it [unknown-field]"}},
 		{

@@ -1,0 +1,170 @@
+package resolve_test
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/catalog/resolve"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// TestGolden resolves the clusters of testdata: each has catalogs, the objects of a cluster and what is printed.
+func TestGolden(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join("testdata", "*.txtar"))
+	if err != nil || len(files) == 0 {
+		t.Fatal("there are no cases", err)
+	}
+	seen := map[string]bool{}
+	schema := compileSchema(t)
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
+			a, err := txtar.ParseFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := resolveArchive(t, a)
+			for _, f := range r.Findings() {
+				seen[f.Rule] = true
+			}
+			var got bytes.Buffer
+			if err := r.Print(&got, resolve.Text); err != nil {
+				t.Fatal(err)
+			}
+			i := slices.IndexFunc(a.Files, func(f txtar.File) bool { return f.Name == "want.txt" })
+			if *update {
+				a.Files[i].Data = got.Bytes()
+				if err := os.WriteFile(file, txtar.Format(a), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if d := cmp.Diff(string(a.Files[i].Data), got.String()); d != "" {
+				t.Errorf("(-want +got):\n%s", d)
+			}
+			checkSchema(t, schema, r)
+			var again bytes.Buffer
+			if err := resolveArchive(t, a).Print(&again, resolve.Text); err != nil || again.String() != got.String() {
+				t.Errorf("a second run prints something else: %v\n%s", err, cmp.Diff(got.String(), again.String()))
+			}
+		})
+	}
+	for _, rule := range resolve.Rules() {
+		if !seen[rule.ID] {
+			t.Errorf("no case has the finding %s", rule.ID)
+		}
+		delete(seen, rule.ID)
+	}
+	for id := range seen {
+		t.Errorf("there is no rule %s", id)
+	}
+}
+
+func compileSchema(t *testing.T) *jsonschema.Schema {
+	t.Helper()
+	data, err := os.ReadFile("schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("schema.json", doc); err != nil {
+		t.Fatal(err)
+	}
+	s, err := c.Compile("schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func checkSchema(t *testing.T, s *jsonschema.Schema, r *resolve.Report) {
+	t.Helper()
+	var text bytes.Buffer
+	if err := r.Print(&text, resolve.JSON); err != nil {
+		t.Fatal(err)
+	}
+	doc, err := jsonschema.UnmarshalJSON(&text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Validate(doc); err != nil {
+		t.Error(err)
+	}
+}
+
+// resolveArchive resolves what the files of an archive hold.
+func resolveArchive(t *testing.T, a *txtar.Archive) *resolve.Report {
+	t.Helper()
+	catalogs := map[string]*catalog.Catalog{}
+	var objects []*manifest.Object
+	for _, f := range a.Files {
+		if name, ok := strings.CutPrefix(f.Name, "catalogs/"); ok {
+			c, err := catalog.ReadFS(t.Context(), fstest.MapFS{f.Name: &fstest.MapFile{Data: f.Data}}, catalog.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			catalogs[strings.TrimSuffix(name, ".yaml")] = c
+		}
+		if f.Name != "cluster.yaml" {
+			continue
+		}
+		docs, err := manifest.ReadFile(f.Name, f.Data, manifest.Limits{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range docs {
+			o, err := d.Object()
+			if err != nil {
+				t.Fatal(err)
+			}
+			objects = append(objects, o)
+		}
+	}
+	cluster, err := resolve.ReadObjects(objects, "ops")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &resolve.Report{}
+	for _, s := range cluster.Namespaces {
+		s.GlobalNamespace = "olm"
+		for _, c := range cluster.CatalogSources {
+			c.Catalog = catalogs[c.Name]
+			c.Unavailable = c.Catalog.Refusal() != nil
+			s.Catalogs = append(s.Catalogs, c)
+		}
+		result, err := resolve.Run(t.Context(), s, resolve.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Add(s.Namespace, result)
+	}
+	return r
+}
+
+// Each finding is explained, and its texts are one line.
+func TestRules(t *testing.T) {
+	for _, rules := range [][]catalog.Rule{resolve.Rules(), resolve.CatalogRules()} {
+		ids := map[string]bool{}
+		for _, r := range rules {
+			if r.Text == "" || r.Help == "" || strings.Contains(r.Text+r.Help, "\n") || ids[r.ID] {
+				t.Errorf("rule %s: %q, %q", r.ID, r.Text, r.Help)
+			}
+			ids[r.ID] = true
+		}
+	}
+}

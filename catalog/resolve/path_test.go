@@ -1,0 +1,198 @@
+package resolve_test
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/catalog/resolve"
+)
+
+// chain is a catalog with one package. An entry is written as in a catalog, without its braces.
+func chain(t *testing.T, properties map[string]string, channels map[string][]string) *catalog.Catalog {
+	t.Helper()
+	var b strings.Builder
+	b.WriteString("{schema: olm.package, name: a, defaultChannel: stable}\n")
+	seen := map[string]bool{}
+	for name, entries := range channels {
+		fmt.Fprintf(&b, "---\nschema: olm.channel\npackage: a\nname: %s\nentries:\n", name)
+		for _, e := range entries {
+			fmt.Fprintf(&b, "- {%s}\n", e)
+		}
+		for _, e := range entries {
+			csv, _, _ := strings.Cut(strings.TrimPrefix(e, "name: "), ",")
+			if seen[csv] {
+				continue
+			}
+			seen[csv] = true
+			fmt.Fprintf(&b, "---\nschema: olm.bundle\npackage: a\nname: %s\nimage: x/a:1\nproperties:\n"+
+				"- {type: olm.package, value: {packageName: a, version: %s}}\n%s", csv, strings.TrimPrefix(csv, "a.v"), properties[csv])
+		}
+	}
+	c, err := catalog.ReadFS(t.Context(), fstest.MapFS{"c.yaml": &fstest.MapFile{Data: []byte("---\n" + b.String())}}, catalog.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestPath(t *testing.T) {
+	for name, c := range map[string]struct {
+		properties map[string]string
+		entries    []string
+		from, to   string
+		end        resolve.PathEnd
+		want       string
+	}{
+		"replaces": {nil, []string{"name: a.v1.0.0", "name: a.v1.1.0, replaces: a.v1.0.0", "name: a.v1.2.0, replaces: a.v1.1.0"},
+			"1.0.0", "", resolve.AtHead, `a, channel stable, from a.v1.0.0
+  a.v1.0.0 -> a.v1.1.0: replaces a.v1.0.0
+  a.v1.1.0 -> a.v1.2.0: replaces a.v1.1.0
+  a.v1.2.0 is the head of channel stable
+`},
+		"skipRange": {nil, []string{"name: a.v1.0.0", "name: a.v1.1.0, replaces: a.v1.0.0",
+			"name: a.v1.2.0, replaces: a.v1.1.0, skipRange: '<1.2.0'"}, "a.v1.0.0", "", resolve.AtHead, `a, channel stable, from a.v1.0.0
+  a.v1.0.0 -> a.v1.2.0: skipRange contains 1.0.0, the version of a.v1.0.0
+      passes over a.v1.1.0
+  a.v1.2.0 is the head of channel stable
+`},
+		"target": {nil, []string{"name: a.v1.0.0", "name: a.v1.1.0, replaces: a.v1.0.0", "name: a.v1.2.0, replaces: a.v1.1.0"},
+			"1.0.0", "1.1.0", resolve.AtTarget, `a, channel stable, from a.v1.0.0
+  a.v1.0.0 -> a.v1.1.0: replaces a.v1.0.0
+  a.v1.1.0 is reached
+`},
+		"passed": {nil, []string{"name: a.v1.0.0", "name: a.v1.1.0, replaces: a.v1.0.0",
+			"name: a.v1.2.0, replaces: a.v1.1.0, skips: [a.v1.0.0, a.v0.9.0]"}, "0.9.0", "1.1.0", resolve.OutOfReach,
+			`a, channel stable, from a.v0.9.0
+  a.v0.9.0 -> a.v1.2.0: skips a.v0.9.0
+  a.v1.1.0 is not on the way to the head
+`},
+		"passed over": {nil, []string{"name: a.v1.0.0", "name: a.v1.1.0, replaces: a.v1.0.0",
+			"name: a.v1.2.0, replaces: a.v1.1.0, skipRange: '<1.1.0'"}, "1.0.0", "1.1.0", resolve.PassedOver,
+			`a, channel stable, from a.v1.0.0
+  a.v1.0.0 -> a.v1.2.0: skipRange contains 1.0.0, the version of a.v1.0.0
+      passes over a.v1.1.0
+  OLM does not stop at a.v1.1.0: it goes to the entry nearest the head that updates what is installed
+`},
+		"deprecated": {map[string]string{"a.v1.1.0": "- {type: olm.deprecated, value: {}}\n"},
+			[]string{"name: a.v1.0.0", "name: a.v1.1.0, replaces: a.v1.0.0", "name: a.v1.2.0, replaces: a.v1.1.0"},
+			"1.0.0", "", resolve.Stuck, `a, channel stable, from a.v1.0.0
+  nothing in channel stable updates a.v1.0.0; the head is a.v1.2.0
+`},
+		"cycle": {nil, []string{"name: a.v1.0.0, skipRange: '>1.0.0'", "name: a.v1.1.0, replaces: a.v1.0.0"},
+			"1.0.0", "", resolve.GoesRound, `a, channel stable, from a.v1.0.0
+  a.v1.0.0 -> a.v1.1.0: replaces a.v1.0.0
+  a.v1.1.0 -> a.v1.0.0: skipRange contains 1.1.0, the version of a.v1.1.0
+      the version goes down
+  OLM updates for ever: a.v1.0.0 comes again, because skipRange has no direction
+`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, err := resolve.PathOf(chain(t, c.properties, map[string][]string{"stable": c.entries}), "a", "", c.from, c.to)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got bytes.Buffer
+			if err := p.Print(&got, resolve.Text); err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(c.want, got.String()); d != "" || p.End != c.end {
+				t.Errorf("end %s (-want +got):\n%s", p.End, d)
+			}
+		})
+	}
+}
+
+func TestPathErrors(t *testing.T) {
+	c := chain(t, nil, map[string][]string{"stable": {"name: a.v1.0.0"}})
+	for _, e := range []struct{ pkg, channel, from, want string }{
+		{"b", "", "1.0.0", "the catalog has no package b"},
+		{"a", "fast", "1.0.0", `package a has no channel "fast"; there are stable`},
+		{"a", "", "some", "some is neither a version nor the name of a bundle in the catalog"},
+	} {
+		if _, err := resolve.PathOf(c, e.pkg, e.channel, e.from, ""); err == nil || err.Error() != e.want {
+			t.Errorf("%v, want %s", err, e.want)
+		}
+	}
+}
+
+func TestValidate(t *testing.T) {
+	c := chain(t, map[string]string{
+		"a.v1.0.0": "- {type: olm.pakage, value: 1}\n",
+		"a.v1.1.0": "- {type: olm.constraint, value: {cel: {rule: '1'}}}\n",
+		"a.v1.2.0": "- {type: olm.constraint, value: {not: {constraints: [{package: {packageName: b, versionRange: '>1.0.0'}}]}}}\n",
+	}, map[string][]string{
+		"stable":     {"name: a.v1.0.0, replaces: a.v0.9.0", "name: a.v1.1.0, replaces: a.v1.0.0, skipRange: '<=1.2.0'", "name: a.v1.2.0, replaces: a.v1.1.0"},
+		"stable-1.0": {"name: a.v1.0.0"},
+		"stable-1.3": {"name: a.v1.3.0"},
+		"odd":        {"name: a.v1.0.0", "name: a.v1.1.0, replaces: a.v1.0.0", "name: a.v1.2.0, replaces: a.v1.0.0, skips: [a.v1.1.0]"},
+		"loose":      {"name: a.v1.0.0", "name: a.v1.1.0, skips: [a.v1.0.1]", "name: a.v1.2.0, replaces: a.v1.1.0, skips: [a.v1.0.0]", "name: a.v1.3.0, replaces: a.v1.2.0, skips: [a.v9.9.9]"},
+		"broken":     {"name: a.v1.0.0", "name: a.v1.1.0"},
+	})
+	got := map[string][]string{}
+	for _, f := range resolve.Validate(c) {
+		got[f.Rule] = append(got[f.Rule], f.Object+": "+f.Message)
+		if f.File == "" || f.Line == 0 {
+			t.Errorf("no place: %v", f)
+		}
+	}
+	want := map[string][]string{
+		"unknown-property":          {"Bundle a.v1.0.0: OLM ignores the property olm.pakage"},
+		"bad-constraint":            {"Bundle a.v1.1.0: olm.constraint: convert olm.constraint to resolver predicate: cel expressions must have type Bool"},
+		"not-forbids-nothing":       {"Bundle a.v1.2.0: any other bundle meets the olm.constraint not: with package: b and with version in range: >1.0.0"},
+		"dangling-replaces":         {"Channel a/stable: a.v1.0.0 replaces a.v0.9.0, which is not in the channel"},
+		"skip-range-covers-itself":  {"Channel a/stable: the skipRange of a.v1.1.0 contains its own version"},
+		"skip-range-downgrade":      {"Channel a/stable: the skipRange of a.v1.1.0 contains 1.2.0, the version of the newer a.v1.2.0"},
+		"several-replacements":      {"Channel a/odd: a.v1.0.0 is replaced by a.v1.1.0 and a.v1.2.0"},
+		"next-channel-out-of-reach": {"Channel a/stable-1.3: nothing in it updates a.v1.0.0, the head of channel stable-1.0"},
+		"several-heads":             {`Package a: invalid channel "broken": multiple channel heads found in graph: a.v1.0.0, a.v1.1.0`},
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	// An old registry serves an entry that is behind a skipped one, and nothing updates the one that skips name alone.
+	c = chain(t, map[string]string{"a.v1.1.0": "- {type: olm.deprecated, value: {}}\n"},
+		map[string][]string{"stable": {"name: a.v1.0.0", "name: a.v1.1.0, replaces: a.v1.0.0", "name: a.v1.2.0, replaces: a.v1.1.0"}})
+	list := resolve.Validate(c)
+	if len(list) != 1 || list[0].Rule != "head-out-of-reach" || list[0].Message != "nothing updates a.v1.0.0; the head is a.v1.2.0" {
+		t.Errorf("%v", list)
+	}
+}
+
+func TestInstall(t *testing.T) {
+	c := chain(t, nil, map[string][]string{
+		"stable": {"name: a.v1.0.0", "name: a.v1.1.0, replaces: a.v1.0.0"}, "fast": {"name: a.v2.0.0"}})
+	for what, want := range map[string]string{
+		"a":                "a stable  olm/two",
+		"a:fast":           "a fast  olm/two",
+		"a@<1.1.0":         "a stable a.v1.0.0 olm/two",
+		"a@1.x:stable":     "a stable a.v1.1.0 olm/two",
+		"a@>=3.0.0":        "package a: no version of channel stable is in the range >=3.0.0; there are 1.1.0, 1.0.0",
+		"a@^1":             `package a: Could not parse Range "^1": Could not parse comparator "^" in "^1"`,
+		"a:slow":           "package a has no channel slow; there are fast, stable",
+		"b":                "no catalog that namespace ns sees has package b",
+		"":                 `"" names no package`,
+		"a@>=1.0.0 <1.1.0": "a stable a.v1.0.0 olm/two",
+	} {
+		s := &resolve.State{Namespace: "ns", GlobalNamespace: "olm", Catalogs: []resolve.Source{
+			{Name: "one", Namespace: "olm", Catalog: c}, {Name: "two", Namespace: "olm", Priority: 1, Catalog: c}}}
+		got := ""
+		if err := s.Install(what); err != nil {
+			got = err.Error()
+		} else {
+			sub := s.Subscriptions[0]
+			got = fmt.Sprintf("%s %s %s %s/%s", sub.Name, sub.Channel, sub.StartingCSV, sub.SourceNamespace, sub.Source)
+			if err := s.Install(what); err == nil {
+				t.Errorf("%s: a second time is no error", what)
+			}
+		}
+		if got != want {
+			t.Errorf("%s: %s, want %s", what, got, want)
+		}
+	}
+}
