@@ -28,7 +28,7 @@ cluster, what Operator Lifecycle Manager makes of them.`,
 		Args: unknownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newCatalogResolve(), newCatalogPath(), newCatalogValidate(), newCatalogAudit())
+	cmd.AddCommand(newCatalogResolve(), newCatalogPath(), newCatalogValidate(), newCatalogAudit(), newCatalogSite())
 	return cmd
 }
 
