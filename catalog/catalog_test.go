@@ -206,7 +206,7 @@ func TestReadBundles(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := c.Packages["memcached-operator"]
-	if p == nil || len(p.Bundles) != 1 || len(p.Channels) == 0 || p.DefaultChannel == "" {
+	if p == nil || len(p.Bundles) == 0 || len(p.Channels) == 0 || p.DefaultChannel == "" {
 		t.Fatalf("%v", p)
 	}
 	if _, ok := p.Bundles[0].Version(); !ok || len(p.Bundles[0].Properties) < 2 {
