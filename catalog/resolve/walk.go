@@ -245,8 +245,8 @@ func (w *walker) decide(s *State, key string) []decision {
 	return list
 }
 
-// deciders counts what OLM decides about first: Subscriptions and CSVs without one. A Subscription without channel counts
-// twice: which of several entries of a bundle OLM takes is a decision too.
+// deciders counts what OLM decides about first: Subscriptions and CSVs without one. A Subscription without channel
+// counts twice: which of several entries of a bundle OLM takes is a decision too.
 func (s *State) deciders() int {
 	n := len(s.Subscriptions)
 	for _, sub := range s.Subscriptions {

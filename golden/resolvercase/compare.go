@@ -33,7 +33,8 @@ func Diff(want *ScenarioAnswer, got *resolve.Result) string {
 func Known(want *ScenarioAnswer, got *resolve.Result) int {
 	n := 0
 	for _, w := range want.Unstable {
-		if slices.ContainsFunc(got.Alternatives, func(a resolve.Walk) bool { return WalkDiff(w.Walk, WalkOf(a)) == "" }) {
+		equal := func(a resolve.Walk) bool { return WalkDiff(w.Walk, WalkOf(a)) == "" }
+		if slices.ContainsFunc(got.Alternatives, equal) {
 			n++
 		}
 	}
@@ -115,8 +116,8 @@ func WalkOf(w resolve.Walk) Walk {
 func stepOf(s resolve.Step) Step {
 	out := Step{Subscriptions: s.Subscriptions, Removed: s.Removed}
 	for _, n := range s.NewSubscriptions {
-		out.NewSubscriptions = append(out.NewSubscriptions, Subscription{Name: n.Name, Package: n.Package, Channel: n.Channel,
-			Source: n.Source, SourceNamespace: n.SourceNamespace, StartingCSV: n.StartingCSV})
+		out.NewSubscriptions = append(out.NewSubscriptions, Subscription{Name: n.Name, Package: n.Package,
+			Channel: n.Channel, Source: n.Source, SourceNamespace: n.SourceNamespace, StartingCSV: n.StartingCSV})
 	}
 	for _, c := range s.CSVs {
 		out.CSVs = append(out.CSVs, PlannedCSV{c.Name, c.Replaces, c.Source, c.SourceNamespace})

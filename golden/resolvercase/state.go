@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/catalog/resolve"
 )
@@ -42,8 +44,8 @@ func (c *Case) Open(dir string) (*Opened, error) {
 func (c *Case) State(s *Scenario, o *Opened) (*resolve.State, error) {
 	count, group := c.Groups()
 	state := &resolve.State{Namespace: c.Namespace, GlobalNamespace: c.GlobalCatalogNamespace, OperatorGroups: count,
-		ExcludeGlobal: group.ExcludeGlobalCatalogs, FailForward: group.UpgradeStrategy == "TechPreviewUnsafeFailForward",
-		Catalogs: o.sources}
+		ExcludeGlobal: group.ExcludeGlobalCatalogs, Catalogs: o.sources,
+		FailForward: group.UpgradeStrategy == string(operatorsv1.UpgradeStrategyUnsafeFailForward)}
 	for _, sub := range s.Subscriptions {
 		state.Subscriptions = append(state.Subscriptions, sub.state())
 	}
