@@ -50,7 +50,7 @@ func consequences(pairs []pair, now State, others []Operator) []Consequence {
 		}
 		for _, crd := range freshCRDs(p) {
 			for i := range all {
-				if all[i].Name != p.now.ClusterServiceVersion.Name &&
+				if all[i].Name != p.now.Name &&
 					all[i].stem() != p.now.stem() &&
 					slices.Contains(owned(&all[i]), crd) {
 					add(p.now, RuleCRDOwner, change.Error, ownedField,
