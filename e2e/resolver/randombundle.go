@@ -9,7 +9,7 @@ import (
 
 func (r *random) bundle(name, version string) *bundle {
 	b := &bundle{Name: name + ".v" + version, Version: version,
-		Image: "registry.example.com/" + name + ":v" + strings.ReplaceAll(version, "+", "-")}
+		Image: goodImage(name, version)}
 	if r.is(0.001) {
 		b.Image = pick(r, b.Image+"+1", "registry.example.com/Upper:v1", "")
 	}
@@ -45,6 +45,10 @@ func (r *random) bundle(name, version string) *bundle {
 	}
 	r.Shuffle(len(b.Properties), func(i, j int) { b.Properties[i], b.Properties[j] = b.Properties[j], b.Properties[i] })
 	return b
+}
+
+func goodImage(name, version string) string {
+	return "registry.example.com/" + name + ":v" + strings.ReplaceAll(version, "+", "-")
 }
 
 func gvk(name, version string) catalog.GVK {

@@ -18,12 +18,16 @@ func (r *random) question(seed uint64, catalogs map[string]*fbc) *resolvercase.C
 		q.Catalogs = append(q.Catalogs, resolvercase.Catalog{Name: name,
 			Namespace: pick(r, "ns", "olm", "ns", "olm", "ns", "olm", "other"), Priority: pick(r, -10, 0, 0, 10)})
 	}
+	for _, c := range catalogs {
+		repairImages(c, 1)
+	}
 	if r.is(0.02) {
 		q.Catalogs = append(q.Catalogs,
 			resolvercase.Catalog{Name: "down", Namespace: pick(r, "ns", "olm", "other"), Unavailable: true})
 	}
 	if r.is(0.06) {
 		r.breakGraph(catalogs["cat"])
+		repairImages(catalogs["cat"], 0)
 		q.Catalogs[0].Unvalidated = r.is(0.7)
 	}
 	switch r.weighted(140, 6, 8, 1, 1) {
@@ -61,6 +65,21 @@ func (r *random) another(first *fbc) *fbc {
 		c.Packages = append(c.Packages, r.pkg(pick(r, r.names...)))
 	}
 	return c
+}
+
+// repairImages leaves some of the images as they are that opm refuses: of several packages with faults, opm names one by
+// chance.
+func repairImages(c *fbc, left int) {
+	for _, p := range c.Packages {
+		for _, b := range p.Bundles {
+			good := goodImage(p.Name, b.Version)
+			if b.Image != good {
+				if left--; left < 0 {
+					b.Image = good
+				}
+			}
+		}
+	}
 }
 
 // breakGraph makes a channel that opm refuses.
