@@ -2,20 +2,21 @@ package source
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/olmgen/olmgen/internal/lazy"
 	"github.com/olmgen/olmgen/internal/text"
 )
 
 var (
-	renderConfig = regexp.MustCompile(`(?m)^\s*\{?\s*"?kind"?:\s*["']?RenderConfig\b`)
-	anyObject    = regexp.MustCompile(`(?m)^\s*\{?\s*"?kind"?:\s*["']?[A-Z]`)
+	renderConfig = lazy.Regexp(`(?m)^\s*\{?\s*"?kind"?:\s*["']?RenderConfig\b`)
+	anyObject    = lazy.Regexp(`(?m)^\s*\{?\s*"?kind"?:\s*["']?[A-Z]`)
 	csvKind      = []byte("ClusterServiceVersion")
 )
 
@@ -29,7 +30,7 @@ func (e *RenderConfigError) Hint() string { return "the bundles are the sources 
 
 // IsRenderConfig reports whether a path is a file that declares a RenderConfig.
 func IsRenderConfig(path string) bool {
-	return isManifestName(path) && renderConfig.Match(content(path))
+	return isManifestName(path) && renderConfig().Match(content(path))
 }
 
 // content returns the content of a regular file, up to the largest size of one; nil if it can't be read. It is used for
@@ -56,9 +57,9 @@ func notBundleFile(file string) error {
 	data := content(file)
 	dir := filepath.Dir(file)
 	switch {
-	case renderConfig.Match(data):
+	case renderConfig().Match(data):
 		return &RenderConfigError{file}
-	case catalogSchema.Match(data):
+	case catalogSchema().Match(data):
 		return hint(fmt.Errorf("%s: this is a file-based catalog, not a bundle", file), "write catalog:%s", file)
 	case isChart(filepath.Base(file)):
 		return chartError(dir)
@@ -67,7 +68,7 @@ func notBundleFile(file string) error {
 	case bytes.Contains(data, csvKind):
 		return hint(fmt.Errorf("%s: a single file is not a bundle", file),
 			"give the directory of the bundle, which holds the CRDs too")
-	case anyObject.Match(data):
+	case anyObject().Match(data):
 		return manifestsError(file)
 	}
 	return hint(fmt.Errorf("%s: a single file is not a bundle", file), "give the directory of the bundle")
@@ -86,13 +87,16 @@ func checkDir(dir string) error {
 		return err
 	}
 	var chart, kustomization, objects bool
-	var config string
-	var versions []string
+	var config, first string
+	var versions, packages []string
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
 		if e.IsDir() {
 			if isBundleDir(path) {
 				versions = append(versions, e.Name())
+			} else if bundles, _ := filepath.Glob(filepath.Join(path, "*", "manifests")); len(bundles) > 0 {
+				packages = append(packages, e.Name())
+				first = cmp.Or(first, filepath.Dir(bundles[0]))
 			}
 			continue
 		}
@@ -105,14 +109,17 @@ func checkDir(dir string) error {
 		if bytes.Contains(data, csvKind) {
 			return nil // the directory of a CSV
 		}
-		if renderConfig.Match(data) {
+		if renderConfig().Match(data) {
 			config = path
 		}
-		objects = objects || anyObject.Match(data)
+		objects = objects || anyObject().Match(data)
 	}
 	switch {
 	case len(versions) > 0:
 		return versionsError(dir, versions)
+	case len(packages) > 0 && !chart && !kustomization:
+		return hint(fmt.Errorf("%s: this directory holds directories of bundles: %s", dir, text.FirstOf(5, packages)),
+			"give one bundle, such as %s", first)
 	case chart:
 		return chartError(dir)
 	case config != "":

@@ -5,22 +5,26 @@
   const rows = [...document.querySelectorAll("tbody tr")];
   const folds = [...document.querySelectorAll("details")];
   const texts = new Map(rows.map((r) => [r, r.textContent.toLowerCase()]));
+  const tags = [...document.querySelectorAll("input[data-tag]")];
   const parts = [...document.querySelectorAll("main table, main details, main section")];
   $("tools").hidden = rows.length === 0;
   $("open").hidden = $("close").hidden = folds.length === 0;
 
-  // Filter: a line stays if it has every word.
+  // Filter: a line stays if it has every word, and every tag that is chosen.
   function apply() {
+    const chosen = tags.filter((t) => t.checked).map((t) => t.dataset.tag);
     const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
     let shown = 0;
     for (const r of rows) {
-      r.hidden = !words.every((w) => texts.get(r).includes(w));
+      r.hidden = !words.every((w) => texts.get(r).includes(w)) || !chosen.every((t) => r.classList.contains(t));
       if (!r.hidden) shown++;
     }
-    for (const p of parts) p.hidden = words.length > 0 && !p.querySelector("tbody tr:not([hidden])");
-    count.textContent = words.length > 0 ? `${shown} of ${rows.length} lines` : `${rows.length} lines`;
+    const all = words.length + chosen.length === 0;
+    for (const p of parts) p.hidden = !all && !p.matches(":has(input[data-tag])") && !p.querySelector("tbody tr:not([hidden])");
+    count.textContent = !all ? `${shown} of ${rows.length} lines` : `${rows.length} lines`;
   }
   filter.addEventListener("input", apply);
+  for (const t of tags) t.addEventListener("change", apply);
   document.addEventListener("keydown", (e) => {
     if (e.key === "/" && !e.ctrlKey && !e.metaKey && !e.altKey && document.activeElement !== filter) {
       e.preventDefault();

@@ -20,15 +20,22 @@ type Page struct {
 	Kind     string // what the report is, such as Permissions; it begins the title of the window
 	Title    string // what it is about
 	Lead     string // the answer, in one line
+	Nav      []Link // to other pages
+	Style    string // more CSS, from the program: it is not escaped
 	Sections []Section
 }
+
+// Link leads to another page. Href is relative.
+type Link struct{ Text, Href string }
 
 // Section is a part of a page. The first section of a page needs no title.
 type Section struct {
 	ID     string // in links: lower case letters; made of the title if it is empty
 	Title  string
 	Text   []string // paragraphs above the tables
+	Links  []Link   // below the text
 	Tables []Table
+	HTML   template.HTML // below the tables: the only text that is not escaped here
 }
 
 // Table is a table, or a list if it has one column. One with a title can be folded.
@@ -47,6 +54,7 @@ type Cell struct {
 	Order int // sorts before the text
 
 	Section string // the ID of a section that the text is a link to
+	Href    string // the relative path of a page that the text is a link to
 }
 
 // Style is how the text of a cell looks.
@@ -79,13 +87,14 @@ var pageTemplate = template.Must(template.New("page").Parse(pageText))
 func (p Page) Write(w io.Writer) error {
 	return pageTemplate.Execute(w, struct {
 		Kind, Title, Lead     string
+		Nav                   []Link
 		Style                 template.CSS
 		Script                template.JS
 		StyleHash, ScriptHash string
 		Sections              []section
 	}{
-		printable(p.Kind), printable(p.Title), printable(p.Lead), template.CSS(styleText), template.JS(scriptText),
-		hash(styleText), hash(scriptText), layout(p.Sections),
+		printable(p.Kind), printable(p.Title), printable(p.Lead), printableLinks(p.Nav),
+		template.CSS(styleText + p.Style), template.JS(scriptText), hash(styleText + p.Style), hash(scriptText), layout(p.Sections),
 	})
 }
 
@@ -104,6 +113,14 @@ func printable(s string) string {
 	}, s)
 }
 
+func printableLinks(list []Link) []Link {
+	var out []Link
+	for _, l := range list {
+		out = append(out, Link{printable(l.Text), printable(l.Href)})
+	}
+	return out
+}
+
 // identifier returns an id without what is not a letter.
 func identifier(id string) string {
 	return strings.Map(func(r rune) rune {
@@ -119,7 +136,9 @@ type (
 	section struct {
 		ID, Title string
 		Text      []string
+		Links     []Link
 		Tables    []table
+		HTML      template.HTML
 	}
 	table struct {
 		Title, Label string
@@ -145,7 +164,7 @@ func layout(sections []Section) []section {
 	ids := ids{}
 	out := make([]section, len(sections))
 	for i, s := range sections {
-		out[i] = section{ID: identifier(s.ID), Title: printable(s.Title)}
+		out[i] = section{ID: identifier(s.ID), Title: printable(s.Title), Links: printableLinks(s.Links), HTML: s.HTML}
 		if s.Title != "" && out[i].ID == "" {
 			out[i].ID = ids.of("section", s.Title)
 		}

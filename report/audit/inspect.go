@@ -243,11 +243,15 @@ func (x *Inspected) render(b *bundle.Bundle) error {
 	if x.Permissions, err = permissions.Evaluate(in); err != nil {
 		return err
 	}
+	roles, err := permissions.UnboundRoles(in)
+	if err != nil {
+		return err
+	}
 	for _, f := range x.Permissions.Summary {
 		x.Reaches = append(x.Reaches, Reach{f.Risk, slices.Contains(f.Namespaces, permissions.Everywhere), f.Text})
 	}
 	x.Findings = append(x.Findings, x.Permissions.Findings...)
-	x.State = &upgrade.State{Name: x.Name, Objects: all, Permissions: x.Permissions, Locate: locator(b),
+	x.State = &upgrade.State{Name: x.Name, Roles: roles, Objects: all, Permissions: x.Permissions, Locate: locator(b),
 		Operators: []upgrade.Operator{{CSV: in.CSVs[0], Package: b.Package, Dependencies: b.Dependencies,
 			Properties: b.Properties, InstallMode: result.InstallMode}}}
 	return nil

@@ -191,6 +191,13 @@ func (s *Set) Run(ctx context.Context, want func(*Package, *Release) bool) (*Rep
 	return r, nil
 }
 
+// ReportOf makes a report of rows that Each found, without their findings.
+func ReportOf(rows []Row, s *Set) *Report {
+	r := &Report{APIVersion: APIVersion, Kind: Kind, Rows: append([]Row{}, rows...), Unread: append([]Unread{}, s.Unread...)}
+	r.sum(s)
+	return r
+}
+
 func (r *Report) add(x *Inspected) {
 	r.Rows = append(r.Rows, x.Row)
 	r.list = append(r.list, x.Findings...)

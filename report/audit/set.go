@@ -92,6 +92,9 @@ func (p *Package) Ref(r *Release) (ref string, chosen bool) {
 	return source.KindCatalog + ":" + filepath.ToSlash(p.catalog), true
 }
 
+// ImageOf returns the image of a release in a catalog; empty if there is none.
+func (p *Package) ImageOf(r *Release) string { return r.bundle.Image }
+
 // Head returns the release that is the head of the default channel, or the newest one; nil if there is none.
 func (p *Package) Head() *Release {
 	for _, r := range p.Releases {

@@ -13,6 +13,7 @@ var (
 	CRDText  = crdText
 	Order    = order
 	Parse    = parse
+	Rank     = rank
 	ReadFile = readFile
 )
 

@@ -71,6 +71,7 @@ type checker struct {
 type batch struct {
 	Batch
 	crd     *crd
+	index   int // of the version in the CRD
 	objects []*manifest.Object
 }
 
@@ -126,13 +127,16 @@ func (c *checker) batch(gvk schema.GroupVersionKind, crd *crd) (*batch, error) {
 	if b, ok := c.batches[gvk]; ok {
 		return b, nil
 	}
-	if err := crd.decode(); err != nil {
+	v1, err := crd.decode()
+	if err != nil {
 		return nil, err
 	}
 	var b *batch
-	if v := version(crd.v1, gvk.Version); v != nil && v.Served {
-		b = &batch{crd: crd, Batch: Batch{Version: *v, PreserveUnknownFields: crd.v1.Spec.PreserveUnknownFields,
-			ClusterScoped: crd.v1.Spec.Scope == apiextensionsv1.ClusterScoped}}
+	i := slices.IndexFunc(v1.Spec.Versions, func(v versionOf) bool { return v.Name == gvk.Version })
+	if i >= 0 && v1.Spec.Versions[i].Served {
+		b = &batch{crd: crd, index: i, Batch: Batch{Version: v1.Spec.Versions[i],
+			PreserveUnknownFields: v1.Spec.PreserveUnknownFields,
+			ClusterScoped:         v1.Spec.Scope == apiextensionsv1.ClusterScoped}}
 		c.order = append(c.order, b)
 	}
 	c.batches[gvk] = b
@@ -169,8 +173,7 @@ func (c *checker) ask(ctx context.Context, checker Checker) error {
 // read makes findings of the answer to a batch.
 func (c *checker) read(b *batch, a Answer) error {
 	if a.Error != "" {
-		i := slices.IndexFunc(b.crd.v1.Spec.Versions, func(v versionOf) bool { return v.Name == b.Version.Name })
-		return b.crd.Errorf(fmt.Sprintf("spec.versions[%d].schema.openAPIV3Schema", i),
+		return b.crd.Errorf(fmt.Sprintf("spec.versions[%d].schema.openAPIV3Schema", b.index),
 			"the API server cannot use this schema: %s", a.Error)
 	}
 	if len(a.Verdicts) != len(b.objects) {

@@ -9,7 +9,10 @@ import (
 )
 
 // html writes one page that needs no network, and no script to be read.
-func (r *Report) html(w io.Writer) error {
+func (r *Report) html(w io.Writer) error { return r.Page().Write(w) }
+
+// Page returns the report as a page.
+func (r *Report) Page() webpage.Page {
 	v := r.view()
 	p := webpage.Page{Kind: "Permissions", Title: v.Title, Lead: v.Headline}
 	p.Sections = append(p.Sections, v.overview())
@@ -30,7 +33,7 @@ func (r *Report) html(w io.Writer) error {
 	if more := v.more(); len(more.Tables)+len(more.Text) > 0 {
 		p.Sections = append(p.Sections, more)
 	}
-	return p.Write(w)
+	return p
 }
 
 // overview is what stands below the headline.

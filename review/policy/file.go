@@ -3,10 +3,10 @@ package policy
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/olmgen/olmgen/internal/lazy"
 	"github.com/olmgen/olmgen/internal/text"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/review/findings"
@@ -61,8 +61,13 @@ func Parse(name string, data []byte) (*Policy, error) {
 	}
 	p := &parser{Object: o}
 	if o.APIVersion != APIVersion || o.Kind != Kind {
+		what := fmt.Sprintf("this is %s %s, not a policy", cmp.Or(o.APIVersion, "of no apiVersion"),
+			cmp.Or(o.Kind, "and no kind"))
+		if o.APIVersion+o.Kind == "" {
+			what = "not a policy: apiVersion and kind are missing"
+		}
 		return nil, p.fail(cmp.Or(wrongField(o), "kind"), "start it with apiVersion: "+APIVersion+", kind: "+Kind,
-			"this is %s %s, not a policy", cmp.Or(o.APIVersion, "of no apiVersion"), cmp.Or(o.Kind, "and no kind"))
+			"%s", what)
 	}
 	if dups := o.Duplicates(); len(dups) > 0 {
 		return nil, &manifest.Error{
@@ -223,14 +228,14 @@ func (p *parser) level(field string, l *findings.Level) error {
 	return nil
 }
 
-var validName = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
+var validName = lazy.Regexp(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 
 // name checks the name of a rule that the file defines.
 func (p *parser) name(field, name string) error {
 	switch other := p.names[name]; {
 	case name == "":
 		return p.fail(field, "", "name is missing")
-	case !validName.MatchString(name):
+	case !validName().MatchString(name):
 		return p.fail(
 			field+".name",
 			"use lower-case letters, digits and single hyphens",

@@ -9,7 +9,10 @@ import (
 )
 
 // html writes one page that needs no network, and no script to be read.
-func (r *Report) html(w io.Writer) error {
+func (r *Report) html(w io.Writer) error { return r.Page().Write(w) }
+
+// Page returns the report as a page.
+func (r *Report) Page() webpage.Page {
 	v := r.view()
 	p := webpage.Page{Kind: "Upgrade", Title: v.Title, Lead: v.Headline, Sections: []webpage.Section{v.overview()}}
 	for _, s := range v.Sections {
@@ -23,7 +26,7 @@ func (r *Report) html(w io.Writer) error {
 		}
 		p.Sections = append(p.Sections, section)
 	}
-	return p.Write(w)
+	return p
 }
 
 // overview is what stands below the headline: an answer for each section, and the notes.

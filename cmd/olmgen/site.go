@@ -1,0 +1,65 @@
+package main
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/spf13/cobra"
+
+	"github.com/olmgen/olmgen/output"
+	"github.com/olmgen/olmgen/report/site"
+)
+
+func newCatalogSite() *cobra.Command {
+	f := auditFlags{}
+	var dir string
+	var options site.Options
+	force := false
+	cmd := &cobra.Command{
+		Use:   "site CATALOG|DIR... -o DIR",
+		Short: "Write a static site about the operators of a catalog",
+		Long: `Site writes HTML pages: an index of all packages with search and filters, and for
+each package what it may do, its update graph, its releases, what changed between
+neighbouring releases, and how to install it by GitOps.
+
+The pages need no network and work from a file or any web server, without
+JavaScript too. A second run rewrites only the pages of packages that changed,
+the index and audit.json. Files that olmgen did not write stay as they are.
+
+` + auditSources + `
+Without objects, what a package may do and what changed are not known.`,
+		Example: `  olmgen catalog site catalog/ bundles/ -o public/
+  olmgen catalog site --pull --title "Our operators" catalog/ -o public/`,
+		Args: args(1, math.MaxInt, "the catalog"),
+		RunE: func(cmd *cobra.Command, refs []string) error {
+			if dir == "" || dir == output.Stdout {
+				return &usageError{"-o is missing", "name the directory of the site"}
+			}
+			set, done, err := f.load(cmd, refs)
+			if err != nil {
+				return err
+			}
+			s, err := site.Render(cmd.Context(), set, options)
+			done()
+			if err != nil {
+				return err
+			}
+			result, err := output.Write(dir, s.Files, output.WriteOptions{Sources: s.Sources, Force: force})
+			if err != nil {
+				return err
+			}
+			report(cmd.ErrOrStderr(), dir, result)
+			if s.Failed > 0 {
+				fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: warning: %s cannot be read\nhint: the pages say why\n", plural(s.Failed, "bundle"))
+			}
+			return nil
+		},
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringVarP(&dir, "output", "o", "", "`DIR` of the site")
+	flags.StringVar(&options.Title, "title", "Operators", "`TITLE` of the index")
+	flags.BoolVar(&force, "force", false, "overwrite pages that were edited by hand")
+	f.register(flags)
+	return cmd
+}
