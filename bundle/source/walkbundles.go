@@ -17,8 +17,8 @@ type CatalogBundle struct {
 	objects bool // whether the catalog holds them
 }
 
-// WalkBundles calls fn for each bundle of a file-based catalog that want asks for, in the order of the catalog. It holds
-// one bundle in memory at a time. An error of fn ends the walk.
+// WalkBundles calls fn for each bundle of a file-based catalog that want asks for, in the order of the catalog. It
+// holds one bundle in memory at a time. An error of fn ends the walk.
 func WalkBundles(ctx context.Context, arg string, o Options, want func(pkg, name string) bool,
 	fn func(*CatalogBundle) error) error {
 	return WalkCatalog(ctx, arg, o, func(d CatalogDocument) error {
@@ -29,7 +29,7 @@ func WalkBundles(ctx context.Context, arg string, o Options, want func(pkg, name
 		}
 		if err := json.Unmarshal(d.JSON, &head); err != nil || head.Schema != "olm.bundle" ||
 			!want(head.Package, head.Name) {
-			return nil // whoever reads the catalog says what is wrong with it
+			return nil //nolint:nilerr // whoever reads the catalog says what is wrong with it
 		}
 		b := &CatalogBundle{Package: head.Package, Name: head.Name, File: d.File, Line: d.Line}
 		if err := decodeJSON(d.JSON, &b.bundle); err != nil {
@@ -45,7 +45,8 @@ func WalkBundles(ctx context.Context, arg string, o Options, want func(pkg, name
 func (b *CatalogBundle) HasObjects() bool { return b.objects }
 
 // Open returns the bundle as it is in these channels of its package.
-func (b *CatalogBundle) Open(ctx context.Context, channels []string, defaultChannel string, o Options) (*Source, error) {
+func (b *CatalogBundle) Open(ctx context.Context, channels []string, defaultChannel string, o Options) (*Source,
+	error) {
 	p := &catalogPackage{name: b.Package, defaultChannel: defaultChannel, channels: map[string]*catalogChannel{}}
 	for _, name := range channels {
 		p.channels[name] = &catalogChannel{name: name, entries: []channelEntry{{Name: b.Name}}}

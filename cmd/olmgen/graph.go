@@ -79,20 +79,24 @@ shows the path that OLM v0 takes from a version. DOT is for update graphs.
 		case format == formatDOT:
 			return &usageError{"--format dot is for the update graph of a catalog", "choose mermaid or svg"}
 		}
-		operator, err := f.operator(cmd, args)
-		if err != nil {
-			return err
-		}
-		picture, err := graph.BlastRadius(operator)
-		if err != nil {
-			return err
-		}
-		if format == formatSVG {
-			return picture.SVG(cmd.OutOrStdout())
-		}
-		return picture.Mermaid(cmd.OutOrStdout())
+		return f.drawRadius(cmd, args, format)
 	}
 	return cmd
+}
+
+func (f *renderFlags) drawRadius(cmd *cobra.Command, args []string, format pictureFormat) error {
+	operator, err := f.operator(cmd, args)
+	if err != nil {
+		return err
+	}
+	picture, err := graph.BlastRadius(operator)
+	if err != nil {
+		return err
+	}
+	if format == formatSVG {
+		return picture.SVG(cmd.OutOrStdout())
+	}
+	return picture.Mermaid(cmd.OutOrStdout())
 }
 
 // updateGraph returns the catalog whose update graph is asked for: one without a version.
@@ -133,7 +137,8 @@ func (f *renderFlags) drawUpdates(cmd *cobra.Command, path, from string, format 
 	if err != nil {
 		return err
 	}
-	draw := map[pictureFormat]func(io.Writer) error{formatMermaid: g.Mermaid, formatSVG: g.SVG, formatDOT: g.DOT}[format]
+	draw := map[pictureFormat]func(io.Writer) error{formatMermaid: g.Mermaid, formatSVG: g.SVG,
+		formatDOT: g.DOT}[format]
 	return draw(cmd.OutOrStdout())
 }
 
