@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/internal/lazy"
 	"github.com/olmgen/olmgen/templates"
 )
 
@@ -274,14 +275,14 @@ func (r *rendering) labelVersions() {
 	}
 }
 
-var versionInName = regexp.MustCompile(`[.-]v?[0-9]+\.[0-9]+\.[0-9]+`)
+var versionInName = lazy.Regexp(`[.-]v?[0-9]+\.[0-9]+\.[0-9]+`)
 
 // withoutVersion takes a version out of a name, if it stands there as a part of its own: the given one, or any with
 // three numbers. operator-v1.2.0-metrics is operator-metrics.
 func withoutVersion(name, version string) string {
-	patterns := []*regexp.Regexp{versionInName}
+	patterns := []*regexp.Regexp{versionInName()}
 	if version != "" && strings.Contains(name, version) {
-		patterns = []*regexp.Regexp{regexp.MustCompile("[.-]v?" + regexp.QuoteMeta(version)), versionInName}
+		patterns = []*regexp.Regexp{regexp.MustCompile("[.-]v?" + regexp.QuoteMeta(version)), versionInName()}
 	}
 	for _, pattern := range patterns {
 		for _, at := range pattern.FindAllStringIndex(name, -1) {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strconv"
 	"sync"
@@ -14,6 +13,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/olmgen/olmgen/internal/lazy"
 	"github.com/olmgen/olmgen/internal/text"
 )
 
@@ -140,7 +140,7 @@ func oddBreaks(data []byte) bool {
 		bytes.Contains(data, []byte("\u2029"))
 }
 
-var yamlErrorLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
+var yamlErrorLine = lazy.Regexp(`^yaml: (?:line (\d+): )?`)
 
 func (d *Document) parse() error {
 	if d.Root, d.skimmed = skim(d.Raw, d.limits, false); d.Root != nil {
@@ -162,7 +162,7 @@ func (d *Document) parse() error {
 
 func (d *Document) syntaxError(err error) error {
 	msg, line := err.Error(), 0
-	if m := yamlErrorLine.FindStringSubmatch(msg); m != nil {
+	if m := yamlErrorLine().FindStringSubmatch(msg); m != nil {
 		line, _ = strconv.Atoi(m[1])
 		msg = msg[len(m[0]):]
 	}

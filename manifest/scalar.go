@@ -4,15 +4,16 @@ import (
 	"encoding/base64"
 	"fmt"
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/olmgen/olmgen/internal/lazy"
 )
 
-var yamlFloat = regexp.MustCompile(`^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$`)
+var yamlFloat = lazy.Regexp(`^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$`)
 
 // words are the plain scalars that are not strings, as sigs.k8s.io/yaml (YAML 1.1) reads them.
 var words = map[string]any{
@@ -143,7 +144,7 @@ func number(s string) any {
 	if u, err := strconv.ParseUint(p, 0, 64); err == nil {
 		return u
 	}
-	if yamlFloat.MatchString(p) {
+	if yamlFloat().MatchString(p) {
 		if f, err := strconv.ParseFloat(p, 64); err == nil {
 			return f
 		}

@@ -138,7 +138,7 @@ func (j *journal) read(name string, info fs.FileInfo) error {
 // check refuses paths that lead out of the output directory.
 func (j *journal) check() error {
 	for _, s := range j.Steps {
-		if s.Now != "" && !fileDigest.MatchString(s.Now) {
+		if s.Now != "" && !fileDigest().MatchString(s.Now) {
 			return fmt.Errorf("%q is not a digest", s.Now)
 		}
 		if s.Path == LockName {

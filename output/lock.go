@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	strictjson "sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
 
+	"github.com/olmgen/olmgen/internal/lazy"
 	"github.com/olmgen/olmgen/internal/text"
 )
 
@@ -62,8 +62,8 @@ func newLock(dir string, sources []Source, files map[string]string) (lockFile, e
 }
 
 var (
-	fileDigest   = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
-	sourceDigest = regexp.MustCompile(`^[a-z0-9]+:[0-9a-f]{32,128}$`)
+	fileDigest   = lazy.Regexp(`^sha256:[0-9a-f]{64}$`)
+	sourceDigest = lazy.Regexp(`^[a-z0-9]+:[0-9a-f]{32,128}$`)
 )
 
 func (l lockFile) check() error {
@@ -80,7 +80,7 @@ func (l lockFile) check() error {
 		if err := checkText(s.Source); err != nil && s.Source != "" {
 			return fmt.Errorf("sources[%d].source: %q %w", i, s.Source, err)
 		}
-		if s.Digest != "" && !sourceDigest.MatchString(s.Digest) {
+		if s.Digest != "" && !sourceDigest().MatchString(s.Digest) {
 			return fmt.Errorf("sources[%d].digest: %q is not a digest such as sha256:<hex>", i, s.Digest)
 		}
 	}
@@ -88,7 +88,7 @@ func (l lockFile) check() error {
 		if err := checkPath(p); err != nil {
 			return fmt.Errorf("files: %w", err)
 		}
-		if !fileDigest.MatchString(l.Files[p]) {
+		if !fileDigest().MatchString(l.Files[p]) {
 			return fmt.Errorf("files[%q]: %q is not sha256: and 64 hex digits", p, l.Files[p])
 		}
 	}
@@ -135,12 +135,12 @@ func orEmpty(n int, empty string) string {
 	return ""
 }
 
-var plain = regexp.MustCompile(`^(\.{0,2}/)*[A-Za-z][A-Za-z0-9._/@:-]*[A-Za-z0-9]$`)
+var plain = lazy.Regexp(`^(\.{0,2}/)*[A-Za-z][A-Za-z0-9._/@:-]*[A-Za-z0-9]$`)
 
 // scalar prints s as YAML. Words that some reader takes for a boolean or null are all letters and at most 5 of them.
 // The escapes of Go are escapes of YAML too, as long as s is valid UTF-8.
 func scalar(s string) string {
-	if plain.MatchString(s) && (len(s) > len("false") || strings.ContainsAny(s, "./@:-")) {
+	if plain().MatchString(s) && (len(s) > len("false") || strings.ContainsAny(s, "./@:-")) {
 		return s
 	}
 	return strconv.Quote(s)

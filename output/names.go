@@ -4,10 +4,10 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/lazy"
 )
 
 // unique returns a path for each object. If paths differ in case only, or two objects have the same path, the paths
@@ -83,11 +83,11 @@ func escape(name string) string {
 }
 
 // special are names with another meaning: hidden files, the directories . and .., and the devices of Windows.
-var special = regexp.MustCompile(`^\.|^(?i:con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|$)`)
+var special = lazy.Regexp(`^\.|^(?i:con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|$)`)
 
 // segment changes an escaped name so that it can be a path segment.
 func segment(name string) string {
-	if special.MatchString(name) {
+	if special().MatchString(name) {
 		name = fmt.Sprintf("_%02x", name[0]) + name[1:]
 	}
 	if end := len(name) - 1; end >= 0 && name[end] == '.' { // Windows drops it

@@ -185,7 +185,7 @@ func prefixProblem(s string) string {
 		return "it ends with a slash"
 	case strings.Contains(s, "@"), strings.Contains(s, "/") && unsuffixed(s) != s:
 		return "it has a tag or digest"
-	case !prefixForm.MatchString(s):
+	case !prefixForm().MatchString(s):
 		return "it must begin with a host name, and the rest must be lower case"
 	}
 	return ""

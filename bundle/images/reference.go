@@ -2,10 +2,11 @@ package images
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/google/go-containerregistry/pkg/name"
+
+	"github.com/olmgen/olmgen/internal/lazy"
 )
 
 // reference is a parsed image reference.
@@ -20,8 +21,8 @@ type reference struct {
 var (
 	hostForm       = `(?:localhost|[a-zA-Z0-9-]+(?:\.[a-zA-Z0-9-]+)+|[a-zA-Z0-9.-]+(?::[0-9]+))(?::[0-9]+)?`
 	pathForm       = `(?:/[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*)`
-	repositoryForm = regexp.MustCompile(`^` + hostForm + pathForm + `+$`)
-	prefixForm     = regexp.MustCompile(`^` + hostForm + pathForm + `*$`)
+	repositoryForm = lazy.Regexp(`^` + hostForm + pathForm + `+$`)
+	prefixForm     = lazy.Regexp(`^` + hostForm + pathForm + `*$`)
 )
 
 func parse(ref string) (reference, error) {
@@ -34,7 +35,7 @@ func parse(ref string) (reference, error) {
 	if rest, ok := strings.CutPrefix(r.repository, name.DefaultRegistry+"/"); ok {
 		r.repository = "docker.io/" + rest // only this library has another name for it
 	}
-	if !repositoryForm.MatchString(r.repository) {
+	if !repositoryForm().MatchString(r.repository) {
 		return reference{}, fmt.Errorf("%q is not an image", ref)
 	}
 	switch parsed := parsed.(type) {
@@ -85,7 +86,7 @@ func (r reference) String() string {
 // qualified reports whether a text is an image with the host of a registry and a tag or digest.
 func qualified(s string) bool {
 	_, s = cutScheme(s)
-	if !repositoryForm.MatchString(unsuffixed(s)) {
+	if !repositoryForm().MatchString(unsuffixed(s)) {
 		return false
 	}
 	r, err := parse(s)

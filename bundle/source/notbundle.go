@@ -7,16 +7,16 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/olmgen/olmgen/internal/lazy"
 	"github.com/olmgen/olmgen/internal/text"
 )
 
 var (
-	renderConfig = regexp.MustCompile(`(?m)^\s*\{?\s*"?kind"?:\s*["']?RenderConfig\b`)
-	anyObject    = regexp.MustCompile(`(?m)^\s*\{?\s*"?kind"?:\s*["']?[A-Z]`)
+	renderConfig = lazy.Regexp(`(?m)^\s*\{?\s*"?kind"?:\s*["']?RenderConfig\b`)
+	anyObject    = lazy.Regexp(`(?m)^\s*\{?\s*"?kind"?:\s*["']?[A-Z]`)
 	csvKind      = []byte("ClusterServiceVersion")
 )
 
@@ -30,7 +30,7 @@ func (e *RenderConfigError) Hint() string { return "the bundles are the sources 
 
 // IsRenderConfig reports whether a path is a file that declares a RenderConfig.
 func IsRenderConfig(path string) bool {
-	return isManifestName(path) && renderConfig.Match(content(path))
+	return isManifestName(path) && renderConfig().Match(content(path))
 }
 
 // content returns the content of a regular file, up to the largest size of one; nil if it can't be read. It is used for
@@ -57,9 +57,9 @@ func notBundleFile(file string) error {
 	data := content(file)
 	dir := filepath.Dir(file)
 	switch {
-	case renderConfig.Match(data):
+	case renderConfig().Match(data):
 		return &RenderConfigError{file}
-	case catalogSchema.Match(data):
+	case catalogSchema().Match(data):
 		return hint(fmt.Errorf("%s: this is a file-based catalog, not a bundle", file), "write catalog:%s", file)
 	case isChart(filepath.Base(file)):
 		return chartError(dir)
@@ -68,7 +68,7 @@ func notBundleFile(file string) error {
 	case bytes.Contains(data, csvKind):
 		return hint(fmt.Errorf("%s: a single file is not a bundle", file),
 			"give the directory of the bundle, which holds the CRDs too")
-	case anyObject.Match(data):
+	case anyObject().Match(data):
 		return manifestsError(file)
 	}
 	return hint(fmt.Errorf("%s: a single file is not a bundle", file), "give the directory of the bundle")
@@ -109,10 +109,10 @@ func checkDir(dir string) error {
 		if bytes.Contains(data, csvKind) {
 			return nil // the directory of a CSV
 		}
-		if renderConfig.Match(data) {
+		if renderConfig().Match(data) {
 			config = path
 		}
-		objects = objects || anyObject.Match(data)
+		objects = objects || anyObject().Match(data)
 	}
 	switch {
 	case len(versions) > 0:

@@ -6,12 +6,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/google/go-containerregistry/pkg/name"
 
+	"github.com/olmgen/olmgen/internal/lazy"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -65,7 +65,7 @@ func cutPrefix(ref string) (kind, rest string) {
 // Path returns the path that a reference names; "" for an image in a registry and for standard input.
 func Path(ref string) string {
 	kind, path := cutPrefix(ref)
-	if kind == KindOCI || IsStdin(ref) || scheme.MatchString(ref) {
+	if kind == KindOCI || IsStdin(ref) || scheme().MatchString(ref) {
 		return ""
 	}
 	if kind == KindOCILayout {
@@ -78,7 +78,7 @@ func Path(ref string) string {
 // so.
 func In(dir, ref string) string {
 	kind, path := cutPrefix(ref)
-	if kind == KindOCI || path == "" || IsStdin(ref) || filepath.IsAbs(path) || scheme.MatchString(ref) {
+	if kind == KindOCI || path == "" || IsStdin(ref) || filepath.IsAbs(path) || scheme().MatchString(ref) {
 		return ref
 	}
 	joined := filepath.Join(dir, path)
@@ -91,7 +91,7 @@ func In(dir, ref string) string {
 // From returns ref as a file in dir has to write it: it is the reverse of In. An absolute path stays absolute.
 func From(dir, ref string) string {
 	kind, path := cutPrefix(ref)
-	if kind == KindOCI || path == "" || IsStdin(ref) || filepath.IsAbs(path) || scheme.MatchString(ref) {
+	if kind == KindOCI || path == "" || IsStdin(ref) || filepath.IsAbs(path) || scheme().MatchString(ref) {
 		return ref
 	}
 	here, err := filepath.Abs(dir)
@@ -115,7 +115,7 @@ func IsStdin(ref string) bool {
 	return path == "-"
 }
 
-var scheme = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*://`)
+var scheme = lazy.Regexp(`^[A-Za-z][A-Za-z0-9+.-]*://`)
 
 // byForm returns the kind of a reference without a prefix.
 func byForm(ref string) (string, error) {
@@ -143,7 +143,7 @@ func byForm(ref string) (string, error) {
 
 // missing returns the error for a reference that is not a path.
 func missing(ref string, err error) error {
-	if ref == "" || scheme.MatchString(ref) {
+	if ref == "" || scheme().MatchString(ref) {
 		return fmt.Errorf("%s: unknown form of reference; the forms are %s", quote(ref), forms)
 	}
 	var pe *fs.PathError
@@ -174,7 +174,7 @@ func looksLikeImage(ref string) bool {
 	return strings.ContainsAny(rest, ":@") || strings.ContainsAny(host, ":@")
 }
 
-var catalogSchema = regexp.MustCompile(`(?m)^\s*\{?\s*"?schema"?:\s*["']?olm\.(package|channel|bundle)\b`)
+var catalogSchema = lazy.Regexp(`(?m)^\s*\{?\s*"?schema"?:\s*["']?olm\.(package|channel|bundle)\b`)
 
 // dirKind distinguishes a package manifest directory from a bundle directory.
 func dirKind(dir string) (string, error) {
@@ -216,7 +216,7 @@ func dirKind(dir string) (string, error) {
 
 // isCatalogFile reports whether a file is part of a file-based catalog. It is used for a hint.
 func isCatalogFile(path string) bool {
-	return isManifestName(path) && catalogSchema.Match(content(path))
+	return isManifestName(path) && catalogSchema().Match(content(path))
 }
 
 func isPackageManifestName(name string) bool {

@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/internal/lazy"
 )
 
 // Rules of catalogs that opm serves.
@@ -180,7 +180,7 @@ func (v *validator) skipRange(object string, at catalog.Place, newer []*entry, e
 	}
 }
 
-var minorChannel = regexp.MustCompile(`^(.*?)v?(\d{1,6})\.(\d{1,6})$`)
+var minorChannel = lazy.Regexp(`^(.*?)v?(\d{1,6})\.(\d{1,6})$`)
 
 // nextChannels compares channels whose names differ in the version only, such as stable-1.1 and stable-1.2.
 func (v *validator) nextChannels(p *catalog.Package, orders map[string][]*entry) {
@@ -190,7 +190,7 @@ func (v *validator) nextChannels(p *catalog.Package, orders map[string][]*entry)
 	}
 	groups := map[string][]minor{}
 	for name := range orders {
-		if m := minorChannel.FindStringSubmatch(name); m != nil {
+		if m := minorChannel().FindStringSubmatch(name); m != nil {
 			x, _ := strconv.Atoi(m[2])
 			y, _ := strconv.Atoi(m[3])
 			groups[m[1]] = append(groups[m[1]], minor{name, x, y})

@@ -102,7 +102,7 @@ func (f *diffFlags) register(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.others, "tree", nil,
 		"`PATH` with what else is in the cluster, for what OLM would do; may be repeated")
 	flags.StringArrayVar(&f.crs, "crs", nil,
-		"`PATH` with custom resources that exist, to check against the CRDs of NEW; may be repeated")
+		"`PATH` with custom resources that exist, to check against the CRDs of NEW with olmgen-validate; may be repeated")
 	flags.StringVar(&f.crdRules, "crd-rules", "", "`FILE` with the severities of the rules about CRDs")
 	offer(cmd, "format", words(upgrade.Formats))
 	offer(cmd, "fail-on", triggers())
@@ -188,7 +188,7 @@ func (f *diffFlags) compare(cmd *cobra.Command, sides [2]side) (*upgrade.Report,
 		}
 		options.Others = others.operators
 	}
-	report, err := upgrade.Compare(states[0], states[1], options)
+	report, err := upgrade.Compare(cmd.Context(), states[0], states[1], options)
 	if err == nil && now.elsewhere != "" {
 		report.Notes = append(report.Notes, now.elsewhere)
 	}
@@ -198,6 +198,9 @@ func (f *diffFlags) compare(cmd *cobra.Command, sides [2]side) (*upgrade.Report,
 // crdOptions reads the custom resources and the rules that the flags name.
 func (f *diffFlags) crdOptions(cmd *cobra.Command) (o crds.Options, err error) {
 	if len(f.crs) > 0 {
+		if o.Checker, err = crds.FindHelper(); err != nil {
+			return o, err
+		}
 		t, err := tree.Read(cmd.Context(), f.crs, tree.Options{Stdin: cmd.InOrStdin()})
 		if err != nil {
 			return o, err

@@ -4,11 +4,12 @@ import (
 	"bytes"
 	"io"
 	"os"
-	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
+
+	"github.com/olmgen/olmgen/internal/lazy"
 )
 
 // colorMode is when output has colors.
@@ -85,10 +86,10 @@ func paintDiff(line string) string {
 }
 
 // level finds the level in "path:line: level: message".
-var level = regexp.MustCompile(`^\S.*?: (error|warning|note): `)
+var level = lazy.Regexp(`^\S.*?: (error|warning|note): `)
 
 func paintFinding(line string) string {
-	at := level.FindStringSubmatchIndex(line)
+	at := level().FindStringSubmatchIndex(line)
 	if at == nil {
 		return line
 	}
@@ -97,14 +98,14 @@ func paintFinding(line string) string {
 }
 
 // severity finds the sign and the severity of a line of olmgen diff, or the severity of an answer.
-var severity = regexp.MustCompile(`^  (?:([+~-]) )?(?:\S+ +)?(error|warning|info)\b`)
+var severity = lazy.Regexp(`^  (?:([+~-]) )?(?:\S+ +)?(error|warning|info)\b`)
 
 // paintUpgrade colors what is added, removed and changed, and how bad it is.
 func paintUpgrade(line string) string {
 	if !strings.HasPrefix(line, " ") && line != "" && !strings.HasPrefix(line, "note: ") {
 		return bold + line + plain
 	}
-	at := severity.FindStringSubmatchIndex(line)
+	at := severity().FindStringSubmatchIndex(line)
 	if at == nil {
 		return line
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -42,7 +43,7 @@ func (f *renderFlags) sayGrowth(cmd *cobra.Command, r *config.Rendered) {
 		}
 		now = append(now, read)
 	}
-	report, err := compareObjects(old, now)
+	report, err := compareObjects(cmd.Context(), old, now)
 	if err != nil {
 		return
 	}
@@ -105,7 +106,7 @@ func (f *renderFlags) older(cmd *cobra.Command) ([]*manifest.Object, error) {
 }
 
 // compareObjects compares two sets of objects as trees.
-func compareObjects(old, now []*manifest.Object) (*upgrade.Report, error) {
+func compareObjects(ctx context.Context, old, now []*manifest.Object) (*upgrade.Report, error) {
 	var states [2]upgrade.State
 	for i, list := range [][]*manifest.Object{old, now} {
 		r := &reviewed{all: list}
@@ -121,7 +122,7 @@ func compareObjects(old, now []*manifest.Object) (*upgrade.Report, error) {
 			return nil, err
 		}
 	}
-	return upgrade.Compare(states[0], states[1], upgrade.Options{})
+	return upgrade.Compare(ctx, states[0], states[1], upgrade.Options{})
 }
 
 // howToSee returns the command that shows what grew.

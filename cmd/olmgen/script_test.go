@@ -12,14 +12,23 @@ import (
 	"github.com/google/go-containerregistry/pkg/registry"
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/olmgen/olmgen/review/crds"
+	"github.com/olmgen/olmgen/review/crds/objects"
+	"github.com/olmgen/olmgen/review/helper"
 	"github.com/olmgen/olmgen/review/validate"
 	"github.com/olmgen/olmgen/review/validate/framework"
 )
 
+// answers are those of the program olmgen-validate.
+var answers = map[string]helper.Answer{
+	validate.HelperArg: helper.JSON(framework.Checker{}.Check),
+	crds.HelperArg:     helper.JSON(objects.Checker{}.Check),
+}
+
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"olmgen":            func() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
-		validate.HelperName: func() { os.Exit(framework.Main(os.Args[1:], os.Stdin, os.Stderr)) },
+		"olmgen":    func() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
+		helper.Name: func() { os.Exit(helper.Main(os.Args[1:], answers, os.Stdin, os.Stderr)) },
 	})
 }
 

@@ -4,6 +4,7 @@ package text
 import (
 	"fmt"
 	"strings"
+	"unicode/utf8"
 )
 
 // Words converts a list of string types, such as the values of an option, to strings.
@@ -50,6 +51,17 @@ func Count(n int, noun string) string {
 
 // OneLine puts a text on one line: line breaks and runs of blanks become one blank each.
 func OneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// Clip puts a text on one line and shortens it to a number of bytes.
+func Clip(s string, most int) string {
+	if s = OneLine(s); len(s) <= most {
+		return s
+	}
+	for !utf8.RuneStart(s[most]) {
+		most--
+	}
+	return s[:most] + "..."
+}
 
 // Nearest returns the name that s is most likely a typing error for, or "" if none is close. Case does not count.
 func Nearest[T ~string](s string, names []T) string {

@@ -12,6 +12,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 )
 
@@ -81,11 +82,11 @@ var (
 	scriptText string
 )
 
-var pageTemplate = template.Must(template.New("page").Parse(pageText))
+var pageTemplate = sync.OnceValue(func() *template.Template { return template.Must(template.New("page").Parse(pageText)) })
 
 // Write writes a page. Its policy allows its own style and script, and nothing else. The same page has the same bytes.
 func (p Page) Write(w io.Writer) error {
-	return pageTemplate.Execute(w, struct {
+	return pageTemplate().Execute(w, struct {
 		Kind, Title, Lead     string
 		Nav                   []Link
 		Style                 template.CSS

@@ -4,13 +4,13 @@ import (
 	"encoding/base64"
 	"net/mail"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/blang/semver/v4"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olmgen/olmgen/internal/lazy"
 	"github.com/olmgen/olmgen/templates"
 )
 
@@ -37,7 +37,7 @@ func about(chart *templates.Chart, spec v1alpha1.ClusterServiceVersionSpec) {
 	}
 	for _, m := range spec.Maintainers {
 		maintainer := templates.Maintainer{Name: strings.TrimSpace(m.Name)}
-		if a, err := mail.ParseAddress(m.Email); err == nil && a.Address == m.Email && plainEmail.MatchString(m.Email) {
+		if a, err := mail.ParseAddress(m.Email); err == nil && a.Address == m.Email && plainEmail().MatchString(m.Email) {
 			maintainer.Email = m.Email
 		}
 		if maintainer.Name == "" {
@@ -50,7 +50,7 @@ func about(chart *templates.Chart, spec v1alpha1.ClusterServiceVersionSpec) {
 	for _, i := range spec.Icon {
 		data := strings.Join(strings.Fields(i.Data), "")
 		if _, err := base64.StdEncoding.DecodeString(data); data != "" && err == nil && len(data) <= iconLimit &&
-			mediaType.MatchString(i.MediaType) {
+			mediaType().MatchString(i.MediaType) {
 			chart.Icon = "data:" + i.MediaType + ";base64," + data
 			break
 		}
@@ -58,8 +58,8 @@ func about(chart *templates.Chart, spec v1alpha1.ClusterServiceVersionSpec) {
 }
 
 var (
-	plainEmail = regexp.MustCompile(`^[a-zA-Z0-9._%+-]+@[a-zA-Z0-9-]+(\.[a-zA-Z0-9-]+)*\.[a-zA-Z]{2,}$`)
-	mediaType  = regexp.MustCompile(`^image/[a-z0-9.+-]+$`)
+	plainEmail = lazy.Regexp(`^[a-zA-Z0-9._%+-]+@[a-zA-Z0-9-]+(\.[a-zA-Z0-9-]+)*\.[a-zA-Z]{2,}$`)
+	mediaType  = lazy.Regexp(`^image/[a-z0-9.+-]+$`)
 )
 
 func isWebPage(s string) bool {

@@ -5,7 +5,6 @@ package helm
 import (
 	"embed"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -13,6 +12,7 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/lazy"
 	"github.com/olmgen/olmgen/templates"
 )
 
@@ -127,11 +127,11 @@ func isCRD(o generate.Object) bool {
 
 func isDeployment(o generate.Object) bool { return o.Kind == "Deployment" && o.Group() == "apps" }
 
-var unusual = regexp.MustCompile(`[^A-Za-z0-9._-]`)
+var unusual = lazy.Regexp(`[^A-Za-z0-9._-]`)
 
 // chart makes Chart.yaml. A chart's name has letters, digits, dashes, underscores and dots.
 func (c *Chart) chart() (File, error) {
-	view := templates.Chart{Name: unusual.ReplaceAllString(c.Name, "-"), Version: c.Version, AppVersion: c.Version,
+	view := templates.Chart{Name: unusual().ReplaceAllString(c.Name, "-"), Version: c.Version, AppVersion: c.Version,
 		Description: c.Description}
 	about(&view, c.Spec)
 	data, err := c.Templates.Execute("chart.yaml", view)

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/olmgen/olmgen/internal/lazy"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -144,7 +145,7 @@ func (w *writer) tokens(v any) any {
 		return w.add("") + "items"
 	case setting:
 		s := w.root
-		if path := strings.Join(v.path, "\x00"); plainPath.MatchString(path) {
+		if path := strings.Join(v.path, "\x00"); plainPath().MatchString(path) {
 			s += "." + strings.ReplaceAll(path, "\x00", ".")
 		} else {
 			s = fmt.Sprintf("index %s.%s %s", s, v.path[0], quoted(v.path[1:]))
@@ -178,7 +179,7 @@ func (w *writer) tokens(v any) any {
 }
 
 // plainPath are keys that a template can name with a dot.
-var plainPath = regexp.MustCompile(`^[a-z]+(\x00[a-zA-Z_][a-zA-Z0-9_]*)*$`)
+var plainPath = lazy.Regexp(`^[a-z]+(\x00[a-zA-Z_][a-zA-Z0-9_]*)*$`)
 
 func quoted(keys []string) string {
 	out := make([]string, len(keys))

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/lazy"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -225,11 +225,11 @@ func noSuchField(t reflect.Type, field string) *manifest.Error {
 	return &manifest.Error{Field: field, Msg: "no such field", Tip: manifest.Suggestion(t, field)}
 }
 
-var index = regexp.MustCompile(`\[\d+\]`)
+var index = lazy.Regexp(`\[\d+\]`)
 
 // added returns the first path that was not there before. Indexes of lists do not count.
 func added(now, before []string) string {
-	plain := func(path string) string { return index.ReplaceAllString(path, "[]") }
+	plain := func(path string) string { return index().ReplaceAllString(path, "[]") }
 	had := map[string]bool{}
 	for _, path := range before {
 		had[plain(path)] = true

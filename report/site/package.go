@@ -2,6 +2,7 @@ package site
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"html/template"
 	"path"
@@ -43,7 +44,7 @@ type difference struct {
 	old            *audit.Inspected
 }
 
-func makePackage(p *audit.Package, list []*audit.Inspected, slug string) (*packagePages, error) {
+func makePackage(ctx context.Context, p *audit.Package, list []*audit.Inspected, slug string) (*packagePages, error) {
 	m := &making{pkg: p, slug: slug, list: list, diffs: map[*audit.Inspected]difference{}, out: &packagePages{}}
 	for _, x := range list {
 		m.out.rows = append(m.out.rows, x.Row)
@@ -52,7 +53,7 @@ func makePackage(p *audit.Package, list []*audit.Inspected, slug string) (*packa
 		}
 	}
 	for _, x := range list {
-		if err := m.compare(x); err != nil {
+		if err := m.compare(ctx, x); err != nil {
 			return nil, err
 		}
 	}
@@ -91,7 +92,7 @@ func (m *making) nav(toPackage string) []webpage.Link {
 }
 
 // compare makes a page about a release and the one before it, if both could be rendered.
-func (m *making) compare(x *audit.Inspected) error {
+func (m *making) compare(ctx context.Context, x *audit.Inspected) error {
 	before := m.pkg.Neighbour(x.Release)
 	if before == nil || x.State == nil {
 		return nil
@@ -100,7 +101,7 @@ func (m *making) compare(x *audit.Inspected) error {
 		if old.Release != before || old.State == nil {
 			continue
 		}
-		report, err := upgrade.Compare(*old.State, *x.State, upgrade.Options{})
+		report, err := upgrade.Compare(ctx, *old.State, *x.State, upgrade.Options{})
 		if err != nil {
 			return nil // a CRD that cannot be read; the finding of the release says so
 		}

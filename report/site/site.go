@@ -40,7 +40,7 @@ func Render(ctx context.Context, set *audit.Set, o Options) (*Site, error) {
 	made := map[*audit.Package]*packagePages{}
 	var mu sync.Mutex
 	err := set.Each(ctx, audit.All, func(p *audit.Package, list []*audit.Inspected) error {
-		pages, err := makePackage(p, list, slugs[p])
+		pages, err := makePackage(ctx, p, list, slugs[p])
 		if err != nil {
 			return err
 		}

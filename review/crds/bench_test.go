@@ -27,7 +27,7 @@ func BenchmarkCompare(b *testing.B) {
 	b.SetBytes(int64(2 * size))
 	b.ReportAllocs()
 	for b.Loop() {
-		findings, err := Compare(objectsOf(b, old), objectsOf(b, now), Options{})
+		findings, err := Compare(b.Context(), objectsOf(b, old), objectsOf(b, now), Options{})
 		if err != nil || len(findings) == 0 {
 			b.Fatal(len(findings), err)
 		}

@@ -40,7 +40,7 @@ func TestCrdify(t *testing.T) {
 
 func compareWithCrdify(t *testing.T, oldDir, nowDir string) (crds, findings int) {
 	old, now := read(t, oldDir), read(t, nowDir)
-	ours, err := Compare(old, now, Options{})
+	ours, err := Compare(t.Context(), old, now, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

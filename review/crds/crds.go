@@ -2,11 +2,12 @@
 // objects the API server would refuse after the upgrade.
 //
 // It runs all checks of sigs.k8s.io/crdify and adds rules about versions that are dropped. Objects are checked with the
-// code of the API server (k8s.io/apiextensions-apiserver).
+// code of the API server (k8s.io/apiextensions-apiserver), which package objects links and [Helper] runs as a program.
 package crds
 
 import (
 	"cmp"
+	"context"
 	"runtime"
 	"slices"
 	"sync"
@@ -44,11 +45,14 @@ type Options struct {
 
 	// Objects are existing objects. Those of a kind that one of the CRDs defines are checked against the new CRDs.
 	Objects []*manifest.Object
+
+	// Checker checks the Objects against the schemas. It must not be nil if there are any.
+	Checker Checker
 }
 
 // Compare compares the CRDs among the old objects with those among the new ones. The findings are sorted: by CRD, then
-// the worst first. A CRD that cannot be read is an error that names its place.
-func Compare(old, now []*manifest.Object, opts Options) ([]Finding, error) {
+// the worst first. A CRD that cannot be read is an error that names its place. ctx is for the Checker.
+func Compare(ctx context.Context, old, now []*manifest.Object, opts Options) ([]Finding, error) {
 	before, err := byName(old)
 	if err != nil {
 		return nil, err
@@ -73,7 +77,7 @@ func Compare(old, now []*manifest.Object, opts Options) ([]Finding, error) {
 	}
 	all := slices.Concat(results...)
 	if len(opts.Objects) > 0 {
-		faults, err := checkObjects(opts.Objects, before, after)
+		faults, err := checkObjects(ctx, opts, before, after)
 		if err != nil {
 			return nil, err
 		}
@@ -168,6 +172,8 @@ func (c *comparators) compare(name string, old, now *crd) ([]found, error) {
 	}
 	return all, nil
 }
+
+type versionOf = apiextensionsv1.CustomResourceDefinitionVersion
 
 func version(crd *apiextensionsv1.CustomResourceDefinition, name string) *versionOf {
 	for i := range crd.Spec.Versions {

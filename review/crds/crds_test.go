@@ -3,7 +3,6 @@ package crds
 import (
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -77,7 +76,7 @@ func TestVersions(t *testing.T) {
 			if tc.now != nil {
 				now = parse(t, "now.yaml", crdText(any, tc.now...))
 			}
-			findings, err := Compare(old, now, Options{})
+			findings, err := Compare(t.Context(), old, now, Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -146,7 +145,7 @@ func TestSchemas(t *testing.T) {
 			`error | type | v1 | spec."a.[b]" | type changed from string to integer`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			findings, err := Compare(parse(t, "old.yaml", crdText(tc.old, "v1 served storage")),
+			findings, err := Compare(t.Context(), parse(t, "old.yaml", crdText(tc.old, "v1 served storage")),
 				parse(t, "now.yaml", crdText(tc.now, "v1 served storage")), Options{})
 			if err != nil {
 				t.Fatal(err)
@@ -173,7 +172,7 @@ func TestServedVersions(t *testing.T) {
 		"{strategy: None}":    "warning | type | v1 -> v2 | spec | type changed from string to integer",
 		"{strategy: Webhook}": "info | type | v1 -> v2 | spec | type changed from string to integer",
 	} {
-		findings, err := Compare(parse(t, "old.yaml", two(conversion)), parse(t, "now.yaml", changed(two(conversion))),
+		findings, err := Compare(t.Context(), parse(t, "old.yaml", two(conversion)), parse(t, "now.yaml", changed(two(conversion))),
 			Options{})
 		if err != nil {
 			t.Fatal(err)
@@ -182,7 +181,7 @@ func TestServedVersions(t *testing.T) {
 		if !slices.Contains(got, want) || !slices.Contains(got, "error | type | v2 | spec | type changed from string to integer") {
 			t.Errorf("%s: %s", conversion, strings.Join(got, "\n"))
 		}
-		known, err := Compare(parse(t, "old.yaml", changed(two(conversion))),
+		known, err := Compare(t.Context(), parse(t, "old.yaml", changed(two(conversion))),
 			parse(t, "now.yaml", strings.Replace(changed(two(conversion)), "plural: boats", "plural: boats, shortNames: [b]", 1)),
 			Options{})
 		if err != nil || len(known) > 0 {
@@ -202,13 +201,13 @@ spec:
   names: {kind: Boat, plural: boats}
   validation: {openAPIV3Schema: {type: object, properties: {spec: {type: string}}}}
 `
-	findings, err := Compare(parse(t, "old.yaml", old),
+	findings, err := Compare(t.Context(), parse(t, "old.yaml", old),
 		parse(t, "now.yaml", crdText("{type: integer}", "v1 served storage")), Options{})
 	want := []string{"error | type | v1 | spec | type changed from string to integer"}
 	if diff := cmp.Diff(want, brief(findings)); err != nil || diff != "" {
 		t.Error(err, diff)
 	}
-	findings, err = Compare(parse(t, "old.yaml", strings.Replace(old, "  validation: {", "  x: {", 1)),
+	findings, err = Compare(t.Context(), parse(t, "old.yaml", strings.Replace(old, "  validation: {", "  x: {", 1)),
 		parse(t, "now.yaml", crdText("{type: integer}", "v1 served storage")), Options{})
 	if err != nil {
 		t.Errorf("a CRD without schema: %v, %v", brief(findings), err)
@@ -224,70 +223,10 @@ func TestUnreadable(t *testing.T) {
 		"no kind":     {strings.Replace(good, "kind: Boat, ", "", 1), "now.yaml:7: spec.names.kind: missing"},
 		"version":     {strings.Replace(good, "apiextensions.k8s.io/v1", "apiextensions.k8s.io/v7", 1), `now.yaml:1: apiVersion: "apiextensions.k8s.io/v7" is no version`},
 	} {
-		_, err := Compare(parse(t, "old.yaml", good), parse(t, "now.yaml", tc.text), Options{})
+		_, err := Compare(t.Context(), parse(t, "old.yaml", good), parse(t, "now.yaml", tc.text), Options{})
 		var place *manifest.Error
 		if err == nil || !errors.As(err, &place) || !strings.HasPrefix(err.Error(), tc.want) {
 			t.Errorf("%s: %v, want %s", name, err, tc.want)
-		}
-	}
-}
-
-// TestObjectKinds holds which objects are looked at, and what is said about those without a schema.
-func TestObjectKinds(t *testing.T) {
-	boats := parse(t, "crd.yaml", crdText("{type: string}", "v1 served storage", "v2"))
-	object := func(apiVersion, kind string) []*manifest.Object {
-		return parse(t, "objects.yaml", "apiVersion: "+apiVersion+"\nkind: "+kind+"\nmetadata: {name: a}\nspec: 5\n")
-	}
-	for name, tc := range map[string]struct {
-		old, now, objects []*manifest.Object
-		want              []string
-	}{
-		"of no CRD":           {boats, boats, object("apps/v1", "Deployment"), nil},
-		"of a dropped CRD":    {boats, nil, object("ferry.example.com/v1", "Boat"), []string{"error crdRemoved ", "error objectOrphaned "}},
-		"of an unknown kind":  {boats, boats, object("ferry.example.com/v1", "Ship"), []string{"warning objectUnknown kind"}},
-		"of no version":       {boats, boats, object("ferry.example.com/v3", "Boat"), []string{"error objectVersion apiVersion"}},
-		"not served":          {boats, boats, object("ferry.example.com/v2", "Boat"), []string{"error objectVersion apiVersion"}},
-		"of an unchanged CRD": {boats, boats, object("ferry.example.com/v1", "Boat"), []string{"warning objectRatcheted spec"}},
-		"of a new CRD":        {nil, boats, object("ferry.example.com/v1", "Boat"), []string{"warning objectRatcheted spec", "info crdAdded "}},
-	} {
-		findings, err := Compare(tc.old, tc.now, Options{Objects: tc.objects})
-		var got []string
-		for _, f := range findings {
-			got = append(got, f.Severity+" "+f.Rule+" "+f.Path)
-		}
-		if diff := cmp.Diff(tc.want, got); err != nil || diff != "" {
-			t.Errorf("%s: %v %s", name, err, diff)
-		}
-	}
-	broken := parse(t, "now.yaml", crdText("{type: object, $ref: x}", "v1 served storage"))
-	_, err := Compare(boats, broken, Options{Objects: object("ferry.example.com/v1", "Boat")})
-	if err == nil || !strings.HasPrefix(err.Error(), "now.yaml:9: spec.versions[0].schema.openAPIV3Schema: the API server cannot use") {
-		t.Errorf("a schema that is not structural: %v", err)
-	}
-}
-
-func TestOrder(t *testing.T) {
-	old, now := readFile(t, "testdata/objects/old.yaml"), readFile(t, "testdata/objects/new.yaml")
-	objects := readFile(t, "testdata/objects/objects.yaml")
-	want, err := Compare(old, now, Options{Objects: objects})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for range 5 {
-		for _, list := range [][]*manifest.Object{old, now, objects} {
-			rand.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
-		}
-		got, err := Compare(old, now, Options{Objects: objects})
-		if diff := cmp.Diff(want, got); err != nil || diff != "" {
-			t.Fatal(err, diff)
-		}
-	}
-	if !slices.IsSortedFunc(want, order) {
-		t.Error("not sorted")
-	}
-	for _, f := range want {
-		if strings.Contains(f.Message, "\n") || len(f.Message) > 400 {
-			t.Errorf("not one line: %q", f.Message)
 		}
 	}
 }

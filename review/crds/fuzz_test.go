@@ -1,4 +1,4 @@
-package crds
+package crds_test
 
 import (
 	"os"
@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/review/crds"
+	"github.com/olmgen/olmgen/review/crds/objects"
 )
 
 // FuzzCompare compares any text with any other, and checks objects: there is a result or an error, and each finding is
@@ -22,13 +24,13 @@ func FuzzCompare(f *testing.F) {
 	}
 	object := "apiVersion: ferry.example.com/v1\nkind: Boat\nmetadata: {name: a}\nspec: {seats: 0, colour: red, call: abc}\n"
 	f.Add(texts[0], texts[1], object)
-	f.Add(crdText("{type: string}", "v1 served storage"), crdText("{type: [a]}", "v1 served"), object)
-	f.Add(crdText("{type: object}", "v1 served storage"), crdText("{type: array, items: [{type: string}]}", "v1 served"), object)
-	f.Add(strings.Replace(crdText("{type: object}", "v1 served storage"), "/v1\n", "/v1beta1\n", 1),
-		crdText("{not: {anyOf: [{}]}, x-kubernetes-validations: [{rule: self == }]}", "v1 served", "v2 served"), object)
-	f.Fuzz(func(t *testing.T, old, now, objects string) {
+	f.Add(crds.CRDText("{type: string}", "v1 served storage"), crds.CRDText("{type: [a]}", "v1 served"), object)
+	f.Add(crds.CRDText("{type: object}", "v1 served storage"), crds.CRDText("{type: array, items: [{type: string}]}", "v1 served"), object)
+	f.Add(strings.Replace(crds.CRDText("{type: object}", "v1 served storage"), "/v1\n", "/v1beta1\n", 1),
+		crds.CRDText("{not: {anyOf: [{}]}, x-kubernetes-validations: [{rule: self == }]}", "v1 served", "v2 served"), object)
+	f.Fuzz(func(t *testing.T, old, now, existing string) {
 		var sides [3][]*manifest.Object
-		for i, text := range []string{old, now, objects} {
+		for i, text := range []string{old, now, existing} {
 			docs, err := manifest.ReadFile("f.yaml", []byte(text), manifest.DefaultLimits)
 			if err != nil {
 				return
@@ -41,12 +43,13 @@ func FuzzCompare(f *testing.F) {
 				sides[i] = append(sides[i], list...)
 			}
 		}
-		findings, err := Compare(sides[0], sides[1], Options{Objects: sides[2]})
+		findings, err := crds.Compare(t.Context(), sides[0], sides[1],
+			crds.Options{Objects: sides[2], Checker: objects.Checker{}})
 		if err != nil {
 			return
 		}
 		for _, f := range findings {
-			if strings.Contains(f.Message, "\n") || rank(f.Severity) < 0 || f.Rule == "" {
+			if strings.Contains(f.Message, "\n") || crds.Rank(f.Severity) < 0 || f.Rule == "" {
 				t.Errorf("%+v", f)
 			}
 		}

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -24,16 +23,7 @@ const (
 )
 
 // clip shortens a value for a message.
-func clip(s string) string {
-	if s = text.OneLine(s); len(s) <= most {
-		return s
-	}
-	end := most
-	for !utf8.RuneStart(s[end]) {
-		end--
-	}
-	return s[:end] + "..."
-}
+func clip(s string) string { return text.Clip(s, most) }
 
 func crdMessage(rule string, old, now *apiextensionsv1.CustomResourceDefinition, crdify string) string {
 	if rule == ruleScope {

@@ -3,13 +3,13 @@ package groups
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/lazy"
 	"github.com/olmgen/olmgen/internal/text"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/review/findings"
@@ -220,10 +220,10 @@ func (o *olm) judgeStep(r *role, label string, step [2]string, held []rbacv1.Pol
 }
 
 // generatedRole matches the names of the roles that OLM and olmgen generate for an API.
-var generatedRole = regexp.MustCompile(`^[^.]+\..+-v[0-9][a-z0-9]*-(admin|edit|view|crdview)(-[a-z0-9]+)?$`)
+var generatedRole = lazy.Regexp(`^[^.]+\..+-v[0-9][a-z0-9]*-(admin|edit|view|crdview)(-[a-z0-9]+)?$`)
 
 // generated reports whether OLM or olmgen generated a role.
 func (r *role) generated() bool {
 	_, owned := r.labels["olm.owner"]
-	return owned || r.labels["app.kubernetes.io/managed-by"] == "olmgen" || generatedRole.MatchString(r.Name)
+	return owned || r.labels["app.kubernetes.io/managed-by"] == "olmgen" || generatedRole().MatchString(r.Name)
 }

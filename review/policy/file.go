@@ -3,10 +3,10 @@ package policy
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/olmgen/olmgen/internal/lazy"
 	"github.com/olmgen/olmgen/internal/text"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/review/findings"
@@ -228,14 +228,14 @@ func (p *parser) level(field string, l *findings.Level) error {
 	return nil
 }
 
-var validName = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
+var validName = lazy.Regexp(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 
 // name checks the name of a rule that the file defines.
 func (p *parser) name(field, name string) error {
 	switch other := p.names[name]; {
 	case name == "":
 		return p.fail(field, "", "name is missing")
-	case !validName.MatchString(name):
+	case !validName().MatchString(name):
 		return p.fail(
 			field+".name",
 			"use lower-case letters, digits and single hyphens",

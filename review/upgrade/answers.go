@@ -2,10 +2,10 @@ package upgrade
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/olmgen/olmgen/internal/lazy"
 	"github.com/olmgen/olmgen/internal/text"
 	"github.com/olmgen/olmgen/review/internal/show"
 	"github.com/olmgen/olmgen/review/permissions"
@@ -193,11 +193,11 @@ func changeText(c change.Change) string {
 }
 
 // digest is that of an image, of which the beginning is enough for a person.
-var digest = regexp.MustCompile(`(@sha256:[0-9a-f]{12})[0-9a-f]+`)
+var digest = lazy.Regexp(`(@sha256:[0-9a-f]{12})[0-9a-f]+`)
 
 func valueText(c change.Change) string {
 	if c.Part == change.Image || c.Part == change.Workload {
-		c.Old, c.New = digest.ReplaceAllString(c.Old, "$1…"), digest.ReplaceAllString(c.New, "$1…")
+		c.Old, c.New = digest().ReplaceAllString(c.Old, "$1…"), digest().ReplaceAllString(c.New, "$1…")
 	}
 	switch {
 	case c.Old != "" && c.New != "":

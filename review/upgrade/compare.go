@@ -1,6 +1,7 @@
 package upgrade
 
 import (
+	"context"
 	"slices"
 
 	"github.com/olmgen/olmgen/manifest"
@@ -19,8 +20,8 @@ type Options struct {
 	Others []Operator
 }
 
-// Compare says how two states differ. The error is about an object that cannot be read.
-func Compare(old, now State, o Options) (*Report, error) {
+// Compare says how two states differ. The error is about an object that cannot be read, or that of the Checker of the CRDs, which gets ctx.
+func Compare(ctx context.Context, old, now State, o Options) (*Report, error) {
 	r := &Report{APIVersion: APIVersion, Kind: Kind, Old: sideOf(old), New: sideOf(now), CRDs: []CRD{},
 		Renamed: renames(old, now)}
 	pairs := pairsOf(old, now)
@@ -34,7 +35,7 @@ func Compare(old, now State, o Options) (*Report, error) {
 	if r.Workloads, err = workload.Compare(old.Objects, now.Objects, place(old, now)); err != nil {
 		return nil, err
 	}
-	found, err := crds.Compare(old.Objects, now.Objects, o.CRDs)
+	found, err := crds.Compare(ctx, old.Objects, now.Objects, o.CRDs)
 	if err != nil {
 		return nil, err
 	}

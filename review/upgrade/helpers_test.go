@@ -62,7 +62,7 @@ func stateOf(tb testing.TB, list []*manifest.Object) upgrade.State {
 
 func compare(tb testing.TB, old, now upgrade.State) *upgrade.Report {
 	tb.Helper()
-	r, err := upgrade.Compare(old, now, upgrade.Options{})
+	r, err := upgrade.Compare(tb.Context(), old, now, upgrade.Options{})
 	if err != nil {
 		tb.Fatal(err)
 	}

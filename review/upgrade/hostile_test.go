@@ -152,7 +152,7 @@ func hostileReport(t *testing.T, s, other string) *upgrade.Report {
 	if old == nil || now == nil {
 		return nil
 	}
-	r, err := upgrade.Compare(*old, *now, upgrade.Options{})
+	r, err := upgrade.Compare(t.Context(), *old, *now, upgrade.Options{})
 	if err != nil {
 		return nil
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/olmgen/olmgen/review/helper"
 	"github.com/olmgen/olmgen/review/validate"
 	"github.com/olmgen/olmgen/review/validate/framework"
 )
@@ -18,7 +19,9 @@ import (
 // The test binary is the helper program too.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == validate.HelperArg {
-		os.Exit(framework.Main(os.Args[1:], os.Stdin, os.Stderr))
+		os.Exit(helper.Main(os.Args[1:], map[string]helper.Answer{
+			validate.HelperArg: helper.JSON(framework.Checker{}.Check),
+		}, os.Stdin, os.Stderr))
 	}
 	os.Exit(m.Run())
 }
@@ -84,36 +87,5 @@ func TestHelperThatFails(t *testing.T) {
 	if _, err := testHelper(t).Check(t.Context(), validate.Subject{}); err == nil ||
 		!strings.Contains(err.Error(), "olmgen-validate: no ClusterServiceVersion") {
 		t.Errorf("a question without sense: %v", err)
-	}
-}
-
-func TestFindHelper(t *testing.T) {
-	dir := t.TempDir()
-	t.Setenv("PATH", dir)
-	_, err := validate.FindHelper()
-	var hint interface{ Hint() string }
-	if err == nil || !errors.As(err, &hint) || !strings.Contains(hint.Hint(), "go install") {
-		t.Errorf("without it: %v", err)
-	}
-	name := validate.HelperName
-	if runtime.GOOS == "windows" {
-		name += ".exe"
-	}
-	path := filepath.Join(dir, name)
-	if err := os.WriteFile(path, nil, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if h, err := validate.FindHelper(); err != nil || h.Path != path {
-		t.Errorf("in PATH: %v %v", h, err)
-	}
-}
-
-func TestHelperByHand(t *testing.T) {
-	for _, args := range [][]string{nil, {"bundle"}, {validate.HelperArg, "bundle"}} {
-		var said strings.Builder
-		if code := framework.Main(args, strings.NewReader(""), &said); code != 2 ||
-			!strings.Contains(said.String(), "run olmgen validate") {
-			t.Errorf("%v: %d %s", args, code, said.String())
-		}
 	}
 }

@@ -4,12 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 
+	"github.com/olmgen/olmgen/internal/lazy"
 	"github.com/olmgen/olmgen/internal/text"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -108,7 +108,7 @@ func MalformedAPIs(annotation string) []string {
 	for item := range strings.SplitSeq(strings.ReplaceAll(annotation, " ", ""), ",") {
 		kind, rest, _ := strings.Cut(item, ".")
 		version, group, _ := strings.Cut(rest, ".")
-		if item != "" && (kind == "" || !isVersion.MatchString(version) || !isGroup.MatchString(group)) {
+		if item != "" && (kind == "" || !isVersion().MatchString(version) || !isGroup().MatchString(group)) {
 			bad = append(bad, item)
 		}
 	}
@@ -116,8 +116,8 @@ func MalformedAPIs(annotation string) []string {
 }
 
 var (
-	isVersion = regexp.MustCompile(`^[a-z]([-a-z0-9]*[a-z0-9])?$`)
-	isGroup   = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
+	isVersion = lazy.Regexp(`^[a-z]([-a-z0-9]*[a-z0-9])?$`)
+	isGroup   = lazy.Regexp(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
 )
 
 // ProvidedAPIs is the annotation that lists the APIs of an OperatorGroup.

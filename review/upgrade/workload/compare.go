@@ -5,11 +5,11 @@ package workload
 import (
 	"cmp"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/olmgen/olmgen/bundle/images"
+	"github.com/olmgen/olmgen/internal/lazy"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/review/upgrade/change"
 )
@@ -42,10 +42,10 @@ func (p Pair) Any() *manifest.Object {
 	return p.Old
 }
 
-var version = regexp.MustCompile(`[.-]?v?[0-9]+(?:[.-][0-9]+)+(?:[.+-][0-9a-z]+)*`)
+var version = lazy.Regexp(`[.-]?v?[0-9]+(?:[.-][0-9]+)+(?:[.+-][0-9a-z]+)*`)
 
 // Versionless returns a name without the versions in it, which change with every release.
-func Versionless(name string) string { return version.ReplaceAllString(name, "") }
+func Versionless(name string) string { return version().ReplaceAllString(name, "") }
 
 // Pairs matches objects: by their names, then by their names without versions where that is clear. Of two objects with
 // the same name the last one counts, as it does when both are applied.
@@ -301,7 +301,7 @@ func fieldsOf(value map[string]any) values {
 	v.flatten("", value)
 	v.without("apiVersion", "kind", "metadata.name", "metadata.namespace", "metadata.creationTimestamp", "status")
 	for key := range v {
-		if bookkeeping.MatchString(key) {
+		if bookkeeping().MatchString(key) {
 			delete(v, key)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/olmgen/olmgen/bundle/images"
+	"github.com/olmgen/olmgen/internal/lazy"
 	"github.com/olmgen/olmgen/review/upgrade/change"
 )
 
@@ -14,12 +15,12 @@ type verdict func(c *change.Change)
 
 // rule is about the fields that a pattern matches.
 type rule struct {
-	pattern *regexp.Regexp
+	pattern func() *regexp.Regexp
 	part    change.Part
 	judge   verdict // nil: it is worth knowing
 }
 
-func field(pattern string) *regexp.Regexp { return regexp.MustCompile(pattern) }
+func field(pattern string) func() *regexp.Regexp { return lazy.Regexp(pattern) }
 
 // podRules are about the fields of workloads. The first one that matches counts.
 var podRules = []rule{
@@ -147,7 +148,7 @@ func immutable(c *change.Change) {
 func judge(c *change.Change, rules []rule, otherwise change.Part) {
 	c.Severity, c.Part = change.Info, otherwise
 	for _, r := range rules {
-		if !r.pattern.MatchString(c.Field) {
+		if !r.pattern().MatchString(c.Field) {
 			continue
 		}
 		c.Part = r.part

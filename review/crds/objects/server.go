@@ -1,9 +1,8 @@
-package crds
+package objects
 
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -29,10 +28,8 @@ import (
 	"k8s.io/apiserver/pkg/cel/common"
 
 	"github.com/olmgen/olmgen/internal/text"
-	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/review/crds"
 )
-
-type versionOf = apiextensionsv1.CustomResourceDefinitionVersion
 
 // server does with an object of one version what the API server does. The order of the steps is that of
 // apiextensions-apiserver: pkg/apiserver/customresource_handler.go (unstructuredSchemaCoercer, unstructuredDefaulter)
@@ -47,10 +44,11 @@ type server struct {
 	cel             *schemacel.Validator
 }
 
-func newServer(crd *apiextensionsv1.CustomResourceDefinition, v *versionOf) (*server, error) {
+func newServer(b crds.Batch) (*server, error) {
+	v := b.Version
 	s := &server{
-		namespaced:      crd.Spec.Scope != apiextensionsv1.ClusterScoped,
-		preserveUnknown: crd.Spec.PreserveUnknownFields,
+		namespaced:      !b.ClusterScoped,
+		preserveUnknown: b.PreserveUnknownFields,
 		status:          v.Subresources != nil && v.Subresources.Status != nil,
 	}
 	if v.Subresources != nil {
@@ -83,48 +81,21 @@ func newServer(crd *apiextensionsv1.CustomResourceDefinition, v *versionOf) (*se
 	return s, nil
 }
 
-// fault is one reason why the API server refuses an object.
-type fault struct{ path, message string }
-
-// verdict is what the API server says to an existing object.
-type verdict struct {
-	create  []fault  // when it is created anew
-	update  []fault  // when something is changed that has nothing to do with the fields in question
-	unknown []string // paths of fields that are dropped
-}
-
-func (s *server) judge(o *manifest.Object) (*verdict, error) {
-	content, err := contentOf(o)
-	if err != nil {
-		return nil, err
+// judge says what the API server says to an object.
+func (s *server) judge(data []byte) (crds.Verdict, error) {
+	u := &unstructured.Unstructured{}
+	if err := utiljson.Unmarshal(data, &u.Object); err != nil {
+		return crds.Verdict{}, err
 	}
-	u := &unstructured.Unstructured{Object: content}
 	if s.namespaced && u.GetNamespace() == "" {
 		u.SetNamespace(metav1.NamespaceDefault)
 	}
 	unknown, err := s.decode(u)
 	if err != nil {
-		return nil, o.Errorf("metadata", "%v", err)
+		return crds.Verdict{Error: err.Error()}, nil
 	}
 	slices.Sort(unknown)
-	return &verdict{faults(s.create(u.DeepCopy())), faults(s.update(u)), unknown}, nil
-}
-
-// contentOf returns an object with the types of numbers that the API server uses.
-func contentOf(o *manifest.Object) (map[string]any, error) {
-	value, err := o.Value()
-	if err != nil {
-		return nil, err
-	}
-	data, err := json.Marshal(value)
-	if err != nil {
-		return nil, o.Errorf("", "%v", err)
-	}
-	var content map[string]any
-	if err := utiljson.Unmarshal(data, &content); err != nil {
-		return nil, o.Errorf("", "%v", err)
-	}
-	return content, nil
+	return crds.Verdict{Create: faults(s.create(u.DeepCopy())), Update: faults(s.update(u)), Unknown: unknown}, nil
 }
 
 // decode drops unknown fields and applies defaults. It returns the paths of the unknown fields.
@@ -246,28 +217,31 @@ func (s *server) scaleErrors(u *unstructured.Unstructured) field.ErrorList {
 }
 
 // faults puts each error on one line. Several errors at one path become one fault.
-func faults(errs field.ErrorList) []fault {
-	var out []fault
+func faults(errs field.ErrorList) []crds.Fault {
+	var out []crds.Fault
 	for _, e := range errs {
 		path := strings.TrimPrefix(e.Field, ".")
 		if path == "<nil>" {
 			path = ""
 		}
 		message := faultMessage(e)
-		i := slices.IndexFunc(out, func(f fault) bool { return f.path == path })
+		i := slices.IndexFunc(out, func(f crds.Fault) bool { return f.Path == path })
 		switch {
 		case i < 0:
-			out = append(out, fault{path, message})
-		case !strings.Contains(out[i].message, message):
-			out[i].message += "; " + message
+			out = append(out, crds.Fault{Path: path, Message: message})
+		case !strings.Contains(out[i].Message, message):
+			out[i].Message += "; " + message
 		}
 	}
-	slices.SortFunc(out, func(a, b fault) int { return cmp.Compare(a.path, b.path) })
+	slices.SortFunc(out, func(a, b crds.Fault) int { return cmp.Compare(a.Path, b.Path) })
 	return out
 }
 
-// mostDetail is how much of an error of the API server is shown, in bytes.
-const mostDetail = 240
+// mostDetail is how much of an error of the API server is shown, in bytes, and most how much of a value.
+const (
+	mostDetail = 240
+	most       = 60
+)
 
 // faultMessage leaves out the values of lists and maps, which can be the whole object.
 func faultMessage(e *field.Error) string {
@@ -278,7 +252,7 @@ func faultMessage(e *field.Error) string {
 		// CEL and schemas of objects have the type, or nothing, in the place of the value.
 		if e.Type == field.ErrorTypeInvalid && v != "" && v != "object" && v != "array" ||
 			e.Type == field.ErrorTypeNotSupported {
-			message += " " + clip(fmt.Sprintf("%#v", v))
+			message += " " + text.Clip(fmt.Sprintf("%#v", v), most)
 		}
 	}
 	if len(detail) > mostDetail {

@@ -1,0 +1,45 @@
+package crds
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// What the tests of package crds_test use. They stand outside of the package, because package objects imports it.
+var (
+	CRDText  = crdText
+	Order    = order
+	Parse    = parse
+	Rank     = rank
+	ReadFile = readFile
+)
+
+func readFile(t testing.TB, path string) []*manifest.Object {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parse(t, filepath.Base(path), string(data))
+}
+
+// parse returns the objects of a text.
+func parse(t testing.TB, name, text string) []*manifest.Object {
+	t.Helper()
+	docs, err := manifest.ReadFile(name, []byte(text), manifest.DefaultLimits)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var objects []*manifest.Object
+	for _, d := range docs {
+		list, err := d.Objects()
+		if err != nil {
+			t.Fatal(err)
+		}
+		objects = append(objects, list...)
+	}
+	return objects
+}
