@@ -112,6 +112,9 @@ func (x *Inspected) locate(onDisk bool) {
 
 // metadata takes what olm.csv.metadata holds.
 func (x *Inspected) metadata(body *source.CatalogBundle) error {
+	if !body.HasCSV() && body.Image != "" {
+		return nil // OLM reads the image
+	}
 	data, err := body.CSV()
 	if err != nil {
 		return err

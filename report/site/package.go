@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"html/template"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/olmgen/olmgen/generate"
@@ -32,6 +33,7 @@ type making struct {
 	slug  string
 	list  []*audit.Inspected
 	head  *audit.Inspected // nil if the package has no releases
+	known *audit.Inspected // the head, or the newest release, of which is known what it may do; nil if there is none
 	diffs map[*audit.Inspected]difference
 	out   *packagePages
 }
@@ -51,13 +53,19 @@ func makePackage(p *audit.Package, list []*audit.Inspected, slug string) (*packa
 			m.head = x
 		}
 	}
+	if m.known = m.head; m.head == nil || m.head.Permissions == nil {
+		m.known = nil
+		if at := slices.IndexFunc(list, func(x *audit.Inspected) bool { return x.Permissions != nil }); at >= 0 {
+			m.known = list[at]
+		}
+	}
 	for _, x := range list {
 		if err := m.compare(x); err != nil {
 			return nil, err
 		}
 	}
-	if m.head != nil && m.head.Permissions != nil {
-		permissions := m.head.Permissions.Page()
+	if m.known != nil {
+		permissions := m.known.Permissions.Page()
 		permissions.Nav = m.nav("index.html")
 		if err := m.add("permissions.html", permissions); err != nil {
 			return nil, err
@@ -166,10 +174,13 @@ func (m *making) lead() string {
 	switch {
 	case x.Permissions == nil && x.Error != "":
 		return "It cannot be read: " + x.Error
-	case x.Permissions == nil:
+	case x.Permissions == nil && m.known == nil:
 		return "What it may do is not known: the catalog does not hold the objects of its bundle."
 	}
-	headline := x.Permissions.Page().Lead
+	headline := m.known.Permissions.Page().Lead
+	if m.known != x {
+		return "Version " + clean(m.known.Version) + ": " + headline + ". What the head may do is not known."
+	}
 	return strings.ToUpper(headline[:1]) + headline[1:] + "."
 }
 
@@ -198,9 +209,9 @@ func (m *making) overview() webpage.Section {
 }
 
 func (m *making) may() webpage.Section {
-	x := m.head
+	x := m.known
 	s := webpage.Section{ID: "may", Title: "What it may do"}
-	if x.Permissions == nil {
+	if x == nil {
 		s.Text = []string{"Not known."}
 		return s
 	}
