@@ -166,7 +166,7 @@ const packageStyle = `
 .picture { overflow-x: auto; }
 .picture svg { display: block; }
 .description { max-width: 60rem; border-left: 3px solid var(--line); padding-left: 1rem; }
-.description pre, pre.commands { overflow-x: auto; background: var(--soft); padding: .6rem .8rem; border-radius: .35rem; overflow-wrap: normal; }
+.description pre, pre.commands { white-space: pre-wrap; background: var(--soft); padding: .6rem .8rem; border-radius: .35rem; }
 `
 
 func (m *making) lead() string {
