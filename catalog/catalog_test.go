@@ -199,6 +199,36 @@ func TestRefusal(t *testing.T) {
 	}
 }
 
+// A folder of bundles and a legacy package are catalogs too.
+func TestReadBundles(t *testing.T) {
+	c, err := catalog.Read(t.Context(), filepath.Join("..", "examples", "memcached-operator"), catalog.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := c.Packages["memcached-operator"]
+	if p == nil || len(p.Bundles) == 0 || len(p.Channels) == 0 || p.DefaultChannel == "" {
+		t.Fatalf("%v", p)
+	}
+	if _, ok := p.Bundles[0].Version(); !ok || len(p.Bundles[0].Properties) < 2 {
+		t.Errorf("properties: %v", p.Bundles[0].Properties)
+	}
+	if r := c.Refusal(); r != nil {
+		t.Error(r)
+	}
+	legacy := filepath.Join("..", "bundle", "source", "testdata", "packages", "nested")
+	c, err = catalog.Read(t.Context(), legacy, catalog.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p = c.Packages["etcd"]
+	if p == nil || len(p.Bundles) < 2 || len(p.Channels) == 0 {
+		t.Fatalf("%v", p)
+	}
+	if heads := p.Channels[0].Heads(); len(heads) != 1 {
+		t.Errorf("heads: %v", heads)
+	}
+}
+
 // Memory does not grow with the bodies of bundles.
 func TestReadMemory(t *testing.T) {
 	dir := t.TempDir()

@@ -17,7 +17,8 @@ type graphCheck struct {
 }
 
 func (c *graphCheck) add(at Place, rule string, in []string, format string, args ...any) {
-	c.list = append(c.list, fault{Place: at, rule: rule, text: fmt.Sprintf(format, args...), path: slices.Concat(c.path, in)})
+	c.list = append(c.list, fault{Place: at, rule: rule, text: fmt.Sprintf(format, args...),
+		path: slices.Concat(c.path, in)})
 }
 
 // channel checks one channel (operator-registry: alpha/model, Channel.Validate).
@@ -146,7 +147,8 @@ func (c *graphCheck) versions() {
 	var twice []string
 	for _, v := range slices.Sorted(maps.Keys(bundles)) {
 		if len(bundles[v]) > 1 {
-			twice = append(twice, fmt.Sprintf("{%s: [%s]}", v, strings.Join(slices.Sorted(maps.Keys(bundles[v])), ", ")))
+			twice = append(twice, fmt.Sprintf("{%s: [%s]}", v,
+				strings.Join(slices.Sorted(maps.Keys(bundles[v])), ", ")))
 		}
 	}
 	if len(twice) > 0 {

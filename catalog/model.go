@@ -156,7 +156,8 @@ func (c *Channel) Entry(name string) *Entry {
 	return nil
 }
 
-// Heads returns the entries that no entry of the channel replaces or skips (operator-registry: alpha/model, Channel.Head).
+// Heads returns the entries that no entry of the channel replaces or skips (operator-registry: alpha/model,
+// Channel.Head).
 func (c *Channel) Heads() []*Entry {
 	below := map[string]bool{}
 	for _, e := range c.Entries {

@@ -108,11 +108,14 @@ func (p *Package) check() []fault {
 	if len(p.Channels) == 0 && p.DefaultChannel == "" {
 		c.add(p.Place, "no-channel", nil, "package must contain at least one channel")
 	}
-	for _, ch := range slices.SortedFunc(slices.Values(p.Channels), func(a, b *Channel) int { return cmp.Compare(a.Name, b.Name) }) {
+	for _, ch := range slices.SortedFunc(slices.Values(p.Channels), func(a, b *Channel) int {
+		return cmp.Compare(a.Name, b.Name)
+	}) {
 		c.channel(ch)
 	}
 	if d := p.DefaultChannel; d != "" && p.Channel(d) == nil {
-		c.add(p.Place, "default-channel", []string{fmt.Sprintf("invalid channel %q", d)}, "channel must contain at least one bundle")
+		c.add(p.Place, "default-channel", []string{fmt.Sprintf("invalid channel %q", d)},
+			"channel must contain at least one bundle")
 	}
 	c.versions()
 	for _, d := range p.Deprecations {
@@ -155,7 +158,8 @@ func (p *Package) checkDocuments() []fault {
 		seen := map[string]bool{}
 		for _, e := range ch.Entries {
 			if seen[e.Name] {
-				return stop(e.Place, "duplicate-entry", "invalid package %q, channel %q: duplicate entry %q", p.Name, ch.Name, e.Name)
+				return stop(e.Place, "duplicate-entry", "invalid package %q, channel %q: duplicate entry %q",
+					p.Name, ch.Name, e.Name)
 			}
 			seen[e.Name] = true
 		}
@@ -201,7 +205,8 @@ func (p *Package) checkBundle(b *Bundle) *fault {
 		return stop("package-property", "package %q bundle %q must have exactly 1 %q property, found %d",
 			p.Name, b.Name, TypePackage, len(packages))
 	case packages[0].PackageName != p.Name:
-		return stop("package-property", "package %q does not match %q property %q", p.Name, TypePackage, packages[0].PackageName)
+		return stop("package-property", "package %q does not match %q property %q", p.Name, TypePackage,
+			packages[0].PackageName)
 	}
 	if _, err := semver.Parse(packages[0].Version); err != nil {
 		return stop("version", "error parsing bundle %q version %q: %v", b.Name, packages[0].Version, err)
@@ -242,7 +247,8 @@ func (p *Package) checkDeprecations() []fault {
 		case d.Schema == "":
 			return stop(d, "schema must be set for deprecation entry [%d] for package %q", i, p.Name)
 		case seen[key]:
-			return stop(d, "duplicate deprecation entry declcfg.PackageScopedReference{Schema:%q, Name:%q} for package %q",
+			return stop(d,
+				"duplicate deprecation entry declcfg.PackageScopedReference{Schema:%q, Name:%q} for package %q",
 				d.Schema, d.Name, p.Name)
 		default:
 			seen[key] = true
@@ -261,15 +267,17 @@ func (p *Package) checkDeprecations() []fault {
 				return stop(d, "package name must be empty for deprecated package %q (specified %q)", p.Name, d.Name)
 			}
 		default:
-			return stop(d, "cannot deprecate object declcfg.PackageScopedReference{Schema:%q, Name:%q} referenced by entry %d "+
-				"for package %q: object schema unknown", d.Schema, d.Name, i, p.Name)
+			return stop(d,
+				"cannot deprecate object declcfg.PackageScopedReference{Schema:%q, Name:%q} referenced by entry %d "+
+					"for package %q: object schema unknown", d.Schema, d.Name, i, p.Name)
 		}
 	}
 	return p.faultOf("duplicate-deprecations")
 }
 
 // inTypesOfOPM replaces the types in errors of encoding/json by those of opm's types.
-var inTypesOfOPM = strings.NewReplacer("type catalog.PackageProperty", "type property.Package", "type catalog.", "type property.",
+var inTypesOfOPM = strings.NewReplacer("type catalog.PackageProperty", "type property.Package", "type catalog.",
+	"type property.",
 	"field PackageProperty.", "field Package.")
 
 // parse reads the properties whose type operator-registry knows (alpha/property, Parse) and returns those of type

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 
 	"github.com/olmgen/olmgen/bundle/source"
 )
@@ -20,14 +21,31 @@ type Options struct {
 // maxBytes is the default limit for all documents of a catalog together. The largest public catalogs have 500 MB.
 const maxBytes = 4 << 30
 
-// Read reads a file-based catalog: a file, standard input ("-") or all YAML and JSON files below a directory.
+// Read reads a file-based catalog: a file, standard input ("-") or all YAML and JSON files below a directory. A directory
+// with bundles or a legacy package in place of a catalog is read as ReadBundles does.
 func Read(ctx context.Context, path string, o Options) (*Catalog, error) {
 	c := &reader{catalog: &Catalog{Packages: map[string]*Package{}}, bodies: o.Bodies}
 	err := source.WalkCatalog(ctx, path, o.source(), c.add)
 	if err == nil && len(c.catalog.Packages) == 0 {
+		if bundles, err := readFolder(ctx, path, o); err != nil || bundles != nil {
+			return bundles, err
+		}
 		err = fmt.Errorf("%s: not a file-based catalog: it has no olm.package, olm.channel or olm.bundle", path)
 	}
 	return c.catalog, err
+}
+
+// readFolder returns nil if there are no bundles.
+func readFolder(ctx context.Context, path string, o Options) (*Catalog, error) {
+	info, err := os.Stat(path)
+	if err != nil || !info.IsDir() {
+		return nil, nil //nolint:nilerr // standard input has no path
+	}
+	c, err := ReadBundles(ctx, path, o)
+	if err == nil && len(c.Packages) == 0 {
+		c = nil
+	}
+	return c, err
 }
 
 // ReadFS reads a file-based catalog from a file system.

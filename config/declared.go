@@ -174,7 +174,8 @@ var bundleFields = slices.Concat([]Option{
 		Text: "where the bundle comes from, as SOURCE of olmgen render: a directory, an archive, oci://IMAGE or " +
 			"catalog:PATH"},
 	{Name: "package", Flag: "package",
-		Brief: "the package to take from a catalog", Value: "NAME", Topic: TopicSource, Access: true, ID: bundle.OptionPackage,
+		Brief: "the package to take from a catalog", Value: "NAME", Topic: TopicSource, Access: true,
+		ID:   bundle.OptionPackage,
 		Text: "the package to take from a catalog; the bundle of another source must be of it"},
 	{Name: "channel", Flag: "channel",
 		Brief: "the channel to take from a catalog", Value: "NAME", Topic: TopicSource, Access: true,

@@ -4,6 +4,7 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
+	"io/fs"
 	"iter"
 	"os"
 	"slices"
@@ -63,7 +64,7 @@ func BriefOf(flag *pflag.Flag) (string, bool) {
 	return "", false
 }
 
-// SetBrief sets a flag's description in a few words. If it is empty, a help that fits a screen has only the flag's name.
+// SetBrief sets a flag's description in a few words. If it is empty, the help of a command has only the flag's name.
 func SetBrief(flag *pflag.Flag, brief string) { flag.Annotations[briefKey] = []string{brief} }
 
 const (
@@ -260,6 +261,10 @@ func (v *flagValue) read(dir string) (any, error) {
 		var bad *FlagError
 		if errors.As(err, &bad) {
 			return nil, &FlagError{"--" + v.Flag + ": " + bad.Msg, bad.Tip}
+		}
+		var file *fs.PathError
+		if errors.As(err, &file) {
+			err = fmt.Errorf("--%s: %s: %w", v.Flag, file.Path, file.Err)
 		}
 		return value, err
 	case v.Placed.Type == Bool:

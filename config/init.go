@@ -75,7 +75,7 @@ func initPart(name string, view any) (string, error) {
 type initGroup struct {
 	Namespace, Name string
 	Targets         []string
-	OnlyAll         bool // an operator supports no other install mode than AllNamespaces
+	Examples        string // of target namespaces that all operators of the group support
 	Bundles         []initBundle
 }
 
@@ -91,11 +91,12 @@ func (g *initGroup) scope() error {
 	all := func(m v1alpha1.InstallModeType) bool {
 		return !slices.ContainsFunc(g.Bundles, func(b initBundle) bool { return !supports(b.csv, m) })
 	}
-	g.OnlyAll = slices.ContainsFunc(g.Bundles, func(b initBundle) bool {
-		return !slices.ContainsFunc(bundle.InstallModes, func(m v1alpha1.InstallModeType) bool {
-			return m != v1alpha1.InstallModeTypeAllNamespaces && supports(b.csv, m)
-		})
-	})
+	switch {
+	case all(v1alpha1.InstallModeTypeMultiNamespace):
+		g.Examples = "team-a, team-b"
+	case all(v1alpha1.InstallModeTypeSingleNamespace):
+		g.Examples = "team-a"
+	}
 	switch {
 	case all(v1alpha1.InstallModeTypeAllNamespaces):
 	case all(v1alpha1.InstallModeTypeOwnNamespace):

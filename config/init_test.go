@@ -4,7 +4,10 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/bundle/source"
@@ -62,6 +65,34 @@ func TestInitOfTheCorpus(t *testing.T) {
 		}
 		if _, err := c.Render(context.Background(), Options{}); err != nil {
 			t.Errorf("%s: %v", dir, err)
+		}
+	}
+}
+
+// The examples of target namespaces are those that the operators can watch.
+func TestInitExamples(t *testing.T) {
+	const own, single, multi, all = v1alpha1.InstallModeTypeOwnNamespace, v1alpha1.InstallModeTypeSingleNamespace,
+		v1alpha1.InstallModeTypeMultiNamespace, v1alpha1.InstallModeTypeAllNamespaces
+	for _, c := range []struct {
+		modes []v1alpha1.InstallModeType
+		want  string
+	}{
+		{[]v1alpha1.InstallModeType{all}, ""},
+		{[]v1alpha1.InstallModeType{own}, ""},
+		{[]v1alpha1.InstallModeType{own, single}, "# targetNamespaces: [team-a]\n"},
+		{[]v1alpha1.InstallModeType{own, single, multi, all}, "# targetNamespaces: [team-a, team-b]\n"},
+	} {
+		b := readBundle(t, filepath.Join(testDir(t), "memcached"))
+		b.CSV.Spec.InstallModes = nil
+		for _, m := range c.modes {
+			b.CSV.Spec.InstallModes = append(b.CSV.Spec.InstallModes, v1alpha1.InstallMode{Type: m, Supported: true})
+		}
+		data, err := Init("olmgen.yaml", "out", []InitBundle{{Source: "memcached", Bundle: b}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.want == "" && strings.Contains(string(data), "targetNamespaces") || !strings.Contains(string(data), c.want) {
+			t.Errorf("%v: want %q in\n%s", c.modes, c.want, data)
 		}
 	}
 }

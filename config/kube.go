@@ -68,8 +68,8 @@ func (c *Config) checkKube(all []*loaded, objects []generate.Shared) error {
 	return nil
 }
 
-// unserved returns which versions of Kubernetes do not serve a kind, such as "1.25 and later do not serve"; empty if this
-// one does, or if the kind is not one of Kubernetes.
+// unserved returns which versions of Kubernetes do not serve a kind, such as "1.25 and later do not serve". It is empty
+// if this version serves it, or if the kind is not one of Kubernetes.
 func unserved(native *runtime.Scheme, apiVersion, kind string, minor uint64) string {
 	since, until := lifetime(native, apischema.FromAPIVersionAndKind(apiVersion, kind))
 	switch {

@@ -50,8 +50,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// nativeTypes are the types of Kubernetes' own APIs. Their methods say from which version on, and up to which, it serves
-// them.
+// nativeTypes are the types of Kubernetes' own APIs. Their methods say from which version on, and up to which,
+// it serves them.
 var nativeTypes = runtime.SchemeBuilder{
 	admissionregistrationv1.AddToScheme,
 	admissionregistrationv1alpha1.AddToScheme,

@@ -57,7 +57,7 @@ const (
 	SubscriptionConfig             // spec.config of OLM's Subscription
 )
 
-// Topic is a subject of the help. The help of a command groups its flags by topic, and "olmgen help TOPIC" explains them.
+// Topic is a subject of the help. The help of a command groups its flags by topic; "olmgen help TOPIC" explains them.
 type Topic string
 
 // The topics of options.

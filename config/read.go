@@ -73,7 +73,7 @@ func (c *Config) decode(doc *manifest.Document) error {
 	switch {
 	case o.APIVersion == "" && o.Kind == "":
 		return c.errorf("", "start the file with apiVersion: "+APIVersion+" and kind: "+Kind,
-			"is no %s: it has neither apiVersion nor kind", Kind)
+			"not a %s: apiVersion and kind are missing", Kind)
 	case o.Kind != Kind:
 		return c.errorf("kind", "write kind: "+Kind, "is %q, not %s", o.Kind, Kind)
 	case o.APIVersion != APIVersion:

@@ -236,7 +236,7 @@ func stub(spec map[string]any) map[string]any {
 func propertiesAnnotation(b *bundle.Bundle, catalog []bundle.Property) string {
 	list := catalog
 	if list == nil {
-		list = derivedProperties(b)
+		list = b.CatalogProperties()
 	}
 	if len(list) == 0 {
 		return "{}"
@@ -251,65 +251,4 @@ func propertiesAnnotation(b *bundle.Bundle, catalog []bundle.Property) string {
 		return "{}" // the reader of the bundle has refused values that are not JSON
 	}
 	return string(out)
-}
-
-func derivedProperties(b *bundle.Bundle) []bundle.Property {
-	list := slices.Clone(b.Properties)
-	add := func(kind string, value any) {
-		raw, err := json.Marshal(value)
-		if err == nil {
-			list = append(list, bundle.Property{Type: kind, Value: raw})
-		}
-	}
-	gvk := func(group, version, kind string) map[string]string {
-		return map[string]string{"group": group, "version": version, "kind": kind}
-	}
-	add("olm.package", map[string]string{"packageName": b.Package, "version": b.CSV.Spec.Version.String()})
-	var annotated []bundle.Property
-	if json.Unmarshal([]byte(b.CSV.Annotations["olm.properties"]), &annotated) == nil {
-		list = append(list, annotated...)
-	}
-	for _, c := range b.CRDs {
-		for _, v := range c.Versions {
-			add("olm.gvk", gvk(c.Group, v.Name, c.ResourceKind))
-		}
-	}
-	for _, d := range b.CSV.Spec.APIServiceDefinitions.Owned {
-		add("olm.gvk", gvk(d.Group, d.Version, d.Kind))
-	}
-	for _, d := range b.CSV.Spec.CustomResourceDefinitions.Required {
-		_, group, _ := strings.Cut(d.Name, ".")
-		add("olm.gvk.required", gvk(group, d.Version, d.Kind))
-	}
-	for _, d := range b.CSV.Spec.APIServiceDefinitions.Required {
-		add("olm.gvk.required", gvk(d.Group, d.Version, d.Kind))
-	}
-	for _, d := range b.Dependencies {
-		list = append(list, requirement(d))
-	}
-	slices.SortStableFunc(list, func(a, b bundle.Property) int {
-		return strings.Compare(a.Type+"\x00"+string(a.Value), b.Type+"\x00"+string(b.Value))
-	})
-	return slices.CompactFunc(list,
-		func(a, b bundle.Property) bool { return a.Type == b.Type && string(a.Value) == string(b.Value) })
-}
-
-// requirement turns an entry of dependencies.yaml into the property that a catalog has for it.
-func requirement(d bundle.Property) bundle.Property {
-	switch d.Type {
-	case "olm.gvk", "olm.label":
-		d.Type += ".required"
-	case "olm.package":
-		var v struct {
-			PackageName string `json:"packageName"`
-			Version     string `json:"version"`
-		}
-		if json.Unmarshal(d.Value, &v) == nil {
-			if raw, err := json.Marshal(map[string]string{"packageName": v.PackageName,
-				"versionRange": v.Version}); err == nil {
-				return bundle.Property{Type: "olm.package.required", Value: raw}
-			}
-		}
-	}
-	return d
 }

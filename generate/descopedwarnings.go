@@ -10,6 +10,7 @@ import (
 	"k8s.io/component-helpers/auth/rbac/validation"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/internal/text"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -20,9 +21,8 @@ func descopedWarnings(r *rendering) error {
 			r.bundle.CSVObject.Errorf("spec.installModes", "the operator is not descoped: %s", reason))
 	}
 	for _, a := range r.accounts() {
-		seen := map[string]bool{}
+		r.warnClusterRules(a)
 		for _, rule := range a.asks {
-			r.warnClusterRule(a, rule, seen)
 			r.warnOLMAPIs(rule)
 		}
 		r.warnOwnNamespace(a)
@@ -33,48 +33,65 @@ func descopedWarnings(r *rendering) error {
 	return nil
 }
 
-// warnClusterRule warns of the parts of a rule that no number of RoleBindings grants. seen holds the parts that an
-// earlier rule of the account has named.
-func (r *rendering) warnClusterRule(a *account, rule ask, seen map[string]bool) {
+// warnClusterRules warns of the parts of an account's rules that no number of RoleBindings grants: once of those that
+// are in no namespace, and once of those that may be in none, each at the first such rule.
+func (r *rendering) warnClusterRules(a *account) {
 	if r.boundEverywhere() {
 		return
 	}
-	var cluster, unknown []string
-	add := func(list *[]string, name string) {
-		if !seen[name] {
-			seen[name] = true
-			*list = append(*list, name)
+	var cluster, unknown beyond
+	seen := map[string]bool{}
+	for _, rule := range a.asks {
+		for _, url := range rule.NonResourceURLs {
+			cluster.add(rule, "the URL "+url, seen)
 		}
-	}
-	for _, url := range rule.NonResourceURLs {
-		add(&cluster, "the URL "+url)
-	}
-	for _, group := range rule.APIGroups {
-		for _, resource := range rule.Resources {
-			name := resource
-			if group != "" {
-				name += "." + group
-			}
-			switch r.bundle.ResourceScope(group, resource) {
-			case bundle.ClusterScoped:
-				if group != "" || resource != "namespaces" || beyondOneNamespace(rule.Verbs) {
-					add(&cluster, name)
+		for _, group := range rule.APIGroups {
+			for _, resource := range rule.Resources {
+				name := resource
+				if group != "" {
+					name += "." + group
 				}
-			case bundle.ScopeUnknown:
-				add(&unknown, name)
+				switch r.bundle.ResourceScope(group, resource) {
+				case bundle.ClusterScoped:
+					if group != "" || resource != "namespaces" || beyondOneNamespace(rule.Verbs) {
+						cluster.add(rule, name, seen)
+					}
+				case bundle.ScopeUnknown:
+					unknown.add(rule, name, seen)
+				}
 			}
 		}
 	}
-	say := func(list []string, is, so string) {
-		if len(list) > 0 {
-			r.warn(bundle.WarnClusterRules, about(r.bundle.CSVObject.Errorf(rule.field,
+	say := func(x beyond, is, so string) {
+		if len(x.names) > 0 {
+			r.warn(bundle.WarnClusterRules, about(r.bundle.CSVObject.Errorf(x.field,
 				"account %s asks for what %s in no namespace, %s: %sa RoleBinding does not grant that, only a "+
 					"ClusterRoleBinding",
-				a.name, is, strings.Join(list, ", "), so), OptionBindAll))
+				a.name, is, text.FirstOf(maxNames, x.names), so), OptionBindAll))
 		}
 	}
 	say(cluster, "is", "")
 	say(unknown, "may be", "if so, ")
+}
+
+// maxNames is how many names a warning lists. olmgen permissions shows all.
+const maxNames = 10
+
+// beyond holds what rules ask for and no RoleBinding grants.
+type beyond struct {
+	field string // of the first rule
+	names []string
+}
+
+func (b *beyond) add(rule ask, name string, seen map[string]bool) {
+	if seen[name] {
+		return
+	}
+	seen[name] = true
+	if b.names == nil {
+		b.field = rule.field
+	}
+	b.names = append(b.names, name)
 }
 
 // beyondOneNamespace reports whether verbs on Namespaces need more than a RoleBinding in a namespace. The API server

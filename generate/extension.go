@@ -78,7 +78,7 @@ func extensionInstallable(r *rendering) error {
 func (r *rendering) requirements() []string {
 	list := r.options.Properties
 	if list == nil {
-		list = derivedProperties(r.bundle)
+		list = r.bundle.CatalogProperties()
 	}
 	kinds := map[string]bool{}
 	for _, p := range list {

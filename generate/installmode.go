@@ -162,6 +162,9 @@ func supportedHint(supports map[v1alpha1.InstallModeType]bool) string {
 	if len(list) == 0 {
 		return "the operator supports no install mode at all"
 	}
+	if len(list) == 1 {
+		return "the operator supports " + join(list) + " only: choose it, or other target namespaces"
+	}
 	return "the operator supports " + join(list) + ": choose one of them, or other target namespaces"
 }
 

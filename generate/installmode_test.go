@@ -113,7 +113,7 @@ func TestTargetsOfUnsupportedEntry(t *testing.T) {
 	_, _, err := Options{Namespace: "operators", InstallMode: all}.targets(csv)
 	checkRefused(t, err, "AllNamespaces InstallModeType not supported")
 	var e *Error
-	if !errors.As(err, &e) || e.Hint() != "the operator supports OwnNamespace: choose one of them, or other target namespaces" {
+	if !errors.As(err, &e) || e.Hint() != "the operator supports OwnNamespace only: choose it, or other target namespaces" {
 		t.Errorf("no hint to the supported modes: %#v", err)
 	}
 }

@@ -18,7 +18,7 @@ import (
 // catalogs (spec 12.2); without OLM nobody does. What another operator of the same rendering provides is left out.
 func needs(b *bundle.Bundle, o Options) []manifest.Message {
 	n := needed{bundle: b, options: o}
-	for _, p := range slices.Concat(o.Properties, derivedProperties(b)) {
+	for _, p := range slices.Concat(o.Properties, b.CatalogProperties()) {
 		n.property(p)
 	}
 	for _, x := range b.Others {

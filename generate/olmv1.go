@@ -2,6 +2,7 @@ package generate
 
 import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	"slices"
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/generate/olmv1"
@@ -42,7 +43,7 @@ func renderOLMv1(b *bundle.Bundle, o Options) (*Result, error) {
 		olmv1.Options{Namespace: o.Namespace, TargetNamespaces: targets, Certs: string(o.Certs),
 			Config: deploymentConfig(mirrored(o.Config, mirrors)), Image: mirrors.Rewrite})
 	if err != nil {
-		return nil, refuse("", "%v", err)
+		return nil, refuseOLMv1(b, err, targets)
 	}
 	result := &Result{InstallMode: o.InstallMode, Warnings: unusedMirrors(mirrors)}
 	for _, x := range objects {
@@ -53,6 +54,20 @@ func renderOLMv1(b *bundle.Bundle, o Options) (*Result, error) {
 		result.Objects = append(result.Objects, object)
 	}
 	return result, nil
+}
+
+// refuseOLMv1 returns OLM v1's error. It has no default for the targets of an operator that cannot watch all
+// namespaces.
+func refuseOLMv1(b *bundle.Bundle, err error, targets []string) *Error {
+	modes := bundle.SupportedModes(b.CSV)
+	switch {
+	case len(targets) > 0 || slices.Contains(modes, v1alpha1.InstallModeTypeAllNamespaces):
+		return refuse("", "%v", err)
+	case slices.Contains(modes, v1alpha1.InstallModeTypeOwnNamespace):
+		return refuse("choose OwnNamespace, or name a namespace", "%v", err).
+			with(OptionInstallMode, OptionTargetNamespaces)
+	}
+	return refuse("name a namespace", "%v", err).with(OptionTargetNamespaces)
 }
 
 // objectOLMv1 prints what OLM v1 makes by the same templates as what OLM v0 makes.

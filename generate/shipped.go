@@ -115,12 +115,14 @@ func (r *rendering) carry(o *manifest.Object, namespace string, e manifest.Edit)
 	return nil
 }
 
-// checkSubjects warns of a shipped binding whose ServiceAccount is in another namespace. Neither OLM nor olmgen changes
-// it.
+// checkSubjects warns of a shipped binding whose ServiceAccounts are in another namespace, once for each namespace.
+// Neither OLM nor olmgen changes it.
 func (r *rendering) checkSubjects(o *manifest.Object) error {
 	if !strings.HasSuffix(o.Kind, "RoleBinding") || bundle.GroupOf(o) != "rbac.authorization.k8s.io" {
 		return nil
 	}
+	var order []string
+	foreign := map[string][]string{} // the fields by namespace
 	for i := range o.Len("subjects") {
 		index := fmt.Sprint(i)
 		kind, err := o.Get("subjects", index, "kind")
@@ -135,13 +137,22 @@ func (r *rendering) checkSubjects(o *manifest.Object) error {
 		switch {
 		case kind != "ServiceAccount" || ns == r.options.Namespace:
 		case ns != nil && ns != "":
-			r.warn(bundle.WarnForeignSubject,
-				o.Errorf(field,
-					"the subject is in namespace %q, the operator is in %q: it is left as it is, as OLM does",
-					fmt.Sprint(ns), r.options.Namespace))
+			name := fmt.Sprint(ns)
+			if foreign[name] == nil {
+				order = append(order, name)
+			}
+			foreign[name] = append(foreign[name], field)
 		case o.Kind == "ClusterRoleBinding": // without a namespace, a RoleBinding means its own
 			return o.Errorf(field, "missing: an account has a namespace")
 		}
+	}
+	for _, ns := range order {
+		subjects, it := "the subject is", "it is left as it is"
+		if n := len(foreign[ns]); n > 1 {
+			subjects, it = fmt.Sprintf("%d subjects are", n), "they are left as they are"
+		}
+		r.warn(bundle.WarnForeignSubject, o.Errorf(foreign[ns][0],
+			"%s in namespace %q, the operator is in %q: %s, as OLM does", subjects, ns, r.options.Namespace, it))
 	}
 	return nil
 }

@@ -55,6 +55,12 @@ func TestLive(t *testing.T) {
 // renderLive returns the normalized objects that olmgen renders for a case.
 func renderLive(t *testing.T, c compare.Case) []compare.Object {
 	t.Helper()
+	return normalized(t, renderedLive(t, c))
+}
+
+// renderedLive returns the objects that olmgen renders for a case.
+func renderedLive(t *testing.T, c compare.Case) []generate.Object {
+	t.Helper()
 	var operators []generate.Operator
 	for _, dir := range append([]string{c.Bundle}, c.With...) {
 		operators = append(operators, liveOperator(t, c, dir))
@@ -67,7 +73,7 @@ func renderLive(t *testing.T, c compare.Case) []compare.Object {
 	for _, o := range set.Objects {
 		objects = append(objects, o.Object)
 	}
-	return normalized(t, objects)
+	return objects
 }
 
 func liveOperator(t *testing.T, c compare.Case, dir string) generate.Operator {

@@ -91,6 +91,16 @@ func compare(dir string, files Files, sources []Source) ([]Difference, error) {
 	return out, nil
 }
 
+// Recorded returns the files of a directory that its locks record, slash-separated and sorted. A directory that is not
+// there has none.
+func Recorded(dir string) ([]string, error) {
+	_, old, err := inspect(dir)
+	if err != nil {
+		return nil, err
+	}
+	return slices.Sorted(maps.Keys(old.files)), nil
+}
+
 // inspect reads the output directory without creating anything. A directory that is not there is empty.
 func inspect(name string) (target, *tree, error) {
 	real, err := realDir(name)

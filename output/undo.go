@@ -46,8 +46,8 @@ func (j *journal) freshDirs(t target) (fresh []string) {
 	return fresh
 }
 
-// undo puts back what a failed write changed. The new content returns to the stage: if undo fails too, or is killed, the
-// next run finishes the write.
+// undo puts back what a failed write changed. The new content returns to the stage: if undo fails too, or is killed,
+// the next run finishes the write.
 func (d *disk) undo(t target, j *journal, p *plan, fresh []string) error {
 	for i, s := range slices.Backward(j.Steps) {
 		if s.Now == "" {

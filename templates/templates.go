@@ -6,6 +6,7 @@ package templates
 import (
 	"bytes"
 	"embed"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -119,6 +120,9 @@ func LoadDir(dir string) (*Set, error) {
 		return Load(nil)
 	}
 	info, err := os.Stat(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s: no such directory", dir)
+	}
 	if err != nil {
 		return nil, err
 	}

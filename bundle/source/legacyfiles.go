@@ -72,8 +72,8 @@ func (r *legacyReader) readFiles(fsys dirFS) error {
 	})
 }
 
-// readOther reads a file with another extension. As OLM does, it takes the objects of such a file. One without objects is
-// left out, with a warning, unless it is beside the package manifest, where a README belongs.
+// readOther reads a file with another extension. As OLM does, it takes the objects of such a file. One without objects
+// is left out, with a warning, unless it is beside the package manifest, where a README belongs.
 func (r *legacyReader) readOther(fsys dirFS, p string) error {
 	leaveOut := func(why string) {
 		if path.Dir(p) != "." {

@@ -2,6 +2,7 @@ package source
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -86,13 +87,16 @@ func checkDir(dir string) error {
 		return err
 	}
 	var chart, kustomization, objects bool
-	var config string
-	var versions []string
+	var config, first string
+	var versions, packages []string
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
 		if e.IsDir() {
 			if isBundleDir(path) {
 				versions = append(versions, e.Name())
+			} else if bundles, _ := filepath.Glob(filepath.Join(path, "*", "manifests")); len(bundles) > 0 {
+				packages = append(packages, e.Name())
+				first = cmp.Or(first, filepath.Dir(bundles[0]))
 			}
 			continue
 		}
@@ -113,6 +117,9 @@ func checkDir(dir string) error {
 	switch {
 	case len(versions) > 0:
 		return versionsError(dir, versions)
+	case len(packages) > 0 && !chart && !kustomization:
+		return hint(fmt.Errorf("%s: this directory holds directories of bundles: %s", dir, text.FirstOf(5, packages)),
+			"give one bundle, such as %s", first)
 	case chart:
 		return chartError(dir)
 	case config != "":

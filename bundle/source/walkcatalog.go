@@ -2,6 +2,7 @@ package source
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -29,6 +30,9 @@ func WalkCatalog(ctx context.Context, arg string, o Options, fn func(CatalogDocu
 		return w.stream(ctx, "standard input", o.Stdin)
 	}
 	info, err := os.Stat(arg)
+	if errors.Is(err, fs.ErrNotExist) {
+		return hint(fmt.Errorf("%s: no such file or directory", arg), "give the directory or a file of a catalog")
+	}
 	if err != nil {
 		return err
 	}

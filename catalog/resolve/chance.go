@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// chance is an order in which Go may iterate over OLM's maps. OLM's answer can depend on the order of the Subscriptions,
-// of the installed CSVs and of the candidates of one name. Nil is the order by name. The same seed is always the same
-// order.
+// chance is an order in which Go may iterate over OLM's maps. OLM's answer can depend on the order of the
+// Subscriptions, of the installed CSVs and of the candidates of one name. Nil is the order by name. The same seed is
+// always the same order.
 type chance struct{ random *rand.Rand }
 
 func newChance(seed uint64) *chance { return &chance{rand.New(rand.NewPCG(seed, 0))} }

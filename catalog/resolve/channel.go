@@ -40,7 +40,8 @@ func sortChannel(entries []*entry) ([]*entry, error) {
 		seen := map[*entry]bool{}
 		for at := head; at != nil; at = next[at] {
 			if seen[at] {
-				return nil, fmt.Errorf("a cycle exists in the chain of replacement beginning with %q in %s", head.name, where)
+				return nil, fmt.Errorf("a cycle exists in the chain of replacement beginning with %q in %s",
+					head.name, where)
 			}
 			seen[at] = true
 			if !skipped[at.name] {
@@ -67,7 +68,8 @@ func sortChannel(entries []*entry) ([]*entry, error) {
 		}
 	}
 	return nil, fmt.Errorf("a unique replacement chain within a channel is required to determine the relative order "+
-		"between channel entries, but %d replacement chains were found in %s: %s", len(chains), where, strings.Join(texts, ", "))
+		"between channel entries, but %d replacement chains were found in %s: %s", len(chains), where,
+		strings.Join(texts, ", "))
 }
 
 // sortProviders returns entries of several catalogs in the order in which OLM prefers them as dependencies: by catalog,

@@ -61,7 +61,9 @@ func (x *explainer) conflict(with ...string) []applied {
 		order := slices.Clone(core)
 		if seed > 0 {
 			set, order = slices.Clone(x.order), slices.Clone(x.order)
-			rand.New(rand.NewPCG(seed, 1)).Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
+			rand.New(rand.NewPCG(seed, 1)).Shuffle(len(order), func(i, j int) {
+				order[i], order[j] = order[j], order[i]
+			})
 			if len(order) > 400 {
 				break // each constraint costs a question to gini
 			}

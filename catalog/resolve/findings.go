@@ -76,7 +76,8 @@ func (j *judge) step(x *explainer, step *Step) {
 			continue
 		}
 		j.add(ruleOlder, catalog.Warning, subscriptionObject(x.state, s.Name), "",
-			"OLM installs %s instead of %s: %s", step.Subscriptions[move].To, list[0].entry.name, x.refusal(list[0].id, step))
+			"OLM installs %s instead of %s: %s", step.Subscriptions[move].To, list[0].entry.name,
+			x.refusal(list[0].id, step))
 	}
 	for _, n := range step.NewSubscriptions {
 		j.add(ruleManual, catalog.Note, subscriptionObject(x.state, n.Name),
@@ -122,7 +123,8 @@ func (j *judge) outcome(x *explainer) {
 		j.add(ruleCycle, catalog.Error, namespace, "correct the skipRange of the older entry in the catalog",
 			"OLM updates for ever: %s", strings.Join(names, " -> "))
 	case UpgradePending:
-		j.add(rulePending, catalog.Warning, namespace, "approve the InstallPlan, or delete it and clear status.installPlanRef",
+		j.add(rulePending, catalog.Warning, namespace,
+			"approve the InstallPlan, or delete it and clear status.installPlanRef",
 			"each Subscription waits for its status.currentCSV, so OLM does not resolve")
 	}
 }
@@ -131,7 +133,8 @@ func (j *judge) failed(x *explainer, namespace string) {
 	r := j.result
 	switch r.Failure.Reason {
 	case ReasonSync:
-		j.add(ruleGroups, catalog.Error, namespace, "have exactly one OperatorGroup in the namespace", "%s", r.Failure.Text)
+		j.add(ruleGroups, catalog.Error, namespace, "have exactly one OperatorGroup in the namespace", "%s",
+			r.Failure.Text)
 		return
 	case ReasonNotSatisfiable:
 		set := x.conflict()
@@ -140,8 +143,11 @@ func (j *judge) failed(x *explainer, namespace string) {
 		j.add(ruleNoSolution, catalog.Error, namespace, strings.Join(r.Failure.Help, "; or "), "%s",
 			strings.Join(r.Failure.Conflict, "; "))
 		for _, e := range x.installed.entries {
-			if e.deprecated && slices.ContainsFunc(set, func(a applied) bool { return a.kind == prohibited && a.entry == e }) {
-				j.add(ruleDeprecated, catalog.Error, csvObject(x.state, e.name), "delete it, or add a catalog with an update for it",
+			if e.deprecated && slices.ContainsFunc(set, func(a applied) bool {
+				return a.kind == prohibited && a.entry == e
+			}) {
+				j.add(ruleDeprecated, catalog.Error, csvObject(x.state, e.name),
+					"delete it, or add a catalog with an update for it",
 					"it has the property olm.deprecated, and no update can be installed")
 			}
 		}
@@ -158,7 +164,8 @@ func (j *judge) failed(x *explainer, namespace string) {
 	for e := range x.visited {
 		if e.unreadable != nil {
 			explained = true
-			j.add(ruleUnreadable, catalog.Error, "Bundle "+e.id(), "correct the constraint in the catalog, or use another catalog",
+			j.add(ruleUnreadable, catalog.Error, "Bundle "+e.id(),
+				"correct the constraint in the catalog, or use another catalog",
 				"OLM cannot read a constraint: %s", e.unreadable)
 		}
 	}
@@ -171,10 +178,11 @@ func (j *judge) failed(x *explainer, namespace string) {
 func (j *judge) end(x *explainer) {
 	s := x.state
 	byPackage := map[string][]string{}
+	quiet := x.problem != nil && slices.Contains([]Outcome{Settled, Withheld}, j.result.Outcome)
 	for i := range s.Subscriptions {
 		sub := &s.Subscriptions[i]
 		byPackage[sub.Package] = append(byPackage[sub.Package], sub.Name)
-		if current := x.current(sub); current != nil && x.problem != nil && slices.Contains([]Outcome{Settled, Withheld}, j.result.Outcome) {
+		if current := x.current(sub); current != nil && quiet {
 			j.still(x, sub, current)
 		}
 	}
@@ -190,7 +198,8 @@ func (j *judge) end(x *explainer) {
 	}
 	for _, e := range x.installed.entries {
 		if e.subscription == "" {
-			j.add(ruleUnowned, catalog.Note, csvObject(s, e.name), "", "no Subscription names it, so OLM never updates it")
+			j.add(ruleUnowned, catalog.Note, csvObject(s, e.name), "",
+				"no Subscription names it, so OLM never updates it")
 		}
 	}
 	j.nots(x)
@@ -206,7 +215,8 @@ func (j *judge) still(x *explainer, s *Subscription, current *entry) {
 		if j.result.Withheld != nil {
 			step = j.result.Withheld
 		}
-		j.add(ruleHeldBack, catalog.Warning, object, "", "%s is not updated to %s: %s", current.name, list[0].entry.name,
+		j.add(ruleHeldBack, catalog.Warning, object, "", "%s is not updated to %s: %s", current.name,
+			list[0].entry.name,
 			x.refusal(list[0].id, step))
 		return
 	}
@@ -254,7 +264,8 @@ func (j *judge) chance() {
 func (j *judge) ends() []string {
 	var list []string
 	for _, a := range j.result.Alternatives {
-		end := string(a.Outcome) + " after " + text.Count(len(a.Steps), "InstallPlan") + " with " + strings.Join(a.Installed, ", ")
+		end := string(a.Outcome) + " after " + text.Count(len(a.Steps), "InstallPlan") + " with " +
+			strings.Join(a.Installed, ", ")
 		if !slices.Contains(list, end) {
 			list = append(list, end)
 		}

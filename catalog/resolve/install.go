@@ -12,9 +12,9 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// Install adds a Subscription, as a person would create it: PACKAGE[@RANGE][:CHANNEL]. Its catalog is the first that has
-// the package, in OLM's order of preference. A range chooses startingCSV: the entry nearest the head whose version is in
-// the range.
+// Install adds a Subscription, as a person would create it: PACKAGE[@RANGE][:CHANNEL]. Its catalog is the first that
+// has the package, in OLM's order of preference. A range chooses startingCSV: the entry nearest the head whose
+// version is in the range.
 func (s *State) Install(what string) error {
 	pkg, channel, _ := strings.Cut(what, ":")
 	pkg, versions, ranged := strings.Cut(pkg, "@")
@@ -107,5 +107,6 @@ func startingCSV(entries []*entry, channel, versions string) (string, error) {
 	if len(known) == 0 {
 		return "", errors.New("no entry has a version")
 	}
-	return "", fmt.Errorf("no version of channel %s is in the range %s; there are %s", channel, versions, text.FirstOf(10, known))
+	return "", fmt.Errorf("no version of channel %s is in the range %s; there are %s", channel, versions,
+		text.FirstOf(10, known))
 }

@@ -14,7 +14,9 @@ import (
 // installedSnapshot returns the CSVs of the namespace as OLM's resolver sees them (OLM: source_csvs.go).
 func installedSnapshot(s *State) *snapshot {
 	snap := &snapshot{key: sourceKey{existing, s.Namespace}}
-	for _, c := range slices.SortedFunc(slices.Values(s.CSVs), func(a, b CSV) int { return cmp.Compare(a.Name, b.Name) }) {
+	for _, c := range slices.SortedFunc(slices.Values(s.CSVs), func(a, b CSV) int {
+		return cmp.Compare(a.Name, b.Name)
+	}) {
 		if c.Copied {
 			continue
 		}

@@ -104,8 +104,9 @@ func (r *objectReader) subscription(o *manifest.Object) error {
 	}
 	s := r.state(v.Namespace)
 	s.Subscriptions = append(s.Subscriptions, Subscription{
-		Place: catalog.Place{File: o.File, Line: o.Line}, Name: v.Name, Package: v.Spec.Package, Channel: v.Spec.Channel,
-		Source: v.Spec.CatalogSource, SourceNamespace: v.Spec.CatalogSourceNamespace, StartingCSV: v.Spec.StartingCSV,
+		Place: catalog.Place{File: o.File, Line: o.Line}, Name: v.Name, Package: v.Spec.Package,
+		Channel: v.Spec.Channel,
+		Source:  v.Spec.CatalogSource, SourceNamespace: v.Spec.CatalogSourceNamespace, StartingCSV: v.Spec.StartingCSV,
 		InstalledCSV: v.Status.InstalledCSV, CurrentCSV: v.Status.CurrentCSV,
 	})
 	return nil
@@ -125,7 +126,8 @@ func (r *objectReader) csv(o *manifest.Object) error {
 		}
 		c.Annotated = true
 		if err := json.Unmarshal([]byte(text), &a); err != nil {
-			c.fault = fmt.Errorf("failed to retrieve properties of csv %q: failed to unmarshal properties annotation: %w", v.Name, err)
+			c.fault = fmt.Errorf("failed to retrieve properties of csv %q: failed to unmarshal properties "+
+				"annotation: %w", v.Name, err)
 		}
 		c.Properties = a.Properties
 	}
@@ -155,5 +157,6 @@ func (c *CSV) readAPIs(v *v1alpha1.ClusterServiceVersion) {
 		return out
 	}
 	c.Owned = append(crds(v.Spec.CustomResourceDefinitions.Owned), services(v.Spec.APIServiceDefinitions.Owned)...)
-	c.Required = append(crds(v.Spec.CustomResourceDefinitions.Required), services(v.Spec.APIServiceDefinitions.Required)...)
+	c.Required = append(crds(v.Spec.CustomResourceDefinitions.Required),
+		services(v.Spec.APIServiceDefinitions.Required)...)
 }

@@ -145,7 +145,8 @@ func (w *pathWalk) run(current *entry) {
 			current = next
 			continue
 		case w.passes(p.To):
-			w.end(PassedOver, "OLM does not stop at %s: it goes to the entry nearest the head that updates what is installed", p.To)
+			w.end(PassedOver,
+				"OLM does not stop at %s: it goes to the entry nearest the head that updates what is installed", p.To)
 		case current.name == p.Head && p.To != "":
 			w.end(OutOfReach, "%s is not on the way to the head", p.To)
 		case current.name == p.Head:
@@ -162,7 +163,9 @@ func (w *pathWalk) end(end PathEnd, format string, args ...any) {
 }
 
 func (w *pathWalk) passes(name string) bool {
-	return name != "" && slices.ContainsFunc(w.path.Steps, func(s PathStep) bool { return slices.Contains(s.Passed, name) })
+	return name != "" && slices.ContainsFunc(w.path.Steps, func(s PathStep) bool {
+		return slices.Contains(s.Passed, name)
+	})
 }
 
 // next returns the update that OLM chooses: the entry nearest the head that updates what is installed and is not

@@ -102,7 +102,9 @@ func (w *world) choose(s *State, c *chance) ([]*variable, error) {
 func (s *State) plan(chosen []*variable) *Step {
 	step := &Step{}
 	subs := slices.Clone(s.Subscriptions)
-	for _, v := range slices.SortedFunc(slices.Values(chosen), func(a, b *variable) int { return cmp.Compare(a.id, b.id) }) {
+	for _, v := range slices.SortedFunc(slices.Values(chosen), func(a, b *variable) int {
+		return cmp.Compare(a.id, b.id)
+	}) {
 		e := v.entry
 		matching, current := 0, true
 		for i := range subs {

@@ -194,7 +194,8 @@ func (p *printer) alternatives(r *Result) {
 			steps = append(steps, strings.Join(moves, " and "))
 		}
 		steps = append(steps, string(a.Outcome))
-		p.line("    %s; installed: %s", strings.Join(steps, ", then "), cmp.Or(strings.Join(a.Installed, ", "), "nothing"))
+		p.line("    %s; installed: %s", strings.Join(steps, ", then "), cmp.Or(strings.Join(a.Installed, ", "),
+			"nothing"))
 	}
 }
 

@@ -17,9 +17,8 @@ type requirement struct {
 	text string // in OLM's words
 	test func(*entry) bool
 
-	forbidsNothing bool // a not at the top: any other bundle meets it
-	pkg            string
-	gvk            *catalog.GVK
+	forbidsNothing bool   // a not at the top: any other bundle meets it
+	property       string // type and value of the property
 }
 
 // requirements returns what a bundle requires, in the order of its properties. An unreadable one is an error for the
@@ -36,6 +35,7 @@ func (c *converter) requirements(f *facts) ([]requirement, error) {
 			break
 		}
 		if r != nil {
+			r.property = p.Type + " " + string(p.Value)
 			f.requirements = append(f.requirements, *r)
 		}
 	}
@@ -161,7 +161,6 @@ func requireGVK(v catalog.GVK) *requirement {
 	return &requirement{
 		text: fmt.Sprintf("providing an API with group: %s, version: %s, kind: %s", v.Group, v.Version, v.Kind),
 		test: func(e *entry) bool { return e.provides(v) },
-		gvk:  &v,
 	}
 }
 
@@ -182,7 +181,6 @@ func requirePackage(name, versions string) (*requirement, error) {
 	return &requirement{
 		text: fmt.Sprintf("with package: %s and with version in range: %s", name, versions),
 		test: func(e *entry) bool { return e.ofPackage(name) && e.inRange(r) },
-		pkg:  name,
 	}, nil
 }
 

@@ -32,27 +32,34 @@ const inResolver = " Source: OLM, pkg/controller/registry/resolver/"
 func Rules() []catalog.Rule {
 	list := []catalog.Rule{
 		{ID: ruleHeldBack, Text: "An update is not installed, and OLM does not say so",
-			Help: "A newer entry of the channel cannot be installed together with what else must stay. OLM keeps the installed " +
+			Help: "A newer entry of the channel cannot be installed together with what else must stay. OLM keeps " +
+				"the installed " +
 				"version without an error or a condition." + inResolver + "resolver.go."},
 		{ID: ruleOlder, Text: "A fresh install does not take the head of the channel",
-			Help: "The head cannot be installed, so OLM takes an older entry without an error." + inResolver + "resolver.go."},
+			Help: "The head cannot be installed, so OLM takes an older entry without an error." + inResolver +
+				"resolver.go."},
 		{ID: ruleLost, Text: "A dependency is missing and OLM does not install it",
-			Help: "OLM makes an InstallPlan only if status.currentCSV of a Subscription changes. A lost dependency comes back with " +
+			Help: "OLM makes an InstallPlan only if status.currentCSV of a Subscription changes. A lost " +
+				"dependency comes back with " +
 				"the next update of any Subscription. Source: OLM, pkg/controller/operators/catalog/operator.go."},
 		{ID: ruleCycle, Text: "Updates go round for ever",
 			Help: "skipRange has no direction: an old entry whose range contains a newer version is an update of it." +
 				inResolver + "resolver.go."},
 		{ID: ruleSecond, Text: "Two Subscriptions are for the same package",
-			Help: "A namespace can have one CSV of a package. A second Subscription can stop all updates of the namespace." +
+			Help: "A namespace can have one CSV of a package. A second Subscription can stop all updates of the " +
+				"namespace." +
 				inResolver + "resolver.go."},
 		{ID: ruleUnavailable, Text: "A catalog that OLM cannot use blocks the namespace",
-			Help: "OLM resolves nothing while any CatalogSource of the namespace or of the global namespace has no connection, used " +
+			Help: "OLM resolves nothing while any CatalogSource of the namespace or of the global namespace has " +
+				"no connection, used " +
 				"or not." + inResolver + "source_registry.go."},
 		{ID: ruleUnreadable, Text: "A constraint that OLM cannot read blocks the namespace",
-			Help: "One unreadable range, constraint or CEL rule of a possible candidate stops the whole resolution, even if the " +
+			Help: "One unreadable range, constraint or CEL rule of a possible candidate stops the whole " +
+				"resolution, even if the " +
 				"bundle would not be chosen." + inResolver + "resolver.go."},
 		{ID: ruleDeprecated, Text: "An installed CSV is deprecated and must be updated",
-			Help: "The property olm.deprecated forbids a bundle, also an installed one. If no update can be installed, OLM resolves " +
+			Help: "The property olm.deprecated forbids a bundle, also an installed one. If no update can be " +
+				"installed, OLM resolves " +
 				"nothing in the namespace." + inResolver + "variable_types.go."},
 		{ID: ruleChance, Text: "What OLM does depends on chance",
 			Help: "OLM iterates over Go maps, whose order is random. Any of the alternatives can happen."},
@@ -60,17 +67,20 @@ func Rules() []catalog.Rule {
 			Help: "Any other bundle meets it, first of all the bundle that has it. It has an effect only inside all." +
 				inResolver + "cache/predicates.go."},
 		{ID: ruleNoPath, Text: "An installed CSV has no update in the channel",
-			Help: "No entry of the channel names the CSV in replaces or skips or has its version in skipRange. OLM keeps it without an " +
+			Help: "No entry of the channel names the CSV in replaces or skips or has its version in skipRange. " +
+				"OLM keeps it without an " +
 				"error." + inResolver + "resolver.go."},
 		{ID: ruleUnowned, Text: "A CSV that no Subscription names must stay",
-			Help: "OLM neither updates nor replaces it, and its package cannot be installed again." + inResolver + "variable_types.go."},
+			Help: "OLM neither updates nor replaces it, and its package cannot be installed again." + inResolver +
+				"variable_types.go."},
 		{ID: ruleNoSolution, Text: "OLM finds no solution, and installs and updates nothing in the namespace",
 			Help: "One Subscription without solution blocks all others." + inResolver + "solver/solve.go."},
 		{ID: rulePending, Text: "Every Subscription waits for an InstallPlan",
 			Help: "OLM does not resolve again until the InstallPlan is approved and its CSVs are there. Source: OLM, " +
 				"pkg/controller/operators/catalog/operator.go, nothingToUpdate."},
 		{ID: ruleGroups, Text: "The namespace does not have exactly one OperatorGroup",
-			Help: "OLM resolves nothing, and sets no condition. Source: OLM, pkg/controller/registry/resolver/fail_forward.go."},
+			Help: "OLM resolves nothing, and sets no condition. Source: OLM, " +
+				"pkg/controller/registry/resolver/fail_forward.go."},
 		{ID: ruleManual, Text: "OLM creates a Subscription for a dependency",
 			Help: "It updates by itself, as its installPlanApproval is Automatic." + inResolver + "steps.go."},
 	}

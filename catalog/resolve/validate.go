@@ -33,25 +33,30 @@ func CatalogRules() []catalog.Rule {
 		{ID: ruleSeveral, Text: "Several entries replace the same one", Help: "OLM takes the one nearest the head."},
 		{ID: ruleSelf, Text: "skipRange contains the version of its own entry", Help: "It does no harm."},
 		{ID: ruleDowngrade, Text: "skipRange contains the version of a newer entry",
-			Help: "skipRange has no direction, so OLM v0 updates the newer version to the older one, and can go round for ever."},
-		{ID: ruleCannotReach, Text: "An entry has no update and is not the head", Help: "OLM v0 keeps it without an error."},
+			Help: "skipRange has no direction, so OLM v0 updates the newer version to the older one, and can go " +
+				"round for ever."},
+		{ID: ruleCannotReach, Text: "An entry has no update and is not the head",
+			Help: "OLM v0 keeps it without an error."},
 		{ID: ruleNextChannel, Text: "The head of a channel has no update in the channel of the next version",
 			Help: "Who changes spec.channel of the Subscription stays at the installed version, without an error."},
-		{ID: ruleProperty, Text: "A property has a type that begins with olm. and that OLM does not know", Help: "OLM ignores it."},
+		{ID: ruleProperty, Text: "A property has a type that begins with olm. and that OLM does not know",
+			Help: "OLM ignores it."},
 		{ID: ruleConstraint, Text: "OLM cannot read a constraint",
 			Help: "It stops the resolution of every namespace in which the bundle is a candidate."},
-		{ID: ruleNotAlone, Text: "A not constraint forbids nothing", Help: "Any other bundle meets it. It has an effect only inside all."},
+		{ID: ruleNotAlone, Text: "A not constraint forbids nothing",
+			Help: "Any other bundle meets it. It has an effect only inside all."},
 	}
 	for id, text := range catalog.Rules {
-		list = append(list, catalog.Rule{ID: id, Text: text, Help: "opm does not serve such a catalog. Source: operator-registry, " +
-			"alpha/declcfg/declcfg_to_model.go, alpha/model/model.go."})
+		list = append(list, catalog.Rule{ID: id, Text: text,
+			Help: "opm does not serve such a catalog. Source: operator-registry, " +
+				"alpha/declcfg/declcfg_to_model.go, alpha/model/model.go."})
 	}
 	slices.SortFunc(list, func(a, b catalog.Rule) int { return cmp.Compare(a.ID, b.ID) })
 	return list
 }
 
-// Validate returns what is wrong with a catalog: errors for which opm does not serve it, and warnings about updates that
-// OLM v0 does not make.
+// Validate returns what is wrong with a catalog: errors for which opm does not serve it, and warnings about updates
+// that OLM v0 does not make.
 func Validate(c *catalog.Catalog) []catalog.Finding {
 	v := &validator{converter: newConverter()}
 	for _, f := range c.Faults() {
@@ -124,12 +129,14 @@ func (v *validator) channel(p *catalog.Package, ch *catalog.Channel) []*entry {
 		}
 		replacedBy[e.Replaces] = append(replacedBy[e.Replaces], e.Name)
 		if ch.Entry(e.Replaces) == nil {
-			v.add(ruleDangling, catalog.Note, e.Place, object, "", "%s replaces %s, which is not in the channel", e.Name, e.Replaces)
+			v.add(ruleDangling, catalog.Note, e.Place, object, "", "%s replaces %s, which is not in the channel",
+				e.Name, e.Replaces)
 		}
 	}
 	for _, old := range slices.Sorted(maps.Keys(replacedBy)) {
 		if by := replacedBy[old]; len(by) > 1 {
-			v.add(ruleSeveral, catalog.Note, places[by[0]], object, "", "%s is replaced by %s", old, strings.Join(by, " and "))
+			v.add(ruleSeveral, catalog.Note, places[by[0]], object, "", "%s is replaced by %s", old,
+				strings.Join(by, " and "))
 		}
 	}
 	order, err := sortChannel(entries)
@@ -143,7 +150,8 @@ func (v *validator) channel(p *catalog.Package, ch *catalog.Channel) []*entry {
 		if e.version == nil || len(order) == 0 || e.name == order[0].name || hasUpdate(order, e) {
 			continue
 		}
-		v.add(ruleCannotReach, catalog.Warning, places[e.name], object, "name it in skips of a newer entry, or in its skipRange",
+		v.add(ruleCannotReach, catalog.Warning, places[e.name], object,
+			"name it in skips of a newer entry, or in its skipRange",
 			"nothing updates %s; the head is %s", e.name, order[0].name)
 	}
 	return order
@@ -189,7 +197,10 @@ func (v *validator) nextChannels(p *catalog.Package, orders map[string][]*entry)
 		}
 	}
 	for _, list := range groups {
-		slices.SortFunc(list, func(a, b minor) int { return cmp.Or(a.major-b.major, a.minor-b.minor, cmp.Compare(a.name, b.name)) })
+		slices.SortFunc(list, func(a, b minor) int {
+			return cmp.Or(a.major-b.major, a.minor-b.minor,
+				cmp.Compare(a.name, b.name))
+		})
 		for i := 1; i < len(list); i++ {
 			from, to := orders[list[i-1].name], orders[list[i].name]
 			if head := from[0]; head.version == nil || head.name == to[0].name || hasUpdate(to, head) {

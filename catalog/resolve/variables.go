@@ -20,10 +20,18 @@ type builder struct {
 	visited   map[*entry]*variable
 	ids       []string // of the variables, in the order in which they were added
 	chance    *chance
+	provided  map[providedKey][]*entry
+}
+
+// providedKey is a requirement of a bundle in a catalog. Most versions of an operator have the same one.
+type providedKey struct {
+	source   sourceKey
+	property string
 }
 
 func (w *world) builder(installed *snapshot, c *chance) *builder {
-	return &builder{world: w, installed: installed, variables: map[string]*variable{}, visited: map[*entry]*variable{}, chance: c}
+	return &builder{world: w, installed: installed, chance: c, variables: map[string]*variable{},
+		visited: map[*entry]*variable{}, provided: map[providedKey][]*entry{}}
 }
 
 // build returns the variables for the Subscriptions and installed CSVs of the namespace.
@@ -110,6 +118,18 @@ func newBundle(e *entry) *variable {
 // providers returns the bundles that meet a requirement, wanted most first. All entries of a channel with one of them
 // take part in the order, so a channel that cannot be sorted is an error.
 func (b *builder) providers(e *entry, need *requirement) ([]*entry, error) {
+	key := providedKey{e.source, need.property}
+	if known, ok := b.provided[key]; ok {
+		return known, nil
+	}
+	list, err := b.findProviders(e, need)
+	if err == nil {
+		b.provided[key] = list
+	}
+	return list, err
+}
+
+func (b *builder) findProviders(e *entry, need *requirement) ([]*entry, error) {
 	type group struct {
 		source                     sourceKey
 		pkg, channel, subscription string
@@ -133,9 +153,10 @@ func (b *builder) providers(e *entry, need *requirement) ([]*entry, error) {
 	var all []*entry
 	for _, s := range sorted {
 		for _, other := range s.entries {
-			if other.source.virtual() && names[other.name] || !other.source.virtual() && b.covered(other, func(pkg string) bool {
-				return groups[group{other.source, pkg, other.channel, ""}]
-			}) {
+			if other.source.virtual() && names[other.name] || !other.source.virtual() && b.covered(other,
+				func(pkg string) bool {
+					return groups[group{other.source, pkg, other.channel, ""}]
+				}) {
 				all = append(all, other)
 			}
 		}
@@ -210,19 +231,22 @@ func (b *builder) subscribed(s *Subscription, current *entry) ([]*entry, string)
 	}
 	all = filter(all, func(e *entry) bool { return e.ofPackage(s.Package) })
 	if len(all) == 0 {
-		return nil, fmt.Sprintf("no operators found in package %s in the catalog referenced by subscription %s", s.Package, s.Name)
+		return nil, fmt.Sprintf("no operators found in package %s in the catalog referenced by subscription %s",
+			s.Package, s.Name)
 	}
 	all = filter(all, func(e *entry) bool { return s.Channel == "" || e.channel == s.Channel })
 	if len(all) == 0 {
-		return nil, fmt.Sprintf("no operators found in channel %s of package %s in the catalog referenced by subscription %s",
-			s.Channel, s.Package, s.Name)
+		return nil,
+			fmt.Sprintf("no operators found in channel %s of package %s in the catalog referenced by subscription %s",
+				s.Channel, s.Package, s.Name)
 	}
 	if current == nil && s.StartingCSV != "" {
 		all = filter(all, func(e *entry) bool { return e.name == s.StartingCSV })
 	}
 	if len(all) == 0 {
-		return nil, fmt.Sprintf("no operators found with name %s in channel %s of package %s in the catalog referenced by "+
-			"subscription %s", s.StartingCSV, s.Channel, s.Package, s.Name)
+		return nil,
+			fmt.Sprintf("no operators found with name %s in channel %s of package %s in the catalog referenced by "+
+				"subscription %s", s.StartingCSV, s.Channel, s.Package, s.Name)
 	}
 	return all, ""
 }
@@ -309,7 +333,10 @@ func (b *builder) exclude() {
 			packages[p.name] = append(packages[p.name], v.id)
 		}
 	}
-	gvks := slices.SortedFunc(maps.Keys(apis), func(x, y catalog.GVK) int { return strings.Compare(gvkText(x), gvkText(y)) })
+	gvks := slices.SortedFunc(maps.Keys(apis), func(x, y catalog.GVK) int {
+		return strings.Compare(gvkText(x),
+			gvkText(y))
+	})
 	for _, g := range gvks {
 		b.onlyOne(gvkText(g), "there can be only one provider of "+gvkText(g), "provide "+gvkText(g), apis[g])
 	}

@@ -162,7 +162,8 @@ type path struct {
 }
 
 func (p path) and(s *State, key string, step Step) path {
-	return path{append(slices.Clone(p.steps), step), append(slices.Clone(p.states), s), append(slices.Clone(p.keys), key)}
+	return path{append(slices.Clone(p.steps), step), append(slices.Clone(p.states), s), append(slices.Clone(p.keys),
+		key)}
 }
 
 // walk goes on from a state.
@@ -177,7 +178,8 @@ func (w *walker) walk(s *State, p path) error {
 		return nil
 	case s.OperatorGroups != 1:
 		w.end(s, p, Walk{Outcome: Failed,
-			Failure: &Failure{Reason: ReasonSync, Text: fmt.Sprintf("found %d operatorGroups, expected 1", s.OperatorGroups)}})
+			Failure: &Failure{Reason: ReasonSync, Text: fmt.Sprintf("found %d operatorGroups, expected 1",
+				s.OperatorGroups)}})
 		return nil
 	case s.waiting():
 		end(UpgradePending)
@@ -247,7 +249,8 @@ func (w *walker) decide(s *State, key string) []decision {
 func (s *State) deciders() int {
 	n := len(s.Subscriptions)
 	for _, c := range s.CSVs {
-		if !c.Copied && !slices.ContainsFunc(s.Subscriptions, func(sub Subscription) bool { return sub.InstalledCSV == c.Name }) {
+		if !c.Copied && !slices.ContainsFunc(s.Subscriptions,
+			func(sub Subscription) bool { return sub.InstalledCSV == c.Name }) {
 			n++
 		}
 	}
@@ -273,7 +276,8 @@ func (s *State) apply(step Step) (*State, Step) {
 	}
 	step.Removed = nil
 	for _, p := range step.CSVs {
-		for old := p.Replaces; old != "" && s.has(old) && !fresh(old) && !slices.Contains(step.Removed, old); old = replaced[old] {
+		for old := p.Replaces; old != "" && s.has(old) && !fresh(old) && !slices.Contains(step.Removed,
+			old); old = replaced[old] {
 			step.Removed = append(step.Removed, old)
 		}
 	}

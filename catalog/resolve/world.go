@@ -74,7 +74,8 @@ func (s *snapshot) index() {
 	}
 }
 
-func newEntry(key sourceKey, p *catalog.Package, ch *catalog.Channel, e catalog.Entry, b *catalog.Bundle, f *facts) *entry {
+func newEntry(key sourceKey, p *catalog.Package, ch *catalog.Channel, e catalog.Entry, b *catalog.Bundle,
+	f *facts) *entry {
 	defaultChannel := p.DefaultChannel
 	out := &entry{name: e.Name, replaces: e.Replaces, skips: e.Skips, source: key, pkg: p.Name, channel: ch.Name,
 		defaultChannel: ch.Name == defaultChannel, facts: f, bundle: b}
@@ -109,7 +110,8 @@ func (w *world) sorted(installed *snapshot, preferred sourceKey) []*snapshot {
 		return 1
 	}
 	slices.SortStableFunc(list, func(a, b *snapshot) int {
-		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(b.priority, a.priority), cmp.Compare(local(a), local(b)),
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(b.priority, a.priority), cmp.Compare(local(a),
+			local(b)),
 			cmp.Compare(a.key.name, b.key.name))
 	})
 	return list

@@ -58,8 +58,9 @@ CatalogSources: a file, a directory, or - for stdin. --install adds a
 Subscription. RANGE chooses its startingCSV.
 
 --catalog says what a CatalogSource serves: DIR is a directory or file with a
-file-based catalog. Without NAMESPACE/NAME, the name is that of DIR and the
-namespace is the one that serves all namespaces.
+file-based catalog, or a directory with bundles or a legacy package. Without
+NAMESPACE/NAME, the name is that of DIR and the namespace is the one that serves
+all namespaces.
 
 The exit code is 3 if there are findings at or above --fail-on.`,
 		Example: `  olmgen catalog resolve --catalog catalog/ --install etcd@'<0.9.4':alpha
@@ -77,7 +78,8 @@ The exit code is 3 if there are findings at or above --fail-on.`,
 	flags.StringVarP(&f.namespace, "namespace", "n", "operators",
 		"`NAMESPACE` of --install, and of objects that name none")
 	flags.StringVar(&f.global, "global-namespace", "",
-		"`NAMESPACE` whose catalogs serve all namespaces (default: openshift-marketplace if a catalog is in it, else olm)")
+		"`NAMESPACE` whose catalogs serve all namespaces (default: openshift-marketplace if a catalog is in it, "+
+			"else olm)")
 	flags.BoolVar(&f.once, "once", false, "predict the next InstallPlan only")
 	flags.Var(enum(&f.format, resolve.Formats...), "format", joined(resolve.Formats))
 	flags.Var(enum(&f.failOn, findings.Levels...), "fail-on",
@@ -156,7 +158,9 @@ func (f *resolveFlags) cluster(cmd *cobra.Command, paths []string) (*resolve.Clu
 	known := slices.ContainsFunc(cluster.Namespaces, func(s *resolve.State) bool { return s.Namespace == f.namespace })
 	if len(f.installs) > 0 && !known {
 		cluster.Namespaces = append(cluster.Namespaces, &resolve.State{Namespace: f.namespace, OperatorGroups: 1})
-		slices.SortFunc(cluster.Namespaces, func(a, b *resolve.State) int { return cmp.Compare(a.Namespace, b.Namespace) })
+		slices.SortFunc(cluster.Namespaces, func(a, b *resolve.State) int {
+			return cmp.Compare(a.Namespace, b.Namespace)
+		})
 	}
 	return cluster, nil
 }
@@ -204,7 +208,8 @@ func parseCatalog(value string) (catalogFlag, error) {
 }
 
 // openCatalogs reads the catalogs of the flags. CatalogSources of a tree without a flag count as empty.
-func openCatalogs(cmd *cobra.Command, values []string, global string, known []resolve.Source) ([]resolve.Source, string, error) {
+func openCatalogs(cmd *cobra.Command, values []string, global string, known []resolve.Source) ([]resolve.Source,
+	string, error) {
 	var list []catalogFlag
 	for _, value := range values {
 		c, err := parseCatalog(value)
@@ -222,7 +227,9 @@ func openCatalogs(cmd *cobra.Command, values []string, global string, known []re
 	var sources []resolve.Source
 	for _, c := range list {
 		s := resolve.Source{Name: c.name, Namespace: cmp.Or(c.namespace, global), Priority: c.priority}
-		if slices.ContainsFunc(sources, func(o resolve.Source) bool { return o.Name == s.Name && o.Namespace == s.Namespace }) {
+		if slices.ContainsFunc(sources, func(o resolve.Source) bool {
+			return o.Name == s.Name && o.Namespace == s.Namespace
+		}) {
 			return nil, "", &usageError{fmt.Sprintf("--catalog: %s/%s is given twice", s.Namespace, s.Name),
 				"name them with NAMESPACE/NAME=DIR"}
 		}
@@ -243,10 +250,13 @@ func openCatalogs(cmd *cobra.Command, values []string, global string, known []re
 		sources = append(sources, s)
 	}
 	for _, k := range known {
-		if slices.ContainsFunc(sources, func(o resolve.Source) bool { return o.Name == k.Name && o.Namespace == k.Namespace }) {
+		if slices.ContainsFunc(sources, func(o resolve.Source) bool {
+			return o.Name == k.Name && o.Namespace == k.Namespace
+		}) {
 			continue
 		}
-		fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: warning: CatalogSource %s/%s counts as empty\nhint: pass --catalog %s/%s=DIR\n",
+		fmt.Fprintf(cmd.ErrOrStderr(),
+			"olmgen: warning: CatalogSource %s/%s counts as empty\nhint: pass --catalog %s/%s=DIR\n",
 			k.Namespace, k.Name, k.Namespace, k.Name)
 		k.Catalog = &fbc.Catalog{}
 		sources = append(sources, k)
@@ -330,7 +340,8 @@ The exit code is 3 if there are findings at or above --fail-on.`,
 			if err != nil {
 				return err
 			}
-			if err := findings.Print(cmd.OutOrStdout(), f.format, catalogRules(resolve.CatalogRules()), list); err != nil {
+			if err := findings.Print(cmd.OutOrStdout(), f.format, catalogRules(resolve.CatalogRules()),
+				list); err != nil {
 				return err
 			}
 			return f.conclude(cmd.ErrOrStderr(), list, plural(len(dirs), "catalog"))

@@ -27,8 +27,8 @@ func (f *renderFlags) sayGrowth(cmd *cobra.Command, r *config.Rendered) {
 	if f.output == output.Stdout || quiet(cmd) || !f.touchesRules(r.Files) {
 		return
 	}
-	t, err := tree.Read(cmd.Context(), []string{f.output}, tree.Options{})
-	if err != nil {
+	old, err := f.older(cmd)
+	if err != nil || len(old) == 0 {
 		return
 	}
 	var now []*manifest.Object
@@ -42,7 +42,6 @@ func (f *renderFlags) sayGrowth(cmd *cobra.Command, r *config.Rendered) {
 		}
 		now = append(now, read)
 	}
-	old := slices.DeleteFunc(t.Objects, func(o *manifest.Object) bool { return !judged(o.Group(), o.Kind) })
 	report, err := compareObjects(old, now)
 	if err != nil {
 		return
@@ -72,9 +71,6 @@ func judged(group, kind string) bool {
 
 // touchesRules reports whether the files of RBAC or CRDs are others than those of an older tree.
 func (f *renderFlags) touchesRules(files output.Files) bool {
-	if _, err := os.Stat(filepath.Join(f.output, output.LockName)); err != nil && !hasLocks(f.output) {
-		return false // there is no older tree
-	}
 	return slices.ContainsFunc(files, func(file output.File) bool {
 		if !permissions.Relevant(file.Object.Group, file.Object.Kind) {
 			return false
@@ -84,10 +80,27 @@ func (f *renderFlags) touchesRules(files output.Files) bool {
 	})
 }
 
-// hasLocks reports whether a directory of a directory has a lock.
-func hasLocks(dir string) bool {
-	found, err := filepath.Glob(filepath.Join(dir, "*", output.LockName))
-	return err == nil && len(found) > 0
+// older reads what olmgen wrote before. Files of others are not replaced, so they have no part in the note.
+func (f *renderFlags) older(cmd *cobra.Command) ([]*manifest.Object, error) {
+	recorded, err := output.Recorded(f.output)
+	if err != nil {
+		return nil, err
+	}
+	var paths []string
+	for _, name := range recorded {
+		file := filepath.Join(f.output, filepath.FromSlash(name))
+		if _, err := os.Stat(file); err == nil && filepath.Ext(file) == ".yaml" {
+			paths = append(paths, file)
+		}
+	}
+	if len(paths) == 0 {
+		return nil, nil
+	}
+	t, err := tree.Read(cmd.Context(), paths, tree.Options{})
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(t.Objects, func(o *manifest.Object) bool { return !judged(o.Group(), o.Kind) }), nil
 }
 
 // compareObjects compares two sets of objects as trees.

@@ -96,6 +96,9 @@ func (f *installerFlags) register(cmd *cobra.Command) {
 }
 
 func (f *installerFlags) run(cmd *cobra.Command, refs []string) error {
+	if f.installer == "" {
+		return &usageError{"--installer is missing", "name the ServiceAccount that applies, as NAMESPACE/NAME"}
+	}
 	namespace, account, ok := strings.Cut(f.installer, "/")
 	if !ok || len(validation.IsDNS1123Label(namespace)) > 0 || len(validation.IsDNS1123Subdomain(account)) > 0 {
 		return &usageError{fmt.Sprintf("--installer: %q is not NAMESPACE/NAME", f.installer),

@@ -11,7 +11,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/bundle/source"
+	fbc "github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/manifest"
@@ -68,6 +70,9 @@ func (f *renderFlags) reviewSource(cmd *cobra.Command, ref string, tune func(*co
 	if err != nil {
 		return nil, err
 	}
+	if r.operators[0].Deprecated, err = f.deprecations(cmd, ref, all.Opened[0]); err != nil {
+		return nil, err
+	}
 	result := all.Operators[0].Result
 	r.Operator = permissions.Operator{Name: result.CSV, Package: result.Package, Version: result.Version,
 		InstallMode: string(result.InstallMode), Profile: profile, Namespace: result.Namespace}
@@ -75,6 +80,31 @@ func (f *renderFlags) reviewSource(cmd *cobra.Command, ref string, tune func(*co
 		r.Operator.Targets = strings.Split(targets, ",")
 	}
 	return r, nil
+}
+
+// deprecations returns what a catalog says against a bundle that was taken from it.
+func (f *renderFlags) deprecations(cmd *cobra.Command, ref string, opened *config.Opened) ([]string, error) {
+	dir := strings.TrimPrefix(ref, source.KindCatalog+":")
+	if opened.Kind != source.KindCatalog || dir == "-" {
+		return nil, nil
+	}
+	c, err := fbc.Read(cmd.Context(), dir, fbc.Options{Source: f.source})
+	if err != nil {
+		return nil, err
+	}
+	p := c.Packages[opened.Package]
+	if p == nil {
+		return nil, nil
+	}
+	given, _ := f.options.Text(bundle.OptionChannel)
+	var out []string
+	for _, of := range [][2]string{{"olm.bundle", opened.CSV.Name}, {"olm.channel", given},
+		{fbc.TypePackage, ""}} {
+		if message := p.Deprecated(of[0], of[1]); message != "" {
+			out = append(out, message)
+		}
+	}
+	return out, nil
 }
 
 // reviewRendered takes what a RenderConfig renders to.

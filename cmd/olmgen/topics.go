@@ -132,6 +132,12 @@ func unknownTopic(parent *cobra.Command, given []string) error {
 		names = append(names, c.Name())
 	}
 	hint := "see olmgen --help and olmgen help topics"
+	if flag := newRender().Flags().Lookup(strings.TrimLeft(given[0], "-")); flag != nil {
+		if topic := config.TopicOf(flag); hasTopic(string(topic)) {
+			return &usageError{fmt.Sprintf("no command or topic is called %q", given[0]),
+				fmt.Sprintf("olmgen help %s explains --%s", topic, flag.Name)}
+		}
+	}
 	if near := text.Nearest(given[0], names); near != "" {
 		hint = "did you mean " + near + "? " + hint
 	}

@@ -95,12 +95,12 @@ func (o options) withOLM(ctx context.Context, i interview) (access.Answers, erro
 	if err := c.StartOLM(ctx); err != nil {
 		return nil, err
 	}
-	installed, _, err := live.Record(ctx, c, o.golden(), i.Case)
+	recording, err := live.Record(ctx, c, o.golden(), i.Case)
 	if err != nil {
 		return nil, err
 	}
-	if installed.Options().Incomplete {
-		return nil, fmt.Errorf("OLM did not install it: %s", installed.Message)
+	if recording.Case.Options().Incomplete {
+		return nil, fmt.Errorf("OLM did not install it: %s", recording.Case.Message)
 	}
 	a, err := access.New(c)
 	if err != nil {

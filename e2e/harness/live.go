@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -60,28 +61,49 @@ func (o options) record(ctx context.Context, what compare.Case) (compare.Case, e
 	if err := c.StartOLM(ctx); err != nil {
 		return what, err
 	}
-	fresh, objects, err := live.Record(ctx, c, o.golden(), what)
+	made, err := live.Record(ctx, c, o.golden(), what)
 	if err != nil {
 		return what, err
 	}
+	fresh := made.Case
 	if fresh.Options().Incomplete {
 		fmt.Print(complaints(c.Log("olm") + c.Log("catalog")))
 	}
 	dir := filepath.Join(o.golden(), "live", what.Name)
+	return fresh, errors.Join(o.compareObjects(dir, made), o.compareUsers(dir, made))
+}
+
+// compareObjects compares the objects with those that are recorded, or records them.
+func (o options) compareObjects(dir string, made *live.Recording) error {
 	stored, expected, err := compare.ReadCase(dir)
 	diff := ""
 	if err == nil {
-		diff = differences(stored, fresh, expected, objects)
+		diff = differences(stored, made.Case, expected, made.Objects)
 	}
 	switch {
 	case err == nil && diff == "":
-		return fresh, nil
+		return nil
 	case o.update:
-		return fresh, compare.WriteCase(dir, fresh, objects)
+		return compare.WriteCase(dir, made.Case, made.Objects)
 	case err != nil:
-		return fresh, err
+		return err
 	}
-	return fresh, fmt.Errorf("OLM makes something else now (- recorded, + now):\n%s", diff)
+	return fmt.Errorf("OLM makes something else now (- recorded, + now):\n%s", diff)
+}
+
+// compareUsers compares what users gain with what is recorded, or records it.
+func (o options) compareUsers(dir string, made *live.Recording) error {
+	stored, err := recordings.ReadUsers(dir)
+	diff := live.DiffUsers(stored, made.Users)
+	switch {
+	case err == nil && diff == "":
+		return nil
+	case o.update:
+		return recordings.WriteUsers(dir, made.Users)
+	case err != nil:
+		return err
+	}
+	return fmt.Errorf("users gain something else now (- recorded, + now):\n%s", diff)
 }
 
 func differences(stored, fresh compare.Case, expected, objects []compare.Object) string {

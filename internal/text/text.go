@@ -53,7 +53,11 @@ func OneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // Nearest returns the name that s is most likely a typing error for, or "" if none is close. Case does not count.
 func Nearest[T ~string](s string, names []T) string {
-	best, least := "", max(2, len(s)/3)+1
+	most := max(2, len(s)/3) // changes
+	if len(s) <= 3 {
+		most = 1
+	}
+	best, least := "", most+1
 	for _, n := range names {
 		if d := distance(strings.ToLower(s), strings.ToLower(string(n))); d < least {
 			best, least = string(n), d

@@ -39,9 +39,9 @@ func TestOneLine(t *testing.T) {
 }
 
 func TestNearest(t *testing.T) {
-	names := []word{"bundles", "name", "namespace", "OperatorGroup"}
+	names := []word{"bundles", "svg", "name", "namespace", "OperatorGroup"}
 	for s, want := range map[string]string{
-		"bundels": "bundles", "Name": "name", "nmespace": "namespace", "operatorgruop": "OperatorGroup", "": "", "xyz": "", "namespaces-of-it": "",
+		"bundels": "bundles", "Name": "name", "nmespace": "namespace", "operatorgruop": "OperatorGroup", "": "", "xyz": "", "nme": "name", "ame": "name", "png": "", "namespaces-of-it": "",
 	} {
 		if got := Nearest(s, names); got != want {
 			t.Errorf("Nearest(%q) = %q, want %q", s, got, want)

@@ -44,18 +44,30 @@ func compareWithCrdify(t *testing.T, oldDir, nowDir string) (crds, findings int)
 	if err != nil {
 		t.Fatal(err)
 	}
-	before, after, err := pair(old, now)
+	before, err := byName(old)
+	if err != nil {
+		t.Fatal(err)
+	}
+	after, err := byName(now)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range namesOf(before) {
-		if after[name] == nil || before[name].v1 == nil {
-			continue // gone, or unchanged
+		if after[name] == nil || before[name].same(after[name]) {
+			continue
 		}
 		crds++
-		for _, f := range crdify(t, before[name].v1, after[name].v1) {
+		a, err := before[name].decode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := after[name].decode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range crdify(t, a, b) {
 			findings++
-			if !slices.ContainsFunc(ours, f.covered) && !f.repeated(before[name].v1) {
+			if !slices.ContainsFunc(ours, f.covered) && !f.repeated(a) {
 				t.Errorf("crdify's finding is missing: %+v", f)
 			}
 		}

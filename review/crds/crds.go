@@ -49,7 +49,11 @@ type Options struct {
 // Compare compares the CRDs among the old objects with those among the new ones. The findings are sorted: by CRD, then
 // the worst first. A CRD that cannot be read is an error that names its place.
 func Compare(old, now []*manifest.Object, opts Options) ([]Finding, error) {
-	before, after, err := pair(old, now)
+	before, err := byName(old)
+	if err != nil {
+		return nil, err
+	}
+	after, err := byName(now)
 	if err != nil {
 		return nil, err
 	}
@@ -58,10 +62,15 @@ func Compare(old, now []*manifest.Object, opts Options) ([]Finding, error) {
 		return nil, err
 	}
 	names := namesOf(before, after)
-	results := make([][]found, len(names))
+	results, errs := make([][]found, len(names)), make([]error, len(names))
 	each(len(names), func(i int) {
-		results[i] = comparators.compare(names[i], before[names[i]], after[names[i]])
+		results[i], errs[i] = comparators.compare(names[i], before[names[i]], after[names[i]])
 	})
+	for _, err := range errs {
+		if err != nil {
+			return nil, err // the first by name, whoever was faster
+		}
+	}
 	all := slices.Concat(results...)
 	if len(opts.Objects) > 0 {
 		faults, err := checkObjects(opts.Objects, before, after)
@@ -110,8 +119,9 @@ func each(n int, do func(i int)) {
 	wait.Wait()
 }
 
-// compare returns the findings about one CRD. One side may be missing.
-func (c *comparators) compare(name string, old, now *crd) []found {
+// compare returns the findings about one CRD. One side may be missing. It keeps nothing of the CRDs: what is decoded is
+// several times as large as the text.
+func (c *comparators) compare(name string, old, now *crd) ([]found, error) {
 	var all []found
 	add := func(rule, version, path, message string) {
 		all = append(all, found{Finding{CRD: name, Version: version, Rule: rule, Path: path, Message: message}, ""})
@@ -119,36 +129,44 @@ func (c *comparators) compare(name string, old, now *crd) []found {
 	switch {
 	case now == nil:
 		add(ruleCRDRemoved, "", "", "the CRD is gone: where it is pruned, every "+old.kind()+" is deleted with it")
-		return all
+		return all, nil
 	case old == nil:
 		add(ruleCRDAdded, "", "", "new CRD of "+now.kind())
-		return all
+		return all, nil
 	case old.same(now):
-		return nil
+		return nil, nil
 	}
-	compareVersions(old.v1, now.v1, add)
-	for _, i := range c.compareCRDs(old.v1, now.v1) {
+	a, err := old.decode()
+	if err != nil {
+		return nil, err
+	}
+	b, err := now.decode()
+	if err != nil {
+		return nil, err
+	}
+	compareVersions(a, b, add)
+	for _, i := range c.compareCRDs(a, b) {
 		add(i.rule, "", i.path, i.message)
 	}
-	for _, v := range old.v1.Spec.Versions {
-		if w := version(now.v1, v.Name); w != nil {
+	for _, v := range a.Spec.Versions {
+		if w := version(b, v.Name); w != nil {
 			for _, i := range c.compareSchemas(schemaOf(&v), schemaOf(w)) {
 				add(i.rule, v.Name, i.path, i.message)
 			}
 		}
 	}
 	limit := ruleServedVersions
-	if conversion := now.v1.Spec.Conversion; conversion != nil &&
+	if conversion := b.Spec.Conversion; conversion != nil &&
 		conversion.Strategy == apiextensionsv1.WebhookConverter {
 		limit = ruleConvertedVersions
 	}
-	for versions, issues := range c.compareServed(old.v1, now.v1) {
+	for versions, issues := range c.compareServed(a, b) {
 		for _, i := range issues {
 			all = append(all, found{Finding{CRD: name, Version: versions, Rule: i.rule, Path: i.path,
 				Message: i.message}, limit})
 		}
 	}
-	return all
+	return all, nil
 }
 
 func version(crd *apiextensionsv1.CustomResourceDefinition, name string) *versionOf {

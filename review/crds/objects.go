@@ -103,14 +103,14 @@ func (c *checker) server(gvk schema.GroupVersionKind, crd *crd) (*server, error)
 	if s, ok := c.servers[gvk]; ok {
 		return s, nil
 	}
-	if err := crd.decode(); err != nil {
+	v1, err := crd.decode()
+	if err != nil {
 		return nil, err
 	}
 	var s *server
-	if v := version(crd.v1, gvk.Version); v != nil && v.Served {
-		var err error
-		if s, err = newServer(crd.v1, v); err != nil {
-			i := slices.IndexFunc(crd.v1.Spec.Versions, func(w versionOf) bool { return w.Name == gvk.Version })
+	if v := version(v1, gvk.Version); v != nil && v.Served {
+		if s, err = newServer(v1, v); err != nil {
+			i := slices.IndexFunc(v1.Spec.Versions, func(w versionOf) bool { return w.Name == gvk.Version })
 			return nil, crd.Errorf(fmt.Sprintf("spec.versions[%d].schema.openAPIV3Schema", i),
 				"the API server cannot use this schema: %v", err)
 		}

@@ -11,17 +11,11 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// crd is a CRD as it was read, and as an object of apiextensions.k8s.io/v1 once it is decoded.
-type crd struct {
-	*manifest.Object
-	v1 *apiextensionsv1.CustomResourceDefinition
-}
+// crd is a CRD as it was read.
+type crd struct{ *manifest.Object }
 
 // kind returns the kind of the objects that the CRD defines.
 func (c *crd) kind() string {
-	if c.v1 != nil {
-		return c.v1.Spec.Names.Kind
-	}
 	kind, err := c.Get("spec", "names", "kind")
 	if s, ok := kind.(string); err == nil && ok {
 		return s
@@ -35,24 +29,7 @@ func (c *crd) same(d *crd) bool {
 	return c.APIVersion == d.APIVersion && raw != nil && bytes.Equal(raw, d.Raw())
 }
 
-// pair returns the CRDs of both sides by name. Those that are on both sides and differ are decoded. Of two CRDs of one
-// name on one side the first one counts.
-func pair(old, now []*manifest.Object) (before, after map[string]*crd, err error) {
-	if before, err = byName(old); err != nil {
-		return nil, nil, err
-	}
-	if after, err = byName(now); err != nil {
-		return nil, nil, err
-	}
-	var todo []*crd
-	for _, name := range namesOf(before) {
-		if b := after[name]; b != nil && !before[name].same(b) {
-			todo = append(todo, before[name], b)
-		}
-	}
-	return before, after, decodeAll(todo)
-}
-
+// byName returns the CRDs by their names. Of two with one name the first one counts.
 func byName(objects []*manifest.Object) (map[string]*crd, error) {
 	out := map[string]*crd{}
 	for _, o := range objects {
@@ -69,72 +46,62 @@ func byName(objects []*manifest.Object) (map[string]*crd, error) {
 	return out, nil
 }
 
-// decodeAll decodes CRDs. The error is that of the first one that cannot be decoded.
-func decodeAll(crds []*crd) error {
-	errs := make([]error, len(crds))
-	each(len(crds), func(i int) { errs[i] = crds[i].decode() })
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (c *crd) decode() error {
-	if c.v1 != nil {
-		return nil
-	}
+// decode returns a CRD as an object of apiextensions.k8s.io/v1. It refuses CRDs about which nothing can be said.
+func (c *crd) decode() (*apiextensionsv1.CustomResourceDefinition, error) {
+	v1 := &apiextensionsv1.CustomResourceDefinition{}
 	switch c.APIVersion {
 	case apiextensionsv1.SchemeGroupVersion.String():
-		typed := &apiextensionsv1.CustomResourceDefinition{}
-		if err := decode(c.Object, typed); err != nil {
-			return err
+		if err := decode(c.Object, v1); err != nil {
+			return nil, err
 		}
-		c.v1 = typed
 	case apiextensionsv1beta1.SchemeGroupVersion.String():
-		typed := &apiextensionsv1beta1.CustomResourceDefinition{}
-		if err := decode(c.Object, typed); err != nil {
-			return err
-		}
-		converted, err := fromV1Beta1(typed)
+		old := &apiextensionsv1beta1.CustomResourceDefinition{}
+		err := decode(c.Object, old)
 		if err != nil {
-			return c.Errorf("spec", "%v", err)
+			return nil, err
 		}
-		c.v1 = converted
+		if v1, err = fromV1Beta1(old); err != nil {
+			return nil, c.Errorf("spec", "%v", err)
+		}
 	default:
-		return c.Errorf("apiVersion", "%q is no version of CustomResourceDefinition, want %s", c.APIVersion,
+		return nil, c.Errorf("apiVersion", "%q is no version of CustomResourceDefinition, want %s", c.APIVersion,
 			apiextensionsv1.SchemeGroupVersion)
 	}
-	return c.check()
+	if len(v1.Spec.Versions) == 0 {
+		return nil, c.Errorf("spec.versions", "the CRD has no versions")
+	}
+	if v1.Spec.Names.Kind == "" {
+		return nil, c.Errorf("spec.names.kind", "missing")
+	}
+	return v1, nil
 }
 
-// check refuses what nothing can be said about.
-func (c *crd) check() error {
-	if len(c.v1.Spec.Versions) == 0 {
-		return c.Errorf("spec.versions", "the CRD has no versions")
-	}
-	if c.v1.Spec.Names.Kind == "" {
-		return c.Errorf("spec.names.kind", "missing")
-	}
-	return nil
-}
-
-// decode is manifest.Object.Into without the search for unknown fields, which takes as long as the rest.
+// decode is manifest.Object.Into without the search for unknown fields, which takes as long as the rest. The object
+// does not keep its parsed text.
 func decode(o *manifest.Object, typed any) error {
+	if data, err := valueOf(o); err == nil && json.Unmarshal(data, typed) == nil {
+		return nil
+	}
 	value, err := o.Value()
 	if err != nil {
 		return err
 	}
-	data, err := json.Marshal(value)
-	if err != nil {
-		return o.Errorf("", "%v", err)
-	}
-	if json.Unmarshal(data, typed) == nil {
-		return nil
-	}
 	_, err = o.Decode(value, typed) // names the field
 	return err
+}
+
+// valueOf returns an object as JSON.
+func valueOf(o *manifest.Object) ([]byte, error) {
+	if raw := o.Raw(); raw != nil && !o.Parsed() {
+		if again, err := manifest.ReadOne(o.File, raw); err == nil {
+			o = again
+		}
+	}
+	value, err := o.Value()
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(value)
 }
 
 // fromV1Beta1 converts a CRD as the API server does: defaults, then by way of the internal type.

@@ -61,8 +61,13 @@ func Parse(name string, data []byte) (*Policy, error) {
 	}
 	p := &parser{Object: o}
 	if o.APIVersion != APIVersion || o.Kind != Kind {
+		what := fmt.Sprintf("this is %s %s, not a policy", cmp.Or(o.APIVersion, "of no apiVersion"),
+			cmp.Or(o.Kind, "and no kind"))
+		if o.APIVersion+o.Kind == "" {
+			what = "not a policy: apiVersion and kind are missing"
+		}
 		return nil, p.fail(cmp.Or(wrongField(o), "kind"), "start it with apiVersion: "+APIVersion+", kind: "+Kind,
-			"this is %s %s, not a policy", cmp.Or(o.APIVersion, "of no apiVersion"), cmp.Or(o.Kind, "and no kind"))
+			"%s", what)
 	}
 	if dups := o.Duplicates(); len(dups) > 0 {
 		return nil, &manifest.Error{

@@ -128,13 +128,13 @@ func factsOf(o Operator) map[fact]string {
 	set(change.Kubernetes, "minKubeVersion", spec.MinKubeVersion)
 	set(change.Maturity, "maturity", spec.Maturity)
 	set(change.Maturity, "capabilities", o.Annotations["capabilities"])
+	for _, message := range o.Deprecated {
+		have(change.Deprecation, "deprecated: "+message)
+	}
 	for _, p := range o.Properties {
 		if p.Type == "olm.deprecated" {
 			have(change.Deprecation, "deprecated in its catalog")
 		}
-	}
-	if o.Annotations["operatorframework.io/deprecated"] != "" {
-		have(change.Deprecation, o.Annotations["operatorframework.io/deprecated"])
 	}
 	return out
 }

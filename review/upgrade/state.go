@@ -32,6 +32,7 @@ type Operator struct {
 	Dependencies []bundle.Property // of the bundle; none for a tree
 	Properties   []bundle.Property // of the bundle or its catalog; none for a tree
 	Replaces     *string           // the catalog's; nil for other sources
+	Deprecated   []string          // what the catalog says of the bundle, its channel or its package
 
 	// InstallMode is what its OperatorGroup asks for; empty if that is not known. Unsupported says that the operator
 	// does not support it.

@@ -35,6 +35,8 @@ type installation struct {
 	cluster *cluster.Cluster
 	before  map[string]bool // UIDs of what was there before
 	csvs    []string        // of all bundles
+
+	usersBefore recordings.Users // what the roles for users allow before
 }
 
 // bundles are the directories of all bundles.
@@ -68,6 +70,13 @@ func (i *installation) prepare(ctx context.Context) error {
 		if err := i.installer(ctx); err != nil {
 			return err
 		}
+	}
+	err := makeClusterReader(ctx, i.cluster)
+	if err != nil {
+		return err
+	}
+	if i.usersBefore, err = usersRules(ctx, i.cluster); err != nil {
+		return err
 	}
 	objects, err := i.cluster.Objects(ctx, uncompared)
 	i.before = map[string]bool{}

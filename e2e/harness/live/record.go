@@ -14,6 +14,7 @@ import (
 
 	"github.com/olmgen/olmgen/e2e/harness/catalog"
 	"github.com/olmgen/olmgen/e2e/harness/cluster"
+	recordings "github.com/olmgen/olmgen/golden/live"
 	"github.com/olmgen/olmgen/internal/compare"
 )
 
@@ -26,60 +27,70 @@ const (
 var uncompared = append([]string{"CatalogSource", "InstallPlan", "OLMConfig", "Operator", "Subscription"},
 	cluster.ByTheWay...)
 
-// Record installs the bundle of a case in a cluster that has nothing but OLM and gives what is new once nothing changes
-// any more.
-func Record(ctx context.Context, c *cluster.Cluster, golden string, what compare.Case) (compare.Case, []compare.Object,
-	error) {
+// Recording is what a real OLM makes of a case.
+type Recording struct {
+	Case    compare.Case
+	Objects []compare.Object // that are new
+	Users   recordings.Users
+}
+
+// Record installs the bundle of a case in a cluster that has nothing but OLM, and returns what is new once nothing
+// changes any more.
+func Record(ctx context.Context, c *cluster.Cluster, golden string, what compare.Case) (*Recording, error) {
 	i := &installation{Case: what, golden: golden, cluster: c}
 	i.Optional, i.Objects = nil, 0
 	if err := i.prepare(ctx); err != nil {
-		return i.Case, nil, err
+		return nil, err
 	}
 	cat, err := catalog.Serve(i.bundles()...)
 	if err != nil {
-		return i.Case, nil, err
+		return nil, err
 	}
 	defer cat.Stop()
 	if err := i.subscribe(ctx, cat); err != nil {
-		return i.Case, nil, err
+		return nil, err
 	}
-	objects, err := i.settle(ctx)
+	objects, users, err := i.settle(ctx)
 	if err != nil {
-		return i.Case, nil, err
+		return nil, err
 	}
 	if !i.Options().Incomplete {
 		i.Message = ""
 	}
 	i.Optional = optional(i.Case, objects)
-	return i.Case, objects, nil
+	return &Recording{i.Case, objects, users}, nil
 }
 
 // settle waits until the CSV has succeeded, or will not, and then until nothing changes any more.
-func (i *installation) settle(ctx context.Context) ([]compare.Object, error) {
+func (i *installation) settle(ctx context.Context) ([]compare.Object, recordings.Users, error) {
 	started, last, since := time.Now(), "", time.Now()
 	for {
 		if err := i.cluster.Check(); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if i.look(ctx) || time.Since(started) > patience {
 			objects, err := i.made(ctx)
 			if err != nil {
-				return nil, err
+				return nil, nil, err
 			}
-			now, err := json.Marshal(objects)
+			users, err := i.gained(ctx)
 			if err != nil {
-				return nil, err
+				return nil, nil, err
+			}
+			now, err := json.Marshal([]any{objects, users})
+			if err != nil {
+				return nil, nil, err
 			}
 			if string(now) != last {
 				last, since = string(now), time.Now()
 			}
 			if time.Since(since) > quiet {
-				return objects, nil
+				return objects, users, nil
 			}
 		}
 		select {
 		case <-ctx.Done():
-			return nil, ctx.Err()
+			return nil, nil, ctx.Err()
 		case <-time.After(500 * time.Millisecond):
 		}
 	}

@@ -1,0 +1,115 @@
+package catalog
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+
+	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/bundle/source"
+)
+
+// skipRangeAnnotation is where a CSV has the skipRange of its channel entries.
+const skipRangeAnnotation = "olm.skipRange"
+
+// ReadBundles makes a catalog of the bundles below a directory and of the legacy packages (package manifests) in it.
+// The channels, replaces, skips and skipRange are those of the bundles.
+func ReadBundles(ctx context.Context, dir string, o Options) (*Catalog, error) {
+	c := &Catalog{Packages: map[string]*Package{}}
+	err := filepath.WalkDir(dir, func(p string, e fs.DirEntry, err error) error {
+		if err != nil || !e.IsDir() {
+			return err
+		}
+		legacy, err := filepath.Glob(filepath.Join(p, "*.package.yaml"))
+		switch {
+		case err != nil:
+			return err
+		case len(legacy) > 0:
+			err = c.addLegacy(ctx, p, o)
+		case isBundle(p):
+			err = c.addOpened(ctx, p, o.Source)
+		default:
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		return fs.SkipDir // the rest of the directory belongs to it
+	})
+	return c, err
+}
+
+func isBundle(dir string) bool {
+	info, err := os.Stat(filepath.Join(dir, "manifests"))
+	return err == nil && info.IsDir()
+}
+
+// addLegacy adds each version of a legacy package.
+func (c *Catalog) addLegacy(ctx context.Context, dir string, o Options) error {
+	versions, err := source.Convert(ctx, dir, o.Source)
+	if err != nil {
+		return err
+	}
+	for _, v := range versions {
+		chosen := o.Source
+		chosen.Force, chosen.Version = source.KindPackageManifest, path.Base(v.Dir)
+		if err := c.addOpened(ctx, dir, chosen); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *Catalog) addOpened(ctx context.Context, ref string, o source.Options) error {
+	if o.Force == "" {
+		o.Force = source.KindDir
+	}
+	s, err := source.Open(ctx, ref, o)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	b, err := bundle.Read(s.FS, bundle.ReadOptions{})
+	if err != nil {
+		return fmt.Errorf("%s: %w", ref, err)
+	}
+	c.addBundle(b, Place{File: filepath.Join(ref, filepath.FromSlash(b.CSVObject.File)), Line: b.CSVObject.Line})
+	return nil
+}
+
+// addBundle adds a bundle to the channels that it names.
+func (c *Catalog) addBundle(b *bundle.Bundle, at Place) {
+	p := c.Packages[b.Package]
+	if p == nil {
+		p = &Package{Place: at, Name: b.Package, Declared: true}
+		c.Packages[b.Package] = p
+	}
+	if b.DefaultChannel != "" {
+		p.DefaultChannel = b.DefaultChannel
+	}
+	if p.DefaultChannel == "" && len(b.Channels) > 0 {
+		p.DefaultChannel = b.Channels[0]
+	}
+	if p.Bundle(b.CSV.Name) != nil {
+		p.fault(at, "duplicate-bundle", "package %q has duplicate bundle %q", p.Name, b.CSV.Name)
+		return
+	}
+	added := &Bundle{Place: at, Name: b.CSV.Name, Objects: true}
+	for _, property := range b.CatalogProperties() {
+		added.Properties = append(added.Properties, Property(property))
+	}
+	p.Bundles = append(p.Bundles, added)
+	for _, name := range b.Channels {
+		ch := p.Channel(name)
+		if ch == nil {
+			ch = &Channel{Place: at, Name: name}
+			p.Channels = append(p.Channels, ch)
+		}
+		ch.Entries = append(ch.Entries, Entry{Place: at, Name: b.CSV.Name, Replaces: b.CSV.Spec.Replaces,
+			Skips: slices.Clone(b.CSV.Spec.Skips), SkipRange: b.CSV.Annotations[skipRangeAnnotation]})
+	}
+}
