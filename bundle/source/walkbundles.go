@@ -17,8 +17,8 @@ type CatalogBundle struct {
 	objects bool // whether the catalog holds them
 }
 
-// WalkBundles calls fn for each bundle of a file-based catalog that want asks for, in the order of the catalog. It holds
-// one bundle in memory at a time. An error of fn ends the walk.
+// WalkBundles calls fn for each bundle of a file-based catalog that want asks for, in the order of the catalog. It
+// holds one bundle in memory at a time. An error of fn ends the walk.
 func WalkBundles(ctx context.Context, arg string, o Options, want func(pkg, name string) bool,
 	fn func(*CatalogBundle) error) error {
 	return WalkCatalog(ctx, arg, o, func(d CatalogDocument) error {
@@ -50,7 +50,8 @@ func (b *CatalogBundle) HasCSV() bool {
 }
 
 // Open returns the bundle as it is in these channels of its package.
-func (b *CatalogBundle) Open(ctx context.Context, channels []string, defaultChannel string, o Options) (*Source, error) {
+func (b *CatalogBundle) Open(ctx context.Context, channels []string, defaultChannel string,
+	o Options) (*Source, error) {
 	p := &catalogPackage{name: b.Package, defaultChannel: defaultChannel, channels: map[string]*catalogChannel{}}
 	for _, name := range channels {
 		p.channels[name] = &catalogChannel{name: name, entries: []channelEntry{{Name: b.Name}}}

@@ -94,7 +94,8 @@ finding of level error. The exit code is 3 if there are findings at or above
 			if findings.Reaches(report.Findings(), failOn) {
 				list := report.Findings()
 				return &foundError{fmt.Sprintf("%s, %s in %s", plural(findings.Count(list, findings.Error), "error"),
-					plural(findings.Count(list, findings.Warning), "warning"), plural(report.Totals.Releases, "release"))}
+					plural(findings.Count(list, findings.Warning), "warning"),
+					plural(report.Totals.Releases, "release"))}
 			}
 			return nil
 		},

@@ -50,7 +50,8 @@ Without objects, what a package may do and what changed are not known.`,
 			}
 			report(cmd.ErrOrStderr(), dir, result)
 			if s.Failed > 0 {
-				fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: warning: %s cannot be read\nhint: the pages say why\n", plural(s.Failed, "bundle"))
+				fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: warning: %s cannot be read\nhint: the pages say why\n",
+					plural(s.Failed, "bundle"))
 			}
 			return nil
 		},

@@ -223,9 +223,9 @@ func (x *Inspected) render(b *bundle.Bundle) error {
 	if err != nil {
 		return err
 	}
-	in := permissions.Input{Rendered: true, Shipped: b.Others, Namespace: result.Namespace, Operator: permissions.Operator{
-		Name: result.CSV, Package: result.Package, Version: result.Version, InstallMode: string(result.InstallMode),
-		Namespace: result.Namespace}}
+	in := permissions.Input{Rendered: true, Shipped: b.Others, Namespace: result.Namespace}
+	in.Operator = permissions.Operator{Name: result.CSV, Package: result.Package, Version: result.Version,
+		InstallMode: string(result.InstallMode), Namespace: result.Namespace}
 	in.CSVs = []permissions.CSV{{ClusterServiceVersion: b.CSV, Object: b.CSVObject, Namespace: result.Namespace}}
 	var all []*manifest.Object
 	for _, o := range result.Objects {

@@ -89,9 +89,10 @@ func (row Row) cells() []string {
 		}
 		return s
 	}
-	return []string{printable(row.Package), printable(cmp.Or(row.Version, row.Name)), row.modes(), unknown(row.reaches()),
-		unknown(dash(row.Webhooks.Total())), row.crds(), unknown(row.images()),
-		unknown(cmp.Or(printable(strings.Join(row.Unsupported, ",")), "-")), unknown(row.findings()), yes(row.Deprecated != "")}
+	kinds := cmp.Or(printable(strings.Join(row.Unsupported, ",")), "-")
+	return []string{printable(row.Package), printable(cmp.Or(row.Version, row.Name)), row.modes(),
+		unknown(row.reaches()), unknown(dash(row.Webhooks.Total())), row.crds(), unknown(row.images()),
+		unknown(kinds), unknown(row.findings()), yes(row.Deprecated != "")}
 }
 
 func printable(s string) string { return findings.Printable(text.OneLine(s)) }
@@ -181,7 +182,8 @@ func Size(n int) string {
 func (r *Report) problems(w io.Writer) {
 	for _, row := range r.Rows {
 		if row.Error != "" {
-			fmt.Fprintf(w, "error: %s %s: %s\n", printable(row.Package), printable(cmp.Or(row.Version, row.Name)), printable(row.Error))
+			fmt.Fprintf(w, "error: %s %s: %s\n", printable(row.Package), printable(cmp.Or(row.Version, row.Name)),
+				printable(row.Error))
 		}
 	}
 	for _, u := range r.Unread {
@@ -219,7 +221,8 @@ func (r *Report) known(w io.Writer) {
 	t := r.Totals
 	var parts []string
 	for _, c := range t.Reaches {
-		parts = append(parts, fmt.Sprintf("%s %d (%d in the cluster)", short[permissions.Risk(c.Name)], c.Releases, c.Cluster))
+		parts = append(parts, fmt.Sprintf("%s %d (%d in the cluster)", short[permissions.Risk(c.Name)], c.Releases,
+			c.Cluster))
 	}
 	fmt.Fprintf(w, "reaches: %s\n", strings.Join(parts, ", "))
 	fmt.Fprintf(w, "webhooks: %s; CRDs: %d, %s; images: %d by digest, %d by tag\n", text.Count(t.Webhooks, "release"),

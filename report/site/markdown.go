@@ -33,7 +33,8 @@ type belowHeadings struct{}
 func (belowHeadings) Transform(doc *ast.Document, reader text.Reader, _ parser.Context) {
 	var pictures []*ast.Image
 	var above []int // the levels of the headings above one
-	_ = ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) { // the function returns no error
+	// The function returns no error.
+	_ = ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		switch n := n.(type) {
 		case *ast.Heading:
 			if entering {
@@ -61,7 +62,8 @@ func (belowHeadings) Transform(doc *ast.Document, reader text.Reader, _ parser.C
 
 var policy = sync.OnceValue(func() *bluemonday.Policy {
 	p := bluemonday.NewPolicy()
-	p.AllowElements("p", "br", "hr", "em", "strong", "del", "code", "pre", "blockquote", "ul", "ol", "li", "h3", "h4", "h5", "h6")
+	p.AllowElements("p", "br", "hr", "em", "strong", "del", "code", "pre", "blockquote", "ul", "ol", "li", "h3", "h4",
+		"h5", "h6")
 	p.AllowAttrs("start").Matching(regexp.MustCompile(`^\d{1,6}$`)).OnElements("ol")
 	p.AllowAttrs("href").OnElements("a")
 	p.AllowURLSchemes("http", "https", "mailto")

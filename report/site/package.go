@@ -2,11 +2,14 @@ package site
 
 import (
 	"cmp"
+	_ "embed"
 	"fmt"
 	"html/template"
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/webpage"
@@ -41,7 +44,7 @@ type making struct {
 // difference is a page about two releases.
 type difference struct {
 	href, headline string
-	style          webpage.Style
+	risky          bool // it gains a dangerous permission or breaks a CRD
 	old            *audit.Inspected
 }
 
@@ -84,7 +87,8 @@ func makePackage(p *audit.Package, list []*audit.Inspected, slug string) (*packa
 
 func (m *making) add(name string, p webpage.Page) error {
 	data, err := page(p)
-	m.out.files = append(m.out.files, output.File{Path: path.Join(dir(m.slug), name), Data: data, Lock: dir(m.slug)})
+	m.out.files = append(m.out.files,
+		output.File{Path: path.Join(dir(m.slug), name), Data: data, Lock: dir(m.slug)})
 	return err
 }
 
@@ -115,11 +119,7 @@ func (m *making) compare(x *audit.Inspected) error {
 		name := "diff/" + plainSlug(cmp.Or(old.Version, old.Name)) + "_" + plainSlug(cmp.Or(x.Version, x.Name)) + ".html"
 		p := report.Page()
 		p.Nav = m.nav("../index.html")
-		style := webpage.Plain
-		if risky(report) {
-			style = webpage.Warning
-		}
-		m.diffs[x] = difference{name, p.Lead, style, old}
+		m.diffs[x] = difference{name, p.Lead, risky(report), old}
 		return m.add(name, p)
 	}
 	return nil
@@ -148,8 +148,9 @@ func (m *making) page() webpage.Page {
 	p.Lead = m.lead()
 	p.Sections = append(p.Sections, m.overview(), m.may(), m.install(), m.brings())
 	if g, err := updates.Of(m.pkg.Package, updates.Options{}); err == nil {
-		p.Sections = append(p.Sections, webpage.Section{ID: "updates", Title: "Update graph",
-			HTML: template.HTML(`<div class="picture" tabindex="0" role="region" aria-label="Update graph">` + g.Inline() + `</div>`)})
+		picture := `<div class="picture" tabindex="0" role="region" aria-label="Update graph">` + g.Inline() + `</div>`
+		p.Sections = append(p.Sections,
+			webpage.Section{ID: "updates", Title: "Update graph", HTML: template.HTML(picture)})
 	}
 	p.Sections = append(p.Sections, m.history())
 	if m.head.CSV == nil {
@@ -162,12 +163,8 @@ func (m *making) page() webpage.Page {
 	return p
 }
 
-const packageStyle = `
-.picture { overflow-x: auto; }
-.picture svg { display: block; }
-.description { max-width: 60rem; border-left: 3px solid var(--line); padding-left: 1rem; }
-.description pre, pre.commands { white-space: pre-wrap; background: var(--soft); padding: .6rem .8rem; border-radius: .35rem; }
-`
+//go:embed package.css
+var packageStyle string
 
 func (m *making) lead() string {
 	x := m.head
@@ -226,11 +223,13 @@ func (m *making) may() webpage.Section {
 	if len(t.Rows) > 0 {
 		s.Tables = []webpage.Table{t}
 	} else {
-		s.Text = append(s.Text, "It reads no Secrets, writes no RBAC, runs in no pods, impersonates nobody and changes no webhooks or CRDs.")
+		s.Text = append(s.Text, "It reads no Secrets, writes no RBAC, runs in no pods, impersonates nobody and changes "+
+			"no webhooks or CRDs.")
 	}
 	o := x.Permissions.Operator
-	s.Text = append(s.Text, fmt.Sprintf("Version %s, installed in %s. Findings about the bundle and its permissions: %d errors, "+
-		"%d warnings, %d notes.", clean(x.Version), o.InstallMode, x.Row.Findings.Errors, x.Row.Findings.Warnings, x.Row.Findings.Notes))
+	f := x.Row.Findings
+	s.Text = append(s.Text, fmt.Sprintf("Version %s, installed in %s. Findings about the bundle and its permissions: "+
+		"%d errors, %d warnings, %d notes.", clean(x.Version), o.InstallMode, f.Errors, f.Warnings, f.Notes))
 	s.Links = []webpage.Link{{Text: "All permissions, and which line grants them", Href: "permissions.html"}}
 	return s
 }
@@ -245,8 +244,8 @@ func (m *making) brings() webpage.Section {
 	var list [][2]string
 	if x.Complete {
 		list = append(list, [2]string{"CRDs", fmt.Sprintf("%d, %s", x.CRDs.Count, audit.Size(x.CRDs.Bytes))},
-			[2]string{"Webhooks", fmt.Sprintf("%d validating, %d mutating, %d conversion", x.Webhooks.Validating, x.Webhooks.Mutating,
-				x.Webhooks.Conversion)},
+			[2]string{"Webhooks", fmt.Sprintf("%d validating, %d mutating, %d conversion", x.Webhooks.Validating,
+				x.Webhooks.Mutating, x.Webhooks.Conversion)},
 			[2]string{"Images", fmt.Sprintf("%d by digest, %d by tag", x.Images.Digest, x.Images.Tag)},
 			[2]string{"Kinds that OLM refuses", strings.Join(x.Unsupported, ", ")})
 		s.Tables = append(s.Tables, pairs(list...))
@@ -254,25 +253,26 @@ func (m *making) brings() webpage.Section {
 	if x.CSV == nil {
 		return s
 	}
-	apis := webpage.Table{Title: "APIs", Columns: []string{"Kind", "Version", "CRD"}}
-	for _, c := range x.CSV.Spec.CustomResourceDefinitions.Owned {
-		apis.Rows = append(apis.Rows, []webpage.Cell{{Text: c.Kind, Style: webpage.Strong}, {Text: c.Version}, {Text: c.Name, Style: webpage.Code}})
-	}
-	apis.Closed = len(apis.Rows) > manyRows
-	if len(apis.Rows) > 0 {
-		s.Tables = append(s.Tables, apis)
-	}
-	required := webpage.Table{Title: "Requires", Columns: []string{"Kind", "Version", "CRD"}}
-	for _, c := range x.CSV.Spec.CustomResourceDefinitions.Required {
-		required.Rows = append(required.Rows, []webpage.Cell{{Text: c.Kind, Style: webpage.Strong}, {Text: c.Version}, {Text: c.Name, Style: webpage.Code}})
-	}
-	if len(required.Rows) > 0 {
-		s.Tables = append(s.Tables, required)
+	crds := x.CSV.Spec.CustomResourceDefinitions
+	for _, t := range []webpage.Table{apis("APIs", crds.Owned), apis("Requires", crds.Required)} {
+		if len(t.Rows) > 0 {
+			s.Tables = append(s.Tables, t)
+		}
 	}
 	if len(s.Tables) == 0 {
 		s.Text = []string{"It owns no APIs."}
 	}
 	return s
+}
+
+// apis is a table of the CRDs that an operator owns or requires.
+func apis(title string, list []v1alpha1.CRDDescription) webpage.Table {
+	t := webpage.Table{Title: title, Columns: []string{"Kind", "Version", "CRD"}, Closed: len(list) > manyRows}
+	for _, c := range list {
+		t.Rows = append(t.Rows, []webpage.Cell{{Text: c.Kind, Style: webpage.Strong}, {Text: c.Version},
+			{Text: c.Name, Style: webpage.Code}})
+	}
+	return t
 }
 
 func (m *making) history() webpage.Section {
@@ -287,7 +287,11 @@ func (m *making) history() webpage.Section {
 		}
 		changed := webpage.Cell{}
 		if d, ok := m.diffs[x]; ok {
-			changed = webpage.Cell{Text: "since " + clean(cmp.Or(d.old.Version, d.old.Name)), Href: d.href, Note: d.headline}
+			changed = webpage.Cell{Text: "since " + clean(cmp.Or(d.old.Version, d.old.Name)), Href: d.href,
+				Note: d.headline}
+			if d.risky {
+				changed.Note += "; look at it before an upgrade"
+			}
 		}
 		may := webpage.Cell{Text: reaches(x.Row)}
 		if x.Error != "" {
@@ -329,8 +333,9 @@ func (m *making) install() webpage.Section {
 	if err := installTemplate.Execute(&b, commands); err != nil {
 		panic(err) // it is part of the program, and a Builder does not fail
 	}
-	s.Text = []string{"olmgen writes every object that OLM would create as plain YAML, with a kustomization.yaml. Argo CD or Flux applies the " +
-		"directory; nobody talks to a cluster by hand. To upgrade, render the next release into the same directory and read the diff."}
+	s.Text = []string{"olmgen writes every object that OLM would create as plain YAML, with a kustomization.yaml. Argo CD " +
+		"or Flux applies the directory; nobody talks to a cluster by hand. To upgrade, render the next release into the " +
+		"same directory and read the diff."}
 	s.HTML = template.HTML(b.String())
 	return s
 }
@@ -339,7 +344,8 @@ func (m *making) install() webpage.Section {
 func quote(s string) string {
 	s = clean(s)
 	if s != "" && strings.IndexFunc(s, func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("@%_+=:,./-", r))
+		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
+		return !letter && !(r >= '0' && r <= '9') && !strings.ContainsRune("@%_+=:,./-", r)
 	}) < 0 {
 		return s
 	}
