@@ -29,7 +29,7 @@ func WalkBundles(ctx context.Context, arg string, o Options, want func(pkg, name
 		}
 		if err := json.Unmarshal(d.JSON, &head); err != nil || head.Schema != "olm.bundle" ||
 			!want(head.Package, head.Name) {
-			return nil // whoever reads the catalog says what is wrong with it
+			return nil //nolint:nilerr // whoever reads the catalog says what is wrong with it
 		}
 		b := &CatalogBundle{Package: head.Package, Name: head.Name, File: d.File, Line: d.Line}
 		if err := decodeJSON(d.JSON, &b.bundle); err != nil {

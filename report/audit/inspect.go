@@ -139,7 +139,7 @@ func (x *Inspected) installed(r *Release) {
 }
 
 func baseName(csv permissions.CSV) string {
-	return bundle.BaseName(csv.ClusterServiceVersion.Name, csv.Spec.Version.String())
+	return bundle.BaseName(csv.Name, csv.Spec.Version.String())
 }
 
 // ofCSV takes what the ClusterServiceVersion says.

@@ -12,8 +12,8 @@ import (
 )
 
 // Each inspects the releases of each package that want asks for, and calls done once for each package, with its
-// releases in their order. done may be called from several goroutines, and not in the order of packages. The first error of done
-// ends the work. What is in memory at one time is what the packages need that are not done yet.
+// releases in their order. done may be called from several goroutines, and not in the order of packages. The first
+// error of done ends the work. What is in memory at one time is what the packages need that are not done yet.
 func (s *Set) Each(ctx context.Context, want func(*Package, *Release) bool,
 	done func(*Package, []*Inspected) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)

@@ -166,7 +166,8 @@ func indexStyle() string {
 	var b strings.Builder
 	b.WriteString(indexCSS)
 	for _, f := range filters {
-		fmt.Fprintf(&b, "main:has(input[data-tag=%[1]s]:checked) .index tbody tr:not(.%[1]s) { display: none; }\n", f.Tag)
+		fmt.Fprintf(&b, "main:has(input[data-tag=%[1]s]:checked) .index tbody tr:not(.%[1]s) { display: none; }\n",
+			f.Tag)
 	}
 	return b.String()
 }
@@ -182,9 +183,11 @@ func indexPage(title string, entries []entry, report *audit.Report) webpage.Page
 	p := webpage.Page{Title: title, Lead: lead, Style: indexStyle()}
 	p.Sections = append(p.Sections, webpage.Section{HTML: template.HTML(b.String())})
 	about := webpage.Section{Title: "About these pages", Text: []string{
-		"What a package may reach is that of its head: the newest release of its default channel, installed as olmgen " +
-			"render does it by default. It is not known where the catalog does not hold the objects of the bundle.",
-		"“Namespaced only” are operators that can be installed for one namespace and ask for no cluster permissions.",
+		"What a package may reach is that of its head: the newest release of its default channel, installed as " +
+			"olmgen render does it by default. It is not known where the catalog does not hold the objects of the " +
+			"bundle.",
+		"“Namespaced only” are operators that can be installed for one namespace and ask for no cluster " +
+			"permissions.",
 	},
 		Links: []webpage.Link{{Text: "All data as JSON", Href: dataName}}}
 	p.Sections = append(p.Sections, about)

@@ -26,8 +26,8 @@ var markdown = sync.OnceValue(func() goldmark.Markdown {
 		goldmark.WithParserOptions(parser.WithASTTransformers(util.Prioritized(belowHeadings{}, 100))))
 })
 
-// belowHeadings puts the headings of a description below those of its page, without a jump of levels, and replaces images by their text: a page
-// loads nothing.
+// belowHeadings puts the headings of a description below those of its page, without a jump of levels, and replaces
+// images by their text: a page loads nothing.
 type belowHeadings struct{}
 
 func (belowHeadings) Transform(doc *ast.Document, reader text.Reader, _ parser.Context) {

@@ -114,9 +114,11 @@ func (m *making) compare(x *audit.Inspected) error {
 		}
 		report, err := upgrade.Compare(*old.State, *x.State, upgrade.Options{})
 		if err != nil {
-			return nil // a CRD that cannot be read; the finding of the release says so
+			m.diffs[x] = difference{headline: "not compared: " + clean(cutText(err.Error(), 200)), old: old}
+			return nil //nolint:nilerr // one bad release does not stop the site
 		}
-		name := "diff/" + plainSlug(cmp.Or(old.Version, old.Name)) + "_" + plainSlug(cmp.Or(x.Version, x.Name)) + ".html"
+		from, to := plainSlug(cmp.Or(old.Version, old.Name)), plainSlug(cmp.Or(x.Version, x.Name))
+		name := "diff/" + from + "_" + to + ".html"
 		p := report.Page()
 		p.Nav = m.nav("../index.html")
 		m.diffs[x] = difference{name, p.Lead, risky(report), old}
@@ -195,7 +197,8 @@ func pairs(list ...[2]string) webpage.Table {
 func (m *making) overview() webpage.Section {
 	x := m.head
 	list := [][2]string{{"Package", m.pkg.Name}, {"Version", x.Version}, {"ClusterServiceVersion", x.Name},
-		{"Channels", strings.Join(x.Channels, ", ")}, {"Default channel", m.pkg.DefaultChannel}, {"Deprecated", x.Deprecated},
+		{"Channels", strings.Join(x.Channels, ", ")}, {"Default channel", m.pkg.DefaultChannel},
+		{"Deprecated", x.Deprecated},
 		{"Cannot be read", x.Error}, {"Install modes", strings.Join(x.InstallModes, ", ")},
 		{"Holds back upgrades of OpenShift after", x.MaxOpenShiftVersion}, {"From", m.pkg.Source}}
 	if x.CSV != nil {
@@ -223,8 +226,8 @@ func (m *making) may() webpage.Section {
 	if len(t.Rows) > 0 {
 		s.Tables = []webpage.Table{t}
 	} else {
-		s.Text = append(s.Text, "It reads no Secrets, writes no RBAC, runs in no pods, impersonates nobody and changes "+
-			"no webhooks or CRDs.")
+		s.Text = append(s.Text, "It reads no Secrets, writes no RBAC, runs in no pods, impersonates nobody and "+
+			"changes no webhooks or CRDs.")
 	}
 	o := x.Permissions.Operator
 	f := x.Row.Findings
@@ -333,9 +336,9 @@ func (m *making) install() webpage.Section {
 	if err := installTemplate.Execute(&b, commands); err != nil {
 		panic(err) // it is part of the program, and a Builder does not fail
 	}
-	s.Text = []string{"olmgen writes every object that OLM would create as plain YAML, with a kustomization.yaml. Argo CD " +
-		"or Flux applies the directory; nobody talks to a cluster by hand. To upgrade, render the next release into the " +
-		"same directory and read the diff."}
+	s.Text = []string{"olmgen writes every object that OLM would create as plain YAML, with a kustomization.yaml. " +
+		"Argo CD or Flux applies the directory; nobody talks to a cluster by hand. To upgrade, render the next " +
+		"release into the same directory and read the diff."}
 	s.HTML = template.HTML(b.String())
 	return s
 }
@@ -345,7 +348,8 @@ func quote(s string) string {
 	s = clean(s)
 	if s != "" && strings.IndexFunc(s, func(r rune) bool {
 		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
-		return !letter && !(r >= '0' && r <= '9') && !strings.ContainsRune("@%_+=:,./-", r)
+		digit := r >= '0' && r <= '9'
+		return !letter && !digit && !strings.ContainsRune("@%_+=:,./-", r)
 	}) < 0 {
 		return s
 	}

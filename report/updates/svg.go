@@ -254,7 +254,8 @@ func (b laneBox) draw(out *strings.Builder, top int) {
 	b.y += top
 	tooltip := strings.TrimSuffix("channel "+b.lane.title()+"\n"+b.lane.Deprecated, "\n")
 	fmt.Fprintf(out, "<g><title>%s</title>"+
-		"<rect class=\"lane\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"6\"/>\n", escape(tooltip), b.x, b.y, b.w, b.h)
+		"<rect class=\"lane\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"6\"/>\n",
+		escape(tooltip), b.x, b.y, b.w, b.h)
 	name := "name"
 	if b.lane.Deprecated != "" {
 		name = "name struck"

@@ -173,7 +173,8 @@ func digits(s string) int {
 // laneOf puts the entries of a channel in order: each before those that it replaces or skips, and otherwise the
 // highest version first.
 func laneOf(p *catalog.Package, ch *catalog.Channel) Lane {
-	l := Lane{pkg: p, Name: ch.Name, Default: ch.Name == p.DefaultChannel, Deprecated: deprecation(p, "olm.channel", ch.Name)}
+	l := Lane{pkg: p, Name: ch.Name, Default: ch.Name == p.DefaultChannel,
+		Deprecated: deprecation(p, "olm.channel", ch.Name)}
 	heads := ch.Heads()
 	var nodes []Node
 	var olders [][]string
