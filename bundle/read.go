@@ -349,8 +349,8 @@ func text(x any) string {
 
 // properties takes a list of properties from the first document that has one. OLM's bundle loader takes an entry
 // without type or value (operator-registry: pkg/registry/parse.go). Such a property says nothing, so it is left out
-// with a warning. Such a dependency is refused, because it stands for something that the operator needs. What is no list is refused: OLM
-// ignores it without a word.
+// with a warning. Such a dependency is refused, because it stands for something that the operator needs. What is no
+// list is refused: OLM ignores it without a word.
 func (r *reader) properties(d *manifest.Document, field string, v any, to *[]Property) error {
 	list, ok := v.([]any)
 	if !ok && v != nil {

@@ -21,8 +21,8 @@ type Options struct {
 // maxBytes is the default limit for all documents of a catalog together. The largest public catalogs have 500 MB.
 const maxBytes = 4 << 30
 
-// Read reads a file-based catalog: a file, standard input ("-") or all YAML and JSON files below a directory. A directory
-// with bundles or a legacy package in place of a catalog is read as ReadBundles does.
+// Read reads a file-based catalog: a file, standard input ("-") or all YAML and JSON files below a directory. A
+// directory with bundles or a legacy package in place of a catalog is read as ReadBundles does.
 func Read(ctx context.Context, path string, o Options) (*Catalog, error) {
 	c := &reader{catalog: &Catalog{Packages: map[string]*Package{}}, bodies: o.Bodies}
 	err := source.WalkCatalog(ctx, path, o.source(), c.add)

@@ -28,7 +28,7 @@ subjects:
 	var got []string
 	for _, w := range result.Warnings {
 		if w.Class == bundle.WarnForeignSubject {
-			got = append(got, w.Error.Field+": "+w.Error.Msg)
+			got = append(got, w.Field+": "+w.Msg)
 		}
 	}
 	want := []string{

@@ -8,10 +8,10 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Most manifests are written by generators in plain block style. skim reads this style line by line, which takes a tenth
-// of the time that the YAML library takes. It checks the whole document (structure, quotes, duplicate keys) and returns
-// false for whatever is not surely plain; the YAML library then parses the document. What skim accepts, the library
-// accepts too, and reads the same from it (FuzzSkim, TestCorpusSkim).
+// Most manifests are written by generators in plain block style. skim reads this style line by line, which takes a
+// tenth of the time that the YAML library takes. It checks the whole document (structure, quotes, duplicate keys) and
+// returns false for whatever is not surely plain; the YAML library then parses the document. What skim accepts, the
+// library accepts too, and reads the same from it (FuzzSkim, TestCorpusSkim).
 //
 // CRDs are nine tenths of all bytes in bundles, and nine tenths of a CRD is its schema, which a rendering carries but
 // does not look into. skim makes no nodes for the schemas of a CRD unless it is asked for the whole document.

@@ -62,8 +62,8 @@ func (s *skimmer) blockLines(parent, explicit int) (start, indent int, ok bool) 
 	return start, indent, true
 }
 
-// blockText returns the text of the lines of a block, as libyaml's yaml_parser_scan_block_scalar reads it: chomp is '-',
-// '+' or 0. A folded text joins lines unless one of them begins with a blank.
+// blockText returns the text of the lines of a block, as libyaml's yaml_parser_scan_block_scalar reads it: chomp is
+// '-', '+' or 0. A folded text joins lines unless one of them begins with a blank.
 func blockText(lines []byte, indent int, folded bool, chomp byte) string {
 	var b strings.Builder
 	b.Grow(len(lines))

@@ -83,7 +83,7 @@ func (r *legacyReader) readOther(fsys dirFS, p string) error {
 	switch info, err := fsys.Stat(p); {
 	case err != nil || !info.Mode().IsRegular():
 		leaveOut("not a regular file")
-		return nil
+		return nil //nolint:nilerr // the warning says so
 	case info.Size() > r.options.Limits.MaxFileBytes:
 		leaveOut("too large for a Kubernetes object")
 		return nil

@@ -26,8 +26,8 @@ type Release struct {
 // Open returns the bundle of a release.
 func (r Release) Open(ctx context.Context) (*Source, error) { return r.open(ctx) }
 
-// Releases returns all releases of a package: those of a directory that has the directories of bundles, of a catalog, or
-// of a legacy package. Of the options, Package chooses the package and Channel one of its channels.
+// Releases returns all releases of a package: those of a directory that has the directories of bundles, of a catalog,
+// or of a legacy package. Of the options, Package chooses the package and Channel one of its channels.
 func Releases(ctx context.Context, ref string, o Options) ([]Release, error) {
 	o = o.withDefaults()
 	kind, arg, err := recognise(ref, o.Force)
@@ -131,17 +131,18 @@ func releasesOfPackage(ctx context.Context, ref, dir string, o Options) ([]Relea
 		if o.Channel != "" && !slices.Contains(v.channels, o.Channel) {
 			continue
 		}
-		list = append(list, Release{Name: v.version(), Channels: v.channels, open: func(context.Context) (*Source, error) {
-			files, err := p.bundle(v)
-			if err != nil {
-				return nil, err
-			}
-			m, err := filesFS(path.Join(dir, v.dir), files, o.Limits)
-			if err != nil {
-				return nil, err
-			}
-			return &Source{FS: m, Ref: ref, Kind: KindPackageManifest}, nil
-		}})
+		list = append(list,
+			Release{Name: v.version(), Channels: v.channels, open: func(context.Context) (*Source, error) {
+				files, err := p.bundle(v)
+				if err != nil {
+					return nil, err
+				}
+				m, err := filesFS(path.Join(dir, v.dir), files, o.Limits)
+				if err != nil {
+					return nil, err
+				}
+				return &Source{FS: m, Ref: ref, Kind: KindPackageManifest}, nil
+			}})
 	}
 	if len(list) == 0 {
 		return nil, hint(errors.New(dir+": package "+quote(p.name)+" has no channel "+quote(o.Channel)), "there are %s",

@@ -181,7 +181,7 @@ func TestInstall(t *testing.T) {
 	} {
 		s := &resolve.State{Namespace: "ns", GlobalNamespace: "olm", Catalogs: []resolve.Source{
 			{Name: "one", Namespace: "olm", Catalog: c}, {Name: "two", Namespace: "olm", Priority: 1, Catalog: c}}}
-		got := ""
+		var got string
 		if err := s.Install(what); err != nil {
 			got = err.Error()
 		} else {

@@ -51,7 +51,7 @@ func (r *Report) Add(name string, result *Result) {
 func (r *Report) Findings() []catalog.Finding {
 	var all []catalog.Finding
 	for _, n := range r.Namespaces {
-		all = append(all, n.Result.Findings...)
+		all = append(all, n.Findings...)
 	}
 	return all
 }

@@ -63,11 +63,11 @@ func (c *converter) convert(p catalog.Property) (*requirement, error) {
 	case catalog.TypeConstraint:
 		parsed, err := constraints.Parse(p.Value)
 		if err != nil {
-			return nil, fmt.Errorf("parse olm.constraint: %v", err)
+			return nil, fmt.Errorf("parse olm.constraint: %w", err)
 		}
 		r, err := c.constraint(parsed)
 		if err != nil {
-			return nil, fmt.Errorf("convert olm.constraint to resolver predicate: %v", err)
+			return nil, fmt.Errorf("convert olm.constraint to resolver predicate: %w", err)
 		}
 		return r, nil
 	case catalog.TypeGVKRequired:

@@ -54,7 +54,8 @@ func (f *renderFlags) sayGrowth(cmd *cobra.Command, r *config.Rendered) {
 		grew = append(grew, text.Count(n, "breaking change")+" of CRDs")
 	}
 	if len(grew) > 0 {
-		fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: note: %s: %s: see %s\n", f.output, strings.Join(grew, ", "), f.howToSee(cmd))
+		fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: note: %s: %s: see %s\n", f.output, strings.Join(grew, ", "),
+			f.howToSee(cmd))
 	}
 }
 

@@ -47,8 +47,8 @@ func completeReport(cmd *cobra.Command) {
 	offer(cmd, "fail-on", words(findings.Levels))
 }
 
-// known removes the findings of the baseline, and writes a baseline on request. If not all could be read, it writes none
-// and calls no entry stale.
+// known removes the findings of the baseline, and writes a baseline on request. If not all could be read, it writes
+// none and calls no entry stale.
 func (f *reportFlags) known(stderr io.Writer, list []findings.Finding, all bool) ([]findings.Finding, error) {
 	fresh := list
 	if f.baseline != "" {

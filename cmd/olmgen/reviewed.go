@@ -43,7 +43,8 @@ func (r *reviewed) state(name string) (upgrade.State, error) {
 	if err != nil {
 		return upgrade.State{}, err
 	}
-	return upgrade.State{Name: name, Roles: roles, Objects: r.all, Operators: r.operators, Permissions: report, Locate: r.locate}, nil
+	return upgrade.State{Name: name, Roles: roles, Objects: r.all, Operators: r.operators, Permissions: report,
+		Locate: r.locate}, nil
 }
 
 // reviewSource renders a source as the other reports do, and says where its rules are from. tune may change what the
@@ -136,7 +137,7 @@ func reviewRendered(all *config.Rendered) (*reviewed, error) {
 			Replaces: opened.Replaces, InstallMode: result.InstallMode})
 	}
 	if len(all.Operators) == 1 {
-		r.Namespace = all.Operators[0].Result.Namespace
+		r.Namespace = all.Operators[0].Namespace
 	}
 	r.locate = r.located
 	return r, nil
@@ -235,9 +236,10 @@ func (f *renderFlags) reviewConfig(cmd *cobra.Command, file string) (*reviewed, 
 		return nil, err
 	}
 	for _, o := range all.Operators {
-		if o.Result.InstallMode == "" {
-			fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: warning: %s: its profile leaves RBAC to OLM: its permissions are not "+
-				"in the report\n", o.Name)
+		if o.InstallMode == "" {
+			fmt.Fprintf(cmd.ErrOrStderr(),
+				"olmgen: warning: %s: its profile leaves RBAC to OLM: its permissions are not "+
+					"in the report\n", o.Name)
 		}
 	}
 	r.Operator = permissions.Operator{Name: filepath.ToSlash(file)}

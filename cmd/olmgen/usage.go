@@ -106,14 +106,16 @@ func printFlags(w io.Writer, cmd *cobra.Command) {
 		printGroup(w, flags)
 	}
 	if explained && cmd.HasParent() {
-		fmt.Fprintf(w, "The topics in parentheses explain all flags; \"%s help topics\" lists them.\n", cmd.Root().Name())
+		fmt.Fprintf(w, "The topics in parentheses explain all flags; \"%s help topics\" lists them.\n",
+			cmd.Root().Name())
 	}
 }
 
 // flagsBelow returns the flags of a command that are below a topic, those of all commands included.
 func flagsBelow(cmd *cobra.Command, topic config.Topic) (list []*pflag.Flag) {
 	add := func(f *pflag.Flag) {
-		global := f.Name == "help" || f.Name == "version" && !cmd.HasParent() || cmd.InheritedFlags().Lookup(f.Name) == f ||
+		global := f.Name == "help" || f.Name == "version" && !cmd.HasParent() ||
+			cmd.InheritedFlags().Lookup(f.Name) == f ||
 			!cmd.HasParent() && config.TopicOf(f) == ""
 		if t := config.TopicOf(f); !f.Hidden && (global && topic == topicGlobal || !global && t == topic) {
 			list = append(list, f)

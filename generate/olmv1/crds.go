@@ -42,8 +42,9 @@ func (r *renderer) customResources() ([]Object, error) {
 // conversion returns the conversion of a CRD that calls the webhook.
 func (r *renderer) conversion(c *bundle.CRD, w v1alpha1.WebhookDescription) (map[string]any, error) {
 	if c.PreserveUnknownFields {
-		return nil, fmt.Errorf("custom resource definition '%s' must have .spec.preserveUnknownFields set to false to let "+
-			"API Server call webhook to do the conversion", c.Name)
+		return nil,
+			fmt.Errorf("custom resource definition '%s' must have .spec.preserveUnknownFields set to false to let "+
+				"API Server call webhook to do the conversion", c.Name)
 	}
 	path := "/"
 	if w.WebhookPath != nil {

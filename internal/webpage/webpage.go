@@ -94,7 +94,8 @@ func (p Page) Write(w io.Writer) error {
 		Sections              []section
 	}{
 		printable(p.Kind), printable(p.Title), printable(p.Lead), printableLinks(p.Nav),
-		template.CSS(styleText + p.Style), template.JS(scriptText), hash(styleText + p.Style), hash(scriptText), layout(p.Sections),
+		template.CSS(styleText + p.Style), template.JS(scriptText), hash(styleText + p.Style), hash(scriptText),
+		layout(p.Sections),
 	})
 }
 

@@ -63,8 +63,9 @@ func Open(name string) (*Repository, error) {
 	}
 	tree, err := repo.Worktree()
 	if errors.Is(err, git.ErrIsBareRepository) {
-		return nil, &manifest.Error{File: filepath.ToSlash(name), Msg: "the Git repository is bare: it has no work tree",
-			Tip: "name a path in a clone of it"}
+		return nil,
+			&manifest.Error{File: filepath.ToSlash(name), Msg: "the Git repository is bare: it has no work tree",
+				Tip: "name a path in a clone of it"}
 	}
 	if err != nil {
 		return nil, err
@@ -126,7 +127,8 @@ func (r *Repository) Checkout(rev, dir string, whole bool) (string, error) {
 func (r *Repository) tree(rev string) (*object.Tree, error) {
 	hash, err := r.repo.ResolveRevision(plumbing.Revision(rev))
 	if err != nil {
-		e := &manifest.Error{File: filepath.ToSlash(r.path), Msg: fmt.Sprintf("the Git repository has no revision %q", rev),
+		e := &manifest.Error{File: filepath.ToSlash(r.path),
+			Msg: fmt.Sprintf("the Git repository has no revision %q", rev),
 			Tip: "name a branch, a tag or a commit"}
 		if r.shallow() {
 			e.Tip = "the repository is shallow: fetch its whole history; actions/checkout does so with fetch-depth: 0"
@@ -154,7 +156,8 @@ func (r *Repository) shallow() bool {
 func (r *Repository) broken(rev string, err error) error {
 	if errors.Is(err, plumbing.ErrObjectNotFound) {
 		return &manifest.Error{File: filepath.ToSlash(r.path),
-			Msg: fmt.Sprintf("revision %q is not complete in the Git repository: it is shallow or a partial clone", rev),
+			Msg: fmt.Sprintf("revision %q is not complete in the Git repository: it is shallow or a partial clone",
+				rev),
 			Tip: "fetch all of it"}
 	}
 	return fmt.Errorf("%s: revision %q: %w", r.path, rev, err)

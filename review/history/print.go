@@ -33,7 +33,8 @@ var Formats = []Format{Text, Markdown, JSON, SVG}
 //go:embed schema.json
 var Schema []byte
 
-// Print writes a history. The same history gives the same bytes. An error is that of w, or a format that does not exist.
+// Print writes a history. The same history gives the same bytes. An error is that of w, or a format that does not
+// exist.
 func (h *History) Print(w io.Writer, format Format) error {
 	switch format {
 	case Text:
@@ -179,7 +180,8 @@ func (h *History) markdown(w io.Writer) error {
 		show.Fold(b, "The same in every release", func() {
 			for i, t := range h.Topics {
 				if !slices.Contains(shown, i) && len(h.Releases) > 0 {
-					fmt.Fprintf(b, "* %s: %s\n", esc(show.Short(t.Title)), esc(show.Short(h.Releases[0].Cells[i].Value)))
+					fmt.Fprintf(b, "* %s: %s\n", esc(show.Short(t.Title)),
+						esc(show.Short(h.Releases[0].Cells[i].Value)))
 				}
 			}
 		})

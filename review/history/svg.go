@@ -70,7 +70,8 @@ func (h *History) curve(b *strings.Builder, step, bottom int) {
 		fmt.Fprintf(&line, " V%d H%d", y, left+(i+1)*step)
 	}
 	if path := line.String(); path != "" {
-		fmt.Fprintf(b, `<path class="area" d="%s V%d H%d Z"/><path class="curve" d="%s"/>`+"\n", path, bottom, left, path)
+		fmt.Fprintf(b, `<path class="area" d="%s V%d H%d Z"/><path class="curve" d="%s"/>`+"\n", path, bottom, left,
+			path)
 	}
 	for i, r := range h.Releases {
 		y := bottom - r.Permissions*height/most
@@ -96,8 +97,10 @@ func (h *History) stripe(b *strings.Builder, topic, step, y int) {
 			class = "all"
 		}
 		x := left + i*step
-		fmt.Fprintf(b, `<rect class="%s" x="%d" y="%d" width="%d" height="%d"><title>%s</title></rect>`, class, x, y+2, step,
-			rowHeight-4, escape(fmt.Sprintf("%s: %s: %s, since %s", r.label(h), h.Topics[topic].Title, c.Value, since[c.Since])))
+		fmt.Fprintf(b, `<rect class="%s" x="%d" y="%d" width="%d" height="%d"><title>%s</title></rect>`, class, x, y+2,
+			step,
+			rowHeight-4,
+			escape(fmt.Sprintf("%s: %s: %s, since %s", r.label(h), h.Topics[topic].Title, c.Value, since[c.Since])))
 		if i > 0 && c.Since == r.Name {
 			fmt.Fprintf(b, `<line class="mark" x1="%d" y1="%d" x2="%d" y2="%d"/>`, x, y+1, x, y+rowHeight-1)
 		}
@@ -116,10 +119,12 @@ func (h *History) versions(b *strings.Builder, step, y int) {
 			continue
 		}
 		x := left + i*step + step/2
-		fmt.Fprintf(b, `<text class="quiet" x="%d" y="%d" transform="rotate(-60 %d %d)" text-anchor="end">%s</text>`+"\n", x, y+14,
+		fmt.Fprintf(b,
+			`<text class="quiet" x="%d" y="%d" transform="rotate(-60 %d %d)" text-anchor="end">%s</text>`+"\n", x, y+14,
 			x, y+14, escape(show.Cut(r.label(h), 20)))
 	}
-	fmt.Fprintf(b, `<text class="quiet" x="16" y="%d">red: the cluster; yellow: namespaces or names</text>`+"\n", y+labels-10)
+	fmt.Fprintf(b, `<text class="quiet" x="16" y="%d">red: the cluster; yellow: namespaces or names</text>`+"\n",
+		y+labels-10)
 }
 
 func escape(s string) string {

@@ -173,9 +173,9 @@ func (e *evaluation) subject(s Subject) error {
 	if err != nil {
 		return err
 	}
-	e.report.Permissions = append(e.report.Permissions, itemsOf(s, kept, Has, e.world.scopes)...)
+	e.report.Permissions = append(e.report.Permissions, itemsOf(s, kept, e.world.scopes)...)
 	for _, by := range slices.SortedFunc(maps.Keys(covered), Source.compare) {
-		for _, item := range itemsOf(s, covered[by], Has, e.world.scopes) {
+		for _, item := range itemsOf(s, covered[by], e.world.scopes) {
 			e.report.Covered = append(e.report.Covered, Covered{item, by})
 		}
 	}
@@ -242,7 +242,7 @@ func (e *evaluation) users() error {
 		if err != nil {
 			return err
 		}
-		e.report.Users = append(e.report.Users, itemsOf(s, kept, Has, e.world.scopes)...)
+		e.report.Users = append(e.report.Users, itemsOf(s, kept, e.world.scopes)...)
 	}
 	return nil
 }

@@ -41,7 +41,8 @@ func (r *Report) markdown(w io.Writer) error {
 		show.Fold(b, s.Name, func() { markdownLines(b, s.Sections) })
 	}
 	if len(v.Users) > 0 {
-		show.Fold(b, "Users gain, where they are bound to the role", func() { markdownLines(b, []section{{"", v.Users}}) })
+		show.Fold(b, "Users gain, where they are bound to the role",
+			func() { markdownLines(b, []section{{"", v.Users}}) })
 	}
 	if len(v.Covered) > 0 {
 		show.Fold(b, "Granted again, and covered by the grants above", func() {

@@ -21,7 +21,7 @@ func FactsOf(rules []rbacv1.PolicyRule, namespace string) ([]Fact, error) {
 			list = append(list, held{atom: a, place: namespace})
 		}
 	}
-	r := Report{Permissions: itemsOf(Subject{}, list, Has, clusterScoped)}
+	r := Report{Permissions: itemsOf(Subject{}, list, clusterScoped)}
 	facts := r.facts(clusterScoped)
 	for i := range facts {
 		facts[i].Subjects = nil

@@ -158,7 +158,7 @@ type held struct {
 }
 
 // itemsOf puts together what a subject has: one item for each source, risk and set of places, with as few as can be.
-func itemsOf(subject Subject, list []held, change Change, scope scopes) []Item {
+func itemsOf(subject Subject, list []held, scope scopes) []Item {
 	type key struct {
 		source Source
 		risk   Risk
@@ -187,7 +187,7 @@ func itemsOf(subject Subject, list []held, change Change, scope scopes) []Item {
 				same[id] = len(out)
 				out = append(out, Item{Subject: subject, Namespaces: []string{place}, Verbs: r.Verbs,
 					APIGroups: r.APIGroups, Resources: r.Resources, ResourceNames: r.ResourceNames,
-					NonResourceURLs: r.NonResourceURLs, Change: change, Risk: k.risk, Source: k.source})
+					NonResourceURLs: r.NonResourceURLs, Change: Has, Risk: k.risk, Source: k.source})
 			}
 		}
 	}

@@ -46,7 +46,7 @@ func UnboundRoles(in Input) (Roles, error) {
 		if err != nil {
 			return out, err
 		}
-		out.Items = append(out.Items, itemsOf(s, kept, Has, w.scopes)...)
+		out.Items = append(out.Items, itemsOf(s, kept, w.scopes)...)
 	}
 	return out, nil
 }

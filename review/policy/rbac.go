@@ -130,7 +130,8 @@ func (v *view) addClusterRole(o *entry) {
 		if err != nil {
 			v.faults = append(
 				v.faults,
-				hit{o.Object, fmt.Sprintf("aggregationRule.clusterRoleSelectors[%d]", i), text.OneLine(err.Error()), ""},
+				hit{o.Object, fmt.Sprintf("aggregationRule.clusterRoleSelectors[%d]", i), text.OneLine(err.Error()),
+					""},
 			)
 			return
 		}

@@ -86,7 +86,7 @@ func conditions(pairs []pair) map[string]string {
 	out := map[string]string{}
 	for _, p := range pairs {
 		if p.old != nil && p.now != nil {
-			out[p.old.ClusterServiceVersion.Name] = p.now.ClusterServiceVersion.Name
+			out[p.old.Name] = p.now.Name
 		}
 	}
 	return out

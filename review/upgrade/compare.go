@@ -71,7 +71,7 @@ func crdPlaces(states ...State) map[string]findings.Finding {
 func sideOf(s State) Side {
 	side := Side{Name: s.Name, Operators: []string{}}
 	for _, o := range s.Operators {
-		side.Operators = append(side.Operators, o.ClusterServiceVersion.Name)
+		side.Operators = append(side.Operators, o.Name)
 	}
 	return side
 }

@@ -63,7 +63,8 @@ func (r *Report) Findings() []findings.Finding {
 	}
 	for _, list := range [][]change.Change{r.Workloads, r.Identity} {
 		for _, c := range list {
-			f := findings.Finding{Rule: "changed-" + string(c.Part), Level: c.Severity.Level(), File: c.File, Line: c.Line,
+			f := findings.Finding{Rule: "changed-" + string(c.Part), Level: c.Severity.Level(), File: c.File,
+				Line:   c.Line,
 				Object: show.Short(c.Object), Message: changeText(c)}
 			if c.Message != "" {
 				f.Message += ": " + show.Short(c.Message)

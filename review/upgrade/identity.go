@@ -34,7 +34,7 @@ func identity(pairs []pair) []change.Change {
 		}
 		for i := range list {
 			c := &list[i]
-			c.Object = "ClusterServiceVersion " + o.ClusterServiceVersion.Name
+			c.Object = "ClusterServiceVersion " + o.Name
 			if o.Object != nil {
 				c.File, c.Line = o.Object.File, o.Object.LineOf(lineField[c.Part])
 			}

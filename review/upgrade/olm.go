@@ -22,7 +22,7 @@ const (
 func consequences(pairs []pair, now State, others []Operator) []Consequence {
 	var out []Consequence
 	add := func(o *Operator, rule string, s change.Severity, field, format string, args ...any) {
-		c := Consequence{Rule: rule, Operator: o.ClusterServiceVersion.Name, Severity: s,
+		c := Consequence{Rule: rule, Operator: o.Name, Severity: s,
 			Message: fmt.Sprintf(format, args...)}
 		if o.Object != nil {
 			c.File, c.Line = o.Object.File, o.Object.LineOf(field)
@@ -50,11 +50,12 @@ func consequences(pairs []pair, now State, others []Operator) []Consequence {
 		}
 		for _, crd := range freshCRDs(p) {
 			for i := range all {
-				if all[i].ClusterServiceVersion.Name != p.now.ClusterServiceVersion.Name && all[i].stem() != p.now.stem() &&
+				if all[i].Name != p.now.Name &&
+					all[i].stem() != p.now.stem() &&
 					slices.Contains(owned(&all[i]), crd) {
 					add(p.now, RuleCRDOwner, change.Error, ownedField,
 						"owns CRD %s, and so does %s: OLM refuses to install both in one set of namespaces", crd,
-						all[i].ClusterServiceVersion.Name)
+						all[i].Name)
 				}
 			}
 		}
@@ -76,9 +77,9 @@ const (
 
 func nameOf(p pair) string {
 	if p.now != nil {
-		return p.now.ClusterServiceVersion.Name
+		return p.now.Name
 	}
-	return p.old.ClusterServiceVersion.Name
+	return p.old.Name
 }
 
 // provided returns the APIs that an operator provides.
@@ -130,10 +131,10 @@ func freshCRDs(p pair) []string {
 // newer one says what it replaces (docs/spec/olm-v0.md, section 11).
 func noUpgrade(p pair) (change.Severity, string) {
 	if p.old == nil || p.old.stem() != p.now.stem() ||
-		p.old.ClusterServiceVersion.Name == p.now.ClusterServiceVersion.Name {
+		p.old.Name == p.now.Name {
 		return "", ""
 	}
-	old := p.old.ClusterServiceVersion.Name
+	old := p.old.Name
 	if p.now.replaces() == old || slices.Contains(p.now.Spec.Skips, old) {
 		return "", ""
 	}
@@ -142,9 +143,11 @@ func noUpgrade(p pair) (change.Severity, string) {
 	}
 	switch {
 	case p.now.replaces() != "":
-		return change.Warning, fmt.Sprintf("replaces %s and not %s: OLM does not upgrade in one step", p.now.replaces(), old)
+		return change.Warning,
+			fmt.Sprintf("replaces %s and not %s: OLM does not upgrade in one step", p.now.replaces(), old)
 	case p.now.Annotations[skipRange] != "" || len(p.now.Spec.Skips) > 0:
 		return change.Warning, fmt.Sprintf("neither skips nor skipRange has %s: OLM does not upgrade in one step", old)
 	}
-	return change.Info, fmt.Sprintf("has no replaces, skips or skipRange: its catalog has to say that it follows %s", old)
+	return change.Info,
+		fmt.Sprintf("has no replaces, skips or skipRange: its catalog has to say that it follows %s", old)
 }

@@ -42,7 +42,7 @@ type Operator struct {
 
 // stem returns the name of an operator without its version, by which two releases of it are found.
 func (o Operator) stem() string {
-	name := o.ClusterServiceVersion.Name
+	name := o.Name
 	if v := o.Spec.Version.String(); v != "0.0.0" {
 		for _, sep := range []string{".v", "-v", ".", "-"} {
 			if before, ok := strings.CutSuffix(name, sep+v); ok {
@@ -143,7 +143,8 @@ func (o Operator) supports(mode v1alpha1.InstallModeType) bool {
 func modeOf(objects []*manifest.Object, namespace string) (v1alpha1.InstallModeType, error) {
 	var groups []operatorsv1.OperatorGroup
 	for _, o := range objects {
-		if o.Kind != operatorsv1.OperatorGroupKind || o.Group() != operatorsv1.GroupVersion.Group || o.Namespace != namespace {
+		if o.Kind != operatorsv1.OperatorGroupKind || o.Group() != operatorsv1.GroupVersion.Group ||
+			o.Namespace != namespace {
 			continue
 		}
 		var g operatorsv1.OperatorGroup

@@ -104,7 +104,8 @@ func (r *Report) groups(s Section) []groupView {
 	}
 	var out []groupView
 	for _, c := range r.OLM {
-		out = add(out, show.Short(c.Operator), row{"~", c.Severity, "", show.Cut(c.Message, maxReason), c.Rule, at(c.File, c.Line)})
+		out = add(out, show.Short(c.Operator),
+			row{"~", c.Severity, "", show.Cut(c.Message, maxReason), c.Rule, at(c.File, c.Line)})
 	}
 	return out
 }
@@ -179,8 +180,9 @@ const maxReason = 300
 func changeGroups(list []change.Change) []groupView {
 	var out []groupView
 	for _, c := range list {
-		out = add(out, show.Short(c.Object), row{marks[c.Change], c.Severity, "", changeText(c), show.Cut(c.Message, maxReason),
-			at(c.File, c.Line)})
+		out = add(out, show.Short(c.Object),
+			row{marks[c.Change], c.Severity, "", changeText(c), show.Cut(c.Message, maxReason),
+				at(c.File, c.Line)})
 	}
 	return out
 }
@@ -241,15 +243,6 @@ func at(file string, line int) string {
 		return show.Short(path.Base(file))
 	}
 	return show.Short(fmt.Sprintf("%s:%d", path.Base(file), line))
-}
-
-// size counts the rows of a section.
-func (s sectionView) size() int {
-	n := 0
-	for _, g := range s.Groups {
-		n += len(g.Rows)
-	}
-	return n
 }
 
 func more(n int) string { return fmt.Sprintf("and %d more", n) }

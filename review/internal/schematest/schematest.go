@@ -88,7 +88,8 @@ func (s *Schema) structOf(t reflect.Type, defs map[string]any) map[string]any {
 			required = append(required, name)
 		}
 	}
-	return map[string]any{"type": "object", "additionalProperties": false, "properties": properties, "required": required}
+	return map[string]any{"type": "object", "additionalProperties": false, "properties": properties,
+		"required": required}
 }
 
 // Check validates a document.

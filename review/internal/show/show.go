@@ -1,4 +1,5 @@
-// Package show holds what the reports for people have in common: short and printable text, and folded parts of Markdown.
+// Package show holds what the reports for people have in common: short and printable text, and folded parts of
+// Markdown.
 package show
 
 import (

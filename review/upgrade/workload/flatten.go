@@ -75,11 +75,11 @@ func join(path, key string) string {
 func last(path string) string { return path[strings.LastIndexByte(path, '.')+1:] }
 
 func (v values) list(path string, list []any) {
-	switch name := last(path); {
-	case name == "args":
+	switch last(path) {
+	case "args":
 		v.arguments(path, list)
 		return
-	case name == "command":
+	case "command":
 		v[path] = texts(list, " ")
 		return
 	}

@@ -112,10 +112,10 @@ func capability(c *change.Change) {
 }
 
 func profile(c *change.Change) {
-	switch {
-	case c.New == "Unconfined":
+	switch c.New {
+	case "Unconfined":
 		c.Severity, c.Message = change.Error, "no profile confines the container"
-	case c.New == "":
+	case "":
 		c.Severity, c.Message = change.Warning, "the container has no profile of its own any more"
 	}
 }
