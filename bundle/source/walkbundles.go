@@ -44,9 +44,14 @@ func WalkBundles(ctx context.Context, arg string, o Options, want func(pkg, name
 // HasObjects reports whether the catalog holds the objects of the bundle. If not, Open pulls its image.
 func (b *CatalogBundle) HasObjects() bool { return b.objects }
 
+// HasCSV reports whether CSV returns something.
+func (b *CatalogBundle) HasCSV() bool {
+	return b.objects || slices.ContainsFunc(b.bundle.Properties, func(p property) bool { return p.Type == propertyCSV })
+}
+
 // Open returns the bundle as it is in these channels of its package.
-func (b *CatalogBundle) Open(ctx context.Context, channels []string, defaultChannel string, o Options) (*Source,
-	error) {
+func (b *CatalogBundle) Open(ctx context.Context, channels []string, defaultChannel string,
+	o Options) (*Source, error) {
 	p := &catalogPackage{name: b.Package, defaultChannel: defaultChannel, channels: map[string]*catalogChannel{}}
 	for _, name := range channels {
 		p.channels[name] = &catalogChannel{name: name, entries: []channelEntry{{Name: b.Name}}}

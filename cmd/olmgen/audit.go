@@ -92,8 +92,9 @@ finding of level error. The exit code is 3 if there are findings at or above
 				fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: warning: %s cannot be read\n", plural(n, "bundle"))
 			}
 			if findings.Reaches(report.Findings(), failOn) {
-				t := report.Totals.Findings
-				return &foundError{fmt.Sprintf("%s, %s in %s", plural(t.Errors, "error"), plural(t.Warnings, "warning"),
+				list := report.Findings()
+				return &foundError{fmt.Sprintf("%s, %s in %s", plural(findings.Count(list, findings.Error), "error"),
+					plural(findings.Count(list, findings.Warning), "warning"),
 					plural(report.Totals.Releases, "release"))}
 			}
 			return nil

@@ -22,7 +22,7 @@ import (
 func newCatalog() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "catalog",
-		Short: "Predict what OLM installs from catalogs",
+		Short: "Predict what OLM installs from catalogs; audit and publish them",
 		Long: `Catalog reads operator catalogs (file-based catalogs) and says, without a
 cluster, what Operator Lifecycle Manager makes of them.`,
 		Args: unknownCommand,

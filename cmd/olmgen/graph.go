@@ -69,22 +69,21 @@ shows the path that OLM v0 takes from a version. DOT is for update graphs.
 	flags.StringVar(&from, "from", "", "in an update graph: show the path from a `VERSION`, or the name of its CSV")
 	offer(cmd, "format", []string{"mermaid", "svg", "dot"})
 	f.register(cmd, func(o config.Option) bool { return o.Access })
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if path, ok := f.updateGraph(args); ok {
-			return f.drawUpdates(cmd, path, from, format)
-		}
-		switch {
-		case from != "":
-			return &usageError{"--from is for the update graph of a catalog", "write catalog:DIR, without --version"}
-		case format == formatDOT:
-			return &usageError{"--format dot is for the update graph of a catalog", "choose mermaid or svg"}
-		}
-		return f.drawRadius(cmd, args, format)
-	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return f.draw(cmd, args, from, format) }
 	return cmd
 }
 
-func (f *renderFlags) drawRadius(cmd *cobra.Command, args []string, format pictureFormat) error {
+// draw draws the blast radius of an operator, or an update graph.
+func (f *renderFlags) draw(cmd *cobra.Command, args []string, from string, format pictureFormat) error {
+	if path, ok := f.updateGraph(args); ok {
+		return f.drawUpdates(cmd, path, from, format)
+	}
+	switch {
+	case from != "":
+		return &usageError{"--from is for the update graph of a catalog", "write catalog:DIR, without --version"}
+	case format == formatDOT:
+		return &usageError{"--format dot is for the update graph of a catalog", "choose mermaid or svg"}
+	}
 	operator, err := f.operator(cmd, args)
 	if err != nil {
 		return err
@@ -137,9 +136,8 @@ func (f *renderFlags) drawUpdates(cmd *cobra.Command, path, from string, format 
 	if err != nil {
 		return err
 	}
-	draw := map[pictureFormat]func(io.Writer) error{formatMermaid: g.Mermaid, formatSVG: g.SVG,
-		formatDOT: g.DOT}[format]
-	return draw(cmd.OutOrStdout())
+	draw := map[pictureFormat]func(io.Writer) error{formatMermaid: g.Mermaid, formatSVG: g.SVG, formatDOT: g.DOT}
+	return draw[format](cmd.OutOrStdout())
 }
 
 // operator renders the operator of a source, or one of those that -f declares.

@@ -3,6 +3,7 @@ package audit_test
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
@@ -221,11 +222,11 @@ func TestNothing(t *testing.T) {
 
 // Hostile text cannot make a line, a terminal sequence or a formula of its own.
 func TestHostile(t *testing.T) {
-	for _, bad := range []string{"=1+1", "a\nb", "\x1b[31mred", "@x", "a\tb", "‮x"} {
+	for _, bad := range []string{"=1+1", "a\nb", "\x1b[31mred", "@x", "a\tb", "\u202ex"} {
 		row := audit.Row{Package: bad, Version: bad, Name: bad, Source: bad, Error: bad, Deprecated: bad, InstallModes: []string{bad},
 			Unsupported: []string{bad}, Complete: true}
 		r := &audit.Report{Rows: []audit.Row{row}, Unread: []audit.Unread{{Source: bad, Error: bad}}}
-		if lines := strings.Count(printed(t, r, audit.Text), "\n"); lines != 10 {
+		if lines := strings.Count(printed(t, r, audit.Text), "\n"); lines != 7 {
 			t.Errorf("%q: %d lines:\n%s", bad, lines, printed(t, r, audit.Text))
 		}
 		records, err := csv.NewReader(strings.NewReader(printed(t, r, audit.CSV))).ReadAll()
@@ -342,5 +343,38 @@ func TestCorpus(t *testing.T) {
 		}
 		fmt.Printf("audit: %d packages, %d releases, %d with their objects, %d that cannot be read\n", r.Totals.Packages,
 			r.Totals.Releases, r.Totals.Complete, r.Totals.Failed)
+	}
+}
+
+// A catalog that holds the objects: its row is that of the bundle, and findings are at its olm.bundle.
+func TestObjects(t *testing.T) {
+	text := "schema: olm.package\nname: memcached-operator\ndefaultChannel: stable\n---\nschema: olm.channel\npackage: memcached-operator\n" +
+		"name: stable\nentries:\n- name: memcached-operator.v0.0.1\n---\nschema: olm.bundle\npackage: memcached-operator\n" +
+		"name: memcached-operator.v0.0.1\nproperties:\n- {type: olm.package, value: {packageName: memcached-operator, version: 0.0.1}}\n"
+	files, err := filepath.Glob(filepath.Join(example, "manifests", "*.yaml"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%d files, %v", len(files), err)
+	}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text += "- {type: olm.bundle.object, value: {data: " + base64.StdEncoding.EncodeToString(data) + "}}\n"
+	}
+	name := filepath.Join(t.TempDir(), "catalog.yaml")
+	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	got, want := run(t, audit.Head, 1, name), run(t, audit.Head, 1, example)
+	row := want.Rows[0]
+	row.Source, row.Channels = filepath.ToSlash(name), []string{"stable"}
+	if d := cmp.Diff(row, got.Rows[0]); d != "" {
+		t.Errorf("(-bundle +catalog):\n%s", d)
+	}
+	for _, f := range got.Findings() {
+		if f.Path != filepath.ToSlash(name) || f.Line != 10 {
+			t.Errorf("%+v", f)
+		}
 	}
 }

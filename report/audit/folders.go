@@ -40,8 +40,9 @@ type folderBundle struct {
 func (f *folders) add(arg string, found source.Found) {
 	ref := found.Ref()
 	options := f.set.options.Source
-	f.list = append(f.list, &folderBundle{arg: arg, ref: cmp.Or(plainRef(found), ref), place: filepath.ToSlash(found.Path),
-		open: func(ctx context.Context) (*source.Source, error) { return source.Open(ctx, ref, options) }})
+	f.list = append(f.list, &folderBundle{arg: arg, ref: cmp.Or(plainRef(found), ref),
+		place: filepath.ToSlash(found.Path),
+		open:  func(ctx context.Context) (*source.Source, error) { return source.Open(ctx, ref, options) }})
 }
 
 // plainRef returns the shortest form of a reference.
@@ -101,7 +102,8 @@ func (b *folderBundle) read(ctx context.Context) error {
 	if b.pkg == "" {
 		b.pkg = bundle.BaseName(b.name, b.version)
 	}
-	b.replaces, b.skips, b.skipRange = read.CSV.Spec.Replaces, read.CSV.Spec.Skips, read.CSV.Annotations["olm.skipRange"]
+	b.replaces, b.skips = read.CSV.Spec.Replaces, read.CSV.Spec.Skips
+	b.skipRange = read.CSV.Annotations["olm.skipRange"]
 	b.channels, b.defaultChannel = slices.Clone(read.Channels), read.DefaultChannel
 	version, err := json.Marshal(catalog.PackageProperty{PackageName: b.pkg, Version: b.version})
 	b.properties = append(b.properties, catalog.Property{Type: catalog.TypePackage, Value: version})

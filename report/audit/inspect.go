@@ -112,6 +112,9 @@ func (x *Inspected) locate(onDisk bool) {
 
 // metadata takes what olm.csv.metadata holds.
 func (x *Inspected) metadata(body *source.CatalogBundle) error {
+	if !body.HasCSV() && body.Image != "" {
+		return nil // OLM reads the image
+	}
 	data, err := body.CSV()
 	if err != nil {
 		return err
@@ -136,7 +139,7 @@ func (x *Inspected) installed(r *Release) {
 }
 
 func baseName(csv permissions.CSV) string {
-	return bundle.BaseName(csv.ClusterServiceVersion.Name, csv.Spec.Version.String())
+	return bundle.BaseName(csv.Name, csv.Spec.Version.String())
 }
 
 // ofCSV takes what the ClusterServiceVersion says.
@@ -220,9 +223,9 @@ func (x *Inspected) render(b *bundle.Bundle) error {
 	if err != nil {
 		return err
 	}
-	in := permissions.Input{Rendered: true, Shipped: b.Others, Namespace: result.Namespace, Operator: permissions.Operator{
-		Name: result.CSV, Package: result.Package, Version: result.Version, InstallMode: string(result.InstallMode),
-		Namespace: result.Namespace}}
+	in := permissions.Input{Rendered: true, Shipped: b.Others, Namespace: result.Namespace}
+	in.Operator = permissions.Operator{Name: result.CSV, Package: result.Package, Version: result.Version,
+		InstallMode: string(result.InstallMode), Namespace: result.Namespace}
 	in.CSVs = []permissions.CSV{{ClusterServiceVersion: b.CSV, Object: b.CSVObject, Namespace: result.Namespace}}
 	var all []*manifest.Object
 	for _, o := range result.Objects {

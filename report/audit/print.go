@@ -89,9 +89,10 @@ func (row Row) cells() []string {
 		}
 		return s
 	}
-	return []string{printable(row.Package), printable(cmp.Or(row.Version, row.Name)), row.modes(), unknown(row.reaches()),
-		unknown(dash(row.Webhooks.Total())), row.crds(), unknown(row.images()),
-		unknown(cmp.Or(printable(strings.Join(row.Unsupported, ",")), "-")), unknown(row.findings()), yes(row.Deprecated != "")}
+	kinds := cmp.Or(printable(strings.Join(row.Unsupported, ",")), "-")
+	return []string{printable(row.Package), printable(cmp.Or(row.Version, row.Name)), row.modes(),
+		unknown(row.reaches()), unknown(dash(row.Webhooks.Total())), row.crds(), unknown(row.images()),
+		unknown(kinds), unknown(row.findings()), yes(row.Deprecated != "")}
 }
 
 func printable(s string) string { return findings.Printable(text.OneLine(s)) }
@@ -117,6 +118,9 @@ func (row Row) modes() string {
 		m = strings.TrimSuffix(strings.TrimSuffix(m, "Namespaces"), "Namespace")
 		out = append(out, strings.ToLower(printable(m)))
 	}
+	if !row.Complete && len(out) == 0 {
+		return "?"
+	}
 	return cmp.Or(strings.Join(out, ","), "-")
 }
 
@@ -134,6 +138,8 @@ func (row Row) reaches() string {
 
 func (row Row) crds() string {
 	switch {
+	case row.CRDs.Count == 0 && !row.Complete:
+		return "?"
 	case row.CRDs.Count == 0:
 		return "-"
 	case row.CRDs.Bytes == 0:
@@ -176,7 +182,8 @@ func Size(n int) string {
 func (r *Report) problems(w io.Writer) {
 	for _, row := range r.Rows {
 		if row.Error != "" {
-			fmt.Fprintf(w, "error: %s %s: %s\n", printable(row.Package), printable(cmp.Or(row.Version, row.Name)), printable(row.Error))
+			fmt.Fprintf(w, "error: %s %s: %s\n", printable(row.Package), printable(cmp.Or(row.Version, row.Name)),
+				printable(row.Error))
 		}
 	}
 	for _, u := range r.Unread {
@@ -188,16 +195,10 @@ func (r *Report) totals(w io.Writer) {
 	t, m := r.Totals, r.Totals.Metrics
 	fmt.Fprintf(w, "\n%s, %s: %d with their objects, %d that cannot be read, %d deprecated\n",
 		text.Count(t.Packages, "package"), text.Count(t.Releases, "release"), t.Complete, t.Failed, t.Deprecated)
-	var parts []string
-	for _, c := range t.Reaches {
-		parts = append(parts, fmt.Sprintf("%s %d (%d in the cluster)", short[permissions.Risk(c.Name)], c.Releases, c.Cluster))
+	if t.Complete > 0 {
+		r.known(w)
 	}
-	fmt.Fprintf(w, "reaches: %s\n", strings.Join(parts, ", "))
-	fmt.Fprintf(w, "webhooks: %s; CRDs: %d, %s; images: %d by digest, %d by tag\n", text.Count(t.Webhooks, "release"),
-		t.CRDs.Count, Size(t.CRDs.Bytes), t.Images.Digest, t.Images.Tag)
-	fmt.Fprintf(w, "findings: %s, %s, %s\n", text.Count(t.Findings.Errors, "error"),
-		text.Count(t.Findings.Warnings, "warning"), text.Count(t.Findings.Notes, "note"))
-	parts = nil
+	var parts []string
 	for _, c := range m.InstallModes {
 		parts = append(parts, fmt.Sprintf("%s %d", printable(c.Name), c.Releases))
 	}
@@ -210,9 +211,24 @@ func (r *Report) totals(w io.Writer) {
 	if slices.ContainsFunc(r.Rows, func(row Row) bool { return len(row.Reaches) > 0 }) {
 		fmt.Fprintln(w, "* in all namespaces")
 	}
-	if t.Complete < t.Releases-t.Failed {
+	if slices.ContainsFunc(r.Rows, func(row Row) bool { return !row.Complete && row.Error == "" }) {
 		fmt.Fprintln(w, "? the objects of the bundle are not in the catalog")
 	}
+}
+
+// known prints the totals of what only objects tell.
+func (r *Report) known(w io.Writer) {
+	t := r.Totals
+	var parts []string
+	for _, c := range t.Reaches {
+		parts = append(parts, fmt.Sprintf("%s %d (%d in the cluster)", short[permissions.Risk(c.Name)], c.Releases,
+			c.Cluster))
+	}
+	fmt.Fprintf(w, "reaches: %s\n", strings.Join(parts, ", "))
+	fmt.Fprintf(w, "webhooks: %s; CRDs: %d, %s; images: %d by digest, %d by tag\n", text.Count(t.Webhooks, "release"),
+		t.CRDs.Count, Size(t.CRDs.Bytes), t.Images.Digest, t.Images.Tag)
+	fmt.Fprintf(w, "findings: %s, %s, %s\n", text.Count(t.Findings.Errors, "error"),
+		text.Count(t.Findings.Warnings, "warning"), text.Count(t.Findings.Notes, "note"))
 }
 
 var columns = []string{"package", "version", "name", "source", "channels", "head", "deprecated", "complete",

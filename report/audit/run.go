@@ -11,9 +11,9 @@ import (
 	"github.com/olmgen/olmgen/review/permissions"
 )
 
-// Each inspects the releases of each package that want asks for, and calls done once for each package, with its releases
-// in their order. done may be called from several goroutines, and not in the order of packages. The first error of done
-// ends the work. What is in memory at one time is what the packages need that are not done yet.
+// Each inspects the releases of each package that want asks for, and calls done once for each package, with its
+// releases in their order. done may be called from several goroutines, and not in the order of packages. The first
+// error of done ends the work. What is in memory at one time is what the packages need that are not done yet.
 func (s *Set) Each(ctx context.Context, want func(*Package, *Release) bool,
 	done func(*Package, []*Inspected) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -193,7 +193,8 @@ func (s *Set) Run(ctx context.Context, want func(*Package, *Release) bool) (*Rep
 
 // ReportOf makes a report of rows that Each found, without their findings.
 func ReportOf(rows []Row, s *Set) *Report {
-	r := &Report{APIVersion: APIVersion, Kind: Kind, Rows: append([]Row{}, rows...), Unread: append([]Unread{}, s.Unread...)}
+	r := &Report{APIVersion: APIVersion, Kind: Kind, Rows: append([]Row{}, rows...),
+		Unread: append([]Unread{}, s.Unread...)}
 	r.sum(s)
 	return r
 }
@@ -202,16 +203,16 @@ func (r *Report) add(x *Inspected) {
 	r.Rows = append(r.Rows, x.Row)
 	r.list = append(r.list, x.Findings...)
 	if x.Error != "" {
-		r.list = append(r.list, findings.Finding{Rule: ruleUnread, Level: findings.Error, Source: x.Source, File: x.Source,
-			Object: x.Name, Message: x.Error})
+		r.list = append(r.list, findings.Finding{Rule: ruleUnread, Level: findings.Error, Source: x.Source,
+			File: x.Source, Object: x.Name, Message: x.Error})
 	}
 }
 
 // sum counts over all rows.
 func (r *Report) sum(s *Set) {
 	for _, u := range r.Unread {
-		r.list = append(r.list, findings.Finding{Rule: ruleUnread, Level: findings.Error, Source: u.Source, File: u.Source,
-			Message: u.Error})
+		r.list = append(r.list, findings.Finding{Rule: ruleUnread, Level: findings.Error, Source: u.Source,
+			File: u.Source, Message: u.Error})
 	}
 	findings.Sort(r.list)
 	r.Totals = totalsOf(r.Rows, len(r.Unread))

@@ -80,7 +80,7 @@ func (f *treeFacts) condition(o *manifest.Object) error {
 func (s *Set) addTree(path string, f *treeFacts) {
 	s.trees = append(s.trees, f)
 	for i, csv := range f.csvs {
-		name, version := csv.ClusterServiceVersion.Name, csv.Spec.Version.String()
+		name, version := csv.Name, csv.Spec.Version.String()
 		pkg := packageOf(csv)
 		value, err := json.Marshal(catalog.PackageProperty{PackageName: pkg, Version: version})
 		if err != nil {

@@ -2,6 +2,7 @@ package site
 
 import (
 	"bytes"
+	_ "embed"
 	"fmt"
 	"html/template"
 	"slices"
@@ -119,7 +120,8 @@ func count(n int) string {
 }
 
 func entryOf(x *audit.Inspected, p *audit.Package, slug string) entry {
-	e := entry{Href: dir(slug) + "/" + indexName, Name: clean(p.Name), Version: "–", Reaches: "not known", Webhooks: "–", CRDs: "–"}
+	e := entry{Href: dir(slug) + "/" + indexName, Name: clean(p.Name), Version: "–", Reaches: "not known",
+		Webhooks: "–", CRDs: "–"}
 	if slug != plainSlug(p.Name) {
 		e.Source = clean(p.Source)
 	}
@@ -150,37 +152,22 @@ func cutText(s string, most int) string {
 	return s
 }
 
-var indexTemplate = template.Must(template.New("index").Parse(`<fieldset class="filters"><legend>Show only</legend>
-{{- range .Filters}}
-<label><input type="checkbox" autocomplete="off" data-tag="{{.Tag}}"> {{.Text}}</label>
-{{- end}}
-</fieldset>
-<table class="index" aria-label="Packages">
-<thead><tr><th scope="col">Package<th scope="col">Version<th scope="col">May reach<th scope="col">Install modes<th scope="col">Webhooks<th scope="col">CRDs</tr></thead>
-<tbody>
-{{- range .Entries}}
-<tr{{with .Tags}} class="{{.}}"{{end}}><td><a href="{{.Href}}">{{.Name}}</a>{{with .Title}} {{.}}{{end}}{{with .Source}} <small>from {{.}}</small>{{end}}{{with .Note}} <strong class="warning">{{.}}</strong>{{end}}<td>{{.Version}}<td>{{.Reaches}}<td>{{.Modes}}<td>{{.Webhooks}}<td>{{.CRDs}}
-{{- end}}
-</tbody></table>`))
+var (
+	//go:embed index.html
+	indexHTML string
+	//go:embed index.css
+	indexCSS string
+)
+
+var indexTemplate = template.Must(template.New("index").Parse(strings.TrimSpace(indexHTML)))
 
 // indexStyle filters without JavaScript, too.
 func indexStyle() string {
 	var b strings.Builder
-	b.WriteString(`
-.filters { border: 1px solid var(--line); border-radius: .35rem; display: flex; flex-wrap: wrap; gap: .25rem 1.25rem; padding: .35rem .75rem .6rem; }
-.filters legend { color: var(--quiet); font-size: .9rem; padding: 0 .25rem; }
-.filters label { padding: .2rem 0; }
-.filters input { accent-color: var(--link); width: 1.1rem; height: 1.1rem; vertical-align: text-bottom; }
-.index td:first-child a { font-weight: 600; }
-@media (min-width: 45.01rem) { .index td:nth-child(3) { min-width: 16rem; } .index td { overflow-wrap: anywhere; } .index td:nth-child(-n+2) { overflow-wrap: break-word; } }
-@media (max-width: 45rem) {
-  .index td:first-child ~ td { display: inline; width: auto; }
-  .index td:nth-child(2)::after, .index td:nth-child(3)::after, .index td:nth-child(4)::after, .index td:nth-child(5)::after { content: " · "; color: var(--quiet); }
-  .index td:nth-child(5)::before { content: "webhooks "; color: var(--quiet); } .index td:nth-child(n+5) { white-space: nowrap; } .index td:nth-child(6)::before { content: "CRDs "; color: var(--quiet); }
-}
-`)
+	b.WriteString(indexCSS)
 	for _, f := range filters {
-		fmt.Fprintf(&b, "main:has(input[data-tag=%s]:checked) .index tbody tr:not(.%s) { display: none; }\n", f.Tag, f.Tag)
+		fmt.Fprintf(&b, "main:has(input[data-tag=%[1]s]:checked) .index tbody tr:not(.%[1]s) { display: none; }\n",
+			f.Tag)
 	}
 	return b.String()
 }
@@ -196,9 +183,12 @@ func indexPage(title string, entries []entry, report *audit.Report) webpage.Page
 	p := webpage.Page{Title: title, Lead: lead, Style: indexStyle()}
 	p.Sections = append(p.Sections, webpage.Section{HTML: template.HTML(b.String())})
 	about := webpage.Section{Title: "About these pages", Text: []string{
-		"What a package may reach is that of its head: the newest release of its default channel, installed as olmgen render does it " +
-			"by default. It is not known where the catalog does not hold the objects of the bundle.",
-		"“Namespaced only” are operators that can be installed for one namespace and ask for no cluster permissions."},
+		"What a package may reach is that of its head: the newest release of its default channel, installed as " +
+			"olmgen render does it by default. It is not known where the catalog does not hold the objects of the " +
+			"bundle.",
+		"“Namespaced only” are operators that can be installed for one namespace and ask for no cluster " +
+			"permissions.",
+	},
 		Links: []webpage.Link{{Text: "All data as JSON", Href: dataName}}}
 	p.Sections = append(p.Sections, about)
 	if len(report.Unread) > 0 {
@@ -206,7 +196,8 @@ func indexPage(title string, entries []entry, report *audit.Report) webpage.Page
 		for _, u := range report.Unread {
 			table.Rows = append(table.Rows, []webpage.Cell{{Text: u.Source, Style: webpage.Code}, {Text: u.Error}})
 		}
-		p.Sections = append(p.Sections, webpage.Section{Title: "Bundles that cannot be read", Tables: []webpage.Table{table}})
+		p.Sections = append(p.Sections,
+			webpage.Section{Title: "Bundles that cannot be read", Tables: []webpage.Table{table}})
 	}
 	return p
 }

@@ -26,17 +26,23 @@ var markdown = sync.OnceValue(func() goldmark.Markdown {
 		goldmark.WithParserOptions(parser.WithASTTransformers(util.Prioritized(belowHeadings{}, 100))))
 })
 
-// belowHeadings puts the headings of a description below those of its page, and replaces images by their text: a page
-// loads nothing.
+// belowHeadings puts the headings of a description below those of its page, without a jump of levels, and replaces
+// images by their text: a page loads nothing.
 type belowHeadings struct{}
 
 func (belowHeadings) Transform(doc *ast.Document, reader text.Reader, _ parser.Context) {
 	var pictures []*ast.Image
-	_ = ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) { // the function returns no error
+	var above []int // the levels of the headings above one
+	// The function returns no error.
+	_ = ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		switch n := n.(type) {
 		case *ast.Heading:
 			if entering {
-				n.Level = min(n.Level+2, 6)
+				for len(above) > 0 && above[len(above)-1] >= n.Level {
+					above = above[:len(above)-1]
+				}
+				above = append(above, n.Level)
+				n.Level = min(2+len(above), 6)
 			}
 		case *ast.Image:
 			if entering {
@@ -56,7 +62,8 @@ func (belowHeadings) Transform(doc *ast.Document, reader text.Reader, _ parser.C
 
 var policy = sync.OnceValue(func() *bluemonday.Policy {
 	p := bluemonday.NewPolicy()
-	p.AllowElements("p", "br", "hr", "em", "strong", "del", "code", "pre", "blockquote", "ul", "ol", "li", "h3", "h4", "h5", "h6")
+	p.AllowElements("p", "br", "hr", "em", "strong", "del", "code", "pre", "blockquote", "ul", "ol", "li", "h3", "h4",
+		"h5", "h6")
 	p.AllowAttrs("start").Matching(regexp.MustCompile(`^\d{1,6}$`)).OnElements("ol")
 	p.AllowAttrs("href").OnElements("a")
 	p.AllowURLSchemes("http", "https", "mailto")

@@ -3,10 +3,14 @@ package site
 import (
 	"cmp"
 	"context"
+	_ "embed"
 	"fmt"
 	"html/template"
 	"path"
+	"slices"
 	"strings"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/webpage"
@@ -33,6 +37,7 @@ type making struct {
 	slug  string
 	list  []*audit.Inspected
 	head  *audit.Inspected // nil if the package has no releases
+	known *audit.Inspected // the head, or the newest release, of which is known what it may do; nil if there is none
 	diffs map[*audit.Inspected]difference
 	out   *packagePages
 }
@@ -40,7 +45,7 @@ type making struct {
 // difference is a page about two releases.
 type difference struct {
 	href, headline string
-	style          webpage.Style
+	risky          bool // it gains a dangerous permission or breaks a CRD
 	old            *audit.Inspected
 }
 
@@ -52,13 +57,19 @@ func makePackage(ctx context.Context, p *audit.Package, list []*audit.Inspected,
 			m.head = x
 		}
 	}
+	if m.known = m.head; m.head == nil || m.head.Permissions == nil {
+		m.known = nil
+		if at := slices.IndexFunc(list, func(x *audit.Inspected) bool { return x.Permissions != nil }); at >= 0 {
+			m.known = list[at]
+		}
+	}
 	for _, x := range list {
 		if err := m.compare(ctx, x); err != nil {
 			return nil, err
 		}
 	}
-	if m.head != nil && m.head.Permissions != nil {
-		permissions := m.head.Permissions.Page()
+	if m.known != nil {
+		permissions := m.known.Permissions.Page()
 		permissions.Nav = m.nav("index.html")
 		if err := m.add("permissions.html", permissions); err != nil {
 			return nil, err
@@ -77,7 +88,8 @@ func makePackage(ctx context.Context, p *audit.Package, list []*audit.Inspected,
 
 func (m *making) add(name string, p webpage.Page) error {
 	data, err := page(p)
-	m.out.files = append(m.out.files, output.File{Path: path.Join(dir(m.slug), name), Data: data, Lock: dir(m.slug)})
+	m.out.files = append(m.out.files,
+		output.File{Path: path.Join(dir(m.slug), name), Data: data, Lock: dir(m.slug)})
 	return err
 }
 
@@ -103,16 +115,14 @@ func (m *making) compare(ctx context.Context, x *audit.Inspected) error {
 		}
 		report, err := upgrade.Compare(ctx, *old.State, *x.State, upgrade.Options{})
 		if err != nil {
-			return nil // a CRD that cannot be read; the finding of the release says so
+			m.diffs[x] = difference{headline: "not compared: " + clean(cutText(err.Error(), 200)), old: old}
+			return nil //nolint:nilerr // one bad release does not stop the site
 		}
-		name := "diff/" + plainSlug(cmp.Or(old.Version, old.Name)) + "_" + plainSlug(cmp.Or(x.Version, x.Name)) + ".html"
+		from, to := plainSlug(cmp.Or(old.Version, old.Name)), plainSlug(cmp.Or(x.Version, x.Name))
+		name := "diff/" + from + "_" + to + ".html"
 		p := report.Page()
 		p.Nav = m.nav("../index.html")
-		style := webpage.Plain
-		if risky(report) {
-			style = webpage.Warning
-		}
-		m.diffs[x] = difference{name, p.Lead, style, old}
+		m.diffs[x] = difference{name, p.Lead, risky(report), old}
 		return m.add(name, p)
 	}
 	return nil
@@ -141,8 +151,9 @@ func (m *making) page() webpage.Page {
 	p.Lead = m.lead()
 	p.Sections = append(p.Sections, m.overview(), m.may(), m.install(), m.brings())
 	if g, err := updates.Of(m.pkg.Package, updates.Options{}); err == nil {
-		p.Sections = append(p.Sections, webpage.Section{ID: "updates", Title: "Update graph",
-			HTML: template.HTML(`<div class="picture" tabindex="0" role="region" aria-label="Update graph">` + g.Inline() + `</div>`)})
+		picture := `<div class="picture" tabindex="0" role="region" aria-label="Update graph">` + g.Inline() + `</div>`
+		p.Sections = append(p.Sections,
+			webpage.Section{ID: "updates", Title: "Update graph", HTML: template.HTML(picture)})
 	}
 	p.Sections = append(p.Sections, m.history())
 	if m.head.CSV == nil {
@@ -155,22 +166,21 @@ func (m *making) page() webpage.Page {
 	return p
 }
 
-const packageStyle = `
-.picture { overflow-x: auto; }
-.picture svg { display: block; }
-.description { max-width: 60rem; border-left: 3px solid var(--line); padding-left: 1rem; }
-.description pre, pre.commands { overflow-x: auto; background: var(--soft); padding: .6rem .8rem; border-radius: .35rem; overflow-wrap: normal; }
-`
+//go:embed package.css
+var packageStyle string
 
 func (m *making) lead() string {
 	x := m.head
 	switch {
 	case x.Permissions == nil && x.Error != "":
 		return "It cannot be read: " + x.Error
-	case x.Permissions == nil:
+	case x.Permissions == nil && m.known == nil:
 		return "What it may do is not known: the catalog does not hold the objects of its bundle."
 	}
-	headline := x.Permissions.Page().Lead
+	headline := m.known.Permissions.Page().Lead
+	if m.known != x {
+		return "Version " + clean(m.known.Version) + ": " + headline + ". What the head may do is not known."
+	}
 	return strings.ToUpper(headline[:1]) + headline[1:] + "."
 }
 
@@ -188,7 +198,8 @@ func pairs(list ...[2]string) webpage.Table {
 func (m *making) overview() webpage.Section {
 	x := m.head
 	list := [][2]string{{"Package", m.pkg.Name}, {"Version", x.Version}, {"ClusterServiceVersion", x.Name},
-		{"Channels", strings.Join(x.Channels, ", ")}, {"Default channel", m.pkg.DefaultChannel}, {"Deprecated", x.Deprecated},
+		{"Channels", strings.Join(x.Channels, ", ")}, {"Default channel", m.pkg.DefaultChannel},
+		{"Deprecated", x.Deprecated},
 		{"Cannot be read", x.Error}, {"Install modes", strings.Join(x.InstallModes, ", ")},
 		{"Holds back upgrades of OpenShift after", x.MaxOpenShiftVersion}, {"From", m.pkg.Source}}
 	if x.CSV != nil {
@@ -199,9 +210,9 @@ func (m *making) overview() webpage.Section {
 }
 
 func (m *making) may() webpage.Section {
-	x := m.head
+	x := m.known
 	s := webpage.Section{ID: "may", Title: "What it may do"}
-	if x.Permissions == nil {
+	if x == nil {
 		s.Text = []string{"Not known."}
 		return s
 	}
@@ -216,11 +227,13 @@ func (m *making) may() webpage.Section {
 	if len(t.Rows) > 0 {
 		s.Tables = []webpage.Table{t}
 	} else {
-		s.Text = append(s.Text, "It reads no Secrets, writes no RBAC, runs in no pods, impersonates nobody and changes no webhooks or CRDs.")
+		s.Text = append(s.Text, "It reads no Secrets, writes no RBAC, runs in no pods, impersonates nobody and "+
+			"changes no webhooks or CRDs.")
 	}
 	o := x.Permissions.Operator
-	s.Text = append(s.Text, fmt.Sprintf("Version %s, installed in %s. Findings about the bundle and its permissions: %d errors, "+
-		"%d warnings, %d notes.", clean(x.Version), o.InstallMode, x.Row.Findings.Errors, x.Row.Findings.Warnings, x.Row.Findings.Notes))
+	f := x.Row.Findings
+	s.Text = append(s.Text, fmt.Sprintf("Version %s, installed in %s. Findings about the bundle and its permissions: "+
+		"%d errors, %d warnings, %d notes.", clean(x.Version), o.InstallMode, f.Errors, f.Warnings, f.Notes))
 	s.Links = []webpage.Link{{Text: "All permissions, and which line grants them", Href: "permissions.html"}}
 	return s
 }
@@ -235,8 +248,8 @@ func (m *making) brings() webpage.Section {
 	var list [][2]string
 	if x.Complete {
 		list = append(list, [2]string{"CRDs", fmt.Sprintf("%d, %s", x.CRDs.Count, audit.Size(x.CRDs.Bytes))},
-			[2]string{"Webhooks", fmt.Sprintf("%d validating, %d mutating, %d conversion", x.Webhooks.Validating, x.Webhooks.Mutating,
-				x.Webhooks.Conversion)},
+			[2]string{"Webhooks", fmt.Sprintf("%d validating, %d mutating, %d conversion", x.Webhooks.Validating,
+				x.Webhooks.Mutating, x.Webhooks.Conversion)},
 			[2]string{"Images", fmt.Sprintf("%d by digest, %d by tag", x.Images.Digest, x.Images.Tag)},
 			[2]string{"Kinds that OLM refuses", strings.Join(x.Unsupported, ", ")})
 		s.Tables = append(s.Tables, pairs(list...))
@@ -244,25 +257,26 @@ func (m *making) brings() webpage.Section {
 	if x.CSV == nil {
 		return s
 	}
-	apis := webpage.Table{Title: "APIs", Columns: []string{"Kind", "Version", "CRD"}}
-	for _, c := range x.CSV.Spec.CustomResourceDefinitions.Owned {
-		apis.Rows = append(apis.Rows, []webpage.Cell{{Text: c.Kind, Style: webpage.Strong}, {Text: c.Version}, {Text: c.Name, Style: webpage.Code}})
-	}
-	apis.Closed = len(apis.Rows) > manyRows
-	if len(apis.Rows) > 0 {
-		s.Tables = append(s.Tables, apis)
-	}
-	required := webpage.Table{Title: "Requires", Columns: []string{"Kind", "Version", "CRD"}}
-	for _, c := range x.CSV.Spec.CustomResourceDefinitions.Required {
-		required.Rows = append(required.Rows, []webpage.Cell{{Text: c.Kind, Style: webpage.Strong}, {Text: c.Version}, {Text: c.Name, Style: webpage.Code}})
-	}
-	if len(required.Rows) > 0 {
-		s.Tables = append(s.Tables, required)
+	crds := x.CSV.Spec.CustomResourceDefinitions
+	for _, t := range []webpage.Table{apis("APIs", crds.Owned), apis("Requires", crds.Required)} {
+		if len(t.Rows) > 0 {
+			s.Tables = append(s.Tables, t)
+		}
 	}
 	if len(s.Tables) == 0 {
 		s.Text = []string{"It owns no APIs."}
 	}
 	return s
+}
+
+// apis is a table of the CRDs that an operator owns or requires.
+func apis(title string, list []v1alpha1.CRDDescription) webpage.Table {
+	t := webpage.Table{Title: title, Columns: []string{"Kind", "Version", "CRD"}, Closed: len(list) > manyRows}
+	for _, c := range list {
+		t.Rows = append(t.Rows, []webpage.Cell{{Text: c.Kind, Style: webpage.Strong}, {Text: c.Version},
+			{Text: c.Name, Style: webpage.Code}})
+	}
+	return t
 }
 
 func (m *making) history() webpage.Section {
@@ -277,7 +291,11 @@ func (m *making) history() webpage.Section {
 		}
 		changed := webpage.Cell{}
 		if d, ok := m.diffs[x]; ok {
-			changed = webpage.Cell{Text: "since " + clean(cmp.Or(d.old.Version, d.old.Name)), Href: d.href, Note: d.headline}
+			changed = webpage.Cell{Text: "since " + clean(cmp.Or(d.old.Version, d.old.Name)), Href: d.href,
+				Note: d.headline}
+			if d.risky {
+				changed.Note += "; look at it before an upgrade"
+			}
 		}
 		may := webpage.Cell{Text: reaches(x.Row)}
 		if x.Error != "" {
@@ -319,8 +337,9 @@ func (m *making) install() webpage.Section {
 	if err := installTemplate.Execute(&b, commands); err != nil {
 		panic(err) // it is part of the program, and a Builder does not fail
 	}
-	s.Text = []string{"olmgen writes every object that OLM would create as plain YAML, with a kustomization.yaml. Argo CD or Flux applies the " +
-		"directory; nobody talks to a cluster by hand. To upgrade, render the next release into the same directory and read the diff."}
+	s.Text = []string{"olmgen writes every object that OLM would create as plain YAML, with a kustomization.yaml. " +
+		"Argo CD or Flux applies the directory; nobody talks to a cluster by hand. To upgrade, render the next " +
+		"release into the same directory and read the diff."}
 	s.HTML = template.HTML(b.String())
 	return s
 }
@@ -329,7 +348,9 @@ func (m *making) install() webpage.Section {
 func quote(s string) string {
 	s = clean(s)
 	if s != "" && strings.IndexFunc(s, func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("@%_+=:,./-", r))
+		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
+		digit := r >= '0' && r <= '9'
+		return !letter && !digit && !strings.ContainsRune("@%_+=:,./-", r)
 	}) < 0 {
 		return s
 	}

@@ -168,7 +168,7 @@ func TestPackage(t *testing.T) {
 
 // hostile are names and texts that break pages that do not escape them.
 var hostile = []string{`<script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`, `javascript:alert(1)`, `../../../etc/passwd`,
-	`</style></svg>`, "{{.}}", "con", "..", "A/B", "x' onclick='y", "‮evil", strings.Repeat("long", 100), "<!--", "index.html", "ÄÖ", "a--b"}
+	`</style></svg>`, "{{.}}", "con", "..", "A/B", "x' onclick='y", "\u202eevil", strings.Repeat("long", 100), "<!--", "index.html", "ÄÖ", "a--b"}
 
 const markdown = "# Title\n\n<script>alert(1)</script>\n\n![pic](https://example.com/x.png) [bad](javascript:alert(1)) [rel](../x) " +
 	"[good](https://example.com/) <img src=x onerror=y> <https://example.com/auto>\n\n[x]: data:text/html,x\n[x] <a href='vbscript:x' style='x'>y</a>\n" +

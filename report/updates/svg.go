@@ -77,15 +77,17 @@ func (g *Graph) picture(style string) string {
 	var b strings.Builder
 	top := margin + legendLine
 	total := height + top + legendLine*len(g.legend()) + margin
-	fmt.Fprintf(&b, "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"ug\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %[1]d %[2]d\" "+
-		"role=\"img\">\n<title>%s</title>\n%s<rect class=\"page\" width=\"%[1]d\" height=\"%[2]d\"/>\n", width, total,
-		escape("Update graph of package "+g.Package), style)
+	fmt.Fprintf(&b, "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"ug\" width=\"%d\" height=\"%d\" "+
+		"viewBox=\"0 0 %[1]d %[2]d\" role=\"img\">\n<title>%[3]s</title>\n%[4]s"+
+		"<rect class=\"page\" width=\"%[1]d\" height=\"%[2]d\"/>\n",
+		width, total, escape("Update graph of package "+g.Package), style)
 	fmt.Fprintf(&b, "<text class=\"name\" x=\"%d\" y=\"%d\">%s</text>\n", margin, margin+12, escape(g.caption()))
 	for _, l := range lanes {
 		l.draw(&b, top)
 	}
 	for i, line := range g.legend() {
-		fmt.Fprintf(&b, "<text class=\"quiet\" x=\"%d\" y=\"%d\">%s</text>\n", margin, top+height+14+i*legendLine, escape(line))
+		y := top + height + 14 + i*legendLine
+		fmt.Fprintf(&b, "<text class=\"quiet\" x=\"%d\" y=\"%d\">%s</text>\n", margin, y, escape(line))
 	}
 	b.WriteString("</svg>\n")
 	return b.String()
@@ -174,8 +176,8 @@ func tracks(n int) int {
 	return n*track + 4
 }
 
-// linesOf puts together the edges of one kind that lead to one entry. Where the other entry is the next one, the line is
-// straight.
+// linesOf puts together the edges of one kind that lead to one entry. Where the other entry is the next one, the line
+// is straight.
 func linesOf(l Lane) []line {
 	var out []line
 	for _, e := range l.Edges {
@@ -185,7 +187,9 @@ func linesOf(l Lane) []line {
 			continue
 		}
 		right := e.Kind == Replaces || e.Kind == Path
-		i := slices.IndexFunc(out, func(o line) bool { return !right && o.to == e.To && o.kind == e.Kind && o.track < 0 })
+		i := slices.IndexFunc(out, func(o line) bool {
+			return !right && o.to == e.To && o.kind == e.Kind && o.track < 0
+		})
 		if i >= 0 {
 			out[i].from = append(out[i].from, e.From)
 			continue
@@ -248,15 +252,19 @@ func (b laneBox) middle(node int) int { return b.y + laneHead + node*pitch + nod
 
 func (b laneBox) draw(out *strings.Builder, top int) {
 	b.y += top
-	fmt.Fprintf(out, "<g><title>%s</title><rect class=\"lane\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"6\"/>\n",
-		escape(strings.TrimSuffix("channel "+b.lane.title()+"\n"+b.lane.Deprecated, "\n")), b.x, b.y, b.w, b.h)
+	tooltip := strings.TrimSuffix("channel "+b.lane.title()+"\n"+b.lane.Deprecated, "\n")
+	fmt.Fprintf(out, "<g><title>%s</title>"+
+		"<rect class=\"lane\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"6\"/>\n",
+		escape(tooltip), b.x, b.y, b.w, b.h)
 	name := "name"
 	if b.lane.Deprecated != "" {
 		name = "name struck"
 	}
-	fmt.Fprintf(out, "<text class=\"%s\" x=\"%d\" y=\"%d\">%s</text>\n", name, b.x+padding, b.y+17, escape(cut(b.lane.Name, maxText)))
+	fmt.Fprintf(out, "<text class=\"%s\" x=\"%d\" y=\"%d\">%s</text>\n", name, b.x+padding, b.y+17,
+		escape(cut(b.lane.Name, maxText)))
 	if note := strings.TrimPrefix(b.lane.title(), b.lane.Name); note != "" {
-		fmt.Fprintf(out, "<text class=\"quiet\" x=\"%d\" y=\"%d\">%s</text>\n", b.x+padding, b.y+33, escape(strings.Trim(note, " ()")))
+		fmt.Fprintf(out, "<text class=\"quiet\" x=\"%d\" y=\"%d\">%s</text>\n", b.x+padding, b.y+33,
+			escape(strings.Trim(note, " ()")))
 	}
 	out.WriteString("</g>\n")
 	for _, path := range []bool{false, true} { // the path is on top
@@ -342,9 +350,10 @@ func (b laneBox) drawNode(out *strings.Builder, i int, n Node) {
 		}
 	}
 	y := b.middle(i)
-	fmt.Fprintf(out, "<g><title>%s</title><rect class=\"%s\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"5\"/>"+
-		"<text%s x=\"%d\" y=\"%d\" text-anchor=\"middle\">%s</text></g>\n", escape(n.tooltip()), class, b.x+b.left, y-nodeHeight/2,
-		b.nodeWidth, nodeHeight, text, b.x+b.left+b.nodeWidth/2, y+4, escape(cut(n.Label, maxText)))
+	fmt.Fprintf(out, "<g><title>%s</title><rect class=\"%s\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"5\"/>",
+		escape(n.tooltip()), class, b.x+b.left, y-nodeHeight/2, b.nodeWidth, nodeHeight)
+	fmt.Fprintf(out, "<text%s x=\"%d\" y=\"%d\" text-anchor=\"middle\">%s</text></g>\n", text,
+		b.x+b.left+b.nodeWidth/2, y+4, escape(cut(n.Label, maxText)))
 }
 
 func textWidth(lines ...string) int {

@@ -24,8 +24,7 @@ func (g *Graph) Mermaid(w io.Writer) error {
 			}
 		}
 		for _, e := range l.Edges {
-			arrow := map[EdgeKind]string{Replaces: "-->", Skips: "-. skips .->", SkipRange: "-. skipRange .->", Path: "==>"}[e.Kind]
-			fmt.Fprintf(&b, "    c%dn%d %s c%dn%d\n", i, e.From, arrow, i, e.To)
+			fmt.Fprintf(&b, "    c%dn%d %s c%dn%d\n", i, e.From, arrows[e.Kind], i, e.To)
 			if e.Kind == Path {
 				paths = append(paths, strconv.Itoa(edges))
 			}
@@ -35,7 +34,8 @@ func (g *Graph) Mermaid(w io.Writer) error {
 	}
 	for _, c := range nodeClasses {
 		if len(classes[c.name]) > 0 {
-			fmt.Fprintf(&b, "  classDef %s %s\n  class %s %s\n", c.name, c.mermaid, strings.Join(classes[c.name], ","), c.name)
+			fmt.Fprintf(&b, "  classDef %s %s\n", c.name, c.mermaid)
+			fmt.Fprintf(&b, "  class %s %s\n", strings.Join(classes[c.name], ","), c.name)
 		}
 	}
 	if len(paths) > 0 {
@@ -44,6 +44,9 @@ func (g *Graph) Mermaid(w io.Writer) error {
 	_, err := io.WriteString(w, b.String())
 	return err
 }
+
+// arrows are the edges in Mermaid.
+var arrows = map[EdgeKind]string{Replaces: "-->", Skips: "-. skips .->", SkipRange: "-. skipRange .->", Path: "==>"}
 
 // nodeClasses are the classes of nodes, with their looks in Mermaid and DOT.
 var nodeClasses = []struct{ name, mermaid, dot string }{
@@ -84,8 +87,8 @@ func mermaidText(s string) string {
 // DOT writes the graph for Graphviz. Arrows lead from a release to its update. The error is that of w.
 func (g *Graph) DOT(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "digraph %s {\n  rankdir=BT\n  node [shape=box, fontname=monospace]\n  edge [fontname=monospace, fontsize=10]\n",
-		dotText(g.Package))
+	fmt.Fprintf(&b, "digraph %s {\n  rankdir=BT\n", dotText(g.Package))
+	b.WriteString("  node [shape=box, fontname=monospace]\n  edge [fontname=monospace, fontsize=10]\n")
 	for i, l := range g.Lanes {
 		fmt.Fprintf(&b, "  subgraph cluster_%d {\n    label=%s\n", i, dotText(l.title()))
 		for j, n := range l.Nodes {

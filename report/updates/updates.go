@@ -73,8 +73,8 @@ type Options struct {
 	From    string // a version or name: the path that OLM takes from it
 }
 
-// maxRanges is the number of entries with edges of skipRange in one channel. Of more entries, only the edges of the head
-// are drawn.
+// maxRanges is the number of entries with edges of skipRange in one channel. Of more entries, only the edges of the
+// head are drawn.
 const maxRanges = 3
 
 // Of returns the update graph of a package.
@@ -170,10 +170,11 @@ func digits(s string) int {
 	return n
 }
 
-// laneOf puts the entries of a channel in order: each before those that it replaces or skips, and otherwise the highest
-// version first.
+// laneOf puts the entries of a channel in order: each before those that it replaces or skips, and otherwise the
+// highest version first.
 func laneOf(p *catalog.Package, ch *catalog.Channel) Lane {
-	l := Lane{pkg: p, Name: ch.Name, Default: ch.Name == p.DefaultChannel, Deprecated: deprecation(p, "olm.channel", ch.Name)}
+	l := Lane{pkg: p, Name: ch.Name, Default: ch.Name == p.DefaultChannel,
+		Deprecated: deprecation(p, "olm.channel", ch.Name)}
 	heads := ch.Heads()
 	var nodes []Node
 	var olders [][]string
@@ -187,7 +188,8 @@ func laneOf(p *catalog.Package, ch *catalog.Channel) Lane {
 		n.SkipRange = text.OneLine(e.SkipRange)
 		n.Head = slices.ContainsFunc(heads, func(h *catalog.Entry) bool { return h.Name == e.Name })
 		nodes = append(nodes, n)
-		olders = append(olders, slices.DeleteFunc(append([]string{e.Replaces}, e.Skips...), func(s string) bool { return s == "" }))
+		updated := append([]string{e.Replaces}, e.Skips...)
+		olders = append(olders, slices.DeleteFunc(updated, func(s string) bool { return s == "" }))
 	}
 	for _, i := range inOrder(nodes, olders) {
 		l.Nodes = append(l.Nodes, nodes[i])
@@ -308,7 +310,8 @@ func (l *Lane) entryEdges(e *catalog.Entry) {
 
 // walk adds the path that OLM takes from a version. It is not ok if the channel neither has the version nor updates it.
 func (l *Lane) walk(p *catalog.Package, from string) (ok bool, err error) {
-	path, err := resolve.PathOf(&catalog.Catalog{Packages: map[string]*catalog.Package{p.Name: p}}, p.Name, l.Name, from, "")
+	alone := &catalog.Catalog{Packages: map[string]*catalog.Package{p.Name: p}}
+	path, err := resolve.PathOf(alone, p.Name, l.Name, from, "")
 	if err != nil {
 		return false, err
 	}

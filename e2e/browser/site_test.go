@@ -1,0 +1,124 @@
+package browser
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/chromedp"
+)
+
+// makeSite writes the site of the corpus, or of the examples.
+func makeSite(t *testing.T) (dir string, pages []string) {
+	t.Helper()
+	dir = filepath.Join(t.TempDir(), "site")
+	pages = []string{"index.html", "packages/memcached-operator/index.html",
+		"packages/memcached-operator/diff/0.0.1_0.1.0.html", "packages/certificates-operator/index.html"}
+	refs := []string{"../../examples/catalog/configs", "../../examples/memcached-operator"}
+	if corpus := os.Getenv("OLMGEN_CORPUS"); corpus != "" {
+		refs = append(refs, filepath.Join(corpus, "catalogs"), filepath.Join(corpus, "bundles"))
+		pages = append(pages, "packages/project-quay/index.html", "packages/infinispan/index.html",
+			"packages/infinispan/permissions.html", "packages/external-secrets-operator/index.html",
+			"packages/external-secrets-operator/diff/0.10.7_0.11.0.html", "packages/vault-config-operator/index.html")
+	} else {
+		t.Log("OLMGEN_CORPUS is not set: the site of the examples only")
+	}
+	olmgen := filepath.Join(t.TempDir(), "olmgen")
+	build := exec.Command("go", "build", "-o", olmgen, "./cmd/olmgen")
+	build.Dir = filepath.Join("..", "..")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if out, err := exec.Command(olmgen, append([]string{"catalog", "site", "-o", dir}, refs...)...).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return dir, pages
+}
+
+func TestSite(t *testing.T) {
+	ctx := chromium(t)
+	run(t, ctx, network.Enable(), log.Enable())
+	faults := watch(ctx)
+	dir, pages := makeSite(t)
+	for _, page := range pages {
+		t.Run(page, func(t *testing.T) {
+			open := chromedp.Navigate("file://" + filepath.Join(dir, page))
+			for _, colors := range []string{"light", "dark"} {
+				for _, width := range []int64{400, 1000, 1400} {
+					run(t, ctx, scheme(colors), size(width), open)
+					noScroll(t, ctx, width)
+					if width != 1000 {
+						screenshot(t, ctx, fmt.Sprintf("site-%s-%s-%d", filepath.Base(filepath.Dir(page))+filepath.Base(page), colors, width))
+						axe(t, ctx, fmt.Sprintf("%s, %d", colors, width))
+					}
+				}
+			}
+			run(t, ctx, scheme("light"), size(1400), open)
+			filters(t, ctx)
+			prints(t, ctx)
+			withoutScript(t, ctx, open)
+			for _, f := range faults() {
+				t.Error(f)
+			}
+		})
+	}
+	index := chromedp.Navigate("file://" + filepath.Join(dir, pages[0]))
+	t.Run("tags", func(t *testing.T) {
+		for _, script := range []bool{true, false} {
+			run(t, ctx, emulation.SetScriptExecutionDisabled(!script), index)
+			tags(t, ctx)
+		}
+		run(t, ctx, emulation.SetScriptExecutionDisabled(false), index)
+		sorts(t, ctx)
+		run(t, ctx, index)
+		keys(t, ctx)
+	})
+	t.Run("walk", func(t *testing.T) { walk(t, ctx, index) })
+	for _, f := range faults() {
+		t.Error(f)
+	}
+}
+
+// tags chooses each filter by the keyboard: what stays has the class of the filter.
+func tags(t *testing.T, ctx context.Context) {
+	t.Helper()
+	all := eval[int](t, ctx, visibleRows)
+	for _, tag := range eval[[]string](t, ctx, `[...document.querySelectorAll("input[data-tag]")].map((i) => i.dataset.tag)`) {
+		box := fmt.Sprintf("input[data-tag=%s]", tag)
+		want := eval[int](t, ctx, fmt.Sprintf(`document.querySelectorAll(".index tbody tr.%s").length`, tag))
+		run(t, ctx, chromedp.SendKeys(box, " ", chromedp.ByQuery))
+		if !eval[bool](t, ctx, fmt.Sprintf(`document.querySelector(%q).checked`, box)) {
+			t.Fatalf("the filter %s is not chosen", tag)
+		}
+		got := eval[int](t, ctx, `[...document.querySelectorAll(".index tbody tr")].filter((r) => r.checkVisibility()).length`)
+		if got != want {
+			t.Errorf("the filter %s shows %d lines, want %d", tag, got, want)
+		}
+		run(t, ctx, chromedp.SendKeys(box, " ", chromedp.ByQuery))
+	}
+	if got := eval[int](t, ctx, visibleRows); got != all {
+		t.Errorf("without filters there are %d of %d lines", got, all)
+	}
+}
+
+// walk goes from the index to a package, to what it may do, and back.
+func walk(t *testing.T, ctx context.Context, index chromedp.Action) {
+	t.Helper()
+	run(t, ctx, index)
+	titles := []string{eval[string](t, ctx, "document.title")}
+	for _, link := range []string{`.index a[href*="memcached-operator/"]`, `td a[href^="diff/"]`, `nav a:last-child`, `nav a`} {
+		run(t, ctx, chromedp.Evaluate(fmt.Sprintf("document.querySelector(%q).click()", link), nil), chromedp.WaitReady("h1", chromedp.ByQuery),
+			chromedp.Sleep(300_000_000))
+		titles = append(titles, eval[string](t, ctx, "document.title"))
+	}
+	if titles[0] != titles[4] || titles[1] != titles[3] || len(slices.Compact(slices.Clone(titles))) != 5 {
+		t.Errorf("%q", titles)
+	}
+}
