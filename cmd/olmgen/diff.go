@@ -102,7 +102,8 @@ func (f *diffFlags) register(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.others, "tree", nil,
 		"`PATH` with what else is in the cluster, for what OLM would do; may be repeated")
 	flags.StringArrayVar(&f.crs, "crs", nil,
-		"`PATH` with custom resources that exist, to check against the CRDs of NEW with olmgen-validate; may be repeated")
+		"`PATH` with custom resources that exist, to check against the CRDs of NEW with olmgen-validate; may be "+
+			"repeated")
 	flags.StringVar(&f.crdRules, "crd-rules", "", "`FILE` with the severities of the rules about CRDs")
 	offer(cmd, "format", words(upgrade.Formats))
 	offer(cmd, "fail-on", triggers())

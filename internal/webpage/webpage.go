@@ -82,7 +82,9 @@ var (
 	scriptText string
 )
 
-var pageTemplate = sync.OnceValue(func() *template.Template { return template.Must(template.New("page").Parse(pageText)) })
+var pageTemplate = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("page").Parse(pageText))
+})
 
 // Write writes a page. Its policy allows its own style and script, and nothing else. The same page has the same bytes.
 func (p Page) Write(w io.Writer) error {

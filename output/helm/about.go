@@ -37,7 +37,8 @@ func about(chart *templates.Chart, spec v1alpha1.ClusterServiceVersionSpec) {
 	}
 	for _, m := range spec.Maintainers {
 		maintainer := templates.Maintainer{Name: strings.TrimSpace(m.Name)}
-		if a, err := mail.ParseAddress(m.Email); err == nil && a.Address == m.Email && plainEmail().MatchString(m.Email) {
+		if a, err := mail.ParseAddress(m.Email); err == nil && a.Address == m.Email &&
+			plainEmail().MatchString(m.Email) {
 			maintainer.Email = m.Email
 		}
 		if maintainer.Name == "" {

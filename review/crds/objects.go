@@ -96,7 +96,8 @@ func (c *checker) add(o *manifest.Object) error {
 	crd, old := c.kinds[gvk.GroupKind()], c.gone[gvk.GroupKind()]
 	switch {
 	case crd == nil && old != nil:
-		c.report(o, old, gv.Version, ruleObjectOrphaned, "", "its CRD is gone: where that is pruned, the object is deleted")
+		c.report(o, old, gv.Version, ruleObjectOrphaned, "",
+			"its CRD is gone: where that is pruned, the object is deleted")
 		return nil
 	case crd == nil:
 		c.report(o, nil, gv.Version, ruleObjectUnknown, "kind", "no CRD of the group "+gv.Group+" defines this kind")

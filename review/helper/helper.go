@@ -69,7 +69,8 @@ func (p Program) Ask(ctx context.Context, kind string, question, answer any) err
 		failed := fmt.Errorf("%s: %w: %s", p.Path, err, firstLine(said.String()))
 		var exit *exec.ExitError
 		if errors.As(err, &exit) && exit.ExitCode() == exitUsage {
-			return manifest.WithHint(failed, "it is of another version than olmgen; every release has both; or "+install)
+			return manifest.WithHint(failed,
+				"it is of another version than olmgen; every release has both; or "+install)
 		}
 		return failed
 	}
