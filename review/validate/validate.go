@@ -9,7 +9,7 @@
 //	19 to 31 MB of memory
 //
 // for every command. They form one internal package, so a part of them cannot be linked alone. Package
-// framework links them into a separate program, olmgen-validate (53 MB), which [Helper] runs once per
+// framework links them into a separate program, olmgen-validate, which [Helper] runs once per
 // bundle.
 package validate
 
