@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -13,7 +14,7 @@ import (
 func newCatalogSite() *cobra.Command {
 	f := auditFlags{}
 	var dir string
-	var options site.Options
+	options := site.Options{Command: renderCommand}
 	force := false
 	cmd := &cobra.Command{
 		Use:   "site CATALOG|DIR... -o DIR",
@@ -63,4 +64,19 @@ Without objects, what a package may do and what changed are not known.`,
 	flags.BoolVar(&force, "force", false, "overwrite pages that were edited by hand")
 	f.register(flags)
 	return cmd
+}
+
+// renderCommand returns the command that renders a release of a site.
+func renderCommand(i site.Install) string {
+	words := []string{"olmgen render", site.Quote(i.Source)}
+	if i.Package != "" {
+		words = append(words, "--package", site.Quote(i.Package), "--version", site.Quote(i.Version))
+	}
+	if i.Namespace != "" {
+		words = append(words, "--namespace", site.Quote(i.Namespace))
+	}
+	if i.Certificates {
+		words = append(words, "--certs cert-manager")
+	}
+	return strings.Join(append(words, "-o", i.Directory), " ")
 }

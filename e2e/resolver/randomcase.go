@@ -67,8 +67,8 @@ func (r *random) another(first *fbc) *fbc {
 	return c
 }
 
-// repairImages leaves some of the images as they are that opm refuses: of several packages with faults, opm names one by
-// chance.
+// repairImages leaves some of the images as they are that opm refuses: of several packages with faults, opm names one
+// by chance.
 func repairImages(c *fbc, left int) {
 	for _, p := range c.Packages {
 		for _, b := range p.Bundles {

@@ -33,13 +33,14 @@ type packagePages struct {
 
 // making is a package while its pages are made.
 type making struct {
-	pkg   *audit.Package
-	slug  string
-	list  []*audit.Inspected
-	head  *audit.Inspected // nil if the package has no releases
-	known *audit.Inspected // the head, or the newest release, of which is known what it may do; nil if there is none
-	diffs map[*audit.Inspected]difference
-	out   *packagePages
+	pkg     *audit.Package
+	slug    string
+	options Options
+	list    []*audit.Inspected
+	head    *audit.Inspected // nil if the package has no releases
+	known   *audit.Inspected // the head, or the newest release, of which is known what it may do; nil if there is none
+	diffs   map[*audit.Inspected]difference
+	out     *packagePages
 }
 
 // difference is a page about two releases.
@@ -49,8 +50,10 @@ type difference struct {
 	old            *audit.Inspected
 }
 
-func makePackage(ctx context.Context, p *audit.Package, list []*audit.Inspected, slug string) (*packagePages, error) {
-	m := &making{pkg: p, slug: slug, list: list, diffs: map[*audit.Inspected]difference{}, out: &packagePages{}}
+func makePackage(ctx context.Context, p *audit.Package, list []*audit.Inspected, slug string, o Options) (*packagePages,
+	error) {
+	m := &making{pkg: p, slug: slug, options: o, list: list, diffs: map[*audit.Inspected]difference{},
+		out: &packagePages{}}
 	for _, x := range list {
 		m.out.rows = append(m.out.rows, x.Row)
 		if x.Release == p.Head() {
@@ -149,7 +152,11 @@ func (m *making) page() webpage.Page {
 		p.Title = title
 	}
 	p.Lead = m.lead()
-	p.Sections = append(p.Sections, m.overview(), m.may(), m.install(), m.brings())
+	p.Sections = append(p.Sections, m.overview(), m.may())
+	if m.options.Command != nil {
+		p.Sections = append(p.Sections, m.install())
+	}
+	p.Sections = append(p.Sections, m.brings())
 	if g, err := updates.Of(m.pkg.Package, updates.Options{}); err == nil {
 		picture := `<div class="picture" tabindex="0" role="region" aria-label="Update graph">` + g.Inline() + `</div>`
 		p.Sections = append(p.Sections,
@@ -319,20 +326,17 @@ func (m *making) install() webpage.Section {
 		ref, chosen = "oci://"+image, false
 	}
 	target := "operators/" + m.slug + "/"
-	command := "olmgen render " + quote(ref)
+	in := Install{Source: ref, Certificates: x.Webhooks.Total() > 0, Directory: target}
 	if chosen {
-		command += " --package " + quote(m.pkg.Name) + " --version " + quote(x.Version)
+		in.Package, in.Version = m.pkg.Name, x.Version
 	}
 	if x.Bundle != nil {
 		if namespace, err := generate.Namespace(x.Bundle); err == nil {
-			command += " --namespace " + namespace
+			in.Namespace = namespace
 		}
 	}
-	if x.Webhooks.Total() > 0 {
-		command += " --certs cert-manager"
-	}
-	commands := []string{command + " -o " + target, "olmgen permissions " + target, "git add " + target,
-		"git commit -m " + quote(clean(m.pkg.Name)+" "+clean(x.Version))}
+	commands := []string{m.options.Command(in), "olmgen permissions " + target, "git add " + target,
+		"git commit -m " + Quote(clean(m.pkg.Name)+" "+clean(x.Version))}
 	var b strings.Builder
 	if err := installTemplate.Execute(&b, commands); err != nil {
 		panic(err) // it is part of the program, and a Builder does not fail
@@ -344,8 +348,8 @@ func (m *making) install() webpage.Section {
 	return s
 }
 
-// quote quotes a word for a shell, if it has to be.
-func quote(s string) string {
+// Quote returns a word as a shell reads it: in quotes, if that is necessary.
+func Quote(s string) string {
 	s = clean(s)
 	if s != "" && strings.IndexFunc(s, func(r rune) bool {
 		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'

@@ -23,6 +23,19 @@ import (
 // Options say how a site is made.
 type Options struct {
 	Title string // of the index; empty: Operators
+
+	// Command returns the command that renders a release, with Quote around what the catalog says. Without it the pages
+	// do not say how to install.
+	Command func(Install) string
+}
+
+// Install is what a release needs to be rendered.
+type Install struct {
+	Source           string // the reference
+	Package, Version string // of the reference; empty if the reference is one bundle
+	Namespace        string // empty if it is not known
+	Certificates     bool   // the release serves webhooks or APIs
+	Directory        string // of the output
 }
 
 // Site is the files of a site.
@@ -40,7 +53,7 @@ func Render(ctx context.Context, set *audit.Set, o Options) (*Site, error) {
 	made := map[*audit.Package]*packagePages{}
 	var mu sync.Mutex
 	err := set.Each(ctx, audit.All, func(p *audit.Package, list []*audit.Inspected) error {
-		pages, err := makePackage(ctx, p, list, slugs[p])
+		pages, err := makePackage(ctx, p, list, slugs[p], o)
 		if err != nil {
 			return err
 		}

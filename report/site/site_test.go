@@ -27,7 +27,7 @@ func render(t *testing.T, workers int, refs ...string) *site.Site {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := site.Render(context.Background(), set, site.Options{})
+	s, err := site.Render(context.Background(), set, site.Options{Command: command})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -298,4 +298,9 @@ func TestCorpus(t *testing.T) {
 		t.Errorf("the index has %d bytes for each package", per)
 	}
 	fmt.Printf("site: %d packages, %d releases, %d files, an index of %d bytes\n", one.Packages, one.Releases, len(one.Files), index)
+}
+
+// command is a command for the pages, as a front end says it.
+func command(i site.Install) string {
+	return "olmgen render " + site.Quote(i.Source) + " " + site.Quote(i.Package) + " " + i.Namespace
 }

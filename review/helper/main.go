@@ -37,7 +37,8 @@ func Main(args []string, answers map[string]Answer, stdin io.Reader, stderr io.W
 		answer = answers[args[0]]
 	}
 	if answer == nil {
-		fmt.Fprintf(stderr, "%s: this program is a part of olmgen\nhint: run olmgen validate, or olmgen diff with existing objects\n", Name)
+		fmt.Fprintf(stderr, "%s: this program is a part of olmgen\n"+
+			"hint: run olmgen validate, or olmgen diff with existing objects\n", Name)
 		return exitUsage
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
