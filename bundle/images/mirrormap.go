@@ -139,7 +139,7 @@ func clusterEntry(o *manifest.Object, path []string, field string) (source, mirr
 	if len(mirrors) == 0 {
 		return "", "", o.Errorf(field, "the entry has no mirrors")
 	}
-	return text(entry["source"]), text(mirrors[0]), nil
+	return textOf(entry["source"]), textOf(mirrors[0]), nil
 }
 
 // add checks and adds an entry. A source has one mirror. OpenShift's objects may repeat an entry.

@@ -88,16 +88,16 @@ func InObject(group, kind string, value map[string]any, visit Visitor) {
 	}{{"initContainers", KindInitContainer}, {"containers", KindContainer}} {
 		each(m, list.name, field, func(c map[string]any, at string) {
 			each(c, "env", at, func(v map[string]any, at string) {
-				if name, value := text(v["name"]), text(v["value"]); envImage(name, value) {
+				if name, value := textOf(v["name"]), textOf(v["value"]); envImage(name, value) {
 					replaceIn(v, "value", Place{KindEnv, name, at + ".value"}, visit)
 				}
 			})
-			replaceIn(c, "image", Place{list.kind, text(c["name"]), at + ".image"}, visit)
+			replaceIn(c, "image", Place{list.kind, textOf(c["name"]), at + ".image"}, visit)
 		})
 	}
 	each(m, "volumes", field, func(v map[string]any, at string) {
 		if image, ok := v["image"].(map[string]any); ok {
-			replaceIn(image, "reference", Place{KindVolume, text(v["name"]), at + ".image.reference"}, visit)
+			replaceIn(image, "reference", Place{KindVolume, textOf(v["name"]), at + ".image.reference"}, visit)
 		}
 	})
 }
@@ -113,12 +113,12 @@ func each(m map[string]any, key, field string, f func(item map[string]any, field
 }
 
 func replaceIn(m map[string]any, key string, p Place, visit Visitor) {
-	if s := text(m[key]); s != "" {
+	if s := textOf(m[key]); s != "" {
 		m[key] = visit(p, s)
 	}
 }
 
-func text(v any) string {
+func textOf(v any) string {
 	s, _ := v.(string)
 	return s
 }

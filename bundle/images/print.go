@@ -8,8 +8,8 @@ import (
 	"path"
 	"strings"
 	"text/tabwriter"
-	"unicode"
 
+	"github.com/olmgen/olmgen/internal/text"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -34,7 +34,7 @@ func Print(w io.Writer, format Format, list []Image) error {
 	switch format {
 	case FormatText:
 		for _, name := range Names(list) {
-			fmt.Fprintln(&b, printable(name))
+			fmt.Fprintln(&b, text.Printable(name))
 		}
 	case FormatTable:
 		table(&b, list)
@@ -56,7 +56,7 @@ func table(b *bytes.Buffer, list []Image) {
 	fmt.Fprintln(w, "IMAGE\tPINNED\tKIND\tNAME\tWHERE")
 	for _, i := range list {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n",
-			printable(i.text()), yes(i.Pinned), i.Kind, printable(i.Name), printable(i.place()))
+			text.Printable(i.text()), yes(i.Pinned), i.Kind, text.Printable(i.Name), text.Printable(i.place()))
 	}
 	w.Flush() // into memory
 }
@@ -66,7 +66,7 @@ func markdown(b *bytes.Buffer, list []Image) {
 		if s == "" {
 			return ""
 		}
-		return "`" + strings.NewReplacer("`", "'", "|", `\|`).Replace(printable(s)) + "`"
+		return "`" + strings.NewReplacer("`", "'", "|", `\|`).Replace(text.Printable(s)) + "`"
 	}
 	b.WriteString("| image | pinned | kind | name | where |\n|---|---|---|---|---|\n")
 	for _, i := range list {
@@ -117,14 +117,4 @@ func yes(b bool) string {
 		return "yes"
 	}
 	return "no"
-}
-
-// printable replaces characters with which a bundle could control the terminal.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return unicode.ReplacementChar
-		}
-		return r
-	}, s)
 }

@@ -2,6 +2,7 @@
 package text
 
 import (
+	"encoding/xml"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -97,4 +98,20 @@ func distance(a, b string) int {
 		}
 	}
 	return row[len(b)]
+}
+
+// Middle cuts a text in its middle to a number of characters: both ends of a name tell what it is.
+func Middle(s string, most int) string {
+	runes := []rune(s)
+	if len(runes) <= most {
+		return s
+	}
+	return string(runes[:most/2-1]) + "…" + string(runes[len(runes)-most/2:])
+}
+
+// XML returns a text with what XML does not take as text replaced.
+func XML(s string) string {
+	var b strings.Builder
+	_ = xml.EscapeText(&b, []byte(s)) // a Builder does not fail
+	return b.String()
 }

@@ -13,7 +13,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"unicode"
+
+	"github.com/olmgen/olmgen/internal/text"
 )
 
 // Page is one report.
@@ -96,7 +97,7 @@ func (p Page) Write(w io.Writer) error {
 		StyleHash, ScriptHash string
 		Sections              []section
 	}{
-		printable(p.Kind), printable(p.Title), printable(p.Lead), printableLinks(p.Nav),
+		text.Printable(p.Kind), text.Printable(p.Title), text.Printable(p.Lead), printableLinks(p.Nav),
 		template.CSS(styleText + p.Style), template.JS(scriptText), hash(styleText + p.Style), hash(scriptText),
 		layout(p.Sections),
 	})
@@ -107,20 +108,10 @@ func hash(text string) string {
 	return base64.StdEncoding.EncodeToString(sum[:])
 }
 
-// printable replaces what is not printable, such as characters that turn the direction of text.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return unicode.ReplacementChar
-		}
-		return r
-	}, s)
-}
-
 func printableLinks(list []Link) []Link {
 	var out []Link
 	for _, l := range list {
-		out = append(out, Link{printable(l.Text), printable(l.Href)})
+		out = append(out, Link{text.Printable(l.Text), text.Printable(l.Href)})
 	}
 	return out
 }
@@ -168,12 +159,12 @@ func layout(sections []Section) []section {
 	ids := ids{}
 	out := make([]section, len(sections))
 	for i, s := range sections {
-		out[i] = section{ID: identifier(s.ID), Title: printable(s.Title), Links: printableLinks(s.Links), HTML: s.HTML}
+		out[i] = section{ID: identifier(s.ID), Title: text.Printable(s.Title), Links: printableLinks(s.Links), HTML: s.HTML}
 		if s.Title != "" && out[i].ID == "" {
 			out[i].ID = ids.of("section", s.Title)
 		}
-		for _, text := range s.Text {
-			out[i].Text = append(out[i].Text, printable(text))
+		for _, line := range s.Text {
+			out[i].Text = append(out[i].Text, text.Printable(line))
 		}
 		for _, t := range s.Tables {
 			out[i].Tables = append(out[i].Tables, t.layout(s.Title, ids))
@@ -183,19 +174,19 @@ func layout(sections []Section) []section {
 }
 
 func (t Table) layout(section string, ids ids) table {
-	out := table{Title: printable(t.Title), Closed: t.Closed}
+	out := table{Title: text.Printable(t.Title), Closed: t.Closed}
 	for _, c := range t.Columns {
-		out.Columns = append(out.Columns, printable(c))
+		out.Columns = append(out.Columns, text.Printable(c))
 	}
 	// A label tells a table from others: a screen reader lists them.
-	out.Label = strings.TrimPrefix(printable(section+": "+t.Title), ": ")
+	out.Label = strings.TrimPrefix(text.Printable(section+": "+t.Title), ": ")
 	out.Label = strings.TrimSuffix(out.Label, ": ")
 	for _, cells := range t.Rows {
 		texts := []string{section, t.Title}
 		var r row
 		for i, c := range cells {
 			texts = append(texts, c.Text)
-			c.Text, c.Note, c.Section = printable(c.Text), printable(c.Note), identifier(c.Section)
+			c.Text, c.Note, c.Section = text.Printable(c.Text), text.Printable(c.Note), identifier(c.Section)
 			view := cell{Cell: c, First: i == 0, Long: hasLongWord(c.Text) || hasLongWord(c.Note)}
 			if i < len(out.Columns) {
 				view.Column = out.Columns[i]

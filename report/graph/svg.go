@@ -1,12 +1,13 @@
 package graph
 
 import (
-	"encoding/xml"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/olmgen/olmgen/internal/text"
 )
 
 // Measures of the picture, in pixels. The font is monospaced, so that the width of a text is known.
@@ -204,7 +205,7 @@ func (d *drawing) String() string {
 // draw writes a rectangle and its lines, the first at top, with their whole text as a tooltip.
 func (x box) draw(b *strings.Builder, top int, class string) {
 	fmt.Fprintf(b, "<g><title>%s</title>\n<rect class=\"%s\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"6\"/>\n",
-		escape(strings.Join(slices.Concat(x.lines, x.marks), "\n")), x.class, x.x, x.y, x.w, x.h)
+		text.XML(strings.Join(slices.Concat(x.lines, x.marks), "\n")), x.class, x.x, x.y, x.w, x.h)
 	for i, l := range slices.Concat(x.lines, x.marks) {
 		c := class
 		switch {
@@ -214,7 +215,7 @@ func (x box) draw(b *strings.Builder, top int, class string) {
 			c = "head"
 		}
 		fmt.Fprintf(b, "<text class=\"%s\" x=\"%d\" y=\"%d\">%s</text>\n", c, x.x+padding, x.y+top+i*lineHeight,
-			escape(short(l)))
+			text.XML(text.Middle(l, maxText)))
 	}
 	b.WriteString("</g>\n")
 }
@@ -222,7 +223,7 @@ func (x box) draw(b *strings.Builder, top int, class string) {
 func textWidth(lines ...string) int {
 	width := 0
 	for _, l := range lines {
-		width = max(width, int(float64(utf8.RuneCountInString(short(l)))*charWidth)+1)
+		width = max(width, int(float64(utf8.RuneCountInString(text.Middle(l, maxText)))*charWidth)+1)
 	}
 	return width
 }
@@ -237,19 +238,4 @@ func wrap(s string) (lines []string) {
 		line = strings.TrimPrefix(line+" "+word, " ")
 	}
 	return append(lines, line)
-}
-
-// short cuts a text in its middle: both ends of a name say what it is.
-func short(s string) string {
-	runes := []rune(s)
-	if len(runes) <= maxText {
-		return s
-	}
-	return string(runes[:maxText/2-1]) + "…" + string(runes[len(runes)-maxText/2:])
-}
-
-func escape(s string) string {
-	var b strings.Builder
-	_ = xml.EscapeText(&b, []byte(s)) // a Builder does not fail
-	return b.String()
 }

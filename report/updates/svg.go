@@ -2,12 +2,13 @@ package updates
 
 import (
 	"cmp"
-	"encoding/xml"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/olmgen/olmgen/internal/text"
 )
 
 // Measures of the picture, in pixels. The font is monospaced, so that the width of a text is known.
@@ -80,14 +81,14 @@ func (g *Graph) picture(style string) string {
 	fmt.Fprintf(&b, "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"ug\" width=\"%d\" height=\"%d\" "+
 		"viewBox=\"0 0 %[1]d %[2]d\" role=\"img\">\n<title>%[3]s</title>\n%[4]s"+
 		"<rect class=\"page\" width=\"%[1]d\" height=\"%[2]d\"/>\n",
-		width, total, escape("Update graph of package "+g.Package), style)
-	fmt.Fprintf(&b, "<text class=\"name\" x=\"%d\" y=\"%d\">%s</text>\n", margin, margin+12, escape(g.caption()))
+		width, total, text.XML("Update graph of package "+g.Package), style)
+	fmt.Fprintf(&b, "<text class=\"name\" x=\"%d\" y=\"%d\">%s</text>\n", margin, margin+12, text.XML(g.caption()))
 	for _, l := range lanes {
 		l.draw(&b, top)
 	}
 	for i, line := range g.legend() {
 		y := top + height + 14 + i*legendLine
-		fmt.Fprintf(&b, "<text class=\"quiet\" x=\"%d\" y=\"%d\">%s</text>\n", margin, y, escape(line))
+		fmt.Fprintf(&b, "<text class=\"quiet\" x=\"%d\" y=\"%d\">%s</text>\n", margin, y, text.XML(line))
 	}
 	b.WriteString("</svg>\n")
 	return b.String()
@@ -95,7 +96,7 @@ func (g *Graph) picture(style string) string {
 
 func (g *Graph) caption() string {
 	if g.Deprecated != "" {
-		return g.Package + " (deprecated: " + cut(g.Deprecated, 80) + ")"
+		return g.Package + " (deprecated: " + text.Middle(g.Deprecated, 80) + ")"
 	}
 	return g.Package
 }
@@ -157,13 +158,13 @@ func (l line) span() (top, bottom int) {
 func layOut(l Lane) laneBox {
 	b := laneBox{lane: l}
 	for _, n := range l.Nodes {
-		b.nodeWidth = max(b.nodeWidth, textWidth(cut(n.Label, maxText))+16)
+		b.nodeWidth = max(b.nodeWidth, textWidth(text.Middle(n.Label, maxText))+16)
 	}
 	b.lines = linesOf(l)
 	b.leftTracks = assign(b.lines, false)
 	b.rightTracks = assign(b.lines, true)
 	b.left = padding + tracks(b.leftTracks)
-	b.w = max(b.left+b.nodeWidth+padding+tracks(b.rightTracks), textWidth(cut(l.Name, maxText))+2*padding, 110)
+	b.w = max(b.left+b.nodeWidth+padding+tracks(b.rightTracks), textWidth(text.Middle(l.Name, maxText))+2*padding, 110)
 	b.nodeWidth = b.w - b.left - padding - tracks(b.rightTracks)
 	b.h = laneHead + len(l.Nodes)*pitch - (pitch - nodeHeight) + padding
 	return b
@@ -255,16 +256,16 @@ func (b laneBox) draw(out *strings.Builder, top int) {
 	tooltip := strings.TrimSuffix("channel "+b.lane.title()+"\n"+b.lane.Deprecated, "\n")
 	fmt.Fprintf(out, "<g><title>%s</title>"+
 		"<rect class=\"lane\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"6\"/>\n",
-		escape(tooltip), b.x, b.y, b.w, b.h)
+		text.XML(tooltip), b.x, b.y, b.w, b.h)
 	name := "name"
 	if b.lane.Deprecated != "" {
 		name = "name struck"
 	}
 	fmt.Fprintf(out, "<text class=\"%s\" x=\"%d\" y=\"%d\">%s</text>\n", name, b.x+padding, b.y+17,
-		escape(cut(b.lane.Name, maxText)))
+		text.XML(text.Middle(b.lane.Name, maxText)))
 	if note := strings.TrimPrefix(b.lane.title(), b.lane.Name); note != "" {
 		fmt.Fprintf(out, "<text class=\"quiet\" x=\"%d\" y=\"%d\">%s</text>\n", b.x+padding, b.y+33,
-			escape(strings.Trim(note, " ()")))
+			text.XML(strings.Trim(note, " ()")))
 	}
 	out.WriteString("</g>\n")
 	for _, path := range []bool{false, true} { // the path is on top
@@ -285,7 +286,7 @@ func (b laneBox) drawLine(out *strings.Builder, l line) {
 	if l.kind == Path {
 		tip = "tip path"
 	}
-	fmt.Fprintf(out, "<g><title>%s</title>", escape(b.describe(l)))
+	fmt.Fprintf(out, "<g><title>%s</title>", text.XML(b.describe(l)))
 	to := b.middle(l.to)
 	if l.track == 0 {
 		x := b.x + b.left + b.nodeWidth/2
@@ -333,7 +334,7 @@ func (b laneBox) describe(l line) string {
 }
 
 func (b laneBox) drawNode(out *strings.Builder, i int, n Node) {
-	class, text := "node", ""
+	class, label := "node", ""
 	for _, c := range n.classes() {
 		if c == "path" {
 			c = "onpath"
@@ -341,40 +342,25 @@ func (b laneBox) drawNode(out *strings.Builder, i int, n Node) {
 		class += " " + c
 	}
 	if n.Deprecated != "" {
-		text = " class=\"struck\""
+		label = " class=\"struck\""
 	}
 	if n.Head {
-		text = " class=\"name\""
+		label = " class=\"name\""
 		if n.Deprecated != "" {
-			text = " class=\"name struck\""
+			label = " class=\"name struck\""
 		}
 	}
 	y := b.middle(i)
 	fmt.Fprintf(out, "<g><title>%s</title><rect class=\"%s\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"5\"/>",
-		escape(n.tooltip()), class, b.x+b.left, y-nodeHeight/2, b.nodeWidth, nodeHeight)
-	fmt.Fprintf(out, "<text%s x=\"%d\" y=\"%d\" text-anchor=\"middle\">%s</text></g>\n", text,
-		b.x+b.left+b.nodeWidth/2, y+4, escape(cut(n.Label, maxText)))
+		text.XML(n.tooltip()), class, b.x+b.left, y-nodeHeight/2, b.nodeWidth, nodeHeight)
+	fmt.Fprintf(out, "<text%s x=\"%d\" y=\"%d\" text-anchor=\"middle\">%s</text></g>\n", label,
+		b.x+b.left+b.nodeWidth/2, y+4, text.XML(text.Middle(n.Label, maxText)))
 }
 
 func textWidth(lines ...string) int {
 	width := 0
 	for _, l := range lines {
-		width = max(width, int(float64(utf8.RuneCountInString(cut(l, 100)))*charWidth)+1)
+		width = max(width, int(float64(utf8.RuneCountInString(text.Middle(l, 100)))*charWidth)+1)
 	}
 	return width
-}
-
-// cut cuts a text in its middle: both ends of a name say what it is.
-func cut(s string, most int) string {
-	runes := []rune(s)
-	if len(runes) <= most {
-		return s
-	}
-	return string(runes[:most/2-1]) + "…" + string(runes[len(runes)-most/2:])
-}
-
-func escape(s string) string {
-	var b strings.Builder
-	_ = xml.EscapeText(&b, []byte(s)) // a Builder does not fail
-	return b.String()
 }

@@ -1,11 +1,11 @@
 package history
 
 import (
-	"encoding/xml"
 	"fmt"
 	"io"
 	"strings"
 
+	"github.com/olmgen/olmgen/internal/text"
 	"github.com/olmgen/olmgen/review/internal/show"
 )
 
@@ -127,8 +127,4 @@ func (h *History) versions(b *strings.Builder, step, y int) {
 		y+labels-10)
 }
 
-func escape(s string) string {
-	var b strings.Builder
-	_ = xml.EscapeText(&b, []byte(show.Short(s))) // a Builder does not fail
-	return b.String()
-}
+func escape(s string) string { return text.XML(show.Short(s)) }
