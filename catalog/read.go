@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -13,6 +12,7 @@ import (
 	"github.com/distribution/reference"
 
 	"github.com/olmgen/olmgen/bundle/source"
+	"github.com/olmgen/olmgen/manifest"
 )
 
 // Options say how a catalog is read.
@@ -86,7 +86,7 @@ type document struct {
 
 func (r *reader) add(d source.CatalogDocument) error {
 	var doc document
-	if err := decode(d.JSON, &doc); err != nil {
+	if err := manifest.DecodeJSON(d.JSON, &doc); err != nil {
 		return err
 	}
 	place := Place{d.File, d.Line}
@@ -125,7 +125,7 @@ func (r *reader) addChannel(doc *document, place Place, text []byte) error {
 	p := r.pkg(doc.Package, place)
 	ch := &Channel{Place: place, Name: doc.Name}
 	if len(doc.Entries) > 0 {
-		if err := decode(doc.Entries, &ch.Entries); err != nil {
+		if err := manifest.DecodeJSON(doc.Entries, &ch.Entries); err != nil {
 			return fmt.Errorf("%s: entries: %w", doc.Schema, err)
 		}
 	}
@@ -213,7 +213,7 @@ func (r *reader) addDeprecations(doc *document, place Place) error {
 		Message string `json:"message"`
 	}
 	if len(doc.Entries) > 0 {
-		if err := decode(doc.Entries, &entries); err != nil {
+		if err := manifest.DecodeJSON(doc.Entries, &entries); err != nil {
 			return fmt.Errorf("%s: entries: %w", doc.Schema, err)
 		}
 	}
@@ -262,16 +262,4 @@ func findName(text []byte, name string) int {
 		}
 		at = end
 	}
-}
-
-// decode decodes a value. Its errors do not mention Go types.
-func decode(data []byte, into any) error {
-	err := json.Unmarshal(data, into)
-	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
-		if wrong.Field == "" {
-			return fmt.Errorf("must be a mapping, not %s", wrong.Value)
-		}
-		return fmt.Errorf("%s: has the wrong type (%s)", wrong.Field, wrong.Value)
-	}
-	return err
 }

@@ -160,3 +160,15 @@ func wanted(t reflect.Type) string {
 	}
 	return t.String()
 }
+
+// DecodeJSON decodes a JSON value. Its errors do not mention Go types.
+func DecodeJSON(data []byte, into any) error {
+	err := json.Unmarshal(data, into)
+	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
+		if wrong.Field == "" {
+			return fmt.Errorf("must be a mapping, not %s", wrong.Value)
+		}
+		return fmt.Errorf("%s: has the wrong type (%s)", wrong.Field, wrong.Value)
+	}
+	return err
+}

@@ -229,7 +229,7 @@ func TestErrorInPlace(t *testing.T) {
 	}
 }
 
-// wholeOrIncomplete tells whether Check says that dir is incomplete. If not, dir must be one of the trees.
+// wholeOrIncomplete reports whether Check says that dir is incomplete. If not, dir must be one of the trees.
 func wholeOrIncomplete(t *testing.T, dir string, mine, a, b holds) (incomplete bool) {
 	t.Helper()
 	if _, err := Check(dir, b.files(), nil); err != nil {

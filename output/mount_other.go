@@ -4,5 +4,5 @@ package output
 
 import "io/fs"
 
-// isMount tells whether something is mounted at path.
+// isMount reports whether something is mounted at path.
 func isMount(_ string, info, parent fs.FileInfo) bool { return otherDevice(info, parent) }

@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// keepOld gives the files that a journal replaces or removes a second name at the stage, for undo. On a file system
+// keepOld links the files that a journal replaces or removes into the stage, for undo. On a file system
 // without hard links it copies them.
 func (d *disk) keepOld(t target, j *journal, p *plan) error {
 	for i, s := range j.Steps {

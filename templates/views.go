@@ -334,7 +334,7 @@ type MirrorSet struct {
 	Mirrors []Mirror
 }
 
-// Mirror says where the images of a repository are mirrored.
+// Mirror is where the images of a repository are mirrored.
 type Mirror struct{ Source, Mirror string }
 
 // Kustomization is the view of kustomization.yaml.

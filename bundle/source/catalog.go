@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"github.com/olmgen/olmgen/manifest"
 )
 
 // openCatalog reads a file-based catalog and the bundle that the options choose. If the objects of the bundle are not
@@ -71,7 +73,7 @@ func (c catalog) addDocument(data []byte) error {
 	var kind struct {
 		Schema string `json:"schema"`
 	}
-	if err := decodeJSON(data, &kind); err != nil {
+	if err := manifest.DecodeJSON(data, &kind); err != nil {
 		return err
 	}
 	switch kind.Schema {
@@ -85,7 +87,7 @@ func (c catalog) addDocument(data []byte) error {
 		DefaultChannel string         `json:"defaultChannel"`
 		Entries        []channelEntry `json:"entries"`
 	}
-	if err := decodeJSON(data, &head); err != nil {
+	if err := manifest.DecodeJSON(data, &head); err != nil {
 		return fmt.Errorf("%s: %w", kind.Schema, err)
 	}
 	if kind.Schema == "olm.package" {
@@ -104,7 +106,7 @@ func (c catalog) addDocument(data []byte) error {
 	case "olm.channel":
 		p.channels[head.Name].entries = head.Entries
 	case "olm.bundle":
-		if err := decodeJSON(data, p.bundles[head.Name]); err != nil {
+		if err := manifest.DecodeJSON(data, p.bundles[head.Name]); err != nil {
 			return fmt.Errorf("%s %s: %w", kind.Schema, quote(head.Name), err)
 		}
 	}

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/olmgen/olmgen/manifest"
 )
 
 const (
@@ -77,7 +79,7 @@ func readObject(value json.RawMessage, maxJSON int64) (catalogObject, error) {
 		Data []byte `json:"data"` // base64
 		Ref  string `json:"ref"`
 	}
-	if err := decodeJSON(value, &v); err != nil {
+	if err := manifest.DecodeJSON(value, &v); err != nil {
 		return catalogObject{}, err
 	}
 	if len(v.Data) == 0 {
@@ -91,7 +93,7 @@ func readObject(value json.RawMessage, maxJSON int64) (catalogObject, error) {
 		Kind     string `json:"kind"`
 		Metadata named  `json:"metadata"`
 	}
-	if err := decodeJSON(object, &head); err != nil {
+	if err := manifest.DecodeJSON(object, &head); err != nil {
 		return catalogObject{}, err
 	}
 	return catalogObject{head.Kind, head.Metadata.Name, v.Data, object}, nil

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+
+	"github.com/olmgen/olmgen/manifest"
 )
 
 // Catalog is a file-based catalog that is read for its ClusterServiceVersions only. It never pulls an image.
@@ -78,7 +80,7 @@ func (b *catalogBundle) fromMetadata(value json.RawMessage) ([]byte, error) {
 		MinKubeVersion        json.RawMessage   `json:"minKubeVersion,omitempty"`
 		Provider              json.RawMessage   `json:"provider,omitempty"`
 	}
-	if err := decodeJSON(value, &m); err != nil {
+	if err := manifest.DecodeJSON(value, &m); err != nil {
 		return nil, fmt.Errorf("property %s: %w", propertyCSV, err)
 	}
 	meta, spec := map[string]any{"name": b.Name}, map[string]any{}

@@ -65,7 +65,7 @@ func Find(ctx context.Context, ref string) ([]Found, error) {
 	return f.list, nil
 }
 
-// NothingError says that a directory holds no bundles.
+// NothingError reports that a directory holds no bundles.
 type NothingError struct{ Path string }
 
 func (e *NothingError) Error() string {

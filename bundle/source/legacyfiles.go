@@ -10,6 +10,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/olmgen/olmgen/manifest"
 )
 
 // legacyReader reads the files of a package manifest directory and sorts them into versions.
@@ -207,7 +209,7 @@ func (r *legacyReader) add(v *legacyVersion, prefix string, files []*legacyFile)
 				if v.csv.Metadata.Name != "" {
 					return fmt.Errorf("%s: the directory has more than one ClusterServiceVersion", at)
 				}
-				if err := decodeJSON(d.json, &v.csv); err != nil {
+				if err := manifest.DecodeJSON(d.json, &v.csv); err != nil {
 					return fmt.Errorf("%s: %w", path.Join(at, f.name), err)
 				}
 				if v.csv.Metadata.Name == "" {
@@ -215,7 +217,7 @@ func (r *legacyReader) add(v *legacyVersion, prefix string, files []*legacyFile)
 				}
 			case kindCRD:
 				var c crd
-				if err := decodeJSON(d.json, &c); err != nil {
+				if err := manifest.DecodeJSON(d.json, &c); err != nil {
 					return fmt.Errorf("%s: %w", path.Join(at, f.name), err)
 				}
 				v.crds = append(v.crds, c)

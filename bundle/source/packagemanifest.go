@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/blang/semver/v4"
+
+	"github.com/olmgen/olmgen/manifest"
 )
 
 // openPackageManifest reads a directory in the legacy package manifest format (spec 12.3) and returns the version that
@@ -291,7 +293,7 @@ func (r *legacyReader) manifest() (*legacyPackage, error) {
 				Channels       []legacyChannel `json:"channels"`
 			}
 			byName := isPackageManifestName(f.name)
-			err := decodeJSON(d.json, &m)
+			err := manifest.DecodeJSON(d.json, &m)
 			switch {
 			case byName && err != nil:
 				return nil, fmt.Errorf("%s: %w", path.Join(r.dir, f.name), err)

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+
+	"github.com/olmgen/olmgen/manifest"
 )
 
 // CatalogBundle is an olm.bundle of a file-based catalog, with its body.
@@ -32,7 +34,7 @@ func WalkBundles(ctx context.Context, arg string, o Options, want func(pkg, name
 			return nil //nolint:nilerr // whoever reads the catalog says what is wrong with it
 		}
 		b := &CatalogBundle{Package: head.Package, Name: head.Name, File: d.File, Line: d.Line}
-		if err := decodeJSON(d.JSON, &b.bundle); err != nil {
+		if err := manifest.DecodeJSON(d.JSON, &b.bundle); err != nil {
 			return fmt.Errorf("olm.bundle %s: %w", quote(head.Name), err)
 		}
 		b.Image = b.bundle.Image

@@ -83,18 +83,6 @@ func jsonValues(name string, r io.Reader) iter.Seq2[document, error] {
 	}
 }
 
-// decodeJSON decodes a value. Its errors do not mention Go types.
-func decodeJSON(data []byte, into any) error {
-	err := json.Unmarshal(data, into)
-	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
-		if wrong.Field == "" {
-			return fmt.Errorf("must be a mapping, not %s", wrong.Value)
-		}
-		return fmt.Errorf("%s: has the wrong type (%s)", wrong.Field, wrong.Value)
-	}
-	return err
-}
-
 // mayHaveAnchor reports whether the document has an ampersand where an anchor can be.
 func mayHaveAnchor(doc []byte) bool {
 	for at := 0; ; {

@@ -160,7 +160,7 @@ func (x *explainer) reason(p *Planned, step *Step) string {
 	return x.dependencyReason(p, step)
 }
 
-// edge says how an entry follows from what is installed.
+// edge describes how an entry follows from what is installed.
 func (x *explainer) edge(s *Subscription, e *entry) string {
 	current := x.current(s)
 	switch {
@@ -188,7 +188,7 @@ func (e *entry) edgeFrom(installed *entry) string {
 	return ""
 }
 
-// refusal says why a bundle that comes first is not chosen.
+// refusal returns why a bundle that comes first is not chosen.
 func (x *explainer) refusal(id string, step *Step) string {
 	if list := x.conflict(id); list != nil {
 		why := "it cannot be installed: "
@@ -225,7 +225,7 @@ func (x *explainer) samePackage(id string, e *entry) bool {
 	return v != nil && v.entry != nil && v.entry.pkg == e.pkg
 }
 
-// dependencyReason says which bundle of the step, or which installed CSV, requires a bundle.
+// dependencyReason names the bundle of the step, or the installed CSV, that requires a bundle.
 func (x *explainer) dependencyReason(p *Planned, step *Step) string {
 	id := p.entry.id()
 	var users []string

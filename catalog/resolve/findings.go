@@ -253,7 +253,7 @@ func (x *explainer) heads(s *Subscription) []string {
 	return names
 }
 
-// chance says that there are alternatives.
+// chance reports that there are alternatives.
 func (j *judge) chance() {
 	if n := len(j.result.Alternatives); n > 0 {
 		j.add(ruleChance, catalog.Warning, "Namespace "+j.world.namespace, "",

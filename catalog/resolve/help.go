@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// help says which changes would let OLM resolve: one for each constraint of the conflict that alone stands in the way.
+// help returns the changes that would let OLM resolve: one for each constraint of the conflict that alone stands in the
+// way.
 func (x *explainer) help(set []applied) []string {
 	var list []string
 	for _, a := range set {
@@ -40,7 +41,7 @@ func (x *explainer) helpFor(a applied) string {
 	return ""
 }
 
-// helpSubscription says what the catalogs have instead of what a Subscription asks for.
+// helpSubscription returns what the catalogs have instead of what a Subscription asks for.
 func (x *explainer) helpSubscription(name string) string {
 	i := slices.IndexFunc(x.state.Subscriptions, func(s Subscription) bool { return s.Name == name })
 	if i < 0 {

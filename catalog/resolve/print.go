@@ -161,7 +161,7 @@ func (p *printer) step(s *Step) {
 	}
 }
 
-// ending says how a walk ends.
+// ending returns how a walk ends.
 func (w *Walk) ending() string {
 	switch w.Outcome {
 	case Settled:

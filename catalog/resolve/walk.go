@@ -101,7 +101,7 @@ func (s *State) settle() {
 	}
 }
 
-// key tells states apart.
+// key returns a text that differs for different states.
 func (s *State) key() string {
 	var b strings.Builder
 	for _, c := range s.names() {

@@ -153,13 +153,15 @@ type (
 	}
 )
 
-// layout gives sections, and rows, ids that are links to them. The id of a row is made of its text and of where it
-// stands, so a link to it stays right when other rows come and go.
+// layout adds ids to sections and rows, so that links can name them. The id of a row is made of its text and of where
+// it stands, so a link to it stays right when other rows come and go.
 func layout(sections []Section) []section {
 	ids := ids{}
 	out := make([]section, len(sections))
 	for i, s := range sections {
-		out[i] = section{ID: identifier(s.ID), Title: text.Printable(s.Title), Links: printableLinks(s.Links), HTML: s.HTML}
+		out[i] = section{
+			ID: identifier(s.ID), Title: text.Printable(s.Title), Links: printableLinks(s.Links), HTML: s.HTML,
+		}
 		if s.Title != "" && out[i].ID == "" {
 			out[i].ID = ids.of("section", s.Title)
 		}

@@ -95,7 +95,7 @@ func (x *Inspected) read(ctx context.Context, open func(context.Context) (*sourc
 	return err
 }
 
-// locate says where findings are. The files of a bundle in a catalog are not on disk, so that its olm.bundle is the
+// locate returns where findings are. The files of a bundle in a catalog are not on disk, so that its olm.bundle is the
 // place.
 func (x *Inspected) locate(onDisk bool) {
 	for i := range x.Findings {

@@ -75,7 +75,7 @@ var words = map[permissions.Risk]string{permissions.Everything: "everything", pe
 	permissions.WritesRBAC: "RBAC", permissions.RunsInPods: "pods", permissions.Impersonates: "impersonates",
 	permissions.ChangesAPIs: "webhooks and CRDs"}
 
-// reaches says in a few words what a release may do: in the cluster, then in namespaces.
+// reaches returns in a few words what a release may do: in the cluster, then in namespaces.
 func reaches(x audit.Row) string {
 	if !x.Complete {
 		return "not known"

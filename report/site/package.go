@@ -317,7 +317,7 @@ var installTemplate = template.Must(template.New("install").Parse(`<pre class="c
 {{- range .}}{{.}}
 {{end}}</code></pre>`))
 
-// install says how the operator gets into a repository that Argo CD or Flux applies.
+// install shows how the operator gets into a repository that Argo CD or Flux applies.
 func (m *making) install() webpage.Section {
 	s := webpage.Section{ID: "install", Title: "Install it by GitOps"}
 	x := m.head

@@ -200,7 +200,8 @@ func linesOf(l Lane) []line {
 	return out
 }
 
-// assign gives the lines on one side tracks, so that no two cross on the same one. Short lines are next to the nodes.
+// assign sets the tracks of the lines on one side, so that no two cross on the same one. Short lines are next to the
+// nodes.
 func assign(lines []line, right bool) int {
 	var order []int
 	for i, l := range lines {
@@ -317,7 +318,7 @@ func (b laneBox) drawLine(out *strings.Builder, l line) {
 	fmt.Fprintf(out, "<path class=\"%s\" d=\"M%d %d l%d 4 v-8 z\"/></g>\n", tip, side, to, -7*inward)
 }
 
-// describe says in words what a line means.
+// describe returns in words what a line means.
 func (b laneBox) describe(l line) string {
 	to := b.lane.Nodes[l.to].Label
 	var names []string

@@ -357,7 +357,7 @@ func (l *Lane) edges() {
 	}
 }
 
-// tooltip says of a node what its label does not.
+// tooltip returns what the label of a node leaves out.
 func (n Node) tooltip() string {
 	lines := []string{n.Name}
 	switch {

@@ -9,8 +9,8 @@ import (
 	"github.com/olmgen/olmgen/review/helper"
 )
 
-// Checker says what the API server says to objects. Package objects has one that links the API server's code, and
-// Helper runs it in another process. An error means that it could not.
+// Checker returns the answers of the API server to objects. Package objects has one that links the API server's code,
+// and Helper runs it in another process. An error means that it could not.
 type Checker interface {
 	Check(ctx context.Context, batches []Batch) ([]Answer, error)
 }

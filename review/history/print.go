@@ -134,7 +134,7 @@ func (h *History) text(w io.Writer) error {
 	return b.Flush()
 }
 
-// stepsText says since when each value holds: "no; since 1.2.0: the cluster".
+// stepsText returns since when each value holds: "no; since 1.2.0: the cluster".
 func stepsText(list []step) string {
 	parts := make([]string, len(list))
 	for i, s := range list {

@@ -97,7 +97,7 @@ func valuesOf(in Input) (map[string]string, error) {
 	return out, nil
 }
 
-// reach says where a fact holds: the cluster, its namespaces, or some names only.
+// reach returns where a fact holds: the cluster, its namespaces, or some names only.
 func reach(f permissions.Fact) string {
 	where := "namespaces"
 	if slices.Contains(f.Namespaces, permissions.Everywhere) {

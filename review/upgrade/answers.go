@@ -12,7 +12,7 @@ import (
 	"github.com/olmgen/olmgen/review/upgrade/change"
 )
 
-// severityOf says how bad it is that somebody gains or loses a permission.
+// severityOf returns how bad it is that somebody gains or loses a permission.
 func severityOf(i permissions.Item) change.Severity {
 	switch {
 	case i.Change != permissions.Gained || i.Risk == permissions.Other || i.Risk == permissions.NoEffect:
@@ -117,7 +117,7 @@ func countText(list []change.Severity) string {
 	return strings.Join(parts, ", ")
 }
 
-// permissionsAnswer says what is new in short, and counts.
+// permissionsAnswer returns what is new in short, and the counts.
 func (r *Report) permissionsAnswer() string {
 	var parts []string
 	for _, f := range r.gained {
@@ -176,7 +176,7 @@ func (r *Report) identityAnswer() string {
 var partTitle = map[change.Part]string{change.InstallModes: "install mode ", change.Provided: "provided API ",
 	change.Required: "required API ", change.Dependencies: "dependency "}
 
-// changeText says a change in one line, without its object.
+// changeText returns a change in one line, without its object.
 func changeText(c change.Change) string {
 	field := partTitle[c.Part] + strings.NewReplacer("spec.template.spec.", "", "spec.jobTemplate.", "",
 		"spec.template.metadata.", "pod ").Replace(c.Field)

@@ -20,8 +20,8 @@ type Options struct {
 	Others []Operator
 }
 
-// Compare says how two states differ. The error is about an object that cannot be read, or that of the Checker of the
-// CRDs, which gets ctx.
+// Compare returns how two states differ. The error is about an object that cannot be read, or that of the Checker of
+// the CRDs, which gets ctx.
 func Compare(ctx context.Context, old, now State, o Options) (*Report, error) {
 	r := &Report{APIVersion: APIVersion, Kind: Kind, Old: sideOf(old), New: sideOf(now), CRDs: []CRD{},
 		Renamed: renames(old, now)}

@@ -127,8 +127,8 @@ func freshCRDs(p pair) []string {
 	return slices.DeleteFunc(owned(p.now), func(crd string) bool { return slices.Contains(before, crd) })
 }
 
-// noUpgrade says why OLM does not upgrade from the older release to the newer one, if both are of one package and the
-// newer one says what it replaces (docs/spec/olm-v0.md, section 11).
+// noUpgrade returns why OLM does not upgrade from the older release to the newer one, if both are of one package and
+// the newer one says what it replaces (docs/spec/olm-v0.md, section 11).
 func noUpgrade(p pair) (change.Severity, string) {
 	if p.old == nil || p.old.stem() != p.now.stem() ||
 		p.old.Name == p.now.Name {

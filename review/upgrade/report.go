@@ -14,7 +14,7 @@ const (
 	Kind       = "DifferenceReport"
 )
 
-// Report says how two releases differ. Its lists are never nil.
+// Report lists how two releases differ. Its lists are never nil.
 type Report struct {
 	APIVersion  string             `json:"apiVersion"`
 	Kind        string             `json:"kind"`

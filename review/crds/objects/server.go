@@ -81,7 +81,7 @@ func newServer(b crds.Batch) (*server, error) {
 	return s, nil
 }
 
-// judge says what the API server says to an object.
+// judge returns the answer of the API server to an object.
 func (s *server) judge(data []byte) (crds.Verdict, error) {
 	u := &unstructured.Unstructured{}
 	if err := utiljson.Unmarshal(data, &u.Object); err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/olmgen/olmgen/review/findings"
 )
 
-// Severity says how bad a change is.
+// Severity is how bad a change is.
 type Severity string
 
 // The severities, the worst first.
@@ -36,7 +36,7 @@ func (s Severity) Level() findings.Level {
 // Rank orders severities, the worst first.
 func (s Severity) Rank() int { return slices.Index(Severities, s) }
 
-// Kind says what happened to a value.
+// Kind is what happened to a value.
 type Kind string
 
 // The kinds.

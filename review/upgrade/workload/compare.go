@@ -211,7 +211,7 @@ func sensitive(o *manifest.Object, field string) bool {
 	return o.Group() == "" && o.Kind == "Secret" && !strings.HasPrefix(field, "metadata") || last(field) == "caBundle"
 }
 
-// whole says that an object is new or gone in one line, before what is bad about it.
+// whole reports that an object is new or gone in one line, before what is bad about it.
 func whole(p Pair, sides [2]map[string]any, list []change.Change) []change.Change {
 	o := p.Any()
 	c := change.Change{Part: partOf(o), Change: change.Added, Severity: change.Info}

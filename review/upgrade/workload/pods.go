@@ -10,7 +10,7 @@ import (
 	"github.com/olmgen/olmgen/review/upgrade/change"
 )
 
-// verdict says how bad a change of a field is, and why. Old and new are empty where the field is missing.
+// verdict returns how bad a change of a field is, and why. Old and new are empty where the field is missing.
 type verdict func(c *change.Change)
 
 // rule is about the fields that a pattern matches.

@@ -187,7 +187,7 @@ func text(list []sight) string {
 	return strings.Join(out, "; ")
 }
 
-// grave says what is worth a warning in what a webhook sees.
+// grave returns what is worth a warning in what a webhook sees.
 func grave(list []sight) string {
 	for _, s := range list {
 		switch {
