@@ -72,12 +72,13 @@ type Bundle struct {
 	Place
 	Name       string
 	Image      string
-	Properties []Property // without bodies, unless Options.Bodies
+	Properties []Property // without bodies
 	Objects    bool       // the catalog holds the bundle's objects
 	Metadata   int        // how many olm.csv.metadata it has
 
 	bodyFault  string // why a body cannot be read
 	imageFault string // which image is not a reference
+	origin     *origin
 }
 
 // Property is a property of a bundle.
