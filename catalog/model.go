@@ -118,6 +118,19 @@ type GVK struct {
 // Names returns the names of the packages, sorted.
 func (c *Catalog) Names() []string { return slices.Sorted(maps.Keys(c.Packages)) }
 
+// Join returns one catalog with the packages of all. Of two packages of the same name, the first counts.
+func Join(catalogs ...*Catalog) *Catalog {
+	all := &Catalog{Packages: map[string]*Package{}}
+	for _, c := range catalogs {
+		for name, p := range c.Packages {
+			if all.Packages[name] == nil {
+				all.Packages[name] = p
+			}
+		}
+	}
+	return all
+}
+
 // Channel returns a channel, or nil.
 func (p *Package) Channel(name string) *Channel {
 	for _, c := range p.Channels {

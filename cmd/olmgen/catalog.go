@@ -238,15 +238,11 @@ func openCatalogs(cmd *cobra.Command, values []string, global string, known []re
 				s.Priority = k.Priority
 			}
 		}
-		read, err := fbc.Read(cmd.Context(), c.dir, fbc.Options{Source: source.Options{Stdin: cmd.InOrStdin()}})
+		read, err := readCatalog(cmd, c.dir)
 		if err != nil {
 			return nil, "", err
 		}
-		s.Catalog = read
-		if refusal := read.Refusal(); refusal != nil {
-			fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: warning: %s: opm does not serve this catalog: %s\n", c.dir, refusal)
-			s.Unavailable = true
-		}
+		s.Catalog, s.Unavailable = read, read.Refusal() != nil
 		sources = append(sources, s)
 	}
 	for _, k := range known {
@@ -262,6 +258,18 @@ func openCatalogs(cmd *cobra.Command, values []string, global string, known []re
 		sources = append(sources, k)
 	}
 	return sources, global, nil
+}
+
+// readCatalog reads a catalog, and warns about one that opm does not serve.
+func readCatalog(cmd *cobra.Command, dir string) (*fbc.Catalog, error) {
+	read, err := fbc.Read(cmd.Context(), dir, fbc.Options{Source: source.Options{Stdin: cmd.InOrStdin()}})
+	if err != nil {
+		return nil, err
+	}
+	if refusal := read.Refusal(); refusal != nil {
+		fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: warning: %s: opm does not serve this catalog: %s\n", dir, refusal)
+	}
+	return read, nil
 }
 
 func newCatalogPath() *cobra.Command {
