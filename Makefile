@@ -11,7 +11,7 @@ OFFLINE := OLMGEN_CORPUS= OLMGEN_ORACLE=
 TEST := $(GO) test -vet=off
 
 .PHONY: help build test test-race test-corpus test-helm test-authorizer test-browser test-ci lint bench golden corpus conformance docs docs-check fuzz \
-	harness live e2e e2e-test release-files release-notes release-check
+	harness live e2e e2e-test release-files release-notes release-check apidiff
 
 help: ## List the targets
 	@sed -n 's/[$$][$$]/$$/g; s/^\([a-z0-9-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 18
@@ -119,6 +119,16 @@ $(BIN)/actionlint-$(ACTIONLINT_VERSION):
 	mkdir -p $(BIN)
 	GOBIN=$(BIN) $(GO) install github.com/rhysd/actionlint/cmd/actionlint@$(ACTIONLINT_VERSION)
 	mv $(BIN)/actionlint $@
+
+APIDIFF_VERSION := v0.0.0-20260410095643-746e56fc9e2f
+
+apidiff: $(BIN)/apidiff-$(APIDIFF_VERSION) ## Print how the Go API differs from the git revision REV
+	e2e/apidiff.sh $< $(or $(REV),main)
+
+$(BIN)/apidiff-$(APIDIFF_VERSION):
+	mkdir -p $(BIN)
+	GOBIN=$(BIN) $(GO) install golang.org/x/exp/cmd/apidiff@$(APIDIFF_VERSION)
+	mv $(BIN)/apidiff $@
 
 harness: ## Build the API server, OLM and the harness that "make live" and "make e2e" run (see e2e/README.md)
 	e2e/build.sh
