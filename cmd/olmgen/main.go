@@ -154,7 +154,7 @@ can be committed to Git and reviewed as a diff.`,
 	root.InitDefaultVersionFlag()
 	root.Flags().Lookup("version").Usage = "print the version of olmgen"
 	root.SetUsageFunc(printUsage)
-	addCommands(root, "Render", newRender(), newDescope(), newInit(), newFn(), newConvert())
+	addCommands(root, "Render", newRender(), newDescope(), newInit(), newUpdate(), newFn(), newConvert())
 	addCommands(root, "Review", newPermissions(), newDiff(), newHistory(), newGraph(), newCheck(), newLint(),
 		newValidate(), newImages(), newInstallerRBAC())
 	addCommands(root, "Catalogs", newCatalog())
