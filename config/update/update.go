@@ -198,7 +198,9 @@ func (u *updater) decide(o *Operator, state *resolve.State, taken, r *resolve.Re
 		for _, m := range step.Subscriptions {
 			if m.Name == o.Name {
 				o.Steps = append(o.Steps, m.To)
-				o.requires(step)
+				if !u.config.Resolve { // else rendering adds them
+					o.requires(step)
+				}
 			}
 		}
 	}
