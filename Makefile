@@ -11,7 +11,7 @@ OFFLINE := OLMGEN_CORPUS= OLMGEN_ORACLE=
 TEST := $(GO) test -vet=off
 
 .PHONY: help build test test-race test-corpus test-helm test-authorizer test-browser test-ci lint bench golden corpus conformance docs docs-check fuzz \
-	harness live e2e e2e-test release-files release-notes release-check apidiff
+	harness live e2e e2e-test release-files release-notes release-check apidiff site
 
 help: ## List the targets
 	@sed -n 's/[$$][$$]/$$/g; s/^\([a-z0-9-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 18
@@ -92,7 +92,24 @@ fuzz: ## Run every fuzz target for FUZZTIME
 		done; \
 	done
 
-GORELEASER_VERSION := v2.18.2
+HUGO_VERSION := v0.152.2
+
+site: $(BIN)/hugo-$(HUGO_VERSION) $(BIN)/htmltest ## Build the documentation site into .site/public, and check its links
+	$(GO) run ./internal/docsite -o .site/content
+	theme=$$(cd docs/site && $(GO) mod download -json github.com/imfing/hextra | sed -n 's/^.*"Dir": "\(.*\)",$$/\1/p') && cd docs/site && \
+		$< --quiet --themesDir "$${theme%/*}" --theme "$${theme##*/}" --contentDir $(CURDIR)/.site/content --destination $(CURDIR)/.site/public --cleanDestinationDir
+	$(BIN)/htmltest --conf docs/site/htmltest.yml .site/public
+
+$(BIN)/hugo-$(HUGO_VERSION):
+	mkdir -p $(BIN)
+	GOBIN=$(BIN) CGO_ENABLED=0 $(GO) install github.com/gohugoio/hugo@$(HUGO_VERSION)
+	mv $(BIN)/hugo $@
+
+$(BIN)/htmltest: docs/site/go.mod
+	mkdir -p $(BIN)
+	cd docs/site && $(GO) build -o $@ github.com/wjdp/htmltest
+
+GORELEASER_VERSION := v2.16.0
 ACTIONLINT_VERSION := v1.7.12
 
 release-files: ## Write the manual pages and shell completions that release archives have
