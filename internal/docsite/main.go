@@ -152,7 +152,7 @@ func (s *site) files() (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	out["_index.md"] = []byte(matter("olmgen", 1) + "# olmgen\n" + home)
+	out["_index.md"] = []byte(matter("olmgen", 1) + home)
 	for i, section := range s.sections {
 		index := matter(section.Title, i+1) + "\n" + section.Text + "\n\n"
 		for j, p := range s.order[section.Path] {
@@ -173,7 +173,8 @@ func (s *site) files() (map[string][]byte, error) {
 
 // matter returns the front matter of a page.
 func matter(title string, weight int) string {
-	return fmt.Sprintf("---\ntitle: %q\nweight: %d\n---\n", title, weight)
+	// The type is what the theme needs to show the pages of a section beside the text.
+	return fmt.Sprintf("---\ntitle: %q\nweight: %d\ntype: docs\n---\n", title, weight)
 }
 
 var (
