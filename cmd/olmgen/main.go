@@ -154,29 +154,25 @@ can be committed to Git and reviewed as a diff.`,
 	root.InitDefaultVersionFlag()
 	root.Flags().Lookup("version").Usage = "print the version of olmgen"
 	root.SetUsageFunc(printUsage)
-	root.AddCommand(
-		newRender(),
-		newDescope(),
-		newInit(),
-		newFn(),
-		newCheck(),
-		newLint(),
-		newPermissions(),
-		newDiff(),
-		newHistory(),
-		newGraph(),
-		newValidate(),
-		newConvert(),
-		newCatalog(),
-		newImages(),
-		newInstallerRBAC(),
-		newVersion(),
-	)
+	addCommands(root, "Render", newRender(), newDescope(), newInit(), newFn(), newConvert())
+	addCommands(root, "Review", newPermissions(), newDiff(), newHistory(), newGraph(), newCheck(), newLint(),
+		newValidate(), newImages(), newInstallerRBAC())
+	addCommands(root, "Catalogs", newCatalog())
+	root.AddCommand(newVersion())
 	root.SetHelpCommand(newHelp(root))
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	refuseUnknownWords(root)
 	return root
+}
+
+// addCommands adds commands below a heading of the help.
+func addCommands(root *cobra.Command, title string, commands ...*cobra.Command) {
+	root.AddGroup(&cobra.Group{ID: title, Title: title})
+	for _, c := range commands {
+		c.GroupID = title
+		root.AddCommand(c)
+	}
 }
 
 // refuseUnknownWords makes the completion command refuse words that name no shell. Cobra accepts any word.
