@@ -12,6 +12,7 @@ import (
 	fbc "github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/catalog/extension"
 	"github.com/olmgen/olmgen/catalog/resolve"
+	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/generate"
 )
 
@@ -23,6 +24,10 @@ type pathFlags struct {
 	versions           string
 	policy             generate.UpgradePolicy
 	format             resolve.Format
+
+	diff   pathDiff
+	review diffFlags
+	opened []openedCatalog
 }
 
 func newCatalogPath() *cobra.Command {
@@ -43,10 +48,15 @@ update what is installed, OLM takes the highest version that is not deprecated.
 ClusterExtension. Without --from, the path begins with a fresh install. Each
 --catalog is a ClusterCatalog.
 
+--diff adds what olmgen diff says about the first and the last version of the
+path, --diff=steps about each step. It renders the bundles of the catalog, and
+pulls their images if the catalog does not hold their objects.
+
 The exit code is 3 if the path ends before the head, or before --to.`,
 		Example: `  olmgen catalog path etcd --catalog catalog/ --from 0.6.1
   olmgen catalog path etcd --profile clusterextension --version-range '<0.9.4' \
-      --catalog a=catalog/ --catalog b=other/,priority=1`,
+      --catalog a=catalog/ --catalog b=other/,priority=1
+  olmgen catalog path etcd --catalog catalog/ --from 0.6.1 --diff=steps`,
 		Args: args(1, 1, "the package"),
 		RunE: f.run,
 	}
@@ -63,6 +73,11 @@ The exit code is 3 if the path ends before the head, or before --to.`,
 	flags.Var(enum(&f.policy, generate.UpgradeCatalogProvided, generate.UpgradeSelfCertified),
 		"upgrade-constraint-policy", "which updates OLM v1 makes, of which SelfCertified allows any")
 	flags.Var(enum(&f.format, resolve.PathFormats...), "format", joined(resolve.PathFormats))
+	flags.Var(enum(&f.diff, diffTotal, diffSteps), "diff",
+		"add what changes from the first version to the last (`total`), or with each of the steps")
+	flags.Lookup("diff").NoOptDefVal = string(diffTotal)
+	f.review.render.register(cmd, func(o config.Option) bool { return o.Access && o.Topic == config.TopicPlacement })
+	offer(cmd, "diff", words([]pathDiff{diffTotal, diffSteps}))
 	offer(cmd, "format", words(resolve.PathFormats))
 	offer(cmd, "profile", words(pathProfiles))
 	offer(cmd, "upgrade-constraint-policy", words([]generate.UpgradePolicy{generate.UpgradeCatalogProvided,
@@ -74,11 +89,18 @@ The exit code is 3 if the path ends before the head, or before --to.`,
 var pathProfiles = []generate.Profile{generate.ProfileSubscription, generate.ProfileClusterExtension}
 
 func (f *pathFlags) run(cmd *cobra.Command, given []string) error {
+	if err := f.checkDiff(cmd); err != nil {
+		return err
+	}
 	path, err := f.path(cmd, given[0])
 	if err != nil {
 		return err
 	}
-	if err := path.Print(cmd.OutOrStdout(), f.format); err != nil {
+	diffs, err := f.compare(cmd, path)
+	if err != nil {
+		return err
+	}
+	if err := printPath(cmd.OutOrStdout(), path, diffs, f.format); err != nil {
 		return err
 	}
 	if !path.Good() {
@@ -117,6 +139,7 @@ func (f *pathFlags) path(cmd *cobra.Command, pkg string) (*resolve.Path, error) 
 	if err != nil {
 		return nil, err
 	}
+	f.opened = []openedCatalog{{c.name, c.dir, read}}
 	return resolve.PathOf(read, pkg, strings.Join(f.channels, ""), f.from, f.to)
 }
 
@@ -134,6 +157,7 @@ func (f *pathFlags) ofOLMv1(cmd *cobra.Command, pkg string) (*resolve.Path, erro
 		if err != nil {
 			return nil, err
 		}
+		f.opened = append(f.opened, openedCatalog{c.name, c.dir, read})
 		sources = append(sources, extension.Source{Name: c.name, Priority: int32(c.priority), Catalog: read})
 	}
 	return extension.PathOf(sources, extension.Request{Package: pkg, Versions: f.versions, Channels: f.channels,
