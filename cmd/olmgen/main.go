@@ -45,7 +45,7 @@ func main() {
 // run is the whole command. Data goes to stdout. Messages go to stderr: lower case, "olmgen: " first, no final
 // period, with a "hint: " line where there is a next step.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	root := newRoot()
+	root := newRoot(args...)
 	root.SetArgs(args)
 	root.SetIn(stdin)
 	root.SetOut(stdout)
@@ -117,7 +117,46 @@ type usageError struct{ msg, hint string }
 func (e *usageError) Error() string { return e.msg }
 func (e *usageError) Hint() string  { return e.hint }
 
-func newRoot() *cobra.Command {
+// commands are all commands, by the names that newRoot gives them.
+var commands = []struct {
+	name string
+	make func() *cobra.Command
+}{
+	{"render", newRender},
+	{"descope", newDescope},
+	{"init", newInit},
+	{"fn", newFn},
+	{"check", newCheck},
+	{"lint", newLint},
+	{"permissions", newPermissions},
+	{"diff", newDiff},
+	{"history", newHistory},
+	{"graph", newGraph},
+	{"validate", newValidate},
+	{"convert", newConvert},
+	{"catalog", newCatalog},
+	{"images", newImages},
+	{"installer-rbac", newInstallerRBAC},
+	{"version", newVersion},
+}
+
+// commandsFor makes the command that a command line names first, or all of them: the hundreds of flags of all commands
+// cost more time than olmgen version needs.
+func commandsFor(args []string) []*cobra.Command {
+	var all []*cobra.Command
+	for _, c := range commands {
+		if len(args) > 0 && c.name == args[0] {
+			return []*cobra.Command{c.make()}
+		}
+	}
+	for _, c := range commands {
+		all = append(all, c.make())
+	}
+	return all
+}
+
+// newRoot returns the command with all its subcommands, or with those that a command line needs.
+func newRoot(args ...string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "olmgen",
 		Short: "Render operator bundles as plain Kubernetes manifests",
@@ -154,24 +193,7 @@ can be committed to Git and reviewed as a diff.`,
 	root.InitDefaultVersionFlag()
 	root.Flags().Lookup("version").Usage = "print the version of olmgen"
 	root.SetUsageFunc(printUsage)
-	root.AddCommand(
-		newRender(),
-		newDescope(),
-		newInit(),
-		newFn(),
-		newCheck(),
-		newLint(),
-		newPermissions(),
-		newDiff(),
-		newHistory(),
-		newGraph(),
-		newValidate(),
-		newConvert(),
-		newCatalog(),
-		newImages(),
-		newInstallerRBAC(),
-		newVersion(),
-	)
+	root.AddCommand(commandsFor(args)...)
 	root.SetHelpCommand(newHelp(root))
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
