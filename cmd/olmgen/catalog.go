@@ -259,15 +259,11 @@ func openCatalogs(cmd *cobra.Command, values []string, global string, known []re
 				s.Priority = k.Priority
 			}
 		}
-		read, err := readCatalog(cmd, c.dir)
+		read, err := readServed(cmd, c.dir)
 		if err != nil {
 			return nil, "", err
 		}
-		s.Catalog = read
-		if refusal := read.Refusal(); refusal != nil {
-			fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: warning: %s: opm does not serve this catalog: %s\n", c.dir, refusal)
-			s.Unavailable = true
-		}
+		s.Catalog, s.Unavailable = read, read.Refusal() != nil
 		sources = append(sources, s)
 	}
 	for _, k := range known {
@@ -283,6 +279,18 @@ func openCatalogs(cmd *cobra.Command, values []string, global string, known []re
 		sources = append(sources, k)
 	}
 	return sources, global, nil
+}
+
+// readServed reads a catalog, and warns about one that opm does not serve.
+func readServed(cmd *cobra.Command, dir string) (*fbc.Catalog, error) {
+	read, err := readCatalog(cmd, dir)
+	if err != nil {
+		return nil, err
+	}
+	if refusal := read.Refusal(); refusal != nil {
+		fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: warning: %s: opm does not serve this catalog: %s\n", dir, refusal)
+	}
+	return read, nil
 }
 
 func newCatalogValidate() *cobra.Command {
