@@ -121,6 +121,9 @@ func (s store) object(value map[string]any, kind Kind, file string, line int) (*
 	if o.Labels["olm.copiedFrom"] != "" {
 		delete(body, "status") // it is the original's, with times of its own
 	}
+	if o.Kind == "InstallPlan" {
+		dropManifests(body)
+	}
 	if o.body, err = json.Marshal(body); err != nil {
 		return nil, false, err
 	}
@@ -131,6 +134,18 @@ func (s store) object(value map[string]any, kind Kind, file string, line int) (*
 		s[sum] = o.body
 	}
 	return o, true, nil
+}
+
+// dropManifests removes the objects from the steps of an InstallPlan: Secrets of bundles are among them.
+func dropManifests(plan map[string]any) {
+	status, _ := plan["status"].(map[string]any)
+	steps, _ := status["plan"].([]any)
+	for _, s := range steps {
+		step, _ := s.(map[string]any)
+		if resource, ok := step["resource"].(map[string]any); ok {
+			delete(resource, "manifest")
+		}
+	}
 }
 
 // marked reports whether an object shows that OLM made it, or that it is a part of OLM.
