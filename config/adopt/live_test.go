@@ -71,14 +71,22 @@ func rendered(t testing.TB, file []byte) (objects []compare.Object) {
 	return objects
 }
 
-// What is declared for a cluster with a real OLM renders to the objects that are in it.
-func TestLive(t *testing.T) {
+// dumps are those of clusters with a real OLM ("make e2e CHECK=adopt UPDATE=1" records them).
+func dumps(t testing.TB) (names []string) {
+	t.Helper()
 	files, err := filepath.Glob("testdata/*.yaml")
 	if err != nil || len(files) < 7 {
 		t.Fatalf("%d dumps, %v", len(files), err)
 	}
 	for _, file := range files {
-		name := filepath.Base(file)
+		names = append(names, filepath.Base(file))
+	}
+	return names
+}
+
+// What is declared for a cluster with a real OLM renders to the objects that are in it.
+func TestLive(t *testing.T) {
+	for _, name := range dumps(t) {
 		t.Run(strings.TrimSuffix(name, ".yaml"), func(t *testing.T) {
 			s, out := adopted(t, name, adopt.Options{})
 			if dir := os.Getenv("ADOPT_OUT"); dir != "" {
