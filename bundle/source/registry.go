@@ -6,13 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/google/go-containerregistry/pkg/v1/remote"
 
 	"github.com/olmgen/olmgen/internal/lazy"
 	"github.com/olmgen/olmgen/manifest"
@@ -57,13 +58,7 @@ func newRegistryTransport(o Options) *registryTransport {
 		t.wait = answerTime
 	}
 	if t.inner == nil {
-		t.inner = &http.Transport{
-			Proxy:               http.ProxyFromEnvironment,
-			DialContext:         (&net.Dialer{Timeout: answerTime}).DialContext,
-			ForceAttemptHTTP2:   true,
-			TLSHandshakeTimeout: answerTime,
-			IdleConnTimeout:     answerTime,
-		}
+		t.inner = remote.DefaultTransport // it keeps connections for further images
 	}
 	return t
 }
