@@ -101,8 +101,13 @@ func sayError(cmd *cobra.Command, stderr io.Writer, err error) {
 func flagsOf(cmd *cobra.Command) func(manifest.Option) string {
 	return func(o manifest.Option) string {
 		name := config.FlagOf(o)
-		if o == output.OptionForce {
+		switch o {
+		case output.OptionForce:
 			name = "--force"
+		case source.OptionInsecureRegistries:
+			name = "--insecure-registry"
+		case source.OptionVerifyKeys:
+			name = "--verify-key"
 		}
 		if cmd.Flags().Lookup(strings.TrimPrefix(name, "--")) == nil {
 			return ""
