@@ -8,8 +8,9 @@ goreleaser=$1
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
+git clone --quiet --no-hardlinks . "$tmp/one/a"
+git clone --quiet "$tmp/one/a" "$tmp/two/bb"
 for clone in one/a two/bb; do
-	git clone --quiet --no-hardlinks . "$tmp/$clone"
 	(
 		cd "$tmp/$clone"
 		git tag --force v0.0.0-check >/dev/null
