@@ -26,18 +26,6 @@ func Encode(object map[string]any) []byte {
 	return e.buf.Bytes()
 }
 
-// Typed returns the JSON-like value of a typed Kubernetes object, numbers exact.
-func Typed(v any) (map[string]any, error) {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return nil, err
-	}
-	d := json.NewDecoder(bytes.NewReader(b))
-	d.UseNumber()
-	var m map[string]any
-	return m, d.Decode(&m)
-}
-
 // Text is a value that Block has printed already; Block prints it as it is.
 type Text string
 
