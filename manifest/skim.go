@@ -23,7 +23,7 @@ const skipped yaml.Kind = 0
 // returns nil if it does not surely understand the document.
 func skim(data []byte, limits Limits, whole bool) (root *yaml.Node, skips bool) {
 	skips = !whole && bytes.Contains(data, []byte("\nkind: CustomResourceDefinition\n"))
-	if !bytes.HasSuffix(data, []byte("\n")) || !plainBytes(data) || !skips && separators(data) > limits.Nodes {
+	if len(data) == 0 || !plainBytes(data) || !skips && separators(data) > limits.Nodes {
 		return nil, false
 	}
 	s := skimmer{data: data[:len(data):len(data)], depth: limits.Depth}
@@ -254,6 +254,9 @@ func (s *skimmer) push(column int, sequence bool) bool {
 	}
 	if top.node != nil && top.skip {
 		top.node.Content[len(top.node.Content)-1].Kind = skipped
+	}
+	if n := len(s.frames); n < cap(s.frames) {
+		f.keys = s.frames[:n+1][n].keys[:0] // of a frame that is closed
 	}
 	s.frames = append(s.frames, f)
 	return true

@@ -69,6 +69,10 @@ func (d *typeDecoder) into(n *yaml.Node, v reflect.Value, depth int) bool {
 func isNull(n *yaml.Node) bool { return n.Style == 0 && plain(n.Value) == nil }
 
 func intoScalar(n *yaml.Node, v reflect.Value, w way) bool {
+	if w == asString && (n.Style != 0 || surelyText(n.Value)) { // into refuses tags
+		v.SetString(n.Value)
+		return utf8.ValidString(n.Value)
+	}
 	x, err := scalar(n)
 	if err != nil {
 		return false
@@ -107,7 +111,7 @@ func (d *typeDecoder) key(k *yaml.Node) (string, bool) {
 		return "", false
 	}
 	d.bytes += len(k.Value)
-	if k.Style == 0 {
+	if k.Style == 0 && !surelyText(k.Value) {
 		if text, ok := plain(k.Value).(string); !ok || text != k.Value {
 			return "", false
 		}
