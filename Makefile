@@ -11,7 +11,7 @@ OFFLINE := OLMGEN_CORPUS= OLMGEN_ORACLE=
 TEST := $(GO) test -vet=off
 
 .PHONY: help build test test-race test-corpus test-helm test-authorizer test-browser test-ci lint bench golden corpus conformance docs docs-check fuzz \
-	harness live e2e e2e-test
+	harness live e2e e2e-test release-files release-notes release-check apidiff site
 
 help: ## List the targets
 	@sed -n 's/[$$][$$]/$$/g; s/^\([a-z0-9-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 18
@@ -91,6 +91,61 @@ fuzz: ## Run every fuzz target for FUZZTIME
 			echo "$$pkg $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) $$pkg || exit 1; \
 		done; \
 	done
+
+HUGO_VERSION := v0.152.2
+
+site: $(BIN)/hugo-$(HUGO_VERSION) $(BIN)/htmltest ## Build the documentation site into .site/public, and check its links
+	$(GO) run ./internal/docsite -o .site/content
+	theme=$$(cd docs/site && $(GO) mod download -json github.com/imfing/hextra | sed -n 's/^.*"Dir": "\(.*\)",$$/\1/p') && cd docs/site && \
+		$< --quiet --themesDir "$${theme%/*}" --theme "$${theme##*/}" --contentDir $(CURDIR)/.site/content --destination $(CURDIR)/.site/public --cleanDestinationDir
+	$(BIN)/htmltest --conf docs/site/htmltest.yml .site/public
+
+$(BIN)/hugo-$(HUGO_VERSION):
+	mkdir -p $(BIN)
+	GOBIN=$(BIN) CGO_ENABLED=0 $(GO) install github.com/gohugoio/hugo@$(HUGO_VERSION)
+	mv $(BIN)/hugo $@
+
+$(BIN)/htmltest: docs/site/go.mod
+	mkdir -p $(BIN)
+	cd docs/site && $(GO) build -o $@ github.com/wjdp/htmltest
+
+GORELEASER_VERSION := v2.16.0
+ACTIONLINT_VERSION := v1.7.12
+
+release-files: ## Write the manual pages and shell completions that release archives have
+	mkdir -p .release/man .release/completions
+	$(GO) test ./cmd/olmgen -run '^TestManual$$' -count=1 -args -man $(CURDIR)/.release/man
+	$(GO) run ./cmd/olmgen completion bash > .release/completions/olmgen.bash
+	$(GO) run ./cmd/olmgen completion zsh > .release/completions/_olmgen
+	$(GO) run ./cmd/olmgen completion fish > .release/completions/olmgen.fish
+
+release-notes: ## Print the section of CHANGELOG.md about VERSION
+	@awk -v title="## $(VERSION)" '/^## / { found = index($$0, title) == 1 } found && !/^## / { print; n++ } END { exit n == 0 }' CHANGELOG.md
+
+release-check: $(BIN)/goreleaser-$(GORELEASER_VERSION) $(BIN)/actionlint-$(ACTIONLINT_VERSION) ## Check the release: its configuration, the workflows, equal bytes of two builds
+	$(BIN)/actionlint-$(ACTIONLINT_VERSION)
+	$< check
+	e2e/release.sh $<
+
+$(BIN)/goreleaser-$(GORELEASER_VERSION):
+	mkdir -p $(BIN)
+	GOBIN=$(BIN) CGO_ENABLED=0 $(GO) install github.com/goreleaser/goreleaser/v2@$(GORELEASER_VERSION)
+	mv $(BIN)/goreleaser $@
+
+$(BIN)/actionlint-$(ACTIONLINT_VERSION):
+	mkdir -p $(BIN)
+	GOBIN=$(BIN) $(GO) install github.com/rhysd/actionlint/cmd/actionlint@$(ACTIONLINT_VERSION)
+	mv $(BIN)/actionlint $@
+
+APIDIFF_VERSION := v0.0.0-20260410095643-746e56fc9e2f
+
+apidiff: $(BIN)/apidiff-$(APIDIFF_VERSION) ## Print how the Go API differs from the git revision REV
+	e2e/apidiff.sh $< $(or $(REV),main)
+
+$(BIN)/apidiff-$(APIDIFF_VERSION):
+	mkdir -p $(BIN)
+	GOBIN=$(BIN) $(GO) install golang.org/x/exp/cmd/apidiff@$(APIDIFF_VERSION)
+	mv $(BIN)/apidiff $@
 
 harness: ## Build the API server, OLM and the harness that "make live" and "make e2e" run (see e2e/README.md)
 	e2e/build.sh

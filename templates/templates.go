@@ -146,6 +146,9 @@ func (s *Set) overlay(overlay fs.FS) error {
 			return &manifest.Error{File: name, Msg: "no template of that name",
 				Tip: "the templates are " + strings.Join(Names(), ", ")}
 		}
+		if info, err := fs.Stat(overlay, name); err == nil && !info.Mode().IsRegular() {
+			return &manifest.Error{File: name, Msg: "not a regular file"}
+		}
 		text, err := fs.ReadFile(overlay, name)
 		if err != nil {
 			return fmt.Errorf("templates: %w", err)

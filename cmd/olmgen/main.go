@@ -101,8 +101,13 @@ func sayError(cmd *cobra.Command, stderr io.Writer, err error) {
 func flagsOf(cmd *cobra.Command) func(manifest.Option) string {
 	return func(o manifest.Option) string {
 		name := config.FlagOf(o)
-		if o == output.OptionForce {
+		switch o {
+		case output.OptionForce:
 			name = "--force"
+		case source.OptionInsecureRegistries:
+			name = "--insecure-registry"
+		case source.OptionVerifyKeys:
+			name = "--verify-key"
 		}
 		if cmd.Flags().Lookup(strings.TrimPrefix(name, "--")) == nil {
 			return ""
@@ -117,42 +122,46 @@ type usageError struct{ msg, hint string }
 func (e *usageError) Error() string { return e.msg }
 func (e *usageError) Hint() string  { return e.hint }
 
-// commands are all commands, by the names that newRoot gives them.
+// commands are all commands, by the names that newRoot gives them and below the headings of the help.
 var commands = []struct {
-	name string
-	make func() *cobra.Command
+	group, name string
+	make        func() *cobra.Command
 }{
-	{"render", newRender},
-	{"descope", newDescope},
-	{"init", newInit},
-	{"fn", newFn},
-	{"check", newCheck},
-	{"lint", newLint},
-	{"permissions", newPermissions},
-	{"diff", newDiff},
-	{"history", newHistory},
-	{"graph", newGraph},
-	{"validate", newValidate},
-	{"convert", newConvert},
-	{"catalog", newCatalog},
-	{"images", newImages},
-	{"installer-rbac", newInstallerRBAC},
-	{"version", newVersion},
+	{"Render", "render", newRender},
+	{"Render", "descope", newDescope},
+	{"Render", "init", newInit},
+	{"Render", "fn", newFn},
+	{"Render", "convert", newConvert},
+	{"Review", "permissions", newPermissions},
+	{"Review", "diff", newDiff},
+	{"Review", "history", newHistory},
+	{"Review", "graph", newGraph},
+	{"Review", "check", newCheck},
+	{"Review", "lint", newLint},
+	{"Review", "validate", newValidate},
+	{"Review", "images", newImages},
+	{"Review", "installer-rbac", newInstallerRBAC},
+	{"Catalogs", "catalog", newCatalog},
+	{"", "version", newVersion},
 }
 
-// commandsFor makes the command that a command line names first, or all of them: the hundreds of flags of all commands
+// addCommands adds the command that a command line names first, or all of them: the hundreds of flags of all commands
 // cost more time than olmgen version needs.
-func commandsFor(args []string) []*cobra.Command {
-	var all []*cobra.Command
-	for _, c := range commands {
+func addCommands(root *cobra.Command, args []string) {
+	chosen := commands
+	for i, c := range commands {
 		if len(args) > 0 && c.name == args[0] {
-			return []*cobra.Command{c.make()}
+			chosen = commands[i : i+1]
 		}
 	}
-	for _, c := range commands {
-		all = append(all, c.make())
+	for _, c := range chosen {
+		if c.group != "" && !root.ContainsGroup(c.group) {
+			root.AddGroup(&cobra.Group{ID: c.group, Title: c.group})
+		}
+		cmd := c.make()
+		cmd.GroupID = c.group
+		root.AddCommand(cmd)
 	}
-	return all
 }
 
 // newRoot returns the command with all its subcommands, or with those that a command line needs.
@@ -193,7 +202,7 @@ can be committed to Git and reviewed as a diff.`,
 	root.InitDefaultVersionFlag()
 	root.Flags().Lookup("version").Usage = "print the version of olmgen"
 	root.SetUsageFunc(printUsage)
-	root.AddCommand(commandsFor(args)...)
+	addCommands(root, args)
 	root.SetHelpCommand(newHelp(root))
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
