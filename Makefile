@@ -3,6 +3,7 @@ SHELL := bash
 GO ?= go
 BIN := $(CURDIR)/.bin
 GOLANGCI_VERSION := v2.15.0
+PERF_VERSION := v0.0.0-20260908200009-22c9c6c9d4da
 AXE_VERSION := 4.14.1
 
 # Tests without real bundles: the environment does not make them longer.
@@ -10,7 +11,7 @@ OFFLINE := OLMGEN_CORPUS= OLMGEN_ORACLE=
 # go test runs a part of go vet by default; "make lint" runs all of it, once.
 TEST := $(GO) test -vet=off
 
-.PHONY: help build test test-race test-corpus test-helm test-authorizer test-browser test-ci lint bench golden corpus conformance docs docs-check fuzz \
+.PHONY: help build test test-race test-corpus test-helm test-authorizer test-browser test-ci lint bench bench-all bench-compare golden corpus conformance docs docs-check fuzz \
 	harness live e2e e2e-test release-files release-notes release-check apidiff site
 
 help: ## List the targets
@@ -60,8 +61,21 @@ $(BIN)/golangci-lint-$(GOLANGCI_VERSION):
 	GOBIN=$(BIN) $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
 	mv $(BIN)/golangci-lint $@
 
-bench: ## Run the Go benchmarks, with OLMGEN_CORPUS over the corpus too
+BENCH_COUNT ?= 6
+bench: ## Render the bundles of $$OLMGEN_CORPUS: bundles and MB per second, CPU seconds, memory, growth, in relation to sigs.k8s.io/yaml
+	@test -n "$$OLMGEN_CORPUS" || { echo "set OLMGEN_CORPUS to the directory that holds bundles/"; exit 1; }
+	$(GO) test ./generate -run '^$$' -bench 'Corpus$$' -benchtime 1x -timeout 30m
+
+bench-all: ## Run all Go benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+bench-compare: $(BIN)/benchstat-$(PERF_VERSION) ## Compare "make bench" with that of REV, a Git revision, in BENCH_COUNT runs each
+	BENCHSTAT=$< .ci/bench-compare '$(REV)' $(BENCH_COUNT)
+
+$(BIN)/benchstat-$(PERF_VERSION):
+	mkdir -p $(BIN)
+	GOBIN=$(BIN) $(GO) install golang.org/x/perf/cmd/benchstat@$(PERF_VERSION)
+	mv $(BIN)/benchstat $@
 
 golden: ## Write the golden files anew; say in the commit why they change
 	$(GO) test ./golden -run TestGolden -update
