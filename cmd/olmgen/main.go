@@ -130,6 +130,7 @@ var commands = []struct {
 	{"Render", "render", newRender},
 	{"Render", "descope", newDescope},
 	{"Render", "init", newInit},
+	{"Render", "update", newUpdate},
 	{"Render", "fn", newFn},
 	{"Render", "convert", newConvert},
 	{"Review", "permissions", newPermissions},
