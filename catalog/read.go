@@ -7,9 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"strings"
-
-	"github.com/distribution/reference"
 
 	"github.com/olmgen/olmgen/bundle/source"
 	"github.com/olmgen/olmgen/manifest"
@@ -178,15 +175,11 @@ func pullSpecFault(field, image string) string {
 	if image == "" {
 		return ""
 	}
-	_, err := reference.ParseNormalizedNamed(image)
+	err := checkReference(image)
 	if err == nil {
 		return ""
 	}
-	text := err.Error()
-	if strings.HasSuffix(text, ") must be lowercase") { // opm's copy of this package does not name the repository
-		text = "invalid reference format: repository name must be lowercase"
-	}
-	return fmt.Sprintf("%s: invalid image pull spec %q: %s", field, image, text)
+	return fmt.Sprintf("%s: invalid image pull spec %q: %s", field, image, err)
 }
 
 // addBody notes what is checked about a body, before it is dropped.

@@ -141,7 +141,7 @@ func (f *checkFlags) open(cmd *cobra.Command) (groups.Catalogs, error) {
 			named = append(named, value)
 			continue
 		}
-		read, err := readCatalog(cmd, parsed.dir)
+		read, err := readServed(cmd, parsed.dir)
 		if err != nil {
 			return c, err
 		}
