@@ -93,8 +93,11 @@ func (r *Rendered) noStep(ctx context.Context, i int, old string) (string, error
 			version = &v
 		}
 	}
-	if updates(choice.Channel.Entry(choice.Bundle.Name), old, version) {
-		return "", nil
+	for _, ch := range choice.Package.Channels {
+		e := ch.Entry(choice.Bundle.Name)
+		if e != nil && (b.Channel == "" || ch.Name == b.Channel) && updates(e, old, version) {
+			return "", nil
+		}
 	}
 	return pathText(c, choice, old, version), nil
 }
