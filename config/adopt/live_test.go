@@ -9,8 +9,8 @@ import (
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/config/adopt"
 	"github.com/olmgen/olmgen/internal/compare"
-	"github.com/olmgen/olmgen/review/dump"
 	state "github.com/olmgen/olmgen/review/adopt"
+	"github.com/olmgen/olmgen/review/dump"
 )
 
 // bundles are those that the clusters in testdata have, by package.
