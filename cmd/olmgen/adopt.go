@@ -109,11 +109,15 @@ func (f *adoptFlags) run(cmd *cobra.Command, paths []string) error {
 	if f.verify {
 		return f.compare(cmd, state)
 	}
-	sayFindings(cmd.ErrOrStderr(), state.Findings)
+	sources, err := f.given()
+	if err != nil {
+		return err
+	}
+	sayFindings(cmd.ErrOrStderr(), state.FindingsWith(sources))
 	if f.table {
 		return f.printTable(cmd, state)
 	}
-	return f.write(cmd, state)
+	return f.write(cmd, state, sources)
 }
 
 // check refuses flags that mean nothing together.
@@ -200,11 +204,7 @@ func (f *adoptFlags) given() (map[string]string, error) {
 	return sources, nil
 }
 
-func (f *adoptFlags) write(cmd *cobra.Command, state *cluster.State) error {
-	sources, err := f.given()
-	if err != nil {
-		return err
-	}
+func (f *adoptFlags) write(cmd *cobra.Command, state *cluster.State, sources map[string]string) error {
 	file, dir := f.output, filepath.Dir(f.output)
 	if f.output == output.Stdout {
 		file, dir = "olmgen.yaml", "."
@@ -216,7 +216,7 @@ func (f *adoptFlags) write(cmd *cobra.Command, state *cluster.State) error {
 	}
 	var plan *adopt.Plan
 	if f.plan != "" {
-		if plan, err = nil, nil; err != nil {
+		if plan, err = f.newPlan(cmd, state, file, dir, data, o); err != nil {
 			return err
 		}
 	}
@@ -233,10 +233,10 @@ func (f *adoptFlags) write(cmd *cobra.Command, state *cluster.State) error {
 	}
 	if plan != nil {
 		script := strings.TrimSuffix(f.plan, ".md") + ".sh"
-		if err := writeFile(f.plan, nil, f.force, 0o644, hint); err != nil {
+		if err := writeFile(f.plan, plan.Markdown(filepath.Base(script)), f.force, 0o644, hint); err != nil {
 			return err
 		}
-		if err := writeFile(script, nil, f.force, 0o644, hint); err != nil {
+		if err := writeFile(script, plan.Script(filepath.Base(f.plan)), f.force, 0o644, hint); err != nil {
 			return err
 		}
 		fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: wrote %s and %s: read both, and run nothing blindly\n", f.plan, script)
@@ -272,6 +272,40 @@ func (f *adoptFlags) printTable(cmd *cobra.Command, state *cluster.State) error 
 	return nil
 }
 
+// values returns the objects that a RenderConfig renders to.
+func values(cmd *cobra.Command, c *config.Config, o config.Options) (objects []map[string]any, err error) {
+	r, err := c.Render(cmd.Context(), o)
+	if err != nil {
+		return nil, err
+	}
+	for _, x := range r.Objects {
+		read, err := x.Manifest()
+		if err != nil {
+			return nil, err
+		}
+		value, err := read.Value()
+		if err != nil {
+			return nil, err
+		}
+		objects = append(objects, value)
+	}
+	return objects, nil
+}
+
+// newPlan renders the new file, which is not written yet, and makes the plan to get there.
+func (f *adoptFlags) newPlan(cmd *cobra.Command, state *cluster.State, file, dir string, data []byte,
+	o adopt.Options) (*adopt.Plan, error) {
+	c, err := config.Read(file, data)
+	if err != nil {
+		return nil, err
+	}
+	objects, err := values(cmd, c, config.Options{Dir: dir, Source: f.source})
+	if err != nil {
+		return nil, fmt.Errorf("the plan lists what is deleted, so the bundles must be there: %w", err)
+	}
+	return adopt.NewPlan(state, state.Verify(objects), o), nil
+}
+
 // compare compares the cluster with what a RenderConfig renders to.
 func (f *adoptFlags) compare(cmd *cobra.Command, state *cluster.State) error {
 	stderr := cmd.ErrOrStderr()
@@ -281,21 +315,9 @@ func (f *adoptFlags) compare(cmd *cobra.Command, state *cluster.State) error {
 	}
 	o := f.source
 	o.Stdin = cmd.InOrStdin()
-	r, err := declared[0].Render(cmd.Context(), config.Options{Dir: declared[0].dir, Source: o})
+	objects, err := values(cmd, declared[0].Config, config.Options{Dir: declared[0].dir, Source: o})
 	if err != nil {
 		return err
-	}
-	var objects []map[string]any
-	for _, x := range r.Objects {
-		read, err := x.Manifest()
-		if err != nil {
-			return err
-		}
-		value, err := read.Value()
-		if err != nil {
-			return err
-		}
-		objects = append(objects, value)
 	}
 	sayFindings(stderr, slices.DeleteFunc(slices.Clone(state.Findings), func(x findings.Finding) bool {
 		return x.Rule == "unknown-source" || x.Rule == "tag" || x.Rule == "no-subscription"

@@ -54,6 +54,7 @@ type Verification struct {
 type verifier struct {
 	*State
 	rendered map[string]compare.Object // by key
+	other    bool                      // what is rendered is of another form than OLM's: there is no CSV
 }
 
 // asJSON copies a value as JSON has it, as those of a dump are.
@@ -70,9 +71,10 @@ func asJSON(o map[string]any) (out map[string]any) {
 
 // Verify compares the objects of a cluster with rendered ones.
 func (s *State) Verify(rendered []map[string]any) *Verification {
-	v := &verifier{State: s, rendered: map[string]compare.Object{}}
+	v := &verifier{State: s, rendered: map[string]compare.Object{}, other: true}
 	for _, o := range rendered {
 		o = asJSON(o)
+		v.other = v.other && o["kind"] != "ClusterServiceVersion"
 		v.rendered[compare.Object(o).Key()] = o
 	}
 	out := &Verification{}
@@ -255,6 +257,10 @@ func (v *verifier) onlyRendered(o compare.Object) Compared {
 	switch {
 	case o.Kind() == "Secret":
 		c.Reason, c.unknown = "Secrets are not read, so nobody knows", true
+		return c
+	case !slices.ContainsFunc(dump.Kinds, func(k dump.Kind) bool { return k.Kind == o.Kind() }) &&
+		len(v.Dump.Of(o.Kind())) == 0:
+		c.Reason, c.unknown = "a dump has no "+o.Kind()+": applying creates it, or changes the one that is there", true
 		return c
 	case len(v.Dump.Of(o.Kind())) == 0:
 		c.Reason, c.unknown = "the dump has no "+o.Kind()+", so nobody knows", true
