@@ -165,8 +165,8 @@ func (a *adoption) render(ctx context.Context, s *state.State, o adopt.Options) 
 	return values, tree, nil
 }
 
-// takeOver applies what is rendered over what OLM made, by another field manager and without force: a value that
-// differs would be a conflict. Nothing may change, not even after OLM has looked at it.
+// takeOver applies what is rendered over what OLM made, by another field manager. Nothing may change, not even after
+// OLM has looked at it.
 func (a *adoption) takeOver(ctx context.Context, before *state.State) (string, error) {
 	values, tree, err := a.render(ctx, before, adopt.Options{})
 	if err != nil {
@@ -181,7 +181,9 @@ func (a *adoption) takeOver(ctx context.Context, before *state.State) (string, e
 	if err != nil {
 		return "", err
 	}
-	_, errs := apply.New(a.cluster).Apply(ctx, tree)
+	applier := apply.New(a.cluster)
+	applier.Force = true
+	_, errs := applier.Apply(ctx, tree)
 	if len(errs) > 0 {
 		return "", errors.Join(errs...)
 	}
