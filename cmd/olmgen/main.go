@@ -131,6 +131,7 @@ var commands = []struct {
 	{"Render", "descope", newDescope},
 	{"Render", "init", newInit},
 	{"Render", "update", newUpdate},
+	{"Render", "adopt", newAdopt},
 	{"Render", "fn", newFn},
 	{"Render", "convert", newConvert},
 	{"Review", "permissions", newPermissions},
