@@ -164,7 +164,12 @@ func (c *Config) loadOne(ctx context.Context, l *loaded, o Options, sets *templa
 		l.source.Digest = l.Bundle.Digest()
 	}
 	l.Options = c.options(l.group, l.index)
-	l.Options.Properties, l.Options.Replaces = opened.Properties, opened.Replaces
+	if l.Options.Properties == nil {
+		l.Options.Properties = opened.Properties
+	}
+	if l.Options.Replaces == nil {
+		l.Options.Replaces = opened.Replaces
+	}
 	return s.files(o.Dir, sets, &l.Options)
 }
 
@@ -221,7 +226,7 @@ func (g Group) options(o *generate.Options) {
 	default:
 		o.OperatorGroup = g.Namespace
 	}
-	o.Selector, o.ServiceAccount = g.Selector, g.ServiceAccount
+	o.Selector, o.ServiceAccount, o.GroupUID = g.Selector, g.ServiceAccount, g.UID
 	if g.StaticProvidedAPIs != nil {
 		o.Static, o.StaticProvidedAPIs = true, *g.StaticProvidedAPIs
 	}
@@ -232,6 +237,11 @@ func (g Group) options(o *generate.Options) {
 // options fills in what only the operator itself decides.
 func (b Bundle) options(o *generate.Options) {
 	o.Config, o.Channel = b.Config, b.Channel
+	if i := b.Installed; i != nil {
+		o.Installed = true
+		o.Properties, _ = i.properties() // check has read them
+		o.Replaces, o.WebhookNames = i.Replaces, i.Webhooks
+	}
 	if d := b.Descoped; d != nil {
 		o.Descoped = generate.Descoped{BindNamespaces: d.BindNamespaces, BindAll: d.BindAll, AggregateTo: d.AggregateTo,
 			Split: d.Split, Status: d.Status, BindInternal: d.BindInternal}
