@@ -35,7 +35,7 @@ func catalogOfMany(t *testing.T) string {
 	return dir
 }
 
-// rename gives a bundle another package and name.
+// rename gives a bundle another package, name and API group.
 func rename(t *testing.T, dir, name string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -46,7 +46,8 @@ func rename(t *testing.T, dir, name string) {
 		if err != nil {
 			return err
 		}
-		return os.WriteFile(path, []byte(strings.ReplaceAll(string(data), "memcached-operator", name)), 0o600)
+		text := strings.NewReplacer("memcached-operator", name, "cache.example.com", name+".example.com").Replace(string(data))
+		return os.WriteFile(path, []byte(text), 0o600)
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -194,5 +195,41 @@ func TestMergeErrors(t *testing.T) {
 	if out, err := exec.Command("olmgen", "catalog", "audit", from, "--shard", "3/2").CombinedOutput(); err == nil ||
 		!strings.Contains(string(out), "want I/N") {
 		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// One worker and four print the same, on stdout and stderr.
+func TestWorkers(t *testing.T) {
+	many := catalogOfMany(t)
+	bundles, err := filepath.Glob(filepath.Join(many, "*", "bundle"))
+	if err != nil || len(bundles) != 12 {
+		t.Fatal(bundles, err)
+	}
+	var declared strings.Builder
+	declared.WriteString("apiVersion: olmgen.dev/v1alpha1\nkind: RenderConfig\ndefaults:\n  profile: plain\ngroups:\n")
+	for i, b := range bundles {
+		fmt.Fprintf(&declared, "- name: g%02d\n  namespace: ns-%02d\n  bundles:\n  - source: %s\n", i, i, b)
+	}
+	file := filepath.Join(t.TempDir(), "olmgen.yaml")
+	if err := os.WriteFile(file, []byte(declared.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	broken := filepath.Join(t.TempDir(), "none")
+	for _, args := range [][]string{
+		{"render", "-f", file, "-o", "-"},
+		{"lint", many, "--policy", "operate-first"},
+		append([]string{"images", broken, "--format", "json"}, bundles...),
+		{"catalog", "audit", many, "--format", "json"},
+	} {
+		var outputs []string
+		for _, workers := range []string{"1", "4"} {
+			cmd := exec.Command("olmgen", args...)
+			cmd.Env = append(os.Environ(), "GOMAXPROCS="+workers)
+			out, _ := cmd.CombinedOutput() // findings are an exit code
+			outputs = append(outputs, string(out))
+		}
+		if outputs[0] != outputs[1] || len(outputs[0]) < 1000 {
+			t.Errorf("%v: %.2000s\nwith four workers: %.2000s", args[:2], outputs[0], outputs[1])
+		}
 	}
 }
