@@ -24,8 +24,8 @@ import (
 // Options say how a RenderConfig is loaded. The zero value is the default.
 type Options struct {
 	Dir string // what paths are relative to; empty: the current directory
-	// Source has Offline, Insecure, Stdin, Keychain, Limits and Warn. Without Warn, warnings about sources are among
-	// those of the result.
+	// Source has Offline, InsecureRegistries, VerifyKeys, Stdin, Keychain, Limits and Warn. Without Warn, warnings about
+	// sources are among those of the result.
 	Source  source.Options
 	Workers int           // bundles read at the same time; zero: one a processor. The result does not depend on it
 	Layout  output.Layout // overrides the one in the file
@@ -349,8 +349,13 @@ func (t *templateSets) get(dir string) (*templates.Set, error) {
 // for no operator in particular.
 func (c *Config) explain(field string, group, index int, err error) error {
 	own := c.namer(group, index)
+	var foreign []manifest.Option
 	text, hint := SayError(err, func(id manifest.Option) string {
-		if name := own(id); name != field {
+		name := own(id)
+		if name == "" && !isDeclared(id) {
+			foreign = append(foreign, id)
+		}
+		if name != field {
 			return name
 		}
 		return "" // the place says it
@@ -360,23 +365,24 @@ func (c *Config) explain(field string, group, index int, err error) error {
 		if flag := flagAt(field); flag != "" && errors.As(err, &bad) {
 			text = flag + ": " + text
 		}
-		return &placed{&manifest.Error{Msg: text, Tip: hint}, err}
+		return &placed{&manifest.Error{Msg: text, Tip: hint}, err, foreign}
 	}
-	return &placed{c.errorf(field, hint, "%s", text), err}
+	return &placed{c.errorf(field, hint, "%s", text), err, foreign}
 }
 
 // placed is an error with its place; the cause can still be asked for.
 type placed struct {
-	place *manifest.Error
-	cause error
+	place   *manifest.Error
+	cause   error
+	foreign []manifest.Option // that are no options of a RenderConfig
 }
 
 func (p *placed) Error() string { return p.place.Error() }
 func (p *placed) Hint() string  { return p.place.Hint() }
 func (p *placed) Unwrap() error { return p.cause }
 
-// About returns nothing: the hint has the names already.
-func (p *placed) About() []manifest.Option { return nil }
+// About returns what the hint does not name yet: options that only the command line has.
+func (p *placed) About() []manifest.Option { return p.foreign }
 
 // Place returns the place in the RenderConfig that an error of Read or Render is about, or nil.
 func Place(err error) *manifest.Error {

@@ -50,6 +50,10 @@ func (c *Config) Render(ctx context.Context, o Options) (*Rendered, error) {
 	if err := c.checkHelm(cmp.Or(o.Layout, c.Output.Layout), cmp.Or(o.HelmCRDs, c.Output.HelmCRDs)); err != nil {
 		return nil, err
 	}
+	c, added, err := c.withDependencies(ctx, o)
+	if err != nil {
+		return nil, err
+	}
 	all, err := c.load(ctx, o)
 	if err != nil {
 		return nil, err
@@ -58,7 +62,7 @@ func (c *Config) Render(ctx context.Context, o Options) (*Rendered, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Rendered{Layout: cmp.Or(o.Layout, c.Output.Layout, output.LayoutFlat)}
+	r := &Rendered{Layout: cmp.Or(o.Layout, c.Output.Layout, output.LayoutFlat), Notes: added}
 	for i, l := range all {
 		r.Opened = append(r.Opened, l.opened)
 		r.Sources = append(r.Sources, l.source)

@@ -166,6 +166,9 @@ func (img *image) source(ctx context.Context, limits Limits) (*Source, error) {
 	}
 	u := &unpacker{ctx: ctx, tree: newTree(img.name, limits), kept: kept,
 		maxBytes: limits.MaxTotalBytes * scanFactor, maxEntries: limits.MaxFiles * scanFactor}
+	if err := img.checkSize(u.maxBytes); err != nil {
+		return nil, err
+	}
 	for i, l := range img.layers {
 		u.tree.layer = i
 		u.tree.archive = img.name + ": layer " + l.name
@@ -183,6 +186,20 @@ func (img *image) source(ctx context.Context, limits Limits) (*Source, error) {
 			"use the image of the bundle, not the image of the operator")
 	}
 	return &Source{FS: m, Digest: img.digest, Image: img.ref, Labels: labels}, nil
+}
+
+// checkSize refuses layers that are too large before one of them is read. Unpacked, they are not smaller.
+func (img *image) checkSize(most int64) error {
+	var sum int64
+	for _, l := range img.layers {
+		if l.size > most || sum+max(l.size, 0) > most {
+			err := fmt.Errorf("%w: %s, which is over the limit of %s for an image", errTooLong, bytesText(l.size),
+				bytesText(most))
+			return readError(img.name+": layer "+l.name, "", err)
+		}
+		sum += max(l.size, 0)
+	}
+	return nil
 }
 
 func keptDirs(labels map[string]string) ([]string, error) {

@@ -17,23 +17,35 @@ import (
 )
 
 // Path is the way from an installed version through a channel, as OLM v0 goes it. Dependencies play no part: Run takes
-// them into account.
+// them into account. The package extension makes the path of OLM v1.
 type Path struct {
-	Package string     `json:"package"`
-	Channel string     `json:"channel"`
-	From    string     `json:"from"`         // CSV
-	To      string     `json:"to,omitempty"` // the CSV that was asked for
-	Head    string     `json:"head"`
-	Steps   []PathStep `json:"steps,omitempty"`
-	End     PathEnd    `json:"end"`
-	Text    string     `json:"text"` // why it ends there
+	Package string `json:"package"`
+
+	// Of OLM v0.
+	Channel string `json:"channel,omitempty"`
+
+	// What a ClusterExtension of OLM v1 asks for.
+	OLMv1         bool     `json:"olmv1,omitempty"`
+	Channels      []string `json:"channels,omitempty"`
+	Versions      string   `json:"versionRange,omitempty"`
+	SelfCertified bool     `json:"selfCertified,omitempty"`
+
+	From  string     `json:"from,omitempty"` // CSV; empty: a fresh install
+	To    string     `json:"to,omitempty"`   // the CSV that was asked for
+	Head  string     `json:"head,omitempty"` // of the channel; in OLM v1 the bundle that a fresh install takes
+	Steps []PathStep `json:"steps,omitempty"`
+	End   PathEnd    `json:"end"`
+	Text  string     `json:"text"` // why it ends there
+	Notes []string   `json:"notes,omitempty"`
 }
 
 // PathStep is one update.
 type PathStep struct {
-	From    string   `json:"from"`
+	From    string   `json:"from,omitempty"` // empty: a fresh install
 	To      string   `json:"to"`
 	Version string   `json:"version,omitempty"` // of To
+	Catalog string   `json:"catalog,omitempty"` // of To, if there are several
+	Channel string   `json:"channel,omitempty"` // whose entry makes To an update, in OLM v1
 	Edge    string   `json:"edge"`              // why To is an update of From
 	Passed  []string `json:"passed,omitempty"`  // entries between them that OLM does not install
 	Notes   []string `json:"notes,omitempty"`
@@ -50,6 +62,7 @@ const (
 	Stuck      PathEnd = "stuck"    // nothing updates the last version, and it is not the head
 	GoesRound  PathEnd = "cycle"    // an older entry updates a newer one
 	OutOfReach PathEnd = "no-reach" // at the head, and the version that was asked for is not on the way
+	Refused    PathEnd = "refused"  // OLM v1 finds no bundle, or several
 )
 
 // Good reports whether the path reaches what was asked for, or the head.
@@ -210,9 +223,9 @@ func (p *Path) Print(out io.Writer, format Format) error {
 		return writeJSON(out, p)
 	}
 	w := &printer{bufio.NewWriter(out)}
-	w.line("%s, channel %s, from %s", p.Package, p.Channel, p.From)
+	w.line("%s", p.title())
 	for _, s := range p.Steps {
-		w.line("  %s -> %s: %s", s.From, s.To, s.Edge)
+		w.line("  %s", s.text())
 		if len(s.Passed) > 0 {
 			w.line("      passes over %s", strings.Join(s.Passed, ", "))
 		}
@@ -221,7 +234,52 @@ func (p *Path) Print(out io.Writer, format Format) error {
 		}
 	}
 	w.line("  %s", p.Text)
+	for _, n := range p.Notes {
+		w.line("      %s", n)
+	}
 	return w.w.Flush()
+}
+
+func (p *Path) title() string {
+	title := p.Package
+	if p.OLMv1 {
+		title += ", OLM v1"
+	}
+	if p.Channel != "" {
+		title += ", channel " + p.Channel
+	}
+	switch len(p.Channels) {
+	case 0:
+	case 1:
+		title += ", channel " + p.Channels[0]
+	default:
+		title += ", channels " + text.And(p.Channels)
+	}
+	if p.Versions != "" {
+		title += ", versions " + p.Versions
+	}
+	if p.SelfCertified {
+		title += ", SelfCertified"
+	}
+	if p.From == "" {
+		return title + ", a fresh install"
+	}
+	return title + ", from " + p.From
+}
+
+func (s *PathStep) text() string {
+	line := "installs " + s.To
+	if s.From != "" {
+		line = s.From + " -> " + s.To
+	}
+	if s.Catalog != "" {
+		line += " from catalog " + s.Catalog
+	}
+	line += ": " + s.Edge
+	if s.Channel != "" {
+		line += " (channel " + s.Channel + ")"
+	}
+	return line
 }
 
 var errVersion = errors.New("is neither a version nor the name of a bundle in the catalog")

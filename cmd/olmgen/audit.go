@@ -20,7 +20,7 @@ type auditFlags struct {
 func (f *auditFlags) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.options.Pull, "pull", false,
 		"pull the images of bundles whose objects are in no catalog and no directory")
-	flags.BoolVar(&f.options.Source.Insecure, "insecure", false, "allow registries without TLS")
+	registerInsecure(flags, &f.options.Source)
 }
 
 // load reads catalogs and directories. The function that it returns removes the progress bar.

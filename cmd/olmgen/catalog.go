@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/olmgen/olmgen/bundle/source"
 	fbc "github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/manifest/tree"
@@ -175,36 +174,58 @@ type catalogFlag struct {
 	prioritised          bool
 }
 
+// parseCatalog reads a value for a CatalogSource of OLM v0.
 func parseCatalog(value string) (catalogFlag, error) {
-	c := catalogFlag{}
+	c, key, err := cutCatalog(value)
+	if err != nil || key == "" {
+		return c, err
+	}
+	namespace, name, ok := strings.Cut(key, "/")
+	if !ok || len(validation.IsDNS1123Label(namespace)) > 0 || len(validation.IsDNS1123Subdomain(name)) > 0 {
+		return c, &usageError{fmt.Sprintf("--catalog: %q is not the name of a CatalogSource", key),
+			"write NAMESPACE/NAME=DIR"}
+	}
+	c.namespace, c.name = namespace, name
+	return c, nil
+}
+
+// parseClusterCatalog reads a value for a ClusterCatalog of OLM v1, which has no namespace.
+func parseClusterCatalog(value string) (catalogFlag, error) {
+	c, key, err := cutCatalog(value)
+	if err != nil || key == "" {
+		return c, err
+	}
+	if len(validation.IsDNS1123Subdomain(key)) > 0 {
+		return c, &usageError{fmt.Sprintf("--catalog: %q is not the name of a ClusterCatalog", key), "write NAME=DIR"}
+	}
+	c.name = key
+	return c, nil
+}
+
+// cutCatalog reads [KEY=]DIR[,priority=N]. Without a key, the name is that of the directory.
+func cutCatalog(value string) (c catalogFlag, key string, err error) {
 	value, priority, ok := strings.Cut(value, ",priority=")
 	if ok {
-		n, err := strconv.Atoi(priority)
+		n, err := strconv.ParseInt(priority, 10, 32)
 		if err != nil {
-			return c, &usageError{fmt.Sprintf("--catalog: priority %q is not a number", priority), ""}
+			return c, "", &usageError{fmt.Sprintf("--catalog: priority %q is not a number", priority), ""}
 		}
-		c.priority, c.prioritised = n, true
+		c.priority, c.prioritised = int(n), true
 	}
-	c.dir = value
-	if key, dir, ok := strings.Cut(value, "="); ok {
-		namespace, name, ok := strings.Cut(key, "/")
-		if !ok || len(validation.IsDNS1123Label(namespace)) > 0 || len(validation.IsDNS1123Subdomain(name)) > 0 {
-			return c, &usageError{fmt.Sprintf("--catalog: %q is not the name of a CatalogSource", key),
-				"write NAMESPACE/NAME=DIR"}
-		}
-		c.namespace, c.name, c.dir = namespace, name, dir
+	key, dir, ok := strings.Cut(value, "=")
+	if !ok {
+		key, dir = "", value
 	}
-	if c.dir == "" {
-		return c, &usageError{"--catalog: no directory is given", "write NAMESPACE/NAME=DIR"}
+	if dir == "" {
+		return c, "", &usageError{"--catalog: no directory is given", "write NAMESPACE/NAME=DIR"}
 	}
-	if c.name == "" {
-		base := filepath.Base(filepath.Clean(c.dir))
-		c.name = strings.TrimSuffix(base, filepath.Ext(base))
-		if len(validation.IsDNS1123Subdomain(c.name)) > 0 {
-			c.name = "catalog"
-		}
+	c.dir = dir
+	base := filepath.Base(filepath.Clean(dir))
+	c.name = strings.TrimSuffix(base, filepath.Ext(base))
+	if len(validation.IsDNS1123Subdomain(c.name)) > 0 {
+		c.name = "catalog"
 	}
-	return c, nil
+	return c, key, nil
 }
 
 // openCatalogs reads the catalogs of the flags. CatalogSources of a tree without a flag count as empty.
@@ -238,15 +259,11 @@ func openCatalogs(cmd *cobra.Command, values []string, global string, known []re
 				s.Priority = k.Priority
 			}
 		}
-		read, err := fbc.Read(cmd.Context(), c.dir, fbc.Options{Source: source.Options{Stdin: cmd.InOrStdin()}})
+		read, err := readServed(cmd, c.dir)
 		if err != nil {
 			return nil, "", err
 		}
-		s.Catalog = read
-		if refusal := read.Refusal(); refusal != nil {
-			fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: warning: %s: opm does not serve this catalog: %s\n", c.dir, refusal)
-			s.Unavailable = true
-		}
+		s.Catalog, s.Unavailable = read, read.Refusal() != nil
 		sources = append(sources, s)
 	}
 	for _, k := range known {
@@ -264,53 +281,16 @@ func openCatalogs(cmd *cobra.Command, values []string, global string, known []re
 	return sources, global, nil
 }
 
-func newCatalogPath() *cobra.Command {
-	var dir, channel, from, to string
-	format := resolve.Text
-	cmd := &cobra.Command{
-		Use:   "path PACKAGE",
-		Short: "Show the updates from one version to another",
-		Long: `Path shows the updates that OLM v0 makes from a version to the head of a
-channel, one by one, and which field of the catalog leads to each: replaces,
-skips or skipRange. OLM takes the entry nearest the head that updates what is
-installed. Dependencies play no part; olmgen catalog resolve takes them into
-account.
-
-The exit code is 3 if the path ends before the head, or before --to.`,
-		Example: `  olmgen catalog path etcd --catalog catalog/ --from 0.6.1`,
-		Args:    args(1, 1, "the package"),
-		RunE: func(cmd *cobra.Command, given []string) error {
-			for flag, value := range map[string]string{"catalog": dir, "from": from} {
-				if value == "" {
-					return &usageError{"--" + flag + " is missing", "see " + cmd.CommandPath() + " --help"}
-				}
-			}
-			c, err := fbc.Read(cmd.Context(), dir, fbc.Options{Source: source.Options{Stdin: cmd.InOrStdin()}})
-			if err != nil {
-				return err
-			}
-			p, err := resolve.PathOf(c, given[0], channel, from, to)
-			if err != nil {
-				return err
-			}
-			if err := p.Print(cmd.OutOrStdout(), format); err != nil {
-				return err
-			}
-			if !p.Good() {
-				return &foundError{p.Text}
-			}
-			return nil
-		},
+// readServed reads a catalog, and warns about one that opm does not serve.
+func readServed(cmd *cobra.Command, dir string) (*fbc.Catalog, error) {
+	read, err := readCatalog(cmd, dir)
+	if err != nil {
+		return nil, err
 	}
-	flags := cmd.Flags()
-	flags.SortFlags = false
-	flags.StringVar(&dir, "catalog", "", "file-based catalog, a `DIR` or file")
-	flags.StringVar(&from, "from", "", "installed `VERSION`, or the name of its CSV")
-	flags.StringVar(&to, "to", "", "`VERSION` to reach, or the name of its CSV (default: the head)")
-	flags.StringVar(&channel, "channel", "", "`CHANNEL` (default: the default channel)")
-	flags.Var(enum(&format, resolve.PathFormats...), "format", joined(resolve.PathFormats))
-	offer(cmd, "format", words(resolve.PathFormats))
-	return cmd
+	if refusal := read.Refusal(); refusal != nil {
+		fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: warning: %s: opm does not serve this catalog: %s\n", dir, refusal)
+	}
+	return read, nil
 }
 
 func newCatalogValidate() *cobra.Command {
@@ -330,7 +310,7 @@ The exit code is 3 if there are findings at or above --fail-on.`,
 		RunE: func(cmd *cobra.Command, dirs []string) error {
 			var list []findings.Finding
 			for _, dir := range dirs {
-				c, err := fbc.Read(cmd.Context(), dir, fbc.Options{Source: source.Options{Stdin: cmd.InOrStdin()}})
+				c, err := readCatalog(cmd, dir)
 				if err != nil {
 					return err
 				}

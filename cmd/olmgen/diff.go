@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -29,6 +30,7 @@ type diffFlags struct {
 	others     []string
 	crs        []string
 	crdRules   string
+	inCatalog  bool // a catalog says how OLM gets from OLD to NEW
 }
 
 func newDiff() *cobra.Command {
@@ -112,9 +114,11 @@ func (f *diffFlags) register(cmd *cobra.Command) {
 
 // side is OLD or NEW: where it is read from, and what it is called.
 type side struct {
-	ref, name string
-	old       bool
-	root      string // of the files of a Git revision; empty for others
+	ref, name    string
+	old          bool
+	root         string // of the files of a Git revision; empty for others
+	pkg, version string // what to choose from a catalog, if it is not what the flags say
+	profile      generate.Profile
 }
 
 func (f *diffFlags) run(cmd *cobra.Command, given []string) (err error) {
@@ -126,7 +130,7 @@ func (f *diffFlags) run(cmd *cobra.Command, given []string) (err error) {
 		}
 		defer remove()
 	} else {
-		sides = [2]side{{ref: given[0], name: given[0], old: true}, {ref: given[1], name: given[1]}}
+		sides = [2]side{{ref: given[0], name: given[0], old: true, version: f.oldVersion}, {ref: given[1], name: given[1]}}
 	}
 	if sides[0].ref == tree.Stdin && sides[1].ref == tree.Stdin {
 		return &usageError{"OLD and NEW are both -, and there is one stdin", "write one of them to a file"}
@@ -178,7 +182,7 @@ func (f *diffFlags) compare(cmd *cobra.Command, sides [2]side) (*upgrade.Report,
 			return nil, err
 		}
 	}
-	var options upgrade.Options
+	options := upgrade.Options{PathKnown: f.inCatalog}
 	if options.CRDs, err = f.crdOptions(cmd); err != nil {
 		return nil, err
 	}
@@ -235,13 +239,7 @@ func (f *diffFlags) read(cmd *cobra.Command, s side, old *reviewed) (*reviewed, 
 		r, err = f.render.reviewConfig(cmd, s.ref)
 	case isTree(s.ref):
 		r, err = reviewTree(cmd, []string{s.ref}, namespace)
-	case s.old:
-		r, err = f.source(cmd, s, func(g *config.Group) {
-			if f.oldVersion != "" {
-				g.Bundles[0].Version = f.oldVersion
-			}
-		})
-	case len(old.operators) == 1:
+	case !s.old && len(old.operators) == 1:
 		r, err = f.upgraded(cmd, s, old)
 	default:
 		r, err = f.source(cmd, s, nil)
@@ -254,7 +252,14 @@ func (f *diffFlags) read(cmd *cobra.Command, s side, old *reviewed) (*reviewed, 
 }
 
 func (f *diffFlags) source(cmd *cobra.Command, s side, tune func(*config.Group)) (*reviewed, error) {
-	r, err := f.render.reviewSource(cmd, s.ref, tune)
+	r, err := f.render.reviewSource(cmd, s.ref, func(g *config.Group) {
+		b := &g.Bundles[0]
+		b.Package, b.Version = cmp.Or(s.pkg, b.Package), cmp.Or(s.version, b.Version)
+		b.Profile = cmp.Or(s.profile, b.Profile)
+		if tune != nil {
+			tune(g)
+		}
+	})
 	if err == nil {
 		r.under(func(_ int, file string) string { return pathIn(s.ref, file) })
 	}

@@ -47,7 +47,7 @@ func (f *diffFlags) checkout(given []string) (sides [2]side, remove func(), err 
 			remove()
 			return sides, nil, err
 		}
-		sides[i] = side{at, rev + ":" + filepath.ToSlash(name), i == 0, root}
+		sides[i] = side{ref: at, name: rev + ":" + filepath.ToSlash(name), old: i == 0, root: root}
 	}
 	return sides, remove, nil
 }

@@ -8,12 +8,43 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
+	"github.com/spf13/cobra/doc"
 )
 
-var update = flag.Bool("update", false, "write docs/reference anew")
+var (
+	update = flag.Bool("update", false, "write docs/reference anew")
+	manDir = flag.String("man", "", "write the manual pages to this directory")
+)
+
+// TestManual makes the manual page of every command. make man writes them.
+func TestManual(t *testing.T) {
+	dir := *manDir
+	if dir == "" {
+		dir = t.TempDir()
+	}
+	root := newRoot()
+	root.DisableAutoGenTag = true
+	date := time.Unix(0, 0).UTC() // without one the pages have that of the day
+	header := &doc.GenManHeader{Title: "OLMGEN", Section: "1", Source: "olmgen", Date: &date}
+	if err := doc.GenManTree(root, header, dir); err != nil {
+		t.Fatal(err)
+	}
+	commands := map[string]string{}
+	collect(newRoot(), commands)
+	for name := range commands {
+		page := strings.TrimSuffix(strings.ReplaceAll(name, "_", "-"), ".md") + ".1"
+		text, err := os.ReadFile(filepath.Join(dir, page))
+		if err != nil {
+			t.Error(err)
+		} else if !bytes.Contains(text, []byte(".SH SYNOPSIS")) {
+			t.Errorf("%s has no synopsis", page)
+		}
+	}
+}
 
 // TestReference keeps docs/reference equal to the commands' own help; make docs writes it.
 func TestReference(t *testing.T) {

@@ -42,8 +42,6 @@ internal.config.kubernetes.io/path or, without one, to the working directory.`,
 			return err
 		},
 	}
-	flags := cmd.Flags()
-	flags.BoolVar(&o.Source.Offline, "offline", false, "never use the network")
-	flags.BoolVar(&o.Source.Insecure, "insecure", false, "allow registries without TLS")
+	registerNetwork(cmd.Flags(), &o.Source)
 	return cmd
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/bundle/source"
-	fbc "github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/text"
@@ -110,7 +109,7 @@ func (f *renderFlags) updateGraph(given []string) (path string, ok bool) {
 
 // drawUpdates draws the update graph of a package.
 func (f *renderFlags) drawUpdates(cmd *cobra.Command, path, from string, format pictureFormat) error {
-	c, err := fbc.Read(cmd.Context(), path, fbc.Options{Source: source.Options{Stdin: cmd.InOrStdin()}})
+	c, err := readCatalog(cmd, path)
 	if err != nil {
 		return err
 	}

@@ -111,21 +111,12 @@ func (f *renderFlags) deprecations(cmd *cobra.Command, ref string, opened *confi
 // reviewRendered takes what a RenderConfig renders to.
 func reviewRendered(all *config.Rendered) (*reviewed, error) {
 	r := &reviewed{opened: all.Opened}
-	r.Rendered = true
 	for _, o := range all.Objects {
-		read, err := o.Manifest()
+		read, err := r.AddRendered(o.Object)
 		if err != nil {
 			return nil, err
 		}
-		if authored(read) {
-			named := *read
-			named.Namespace = o.Namespace
-			read = &named
-		}
 		r.all = append(r.all, read)
-		if permissions.Relevant(o.Group(), o.Kind) {
-			r.Objects = append(r.Objects, read)
-		}
 	}
 	for i, opened := range all.Opened {
 		result := all.Operators[i].Result
@@ -139,36 +130,15 @@ func reviewRendered(all *config.Rendered) (*reviewed, error) {
 	if len(all.Operators) == 1 {
 		r.Namespace = all.Operators[0].Namespace
 	}
-	r.locate = r.located
+	r.locate = func(o *manifest.Object) (string, int) { return permissions.Place(r.CSVs, o) }
 	return r, nil
-}
-
-// authored reports whether an object is none of the bundle's files, so that it has no place of its own.
-func authored(o *manifest.Object) bool { return strings.HasPrefix(o.File, o.Kind+" ") || o.File == "" }
-
-// located returns the place of a rendered object in its bundle: its file, or the Deployment of the CSV.
-func (r *reviewed) located(o *manifest.Object) (string, int) {
-	if !authored(o) {
-		return o.File, o.LineOf("")
-	}
-	for _, csv := range r.CSVs {
-		for i, d := range csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
-			if o.Kind == "Deployment" && o.Name == d.Name && o.Namespace == csv.Namespace {
-				return csv.Object.File, csv.Object.LineOf(fmt.Sprintf("spec.install.spec.deployments[%d]", i))
-			}
-		}
-		if strings.HasSuffix(o.Kind, "WebhookConfiguration") {
-			return csv.Object.File, csv.Object.LineOf("spec.webhookdefinitions")
-		}
-	}
-	return "", 0
 }
 
 // under puts the paths of files below that of their source, so that a person finds them.
 func (r *reviewed) under(at func(operator int, file string) string) {
 	moved := map[*manifest.Object]*manifest.Object{}
 	move := func(o *manifest.Object, operator int) *manifest.Object {
-		if authored(o) {
+		if permissions.Authored(o) {
 			return o
 		}
 		if moved[o] == nil {
@@ -225,9 +195,13 @@ func (f *renderFlags) reviewConfig(cmd *cobra.Command, file string) (*reviewed, 
 	if err != nil {
 		return nil, err
 	}
+	return f.reviewDeclared(cmd, declaration{Config: c, file: file, dir: dir})
+}
+
+func (f *renderFlags) reviewDeclared(cmd *cobra.Command, d declaration) (*reviewed, error) {
 	one := *f
-	one.check = false
-	all, err := one.renderDeclared(cmd, declaration{Config: c, file: file, dir: dir, output: output.Stdout})
+	one.check, d.output = false, output.Stdout
+	all, err := one.renderDeclared(cmd, d)
 	if err != nil {
 		return nil, err
 	}
@@ -242,7 +216,7 @@ func (f *renderFlags) reviewConfig(cmd *cobra.Command, file string) (*reviewed, 
 					"in the report\n", o.Name)
 		}
 	}
-	r.Operator = permissions.Operator{Name: filepath.ToSlash(file)}
+	r.Operator = permissions.Operator{Name: filepath.ToSlash(d.file)}
 	r.under(func(i int, name string) string { return pathIn(all.Opened[i].Ref, name) })
 	return r, nil
 }

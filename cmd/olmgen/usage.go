@@ -72,11 +72,12 @@ func printUsage(cmd *cobra.Command) error {
 		fmt.Fprintf(w, "\nExamples:\n%s\n", cmd.Example)
 	}
 	if cmd.HasAvailableSubCommands() {
-		fmt.Fprintf(w, "\nCommands:\n")
-		for _, c := range cmd.Commands() {
-			if c.IsAvailableCommand() || c.Name() == "help" {
-				fmt.Fprintf(w, "  %-16s%s\n", c.Name(), c.Short)
-			}
+		rest := &cobra.Group{Title: "Commands"}
+		if len(cmd.Groups()) > 0 {
+			rest.Title = "Other commands"
+		}
+		for _, g := range slices.Concat(cmd.Groups(), []*cobra.Group{rest}) {
+			printCommands(w, cmd, g)
 		}
 	}
 	fmt.Fprintln(w)
@@ -86,6 +87,16 @@ func printUsage(cmd *cobra.Command) error {
 		printTopics(w)
 	}
 	return nil
+}
+
+// printCommands prints the commands below cmd that are in a group.
+func printCommands(w io.Writer, cmd *cobra.Command, g *cobra.Group) {
+	fmt.Fprintf(w, "\n%s:\n", g.Title)
+	for _, c := range cmd.Commands() {
+		if c.GroupID == g.ID && (c.IsAvailableCommand() || c.Name() == "help") {
+			fmt.Fprintf(w, "  %-16s%s\n", c.Name(), c.Short)
+		}
+	}
 }
 
 // printFlags prints the flags of a command in groups. Where there is no room, the

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
+	"runtime"
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
@@ -10,16 +12,68 @@ import (
 // version is set by the linker in releases; otherwise the module's version is what Go recorded.
 var version string
 
+// versionFormat is how olmgen version prints.
+type versionFormat string
+
+const (
+	versionText versionFormat = "text"
+	versionJSON versionFormat = "json"
+)
+
+// build is what olmgen version prints as JSON. A field that is not known is missing.
+type build struct {
+	Version   string `json:"version"`
+	Commit    string `json:"commit,omitempty"`
+	Date      string `json:"date,omitempty"` // of the commit
+	Modified  bool   `json:"modified,omitempty"`
+	GoVersion string `json:"goVersion"`
+	Platform  string `json:"platform"`
+}
+
 func newVersion() *cobra.Command {
-	return &cobra.Command{
+	format := versionText
+	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version of olmgen",
-		Args:  args(0, 0, ""),
+		Long: `Version prints the version of olmgen. With --format json it also prints the
+commit, the date of the commit, the version of Go and the platform.`,
+		Example: `  olmgen version --format json`,
+		Args:    args(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintln(cmd.OutOrStdout(), "olmgen "+versionString())
+			if format == versionText {
+				_, err := fmt.Fprintln(cmd.OutOrStdout(), "olmgen "+versionString())
+				return err
+			}
+			data, err := json.MarshalIndent(buildOf(), "", "  ")
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s\n", data)
 			return err
 		},
 	}
+	cmd.Flags().Var(enum(&format, versionText, versionJSON), "format", "text or json")
+	offer(cmd, "format", words([]versionFormat{versionText, versionJSON}))
+	return cmd
+}
+
+func buildOf() build {
+	b := build{Version: versionString(), GoVersion: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return b
+	}
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			b.Commit = s.Value
+		case "vcs.time":
+			b.Date = s.Value
+		case "vcs.modified":
+			b.Modified = s.Value == "true"
+		}
+	}
+	return b
 }
 
 func versionString() string {

@@ -142,7 +142,9 @@ func TestMigration(t *testing.T) {
 		{"nothing", func(items []object) []object { return items }, "eligible", "C7", state.Passed, "spec.source.image.ref"},
 		{"targets", change("OperatorGroup", func(o object) { in(o, "spec")["targetNamespaces"] = []any{"target-a"} }),
 			"eligible with --acknowledge-watch-scope-change", "C1", state.Acknowledged, "spec.targetNamespaces"},
-		{"install modes", csv(func(o object) { in(o, "spec")["installModes"] = []any{object{"type": "OwnNamespace", "supported": true}} }),
+		{"install modes", csv(func(o object) {
+			in(o, "spec")["installModes"] = []any{object{"type": "OwnNamespace", "supported": true}}
+		}),
 			"not eligible: C1a AllNamespaces bundle support", "C1a", state.Refused, "spec.installModes"},
 		{"a dependency", csv(func(o object) {
 			in(o, "metadata", "annotations")["operatorframework.io/properties"] = `{"properties":[{"type":"olm.gvk.required","value":{"group":"g","kind":"K","version":"v1"}}]}`

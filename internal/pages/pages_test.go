@@ -208,7 +208,7 @@ func declarations(t *testing.T) map[string]bool {
 
 var (
 	numbers = `(\d+(?:\.\d+)?(?:(?:,| and| to) \d+(?:\.\d+)?)*)`
-	cited   = regexp.MustCompile(`\bspec(?:ification)?,? (v1 )?(?:sections? )?` + numbers)
+	cited   = regexp.MustCompile(`\bspec(?:ification)?,? (v1(?:-resolver)? )?(?:sections? )?` + numbers)
 	section = regexp.MustCompile(`\bsections? ` + numbers)
 	number  = regexp.MustCompile(`\d+(?:\.\d+)?`)
 	titled  = regexp.MustCompile(`(?m)^##+ (\d+(?:\.\d+)?)\.? `)
@@ -217,7 +217,7 @@ var (
 // Every section of the specification that a comment cites exists.
 func TestSpecification(t *testing.T) {
 	sections := map[string][]string{}
-	for _, page := range []string{"v0", "v1"} {
+	for _, page := range []string{"v0", "v1", "v1-resolver"} {
 		for _, m := range titled.FindAllStringSubmatch(read(t, "docs/spec/olm-"+page+".md"), -1) {
 			sections[page] = append(sections[page], m[1])
 		}
@@ -243,7 +243,7 @@ func TestSpecification(t *testing.T) {
 			for _, m := range cited.FindAllStringSubmatch(comment, -1) {
 				page := "v0"
 				if m[1] != "" {
-					page = "v1"
+					page = strings.TrimSpace(m[1])
 				}
 				check(f, page, m[2])
 			}

@@ -223,25 +223,17 @@ func (x *Inspected) render(b *bundle.Bundle) error {
 	if err != nil {
 		return err
 	}
-	in := permissions.Input{Rendered: true, Shipped: b.Others, Namespace: result.Namespace}
+	in := permissions.Input{Shipped: b.Others, Namespace: result.Namespace}
 	in.Operator = permissions.Operator{Name: result.CSV, Package: result.Package, Version: result.Version,
 		InstallMode: string(result.InstallMode), Namespace: result.Namespace}
 	in.CSVs = []permissions.CSV{{ClusterServiceVersion: b.CSV, Object: b.CSVObject, Namespace: result.Namespace}}
 	var all []*manifest.Object
 	for _, o := range result.Objects {
-		read, err := o.Manifest()
+		read, err := in.AddRendered(o)
 		if err != nil {
 			return err
 		}
-		if authored(read) {
-			named := *read
-			named.Namespace = o.Namespace
-			read = &named
-		}
 		all = append(all, read)
-		if permissions.Relevant(o.Group(), o.Kind) {
-			in.Objects = append(in.Objects, read)
-		}
 	}
 	if x.Permissions, err = permissions.Evaluate(in); err != nil {
 		return err
@@ -254,28 +246,11 @@ func (x *Inspected) render(b *bundle.Bundle) error {
 		x.Reaches = append(x.Reaches, Reach{f.Risk, slices.Contains(f.Namespaces, permissions.Everywhere), f.Text})
 	}
 	x.Findings = append(x.Findings, x.Permissions.Findings...)
-	x.State = &upgrade.State{Name: x.Name, Roles: roles, Objects: all, Permissions: x.Permissions, Locate: locator(b),
+	place := func(o *manifest.Object) (string, int) { return permissions.Place(in.CSVs, o) }
+	x.State = &upgrade.State{Name: x.Name, Roles: roles, Objects: all, Permissions: x.Permissions, Locate: place,
 		Operators: []upgrade.Operator{{CSV: in.CSVs[0], Package: b.Package, Dependencies: b.Dependencies,
 			Properties: b.Properties, InstallMode: result.InstallMode}}}
 	return nil
-}
-
-// authored reports whether an object is none of the bundle's files, so that it has no place of its own.
-func authored(o *manifest.Object) bool { return strings.HasPrefix(o.File, o.Kind+" ") || o.File == "" }
-
-// locator returns what finds the place of a rendered object in its bundle.
-func locator(b *bundle.Bundle) func(*manifest.Object) (string, int) {
-	return func(o *manifest.Object) (string, int) {
-		if !authored(o) {
-			return o.File, o.LineOf("")
-		}
-		for i, d := range b.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
-			if o.Kind == "Deployment" && o.Name == d.Name {
-				return b.CSVObject.File, b.CSVObject.LineOf(fmt.Sprintf("spec.install.spec.deployments[%d]", i))
-			}
-		}
-		return "", 0
-	}
 }
 
 // count counts the findings.

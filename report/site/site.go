@@ -10,11 +10,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 
+	"github.com/olmgen/olmgen/internal/lazy"
 	"github.com/olmgen/olmgen/internal/webpage"
 	"github.com/olmgen/olmgen/output"
 	"github.com/olmgen/olmgen/report/audit"
@@ -119,14 +119,14 @@ func slugsOf(set *audit.Set) map[*audit.Package]string {
 	return out
 }
 
-var plain = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]{0,80}[a-z0-9])?$`)
+var plain = lazy.Regexp(`^[a-z0-9]([a-z0-9.-]{0,80}[a-z0-9])?$`)
 
 // reserved are names that Windows does not allow.
-var reserved = regexp.MustCompile(`^(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?$`)
+var reserved = lazy.Regexp(`^(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?$`)
 
 // plainSlug returns a name as part of a path that all systems and servers allow, and that no other name has.
 func plainSlug(name string) string {
-	if plain.MatchString(name) && !reserved.MatchString(name) && !strings.Contains(name, "--") {
+	if plain().MatchString(name) && !reserved().MatchString(name) && !strings.Contains(name, "--") {
 		return name
 	}
 	safe := strings.Map(func(r rune) rune {

@@ -16,6 +16,9 @@ import (
 type Options struct {
 	// CRDs has the severities of findings about CRDs, and objects that exist and are checked against the newer CRDs.
 	CRDs crds.Options
+	// PathKnown says that a catalog leads from the older release to the newer one, perhaps in several steps. What the
+	// newer one replaces is no finding then.
+	PathKnown bool
 	// Others are the operators that are in the cluster, too, and that neither state has.
 	Others []Operator
 }
@@ -46,7 +49,7 @@ func Compare(ctx context.Context, old, now State, o Options) (*Report, error) {
 	r.places = crdPlaces(old, now)
 	slices.SortStableFunc(r.CRDs, func(a, b CRD) int { return a.Severity.Rank() - b.Severity.Rank() })
 	r.Identity = identity(pairs)
-	r.OLM = consequences(pairs, now, o.Others)
+	r.OLM = consequences(pairs, now, o)
 	r.Notes = notes(old, now)
 	for _, list := range []*[]change.Change{&r.Workloads, &r.Identity} {
 		*list = append([]change.Change{}, *list...)

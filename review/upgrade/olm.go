@@ -19,17 +19,17 @@ const (
 )
 
 // consequences finds what OLM would do about the upgrade.
-func consequences(pairs []pair, now State, others []Operator) []Consequence {
+func consequences(pairs []pair, now State, o Options) []Consequence {
 	var out []Consequence
-	add := func(o *Operator, rule string, s change.Severity, field, format string, args ...any) {
-		c := Consequence{Rule: rule, Operator: o.Name, Severity: s,
+	add := func(of *Operator, rule string, s change.Severity, field, format string, args ...any) {
+		c := Consequence{Rule: rule, Operator: of.Name, Severity: s,
 			Message: fmt.Sprintf(format, args...)}
-		if o.Object != nil {
-			c.File, c.Line = o.Object.File, o.Object.LineOf(field)
+		if of.Object != nil {
+			c.File, c.Line = of.Object.File, of.Object.LineOf(field)
 		}
 		out = append(out, c)
 	}
-	all := slices.Concat(now.Operators, others)
+	all := slices.Concat(now.Operators, o.Others)
 	for _, p := range pairs {
 		for _, lost := range lostAPIs(p, all) {
 			for i := range all {
@@ -59,7 +59,7 @@ func consequences(pairs []pair, now State, others []Operator) []Consequence {
 				}
 			}
 		}
-		if severity, why := noUpgrade(p); why != "" {
+		if severity, why := noUpgrade(p); why != "" && !o.PathKnown {
 			add(p.now, RuleUpgradePath, severity, "spec.replaces", "%s", why)
 		}
 	}
@@ -146,7 +146,7 @@ func noUpgrade(p pair) (change.Severity, string) {
 		return change.Warning,
 			fmt.Sprintf("replaces %s and not %s: OLM does not upgrade in one step", p.now.replaces(), old)
 	case p.now.Annotations[skipRange] != "" || len(p.now.Spec.Skips) > 0:
-		return change.Warning, fmt.Sprintf("neither skips nor skipRange has %s: OLM does not upgrade in one step", old)
+		return change.Warning, fmt.Sprintf("does not skip %s: OLM does not upgrade in one step", old)
 	}
 	return change.Info,
 		fmt.Sprintf("has no replaces, skips or skipRange: its catalog has to say that it follows %s", old)

@@ -1,0 +1,254 @@
+package extension
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/blang/semver/v4"
+
+	"github.com/olmgen/olmgen/catalog/resolve"
+	"github.com/olmgen/olmgen/internal/text"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// PathOf returns the updates that OLM v1 makes from an installed version, which is a version or the name of a bundle,
+// until it stays. An empty from is a fresh install. to is the version to reach, or empty.
+func PathOf(sources []Source, q Request, from, to string) (*resolve.Path, error) {
+	if err := known(sources, q.Package); err != nil {
+		return nil, err
+	}
+	if _, err := q.versions(); err != nil {
+		return nil, err
+	}
+	w := &walk{sources: sources, request: q, path: &resolve.Path{Package: q.Package, OLMv1: true,
+		Channels: q.Channels, Versions: q.Versions, SelfCertified: q.SelfCertified}}
+	var current *Installed
+	if from != "" {
+		found, err := w.find(from)
+		if err != nil {
+			return nil, err
+		}
+		current, w.path.From = found, found.Name
+	}
+	if to != "" {
+		found, err := w.find(to)
+		if err != nil {
+			return nil, err
+		}
+		w.target, w.path.To = found, found.Name
+	}
+	if head, err := Resolve(sources, Request{q.Package, q.Versions, q.Channels, true}, nil); err == nil {
+		w.path.Head = head.Bundle.Name
+	}
+	w.run(current)
+	return w.path, nil
+}
+
+// known refuses a package that no catalog has.
+func known(sources []Source, pkg string) error {
+	var names []string
+	for _, s := range sources {
+		if s.Catalog.Packages[pkg] != nil {
+			return nil
+		}
+		names = append(names, s.Catalog.Names()...)
+	}
+	err := fmt.Errorf("the catalog has no package %s", pkg)
+	if len(sources) != 1 {
+		err = fmt.Errorf("no catalog has package %s", pkg)
+	}
+	if near := text.Nearest(pkg, names); near != "" {
+		return manifest.WithHint(err, "did you mean "+near+"?")
+	}
+	return err
+}
+
+// walk follows the updates of a ClusterExtension.
+type walk struct {
+	sources []Source
+	request Request
+	target  *Installed
+	path    *resolve.Path
+	visited []Installed
+}
+
+// find returns a bundle by its name or version. A version that no catalog has can still be in a skipRange.
+func (w *walk) find(which string) (*Installed, error) {
+	for _, s := range w.sources {
+		p := s.Catalog.Packages[w.request.Package]
+		if p == nil {
+			continue
+		}
+		for _, b := range p.Bundles {
+			v, ok := b.Version()
+			if ok && (b.Name == which || v.String() == strings.TrimPrefix(which, "v")) {
+				return &Installed{b.Name, v.String()}, nil
+			}
+		}
+	}
+	v, err := semver.ParseTolerant(which)
+	if err != nil {
+		return nil, fmt.Errorf("%s %w", which, errVersion)
+	}
+	return &Installed{w.request.Package + ".v" + v.String(), v.String()}, nil
+}
+
+var errVersion = errors.New("is neither a version nor the name of a bundle in the catalog")
+
+func (w *walk) run(current *Installed) {
+	for {
+		if current != nil {
+			if w.target != nil && current.Name == w.target.Name {
+				w.end(resolve.AtTarget, "%s is reached", current.Name)
+				return
+			}
+			if slices.Contains(w.visited, *current) {
+				w.end(resolve.GoesRound, "OLM updates for ever: %s comes again", current.Name)
+				return
+			}
+			w.visited = append(w.visited, *current)
+		}
+		r, err := Resolve(w.sources, w.request, current)
+		if err != nil {
+			w.end(resolve.Refused, "OLM says: %s", err)
+			if current != nil {
+				w.note("%s stays installed", current.Name)
+			}
+			w.pin()
+			return
+		}
+		if current != nil && r.Bundle.Name == current.Name {
+			w.stay(r, *current)
+			return
+		}
+		current = w.step(r, current)
+	}
+}
+
+func (w *walk) end(end resolve.PathEnd, format string, args ...any) {
+	w.path.End, w.path.Text = end, fmt.Sprintf(format, args...)
+}
+
+func (w *walk) note(format string, args ...any) {
+	w.path.Notes = append(w.path.Notes, fmt.Sprintf(format, args...))
+}
+
+// stay ends the path where OLM keeps what is installed.
+func (w *walk) stay(r *Resolution, current Installed) {
+	p := w.path
+	notes := reasons(r, current.Name)
+	if n := len(p.Steps); n == 0 || !slices.Equal(p.Steps[n-1].Notes, notes) {
+		p.Notes = notes
+	}
+	switch {
+	case p.To != "" && w.passed():
+		w.end(resolve.PassedOver, "OLM does not stop at %s: it takes the highest version that may follow", p.To)
+	case p.To != "":
+		w.end(resolve.OutOfReach, "OLM stays at %s, and %s is not on the way", current.Name, p.To)
+	case current.Name == p.Head:
+		w.end(resolve.AtHead, "OLM stays at %s, which a fresh install takes too", current.Name)
+	case p.Head == "":
+		w.end(resolve.AtHead, "OLM stays at %s", current.Name)
+	default:
+		w.end(resolve.Stuck, "nothing updates %s; a fresh install takes %s", current.Name, p.Head)
+	}
+	w.pin()
+}
+
+func (w *walk) passed() bool {
+	return slices.ContainsFunc(w.path.Steps, func(s resolve.PathStep) bool {
+		return slices.Contains(s.Passed, w.path.To)
+	})
+}
+
+// pin says from which version OLM reaches the target if the ClusterExtension asks for exactly that version.
+func (w *walk) pin() {
+	if w.target == nil || w.path.End == resolve.AtTarget {
+		return
+	}
+	q := w.request
+	q.Versions = w.target.Version
+	for i := range w.visited {
+		r, err := Resolve(w.sources, q, &w.visited[i])
+		if err == nil && r.Bundle.Name == w.target.Name {
+			w.note("with spec.source.catalog.version %s, OLM updates %s to it", q.Versions, w.visited[i].Name)
+			return
+		}
+	}
+}
+
+// step adds an update, or the first installation, to the path.
+func (w *walk) step(r *Resolution, current *Installed) *Installed {
+	next := &Installed{r.Bundle.Name, r.Version.Text()}
+	s := resolve.PathStep{To: next.Name, Version: next.Version, Edge: r.Edge.Text, Channel: r.Edge.Channel,
+		Notes: reasons(r, nameOf(current))}
+	if len(w.sources) > 1 {
+		s.Catalog = r.Source
+	}
+	if current == nil {
+		s.Edge = "the highest version of the catalog"
+		if w.request.Versions != "" || len(w.request.Channels) > 0 {
+			s.Edge += " that the ClusterExtension allows"
+		}
+		w.path.Steps = append(w.path.Steps, s)
+		return next
+	}
+	s.From = current.Name
+	before, err := parseVersion(current.Version)
+	if err == nil && r.Version.Compare(before) < 0 {
+		s.Notes = append(s.Notes, "the version goes down")
+	}
+	if !w.request.SelfCertified {
+		for _, o := range slices.Backward(r.Others) {
+			if o.Why == "" && o.Name != current.Name {
+				s.Passed = append(s.Passed, o.Name)
+			}
+		}
+	}
+	w.path.Steps = append(w.path.Steps, s)
+	return next
+}
+
+func nameOf(i *Installed) string {
+	if i == nil {
+		return ""
+	}
+	return i.Name
+}
+
+// reasons says why OLM did not take bundles with a higher version than the chosen one.
+func reasons(r *Resolution, installed string) []string {
+	var notes, order []string
+	better := map[string][]Candidate{}
+	for _, o := range r.Others {
+		switch {
+		case o.Why == "" || o.Version.Compare(r.Version) <= 0:
+			continue
+		case o.Name == installed:
+			notes = append(notes, fmt.Sprintf("OLM leaves %s: %s", o.Name, o.Why))
+			continue
+		}
+		if better[o.Why] == nil {
+			order = append(order, o.Why)
+		}
+		better[o.Why] = append(better[o.Why], o)
+	}
+	for _, why := range order {
+		list := better[why]
+		slices.SortStableFunc(list, func(a, b Candidate) int { return b.Version.Compare(a.Version) })
+		var names []string
+		for _, c := range list {
+			names = append(names, c.Name)
+		}
+		notes = append(notes, fmt.Sprintf("OLM does not take %s: %s", text.FirstOf(mostNames, names), why))
+	}
+	for _, d := range r.dropped {
+		notes = append(notes, fmt.Sprintf("OLM does not take %s of catalog %s: %s", d.bundle, d.source, d.why))
+	}
+	return notes
+}
+
+// mostNames is how many bundles a note names.
+const mostNames = 5

@@ -1,0 +1,174 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/olmgen/olmgen/bundle/source"
+	fbc "github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/catalog/extension"
+	"github.com/olmgen/olmgen/catalog/resolve"
+	"github.com/olmgen/olmgen/config"
+	"github.com/olmgen/olmgen/generate"
+)
+
+// pathFlags are the flags of olmgen catalog path.
+type pathFlags struct {
+	catalogs, channels []string
+	from, to           string
+	profile            generate.Profile
+	versions           string
+	policy             generate.UpgradePolicy
+	format             resolve.Format
+
+	diff   pathDiff
+	review diffFlags
+	opened []openedCatalog
+}
+
+func newCatalogPath() *cobra.Command {
+	f := pathFlags{profile: generate.ProfileSubscription, policy: generate.UpgradeCatalogProvided, format: resolve.Text}
+	cmd := &cobra.Command{
+		Use:   "path PACKAGE",
+		Short: "Show the updates from one version to another",
+		Long: `Path shows the updates that OLM makes from a version on, one by one, and which
+field of the catalog leads to each: replaces, skips or skipRange. Dependencies
+play no part; olmgen catalog resolve takes them into account.
+
+With --profile subscription it is the path of OLM v0 to the head of a channel.
+OLM takes the entry nearest the head that updates what is installed.
+
+With --profile clusterextension it is the path of OLM v1. Of all bundles that
+update what is installed, OLM takes the highest version that is not deprecated.
+--version-range, --channel and --upgrade-constraint-policy are those of the
+ClusterExtension. Without --from, the path begins with a fresh install. Each
+--catalog is a ClusterCatalog.
+
+--diff adds what olmgen diff says about the first and the last version of the
+path, --diff=steps about each step. It renders the bundles of the catalog, and
+pulls their images if the catalog does not hold their objects.
+
+The exit code is 3 if the path ends before the head, or before --to.`,
+		Example: `  olmgen catalog path etcd --catalog catalog/ --from 0.6.1
+  olmgen catalog path etcd --profile clusterextension --version-range '<0.9.4' \
+      --catalog a=catalog/ --catalog b=other/,priority=1
+  olmgen catalog path etcd --catalog catalog/ --from 0.6.1 --diff=steps`,
+		Args: args(1, 1, "the package"),
+		RunE: f.run,
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringArrayVar(&f.catalogs, "catalog", nil,
+		"file-based catalog, `[NAME=]DIR[,priority=N]`; may be repeated for OLM v1")
+	flags.StringVar(&f.from, "from", "", "installed `VERSION`, or the name of its CSV")
+	flags.StringVar(&f.to, "to", "", "`VERSION` to reach, or the name of its CSV (default: the head)")
+	flags.StringSliceVar(&f.channels, "channel", nil,
+		"`CHANNEL` (default: the default channel, for OLM v1 all); several, with commas, for OLM v1")
+	flags.Var(enum(&f.profile, pathProfiles...), "profile", joined(pathProfiles))
+	flags.StringVar(&f.versions, "version-range", "", "the `VERSIONS` that OLM v1 may install (default: any)")
+	flags.Var(enum(&f.policy, generate.UpgradeCatalogProvided, generate.UpgradeSelfCertified),
+		"upgrade-constraint-policy", "which updates OLM v1 makes, of which SelfCertified allows any")
+	flags.Var(enum(&f.format, resolve.PathFormats...), "format", joined(resolve.PathFormats))
+	flags.Var(enum(&f.diff, diffTotal, diffSteps), "diff",
+		"add what changes from the first version to the last (`total`), or with each of the steps")
+	flags.Lookup("diff").NoOptDefVal = string(diffTotal)
+	f.review.render.register(cmd, func(o config.Option) bool { return o.Access && o.Topic == config.TopicPlacement })
+	offer(cmd, "diff", words([]pathDiff{diffTotal, diffSteps}))
+	offer(cmd, "format", words(resolve.PathFormats))
+	offer(cmd, "profile", words(pathProfiles))
+	offer(cmd, "upgrade-constraint-policy", words([]generate.UpgradePolicy{generate.UpgradeCatalogProvided,
+		generate.UpgradeSelfCertified}))
+	return cmd
+}
+
+// pathProfiles are the profiles that leave updates to OLM.
+var pathProfiles = []generate.Profile{generate.ProfileSubscription, generate.ProfileClusterExtension}
+
+func (f *pathFlags) run(cmd *cobra.Command, given []string) error {
+	if err := f.checkDiff(cmd); err != nil {
+		return err
+	}
+	path, err := f.path(cmd, given[0])
+	if err != nil {
+		return err
+	}
+	diffs, err := f.compare(cmd, path)
+	if err != nil {
+		return err
+	}
+	if err := printPath(cmd.OutOrStdout(), path, diffs, f.format); err != nil {
+		return err
+	}
+	if !path.Good() {
+		return &foundError{"the path does not reach " + cmp.Or(path.To, "the head")}
+	}
+	return nil
+}
+
+func (f *pathFlags) path(cmd *cobra.Command, pkg string) (*resolve.Path, error) {
+	if len(f.catalogs) == 0 {
+		return nil, missingFlag(cmd, "catalog")
+	}
+	if f.profile == generate.ProfileClusterExtension {
+		return f.ofOLMv1(cmd, pkg)
+	}
+	for _, flag := range []string{"version-range", "upgrade-constraint-policy"} {
+		if cmd.Flags().Changed(flag) {
+			return nil, &usageError{"--" + flag + " is for OLM v1", "add --profile clusterextension"}
+		}
+	}
+	switch {
+	case f.from == "":
+		return nil, missingFlag(cmd, "from")
+	case len(f.catalogs) > 1:
+		return nil, &usageError{"a Subscription of OLM v0 names one catalog, and --catalog is given several times",
+			"choose one, or add --profile clusterextension"}
+	case len(f.channels) > 1:
+		return nil, &usageError{"a Subscription of OLM v0 names one channel, and --channel is given several times",
+			"choose one, or add --profile clusterextension"}
+	}
+	c, err := parseCatalog(f.catalogs[0])
+	if err != nil {
+		return nil, err
+	}
+	read, err := readCatalog(cmd, c.dir)
+	if err != nil {
+		return nil, err
+	}
+	f.opened = []openedCatalog{{c.name, c.dir, read}}
+	return resolve.PathOf(read, pkg, strings.Join(f.channels, ""), f.from, f.to)
+}
+
+func (f *pathFlags) ofOLMv1(cmd *cobra.Command, pkg string) (*resolve.Path, error) {
+	var sources []extension.Source
+	for _, value := range f.catalogs {
+		c, err := parseClusterCatalog(value)
+		if err != nil {
+			return nil, err
+		}
+		if slices.ContainsFunc(sources, func(s extension.Source) bool { return s.Name == c.name }) {
+			return nil, &usageError{fmt.Sprintf("--catalog: %s is given twice", c.name), "name them with NAME=DIR"}
+		}
+		read, err := readCatalog(cmd, c.dir)
+		if err != nil {
+			return nil, err
+		}
+		f.opened = append(f.opened, openedCatalog{c.name, c.dir, read})
+		sources = append(sources, extension.Source{Name: c.name, Priority: int32(c.priority), Catalog: read})
+	}
+	return extension.PathOf(sources, extension.Request{Package: pkg, Versions: f.versions, Channels: f.channels,
+		SelfCertified: f.policy == generate.UpgradeSelfCertified}, f.from, f.to)
+}
+
+func missingFlag(cmd *cobra.Command, flag string) error {
+	return &usageError{"--" + flag + " is missing", "see " + cmd.CommandPath() + " --help"}
+}
+
+// readCatalog reads a catalog that is named on the command line.
+func readCatalog(cmd *cobra.Command, ref string) (*fbc.Catalog, error) {
+	return fbc.Read(cmd.Context(), ref, fbc.Options{Source: source.Options{Stdin: cmd.InOrStdin()}})
+}

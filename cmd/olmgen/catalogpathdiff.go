@@ -1,0 +1,118 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/olmgen/olmgen/bundle/source"
+	fbc "github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/catalog/resolve"
+	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/review/findings"
+	"github.com/olmgen/olmgen/review/upgrade"
+)
+
+// pathDiff is which versions of a path are compared.
+type pathDiff string
+
+const (
+	diffTotal pathDiff = "total" // the first with the last
+	diffSteps pathDiff = "steps" // each with the next
+)
+
+// openedCatalog is a catalog of the path.
+type openedCatalog struct {
+	name, ref string
+	content   *fbc.Catalog
+}
+
+// checkDiff refuses flags that say how --diff renders if there is no --diff.
+func (f *pathFlags) checkDiff(cmd *cobra.Command) error {
+	var wrong error
+	cmd.Flags().Visit(func(flag *pflag.Flag) {
+		if _, option := f.review.render.options.Option(flag.Name); option && f.diff == "" && wrong == nil {
+			wrong = &usageError{"--" + flag.Name + " says how --diff renders", "add --diff"}
+		}
+	})
+	return wrong
+}
+
+// compare compares versions of a path as olmgen diff does.
+func (f *pathFlags) compare(cmd *cobra.Command, path *resolve.Path) ([]*upgrade.Report, error) {
+	steps := path.Steps
+	if len(steps) > 0 && steps[0].From == "" {
+		steps = steps[1:] // a fresh install
+	}
+	if f.diff == "" || len(steps) == 0 {
+		return nil, nil
+	}
+	if f.diff == diffTotal {
+		last := steps[len(steps)-1]
+		steps = []resolve.PathStep{{From: steps[0].From, To: last.To, Catalog: last.Catalog}}
+	}
+	f.review.inCatalog = true
+	var reports []*upgrade.Report
+	for _, s := range steps {
+		old, err := f.side(path.Package, s.From, "")
+		if err != nil {
+			return nil, err
+		}
+		old.old = true
+		now, err := f.side(path.Package, s.To, s.Catalog)
+		if err != nil {
+			return nil, err
+		}
+		report, err := f.review.compare(cmd, [2]side{old, now})
+		if err != nil {
+			return nil, err
+		}
+		reports = append(reports, report)
+	}
+	return reports, nil
+}
+
+// side returns a bundle of a catalog as a side of a comparison. Without the name of a catalog, it is the first that
+// has the bundle.
+func (f *pathFlags) side(pkg, csv, catalog string) (side, error) {
+	for _, c := range f.opened {
+		p := c.content.Packages[pkg]
+		if p == nil || p.Bundle(csv) == nil || catalog != "" && c.name != catalog {
+			continue
+		}
+		if c.ref == "-" {
+			return side{}, &usageError{"--diff reads the catalog again, and stdin cannot be read twice",
+				"write it to a file"}
+		}
+		found := side{ref: source.KindCatalog + ":" + c.ref, name: csv, pkg: pkg, version: csv}
+		if f.profile == generate.ProfileClusterExtension {
+			found.profile = generate.ProfileOLMv1
+		}
+		return found, nil
+	}
+	return side{}, fmt.Errorf("--diff: no catalog has %s, so there is nothing to compare with", csv)
+}
+
+// printPath prints a path and, behind it, the comparisons.
+func printPath(w io.Writer, path *resolve.Path, diffs []*upgrade.Report, format resolve.Format) error {
+	if format == resolve.JSON && diffs != nil {
+		return findings.WriteJSON(w, struct {
+			*resolve.Path
+			Diffs []*upgrade.Report `json:"diffs"`
+		}{path, diffs})
+	}
+	if err := path.Print(w, format); err != nil {
+		return err
+	}
+	for _, d := range diffs {
+		if _, err := fmt.Fprintln(w); err != nil {
+			return err
+		}
+		if err := d.Print(w, upgrade.Text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
