@@ -303,7 +303,27 @@ func (f *adoptFlags) newPlan(cmd *cobra.Command, state *cluster.State, file, dir
 	if err != nil {
 		return nil, fmt.Errorf("the plan lists what is deleted, so the bundles must be there: %w", err)
 	}
+	o.Commands = f.commands(o.File)
 	return adopt.NewPlan(state, state.Verify(objects), o), nil
+}
+
+// commands returns the commands of olmgen that a plan has.
+func (f *adoptFlags) commands(file string) adopt.Commands {
+	sources := ""
+	for _, s := range f.sources {
+		sources += " --source " + adopt.Quote(s)
+	}
+	before := func(flags, name string) string {
+		return fmt.Sprintf("olmgen adopt backup.yaml%s%s -o %s.yaml --directory %s && olmgen render -f %s.yaml", sources, flags,
+			name, name, name)
+	}
+	return adopt.Commands{
+		Backup: []string{dump.Command() + " > backup.yaml", before("", "before"), "olmgen adopt --verify backup.yaml -f before.yaml",
+			before(" --to subscription", "before-subscriptions")},
+		Render: "olmgen render -f " + adopt.Quote(file),
+		Verify: "olmgen adopt --verify backup.yaml -f " + adopt.Quote(file),
+		Again:  dump.Command() + " | olmgen adopt --verify - -f " + adopt.Quote(file),
+	}
 }
 
 // compare compares the cluster with what a RenderConfig renders to.

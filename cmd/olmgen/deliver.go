@@ -63,11 +63,11 @@ func (f *renderFlags) findPaths(cmd *cobra.Command, r *config.Rendered) error {
 // say prints warnings and, where files are written, notes; with --strict warnings are an error.
 func (f *renderFlags) say(cmd *cobra.Command, r *config.Rendered) error {
 	for _, w := range r.Warnings {
-		fmt.Fprintln(cmd.ErrOrStderr(), "olmgen: warning: "+w.String()+class(w.Class))
+		fmt.Fprintln(cmd.ErrOrStderr(), "olmgen: warning: "+indented(w.String())+class(w.Class))
 	}
 	for _, n := range r.Notes {
 		if !f.check { // they are about what is rendered, and were read when it was
-			fmt.Fprintln(cmd.ErrOrStderr(), "olmgen: note: "+n.String())
+			fmt.Fprintln(cmd.ErrOrStderr(), "olmgen: note: "+indented(n.String()))
 		}
 	}
 	return f.refuseWarnings(len(r.Warnings))

@@ -16,7 +16,7 @@ import (
 // systemFiles are what Go's runtime and its packages read of the system, and what a process may always open.
 var systemFiles = []string{
 	"/sys/kernel/mm/transparent_hugepage/hpage_pmd_size", // runtime: the size of huge pages
-	"/sys/fs/cgroup/", // runtime: GOMAXPROCS
+	"/sys/fs/cgroup/",                        // runtime: GOMAXPROCS
 	"/etc/localtime", "/usr/share/zoneinfo/", // time
 	"/usr/share/mime/", "/usr/local/share/mime/", "/etc/mime.types", "/etc/apache2/", "/etc/apache/", "/etc/httpd/", // mime
 	"/dev/null",

@@ -31,6 +31,15 @@ type Options struct {
 	Directory string            // that the file renders to
 	Sources   map[string]string // where bundles are, by package or by CSV
 	To        generate.Profile  // default: olm
+	Commands  Commands          // of olmgen, for a plan
+}
+
+// Commands are command lines of olmgen, which the front end knows.
+type Commands struct {
+	Backup []string // make a dump called backup.yaml, and render it to before/ and, as Subscriptions, to before-subscriptions/
+	Render string   // renders the file
+	Verify string   // compares backup.yaml with the file
+	Again  string   // compares the cluster with the file, later
 }
 
 // view is what the template shows.

@@ -31,9 +31,9 @@ func resource(o *dump.Object) string {
 	if group, _, ok := strings.Cut(o.APIVersion, "/"); ok {
 		kind += "." + group
 	}
-	out := kind + " " + quote(o.Name)
+	out := kind + " " + Quote(o.Name)
 	if o.Namespace != "" {
-		out = "-n " + quote(o.Namespace) + " " + out
+		out = "-n " + Quote(o.Namespace) + " " + out
 	}
 	return out
 }
@@ -59,7 +59,7 @@ func (p *planner) marks(operators []*adopt.Operator) {
 		for _, label := range ownMarks {
 			if v, ok := o.Labels[label]; ok {
 				remove = append(remove, label+"-")
-				restore = append(restore, quote(label+"="+v))
+				restore = append(restore, Quote(label+"="+v))
 			}
 		}
 		if len(remove) > 0 {
@@ -87,7 +87,7 @@ func (p *planner) subscriptions(operators []*adopt.Operator) {
 	for _, o := range operators {
 		if sub := o.Subscription; sub != nil {
 			s.Run = append(s.Run, fmt.Sprintf("kubectl delete -n %s subscriptions.operators.coreos.com %s --cascade=orphan",
-				quote(sub.Namespace), quote(sub.Name)))
+				Quote(sub.Namespace), Quote(sub.Name)))
 		}
 		if !slices.Contains(namespaces, o.Group.Namespace) && p.whole(o.Group, operators) {
 			namespaces = append(namespaces, o.Group.Namespace)
