@@ -252,7 +252,8 @@ func (f *adoptFlags) sayWritten(stderr io.Writer, state *cluster.State) {
 	for _, g := range state.Groups {
 		n += len(g.Operators)
 	}
-	fmt.Fprintf(stderr, "olmgen: wrote %s: %s in %s\nhint: olmgen adopt --verify -f %s DUMP compares it with the cluster\n",
+	fmt.Fprintf(stderr, "olmgen: wrote %s: %s in %s\nhint: olmgen adopt --verify -f %s DUMP compares it with the "+
+		"cluster\n",
 		f.output, plural(n, "operator"), plural(len(state.Groups), "OperatorGroup"), f.output)
 }
 
@@ -268,7 +269,8 @@ func (f *adoptFlags) printTable(cmd *cobra.Command, state *cluster.State) error 
 			refused++
 		}
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: OLM v1 would take %d of %s\n", len(all)-refused, plural(len(all), "operator"))
+	fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: OLM v1 would take %d of %s\n", len(all)-refused,
+		plural(len(all), "operator"))
 	return nil
 }
 
@@ -314,11 +316,12 @@ func (f *adoptFlags) commands(file string) adopt.Commands {
 		sources += " --source " + adopt.Quote(s)
 	}
 	before := func(flags, name string) string {
-		return fmt.Sprintf("olmgen adopt backup.yaml%s%s -o %s.yaml --directory %s && olmgen render -f %s.yaml", sources, flags,
-			name, name, name)
+		return fmt.Sprintf("olmgen adopt backup.yaml%s%s -o %s.yaml --directory %s && ", sources, flags, name, name) +
+			"olmgen render -f " + name + ".yaml"
 	}
 	return adopt.Commands{
-		Backup: []string{dump.Command() + " > backup.yaml", before("", "before"), "olmgen adopt --verify backup.yaml -f before.yaml",
+		Backup: []string{dump.Command() + " > backup.yaml", before("", "before"), "olmgen adopt --verify " +
+			"backup.yaml -f before.yaml",
 			before(" --to subscription", "before-subscriptions")},
 		Render: "olmgen render -f " + adopt.Quote(file),
 		Verify: "olmgen adopt --verify backup.yaml -f " + adopt.Quote(file),
