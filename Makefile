@@ -11,7 +11,7 @@ OFFLINE := OLMGEN_CORPUS= OLMGEN_ORACLE=
 # go test runs a part of go vet by default; "make lint" runs all of it, once.
 TEST := $(GO) test -vet=off
 
-.PHONY: help build test test-race test-corpus test-helm test-authorizer test-browser test-ci lint bench bench-all bench-compare golden corpus conformance docs docs-check fuzz \
+.PHONY: help build test test-race test-corpus test-helm test-authorizer test-browser test-ci lint bench bench-all bench-compare golden corpus conformance docs docs-check fuzz fuzz-smoke faults \
 	harness live e2e e2e-test release-files release-notes release-check apidiff site
 
 help: ## List the targets
@@ -99,67 +99,25 @@ docs-check: ## Fail if any of that is stale
 	$(GO) test $(GENERATED) -count=1
 
 FUZZTIME ?= 20s
+# A new input is made smaller for up to 60 seconds without -fuzzminimizetime: most of the time would go into that.
 fuzz: ## Run every fuzz target for FUZZTIME
-	@for pkg in $$($(GO) list ./...); do \
-		for f in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz'); do \
-			echo "$$pkg $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) $$pkg || exit 1; \
+	@tmp=$$(mktemp -d); trap 'rm -rf $$tmp' EXIT; cache=$$($(GO) env GOCACHE)/fuzz/olmgen; \
+	for dir in $$(grep -rl --include='*_test.go' '^func Fuzz' . | xargs -n1 dirname | sort -u); do \
+		$(GO) test -vet=off -c -fuzz . -o $$tmp/fuzz.test $$dir || exit 1; \
+		for f in $$(sed -n 's/^func \(Fuzz[A-Za-z0-9]*\)(.*/\1/p' $$dir/*_test.go); do \
+			echo "$$dir $$f"; \
+			(cd $$dir && $$tmp/fuzz.test -test.run '^$$' -test.fuzz "^$$f\$$" -test.fuzztime $(FUZZTIME) -test.fuzzminimizetime 100ms \
+				-test.fuzzcachedir $$cache/$$dir) || exit 1; \
 		done; \
 	done
 
-HUGO_VERSION := v0.152.2
+fuzz-smoke: ## Run every fuzz target for a second
+	@$(MAKE) --no-print-directory fuzz FUZZTIME=1s
 
-site: $(BIN)/hugo-$(HUGO_VERSION) $(BIN)/htmltest ## Build the documentation site into .site/public, and check its links
-	$(GO) run ./internal/docsite -o .site/content
-	theme=$$(cd docs/site && $(GO) mod download -json github.com/imfing/hextra | sed -n 's/^.*"Dir": "\(.*\)",$$/\1/p') && cd docs/site && \
-		$< --quiet --themesDir "$${theme%/*}" --theme "$${theme##*/}" --contentDir $(CURDIR)/.site/content --destination $(CURDIR)/.site/public --cleanDestinationDir
-	$(BIN)/htmltest --conf docs/site/htmltest.yml .site/public
-
-$(BIN)/hugo-$(HUGO_VERSION):
-	mkdir -p $(BIN)
-	GOBIN=$(BIN) CGO_ENABLED=0 $(GO) install github.com/gohugoio/hugo@$(HUGO_VERSION)
-	mv $(BIN)/hugo $@
-
-$(BIN)/htmltest: docs/site/go.mod
-	mkdir -p $(BIN)
-	cd docs/site && $(GO) build -o $@ github.com/wjdp/htmltest
-
-GORELEASER_VERSION := v2.16.0
-ACTIONLINT_VERSION := v1.7.12
-
-release-files: ## Write the manual pages and shell completions that release archives have
-	mkdir -p .release/man .release/completions
-	$(GO) test ./cmd/olmgen -run '^TestManual$$' -count=1 -args -man $(CURDIR)/.release/man
-	$(GO) run ./cmd/olmgen completion bash > .release/completions/olmgen.bash
-	$(GO) run ./cmd/olmgen completion zsh > .release/completions/_olmgen
-	$(GO) run ./cmd/olmgen completion fish > .release/completions/olmgen.fish
-
-release-notes: ## Print the section of CHANGELOG.md about VERSION
-	@awk -v title="## $(VERSION)" '/^## / { found = index($$0, title) == 1 } found && !/^## / { print; n++ } END { exit n == 0 }' CHANGELOG.md
-
-release-check: $(BIN)/goreleaser-$(GORELEASER_VERSION) $(BIN)/actionlint-$(ACTIONLINT_VERSION) ## Check the release: its configuration, the workflows, equal bytes of two builds
-	$(BIN)/actionlint-$(ACTIONLINT_VERSION)
-	$< check
-	e2e/release.sh $<
-
-$(BIN)/goreleaser-$(GORELEASER_VERSION):
-	mkdir -p $(BIN)
-	GOBIN=$(BIN) CGO_ENABLED=0 $(GO) install github.com/goreleaser/goreleaser/v2@$(GORELEASER_VERSION)
-	mv $(BIN)/goreleaser $@
-
-$(BIN)/actionlint-$(ACTIONLINT_VERSION):
-	mkdir -p $(BIN)
-	GOBIN=$(BIN) $(GO) install github.com/rhysd/actionlint/cmd/actionlint@$(ACTIONLINT_VERSION)
-	mv $(BIN)/actionlint $@
-
-APIDIFF_VERSION := v0.0.0-20260410095643-746e56fc9e2f
-
-apidiff: $(BIN)/apidiff-$(APIDIFF_VERSION) ## Print how the Go API differs from the git revision REV
-	e2e/apidiff.sh $< $(or $(REV),main)
-
-$(BIN)/apidiff-$(APIDIFF_VERSION):
-	mkdir -p $(BIN)
-	GOBIN=$(BIN) $(GO) install golang.org/x/exp/cmd/apidiff@$(APIDIFF_VERSION)
-	mv $(BIN)/apidiff $@
+FAULTS ?= 3
+faults: ## Put faults at every third system call that writes (FAULTS=1: every one), and test disks, sandbox and hostile text; needs strace
+	OLMGEN_FAULTS=$(FAULTS) $(TEST) -count=1 -timeout 30m ./cmd/olmgen -run '^(TestFault|TestSandbox|TestInjection|TestScripts/faults)'
+	$(TEST) -count=1 ./output ./internal/regular ./bundle/source ./bundle/signature
 
 harness: ## Build the API server, OLM and the harness that "make live" and "make e2e" run (see e2e/README.md)
 	e2e/build.sh

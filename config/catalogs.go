@@ -37,16 +37,17 @@ type CatalogPlaces struct {
 // named is a catalog with its name for the resolver.
 type named struct {
 	*catalog.Catalog
-	name string
+	name   string
+	source string // as the file has it; empty if it is not in the file
 }
 
-func (p *CatalogPlaces) add(c *catalog.Catalog, name string) {
+func (p *CatalogPlaces) add(c *catalog.Catalog, name, source string) {
 	base := strings.TrimSuffix(filepath.Base(filepath.Clean(name)), filepath.Ext(name))
 	name = base
 	for n := 2; slices.ContainsFunc(p.catalogs, func(o named) bool { return o.name == name }); n++ {
 		name = fmt.Sprintf("%s-%d", base, n)
 	}
-	p.catalogs = append(p.catalogs, named{c, name})
+	p.catalogs = append(p.catalogs, named{c, name, source})
 }
 
 // nameOf returns the name of an operator's catalog.
@@ -64,7 +65,7 @@ func (p *CatalogPlaces) nameOf(c *catalog.Catalog) string {
 func (c *Config) InCatalogs(ctx context.Context, o Options, others ...*catalog.Catalog) (*CatalogPlaces, error) {
 	p := &CatalogPlaces{config: c, options: o}
 	for _, other := range others {
-		p.add(other, "catalog")
+		p.add(other, "catalog", "")
 	}
 	read := map[string]*catalog.Catalog{}
 	for i, g := range c.Groups {
@@ -76,7 +77,7 @@ func (c *Config) InCatalogs(ctx context.Context, o Options, others ...*catalog.C
 					if read[path], err = catalog.Read(ctx, path, catalog.Options{Source: o.Source}); err != nil {
 						return nil, c.explain(at(i, j, "source"), i, j, err)
 					}
-					p.add(read[path], path)
+					p.add(read[path], path, b.Source)
 				}
 				place.Catalog, place.Source = read[path], b.Source
 				place.find(b)

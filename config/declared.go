@@ -70,6 +70,9 @@ var declared = []Option{
 			"it does " +
 			"not serve are errors"},
 	{Name: "patches", Type: Objects, Fields: patchFields, Text: "changes to the objects of all operators"},
+	{Name: "resolve", Type: Bool, Profiles: with(operators, generate.ProfileSubscription),
+		Text: "adds the operators that those of a group require and that the group does not have, in the versions " +
+			"that OLM would choose from the catalogs of the file; each is rendered like the operator that requires it"},
 	{Name: "groups", Type: Objects, Required: true, Fields: groupFields,
 		Text: "the OperatorGroups, each with its operators"},
 }
@@ -207,7 +210,8 @@ var bundleFields = slices.Concat([]Option{
 		Topic: TopicObjects,
 		Text:  "the Subscription's spec.config, which is applied to the Deployments or handed over"},
 	{Name: "installed", Type: Object, Fields: installedFields, Profiles: likeOLMv0,
-		Text: "what OLM chose when it installed the operator and the bundle does not say; \"olmgen adopt\" writes it"},
+		Text: "what OLM chose when it installed the operator and the bundle does not say; the CSV is then written with " +
+			"the empty fields that OLM writes; \"olmgen adopt\" writes this"},
 	{Name: "patches", Type: Objects, Fields: patchFields, Text: "changes to the objects of this operator"},
 })
 

@@ -238,6 +238,7 @@ func (g Group) options(o *generate.Options) {
 func (b Bundle) options(o *generate.Options) {
 	o.Config, o.Channel = b.Config, b.Channel
 	if i := b.Installed; i != nil {
+		o.Installed = true
 		o.Properties, _ = i.properties() // check has read them
 		o.Replaces, o.WebhookNames = i.Replaces, i.Webhooks
 	}

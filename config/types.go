@@ -36,6 +36,7 @@ type RenderConfig struct {
 	MirrorMap         string            `json:"mirrorMap,omitempty"`
 	KubeVersion       string            `json:"kubeVersion,omitempty"`
 	Patches           []transform.Patch `json:"patches,omitempty"`
+	Resolve           bool              `json:"resolve,omitempty"`
 }
 
 // Mirror is where to take images from.

@@ -30,9 +30,6 @@ const (
 // there.
 func Blocking(f catalog.Finding) bool { return f.Rule == ruleHeldBack }
 
-// Stranded reports whether a finding says that nothing in the channel updates the installed version.
-func Stranded(f catalog.Finding) bool { return f.Rule == ruleNoPath }
-
 const inResolver = " Source: OLM, pkg/controller/registry/resolver/"
 
 // Rules returns the rules of the findings of a Result, sorted by id.

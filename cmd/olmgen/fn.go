@@ -34,9 +34,9 @@ internal.config.kubernetes.io/path or, without one, to the working directory.`,
 			for _, r := range results {
 				switch r.Severity {
 				case krm.Warning:
-					fmt.Fprintln(cmd.ErrOrStderr(), "olmgen: warning: "+r.Message)
+					fmt.Fprintln(cmd.ErrOrStderr(), "olmgen: warning: "+indented(r.Message))
 				case krm.Info:
-					fmt.Fprintln(cmd.ErrOrStderr(), "olmgen: note: "+r.Message)
+					fmt.Fprintln(cmd.ErrOrStderr(), "olmgen: note: "+indented(r.Message))
 				}
 			}
 			return err

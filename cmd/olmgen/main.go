@@ -45,6 +45,7 @@ func main() {
 // run is the whole command. Data goes to stdout. Messages go to stderr: lower case, "olmgen: " first, no final
 // period, with a "hint: " line where there is a next step.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	stderr = &messageWriter{stderr}
 	root := newRoot(args...)
 	root.SetArgs(args)
 	root.SetIn(stdin)
@@ -80,7 +81,7 @@ func sayError(cmd *cobra.Command, stderr io.Writer, err error) {
 	if errors.As(err, &warned) {
 		for _, w := range warned.Warnings {
 			fmt.Fprintln(stderr,
-				"olmgen: warning: "+config.Say(w.Error.Error(), w.Options, flagsOf(cmd))+class(w.Class))
+				"olmgen: warning: "+indented(config.Say(w.Error.Error(), w.Options, flagsOf(cmd)))+class(w.Class))
 		}
 	}
 	if q, ok := stderr.(*quietWriter); ok {
@@ -91,9 +92,9 @@ func sayError(cmd *cobra.Command, stderr io.Writer, err error) {
 	if errors.As(err, &declared) {
 		hint = "write olmgen render -f " + declared.File
 	}
-	fmt.Fprintln(stderr, "olmgen: "+text)
+	fmt.Fprintln(stderr, "olmgen: "+indented(text))
 	if hint != "" {
-		fmt.Fprintln(stderr, "hint: "+hint)
+		fmt.Fprintln(stderr, "hint: "+indented(hint))
 	}
 }
 
@@ -130,6 +131,8 @@ var commands = []struct {
 	{"Render", "render", newRender},
 	{"Render", "descope", newDescope},
 	{"Render", "init", newInit},
+	{"Render", "update", newUpdate},
+	{"Render", "adopt", newAdopt},
 	{"Render", "fn", newFn},
 	{"Render", "convert", newConvert},
 	{"Review", "permissions", newPermissions},

@@ -149,7 +149,9 @@ func openBundle(cmd *cobra.Command, ref string, o source.Options, read bundle.Re
 
 // warnOn returns what prints a warning.
 func warnOn(stderr io.Writer) func(format string, args ...any) {
-	return func(format string, args ...any) { fmt.Fprintf(stderr, "olmgen: warning: "+format+"\n", args...) }
+	return func(format string, args ...any) {
+		fmt.Fprintln(stderr, "olmgen: warning: "+indented(fmt.Sprintf(format, args...)))
+	}
 }
 
 // sayDigest prints the digest of an image.

@@ -163,7 +163,7 @@ func (d *declarer) group(g *adopt.Group) (groupView, error) {
 			if v.Selector, err = manifest.Typed(t); err != nil {
 				return v, err
 			}
-			v.TargetsWhy = "what the selector chose when the dump was made"
+			v.TargetsWhy = "What the selector chose when the dump was made."
 		}
 		if v.Static = g.Spec.StaticProvidedAPIs; v.Static {
 			v.StaticAPIs = otherAPIs(g)

@@ -6,11 +6,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/config/adopt"
 	"github.com/olmgen/olmgen/internal/compare"
-	"github.com/olmgen/olmgen/review/dump"
 	state "github.com/olmgen/olmgen/review/adopt"
+	"github.com/olmgen/olmgen/review/dump"
 )
 
 // bundles are those that the clusters in testdata have, by package.
@@ -105,6 +107,14 @@ func TestLive(t *testing.T) {
 				}
 				if n, ok := compare.Normalize(object.Value()); ok {
 					want = append(want, n)
+				}
+			}
+			for _, o := range rendered(t, out) {
+				object := s.Dump.Get(o.Kind(), text(o, "namespace"), text(o, "name"))
+				if o.Kind() == "ClusterServiceVersion" && object != nil {
+					if d := cmp.Diff(object.Value()["spec"], o["spec"]); d != "" {
+						t.Errorf("%s: apply would change spec (-cluster +rendered):\n%s", o.Key(), d)
+					}
 				}
 			}
 			if len(got) < 10 {

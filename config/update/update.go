@@ -10,8 +10,10 @@ import (
 	"strings"
 
 	"github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/catalog/extension"
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/config"
+	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/text"
 )
 
@@ -30,7 +32,6 @@ const (
 	Updated Status = "updated" // its version changes
 	Current Status = "current" // there is no update
 	Held    Status = "held"    // OLM does not make the update that the catalog has
-	Stuck   Status = "stuck"   // nothing in the channel updates its version, and it is not the head
 	Left    Status = "left"    // it has no version that a catalog knows
 )
 
@@ -59,9 +60,9 @@ type Plan struct {
 // Changed reports whether the file changes.
 func (p *Plan) Changed() bool { return p.Text != nil }
 
-// Blocked reports whether an operator stays behind although its channel goes on.
-func (p *Plan) Blocked() bool {
-	return slices.ContainsFunc(p.Operators, func(o Operator) bool { return o.Status == Held || o.Status == Stuck })
+// Held reports whether an operator stays behind although its channel goes on.
+func (p *Plan) Held() bool {
+	return slices.ContainsFunc(p.Operators, func(o Operator) bool { return o.Status == Held })
 }
 
 // Of plans the update of a RenderConfig, which was read from data. OLM's resolver decides, with all operators of a
@@ -114,7 +115,7 @@ func (u *updater) begin(place config.CatalogPlace) Operator {
 	case place.Source != "" && b.Version == "":
 		o.Status, o.Reason = Left, "it has no version: it always is the head of its channel"
 	}
-	if place.Channel != nil {
+	if place.Channel != nil && (b.Channel != "" || !u.places.OfOLMv1(&place)) {
 		o.Channel = place.Channel.Name
 	}
 	return o
@@ -147,10 +148,16 @@ func (u *updater) group(ctx context.Context, group int) error {
 	if err != nil {
 		return err
 	}
-	for _, o := range list {
-		u.decide(o, state, r)
+	taken := r
+	if !u.options.ToHead {
+		if taken, err = resolve.Run(ctx, state, resolve.Options{Steps: 1}); err != nil {
+			return err
+		}
 	}
-	for _, f := range r.Findings {
+	for _, o := range list {
+		u.decide(o, state, taken, r)
+	}
+	for _, f := range taken.Findings {
 		if strings.HasPrefix(f.Object, "Namespace ") && r.Failure == nil {
 			u.plan.Notes = append(u.plan.Notes, f.Object+": "+f.Message)
 		}
@@ -160,22 +167,32 @@ func (u *updater) group(ctx context.Context, group int) error {
 
 // alone takes an operator of OLM v1 along its path: OLM v1 resolves no dependencies.
 func (u *updater) alone(o *Operator) {
-	p, err := resolve.PathOf(o.place.Catalog, o.Package, o.Channel, o.From, "")
+	b := u.bundle(o)
+	q := extension.Request{Package: o.Package}
+	if b.Channel != "" {
+		q.Channels = []string{b.Channel}
+	}
+	if e := b.ClusterExtension; e != nil {
+		q.Versions, q.SelfCertified = e.VersionRange, e.UpgradeConstraintPolicy == generate.UpgradeSelfCertified
+	}
+	p, err := extension.PathOf([]extension.Source{{Name: "catalog", Catalog: o.place.Catalog}}, q, o.From, "")
 	if err != nil {
-		o.Status, o.Reason = Stuck, err.Error()
+		o.Status, o.Reason = Held, err.Error()
 		return
 	}
 	for _, s := range p.Steps {
-		o.Steps = append(o.Steps, s.To)
+		if o.Steps = append(o.Steps, s.To); !u.options.ToHead {
+			break
+		}
 	}
-	o.finish(u.options.ToHead)
-	if o.Status == Current && p.End != resolve.AtHead {
-		o.Status, o.Reason = Stuck, p.Text
+	if o.finish(); o.Status == Current && !p.Good() {
+		o.Status, o.Reason = Held, p.Text
 	}
 }
 
-// decide takes over what OLM does with the Subscription of an operator.
-func (u *updater) decide(o *Operator, state *resolve.State, r *resolve.Result) {
+// decide takes over what OLM does with the Subscription of an operator: the steps that are taken, and from all of them
+// why there are none.
+func (u *updater) decide(o *Operator, state *resolve.State, taken, r *resolve.Result) {
 	switch {
 	case r.Failure != nil && len(r.Failure.Conflict) > 0:
 		o.Status, o.Reason = Held, "OLM updates nothing in its group: "+strings.Join(r.Failure.Conflict, "; ")
@@ -187,23 +204,20 @@ func (u *updater) decide(o *Operator, state *resolve.State, r *resolve.Result) {
 		o.Status, o.Reason = Held, "the updates of its group go round for ever"
 		return
 	}
-	steps := r.Steps
-	if !u.options.ToHead && len(steps) > 1 {
-		steps = steps[:1]
-	}
-	for _, step := range steps {
+	for _, step := range taken.Steps {
 		for _, m := range step.Subscriptions {
 			if m.Name == o.Name {
 				o.Steps = append(o.Steps, m.To)
-				o.requires(step)
+				if !u.config.Resolve { // else rendering adds them
+					o.requires(step)
+				}
 			}
 		}
 	}
-	o.finish(u.options.ToHead)
-	if o.Status != Current {
+	if o.finish(); o.Status != Current {
 		return
 	}
-	for _, step := range r.Steps[len(steps):] {
+	for _, step := range r.Steps[min(len(taken.Steps), len(r.Steps)):] {
 		if slices.ContainsFunc(step.Subscriptions, func(m resolve.Move) bool { return m.Name == o.Name }) {
 			o.Reason = "OLM updates it after the others of its group"
 			return
@@ -213,11 +227,8 @@ func (u *updater) decide(o *Operator, state *resolve.State, r *resolve.Result) {
 		if f.Object != "Subscription "+state.Namespace+"/"+o.Name {
 			continue
 		}
-		switch {
-		case resolve.Blocking(f):
+		if resolve.Blocking(f) {
 			o.Status, o.Reason = Held, f.Message
-		case resolve.Stranded(f):
-			o.Status, o.Reason = Stuck, f.Message
 		}
 	}
 }
@@ -234,14 +245,10 @@ func (o *Operator) requires(step resolve.Step) {
 }
 
 // finish sets the version that the operator goes to.
-func (o *Operator) finish(toHead bool) {
-	if len(o.Steps) == 0 {
-		return
+func (o *Operator) finish() {
+	if n := len(o.Steps); n > 0 {
+		o.Status, o.To = Updated, o.Steps[n-1]
 	}
-	if !toHead {
-		o.Steps = o.Steps[:1]
-	}
-	o.Status, o.To = Updated, o.Steps[len(o.Steps)-1]
 }
 
 // changes returns what changes in the file for an operator. Where the file cannot say it, the operator is left alone.
@@ -255,7 +262,7 @@ func (u *updater) changes(o *Operator) []config.Change {
 	}
 	var list []config.Change
 	if b.Version != "" {
-		list = append(list, change("version", versionLike(b.Version, o, next)))
+		list = append(list, change("version", versionLike(b, o, next)))
 	}
 	if o.place.Source == "" { // an image
 		image, err := imageLike(b.Source, next)
@@ -269,16 +276,16 @@ func (u *updater) changes(o *Operator) []config.Change {
 }
 
 // versionLike returns the version of a bundle in the form of the old one: a version, with v or not, or a name.
-func versionLike(old string, o *Operator, next *catalog.Bundle) string {
+func versionLike(b config.Bundle, o *Operator, next *catalog.Bundle) string {
 	v, ok := next.Version()
-	if old == o.From || !ok {
+	if b.Version == o.From || !ok {
 		return next.Name
 	}
 	version := v.String()
-	if strings.HasPrefix(old, "v") {
+	if strings.HasPrefix(b.Version, "v") {
 		version = "v" + version
 	}
-	choice, ok := o.place.Catalog.Choose(o.Package, o.Channel, version)
+	choice, ok := o.place.Catalog.Choose(o.Package, b.Channel, version)
 	if !ok || choice.Bundle != next {
 		return next.Name // another bundle has this version too
 	}
@@ -320,7 +327,7 @@ func (p *Plan) Summary() string {
 	for _, s := range []struct {
 		Status
 		text string
-	}{{Updated, "updated"}, {Current, "up to date"}, {Held, "held back"}, {Stuck, "without a path"}, {Left, "left alone"}} {
+	}{{Updated, "updated"}, {Current, "up to date"}, {Held, "held back"}, {Left, "left alone"}} {
 		n := 0
 		for _, o := range p.Operators {
 			if o.Status == s.Status {

@@ -55,6 +55,12 @@ func (d *differ) value(path string, a, b any, hasA, hasB, atomic bool) {
 			return
 		}
 	}
+	if path == "metadata.labels" || path == "metadata.annotations" { // each key counts
+		am, _ := a.(map[string]any)
+		bm, _ := b.(map[string]any)
+		d.fields(path, am, bm, atomic)
+		return
+	}
 	c := Change{Field: path, Applied: hasB || atomic}
 	if hasA {
 		c.Cluster = short(a)
@@ -66,7 +72,8 @@ func (d *differ) value(path string, a, b any, hasA, hasB, atomic bool) {
 }
 
 func (d *differ) fields(path string, a, b map[string]any, atomic bool) {
-	keys := maps.Clone(a)
+	keys := map[string]any{}
+	maps.Copy(keys, a)
 	maps.Copy(keys, b)
 	for _, k := range slices.Sorted(maps.Keys(keys)) {
 		x, inA := a[k]
@@ -133,6 +140,41 @@ func order(list []any, key string) (keys []any) {
 		keys = append(keys, m[key])
 	}
 	return keys
+}
+
+// written marks changes of fields that are rendered with the value that is their default: the comparison leaves such
+// values out, and server-side apply writes them.
+func written(changes []Change, rendered map[string]any) {
+	for i := range changes {
+		if c := &changes[i]; !c.Applied {
+			if v, ok := lookUp(rendered, segments(c.Field)); ok {
+				c.Applied, c.Rendered = true, short(v)
+			}
+		}
+	}
+}
+
+// lookUp follows the path of a Change in an object.
+func lookUp(v any, path []string) (any, bool) {
+	if len(path) == 0 {
+		return v, true
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		if next, ok := v[path[0]]; ok {
+			return lookUp(next, path[1:])
+		}
+	case []any:
+		for _, key := range mergeKeys {
+			if next, ok := byKey(v, key)[path[0]]; ok {
+				return lookUp(next, path[1:])
+			}
+		}
+		if i, err := strconv.Atoi(path[0]); err == nil && i >= 0 && i < len(v) {
+			return lookUp(v[i], path[1:])
+		}
+	}
+	return nil, false
 }
 
 func join(path, key string) string {

@@ -195,6 +195,9 @@ func (v *verifier) reason(c *Compared, object *dump.Object, live, rendered map[s
 			return "edited by " + x.By
 		}
 	}
+	if v.other {
+		return "the new form is another than OLM's"
+	}
 	a, b := at(live, "metadata", "labels"), at(rendered, "metadata", "labels")
 	only := func(field string) bool {
 		return !slices.ContainsFunc(c.Changes, func(x Change) bool { return !strings.HasPrefix(x.Field, field) })

@@ -37,6 +37,9 @@ func (v *verifier) ofGroup(o *dump.Object) string {
 	for _, g := range v.Groups {
 		if o.Labels[labelKind] == "OperatorGroup" && o.Labels[labelOwner] == g.Name &&
 			o.Labels[labelOwnerNS] == g.Namespace {
+			if v.other {
+				return "OLM's own, or of another name in the new form"
+			}
 			return "OLM made it for the OperatorGroup, with a name that is not rendered"
 		}
 		if suffix, ok := strings.CutPrefix(o.Name, g.Name+"-"); ok && slices.Contains([]string{"admin", "edit", "view"}, suffix) &&
@@ -126,6 +129,9 @@ func (v *verifier) ofOperator(o *dump.Object, op *Operator) string {
 	}
 	if owner != op.CSV.Name {
 		return "orphan of " + owner + ", an earlier version: OLM never removes it"
+	}
+	if v.other {
+		return "OLM's own, or of another name in the new form"
 	}
 	if o.Kind == "ClusterServiceVersion" {
 		return "a copied CSV of OLM's in a namespace that is not in the file"

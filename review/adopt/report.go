@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/olmgen/olmgen/internal/text"
@@ -17,6 +18,7 @@ var VerifyRules = []findings.Rule{
 	{ID: "differs", Text: "Applying changes the field; no pod restarts, and nobody loses a right"},
 	{ID: "immutable", Text: "The API server refuses to change the field"},
 	{ID: "left-in-cluster", Text: "Only the cluster has the field: server-side apply leaves it there, and Git does not have it"},
+	{ID: "not-in-dump", Text: "The dump lacks the kind of the object, so that nothing is known about it"},
 	{ID: "only-in-cluster", Text: "The object has OLM's marks and is not rendered"},
 	{ID: "only-rendered", Text: "The cluster does not have the object: applying creates it"},
 	{ID: "restart", Text: "Applying restarts pods"},
@@ -67,9 +69,9 @@ func (c *Compared) findings() (list []findings.Finding) {
 	for _, x := range c.Changes {
 		rule, level, hint := "differs", findings.Warning, ""
 		switch {
-		case contains(c.Immutable, x.Field):
+		case slices.Contains(c.Immutable, x.Field):
 			rule, level, hint = "immutable", findings.Error, "bring the file to what the cluster has"
-		case contains(c.Restarts, x.Field):
+		case slices.Contains(c.Restarts, x.Field):
 			rule, level, hint = "restart", findings.Error,
 				"take the cluster's value into the file, with config or with a patch, or plan the restart"
 		case !x.Applied:
@@ -78,15 +80,6 @@ func (c *Compared) findings() (list []findings.Finding) {
 		list = append(list, c.finding(rule, level, x.Field, x.message()+": "+c.Reason, hint))
 	}
 	return list
-}
-
-func contains(list []string, s string) bool {
-	for _, x := range list {
-		if x == s {
-			return true
-		}
-	}
-	return false
 }
 
 func (x Change) message() string {
@@ -103,6 +96,12 @@ func (x Change) message() string {
 func (c *Compared) alone() findings.Finding {
 	chance := strings.HasPrefix(c.Reason, "chance")
 	switch {
+	case c.unknown:
+		level := findings.Note
+		if slices.Contains([]string{"Deployment", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"}, c.kind) {
+			level = findings.Error
+		}
+		return c.finding("not-in-dump", level, "", c.Reason, "")
 	case chance:
 		return c.finding("chance", findings.Note, "", string(c.Verdict)+": "+c.Reason, "")
 	case c.Verdict == ClusterOnly:

@@ -126,6 +126,22 @@ func Read(d *dump.Dump) (*State, error) {
 	return s, nil
 }
 
+// FindingsWith returns the findings without those that given sources of bundles answer, by package or by CSV.
+func (s *State) FindingsWith(sources map[string]string) (list []findings.Finding) {
+	known := map[string]bool{}
+	for _, g := range s.Groups {
+		for _, o := range g.Operators {
+			known[o.Object.Identity()] = sources[o.Package] != "" || sources[o.CSV.Name] != ""
+		}
+	}
+	for _, f := range s.Findings {
+		if !known[f.Object] || f.Rule != "unknown-source" && f.Rule != "tag" {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
 // targets returns what OLM resolved; where it has not, what the spec names.
 func (g *Group) targets() []string {
 	targets := slices.Sorted(slices.Values(g.Status.Namespaces))

@@ -2,6 +2,7 @@ package adopt
 
 import (
 	"cmp"
+	"encoding/json"
 	"maps"
 	"reflect"
 	"slices"
@@ -39,7 +40,9 @@ type Compared struct {
 
 	object *dump.Object // nil if it is only rendered
 	kind   string
-	harm   bool // only rendered: it would start pods or grant rights
+	harm   bool // only rendered: it would start pods
+
+	unknown bool // the dump lacks the kind
 }
 
 // Verification compares a cluster with what is rendered.
@@ -51,13 +54,27 @@ type Verification struct {
 type verifier struct {
 	*State
 	rendered map[string]compare.Object // by key
-	keys     map[string]bool           // kind namespace/name of all that is rendered
+	other    bool                      // what is rendered is of another form than OLM's: there is no CSV
 }
 
-// Verify compares the objects of a cluster with rendered ones, whose numbers are float64.
+// asJSON copies a value as JSON has it, as those of a dump are.
+func asJSON(o map[string]any) (out map[string]any) {
+	data, err := json.Marshal(o)
+	if err == nil {
+		err = json.Unmarshal(data, &out)
+	}
+	if err != nil {
+		return o
+	}
+	return out
+}
+
+// Verify compares the objects of a cluster with rendered ones.
 func (s *State) Verify(rendered []map[string]any) *Verification {
-	v := &verifier{State: s, rendered: map[string]compare.Object{}}
+	v := &verifier{State: s, rendered: map[string]compare.Object{}, other: true}
 	for _, o := range rendered {
+		o = asJSON(o)
+		v.other = v.other && o["kind"] != "ClusterServiceVersion"
 		v.rendered[compare.Object(o).Key()] = o
 	}
 	out := &Verification{}
@@ -110,6 +127,7 @@ func (v *verifier) pair(object *dump.Object, rendered compare.Object) Compared {
 		return c
 	}
 	c.Verdict = Differs
+	written(c.Changes, rendered)
 	managed := object.ManagedFields()
 	for i := range c.Changes {
 		c.Changes[i].By = writer(managed, c.Changes[i].Field)
@@ -237,14 +255,16 @@ func (v *verifier) onlyRendered(o compare.Object) Compared {
 	name := field(o, "name")
 	role := strings.TrimPrefix(o.Kind(), "Cluster")
 	switch {
-	case len(v.Dump.Of(o.Kind())) == 0:
-		c.Reason = "the dump has no " + o.Kind() + ", so nobody knows"
+	case o.Kind() == "Secret":
+		c.Reason, c.unknown = "Secrets are not read, so nobody knows", true
 		return c
-	case o.Kind() == "ConfigMap" || o.Kind() == "Secret":
-		if o.Kind() == "Secret" {
-			c.Reason = "Secrets are not read, so nobody knows"
-			return c
-		}
+	case !slices.ContainsFunc(dump.Kinds, func(k dump.Kind) bool { return k.Kind == o.Kind() }) &&
+		len(v.Dump.Of(o.Kind())) == 0:
+		c.Reason, c.unknown = "a dump has no "+o.Kind()+": applying creates it, or changes the one that is there", true
+		return c
+	case len(v.Dump.Of(o.Kind())) == 0:
+		c.Reason, c.unknown = "the dump has no "+o.Kind()+", so nobody knows", true
+		return c
 	case (o.Kind() == "Role" || o.Kind() == "RoleBinding") && labels[labelCopied] != nil,
 		strings.HasPrefix(o.Kind(), "Cluster") && labels[labelKind] == "ClusterServiceVersion" &&
 			v.hasSource(role, labels, name):
