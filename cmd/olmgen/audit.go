@@ -38,6 +38,21 @@ func (f *auditFlags) part() (shard audit.Shard, ok bool, err error) {
 	return shard, true, nil
 }
 
+// auditPart is part, with what cannot be given with it.
+func (f *auditFlags) auditPart(cmd *cobra.Command) (shard audit.Shard, ok bool, err error) {
+	shard, ok, err = f.part()
+	switch {
+	case err != nil:
+		return shard, ok, err
+	case ok && (cmd.Flags().Changed("format") || cmd.Flags().Changed("fail-on")):
+		return shard, ok, &usageError{"--format and --fail-on cannot be given with --shard",
+			"give them to olmgen catalog merge"}
+	case !ok && f.output != "":
+		return shard, ok, &usageError{"-o is for --shard", "the report goes to stdout"}
+	}
+	return shard, ok, nil
+}
+
 // load reads catalogs and directories. The function that it returns removes the progress bar.
 func (f *auditFlags) load(cmd *cobra.Command, refs []string) (*audit.Set, func(), error) {
 	for _, ref := range refs {
@@ -87,14 +102,9 @@ finding of level error. The exit code is 3 if there are findings at or above
   olmgen catalog audit --format json catalog/ bundles/ | jq .totals`,
 		Args: args(1, math.MaxInt, "the catalog"),
 		RunE: func(cmd *cobra.Command, refs []string) error {
-			shard, parts, err := f.part()
-			switch {
-			case err != nil:
+			shard, parts, err := f.auditPart(cmd)
+			if err != nil {
 				return err
-			case parts && (cmd.Flags().Changed("format") || cmd.Flags().Changed("fail-on")):
-				return &usageError{"--format and --fail-on cannot be given with --shard", "give them to olmgen catalog merge"}
-			case !parts && f.output != "":
-				return &usageError{"-o is for --shard", "the report goes to stdout"}
 			}
 			set, done, err := f.load(cmd, refs)
 			if err != nil {

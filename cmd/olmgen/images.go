@@ -143,7 +143,8 @@ func (f *imagesFlags) listOne(cmd *cobra.Command, s namedSource, of int) *listed
 	return out
 }
 
-func (f *imagesFlags) list(cmd *cobra.Command, ref string, o source.Options, r bundle.ReadOptions) ([]images.Image, error) {
+func (f *imagesFlags) list(cmd *cobra.Command, ref string, o source.Options, r bundle.ReadOptions) ([]images.Image,
+	error) {
 	opened, err := openBundle(cmd, ref, o, r)
 	if err != nil {
 		return nil, err

@@ -80,7 +80,8 @@ type PartFinding struct {
 }
 
 // RunPart audits those releases of a shard that want asks for. wanted describes what want asks for.
-func (s *Set) RunPart(ctx context.Context, shard Shard, wanted string, want func(*Package, *Release) bool) (*Part, error) {
+func (s *Set) RunPart(ctx context.Context, shard Shard, wanted string,
+	want func(*Package, *Release) bool) (*Part, error) {
 	made := map[*Package]PartPackage{}
 	var mu sync.Mutex
 	mine := func(p *Package, r *Release) bool { return shard.Has(p.Name) && want(p, r) }
@@ -174,7 +175,8 @@ func CheckParts(parts []*Part) error {
 		case p.Options != first.Options:
 			return fmt.Errorf("the shards %s and %s were made with different options", first.Shard, p.Shard)
 		case p.Set != first.Set:
-			return fmt.Errorf("the shards %s and %s are of different catalogs, or a catalog has changed", first.Shard, p.Shard)
+			return fmt.Errorf("the shards %s and %s are of different catalogs, or a catalog has changed", first.Shard,
+				p.Shard)
 		case seen[shard.Index]:
 			return fmt.Errorf("the shard %s is there twice", p.Shard)
 		}
