@@ -27,7 +27,8 @@ cluster, what Operator Lifecycle Manager makes of them.`,
 		Args: unknownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newCatalogResolve(), newCatalogPath(), newCatalogValidate(), newCatalogAudit(), newCatalogSite())
+	cmd.AddCommand(newCatalogResolve(), newCatalogPath(), newCatalogValidate(), newCatalogAudit(), newCatalogSite(),
+		newCatalogMerge())
 	return cmd
 }
 

@@ -18,6 +18,9 @@ var (
 
 // deliver prints the warnings and writes or compares the files.
 func (f *renderFlags) deliver(cmd *cobra.Command, r *config.Rendered) error {
+	if err := f.findPaths(cmd, r); err != nil {
+		return err
+	}
 	if err := f.say(cmd, r); err != nil {
 		return err
 	}
@@ -40,6 +43,21 @@ func (f *renderFlags) deliver(cmd *cobra.Command, r *config.Rendered) error {
 		return err
 	}
 	return f.write(cmd, r.Files, r.Sources, r)
+}
+
+// findPaths adds warnings about operators that OLM would not update in one step from the version in the directory. A
+// directory that cannot be read is an error of what follows.
+func (f *renderFlags) findPaths(cmd *cobra.Command, r *config.Rendered) error {
+	if f.output == output.Stdout {
+		return nil
+	}
+	recorded, err := output.RecordedSources(f.output)
+	if err != nil || len(recorded) == 0 {
+		return nil //nolint:nilerr // see above
+	}
+	warnings, err := r.PathWarnings(cmd.Context(), recorded)
+	r.Warnings = append(r.Warnings, warnings...)
+	return err
 }
 
 // say prints warnings and, where files are written, notes; with --strict warnings are an error.

@@ -10,8 +10,10 @@ import (
 	"strings"
 
 	"github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/catalog/extension"
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/config"
+	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/text"
 )
 
@@ -113,7 +115,7 @@ func (u *updater) begin(place config.CatalogPlace) Operator {
 	case place.Source != "" && b.Version == "":
 		o.Status, o.Reason = Left, "it has no version: it always is the head of its channel"
 	}
-	if place.Channel != nil {
+	if place.Channel != nil && (b.Channel != "" || !u.places.OfOLMv1(&place)) {
 		o.Channel = place.Channel.Name
 	}
 	return o
@@ -165,7 +167,15 @@ func (u *updater) group(ctx context.Context, group int) error {
 
 // alone takes an operator of OLM v1 along its path: OLM v1 resolves no dependencies.
 func (u *updater) alone(o *Operator) {
-	p, err := resolve.PathOf(o.place.Catalog, o.Package, o.Channel, o.From, "")
+	b := u.bundle(o)
+	q := extension.Request{Package: o.Package}
+	if b.Channel != "" {
+		q.Channels = []string{b.Channel}
+	}
+	if e := b.ClusterExtension; e != nil {
+		q.Versions, q.SelfCertified = e.VersionRange, e.UpgradeConstraintPolicy == generate.UpgradeSelfCertified
+	}
+	p, err := extension.PathOf([]extension.Source{{Name: "catalog", Catalog: o.place.Catalog}}, q, o.From, "")
 	if err != nil {
 		o.Status, o.Reason = Held, err.Error()
 		return
@@ -175,7 +185,7 @@ func (u *updater) alone(o *Operator) {
 			break
 		}
 	}
-	if o.finish(); o.Status == Current && p.End != resolve.AtHead {
+	if o.finish(); o.Status == Current && !p.Good() {
 		o.Status, o.Reason = Held, p.Text
 	}
 }
@@ -252,7 +262,7 @@ func (u *updater) changes(o *Operator) []config.Change {
 	}
 	var list []config.Change
 	if b.Version != "" {
-		list = append(list, change("version", versionLike(b.Version, o, next)))
+		list = append(list, change("version", versionLike(b, o, next)))
 	}
 	if o.place.Source == "" { // an image
 		image, err := imageLike(b.Source, next)
@@ -266,16 +276,16 @@ func (u *updater) changes(o *Operator) []config.Change {
 }
 
 // versionLike returns the version of a bundle in the form of the old one: a version, with v or not, or a name.
-func versionLike(old string, o *Operator, next *catalog.Bundle) string {
+func versionLike(b config.Bundle, o *Operator, next *catalog.Bundle) string {
 	v, ok := next.Version()
-	if old == o.From || !ok {
+	if b.Version == o.From || !ok {
 		return next.Name
 	}
 	version := v.String()
-	if strings.HasPrefix(old, "v") {
+	if strings.HasPrefix(b.Version, "v") {
 		version = "v" + version
 	}
-	choice, ok := o.place.Catalog.Choose(o.Package, o.Channel, version)
+	choice, ok := o.place.Catalog.Choose(o.Package, b.Channel, version)
 	if !ok || choice.Bundle != next {
 		return next.Name // another bundle has this version too
 	}

@@ -65,18 +65,25 @@ func Render(ctx context.Context, set *audit.Set, o Options) (*Site, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Site{}
-	var entries []entry
+	var all []*packagePages
 	var rows []audit.Row
 	for _, p := range set.Packages {
-		m := made[p]
+		all, rows = append(all, made[p]), append(rows, made[p].rows...)
+	}
+	return whole(all, audit.ReportOf(rows, set), o)
+}
+
+// whole makes the site of the pages of its packages.
+func whole(packages []*packagePages, report *audit.Report, o Options) (*Site, error) {
+	s := &Site{}
+	var entries []entry
+	for _, m := range packages {
 		s.Packages++
 		s.Releases += len(m.rows)
 		s.Files = append(s.Files, m.files...)
 		s.Sources = append(s.Sources, m.source)
-		entries, rows = append(entries, m.entry), append(rows, m.rows...)
+		entries = append(entries, m.entry)
 	}
-	report := audit.ReportOf(rows, set)
 	s.Failed = report.Totals.Failed
 	var data bytes.Buffer
 	if err := report.Print(&data, audit.JSON); err != nil {
