@@ -38,6 +38,7 @@ type Options struct {
 	// The bundle in a catalog or legacy package. Version is a version or the name of a CSV.
 	Package, Channel, Version string
 
+	Catalogs *Catalogs                        // keeps the catalogs in images; nil: they are read each time
 	Keychain authn.Keychain                   // nil: authn.DefaultKeychain
 	Limits   Limits                           // zero fields: those of DefaultLimits
 	Warn     func(format string, args ...any) // called for each warning; may be nil

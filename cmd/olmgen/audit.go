@@ -20,7 +20,7 @@ type auditFlags struct {
 func (f *auditFlags) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.options.Pull, "pull", false,
 		"pull the images of bundles whose objects are in no catalog and no directory")
-	flags.BoolVar(&f.options.Source.Insecure, "insecure", false, "allow registries without TLS")
+	registerNetwork(flags, &f.options.Source)
 }
 
 // load reads catalogs and directories. The function that it returns removes the progress bar.
@@ -45,9 +45,10 @@ func (f *auditFlags) load(cmd *cobra.Command, refs []string) (*audit.Set, func()
 	return set, done, nil
 }
 
-const auditSources = `CATALOG is a file-based catalog: a directory or file. DIR has bundles, catalogs and
-legacy packages at any depth. A bundle in a directory fills in the bundle of the
-same package and name of a catalog that does not hold its objects.`
+const auditSources = `CATALOG is a file-based catalog: a directory, a file or an image (oci://IMAGE,
+oci-layout:DIR). DIR has bundles, catalogs and legacy packages at any depth. A
+bundle in a directory fills in the bundle of the same package and name of a
+catalog that does not hold its objects.`
 
 func newCatalogAudit() *cobra.Command {
 	f := auditFlags{}

@@ -76,6 +76,7 @@ func registerNetwork(flags *pflag.FlagSet, o *source.Options) {
 	flags.BoolVar(&o.Insecure, "insecure", false, "allow registries without TLS")
 	place(flags, config.TopicSource, "offline", "insecure")
 	nameOnly(flags, "offline", "insecure")
+	o.Catalogs = &source.Catalogs{} // a command reads an image once
 }
 
 // openBundle opens a source and reads the bundle in it, which must be the one asked for. It prints warnings about the
