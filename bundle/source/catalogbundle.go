@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -26,6 +27,8 @@ func (c choice) source(ctx context.Context, o Options) (*Source, error) {
 		return nil, err
 	}
 	switch {
+	case len(objects) == 0 && o.Metadata && (o.Offline || c.bundle.Image == ""):
+		return c.metadata(o)
 	case len(objects) == 0 && c.bundle.Image == "":
 		return nil, errors.New("the catalog has neither its objects nor its image")
 	case len(objects) == 0 && o.Offline:
@@ -34,6 +37,10 @@ func (c choice) source(ctx context.Context, o Options) (*Source, error) {
 	case len(objects) == 0:
 		return openRemote(ctx, c.bundle.Image, o)
 	}
+	return c.fromObjects(objects, o)
+}
+
+func (c choice) fromObjects(objects []catalogObject, o Options) (*Source, error) {
 	files, err := manifests(objects)
 	if err != nil {
 		return nil, err
@@ -48,6 +55,32 @@ func (c choice) source(ctx context.Context, o Options) (*Source, error) {
 		return nil, err
 	}
 	return &Source{FS: m, Image: c.bundle.Image}, nil
+}
+
+// metadata returns what the catalog says of the bundle.
+func (c choice) metadata(o Options) (*Source, error) {
+	i := slices.IndexFunc(c.bundle.Properties, func(p property) bool { return p.Type == propertyCSV })
+	if i < 0 {
+		err := errors.New("the catalog holds neither its objects nor its olm.csv.metadata, so its install modes are not " +
+			"known")
+		if c.bundle.Image == "" {
+			return nil, err
+		}
+		return nil, hint(err, fetchElsewhere, c.bundle.Image)
+	}
+	csv, err := c.bundle.fromMetadata(c.bundle.Properties[i].Value)
+	if err != nil {
+		return nil, err
+	}
+	s, err := c.fromObjects([]catalogObject{{kindCSV, c.bundle.Name, csv, csv}}, o)
+	if err != nil {
+		return nil, err
+	}
+	s.Metadata = true
+	if _, digest, ok := strings.Cut(c.bundle.Image, "@"); ok {
+		s.Digest = digest
+	}
+	return s, nil
 }
 
 // catalogObject is an object of a bundle as a catalog holds it.

@@ -30,7 +30,8 @@ func IsCatalogImage(ctx context.Context, ref string, o Options) (is bool, err er
 	return is, err
 }
 
-// Catalogs keeps the catalogs of images in memory, compressed, so that each image is read once. The zero value is empty.
+// Catalogs keeps the catalogs of images in memory, compressed, so that each image is read once. The zero value is
+// empty.
 type Catalogs struct {
 	mu    sync.Mutex
 	files map[string]fs.FS

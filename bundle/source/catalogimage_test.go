@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/http"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -132,11 +133,12 @@ func TestCatalogImageErrors(t *testing.T) {
 
 // A large catalog in an image takes the memory of its compressed files.
 func TestLargeCatalogImage(t *testing.T) {
-	const size = 24 << 20
+	const size = 40 << 20
 	one := "---\nschema: other\ndata: " + strings.Repeat("abcdefghij", 1000) + "\n"
 	data := strings.Repeat(one, size/len(one))
 	refs := savedAs(t, imageOf(t, catalogLabels, tarOf(t, file("configs/c.yaml", data))))
 	one, data = "", ""
+	defer debug.SetGCPercent(debug.SetGCPercent(20))
 	runtime.GC()
 	peak := watchHeap()
 	n := 0
