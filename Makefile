@@ -3,6 +3,7 @@ SHELL := bash
 GO ?= go
 BIN := $(CURDIR)/.bin
 GOLANGCI_VERSION := v2.15.0
+PERF_VERSION := v0.0.0-20260908200009-22c9c6c9d4da
 AXE_VERSION := 4.14.1
 
 # Tests without real bundles: the environment does not make them longer.
@@ -10,8 +11,8 @@ OFFLINE := OLMGEN_CORPUS= OLMGEN_ORACLE=
 # go test runs a part of go vet by default; "make lint" runs all of it, once.
 TEST := $(GO) test -vet=off
 
-.PHONY: help build test test-race test-corpus test-helm test-authorizer test-browser test-ci lint bench golden corpus conformance docs docs-check fuzz \
-	harness live e2e e2e-test release-files release-notes release-check apidiff
+.PHONY: help build test test-race test-corpus test-helm test-authorizer test-browser test-ci lint bench bench-all bench-compare golden corpus conformance docs docs-check fuzz fuzz-smoke faults \
+	harness live e2e e2e-test release-files release-notes release-check apidiff site
 
 help: ## List the targets
 	@sed -n 's/[$$][$$]/$$/g; s/^\([a-z0-9-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 18
@@ -60,8 +61,21 @@ $(BIN)/golangci-lint-$(GOLANGCI_VERSION):
 	GOBIN=$(BIN) $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
 	mv $(BIN)/golangci-lint $@
 
-bench: ## Run the Go benchmarks, with OLMGEN_CORPUS over the corpus too
+BENCH_COUNT ?= 6
+bench: ## Render the bundles of $$OLMGEN_CORPUS: bundles and MB per second, CPU seconds, memory, growth, in relation to sigs.k8s.io/yaml
+	@test -n "$$OLMGEN_CORPUS" || { echo "set OLMGEN_CORPUS to the directory that holds bundles/"; exit 1; }
+	$(GO) test ./generate -run '^$$' -bench 'Corpus$$' -benchtime 1x -timeout 30m
+
+bench-all: ## Run all Go benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+bench-compare: $(BIN)/benchstat-$(PERF_VERSION) ## Compare "make bench" with that of REV, a Git revision, in BENCH_COUNT runs each
+	BENCHSTAT=$< .ci/bench-compare '$(REV)' $(BENCH_COUNT)
+
+$(BIN)/benchstat-$(PERF_VERSION):
+	mkdir -p $(BIN)
+	GOBIN=$(BIN) $(GO) install golang.org/x/perf/cmd/benchstat@$(PERF_VERSION)
+	mv $(BIN)/benchstat $@
 
 golden: ## Write the golden files anew; say in the commit why they change
 	$(GO) test ./golden -run TestGolden -update
@@ -77,7 +91,7 @@ conformance: ## Compare with what OLM made in real clusters ($$OLMGEN_CORPUS, $$
 	@test -n "$$OLMGEN_CORPUS" -a -n "$$OLMGEN_ORACLE" || { echo "set OLMGEN_CORPUS and OLMGEN_ORACLE"; exit 1; }
 	$(GO) test ./golden ./generate/olmv1 -run TestConformance -count=1 -v | grep -v '^=== '
 
-GENERATED := ./cmd/olmgen ./config ./review/crds ./review/history ./review/permissions ./review/policy ./review/upgrade ./templates -run '^(TestReference|TestSchema|TestSchemaPage|TestPage)$$'
+GENERATED := ./cmd/olmgen ./config ./review/crds ./review/history ./review/permissions ./review/policy ./review/upgrade ./templates -run '^(TestReference|TestSchema|TestSchemaPage|TestPage|TestKubeTypes)$$'
 docs: ## Write what is generated: docs/reference, the rules in docs/lint.md and docs/crds.md, the views in docs/templates.md, config/schema.json, docs/renderconfig.md
 	$(GO) test $(GENERATED) -update
 
@@ -85,50 +99,25 @@ docs-check: ## Fail if any of that is stale
 	$(GO) test $(GENERATED) -count=1
 
 FUZZTIME ?= 20s
+# A new input is made smaller for up to 60 seconds without -fuzzminimizetime: most of the time would go into that.
 fuzz: ## Run every fuzz target for FUZZTIME
-	@for pkg in $$($(GO) list ./...); do \
-		for f in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz'); do \
-			echo "$$pkg $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) $$pkg || exit 1; \
+	@tmp=$$(mktemp -d); trap 'rm -rf $$tmp' EXIT; cache=$$($(GO) env GOCACHE)/fuzz/olmgen; \
+	for dir in $$(grep -rl --include='*_test.go' '^func Fuzz' . | xargs -n1 dirname | sort -u); do \
+		$(GO) test -vet=off -c -fuzz . -o $$tmp/fuzz.test $$dir || exit 1; \
+		for f in $$(sed -n 's/^func \(Fuzz[A-Za-z0-9]*\)(.*/\1/p' $$dir/*_test.go); do \
+			echo "$$dir $$f"; \
+			(cd $$dir && $$tmp/fuzz.test -test.run '^$$' -test.fuzz "^$$f\$$" -test.fuzztime $(FUZZTIME) -test.fuzzminimizetime 100ms \
+				-test.fuzzcachedir $$cache/$$dir) || exit 1; \
 		done; \
 	done
 
-GORELEASER_VERSION := v2.18.2
-ACTIONLINT_VERSION := v1.7.12
+fuzz-smoke: ## Run every fuzz target for a second
+	@$(MAKE) --no-print-directory fuzz FUZZTIME=1s
 
-release-files: ## Write the manual pages and shell completions that release archives have
-	mkdir -p .release/man .release/completions
-	$(GO) test ./cmd/olmgen -run '^TestManual$$' -count=1 -args -man $(CURDIR)/.release/man
-	$(GO) run ./cmd/olmgen completion bash > .release/completions/olmgen.bash
-	$(GO) run ./cmd/olmgen completion zsh > .release/completions/_olmgen
-	$(GO) run ./cmd/olmgen completion fish > .release/completions/olmgen.fish
-
-release-notes: ## Print the section of CHANGELOG.md about VERSION
-	@awk -v title="## $(VERSION)" '/^## / { found = index($$0, title) == 1 } found && !/^## / { print; n++ } END { exit n == 0 }' CHANGELOG.md
-
-release-check: $(BIN)/goreleaser-$(GORELEASER_VERSION) $(BIN)/actionlint-$(ACTIONLINT_VERSION) ## Check the release: its configuration, the workflows, equal bytes of two builds
-	$(BIN)/actionlint-$(ACTIONLINT_VERSION)
-	$< check
-	e2e/release.sh $<
-
-$(BIN)/goreleaser-$(GORELEASER_VERSION):
-	mkdir -p $(BIN)
-	GOBIN=$(BIN) CGO_ENABLED=0 $(GO) install github.com/goreleaser/goreleaser/v2@$(GORELEASER_VERSION)
-	mv $(BIN)/goreleaser $@
-
-$(BIN)/actionlint-$(ACTIONLINT_VERSION):
-	mkdir -p $(BIN)
-	GOBIN=$(BIN) $(GO) install github.com/rhysd/actionlint/cmd/actionlint@$(ACTIONLINT_VERSION)
-	mv $(BIN)/actionlint $@
-
-APIDIFF_VERSION := v0.0.0-20260410095643-746e56fc9e2f
-
-apidiff: $(BIN)/apidiff-$(APIDIFF_VERSION) ## Print how the Go API differs from the git revision REV
-	e2e/apidiff.sh $< $(or $(REV),main)
-
-$(BIN)/apidiff-$(APIDIFF_VERSION):
-	mkdir -p $(BIN)
-	GOBIN=$(BIN) $(GO) install golang.org/x/exp/cmd/apidiff@$(APIDIFF_VERSION)
-	mv $(BIN)/apidiff $@
+FAULTS ?= 3
+faults: ## Put faults at every third system call that writes (FAULTS=1: every one), and test disks, sandbox and hostile text; needs strace
+	OLMGEN_FAULTS=$(FAULTS) $(TEST) -count=1 -timeout 30m ./cmd/olmgen -run '^(TestFault|TestSandbox|TestInjection|TestScripts/faults)'
+	$(TEST) -count=1 ./output ./internal/regular ./bundle/source ./bundle/signature
 
 harness: ## Build the API server, OLM and the harness that "make live" and "make e2e" run (see e2e/README.md)
 	e2e/build.sh

@@ -1,13 +1,14 @@
 package bundle
 
 import (
-	"regexp"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/olmgen/olmgen/internal/lazy"
 )
 
-var versionSuffix = regexp.MustCompile(`[.-]v?[0-9]+(\.[0-9]+)+([.+-].*)?$`)
+var versionSuffix = lazy.Regexp(`[.-]v?[0-9]+(\.[0-9]+)+([.+-].*)?$`)
 
 // BaseName returns a CSV's name without its version: memcached-operator.v0.0.1 is memcached-operator. It does not
 // change from one version of an operator to the next.
@@ -17,7 +18,7 @@ func BaseName(csv, version string) string {
 			return base
 		}
 	}
-	if i := versionSuffix.FindStringIndex(csv); i != nil && i[0] > 0 {
+	if i := versionSuffix().FindStringIndex(csv); i != nil && i[0] > 0 {
 		return csv[:i[0]]
 	}
 	return csv

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io/fs"
 	"os"
@@ -68,21 +69,36 @@ func (c *Catalog) addOpened(ctx context.Context, ref string, o source.Options) e
 	if o.Force == "" {
 		o.Force = source.KindDir
 	}
-	s, err := source.Open(ctx, ref, o)
+	b, err := readBundle(ctx, ref, o)
 	if err != nil {
 		return err
+	}
+	place := Place{File: filepath.Join(ref, filepath.FromSlash(b.CSVObject.File)), Line: b.CSVObject.Line}
+	c.addBundle(b, place, &origin{csv: func(ctx context.Context) ([]byte, error) {
+		b, err := readBundle(ctx, ref, o)
+		if err != nil {
+			return nil, err
+		}
+		return json.Marshal(b.CSV)
+	}})
+	return nil
+}
+
+func readBundle(ctx context.Context, ref string, o source.Options) (*bundle.Bundle, error) {
+	s, err := source.Open(ctx, ref, o)
+	if err != nil {
+		return nil, err
 	}
 	defer s.Close()
 	b, err := bundle.Read(s.FS, bundle.ReadOptions{})
 	if err != nil {
-		return fmt.Errorf("%s: %w", ref, err)
+		return nil, fmt.Errorf("%s: %w", ref, err)
 	}
-	c.addBundle(b, Place{File: filepath.Join(ref, filepath.FromSlash(b.CSVObject.File)), Line: b.CSVObject.Line})
-	return nil
+	return b, nil
 }
 
 // addBundle adds a bundle to the channels that it names.
-func (c *Catalog) addBundle(b *bundle.Bundle, at Place) {
+func (c *Catalog) addBundle(b *bundle.Bundle, at Place, from *origin) {
 	p := c.Packages[b.Package]
 	if p == nil {
 		p = &Package{Place: at, Name: b.Package, Declared: true}
@@ -98,7 +114,7 @@ func (c *Catalog) addBundle(b *bundle.Bundle, at Place) {
 		p.fault(at, "duplicate-bundle", "package %q has duplicate bundle %q", p.Name, b.CSV.Name)
 		return
 	}
-	added := &Bundle{Place: at, Name: b.CSV.Name, Objects: true}
+	added := &Bundle{Place: at, Name: b.CSV.Name, Objects: true, origin: from}
 	for _, property := range b.CatalogProperties() {
 		added.Properties = append(added.Properties, Property(property))
 	}

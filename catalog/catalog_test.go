@@ -88,9 +88,6 @@ func TestRead(t *testing.T) {
 			t.Errorf("%s: the body is not dropped: %v", b.Name, b.Properties)
 		}
 	}
-	if b := read(t, small, catalog.Options{Bodies: true}).Packages["a"].Bundles[0]; len(b.Properties) != 2 || !b.Objects {
-		t.Errorf("the body is not kept: %v", b)
-	}
 }
 
 // YAML in one file, JSON in many files and one file: the same model, but for the places.

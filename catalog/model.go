@@ -72,12 +72,13 @@ type Bundle struct {
 	Place
 	Name       string
 	Image      string
-	Properties []Property // without bodies, unless Options.Bodies
+	Properties []Property // without bodies
 	Objects    bool       // the catalog holds the bundle's objects
 	Metadata   int        // how many olm.csv.metadata it has
 
 	bodyFault  string // why a body cannot be read
 	imageFault string // which image is not a reference
+	origin     *origin
 }
 
 // Property is a property of a bundle.
@@ -116,6 +117,19 @@ type GVK struct {
 
 // Names returns the names of the packages, sorted.
 func (c *Catalog) Names() []string { return slices.Sorted(maps.Keys(c.Packages)) }
+
+// Join returns one catalog with the packages of all. Of two packages of the same name, the first counts.
+func Join(catalogs ...*Catalog) *Catalog {
+	all := &Catalog{Packages: map[string]*Package{}}
+	for _, c := range catalogs {
+		for name, p := range c.Packages {
+			if all.Packages[name] == nil {
+				all.Packages[name] = p
+			}
+		}
+	}
+	return all
+}
 
 // Channel returns a channel, or nil.
 func (p *Package) Channel(name string) *Channel {

@@ -7,9 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"strings"
-
-	"github.com/distribution/reference"
 
 	"github.com/olmgen/olmgen/bundle/source"
 	"github.com/olmgen/olmgen/manifest"
@@ -17,7 +14,6 @@ import (
 
 // Options say how a catalog is read.
 type Options struct {
-	Bodies bool // keep olm.bundle.object and olm.csv.metadata
 	Source source.Options
 }
 
@@ -27,7 +23,7 @@ const maxBytes = 4 << 30
 // Read reads a file-based catalog: a file, standard input ("-") or all YAML and JSON files below a directory. A
 // directory with bundles or a legacy package in place of a catalog is read as ReadBundles does.
 func Read(ctx context.Context, path string, o Options) (*Catalog, error) {
-	c := &reader{catalog: &Catalog{Packages: map[string]*Package{}}, bodies: o.Bodies}
+	c := &reader{catalog: &Catalog{Packages: map[string]*Package{}}, path: path, options: o}
 	err := source.WalkCatalog(ctx, path, o.source(), c.add)
 	if err == nil && len(c.catalog.Packages) == 0 {
 		if bundles, err := readFolder(ctx, path, o); err != nil || bundles != nil {
@@ -53,7 +49,7 @@ func readFolder(ctx context.Context, path string, o Options) (*Catalog, error) {
 
 // ReadFS reads a file-based catalog from a file system.
 func ReadFS(ctx context.Context, fsys fs.FS, o Options) (*Catalog, error) {
-	c := &reader{catalog: &Catalog{Packages: map[string]*Package{}}, bodies: o.Bodies}
+	c := &reader{catalog: &Catalog{Packages: map[string]*Package{}}}
 	return c.catalog, source.WalkCatalogFS(ctx, fsys, o.source(), c.add)
 }
 
@@ -67,7 +63,8 @@ func (o Options) source() source.Options {
 // reader adds one document after the other to a catalog.
 type reader struct {
 	catalog *Catalog
-	bodies  bool
+	path    string // empty if it cannot be read again
+	options Options
 }
 
 // document holds the fields of all schemas.
@@ -141,12 +138,15 @@ func (r *reader) addChannel(doc *document, place Place, text []byte) error {
 func (r *reader) addBundle(doc *document, place Place) {
 	p := r.pkg(doc.Package, place)
 	b := &Bundle{Place: place, Name: doc.Name, Image: doc.Image, imageFault: imageFault(doc)}
+	if r.path != "" {
+		b.origin = &origin{pkg: p.Name, path: r.path, options: r.options}
+	}
 	for i, prop := range doc.Properties {
 		body := prop.Type == TypeObject || prop.Type == TypeCSVMetadata
 		if body {
 			b.addBody(i, prop)
 		}
-		if !body || r.bodies {
+		if !body {
 			b.Properties = append(b.Properties, prop)
 		}
 	}
@@ -175,15 +175,11 @@ func pullSpecFault(field, image string) string {
 	if image == "" {
 		return ""
 	}
-	_, err := reference.ParseNormalizedNamed(image)
+	err := checkReference(image)
 	if err == nil {
 		return ""
 	}
-	text := err.Error()
-	if strings.HasSuffix(text, ") must be lowercase") { // opm's copy of this package does not name the repository
-		text = "invalid reference format: repository name must be lowercase"
-	}
-	return fmt.Sprintf("%s: invalid image pull spec %q: %s", field, image, text)
+	return fmt.Sprintf("%s: invalid image pull spec %q: %s", field, image, err)
 }
 
 // addBody notes what is checked about a body, before it is dropped.

@@ -69,6 +69,12 @@ func (c *Config) checkOptions() error {
 	}
 	for i, g := range c.Groups {
 		for j, b := range g.Bundles {
+			if b.Installed != nil {
+				if _, err := b.Installed.properties(); err != nil {
+					return c.errorf(at(i, j, "installed.properties"),
+						"copy the annotation operatorframework.io/properties of the CSV", "is not JSON: %v", err)
+				}
+			}
 			var bad *generate.Error
 			if err := c.options(i, j).CheckDescoped(); errors.As(err,
 				&bad) && b.over(c.Defaults).Profile == generate.ProfileDescoped {

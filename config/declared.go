@@ -70,6 +70,9 @@ var declared = []Option{
 			"it does " +
 			"not serve are errors"},
 	{Name: "patches", Type: Objects, Fields: patchFields, Text: "changes to the objects of all operators"},
+	{Name: "resolve", Type: Bool, Profiles: with(operators, generate.ProfileSubscription),
+		Text: "adds the operators that those of a group require and that the group does not have, in the versions " +
+			"that OLM would choose from the catalogs of the file; each is rendered like the operator that requires it"},
 	{Name: "groups", Type: Objects, Required: true, Fields: groupFields,
 		Text: "the OperatorGroups, each with its operators"},
 }
@@ -122,6 +125,9 @@ var groupFields = []Option{
 			"is bound",
 		Default: "the name of the namespace", FlagDefault: "the package name; none with profile descoped",
 		Profiles: with(operators, generate.ProfileSubscription)},
+	{Name: "uid", Profiles: likeOLMv0,
+		Text: "the UID that the OperatorGroup has in the cluster: webhooks select their namespaces by the label with " +
+			"it, as OLM writes them"},
 	{Name: "installMode", Words: text.Words(bundle.InstallModes), Flag: "install-mode",
 		Brief: "the install mode", Value: "MODE",
 		Topic: TopicPlacement, Access: true,
@@ -203,8 +209,21 @@ var bundleFields = slices.Concat([]Option{
 		Value: "FILE", Parse: parseConfig,
 		Topic: TopicObjects,
 		Text:  "the Subscription's spec.config, which is applied to the Deployments or handed over"},
+	{Name: "installed", Type: Object, Fields: installedFields, Profiles: likeOLMv0,
+		Text: "what OLM chose when it installed the operator and the bundle does not say; the CSV is then written with " +
+			"the empty fields that OLM writes; \"olmgen adopt\" writes this"},
 	{Name: "patches", Type: Objects, Fields: patchFields, Text: "changes to the objects of this operator"},
 })
+
+var installedFields = []Option{
+	{Name: "properties",
+		Text: "the annotation operatorframework.io/properties of the CSV as it is in the cluster: the catalog's " +
+			"properties of the bundle, which the pods carry too"},
+	{Name: "replaces", Text: "spec.replaces of the CSV as it is in the cluster, which comes from the catalog"},
+	{Name: "webhooks", Type: Mapping,
+		Text: "the names of the webhook configurations in the cluster, by the generateName of the webhook: OLM's " +
+			"names end in five random characters"},
+}
 
 // settings are the options that are both in the defaults and in a bundle.
 var settings = []Option{

@@ -51,7 +51,7 @@ func TestFieldsOfProfiles(t *testing.T) {
 
 // inObject reports whether an option is refused with the object that it is in.
 func inObject(o Placed) bool {
-	for _, object := range []string{"descoped", "subscription", "clusterExtension", "mirrors[]", "issuer"} {
+	for _, object := range []string{"descoped", "subscription", "clusterExtension", "installed", "mirrors[]", "issuer"} {
 		if strings.Contains(o.Path, object+".") {
 			return true
 		}

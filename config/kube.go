@@ -1,12 +1,13 @@
 package config
 
 import (
+	_ "embed"
 	"errors"
 	"fmt"
+	"strings"
+	"sync"
 
 	"github.com/blang/semver/v4"
-	"k8s.io/apimachinery/pkg/runtime"
-	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/manifest"
@@ -49,12 +50,8 @@ func (c *Config) checkKube(all []*loaded, objects []generate.Shared) error {
 				c.KubeVersion)
 		}
 	}
-	native := runtime.NewScheme()
-	if err := nativeTypes.AddToScheme(native); err != nil {
-		return err
-	}
 	for _, o := range objects {
-		why := unserved(native, o.APIVersion, o.Kind, cluster.Minor)
+		why := unserved(o.APIVersion, o.Kind, cluster.Minor)
 		if why == "" {
 			continue
 		}
@@ -70,8 +67,8 @@ func (c *Config) checkKube(all []*loaded, objects []generate.Shared) error {
 
 // unserved returns which versions of Kubernetes do not serve a kind, such as "1.25 and later do not serve". It is empty
 // if this version serves it, or if the kind is not one of Kubernetes.
-func unserved(native *runtime.Scheme, apiVersion, kind string, minor uint64) string {
-	since, until := lifetime(native, apischema.FromAPIVersionAndKind(apiVersion, kind))
+func unserved(apiVersion, kind string, minor uint64) string {
+	since, until := lifetime(apiVersion, kind)
 	switch {
 	case minor < since:
 		return fmt.Sprintf("1.%d and earlier do not serve", since-1)
@@ -82,22 +79,34 @@ func unserved(native *runtime.Scheme, apiVersion, kind string, minor uint64) str
 }
 
 // lifetime returns the minor version of Kubernetes 1 that first serves a kind, and the one that no longer does; 0 if
-// there is none or it is not known. The types say it themselves.
-func lifetime(native *runtime.Scheme, kind apischema.GroupVersionKind) (since, until uint64) {
-	object, err := native.New(kind)
-	if err != nil {
-		return 0, removed[kind.GroupVersion().String()]
+// there is none or it is not known.
+func lifetime(apiVersion, kind string) (since, until uint64) {
+	l, ok := lifetimes()[apiVersion+" "+kind]
+	if !ok {
+		return 0, removed[apiVersion]
 	}
-	if o, ok := object.(interface{ APILifecycleIntroduced() (major, minor int) }); ok {
-		_, minor := o.APILifecycleIntroduced()
-		since = uint64(minor)
-	}
-	if o, ok := object.(interface{ APILifecycleRemoved() (major, minor int) }); ok {
-		_, minor := o.APILifecycleRemoved()
-		until = uint64(minor)
-	}
-	return since, until
+	return l.since, l.until
 }
+
+// kubetypes.txt has what the Go types of Kubernetes' own APIs say about the versions that serve them. The command does
+// not link the types for it: they would make it a tenth larger. TestKubeTypes compares, and -update writes the file.
+//
+//go:embed kubetypes.txt
+var kubeTypes string
+
+type lifespan struct{ since, until uint64 }
+
+var lifetimes = sync.OnceValue(func() map[string]lifespan {
+	all := map[string]lifespan{}
+	for line := range strings.Lines(kubeTypes) {
+		var apiVersion, kind string
+		var l lifespan
+		if n, _ := fmt.Sscan(line, &apiVersion, &kind, &l.since, &l.until); n == 4 {
+			all[apiVersion+" "+kind] = l
+		}
+	}
+	return all
+})
 
 // removed has the minor version of Kubernetes 1 that stopped to serve the API versions that are older than the types
 // (Kubernetes: Deprecated API Migration Guide).

@@ -1,10 +1,15 @@
 package config
 
 import (
+	"bytes"
+	"fmt"
+	"slices"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/olmgen/olmgen/golden"
 )
 
 func nativeScheme(t *testing.T) *runtime.Scheme {
@@ -16,9 +21,41 @@ func nativeScheme(t *testing.T) *runtime.Scheme {
 	return native
 }
 
+// kubetypes.txt says what the Go types of Kubernetes say.
+func TestKubeTypes(t *testing.T) {
+	native := nativeScheme(t)
+	var lines []string
+	for kind := range native.AllKnownTypes() {
+		object, err := native.New(kind)
+		if err != nil {
+			t.Fatal(err)
+		}
+		since, until := 0, 0
+		if o, ok := object.(interface{ APILifecycleIntroduced() (major, minor int) }); ok {
+			_, since = o.APILifecycleIntroduced()
+		}
+		if o, ok := object.(interface{ APILifecycleRemoved() (major, minor int) }); ok {
+			_, until = o.APILifecycleRemoved()
+		}
+		gv := kind.GroupVersion().String()
+		if since != 0 || until != 0 || removed[gv] != 0 {
+			lines = append(lines, fmt.Sprintf("%s %s %d %d\n", gv, kind.Kind, since, until))
+		}
+		if s, u := lifetime(gv, kind.Kind); !*update && (int(s) != since || int(u) != until) {
+			t.Errorf("%s: from 1.%d until 1.%d, want %d and %d", kind, s, u, since, until)
+		}
+	}
+	slices.Sort(lines)
+	var want bytes.Buffer
+	want.WriteString("# apiVersion, kind, the minor version of Kubernetes 1 that serves it first, and the one that no longer does\n")
+	for _, line := range lines {
+		want.WriteString(line)
+	}
+	golden.CheckFile(t, "kubetypes.txt", want.Bytes(), *update)
+}
+
 // The versions are those of Kubernetes' deprecation guide and of its release notes.
 func TestUnserved(t *testing.T) {
-	native := nativeScheme(t)
 	for _, c := range []struct {
 		apiVersion, kind string
 		since, until     uint64 // 0: always, or never
@@ -48,14 +85,14 @@ func TestUnserved(t *testing.T) {
 		{"v1", "ConfigMap", 0, 0},
 		{"monitoring.coreos.com/v1", "ServiceMonitor", 0, 0},
 	} {
-		since, until := lifetime(native, apischema.FromAPIVersionAndKind(c.apiVersion, c.kind))
+		since, until := lifetime(c.apiVersion, c.kind)
 		if c.since > 0 && since != c.since || until != c.until {
 			t.Errorf("%s %s: from 1.%d until 1.%d, want %d and %d", c.apiVersion, c.kind, since, until, c.since, c.until)
 		}
-		if c.since > 0 && (unserved(native, c.apiVersion, c.kind, c.since-1) == "" || unserved(native, c.apiVersion, c.kind, c.since) != "") {
+		if c.since > 0 && (unserved(c.apiVersion, c.kind, c.since-1) == "" || unserved(c.apiVersion, c.kind, c.since) != "") {
 			t.Errorf("%s %s is not served from 1.%d on", c.apiVersion, c.kind, c.since)
 		}
-		if c.until > 0 && (unserved(native, c.apiVersion, c.kind, c.until-1) != "" || unserved(native, c.apiVersion, c.kind, c.until) == "") {
+		if c.until > 0 && (unserved(c.apiVersion, c.kind, c.until-1) != "" || unserved(c.apiVersion, c.kind, c.until) == "") {
 			t.Errorf("%s %s is not served until 1.%d", c.apiVersion, c.kind, c.until)
 		}
 	}

@@ -24,8 +24,8 @@ import (
 // Options say how a RenderConfig is loaded. The zero value is the default.
 type Options struct {
 	Dir string // what paths are relative to; empty: the current directory
-	// Source has Offline, Insecure, Stdin, Keychain, Limits and Warn. Without Warn, warnings about sources are among
-	// those of the result.
+	// Source has Offline, InsecureRegistries, VerifyKeys, Stdin, Keychain, Limits and Warn. Without Warn, warnings about
+	// sources are among those of the result.
 	Source  source.Options
 	Workers int           // bundles read at the same time; zero: one a processor. The result does not depend on it
 	Layout  output.Layout // overrides the one in the file
@@ -165,7 +165,12 @@ func (c *Config) loadOne(ctx context.Context, l *loaded, o Options, sets *templa
 		l.source.Digest = l.Bundle.Digest()
 	}
 	l.Options = c.options(l.group, l.index)
-	l.Options.Properties, l.Options.Replaces = opened.Properties, opened.Replaces
+	if l.Options.Properties == nil {
+		l.Options.Properties = opened.Properties
+	}
+	if l.Options.Replaces == nil {
+		l.Options.Replaces = opened.Replaces
+	}
 	return s.files(o.Dir, sets, &l.Options)
 }
 
@@ -222,7 +227,7 @@ func (g Group) options(o *generate.Options) {
 	default:
 		o.OperatorGroup = g.Namespace
 	}
-	o.Selector, o.ServiceAccount = g.Selector, g.ServiceAccount
+	o.Selector, o.ServiceAccount, o.GroupUID = g.Selector, g.ServiceAccount, g.UID
 	if g.StaticProvidedAPIs != nil {
 		o.Static, o.StaticProvidedAPIs = true, *g.StaticProvidedAPIs
 	}
@@ -233,6 +238,11 @@ func (g Group) options(o *generate.Options) {
 // options fills in what only the operator itself decides.
 func (b Bundle) options(o *generate.Options) {
 	o.Config, o.Channel = b.Config, b.Channel
+	if i := b.Installed; i != nil {
+		o.Installed = true
+		o.Properties, _ = i.properties() // check has read them
+		o.Replaces, o.WebhookNames = i.Replaces, i.Webhooks
+	}
 	if d := b.Descoped; d != nil {
 		o.Descoped = generate.Descoped{BindNamespaces: d.BindNamespaces, BindAll: d.BindAll, AggregateTo: d.AggregateTo,
 			Split: d.Split, Status: d.Status, BindInternal: d.BindInternal}
@@ -340,8 +350,13 @@ func (t *templateSets) get(dir string) (*templates.Set, error) {
 // for no operator in particular.
 func (c *Config) explain(field string, group, index int, err error) error {
 	own := c.namer(group, index)
+	var foreign []manifest.Option
 	text, hint := SayError(err, func(id manifest.Option) string {
-		if name := own(id); name != field {
+		name := own(id)
+		if name == "" && !isDeclared(id) {
+			foreign = append(foreign, id)
+		}
+		if name != field {
 			return name
 		}
 		return "" // the place says it
@@ -351,23 +366,24 @@ func (c *Config) explain(field string, group, index int, err error) error {
 		if flag := flagAt(field); flag != "" && errors.As(err, &bad) {
 			text = flag + ": " + text
 		}
-		return &placed{&manifest.Error{Msg: text, Tip: hint}, err}
+		return &placed{&manifest.Error{Msg: text, Tip: hint}, err, foreign}
 	}
-	return &placed{c.errorf(field, hint, "%s", text), err}
+	return &placed{c.errorf(field, hint, "%s", text), err, foreign}
 }
 
 // placed is an error with its place; the cause can still be asked for.
 type placed struct {
-	place *manifest.Error
-	cause error
+	place   *manifest.Error
+	cause   error
+	foreign []manifest.Option // that are no options of a RenderConfig
 }
 
 func (p *placed) Error() string { return p.place.Error() }
 func (p *placed) Hint() string  { return p.place.Hint() }
 func (p *placed) Unwrap() error { return p.cause }
 
-// About returns nothing: the hint has the names already.
-func (p *placed) About() []manifest.Option { return nil }
+// About returns what the hint does not name yet: options that only the command line has.
+func (p *placed) About() []manifest.Option { return p.foreign }
 
 // Place returns the place in the RenderConfig that an error of Read or Render is about, or nil.
 func Place(err error) *manifest.Error {

@@ -18,6 +18,16 @@ func FlagOf(id manifest.Option) string {
 	return ""
 }
 
+// isDeclared reports whether an option is one of a RenderConfig.
+func isDeclared(id manifest.Option) bool {
+	for o := range All(declared) {
+		if o.ID == id {
+			return true
+		}
+	}
+	return false
+}
+
 // flagAt returns the flag that fills a field, such as groups[0].namespace; "" if there is none.
 func flagAt(field string) string {
 	for o := range WithFlags(declared) {

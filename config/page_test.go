@@ -26,6 +26,25 @@ Paths are relative to the file that holds it. With this first line, editors comp
 ` + "```yaml\n# yaml-language-server: $schema=" + SchemaURL + "\n```\n\n[examples/gitops](../examples/gitops) has this one, and what it renders to:\n\n"
 
 const pageTail = `
+## Dependencies
+
+With ` + "`resolve: true`" + `, rendering adds the operators that others require: by a package, an API or a constraint of their bundle. They are what OLM's
+resolver ([catalogs](catalogs.md)) would install beside the operators of a group into an empty namespace, from the catalogs that are sources in the file
+(` + "`catalog:DIR`" + `). Each is rendered like the operator that requires it: with its profile and other settings, in its group. A note says what is added and
+why, and ` + "`olmgen.lock`" + ` records the version. So a new dependency, or a new version of one, is a change in the pull request that causes it.
+
+` + "```yaml" + `
+resolve: true
+groups:
+- namespace: operators
+  bundles:
+  - {source: "catalog:configs", package: memcached-operator, version: 0.2.1}
+` + "```" + `
+
+The choice depends on the file and the catalogs only, not on what was rendered before. A catalog that gets a newer version of a dependency changes what is
+rendered. To decide yourself when that happens, list the operator with its version. An operator that a group lists is never added. A requirement that
+no catalog meets is an error.
+
 ## Two versions of one operator
 
 A canary is a second group with a newer version of an operator, for other namespaces. The cluster has one CRD of a name, and stable names have room for

@@ -28,6 +28,10 @@ type Rendered struct {
 	Sources  []output.Source // one for each operator, in the order of the file
 	Warnings []Warning       // in the order of the file
 	Notes    []Warning       // what is as asked for and worth knowing
+
+	config  *Config // with the operators that were added
+	options Options
+	all     []*loaded
 }
 
 // Warning is something odd about an operator.
@@ -50,6 +54,10 @@ func (c *Config) Render(ctx context.Context, o Options) (*Rendered, error) {
 	if err := c.checkHelm(cmp.Or(o.Layout, c.Output.Layout), cmp.Or(o.HelmCRDs, c.Output.HelmCRDs)); err != nil {
 		return nil, err
 	}
+	c, added, err := c.withDependencies(ctx, o)
+	if err != nil {
+		return nil, err
+	}
 	all, err := c.load(ctx, o)
 	if err != nil {
 		return nil, err
@@ -58,7 +66,8 @@ func (c *Config) Render(ctx context.Context, o Options) (*Rendered, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Rendered{Layout: cmp.Or(o.Layout, c.Output.Layout, output.LayoutFlat)}
+	r := &Rendered{Layout: cmp.Or(o.Layout, c.Output.Layout, output.LayoutFlat), Notes: added,
+		config: c, options: o, all: all}
 	for i, l := range all {
 		r.Opened = append(r.Opened, l.opened)
 		r.Sources = append(r.Sources, l.source)

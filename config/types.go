@@ -36,6 +36,7 @@ type RenderConfig struct {
 	MirrorMap         string            `json:"mirrorMap,omitempty"`
 	KubeVersion       string            `json:"kubeVersion,omitempty"`
 	Patches           []transform.Patch `json:"patches,omitempty"`
+	Resolve           bool              `json:"resolve,omitempty"`
 }
 
 // Mirror is where to take images from.
@@ -55,6 +56,7 @@ type Output struct {
 type Group struct {
 	Namespace           string                   `json:"namespace"`
 	Name                string                   `json:"name,omitempty"`
+	UID                 string                   `json:"uid,omitempty"`
 	InstallMode         v1alpha1.InstallModeType `json:"installMode,omitempty"`
 	TargetNamespaces    []string                 `json:"targetNamespaces,omitempty"`
 	Selector            *metav1.LabelSelector    `json:"selector,omitempty"`
@@ -80,6 +82,7 @@ type Bundle struct {
 	Subscription     *Subscription                `json:"subscription,omitempty"`
 	ClusterExtension *ClusterExtension            `json:"clusterExtension,omitempty"`
 	Config           *v1alpha1.SubscriptionConfig `json:"config,omitempty"`
+	Installed        *Installed                   `json:"installed,omitempty"`
 	Patches          []transform.Patch            `json:"patches,omitempty"`
 }
 
@@ -99,6 +102,13 @@ type Subscription struct {
 	Approval      v1alpha1.Approval `json:"approval,omitempty"`
 	StartingCSV   bool              `json:"startingCSV,omitempty"`
 	CatalogSource *CatalogSource    `json:"catalogSource,omitempty"`
+}
+
+// Installed is what OLM chose when it installed the operator, which the bundle does not say.
+type Installed struct {
+	Properties string            `json:"properties,omitempty"`
+	Replaces   *string           `json:"replaces,omitempty"`
+	Webhooks   map[string]string `json:"webhooks,omitempty"`
 }
 
 // CatalogSource is the catalog of a Subscription.

@@ -8,12 +8,13 @@ goreleaser=$1
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
+git clone --quiet --no-hardlinks . "$tmp/one/a"
+git clone --quiet "$tmp/one/a" "$tmp/two/bb"
 for clone in one/a two/bb; do
-	git clone --quiet --no-hardlinks . "$tmp/$clone"
 	(
 		cd "$tmp/$clone"
 		git tag --force v0.0.0-check >/dev/null
-		"$goreleaser" build --snapshot --single-target --clean --skip=before --quiet 2>&1 | grep -v DEPRECATED || true
+		"$goreleaser" build --snapshot --single-target --clean --skip=before >build.log 2>&1 || { cat build.log >&2; exit 1; }
 	)
 done
 (cd "$tmp/one/a/dist" && find . -type f -name 'olmgen*' -perm -u+x | sort | xargs sha256sum) >"$tmp/one.sums"

@@ -20,16 +20,12 @@ import (
 	"github.com/olmgen/olmgen/internal/corpus/corpustest"
 )
 
-// BenchmarkCorpus reads and renders every bundle of $OLMGEN_CORPUS, one after another. yaml is what the bytes cost that
-// the same bundles have: it parses and prints them with sigs.k8s.io/yaml, once. x-yaml says how many times as many bundles
-// a CPU second renders. The quarter and the half show how time and memory grow with the input.
+// BenchmarkCorpus reads and renders every bundle of $OLMGEN_CORPUS, one after another, with one worker. yaml is what the
+// bytes cost that the same bundles have: it parses and prints them with sigs.k8s.io/yaml, once. x-yaml says how many
+// times as many bytes a CPU second renders. 1x, 2x and 4x are a quarter, a half and all of the bundles: growth says what
+// a byte costs then, in relation to 1x, so that it is 1 where the time grows as the input does.
 func BenchmarkCorpus(b *testing.B) {
 	dirs := corpustest.Bundles(b)
-	profile := func(p generate.Profile, dirs []string) func(*testing.B) float64 {
-		return func(b *testing.B) float64 {
-			return perSecond(b, dirs, func(dir string) int { return render(b, dir, p) })
-		}
-	}
 	baseline := 0.0
 	b.Run("yaml", func(b *testing.B) {
 		var some []string // parsing all takes half a minute
@@ -38,20 +34,31 @@ func BenchmarkCorpus(b *testing.B) {
 		}
 		baseline = perSecond(b, some, func(dir string) int { return reprint(b, dir) })
 	})
-	for _, run := range []struct {
-		name string
-		f    func(*testing.B) float64
-	}{
-		{"olm/quarter", profile(generate.ProfileOLM, dirs[:len(dirs)/4])},
-		{"olm/half", profile(generate.ProfileOLM, dirs[:len(dirs)/2])},
-		{"olm/all", profile(generate.ProfileOLM, dirs)},
-		{"olmv1/all", profile(generate.ProfileOLMv1, dirs)},
-	} {
-		b.Run(run.name, func(b *testing.B) {
-			if bytes := run.f(b); baseline > 0 {
-				b.ReportMetric(bytes/baseline, "x-yaml")
-			}
-		})
+	// Every fourth bundle, then every second one: each part has packages of all kinds.
+	parts := []struct {
+		name  string
+		every int
+	}{{"1x", 4}, {"2x", 2}, {"4x", 1}}
+	for _, p := range []generate.Profile{generate.ProfileOLM, generate.ProfileOLMv1} {
+		smallest := 0.0
+		for _, part := range parts {
+			b.Run(string(p)+"/"+part.name, func(b *testing.B) {
+				var some []string
+				for i := 0; i < len(dirs); i += part.every {
+					some = append(some, dirs[i])
+				}
+				bytes := perSecond(b, some, func(dir string) int { return render(b, dir, p) })
+				if baseline > 0 {
+					b.ReportMetric(bytes/baseline, "x-yaml")
+				}
+				if part.every == parts[0].every {
+					smallest = bytes
+				}
+				if smallest > 0 {
+					b.ReportMetric(smallest/bytes, "growth")
+				}
+			})
+		}
 	}
 }
 
@@ -70,6 +77,8 @@ func perSecond(b *testing.B, dirs []string, f func(dir string) int) float64 {
 	}
 	seconds := (cpu(b) - before).Seconds()
 	b.ReportMetric(float64(bundles)/b.Elapsed().Seconds(), "bundles/s")
+	b.ReportMetric(float64(bytes)/1e6/b.Elapsed().Seconds(), "MB/s")
+	b.ReportMetric(seconds/float64(b.N), "cpu-s")
 	b.ReportMetric(float64(bundles)/seconds, "bundles/cpu-s")
 	b.ReportMetric(float64(bytes)/1e6/seconds, "MB/cpu-s")
 	if peak := peakMB(); peak > 0 {
@@ -79,7 +88,7 @@ func perSecond(b *testing.B, dirs []string, f func(dir string) int) float64 {
 }
 
 func render(b *testing.B, dir string, p generate.Profile) int {
-	x, err := bundle.Read(os.DirFS(dir), bundle.ReadOptions{AllowUnsupported: true})
+	x, err := bundle.Read(os.DirFS(dir), bundle.ReadOptions{AllowUnsupported: true, Workers: 1})
 	if err != nil {
 		return 0 // what is no bundle costs little, and other tests say which
 	}

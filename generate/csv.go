@@ -69,13 +69,20 @@ func clusterServiceVersion(r *rendering) error {
 			Spec:        manifest.Text(manifest.Block(spec, 2))})
 }
 
-// csvSpec returns the CSV's spec without the empty structures that its Go type always writes.
+// csvSpec returns the CSV's spec without the empty structures that its Go type always writes. A CSV that is in the
+// cluster has them, and keeps them: a list without them would be another one for server-side apply.
 func (r *rendering) csvSpec() (map[string]any, error) {
 	v, err := manifest.Typed(&r.csv.Spec)
 	if err != nil {
 		return nil, err
 	}
 	dropNulls(v)
+	if r.options.Installed {
+		install, _ := v["install"].(map[string]any)
+		strategy, _ := install["spec"].(map[string]any)
+		requireLists(strategy)
+		return v, nil
+	}
 	for _, f := range []string{"provider", "customresourcedefinitions", "apiservicedefinitions"} {
 		dropEmpty(v, f)
 	}

@@ -104,6 +104,12 @@ type Options struct {
 	Templates       *templates.Set    // default: olmgen's own
 	Properties      []bundle.Property // the catalog's; default: what the bundle itself tells
 	Replaces        *string           // the catalog's; OLM writes it into the CSV
+	// The operator is in a cluster already, where OLM has written its CSV.
+	Installed bool
+	// of an OperatorGroup that exists: webhooks select its namespaces by the label that OLM gives them
+	GroupUID string
+	// names of existing webhook configurations, by generateName; default: a name like OLM's
+	WebhookNames map[string]string
 
 	others others // the operators rendered together with this one
 

@@ -1,6 +1,7 @@
 package generate
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -37,6 +38,7 @@ func webhooks(r *rendering) error {
 			Kind: kind,
 			Name: r.names.webhook(w.GenerateName), Webhook: templates.WebhookOf(value)}
 		if r.names.olm() {
+			view.Name = cmp.Or(r.options.WebhookNames[w.GenerateName], view.Name)
 			view.GenerateName, view.WebhookHash = w.GenerateName, deepHash(w)
 		}
 		if err := r.author("webhookconfiguration.yaml",
@@ -68,14 +70,19 @@ func (r *rendering) webhook(w *v1alpha1.WebhookDescription) (map[string]any, err
 	return value, nil
 }
 
-// namespaceSelector restricts a webhook to the group's targets. OLM selects a label with the group's UID, which nobody
-// knows offline; the label that every namespace has by its name says the same.
+// labelGroupUID begins the label that OLM gives the target namespaces of an OperatorGroup.
+const labelGroupUID = "olm.operatorgroup.uid/"
+
+// namespaceSelector restricts a webhook to the group's targets. OLM selects a label with the group's UID. If that is
+// unknown, the label that every namespace has by its name selects the same.
 func (r *rendering) namespaceSelector() *metav1.LabelSelector {
 	switch {
 	case r.options.Selector != nil:
 		return r.options.Selector
 	case r.global():
 		return nil
+	case r.options.GroupUID != "" && r.names.olm():
+		return &metav1.LabelSelector{MatchLabels: map[string]string{labelGroupUID + r.options.GroupUID: ""}}
 	}
 	return &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{
 		{Key: "kubernetes.io/metadata.name", Operator: metav1.LabelSelectorOpIn, Values: r.targets}}}

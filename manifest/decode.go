@@ -15,6 +15,18 @@ import (
 // fields that the type does not know ("spec.foo[0].bar"), which OLM drops. A value of the wrong type is an *Error with
 // line and field. What typed points to is overwritten.
 func (o *Object) Into(typed any) (unknown []string, err error) {
+	if n := o.decodable(); n != nil {
+		d := typeDecoder{decoder{limits: o.doc.limits}}
+		decoded := reflect.New(reflect.TypeOf(typed).Elem())
+		if d.into(n, decoded.Elem(), 1) {
+			reflect.ValueOf(typed).Elem().Set(decoded.Elem())
+			return nil, nil
+		}
+	}
+	return o.intoByJSON(typed)
+}
+
+func (o *Object) intoByJSON(typed any) (unknown []string, err error) {
 	v, err := o.Value()
 	if err != nil {
 		return nil, err

@@ -120,7 +120,8 @@ func (e Edit) change(v map[string]any) {
 // way. It refuses a change that it cannot make by whole lines or a single value, and the object is then printed afresh.
 type splicer struct {
 	raw     []byte
-	lines   [][]byte   // of raw, each with its newline; nil while nothing is changed
+	lines   [][]byte   // the first of raw, each with its newline: as many as are looked at
+	rest    []byte     // what follows them
 	root    *yaml.Node // a copy of the tree; what is put in has line 0 until the end
 	inserts []insert
 }
@@ -137,10 +138,17 @@ type inserted struct {
 	line int
 }
 
-// split makes the lines, for the first change.
-func (s *splicer) split() {
+// split makes the first lines, up to a number of them. Most edits are in the metadata, at the top of long files.
+func (s *splicer) split(n int) {
 	if s.lines == nil {
-		s.lines = bytes.SplitAfter(s.raw, []byte("\n"))
+		s.rest = s.raw
+	}
+	for len(s.lines) < n && len(s.rest) > 0 {
+		end := bytes.IndexByte(s.rest, '\n') + 1
+		if end == 0 {
+			end = len(s.rest)
+		}
+		s.lines, s.rest = append(s.lines, s.rest[:end]), s.rest[end:]
 	}
 }
 
@@ -189,6 +197,7 @@ func (s *splicer) setBlock(m *yaml.Node, key string, value any) bool {
 			return false
 		}
 		end := m.Content[i+2].Line - 1
+		s.split(end)
 		for end > m.Content[i].Line && s.comment(end-1, m.Content[i].Column-1) {
 			end-- // what stands above the next key belongs to the next key
 		}
@@ -319,9 +328,9 @@ func (s *splicer) insertLines(m *yaml.Node, index int, text string, nodes []inse
 	if m.Style&yaml.FlowStyle != 0 || index >= len(m.Content) {
 		return false
 	}
-	s.split()
 	first := m.Content[index]
 	i, indent := first.Line-1, first.Column-1
+	s.split(first.Line)
 	if first.Kind != yaml.ScalarNode || i >= len(s.lines) || len(s.lines[i]) < indent ||
 		len(bytes.Trim(s.lines[i][:indent], " ")) > 0 {
 		return false
@@ -333,8 +342,8 @@ func (s *splicer) insertLines(m *yaml.Node, index int, text string, nodes []inse
 
 // replace replaces a scalar that stands on one line.
 func (s *splicer) replace(v *yaml.Node, value string) bool {
-	s.split()
 	i, col := v.Line-1, v.Column-1
+	s.split(v.Line)
 	if i >= len(s.lines) || col > len(s.lines[i]) || !ascii(s.lines[i][:col]) {
 		return false
 	}
@@ -372,13 +381,13 @@ func (s *splicer) remove(m *yaml.Node, key string) bool {
 	if m.Style&yaml.FlowStyle != 0 || len(m.Content) < 4 {
 		return false
 	}
-	s.split()
 	for i := 0; i+1 < len(m.Content); i += 2 {
 		k, v := m.Content[i], m.Content[i+1]
 		if k.Value != key {
 			continue
 		}
 		line := k.Line - 1
+		s.split(k.Line)
 		if v.Kind != yaml.ScalarNode || v.Line != k.Line || v.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0 ||
 			len(bytes.Trim(s.lines[line][:k.Column-1], " ")) > 0 {
 			return false
@@ -399,9 +408,10 @@ func (s *splicer) bytes() []byte {
 	if s.lines == nil && bytes.HasSuffix(s.raw, []byte("\n")) {
 		return s.raw
 	}
-	s.split()
+	s.split(0)
 	slices.SortStableFunc(s.inserts, func(a, b insert) int { return a.before - b.before })
 	var out bytes.Buffer
+	out.Grow(len(s.raw) + 1024)
 	next, line := 0, 1 // the line that comes next
 	moved := make([]int, len(s.lines))
 	var starts []int // of the inserts
@@ -417,7 +427,8 @@ func (s *splicer) bytes() []byte {
 			line++
 		}
 	}
-	renumber(s.root, moved)
+	out.Write(s.rest)
+	renumber(s.root, moved, line-1-len(moved))
 	for i, in := range s.inserts {
 		for _, n := range in.nodes {
 			n.node.Line = starts[i] + n.line
@@ -430,13 +441,16 @@ func (s *splicer) bytes() []byte {
 	return out.Bytes()
 }
 
-// renumber returns nodes the lines that they have moved to.
-func renumber(n *yaml.Node, moved []int) {
-	if n.Line > 0 && n.Line <= len(moved) {
+// renumber gives nodes the lines that they have moved to: those of the first lines, and others by which all later ones
+// have moved.
+func renumber(n *yaml.Node, moved []int, later int) {
+	if n.Line > len(moved) {
+		n.Line += later
+	} else if n.Line > 0 {
 		n.Line = moved[n.Line-1]
 	}
 	for _, c := range n.Content {
-		renumber(c, moved)
+		renumber(c, moved, later)
 	}
 }
 
@@ -452,12 +466,37 @@ func begin(n *yaml.Node) {
 
 // copyTree copies a tree without aliases.
 func copyTree(n *yaml.Node) *yaml.Node {
-	c := *n
-	c.Content = make([]*yaml.Node, len(n.Content))
-	for i, x := range n.Content {
-		c.Content[i] = copyTree(x)
+	size := treeSize(n)
+	c := copier{make([]yaml.Node, size), make([]*yaml.Node, size-1)}
+	return c.copy(n)
+}
+
+func treeSize(n *yaml.Node) int {
+	size := 1
+	for _, c := range n.Content {
+		size += treeSize(c)
 	}
-	return &c
+	return size
+}
+
+// copier has the memory for a tree.
+type copier struct {
+	nodes []yaml.Node
+	links []*yaml.Node
+}
+
+func (c *copier) copy(n *yaml.Node) *yaml.Node {
+	to := &c.nodes[0]
+	c.nodes = c.nodes[1:]
+	*to = *n
+	if k := len(n.Content); k > 0 {
+		to.Content = c.links[:k:k] // an append makes a copy
+		c.links = c.links[k:]
+		for i, x := range n.Content {
+			to.Content[i] = c.copy(x)
+		}
+	}
+	return to
 }
 
 func ascii(b []byte) bool {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,18 +23,6 @@ func Encode(object map[string]any) []byte {
 		e.below(k, v, indent)
 	})
 	return e.buf.Bytes()
-}
-
-// Typed returns the JSON-like value of a typed Kubernetes object, numbers exact.
-func Typed(v any) (map[string]any, error) {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return nil, err
-	}
-	d := json.NewDecoder(bytes.NewReader(b))
-	d.UseNumber()
-	var m map[string]any
-	return m, d.Decode(&m)
 }
 
 // Text is a value that Block has printed already; Block prints it as it is.
@@ -96,7 +83,14 @@ func firstKeys(m map[string]any, first ...string) []string {
 	return out
 }
 
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
 
 type encoder struct{ buf bytes.Buffer }
 

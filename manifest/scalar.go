@@ -99,6 +99,17 @@ func disputed[T string | []byte](s T) bool {
 	return s[0] == '0' && len(s) > 2 && s[1] == 'o'
 }
 
+// surelyText reports whether an untagged, unquoted scalar begins as no number and no word does. It is false for some
+// texts.
+func surelyText(s string) bool { return s != "" && textBegins[s[0]] }
+
+var textBegins = func() (of [256]bool) {
+	for c := range of {
+		of[c] = (c < '0' || c > '9') && strings.IndexByte("+-.~nNyYoOtTfF", byte(c)) < 0
+	}
+	return of
+}()
+
 // plain resolves an untagged, unquoted scalar.
 func plain(s string) any {
 	if s == "" {

@@ -23,10 +23,13 @@ const skipped yaml.Kind = 0
 // returns nil if it does not surely understand the document.
 func skim(data []byte, limits Limits, whole bool) (root *yaml.Node, skips bool) {
 	skips = !whole && bytes.Contains(data, []byte("\nkind: CustomResourceDefinition\n"))
-	if !bytes.HasSuffix(data, []byte("\n")) || !plainBytes(data) || !skips && separators(data) > limits.Nodes {
+	if len(data) == 0 || !plainBytes(data) || !skips && separators(data) > limits.Nodes {
 		return nil, false
 	}
-	s := skimmer{data: data, depth: limits.Depth}
+	s := skimmer{data: data[:len(data):len(data)], depth: limits.Depth}
+	if !skips {
+		s.all = string(data)
+	}
 	root = s.newNode(yaml.Node{Kind: yaml.MappingNode})
 	top := frame{indent: 0, node: root}
 	if skips {
@@ -71,6 +74,7 @@ type frame struct {
 
 type skimmer struct {
 	data   []byte
+	all    string // data, if all of it is kept
 	depth  int
 	pos    int // of the line after the current one
 	number int // of the current line
@@ -87,8 +91,18 @@ func (s *skimmer) newNode(n yaml.Node) *yaml.Node {
 	}
 	p := &s.nodes[0]
 	s.nodes = s.nodes[1:]
-	*p = n
+	// The other fields are zero already: to copy all of them costs the garbage collector's write barrier.
+	p.Kind, p.Style, p.Value, p.Line, p.Column = n.Kind, n.Style, n.Value, n.Line, n.Column
 	return p
+}
+
+// str returns the text of some bytes of the document. If most of the document is kept, all texts are parts of one.
+func (s *skimmer) str(b []byte) string {
+	if len(s.all) == 0 || cap(b) > len(s.all) {
+		return string(b)
+	}
+	at := len(s.all) - cap(b)
+	return s.all[at : at+len(b)]
 }
 
 var seed = maphash.MakeSeed()
@@ -126,16 +140,23 @@ func (s *skimmer) line() {
 	for n < len(l) && l[n] == ' ' {
 		n++
 	}
-	s.indent, s.text = n, bytes.TrimRight(l[n:], " ")
+	end = len(l)
+	for end > n && l[end-1] == ' ' {
+		end--
+	}
+	s.indent, s.text = n, l[n:end]
 }
 
-// peek looks at the next line that is not blank; its indentation is -1 at the end.
-func (s *skimmer) peek() (indent int, text []byte) {
-	save := *s
-	defer func() { s.pos, s.number, s.indent, s.text = save.pos, save.number, save.indent, save.text }()
-	for s.pos < len(s.data) {
-		if s.line(); len(s.text) > 0 {
-			return s.indent, s.text
+// peek looks at the next line that is not blank: at its indentation, which is -1 at the end, and what follows that.
+func (s *skimmer) peek() (indent int, rest []byte) {
+	start := s.pos
+	for i := start; i < len(s.data); i++ {
+		switch s.data[i] {
+		case ' ':
+		case '\n':
+			start = i + 1
+		default:
+			return i - start, s.data[i:]
 		}
 	}
 	return -1, nil
@@ -234,6 +255,9 @@ func (s *skimmer) push(column int, sequence bool) bool {
 	if top.node != nil && top.skip {
 		top.node.Content[len(top.node.Content)-1].Kind = skipped
 	}
+	if n := len(s.frames); n < cap(s.frames) {
+		f.keys = s.frames[:n+1][n].keys[:0] // of a frame that is closed
+	}
 	s.frames = append(s.frames, f)
 	return true
 }
@@ -250,7 +274,7 @@ func (s *skimmer) entry(column int, key, value []byte) bool {
 		top.skip = top.at == atSpec && skipsInSpec(string(key)) || top.at == atVersion && skipsInVersion(string(key))
 		top.child = top.at.below(string(key))
 		v = s.newNode(yaml.Node{Kind: yaml.ScalarNode, Line: s.number})
-		k := s.newNode(yaml.Node{Kind: yaml.ScalarNode, Value: string(key), Line: s.number, Column: column + 1})
+		k := s.newNode(yaml.Node{Kind: yaml.ScalarNode, Value: s.str(key), Line: s.number, Column: column + 1})
 		switch s.text[column-s.indent] {
 		case '"':
 			k.Style = yaml.DoubleQuotedStyle
@@ -352,8 +376,7 @@ func plainKey(key []byte) bool {
 		return false
 	}
 	for _, c := range key {
-		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') &&
-			!slices.Contains([]byte("_./$-"), c) {
+		if !keyBytes[c] {
 			return false
 		}
 	}
@@ -363,6 +386,14 @@ func plainKey(key []byte) bool {
 	}
 	return true
 }
+
+var keyBytes = func() (of [256]bool) {
+	for c := range of {
+		of[c] = c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' ||
+			slices.Contains([]byte("_./$-"), byte(c))
+	}
+	return of
+}()
 
 // canonical reports whether a key is a whole number in its shortest spelling.
 func canonical(key []byte) bool {

@@ -119,6 +119,7 @@ func FuzzSkim(f *testing.F) {
 		"a: \"b\\\n  c \\\n\n  d\n\n\n  \\u00e9\\t\\\"\"\nb: 'it''s\n\n  d'\nc: d\n\n  e\n  f\n",
 		"a: [ b, 'c''d' , \"e\" ] # f\nb: { }\nc: d # e: f\n'-x': [1, 1.5, no]\n3x: '4'\n- : a\n",
 		"a:\n- |2-\n    b\n- >-\n  c\n   d\n  e\n- - f\n",
+		"a: b", "a: |\n  b", "a:\n- 'b\n  c'", "a:\n  b # c", "a: |", "a:", "a: b\n  c", "a: >\n  b\n\n\n", "a: b\n---",
 	} {
 		f.Add(s)
 	}

@@ -21,7 +21,7 @@ func (s *skimmer) block(parent int, header []byte, keep *yaml.Node) bool {
 		}
 	}
 	start, indent, ok := s.blockLines(parent, explicit)
-	if !ok {
+	if !ok || s.pos == len(s.data) && s.data[s.pos-1] != '\n' { // without a newline its value is disputed
 		return false
 	}
 	if keep != nil {

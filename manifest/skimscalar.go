@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"bytes"
+	"encoding/binary"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -41,8 +42,8 @@ func (s *skimmer) scalar(parent, column int, text []byte, keep *yaml.Node) bool 
 
 // ends reports whether the value ends with its line.
 func (s *skimmer) ends(parent int) bool {
-	indent, text := s.peek()
-	return indent <= parent || text[0] == '#'
+	indent, rest := s.peek()
+	return indent <= parent || rest[0] == '#'
 }
 
 // commentOnly reports whether nothing but a comment is in what follows a value.
@@ -108,7 +109,7 @@ func (s *skimmer) plainText(parent int, text []byte, keep *yaml.Node) bool {
 	if i := bytes.Index(text, []byte(" #")); i >= 0 {
 		text = bytes.TrimRight(text[:i], " ")
 		if keep != nil {
-			keep.Value = string(text)
+			keep.Value = s.str(text)
 		}
 		return plainLine(text) && !disputed(text) && s.ends(parent)
 	}
@@ -117,24 +118,25 @@ func (s *skimmer) plainText(parent int, text []byte, keep *yaml.Node) bool {
 	}
 	var b strings.Builder
 	if keep != nil {
-		keep.Value = string(text)
+		keep.Value = s.str(text)
 	}
 	for {
-		indent, next := s.peek()
-		if indent <= parent {
+		if indent, _ := s.peek(); indent <= parent {
+			if b.Len() > 0 {
+				keep.Value = b.String()
+			}
 			return true
 		}
-		if next[0] == '#' || !plainLine(next) {
+		empty := s.advance()
+		if s.text[0] == '#' || !plainLine(s.text) {
 			return false
 		}
-		empty := s.advance()
 		if keep != nil {
 			if b.Len() == 0 {
 				b.WriteString(keep.Value)
 			}
 			fold(&b, empty)
-			b.Write(next)
-			keep.Value = b.String()
+			b.Write(s.text)
 		}
 	}
 }
@@ -159,27 +161,35 @@ func (s *skimmer) advance() (empty int) {
 
 // plainLine reports whether a line of an unquoted text holds nothing that would end it or make it a key.
 func plainLine(text []byte) bool {
-	for i, c := range text {
-		switch c {
-		case ':':
-			if i+1 == len(text) || text[i+1] == ' ' {
-				return false
-			}
-		case '#':
-			if i > 0 && text[i-1] == ' ' {
-				return false
-			}
-		case '\t':
+	for rest := text; ; {
+		i := bytes.IndexByte(rest, ':')
+		if i < 0 {
+			break
+		}
+		if rest = rest[i+1:]; len(rest) == 0 || rest[0] == ' ' {
 			return false
 		}
 	}
-	return true
+	return bytes.IndexByte(text, '\t') < 0 && (bytes.IndexByte(text, '#') < 0 || !bytes.Contains(text, []byte(" #")))
+}
+
+// easy reports whether eight bytes are surely all in ' ' to '}'.
+func easy(eight uint64) bool {
+	const each = 0x0101010101010101
+	return (eight|eight+each*2|eight-each*' ')&(each*0x80) == 0
 }
 
 // plainBytes reports whether a text is free of characters that YAML readers refuse or take for line breaks: control
 // characters, NEL, U+2028, U+2029, U+FEFF, U+FFFE, U+FFFF.
 func plainBytes(data []byte) bool {
-	for i, c := range data {
+	for i := 0; i < len(data); i++ {
+		for i+8 <= len(data) && easy(binary.LittleEndian.Uint64(data[i:])) {
+			i += 8
+		}
+		if i == len(data) {
+			break
+		}
+		c := data[i]
 		switch {
 		case c < ' ' && c != '\n' && c != '\t' || c == 0x7f:
 			return false

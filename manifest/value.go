@@ -151,6 +151,9 @@ func keyString(k *yaml.Node) (string, error) {
 	if k.Kind != yaml.ScalarNode {
 		return "", fault(k, "a mapping key must be a plain value")
 	}
+	if k.Style == 0 && surelyText(k.Value) {
+		return k.Value, nil
+	}
 	v, err := scalar(k)
 	if err != nil {
 		return "", fault(k, "%v", err)

@@ -101,6 +101,22 @@ func Recorded(dir string) ([]string, error) {
 	return slices.Sorted(maps.Keys(old.files)), nil
 }
 
+// RecordedSources returns the bundles that the locks of a directory record. A directory that is not there has none.
+func RecordedSources(dir string) ([]Source, error) {
+	_, old, err := inspect(dir)
+	if err != nil {
+		return nil, err
+	}
+	var all []Source
+	for _, at := range old.locks.dirs() {
+		for _, s := range old.locks[at].Sources {
+			s.Lock = at
+			all = append(all, s)
+		}
+	}
+	return all, nil
+}
+
 // inspect reads the output directory without creating anything. A directory that is not there is empty.
 func inspect(name string) (target, *tree, error) {
 	real, err := realDir(name)

@@ -11,7 +11,6 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,6 +20,7 @@ import (
 
 	"github.com/Masterminds/sprig/v3"
 
+	"github.com/olmgen/olmgen/internal/lazy"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -146,6 +146,9 @@ func (s *Set) overlay(overlay fs.FS) error {
 			return &manifest.Error{File: name, Msg: "no template of that name",
 				Tip: "the templates are " + strings.Join(Names(), ", ")}
 		}
+		if info, err := fs.Stat(overlay, name); err == nil && !info.Mode().IsRegular() {
+			return &manifest.Error{File: name, Msg: "not a regular file"}
+		}
 		text, err := fs.ReadFile(overlay, name)
 		if err != nil {
 			return fmt.Errorf("templates: %w", err)
@@ -235,15 +238,15 @@ func (s *Set) lookup(name string) (*template.Template, error) {
 	return t, nil
 }
 
-var templatePlace = regexp.MustCompile(`^template: ([^:]+):(\d+):(?:\d+:)? (?:executing "[^"]*" )?`)
+var templatePlace = lazy.Regexp(`^template: ([^:]+):(\d+):(?:\d+:)? (?:executing "[^"]*" )?`)
 
-var encoderName = regexp.MustCompile(`(error calling _[a-z]+: |\b_[a-z]+ (?:\d+ )?)`)
+var encoderName = lazy.Regexp(`(error calling _[a-z]+: |\b_[a-z]+ (?:\d+ )?)`)
 
 // templateError returns an error of the library with its place in a template, and without the encoders, which nobody
 // wrote.
 func templateError(name string, err error) error {
-	e := &manifest.Error{File: name, Msg: encoderName.ReplaceAllString(err.Error(), "")}
-	if m := templatePlace.FindStringSubmatch(e.Msg); m != nil {
+	e := &manifest.Error{File: name, Msg: encoderName().ReplaceAllString(err.Error(), "")}
+	if m := templatePlace().FindStringSubmatch(e.Msg); m != nil {
 		e.File, e.Msg = m[1], e.Msg[len(m[0]):]
 		e.Line, _ = strconv.Atoi(m[2])
 	}

@@ -209,7 +209,7 @@ properties:
 - type: olm.package
   value: {packageName: etcd, version: 1.0.0}
 `})
-	s := open(t, "catalog:catalog", Options{})
+	s := open(t, "catalog:catalog", plain(host))
 	same(t, "files", contents(t, s.FS), goodFiles)
 	same(t, "kind", s.Kind, "catalog")
 	same(t, "digest", s.Digest, digestOf(t, img))

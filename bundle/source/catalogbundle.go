@@ -26,8 +26,13 @@ func (c choice) source(ctx context.Context, o Options) (*Source, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(o.VerifyKeys) > 0 {
+		objects = nil // they have no signature; the image has
+	}
 	switch {
-	case len(objects) == 0 && o.Metadata && (o.Offline || c.bundle.Image == ""):
+	case len(objects) == 0 && c.bundle.Image == "" && len(o.VerifyKeys) > 0:
+		return nil, unsigned("the catalog has no image of it, and what it holds itself")
+	case len(objects) == 0 && o.Metadata && len(o.VerifyKeys) == 0 && (o.Offline || c.bundle.Image == ""):
 		return c.metadata(o)
 	case len(objects) == 0 && c.bundle.Image == "":
 		return nil, errors.New("the catalog has neither its objects nor its image")

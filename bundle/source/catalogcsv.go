@@ -1,7 +1,6 @@
 package source
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,41 +8,7 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// Catalog is a file-based catalog that is read for its ClusterServiceVersions only. It never pulls an image.
-type Catalog struct {
-	name    string
-	catalog catalog
-	limits  Limits
-}
-
-// ReadCatalog reads a file or all YAML and JSON files below a directory. The error names the file.
-func ReadCatalog(ctx context.Context, arg string, o Options) (*Catalog, error) {
-	o = o.withDefaults()
-	c, err := readCatalog(ctx, arg, o)
-	if err != nil {
-		return nil, err
-	}
-	return &Catalog{arg, c, o.Limits}, nil
-}
-
-// Has reports whether the catalog has a package.
-func (c *Catalog) Has(pkg string) bool { return c.catalog[pkg] != nil }
-
-// CSV returns the ClusterServiceVersion, as JSON, of the bundle that package, channel and version choose as in
-// Options. If the bundle's objects are not in the catalog, it has only what the property olm.csv.metadata holds:
-// metadata, install modes and APIs.
-func (c *Catalog) CSV(pkg, channel, version string) ([]byte, error) {
-	chosen, err := c.catalog.choose(pkg, channel, version)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", c.name, err)
-	}
-	data, err := chosen.bundle.csv(c.limits)
-	if err != nil {
-		return nil, fmt.Errorf("%s: bundle %s: %w", c.name, chosen.bundle.Name, err)
-	}
-	return data, nil
-}
-
+// csv returns the ClusterServiceVersion as JSON: see CatalogBundle.CSV.
 func (b *catalogBundle) csv(limits Limits) ([]byte, error) {
 	objects, err := b.objects(limits)
 	if err != nil {

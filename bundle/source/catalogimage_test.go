@@ -60,10 +60,10 @@ func TestWalkCatalogImage(t *testing.T) {
 	push(t, host+"/catalog:v1", img)
 	refs := append(savedAs(t, img), "oci://"+host+"/catalog:v1", "docker://"+host+"/catalog@"+digestOf(t, img))
 	for _, ref := range refs {
-		same(t, ref, walked(t, ref, Options{}), want)
+		same(t, ref, walked(t, ref, Options{InsecureRegistries: []string{host}}), want)
 	}
 	// Catalogs keeps an image: the second time, nothing is fetched.
-	kept := Options{Catalogs: &Catalogs{}}
+	kept := Options{Catalogs: &Catalogs{}, InsecureRegistries: []string{host}}
 	same(t, "first", walked(t, refs[2], kept), want)
 	before := pulls.Load()
 	same(t, "second", walked(t, refs[2], kept), want)
@@ -71,7 +71,7 @@ func TestWalkCatalogImage(t *testing.T) {
 		t.Errorf("%d blobs are fetched again", n)
 	}
 	for _, ref := range refs {
-		is, err := IsCatalogImage(t.Context(), ref, Options{})
+		is, err := IsCatalogImage(t.Context(), ref, Options{InsecureRegistries: []string{host}})
 		must(t, err)
 		same(t, ref, is, true)
 		same(t, "path of "+ref, Path("catalog:"+ref), Path(ref))
@@ -87,7 +87,7 @@ func TestOpenFromCatalogImage(t *testing.T) {
 	push(t, host+"/catalog:v1", imageOf(t, catalogLabels, tarOf(t, file("configs/c.yaml",
 		doc("etcd")+"defaultChannel: alpha\n---\n{schema: olm.channel, package: etcd, name: alpha, entries: [{name: etcd.v1}]}\n"+
 			"---\n{schema: olm.bundle, package: etcd, name: etcd.v1, image: "+host+"/etcd:v1, properties: []}\n"))))
-	s := open(t, "catalog:oci://"+host+"/catalog:v1", Options{})
+	s := open(t, "catalog:oci://"+host+"/catalog:v1", Options{InsecureRegistries: []string{host}})
 	same(t, "files", contents(t, s.FS), goodFiles)
 	got := openError(t, "catalog:oci://"+host+"/catalog:v1", Options{Offline: true})
 	if !strings.Contains(got, "images are not fetched offline") {

@@ -6,6 +6,9 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
+
+	"github.com/olmgen/olmgen/internal/regular"
 )
 
 // openDir opens a directory. A file is read when it is asked for, up to the limit for one file. Symbolic links are
@@ -58,7 +61,10 @@ func (d dirFS) Open(name string) (fs.File, error) {
 	if err != nil {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
 	}
-	return d.fsys.Open(name)
+	if !fs.ValidPath(name) {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
+	}
+	return regular.OpenIn(d.root, filepath.FromSlash(name))
 }
 
 func (d dirFS) Stat(name string) (fs.FileInfo, error)      { return fs.Stat(d.fsys, name) }

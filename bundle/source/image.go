@@ -179,6 +179,9 @@ func (img *image) source(ctx context.Context, limits Limits) (*Source, error) {
 func (img *image) unpack(ctx context.Context, t *tree, kept []string) (memFS, error) {
 	u := &unpacker{ctx: ctx, tree: t, kept: kept, maxBytes: t.limits.MaxTotalBytes * scanFactor,
 		maxEntries: t.limits.MaxFiles * scanFactor}
+	if err := img.checkSize(u.maxBytes); err != nil {
+		return memFS{}, err
+	}
 	for i, l := range img.layers {
 		t.layer = i
 		t.archive = img.name + ": layer " + l.name
@@ -188,6 +191,20 @@ func (img *image) unpack(ctx context.Context, t *tree, kept []string) (memFS, er
 	}
 	t.archive = img.name
 	return t.finish()
+}
+
+// checkSize refuses layers that are too large before one of them is read. Unpacked, they are not smaller.
+func (img *image) checkSize(most int64) error {
+	var sum int64
+	for _, l := range img.layers {
+		if l.size > most || sum+max(l.size, 0) > most {
+			err := fmt.Errorf("%w: %s, which is over the limit of %s for an image", errTooLong, bytesText(l.size),
+				bytesText(most))
+			return readError(img.name+": layer "+l.name, "", err)
+		}
+		sum += max(l.size, 0)
+	}
+	return nil
 }
 
 func keptDirs(labels map[string]string) ([]string, error) {

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/olmgen/olmgen/internal/lazy"
+	"github.com/olmgen/olmgen/internal/regular"
 	"github.com/olmgen/olmgen/internal/text"
 )
 
@@ -36,11 +37,7 @@ func IsRenderConfig(path string) bool {
 // content returns the content of a regular file, up to the largest size of one; nil if it can't be read. It is used for
 // hints.
 func content(path string) []byte {
-	info, err := os.Stat(path)
-	if err != nil || !info.Mode().IsRegular() {
-		return nil
-	}
-	f, err := os.Open(path)
+	f, err := regular.Open(path)
 	if err != nil {
 		return nil
 	}

@@ -2,14 +2,19 @@ package source
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 
 	"github.com/google/go-containerregistry/pkg/name"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
+
+	"github.com/olmgen/olmgen/internal/text"
+	"github.com/olmgen/olmgen/manifest"
 )
 
 const fetchElsewhere = "fetch it with network access (skopeo copy docker://%s oci:DIR) and use oci-layout:DIR"
@@ -31,16 +36,26 @@ func pullable(ctx context.Context, ref string, o Options) (*image, error) {
 }
 
 func pull(ctx context.Context, ref string, o Options) (*image, error) {
-	var nameOptions []name.Option
-	if o.Insecure {
-		nameOptions = append(nameOptions, name.Insecure)
+	registry := newRegistryTransport(o)
+	img, err := pullThrough(ctx, registry, ref, o)
+	if err != nil {
+		return nil, registry.failed(err)
 	}
-	parsed, err := name.ParseReference(ref, nameOptions...)
+	return img, nil
+}
+
+func pullThrough(ctx context.Context, registry *registryTransport, ref string, o Options) (*image, error) {
+	parsed, err := name.ParseReference(ref)
 	if err != nil {
 		return nil, err
 	}
-	puller, err := remote.NewPuller(
-		remote.WithContext(ctx), remote.WithAuthFromKeychain(o.Keychain), remote.WithUserAgent("olmgen"))
+	if slices.Contains(o.InsecureRegistries, parsed.Context().RegistryStr()) {
+		if parsed, err = name.ParseReference(ref, name.Insecure); err != nil {
+			return nil, err
+		}
+	}
+	puller, err := remote.NewPuller(remote.WithContext(ctx), remote.WithTransport(registry),
+		remote.WithAuthFromKeychain(o.Keychain), remote.WithUserAgent("olmgen"))
 	if err != nil {
 		return nil, err
 	}
@@ -48,11 +63,17 @@ func pull(ctx context.Context, ref string, o Options) (*image, error) {
 	if err != nil {
 		return nil, err
 	}
+	byDigest := parsed.Context().Digest(d.Digest.String())
+	if len(o.VerifyKeys) > 0 {
+		if err := verifySigned(ctx, puller, byDigest, o.VerifyKeys); err != nil {
+			return nil, err
+		}
+	}
 	img, err := remoteImage(ref, d)
 	if err != nil {
 		return nil, err
 	}
-	img.ref = parsed.Context().Digest(d.Digest.String()).String()
+	img.ref = byDigest.String()
 	return img, nil
 }
 
@@ -80,14 +101,24 @@ func remoteImage(ref string, d *remote.Descriptor) (*image, error) {
 	return resolve(ref, index, child, size)
 }
 
-// pullError adds the image's name, unless ref is empty, and a hint that fits the answer of the registry.
+// pullError adds the image's name, unless ref is empty, and a hint that fits the answer of the registry. An answer is
+// put on one line and shortened: a registry may send anything.
 func pullError(ref string, err error) error {
 	wrapped := err
-	if ref != "" {
-		wrapped = fmt.Errorf("%s: %w", ref, err)
-	}
 	var answer *transport.Error
-	if !errors.As(err, &answer) {
+	if errors.As(err, &answer) {
+		wrapped = &answerError{text.Middle(text.Printable(text.OneLine(err.Error())), 600), err}
+	}
+	if ref != "" {
+		wrapped = fmt.Errorf("%s: %w", ref, wrapped)
+	}
+	switch {
+	case errors.As(err, new(*noTLSError)), errors.As(err, new(*plainError)):
+		return manifest.WithHint(wrapped, "the registry must speak TLS, unless its host may be insecure",
+			OptionInsecureRegistries)
+	case errors.As(err, new(x509.UnknownAuthorityError)):
+		return hint(wrapped, "to trust another authority, set SSL_CERT_FILE to a file with its certificate")
+	case answer == nil:
 		return wrapped
 	}
 	switch answer.StatusCode {
@@ -99,3 +130,12 @@ func pullError(ref string, err error) error {
 	}
 	return wrapped
 }
+
+// answerError is the error that a registry answered with, as one line.
+type answerError struct {
+	text string
+	err  error
+}
+
+func (e *answerError) Error() string { return e.text }
+func (e *answerError) Unwrap() error { return e.err }

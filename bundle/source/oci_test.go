@@ -26,7 +26,7 @@ func TestPull(t *testing.T) {
 	for _, ref := range []string{"oci://%s/etcd/bundle:v1", "docker://%s/etcd/bundle:v1", "oci://%s/etcd/bundle@" + digest, "oci://%s/etcd/bundle:v1@" + digest} {
 		ref = fmt.Sprintf(ref, host)
 		t.Run(ref, func(t *testing.T) {
-			s := open(t, ref, Options{Insecure: true})
+			s := open(t, ref, plain(host))
 			same(t, "files", contents(t, s.FS), goodFiles)
 			same(t, "kind", s.Kind, "oci")
 			same(t, "digest", s.Digest, digest)
@@ -61,10 +61,10 @@ func TestPullOfAnIndex(t *testing.T) {
 			ref := host + "/etcd/index:" + test.name
 			push(t, ref, test.index)
 			if test.want != "" {
-				same(t, "error", openError(t, "oci://"+ref, Options{}), ref+": "+test.want)
+				same(t, "error", openError(t, "oci://"+ref, plain(host)), ref+": "+test.want)
 				return
 			}
-			s := open(t, "oci://"+ref, Options{})
+			s := open(t, "oci://"+ref, plain(host))
 			same(t, "files", contents(t, s.FS), goodFiles)
 			same(t, "digest", s.Digest, digestOf(t, img))
 		})
@@ -87,7 +87,7 @@ func TestPullThatFails(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			got := openError(t, "oci://"+test.ref, Options{})
+			got := openError(t, "oci://"+test.ref, plain(host))
 			if !strings.HasPrefix(got, test.ref+": ") || !strings.Contains(got, test.want) {
 				t.Errorf("got %s\nwant %s", got, test.want)
 			}
@@ -154,13 +154,16 @@ func TestPullOfWhatIsNotRight(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			host := serve(t, forBlob(test.digest, test.answer))
 			push(t, host+"/etcd/bundle:v1", img)
-			got := openError(t, "oci://"+host+"/etcd/bundle@"+digestOf(t, img), Options{})
+			got := openError(t, "oci://"+host+"/etcd/bundle@"+digestOf(t, img), plain(host))
 			if !strings.HasPrefix(got, host+"/etcd/bundle@") || !strings.Contains(got, test.want) {
 				t.Errorf("got %s\nwant %s", got, test.want)
 			}
 		})
 	}
 }
+
+// plain allows a registry of httptest, which speaks no TLS.
+func plain(host string) Options { return Options{InsecureRegistries: []string{host}} }
 
 // keychain has one name and password for everything.
 type keychain struct{}
@@ -183,13 +186,13 @@ func TestPullWithPassword(t *testing.T) {
 	ref := host + "/etcd/bundle:v1"
 	push(t, ref, goodImage(t), remote.WithAuthFromKeychain(keychain{}))
 
-	s := open(t, "oci://"+ref, Options{Keychain: keychain{}})
+	s := open(t, "oci://"+ref, Options{Keychain: keychain{}, InsecureRegistries: []string{host}})
 	same(t, "files", contents(t, s.FS), goodFiles)
 
 	t.Setenv("DOCKER_CONFIG", t.TempDir())
 	t.Setenv("REGISTRY_AUTH_FILE", "")
 	t.Setenv("XDG_RUNTIME_DIR", "")
-	got := openError(t, "oci://"+ref, Options{})
+	got := openError(t, "oci://"+ref, plain(host))
 	if !strings.HasPrefix(got, ref+": GET http://") || !strings.Contains(got, "401 Unauthorized") || !strings.Contains(got, "\nhint: log in first") {
 		t.Error(got)
 	}
@@ -208,7 +211,7 @@ func TestPullThatIsCancelled(t *testing.T) {
 		<-r.Context().Done()
 	}))
 	push(t, host+"/etcd/bundle:v1", img)
-	if _, err := Open(ctx, "oci://"+host+"/etcd/bundle:v1", Options{}); !errors.Is(err, context.Canceled) {
+	if _, err := Open(ctx, "oci://"+host+"/etcd/bundle:v1", plain(host)); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 }

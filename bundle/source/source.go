@@ -11,8 +11,12 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"net/http"
+	"time"
 
 	"github.com/google/go-containerregistry/pkg/authn"
+
+	"github.com/olmgen/olmgen/bundle/signature"
 )
 
 // The kinds of sources: the values of Source.Kind and of Options.Force.
@@ -30,10 +34,14 @@ const (
 // Options say how a reference is read. With the zero value, Open recognises the kind of a reference by its form, takes
 // credentials from the files of docker and podman, and uses the network for image references only.
 type Options struct {
-	Force    string    // a Kind; empty: recognise by form
-	Insecure bool      // registries may speak plain HTTP
-	Offline  bool      // never use the network: image references are refused
-	Stdin    io.Reader // what the reference "-" means
+	Force   string    // a Kind; empty: recognise by form
+	Offline bool      // never use the network: image references are refused
+	Stdin   io.Reader // what the reference "-" means
+
+	// InsecureRegistries are the registries, HOST or HOST:PORT, that may speak plain HTTP. ParseRegistry checks one.
+	InsecureRegistries []string
+	// VerifyKeys, if there are any, must have signed what is read: only signed images in registries are.
+	VerifyKeys signature.Keys
 
 	// The bundle in a catalog or legacy package. Version is a version or the name of a CSV.
 	Package, Channel, Version string
@@ -46,6 +54,9 @@ type Options struct {
 	Keychain authn.Keychain                   // nil: authn.DefaultKeychain
 	Limits   Limits                           // zero fields: those of DefaultLimits
 	Warn     func(format string, args ...any) // called for each warning; may be nil
+
+	transport http.RoundTripper // of tests
+	wait      time.Duration     // of tests; zero: answerTime
 }
 
 // Limits bound the unpacked files of a bundle. The other files of an image are read, but not kept, up to scanFactor
@@ -131,6 +142,9 @@ func Open(ctx context.Context, ref string, o Options) (*Source, error) {
 	open, err := opener(kind)
 	if err != nil {
 		return nil, err
+	}
+	if len(o.VerifyKeys) > 0 && kind != KindOCI && kind != KindCatalog {
+		return nil, unsigned(ref)
 	}
 	s, err := open(ctx, arg, o)
 	if err != nil {

@@ -245,6 +245,7 @@ func (x *explainer) dependencyReason(p *Planned, step *Step) string {
 			if c.kind != dependency || at < 0 {
 				continue
 			}
+			p.RequiredBy = v.entry.name
 			reason := fmt.Sprintf("required by %s: %s", v.entry.name, c.need.text)
 			if len(c.ids) > 1 {
 				reason += fmt.Sprintf("; provider %d of %d in OLM's order", at+1, len(c.ids))

@@ -37,6 +37,18 @@ func (j *judge) place(object string) (string, int) {
 			return c.File, c.Line
 		}
 	}
+	if object == "Namespace "+start.Namespace && len(start.Subscriptions) > 0 {
+		s := start.Subscriptions[0]
+		if f := j.result.Failure; f != nil {
+			for _, o := range start.Subscriptions {
+				if slices.Contains(f.subscriptions, o.Name) {
+					s = o
+					break
+				}
+			}
+		}
+		return s.File, s.Line
+	}
 	return "", 0
 }
 
@@ -139,6 +151,12 @@ func (j *judge) failed(x *explainer, namespace string) {
 	case ReasonNotSatisfiable:
 		set := x.conflict()
 		r.Failure.Conflict = texts(set)
+		for _, a := range set {
+			if a.subscription {
+				r.Failure.subscriptions = append(r.Failure.subscriptions, strings.TrimPrefix(a.id, subscriptionID("")))
+			}
+			r.Failure.Dependency = r.Failure.Dependency || a.need != nil
+		}
 		r.Failure.Help = x.help(set)
 		j.add(ruleNoSolution, catalog.Error, namespace, strings.Join(r.Failure.Help, "; or "), "%s",
 			strings.Join(r.Failure.Conflict, "; "))

@@ -26,13 +26,25 @@ type Cluster struct {
 
 // ReadObjects finds OLM's objects. Objects that name no namespace are in the one given.
 func ReadObjects(objects []*manifest.Object, namespace string) (*Cluster, error) {
+	return readObjects(objects, namespace, func(err error) error { return err })
+}
+
+// ReadValid is ReadObjects without the objects that the API server refuses.
+func ReadValid(objects []*manifest.Object) *Cluster {
+	c, _ := readObjects(objects, "", func(error) error { return nil }) // no error comes back
+	return c
+}
+
+func readObjects(objects []*manifest.Object, namespace string, fault func(error) error) (*Cluster, error) {
 	r := &objectReader{namespace: namespace, states: map[string]*State{}}
 	for _, o := range objects {
 		if o.Group() != "operators.coreos.com" {
 			continue
 		}
 		if err := r.read(o); err != nil {
-			return nil, err
+			if err = fault(err); err != nil {
+				return nil, err
+			}
 		}
 	}
 	for _, name := range slices.Sorted(func(yield func(string) bool) {
@@ -65,13 +77,13 @@ func (r *objectReader) read(o *manifest.Object) error {
 			return err
 		}
 		r.cluster.CatalogSources = append(r.cluster.CatalogSources,
-			Source{Name: c.Name, Namespace: r.in(c.Namespace), Priority: c.Spec.Priority})
+			Source{Name: c.Name, Namespace: r.in(o.Namespace), Priority: c.Spec.Priority})
 	case operatorsv1.OperatorGroupKind:
 		var g operatorsv1.OperatorGroup
 		if _, err := o.Into(&g); err != nil {
 			return err
 		}
-		s := r.state(g.Namespace)
+		s := r.state(o.Namespace)
 		s.OperatorGroups++
 		s.ExcludeGlobal = g.Annotations[excludeGlobal] == "true"
 		s.FailForward = g.UpgradeStrategy() == operatorsv1.UpgradeStrategyUnsafeFailForward
@@ -102,7 +114,7 @@ func (r *objectReader) subscription(o *manifest.Object) error {
 	if v.Spec == nil {
 		return o.Errorf("spec", "is missing")
 	}
-	s := r.state(v.Namespace)
+	s := r.state(o.Namespace)
 	s.Subscriptions = append(s.Subscriptions, Subscription{
 		Place: catalog.Place{File: o.File, Line: o.Line}, Name: v.Name, Package: v.Spec.Package,
 		Channel: v.Spec.Channel,
@@ -131,7 +143,7 @@ func (r *objectReader) csv(o *manifest.Object) error {
 		}
 		c.Properties = a.Properties
 	}
-	s := r.state(v.Namespace)
+	s := r.state(o.Namespace)
 	s.CSVs = append(s.CSVs, c)
 	return nil
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/olmgen/olmgen/catalog"
 )
 
 // Step is one InstallPlan.
@@ -33,9 +35,13 @@ type Planned struct {
 	Channel         string `json:"channel"`
 	Version         string `json:"version,omitempty"`
 	Reason          string `json:"reason,omitempty"`
+	RequiredBy      string `json:"requiredBy,omitempty"` // the CSV that it is a dependency of
 
 	entry *entry
 }
+
+// Bundle returns the bundle in the catalog.
+func (p *Planned) Bundle() *catalog.Bundle { return p.entry.bundle }
 
 // Failure is why OLM does not resolve.
 type Failure struct {
@@ -47,6 +53,10 @@ type Failure struct {
 	// changes of which each alone would let OLM resolve.
 	Conflict []string `json:"conflict,omitempty"`
 	Help     []string `json:"help,omitempty"`
+
+	Dependency bool `json:"-"` // the conflict has a dependency of a bundle
+
+	subscriptions []string // in the conflict
 }
 
 // The reasons of a Failure.

@@ -26,6 +26,10 @@ const (
 	ruleManual      = "dependency-automatic"
 )
 
+// Blocking reports whether a finding says that OLM installs an update neither now nor later, because of what else is
+// there.
+func Blocking(f catalog.Finding) bool { return f.Rule == ruleHeldBack }
+
 const inResolver = " Source: OLM, pkg/controller/registry/resolver/"
 
 // Rules returns the rules of the findings of a Result, sorted by id.

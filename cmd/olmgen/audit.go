@@ -17,12 +17,27 @@ import (
 // auditFlags are the flags that say which bundles of catalogs are read.
 type auditFlags struct {
 	options audit.Options
+	shard   string
+	output  string // of a part, or the directory of a site
 }
 
 func (f *auditFlags) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.options.Pull, "pull", false,
 		"pull the images of bundles whose objects are in no catalog and no directory")
-	registerNetwork(flags, &f.options.Source)
+	registerInsecure(flags, &f.options.Source)
+	flags.StringVar(&f.shard, "shard", "",
+		"do shard I of N (`I/N`) of the packages and write a part; see olmgen catalog merge")
+}
+
+// part returns the shard that was asked for; false if there is none.
+func (f *auditFlags) part() (shard audit.Shard, ok bool, err error) {
+	if f.shard == "" {
+		return audit.Shard{}, false, nil
+	}
+	if shard, err = audit.ParseShard(f.shard); err != nil {
+		return shard, false, &usageError{"--shard: " + err.Error(), ""}
+	}
+	return shard, true, nil
 }
 
 // load reads catalogs and directories. The function that it returns removes the progress bar.
@@ -78,42 +93,65 @@ finding of level error. The exit code is 3 if there are findings at or above
   olmgen catalog audit --format json catalog/ bundles/ | jq .totals`,
 		Args: args(1, math.MaxInt, "the catalog"),
 		RunE: func(cmd *cobra.Command, refs []string) error {
+			shard, parts, err := f.part()
+			switch {
+			case err != nil:
+				return err
+			case parts && (cmd.Flags().Changed("format") || cmd.Flags().Changed("fail-on")):
+				return &usageError{"--format and --fail-on cannot be given with --shard", "give them to olmgen catalog merge"}
+			case !parts && f.output != "":
+				return &usageError{"-o is for --shard", "the report goes to stdout"}
+			}
 			set, done, err := f.load(cmd, refs)
 			if err != nil {
 				return err
 			}
-			want := audit.Head
+			want, wanted := audit.Head, "heads"
 			if all {
-				want = audit.All
+				want, wanted = audit.All, "all versions"
+			}
+			if parts {
+				part, err := set.RunPart(cmd.Context(), shard, wanted, want)
+				done()
+				return writePart(cmd, f.output, part, err)
 			}
 			report, err := set.Run(cmd.Context(), want)
 			done()
 			if err != nil {
 				return err
 			}
-			if err := report.Print(cmd.OutOrStdout(), format); err != nil {
-				return err
-			}
-			if n := report.Totals.Failed; n > 0 {
-				fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: warning: %s cannot be read\n", plural(n, "bundle"))
-			}
-			if findings.Reaches(report.Findings(), failOn) {
-				list := report.Findings()
-				return &foundError{fmt.Sprintf("%s, %s in %s", plural(findings.Count(list, findings.Error), "error"),
-					plural(findings.Count(list, findings.Warning), "warning"),
-					plural(report.Totals.Releases, "release"))}
-			}
-			return nil
+			return printAudit(cmd, report, format, failOn)
 		},
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.BoolVar(&all, "all-versions", false, "list all releases of each package")
-	flags.Var(enum(&format, audit.Formats...), "format", joined(audit.Formats))
-	flags.Var(enum(&failOn, findings.Levels...), "fail-on",
-		"lowest level that makes the exit code 3: "+joined(findings.Levels))
+	registerAuditFormat(cmd, &format, &failOn)
 	f.register(flags)
+	flags.StringVarP(&f.output, "output", "o", "", "with --shard: `FILE` for the part, in place of stdout")
+	return cmd
+}
+
+func registerAuditFormat(cmd *cobra.Command, format *audit.Format, failOn *findings.Level) {
+	cmd.Flags().Var(enum(format, audit.Formats...), "format", joined(audit.Formats))
+	cmd.Flags().Var(enum(failOn, findings.Levels...), "fail-on",
+		"lowest level that makes the exit code 3: "+joined(findings.Levels))
 	offer(cmd, "format", words(audit.Formats))
 	offer(cmd, "fail-on", words(findings.Levels))
-	return cmd
+}
+
+// printAudit prints a report. The error says that there are findings.
+func printAudit(cmd *cobra.Command, report *audit.Report, format audit.Format, failOn findings.Level) error {
+	if err := report.Print(cmd.OutOrStdout(), format); err != nil {
+		return err
+	}
+	if n := report.Totals.Failed; n > 0 {
+		fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: warning: %s cannot be read\n", plural(n, "bundle"))
+	}
+	if findings.Reaches(report.Findings(), failOn) {
+		list := report.Findings()
+		return &foundError{fmt.Sprintf("%s, %s in %s", plural(findings.Count(list, findings.Error), "error"),
+			plural(findings.Count(list, findings.Warning), "warning"), plural(report.Totals.Releases, "release"))}
+	}
+	return nil
 }

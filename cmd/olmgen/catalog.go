@@ -28,7 +28,8 @@ cluster, what Operator Lifecycle Manager makes of them.`,
 		Args: unknownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newCatalogResolve(), newCatalogPath(), newCatalogValidate(), newCatalogAudit(), newCatalogSite())
+	cmd.AddCommand(newCatalogResolve(), newCatalogPath(), newCatalogValidate(), newCatalogAudit(), newCatalogSite(),
+		newCatalogMerge())
 	return cmd
 }
 
@@ -273,15 +274,11 @@ func openCatalogs(cmd *cobra.Command, network source.Options, values []string, g
 				s.Priority = k.Priority
 			}
 		}
-		read, err := readCatalog(cmd, c.dir, network)
+		read, err := readServed(cmd, c.dir, network)
 		if err != nil {
 			return nil, "", err
 		}
-		s.Catalog = read
-		if refusal := read.Refusal(); refusal != nil {
-			fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: warning: %s: opm does not serve this catalog: %s\n", c.dir, refusal)
-			s.Unavailable = true
-		}
+		s.Catalog, s.Unavailable = read, read.Refusal() != nil
 		sources = append(sources, s)
 	}
 	for _, k := range known {
@@ -297,6 +294,18 @@ func openCatalogs(cmd *cobra.Command, network source.Options, values []string, g
 		sources = append(sources, k)
 	}
 	return sources, global, nil
+}
+
+// readServed reads a catalog, and warns about one that opm does not serve.
+func readServed(cmd *cobra.Command, dir string, network source.Options) (*fbc.Catalog, error) {
+	read, err := readCatalog(cmd, dir, network)
+	if err != nil {
+		return nil, err
+	}
+	if refusal := read.Refusal(); refusal != nil {
+		fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: warning: %s: opm does not serve this catalog: %s\n", dir, refusal)
+	}
+	return read, nil
 }
 
 func newCatalogValidate() *cobra.Command {

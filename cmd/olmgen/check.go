@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/olmgen/olmgen/bundle/source"
+	fbc "github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/manifest/tree"
 	"github.com/olmgen/olmgen/review/groups"
@@ -39,11 +40,18 @@ together describe one cluster. If two groups provide the same APIs to a
 namespace, the one with the older CSV keeps them. Age is creationTimestamp, then
 the order of paths and files.
 
+--catalog says what a CatalogSource serves. Each Subscription is then judged by
+the catalog that it names, with the resolver of olmgen catalog resolve: a source,
+package, channel or dependency that is missing is an error in OLM's words, and
+so is an update that OLM holds back. DIR without NAMESPACE/NAME= is the content
+of every catalog that is not given by name.
+
 The exit code is 3 if there are findings at or above --fail-on. A CSV that OLM
 fails is an error.`,
 		Example: `  olmgen check clusters/prod
   kubectl get ns,og,csv,sub -A -o yaml | olmgen check -
   kustomize build . | olmgen check --catalog catalog/ -
+  olmgen check --catalog olm/operatorhubio-catalog=configs/ clusters/prod
   olmgen check --format sarif . > olmgen.sarif`,
 		Args: args(1, math.MaxInt, "the path"),
 		RunE: f.run,
@@ -66,7 +74,13 @@ func (f *checkFlags) register(flags *pflag.FlagSet) {
 		&f.catalogs,
 		"catalog",
 		nil,
-		"file-based catalog, a `DIR` or file, that Subscriptions install from; may be repeated",
+		"content of a CatalogSource, `[NAMESPACE/NAME=]DIR[,priority=N]`; without a name, of all others; may be repeated",
+	)
+	flags.StringVar(
+		&f.options.Catalogs.Global,
+		"global-namespace",
+		"",
+		"`NAMESPACE` whose catalogs serve all namespaces (default: openshift-marketplace if a catalog is in it, else olm)",
 	)
 	flags.StringVar(&f.kube, "kube-version", "", "`VERSION` of Kubernetes, which CSVs need (spec.minKubeVersion)")
 	f.report.register(flags)
@@ -87,13 +101,6 @@ func (f *checkFlags) run(cmd *cobra.Command, paths []string) error {
 		}
 		f.options.Kube = kube
 	}
-	for _, c := range f.catalogs {
-		catalog, err := source.ReadCatalog(cmd.Context(), c, source.Options{})
-		if err != nil {
-			return err
-		}
-		f.options.Catalogs = append(f.options.Catalogs, catalog)
-	}
 	t, err := tree.Read(cmd.Context(), paths, tree.Options{Stdin: cmd.InOrStdin()})
 	if err != nil {
 		return err
@@ -101,7 +108,13 @@ func (f *checkFlags) run(cmd *cobra.Command, paths []string) error {
 	if err := requireObjects(t); err != nil {
 		return err
 	}
-	r := groups.Check(t, f.options)
+	if f.options.Catalogs, err = f.open(cmd); err != nil {
+		return err
+	}
+	r, err := groups.Check(cmd.Context(), t, f.options)
+	if err != nil {
+		return err
+	}
 	if r.Findings, err = f.report.known(cmd.ErrOrStderr(), r.Findings, true); err != nil {
 		return err
 	}
@@ -113,4 +126,32 @@ func (f *checkFlags) run(cmd *cobra.Command, paths []string) error {
 		r.Findings,
 		plural(len(t.Objects), "object")+" of "+plural(t.Files, "file"),
 	)
+}
+
+// open reads the catalogs.
+func (f *checkFlags) open(cmd *cobra.Command) (groups.Catalogs, error) {
+	c := f.options.Catalogs
+	var named []string
+	var others []*fbc.Catalog
+	for _, value := range f.catalogs {
+		parsed, err := parseCatalog(value)
+		if err != nil {
+			return c, err
+		}
+		if parsed.namespace != "" {
+			named = append(named, value)
+			continue
+		}
+		read, err := readServed(cmd, parsed.dir, source.Options{})
+		if err != nil {
+			return c, err
+		}
+		others = append(others, read)
+	}
+	if len(others) > 0 {
+		c.Others = fbc.Join(others...)
+	}
+	var err error
+	c.Sources, _, err = openCatalogs(cmd, source.Options{}, named, c.Global, nil)
+	return c, err
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"maps"
 	"path"
 	"path/filepath"
@@ -58,7 +57,7 @@ func (f *convertFlags) run(cmd *cobra.Command, dir string) error {
 		return err
 	}
 	stderr := cmd.ErrOrStderr()
-	f.source.Warn = func(format string, args ...any) { fmt.Fprintf(stderr, "olmgen: warning: "+format+"\n", args...) }
+	f.source.Warn = warnOn(stderr)
 	bundles, err := source.Convert(cmd.Context(), dir, f.source)
 	if err != nil {
 		return err

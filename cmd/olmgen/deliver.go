@@ -18,6 +18,9 @@ var (
 
 // deliver prints the warnings and writes or compares the files.
 func (f *renderFlags) deliver(cmd *cobra.Command, r *config.Rendered) error {
+	if err := f.findPaths(cmd, r); err != nil {
+		return err
+	}
 	if err := f.say(cmd, r); err != nil {
 		return err
 	}
@@ -42,14 +45,29 @@ func (f *renderFlags) deliver(cmd *cobra.Command, r *config.Rendered) error {
 	return f.write(cmd, r.Files, r.Sources, r)
 }
 
+// findPaths adds warnings about operators that OLM would not update in one step from the version in the directory. A
+// directory that cannot be read is an error of what follows.
+func (f *renderFlags) findPaths(cmd *cobra.Command, r *config.Rendered) error {
+	if f.output == output.Stdout {
+		return nil
+	}
+	recorded, err := output.RecordedSources(f.output)
+	if err != nil || len(recorded) == 0 {
+		return nil //nolint:nilerr // see above
+	}
+	warnings, err := r.PathWarnings(cmd.Context(), recorded)
+	r.Warnings = append(r.Warnings, warnings...)
+	return err
+}
+
 // say prints warnings and, where files are written, notes; with --strict warnings are an error.
 func (f *renderFlags) say(cmd *cobra.Command, r *config.Rendered) error {
 	for _, w := range r.Warnings {
-		fmt.Fprintln(cmd.ErrOrStderr(), "olmgen: warning: "+w.String()+class(w.Class))
+		fmt.Fprintln(cmd.ErrOrStderr(), "olmgen: warning: "+indented(w.String())+class(w.Class))
 	}
 	for _, n := range r.Notes {
 		if !f.check { // they are about what is rendered, and were read when it was
-			fmt.Fprintln(cmd.ErrOrStderr(), "olmgen: note: "+n.String())
+			fmt.Fprintln(cmd.ErrOrStderr(), "olmgen: note: "+indented(n.String()))
 		}
 	}
 	return f.refuseWarnings(len(r.Warnings))

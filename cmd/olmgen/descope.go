@@ -123,11 +123,11 @@ func readInstalls(ctx context.Context, w io.Writer, b *bundle.Bundle, dir string
 	}
 	saySkipped(w, t)
 	for _, err := range t.Faults {
-		fmt.Fprintf(w, "olmgen: warning: %v\n", err)
+		fmt.Fprintln(w, "olmgen: warning: "+indented(err.Error()))
 	}
 	found, unreadable := installs.Find(t, b)
 	for _, err := range unreadable {
-		fmt.Fprintf(w, "olmgen: warning: %v\n", err)
+		fmt.Fprintln(w, "olmgen: warning: "+indented(err.Error()))
 	}
 	return found, nil
 }

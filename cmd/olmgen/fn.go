@@ -34,16 +34,14 @@ internal.config.kubernetes.io/path or, without one, to the working directory.`,
 			for _, r := range results {
 				switch r.Severity {
 				case krm.Warning:
-					fmt.Fprintln(cmd.ErrOrStderr(), "olmgen: warning: "+r.Message)
+					fmt.Fprintln(cmd.ErrOrStderr(), "olmgen: warning: "+indented(r.Message))
 				case krm.Info:
-					fmt.Fprintln(cmd.ErrOrStderr(), "olmgen: note: "+r.Message)
+					fmt.Fprintln(cmd.ErrOrStderr(), "olmgen: note: "+indented(r.Message))
 				}
 			}
 			return err
 		},
 	}
-	flags := cmd.Flags()
-	flags.BoolVar(&o.Source.Offline, "offline", false, "never use the network")
-	flags.BoolVar(&o.Source.Insecure, "insecure", false, "allow registries without TLS")
+	registerNetwork(cmd.Flags(), &o.Source)
 	return cmd
 }

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"math"
+	"runtime"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -85,17 +87,24 @@ func (f *imagesFlags) run(cmd *cobra.Command, refs []string) error {
 		return err
 	}
 	failed := 0
-	for _, s := range sources {
-		of, err := f.list(cmd, s.ref, s.options)
-		switch {
-		case err == nil:
-			list = append(list, of...)
-		case len(sources) == 1 || cmd.Context().Err() != nil:
-			return err
-		default:
-			sayError(cmd, cmd.ErrOrStderr(), err)
-			failed++
-		}
+	err = inOrder(f.workers(), len(sources), func(i int) *listed { return f.listOne(cmd, sources[i], len(sources)) },
+		func(_ int, of *listed) error {
+			if _, err := cmd.ErrOrStderr().Write(of.said.Bytes()); err != nil {
+				return err
+			}
+			switch {
+			case of.err == nil:
+				list = append(list, of.images...)
+			case len(sources) == 1 || cmd.Context().Err() != nil:
+				return of.err
+			default:
+				sayError(cmd, cmd.ErrOrStderr(), of.err)
+				failed++
+			}
+			return nil
+		})
+	if err != nil {
+		return err
 	}
 	if f.unpinned {
 		list = images.Unpinned(list)
@@ -112,8 +121,30 @@ func (f *imagesFlags) run(cmd *cobra.Command, refs []string) error {
 	return nil
 }
 
-func (f *imagesFlags) list(cmd *cobra.Command, ref string, o source.Options) ([]images.Image, error) {
-	opened, err := openBundle(cmd, ref, o, bundle.ReadOptions{AllowUnsupported: true})
+// workers returns how many sources are read at the same time. The output does not depend on it.
+func (f *imagesFlags) workers() int { return runtime.GOMAXPROCS(0) }
+
+// listed is what one of several sources has, with the warnings about it.
+type listed struct {
+	images []images.Image
+	err    error
+	said   bytes.Buffer
+}
+
+func (f *imagesFlags) listOne(cmd *cobra.Command, s namedSource, of int) *listed {
+	out := new(listed)
+	own := *cmd // with warnings of its own, because several sources are read at the same time
+	own.SetErr(&out.said)
+	o := bundle.ReadOptions{AllowUnsupported: true}
+	if of > 1 {
+		o.Workers = 1
+	}
+	out.images, out.err = f.list(&own, s.ref, s.options, o)
+	return out
+}
+
+func (f *imagesFlags) list(cmd *cobra.Command, ref string, o source.Options, r bundle.ReadOptions) ([]images.Image, error) {
+	opened, err := openBundle(cmd, ref, o, r)
 	if err != nil {
 		return nil, err
 	}

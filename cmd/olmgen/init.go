@@ -16,7 +16,6 @@ import (
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/bundle/source"
 	"github.com/olmgen/olmgen/config"
-	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
 )
 
@@ -157,31 +156,8 @@ func (f *initFlags) text(cmd *cobra.Command, name string, bundles []config.InitB
 
 // write writes the whole file or nothing. It replaces a file only with --force or --append.
 func (f *initFlags) write(cmd *cobra.Command, data []byte) error {
-	dir := filepath.Dir(f.output)
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
-	}
-	file, err := os.CreateTemp(dir, ".olmgen-init-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(file.Name())
-	_, err = file.Write(data)
-	if err := errors.Join(err, file.Chmod(0o644), file.Close()); err != nil {
-		return err
-	}
-	place := os.Link
-	if f.force || f.append {
-		place = os.Rename
-	}
-	err = place(file.Name(), f.output)
-	if info, statErr := os.Stat(f.output); err != nil && statErr == nil && info.IsDir() {
-		return manifest.WithHint(fmt.Errorf("%s is a directory", f.output), "name a file with -o")
-	}
-	if errors.Is(err, fs.ErrExist) {
-		return manifest.WithHint(fmt.Errorf("%s is there already", f.output),
-			"name another with -o, or give --append to add to it or --force to overwrite it")
-	}
+	err := writeFile(f.output, data, f.force || f.append, 0o644,
+		"name another with -o, or give --append to add to it or --force to overwrite it")
 	if err != nil {
 		return err
 	}

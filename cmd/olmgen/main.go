@@ -45,7 +45,8 @@ func main() {
 // run is the whole command. Data goes to stdout. Messages go to stderr: lower case, "olmgen: " first, no final
 // period, with a "hint: " line where there is a next step.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	root := newRoot()
+	stderr = &messageWriter{stderr}
+	root := newRoot(args...)
 	root.SetArgs(args)
 	root.SetIn(stdin)
 	root.SetOut(stdout)
@@ -80,7 +81,7 @@ func sayError(cmd *cobra.Command, stderr io.Writer, err error) {
 	if errors.As(err, &warned) {
 		for _, w := range warned.Warnings {
 			fmt.Fprintln(stderr,
-				"olmgen: warning: "+config.Say(w.Error.Error(), w.Options, flagsOf(cmd))+class(w.Class))
+				"olmgen: warning: "+indented(config.Say(w.Error.Error(), w.Options, flagsOf(cmd)))+class(w.Class))
 		}
 	}
 	if q, ok := stderr.(*quietWriter); ok {
@@ -91,9 +92,9 @@ func sayError(cmd *cobra.Command, stderr io.Writer, err error) {
 	if errors.As(err, &declared) {
 		hint = "write olmgen render -f " + declared.File
 	}
-	fmt.Fprintln(stderr, "olmgen: "+text)
+	fmt.Fprintln(stderr, "olmgen: "+indented(text))
 	if hint != "" {
-		fmt.Fprintln(stderr, "hint: "+hint)
+		fmt.Fprintln(stderr, "hint: "+indented(hint))
 	}
 }
 
@@ -101,8 +102,13 @@ func sayError(cmd *cobra.Command, stderr io.Writer, err error) {
 func flagsOf(cmd *cobra.Command) func(manifest.Option) string {
 	return func(o manifest.Option) string {
 		name := config.FlagOf(o)
-		if o == output.OptionForce {
+		switch o {
+		case output.OptionForce:
 			name = "--force"
+		case source.OptionInsecureRegistries:
+			name = "--insecure-registry"
+		case source.OptionVerifyKeys:
+			name = "--verify-key"
 		}
 		if cmd.Flags().Lookup(strings.TrimPrefix(name, "--")) == nil {
 			return ""
@@ -117,7 +123,52 @@ type usageError struct{ msg, hint string }
 func (e *usageError) Error() string { return e.msg }
 func (e *usageError) Hint() string  { return e.hint }
 
-func newRoot() *cobra.Command {
+// commands are all commands, by the names that newRoot gives them and below the headings of the help.
+var commands = []struct {
+	group, name string
+	make        func() *cobra.Command
+}{
+	{"Render", "render", newRender},
+	{"Render", "descope", newDescope},
+	{"Render", "init", newInit},
+	{"Render", "update", newUpdate},
+	{"Render", "adopt", newAdopt},
+	{"Render", "fn", newFn},
+	{"Render", "convert", newConvert},
+	{"Review", "permissions", newPermissions},
+	{"Review", "diff", newDiff},
+	{"Review", "history", newHistory},
+	{"Review", "graph", newGraph},
+	{"Review", "check", newCheck},
+	{"Review", "lint", newLint},
+	{"Review", "validate", newValidate},
+	{"Review", "images", newImages},
+	{"Review", "installer-rbac", newInstallerRBAC},
+	{"Catalogs", "catalog", newCatalog},
+	{"", "version", newVersion},
+}
+
+// addCommands adds the command that a command line names first, or all of them: the hundreds of flags of all commands
+// cost more time than olmgen version needs.
+func addCommands(root *cobra.Command, args []string) {
+	chosen := commands
+	for i, c := range commands {
+		if len(args) > 0 && c.name == args[0] {
+			chosen = commands[i : i+1]
+		}
+	}
+	for _, c := range chosen {
+		if c.group != "" && !root.ContainsGroup(c.group) {
+			root.AddGroup(&cobra.Group{ID: c.group, Title: c.group})
+		}
+		cmd := c.make()
+		cmd.GroupID = c.group
+		root.AddCommand(cmd)
+	}
+}
+
+// newRoot returns the command with all its subcommands, or with those that a command line needs.
+func newRoot(args ...string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "olmgen",
 		Short: "Render operator bundles as plain Kubernetes manifests",
@@ -154,25 +205,12 @@ can be committed to Git and reviewed as a diff.`,
 	root.InitDefaultVersionFlag()
 	root.Flags().Lookup("version").Usage = "print the version of olmgen"
 	root.SetUsageFunc(printUsage)
-	addCommands(root, "Render", newRender(), newDescope(), newInit(), newFn(), newConvert())
-	addCommands(root, "Review", newPermissions(), newDiff(), newHistory(), newGraph(), newCheck(), newLint(),
-		newValidate(), newImages(), newInstallerRBAC())
-	addCommands(root, "Catalogs", newCatalog())
-	root.AddCommand(newVersion())
+	addCommands(root, args)
 	root.SetHelpCommand(newHelp(root))
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	refuseUnknownWords(root)
 	return root
-}
-
-// addCommands adds commands below a heading of the help.
-func addCommands(root *cobra.Command, title string, commands ...*cobra.Command) {
-	root.AddGroup(&cobra.Group{ID: title, Title: title})
-	for _, c := range commands {
-		c.GroupID = title
-		root.AddCommand(c)
-	}
 }
 
 // refuseUnknownWords makes the completion command refuse words that name no shell. Cobra accepts any word.

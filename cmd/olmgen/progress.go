@@ -11,6 +11,9 @@ import (
 
 // progress shows on a terminal how many of several bundles have been read; done removes it. Elsewhere it does nothing.
 func progress(stderr io.Writer) (step func(total int), done func()) {
+	if m, ok := stderr.(*messageWriter); ok {
+		stderr = m.w
+	}
 	file, ok := stderr.(*os.File)
 	if !ok || !term.IsTerminal(int(file.Fd())) {
 		return nil, func() {}

@@ -19,7 +19,7 @@ import (
 // renderFlags are the flags of a command that renders: those that fill a RenderConfig, and those about the run.
 type renderFlags struct {
 	options *config.Flags
-	source  source.Options // Offline and Insecure
+	source  source.Options // what registerNetwork fills
 	files   []string
 	output  string
 	check   bool

@@ -195,9 +195,13 @@ func (f *renderFlags) reviewConfig(cmd *cobra.Command, file string) (*reviewed, 
 	if err != nil {
 		return nil, err
 	}
+	return f.reviewDeclared(cmd, declaration{Config: c, file: file, dir: dir})
+}
+
+func (f *renderFlags) reviewDeclared(cmd *cobra.Command, d declaration) (*reviewed, error) {
 	one := *f
-	one.check = false
-	all, err := one.renderDeclared(cmd, declaration{Config: c, file: file, dir: dir, output: output.Stdout})
+	one.check, d.output = false, output.Stdout
+	all, err := one.renderDeclared(cmd, d)
 	if err != nil {
 		return nil, err
 	}
@@ -212,7 +216,7 @@ func (f *renderFlags) reviewConfig(cmd *cobra.Command, file string) (*reviewed, 
 					"in the report\n", o.Name)
 		}
 	}
-	r.Operator = permissions.Operator{Name: filepath.ToSlash(file)}
+	r.Operator = permissions.Operator{Name: filepath.ToSlash(d.file)}
 	r.under(func(i int, name string) string { return pathIn(all.Opened[i].Ref, name) })
 	return r, nil
 }

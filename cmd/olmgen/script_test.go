@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 }
 
 // TestScripts runs testdata/script: each script is a session at the command line, with its files below it and the example's bundles in
-// the directories bundle and bundle-v0.1.0.
+// the directories bundle and bundle-v0.1.0, and a dump of a cluster with it in adopt.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
@@ -46,6 +46,10 @@ func TestScripts(t *testing.T) {
 			env.Setenv("REGISTRY", strings.TrimPrefix(server.URL, "http://"))
 			example := filepath.Join("..", "..", "examples", "memcached-operator")
 			if err := os.CopyFS(filepath.Join(env.WorkDir, "bundle-v0.1.0"), os.DirFS(filepath.Join(example, "bundle-v0.1.0"))); err != nil {
+				return err
+			}
+			cluster := filepath.Join("..", "..", "examples", "adopt")
+			if err := os.CopyFS(filepath.Join(env.WorkDir, "adopt"), os.DirFS(cluster)); err != nil {
 				return err
 			}
 			return os.CopyFS(filepath.Join(env.WorkDir, "bundle"), os.DirFS(filepath.Join(example, "bundle")))

@@ -13,7 +13,6 @@ import (
 
 func newCatalogSite() *cobra.Command {
 	f := auditFlags{}
-	var dir string
 	options := site.Options{Command: renderCommand}
 	force := false
 	cmd := &cobra.Command{
@@ -33,37 +32,50 @@ Without objects, what a package may do and what changed are not known.`,
   olmgen catalog site --pull --title "Our operators" catalog/ -o public/`,
 		Args: args(1, math.MaxInt, "the catalog"),
 		RunE: func(cmd *cobra.Command, refs []string) error {
-			if dir == "" || dir == output.Stdout {
+			shard, parts, err := f.part()
+			if err != nil {
+				return err
+			}
+			if f.output == "" || f.output == output.Stdout {
 				return &usageError{"-o is missing", "name the directory of the site"}
 			}
 			set, done, err := f.load(cmd, refs)
 			if err != nil {
 				return err
 			}
+			if parts {
+				part, err := site.RenderPart(cmd.Context(), set, shard, options)
+				done()
+				return writePart(cmd, f.output, part, err)
+			}
 			s, err := site.Render(cmd.Context(), set, options)
 			done()
 			if err != nil {
 				return err
 			}
-			result, err := output.Write(dir, s.Files, output.WriteOptions{Sources: s.Sources, Force: force})
-			if err != nil {
-				return err
-			}
-			report(cmd.ErrOrStderr(), dir, result)
-			if s.Failed > 0 {
-				fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: warning: %s cannot be read\nhint: the pages say why\n",
-					plural(s.Failed, "bundle"))
-			}
-			return nil
+			return writeSite(cmd, f.output, s, force)
 		},
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.StringVarP(&dir, "output", "o", "", "`DIR` of the site")
+	flags.StringVarP(&f.output, "output", "o", "", "`DIR` of the site; with --shard the file for the part")
 	flags.StringVar(&options.Title, "title", "Operators", "`TITLE` of the index")
 	flags.BoolVar(&force, "force", false, "overwrite pages that were edited by hand")
 	f.register(flags)
 	return cmd
+}
+
+func writeSite(cmd *cobra.Command, dir string, s *site.Site, force bool) error {
+	result, err := output.Write(dir, s.Files, output.WriteOptions{Sources: s.Sources, Force: force})
+	if err != nil {
+		return err
+	}
+	report(cmd.ErrOrStderr(), dir, result)
+	if s.Failed > 0 {
+		fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: warning: %s cannot be read\nhint: the pages say why\n",
+			plural(s.Failed, "bundle"))
+	}
+	return nil
 }
 
 // renderCommand returns the command that renders a release of a site.

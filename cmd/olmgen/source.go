@@ -3,12 +3,15 @@ package main
 import (
 	"fmt"
 	"io"
+	"os"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/bundle/signature"
 	"github.com/olmgen/olmgen/bundle/source"
 	"github.com/olmgen/olmgen/config"
 )
@@ -70,13 +73,67 @@ func (f *sourceFlags) given() source.Options {
 	return o
 }
 
-// registerNetwork adds the flags about registries.
+// registerNetwork adds the flags about registries. They are not in a RenderConfig: who writes one must not be able to
+// have passwords sent without TLS, or to leave out a check of signatures.
 func registerNetwork(flags *pflag.FlagSet, o *source.Options) {
 	flags.BoolVar(&o.Offline, "offline", false, "never use the network")
-	flags.BoolVar(&o.Insecure, "insecure", false, "allow registries without TLS")
-	place(flags, config.TopicSource, "offline", "insecure")
-	nameOnly(flags, "offline", "insecure")
+	registerInsecure(flags, o)
+	flags.Var(&keyFiles{o: o}, "verify-key",
+		"read only images in registries that the public key in `FILE` has signed, as cosign signs; may be repeated, "+
+			"and then one of the keys is enough")
+	place(flags, config.TopicSource, "offline", "verify-key")
+	nameOnly(flags, "offline", "verify-key")
 	o.Catalogs = &source.Catalogs{} // a command reads an image once
+}
+
+// registerInsecure adds the flag that allows registries without TLS.
+func registerInsecure(flags *pflag.FlagSet, o *source.Options) {
+	flags.Var(&registryHosts{o: o}, "insecure-registry",
+		"speak to the registry `HOST` without TLS too, for example localhost:5000; may be repeated")
+	place(flags, config.TopicSource, "insecure-registry")
+	nameOnly(flags, "insecure-registry")
+}
+
+// registryHosts is the flag that fills source.Options.InsecureRegistries.
+type registryHosts struct{ o *source.Options }
+
+func (h *registryHosts) String() string {
+	if h.o == nil {
+		return ""
+	}
+	return strings.Join(h.o.InsecureRegistries, ",")
+}
+func (h *registryHosts) Type() string { return "host" }
+
+func (h *registryHosts) Set(host string) error {
+	if err := source.ParseRegistry(host); err != nil {
+		return err
+	}
+	h.o.InsecureRegistries = append(h.o.InsecureRegistries, host)
+	return nil
+}
+
+// keyFiles is the flag that fills source.Options.VerifyKeys.
+type keyFiles struct {
+	o     *source.Options
+	files []string
+}
+
+func (k *keyFiles) String() string { return strings.Join(k.files, ",") }
+func (k *keyFiles) Type() string   { return "file" }
+
+func (k *keyFiles) Set(file string) error {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	keys, err := signature.ParseKeys(data)
+	if err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	k.files = append(k.files, file)
+	k.o.VerifyKeys = append(k.o.VerifyKeys, keys...)
+	return nil
 }
 
 // openBundle opens a source and reads the bundle in it, which must be the one asked for. It prints warnings about the
@@ -93,7 +150,9 @@ func openBundle(cmd *cobra.Command, ref string, o source.Options, read bundle.Re
 
 // warnOn returns what prints a warning.
 func warnOn(stderr io.Writer) func(format string, args ...any) {
-	return func(format string, args ...any) { fmt.Fprintf(stderr, "olmgen: warning: "+format+"\n", args...) }
+	return func(format string, args ...any) {
+		fmt.Fprintln(stderr, "olmgen: warning: "+indented(fmt.Sprintf(format, args...)))
+	}
 }
 
 // sayDigest prints the digest of an image.

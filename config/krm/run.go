@@ -23,7 +23,7 @@ import (
 
 // Options configure Run.
 type Options struct {
-	Source source.Options // only Offline, Insecure and Keychain are used
+	Source source.Options // only Offline, InsecureRegistries, VerifyKeys and Keychain are used
 }
 
 // Run reads a ResourceList, renders its functionConfig, a RenderConfig, and writes the ResourceList with the rendered

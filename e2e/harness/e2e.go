@@ -61,9 +61,9 @@ func every[T any](n int, all []T) (some []T) {
 // e2e runs all checks, or those that are named.
 func (o options) e2e(ctx context.Context, names []string) error {
 	checks := map[string]func(context.Context, material) error{"dry-run": o.dryRuns, "apply": o.applies,
-		"upgrade": o.upgrades, "access": o.access, "crs": o.customResources}
+		"upgrade": o.upgrades, "access": o.access, "crs": o.customResources, "adopt": o.adopt}
 	if len(names) == 0 {
-		names = []string{"dry-run", "apply", "upgrade", "access", "crs"}
+		names = []string{"dry-run", "apply", "upgrade", "access", "crs", "adopt"}
 	}
 	for _, name := range names {
 		if checks[name] == nil {

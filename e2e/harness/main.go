@@ -46,7 +46,7 @@ func main() {
 	}
 }
 
-const usage = "usage: harness [flags] live|e2e [dry-run] [apply] [upgrade] [access] [crs]"
+const usage = "usage: harness [flags] live|e2e [dry-run] [apply] [upgrade] [access] [crs] [adopt]"
 
 func run(ctx context.Context, args []string, o options) error {
 	switch {

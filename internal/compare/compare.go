@@ -97,3 +97,15 @@ func maskPair(want, got Object, targets []string) {
 		}
 	}
 }
+
+// Pair returns both sides of one object as Differences compares them. It reports false for an object that is not
+// compared. Targets are not masked: another selector of namespaces is a difference.
+func Pair(want, got Object) (Object, Object, bool) {
+	w, ok := Normalize(want)
+	g, alsoOK := Normalize(got)
+	if !ok || !alsoOK {
+		return nil, nil, false
+	}
+	maskPair(w, g, nil)
+	return w, g, true
+}

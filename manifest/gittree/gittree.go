@@ -7,14 +7,12 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"strings"
 
-	"github.com/go-git/go-git/v5"
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
-	"github.com/go-git/go-git/v5/plumbing/object"
+	"github.com/go-git/go-git/v5/storage/filesystem"
 
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -24,9 +22,9 @@ const MaxBytes = 1 << 30
 
 // Repository is a repository with a path in it.
 type Repository struct {
-	repo *git.Repository
-	path string // as it was given
-	in   string // in the repository, with slashes; "." is all of it
+	store *filesystem.Storage
+	path  string // as it was given
+	in    string // in the repository, with slashes; "." is all of it
 }
 
 // Open opens the repository that a path is in. The path itself need not exist.
@@ -50,27 +48,20 @@ func Open(name string) (*Repository, error) {
 	if err != nil {
 		return nil, err
 	}
-	repo, err := git.PlainOpenWithOptions(from, &git.PlainOpenOptions{DetectDotGit: true, EnableDotGitCommonDir: true})
-	if bare, err2 := git.PlainOpen(from); errors.Is(err, git.ErrRepositoryNotExists) && err2 == nil {
-		repo, err = bare, nil
-	}
-	if errors.Is(err, git.ErrRepositoryNotExists) {
+	work, store, err := find(from)
+	if errors.Is(err, errNoRepository) {
 		return nil, &manifest.Error{File: filepath.ToSlash(name), Msg: "is in no Git repository",
 			Tip: "name a path in the work tree of one"}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: the Git repository cannot be read: %w", name, err)
 	}
-	tree, err := repo.Worktree()
-	if errors.Is(err, git.ErrIsBareRepository) {
+	if work == "" {
 		return nil,
 			&manifest.Error{File: filepath.ToSlash(name), Msg: "the Git repository is bare: it has no work tree",
 				Tip: "name a path in a clone of it"}
 	}
-	if err != nil {
-		return nil, err
-	}
-	root, err := filepath.EvalSymlinks(tree.Filesystem.Root())
+	root, err := filepath.EvalSymlinks(work)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +69,7 @@ func Open(name string) (*Repository, error) {
 	if err != nil || !filepath.IsLocal(rel) {
 		return nil, fmt.Errorf("%s is not in the work tree of %s", name, root)
 	}
-	return &Repository{repo, name, filepath.ToSlash(rel)}, nil
+	return &Repository{store, name, filepath.ToSlash(rel)}, nil
 }
 
 // Checkout writes what a revision has into an empty directory: the path alone, or with whole everything, because a file
@@ -89,66 +80,49 @@ func (r *Repository) Checkout(rev, dir string, whole bool) (string, error) {
 		return "", err
 	}
 	target := filepath.Join(dir, filepath.FromSlash(r.in))
-	if r.in != "." {
-		entry, err := tree.FindEntry(r.in)
-		if err != nil {
-			return "", &manifest.Error{File: filepath.ToSlash(r.path), Msg: fmt.Sprintf("is not in revision %q", rev),
-				Tip: "it is newer, or has another name there"}
-		}
-		if !whole && entry.Mode != filemode.Dir {
-			file, err := tree.File(r.in)
-			if err != nil {
-				return "", r.broken(rev, err)
-			}
-			w := writer{left: MaxBytes}
-			return target, r.wrapped(rev, w.file(file, target))
-		}
-		if !whole {
-			if tree, err = tree.Tree(r.in); err != nil {
-				return "", r.broken(rev, err)
-			}
-			dir = target
-		}
+	at, err := r.lookUp(tree, r.in)
+	if errors.Is(err, errNoEntry) {
+		return "", &manifest.Error{File: filepath.ToSlash(r.path), Msg: fmt.Sprintf("is not in revision %q", rev),
+			Tip: "it is newer, or has another name there"}
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", err
+	if err != nil {
+		return "", r.broken(rev, err)
 	}
-	w := writer{left: MaxBytes}
-	return target, r.wrapped(rev, tree.Files().ForEach(func(f *object.File) error {
-		name := path.Clean(f.Name)
-		if !fs.ValidPath(name) || !filepath.IsLocal(filepath.FromSlash(name)) {
-			return fmt.Errorf("%q is no path", f.Name)
-		}
-		return w.file(f, filepath.Join(dir, filepath.FromSlash(name)))
-	}))
+	w := writer{repo: r, left: MaxBytes, entries: maxEntries}
+	if !whole && at.mode != filemode.Dir {
+		err = w.file(at, target)
+	} else if !whole {
+		err = w.tree(at.hash, target, 0)
+	} else {
+		err = w.tree(tree, dir, 0)
+	}
+	if err != nil {
+		return "", r.broken(rev, err)
+	}
+	return target, nil
 }
 
 // tree returns the tree of a revision.
-func (r *Repository) tree(rev string) (*object.Tree, error) {
-	hash, err := r.repo.ResolveRevision(plumbing.Revision(rev))
-	if err != nil {
+func (r *Repository) tree(rev string) (plumbing.Hash, error) {
+	c, err := r.resolve(rev)
+	if errors.Is(err, errNoRevision) {
 		e := &manifest.Error{File: filepath.ToSlash(r.path),
 			Msg: fmt.Sprintf("the Git repository has no revision %q", rev),
 			Tip: "name a branch, a tag or a commit"}
 		if r.shallow() {
 			e.Tip = "the repository is shallow: fetch its whole history; actions/checkout does so with fetch-depth: 0"
 		}
-		return nil, e
+		return plumbing.ZeroHash, e
 	}
-	commit, err := r.repo.CommitObject(*hash)
 	if err != nil {
-		return nil, r.broken(rev, err)
+		return plumbing.ZeroHash, r.broken(rev, err)
 	}
-	tree, err := commit.Tree()
-	if err != nil {
-		return nil, r.broken(rev, err)
-	}
-	return tree, nil
+	return c.tree, nil
 }
 
 // shallow reports whether the history of the repository ends early.
 func (r *Repository) shallow() bool {
-	list, err := r.repo.Storer.Shallow()
+	list, err := r.store.Shallow()
 	return err == nil && len(list) > 0
 }
 
@@ -163,28 +137,59 @@ func (r *Repository) broken(rev string, err error) error {
 	return fmt.Errorf("%s: revision %q: %w", r.path, rev, err)
 }
 
-func (r *Repository) wrapped(rev string, err error) error {
-	if err == nil {
-		return nil
-	}
-	return r.broken(rev, err)
+// writer writes files until they are too many.
+type writer struct {
+	repo    *Repository
+	left    int64
+	entries int
 }
 
-// writer writes files until they are too many.
-type writer struct{ left int64 }
+// tree writes what a tree has. Every tree with a hash of its own is written as often as it is named, so that a small
+// repository can have billions of files: there is a limit.
+func (w *writer) tree(hash plumbing.Hash, dir string, depth int) error {
+	list, err := w.repo.entries(hash)
+	if err != nil {
+		return err
+	}
+	if w.entries -= len(list); w.entries < 0 || depth > maxDepth {
+		return fmt.Errorf("more than %d files, or directories deeper than %d", maxEntries, maxDepth)
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	for _, e := range list {
+		if !fs.ValidPath(e.name) || strings.Contains(e.name, "/") || !filepath.IsLocal(e.name) || e.name == "." {
+			return fmt.Errorf("%q is no name of a file", e.name)
+		}
+		name := filepath.Join(dir, e.name)
+		if e.mode == filemode.Dir {
+			err = w.tree(e.hash, name, depth+1)
+		} else {
+			err = w.file(e, name)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // file writes a regular file. Symbolic links and submodules are left out: what they lead to is not in the tree.
-func (w *writer) file(f *object.File, target string) (err error) {
-	if f.Mode != filemode.Regular && f.Mode != filemode.Executable && f.Mode != filemode.Deprecated {
+func (w *writer) file(e entry, target string) (err error) {
+	if e.mode != filemode.Regular && e.mode != filemode.Executable && e.mode != filemode.Deprecated {
 		return nil
 	}
-	if w.left -= f.Size; w.left < 0 {
+	o, err := w.repo.store.EncodedObject(plumbing.BlobObject, e.hash)
+	if err != nil {
+		return err
+	}
+	if w.left -= o.Size(); w.left < 0 {
 		return fmt.Errorf("more than %d MiB of files", MaxBytes>>20)
 	}
 	if err := os.MkdirAll(filepath.Dir(target), 0o700); err != nil {
 		return err
 	}
-	in, err := f.Reader()
+	in, err := o.Reader()
 	if err != nil {
 		return err
 	}
@@ -194,7 +199,7 @@ func (w *writer) file(f *object.File, target string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, out.Close()) }()
-	_, err = io.Copy(out, io.LimitReader(in, f.Size))
+	_, err = io.Copy(out, io.LimitReader(in, o.Size()))
 	return err
 }
 
@@ -208,6 +213,6 @@ func Tracks(name string) bool {
 	if err != nil {
 		return false
 	}
-	_, err = tree.FindEntry(r.in)
-	return err == nil || r.in == "."
+	_, err = r.lookUp(tree, r.in)
+	return err == nil
 }

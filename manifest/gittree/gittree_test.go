@@ -1,6 +1,7 @@
 package gittree
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,7 +10,9 @@ import (
 
 	"github.com/go-git/go-git/v5"
 	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/format/packfile"
 	"github.com/go-git/go-git/v5/plumbing/object"
+	"github.com/go-git/go-git/v5/storage/filesystem"
 )
 
 var who = &object.Signature{Name: "a", Email: "a@example.com", When: time.Unix(1, 0)}
@@ -215,4 +218,128 @@ func TestLinkedWorkTree(t *testing.T) {
 	if got, want := content(t, to), "a/sub/z=z a/x=1"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
+}
+
+// Revisions mean what go-git makes of them, loose and packed.
+func TestRevisions(t *testing.T) {
+	dir := repository(t)
+	repo, err := git.PlainOpen(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head := headOf(t, dir).Hash
+	if _, err := repo.CreateTag("annotated", head, &git.CreateTagOptions{Tagger: who, Message: "m"}); err != nil {
+		t.Fatal(err)
+	}
+	branch := plumbing.NewHashReference("refs/remotes/origin/main", head)
+	if err := repo.Storer.SetReference(branch); err != nil {
+		t.Fatal(err)
+	}
+	hash := head.String()
+	for _, packed := range []bool{false, true} {
+		if packed {
+			pack(t, repo)
+		}
+		r, err := Open(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, rev := range []string{"HEAD", "HEAD~1", "HEAD^", "HEAD~0", "HEAD^1", "HEAD^0", "HEAD~2", "HEAD^2", "v1", "v1^", "annotated",
+			"annotated~", "annotated^0", "tags/v1", "refs/tags/v1", "heads/master", "origin/main", "origin/main~1", hash, hash[:7],
+			hash[:8], "x", "", "~1", "HEAD~~", "HEAD~1x", "HEAD~99999999999999999999"} {
+			want := ""
+			if h, err := repo.ResolveRevision(plumbing.Revision(rev)); err == nil && rev != "~1" { // go-git panics later
+				c, err := repo.CommitObject(*h)
+				if err != nil {
+					t.Fatal(err)
+				}
+				want = c.TreeHash.String()
+			}
+			got := ""
+			if c, err := r.resolve(rev); err == nil {
+				got = c.tree.String()
+			}
+			if got != want {
+				t.Errorf("packed %v: %q is %q, want %q", packed, rev, got, want)
+			}
+		}
+	}
+}
+
+// pack moves all objects of a repository into a pack.
+func pack(t *testing.T, repo *git.Repository) {
+	t.Helper()
+	store, ok := repo.Storer.(*filesystem.Storage)
+	if !ok {
+		t.Fatalf("%T", repo.Storer)
+	}
+	var hashes []plumbing.Hash
+	if err := store.ForEachObjectHash(func(h plumbing.Hash) error {
+		hashes = append(hashes, h)
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	w, err := store.PackfileWriter()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := packfile.NewEncoder(w, store, false).Encode(hashes, 10); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, h := range hashes {
+		if err := store.DeleteLooseObject(h); err != nil {
+			t.Fatal(err)
+		}
+	}
+	store.Reindex()
+}
+
+// A small repository cannot make billions of files.
+func TestTooManyFiles(t *testing.T) {
+	dir := repository(t)
+	r, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hash := plumbing.ZeroHash
+	for depth := range 30 {
+		o := r.store.NewEncodedObject()
+		o.SetType(plumbing.TreeObject)
+		w, err := o.Writer()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"a", "b"} {
+			if depth > 0 {
+				fmt.Fprintf(w, "40000 %s\x00%s", name, hash[:])
+			}
+		}
+		if hash, err = r.store.SetEncodedObject(o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w := writer{repo: r, left: MaxBytes, entries: 1000}
+	if err := w.tree(hash, t.TempDir(), 0); err == nil || !strings.Contains(err.Error(), "more than") {
+		t.Error(err)
+	}
+}
+
+func FuzzTree(f *testing.F) {
+	f.Add([]byte("100644 a\x0001234567890123456789"), []byte("tree 4b825dc642cb6eb9a060e54bf8d69288fbee4904\n\n"))
+	f.Fuzz(func(t *testing.T, tree, commit []byte) {
+		list, ok := parseTree(tree)
+		if n := 0; ok {
+			for _, e := range list {
+				n += len(e.name) + len(e.hash) + 2
+			}
+			if n > len(tree) {
+				t.Errorf("%d bytes of %d", n, len(tree))
+			}
+		}
+		headers(commit)
+	})
 }

@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"sync"
 
+	"github.com/olmgen/olmgen/internal/regular"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -106,6 +107,7 @@ func Read(ctx context.Context, paths []string, o Options) (*Tree, error) {
 type file struct {
 	path  string // for the file system
 	name  string // for messages, with slashes
+	found bool   // in a directory; a path of Read may be a pipe
 	named bool   // one of the paths of Read, or as strict as if it were
 	all   bool   // what is no object in a file is at fault too
 	skip  string // why it is not read; empty if it is
@@ -165,7 +167,11 @@ func (f file) load(stdin io.Reader) ([]byte, error) {
 		}
 		return data, nil
 	}
-	in, err := os.Open(f.path)
+	open := os.Open
+	if f.found {
+		open = regular.Open
+	}
+	in, err := open(f.path)
 	if err != nil {
 		return nil, err
 	}

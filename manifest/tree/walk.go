@@ -87,7 +87,7 @@ func (w *walker) dir(root, real string) error {
 		if err != nil {
 			return err
 		}
-		f := file{path: p, name: name(filepath.Join(root, inside))}
+		f := file{path: p, name: name(filepath.Join(root, inside)), found: true}
 		switch {
 		case inside == ".":
 		case w.strict && strings.HasPrefix(entry.Name(), "."):

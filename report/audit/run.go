@@ -187,7 +187,7 @@ func (s *Set) Run(ctx context.Context, want func(*Package, *Release) bool) (*Rep
 			r.add(x)
 		}
 	}
-	r.sum(s)
+	r.sum(s.treeMetrics())
 	return r, nil
 }
 
@@ -195,7 +195,7 @@ func (s *Set) Run(ctx context.Context, want func(*Package, *Release) bool) (*Rep
 func ReportOf(rows []Row, s *Set) *Report {
 	r := &Report{APIVersion: APIVersion, Kind: Kind, Rows: append([]Row{}, rows...),
 		Unread: append([]Unread{}, s.Unread...)}
-	r.sum(s)
+	r.sum(s.treeMetrics())
 	return r
 }
 
@@ -209,7 +209,7 @@ func (r *Report) add(x *Inspected) {
 }
 
 // sum counts over all rows.
-func (r *Report) sum(s *Set) {
+func (r *Report) sum(trees Metrics) {
 	for _, u := range r.Unread {
 		r.list = append(r.list, findings.Finding{Rule: ruleUnread, Level: findings.Error, Source: u.Source,
 			File: u.Source, Message: u.Error})
@@ -217,11 +217,7 @@ func (r *Report) sum(s *Set) {
 	findings.Sort(r.list)
 	r.Totals = totalsOf(r.Rows, len(r.Unread))
 	m := &r.Totals.Metrics
-	for _, t := range s.trees {
-		m.Subscriptions += t.metrics.Subscriptions
-		m.InstallPlans += t.metrics.InstallPlans
-		m.CatalogSources += t.metrics.CatalogSources
-	}
+	m.Subscriptions, m.InstallPlans, m.CatalogSources = trees.Subscriptions, trees.InstallPlans, trees.CatalogSources
 }
 
 var modes = []string{"OwnNamespace", "SingleNamespace", "MultiNamespace", "AllNamespaces"}

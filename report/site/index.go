@@ -7,6 +7,7 @@ import (
 	"html/template"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/olmgen/olmgen/internal/text"
 	"github.com/olmgen/olmgen/internal/webpage"
@@ -159,7 +160,9 @@ var (
 	indexCSS string
 )
 
-var indexTemplate = template.Must(template.New("index").Parse(strings.TrimSpace(indexHTML)))
+var indexTemplate = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("index").Parse(strings.TrimSpace(indexHTML)))
+})
 
 // indexStyle filters without JavaScript, too.
 func indexStyle() string {
@@ -175,7 +178,7 @@ func indexStyle() string {
 // indexPage is the page that a reader opens first.
 func indexPage(title string, entries []entry, report *audit.Report) webpage.Page {
 	var b bytes.Buffer
-	if err := indexTemplate.Execute(&b, map[string]any{"Filters": filters, "Entries": entries}); err != nil {
+	if err := indexTemplate().Execute(&b, map[string]any{"Filters": filters, "Entries": entries}); err != nil {
 		panic(err) // it is part of the program, and a Buffer does not fail
 	}
 	t := report.Totals

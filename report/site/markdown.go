@@ -3,13 +3,12 @@ package site
 import (
 	"bytes"
 	"html/template"
-	"regexp"
+	"net/url"
 	"strings"
 	"sync"
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/microcosm-cc/bluemonday"
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/extension"
@@ -23,56 +22,93 @@ const maxDescription = 128 << 10
 
 var markdown = sync.OnceValue(func() goldmark.Markdown {
 	return goldmark.New(goldmark.WithExtensions(extension.Linkify, extension.Strikethrough),
-		goldmark.WithParserOptions(parser.WithASTTransformers(util.Prioritized(belowHeadings{}, 100))))
+		goldmark.WithParserOptions(parser.WithASTTransformers(util.Prioritized(plainPage{}, 100))))
 })
 
-// belowHeadings puts the headings of a description below those of its page, without a jump of levels, and replaces
-// images by their text: a page loads nothing.
-type belowHeadings struct{}
+// plainPage makes the tree of a description one that does nothing but show text and links: it removes HTML, unwraps
+// images and links that lead elsewhere than to the web, and puts the headings below those of the page, without a jump of
+// levels. goldmark escapes all text, so that the elements of the output are those of the tree. FuzzDescription has a
+// sanitizer look for more.
+type plainPage struct{}
 
-func (belowHeadings) Transform(doc *ast.Document, reader text.Reader, _ parser.Context) {
-	var pictures []*ast.Image
+func (plainPage) Transform(doc *ast.Document, reader text.Reader, _ parser.Context) {
+	var unwrapped, removed []ast.Node
+	var addresses []*ast.AutoLink
 	var above []int // the levels of the headings above one
 	// The function returns no error.
 	_ = ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if !entering {
+			return ast.WalkContinue, nil
+		}
 		switch n := n.(type) {
 		case *ast.Heading:
-			if entering {
-				for len(above) > 0 && above[len(above)-1] >= n.Level {
-					above = above[:len(above)-1]
-				}
-				above = append(above, n.Level)
-				n.Level = min(2+len(above), 6)
+			for len(above) > 0 && above[len(above)-1] >= n.Level {
+				above = above[:len(above)-1]
 			}
+			above = append(above, n.Level)
+			n.Level = min(2+len(above), 6)
+		case *ast.HTMLBlock, *ast.RawHTML:
+			removed = append(removed, n)
+		case *ast.FencedCodeBlock:
+			n.Info = nil // it would become a class
 		case *ast.Image:
-			if entering {
-				pictures = append(pictures, n)
+			unwrapped = append(unwrapped, n)
+		case *ast.Link:
+			n.Title = nil
+			if n.Destination = webAddress(util.URLEscape(n.Destination, true)); n.Destination == nil {
+				unwrapped = append(unwrapped, n)
 			}
+			n.SetAttributeString("rel", rel)
+		case *ast.AutoLink:
+			addresses = append(addresses, n)
 		}
 		return ast.WalkContinue, nil
 	})
-	for _, p := range pictures {
-		parent := p.Parent()
-		for child := p.FirstChild(); child != nil; child = p.FirstChild() {
-			parent.InsertBefore(parent, p, child)
+	for _, n := range addresses {
+		link := plainLink(n, reader.Source())
+		n.Parent().ReplaceChild(n.Parent(), n, link)
+	}
+	for _, n := range unwrapped {
+		for child := n.FirstChild(); child != nil; child = n.FirstChild() {
+			n.Parent().InsertBefore(n.Parent(), n, child)
 		}
-		parent.RemoveChild(parent, p)
+	}
+	for _, n := range append(unwrapped, removed...) {
+		n.Parent().RemoveChild(n.Parent(), n)
 	}
 }
 
-var policy = sync.OnceValue(func() *bluemonday.Policy {
-	p := bluemonday.NewPolicy()
-	p.AllowElements("p", "br", "hr", "em", "strong", "del", "code", "pre", "blockquote", "ul", "ol", "li", "h3", "h4",
-		"h5", "h6")
-	p.AllowAttrs("start").Matching(regexp.MustCompile(`^\d{1,6}$`)).OnElements("ol")
-	p.AllowAttrs("href").OnElements("a")
-	p.AllowURLSchemes("http", "https", "mailto")
-	p.AllowRelativeURLs(false)
-	p.RequireParseableURLs(true)
-	p.RequireNoFollowOnLinks(true)
-	p.RequireNoReferrerOnLinks(true)
-	return p
-})
+// plainLink returns an address in a text as a link, or as text if it may not be followed.
+func plainLink(n *ast.AutoLink, source []byte) ast.Node {
+	label := ast.NewString(n.Label(source))
+	label.SetRaw(true) // a backslash is one
+	to := n.URL(source)
+	if n.AutoLinkType == ast.AutoLinkEmail && !bytes.HasPrefix(bytes.ToLower(to), []byte("mailto:")) {
+		to = append([]byte("mailto:"), to...)
+	}
+	link := ast.NewLink()
+	if link.Destination = webAddress(util.URLEscape(to, false)); link.Destination == nil {
+		return label
+	}
+	link.SetAttributeString("rel", rel)
+	link.AppendChild(link, label)
+	return link
+}
+
+var rel = []byte("nofollow noreferrer")
+
+// webAddress returns the address of a link that may be followed, or nil.
+func webAddress(to []byte) []byte {
+	u, err := url.Parse(string(to))
+	if err != nil {
+		return nil
+	}
+	switch u.Scheme {
+	case "http", "https", "mailto":
+		return []byte(u.String())
+	}
+	return nil
+}
 
 // description returns the Markdown of a stranger as HTML that does nothing but show text and links.
 func description(s string) template.HTML {
@@ -93,9 +129,8 @@ func description(s string) template.HTML {
 	if err := markdown().Convert([]byte(s), &b); err != nil {
 		return template.HTML("<p>" + template.HTMLEscapeString(s) + "</p>") // a Buffer does not fail
 	}
-	out := policy().SanitizeBytes(b.Bytes())
 	if cut {
-		out = append(out, "<p>…</p>"...)
+		b.WriteString("<p>…</p>")
 	}
-	return template.HTML(out)
+	return template.HTML(b.String())
 }

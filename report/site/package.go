@@ -9,6 +9,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -313,9 +314,9 @@ func (m *making) history() webpage.Section {
 	return webpage.Section{ID: "releases", Title: "Releases", Tables: []webpage.Table{t}}
 }
 
-var installTemplate = template.Must(template.New("install").Parse(`<pre class="commands"><code>
-{{- range .}}{{.}}
-{{end}}</code></pre>`))
+var installTemplate = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("install").Parse("<pre class=\"commands\"><code>\n{{- range .}}{{.}}\n{{end}}</code></pre>"))
+})
 
 // install shows how the operator gets into a repository that Argo CD or Flux applies.
 func (m *making) install() webpage.Section {
@@ -338,7 +339,7 @@ func (m *making) install() webpage.Section {
 	commands := []string{m.options.Command(in), "olmgen permissions " + target, "git add " + target,
 		"git commit -m " + Quote(clean(m.pkg.Name)+" "+clean(x.Version))}
 	var b strings.Builder
-	if err := installTemplate.Execute(&b, commands); err != nil {
+	if err := installTemplate().Execute(&b, commands); err != nil {
 		panic(err) // it is part of the program, and a Builder does not fail
 	}
 	s.Text = []string{"olmgen writes every object that OLM would create as plain YAML, with a kustomization.yaml. " +

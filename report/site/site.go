@@ -10,11 +10,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 
+	"github.com/olmgen/olmgen/internal/lazy"
 	"github.com/olmgen/olmgen/internal/webpage"
 	"github.com/olmgen/olmgen/output"
 	"github.com/olmgen/olmgen/report/audit"
@@ -65,18 +65,25 @@ func Render(ctx context.Context, set *audit.Set, o Options) (*Site, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Site{}
-	var entries []entry
+	var all []*packagePages
 	var rows []audit.Row
 	for _, p := range set.Packages {
-		m := made[p]
+		all, rows = append(all, made[p]), append(rows, made[p].rows...)
+	}
+	return whole(all, audit.ReportOf(rows, set), o)
+}
+
+// whole makes the site of the pages of its packages.
+func whole(packages []*packagePages, report *audit.Report, o Options) (*Site, error) {
+	s := &Site{}
+	var entries []entry
+	for _, m := range packages {
 		s.Packages++
 		s.Releases += len(m.rows)
 		s.Files = append(s.Files, m.files...)
 		s.Sources = append(s.Sources, m.source)
-		entries, rows = append(entries, m.entry), append(rows, m.rows...)
+		entries = append(entries, m.entry)
 	}
-	report := audit.ReportOf(rows, set)
 	s.Failed = report.Totals.Failed
 	var data bytes.Buffer
 	if err := report.Print(&data, audit.JSON); err != nil {
@@ -119,14 +126,14 @@ func slugsOf(set *audit.Set) map[*audit.Package]string {
 	return out
 }
 
-var plain = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]{0,80}[a-z0-9])?$`)
+var plain = lazy.Regexp(`^[a-z0-9]([a-z0-9.-]{0,80}[a-z0-9])?$`)
 
 // reserved are names that Windows does not allow.
-var reserved = regexp.MustCompile(`^(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?$`)
+var reserved = lazy.Regexp(`^(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?$`)
 
 // plainSlug returns a name as part of a path that all systems and servers allow, and that no other name has.
 func plainSlug(name string) string {
-	if plain.MatchString(name) && !reserved.MatchString(name) && !strings.Contains(name, "--") {
+	if plain().MatchString(name) && !reserved().MatchString(name) && !strings.Contains(name, "--") {
 		return name
 	}
 	safe := strings.Map(func(r rune) rune {

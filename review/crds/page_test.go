@@ -3,7 +3,6 @@ package crds_test
 import (
 	"flag"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -22,20 +21,6 @@ const (
 // TestPage keeps the rules in docs/crds.md equal to those that exist; make docs writes them.
 func TestPage(t *testing.T) {
 	name := filepath.Join("..", "..", "docs", "crds.md")
-	data, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, rest, ok := strings.Cut(string(data), rulesBegin)
-	_, after, ok2 := strings.Cut(rest, rulesEnd)
-	if !ok || !ok2 {
-		t.Fatalf("%s has no place for the rules", name)
-	}
-	_, example, _ := strings.Cut(before, "```yaml\n")
-	example, _, _ = strings.Cut(example, "```")
-	if _, err := crds.ParseRules("docs/crds.md", []byte(example)); err != nil {
-		t.Errorf("the file on the page: %v", err)
-	}
 	var b strings.Builder
 	b.WriteString("| rule | severity | found by | what it finds |\n| --- | --- | --- | --- |\n")
 	for _, r := range crds.BuiltinRules() {
@@ -45,5 +30,10 @@ func TestPage(t *testing.T) {
 		}
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", r.ID, r.Severity, by, r.Text)
 	}
-	golden.CheckFile(t, name, []byte(before+rulesBegin+b.String()+rulesEnd+after), *update)
+	before := golden.CheckPart(t, name, rulesBegin, rulesEnd, b.String(), *update)
+	_, example, _ := strings.Cut(before, "```yaml\n")
+	example, _, _ = strings.Cut(example, "```")
+	if _, err := crds.ParseRules("docs/crds.md", []byte(example)); err != nil {
+		t.Errorf("the file on the page: %v", err)
+	}
 }

@@ -99,7 +99,10 @@ func BenchmarkCheck(b *testing.B) {
 		}
 		reading += time.Since(start)
 		start = time.Now()
-		r := groups.Check(tr, groups.Options{})
+		r, err := groups.Check(b.Context(), tr, groups.Options{})
+		if err != nil {
+			b.Fatal(err)
+		}
 		checking += time.Since(start)
 		if tr.Files != 2000 || len(tr.Objects) != 5000 || len(r.CSVs) != 500 || r.CSVs[0].Phase != "Succeeded" {
 			b.Fatalf("%d objects in %d files, %d CSVs: %+v", len(tr.Objects), tr.Files, len(r.CSVs), r.CSVs[0])

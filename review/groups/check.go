@@ -8,6 +8,7 @@ package groups
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"slices"
 
@@ -22,8 +23,8 @@ import (
 
 // Options configure Check. The zero value suits a tree of a whole cluster.
 type Options struct {
-	Namespace string    // of objects that name no namespace; if empty, Check ignores them
-	Catalogs  []Catalog // searched in this order for the packages of Subscriptions
+	Namespace string // of objects that name no namespace; if empty, Check ignores them
+	Catalogs  Catalogs
 	// the version of Kubernetes, which a CSV may need; nil if it is not known, then it is high enough
 	Kube *semver.Version
 }
@@ -71,8 +72,8 @@ type CSV struct {
 }
 
 // Check predicts what OLM does with the objects of a tree and reports what is wrong. The same tree yields the same
-// report.
-func Check(t *tree.Tree, o Options) *Report {
+// report. An error is that of ctx or of a catalog that cannot be read again.
+func Check(ctx context.Context, t *tree.Tree, o Options) (*Report, error) {
 	objects, patches := apart(t)
 	c := read(objects, o.Namespace)
 	for _, p := range patches {
@@ -80,7 +81,9 @@ func Check(t *tree.Tree, o Options) *Report {
 	}
 	c.kube = o.Kube
 	c.skipped(t)
-	c.subscribe(o.Catalogs)
+	if err := c.subscribe(ctx, o.Catalogs); err != nil {
+		return nil, err
+	}
 	played := play(c)
 	if played.restless {
 		c.findings = append(
@@ -120,7 +123,7 @@ func Check(t *tree.Tree, o Options) *Report {
 	)
 	findings.Sort(c.findings)
 	r.Findings = slices.Compact(c.findings)
-	return r
+	return r, nil
 }
 
 func (o *olm) group(g *group) Group {

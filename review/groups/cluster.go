@@ -28,6 +28,7 @@ type cluster struct {
 	groups      []*group              // in the order of their creation
 	csvs        []*csv                // in the order of their creation, with copies
 	subs        []*subscription
+	sources     []*manifest.Object // CatalogSources
 	crds        map[string]*manifest.Object
 	apis        map[string]*manifest.Object // APIServices
 	conditions  map[string]*manifest.Object // OperatorConditions, by namespace/name
@@ -253,6 +254,8 @@ func (c *cluster) addOLM(p ordered) *manifest.Error {
 		return c.addCSV(p)
 	case "Subscription":
 		return c.addSubscription(p)
+	case "CatalogSource":
+		c.sources = append(c.sources, p.Object)
 	}
 	return nil
 }

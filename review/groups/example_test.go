@@ -42,7 +42,11 @@ spec:
 	if err != nil {
 		log.Fatal(err)
 	}
-	for _, csv := range groups.Check(t, groups.Options{}).CSVs {
+	report, err := groups.Check(context.Background(), t, groups.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, csv := range report.CSVs {
 		fmt.Println(csv.Name, csv.Phase, csv.Reason)
 		fmt.Println(csv.Message)
 	}

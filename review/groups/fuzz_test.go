@@ -8,6 +8,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/manifest/tree"
 	"github.com/olmgen/olmgen/review/findings"
 	"github.com/olmgen/olmgen/review/groups"
@@ -34,7 +35,11 @@ func FuzzCheck(f *testing.F) {
 			if err != nil {
 				return
 			}
-			r := groups.Check(tr, groups.Options{Namespace: "d"})
+			r, err := groups.Check(t.Context(), tr, groups.Options{Namespace: "d", Catalogs: groups.Catalogs{
+				Others: &catalog.Catalog{}}})
+			if err != nil {
+				t.Fatal(err)
+			}
 			for _, finding := range r.Findings {
 				if finding.Rule == "" || finding.Message == "" || finding.File == "" && finding.Rule != "unsettled" && finding.Rule != "no-olm-objects" {
 					t.Errorf("%+v", finding)

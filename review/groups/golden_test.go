@@ -2,10 +2,10 @@ package groups_test
 
 import (
 	"bytes"
-	"encoding/json"
 	"flag"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/manifest/tree"
 	"github.com/olmgen/olmgen/review/findings"
 	"github.com/olmgen/olmgen/review/groups"
@@ -22,7 +24,7 @@ import (
 var update = flag.Bool("update", false, "write what is expected in testdata anew")
 
 // TestGolden checks the trees in testdata: each file says what it shows, has a tree, and last what is printed about it.
-// The file catalog.json of a tree is a catalog: CSVs by package.
+// catalogs/NAMESPACE/NAME.yaml is the content of a CatalogSource, catalog.yaml that of all others.
 func TestGolden(t *testing.T) {
 	cases, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(cases) == 0 {
@@ -52,10 +54,18 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-type jsonCatalog map[string]json.RawMessage
-
-func (c jsonCatalog) Has(pkg string) bool                  { return c[pkg] != nil }
-func (c jsonCatalog) CSV(pkg, _, _ string) ([]byte, error) { return c[pkg], nil }
+func readCatalog(t *testing.T, data []byte) *catalog.Catalog {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "catalog.yaml")
+	if err := os.WriteFile(name, data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	c, err := catalog.Read(t.Context(), name, catalog.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
 
 // printed checks the tree of an archive twice and returns the text.
 func printed(t *testing.T, archive *txtar.Archive) string {
@@ -74,11 +84,15 @@ func printed(t *testing.T, archive *txtar.Archive) string {
 				t.Fatal(err)
 			}
 			o.Kube = &kube
-		case "catalog.json":
-			catalog := jsonCatalog{}
-			err = json.Unmarshal(f.Data, &catalog)
-			o.Catalogs = append(o.Catalogs, catalog)
+		case "catalog.yaml":
+			o.Catalogs.Others = readCatalog(t, f.Data)
 		default:
+			if source, ok := strings.CutPrefix(f.Name, "catalogs/"); ok {
+				namespace, source, _ := strings.Cut(strings.TrimSuffix(source, ".yaml"), "/")
+				o.Catalogs.Sources = append(o.Catalogs.Sources,
+					resolve.Source{Name: source, Namespace: namespace, Catalog: readCatalog(t, f.Data)})
+				continue
+			}
 			if err = os.MkdirAll(filepath.Dir(name), 0o755); err == nil {
 				err = os.WriteFile(name, f.Data, 0o644)
 			}
@@ -93,7 +107,10 @@ func printed(t *testing.T, archive *txtar.Archive) string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := groups.Check(tr, o)
+		r, err := groups.Check(t.Context(), tr, o)
+		if err != nil {
+			t.Fatal(err)
+		}
 		for _, f := range r.Findings {
 			if !slices.ContainsFunc(
 				groups.Rules(),
@@ -109,5 +126,6 @@ func printed(t *testing.T, archive *txtar.Archive) string {
 	if texts[0].String() != texts[1].String() {
 		t.Errorf("two runs differ: %s", cmp.Diff(texts[0].String(), texts[1].String()))
 	}
-	return strings.ReplaceAll(texts[0].String(), filepath.ToSlash(dir)+"/", "")
+	text := strings.ReplaceAll(texts[0].String(), filepath.ToSlash(dir)+"/", "")
+	return regexp.MustCompile(`\S+/catalog\.yaml`).ReplaceAllString(text, "CATALOG")
 }

@@ -105,7 +105,7 @@ func check(t *testing.T, in *inputs, corpus string) *groups.Report {
 			},
 		)
 	}
-	catalog := factCatalog{}
+	var content bytes.Buffer
 	for _, step := range in.Steps {
 		for what, s := range step {
 			switch what {
@@ -113,8 +113,9 @@ func check(t *testing.T, in *inputs, corpus string) *groups.Report {
 				installed(t, in, s, corpus, add)
 			case "subscription":
 				add(object("operators.coreos.com/v1alpha1", "Subscription", s))
-				pkg := s["spec"].(map[string]any)["name"].(string)
-				catalog[pkg] = in.facts(t, s["namespace"].(string), pkg).csv()
+				spec := s["spec"].(map[string]any)
+				pkg := spec["name"].(string)
+				addPackage(t, &content, pkg, spec["channel"], in.facts(t, s["namespace"].(string), pkg))
 			default:
 				kind := strings.ToUpper(what[:1]) + what[1:]
 				add(
@@ -131,7 +132,15 @@ func check(t *testing.T, in *inputs, corpus string) *groups.Report {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return groups.Check(tr, groups.Options{Catalogs: []groups.Catalog{catalog}})
+	var o groups.Options
+	if content.Len() > 0 {
+		o.Catalogs.Others = readCatalog(t, content.Bytes())
+	}
+	r, err := groups.Check(t.Context(), tr, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
 }
 
 func object(apiVersion, kind string, step map[string]any) map[string]any {
@@ -150,10 +159,30 @@ func object(apiVersion, kind string, step map[string]any) map[string]any {
 	return o
 }
 
-type factCatalog map[string]map[string]any
-
-func (c factCatalog) Has(pkg string) bool                  { return c[pkg] != nil }
-func (c factCatalog) CSV(pkg, _, _ string) ([]byte, error) { return json.Marshal(c[pkg]) }
+// addPackage adds a package with one bundle to a file-based catalog.
+func addPackage(t *testing.T, to *bytes.Buffer, pkg string, channel any, f csvFacts) {
+	t.Helper()
+	csv, err := json.Marshal(f.csv())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if channel == nil {
+		channel = "stable"
+	}
+	e := json.NewEncoder(to)
+	for _, doc := range []map[string]any{
+		{"schema": "olm.package", "name": pkg, "defaultChannel": channel},
+		{"schema": "olm.channel", "package": pkg, "name": channel, "entries": []any{map[string]any{"name": f.Name}}},
+		{"schema": "olm.bundle", "package": pkg, "name": f.Name, "properties": []any{
+			map[string]any{"type": "olm.package", "value": map[string]any{"packageName": pkg, "version": "1.0.0"}},
+			map[string]any{"type": "olm.bundle.object", "value": map[string]any{"data": csv}},
+		}},
+	} {
+		if err := e.Encode(doc); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
 
 // facts finds the CSV of a package or bundle in a namespace.
 func (in *inputs) facts(t *testing.T, namespace, name string) csvFacts {

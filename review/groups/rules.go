@@ -7,6 +7,7 @@ import (
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/review/findings"
 )
 
@@ -51,7 +52,7 @@ const (
 
 // Rules returns all rules of the findings of Check, sorted by id. Ids in camel case are the reasons that OLM sets.
 func Rules() []findings.Rule {
-	list := slices.Concat(reasonRules(), groupRules(), csvRules(), treeRules())
+	list := slices.Concat(reasonRules(), groupRules(), csvRules(), treeRules(), resolverRules())
 	slices.SortFunc(list, func(a, b findings.Rule) int { return cmp.Compare(a.ID, b.ID) })
 	return list
 }
@@ -138,7 +139,7 @@ func groupRules() []findings.Rule {
 				"and -view. " +
 				"They would overwrite a role of the same name, even one of Kubernetes. Rename the group."},
 		{ID: ruleSubscription, Text: "the CSV that a Subscription installs is unknown",
-			Help: "Pass its catalog."},
+			Help: "Pass the content of its catalog. It must have the objects of the bundle or olm.csv.metadata."},
 		{ID: ruleTargets, Text: "OLM rejects the targets of an OperatorGroup",
 			Help: "OLM writes no status, so it installs no CSV of the group. " +
 				"Source: OLM, operatorgroup.go, getOperatorGroupTargets."},
@@ -222,4 +223,13 @@ func treeRules() []findings.Rule {
 		{ID: ruleUnreadable, Text: "a file is not readable",
 			Help: "The file looks like a Kubernetes object. kubectl would fail on it."},
 	}
+}
+
+// resolverRules returns the rules of the resolver (olmgen catalog resolve).
+func resolverRules() []findings.Rule {
+	var list []findings.Rule
+	for _, r := range resolve.Rules() {
+		list = append(list, findings.Rule{ID: r.ID, Text: r.Text, Help: r.Help})
+	}
+	return list
 }

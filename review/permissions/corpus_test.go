@@ -18,6 +18,7 @@ import (
 	"github.com/olmgen/olmgen/internal/corpus"
 	"github.com/olmgen/olmgen/internal/corpus/corpustest"
 	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/review/internal/reviewtest"
 	"github.com/olmgen/olmgen/review/permissions"
 )
 
@@ -165,7 +166,7 @@ func aggregates(in permissions.Input) bool {
 func TestCorpus(t *testing.T) {
 	ran, simple := 0, 0
 	for _, dir := range corpustest.Bundles(t) {
-		b := read(t, dir)
+		b := reviewtest.Bundle(t, dir)
 		if b == nil {
 			continue
 		}
@@ -265,7 +266,7 @@ func rewritten(tb testing.TB, list []*manifest.Object, random *rand.Rand) []*man
 		}
 	}
 	random.Shuffle(len(docs), func(i, j int) { docs[i], docs[j] = docs[j], docs[i] })
-	return objects(tb, "rewritten", strings.Join(docs, "---\n"))
+	return reviewtest.Objects(tb, "rewritten", strings.Join(docs, "---\n"))
 }
 
 // Between neighbouring releases: gained and lost change places with the releases, and what is unchanged and gained is what the newer one allows.
@@ -278,7 +279,7 @@ func TestUpgrades(t *testing.T) {
 	for _, p := range packages {
 		var before *permissions.Report
 		for _, dir := range p.Bundles {
-			b := read(t, dir)
+			b := reviewtest.Bundle(t, dir)
 			if b == nil {
 				continue
 			}

@@ -6,36 +6,17 @@ import (
 	"testing"
 
 	"github.com/olmgen/olmgen/bundle"
-	"github.com/olmgen/olmgen/bundle/source"
 	"github.com/olmgen/olmgen/generate"
-	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/review/internal/reviewtest"
 	"github.com/olmgen/olmgen/review/permissions"
 )
 
 var update = flag.Bool("update", false, "write the golden files and the page anew")
 
-// objects reads a YAML stream.
-func objects(tb testing.TB, name, text string) []*manifest.Object {
-	tb.Helper()
-	docs, err := manifest.ReadFile(name, []byte(text), manifest.Limits{})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	var out []*manifest.Object
-	for _, d := range docs {
-		list, err := d.Objects()
-		if err != nil {
-			tb.Fatal(err)
-		}
-		out = append(out, list...)
-	}
-	return out
-}
-
 // evaluate reports on a YAML stream as a tree.
 func evaluate(tb testing.TB, text string) *permissions.Report {
 	tb.Helper()
-	list := objects(tb, "tree.yaml", text)
+	list := reviewtest.Objects(tb, "tree.yaml", text)
 	csvs, err := permissions.InstalledCSVs(list)
 	if err != nil {
 		tb.Fatal(err)
@@ -45,21 +26,6 @@ func evaluate(tb testing.TB, text string) *permissions.Report {
 		tb.Fatal(err)
 	}
 	return r
-}
-
-// read reads a bundle's directory. Bundles that are refused are not what these tests are about.
-func read(tb testing.TB, dir string) *bundle.Bundle {
-	tb.Helper()
-	src, err := source.Open(tb.Context(), dir, source.Options{})
-	if err != nil {
-		return nil
-	}
-	defer src.Close()
-	b, err := bundle.Read(src.FS, bundle.ReadOptions{AllowUnsupported: true})
-	if err != nil {
-		return nil
-	}
-	return b
 }
 
 // input renders a bundle for a report.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/corpus/corpustest"
+	"github.com/olmgen/olmgen/review/internal/reviewtest"
 	"github.com/olmgen/olmgen/review/permissions"
 )
 
@@ -34,7 +35,7 @@ func TestUsersGainWhatAClusterGave(t *testing.T) {
 			}
 			decode(t, file, &effective)
 			decode(t, filepath.Join(dir, "case.yaml"), &c)
-			b := read(t, filepath.Join(corpus, "bundles", c.Bundle))
+			b := reviewtest.Bundle(t, filepath.Join(corpus, "bundles", c.Bundle))
 			in, err := input(t, b, generate.Options{Namespace: "operator-ns", OperatorGroup: "my-og", Names: generate.NamesOLM,
 				InstallMode: v1alpha1.InstallModeType(c.InstallMode), TargetNamespaces: c.TargetNamespaces})
 			if err != nil {

@@ -20,6 +20,7 @@ import (
 	"github.com/olmgen/olmgen/internal/corpus"
 	"github.com/olmgen/olmgen/internal/corpus/corpustest"
 	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/review/internal/reviewtest"
 	"github.com/olmgen/olmgen/review/permissions"
 	"github.com/olmgen/olmgen/review/upgrade"
 )
@@ -47,11 +48,11 @@ func TestReleases(t *testing.T) {
 	for _, list := range releases(t) {
 		var before *upgrade.State
 		for _, dir := range list {
-			now, ok := rendered(t, read(t, dir))
+			now, ok := rendered(t, reviewtest.Bundle(t, dir))
 			if !ok {
 				continue
 			}
-			again, _ := rendered(t, read(t, dir))
+			again, _ := rendered(t, reviewtest.Bundle(t, dir))
 			bundles++
 			if r := compare(t, now, again); !r.Empty() {
 				t.Errorf("%s differs from itself: %s", dir, short(t, r))
@@ -177,7 +178,7 @@ func rewritten(tb testing.TB, list []*manifest.Object, random *rand.Rand) []*man
 		}
 		deal(tb, list, o, v, random, add)
 	}
-	out = append(out, objects(tb, "rewritten", strings.Join(docs, "---\n"))...)
+	out = append(out, reviewtest.Objects(tb, "rewritten", strings.Join(docs, "---\n"))...)
 	random.Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
 	return out
 }
@@ -245,8 +246,8 @@ func BenchmarkCompare(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		old, ok := rendered(b, read(b, dirs[0]))
-		now, ok2 := rendered(b, read(b, dirs[1]))
+		old, ok := rendered(b, reviewtest.Bundle(b, dirs[0]))
+		now, ok2 := rendered(b, reviewtest.Bundle(b, dirs[1]))
 		if !ok || !ok2 {
 			b.Fatal("not rendered")
 		}

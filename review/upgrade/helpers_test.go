@@ -6,37 +6,19 @@ import (
 	"testing"
 
 	"github.com/olmgen/olmgen/bundle"
-	"github.com/olmgen/olmgen/bundle/source"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/review/internal/reviewtest"
 	"github.com/olmgen/olmgen/review/permissions"
 	"github.com/olmgen/olmgen/review/upgrade"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// objects reads a YAML stream.
-func objects(tb testing.TB, name, text string) []*manifest.Object {
-	tb.Helper()
-	docs, err := manifest.ReadFile(name, []byte(text), manifest.Limits{})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	var out []*manifest.Object
-	for _, d := range docs {
-		list, err := d.Objects()
-		if err != nil {
-			tb.Fatal(err)
-		}
-		out = append(out, list...)
-	}
-	return out
-}
-
 // tree makes the state of a YAML stream.
 func tree(tb testing.TB, text string) upgrade.State {
 	tb.Helper()
-	return stateOf(tb, objects(tb, "tree.yaml", text))
+	return stateOf(tb, reviewtest.Objects(tb, "tree.yaml", text))
 }
 
 func stateOf(tb testing.TB, list []*manifest.Object) upgrade.State {
@@ -67,21 +49,6 @@ func compare(tb testing.TB, old, now upgrade.State) *upgrade.Report {
 		tb.Fatal(err)
 	}
 	return r
-}
-
-// read reads a bundle's directory; nil if it is refused, which is not what these tests are about.
-func read(tb testing.TB, dir string) *bundle.Bundle {
-	tb.Helper()
-	src, err := source.Open(tb.Context(), dir, source.Options{})
-	if err != nil {
-		return nil
-	}
-	defer src.Close()
-	b, err := bundle.Read(src.FS, bundle.ReadOptions{AllowUnsupported: true})
-	if err != nil {
-		return nil
-	}
-	return b
 }
 
 // rendered makes the state of a bundle that is rendered; false if it cannot be.

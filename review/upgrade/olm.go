@@ -146,7 +146,7 @@ func noUpgrade(p pair) (change.Severity, string) {
 		return change.Warning,
 			fmt.Sprintf("replaces %s and not %s: OLM does not upgrade in one step", p.now.replaces(), old)
 	case p.now.Annotations[skipRange] != "" || len(p.now.Spec.Skips) > 0:
-		return change.Warning, fmt.Sprintf("neither skips nor skipRange has %s: OLM does not upgrade in one step", old)
+		return change.Warning, fmt.Sprintf("does not skip %s: OLM does not upgrade in one step", old)
 	}
 	return change.Info,
 		fmt.Sprintf("has no replaces, skips or skipRange: its catalog has to say that it follows %s", old)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/olmgen/olmgen/golden"
+	"github.com/olmgen/olmgen/review/internal/reviewtest"
 	"github.com/olmgen/olmgen/review/internal/schematest"
 	"github.com/olmgen/olmgen/review/permissions"
 	"github.com/olmgen/olmgen/review/upgrade"
@@ -77,8 +78,8 @@ func TestSchema(t *testing.T) {
 		t.Fatal(err)
 	}
 	golden.CheckFile(t, "schema.json", want, *update)
-	old, ok := rendered(t, read(t, "../../golden/upgrades/ferry/from"))
-	now, ok2 := rendered(t, read(t, "../../golden/upgrades/ferry/to"))
+	old, ok := rendered(t, reviewtest.Bundle(t, "../../golden/upgrades/ferry/from"))
+	now, ok2 := rendered(t, reviewtest.Bundle(t, "../../golden/upgrades/ferry/to"))
 	if !ok || !ok2 {
 		t.Fatal("not rendered")
 	}

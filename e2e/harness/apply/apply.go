@@ -26,13 +26,15 @@ const manager = "olmgen-e2e"
 
 // Applier applies to one cluster.
 type Applier struct {
+	Force bool // take fields over from other managers
+
 	cluster *cluster.Cluster
 	mapper  *restmapper.DeferredDiscoveryRESTMapper
 }
 
 // New returns an Applier for a cluster.
 func New(c *cluster.Cluster) *Applier {
-	return &Applier{c, restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(c.Discovery))}
+	return &Applier{cluster: c, mapper: restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(c.Discovery))}
 }
 
 // Result counts what became of the objects of a tree.
@@ -255,7 +257,7 @@ func (a *Applier) patch(ctx context.Context, o *unstructured.Unstructured,
 		return nil, err
 	}
 	return client.Patch(ctx, o.GetName(), types.ApplyPatchType, data, metav1.PatchOptions{
-		FieldManager: manager, FieldValidation: metav1.FieldValidationStrict, DryRun: dryRun,
+		FieldManager: manager, FieldValidation: metav1.FieldValidationStrict, DryRun: dryRun, Force: &a.Force,
 	})
 }
 

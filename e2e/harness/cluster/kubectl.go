@@ -7,6 +7,18 @@ import (
 	"runtime"
 )
 
+// Shell runs a command line in a directory. A kubectl in it has the rights of an administrator.
+func (c *Cluster) Shell(ctx context.Context, dir, line string) (string, error) {
+	runtime.LockOSThread() // as for Kubectl
+	defer runtime.UnlockOSThread()
+	cmd := exec.CommandContext(ctx, "sh", "-c", line)
+	cmd.Env = append(os.Environ(), "HOME="+c.dir, "KUBECONFIG="+c.file("kubeconfig"))
+	cmd.Dir = dir
+	cmd.SysProcAttr = attributes()
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
 // Kubectl runs kubectl with the rights of an administrator; what it caches goes where the cluster's files are.
 func (c *Cluster) Kubectl(ctx context.Context, args ...string) (string, error) {
 	runtime.LockOSThread() // the parent-death signal comes when the thread ends

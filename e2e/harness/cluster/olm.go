@@ -109,6 +109,16 @@ func (c *Cluster) StartOLM(ctx context.Context) error {
 	return nil
 }
 
+// StopOLM ends OLM, as scaling its Deployments to zero does.
+func (c *Cluster) StopOLM() {
+	const programs = 2 // StartOLM starts them last
+	first := len(c.processes) - programs
+	for _, p := range c.processes[first:] {
+		p.stop()
+	}
+	c.processes = c.processes[:first]
+}
+
 // metricsPort keeps OLM from serving its metrics on port 8080 of every address, for which it has no flag: it logs that
 // the port is taken and goes on without. Where the port is taken already, that is as good.
 var metricsPort = sync.OnceValue(func() net.Listener {

@@ -1,0 +1,128 @@
+package signature
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// The media types of layers that hold signatures, and what else cosign writes
+// (sigstore/cosign: specs/SIGNATURE_SPEC.md, specs/BUNDLE_SPEC.md).
+const (
+	SimpleSigning       = "application/vnd.dev.cosign.simplesigning.v1+json"
+	BundlePrefix        = "application/vnd.dev.sigstore.bundle" // a version follows
+	SignatureAnnotation = "dev.cosignproject.cosign/signature"
+
+	artifactSignature = "application/vnd.dev.cosign.artifact.sig.v1+json" // of the older form, by referrer
+
+	simpleType    = "cosign container image signature"
+	inTotoPayload = "application/vnd.in-toto+json"
+	signPredicate = "https://sigstore.dev/cosign/sign/v1"
+)
+
+var errNotSigned = errors.New("made with another key, or changed")
+
+// Simple verifies a signature of the older form: payload is the layer, sig its annotation. The image has the digest.
+func (k Keys) Simple(payload []byte, sig, digest string) error {
+	raw, err := base64.StdEncoding.DecodeString(sig)
+	if err != nil {
+		return fmt.Errorf("signature: %w", err)
+	}
+	if !k.signed(payload, raw) {
+		return errNotSigned
+	}
+	var claim struct {
+		Critical struct {
+			Type  string `json:"type"`
+			Image struct {
+				Digest string `json:"docker-manifest-digest"`
+			} `json:"image"`
+		} `json:"critical"`
+	}
+	if err := manifest.DecodeJSON(payload, &claim); err != nil {
+		return fmt.Errorf("payload: %w", err)
+	}
+	if claim.Critical.Type != simpleType {
+		return fmt.Errorf("payload: the type is %q, not %q", claim.Critical.Type, simpleType)
+	}
+	if claim.Critical.Image.Digest != digest {
+		return fmt.Errorf("it is the signature of another image, %q", claim.Critical.Image.Digest)
+	}
+	return nil
+}
+
+// Bundle verifies a Sigstore bundle that holds a signed statement about the image with the digest. A statement that is
+// not a signature of the image, such as a list of its parts, does not count.
+func (k Keys) Bundle(data []byte, digest string) error {
+	var b struct {
+		MediaType string `json:"mediaType"`
+		Envelope  *struct {
+			Payload     []byte `json:"payload"`
+			PayloadType string `json:"payloadType"`
+			Signatures  []struct {
+				Sig []byte `json:"sig"`
+			} `json:"signatures"`
+		} `json:"dsseEnvelope"`
+	}
+	if err := manifest.DecodeJSON(data, &b); err != nil {
+		return err
+	}
+	switch {
+	case !strings.HasPrefix(b.MediaType, BundlePrefix):
+		return fmt.Errorf("not a Sigstore bundle: the mediaType is %q", b.MediaType)
+	case b.Envelope == nil:
+		return errors.New("the Sigstore bundle has no dsseEnvelope")
+	case b.Envelope.PayloadType != inTotoPayload:
+		return fmt.Errorf("the payloadType is %q, not %q", b.Envelope.PayloadType, inTotoPayload)
+	}
+	message := paeOf(b.Envelope.PayloadType, b.Envelope.Payload)
+	for _, s := range b.Envelope.Signatures {
+		if k.signed(message, s.Sig) {
+			return statement(b.Envelope.Payload, digest)
+		}
+	}
+	return errNotSigned
+}
+
+// paeOf returns what is signed: the pre-authentication encoding (secure-systems-lab/dsse: protocol.md).
+func paeOf(kind string, payload []byte) []byte {
+	return fmt.Appendf(nil, "DSSEv1 %d %s %d %s", len(kind), kind, len(payload), payload)
+}
+
+// statement checks that an in-toto statement is the signature of the image.
+func statement(payload []byte, digest string) error {
+	var s struct {
+		Type          string `json:"_type"`
+		PredicateType string `json:"predicateType"`
+		Subject       []struct {
+			Digest map[string]string `json:"digest"`
+		} `json:"subject"`
+	}
+	if err := manifest.DecodeJSON(payload, &s); err != nil {
+		return fmt.Errorf("statement: %w", err)
+	}
+	if s.Type != "https://in-toto.io/Statement/v1" && s.Type != "https://in-toto.io/Statement/v0.1" {
+		return fmt.Errorf("statement: the _type is %q", s.Type)
+	}
+	if s.PredicateType != signPredicate {
+		return fmt.Errorf("it says something else of the image than a signature: %q", s.PredicateType)
+	}
+	algorithm, hex, _ := strings.Cut(digest, ":")
+	for _, subject := range s.Subject {
+		if hex != "" && subject.Digest[algorithm] == hex {
+			return nil
+		}
+	}
+	return errors.New("it is the signature of another image")
+}
+
+// IsBundle reports whether a media type is that of a Sigstore bundle.
+func IsBundle(mediaType string) bool { return strings.HasPrefix(mediaType, BundlePrefix) }
+
+// IsSignature reports whether an artifact of a type may hold signatures of an image.
+func IsSignature(artifactType string) bool {
+	return IsBundle(artifactType) || artifactType == SimpleSigning || artifactType == artifactSignature
+}

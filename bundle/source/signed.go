@@ -1,0 +1,167 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/google/go-containerregistry/pkg/name"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
+
+	"github.com/olmgen/olmgen/bundle/signature"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// maxSignatures is how many artifacts are read to find a signature: anybody who may push can add some.
+const maxSignatures = 64
+
+// unsigned returns the error for a source that has no signature.
+func unsigned(what string) error {
+	return manifest.WithHint(fmt.Errorf("%s: has no signature to verify; only images in registries have", what),
+		"use oci://IMAGE, or ask for no signature", OptionVerifyKeys)
+}
+
+// verifySigned returns an error unless one of the keys signed the image.
+func verifySigned(ctx context.Context, puller *remote.Puller, image name.Digest, keys signature.Keys) error {
+	s := &signatures{ctx: ctx, puller: puller, image: image, keys: keys}
+	if s.byReferrers() || s.byTag() {
+		return nil
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if s.problem == nil {
+		return manifest.WithHint(errors.New("the image has no signature"),
+			"have it signed with cosign, or ask for no signature", OptionVerifyKeys)
+	}
+	return manifest.WithHint(fmt.Errorf("the image has no valid signature: %w", s.problem),
+		"check the key, and who signed the image", OptionVerifyKeys)
+}
+
+// signatures looks for a valid signature of an image.
+type signatures struct {
+	ctx     context.Context
+	puller  *remote.Puller
+	image   name.Digest
+	keys    signature.Keys
+	problem error // the first one
+}
+
+func (s *signatures) fail(err error) {
+	if s.problem == nil {
+		s.problem = err
+	}
+}
+
+// byReferrers looks at the artifacts that refer to the image (OCI distribution specification 1.1, listing referrers).
+// The library asks for the tag that stands for the list where a registry has none.
+func (s *signatures) byReferrers() bool {
+	index, err := remote.Referrers(s.image, remote.WithContext(s.ctx), remote.Reuse(s.puller))
+	if err != nil {
+		s.fail(fmt.Errorf("referrers: %w", err))
+		return false
+	}
+	list, err := index.IndexManifest()
+	if err != nil {
+		s.fail(fmt.Errorf("referrers: %w", err))
+		return false
+	}
+	read := 0
+	for _, d := range list.Manifests {
+		if d.ArtifactType != "" && !signature.IsSignature(d.ArtifactType) {
+			continue
+		}
+		if read++; read > maxSignatures {
+			s.fail(fmt.Errorf("more than %d artifacts refer to the image", maxSignatures))
+			return false
+		}
+		if s.inArtifact(s.image.Context().Digest(d.Digest.String())) {
+			return true
+		}
+	}
+	return false
+}
+
+// byTag looks at the tag that cosign 1 and 2 write.
+func (s *signatures) byTag() bool {
+	tag := strings.Replace(s.image.DigestStr(), ":", "-", 1) + ".sig"
+	return s.inArtifact(s.image.Context().Tag(tag))
+}
+
+// inArtifact looks at the layers of an artifact. What is wrong with one is noted.
+func (s *signatures) inArtifact(ref name.Reference) bool {
+	if s.ctx.Err() != nil {
+		return false
+	}
+	img, list, err := s.artifact(ref)
+	if answer := new(transport.Error); errors.As(err, &answer) && answer.StatusCode == http.StatusNotFound {
+		return false
+	}
+	if err != nil {
+		s.fail(fmt.Errorf("%s: %w", ref.Identifier(), err))
+		return false
+	}
+	for i, l := range list {
+		if i == maxSignatures {
+			s.fail(fmt.Errorf("%s: more than %d signatures", ref.Identifier(), maxSignatures))
+			return false
+		}
+		known, err := s.layer(img, l)
+		if known && err == nil {
+			return true
+		}
+		if err != nil {
+			s.fail(fmt.Errorf("%s: %w", ref.Identifier(), err))
+		}
+	}
+	return false
+}
+
+func (s *signatures) artifact(ref name.Reference) (v1.Image, []v1.Descriptor, error) {
+	d, err := s.puller.Get(s.ctx, ref)
+	if err != nil {
+		return nil, nil, err
+	}
+	img, err := d.Image()
+	if err != nil {
+		return nil, nil, err
+	}
+	list, err := img.Manifest()
+	if err != nil {
+		return nil, nil, err
+	}
+	return img, list.Layers, nil
+}
+
+// layer verifies the signature in a layer. Known is false if the layer holds something else.
+func (s *signatures) layer(img v1.Image, l v1.Descriptor) (known bool, err error) {
+	kind := string(l.MediaType)
+	if kind != signature.SimpleSigning && !signature.IsBundle(kind) {
+		return false, nil
+	}
+	if l.Size > maxImageJSON {
+		return true, fmt.Errorf("larger than %s", bytesText(maxImageJSON))
+	}
+	blob, err := img.LayerByDigest(l.Digest)
+	if err != nil {
+		return true, err
+	}
+	stored, err := blob.Compressed()
+	if err != nil {
+		return true, err
+	}
+	defer stored.Close()
+	data, err := io.ReadAll(stored) // the library verifies size and digest
+	if err != nil {
+		return true, err
+	}
+	if kind == signature.SimpleSigning {
+		return true, s.keys.Simple(data, l.Annotations[signature.SignatureAnnotation], s.image.DigestStr())
+	}
+	return true, s.keys.Bundle(data, s.image.DigestStr())
+}

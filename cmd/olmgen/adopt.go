@@ -1,0 +1,340 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/olmgen/olmgen/bundle/source"
+	"github.com/olmgen/olmgen/config"
+	"github.com/olmgen/olmgen/config/adopt"
+	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/output"
+	cluster "github.com/olmgen/olmgen/review/adopt"
+	"github.com/olmgen/olmgen/review/dump"
+	"github.com/olmgen/olmgen/review/findings"
+)
+
+// adoptFlags holds the flags of olmgen adopt.
+type adoptFlags struct {
+	output, directory string
+	force             bool
+	sources           []string
+	to                generate.Profile
+	plan              string
+	table             bool
+	kubectl           bool
+	verify            bool
+	files             []string
+	source            source.Options
+	report            reportFlags
+}
+
+func newAdopt() *cobra.Command {
+	f := &adoptFlags{to: generate.ProfileOLM}
+	cmd := &cobra.Command{
+		Use:   "adopt DUMP...",
+		Short: "Write an olmgen.yaml for what OLM runs in a cluster",
+		Long: `Adopt reads what kubectl printed of a cluster and writes a RenderConfig for the
+operators that OLM v0 runs there: the same operators, in the same OperatorGroups,
+at the same versions. What it renders to are the objects that are in the cluster.
+
+DUMP is a file, a directory with everything below it (such as a must-gather), or
+- for stdin. --print-kubectl prints the command that makes one. Adopt itself
+talks to no cluster. A dump needs no Secrets; if it has some, they are not read.
+
+With --verify it compares the cluster with what a RenderConfig renders to, object
+by object, and says why they differ. The exit code is 3 if applying the rendered
+objects would restart a pod, take a right away, or be refused.
+
+With --to, the RenderConfig is for another form: plain or descoped (without OLM),
+subscription (OLM v0 goes on), olmv1 or clusterextension (OLM v1). --plan writes
+the steps to get there. With --to clusterextension, adopt prints what the
+migration of the OLM project says about each operator.`,
+		Example: `  $(olmgen adopt --print-kubectl) > dump.yaml
+  olmgen adopt dump.yaml
+  olmgen adopt dump.yaml --source etcd=bundles/etcd -o clusters/a/olmgen.yaml
+  olmgen adopt --verify dump.yaml -f olmgen.yaml
+  olmgen adopt dump.yaml --to plain --plan plan.md -o plain.yaml
+  olmgen adopt dump.yaml --to clusterextension --table`,
+		RunE: f.run,
+	}
+	f.register(cmd)
+	return cmd
+}
+
+func (f *adoptFlags) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringVarP(&f.output, "output", "o", "olmgen.yaml", "`FILE` to write; - is stdout")
+	flags.StringVar(&f.directory, "directory", "operators", "`DIR` that the file will render to, relative to it")
+	flags.BoolVar(&f.force, "force", false, "overwrite files that are there")
+	flags.StringArrayVar(&f.sources, "source", nil,
+		"where the bundle of a package is, as `PACKAGE=SOURCE`; may be repeated")
+	flags.Var(enum(&f.to, generate.Profiles...), "to", "profile of the file: "+joined(generate.Profiles))
+	flags.StringVar(&f.plan, "plan", "", "write the steps to the new form to `FILE.md`, and as a script beside it")
+	flags.BoolVar(&f.table, "table", false, "with --to clusterextension, print the table and write no file")
+	flags.BoolVar(&f.verify, "verify", false, "compare the cluster with what the file of -f renders to")
+	flags.StringArrayVarP(&f.files, "config", "f", nil, "with --verify, the RenderConfig `FILE`")
+	flags.BoolVar(&f.kubectl, "print-kubectl", false, "print the kubectl command that makes a dump")
+	registerNetwork(flags, &f.source)
+	f.report.register(flags)
+	offer(cmd, "to", words(generate.Profiles))
+	completeReport(cmd)
+}
+
+func (f *adoptFlags) run(cmd *cobra.Command, paths []string) error {
+	if f.kubectl {
+		if err := args(0, 0, "")(cmd, paths); err != nil {
+			return err
+		}
+		_, err := fmt.Fprintln(cmd.OutOrStdout(), dump.Command())
+		return err
+	}
+	if err := f.check(cmd, paths); err != nil {
+		return err
+	}
+	d, err := dump.Read(cmd.Context(), paths, cmd.InOrStdin())
+	if err != nil {
+		return err
+	}
+	state, err := cluster.Read(d)
+	if err != nil {
+		return err
+	}
+	if f.verify {
+		return f.compare(cmd, state)
+	}
+	sources, err := f.given()
+	if err != nil {
+		return err
+	}
+	sayFindings(cmd.ErrOrStderr(), state.FindingsWith(sources))
+	if f.table {
+		return f.printTable(cmd, state)
+	}
+	return f.write(cmd, state, sources)
+}
+
+// check refuses flags that mean nothing together.
+func (f *adoptFlags) check(cmd *cobra.Command, paths []string) error {
+	if len(paths) == 0 {
+		return &usageError{"the dump is missing", "\"olmgen adopt --print-kubectl\" prints the command that makes one"}
+	}
+	changed := func(names ...string) string {
+		for _, n := range names {
+			if cmd.Flags().Changed(n) {
+				return "--" + n
+			}
+		}
+		return ""
+	}
+	switch {
+	case f.verify && len(f.files) != 1:
+		return &usageError{"--verify needs one RenderConfig", "name it with -f"}
+	case f.verify:
+		if given := changed("output", "directory", "force", "source", "to", "plan", "table"); given != "" {
+			return &usageError{given + " beside --verify, which writes no file", "leave one of them out"}
+		}
+		return nil
+	case len(f.files) > 0:
+		return &usageError{"-f without --verify", "add --verify, or name the file to write with -o"}
+	case f.output == "":
+		return &usageError{"-o needs a file, or - for stdout", ""}
+	case f.table && f.to != generate.ProfileClusterExtension:
+		return &usageError{"--table is about --to clusterextension", "add it"}
+	case f.table && changed("output", "plan") != "":
+		return &usageError{changed("output", "plan") + " beside --table, which writes no file", "leave one of them out"}
+	case f.plan != "" && filepath.Ext(f.plan) != ".md":
+		return &usageError{"--plan: " + f.plan + " does not end in .md", "the script beside it ends in .sh"}
+	}
+	if f.to != generate.ProfileClusterExtension {
+		if given := changed("format", "fail-on", "baseline", "write-baseline"); given != "" {
+			return &usageError{given + " without --verify and without --to clusterextension", "leave it out"}
+		}
+	}
+	if d := filepath.Clean(f.directory); f.directory == "" || d == "." || d == output.Stdout {
+		return &usageError{"--directory needs a directory of its own", "such as operators"}
+	}
+	return nil
+}
+
+// sayFindings prints what is odd about a dump.
+func sayFindings(stderr io.Writer, list []findings.Finding) {
+	for _, x := range list {
+		level := "warning"
+		if x.Level == findings.Note {
+			level = "note"
+		}
+		place := ""
+		if x.File != "" {
+			place = x.File + ": "
+			if x.Line > 0 {
+				place = fmt.Sprintf("%s:%d: ", x.File, x.Line)
+			}
+		}
+		if x.Object != "" {
+			place += x.Object + ": "
+		}
+		text := fmt.Sprintf("olmgen: %s: %s%s\n", level, place, x.Message)
+		if x.Hint != "" {
+			text += "hint: " + x.Hint + "\n"
+		}
+		fmt.Fprint(stderr, text)
+	}
+}
+
+// given returns the sources of --source.
+func (f *adoptFlags) given() (map[string]string, error) {
+	sources := map[string]string{}
+	for _, s := range f.sources {
+		name, ref, ok := strings.Cut(s, "=")
+		if !ok || name == "" || ref == "" {
+			return nil, &usageError{fmt.Sprintf("--source: %q is not PACKAGE=SOURCE", s), "such as etcd=bundles/etcd"}
+		}
+		if sources[name] != "" {
+			return nil, &usageError{"--source: " + name + " is given twice", "leave one out"}
+		}
+		sources[name] = ref
+	}
+	return sources, nil
+}
+
+func (f *adoptFlags) write(cmd *cobra.Command, state *cluster.State, sources map[string]string) error {
+	file, dir := f.output, filepath.Dir(f.output)
+	if f.output == output.Stdout {
+		file, dir = "olmgen.yaml", "."
+	}
+	o := adopt.Options{File: filepath.Base(file), Dir: dir, Directory: f.directory, Sources: sources, To: f.to}
+	data, err := adopt.Declare(state, o)
+	if err != nil {
+		return err
+	}
+	var plan *adopt.Plan
+	if f.plan != "" {
+		if plan, err = f.newPlan(cmd, state, file, dir, data, o); err != nil {
+			return err
+		}
+	}
+	const hint = "name another, or give --force to overwrite it"
+	if f.output == output.Stdout {
+		if _, err := cmd.OutOrStdout().Write(data); err != nil {
+			return err
+		}
+	} else {
+		if err := writeFile(f.output, data, f.force, 0o644, hint); err != nil {
+			return err
+		}
+		f.sayWritten(cmd.ErrOrStderr(), state)
+	}
+	if plan != nil {
+		script := strings.TrimSuffix(f.plan, ".md") + ".sh"
+		if err := writeFile(f.plan, plan.Markdown(filepath.Base(script)), f.force, 0o644, hint); err != nil {
+			return err
+		}
+		if err := writeFile(script, plan.Script(filepath.Base(f.plan)), f.force, 0o644, hint); err != nil {
+			return err
+		}
+		fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: wrote %s and %s: read both, and run nothing blindly\n", f.plan, script)
+	}
+	if f.to == generate.ProfileClusterExtension && f.output != output.Stdout {
+		return f.printTable(cmd, state)
+	}
+	return nil
+}
+
+func (f *adoptFlags) sayWritten(stderr io.Writer, state *cluster.State) {
+	n := 0
+	for _, g := range state.Groups {
+		n += len(g.Operators)
+	}
+	fmt.Fprintf(stderr, "olmgen: wrote %s: %s in %s\nhint: olmgen adopt --verify -f %s DUMP compares it with the cluster\n",
+		f.output, plural(n, "operator"), plural(len(state.Groups), "OperatorGroup"), f.output)
+}
+
+// printTable prints what the migration to OLM v1 says about each operator.
+func (f *adoptFlags) printTable(cmd *cobra.Command, state *cluster.State) error {
+	all := state.Migrations()
+	if err := cluster.PrintMigrations(cmd.OutOrStdout(), f.report.format, all); err != nil {
+		return err
+	}
+	refused := 0
+	for _, m := range all {
+		if !m.Possible() {
+			refused++
+		}
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: OLM v1 would take %d of %s\n", len(all)-refused, plural(len(all), "operator"))
+	return nil
+}
+
+// values returns the objects that a RenderConfig renders to.
+func values(cmd *cobra.Command, c *config.Config, o config.Options) (objects []map[string]any, err error) {
+	r, err := c.Render(cmd.Context(), o)
+	if err != nil {
+		return nil, err
+	}
+	for _, x := range r.Objects {
+		read, err := x.Manifest()
+		if err != nil {
+			return nil, err
+		}
+		value, err := read.Value()
+		if err != nil {
+			return nil, err
+		}
+		objects = append(objects, value)
+	}
+	return objects, nil
+}
+
+// newPlan renders the new file, which is not written yet, and makes the plan to get there.
+func (f *adoptFlags) newPlan(cmd *cobra.Command, state *cluster.State, file, dir string, data []byte,
+	o adopt.Options) (*adopt.Plan, error) {
+	c, err := config.Read(file, data)
+	if err != nil {
+		return nil, err
+	}
+	objects, err := values(cmd, c, config.Options{Dir: dir, Source: f.source})
+	if err != nil {
+		return nil, fmt.Errorf("the plan lists what is deleted, so the bundles must be there: %w", err)
+	}
+	return adopt.NewPlan(state, state.Verify(objects), o), nil
+}
+
+// compare compares the cluster with what a RenderConfig renders to.
+func (f *adoptFlags) compare(cmd *cobra.Command, state *cluster.State) error {
+	stderr := cmd.ErrOrStderr()
+	declared, err := declarations(cmd, f.files)
+	if err != nil {
+		return err
+	}
+	o := f.source
+	o.Stdin = cmd.InOrStdin()
+	objects, err := values(cmd, declared[0].Config, config.Options{Dir: declared[0].dir, Source: o})
+	if err != nil {
+		return err
+	}
+	sayFindings(stderr, slices.DeleteFunc(slices.Clone(state.Findings), func(x findings.Finding) bool {
+		return x.Rule == "unknown-source" || x.Rule == "tag" || x.Rule == "no-subscription"
+	}))
+	v := state.Verify(objects)
+	list, err := f.report.known(stderr, v.Findings(), true)
+	if err != nil {
+		return err
+	}
+	if err := v.Print(cmd.OutOrStdout(), f.report.format, list); err != nil {
+		return err
+	}
+	var counts []string
+	for _, verdict := range cluster.Verdicts {
+		if n := v.Count(verdict); n > 0 {
+			counts = append(counts, fmt.Sprintf("%d %s", n, verdict))
+		}
+	}
+	return f.report.conclude(stderr, list, plural(len(v.Objects), "object")+": "+strings.Join(counts, ", "))
+}

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/output"
+	"github.com/olmgen/olmgen/report/audit"
+	"github.com/olmgen/olmgen/report/site"
+	"github.com/olmgen/olmgen/review/findings"
+)
+
+// maxPart is the limit of a part.
+const maxPart = 2 << 30
+
+func newCatalogMerge() *cobra.Command {
+	format, failOn := audit.Text, findings.None
+	var dir, title string
+	force := false
+	cmd := &cobra.Command{
+		Use:   "merge PART...",
+		Short: "Make one report or site of the parts that shards have written",
+		Long: `Merge reads the parts that olmgen catalog audit --shard or olmgen catalog site
+--shard have written, one for each shard, and prints the report or writes the
+site. The bytes are those of a run without --shard.
+
+A part that is missing, incomplete or of another catalog is an error. Run its
+shard again: the others keep their parts. A package is always in the same shard
+of as many, whatever else the catalog has.`,
+		Example: `  for i in 1 2 3; do olmgen catalog audit --shard $i/3 -o part-$i.json catalog/ & done; wait
+  olmgen catalog merge part-*.json --format csv
+  olmgen catalog merge site-part-*.json -o public/`,
+		Args: args(1, math.MaxInt, "the part"),
+		RunE: func(cmd *cobra.Command, names []string) error {
+			parts, err := readParts(names)
+			if err != nil {
+				return err
+			}
+			if parts[0].Kind == audit.KindSitePart {
+				if dir == "" || dir == output.Stdout {
+					return &usageError{"-o is missing", "these are parts of a site: name its directory"}
+				}
+				s, err := site.Merge(parts, site.Options{Title: title})
+				if err != nil {
+					return withPartHint(err)
+				}
+				return writeSite(cmd, dir, s, force)
+			}
+			if dir != "" {
+				return &usageError{"-o is for parts of a site", "the report goes to stdout"}
+			}
+			report, err := audit.MergeParts(parts)
+			if err != nil {
+				return withPartHint(err)
+			}
+			return printAudit(cmd, report, format, failOn)
+		},
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	registerAuditFormat(cmd, &format, &failOn)
+	flags.StringVarP(&dir, "output", "o", "", "`DIR` of the site")
+	flags.StringVar(&title, "title", "Operators", "`TITLE` of the index of the site")
+	flags.BoolVar(&force, "force", false, "overwrite pages that were edited by hand")
+	return cmd
+}
+
+func withPartHint(err error) error {
+	return manifest.WithHint(err, "give the parts of all shards of one run")
+}
+
+func readParts(names []string) ([]*audit.Part, error) {
+	var parts []*audit.Part
+	for _, name := range names {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		data, err := io.ReadAll(io.LimitReader(f, maxPart))
+		if err := errors.Join(err, f.Close()); err != nil {
+			return nil, err
+		}
+		part, err := audit.ReadPart(data)
+		if err != nil {
+			return nil, &manifest.Error{File: filepath.ToSlash(name), Msg: err.Error(), Tip: "run its shard again"}
+		}
+		parts = append(parts, part)
+	}
+	return parts, nil
+}
+
+// writePart writes a part to a file, or to stdout if there is no name. A file has all of the part or does not change.
+func writePart(cmd *cobra.Command, name string, part *audit.Part, err error) error {
+	if err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	if err := findings.WriteJSON(&b, part); err != nil {
+		return err
+	}
+	if name == "" {
+		_, err := cmd.OutOrStdout().Write(b.Bytes())
+		return err
+	}
+	if info, err := os.Stat(name); err == nil && info.IsDir() {
+		return &usageError{fmt.Sprintf("%s is a directory", name), "with --shard, -o names a file"}
+	}
+	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) // it is not there after the rename
+	_, err = f.Write(b.Bytes())
+	if err := errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), name)
+}

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	fbc "github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/config"
+	updating "github.com/olmgen/olmgen/config/update"
+	"github.com/olmgen/olmgen/output"
+	"github.com/olmgen/olmgen/review/upgrade"
+)
+
+// updateFlags are the flags of olmgen update as they were given.
+type updateFlags struct {
+	render   renderFlags
+	file     string
+	catalogs []string
+	toHead   bool
+	dryRun   bool
+	format   upgrade.Format
+}
+
+func newUpdate() *cobra.Command {
+	f := updateFlags{format: upgrade.Text}
+	cmd := &cobra.Command{
+		Use:   "update -f FILE",
+		Short: "Take the operators of an olmgen.yaml to their next versions",
+		Long: `Update takes each operator of a RenderConfig one step along its path of upgrade:
+to the version that OLM would update it to next, in its channel and together with
+the other operators of its group. It rewrites version, and the image of a bundle
+with its digest, in the file. Comments, order and formatting stay. Then it prints
+what olmgen diff says about the old and the new file: the text of a pull request.
+
+The catalog of an operator is its source (catalog:DIR). For an operator whose
+source is an image, --catalog has the next one. An operator that is in no catalog
+is left alone.
+
+If OLM would not update an operator, because a dependency is missing or another
+operator needs the old version, update says why, leaves its version and exits
+with 3. The exit code is 0 if there is nothing to do.`,
+		Example: `  olmgen update -f olmgen.yaml
+  olmgen update -f clusters/prod/olmgen.yaml --to-head --dry-run
+  olmgen update -f olmgen.yaml --catalog catalog/ --format markdown > pull-request.md`,
+		Args: args(0, 0, ""),
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringVarP(&f.file, "config", "f", defaultConfig, "`FILE` to update, a RenderConfig")
+	flags.StringArrayVar(&f.catalogs, "catalog", nil,
+		"file-based catalog, a `DIR` or file, with the images of operators; may be repeated")
+	flags.BoolVar(&f.toHead, "to-head", false, "take all steps to the head of the channel, not one")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "write nothing")
+	flags.Var(enum(&f.format, updating.Formats...), "format", joined(updating.Formats))
+	offer(cmd, "format", words(updating.Formats))
+	f.render.register(cmd, func(config.Option) bool { return false })
+	return cmd
+}
+
+func (f *updateFlags) run(cmd *cobra.Command) error {
+	if f.file == "-" {
+		return &usageError{"-f: standard input cannot be rewritten", "name a file"}
+	}
+	c, dir, err := readConfig(cmd.InOrStdin(), f.file)
+	if err != nil {
+		return err
+	}
+	data, err := os.ReadFile(f.file)
+	if err != nil {
+		return err
+	}
+	o := updating.Options{Options: config.Options{Dir: dir, Source: f.render.source}, ToHead: f.toHead}
+	o.Source.Warn = warnOn(cmd.ErrOrStderr())
+	for _, path := range f.catalogs {
+		read, err := fbc.Read(cmd.Context(), path, fbc.Options{})
+		if err != nil {
+			return err
+		}
+		o.Catalogs = append(o.Catalogs, read)
+	}
+	plan, err := updating.Of(cmd.Context(), c, data, o)
+	if err != nil {
+		return err
+	}
+	report := &updating.Report{File: filepath.ToSlash(f.file), Updated: plan.Changed(), Operators: plan.Operators,
+		Notes: plan.Notes}
+	if plan.Changed() {
+		if report.Changes, err = f.compare(cmd, c, plan.Text, dir); err != nil {
+			f.sayNotCompared(cmd, err)
+		}
+		if !f.dryRun {
+			if err := output.ReplaceFile(f.file, plan.Text); err != nil {
+				return err
+			}
+		}
+	}
+	if err := report.Print(cmd.OutOrStdout(), f.format); err != nil {
+		return err
+	}
+	return f.conclude(cmd, plan)
+}
+
+func (f *updateFlags) sayNotCompared(cmd *cobra.Command, err error) {
+	text, hint := config.SayError(err, flagsOf(cmd))
+	fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: warning: what changes is not compared: %s\n", text)
+	if hint != "" {
+		fmt.Fprintf(cmd.ErrOrStderr(), "hint: %s\n", hint)
+	}
+}
+
+func (f *updateFlags) conclude(cmd *cobra.Command, plan *updating.Plan) error {
+	summary := plan.Summary()
+	switch {
+	case !plan.Changed():
+		summary = "nothing to do: " + summary
+	case f.dryRun:
+		summary = f.file + " is not written: " + summary
+	default:
+		summary = "wrote " + f.file + ": " + summary
+	}
+	if plan.Held() {
+		return &foundError{summary}
+	}
+	fmt.Fprintln(cmd.ErrOrStderr(), "olmgen: "+summary)
+	return nil
+}
+
+// compare renders the old and the new file, and compares what they render to.
+func (f *updateFlags) compare(cmd *cobra.Command, old *config.Config, text []byte, dir string) (*upgrade.Report, error) {
+	now, err := config.Read(filepath.ToSlash(f.file), text)
+	if err != nil {
+		return nil, err
+	}
+	var states [2]upgrade.State
+	for i, c := range []*config.Config{old, now} {
+		name := "before"
+		if i == 1 {
+			name = "after"
+		}
+		r, err := f.render.reviewDeclared(cmd, declaration{Config: c, file: f.file, dir: dir})
+		if err != nil {
+			return nil, err
+		}
+		if states[i], err = r.state(name); err != nil {
+			return nil, err
+		}
+	}
+	return upgrade.Compare(cmd.Context(), states[0], states[1], upgrade.Options{})
+}

@@ -1,0 +1,186 @@
+package adopt
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/olmgen/olmgen/review/adopt"
+	"github.com/olmgen/olmgen/review/dump"
+)
+
+const finalizer = "operators.coreos.com/csv-cleanup"
+
+// owned reports whether an object belongs to one of the operators, by its labels or its owners.
+func owned(o *dump.Object, operators []*adopt.Operator) bool {
+	return slices.ContainsFunc(operators, func(op *adopt.Operator) bool {
+		ns := op.Group.Namespace
+		here := o.Labels["olm.owner.namespace"] == ns || o.Labels["olm.copiedFrom"] == ns || o.Namespace == ns
+		if here && o.Labels["olm.owner"] == op.CSV.Name {
+			return true
+		}
+		return here && slices.ContainsFunc(o.Owners, func(r dump.Owner) bool { return byOLM(r) && r.Name == op.CSV.Name })
+	})
+}
+
+func byOLM(r dump.Owner) bool { return strings.HasPrefix(r.APIVersion, "operators.coreos.com/") }
+
+// resource returns the kubectl arguments that name an object.
+func resource(o *dump.Object) string {
+	kind := strings.ToLower(o.Kind)
+	if group, _, ok := strings.Cut(o.APIVersion, "/"); ok {
+		kind += "." + group
+	}
+	out := kind + " " + quote(o.Name)
+	if o.Namespace != "" {
+		out = "-n " + quote(o.Namespace) + " " + out
+	}
+	return out
+}
+
+// ownMarks are the labels by which OLM finds what to delete with a CSV.
+var ownMarks = []string{"olm.owner", "olm.owner.kind", "olm.owner.namespace", "olm.copiedFrom"}
+
+// marks removes what ties the objects that stay to their CSV.
+func (p *planner) marks(operators []*adopt.Operator) {
+	s := Step{Title: "Cut the objects loose", Who: byAdmin,
+		Text: []string{"When a CSV goes, its finalizer " + finalizer + " has OLM delete ClusterRoles, bindings and webhooks by " +
+			"their owner labels, and Kubernetes deletes what has an ownerReference to it. Both are removed first. OLM is " +
+			"down, so nobody puts them back; if Git has the labels, they come back with the next sync and do no harm then."}}
+	for _, o := range p.state.Dump.Objects {
+		switch o.Kind {
+		case "ClusterServiceVersion", "Subscription", "InstallPlan", "OperatorCondition", "OperatorGroup":
+			continue
+		}
+		if !owned(o, operators) {
+			continue
+		}
+		var remove, restore []string
+		for _, label := range ownMarks {
+			if v, ok := o.Labels[label]; ok {
+				remove = append(remove, label+"-")
+				restore = append(restore, quote(label+"="+v))
+			}
+		}
+		if len(remove) > 0 {
+			s.Run = append(s.Run, "kubectl label "+resource(o)+" "+strings.Join(remove, " "))
+			s.Undo = append(s.Undo, "kubectl label --overwrite "+resource(o)+" "+strings.Join(restore, " "))
+		}
+		// the last first: an index names what it did before
+		for i, r := range slices.Backward(o.Owners) {
+			if byOLM(r) {
+				s.Run = append(s.Run, fmt.Sprintf(`kubectl patch %s --type=json -p '[{"op":"test","path":"/metadata/ownerReferences/%d/uid",`+
+					`"value":%q},{"op":"remove","path":"/metadata/ownerReferences/%d"}]'`, resource(o), i, r.UID, i))
+			}
+		}
+	}
+	s.Undo = append(s.Undo, "# OLM sets its ownerReferences anew when it runs again")
+	p.add(s)
+}
+
+// subscriptions removes what OLM would install again.
+func (p *planner) subscriptions(operators []*adopt.Operator) {
+	s := Step{Title: "Remove Subscriptions and InstallPlans", Who: byAdmin,
+		Text: []string{"OLM would install an operator again that has a Subscription."},
+		Undo: []string{"kubectl apply --server-side -R -f before-subscriptions"}}
+	var namespaces []string
+	for _, o := range operators {
+		if sub := o.Subscription; sub != nil {
+			s.Run = append(s.Run, fmt.Sprintf("kubectl delete -n %s subscriptions.operators.coreos.com %s --cascade=orphan",
+				quote(sub.Namespace), quote(sub.Name)))
+		}
+		if !slices.Contains(namespaces, o.Group.Namespace) && p.whole(o.Group, operators) {
+			namespaces = append(namespaces, o.Group.Namespace)
+		}
+	}
+	for _, plan := range p.state.Dump.Of("InstallPlan") {
+		if slices.Contains(namespaces, plan.Namespace) {
+			s.Run = append(s.Run, "kubectl delete "+resource(plan)+" --cascade=orphan")
+		}
+	}
+	if len(s.Run) > 0 {
+		p.add(s)
+	}
+}
+
+// whole reports whether all operators of a group are taken.
+func (p *planner) whole(g *adopt.Group, operators []*adopt.Operator) bool {
+	return !slices.ContainsFunc(g.Operators, func(o *adopt.Operator) bool { return !slices.Contains(operators, o) })
+}
+
+// finalizers removes OLM's finalizer: with OLM down, a delete would hang.
+func (p *planner) finalizers(operators []*adopt.Operator) {
+	s := Step{Title: "Remove the finalizers", Who: byAdmin,
+		Text: []string{"With OLM down, nobody answers the finalizer, and the deletion of a CSV would hang."}}
+	for _, o := range operators {
+		at := slices.Index(o.CSV.Finalizers, finalizer)
+		if at < 0 {
+			continue
+		}
+		s.Run = append(s.Run, fmt.Sprintf(`kubectl patch %s --type=json -p '[{"op":"test","path":"/metadata/finalizers/%d","value":%q},`+
+			`{"op":"remove","path":"/metadata/finalizers/%d"}]'`, resource(o.Object), at, finalizer, at))
+		s.Undo = append(s.Undo, fmt.Sprintf(`kubectl patch %s --type=merge -p '{"metadata":{"finalizers":[%q]}}'`,
+			resource(o.Object), finalizer))
+	}
+	if len(s.Run) > 0 {
+		p.add(s)
+	}
+}
+
+// remove deletes the CSVs, and nothing with them.
+func (p *planner) remove(operators []*adopt.Operator) {
+	s := Step{Title: "Delete the ClusterServiceVersions", Who: byAdmin, Point: true,
+		Text: []string{"This is the point: before it, the undo of each step, from the last to the first, leads back. After " +
+			"it, OLM does not know the operators. The way back is to apply before/ and before-subscriptions/ and to start " +
+			"OLM, which takes the objects for an installation of its own.",
+			"--cascade=orphan leaves everything that still refers to them."}}
+	for _, o := range operators {
+		for _, c := range p.state.Dump.Of("ClusterServiceVersion") {
+			if c.Name == o.CSV.Name && c.Labels["olm.copiedFrom"] == o.Group.Namespace {
+				s.Run = append(s.Run, "kubectl delete "+resource(c)+" --cascade=orphan")
+			}
+		}
+		s.Run = append(s.Run, "kubectl delete "+resource(o.Object)+" --cascade=orphan")
+	}
+	s.Check = []string{"kubectl get deployments -A -l olm.managed=true"}
+	p.add(s)
+}
+
+// olmObjects deletes what is left of OLM's own, and what nothing that is rendered needs.
+func (p *planner) olmObjects(operators []*adopt.Operator) {
+	own := Step{Title: "Delete what only OLM used", Who: byAdmin,
+		Text: []string{"These objects are OLM's own, or have another name in the new form. Nothing that is rendered needs them."}}
+	orphans := Step{Title: "Delete what earlier versions left behind", Who: byAdmin,
+		Text: []string{"OLM never removes these. Deleting a CRD deletes its objects: look at them first."}}
+	for _, c := range p.result.Objects {
+		o := p.state.Dump.Get(split(c.Object))
+		switch {
+		case c.Verdict != adopt.ClusterOnly || o == nil || o.Kind == "ClusterServiceVersion":
+		case strings.HasPrefix(c.Reason, "orphan") && o.Kind == "CustomResourceDefinition":
+			orphans.Run = append(orphans.Run, "# kubectl delete "+resource(o)+" # and all its objects")
+		case strings.HasPrefix(c.Reason, "orphan"):
+			orphans.Run = append(orphans.Run, "kubectl delete "+resource(o))
+		default:
+			own.Run = append(own.Run, "kubectl delete "+resource(o))
+		}
+	}
+	for _, g := range p.state.Groups {
+		if slices.ContainsFunc(operators, func(o *adopt.Operator) bool { return o.Group == g }) && p.whole(g, operators) {
+			own.Run = append(own.Run, "kubectl delete "+resource(g.Object))
+		}
+	}
+	for _, s := range []Step{own, orphans} {
+		if len(s.Run) > 0 {
+			p.add(s)
+		}
+	}
+}
+
+// split returns kind, namespace and name of an identity.
+func split(identity string) (kind, namespace, name string) {
+	kind, name, _ = strings.Cut(identity, " ")
+	if ns, n, ok := strings.Cut(name, "/"); ok {
+		return kind, ns, n
+	}
+	return kind, "", name
+}

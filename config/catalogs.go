@@ -1,0 +1,224 @@
+package config
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/bundle/source"
+	"github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/catalog/resolve"
+	"github.com/olmgen/olmgen/generate"
+)
+
+// CatalogPlace is where an operator of a RenderConfig stands in a catalog.
+type CatalogPlace struct {
+	Group, Index int    // in the file
+	Name         string // of the operator, as layouts and messages call it
+	Catalog      *catalog.Catalog
+	Source       string // of the catalog, as the file has it; empty if the catalog is not in the file
+	catalog.Choice
+	Why error // why it is in no catalog; then the rest is empty
+}
+
+// CatalogPlaces are the operators of a RenderConfig in their catalogs.
+type CatalogPlaces struct {
+	config   *Config
+	options  Options
+	all      []CatalogPlace
+	catalogs []named
+}
+
+// named is a catalog with its name for the resolver.
+type named struct {
+	*catalog.Catalog
+	name   string
+	source string // as the file has it; empty if it is not in the file
+}
+
+func (p *CatalogPlaces) add(c *catalog.Catalog, name, source string) {
+	base := strings.TrimSuffix(filepath.Base(filepath.Clean(name)), filepath.Ext(name))
+	name = base
+	for n := 2; slices.ContainsFunc(p.catalogs, func(o named) bool { return o.name == name }); n++ {
+		name = fmt.Sprintf("%s-%d", base, n)
+	}
+	p.catalogs = append(p.catalogs, named{c, name, source})
+}
+
+// nameOf returns the name of an operator's catalog.
+func (p *CatalogPlaces) nameOf(c *catalog.Catalog) string {
+	for _, n := range p.catalogs {
+		if n.Catalog == c {
+			return n.name
+		}
+	}
+	return ""
+}
+
+// InCatalogs finds the operators in their catalogs: in the source of a bundle, or in one of those given, which may have
+// the image of a bundle.
+func (c *Config) InCatalogs(ctx context.Context, o Options, others ...*catalog.Catalog) (*CatalogPlaces, error) {
+	p := &CatalogPlaces{config: c, options: o}
+	for _, other := range others {
+		p.add(other, "catalog", "")
+	}
+	read := map[string]*catalog.Catalog{}
+	for i, g := range c.Groups {
+		for j, b := range g.Bundles {
+			place := CatalogPlace{Group: i, Index: j, Name: cmp.Or(b.Name, b.Package, b.Source)}
+			var err error
+			if path := catalogPath(o.Dir, b.Source); path != "" {
+				if read[path] == nil {
+					if read[path], err = catalog.Read(ctx, path, catalog.Options{Source: o.Source}); err != nil {
+						return nil, c.explain(at(i, j, "source"), i, j, err)
+					}
+					p.add(read[path], path, b.Source)
+				}
+				place.Catalog, place.Source = read[path], b.Source
+				place.find(b)
+			} else {
+				p.findImage(ctx, &place, b, others)
+			}
+			if place.Why == nil {
+				place.Name = cmp.Or(b.Name, place.Package.Name)
+			}
+			p.all = append(p.all, place)
+		}
+	}
+	return p, nil
+}
+
+// All returns the places in the order of the file.
+func (p *CatalogPlaces) All() []CatalogPlace { return p.all }
+
+// catalogPath returns the path of a catalog or legacy package, or "" if a source is none.
+func catalogPath(dir, ref string) string {
+	for _, kind := range []string{source.KindCatalog, source.KindPackageManifest} {
+		if strings.HasPrefix(ref, kind+":") {
+			return strings.TrimPrefix(source.In(dir, ref), kind+":")
+		}
+	}
+	return ""
+}
+
+// find looks for what the fields of a bundle choose.
+func (p *CatalogPlace) find(b Bundle) {
+	choice, ok := p.Catalog.Choose(b.Package, b.Channel, b.Version)
+	if !ok {
+		what := strings.Join(strings.Fields(b.Package+" "+b.Version), " ")
+		if b.Channel != "" {
+			what += " in channel " + b.Channel
+		}
+		p.Why = fmt.Errorf("its catalog does not have %s", cmp.Or(strings.TrimSpace(what), "what it asks for"))
+		return
+	}
+	p.Choice = choice
+}
+
+// findImage looks for a bundle that is not from a catalog in the catalogs given: by its image, or by package and
+// version.
+func (p *CatalogPlaces) findImage(ctx context.Context, place *CatalogPlace, b Bundle, catalogs []*catalog.Catalog) {
+	image, isImage := strings.CutPrefix(b.Source, "oci://")
+	if !isImage {
+		image, isImage = strings.CutPrefix(b.Source, "docker://")
+	}
+	switch {
+	case !isImage:
+		place.Why = fmt.Errorf("its source %s is neither a catalog nor an image", b.Source)
+		return
+	case len(catalogs) == 0:
+		place.Why = errors.New("its source is an image, and no catalog is given that has it")
+		return
+	}
+	for _, c := range catalogs {
+		if choice, ok := byImage(c, image, b.Channel); ok {
+			place.Catalog, place.Choice = c, choice
+			return
+		}
+	}
+	pkg, version := b.Package, b.Version
+	if pkg == "" || version == "" {
+		opened, err := p.open(ctx, b)
+		if err != nil {
+			place.Why = fmt.Errorf("no catalog has its image, and it cannot be read: %w", err)
+			return
+		}
+		pkg, version = opened.Package, opened.CSV.Name
+	}
+	for _, c := range catalogs {
+		if choice, ok := c.Choose(pkg, b.Channel, version); ok {
+			place.Catalog, place.Choice = c, choice
+			return
+		}
+	}
+	place.Why = fmt.Errorf("no catalog has %s of package %s", version, pkg)
+}
+
+func byImage(c *catalog.Catalog, image, channel string) (catalog.Choice, bool) {
+	for _, name := range c.Names() {
+		for _, b := range c.Packages[name].Bundles {
+			if b.Image == image {
+				return c.Choose(name, channel, b.Name)
+			}
+		}
+	}
+	return catalog.Choice{}, false
+}
+
+// open reads the bundle of an operator.
+func (p *CatalogPlaces) open(ctx context.Context, b Bundle) (*Opened, error) {
+	so := p.options.Source
+	so.Package, so.Channel, so.Version = b.Package, b.Channel, b.Version
+	return open(ctx, source.In(p.options.Dir, b.Source), filepath.ToSlash(b.Source), so,
+		bundle.ReadOptions{AllowUnsupported: true, Hidden: true}, bundle.Choice{})
+}
+
+// State returns what OLM's resolver would see of a group: each operator in a catalog has a Subscription. An operator
+// in no catalog is a CSV; if its bundle cannot be read, the error says so, and it is left out. Operators of OLM v1 are
+// left out, because OLM v1 resolves no dependencies.
+func (p *CatalogPlaces) State(ctx context.Context, group int, installed bool) (*resolve.State, []error) {
+	g := p.config.Groups[group]
+	s := &resolve.State{Namespace: cmp.Or(g.Namespace, "default"), OperatorGroups: 1}
+	for _, c := range p.catalogs {
+		s.Catalogs = append(s.Catalogs, resolve.Source{Name: c.name, Namespace: s.Namespace, Catalog: c.Catalog})
+	}
+	var errs []error
+	for i := range p.all {
+		place := &p.all[i]
+		if place.Group != group || p.OfOLMv1(place) {
+			continue
+		}
+		if place.Why == nil && place.Channel != nil {
+			sub := resolve.Subscription{Name: place.Name, Package: place.Package.Name, Channel: place.Channel.Name,
+				Source: p.nameOf(place.Catalog), SourceNamespace: s.Namespace, StartingCSV: place.Bundle.Name}
+			if installed {
+				sub.InstalledCSV, sub.CurrentCSV = place.Bundle.Name, place.Bundle.Name
+				s.CSVs = append(s.CSVs, resolve.Installed(place.Bundle, place.Package.Name))
+			}
+			s.Subscriptions = append(s.Subscriptions, sub)
+			continue
+		}
+		opened, err := p.open(ctx, g.Bundles[place.Index])
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: it cannot be read, so what it requires is not known: %w", place.Name, err))
+			continue
+		}
+		b := &catalog.Bundle{Name: opened.CSV.Name}
+		for _, property := range opened.CatalogProperties() {
+			b.Properties = append(b.Properties, catalog.Property(property))
+		}
+		s.CSVs = append(s.CSVs, resolve.Installed(b, opened.Package))
+	}
+	return s, errs
+}
+
+// OfOLMv1 reports whether OLM v1 installs an operator.
+func (p *CatalogPlaces) OfOLMv1(place *CatalogPlace) bool {
+	profile := p.config.Groups[place.Group].Bundles[place.Index].over(p.config.Defaults).Profile
+	return profile == generate.ProfileOLMv1 || profile == generate.ProfileClusterExtension
+}

@@ -1,0 +1,159 @@
+package config
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/blang/semver/v4"
+
+	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/bundle/source"
+	"github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/catalog/resolve"
+	"github.com/olmgen/olmgen/output"
+)
+
+// PathWarnings returns a warning for each operator that OLM would not update in one step from the version that a
+// directory has to the rendered one. recorded are the sources in the locks of the directory. An operator is skipped if
+// neither its catalog nor its bundle says what it updates, and if it is handed over: OLM then chooses the version.
+func (r *Rendered) PathWarnings(ctx context.Context, recorded []output.Source) ([]Warning, error) {
+	var out []Warning
+	for i, opened := range r.Opened {
+		old := r.recordedOf(i, recorded)
+		if old == "" || r.all[i].Options.Profile.HandsOver() {
+			continue
+		}
+		why, err := r.noStep(ctx, i, old)
+		if err != nil {
+			return nil, err
+		}
+		if why != "" {
+			w := Warning{Operator: r.Operators[i].Name, Message: fmt.Sprintf("the tree has %s, and OLM does not update "+
+				"it to %s in one step: %s", old, opened.CSV.Name, why)}
+			if r.config.flags() {
+				w.Operator = ""
+			}
+			out = append(out, w)
+		}
+	}
+	return out, nil
+}
+
+// recordedOf returns the other version of an operator that the locks have, or "". If they have several, it is not known
+// which of them the operator replaces.
+func (r *Rendered) recordedOf(i int, recorded []output.Source) string {
+	name := r.Opened[i].CSV.Name
+	var others []string
+	for _, s := range recorded {
+		if s.Lock != r.Sources[i].Lock || bundle.BaseName(s.Bundle, "") != bundle.BaseName(name, "") {
+			continue
+		}
+		if s.Bundle == name {
+			return ""
+		}
+		if !slices.ContainsFunc(r.Sources, func(o output.Source) bool { return o.Bundle == s.Bundle }) {
+			others = append(others, s.Bundle)
+		}
+	}
+	if len(others) != 1 {
+		return ""
+	}
+	return others[0]
+}
+
+// noStep returns why an operator is no update of an older version, or "".
+func (r *Rendered) noStep(ctx context.Context, i int, old string) (string, error) {
+	opened := r.Opened[i]
+	entry := catalog.Entry{Name: opened.CSV.Name, Replaces: opened.CSV.Spec.Replaces, Skips: opened.CSV.Spec.Skips,
+		SkipRange: opened.CSV.Annotations["olm.skipRange"]}
+	if opened.Kind != source.KindCatalog {
+		if entry.Replaces == "" && len(entry.Skips) == 0 && entry.SkipRange == "" || updates(&entry, old, versionOf(old)) {
+			return "", nil
+		}
+		return edges(&entry), nil
+	}
+	path := strings.TrimPrefix(opened.Ref, source.KindCatalog+":")
+	if path == "-" {
+		return "", nil // it cannot be read twice
+	}
+	c, err := catalog.Read(ctx, path, catalog.Options{Source: r.options.Source})
+	if err != nil {
+		return "", err
+	}
+	b := r.config.Groups[r.all[i].group].Bundles[r.all[i].index]
+	choice, ok := c.Choose(opened.Package, b.Channel, opened.CSV.Name)
+	if !ok || choice.Channel == nil {
+		return "", nil
+	}
+	version := versionOf(old)
+	if before := choice.Package.Bundle(old); before != nil {
+		if v, ok := before.Version(); ok {
+			version = &v
+		}
+	}
+	for _, ch := range choice.Package.Channels {
+		e := ch.Entry(choice.Bundle.Name)
+		if e != nil && (b.Channel == "" || ch.Name == b.Channel) && updates(e, old, version) {
+			return "", nil
+		}
+	}
+	return pathText(c, choice, old, version), nil
+}
+
+// pathText returns the versions between two.
+func pathText(c *catalog.Catalog, to catalog.Choice, old string, version *semver.Version) string {
+	from := old
+	if to.Package.Bundle(old) == nil {
+		if version == nil {
+			return "its catalog does not have " + old
+		}
+		from = version.String()
+	}
+	p, err := resolve.PathOf(c, to.Package.Name, to.Channel.Name, from, to.Bundle.Name)
+	if err != nil {
+		return err.Error()
+	}
+	if p.End != resolve.AtTarget {
+		return p.Text
+	}
+	names := []string{old}
+	for _, s := range p.Steps {
+		names = append(names, s.To)
+	}
+	return "the path is " + strings.Join(names, " -> ")
+}
+
+// updates reports whether an entry names a version in replaces or skips, or has it in skipRange.
+func updates(e *catalog.Entry, old string, version *semver.Version) bool {
+	if e.Replaces == old || slices.Contains(e.Skips, old) {
+		return true
+	}
+	r, err := semver.ParseRange(e.SkipRange)
+	return err == nil && version != nil && r(*version)
+}
+
+// edges returns what an entry updates.
+func edges(e *catalog.Entry) string {
+	var parts []string
+	if e.Replaces != "" {
+		parts = append(parts, "it replaces "+e.Replaces)
+	}
+	if len(e.Skips) > 0 {
+		parts = append(parts, "it skips "+strings.Join(e.Skips, ", "))
+	}
+	if e.SkipRange != "" {
+		parts = append(parts, "its skipRange is "+e.SkipRange)
+	}
+	return strings.Join(parts, "; ")
+}
+
+// versionOf returns the version in the name of a ClusterServiceVersion, or nil.
+func versionOf(csv string) *semver.Version {
+	v, err := semver.ParseTolerant(strings.TrimLeft(strings.TrimPrefix(csv, bundle.BaseName(csv, "")), ".-v"))
+	if err != nil {
+		return nil
+	}
+	return &v
+}

@@ -1,0 +1,41 @@
+// Package regular opens files that were regular when they were listed. Somebody may have put a pipe, a device or a
+// directory in their place since: opening a pipe would wait for a writer.
+package regular
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+)
+
+var errKind = errors.New("neither file nor directory")
+
+// Open opens a regular file. It does not wait.
+func Open(name string) (*os.File, error) {
+	return opened(os.OpenFile, name, false)
+}
+
+// OpenIn opens a regular file or a directory in root. It does not wait.
+func OpenIn(root *os.Root, name string) (*os.File, error) {
+	return opened(root.OpenFile, name, true)
+}
+
+func opened(open func(string, int, fs.FileMode) (*os.File, error), name string, dirs bool) (*os.File, error) {
+	f, err := open(name, os.O_RDONLY|noWait, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+	case info.Mode().IsRegular(), dirs && info.IsDir():
+		return f, nil
+	case info.IsDir():
+		err = &fs.PathError{Op: "open", Path: name, Err: errors.New("is a directory")}
+	default:
+		err = &fs.PathError{Op: "open", Path: name, Err: fmt.Errorf("%w (%s)", errKind, info.Mode().Type())}
+	}
+	f.Close()
+	return nil, err
+}

@@ -1,0 +1,143 @@
+package manifest
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"testing"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/olmgen/olmgen/internal/corpus/corpustest"
+)
+
+// odd has what Kubernetes' types have seldom or never.
+type odd struct {
+	Name   string             `json:"name"`
+	Small  int8               `json:"small,omitempty"`
+	Whole  uint               `json:"whole,omitempty"`
+	Float  float64            `json:"float,omitempty"`
+	Bytes  []byte             `json:"bytes,omitempty"`
+	Any    any                `json:"any,omitempty"`
+	Map    map[string]*int    `json:"map,omitempty"`
+	Floats map[string]float32 `json:"floats,omitempty"`
+	Array  [2]int             `json:"array,omitzero"`
+	Spec   *odd               `json:"spec,omitempty"`
+	List   [][]string         `json:"list"`
+	Plain  string
+	Hidden string `json:"-"`
+}
+
+func typesForTests() []any {
+	return []any{new(v1alpha1.ClusterServiceVersion), new(appsv1.Deployment), new(corev1.Pod), new(corev1.Secret),
+		new(rbacv1.ClusterRole), new(admissionv1.ValidatingWebhookConfiguration), new(apiextensionsv1.CustomResourceDefinition), new(odd)}
+}
+
+// sameTyped decodes an object into a type in both ways, and back. It reports whether the type takes it.
+func sameTyped(t *testing.T, o *Object, typed any) bool {
+	t.Helper()
+	kind := reflect.TypeOf(typed).Elem()
+	got, want := reflect.New(kind).Interface(), reflect.New(kind).Interface()
+	unknown, err := o.Into(got)
+	unknown2, err2 := o.intoByJSON(want)
+	if (err == nil) != (err2 == nil) || err != nil && err.Error() != err2.Error() || !reflect.DeepEqual(unknown, unknown2) {
+		t.Fatalf("%s as %s: %v, %v, want %v, %v", o.Raw(), kind, unknown, err, unknown2, err2)
+	}
+	if err != nil {
+		return false
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Fatalf("%s as %s: %#v, want %#v", o.Raw(), kind, got, want)
+	}
+	back, err := Typed(got)
+	back2, err2 := typedByJSON(got)
+	if err != nil || err2 != nil || !reflect.DeepEqual(back, back2) {
+		t.Fatalf("%s of %s: %v, %v, want %v, %v", kind, o.Raw(), back, err, back2, err2)
+	}
+	return len(unknown) == 0
+}
+
+func FuzzInto(f *testing.F) {
+	for _, s := range []string{
+		"kind: A\nname: b\nsmall: 1\nwhole: 2\nfloat: 1.5\nbytes: YQ==\nany: {a: [1, x, 1.5, null]}\n",
+		"kind: A\nname: 1\n", "kind: A\nsmall: 300\n", "kind: A\nwhole: -1\n", "kind: A\nmap: {a: 1, b: null}\nlist: [[a], [], null]\n",
+		"kind: A\nfloats: {a: 1e3}\narray: [1, 2]\nspec:\n  spec:\n    name: ~\nPlain: x\n", "kind: A\nHidden: a\n", "kind: A\nplain: a\n",
+		"kind: A\nany: 18446744073709551615\n", "kind: A\n? a\n: b\n", "kind: A\nspec: &x {name: a}\nany: *x\n", "kind: A\n<<: {name: b}\n",
+		"kind: Deployment\nmetadata:\n  creationTimestamp: null\n  labels: {a: b}\nspec:\n  replicas: 1\n  template:\n    spec:\n" +
+			"      containers:\n      - name: a\n        resources:\n          limits: {cpu: 1, memory: 1Gi}\n        ports:\n        - containerPort: 80\n" +
+			"        livenessProbe:\n          httpGet: {port: http}\n",
+		"kind: Secret\ndata: {a: YQ==}\n", "kind: A\nname: \"\\ud800\"\n", "kind: A\nany: !!binary YQ==\n", "kind: A\nname: y\nany: {y: n}\n",
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		docs, err := ReadFile("f", data, Limits{})
+		if err != nil {
+			return
+		}
+		for _, d := range docs {
+			objects, err := d.Objects()
+			if err != nil {
+				return
+			}
+			for _, o := range objects {
+				for _, typed := range typesForTests() {
+					sameTyped(t, o, typed)
+				}
+			}
+		}
+	})
+}
+
+// Real objects become the same in both ways, whatever their type.
+func TestCorpusTyped(t *testing.T) {
+	kinds := map[string]any{}
+	for _, typed := range typesForTests() {
+		kinds[reflect.TypeOf(typed).Elem().Name()] = typed
+	}
+	taken, fast := 0, 0
+	err := filepath.WalkDir(filepath.Join(corpustest.Root(t), "bundles"), func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		docs, err := ReadFile(name, data, Limits{})
+		if err != nil {
+			return nil
+		}
+		for _, d := range docs {
+			objects, err := d.Objects()
+			if err != nil {
+				return nil
+			}
+			for _, o := range objects {
+				if typed, ok := kinds[o.Kind]; ok && o.Kind != "CustomResourceDefinition" {
+					if sameTyped(t, o, typed) {
+						taken++
+					}
+					n := o.decodable()
+					if d := (typeDecoder{decoder{limits: o.doc.limits}}); n != nil && d.into(n, reflect.New(reflect.TypeOf(typed).Elem()).Elem(), 1) {
+						fast++
+					}
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if fast < taken*9/10 || taken < 100 {
+		t.Errorf("of %d objects, %d are not decoded by way of JSON", taken, fast)
+	}
+	t.Logf("%d objects, %d not by way of JSON", taken, fast)
+}

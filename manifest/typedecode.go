@@ -1,0 +1,190 @@
+package manifest
+
+import (
+	"encoding/json"
+	"reflect"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+	kjson "sigs.k8s.io/json"
+)
+
+// typeDecoder puts nodes into values of Go types. It returns false for whatever it does not surely understand, unknown
+// fields and wrong types among them: the way by JSON then says what is wrong.
+type typeDecoder struct{ decoder }
+
+// decodable returns the nodes of an object as it was read, if no value counts twice in it.
+func (o *Object) decodable() *yaml.Node {
+	if o.printed != nil || o.origin != nil || o.doc == nil || o.doc.skimmed || len(o.doc.Duplicates) > 0 {
+		return nil
+	}
+	return o.node
+}
+
+func (d *typeDecoder) into(n *yaml.Node, v reflect.Value, depth int) bool {
+	if d.count(n, depth) != nil || n.Style&yaml.TaggedStyle != 0 {
+		return false
+	}
+	p := planOf(v.Type())
+	if n.Kind == yaml.ScalarNode && p.read != byJSON && p.read != asPointer && p.read != asAny {
+		return intoScalar(n, v, p.read)
+	}
+	switch p.read {
+	case asPointer:
+		if n.Kind == yaml.ScalarNode && isNull(n) {
+			return true
+		}
+		v.Set(reflect.New(v.Type().Elem()))
+		return d.into(n, v.Elem(), depth)
+	case asStruct:
+		return n.Kind == yaml.MappingNode && d.intoStruct(n, v, p, depth)
+	case asMap:
+		return n.Kind == yaml.MappingNode && d.intoMap(n, v, depth)
+	case asList:
+		if n.Kind != yaml.SequenceNode {
+			return false
+		}
+		v.Set(reflect.MakeSlice(v.Type(), len(n.Content), len(n.Content)))
+		for i, c := range n.Content {
+			if !d.into(c, v.Index(i), depth+1) {
+				return false
+			}
+		}
+		return true
+	case asAny:
+		x, err := d.value(n, depth)
+		if err != nil || !simple(x) {
+			return false
+		}
+		if x != nil {
+			v.Set(reflect.ValueOf(x))
+		}
+		return true
+	case byJSON:
+		return d.byJSON(n, v, depth)
+	}
+	return false
+}
+
+func isNull(n *yaml.Node) bool { return n.Style == 0 && plain(n.Value) == nil }
+
+func intoScalar(n *yaml.Node, v reflect.Value, w way) bool {
+	if w == asString && (n.Style != 0 || surelyText(n.Value)) { // into refuses tags
+		v.SetString(n.Value)
+		return utf8.ValidString(n.Value)
+	}
+	x, err := scalar(n)
+	if err != nil {
+		return false
+	}
+	switch x := x.(type) {
+	case nil: // JSON's null leaves everything as it is
+		return true
+	case string:
+		if w != asString || !utf8.ValidString(x) {
+			return false
+		}
+		v.SetString(x)
+		return true
+	case bool:
+		if w != asBool {
+			return false
+		}
+		v.SetBool(x)
+		return true
+	case int64:
+		switch {
+		case w == asInt && !v.OverflowInt(x):
+			v.SetInt(x)
+			return true
+		case w == asUint && x >= 0 && !v.OverflowUint(uint64(x)):
+			v.SetUint(uint64(x))
+			return true
+		}
+	}
+	return false
+}
+
+// key returns the text of a mapping's key that is surely text.
+func (d *typeDecoder) key(k *yaml.Node) (string, bool) {
+	if k.Kind != yaml.ScalarNode || k.Style&yaml.TaggedStyle != 0 || isMerge(k) || k.Anchor != "" {
+		return "", false
+	}
+	d.bytes += len(k.Value)
+	if k.Style == 0 && !surelyText(k.Value) {
+		if text, ok := plain(k.Value).(string); !ok || text != k.Value {
+			return "", false
+		}
+	}
+	return k.Value, utf8.ValidString(k.Value)
+}
+
+func (d *typeDecoder) intoStruct(n *yaml.Node, v reflect.Value, p *plan, depth int) bool {
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		name, ok := d.key(n.Content[i])
+		if !ok {
+			return false
+		}
+		f, ok := p.byName[name]
+		if !ok || !d.into(n.Content[i+1], v.FieldByIndex(p.fields[f].index), depth+1) {
+			return false
+		}
+	}
+	return true
+}
+
+func (d *typeDecoder) intoMap(n *yaml.Node, v reflect.Value, depth int) bool {
+	t := v.Type()
+	m := reflect.MakeMapWithSize(t, len(n.Content)/2)
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		name, ok := d.key(n.Content[i])
+		if !ok {
+			return false
+		}
+		x := reflect.New(t.Elem()).Elem()
+		if !d.into(n.Content[i+1], x, depth+1) {
+			return false
+		}
+		m.SetMapIndex(reflect.ValueOf(name).Convert(t.Key()), x)
+	}
+	v.Set(m)
+	return true
+}
+
+func (d *typeDecoder) byJSON(n *yaml.Node, v reflect.Value, depth int) bool {
+	x, err := d.value(n, depth)
+	if err != nil {
+		return false
+	}
+	text, err := json.Marshal(x)
+	if err != nil {
+		return false
+	}
+	strict, err := kjson.UnmarshalStrict(text, v.Addr().Interface())
+	return err == nil && len(strict) == 0
+}
+
+// simple reports whether JSON text would return the same value: it has no numbers but whole ones of 64 bits.
+func simple(v any) bool {
+	switch v := v.(type) {
+	case nil, bool, int64:
+		return true
+	case string:
+		return utf8.ValidString(v)
+	case []any:
+		for _, x := range v {
+			if !simple(x) {
+				return false
+			}
+		}
+		return true
+	case map[string]any:
+		for k, x := range v {
+			if !utf8.ValidString(k) || !simple(x) {
+				return false
+			}
+		}
+		return true
+	}
+	return false
+}
