@@ -41,3 +41,33 @@ func TestEdit(t *testing.T) {
 		})
 	}
 }
+
+// Edit changes one value or nothing, whatever the file looks like.
+func FuzzEdit(f *testing.F) {
+	f.Add([]byte("apiVersion: olmgen.dev/v1alpha1\nkind: RenderConfig\ngroups:\n- namespace: a\n  bundles:\n  - {source: s, version: 1.0.0}\n"), "1.1.0")
+	f.Add([]byte("{\"apiVersion\": \"olmgen.dev/v1alpha1\", \"kind\": \"RenderConfig\", \"groups\":\r\n [{\"namespace\": \"a\", \"bundles\": [{\"source\": \"s\"}]}]}"), "a: 'b'")
+	f.Add([]byte("# c\r---\napiVersion: olmgen.dev/v1alpha1\nkind: RenderConfig\ngroups:\n- namespace: a\n  bundles: &b\n  - source: >-\n      s\n    version: 'a''b'\n"), "\"x\"")
+	f.Fuzz(func(t *testing.T, data []byte, value string) {
+		c, err := Read("f.yaml", data)
+		if err != nil {
+			return
+		}
+		for _, field := range []string{"source", "version"} {
+			out, err := c.Edit(data, []Change{{Group: 0, Bundle: 0, Field: field, Value: value}})
+			if err != nil {
+				continue
+			}
+			after, err := Read("f.yaml", out)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := after.Groups[0].Bundles[0].Version
+			if field == "source" {
+				got = after.Groups[0].Bundles[0].Source
+			}
+			if got != value {
+				t.Errorf("%s: %q, not %q", field, got, value)
+			}
+		}
+	})
+}

@@ -132,7 +132,7 @@ var flagName = regexp.MustCompile(`(^|[^-a-z])--[a-z][a-z-]*[a-z]`)
 // notLibrary are the folders whose texts may name flags: commands, tests of them, and programs of others that e2e runs.
 var notLibrary = []string{"cmd", "e2e", "examples", "docs", "golden"}
 
-// scripts are the files that write command lines for a person to run, those of other programs among them.
+// scripts are the files with commands of other programs, such as kubectl.
 var scripts = []string{"../config/adopt/plan.go", "../config/adopt/planolm.go", "../review/adopt/migration.go"}
 
 // No text of a library package names a flag: the front end names options.

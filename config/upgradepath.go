@@ -20,12 +20,13 @@ import (
 // neither its catalog nor its bundle says what it updates, and if it is handed over: OLM then chooses the version.
 func (r *Rendered) PathWarnings(ctx context.Context, recorded []output.Source) ([]Warning, error) {
 	var out []Warning
+	read := map[string]*catalog.Catalog{}
 	for i, opened := range r.Opened {
 		old := r.recordedOf(i, recorded)
 		if old == "" || r.all[i].Options.Profile.HandsOver() {
 			continue
 		}
-		why, err := r.noStep(ctx, i, old)
+		why, err := r.noStep(ctx, i, old, read)
 		if err != nil {
 			return nil, err
 		}
@@ -63,8 +64,8 @@ func (r *Rendered) recordedOf(i int, recorded []output.Source) string {
 	return others[0]
 }
 
-// noStep returns why an operator is no update of an older version, or "".
-func (r *Rendered) noStep(ctx context.Context, i int, old string) (string, error) {
+// noStep returns why an operator is no update of an older version, or "". read has the catalogs that were read before.
+func (r *Rendered) noStep(ctx context.Context, i int, old string, read map[string]*catalog.Catalog) (string, error) {
 	opened := r.Opened[i]
 	entry := catalog.Entry{Name: opened.CSV.Name, Replaces: opened.CSV.Spec.Replaces, Skips: opened.CSV.Spec.Skips,
 		SkipRange: opened.CSV.Annotations["olm.skipRange"]}
@@ -78,9 +79,13 @@ func (r *Rendered) noStep(ctx context.Context, i int, old string) (string, error
 	if path == "-" {
 		return "", nil // it cannot be read twice
 	}
-	c, err := catalog.Read(ctx, path, catalog.Options{Source: r.options.Source})
-	if err != nil {
-		return "", err
+	c := read[path]
+	if c == nil {
+		var err error
+		if c, err = catalog.Read(ctx, path, catalog.Options{Source: r.options.Source}); err != nil {
+			return "", err
+		}
+		read[path] = c
 	}
 	b := r.config.Groups[r.all[i].group].Bundles[r.all[i].index]
 	choice, ok := c.Choose(opened.Package, b.Channel, opened.CSV.Name)

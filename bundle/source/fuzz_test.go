@@ -5,6 +5,7 @@ import (
 	"context"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -36,8 +37,8 @@ func checkTree(t *testing.T, m memFS) {
 	if files > small.MaxFiles || size > small.MaxTotalBytes {
 		t.Errorf("%d files, %d bytes", files, size)
 	}
-	if slices.ContainsFunc(names, func(p string) bool { return strings.ContainsAny(p, `*?[^`) }) {
-		return // TestFS takes names as patterns
+	if slices.ContainsFunc(names, func(p string) bool { return strings.ContainsAny(p, `*?[]^-`) }) {
+		return // TestFS makes patterns of names, and does not escape these
 	}
 	if err := fstest.TestFS(m, names...); err != nil {
 		t.Error(err)
@@ -100,5 +101,41 @@ func FuzzCatalog(f *testing.F) {
 			}
 			must(t, fs.WalkDir(s.FS, ".", func(_ string, _ fs.DirEntry, err error) error { return err }))
 		}
+	})
+}
+
+func FuzzDockerArchive(f *testing.F) {
+	layer := tarOf(f, goodBundle...)
+	config, err := imageOf(f, nil, layer).RawConfigFile()
+	must(f, err)
+	one := file("manifest.json", `[{"Config": "config.json", "RepoTags": ["etcd:v1"], "Layers": ["1/layer.tar"]}]`)
+	f.Add(tarOf(f, one, file("config.json", string(config)), file("1/layer.tar", string(layer))))
+	f.Add(tarOf(f, one, file("config.json", string(config)), symlink("1/layer.tar", "../2/layer.tar"), file("2/layer.tar", string(gzipOf(f, layer)))))
+	f.Add(tarOf(f, one, file("config.json", "{}"), symlink("1/layer.tar", "layer.tar")))
+	name := filepath.Join(f.TempDir(), "image.tar")
+	f.Fuzz(func(t *testing.T, data []byte) {
+		must(t, os.WriteFile(name, data, 0o644))
+		if s, err := Open(context.Background(), "docker-archive:"+name, Options{Limits: small, Offline: true}); err == nil {
+			checkTree(t, s.FS.(memFS))
+		}
+	})
+}
+
+// FuzzPackageManifest reads a legacy package: its package.yaml, and a ClusterServiceVersion in one of its directories.
+func FuzzPackageManifest(f *testing.F) {
+	f.Add([]byte("packageName: etcd\ndefaultChannel: a\nchannels:\n- {name: a, currentCSV: etcd.v1}\n"),
+		[]byte("kind: ClusterServiceVersion\nmetadata: {name: etcd.v1}\nspec: {version: 1.0.0, replaces: etcd.v0}\n"))
+	f.Add([]byte("packageName: [etcd]\nchannels: {}\n"), []byte("- a"))
+	dir := f.TempDir()
+	must(f, os.Mkdir(filepath.Join(dir, "1.0.0"), 0o755))
+	f.Fuzz(func(t *testing.T, pkg, csv []byte) {
+		must(t, os.WriteFile(filepath.Join(dir, "etcd.package.yaml"), pkg, 0o644))
+		must(t, os.WriteFile(filepath.Join(dir, "1.0.0", "etcd.clusterserviceversion.yaml"), csv, 0o644))
+		s, err := Open(context.Background(), "packagemanifest:"+dir, Options{Offline: true})
+		if err != nil {
+			return
+		}
+		defer s.Close()
+		must(t, fs.WalkDir(s.FS, ".", func(_ string, _ fs.DirEntry, err error) error { return err }))
 	})
 }

@@ -252,7 +252,8 @@ func (f *adoptFlags) sayWritten(stderr io.Writer, state *cluster.State) {
 	for _, g := range state.Groups {
 		n += len(g.Operators)
 	}
-	fmt.Fprintf(stderr, "olmgen: wrote %s: %s in %s\nhint: olmgen adopt --verify -f %s DUMP compares it with the cluster\n",
+	fmt.Fprintf(stderr, "olmgen: wrote %s: %s in %s\nhint: olmgen adopt --verify -f %s DUMP compares it with the "+
+		"cluster\n",
 		f.output, plural(n, "operator"), plural(len(state.Groups), "OperatorGroup"), f.output)
 }
 
@@ -268,7 +269,8 @@ func (f *adoptFlags) printTable(cmd *cobra.Command, state *cluster.State) error 
 			refused++
 		}
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: OLM v1 would take %d of %s\n", len(all)-refused, plural(len(all), "operator"))
+	fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: OLM v1 would take %d of %s\n", len(all)-refused,
+		plural(len(all), "operator"))
 	return nil
 }
 
@@ -303,7 +305,28 @@ func (f *adoptFlags) newPlan(cmd *cobra.Command, state *cluster.State, file, dir
 	if err != nil {
 		return nil, fmt.Errorf("the plan lists what is deleted, so the bundles must be there: %w", err)
 	}
+	o.Commands = f.commands(o.File)
 	return adopt.NewPlan(state, state.Verify(objects), o), nil
+}
+
+// commands returns the commands of olmgen that a plan has.
+func (f *adoptFlags) commands(file string) adopt.Commands {
+	sources := ""
+	for _, s := range f.sources {
+		sources += " --source " + adopt.Quote(s)
+	}
+	before := func(flags, name string) string {
+		return fmt.Sprintf("olmgen adopt backup.yaml%s%s -o %s.yaml --directory %s && ", sources, flags, name, name) +
+			"olmgen render -f " + name + ".yaml"
+	}
+	return adopt.Commands{
+		Backup: []string{dump.Command() + " > backup.yaml", before("", "before"), "olmgen adopt --verify " +
+			"backup.yaml -f before.yaml",
+			before(" --to subscription", "before-subscriptions")},
+		Render: "olmgen render -f " + adopt.Quote(file),
+		Verify: "olmgen adopt --verify backup.yaml -f " + adopt.Quote(file),
+		Again:  dump.Command() + " | olmgen adopt --verify - -f " + adopt.Quote(file),
+	}
 }
 
 // compare compares the cluster with what a RenderConfig renders to.

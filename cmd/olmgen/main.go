@@ -135,6 +135,7 @@ var commands = []struct {
 	{"Render", "adopt", newAdopt},
 	{"Render", "fn", newFn},
 	{"Render", "convert", newConvert},
+	{"Render", "adopt", newAdopt},
 	{"Review", "permissions", newPermissions},
 	{"Review", "diff", newDiff},
 	{"Review", "history", newHistory},

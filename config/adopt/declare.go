@@ -1,5 +1,5 @@
-// Package adopt writes a RenderConfig for the operators that OLM runs in a cluster, and the plan to get them into another
-// form.
+// Package adopt writes a RenderConfig for the operators that OLM runs in a cluster, and the plan to get them into
+// another form.
 package adopt
 
 import (
@@ -31,6 +31,16 @@ type Options struct {
 	Directory string            // that the file renders to
 	Sources   map[string]string // where bundles are, by package or by CSV
 	To        generate.Profile  // default: olm
+	Commands  Commands          // of olmgen, for a plan
+}
+
+// Commands are command lines of olmgen, which the front end knows.
+type Commands struct {
+	// Backup makes a dump called backup.yaml and renders it to before/ and, as Subscriptions, to before-subscriptions/.
+	Backup []string
+	Render string // renders the file
+	Verify string // compares backup.yaml with the file
+	Again  string // compares the cluster with the file, later
 }
 
 // view is what the template shows.
@@ -282,8 +292,8 @@ func describe(o *adopt.Operator) []string {
 	if s.Spec.Channel != "" {
 		channel = "channel " + s.Spec.Channel
 	}
-	return []string{csv + ".", oneLine(fmt.Sprintf("Subscription %s: package %s, %s, catalog %s/%s.", s.Name, s.Spec.Package,
-		channel, s.Spec.CatalogSourceNamespace, s.Spec.CatalogSource))}
+	return []string{csv + ".", oneLine(fmt.Sprintf("Subscription %s: package %s, %s, catalog %s/%s.", s.Name,
+		s.Spec.Package, channel, s.Spec.CatalogSourceNamespace, s.Spec.CatalogSource))}
 }
 
 func oneLine(s string) string { return text.Printable(text.OneLine(s)) }

@@ -8,7 +8,6 @@ import (
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/text"
 	"github.com/olmgen/olmgen/review/adopt"
-	"github.com/olmgen/olmgen/review/dump"
 )
 
 // Plan is the way to another form, step by step.
@@ -91,21 +90,19 @@ func (p *planner) refused() []*adopt.Operator {
 // printed has a UID and a resourceVersion, and the API server does not create it again.
 func (p *planner) before() {
 	p.add(Step{Title: "Make a backup", Who: byAdmin,
-		Text: []string{"The dump says what the cluster has today. before/ has the same as manifests that can be applied " +
-			"again, and before-subscriptions/ what a user of OLM wrote. Give --source as for this plan."},
-		Run: []string{dump.Command() + " > backup.yaml",
-			"olmgen adopt backup.yaml -o before.yaml --directory before && olmgen render -f before.yaml",
-			"olmgen adopt --verify backup.yaml -f before.yaml",
-			"olmgen adopt backup.yaml --to subscription -o before-subscriptions.yaml --directory before-subscriptions && " +
-				"olmgen render -f before-subscriptions.yaml"}})
+		Text: []string{"The dump says what the cluster has today. before/ has the same as manifests that can be " +
+			"applied " +
+			"again, and before-subscriptions/ what a user of OLM wrote. Say where bundles are as for this plan."},
+		Run: p.Commands.Backup})
 }
 
 func (p *planner) render() {
 	s := Step{Title: "Render, review and commit", Who: byGit,
-		Text: []string{"The comparison lists every field that applying changes. Read what restarts pods and who loses a " +
+		Text: []string{"The comparison lists every field that applying changes. Read what restarts pods and who " +
+			"loses a " +
 			"right before you go on."},
-		Run:   []string{"olmgen render -f " + p.File},
-		Check: []string{"olmgen adopt --verify backup.yaml -f " + p.File},
+		Run:   []string{p.Commands.Render},
+		Check: []string{p.Commands.Verify},
 		Undo:  []string{"git revert HEAD"}}
 	if restarts := p.objects(func(c adopt.Compared) bool { return len(c.Restarts) > 0 }); len(restarts) > 0 {
 		s.Text = append(s.Text, "Applying restarts the pods of "+text.And(restarts)+".")
@@ -116,7 +113,8 @@ func (p *planner) render() {
 		}
 	}
 	if gone := p.objects(func(c adopt.Compared) bool { return len(c.Immutable) > 0 }); len(gone) > 0 {
-		s.Text = append(s.Text, "The API server refuses to change "+text.And(gone)+": bring the file to what the cluster has.")
+		s.Text = append(s.Text, "The API server refuses to change "+text.And(gone)+": bring the file to what the "+
+			"cluster has.")
 	}
 	p.add(s)
 }
@@ -132,9 +130,10 @@ func (p *planner) objects(f func(adopt.Compared) bool) (names []string) {
 
 // takeOver applies what is rendered.
 func (p *planner) takeOver(why string) {
-	dir := quote(p.Directory)
+	dir := Quote(p.Directory)
 	p.add(Step{Title: "Take the objects over", Who: byEngine,
-		Text: []string{why, "Server-side apply changes only what is rendered. Fields that others wrote and Git does not " +
+		Text: []string{why, "Server-side apply changes only what is rendered. Fields that others wrote and Git " +
+			"does not " +
 			"have stay."},
 		Run: []string{"kubectl diff --server-side --force-conflicts --field-manager=" + manager + " -R -f " + dir,
 			"kubectl apply --server-side --force-conflicts --field-manager=" + manager + " -R -f " + dir},
@@ -170,8 +169,8 @@ func (p *planner) scales(zero bool) (commands []string) {
 		if zero {
 			replicas = 0
 		}
-		commands = append(commands, fmt.Sprintf("kubectl -n %s scale deployment %s --replicas=%d", quote(namespace), name,
-			replicas))
+		commands = append(commands, fmt.Sprintf("kubectl -n %s scale deployment %s --replicas=%d", Quote(namespace),
+			name, replicas))
 	}
 	return commands
 }
@@ -189,7 +188,8 @@ func (p *planner) scaleDown() {
 func (p *planner) scaleUp(operators []*adopt.Operator) {
 	s := Step{Title: "Start OLM again, or remove it", Who: byAdmin}
 	if len(operators) == len(p.all()) {
-		s.Text = []string{"No operator of the dump needs OLM any more. Keep it if others do that the dump does not have."}
+		s.Text = []string{"No operator of the dump needs OLM any more. Keep it if others do that the dump does " +
+			"not have."}
 	} else {
 		s.Text = []string{"The other operators need OLM v0 until they have moved."}
 	}
@@ -200,10 +200,13 @@ func (p *planner) scaleUp(operators []*adopt.Operator) {
 // later lists what OLM left in the objects that stay.
 func (p *planner) later() {
 	s := Step{Title: "Later: drop what only the cluster has", Who: byAdmin,
-		Text: []string{"Server-side apply leaves fields that Git does not have, such as OLM's annotations in pod templates. " +
-			"They do no harm. Removing one from a pod template restarts its pods: do it with the next upgrade, by giving " +
-			"up OLM's ownership of the fields.", "The comparison after the take-over lists them, each as left-in-cluster."},
-		Check: []string{dump.Command() + " | olmgen adopt --verify - -f " + p.File}}
+		Text: []string{"Server-side apply leaves fields that Git does not have, such as OLM's annotations in pod " +
+			"templates. " +
+			"They do no harm. Removing one from a pod template restarts its pods: do it with the next upgrade, by " +
+			"giving " +
+			"up OLM's ownership of the fields.", "The comparison after the take-over lists them, each as " +
+			"left-in-cluster."},
+		Check: []string{p.Commands.Again}}
 	for _, c := range p.result.Objects {
 		var fields []string
 		for _, x := range c.Changes {
@@ -221,8 +224,10 @@ func (p *planner) later() {
 // migrate hands operators to the migration of the OLM project.
 func (p *planner) migrate() {
 	s := Step{Title: "Migrate what OLM v1 takes", Who: byAdmin, Point: true,
-		Text: []string{"A ClusterExtension alone does not take over objects that exist: OLM v1 refuses objects that are not " +
-			"its own. The migration of the OLM project (operator-framework/library-olm) hands them over, one operator at " +
+		Text: []string{"A ClusterExtension alone does not take over objects that exist: OLM v1 refuses objects " +
+			"that are not " +
+			"its own. The migration of the OLM project (operator-framework/library-olm) hands them over, one " +
+			"operator at " +
 			"a time. Its command rollback takes the name of the ClusterExtension."}}
 	for _, o := range p.all() {
 		m := p.state.Migration(o)
@@ -230,8 +235,8 @@ func (p *planner) migrate() {
 			continue
 		}
 		s.Run = append(s.Run, strings.TrimSpace(fmt.Sprintf("migrate-operators-v0-to-v1 convert %s -n %s %s",
-			quote(o.Subscription.Name), quote(o.Group.Namespace), strings.Join(m.Acknowledgements(), " "))))
-		s.Undo = append(s.Undo, "migrate-operators-v0-to-v1 rollback "+quote(o.Subscription.Name))
+			Quote(o.Subscription.Name), Quote(o.Group.Namespace), strings.Join(m.Acknowledgements(), " "))))
+		s.Undo = append(s.Undo, "migrate-operators-v0-to-v1 rollback "+Quote(o.Subscription.Name))
 	}
 	if len(s.Run) == 0 {
 		return
@@ -244,11 +249,10 @@ func (p *planner) migrate() {
 		"olmgen installer-rbac says which rights an installer needs at least.")
 }
 
-// quote quotes a word for a shell.
-func quote(s string) string {
-	plain := s != "" && !strings.ContainsFunc(s, func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:@=", r))
-	})
+// Quote quotes a word for a shell.
+func Quote(s string) string {
+	const plainText = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:@="
+	plain := s != "" && strings.Trim(s, plainText) == ""
 	if plain {
 		return s
 	}

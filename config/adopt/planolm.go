@@ -19,7 +19,8 @@ func owned(o *dump.Object, operators []*adopt.Operator) bool {
 		if here && o.Labels["olm.owner"] == op.CSV.Name {
 			return true
 		}
-		return here && slices.ContainsFunc(o.Owners, func(r dump.Owner) bool { return byOLM(r) && r.Name == op.CSV.Name })
+		byCSV := func(r dump.Owner) bool { return byOLM(r) && r.Name == op.CSV.Name }
+		return here && slices.ContainsFunc(o.Owners, byCSV)
 	})
 }
 
@@ -31,9 +32,9 @@ func resource(o *dump.Object) string {
 	if group, _, ok := strings.Cut(o.APIVersion, "/"); ok {
 		kind += "." + group
 	}
-	out := kind + " " + quote(o.Name)
+	out := kind + " " + Quote(o.Name)
 	if o.Namespace != "" {
-		out = "-n " + quote(o.Namespace) + " " + out
+		out = "-n " + Quote(o.Namespace) + " " + out
 	}
 	return out
 }
@@ -44,9 +45,12 @@ var ownMarks = []string{"olm.owner", "olm.owner.kind", "olm.owner.namespace", "o
 // marks removes what ties the objects that stay to their CSV.
 func (p *planner) marks(operators []*adopt.Operator) {
 	s := Step{Title: "Cut the objects loose", Who: byAdmin,
-		Text: []string{"When a CSV goes, its finalizer " + finalizer + " has OLM delete ClusterRoles, bindings and webhooks by " +
-			"their owner labels, and Kubernetes deletes what has an ownerReference to it. Both are removed first. OLM is " +
-			"down, so nobody puts them back; if Git has the labels, they come back with the next sync and do no harm then."}}
+		Text: []string{"When a CSV goes, its finalizer " + finalizer + " has OLM delete ClusterRoles, bindings " +
+			"and webhooks by " +
+			"their owner labels, and Kubernetes deletes what has an ownerReference to it. Both are removed first. " +
+			"OLM is " +
+			"down, so nobody puts them back; if Git has the labels, they come back with the next sync and do no " +
+			"harm then."}}
 	for _, o := range p.state.Dump.Objects {
 		switch o.Kind {
 		case "ClusterServiceVersion", "Subscription", "InstallPlan", "OperatorCondition", "OperatorGroup":
@@ -59,7 +63,7 @@ func (p *planner) marks(operators []*adopt.Operator) {
 		for _, label := range ownMarks {
 			if v, ok := o.Labels[label]; ok {
 				remove = append(remove, label+"-")
-				restore = append(restore, quote(label+"="+v))
+				restore = append(restore, Quote(label+"="+v))
 			}
 		}
 		if len(remove) > 0 {
@@ -69,13 +73,18 @@ func (p *planner) marks(operators []*adopt.Operator) {
 		// the last first: an index names what it did before
 		for i, r := range slices.Backward(o.Owners) {
 			if byOLM(r) {
-				s.Run = append(s.Run, fmt.Sprintf(`kubectl patch %s --type=json -p '[{"op":"test","path":"/metadata/ownerReferences/%d/uid",`+
-					`"value":%q},{"op":"remove","path":"/metadata/ownerReferences/%d"}]'`, resource(o), i, r.UID, i))
+				s.Run = append(s.Run, removal(o, fmt.Sprintf("/metadata/ownerReferences/%d", i), "/uid", r.UID))
 			}
 		}
 	}
 	s.Undo = append(s.Undo, "# OLM sets its ownerReferences anew when it runs again")
 	p.add(s)
+}
+
+// removal returns the command that removes an item of a list, if it is still the one that the dump has.
+func removal(o *dump.Object, path, field, value string) string {
+	return fmt.Sprintf(`kubectl patch %s --type=json -p `+
+		`'[{"op":"test","path":"%s%s","value":%q},{"op":"remove","path":"%s"}]'`, resource(o), path, field, value, path)
 }
 
 // subscriptions removes what OLM would install again.
@@ -86,8 +95,9 @@ func (p *planner) subscriptions(operators []*adopt.Operator) {
 	var namespaces []string
 	for _, o := range operators {
 		if sub := o.Subscription; sub != nil {
-			s.Run = append(s.Run, fmt.Sprintf("kubectl delete -n %s subscriptions.operators.coreos.com %s --cascade=orphan",
-				quote(sub.Namespace), quote(sub.Name)))
+			s.Run = append(s.Run, fmt.Sprintf("kubectl delete -n %s subscriptions.operators.coreos.com %s "+
+				"--cascade=orphan",
+				Quote(sub.Namespace), Quote(sub.Name)))
 		}
 		if !slices.Contains(namespaces, o.Group.Namespace) && p.whole(o.Group, operators) {
 			namespaces = append(namespaces, o.Group.Namespace)
@@ -117,8 +127,7 @@ func (p *planner) finalizers(operators []*adopt.Operator) {
 		if at < 0 {
 			continue
 		}
-		s.Run = append(s.Run, fmt.Sprintf(`kubectl patch %s --type=json -p '[{"op":"test","path":"/metadata/finalizers/%d","value":%q},`+
-			`{"op":"remove","path":"/metadata/finalizers/%d"}]'`, resource(o.Object), at, finalizer, at))
+		s.Run = append(s.Run, removal(o.Object, fmt.Sprintf("/metadata/finalizers/%d", at), "", finalizer))
 		s.Undo = append(s.Undo, fmt.Sprintf(`kubectl patch %s --type=merge -p '{"metadata":{"finalizers":[%q]}}'`,
 			resource(o.Object), finalizer))
 	}
@@ -130,8 +139,10 @@ func (p *planner) finalizers(operators []*adopt.Operator) {
 // remove deletes the CSVs, and nothing with them.
 func (p *planner) remove(operators []*adopt.Operator) {
 	s := Step{Title: "Delete the ClusterServiceVersions", Who: byAdmin, Point: true,
-		Text: []string{"This is the point: before it, the undo of each step, from the last to the first, leads back. After " +
-			"it, OLM does not know the operators. The way back is to apply before/ and before-subscriptions/ and to start " +
+		Text: []string{"This is the point: before it, the undo of each step, from the last to the first, leads " +
+			"back. After " +
+			"it, OLM does not know the operators. The way back is to apply before/ and before-subscriptions/ and " +
+			"to start " +
 			"OLM, which takes the objects for an installation of its own.",
 			"--cascade=orphan leaves everything that still refers to them."}}
 	for _, o := range operators {
@@ -149,7 +160,8 @@ func (p *planner) remove(operators []*adopt.Operator) {
 // olmObjects deletes what is left of OLM's own, and what nothing that is rendered needs.
 func (p *planner) olmObjects(operators []*adopt.Operator) {
 	own := Step{Title: "Delete what only OLM used", Who: byAdmin,
-		Text: []string{"These objects are OLM's own, or have another name in the new form. Nothing that is rendered needs them."}}
+		Text: []string{"These objects are OLM's own, or have another name in the new form. Nothing that is " +
+			"rendered needs them."}}
 	orphans := Step{Title: "Delete what earlier versions left behind", Who: byAdmin,
 		Text: []string{"OLM never removes these. Deleting a CRD deletes its objects: look at them first."}}
 	for _, c := range p.result.Objects {
@@ -165,7 +177,8 @@ func (p *planner) olmObjects(operators []*adopt.Operator) {
 		}
 	}
 	for _, g := range p.state.Groups {
-		if slices.ContainsFunc(operators, func(o *adopt.Operator) bool { return o.Group == g }) && p.whole(g, operators) {
+		here := func(o *adopt.Operator) bool { return o.Group == g }
+		if slices.ContainsFunc(operators, here) && p.whole(g, operators) {
 			own.Run = append(own.Run, "kubectl delete "+resource(g.Object))
 		}
 	}

@@ -8,12 +8,17 @@ import (
 // engineNotes say what Argo CD and Flux have to know while objects are taken over.
 func engineNotes(dir string) []string {
 	return []string{
-		"Argo CD: create the Application of " + dir + " without automated sync, with syncOptions ServerSideApply=true and " +
-			"Prune=false. Sync by hand, look at the diff until it is empty, and only then turn on automated sync, and " +
-			"pruning last. Where OLM goes on, ignore what it fills in: caBundle of webhooks, APIServices and CRDs, rules of " +
+		"Argo CD: create the Application of " + dir + " without automated sync, with syncOptions " +
+			"ServerSideApply=true and " +
+			"Prune=false. Sync by hand, look at the diff until it is empty, and only then turn on automated sync, " +
+			"and " +
+			"pruning last. Where OLM goes on, ignore what it fills in: caBundle of webhooks, APIServices and " +
+			"CRDs, rules of " +
 			"aggregated ClusterRoles.",
-		"Flux: create the Kustomization of " + dir + " with spec.prune: false and spec.force: false. Flux applies on the " +
-			"server side and takes the fields over from kubectl. Set prune: true when flux diff kustomization shows nothing. " +
+		"Flux: create the Kustomization of " + dir + " with spec.prune: false and spec.force: false. Flux applies " +
+			"on the " +
+			"server side and takes the fields over from kubectl. Set prune: true when flux diff kustomization " +
+			"shows nothing. " +
 			"spec.force: true would delete and create Deployments anew: never set it here.",
 		"The engine must not delete what it has not rendered: keep pruning off until the last step is done.",
 	}
@@ -23,7 +28,8 @@ func engineNotes(dir string) []string {
 func (p *Plan) Markdown(script string) []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# From OLM v0 to profile %s\n\n", p.To)
-	fmt.Fprintf(&b, "%s has the commands of these steps, to read and to copy from. Run nothing blindly: the plan is of the "+
+	fmt.Fprintf(&b, "%s has the commands of these steps, to read and to copy from. Run nothing blindly: the plan "+
+		"is of the "+
 		"moment of the dump.\n", script)
 	for i, s := range p.Steps {
 		fmt.Fprintf(&b, "\n## %d. %s\n\nWho: %s.\n", i+1, s.Title, s.Who)

@@ -28,8 +28,8 @@ import (
 	"github.com/olmgen/olmgen/review/findings"
 )
 
-// adoptCases are the recordings that are adopted: several operators, webhooks, an APIService, a selector, a Subscription
-// with config, a static group.
+// adoptCases are the recordings that are adopted: several operators, webhooks, an APIService, a selector, a
+// Subscription with config, a static group.
 var adoptCases = []string{"gates-multi", "group-with-selector", "group-with-static-apis", "meters-own",
 	"subscription-config-own", "two-operators-in-a-global-group", "two-operators-in-one-group"}
 
@@ -314,7 +314,8 @@ func clusterDump(ctx context.Context, c *cluster.Cluster) ([]byte, error) {
 	kinds := dumpKinds()
 	var items []any
 	for _, u := range all {
-		system := strings.HasPrefix(u.GetName(), "system:") || strings.HasSuffix(u.GetName(), ".operators.coreos.com") ||
+		system := strings.HasPrefix(u.GetName(), "system:") ||
+			strings.HasSuffix(u.GetName(), ".operators.coreos.com") ||
 			u.GetName() == "kube-root-ca.crt" || strings.HasPrefix(u.GetName(), "extension-apiserver-")
 		if system || !slices.Contains(kinds, u.GetKind()) {
 			continue

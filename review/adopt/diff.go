@@ -96,8 +96,9 @@ func (d *differ) list(path string, a, b []any, atomic bool) {
 			d.value(path+"["+k+"]", m, n, inA, inB, false)
 		}
 		if len(d.changes) == 0 && !reflect.DeepEqual(order(a, key), order(b, key)) {
-			d.changes = append(d.changes, Change{Field: path, Cluster: short(order(a, key)), Rendered: short(order(b, key)),
-				Applied: true})
+			d.changes = append(d.changes, Change{Field: path, Cluster: short(order(a, key)),
+				Rendered: short(order(b, key)),
+				Applied:  true})
 		}
 		return
 	}

@@ -56,8 +56,8 @@ func (v *verifier) effects(c *Compared, live, rendered map[string]any) {
 	}
 }
 
-// lostRules returns the rights of a role in the cluster that the rendered one does not grant. A label that aggregates the
-// role into others counts as rights too.
+// lostRules returns the rights of a role in the cluster that the rendered one does not grant. A label that aggregates
+// the role into others counts as rights too.
 func lostRules(live, rendered map[string]any) (lost []string) {
 	if live["aggregationRule"] == nil {
 		held := &rbac.Index[bool]{}
@@ -203,11 +203,11 @@ func (v *verifier) reason(c *Compared, object *dump.Object, live, rendered map[s
 		return !slices.ContainsFunc(c.Changes, func(x Change) bool { return !strings.HasPrefix(x.Field, field) })
 	}
 	switch {
-	case only(`metadata.labels["olm.deployment-spec-hash"]`):
+	case only(`metadata.labels["` + labelHash + `"]`):
 		return "older OLM: it hashed the same spec to another value (before v0.36)"
 	case only(`metadata.labels["olm.managed"]`) && a[labelManaged] == nil && b[labelManaged] != nil:
 		return "older OLM, which did not set the label, or edited by hand"
-	case object.Labels["olm.deployment-spec-hash"] != "" && object.Labels["olm.deployment-spec-hash"] == b["olm.deployment-spec-hash"]:
+	case object.Labels[labelHash] != "" && object.Labels[labelHash] == b[labelHash]:
 		return "edited by hand: the hash that OLM left says that it wrote what is rendered"
 	case object.Kind == "Deployment" && v.csvDiffers(object):
 		return "the ClusterServiceVersion differs too: another bundle, or edited by hand"

@@ -74,7 +74,8 @@ func (m *Migration) with(o Outcome) (ids []string) {
 // Migration answers the checks for one operator. The rules are those of requirements.md, R3, of 2026.
 func (s *State) Migration(o *Operator) *Migration {
 	m := &Migration{Operator: o.CSV.Name, Namespace: o.Group.Namespace, Package: o.Package, Version: o.Version()}
-	m.Checks = []Check{o.watchScope(), o.allNamespaces(), o.dependencies(), o.apiServices(), s.conditions(o), o.olmAPIs(),
+	m.Checks = []Check{o.watchScope(), o.allNamespaces(), o.dependencies(), o.apiServices(), s.conditions(o),
+		o.olmAPIs(),
 		o.scopedAccount(), s.catalog(o), o.steady(), o.dependency(), s.imageBacked(o)}
 	switch {
 	case !m.Possible():
@@ -121,7 +122,8 @@ func (o *Operator) watchScope() Check {
 			strings.Join(g.Targets, ", "))
 	case !g.Global():
 		c.Field = "spec.selector"
-		return c.say(Acknowledged, flag, "a selector chooses the namespaces; after the migration the operator watches all")
+		return c.say(Acknowledged, flag, "a selector chooses the namespaces; after the migration the operator "+
+			"watches all")
 	}
 	return c.say(Passed, "", "the operator watches all namespaces")
 }

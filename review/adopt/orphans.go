@@ -7,8 +7,8 @@ import (
 	"github.com/olmgen/olmgen/review/dump"
 )
 
-// belongs says why an object of the cluster that is not rendered is one of the operators' or of OLM's for them; "" if it
-// is none. What an earlier version left behind is named: OLM never shrinks.
+// belongs says why an object of the cluster that is not rendered is one of the operators' or of OLM's for them; "" if
+// it is none. What an earlier version left behind is named: OLM never shrinks.
 func (v *verifier) belongs(o *dump.Object) string {
 	switch o.Kind {
 	case "Namespace", "Subscription", "InstallPlan", "CatalogSource", "OperatorGroup", "ClusterCatalog":
@@ -42,7 +42,8 @@ func (v *verifier) ofGroup(o *dump.Object) string {
 			}
 			return "OLM made it for the OperatorGroup, with a name that is not rendered"
 		}
-		if suffix, ok := strings.CutPrefix(o.Name, g.Name+"-"); ok && slices.Contains([]string{"admin", "edit", "view"}, suffix) &&
+		if suffix, ok := strings.CutPrefix(o.Name, g.Name+"-"); ok &&
+			slices.Contains([]string{"admin", "edit", "view"}, suffix) &&
 			o.Labels[labelOwner] == g.Name {
 			return "older OLM: before v0.26 it called the ClusterRoles of the group so"
 		}
@@ -86,7 +87,8 @@ func (v *verifier) crd(o *dump.Object) string {
 		for _, g := range v.Groups {
 			for _, op := range g.Operators {
 				if g.Namespace == ns && sameOperator(csv, op) {
-					return "orphan of " + csv + ": " + op.CSV.Name + " does not have the CRD any more; its objects go with it"
+					return "orphan of " + csv + ": " + op.CSV.Name + " does not have the CRD any more; its " +
+						"objects go with it"
 				}
 			}
 		}
@@ -137,7 +139,8 @@ func (v *verifier) ofOperator(o *dump.Object, op *Operator) string {
 		return "a copied CSV of OLM's in a namespace that is not in the file"
 	}
 	twin := strings.TrimPrefix(o.Kind, "Cluster")
-	if strings.HasPrefix(twin, "Role") && (copied != "" || strings.HasPrefix(o.Kind, "Cluster") && v.Dump.Get(twin, ns, o.Name) != nil) {
+	promoted := strings.HasPrefix(o.Kind, "Cluster") && v.Dump.Get(twin, ns, o.Name) != nil
+	if strings.HasPrefix(twin, "Role") && (copied != "" || promoted) {
 		return "chance of OLM's: it makes this copy only if it looks before the ClusterRoles grant the same"
 	}
 	return "it has the marks of " + owner + ", which does not ask for it: another OLM, or made by hand"

@@ -17,7 +17,8 @@ var VerifyRules = []findings.Rule{
 	{ID: "chance", Text: "OLM makes this object by chance, and no right depends on it"},
 	{ID: "differs", Text: "Applying changes the field; no pod restarts, and nobody loses a right"},
 	{ID: "immutable", Text: "The API server refuses to change the field"},
-	{ID: "left-in-cluster", Text: "Only the cluster has the field: server-side apply leaves it there, and Git does not have it"},
+	{ID: "left-in-cluster", Text: "Only the cluster has the field: server-side apply leaves it there, and Git " +
+		"does not have it"},
 	{ID: "not-in-dump", Text: "The dump lacks the kind of the object, so that nothing is known about it"},
 	{ID: "only-in-cluster", Text: "The object has OLM's marks and is not rendered"},
 	{ID: "only-rendered", Text: "The cluster does not have the object: applying creates it"},
@@ -45,7 +46,8 @@ func (v *Verification) Findings() (list []findings.Finding) {
 }
 
 func (c *Compared) finding(rule string, level findings.Level, field, message, hint string) findings.Finding {
-	f := findings.Finding{Rule: rule, Level: level, Object: c.Object, Field: field, Message: text.OneLine(message), Hint: hint}
+	f := findings.Finding{Rule: rule, Level: level, Object: c.Object, Field: field,
+		Message: text.OneLine(message), Hint: hint}
 	if c.object != nil {
 		f.File, f.Line = c.object.File, c.object.Line
 	}
@@ -108,7 +110,8 @@ func (c *Compared) alone() findings.Finding {
 		return c.finding("only-in-cluster", findings.Warning, "", c.Reason,
 			"it stays until somebody deletes it; nothing that is rendered needs it")
 	case c.harm:
-		return c.finding("restart", findings.Error, "", "the cluster has no such Deployment: applying starts its pods", "")
+		return c.finding("restart", findings.Error, "", "the cluster has no such Deployment: applying starts its "+
+			"pods", "")
 	}
 	return c.finding("only-rendered", findings.Warning, "", c.Reason, "")
 }

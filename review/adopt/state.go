@@ -1,5 +1,5 @@
-// Package adopt says what a cluster that OLM manages has: which operators, how they came there, how their objects differ
-// from what olmgen renders, and whether OLM v1 would take them.
+// Package adopt says what a cluster that OLM manages has: which operators, how they came there, how their objects
+// differ from what olmgen renders, and whether OLM v1 would take them.
 package adopt
 
 import (
@@ -68,6 +68,7 @@ const (
 	labelOwner    = "olm.owner"
 	labelManaged  = "olm.managed"
 	labelKind     = "olm.owner.kind"
+	labelHash     = "olm.deployment-spec-hash"
 	labelOwnerNS  = "olm.owner.namespace"
 	labelWebhook  = "olm.webhook-description-generate-name"
 	annProperties = "operatorframework.io/properties"
@@ -217,8 +218,8 @@ func (s *State) subscriptionOf(csv *dump.Object) *v1alpha1.Subscription {
 	return nil
 }
 
-// packageOf returns the package of an operator: that of its Subscription, of its properties, of the label that OLM gives
-// the components of an operator, or what stands before the version in its name.
+// packageOf returns the package of an operator: that of its Subscription, of its properties, of the label that OLM
+// gives the components of an operator, or what stands before the version in its name.
 func (s *State) packageOf(o *Operator) string {
 	if o.Subscription != nil {
 		return o.Subscription.Spec.Package

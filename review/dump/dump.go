@@ -32,7 +32,8 @@ func (d *Dump) Get(kind, namespace, name string) *Object {
 
 // Of returns the objects of a kind, in their order.
 func (d *Dump) Of(kind string) []*Object {
-	start, _ := slices.BinarySearchFunc(d.Objects, kind, func(o *Object, k string) int { return cmp.Compare(o.Kind, k) })
+	start, _ := slices.BinarySearchFunc(d.Objects, kind,
+		func(o *Object, k string) int { return cmp.Compare(o.Kind, k) })
 	end := start
 	for end < len(d.Objects) && d.Objects[end].Kind == kind {
 		end++
@@ -54,9 +55,9 @@ func (d *Dump) Missing() (kinds []Kind) {
 }
 
 // Read reads the objects of files, of all below directories, and of stdin for the path "-": YAML and JSON, single
-// objects, Lists, Lists of Lists, several documents. A file of a directory that is no Kubernetes object is passed over,
-// as a must-gather has some. Errors are *manifest.Error with the place: of a file that ends too early, of a broken object
-// of a kind that is kept, and of objects of two clusters.
+// objects, Lists, Lists of Lists, several documents. A file of a directory that is no Kubernetes object is passed
+// over, as a must-gather has some. Errors are *manifest.Error with the place: of a file that ends too early, of a
+// broken object of a kind that is kept, and of objects of two clusters.
 func Read(ctx context.Context, paths []string, stdin io.Reader) (*Dump, error) {
 	files, err := tree.Files(paths)
 	if err != nil {
@@ -129,7 +130,8 @@ func (r *reader) add(o *Object) error {
 	key := o.Key()
 	before := r.byKey[key]
 	if before != nil && before.UID != o.UID && before.UID != "" && o.UID != "" {
-		return r.twoClusters(o, before, "has another UID than in %s:%d: the dump is of two clusters, or the object was made "+
+		return r.twoClusters(o, before, "has another UID than in %s:%d: the dump is of two clusters, or the "+
+			"object was made "+
 			"anew between two commands", "dump all kinds with one command")
 	}
 	if before == nil || !older(o, before) {

@@ -14,8 +14,9 @@ import (
 // limits are those of one object.
 var limits = manifest.Limits{FileBytes: largest, Depth: manifest.DefaultLimits.Depth, Nodes: 2_000_000, Documents: 10}
 
-// yamlReader cuts YAML text at its lines: into documents, and a List into its items. In valid YAML, a line in the column
-// of a list's items is inside of no scalar (YAML 1.2.2, 8.2.1), so that nothing has to be parsed to find the next item.
+// yamlReader cuts YAML text at its lines: into documents, and a List into its items. In valid YAML, a line in the
+// column of a list's items is inside of no scalar (YAML 1.2.2, 8.2.1), so that nothing has to be parsed to find the
+// next item.
 type yamlReader struct {
 	*reader
 	*source
@@ -35,12 +36,21 @@ func (r *reader) yaml(s *source) error {
 	y := &yamlReader{reader: r, source: s}
 	y.reset()
 	for {
-		line, err := s.in.ReadBytes('\n')
+		line, err := s.in.ReadSlice('\n')
+		if errors.Is(err, bufio.ErrBufferFull) {
+			var rest []byte
+			line = bytes.Clone(line)
+			rest, err = s.in.ReadBytes('\n')
+			line = append(line, rest...)
+		}
 		if err != nil && !errors.Is(err, io.EOF) {
 			return fmt.Errorf("%s: %w", s.name, err)
 		}
 		if len(line) > 0 {
 			y.lines++
+			if y.passed(line) {
+				continue
+			}
 			if err := y.line(line); err != nil {
 				return err
 			}
@@ -55,6 +65,19 @@ func (y *yamlReader) reset() {
 	y.text.Reset()
 	y.items, y.indent, y.any, y.list, y.flow, y.skip = false, -1, false, false, false, false
 	y.head, y.start = map[string]string{}, y.lines+1
+}
+
+// passed reports whether a line is inside of an item that is not kept: most lines of a large dump are.
+func (y *yamlReader) passed(line []byte) bool {
+	if !y.skip || !y.items || len(line) <= y.indent+1 {
+		return false
+	}
+	for _, c := range line[:y.indent+1] {
+		if c != ' ' {
+			return false
+		}
+	}
+	return true
 }
 
 // line takes the next line of the text.
