@@ -27,6 +27,10 @@ type Bundle struct {
 	Properties   []Property // metadata/properties.yaml
 	Dependencies []Property // metadata/dependencies.yaml
 
+	// Partial says that nothing is known but what a catalog says of the bundle: the CSV has no permissions and no
+	// Deployments, and the objects are missing.
+	Partial bool
+
 	Warnings []Warning // in file order
 	Bytes    int       // of all files that were read
 

@@ -159,10 +159,10 @@ func (r *reader) checkCSVName() error {
 			validation.LabelValueMaxLength)
 	}
 	s := csv.Spec.InstallStrategy.StrategyName
-	if s == "" {
+	if s == "" && !r.bundle.Partial {
 		r.warn(WarnStrategy,
 			o.Errorf("spec.install.strategy", "missing: OLM installs only %q", v1alpha1.InstallStrategyNameDeployment))
-	} else if s != v1alpha1.InstallStrategyNameDeployment {
+	} else if s != "" && s != v1alpha1.InstallStrategyNameDeployment {
 		return o.Errorf("spec.install.strategy", "unrecognized install strategy %q, want %q", s,
 			v1alpha1.InstallStrategyNameDeployment)
 	}
@@ -193,6 +193,9 @@ func (r *reader) checkInstallModes() error {
 // checkOwned finds the CRDs that the CSV says it owns (operator-registry: pkg/registry/parse.go).
 func (r *reader) checkOwned() error {
 	b := r.bundle
+	if b.Partial {
+		return nil
+	}
 	for i, d := range b.CSV.Spec.CustomResourceDefinitions.Owned {
 		field := fmt.Sprintf("spec.customresourcedefinitions.owned[%d]", i)
 		if !strings.Contains(d.Name, ".") {

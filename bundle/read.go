@@ -23,6 +23,7 @@ import (
 type ReadOptions struct {
 	AllowUnsupported bool              // carry kinds that OLM would refuse
 	Hidden           bool              // read hidden files of manifests/ too, as OLM v1 does
+	Partial          bool              // the CSV is what a catalog says of it, and there are no other objects
 	Labels           map[string]string // an image's labels, used where metadata/ has no annotations
 	Limits           manifest.Limits   // zero: manifest.DefaultLimits
 	// files parsed at the same time; zero: one a processor. The result does not depend on it
@@ -39,7 +40,7 @@ const (
 // bundle/ directory, or the directory of a CSV. An error with a place in a file wraps a *manifest.Error. If the reader
 // has found anything odd before it, the error is a *WarnedError.
 func Read(fsys fs.FS, o ReadOptions) (*Bundle, error) {
-	r := &reader{fsys: fsys, options: o, bundle: &Bundle{}}
+	r := &reader{fsys: fsys, options: o, bundle: &Bundle{Partial: o.Partial}}
 	var err error
 	for _, step := range []func() error{r.layout, r.readManifests, r.check} {
 		if err = step(); err != nil {

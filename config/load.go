@@ -141,6 +141,7 @@ func (c *Config) loadOne(ctx context.Context, l *loaded, o Options, sets *templa
 	s := b.over(c.Defaults)
 	so := o.Source
 	so.Package, so.Channel, so.Version = b.Package, b.Channel, b.Version
+	so.Metadata = s.Profile.HandsOver()
 	if so.Warn == nil {
 		so.Warn = func(format string, args ...any) { l.said = append(l.said, fmt.Sprintf(format, args...)) }
 	}

@@ -37,7 +37,7 @@ func open(ctx context.Context, ref, name string, o source.Options, read bundle.R
 		return nil, err
 	}
 	defer src.Close()
-	read.Labels = src.Labels
+	read.Labels, read.Partial = src.Labels, src.Metadata
 	b, err := bundle.Read(src.FS, read)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)

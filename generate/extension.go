@@ -43,7 +43,6 @@ const refusedByV1 = "use the profile subscription, which hands it to OLM v0, or 
 // depends on how OLM v1 is set up (spec v1 14 and 15; operator-controller:
 // internal/operator-controller/applier/provider.go, resolve/validation.go).
 func extensionInstallable(r *rendering) error {
-	o := r.options
 	badName := validation.IsDNS1123Subdomain(r.bundle.Package)
 	switch {
 	case r.mode == v1alpha1.InstallModeTypeMultiNamespace:
@@ -55,11 +54,8 @@ func extensionInstallable(r *rendering) error {
 		return refuse(refusedByV1, "OLM v1 refuses the package name %q: %s", r.bundle.Package,
 			badName[0]).with(OptionProfile)
 	}
-	if _, err := olmv1.Render(r.bundle,
-		olmv1.Options{Namespace: o.Namespace, TargetNamespaces: r.targets, Certs: olmv1.CertManager,
-			Config: deploymentConfig(o.Config)}); err != nil {
-		return refuse(refusedByV1, "OLM v1 refuses %s: %s", r.csv.Name,
-			strings.ReplaceAll(err.Error(), "\n", "; ")).with(OptionProfile)
+	if err := r.renderedByV1(); err != nil {
+		return err
 	}
 	for _, kind := range r.requirements() {
 		r.warnInstallation("OLM v1 refuses bundles with dependencies, and %s has the property %s", r.csv.Name, kind)
@@ -70,6 +66,22 @@ func extensionInstallable(r *rendering) error {
 	}
 	if len(r.csv.Spec.WebhookDefinitions) > 0 {
 		r.note("%s serves webhooks: OLM v1 needs cert-manager for them, or OpenShift's service CA", r.csv.Name)
+	}
+	return nil
+}
+
+// renderedByV1 refuses a bundle whose objects OLM v1 refuses.
+func (r *rendering) renderedByV1() error {
+	o := r.options
+	if r.bundle.Partial {
+		r.warnInstallation("the objects of %s are not known, so it is not checked whether OLM v1 refuses them", r.csv.Name)
+		return nil
+	}
+	_, err := olmv1.Render(r.bundle, olmv1.Options{Namespace: o.Namespace, TargetNamespaces: r.targets,
+		Certs: olmv1.CertManager, Config: deploymentConfig(o.Config)})
+	if err != nil {
+		return refuse(refusedByV1, "OLM v1 refuses %s: %s", r.csv.Name,
+			strings.ReplaceAll(err.Error(), "\n", "; ")).with(OptionProfile)
 	}
 	return nil
 }

@@ -293,3 +293,16 @@ func TestClusterExtensionWarns(t *testing.T) {
 		})
 	}
 }
+
+// A bundle of which only the catalog's facts are known is handed over, and not rendered.
+func TestPartial(t *testing.T) {
+	b := inChannels(t, "stable", "stable")
+	b.Partial = true
+	for _, p := range Profiles {
+		_, err := Render(b, Options{Profile: p})
+		var refused *Error
+		if p.HandsOver() != (err == nil) || err != nil && (!errors.As(err, &refused) || !strings.Contains(err.Error(), "from a catalog only")) {
+			t.Errorf("profile %s: %v", p, err)
+		}
+	}
+}

@@ -25,6 +25,10 @@ func namespaces(r *rendering) error {
 
 func (r *rendering) ownNamespace() error {
 	own := templates.Namespace{Name: r.options.Namespace}
+	if r.bundle.Partial {
+		r.warnInstallation("the Deployments of %s are not known, so neither is the Pod Security level of namespace %s",
+			r.csv.Name, own.Name)
+	}
 	if t := namespaceTemplate(r.bundle); t != nil &&
 		(t.Name == own.Name || r.csv.Annotations[suggestedNamespace] == own.Name) {
 		own.Labels, own.Annotations = t.Labels, t.Annotations

@@ -44,6 +44,9 @@ func podSecurityOf(b *bundle.Bundle, o Options) (PodSecurity, error) {
 	if o.ownPods != nil {
 		return *o.ownPods, nil
 	}
+	if b.Partial {
+		return PodSecurity{}, nil
+	}
 	evaluator, err := podEvaluator()
 	if err != nil {
 		return PodSecurity{}, err

@@ -60,6 +60,10 @@ func Render(b *bundle.Bundle, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	if b.Partial && !o.Profile.HandsOver() {
+		return nil, refuse("choose the profile subscription or clusterextension, or take the bundle's image",
+			"%s is known from a catalog only, without its objects", b.CSV.Name).with(OptionProfile)
+	}
 	pods, err := podSecurityOf(b, o)
 	if err != nil {
 		return nil, err

@@ -13,7 +13,7 @@ import (
 // openCatalog reads a file-based catalog and the bundle that the options choose. If the objects of the bundle are not
 // in the catalog, it pulls the bundle's image.
 func openCatalog(ctx context.Context, arg string, o Options) (*Source, error) {
-	c, err := readCatalog(ctx, arg, o)
+	c, err := readOnePackage(ctx, arg, o)
 	if err != nil {
 		return nil, err
 	}
@@ -29,6 +29,9 @@ func openCatalog(ctx context.Context, arg string, o Options) (*Source, error) {
 	s.Properties, err = chosen.bundle.otherProperties()
 	return s, err
 }
+
+// maxCatalog is the default limit for a catalog. The largest public ones have 500 MB.
+const maxCatalog = 4 << 30
 
 // catalog holds the packages of a file-based catalog, by name.
 type catalog map[string]*catalogPackage
@@ -63,13 +66,34 @@ type property struct {
 	Value json.RawMessage `json:"value"`
 }
 
-// readCatalog reads a file, standard input ("-") or all YAML and JSON files below a directory.
+// readCatalog reads a catalog as WalkCatalog does.
 func readCatalog(ctx context.Context, arg string, o Options) (catalog, error) {
 	c := catalog{}
 	return c, WalkCatalog(ctx, arg, o, func(d CatalogDocument) error { return c.addDocument(d.JSON) })
 }
 
+// readOnePackage is readCatalog for one package: the one that the options name or, without a name, the only one. Of the
+// bundles of other packages it keeps the names, because the bodies of large catalogs do not fit into memory.
+func readOnePackage(ctx context.Context, arg string, o Options) (catalog, error) {
+	c, several := catalog{}, false
+	if o.Limits.MaxTotalBytes == DefaultLimits().MaxTotalBytes {
+		o.Limits.MaxTotalBytes = maxCatalog
+	}
+	return c, WalkCatalog(ctx, arg, o, func(d CatalogDocument) error {
+		if o.Package == "" && len(c) > 1 && !several {
+			c.dropBodies() // none of them can be chosen
+			several = true
+		}
+		return c.add(d.JSON, func(pkg string) bool { return pkg == o.Package || o.Package == "" && len(c) == 1 })
+	})
+}
+
 func (c catalog) addDocument(data []byte) error {
+	return c.add(data, func(string) bool { return true })
+}
+
+// add adds a document, with the body of a bundle if keep says so of its package.
+func (c catalog) add(data []byte, keep func(pkg string) bool) error {
 	var kind struct {
 		Schema string `json:"schema"`
 	}
@@ -106,11 +130,24 @@ func (c catalog) addDocument(data []byte) error {
 	case "olm.channel":
 		p.channels[head.Name].entries = head.Entries
 	case "olm.bundle":
-		if err := manifest.DecodeJSON(data, p.bundles[head.Name]); err != nil {
+		b := p.bundles[head.Name]
+		if !keep(head.Package) {
+			b.Name = head.Name
+			return nil
+		}
+		if err := manifest.DecodeJSON(data, b); err != nil {
 			return fmt.Errorf("%s %s: %w", kind.Schema, quote(head.Name), err)
 		}
 	}
 	return nil
+}
+
+func (c catalog) dropBodies() {
+	for _, p := range c {
+		for _, b := range p.bundles {
+			b.Properties = nil
+		}
+	}
 }
 
 // put adds an empty package, channel or bundle, and reports whether there was one with that name.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -31,6 +32,8 @@ func (c choice) source(ctx context.Context, o Options) (*Source, error) {
 	switch {
 	case len(objects) == 0 && c.bundle.Image == "" && len(o.VerifyKeys) > 0:
 		return nil, unsigned("the catalog has no image of it, and what it holds itself")
+	case len(objects) == 0 && o.Metadata && len(o.VerifyKeys) == 0 && (o.Offline || c.bundle.Image == ""):
+		return c.metadata(o)
 	case len(objects) == 0 && c.bundle.Image == "":
 		return nil, errors.New("the catalog has neither its objects nor its image")
 	case len(objects) == 0 && o.Offline:
@@ -39,6 +42,10 @@ func (c choice) source(ctx context.Context, o Options) (*Source, error) {
 	case len(objects) == 0:
 		return openRemote(ctx, c.bundle.Image, o)
 	}
+	return c.fromObjects(objects, o)
+}
+
+func (c choice) fromObjects(objects []catalogObject, o Options) (*Source, error) {
 	files, err := manifests(objects)
 	if err != nil {
 		return nil, err
@@ -53,6 +60,32 @@ func (c choice) source(ctx context.Context, o Options) (*Source, error) {
 		return nil, err
 	}
 	return &Source{FS: m, Image: c.bundle.Image}, nil
+}
+
+// metadata returns what the catalog says of the bundle.
+func (c choice) metadata(o Options) (*Source, error) {
+	i := slices.IndexFunc(c.bundle.Properties, func(p property) bool { return p.Type == propertyCSV })
+	if i < 0 {
+		err := errors.New("the catalog holds neither its objects nor its olm.csv.metadata, so its install modes are not " +
+			"known")
+		if c.bundle.Image == "" {
+			return nil, err
+		}
+		return nil, hint(err, fetchElsewhere, c.bundle.Image)
+	}
+	csv, err := c.bundle.fromMetadata(c.bundle.Properties[i].Value)
+	if err != nil {
+		return nil, err
+	}
+	s, err := c.fromObjects([]catalogObject{{kindCSV, c.bundle.Name, csv, csv}}, o)
+	if err != nil {
+		return nil, err
+	}
+	s.Metadata = true
+	if _, digest, ok := strings.Cut(c.bundle.Image, "@"); ok {
+		s.Digest = digest
+	}
+	return s, nil
 }
 
 // catalogObject is an object of a bundle as a catalog holds it.

@@ -49,6 +49,9 @@ func (b *catalogBundle) fromMetadata(value json.RawMessage) ([]byte, error) {
 		return nil, fmt.Errorf("property %s: %w", propertyCSV, err)
 	}
 	meta, spec := map[string]any{"name": b.Name}, map[string]any{}
+	if v := b.version(); v != "" {
+		spec["version"] = v
+	}
 	for key, v := range map[string]map[string]string{"annotations": m.Annotations, "labels": m.Labels} {
 		if v != nil {
 			meta[key] = v

@@ -15,15 +15,15 @@ import (
 
 // openDockerArchive reads the image in a file that docker save (or podman save) wrote, plain or compressed.
 func openDockerArchive(ctx context.Context, arg string, o Options) (*Source, error) {
+	return openImage(ctx, KindDockerArchive, arg, o)
+}
+
+func archiveImage(ctx context.Context, arg string, o Options) (*image, error) {
 	a := &dockerArchive{ctx: ctx, file: arg, limits: o.Limits, entries: map[string]dockerEntry{}}
 	if err := a.scan(); err != nil {
 		return nil, err
 	}
-	img, err := a.image()
-	if err != nil {
-		return nil, err
-	}
-	return img.source(ctx, o.Limits)
+	return a.image()
 }
 
 // dockerArchive is an archive that package tarball reads. The package has no limits and takes the first of two entries

@@ -164,20 +164,7 @@ func (img *image) source(ctx context.Context, limits Limits) (*Source, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", img.name, err)
 	}
-	u := &unpacker{ctx: ctx, tree: newTree(img.name, limits), kept: kept,
-		maxBytes: limits.MaxTotalBytes * scanFactor, maxEntries: limits.MaxFiles * scanFactor}
-	if err := img.checkSize(u.maxBytes); err != nil {
-		return nil, err
-	}
-	for i, l := range img.layers {
-		u.tree.layer = i
-		u.tree.archive = img.name + ": layer " + l.name
-		if err := u.unpack(l); err != nil {
-			return nil, err
-		}
-	}
-	u.tree.archive = img.name
-	m, err := u.tree.finish()
+	m, err := img.unpack(ctx, newTree(img.name, limits), kept)
 	if err != nil {
 		return nil, err
 	}
@@ -186,6 +173,24 @@ func (img *image) source(ctx context.Context, limits Limits) (*Source, error) {
 			"use the image of the bundle, not the image of the operator")
 	}
 	return &Source{FS: m, Digest: img.digest, Image: img.ref, Labels: labels}, nil
+}
+
+// unpack adds the files below some directories to a tree, one layer on top of the other.
+func (img *image) unpack(ctx context.Context, t *tree, kept []string) (memFS, error) {
+	u := &unpacker{ctx: ctx, tree: t, kept: kept, maxBytes: t.limits.MaxTotalBytes * scanFactor,
+		maxEntries: t.limits.MaxFiles * scanFactor}
+	if err := img.checkSize(u.maxBytes); err != nil {
+		return memFS{}, err
+	}
+	for i, l := range img.layers {
+		t.layer = i
+		t.archive = img.name + ": layer " + l.name
+		if err := u.unpack(l); err != nil {
+			return memFS{}, err
+		}
+	}
+	t.archive = img.name
+	return t.finish()
 }
 
 // checkSize refuses layers that are too large before one of them is read. Unpacked, they are not smaller.

@@ -20,18 +20,22 @@ const refName = "org.opencontainers.image.ref.name" // OCI image specification, 
 
 // openLayout reads an image from an OCI image layout directory: DIR, DIR:TAG or DIR@DIGEST.
 func openLayout(ctx context.Context, arg string, o Options) (*Source, error) {
+	return openImage(ctx, KindOCILayout, arg, o)
+}
+
+// layoutImage returns an image of a layout. done closes the layout, when the layers have been read.
+func layoutImage(arg string) (img *image, done func(), err error) {
 	dir, want := splitLayout(arg)
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	defer root.Close()
 	l := ociLayout{name: dir, root: root}
-	img, err := l.image(want)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", dir, err)
+	if img, err = l.image(want); err != nil {
+		root.Close()
+		return nil, nil, fmt.Errorf("%s: %w", dir, err)
 	}
-	return img.source(ctx, o.Limits)
+	return img, func() { root.Close() }, nil
 }
 
 // splitLayout separates the directory from a tag or digest. If a directory has the whole name, there is neither.

@@ -13,9 +13,9 @@ import (
 
 // node is a file, directory or link in memory. It is its own fs.FileInfo and fs.DirEntry.
 type node struct {
-	name     string
-	mode     fs.FileMode // 0o444, fs.ModeDir|0o555 or fs.ModeSymlink
-	data     []byte
+	name string
+	mode fs.FileMode // 0o444, fs.ModeDir|0o555 or fs.ModeSymlink
+	stored
 	target   string           // of a link: a path from the root
 	children map[string]*node // of a directory
 	layer    int              // number of the image layer that it is from
@@ -26,7 +26,7 @@ func newDir(name string, layer int) *node {
 }
 
 func (n *node) Name() string               { return n.name }
-func (n *node) Size() int64                { return int64(len(n.data)) }
+func (n *node) Size() int64                { return n.size }
 func (n *node) Mode() fs.FileMode          { return n.mode }
 func (n *node) Type() fs.FileMode          { return n.mode.Type() }
 func (n *node) ModTime() time.Time         { return time.Time{} }
@@ -83,7 +83,7 @@ func (m memFS) Open(name string) (fs.File, error) {
 	if n.IsDir() {
 		return &openDirectory{node: n, path: name, rest: n.entries()}, nil
 	}
-	return &openFile{Reader: bytes.NewReader(n.data), node: n}, nil
+	return n.open()
 }
 
 func (m memFS) Stat(name string) (fs.FileInfo, error) {
@@ -113,7 +113,7 @@ func (m memFS) ReadFile(name string) ([]byte, error) {
 	if n.IsDir() {
 		return nil, &fs.PathError{Op: "read", Path: name, Err: errIsDir}
 	}
-	return append([]byte{}, n.data...), nil
+	return n.bytes()
 }
 
 // withoutWrapper returns the file system below the top-level directory that holds manifests/: archives of repositories
@@ -136,14 +136,6 @@ func (m memFS) withoutWrapper() memFS {
 	}
 	return memFS{&node{name: ".", mode: found.mode, children: found.children}}
 }
-
-type openFile struct {
-	*bytes.Reader
-	node *node
-}
-
-func (f *openFile) Stat() (fs.FileInfo, error) { return f.node, nil }
-func (f *openFile) Close() error               { return nil }
 
 type openDirectory struct {
 	node *node

@@ -21,6 +21,10 @@ const fetchElsewhere = "fetch it with network access (skopeo copy docker://%s oc
 
 // openRemote reads a bundle image from a registry. It fetches one layer after the other.
 func openRemote(ctx context.Context, ref string, o Options) (*Source, error) {
+	return openImage(ctx, KindOCI, ref, o)
+}
+
+func pullable(ctx context.Context, ref string, o Options) (*image, error) {
 	if o.Offline {
 		return nil, hint(fmt.Errorf("%s: images are not fetched offline", ref), fetchElsewhere, ref)
 	}
@@ -28,11 +32,7 @@ func openRemote(ctx context.Context, ref string, o Options) (*Source, error) {
 	if err != nil {
 		return nil, pullError(ref, err)
 	}
-	s, err := img.source(ctx, o.Limits)
-	if err != nil {
-		return nil, pullError("", err)
-	}
-	return s, nil
+	return img, nil
 }
 
 func pull(ctx context.Context, ref string, o Options) (*image, error) {

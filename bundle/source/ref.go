@@ -62,8 +62,26 @@ func cutPrefix(ref string) (kind, rest string) {
 	return "", ref
 }
 
+// IsImage reports whether a reference names an image by its prefix: in a registry, a layout or an archive.
+func IsImage(ref string) bool {
+	kind, _ := cutPrefix(ref)
+	return isImageKind(kind)
+}
+
+// catalogImage returns the image of a reference catalog:IMAGE, or "".
+func catalogImage(ref string) string {
+	kind, rest := cutPrefix(ref)
+	if kind == KindCatalog && IsImage(rest) {
+		return rest
+	}
+	return ""
+}
+
 // Path returns the path that a reference names; "" for an image in a registry and for standard input.
 func Path(ref string) string {
+	if image := catalogImage(ref); image != "" {
+		return Path(image)
+	}
 	kind, path := cutPrefix(ref)
 	if kind == KindOCI || IsStdin(ref) || scheme().MatchString(ref) {
 		return ""
@@ -77,6 +95,9 @@ func Path(ref string) string {
 // In returns ref with its path, if that is relative, joined to dir. A file in dir that contains references means them
 // so.
 func In(dir, ref string) string {
+	if image := catalogImage(ref); image != "" {
+		return strings.TrimSuffix(ref, image) + In(dir, image)
+	}
 	kind, path := cutPrefix(ref)
 	if kind == KindOCI || path == "" || IsStdin(ref) || filepath.IsAbs(path) || scheme().MatchString(ref) {
 		return ref
@@ -90,6 +111,9 @@ func In(dir, ref string) string {
 
 // From returns ref as a file in dir has to write it: it is the reverse of In. An absolute path stays absolute.
 func From(dir, ref string) string {
+	if image := catalogImage(ref); image != "" {
+		return strings.TrimSuffix(ref, image) + From(dir, image)
+	}
 	kind, path := cutPrefix(ref)
 	if kind == KindOCI || path == "" || IsStdin(ref) || filepath.IsAbs(path) || scheme().MatchString(ref) {
 		return ref

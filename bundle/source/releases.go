@@ -85,7 +85,7 @@ func releasesOfDir(ref, dir string, o Options) ([]Release, error) {
 }
 
 func releasesOfCatalog(ctx context.Context, ref, arg string, o Options) ([]Release, error) {
-	c, err := readCatalog(ctx, arg, o)
+	c, err := readOnePackage(ctx, arg, o)
 	if err != nil {
 		return nil, err
 	}

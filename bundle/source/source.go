@@ -46,6 +46,11 @@ type Options struct {
 	// The bundle in a catalog or legacy package. Version is a version or the name of a CSV.
 	Package, Channel, Version string
 
+	// Metadata allows a bundle that has nothing but what its catalog says of it (olm.csv.metadata). It is used if the
+	// image of the bundle is not fetched, because of Offline, or because the catalog does not name it.
+	Metadata bool
+
+	Catalogs *Catalogs                        // keeps the catalogs in images; nil: they are read each time
 	Keychain authn.Keychain                   // nil: authn.DefaultKeychain
 	Limits   Limits                           // zero fields: those of DefaultLimits
 	Warn     func(format string, args ...any) // called for each warning; may be nil
@@ -77,6 +82,10 @@ type Source struct {
 	Kind   string // one of the Kind constants
 	Digest string // of the image manifest that was read, sha256:...; empty if there is none
 	Image  string // the bundle's image: by digest from a registry, as written from a catalog; empty if there is none
+
+	// Metadata is true if FS has what the catalog says of the bundle, and not its objects: a ClusterServiceVersion
+	// without permissions and Deployments.
+	Metadata bool
 
 	// Labels of the image that begin with operators.operatorframework.io.bundle. A bundle without
 	// metadata/annotations.yaml uses them instead.

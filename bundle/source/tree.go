@@ -24,7 +24,8 @@ type tree struct {
 	root    *node
 	nodes   int
 	bytes   int64
-	layer   int // an entry replaces that of a lower layer; within a layer it may occur once
+	layer   int  // an entry replaces that of a lower layer; within a layer it may occur once
+	packed  bool // files are kept compressed
 }
 
 func newTree(archive string, limits Limits) *tree {
@@ -174,8 +175,18 @@ func (t *tree) addFile(p string, size int64, r io.Reader) error {
 	if err := t.fits(p, size); err != nil {
 		return err
 	}
-	buf := bytes.NewBuffer(make([]byte, 0, size+bytes.MinRead))
 	most := min(t.limits.MaxFileBytes, t.limits.MaxTotalBytes-t.bytes)
+	if t.packed {
+		n, err := pack(io.LimitReader(r, most+1))
+		if err != nil {
+			return readError(t.archive, p, err)
+		}
+		if err := t.fits(p, n.size); err != nil {
+			return err
+		}
+		return t.put(p, n)
+	}
+	buf := bytes.NewBuffer(make([]byte, 0, size+bytes.MinRead))
 	if _, err := buf.ReadFrom(io.LimitReader(r, most+1)); err != nil {
 		return readError(t.archive, p, err)
 	}
@@ -183,7 +194,7 @@ func (t *tree) addFile(p string, size int64, r io.Reader) error {
 	if err := t.fits(p, int64(len(data))); err != nil {
 		return err
 	}
-	return t.put(p, &node{mode: 0o444, data: data})
+	return t.put(p, &node{mode: 0o444, stored: stored{data: data, size: int64(len(data))}})
 }
 
 func (t *tree) fits(p string, size int64) error {
@@ -209,7 +220,7 @@ func (t *tree) addHardLink(p, target string) error {
 	if err := t.fits(p, n.Size()); err != nil {
 		return err
 	}
-	return t.put(p, &node{mode: n.mode, data: n.data, target: n.target})
+	return t.put(p, &node{mode: n.mode, stored: n.stored, target: n.target})
 }
 
 func (t *tree) addSymlink(p, target string) error {
@@ -310,7 +321,7 @@ func (t *tree) resolve(dir *node, at string) error {
 			return err
 		}
 		t.bytes += file.Size()
-		dir.children[n.name] = &node{name: n.name, mode: file.mode, data: file.data, layer: n.layer}
+		dir.children[n.name] = &node{name: n.name, mode: file.mode, stored: file.stored, layer: n.layer}
 	}
 	return nil
 }

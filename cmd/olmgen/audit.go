@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
+	"runtime/debug"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -60,6 +62,9 @@ func (f *auditFlags) load(cmd *cobra.Command, refs []string) (*audit.Set, func()
 			return nil, nil, &usageError{"stdin cannot be read twice", "write it to a file"}
 		}
 	}
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(50) // over a corpus of 110 MB, site takes 310 MB of memory in place of 760 MB
+	}
 	f.options.Source.Warn = warnOn(cmd.ErrOrStderr())
 	step, done := progress(cmd.ErrOrStderr())
 	f.options.Progress = step
@@ -75,9 +80,10 @@ func (f *auditFlags) load(cmd *cobra.Command, refs []string) (*audit.Set, func()
 	return set, done, nil
 }
 
-const auditSources = `CATALOG is a file-based catalog: a directory or file. DIR has bundles, catalogs and
-legacy packages at any depth. A bundle in a directory fills in the bundle of the
-same package and name of a catalog that does not hold its objects.`
+const auditSources = `CATALOG is a file-based catalog: a directory, a file or an image (oci://IMAGE,
+oci-layout:DIR). DIR has bundles, catalogs and legacy packages at any depth. A
+bundle in a directory fills in the bundle of the same package and name of a
+catalog that does not hold its objects.`
 
 func newCatalogAudit() *cobra.Command {
 	f := auditFlags{}

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/olmgen/olmgen/bundle/source"
 	fbc "github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/manifest/tree"
@@ -37,6 +38,7 @@ type resolveFlags struct {
 	catalogs, installs []string
 	namespace, global  string
 	once               bool
+	network            source.Options
 	format             resolve.Format
 	failOn             findings.Level
 }
@@ -58,9 +60,9 @@ CatalogSources: a file, a directory, or - for stdin. --install adds a
 Subscription. RANGE chooses its startingCSV.
 
 --catalog says what a CatalogSource serves: DIR is a directory or file with a
-file-based catalog, or a directory with bundles or a legacy package. Without
-NAMESPACE/NAME, the name is that of DIR and the namespace is the one that serves
-all namespaces.
+file-based catalog, the image of one (oci://IMAGE, oci-layout:DIR), or a
+directory with bundles or a legacy package. Without NAMESPACE/NAME, the name is
+that of DIR and the namespace is the one that serves all namespaces.
 
 The exit code is 3 if there are findings at or above --fail-on.`,
 		Example: `  olmgen catalog resolve --catalog catalog/ --install etcd@'<0.9.4':alpha
@@ -84,6 +86,7 @@ The exit code is 3 if there are findings at or above --fail-on.`,
 	flags.Var(enum(&f.format, resolve.Formats...), "format", joined(resolve.Formats))
 	flags.Var(enum(&f.failOn, findings.Levels...), "fail-on",
 		"lowest level that makes the exit code 3: "+joined(findings.Levels))
+	registerNetwork(flags, &f.network)
 	offer(cmd, "format", words(resolve.Formats))
 	offer(cmd, "fail-on", words(findings.Levels))
 	return cmd
@@ -101,7 +104,7 @@ func (f *resolveFlags) run(cmd *cobra.Command, paths []string) error {
 	if err != nil {
 		return err
 	}
-	sources, global, err := openCatalogs(cmd, f.catalogs, f.global, cluster.CatalogSources)
+	sources, global, err := openCatalogs(cmd, f.network, f.catalogs, f.global, cluster.CatalogSources)
 	if err != nil {
 		return err
 	}
@@ -221,17 +224,28 @@ func cutCatalog(value string) (c catalogFlag, key string, err error) {
 		return c, "", &usageError{"--catalog: no directory is given", "write NAMESPACE/NAME=DIR"}
 	}
 	c.dir = dir
-	base := filepath.Base(filepath.Clean(dir))
-	c.name = strings.TrimSuffix(base, filepath.Ext(base))
+	c.name = baseName(dir)
 	if len(validation.IsDNS1123Subdomain(c.name)) > 0 {
 		c.name = "catalog"
 	}
 	return c, key, nil
 }
 
+// baseName returns the last part of a path or of the name of an image, without extension, tag and digest.
+func baseName(ref string) string {
+	path := source.Path(ref)
+	base := filepath.Base(filepath.Clean(cmp.Or(path, ref)))
+	if path != "" {
+		return strings.TrimSuffix(base, filepath.Ext(base))
+	}
+	base, _, _ = strings.Cut(base, "@")
+	base, _, _ = strings.Cut(base, ":")
+	return base
+}
+
 // openCatalogs reads the catalogs of the flags. CatalogSources of a tree without a flag count as empty.
-func openCatalogs(cmd *cobra.Command, values []string, global string, known []resolve.Source) ([]resolve.Source,
-	string, error) {
+func openCatalogs(cmd *cobra.Command, network source.Options, values []string, global string,
+	known []resolve.Source) ([]resolve.Source, string, error) {
 	var list []catalogFlag
 	for _, value := range values {
 		c, err := parseCatalog(value)
@@ -260,7 +274,7 @@ func openCatalogs(cmd *cobra.Command, values []string, global string, known []re
 				s.Priority = k.Priority
 			}
 		}
-		read, err := readServed(cmd, c.dir)
+		read, err := readServed(cmd, c.dir, network)
 		if err != nil {
 			return nil, "", err
 		}
@@ -283,8 +297,8 @@ func openCatalogs(cmd *cobra.Command, values []string, global string, known []re
 }
 
 // readServed reads a catalog, and warns about one that opm does not serve.
-func readServed(cmd *cobra.Command, dir string) (*fbc.Catalog, error) {
-	read, err := readCatalog(cmd, dir)
+func readServed(cmd *cobra.Command, dir string, network source.Options) (*fbc.Catalog, error) {
+	read, err := readCatalog(cmd, dir, network)
 	if err != nil {
 		return nil, err
 	}
@@ -296,13 +310,15 @@ func readServed(cmd *cobra.Command, dir string) (*fbc.Catalog, error) {
 
 func newCatalogValidate() *cobra.Command {
 	f := reportFlags{}
+	network := source.Options{}
 	cmd := &cobra.Command{
 		Use:   "validate DIR...",
 		Short: "Check file-based catalogs",
-		Long: `Validate reads file-based catalogs, each a directory or file, and lists what is
-wrong with them, by file and line: errors for which opm does not serve a catalog
-(in opm's words), and updates that OLM v0 does not make: entries that nothing
-updates, a skipRange that leads back, channels that cannot reach the next one.
+		Long: `Validate reads file-based catalogs, each a directory, a file or an image
+(oci://IMAGE, oci-layout:DIR), and lists what is wrong with them, by file and
+line: errors for which opm does not serve a catalog (in opm's words), and
+updates that OLM v0 does not make: entries that nothing updates, a skipRange
+that leads back, channels that cannot reach the next one.
 
 The exit code is 3 if there are findings at or above --fail-on.`,
 		Example: `  olmgen catalog validate catalog/
@@ -311,7 +327,7 @@ The exit code is 3 if there are findings at or above --fail-on.`,
 		RunE: func(cmd *cobra.Command, dirs []string) error {
 			var list []findings.Finding
 			for _, dir := range dirs {
-				c, err := readCatalog(cmd, dir)
+				c, err := readCatalog(cmd, dir, network)
 				if err != nil {
 					return err
 				}
@@ -331,6 +347,7 @@ The exit code is 3 if there are findings at or above --fail-on.`,
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	f.register(flags)
+	registerNetwork(flags, &network)
 	completeReport(cmd)
 	return cmd
 }

@@ -63,7 +63,7 @@ The exit code is 3 if the path ends before the head, or before --to.`,
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.StringArrayVar(&f.catalogs, "catalog", nil,
-		"file-based catalog, `[NAME=]DIR[,priority=N]`; may be repeated for OLM v1")
+		"file-based catalog, `[NAME=]DIR[,priority=N]`, a file or an image too; may be repeated for OLM v1")
 	flags.StringVar(&f.from, "from", "", "installed `VERSION`, or the name of its CSV")
 	flags.StringVar(&f.to, "to", "", "`VERSION` to reach, or the name of its CSV (default: the head)")
 	flags.StringSliceVar(&f.channels, "channel", nil,
@@ -135,7 +135,7 @@ func (f *pathFlags) path(cmd *cobra.Command, pkg string) (*resolve.Path, error) 
 	if err != nil {
 		return nil, err
 	}
-	read, err := readCatalog(cmd, c.dir)
+	read, err := readCatalog(cmd, c.dir, f.review.render.source)
 	if err != nil {
 		return nil, err
 	}
@@ -153,7 +153,7 @@ func (f *pathFlags) ofOLMv1(cmd *cobra.Command, pkg string) (*resolve.Path, erro
 		if slices.ContainsFunc(sources, func(s extension.Source) bool { return s.Name == c.name }) {
 			return nil, &usageError{fmt.Sprintf("--catalog: %s is given twice", c.name), "name them with NAME=DIR"}
 		}
-		read, err := readCatalog(cmd, c.dir)
+		read, err := readCatalog(cmd, c.dir, f.review.render.source)
 		if err != nil {
 			return nil, err
 		}
@@ -169,6 +169,7 @@ func missingFlag(cmd *cobra.Command, flag string) error {
 }
 
 // readCatalog reads a catalog that is named on the command line.
-func readCatalog(cmd *cobra.Command, ref string) (*fbc.Catalog, error) {
-	return fbc.Read(cmd.Context(), ref, fbc.Options{Source: source.Options{Stdin: cmd.InOrStdin()}})
+func readCatalog(cmd *cobra.Command, ref string, network source.Options) (*fbc.Catalog, error) {
+	network.Stdin, network.Warn = cmd.InOrStdin(), warnOn(cmd.ErrOrStderr())
+	return fbc.Read(cmd.Context(), ref, fbc.Options{Source: network})
 }

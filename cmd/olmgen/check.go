@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/olmgen/olmgen/bundle/source"
 	fbc "github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/manifest/tree"
@@ -141,7 +142,7 @@ func (f *checkFlags) open(cmd *cobra.Command) (groups.Catalogs, error) {
 			named = append(named, value)
 			continue
 		}
-		read, err := readServed(cmd, parsed.dir)
+		read, err := readServed(cmd, parsed.dir, source.Options{})
 		if err != nil {
 			return c, err
 		}
@@ -151,6 +152,6 @@ func (f *checkFlags) open(cmd *cobra.Command) (groups.Catalogs, error) {
 		c.Others = fbc.Join(others...)
 	}
 	var err error
-	c.Sources, _, err = openCatalogs(cmd, named, c.Global, nil)
+	c.Sources, _, err = openCatalogs(cmd, source.Options{}, named, c.Global, nil)
 	return c, err
 }

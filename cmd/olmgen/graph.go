@@ -39,9 +39,10 @@ reaches. It draws what olmgen render writes with the same flags, or with -f an
 operator of a RenderConfig: the one that NAME says, where there are several. The
 picture goes to stdout, as Mermaid text or as SVG.
 
-Of a catalog without --version, graph draws the update graph of the package: its
-channels, which release replaces or skips which, and what is deprecated. --from
-shows the path that OLM v0 takes from a version. DOT is for update graphs.
+Of a catalog (catalog:DIR or catalog:oci://IMAGE) without --version, graph draws
+the update graph of the package: its channels, which release replaces or skips
+which, and what is deprecated. --from shows the path that OLM v0 takes from a
+version. DOT is for update graphs.
 
 ` + sourceHelp,
 		Example: `  olmgen graph bundle/
@@ -109,7 +110,7 @@ func (f *renderFlags) updateGraph(given []string) (path string, ok bool) {
 
 // drawUpdates draws the update graph of a package.
 func (f *renderFlags) drawUpdates(cmd *cobra.Command, path, from string, format pictureFormat) error {
-	c, err := readCatalog(cmd, path)
+	c, err := readCatalog(cmd, path, f.source)
 	if err != nil {
 		return err
 	}

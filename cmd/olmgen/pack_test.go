@@ -48,11 +48,30 @@ func pack(ts *testscript.TestScript, _ bool, args []string) {
 		ref, err := name.ParseReference(args[2], name.Insecure)
 		ts.Check(err)
 		ts.Check(remote.Write(ref, image(ts, dir)))
+	case "catalog-image": // of the catalog in DIR
+		ref, err := name.ParseReference(args[2], name.Insecure)
+		ts.Check(err)
+		ts.Check(remote.Write(ref, catalogImage(ts, dir)))
+	case "catalog-layout":
+		p, err := layout.Write(ts.MkAbs(args[2]), empty.Index)
+		ts.Check(err)
+		ts.Check(p.AppendImage(catalogImage(ts, dir)))
 	case "catalog":
 		ts.Check(os.WriteFile(ts.MkAbs(args[2]), catalog(ts, dir), 0o644))
 	default:
 		ts.Fatalf("unknown form %s", args[0])
 	}
+}
+
+// catalogImage has the files of a directory in /configs, as opm generate dockerfile says.
+func catalogImage(ts *testscript.TestScript, dir string) v1.Image {
+	root := ts.MkAbs("catalog-image-root")
+	ts.Check(os.CopyFS(root+"/configs", os.DirFS(dir)))
+	defer os.RemoveAll(root)
+	img, err := mutate.Config(image(ts, root), v1.Config{Labels: map[string]string{
+		"operators.operatorframework.io.index.configs.v1": "/configs"}})
+	ts.Check(err)
+	return img
 }
 
 func image(ts *testscript.TestScript, dir string) v1.Image {

@@ -83,6 +83,7 @@ func registerNetwork(flags *pflag.FlagSet, o *source.Options) {
 			"and then one of the keys is enough")
 	place(flags, config.TopicSource, "offline", "verify-key")
 	nameOnly(flags, "offline", "verify-key")
+	o.Catalogs = &source.Catalogs{} // a command reads an image once
 }
 
 // registerInsecure adds the flag that allows registries without TLS.

@@ -18,7 +18,7 @@ import (
 // Options say how catalogs and bundles are read.
 type Options struct {
 	Pull    bool           // the images of bundles whose objects are not in the catalog
-	Source  source.Options // Offline is true without Pull
+	Source  source.Options // of what Load is given
 	Workers int            // bundles read at the same time; zero: one a processor. The result does not depend on it
 	// Progress is told that one more of total bundles has been read; it may be called from several goroutines. It may
 	// be nil.
@@ -111,7 +111,9 @@ func (p *Package) Head() *Release {
 // Load finds the packages of catalogs and directories. A bundle in a directory fills in what a catalog does not hold of
 // the bundle of the same package and name. The error is about a path, or a catalog that cannot be read.
 func Load(ctx context.Context, refs []string, o Options) (*Set, error) {
-	o.Source.Offline = o.Source.Offline || !o.Pull
+	if o.Source.Catalogs == nil {
+		o.Source.Catalogs = &source.Catalogs{}
+	}
 	s := &Set{options: o}
 	folders := &folders{set: s}
 	for _, ref := range refs {
@@ -154,10 +156,14 @@ func (s *Set) add(ctx context.Context, ref string, folders *folders) error {
 		return err
 	}
 	for _, f := range found {
-		switch f.Kind {
-		case source.KindCatalog:
+		// An image that cannot be read is one of the bundles that cannot be read.
+		image, _ := source.IsCatalogImage(ctx, f.Ref(), s.options.Source)
+		switch {
+		case f.Kind == source.KindCatalog:
 			err = s.addCatalog(ctx, f.Path)
-		case source.KindPackageManifest:
+		case image:
+			err = s.addCatalog(ctx, f.Ref())
+		case f.Kind == source.KindPackageManifest:
 			folders.legacy(ctx, ref, f)
 		default:
 			folders.add(ref, f)
