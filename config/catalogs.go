@@ -205,7 +205,8 @@ func (p *CatalogPlaces) State(ctx context.Context, group int, installed bool) (*
 		}
 		opened, err := p.open(ctx, g.Bundles[place.Index])
 		if err != nil {
-			errs = append(errs, fmt.Errorf("%s: it cannot be read, so what it requires is not known: %w", place.Name, err))
+			errs = append(errs,
+				fmt.Errorf("%s: it cannot be read, so what it requires is not known: %w", place.Name, err))
 			continue
 		}
 		b := &catalog.Bundle{Name: opened.CSV.Name}

@@ -210,7 +210,8 @@ var bundleFields = slices.Concat([]Option{
 		Topic: TopicObjects,
 		Text:  "the Subscription's spec.config, which is applied to the Deployments or handed over"},
 	{Name: "installed", Type: Object, Fields: installedFields, Profiles: likeOLMv0,
-		Text: "what OLM chose when it installed the operator and the bundle does not say; the CSV is then written with " +
+		Text: "what OLM chose when it installed the operator and the bundle does not say; the CSV is then " +
+			"written with " +
 			"the empty fields that OLM writes; \"olmgen adopt\" writes this"},
 	{Name: "patches", Type: Objects, Fields: patchFields, Text: "changes to the objects of this operator"},
 })

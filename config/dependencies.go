@@ -61,7 +61,8 @@ func (d *dependencies) group(ctx context.Context, group int, o Options) error {
 		if len(r.Failure.Conflict) > 0 {
 			text = strings.Join(r.Failure.Conflict, "; ")
 		}
-		return d.errorf(at(group, -1, "bundles"), "choose other versions, or add what is missing to a catalog of the file",
+		return d.errorf(at(group, -1, "bundles"),
+			"choose other versions, or add what is missing to a catalog of the file",
 			"OLM would install nothing: %s", text)
 	}
 	for _, step := range r.Steps {
@@ -80,7 +81,8 @@ func (d *dependencies) group(ctx context.Context, group int, o Options) error {
 // add adds an operator. It is rendered like the one that requires it.
 func (d *dependencies) add(group int, p *resolve.Planned, planned []resolve.Planned) {
 	like := d.Groups[group].Bundles[d.requirer(group, p, planned)]
-	b := Bundle{Package: p.Package, Channel: p.Channel, Version: p.Name, Settings: like.Settings, Descoped: like.Descoped}
+	b := Bundle{Package: p.Package, Channel: p.Channel, Version: p.Name, Settings: like.Settings,
+		Descoped: like.Descoped}
 	for _, c := range d.places.catalogs {
 		if c.name == p.Source {
 			b.Source = c.source

@@ -24,8 +24,8 @@ import (
 // Options say how a RenderConfig is loaded. The zero value is the default.
 type Options struct {
 	Dir string // what paths are relative to; empty: the current directory
-	// Source has Offline, InsecureRegistries, VerifyKeys, Stdin, Keychain, Limits and Warn. Without Warn, warnings about
-	// sources are among those of the result.
+	// Source has Offline, InsecureRegistries, VerifyKeys, Stdin, Keychain, Limits and Warn. Without Warn, warnings
+	// about sources are among those of the result.
 	Source  source.Options
 	Workers int           // bundles read at the same time; zero: one a processor. The result does not depend on it
 	Layout  output.Layout // overrides the one in the file

@@ -31,8 +31,9 @@ func (r *Rendered) PathWarnings(ctx context.Context, recorded []output.Source) (
 			return nil, err
 		}
 		if why != "" {
-			w := Warning{Operator: r.Operators[i].Name, Message: fmt.Sprintf("the tree has %s, and OLM does not update "+
-				"it to %s in one step: %s", old, opened.CSV.Name, why)}
+			w := Warning{Operator: r.Operators[i].Name,
+				Message: fmt.Sprintf("the tree has %s, and OLM does not update "+
+					"it to %s in one step: %s", old, opened.CSV.Name, why)}
 			if r.config.flags() {
 				w.Operator = ""
 			}
@@ -70,7 +71,8 @@ func (r *Rendered) noStep(ctx context.Context, i int, old string, read map[strin
 	entry := catalog.Entry{Name: opened.CSV.Name, Replaces: opened.CSV.Spec.Replaces, Skips: opened.CSV.Spec.Skips,
 		SkipRange: opened.CSV.Annotations["olm.skipRange"]}
 	if opened.Kind != source.KindCatalog {
-		if entry.Replaces == "" && len(entry.Skips) == 0 && entry.SkipRange == "" || updates(&entry, old, versionOf(old)) {
+		if entry.Replaces == "" && len(entry.Skips) == 0 && entry.SkipRange == "" ||
+			updates(&entry, old, versionOf(old)) {
 			return "", nil
 		}
 		return edges(&entry), nil

@@ -74,7 +74,8 @@ func extensionInstallable(r *rendering) error {
 func (r *rendering) renderedByV1() error {
 	o := r.options
 	if r.bundle.Partial {
-		r.warnInstallation("the objects of %s are not known, so it is not checked whether OLM v1 refuses them", r.csv.Name)
+		r.warnInstallation("the objects of %s are not known, so it is not checked whether OLM v1 refuses them",
+			r.csv.Name)
 		return nil
 	}
 	_, err := olmv1.Render(r.bundle, olmv1.Options{Namespace: o.Namespace, TargetNamespaces: r.targets,

@@ -176,7 +176,7 @@ func plainLine(text []byte) bool {
 // easy reports whether eight bytes are surely all in ' ' to '}'.
 func easy(eight uint64) bool {
 	const each = 0x0101010101010101
-	return (eight|eight+each*2|eight-each*' ')&(each*0x80) == 0
+	return (eight|(eight+each*2)|(eight-each*' '))&(each*0x80) == 0
 }
 
 // plainBytes reports whether a text is free of characters that YAML readers refuse or take for line breaks: control

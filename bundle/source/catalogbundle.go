@@ -66,7 +66,8 @@ func (c choice) fromObjects(objects []catalogObject, o Options) (*Source, error)
 func (c choice) metadata(o Options) (*Source, error) {
 	i := slices.IndexFunc(c.bundle.Properties, func(p property) bool { return p.Type == propertyCSV })
 	if i < 0 {
-		err := errors.New("the catalog holds neither its objects nor its olm.csv.metadata, so its install modes are not " +
+		err := errors.New("the catalog holds neither its objects nor its olm.csv.metadata, so its install modes " +
+			"are not " +
 			"known")
 		if c.bundle.Image == "" {
 			return nil, err

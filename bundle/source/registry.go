@@ -41,8 +41,8 @@ const (
 	slowBytes  = 1 << 10
 )
 
-// registryTransport sends the requests to one registry, and to the hosts that it redirects to. The package remote, which
-// uses it, sends credentials to the registry and its token server only.
+// registryTransport sends the requests to one registry, and to the hosts that it redirects to. The package remote,
+// which uses it, sends credentials to the registry and its token server only.
 type registryTransport struct {
 	inner    http.RoundTripper
 	insecure []string // hosts that may be spoken to without TLS
@@ -111,7 +111,8 @@ func (t *registryTransport) RoundTrip(req *http.Request) (*http.Response, error)
 	return resp, nil
 }
 
-// failed returns the error that matters: for a host such as localhost, package remote tries plain HTTP after TLS failed.
+// failed returns the error that matters: for a host such as localhost, package remote tries plain HTTP after TLS
+// failed.
 func (t *registryTransport) failed(err error) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -250,7 +250,7 @@ func TestRegistryThatSendsTooMuch(t *testing.T) {
 	}{
 		{"ping", "/v2/", endless, ""},
 		{"manifest", "/manifests/v1", endless, "too large: larger than 4 MiB"},
-		{"an error", "/manifests/v1", func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(403); endless(w, r) }, "body exceeds 65536 byte limit"},
+		{"an error", "/manifests/v1", func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusForbidden); endless(w, r) }, "body exceeds 65536 byte limit"},
 		{"layer, longer than it said", big, endless, "error verifying sha256 checksum"},
 		{"layer of 10 GB, as it said", "/manifests/v1", func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", string(types.DockerManifestSchema2))

@@ -56,8 +56,9 @@ func (s *successors) edge(c *candidate) (Edge, bool) {
 		}
 		// blang/semver, because catalogs of OLM v0 rely on it. A range that cannot be read counts for nothing.
 		if in, err := semver.ParseRange(e.SkipRange); err == nil && in(s.plain) {
-			return Edge{e.channel, SkipRange, fmt.Sprintf("skipRange contains %s, the version of %s", s.installed.Version,
-				s.installed.Name)}, true
+			return Edge{e.channel, SkipRange,
+				fmt.Sprintf("skipRange contains %s, the version of %s", s.installed.Version,
+					s.installed.Name)}, true
 		}
 	}
 	if c.broken == nil && c.version.Compare(s.exact) == 0 {

@@ -226,17 +226,17 @@ func (f *adoptFlags) write(cmd *cobra.Command, state *cluster.State, sources map
 			return err
 		}
 	} else {
-		if err := writeFile(f.output, data, f.force, 0o644, hint); err != nil {
+		if err := writeFile(f.output, data, f.force, hint); err != nil {
 			return err
 		}
 		f.sayWritten(cmd.ErrOrStderr(), state)
 	}
 	if plan != nil {
 		script := strings.TrimSuffix(f.plan, ".md") + ".sh"
-		if err := writeFile(f.plan, plan.Markdown(filepath.Base(script)), f.force, 0o644, hint); err != nil {
+		if err := writeFile(f.plan, plan.Markdown(filepath.Base(script)), f.force, hint); err != nil {
 			return err
 		}
-		if err := writeFile(script, plan.Script(filepath.Base(f.plan)), f.force, 0o644, hint); err != nil {
+		if err := writeFile(script, plan.Script(filepath.Base(f.plan)), f.force, hint); err != nil {
 			return err
 		}
 		fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: wrote %s and %s: read both, and run nothing blindly\n", f.plan, script)

@@ -74,13 +74,15 @@ func (f *checkFlags) register(flags *pflag.FlagSet) {
 		&f.catalogs,
 		"catalog",
 		nil,
-		"content of a CatalogSource, `[NAMESPACE/NAME=]DIR[,priority=N]`; without a name, of all others; may be repeated",
+		"content of a CatalogSource, `[NAMESPACE/NAME=]DIR[,priority=N]`; without a name, of all others; may be "+
+			"repeated",
 	)
 	flags.StringVar(
 		&f.options.Catalogs.Global,
 		"global-namespace",
 		"",
-		"`NAMESPACE` whose catalogs serve all namespaces (default: openshift-marketplace if a catalog is in it, else olm)",
+		"`NAMESPACE` whose catalogs serve all namespaces (default: openshift-marketplace if a catalog is in it, "+
+			"else olm)",
 	)
 	flags.StringVar(&f.kube, "kube-version", "", "`VERSION` of Kubernetes, which CSVs need (spec.minKubeVersion)")
 	f.report.register(flags)

@@ -130,7 +130,8 @@ func (f *diffFlags) run(cmd *cobra.Command, given []string) (err error) {
 		}
 		defer remove()
 	} else {
-		sides = [2]side{{ref: given[0], name: given[0], old: true, version: f.oldVersion}, {ref: given[1], name: given[1]}}
+		sides = [2]side{{ref: given[0], name: given[0], old: true, version: f.oldVersion},
+			{ref: given[1], name: given[1]}}
 	}
 	if sides[0].ref == tree.Stdin && sides[1].ref == tree.Stdin {
 		return &usageError{"OLD and NEW are both -, and there is one stdin", "write one of them to a file"}

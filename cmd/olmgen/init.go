@@ -156,7 +156,7 @@ func (f *initFlags) text(cmd *cobra.Command, name string, bundles []config.InitB
 
 // write writes the whole file or nothing. It replaces a file only with --force or --append.
 func (f *initFlags) write(cmd *cobra.Command, data []byte) error {
-	err := writeFile(f.output, data, f.force || f.append, 0o644,
+	err := writeFile(f.output, data, f.force || f.append,
 		"name another with -o, or give --append to add to it or --force to overwrite it")
 	if err != nil {
 		return err

@@ -8,8 +8,8 @@ import (
 	"github.com/olmgen/olmgen/internal/text"
 )
 
-// messageWriter is stderr. A message may quote what a stranger wrote: it must neither control the terminal nor look like
-// another message, or like a command of a workflow log. Each write is one message, of one or more whole lines.
+// messageWriter is stderr. A message may quote what a stranger wrote: it must neither control the terminal nor look
+// like another message, or like a command of a workflow log. Each write is one message, of one or more whole lines.
 type messageWriter struct{ w io.Writer }
 
 func (m *messageWriter) Write(p []byte) (int, error) {

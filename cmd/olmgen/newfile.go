@@ -12,7 +12,7 @@ import (
 
 // writeFile writes a whole file or nothing. Only with replace it replaces one that is there; hint says what else to do
 // about that.
-func writeFile(name string, data []byte, replace bool, mode fs.FileMode, hint string) error {
+func writeFile(name string, data []byte, replace bool, hint string) error {
 	dir := filepath.Dir(name)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -23,7 +23,7 @@ func writeFile(name string, data []byte, replace bool, mode fs.FileMode, hint st
 	}
 	defer os.Remove(file.Name())
 	_, err = file.Write(data)
-	if err := errors.Join(err, file.Chmod(mode), file.Close()); err != nil {
+	if err := errors.Join(err, file.Chmod(0o644), file.Close()); err != nil {
 		return err
 	}
 	place := os.Link

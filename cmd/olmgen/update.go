@@ -130,7 +130,8 @@ func (f *updateFlags) conclude(cmd *cobra.Command, plan *updating.Plan) error {
 }
 
 // compare renders the old and the new file, and compares what they render to.
-func (f *updateFlags) compare(cmd *cobra.Command, old *config.Config, text []byte, dir string) (*upgrade.Report, error) {
+func (f *updateFlags) compare(cmd *cobra.Command, old *config.Config, text []byte, dir string) (*upgrade.Report,
+	error) {
 	now, err := config.Read(filepath.ToSlash(f.file), text)
 	if err != nil {
 		return nil, err

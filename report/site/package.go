@@ -315,7 +315,8 @@ func (m *making) history() webpage.Section {
 }
 
 var installTemplate = sync.OnceValue(func() *template.Template {
-	return template.Must(template.New("install").Parse("<pre class=\"commands\"><code>\n{{- range .}}{{.}}\n{{end}}</code></pre>"))
+	return template.Must(template.New("install").Parse("<pre class=\"commands\"><code>\n{{- range " +
+		".}}{{.}}\n{{end}}</code></pre>"))
 })
 
 // install shows how the operator gets into a repository that Argo CD or Flux applies.

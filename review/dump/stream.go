@@ -181,8 +181,8 @@ func (r *reader) jsonItem(s *source, raw json.RawMessage) error {
 		APIVersion string `json:"apiVersion"`
 		Kind       string `json:"kind"`
 	}
-	if err := json.Unmarshal(raw, &head); err != nil {
-		return nil // an item that is no object
+	if json.Unmarshal(raw, &head) != nil {
+		head.Kind = "" // an item that is no object
 	}
 	if strings.HasSuffix(head.Kind, "List") {
 		if s.deep == deepest {

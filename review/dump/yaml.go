@@ -111,34 +111,34 @@ func (y *yamlReader) line(line []byte) error {
 		}
 	}
 	if !y.items && blanks == 0 {
-		if found, err := y.field(content); err != nil || found {
-			return err
+		if y.field(content) {
+			return nil
 		}
 	}
 	return y.keep(line, blanks, content)
 }
 
 // field notes a field of the document, and reports whether a list of items begins with it.
-func (y *yamlReader) field(content []byte) (bool, error) {
+func (y *yamlReader) field(content []byte) bool {
 	name, value, ok := strings.Cut(string(content), ":")
 	name, value = strings.Trim(name, `"'`), strings.Trim(strings.TrimSpace(value), `"'`)
 	if !ok || strings.HasPrefix(name, "#") {
-		return false, nil
+		return false
 	}
 	if name == "apiVersion" || name == "kind" {
 		y.head[name] = value
 	}
 	if name != "items" {
-		return false, nil
+		return false
 	}
 	y.list = true
 	if value != "" && !strings.HasPrefix(value, "#") {
 		y.flow = true
-		return false, nil
+		return false
 	}
 	y.text.Reset() // what a List has before its items
 	y.items, y.indent = true, -1
-	return true, nil
+	return true
 }
 
 // keep adds a line to the text of an object, unless its kind is not kept.

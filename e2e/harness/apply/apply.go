@@ -34,7 +34,8 @@ type Applier struct {
 
 // New returns an Applier for a cluster.
 func New(c *cluster.Cluster) *Applier {
-	return &Applier{cluster: c, mapper: restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(c.Discovery))}
+	return &Applier{cluster: c,
+		mapper: restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(c.Discovery))}
 }
 
 // Result counts what became of the objects of a tree.

@@ -1,5 +1,5 @@
-// Package reviewtest is what tests of several reports need: objects and bundles to report on, hostile text, and checks that
-// no text of a stranger leaves its place in a report.
+// Package reviewtest is what tests of several reports need: objects and bundles to report on, hostile text, and checks
+// that no text of a stranger leaves its place in a report.
 package reviewtest
 
 import (
@@ -75,9 +75,10 @@ func Bundle(tb testing.TB, dir string) *bundle.Bundle {
 
 // Texts could break a format. The last one is long.
 var Texts = []string{
-	"x", "a|b", "`code`", "**d**", "*b* _i_ ~s~ #1", "~~s~~", "<script>alert(1)</script>", "</details></style>", "</details><h1>",
-	"[e](https://e.example)", "![i](https://e.example/i.png)", "@org/team", "\x1b[31mred\x1b[0m", "line\nbreak\r\n| z |",
-	"\u202emirror\u202c", "\u0085\u2028", "\u2028", "a\\|b", "\\|", "\\", "a\tb", "\"><img src=x onerror=1>", "\" onload=x=\"",
+	"x", "a|b", "`code`", "**d**", "*b* _i_ ~s~ #1", "~~s~~", "<script>alert(1)</script>", "</details></style>",
+	"</details><h1>", "[e](https://e.example)", "![i](https://e.example/i.png)", "@org/team", "\x1b[31mred\x1b[0m",
+	"line\nbreak\r\n| z |", "\u202emirror\u202c", "\u0085\u2028", "\u2028", "a\\|b", "\\|", "\\", "a\tb",
+	"\"><img src=x onerror=1>", "\" onload=x=\"",
 	"{{.}}", "{{template \"body\"}}", "&lt;b&gt;", "\x00", "\ufeff", "', '", "]]>", "-->", "$(x)", "éà",
 	strings.Repeat("long", 1<<18),
 }
@@ -85,8 +86,8 @@ var Texts = []string{
 var (
 	tag      = regexp.MustCompile(`</?([a-zA-Z!][a-zA-Z0-9]*)`)
 	cellEdge = regexp.MustCompile(`(^|[^\\])((\\\\)*)\|`)
-	htmlTags = " !doctype html head meta title style body header main h1 h2 p div label input span button section a table " +
-		"thead tr th tbody td code small strong details summary script "
+	htmlTags = " !doctype html head meta title style body header main h1 h2 p div label input span button section a " +
+		"table thead tr th tbody td code small strong details summary script "
 	handler = regexp.MustCompile(`<[^>]*\son[a-z]+=[^>]*>`)
 	value   = regexp.MustCompile(`="[^"]*"`) // of an attribute
 )
