@@ -62,9 +62,10 @@ $(BIN)/golangci-lint-$(GOLANGCI_VERSION):
 	mv $(BIN)/golangci-lint $@
 
 BENCH_COUNT ?= 6
-bench: ## Render the bundles of $$OLMGEN_CORPUS: bundles and MB per second, CPU seconds, memory, growth, in relation to sigs.k8s.io/yaml
+bench: ## Render the bundles of $$OLMGEN_CORPUS (bundles and MB per second, CPU, memory, growth, the ratio to sigs.k8s.io/yaml); read a catalog of 500 MB
 	@test -n "$$OLMGEN_CORPUS" || { echo "set OLMGEN_CORPUS to the directory that holds bundles/"; exit 1; }
 	$(GO) test ./generate -run '^$$' -bench 'Corpus$$' -benchtime 1x -timeout 30m
+	$(GO) test ./catalog -run '^$$' -bench LargeCatalog -benchtime 1x -timeout 30m
 
 bench-all: ## Run all Go benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem ./...
@@ -118,6 +119,61 @@ FAULTS ?= 3
 faults: ## Put faults at every third system call that writes (FAULTS=1: every one), and test disks, sandbox and hostile text; needs strace
 	OLMGEN_FAULTS=$(FAULTS) $(TEST) -count=1 -timeout 30m ./cmd/olmgen -run '^(TestFault|TestSandbox|TestInjection|TestScripts/faults)'
 	$(TEST) -count=1 ./output ./internal/regular ./bundle/source ./bundle/signature
+
+HUGO_VERSION := v0.152.2
+
+site: $(BIN)/hugo-$(HUGO_VERSION) $(BIN)/htmltest ## Build the documentation site into .site/public, and check its links
+	$(GO) run ./internal/docsite -o .site/content
+	theme=$$(cd docs/site && $(GO) mod download -json github.com/imfing/hextra | sed -n 's/^.*"Dir": "\(.*\)",$$/\1/p') && cd docs/site && \
+		$< --quiet --themesDir "$${theme%/*}" --theme "$${theme##*/}" --contentDir $(CURDIR)/.site/content --destination $(CURDIR)/.site/public --cleanDestinationDir
+	$(BIN)/htmltest --conf docs/site/htmltest.yml .site/public
+
+$(BIN)/hugo-$(HUGO_VERSION):
+	mkdir -p $(BIN)
+	GOBIN=$(BIN) CGO_ENABLED=0 $(GO) install github.com/gohugoio/hugo@$(HUGO_VERSION)
+	mv $(BIN)/hugo $@
+
+$(BIN)/htmltest: docs/site/go.mod
+	mkdir -p $(BIN)
+	cd docs/site && $(GO) build -o $@ github.com/wjdp/htmltest
+
+GORELEASER_VERSION := v2.16.0
+ACTIONLINT_VERSION := v1.7.12
+
+release-files: ## Write the manual pages and shell completions that release archives have
+	mkdir -p .release/man .release/completions
+	$(GO) test ./cmd/olmgen -run '^TestManual$$' -count=1 -args -man $(CURDIR)/.release/man
+	$(GO) run ./cmd/olmgen completion bash > .release/completions/olmgen.bash
+	$(GO) run ./cmd/olmgen completion zsh > .release/completions/_olmgen
+	$(GO) run ./cmd/olmgen completion fish > .release/completions/olmgen.fish
+
+release-notes: ## Print the section of CHANGELOG.md about VERSION
+	@awk -v title="## $(VERSION)" '/^## / { found = index($$0, title) == 1 } found && !/^## / { print; n++ } END { exit n == 0 }' CHANGELOG.md
+
+release-check: $(BIN)/goreleaser-$(GORELEASER_VERSION) $(BIN)/actionlint-$(ACTIONLINT_VERSION) ## Check the release: its configuration, the workflows, equal bytes of two builds
+	$(BIN)/actionlint-$(ACTIONLINT_VERSION)
+	$< check
+	e2e/release.sh $<
+
+$(BIN)/goreleaser-$(GORELEASER_VERSION):
+	mkdir -p $(BIN)
+	GOBIN=$(BIN) CGO_ENABLED=0 $(GO) install github.com/goreleaser/goreleaser/v2@$(GORELEASER_VERSION)
+	mv $(BIN)/goreleaser $@
+
+$(BIN)/actionlint-$(ACTIONLINT_VERSION):
+	mkdir -p $(BIN)
+	GOBIN=$(BIN) $(GO) install github.com/rhysd/actionlint/cmd/actionlint@$(ACTIONLINT_VERSION)
+	mv $(BIN)/actionlint $@
+
+APIDIFF_VERSION := v0.0.0-20260410095643-746e56fc9e2f
+
+apidiff: $(BIN)/apidiff-$(APIDIFF_VERSION) ## Print how the Go API differs from the git revision REV
+	e2e/apidiff.sh $< $(or $(REV),main)
+
+$(BIN)/apidiff-$(APIDIFF_VERSION):
+	mkdir -p $(BIN)
+	GOBIN=$(BIN) $(GO) install golang.org/x/exp/cmd/apidiff@$(APIDIFF_VERSION)
+	mv $(BIN)/apidiff $@
 
 harness: ## Build the API server, OLM and the harness that "make live" and "make e2e" run (see e2e/README.md)
 	e2e/build.sh
