@@ -20,6 +20,7 @@ import (
 type checkFlags struct {
 	report   reportFlags
 	catalogs []string
+	network  source.Options
 	kube     string
 	options  groups.Options
 }
@@ -44,7 +45,7 @@ the order of paths and files.
 the catalog that it names, with the resolver of olmgen catalog resolve: a source,
 package, channel or dependency that is missing is an error in OLM's words, and
 so is an update that OLM holds back. DIR without NAMESPACE/NAME= is the content
-of every catalog that is not given by name.
+of every catalog that is not given by name. DIR can be an image: oci://IMAGE.
 
 The exit code is 3 if there are findings at or above --fail-on. A CSV that OLM
 fails is an error.`,
@@ -86,6 +87,7 @@ func (f *checkFlags) register(flags *pflag.FlagSet) {
 	)
 	flags.StringVar(&f.kube, "kube-version", "", "`VERSION` of Kubernetes, which CSVs need (spec.minKubeVersion)")
 	f.report.register(flags)
+	registerNetwork(flags, &f.network)
 }
 
 func (f *checkFlags) run(cmd *cobra.Command, paths []string) error {
@@ -144,7 +146,7 @@ func (f *checkFlags) open(cmd *cobra.Command) (groups.Catalogs, error) {
 			named = append(named, value)
 			continue
 		}
-		read, err := readServed(cmd, parsed.dir, source.Options{})
+		read, err := readServed(cmd, parsed.dir, f.network)
 		if err != nil {
 			return c, err
 		}
@@ -154,6 +156,6 @@ func (f *checkFlags) open(cmd *cobra.Command) (groups.Catalogs, error) {
 		c.Others = fbc.Join(others...)
 	}
 	var err error
-	c.Sources, _, err = openCatalogs(cmd, source.Options{}, named, c.Global, nil)
+	c.Sources, _, err = openCatalogs(cmd, f.network, named, c.Global, nil)
 	return c, err
 }
