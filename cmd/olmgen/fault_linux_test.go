@@ -28,6 +28,9 @@ func stride() int {
 // strace returns the path of strace, with which the tests put faults at system calls.
 func strace(t *testing.T) string {
 	t.Helper()
+	if raceDetector {
+		t.Skip("the race detector opens files of its own")
+	}
 	path, err := exec.LookPath("strace")
 	if err != nil {
 		t.Skip("needs strace (apt-get install strace)")

@@ -1,0 +1,6 @@
+//go:build race
+
+package main
+
+// raceDetector says whether the tests and the programs that they start run with the race detector.
+const raceDetector = true
