@@ -43,6 +43,18 @@ type Property struct {
 	Value json.RawMessage `json:"value"`
 }
 
+// PropertiesAnnotation is the annotation of a ClusterServiceVersion in a cluster that has the properties of its bundle.
+const PropertiesAnnotation = "operatorframework.io/properties"
+
+// ParseProperties reads the text of that annotation. The list is nil if the text names none. An error is that of JSON.
+func ParseProperties(annotation string) ([]Property, error) {
+	var list struct {
+		Properties []Property `json:"properties"`
+	}
+	err := json.Unmarshal([]byte(annotation), &list)
+	return list.Properties, err
+}
+
 // CRD is a CustomResourceDefinition of apiextensions.k8s.io/v1 or v1beta1, of which only what others depend on is
 // decoded.
 type CRD struct {

@@ -11,6 +11,8 @@ import (
 	"slices"
 
 	"github.com/blang/semver/v4"
+
+	"github.com/olmgen/olmgen/bundle"
 )
 
 // The property types that OLM reads.
@@ -82,10 +84,7 @@ type Bundle struct {
 }
 
 // Property is a property of a bundle.
-type Property struct {
-	Type  string          `json:"type"`
-	Value json.RawMessage `json:"value"`
-}
+type Property = bundle.Property
 
 // Deprecation is one entry of olm.deprecations.
 type Deprecation struct {

@@ -72,7 +72,7 @@ func (c *Config) InCatalogs(ctx context.Context, o Options, others ...*catalog.C
 		for j, b := range g.Bundles {
 			place := CatalogPlace{Group: i, Index: j, Name: cmp.Or(b.Name, b.Package, b.Source)}
 			var err error
-			if path := catalogPath(o.Dir, b.Source); path != "" {
+			if path := source.Several(source.In(o.Dir, b.Source)); path != "" {
 				if read[path] == nil {
 					if read[path], err = catalog.Read(ctx, path, catalog.Options{Source: o.Source}); err != nil {
 						return nil, c.explain(at(i, j, "source"), i, j, err)
@@ -95,16 +95,6 @@ func (c *Config) InCatalogs(ctx context.Context, o Options, others ...*catalog.C
 
 // All returns the places in the order of the file.
 func (p *CatalogPlaces) All() []CatalogPlace { return p.all }
-
-// catalogPath returns the path of a catalog or legacy package, or "" if a source is none.
-func catalogPath(dir, ref string) string {
-	for _, kind := range []string{source.KindCatalog, source.KindPackageManifest} {
-		if strings.HasPrefix(ref, kind+":") {
-			return strings.TrimPrefix(source.In(dir, ref), kind+":")
-		}
-	}
-	return ""
-}
 
 // find looks for what the fields of a bundle choose.
 func (p *CatalogPlace) find(b Bundle) {
@@ -209,10 +199,7 @@ func (p *CatalogPlaces) State(ctx context.Context, group int, installed bool) (*
 				fmt.Errorf("%s: it cannot be read, so what it requires is not known: %w", place.Name, err))
 			continue
 		}
-		b := &catalog.Bundle{Name: opened.CSV.Name}
-		for _, property := range opened.CatalogProperties() {
-			b.Properties = append(b.Properties, catalog.Property(property))
-		}
+		b := &catalog.Bundle{Name: opened.CSV.Name, Properties: opened.CatalogProperties()}
 		s.CSVs = append(s.CSVs, resolve.Installed(b, opened.Package))
 	}
 	return s, errs

@@ -1,8 +1,6 @@
 package config
 
 import (
-	"encoding/json"
-
 	"github.com/olmgen/olmgen/bundle"
 )
 
@@ -11,14 +9,12 @@ func (i *Installed) properties() ([]bundle.Property, error) {
 	if i.Properties == "" {
 		return nil, nil
 	}
-	var list struct {
-		Properties []bundle.Property `json:"properties"`
-	}
-	if err := json.Unmarshal([]byte(i.Properties), &list); err != nil {
+	list, err := bundle.ParseProperties(i.Properties)
+	if err != nil {
 		return nil, err
 	}
-	if list.Properties == nil {
-		list.Properties = []bundle.Property{}
+	if list == nil {
+		list = []bundle.Property{}
 	}
-	return list.Properties, nil
+	return list, nil
 }

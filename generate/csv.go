@@ -18,7 +18,7 @@ const (
 	annotationGroup      = "olm.operatorGroup"
 	annotationNamespace  = "olm.operatorNamespace"
 	annotationTargets    = "olm.targetNamespaces"
-	annotationProperties = "operatorframework.io/properties"
+	annotationProperties = bundle.PropertiesAnnotation
 	annotationApplied    = corev1.LastAppliedConfigAnnotation
 )
 

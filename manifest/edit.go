@@ -109,7 +109,7 @@ func (e Edit) change(v map[string]any) {
 		v["metadata"] = meta
 	}
 	for field, text := range e.Texts {
-		setTextIn(v, segments(field), text)
+		setTextIn(v, Segments(field), text)
 	}
 	if e.Change != nil {
 		e.Change(v)

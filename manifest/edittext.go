@@ -9,7 +9,7 @@ import (
 // setText replaces the text of a field that exists, if it stands alone at the end of a line.
 func (s *splicer) setText(field, value string) bool {
 	n := s.root
-	for _, segment := range segments(field) {
+	for _, segment := range Segments(field) {
 		next := step(n, segment)
 		if next == nil || next.node.Kind == yaml.AliasNode || next.node.Anchor != "" {
 			return false

@@ -281,7 +281,7 @@ func (d *Document) Errorf(field, format string, args ...any) *Error {
 // lineOf returns a line counted from the document's first. The field is hidden if it is below a skipped node.
 func lineOf(n *yaml.Node, field string) (line int, hidden bool) {
 	line = n.Line
-	for _, seg := range segments(field) {
+	for _, seg := range Segments(field) {
 		if n.Kind == skipped {
 			return line, true
 		}
@@ -318,8 +318,8 @@ func step(n *yaml.Node, seg string) *stepTo {
 	return nil
 }
 
-// segments splits "a.b[0].c" into a, b, 0, c; a key with dots is written ["a.b/c"].
-func segments(field string) []string {
+// Segments splits "a.b[0].c" into a, b, 0, c; a key with dots is written ["a.b/c"].
+func Segments(field string) []string {
 	var out []string
 	for field != "" {
 		switch {

@@ -1,7 +1,6 @@
 package resolve
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,13 +8,13 @@ import (
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/manifest"
 )
 
 const (
-	excludeGlobal        = "olm.operatorframework.io/exclude-global-namespace-resolution"
-	propertiesAnnotation = "operatorframework.io/properties"
+	excludeGlobal = "olm.operatorframework.io/exclude-global-namespace-resolution"
 )
 
 // Cluster holds OLM's objects of all namespaces.
@@ -132,16 +131,13 @@ func (r *objectReader) csv(o *manifest.Object) error {
 	c := CSV{Place: catalog.Place{File: o.File, Line: o.Line}, Name: v.Name, Version: v.Spec.Version.String(),
 		Replaces: v.Spec.Replaces, Phase: string(v.Status.Phase), Copied: v.IsCopied()}
 	c.readAPIs(&v)
-	if text, ok := v.Annotations[propertiesAnnotation]; ok {
-		var a struct {
-			Properties []catalog.Property `json:"properties"`
-		}
+	if text, ok := v.Annotations[bundle.PropertiesAnnotation]; ok {
 		c.Annotated = true
-		if err := json.Unmarshal([]byte(text), &a); err != nil {
+		var err error
+		if c.Properties, err = bundle.ParseProperties(text); err != nil {
 			c.fault = fmt.Errorf("failed to retrieve properties of csv %q: failed to unmarshal properties "+
 				"annotation: %w", v.Name, err)
 		}
-		c.Properties = a.Properties
 	}
 	s := r.state(o.Namespace)
 	s.CSVs = append(s.CSVs, c)

@@ -304,7 +304,7 @@ func (d *declarer) source(v *bundleView, o *adopt.Operator) {
 		if ref, ok := d.Sources[key]; ok {
 			d.used[key] = true
 			v.Source = source.From(d.Dir, ref)
-			if chosenFrom(ref) {
+			if source.Several(ref) != "" {
 				v.Package, v.Version = o.Package, o.Version()
 			}
 			return
@@ -327,11 +327,6 @@ func (d *declarer) source(v *bundleView, o *adopt.Operator) {
 	}
 	v.Comments = append(v.Comments, fmt.Sprintf("kubectl get packagemanifest %s -o yaml, or ask the maker of %s;",
 		oneLine(o.Package), o.CSV.Name), "write oci://IMAGE@sha256:... or put the bundle there.")
-}
-
-// chosenFrom reports whether a source has several bundles.
-func chosenFrom(ref string) bool {
-	return strings.HasPrefix(ref, source.KindCatalog+":") || strings.HasPrefix(ref, source.KindPackageManifest+":")
 }
 
 // installed is what the bundle does not say of the operator in the cluster.

@@ -8,6 +8,7 @@ import (
 	operatorsv2 "github.com/operator-framework/api/pkg/operators/v2"
 	"k8s.io/apimachinery/pkg/api/meta"
 
+	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/manifest/tree"
@@ -108,22 +109,15 @@ func (s *Set) packageAt(name, path string) *Package {
 // packageOf returns the package that OLM wrote into the properties of an installed operator, or the name without its
 // version.
 func packageOf(csv permissions.CSV) string {
-	for _, p := range propertiesOf(csv.Annotations) {
+	properties, err := bundle.ParseProperties(csv.Annotations[bundle.PropertiesAnnotation])
+	if err != nil {
+		return baseName(csv)
+	}
+	for _, p := range properties {
 		var v catalog.PackageProperty
 		if p.Type == catalog.TypePackage && json.Unmarshal(p.Value, &v) == nil && v.PackageName != "" {
 			return v.PackageName
 		}
 	}
 	return baseName(csv)
-}
-
-// propertiesOf returns the properties that OLM wrote into an annotation.
-func propertiesOf(annotations map[string]string) []catalog.Property {
-	var v struct {
-		Properties []catalog.Property `json:"properties"`
-	}
-	if json.Unmarshal([]byte(annotations["operatorframework.io/properties"]), &v) != nil {
-		return nil
-	}
-	return v.Properties
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/olmgen/olmgen/internal/text"
+	"github.com/olmgen/olmgen/manifest"
 )
 
 // Change is a field that differs.
@@ -148,7 +149,7 @@ func order(list []any, key string) (keys []any) {
 func written(changes []Change, rendered map[string]any) {
 	for i := range changes {
 		if c := &changes[i]; !c.Applied {
-			if v, ok := lookUp(rendered, segments(c.Field)); ok {
+			if v, ok := lookUp(rendered, manifest.Segments(c.Field)); ok {
 				c.Applied, c.Rendered = true, short(v)
 			}
 		}

@@ -12,6 +12,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/olmgen/olmgen/internal/rbac"
+	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/review/dump"
 )
 
@@ -139,7 +140,7 @@ var olmManagers = []string{"olm", "olm.install", "catalog", "operator-lifecycle-
 
 // writer returns who wrote a field, if that is not OLM; "" if it is unknown.
 func writer(managed []dump.Managed, field string) string {
-	path := segments(field)
+	path := manifest.Segments(field)
 	for _, m := range managed {
 		if !slices.Contains(olmManagers, m.Manager) && owns(m.Fields, path) {
 			return strings.TrimSpace(m.Manager + " " + m.Time)
@@ -163,29 +164,6 @@ func owns(fields map[string]any, path []string) bool {
 		}
 	}
 	return false
-}
-
-// segments splits the path of a Change.
-func segments(field string) (out []string) {
-	for field != "" {
-		switch {
-		case strings.HasPrefix(field, `["`):
-			key, rest, _ := strings.Cut(field[2:], `"]`)
-			out, field = append(out, key), rest
-		case field[0] == '[':
-			key, rest, _ := strings.Cut(field[1:], "]")
-			out, field = append(out, key), rest
-		case field[0] == '.':
-			field = field[1:]
-		default:
-			n := strings.IndexAny(field, ".[")
-			if n < 0 {
-				n = len(field)
-			}
-			out, field = append(out, field[:n]), field[n:]
-		}
-	}
-	return out
 }
 
 // reason says why an object differs, as far as the dump tells.

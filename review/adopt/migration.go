@@ -9,6 +9,7 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	operatorsv2 "github.com/operator-framework/api/pkg/operators/v2"
 
+	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/review/dump"
 )
 
@@ -139,9 +140,9 @@ func (o *Operator) allNamespaces() Check {
 }
 
 func (o *Operator) dependencies() Check {
-	c := check("C2", "No dependency resolution", o.Object, `metadata.annotations["`+annProperties+`"]`)
+	c := check("C2", "No dependency resolution", o.Object, `metadata.annotations["`+bundle.PropertiesAnnotation+`"]`)
 	var needs []string
-	for _, p := range Properties(o.Properties) {
+	for _, p := range o.properties() {
 		if p.Type == "olm.package.required" || p.Type == "olm.gvk.required" {
 			if need := p.Type + " " + string(p.Value); !slices.Contains(needs, need) {
 				needs = append(needs, need)
@@ -299,7 +300,7 @@ func (o *Operator) plain() string {
 	if len(o.CSV.Spec.WebhookDefinitions)+len(o.CSV.Spec.APIServiceDefinitions.Owned) > 0 {
 		text += "; cert-manager makes the certificates"
 	}
-	for _, p := range Properties(o.Properties) {
+	for _, p := range o.properties() {
 		if p.Type == "olm.package.required" || p.Type == "olm.gvk.required" {
 			return text + "; what it depends on must be in Git too"
 		}

@@ -13,6 +13,7 @@ import (
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/internal/text"
 	"github.com/olmgen/olmgen/review/dump"
 	"github.com/olmgen/olmgen/review/findings"
@@ -64,15 +65,14 @@ type subscription struct {
 }
 
 const (
-	labelCopied   = "olm.copiedFrom"
-	labelOwner    = "olm.owner"
-	labelManaged  = "olm.managed"
-	labelKind     = "olm.owner.kind"
-	labelHash     = "olm.deployment-spec-hash"
-	labelOwnerNS  = "olm.owner.namespace"
-	labelWebhook  = "olm.webhook-description-generate-name"
-	annProperties = "operatorframework.io/properties"
-	annGenerated  = "olm.generated-by"
+	labelCopied  = "olm.copiedFrom"
+	labelOwner   = "olm.owner"
+	labelManaged = "olm.managed"
+	labelKind    = "olm.owner.kind"
+	labelHash    = "olm.deployment-spec-hash"
+	labelOwnerNS = "olm.owner.namespace"
+	labelWebhook = "olm.webhook-description-generate-name"
+	annGenerated = "olm.generated-by"
 )
 
 // Read finds the operators in a dump. What is odd about it is in State.Findings; the error is about an object that is
@@ -176,7 +176,7 @@ func (s *State) operators(groups map[string]*Group) error {
 				"dump OperatorGroups too; OLM runs no operator without one")
 			continue
 		}
-		o := &Operator{CSV: csv, Object: object, Group: g, Properties: object.Annotations[annProperties]}
+		o := &Operator{CSV: csv, Object: object, Group: g, Properties: object.Annotations[bundle.PropertiesAnnotation]}
 		o.Subscription = s.subscriptionOf(object)
 		o.Package = s.packageOf(o)
 		if by := s.replacedBy(object, csv); by != "" {
@@ -224,7 +224,7 @@ func (s *State) packageOf(o *Operator) string {
 	if o.Subscription != nil {
 		return o.Subscription.Spec.Package
 	}
-	for _, p := range Properties(o.Properties) {
+	for _, p := range o.properties() {
 		var value struct {
 			PackageName string `json:"packageName"`
 		}
@@ -242,19 +242,10 @@ func (s *State) packageOf(o *Operator) string {
 	return name
 }
 
-// Property is an entry of the annotation operatorframework.io/properties.
-type Property struct {
-	Type  string          `json:"type"`
-	Value json.RawMessage `json:"value"`
-}
-
-// Properties reads the annotation. It returns none if that is not readable.
-func Properties(annotation string) []Property {
-	var list struct {
-		Properties []Property `json:"properties"`
-	}
-	_ = json.Unmarshal([]byte(annotation), &list)
-	return list.Properties
+// properties returns the properties of an operator; none if the annotation is not readable.
+func (o *Operator) properties() []bundle.Property {
+	list, _ := bundle.ParseProperties(o.Properties)
+	return list
 }
 
 // replacedBy returns a CSV of the namespace that is to replace this one.
