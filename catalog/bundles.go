@@ -114,10 +114,7 @@ func (c *Catalog) addBundle(b *bundle.Bundle, at Place, from *origin) {
 		p.fault(at, "duplicate-bundle", "package %q has duplicate bundle %q", p.Name, b.CSV.Name)
 		return
 	}
-	added := &Bundle{Place: at, Name: b.CSV.Name, Objects: true, origin: from}
-	for _, property := range b.CatalogProperties() {
-		added.Properties = append(added.Properties, Property(property))
-	}
+	added := &Bundle{Place: at, Name: b.CSV.Name, Objects: true, origin: from, Properties: b.CatalogProperties()}
 	p.Bundles = append(p.Bundles, added)
 	for _, name := range b.Channels {
 		ch := p.Channel(name)

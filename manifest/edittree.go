@@ -2,7 +2,7 @@ package manifest
 
 import "go.yaml.in/yaml/v3"
 
-// renumber gives nodes the lines that they have moved to: those of the first lines, and others by which all later ones
+// renumber sets the lines that nodes have moved to: those of the first lines, and others by which all later ones
 // have moved.
 func renumber(n *yaml.Node, moved []int, later int) {
 	if n.Line > len(moved) {

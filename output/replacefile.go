@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 )
 
-// ReplaceFile gives a file that is there a new content, whole or not at all. Mode and owner stay, and a symbolic link
-// stays one.
+// ReplaceFile replaces the content of a file that is there, whole or not at all. Mode and owner stay, and a symbolic
+// link stays one.
 func ReplaceFile(path string, data []byte) error {
 	return newDisk().replaceFile(path, data)
 }

@@ -68,8 +68,8 @@ func IsImage(ref string) bool {
 	return isImageKind(kind)
 }
 
-// Several returns the path of a reference that names several bundles by its prefix, a catalog or a legacy package; "" of
-// others.
+// Several returns the path of a reference that names several bundles by its prefix, a catalog or a legacy package; ""
+// of others.
 func Several(ref string) string {
 	kind, rest := cutPrefix(ref)
 	if kind == KindCatalog || kind == KindPackageManifest {

@@ -163,7 +163,7 @@ func (w *walk) passed() bool {
 	})
 }
 
-// pin says from which version OLM reaches the target if the ClusterExtension asks for exactly that version.
+// pin returns from which version OLM reaches the target if the ClusterExtension asks for exactly that version.
 func (w *walk) pin() {
 	if w.target == nil || w.path.End == resolve.AtTarget {
 		return
@@ -218,7 +218,7 @@ func nameOf(i *Installed) string {
 	return i.Name
 }
 
-// reasons says why OLM did not take bundles with a higher version than the chosen one.
+// reasons returns why OLM did not take bundles with a higher version than the chosen one.
 func reasons(r *Resolution, installed string) []string {
 	var notes, order []string
 	better := map[string][]Candidate{}

@@ -44,7 +44,7 @@ type Resolution struct {
 	dropped []drop // catalogs whose bundle was not taken
 }
 
-// Edge says why a bundle may follow what is installed.
+// Edge is why a bundle may follow what is installed.
 type Edge struct {
 	Channel string
 	Kind    EdgeKind

@@ -35,7 +35,7 @@ func catalogOfMany(t *testing.T) string {
 	return dir
 }
 
-// rename gives a bundle another package, name and API group.
+// rename changes the package, the name and the API group of a bundle.
 func rename(t *testing.T, dir, name string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {

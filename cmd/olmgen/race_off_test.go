@@ -2,5 +2,5 @@
 
 package main
 
-// raceDetector says whether the tests and the programs that they start run with the race detector.
+// raceDetector is whether the tests and the programs that they start run with the race detector.
 const raceDetector = false

@@ -79,7 +79,7 @@ type bundleView struct {
 	ConfigWhy                              string
 }
 
-// toWhy says what each profile means for somebody who adopts.
+// toWhy is what each profile means for somebody who adopts.
 var toWhy = map[generate.Profile]string{
 	generate.ProfileOLM:              "the objects as OLM made them, those of OLM's own APIs among them",
 	generate.ProfilePlain:            "the same operators without OLM",
@@ -298,7 +298,7 @@ func describe(o *adopt.Operator) []string {
 
 func oneLine(s string) string { return text.Printable(text.OneLine(s)) }
 
-// source says where the bundle comes from, and how one finds out if that is unknown.
+// source sets where the bundle comes from, or how one finds out.
 func (d *declarer) source(v *bundleView, o *adopt.Operator) {
 	for _, key := range []string{o.CSV.Name, o.Package} {
 		if ref, ok := d.Sources[key]; ok {

@@ -321,7 +321,7 @@ func repositoryOf(image string) (repository, rest string) {
 	return image, rest
 }
 
-// Summary says how many operators are in each status, on one line.
+// Summary returns how many operators are in each status, on one line.
 func (p *Plan) Summary() string {
 	var parts []string
 	for _, s := range []struct {

@@ -107,9 +107,7 @@ func (b *folderBundle) read(ctx context.Context) error {
 	b.channels, b.defaultChannel = slices.Clone(read.Channels), read.DefaultChannel
 	version, err := json.Marshal(catalog.PackageProperty{PackageName: b.pkg, Version: b.version})
 	b.properties = append(b.properties, catalog.Property{Type: catalog.TypePackage, Value: version})
-	for _, p := range read.Properties {
-		b.properties = append(b.properties, catalog.Property{Type: p.Type, Value: p.Value})
-	}
+	b.properties = append(b.properties, read.Properties...)
 	return err
 }
 

@@ -16,7 +16,7 @@ import (
 	"github.com/olmgen/olmgen/review/dump"
 )
 
-// effects says what applying the rendered object would do.
+// effects finds what applying the rendered object would do.
 func (v *verifier) effects(c *Compared, live, rendered map[string]any) {
 	switch c.kind {
 	case "Deployment":
@@ -166,7 +166,7 @@ func owns(fields map[string]any, path []string) bool {
 	return false
 }
 
-// reason says why an object differs, as far as the dump tells.
+// reason returns why an object differs, as far as the dump tells.
 func (v *verifier) reason(c *Compared, object *dump.Object, live, rendered map[string]any) string {
 	for _, x := range c.Changes {
 		if x.By != "" {

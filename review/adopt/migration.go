@@ -291,7 +291,7 @@ func (s *State) imageBacked(o *Operator) Check {
 	return c.say(Passed, "", "the catalog is image %s", o.Catalog.Spec.Image)
 }
 
-// plain says what profile plain does with the operator.
+// plain returns what profile plain does with the operator.
 func (o *Operator) plain() string {
 	text := "watches all namespaces as now"
 	if !o.Group.Global() {
@@ -308,7 +308,7 @@ func (o *Operator) plain() string {
 	return text
 }
 
-// descoped says what profile descoped does with the operator.
+// descoped returns what profile descoped does with the operator.
 func (o *Operator) descoped() string {
 	text := "serves its APIs in the whole cluster, bound in "
 	if o.Group.Global() {

@@ -7,8 +7,8 @@ import (
 	"github.com/olmgen/olmgen/review/dump"
 )
 
-// belongs says why an object of the cluster that is not rendered is one of the operators' or of OLM's for them; "" if
-// it is none. What an earlier version left behind is named: OLM never shrinks.
+// belongs returns why an object of the cluster that is not rendered is one of the operators' or of OLM's for them; ""
+// if it is none. What an earlier version left behind is named: OLM never shrinks.
 func (v *verifier) belongs(o *dump.Object) string {
 	switch o.Kind {
 	case "Namespace", "Subscription", "InstallPlan", "CatalogSource", "OperatorGroup", "ClusterCatalog":

@@ -175,7 +175,7 @@ func (r *resolution) sub(namespace, name string) *subscription {
 	return nil
 }
 
-// look gives a namespace its catalogs.
+// look sets the catalogs of a namespace.
 func (r *resolution) look(state *resolve.State) {
 	state.Catalogs = slices.Clone(r.catalogs.Sources)
 	state.GlobalNamespace = r.catalogs.Global
