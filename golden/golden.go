@@ -13,7 +13,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/diff"
+	"github.com/rogpeppe/go-internal/txtar"
 )
 
 // Tree is a set of files: the keys are slash-separated paths relative to a directory, the values the contents.
@@ -131,4 +133,28 @@ func CheckPart(tb testing.TB, name, begin, end, got string, update bool) (before
 	}
 	CheckFile(tb, name, []byte(before+begin+got+end+after), update)
 	return before
+}
+
+// CheckArchived is CheckFile for a file of a txtar archive, which a reads from name. A file that the archive does not have
+// is an error, or is added.
+func CheckArchived(tb testing.TB, name string, a *txtar.Archive, file string, got []byte, update bool) {
+	tb.Helper()
+	i := slices.IndexFunc(a.Files, func(f txtar.File) bool { return f.Name == file })
+	if i < 0 && !update {
+		tb.Errorf("%s has no file %s; it would be:\n%s", name, file, got)
+		return
+	}
+	if i < 0 {
+		i = len(a.Files)
+		a.Files = append(a.Files, txtar.File{Name: file})
+	}
+	if update {
+		a.Files[i].Data = got
+		if err := os.WriteFile(name, txtar.Format(a), 0o644); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	if d := cmp.Diff(string(a.Files[i].Data), string(got)); d != "" {
+		tb.Errorf("%s: %s (-want +got):\n%s", name, file, d)
+	}
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -18,6 +17,7 @@ import (
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/catalog/extension"
 	"github.com/olmgen/olmgen/catalog/resolve"
+	"github.com/olmgen/olmgen/golden"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -68,16 +68,7 @@ func TestGolden(t *testing.T) {
 					t.Errorf("with the catalogs reversed: %v\n%s", err, cmp.Diff(p, again))
 				}
 			}
-			i := slices.IndexFunc(a.Files, func(f txtar.File) bool { return f.Name == "want.txt" })
-			if *update {
-				a.Files[i].Data = got.Bytes()
-				if err := os.WriteFile(file, txtar.Format(a), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if d := cmp.Diff(string(a.Files[i].Data), got.String()); d != "" {
-				t.Errorf("(-want +got):\n%s", d)
-			}
+			golden.CheckArchived(t, file, a, "want.txt", got.Bytes(), *update)
 		})
 	}
 	for _, end := range []resolve.PathEnd{resolve.AtTarget, resolve.AtHead, resolve.PassedOver, resolve.Stuck,

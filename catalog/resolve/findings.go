@@ -2,10 +2,10 @@ package resolve
 
 import (
 	"fmt"
-	"github.com/olmgen/olmgen/catalog"
 	"slices"
 	"strings"
 
+	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/internal/text"
 )
 

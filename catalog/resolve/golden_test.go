@@ -5,7 +5,6 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/catalog/resolve"
+	"github.com/olmgen/olmgen/golden"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -43,16 +43,7 @@ func TestGolden(t *testing.T) {
 			if err := r.Print(&got, resolve.Text); err != nil {
 				t.Fatal(err)
 			}
-			i := slices.IndexFunc(a.Files, func(f txtar.File) bool { return f.Name == "want.txt" })
-			if *update {
-				a.Files[i].Data = got.Bytes()
-				if err := os.WriteFile(file, txtar.Format(a), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if d := cmp.Diff(string(a.Files[i].Data), got.String()); d != "" {
-				t.Errorf("(-want +got):\n%s", d)
-			}
+			golden.CheckArchived(t, file, a, "want.txt", got.Bytes(), *update)
 			checkSchema(t, schema, r)
 			var again bytes.Buffer
 			if err := resolveArchive(t, a).Print(&again, resolve.Text); err != nil || again.String() != got.String() {

@@ -5,10 +5,10 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"github.com/olmgen/olmgen/catalog"
 	"io"
 	"strings"
 
+	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/internal/text"
 )
 

@@ -2,8 +2,9 @@ package resolve
 
 import (
 	"cmp"
-	"github.com/olmgen/olmgen/catalog"
 	"slices"
+
+	"github.com/olmgen/olmgen/catalog"
 )
 
 // The ids of what OLM does in silence.

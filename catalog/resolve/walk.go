@@ -4,9 +4,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"github.com/olmgen/olmgen/catalog"
 	"slices"
 	"strings"
+
+	"github.com/olmgen/olmgen/catalog"
 )
 
 // Outcome is how a walk ends.

@@ -9,13 +9,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/olmgen/olmgen/bundle/source"
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/config/update"
+	"github.com/olmgen/olmgen/golden"
 	"github.com/olmgen/olmgen/review/upgrade"
 )
 
@@ -35,18 +35,7 @@ func TestGolden(t *testing.T) {
 				t.Fatal(err)
 			}
 			for name, got := range updated(t, a) {
-				i := slices.IndexFunc(a.Files, func(f txtar.File) bool { return f.Name == name })
-				if *write && i >= 0 {
-					a.Files[i].Data = got
-				} else if *write {
-					a.Files = append(a.Files, txtar.File{Name: name, Data: got})
-				} else if i < 0 || !bytes.Equal(a.Files[i].Data, got) {
-					want := "nothing"
-					if i >= 0 {
-						want = string(a.Files[i].Data)
-					}
-					t.Errorf("%s (-want +got):\n%s", name, cmp.Diff(want, string(got)))
-				}
+				golden.CheckArchived(t, file, a, name, got, *write)
 			}
 			if *write {
 				slices.SortStableFunc(a.Files, func(x, y txtar.File) int { return rank(x.Name) - rank(y.Name) })

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -38,20 +37,7 @@ func (o options) access(ctx context.Context, _ material) error {
 		standard := strings.HasPrefix(c.Name, filepath.Base(c.Bundle)+"-")
 		return !standard || !slices.Contains(asked, c.Bundle) || !o.only.MatchString(c.Name)
 	})
-	failed := o.each(len(cases), func(n int) error {
-		started := time.Now()
-		found, err := o.accessOf(ctx, cases[n])
-		if err != nil {
-			fmt.Printf("access: %s FAILED after %.0fs: %v\n", cases[n].Name, time.Since(started).Seconds(), err)
-		} else {
-			fmt.Printf("access: %s %s, %.0fs\n", cases[n].Name, found, time.Since(started).Seconds())
-		}
-		return err
-	})
-	if failed > 0 {
-		return fmt.Errorf("access: %d of %d cases failed", failed, len(cases))
-	}
-	return ctx.Err()
+	return o.report(ctx, "access", cases, o.accessOf)
 }
 
 // interview is what is asked in both clusters.

@@ -45,20 +45,7 @@ func (o options) adopt(ctx context.Context, _ material) error {
 	cases = slices.DeleteFunc(cases, func(c compare.Case) bool {
 		return !slices.Contains(adoptCases, c.Name) || !o.only.MatchString(c.Name)
 	})
-	failed := o.each(len(cases), func(n int) error {
-		started := time.Now()
-		found, err := o.adoptOne(ctx, cases[n])
-		if err != nil {
-			fmt.Printf("adopt: %s FAILED after %.0fs: %v\n", cases[n].Name, time.Since(started).Seconds(), err)
-		} else {
-			fmt.Printf("adopt: %s %s, %.0fs\n", cases[n].Name, found, time.Since(started).Seconds())
-		}
-		return err
-	})
-	if failed > 0 {
-		return fmt.Errorf("adopt: %d of %d cases failed", failed, len(cases))
-	}
-	return ctx.Err()
+	return o.report(ctx, "adopt", cases, o.adoptOne)
 }
 
 // adoption is a cluster that is taken over.

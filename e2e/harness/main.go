@@ -12,6 +12,9 @@ import (
 	"regexp"
 	"sync"
 	"syscall"
+	"time"
+
+	"github.com/olmgen/olmgen/internal/compare"
 )
 
 // options are the flags of all commands.
@@ -80,4 +83,23 @@ func (o options) each(n int, do func(int) error) (failed int) {
 	}
 	wg.Wait()
 	return failed
+}
+
+// report runs a check over cases and prints what it finds, or why it fails, with its time. An error counts the failures.
+func (o options) report(ctx context.Context, check string, cases []compare.Case,
+	do func(context.Context, compare.Case) (string, error)) error {
+	failed := o.each(len(cases), func(n int) error {
+		started := time.Now()
+		found, err := do(ctx, cases[n])
+		if err != nil {
+			fmt.Printf("%s: %s FAILED after %.0fs: %v\n", check, cases[n].Name, time.Since(started).Seconds(), err)
+		} else {
+			fmt.Printf("%s: %s %s, %.0fs\n", check, cases[n].Name, found, time.Since(started).Seconds())
+		}
+		return err
+	})
+	if failed > 0 {
+		return fmt.Errorf("%s: %d of %d cases failed", check, failed, len(cases))
+	}
+	return ctx.Err()
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/catalog/resolve"
+	"github.com/olmgen/olmgen/golden"
 	"github.com/olmgen/olmgen/manifest/tree"
 	"github.com/olmgen/olmgen/review/findings"
 	"github.com/olmgen/olmgen/review/groups"
@@ -41,15 +42,7 @@ func TestGolden(t *testing.T) {
 			if archive.Files[last].Name != "want" {
 				t.Fatal("the last file is not want")
 			}
-			if *update {
-				archive.Files[last].Data = []byte(got)
-				if err := os.WriteFile(file, txtar.Format(archive), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if d := cmp.Diff(string(archive.Files[last].Data), got); d != "" {
-				t.Errorf("(-want +got):\n%s", d)
-			}
+			golden.CheckArchived(t, file, archive, "want", []byte(got), *update)
 		})
 	}
 }

@@ -3,9 +3,10 @@ package policy
 import (
 	"cmp"
 	"fmt"
-	"github.com/olmgen/olmgen/internal/text"
 	"slices"
 	"strings"
+
+	"github.com/olmgen/olmgen/internal/text"
 )
 
 func (p *parser) limits(f *file, policy *Policy) error {
