@@ -34,7 +34,7 @@ func checkPlan(t *testing.T, p *adopt.Plan) {
 		return slices.IndexFunc(p.Steps, func(s adopt.Step) bool { return s.Title == title })
 	}
 	order := []string{"Make a backup", "Render, review and commit", "Scale OLM down", "Take the objects over",
-		"Cut the objects loose", "Remove Subscriptions and InstallPlans", "Remove the finalizers",
+		"Cut the objects loose", "Remove InstallPlans and Subscriptions", "Remove the finalizers",
 		"Delete the ClusterServiceVersions", "Delete what only OLM used", "Start OLM again, or remove it",
 		"Later: drop what only the cluster has"}
 	last, point := -1, len(p.Steps)

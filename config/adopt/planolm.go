@@ -87,25 +87,33 @@ func removal(o *dump.Object, path, field, value string) string {
 		`'[{"op":"test","path":"%s%s","value":%q},{"op":"remove","path":"%s"}]'`, resource(o), path, field, value, path)
 }
 
+// deletion returns the command that deletes an object. It may run twice: an object that is gone is no error.
+func deletion(resource string) string { return "kubectl delete " + resource + " --ignore-not-found" }
+
+// orphaning is deletion that leaves what the object owns.
+func orphaning(resource string) string { return deletion(resource) + " --cascade=orphan" }
+
 // subscriptions removes what OLM would install again.
 func (p *planner) subscriptions(operators []*adopt.Operator) {
-	s := Step{Title: "Remove Subscriptions and InstallPlans", Who: byAdmin,
-		Text: []string{"OLM would install an operator again that has a Subscription."},
+	s := Step{Title: "Remove InstallPlans and Subscriptions", Who: byAdmin,
+		Text: []string{"OLM would install an operator again that has a Subscription. " +
+			"The InstallPlans go first: a Subscription owns them."},
 		Undo: []string{"kubectl apply --server-side -R -f before-subscriptions"}}
 	var namespaces []string
 	for _, o := range operators {
-		if sub := o.Subscription; sub != nil {
-			s.Run = append(s.Run, fmt.Sprintf("kubectl delete -n %s subscriptions.operators.coreos.com %s "+
-				"--cascade=orphan",
-				Quote(sub.Namespace), Quote(sub.Name)))
-		}
 		if !slices.Contains(namespaces, o.Group.Namespace) && p.whole(o.Group, operators) {
 			namespaces = append(namespaces, o.Group.Namespace)
 		}
 	}
 	for _, plan := range p.state.Dump.Of("InstallPlan") {
 		if slices.Contains(namespaces, plan.Namespace) {
-			s.Run = append(s.Run, "kubectl delete "+resource(plan)+" --cascade=orphan")
+			s.Run = append(s.Run, orphaning(resource(plan)))
+		}
+	}
+	for _, o := range operators {
+		if sub := o.Subscription; sub != nil {
+			s.Run = append(s.Run, orphaning(fmt.Sprintf("-n %s subscriptions.operators.coreos.com %s",
+				Quote(sub.Namespace), Quote(sub.Name))))
 		}
 	}
 	if len(s.Run) > 0 {
@@ -148,10 +156,10 @@ func (p *planner) remove(operators []*adopt.Operator) {
 	for _, o := range operators {
 		for _, c := range p.state.Dump.Of("ClusterServiceVersion") {
 			if c.Name == o.CSV.Name && c.Labels["olm.copiedFrom"] == o.Group.Namespace {
-				s.Run = append(s.Run, "kubectl delete "+resource(c)+" --cascade=orphan")
+				s.Run = append(s.Run, orphaning(resource(c)))
 			}
 		}
-		s.Run = append(s.Run, "kubectl delete "+resource(o.Object)+" --cascade=orphan")
+		s.Run = append(s.Run, orphaning(resource(o.Object)))
 	}
 	s.Check = []string{"kubectl get deployments -A -l olm.managed=true"}
 	p.add(s)
@@ -169,17 +177,17 @@ func (p *planner) olmObjects(operators []*adopt.Operator) {
 		switch {
 		case c.Verdict != adopt.ClusterOnly || o == nil || o.Kind == "ClusterServiceVersion":
 		case strings.HasPrefix(c.Reason, "orphan") && o.Kind == "CustomResourceDefinition":
-			orphans.Run = append(orphans.Run, "# kubectl delete "+resource(o)+" # and all its objects")
+			orphans.Run = append(orphans.Run, "# "+deletion(resource(o))+" # and all its objects")
 		case strings.HasPrefix(c.Reason, "orphan"):
-			orphans.Run = append(orphans.Run, "kubectl delete "+resource(o))
+			orphans.Run = append(orphans.Run, deletion(resource(o)))
 		default:
-			own.Run = append(own.Run, "kubectl delete "+resource(o))
+			own.Run = append(own.Run, deletion(resource(o)))
 		}
 	}
 	for _, g := range p.state.Groups {
 		here := func(o *adopt.Operator) bool { return o.Group == g }
 		if slices.ContainsFunc(operators, here) && p.whole(g, operators) {
-			own.Run = append(own.Run, "kubectl delete "+resource(g.Object))
+			own.Run = append(own.Run, deletion(resource(g.Object)))
 		}
 	}
 	for _, s := range []Step{own, orphans} {
