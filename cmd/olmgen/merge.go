@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -104,7 +105,9 @@ func writePart(cmd *cobra.Command, name string, part any, err error) error {
 		return err
 	}
 	var b bytes.Buffer
-	if err := findings.WriteJSON(&b, part); err != nil {
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(part); err != nil {
 		return err
 	}
 	if name == "" {
