@@ -230,6 +230,9 @@ func (s *skimmer) quoted(parent int, quote byte, text []byte, keep *yaml.Node) b
 		if indent <= parent {
 			return false
 		}
+		if escaped && s.data[s.pos-2] != '\\' {
+			return false // the backslash is not the line's last byte: it escapes a blank that text does not have
+		}
 		empty := s.advance()
 		if b != nil {
 			if escaped {
