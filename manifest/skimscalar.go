@@ -287,7 +287,7 @@ func unquote(b *strings.Builder, quote byte, text []byte) (rest []byte, escaped,
 // escape writes what an escape without its backslash stands for. It returns its length, or 0 if it is not a plain one.
 func escape(b *strings.Builder, text []byte) int {
 	switch c := text[0]; c {
-	case '\\', '"', ' ', '/':
+	case '\\', '"', ' ':
 		b.WriteByte(c)
 		return 1
 	case 'n':

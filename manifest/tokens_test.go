@@ -1,0 +1,91 @@
+package manifest
+
+import (
+	"flag"
+	"math/rand/v2"
+	"strings"
+	"testing"
+)
+
+var tokenRounds = flag.Int("token-rounds", 20_000, "documents that TestSkimTokens makes")
+
+// tokens are what YAML's scalars and their surroundings are made of. Bytes that are put together at random, as a fuzzer
+// does, rarely are such a text.
+var tokens = strings.Split(`a|b c|é|0|1_0|0x1F|1.5|.inf|true|no|~|null|2001-01-01|=|<<|"|'|''|\"|\\|\n|\ |\t|\u00e9|\x41|\/|\|| |  |#| #|`+
+	`:|: |-|- |?|? |,|[|]|[]|{|}|{}|>|>-|`+"\x00|\x00-|\x00+|\x002|"+`|>2+|&x |*x|!t |!!str |%|@|`+"`|---|...|\t|\r|\u2028|\u0085|\ufeff", "|")
+
+func randomToken(r *rand.Rand) string {
+	return strings.ReplaceAll(tokens[r.IntN(len(tokens))], "\x00", "|")
+}
+
+// tokenDocument makes a document of random lines. Most lines are indented as far as one before them.
+func tokenDocument(r *rand.Rand) string {
+	var b strings.Builder
+	indents := []int{0}
+	b.WriteString("kind: ClusterServiceVersion\n")
+	for range 1 + r.IntN(6) {
+		indent := indents[r.IntN(len(indents))]
+		if r.IntN(3) == 0 {
+			indent += 1 + r.IntN(3)
+			indents = append(indents, indent)
+		}
+		b.WriteString(strings.Repeat(" ", indent))
+		for r.IntN(4) == 0 {
+			b.WriteString("- ")
+		}
+		if r.IntN(4) > 0 {
+			b.WriteString(string(rune('d'+r.IntN(20))) + ": ")
+		}
+		quote := []string{"", "", `"`, "'"}[r.IntN(4)]
+		b.WriteString(quote)
+		for range r.IntN(5) {
+			b.WriteString(randomToken(r))
+			if r.IntN(5) == 0 {
+				b.WriteString(strings.Repeat(" ", r.IntN(3)) + "\n" + strings.Repeat(" ", indent+r.IntN(3)))
+			}
+		}
+		b.WriteString(quote)
+		b.WriteString(strings.Repeat("\n", r.IntN(3)))
+		if r.IntN(10) > 0 {
+			b.WriteString("\n")
+		}
+	}
+	return b.String()
+}
+
+// What is read without the library equals what it reads, for texts of random tokens. Enough of them must be read so.
+func TestSkimTokens(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, uint64(*tokenRounds)))
+	skimmed := 0
+	for range *tokenRounds {
+		text := tokenDocument(r)
+		docs, err := ReadFile("manifest.yaml", []byte(text), Limits{})
+		if err == nil && len(docs) == 1 && checkSkim(t, docs[0].Raw) {
+			skimmed++
+		}
+		if t.Failed() {
+			t.Fatalf("%q", text)
+		}
+	}
+	t.Logf("%d of %d documents are read without the library", skimmed, *tokenRounds)
+	if skimmed < *tokenRounds/50 {
+		t.Errorf("%d of %d documents are read without the library", skimmed, *tokenRounds)
+	}
+}
+
+// A text of random tokens is printed so that every reader takes it for the same.
+func TestEncodeTokens(t *testing.T) {
+	r := rand.New(rand.NewPCG(2, uint64(*tokenRounds)))
+	for range *tokenRounds / 20 {
+		var b strings.Builder
+		for range r.IntN(8) {
+			b.WriteString(randomToken(r))
+			if r.IntN(4) == 0 {
+				b.WriteString("\n")
+			}
+		}
+		if checkEncode(t, hostileObject(b.String())); t.Failed() {
+			t.Fatalf("%q", b.String())
+		}
+	}
+}
