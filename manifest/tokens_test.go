@@ -89,3 +89,25 @@ func TestEncodeTokens(t *testing.T) {
 		}
 	}
 }
+
+// A value of random tokens is decoded as JSON's decoder decodes it, whatever the type of its field.
+func TestIntoTokens(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, uint64(*tokenRounds)))
+	fields := strings.Fields("name Name small whole float bytes any map floats array spec list Plain Hidden unknown")
+	values := append([]string{"-1", "127", "128", "1e2", "18446744073709551616", "YQ==", "a", "''", "[1, 2, 3]", "[[a], []]", "{a: 1}", "{a: {}}",
+		"{a: null}", "{name: a, name2: b}", "{Name: a, name: b}", "-0", "1e400", "0.1", "[~]"}, tokens...)
+	for range *tokenRounds / 2 {
+		var b strings.Builder
+		b.WriteString("kind: A\n")
+		used := map[string]bool{}
+		for range 1 + r.IntN(3) {
+			if f := fields[r.IntN(len(fields))]; !used[f] {
+				used[f] = true
+				b.WriteString(f + ": " + strings.ReplaceAll(values[r.IntN(len(values))], "\x00", "|") + "\n")
+			}
+		}
+		for _, o := range acceptedObjects("manifest.yaml", []byte(b.String())) {
+			sameTyped(t, o, new(odd))
+		}
+	}
+}
