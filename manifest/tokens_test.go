@@ -1,10 +1,14 @@
 package manifest
 
 import (
+	"errors"
 	"flag"
+	"io"
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"go.yaml.in/yaml/v3"
 )
 
 var tokenRounds = flag.Int("token-rounds", 20_000, "documents that TestSkimTokens makes")
@@ -110,4 +114,67 @@ func TestIntoTokens(t *testing.T) {
 			sameTyped(t, o, new(odd))
 		}
 	}
+}
+
+// A stream of documents of random tokens is split and read as the library does, which finds the ends by itself. What
+// olmgen refuses does not count.
+func TestStreamTokens(t *testing.T) {
+	r := rand.New(rand.NewPCG(4, uint64(*tokenRounds)))
+	separators := []string{"---\n", "--- # c\n", "---\r\n", "---\t\n", "--- ", "# c\n", "\n", ""}
+	read := 0
+	for range *tokenRounds {
+		var b strings.Builder
+		for range 1 + r.IntN(4) {
+			b.WriteString(separators[r.IntN(len(separators))])
+			b.WriteString(strings.TrimPrefix(tokenDocument(r), "kind: ClusterServiceVersion\n"))
+			if r.IntN(3) > 0 && !strings.HasSuffix(b.String(), "\n") {
+				b.WriteString("\n")
+			}
+		}
+		text := b.String()
+		got, ok := streamValues(text)
+		if !ok || got == 0 || strings.Contains(text, "...") { // the library refuses blank documents with tabs or "..."
+			continue
+		}
+		read++
+		d, n := yaml.NewDecoder(strings.NewReader(text)), 0
+		for {
+			var x yaml.Node
+			err := d.Decode(&x)
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err != nil {
+				t.Fatalf("the library refuses what is read: %v: %q", err, text)
+			}
+			if len(x.Content) > 0 && x.Content[0].ShortTag() != "!!null" {
+				n++
+			}
+		}
+		if n != got {
+			t.Fatalf("%d documents, want %d: %q", got, n, text)
+		}
+	}
+	t.Logf("%d of %d streams are read", read, *tokenRounds)
+	if read < *tokenRounds/100 {
+		t.Errorf("%d of %d streams are read", read, *tokenRounds)
+	}
+}
+
+// streamValues counts the documents of a stream that are not null; ok is false if one is refused.
+func streamValues(text string) (n int, ok bool) {
+	docs, err := ReadFile("manifest.yaml", []byte(text), Limits{})
+	if err != nil {
+		return 0, false
+	}
+	for _, d := range docs {
+		v, err := d.Value()
+		if err != nil {
+			return 0, false
+		}
+		if v != nil {
+			n++
+		}
+	}
+	return n, true
 }
