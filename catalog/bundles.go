@@ -24,7 +24,7 @@ func ReadBundles(ctx context.Context, dir string, o Options) (*Catalog, error) {
 		if err != nil || !e.IsDir() {
 			return err
 		}
-		legacy, err := filepath.Glob(filepath.Join(p, "*.package.yaml"))
+		legacy, err := fs.Glob(os.DirFS(p), "*.package.yaml")
 		switch {
 		case err != nil:
 			return err
