@@ -80,9 +80,10 @@ olmgen render -f examples/gitops/olmgen.yaml --merge part-*.json -o sharded
 olmgen render -f examples/gitops/olmgen.yaml --check -o sharded
 ` + "```" + `
 
-The result is that of a run without ` + "`--shard`" + `, byte for byte, in every layout and profile, with its locks, warnings, notes and errors: the parts hold what was
-read, and the merge does the rest. It takes all other flags of ` + "`olmgen render -f`" + `, such as ` + "`--check`, `--layout` and `--strict`" + `. It needs the file and what the file
-names (patches, templates), and does not open the bundles again.
+The result is that of a run without ` + "`--shard`" + `, byte for byte, in every layout and profile, with its locks, warnings and notes: the parts hold what was read, and the
+merge does the rest. It takes all other flags of ` + "`olmgen render -f`" + `, such as ` + "`--check`, `--layout` and `--strict`" + `. It needs the file and what the file
+names (patches, templates), and does not open the bundles again. Only where the version of an operator from a catalog changes in a directory, it reads
+the catalog, for the warning about versions between the two.
 
 * A hash of the operator's ` + "`package`" + ` decides about its shard, or of its ` + "`source`" + ` where the file names no package. So an operator is in the same one of as many
   shards whatever else the file lists. Operators of one group may be in several shards.
