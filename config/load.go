@@ -182,7 +182,7 @@ func (c *Config) mirrors(dir string) (*images.Map, error) {
 	case c.MirrorMap != "":
 		data, err := os.ReadFile(in(dir, c.MirrorMap))
 		if err != nil {
-			return nil, c.explain("mirrorMap", -1, -1, err)
+			return nil, c.explain("mirrorMap", -1, -1, &fieldError{"mirrorMap", err})
 		}
 		m, err := images.ReadMap(filepath.ToSlash(c.MirrorMap), data)
 		if err != nil {

@@ -113,7 +113,7 @@ func (f *installerFlags) run(cmd *cobra.Command, refs []string) error {
 		return err
 	}
 	if problems := validation.IsDNS1123Subdomain(s.Namespace + "." + s.Name); len(problems) > 0 {
-		return &usageError{fmt.Sprintf("--name: %q is no valid name: %s", s.Name, problems[0]), ""}
+		return &usageError{fmt.Sprintf("--name: %q is not a valid name: %s", s.Name, problems[0]), ""}
 	}
 	p, err := installer.Derive(a.objects, f.options)
 	if err != nil {
