@@ -92,7 +92,7 @@ var badConfigs = []struct{ name, text, want, hint string }{
 	{"a patch that renames", group() + "patches: [{patch: '[{op: replace, path: /metadata/name, value: x}]', target: {kind: Deployment}}]\n", "a patch cannot give it another identity", ""},
 	{"templates that are not there", group("templates: nowhere"), "olmgen.yaml:7: groups[0].bundles[0].templates: ", ""},
 	{"a template that does not parse", group("templates: templates"), "groups[0].bundles[0].templates: role.yaml:1: ", ""},
-	{"a CA bundle that is not there", group("certs: {provider: user, secret: s, caBundleFile: nowhere.pem}"), "groups[0].bundles[0].certs.caBundleFile: open ", ""},
+	{"a CA bundle that is not there", group("certs: {provider: user, secret: s, caBundleFile: nowhere.pem}"), "groups[0].bundles[0].certs.caBundleFile: nowhere.pem: ", ""},
 	{"an issuer of no kind", group("certs: {provider: cert-manager, issuer: {kind: Clusterissuer, name: x}}"), `certs.issuer.kind: "Clusterissuer" is not known`, "did you mean ClusterIssuer?"},
 	{"a static API of no form", strings.Replace(group(), "  bundles:", "  staticProvidedAPIs: [Memcached]\n  bundles:", 1), `olmgen.yaml:5: groups[0].staticProvidedAPIs: static provided API "Memcached" is not of the form Kind.version.group`, "write it as in"},
 	{"a group's name that is a role's", strings.Replace(group(), "  bundles:", "  name: cluster\n  bundles:", 1), `olmgen.yaml:5: groups[0].name: OperatorGroup name "cluster" would overwrite`, "give another name"},
