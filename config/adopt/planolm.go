@@ -1,9 +1,12 @@
 package adopt
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/review/adopt"
 	"github.com/olmgen/olmgen/review/dump"
@@ -76,9 +79,22 @@ func (p *planner) marks(operators []*adopt.Operator) {
 				s.Run = append(s.Run, removal(o, fmt.Sprintf("/metadata/ownerReferences/%d", i), "/uid", r.UID))
 			}
 		}
+		if slices.ContainsFunc(o.Owners, byOLM) { // OLM restores only some of them by itself
+			s.Undo = append(s.Undo, merging(resource(o), "metadata", "ownerReferences", o.References()))
+		}
 	}
-	s.Undo = append(s.Undo, "# OLM sets its ownerReferences anew when it runs again")
 	p.add(s)
+}
+
+// merging returns the command that sets one field.
+func merging(resource, parent, field string, value any) string {
+	return "kubectl patch " + resource + " --type=merge -p " + patch(map[string]any{parent: map[string]any{field: value}})
+}
+
+// patch returns a patch as an argument of kubectl.
+func patch(value map[string]any) string {
+	data, _ := json.Marshal(value) // of a dump, which was JSON
+	return Quote(string(data))
 }
 
 // removal returns the command that removes an item of a list, if it is still the one that the dump has.
@@ -98,7 +114,7 @@ func (p *planner) subscriptions(operators []*adopt.Operator) {
 	s := Step{Title: "Remove InstallPlans and Subscriptions", Who: byAdmin,
 		Text: []string{"OLM would install an operator again that has a Subscription. " +
 			"The InstallPlans go first: a Subscription owns them."},
-		Undo: []string{"kubectl apply --server-side -R -f before-subscriptions"}}
+		Undo: p.subscribed(operators)}
 	var namespaces []string
 	for _, o := range operators {
 		if !slices.Contains(namespaces, o.Group.Namespace) && p.whole(o.Group, operators) {
@@ -121,6 +137,22 @@ func (p *planner) subscriptions(operators []*adopt.Operator) {
 	}
 }
 
+// subscribed returns the commands that bring Subscriptions back. OLM resolves nothing as long as a CSV belongs to no
+// Subscription ("exists and is not referenced by a subscription"), and looks for that at status.installedCSV.
+func (p *planner) subscribed(operators []*adopt.Operator) []string {
+	commands := []string{applied("before-subscriptions")}
+	for _, o := range operators {
+		if sub := o.Subscription; sub != nil {
+			status := map[string]any{"state": v1alpha1.SubscriptionStateAtLatest, "currentCSV": o.CSV.Name,
+				"installedCSV": o.CSV.Name, "lastUpdated": sub.Status.LastUpdated}
+			commands = append(commands, fmt.Sprintf("kubectl patch -n %s subscriptions.operators.coreos.com %s "+
+				"--subresource=status --type=merge -p %s", Quote(sub.Namespace), Quote(sub.Name),
+				patch(map[string]any{"status": status})))
+		}
+	}
+	return commands
+}
+
 // whole reports whether all operators of a group are taken.
 func (p *planner) whole(g *adopt.Group, operators []*adopt.Operator) bool {
 	return !slices.ContainsFunc(g.Operators, func(o *adopt.Operator) bool { return !slices.Contains(operators, o) })
@@ -136,8 +168,7 @@ func (p *planner) finalizers(operators []*adopt.Operator) {
 			continue
 		}
 		s.Run = append(s.Run, removal(o.Object, fmt.Sprintf("/metadata/finalizers/%d", at), "", finalizer))
-		s.Undo = append(s.Undo, fmt.Sprintf(`kubectl patch %s --type=merge -p '{"metadata":{"finalizers":[%q]}}'`,
-			resource(o.Object), finalizer))
+		s.Undo = append(s.Undo, merging(resource(o.Object), "metadata", "finalizers", o.CSV.Finalizers))
 	}
 	if len(s.Run) > 0 {
 		p.add(s)
@@ -162,6 +193,7 @@ func (p *planner) remove(operators []*adopt.Operator) {
 		s.Run = append(s.Run, orphaning(resource(o.Object)))
 	}
 	s.Check = []string{"kubectl get deployments -A -l olm.managed=true"}
+	s.Back = slices.Concat(p.scales(true), []string{applied("before")}, p.subscribed(operators), p.scales(false))
 	p.add(s)
 }
 

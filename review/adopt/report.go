@@ -13,7 +13,7 @@ import (
 
 // VerifyRules explain the findings of a Verification.
 var VerifyRules = []findings.Rule{
-	{ID: "certificate", Text: "A certificate was rotated and its pods were not restarted since"},
+	{ID: "certificate", Text: "OLM made a certificate anew"},
 	{ID: "chance", Text: "OLM makes this object by chance, and no right depends on it"},
 	{ID: "differs", Text: "Applying changes the field; no pod restarts, and nobody loses a right"},
 	{ID: "immutable", Text: "The API server refuses to change the field"},
