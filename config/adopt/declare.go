@@ -48,7 +48,7 @@ type view struct {
 	Schema, File, APIVersion, Kind, Directory string
 	To                                        generate.Profile
 	ToWhy                                     string
-	KeepNames                                 bool
+	KeepNames, WithoutNamespaces              bool
 	Groups                                    []groupView
 }
 
@@ -102,6 +102,8 @@ func Declare(s *adopt.State, o Options) ([]byte, error) {
 	v := view{Schema: config.SchemaURL, File: o.File, APIVersion: config.APIVersion, Kind: config.Kind,
 		Directory: o.Directory, To: o.To, ToWhy: toWhy[o.To],
 		KeepNames: o.To == generate.ProfileOLM || o.To == generate.ProfilePlain}
+	v.WithoutNamespaces = o.To == generate.ProfileSubscription &&
+		slices.ContainsFunc(s.Groups, func(g *adopt.Group) bool { return !generate.HasGlobalGroup(g.Namespace) })
 	for _, g := range s.Groups {
 		for _, op := range g.Operators {
 			d.names[op.Package]++

@@ -60,6 +60,9 @@ func kept(o *dump.Object, anew func(kind string) bool) map[string]any {
 			delete(meta, field)
 		}
 	}
+	if spec, ok := v["spec"].(map[string]any); ok && o.Kind == "Subscription" {
+		delete(spec, "startingCSV") // OLM reads it only as long as nothing is installed
+	}
 	owners, _ := meta["ownerReferences"].([]any)
 	for _, x := range owners {
 		if owner, _ := x.(map[string]any); anew(fmt.Sprint(owner["kind"])) {

@@ -156,12 +156,9 @@ func (a *adoption) rotate(ctx context.Context) error {
 	if len(found) != len(old) {
 		err = errors.Join(err, fmt.Errorf("%d of %d objects with a new CA are named", len(found), len(old)))
 	}
-	for _, d := range before.Dump.Of("Deployment") {
-		if now := after.Dump.Get(d.Kind, d.Namespace, d.Name); same(d, now) != nil {
-			a.say("DEBUG %v", same(d, now))
-		}
+	if err == nil {
+		a.say("OLM rotated its certificate: each of %d objects with the new CA is named, and nothing else", len(old))
 	}
-	a.say("OLM rotated its certificate: each of %d objects with the new CA is named, and nothing else", len(old))
 	return err
 }
 
