@@ -182,11 +182,13 @@ func (d *declarer) group(g *adopt.Group) (groupView, error) {
 		}
 		v.ServiceAccount = g.Spec.ServiceAccountName
 	}
-	if d.likeOLM() {
+	if d.To == generate.ProfileOLM {
+		// Without OLM, webhooks select namespaces by name: nobody labels them any more, and an OLM that runs for
+		// others removes the labels of groups that it does not know (operators/olm/operator.go, syncNamespace).
 		if d.hasWebhooks(g) && len(g.Spec.TargetNamespaces) > 0 {
 			v.UID = g.Object.UID
 		}
-		if g.Global() && d.To == generate.ProfileOLM {
+		if g.Global() {
 			v.Copies = g.Copies
 		}
 	}

@@ -3,6 +3,7 @@ package adopt
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -45,21 +46,17 @@ func resource(o *dump.Object) string {
 // ownMarks are the labels by which OLM finds what to delete with a CSV.
 var ownMarks = []string{"olm.owner", "olm.owner.kind", "olm.owner.namespace", "olm.copiedFrom"}
 
+// ofOLM are OLM's own kinds. Their objects do not stay.
+var ofOLM = []string{"ClusterServiceVersion", "Subscription", "InstallPlan", "OperatorCondition", "OperatorGroup"}
+
 // marks removes what ties the objects that stay to their CSV.
 func (p *planner) marks(operators []*adopt.Operator) {
 	s := Step{Title: "Cut the objects loose", Who: byAdmin,
 		Text: []string{"When a CSV goes, its finalizer " + finalizer + " has OLM delete ClusterRoles, bindings " +
-			"and webhooks by " +
-			"their owner labels, and Kubernetes deletes what has an ownerReference to it. Both are removed first. " +
-			"OLM is " +
-			"down, so nobody puts them back; if Git has the labels, they come back with the next sync and do no " +
-			"harm then."}}
+			"and webhooks by their owner labels, and Kubernetes deletes what has an ownerReference to it. Both are " +
+			"removed first. OLM is down, so nobody puts them back."}}
 	for _, o := range p.state.Dump.Objects {
-		switch o.Kind {
-		case "ClusterServiceVersion", "Subscription", "InstallPlan", "OperatorCondition", "OperatorGroup":
-			continue
-		}
-		if !owned(o, operators) {
+		if slices.Contains(ofOLM, o.Kind) || !owned(o, operators) {
 			continue
 		}
 		var remove, restore []string
@@ -84,6 +81,46 @@ func (p *planner) marks(operators []*adopt.Operator) {
 		}
 	}
 	p.add(s)
+}
+
+// ownedAgain returns the commands that give the objects that stayed to the ClusterServiceVersions of the way back, which
+// have other UIDs. OLM does that only when it installs, and here it finds all installed.
+func (p *planner) ownedAgain(operators []*adopt.Operator) (commands []string) {
+	variables := map[string]string{} // by namespace and name of a CSV
+	for _, o := range p.state.Dump.Objects {
+		other := func(r dump.Owner) bool { return byOLM(r) && r.Kind != v1alpha1.ClusterServiceVersionKind }
+		if !owned(o, operators) || !slices.ContainsFunc(o.Owners, byOLM) || slices.ContainsFunc(o.Owners, other) ||
+			!p.stays(o) {
+			continue
+		}
+		references := o.References()
+		for i, r := range o.Owners {
+			reference, ok := references[i].(map[string]any)
+			csv := o.Namespace + "/" + r.Name
+			if !ok || !byOLM(r) {
+				continue
+			}
+			if variables[csv] == "" {
+				variables[csv] = fmt.Sprintf("uid%d", len(variables)+1)
+				commands = append(commands, fmt.Sprintf("%s=$(kubectl get -n %s clusterserviceversion.operators.coreos.com "+
+					"%s -o 'jsonpath={.metadata.uid}')", variables[csv], Quote(o.Namespace), Quote(r.Name)))
+			}
+			reference["uid"] = "$" + variables[csv]
+		}
+		command := merging(resource(o), "metadata", "ownerReferences", references)
+		commands = append(commands, variable.ReplaceAllString(command, `"'$1'"`))
+	}
+	return commands
+}
+
+// variable matches a variable of the shell in JSON.
+var variable = regexp.MustCompile(`"(\$uid[0-9]+)"`)
+
+// stays reports whether an object is in the new form too.
+func (p *planner) stays(o *dump.Object) bool {
+	return slices.ContainsFunc(p.result.Objects, func(c adopt.Compared) bool {
+		return c.Object == o.Identity() && c.Verdict != adopt.ClusterOnly
+	}) && !slices.Contains(ofOLM, o.Kind)
 }
 
 // merging returns the command that sets one field.
@@ -179,11 +216,11 @@ func (p *planner) finalizers(operators []*adopt.Operator) {
 func (p *planner) remove(operators []*adopt.Operator) {
 	s := Step{Title: "Delete the ClusterServiceVersions", Who: byAdmin, Point: true,
 		Text: []string{"This is the point: before it, the undo of each step, from the last to the first, leads " +
-			"back. After " +
-			"it, OLM does not know the operators. The way back is to apply before/ and before-subscriptions/ and " +
-			"to start " +
-			"OLM, which takes the objects for an installation of its own.",
-			"--cascade=orphan leaves everything that still refers to them."}}
+			"back. After it, OLM does not know the operators.",
+			"--cascade=orphan leaves everything that still refers to them.",
+			"The way back applies before/ and before-subscriptions/ and tells OLM what is installed. OLM takes the " +
+				"objects for its own again, and restarts no pod. CSVs, Subscriptions and OperatorGroups have other " +
+				"UIDs then, so webhooks select no namespace for the seconds that OLM needs to label the namespaces."}}
 	for _, o := range operators {
 		for _, c := range p.state.Dump.Of("ClusterServiceVersion") {
 			if c.Name == o.CSV.Name && c.Labels["olm.copiedFrom"] == o.Group.Namespace {
@@ -193,7 +230,8 @@ func (p *planner) remove(operators []*adopt.Operator) {
 		s.Run = append(s.Run, orphaning(resource(o.Object)))
 	}
 	s.Check = []string{"kubectl get deployments -A -l olm.managed=true"}
-	s.Back = slices.Concat(p.scales(true), []string{applied("before")}, p.subscribed(operators), p.scales(false))
+	s.Back = slices.Concat(p.scales(true), []string{applied("before")}, p.ownedAgain(operators),
+		p.subscribed(operators), p.scales(false))
 	p.add(s)
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -12,6 +13,8 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
@@ -19,6 +22,7 @@ import (
 	"github.com/olmgen/olmgen/e2e/harness/apply"
 	"github.com/olmgen/olmgen/generate"
 	state "github.com/olmgen/olmgen/review/adopt"
+	"github.com/olmgen/olmgen/review/dump"
 )
 
 // departure is a plan to profile plain, and what it starts from.
@@ -105,24 +109,32 @@ func (a *adoption) keepCertificates(s *state.State) (func(string) string, error)
 // follow runs the commands of a step, and counts them. Scaling OLM's Deployments stops and starts OLM, which has none
 // here. Kubectl diff fails if there is a difference, and Git is not there.
 func (a *adoption) follow(ctx context.Context, title string, commands []string) (ran int, err error) {
+	var script []string
+	run := func() error {
+		if len(script) == 0 {
+			return nil
+		}
+		out, err := a.cluster.Shell(ctx, a.dir, "set -ex\n"+strings.Join(script, "\n"))
+		if err != nil {
+			return fmt.Errorf("step %q: %w: %s", title, err, out[max(0, len(out)-2000):])
+		}
+		script = nil
+		return nil
+	}
 	for _, line := range commands {
 		switch {
 		case strings.Contains(line, "scale deployment"):
-			err = a.scale(ctx, line)
+			if err := errors.Join(run(), a.scale(ctx, line)); err != nil {
+				return ran, err
+			}
 		case strings.HasPrefix(line, "kubectl diff"), strings.HasPrefix(line, "git "):
 			continue
 		default:
-			var out string
-			if out, err = a.cluster.Shell(ctx, a.dir, line); err != nil {
-				err = fmt.Errorf("%w: %s", err, out)
-			}
-		}
-		if err != nil {
-			return ran, fmt.Errorf("step %q: %s: %w", title, line, err)
+			script = append(script, line)
 		}
 		ran++
 	}
-	return ran, nil
+	return ran, run()
 }
 
 // scale does what a command that scales OLM says. OLM starts with the second of its two programs.
@@ -163,7 +175,7 @@ func (a *adoption) undo(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	n, err := restored(p.before, after, func(kind string) bool { return kind == "Subscription" })
+	n, err := tolerance{kinds: []string{"Subscription"}}.restored(p.before, after)
 	if err != nil {
 		return fmt.Errorf("after undo: %w", err)
 	}
@@ -183,6 +195,10 @@ func (a *adoption) leave(ctx context.Context) error {
 			return fmt.Errorf("%s: the plan restarts or takes away: %v %v %v", c.Object, c.Restarts, c.Immutable, c.Loses)
 		}
 	}
+	certificates, err := a.certificates(ctx)
+	if err != nil {
+		return err
+	}
 	ran := 0
 	for _, s := range p.Steps {
 		n, err := a.follow(ctx, s.Title, s.Run)
@@ -195,18 +211,32 @@ func (a *adoption) leave(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := a.free(p, after); err != nil {
+	now, err := a.certificates(ctx)
+	if err == nil && !maps.Equal(certificates, now) {
+		err = errors.New("the Secrets of certificates are not as before")
+	}
+	if err := errors.Join(err, a.free(p, after), a.resourcesKept(ctx)); err != nil {
 		return err
 	}
-	if err := a.resourcesKept(ctx); err != nil {
-		return err
-	}
-	a.say("left OLM by %d commands: %d rendered objects and %d custom resources kept", ran, len(p.after), len(a.resources))
-	if err := a.lost(ctx, p); err != nil {
-		return err
-	}
+	a.say("left OLM by %d commands, and OLM has started again: %d rendered objects, %d custom resources and %d "+
+		"certificates kept", ran, len(p.after), len(a.resources), len(now))
 	a.departed = p
-	return nil
+	return a.lost(ctx, p)
+}
+
+// certificates returns the Secrets that OLM made, with their UIDs.
+func (a *adoption) certificates(ctx context.Context) (map[string]string, error) {
+	found := map[string]string{}
+	list, err := a.cluster.Client.CoreV1().Secrets(a.Namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range list.Items {
+		if s.Type == corev1.SecretTypeTLS {
+			found[s.Name] = fmt.Sprint(s.UID, s.Data)
+		}
+	}
+	return found, nil
 }
 
 // free holds that what is rendered is as it was, and that nothing of OLM's is left.
@@ -217,7 +247,12 @@ func (a *adoption) free(p *departure, after *state.State) error {
 		if o == nil {
 			return fmt.Errorf("%s %s was not there", u.GetKind(), u.GetName())
 		}
-		if err := same(o, after.Dump.Get(u.GetKind(), u.GetNamespace(), u.GetName())); err != nil {
+		now := after.Dump.Get(u.GetKind(), u.GetNamespace(), u.GetName())
+		check := same
+		if strings.HasSuffix(u.GetKind(), "WebhookConfiguration") {
+			check = func(was, is *dump.Object) error { return sameWebhooks(p.before, after, was, is) }
+		}
+		if err := check(o, now); err != nil {
 			return err
 		}
 	}
@@ -244,15 +279,16 @@ func (a *adoption) comeBack(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	anew := []string{"ClusterServiceVersion", "Subscription", "OperatorGroup", "OperatorCondition"}
-	n, err := restored(p.before, after, func(kind string) bool { return slices.Contains(anew, kind) })
+	n, err := tolerance{group: true, deleted: p.deletes, kinds: []string{"ClusterServiceVersion", "Subscription",
+		"OperatorGroup", "OperatorCondition"}}.restored(p.before, after)
 	if err != nil {
 		return fmt.Errorf("after the way back: %w", err)
 	}
 	if err := a.resourcesKept(ctx); err != nil {
 		return err
 	}
-	a.say("back to OLM by %d commands: %d objects as before, the Deployments with their UID and generation", ran, n)
+	a.say("back to OLM by %d commands: %d objects as before, no second copy, Deployments with their UID and generation",
+		ran, n)
 	return a.sameAnswers(ctx, "after the way back")
 }
 
