@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -135,6 +136,16 @@ func (c *Config) placeOfError(l *loaded) string {
 	return at(l.group, l.index, "")
 }
 
+// readFile reads a file that a field names. The error has the name as the field has it.
+func readFile(dir, name string) ([]byte, error) {
+	data, err := os.ReadFile(in(dir, name))
+	var bad *fs.PathError
+	if errors.As(err, &bad) {
+		err = fmt.Errorf("%s: %w", filepath.ToSlash(name), bad.Err)
+	}
+	return data, err
+}
+
 // fieldError is an error about a field of a bundle.
 type fieldError struct {
 	field string
@@ -186,9 +197,9 @@ func (c *Config) mirrors(dir string) (*images.Map, error) {
 	case c.MirrorMap != "" && len(c.Mirrors) > 0:
 		return nil, c.errorf("mirrorMap", "keep one of them", "is given beside mirrors")
 	case c.MirrorMap != "":
-		data, err := os.ReadFile(in(dir, c.MirrorMap))
+		data, err := readFile(dir, c.MirrorMap)
 		if err != nil {
-			return nil, c.explain("mirrorMap", -1, -1, err)
+			return nil, c.explain("mirrorMap", -1, -1, &fieldError{"mirrorMap", err})
 		}
 		m, err := images.ReadMap(filepath.ToSlash(c.MirrorMap), data)
 		if err != nil {
@@ -321,7 +332,7 @@ func (s Settings) options() generate.Options {
 // files reads the files that settings name.
 func (s Settings) files(dir string, sets *templateSets, o *generate.Options) (err error) {
 	if s.Certs.CABundleFile != "" {
-		if o.CABundle, err = os.ReadFile(in(dir, s.Certs.CABundleFile)); err != nil {
+		if o.CABundle, err = readFile(dir, s.Certs.CABundleFile); err != nil {
 			return &fieldError{"certs.caBundleFile", err}
 		}
 	}

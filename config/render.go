@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -246,7 +245,7 @@ func (c *Config) patch(objects []generate.Shared, field string, p transform.Patc
 	name := "patch"
 	if p.Path != "" {
 		name = filepath.ToSlash(p.Path)
-		data, err := os.ReadFile(in(dir, p.Path))
+		data, err := readFile(dir, p.Path)
 		if err != nil {
 			return nil, c.explain(field, -1, -1, err)
 		}

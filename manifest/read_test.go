@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
+
+	"github.com/olmgen/olmgen/internal/fuzztest"
 )
 
 // A file is cut at its document markers; every document knows its first line and says why its bytes can't be carried.
@@ -226,6 +228,7 @@ func FuzzRead(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
+		fuzztest.Limit(t, len(data))
 		docs, err := ReadFile("f.yaml", data, Limits{})
 		if err != nil {
 			return

@@ -61,8 +61,9 @@ func (s *skimmer) flow(column int, text []byte, keep *yaml.Node) (rest []byte, o
 	if len(rest) > 0 && rest[0] == ']' {
 		return rest[1:], true
 	}
-	for len(rest) > 0 {
-		at := column + utf8.RuneCount(text[:len(text)-len(rest)])
+	for at, counted := column, text; len(rest) > 0; { // at is the column where counted begins
+		at += utf8.RuneCount(counted[:len(counted)-len(rest)])
+		counted = rest
 		value, style, after, ok := flowItem(rest)
 		if !ok {
 			return nil, false

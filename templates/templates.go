@@ -268,7 +268,7 @@ func templateError(name string, err error) error {
 func reprint(name string, text []byte) ([]byte, error) {
 	docs, err := manifest.ReadFile(name, text, manifest.Limits{})
 	if err != nil {
-		return nil, fmt.Errorf("what the template yields is no YAML: %w", err)
+		return nil, fmt.Errorf("what the template yields is not YAML: %w", err)
 	}
 	docs = slices.DeleteFunc(docs, func(d *manifest.Document) bool { return d.Root == nil })
 	if len(docs) != 1 {

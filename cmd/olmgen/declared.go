@@ -193,6 +193,10 @@ func readConfig(stdin io.Reader, file string) (*config.Config, string, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, "", manifest.WithHint(fmt.Errorf("%s: no such file", file), "\"olmgen init\" writes one")
 	}
+	if info, statErr := os.Stat(file); statErr == nil && info.IsDir() {
+		return nil, "", manifest.WithHint(fmt.Errorf("%s is a directory, not a RenderConfig", file),
+			"name the file, such as "+filepath.Join(file, "olmgen.yaml")+"; a bundle is named without -f")
+	}
 	if err != nil {
 		return nil, "", err
 	}
