@@ -127,12 +127,26 @@ func (e *evaluation) bind(b *binding) error {
 			if from == nil {
 				continue
 			}
+			if err := e.checkSubjects(b, from); err != nil {
+				return err
+			}
 			for i := range from.rules {
 				source := e.from.source(use{role: from, rule: i, account: subject.Name, binding: b})
 				if err := e.add(subject, grant{from.rules[i].PolicyRule, b.place, source}); err != nil {
 					return err
 				}
 			}
+		}
+	}
+	return nil
+}
+
+// checkSubjects refuses a role that is too large for all subjects of a binding together, before they get it.
+func (e *evaluation) checkSubjects(b *binding, from *role) error {
+	n := 0
+	for i := range from.rules {
+		if n += rbac.Count(from.rules[i].PolicyRule, rbac.MaxAtoms); n*len(b.subjects) > rbac.MaxAtoms {
+			return grant{source: e.from.source(use{role: from, rule: i, binding: b})}.tooMany()
 		}
 	}
 	return nil
