@@ -84,7 +84,7 @@ func (f *installerFlags) register(cmd *cobra.Command) {
 	flags.SortFlags = false
 	flags.StringVar(&f.installer, "installer", "", "`NAMESPACE/NAME` of the ServiceAccount that applies")
 	fileFlag(flags, &f.render.files)
-	flags.StringVar(&f.from, "from", "", "read `DIR`, a file or - with manifests, not a SOURCE")
+	flags.StringVar(&f.from, "from", "", "`DIR`, a file or - with manifests, in place of a SOURCE")
 	flags.StringVar(&f.name, "name", "",
 		"`NAME` of the Roles and bindings (default: the package name with -installer; with -f and --from the "+
 			"account's)")
