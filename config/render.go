@@ -53,6 +53,12 @@ func (c *Config) Render(ctx context.Context, o Options) (*Rendered, error) {
 	if err := c.checkHelm(cmp.Or(o.Layout, c.Output.Layout), cmp.Or(o.HelmCRDs, c.Output.HelmCRDs)); err != nil {
 		return nil, err
 	}
+	if len(o.Parts) > 0 {
+		var err error
+		if o.bundles, err = c.bundlesOf(o.Parts, o.Source); err != nil {
+			return nil, err
+		}
+	}
 	c, added, err := c.withDependencies(ctx, o)
 	if err != nil {
 		return nil, err

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
+	"github.com/olmgen/olmgen/internal/fuzztest"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -110,6 +111,7 @@ func FuzzTemplates(f *testing.F) {
 	}
 	s := load(f, nil)
 	f.Fuzz(func(t *testing.T, a, b string) {
+		fuzztest.Limit(t, len(a)+len(b))
 		if !utf8.ValidString(a) || !utf8.ValidString(b) || len(a)+len(b) > 1<<14 {
 			t.Skip("what a bundle's JSON holds is UTF-8")
 		}

@@ -167,6 +167,12 @@ func (f *renderFlags) renderDeclared(cmd *cobra.Command, d declaration) (*config
 		return nil, &usageError{fmt.Sprintf("--helm-crds: means nothing with layout %s", used),
 			"leave it out: it is for layout helm"}
 	}
+	if f.parts.merge {
+		var err error
+		if o.Parts, err = readParts(cmd.Flags().Args(), config.ReadPart); err != nil {
+			return nil, err
+		}
+	}
 	bar, done := progress(cmd.ErrOrStderr())
 	defer done()
 	o.Progress = bar
