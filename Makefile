@@ -11,7 +11,7 @@ OFFLINE := OLMGEN_CORPUS= OLMGEN_ORACLE=
 # go test runs a part of go vet by default; "make lint" runs all of it, once.
 TEST := $(GO) test -vet=off
 
-.PHONY: help build test test-race test-corpus test-helm test-authorizer test-browser test-ci lint bench bench-all bench-compare golden corpus conformance docs docs-check fuzz fuzz-smoke faults \
+.PHONY: help build test test-race test-corpus test-helm test-authorizer test-browser test-ci lint bench bench-compare golden corpus conformance docs docs-check fuzz fuzz-smoke faults \
 	harness live e2e e2e-test release-files release-notes release-check apidiff site
 
 help: ## List the targets
@@ -66,9 +66,6 @@ bench: ## Render the bundles of $$OLMGEN_CORPUS (bundles and MB per second, CPU,
 	@test -n "$$OLMGEN_CORPUS" || { echo "set OLMGEN_CORPUS to the directory that holds bundles/"; exit 1; }
 	$(GO) test ./generate -run '^$$' -bench 'Corpus$$' -benchtime 1x -timeout 30m
 	$(GO) test ./catalog -run '^$$' -bench LargeCatalog -benchtime 1x -timeout 30m
-
-bench-all: ## Run all Go benchmarks
-	$(GO) test -run '^$$' -bench . -benchmem ./...
 
 bench-compare: $(BIN)/benchstat-$(PERF_VERSION) ## Compare "make bench" with that of REV, a Git revision, in BENCH_COUNT runs each
 	BENCHSTAT=$< .ci/bench-compare '$(REV)' $(BENCH_COUNT)

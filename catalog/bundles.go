@@ -16,9 +16,9 @@ import (
 // skipRangeAnnotation is where a CSV has the skipRange of its channel entries.
 const skipRangeAnnotation = "olm.skipRange"
 
-// ReadBundles makes a catalog of the bundles below a directory and of the legacy packages (package manifests) in it.
+// readBundles makes a catalog of the bundles below a directory and of the legacy packages (package manifests) in it.
 // The channels, replaces, skips and skipRange are those of the bundles.
-func ReadBundles(ctx context.Context, dir string, o Options) (*Catalog, error) {
+func readBundles(ctx context.Context, dir string, o Options) (*Catalog, error) {
 	c := &Catalog{Packages: map[string]*Package{}}
 	err := filepath.WalkDir(dir, func(p string, e fs.DirEntry, err error) error {
 		if err != nil || !e.IsDir() {

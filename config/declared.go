@@ -336,5 +336,6 @@ var extensionFields = []Option{
 		Words:   text.Words([]generate.UpgradePolicy{generate.UpgradeCatalogProvided, generate.UpgradeSelfCertified}),
 		Default: string(generate.UpgradeCatalogProvided), Flag: "upgrade-constraint-policy", Value: "POLICY",
 		Topic: TopicHandover,
-		ID:    generate.OptionUpgradePolicy, Text: "which upgrades OLM v1 makes: those of the catalog, or with SelfCertified any"},
+		ID:    generate.OptionUpgradePolicy,
+		Text:  "which upgrades OLM v1 makes: those of the catalog, or with SelfCertified any"},
 }

@@ -62,8 +62,8 @@ func cutPrefix(ref string) (kind, rest string) {
 	return "", ref
 }
 
-// IsImage reports whether a reference names an image by its prefix: in a registry, a layout or an archive.
-func IsImage(ref string) bool {
+// isImage reports whether a reference names an image by its prefix: in a registry, a layout or an archive.
+func isImage(ref string) bool {
 	kind, _ := cutPrefix(ref)
 	return isImageKind(kind)
 }
@@ -81,7 +81,7 @@ func Several(ref string) string {
 // catalogImage returns the image of a reference catalog:IMAGE, or "".
 func catalogImage(ref string) string {
 	kind, rest := cutPrefix(ref)
-	if kind == KindCatalog && IsImage(rest) {
+	if kind == KindCatalog && isImage(rest) {
 		return rest
 	}
 	return ""

@@ -94,15 +94,15 @@ func newCatalogAudit() *cobra.Command {
 	format, failOn, all := audit.Text, findings.None, false
 	cmd := &cobra.Command{
 		Use:   "audit CATALOG|DIR...",
-		Short: "Show in one table what the operators of a catalog ask for",
+		Short: "Compare the operators of a catalog in one table",
 		Long: `Audit lists the head of the default channel of each package: its install modes,
 what its permissions reach, its webhooks, CRDs and images, kinds of objects that
 OLM refuses, the number of findings, and whether it is deprecated. Totals follow,
 with the counts that OLM has as metrics.
 
 ` + auditSources + `
-Without objects, only install modes, CRDs and deprecation are known. A DIR with
-nothing but manifests is a tree: its ClusterServiceVersions are listed.
+Without objects, only install modes, CRDs and deprecation are known. A DIR that
+has only manifests is a tree: audit lists its ClusterServiceVersions.
 
 A bundle that cannot be read does not stop the audit. It is listed, and it is a
 finding of level error. The exit code is 3 if there are findings at or above

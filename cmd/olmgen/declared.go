@@ -23,7 +23,7 @@ import (
 // fileFlag adds -f to a command that reads RenderConfigs in place of sources.
 func fileFlag(flags *pflag.FlagSet, files *[]string) {
 	flags.StringArrayVarP(files, "config", "f", nil,
-		"render `FILE`, a RenderConfig, not a SOURCE; may be repeated")
+		"`FILE`, a RenderConfig, in place of a SOURCE; may be repeated")
 	place(flags, config.TopicSource, "config")
 }
 

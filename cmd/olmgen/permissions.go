@@ -73,7 +73,7 @@ The exit code is 3 if there are findings at or above --fail-on.
 	fileFlag(flags, &f.render.files)
 	flags.Var(enum(&f.format, permissions.Formats...), "format", joined(permissions.Formats))
 	flags.Var(enum(&f.report.failOn, findings.Levels...), "fail-on",
-		"the least that makes the exit code 3: "+joined(findings.Levels))
+		"lowest level that makes the exit code 3: "+joined(findings.Levels))
 	f.report.registerBaseline(flags)
 	offer(cmd, "format", words(permissions.Formats))
 	offer(cmd, "fail-on", words(findings.Levels))
