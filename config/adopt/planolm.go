@@ -102,8 +102,9 @@ func (p *planner) ownedAgain(operators []*adopt.Operator) (commands []string) {
 			}
 			if variables[csv] == "" {
 				variables[csv] = fmt.Sprintf("uid%d", len(variables)+1)
-				commands = append(commands, fmt.Sprintf("%s=$(kubectl get -n %s clusterserviceversion.operators.coreos.com "+
-					"%s -o 'jsonpath={.metadata.uid}')", variables[csv], Quote(o.Namespace), Quote(r.Name)))
+				commands = append(commands, fmt.Sprintf("%s=$(kubectl get -n %s "+
+					"clusterserviceversion.operators.coreos.com %s -o 'jsonpath={.metadata.uid}')", variables[csv],
+					Quote(o.Namespace), Quote(r.Name)))
 			}
 			reference["uid"] = "$" + variables[csv]
 		}
@@ -125,7 +126,8 @@ func (p *planner) stays(o *dump.Object) bool {
 
 // merging returns the command that sets one field.
 func merging(resource, parent, field string, value any) string {
-	return "kubectl patch " + resource + " --type=merge -p " + patch(map[string]any{parent: map[string]any{field: value}})
+	return "kubectl patch " + resource + " --type=merge -p " +
+		patch(map[string]any{parent: map[string]any{field: value}})
 }
 
 // patch returns a patch as an argument of kubectl.

@@ -83,20 +83,16 @@ func (a *adoption) write(name string, tree apply.Tree) error {
 	return nil
 }
 
-// keepCertificates returns the edit by which operators with webhooks keep the certificate that OLM made.
+// keepCertificates returns the edit by which operators that serve webhooks or APIs keep the certificate that OLM
+// made.
 func (a *adoption) keepCertificates(s *state.State) (func(string) string, error) {
-	for _, o := range s.Dump.Of("ValidatingWebhookConfiguration") {
-		hooks, _, _ := unstructured.NestedSlice(o.Value(), "webhooks")
-		for _, h := range hooks {
-			h, _ := h.(map[string]any)
-			bundle, _, _ := unstructured.NestedString(h, "clientConfig", "caBundle")
-			ca, err := base64.StdEncoding.DecodeString(bundle)
-			if err == nil {
-				err = os.WriteFile(filepath.Join(a.dir, "ca.pem"), ca, 0o644)
-			}
-			if err != nil {
-				return nil, err
-			}
+	for _, bundle := range bundles(s) {
+		ca, err := base64.StdEncoding.DecodeString(bundle)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(a.dir, "ca.pem"), ca, 0o644)
+		}
+		if err != nil {
+			return nil, err
 		}
 	}
 	manager := regexp.MustCompile(`(?m)^( +)provider: cert-manager$`)
