@@ -83,8 +83,8 @@ func (p *planner) marks(operators []*adopt.Operator) {
 	p.add(s)
 }
 
-// ownedAgain returns the commands that give the objects that stayed to the ClusterServiceVersions of the way back, which
-// have other UIDs. OLM does that only when it installs, and here it finds all installed.
+// ownedAgain returns the commands that give the objects that stayed to the ClusterServiceVersions of the way back,
+// which have other UIDs. OLM does that only when it installs, and here it finds all installed.
 func (p *planner) ownedAgain(operators []*adopt.Operator) (commands []string) {
 	variables := map[string]string{} // by namespace and name of a CSV
 	for _, o := range p.state.Dump.Objects {
@@ -223,6 +223,10 @@ func (p *planner) remove(operators []*adopt.Operator) {
 			"The way back applies before/ and before-subscriptions/ and tells OLM what is installed. OLM takes the " +
 				"objects for its own again, and restarts no pod. CSVs, Subscriptions and OperatorGroups have other " +
 				"UIDs then, so webhooks select no namespace for the seconds that OLM needs to label the namespaces."}}
+	if len(operators) < len(p.all()) {
+		s.Text = append(s.Text, "before/ and before-subscriptions/ have the operators too that OLM v1 runs now: take "+
+			"their files out first.")
+	}
 	for _, o := range operators {
 		for _, c := range p.state.Dump.Of("ClusterServiceVersion") {
 			if c.Name == o.CSV.Name && c.Labels["olm.copiedFrom"] == o.Group.Namespace {

@@ -111,8 +111,8 @@ func orphaned(first, second *state.State, v *state.Verification) (string, error)
 		len(left), strings.Join(slices.Sorted(maps.Keys(left)), ", ")), err
 }
 
-// rotate deletes the Secrets of the certificates, so that OLM makes new ones. The comparison must name each object whose
-// CA is another now, and nothing else.
+// rotate deletes the Secrets of the certificates, so that OLM makes new ones. The comparison must name each object
+// whose CA is another now, and nothing else.
 func (a *adoption) rotate(ctx context.Context) error {
 	before, _, err := a.dump(ctx)
 	if err != nil {

@@ -182,8 +182,8 @@ func (v *verifier) hidden(object *dump.Object, live, rendered map[string]any) (c
 // groupLabel begins the label that OLM gives the namespaces of a group.
 const groupLabel = "olm.operatorgroup.uid/"
 
-// groupSelectors keeps the namespace selectors of webhooks: the label in them has the UID of a group, which must be the one
-// of the cluster.
+// groupSelectors keeps the namespace selectors of webhooks: the label in them has the UID of a group, which must be the
+// one of the cluster.
 func groupSelectors(v any) any {
 	list, _ := v.([]any)
 	out := []any{}
