@@ -150,17 +150,26 @@ func (a *adoption) dump(ctx context.Context) (*state.State, []byte, error) {
 	return s, data, err
 }
 
+// sources returns the bundles by CSV.
+func (a *adoption) sources() (map[string]string, error) {
+	sources := map[string]string{}
+	for _, dir := range append([]string{a.Bundle}, a.With...) {
+		b, err := catalog.Read(filepath.Join(a.golden(), dir))
+		if err != nil {
+			return nil, err
+		}
+		sources[b.CsvName] = filepath.Join(a.golden(), dir)
+	}
+	return sources, nil
+}
+
 // render declares the operators in a form, and renders what is declared. edit changes what is declared, as a person
 // does; it may be nil.
 func (a *adoption) render(ctx context.Context, s *state.State, o adopt.Options,
 	edit func(string) string) (values []map[string]any, tree apply.Tree, err error) {
-	o.File, o.Directory, o.Sources = "olmgen.yaml", "operators", map[string]string{}
-	for _, dir := range append([]string{a.Bundle}, a.With...) {
-		b, err := catalog.Read(filepath.Join(a.golden(), dir))
-		if err != nil {
-			return nil, tree, err
-		}
-		o.Sources[b.CsvName] = filepath.Join(a.golden(), dir)
+	o.File, o.Directory = "olmgen.yaml", "operators"
+	if o.Sources, err = a.sources(); err != nil {
+		return nil, tree, err
 	}
 	file, err := adopt.Declare(s, o)
 	if err != nil {

@@ -180,7 +180,7 @@ func (a *adoption) lost(ctx context.Context, p *departure) error {
 // deletes reports whether the plan deletes an object.
 func (p *departure) deletes(o *dump.Object) bool {
 	name := " " + adopt.Quote(o.Name) + " --ignore-not-found"
-	return slices.ContainsFunc(p.Steps, func(s adopt.Step) bool {
+	return slices.ContainsFunc(p.steps, func(s adopt.Step) bool {
 		return slices.ContainsFunc(s.Run, func(line string) bool {
 			return strings.HasPrefix(line, "kubectl delete ") && strings.Contains(line, name) &&
 				strings.Contains(line, strings.ToLower(o.Kind)+".rbac.authorization.k8s.io ") &&
