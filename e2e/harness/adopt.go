@@ -37,7 +37,7 @@ var adoptCases = []string{"gates-multi", "group-with-selector", "group-with-stat
 // rotated are the cases whose certificates OLM makes anew.
 var rotated = []string{"gates-multi", "meters-own"}
 
-// shortest is the case that is for every day: it undoes no steps.
+// shortest is the case that is for every day: it undoes no steps, and asks a third of the questions.
 const shortest = "group-with-selector"
 
 // adopt installs cases with OLM, takes them over, and has them leave OLM and come back.
