@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/olmgen/olmgen/internal/fuzztest"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -229,6 +230,7 @@ func FuzzBundle(f *testing.F) {
 		f.Add([]byte(strings.Replace(goodCSV, pair[0], pair[1], 1)))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
+		fuzztest.Limit(t, len(data))
 		m := good().fs()
 		m[csvFile] = &fstest.MapFile{Data: data}
 		b, err := Read(m, ReadOptions{})

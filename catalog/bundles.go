@@ -8,7 +8,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/bundle/source"
@@ -25,7 +24,7 @@ func ReadBundles(ctx context.Context, dir string, o Options) (*Catalog, error) {
 		if err != nil || !e.IsDir() {
 			return err
 		}
-		legacy, err := filepath.Glob(filepath.Join(p, "*.package.yaml"))
+		legacy, err := fs.Glob(os.DirFS(p), "*.package.yaml")
 		switch {
 		case err != nil:
 			return err
@@ -122,7 +121,8 @@ func (c *Catalog) addBundle(b *bundle.Bundle, at Place, from *origin) {
 			ch = &Channel{Place: at, Name: name}
 			p.Channels = append(p.Channels, ch)
 		}
-		ch.Entries = append(ch.Entries, Entry{Place: at, Name: b.CSV.Name, Replaces: b.CSV.Spec.Replaces,
-			Skips: slices.Clone(b.CSV.Spec.Skips), SkipRange: b.CSV.Annotations[skipRangeAnnotation]})
+		e := EntryOf(b.CSV)
+		e.Place = at
+		ch.Entries = append(ch.Entries, e)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/internal/fuzztest"
 )
 
 const small = `---
@@ -265,6 +266,7 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte(`{"schema":"olm.channel","package":"a","name":"x","entries":[{"name":"a","replaces":"a","skips":["",null]}]}`))
 	f.Add([]byte("schema: olm.bundle\nproperties: [{type: olm.package, value: {packageName: 1}}]\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
+		fuzztest.Limit(t, len(data))
 		c, err := catalog.ReadFS(t.Context(), fstest.MapFS{"c.yaml": &fstest.MapFile{Data: data}}, catalog.Options{})
 		if err != nil {
 			return

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/distribution/reference"
+
+	"github.com/olmgen/olmgen/internal/fuzztest"
 )
 
 var references = []string{
@@ -49,5 +51,8 @@ func FuzzReference(f *testing.F) {
 	for _, image := range references {
 		f.Add(image)
 	}
-	f.Fuzz(sameReference)
+	f.Fuzz(func(t *testing.T, s string) {
+		fuzztest.Limit(t, len(s))
+		sameReference(t, s)
+	})
 }

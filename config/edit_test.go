@@ -3,6 +3,8 @@ package config
 import (
 	"strings"
 	"testing"
+
+	"github.com/olmgen/olmgen/internal/fuzztest"
 )
 
 // A value is changed where it stands, in its quotes. What cannot be changed so is refused.
@@ -48,6 +50,7 @@ func FuzzEdit(f *testing.F) {
 	f.Add([]byte("{\"apiVersion\": \"olmgen.dev/v1alpha1\", \"kind\": \"RenderConfig\", \"groups\":\r\n [{\"namespace\": \"a\", \"bundles\": [{\"source\": \"s\"}]}]}"), "a: 'b'")
 	f.Add([]byte("# c\r---\napiVersion: olmgen.dev/v1alpha1\nkind: RenderConfig\ngroups:\n- namespace: a\n  bundles: &b\n  - source: >-\n      s\n    version: 'a''b'\n"), "\"x\"")
 	f.Fuzz(func(t *testing.T, data []byte, value string) {
+		fuzztest.Limit(t, len(data)+len(value))
 		c, err := Read("f.yaml", data)
 		if err != nil {
 			return

@@ -16,22 +16,22 @@ const pageHead = `# RenderConfig
 
 <!-- Written by "make docs" from config/declared.go. -->
 
-A RenderConfig declares the operators of one cluster: which bundles, in which OperatorGroups, rendered how and laid out where.
-"olmgen init SOURCE..." writes one, "olmgen render -f olmgen.yaml" renders it, "olmgen render -f olmgen.yaml --check" tells whether the result is
-still what is committed, and "olmgen fn" takes it as the functionConfig of a [KRM function](engines/kustomize.md). It is read strictly: a field
-that is not known, that is given twice, or that means nothing with a bundle's [profile](profiles.md#options) is an error with its line.
+A RenderConfig declares the operators of one cluster: the bundles, their OperatorGroups, and how to render and lay them out.
+"olmgen init SOURCE..." writes one, "olmgen render -f olmgen.yaml" renders it, "olmgen render -f olmgen.yaml --check" compares the result with the
+committed files, and "olmgen fn" reads it as the functionConfig of a [KRM function](engines/kustomize.md). olmgen is strict: an unknown field, a
+field that occurs twice, and a field that a bundle's [profile](profiles.md#options) does not use are errors with their line.
 
-Paths are relative to the file that holds it. With this first line, editors complete and check it:
+Paths are relative to the file. With this first line, editors complete and check it:
 
 ` + "```yaml\n# yaml-language-server: $schema=" + SchemaURL + "\n```\n\n[examples/gitops](../examples/gitops) has this one, and what it renders to:\n\n"
 
 const pageTail = `
 ## Dependencies
 
-With ` + "`resolve: true`" + `, rendering adds the operators that others require: by a package, an API or a constraint of their bundle. They are what OLM's
-resolver ([catalogs](catalogs.md)) would install beside the operators of a group into an empty namespace, from the catalogs that are sources in the file
-(` + "`catalog:DIR`" + `). Each is rendered like the operator that requires it: with its profile and other settings, in its group. A note says what is added and
-why, and ` + "`olmgen.lock`" + ` records the version. So a new dependency, or a new version of one, is a change in the pull request that causes it.
+With ` + "`resolve: true`" + `, rendering adds the operators that others require: by a package, an API or a constraint of their bundle. They are the operators that OLM's
+resolver ([catalogs](catalogs.md)) would install with those of a group in an empty namespace, from the catalogs that are sources in the file
+(` + "`catalog:DIR`" + `). Each is rendered like the operator that requires it: with its profile and other settings, in its group. A note says which operators
+rendering adds and why, and ` + "`olmgen.lock`" + ` records the version. So a new dependency, or a new version of one, is a change in the pull request that causes it.
 
 ` + "```yaml" + `
 resolve: true
@@ -41,14 +41,14 @@ groups:
   - {source: "catalog:configs", package: memcached-operator, version: 0.2.1}
 ` + "```" + `
 
-The choice depends on the file and the catalogs only, not on what was rendered before. A catalog that gets a newer version of a dependency changes what is
-rendered. To decide yourself when that happens, list the operator with its version. An operator that a group lists is never added. A requirement that
-no catalog meets is an error.
+The choice depends on the file and the catalogs only, not on what was rendered before. A newer version of a dependency in the catalog changes the
+rendered objects. To decide yourself when that happens, list the operator with its version. Rendering does not add an operator that a group lists. A
+requirement that no catalog meets is an error.
 
 ## Two versions of one operator
 
-A canary is a second group with a newer version of an operator, for other namespaces. The cluster has one CRD of a name, and stable names have room for
-one ClusterRole with an API. So one of the groups leaves its own out with ` + "`clusterObjectsFrom`" + `:
+A canary is a second group with a newer version of an operator, for other namespaces. A cluster can have only one CRD of a name, and with stable names only
+one set of ClusterRoles for an API. So one of the groups leaves its own out with ` + "`clusterObjectsFrom`" + `:
 
 ` + "```yaml" + `
 groups:

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/olmgen/olmgen/internal/fuzztest"
 	"github.com/olmgen/olmgen/output"
 )
 
@@ -228,6 +229,7 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte("- a\n"))
 	f.Add([]byte("apiVersion: olmgen.dev/v1alpha1\nkind: RenderConfig\ngroups: [{selector: {matchLabels: {a: 1}}}]"))
 	f.Fuzz(func(t *testing.T, data []byte) {
+		fuzztest.Limit(t, len(data))
 		c, err := Read("olmgen.yaml", data)
 		if err == nil && len(c.Groups) == 0 {
 			t.Error("no error and no groups")

@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/olmgen/olmgen/internal/fuzztest"
 )
 
 // oneObject reads a text that holds one object.
@@ -167,6 +169,7 @@ func FuzzEdit(f *testing.F) {
 	}
 	f.Add([]byte("kind: A\nmetadata: # c\n\n  name: a"), "a\nb", strings.Repeat("k", 1100), "")
 	f.Fuzz(func(t *testing.T, data []byte, namespace, key, value string) {
+		fuzztest.Limit(t, len(data)+len(namespace)+len(key)+len(value))
 		docs, err := ReadFile("f.yaml", data, Limits{})
 		if err != nil || len(docs) > 3 || !utf8.ValidString(namespace+" "+key+" "+value) {
 			return

@@ -11,6 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v3"
 	sigsyaml "sigs.k8s.io/yaml"
+
+	"github.com/olmgen/olmgen/internal/fuzztest"
 )
 
 // One form for every object: what names it comes first, the rest is sorted.
@@ -154,6 +156,7 @@ func FuzzEncode(f *testing.F) {
 		f.Add(b)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
+		fuzztest.Limit(t, len(data))
 		var v any
 		if json.Unmarshal(data, &v) == nil {
 			m, ok := v.(map[string]any)

@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/olmgen/olmgen/internal/fuzztest"
 )
 
 // Of every document of the corpus that skim takes, it sees what the YAML library sees.
@@ -127,6 +129,7 @@ func FuzzSkim(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
+		fuzztest.Limit(t, len(s))
 		for _, head := range []string{"apiVersion: v1\nkind: CustomResourceDefinition\n", "kind: ClusterServiceVersion\n"} {
 			docs, err := ReadFile("manifest.yaml", []byte(head+s), Limits{})
 			if err == nil && len(docs) == 1 {

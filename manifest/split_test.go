@@ -9,6 +9,8 @@ import (
 	"testing/iotest"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/olmgen/olmgen/internal/fuzztest"
 )
 
 // parts returns the documents of a text, each behind the number of its first line.
@@ -80,6 +82,7 @@ func TestSplitThatFails(t *testing.T) {
 func FuzzSplit(f *testing.F) {
 	f.Add("%YAML 1.1\n---\na: 1\n...\n# b\n--- c\n")
 	f.Fuzz(func(t *testing.T, text string) {
+		fuzztest.Limit(t, len(text))
 		var want []string
 		for _, c := range split([]byte(text)) {
 			want = append(want, fmt.Sprintf("%d %s", c.Line, c.Data))

@@ -15,6 +15,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/olmgen/olmgen/internal/corpus/corpustest"
+	"github.com/olmgen/olmgen/internal/fuzztest"
 )
 
 // odd has what Kubernetes' types have seldom or never.
@@ -77,6 +78,7 @@ func FuzzInto(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
+		fuzztest.Limit(t, len(data))
 		docs, err := ReadFile("f", data, Limits{})
 		if err != nil {
 			return

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/olmgen/olmgen/internal/fuzztest"
 )
 
 const (
@@ -121,6 +123,7 @@ func FuzzReadLock(f *testing.F) {
 	f.Add([]byte("apiVersion: olmgen.dev/v1alpha1\nkind: Lock\nfiles: &a {b: " + one + "}\nsources: [{bundle: \"\\u2028\\U0001f600\"}]\n"))
 	f.Add([]byte("apiVersion: olmgen.dev/v1alpha1\nkind: Lock\nfiles:\n  !!binary aGk=: " + one + "\n  1: " + one + "\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
+		fuzztest.Limit(t, len(data))
 		l, err := readLock(data)
 		if err != nil {
 			return
@@ -145,6 +148,7 @@ func FuzzFiles(f *testing.F) {
 		f.Add(p, "A.yaml")
 	}
 	f.Fuzz(func(t *testing.T, a, b string) {
+		fuzztest.Limit(t, len(a)+len(b))
 		files := Files{{Path: a}, {Path: b}}
 		if files.check() != nil {
 			return

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/olmgen/olmgen/internal/fuzztest"
 )
 
 func TestStream(t *testing.T) {
@@ -52,6 +54,7 @@ func FuzzStream(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, middle string) {
+		fuzztest.Limit(t, len(middle))
 		var v any
 		if yaml.Unmarshal([]byte(middle), &v) != nil || strings.ContainsAny(middle, "\x00%") {
 			return

@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
+
+	"github.com/olmgen/olmgen/internal/fuzztest"
 )
 
 // everyPlace is a template with bare actions in every place where one may stand.
@@ -119,6 +121,7 @@ func FuzzEveryPlace(f *testing.F) {
 	}
 	s := load(f, fstest.MapFS{"namespace.yaml": {Data: []byte(everyPlace)}})
 	f.Fuzz(func(t *testing.T, a, b string) {
+		fuzztest.Limit(t, len(a)+len(b))
 		if !utf8.ValidString(a) || !utf8.ValidString(b) || len(a)+len(b) > 1<<14 {
 			t.Skip("what a bundle's JSON holds is UTF-8")
 		}
@@ -137,6 +140,7 @@ func FuzzLoad(f *testing.F) {
 	}
 	f.Add(everyPlace)
 	f.Fuzz(func(t *testing.T, text string) {
+		fuzztest.Limit(t, len(text))
 		s, err := Load(fstest.MapFS{"namespace.yaml": {Data: []byte(text)}})
 		if err != nil || strings.Contains(text, "range") || strings.Contains(text, "repeat") || len(text) > 1<<12 {
 			return // a template may take its time

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
+	"github.com/olmgen/olmgen/internal/fuzztest"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -110,6 +111,7 @@ func FuzzTemplates(f *testing.F) {
 	}
 	s := load(f, nil)
 	f.Fuzz(func(t *testing.T, a, b string) {
+		fuzztest.Limit(t, len(a)+len(b))
 		if !utf8.ValidString(a) || !utf8.ValidString(b) || len(a)+len(b) > 1<<14 {
 			t.Skip("what a bundle's JSON holds is UTF-8")
 		}
@@ -237,8 +239,8 @@ func TestOverlayOutputIsRefused(t *testing.T) {
 		{"no apiVersion", "kind: Role\nmetadata: {name: x}\n", "role.yaml: the template must yield an object with apiVersion, kind and metadata.name"},
 		{"no kind", "apiVersion: v1\nmetadata: {name: x}\n", "role.yaml: the template must yield an object with apiVersion, kind and metadata.name"},
 		{"a list", "- a\n", "role.yaml:1: a Kubernetes object must be a mapping"},
-		{"no YAML", good + "rules: [\n", "what the template yields is no YAML: role.yaml:"},
-		{"a tab", "apiVersion: v1\nkind: Role\nmetadata:\n\tname: x\n", "what the template yields is no YAML: role.yaml:4"},
+		{"no YAML", good + "rules: [\n", "what the template yields is not YAML: role.yaml:"},
+		{"a tab", "apiVersion: v1\nkind: Role\nmetadata:\n\tname: x\n", "what the template yields is not YAML: role.yaml:4"},
 		{"a key twice", good + "rules: []\nrules: []\n", "role.yaml:6: rules: the key occurs twice in what the template yields"},
 		{"a key twice deep inside", good + "  labels: {a: b, a: c}\n", "the key occurs twice in what the template yields"},
 		{"a name that is a number", "apiVersion: v1\nkind: Role\nmetadata: {name: 1}\n", `role.yaml:3: metadata.name: must be text`},

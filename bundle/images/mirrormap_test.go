@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/olmgen/olmgen/internal/fuzztest"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -163,6 +164,7 @@ func FuzzMirrorMap(f *testing.F) {
 	f.Add([]byte("apiVersion: v1\nkind: List\nitems:\n- {apiVersion: config.openshift.io/v1, kind: ImageTagMirrorSet, spec: {imageTagMirrors: [{source: a.io, mirrors: [b.io]}]}}\n"), "oci://a.io/x")
 	f.Add([]byte("apiVersion: operator.openshift.io/v1alpha1\nkind: ImageContentSourcePolicy\nspec: {repositoryDigestMirrors: []}\n"), "")
 	f.Fuzz(func(t *testing.T, data []byte, ref string) {
+		fuzztest.Limit(t, len(data)+len(ref))
 		m, err := ReadMap("m.yaml", data)
 		if err != nil {
 			var e *manifest.Error

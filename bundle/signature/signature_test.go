@@ -16,6 +16,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/olmgen/olmgen/internal/fuzztest"
 )
 
 const (
@@ -198,6 +200,7 @@ func FuzzVerify(f *testing.F) {
 	f.Add(bundleOf(f, key, crypto.SHA256, "text/plain", "x"), "", pemOf(f, key))
 	f.Add(simpleOf(simpleType, digest), base64.StdEncoding.EncodeToString([]byte("x")), []byte("x"))
 	f.Fuzz(func(t *testing.T, data []byte, sig string, file []byte) {
+		fuzztest.Limit(t, len(data)+len(sig)+len(file))
 		if keys.Bundle(data, digest) == nil || keys.Simple(data, sig, digest) == nil {
 			t.Error("nobody signed this")
 		}

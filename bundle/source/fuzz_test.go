@@ -12,6 +12,8 @@ import (
 	"testing/fstest"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
+
+	"github.com/olmgen/olmgen/internal/fuzztest"
 )
 
 // checkTree is what must hold of whatever an archive was accepted as: a proper file system, within the limits.
@@ -54,6 +56,7 @@ func FuzzTar(f *testing.F) {
 	f.Add(gzipOf(f, good))
 	f.Add(zstdOf(f, good))
 	f.Fuzz(func(t *testing.T, data []byte) {
+		fuzztest.Limit(t, len(data))
 		if m, err := readTar(context.Background(), "fuzz.tar", bytes.NewReader(data), small); err == nil {
 			checkTree(t, m.withoutWrapper())
 		}
@@ -76,6 +79,7 @@ func FuzzZip(f *testing.F) {
 	f.Add(zipOf(f, append(goodBundle, symlink("metadata/link", "../manifests/csv.yaml"))...))
 	f.Add(lyingZip(f, 10_000))
 	f.Fuzz(func(t *testing.T, data []byte) {
+		fuzztest.Limit(t, len(data))
 		if m, err := readZip(context.Background(), "fuzz.zip", bytes.NewReader(data), int64(len(data)), small); err == nil {
 			checkTree(t, m.withoutWrapper())
 		}
@@ -90,6 +94,7 @@ func FuzzCatalog(f *testing.F) {
 		`{"schema": "olm.bundle", "package": "x", "name": "x.v1", "properties": [{"type": "olm.bundle.object", "value": {"data": "e30="}}]}`))
 	f.Add([]byte("a: &a [x]\nb: *a\n---\n%YAML 1.1\n---\n..."))
 	f.Fuzz(func(t *testing.T, data []byte) {
+		fuzztest.Limit(t, len(data))
 		for _, version := range []string{"", "0.9.2"} {
 			s, err := Open(context.Background(), "catalog:-", Options{Stdin: bytes.NewReader(data), Offline: true, Version: version,
 				Limits: Limits{MaxFileBytes: 10_000, MaxTotalBytes: 100_000}})
@@ -114,6 +119,7 @@ func FuzzDockerArchive(f *testing.F) {
 	f.Add(tarOf(f, one, file("config.json", "{}"), symlink("1/layer.tar", "layer.tar")))
 	name := filepath.Join(f.TempDir(), "image.tar")
 	f.Fuzz(func(t *testing.T, data []byte) {
+		fuzztest.Limit(t, len(data))
 		must(t, os.WriteFile(name, data, 0o644))
 		if s, err := Open(context.Background(), "docker-archive:"+name, Options{Limits: small, Offline: true}); err == nil {
 			checkTree(t, s.FS.(memFS))
@@ -129,6 +135,7 @@ func FuzzPackageManifest(f *testing.F) {
 	dir := f.TempDir()
 	must(f, os.Mkdir(filepath.Join(dir, "1.0.0"), 0o755))
 	f.Fuzz(func(t *testing.T, pkg, csv []byte) {
+		fuzztest.Limit(t, len(pkg)+len(csv))
 		must(t, os.WriteFile(filepath.Join(dir, "etcd.package.yaml"), pkg, 0o644))
 		must(t, os.WriteFile(filepath.Join(dir, "1.0.0", "etcd.clusterserviceversion.yaml"), csv, 0o644))
 		s, err := Open(context.Background(), "packagemanifest:"+dir, Options{Offline: true})

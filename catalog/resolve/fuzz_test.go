@@ -6,6 +6,7 @@ import (
 	"testing/fstest"
 
 	"github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/internal/fuzztest"
 )
 
 // FuzzConstraint reads any text as a property of each type and asks the requirement about itself.
@@ -16,6 +17,7 @@ func FuzzConstraint(f *testing.F) {
 	f.Add(`{"any":{"constraints":[{"package":{"packageName":"a","versionRange":"!1.0.0"}}]}}`)
 	c := newConverter()
 	f.Fuzz(func(t *testing.T, text string) {
+		fuzztest.Limit(t, len(text))
 		for _, kind := range []string{catalog.TypeConstraint, catalog.TypeGVKRequired, catalog.TypePackageRequired, catalog.TypeLabelRequired,
 			catalog.TypePackage} {
 			p := catalog.Property{Type: kind, Value: json.RawMessage(text)}
@@ -40,6 +42,7 @@ func FuzzRun(f *testing.F) {
   {type: olm.gvk.required, value: {group: g, version: v, kind: k}}, {type: olm.gvk, value: {group: g, version: v, kind: k}}]}
 `))
 	f.Fuzz(func(t *testing.T, data []byte) {
+		fuzztest.Limit(t, len(data))
 		c, err := catalog.ReadFS(t.Context(), fstest.MapFS{"c.yaml": &fstest.MapFile{Data: data}}, catalog.Options{})
 		if err != nil || len(data) > 10_000 {
 			return

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/blang/semver/v4"
+	"github.com/google/cel-go/cel"
 	"github.com/operator-framework/api/pkg/constraints"
 
 	"github.com/olmgen/olmgen/catalog"
@@ -44,17 +45,19 @@ func (c *converter) requirements(f *facts) ([]requirement, error) {
 
 // converter makes requirements of properties.
 type converter struct {
-	env   *constraints.CelEnvironment
+	env   *cel.Env
 	rules map[string]celRule // compiled ones, by their text
+	spent uint64             // what evaluating rules has cost
+	fault error              // the rules cost too much
 }
 
 type celRule struct {
-	program constraints.CelProgram
+	program cel.Program
 	err     error
 }
 
 func newConverter() *converter {
-	return &converter{env: constraints.NewCelEnvironment(), rules: map[string]celRule{}}
+	return &converter{rules: map[string]celRule{}}
 }
 
 // convert returns nil for a property that requires nothing.
@@ -204,11 +207,11 @@ func (e *entry) inRange(r semver.Range) bool {
 	return e.version != nil && r(*e.version)
 }
 
-// cel compiles a rule. A rule that fails at run time is false.
+// cel returns the requirement of a rule.
 func (c *converter) cel(rule, message string) (*requirement, error) {
 	known, ok := c.rules[rule]
 	if !ok {
-		known.program, known.err = c.env.Validate(rule)
+		known.program, known.err = c.compile(rule)
 		c.rules[rule] = known
 	}
 	if known.err != nil {
@@ -216,9 +219,6 @@ func (c *converter) cel(rule, message string) (*requirement, error) {
 	}
 	return &requirement{
 		text: fmt.Sprintf("with constraint: %q and message: %q", rule, message),
-		test: func(e *entry) bool {
-			ok, err := known.program.Evaluate(map[string]any{"properties": e.celProperties()})
-			return err == nil && ok
-		},
+		test: func(e *entry) bool { return c.holds(rule, known.program, e) },
 	}, nil
 }

@@ -84,6 +84,9 @@ func Run(ctx context.Context, s *State, o Options) (*Result, error) {
 		r.Alternatives = walker.walks
 	}
 	w.explainResult(r)
+	if w.converter.fault != nil {
+		return nil, w.converter.fault
+	}
 	return r, nil
 }
 

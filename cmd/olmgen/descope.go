@@ -87,7 +87,7 @@ func (f *renderFlags) sayScope(w io.Writer, csv *v1alpha1.ClusterServiceVersion,
 		fmt.Fprintln(w, "olmgen: "+advice.State)
 	}
 	if scope == bundle.Scoped && known == nil {
-		fmt.Fprintln(w, "hint: --tree DIR reads them from manifests")
+		fmt.Fprintln(w, "hint: --tree DIR reads its installations from manifests")
 	}
 	given := func(o manifest.Option) bool {
 		_, ok := f.options.Text(o)

@@ -159,7 +159,7 @@ func (f *imagesFlags) list(cmd *cobra.Command, ref string, o source.Options, r b
 	for i := range list {
 		list[i].Source = opened.SourceName()
 		if list[i].Normalized == "" {
-			fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: warning: %s:%d: %s: %q is no image reference\n", list[i].File,
+			fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: warning: %s:%d: %s: %q is not an image reference\n", list[i].File,
 				list[i].Line, list[i].Field, list[i].Image)
 		}
 	}

@@ -113,7 +113,7 @@ func (f *installerFlags) run(cmd *cobra.Command, refs []string) error {
 		return err
 	}
 	if problems := validation.IsDNS1123Subdomain(s.Namespace + "." + s.Name); len(problems) > 0 {
-		return &usageError{fmt.Sprintf("--name: %q is no valid name: %s", s.Name, problems[0]), ""}
+		return &usageError{fmt.Sprintf("--name: %q is not a valid name: %s", s.Name, problems[0]), ""}
 	}
 	p, err := installer.Derive(a.objects, f.options)
 	if err != nil {
@@ -223,11 +223,11 @@ func (f *installerFlags) read(cmd *cobra.Command, s *installer.Subject) (*applie
 // say prints on what escalate and bind are granted without being asked for, and warns of what had to be guessed.
 func (f *installerFlags) say(w io.Writer, p *installer.Permissions) error {
 	if len(p.Escalate) > 0 {
-		fmt.Fprintf(w, "olmgen: grants escalate, because they aggregate others, on ClusterRole %s\n",
+		fmt.Fprintf(w, "olmgen: grants escalate on roles that aggregate others: ClusterRole %s\n",
 			strings.Join(p.Escalate, ", "))
 	}
 	if len(p.Bind) > 0 {
-		fmt.Fprintf(w, "olmgen: grants bind, because they are not among the objects, on %s\n",
+		fmt.Fprintf(w, "olmgen: grants bind on roles whose rules are not among the objects: %s\n",
 			strings.Join(p.Bind, ", "))
 	}
 	for _, e := range p.Warnings {

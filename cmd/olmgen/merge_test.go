@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/olmgen/olmgen/catalog/shard"
 	"github.com/olmgen/olmgen/report/audit"
 )
 
@@ -71,7 +72,7 @@ func TestShards(t *testing.T) {
 	catalog, dir := catalogOfMany(t), t.TempDir()
 	part := func(kind string, i int) string { return filepath.Join(dir, fmt.Sprintf("%s-%d.json", kind, i)) }
 	command := func(kind string, i int) *exec.Cmd {
-		return exec.Command("olmgen", "catalog", kind, catalog, "--shard", audit.Shard{Index: i, Count: shards}.String(), "-o", part(kind, i))
+		return exec.Command("olmgen", "catalog", kind, catalog, "--shard", shard.Shard{Index: i, Count: shards}.String(), "-o", part(kind, i))
 	}
 	for n, kind := range []string{"audit", "site"} {
 		var all []string

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io/fs"
 	"math"
 	"os"
 	"path"
@@ -201,14 +202,15 @@ func isTree(ref string) bool {
 		}
 		return false
 	}
-	for _, pattern := range []string{"", "*"} {
-		if found, _ := filepath.Glob(filepath.Join(ref, pattern, output.LockName)); len(found) > 0 {
+	dir := os.DirFS(ref)
+	for _, pattern := range []string{output.LockName, "*/" + output.LockName} {
+		if found, _ := fs.Glob(dir, pattern); len(found) > 0 {
 			return true
 		}
 	}
 	for _, pattern := range []string{"manifests", "metadata/annotations.yaml", "*/metadata/annotations.yaml",
 		"*.package.yaml", "*clusterserviceversion.yaml"} {
-		found, err := filepath.Glob(filepath.Join(ref, filepath.FromSlash(pattern)))
+		found, err := fs.Glob(dir, pattern)
 		if err == nil && len(found) > 0 {
 			return false
 		}

@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/olmgen/olmgen/internal/fuzztest"
 )
 
 // inExample makes examples/memcached-operator the working directory.
@@ -249,6 +251,7 @@ func FuzzRun(f *testing.F) {
 	f.Add(resourceList("\n- a: >-\n    x\n\n\n    \ty\n      z\n    w\n", " {}\n"))
 	f.Add("{\"apiVersion\": \"config.kubernetes.io/v1\", \"kind\": \"ResourceList\", \"items\": [{\"a\": 1e3}], \"functionConfig\": {}}")
 	f.Fuzz(func(t *testing.T, in string) {
+		fuzztest.Limit(t, len(in))
 		if strings.Contains(in, "source") { // no bundles are looked for
 			return
 		}

@@ -159,7 +159,7 @@ func (w *writer) tree(hash plumbing.Hash, dir string, depth int) error {
 	}
 	for _, e := range list {
 		if !fs.ValidPath(e.name) || strings.Contains(e.name, "/") || !filepath.IsLocal(e.name) || e.name == "." {
-			return fmt.Errorf("%q is no name of a file", e.name)
+			return fmt.Errorf("%q is not a file name", e.name)
 		}
 		name := filepath.Join(dir, e.name)
 		if e.mode == filemode.Dir {

@@ -13,6 +13,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/format/packfile"
 	"github.com/go-git/go-git/v5/plumbing/object"
 	"github.com/go-git/go-git/v5/storage/filesystem"
+
+	"github.com/olmgen/olmgen/internal/fuzztest"
 )
 
 var who = &object.Signature{Name: "a", Email: "a@example.com", When: time.Unix(1, 0)}
@@ -331,6 +333,7 @@ func TestTooManyFiles(t *testing.T) {
 func FuzzTree(f *testing.F) {
 	f.Add([]byte("100644 a\x0001234567890123456789"), []byte("tree 4b825dc642cb6eb9a060e54bf8d69288fbee4904\n\n"))
 	f.Fuzz(func(t *testing.T, tree, commit []byte) {
+		fuzztest.Limit(t, len(tree)+len(commit))
 		list, ok := parseTree(tree)
 		if n := 0; ok {
 			for _, e := range list {

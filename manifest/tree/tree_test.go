@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"github.com/olmgen/olmgen/internal/fuzztest"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/manifest/tree"
 )
@@ -283,6 +284,7 @@ func FuzzRead(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
+		fuzztest.Limit(t, len(data))
 		dir := t.TempDir()
 		if err := os.WriteFile(filepath.Join(dir, "a.yaml"), data, 0o644); err != nil {
 			t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/fuzztest"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -24,6 +25,7 @@ func FuzzText(f *testing.F) {
 	f.Add("0 \n", "0 \n")
 	f.Add("a\n0 ", "x\n\t\n")
 	f.Fuzz(func(t *testing.T, a, b string) {
+		fuzztest.Limit(t, len(a)+len(b))
 		if !utf8.ValidString(a) || !utf8.ValidString(b) {
 			t.Skip("what is read from YAML is UTF-8")
 		}

@@ -22,7 +22,7 @@ func newJSONPatch(d *manifest.Document, v any, matches func(generate.Object) (bo
 	}
 	patch, err := jsonpatch.DecodePatch(text)
 	if err != nil {
-		return change{}, d.Errorf("", "is no JSON patch: %v", err)
+		return change{}, d.Errorf("", "is not a JSON patch: %v", err)
 	}
 	return change{matches, func(o generate.Object) (*manifest.Object, error) {
 		x, err := o.Manifest()

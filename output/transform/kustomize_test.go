@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/kustomize/api/filters/patchstrategicmerge"
 	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
 
+	"github.com/olmgen/olmgen/internal/fuzztest"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -230,6 +231,7 @@ func FuzzPatch(f *testing.F) {
 		f.Add(patch, "apiVersion: v1\nkind: X\nmetadata: {name: manager, namespace: operators}\nspec: [1]\n")
 	}
 	f.Fuzz(func(t *testing.T, patch, object string) {
+		fuzztest.Limit(t, len(patch)+len(object))
 		m, err := manifest.ReadOne("object", []byte(object))
 		if err != nil {
 			return

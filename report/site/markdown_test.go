@@ -14,6 +14,7 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/olmgen/olmgen/internal/corpus/corpustest"
+	"github.com/olmgen/olmgen/internal/fuzztest"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -31,7 +32,10 @@ func FuzzDescription(f *testing.F) {
 	for _, s := range hostileText {
 		f.Add(s)
 	}
-	f.Fuzz(func(t *testing.T, s string) { sanitized(t, s) })
+	f.Fuzz(func(t *testing.T, s string) {
+		fuzztest.Limit(t, len(s))
+		sanitized(t, s)
+	})
 }
 
 func sanitized(t *testing.T, s string) {

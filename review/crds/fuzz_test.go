@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/olmgen/olmgen/internal/fuzztest"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/review/crds"
 	"github.com/olmgen/olmgen/review/crds/objects"
@@ -29,6 +30,7 @@ func FuzzCompare(f *testing.F) {
 	f.Add(strings.Replace(crds.CRDText("{type: object}", "v1 served storage"), "/v1\n", "/v1beta1\n", 1),
 		crds.CRDText("{not: {anyOf: [{}]}, x-kubernetes-validations: [{rule: self == }]}", "v1 served", "v2 served"), object)
 	f.Fuzz(func(t *testing.T, old, now, existing string) {
+		fuzztest.Limit(t, len(old)+len(now)+len(existing))
 		var sides [3][]*manifest.Object
 		for i, text := range []string{old, now, existing} {
 			docs, err := manifest.ReadFile("f.yaml", []byte(text), manifest.DefaultLimits)

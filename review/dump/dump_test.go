@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
+	"github.com/olmgen/olmgen/internal/fuzztest"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/review/dump"
 )
@@ -335,6 +336,7 @@ func FuzzRead(f *testing.F) {
 	f.Add("kind: Namespace\napiVersion: v1\nmetadata:\n  name: a\n---\n{}\n...\n- a\nitems: []\n")
 	f.Add("items:\n  - a\n - b\nitems:\nkind: List")
 	f.Fuzz(func(t *testing.T, text string) {
+		fuzztest.Limit(t, len(text))
 		d, err := dump.Read(t.Context(), []string{"-"}, strings.NewReader(text))
 		if err != nil {
 			var e *manifest.Error

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/olmgen/olmgen/golden"
+	"github.com/olmgen/olmgen/internal/fuzztest"
 	"github.com/olmgen/olmgen/review/findings"
 )
 
@@ -185,6 +186,7 @@ func TestBaselineRefused(t *testing.T) {
 func FuzzBaseline(f *testing.F) {
 	f.Add(findings.NewBaseline(list()).Encode())
 	f.Fuzz(func(t *testing.T, data []byte) {
+		fuzztest.Limit(t, len(data))
 		b, err := findings.ParseBaseline(data)
 		if err != nil {
 			return

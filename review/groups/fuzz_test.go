@@ -9,6 +9,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/internal/fuzztest"
 	"github.com/olmgen/olmgen/manifest/tree"
 	"github.com/olmgen/olmgen/review/findings"
 	"github.com/olmgen/olmgen/review/groups"
@@ -25,6 +26,7 @@ func FuzzCheck(f *testing.F) {
 		f.Add(archive.Files[0].Data)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
+		fuzztest.Limit(t, len(data))
 		name := filepath.Join(t.TempDir(), "a.yaml")
 		if err := os.WriteFile(name, data, 0o644); err != nil {
 			t.Fatal(err)

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/olmgen/olmgen/golden"
+	"github.com/olmgen/olmgen/internal/fuzztest"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/review/history"
 	"github.com/olmgen/olmgen/review/internal/schematest"
@@ -175,7 +176,10 @@ func FuzzHistory(f *testing.F) {
 	for _, s := range hostile[:len(hostile)-1] {
 		f.Add(s)
 	}
-	f.Fuzz(check)
+	f.Fuzz(func(t *testing.T, s string) {
+		fuzztest.Limit(t, len(s))
+		check(t, s)
+	})
 }
 
 func TestHostile(t *testing.T) {

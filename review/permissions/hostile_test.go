@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/olmgen/olmgen/internal/fuzztest"
 	"github.com/olmgen/olmgen/review/internal/reviewtest"
 	"github.com/olmgen/olmgen/review/permissions"
 )
@@ -75,6 +76,7 @@ func FuzzReport(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
+		fuzztest.Limit(t, len(s))
 		r := hostileReport(t, s)
 		if r == nil {
 			return

@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"github.com/olmgen/olmgen/internal/corpus/corpustest"
+	"github.com/olmgen/olmgen/internal/fuzztest"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/manifest/tree"
 	"github.com/olmgen/olmgen/review/findings"
@@ -102,6 +103,7 @@ func FuzzParse(f *testing.F) {
 		in.Tree.Objects = append(in.Tree.Objects, o)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
+		fuzztest.Limit(t, len(data))
 		p, err := policy.Parse("p.yaml", data)
 		if err != nil {
 			var fault *manifest.Error

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/olmgen/olmgen/internal/fuzztest"
 	"github.com/olmgen/olmgen/review/internal/reviewtest"
 	"github.com/olmgen/olmgen/review/permissions"
 	"github.com/olmgen/olmgen/review/upgrade"
@@ -105,6 +106,7 @@ func FuzzReport(f *testing.F) {
 		f.Add(s, reviewtest.Texts[i/2])
 	}
 	f.Fuzz(func(t *testing.T, s, other string) {
+		fuzztest.Limit(t, len(s)+len(other))
 		if r := hostileReport(t, s, other); r != nil {
 			checkFormats(t, r)
 		}

@@ -1,0 +1,17 @@
+//go:build unix
+
+package fuzztest
+
+import (
+	"syscall"
+	"time"
+)
+
+// cpuTime returns the CPU time of this process.
+func cpuTime() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
