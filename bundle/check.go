@@ -238,7 +238,8 @@ func (r *reader) checkPermissionList(list string, permissions []v1alpha1.Strateg
 			return o.Errorf(field+".serviceAccountName", "empty: OLM can't make an account without a name")
 		}
 		if problems := validation.IsDNS1123Subdomain(p.ServiceAccountName); len(problems) > 0 {
-			return o.Errorf(field+".serviceAccountName", "%q is not a valid name: %s", p.ServiceAccountName, problems[0])
+			return o.Errorf(field+".serviceAccountName", "%q is not a valid name: %s", p.ServiceAccountName,
+				problems[0])
 		}
 		for j, rule := range p.Rules {
 			if msg := ruleProblem(rule, cluster); msg != "" {

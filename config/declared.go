@@ -60,7 +60,8 @@ var declared = []Option{
 		Text: "the images that all bundles take from a mirror"},
 	{Name: "mirrorMap", Flag: "mirror-map", Value: "FILE", Topic: TopicObjects,
 		Profiles: with(operators, generate.ProfileOLMv1),
-		Text:     "a file that maps images to mirrors: a list mirrors with source and mirror, or an ImageDigestMirrorSet"},
+		Text: "a file that maps images to mirrors: a list mirrors with source and mirror, or an " +
+			"ImageDigestMirrorSet"},
 	{Name: "kubeVersion", Flag: "kube-version",
 		Brief: "the Kubernetes version of the cluster", Value: "VERSION", NotEmpty: true, Topic: TopicObjects,
 		ID: OptionKubeVersion,

@@ -65,7 +65,8 @@ type partBundle struct {
 // Part opens the bundles of a shard. The key of an operator is its package, or its source if it names no package. The
 // operators that Resolve adds count as well.
 func (c *Config) Part(ctx context.Context, o Options, in shard.Shard) (*Part, error) {
-	part := &Part{APIVersion: APIVersion, Kind: PartKind, Shard: in.String(), Config: c.digest(), Bundles: []partBundle{}}
+	part := &Part{APIVersion: APIVersion, Kind: PartKind, Shard: in.String(), Config: c.digest(),
+		Bundles: []partBundle{}}
 	var err error
 	if part.Options, err = openedWith(o.Source); err != nil {
 		return nil, err

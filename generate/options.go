@@ -244,7 +244,8 @@ func (o Options) checkNames() error {
 		return err
 	}
 	if problems := validation.IsDNS1123Subdomain(o.ServiceAccount); o.ServiceAccount != "" && len(problems) > 0 {
-		return refuseOption(OptionServiceAccount, "", "service account name %q is not a valid name: %s", o.ServiceAccount,
+		return refuseOption(OptionServiceAccount, "", "service account name %q is not a valid name: %s",
+			o.ServiceAccount,
 			problems[0])
 	}
 	for _, choice := range []struct {

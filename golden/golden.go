@@ -135,8 +135,8 @@ func CheckPart(tb testing.TB, name, begin, end, got string, update bool) (before
 	return before
 }
 
-// CheckArchived is CheckFile for a file of a txtar archive, which a reads from name. A file that the archive does not have
-// is an error, or is added.
+// CheckArchived is CheckFile for a file of a txtar archive, which a reads from name. A file that the archive does not
+// have is an error, or is added.
 func CheckArchived(tb testing.TB, name string, a *txtar.Archive, file string, got []byte, update bool) {
 	tb.Helper()
 	i := slices.IndexFunc(a.Files, func(f txtar.File) bool { return f.Name == file })

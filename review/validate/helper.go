@@ -6,8 +6,8 @@ import (
 	"github.com/olmgen/olmgen/review/helper"
 )
 
-// HelperArg is the only argument of the program that a Helper runs. It changes with the types Subject and Problem, so that
-// programs of different versions cannot misread each other.
+// HelperArg is the only argument of the program that a Helper runs. It changes with the types Subject and Problem, so
+// that programs of different versions cannot misread each other.
 const HelperArg = "subject-v1"
 
 // Helper is a Checker that runs a program, with a Subject on stdin and a list of Problems on stdout, both as JSON.
