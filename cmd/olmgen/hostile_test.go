@@ -46,7 +46,7 @@ const configMapOf = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n"
 
 // The limits of documents: depth, number of values, number of documents, and how aliases multiply.
 var hostileYAML = []hostile{
-	{"flow list", filled(configMapOf+"data: [", "a,", "]\n"), "", ""},
+	{"flow list", filled(configMapOf+"data: [", "ab,", "]\n"), "", ""},
 	{"flow mapping", filled(configMapOf+"data: {", "k#: v,", "}\n"), "", ""},
 	{"keys", filled(configMapOf+"data:\n", "  k#: v\n", ""), "", ""},
 	{"one key", filled(configMapOf+"data:\n", "  k: v\n", ""), "", ""},

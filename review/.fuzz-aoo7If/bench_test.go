@@ -1,0 +1,1 @@
+/work/wt/fuzz/review/crds/bench_test.go

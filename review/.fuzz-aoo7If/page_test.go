@@ -1,0 +1,1 @@
+/work/wt/fuzz/review/crds/page_test.go

@@ -1,0 +1,1 @@
+/work/wt/fuzz/review/crds/read.go
