@@ -11,7 +11,7 @@ OFFLINE := OLMGEN_CORPUS= OLMGEN_ORACLE=
 # go test runs a part of go vet by default; "make lint" runs all of it, once.
 TEST := $(GO) test -vet=off
 
-.PHONY: help build test test-race test-corpus test-helm test-authorizer test-browser test-ci lint bench bench-all bench-compare golden corpus conformance docs docs-check fuzz fuzz-smoke fuzz-report faults \
+.PHONY: help build test test-race test-corpus test-helm test-authorizer test-browser test-ci lint bench bench-compare golden corpus conformance docs docs-check fuzz fuzz-smoke fuzz-report faults \
 	harness live e2e e2e-test release-files release-notes release-check apidiff site
 
 help: ## List the targets
@@ -67,9 +67,6 @@ bench: ## Render the bundles of $$OLMGEN_CORPUS (bundles and MB per second, CPU,
 	$(GO) test ./generate -run '^$$' -bench 'Corpus$$' -benchtime 1x -timeout 30m
 	$(GO) test ./catalog -run '^$$' -bench LargeCatalog -benchtime 1x -timeout 30m
 
-bench-all: ## Run all Go benchmarks
-	$(GO) test -run '^$$' -bench . -benchmem ./...
-
 bench-compare: $(BIN)/benchstat-$(PERF_VERSION) ## Compare "make bench" with that of REV, a Git revision, in BENCH_COUNT runs each
 	BENCHSTAT=$< .ci/bench-compare '$(REV)' $(BENCH_COUNT)
 
@@ -92,7 +89,7 @@ conformance: ## Compare with what OLM made in real clusters ($$OLMGEN_CORPUS, $$
 	@test -n "$$OLMGEN_CORPUS" -a -n "$$OLMGEN_ORACLE" || { echo "set OLMGEN_CORPUS and OLMGEN_ORACLE"; exit 1; }
 	$(GO) test ./golden ./generate/olmv1 -run TestConformance -count=1 -v | grep -v '^=== '
 
-GENERATED := ./cmd/olmgen ./config ./review/crds ./review/history ./review/permissions ./review/policy ./review/upgrade ./templates -run '^(TestReference|TestSchema|TestSchemaPage|TestPage|TestKubeTypes)$$'
+GENERATED := ./cmd/olmgen ./config ./review/adopt ./review/crds ./review/history ./review/permissions ./review/policy ./review/upgrade ./templates -run '^(TestReference|TestSchema|TestSchemaPage|TestPage|TestKubeTypes)$$'
 docs: ## Write what is generated: docs/reference, the rules in docs/lint.md and docs/crds.md, the views in docs/templates.md, config/schema.json, docs/renderconfig.md
 	$(GO) test $(GENERATED) -update
 

@@ -130,7 +130,7 @@ func checkName(o *manifest.Object) error {
 		problems = validation.IsDNS1123Subdomain(o.Name)
 	}
 	if len(problems) > 0 {
-		return o.Errorf("metadata.name", "%q is no valid name: %s", o.Name, problems[0])
+		return o.Errorf("metadata.name", "%q is not a valid name: %s", o.Name, problems[0])
 	}
 	return nil
 }
@@ -184,7 +184,7 @@ func (r *reader) checkInstallModes() error {
 		seen[m.Type] = true
 		if !slices.Contains(InstallModes, m.Type) {
 			r.warn(WarnInstallMode,
-				o.Errorf(field, "%q is no install mode that OLM knows, so it supports nothing", m.Type))
+				o.Errorf(field, "%q is not an install mode that OLM knows, so it supports nothing", m.Type))
 		}
 	}
 	return nil
@@ -238,7 +238,7 @@ func (r *reader) checkPermissionList(list string, permissions []v1alpha1.Strateg
 			return o.Errorf(field+".serviceAccountName", "empty: OLM can't make an account without a name")
 		}
 		if problems := validation.IsDNS1123Subdomain(p.ServiceAccountName); len(problems) > 0 {
-			return o.Errorf(field+".serviceAccountName", "%q is no valid name: %s", p.ServiceAccountName, problems[0])
+			return o.Errorf(field+".serviceAccountName", "%q is not a valid name: %s", p.ServiceAccountName, problems[0])
 		}
 		for j, rule := range p.Rules {
 			if msg := ruleProblem(rule, cluster); msg != "" {
@@ -309,7 +309,7 @@ func (r *reader) checkDeployments() error {
 	for i, d := range spec.DeploymentSpecs {
 		field := fmt.Sprintf("spec.install.spec.deployments[%d]", i)
 		if problems := validation.IsDNS1123Subdomain(d.Name); len(problems) > 0 {
-			return b.CSVObject.Errorf(field+".name", "%q is no valid name: %s", d.Name, problems[0])
+			return b.CSVObject.Errorf(field+".name", "%q is not a valid name: %s", d.Name, problems[0])
 		}
 		if seen[d.Name] {
 			return b.CSVObject.Errorf(field+".name", "a second Deployment %s", d.Name)

@@ -12,7 +12,7 @@ func readCRD(o *manifest.Object) (*CRD, error) {
 	c := &CRD{Object: o, V1Beta: o.APIVersion == "apiextensions.k8s.io/v1beta1"}
 	if o.APIVersion != "apiextensions.k8s.io/v1" && !c.V1Beta {
 		return nil,
-			o.Errorf("apiVersion", "%q is no version of CustomResourceDefinition, want apiextensions.k8s.io/v1",
+			o.Errorf("apiVersion", "%q is not a version of CustomResourceDefinition, want apiextensions.k8s.io/v1",
 				o.APIVersion)
 	}
 	for _, f := range []struct {

@@ -67,16 +67,16 @@ func TestRefused(t *testing.T) {
 			"manifests/z.yaml:4: metadata.name: a second Service metrics, the first is in " + serviceFile + ":1"},
 		{"no name", replace(serviceFile, "  name: metrics\n", "  labels: {}\n"), serviceFile + ":3: metadata.name: missing"},
 		{"generated name", replace(serviceFile, "  name: metrics\n", "  generateName: metrics-\n"), serviceFile + ":3: metadata.name: missing"},
-		{"bad name", replace(crdFile, "name: memcacheds.cache.example.com", "name: Memcacheds.cache.example.com"), crdFile + `:4: metadata.name: "Memcacheds.cache.example.com" is no valid name: ` + dnsSubdomain},
-		{"bad name of a Service", replace(serviceFile, "name: metrics", "name: 1metrics"), serviceFile + `:4: metadata.name: "1metrics" is no valid name: ` + dnsLabel},
-		{"bad name of a role", replace(roleFile, "name: metrics-reader", "name: metrics/reader"), roleFile + `:4: metadata.name: "metrics/reader" is no valid name: may not contain '/'`},
+		{"bad name", replace(crdFile, "name: memcacheds.cache.example.com", "name: Memcacheds.cache.example.com"), crdFile + `:4: metadata.name: "Memcacheds.cache.example.com" is not a valid name: ` + dnsSubdomain},
+		{"bad name of a Service", replace(serviceFile, "name: metrics", "name: 1metrics"), serviceFile + `:4: metadata.name: "1metrics" is not a valid name: ` + dnsLabel},
+		{"bad name of a role", replace(roleFile, "name: metrics-reader", "name: metrics/reader"), roleFile + `:4: metadata.name: "metrics/reader" is not a valid name: may not contain '/'`},
 		{"name that is a number", replace(serviceFile, "name: metrics", "name: 15"), serviceFile + `:4: metadata.name: must be text, not "15" (quote it)`},
 		{"unsupported kind", put("manifests/z.yaml", "apiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n"), "manifests/z.yaml:2: kind: OLM does not install Namespace of v1 from a bundle"},
 		{"unsupported group", replace(roleFile, "rbac.authorization.k8s.io/v1", "authorization.openshift.io/v1"), roleFile + ":2: kind: OLM does not install ClusterRole of authorization.openshift.io/v1 from a bundle"},
 		{"unsupported object without apiVersion", put("manifests/z.yaml", "kind: Pod\nmetadata: {name: a}\n"), "manifests/z.yaml:1: apiVersion: missing"},
 		{"List in a List", put("manifests/z.yaml", "apiVersion: v1\nkind: List\nitems:\n- kind: List\n  items: []\n"), "manifests/z.yaml:4: items[0]: a List inside a List"},
-		{"CRD of another version", replace(crdFile, "apiextensions.k8s.io/v1", "apiextensions.k8s.io/v2"), crdFile + `:1: apiVersion: "apiextensions.k8s.io/v2" is no version of CustomResourceDefinition, want apiextensions.k8s.io/v1`},
-		{"CRD without apiVersion", replace(crdFile, "apiVersion: apiextensions.k8s.io/v1\n", ""), crdFile + `:1: apiVersion: "" is no version of CustomResourceDefinition, want apiextensions.k8s.io/v1`},
+		{"CRD of another version", replace(crdFile, "apiextensions.k8s.io/v1", "apiextensions.k8s.io/v2"), crdFile + `:1: apiVersion: "apiextensions.k8s.io/v2" is not a version of CustomResourceDefinition, want apiextensions.k8s.io/v1`},
+		{"CRD without apiVersion", replace(crdFile, "apiVersion: apiextensions.k8s.io/v1\n", ""), crdFile + `:1: apiVersion: "" is not a version of CustomResourceDefinition, want apiextensions.k8s.io/v1`},
 		{"CRD with a number for a version", replace(crdFile, "- name: v1", "- name: 1"), crdFile + ":12: spec.versions.0.name: has the wrong type: want text"},
 		{"CRD with a text for a boolean", replace(crdFile, "served: true", "served: 'true'"), crdFile + ":13: spec.versions.0.served: has the wrong type: want true or false"},
 
@@ -108,7 +108,7 @@ func TestRefused(t *testing.T) {
 		{"account without a name", replace(csvFile, "permissions:\n      - serviceAccountName: memcached-operator", "permissions:\n      - serviceAccountName: \"\""),
 			csv + "22: spec.install.spec.permissions[0].serviceAccountName: empty: OLM can't make an account without a name"},
 		{"account with a bad name", replace(csvFile, "clusterPermissions:\n      - serviceAccountName: memcached-operator", "clusterPermissions:\n      - serviceAccountName: system:x"),
-			csv + `28: spec.install.spec.clusterPermissions[0].serviceAccountName: "system:x" is no valid name: ` + dnsSubdomain},
+			csv + `28: spec.install.spec.clusterPermissions[0].serviceAccountName: "system:x" is not a valid name: ` + dnsSubdomain},
 		{"shipped rule without verbs", replace(roleFile, "\n  verbs: [get]", ""), roleFile + ":6: rules[0].verbs: verbs must contain at least one value"},
 		{"shipped rule for URLs and resources", replace(roleFile, "verbs: [get]", "verbs: [get]\n  apiGroups: [\"\"]\n  resources: [pods]"), roleFile + ":6: rules[0]: rule invalid: rule cannot apply to both regular resources and non-resource URLs"},
 		{"shipped Role for URLs", replace(roleFile, "kind: ClusterRole", "kind: Role"), roleFile + ":6: rules[0]: namespaced rules cannot apply to non-resource URLs"},
@@ -116,8 +116,8 @@ func TestRefused(t *testing.T) {
 
 		// Deployments
 		{"Deployment twice", replace(csvFile, "      deployments:\n", "      deployments:\n      - name: memcached-operator\n"), csv + "34: spec.install.spec.deployments[1].name: a second Deployment memcached-operator"},
-		{"Deployment with a bad name", replace(csvFile, "- name: memcached-operator", "- name: Memcached"), csv + `33: spec.install.spec.deployments[0].name: "Memcached" is no valid name: ` + dnsSubdomain},
-		{"Deployment without a name", replace(csvFile, "- name: memcached-operator", "- label: {}"), csv + `33: spec.install.spec.deployments[0].name: "" is no valid name: ` + dnsSubdomain},
+		{"Deployment with a bad name", replace(csvFile, "- name: memcached-operator", "- name: Memcached"), csv + `33: spec.install.spec.deployments[0].name: "Memcached" is not a valid name: ` + dnsSubdomain},
+		{"Deployment without a name", replace(csvFile, "- name: memcached-operator", "- label: {}"), csv + `33: spec.install.spec.deployments[0].name: "" is not a valid name: ` + dnsSubdomain},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := good()

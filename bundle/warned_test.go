@@ -23,7 +23,7 @@ func TestWarned(t *testing.T) {
 		{"old role", replace(roleFile, "k8s.io/v1", "k8s.io/v1beta1"), []string{WarnOldAPI + ": " + roleFile + ":1: apiVersion: rbac.authorization.k8s.io/v1beta1 is not served any more: rendered as rbac.authorization.k8s.io/v1, as OLM does"}},
 		{"old CRD", replace(crdFile, "apiextensions.k8s.io/v1", "apiextensions.k8s.io/v1beta1"), []string{WarnOldCRD + ": " + crdFile + ":1: apiVersion: apiextensions.k8s.io/v1beta1 is not served by Kubernetes 1.22 and later"}},
 		{"duplicate key", replace(serviceFile, "  name: metrics\n", "  name: metric\n  name: metrics\n"), []string{WarnDuplicateKey + ": " + serviceFile + ":5: name: the key occurs twice, the last one counts"}},
-		{"unknown install mode", replace(csvFile, "type: AllNamespaces", "type: EveryNamespace"), []string{WarnInstallMode + ": " + csv + `11: spec.installModes[1].type: "EveryNamespace" is no install mode that OLM knows, so it supports nothing`}},
+		{"unknown install mode", replace(csvFile, "type: AllNamespaces", "type: EveryNamespace"), []string{WarnInstallMode + ": " + csv + `11: spec.installModes[1].type: "EveryNamespace" is not an install mode that OLM knows, so it supports nothing`}},
 		{"no annotations", drop(annotationsFile), []string{
 			WarnLayout + ": metadata/annotations.yaml: no annotations: package and channels are unknown, manifests/ is taken for the manifests",
 			WarnLayout + `: metadata/annotations.yaml: operators.operatorframework.io.bundle.package.v1: missing: the package is taken to be "memcached-operator", after the CSV's name`}},

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/bundle/source"
@@ -17,15 +16,15 @@ import (
 // skipRangeAnnotation is where a CSV has the skipRange of its channel entries.
 const skipRangeAnnotation = "olm.skipRange"
 
-// ReadBundles makes a catalog of the bundles below a directory and of the legacy packages (package manifests) in it.
+// readBundles makes a catalog of the bundles below a directory and of the legacy packages (package manifests) in it.
 // The channels, replaces, skips and skipRange are those of the bundles.
-func ReadBundles(ctx context.Context, dir string, o Options) (*Catalog, error) {
+func readBundles(ctx context.Context, dir string, o Options) (*Catalog, error) {
 	c := &Catalog{Packages: map[string]*Package{}}
 	err := filepath.WalkDir(dir, func(p string, e fs.DirEntry, err error) error {
 		if err != nil || !e.IsDir() {
 			return err
 		}
-		legacy, err := filepath.Glob(filepath.Join(p, "*.package.yaml"))
+		legacy, err := fs.Glob(os.DirFS(p), "*.package.yaml")
 		switch {
 		case err != nil:
 			return err
@@ -122,7 +121,8 @@ func (c *Catalog) addBundle(b *bundle.Bundle, at Place, from *origin) {
 			ch = &Channel{Place: at, Name: name}
 			p.Channels = append(p.Channels, ch)
 		}
-		ch.Entries = append(ch.Entries, Entry{Place: at, Name: b.CSV.Name, Replaces: b.CSV.Spec.Replaces,
-			Skips: slices.Clone(b.CSV.Spec.Skips), SkipRange: b.CSV.Annotations[skipRangeAnnotation]})
+		e := EntryOf(b.CSV)
+		e.Place = at
+		ch.Entries = append(ch.Entries, e)
 	}
 }

@@ -21,7 +21,7 @@ type Options struct {
 const maxBytes = 4 << 30
 
 // Read reads a file-based catalog: a file, standard input ("-") or all YAML and JSON files below a directory. A
-// directory with bundles or a legacy package in place of a catalog is read as ReadBundles does.
+// directory with bundles or a legacy package in place of a catalog is read as readBundles does.
 func Read(ctx context.Context, path string, o Options) (*Catalog, error) {
 	c := &reader{catalog: &Catalog{Packages: map[string]*Package{}}, path: path, options: o}
 	err := source.WalkCatalog(ctx, path, o.source(), c.add)
@@ -40,7 +40,7 @@ func readFolder(ctx context.Context, path string, o Options) (*Catalog, error) {
 	if err != nil || !info.IsDir() {
 		return nil, nil //nolint:nilerr // standard input has no path
 	}
-	c, err := ReadBundles(ctx, path, o)
+	c, err := readBundles(ctx, path, o)
 	if err == nil && len(c.Packages) == 0 {
 		c = nil
 	}

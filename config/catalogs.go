@@ -162,10 +162,8 @@ func byImage(c *catalog.Catalog, image, channel string) (catalog.Choice, bool) {
 
 // open reads the bundle of an operator.
 func (p *CatalogPlaces) open(ctx context.Context, b Bundle) (*Opened, error) {
-	so := p.options.Source
-	so.Package, so.Channel, so.Version = b.Package, b.Channel, b.Version
-	return open(ctx, source.In(p.options.Dir, b.Source), filepath.ToSlash(b.Source), so,
-		bundle.ReadOptions{AllowUnsupported: true, Hidden: true}, bundle.Choice{})
+	return p.options.open(ctx, b, p.options.Source, bundle.ReadOptions{AllowUnsupported: true, Hidden: true},
+		bundle.Choice{})
 }
 
 // State returns what OLM's resolver would see of a group: each operator in a catalog has a Subscription. An operator

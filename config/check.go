@@ -22,7 +22,7 @@ import (
 // check refuses what can be seen to be wrong without looking at a bundle.
 func (c *Config) check() error {
 	if c.Output.Directory == output.Stdout {
-		return c.errorf("output.directory", "leave it out for stdout", "%q is no directory", c.Output.Directory)
+		return c.errorf("output.directory", "leave it out for stdout", "%q is not a directory", c.Output.Directory)
 	}
 	if len(c.Groups) == 0 {
 		return c.errorf("groups", "list a group with its namespace and bundles",

@@ -45,40 +45,37 @@ var declared = []Option{
 	{Name: "apiVersion", Required: true, Words: []string{APIVersion}, Text: "always " + APIVersion},
 	{Name: "kind", Required: true, Words: []string{Kind}, Text: "always " + Kind},
 	{Name: "metadata", Type: Anything,
-		Text: "name, labels and annotations of the RenderConfig itself, as kustomize wants them in the config of a " +
-			"function; olmgen does not use them"},
+		Text: "name, labels and annotations of the RenderConfig itself, for kustomize; olmgen does not use them"},
 	{Name: "output", Type: Object, Fields: outputFields, Text: "where the files go and in which layout"},
 	{Name: "annotations", Words: text.Words(transform.Engines), Default: "none", Flag: "annotations",
 		Brief: "annotate for a GitOps engine",
 		Value: "ENGINE", Topic: TopicOutput,
-		Text: "the GitOps engine that the objects are annotated for, before any patch"},
+		Text: "the GitOps engine to annotate the objects for; patches apply after the annotations"},
 	{Name: "defaults", Type: Object, Fields: settings,
-		Text: "settings of all bundles that do not set their own, as far as their profile uses them"},
+		Text: "settings for all bundles that do not set their own, if their profile uses them"},
 	{Name: "commonLabels", Type: Mapping,
-		Text: "labels for the metadata of every object; selectors and pods do not get them"},
+		Text: "labels for the metadata of every object, but not for selectors and pods"},
 	{Name: "commonAnnotations", Type: Mapping, Text: "annotations for the metadata of every object"},
 	{Name: "mirrors", Type: Objects, Fields: mirrorFields, Profiles: with(operators, generate.ProfileOLMv1),
 		Text: "the images that all bundles take from a mirror"},
 	{Name: "mirrorMap", Flag: "mirror-map", Value: "FILE", Topic: TopicObjects,
 		Profiles: with(operators, generate.ProfileOLMv1),
-		Text: "a file that says which images to take from a mirror: a list mirrors of source and mirror, or an " +
-			"ImageDigestMirrorSet"},
+		Text:     "a file that maps images to mirrors: a list mirrors with source and mirror, or an ImageDigestMirrorSet"},
 	{Name: "kubeVersion", Flag: "kube-version",
 		Brief: "the Kubernetes version of the cluster", Value: "VERSION", NotEmpty: true, Topic: TopicObjects,
 		ID: OptionKubeVersion,
-		Text: "the Kubernetes version of the cluster: an operator whose minKubeVersion is higher and objects that " +
-			"it does " +
-			"not serve are errors"},
+		Text: "the Kubernetes version of the cluster; an operator with a higher minKubeVersion, and an object that " +
+			"this version does not serve, are errors"},
 	{Name: "patches", Type: Objects, Fields: patchFields, Text: "changes to the objects of all operators"},
 	{Name: "resolve", Type: Bool, Profiles: with(operators, generate.ProfileSubscription),
-		Text: "adds the operators that those of a group require and that the group does not have, in the versions " +
-			"that OLM would choose from the catalogs of the file; each is rendered like the operator that requires it"},
+		Text: "adds the operators that the operators of a group require, in the versions that OLM would choose from " +
+			"the catalogs of the file, each rendered like the operator that requires it"},
 	{Name: "groups", Type: Objects, Required: true, Fields: groupFields,
 		Text: "the OperatorGroups, each with its operators"},
 }
 
 var outputFields = []Option{
-	{Name: "directory", Text: "the directory that is written to", Default: "stdout"},
+	{Name: "directory", Text: "the directory to write to", Default: "stdout"},
 	{Name: "layout", Words: text.Words(output.Layouts), Default: string(output.LayoutFlat), ID: OptionLayout,
 		Flag:  "layout",
 		Brief: "how the files are laid out", Value: "LAYOUT", Topic: TopicOutput,
@@ -86,12 +83,12 @@ var outputFields = []Option{
 	{Name: "helmCRDs", Words: text.Words([]helm.CRDs{helm.CRDsTemplates, helm.CRDsDirectory}),
 		Default: string(helm.CRDsTemplates),
 		ID:      OptionHelmCRDs, Flag: "helm-crds", Value: "WHERE", Topic: TopicOutput,
-		Text: "with layout helm: CRDs are among the templates, or in crds, where helm never changes them again"},
+		Text: "with layout helm: whether CRDs are templates, or in crds, where helm installs but never upgrades them"},
 }
 
 var mirrorFields = []Option{
-	{Name: "source", Required: true, Text: "a registry, a repository or a part of its path"},
-	{Name: "mirror", Required: true, Text: "what takes its place"},
+	{Name: "source", Required: true, Text: "a registry, with or without the beginning of a path"},
+	{Name: "mirror", Required: true, Text: "the registry and path that replace it"},
 }
 
 var patchFields = []Option{
@@ -99,8 +96,8 @@ var patchFields = []Option{
 		Text: "a file with the patch: a strategic merge patch or a list of JSON patch operations (RFC 6902)"},
 	{Name: "patch", Text: "the patch itself"},
 	{Name: "target", Type: Object, Fields: targetFields,
-		Text: "the objects that are patched: all that is given must match, as regular expressions for the whole; a " +
-			"strategic merge patch without target names its object itself"},
+		Text: "the objects to patch; each field is a regular expression that must match the whole value, and all " +
+			"fields must match; a strategic merge patch without target names its object itself"},
 }
 
 var targetFields = []Option{
@@ -126,8 +123,8 @@ var groupFields = []Option{
 		Default: "the name of the namespace", FlagDefault: "the package name; none with profile descoped",
 		Profiles: with(operators, generate.ProfileSubscription)},
 	{Name: "uid", Profiles: likeOLMv0,
-		Text: "the UID that the OperatorGroup has in the cluster: webhooks select their namespaces by the label with " +
-			"it, as OLM writes them"},
+		Text: "the UID of the OperatorGroup in the cluster; webhooks then select their namespaces by the label " +
+			"that OLM makes of it"},
 	{Name: "installMode", Words: text.Words(bundle.InstallModes), Flag: "install-mode",
 		Brief: "the install mode", Value: "MODE",
 		Topic: TopicPlacement, Access: true,
@@ -140,67 +137,60 @@ var groupFields = []Option{
 		Brief: "the namespaces that the operator watches", Value: "A,B", NotEmpty: true,
 		Topic: TopicPlacement, Access: true,
 		ID:   generate.OptionTargetNamespaces,
-		Text: "the namespaces that the operators watch; with a selector, those that it selects"},
+		Text: "the namespaces that the operators watch; with a selector, the namespaces that it matches"},
 	{Name: "selector", Type: LabelSelector, Flag: "selector", Value: "SELECTOR", Parse: parseSelector,
 		Topic: TopicPlacement,
 		ID:    generate.OptionSelector, Profiles: with(likeOLMv0, generate.ProfileSubscription),
-		Text: "the labels of the target namespaces; the target namespaces must be named as well, because there is no " +
-			"cluster to ask"},
+		Text: "the labels of the target namespaces; name the target namespaces as well, because olmgen does not " +
+			"ask a cluster"},
 	{Name: "staticProvidedAPIs", Type: List, Flag: "static-provided-apis", Value: "APIS", Alone: bundleAPIs,
 		Parse: parseAPIs, Topic: TopicPlacement,
 		ID: generate.OptionStaticProvidedAPIs, Profiles: with(likeOLMv0, generate.ProfileSubscription),
-		Text: "makes the OperatorGroup static: OLM does not change the APIs that it provides; these are the " +
-			"operators' own " +
-			"and the listed ones, written Kind.version.group"},
+		Text: "makes the OperatorGroup static, so that OLM does not change its provided APIs; these are the " +
+			"operators' own and the listed ones, written Kind.version.group"},
 	{Name: "serviceAccount", Flag: "service-account", Value: "NAME", Topic: TopicPlacement,
 		ID:       generate.OptionServiceAccount,
 		Profiles: with(likeOLMv0, generate.ProfileSubscription, generate.ProfileClusterExtension),
-		Text:     "the ServiceAccount that bounds the OperatorGroup or, up to OLM v1.10, the ClusterExtension"},
+		Text:     "the ServiceAccount that limits the OperatorGroup or, up to OLM v1.10, the ClusterExtension"},
 	{Name: "copiedCSVNamespaces", Type: List, Flag: "copied-csv-namespaces", Value: "A,B", NotEmpty: true,
 		Topic: TopicPlacement,
 		ID:    generate.OptionCopiedCSVNamespaces, Profiles: likeOLMv0,
-		Text: "in AllNamespaces: the namespaces that get a copied CSV"},
+		Text: "with AllNamespaces, the namespaces that get a copied CSV"},
 	{Name: "createNamespaces", Type: Bool, Flag: "create-namespace",
 		Brief: "add the Namespace objects", Topic: TopicPlacement,
 		ID:       generate.OptionCreateNamespace,
 		Profiles: with(operators, generate.ProfileSubscription, generate.ProfileClusterExtension),
 		Text:     "adds the Namespace objects; with profile subscription also those of the target namespaces"},
 	{Name: "clusterObjectsFrom", ID: generate.OptionClusterObjectsFrom, Profiles: operators,
-		Text: "the namespace of another group that also has these operators, in another version perhaps: its " +
-			"CRDs, the " +
-			"ClusterRoles of their APIs and its other cluster-scoped objects take the place of those that this " +
-			"group would " +
-			"bring as well"},
+		Text: "the namespace of another group that has these operators too, perhaps in another version; this group " +
+			"then leaves out the CRDs, ClusterRoles of APIs and other cluster-scoped objects that the other one has"},
 	{Name: "bundles", Type: Objects, Required: true, Fields: bundleFields, Text: "the operators"},
 }
 
 var bundleFields = slices.Concat([]Option{
-	{Name: "name", Text: "what layouts and messages call the operator; unique", Default: "the package name"},
+	{Name: "name", Text: "the name of the operator in layouts and messages; unique", Default: "the package name"},
 	{Name: "source", Required: true,
-		Text: "where the bundle comes from, as SOURCE of olmgen render: a directory, an archive, oci://IMAGE or " +
-			"catalog:PATH"},
+		Text: "where the bundle is, as SOURCE of olmgen render: a directory, an archive, oci://IMAGE or catalog:PATH"},
 	{Name: "package", Flag: "package",
 		Brief: "the package to take from a catalog", Value: "NAME", Topic: TopicSource, Access: true,
 		ID:   bundle.OptionPackage,
-		Text: "the package to take from a catalog; the bundle of another source must be of it"},
+		Text: "the package to take from a catalog; for another source, the package that the bundle must have"},
 	{Name: "channel", Flag: "channel",
 		Brief: "the channel to take from a catalog", Value: "NAME", Topic: TopicSource, Access: true,
 		ID: generate.OptionChannel,
-		Text: "the channel to take from a catalog or legacy package, and of what hands over to OLM; the bundle of " +
-			"another source must be in it",
+		Text: "the channel to take from a catalog or legacy package, and the channel of a Subscription or " +
+			"ClusterExtension; for another source, a channel that the bundle must be in",
 		Default: "the package's default channel"},
 	{Name: "version", Flag: "version",
 		Brief: "the version to take from a catalog", Value: "VERSION", Topic: TopicSource, Access: true,
 		ID: bundle.OptionVersion,
-		Text: "the version of the bundle to take from a catalog or legacy package; the bundle of another source " +
-			"must be " +
-			"of it",
+		Text: "the version to take from a catalog or legacy package; for another source, the version that the " +
+			"bundle must have",
 		Default: "the channel head"},
 }, settings, []Option{
 	{Name: "descoped", Type: Object, Fields: descopedFields, Profiles: descoped,
-		Text: "where the operator is bound, and who gets its APIs; where the group has a name or target " +
-			"namespaces, these " +
-			"decide where it is bound"},
+		Text: "where the operator is bound, and who may use its APIs; if the group has a name or target " +
+			"namespaces, these decide where it is bound"},
 	{Name: "subscription", Type: Object, Fields: subscriptionFields, Profiles: subscription,
 		Text: "the Subscription and its catalog"},
 	{Name: "clusterExtension", Type: Object, Fields: extensionFields, Profiles: extension,
@@ -208,21 +198,20 @@ var bundleFields = slices.Concat([]Option{
 	{Name: "config", Type: SubscriptionConfig, Flag: "config-subscription",
 		Value: "FILE", Parse: parseConfig,
 		Topic: TopicObjects,
-		Text:  "the Subscription's spec.config, which is applied to the Deployments or handed over"},
+		Text:  "the spec.config of a Subscription: olmgen applies it to the Deployments, or writes it for OLM"},
 	{Name: "installed", Type: Object, Fields: installedFields, Profiles: likeOLMv0,
-		Text: "what OLM chose when it installed the operator and the bundle does not say; the CSV is then " +
-			"written with " +
-			"the empty fields that OLM writes; \"olmgen adopt\" writes this"},
+		Text: "what OLM chose when it installed the operator; the CSV then has the empty fields that OLM writes; " +
+			"\"olmgen adopt\" writes this"},
 	{Name: "patches", Type: Objects, Fields: patchFields, Text: "changes to the objects of this operator"},
 })
 
 var installedFields = []Option{
 	{Name: "properties",
-		Text: "the annotation operatorframework.io/properties of the CSV as it is in the cluster: the catalog's " +
-			"properties of the bundle, which the pods carry too"},
-	{Name: "replaces", Text: "spec.replaces of the CSV as it is in the cluster, which comes from the catalog"},
+		Text: "the annotation operatorframework.io/properties of the CSV in the cluster: the catalog's properties " +
+			"of the bundle, which the pods have too"},
+	{Name: "replaces", Text: "spec.replaces of the CSV in the cluster, which comes from the catalog"},
 	{Name: "webhooks", Type: Mapping,
-		Text: "the names of the webhook configurations in the cluster, by the generateName of the webhook: OLM's " +
+		Text: "the names of the webhook configurations in the cluster, by the generateName of the webhook; OLM's " +
 			"names end in five random characters"},
 }
 
@@ -236,22 +225,22 @@ var settings = []Option{
 		Brief: "names of roles and bindings",
 		Value: "NAMES",
 		Topic: TopicObjects, Access: true, ID: generate.OptionNames, Profiles: likeOLMv0,
-		Text: "stable names, which outlive an upgrade, or those of OLM"},
+		Text: "stable names, which survive an upgrade, or those of OLM"},
 	{Name: "copiedCSVs", Words: text.Words(generate.AllCopiedCSVs), Default: string(generate.CopiedStub),
 		Flag: "copied-csvs", Value: "COPIES",
 		Topic: TopicObjects, ID: generate.OptionCopiedCSVs, Profiles: likeOLMv0,
-		Text: "what target namespaces get of the CSV"},
+		Text: "the copies of the CSV in the target namespaces"},
 	{Name: "certs", Type: Object, Fields: certFields, Text: "who makes the certificates of webhooks and APIs"},
 	{Name: "convertCRDs", Type: Bool, Flag: "convert-crds", Topic: TopicObjects, ID: generate.OptionConvertCRDs,
 		Profiles: operators,
 		Text:     "turns v1beta1 CRDs into v1"},
 	{Name: "allowUnsupported", Type: Bool, Flag: "allow-unsupported", Topic: TopicObjects, Access: true,
 		ID:   bundle.OptionAllowUnsupported,
-		Text: "renders objects of kinds that OLM refuses"},
+		Text: "renders objects of kinds that OLM refuses in a bundle"},
 	{Name: "suppress", Type: List, Words: bundle.WarningClasses, Flag: "suppress",
 		Value: "CLASS", NotEmpty: true,
 		Topic: TopicObjects,
-		Text: "leaves out warnings of these classes, which have been accepted; the class is in brackets behind " +
+		Text: "leaves out accepted warnings, by their classes; the class is in brackets behind " +
 			"a warning"},
 	{Name: "templates", ID: OptionTemplates, Flag: "templates", Value: "DIR", ForAll: true, Topic: TopicObjects,
 		Text: "a directory with templates that replace olmgen's own"},
@@ -262,17 +251,17 @@ var certFields = []Option{
 		Brief: "who makes the certificates of webhooks", Value: "PROVIDER", Topic: TopicCerts,
 		ID:       generate.OptionCerts,
 		Profiles: with(operators, generate.ProfileOLMv1),
-		Text:     "who makes the certificates of webhooks and APIs, which an operator that serves them needs",
+		Text:     "who makes the certificates of webhooks and APIServices",
 		Default:  "olm with names olm, else none"},
 	{Name: "issuer", Type: Object, Fields: issuerFields, Flag: "issuer", Value: "KIND/NAME", Parse: parseIssuer,
 		Topic: TopicCerts,
 		ID:    generate.OptionIssuer, Profiles: operators, Text: "with cert-manager: an existing issuer"},
 	{Name: "secret", Flag: "cert-secret", Value: "NAME", Topic: TopicCerts, ID: generate.OptionCertSecret,
 		Profiles: operators,
-		Text:     "with user: the name of the Secret; {deployment} in it is replaced"},
+		Text:     "with user: the name of the Secret; {deployment} in it stands for the name of the Deployment"},
 	{Name: "caBundleFile", Flag: "ca-bundle", Value: "FILE", Topic: TopicCerts, ID: generate.OptionCABundle,
 		Profiles: operators,
-		Text:     "with user: a file with the CA's certificates, PEM"},
+		Text:     "with user: a file with the certificates of the CA, in PEM"},
 }
 
 var issuerFields = []Option{
@@ -285,35 +274,32 @@ var descopedFields = []Option{
 		Brief: "bind the operator in these namespaces", Value: "A,B", NotEmpty: true,
 		Topic: TopicDescoped, Access: true,
 		ID:   generate.OptionBindNamespaces,
-		Text: "the namespaces that the operator is bound in: one RoleBinding for each and each ServiceAccount"},
+		Text: "the namespaces to bind the operator in, with one RoleBinding for each namespace and ServiceAccount"},
 	{Name: "bindAll", Type: Bool, Flag: "bind-all",
 		Brief: "bind the operator in all namespaces", Topic: TopicDescoped, Access: true,
 		ID:   generate.OptionBindAll,
-		Text: "binds the operator in all namespaces: one ClusterRoleBinding for each ServiceAccount"},
+		Text: "binds the operator in all namespaces, with one ClusterRoleBinding for each ServiceAccount"},
 	{Name: "bindInternal", Type: Bool, Flag: "bind-internal", Topic: TopicDescoped, Access: true,
 		ID: generate.OptionBindInternal,
-		Text: "binds the operator to its internal APIs alone, which the annotation internal-objects of its CSV " +
-			"names: in " +
-			"all namespaces those that are in none, the others in its own namespace"},
+		Text: "binds the operator only to its internal APIs, which the annotation internal-objects of its CSV " +
+			"names: to cluster-scoped ones in the cluster, to the others in its own namespace"},
 	{Name: "aggregateTo", Type: List, Words: text.Words(append(slices.Clone(generate.DefaultRoles), generate.NoRole)),
 		Flag: "aggregate-to", Value: "ROLES",
 		NotEmpty: true,
 		Topic:    TopicDescoped, ID: generate.OptionAggregateTo,
-		Text: "the default roles that get the user roles of the APIs",
+		Text: "the default roles that the user roles of the APIs are aggregated to",
 		Default: "admin, edit and view for an operator that supports AllNamespaces only or has a global " +
 			"OperatorGroup, else none"},
 	{Name: "status", Words: text.Words(generate.Statuses), Default: string(generate.StatusPlan), Flag: "status",
 		Value: "WHOSE",
 		Topic: TopicDescoped, Access: true, ID: generate.OptionStatus,
 		Text: "what the operator may do with the status of its APIs in all namespaces: get and update, as the " +
-			"descoping plan " +
-			"expects, or only what its CSV asks for"},
+			"descoping plan expects, or only what its CSV requests"},
 	{Name: "split", Words: text.Words(generate.Splits), Default: "nothing", Flag: "split", Value: "BY",
 		Topic: TopicDescoped, Access: true,
 		ID: generate.OptionSplit,
-		Text: "takes optional ClusterRoles out of the required ones: one for each API group that is neither " +
-			"Kubernetes' " +
-			"nor the operator's, or one for each resource"},
+		Text: "splits optional ClusterRoles off the required ones: one for each API group that is neither " +
+			"Kubernetes' nor the operator's, or one for each resource"},
 }
 
 var subscriptionFields = []Option{
@@ -325,7 +311,7 @@ var subscriptionFields = []Option{
 		Value: "APPROVAL", Topic: TopicHandover,
 		ID: generate.OptionApproval, Text: "how upgrades are approved"},
 	{Name: "startingCSV", Type: Bool, Flag: "starting-csv", Topic: TopicHandover,
-		Text: "OLM begins with this bundle, not with the head of its channel"},
+		Text: "OLM starts with this bundle, not with the head of its channel"},
 	{Name: "catalogSource", Type: Object, Fields: catalogFields, Flag: "catalog-source",
 		Value: "NAMESPACE/NAME", Parse: parseCatalog,
 		Topic: TopicHandover, ID: generate.OptionCatalogSource, Text: "the catalog",
@@ -337,7 +323,7 @@ var catalogFields = []Option{
 	{Name: "name", Text: "its name"},
 	{Name: "image", Flag: "catalog-image", Value: "IMAGE", Topic: TopicHandover,
 		ID:   generate.OptionCatalogImage,
-		Text: "the image of a catalog, whose CatalogSource is added"},
+		Text: "the image of a catalog; olmgen adds its CatalogSource"},
 }
 
 var extensionFields = []Option{
@@ -345,10 +331,11 @@ var extensionFields = []Option{
 		Text: "the name of the ClusterExtension", Default: "the package name"},
 	{Name: "versionRange", Flag: "version-range", Value: "VERSIONS", Topic: TopicHandover,
 		ID:   generate.OptionVersionRange,
-		Text: "the versions that OLM v1 may install, as in 1.2.3 or '>=1.2, <2'", Default: "any"},
+		Text: "the versions that OLM v1 may install, such as 1.2.3 or '>=1.2, <2'", Default: "any"},
 	{Name: "upgradeConstraintPolicy",
 		Words:   text.Words([]generate.UpgradePolicy{generate.UpgradeCatalogProvided, generate.UpgradeSelfCertified}),
 		Default: string(generate.UpgradeCatalogProvided), Flag: "upgrade-constraint-policy", Value: "POLICY",
 		Topic: TopicHandover,
-		ID:    generate.OptionUpgradePolicy, Text: "which upgrades OLM v1 makes, of which SelfCertified allows any"},
+		ID:    generate.OptionUpgradePolicy,
+		Text:  "which upgrades OLM v1 makes: those of the catalog, or with SelfCertified any"},
 }

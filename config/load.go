@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -31,9 +32,14 @@ type Options struct {
 	Layout  output.Layout // overrides the one in the file
 	// HelmCRDs overrides that in the file.
 	HelmCRDs helm.CRDs
+	// Parts are those of all shards. Render takes bundles from them, and not from their sources.
+	Parts []*Part
 	// Progress is told that one more of total bundles has been read; it may be called from several goroutines. It may
 	// be nil.
 	Progress func(total int)
+
+	bundles  map[partKey]*partBundle // of Parts; nil without them
+	recorder *recorder               // of a part that is made; else nil
 }
 
 // loaded is one operator, ready to be rendered.
@@ -66,7 +72,7 @@ func (c *Config) load(ctx context.Context, o Options) ([]*loaded, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := c.loadAll(ctx, o)
+	all := c.loadAll(ctx, o, func(Bundle) bool { return true })
 	names := map[string]*loaded{}
 	for _, l := range all {
 		if l.err != nil {
@@ -83,11 +89,13 @@ func (c *Config) load(ctx context.Context, o Options) ([]*loaded, error) {
 	return all, nil
 }
 
-// loadAll reads the bundles, several at the same time.
-func (c *Config) loadAll(ctx context.Context, o Options) (all []*loaded) {
+// loadAll reads the bundles that are wanted, several at the same time.
+func (c *Config) loadAll(ctx context.Context, o Options, wanted func(Bundle) bool) (all []*loaded) {
 	for i, g := range c.Groups {
-		for j := range g.Bundles {
-			all = append(all, &loaded{group: i, index: j})
+		for j, b := range g.Bundles {
+			if wanted(b) {
+				all = append(all, &loaded{group: i, index: j})
+			}
 		}
 	}
 	sets := &templateSets{dir: o.Dir, sets: map[string]*templates.Set{}}
@@ -128,6 +136,16 @@ func (c *Config) placeOfError(l *loaded) string {
 	return at(l.group, l.index, "")
 }
 
+// readFile reads a file that a field names. The error has the name as the field has it.
+func readFile(dir, name string) ([]byte, error) {
+	data, err := os.ReadFile(in(dir, name))
+	var bad *fs.PathError
+	if errors.As(err, &bad) {
+		err = fmt.Errorf("%s: %w", filepath.ToSlash(name), bad.Err)
+	}
+	return data, err
+}
+
 // fieldError is an error about a field of a bundle.
 type fieldError struct {
 	field string
@@ -140,7 +158,6 @@ func (c *Config) loadOne(ctx context.Context, l *loaded, o Options, sets *templa
 	b := c.Groups[l.group].Bundles[l.index]
 	s := b.over(c.Defaults)
 	so := o.Source
-	so.Package, so.Channel, so.Version = b.Package, b.Channel, b.Version
 	so.Metadata = s.Profile.HandsOver()
 	if so.Warn == nil {
 		so.Warn = func(format string, args ...any) { l.said = append(l.said, fmt.Sprintf(format, args...)) }
@@ -149,7 +166,7 @@ func (c *Config) loadOne(ctx context.Context, l *loaded, o Options, sets *templa
 	if s.Profile.HandsOver() || c.lays(o, output.LayoutGitOpsCatalog) {
 		choice.Channel = "" // it is that of a Subscription or of an overlay
 	}
-	opened, err := open(ctx, source.In(o.Dir, b.Source), b.Source, so,
+	opened, err := o.open(ctx, b, so,
 		bundle.ReadOptions{AllowUnsupported: s.readsUnsupported(), Hidden: s.Profile == generate.ProfileOLMv1}, choice)
 	if err != nil {
 		return err
@@ -180,9 +197,9 @@ func (c *Config) mirrors(dir string) (*images.Map, error) {
 	case c.MirrorMap != "" && len(c.Mirrors) > 0:
 		return nil, c.errorf("mirrorMap", "keep one of them", "is given beside mirrors")
 	case c.MirrorMap != "":
-		data, err := os.ReadFile(in(dir, c.MirrorMap))
+		data, err := readFile(dir, c.MirrorMap)
 		if err != nil {
-			return nil, c.explain("mirrorMap", -1, -1, err)
+			return nil, c.explain("mirrorMap", -1, -1, &fieldError{"mirrorMap", err})
 		}
 		m, err := images.ReadMap(filepath.ToSlash(c.MirrorMap), data)
 		if err != nil {
@@ -315,7 +332,7 @@ func (s Settings) options() generate.Options {
 // files reads the files that settings name.
 func (s Settings) files(dir string, sets *templateSets, o *generate.Options) (err error) {
 	if s.Certs.CABundleFile != "" {
-		if o.CABundle, err = os.ReadFile(in(dir, s.Certs.CABundleFile)); err != nil {
+		if o.CABundle, err = readFile(dir, s.Certs.CABundleFile); err != nil {
 			return &fieldError{"certs.caBundleFile", err}
 		}
 	}

@@ -26,16 +26,46 @@ type Opened struct {
 
 // Open opens a source and reads the bundle in it, which must be the one that o asks for.
 func Open(ctx context.Context, ref string, o source.Options, read bundle.ReadOptions) (*Opened, error) {
-	return open(ctx, ref, ref, o, read, bundle.Choice{Package: o.Package, Channel: o.Channel, Version: o.Version})
-}
-
-// open is Open for a source that errors call by name.
-func open(ctx context.Context, ref, name string, o source.Options, read bundle.ReadOptions,
-	choice bundle.Choice) (*Opened, error) {
 	src, err := source.Open(ctx, ref, o)
 	if err != nil {
 		return nil, err
 	}
+	return readSource(src, ref, read, bundle.Choice{Package: o.Package, Channel: o.Channel, Version: o.Version})
+}
+
+// open opens the source of a bundle of a RenderConfig, or takes the bundle from a part, and reads it.
+func (o Options) open(ctx context.Context, b Bundle, so source.Options, read bundle.ReadOptions,
+	choice bundle.Choice) (*Opened, error) {
+	so.Package, so.Channel, so.Version = b.Package, b.Channel, b.Version
+	ref := source.In(o.Dir, b.Source)
+	key := partKey{b.Source, b.Package, b.Channel, b.Version, so.Metadata, read.Hidden}
+	var warnings []string
+	if warn := so.Warn; o.recorder != nil {
+		so.Warn = func(format string, args ...any) {
+			warnings = append(warnings, fmt.Sprintf(format, args...))
+			if warn != nil {
+				warn(format, args...)
+			}
+		}
+	}
+	var src *source.Source
+	var err error
+	if o.bundles != nil {
+		src, err = o.partSource(key, ref, so.Warn)
+	} else {
+		src, err = source.Open(ctx, ref, so)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if o.recorder != nil {
+		src = o.recorder.add(key, src, warnings)
+	}
+	return readSource(src, b.Source, read, choice)
+}
+
+// readSource reads the bundle of a source, which errors call by name, and closes the source.
+func readSource(src *source.Source, name string, read bundle.ReadOptions, choice bundle.Choice) (*Opened, error) {
 	defer src.Close()
 	read.Labels, read.Partial = src.Labels, src.Metadata
 	b, err := bundle.Read(src.FS, read)

@@ -16,22 +16,22 @@ const pageHead = `# RenderConfig
 
 <!-- Written by "make docs" from config/declared.go. -->
 
-A RenderConfig declares the operators of one cluster: which bundles, in which OperatorGroups, rendered how and laid out where.
-"olmgen init SOURCE..." writes one, "olmgen render -f olmgen.yaml" renders it, "olmgen render -f olmgen.yaml --check" tells whether the result is
-still what is committed, and "olmgen fn" takes it as the functionConfig of a [KRM function](engines/kustomize.md). It is read strictly: a field
-that is not known, that is given twice, or that means nothing with a bundle's [profile](profiles.md#options) is an error with its line.
+A RenderConfig declares the operators of one cluster: the bundles, their OperatorGroups, and how to render and lay them out.
+"olmgen init SOURCE..." writes one, "olmgen render -f olmgen.yaml" renders it, "olmgen render -f olmgen.yaml --check" compares the result with the
+committed files, and "olmgen fn" reads it as the functionConfig of a [KRM function](engines/kustomize.md). olmgen is strict: an unknown field, a
+field that occurs twice, and a field that a bundle's [profile](profiles.md#options) does not use are errors with their line.
 
-Paths are relative to the file that holds it. With this first line, editors complete and check it:
+Paths are relative to the file. With this first line, editors complete and check it:
 
 ` + "```yaml\n# yaml-language-server: $schema=" + SchemaURL + "\n```\n\n[examples/gitops](../examples/gitops) has this one, and what it renders to:\n\n"
 
 const pageTail = `
 ## Dependencies
 
-With ` + "`resolve: true`" + `, rendering adds the operators that others require: by a package, an API or a constraint of their bundle. They are what OLM's
-resolver ([catalogs](catalogs.md)) would install beside the operators of a group into an empty namespace, from the catalogs that are sources in the file
-(` + "`catalog:DIR`" + `). Each is rendered like the operator that requires it: with its profile and other settings, in its group. A note says what is added and
-why, and ` + "`olmgen.lock`" + ` records the version. So a new dependency, or a new version of one, is a change in the pull request that causes it.
+With ` + "`resolve: true`" + `, rendering adds the operators that others require: by a package, an API or a constraint of their bundle. They are the operators that OLM's
+resolver ([catalogs](catalogs.md)) would install with those of a group in an empty namespace, from the catalogs that are sources in the file
+(` + "`catalog:DIR`" + `). Each is rendered like the operator that requires it: with its profile and other settings, in its group. A note says which operators
+rendering adds and why, and ` + "`olmgen.lock`" + ` records the version. So a new dependency, or a new version of one, is a change in the pull request that causes it.
 
 ` + "```yaml" + `
 resolve: true
@@ -41,14 +41,14 @@ groups:
   - {source: "catalog:configs", package: memcached-operator, version: 0.2.1}
 ` + "```" + `
 
-The choice depends on the file and the catalogs only, not on what was rendered before. A catalog that gets a newer version of a dependency changes what is
-rendered. To decide yourself when that happens, list the operator with its version. An operator that a group lists is never added. A requirement that
-no catalog meets is an error.
+The choice depends on the file and the catalogs only, not on what was rendered before. A newer version of a dependency in the catalog changes the
+rendered objects. To decide yourself when that happens, list the operator with its version. Rendering does not add an operator that a group lists. A
+requirement that no catalog meets is an error.
 
 ## Two versions of one operator
 
-A canary is a second group with a newer version of an operator, for other namespaces. The cluster has one CRD of a name, and stable names have room for
-one ClusterRole with an API. So one of the groups leaves its own out with ` + "`clusterObjectsFrom`" + `:
+A canary is a second group with a newer version of an operator, for other namespaces. A cluster can have only one CRD of a name, and with stable names only
+one set of ClusterRoles for an API. So one of the groups leaves its own out with ` + "`clusterObjectsFrom`" + `:
 
 ` + "```yaml" + `
 groups:
@@ -68,6 +68,31 @@ leaves them out keeps cluster-scoped objects that only it has. Its ` + "`-admin`
 shipped ClusterRole or ClusterRoleBinding of the other group that has other rules or subjects is a warning: the operator may lack rights. Patch it, or
 give the operator a role of its own. Any other object that is not the same in both is an error. In the layout ` + "`helm`" + ` the objects are in the chart
 of the group that brings them: install that chart first.
+
+## On several machines
+
+To pull and verify many images takes longer than to render them. ` + "`--shard I/N`" + ` reads one of N parts of the bundles of a file, and ` + "`--merge`" + ` renders what
+the parts of all shards have:
+
+` + "```sh test" + `
+for i in 1 2 3; do olmgen render -f examples/gitops/olmgen.yaml --shard $i/3 -o part-$i.json; done
+olmgen render -f examples/gitops/olmgen.yaml --merge part-*.json -o sharded
+olmgen render -f examples/gitops/olmgen.yaml --check -o sharded
+` + "```" + `
+
+The result is that of a run without ` + "`--shard`" + `, byte for byte, in every layout and profile, with its locks, warnings and notes: the parts hold what was read, and the
+merge does the rest. It takes all other flags of ` + "`olmgen render -f`" + `, such as ` + "`--check`, `--layout` and `--strict`" + `. It needs the file and what the file
+names (patches, templates), and does not open the bundles again. Only where the version of an operator from a catalog changes in a directory, it reads
+the catalog, for the warning about versions between the two.
+
+* A hash of the operator's ` + "`package`" + ` decides about its shard, or of its ` + "`source`" + ` where the file names no package. So an operator is in the same one of as many
+  shards whatever else the file lists. Operators of one group may be in several shards.
+* A part is written whole or not at all. A process that was killed is run again, and the others are not.
+* The merge refuses parts that are missing, cut off, of another file or of another revision of it (comments do not count), or read with other
+  ` + "`--offline` or `--verify-key`" + `. Signatures are verified when a bundle is read, so whoever can write a part decides what is rendered.
+* With ` + "`resolve: true`" + ` each process and the merge read the catalogs of the file, and each process the bundles that are in no catalog.
+
+[examples/indexed-job](../examples/indexed-job/job.yaml) is a Kubernetes Job that runs shards in pods.
 `
 
 // docs/renderconfig.md explains every field in the words of its declaration. "make docs" writes it.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -53,6 +52,12 @@ func (w Warning) String() string {
 func (c *Config) Render(ctx context.Context, o Options) (*Rendered, error) {
 	if err := c.checkHelm(cmp.Or(o.Layout, c.Output.Layout), cmp.Or(o.HelmCRDs, c.Output.HelmCRDs)); err != nil {
 		return nil, err
+	}
+	if len(o.Parts) > 0 {
+		var err error
+		if o.bundles, err = c.bundlesOf(o.Parts, o.Source); err != nil {
+			return nil, err
+		}
 	}
 	c, added, err := c.withDependencies(ctx, o)
 	if err != nil {
@@ -240,7 +245,7 @@ func (c *Config) patch(objects []generate.Shared, field string, p transform.Patc
 	name := "patch"
 	if p.Path != "" {
 		name = filepath.ToSlash(p.Path)
-		data, err := os.ReadFile(in(dir, p.Path))
+		data, err := readFile(dir, p.Path)
 		if err != nil {
 			return nil, c.explain(field, -1, -1, err)
 		}

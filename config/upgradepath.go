@@ -68,11 +68,10 @@ func (r *Rendered) recordedOf(i int, recorded []output.Source) string {
 // noStep returns why an operator is no update of an older version, or "". read has the catalogs that were read before.
 func (r *Rendered) noStep(ctx context.Context, i int, old string, read map[string]*catalog.Catalog) (string, error) {
 	opened := r.Opened[i]
-	entry := catalog.Entry{Name: opened.CSV.Name, Replaces: opened.CSV.Spec.Replaces, Skips: opened.CSV.Spec.Skips,
-		SkipRange: opened.CSV.Annotations["olm.skipRange"]}
+	entry := catalog.EntryOf(opened.CSV)
 	if opened.Kind != source.KindCatalog {
 		if entry.Replaces == "" && len(entry.Skips) == 0 && entry.SkipRange == "" ||
-			updates(&entry, old, versionOf(old)) {
+			entry.Updates(old, versionOf(old)) != catalog.NoEdge {
 			return "", nil
 		}
 		return edges(&entry), nil
@@ -102,7 +101,7 @@ func (r *Rendered) noStep(ctx context.Context, i int, old string, read map[strin
 	}
 	for _, ch := range choice.Package.Channels {
 		e := ch.Entry(choice.Bundle.Name)
-		if e != nil && (b.Channel == "" || ch.Name == b.Channel) && updates(e, old, version) {
+		if e != nil && (b.Channel == "" || ch.Name == b.Channel) && e.Updates(old, version) != catalog.NoEdge {
 			return "", nil
 		}
 	}
@@ -130,15 +129,6 @@ func pathText(c *catalog.Catalog, to catalog.Choice, old string, version *semver
 		names = append(names, s.To)
 	}
 	return "the path is " + strings.Join(names, " -> ")
-}
-
-// updates reports whether an entry names a version in replaces or skips, or has it in skipRange.
-func updates(e *catalog.Entry, old string, version *semver.Version) bool {
-	if e.Replaces == old || slices.Contains(e.Skips, old) {
-		return true
-	}
-	r, err := semver.ParseRange(e.SkipRange)
-	return err == nil && version != nil && r(*version)
 }
 
 // edges returns what an entry updates.

@@ -77,7 +77,7 @@ func newCertificates(o Options, b *bundle.Bundle, serving []*serving) (certifica
 		for _, s := range serving {
 			if problems := validation.IsDNS1123Subdomain(c.secret(s)); len(problems) > 0 {
 				return c,
-					refuseOption(OptionCertSecret, "give another name", "Secret name %q is no valid name: %s",
+					refuseOption(OptionCertSecret, "give another name", "Secret name %q is not a valid name: %s",
 						c.secret(s), problems[0])
 			}
 		}
@@ -115,7 +115,7 @@ func (o Options) checkIssuer() error {
 	}
 	if i.Kind != "Issuer" && i.Kind != "ClusterIssuer" || len(validation.IsDNS1123Subdomain(i.Name)) > 0 {
 		return refuseOption(OptionIssuer, "write it as Issuer/NAME or ClusterIssuer/NAME",
-			"%q is no issuer of cert-manager", i.Kind+"/"+i.Name)
+			"%q is not an issuer of cert-manager", i.Kind+"/"+i.Name)
 	}
 	return nil
 }

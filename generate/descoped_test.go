@@ -35,7 +35,7 @@ func TestDescopedOptions(t *testing.T) {
 		{"a group and tenants", Options{OperatorGroup: "g", Descoped: Descoped{BindNamespaces: []string{"a"}}}, `the namespaces of OperatorGroup "g" decide`},
 		{"a group and all", Options{OperatorGroup: "g", Descoped: Descoped{BindAll: true}}, `the namespaces of OperatorGroup "g" decide`},
 		{"all and some", Options{Descoped: Descoped{BindAll: true, BindNamespaces: []string{"a"}}}, "bound in all namespaces"},
-		{"a bad namespace", Options{Descoped: Descoped{BindNamespaces: []string{"A"}}}, `namespace to bind in "A" is no valid namespace name`},
+		{"a bad namespace", Options{Descoped: Descoped{BindNamespaces: []string{"A"}}}, `namespace to bind in "A" is not a valid namespace name`},
 		{"one twice", Options{Descoped: Descoped{BindNamespaces: []string{"a", "a"}}}, `"a" is given twice`},
 		{"split", Options{Descoped: Descoped{Split: "half"}}, `split: "half" is none of feature, resource`},
 		{"aggregate", Options{Descoped: Descoped{AggregateTo: []DefaultRole{"cluster-admin"}}}, `"cluster-admin" is none of admin, edit, view, cluster-reader, none`},

@@ -73,7 +73,7 @@ func (r *rendering) objectName(kind, asked string, option Option) (string, error
 		name = r.bundle.Package
 	}
 	if problems := validation.IsDNS1123Subdomain(name); len(problems) > 0 {
-		return "", refuseOption(option, "give another name", "%s name %q is no valid name: %s", kind, name, problems[0])
+		return "", refuseOption(option, "give another name", "%s name %q is not a valid name: %s", kind, name, problems[0])
 	}
 	return name, nil
 }

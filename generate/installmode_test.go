@@ -136,21 +136,21 @@ func TestOptions(t *testing.T) {
 		refused string
 	}{
 		{name: "none at all"},
-		{name: "namespace", o: Options{Namespace: "No_Name"}, refused: `namespace "No_Name" is no valid namespace name`},
-		{name: "namespace with a dot", o: Options{Namespace: "a.b"}, refused: `namespace "a.b" is no valid namespace name`},
-		{name: "target", o: Options{TargetNamespaces: []string{""}}, refused: `target namespace "" is no valid namespace name`},
+		{name: "namespace", o: Options{Namespace: "No_Name"}, refused: `namespace "No_Name" is not a valid namespace name`},
+		{name: "namespace with a dot", o: Options{Namespace: "a.b"}, refused: `namespace "a.b" is not a valid namespace name`},
+		{name: "target", o: Options{TargetNamespaces: []string{""}}, refused: `target namespace "" is not a valid namespace name`},
 		{name: "target twice", o: Options{TargetNamespaces: []string{"a", "b", "a"}}, refused: `target namespace "a" is given twice`},
 		{name: "copied twice", o: Options{CopiedCSVNamespaces: []string{"a", "a"}}, refused: `namespace for copied CSVs "a" is given twice`},
-		{name: "target with a bad character", o: Options{TargetNamespaces: []string{"a,b"}}, refused: `target namespace "a,b" is no valid namespace name`},
+		{name: "target with a bad character", o: Options{TargetNamespaces: []string{"a,b"}}, refused: `target namespace "a,b" is not a valid namespace name`},
 
-		{name: "group with capitals", o: Options{OperatorGroup: "Group"}, refused: `OperatorGroup name "Group" is no valid name`},
+		{name: "group with capitals", o: Options{OperatorGroup: "Group"}, refused: `OperatorGroup name "Group" is not a valid name`},
 		{name: "group of 63 characters", o: Options{OperatorGroup: strings.Repeat("g", 63)}},
 		{name: "group of 64 characters", o: Options{OperatorGroup: strings.Repeat("g", 64)}, refused: "is longer than 63 characters: OLM then silently makes no roles"},
 		{name: "group cluster", o: Options{OperatorGroup: "cluster"}, refused: `OperatorGroup name "cluster" would overwrite the default ClusterRole cluster-admin`},
 		{name: "group registry", o: Options{OperatorGroup: "registry"}, refused: "default ClusterRole registry-admin"},
 		{name: "group storage", o: Options{OperatorGroup: "storage", Names: NamesStable}, refused: "default ClusterRole storage-admin"},
 		{name: "group cluster with OLM's names", o: Options{OperatorGroup: "cluster", Names: NamesOLM}},
-		{name: "service account", o: Options{ServiceAccount: "a b"}, refused: `service account name "a b" is no valid name`},
+		{name: "service account", o: Options{ServiceAccount: "a b"}, refused: `service account name "a b" is not a valid name`},
 		{name: "a good service account", o: Options{ServiceAccount: "installer"}},
 
 		{name: "names", o: Options{Names: "mine"}, refused: `names: "mine" is none of stable, olm`},
@@ -186,7 +186,7 @@ func TestNamespaceDefault(t *testing.T) {
 		{name: "a template that is no JSON", annotations: "{operatorframework.io/suggested-namespace-template: '{'}", want: "memcached"},
 		{name: "asked for", annotations: "{operatorframework.io/suggested-namespace: suggested}", ask: "asked", want: "asked"},
 		{name: "suggested badly", annotations: "{operatorframework.io/suggested-namespace: A b}",
-			refused: `the annotation operatorframework.io/suggested-namespace, "A b", is no valid namespace name`},
+			refused: `the annotation operatorframework.io/suggested-namespace, "A b", is not a valid namespace name`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			result, err := Render(annotatedBundle(t, c.annotations, allModes), Options{Namespace: c.ask})

@@ -43,8 +43,8 @@ func (o *Object) set(m *manifest.Object) {
 	o.content.once.Do(func() {})
 }
 
-// NewObject returns the object of a manifest that has a text: one that was edited, or made by manifest.New.
-func NewObject(m *manifest.Object) Object {
+// newObject returns the object of a manifest that has a text: one that was edited, or made by manifest.New.
+func newObject(m *manifest.Object) Object {
 	o := Object{APIVersion: m.APIVersion, Kind: m.Kind, Namespace: m.Namespace, Name: m.Name}
 	o.set(m)
 	return o

@@ -73,14 +73,14 @@ func refuseOLMv1(b *bundle.Bundle, err error, targets []string) *Error {
 // objectOLMv1 prints what OLM v1 makes by the same templates as what OLM v0 makes.
 func objectOLMv1(x olmv1.Object, o Options) (Object, error) {
 	if x.Carried != nil {
-		return NewObject(x.Carried), nil
+		return newObject(x.Carried), nil
 	}
 	template, view := "", any(nil)
 	if x.Authored {
 		template, view = olmv1View(x)
 	}
 	if view == nil {
-		return NewObject(manifest.New(x.Value)), nil
+		return newObject(manifest.New(x.Value)), nil
 	}
 	object := Object{APIVersion: x.APIVersion, Kind: x.Kind, Namespace: x.Namespace, Name: x.Name}
 	data, err := o.Templates.Execute(template, view)

@@ -202,7 +202,7 @@ func (o Options) namespace(b *bundle.Bundle) (string, error) {
 	}
 	if problems := validation.IsDNS1123Label(ns); len(problems) > 0 {
 		return "",
-			refuseOption(OptionNamespace, "name the operator's namespace", "%s, %q, is no valid namespace name: %s",
+			refuseOption(OptionNamespace, "name the operator's namespace", "%s, %q, is not a valid namespace name: %s",
 				from, ns, problems[0])
 	}
 	return ns, nil
@@ -244,7 +244,7 @@ func (o Options) checkNames() error {
 		return err
 	}
 	if problems := validation.IsDNS1123Subdomain(o.ServiceAccount); o.ServiceAccount != "" && len(problems) > 0 {
-		return refuseOption(OptionServiceAccount, "", "service account name %q is no valid name: %s", o.ServiceAccount,
+		return refuseOption(OptionServiceAccount, "", "service account name %q is not a valid name: %s", o.ServiceAccount,
 			problems[0])
 	}
 	for _, choice := range []struct {
@@ -268,7 +268,7 @@ func (o Options) checkGroupName() error {
 		return nil
 	}
 	if problems := validation.IsDNS1123Subdomain(o.OperatorGroup); len(problems) > 0 {
-		return refuseOption(OptionOperatorGroup, "give another name", "OperatorGroup name %q is no valid name: %s",
+		return refuseOption(OptionOperatorGroup, "give another name", "OperatorGroup name %q is not a valid name: %s",
 			o.OperatorGroup, problems[0])
 	}
 	if len(o.OperatorGroup) > validation.LabelValueMaxLength {
@@ -287,7 +287,7 @@ func checkNamespaces(option Option, what string, names []string) error {
 	seen := map[string]bool{}
 	for _, n := range names {
 		if problems := validation.IsDNS1123Label(n); len(problems) > 0 {
-			return refuseOption(option, "", "%s %q is no valid namespace name: %s", what, n, problems[0])
+			return refuseOption(option, "", "%s %q is not a valid namespace name: %s", what, n, problems[0])
 		}
 		if seen[n] {
 			return refuseOption(option, "", "%s %q is given twice", what, n)

@@ -143,7 +143,7 @@ func catalogSource(r *rendering) error {
 	if problems := append(validation.IsDNS1123Label(namespace),
 		validation.IsDNS1123Subdomain(source)...); len(problems) > 0 {
 		return refuseOption(OptionCatalogSource, "give its namespace and its name",
-			"catalog source %s/%s is no valid name: %s", namespace, source, problems[0])
+			"catalog source %s/%s is not a valid name: %s", namespace, source, problems[0])
 	}
 	image := r.options.Subscription.CatalogImage
 	if image == "" {
@@ -156,7 +156,7 @@ func catalogSource(r *rendering) error {
 	ref, err := name.ParseReference(image)
 	if err != nil {
 		return refuseOption(OptionCatalogImage, "give it as in quay.io/example/catalog:v1",
-			"the catalog's image %q is no image reference", image)
+			"the catalog's image %q is not an image reference", image)
 	}
 	_, tag := ref.(name.Tag)
 	return r.author("catalogsource.yaml",

@@ -31,7 +31,7 @@ func ReadConfig(name string, data []byte) (*v1alpha1.SubscriptionConfig, error) 
 	var unknown []string
 	if o.Kind != "" {
 		if o.Kind != v1alpha1.SubscriptionKind {
-			return nil, o.Errorf("kind", "%s is no Subscription", o.Kind)
+			return nil, o.Errorf("kind", "%s is not a Subscription", o.Kind)
 		}
 		sub := &v1alpha1.Subscription{}
 		if unknown, err = o.Into(sub); err == nil && sub.Spec != nil && sub.Spec.Config != nil {

@@ -161,7 +161,7 @@ func TestReadConfig(t *testing.T) {
 		{name: "an unknown field", text: "nodeSelector: {a: b}\nenv:\n- name: A\n  valeu: a\n", refused: "sub.yaml:4: env[0].valeu: no such field", line: 4},
 		{name: "an unknown field of a Subscription", text: subscription + "  config:\n    enviroment: []\n", refused: "sub.yaml:10: spec.config.enviroment: no such field", line: 10},
 		{name: "a wrong type", text: "nodeSelector:\n  a: 1\n", refused: "sub.yaml:2: nodeSelector.a: has the wrong type: a number, want text (quote it)", line: 2},
-		{name: "another kind", text: "# a\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n", refused: "sub.yaml:3: kind: ConfigMap is no Subscription", line: 3},
+		{name: "another kind", text: "# a\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n", refused: "sub.yaml:3: kind: ConfigMap is not a Subscription", line: 3},
 		{name: "two documents", text: "nodeSelector: {a: b}\n---\nnodeSelector: {a: c}\n", refused: "sub.yaml: must hold one Subscription, or the config of one"},
 		{name: "no document", text: "# nothing\n", refused: "sub.yaml: must hold one Subscription, or the config of one"},
 	} {

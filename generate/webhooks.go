@@ -196,7 +196,7 @@ func checkWebhooks(b *bundle.Bundle, n Names) error {
 		}
 		if w.Type != v1alpha1.ConversionWebhook {
 			if problem := nameProblem(w.GenerateName, n); problem != "" {
-				return fail(".generateName", "%q is no valid name: %s", w.GenerateName, problem)
+				return fail(".generateName", "%q is not a valid name: %s", w.GenerateName, problem)
 			}
 			if s := w.SideEffects; s == nil || *s != admissionregistrationv1.SideEffectClassNone &&
 				*s != admissionregistrationv1.SideEffectClassNoneOnDryRun {

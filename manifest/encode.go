@@ -7,13 +7,15 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // Encode prints an object in olmgen's one form: apiVersion, kind, metadata (name, namespace, labels, annotations
 // first), the rest sorted by key; two spaces, LF, a final newline. Values are what JSON knows: map[string]any, []any,
 // string, bool, nil, int, int64, uint64, float64, json.Number.
 func Encode(object map[string]any) []byte {
-	var e encoder
+	e := newEncoder()
+	defer e.free()
 	e.mapping(object, topKeys(object), 0, func(k string, v any, indent int) {
 		if m, ok := v.(map[string]any); ok && k == "metadata" && len(m) > 0 {
 			e.buf.WriteByte('\n')
@@ -22,7 +24,7 @@ func Encode(object map[string]any) []byte {
 		}
 		e.below(k, v, indent)
 	})
-	return e.buf.Bytes()
+	return bytes.Clone(e.buf.Bytes())
 }
 
 // Text is a value that Block has printed already; Block prints it as it is.
@@ -42,9 +44,10 @@ func Block(v any, indent int) string {
 	case []map[string]any:
 		v = anyList(x)
 	}
-	var e encoder
+	e := newEncoder()
+	defer e.free()
 	e.below("", v, indent)
-	return strings.TrimSuffix(e.buf.String(), "\n")
+	return string(bytes.TrimSuffix(e.buf.Bytes(), []byte("\n")))
 }
 
 func anyMap(m map[string]string) map[string]any {
@@ -94,6 +97,22 @@ func sortedKeys[V any](m map[string]V) []string {
 
 type encoder struct{ buf bytes.Buffer }
 
+// encoders are used again: a buffer that grows from nothing is copied as often as it doubles.
+var encoders = sync.Pool{New: func() any { return new(encoder) }}
+
+// maxKept is the size up to which a buffer is used again.
+const maxKept = 1 << 20
+
+func newEncoder() *encoder { return encoders.Get().(*encoder) }
+
+// free gives the encoder back. Nothing may refer to its buffer any more.
+func (e *encoder) free() {
+	if e.buf.Cap() <= maxKept {
+		e.buf.Reset()
+		encoders.Put(e)
+	}
+}
+
 const spaces = "                                                                "
 
 func (e *encoder) pad(n int) {
@@ -113,17 +132,21 @@ func (e *encoder) mapping(m map[string]any, keys []string, indent int, value fun
 }
 
 func (e *encoder) key(k string, indent int) {
-	if long(k) {
-		e.buf.WriteString("? " + inline(k) + "\n")
+	text := inline(k)
+	if len(text) > maxKey {
+		e.buf.WriteString("? " + text + "\n")
 		e.pad(indent)
 	} else {
-		e.buf.WriteString(inline(k))
+		e.buf.WriteString(text)
 	}
 	e.buf.WriteByte(':')
 }
 
-// long reports whether a key can't stand on the line of its value. YAML's own bound is 1,024 characters.
-func long(key string) bool { return len(inline(key)) > 120 }
+// maxKey is how long a key can be that stands on the line of its value. YAML's own bound is 1,024 characters.
+const maxKey = 120
+
+// long reports whether a key can't stand on the line of its value.
+func long(key string) bool { return len(inline(key)) > maxKey }
 
 // below prints a value behind "key:"; nested lines of a mapping are at indent, those of a list two less.
 func (e *encoder) below(_ string, v any, indent int) {
@@ -267,7 +290,10 @@ func inline(s string) string {
 
 // isOther reports whether some YAML reader, 1.1 or 1.2, takes the plain text for a number, boolean, null or time.
 func isOther(s string) bool {
-	if strings.ContainsAny(s, `"\`) {
+	switch c := s[0] | 0x20; {
+	case surelyText(s) && s[0] != '=' && s[0] != '<', c >= 'a' && c <= 'z' && len(s) > len("false"):
+		return false // what most texts are
+	case strings.ContainsAny(s, `"\`):
 		return false
 	}
 	if _, ok := plain(s).(string); !ok || isTimestamp(s) || s == "=" || s == "<<" {

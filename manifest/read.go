@@ -194,12 +194,12 @@ func (d *Document) parseAll() (root *yaml.Node, err error) {
 	case err != nil:
 		return nil, d.syntaxError(err)
 	}
+	if err := dec.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
+		return nil, d.errorf(0, "", "text after the end of the document")
+	}
 	if len(doc.Content) == 0 || doc.Content[0].Kind == yaml.ScalarNode && doc.Content[0].Value == "" &&
 		doc.Content[0].Style == 0 {
 		return nil, nil
-	}
-	if err := dec.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
-		return nil, d.errorf(0, "", "text after the end of the document")
 	}
 	return doc.Content[0], nil
 }

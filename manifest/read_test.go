@@ -115,6 +115,7 @@ func TestNotYAML(t *testing.T) {
 		{"prose", "Hello: this is: prose\n", "f.yaml:1: not YAML: mapping values are not allowed in this context", ""},
 		{"unknown alias", "a: *b\n", "f.yaml:1: not YAML: unknown anchor 'b' referenced", ""},
 		{"after the document", "{a: b}\n{c: d}\n", "f.yaml:1: text after the end of the document", ""},
+		{"behind an empty value", "&x ]\nkind: A\n", "f.yaml:1: text after the end of the document", ""},
 		{"template", "a: {{ .Values.x }}\nb: c\n", "f.yaml:1: a mapping key must be a plain value", ""},
 		{"unknown tag", "a: b\nc: !Ref d\n", "f.yaml:2: unsupported YAML tag !Ref", ""},
 		{"infinity", "a: b\nc: .inf\n", "f.yaml:2: .inf is not a number that JSON can hold", ""},

@@ -211,13 +211,21 @@ func plainBytes(data []byte) bool {
 
 // quoted reads to the closing quote, on this or a later line.
 func (s *skimmer) quoted(parent int, quote byte, text []byte, keep *yaml.Node) bool {
-	var b *strings.Builder
 	if keep != nil {
-		b = new(strings.Builder)
 		keep.Style = yaml.SingleQuotedStyle
 		if quote == '"' {
 			keep.Style = yaml.DoubleQuotedStyle
 		}
+	}
+	if n := simpleQuoted(quote, text); n >= 0 {
+		if keep != nil {
+			keep.Value = s.str(text[:n])
+		}
+		return commentOnly(text[n+1:]) && s.ends(parent)
+	}
+	var b *strings.Builder
+	if keep != nil {
+		b = new(strings.Builder)
 	}
 	for {
 		rest, escaped, ok := unquote(b, quote, text)
@@ -234,6 +242,9 @@ func (s *skimmer) quoted(parent int, quote byte, text []byte, keep *yaml.Node) b
 		if indent <= parent {
 			return false
 		}
+		if escaped && s.data[s.pos-2] != '\\' {
+			return false // the backslash is not the line's last byte: it escapes a blank that text does not have
+		}
 		empty := s.advance()
 		if b != nil {
 			if escaped {
@@ -244,6 +255,18 @@ func (s *skimmer) quoted(parent int, quote byte, text []byte, keep *yaml.Node) b
 		}
 		text = s.text
 	}
+}
+
+// simpleQuoted returns where a quoted text ends if it is on one line and stands for itself, as most do, and else -1.
+func simpleQuoted(quote byte, text []byte) int {
+	n := bytes.IndexByte(text, quote)
+	if n < 0 || bytes.IndexByte(text[:n], '\t') >= 0 {
+		return -1
+	}
+	if quote == '"' && bytes.IndexByte(text[:n], '\\') >= 0 || quote == '\'' && n+1 < len(text) && text[n+1] == '\'' {
+		return -1
+	}
+	return n
 }
 
 // unquote writes the text of a line up to the closing quote and returns what follows the quote; it is nil if the line
@@ -288,7 +311,7 @@ func unquote(b *strings.Builder, quote byte, text []byte) (rest []byte, escaped,
 // escape writes what an escape without its backslash stands for. It returns its length, or 0 if it is not a plain one.
 func escape(b *strings.Builder, text []byte) int {
 	switch c := text[0]; c {
-	case '\\', '"', ' ', '/':
+	case '\\', '"', ' ':
 		b.WriteByte(c)
 		return 1
 	case 'n':

@@ -37,7 +37,7 @@ func TestOverlayErrors(t *testing.T) {
 		{"a name that is a number", "namespace.yaml", "apiVersion: v1\nkind: A\nmetadata: {name: 5}\n", "namespace.yaml:3: metadata.name: must be text, not \"5\" (quote it)"},
 		{"a text", "namespace.yaml", "hello\n", "namespace.yaml:1: a Kubernetes object must be a mapping"},
 		{"duplicate key", "namespace.yaml", "apiVersion: v1\nkind: A\nmetadata:\n  name: a\n  name: b\n", "namespace.yaml:5: name: the key occurs twice in what the template yields"},
-		{"bad YAML", "namespace.yaml", "apiVersion: v1\nkind: A: B\n", "what the template yields is no YAML: namespace.yaml:2: not YAML: mapping values are not allowed in this context"},
+		{"bad YAML", "namespace.yaml", "apiVersion: v1\nkind: A: B\n", "what the template yields is not YAML: namespace.yaml:2: not YAML: mapping values are not allowed in this context"},
 		{"text behind a value", "namespace.yaml", "kind: {{ .Name }}x\n", "namespace.yaml:1: {{.Name}}: text follows a value on its line"},
 		{"text before a value", "namespace.yaml", "a: b\nkind: x{{ .Name }}\n", "namespace.yaml:2: {{.Name}}: it follows other text on its line"},
 		{"two values", "namespace.yaml", "kind: {{ .Name }}{{ .Namespace }}\n", "namespace.yaml:1: {{.Namespace}}: it follows other text on its line"},

@@ -208,6 +208,11 @@ func Functions() template.FuncMap {
 	return f
 }
 
+// buffers are used again by Execute, up to a size: a buffer that grows from nothing is copied as often as it doubles.
+var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+const maxKept = 1 << 20
+
 // Execute renders one template; that of olmgen's own set if s is nil. What an embedded template yields is the
 // object's final text. What a user's template yields is decoded, must be one object with kind and name, and is
 // printed in olmgen's form.
@@ -216,15 +221,21 @@ func (s *Set) Execute(name string, view any) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	var b bytes.Buffer
-	b.Grow(1024) // most objects are smaller
-	if err := t.Execute(&b, view); err != nil {
+	b := buffers.Get().(*bytes.Buffer)
+	defer func() {
+		if b.Cap() <= maxKept {
+			b.Reset()
+			buffers.Put(b)
+		}
+	}()
+	if err := t.Execute(b, view); err != nil {
 		return nil, templateError(name, err)
 	}
+	text := bytes.Clone(b.Bytes())
 	if s == nil || !s.overlaid[name] {
-		return b.Bytes(), nil
+		return text, nil
 	}
-	return reprint(name, b.Bytes())
+	return reprint(name, text)
 }
 
 func (s *Set) lookup(name string) (*template.Template, error) {
@@ -257,7 +268,7 @@ func templateError(name string, err error) error {
 func reprint(name string, text []byte) ([]byte, error) {
 	docs, err := manifest.ReadFile(name, text, manifest.Limits{})
 	if err != nil {
-		return nil, fmt.Errorf("what the template yields is no YAML: %w", err)
+		return nil, fmt.Errorf("what the template yields is not YAML: %w", err)
 	}
 	docs = slices.DeleteFunc(docs, func(d *manifest.Document) bool { return d.Root == nil })
 	if len(docs) != 1 {

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -91,9 +92,9 @@ func checkDir(dir string) error {
 		if e.IsDir() {
 			if isBundleDir(path) {
 				versions = append(versions, e.Name())
-			} else if bundles, _ := filepath.Glob(filepath.Join(path, "*", "manifests")); len(bundles) > 0 {
+			} else if bundles, _ := fs.Glob(os.DirFS(path), "*/manifests"); len(bundles) > 0 {
 				packages = append(packages, e.Name())
-				first = cmp.Or(first, filepath.Dir(bundles[0]))
+				first = cmp.Or(first, filepath.Join(path, filepath.Dir(bundles[0])))
 			}
 			continue
 		}
@@ -134,7 +135,7 @@ func isBundleDir(dir string) bool {
 	if info, err := os.Stat(filepath.Join(dir, "manifests")); err == nil && info.IsDir() {
 		return true
 	}
-	names, _ := filepath.Glob(filepath.Join(dir, "*.clusterserviceversion.*"))
+	names, _ := fs.Glob(os.DirFS(dir), "*.clusterserviceversion.*")
 	return len(names) > 0
 }
 

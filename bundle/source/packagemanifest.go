@@ -3,7 +3,6 @@ package source
 import (
 	"context"
 	"fmt"
-	"io/fs"
 	"path"
 	"slices"
 	"strings"
@@ -316,9 +315,8 @@ func (r *legacyReader) manifest() (*legacyPackage, error) {
 	}
 	switch {
 	case len(list) == 0:
-		err := fmt.Errorf("%s: no package manifest (*.package.yaml with packageName and channels): %w",
-			r.dir, fs.ErrNotExist)
-		return nil, hint(err, "use the directory of one package")
+		err := fmt.Errorf("%s: there is no package manifest (*.package.yaml with packageName and channels)", r.dir)
+		return nil, hint(err, "name the directory of one package")
 	case len(found) == 0:
 		return nil, fmt.Errorf("%s: no package %s; there is %s", r.dir, quote(r.options.Package), someOf(list))
 	case len(found) > 1:

@@ -102,7 +102,7 @@ func TestPackageManifestRules(t *testing.T) {
 		{"replacements in a circle", map[string]string{"p.package.yaml": manifest, "1/a.yaml": "kind: ClusterServiceVersion\nmetadata: {name: a}\nspec: {replaces: a, skips: [a]}\n"}, Options{}, "", nil},
 
 		{"no name", map[string]string{"p.package.yaml": "channels: []\n"}, Options{}, `p/p.package.yaml: packageName is missing`, nil},
-		{"no package manifest", map[string]string{"1/a.yaml": csvA}, Options{}, "p: no package manifest (*.package.yaml with packageName and channels): file does not exist\nhint: use the directory of one package", nil},
+		{"no package manifest", map[string]string{"1/a.yaml": csvA}, Options{}, "p: there is no package manifest (*.package.yaml with packageName and channels)\nhint: name the directory of one package", nil},
 		{"a package manifest of another name", map[string]string{"etcd.yaml": manifest, "1/a.yaml": csvA}, Options{}, "", nil},
 		{"two package manifests", map[string]string{"p.package.yaml": manifest, "q.package.yaml": strings.Replace(manifest, "etcd", "other", 1), "1/a.yaml": csvA}, Options{}, "p: the directory has 2 package manifests: etcd, other\nhint: choose a package", nil},
 		{"two package manifests, and one is chosen", map[string]string{"p.package.yaml": manifest, "q.package.yaml": strings.Replace(manifest, "etcd", "other", 1), "1/a.yaml": csvA}, Options{Package: "etcd"}, "", nil},

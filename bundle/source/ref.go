@@ -62,8 +62,8 @@ func cutPrefix(ref string) (kind, rest string) {
 	return "", ref
 }
 
-// IsImage reports whether a reference names an image by its prefix: in a registry, a layout or an archive.
-func IsImage(ref string) bool {
+// isImage reports whether a reference names an image by its prefix: in a registry, a layout or an archive.
+func isImage(ref string) bool {
 	kind, _ := cutPrefix(ref)
 	return isImageKind(kind)
 }
@@ -81,7 +81,7 @@ func Several(ref string) string {
 // catalogImage returns the image of a reference catalog:IMAGE, or "".
 func catalogImage(ref string) string {
 	kind, rest := cutPrefix(ref)
-	if kind == KindCatalog && IsImage(rest) {
+	if kind == KindCatalog && isImage(rest) {
 		return rest
 	}
 	return ""
@@ -172,13 +172,13 @@ func byForm(ref string) (string, error) {
 	case hasSuffix(lower, ".yaml", ".yml", ".json"):
 		return "", notBundleFile(ref)
 	}
-	return "", fmt.Errorf("%s: unknown form of reference; the forms are %s", ref, forms)
+	return "", fmt.Errorf("%s: not a form of a source; the forms are %s", ref, forms)
 }
 
 // missing returns the error for a reference that is not a path.
 func missing(ref string, err error) error {
 	if ref == "" || scheme().MatchString(ref) {
-		return fmt.Errorf("%s: unknown form of reference; the forms are %s", quote(ref), forms)
+		return fmt.Errorf("%s: not a form of a source; the forms are %s", quote(ref), forms)
 	}
 	var pe *fs.PathError
 	if errors.As(err, &pe) {
@@ -192,7 +192,7 @@ func missing(ref string, err error) error {
 	if looksLikeImage(ref) {
 		return hint(err, "for an image in a registry write oci://%s", ref)
 	}
-	return hint(err, "the forms of a reference are %s", forms)
+	return hint(err, "a source is a directory, an archive, oci://IMAGE or catalog:DIR")
 }
 
 // looksLikeImage reports whether ref is an image reference that has a digest, a tag or a first part like a host name. A

@@ -93,11 +93,11 @@ func TestReferencesThatAreRefused(t *testing.T) {
 	const known = "DIR, FILE.tar, FILE.tar.gz, FILE.tgz, FILE.zip, - (a tar on standard input), oci://IMAGE, docker://IMAGE, " +
 		"or one of dir:, tar:, zip:, oci-layout:, docker-archive:, catalog:, packagemanifest: with a path"
 	tests := []struct{ ref, force, want string }{
-		{"", "", `"": unknown form of reference; the forms are ` + known},
-		{"https://example.com/bundle.tar", "", `"https://example.com/bundle.tar": unknown form of reference; the forms are ` + known},
-		{"notes.txt", "", `notes.txt: unknown form of reference; the forms are ` + known},
-		{"nowhere", "", "nowhere: no such file or directory\nhint: the forms of a reference are " + known},
-		{"./nowhere/bundle", "", "./nowhere/bundle: no such file or directory\nhint: the forms of a reference are " + known},
+		{"", "", `"": not a form of a source; the forms are ` + known},
+		{"https://example.com/bundle.tar", "", `"https://example.com/bundle.tar": not a form of a source; the forms are ` + known},
+		{"notes.txt", "", `notes.txt: not a form of a source; the forms are ` + known},
+		{"nowhere", "", "nowhere: no such file or directory\nhint: a source is a directory, an archive, oci://IMAGE or catalog:DIR"},
+		{"./nowhere/bundle", "", "./nowhere/bundle: no such file or directory\nhint: a source is a directory, an archive, oci://IMAGE or catalog:DIR"},
 		{"quay.io/example/etcd:v1", "", "quay.io/example/etcd:v1: no such file or directory\nhint: for an image in a registry write oci://quay.io/example/etcd:v1"},
 		{"quay.io/example/etcd", "", "quay.io/example/etcd: no such file or directory\nhint: for an image in a registry write oci://quay.io/example/etcd"},
 		{"localhost:5000/etcd", "", "localhost:5000/etcd: no such file or directory\nhint: for an image in a registry write oci://localhost:5000/etcd"},

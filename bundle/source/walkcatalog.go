@@ -31,7 +31,7 @@ func WalkCatalog(ctx context.Context, arg string, o Options, fn func(CatalogDocu
 		}
 		return w.stream(ctx, "standard input", o.Stdin)
 	}
-	if IsImage(arg) {
+	if isImage(arg) {
 		return w.walkImage(ctx, arg, o)
 	}
 	info, err := os.Stat(arg)

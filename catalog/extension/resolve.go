@@ -47,20 +47,14 @@ type Resolution struct {
 // Edge is why a bundle may follow what is installed.
 type Edge struct {
 	Channel string
-	Kind    EdgeKind
+	Kind    catalog.EdgeKind
 	Text    string
 }
 
-// EdgeKind is the field that makes a bundle a successor.
-type EdgeKind string
-
-// The kinds of edges.
+// The kinds of edges beside those of a catalog.
 const (
-	Replaces      EdgeKind = "replaces"
-	Skips         EdgeKind = "skips"
-	SkipRange     EdgeKind = "skipRange"
-	Same          EdgeKind = "same"          // it has the version and release of what is installed
-	SelfCertified EdgeKind = "SelfCertified" // the policy allows any bundle
+	Same          catalog.EdgeKind = "same"          // it has the version and release of what is installed
+	SelfCertified catalog.EdgeKind = "SelfCertified" // the policy allows any bundle
 )
 
 // Candidate is a bundle that OLM v1 did not choose.

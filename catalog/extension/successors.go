@@ -2,7 +2,6 @@ package extension
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/blang/semver/v4"
 
@@ -46,17 +45,11 @@ func newSuccessors(installed Installed, channels []*catalog.Channel) (*successor
 // or has its version in skipRange, or the bundle has the same version and release.
 func (s *successors) edge(c *candidate) (Edge, bool) {
 	for _, e := range s.entries[c.Name] {
-		switch {
-		case e.Replaces == s.installed.Name:
-			return Edge{e.channel, Replaces, "replaces " + s.installed.Name}, true
-		case slices.Contains(e.Skips, s.installed.Name):
-			return Edge{e.channel, Skips, "skips " + s.installed.Name}, true
-		case e.SkipRange == "":
-			continue
-		}
-		// blang/semver, because catalogs of OLM v0 rely on it. A range that cannot be read counts for nothing.
-		if in, err := semver.ParseRange(e.SkipRange); err == nil && in(s.plain) {
-			return Edge{e.channel, SkipRange,
+		switch kind := e.Updates(s.installed.Name, &s.plain); kind {
+		case catalog.Replaces, catalog.Skips:
+			return Edge{e.channel, kind, string(kind) + " " + s.installed.Name}, true
+		case catalog.SkipRange:
+			return Edge{e.channel, kind,
 				fmt.Sprintf("skipRange contains %s, the version of %s", s.installed.Version,
 					s.installed.Name)}, true
 		}

@@ -12,17 +12,8 @@ type chance struct{ random *rand.Rand }
 
 func newChance(seed uint64) *chance { return &chance{rand.New(rand.NewPCG(seed, 0))} }
 
-func (c *chance) order(list []*entry) []*entry {
-	if c == nil {
-		return list
-	}
-	list = slices.Clone(list)
-	c.random.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
-	return list
-}
-
-// variables returns the variables in an order of chance.
-func (c *chance) variables(list []*variable) []*variable {
+// shuffled returns a list in a random order. Without a chance the order stays.
+func shuffled[T any](c *chance, list []T) []T {
 	if c == nil {
 		return list
 	}

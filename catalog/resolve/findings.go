@@ -133,7 +133,7 @@ func (j *judge) outcome(x *explainer) {
 			}
 		}
 		j.add(ruleCycle, catalog.Error, namespace, "correct the skipRange of the older entry in the catalog",
-			"OLM updates for ever: %s", strings.Join(names, " -> "))
+			"OLM updates forever: %s", strings.Join(names, " -> "))
 	case UpgradePending:
 		j.add(rulePending, catalog.Warning, namespace,
 			"approve the InstallPlan, or delete it and clear status.installPlanRef",

@@ -89,7 +89,7 @@ func TestPath(t *testing.T) {
   a.v1.0.0 -> a.v1.1.0: replaces a.v1.0.0
   a.v1.1.0 -> a.v1.0.0: skipRange contains 1.1.0, the version of a.v1.1.0
       the version goes down
-  OLM updates for ever: a.v1.0.0 comes again, because skipRange has no direction
+  OLM updates forever: a.v1.0.0 comes again, because skipRange has no direction
 `},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -82,12 +82,12 @@ func (w *world) resolve(s *State, c *chance) (*Step, *Failure) {
 // choose returns the chosen bundles of catalogs.
 func (w *world) choose(s *State, c *chance) ([]*variable, error) {
 	installed := installedSnapshot(s)
-	installed.entries = c.order(installed.entries)
+	installed.entries = shuffled(c, installed.entries)
 	variables, err := w.builder(installed, c).build(s.Subscriptions)
 	if err != nil {
 		return nil, err
 	}
-	p, err := newProblem(c.variables(variables))
+	p, err := newProblem(shuffled(c, variables))
 	if err != nil {
 		return nil, err
 	}

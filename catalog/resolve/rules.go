@@ -47,7 +47,7 @@ func Rules() []catalog.Rule {
 			Help: "OLM makes an InstallPlan only if status.currentCSV of a Subscription changes. A lost " +
 				"dependency comes back with " +
 				"the next update of any Subscription. Source: OLM, pkg/controller/operators/catalog/operator.go."},
-		{ID: ruleCycle, Text: "Updates go round for ever",
+		{ID: ruleCycle, Text: "Updates go round forever",
 			Help: "skipRange has no direction: an old entry whose range contains a newer version is an update of it." +
 				inResolver + "resolver.go."},
 		{ID: ruleSecond, Text: "Two Subscriptions are for the same package",

@@ -34,7 +34,7 @@ func CatalogRules() []catalog.Rule {
 		{ID: ruleSelf, Text: "skipRange contains the version of its own entry", Help: "It does no harm."},
 		{ID: ruleDowngrade, Text: "skipRange contains the version of a newer entry",
 			Help: "skipRange has no direction, so OLM v0 updates the newer version to the older one, and can go " +
-				"round for ever."},
+				"round forever."},
 		{ID: ruleCannotReach, Text: "An entry has no update and is not the head",
 			Help: "OLM v0 keeps it without an error."},
 		{ID: ruleNextChannel, Text: "The head of a channel has no update in the channel of the next version",

@@ -205,7 +205,7 @@ func (b *builder) subscribe(s *Subscription) error {
 		if err := b.bundles(same); err != nil {
 			return err
 		}
-		for _, e := range b.chance.order(same) {
+		for _, e := range shuffled(b.chance, same) {
 			v := b.visited[e]
 			if current != nil {
 				v.replaces = current.name

@@ -20,7 +20,7 @@ const (
 	Withheld        Outcome = "withheld"        // OLM finds operators to install, but makes no InstallPlan for them
 	UpgradePending  Outcome = "upgradePending"  // every Subscription waits for an InstallPlan that it already has
 	NoSubscriptions Outcome = "noSubscriptions" // OLM does not look at the namespace
-	Cycle           Outcome = "cycle"           // the updates go round for ever
+	Cycle           Outcome = "cycle"           // the updates go round forever
 	Stopped         Outcome = "stopped"         // the walk was to end here
 )
 

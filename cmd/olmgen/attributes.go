@@ -38,5 +38,9 @@ func (f *initFlags) writeAttributes(cmd *cobra.Command) error {
 	}
 	text := "# Git checks out what olmgen renders with the line ends that olmgen writes, on Windows too.\n"
 	text += pattern + "\n"
-	return os.WriteFile(name, []byte(text), 0o644)
+	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+		return err
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: wrote %s, so that git keeps the line ends of %s\n", name, directory)
+	return nil
 }

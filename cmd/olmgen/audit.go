@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/olmgen/olmgen/catalog/shard"
 	"github.com/olmgen/olmgen/report/audit"
 	"github.com/olmgen/olmgen/review/findings"
 )
@@ -30,29 +31,32 @@ func (f *auditFlags) register(flags *pflag.FlagSet) {
 }
 
 // part returns the shard that was asked for; false if there is none.
-func (f *auditFlags) part() (shard audit.Shard, ok bool, err error) {
-	if f.shard == "" {
-		return audit.Shard{}, false, nil
+func (f *auditFlags) part() (in shard.Shard, ok bool, err error) { return parseShard(f.shard) }
+
+// parseShard reads the value of --shard; false if there is none.
+func parseShard(text string) (in shard.Shard, ok bool, err error) {
+	if text == "" {
+		return shard.Shard{}, false, nil
 	}
-	if shard, err = audit.ParseShard(f.shard); err != nil {
-		return shard, false, &usageError{"--shard: " + err.Error(), ""}
+	if in, err = shard.Parse(text); err != nil {
+		return in, false, &usageError{"--shard: " + err.Error(), ""}
 	}
-	return shard, true, nil
+	return in, true, nil
 }
 
 // auditPart is part, with what cannot be given with it.
-func (f *auditFlags) auditPart(cmd *cobra.Command) (shard audit.Shard, ok bool, err error) {
-	shard, ok, err = f.part()
+func (f *auditFlags) auditPart(cmd *cobra.Command) (in shard.Shard, ok bool, err error) {
+	in, ok, err = f.part()
 	switch {
 	case err != nil:
-		return shard, ok, err
+		return in, ok, err
 	case ok && (cmd.Flags().Changed("format") || cmd.Flags().Changed("fail-on")):
-		return shard, ok, &usageError{"--format and --fail-on cannot be given with --shard",
+		return in, ok, &usageError{"--format and --fail-on cannot be given with --shard",
 			"give them to olmgen catalog merge"}
 	case !ok && f.output != "":
-		return shard, ok, &usageError{"-o is for --shard", "the report goes to stdout"}
+		return in, ok, &usageError{"-o is for --shard", "the report goes to stdout"}
 	}
-	return shard, ok, nil
+	return in, ok, nil
 }
 
 // load reads catalogs and directories. The function that it returns removes the progress bar.
@@ -90,15 +94,15 @@ func newCatalogAudit() *cobra.Command {
 	format, failOn, all := audit.Text, findings.None, false
 	cmd := &cobra.Command{
 		Use:   "audit CATALOG|DIR...",
-		Short: "Show in one table what the operators of a catalog ask for",
+		Short: "Compare the operators of a catalog in one table",
 		Long: `Audit lists the head of the default channel of each package: its install modes,
 what its permissions reach, its webhooks, CRDs and images, kinds of objects that
 OLM refuses, the number of findings, and whether it is deprecated. Totals follow,
 with the counts that OLM has as metrics.
 
 ` + auditSources + `
-Without objects, only install modes, CRDs and deprecation are known. A DIR with
-nothing but manifests is a tree: its ClusterServiceVersions are listed.
+Without objects, only install modes, CRDs and deprecation are known. A DIR that
+has only manifests is a tree: audit lists its ClusterServiceVersions.
 
 A bundle that cannot be read does not stop the audit. It is listed, and it is a
 finding of level error. The exit code is 3 if there are findings at or above
@@ -108,7 +112,7 @@ finding of level error. The exit code is 3 if there are findings at or above
   olmgen catalog audit --format json catalog/ bundles/ | jq .totals`,
 		Args: args(1, math.MaxInt, "the catalog"),
 		RunE: func(cmd *cobra.Command, refs []string) error {
-			shard, parts, err := f.auditPart(cmd)
+			in, parts, err := f.auditPart(cmd)
 			if err != nil {
 				return err
 			}
@@ -121,7 +125,7 @@ finding of level error. The exit code is 3 if there are findings at or above
 				want, wanted = audit.All, "all versions"
 			}
 			if parts {
-				part, err := set.RunPart(cmd.Context(), shard, wanted, want)
+				part, err := set.RunPart(cmd.Context(), in, wanted, want)
 				done()
 				return writePart(cmd, f.output, part, err)
 			}

@@ -84,7 +84,7 @@ func TestBrokenInput(t *testing.T) {
 		{"owned CRD missing", remove(crdFile), nil, "the bundle has no CustomResourceDefinition memcacheds.cache.example.com"},
 		{"owned CRD without dot", replace(csvFile, "name: memcacheds.cache.example.com", "name: memcacheds"), nil, `owned[0].name: error parsing crd name: "memcacheds" has no dot`},
 		{"owned version missing", replace(crdFile, "- name: v1alpha1", "- name: v1"), nil, `has no version "v1alpha1"`},
-		{"bad name", add("manifests/z.yaml", configMap+"Big_Name\n"), nil, `manifests/z.yaml:4: metadata.name: "Big_Name" is no valid name: `},
+		{"bad name", add("manifests/z.yaml", configMap+"Big_Name\n"), nil, `manifests/z.yaml:4: metadata.name: "Big_Name" is not a valid name: `},
 		{"no name", add("manifests/z.yaml", "apiVersion: v1\nkind: ConfigMap\n"), nil, "manifests/z.yaml:1: metadata.name: missing"},
 		{"duplicate object", add("manifests/z.yaml", configMap+"a\n---\n"+configMap+"a\n"), nil,
 			"manifests/z.yaml:9: metadata.name: a second ConfigMap a, the first is in manifests/z.yaml:1"},

@@ -23,8 +23,9 @@ func newCatalog() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "catalog",
 		Short: "Predict what OLM installs from catalogs; audit and publish them",
-		Long: `Catalog reads operator catalogs (file-based catalogs) and says, without a
-cluster, what Operator Lifecycle Manager makes of them.`,
+		Long: `Catalog reads operator catalogs (file-based catalogs). Without a cluster it
+predicts what Operator Lifecycle Manager installs from them, checks them, and
+compares their operators.`,
 		Args: unknownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -107,6 +108,10 @@ func (f *resolveFlags) run(cmd *cobra.Command, paths []string) error {
 	sources, global, err := openCatalogs(cmd, f.network, f.catalogs, f.global, cluster.CatalogSources)
 	if err != nil {
 		return err
+	}
+	if len(f.catalogs) == 0 {
+		fmt.Fprintln(cmd.ErrOrStderr(), "olmgen: note: no catalog is given, so OLM finds no operator to install\n"+
+			"hint: pass the content of each CatalogSource with --catalog")
 	}
 	report := &resolve.Report{}
 	for _, s := range cluster.Namespaces {

@@ -111,7 +111,7 @@ func (f *pathFlags) run(cmd *cobra.Command, given []string) error {
 
 func (f *pathFlags) path(cmd *cobra.Command, pkg string) (*resolve.Path, error) {
 	if len(f.catalogs) == 0 {
-		return nil, missingFlag(cmd, "catalog")
+		return nil, missingFlag("catalog", "name the directory or image of a file-based catalog")
 	}
 	if f.profile == generate.ProfileClusterExtension {
 		return f.ofOLMv1(cmd, pkg)
@@ -123,7 +123,7 @@ func (f *pathFlags) path(cmd *cobra.Command, pkg string) (*resolve.Path, error) 
 	}
 	switch {
 	case f.from == "":
-		return nil, missingFlag(cmd, "from")
+		return nil, missingFlag("from", "name the version that is installed, or its CSV")
 	case len(f.catalogs) > 1:
 		return nil, &usageError{"a Subscription of OLM v0 names one catalog, and --catalog is given several times",
 			"choose one, or add --profile clusterextension"}
@@ -164,8 +164,8 @@ func (f *pathFlags) ofOLMv1(cmd *cobra.Command, pkg string) (*resolve.Path, erro
 		SelfCertified: f.policy == generate.UpgradeSelfCertified}, f.from, f.to)
 }
 
-func missingFlag(cmd *cobra.Command, flag string) error {
-	return &usageError{"--" + flag + " is missing", "see " + cmd.CommandPath() + " --help"}
+func missingFlag(flag, hint string) error {
+	return &usageError{"--" + flag + " is missing", hint}
 }
 
 // readCatalog reads a catalog that is named on the command line.

@@ -23,7 +23,7 @@ import (
 // fileFlag adds -f to a command that reads RenderConfigs in place of sources.
 func fileFlag(flags *pflag.FlagSet, files *[]string) {
 	flags.StringArrayVarP(files, "config", "f", nil,
-		"render `FILE`, a RenderConfig, not a SOURCE; may be repeated")
+		"`FILE`, a RenderConfig, in place of a SOURCE; may be repeated")
 	place(flags, config.TopicSource, "config")
 }
 
@@ -167,6 +167,12 @@ func (f *renderFlags) renderDeclared(cmd *cobra.Command, d declaration) (*config
 		return nil, &usageError{fmt.Sprintf("--helm-crds: means nothing with layout %s", used),
 			"leave it out: it is for layout helm"}
 	}
+	if f.parts.merge {
+		var err error
+		if o.Parts, err = readParts(cmd.Flags().Args(), config.ReadPart); err != nil {
+			return nil, err
+		}
+	}
 	bar, done := progress(cmd.ErrOrStderr())
 	defer done()
 	o.Progress = bar
@@ -186,6 +192,10 @@ func readConfig(stdin io.Reader, file string) (*config.Config, string, error) {
 	data, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, "", manifest.WithHint(fmt.Errorf("%s: no such file", file), "\"olmgen init\" writes one")
+	}
+	if info, statErr := os.Stat(file); statErr == nil && info.IsDir() {
+		return nil, "", manifest.WithHint(fmt.Errorf("%s is a directory, not a RenderConfig", file),
+			"name the file, such as "+filepath.Join(file, "olmgen.yaml")+"; a bundle is named without -f")
 	}
 	if err != nil {
 		return nil, "", err

@@ -26,11 +26,11 @@ func newDescope() *cobra.Command {
 		Short: "Render an operator that is bound only where you say",
 		Long: `Descope is render --profile descoped. The operator serves its APIs in the whole
 cluster. Until an administrator binds it, it may only set their status. Each
-ServiceAccount gets one ClusterRole with all rules that the CSV asks for. The
-rules in permissions are granted in the operator's own namespace at once.
+ServiceAccount gets one ClusterRole with all rules that the CSV requests. In its
+own namespace the operator has the rules in permissions from the start.
 
-On stderr it prints what kind of operator this is, and what OLM's descoping plan
-advises. With --tree the advice is for the installations in DIR.
+On stderr descope prints whether the operator is descoped or scoped, and what
+OLM's descoping plan advises, with --tree for the installations in DIR.
 
 ` + sourceHelp,
 		Example: `  olmgen descope bundle/ -o out/ -n operators
@@ -87,7 +87,7 @@ func (f *renderFlags) sayScope(w io.Writer, csv *v1alpha1.ClusterServiceVersion,
 		fmt.Fprintln(w, "olmgen: "+advice.State)
 	}
 	if scope == bundle.Scoped && known == nil {
-		fmt.Fprintln(w, "hint: --tree DIR reads them from manifests")
+		fmt.Fprintln(w, "hint: --tree DIR reads its installations from manifests")
 	}
 	given := func(o manifest.Option) bool {
 		_, ok := f.options.Text(o)

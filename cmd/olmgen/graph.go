@@ -35,11 +35,11 @@ func newGraph() *cobra.Command {
 		Short: "Draw what an operator reaches, or the update graph of a package",
 		Long: `Graph draws the blast radius of an operator: its ServiceAccounts, the roles
 they are bound to, the namespaces of the bindings, and those that no binding
-reaches. It draws what olmgen render writes with the same flags, or with -f an
-operator of a RenderConfig: the one that NAME says, where there are several. The
-picture goes to stdout, as Mermaid text or as SVG.
+reaches. It draws what olmgen render writes with the same flags. With -f it
+draws an operator of a RenderConfig; NAME chooses one of several. The picture
+goes to stdout, as Mermaid text or as SVG.
 
-Of a catalog (catalog:DIR or catalog:oci://IMAGE) without --version, graph draws
+For a catalog (catalog:DIR or catalog:oci://IMAGE) without --version, it draws
 the update graph of the package: its channels, which release replaces or skips
 which, and what is deprecated. --from shows the path that OLM v0 takes from a
 version. DOT is for update graphs.

@@ -37,17 +37,17 @@ environment variables of its Deployments and of shipped workloads; the
 annotation containerImage; and the bundle's own image, where it comes from one.
 
 A variable's value is an image if the variable is called RELATED_IMAGE_..., or
-if the value has a registry's host and a tag or digest. Images in arguments,
-ConfigMaps and custom resources are not looked for.
+if the value has a registry's host and a tag or digest. It does not look at
+arguments, ConfigMaps and custom resources.
 
-The format text has each image once, in full, one a line, for programs that copy
-them; the other formats have every place. The annotation, which nothing pulls,
-is only in those. imagedigestmirrorset makes OpenShift's ImageDigestMirrorSet,
-and an ImageTagMirrorSet for what is not pinned, for the registry of --mirror;
+The format text lists each image once, one per line, for programs that copy
+them. The other formats list every place, and also the annotation, which nothing
+pulls. imagedigestmirrorset writes OpenShift's ImageDigestMirrorSet, and an
+ImageTagMirrorSet for images without a digest, for the registry of --mirror.
 olmgen render --mirror-map changes the images instead.
 
 With --unpinned the exit code is 3 if an image is not pinned by digest. It is 1
-if a source cannot be read; the images of the others are listed.
+if a source cannot be read; the images of the other sources are still listed.
 
 ` + sourceHelp,
 		Example: `  olmgen images bundle/ | xargs -I{} skopeo inspect docker://{}
@@ -159,7 +159,7 @@ func (f *imagesFlags) list(cmd *cobra.Command, ref string, o source.Options, r b
 	for i := range list {
 		list[i].Source = opened.SourceName()
 		if list[i].Normalized == "" {
-			fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: warning: %s:%d: %s: %q is no image reference\n", list[i].File,
+			fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: warning: %s:%d: %s: %q is not an image reference\n", list[i].File,
 				list[i].Line, list[i].Field, list[i].Image)
 		}
 	}

@@ -37,23 +37,23 @@ which a ServiceAccount may apply what olmgen render makes with the same flags,
 or, with --from, any other manifests: for GitOps controllers that apply as an
 account of a tenant's (Argo CD's impersonation, Flux's serviceAccountName).
 
-It grants, of each kind, create, which can't be limited to names; of each
+For each kind it grants create, which cannot be limited to names; for each
 object, by name, get, patch, update and delete; and every rule of the Roles and
-ClusterRoles among the objects, because nobody may give what they do not have
-(the escalation check of the API server). Where that is not possible it grants
-by name
+ClusterRoles among the objects, because the API server refuses a role with
+rights that its writer does not have (the escalation check). Where the account
+cannot hold the rules, it grants by name, and prints a message,
 
-  escalate  on ClusterRoles that aggregate others, which else only
-            cluster-admin may write. They can only be created by server-side
-            apply: another request to create has no name yet
+  escalate  on ClusterRoles that aggregate others, which otherwise only
+            cluster-admin may write. Create them with server-side apply:
+            another create request has no name in its URL
   bind      on roles that are bound but not among the objects
 
-and says so. With --escalate, escalate and bind are granted on all roles in
-place of the rules in them. That is a shorter list, but not less: whoever may
-escalate a role that is bound to an account can give that account every right.
+With --escalate, escalate and bind are granted on all roles in place of the
+rules in them. The list is shorter, but grants no less: an account that may
+escalate a role can give every right to those who are bound to it.
 
-An administrator applies the result once before, and again when a new version
-changes it.
+An administrator applies the result before the first installation, and again
+when a new version changes it.
 
 ` + sourceHelp,
 		Example: `  olmgen installer-rbac bundle/ --installer tenant/deployer
@@ -84,7 +84,7 @@ func (f *installerFlags) register(cmd *cobra.Command) {
 	flags.SortFlags = false
 	flags.StringVar(&f.installer, "installer", "", "`NAMESPACE/NAME` of the ServiceAccount that applies")
 	fileFlag(flags, &f.render.files)
-	flags.StringVar(&f.from, "from", "", "read `DIR`, a file or - with manifests, not a SOURCE")
+	flags.StringVar(&f.from, "from", "", "`DIR`, a file or - with manifests, in place of a SOURCE")
 	flags.StringVar(&f.name, "name", "",
 		"`NAME` of the Roles and bindings (default: the package name with -installer; with -f and --from the "+
 			"account's)")
@@ -113,7 +113,7 @@ func (f *installerFlags) run(cmd *cobra.Command, refs []string) error {
 		return err
 	}
 	if problems := validation.IsDNS1123Subdomain(s.Namespace + "." + s.Name); len(problems) > 0 {
-		return &usageError{fmt.Sprintf("--name: %q is no valid name: %s", s.Name, problems[0]), ""}
+		return &usageError{fmt.Sprintf("--name: %q is not a valid name: %s", s.Name, problems[0]), ""}
 	}
 	p, err := installer.Derive(a.objects, f.options)
 	if err != nil {
@@ -223,11 +223,11 @@ func (f *installerFlags) read(cmd *cobra.Command, s *installer.Subject) (*applie
 // say prints on what escalate and bind are granted without being asked for, and warns of what had to be guessed.
 func (f *installerFlags) say(w io.Writer, p *installer.Permissions) error {
 	if len(p.Escalate) > 0 {
-		fmt.Fprintf(w, "olmgen: grants escalate, because they aggregate others, on ClusterRole %s\n",
+		fmt.Fprintf(w, "olmgen: grants escalate on roles that aggregate others: ClusterRole %s\n",
 			strings.Join(p.Escalate, ", "))
 	}
 	if len(p.Bind) > 0 {
-		fmt.Fprintf(w, "olmgen: grants bind, because they are not among the objects, on %s\n",
+		fmt.Fprintf(w, "olmgen: grants bind on roles whose rules are not among the objects: %s\n",
 			strings.Join(p.Bind, ", "))
 	}
 	for _, e := range p.Warnings {

@@ -135,7 +135,6 @@ var commands = []struct {
 	{"Render", "adopt", newAdopt},
 	{"Render", "fn", newFn},
 	{"Render", "convert", newConvert},
-	{"Render", "adopt", newAdopt},
 	{"Review", "permissions", newPermissions},
 	{"Review", "diff", newDiff},
 	{"Review", "history", newHistory},
@@ -180,7 +179,7 @@ CRDs, the ClusterServiceVersion and its copies.
 
 It never talks to a cluster. The same input gives the same bytes, so the output
 can be committed to Git and reviewed as a diff.`,
-		Example: `  # everything OLM would create, one object a file, with a kustomization.yaml
+		Example: `  # everything OLM would create, one file per object, with a kustomization.yaml
   olmgen render bundle/ -o out/
 
   # for a cluster without OLM, the operator watching two namespaces
@@ -253,9 +252,12 @@ func unknownCommand(cmd *cobra.Command, given []string) error {
 		return nil
 	}
 	hint := "see " + cmd.CommandPath() + " --help"
-	cmd.SuggestionsMinimumDistance = 2
-	if near := cmd.SuggestionsFor(given[0]); len(near) > 0 {
-		hint = "did you mean " + strings.Join(near, " or ") + "? " + hint
+	var names []string
+	for _, c := range cmd.Commands() {
+		names = append(names, c.Name())
+	}
+	if near := text.Nearest(given[0], names); near != "" {
+		hint = "did you mean " + near + "? " + hint
 	}
 	return &usageError{fmt.Sprintf("unknown command %q", given[0]), hint}
 }

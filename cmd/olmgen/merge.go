@@ -1,7 +1,7 @@
 package main
 
 import (
-	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -40,7 +40,7 @@ of as many, whatever else the catalog has.`,
   olmgen catalog merge site-part-*.json -o public/`,
 		Args: args(1, math.MaxInt, "the part"),
 		RunE: func(cmd *cobra.Command, names []string) error {
-			parts, err := readParts(names)
+			parts, err := readParts(names, audit.ReadPart)
 			if err != nil {
 				return err
 			}
@@ -77,8 +77,9 @@ func withPartHint(err error) error {
 	return manifest.WithHint(err, "give the parts of all shards of one run")
 }
 
-func readParts(names []string) ([]*audit.Part, error) {
-	var parts []*audit.Part
+// readParts reads the files that writePart has written.
+func readParts[P any](names []string, read func([]byte) (*P, error)) ([]*P, error) {
+	var parts []*P
 	for _, name := range names {
 		f, err := os.Open(name)
 		if err != nil {
@@ -88,7 +89,7 @@ func readParts(names []string) ([]*audit.Part, error) {
 		if err := errors.Join(err, f.Close()); err != nil {
 			return nil, err
 		}
-		part, err := audit.ReadPart(data)
+		part, err := read(data)
 		if err != nil {
 			return nil, &manifest.Error{File: filepath.ToSlash(name), Msg: err.Error(), Tip: "run its shard again"}
 		}
@@ -98,17 +99,17 @@ func readParts(names []string) ([]*audit.Part, error) {
 }
 
 // writePart writes a part to a file, or to stdout if there is no name. A file has all of the part or does not change.
-func writePart(cmd *cobra.Command, name string, part *audit.Part, err error) error {
+func writePart(cmd *cobra.Command, name string, part any, err error) error {
 	if err != nil {
 		return err
 	}
-	var b bytes.Buffer
-	if err := findings.WriteJSON(&b, part); err != nil {
-		return err
+	write := func(w io.Writer) error {
+		e := json.NewEncoder(w)
+		e.SetEscapeHTML(false)
+		return e.Encode(part)
 	}
 	if name == "" {
-		_, err := cmd.OutOrStdout().Write(b.Bytes())
-		return err
+		return write(cmd.OutOrStdout())
 	}
 	if info, err := os.Stat(name); err == nil && info.IsDir() {
 		return &usageError{fmt.Sprintf("%s is a directory", name), "with --shard, -o names a file"}
@@ -118,7 +119,7 @@ func writePart(cmd *cobra.Command, name string, part *audit.Part, err error) err
 		return err
 	}
 	defer os.Remove(f.Name()) // it is not there after the rename
-	_, err = f.Write(b.Bytes())
+	err = write(f)
 	if err := errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close()); err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io/fs"
 	"math"
 	"os"
 	"path"
@@ -72,7 +73,7 @@ The exit code is 3 if there are findings at or above --fail-on.
 	fileFlag(flags, &f.render.files)
 	flags.Var(enum(&f.format, permissions.Formats...), "format", joined(permissions.Formats))
 	flags.Var(enum(&f.report.failOn, findings.Levels...), "fail-on",
-		"the least that makes the exit code 3: "+joined(findings.Levels))
+		"lowest level that makes the exit code 3: "+joined(findings.Levels))
 	f.report.registerBaseline(flags)
 	offer(cmd, "format", words(permissions.Formats))
 	offer(cmd, "fail-on", words(findings.Levels))
@@ -201,14 +202,15 @@ func isTree(ref string) bool {
 		}
 		return false
 	}
-	for _, pattern := range []string{"", "*"} {
-		if found, _ := filepath.Glob(filepath.Join(ref, pattern, output.LockName)); len(found) > 0 {
+	dir := os.DirFS(ref)
+	for _, pattern := range []string{output.LockName, "*/" + output.LockName} {
+		if found, _ := fs.Glob(dir, pattern); len(found) > 0 {
 			return true
 		}
 	}
 	for _, pattern := range []string{"manifests", "metadata/annotations.yaml", "*/metadata/annotations.yaml",
 		"*.package.yaml", "*clusterserviceversion.yaml"} {
-		found, err := filepath.Glob(filepath.Join(ref, filepath.FromSlash(pattern)))
+		found, err := fs.Glob(dir, pattern)
 		if err == nil && len(found) > 0 {
 			return false
 		}

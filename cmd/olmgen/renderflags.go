@@ -28,6 +28,7 @@ type renderFlags struct {
 	force   bool
 	strict  bool
 
+	parts        partFlags // of olmgen render
 	pruneTenants bool
 	summary      summaryFlags
 }

@@ -32,7 +32,7 @@ Without objects, what a package may do and what changed are not known.`,
   olmgen catalog site --pull --title "Our operators" catalog/ -o public/`,
 		Args: args(1, math.MaxInt, "the catalog"),
 		RunE: func(cmd *cobra.Command, refs []string) error {
-			shard, parts, err := f.part()
+			in, parts, err := f.part()
 			if err != nil {
 				return err
 			}
@@ -44,7 +44,7 @@ Without objects, what a package may do and what changed are not known.`,
 				return err
 			}
 			if parts {
-				part, err := site.RenderPart(cmd.Context(), set, shard, options)
+				part, err := site.RenderPart(cmd.Context(), set, in, options)
 				done()
 				return writePart(cmd, f.output, part, err)
 			}

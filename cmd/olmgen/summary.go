@@ -30,7 +30,7 @@ type summaryFlags struct {
 }
 
 func (f *summaryFlags) registerDryRun(flags *pflag.FlagSet) {
-	flags.BoolVar(&f.dryRun, "dry-run", false, "write nothing; say what would be added, changed and removed")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "write nothing; list what would be added, changed and removed")
 }
 
 func (f *summaryFlags) registerFormat(cmd *cobra.Command) {
@@ -132,7 +132,7 @@ func (s summary) say(w io.Writer) {
 			fmt.Fprintf(w, "olmgen: %s: would be %s\n", filepath.Join(s.Directory, filepath.FromSlash(p)), part.what)
 		}
 	}
-	fmt.Fprintf(w, "olmgen: %s: would be %d added, %d changed, %d removed, %d unchanged\n", s.Directory, len(s.Added),
+	fmt.Fprintf(w, "olmgen: %s: %d would be added, %d changed, %d removed, %d unchanged\n", s.Directory, len(s.Added),
 		len(s.Changed), len(s.Removed), s.Unchanged)
 }
 

@@ -36,7 +36,7 @@ func topicText(name string) (title, body string) {
 	data, err := topicFiles.ReadFile("topics/" + name + ".txt")
 	cobra.CheckErr(err)
 	title, body, _ = strings.Cut(string(data), "\n")
-	return title, strings.TrimSpace(body)
+	return title, strings.Trim(body, "\n")
 }
 
 func printTopics(w io.Writer) {

@@ -48,7 +48,7 @@ type view struct {
 	Schema, File, APIVersion, Kind, Directory string
 	To                                        generate.Profile
 	ToWhy                                     string
-	KeepNames                                 bool
+	KeepNames, WithoutNamespaces              bool
 	Groups                                    []groupView
 }
 
@@ -102,6 +102,8 @@ func Declare(s *adopt.State, o Options) ([]byte, error) {
 	v := view{Schema: config.SchemaURL, File: o.File, APIVersion: config.APIVersion, Kind: config.Kind,
 		Directory: o.Directory, To: o.To, ToWhy: toWhy[o.To],
 		KeepNames: o.To == generate.ProfileOLM || o.To == generate.ProfilePlain}
+	v.WithoutNamespaces = o.To == generate.ProfileSubscription &&
+		slices.ContainsFunc(s.Groups, func(g *adopt.Group) bool { return !generate.HasGlobalGroup(g.Namespace) })
 	for _, g := range s.Groups {
 		for _, op := range g.Operators {
 			d.names[op.Package]++
@@ -180,11 +182,13 @@ func (d *declarer) group(g *adopt.Group) (groupView, error) {
 		}
 		v.ServiceAccount = g.Spec.ServiceAccountName
 	}
-	if d.likeOLM() {
+	if d.To == generate.ProfileOLM {
+		// Without OLM, webhooks select namespaces by name: nobody labels them any more, and an OLM that runs for
+		// others removes the labels of groups that it does not know (operators/olm/operator.go, syncNamespace).
 		if d.hasWebhooks(g) && len(g.Spec.TargetNamespaces) > 0 {
 			v.UID = g.Object.UID
 		}
-		if g.Global() && d.To == generate.ProfileOLM {
+		if g.Global() {
 			v.Copies = g.Copies
 		}
 	}

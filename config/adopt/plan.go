@@ -25,7 +25,8 @@ type Step struct {
 	Run   []string // commands
 	Check []string // commands that show that it has worked
 	Undo  []string // commands
-	Point bool     // from here on there is no way back but a new installation
+	Point bool     // from here on there is no undo, but the way back
+	Back  []string // commands of the way back, of the step that is the point
 }
 
 // The people and programs of a plan.
@@ -135,9 +136,14 @@ func (p *planner) takeOver(why string) {
 		Text: []string{why, "Server-side apply changes only what is rendered. Fields that others wrote and Git " +
 			"does not " +
 			"have stay."},
-		Run: []string{"kubectl diff --server-side --force-conflicts --field-manager=" + manager + " -R -f " + dir,
-			"kubectl apply --server-side --force-conflicts --field-manager=" + manager + " -R -f " + dir},
-		Undo: []string{"kubectl apply --server-side --force-conflicts --field-manager=" + manager + " -R -f before"}})
+		Run: []string{"kubectl diff --server-side --force-conflicts --field-manager=" + manager + " -k " + dir,
+			applied(dir)},
+		Undo: []string{applied("before")}})
+}
+
+// applied returns the command that applies a directory.
+func applied(dir string) string {
+	return "kubectl apply --server-side --force-conflicts --field-manager=" + manager + " -k " + dir
 }
 
 // withoutOLM takes operators away from OLM.

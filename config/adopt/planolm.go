@@ -1,9 +1,13 @@
 package adopt
 
 import (
+	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/review/adopt"
 	"github.com/olmgen/olmgen/review/dump"
@@ -42,21 +46,17 @@ func resource(o *dump.Object) string {
 // ownMarks are the labels by which OLM finds what to delete with a CSV.
 var ownMarks = []string{"olm.owner", "olm.owner.kind", "olm.owner.namespace", "olm.copiedFrom"}
 
+// ofOLM are OLM's own kinds. Their objects do not stay.
+var ofOLM = []string{"ClusterServiceVersion", "Subscription", "InstallPlan", "OperatorCondition", "OperatorGroup"}
+
 // marks removes what ties the objects that stay to their CSV.
 func (p *planner) marks(operators []*adopt.Operator) {
 	s := Step{Title: "Cut the objects loose", Who: byAdmin,
 		Text: []string{"When a CSV goes, its finalizer " + finalizer + " has OLM delete ClusterRoles, bindings " +
-			"and webhooks by " +
-			"their owner labels, and Kubernetes deletes what has an ownerReference to it. Both are removed first. " +
-			"OLM is " +
-			"down, so nobody puts them back; if Git has the labels, they come back with the next sync and do no " +
-			"harm then."}}
+			"and webhooks by their owner labels, and Kubernetes deletes what has an ownerReference to it. Both are " +
+			"removed first. OLM is down, so nobody puts them back."}}
 	for _, o := range p.state.Dump.Objects {
-		switch o.Kind {
-		case "ClusterServiceVersion", "Subscription", "InstallPlan", "OperatorCondition", "OperatorGroup":
-			continue
-		}
-		if !owned(o, operators) {
+		if slices.Contains(ofOLM, o.Kind) || !owned(o, operators) {
 			continue
 		}
 		var remove, restore []string
@@ -76,9 +76,64 @@ func (p *planner) marks(operators []*adopt.Operator) {
 				s.Run = append(s.Run, removal(o, fmt.Sprintf("/metadata/ownerReferences/%d", i), "/uid", r.UID))
 			}
 		}
+		if slices.ContainsFunc(o.Owners, byOLM) { // OLM restores only some of them by itself
+			s.Undo = append(s.Undo, merging(resource(o), "metadata", "ownerReferences", o.References()))
+		}
 	}
-	s.Undo = append(s.Undo, "# OLM sets its ownerReferences anew when it runs again")
 	p.add(s)
+}
+
+// ownedAgain returns the commands that give the objects that stayed to the ClusterServiceVersions of the way back,
+// which have other UIDs. OLM does that only when it installs, and here it finds all installed.
+func (p *planner) ownedAgain(operators []*adopt.Operator) (commands []string) {
+	variables := map[string]string{} // by namespace and name of a CSV
+	for _, o := range p.state.Dump.Objects {
+		other := func(r dump.Owner) bool { return byOLM(r) && r.Kind != v1alpha1.ClusterServiceVersionKind }
+		if !owned(o, operators) || !slices.ContainsFunc(o.Owners, byOLM) || slices.ContainsFunc(o.Owners, other) ||
+			!p.stays(o) {
+			continue
+		}
+		references := o.References()
+		for i, r := range o.Owners {
+			reference, ok := references[i].(map[string]any)
+			csv := o.Namespace + "/" + r.Name
+			if !ok || !byOLM(r) {
+				continue
+			}
+			if variables[csv] == "" {
+				variables[csv] = fmt.Sprintf("uid%d", len(variables)+1)
+				commands = append(commands, fmt.Sprintf("%s=$(kubectl get -n %s "+
+					"clusterserviceversion.operators.coreos.com %s -o 'jsonpath={.metadata.uid}')", variables[csv],
+					Quote(o.Namespace), Quote(r.Name)))
+			}
+			reference["uid"] = "$" + variables[csv]
+		}
+		command := merging(resource(o), "metadata", "ownerReferences", references)
+		commands = append(commands, variable.ReplaceAllString(command, `"'$1'"`))
+	}
+	return commands
+}
+
+// variable matches a variable of the shell in JSON.
+var variable = regexp.MustCompile(`"(\$uid[0-9]+)"`)
+
+// stays reports whether an object is in the new form too.
+func (p *planner) stays(o *dump.Object) bool {
+	return slices.ContainsFunc(p.result.Objects, func(c adopt.Compared) bool {
+		return c.Object == o.Identity() && c.Verdict != adopt.ClusterOnly
+	}) && !slices.Contains(ofOLM, o.Kind)
+}
+
+// merging returns the command that sets one field.
+func merging(resource, parent, field string, value any) string {
+	return "kubectl patch " + resource + " --type=merge -p " +
+		patch(map[string]any{parent: map[string]any{field: value}})
+}
+
+// patch returns a patch as an argument of kubectl.
+func patch(value map[string]any) string {
+	data, _ := json.Marshal(value) // of a dump, which was JSON
+	return Quote(string(data))
 }
 
 // removal returns the command that removes an item of a list, if it is still the one that the dump has.
@@ -98,7 +153,7 @@ func (p *planner) subscriptions(operators []*adopt.Operator) {
 	s := Step{Title: "Remove InstallPlans and Subscriptions", Who: byAdmin,
 		Text: []string{"OLM would install an operator again that has a Subscription. " +
 			"The InstallPlans go first: a Subscription owns them."},
-		Undo: []string{"kubectl apply --server-side -R -f before-subscriptions"}}
+		Undo: p.subscribed(operators)}
 	var namespaces []string
 	for _, o := range operators {
 		if !slices.Contains(namespaces, o.Group.Namespace) && p.whole(o.Group, operators) {
@@ -121,6 +176,22 @@ func (p *planner) subscriptions(operators []*adopt.Operator) {
 	}
 }
 
+// subscribed returns the commands that bring Subscriptions back. OLM resolves nothing as long as a CSV belongs to no
+// Subscription ("exists and is not referenced by a subscription"), and looks for that at status.installedCSV.
+func (p *planner) subscribed(operators []*adopt.Operator) []string {
+	commands := []string{applied("before-subscriptions")}
+	for _, o := range operators {
+		if sub := o.Subscription; sub != nil {
+			status := map[string]any{"state": v1alpha1.SubscriptionStateAtLatest, "currentCSV": o.CSV.Name,
+				"installedCSV": o.CSV.Name, "lastUpdated": sub.Status.LastUpdated}
+			commands = append(commands, fmt.Sprintf("kubectl patch -n %s subscriptions.operators.coreos.com %s "+
+				"--subresource=status --type=merge -p %s", Quote(sub.Namespace), Quote(sub.Name),
+				patch(map[string]any{"status": status})))
+		}
+	}
+	return commands
+}
+
 // whole reports whether all operators of a group are taken.
 func (p *planner) whole(g *adopt.Group, operators []*adopt.Operator) bool {
 	return !slices.ContainsFunc(g.Operators, func(o *adopt.Operator) bool { return !slices.Contains(operators, o) })
@@ -136,8 +207,7 @@ func (p *planner) finalizers(operators []*adopt.Operator) {
 			continue
 		}
 		s.Run = append(s.Run, removal(o.Object, fmt.Sprintf("/metadata/finalizers/%d", at), "", finalizer))
-		s.Undo = append(s.Undo, fmt.Sprintf(`kubectl patch %s --type=merge -p '{"metadata":{"finalizers":[%q]}}'`,
-			resource(o.Object), finalizer))
+		s.Undo = append(s.Undo, merging(resource(o.Object), "metadata", "finalizers", o.CSV.Finalizers))
 	}
 	if len(s.Run) > 0 {
 		p.add(s)
@@ -148,11 +218,15 @@ func (p *planner) finalizers(operators []*adopt.Operator) {
 func (p *planner) remove(operators []*adopt.Operator) {
 	s := Step{Title: "Delete the ClusterServiceVersions", Who: byAdmin, Point: true,
 		Text: []string{"This is the point: before it, the undo of each step, from the last to the first, leads " +
-			"back. After " +
-			"it, OLM does not know the operators. The way back is to apply before/ and before-subscriptions/ and " +
-			"to start " +
-			"OLM, which takes the objects for an installation of its own.",
-			"--cascade=orphan leaves everything that still refers to them."}}
+			"back. After it, OLM does not know the operators.",
+			"--cascade=orphan leaves everything that still refers to them.",
+			"The way back applies before/ and before-subscriptions/ and tells OLM what is installed. OLM takes the " +
+				"objects for its own again, and restarts no pod. CSVs, Subscriptions and OperatorGroups have other " +
+				"UIDs then, so webhooks select no namespace for the seconds that OLM needs to label the namespaces."}}
+	if len(operators) < len(p.all()) {
+		s.Text = append(s.Text, "before/ and before-subscriptions/ have the operators too that OLM v1 runs now: take "+
+			"their files out first.")
+	}
 	for _, o := range operators {
 		for _, c := range p.state.Dump.Of("ClusterServiceVersion") {
 			if c.Name == o.CSV.Name && c.Labels["olm.copiedFrom"] == o.Group.Namespace {
@@ -162,6 +236,8 @@ func (p *planner) remove(operators []*adopt.Operator) {
 		s.Run = append(s.Run, orphaning(resource(o.Object)))
 	}
 	s.Check = []string{"kubectl get deployments -A -l olm.managed=true"}
+	s.Back = slices.Concat(p.scales(true), []string{applied("before")}, p.ownedAgain(operators),
+		p.subscribed(operators), p.scales(false))
 	p.add(s)
 }
 

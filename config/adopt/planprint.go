@@ -42,6 +42,7 @@ func (p *Plan) Markdown(script string) []byte {
 		block(&b, "", s.Run)
 		block(&b, "Check:", s.Check)
 		block(&b, "Undo:", s.Undo)
+		block(&b, "The way back:", s.Back)
 	}
 	b.WriteString("\n## GitOps engines\n\n")
 	for _, n := range p.Notes {
@@ -79,6 +80,9 @@ func (p *Plan) Script(plan string) []byte {
 		}
 		for _, c := range s.Undo {
 			b.WriteString("# undo: " + c + "\n")
+		}
+		for _, c := range s.Back {
+			b.WriteString("# way back: " + c + "\n")
 		}
 	}
 	return []byte(b.String())

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/e2e/harness/access"
@@ -49,20 +50,39 @@ type interview struct {
 	boundUsers []string // namespaces in which users have roles
 }
 
-func (o options) accessOf(ctx context.Context, c compare.Case) (string, error) {
-	i := interview{Case: c, dir: filepath.Join(o.golden(), c.Bundle),
+// newInterview returns what is asked about the bundles of a case.
+func newInterview(golden string, c compare.Case) (interview, error) {
+	i := interview{Case: c, dir: filepath.Join(golden, c.Bundle),
 		boundUsers: []string{c.Namespace, recordings.Targets[0], "unrelated"}}
-	b, err := bundle.Read(os.DirFS(i.dir), bundle.ReadOptions{})
-	if err != nil {
-		return "", err
-	}
-	rules, err := access.Rules(b)
-	if err != nil {
-		return "", err
+	var rules []rbacv1.PolicyRule
+	for _, dir := range append([]string{c.Bundle}, c.With...) {
+		b, err := bundle.Read(os.DirFS(filepath.Join(golden, dir)), bundle.ReadOptions{})
+		if err != nil {
+			return i, err
+		}
+		more, err := access.Rules(b)
+		if err != nil {
+			return i, err
+		}
+		rules = append(rules, more...)
+		subjects, err := access.Subjects(b, c.Namespace, i.boundUsers)
+		if err != nil {
+			return i, err
+		}
+		for _, s := range subjects {
+			if !slices.ContainsFunc(i.subjects, func(x access.Subject) bool { return x.Name == s.Name }) {
+				i.subjects = append(i.subjects, s)
+			}
+		}
 	}
 	i.questions = access.Questions(rules,
 		append([]string{c.Namespace, "unrelated", "kube-system"}, recordings.Targets...))
-	if i.subjects, err = access.Subjects(b, c.Namespace, i.boundUsers); err != nil {
+	return i, nil
+}
+
+func (o options) accessOf(ctx context.Context, c compare.Case) (string, error) {
+	i, err := newInterview(o.golden(), c)
+	if err != nil {
 		return "", err
 	}
 	withOLM, err := o.withOLM(ctx, i)

@@ -17,10 +17,11 @@ import (
 
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/config/adopt"
+	"github.com/olmgen/olmgen/e2e/harness/access"
 	"github.com/olmgen/olmgen/e2e/harness/apply"
+	"github.com/olmgen/olmgen/e2e/harness/catalog"
 	"github.com/olmgen/olmgen/e2e/harness/cluster"
 	"github.com/olmgen/olmgen/e2e/harness/live"
-	"github.com/olmgen/olmgen/generate"
 	recordings "github.com/olmgen/olmgen/golden/live"
 	"github.com/olmgen/olmgen/internal/compare"
 	state "github.com/olmgen/olmgen/review/adopt"
@@ -33,17 +34,20 @@ import (
 var adoptCases = []string{"gates-multi", "group-with-selector", "group-with-static-apis", "meters-own",
 	"subscription-config-own", "two-operators-in-a-global-group", "two-operators-in-one-group"}
 
-// leave are the cases that leave OLM by the plan to profile plain. The others need cert-manager for that.
-var leave = []string{"group-with-selector", "two-operators-in-one-group"}
+// rotated are the cases whose certificates OLM makes anew.
+var rotated = []string{"gates-multi", "meters-own"}
 
-// adopt installs cases with OLM, takes them over, and has some leave OLM.
+// shortest is the case that is for every day: it undoes no steps, and asks a third of the questions.
+const shortest = "group-with-selector"
+
+// adopt installs cases with OLM, takes them over, and has them leave OLM and come back.
 func (o options) adopt(ctx context.Context, _ material) error {
 	cases, err := recordings.Cases(o.golden())
 	if err != nil {
 		return err
 	}
-	cases = slices.DeleteFunc(cases, func(c compare.Case) bool {
-		return !slices.Contains(adoptCases, c.Name) || !o.only.MatchString(c.Name)
+	cases = slices.DeleteFunc(append(cases, upgraded), func(c compare.Case) bool {
+		return !slices.Contains(adoptCases, c.Name) && c.Name != upgraded.Name || !o.only.MatchString(c.Name)
 	})
 	return o.report(ctx, "adopt", cases, o.adoptOne)
 }
@@ -52,11 +56,18 @@ func (o options) adopt(ctx context.Context, _ material) error {
 type adoption struct {
 	options
 	compare.Case
-	cluster *cluster.Cluster
+	cluster   *cluster.Cluster
+	catalog   *catalog.Catalog // that the operators came from
+	dir       string           // in which the commands of a plan run
+	asker     *access.Asker
+	interview interview
+	answers   access.Answers // while OLM runs the operators
+	resources []resource     // of the operators' APIs
+	departed  *departure     // how OLM was left
 }
 
 func (o options) adoptOne(ctx context.Context, what compare.Case) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, 6*time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
 	defer cancel()
 	c, err := cluster.Start(ctx, o.bin(), o.files())
 	if err != nil {
@@ -66,29 +77,63 @@ func (o options) adoptOne(ctx context.Context, what compare.Case) (string, error
 	if err := c.StartOLM(ctx); err != nil {
 		return "", err
 	}
-	if _, err := live.Record(ctx, c, o.golden(), what); err != nil {
-		return "", err
+	a := &adoption{options: o, Case: what, cluster: c}
+	var installed *live.Recording
+	installed, a.catalog, err = live.Install(ctx, c, o.golden(), what)
+	if a.catalog != nil {
+		defer func() { a.catalog.Stop() }()
 	}
-	a := &adoption{o, what, c}
-	before, data, err := a.dump(ctx)
 	if err != nil {
 		return "", err
 	}
-	if o.update {
-		file := filepath.Join(o.root, "config", "adopt", "testdata", what.Name+".yaml")
+	if installed.Case.Options().Incomplete {
+		return "", fmt.Errorf("OLM did not install it: %s", installed.Case.Message)
+	}
+	if a.dir, err = os.MkdirTemp("", "olmgen-adopt-"); err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(a.dir)
+	if what.Name == upgraded.Name {
+		return a.upgrade(ctx)
+	}
+	return "all as it should be", a.stages(ctx)
+}
+
+// stages goes through what is proven of a case, and prints each proof.
+func (a *adoption) stages(ctx context.Context) error {
+	_, data, err := a.dump(ctx)
+	if err != nil {
+		return err
+	}
+	if a.update {
+		file := filepath.Join(a.root, "config", "adopt", "testdata", a.Name+".yaml")
 		if err := os.WriteFile(file, data, 0o644); err != nil {
-			return "", err
+			return err
 		}
 	}
-	found, err := a.takeOver(ctx, before)
-	if err != nil || !slices.Contains(leave, what.Name) {
-		return found, err
+	stages := []func(context.Context) error{a.prepare, a.takeOver}
+	if slices.Contains(rotated, a.Name) {
+		stages = append(stages, a.rotate)
 	}
 	if path, _ := exec.LookPath("kubectl"); path == "" {
-		return found + "; there is no kubectl for the plan", nil
+		a.say("there is no kubectl for the plan")
+	} else {
+		if a.Name != shortest {
+			stages = append(stages, a.undo)
+		}
+		stages = append(stages, a.leave, a.comeBack)
 	}
-	left, err := a.leave(ctx)
-	return found + "; " + left, err
+	for _, stage := range stages {
+		if err := stage(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// say prints one line about what is proven.
+func (a *adoption) say(format string, args ...any) {
+	fmt.Printf("adopt: %s: %s\n", a.Name, fmt.Sprintf(format, args...))
 }
 
 // dump returns what kubectl would print, read and as text.
@@ -105,39 +150,39 @@ func (a *adoption) dump(ctx context.Context) (*state.State, []byte, error) {
 	return s, data, err
 }
 
-// render declares the operators in a form, and renders what is declared.
-func (a *adoption) render(ctx context.Context, s *state.State, o adopt.Options) (values []map[string]any,
-	tree apply.Tree, err error) {
-	o.File, o.Directory, o.Sources = "olmgen.yaml", "operators", map[string]string{}
+// sources returns the bundles by CSV.
+func (a *adoption) sources() (map[string]string, error) {
+	sources := map[string]string{}
 	for _, dir := range append([]string{a.Bundle}, a.With...) {
-		for _, g := range s.Groups {
-			for _, op := range g.Operators {
-				csv, err := os.ReadDir(filepath.Join(a.golden(), dir, "manifests"))
-				if err != nil {
-					return nil, tree, err
-				}
-				for _, f := range csv {
-					text, err := os.ReadFile(filepath.Join(a.golden(), dir, "manifests", f.Name()))
-					if err != nil {
-						return nil, tree, err
-					}
-					if strings.Contains(string(text), "kind: ClusterServiceVersion") &&
-						strings.Contains(string(text), "name: "+op.CSV.Name+"\n") {
-						o.Sources[op.CSV.Name] = filepath.Join(a.golden(), dir)
-					}
-				}
-			}
+		b, err := catalog.Read(filepath.Join(a.golden(), dir))
+		if err != nil {
+			return nil, err
 		}
+		sources[b.CsvName] = filepath.Join(a.golden(), dir)
+	}
+	return sources, nil
+}
+
+// render declares the operators in a form, and renders what is declared. edit changes what is declared, as a person
+// does; it may be nil.
+func (a *adoption) render(ctx context.Context, s *state.State, o adopt.Options,
+	edit func(string) string) (values []map[string]any, tree apply.Tree, err error) {
+	o.File, o.Directory = "olmgen.yaml", "operators"
+	if o.Sources, err = a.sources(); err != nil {
+		return nil, tree, err
 	}
 	file, err := adopt.Declare(s, o)
 	if err != nil {
 		return nil, tree, err
 	}
+	if edit != nil {
+		file = []byte(edit(string(file)))
+	}
 	c, err := config.Read(o.File, file)
 	if err != nil {
 		return nil, tree, err
 	}
-	r, err := c.Render(ctx, config.Options{})
+	r, err := c.Render(ctx, config.Options{Dir: a.dir})
 	if err != nil {
 		return nil, tree, err
 	}
@@ -153,135 +198,46 @@ func (a *adoption) render(ctx context.Context, s *state.State, o adopt.Options) 
 }
 
 // takeOver applies what is rendered over what OLM made, by another field manager. Nothing may change, not even after
-// OLM has looked at it.
-func (a *adoption) takeOver(ctx context.Context, before *state.State) (string, error) {
-	values, tree, err := a.render(ctx, before, adopt.Options{})
+// OLM has looked at it, and nobody may gain or lose a right.
+func (a *adoption) takeOver(ctx context.Context) error {
+	before, _, err := a.dump(ctx)
 	if err != nil {
-		return "", err
+		return err
 	}
-	v := before.Verify(values)
-	for _, f := range v.Findings() {
+	values, tree, err := a.render(ctx, before, adopt.Options{}, nil)
+	if err != nil {
+		return err
+	}
+	for _, f := range before.Verify(values).Findings() {
 		if f.Level != findings.Note {
 			err = errors.Join(err, fmt.Errorf("%s: %s: %s", f.Object, f.Field, f.Message))
 		}
 	}
 	if err != nil {
-		return "", err
+		return err
 	}
 	applier := apply.New(a.cluster)
 	applier.Force = true
-	_, errs := applier.Apply(ctx, tree)
-	if len(errs) > 0 {
-		return "", errors.Join(errs...)
+	if _, errs := applier.Apply(ctx, tree); len(errs) > 0 {
+		return errors.Join(errs...)
 	}
 	const settle = 6 * time.Second
 	time.Sleep(settle)
 	after, _, err := a.dump(ctx)
 	if err != nil {
-		return "", err
-	}
-	n := 0
-	for _, o := range before.Dump.Objects {
-		if err := same(o, after.Dump.Get(o.Kind, o.Namespace, o.Name)); err != nil {
-			return "", err
-		}
-		n++
-	}
-	if len(after.Dump.Objects) != n {
-		return "", fmt.Errorf("the cluster had %d objects, and has %d", n, len(after.Dump.Objects))
-	}
-	return fmt.Sprintf("%d objects applied, none of %d changed", len(tree.Objects), n), nil
-}
-
-// same compares an object before and after: the same UID, and the same generation.
-func same(before, after *dump.Object) error {
-	if after == nil || after.UID != before.UID {
-		return fmt.Errorf("%s is gone, or another", before.Identity())
-	}
-	a, b := before.Value(), after.Value()
-	x, _, _ := unstructured.NestedFieldNoCopy(a, "metadata", "generation")
-	y, _, _ := unstructured.NestedFieldNoCopy(b, "metadata", "generation")
-	if x != y {
-		return fmt.Errorf("%s had generation %v, and has %v", before.Identity(), x, y)
-	}
-	for _, field := range []string{"rules", "subjects", "roleRef", "webhooks", "data"} {
-		if fmt.Sprint(a[field]) != fmt.Sprint(b[field]) {
-			return fmt.Errorf("%s: %s has changed", before.Identity(), field)
-		}
-	}
-	return nil
-}
-
-// leave follows the plan to profile plain.
-func (a *adoption) leave(ctx context.Context) (string, error) {
-	before, _, err := a.dump(ctx)
-	if err != nil {
-		return "", err
-	}
-	o := adopt.Options{To: generate.ProfilePlain, File: "olmgen.yaml", Directory: "operators"}
-	values, tree, err := a.render(ctx, before, o)
-	if err != nil {
-		return "", err
-	}
-	dir, err := os.MkdirTemp("", "olmgen-adopt-")
-	if err != nil {
-		return "", err
-	}
-	defer os.RemoveAll(dir)
-	if err := os.Mkdir(filepath.Join(dir, "operators"), 0o755); err != nil {
-		return "", err
-	}
-	for i, object := range tree.Objects {
-		data, err := yaml.Marshal(object.Object)
-		if err != nil {
-			return "", err
-		}
-		if err := os.WriteFile(filepath.Join(dir, "operators", fmt.Sprintf("%03d.yaml", i)), data, 0o644); err != nil {
-			return "", err
-		}
-	}
-	a.cluster.StopOLM()
-	ran := 0
-	for _, s := range adopt.NewPlan(before, before.Verify(values), o).Steps {
-		for _, line := range s.Run {
-			if !strings.HasPrefix(line, "kubectl ") || strings.HasPrefix(line, "kubectl get") ||
-				strings.HasPrefix(line, "kubectl diff") || strings.Contains(line, "scale deployment") {
-				continue // OLM has no Deployments here
-			}
-			if out, err := a.cluster.Shell(ctx, dir, line); err != nil {
-				return "", fmt.Errorf("step %q: %s: %w: %s", s.Title, line, err, out)
-			}
-			ran++
-		}
-	}
-	const garbage = 5 * time.Second // for the garbage collector to do what it must not
-	time.Sleep(garbage)
-	return fmt.Sprintf("left OLM by %d commands", ran), a.free(ctx, before, values)
-}
-
-// free holds that what is rendered is as it was, and that nothing of OLM's is left.
-func (a *adoption) free(ctx context.Context, before *state.State, rendered []map[string]any) error {
-	after, _, err := a.dump(ctx)
-	if err != nil {
 		return err
 	}
-	for _, value := range rendered {
-		u := unstructured.Unstructured{Object: value}
-		o := before.Dump.Get(u.GetKind(), u.GetNamespace(), u.GetName())
-		if o == nil {
-			return fmt.Errorf("%s %s was not there", u.GetKind(), u.GetName())
-		}
-		if err := same(o, after.Dump.Get(u.GetKind(), u.GetNamespace(), u.GetName())); err != nil {
+	for _, o := range before.Dump.Objects {
+		if err := same(o, after.Dump.Get(o.Kind, o.Namespace, o.Name)); err != nil {
 			return err
 		}
 	}
-	for _, kind := range []string{"ClusterServiceVersion", "Subscription", "InstallPlan", "OperatorGroup",
-		"OperatorCondition"} {
-		for _, o := range after.Dump.Of(kind) {
-			return fmt.Errorf("%s is still there", o.Identity())
-		}
+	n := len(before.Dump.Objects)
+	if len(after.Dump.Objects) != n {
+		return fmt.Errorf("the cluster had %d objects, and has %d", n, len(after.Dump.Objects))
 	}
-	return nil
+	a.say("taken over: %d objects applied, none of %d changed", len(tree.Objects), n)
+	return a.sameAnswers(ctx, "after the take-over")
 }
 
 // dumpKinds are what "olmgen adopt --print-kubectl" asks for.
@@ -303,7 +259,8 @@ func clusterDump(ctx context.Context, c *cluster.Cluster) ([]byte, error) {
 	for _, u := range all {
 		system := strings.HasPrefix(u.GetName(), "system:") ||
 			strings.HasSuffix(u.GetName(), ".operators.coreos.com") ||
-			u.GetName() == "kube-root-ca.crt" || strings.HasPrefix(u.GetName(), "extension-apiserver-")
+			u.GetName() == "kube-root-ca.crt" || strings.HasPrefix(u.GetName(), "extension-apiserver-") ||
+			strings.HasPrefix(u.GetName(), access.Canary)
 		if system || !slices.Contains(kinds, u.GetKind()) {
 			continue
 		}

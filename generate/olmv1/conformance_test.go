@@ -50,11 +50,11 @@ func differences() []difference {
 	return []difference{
 		{"both refuse: the reader names file, line and field first", `^[^ ]+(:\d+)?: `, `.`},
 		{"the reader refuses an account without a name, OLM v0 can't make it; OLM v1 takes it for default", `serviceAccountName: empty`, ``},
-		{"the reader refuses names that the API server refuses", `is no valid name`, ``},
+		{"the reader refuses names that the API server refuses", `is not a valid name`, ``},
 		{"the reader refuses a CSV name that OLM v0 can't write into a label", `metadata\.name: longer than 63`, ``},
 		{"the reader refuses objects without a name", `metadata\.name: missing`, ``},
 		{"the reader refuses two objects of one kind and name", `: a second `, ``},
-		{"the reader refuses a CRD or CSV without a known apiVersion", `apiVersion: (missing|"[^"]*" is no version)`, ``},
+		{"the reader refuses a CRD or CSV without a known apiVersion", `apiVersion: (missing|"[^"]*" is not a version)`, ``},
 		{"the reader refuses rules that the API server refuses", `rule invalid|namespaced rules cannot|verbs must contain`, ``},
 		{"the reader refuses an install mode that occurs twice", `InstallMode list contains duplicates`, ``},
 		{"the reader refuses an unknown install strategy", `unrecognized install strategy`, ``},

@@ -17,8 +17,8 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// MaxBytes is how much a revision may have below the path that is read.
-const MaxBytes = 1 << 30
+// maxBytes is how much a revision may have below the path that is read.
+const maxBytes = 1 << 30
 
 // Repository is a repository with a path in it.
 type Repository struct {
@@ -88,7 +88,7 @@ func (r *Repository) Checkout(rev, dir string, whole bool) (string, error) {
 	if err != nil {
 		return "", r.broken(rev, err)
 	}
-	w := writer{repo: r, left: MaxBytes, entries: maxEntries}
+	w := writer{repo: r, left: maxBytes, entries: maxEntries}
 	if !whole && at.mode != filemode.Dir {
 		err = w.file(at, target)
 	} else if !whole {
@@ -159,7 +159,7 @@ func (w *writer) tree(hash plumbing.Hash, dir string, depth int) error {
 	}
 	for _, e := range list {
 		if !fs.ValidPath(e.name) || strings.Contains(e.name, "/") || !filepath.IsLocal(e.name) || e.name == "." {
-			return fmt.Errorf("%q is no name of a file", e.name)
+			return fmt.Errorf("%q is not a file name", e.name)
 		}
 		name := filepath.Join(dir, e.name)
 		if e.mode == filemode.Dir {
@@ -184,7 +184,7 @@ func (w *writer) file(e entry, target string) (err error) {
 		return err
 	}
 	if w.left -= o.Size(); w.left < 0 {
-		return fmt.Errorf("more than %d MiB of files", MaxBytes>>20)
+		return fmt.Errorf("more than %d MiB of files", maxBytes>>20)
 	}
 	if err := os.MkdirAll(filepath.Dir(target), 0o700); err != nil {
 		return err

@@ -324,7 +324,7 @@ func TestTooManyFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	w := writer{repo: r, left: MaxBytes, entries: 1000}
+	w := writer{repo: r, left: maxBytes, entries: 1000}
 	if err := w.tree(hash, t.TempDir(), 0); err == nil || !strings.Contains(err.Error(), "more than") {
 		t.Error(err)
 	}

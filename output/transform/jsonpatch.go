@@ -23,7 +23,7 @@ func newJSONPatch(d *manifest.Document, v any, matches func(generate.Object) (bo
 	}
 	patch, err := jsonpatch.DecodePatch(text)
 	if err != nil {
-		return change{}, d.Errorf("", "is no JSON patch: %v", err)
+		return change{}, d.Errorf("", "is not a JSON patch: %v", err)
 	}
 	for i, op := range patch {
 		// The library panics without a value where the path is empty.

@@ -8,12 +8,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 
+	"github.com/olmgen/olmgen/catalog/shard"
 	"github.com/olmgen/olmgen/review/findings"
 )
 
@@ -22,36 +20,6 @@ const (
 	KindPart     = "AuditPart"
 	KindSitePart = "SitePart"
 )
-
-// Shard is one of several parts of the work on a set. A package is always in the same shard of as many, whatever else
-// the set has. The zero value is all packages.
-type Shard struct{ Index, Count int } // Index is 1 to Count
-
-// maxShards keeps a mistake from making a million jobs.
-const maxShards = 10_000
-
-// ParseShard reads I/N.
-func ParseShard(text string) (Shard, error) {
-	left, right, ok := strings.Cut(text, "/")
-	i, err := strconv.Atoi(left)
-	n, err2 := strconv.Atoi(right)
-	if !ok || err != nil || err2 != nil || i < 1 || i > n || n > maxShards {
-		return Shard{}, fmt.Errorf("%q is no shard: want I/N, such as 1/4 to 4/4", text)
-	}
-	return Shard{i, n}, nil
-}
-
-func (s Shard) String() string { return fmt.Sprintf("%d/%d", s.Index, s.Count) }
-
-// Has reports whether a package is in the shard.
-func (s Shard) Has(pkg string) bool {
-	if s.Count <= 1 {
-		return true
-	}
-	h := fnv.New32a()
-	h.Write([]byte(pkg))
-	return int(h.Sum32()%uint32(s.Count)) == s.Index-1
-}
 
 // Part is what one shard found. MergeParts makes of all parts what Run finds without shards.
 type Part struct {
@@ -80,11 +48,11 @@ type PartFinding struct {
 }
 
 // RunPart audits those releases of a shard that want asks for. wanted describes what want asks for.
-func (s *Set) RunPart(ctx context.Context, shard Shard, wanted string,
+func (s *Set) RunPart(ctx context.Context, in shard.Shard, wanted string,
 	want func(*Package, *Release) bool) (*Part, error) {
 	made := map[*Package]PartPackage{}
 	var mu sync.Mutex
-	mine := func(p *Package, r *Release) bool { return shard.Has(p.Name) && want(p, r) }
+	mine := func(p *Package, r *Release) bool { return in.Has(p.Name) && want(p, r) }
 	err := s.Each(ctx, mine, func(p *Package, list []*Inspected) error {
 		r := &Report{Rows: []Row{}}
 		for _, x := range list {
@@ -102,15 +70,15 @@ func (s *Set) RunPart(ctx context.Context, shard Shard, wanted string,
 	if err != nil {
 		return nil, err
 	}
-	return s.Part(shard, KindPart, wanted, made), nil
+	return s.Part(in, KindPart, wanted, made), nil
 }
 
 // Part makes a part of what is made of the packages of a shard.
-func (s *Set) Part(shard Shard, kind, wanted string, made map[*Package]PartPackage) *Part {
-	part := &Part{APIVersion: APIVersion, Kind: kind, Shard: shard.String(), Set: s.digest(), Options: wanted,
+func (s *Set) Part(in shard.Shard, kind, wanted string, made map[*Package]PartPackage) *Part {
+	part := &Part{APIVersion: APIVersion, Kind: kind, Shard: in.String(), Set: s.digest(), Options: wanted,
 		Packages: []PartPackage{}, Unread: append([]Unread{}, s.Unread...), Metrics: s.treeMetrics()}
 	for i, p := range s.Packages {
-		if x, ok := made[p]; ok && shard.Has(p.Name) {
+		if x, ok := made[p]; ok && in.Has(p.Name) {
 			x.Index = i
 			part.Packages = append(part.Packages, x)
 		}
@@ -154,45 +122,21 @@ func ReadPart(data []byte) (*Part, error) {
 
 // CheckParts returns an error unless the parts are all shards of one run over one set.
 func CheckParts(parts []*Part) error {
-	if len(parts) == 0 {
-		return errors.New("there are no parts")
-	}
-	first := parts[0]
-	all, err := ParseShard(first.Shard)
-	if err != nil {
-		return err
-	}
-	seen := map[int]bool{}
+	var shards []string
 	for _, p := range parts {
-		shard, err := ParseShard(p.Shard)
+		first := parts[0]
 		switch {
-		case err != nil:
-			return err
 		case p.Kind != first.Kind:
 			return fmt.Errorf("the shards %s and %s are of an audit and of a site", first.Shard, p.Shard)
-		case shard.Count != all.Count:
-			return fmt.Errorf("the shards %s and %s are not of the same number", first.Shard, p.Shard)
 		case p.Options != first.Options:
 			return fmt.Errorf("the shards %s and %s were made with different options", first.Shard, p.Shard)
 		case p.Set != first.Set:
 			return fmt.Errorf("the shards %s and %s are of different catalogs, or a catalog has changed", first.Shard,
 				p.Shard)
-		case seen[shard.Index]:
-			return fmt.Errorf("the shard %s is there twice", p.Shard)
 		}
-		seen[shard.Index] = true
+		shards = append(shards, p.Shard)
 	}
-	var missing []string
-	for i := 1; i <= all.Count; i++ {
-		if !seen[i] {
-			missing = append(missing, Shard{i, all.Count}.String())
-		}
-	}
-	if len(missing) > 0 {
-		return fmt.Errorf("%d of %d shards are missing: %s", len(missing), all.Count,
-			strings.Join(missing[:min(len(missing), 10)], ", "))
-	}
-	return nil
+	return shard.Complete(shards)
 }
 
 // PackagesOf returns the packages of parts in the order of the set.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/olmgen/olmgen/catalog/shard"
 	"github.com/olmgen/olmgen/output"
 	"github.com/olmgen/olmgen/report/audit"
 )
@@ -25,13 +26,13 @@ type partFile struct {
 }
 
 // RenderPart makes the pages of the packages of a shard. Merge makes the site of all parts.
-func RenderPart(ctx context.Context, set *audit.Set, shard audit.Shard, o Options) (*audit.Part, error) {
+func RenderPart(ctx context.Context, set *audit.Set, in shard.Shard, o Options) (*audit.Part, error) {
 	slugs := slugsOf(set)
 	made := map[*audit.Package]audit.PartPackage{}
 	var mu sync.Mutex
-	want := func(p *audit.Package, _ *audit.Release) bool { return shard.Has(p.Name) }
+	want := func(p *audit.Package, _ *audit.Release) bool { return in.Has(p.Name) }
 	err := set.Each(ctx, want, func(p *audit.Package, list []*audit.Inspected) error {
-		if !shard.Has(p.Name) {
+		if !in.Has(p.Name) {
 			return nil
 		}
 		pages, err := makePackage(ctx, p, list, slugs[p], o)
@@ -54,7 +55,7 @@ func RenderPart(ctx context.Context, set *audit.Set, shard audit.Shard, o Option
 	if err != nil {
 		return nil, err
 	}
-	return set.Part(shard, audit.KindSitePart, "", made), nil
+	return set.Part(in, audit.KindSitePart, "", made), nil
 }
 
 // Merge makes the site that Render makes of the whole set.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/internal/text"
 )
 
@@ -103,7 +104,7 @@ func (g *Graph) caption() string {
 
 // legend explains what is in the picture.
 func (g *Graph) legend() []string {
-	kinds, hidden := map[EdgeKind]bool{}, 0
+	kinds, hidden := map[catalog.EdgeKind]bool{}, 0
 	deprecated := false
 	for _, l := range g.Lanes {
 		hidden += l.Hidden
@@ -116,7 +117,8 @@ func (g *Graph) legend() []string {
 	for _, k := range []struct {
 		yes  bool
 		text string
-	}{{kinds[Replaces], "line: replaces"}, {kinds[Skips], "dashes: skips"}, {kinds[SkipRange], "dots: skipRange"},
+	}{{kinds[catalog.Replaces], "line: replaces"}, {kinds[catalog.Skips], "dashes: skips"},
+		{kinds[catalog.SkipRange], "dots: skipRange"},
 		{kinds[Path], "thick: the path"}, {deprecated, "struck: deprecated"}} {
 		if k.yes {
 			parts = append(parts, k.text)
@@ -144,7 +146,7 @@ type laneBox struct {
 type line struct {
 	to    int
 	from  []int
-	kind  EdgeKind
+	kind  catalog.EdgeKind
 	label string
 	track int // 0: straight
 	right bool
@@ -183,11 +185,11 @@ func linesOf(l Lane) []line {
 	var out []line
 	for _, e := range l.Edges {
 		next := e.From == e.To+1
-		if next && (e.Kind == Replaces || e.Kind == Path) {
+		if next && (e.Kind == catalog.Replaces || e.Kind == Path) {
 			out = append(out, line{to: e.To, from: []int{e.From}, kind: e.Kind, label: e.Label})
 			continue
 		}
-		right := e.Kind == Replaces || e.Kind == Path
+		right := e.Kind == catalog.Replaces || e.Kind == Path
 		i := slices.IndexFunc(out, func(o line) bool {
 			return !right && o.to == e.To && o.kind == e.Kind && o.track < 0
 		})

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"github.com/olmgen/olmgen/catalog"
 )
 
 // Mermaid writes the graph as Mermaid text. Arrows lead from a release to its update. The error is that of w.
@@ -46,7 +48,8 @@ func (g *Graph) Mermaid(w io.Writer) error {
 }
 
 // arrows are the edges in Mermaid.
-var arrows = map[EdgeKind]string{Replaces: "-->", Skips: "-. skips .->", SkipRange: "-. skipRange .->", Path: "==>"}
+var arrows = map[catalog.EdgeKind]string{
+	catalog.Replaces: "-->", catalog.Skips: "-. skips .->", catalog.SkipRange: "-. skipRange .->", Path: "==>"}
 
 // nodeClasses are the classes of nodes, with their looks in Mermaid and DOT.
 var nodeClasses = []struct{ name, mermaid, dot string }{
@@ -106,8 +109,8 @@ func (g *Graph) DOT(w io.Writer) error {
 			fmt.Fprintf(&b, "    c%dn%d [%s]\n", i, j, strings.Join(attributes, ", "))
 		}
 		for _, e := range l.Edges {
-			look := map[EdgeKind]string{Replaces: "", Skips: " [style=dashed, label=skips]",
-				SkipRange: " [style=dotted, label=skipRange]", Path: " [penwidth=3, color=\"#bc4c00\"]"}[e.Kind]
+			look := map[catalog.EdgeKind]string{catalog.Replaces: "", catalog.Skips: " [style=dashed, label=skips]",
+				catalog.SkipRange: " [style=dotted, label=skipRange]", Path: " [penwidth=3, color=\"#bc4c00\"]"}[e.Kind]
 			fmt.Fprintf(&b, "    c%dn%d -> c%dn%d%s\n", i, e.From, i, e.To, look)
 		}
 		b.WriteString("  }\n")

@@ -48,22 +48,14 @@ type Node struct {
 	version *semver.Version
 }
 
-// EdgeKind is the field of an entry that makes it an update.
-type EdgeKind string
-
-// The kinds of edges. Path is a step that OLM makes.
-const (
-	Replaces  EdgeKind = "replaces"
-	Skips     EdgeKind = "skips"
-	SkipRange EdgeKind = "skipRange"
-	Path      EdgeKind = "path"
-)
+// Path is the kind of an edge that is a step of OLM. The others are those of a catalog.
+const Path catalog.EdgeKind = "path"
 
 // Edge leads from an older entry to the one that updates it: indices of nodes. An edge of a path has the field that
 // makes the step in Label.
 type Edge struct {
 	From, To int
-	Kind     EdgeKind
+	Kind     catalog.EdgeKind
 	Label    string
 }
 
@@ -299,11 +291,11 @@ func (l *Lane) entryEdges(e *catalog.Entry) {
 	from := -1
 	if e.Replaces != "" && e.Replaces != e.Name {
 		from = l.at(e.Replaces)
-		l.Edges = append(l.Edges, Edge{From: from, To: to, Kind: Replaces})
+		l.Edges = append(l.Edges, Edge{From: from, To: to, Kind: catalog.Replaces})
 	}
 	for i, n := range l.Nodes {
 		if i != from && i != to && !n.Outside && slices.Contains(e.Skips, n.Name) {
-			l.Edges = append(l.Edges, Edge{From: i, To: to, Kind: Skips})
+			l.Edges = append(l.Edges, Edge{From: i, To: to, Kind: catalog.Skips})
 		}
 	}
 }
@@ -344,7 +336,7 @@ func (l *Lane) edges() {
 		for j, old := range l.Nodes {
 			known := slices.ContainsFunc(l.Edges, func(e Edge) bool { return e.From == j && e.To == i })
 			if j != i && old.version != nil && covers(*old.version) && !known {
-				byEntry[i] = append(byEntry[i], Edge{From: j, To: i, Kind: SkipRange})
+				byEntry[i] = append(byEntry[i], Edge{From: j, To: i, Kind: catalog.SkipRange})
 			}
 		}
 	}

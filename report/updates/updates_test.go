@@ -122,11 +122,11 @@ func TestOf(t *testing.T) {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	stable := g.Lanes[0]
-	count := map[updates.EdgeKind]int{}
+	count := map[catalog.EdgeKind]int{}
 	for _, e := range stable.Edges {
 		count[e.Kind]++
 	}
-	if count[updates.Replaces] != 3 || count[updates.Skips] != 1 || count[updates.SkipRange] != 2 {
+	if count[catalog.Replaces] != 3 || count[catalog.Skips] != 1 || count[catalog.SkipRange] != 2 {
 		t.Errorf("edges %v", count)
 	}
 	if !stable.Nodes[0].Head || stable.Nodes[3].Deprecated == "" || g.Lanes[2].Deprecated == "" || !g.Lanes[1].Nodes[0].Missing ||

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/olmgen/olmgen/internal/rbac"
@@ -237,6 +238,31 @@ func (v *verifier) certificate(object *dump.Object, live map[string]any) string 
 			return "rotated certificate: its caBundle is not of the CA that the pods of " + d.Identity() +
 				" were started with"
 		}
+		if at := v.rotated(d); at != "" {
+			return "rotated certificate: OLM made the CA anew, and restarted the pods of " + d.Identity() + ", at " + at
+		}
 	}
 	return ""
 }
+
+// rotated returns when OLM made the certificate of a Deployment anew, as far as the conditions of its CSV reach back.
+func (v *verifier) rotated(d *dump.Object) string {
+	csv := v.Dump.Get("ClusterServiceVersion", d.Namespace, d.Labels[labelOwner])
+	if csv == nil {
+		return ""
+	}
+	status, _ := csv.Value()["status"].(map[string]any)
+	conditions, _ := status["conditions"].([]any)
+	for _, x := range conditions {
+		c, _ := x.(map[string]any)
+		if slices.Contains(renewals, v1alpha1.ConditionReason(fmt.Sprint(c["reason"]))) {
+			at, _ := status["certsLastUpdated"].(string)
+			return at
+		}
+	}
+	return ""
+}
+
+// renewals are the reasons for which OLM makes certificates anew.
+var renewals = []v1alpha1.ConditionReason{v1alpha1.CSVReasonNeedsCertRotation,
+	v1alpha1.CSVReasonAPIServiceResourcesNeedReinstall}

@@ -54,6 +54,10 @@ func (v *verifier) ofGroup(o *dump.Object) string {
 				return "orphan of an earlier version of " + op.Package + ": it is for a version of " + owner.Name +
 					" that the CSV does not have any more"
 			}
+			if crd := v.Dump.Get("CustomResourceDefinition", "", owner.Name); crd != nil &&
+				v.rendered[crd.Key()] == nil && v.crd(crd) != "" {
+				return "orphan of an earlier version, like " + crd.Identity() + ", which it goes with"
+			}
 		}
 	}
 	return ""

@@ -2,6 +2,7 @@ package adopt
 
 import (
 	"bufio"
+	_ "embed"
 	"fmt"
 	"io"
 	"slices"
@@ -13,7 +14,7 @@ import (
 
 // VerifyRules explain the findings of a Verification.
 var VerifyRules = []findings.Rule{
-	{ID: "certificate", Text: "A certificate was rotated and its pods were not restarted since"},
+	{ID: "certificate", Text: "OLM made a certificate anew"},
 	{ID: "chance", Text: "OLM makes this object by chance, and no right depends on it"},
 	{ID: "differs", Text: "Applying changes the field; no pod restarts, and nobody loses a right"},
 	{ID: "immutable", Text: "The API server refuses to change the field"},
@@ -25,6 +26,17 @@ var VerifyRules = []findings.Rule{
 	{ID: "restart", Text: "Applying restarts pods"},
 	{ID: "right", Text: "Applying takes a right away"},
 }
+
+// Report is a Verification in JSON. schema.json describes it.
+type Report struct {
+	Objects []Compared `json:"objects"`
+	findings.Summary
+}
+
+// Schema is the JSON Schema of a Report.
+//
+//go:embed schema.json
+var Schema []byte
 
 // Count returns the number of objects with a verdict.
 func (v *Verification) Count(verdict Verdict) (n int) {
@@ -132,10 +144,7 @@ func (v *Verification) Print(w io.Writer, format findings.Format, list []finding
 			return err
 		}
 	case findings.JSON:
-		return findings.WriteJSON(w, struct {
-			Objects []Compared `json:"objects"`
-			findings.Summary
-		}{append([]Compared{}, v.Objects...), findings.Summarize(list)})
+		return findings.WriteJSON(w, Report{append([]Compared{}, v.Objects...), findings.Summarize(list)})
 	case findings.Markdown:
 		b := bufio.NewWriter(w)
 		fmt.Fprint(b, "| Objects | |\n| --- | ---: |\n")

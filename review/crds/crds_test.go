@@ -221,7 +221,7 @@ func TestUnreadable(t *testing.T) {
 		"no versions": {strings.Replace(crdText(""), "versions:\n", "versions: []\n", 1), "now.yaml:8: spec.versions: the CRD has no versions"},
 		"no name":     {strings.Replace(good, "name: boats.ferry.example.com", "", 1), "now.yaml:3: metadata.name: missing"},
 		"no kind":     {strings.Replace(good, "kind: Boat, ", "", 1), "now.yaml:7: spec.names.kind: missing"},
-		"version":     {strings.Replace(good, "apiextensions.k8s.io/v1", "apiextensions.k8s.io/v7", 1), `now.yaml:1: apiVersion: "apiextensions.k8s.io/v7" is no version`},
+		"version":     {strings.Replace(good, "apiextensions.k8s.io/v1", "apiextensions.k8s.io/v7", 1), `now.yaml:1: apiVersion: "apiextensions.k8s.io/v7" is not a version`},
 	} {
 		_, err := Compare(t.Context(), parse(t, "old.yaml", good), parse(t, "now.yaml", tc.text), Options{})
 		var place *manifest.Error

@@ -71,7 +71,7 @@ func (c *crd) decode() (*apiextensionsv1.CustomResourceDefinition, error) {
 			return nil, c.Errorf("spec", "%v", err)
 		}
 	default:
-		return nil, c.Errorf("apiVersion", "%q is no version of CustomResourceDefinition, want %s", c.APIVersion,
+		return nil, c.Errorf("apiVersion", "%q is not a version of CustomResourceDefinition, want %s", c.APIVersion,
 			apiextensionsv1.SchemeGroupVersion)
 	}
 	if len(v1.Spec.Versions) > maxVersions {

@@ -31,6 +31,15 @@ type Owner struct {
 	UID        string `json:"uid"`
 }
 
+// References returns the ownerReferences with all their fields.
+func (o *Object) References() []any {
+	var meta struct {
+		Owners []any `json:"ownerReferences"`
+	}
+	_ = json.Unmarshal(o.meta, &meta) // it was decoded before it was kept
+	return meta.Owners
+}
+
 // Key identifies the object in a cluster: kind, namespace, name. It is that of internal/compare.
 func (o *Object) Key() string {
 	return strings.TrimSpace(fmt.Sprintf("%s %s/%s", o.Kind, o.Namespace, o.Name))

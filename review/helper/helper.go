@@ -23,7 +23,7 @@ import (
 // Name is the name of the program.
 const Name = "olmgen-validate"
 
-const install = "go install github.com/olmgen/olmgen/cmd/" + Name
+const install = "go install github.com/olmgen/olmgen/cmd/" + Name + "@latest"
 
 // Program is the program, by its path.
 type Program struct {

@@ -48,7 +48,7 @@ func scoped(csv *v1alpha1.ClusterServiceVersion, installs []Install) Advice {
 	}
 	switch {
 	case installs == nil:
-		return Advice{"its installations are unknown", single(csv, nil)}
+		return Advice{"olmgen does not know where it is installed", single(csv, nil)}
 	case len(installs) == 0:
 		return Advice{
 			"it is not installed",
@@ -64,7 +64,7 @@ func scoped(csv *v1alpha1.ClusterServiceVersion, installs []Install) Advice {
 		return Advice{"installed once, " + describe(installs), single(csv, installs)}
 	case len(versions) > 1:
 		return Advice{fmt.Sprintf("installed %d times in different versions: %s", len(installs), describe(installs)),
-			steps(step("clean that up by hand: one version can own an API of a cluster; choose one, or other " +
+			steps(step("clean this up by hand: only one version can own an API in a cluster; choose one, or other " +
 				"operators"))}
 	case multi(csv) && !global:
 		return Advice{fmt.Sprintf("installed %d times in one version: %s", len(installs), describe(installs)),
@@ -77,7 +77,7 @@ func scoped(csv *v1alpha1.ClusterServiceVersion, installs []Install) Advice {
 			)}
 	}
 	return Advice{fmt.Sprintf("installed %d times in one version: %s", len(installs), describe(installs)),
-		steps(step("clean that up by hand: keep one, and bind it where the others worked",
+		steps(step("clean this up by hand: keep one, and bind it where the others work",
 			generate.OptionBindNamespaces))}
 }
 
@@ -89,7 +89,7 @@ func single(csv *v1alpha1.ClusterServiceVersion, installs []Install) []manifest.
 	}
 	list := steps(
 		step(
-			"an update may descope it; until then replace it by what this renders, bound "+where,
+			"until a release is descoped, replace it with this output, bound "+where,
 			generate.OptionBindNamespaces,
 		),
 	)
@@ -97,7 +97,7 @@ func single(csv *v1alpha1.ClusterServiceVersion, installs []Install) []manifest.
 		list = append(
 			list,
 			step(
-				"it supports MultiNamespace: one instance for "+namespaces(installs)+" is the step before",
+				"it supports MultiNamespace: first move to one instance for "+namespaces(installs),
 				generate.OptionTargetNamespaces,
 			),
 		)

@@ -65,15 +65,15 @@ func TestAdvise(t *testing.T) {
 			"all users get its APIs: their roles are aggregated to admin, edit and view; choose other roles, or none, if that is too much [Descoped.AggregateTo]"}},
 		{"for all users, installed", csv(modeAll), []Install{{v1, "a", []string{""}}}, []string{"installed for all namespaces, door-operator.v1.1.0 in a for all namespaces", "keep its bindings there, or name an OperatorGroup",
 			"all users get its APIs: their roles are aggregated to admin, edit and view; choose other roles, or none, if that is too much [Descoped.AggregateTo]"}},
-		{"not known", csv(modeOwn), nil, []string{"its installations are unknown", "an update may descope it; until then replace it by what this renders, bound where it works today [Descoped.BindNamespaces]"}},
+		{"not known", csv(modeOwn), nil, []string{"olmgen does not know where it is installed", "until a release is descoped, replace it with this output, bound where it works today [Descoped.BindNamespaces]"}},
 		{"not installed", csv(modeOwn), []Install{}, []string{"it is not installed", "look for an alternative that is descoped, or bind it where it may work [Descoped.BindNamespaces]"}},
-		{"single", csv(modeOwn), []Install{{v1, "a", []string{"a"}}}, []string{"installed once, door-operator.v1.1.0 in a for a", "an update may descope it; until then replace it by what this renders, bound in a [Descoped.BindNamespaces]"}},
-		{"single, and could be multi", csv(modeOwn, modeMulti), []Install{{v1, "a", []string{"x", "y"}}}, []string{"installed once, door-operator.v1.1.0 in a for x,y", "an update may descope it", "it supports MultiNamespace: one instance for all their namespaces, x,y is the step before [TargetNamespaces]"}},
+		{"single", csv(modeOwn), []Install{{v1, "a", []string{"a"}}}, []string{"installed once, door-operator.v1.1.0 in a for a", "until a release is descoped, replace it with this output, bound in a [Descoped.BindNamespaces]"}},
+		{"single, and could be multi", csv(modeOwn, modeMulti), []Install{{v1, "a", []string{"x", "y"}}}, []string{"installed once, door-operator.v1.1.0 in a for x,y", "until a release is descoped", "it supports MultiNamespace: first move to one instance for all their namespaces, x,y [TargetNamespaces]"}},
 		{"all namespaces", csv(modeOwn, modeAll), []Install{{v1, "a", []string{""}}}, []string{"installed in a for all namespaces", "keep its bindings there [Descoped.BindAll]"}},
-		{"several of a version", csv(modeOwn), []Install{{v1, "a", []string{"a"}}, {v1, "b", nil}}, []string{"installed 2 times in one version: door-operator.v1.1.0 in a for a; door-operator.v1.1.0 in b", "clean that up by hand: keep one"}},
+		{"several of a version", csv(modeOwn), []Install{{v1, "a", []string{"a"}}, {v1, "b", nil}}, []string{"installed 2 times in one version: door-operator.v1.1.0 in a for a; door-operator.v1.1.0 in b", "clean this up by hand: keep one"}},
 		{"several of a version, and could be multi", csv(modeOwn, modeMulti), []Install{{v1, "a", []string{"a"}}, {v1, "b", []string{"b"}}}, []string{"installed 2 times in one version", "it supports MultiNamespace: move to a single instance for all their namespaces, a,b; then descope that one"}},
-		{"several versions", csv(modeOwn, modeMulti), []Install{{v1, "a", []string{"a"}}, {v2, "b", []string{"b"}}}, []string{"installed 2 times in different versions: door-operator.v1.1.0 in a for a; door-operator.v1.2.0 in b for b", "clean that up by hand: one version"}},
-		{"one is global", csv(modeAll, modeMulti), []Install{{v1, "a", []string{""}}, {"", "b", []string{"b"}}}, []string{"installed 2 times in different versions: door-operator.v1.1.0 in a for all namespaces; an unknown version in b for b", "clean that up by hand"}},
+		{"several versions", csv(modeOwn, modeMulti), []Install{{v1, "a", []string{"a"}}, {v2, "b", []string{"b"}}}, []string{"installed 2 times in different versions: door-operator.v1.1.0 in a for a; door-operator.v1.2.0 in b for b", "clean this up by hand: only one version"}},
+		{"one is global", csv(modeAll, modeMulti), []Install{{v1, "a", []string{""}}, {"", "b", []string{"b"}}}, []string{"installed 2 times in different versions: door-operator.v1.1.0 in a for all namespaces; an unknown version in b for b", "clean this up by hand"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			advice := Advise(c.csv, c.installs)

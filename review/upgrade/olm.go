@@ -5,8 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/blang/semver/v4"
-
+	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/review/upgrade/change"
 )
 
@@ -135,10 +134,8 @@ func noUpgrade(p pair) (change.Severity, string) {
 		return "", ""
 	}
 	old := p.old.Name
-	if p.now.replaces() == old || slices.Contains(p.now.Spec.Skips, old) {
-		return "", ""
-	}
-	if r, err := semver.ParseRange(p.now.Annotations[skipRange]); err == nil && r(p.old.Spec.Version.Version) {
+	entry := catalog.Entry{Replaces: p.now.replaces(), Skips: p.now.Spec.Skips, SkipRange: p.now.Annotations[skipRange]}
+	if entry.Updates(old, &p.old.Spec.Version.Version) != catalog.NoEdge {
 		return "", ""
 	}
 	switch {

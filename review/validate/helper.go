@@ -6,13 +6,9 @@ import (
 	"github.com/olmgen/olmgen/review/helper"
 )
 
-const (
-	// HelperName is the name of the program that a Helper runs.
-	HelperName = helper.Name
-	// HelperArg is its only argument. It changes with the types Subject and Problem, so that programs of different
-	// versions cannot misread each other.
-	HelperArg = "subject-v1"
-)
+// HelperArg is the only argument of the program that a Helper runs. It changes with the types Subject and Problem, so that
+// programs of different versions cannot misread each other.
+const HelperArg = "subject-v1"
 
 // Helper is a Checker that runs a program, with a Subject on stdin and a list of Problems on stdout, both as JSON.
 type Helper helper.Program

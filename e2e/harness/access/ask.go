@@ -123,11 +123,14 @@ func (a *Asker) allowed(ctx context.Context, s Subject, q Question) (bool, error
 	return got.Status.Allowed, nil
 }
 
+// Canary begins the names of the objects that an Asker writes.
+const Canary = "canary-"
+
 // canary writes one object of each kind of RBAC and waits until they count: the authorizer has seen everything that was
 // written before then, as it watches each kind in order.
 func (a *Asker) canary(ctx context.Context) error {
 	a.canaries++
-	meta := metav1.ObjectMeta{Name: fmt.Sprintf("canary-%d-%d", time.Now().UnixNano(), a.canaries)}
+	meta := metav1.ObjectMeta{Name: fmt.Sprintf("%s%d-%d", Canary, time.Now().UnixNano(), a.canaries)}
 	rules := []rbacv1.PolicyRule{{APIGroups: []string{"canary"}, Resources: []string{"canaries"},
 		Verbs: []string{"sing"}}}
 	subject := func(scope string) []rbacv1.Subject {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 
 	"github.com/operator-framework/operator-registry/alpha/property"
 	"github.com/operator-framework/operator-registry/pkg/api"
@@ -22,7 +23,7 @@ import (
 // Channel is the one channel of every package.
 const Channel = "stable"
 
-// Catalog serves bundles, one a package.
+// Catalog serves bundles. Of several bundles of a package, each replaces the one before it.
 type Catalog struct {
 	api.UnimplementedRegistryServer
 	Address string
@@ -38,6 +39,9 @@ func Serve(dirs ...string) (*Catalog, error) {
 		b, err := Read(dir)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", dir, err)
+		}
+		if older := c.head(b.PackageName); older != nil {
+			b.Replaces = older.CsvName
 		}
 		c.bundles = append(c.bundles, b)
 	}
@@ -106,9 +110,22 @@ func addProperties(b *api.Bundle, properties []property.Property) error {
 	return nil
 }
 
+// head returns the newest bundle of a package.
+func (c *Catalog) head(name string) *api.Bundle {
+	for _, b := range slices.Backward(c.bundles) {
+		if b.PackageName == name {
+			return b
+		}
+	}
+	return nil
+}
+
 // ListPackages is a part of the gRPC API.
 func (c *Catalog) ListPackages(_ *api.ListPackageRequest, s api.Registry_ListPackagesServer) error {
 	for _, b := range c.bundles {
+		if b != c.head(b.PackageName) {
+			continue
+		}
 		if err := s.Send(&api.PackageName{Name: b.PackageName}); err != nil {
 			return err
 		}
@@ -128,11 +145,9 @@ func (c *Catalog) ListBundles(_ *api.ListBundlesRequest, s api.Registry_ListBund
 
 // GetPackage is a part of the gRPC API.
 func (c *Catalog) GetPackage(_ context.Context, r *api.GetPackageRequest) (*api.Package, error) {
-	for _, b := range c.bundles {
-		if b.PackageName == r.Name {
-			return &api.Package{Name: b.PackageName, DefaultChannelName: Channel,
-				Channels: []*api.Channel{{Name: Channel, CsvName: b.CsvName}}}, nil
-		}
+	if b := c.head(r.Name); b != nil {
+		return &api.Package{Name: b.PackageName, DefaultChannelName: Channel,
+			Channels: []*api.Channel{{Name: Channel, CsvName: b.CsvName}}}, nil
 	}
 	return nil, status.Error(codes.NotFound, r.Name)
 }

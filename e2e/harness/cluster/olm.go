@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -85,6 +86,11 @@ func (c *Cluster) StartOLM(ctx context.Context) error {
 	if _, err := c.Dynamic.Resource(configs).Create(ctx, config, metav1.CreateOptions{}); err != nil {
 		return err
 	}
+	return c.RunOLM(ctx)
+}
+
+// RunOLM runs OLM in a cluster that StartOLM has prepared, for the first time or after StopOLM.
+func (c *Cluster) RunOLM(ctx context.Context) error {
 	metricsPort()
 	env := []string{"KUBECONFIG=" + c.file("kubeconfig"), "OPERATOR_NAME=olm-operator"}
 	if err := c.run("olm", env, "--namespace", "olm"); err != nil {
@@ -109,14 +115,15 @@ func (c *Cluster) StartOLM(ctx context.Context) error {
 	return nil
 }
 
-// StopOLM ends OLM, as scaling its Deployments to zero does.
+// StopOLM ends OLM, as scaling its Deployments to zero does. It may be called twice.
 func (c *Cluster) StopOLM() {
-	const programs = 2 // StartOLM starts them last
-	first := len(c.processes) - programs
-	for _, p := range c.processes[first:] {
-		p.stop()
-	}
-	c.processes = c.processes[:first]
+	c.processes = slices.DeleteFunc(c.processes, func(p *process) bool {
+		ofOLM := p.name == "olm" || p.name == "catalog"
+		if ofOLM {
+			p.stop()
+		}
+		return ofOLM
+	})
 }
 
 // metricsPort keeps OLM from serving its metrics on port 8080 of every address, for which it has no flag: it logs that

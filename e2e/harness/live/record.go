@@ -37,28 +37,37 @@ type Recording struct {
 // Record installs the bundle of a case in a cluster that has nothing but OLM, and returns what is new once nothing
 // changes any more.
 func Record(ctx context.Context, c *cluster.Cluster, golden string, what compare.Case) (*Recording, error) {
+	recording, cat, err := Install(ctx, c, golden, what)
+	if cat != nil {
+		cat.Stop()
+	}
+	return recording, err
+}
+
+// Install is Record with a catalog that goes on until the caller stops it. It is nil if it could not start.
+func Install(ctx context.Context, c *cluster.Cluster, golden string, what compare.Case) (*Recording, *catalog.Catalog,
+	error) {
 	i := &installation{Case: what, golden: golden, cluster: c}
 	i.Optional, i.Objects = nil, 0
 	if err := i.prepare(ctx); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	cat, err := catalog.Serve(i.bundles()...)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	defer cat.Stop()
 	if err := i.subscribe(ctx, cat); err != nil {
-		return nil, err
+		return nil, cat, err
 	}
 	objects, users, err := i.settle(ctx)
 	if err != nil {
-		return nil, err
+		return nil, cat, err
 	}
 	if !i.Options().Incomplete {
 		i.Message = ""
 	}
 	i.Optional = optional(i.Case, objects)
-	return &Recording{i.Case, objects, users}, nil
+	return &Recording{i.Case, objects, users}, cat, nil
 }
 
 // settle waits until the CSV has succeeded, or will not, and then until nothing changes any more.

@@ -1,0 +1,382 @@
+package main
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/olmgen/olmgen/config/adopt"
+	"github.com/olmgen/olmgen/generate"
+	state "github.com/olmgen/olmgen/review/adopt"
+	"github.com/olmgen/olmgen/review/dump"
+)
+
+// departure is a printed plan to profile plain, and what it starts from.
+type departure struct {
+	steps  []adopt.Step // with their commands
+	before *state.State
+	after  []map[string]any // what is rendered
+	result *state.Verification
+}
+
+// plan has olmgen print a plan to profile plain of a dump that kubectl makes, as a person does.
+func (a *adoption) plan(ctx context.Context) (*departure, error) {
+	if err := errors.Join(os.RemoveAll(a.dir), os.Mkdir(a.dir, 0o755)); err != nil {
+		return nil, err
+	}
+	before, _, err := a.dump(ctx)
+	if err != nil {
+		return nil, err
+	}
+	certs, err := a.keepCertificates(before)
+	if err != nil {
+		return nil, err
+	}
+	sources, err := a.sources()
+	if err != nil {
+		return nil, err
+	}
+	command := "olmgen adopt dump.yaml --to plain -o olmgen.yaml --plan plan.md --force"
+	for _, csv := range slices.Sorted(maps.Keys(sources)) {
+		command += " --source " + adopt.Quote(csv+"="+sources[csv])
+	}
+	if out, err := a.cluster.Shell(ctx, a.dir, "$(olmgen adopt --print-kubectl) > dump.yaml && "+
+		command); err != nil {
+		return nil, fmt.Errorf("%s: %w: %s", command, err, out)
+	}
+	if err := a.edit("olmgen.yaml", certs); err != nil {
+		return nil, err
+	}
+	p := &departure{before: before}
+	if p.after, _, err = a.render(ctx, before, adopt.Options{To: generate.ProfilePlain}, certs); err != nil {
+		return nil, err
+	}
+	p.result = before.Verify(p.after)
+	script, err := os.ReadFile(filepath.Join(a.dir, "plan.sh"))
+	if err == nil {
+		p.steps, err = steps(string(script))
+	}
+	return p, err
+}
+
+// steps reads the script of a plan.
+func steps(script string) (list []adopt.Step, err error) {
+	title := regexp.MustCompile(`^# \d+\. (.*)$`)
+	for line := range strings.Lines(script) {
+		line = strings.TrimSuffix(line, "\n")
+		if m := title.FindStringSubmatch(line); m != nil {
+			list = append(list, adopt.Step{Title: m[1]})
+			continue
+		}
+		if len(list) == 0 || line == "" {
+			continue
+		}
+		step := &list[len(list)-1]
+		undo, isUndo := strings.CutPrefix(line, "# undo: ")
+		back, isBack := strings.CutPrefix(line, "# way back: ")
+		switch {
+		case isUndo:
+			step.Undo = append(step.Undo, undo)
+		case isBack:
+			step.Back = append(step.Back, back)
+		case strings.HasPrefix(line, "# From here on"):
+			step.Point = true
+		case !strings.HasPrefix(line, "#"):
+			step.Run = append(step.Run, line)
+		}
+	}
+	if len(list) < 10 {
+		err = fmt.Errorf("the plan has %d steps:\n%s", len(list), script)
+	}
+	return list, err
+}
+
+// edit changes a file as a person does.
+func (a *adoption) edit(name string, change func(string) string) error {
+	file := filepath.Join(a.dir, name)
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, []byte(change(string(data))), 0o644)
+}
+
+// keepCertificates returns the edit by which operators that serve webhooks or APIs keep the certificate that OLM
+// made.
+func (a *adoption) keepCertificates(s *state.State) (func(string) string, error) {
+	for _, bundle := range bundles(s) {
+		ca, err := base64.StdEncoding.DecodeString(bundle)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(a.dir, "ca.pem"), ca, 0o644)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	manager := regexp.MustCompile(`(?m)^( +)provider: cert-manager$`)
+	return func(file string) string {
+		return manager.ReplaceAllString(file, "${1}provider: user\n${1}secret: '{deployment}-service-cert'\n"+
+			"${1}caBundleFile: ca.pem")
+	}, nil
+}
+
+// follow runs the commands of a step, and counts them. Scaling OLM's Deployments stops and starts OLM, which has none
+// here. Kubectl diff fails if there is a difference, and Git is not there.
+func (a *adoption) follow(ctx context.Context, title string, commands []string) (ran int, err error) {
+	var script []string
+	run := func() error {
+		if len(script) == 0 {
+			return nil
+		}
+		out, err := a.cluster.Shell(ctx, a.dir, "set -ex\n"+strings.Join(script, "\n"))
+		if err != nil {
+			return fmt.Errorf("step %q: %w: %s", title, err, out[max(0, len(out)-2000):])
+		}
+		script = nil
+		return nil
+	}
+	for _, line := range commands {
+		switch {
+		case strings.Contains(line, "scale deployment"):
+			if err := errors.Join(run(), a.scale(ctx, line)); err != nil {
+				return ran, err
+			}
+		case strings.HasPrefix(line, "kubectl diff"), strings.HasPrefix(line, "git "):
+			continue
+		default:
+			script = append(script, line)
+		}
+		ran++
+	}
+	return ran, run()
+}
+
+// scale does what a command that scales OLM says. OLM starts with the second of its two programs.
+func (a *adoption) scale(ctx context.Context, line string) error {
+	switch {
+	case strings.HasSuffix(line, "--replicas=0"):
+		a.cluster.StopOLM()
+	case strings.Contains(line, "catalog-operator"):
+		return a.cluster.RunOLM(ctx)
+	}
+	return nil
+}
+
+// undo follows the plan up to its point, and then undoes each step, from the last to the first. Everything must be as
+// before.
+func (a *adoption) undo(ctx context.Context) error {
+	p, err := a.plan(ctx)
+	if err != nil {
+		return err
+	}
+	point := slices.IndexFunc(p.steps, func(s adopt.Step) bool { return s.Point })
+	ran := 0
+	for _, s := range p.steps[:point] {
+		n, err := a.follow(ctx, s.Title, s.Run)
+		if err != nil {
+			return err
+		}
+		ran += n
+	}
+	for _, s := range slices.Backward(p.steps[:point]) {
+		n, err := a.follow(ctx, "undo "+s.Title, s.Undo)
+		if err != nil {
+			return err
+		}
+		ran += n
+	}
+	after, err := a.quiet(ctx)
+	if err != nil {
+		return err
+	}
+	n, err := tolerance{kinds: []string{"Subscription"}}.restored(p.before, after)
+	if err != nil {
+		return fmt.Errorf("after undo: %w", err)
+	}
+	a.say("undone: %d commands up to the point and back, %d objects as before", ran, n)
+	return a.sameAnswers(ctx, "after undo")
+}
+
+// leave follows the whole plan. What is rendered must be as it was, nothing of OLM's own may be left, and only the
+// rights may be gone that objects grant which the plan deletes. OLM starts again at the end, and must leave all alone.
+func (a *adoption) leave(ctx context.Context) error {
+	p, err := a.plan(ctx)
+	if err != nil {
+		return err
+	}
+	for _, c := range p.result.Objects {
+		if len(c.Restarts)+len(c.Immutable)+len(c.Loses) > 0 {
+			return fmt.Errorf("%s: the plan restarts or takes away: %v %v %v", c.Object, c.Restarts, c.Immutable, c.Loses)
+		}
+	}
+	certificates, err := a.certificates(ctx)
+	if err != nil {
+		return err
+	}
+	ran := 0
+	for _, s := range p.steps {
+		n, err := a.follow(ctx, s.Title, s.Run)
+		if err != nil {
+			return err
+		}
+		ran += n
+	}
+	after, err := a.quiet(ctx)
+	if err != nil {
+		return err
+	}
+	now, err := a.certificates(ctx)
+	if err == nil && !maps.Equal(certificates, now) {
+		err = errors.New("the Secrets of certificates are not as before")
+	}
+	if err := errors.Join(err, a.free(p, after), a.resourcesKept(ctx)); err != nil {
+		return err
+	}
+	a.say("left OLM by %d commands, and OLM has started again: %d rendered objects, %d custom resources and %d "+
+		"certificates kept", ran, len(p.after), len(a.resources), len(now))
+	a.departed = p
+	return a.lost(ctx, p)
+}
+
+// certificates returns the Secrets that OLM made, with their UIDs.
+func (a *adoption) certificates(ctx context.Context) (map[string]string, error) {
+	found := map[string]string{}
+	list, err := a.cluster.Client.CoreV1().Secrets(a.Namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range list.Items {
+		if s.Type == corev1.SecretTypeTLS {
+			found[s.Name] = fmt.Sprint(s.UID, s.Data)
+		}
+	}
+	return found, nil
+}
+
+// free holds that what is rendered is as it was, and that nothing of OLM's is left.
+func (a *adoption) free(p *departure, after *state.State) error {
+	for _, value := range p.after {
+		u := unstructured.Unstructured{Object: value}
+		o := p.before.Dump.Get(u.GetKind(), u.GetNamespace(), u.GetName())
+		if o == nil {
+			return fmt.Errorf("%s %s was not there", u.GetKind(), u.GetName())
+		}
+		now := after.Dump.Get(u.GetKind(), u.GetNamespace(), u.GetName())
+		check := same
+		if strings.HasSuffix(u.GetKind(), "WebhookConfiguration") {
+			check = func(was, is *dump.Object) error { return sameWebhooks(p.before, after, was, is) }
+		}
+		if err := check(o, now); err != nil {
+			return err
+		}
+	}
+	for _, kind := range []string{"ClusterServiceVersion", "Subscription", "InstallPlan", "OperatorGroup",
+		"OperatorCondition"} {
+		for _, o := range after.Dump.Of(kind) {
+			return fmt.Errorf("%s is still there", o.Identity())
+		}
+	}
+	return nil
+}
+
+// comeBack follows the way back from the point of the plan. OLM must take the objects for its own again.
+func (a *adoption) comeBack(ctx context.Context) error {
+	p, ran := a.departed, 0
+	for _, s := range p.steps {
+		n, err := a.follow(ctx, "way back", s.Back)
+		if err != nil {
+			return err
+		}
+		ran += n
+	}
+	after, err := a.quiet(ctx)
+	if err != nil {
+		return err
+	}
+	n, err := tolerance{group: true, deleted: p.deletes, kinds: []string{"ClusterServiceVersion", "Subscription",
+		"OperatorGroup", "OperatorCondition"}}.restored(p.before, after)
+	if err != nil {
+		return fmt.Errorf("after the way back: %w", err)
+	}
+	if err := a.resourcesKept(ctx); err != nil {
+		return err
+	}
+	a.say("back to OLM by %d commands: %d objects as before, no second copy, Deployments with their UID and generation",
+		ran, n)
+	return a.sameAnswers(ctx, "after the way back")
+}
+
+// quiet waits until all CSVs have succeeded and nothing has changed for a while, and returns what there is.
+func (a *adoption) quiet(ctx context.Context) (*state.State, error) {
+	return a.until(ctx, func(*state.State) error { return nil })
+}
+
+// until is quiet that waits for something else too.
+func (a *adoption) until(ctx context.Context, done func(*state.State) error) (*state.State, error) {
+	const patience, quiet = 90 * time.Second, 4 * time.Second
+	var last string
+	for started, since := time.Now(), time.Now(); ; {
+		s, _, err := a.dump(ctx)
+		if err == nil {
+			err = a.cluster.Check()
+		}
+		if err != nil {
+			return nil, err
+		}
+		if now := content(s); now != last {
+			last, since = now, time.Now()
+		}
+		waiting := done(s)
+		if waiting == nil {
+			waiting = unfinished(s)
+		}
+		if waiting == nil && time.Since(since) > quiet {
+			return s, nil
+		}
+		if time.Since(started) > patience {
+			return s, fmt.Errorf("OLM does not come to rest: %w\n%s", waiting, complaints(a.cluster.Log("olm")+
+				a.cluster.Log("catalog")))
+		}
+		select {
+		case <-ctx.Done():
+			return s, ctx.Err()
+		case <-time.After(500 * time.Millisecond):
+		}
+	}
+}
+
+// unfinished returns what OLM still has to do, or nil.
+func unfinished(s *state.State) error {
+	for _, o := range s.Dump.Of("ClusterServiceVersion") {
+		if o.Labels["olm.copiedFrom"] != "" {
+			continue
+		}
+		if phase, _, _ := unstructured.NestedString(o.Value(), "status", "phase"); phase != "Succeeded" {
+			message, _, _ := unstructured.NestedString(o.Value(), "status", "message")
+			return fmt.Errorf("%s is %s: %s", o.Identity(), phase, message)
+		}
+	}
+	for _, o := range s.Dump.Of("Subscription") {
+		if at, _, _ := unstructured.NestedString(o.Value(), "status", "state"); at != "AtLatestKnown" {
+			conditions, _, _ := unstructured.NestedSlice(o.Value(), "status", "conditions")
+			return fmt.Errorf("%s is %s: %v", o.Identity(), at, conditions)
+		}
+		installed, _, _ := unstructured.NestedString(o.Value(), "status", "installedCSV")
+		if s.Dump.Get("ClusterServiceVersion", o.Namespace, installed) == nil {
+			return fmt.Errorf("%s has installed %q, which is not there", o.Identity(), installed)
+		}
+	}
+	return nil
+}

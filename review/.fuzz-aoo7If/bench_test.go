@@ -1,1 +1,0 @@
-/work/wt/fuzz/review/crds/bench_test.go

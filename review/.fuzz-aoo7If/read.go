@@ -1,1 +1,0 @@
-/work/wt/fuzz/review/crds/read.go
