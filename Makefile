@@ -11,7 +11,7 @@ OFFLINE := OLMGEN_CORPUS= OLMGEN_ORACLE=
 # go test runs a part of go vet by default; "make lint" runs all of it, once.
 TEST := $(GO) test -vet=off
 
-.PHONY: help build test test-race test-corpus test-helm test-authorizer test-browser test-ci lint bench bench-compare golden corpus conformance docs docs-check fuzz fuzz-smoke faults \
+.PHONY: help build test test-race test-corpus test-helm test-authorizer test-browser test-ci lint bench bench-compare golden corpus conformance docs docs-check fuzz fuzz-smoke fuzz-report faults \
 	harness live e2e e2e-test release-files release-notes release-check apidiff site
 
 help: ## List the targets
@@ -109,8 +109,12 @@ fuzz: ## Run every fuzz target for FUZZTIME
 		done; \
 	done
 
-fuzz-smoke: ## Run every fuzz target for a second
+fuzz-smoke: ## Run every fuzz target for a second, and read hostile inputs of 1 MB within the limit of time
 	@$(MAKE) --no-print-directory fuzz FUZZTIME=1s
+	OLMGEN_LIMIT_CPU=1 $(TEST) -count=1 -run '^TestHostile(YAML|Objects|Archives)$$' ./cmd/olmgen
+
+fuzz-report: ## Run the fuzz targets on the inputs that "make fuzz" has found, and print the table of docs/reliability.md
+	@.ci/fuzz-report
 
 FAULTS ?= 3
 faults: ## Put faults at every third system call that writes (FAULTS=1: every one), and test disks, sandbox and hostile text; needs strace

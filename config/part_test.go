@@ -18,6 +18,7 @@ import (
 	"github.com/olmgen/olmgen/bundle/source"
 	"github.com/olmgen/olmgen/catalog/shard"
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/fuzztest"
 	"github.com/olmgen/olmgen/output"
 )
 
@@ -326,6 +327,7 @@ func FuzzReadPart(f *testing.F) {
 		f.Add(data)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
+		fuzztest.Limit(t, len(data))
 		if p, err := ReadPart(data); err == nil {
 			p.Config, p.Options = sum, options
 			_, _ = c.Render(t.Context(), Options{Parts: []*Part{p}})

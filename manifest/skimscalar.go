@@ -61,6 +61,9 @@ func (s *skimmer) flow(column int, text []byte, keep *yaml.Node) (rest []byte, o
 	if len(rest) > 0 && rest[0] == ']' {
 		return rest[1:], true
 	}
+	if keep != nil {
+		keep.Content = make([]*yaml.Node, 0, bytes.Count(rest, []byte(","))+1)
+	}
 	for at, counted := column, text; len(rest) > 0; { // at is the column where counted begins
 		at += utf8.RuneCount(counted[:len(counted)-len(rest)])
 		counted = rest

@@ -10,8 +10,8 @@ import (
 	"github.com/google/cel-go/common/types/ref"
 )
 
-// celCost is what all CEL rules of one run may cost together, in the units of cel-go: about half a second. OLM has no limit,
-// so nested loops over a list stop its resolver.
+// celCost is what all CEL rules of one run may cost together, in the units of cel-go: about half a second. OLM has no
+// limit, so nested loops over a list stop its resolver.
 const (
 	celCost        = 5_000_000
 	celCompileCost = 5_000 // what compiling one rule counts as

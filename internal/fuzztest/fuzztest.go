@@ -13,7 +13,8 @@ import (
 
 // The limits of one input of less than maxInput bytes.
 //
-// The time is CPU time of the process, the garbage collector included, so that other work on the machine does not count.
+// The time is CPU time of the process, the garbage collector included, so that other work on the machine does not
+// count.
 const (
 	maxInput  = 1_000_000
 	maxMemory = 200_000_000
