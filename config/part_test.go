@@ -6,11 +6,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/olmgen/olmgen/bundle/signature"
 	"github.com/olmgen/olmgen/bundle/source"
@@ -329,4 +331,40 @@ func FuzzReadPart(f *testing.F) {
 			_, _ = c.Render(t.Context(), Options{Parts: []*Part{p}})
 		}
 	})
+}
+
+// A part keeps every field of a source: a new one would be forgotten here.
+func TestPartSource(t *testing.T) {
+	s := source.Source{Ref: "a", Kind: "b", Digest: "c", Image: "d", Metadata: true, Labels: map[string]string{"e": "f"},
+		Properties: json.RawMessage("[ {\"type\": \"<&>\"} ]\n"), Replaces: "g", FS: newPartFS(nil)}
+	for v, i := reflect.ValueOf(s), 0; i < v.NumField(); i++ {
+		if v.Type().Field(i).IsExported() && v.Field(i).IsZero() {
+			t.Fatalf("%s is not set", v.Type().Field(i).Name)
+		}
+	}
+	r, key := recorder{bundles: map[partKey]*recorded{}}, partKey{Source: "a", Hidden: true}
+	given := s
+	r.add(key, &given, []string{"100%"})
+	again := s
+	if r.add(key, &again, nil) != &again || len(r.bundles) != 1 {
+		t.Error("a source is recorded twice")
+	}
+	data, err := json.Marshal(r.list())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []partBundle
+	if err := json.Unmarshal(data, &list); err != nil {
+		t.Fatal(err)
+	}
+	var warnings []string
+	got, err := Options{bundles: map[partKey]*partBundle{key: &list[0]}}.partSource(key, "a",
+		func(format string, args ...any) { warnings = append(warnings, fmt.Sprintf(format, args...)) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	got.FS, s.FS = nil, nil
+	if diff := cmp.Diff(s, *got, cmpopts.IgnoreUnexported(source.Source{})); diff != "" || !slices.Equal(warnings, []string{"100%"}) {
+		t.Errorf("%q (-want +got):\n%s", warnings, diff)
+	}
 }

@@ -13,6 +13,7 @@ mkdir -p "$bin"
 (cd kubernetes && go build -trimpath -ldflags "$*" -o "$bin/" k8s.io/kubernetes/cmd/kube-apiserver k8s.io/kubernetes/cmd/kube-controller-manager)
 (cd olm && go build -trimpath -o "$bin/" github.com/operator-framework/operator-lifecycle-manager/cmd/olm github.com/operator-framework/operator-lifecycle-manager/cmd/catalog)
 (cd harness && go build -trimpath -o "$bin/harness" .)
+(cd .. && go build -trimpath -o "$bin/olmgen" ./cmd/olmgen)
 crds=$(cd harness && go list -m -f '{{.Dir}}' github.com/operator-framework/api)/crds
 rm -rf "$bin/crds"
 mkdir "$bin/crds"

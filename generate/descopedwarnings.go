@@ -10,6 +10,7 @@ import (
 	"k8s.io/component-helpers/auth/rbac/validation"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/internal/text"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -21,7 +22,9 @@ func descopedWarnings(r *rendering) error {
 			r.bundle.CSVObject.Errorf("spec.installModes", "the operator is not descoped: %s", reason))
 	}
 	for _, a := range r.accounts() {
-		r.warnClusterRules(a)
+		if err := r.warnClusterRules(a); err != nil {
+			return err
+		}
 		for _, rule := range a.asks {
 			r.warnOLMAPIs(rule)
 		}
@@ -35,13 +38,18 @@ func descopedWarnings(r *rendering) error {
 
 // warnClusterRules warns of the parts of an account's rules that no number of RoleBindings grants: once of those that
 // are in no namespace, and once of those that may be in none, each at the first such rule.
-func (r *rendering) warnClusterRules(a *account) {
+func (r *rendering) warnClusterRules(a *account) error {
 	if r.boundEverywhere() {
-		return
+		return nil
 	}
 	var cluster, unknown beyond
 	seen := map[string]bool{}
+	n := 0
 	for _, rule := range a.asks {
+		if n += len(rule.APIGroups) * len(rule.Resources); n > rbac.MaxAtoms {
+			return r.bundle.CSVObject.Errorf(rule.field, "the rules of account %s have more than %d combinations of "+
+				"API group and resource", a.name, rbac.MaxAtoms)
+		}
 		for _, url := range rule.NonResourceURLs {
 			cluster.add(rule, "the URL "+url, seen)
 		}
@@ -72,6 +80,7 @@ func (r *rendering) warnClusterRules(a *account) {
 	}
 	say(cluster, "is", "")
 	say(unknown, "may be", "if so, ")
+	return nil
 }
 
 // maxNames is how many names a warning lists. olmgen permissions shows all.

@@ -141,7 +141,7 @@ type grant struct {
 // namespaces do not share them; further entries of an account are numbered.
 func (n names) grants(list []v1alpha1.StrategyDeploymentPermissions, cluster bool) []grant {
 	var out []grant
-	used := n.roles
+	used, last := n.roles, map[string]int{} // the last number given to a name
 	if cluster {
 		used = n.clusterRoles
 	}
@@ -158,8 +158,9 @@ func (n names) grants(list []v1alpha1.StrategyDeploymentPermissions, cluster boo
 				first = n.clusterName(first)
 			}
 			name = fit(first)
-			for i := 2; used[name]; i++ {
+			for i := max(2, last[first]); used[name]; i++ {
 				name = fit(fmt.Sprintf("%s-%d", first, i))
+				last[first] = i
 			}
 			used[name] = true
 			if !cluster {

@@ -87,7 +87,7 @@ type skimmer struct {
 
 func (s *skimmer) newNode(n yaml.Node) *yaml.Node {
 	if len(s.nodes) == 0 {
-		s.nodes = make([]yaml.Node, 64)
+		s.nodes = make([]yaml.Node, min(64, 8+len(s.data)/16)) // fewer for a small document
 	}
 	p := &s.nodes[0]
 	s.nodes = s.nodes[1:]

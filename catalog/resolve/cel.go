@@ -10,9 +10,12 @@ import (
 	"github.com/google/cel-go/common/types/ref"
 )
 
-// celCost is what all CEL rules of one run may cost together, in the units of cel-go: about a second. OLM has no limit,
+// celCost is what all CEL rules of one run may cost together, in the units of cel-go: about half a second. OLM has no limit,
 // so nested loops over a list stop its resolver.
-const celCost = 5_000_000
+const (
+	celCost        = 5_000_000
+	celCompileCost = 5_000 // what compiling one rule counts as
+)
 
 // newCelEnv returns the environment of OLM's rules (operator-framework/api: pkg/constraints/cel.go). That package does
 // not let its callers limit what a rule costs.
@@ -38,6 +41,9 @@ func compareVersions(a, b ref.Val) ref.Val {
 
 // compile compiles a rule of type bool.
 func (c *converter) compile(rule string) (cel.Program, error) {
+	if c.spend(celCompileCost, rule); c.fault != nil {
+		return nil, c.fault
+	}
 	if c.env == nil {
 		env, err := newCelEnv()
 		if err != nil {
@@ -63,11 +69,13 @@ func (c *converter) holds(rule string, p cel.Program, e *entry) bool {
 	}
 	out, details, err := p.Eval(map[string]any{"properties": e.celProperties()})
 	if details != nil && details.ActualCost() != nil {
-		c.spent += *details.ActualCost()
+		c.spend(*details.ActualCost(), rule)
 	}
-	if c.spent > celCost {
+	return err == nil && c.fault == nil && out.Value() == true
+}
+
+func (c *converter) spend(cost uint64, rule string) {
+	if c.spent += cost; c.spent > celCost && c.fault == nil {
 		c.fault = fmt.Errorf("the CEL rules of the catalogs cost more than %d steps; the last one is %.200q", celCost, rule)
-		return false
 	}
-	return err == nil && out.Value() == true
 }

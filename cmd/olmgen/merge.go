@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -104,15 +103,13 @@ func writePart(cmd *cobra.Command, name string, part any, err error) error {
 	if err != nil {
 		return err
 	}
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(part); err != nil {
-		return err
+	write := func(w io.Writer) error {
+		e := json.NewEncoder(w)
+		e.SetEscapeHTML(false)
+		return e.Encode(part)
 	}
 	if name == "" {
-		_, err := cmd.OutOrStdout().Write(b.Bytes())
-		return err
+		return write(cmd.OutOrStdout())
 	}
 	if info, err := os.Stat(name); err == nil && info.IsDir() {
 		return &usageError{fmt.Sprintf("%s is a directory", name), "with --shard, -o names a file"}
@@ -122,7 +119,7 @@ func writePart(cmd *cobra.Command, name string, part any, err error) error {
 		return err
 	}
 	defer os.Remove(f.Name()) // it is not there after the rename
-	_, err = f.Write(b.Bytes())
+	err = write(f)
 	if err := errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close()); err != nil {
 		return err
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/olmgen/olmgen/report/audit"
 )
 
-// catalogOfMany has twelve packages with the example's bundle below them, so that each shard has some.
-func catalogOfMany(t *testing.T) string {
+// catalogOfMany has packages with the example's bundle below them, twelve or more so that each shard has some.
+func catalogOfMany(t testing.TB, packages int) string {
 	t.Helper()
 	dir := t.TempDir()
 	from := filepath.Join("..", "..", "examples", "memcached-operator")
@@ -24,7 +24,7 @@ func catalogOfMany(t *testing.T) string {
 	if err != nil || len(found) == 0 {
 		t.Fatal(found, err)
 	}
-	for i := range 12 {
+	for i := range packages {
 		for _, bundle := range found {
 			to := filepath.Join(dir, fmt.Sprintf("p%02d", i), filepath.Base(bundle))
 			if err := os.CopyFS(to, os.DirFS(bundle)); err != nil {
@@ -37,7 +37,7 @@ func catalogOfMany(t *testing.T) string {
 }
 
 // rename changes the package, the name and the API group of a bundle.
-func rename(t *testing.T, dir, name string) {
+func rename(t testing.TB, dir, name string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -55,7 +55,7 @@ func rename(t *testing.T, dir, name string) {
 	}
 }
 
-func mustRun(t *testing.T, args ...string) []byte {
+func mustRun(t testing.TB, args ...string) []byte {
 	t.Helper()
 	cmd := exec.Command("olmgen", args...)
 	var stdout, stderr bytes.Buffer
@@ -69,7 +69,7 @@ func mustRun(t *testing.T, args ...string) []byte {
 // Processes that do a shard each, one of which is killed and run again, make what one process makes.
 func TestShards(t *testing.T) {
 	const shards = 3
-	catalog, dir := catalogOfMany(t), t.TempDir()
+	catalog, dir := catalogOfMany(t, 12), t.TempDir()
 	part := func(kind string, i int) string { return filepath.Join(dir, fmt.Sprintf("%s-%d.json", kind, i)) }
 	command := func(kind string, i int) *exec.Cmd {
 		return exec.Command("olmgen", "catalog", kind, catalog, "--shard", shard.Shard{Index: i, Count: shards}.String(), "-o", part(kind, i))
@@ -201,7 +201,7 @@ func TestMergeErrors(t *testing.T) {
 
 // One worker and four print the same, on stdout and stderr.
 func TestWorkers(t *testing.T) {
-	many := catalogOfMany(t)
+	many := catalogOfMany(t, 12)
 	bundles, err := filepath.Glob(filepath.Join(many, "*", "bundle"))
 	if err != nil || len(bundles) != 12 {
 		t.Fatal(bundles, err)

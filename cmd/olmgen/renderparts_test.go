@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -34,19 +35,24 @@ type countingRegistry struct {
 	sent  map[string]int // layers, by the name of the image
 	stuck string         // the image whose layers it does not send
 	asked chan struct{}  // gets a value when such a layer is asked for
+	delay time.Duration  // of each answer
 }
 
-func newCountingRegistry(t *testing.T) *countingRegistry {
+func newCountingRegistry(t testing.TB) *countingRegistry {
 	t.Helper()
 	r := &countingRegistry{sent: map[string]int{}, asked: make(chan struct{}, 1)}
 	images := registry.New(registry.Logger(log.New(io.Discard, "", 0)))
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		image, _, blob := strings.Cut(strings.TrimPrefix(req.URL.Path, "/v2/"), "/blobs/sha256:")
 		if req.Method == http.MethodGet && blob && r.count(image) {
-			r.asked <- struct{}{}
+			select {
+			case r.asked <- struct{}{}:
+			default:
+			}
 			<-req.Context().Done()
 			return
 		}
+		time.Sleep(r.delay)
 		images.ServeHTTP(w, req)
 	}))
 	t.Cleanup(server.Close)
@@ -75,7 +81,7 @@ func (r *countingRegistry) take(stuck string) map[string]int {
 }
 
 // push puts a bundle into the registry.
-func (r *countingRegistry) push(t *testing.T, image, dir string) {
+func (r *countingRegistry) push(t testing.TB, image, dir string) {
 	t.Helper()
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)
@@ -102,31 +108,42 @@ func (r *countingRegistry) push(t *testing.T, image, dir string) {
 	}
 }
 
+// declaration writes a RenderConfig of the first packages of catalogOfMany, whose images are in the registry, two in each
+// group. It returns the arguments that render it.
+func (r *countingRegistry) declaration(t testing.TB, packages int) (args []string) {
+	t.Helper()
+	bundles := catalogOfMany(t, packages)
+	var text strings.Builder
+	text.WriteString("apiVersion: olmgen.dev/v1alpha1\nkind: RenderConfig\ndefaults: {certs: {provider: cert-manager}}\nannotations: argocd\ngroups:\n")
+	for i := range packages {
+		image := fmt.Sprintf("p%02d", i)
+		r.push(t, image, filepath.Join(bundles, image, "bundle"))
+		if i%2 == 0 {
+			fmt.Fprintf(&text, "- namespace: ns-%02d\n  bundles:\n", i)
+		}
+		fmt.Fprintf(&text, "  - {source: \"oci://%s/%s:v1\", package: memcached-%02d-operator}\n", r.host, image, i)
+	}
+	file := filepath.Join(t.TempDir(), "olmgen.yaml")
+	if err := os.WriteFile(file, []byte(text.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return []string{"render", "--insecure-registry", r.host, "-f", file}
+}
+
 // Processes that read a shard each, one of which is killed while it reads an image and run again, make what one process
 // makes. Each image is read once, and the merge reads none.
 func TestRenderShards(t *testing.T) {
 	const shards, operators = 3, 12
-	r, bundles, dir := newCountingRegistry(t), catalogOfMany(t), t.TempDir()
-	var declared strings.Builder
-	declared.WriteString("apiVersion: olmgen.dev/v1alpha1\nkind: RenderConfig\ndefaults: {certs: {provider: cert-manager}}\nannotations: argocd\ngroups:\n")
+	r, dir := newCountingRegistry(t), t.TempDir()
+	render := r.declaration(t, operators)
 	stuck := ""
 	for i := range operators {
-		image, pkg := fmt.Sprintf("p%02d", i), fmt.Sprintf("memcached-%02d-operator", i)
-		r.push(t, image, filepath.Join(bundles, image, "bundle"))
-		if (shard.Shard{Index: 2, Count: shards}).Has(pkg) {
-			stuck = image
+		if (shard.Shard{Index: 2, Count: shards}).Has(fmt.Sprintf("memcached-%02d-operator", i)) {
+			stuck = fmt.Sprintf("p%02d", i)
 		}
-		if i%2 == 0 { // two operators in each group
-			fmt.Fprintf(&declared, "- namespace: ns-%02d\n  bundles:\n", i)
-		}
-		fmt.Fprintf(&declared, "  - {source: \"oci://%s/%s:v1\", package: %s}\n", r.host, image, pkg)
-	}
-	file := filepath.Join(dir, "olmgen.yaml")
-	if err := os.WriteFile(file, []byte(declared.String()), 0o600); err != nil {
-		t.Fatal(err)
 	}
 	one, many := filepath.Join(dir, "one"), filepath.Join(dir, "many")
-	mustRun(t, "render", "-f", file, "--insecure-registry", r.host, "-o", one)
+	mustRun(t, slices.Concat(render, []string{"-o", one})...)
 	if sent := r.take(stuck); len(sent) != operators {
 		t.Fatalf("one process: %v", sent)
 	}
@@ -135,7 +152,7 @@ func TestRenderShards(t *testing.T) {
 	var parts []string
 	var running []*exec.Cmd
 	for i := 1; i <= shards; i++ {
-		cmd := exec.Command("olmgen", "render", "-f", file, "--insecure-registry", r.host, "--shard", shard.Shard{Index: i, Count: shards}.String(), "-o", part(i))
+		cmd := exec.Command("olmgen", slices.Concat(render, []string{"--shard", fmt.Sprintf("%d/%d", i, shards), "-o", part(i)})...)
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
@@ -154,7 +171,7 @@ func TestRenderShards(t *testing.T) {
 			t.Fatalf("shard %d: %v", i+1, err)
 		}
 	}
-	merge := append([]string{"render", "-f", file, "-o", many, "--merge"}, parts...)
+	merge := slices.Concat(render, []string{"-o", many, "--merge"}, parts)
 	if out, err := exec.Command("olmgen", merge...).CombinedOutput(); err == nil || !strings.Contains(string(out), "no such file") {
 		t.Errorf("without a part: %v\n%s", err, out)
 	}
@@ -163,7 +180,7 @@ func TestRenderShards(t *testing.T) {
 	}
 
 	first := r.take("")
-	mustRun(t, "render", "-f", file, "--insecure-registry", r.host, "--shard", "2/3", "-o", part(2))
+	mustRun(t, slices.Concat(render, []string{"--shard", "2/3", "-o", part(2)})...)
 	again := r.take("")
 	for i := range operators {
 		image := fmt.Sprintf("p%02d", i)
@@ -176,7 +193,36 @@ func TestRenderShards(t *testing.T) {
 		t.Errorf("the merge reads %v", sent)
 	}
 	sameTree(t, one, many)
-	if left, err := os.ReadDir(dir); err != nil || len(left) != 3+shards {
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 2+shards {
 		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+// What shards save: a registry answers each request after 200 ms.
+func BenchmarkRenderShards(b *testing.B) {
+	const shards, operators = 4, 100
+	r, dir := newCountingRegistry(b), b.TempDir()
+	render := r.declaration(b, operators)
+	r.delay = 200 * time.Millisecond
+	timed := func(what string, f func()) {
+		start := time.Now()
+		f()
+		b.ReportMetric(time.Since(start).Seconds(), what)
+	}
+	for b.Loop() {
+		timed("s-one-process", func() { mustRun(b, render...) })
+		var parts []string
+		timed("s-shards", func() {
+			var wg sync.WaitGroup
+			for i := 1; i <= shards; i++ {
+				part := filepath.Join(dir, fmt.Sprintf("part-%d.json", i))
+				parts = append(parts, part)
+				wg.Go(func() {
+					mustRun(b, slices.Concat(render, []string{"--shard", fmt.Sprintf("%d/%d", i, shards), "-o", part})...)
+				})
+			}
+			wg.Wait()
+		})
+		timed("s-merge", func() { mustRun(b, slices.Concat(render, []string{"--merge"}, parts)...) })
 	}
 }

@@ -136,14 +136,14 @@ func (p *planner) takeOver(why string) {
 		Text: []string{why, "Server-side apply changes only what is rendered. Fields that others wrote and Git " +
 			"does not " +
 			"have stay."},
-		Run: []string{"kubectl diff --server-side --force-conflicts --field-manager=" + manager + " -R -f " + dir,
+		Run: []string{"kubectl diff --server-side --force-conflicts --field-manager=" + manager + " -k " + dir,
 			applied(dir)},
 		Undo: []string{applied("before")}})
 }
 
 // applied returns the command that applies a directory.
 func applied(dir string) string {
-	return "kubectl apply --server-side --force-conflicts --field-manager=" + manager + " -R -f " + dir
+	return "kubectl apply --server-side --force-conflicts --field-manager=" + manager + " -k " + dir
 }
 
 // withoutOLM takes operators away from OLM.

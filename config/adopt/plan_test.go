@@ -1,6 +1,7 @@
 package adopt_test
 
 import (
+	"encoding/json"
 	"os/exec"
 	"slices"
 	"strings"
@@ -82,5 +83,77 @@ func checkPlan(t *testing.T, p *adopt.Plan) {
 		if !strings.Contains(string(p.Markdown("plan.sh")), s.Title) {
 			t.Errorf("no step %q", s.Title)
 		}
+	}
+}
+
+// The way back from the point can be run by a shell. It gives the objects that stay to the new CSVs, and tells OLM what
+// is installed.
+func TestWayBack(t *testing.T) {
+	for _, name := range dumps(t) {
+		t.Run(strings.TrimSuffix(name, ".yaml"), func(t *testing.T) {
+			o := adopt.Options{To: generate.ProfilePlain}
+			s, out := adopted(t, name, o)
+			o.File, o.Directory = "olmgen.yaml", "operators"
+			var back []string
+			for _, step := range adopt.NewPlan(s, s.Verify(asMaps(t, out)), o).Steps {
+				if step.Point != (len(step.Back) > 0) {
+					t.Errorf("step %q has %d commands of the way back", step.Title, len(step.Back))
+				}
+				back = append(back, step.Back...)
+			}
+			// kubectl prints a UID, and the patches that it gets
+			const kubectl = `kubectl() { case "$*" in "get "*) echo "of-$5";; "patch "*) for x; do :; done; echo "${x#-p}";; esac; }` + "\n"
+			printed, err := exec.Command("sh", "-euc", kubectl+strings.Join(back, "\n")).CombinedOutput()
+			if err != nil {
+				t.Fatalf("%v: %s", err, printed)
+			}
+			owners, installed := 0, 0
+			for line := range strings.Lines(string(printed)) {
+				var patch struct {
+					Metadata struct {
+						OwnerReferences []struct{ Kind, Name, UID string }
+					}
+					Status struct{ InstalledCSV, CurrentCSV, State, LastUpdated string }
+				}
+				if err := json.Unmarshal([]byte(line), &patch); err != nil {
+					t.Fatalf("%v: %s", err, line)
+				}
+				for _, r := range patch.Metadata.OwnerReferences {
+					if r.Kind != "ClusterServiceVersion" || r.UID != "of-"+r.Name {
+						t.Errorf("owner %+v", r)
+					}
+					owners++
+				}
+				if x := patch.Status; x.InstalledCSV != "" && x.CurrentCSV == x.InstalledCSV && x.State == "AtLatestKnown" && x.LastUpdated != "" {
+					installed++
+				}
+			}
+			operators := 0
+			for _, g := range s.Groups {
+				operators += len(g.Operators)
+			}
+			if owners == 0 || installed != operators {
+				t.Errorf("%d owners, %d of %d operators are installed", owners, installed, operators)
+			}
+		})
+	}
+}
+
+// Without OLM, webhooks select namespaces by name, and the comparison says that applying replaces the whole selector.
+func TestSelectors(t *testing.T) {
+	s, out := adopted(t, "gates-multi.yaml", adopt.Options{To: generate.ProfilePlain})
+	replaced := 0
+	for _, c := range s.Verify(asMaps(t, out)).Objects {
+		for _, x := range c.Changes {
+			if strings.Contains(x.Field, "namespaceSelector") {
+				if !x.Applied || strings.Contains(x.Field+x.Cluster, "MASKED") {
+					t.Errorf("%s: %+v", c.Object, x)
+				}
+				replaced++
+			}
+		}
+	}
+	if replaced != 4 {
+		t.Errorf("%d changes of selectors", replaced)
 	}
 }

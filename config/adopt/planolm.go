@@ -83,8 +83,8 @@ func (p *planner) marks(operators []*adopt.Operator) {
 	p.add(s)
 }
 
-// ownedAgain returns the commands that give the objects that stayed to the ClusterServiceVersions of the way back, which
-// have other UIDs. OLM does that only when it installs, and here it finds all installed.
+// ownedAgain returns the commands that give the objects that stayed to the ClusterServiceVersions of the way back,
+// which have other UIDs. OLM does that only when it installs, and here it finds all installed.
 func (p *planner) ownedAgain(operators []*adopt.Operator) (commands []string) {
 	variables := map[string]string{} // by namespace and name of a CSV
 	for _, o := range p.state.Dump.Objects {
@@ -102,8 +102,9 @@ func (p *planner) ownedAgain(operators []*adopt.Operator) (commands []string) {
 			}
 			if variables[csv] == "" {
 				variables[csv] = fmt.Sprintf("uid%d", len(variables)+1)
-				commands = append(commands, fmt.Sprintf("%s=$(kubectl get -n %s clusterserviceversion.operators.coreos.com "+
-					"%s -o 'jsonpath={.metadata.uid}')", variables[csv], Quote(o.Namespace), Quote(r.Name)))
+				commands = append(commands, fmt.Sprintf("%s=$(kubectl get -n %s "+
+					"clusterserviceversion.operators.coreos.com %s -o 'jsonpath={.metadata.uid}')", variables[csv],
+					Quote(o.Namespace), Quote(r.Name)))
 			}
 			reference["uid"] = "$" + variables[csv]
 		}
@@ -125,7 +126,8 @@ func (p *planner) stays(o *dump.Object) bool {
 
 // merging returns the command that sets one field.
 func merging(resource, parent, field string, value any) string {
-	return "kubectl patch " + resource + " --type=merge -p " + patch(map[string]any{parent: map[string]any{field: value}})
+	return "kubectl patch " + resource + " --type=merge -p " +
+		patch(map[string]any{parent: map[string]any{field: value}})
 }
 
 // patch returns a patch as an argument of kubectl.
@@ -221,6 +223,10 @@ func (p *planner) remove(operators []*adopt.Operator) {
 			"The way back applies before/ and before-subscriptions/ and tells OLM what is installed. OLM takes the " +
 				"objects for its own again, and restarts no pod. CSVs, Subscriptions and OperatorGroups have other " +
 				"UIDs then, so webhooks select no namespace for the seconds that OLM needs to label the namespaces."}}
+	if len(operators) < len(p.all()) {
+		s.Text = append(s.Text, "before/ and before-subscriptions/ have the operators too that OLM v1 runs now: take "+
+			"their files out first.")
+	}
 	for _, o := range operators {
 		for _, c := range p.state.Dump.Of("ClusterServiceVersion") {
 			if c.Name == o.CSV.Name && c.Labels["olm.copiedFrom"] == o.Group.Namespace {

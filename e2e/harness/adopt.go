@@ -34,16 +34,13 @@ import (
 var adoptCases = []string{"gates-multi", "group-with-selector", "group-with-static-apis", "meters-own",
 	"subscription-config-own", "two-operators-in-a-global-group", "two-operators-in-one-group"}
 
-var (
-	// leave are the cases that leave OLM by the plan to profile plain, and come back.
-	leave = []string{"gates-multi", "group-with-selector", "two-operators-in-one-group"}
-	// undo are the cases that follow this plan up to its point, and undo each step.
-	undo = []string{"gates-multi", "two-operators-in-one-group"}
-	// rotate are the cases whose certificates OLM makes anew.
-	rotate = []string{"gates-multi", "meters-own"}
-)
+// rotated are the cases whose certificates OLM makes anew.
+var rotated = []string{"gates-multi", "meters-own"}
 
-// adopt installs cases with OLM, takes them over, and has some leave OLM and come back.
+// shortest is the case that is for every day: it undoes no steps, and asks a third of the questions.
+const shortest = "group-with-selector"
+
+// adopt installs cases with OLM, takes them over, and has them leave OLM and come back.
 func (o options) adopt(ctx context.Context, _ material) error {
 	cases, err := recordings.Cases(o.golden())
 	if err != nil {
@@ -114,23 +111,21 @@ func (a *adoption) stages(ctx context.Context) error {
 			return err
 		}
 	}
-	path, err := exec.LookPath("kubectl")
-	plans := err == nil
-	if !plans {
-		a.say("there is no kubectl for the plan (%s)", path)
+	stages := []func(context.Context) error{a.prepare, a.takeOver}
+	if slices.Contains(rotated, a.Name) {
+		stages = append(stages, a.rotate)
 	}
-	for _, stage := range []struct {
-		cases []string
-		do    func(context.Context) error
-	}{{adoptCases, a.prepare}, {adoptCases, a.takeOver}, {rotate, a.rotate}, {undo, a.undo}, {leave, a.leave},
-		{leave, a.comeBack}} {
-		if slices.Contains(stage.cases, a.Name) {
-			if err := stage.do(ctx); err != nil {
-				return err
-			}
+	if path, _ := exec.LookPath("kubectl"); path == "" {
+		a.say("there is no kubectl for the plan")
+	} else {
+		if a.Name != shortest {
+			stages = append(stages, a.undo)
 		}
-		if !plans {
-			break
+		stages = append(stages, a.leave, a.comeBack)
+	}
+	for _, stage := range stages {
+		if err := stage(ctx); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -155,17 +150,26 @@ func (a *adoption) dump(ctx context.Context) (*state.State, []byte, error) {
 	return s, data, err
 }
 
+// sources returns the bundles by CSV.
+func (a *adoption) sources() (map[string]string, error) {
+	sources := map[string]string{}
+	for _, dir := range append([]string{a.Bundle}, a.With...) {
+		b, err := catalog.Read(filepath.Join(a.golden(), dir))
+		if err != nil {
+			return nil, err
+		}
+		sources[b.CsvName] = filepath.Join(a.golden(), dir)
+	}
+	return sources, nil
+}
+
 // render declares the operators in a form, and renders what is declared. edit changes what is declared, as a person
 // does; it may be nil.
 func (a *adoption) render(ctx context.Context, s *state.State, o adopt.Options,
 	edit func(string) string) (values []map[string]any, tree apply.Tree, err error) {
-	o.File, o.Directory, o.Sources = "olmgen.yaml", "operators", map[string]string{}
-	for _, dir := range append([]string{a.Bundle}, a.With...) {
-		b, err := catalog.Read(filepath.Join(a.golden(), dir))
-		if err != nil {
-			return nil, tree, err
-		}
-		o.Sources[b.CsvName] = filepath.Join(a.golden(), dir)
+	o.File, o.Directory = "olmgen.yaml", "operators"
+	if o.Sources, err = a.sources(); err != nil {
+		return nil, tree, err
 	}
 	file, err := adopt.Declare(s, o)
 	if err != nil {
@@ -255,7 +259,8 @@ func clusterDump(ctx context.Context, c *cluster.Cluster) ([]byte, error) {
 	for _, u := range all {
 		system := strings.HasPrefix(u.GetName(), "system:") ||
 			strings.HasSuffix(u.GetName(), ".operators.coreos.com") ||
-			u.GetName() == "kube-root-ca.crt" || strings.HasPrefix(u.GetName(), access.Canary) || strings.HasPrefix(u.GetName(), "extension-apiserver-")
+			u.GetName() == "kube-root-ca.crt" || strings.HasPrefix(u.GetName(), "extension-apiserver-") ||
+			strings.HasPrefix(u.GetName(), access.Canary)
 		if system || !slices.Contains(kinds, u.GetKind()) {
 			continue
 		}

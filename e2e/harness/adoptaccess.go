@@ -23,6 +23,9 @@ func (a *adoption) prepare(ctx context.Context) error {
 	if a.interview, err = newInterview(a.golden(), a.Case); err != nil {
 		return err
 	}
+	if a.Name == shortest {
+		a.interview.questions = every(3, a.interview.questions)
+	}
 	if a.asker, err = access.New(a.cluster); err != nil {
 		return err
 	}
@@ -180,7 +183,7 @@ func (a *adoption) lost(ctx context.Context, p *departure) error {
 // deletes reports whether the plan deletes an object.
 func (p *departure) deletes(o *dump.Object) bool {
 	name := " " + adopt.Quote(o.Name) + " --ignore-not-found"
-	return slices.ContainsFunc(p.Steps, func(s adopt.Step) bool {
+	return slices.ContainsFunc(p.steps, func(s adopt.Step) bool {
 		return slices.ContainsFunc(s.Run, func(line string) bool {
 			return strings.HasPrefix(line, "kubectl delete ") && strings.Contains(line, name) &&
 				strings.Contains(line, strings.ToLower(o.Kind)+".rbac.authorization.k8s.io ") &&

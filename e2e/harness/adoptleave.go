@@ -16,25 +16,26 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/yaml"
 
 	"github.com/olmgen/olmgen/config/adopt"
-	"github.com/olmgen/olmgen/e2e/harness/apply"
 	"github.com/olmgen/olmgen/generate"
 	state "github.com/olmgen/olmgen/review/adopt"
 	"github.com/olmgen/olmgen/review/dump"
 )
 
-// departure is a plan to profile plain, and what it starts from.
+// departure is a printed plan to profile plain, and what it starts from.
 type departure struct {
-	*adopt.Plan
+	steps  []adopt.Step // with their commands
 	before *state.State
 	after  []map[string]any // what is rendered
 	result *state.Verification
 }
 
-// plan renders what a plan to profile plain needs into directories, and returns the plan.
+// plan has olmgen print a plan to profile plain of a dump that kubectl makes, as a person does.
 func (a *adoption) plan(ctx context.Context) (*departure, error) {
+	if err := errors.Join(os.RemoveAll(a.dir), os.Mkdir(a.dir, 0o755)); err != nil {
+		return nil, err
+	}
 	before, _, err := a.dump(ctx)
 	if err != nil {
 		return nil, err
@@ -43,60 +44,85 @@ func (a *adoption) plan(ctx context.Context) (*departure, error) {
 	if err != nil {
 		return nil, err
 	}
-	var plain []map[string]any
-	for dir, form := range map[string]struct {
-		to   generate.Profile
-		edit func(string) string
-	}{"operators": {generate.ProfilePlain, certs}, "before": {generate.ProfileOLM, nil},
-		"before-subscriptions": {generate.ProfileSubscription, nil}} {
-		values, tree, err := a.render(ctx, before, adopt.Options{To: form.to}, form.edit)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", form.to, err)
-		}
-		if err := a.write(dir, tree); err != nil {
-			return nil, err
-		}
-		if form.to == generate.ProfilePlain {
-			plain = values
-		}
+	sources, err := a.sources()
+	if err != nil {
+		return nil, err
 	}
-	o := adopt.Options{To: generate.ProfilePlain, File: "olmgen.yaml", Directory: "operators"}
-	result := before.Verify(plain)
-	return &departure{adopt.NewPlan(before, result, o), before, plain, result}, nil
+	command := "olmgen adopt dump.yaml --to plain -o olmgen.yaml --plan plan.md --force"
+	for _, csv := range slices.Sorted(maps.Keys(sources)) {
+		command += " --source " + adopt.Quote(csv+"="+sources[csv])
+	}
+	if out, err := a.cluster.Shell(ctx, a.dir, "$(olmgen adopt --print-kubectl) > dump.yaml && "+
+		command); err != nil {
+		return nil, fmt.Errorf("%s: %w: %s", command, err, out)
+	}
+	if err := a.edit("olmgen.yaml", certs); err != nil {
+		return nil, err
+	}
+	p := &departure{before: before}
+	if p.after, _, err = a.render(ctx, before, adopt.Options{To: generate.ProfilePlain}, certs); err != nil {
+		return nil, err
+	}
+	p.result = before.Verify(p.after)
+	script, err := os.ReadFile(filepath.Join(a.dir, "plan.sh"))
+	if err == nil {
+		p.steps, err = steps(string(script))
+	}
+	return p, err
 }
 
-// write writes a tree as files that kubectl applies in its order.
-func (a *adoption) write(name string, tree apply.Tree) error {
-	dir := filepath.Join(a.dir, name)
-	if err := errors.Join(os.RemoveAll(dir), os.Mkdir(dir, 0o755)); err != nil {
+// steps reads the script of a plan.
+func steps(script string) (list []adopt.Step, err error) {
+	title := regexp.MustCompile(`^# \d+\. (.*)$`)
+	for line := range strings.Lines(script) {
+		line = strings.TrimSuffix(line, "\n")
+		if m := title.FindStringSubmatch(line); m != nil {
+			list = append(list, adopt.Step{Title: m[1]})
+			continue
+		}
+		if len(list) == 0 || line == "" {
+			continue
+		}
+		step := &list[len(list)-1]
+		undo, isUndo := strings.CutPrefix(line, "# undo: ")
+		back, isBack := strings.CutPrefix(line, "# way back: ")
+		switch {
+		case isUndo:
+			step.Undo = append(step.Undo, undo)
+		case isBack:
+			step.Back = append(step.Back, back)
+		case strings.HasPrefix(line, "# From here on"):
+			step.Point = true
+		case !strings.HasPrefix(line, "#"):
+			step.Run = append(step.Run, line)
+		}
+	}
+	if len(list) < 10 {
+		err = fmt.Errorf("the plan has %d steps:\n%s", len(list), script)
+	}
+	return list, err
+}
+
+// edit changes a file as a person does.
+func (a *adoption) edit(name string, change func(string) string) error {
+	file := filepath.Join(a.dir, name)
+	data, err := os.ReadFile(file)
+	if err != nil {
 		return err
 	}
-	for i, object := range tree.Objects {
-		data, err := yaml.Marshal(object.Object)
-		if err == nil {
-			err = os.WriteFile(filepath.Join(dir, fmt.Sprintf("%03d.yaml", i)), data, 0o644)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return os.WriteFile(file, []byte(change(string(data))), 0o644)
 }
 
-// keepCertificates returns the edit by which operators with webhooks keep the certificate that OLM made.
+// keepCertificates returns the edit by which operators that serve webhooks or APIs keep the certificate that OLM
+// made.
 func (a *adoption) keepCertificates(s *state.State) (func(string) string, error) {
-	for _, o := range s.Dump.Of("ValidatingWebhookConfiguration") {
-		hooks, _, _ := unstructured.NestedSlice(o.Value(), "webhooks")
-		for _, h := range hooks {
-			h, _ := h.(map[string]any)
-			bundle, _, _ := unstructured.NestedString(h, "clientConfig", "caBundle")
-			ca, err := base64.StdEncoding.DecodeString(bundle)
-			if err == nil {
-				err = os.WriteFile(filepath.Join(a.dir, "ca.pem"), ca, 0o644)
-			}
-			if err != nil {
-				return nil, err
-			}
+	for _, bundle := range bundles(s) {
+		ca, err := base64.StdEncoding.DecodeString(bundle)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(a.dir, "ca.pem"), ca, 0o644)
+		}
+		if err != nil {
+			return nil, err
 		}
 	}
 	manager := regexp.MustCompile(`(?m)^( +)provider: cert-manager$`)
@@ -155,16 +181,16 @@ func (a *adoption) undo(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	point := slices.IndexFunc(p.Steps, func(s adopt.Step) bool { return s.Point })
+	point := slices.IndexFunc(p.steps, func(s adopt.Step) bool { return s.Point })
 	ran := 0
-	for _, s := range p.Steps[:point] {
+	for _, s := range p.steps[:point] {
 		n, err := a.follow(ctx, s.Title, s.Run)
 		if err != nil {
 			return err
 		}
 		ran += n
 	}
-	for _, s := range slices.Backward(p.Steps[:point]) {
+	for _, s := range slices.Backward(p.steps[:point]) {
 		n, err := a.follow(ctx, "undo "+s.Title, s.Undo)
 		if err != nil {
 			return err
@@ -200,7 +226,7 @@ func (a *adoption) leave(ctx context.Context) error {
 		return err
 	}
 	ran := 0
-	for _, s := range p.Steps {
+	for _, s := range p.steps {
 		n, err := a.follow(ctx, s.Title, s.Run)
 		if err != nil {
 			return err
@@ -268,7 +294,7 @@ func (a *adoption) free(p *departure, after *state.State) error {
 // comeBack follows the way back from the point of the plan. OLM must take the objects for its own again.
 func (a *adoption) comeBack(ctx context.Context) error {
 	p, ran := a.departed, 0
-	for _, s := range p.Steps {
+	for _, s := range p.steps {
 		n, err := a.follow(ctx, "way back", s.Back)
 		if err != nil {
 			return err

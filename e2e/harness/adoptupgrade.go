@@ -107,12 +107,12 @@ func orphaned(first, second *state.State, v *state.Verification) (string, error)
 			err = errors.Join(err, fmt.Errorf("%s: %s: %s", f.Object, f.Field, f.Message))
 		}
 	}
-	return fmt.Sprintf("OLM upgraded it: all %d orphans of the first version are listed, and nothing else (%s)", len(left),
-		strings.Join(slices.Sorted(maps.Keys(left)), ", ")), err
+	return fmt.Sprintf("OLM upgraded it: all %d orphans of the first version are listed, and nothing else (%s)",
+		len(left), strings.Join(slices.Sorted(maps.Keys(left)), ", ")), err
 }
 
-// rotate deletes the Secrets of the certificates, so that OLM makes new ones. The comparison must name each object whose
-// CA is another now, and nothing else.
+// rotate deletes the Secrets of the certificates, so that OLM makes new ones. The comparison must name each object
+// whose CA is another now, and nothing else.
 func (a *adoption) rotate(ctx context.Context) error {
 	before, _, err := a.dump(ctx)
 	if err != nil {

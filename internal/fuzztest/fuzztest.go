@@ -4,6 +4,8 @@ package fuzztest
 import (
 	"flag"
 	"os"
+	"runtime"
+	"runtime/debug"
 	"runtime/metrics"
 	"testing"
 	"time"
@@ -11,13 +13,10 @@ import (
 
 // The limits of one input of less than maxInput bytes.
 //
-// The bytes are those of all allocations together, freed ones included: an upper bound of what the input needs at once
-// that does not depend on when the garbage collector runs.
-//
 // The time is CPU time of the process, the garbage collector included, so that other work on the machine does not count.
 const (
 	maxInput  = 1_000_000
-	maxAllocs = 200_000_000
+	maxMemory = 200_000_000
 	maxCPU    = time.Second
 )
 
@@ -31,6 +30,9 @@ const cpuVariable = "OLMGEN_LIMIT_CPU"
 
 // Limit fails the test at its end if it needed more than the limits from here on. Size is the length of the input.
 // Inputs of 1 MB and more have no limit. Nothing else may run in the process meanwhile.
+//
+// The memory is that of all allocations together, freed ones included: an upper bound of what the input needs at once
+// that does not depend on when the garbage collector runs.
 func Limit(tb testing.TB, size int) {
 	tb.Helper()
 	if size >= maxInput {
@@ -43,23 +45,60 @@ func Limit(tb testing.TB, size int) {
 	})
 }
 
+// LimitPeak is Limit for inputs near 1 MB, of which the sum of all allocations says too little. The memory is the
+// largest heap as far as it is seen: it is looked at every millisecond. The garbage collector runs often meanwhile, so
+// that little of it is garbage.
+func LimitPeak(tb testing.TB, size int) {
+	tb.Helper()
+	percent := debug.SetGCPercent(25)
+	runtime.GC()
+	before, peak := measure(), uint64(0)
+	stop, stopped := make(chan bool), make(chan bool)
+	go func() {
+		defer close(stopped)
+		tick := time.NewTicker(time.Millisecond)
+		defer tick.Stop()
+		for {
+			peak = max(peak, read("/memory/classes/heap/objects:bytes"))
+			select {
+			case <-stop:
+				return
+			case <-tick.C:
+			}
+		}
+	}()
+	tb.Cleanup(func() {
+		tb.Helper()
+		after := measure()
+		close(stop)
+		<-stopped
+		debug.SetGCPercent(percent)
+		before.memory, after.memory = 0, peak
+		before.check(tb, after, size, cpuLimit())
+	})
+}
+
 // usage is what a process used since its start.
 type usage struct {
-	allocs uint64
+	memory uint64
 	cpu    time.Duration
 }
 
 func measure() usage {
-	sample := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
+	return usage{memory: read("/gc/heap/allocs:bytes"), cpu: cpuTime()}
+}
+
+func read(metric string) uint64 {
+	sample := []metrics.Sample{{Name: metric}}
 	metrics.Read(sample)
-	return usage{allocs: sample[0].Value.Uint64(), cpu: cpuTime()}
+	return sample[0].Value.Uint64()
 }
 
 // check compares two measurements. A limit of zero is no limit.
 func (before usage) check(tb testing.TB, after usage, size int, limit time.Duration) {
 	tb.Helper()
-	if n := after.allocs - before.allocs; n > maxAllocs {
-		tb.Errorf("an input of %d bytes allocates %d MB, more than %d MB", size, n/1_000_000, maxAllocs/1_000_000)
+	if n := after.memory - before.memory; n > maxMemory {
+		tb.Errorf("an input of %d bytes needs %d MB, more than %d MB", size, n/1_000_000, maxMemory/1_000_000)
 	}
 	if d := after.cpu - before.cpu; limit > 0 && d > limit {
 		tb.Errorf("an input of %d bytes needs %v of CPU time, more than %v", size, d.Round(time.Millisecond), limit)

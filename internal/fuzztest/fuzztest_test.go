@@ -2,6 +2,7 @@ package fuzztest
 
 import (
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -50,7 +51,7 @@ func TestLimit(t *testing.T) {
 		want string
 	}{
 		{"modest", 1000, 10, ""},
-		{"too much", 1000, 220, "an input of 1000 bytes allocates 2"},
+		{"too much", 1000, 220, "an input of 1000 bytes needs 2"},
 		{"large input", maxInput, 220, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -62,6 +63,18 @@ func TestLimit(t *testing.T) {
 			}
 			r.expect(t, test.want)
 		})
+	}
+}
+
+func TestLimitPeak(t *testing.T) {
+	for n, want := range map[int]string{10: "", 220: "an input of 1000 bytes needs 2"} {
+		r := &recorder{TB: t}
+		LimitPeak(r, 1000)
+		live := make([]byte, n*1_000_000)
+		time.Sleep(50 * time.Millisecond)
+		runtime.KeepAlive(live)
+		r.cleanup()
+		r.expect(t, want)
 	}
 }
 

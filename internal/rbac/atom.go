@@ -2,6 +2,7 @@
 package rbac
 
 import (
+	"fmt"
 	"strings"
 
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -19,6 +20,12 @@ type Atom struct {
 	IsURL                 bool
 	URL                   string
 }
+
+// MaxAtoms is how many atoms a report breaks rules down into. The largest operator that is known has some ten thousand.
+const MaxAtoms = 1 << 19
+
+// ErrTooMany says that rules have more than MaxAtoms atoms.
+var ErrTooMany = fmt.Errorf("the rules have more than %d combinations of verb, resource and name", MaxAtoms)
 
 // Count returns the number of atoms of a rule, or limit+1 if there are more than limit.
 func Count(r rbacv1.PolicyRule, limit int) int {

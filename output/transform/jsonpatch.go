@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 
@@ -23,6 +24,12 @@ func newJSONPatch(d *manifest.Document, v any, matches func(generate.Object) (bo
 	patch, err := jsonpatch.DecodePatch(text)
 	if err != nil {
 		return change{}, d.Errorf("", "is not a JSON patch: %v", err)
+	}
+	for i, op := range patch {
+		// The library panics without a value where the path is empty.
+		if kind := op.Kind(); op["value"] == nil && (kind == "add" || kind == "replace" || kind == "test") {
+			return change{}, d.Errorf(fmt.Sprintf("[%d]", i), "%s needs a value", kind)
+		}
 	}
 	return change{matches, func(o generate.Object) (*manifest.Object, error) {
 		x, err := o.Manifest()

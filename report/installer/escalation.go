@@ -50,21 +50,21 @@ func (d *derivation) authorize(o *manifest.Object) error {
 	}
 	switch o.Kind {
 	case "Role":
-		d.write(o, "roles", o.Namespace)
+		return d.write(o, "roles", o.Namespace)
 	case "ClusterRole":
-		d.write(o, "clusterroles", "")
+		return d.write(o, "clusterroles", "")
 	case "RoleBinding":
 		var x rbacv1.RoleBinding
 		if _, err := o.Into(&x); err != nil {
 			return err
 		}
-		d.bindTo(x.RoleRef, o.Namespace)
+		return d.bindTo(x.RoleRef, o.Namespace)
 	case "ClusterRoleBinding":
 		var x rbacv1.ClusterRoleBinding
 		if _, err := o.Into(&x); err != nil {
 			return err
 		}
-		d.bindTo(x.RoleRef, "")
+		return d.bindTo(x.RoleRef, "")
 	}
 	return nil
 }
@@ -72,21 +72,21 @@ func (d *derivation) authorize(o *manifest.Object) error {
 // write grants what writing a role takes: every rule in it, in its scope, or escalate on it. A ClusterRole that
 // aggregates others takes all rights there are, nonResourceURLs included, or escalate
 // (clusterrole/policybased/storage.go, fullAuthority); all rights are not granted.
-func (d *derivation) write(o *manifest.Object, plural, namespace string) {
+func (d *derivation) write(o *manifest.Object, plural, namespace string) error {
 	r := d.roles[roleKey{o.Kind, namespace, o.Name}]
 	if r.aggregated {
 		d.escalate[o.Name] = true
 	}
 	if r.aggregated || d.Escalate {
 		d.grant(plural, "escalate", o.Name, namespace)
-		return
+		return nil
 	}
-	d.hold(r.rules, namespace)
+	return d.hold(r.rules, namespace)
 }
 
 // bindTo grants what writing a binding takes: every rule of the role in the binding's scope, or bind on the role, also
 // there. The rules of a role are known if it is among the objects and does not aggregate others.
-func (d *derivation) bindTo(ref rbacv1.RoleRef, namespace string) {
+func (d *derivation) bindTo(ref rbacv1.RoleRef, namespace string) error {
 	key, plural := roleKey{ref.Kind, "", ref.Name}, "clusterroles"
 	if ref.Kind == "Role" {
 		key.namespace, plural = namespace, "roles"
@@ -97,9 +97,9 @@ func (d *derivation) bindTo(ref rbacv1.RoleRef, namespace string) {
 	}
 	if r == nil || r.aggregated || d.Escalate {
 		d.grant(plural, "bind", ref.Name, namespace)
-		return
+		return nil
 	}
-	d.hold(r.rules, namespace)
+	return d.hold(r.rules, namespace)
 }
 
 // grant grants a verb on one object of RBAC.
@@ -107,11 +107,15 @@ func (d *derivation) grant(plural, verb, name, namespace string) {
 	d.in(namespace).Add(rbac.Atom{Group: rbacv1.GroupName, Resource: plural, Verb: verb, Named: true, Name: name}, true)
 }
 
-func (d *derivation) hold(rules []rbacv1.PolicyRule, namespace string) {
+func (d *derivation) hold(rules []rbacv1.PolicyRule, namespace string) error {
 	to := d.in(namespace)
 	for _, rule := range rules {
+		if d.held += rbac.Count(rule, rbac.MaxAtoms); d.held > rbac.MaxAtoms {
+			return rbac.ErrTooMany
+		}
 		for _, a := range rbac.Atoms(rule) {
 			to.Add(a, true)
 		}
 	}
+	return nil
 }

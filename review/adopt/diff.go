@@ -79,9 +79,12 @@ func (d *differ) fields(path string, a, b map[string]any, atomic bool) {
 	for _, k := range slices.Sorted(maps.Keys(keys)) {
 		x, inA := a[k]
 		y, inB := b[k]
-		d.value(join(path, k), x, y, inA, inB, atomic)
+		d.value(join(path, k), x, y, inA, inB, atomic || slices.Contains(selectors, k))
 	}
 }
+
+// selectors are fields of type LabelSelector, which server-side apply replaces as a whole (meta/v1: structType=atomic).
+var selectors = []string{"namespaceSelector", "objectSelector", "labelSelector"}
 
 // mergeKeys are the fields by which server-side apply finds an item of a list again.
 var mergeKeys = []string{"name", "mountPath", "containerPort", "port", "uid", "ip"}

@@ -25,6 +25,7 @@ type State struct {
 	Groups   []*Group // sorted by namespace
 	Findings []findings.Finding
 
+	replacing     map[[2]string][]string // CSVs by their namespace and what they replace; nil: not asked for yet
 	subscriptions []*subscription
 	catalogs      map[string]*v1alpha1.CatalogSource // by namespace/name
 }
@@ -253,11 +254,19 @@ func (s *State) replacedBy(object *dump.Object, csv *v1alpha1.ClusterServiceVers
 	if csv.Status.Phase == v1alpha1.CSVPhaseSucceeded && s.subscriptionOf(object) != nil {
 		return ""
 	}
-	for _, other := range s.Dump.Of("ClusterServiceVersion") {
-		spec, _ := other.Value()["spec"].(map[string]any)
-		if other.Namespace == object.Namespace && other.Labels[labelCopied] == "" && spec["replaces"] == object.Name &&
-			other.Name != object.Name {
-			return other.Name
+	if s.replacing == nil {
+		s.replacing = map[[2]string][]string{}
+		for _, other := range s.Dump.Of("ClusterServiceVersion") {
+			spec, _ := other.Value()["spec"].(map[string]any)
+			if replaces, ok := spec["replaces"].(string); ok && other.Labels[labelCopied] == "" {
+				key := [2]string{other.Namespace, replaces}
+				s.replacing[key] = append(s.replacing[key], other.Name)
+			}
+		}
+	}
+	for _, name := range s.replacing[[2]string{object.Namespace, object.Name}] {
+		if name != object.Name {
+			return name
 		}
 	}
 	return ""

@@ -120,7 +120,9 @@ func (v *verifier) pair(object *dump.Object, rendered compare.Object) Compared {
 	if !compared {
 		a, b = bare(live), bare(rendered)
 	}
-	c.Changes = diff(object.Kind, a, b)
+	c.Changes = slices.DeleteFunc(diff(object.Kind, a, b), func(x Change) bool {
+		return strings.Contains(x.Cluster, groupLabel+"MASKED") && x.Rendered == "" // hidden has it unmasked
+	})
 	c.Changes = append(c.Changes, v.hidden(object, live, rendered)...)
 	if len(c.Changes) == 0 {
 		c.Reason = v.certificate(object, live)
@@ -169,7 +171,7 @@ func (v *verifier) hidden(object *dump.Object, live, rendered map[string]any) (c
 	case "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration":
 		a, b := live["webhooks"], rendered["webhooks"]
 		d := &differ{keyed: true}
-		d.value("webhooks", selectors(a), selectors(b), true, true, false)
+		d.value("webhooks", groupSelectors(a), groupSelectors(b), true, true, false)
 		return d.changes
 	case "ConfigMap":
 		return nil
@@ -177,9 +179,12 @@ func (v *verifier) hidden(object *dump.Object, live, rendered map[string]any) (c
 	return nil
 }
 
-// selectors keeps the namespace selectors of webhooks: the label in them has the UID of a group, which must be the one
-// of the cluster.
-func selectors(v any) any {
+// groupLabel begins the label that OLM gives the namespaces of a group.
+const groupLabel = "olm.operatorgroup.uid/"
+
+// groupSelectors keeps the namespace selectors of webhooks: the label in them has the UID of a group, which must be the
+// one of the cluster.
+func groupSelectors(v any) any {
 	list, _ := v.([]any)
 	out := []any{}
 	for _, x := range list {
@@ -187,11 +192,12 @@ func selectors(v any) any {
 		s := at(m, "namespaceSelector", "matchLabels")
 		keep := map[string]any{}
 		for k, x := range s {
-			if strings.HasPrefix(k, "olm.operatorgroup.uid/") {
+			if strings.HasPrefix(k, groupLabel) {
 				keep[k] = x
 			}
 		}
-		out = append(out, map[string]any{"name": m["name"], "namespaceSelector": map[string]any{"matchLabels": keep}})
+		selector := map[string]any{"matchLabels": keep}
+		out = append(out, map[string]any{"name": m["name"], "namespaceSelector": selector})
 	}
 	return out
 }

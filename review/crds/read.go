@@ -46,6 +46,10 @@ func byName(objects []*manifest.Object) (map[string]*crd, error) {
 	return out, nil
 }
 
+// maxVersions is how many versions a CRD may have: each two served ones are compared. The CRDs of 215 public bundles
+// have six at most.
+const maxVersions = 50
+
 // decode returns a CRD as an object of apiextensions.k8s.io/v1. It refuses CRDs about which nothing can be said.
 func (c *crd) decode() (*apiextensionsv1.CustomResourceDefinition, error) {
 	v1 := &apiextensionsv1.CustomResourceDefinition{}
@@ -60,12 +64,18 @@ func (c *crd) decode() (*apiextensionsv1.CustomResourceDefinition, error) {
 		if err != nil {
 			return nil, err
 		}
+		if len(old.Spec.Versions) > maxVersions {
+			return nil, c.Errorf("spec.versions", "more than %d versions", maxVersions)
+		}
 		if v1, err = fromV1Beta1(old); err != nil {
 			return nil, c.Errorf("spec", "%v", err)
 		}
 	default:
 		return nil, c.Errorf("apiVersion", "%q is not a version of CustomResourceDefinition, want %s", c.APIVersion,
 			apiextensionsv1.SchemeGroupVersion)
+	}
+	if len(v1.Spec.Versions) > maxVersions {
+		return nil, c.Errorf("spec.versions", "more than %d versions", maxVersions)
 	}
 	if len(v1.Spec.Versions) == 0 {
 		return nil, c.Errorf("spec.versions", "the CRD has no versions")

@@ -24,6 +24,8 @@ type olm struct {
 	csvsIn   map[string][]*csv          // without copies
 	covering map[string]map[*group]bool // groups by the namespaces that they cover; "" has the global groups
 
+	targeting map[*group]bool // groups that cover a namespace
+
 	serving map[string]*csv   // by APIService
 	owning  map[string][]*csv // by APIService: the CSVs that own it
 	waiting map[string][]*csv // by APIService: the CSVs that require it
@@ -47,6 +49,8 @@ func play(c *cluster) *olm {
 		waiting:  map[string][]*csv{},
 		queued:   map[any]bool{},
 		rules:    map[string]bool{},
+
+		targeting: map[*group]bool{},
 	}
 	for _, r := range Rules() {
 		o.rules[r.ID] = true
@@ -269,11 +273,13 @@ func (o *olm) target(g *group, targets []string) {
 		delete(o.covering[ns], g)
 	}
 	g.status = targets
+	delete(o.targeting, g)
 	for _, ns := range g.covered() {
 		if o.covering[ns] == nil {
 			o.covering[ns] = map[*group]bool{}
 		}
 		o.covering[ns][g] = true
+		o.targeting[g] = true
 	}
 }
 
@@ -290,7 +296,9 @@ func (o *olm) intersecting(g *group) []*group {
 		}
 	} else {
 		for _, ns := range append(g.covered(), allNamespaces) {
-			maps.Copy(found, o.covering[ns])
+			if maps.Copy(found, o.covering[ns]); len(found) == len(o.targeting) {
+				break // more namespaces add nothing
+			}
 		}
 	}
 	delete(found, g)

@@ -2,7 +2,6 @@ package permissions
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/manifest"
-	"github.com/olmgen/olmgen/review/internal/show"
 )
 
 // Input is what a report is made of.
@@ -24,10 +22,6 @@ type Input struct {
 	Rendered bool               // from a bundle: a rule's line is the bundle's, else that of the object
 	Shipped  []*manifest.Object // the bundle's own objects
 }
-
-// maxAtoms is how many combinations of verb, resource and name the rules of one subject may have. The largest operator
-// that is known has some ten thousand.
-const maxAtoms = 1 << 19
 
 // Evaluate returns what the subjects of a set of objects may do. The error, a *manifest.Error, is about an object that
 // cannot be read or is too large.
@@ -45,9 +39,13 @@ func Evaluate(in Input) (*Report, error) {
 	r.missing = map[Subject]bool{}
 	e := evaluation{world: w, from: from, report: r, grants: map[Subject][]grant{}, unknown: map[Subject][]Unknown{}}
 	for i := range w.bindings {
-		e.bind(&w.bindings[i])
+		if err := e.bind(&w.bindings[i]); err != nil {
+			return nil, err
+		}
 	}
-	e.members()
+	if err := e.members(); err != nil {
+		return nil, err
+	}
 	for _, s := range slices.SortedFunc(maps.Keys(e.grants), Subject.compare) {
 		if err := e.subject(s); err != nil {
 			return nil, err
@@ -71,6 +69,21 @@ type evaluation struct {
 	report  *Report
 	grants  map[Subject][]grant
 	unknown map[Subject][]Unknown
+	atoms   int // of all grants
+}
+
+// add adds a grant, unless there are too many.
+func (e *evaluation) add(s Subject, g grant) error {
+	if e.atoms += rbac.Count(g.rule, rbac.MaxAtoms); e.atoms > rbac.MaxAtoms {
+		return g.tooMany()
+	}
+	e.grants[s] = append(e.grants[s], g)
+	return nil
+}
+
+func (g grant) tooMany() error {
+	return &manifest.Error{File: g.source.File, Line: g.source.Line, Field: g.source.Field,
+		Msg: rbac.ErrTooMany.Error()}
 }
 
 // grant is a rule that a subject has at a place.
@@ -92,7 +105,7 @@ func subjectOf(s rbacv1.Subject) Subject {
 	return Subject{s.Kind, s.Namespace, s.Name}
 }
 
-func (e *evaluation) bind(b *binding) {
+func (e *evaluation) bind(b *binding) error {
 	r := e.world.roles[b.role]
 	if r == nil || r.object == nil { // a default role, of which only what it gains is known
 		r = known(b.role)
@@ -114,12 +127,29 @@ func (e *evaluation) bind(b *binding) {
 			if from == nil {
 				continue
 			}
+			if err := e.checkSubjects(b, from); err != nil {
+				return err
+			}
 			for i := range from.rules {
 				source := e.from.source(use{role: from, rule: i, account: subject.Name, binding: b})
-				e.grants[subject] = append(e.grants[subject], grant{from.rules[i].PolicyRule, b.place, source})
+				if err := e.add(subject, grant{from.rules[i].PolicyRule, b.place, source}); err != nil {
+					return err
+				}
 			}
 		}
 	}
+	return nil
+}
+
+// checkSubjects refuses a role that is too large for all subjects of a binding together, before they get it.
+func (e *evaluation) checkSubjects(b *binding, from *role) error {
+	n := 0
+	for i := range from.rules {
+		if n += rbac.Count(from.rules[i].PolicyRule, rbac.MaxAtoms); n*len(b.subjects) > rbac.MaxAtoms {
+			return grant{source: e.from.source(use{role: from, rule: i, binding: b})}.tooMany()
+		}
+	}
+	return nil
 }
 
 // gained returns a default role of which only what it gains from the objects is known.
@@ -132,7 +162,7 @@ func (e *evaluation) gained(b *binding, r *role) *role {
 
 // members adds to every account what the groups that it is in have. Every account is authenticated (Kubernetes:
 // apiserver/pkg/authentication/serviceaccount, MakeGroupNames).
-func (e *evaluation) members() {
+func (e *evaluation) members() error {
 	groups := map[string][]grant{}
 	for s, grants := range e.grants {
 		if s.Kind == rbacv1.GroupKind {
@@ -140,17 +170,20 @@ func (e *evaluation) members() {
 		}
 	}
 	if len(groups) == 0 {
-		return
+		return nil
 	}
 	for account := range e.world.accounts {
 		for _, group := range []string{"system:authenticated", "system:serviceaccounts",
 			"system:serviceaccounts:" + account.Namespace} {
 			for _, g := range groups[group] {
 				g.source.Via = group
-				e.grants[account] = append(e.grants[account], g)
+				if err := e.add(account, g); err != nil {
+					return err
+				}
 			}
 		}
 	}
+	return nil
 }
 
 // preference orders the grants of a subject: what is said first covers what is said again.
@@ -189,10 +222,8 @@ func reduce(s Subject, grants []grant) (kept []held, by map[Source][]held, err e
 	n := 0
 	var list []held
 	for _, g := range grants {
-		if n += rbac.Count(g.rule, maxAtoms); n > maxAtoms || n < 0 {
-			msg := fmt.Sprintf("the rules of %s have more than %d combinations of verb, resource and name",
-				show.Short(s.String()), maxAtoms)
-			return nil, nil, &manifest.Error{File: g.source.File, Line: g.source.Line, Field: g.source.Field, Msg: msg}
+		if n += rbac.Count(g.rule, rbac.MaxAtoms); n > rbac.MaxAtoms {
+			return nil, nil, g.tooMany()
 		}
 		x := places[g.place]
 		if x == nil {

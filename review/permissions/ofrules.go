@@ -1,8 +1,6 @@
 package permissions
 
 import (
-	"fmt"
-
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/olmgen/olmgen/internal/rbac"
@@ -14,8 +12,8 @@ func FactsOf(rules []rbacv1.PolicyRule, namespace string) ([]Fact, error) {
 	var list []held
 	n := 0
 	for _, rule := range rules {
-		if n += rbac.Count(rule, maxAtoms); n > maxAtoms {
-			return nil, fmt.Errorf("the rules have more than %d combinations of verb, resource and name", maxAtoms)
+		if n += rbac.Count(rule, rbac.MaxAtoms); n > rbac.MaxAtoms {
+			return nil, rbac.ErrTooMany
 		}
 		for _, a := range rbac.Atoms(rule) {
 			list = append(list, held{atom: a, place: namespace})

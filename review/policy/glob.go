@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
 )
@@ -9,7 +10,13 @@ import (
 // character.
 type glob struct{ re *regexp.Regexp }
 
+// maxGlob is the length of a pattern. Each * makes matching slower.
+const maxGlob = 4096
+
 func newGlob(text string) (glob, error) {
+	if len(text) > maxGlob {
+		return glob{}, fmt.Errorf("the pattern has more than %d characters", maxGlob)
+	}
 	var b strings.Builder
 	b.WriteString(`(?s)\A`)
 	for i := 0; i < len(text); {

@@ -7,12 +7,14 @@ import (
 	"runtime"
 )
 
-// Shell runs a command line in a directory. A kubectl in it has the rights of an administrator.
+// Shell runs a command line in a directory, with the programs beside the harness. A kubectl in it has the rights of an
+// administrator.
 func (c *Cluster) Shell(ctx context.Context, dir, line string) (string, error) {
 	runtime.LockOSThread() // as for Kubectl
 	defer runtime.UnlockOSThread()
 	cmd := exec.CommandContext(ctx, "sh", "-c", line)
-	cmd.Env = append(os.Environ(), "HOME="+c.dir, "KUBECONFIG="+c.file("kubeconfig"))
+	cmd.Env = append(os.Environ(), "HOME="+c.dir, "KUBECONFIG="+c.file("kubeconfig"),
+		"PATH="+c.bin+string(os.PathListSeparator)+os.Getenv("PATH"))
 	cmd.Dir = dir
 	cmd.SysProcAttr = attributes()
 	out, err := cmd.CombinedOutput()

@@ -12,6 +12,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/operator-framework/api/pkg/manifests"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -23,6 +24,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
+	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/review/findings"
 	"github.com/olmgen/olmgen/review/validate"
 )
@@ -74,6 +76,9 @@ func read(s validate.Subject) (*run, error) {
 			if err := json.Unmarshal(data, r.bundle.CSV); err != nil {
 				return nil, fmt.Errorf("the ClusterServiceVersion: %w", err)
 			}
+			if err := countRules(r.bundle.CSV); err != nil {
+				return nil, fmt.Errorf("the ClusterServiceVersion: %w", err)
+			}
 			r.bundle.Name = r.bundle.CSV.Name
 		case u.GetKind() == "CustomResourceDefinition":
 			r.readCRD(i, u.GetAPIVersion(), data)
@@ -83,6 +88,19 @@ func read(s validate.Subject) (*run, error) {
 		return nil, errors.New("no ClusterServiceVersion")
 	}
 	return r, nil
+}
+
+// countRules refuses rules that multiply: the validator of removed APIs looks at each group with each resource and verb.
+func countRules(csv *v1alpha1.ClusterServiceVersion) error {
+	n, spec := 0, csv.Spec.InstallStrategy.StrategySpec
+	for _, p := range slices.Concat(spec.Permissions, spec.ClusterPermissions) {
+		for _, rule := range p.Rules {
+			if n += rbac.Count(rule, rbac.MaxAtoms); n > rbac.MaxAtoms {
+				return rbac.ErrTooMany
+			}
+		}
+	}
+	return nil
 }
 
 // readCRD decodes a CRD. A value of the wrong type is a problem, and the validators do not see the CRD.
