@@ -2,9 +2,7 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
@@ -62,40 +60,6 @@ func memory(t *testing.T) string {
 	}
 	t.Cleanup(func() { must(t, os.RemoveAll(dir)) })
 	return filepath.Join(dir, "x")
-}
-
-// example returns the path of a bundle of the example.
-func example(t *testing.T, name string) string {
-	t.Helper()
-	dir, err := filepath.Abs(filepath.Join("..", "..", "examples", "memcached-operator", name))
-	must(t, err)
-	return dir
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-// filesIn returns the files below a directory, with their content.
-func filesIn(t testing.TB, dir string) map[string]string {
-	t.Helper()
-	tree := map[string]string{}
-	err := filepath.WalkDir(dir, func(p string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() {
-			return err
-		}
-		data, err := os.ReadFile(p)
-		rel, _ := filepath.Rel(dir, p)
-		tree[rel] = string(data)
-		return err
-	})
-	if !errors.Is(err, fs.ErrNotExist) {
-		must(t, err)
-	}
-	return tree
 }
 
 // rerender is a directory that one render wrote, and what the next one makes of it.
