@@ -22,8 +22,9 @@ const (
 func newCelEnv() (*cel.Env, error) {
 	return cel.NewEnv(
 		cel.Variable("properties", cel.ListType(cel.MapType(cel.StringType, cel.AnyType))),
-		cel.Function("semver_compare", cel.Overload("semver_compare", []*cel.Type{cel.AnyType, cel.AnyType}, cel.IntType,
-			cel.BinaryBinding(compareVersions))),
+		cel.Function("semver_compare",
+			cel.Overload("semver_compare", []*cel.Type{cel.AnyType, cel.AnyType}, cel.IntType,
+				cel.BinaryBinding(compareVersions))),
 	)
 }
 
@@ -76,6 +77,7 @@ func (c *converter) holds(rule string, p cel.Program, e *entry) bool {
 
 func (c *converter) spend(cost uint64, rule string) {
 	if c.spent += cost; c.spent > celCost && c.fault == nil {
-		c.fault = fmt.Errorf("the CEL rules of the catalogs cost more than %d steps; the last one is %.200q", celCost, rule)
+		c.fault = fmt.Errorf("the CEL rules of the catalogs cost more than %d steps; the last one is %.200q", celCost,
+			rule)
 	}
 }

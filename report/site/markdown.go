@@ -20,8 +20,8 @@ import (
 // maxDescription is how much of a description is shown. The largest public one has 60 kB.
 const maxDescription = 128 << 10
 
-// maxMarks is how many marks of emphasis, links and quotations a description may have. goldmark needs time by their square. With
-// more, a description is shown as text; those of 215 public bundles have 208 at most.
+// maxMarks is how many marks of emphasis, links and quotations a description may have. goldmark needs time by their
+// square. With more, a description is shown as text; those of 215 public bundles have 208 at most.
 const maxMarks = 10_000
 
 var markdown = sync.OnceValue(func() goldmark.Markdown {

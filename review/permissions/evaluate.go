@@ -202,7 +202,7 @@ func (g grant) preference(o grant) int {
 func (e *evaluation) subject(s Subject) error {
 	grants := e.grants[s]
 	slices.SortStableFunc(grants, grant.preference)
-	kept, covered, err := reduce(s, grants)
+	kept, covered, err := reduce(grants)
 	if err != nil {
 		return err
 	}
@@ -216,7 +216,7 @@ func (e *evaluation) subject(s Subject) error {
 }
 
 // reduce drops what another grant of the same subject allows, too: by is the grant that does.
-func reduce(s Subject, grants []grant) (kept []held, by map[Source][]held, err error) {
+func reduce(grants []grant) (kept []held, by map[Source][]held, err error) {
 	places := map[string]*rbac.Index[Source]{}
 	by = map[Source][]held{}
 	n := 0
@@ -269,7 +269,7 @@ func (e *evaluation) users() error {
 			grants = append(grants, grant{r.rules[i].PolicyRule, "", source})
 		}
 		slices.SortStableFunc(grants, grant.preference)
-		kept, _, err := reduce(s, grants)
+		kept, _, err := reduce(grants)
 		if err != nil {
 			return err
 		}

@@ -42,7 +42,7 @@ func UnboundRoles(in Input) (Roles, error) {
 			grants = append(grants, grant{r.rules[i].PolicyRule, key.namespace, source})
 		}
 		slices.SortStableFunc(grants, grant.preference)
-		kept, _, err := reduce(s, grants)
+		kept, _, err := reduce(grants)
 		if err != nil {
 			return out, err
 		}

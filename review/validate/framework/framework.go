@@ -90,7 +90,8 @@ func read(s validate.Subject) (*run, error) {
 	return r, nil
 }
 
-// countRules refuses rules that multiply: the validator of removed APIs looks at each group with each resource and verb.
+// countRules refuses rules that multiply: the validator of removed APIs looks at each group with each resource and
+// verb.
 func countRules(csv *v1alpha1.ClusterServiceVersion) error {
 	n, spec := 0, csv.Spec.InstallStrategy.StrategySpec
 	for _, p := range slices.Concat(spec.Permissions, spec.ClusterPermissions) {
