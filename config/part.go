@@ -113,10 +113,10 @@ func digestOf(v any) string {
 func ReadPart(data []byte) (*Part, error) {
 	var p Part
 	if err := json.Unmarshal(data, &p); err != nil {
-		return nil, fmt.Errorf("is no part of a RenderConfig, or only its beginning: %w", err)
+		return nil, fmt.Errorf("is not a part of a RenderConfig, or only its beginning: %w", err)
 	}
 	if p.APIVersion != APIVersion || p.Kind != PartKind {
-		return nil, errors.New("is no part of a RenderConfig")
+		return nil, errors.New("is not a part of a RenderConfig")
 	}
 	if _, err := shard.Parse(p.Shard); err != nil {
 		return nil, err

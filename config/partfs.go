@@ -44,7 +44,7 @@ func checkFiles(files []partFile) error {
 	for i, f := range files {
 		switch {
 		case !fs.ValidPath(f.Path):
-			return fmt.Errorf("files[%d].path: %q is no path inside a bundle", i, f.Path)
+			return fmt.Errorf("files[%d].path: %q is not a path inside a bundle", i, f.Path)
 		case seen[f.Path]:
 			return fmt.Errorf("files[%d].path: %q is there twice", i, f.Path)
 		case f.Type != typeFile && f.Type != typeDir && f.Type != typeOther:

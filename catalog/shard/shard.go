@@ -22,7 +22,7 @@ func Parse(text string) (Shard, error) {
 	i, err := strconv.Atoi(left)
 	n, err2 := strconv.Atoi(right)
 	if !ok || err != nil || err2 != nil || i < 1 || i > n || n > maxShards {
-		return Shard{}, fmt.Errorf("%q is no shard: want I/N, such as 1/4 to 4/4", text)
+		return Shard{}, fmt.Errorf("%q is not a shard: want I/N, such as 1/4 to 4/4", text)
 	}
 	return Shard{i, n}, nil
 }

@@ -53,7 +53,7 @@ func TestComplete(t *testing.T) {
 		{"1/1", ""},
 		{"3/3 1/3 2/3", ""},
 		{"", "there are no parts"},
-		{"1/2 x", `"x" is no shard`},
+		{"1/2 x", `"x" is not a shard`},
 		{"1/2 2/3", "the shards 1/2 and 2/3 are not of the same number"},
 		{"1/2 1/2", "the shard 1/2 is there twice"},
 		{"2/3", "2 of 3 shards are missing: 1/3, 3/3"},

@@ -112,10 +112,10 @@ func (s *Set) treeMetrics() (m Metrics) {
 func ReadPart(data []byte) (*Part, error) {
 	var p Part
 	if err := json.Unmarshal(data, &p); err != nil {
-		return nil, fmt.Errorf("is no part of a catalog, or only its beginning: %w", err)
+		return nil, fmt.Errorf("is not a part of a catalog, or only its beginning: %w", err)
 	}
 	if p.APIVersion != APIVersion || p.Kind != KindPart && p.Kind != KindSitePart {
-		return nil, errors.New("is no part of a catalog")
+		return nil, errors.New("is not a part of a catalog")
 	}
 	return &p, nil
 }

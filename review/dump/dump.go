@@ -55,7 +55,7 @@ func (d *Dump) Missing() (kinds []Kind) {
 }
 
 // Read reads the objects of files, of all below directories, and of stdin for the path "-": YAML and JSON, single
-// objects, Lists, Lists of Lists, several documents. A file of a directory that is no Kubernetes object is passed
+// objects, Lists, Lists of Lists, several documents. A file of a directory that is not a Kubernetes object is passed
 // over, as a must-gather has some. Errors are *manifest.Error with the place: of a file that ends too early, of a
 // broken object of a kind that is kept, and of objects of two clusters.
 func Read(ctx context.Context, paths []string, stdin io.Reader) (*Dump, error) {

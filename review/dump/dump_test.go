@@ -167,7 +167,7 @@ func TestRefused(t *testing.T) {
 		"no name":     {"apiVersion: v1\nkind: Namespace\nmetadata: {}\n", "Namespace without metadata.name"},
 		"broken":      {"apiVersion: v1\nkind: Namespace\nmetadata: [\n", "stdin:3"},
 		"wrong label": {"apiVersion: v1\nkind: Namespace\nmetadata: {name: a, labels: [b]}\n", "metadata: json"},
-		"array":       {"[1]", "is no Kubernetes object"},
+		"array":       {"[1]", "is not a Kubernetes object"},
 		"not text":    {"apiVersion: v1\nkind: \x00", "not UTF-8 text"},
 	} {
 		d, err := read(t, c.text)

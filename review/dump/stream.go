@@ -105,7 +105,7 @@ func (r *reader) jsonObject(s *source, d *json.Decoder) error {
 		if !s.named {
 			return errEnd
 		}
-		return s.errorf(0, "%v is no Kubernetes object", token)
+		return s.errorf(0, "%v is not a Kubernetes object", token)
 	}
 	fields, items := map[string]any{}, false
 	for d.More() {
