@@ -10,10 +10,12 @@ import (
 	"github.com/google/cel-go/common/types/ref"
 )
 
-// celCost is what all CEL rules of one run may cost together, in the units of cel-go: about half a second. OLM has no
-// limit, so nested loops over a list stop its resolver.
+// celCost is what all CEL rules of one run may cost together, in the units of cel-go: about half a second. Each bundle
+// that a rule looks at adds to it, so that a large catalog may have rules. OLM has no limit, so nested loops over a
+// list stop its resolver.
 const (
 	celCost        = 5_000_000
+	celBundleCost  = 2_000
 	celCompileCost = 5_000 // what compiling one rule counts as
 )
 
@@ -68,6 +70,7 @@ func (c *converter) holds(rule string, p cel.Program, e *entry) bool {
 	if c.fault != nil {
 		return false
 	}
+	c.seen[e] = true
 	out, details, err := p.Eval(map[string]any{"properties": e.celProperties()})
 	if details != nil && details.ActualCost() != nil {
 		c.spend(*details.ActualCost(), rule)
@@ -76,8 +79,8 @@ func (c *converter) holds(rule string, p cel.Program, e *entry) bool {
 }
 
 func (c *converter) spend(cost uint64, rule string) {
-	if c.spent += cost; c.spent > celCost && c.fault == nil {
-		c.fault = fmt.Errorf("the CEL rules of the catalogs cost more than %d steps; the last one is %.200q", celCost,
-			rule)
+	limit := celCost + celBundleCost*uint64(len(c.seen))
+	if c.spent += cost; c.spent > limit && c.fault == nil {
+		c.fault = fmt.Errorf("the CEL rules of the catalogs cost more than %d steps; the last one is %.200q", limit, rule)
 	}
 }

@@ -48,6 +48,7 @@ type converter struct {
 	env   *cel.Env
 	rules map[string]celRule // compiled ones, by their text
 	spent uint64             // what evaluating rules has cost
+	seen  map[*entry]bool    // the bundles that rules have looked at
 	fault error              // the rules cost too much
 }
 
@@ -57,7 +58,7 @@ type celRule struct {
 }
 
 func newConverter() *converter {
-	return &converter{rules: map[string]celRule{}}
+	return &converter{rules: map[string]celRule{}, seen: map[*entry]bool{}}
 }
 
 // convert returns nil for a property that requires nothing.
