@@ -81,6 +81,7 @@ func (c *converter) holds(rule string, p cel.Program, e *entry) bool {
 func (c *converter) spend(cost uint64, rule string) {
 	limit := celCost + celBundleCost*uint64(len(c.seen))
 	if c.spent += cost; c.spent > limit && c.fault == nil {
-		c.fault = fmt.Errorf("the CEL rules of the catalogs cost more than %d steps; the last one is %.200q", limit, rule)
+		c.fault = fmt.Errorf("the CEL rules of the catalogs cost more than %d steps; the last one is %.200q", limit,
+			rule)
 	}
 }

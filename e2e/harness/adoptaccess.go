@@ -49,7 +49,8 @@ func (a *adoption) sameAnswers(ctx context.Context, when string) error {
 		return fmt.Errorf("%d answers differ %s:\n%s", len(d), when, strings.Join(d[:min(len(d), 40)], "\n"))
 	}
 	n, yes := answers.Count()
-	a.say("%s, %d questions about %d subjects have the same answers, %d of them yes", when, n, len(a.interview.subjects),
+	a.say("%s, %d questions about %d subjects have the same answers, %d of them yes", when, n,
+		len(a.interview.subjects),
 		yes)
 	return nil
 }

@@ -218,7 +218,8 @@ func (a *adoption) leave(ctx context.Context) error {
 	}
 	for _, c := range p.result.Objects {
 		if len(c.Restarts)+len(c.Immutable)+len(c.Loses) > 0 {
-			return fmt.Errorf("%s: the plan restarts or takes away: %v %v %v", c.Object, c.Restarts, c.Immutable, c.Loses)
+			return fmt.Errorf("%s: the plan restarts or takes away: %v %v %v", c.Object, c.Restarts, c.Immutable,
+				c.Loses)
 		}
 	}
 	certificates, err := a.certificates(ctx)

@@ -85,7 +85,8 @@ func (o options) each(n int, do func(int) error) (failed int) {
 	return failed
 }
 
-// report runs a check over cases and prints what it finds, or why it fails, with its time. An error counts the failures.
+// report runs a check over cases and prints what it finds, or why it fails, with its time. An error counts the
+// failures.
 func (o options) report(ctx context.Context, check string, cases []compare.Case,
 	do func(context.Context, compare.Case) (string, error)) error {
 	failed := o.each(len(cases), func(n int) error {
