@@ -132,13 +132,26 @@ func (p *planner) objects(f func(adopt.Compared) bool) (names []string) {
 // takeOver applies what is rendered.
 func (p *planner) takeOver(why string) {
 	dir := Quote(p.Directory)
+	undo := []string{applied("before")}
+	if p.migrates() {
+		undo = []string{"# " + migratedToo, undo[0]}
+	}
 	p.add(Step{Title: "Take the objects over", Who: byEngine,
 		Text: []string{why, "Server-side apply changes only what is rendered. Fields that others wrote and Git " +
 			"does not " +
 			"have stay."},
 		Run: []string{"kubectl diff --server-side --force-conflicts --field-manager=" + manager + " -k " + dir,
 			applied(dir)},
-		Undo: []string{applied("before")}})
+		Undo: undo})
+}
+
+// migratedToo is what to know of the backup if the plan hands operators to OLM v1.
+const migratedToo = "before/ and before-subscriptions/ have the operators too that OLM v1 runs now: take their files " +
+	"out first."
+
+// migrates reports whether the plan hands operators to OLM v1.
+func (p *planner) migrates() bool {
+	return p.To == generate.ProfileClusterExtension && len(p.refused()) < len(p.all())
 }
 
 // applied returns the command that applies a directory.

@@ -70,6 +70,9 @@ func checkPlan(t *testing.T, p *adopt.Plan) {
 			}
 		}
 	}
+	if at := step("Take the objects over"); step("Migrate what OLM v1 takes") >= 0 && !strings.HasPrefix(p.Steps[at].Undo[0], "# before/") {
+		t.Errorf("the undo of %q says nothing of what OLM v1 runs: %q", p.Steps[at].Title, p.Steps[at].Undo)
+	}
 	script := p.Script("plan.md")
 	if !strings.Contains(string(script), "\nexit 1\n") {
 		t.Error("the script can be run")

@@ -223,9 +223,8 @@ func (p *planner) remove(operators []*adopt.Operator) {
 			"The way back applies before/ and before-subscriptions/ and tells OLM what is installed. OLM takes the " +
 				"objects for its own again, and restarts no pod. CSVs, Subscriptions and OperatorGroups have other " +
 				"UIDs then, so webhooks select no namespace for the seconds that OLM needs to label the namespaces."}}
-	if len(operators) < len(p.all()) {
-		s.Text = append(s.Text, "before/ and before-subscriptions/ have the operators too that OLM v1 runs now: take "+
-			"their files out first.")
+	if p.migrates() {
+		s.Text = append(s.Text, migratedToo)
 	}
 	for _, o := range operators {
 		for _, c := range p.state.Dump.Of("ClusterServiceVersion") {
