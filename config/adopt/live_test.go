@@ -29,6 +29,11 @@ func adopted(t testing.TB, name string, o adopt.Options) (*state.State, []byte) 
 	if err != nil {
 		t.Fatal(err)
 	}
+	return adoptedDump(t, d, o)
+}
+
+func adoptedDump(t testing.TB, d *dump.Dump, o adopt.Options) (*state.State, []byte) {
+	t.Helper()
 	s, err := state.Read(d)
 	if err != nil {
 		t.Fatal(err)

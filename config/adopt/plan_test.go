@@ -1,14 +1,18 @@
 package adopt_test
 
 import (
+	"bytes"
 	"encoding/json"
+	"os"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/olmgen/olmgen/config/adopt"
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/review/dump"
 )
 
 // In every form, what is declared can be rendered and has a plan in which nothing goes before what depends on it.
@@ -26,6 +30,52 @@ func TestForms(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// One of two operators goes to OLM v1, the other one to profile plain. The backup has both.
+func TestPlanOfMigration(t *testing.T) {
+	data, err := os.ReadFile("testdata/two-operators-in-a-global-group.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	data = regexp.MustCompile(`(?m)^    address: .*`).ReplaceAll(data, []byte("    image: quay.io/example/catalog:v1"))
+	d, err := dump.Read(t.Context(), []string{"-"}, bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := adopt.Options{To: generate.ProfileClusterExtension}
+	s, out := adoptedDump(t, d, o)
+	o.File, o.Directory = "olmgen.yaml", "operators"
+	plan := adopt.NewPlan(s, s.Verify(asMaps(t, out)), o)
+	checkPlan(t, plan)
+	found := map[string]int{}
+	for _, s := range plan.Steps {
+		found[s.Title]++
+		undo, text := strings.Join(s.Undo, "\n"), strings.Join(s.Text, "\n")
+		if slices.ContainsFunc(s.Run, func(c string) bool {
+			return strings.Contains(c, "kubectl delete") && (strings.Contains(c, "memcached") || strings.Contains(c, "my-og"))
+		}) {
+			t.Errorf("%s: what OLM v1 runs is deleted: %s", s.Title, strings.Join(s.Run, "\n"))
+		}
+		switch s.Title {
+		case "Migrate what OLM v1 takes":
+			want := "migrate-operators-v0-to-v1 convert operator -n operator-ns"
+			if len(s.Run) != 1 || s.Run[0] != want {
+				t.Errorf("%q, want %q", s.Run, want)
+			}
+		case "Take the objects over":
+			if !strings.HasPrefix(undo, "# before/") {
+				t.Errorf("the undo says nothing of what OLM v1 runs: %s", undo)
+			}
+		case "Delete the ClusterServiceVersions":
+			if !strings.Contains(text, "that OLM v1 runs now") || strings.Contains(strings.Join(s.Run, "\n"), "memcached") {
+				t.Errorf("%s\n%s", text, s.Run)
+			}
+		}
+	}
+	if found["Migrate what OLM v1 takes"] != 1 || found["Take the objects over"] != 2 || found["Delete the ClusterServiceVersions"] != 1 {
+		t.Errorf("%v", found)
 	}
 }
 
@@ -69,9 +119,6 @@ func checkPlan(t *testing.T, p *adopt.Plan) {
 				}
 			}
 		}
-	}
-	if at := step("Take the objects over"); step("Migrate what OLM v1 takes") >= 0 && !strings.HasPrefix(p.Steps[at].Undo[0], "# before/") {
-		t.Errorf("the undo of %q says nothing of what OLM v1 runs: %q", p.Steps[at].Title, p.Steps[at].Undo)
 	}
 	script := p.Script("plan.md")
 	if !strings.Contains(string(script), "\nexit 1\n") {

@@ -240,7 +240,9 @@ func (p *planner) remove(operators []*adopt.Operator) {
 	p.add(s)
 }
 
-// olmObjects deletes what is left of OLM's own, and what nothing that is rendered needs.
+// olmObjects deletes what is left of OLM's own, and what nothing that is rendered needs. If OLM v1 runs the other
+// operators by then, their objects are only in the cluster too: nothing is deleted but what is surely of these
+// operators.
 func (p *planner) olmObjects(operators []*adopt.Operator) {
 	own := Step{Title: "Delete what only OLM used", Who: byAdmin,
 		Text: []string{"These objects are OLM's own, or have another name in the new form. Nothing that is " +
@@ -251,6 +253,7 @@ func (p *planner) olmObjects(operators []*adopt.Operator) {
 		o := p.state.Dump.Get(split(c.Object))
 		switch {
 		case c.Verdict != adopt.ClusterOnly || o == nil || o.Kind == "ClusterServiceVersion":
+		case p.migrates() && !owned(o, operators):
 		case strings.HasPrefix(c.Reason, "orphan") && o.Kind == "CustomResourceDefinition":
 			orphans.Run = append(orphans.Run, "# "+deletion(resource(o))+" # and all its objects")
 		case strings.HasPrefix(c.Reason, "orphan"):
@@ -264,6 +267,9 @@ func (p *planner) olmObjects(operators []*adopt.Operator) {
 		if slices.ContainsFunc(operators, here) && p.whole(g, operators) {
 			own.Run = append(own.Run, deletion(resource(g.Object)))
 		}
+	}
+	if p.migrates() {
+		own.Text = append(own.Text, "What no label and no ownerReference gives to one of these operators stays.")
 	}
 	for _, s := range []Step{own, orphans} {
 		if len(s.Run) > 0 {
