@@ -186,7 +186,7 @@ func TestMergeErrors(t *testing.T) {
 		{[]string{a1, other}, "different catalogs"},
 		{[]string{a1, site2}, "an audit and of a site"},
 		{[]string{a1, half}, "only its beginning"},
-		{[]string{a1, filepath.Join(from, "memcached.yaml")}, "no part"},
+		{[]string{a1, filepath.Join(from, "memcached.yaml")}, "is not a part"},
 	} {
 		out, err := exec.Command("olmgen", append([]string{"catalog", "merge"}, c.parts...)...).CombinedOutput()
 		if err == nil || !strings.Contains(string(out), c.want) {
