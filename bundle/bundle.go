@@ -43,6 +43,9 @@ type Property struct {
 	Value json.RawMessage `json:"value"`
 }
 
+// SkipRangeAnnotation is the annotation of a ClusterServiceVersion that has the skipRange of its channel entries.
+const SkipRangeAnnotation = "olm.skipRange"
+
 // PropertiesAnnotation is the annotation of a ClusterServiceVersion in a cluster that has the properties of its bundle.
 const PropertiesAnnotation = "operatorframework.io/properties"
 

@@ -13,9 +13,6 @@ import (
 	"github.com/olmgen/olmgen/bundle/source"
 )
 
-// skipRangeAnnotation is where a CSV has the skipRange of its channel entries.
-const skipRangeAnnotation = "olm.skipRange"
-
 // readBundles makes a catalog of the bundles below a directory and of the legacy packages (package manifests) in it.
 // The channels, replaces, skips and skipRange are those of the bundles.
 func readBundles(ctx context.Context, dir string, o Options) (*Catalog, error) {

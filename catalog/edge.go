@@ -4,8 +4,9 @@ import (
 	"slices"
 
 	"github.com/blang/semver/v4"
-
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olmgen/olmgen/bundle"
 )
 
 // EdgeKind is the field of an entry that makes it an update of another.
@@ -22,7 +23,7 @@ const (
 // EntryOf returns what a bundle itself says that it updates. A catalog may say something else.
 func EntryOf(csv *v1alpha1.ClusterServiceVersion) Entry {
 	return Entry{Name: csv.Name, Replaces: csv.Spec.Replaces, Skips: slices.Clone(csv.Spec.Skips),
-		SkipRange: csv.Annotations[skipRangeAnnotation]}
+		SkipRange: csv.Annotations[bundle.SkipRangeAnnotation]}
 }
 
 // Updates returns the field by which an entry updates a ClusterServiceVersion, from its name and its version, which may

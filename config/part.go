@@ -164,7 +164,7 @@ func (c *Config) partError(format string, args ...any) error {
 	if c.object != nil && c.object.File != "" {
 		err = fmt.Errorf("%s: %w", c.object.File, err)
 	}
-	return manifest.WithHint(err, "give the parts of all shards of one run")
+	return manifest.WithHint(err, shard.Hint)
 }
 
 // partSource returns a source of the parts.

@@ -7,15 +7,16 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
+
+	"github.com/olmgen/olmgen/internal/scratch"
 )
 
 // Encode prints an object in olmgen's one form: apiVersion, kind, metadata (name, namespace, labels, annotations
 // first), the rest sorted by key; two spaces, LF, a final newline. Values are what JSON knows: map[string]any, []any,
 // string, bool, nil, int, int64, uint64, float64, json.Number.
 func Encode(object map[string]any) []byte {
-	e := newEncoder()
-	defer e.free()
+	e := encoder{scratch.Buffer()}
+	defer scratch.Free(e.buf)
 	e.mapping(object, topKeys(object), 0, func(k string, v any, indent int) {
 		if m, ok := v.(map[string]any); ok && k == "metadata" && len(m) > 0 {
 			e.buf.WriteByte('\n')
@@ -44,8 +45,8 @@ func Block(v any, indent int) string {
 	case []map[string]any:
 		v = anyList(x)
 	}
-	e := newEncoder()
-	defer e.free()
+	e := encoder{scratch.Buffer()}
+	defer scratch.Free(e.buf)
 	e.below("", v, indent)
 	return string(bytes.TrimSuffix(e.buf.Bytes(), []byte("\n")))
 }
@@ -95,23 +96,7 @@ func sortedKeys[V any](m map[string]V) []string {
 	return keys
 }
 
-type encoder struct{ buf bytes.Buffer }
-
-// encoders are used again: a buffer that grows from nothing is copied as often as it doubles.
-var encoders = sync.Pool{New: func() any { return new(encoder) }}
-
-// maxKept is the size up to which a buffer is used again.
-const maxKept = 1 << 20
-
-func newEncoder() *encoder { return encoders.Get().(*encoder) }
-
-// free gives the encoder back. Nothing may refer to its buffer any more.
-func (e *encoder) free() {
-	if e.buf.Cap() <= maxKept {
-		e.buf.Reset()
-		encoders.Put(e)
-	}
-}
+type encoder struct{ buf *bytes.Buffer }
 
 const spaces = "                                                                "
 

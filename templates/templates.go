@@ -21,6 +21,7 @@ import (
 	"github.com/Masterminds/sprig/v3"
 
 	"github.com/olmgen/olmgen/internal/lazy"
+	"github.com/olmgen/olmgen/internal/scratch"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -208,11 +209,6 @@ func Functions() template.FuncMap {
 	return f
 }
 
-// buffers are used again by Execute, up to a size: a buffer that grows from nothing is copied as often as it doubles.
-var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
-
-const maxKept = 1 << 20
-
 // Execute renders one template; that of olmgen's own set if s is nil. What an embedded template yields is the
 // object's final text. What a user's template yields is decoded, must be one object with kind and name, and is
 // printed in olmgen's form.
@@ -221,13 +217,8 @@ func (s *Set) Execute(name string, view any) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := buffers.Get().(*bytes.Buffer)
-	defer func() {
-		if b.Cap() <= maxKept {
-			b.Reset()
-			buffers.Put(b)
-		}
-	}()
+	b := scratch.Buffer()
+	defer scratch.Free(b)
 	if err := t.Execute(b, view); err != nil {
 		return nil, templateError(name, err)
 	}

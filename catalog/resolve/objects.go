@@ -13,9 +13,7 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-const (
-	excludeGlobal = "olm.operatorframework.io/exclude-global-namespace-resolution"
-)
+const excludeGlobal = "olm.operatorframework.io/exclude-global-namespace-resolution"
 
 // Cluster holds OLM's objects of all namespaces.
 type Cluster struct {

@@ -39,6 +39,9 @@ func (s Shard) Has(member string) bool {
 	return int(h.Sum32()%uint32(s.Count)) == s.Index-1
 }
 
+// Hint is the advice for parts that do not fit together.
+const Hint = "give the parts of all shards of one run"
+
 // Complete returns an error unless the shards, as I/N, are all of N, each once.
 func Complete(shards []string) error {
 	if len(shards) == 0 {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/olmgen/olmgen/catalog/shard"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
 	"github.com/olmgen/olmgen/report/audit"
@@ -74,7 +75,7 @@ of as many, whatever else the catalog has.`,
 }
 
 func withPartHint(err error) error {
-	return manifest.WithHint(err, "give the parts of all shards of one run")
+	return manifest.WithHint(err, shard.Hint)
 }
 
 // readParts reads the files that writePart has written.

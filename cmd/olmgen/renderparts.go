@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/olmgen/olmgen/catalog/shard"
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/output"
 )
@@ -58,9 +57,9 @@ func (f *partFlags) check(cmd *cobra.Command, files, given []string) error {
 
 // runShard reads the bundles of a shard and writes them to a file, or to stdout.
 func (f *renderFlags) runShard(cmd *cobra.Command) error {
-	in, err := shard.Parse(f.parts.shard)
+	in, _, err := parseShard(f.parts.shard)
 	if err != nil {
-		return &usageError{"--shard: " + err.Error(), ""}
+		return err
 	}
 	name := f.output
 	switch name {

@@ -132,6 +132,18 @@ func (a *adoption) keepCertificates(s *state.State) (func(string) string, error)
 	}, nil
 }
 
+// run follows steps, and counts their commands.
+func (a *adoption) run(ctx context.Context, steps []adopt.Step) (ran int, err error) {
+	for _, s := range steps {
+		n, err := a.follow(ctx, s.Title, s.Run)
+		if err != nil {
+			return ran, err
+		}
+		ran += n
+	}
+	return ran, nil
+}
+
 // follow runs the commands of a step, and counts them. Scaling OLM's Deployments stops and starts OLM, which has none
 // here. Kubectl diff fails if there is a difference, and Git is not there.
 func (a *adoption) follow(ctx context.Context, title string, commands []string) (ran int, err error) {
@@ -182,13 +194,9 @@ func (a *adoption) undo(ctx context.Context) error {
 		return err
 	}
 	point := slices.IndexFunc(p.steps, func(s adopt.Step) bool { return s.Point })
-	ran := 0
-	for _, s := range p.steps[:point] {
-		n, err := a.follow(ctx, s.Title, s.Run)
-		if err != nil {
-			return err
-		}
-		ran += n
+	ran, err := a.run(ctx, p.steps[:point])
+	if err != nil {
+		return err
 	}
 	for _, s := range slices.Backward(p.steps[:point]) {
 		n, err := a.follow(ctx, "undo "+s.Title, s.Undo)
@@ -226,13 +234,9 @@ func (a *adoption) leave(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	ran := 0
-	for _, s := range p.steps {
-		n, err := a.follow(ctx, s.Title, s.Run)
-		if err != nil {
-			return err
-		}
-		ran += n
+	ran, err := a.run(ctx, p.steps)
+	if err != nil {
+		return err
 	}
 	after, err := a.quiet(ctx)
 	if err != nil {

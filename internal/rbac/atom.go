@@ -24,8 +24,19 @@ type Atom struct {
 // MaxAtoms is how many atoms a report breaks rules down into. The largest operator that is known has some ten thousand.
 const MaxAtoms = 1 << 19
 
-// ErrTooMany says that rules have more than MaxAtoms atoms.
+// ErrTooMany is the error for rules that have more than MaxAtoms atoms.
 var ErrTooMany = fmt.Errorf("the rules have more than %d combinations of verb, resource and name", MaxAtoms)
+
+// Counter counts the atoms of rules that belong together.
+type Counter struct{ atoms int }
+
+// Add counts the atoms of a rule. The error is ErrTooMany.
+func (c *Counter) Add(r rbacv1.PolicyRule) error {
+	if c.atoms += Count(r, MaxAtoms); c.atoms > MaxAtoms {
+		return ErrTooMany
+	}
+	return nil
+}
 
 // Count returns the number of atoms of a rule, or limit+1 if there are more than limit.
 func Count(r rbacv1.PolicyRule, limit int) int {

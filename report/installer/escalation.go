@@ -110,8 +110,8 @@ func (d *derivation) grant(plural, verb, name, namespace string) {
 func (d *derivation) hold(rules []rbacv1.PolicyRule, namespace string) error {
 	to := d.in(namespace)
 	for _, rule := range rules {
-		if d.held += rbac.Count(rule, rbac.MaxAtoms); d.held > rbac.MaxAtoms {
-			return rbac.ErrTooMany
+		if err := d.held.Add(rule); err != nil {
+			return err
 		}
 		for _, a := range rbac.Atoms(rule) {
 			to.Add(a, true)

@@ -83,7 +83,7 @@ type derivation struct {
 	cluster        *atoms
 	namespaces     map[string]*atoms
 	escalate, bind map[string]bool
-	held           int // atoms of roles
+	held           rbac.Counter // of the rules of roles
 }
 
 // in returns what is collected for a namespace, or for the cluster.

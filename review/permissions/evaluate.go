@@ -69,12 +69,12 @@ type evaluation struct {
 	report  *Report
 	grants  map[Subject][]grant
 	unknown map[Subject][]Unknown
-	atoms   int // of all grants
+	atoms   rbac.Counter // of all grants
 }
 
 // add adds a grant, unless there are too many.
 func (e *evaluation) add(s Subject, g grant) error {
-	if e.atoms += rbac.Count(g.rule, rbac.MaxAtoms); e.atoms > rbac.MaxAtoms {
+	if e.atoms.Add(g.rule) != nil {
 		return g.tooMany()
 	}
 	e.grants[s] = append(e.grants[s], g)
@@ -219,10 +219,10 @@ func (e *evaluation) subject(s Subject) error {
 func reduce(grants []grant) (kept []held, by map[Source][]held, err error) {
 	places := map[string]*rbac.Index[Source]{}
 	by = map[Source][]held{}
-	n := 0
+	var atoms rbac.Counter
 	var list []held
 	for _, g := range grants {
-		if n += rbac.Count(g.rule, rbac.MaxAtoms); n > rbac.MaxAtoms {
+		if atoms.Add(g.rule) != nil {
 			return nil, nil, g.tooMany()
 		}
 		x := places[g.place]

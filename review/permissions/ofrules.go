@@ -10,10 +10,10 @@ import (
 // cluster. Their texts name that place. The facts have neither subjects nor sources.
 func FactsOf(rules []rbacv1.PolicyRule, namespace string) ([]Fact, error) {
 	var list []held
-	n := 0
+	var atoms rbac.Counter
 	for _, rule := range rules {
-		if n += rbac.Count(rule, rbac.MaxAtoms); n > rbac.MaxAtoms {
-			return nil, rbac.ErrTooMany
+		if err := atoms.Add(rule); err != nil {
+			return nil, err
 		}
 		for _, a := range rbac.Atoms(rule) {
 			list = append(list, held{atom: a, place: namespace})

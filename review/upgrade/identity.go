@@ -101,7 +101,7 @@ func factsOf(o Operator) map[fact]string {
 	set(change.Version, "version", o.version())
 	set(change.Upgrade, "replaces", o.replaces())
 	set(change.Upgrade, "skips", strings.Join(slices.Sorted(slices.Values(spec.Skips)), ", "))
-	set(change.Upgrade, "skipRange", o.Annotations[skipRange])
+	set(change.Upgrade, "skipRange", o.Annotations[bundle.SkipRangeAnnotation])
 	for _, m := range spec.InstallModes {
 		if m.Supported {
 			have(change.InstallModes, string(m.Type))
@@ -138,8 +138,6 @@ func factsOf(o Operator) map[fact]string {
 	}
 	return out
 }
-
-const skipRange = "olm.skipRange"
 
 func crdText(name, version, kind string) string {
 	_, group, _ := strings.Cut(name, ".")

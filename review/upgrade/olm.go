@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/review/upgrade/change"
 )
@@ -134,15 +135,16 @@ func noUpgrade(p pair) (change.Severity, string) {
 		return "", ""
 	}
 	old := p.old.Name
-	entry := catalog.Entry{Replaces: p.now.replaces(), Skips: p.now.Spec.Skips, SkipRange: p.now.Annotations[skipRange]}
+	entry := catalog.Entry{Replaces: p.now.replaces(), Skips: p.now.Spec.Skips,
+		SkipRange: p.now.Annotations[bundle.SkipRangeAnnotation]}
 	if entry.Updates(old, &p.old.Spec.Version.Version) != catalog.NoEdge {
 		return "", ""
 	}
 	switch {
-	case p.now.replaces() != "":
+	case entry.Replaces != "":
 		return change.Warning,
-			fmt.Sprintf("replaces %s and not %s: OLM does not upgrade in one step", p.now.replaces(), old)
-	case p.now.Annotations[skipRange] != "" || len(p.now.Spec.Skips) > 0:
+			fmt.Sprintf("replaces %s and not %s: OLM does not upgrade in one step", entry.Replaces, old)
+	case entry.SkipRange != "" || len(entry.Skips) > 0:
 		return change.Warning, fmt.Sprintf("does not skip %s: OLM does not upgrade in one step", old)
 	}
 	return change.Info,

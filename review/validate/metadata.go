@@ -26,9 +26,6 @@ const (
 	ruleSkipRange    = "skip-range"
 )
 
-// skipRange is the annotation of a CSV with the versions that it replaces.
-const skipRange = "olm.skipRange"
-
 // metadataFindings checks what bundle.Read does not need: channels, dependencies and version ranges.
 func metadataFindings(src *source.Source, b *bundle.Bundle) []Finding {
 	var list []Finding
@@ -36,9 +33,10 @@ func metadataFindings(src *source.Source, b *bundle.Bundle) []Finding {
 		list = append(list, channelFindings(src.FS, b)...)
 	}
 	list = append(list, dependencyFindings(src.FS, b)...)
-	if text, ok := b.CSV.Annotations[skipRange]; ok {
+	if text, ok := b.CSV.Annotations[bundle.SkipRangeAnnotation]; ok {
 		if _, err := semver.ParseRange(text); err != nil {
-			e := b.CSVObject.Errorf(`metadata.annotations["`+skipRange+`"]`, "%q is not a range of versions: %v", text,
+			e := b.CSVObject.Errorf(`metadata.annotations["`+bundle.SkipRangeAnnotation+`"]`,
+				"%q is not a range of versions: %v", text,
 				err)
 			list = append(list, finding(ruleSkipRange, findings.Error, e))
 		}

@@ -93,11 +93,12 @@ func read(s validate.Subject) (*run, error) {
 // countRules refuses rules that multiply: the validator of removed APIs looks at each group with each resource and
 // verb.
 func countRules(csv *v1alpha1.ClusterServiceVersion) error {
-	n, spec := 0, csv.Spec.InstallStrategy.StrategySpec
+	var atoms rbac.Counter
+	spec := csv.Spec.InstallStrategy.StrategySpec
 	for _, p := range slices.Concat(spec.Permissions, spec.ClusterPermissions) {
 		for _, rule := range p.Rules {
-			if n += rbac.Count(rule, rbac.MaxAtoms); n > rbac.MaxAtoms {
-				return rbac.ErrTooMany
+			if err := atoms.Add(rule); err != nil {
+				return err
 			}
 		}
 	}

@@ -1,0 +1,23 @@
+// Package scratch lends buffers. A buffer that grows from nothing is copied as often as it doubles.
+package scratch
+
+import (
+	"bytes"
+	"sync"
+)
+
+var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+// maxKept is the size up to which a buffer is lent again.
+const maxKept = 1 << 20
+
+// Buffer returns an empty buffer.
+func Buffer() *bytes.Buffer { return buffers.Get().(*bytes.Buffer) }
+
+// Free takes a buffer back. Nothing may refer to its bytes any more.
+func Free(b *bytes.Buffer) {
+	if b.Cap() <= maxKept {
+		b.Reset()
+		buffers.Put(b)
+	}
+}
