@@ -89,7 +89,7 @@ conformance: ## Compare with what OLM made in real clusters ($$OLMGEN_CORPUS, $$
 	@test -n "$$OLMGEN_CORPUS" -a -n "$$OLMGEN_ORACLE" || { echo "set OLMGEN_CORPUS and OLMGEN_ORACLE"; exit 1; }
 	$(GO) test ./golden ./generate/olmv1 -run TestConformance -count=1 -v | grep -v '^=== '
 
-GENERATED := ./cmd/olmgen ./config ./review/adopt ./review/crds ./review/history ./review/permissions ./review/policy ./review/upgrade ./templates -run '^(TestReference|TestSchema|TestSchemaPage|TestPage|TestKubeTypes)$$'
+GENERATED := ./cmd/olmgen ./config ./compare ./compare/crds ./compare/history ./internal/config/adopt/state ./internal/rules/policy ./permissions ./templates -run '^(TestReference|TestSchema|TestSchemaPage|TestPage|TestKubeTypes)$$'
 docs: ## Write what is generated: docs/reference, the rules in docs/lint.md and docs/crds.md, the views in docs/templates.md, config/schema.json, docs/renderconfig.md
 	$(GO) test $(GENERATED) -update
 
@@ -119,12 +119,12 @@ fuzz-report: ## Run the fuzz targets on the inputs that "make fuzz" has found, a
 FAULTS ?= 3
 faults: ## Put faults at every third system call that writes (FAULTS=1: every one), and test disks, sandbox and hostile text; needs strace
 	OLMGEN_FAULTS=$(FAULTS) $(TEST) -count=1 -timeout 30m ./cmd/olmgen -run '^(TestFault|TestSandbox|TestInjection|TestScripts/faults)'
-	$(TEST) -count=1 ./output ./internal/regular ./bundle/source ./bundle/signature
+	$(TEST) -count=1 ./output ./internal/manifest/regular ./source ./bundle/signature
 
 HUGO_VERSION := v0.152.2
 
 site: $(BIN)/hugo-$(HUGO_VERSION) $(BIN)/htmltest ## Build the documentation site into .site/public, and check its links
-	$(GO) run ./internal/docsite -o .site/content
+	$(GO) run ./internal/house/docsite -o .site/content
 	theme=$$(cd docs/site && $(GO) mod download -json github.com/imfing/hextra | sed -n 's/^.*"Dir": "\(.*\)",$$/\1/p') && cd docs/site && \
 		$< --quiet --themesDir "$${theme%/*}" --theme "$${theme##*/}" --contentDir $(CURDIR)/.site/content --destination $(CURDIR)/.site/public --cleanDestinationDir
 	$(BIN)/htmltest --conf docs/site/htmltest.yml .site/public

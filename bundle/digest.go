@@ -8,7 +8,7 @@ import (
 	"slices"
 	"sync"
 
-	texts "github.com/olmgen/olmgen/internal/text"
+	texts "github.com/olmgen/olmgen/internal/manifest/text"
 )
 
 // contents are the files that a bundle was read from.

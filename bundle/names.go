@@ -5,7 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/olmgen/olmgen/internal/lazy"
+	"github.com/olmgen/olmgen/internal/manifest/lazy"
 )
 
 var versionSuffix = lazy.Regexp(`[.-]v?[0-9]+(\.[0-9]+)+([.+-].*)?$`)

@@ -12,8 +12,8 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/olmgen/olmgen/bundle/source"
 	"github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/source"
 )
 
 // The size of the catalogs of BenchmarkLargeCatalog, and the memory that they may take.

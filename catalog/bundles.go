@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 
 	"github.com/olmgen/olmgen/bundle"
-	"github.com/olmgen/olmgen/bundle/source"
+	"github.com/olmgen/olmgen/source"
 )
 
 // readBundles makes a catalog of the bundles below a directory and of the legacy packages (package manifests) in it.

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/olmgen/olmgen/catalog"
-	"github.com/olmgen/olmgen/internal/fuzztest"
+	"github.com/olmgen/olmgen/golden/fuzztest"
 )
 
 const small = `---
@@ -213,7 +213,7 @@ func TestReadBundles(t *testing.T) {
 	if r := c.Refusal(); r != nil {
 		t.Error(r)
 	}
-	legacy := filepath.Join("..", "bundle", "source", "testdata", "packages", "nested")
+	legacy := filepath.Join("..", "source", "testdata", "packages", "nested")
 	c, err = catalog.Read(t.Context(), legacy, catalog.Options{})
 	if err != nil {
 		t.Fatal(err)

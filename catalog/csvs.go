@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/olmgen/olmgen/bundle/source"
+	"github.com/olmgen/olmgen/source"
 )
 
 // origin is where a bundle can be read again.

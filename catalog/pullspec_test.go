@@ -6,7 +6,7 @@ import (
 
 	"github.com/distribution/reference"
 
-	"github.com/olmgen/olmgen/internal/fuzztest"
+	"github.com/olmgen/olmgen/golden/fuzztest"
 )
 
 var references = []string{

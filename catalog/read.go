@@ -8,8 +8,8 @@ import (
 	"io/fs"
 	"os"
 
-	"github.com/olmgen/olmgen/bundle/source"
 	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/source"
 )
 
 // Options say how a catalog is read.

@@ -10,10 +10,10 @@ import (
 	"strings"
 
 	"github.com/olmgen/olmgen/bundle"
-	"github.com/olmgen/olmgen/bundle/source"
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/source"
 )
 
 // CatalogPlace is where an operator of a RenderConfig stands in a catalog.

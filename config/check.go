@@ -13,10 +13,10 @@ import (
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/olmgen/olmgen/bundle/source"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/output"
 	"github.com/olmgen/olmgen/output/helm"
+	"github.com/olmgen/olmgen/source"
 )
 
 // check refuses what can be seen to be wrong without looking at a bundle.

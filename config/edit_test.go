@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/olmgen/olmgen/internal/fuzztest"
+	"github.com/olmgen/olmgen/golden/fuzztest"
 )
 
 // A value is changed where it stands, in its quotes. What cannot be changed so is refused.

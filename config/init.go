@@ -10,10 +10,10 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/bundle"
-	"github.com/olmgen/olmgen/bundle/source"
 	"github.com/olmgen/olmgen/generate"
-	"github.com/olmgen/olmgen/internal/text"
+	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/output"
+	"github.com/olmgen/olmgen/source"
 	"github.com/olmgen/olmgen/templates"
 )
 

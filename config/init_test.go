@@ -10,8 +10,8 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/bundle"
-	"github.com/olmgen/olmgen/bundle/source"
-	"github.com/olmgen/olmgen/internal/corpus/corpustest"
+	"github.com/olmgen/olmgen/golden/corpus/corpustest"
+	"github.com/olmgen/olmgen/source"
 )
 
 func readBundle(t *testing.T, dir string) *bundle.Bundle {

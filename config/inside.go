@@ -6,8 +6,8 @@ import (
 	"path"
 	"path/filepath"
 
-	"github.com/olmgen/olmgen/bundle/source"
 	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/source"
 )
 
 // CheckOutput returns an error if files in dir would become part of a bundle that was rendered: the next run would read

@@ -14,11 +14,11 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/bundle/images"
-	"github.com/olmgen/olmgen/bundle/source"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
 	"github.com/olmgen/olmgen/output/helm"
+	"github.com/olmgen/olmgen/source"
 	"github.com/olmgen/olmgen/templates"
 )
 

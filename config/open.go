@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 
 	"github.com/olmgen/olmgen/bundle"
-	"github.com/olmgen/olmgen/bundle/source"
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/source"
 )
 
 // Opened is a bundle that has been read, and where it comes from.

@@ -14,10 +14,10 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/olmgen/olmgen/bundle/source"
-	"github.com/olmgen/olmgen/catalog/shard"
+	"github.com/olmgen/olmgen/internal/catalog/shard"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
+	"github.com/olmgen/olmgen/source"
 )
 
 // PartKind is the kind of a Part in JSON.

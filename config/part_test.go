@@ -15,11 +15,11 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/olmgen/olmgen/bundle/signature"
-	"github.com/olmgen/olmgen/bundle/source"
-	"github.com/olmgen/olmgen/catalog/shard"
 	"github.com/olmgen/olmgen/generate"
-	"github.com/olmgen/olmgen/internal/fuzztest"
+	"github.com/olmgen/olmgen/golden/fuzztest"
+	"github.com/olmgen/olmgen/internal/catalog/shard"
 	"github.com/olmgen/olmgen/output"
+	"github.com/olmgen/olmgen/source"
 )
 
 // partsOf returns the parts of all shards, as they come out of their files.

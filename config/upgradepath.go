@@ -9,10 +9,10 @@ import (
 	"github.com/blang/semver/v4"
 
 	"github.com/olmgen/olmgen/bundle"
-	"github.com/olmgen/olmgen/bundle/source"
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/output"
+	"github.com/olmgen/olmgen/source"
 )
 
 // PathWarnings returns a warning for each operator that OLM would not update in one step from the version that a

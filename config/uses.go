@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/olmgen/olmgen/generate"
-	"github.com/olmgen/olmgen/internal/text"
+	"github.com/olmgen/olmgen/internal/manifest/text"
 )
 
 // checkUses refuses options that none of the profiles uses that they are about: that of a bundle, those of a group,

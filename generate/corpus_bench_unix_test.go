@@ -17,7 +17,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/generate"
-	"github.com/olmgen/olmgen/internal/corpus/corpustest"
+	"github.com/olmgen/olmgen/golden/corpus/corpustest"
 )
 
 // BenchmarkCorpus reads and renders every bundle of $OLMGEN_CORPUS, one after another, with one worker. yaml is what the

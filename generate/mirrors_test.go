@@ -12,7 +12,7 @@ import (
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/bundle/images"
 	"github.com/olmgen/olmgen/generate"
-	"github.com/olmgen/olmgen/internal/corpus/corpustest"
+	"github.com/olmgen/olmgen/golden/corpus/corpustest"
 )
 
 // A mirror map changes the images and nothing else: with the mirror's name taken out again, every object is as it was without. No image

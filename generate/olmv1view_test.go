@@ -9,7 +9,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/generate/olmv1"
-	"github.com/olmgen/olmgen/internal/corpus/corpustest"
+	"github.com/olmgen/olmgen/golden/corpus/corpustest"
 	"github.com/olmgen/olmgen/manifest"
 )
 

@@ -12,8 +12,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/olmgen/olmgen/bundle"
-	"github.com/olmgen/olmgen/internal/compare"
-	"github.com/olmgen/olmgen/internal/corpus/corpustest"
+	"github.com/olmgen/olmgen/golden/corpus/corpustest"
+	"github.com/olmgen/olmgen/internal/manifest/equal"
 )
 
 // oracleCase is what a real OLM made of a real bundle (oracle/README.md).
@@ -24,29 +24,29 @@ type oracleCase struct {
 	TimingDependent   []string `json:"timingDependent"`   // objects that one installation had and another had not
 
 	name string
-	want []compare.Object
+	want []equal.Object
 }
 
 // Everything that a real OLM made is rendered, equal in every field, and nothing else is.
 func TestConformance(t *testing.T) {
 	corpus, oracle := corpustest.Oracle(t)
 	files := corpustest.Glob(t, oracle, "olm-v0", "*", "*", "case.yaml")
-	equal, total := 0, 0
+	same, total := 0, 0
 	for _, file := range files {
 		c := readOracleCase(t, filepath.Dir(file))
 		t.Run(c.name, func(t *testing.T) {
-			differences := compare.Differences(c.want, c.render(t, filepath.Join(corpus, "bundles")), compare.Options{Optional: c.TimingDependent})
+			differences := equal.Differences(c.want, c.render(t, filepath.Join(corpus, "bundles")), equal.Options{Optional: c.TimingDependent})
 			wrong := map[string]bool{}
 			for _, d := range differences {
 				t.Error(d.Text)
 				wrong[d.Key] = true
 			}
-			n := len(slices.DeleteFunc(slices.Clone(c.want), func(o compare.Object) bool { return wrong[o.Key()] }))
+			n := len(slices.DeleteFunc(slices.Clone(c.want), func(o equal.Object) bool { return wrong[o.Key()] }))
 			fmt.Printf("%s: equal %d of %d\n", c.name, n, len(c.want))
-			equal, total = equal+n, total+len(c.want)
+			same, total = same+n, total+len(c.want)
 		})
 	}
-	fmt.Printf("conformance with OLM v0: %d cases, equal %d of %d objects\n", len(files), equal, total)
+	fmt.Printf("conformance with OLM v0: %d cases, equal %d of %d objects\n", len(files), same, total)
 }
 
 func readOracleCase(t *testing.T, dir string) *oracleCase {
@@ -68,12 +68,12 @@ func readOracleCase(t *testing.T, dir string) *oracleCase {
 			c.TimingDependent[i] = kind + " /" + name
 		}
 	}
-	objects, err := compare.ReadObjects(expected)
+	objects, err := equal.ReadObjects(expected)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, o := range objects {
-		if n, ok := compare.Normalize(o); ok {
+		if n, ok := equal.Normalize(o); ok {
 			c.want = append(c.want, n)
 		}
 	}
@@ -82,7 +82,7 @@ func readOracleCase(t *testing.T, dir string) *oracleCase {
 
 // render returns the normalized objects that the case's command renders. The command has no option for the catalog's
 // properties, so they are the ones that OLM had.
-func (c *oracleCase) render(t *testing.T, bundles string) []compare.Object {
+func (c *oracleCase) render(t *testing.T, bundles string) []equal.Object {
 	t.Helper()
 	args, ok := strings.CutPrefix(strings.Join(strings.Fields(c.Command), " "), "olmgen render BUNDLE ")
 	if !ok {

@@ -16,8 +16,8 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/generate"
-	"github.com/olmgen/olmgen/internal/corpus"
-	"github.com/olmgen/olmgen/internal/corpus/corpustest"
+	"github.com/olmgen/olmgen/golden/corpus"
+	"github.com/olmgen/olmgen/golden/corpus/corpustest"
 )
 
 // corpusRun counts what came out.

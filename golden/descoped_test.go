@@ -19,7 +19,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/generate"
-	"github.com/olmgen/olmgen/internal/corpus/corpustest"
+	"github.com/olmgen/olmgen/golden/corpus/corpustest"
 )
 
 const (

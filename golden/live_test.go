@@ -12,7 +12,7 @@ import (
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/golden/live"
-	"github.com/olmgen/olmgen/internal/compare"
+	"github.com/olmgen/olmgen/internal/manifest/equal"
 )
 
 // What a real OLM made of the bundles below golden/ ("make live" recorded it) is what olmgen renders with OLM's names. There is a recording
@@ -26,7 +26,7 @@ func TestLive(t *testing.T) {
 	for _, c := range cases {
 		names[c.Name] = true
 		t.Run(c.Name, func(t *testing.T) {
-			recorded, want, err := compare.ReadCase(filepath.Join("live", c.Name))
+			recorded, want, err := equal.ReadCase(filepath.Join("live", c.Name))
 			if err != nil {
 				t.Fatalf("%v\n(make live UPDATE=1 CASES='^%s$' records it)", err, c.Name)
 			}
@@ -35,7 +35,7 @@ func TestLive(t *testing.T) {
 			}
 			got := renderLive(t, c)
 			if !t.Failed() {
-				if d := compare.Diff(want, got, recorded.Options()); d != "" {
+				if d := equal.Diff(want, got, recorded.Options()); d != "" {
 					t.Error(d)
 				}
 			}
@@ -53,13 +53,13 @@ func TestLive(t *testing.T) {
 }
 
 // renderLive returns the normalized objects that olmgen renders for a case.
-func renderLive(t *testing.T, c compare.Case) []compare.Object {
+func renderLive(t *testing.T, c equal.Case) []equal.Object {
 	t.Helper()
 	return normalized(t, renderedLive(t, c))
 }
 
 // renderedLive returns the objects that olmgen renders for a case.
-func renderedLive(t *testing.T, c compare.Case) []generate.Object {
+func renderedLive(t *testing.T, c equal.Case) []generate.Object {
 	t.Helper()
 	var operators []generate.Operator
 	for _, dir := range append([]string{c.Bundle}, c.With...) {
@@ -76,7 +76,7 @@ func renderedLive(t *testing.T, c compare.Case) []generate.Object {
 	return objects
 }
 
-func liveOperator(t *testing.T, c compare.Case, dir string) generate.Operator {
+func liveOperator(t *testing.T, c equal.Case, dir string) generate.Operator {
 	t.Helper()
 	b, err := bundle.Read(os.DirFS(dir), bundle.ReadOptions{})
 	if err != nil {
@@ -105,14 +105,14 @@ func liveOperator(t *testing.T, c compare.Case, dir string) generate.Operator {
 }
 
 // normalized returns the rendered objects in the form in which they are compared.
-func normalized(t *testing.T, list []generate.Object) (objects []compare.Object) {
+func normalized(t *testing.T, list []generate.Object) (objects []equal.Object) {
 	t.Helper()
 	for _, rendered := range list {
-		decoded, err := compare.Decode(rendered.Data)
+		decoded, err := equal.Decode(rendered.Data)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if n, ok := compare.Normalize(decoded); ok {
+		if n, ok := equal.Normalize(decoded); ok {
 			objects = append(objects, n)
 		}
 	}

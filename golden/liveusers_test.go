@@ -9,9 +9,9 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/olmgen/olmgen/golden/live"
-	"github.com/olmgen/olmgen/internal/compare"
+	"github.com/olmgen/olmgen/internal/manifest/equal"
 	"github.com/olmgen/olmgen/manifest"
-	"github.com/olmgen/olmgen/review/permissions"
+	"github.com/olmgen/olmgen/permissions"
 )
 
 // TestLiveUsers compares what users gain with what the aggregation controller of a real cluster gave to its roles
@@ -27,7 +27,7 @@ func TestLiveUsers(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.Name, func(t *testing.T) {
 			dir := filepath.Join("live", c.Name)
-			recorded, _, err := compare.ReadCase(dir)
+			recorded, _, err := equal.ReadCase(dir)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -55,7 +55,7 @@ func TestLiveUsers(t *testing.T) {
 }
 
 // renderedManifests returns the objects that olmgen renders for a case.
-func renderedManifests(t *testing.T, c compare.Case) []*manifest.Object {
+func renderedManifests(t *testing.T, c equal.Case) []*manifest.Object {
 	t.Helper()
 	var objects []*manifest.Object
 	for _, o := range renderedLive(t, c) {

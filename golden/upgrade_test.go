@@ -11,8 +11,8 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/generate"
-	"github.com/olmgen/olmgen/internal/corpus"
-	"github.com/olmgen/olmgen/internal/corpus/corpustest"
+	"github.com/olmgen/olmgen/golden/corpus"
+	"github.com/olmgen/olmgen/golden/corpus/corpustest"
 )
 
 // No object that olmgen authors changes a field that the API server would not let change when the next version of an operator is applied over

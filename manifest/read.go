@@ -13,8 +13,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/olmgen/olmgen/internal/lazy"
-	"github.com/olmgen/olmgen/internal/text"
+	"github.com/olmgen/olmgen/internal/manifest/lazy"
+	"github.com/olmgen/olmgen/internal/manifest/text"
 )
 
 // Document is one YAML document of a file.

@@ -10,7 +10,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/olmgen/olmgen/internal/lazy"
+	"github.com/olmgen/olmgen/internal/manifest/lazy"
 )
 
 var yamlFloat = lazy.Regexp(`^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$`)

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/olmgen/olmgen/internal/text"
+	"github.com/olmgen/olmgen/internal/manifest/text"
 )
 
 // Suggestion returns a hint for a field that a type does not have, such as groups[0].bundels: the field that was

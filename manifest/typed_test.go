@@ -14,8 +14,8 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
-	"github.com/olmgen/olmgen/internal/corpus/corpustest"
-	"github.com/olmgen/olmgen/internal/fuzztest"
+	"github.com/olmgen/olmgen/golden/corpus/corpustest"
+	"github.com/olmgen/olmgen/golden/fuzztest"
 )
 
 // odd has what Kubernetes' types have seldom or never.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/olmgen/olmgen/internal/text"
+	"github.com/olmgen/olmgen/internal/manifest/text"
 )
 
 // State is how a file in an output directory differs from what Write would make of it.

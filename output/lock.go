@@ -14,8 +14,8 @@ import (
 	strictjson "sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
 
-	"github.com/olmgen/olmgen/internal/lazy"
-	"github.com/olmgen/olmgen/internal/text"
+	"github.com/olmgen/olmgen/internal/manifest/lazy"
+	"github.com/olmgen/olmgen/internal/manifest/text"
 )
 
 const (

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/olmgen/olmgen/internal/text"
+	"github.com/olmgen/olmgen/internal/manifest/text"
 )
 
 // locks are the files olmgen.lock of an output directory, by their directories: "" for the output directory itself.

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/olmgen/olmgen/generate"
-	"github.com/olmgen/olmgen/internal/lazy"
+	"github.com/olmgen/olmgen/internal/manifest/lazy"
 )
 
 // unique returns a path for each object. If paths differ in case only, or two objects have the same path, the paths

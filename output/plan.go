@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/olmgen/olmgen/internal/text"
+	"github.com/olmgen/olmgen/internal/manifest/text"
 )
 
 // plan is how the new tree is made.

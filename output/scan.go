@@ -16,7 +16,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/olmgen/olmgen/internal/text"
+	"github.com/olmgen/olmgen/internal/manifest/text"
 )
 
 // maxForeign limits the entries that olmgen did not write. A directory with more is not an output directory.

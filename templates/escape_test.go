@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
-	"github.com/olmgen/olmgen/internal/fuzztest"
+	"github.com/olmgen/olmgen/golden/fuzztest"
 )
 
 // everyPlace is a template with bare actions in every place where one may stand.

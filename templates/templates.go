@@ -20,8 +20,8 @@ import (
 
 	"github.com/Masterminds/sprig/v3"
 
-	"github.com/olmgen/olmgen/internal/lazy"
-	"github.com/olmgen/olmgen/internal/scratch"
+	"github.com/olmgen/olmgen/internal/manifest/lazy"
+	"github.com/olmgen/olmgen/internal/manifest/scratch"
 	"github.com/olmgen/olmgen/manifest"
 )
 

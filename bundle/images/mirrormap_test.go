@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/olmgen/olmgen/internal/fuzztest"
+	"github.com/olmgen/olmgen/golden/fuzztest"
 	"github.com/olmgen/olmgen/manifest"
 )
 

@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-containerregistry/pkg/name"
 
-	"github.com/olmgen/olmgen/internal/lazy"
+	"github.com/olmgen/olmgen/internal/manifest/lazy"
 )
 
 // reference is a parsed image reference.

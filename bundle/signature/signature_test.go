@@ -17,7 +17,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/olmgen/olmgen/internal/fuzztest"
+	"github.com/olmgen/olmgen/golden/fuzztest"
 )
 
 const (

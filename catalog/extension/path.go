@@ -9,7 +9,7 @@ import (
 	"github.com/blang/semver/v4"
 
 	"github.com/olmgen/olmgen/catalog/resolve"
-	"github.com/olmgen/olmgen/internal/text"
+	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/manifest"
 )
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/olmgen/olmgen/catalog"
-	"github.com/olmgen/olmgen/internal/text"
+	"github.com/olmgen/olmgen/internal/manifest/text"
 )
 
 // judge collects the findings about a walk.

@@ -6,7 +6,7 @@ import (
 	"testing/fstest"
 
 	"github.com/olmgen/olmgen/catalog"
-	"github.com/olmgen/olmgen/internal/fuzztest"
+	"github.com/olmgen/olmgen/golden/fuzztest"
 )
 
 // FuzzConstraint reads any text as a property of each type and asks the requirement about itself.

@@ -12,7 +12,7 @@ import (
 	"github.com/blang/semver/v4"
 
 	"github.com/olmgen/olmgen/catalog"
-	"github.com/olmgen/olmgen/internal/text"
+	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/manifest"
 )
 

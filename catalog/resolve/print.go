@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/olmgen/olmgen/catalog"
-	"github.com/olmgen/olmgen/internal/text"
+	"github.com/olmgen/olmgen/internal/manifest/text"
 )
 
 // Format is an output format of a Report.

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/olmgen/olmgen/catalog"
-	"github.com/olmgen/olmgen/internal/lazy"
+	"github.com/olmgen/olmgen/internal/manifest/lazy"
 )
 
 // Rules of catalogs that opm serves.

@@ -5,11 +5,11 @@ package main
 import (
 	"os"
 
-	"github.com/olmgen/olmgen/review/crds"
-	"github.com/olmgen/olmgen/review/crds/objects"
-	"github.com/olmgen/olmgen/review/helper"
-	"github.com/olmgen/olmgen/review/validate"
-	"github.com/olmgen/olmgen/review/validate/framework"
+	"github.com/olmgen/olmgen/compare/crds"
+	"github.com/olmgen/olmgen/compare/crds/objects"
+	"github.com/olmgen/olmgen/internal/rules/helper"
+	"github.com/olmgen/olmgen/internal/rules/validate"
+	"github.com/olmgen/olmgen/internal/rules/validate/framework"
 )
 
 func main() {

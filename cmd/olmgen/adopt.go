@@ -9,14 +9,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/olmgen/olmgen/bundle/source"
 	"github.com/olmgen/olmgen/config"
-	"github.com/olmgen/olmgen/config/adopt"
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/config/adopt"
+	"github.com/olmgen/olmgen/internal/config/adopt/dump"
+	cluster "github.com/olmgen/olmgen/internal/config/adopt/state"
 	"github.com/olmgen/olmgen/output"
-	cluster "github.com/olmgen/olmgen/review/adopt"
-	"github.com/olmgen/olmgen/review/dump"
-	"github.com/olmgen/olmgen/review/findings"
+	"github.com/olmgen/olmgen/source"
 )
 
 // adoptFlags holds the flags of olmgen adopt.

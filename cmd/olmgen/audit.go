@@ -10,9 +10,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/olmgen/olmgen/catalog/shard"
-	"github.com/olmgen/olmgen/report/audit"
-	"github.com/olmgen/olmgen/review/findings"
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/catalog/shard"
+	"github.com/olmgen/olmgen/internal/report/audit"
 )
 
 // auditFlags are the flags that say which bundles of catalogs are read.

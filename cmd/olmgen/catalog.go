@@ -12,11 +12,11 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/olmgen/olmgen/bundle/source"
 	fbc "github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/catalog/resolve"
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/manifest/tree"
-	"github.com/olmgen/olmgen/review/findings"
+	"github.com/olmgen/olmgen/source"
 )
 
 func newCatalog() *cobra.Command {

@@ -8,12 +8,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/olmgen/olmgen/bundle/source"
 	fbc "github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/catalog/extension"
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/source"
 )
 
 // pathFlags are the flags of olmgen catalog path.

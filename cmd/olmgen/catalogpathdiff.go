@@ -7,12 +7,12 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/olmgen/olmgen/bundle/source"
 	fbc "github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/catalog/resolve"
+	"github.com/olmgen/olmgen/compare"
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate"
-	"github.com/olmgen/olmgen/review/findings"
-	"github.com/olmgen/olmgen/review/upgrade"
+	"github.com/olmgen/olmgen/source"
 )
 
 // pathDiff is which versions of a path are compared.
@@ -41,7 +41,7 @@ func (f *pathFlags) checkDiff(cmd *cobra.Command) error {
 }
 
 // compare compares versions of a path as olmgen diff does.
-func (f *pathFlags) compare(cmd *cobra.Command, path *resolve.Path) ([]*upgrade.Report, error) {
+func (f *pathFlags) compare(cmd *cobra.Command, path *resolve.Path) ([]*compare.Report, error) {
 	steps := path.Steps
 	if len(steps) > 0 && steps[0].From == "" {
 		steps = steps[1:] // a fresh install
@@ -54,7 +54,7 @@ func (f *pathFlags) compare(cmd *cobra.Command, path *resolve.Path) ([]*upgrade.
 		steps = []resolve.PathStep{{From: steps[0].From, To: last.To, Catalog: last.Catalog}}
 	}
 	f.review.inCatalog = true
-	var reports []*upgrade.Report
+	var reports []*compare.Report
 	for _, s := range steps {
 		old, err := f.side(path.Package, s.From, "")
 		if err != nil {
@@ -96,11 +96,11 @@ func (f *pathFlags) side(pkg, csv, catalog string) (side, error) {
 }
 
 // printPath prints a path and, behind it, the comparisons.
-func printPath(w io.Writer, path *resolve.Path, diffs []*upgrade.Report, format resolve.Format) error {
+func printPath(w io.Writer, path *resolve.Path, diffs []*compare.Report, format resolve.Format) error {
 	if format == resolve.JSON && diffs != nil {
 		return findings.WriteJSON(w, struct {
 			*resolve.Path
-			Diffs []*upgrade.Report `json:"diffs"`
+			Diffs []*compare.Report `json:"diffs"`
 		}{path, diffs})
 	}
 	if err := path.Print(w, format); err != nil {
@@ -110,7 +110,7 @@ func printPath(w io.Writer, path *resolve.Path, diffs []*upgrade.Report, format 
 		if _, err := fmt.Fprintln(w); err != nil {
 			return err
 		}
-		if err := d.Print(w, upgrade.Text); err != nil {
+		if err := d.Print(w, compare.Text); err != nil {
 			return err
 		}
 	}

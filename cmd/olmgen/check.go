@@ -9,11 +9,11 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/olmgen/olmgen/bundle/source"
 	fbc "github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/config"
+	"github.com/olmgen/olmgen/internal/predict"
 	"github.com/olmgen/olmgen/manifest/tree"
-	"github.com/olmgen/olmgen/review/groups"
+	"github.com/olmgen/olmgen/source"
 )
 
 // checkFlags holds the flags of olmgen check.
@@ -22,7 +22,7 @@ type checkFlags struct {
 	catalogs []string
 	network  source.Options
 	kube     string
-	options  groups.Options
+	options  predict.Options
 }
 
 func newCheck() *cobra.Command {
@@ -115,7 +115,7 @@ func (f *checkFlags) run(cmd *cobra.Command, paths []string) error {
 	if f.options.Catalogs, err = f.open(cmd); err != nil {
 		return err
 	}
-	r, err := groups.Check(cmd.Context(), t, f.options)
+	r, err := predict.Check(cmd.Context(), t, f.options)
 	if err != nil {
 		return err
 	}
@@ -133,7 +133,7 @@ func (f *checkFlags) run(cmd *cobra.Command, paths []string) error {
 }
 
 // open reads the catalogs.
-func (f *checkFlags) open(cmd *cobra.Command) (groups.Catalogs, error) {
+func (f *checkFlags) open(cmd *cobra.Command) (predict.Catalogs, error) {
 	c := f.options.Catalogs
 	var named []string
 	var others []*fbc.Catalog

@@ -8,9 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/olmgen/olmgen/bundle/source"
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/output"
+	"github.com/olmgen/olmgen/source"
 )
 
 // convertFlags are the flags of olmgen convert as they were given.

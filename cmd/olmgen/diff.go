@@ -12,17 +12,17 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	"github.com/spf13/cobra"
 
+	"github.com/olmgen/olmgen/compare"
+	"github.com/olmgen/olmgen/compare/crds"
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/manifest/tree"
-	"github.com/olmgen/olmgen/review/crds"
-	"github.com/olmgen/olmgen/review/upgrade"
 )
 
 // diffFlags are the flags of olmgen diff as they were given.
 type diffFlags struct {
 	render     renderFlags
-	format     upgrade.Format
+	format     compare.Format
 	exitCode   bool
 	failOn     []string
 	git        string
@@ -34,7 +34,7 @@ type diffFlags struct {
 }
 
 func newDiff() *cobra.Command {
-	f := diffFlags{format: upgrade.Text}
+	f := diffFlags{format: compare.Text}
 	cmd := &cobra.Command{
 		Use:   "diff OLD NEW | --git REV[..REV] [PATH]",
 		Short: "Show what an upgrade changes, the most dangerous first",
@@ -74,7 +74,7 @@ of these differs:
 
 func triggersHelp() string {
 	var b strings.Builder
-	for _, t := range upgrade.Triggers {
+	for _, t := range compare.Triggers {
 		lines := wrap(t.Text, columns-22)
 		fmt.Fprintf(&b, "  %-18s %s\n", t.Trigger, lines[0])
 		for _, l := range lines[1:] {
@@ -85,8 +85,8 @@ func triggersHelp() string {
 }
 
 func triggers() []string {
-	out := make([]string, len(upgrade.Triggers))
-	for i, t := range upgrade.Triggers {
+	out := make([]string, len(compare.Triggers))
+	for i, t := range compare.Triggers {
 		out[i] = string(t.Trigger)
 	}
 	return out
@@ -95,7 +95,7 @@ func triggers() []string {
 func (f *diffFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.Var(enum(&f.format, upgrade.Formats...), "format", joined(upgrade.Formats))
+	flags.Var(enum(&f.format, compare.Formats...), "format", joined(compare.Formats))
 	flags.BoolVar(&f.exitCode, "exit-code", false, "exit with 3 if anything differs")
 	flags.Var(&wordsValue{&f.failOn, triggers()}, "fail-on", "exit with 3 if one of these `DIFFERENCES` is found")
 	flags.StringVar(&f.git, "git", "", "compare PATH in this Git `REVISION` with the work tree, or in REV..REV")
@@ -107,7 +107,7 @@ func (f *diffFlags) register(cmd *cobra.Command) {
 		"`PATH` with custom resources that exist, to check against the CRDs of NEW with olmgen-validate; may be "+
 			"repeated")
 	flags.StringVar(&f.crdRules, "crd-rules", "", "`FILE` with the severities of the rules about CRDs")
-	offer(cmd, "format", words(upgrade.Formats))
+	offer(cmd, "format", words(compare.Formats))
 	offer(cmd, "fail-on", triggers())
 	f.render.register(cmd, func(o config.Option) bool { return o.Access })
 }
@@ -149,7 +149,7 @@ func (f *diffFlags) run(cmd *cobra.Command, given []string) (err error) {
 		return err
 	}
 	for _, t := range f.failOn {
-		if report.Meets(upgrade.Trigger(t)) {
+		if report.Meets(compare.Trigger(t)) {
 			return &foundError{fmt.Sprintf("%s and %s differ: %s", sides[0].name, sides[1].name, t)}
 		}
 	}
@@ -160,7 +160,7 @@ func (f *diffFlags) run(cmd *cobra.Command, given []string) (err error) {
 }
 
 // compare reads both sides.
-func (f *diffFlags) compare(cmd *cobra.Command, sides [2]side) (*upgrade.Report, error) {
+func (f *diffFlags) compare(cmd *cobra.Command, sides [2]side) (*compare.Report, error) {
 	if !slices.ContainsFunc(sides[:], side.isSource) {
 		if err := f.render.refuseRenderFlags(cmd, "neither OLD nor NEW is one", "namespace"); err != nil {
 			return nil, err
@@ -177,13 +177,13 @@ func (f *diffFlags) compare(cmd *cobra.Command, sides [2]side) (*upgrade.Report,
 	if err != nil {
 		return nil, err
 	}
-	var states [2]upgrade.State
+	var states [2]compare.State
 	for i, r := range []*reviewed{old, now} {
 		if states[i], err = r.state(sides[i].name); err != nil {
 			return nil, err
 		}
 	}
-	options := upgrade.Options{PathKnown: f.inCatalog}
+	options := compare.Options{PathKnown: f.inCatalog}
 	if options.CRDs, err = f.crdOptions(cmd); err != nil {
 		return nil, err
 	}
@@ -194,7 +194,7 @@ func (f *diffFlags) compare(cmd *cobra.Command, sides [2]side) (*upgrade.Report,
 		}
 		options.Others = others.operators
 	}
-	report, err := upgrade.Compare(cmd.Context(), states[0], states[1], options)
+	report, err := compare.Compare(cmd.Context(), states[0], states[1], options)
 	if err == nil && now.elsewhere != "" {
 		report.Notes = append(report.Notes, now.elsewhere)
 	}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/olmgen/olmgen/config/krm"
+	"github.com/olmgen/olmgen/internal/config/krm"
 )
 
 func newFn() *cobra.Command {

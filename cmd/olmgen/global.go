@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/olmgen/olmgen/internal/lazy"
+	"github.com/olmgen/olmgen/internal/manifest/lazy"
 )
 
 // colorMode is when output has colors.

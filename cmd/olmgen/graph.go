@@ -8,14 +8,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/olmgen/olmgen/bundle"
-	"github.com/olmgen/olmgen/bundle/source"
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/generate"
-	"github.com/olmgen/olmgen/internal/text"
+	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/internal/report/graph"
+	"github.com/olmgen/olmgen/internal/report/updates"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
-	"github.com/olmgen/olmgen/report/graph"
-	"github.com/olmgen/olmgen/report/updates"
+	"github.com/olmgen/olmgen/source"
 )
 
 // pictureFormat is what graph writes.

@@ -12,14 +12,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/olmgen/olmgen/bundle/images"
+	"github.com/olmgen/olmgen/compare"
 	"github.com/olmgen/olmgen/config"
-	"github.com/olmgen/olmgen/internal/text"
+	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/manifest/gittree"
 	"github.com/olmgen/olmgen/manifest/tree"
 	"github.com/olmgen/olmgen/output"
-	"github.com/olmgen/olmgen/review/permissions"
-	"github.com/olmgen/olmgen/review/upgrade"
+	"github.com/olmgen/olmgen/permissions"
 )
 
 // sayGrowth prints a note if permissions grow, or if CRDs change in a way that breaks, by what is about to be written
@@ -106,8 +106,8 @@ func (f *renderFlags) older(cmd *cobra.Command) ([]*manifest.Object, error) {
 }
 
 // compareObjects compares two sets of objects as trees.
-func compareObjects(ctx context.Context, old, now []*manifest.Object) (*upgrade.Report, error) {
-	var states [2]upgrade.State
+func compareObjects(ctx context.Context, old, now []*manifest.Object) (*compare.Report, error) {
+	var states [2]compare.State
 	for i, list := range [][]*manifest.Object{old, now} {
 		r := &reviewed{all: list}
 		r.Objects = list
@@ -115,14 +115,14 @@ func compareObjects(ctx context.Context, old, now []*manifest.Object) (*upgrade.
 		if r.CSVs, err = permissions.InstalledCSVs(list); err != nil {
 			return nil, err
 		}
-		if r.operators, err = upgrade.TreeOperators(list, r.CSVs); err != nil {
+		if r.operators, err = compare.TreeOperators(list, r.CSVs); err != nil {
 			return nil, err
 		}
 		if states[i], err = r.state(""); err != nil {
 			return nil, err
 		}
 	}
-	return upgrade.Compare(ctx, states[0], states[1], upgrade.Options{})
+	return compare.Compare(ctx, states[0], states[1], compare.Options{})
 }
 
 // howToSee returns the command that shows what grew.

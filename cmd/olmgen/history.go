@@ -12,13 +12,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/olmgen/olmgen/bundle"
-	"github.com/olmgen/olmgen/bundle/source"
+	"github.com/olmgen/olmgen/compare/history"
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/generate"
-	"github.com/olmgen/olmgen/internal/text"
+	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/manifest"
-	"github.com/olmgen/olmgen/review/history"
-	"github.com/olmgen/olmgen/review/permissions"
+	"github.com/olmgen/olmgen/permissions"
+	"github.com/olmgen/olmgen/source"
 )
 
 // historyFlags are the flags of olmgen history as they were given.

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/olmgen/olmgen/internal/corpus/corpustest"
+	"github.com/olmgen/olmgen/golden/corpus/corpustest"
 )
 
 // A history of 120 releases, read from disk and rendered; with a corpus, of an operator with large CRDs.

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/olmgen/olmgen/internal/fuzztest"
+	"github.com/olmgen/olmgen/golden/fuzztest"
 )
 
 // Each of these inputs is a little smaller than 1 MB, and made to need much time or memory. Each is read by a command

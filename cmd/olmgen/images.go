@@ -11,7 +11,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/bundle/images"
-	"github.com/olmgen/olmgen/bundle/source"
+	"github.com/olmgen/olmgen/source"
 	"github.com/olmgen/olmgen/templates"
 )
 

@@ -12,9 +12,9 @@ import (
 
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/report/installer"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
-	"github.com/olmgen/olmgen/report/installer"
 	"github.com/olmgen/olmgen/templates"
 )
 

@@ -11,10 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/rules/policy"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/manifest/tree"
-	"github.com/olmgen/olmgen/review/findings"
-	"github.com/olmgen/olmgen/review/policy"
 )
 
 // lintFlags holds the flags of olmgen lint.

@@ -16,11 +16,11 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/olmgen/olmgen/bundle"
-	"github.com/olmgen/olmgen/bundle/source"
 	"github.com/olmgen/olmgen/config"
-	"github.com/olmgen/olmgen/internal/text"
+	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
+	"github.com/olmgen/olmgen/source"
 )
 
 // Exit codes.

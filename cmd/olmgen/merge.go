@@ -11,12 +11,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/olmgen/olmgen/catalog/shard"
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/catalog/shard"
+	"github.com/olmgen/olmgen/internal/report/audit"
+	"github.com/olmgen/olmgen/internal/report/site"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
-	"github.com/olmgen/olmgen/report/audit"
-	"github.com/olmgen/olmgen/report/site"
-	"github.com/olmgen/olmgen/review/findings"
 )
 
 // maxPart is the limit of a part.

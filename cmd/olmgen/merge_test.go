@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/olmgen/olmgen/catalog/shard"
-	"github.com/olmgen/olmgen/report/audit"
+	"github.com/olmgen/olmgen/internal/catalog/shard"
+	"github.com/olmgen/olmgen/internal/report/audit"
 )
 
 // catalogOfMany has packages with the example's bundle below them, twelve or more so that each shard has some.

@@ -5,7 +5,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/olmgen/olmgen/internal/text"
+	"github.com/olmgen/olmgen/internal/manifest/text"
 )
 
 // messageWriter is stderr. A message may quote what a stranger wrote: it must neither control the terminal nor look

@@ -12,14 +12,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/olmgen/olmgen/bundle/source"
 	"github.com/olmgen/olmgen/config"
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/manifest/tree"
 	"github.com/olmgen/olmgen/output"
-	"github.com/olmgen/olmgen/review/findings"
-	"github.com/olmgen/olmgen/review/permissions"
+	"github.com/olmgen/olmgen/permissions"
+	"github.com/olmgen/olmgen/source"
 )
 
 // permissionsFlags are the flags of olmgen permissions as they were given.

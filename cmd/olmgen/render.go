@@ -3,8 +3,8 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/olmgen/olmgen/bundle/source"
 	"github.com/olmgen/olmgen/config"
+	"github.com/olmgen/olmgen/source"
 )
 
 const renderHelp = `Render reads a bundle and writes every object that OLM would create for it, to

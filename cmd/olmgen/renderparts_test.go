@@ -24,7 +24,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 
-	"github.com/olmgen/olmgen/catalog/shard"
+	"github.com/olmgen/olmgen/internal/catalog/shard"
 )
 
 // countingRegistry has the bundles of catalogOfMany as images and counts the layers that it sends.

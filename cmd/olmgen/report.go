@@ -11,9 +11,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/manifest/tree"
-	"github.com/olmgen/olmgen/review/findings"
 )
 
 // reportFlags holds the flags of the commands that print findings.

@@ -12,38 +12,38 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/olmgen/olmgen/bundle"
-	"github.com/olmgen/olmgen/bundle/source"
 	fbc "github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/compare"
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/manifest/tree"
 	"github.com/olmgen/olmgen/output"
-	"github.com/olmgen/olmgen/review/permissions"
-	"github.com/olmgen/olmgen/review/upgrade"
+	"github.com/olmgen/olmgen/permissions"
+	"github.com/olmgen/olmgen/source"
 )
 
 // reviewed is what a review is about: the objects of a source, a tree or a RenderConfig, and the operators in it.
 type reviewed struct {
 	permissions.Input
 	all       []*manifest.Object // those without a part in permissions, too
-	operators []upgrade.Operator
+	operators []compare.Operator
 	opened    []*config.Opened
 	elsewhere string // a note, if it could not be rendered as it should be
 	locate    func(*manifest.Object) (file string, line int)
 }
 
 // state evaluates what is reviewed, for a comparison.
-func (r *reviewed) state(name string) (upgrade.State, error) {
+func (r *reviewed) state(name string) (compare.State, error) {
 	report, err := permissions.Evaluate(r.Input)
 	if err != nil {
-		return upgrade.State{}, err
+		return compare.State{}, err
 	}
 	roles, err := permissions.UnboundRoles(r.Input)
 	if err != nil {
-		return upgrade.State{}, err
+		return compare.State{}, err
 	}
-	return upgrade.State{Name: name, Roles: roles, Objects: r.all, Operators: r.operators, Permissions: report,
+	return compare.State{Name: name, Roles: roles, Objects: r.all, Operators: r.operators, Permissions: report,
 		Locate: r.locate}, nil
 }
 
@@ -123,7 +123,7 @@ func reviewRendered(all *config.Rendered) (*reviewed, error) {
 		csv := permissions.CSV{ClusterServiceVersion: opened.CSV, Object: opened.CSVObject, Namespace: result.Namespace}
 		r.CSVs = append(r.CSVs, csv)
 		r.Shipped = append(r.Shipped, opened.Others...)
-		r.operators = append(r.operators, upgrade.Operator{CSV: csv, Package: opened.Package,
+		r.operators = append(r.operators, compare.Operator{CSV: csv, Package: opened.Package,
 			Dependencies: opened.Dependencies, Properties: slices.Concat(opened.Bundle.Properties, opened.Properties),
 			Replaces: opened.Replaces, InstallMode: result.InstallMode})
 	}
@@ -185,7 +185,7 @@ func reviewTree(cmd *cobra.Command, refs []string, namespace string) (*reviewed,
 	if r.CSVs, err = permissions.InstalledCSVs(t.Objects); err != nil {
 		return nil, err
 	}
-	r.operators, err = upgrade.TreeOperators(t.Objects, r.CSVs)
+	r.operators, err = compare.TreeOperators(t.Objects, r.CSVs)
 	return r, err
 }
 

@@ -12,11 +12,11 @@ import (
 	"github.com/google/go-containerregistry/pkg/registry"
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/olmgen/olmgen/review/crds"
-	"github.com/olmgen/olmgen/review/crds/objects"
-	"github.com/olmgen/olmgen/review/helper"
-	"github.com/olmgen/olmgen/review/validate"
-	"github.com/olmgen/olmgen/review/validate/framework"
+	"github.com/olmgen/olmgen/compare/crds"
+	"github.com/olmgen/olmgen/compare/crds/objects"
+	"github.com/olmgen/olmgen/internal/rules/helper"
+	"github.com/olmgen/olmgen/internal/rules/validate"
+	"github.com/olmgen/olmgen/internal/rules/validate/framework"
 )
 
 // answers are those of the program olmgen-validate.

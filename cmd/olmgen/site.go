@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/olmgen/olmgen/internal/report/site"
 	"github.com/olmgen/olmgen/output"
-	"github.com/olmgen/olmgen/report/site"
 )
 
 func newCatalogSite() *cobra.Command {

@@ -12,8 +12,8 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/bundle/signature"
-	"github.com/olmgen/olmgen/bundle/source"
 	"github.com/olmgen/olmgen/config"
+	"github.com/olmgen/olmgen/source"
 )
 
 const sourceHelp = `SOURCE is a bundle's directory, an archive, an image or a catalog: see

@@ -8,10 +8,10 @@ import (
 	"github.com/spf13/cobra"
 
 	fbc "github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/compare"
 	"github.com/olmgen/olmgen/config"
-	updating "github.com/olmgen/olmgen/config/update"
+	updating "github.com/olmgen/olmgen/internal/config/update"
 	"github.com/olmgen/olmgen/output"
-	"github.com/olmgen/olmgen/review/upgrade"
 )
 
 // updateFlags are the flags of olmgen update as they were given.
@@ -21,11 +21,11 @@ type updateFlags struct {
 	catalogs []string
 	toHead   bool
 	dryRun   bool
-	format   upgrade.Format
+	format   compare.Format
 }
 
 func newUpdate() *cobra.Command {
-	f := updateFlags{format: upgrade.Text}
+	f := updateFlags{format: compare.Text}
 	cmd := &cobra.Command{
 		Use:   "update -f FILE",
 		Short: "Take the operators of an olmgen.yaml to their next versions",
@@ -130,13 +130,13 @@ func (f *updateFlags) conclude(cmd *cobra.Command, plan *updating.Plan) error {
 }
 
 // compare renders the old and the new file, and compares what they render to.
-func (f *updateFlags) compare(cmd *cobra.Command, old *config.Config, text []byte, dir string) (*upgrade.Report,
+func (f *updateFlags) compare(cmd *cobra.Command, old *config.Config, text []byte, dir string) (*compare.Report,
 	error) {
 	now, err := config.Read(filepath.ToSlash(f.file), text)
 	if err != nil {
 		return nil, err
 	}
-	var states [2]upgrade.State
+	var states [2]compare.State
 	for i, c := range []*config.Config{old, now} {
 		name := "before"
 		if i == 1 {
@@ -150,5 +150,5 @@ func (f *updateFlags) compare(cmd *cobra.Command, old *config.Config, text []byt
 			return nil, err
 		}
 	}
-	return upgrade.Compare(cmd.Context(), states[0], states[1], upgrade.Options{})
+	return compare.Compare(cmd.Context(), states[0], states[1], compare.Options{})
 }

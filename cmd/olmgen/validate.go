@@ -9,10 +9,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/olmgen/olmgen/bundle"
-	"github.com/olmgen/olmgen/bundle/source"
 	"github.com/olmgen/olmgen/config"
-	"github.com/olmgen/olmgen/review/findings"
-	"github.com/olmgen/olmgen/review/validate"
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/rules/validate"
+	"github.com/olmgen/olmgen/source"
 )
 
 // validateFlags holds the flags of olmgen validate.

@@ -18,10 +18,10 @@ import (
 	"k8s.io/kubernetes/plugin/pkg/auth/authorizer/rbac/bootstrappolicy"
 
 	"github.com/olmgen/olmgen/bundle"
-	"github.com/olmgen/olmgen/bundle/source"
 	"github.com/olmgen/olmgen/generate"
-	"github.com/olmgen/olmgen/internal/corpus"
-	"github.com/olmgen/olmgen/review/permissions"
+	"github.com/olmgen/olmgen/golden/corpus"
+	"github.com/olmgen/olmgen/permissions"
+	"github.com/olmgen/olmgen/source"
 )
 
 // release is an operator in both views.

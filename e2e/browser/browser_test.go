@@ -23,7 +23,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
-	"github.com/olmgen/olmgen/internal/webpage"
+	"github.com/olmgen/olmgen/internal/findings/webpage"
 )
 
 // reports are commands that print a page, and how many rows it has at least. $CORPUS stands for the corpus.

@@ -19,7 +19,7 @@ import (
 	"github.com/olmgen/olmgen/e2e/harness/live"
 	"github.com/olmgen/olmgen/generate"
 	recordings "github.com/olmgen/olmgen/golden/live"
-	"github.com/olmgen/olmgen/internal/compare"
+	"github.com/olmgen/olmgen/internal/manifest/equal"
 )
 
 // asked are the bundles that access is asked about, in every install mode.
@@ -34,7 +34,7 @@ func (o options) access(ctx context.Context, _ material) error {
 	if err != nil {
 		return err
 	}
-	cases = slices.DeleteFunc(cases, func(c compare.Case) bool {
+	cases = slices.DeleteFunc(cases, func(c equal.Case) bool {
 		standard := strings.HasPrefix(c.Name, filepath.Base(c.Bundle)+"-")
 		return !standard || !slices.Contains(asked, c.Bundle) || !o.only.MatchString(c.Name)
 	})
@@ -43,7 +43,7 @@ func (o options) access(ctx context.Context, _ material) error {
 
 // interview is what is asked in both clusters.
 type interview struct {
-	compare.Case
+	equal.Case
 	dir        string
 	subjects   []access.Subject
 	questions  []access.Question
@@ -51,7 +51,7 @@ type interview struct {
 }
 
 // newInterview returns what is asked about the bundles of a case.
-func newInterview(golden string, c compare.Case) (interview, error) {
+func newInterview(golden string, c equal.Case) (interview, error) {
 	i := interview{Case: c, dir: filepath.Join(golden, c.Bundle),
 		boundUsers: []string{c.Namespace, recordings.Targets[0], "unrelated"}}
 	var rules []rbacv1.PolicyRule
@@ -80,7 +80,7 @@ func newInterview(golden string, c compare.Case) (interview, error) {
 	return i, nil
 }
 
-func (o options) accessOf(ctx context.Context, c compare.Case) (string, error) {
+func (o options) accessOf(ctx context.Context, c equal.Case) (string, error) {
 	i, err := newInterview(o.golden(), c)
 	if err != nil {
 		return "", err

@@ -16,17 +16,17 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/olmgen/olmgen/config"
-	"github.com/olmgen/olmgen/config/adopt"
 	"github.com/olmgen/olmgen/e2e/harness/access"
 	"github.com/olmgen/olmgen/e2e/harness/apply"
 	"github.com/olmgen/olmgen/e2e/harness/catalog"
 	"github.com/olmgen/olmgen/e2e/harness/cluster"
 	"github.com/olmgen/olmgen/e2e/harness/live"
+	"github.com/olmgen/olmgen/findings"
 	recordings "github.com/olmgen/olmgen/golden/live"
-	"github.com/olmgen/olmgen/internal/compare"
-	state "github.com/olmgen/olmgen/review/adopt"
-	"github.com/olmgen/olmgen/review/dump"
-	"github.com/olmgen/olmgen/review/findings"
+	"github.com/olmgen/olmgen/internal/config/adopt"
+	"github.com/olmgen/olmgen/internal/config/adopt/dump"
+	state "github.com/olmgen/olmgen/internal/config/adopt/state"
+	"github.com/olmgen/olmgen/internal/manifest/equal"
 )
 
 // adoptCases are the recordings that are adopted: several operators, webhooks, an APIService, a selector, a
@@ -46,7 +46,7 @@ func (o options) adopt(ctx context.Context, _ material) error {
 	if err != nil {
 		return err
 	}
-	cases = slices.DeleteFunc(append(cases, upgraded), func(c compare.Case) bool {
+	cases = slices.DeleteFunc(append(cases, upgraded), func(c equal.Case) bool {
 		return !slices.Contains(adoptCases, c.Name) && c.Name != upgraded.Name || !o.only.MatchString(c.Name)
 	})
 	return o.report(ctx, "adopt", cases, o.adoptOne)
@@ -55,7 +55,7 @@ func (o options) adopt(ctx context.Context, _ material) error {
 // adoption is a cluster that is taken over.
 type adoption struct {
 	options
-	compare.Case
+	equal.Case
 	cluster   *cluster.Cluster
 	catalog   *catalog.Catalog // that the operators came from
 	dir       string           // in which the commands of a plan run
@@ -66,7 +66,7 @@ type adoption struct {
 	departed  *departure     // how OLM was left
 }
 
-func (o options) adoptOne(ctx context.Context, what compare.Case) (string, error) {
+func (o options) adoptOne(ctx context.Context, what equal.Case) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
 	defer cancel()
 	c, err := cluster.Start(ctx, o.bin(), o.files())

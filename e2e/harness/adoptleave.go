@@ -17,10 +17,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/olmgen/olmgen/config/adopt"
 	"github.com/olmgen/olmgen/generate"
-	state "github.com/olmgen/olmgen/review/adopt"
-	"github.com/olmgen/olmgen/review/dump"
+	"github.com/olmgen/olmgen/internal/config/adopt"
+	"github.com/olmgen/olmgen/internal/config/adopt/dump"
+	state "github.com/olmgen/olmgen/internal/config/adopt/state"
 )
 
 // departure is a printed plan to profile plain, and what it starts from.

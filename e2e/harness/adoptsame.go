@@ -13,8 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 
-	state "github.com/olmgen/olmgen/review/adopt"
-	"github.com/olmgen/olmgen/review/dump"
+	"github.com/olmgen/olmgen/internal/config/adopt/dump"
+	state "github.com/olmgen/olmgen/internal/config/adopt/state"
 )
 
 // tolerance is what may differ after a way back.

@@ -15,15 +15,15 @@ import (
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	"github.com/olmgen/olmgen/config/adopt"
 	"github.com/olmgen/olmgen/e2e/harness/catalog"
-	"github.com/olmgen/olmgen/internal/compare"
-	state "github.com/olmgen/olmgen/review/adopt"
-	"github.com/olmgen/olmgen/review/findings"
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/config/adopt"
+	state "github.com/olmgen/olmgen/internal/config/adopt/state"
+	"github.com/olmgen/olmgen/internal/manifest/equal"
 )
 
 // upgraded is an operator that OLM has upgraded. It is no recording: after an upgrade, chance decides about more.
-var upgraded = compare.Case{Name: "upgraded-operator", Bundle: "upgrades/ferry/from", InstallMode: "MultiNamespace",
+var upgraded = equal.Case{Name: "upgraded-operator", Bundle: "upgrades/ferry/from", InstallMode: "MultiNamespace",
 	Namespace: "operator-ns", OperatorGroup: "my-og", TargetNamespaces: []string{"target-a", "target-b"}}
 
 // upgrade has OLM upgrade the operator, and compares the cluster with what its new version renders to. Only what the

@@ -24,7 +24,7 @@ import (
 )
 
 // customResources creates objects in a cluster, upgrades their CRDs and asks what the API server says to each object
-// then. The answers must be those of review/crds/testdata/objects/verdicts.txt, which the tests of review/crds compare
+// then. The answers must be those of compare/crds/testdata/objects/verdicts.txt, which the tests of compare/crds compare
 // with the findings of olmgen.
 func (o options) customResources(ctx context.Context, _ material) error {
 	started := time.Now()

@@ -15,7 +15,7 @@ import (
 	"github.com/olmgen/olmgen/e2e/harness/apply"
 	"github.com/olmgen/olmgen/e2e/harness/cluster"
 	"github.com/olmgen/olmgen/generate"
-	"github.com/olmgen/olmgen/internal/corpus"
+	"github.com/olmgen/olmgen/golden/corpus"
 )
 
 // applied is how many bundles of the corpus are applied for real.

@@ -12,7 +12,7 @@ import (
 	"github.com/olmgen/olmgen/e2e/harness/cluster"
 	"github.com/olmgen/olmgen/e2e/harness/live"
 	recordings "github.com/olmgen/olmgen/golden/live"
-	"github.com/olmgen/olmgen/internal/compare"
+	"github.com/olmgen/olmgen/internal/manifest/equal"
 )
 
 // live records all cases and compares them with the recordings in the repository, or writes these.
@@ -21,7 +21,7 @@ func (o options) live(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var matching []compare.Case
+	var matching []equal.Case
 	for _, c := range cases {
 		if o.only.MatchString(c.Name) {
 			matching = append(matching, c)
@@ -47,7 +47,7 @@ func (o options) live(ctx context.Context) error {
 }
 
 // record installs a case in a cluster of its own.
-func (o options) record(ctx context.Context, what compare.Case) (compare.Case, error) {
+func (o options) record(ctx context.Context, what equal.Case) (equal.Case, error) {
 	if ctx.Err() != nil {
 		return what, ctx.Err()
 	}
@@ -75,7 +75,7 @@ func (o options) record(ctx context.Context, what compare.Case) (compare.Case, e
 
 // compareObjects compares the objects with those that are recorded, or records them.
 func (o options) compareObjects(dir string, made *live.Recording) error {
-	stored, expected, err := compare.ReadCase(dir)
+	stored, expected, err := equal.ReadCase(dir)
 	diff := ""
 	if err == nil {
 		diff = differences(stored, made.Case, expected, made.Objects)
@@ -84,7 +84,7 @@ func (o options) compareObjects(dir string, made *live.Recording) error {
 	case err == nil && diff == "":
 		return nil
 	case o.update:
-		return compare.WriteCase(dir, made.Case, made.Objects)
+		return equal.WriteCase(dir, made.Case, made.Objects)
 	case err != nil:
 		return err
 	}
@@ -106,7 +106,7 @@ func (o options) compareUsers(dir string, made *live.Recording) error {
 	return fmt.Errorf("users gain something else now (- recorded, + now):\n%s", diff)
 }
 
-func differences(stored, fresh compare.Case, expected, objects []compare.Object) string {
+func differences(stored, fresh equal.Case, expected, objects []equal.Object) string {
 	// the phase of a CSV that fails changes all the time
 	if stored.Options().Incomplete != fresh.Options().Incomplete || stored.Plan != fresh.Plan {
 		return fmt.Sprintf("CSV %s, InstallPlan %s; were %s, %s: %s\n", fresh.Phase, fresh.Plan, stored.Phase,
@@ -114,7 +114,7 @@ func differences(stored, fresh compare.Case, expected, objects []compare.Object)
 	}
 	o := stored.Options()
 	o.Incomplete = false
-	return compare.Diff(expected, objects, o)
+	return equal.Diff(expected, objects, o)
 }
 
 // complaints are the last errors in a log, each once.

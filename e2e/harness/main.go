@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/olmgen/olmgen/internal/compare"
+	"github.com/olmgen/olmgen/internal/manifest/equal"
 )
 
 // options are the flags of all commands.
@@ -87,8 +87,8 @@ func (o options) each(n int, do func(int) error) (failed int) {
 
 // report runs a check over cases and prints what it finds, or why it fails, with its time. An error counts the
 // failures.
-func (o options) report(ctx context.Context, check string, cases []compare.Case,
-	do func(context.Context, compare.Case) (string, error)) error {
+func (o options) report(ctx context.Context, check string, cases []equal.Case,
+	do func(context.Context, equal.Case) (string, error)) error {
 	failed := o.each(len(cases), func(n int) error {
 		started := time.Now()
 		found, err := do(ctx, cases[n])

@@ -11,7 +11,7 @@ import (
 
 	"github.com/olmgen/olmgen/e2e/harness/apply"
 	"github.com/olmgen/olmgen/generate"
-	"github.com/olmgen/olmgen/internal/corpus"
+	"github.com/olmgen/olmgen/golden/corpus"
 )
 
 // summary collects results.

@@ -10,8 +10,8 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/generate"
-	"github.com/olmgen/olmgen/internal/corpus"
-	"github.com/olmgen/olmgen/internal/corpus/corpustest"
+	"github.com/olmgen/olmgen/golden/corpus"
+	"github.com/olmgen/olmgen/golden/corpus/corpustest"
 	"github.com/olmgen/olmgen/output"
 	"github.com/olmgen/olmgen/templates"
 )

@@ -22,7 +22,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/olmgen/olmgen/bundle"
-	"github.com/olmgen/olmgen/internal/corpus/corpustest"
+	"github.com/olmgen/olmgen/golden/corpus/corpustest"
 )
 
 // oracleCase is one line of the oracle: what OLM v1's renderer made of a bundle.

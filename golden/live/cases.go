@@ -12,16 +12,16 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/olmgen/olmgen/bundle"
-	"github.com/olmgen/olmgen/internal/compare"
+	"github.com/olmgen/olmgen/internal/manifest/equal"
 )
 
 // list is golden/live/cases.yaml: what the bundles themselves do not say.
 type list struct {
-	Skip       map[string]string       `json:"skip"`       // bundles that are not installed, with the reason
-	Namespaces map[string]string       `json:"namespaces"` // of bundles that want one
-	CRDs       map[string]string       `json:"crds"`       // of bundles with objects of other operators' APIs
-	Configs    map[string]string       `json:"configs"`    // the Subscriptions of bundles
-	Extra      map[string]compare.Case `json:"extra"`      // cases beside one for each bundle and mode
+	Skip       map[string]string     `json:"skip"`       // bundles that are not installed, with the reason
+	Namespaces map[string]string     `json:"namespaces"` // of bundles that want one
+	CRDs       map[string]string     `json:"crds"`       // of bundles with objects of other operators' APIs
+	Configs    map[string]string     `json:"configs"`    // the Subscriptions of bundles
+	Extra      map[string]equal.Case `json:"extra"`      // cases beside one for each bundle and mode
 }
 
 // Targets are the namespaces that an OperatorGroup targets in the modes that need some.
@@ -29,7 +29,7 @@ var Targets = []string{"target-a", "target-b"}
 
 // Cases returns every case that is recorded, sorted by name: every bundle below golden/ in every mode that it supports,
 // and those of cases.yaml.
-func Cases(golden string) ([]compare.Case, error) {
+func Cases(golden string) ([]equal.Case, error) {
 	var l list
 	data, err := os.ReadFile(filepath.Join(golden, "live", "cases.yaml"))
 	if err == nil {
@@ -44,7 +44,7 @@ func Cases(golden string) ([]compare.Case, error) {
 		found, _ := filepath.Glob(filepath.Join(golden, pattern))
 		dirs = append(dirs, found...)
 	}
-	var cases []compare.Case
+	var cases []equal.Case
 	for _, dir := range dirs {
 		rel, err := filepath.Rel(golden, filepath.Dir(dir))
 		if err != nil {
@@ -54,7 +54,7 @@ func Cases(golden string) ([]compare.Case, error) {
 		if l.Skip[name] != "" {
 			continue
 		}
-		b := compare.Case{Bundle: filepath.ToSlash(rel), Namespace: l.Namespaces[name], CRDs: l.CRDs[name],
+		b := equal.Case{Bundle: filepath.ToSlash(rel), Namespace: l.Namespaces[name], CRDs: l.CRDs[name],
 			Config: l.Configs[name]}
 		modes, err := ofBundle(golden, name, b)
 		if err != nil {
@@ -66,12 +66,12 @@ func Cases(golden string) ([]compare.Case, error) {
 		c.Name = name
 		cases = append(cases, complete(c))
 	}
-	slices.SortFunc(cases, func(a, b compare.Case) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(cases, func(a, b equal.Case) int { return strings.Compare(a.Name, b.Name) })
 	return cases, nil
 }
 
 // ofBundle returns a case for each mode that the CSV supports.
-func ofBundle(golden, name string, c compare.Case) (cases []compare.Case, err error) {
+func ofBundle(golden, name string, c equal.Case) (cases []equal.Case, err error) {
 	b, err := bundle.Read(os.DirFS(filepath.Join(golden, c.Bundle)), bundle.ReadOptions{})
 	if err != nil {
 		return nil, err
@@ -87,7 +87,7 @@ func ofBundle(golden, name string, c compare.Case) (cases []compare.Case, err er
 	return cases, nil
 }
 
-func complete(c compare.Case) compare.Case {
+func complete(c equal.Case) equal.Case {
 	if c.Namespace == "" {
 		c.Namespace = "operator-ns"
 	}

@@ -9,8 +9,8 @@ import (
 
 // heavy are modules and packages that the command must not link.
 var heavy = []string{"k8s.io/apiserver/", "k8s.io/apiextensions-apiserver/pkg/apiserver/", "k8s.io/component-base/metrics",
-	"github.com/prometheus/", "github.com/operator-framework/api/pkg/validation", module + "review/crds/objects",
-	module + "review/validate/framework",
+	"github.com/prometheus/", "github.com/operator-framework/api/pkg/validation", module + "compare/crds/objects",
+	module + "internal/rules/validate/framework",
 	// Their patterns and tables take longer to make than "olmgen version" takes otherwise.
 	"github.com/microcosm-cc/bluemonday", "github.com/distribution/reference", "golang.org/x/net/html",
 	// SSH, HTTP and OpenPGP for Git.
@@ -34,7 +34,7 @@ func TestCommandIsLight(t *testing.T) {
 		for _, h := range heavy {
 			if strings.HasPrefix(p, h) {
 				t.Errorf("cmd/olmgen links %s: each command would pay for it at its start; "+
-					"only olmgen-validate may link the API server (see review/helper)", p)
+					"only olmgen-validate may link the API server (see internal/rules/helper)", p)
 			}
 		}
 	}

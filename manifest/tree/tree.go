@@ -12,7 +12,7 @@ import (
 	"runtime"
 	"sync"
 
-	"github.com/olmgen/olmgen/internal/regular"
+	"github.com/olmgen/olmgen/internal/manifest/regular"
 	"github.com/olmgen/olmgen/manifest"
 )
 

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/olmgen/olmgen/generate"
-	"github.com/olmgen/olmgen/internal/fuzztest"
+	"github.com/olmgen/olmgen/golden/fuzztest"
 	"github.com/olmgen/olmgen/manifest"
 )
 

@@ -8,7 +8,7 @@ import (
 	"sigs.k8s.io/kustomize/api/filters/patchstrategicmerge"
 	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
 
-	"github.com/olmgen/olmgen/internal/fuzztest"
+	"github.com/olmgen/olmgen/golden/fuzztest"
 	"github.com/olmgen/olmgen/manifest"
 )
 

@@ -23,14 +23,14 @@ import (
 	"github.com/olmgen/olmgen/e2e/harness/catalog"
 	"github.com/olmgen/olmgen/e2e/harness/cluster"
 	recordings "github.com/olmgen/olmgen/golden/live"
-	"github.com/olmgen/olmgen/internal/compare"
+	"github.com/olmgen/olmgen/internal/manifest/equal"
 )
 
 const subscription = "operator"
 
 // installation is a case in a cluster.
 type installation struct {
-	compare.Case
+	equal.Case
 	golden  string
 	cluster *cluster.Cluster
 	before  map[string]bool // UIDs of what was there before

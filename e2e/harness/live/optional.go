@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/olmgen/olmgen/internal/compare"
+	"github.com/olmgen/olmgen/internal/manifest/equal"
 )
 
 type rule = map[string]any
@@ -13,8 +13,8 @@ type rule = map[string]any
 // ClusterRoles) only if it looks when they are there but the ClusterRoles that grant the same (or, with another Role,
 // the accounts) are not yet: then it copies what its cache has (pkg/controller/operators/olm/operatorgroup.go,
 // ensureSingletonRBAC). Which comes first is chance.
-func optional(c compare.Case, objects []compare.Object) (keys []string) {
-	byKey := map[string]compare.Object{}
+func optional(c equal.Case, objects []equal.Object) (keys []string) {
+	byKey := map[string]equal.Object{}
 	for _, o := range objects {
 		byKey[o.Key()] = o
 	}
@@ -28,7 +28,7 @@ func optional(c compare.Case, objects []compare.Object) (keys []string) {
 		if slices.ContainsFunc(maps(role["rules"]), func(r rule) bool { return !covers(granted, r) }) {
 			continue // OLM looks again and again until it is copied
 		}
-		for _, o := range []compare.Object{role, binding} {
+		for _, o := range []equal.Object{role, binding} {
 			name := at(o, "metadata")["name"]
 			if c.Copies != nil {
 				keys = append(keys, fmt.Sprintf("Cluster%s /%v", o.Kind(), name))
@@ -45,7 +45,7 @@ func optional(c compare.Case, objects []compare.Object) (keys []string) {
 }
 
 // clusterWide are the rules that the subjects have by ClusterRoleBindings, without those that OLM promoted from Roles.
-func clusterWide(c compare.Case, objects []compare.Object, byKey map[string]compare.Object,
+func clusterWide(c equal.Case, objects []equal.Object, byKey map[string]equal.Object,
 	subjects []rule) (rules []rule) {
 	for _, b := range objects {
 		name := at(b, "roleRef")["name"]

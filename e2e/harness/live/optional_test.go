@@ -4,12 +4,12 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/olmgen/olmgen/internal/compare"
+	"github.com/olmgen/olmgen/internal/manifest/equal"
 )
 
 // Only Roles that ClusterRoles cover, rule by rule, are optional, an empty one too; where to depends on the group.
 func TestOptional(t *testing.T) {
-	var objects []compare.Object
+	var objects []equal.Object
 	add := func(kind, ns, name, account string, rules ...any) {
 		meta := map[string]any{"name": name, "labels": map[string]any{"olm.permissions.hash": "x"}}
 		if ns != "" {
@@ -19,8 +19,8 @@ func TestOptional(t *testing.T) {
 		if ns != "" {
 			bindingMeta["namespace"] = ns
 		}
-		objects = append(objects, compare.Object{"kind": kind, "metadata": meta, "rules": rules},
-			compare.Object{"kind": kind + "Binding", "metadata": bindingMeta,
+		objects = append(objects, equal.Object{"kind": kind, "metadata": meta, "rules": rules},
+			equal.Object{"kind": kind + "Binding", "metadata": bindingMeta,
 				"roleRef":  map[string]any{"kind": kind, "name": name},
 				"subjects": []any{map[string]any{"kind": "ServiceAccount", "name": account, "namespace": "op"}}})
 	}
@@ -33,15 +33,15 @@ func TestOptional(t *testing.T) {
 	add("Role", "op", "other-account", "b", pods("get"))
 	add("Role", "op", "empty", "b")
 	for _, c := range []struct {
-		group compare.Case
+		group equal.Case
 		want  []string
 	}{
-		{compare.Case{Namespace: "op", Copies: []string{"t"}},
+		{equal.Case{Namespace: "op", Copies: []string{"t"}},
 			[]string{"ClusterRole /covered", "ClusterRole /empty", "ClusterRoleBinding /covered",
 				"ClusterRoleBinding /empty"}},
-		{compare.Case{Namespace: "op", TargetNamespaces: []string{"op", "t"}},
+		{equal.Case{Namespace: "op", TargetNamespaces: []string{"op", "t"}},
 			[]string{"Role t/covered", "Role t/empty", "RoleBinding t/covered", "RoleBinding t/empty"}},
-		{compare.Case{Namespace: "op", TargetNamespaces: []string{"op"}}, nil},
+		{equal.Case{Namespace: "op", TargetNamespaces: []string{"op"}}, nil},
 	} {
 		if got := optional(c.group, objects); !slices.Equal(got, c.want) {
 			t.Errorf("%+v: %q", c.group, got)

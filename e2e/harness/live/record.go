@@ -15,7 +15,7 @@ import (
 	"github.com/olmgen/olmgen/e2e/harness/catalog"
 	"github.com/olmgen/olmgen/e2e/harness/cluster"
 	recordings "github.com/olmgen/olmgen/golden/live"
-	"github.com/olmgen/olmgen/internal/compare"
+	"github.com/olmgen/olmgen/internal/manifest/equal"
 )
 
 const (
@@ -29,14 +29,14 @@ var uncompared = append([]string{"CatalogSource", "InstallPlan", "OLMConfig", "O
 
 // Recording is what a real OLM makes of a case.
 type Recording struct {
-	Case    compare.Case
-	Objects []compare.Object // that are new
+	Case    equal.Case
+	Objects []equal.Object // that are new
 	Users   recordings.Users
 }
 
 // Record installs the bundle of a case in a cluster that has nothing but OLM, and returns what is new once nothing
 // changes any more.
-func Record(ctx context.Context, c *cluster.Cluster, golden string, what compare.Case) (*Recording, error) {
+func Record(ctx context.Context, c *cluster.Cluster, golden string, what equal.Case) (*Recording, error) {
 	recording, cat, err := Install(ctx, c, golden, what)
 	if cat != nil {
 		cat.Stop()
@@ -45,7 +45,7 @@ func Record(ctx context.Context, c *cluster.Cluster, golden string, what compare
 }
 
 // Install is Record with a catalog that goes on until the caller stops it. It is nil if it could not start.
-func Install(ctx context.Context, c *cluster.Cluster, golden string, what compare.Case) (*Recording, *catalog.Catalog,
+func Install(ctx context.Context, c *cluster.Cluster, golden string, what equal.Case) (*Recording, *catalog.Catalog,
 	error) {
 	i := &installation{Case: what, golden: golden, cluster: c}
 	i.Optional, i.Objects = nil, 0
@@ -71,7 +71,7 @@ func Install(ctx context.Context, c *cluster.Cluster, golden string, what compar
 }
 
 // settle waits until the CSV has succeeded, or will not, and then until nothing changes any more.
-func (i *installation) settle(ctx context.Context) ([]compare.Object, recordings.Users, error) {
+func (i *installation) settle(ctx context.Context) ([]equal.Object, recordings.Users, error) {
 	started, last, since := time.Now(), "", time.Now()
 	for {
 		if err := i.cluster.Check(); err != nil {
@@ -106,26 +106,26 @@ func (i *installation) settle(ctx context.Context) ([]compare.Object, recordings
 }
 
 // made returns the new objects, normalized and sorted.
-func (i *installation) made(ctx context.Context) ([]compare.Object, error) {
+func (i *installation) made(ctx context.Context) ([]equal.Object, error) {
 	all, err := i.cluster.Objects(ctx, uncompared)
 	if err != nil {
 		return nil, err
 	}
-	var objects []compare.Object
+	var objects []equal.Object
 	for _, u := range all {
-		o := compare.Object(u.Object)
+		o := equal.Object(u.Object)
 		switch {
 		case i.before[string(u.GetUID())] && (u.GetLabels()["olm.managed"] == "" || u.GetName() == i.ServiceAccount),
 			!i.copyHere(&u):
 			continue
-		case !slices.Contains(compare.Kinds, u.GetKind()):
+		case !slices.Contains(equal.Kinds, u.GetKind()):
 			return nil, fmt.Errorf("there is a new %s, a kind that nothing is compared of", o.Key())
 		}
-		if n, ok := compare.Normalize(o); ok {
+		if n, ok := equal.Normalize(o); ok {
 			objects = append(objects, n)
 		}
 	}
-	compare.Sort(objects)
+	equal.Sort(objects)
 	return objects, nil
 }
 

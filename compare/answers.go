@@ -1,0 +1,211 @@
+package compare
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/olmgen/olmgen/compare/change"
+	"github.com/olmgen/olmgen/internal/findings/show"
+	"github.com/olmgen/olmgen/internal/manifest/lazy"
+	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/permissions"
+)
+
+// severityOf returns how bad it is that somebody gains or loses a permission.
+func severityOf(i permissions.Item) change.Severity {
+	switch {
+	case i.Change != permissions.Gained || i.Risk == permissions.Other || i.Risk == permissions.NoEffect:
+		return change.Info
+	case slices.Contains(i.Namespaces, permissions.Everywhere) && len(i.ResourceNames) == 0 && !i.Subject.IsRole():
+		return change.Error
+	}
+	return change.Warning
+}
+
+// worst returns the worst of some severities.
+func worst(list []change.Severity) change.Severity {
+	out := change.Info
+	for _, s := range list {
+		if s.Rank() < out.Rank() {
+			out = s
+		}
+	}
+	return out
+}
+
+// severities returns those of a section.
+func (r *Report) severities(s Section) []change.Severity {
+	var out []change.Severity
+	switch s {
+	case SectionPermissions:
+		for _, i := range slices.Concat(r.Permissions, r.Users) {
+			out = append(out, severityOf(i))
+		}
+	case SectionCRDs:
+		for _, c := range r.CRDs {
+			out = append(out, c.Severity)
+		}
+	case SectionWorkloads:
+		for _, c := range r.Workloads {
+			out = append(out, c.Severity)
+		}
+	case SectionIdentity:
+		for _, c := range r.Identity {
+			out = append(out, c.Severity)
+		}
+	case SectionOLM:
+		for _, c := range r.OLM {
+			out = append(out, c.Severity)
+		}
+	}
+	return out
+}
+
+// answers sums up each section that is not empty.
+func (r *Report) answers() []Answer {
+	out := []Answer{}
+	for _, s := range Sections {
+		list := r.severities(s)
+		if len(list) == 0 {
+			continue
+		}
+		a := Answer{Section: s, Severity: worst(list)}
+		switch s {
+		case SectionPermissions:
+			a.Text = r.permissionsAnswer()
+		case SectionCRDs:
+			if a.Text = countText(list); a.Severity != change.Info {
+				c := r.CRDs[0]
+				a.Text = strings.TrimPrefix(fmt.Sprintf("%s: %s: %s; %s", show.Short(c.CRD), show.Short(c.Path),
+					show.Short(c.Message), a.Text), ": ")
+				a.Text = strings.Replace(a.Text, ": : ", ": ", 1)
+			}
+		case SectionWorkloads:
+			a.Text = worstFirst(r.Workloads, list)
+		case SectionIdentity:
+			a.Text = r.identityAnswer()
+		case SectionOLM:
+			a.Text = show.Short(r.OLM[0].Operator) + " " + show.Short(r.OLM[0].Message)
+			if n := len(r.OLM); n > 1 {
+				a.Text += fmt.Sprintf(", and %d more", n-1)
+			}
+		}
+		out = append(out, a)
+	}
+	return out
+}
+
+// countText counts severities: "1 error, 2 warnings, 3 other changes".
+func countText(list []change.Severity) string {
+	counts := map[change.Severity]int{}
+	for _, s := range list {
+		counts[s]++
+	}
+	var parts []string
+	for _, s := range []struct {
+		change.Severity
+		name string
+	}{{change.Error, "error"}, {change.Warning, "warning"}, {change.Info, "other change"}} {
+		if n := counts[s.Severity]; n > 0 {
+			parts = append(parts, text.Count(n, s.name))
+		}
+	}
+	if len(parts) == 1 && counts[change.Info] > 0 {
+		return text.Count(counts[change.Info], "change")
+	}
+	return strings.Join(parts, ", ")
+}
+
+// permissionsAnswer returns what is new in short, and the counts.
+func (r *Report) permissionsAnswer() string {
+	var parts []string
+	for _, f := range r.gained {
+		parts = append(parts, "now "+f.Text)
+	}
+	parts = append(parts, movesText(r.Permissions, "")...)
+	return strings.Join(append(parts, movesText(r.Users, " by users")...), "; ")
+}
+
+func movesText(items []permissions.Item, who string) (out []string) {
+	counts := map[permissions.Change]int{}
+	for _, i := range items {
+		counts[i.Change]++
+	}
+	for _, c := range []permissions.Change{permissions.Gained, permissions.Lost} {
+		if counts[c] > 0 {
+			out = append(out, fmt.Sprintf("%d %s%s", counts[c], c, who))
+		}
+	}
+	return out
+}
+
+// worstFirst names the first of the worst changes, and counts.
+func worstFirst(list []change.Change, severities []change.Severity) string {
+	if list[0].Severity == change.Info {
+		return countText(severities)
+	}
+	return show.Short(list[0].Object) + ": " + changeText(list[0]) + "; " + countText(severities)
+}
+
+// identityAnswer names the version first.
+func (r *Report) identityAnswer() string {
+	var parts []string
+	left := 0
+	for _, c := range r.Identity {
+		switch {
+		case c.Part == change.Version && c.Change == change.Changed && len(parts) < 3:
+			name := ""
+			if len(r.New.Operators) > 1 {
+				name = strings.TrimPrefix(c.Object, "ClusterServiceVersion ") + " "
+			}
+			parts = append([]string{show.Short(name + "version " + c.Old + " -> " + c.New)}, parts...)
+		case c.Severity != change.Info && len(parts) < 3:
+			parts = append(parts, changeText(c))
+		default:
+			left++
+		}
+	}
+	if left > 0 {
+		parts = append(parts, text.Count(left, "other change"))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// partTitle is what a part of the identity is called before its value.
+var partTitle = map[change.Part]string{change.InstallModes: "install mode ", change.Provided: "provided API ",
+	change.Required: "required API ", change.Dependencies: "dependency "}
+
+// changeText returns a change in one line, without its object.
+func changeText(c change.Change) string {
+	field := partTitle[c.Part] + strings.NewReplacer("spec.template.spec.", "", "spec.jobTemplate.", "",
+		"spec.template.metadata.", "pod ").Replace(c.Field)
+	value := valueText(c)
+	switch {
+	case field == "":
+		return strings.TrimSuffix(string(c.Change)+": "+value, ": ")
+	case value == "":
+		return show.Short(field) + " " + string(c.Change)
+	case c.Change == change.Changed:
+		return show.Short(field) + ": " + value
+	}
+	return show.Short(field) + " " + string(c.Change) + ": " + value
+}
+
+// digest is that of an image, of which the beginning is enough for a person.
+var digest = lazy.Regexp(`(@sha256:[0-9a-f]{12})[0-9a-f]+`)
+
+func valueText(c change.Change) string {
+	if c.Part == change.Image || c.Part == change.Workload {
+		c.Old, c.New = digest().ReplaceAllString(c.Old, "$1…"), digest().ReplaceAllString(c.New, "$1…")
+	}
+	switch {
+	case c.Old != "" && c.New != "":
+		return show.Short(c.Old) + " -> " + show.Short(c.New)
+	case c.Change == change.Changed && c.New != "":
+		return `"" -> ` + show.Short(c.New)
+	case c.Change == change.Changed && c.Old != "":
+		return show.Short(c.Old) + ` -> ""`
+	}
+	return show.Short(c.Old + c.New)
+}

@@ -1,0 +1,121 @@
+// Package change describes one difference between two releases of an operator: what it is about, both values, and how
+// bad it is.
+package change
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/olmgen/olmgen/findings"
+)
+
+// Severity is how bad a change is.
+type Severity string
+
+// The severities, the worst first.
+const (
+	Error   Severity = "error"   // it breaks something, or gives a pod rights on the node
+	Warning Severity = "warning" // a person should look at it
+	Info    Severity = "info"
+)
+
+// Severities are all severities.
+var Severities = []Severity{Error, Warning, Info}
+
+// Level returns the severity in the words of SARIF.
+func (s Severity) Level() findings.Level {
+	switch s {
+	case Error:
+		return findings.Error
+	case Warning:
+		return findings.Warning
+	}
+	return findings.Note
+}
+
+// Rank orders severities, the worst first.
+func (s Severity) Rank() int { return slices.Index(Severities, s) }
+
+// Kind is what happened to a value.
+type Kind string
+
+// The kinds.
+const (
+	Added   Kind = "added"
+	Removed Kind = "removed"
+	Changed Kind = "changed"
+)
+
+// Kinds are all kinds.
+var Kinds = []Kind{Added, Removed, Changed}
+
+// Part is what a change is about.
+type Part string
+
+// The parts of workloads, the most dangerous first, then those of the identity of an operator.
+const (
+	Security      Part = "security"
+	Account       Part = "account"
+	Image         Part = "image"
+	Webhook       Part = "webhook"
+	Service       Part = "service"
+	NetworkPolicy Part = "network-policy"
+	Arguments     Part = "arguments"
+	Env           Part = "env"
+	Resources     Part = "resources"
+	Volumes       Part = "volumes"
+	Probes        Part = "probes"
+	Workload      Part = "workload" // anything else of a workload
+	Object        Part = "object"   // anything else
+
+	Version      Part = "version"
+	Upgrade      Part = "upgrade" // replaces, skips
+	InstallModes Part = "install-modes"
+	Provided     Part = "provided-apis"
+	Required     Part = "required-apis"
+	Dependencies Part = "dependencies"
+	Kubernetes   Part = "kubernetes" // minKubeVersion
+	Maturity     Part = "maturity"
+	Deprecation  Part = "deprecation"
+	Operator     Part = "operator" // a whole operator of a tree
+)
+
+// Parts are all parts in their order.
+var Parts = []Part{Security, Account, Image, Webhook, Service, NetworkPolicy, Arguments, Env, Resources, Volumes,
+	Probes, Workload, Object, Operator, Version, Upgrade, InstallModes, Provided, Required, Dependencies, Kubernetes,
+	Maturity, Deprecation}
+
+// Change is one difference.
+type Change struct {
+	Object   string   `json:"object"` // kind namespace/name
+	Part     Part     `json:"part"`
+	Field    string   `json:"field,omitempty"` // such as containers[manager].image; empty: the whole object
+	Change   Kind     `json:"change"`
+	Old      string   `json:"old,omitempty"`
+	New      string   `json:"new,omitempty"`
+	Severity Severity `json:"severity"`
+	Message  string   `json:"message,omitempty"` // why it matters
+	File     string   `json:"file,omitempty"`    // of the newer object, else of the older one
+	Line     int      `json:"line,omitempty"`
+}
+
+// Sort puts the worst changes first.
+func Sort(list []Change) {
+	slices.SortStableFunc(list, func(a, b Change) int {
+		return cmp.Or(cmp.Compare(a.Severity.Rank(), b.Severity.Rank()),
+			cmp.Compare(slices.Index(Parts, a.Part), slices.Index(Parts, b.Part)),
+			cmp.Compare(a.Object, b.Object), cmp.Compare(a.Field, b.Field), cmp.Compare(a.Change, b.Change),
+			cmp.Compare(a.Old, b.Old), cmp.Compare(a.New, b.New))
+	})
+}
+
+// Count returns the number of changes of a severity.
+func Count(list []Change, s Severity) int {
+	n := 0
+	for _, c := range list {
+		if c.Severity == s {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,128 @@
+package compare
+
+import (
+	"context"
+	"slices"
+
+	"github.com/olmgen/olmgen/compare/change"
+	"github.com/olmgen/olmgen/compare/crds"
+	"github.com/olmgen/olmgen/compare/workload"
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/permissions"
+)
+
+// Options say what else is looked at. The zero value compares the two states.
+type Options struct {
+	// CRDs has the severities of findings about CRDs, and objects that exist and are checked against the newer CRDs.
+	CRDs crds.Options
+	// PathKnown says that a catalog leads from the older release to the newer one, perhaps in several steps. What the
+	// newer one replaces is no finding then.
+	PathKnown bool
+	// Others are the operators that are in the cluster, too, and that neither state has.
+	Others []Operator
+}
+
+// Compare returns how two states differ. The error is about an object that cannot be read, or that of the Checker of
+// the CRDs, which gets ctx.
+func Compare(ctx context.Context, old, now State, o Options) (*Report, error) {
+	r := &Report{APIVersion: APIVersion, Kind: Kind, Old: sideOf(old), New: sideOf(now), CRDs: []CRD{},
+		Renamed: renames(old, now)}
+	pairs := pairsOf(old, now)
+	before := *old.Permissions
+	before.Permissions = under(before.Permissions, r.Renamed, conditions(pairs))
+	d := permissions.Compare(&before, now.Permissions)
+	r.Permissions = slices.Concat(d.Permissions, permissions.CompareRoles(old.Roles, now.Roles))
+	r.Users = d.Users
+	r.gained = freshFacts(old.Permissions.Summary, now.Permissions.Summary)
+	var err error
+	if r.Workloads, err = workload.Compare(old.Objects, now.Objects, place(old, now)); err != nil {
+		return nil, err
+	}
+	found, err := crds.Compare(ctx, old.Objects, now.Objects, o.CRDs)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range found {
+		r.CRDs = append(r.CRDs, CRD{f.CRD, f.Version, f.Rule, change.Severity(f.Severity), f.Message, f.Path})
+	}
+	r.places = crdPlaces(old, now)
+	slices.SortStableFunc(r.CRDs, func(a, b CRD) int { return a.Severity.Rank() - b.Severity.Rank() })
+	r.Identity = identity(pairs)
+	r.OLM = consequences(pairs, now, o)
+	r.Notes = notes(old, now)
+	for _, list := range []*[]change.Change{&r.Workloads, &r.Identity} {
+		*list = append([]change.Change{}, *list...)
+	}
+	r.Permissions, r.Users = append([]permissions.Item{}, r.Permissions...), append([]permissions.Item{}, r.Users...)
+	r.CRDs, r.OLM = append([]CRD{}, r.CRDs...), append([]Consequence{}, r.OLM...)
+	r.Summary = r.answers()
+	return r, nil
+}
+
+// crdPlaces returns the places of CRDs: those of the newer release where it has them.
+func crdPlaces(states ...State) map[string]findings.Finding {
+	out := map[string]findings.Finding{}
+	for _, s := range states {
+		for _, o := range s.Objects {
+			if o.Kind == "CustomResourceDefinition" {
+				out[o.Name] = findings.Finding{File: o.File, Line: o.Line}
+			}
+		}
+	}
+	return out
+}
+
+func sideOf(s State) Side {
+	side := Side{Name: s.Name, Operators: []string{}}
+	for _, o := range s.Operators {
+		side.Operators = append(side.Operators, o.Name)
+	}
+	return side
+}
+
+// freshFacts returns the answers of the newer release that the older one does not have.
+func freshFacts(old, now []permissions.Fact) []permissions.Fact {
+	return slices.DeleteFunc(slices.Clone(now), func(f permissions.Fact) bool {
+		return slices.ContainsFunc(old, func(o permissions.Fact) bool { return o.Risk == f.Risk && o.Text == f.Text })
+	})
+}
+
+// notes returns the notes of both evaluations, each once.
+func notes(old, now State) []string {
+	out := []string{}
+	for _, s := range []State{old, now} {
+		for _, n := range s.Permissions.Notes {
+			if !slices.Contains(out, n) {
+				out = append(out, n)
+			}
+		}
+	}
+	for _, u := range now.Permissions.Unknown {
+		known := slices.ContainsFunc(old.Permissions.Unknown, func(o permissions.Unknown) bool {
+			return o.Subject == u.Subject && o.Role == u.Role && slices.Equal(o.Namespaces, u.Namespaces)
+		})
+		if !known {
+			out = append(out, u.Subject.String()+" is newly bound to "+u.Role+", which is not among the objects")
+		}
+	}
+	return out
+}
+
+// place returns what finds the place of an object of either state.
+func place(old, now State) func(*manifest.Object) (string, int) {
+	older := map[*manifest.Object]bool{}
+	for _, o := range old.Objects {
+		older[o] = true
+	}
+	return func(o *manifest.Object) (string, int) {
+		s := now
+		if older[o] {
+			s = old
+		}
+		if s.Locate == nil {
+			return o.File, o.LineOf("")
+		}
+		return s.Locate(o)
+	}
+}

@@ -1,0 +1,256 @@
+package compare_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	rbacv1 "k8s.io/api/rbac/v1"
+	rbac "k8s.io/component-helpers/auth/rbac/validation"
+	"sigs.k8s.io/yaml"
+
+	"github.com/olmgen/olmgen/compare"
+	"github.com/olmgen/olmgen/golden/corpus"
+	"github.com/olmgen/olmgen/golden/corpus/corpustest"
+	"github.com/olmgen/olmgen/golden/reviewtest"
+	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/permissions"
+)
+
+// releases returns the directories of packages, oldest release first: of the corpus where it is at hand, and this repository's own.
+func releases(t *testing.T) [][]string {
+	t.Helper()
+	list := [][]string{{"../golden/upgrades/ferry/from", "../golden/upgrades/ferry/to"}}
+	if corpustest.Set(t) {
+		packages, err := corpus.Packages(corpustest.Root(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range packages {
+			list = append(list, p.Bundles)
+		}
+	}
+	return list
+}
+
+// A release does not differ from itself, nor from itself with its rules broken up, shuffled and dealt to other roles, nor with its objects in
+// another order. What one release gains over another is what the other one loses, and every format can be written.
+func TestReleases(t *testing.T) {
+	bundles, pairs, changed := 0, 0, 0
+	for _, list := range releases(t) {
+		var before *compare.State
+		for _, dir := range list {
+			now, ok := rendered(t, reviewtest.Bundle(t, dir))
+			if !ok {
+				continue
+			}
+			again, _ := rendered(t, reviewtest.Bundle(t, dir))
+			bundles++
+			if r := compared(t, now, again); !r.Empty() {
+				t.Errorf("%s differs from itself: %s", dir, short(t, r))
+			}
+			random := rand.New(rand.NewPCG(13, uint64(bundles)))
+			if r := compared(t, stateOf(t, now.Objects), stateOf(t, rewritten(t, now.Objects, random))); !r.Empty() {
+				t.Errorf("%s: rewriting the rules is a change: %s", dir, short(t, r))
+			}
+			if before != nil {
+				pairs++
+				forward, back := compared(t, *before, now), compared(t, now, *before)
+				mirror(t, dir, forward, back)
+				everyFormat(t, dir, forward)
+				if !forward.Empty() {
+					changed++
+				}
+			}
+			before = &now
+		}
+	}
+	t.Logf("%d bundles, %d pairs, %d of them differ", bundles, pairs, changed)
+	if pairs == 0 || changed == 0 || len(releases(t)) > 1 && (bundles < 180 || changed < 30) {
+		t.Errorf("only %d bundles and %d pairs were looked at", bundles, pairs)
+	}
+}
+
+func short(t *testing.T, r *compare.Report) string {
+	t.Helper()
+	var out bytes.Buffer
+	if err := r.Print(&out, compare.Text); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()[:min(out.Len(), 2000)]
+}
+
+// mirror checks that gained and lost change places with the releases.
+func mirror(t *testing.T, name string, forward, back *compare.Report) {
+	t.Helper()
+	side := func(r *compare.Report, c permissions.Change) []string {
+		var out []string
+		for _, i := range slices.Concat(r.Permissions, r.Users) {
+			if i.Change != c {
+				continue
+			}
+			for n := range i.ResourceNames { // the OperatorCondition has the name of the newer one
+				if slices.Contains(i.Resources, "operatorconditions") {
+					i.ResourceNames = slices.Clone(i.ResourceNames)
+					i.ResourceNames[n] = "condition"
+				}
+			}
+			subject := i.Subject.String()
+			for _, x := range r.Renamed {
+				if i.Subject == x.New {
+					subject = x.Old.String()
+				}
+			}
+			for _, x := range back.Renamed {
+				if subject == x.Old.String() {
+					subject = x.New.String()
+				}
+			}
+			out = append(out, fmt.Sprint(subject, i.Namespaces, i.Verbs, i.APIGroups, i.Resources, i.ResourceNames, i.NonResourceURLs, i.Risk))
+		}
+		slices.Sort(out)
+		return out
+	}
+	if d := cmp.Diff(side(forward, permissions.Gained), side(back, permissions.Lost)); d != "" {
+		t.Errorf("%s: gained is not what is lost the other way:\n%s", name, d)
+	}
+	if d := cmp.Diff(side(forward, permissions.Lost), side(back, permissions.Gained)); d != "" {
+		t.Errorf("%s: lost is not what is gained the other way:\n%s", name, d)
+	}
+}
+
+// everyFormat prints a report in every format: a comment fits, and its answers are in the first ten lines.
+func everyFormat(t *testing.T, name string, r *compare.Report) {
+	t.Helper()
+	for _, format := range compare.Formats {
+		var out bytes.Buffer
+		if err := r.Print(&out, format); err != nil {
+			t.Fatalf("%s: %s: %v", name, format, err)
+		}
+		switch format {
+		case compare.JSON, compare.SARIF:
+			if !json.Valid(out.Bytes()) {
+				t.Errorf("%s: %s is not JSON", name, format)
+			}
+		case compare.Markdown:
+			if n := utf8.RuneCount(out.Bytes()); n >= 65536 {
+				t.Errorf("%s: a comment of %d characters", name, n)
+			}
+			lines := strings.SplitN(out.String(), "\n", 11)
+			for _, a := range r.Summary {
+				if !strings.Contains(strings.Join(lines[:min(10, len(lines))], "\n"), "| "+a.Section.Title()+" |") {
+					t.Errorf("%s: %s is not in the first ten lines", name, a.Section)
+				}
+			}
+		}
+	}
+}
+
+// rewritten returns objects in another order, with every role broken into atoms and dealt to two roles with bindings of their own.
+func rewritten(tb testing.TB, list []*manifest.Object, random *rand.Rand) []*manifest.Object {
+	tb.Helper()
+	var docs []string
+	add := func(v any) {
+		data, err := yaml.Marshal(v)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		docs = append(docs, string(data))
+	}
+	var out []*manifest.Object
+	for _, o := range list {
+		roleOrBinding := strings.HasSuffix(o.Kind, "Role") || strings.HasSuffix(o.Kind, "RoleBinding")
+		if o.Group() != rbacv1.GroupName || !roleOrBinding {
+			out = append(out, o)
+			continue
+		}
+		v, err := o.Value()
+		if err != nil {
+			tb.Fatal(err)
+		}
+		deal(tb, list, o, v, random, add)
+	}
+	out = append(out, reviewtest.Objects(tb, "rewritten", strings.Join(docs, "---\n"))...)
+	random.Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
+	return out
+}
+
+// deal makes two roles, or two bindings, of one.
+func deal(tb testing.TB, list []*manifest.Object, o *manifest.Object, v map[string]any, random *rand.Rand, add func(any)) {
+	tb.Helper()
+	meta := v["metadata"].(map[string]any)
+	var r rbacv1.ClusterRole
+	if strings.HasSuffix(o.Kind, "Role") {
+		if _, err := o.Into(&r); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	var atoms []rbacv1.PolicyRule
+	for _, rule := range r.Rules {
+		atoms = append(atoms, rbac.BreakdownRule(rule)...)
+	}
+	random.Shuffle(len(atoms), func(i, j int) { atoms[i], atoms[j] = atoms[j], atoms[i] })
+	ref, bound := v["roleRef"].(map[string]any)
+	if !bound && !slices.ContainsFunc(list, func(b *manifest.Object) bool { return refersTo(tb, b, o) }) { // it is known by its name
+		v["rules"] = atoms
+		add(v)
+		return
+	}
+	for n := range 2 {
+		meta["name"] = fmt.Sprintf("%s-%d", o.Name, n)
+		if !bound {
+			v["rules"] = atoms[n*len(atoms)/2 : (n+1)*len(atoms)/2]
+			add(v)
+			continue
+		}
+		own := maps.Clone(ref)
+		if slices.ContainsFunc(list, func(r *manifest.Object) bool { return r.Name == ref["name"] && r.Kind == ref["kind"] }) {
+			own["name"] = fmt.Sprintf("%s-%d", ref["name"], n)
+		}
+		v["roleRef"] = own
+		add(v)
+	}
+}
+
+// refersTo reports whether an object is a binding of a role.
+func refersTo(tb testing.TB, binding, role *manifest.Object) bool {
+	tb.Helper()
+	if binding.Group() != rbacv1.GroupName || !strings.HasSuffix(binding.Kind, "Binding") {
+		return false
+	}
+	name, err := binding.Get("roleRef", "name")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	kind, err := binding.Get("roleRef", "kind")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return name == role.Name && kind == role.Kind && (kind == "ClusterRole" || binding.Namespace == role.Namespace)
+}
+
+// Comparing two large releases takes less than a second.
+func BenchmarkCompare(b *testing.B) {
+	dirs := []string{"../golden/upgrades/ferry/from", "../golden/upgrades/ferry/to"}
+	if corpustest.Set(b) {
+		root := corpustest.Root(b)
+		dirs = []string{filepath.Join(root, "bundles/azure-service-operator/1.0.24492"), filepath.Join(root, "bundles/vault-config-operator/0.8.52")}
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		old, ok := rendered(b, reviewtest.Bundle(b, dirs[0]))
+		now, ok2 := rendered(b, reviewtest.Bundle(b, dirs[1]))
+		if !ok || !ok2 {
+			b.Fatal("not rendered")
+		}
+		compared(b, old, now)
+	}
+}

@@ -1,0 +1,273 @@
+package crds
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+
+	"github.com/olmgen/olmgen/internal/manifest/text"
+)
+
+// most is how much of a value a message shows, in bytes, and mostItems how many items of a list.
+const (
+	most      = 60
+	mostItems = 6
+)
+
+// clip shortens a value for a message.
+func clip(s string) string { return text.Clip(s, most) }
+
+func crdMessage(rule string, old, now *apiextensionsv1.CustomResourceDefinition, crdify string) string {
+	if rule == ruleScope {
+		return fmt.Sprintf("scope changed from %s to %s: the API server refuses the CRD",
+			cmp.Or(old.Spec.Scope, "none"), cmp.Or(now.Spec.Scope, "none"))
+	}
+	return firstLine(crdify)
+}
+
+// firstLine is the message of a check that has no message of its own here. What crdify prints can be hundreds of lines.
+func firstLine(crdify string) string {
+	line, _, _ := strings.Cut(crdify, "\n")
+	what, values, ok := strings.Cut(line, " : ")
+	if !ok {
+		return clip(line)
+	}
+	return what + ": " + clip(values)
+}
+
+func removedMessage(s *props) string {
+	n := 0
+	var count func(s *props)
+	count = func(s *props) {
+		for _, c := range children(s) {
+			n++
+			count(c.props)
+		}
+	}
+	if count(s); n == 0 {
+		return "removed"
+	}
+	return "removed, with " + text.Count(n, "field") + " below it"
+}
+
+// describe returns issues for what a check of crdify finds in a schema: one, or two that have different severities.
+func describe(check string, old, now *props, crdify string) []issue {
+	one := func(rule, format string, args ...any) []issue {
+		return []issue{{rule: rule, message: fmt.Sprintf(format, args...), key: crdify}}
+	}
+	switch check {
+	case ruleDescription:
+		return one(check, "description changed")
+	case ruleType:
+		return one(check, "type changed from %s to %s", cmp.Or(old.Type, "none"), cmp.Or(now.Type, "none"))
+	case ruleDefault:
+		return one(check, "default %s", changed(rawOf(old.Default), rawOf(now.Default)))
+	case rulePattern:
+		if now.Pattern == "" {
+			return one(rulePatternRemoved, "pattern removed: %s", clip(old.Pattern))
+		}
+		return one(check, "pattern %s", changed(old.Pattern, now.Pattern))
+	case ruleNullable:
+		if now.Nullable {
+			return one(check, "null is allowed now")
+		}
+		return one(check, "null is no longer allowed")
+	case ruleRequired:
+		return required(old, now)
+	case ruleEnum:
+		return enum(old, now, one)
+	}
+	return one(check, "%s", firstLine(bound(check, crdify)))
+}
+
+// bound names the bound that crdify's text about maxItems and the like is about: crdify calls all of them maximum or
+// minimum.
+func bound(check, crdify string) string {
+	for _, kind := range []string{"maximum", "minimum"} {
+		if rest, ok := strings.CutPrefix(crdify, kind+" constraint added when there was none previously"); ok {
+			return check + " added" + rest
+		}
+		if rest, ok := strings.CutPrefix(crdify, kind+" "); ok && strings.HasPrefix(check, kind[:3]) {
+			return check + " " + rest
+		}
+	}
+	return crdify
+}
+
+func changed(old, now string) string {
+	switch {
+	case old == "":
+		return "added: " + clip(now)
+	case now == "":
+		return "removed: " + clip(old)
+	}
+	return "changed from " + clip(old) + " to " + clip(now)
+}
+
+func rawOf(v *apiextensionsv1.JSON) string {
+	if v == nil {
+		return ""
+	}
+	return string(v.Raw)
+}
+
+// required returns one issue for the fields that are newly required and have a default, which no object can lack, and
+// one for the others.
+func required(old, now *props) []issue {
+	var plain, defaulted []string
+	for _, name := range slices.Sorted(slices.Values(now.Required)) {
+		switch {
+		case slices.Contains(old.Required, name):
+		case now.Properties[name].Default != nil:
+			defaulted = append(defaulted, name)
+		default:
+			plain = append(plain, name)
+		}
+	}
+	var issues []issue
+	if len(plain) > 0 {
+		issues = append(issues, issue{rule: ruleRequired, key: strings.Join(plain, "\n"),
+			message: "newly required: " + text.FirstOf(mostItems, plain)})
+	}
+	if len(defaulted) > 0 {
+		issues = append(issues, issue{rule: ruleRequiredWithDefault, key: strings.Join(defaulted, "\n"),
+			message: "newly required, with a default: " + text.FirstOf(mostItems, defaulted)})
+	}
+	return issues
+}
+
+func enum(old, now *props, one func(rule, format string, args ...any) []issue) []issue {
+	removed, added := without(old.Enum, now.Enum), without(now.Enum, old.Enum)
+	switch {
+	case len(old.Enum) == 0:
+		return one(ruleEnum, "became an enum: %s", text.FirstOf(mostItems, added))
+	case len(now.Enum) == 0:
+		return one(ruleEnumAdded, "is no longer an enum")
+	case len(removed) > 0:
+		return one(ruleEnum, "values removed: %s", text.FirstOf(mostItems, removed))
+	}
+	return one(ruleEnumAdded, "values added: %s", text.FirstOf(mostItems, added))
+}
+
+// without returns the values of a that b lacks, as JSON.
+func without(a, b []apiextensionsv1.JSON) []string {
+	var out []string
+	for _, v := range a {
+		if !slices.ContainsFunc(b, func(w apiextensionsv1.JSON) bool { return bytes.Equal(v.Raw, w.Raw) }) {
+			out = append(out, clip(string(v.Raw)))
+		}
+	}
+	return slices.Compact(slices.Sorted(slices.Values(out)))
+}
+
+// nestedFields are the fields of a schema that hold other schemas, which are compared by themselves.
+var nestedFields = []string{"allOf", "anyOf", "oneOf", "not", "additionalProperties", "patternProperties",
+	"definitions", "additionalItems", "dependencies"}
+
+// unhandled describes what is different in two schemas after all checks have removed what they compare. crdify prints
+// the whole difference here.
+func unhandled(a, b *props) issue {
+	i := issue{rule: ruleUnhandled, key: jsonOf([]*props{a, b})}
+	var fields, nested []string
+	t := reflect.TypeFor[props]()
+	for n := range t.NumField() {
+		v, w := reflect.ValueOf(a).Elem().Field(n).Interface(), reflect.ValueOf(b).Elem().Field(n).Interface()
+		if equality.Semantic.DeepEqual(v, w) {
+			continue
+		}
+		name, _, _ := strings.Cut(t.Field(n).Tag.Get("json"), ",")
+		if slices.Contains(nestedFields, name) && sameShape(a, b, name) {
+			nested = append(nested, name)
+		} else {
+			fields = append(fields, fieldMessage(name, v, w))
+		}
+	}
+	if len(fields) == 0 {
+		i.rule, i.message = ruleNested, "changed below: "+strings.Join(nested, ", ")
+		return i
+	}
+	i.message = strings.Join(fields, "; ")
+	return i
+}
+
+// sameShape reports whether a field that holds schemas differs only inside of schemas that both have, or lacks some.
+func sameShape(a, b *props, field string) bool {
+	if field == "additionalProperties" && (a.AdditionalProperties == nil || b.AdditionalProperties == nil ||
+		a.AdditionalProperties.Allows != b.AdditionalProperties.Allows) {
+		return false
+	}
+	var paths []string
+	for _, c := range otherChildren(a) {
+		paths = append(paths, c.path)
+	}
+	prefix := "." + field
+	if field == "additionalProperties" {
+		prefix = "[*]"
+	}
+	for _, c := range otherChildren(b) {
+		if strings.HasPrefix(c.path, prefix) && !slices.Contains(paths, c.path) {
+			return false
+		}
+	}
+	return true
+}
+
+func fieldMessage(name string, old, now any) string {
+	if name == "x-kubernetes-validations" {
+		return name + ": " + rulesMessage(old.(apiextensionsv1.ValidationRules), now.(apiextensionsv1.ValidationRules))
+	}
+	if slices.Contains(nestedFields, name) {
+		return name + " changed"
+	}
+	return name + " " + changed(jsonValue(old), jsonValue(now))
+}
+
+// jsonValue returns a value as JSON, and "" for none.
+func jsonValue(v any) string {
+	if r := reflect.ValueOf(v); r.IsZero() {
+		return ""
+	}
+	b, err := json.Marshal(v)
+	if err != nil {
+		return ""
+	}
+	if s, err := strconv.Unquote(string(b)); err == nil {
+		return s
+	}
+	return string(b)
+}
+
+func rulesMessage(old, now apiextensionsv1.ValidationRules) string {
+	lacks := func(a, b apiextensionsv1.ValidationRules) []string {
+		var out []string
+		for _, r := range a {
+			if !slices.ContainsFunc(b, func(s apiextensionsv1.ValidationRule) bool { return s.Rule == r.Rule }) {
+				out = append(out, clip(r.Rule))
+			}
+		}
+		return out
+	}
+	var parts []string
+	for _, p := range []struct {
+		verb  string
+		rules []string
+	}{{"added", lacks(now, old)}, {"removed", lacks(old, now)}} {
+		if len(p.rules) == 1 {
+			parts = append(parts, "rule "+p.verb+": "+p.rules[0])
+		} else if len(p.rules) > 1 {
+			parts = append(parts, text.Count(len(p.rules), "rule")+" "+p.verb+", such as "+p.rules[0])
+		}
+	}
+	if len(parts) == 0 {
+		return "messages or order changed"
+	}
+	return strings.Join(parts, "; ")
+}

@@ -1,0 +1,36 @@
+// Package objects says what the API server says to existing objects, with the code of the API server, in this process.
+// See package helper for its cost.
+package objects
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/olmgen/olmgen/compare/crds"
+)
+
+// Checker implements crds.Checker.
+type Checker struct{}
+
+// Check checks the objects of each batch. The error is about an object that is not JSON, or that of ctx.
+func (Checker) Check(ctx context.Context, batches []crds.Batch) ([]crds.Answer, error) {
+	answers := make([]crds.Answer, len(batches))
+	for i, b := range batches {
+		s, err := newServer(b)
+		if err != nil {
+			answers[i].Error = err.Error()
+			continue
+		}
+		for j, data := range b.Objects {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			v, err := s.judge(data)
+			if err != nil {
+				return nil, fmt.Errorf("object %d of batch %d: %w", j, i, err)
+			}
+			answers[i].Verdicts = append(answers[i].Verdicts, v)
+		}
+	}
+	return answers, nil
+}

@@ -1,0 +1,265 @@
+package objects
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	structural "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	schemacel "k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel/model"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metavalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	celconfig "k8s.io/apiserver/pkg/apis/cel"
+	"k8s.io/apiserver/pkg/cel/common"
+
+	"github.com/olmgen/olmgen/compare/crds"
+	"github.com/olmgen/olmgen/internal/manifest/text"
+)
+
+// server does with an object of one version what the API server does. The order of the steps is that of
+// apiextensions-apiserver: pkg/apiserver/customresource_handler.go (unstructuredSchemaCoercer, unstructuredDefaulter)
+// and pkg/registry/customresource/strategy.go.
+type server struct {
+	namespaced      bool
+	preserveUnknown bool
+	status          bool // the version has the status subresource
+	scale           *apiextensionsv1.CustomResourceSubresourceScale
+	schema          *structural.Structural
+	validator       validation.SchemaValidator
+	cel             *schemacel.Validator
+}
+
+func newServer(b crds.Batch) (*server, error) {
+	v := b.Version
+	s := &server{
+		namespaced:      !b.ClusterScoped,
+		preserveUnknown: b.PreserveUnknownFields,
+		status:          v.Subresources != nil && v.Subresources.Status != nil,
+	}
+	if v.Subresources != nil {
+		s.scale = v.Subresources.Scale
+	}
+	internal := &apiextensions.CustomResourceValidation{}
+	if v.Schema != nil {
+		err := apiextensionsv1.Convert_v1_CustomResourceValidation_To_apiextensions_CustomResourceValidation(
+			v.Schema.DeepCopy(), internal, nil)
+		if err != nil {
+			return nil, err
+		}
+		if s.schema, err = structural.NewStructural(internal.OpenAPIV3Schema); err != nil && !s.preserveUnknown {
+			return nil, err
+		}
+		if !s.preserveUnknown {
+			s.schema = s.schema.DeepCopy()
+			if err := defaulting.PruneDefaults(s.schema); err != nil {
+				return nil, err
+			}
+		}
+	}
+	var err error
+	if s.validator, _, err = validation.NewSchemaValidator(internal.OpenAPIV3Schema); err != nil {
+		return nil, err
+	}
+	if s.schema != nil {
+		s.cel = schemacel.NewValidator(s.schema, true, celconfig.PerCallLimit)
+	}
+	return s, nil
+}
+
+// judge returns the answer of the API server to an object.
+func (s *server) judge(data []byte) (crds.Verdict, error) {
+	u := &unstructured.Unstructured{}
+	if err := utiljson.Unmarshal(data, &u.Object); err != nil {
+		return crds.Verdict{}, err
+	}
+	if s.namespaced && u.GetNamespace() == "" {
+		u.SetNamespace(metav1.NamespaceDefault)
+	}
+	unknown, err := s.decode(u)
+	if err != nil {
+		return crds.Verdict{Error: err.Error()}, nil //nolint:nilerr // the verdict says so
+	}
+	slices.Sort(unknown)
+	return crds.Verdict{Create: faults(s.create(u.DeepCopy())), Update: faults(s.update(u)), Unknown: unknown}, nil
+}
+
+// decode drops unknown fields and applies defaults. It returns the paths of the unknown fields.
+func (s *server) decode(u *unstructured.Unstructured) (unknown []string, err error) {
+	kind, apiVersion := u.GetKind(), u.GetAPIVersion()
+	om, found, paths, err := objectmeta.GetObjectMetaWithOptions(u.Object,
+		objectmeta.ObjectMetaOptions{ReturnUnknownFieldPaths: true})
+	if err != nil {
+		return nil, err
+	}
+	unknown = append(unknown, paths...)
+	if !s.preserveUnknown {
+		unknown = append(unknown, pruning.PruneWithOptions(u.Object, s.schema, true,
+			structural.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})...)
+		defaulting.PruneNonNullableNullsWithoutDefaults(u.Object, s.schema)
+	}
+	fault, paths := objectmeta.CoerceWithOptions(nil, u.Object, s.schema, false,
+		objectmeta.CoerceOptions{ReturnUnknownFieldPaths: true})
+	if fault != nil {
+		return nil, fault
+	}
+	unknown = append(unknown, paths...)
+	u.SetKind(kind)
+	u.SetAPIVersion(apiVersion)
+	if found {
+		if err := objectmeta.SetObjectMeta(u.Object, om); err != nil {
+			return nil, err
+		}
+	}
+	defaulting.Default(u.Object, s.schema)
+	return unknown, nil
+}
+
+// create validates a new object. Its status is dropped if that is a subresource.
+func (s *server) create(u *unstructured.Unstructured) field.ErrorList {
+	if s.status {
+		delete(u.Object, "status")
+	}
+	accessor, err := meta.Accessor(u)
+	if err != nil {
+		return field.ErrorList{field.Invalid(field.NewPath("metadata"), nil, err.Error())}
+	}
+	errs := metavalidation.ValidateObjectMetaAccessor(accessor, s.namespaced, metavalidation.NameIsDNSSubdomain,
+		field.NewPath("metadata"))
+	errs = append(errs, validation.ValidateCustomResource(nil, u.Object, s.validator)...)
+	errs = append(errs, s.scaleErrors(u)...)
+	errs = append(errs, objectmeta.Validate(nil, u.Object, s.schema, false)...)
+	errs = append(errs, listtype.ValidateListSetsAndMaps(nil, s.schema, u.Object)...)
+	if s.cel != nil && !blocks(errs) {
+		found, _ := s.cel.Validate(context.Background(), nil, s.schema, u.Object, nil, celconfig.RuntimeCELCostBudget)
+		errs = append(errs, found...)
+	}
+	return errs
+}
+
+// update validates an object of which only an annotation changes. Faults of what does not change are tolerated
+// (ratcheting, https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/).
+func (s *server) update(old *unstructured.Unstructured) field.ErrorList {
+	u := old.DeepCopy()
+	annotations := u.GetAnnotations()
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations["olmgen.dev/touched"] = "true"
+	u.SetAnnotations(annotations)
+
+	if s.schema == nil { // of preserveUnknownFields: there is nothing to compare by
+		return append(validation.ValidateCustomResource(nil, u.Object, s.validator), s.scaleErrors(u)...)
+	}
+	same := common.NewCorrelatedObject(u.Object, old.Object, &model.Structural{Structural: s.schema})
+	errs := validation.ValidateCustomResourceUpdate(nil, u.Object, old.Object, s.validator,
+		validation.WithRatcheting(same))
+	errs = append(errs, s.scaleErrors(u)...)
+	errs = append(errs, objectmeta.Validate(nil, u.Object, s.schema, false)...)
+	if len(listtype.ValidateListSetsAndMaps(nil, s.schema, old.Object)) == 0 {
+		errs = append(errs, listtype.ValidateListSetsAndMaps(nil, s.schema, u.Object)...)
+	}
+	if s.cel != nil && !blocks(errs) {
+		found, _ := s.cel.Validate(context.Background(), nil, s.schema, u.Object, old.Object,
+			celconfig.RuntimeCELCostBudget, schemacel.WithRatcheting(same))
+		errs = append(errs, found...)
+	}
+	return errs
+}
+
+// blocks reports whether errors keep the API server from evaluating CEL rules.
+func blocks(errs field.ErrorList) bool {
+	return slices.ContainsFunc(errs, func(e *field.Error) bool {
+		return slices.Contains([]field.ErrorType{field.ErrorTypeNotSupported, field.ErrorTypeRequired,
+			field.ErrorTypeTooLong, field.ErrorTypeTooMany, field.ErrorTypeTypeInvalid}, e.Type)
+	})
+}
+
+// scaleErrors checks the fields that the scale subresource reads (registry/customresource/validator.go).
+func (s *server) scaleErrors(u *unstructured.Unstructured) field.ErrorList {
+	if s.scale == nil {
+		return nil
+	}
+	var errs field.ErrorList
+	for _, path := range []string{s.scale.SpecReplicasPath, s.scale.StatusReplicasPath} {
+		n, _, err := unstructured.NestedInt64(u.Object, strings.Split(strings.TrimPrefix(path, "."), ".")...)
+		switch {
+		case err != nil:
+			errs = append(errs, field.Invalid(field.NewPath(path), n, err.Error()))
+		case n < 0:
+			errs = append(errs, field.Invalid(field.NewPath(path), n, "should be a non-negative integer"))
+		case n > math.MaxInt32:
+			errs = append(errs, field.Invalid(field.NewPath(path), n,
+				fmt.Sprintf("should be less than or equal to %v", math.MaxInt32)))
+		}
+	}
+	if path := s.scale.LabelSelectorPath; path != nil {
+		selector, _, err := unstructured.NestedString(u.Object, strings.Split(strings.TrimPrefix(*path, "."), ".")...)
+		if err != nil {
+			errs = append(errs, field.Invalid(field.NewPath(*path), selector, err.Error()))
+		}
+	}
+	return errs
+}
+
+// faults puts each error on one line. Several errors at one path become one fault.
+func faults(errs field.ErrorList) []crds.Fault {
+	var out []crds.Fault
+	for _, e := range errs {
+		path := strings.TrimPrefix(e.Field, ".")
+		if path == "<nil>" {
+			path = ""
+		}
+		message := faultMessage(e)
+		i := slices.IndexFunc(out, func(f crds.Fault) bool { return f.Path == path })
+		switch {
+		case i < 0:
+			out = append(out, crds.Fault{Path: path, Message: message})
+		case !strings.Contains(out[i].Message, message):
+			out[i].Message += "; " + message
+		}
+	}
+	slices.SortFunc(out, func(a, b crds.Fault) int { return cmp.Compare(a.Path, b.Path) })
+	return out
+}
+
+// mostDetail is how much of an error of the API server is shown, in bytes, and most how much of a value.
+const (
+	mostDetail = 240
+	most       = 60
+)
+
+// faultMessage leaves out the values of lists and maps, which can be the whole object.
+func faultMessage(e *field.Error) string {
+	detail := strings.TrimPrefix(text.OneLine(e.Detail), e.Field+" in body ")
+	message := strings.ToLower(e.Type.String()[:1]) + e.Type.String()[1:]
+	switch v := e.BadValue.(type) {
+	case string, bool, int64, float64:
+		// CEL and schemas of objects have the type, or nothing, in the place of the value.
+		if e.Type == field.ErrorTypeInvalid && v != "" && v != "object" && v != "array" ||
+			e.Type == field.ErrorTypeNotSupported {
+			message += " " + text.Clip(fmt.Sprintf("%#v", v), most)
+		}
+	}
+	if len(detail) > mostDetail {
+		detail = detail[:mostDetail] + "..."
+	}
+	if detail != "" {
+		message += ": " + strings.ToValidUTF8(detail, "")
+	}
+	return message
+}

@@ -1,0 +1,95 @@
+package compare
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/olmgen/olmgen/compare/change"
+	"github.com/olmgen/olmgen/compare/crds"
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/findings/show"
+	"github.com/olmgen/olmgen/permissions"
+)
+
+// The rules about permissions.
+const (
+	ruleGained = "permission-gained"
+	ruleLost   = "permission-lost"
+	ruleUsers  = "users-gain"
+)
+
+// Rules explains the findings of a report.
+func Rules() []findings.Rule {
+	out := []findings.Rule{
+		{ID: ruleGained, Text: "gains a permission", Help: "An error in the cluster, a warning in namespaces, a note " +
+			"if it belongs to none of the dangerous groups."},
+		{ID: ruleLost, Text: "loses a permission"},
+		{ID: ruleUsers, Text: "users gain or lose a permission", Help: "A ClusterRole with a label aggregate-to adds " +
+			"its rules to a role that users have."},
+		{ID: RuleAPIRequired, Text: "requires an API that the upgrade removes"},
+		{ID: RuleInstallMode, Text: "does not support what its OperatorGroup asks for"},
+		{ID: RuleCRDOwner, Text: "owns a CRD that another operator owns, too"},
+		{ID: RuleUpgradePath, Text: "does not replace the older release"},
+	}
+	for _, r := range crds.BuiltinRules() {
+		out = append(out, findings.Rule{ID: r.ID, Text: r.Text})
+	}
+	for _, p := range change.Parts {
+		out = append(out, findings.Rule{ID: "changed-" + string(p), Text: "differs: " + string(p)})
+	}
+	slices.SortFunc(out, func(a, b findings.Rule) int { return cmp.Compare(a.ID, b.ID) })
+	return out
+}
+
+// Findings returns every difference as a finding.
+func (r *Report) Findings() []findings.Finding {
+	var out []findings.Finding
+	for _, i := range r.Permissions {
+		rule := ruleGained
+		if i.Change == permissions.Lost {
+			rule = ruleLost
+		}
+		out = append(out, permissionFinding(rule, i))
+	}
+	for _, i := range r.Users {
+		out = append(out, permissionFinding(ruleUsers, i))
+	}
+	for _, c := range r.CRDs {
+		f := r.places[c.CRD]
+		f.Rule, f.Level, f.Object = c.Rule, c.Severity.Level(), "CRD "+show.Short(c.CRD)
+		f.Field, f.Message = show.Short(c.Path), show.Short(c.Message)
+		out = append(out, f)
+	}
+	for _, list := range [][]change.Change{r.Workloads, r.Identity} {
+		for _, c := range list {
+			f := findings.Finding{Rule: "changed-" + string(c.Part), Level: c.Severity.Level(), File: c.File,
+				Line:   c.Line,
+				Object: show.Short(c.Object), Message: changeText(c)}
+			if c.Message != "" {
+				f.Message += ": " + show.Short(c.Message)
+			}
+			out = append(out, f)
+		}
+	}
+	for _, c := range r.OLM {
+		out = append(out, findings.Finding{Rule: c.Rule, Level: c.Severity.Level(), File: c.File, Line: c.Line,
+			Object: "ClusterServiceVersion " + show.Short(c.Operator), Message: show.Short(c.Message)})
+	}
+	for i := range out {
+		f := &out[i]
+		f.File, f.Object, f.Message = findings.Printable(f.File), findings.Printable(f.Object),
+			findings.Printable(f.Message)
+		f.Field, f.Rule = findings.Printable(f.Field), findings.Printable(f.Rule)
+	}
+	slices.SortStableFunc(out, func(a, b findings.Finding) int {
+		return slices.Index(findings.Levels, a.Level) - slices.Index(findings.Levels, b.Level)
+	})
+	return out
+}
+
+func permissionFinding(rule string, i permissions.Item) findings.Finding {
+	l := permissions.Lines([]permissions.Item{i})[0]
+	return findings.Finding{Rule: rule, Level: severityOf(i).Level(), File: i.Source.File, Line: i.Source.Line,
+		Object: show.Short(i.Subject.String()), Message: fmt.Sprintf("%s in %s: %s", i.Change, l.Where, l.What)}
+}

@@ -1,0 +1,158 @@
+// Package history says what changed from release to release of an operator: since when it reads Secrets, which versions
+// its CRDs have, where its images are from.
+package history
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/blang/semver/v4"
+
+	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/permissions"
+)
+
+// The version and kind of a history in JSON.
+const (
+	APIVersion = "olmgen.dev/v1alpha1"
+	Kind       = "History"
+)
+
+// Input is a release: its operator, and what is applied to a cluster.
+type Input struct {
+	Name     string // of the ClusterServiceVersion
+	Version  semver.Version
+	Replaces string
+	Skips    []string
+	Channels []string
+
+	Objects     []*manifest.Object
+	Permissions *permissions.Report
+	Modes       []string // the install modes that it supports
+}
+
+// History is what changed, release by release.
+type History struct {
+	APIVersion string    `json:"apiVersion"`
+	Kind       string    `json:"kind"`
+	Package    string    `json:"package"`
+	Topics     []Topic   `json:"topics"`   // in the order of their columns
+	Releases   []Release `json:"releases"` // in the order of the update graph
+	Notes      []string  `json:"notes"`
+}
+
+// Topic is a column: what a cell is about.
+type Topic struct {
+	ID    string `json:"id"`
+	Title string `json:"title"`
+}
+
+// Release is a row.
+type Release struct {
+	Name        string   `json:"name"` // of the ClusterServiceVersion
+	Version     string   `json:"version"`
+	Replaces    string   `json:"replaces,omitempty"`
+	Channels    []string `json:"channels,omitempty"`
+	Permissions int      `json:"permissions"` // verbs on resources that its accounts have
+	Cells       []Cell   `json:"cells"`       // one for each topic
+}
+
+// Cell is what a release says about a topic.
+type Cell struct {
+	Topic string `json:"topic"`
+	Value string `json:"value"`
+	Since string `json:"since"` // the release that changed it to this
+}
+
+// Of makes the history of releases.
+func Of(pkg string, list []Input) (*History, error) {
+	h := &History{APIVersion: APIVersion, Kind: Kind, Package: pkg, Releases: []Release{}, Notes: []string{}}
+	ordered, cyclic := inOrder(list)
+	if cyclic {
+		h.Notes = append(h.Notes, "the update graph has a cycle: its releases are in the order of their versions")
+	}
+	all := make([]map[string]string, len(ordered))
+	for i, in := range ordered {
+		values, err := valuesOf(in)
+		if err != nil {
+			return nil, err
+		}
+		all[i] = values
+	}
+	h.Topics = topicsOf(all)
+	before := map[string]Cell{}
+	for i, in := range ordered {
+		r := Release{Name: in.Name, Version: in.Version.String(), Replaces: in.Replaces, Channels: in.Channels,
+			Permissions: countOf(in.Permissions), Cells: []Cell{}}
+		for _, t := range h.Topics {
+			c := Cell{t.ID, cmp.Or(all[i][t.ID], absent), in.Name}
+			if b, ok := before[t.ID]; ok && b.Value == c.Value {
+				c.Since = b.Since
+			}
+			before[t.ID] = c
+			r.Cells = append(r.Cells, c)
+		}
+		h.Releases = append(h.Releases, r)
+	}
+	return h, nil
+}
+
+// absent is the value of a topic that a release does not have.
+const absent = "no"
+
+// inOrder puts releases in the order of the update graph: each after those that it replaces or skips, and otherwise by
+// version.
+func inOrder(list []Input) (out []Input, cyclic bool) {
+	list = slices.Clone(list)
+	slices.SortStableFunc(list, func(a, b Input) int {
+		return cmp.Or(a.Version.Compare(b.Version), cmp.Compare(a.Name, b.Name))
+	})
+	index := map[string]int{}
+	for i, in := range list {
+		index[in.Name] = i
+	}
+	waits := make([]int, len(list)) // for how many older releases
+	later := make([][]int, len(list))
+	for i, in := range list {
+		olders := slices.Concat([]string{in.Replaces}, in.Skips)
+		slices.Sort(olders)
+		for _, name := range slices.Compact(olders) {
+			if j, ok := index[name]; ok && j != i {
+				waits[i]++
+				later[j] = append(later[j], i)
+			}
+		}
+	}
+	done := make([]bool, len(list))
+	for range list {
+		next := -1
+		for i := range list {
+			if !done[i] && waits[i] == 0 {
+				next = i
+				break
+			}
+		}
+		if next < 0 { // a cycle: the lowest version
+			cyclic = true
+			next = slices.Index(done, false)
+		}
+		done[next] = true
+		out = append(out, list[next])
+		for _, i := range later[next] {
+			waits[i]--
+		}
+	}
+	return out, cyclic
+}
+
+// countOf counts verbs on resources, or on URLs, in the places where accounts have them.
+func countOf(r *permissions.Report) int {
+	n := 0
+	for _, i := range r.Permissions {
+		if i.Risk != permissions.NoEffect {
+			n += len(i.Namespaces) * len(i.Verbs) *
+				(len(i.APIGroups)*len(i.Resources)*max(1, len(i.ResourceNames)) + len(i.NonResourceURLs))
+		}
+	}
+	return n
+}

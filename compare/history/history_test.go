@@ -1,0 +1,232 @@
+package history_test
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/blang/semver/v4"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/olmgen/olmgen/compare/history"
+	"github.com/olmgen/olmgen/golden"
+	"github.com/olmgen/olmgen/golden/fuzztest"
+	"github.com/olmgen/olmgen/internal/findings/schematest"
+	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/permissions"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// release returns a release of x that has these objects.
+func release(tb testing.TB, version, replaces, text string, skips ...string) history.Input {
+	tb.Helper()
+	docs, err := manifest.ReadFile("x.yaml", []byte(text), manifest.Limits{})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var list []*manifest.Object
+	for _, d := range docs {
+		objects, err := d.Objects()
+		if err != nil {
+			tb.Fatal(err)
+		}
+		list = append(list, objects...)
+	}
+	r, err := permissions.Evaluate(permissions.Input{Objects: list})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return history.Input{Name: "x.v" + version, Version: semver.MustParse(version), Replaces: replaces, Skips: skips, Objects: list, Permissions: r,
+		Modes: []string{"AllNamespaces"}}
+}
+
+// reads returns objects of an account that reads Secrets, in the cluster or in a namespace.
+func reads(kind string) string {
+	return `
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ` + kind + `
+metadata: {name: r, namespace: op}
+rules: [{apiGroups: [""], resources: [secrets], verbs: [get, list]}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ` + kind + `Binding
+metadata: {name: r, namespace: op}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ` + kind + `, name: r}
+subjects: [{kind: ServiceAccount, name: sa, namespace: op}]
+---
+`
+}
+
+func crd(versions string) string {
+	return "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: as.x.io}\nspec: {group: x.io, names: {plural: as, kind: A}, scope: Namespaced, versions: [" + versions + "]}\n---\n"
+}
+
+func image(ref string) string {
+	return "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d, namespace: op}\nspec: {template: {spec: {containers: [{name: c, image: " + ref + "}]}}}\n---\n"
+}
+
+func example(tb testing.TB) *history.History {
+	tb.Helper()
+	const v1, beta = "{name: v1, served: true, storage: true}", "{name: v1beta1, served: true, storage: true}"
+	old := strings.Replace(beta, "storage: true", "storage: false", 1)
+	list := []history.Input{
+		release(tb, "1.0.0", "", crd(beta)+image("quay.io/a/b:1")),
+		release(tb, "1.1.0", "x.v1.0.0", crd(old+", "+v1)+reads("Role")+image("quay.io/a/b:2")),
+		release(tb, "1.2.0", "x.v1.1.0", crd(old+", "+v1)+reads("ClusterRole")+image("ghcr.io/a/b:3")),
+		release(tb, "2.0.0", "x.v1.2.0", crd(v1)+image("ghcr.io/a/b:4")),
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	random.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+	h, err := history.Of("x", list)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return h
+}
+
+// Every format says which release changed what.
+func TestFormats(t *testing.T) {
+	h := example(t)
+	for _, format := range history.Formats {
+		var out bytes.Buffer
+		if err := h.Print(&out, format); err != nil {
+			t.Fatal(err)
+		}
+		golden.CheckFile(t, filepath.Join("testdata", "history."+string(format)), out.Bytes(), *update)
+		if format == history.JSON {
+			if err := schematest.Check(history.Schema, out.Bytes()); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// A release stands after those that it replaces or skips, whatever their versions; other releases are in the order of versions.
+func TestOrder(t *testing.T) {
+	for _, c := range []struct {
+		name, want string
+		list       []history.Input
+	}{
+		{"versions", "1.0.0 1.2.0 1.10.0", []history.Input{release(t, "1.10.0", "", ""), release(t, "1.2.0", "", ""), release(t, "1.0.0", "", "")}},
+		{"a lower version replaces a higher one", "2.0.0 1.5.0 3.0.0", []history.Input{release(t, "1.5.0", "x.v2.0.0", ""), release(t, "2.0.0", "", ""), release(t, "3.0.0", "x.v1.5.0", "")}},
+		{"skips", "1.0.0 1.2.0 1.1.0", []history.Input{release(t, "1.0.0", "", ""), release(t, "1.1.0", "x.v1.0.0", "", "x.v1.2.0"), release(t, "1.2.0", "x.v1.0.0", "")}},
+		{"a cycle", "1.0.0 1.1.0", []history.Input{release(t, "1.0.0", "x.v1.1.0", ""), release(t, "1.1.0", "x.v1.0.0", "")}},
+		{"itself", "1.0.0", []history.Input{release(t, "1.0.0", "x.v1.0.0", "")}},
+		{"none", "", nil},
+	} {
+		h, err := history.Of("x", c.list)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, r := range h.Releases {
+			got = append(got, r.Version)
+		}
+		if d := cmp.Diff(c.want, strings.Join(got, " ")); d != "" {
+			t.Errorf("%s (-want +got):\n%s", c.name, d)
+		}
+		if (c.name == "a cycle") != (len(h.Notes) == 1) {
+			t.Errorf("%s: the notes %q", c.name, h.Notes)
+		}
+		for _, format := range history.Formats {
+			if err := h.Print(io.Discard, format); err != nil {
+				t.Errorf("%s: %s: %v", c.name, format, err)
+			}
+		}
+	}
+}
+
+// The schema is that of the types.
+func TestSchema(t *testing.T) {
+	s := schematest.Schema{Type: reflect.TypeFor[history.History](), ID: "https://olmgen.dev/schemas/history-v1alpha1.json",
+		Title: "olmgen history --format json", Consts: map[string]string{"apiVersion": history.APIVersion, "kind": history.Kind},
+		Description: map[string]string{
+			"History.apiVersion":  "Changes when a field changes its meaning or goes",
+			"History.topics":      "What the cells are about",
+			"History.releases":    "In the order of the update graph",
+			"History.notes":       "What a reader has to know",
+			"Release.name":        "Of the ClusterServiceVersion",
+			"Release.permissions": "Verbs on resources, or on URLs, that its accounts have in each place",
+			"Release.cells":       "One for each topic, in their order",
+			"Release.channels":    "Of a catalog",
+			"Topic.id":            "A risk of a permission, users, pod-security, registries, install-modes, or crd/ and the name of a CRD",
+			"Cell.value":          "Such as no, namespaces, the cluster. Of a CRD its versions: the stored one has a star, one that is not served is in brackets",
+			"Cell.since":          "The release that changed it to this: the name of a ClusterServiceVersion",
+		}}
+	want, err := s.JSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden.CheckFile(t, "schema.json", want, *update)
+}
+
+var hostile = []string{"a|b", "<script>", "\x1b[31m", "]]>", "&amp;", "\u202e", "line\nbreak", "**b**", "@org/team", strings.Repeat("x", 1<<20)}
+
+// Text of a bundle stays in its place.
+func FuzzHistory(f *testing.F) {
+	for _, s := range hostile[:len(hostile)-1] {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		fuzztest.Limit(t, len(s))
+		check(t, s)
+	})
+}
+
+func TestHostile(t *testing.T) {
+	for _, s := range hostile {
+		check(t, s)
+	}
+}
+
+func check(t *testing.T, s string) {
+	in := release(t, "1.0.0", s, reads("Role"), s)
+	in.Name, in.Channels, in.Modes = s, []string{s}, []string{s}
+	h, err := history.Of(s, []history.Input{in, release(t, "1.1.0", "", "")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.Notes = append(h.Notes, s)
+	for _, format := range []history.Format{history.Text, history.Markdown, history.SVG} {
+		var out bytes.Buffer
+		if err := h.Print(&out, format); err != nil {
+			t.Fatal(err)
+		}
+		text := out.String()
+		if strings.ContainsAny(text, "\x1b\u202e\x00\r") || out.Len() > 1<<16 || strings.Contains(text, "<script") && format != history.Text || strings.Contains(text, "@org") && format == history.Markdown {
+			t.Errorf("%s: %.300q", format, text)
+		}
+		if format == history.SVG {
+			for d := xml.NewDecoder(&out); ; {
+				if _, err := d.Token(); errors.Is(err, io.EOF) {
+					break
+				} else if err != nil {
+					t.Fatalf("not XML: %v", err)
+				}
+			}
+		}
+	}
+}
+
+// A history of 120 releases.
+func BenchmarkOf(b *testing.B) {
+	var list []history.Input
+	for i := range 120 {
+		list = append(list, release(b, fmt.Sprintf("1.%d.0", i), "", reads("Role")+crd("{name: v1, served: true, storage: true}")+image("quay.io/a/b:1")))
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := history.Of("x", list); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,96 @@
+package compare
+
+import (
+	"bufio"
+	_ "embed"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/olmgen/olmgen/findings"
+)
+
+// Format is a form of a report.
+type Format string
+
+// The formats.
+const (
+	Text     Format = "text"     // for people
+	Markdown Format = "markdown" // for comments on pull requests
+	JSON     Format = "json"     // for programs; schema.json describes it
+	SARIF    Format = "sarif"    // for code review
+	HTML     Format = "html"     // one page that needs no network
+)
+
+// Formats are all formats.
+var Formats = []Format{Text, Markdown, JSON, SARIF, HTML}
+
+// Schema is the JSON Schema of a report in JSON.
+//
+//go:embed schema.json
+var Schema []byte
+
+// Print writes a report. The same report gives the same bytes. An error is that of w, or a format that does not exist.
+func (r *Report) Print(w io.Writer, format Format) error {
+	switch format {
+	case Text:
+		return r.text(w)
+	case Markdown:
+		return r.markdown(w)
+	case JSON:
+		return findings.WriteJSON(w, r)
+	case SARIF:
+		return findings.Print(w, findings.SARIF, Rules(), r.Findings())
+	case HTML:
+		return r.html(w)
+	}
+	return fmt.Errorf("no format %q", string(format))
+}
+
+// text writes the report for a terminal: the answers first, then each section.
+func (r *Report) text(w io.Writer) error {
+	v := r.view()
+	b := bufio.NewWriter(w)
+	fmt.Fprintf(b, "%s: %s\n", v.Title, v.Headline)
+	for _, a := range v.Answers {
+		fmt.Fprintf(b, "  %-11s  %-7s  %s\n", a.Title, a.Severity, a.Text)
+	}
+	for _, s := range v.Sections {
+		fmt.Fprintf(b, "\n%s: %s\n", s.Title, s.Count)
+		for _, g := range s.Groups {
+			fmt.Fprintf(b, "  %s\n", g.Name)
+			printRows(b, g.Rows)
+		}
+	}
+	for i, n := range v.Notes {
+		if i == 0 {
+			fmt.Fprintln(b)
+		}
+		fmt.Fprintf(b, "note: %s\n", n)
+	}
+	return b.Flush()
+}
+
+func printRows(w io.Writer, rows []row) {
+	width := 0
+	for _, r := range rows {
+		width = max(width, utf8.RuneCountInString(r.Where))
+	}
+	for _, r := range rows {
+		where := ""
+		if width > 0 {
+			where = r.Where + strings.Repeat(" ", width-utf8.RuneCountInString(r.Where)) + "  "
+		}
+		fmt.Fprintf(w, "  %s %-7s  %s%s%s\n", r.Mark, r.Severity, where, r.What, r.reason())
+	}
+}
+
+// reason returns why a row matters and where it stands.
+func (r row) reason() string {
+	text := strings.Trim(r.At+": "+r.Why, ": ")
+	if text == "" {
+		return ""
+	}
+	return "  [" + text + "]"
+}

@@ -1,0 +1,101 @@
+// Package upgrade says how two releases of operators differ, for whoever decides about an upgrade: permissions, CRDs,
+// workloads, identity, and what OLM would do about it.
+package compare
+
+import (
+	"github.com/olmgen/olmgen/compare/change"
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/permissions"
+)
+
+// The version and kind of a report in JSON.
+const (
+	APIVersion = "olmgen.dev/v1alpha1"
+	Kind       = "DifferenceReport"
+)
+
+// Report lists how two releases differ. Its lists are never nil.
+type Report struct {
+	APIVersion  string             `json:"apiVersion"`
+	Kind        string             `json:"kind"`
+	Old         Side               `json:"old"`
+	New         Side               `json:"new"`
+	Summary     []Answer           `json:"summary"`     // a line for each section that is not empty
+	Permissions []permissions.Item `json:"permissions"` // gained and lost
+	Users       []permissions.Item `json:"users"`       // what the roles for users gain and lose by aggregation
+	Renamed     []Rename           `json:"renamed"`     // accounts that are compared under two names
+	CRDs        []CRD              `json:"crds"`
+	Workloads   []change.Change    `json:"workloads"`
+	Identity    []change.Change    `json:"identity"`
+	OLM         []Consequence      `json:"olm"`   // what OLM would do about it
+	Notes       []string           `json:"notes"` // what a reader has to know about the comparison
+
+	places map[string]findings.Finding // where CRDs stand
+	gained []permissions.Fact          // what the newer release may do in short, and the older one may not
+}
+
+// Side is one of the two releases.
+type Side struct {
+	Name      string   `json:"name"`      // what a person gave
+	Operators []string `json:"operators"` // names of ClusterServiceVersions
+}
+
+// Section is a part of a report.
+type Section string
+
+// The sections in their order.
+const (
+	SectionPermissions Section = "permissions"
+	SectionCRDs        Section = "crds"
+	SectionWorkloads   Section = "workloads"
+	SectionIdentity    Section = "identity"
+	SectionOLM         Section = "olm"
+)
+
+// Sections are all sections.
+var Sections = []Section{SectionPermissions, SectionCRDs, SectionWorkloads, SectionIdentity, SectionOLM}
+
+// Title returns the heading of a section.
+func (s Section) Title() string {
+	return map[Section]string{SectionPermissions: "Permissions", SectionCRDs: "CRDs", SectionWorkloads: "Workloads",
+		SectionIdentity: "Identity", SectionOLM: "OLM"}[s]
+}
+
+// Answer sums up a section in one line.
+type Answer struct {
+	Section  Section         `json:"section"`
+	Severity change.Severity `json:"severity"` // the worst of the section
+	Text     string          `json:"text"`
+}
+
+// Rename is an account that has another name in the newer release.
+type Rename struct {
+	Old permissions.Subject `json:"old"`
+	New permissions.Subject `json:"new"`
+	Why string              `json:"why"`
+}
+
+// CRD is a finding about a CustomResourceDefinition.
+type CRD struct {
+	CRD      string          `json:"crd"`
+	Version  string          `json:"version,omitempty"`
+	Rule     string          `json:"rule"`
+	Severity change.Severity `json:"severity"`
+	Message  string          `json:"message"`
+	Path     string          `json:"path,omitempty"`
+}
+
+// Consequence is what OLM would do about the upgrade.
+type Consequence struct {
+	Rule     string          `json:"rule"`
+	Operator string          `json:"operator"` // the name of a ClusterServiceVersion
+	Severity change.Severity `json:"severity"`
+	Message  string          `json:"message"`
+	File     string          `json:"file,omitempty"`
+	Line     int             `json:"line,omitempty"`
+}
+
+// Empty reports whether the releases do not differ.
+func (r *Report) Empty() bool {
+	return len(r.Permissions)+len(r.Users)+len(r.CRDs)+len(r.Workloads)+len(r.Identity)+len(r.OLM) == 0
+}

@@ -1,0 +1,168 @@
+package compare
+
+import (
+	"slices"
+	"strings"
+
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/compare/workload"
+	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/permissions"
+)
+
+// State is one of the two releases: what is applied to a cluster, and the operators in it.
+type State struct {
+	Name        string // what a person gave
+	Objects     []*manifest.Object
+	Operators   []Operator
+	Permissions *permissions.Report // of these objects
+	Roles       permissions.Roles   // that nothing binds
+
+	// Locate returns the place of an object for a person; nil: the object's own.
+	Locate func(*manifest.Object) (file string, line int)
+}
+
+// Operator is an operator of a State.
+type Operator struct {
+	permissions.CSV
+	Package      string            // empty for a tree
+	Dependencies []bundle.Property // of the bundle; none for a tree
+	Properties   []bundle.Property // of the bundle or its catalog; none for a tree
+	Replaces     *string           // the catalog's; nil for other sources
+	Deprecated   []string          // what the catalog says of the bundle, its channel or its package
+
+	// InstallMode is what its OperatorGroup asks for; empty if that is not known. Unsupported says that the operator
+	// does not support it.
+	InstallMode v1alpha1.InstallModeType
+	Unsupported bool
+}
+
+// stem returns the name of an operator without its version, by which two releases of it are found.
+func (o Operator) stem() string {
+	name := o.Name
+	if v := o.Spec.Version.String(); v != "0.0.0" {
+		for _, sep := range []string{".v", "-v", ".", "-"} {
+			if before, ok := strings.CutSuffix(name, sep+v); ok {
+				return before
+			}
+		}
+	}
+	if before, _, ok := strings.Cut(name, ".v"); ok {
+		return before
+	}
+	return workload.Versionless(name)
+}
+
+// version returns the version of an operator as text.
+func (o Operator) version() string { return o.Spec.Version.String() }
+
+// replaces returns what an operator replaces. A catalog's word counts more than the CSV's.
+func (o Operator) replaces() string {
+	if o.Replaces != nil {
+		return *o.Replaces
+	}
+	return o.Spec.Replaces
+}
+
+// pair is an operator of both releases, of which one may be nil.
+type pair struct{ old, now *Operator }
+
+// pairsOf matches the operators of two states: by their names without version and their namespaces, then by names
+// alone. Where each state has one operator, they are two releases of it.
+func pairsOf(old, now State) []pair {
+	if len(old.Operators) == 1 && len(now.Operators) == 1 {
+		return []pair{{&old.Operators[0], &now.Operators[0]}}
+	}
+	var out []pair
+	used := map[int]bool{}
+	find := func(o Operator, same func(a, b Operator) bool) int {
+		for i, before := range old.Operators {
+			if !used[i] && same(before, o) {
+				return i
+			}
+		}
+		return -1
+	}
+	byStem := func(a, b Operator) bool { return a.stem() == b.stem() }
+	inPlace := func(a, b Operator) bool { return byStem(a, b) && a.Namespace == b.Namespace }
+	matched := make([]int, len(now.Operators))
+	for i := range now.Operators {
+		if matched[i] = find(now.Operators[i], inPlace); matched[i] >= 0 {
+			used[matched[i]] = true
+		}
+	}
+	for i := range now.Operators {
+		if matched[i] < 0 {
+			if matched[i] = find(now.Operators[i], byStem); matched[i] >= 0 {
+				used[matched[i]] = true
+			}
+		}
+		p := pair{now: &now.Operators[i]}
+		if matched[i] >= 0 {
+			p.old = &old.Operators[matched[i]]
+		}
+		out = append(out, p)
+	}
+	for i := range old.Operators {
+		if !used[i] {
+			out = append(out, pair{old: &old.Operators[i]})
+		}
+	}
+	return out
+}
+
+// TreeOperators returns the operators of a tree of objects, with what their OperatorGroups ask for.
+func TreeOperators(objects []*manifest.Object, csvs []permissions.CSV) ([]Operator, error) {
+	var out []Operator
+	for _, csv := range csvs {
+		o := Operator{CSV: csv}
+		mode, err := modeOf(objects, csv.Namespace)
+		if err != nil {
+			return nil, err
+		}
+		if o.InstallMode = mode; mode != "" {
+			o.Unsupported = !o.supports(mode)
+		}
+		out = append(out, o)
+	}
+	return out, nil
+}
+
+// supports reports whether an operator supports an install mode.
+func (o Operator) supports(mode v1alpha1.InstallModeType) bool {
+	return slices.ContainsFunc(o.Spec.InstallModes, func(m v1alpha1.InstallMode) bool {
+		return m.Type == mode && m.Supported
+	})
+}
+
+// modeOf returns the install mode that the OperatorGroup of a namespace asks for; empty if there is not one group, or
+// if the cluster decides (docs/spec/olm-v0.md, section 8).
+func modeOf(objects []*manifest.Object, namespace string) (v1alpha1.InstallModeType, error) {
+	var groups []operatorsv1.OperatorGroup
+	for _, o := range objects {
+		if o.Kind != operatorsv1.OperatorGroupKind || o.Group() != operatorsv1.GroupVersion.Group ||
+			o.Namespace != namespace {
+			continue
+		}
+		var g operatorsv1.OperatorGroup
+		if _, err := o.Into(&g); err != nil {
+			return "", err
+		}
+		groups = append(groups, g)
+	}
+	if len(groups) != 1 || groups[0].Spec.Selector != nil && len(groups[0].Spec.TargetNamespaces) == 0 {
+		return "", nil
+	}
+	switch targets := groups[0].Spec.TargetNamespaces; {
+	case len(targets) == 0:
+		return v1alpha1.InstallModeTypeAllNamespaces, nil
+	case len(targets) == 1 && targets[0] == namespace:
+		return v1alpha1.InstallModeTypeOwnNamespace, nil
+	case len(targets) == 1:
+		return v1alpha1.InstallModeTypeSingleNamespace, nil
+	}
+	return v1alpha1.InstallModeTypeMultiNamespace, nil
+}

@@ -1,0 +1,108 @@
+package compare
+
+import (
+	"slices"
+
+	"github.com/olmgen/olmgen/compare/change"
+	"github.com/olmgen/olmgen/permissions"
+)
+
+// Trigger is a kind of difference that can fail a pipeline.
+type Trigger string
+
+// The triggers.
+const (
+	AnyDifference     Trigger = "any"
+	AnyError          Trigger = "error"
+	AnyWarning        Trigger = "warning"
+	PermissionsGained Trigger = "permissions-gained"
+	RiskGained        Trigger = "risk-gained"
+	PermissionsLost   Trigger = "permissions-lost"
+	UsersGained       Trigger = "users-gained"
+	CRDBreaking       Trigger = "crd-breaking"
+	CRDChanged        Trigger = "crd-changed"
+	SecurityWeakened  Trigger = "security-weakened"
+	ImageMoved        Trigger = "image-moved"
+	WebhooksChanged   Trigger = "webhooks-changed"
+	APIRemoved        Trigger = "api-removed"
+	OLMRefuses        Trigger = "olm-refuses"
+)
+
+// Triggers are all triggers with what they are about.
+var Triggers = []struct {
+	Trigger
+	Text string
+}{
+	{AnyDifference, "any difference"},
+	{AnyError, "a difference of severity error"},
+	{AnyWarning, "a difference of severity warning or error"},
+	{PermissionsGained, "an account, user, group or unbound role gains a permission"},
+	{RiskGained,
+		"an account, user, group or unbound role gains a permission of a dangerous group, such as to read Secrets"},
+	{PermissionsLost, "an account, user, group or unbound role loses a permission"},
+	{UsersGained, "the roles admin, edit, view or cluster-reader gain a permission"},
+	{CRDBreaking, "a CRD changes in a way that breaks clients or stored objects"},
+	{CRDChanged, "any finding about a CRD"},
+	{SecurityWeakened, "a pod gets more rights on its node, or a weaker security context"},
+	{ImageMoved, "an image is from another repository, or no digest pins it any more"},
+	{WebhooksChanged, "an admission webhook is new, gone or changed"},
+	{APIRemoved, "an operator does not provide an API any more"},
+	{OLMRefuses, "OLM would refuse the upgrade, or an operator would fail"},
+}
+
+// Meets reports whether a report has a difference that a trigger is about.
+func (r *Report) Meets(t Trigger) bool {
+	bad := func(list []change.Change, p change.Part) bool {
+		return slices.ContainsFunc(list, func(c change.Change) bool {
+			return c.Part == p && c.Severity != change.Info
+		})
+	}
+	item := func(list []permissions.Item, c permissions.Change) bool {
+		return slices.ContainsFunc(list, func(i permissions.Item) bool { return i.Change == c })
+	}
+	switch t {
+	case AnyDifference:
+		return !r.Empty()
+	case AnyError, AnyWarning:
+		return slices.ContainsFunc(Sections, func(s Section) bool {
+			w := worst(r.severities(s))
+			return w == change.Error || t == AnyWarning && w == change.Warning
+		})
+	case PermissionsGained:
+		return item(r.Permissions, permissions.Gained)
+	case RiskGained:
+		return slices.ContainsFunc(r.Permissions, func(i permissions.Item) bool { return severityOf(i) != change.Info })
+	case PermissionsLost:
+		return item(r.Permissions, permissions.Lost)
+	case UsersGained:
+		return item(r.Users, permissions.Gained)
+	case CRDBreaking:
+		return r.Breaking() > 0
+	case CRDChanged:
+		return len(r.CRDs) > 0
+	case SecurityWeakened:
+		return bad(r.Workloads, change.Security)
+	case ImageMoved:
+		return bad(r.Workloads, change.Image)
+	case WebhooksChanged:
+		return slices.ContainsFunc(r.Workloads, func(c change.Change) bool { return c.Part == change.Webhook })
+	case APIRemoved:
+		return slices.ContainsFunc(r.Identity, func(c change.Change) bool {
+			return c.Part == change.Provided && c.Change == change.Removed
+		})
+	case OLMRefuses:
+		return slices.ContainsFunc(r.OLM, func(c Consequence) bool { return c.Severity == change.Error })
+	}
+	return false
+}
+
+// Breaking counts the findings about CRDs that break clients or stored objects.
+func (r *Report) Breaking() int {
+	n := 0
+	for _, c := range r.CRDs {
+		if c.Severity == change.Error {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,99 @@
+package workload
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	psa "k8s.io/pod-security-admission/api"
+	"k8s.io/pod-security-admission/policy"
+
+	"github.com/olmgen/olmgen/compare/change"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// podPaths are the fields with the pods of a workload that are not spec.template.
+var podPaths = map[string][]string{"Pod": {}, "CronJob": {"spec", "jobTemplate", "spec", "template"},
+	"PodTemplate": {"template"}}
+
+// comparePods compares a workload.
+func comparePods(o *manifest.Object, sides [2]map[string]any) ([]change.Change, error) {
+	old, now := fieldsOf(sides[0]), fieldsOf(sides[1])
+	for _, v := range []values{old, now} {
+		for k, text := range v { // serviceAccount is the old name of serviceAccountName
+			if prefix, ok := strings.CutSuffix(k, ".serviceAccount"); ok {
+				delete(v, k)
+				if v[prefix+".serviceAccountName"] == "" {
+					v[prefix+".serviceAccountName"] = text
+				}
+			}
+		}
+	}
+	list := differences(old, now, podRules, change.Workload)
+	c, err := levels(o, sides)
+	if c != nil {
+		list = append(list, *c)
+	}
+	return list, err
+}
+
+// levels compares the strictest Pod Security Standards that the pods of a workload fit.
+func levels(o *manifest.Object, sides [2]map[string]any) (*change.Change, error) {
+	evaluator, err := policy.NewEvaluator(policy.DefaultChecks(), nil)
+	if err != nil {
+		return nil, err
+	}
+	before, _ := PodSecurity(evaluator, o.Kind, sides[0])
+	after, reason := PodSecurity(evaluator, o.Kind, sides[1])
+	if after == "" || before == after {
+		return nil, nil
+	}
+	c := &change.Change{Part: change.Security, Field: "Pod Security", Change: change.Changed, Old: string(before),
+		New: string(after), Severity: change.Info}
+	if before == "" {
+		c.Change, before = change.Added, psa.LevelRestricted
+	}
+	if psa.CompareLevels(after, before) < 0 {
+		c.Severity, c.Message = change.Warning, reason
+		if after == psa.LevelPrivileged {
+			c.Severity = change.Error
+		}
+	}
+	return c, nil
+}
+
+// PodSecurity returns the strictest Pod Security Standard that the pods of a decoded workload fit, and what the next
+// stricter one does not allow. The level is empty without pods.
+func PodSecurity(e policy.Evaluator, kind string, value map[string]any) (psa.Level, string) {
+	path, ok := podPaths[kind]
+	if !ok {
+		path = []string{"spec", "template"}
+	}
+	var at any = value
+	for _, key := range path {
+		m, _ := at.(map[string]any)
+		at = m[key]
+	}
+	if m, _ := at.(map[string]any); m == nil {
+		return "", ""
+	}
+	data, err := json.Marshal(at)
+	if err != nil {
+		return "", ""
+	}
+	var pod corev1.PodTemplateSpec
+	if err := json.Unmarshal(data, &pod); err != nil {
+		return "", "" // the API server refuses the object
+	}
+	reason := ""
+	for _, level := range []psa.Level{psa.LevelRestricted, psa.LevelBaseline} {
+		version := psa.LevelVersion{Level: level, Version: psa.LatestVersion()}
+		result := policy.AggregateCheckResults(e.EvaluatePod(version, &pod.ObjectMeta, &pod.Spec))
+		if result.Allowed {
+			return level, reason
+		}
+		reason = fmt.Sprintf("%s does not allow: %s", level, strings.Join(result.ForbiddenReasons, ", "))
+	}
+	return psa.LevelPrivileged, reason
+}

@@ -1,0 +1,206 @@
+package workload
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/olmgen/olmgen/compare/change"
+)
+
+const groupAdmission = "admissionregistration.k8s.io"
+
+// compareWebhooks compares the webhooks of a configuration by their names.
+func compareWebhooks(sides [2]map[string]any) []change.Change {
+	old, now := webhooksOf(sides[0]), webhooksOf(sides[1])
+	names := map[string]bool{}
+	for _, side := range []map[string]map[string]any{old, now} {
+		for name := range side {
+			names[name] = true
+		}
+	}
+	var out []change.Change
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		at := "webhooks[" + name + "]"
+		before, after := old[name], now[name]
+		switch {
+		case before == nil:
+			c := change.Change{Field: at, Change: change.Added, New: text(seen(after)), Severity: change.Info}
+			if why := grave(seen(after)); why != "" {
+				c.Severity, c.Message = change.Warning, why
+			}
+			out = append(out, c)
+		case after == nil:
+			out = append(out, change.Change{Field: at, Change: change.Removed, Old: text(seen(before)),
+				Severity: change.Warning, Message: "nothing checks or changes these objects any more"})
+		default:
+			out = append(out, compareWebhook(at, before, after)...)
+		}
+	}
+	for _, side := range sides {
+		delete(side, "webhooks")
+	}
+	out = append(out, differences(fieldsOf(sides[0]), fieldsOf(sides[1]), nil, change.Webhook)...)
+	for i := range out {
+		out[i].Part = change.Webhook
+	}
+	return out
+}
+
+func webhooksOf(value map[string]any) map[string]map[string]any {
+	out := map[string]map[string]any{}
+	list, _ := value["webhooks"].([]any)
+	for i, x := range list {
+		if m, ok := x.(map[string]any); ok {
+			name, _ := m["name"].(string)
+			if name == "" || out[name] != nil {
+				name = fmt.Sprint(name, "#", i)
+			}
+			out[name] = m
+		}
+	}
+	return out
+}
+
+var webhookRules = []rule{
+	{field(`\.failurePolicy$`), change.Webhook, gains("Fail", change.Warning,
+		"nothing can be written that it sees while it does not answer")},
+	{field(`\.(namespaceSelector|objectSelector|matchConditions)\b`), change.Webhook, func(c *change.Change) {
+		c.Severity, c.Message = change.Warning, "it sees other objects"
+	}},
+	{field(`\.clientConfig\.url$`), change.Webhook, given(change.Warning, "it is outside of the cluster's Services")},
+	{field(`.`), change.Webhook, nil},
+}
+
+// compareWebhook compares what a webhook sees, and its other fields.
+func compareWebhook(at string, old, now map[string]any) []change.Change {
+	var out []change.Change
+	before, after := seen(old), seen(now)
+	more, less := beyond(after, before), beyond(before, after)
+	if len(more) > 0 {
+		c := change.Change{Field: at + ".rules", Change: change.Added, New: text(more), Severity: change.Info,
+			Message: "it sees more"}
+		known := func(s sight) bool {
+			return slices.ContainsFunc(before, func(o sight) bool { return o.group == s.group })
+		}
+		if why := grave(more); why != "" || !slices.ContainsFunc(more, known) {
+			c.Severity, c.Message = change.Warning, cmp.Or(why, "it sees objects of another API group")
+		}
+		out = append(out, c)
+	}
+	if len(less) > 0 {
+		out = append(out, change.Change{Field: at + ".rules", Change: change.Removed, Old: text(less),
+			Severity: change.Info, Message: "it does not see these any more"})
+	}
+	fields := [2]values{{}, {}}
+	for i, side := range []map[string]any{old, now} {
+		copied := maps.Clone(side)
+		delete(copied, "rules")
+		if copied["failurePolicy"] == nil {
+			copied["failurePolicy"] = "Fail" // the default of v1
+		}
+		fields[i].flatten(at, copied)
+	}
+	list := differences(fields[0], fields[1], webhookRules, change.Webhook)
+	for i := range list {
+		if last(list[i].Field) == "caBundle" {
+			list[i].Old, list[i].New = "", ""
+		}
+	}
+	return append(out, list...)
+}
+
+// sight is one kind of request that a webhook is asked about.
+type sight struct{ operation, group, version, resource, scope string }
+
+// seen returns what a webhook is asked about, sorted.
+func seen(webhook map[string]any) []sight {
+	found := map[sight]bool{}
+	rules, _ := webhook["rules"].([]any)
+	for _, x := range rules {
+		r, _ := x.(map[string]any)
+		scope, _ := r["scope"].(string)
+		if scope == "" {
+			scope = "*"
+		}
+		for _, operation := range words(r["operations"]) {
+			for _, group := range words(r["apiGroups"]) {
+				for _, version := range words(r["apiVersions"]) {
+					for _, resource := range words(r["resources"]) {
+						found[sight{operation, group, version, resource, scope}] = true
+					}
+				}
+			}
+		}
+	}
+	return slices.SortedFunc(maps.Keys(found), func(a, b sight) int { return strings.Compare(a.key(), b.key()) })
+}
+
+func (s sight) key() string {
+	return strings.Join([]string{s.group, s.version, s.resource, s.scope, s.operation}, "\x00")
+}
+
+func words(value any) []string {
+	list, _ := value.([]any)
+	var out []string
+	for _, x := range list {
+		out = append(out, scalar("", x))
+	}
+	return out
+}
+
+// beyond returns what no other one covers, wildcards included.
+func beyond(list, others []sight) []sight {
+	covers := func(wide, one string) bool { return wide == "*" || wide == one }
+	return slices.DeleteFunc(slices.Clone(list), func(s sight) bool {
+		return slices.ContainsFunc(others, func(o sight) bool {
+			return covers(o.operation, s.operation) && covers(o.group, s.group) && covers(o.version, s.version) &&
+				(o.resource == "*/*" || covers(o.resource, s.resource)) && covers(o.scope, s.scope)
+		})
+	})
+}
+
+// text names requests for a person: "CREATE, UPDATE pods (core/v1)".
+func text(list []sight) string {
+	var out []string
+	for i := 0; i < len(list); {
+		j := i
+		var operations []string
+		for j < len(list) && list[j].group == list[i].group && list[j].version == list[i].version &&
+			list[j].resource == list[i].resource && list[j].scope == list[i].scope {
+			operations = append(operations, list[j].operation)
+			j++
+		}
+		s := list[i]
+		group := s.group
+		if group == "" {
+			group = "core"
+		}
+		line := fmt.Sprintf("%s %s (%s/%s)", strings.Join(operations, ","), s.resource, group, s.version)
+		if s.scope != "*" {
+			line += " " + s.scope
+		}
+		out, i = append(out, line), j
+	}
+	return strings.Join(out, "; ")
+}
+
+// grave returns what is worth a warning in what a webhook sees.
+func grave(list []sight) string {
+	for _, s := range list {
+		switch {
+		case s.group == "*" || s.resource == "*/*" || s.resource == "*" && s.group == "":
+			return "it sees every object of the core group, Secrets among them"
+		case s.group == "" && s.resource == "secrets":
+			return "it sees Secrets"
+		}
+	}
+	for _, s := range list {
+		if s.group == "" && strings.HasPrefix(s.resource, "pods") {
+			return "it sees pods"
+		}
+	}
+	return ""
+}

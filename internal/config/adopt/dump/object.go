@@ -1,0 +1,177 @@
+package dump
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"strings"
+
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// Object is an object of a cluster. Its fields beside metadata are shared with equal objects: copied CSVs are many, and
+// each has the whole spec.
+type Object struct {
+	APIVersion, Kind, Namespace, Name string
+	UID, ResourceVersion              string
+	Labels, Annotations               map[string]string
+	Owners                            []Owner
+	File                              string
+	Line                              int // 0 if it is unknown
+
+	meta, body json.RawMessage
+}
+
+// Owner is an ownerReference.
+type Owner struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Name       string `json:"name"`
+	UID        string `json:"uid"`
+}
+
+// References returns the ownerReferences with all their fields.
+func (o *Object) References() []any {
+	var meta struct {
+		Owners []any `json:"ownerReferences"`
+	}
+	_ = json.Unmarshal(o.meta, &meta) // it was decoded before it was kept
+	return meta.Owners
+}
+
+// Key identifies the object in a cluster: kind, namespace, name. It is that of golden/equal.
+func (o *Object) Key() string {
+	return strings.TrimSpace(fmt.Sprintf("%s %s/%s", o.Kind, o.Namespace, o.Name))
+}
+
+// Identity names the object for a person: kind namespace/name.
+func (o *Object) Identity() string {
+	if o.Namespace == "" {
+		return o.Kind + " " + o.Name
+	}
+	return o.Kind + " " + o.Namespace + "/" + o.Name
+}
+
+// Value decodes the object, its numbers float64. The map is the caller's own.
+func (o *Object) Value() map[string]any {
+	var v, meta map[string]any
+	// Both were decoded before they were kept.
+	_ = json.Unmarshal(o.body, &v)
+	_ = json.Unmarshal(o.meta, &meta)
+	v["metadata"] = meta
+	return v
+}
+
+// Decode decodes the object into a Go type. The error, a *manifest.Error, names its place.
+func (o *Object) Decode(into any) error {
+	data, err := json.Marshal(o.Value())
+	if err == nil {
+		err = json.Unmarshal(data, into)
+	}
+	if err != nil {
+		return &manifest.Error{File: o.File, Line: o.Line, Field: o.Identity(), Msg: "is not one that the API server " +
+			"would print: " + err.Error()}
+	}
+	return nil
+}
+
+// Managed is a manager of fields, if the dump has them (kubectl get --show-managed-fields).
+type Managed struct {
+	Manager   string         `json:"manager"`
+	Operation string         `json:"operation"`
+	Time      string         `json:"time"`
+	Fields    map[string]any `json:"fieldsV1"`
+}
+
+// ManagedFields returns the managers of the object's fields; none if the dump leaves them out.
+func (o *Object) ManagedFields() []Managed {
+	var meta struct {
+		ManagedFields []Managed `json:"managedFields"`
+	}
+	_ = json.Unmarshal(o.meta, &meta) // one of another form has none
+	return meta.ManagedFields
+}
+
+// store keeps equal bodies once.
+type store map[[sha256.Size]byte]json.RawMessage
+
+// object makes an Object of a decoded value. It reports false for one that is not kept.
+func (s store) object(value map[string]any, kind Kind, file string, line int) (*Object, bool, error) {
+	raw, _ := value["metadata"].(map[string]any)
+	meta, err := json.Marshal(raw)
+	if err != nil {
+		return nil, false, err
+	}
+	var m struct {
+		Name            string            `json:"name"`
+		Namespace       string            `json:"namespace"`
+		UID             string            `json:"uid"`
+		ResourceVersion string            `json:"resourceVersion"`
+		Labels          map[string]string `json:"labels"`
+		Annotations     map[string]string `json:"annotations"`
+		Owners          []Owner           `json:"ownerReferences"`
+	}
+	if err := json.Unmarshal(meta, &m); err != nil {
+		return nil, false, fmt.Errorf("metadata: %w", err)
+	}
+	apiVersion, _ := value["apiVersion"].(string)
+	o := &Object{APIVersion: apiVersion, Kind: kind.Kind, Namespace: m.Namespace, Name: m.Name, UID: m.UID,
+		ResourceVersion: m.ResourceVersion, Labels: m.Labels, Annotations: m.Annotations, Owners: m.Owners,
+		File: file, Line: line, meta: meta}
+	if o.Name == "" {
+		return nil, false, fmt.Errorf("%s without metadata.name", kind.Kind)
+	}
+	if kind.marked && !o.marked() {
+		return nil, false, nil
+	}
+	body := maps.Clone(value)
+	delete(body, "metadata")
+	if o.Labels["olm.copiedFrom"] != "" {
+		delete(body, "status") // it is the original's, with times of its own
+	}
+	if o.Kind == "InstallPlan" {
+		dropManifests(body)
+	}
+	if o.body, err = json.Marshal(body); err != nil {
+		return nil, false, err
+	}
+	sum := sha256.Sum256(o.body)
+	if known, ok := s[sum]; ok {
+		o.body = known
+	} else {
+		s[sum] = o.body
+	}
+	return o, true, nil
+}
+
+// dropManifests removes the objects from the steps of an InstallPlan: Secrets of bundles are among them.
+func dropManifests(plan map[string]any) {
+	status, _ := plan["status"].(map[string]any)
+	steps, _ := status["plan"].([]any)
+	for _, s := range steps {
+		step, _ := s.(map[string]any)
+		if resource, ok := step["resource"].(map[string]any); ok {
+			delete(resource, "manifest")
+		}
+	}
+}
+
+// marked reports whether an object shows that OLM made it, or that it is a part of OLM.
+func (o *Object) marked() bool {
+	for _, keys := range []map[string]string{o.Labels, o.Annotations} {
+		for k := range keys {
+			if strings.HasPrefix(k, "olm.") || strings.HasPrefix(k, olmGroup+"/") ||
+				strings.HasPrefix(k, "operatorframework.io/") {
+				return true
+			}
+		}
+	}
+	for _, owner := range o.Owners {
+		if strings.HasPrefix(owner.APIVersion, olmGroup+"/") {
+			return true
+		}
+	}
+	return o.Kind == "Deployment" && (o.Name == "olm-operator" || o.Name == "catalog-operator" ||
+		o.Name == "packageserver")
+}

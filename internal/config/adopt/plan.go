@@ -1,0 +1,279 @@
+package adopt
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/config/adopt/state"
+	"github.com/olmgen/olmgen/internal/manifest/text"
+)
+
+// Plan is the way to another form, step by step.
+type Plan struct {
+	To    generate.Profile
+	Steps []Step
+	Notes []string // about GitOps engines
+}
+
+// Step is one step. A person can undo every step before the one that is the point.
+type Step struct {
+	Title string
+	Who   string   // does it
+	Text  []string // paragraphs
+	Run   []string // commands
+	Check []string // commands that show that it has worked
+	Undo  []string // commands
+	Point bool     // from here on there is no undo, but the way back
+	Back  []string // commands of the way back, of the step that is the point
+}
+
+// The people and programs of a plan.
+const (
+	byAdmin  = "an administrator of the cluster"
+	byGit    = "who merges the pull request"
+	byEngine = "the GitOps engine, or an administrator"
+)
+
+// manager is the field manager of the take-over.
+const manager = "olmgen"
+
+// planner makes a plan.
+type planner struct {
+	Options
+	state  *state.State
+	result *state.Verification // the cluster and what the new file renders to
+	plan   *Plan
+}
+
+// NewPlan returns the steps to the form that is rendered. result compares the cluster with it.
+func NewPlan(s *state.State, result *state.Verification, o Options) *Plan {
+	if o.To == "" {
+		o.To = generate.ProfileOLM
+	}
+	p := &planner{Options: o, state: s, result: result, plan: &Plan{To: o.To, Notes: engineNotes(o.Directory)}}
+	switch o.To {
+	case generate.ProfileOLM, generate.ProfileSubscription:
+		p.before()
+		p.render()
+		p.takeOver("OLM goes on and keeps writing the same objects.")
+	case generate.ProfileClusterExtension:
+		p.before()
+		p.render()
+		p.migrate()
+		if len(p.refused()) > 0 {
+			p.withoutOLM(p.refused())
+		}
+	default:
+		p.before()
+		p.render()
+		p.withoutOLM(p.all())
+	}
+	return p.plan
+}
+
+func (p *planner) add(s Step) { p.plan.Steps = append(p.plan.Steps, s) }
+
+func (p *planner) all() (all []*state.Operator) {
+	for _, g := range p.state.Groups {
+		all = append(all, g.Operators...)
+	}
+	return all
+}
+
+// refused returns the operators that OLM v1 does not take.
+func (p *planner) refused() []*state.Operator {
+	return slices.DeleteFunc(p.all(), func(o *state.Operator) bool { return p.state.Migration(o).Possible() })
+}
+
+// before is the backup. What olmgen renders of the state today is what a way back needs: an object that kubectl
+// printed has a UID and a resourceVersion, and the API server does not create it again.
+func (p *planner) before() {
+	p.add(Step{Title: "Make a backup", Who: byAdmin,
+		Text: []string{"The dump says what the cluster has today. before/ has the same as manifests that can be " +
+			"applied " +
+			"again, and before-subscriptions/ what a user of OLM wrote. Say where bundles are as for this plan."},
+		Run: p.Commands.Backup})
+}
+
+func (p *planner) render() {
+	s := Step{Title: "Render, review and commit", Who: byGit,
+		Text: []string{"The comparison lists every field that applying changes. Read what restarts pods and who " +
+			"loses a " +
+			"right before you go on."},
+		Run:   []string{p.Commands.Render},
+		Check: []string{p.Commands.Verify},
+		Undo:  []string{"git revert HEAD"}}
+	if restarts := p.objects(func(c state.Compared) bool { return len(c.Restarts) > 0 }); len(restarts) > 0 {
+		s.Text = append(s.Text, "Applying restarts the pods of "+text.And(restarts)+".")
+	}
+	for _, c := range p.result.Objects {
+		for _, lost := range c.Loses {
+			s.Text = append(s.Text, c.Object+": applying takes away "+lost+".")
+		}
+	}
+	if gone := p.objects(func(c state.Compared) bool { return len(c.Immutable) > 0 }); len(gone) > 0 {
+		s.Text = append(s.Text, "The API server refuses to change "+text.And(gone)+": bring the file to what the "+
+			"cluster has.")
+	}
+	p.add(s)
+}
+
+func (p *planner) objects(f func(state.Compared) bool) (names []string) {
+	for _, c := range p.result.Objects {
+		if f(c) {
+			names = append(names, c.Object)
+		}
+	}
+	return names
+}
+
+// takeOver applies what is rendered.
+func (p *planner) takeOver(why string) {
+	dir := Quote(p.Directory)
+	undo := []string{applied("before")}
+	if p.migrates() {
+		undo = []string{"# " + migratedToo, undo[0]}
+	}
+	p.add(Step{Title: "Take the objects over", Who: byEngine,
+		Text: []string{why, "Server-side apply changes only what is rendered. Fields that others wrote and Git " +
+			"does not " +
+			"have stay."},
+		Run: []string{"kubectl diff --server-side --force-conflicts --field-manager=" + manager + " -k " + dir,
+			applied(dir)},
+		Undo: undo})
+}
+
+// migratedToo is what to know of the backup if the plan hands operators to OLM v1.
+const migratedToo = "before/ and before-subscriptions/ have the operators too that OLM v1 runs now: take their files " +
+	"out first."
+
+// migrates reports whether the plan hands operators to OLM v1.
+func (p *planner) migrates() bool {
+	return p.To == generate.ProfileClusterExtension && len(p.refused()) < len(p.all())
+}
+
+// applied returns the command that applies a directory.
+func applied(dir string) string {
+	return "kubectl apply --server-side --force-conflicts --field-manager=" + manager + " -k " + dir
+}
+
+// withoutOLM takes operators away from OLM.
+func (p *planner) withoutOLM(operators []*state.Operator) {
+	p.scaleDown()
+	p.takeOver("OLM is down, so nobody else writes the objects.")
+	p.marks(operators)
+	p.subscriptions(operators)
+	p.finalizers(operators)
+	p.remove(operators)
+	p.olmObjects(operators)
+	p.scaleUp(operators)
+	p.later()
+}
+
+// scales returns the commands that scale OLM's Deployments: to zero, or to what the dump has.
+func (p *planner) scales(zero bool) (commands []string) {
+	for _, name := range []string{"olm-operator", "catalog-operator"} {
+		namespace, replicas := "olm", 1
+		for _, d := range p.state.Dump.Of("Deployment") {
+			if d.Name == name {
+				namespace = d.Namespace
+				spec, _ := d.Value()["spec"].(map[string]any)
+				if n, ok := spec["replicas"].(float64); ok {
+					replicas = int(n)
+				}
+			}
+		}
+		if zero {
+			replicas = 0
+		}
+		commands = append(commands, fmt.Sprintf("kubectl -n %s scale deployment %s --replicas=%d", Quote(namespace),
+			name, replicas))
+	}
+	return commands
+}
+
+func (p *planner) scaleDown() {
+	p.add(Step{Title: "Scale OLM down", Who: byAdmin,
+		Text: []string{"From here on OLM installs, repairs and removes nothing in the whole cluster, and renews no " +
+			"certificate. On OpenShift the cluster-version-operator scales it up again: add an override for both " +
+			"Deployments in the ClusterVersion first (spec.overrides, unmanaged: true)."},
+		Run:   p.scales(true),
+		Check: []string{"kubectl get pods -A -l 'app in (olm-operator,catalog-operator)'"},
+		Undo:  p.scales(false)})
+}
+
+func (p *planner) scaleUp(operators []*state.Operator) {
+	s := Step{Title: "Start OLM again, or remove it", Who: byAdmin}
+	if len(operators) == len(p.all()) {
+		s.Text = []string{"No operator of the dump needs OLM any more. Keep it if others do that the dump does " +
+			"not have."}
+	} else {
+		s.Text = []string{"The other operators need OLM v0 until they have moved."}
+	}
+	s.Run = p.scales(false)
+	p.add(s)
+}
+
+// later lists what OLM left in the objects that stay.
+func (p *planner) later() {
+	s := Step{Title: "Later: drop what only the cluster has", Who: byAdmin,
+		Text: []string{"Server-side apply leaves fields that Git does not have, such as OLM's annotations in pod " +
+			"templates. " +
+			"They do no harm. Removing one from a pod template restarts its pods: do it with the next upgrade, by " +
+			"giving " +
+			"up OLM's ownership of the fields.", "The comparison after the take-over lists them, each as " +
+			"left-in-cluster."},
+		Check: []string{p.Commands.Again}}
+	for _, c := range p.result.Objects {
+		var fields []string
+		for _, x := range c.Changes {
+			if !x.Applied {
+				fields = append(fields, x.Field)
+			}
+		}
+		if len(fields) > 0 {
+			s.Text = append(s.Text, fmt.Sprintf("%s: %s.", c.Object, strings.Join(fields, ", ")))
+		}
+	}
+	p.add(s)
+}
+
+// migrate hands operators to the migration of the OLM project.
+func (p *planner) migrate() {
+	s := Step{Title: "Migrate what OLM v1 takes", Who: byAdmin, Point: true,
+		Text: []string{"A ClusterExtension alone does not take over objects that exist: OLM v1 refuses objects " +
+			"that are not " +
+			"its own. The migration of the OLM project (operator-framework/library-olm) hands them over, one " +
+			"operator at " +
+			"a time. Its command rollback takes the name of the ClusterExtension."}}
+	for _, o := range p.all() {
+		m := p.state.Migration(o)
+		if !m.Possible() {
+			continue
+		}
+		s.Run = append(s.Run, strings.TrimSpace(fmt.Sprintf("migrate-operators-v0-to-v1 convert %s -n %s %s",
+			Quote(o.Subscription.Name), Quote(o.Group.Namespace), strings.Join(m.Acknowledgements(), " "))))
+		s.Undo = append(s.Undo, "migrate-operators-v0-to-v1 rollback "+Quote(o.Subscription.Name))
+	}
+	if len(s.Run) == 0 {
+		return
+	}
+	p.add(Step{Title: "Migrate the catalogs", Who: byAdmin, Run: []string{"migrate-catalogs-v0-to-v1 --dry-run",
+		"migrate-catalogs-v0-to-v1"}, Check: []string{"kubectl get clustercatalogs"}})
+	s.Check = []string{"kubectl get clusterextensions"}
+	p.add(s)
+	p.takeOver("Git has the ClusterExtensions, and the ClusterRoles for users that OLM v1 does not make. " +
+		"olmgen installer-rbac says which rights an installer needs at least.")
+}
+
+// Quote quotes a word for a shell.
+func Quote(s string) string {
+	const plainText = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:@="
+	plain := s != "" && strings.Trim(s, plainText) == ""
+	if plain {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}

@@ -1,0 +1,209 @@
+package adopt_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/config/adopt"
+	"github.com/olmgen/olmgen/internal/config/adopt/dump"
+)
+
+// In every form, what is declared can be rendered and has a plan in which nothing goes before what depends on it.
+func TestForms(t *testing.T) {
+	for _, name := range dumps(t) {
+		for _, to := range generate.Profiles {
+			t.Run(strings.TrimSuffix(name, ".yaml")+"/"+string(to), func(t *testing.T) {
+				o := adopt.Options{To: to}
+				s, out := adopted(t, name, o)
+				o.File, o.Directory = "olmgen.yaml", "operators"
+				plan := adopt.NewPlan(s, s.Verify(asMaps(t, out)), o)
+				checkPlan(t, plan)
+				if to == generate.ProfilePlain && len(plan.Steps) < 10 {
+					t.Errorf("%d steps", len(plan.Steps))
+				}
+			})
+		}
+	}
+}
+
+// One of two operators goes to OLM v1, the other one to profile plain. The backup has both.
+func TestPlanOfMigration(t *testing.T) {
+	data, err := os.ReadFile("testdata/two-operators-in-a-global-group.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	data = regexp.MustCompile(`(?m)^    address: .*`).ReplaceAll(data, []byte("    image: quay.io/example/catalog:v1"))
+	d, err := dump.Read(t.Context(), []string{"-"}, bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := adopt.Options{To: generate.ProfileClusterExtension}
+	s, out := adoptedDump(t, d, o)
+	o.File, o.Directory = "olmgen.yaml", "operators"
+	plan := adopt.NewPlan(s, s.Verify(asMaps(t, out)), o)
+	checkPlan(t, plan)
+	found := map[string]int{}
+	for _, s := range plan.Steps {
+		found[s.Title]++
+		undo, text := strings.Join(s.Undo, "\n"), strings.Join(s.Text, "\n")
+		if slices.ContainsFunc(s.Run, func(c string) bool {
+			return strings.Contains(c, "kubectl delete") && (strings.Contains(c, "memcached") || strings.Contains(c, "my-og"))
+		}) {
+			t.Errorf("%s: what OLM v1 runs is deleted: %s", s.Title, strings.Join(s.Run, "\n"))
+		}
+		switch s.Title {
+		case "Migrate what OLM v1 takes":
+			want := "migrate-operators-v0-to-v1 convert operator -n operator-ns"
+			if len(s.Run) != 1 || s.Run[0] != want {
+				t.Errorf("%q, want %q", s.Run, want)
+			}
+		case "Take the objects over":
+			if !strings.HasPrefix(undo, "# before/") {
+				t.Errorf("the undo says nothing of what OLM v1 runs: %s", undo)
+			}
+		case "Delete the ClusterServiceVersions":
+			if !strings.Contains(text, "that OLM v1 runs now") || strings.Contains(strings.Join(s.Run, "\n"), "memcached") {
+				t.Errorf("%s\n%s", text, s.Run)
+			}
+		}
+	}
+	if found["Migrate what OLM v1 takes"] != 1 || found["Take the objects over"] != 2 || found["Delete the ClusterServiceVersions"] != 1 {
+		t.Errorf("%v", found)
+	}
+}
+
+func checkPlan(t *testing.T, p *adopt.Plan) {
+	t.Helper()
+	step := func(title string) int {
+		return slices.IndexFunc(p.Steps, func(s adopt.Step) bool { return s.Title == title })
+	}
+	order := []string{"Make a backup", "Render, review and commit", "Scale OLM down", "Take the objects over",
+		"Cut the objects loose", "Remove InstallPlans and Subscriptions", "Remove the finalizers",
+		"Delete the ClusterServiceVersions", "Delete what only OLM used", "Start OLM again, or remove it",
+		"Later: drop what only the cluster has"}
+	last, point := -1, len(p.Steps)
+	for i, s := range p.Steps {
+		if s.Point {
+			point = min(point, i)
+		}
+	}
+	for _, title := range order {
+		if at := step(title); at >= 0 {
+			if at < last && p.To != generate.ProfileClusterExtension {
+				t.Errorf("%q is step %d, after step %d", title, at, last)
+			}
+			last = at
+		}
+	}
+	for i, s := range p.Steps {
+		changes := slices.ContainsFunc(s.Run, func(c string) bool { return strings.HasPrefix(c, "kubectl") && !strings.HasPrefix(c, "kubectl get") })
+		if i > 0 && i < point && changes && len(s.Undo) == 0 {
+			t.Errorf("step %q has no undo", s.Title)
+		}
+		for _, c := range s.Run {
+			deletes := strings.HasPrefix(c, "kubectl delete")
+			csv := strings.Contains(c, "clusterserviceversion.")
+			if deletes && csv && (!s.Point || !strings.HasSuffix(c, "--cascade=orphan")) {
+				t.Errorf("step %q: %s", s.Title, c)
+			}
+			for _, kept := range []string{" deployment", " customresourcedefinition", " serviceaccount ", " namespace "} {
+				if deletes && strings.Contains(c, kept) {
+					t.Errorf("step %q deletes what is to stay: %s", s.Title, c)
+				}
+			}
+		}
+	}
+	script := p.Script("plan.md")
+	if !strings.Contains(string(script), "\nexit 1\n") {
+		t.Error("the script can be run")
+	}
+	sh := exec.Command("sh", "-n")
+	sh.Stdin = strings.NewReader(string(script))
+	if out, err := sh.CombinedOutput(); err != nil {
+		t.Errorf("%v: %s\n%s", err, out, script)
+	}
+	for _, s := range p.Steps {
+		if !strings.Contains(string(p.Markdown("plan.sh")), s.Title) {
+			t.Errorf("no step %q", s.Title)
+		}
+	}
+}
+
+// The way back from the point can be run by a shell. It gives the objects that stay to the new CSVs, and tells OLM what
+// is installed.
+func TestWayBack(t *testing.T) {
+	for _, name := range dumps(t) {
+		t.Run(strings.TrimSuffix(name, ".yaml"), func(t *testing.T) {
+			o := adopt.Options{To: generate.ProfilePlain}
+			s, out := adopted(t, name, o)
+			o.File, o.Directory = "olmgen.yaml", "operators"
+			var back []string
+			for _, step := range adopt.NewPlan(s, s.Verify(asMaps(t, out)), o).Steps {
+				if step.Point != (len(step.Back) > 0) {
+					t.Errorf("step %q has %d commands of the way back", step.Title, len(step.Back))
+				}
+				back = append(back, step.Back...)
+			}
+			// kubectl prints a UID, and the patches that it gets
+			const kubectl = `kubectl() { case "$*" in "get "*) echo "of-$5";; "patch "*) for x; do :; done; echo "${x#-p}";; esac; }` + "\n"
+			printed, err := exec.Command("sh", "-euc", kubectl+strings.Join(back, "\n")).CombinedOutput()
+			if err != nil {
+				t.Fatalf("%v: %s", err, printed)
+			}
+			owners, installed := 0, 0
+			for line := range strings.Lines(string(printed)) {
+				var patch struct {
+					Metadata struct {
+						OwnerReferences []struct{ Kind, Name, UID string }
+					}
+					Status struct{ InstalledCSV, CurrentCSV, State, LastUpdated string }
+				}
+				if err := json.Unmarshal([]byte(line), &patch); err != nil {
+					t.Fatalf("%v: %s", err, line)
+				}
+				for _, r := range patch.Metadata.OwnerReferences {
+					if r.Kind != "ClusterServiceVersion" || r.UID != "of-"+r.Name {
+						t.Errorf("owner %+v", r)
+					}
+					owners++
+				}
+				if x := patch.Status; x.InstalledCSV != "" && x.CurrentCSV == x.InstalledCSV && x.State == "AtLatestKnown" && x.LastUpdated != "" {
+					installed++
+				}
+			}
+			operators := 0
+			for _, g := range s.Groups {
+				operators += len(g.Operators)
+			}
+			if owners == 0 || installed != operators {
+				t.Errorf("%d owners, %d of %d operators are installed", owners, installed, operators)
+			}
+		})
+	}
+}
+
+// Without OLM, webhooks select namespaces by name, and the comparison says that applying replaces the whole selector.
+func TestSelectors(t *testing.T) {
+	s, out := adopted(t, "gates-multi.yaml", adopt.Options{To: generate.ProfilePlain})
+	replaced := 0
+	for _, c := range s.Verify(asMaps(t, out)).Objects {
+		for _, x := range c.Changes {
+			if strings.Contains(x.Field, "namespaceSelector") {
+				if !x.Applied || strings.Contains(x.Field+x.Cluster, "MASKED") {
+					t.Errorf("%s: %+v", c.Object, x)
+				}
+				replaced++
+			}
+		}
+	}
+	if replaced != 4 {
+		t.Errorf("%d changes of selectors", replaced)
+	}
+}

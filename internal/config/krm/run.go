@@ -1,0 +1,135 @@
+// Package krm is olmgen as a KRM function: it reads a ResourceList and adds the objects that the RenderConfig in it
+// renders.
+//
+// It follows the KRM Functions Specification, v1 (kustomize: cmd/config/docs/api-conventions/functions-spec.md).
+package krm
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/olmgen/olmgen/config"
+	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/output"
+	"github.com/olmgen/olmgen/source"
+)
+
+// Options configure Run.
+type Options struct {
+	Source source.Options // only Offline, InsecureRegistries, VerifyKeys and Keychain are used
+}
+
+// Run reads a ResourceList, renders its functionConfig, a RenderConfig, and writes the ResourceList with the rendered
+// objects. An object replaces the item with its name; the others are appended. All other items are unchanged. Paths
+// in the RenderConfig are relative to the file in its path annotation or, without one, to the working directory. Run
+// returns the results that it wrote.
+//
+// If rendering fails, Run writes the items unchanged, with a result for the error. Without a ResourceList it writes
+// nothing.
+func Run(ctx context.Context, in io.Reader, out io.Writer, o Options) ([]Result, error) {
+	l, err := read(in)
+	if err != nil {
+		return nil, err
+	}
+	items, results, err := l.render(ctx, o)
+	if err != nil {
+		items, results = l.items, []Result{l.failure(err)}
+	}
+	if err := l.write(out, items, results); err != nil {
+		return nil, err
+	}
+	return results, err
+}
+
+func (l *list) render(ctx context.Context, o Options) ([]*yaml.Node, []Result, error) {
+	if l.config == nil {
+		return nil, nil, &manifest.Error{
+			File: "stdin", Field: "functionConfig", Msg: "is missing", Tip: "add a RenderConfig",
+		}
+	}
+	name := l.configPath()
+	if name == "" {
+		name = "functionConfig"
+	}
+	data, err := yaml.Marshal(l.config)
+	if err != nil {
+		return nil, nil, err
+	}
+	c, err := config.ReadFunctionConfig(name, data)
+	if err != nil {
+		return nil, nil, err
+	}
+	dir, err := l.directory(c, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	r, err := c.Render(ctx, config.Options{Dir: filepath.FromSlash(path.Dir(l.configPath())), Source: o.Source})
+	if err != nil {
+		return nil, nil, err
+	}
+	paths, err := filePaths(r)
+	if err != nil {
+		return nil, nil, err
+	}
+	items, err := l.merge(r.Objects, l.sources(c), func(o generate.Object) string {
+		return path.Join(dir, paths[output.IDOf(o)])
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	return items, append(l.results(Warning, r.Warnings), l.results(Info, r.Notes)...), nil
+}
+
+// configPath returns the file of the functionConfig that the orchestrator names, or "".
+func (l *list) configPath() string {
+	return pathOf(l.config)
+}
+
+// directory returns the directory of new files, relative to the package.
+func (l *list) directory(c *config.Config, name string) (string, error) {
+	dir := filepath.ToSlash(c.Output.Directory)
+	joined := path.Join(path.Dir(l.configPath()), dir)
+	if filepath.IsAbs(c.Output.Directory) || path.IsAbs(dir) || joined == ".." || strings.HasPrefix(joined, "../") {
+		return "", &manifest.Error{File: name, Field: "output.directory",
+			Msg: fmt.Sprintf("%q is outside of the package, and a function can only write to the package", dir),
+			Tip: "use a directory in the package, or leave the field out"}
+	}
+	return joined, nil
+}
+
+// sources returns the files and directories that bundles are read from, relative to the package.
+func (l *list) sources(c *config.Config) []string {
+	var out []string
+	for _, g := range c.Groups {
+		for _, b := range g.Bundles {
+			ref := filepath.ToSlash(source.In(path.Dir(l.configPath()), b.Source))
+			out = append(out, path.Clean(ref[strings.IndexByte(ref, ':')+1:]))
+		}
+	}
+	return out
+}
+
+// filePaths returns the file of each object. An object that the layout splits or leaves out has its file of the flat
+// layout.
+func filePaths(r *config.Rendered) (map[output.ID]string, error) {
+	flat, err := r.Tree.Files(output.LayoutFlat)
+	if err != nil {
+		return nil, err
+	}
+	paths := map[output.ID]string{}
+	for _, files := range []output.Files{flat, r.Files} {
+		for _, f := range files {
+			if f.Object != (output.ID{}) {
+				paths[f.Object] = f.Path
+			}
+		}
+	}
+	return paths, nil
+}

@@ -1,0 +1,103 @@
+package update_test
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/compare"
+	"github.com/olmgen/olmgen/config"
+	"github.com/olmgen/olmgen/golden"
+	"github.com/olmgen/olmgen/internal/config/update"
+	"github.com/olmgen/olmgen/source"
+)
+
+var write = flag.Bool("update", false, "write what is expected in testdata anew")
+
+// TestGolden updates the files of testdata. Each archive has an olmgen.yaml and catalogs; others/NAME.yaml is a catalog
+// that no bundle names. "to-head" asks for all steps. want is what is printed, after.yaml the new file.
+func TestGolden(t *testing.T) {
+	cases, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(cases) == 0 {
+		t.Fatal("no cases", err)
+	}
+	for _, file := range cases {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
+			a, err := txtar.ParseFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for name, got := range updated(t, a) {
+				golden.CheckArchived(t, file, a, name, got, *write)
+			}
+			if *write {
+				slices.SortStableFunc(a.Files, func(x, y txtar.File) int { return rank(x.Name) - rank(y.Name) })
+				if err := os.WriteFile(file, txtar.Format(a), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func rank(name string) int { return slices.Index([]string{"want", "after.yaml"}, name) }
+
+// updated returns the report and the new file.
+func updated(t *testing.T, a *txtar.Archive) map[string][]byte {
+	t.Helper()
+	dir := t.TempDir()
+	o := update.Options{Options: config.Options{Dir: dir, Source: source.Options{Offline: true}}}
+	for _, f := range a.Files {
+		name := filepath.Join(dir, f.Name)
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, f.Data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		o.ToHead = o.ToHead || f.Name == "to-head"
+		if strings.HasPrefix(f.Name, "others/") {
+			c, err := catalog.Read(t.Context(), name, catalog.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			o.Catalogs = append(o.Catalogs, c)
+		}
+	}
+	data, err := os.ReadFile(filepath.Join(dir, "olmgen.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := config.Read("olmgen.yaml", data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := update.Of(t.Context(), c, data, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text bytes.Buffer
+	r := &update.Report{File: "olmgen.yaml", Updated: p.Changed(), Operators: p.Operators, Notes: p.Notes}
+	for _, format := range update.Formats {
+		var b bytes.Buffer
+		if err := r.Print(&b, format); err != nil {
+			t.Fatal(err)
+		}
+		if format == compare.Text {
+			text = b
+		}
+	}
+	text.WriteString(p.Summary() + "\n")
+	out := map[string][]byte{"want": bytes.ReplaceAll(text.Bytes(), []byte(dir), []byte("DIR"))}
+	if p.Changed() {
+		out["after.yaml"] = p.Text
+	}
+	return out
+}

@@ -1,0 +1,223 @@
+// Package webpage writes reports as one HTML file that needs no network. A page is readable without its script, which
+// adds a filter, sorting and folding. All text is escaped here: callers give plain text.
+package webpage
+
+import (
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"html/template"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/olmgen/olmgen/internal/manifest/text"
+)
+
+// Page is one report.
+type Page struct {
+	Kind     string // what the report is, such as Permissions; it begins the title of the window
+	Title    string // what it is about
+	Lead     string // the answer, in one line
+	Nav      []Link // to other pages
+	Style    string // more CSS, from the program: it is not escaped
+	Sections []Section
+}
+
+// Link leads to another page. Href is relative.
+type Link struct{ Text, Href string }
+
+// Section is a part of a page. The first section of a page needs no title.
+type Section struct {
+	ID     string // in links: lower case letters; made of the title if it is empty
+	Title  string
+	Text   []string // paragraphs above the tables
+	Links  []Link   // below the text
+	Tables []Table
+	HTML   template.HTML // below the tables: the only text that is not escaped here
+}
+
+// Table is a table, or a list if it has one column. One with a title can be folded.
+type Table struct {
+	Title   string
+	Closed  bool // folded until somebody opens it; printed nevertheless
+	Columns []string
+	Rows    [][]Cell
+}
+
+// Cell is one cell. The zero value is an empty one.
+type Cell struct {
+	Text  string
+	Note  string // less important, behind the text
+	Style Style
+	Order int // sorts before the text
+
+	Section string // the ID of a section that the text is a link to
+	Href    string // the relative path of a page that the text is a link to
+}
+
+// Style is how the text of a cell looks.
+type Style string
+
+// The styles.
+const (
+	Plain   Style = ""
+	Strong  Style = "strong"
+	Code    Style = "code" // a file, an object
+	Error   Style = "error"
+	Warning Style = "warning"
+	Note    Style = "note"
+	Gained  Style = "gained"
+	Lost    Style = "lost"
+)
+
+var (
+	//go:embed page.html
+	pageText string
+	//go:embed page.css
+	styleText string
+	//go:embed page.js
+	scriptText string
+)
+
+var pageTemplate = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("page").Parse(pageText))
+})
+
+// Write writes a page. Its policy allows its own style and script, and nothing else. The same page has the same bytes.
+func (p Page) Write(w io.Writer) error {
+	return pageTemplate().Execute(w, struct {
+		Kind, Title, Lead     string
+		Nav                   []Link
+		Style                 template.CSS
+		Script                template.JS
+		StyleHash, ScriptHash string
+		Sections              []section
+	}{
+		text.Printable(p.Kind), text.Printable(p.Title), text.Printable(p.Lead), printableLinks(p.Nav),
+		template.CSS(styleText + p.Style), template.JS(scriptText), hash(styleText + p.Style), hash(scriptText),
+		layout(p.Sections),
+	})
+}
+
+func hash(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return base64.StdEncoding.EncodeToString(sum[:])
+}
+
+func printableLinks(list []Link) []Link {
+	var out []Link
+	for _, l := range list {
+		out = append(out, Link{text.Printable(l.Text), text.Printable(l.Href)})
+	}
+	return out
+}
+
+// identifier returns an id without what is not a letter.
+func identifier(id string) string {
+	return strings.Map(func(r rune) rune {
+		if r < 'a' || r > 'z' {
+			return -1
+		}
+		return r
+	}, id)
+}
+
+// The views of the template.
+type (
+	section struct {
+		ID, Title string
+		Text      []string
+		Links     []Link
+		Tables    []table
+		HTML      template.HTML
+	}
+	table struct {
+		Title, Label string
+		Closed       bool
+		Columns      []string
+		Rows         []row
+	}
+	row struct {
+		ID    string
+		Cells []cell
+	}
+	cell struct {
+		Cell
+		Column string
+		First  bool
+		Long   bool // has a word that may have to be broken
+	}
+)
+
+// layout adds ids to sections and rows, so that links can name them. The id of a row is made of its text and of where
+// it stands, so a link to it stays right when other rows come and go.
+func layout(sections []Section) []section {
+	ids := ids{}
+	out := make([]section, len(sections))
+	for i, s := range sections {
+		out[i] = section{
+			ID: identifier(s.ID), Title: text.Printable(s.Title), Links: printableLinks(s.Links), HTML: s.HTML,
+		}
+		if s.Title != "" && out[i].ID == "" {
+			out[i].ID = ids.of("section", s.Title)
+		}
+		for _, line := range s.Text {
+			out[i].Text = append(out[i].Text, text.Printable(line))
+		}
+		for _, t := range s.Tables {
+			out[i].Tables = append(out[i].Tables, t.layout(s.Title, ids))
+		}
+	}
+	return out
+}
+
+func (t Table) layout(section string, ids ids) table {
+	out := table{Title: text.Printable(t.Title), Closed: t.Closed}
+	for _, c := range t.Columns {
+		out.Columns = append(out.Columns, text.Printable(c))
+	}
+	// A label tells a table from others: a screen reader lists them.
+	out.Label = strings.TrimPrefix(text.Printable(section+": "+t.Title), ": ")
+	out.Label = strings.TrimSuffix(out.Label, ": ")
+	for _, cells := range t.Rows {
+		texts := []string{section, t.Title}
+		var r row
+		for i, c := range cells {
+			texts = append(texts, c.Text)
+			c.Text, c.Note, c.Section = text.Printable(c.Text), text.Printable(c.Note), identifier(c.Section)
+			view := cell{Cell: c, First: i == 0, Long: hasLongWord(c.Text) || hasLongWord(c.Note)}
+			if i < len(out.Columns) {
+				view.Column = out.Columns[i]
+			}
+			r.Cells = append(r.Cells, view)
+		}
+		r.ID = ids.of("line", texts...)
+		out.Rows = append(out.Rows, r)
+	}
+	return out
+}
+
+// longWord is how long a word can be that is never broken where there is room for a table. Browsers break at hyphens.
+const longWord = 24
+
+func hasLongWord(s string) bool {
+	words := strings.FieldsFunc(s, func(r rune) bool { return r == ' ' || r == '-' })
+	return slices.ContainsFunc(words, func(w string) bool { return len(w) > longWord })
+}
+
+// ids counts how often an id occurs.
+type ids map[string]int
+
+func (n ids) of(kind string, texts ...string) string {
+	sum := sha256.Sum256([]byte(fmt.Sprintf("%q", texts)))
+	id := kind + "-" + hex.EncodeToString(sum[:5])
+	n[id]++
+	if n[id] > 1 {
+		id += fmt.Sprintf("-%d", n[id])
+	}
+	return id
+}

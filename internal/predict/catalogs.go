@@ -1,0 +1,371 @@
+package predict
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/catalog/resolve"
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// Catalogs are what Subscriptions install from. The zero value says that nothing is known about them.
+type Catalogs struct {
+	Sources []resolve.Source // the content of CatalogSources
+	// Others is the content of each CatalogSource that is not in Sources. If it is nil and there are Sources, a
+	// CatalogSource that is neither in Sources nor in the tree does not exist.
+	Others *catalog.Catalog
+	Global string // the namespace whose catalogs serve all namespaces; empty: that of OpenShift or of OLM
+}
+
+const (
+	marketplace = "openshift-marketplace"
+	olmDefault  = "olm"
+)
+
+// subscribe predicts what OLM's resolver does with the Subscriptions, and adds the CSVs that it installs.
+func (c *cluster) subscribe(ctx context.Context, catalogs Catalogs) error {
+	csvs := map[string][]*csv{}
+	for _, v := range c.csvs {
+		if !v.copied {
+			csvs[v.namespace] = append(csvs[v.namespace], v)
+		}
+	}
+	r := &resolution{cluster: c, catalogs: catalogs, csvs: csvs, subs: map[string][]*subscription{}}
+	for _, s := range c.subs {
+		why := r.unknown(s)
+		switch {
+		case why == "":
+			r.subs[s.Namespace] = append(r.subs[s.Namespace], s)
+			continue
+		case s.ofSubscription(csvs[s.Namespace]) == nil:
+			c.notChecked(s, why)
+		}
+		r.partly(s.Namespace)
+	}
+	r.refused = catalogs.Others != nil && catalogs.Others.Refusal() != nil
+	tree := resolve.ReadValid(c.resolverObjects())
+	r.declared = tree.CatalogSources
+	for _, state := range tree.Namespaces {
+		if err := r.resolve(ctx, state); err != nil {
+			return err
+		}
+	}
+	if err := r.install(ctx); err != nil {
+		return err
+	}
+	slices.SortStableFunc(c.csvs, func(a, b *csv) int { return a.compare(b.ordered) })
+	return nil
+}
+
+func (c *cluster) notChecked(s *subscription, why string) {
+	c.blind[s.Namespace] = true
+	c.note(ruleSubscription, findings.Note, s.Object, "spec.name", "the CSV that it installs is not checked: "+why,
+		"pass the content of its catalog")
+}
+
+// resolverObjects returns the objects that OLM's resolver reads.
+func (c *cluster) resolverObjects() []*manifest.Object {
+	objects := slices.Clone(c.sources)
+	for _, g := range c.groups {
+		objects = append(objects, g.Object)
+	}
+	for _, s := range c.subs {
+		objects = append(objects, s.Object)
+	}
+	for _, v := range c.csvs {
+		objects = append(objects, v.Object)
+	}
+	return objects
+}
+
+// resolution predicts what OLM's resolver does, namespace by namespace.
+type resolution struct {
+	*cluster
+	catalogs Catalogs
+	csvs     map[string][]*csv          // of the tree, by namespace
+	subs     map[string][]*subscription // whose catalogs are known, by namespace
+	partial  map[string]bool            // namespaces with Subscriptions whose catalogs are not known
+	refused  bool                       // opm does not serve the other catalogs
+	declared []resolve.Source           // CatalogSources of the tree
+	planned  []installed
+}
+
+// installed is a CSV that OLM installs and the tree does not have.
+type installed struct {
+	sub    *subscription
+	bundle *catalog.Bundle
+	name   string
+}
+
+func (r *resolution) partly(namespace string) {
+	if r.partial == nil {
+		r.partial = map[string]bool{}
+	}
+	r.partial[namespace] = true
+}
+
+// unknown returns why nothing is known about the catalog of a Subscription, or "".
+func (r *resolution) unknown(s *subscription) string {
+	switch {
+	case r.catalogs.Others != nil || r.source(s.source, s.sourceNamespace) >= 0:
+		return ""
+	case len(r.catalogs.Sources) == 0:
+		return "there is no catalog"
+	case slices.ContainsFunc(r.sources, func(o *manifest.Object) bool {
+		return o.Name == s.source && o.Namespace == s.sourceNamespace
+	}):
+		return fmt.Sprintf("the content of CatalogSource %s/%s is not known", s.sourceNamespace, s.source)
+	}
+	return ""
+}
+
+func (r *resolution) source(name, namespace string) int {
+	return slices.IndexFunc(r.catalogs.Sources, func(o resolve.Source) bool {
+		return o.Name == name && o.Namespace == namespace
+	})
+}
+
+// resolve predicts what OLM does with a namespace.
+func (r *resolution) resolve(ctx context.Context, state *resolve.State) error {
+	ns := state.Namespace
+	if len(r.subs[ns]) == 0 {
+		return nil
+	}
+	state.Subscriptions = slices.DeleteFunc(state.Subscriptions, func(s resolve.Subscription) bool {
+		return r.sub(ns, s.Name) == nil
+	})
+	assumed := state.OperatorGroups == 0 && slices.Contains(namespacesWithGroup, ns)
+	if assumed {
+		state.OperatorGroups = 1
+	}
+	if state.OperatorGroups != 1 {
+		r.blind[ns] = true // OLM does not resolve, which is a finding about the group
+		return nil
+	}
+	r.look(state)
+	for i := range state.Subscriptions {
+		r.settle(state, &state.Subscriptions[i])
+	}
+	result, err := resolve.Run(ctx, state, resolve.Options{})
+	if err != nil {
+		return err
+	}
+	r.report(state, result)
+	if assumed || result.Failure != nil {
+		r.blind[ns] = true
+	}
+	if !assumed {
+		r.plan(state, result)
+	}
+	return nil
+}
+
+func (r *resolution) sub(namespace, name string) *subscription {
+	for _, s := range r.subs[namespace] {
+		if s.Name == name {
+			return s
+		}
+	}
+	return nil
+}
+
+// look sets the catalogs of a namespace.
+func (r *resolution) look(state *resolve.State) {
+	state.Catalogs = slices.Clone(r.catalogs.Sources)
+	state.GlobalNamespace = r.catalogs.Global
+	inMarketplace := func(s resolve.Source) bool { return s.Namespace == marketplace }
+	for _, s := range r.subs[state.Namespace] {
+		known := slices.ContainsFunc(state.Catalogs, func(o resolve.Source) bool {
+			return o.Name == s.source && o.Namespace == s.sourceNamespace
+		})
+		if !known && s.source != "" && r.catalogs.Others != nil {
+			state.Catalogs = append(state.Catalogs,
+				resolve.Source{Name: s.source, Namespace: s.sourceNamespace, Catalog: r.catalogs.Others,
+					Unavailable: r.refused})
+		}
+	}
+	for i := range state.Catalogs {
+		for _, d := range r.declared {
+			if s := &state.Catalogs[i]; s.Name == d.Name && s.Namespace == d.Namespace && s.Priority == 0 {
+				s.Priority = d.Priority
+			}
+		}
+	}
+	if state.GlobalNamespace == "" {
+		state.GlobalNamespace = olmDefault
+		if slices.ContainsFunc(state.Catalogs, inMarketplace) {
+			state.GlobalNamespace = marketplace
+		}
+	}
+}
+
+// settle completes the status of a Subscription: a tree may have its CSV without the status, or the status without the
+// CSV.
+func (r *resolution) settle(state *resolve.State, s *resolve.Subscription) {
+	ns := state.Namespace
+	v := r.sub(ns, s.Name).ofSubscription(r.csvs[ns])
+	if v == nil {
+		v = r.ofPackage(state, s)
+	}
+	if v != nil {
+		if s.InstalledCSV == "" {
+			s.InstalledCSV, s.CurrentCSV = v.name, v.name
+		}
+		return
+	}
+	if s.InstalledCSV == "" {
+		return
+	}
+	if b := r.pkg(state, s).Bundle(s.InstalledCSV); b != nil {
+		state.CSVs = append(state.CSVs, resolve.Installed(b, s.Package))
+		r.planned = append(r.planned, installed{r.sub(ns, s.Name), b, b.Name})
+		s.CurrentCSV = s.InstalledCSV
+		return
+	}
+	s.InstalledCSV, s.CurrentCSV = "", ""
+}
+
+// pkg returns the package of a Subscription in its catalog. It is empty if the catalog does not have it.
+func (r *resolution) pkg(state *resolve.State, s *resolve.Subscription) *catalog.Package {
+	for _, c := range state.Catalogs {
+		if c.Name == s.Source && c.Namespace == s.SourceNamespace && c.Catalog.Packages[s.Package] != nil {
+			return c.Catalog.Packages[s.Package]
+		}
+	}
+	return &catalog.Package{}
+}
+
+// ofPackage returns a CSV of the tree with the name of a bundle of the package, in any version.
+func (r *resolution) ofPackage(state *resolve.State, s *resolve.Subscription) *csv {
+	names := map[string]bool{}
+	for _, b := range r.pkg(state, s).Bundles {
+		names[bundle.BaseName(b.Name, "")] = true
+	}
+	list := r.csvs[state.Namespace]
+	if i := slices.IndexFunc(list, func(v *csv) bool { return names[bundle.BaseName(v.name, "")] }); i >= 0 {
+		return list[i]
+	}
+	return nil
+}
+
+// report adds what is found about a namespace. An update of a Subscription in the tree that OLM holds back is an error
+// here: the tree asks for something that OLM does not do.
+func (r *resolution) report(state *resolve.State, result *resolve.Result) {
+	for _, f := range result.Findings {
+		level, hint, failure := findings.Level(f.Level), f.Hint, result.Failure
+		if resolve.Blocking(f) && f.File != "" {
+			level = findings.Error
+		}
+		if f.File == "" {
+			s := r.subs[state.Namespace][0]
+			f.File, f.Line = s.File, s.Line
+		}
+		if level == findings.Error && r.partial[state.Namespace] && (failure == nil || failure.Dependency) {
+			level, hint = findings.Warning, "pass the content of all catalogs"
+		}
+		r.findings = append(r.findings, findings.Finding{Rule: f.Rule, Level: level, File: f.File, Line: f.Line,
+			Object: f.Object, Message: f.Message, Hint: hint})
+	}
+}
+
+// plan notes which operators OLM installs. An operator that the tree has keeps its version. With manual approval, the
+// first InstallPlan counts.
+func (r *resolution) plan(state *resolve.State, result *resolve.Result) {
+	ns, steps := state.Namespace, result.Steps
+	manual := func(s *subscription) bool { return s.approval == string(v1alpha1.ApprovalManual) }
+	if len(steps) > 1 && slices.ContainsFunc(r.subs[ns], manual) {
+		steps = steps[:1]
+	}
+	var names []string
+	planned, owners := map[string]*resolve.Planned{}, map[string]*subscription{}
+	for i := range steps {
+		for _, m := range steps[i].Subscriptions {
+			if s := r.sub(ns, m.Name); s != nil {
+				owners[m.To] = s
+			}
+		}
+		for j := range steps[i].CSVs {
+			p := &steps[i].CSVs[j]
+			names = append(names, p.Name)
+			planned[p.Name] = p
+		}
+		names = slices.DeleteFunc(names, func(n string) bool { return slices.Contains(steps[i].Removed, n) })
+	}
+	for _, name := range names {
+		p := planned[name]
+		if r.has(state, p) {
+			continue
+		}
+		owner := owners[name]
+		for up := p; owner == nil && up != nil && up.RequiredBy != ""; up = planned[up.RequiredBy] {
+			owner = owners[up.RequiredBy]
+		}
+		if owner == nil {
+			owner = r.subs[ns][0]
+		}
+		r.planned = append(r.planned, installed{owner, p.Bundle(), name})
+	}
+}
+
+// has reports whether the namespace has the operator already, in any version.
+func (r *resolution) has(state *resolve.State, p *resolve.Planned) bool {
+	for _, s := range state.Subscriptions {
+		if s.Package == p.Package && s.InstalledCSV != "" {
+			return true
+		}
+	}
+	return slices.ContainsFunc(r.csvs[state.Namespace], func(v *csv) bool {
+		return bundle.BaseName(v.name, "") == bundle.BaseName(p.Name, "")
+	})
+}
+
+// install adds the CSVs that OLM installs.
+func (r *resolution) install(ctx context.Context) error {
+	var bundles []*catalog.Bundle
+	for _, p := range r.planned {
+		bundles = append(bundles, p.bundle)
+	}
+	csvs, err := catalog.CSVs(ctx, bundles)
+	if err != nil {
+		return err
+	}
+	for _, p := range r.planned {
+		from := csvs[p.bundle]
+		if from.Err == nil {
+			from.Err = r.addFrom(p.sub, from.JSON)
+		}
+		if from.Err != nil {
+			r.notChecked(p.sub, from.Err.Error())
+		}
+	}
+	return nil
+}
+
+// addFrom adds the CSV of a catalog.
+func (c *cluster) addFrom(s *subscription, data []byte) error {
+	docs, err := manifest.ReadFile(s.File, data, manifest.Limits{})
+	if err != nil {
+		return err
+	}
+	if len(docs) != 1 {
+		return fmt.Errorf("%d documents in the catalog's ClusterServiceVersion", len(docs))
+	}
+	o, err := docs[0].Object()
+	if err != nil {
+		return err
+	}
+	v := &csv{ordered: s.ordered, name: o.Name, namespace: s.Namespace, sub: s, annotations: map[string]string{}}
+	v.Object = o
+	if err := v.read(o); err != nil {
+		return err
+	}
+	v.given = nil
+	c.csvs = append(c.csvs, v)
+	return nil
+}

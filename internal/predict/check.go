@@ -1,0 +1,271 @@
+// Package groups predicts what OLM does with the OperatorGroups and ClusterServiceVersions in a tree of manifests:
+// the target namespaces and provided APIs of each group, and the phase, reason and message of each CSV in OLM's
+// words. It never contacts a cluster.
+//
+// The rules are those of OLM v0.46 (github.com/operator-framework/operator-lifecycle-manager,
+// pkg/controller/operators/olm: operatorgroup.go, groups.go, operator.go, requirements.go). docs/check.md lists them.
+package predict
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/blang/semver/v4"
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/manifest/tree"
+)
+
+// Options configure Check. The zero value suits a tree of a whole cluster.
+type Options struct {
+	Namespace string // of objects that name no namespace; if empty, Check ignores them
+	Catalogs  Catalogs
+	// the version of Kubernetes, which a CSV may need; nil if it is not known, then it is high enough
+	Kube *semver.Version
+}
+
+// Report describes the state that OLM reaches with a tree.
+type Report struct {
+	Groups   []Group            // by namespace and name
+	CSVs     []CSV              // by namespace and name, without copies
+	Findings []findings.Finding // by file and line
+}
+
+// Group is an OperatorGroup after OLM has processed it.
+type Group struct {
+	Namespace    string
+	Name         string
+	File         string
+	Line         int
+	Namespaces   []string // status.namespaces, sorted; [""] means all namespaces
+	ProvidedAPIs *string  // the annotation olm.providedAPIs; nil if it is absent
+	Conditions   []Condition
+	Account      string // status.serviceAccountRef; may be empty
+	Unknown      string // why status.namespaces cannot be predicted; empty if it can
+}
+
+// Condition is a status condition of an OperatorGroup.
+type Condition struct {
+	Type    string `json:"type"`
+	Status  string `json:"status"`
+	Reason  string `json:"reason"`
+	Message string `json:"message"`
+}
+
+// CSV is a ClusterServiceVersion after OLM has processed it.
+type CSV struct {
+	Namespace    string
+	Name         string
+	File         string // the file of the Subscription that installs it, or of the CSV itself
+	Line         int
+	Subscription string // the Subscription that installs it, if the tree has no such CSV
+	Phase        string // empty if OLM sets none
+	Reason       string
+	Message      string
+	CopiedTo     []string // namespaces with a copy, sorted
+	Annotations  map[string]string
+}
+
+// Check predicts what OLM does with the objects of a tree and reports what is wrong. The same tree yields the same
+// report. An error is that of ctx or of a catalog that cannot be read again.
+func Check(ctx context.Context, t *tree.Tree, o Options) (*Report, error) {
+	objects, patches := apart(t)
+	c := read(objects, o.Namespace)
+	for _, p := range patches {
+		c.patch(p, o.Namespace)
+	}
+	c.kube = o.Kube
+	c.skipped(t)
+	if err := c.subscribe(ctx, o.Catalogs); err != nil {
+		return nil, err
+	}
+	played := play(c)
+	if played.restless {
+		c.findings = append(
+			c.findings,
+			findings.Finding{
+				Rule:    ruleRestless,
+				Level:   findings.Warning,
+				Message: "OLM never reaches a stable state with these objects",
+			},
+		)
+	}
+	r := &Report{}
+	for _, g := range c.groups {
+		r.Groups = append(r.Groups, played.group(g))
+		played.judgeGroup(g)
+	}
+	for _, v := range c.csvs {
+		if !v.copied {
+			r.CSVs = append(r.CSVs, played.csv(v))
+			played.judgeCSV(v)
+		}
+	}
+	played.judgeSeveral()
+	played.judgeSubscriptions()
+	played.judgeResources()
+	played.judgeInheritance()
+	c.judgeNothing(objects)
+	played.judgeNames()
+	played.judgeCopies()
+	played.judgeOwners()
+	slices.SortFunc(r.Groups, func(a, b Group) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	slices.SortFunc(
+		r.CSVs,
+		func(a, b CSV) int { return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name)) },
+	)
+	findings.Sort(c.findings)
+	r.Findings = slices.Compact(c.findings)
+	return r, nil
+}
+
+func (o *olm) group(g *group) Group {
+	r := Group{
+		Namespace:    g.Namespace,
+		Name:         g.Name,
+		File:         g.File,
+		Line:         g.Line,
+		Namespaces:   g.status,
+		ProvidedAPIs: g.text,
+	}
+	if len(o.groupsIn[g.Namespace]) > 1 {
+		r.Conditions = append(
+			r.Conditions,
+			Condition{operatorsv1.MutlipleOperatorGroupCondition, "True", operatorsv1.MultipleOperatorGroupsReason,
+				"Multiple OperatorGroup found in the same namespace"},
+		)
+	}
+	switch {
+	case g.lacksAccount(o.cluster):
+		r.Conditions = append(
+			r.Conditions,
+			Condition{operatorsv1.OperatorGroupServiceAccountCondition, "True",
+				operatorsv1.OperatorGroupServiceAccountReason,
+				"ServiceAccount " + g.spec.ServiceAccountName + " not found"},
+		)
+		if !g.resolved {
+			r.Unknown = "its ServiceAccount is not in the tree"
+		}
+	case g.refused != nil:
+		r.Unknown = g.refused.Error()
+	case g.unknown && len(g.status) == 0:
+		r.Unknown = "there are no Namespaces in the tree"
+	}
+	if !g.lacksAccount(o.cluster) {
+		r.Account = g.spec.ServiceAccountName
+	}
+	return r
+}
+
+func (o *olm) csv(v *csv) CSV {
+	at := v.where()
+	r := CSV{
+		Namespace:   v.namespace,
+		Name:        v.name,
+		File:        at.File,
+		Line:        at.Line,
+		Phase:       string(v.phase),
+		Reason:      string(v.reason),
+		Message:     v.message,
+		CopiedTo:    o.copies(v),
+		Annotations: v.annotations,
+	}
+	if v.sub != nil {
+		r.Subscription = v.sub.Name
+	}
+	return r
+}
+
+// uncopied lists the reasons for which OLM does not copy a CSV (api: pkg/operators/v1alpha1/clusterserviceversion.go,
+// IsUncopiable).
+var uncopied = []v1alpha1.ConditionReason{
+	v1alpha1.CSVReasonCopied, v1alpha1.CSVReasonInvalidInstallModes, v1alpha1.CSVReasonNoTargetNamespaces,
+	v1alpha1.CSVReasonUnsupportedOperatorGroup, v1alpha1.CSVReasonNoOperatorGroup,
+	v1alpha1.CSVReasonTooManyOperatorGroups,
+	v1alpha1.CSVReasonInterOperatorGroupOwnerConflict, v1alpha1.CSVReasonCannotModifyStaticOperatorGroupProvidedAPIs,
+}
+
+// copies returns the namespaces that OLM copies a CSV to (operator.go, syncClusterServiceVersion, syncCopyCSV;
+// operatorgroup.go, ensureCSVsInNamespaces).
+func (o *olm) copies(v *csv) []string {
+	groups := o.groupsIn[v.namespace]
+	if v.deleted || v.phase == v1alpha1.CSVPhaseNone || slices.Contains(uncopied, v.reason) || len(groups) != 1 {
+		return nil
+	}
+	g := groups[0]
+	if isGlobal(g.status) && o.noCopies {
+		return nil
+	}
+	var list []string
+	for ns := range o.namespaces {
+		if ns != v.namespace && (isGlobal(g.status) || slices.Contains(g.status, ns)) {
+			list = append(list, ns)
+		}
+	}
+	if !o.declared && !isGlobal(g.status) { // without Namespaces in the tree, assume that all targets exist
+		list = slices.DeleteFunc(slices.Clone(g.status), func(ns string) bool { return ns == v.namespace })
+	}
+	slices.Sort(list)
+	return list
+}
+
+// note adds a finding about an object.
+func (c *cluster) note(rule string, level findings.Level, o *manifest.Object, at, message, hint string) {
+	f := findings.Finding{
+		Rule:    rule,
+		Level:   level,
+		File:    o.File,
+		Line:    o.LineOf(at),
+		Object:  o.Identity(),
+		Message: message,
+		Hint:    hint,
+	}
+	c.findings = append(c.findings, f)
+}
+
+func (c *cluster) fault(e *manifest.Error, o *manifest.Object) {
+	c.findings = append(c.findings, findings.Finding{
+		Rule: ruleInvalid, Level: findings.Error, File: e.File, Line: e.Line, Object: o.Identity(), Field: e.Field,
+		Message: e.Msg, Hint: e.Tip,
+	})
+}
+
+// asError returns err as an error with a place.
+func asError(o *manifest.Object, err error) *manifest.Error {
+	var e *manifest.Error
+	if errors.As(err, &e) {
+		return e
+	}
+	return o.Errorf("", "%v", err)
+}
+
+// skipped reports the files that were not read.
+func (c *cluster) skipped(t *tree.Tree) {
+	for _, s := range t.Skipped {
+		c.findings = append(
+			c.findings,
+			findings.Finding{Rule: ruleSkipped, Level: findings.Note, File: s.Path, Message: "not read: " + s.Why},
+		)
+	}
+	for _, e := range t.Faults {
+		c.findings = append(
+			c.findings,
+			findings.Finding{
+				Rule:    ruleUnreadable,
+				Level:   findings.Error,
+				File:    e.File,
+				Line:    e.Line,
+				Field:   e.Field,
+				Message: e.Msg,
+				Hint:    e.Tip,
+			},
+		)
+	}
+}

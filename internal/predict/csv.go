@@ -1,0 +1,344 @@
+package predict
+
+import (
+	"slices"
+	"strings"
+
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+)
+
+const (
+	noTargets  = "no targetNamespaces are matched operatorgroups namespace selection"
+	noGroup    = "csv in namespace with no operatorgroups"
+	manyGroups = "csv created in namespace with multiple operatorgroups, can't pick one automatically"
+	static     = "static provided api operatorgroup cannot be modified by these apis"
+	conflict   = "intersecting operatorgroups provide the same apis"
+	crdOwner   = "conflicting CRD owner in namespace"
+	apiOwner   = "unable to adopt APIService"
+	succeeded  = "install strategy completed with no errors"
+)
+
+// set changes the phase and requeues whatever depends on it.
+func (o *olm) set(v *csv, phase v1alpha1.ClusterServiceVersionPhase, reason v1alpha1.ConditionReason, message string) {
+	if v.phase == phase && v.reason == reason && v.message == message {
+		return
+	}
+	v.phase, v.reason, v.message = phase, reason, message
+	o.wakeCSV(v)
+	for _, g := range o.groupsIn[v.namespace] {
+		o.wakeGroup(g)
+	}
+	for _, other := range o.csvsIn[v.namespace] {
+		if other.replaces == v.name || v.replaces == other.name {
+			o.wakeCSV(other)
+		}
+	}
+}
+
+func (o *olm) fail(v *csv, reason v1alpha1.ConditionReason, message string) {
+	o.set(v, v1alpha1.CSVPhaseFailed, reason, message)
+}
+
+// syncCSV is OLM's reconcile loop for CSVs (pkg/controller/operators/olm/operator.go, transitionCSVState).
+func (o *olm) syncCSV(v *csv) {
+	if v.reason == v1alpha1.CSVReasonComponentFailedNoRetry || v.unusable != nil {
+		return
+	}
+	g := o.groupFor(v)
+	if g == nil {
+		return
+	}
+	modes, err := v1alpha1.NewInstallModeSet(v.modes)
+	if err != nil {
+		o.fail(v, v1alpha1.CSVReasonInvalidInstallModes, err.Error())
+		return
+	}
+	targets := v.annotations[operatorsv1.OperatorGroupTargetsAnnotationKey] // groupFor returns no group without it
+	if err := modes.Supports(v.namespace, strings.Split(targets, ",")); err != nil {
+		o.fail(v, v1alpha1.CSVReasonUnsupportedOperatorGroup, err.Error())
+		return
+	}
+	if o.reconcileAPIs(v, g) {
+		o.proceed(v, g)
+	}
+}
+
+// groupFor returns the group of a CSV, or nil if there is not exactly one or the CSV lacks its annotations
+// (operatorGroupForCSV).
+func (o *olm) groupFor(v *csv) *group {
+	groups := o.groupsIn[v.namespace]
+	switch {
+	case len(groups) == 0:
+		o.fail(v, v1alpha1.CSVReasonNoOperatorGroup, noGroup)
+		return nil
+	case len(groups) > 1:
+		if v.reason != v1alpha1.CSVReasonTooManyOperatorGroups {
+			o.fail(v, v1alpha1.CSVReasonTooManyOperatorGroups, manyGroups)
+		}
+		return nil
+	}
+	g := groups[0]
+	if !o.annotate(v, g) {
+		return g
+	}
+	if g.refused == nil && len(g.targets) == 0 && !g.unknown {
+		o.fail(v, v1alpha1.CSVReasonNoTargetNamespaces, noTargets)
+	}
+	return nil
+}
+
+// reconcileAPIs compares the APIs of a CSV with those of its group and of the intersecting groups, by subset and
+// intersection (groups.go, ReconcileAPIIntersection). It reports whether the CSV may proceed.
+func (o *olm) reconcileAPIs(v *csv, g *group) bool {
+	rivals, disputed := o.rivals(v, g)
+	subset := v.provided.subsetOf(g.apis)
+	switch intersecting := len(rivals) > 0; {
+	case g.spec.StaticProvidedAPIs && subset == intersecting: // add or remove
+		if v.reason != v1alpha1.CSVReasonInterOperatorGroupOwnerConflict {
+			v.rivals, v.disputed = rivals, disputed
+			o.fail(v, v1alpha1.CSVReasonCannotModifyStaticOperatorGroupProvidedAPIs, static)
+		}
+		return false
+	case intersecting && !subset:
+		v.rivals, v.disputed = rivals, disputed
+		o.fail(v, v1alpha1.CSVReasonInterOperatorGroupOwnerConflict, conflict)
+		return false
+	case intersecting:
+		o.provide(g, g.apis.minus(v.provided))
+		o.wakeCSV(v)
+		return false
+	case !subset:
+		union := g.apis.union(v.provided)
+		if g.text != nil && *g.text == union.String() {
+			return true
+		}
+		o.provide(g, union)
+		o.wakeCSV(v)
+		return false
+	}
+	return true
+}
+
+// rivals returns the groups that intersect with the group of a CSV and list some of its APIs, and those APIs.
+func (o *olm) rivals(v *csv, g *group) (rivals []*group, disputed apiSet) {
+	disputed = apiSet{}
+	for _, other := range o.intersecting(g) {
+		if !other.apis.meets(v.provided) {
+			continue
+		}
+		rivals = append(rivals, other)
+		for a := range v.provided {
+			if other.apis[a] {
+				disputed[a] = true
+			}
+		}
+	}
+	return rivals, disputed
+}
+
+// proceed moves a member of a group through the phases. It assumes that Deployments become available.
+func (o *olm) proceed(v *csv, g *group) {
+	switch v.phase {
+	case v1alpha1.CSVPhaseNone:
+		o.set(v, v1alpha1.CSVPhasePending, v1alpha1.CSVReasonRequirementsUnknown, "requirements not yet checked")
+	case v1alpha1.CSVPhasePending:
+		o.pending(v)
+	case v1alpha1.CSVPhaseInstallReady:
+		o.install(v, g)
+	case v1alpha1.CSVPhaseSucceeded:
+		if next := o.replacing(v); next != nil {
+			o.set(v, v1alpha1.CSVPhaseReplacing, v1alpha1.CSVReasonBeingReplaced, "being replaced by csv: "+next.name)
+		}
+	case v1alpha1.CSVPhaseFailed:
+		o.failed(v, g)
+	case v1alpha1.CSVPhaseReplacing:
+		if next := o.replacing(v); o.inNamespace(v.namespace, v.replaces) == nil && next != nil &&
+			next.phase == v1alpha1.CSVPhaseSucceeded {
+			o.set(
+				v,
+				v1alpha1.CSVPhaseDeleting,
+				v1alpha1.CSVReasonReplaced,
+				"has been replaced by a newer ClusterServiceVersion that has successfully installed.",
+			)
+		}
+	case v1alpha1.CSVPhaseDeleting:
+		v.deleted = true
+		o.wake(v.namespace)
+		for _, other := range o.csvs {
+			if other.exists && other.reason == v1alpha1.CSVReasonOwnerConflict {
+				o.wakeCSV(other)
+			}
+		}
+	}
+}
+
+func (o *olm) pending(v *csv) {
+	if v.observed && v.reason != v1alpha1.CSVReasonRequirementsUnknown {
+		return // the cluster knows what is missing
+	}
+	previous := o.inNamespace(v.namespace, v.replaces)
+	if previous != nil {
+		if why := o.notUpgradeable(previous); why != "" {
+			o.set(
+				v,
+				v1alpha1.CSVPhasePending,
+				v1alpha1.CSVReasonOperatorConditionNotUpgradeable,
+				"operator is not upgradeable: "+why,
+			)
+			return
+		}
+	}
+	needs := o.requirements(v)
+	if needs.err != nil {
+		o.fail(v, v1alpha1.CSVReasonInvalidStrategy, "install strategy invalid: "+needs.err.Error())
+		return
+	}
+	if len(needs.unmet) > 0 || len(o.missingServices(v)) > 0 {
+		o.set(v, v1alpha1.CSVPhasePending, v1alpha1.CSVReasonRequirementsNotMet,
+			"one or more requirements couldn't be found")
+		return
+	}
+	if msg := v.badWebhook(); msg != "" {
+		o.fail(v, v1alpha1.CSVReasonInvalidWebhookDescription, msg)
+		return
+	}
+	if o.crdOwner(v) != nil {
+		o.fail(v, v1alpha1.CSVReasonOwnerConflict, crdOwner)
+		return
+	}
+	if o.apiOwner(v) != nil {
+		o.fail(v, v1alpha1.CSVReasonOwnerConflict, apiOwner)
+		return
+	}
+	if previous != nil && previous.phase != v1alpha1.CSVPhaseReplacing {
+		return
+	}
+	o.set(
+		v,
+		v1alpha1.CSVPhaseInstallReady,
+		v1alpha1.CSVReasonRequirementsMet,
+		"all requirements found, attempting install",
+	)
+}
+
+func (o *olm) install(v *csv, g *group) {
+	if account := g.spec.ServiceAccountName; account != "" && v.sub == nil && o.rbac.exists(g.Namespace, account) {
+		if denied := o.forbidden(v, account); denied != "" {
+			o.fail(v, v1alpha1.CSVReasonComponentFailedNoRetry,
+				"install strategy failed: install strategy failed: "+denied)
+			return
+		}
+	}
+	o.serve(v)
+	o.set(v, v1alpha1.CSVPhaseSucceeded, v1alpha1.CSVReasonInstallSuccessful, succeeded)
+}
+
+// serve marks the APIServices of a CSV as installed and requeues the CSVs that wait for them.
+func (o *olm) serve(v *csv) {
+	for _, d := range v.services {
+		o.serving[d.service()] = v
+		for _, other := range o.waiting[d.service()] {
+			o.wakeCSV(other)
+		}
+	}
+}
+
+// failed retries a CSV whose failure had a cause that the tree can explain. Any other failure stays.
+func (o *olm) failed(v *csv, g *group) {
+	if g.spec.UpgradeStrategy == operatorsv1.UpgradeStrategyUnsafeFailForward {
+		if next := o.replacing(v); next != nil {
+			o.set(
+				v,
+				v1alpha1.CSVPhaseReplacing,
+				v1alpha1.CSVReasonBeingReplaced,
+				"Fail Forward is enabled, allowing Failed csv to be replaced by csv: "+next.name,
+			)
+			return
+		}
+	}
+	var message string
+	switch v.reason {
+	case v1alpha1.CSVReasonNoTargetNamespaces,
+		v1alpha1.CSVReasonNoOperatorGroup,
+		v1alpha1.CSVReasonTooManyOperatorGroups,
+		v1alpha1.CSVReasonUnsupportedOperatorGroup:
+		message = "InstallModes now support target namespaces"
+	case v1alpha1.CSVReasonInterOperatorGroupOwnerConflict:
+		message = "OperatorGroup no longer intersecting with conflicting owner"
+	case v1alpha1.CSVReasonCannotModifyStaticOperatorGroupProvidedAPIs:
+		message = "static OperatorGroup and intersecting groups now support providedAPIs"
+	case v1alpha1.CSVReasonOwnerConflict:
+		if v.observed || o.crdOwner(v) != nil || o.apiOwner(v) != nil {
+			return // OLM retries and fails forever
+		}
+		message = "installing"
+	default:
+		return
+	}
+	v.rivals, v.disputed = nil, nil
+	o.set(v, v1alpha1.CSVPhasePending, v1alpha1.CSVReasonRequirementsUnknown, message)
+}
+
+// inNamespace returns the CSV of a name, or nil.
+func (o *olm) inNamespace(namespace, name string) *csv {
+	for _, v := range o.csvsIn[namespace] {
+		if v.name == name && !v.deleted {
+			return v
+		}
+	}
+	return nil
+}
+
+// replacing returns the CSV that replaces v, or nil.
+func (o *olm) replacing(v *csv) *csv {
+	for _, other := range o.csvsIn[v.namespace] {
+		if other.replaces == v.name && !other.deleted {
+			return other
+		}
+	}
+	return nil
+}
+
+// crdOwner returns another CSV in the namespace that owns one of v's CRDs and is outside of its replacement chain
+// (crdOwnerConflicts, getReplacementChain).
+func (o *olm) crdOwner(v *csv) *csv {
+	chain := map[string]bool{v.name: true}
+	for next := o.replacing(v); next != nil && !chain[next.name]; next = o.replacing(next) {
+		chain[next.name] = true
+	}
+	for name := v.replaces; name != "" && !chain[name]; {
+		chain[name] = true
+		previous := o.inNamespace(v.namespace, name)
+		if previous == nil {
+			break
+		}
+		name = previous.replaces
+	}
+	for _, other := range o.csvsIn[v.namespace] {
+		if chain[other.name] || other.deleted {
+			continue
+		}
+		for _, d := range v.owned {
+			if slices.ContainsFunc(other.owned, func(o ownedAPI) bool { return o.Name == d.Name }) {
+				return other
+			}
+		}
+	}
+	return nil
+}
+
+// apiOwner returns another CSV, in any namespace, that owns one of v's APIServices and does not release it
+// (apiServiceOwnerConflicts; pkg/controller/install/apiservice.go, IsAPIServiceAdoptable).
+func (o *olm) apiOwner(v *csv) *csv {
+	for _, d := range v.services {
+		owner := o.serving[d.service()]
+		switch {
+		case owner == nil, owner == v, owner.deleted, owner.namespace == v.namespace && owner.name == v.replaces:
+		case owner.phase == v1alpha1.CSVPhaseReplacing, owner.phase == v1alpha1.CSVPhaseDeleting:
+		default:
+			return owner
+		}
+	}
+	return nil
+}

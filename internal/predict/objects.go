@@ -1,0 +1,216 @@
+package predict
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/olm/olmapi"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// judgeFields reports what the API server rejects in one of OLM's objects, and the unknown fields that it drops. It
+// returns whether the object is valid.
+func (c *cluster) judgeFields(o *manifest.Object) bool {
+	rejected := olmapi.Rejected(o, "add it; if the file is a patch, list it as one in a kustomization.yaml")
+	for _, e := range rejected {
+		c.fault(e, o)
+	}
+	if copied, _ := o.Get("metadata", "labels", v1alpha1.CopiedLabelKey); copied != nil {
+		return len(rejected) == 0 // the original has the same fields
+	}
+	level := findings.Error
+	if o.Kind == v1alpha1.ClusterServiceVersionKind {
+		level = findings.Warning // published CSVs have some, and OLM installs them
+	}
+	for _, e := range olmapi.UnknownFields(o) {
+		c.findings = append(c.findings,
+			findings.Finding{Rule: ruleUnknownField, Level: level, File: e.File, Line: e.Line,
+				Object: o.Identity(), Field: e.Field, Message: e.Msg, Hint: e.Tip})
+	}
+	return len(rejected) == 0
+}
+
+// judgeInstallPlan reports an InstallPlan that did not come from a cluster.
+func (c *cluster) judgeInstallPlan(o *manifest.Object) {
+	if phase, err := o.Get("status", "phase"); err != nil || phase != nil {
+		return
+	}
+	c.note(
+		ruleInstallPlan,
+		findings.Warning,
+		o,
+		"",
+		"InstallPlans do not belong into Git: OLM creates them",
+		"remove it from the tree",
+	)
+}
+
+// judgeNothing reports a tree in which there is nothing to predict.
+func (c *cluster) judgeNothing(objects []*manifest.Object) {
+	relevant := func(o *manifest.Object) bool {
+		return o.Group() == olmGroup || o.Group() == "apiextensions.k8s.io"
+	}
+	if len(objects) > 0 && !slices.ContainsFunc(objects, relevant) {
+		c.findings = append(c.findings, findings.Finding{Rule: ruleNothing, Level: findings.Warning,
+			Message: "the tree has no objects of OLM", Hint: "check the paths"})
+	}
+}
+
+// judgeProvidedAPIs reports annotations of a group that OLM does not understand, and a static group without APIs.
+func (o *olm) judgeProvidedAPIs(g *group) {
+	static := g.spec.StaticProvidedAPIs
+	level := findings.Warning
+	if static {
+		level = findings.Error
+	}
+	bad := olmapi.MalformedAPIs(g.given)
+	for _, item := range bad {
+		o.note(ruleMalformedAPIs, level, g.Object, providedAPIsField, strconv.Quote(item)+" does not name an API",
+			"write <Kind>.<version>.<group>")
+	}
+	if static && len(bad) == 0 && len(parseAPIs(g.given)) == 0 {
+		o.note(ruleStaticAPIs, findings.Warning, g.Object, "spec.staticProvidedAPIs",
+			"a static OperatorGroup without "+olmapi.ProvidedAPIs+" protects no API and allows none",
+			"list the APIs in the annotation")
+	}
+}
+
+// judgeTargets reports targets that OLM ignores or plans to remove.
+func (o *olm) judgeTargets(g *group) {
+	t := olmapi.TargetsOf(&g.spec)
+	if len(t.Names) > 0 && t.Selector != nil && len(t.Selector.MatchLabels)+len(t.Selector.MatchExpressions) > 0 {
+		o.note(
+			ruleSelectorIgnored,
+			findings.Warning,
+			g.Object,
+			"spec.selector",
+			"OLM ignores the selector because of targetNamespaces",
+			"remove one of them",
+		)
+	}
+	if t.BySelector() || len(t.Names) > 1 {
+		field := "spec.targetNamespaces"
+		if t.BySelector() {
+			field = "spec.selector"
+		}
+		o.note(ruleSeveralTargets, findings.Note, g.Object, field,
+			"several target namespaces are not recommended: OLM may drop the support for them", "")
+	}
+}
+
+// judgeSeveral reports the second and further groups of each namespace.
+func (o *olm) judgeSeveral() {
+	for namespace, groups := range o.groupsIn {
+		for _, g := range groups[1:] {
+			o.note(operatorsv1.MultipleOperatorGroupsReason, findings.Error, g.Object, "metadata.name",
+				fmt.Sprintf("namespace %s also has OperatorGroup %s: OLM installs nothing there", namespace,
+					groups[0].Name),
+				"keep one of them")
+		}
+	}
+}
+
+// namespacesWithGroup have a global OperatorGroup from the start: on OpenShift, and with OLM's own manifests
+// (deploy/upstream/quickstart/olm.yaml).
+var namespacesWithGroup = []string{"openshift-operators", "operators"}
+
+// judgeSubscriptions reports Subscriptions that OLM installs nothing for.
+func (o *olm) judgeSubscriptions() {
+	for _, s := range o.subs {
+		// a CSV without group is an error of its own
+		known := len(o.groupsIn[s.Namespace])+len(o.csvsIn[s.Namespace]) > 0
+		if !known && !slices.Contains(namespacesWithGroup, s.Namespace) {
+			o.note(ruleNoGroup, findings.Warning, s.Object, "metadata.namespace",
+				"namespace "+s.Namespace+" has no OperatorGroup: OLM installs nothing there",
+				"add one, or check its path too")
+		}
+	}
+}
+
+// judgeDeployments reports Deployments that OLM deletes, because the CSV conflicts with another group (operator.go,
+// cleanupCSVDeployments).
+func (o *olm) judgeDeployments(v *csv) {
+	switch v.reason {
+	case v1alpha1.CSVReasonInterOperatorGroupOwnerConflict,
+		v1alpha1.CSVReasonCannotModifyStaticOperatorGroupProvidedAPIs:
+	default:
+		return
+	}
+	for _, name := range v.deployments() {
+		if d := o.deployments[v.namespace+"/"+name]; d != nil {
+			o.note(ruleDeployment, findings.Warning, d, "",
+				"OLM deletes this Deployment, because ClusterServiceVersion "+v.name+" has failed: "+string(v.reason),
+				"")
+		}
+	}
+}
+
+// judgeLeak reports a copied CSV that shows the target namespaces to the users of one of them. OLM removes the
+// annotation from copies (operatorgroup.go, copyToNamespace).
+func (o *olm) judgeLeak(v *csv) {
+	if targets, ok := v.given[operatorsv1.OperatorGroupTargetsAnnotationKey]; ok {
+		o.note(
+			ruleLeak,
+			findings.Warning,
+			v.Object,
+			`metadata.annotations["`+operatorsv1.OperatorGroupTargetsAnnotationKey+`"]`,
+			fmt.Sprintf("a copied CSV shows the target namespaces %q to the users of namespace %s", targets,
+				v.namespace),
+			"remove it from the tree",
+		)
+	}
+}
+
+// definition is what a CRD of the tree says about its API.
+type definition struct {
+	*manifest.Object
+	group, plural string
+	namespaced    bool
+}
+
+// definitions returns the CRDs by group/kind of the objects that they define.
+func (c *cluster) definitions() map[string]definition {
+	list := map[string]definition{}
+	for _, crd := range c.crds {
+		text := func(path ...string) string {
+			v, _ := crd.Get(path...)
+			s, _ := v.(string)
+			return s
+		}
+		d := definition{crd, text("spec", "group"), text("spec", "names", "plural"), text("spec", "scope") != "Cluster"}
+		list[d.group+"/"+text("spec", "names", "kind")] = d
+	}
+	return list
+}
+
+// judgeVersion reports a custom resource of a version that its CRD does not serve.
+func (c *cluster) judgeVersion(o *manifest.Object, d definition) {
+	_, version, _ := strings.Cut(o.APIVersion, "/")
+	if serves(d.Object, version) {
+		return
+	}
+	var served []string
+	for i := range d.Len("spec", "versions") {
+		name, _ := d.Get("spec", "versions", strconv.Itoa(i), "name")
+		if s, ok := name.(string); ok && serves(d.Object, s) {
+			served = append(served, s)
+		}
+	}
+	only, _ := d.Get("spec", "version")
+	s, _ := only.(string)
+	c.note(
+		ruleVersion,
+		findings.Error,
+		o,
+		"apiVersion",
+		"CustomResourceDefinition "+d.Name+" does not serve version "+version,
+		"it serves "+cmp.Or(strings.Join(served, ", "), s, "none"),
+	)
+}

@@ -1,0 +1,307 @@
+package predict
+
+import (
+	"maps"
+	"slices"
+
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+)
+
+// groupAnnotations are the annotations that OLM copies from a group to its CSVs.
+var groupAnnotations = []string{
+	operatorsv1.OperatorGroupAnnotationKey,
+	operatorsv1.OperatorGroupNamespaceAnnotationKey,
+	operatorsv1.OperatorGroupTargetsAnnotationKey,
+}
+
+// olm simulates what OLM does with OperatorGroups and CSVs. It creates them one by one, in the order of creation, and
+// after each runs OLM's two reconcile loops, for groups and for CSVs, until nothing changes. Objects with a status
+// exist from the start, in the state that the cluster gave them. Namespaces, CRDs and RBAC exist before all else.
+type olm struct {
+	*cluster
+	groupsIn map[string][]*group        // by namespace, in the order of creation
+	csvsIn   map[string][]*csv          // without copies
+	covering map[string]map[*group]bool // groups by the namespaces that they cover; "" has the global groups
+
+	targeting map[*group]bool // groups that cover a namespace
+
+	serving map[string]*csv   // by APIService
+	owning  map[string][]*csv // by APIService: the CSVs that own it
+	waiting map[string][]*csv // by APIService: the CSVs that require it
+
+	groupQueue []*group
+	csvQueue   []*csv
+	queued     map[any]bool
+	restless   bool // the loops did not reach a stable state
+	rules      map[string]bool
+}
+
+// play runs the simulation.
+func play(c *cluster) *olm {
+	o := &olm{
+		cluster:  c,
+		groupsIn: map[string][]*group{},
+		csvsIn:   map[string][]*csv{},
+		covering: map[string]map[*group]bool{},
+		serving:  map[string]*csv{},
+		owning:   map[string][]*csv{},
+		waiting:  map[string][]*csv{},
+		queued:   map[any]bool{},
+		rules:    map[string]bool{},
+
+		targeting: map[*group]bool{},
+	}
+	for _, r := range Rules() {
+		o.rules[r.ID] = true
+	}
+	var groups []*group
+	var csvs []*csv
+	for _, g := range c.groups {
+		if g.exists {
+			o.create(g, nil)
+		} else {
+			groups = append(groups, g)
+		}
+	}
+	for _, v := range c.csvs {
+		if v.copied {
+			continue
+		}
+		for _, d := range v.services {
+			o.owning[d.service()] = append(o.owning[d.service()], v)
+		}
+		for _, d := range v.needed {
+			o.waiting[d.service()] = append(o.waiting[d.service()], v)
+		}
+	}
+	for _, v := range c.csvs {
+		switch {
+		case v.copied:
+		case v.exists:
+			o.create(nil, v)
+		default:
+			csvs = append(csvs, v)
+		}
+	}
+	o.settle()
+	for len(groups)+len(csvs) > 0 {
+		if len(csvs) == 0 || len(groups) > 0 && groups[0].compare(csvs[0].ordered) < 0 {
+			o.create(groups[0], nil)
+			groups = groups[1:]
+		} else {
+			o.create(nil, csvs[0])
+			csvs = csvs[1:]
+		}
+		o.settle()
+	}
+	return o
+}
+
+func (o *olm) create(g *group, v *csv) {
+	if g != nil {
+		g.exists = true
+		o.groupsIn[g.Namespace] = append(o.groupsIn[g.Namespace], g)
+		o.target(g, g.status)
+		o.wake(g.Namespace)
+		return
+	}
+	v.exists = true
+	o.csvsIn[v.namespace] = append(o.csvsIn[v.namespace], v)
+	if v.phase == v1alpha1.CSVPhaseSucceeded || v.phase == v1alpha1.CSVPhaseInstalling ||
+		v.phase == v1alpha1.CSVPhaseReplacing {
+		o.serve(v)
+	}
+	o.wake(v.namespace)
+}
+
+// wake requeues all groups and CSVs of a namespace.
+func (o *olm) wake(namespace string) {
+	for _, g := range o.groupsIn[namespace] {
+		o.wakeGroup(g)
+	}
+	for _, v := range o.csvsIn[namespace] {
+		o.wakeCSV(v)
+	}
+}
+
+func (o *olm) wakeGroup(g *group) {
+	if !o.queued[g] {
+		o.queued[g] = true
+		o.groupQueue = append(o.groupQueue, g)
+	}
+}
+
+func (o *olm) wakeCSV(v *csv) {
+	if !o.queued[v] {
+		o.queued[v] = true
+		o.csvQueue = append(o.csvQueue, v)
+	}
+}
+
+// wakeRivals requeues the CSVs that provide any of the APIs and whose group intersects with g, because a conflict may
+// have appeared or gone.
+func (o *olm) wakeRivals(g *group, apis apiSet) {
+	for _, other := range o.intersecting(g) {
+		for _, v := range o.csvsIn[other.Namespace] {
+			if v.provided.meets(apis) {
+				o.wakeCSV(v)
+			}
+		}
+	}
+}
+
+// settle runs the loops, groups first, until nothing changes. A limit ends the loops where OLM itself would never
+// stop.
+func (o *olm) settle() {
+	rounds := 1000
+	if !o.restless {
+		rounds += 100 * (len(o.groups) + len(o.csvs))
+	}
+	for ; len(o.groupQueue)+len(o.csvQueue) > 0; rounds-- {
+		if rounds == 0 {
+			o.restless, o.groupQueue, o.csvQueue = true, nil, nil
+			clear(o.queued)
+			return
+		}
+		if len(o.groupQueue) > 0 {
+			g := o.groupQueue[0]
+			o.groupQueue = o.groupQueue[1:]
+			delete(o.queued, g)
+			o.syncGroup(g)
+			continue
+		}
+		v := o.csvQueue[0]
+		o.csvQueue = o.csvQueue[1:]
+		delete(o.queued, v)
+		if !v.deleted {
+			o.syncCSV(v)
+		}
+	}
+}
+
+// syncGroup is OLM's reconcile loop for OperatorGroups (pkg/controller/operators/olm/operatorgroup.go,
+// syncOperatorGroups).
+func (o *olm) syncGroup(g *group) {
+	if g.refused != nil || g.lacksAccount(o.cluster) {
+		return
+	}
+	if !slices.Equal(g.targets, g.status) || !g.resolved {
+		o.wakeRivals(g, g.apis)
+		o.target(g, g.targets)
+		g.resolved = true
+		o.wakeRivals(g, g.apis)
+		o.wake(g.Namespace)
+	}
+	for _, v := range o.csvsIn[g.Namespace] {
+		if !v.deleted {
+			o.annotate(v, g)
+		}
+	}
+	o.prune(g)
+}
+
+// lacksAccount reports whether the group names a ServiceAccount that does not exist. OLM waits for it
+// (pkg/lib/scoped/syncer.go).
+func (g *group) lacksAccount(c *cluster) bool {
+	return g.spec.ServiceAccountName != "" && !g.hasAccount && !c.rbac.exists(g.Namespace, g.spec.ServiceAccountName)
+}
+
+// annotate copies the annotations of the group to a CSV and reports whether they differed. A group without targets
+// has no value for the targets annotation, so there they always differ (operatorGroupAnnotationsDiffer,
+// setOperatorGroupAnnotations).
+func (o *olm) annotate(v *csv, g *group) (differ bool) {
+	targets, has := v.annotations[operatorsv1.OperatorGroupTargetsAnnotationKey]
+	differ = v.annotations[operatorsv1.OperatorGroupNamespaceAnnotationKey] != g.Namespace ||
+		v.annotations[operatorsv1.OperatorGroupAnnotationKey] != g.Name || !has || targets != g.annotation()
+	if !differ {
+		return false
+	}
+	changed := false
+	set := func(key, value string) {
+		if old, ok := v.annotations[key]; !ok || old != value {
+			v.annotations[key], changed = value, true
+		}
+	}
+	set(operatorsv1.OperatorGroupNamespaceAnnotationKey, g.Namespace)
+	set(operatorsv1.OperatorGroupAnnotationKey, g.Name)
+	if len(g.status) > 0 { // the API server drops an empty status.namespaces
+		set(operatorsv1.OperatorGroupTargetsAnnotationKey, g.annotation())
+	}
+	if changed {
+		o.wakeCSV(v)
+	}
+	return true
+}
+
+// prune removes from olm.providedAPIs what no CSV in the namespace provides, unless the group is static or a new CSV
+// is about to add APIs (pruneProvidedAPIs).
+func (o *olm) prune(g *group) {
+	if g.spec.StaticProvidedAPIs || o.blind[g.Namespace] {
+		return
+	}
+	kept := apiSet{}
+	for _, v := range o.csvsIn[g.Namespace] {
+		if v.deleted || v.unusable != nil {
+			continue
+		}
+		for a := range v.provided {
+			switch {
+			case g.apis[a]:
+				kept[a] = true
+			case v.phase == v1alpha1.CSVPhaseNone || v.phase == v1alpha1.CSVPhasePending:
+				return
+			}
+		}
+	}
+	if len(kept) < len(g.apis) {
+		o.provide(g, kept)
+	}
+}
+
+// provide sets olm.providedAPIs.
+func (o *olm) provide(g *group, apis apiSet) {
+	old, text := g.apis, apis.String()
+	g.apis, g.text = parseAPIs(text), &text
+	o.wakeGroup(g)
+	o.wakeRivals(g, old.union(g.apis))
+}
+
+// target sets status.namespaces.
+func (o *olm) target(g *group, targets []string) {
+	for _, ns := range g.covered() {
+		delete(o.covering[ns], g)
+	}
+	g.status = targets
+	delete(o.targeting, g)
+	for _, ns := range g.covered() {
+		if o.covering[ns] == nil {
+			o.covering[ns] = map[*group]bool{}
+		}
+		o.covering[ns][g] = true
+		o.targeting[g] = true
+	}
+}
+
+// intersecting returns the groups that share a namespace with g, in the order of creation. A global group shares one
+// with every group that has targets.
+func (o *olm) intersecting(g *group) []*group {
+	if len(g.status) == 0 {
+		return nil
+	}
+	found := map[*group]bool{}
+	if isGlobal(g.status) {
+		for _, other := range o.groups {
+			found[other] = other.exists && len(other.status) > 0
+		}
+	} else {
+		for _, ns := range append(g.covered(), allNamespaces) {
+			if maps.Copy(found, o.covering[ns]); len(found) == len(o.targeting) {
+				break // more namespaces add nothing
+			}
+		}
+	}
+	delete(found, g)
+	maps.DeleteFunc(found, func(_ *group, is bool) bool { return !is })
+	return slices.SortedFunc(maps.Keys(found), func(a, b *group) int { return a.compare(b.ordered) })
+}

@@ -1,0 +1,229 @@
+package predict
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/manifest/lazy"
+	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// judgeResources checks the custom resources of the tree against their CRDs and operators.
+func (o *olm) judgeResources() {
+	defined := o.definitions()
+	operators := map[string]*operators{} // by name of the CRD
+	for _, x := range o.others {
+		d, ok := defined[x.Group()+"/"+x.Kind]
+		if !ok {
+			continue
+		}
+		o.judgeVersion(x, d)
+		if operators[d.Name] == nil {
+			operators[d.Name] = o.operatorsOf(d)
+		}
+		o.judgeController(x, d, operators[d.Name])
+	}
+	for _, key := range slices.Sorted(maps.Keys(defined)) {
+		o.judgeProviders(defined[key])
+	}
+}
+
+// operators are those that manage the custom resources of a CRD.
+type operators struct {
+	csvs     []*csv
+	accounts []string // subjects that a role of the tree lets update the status
+	granted  bool     // a role of the tree lets its subjects update the status
+}
+
+func (o *olm) operatorsOf(d definition) *operators {
+	r := &operators{}
+	for _, v := range o.csvs {
+		if !v.copied && !v.deleted && slices.ContainsFunc(v.owned, func(a ownedAPI) bool { return a.Name == d.Name }) {
+			r.csvs = append(r.csvs, v)
+		}
+	}
+	r.accounts, r.granted = o.rbac.statusWriters(d)
+	return r
+}
+
+// updates is the rule for an update of a custom resource's status.
+func (d definition) updates(verb string) rbacv1.PolicyRule {
+	return rbacv1.PolicyRule{
+		Verbs:     []string{verb},
+		APIGroups: []string{d.group},
+		Resources: []string{d.plural + "/status"},
+	}
+}
+
+func (d definition) watches() rbacv1.PolicyRule {
+	return rbacv1.PolicyRule{Verbs: []string{"list", "watch"}, APIGroups: []string{d.group},
+		Resources: []string{d.plural}}
+}
+
+// statusWriters returns the ServiceAccounts of roles that name the API group and let them update the status of its
+// resources, and whether there is such a role. A role for all groups belongs to an administrator.
+func (r rbac) statusWriters(d definition) (accounts []string, granted bool) {
+	writes := map[string]bool{}
+	for key, role := range r.roles {
+		var named []rbacv1.PolicyRule
+		for _, rule := range role.rules {
+			if slices.Contains(rule.APIGroups, d.group) {
+				named = append(named, rule)
+			}
+		}
+		if generate.Allowed(named, d.updates("update")) || generate.Allowed(named, d.updates("patch")) {
+			writes[key], granted = true, true
+		}
+	}
+	for _, subject := range slices.Sorted(maps.Keys(r.bindings)) {
+		if strings.HasPrefix(subject, accountPrefix) &&
+			slices.ContainsFunc(r.bindings[subject], func(b binding) bool { return writes[b.role] }) {
+			accounts = append(accounts, subject)
+		}
+	}
+	return accounts, granted
+}
+
+// judgeController reports a custom resource that no operator of the tree can manage where it is. The descoping plan
+// wants an alert for one whose status no operator may update. A tree without the operator says nothing about it.
+func (o *olm) judgeController(x *manifest.Object, d definition, ops *operators) {
+	namespace := x.Namespace
+	if !d.namespaced {
+		namespace = ""
+	} else if namespace == "" || namespace == placeholder {
+		return
+	}
+	where := "in namespace " + namespace
+	if namespace == "" {
+		where = "in all namespaces"
+	}
+	var message string
+	hint := "bind the operator there, or move the resource"
+	switch {
+	case len(ops.csvs) > 0:
+		if o.targeted(ops.csvs, namespace) {
+			return
+		}
+		message = fmt.Sprintf("ClusterServiceVersion %s, which provides its API, does not work %s", ops.csvs[0].name,
+			where)
+		hint = "add the namespace to the targets of the OperatorGroup, or move the resource"
+	case !ops.granted || len(o.blind) > 0:
+		return
+	case !o.mayAny(ops.accounts, namespace, d.updates("update"), d.updates("patch")):
+		message = "no operator may update its status " + where
+	case !o.mayAny(ops.accounts, namespace, d.watches()):
+		message = "no operator may watch it " + where
+	default:
+		return
+	}
+	o.note(ruleNoOperator, findings.Warning, x, "", message, hint)
+}
+
+// targeted reports whether one of the CSVs watches a namespace, or may do so.
+func (o *olm) targeted(csvs []*csv, namespace string) bool {
+	return slices.ContainsFunc(csvs, func(v *csv) bool {
+		groups := o.groupsIn[v.namespace]
+		if len(groups) != 1 || groups[0].unknown || groups[0].refused != nil || len(groups[0].status) == 0 {
+			return true // a finding of its own
+		}
+		return isGlobal(groups[0].status) || slices.Contains(groups[0].status, namespace)
+	})
+}
+
+// mayAny reports whether one of the subjects may do what one of the rules says.
+func (o *olm) mayAny(subjects []string, namespace string, rules ...rbacv1.PolicyRule) bool {
+	for _, s := range subjects {
+		account := strings.TrimPrefix(s, accountPrefix)
+		home, name, _ := strings.Cut(account, ":")
+		for _, rule := range rules {
+			if o.rbac.may(asServer(home, name), namespace, rule) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// judgeProviders reports an API that operators in several namespaces provide, as their roles show. For CSVs see
+// judgeOwners. The descoping plan allows one operator per API in a cluster.
+func (o *olm) judgeProviders(d definition) {
+	ops := o.operatorsOf(d)
+	homes := map[string]string{}
+	for _, s := range ops.accounts {
+		home, _, _ := strings.Cut(strings.TrimPrefix(s, accountPrefix), ":")
+		homes[home] = s
+	}
+	if len(ops.csvs) > 0 || len(homes) < 2 {
+		return
+	}
+	var list []string
+	for _, home := range slices.Sorted(maps.Keys(homes)) {
+		list = append(list,
+			"ServiceAccount "+strings.ReplaceAll(strings.TrimPrefix(homes[home], accountPrefix), ":", "/"))
+	}
+	o.note(ruleOwners, findings.Warning, d.Object, "",
+		"operators in several namespaces provide this API: "+text.FirstOf(3, list), "keep one of them")
+}
+
+// The labels of roles that are aggregated, without the level.
+const (
+	aggregateToDefault = "rbac.authorization.k8s.io/aggregate-to-"
+	aggregateToGroup   = "olm.opgroup.permissions/aggregate-to-"
+)
+
+// judgeInheritance reports rules of hand-written ClusterRoles that are aggregated to a role for fewer permissions and
+// not to the one for more: aggregation does not inherit. OLM and olmgen generate the other roles.
+func (o *olm) judgeInheritance() {
+	aggregated := map[string][]rbacv1.PolicyRule{} // by label and value
+	for _, r := range o.rbac.roles {
+		for label, value := range r.labels {
+			aggregated[label+"="+value] = append(aggregated[label+"="+value], r.rules...)
+		}
+	}
+	for _, r := range o.rbac.roles {
+		if r.generated() {
+			continue
+		}
+		for _, family := range []string{aggregateToDefault, aggregateToGroup} {
+			for _, step := range [][2]string{{"view", "edit"}, {"edit", "admin"}} {
+				value, ok := r.labels[family+step[0]]
+				if !ok || family == aggregateToDefault && value != "true" {
+					continue
+				}
+				o.judgeStep(r, family+step[1], step, aggregated[family+step[1]+"="+value])
+			}
+		}
+	}
+}
+
+func (o *olm) judgeStep(r *role, label string, step [2]string, held []rbacv1.PolicyRule) {
+	level := findings.Warning
+	if strings.HasPrefix(label, aggregateToDefault) {
+		// Kubernetes' own edit and admin include view and edit, unless somebody changed their labels
+		level = findings.Note
+	}
+	for i, rule := range r.rules {
+		if !generate.Allowed(held, rule) {
+			o.note(ruleInherit, level, r.Object, fmt.Sprintf("rules[%d]", i),
+				fmt.Sprintf("the rule is aggregated to %s but not to %s: %s", step[0], step[1], describe(rule)),
+				"add the label "+label+", or write the rule into a role that has it")
+			return
+		}
+	}
+}
+
+// generatedRole matches the names of the roles that OLM and olmgen generate for an API.
+var generatedRole = lazy.Regexp(`^[^.]+\..+-v[0-9][a-z0-9]*-(admin|edit|view|crdview)(-[a-z0-9]+)?$`)
+
+// generated reports whether OLM or olmgen generated a role.
+func (r *role) generated() bool {
+	_, owned := r.labels["olm.owner"]
+	return owned || r.labels["app.kubernetes.io/managed-by"] == "olmgen" || generatedRole().MatchString(r.Name)
+}

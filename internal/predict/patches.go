@@ -1,0 +1,61 @@
+package predict
+
+import (
+	"cmp"
+	"maps"
+	"path"
+
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/manifest/tree"
+)
+
+// apart separates the objects of a tree from the patches, which the kustomizations of the tree list.
+func apart(t *tree.Tree) (objects, patches []*manifest.Object) {
+	files := patchFiles(t.Kustomizations)
+	for _, o := range t.Objects {
+		if files[o.File] {
+			patches = append(patches, o)
+		} else {
+			objects = append(objects, o)
+		}
+	}
+	return objects, patches
+}
+
+// patchFiles returns the files that are patches. A file that is also a resource is an object.
+func patchFiles(kustomizations []*manifest.Object) map[string]bool {
+	files, objects := map[string]bool{}, map[string]bool{}
+	for _, k := range kustomizations {
+		var listed, old []struct{ Path string }
+		var merged, resources []string
+		// kustomize reports what it cannot read
+		_ = field(k, &listed, "patches")
+		_ = field(k, &old, "patchesJson6902")
+		_ = field(k, &merged, "patchesStrategicMerge")
+		_ = field(k, &resources, "resources")
+		for _, r := range resources {
+			objects[path.Join(path.Dir(k.File), r)] = true
+		}
+		for _, p := range append(listed, old...) {
+			merged = append(merged, p.Path)
+		}
+		for _, p := range merged {
+			files[path.Join(path.Dir(k.File), p)] = true
+		}
+	}
+	maps.DeleteFunc(files, func(file string, _ bool) bool { return objects[file] })
+	return files
+}
+
+// patch reports a patch of an OLM object. Check ignores patches, because they lack the fields that an object needs.
+func (c *cluster) patch(o *manifest.Object, defaultNamespace string) {
+	if o.Group() != olmGroup {
+		return
+	}
+	message := "patches are not checked"
+	if base := c.first[key(o, cmp.Or(o.Namespace, defaultNamespace))]; base != nil {
+		message = "patches are not checked: the object in " + base.File + " counts"
+	}
+	c.note(rulePatch, findings.Warning, o, "", message, "check the output of kustomize build")
+}

@@ -1,0 +1,197 @@
+package predict
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+
+	"github.com/olmgen/olmgen/findings"
+)
+
+// Print writes the report. Text, JSON and Markdown show each group and CSV and then the findings; SARIF has only the
+// findings. It returns the error of w, or an error for an unknown format.
+func (r *Report) Print(w io.Writer, format findings.Format) error {
+	b := bufio.NewWriter(w)
+	switch format {
+	case findings.JSON:
+		return findings.WriteJSON(w, r.json())
+	case findings.Text:
+		r.text(b)
+		if len(r.Groups)+len(r.CSVs) > 0 && len(r.Findings) > 0 {
+			fmt.Fprintln(b)
+		}
+	case findings.Markdown:
+		r.markdown(b)
+	}
+	if err := findings.Print(b, format, Rules(), r.Findings); err != nil {
+		return err
+	}
+	return b.Flush()
+}
+
+// text writes some lines for each group and CSV.
+func (r *Report) text(w io.Writer) {
+	line := func(format string, args ...any) {
+		fmt.Fprintln(w, findings.Printable(fmt.Sprintf(format, args...)))
+	}
+	for _, g := range r.Groups {
+		line("OperatorGroup %s/%s", g.Namespace, g.Name)
+		line("    status.namespaces: %s", g.targets())
+		line("    olm.providedAPIs: %s", g.apis())
+		for _, c := range g.Conditions {
+			line("    %s: %s", c.Reason, c.Message)
+		}
+	}
+	for _, v := range r.CSVs {
+		line("ClusterServiceVersion %s/%s%s", v.Namespace, v.Name, v.origin())
+		line("    %s", v.state())
+		if len(v.CopiedTo) > 0 {
+			line("    copied to: %s", v.copies())
+		}
+	}
+}
+
+// markdown writes a table of groups and a table of CSVs.
+func (r *Report) markdown(w io.Writer) {
+	row := func(cells ...string) {
+		for i, c := range cells {
+			cells[i] = findings.Escape(c)
+		}
+		fmt.Fprintf(w, "| %s |\n", strings.Join(cells, " | "))
+	}
+	if len(r.Groups) > 0 {
+		fmt.Fprint(w, "| OperatorGroup | status.namespaces | olm.providedAPIs |\n| --- | --- | --- |\n")
+		for _, g := range r.Groups {
+			row(g.Namespace+"/"+g.Name, g.targets(), strings.ReplaceAll(g.apis(), ",", ", "))
+		}
+		fmt.Fprintln(w)
+	}
+	if len(r.CSVs) > 0 {
+		fmt.Fprint(w, "| ClusterServiceVersion | Phase | Reason | Message |\n| --- | --- | --- | --- |\n")
+		for _, v := range r.CSVs {
+			row(v.Namespace+"/"+v.Name+v.origin(), cmp.Or(v.Phase, "none"), v.Reason, v.Message)
+		}
+		fmt.Fprintln(w)
+	}
+}
+
+func (g Group) targets() string {
+	switch {
+	case g.Unknown != "":
+		return "unknown: " + g.Unknown
+	case isGlobal(g.Namespaces):
+		return "all namespaces"
+	case len(g.Namespaces) == 0:
+		return "none"
+	}
+	return strings.Join(g.Namespaces, ", ")
+}
+
+func (g Group) apis() string {
+	if g.ProvidedAPIs == nil {
+		return "none"
+	}
+	return cmp.Or(*g.ProvidedAPIs, `""`)
+}
+
+func (v CSV) origin() string {
+	if v.Subscription == "" {
+		return ""
+	}
+	return " (by Subscription " + v.Subscription + ")"
+}
+
+func (v CSV) state() string {
+	if v.Phase == "" {
+		return "no phase"
+	}
+	return fmt.Sprintf("%s: %s: %s", v.Phase, v.Reason, v.Message)
+}
+
+func (v CSV) copies() string {
+	if n := len(v.CopiedTo); n > 10 {
+		return strconv.Itoa(n) + " namespaces"
+	}
+	return strings.Join(v.CopiedTo, ", ")
+}
+
+// The JSON form uses the field names of the objects in a cluster.
+type jsonReport struct {
+	Groups []jsonGroup `json:"operatorGroups"`
+	CSVs   []jsonCSV   `json:"clusterServiceVersions"`
+	findings.Summary
+}
+
+type jsonGroup struct {
+	Namespace   string            `json:"namespace"`
+	Name        string            `json:"name"`
+	File        string            `json:"file"`
+	Line        int               `json:"line"`
+	Annotations map[string]string `json:"annotations,omitempty"`
+	Status      jsonStatus        `json:"status"`
+	Unknown     string            `json:"unknown,omitempty"`
+}
+
+type jsonStatus struct {
+	Namespaces []string     `json:"namespaces"`
+	Account    *jsonAccount `json:"serviceAccountRef,omitempty"`
+	Conditions []Condition  `json:"conditions,omitempty"`
+}
+
+type jsonAccount struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Name       string `json:"name"`
+	Namespace  string `json:"namespace"`
+}
+
+type jsonCSV struct {
+	Namespace    string            `json:"namespace"`
+	Name         string            `json:"name"`
+	File         string            `json:"file"`
+	Line         int               `json:"line"`
+	Subscription string            `json:"subscription,omitempty"`
+	Phase        string            `json:"phase"`
+	Reason       string            `json:"reason"`
+	Message      string            `json:"message"`
+	Annotations  map[string]string `json:"annotations,omitempty"`
+	CopiedTo     []string          `json:"copiedTo,omitempty"`
+}
+
+func (r *Report) json() jsonReport {
+	out := jsonReport{Groups: []jsonGroup{}, CSVs: []jsonCSV{}, Summary: findings.Summarize(r.Findings)}
+	for _, g := range r.Groups {
+		j := jsonGroup{Namespace: g.Namespace, Name: g.Name, File: g.File, Line: g.Line, Unknown: g.Unknown}
+		j.Status = jsonStatus{Namespaces: append([]string{}, g.Namespaces...), Conditions: g.Conditions}
+		if g.ProvidedAPIs != nil {
+			j.Annotations = map[string]string{operatorsv1.OperatorGroupProvidedAPIsAnnotationKey: *g.ProvidedAPIs}
+		}
+		if g.Account != "" {
+			j.Status.Account = &jsonAccount{"v1", "ServiceAccount", g.Account, g.Namespace}
+		}
+		out.Groups = append(out.Groups, j)
+	}
+	for _, v := range r.CSVs {
+		out.CSVs = append(
+			out.CSVs,
+			jsonCSV{
+				v.Namespace,
+				v.Name,
+				v.File,
+				v.Line,
+				v.Subscription,
+				v.Phase,
+				v.Reason,
+				v.Message,
+				v.Annotations,
+				v.CopiedTo,
+			},
+		)
+	}
+	return out
+}

@@ -1,0 +1,267 @@
+package predict
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/blang/semver/v4"
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// judged reports whether the tree shows if the requirements of a CSV are met: it has one of the CRDs or
+// ServiceAccounts that the CSV needs. A dump of CSVs and OperatorGroups has none of them. OLM installs the CSV of a
+// Subscription together with what it needs.
+func (c *cluster) judged(v *csv, accounts []string) bool {
+	if v.sub != nil {
+		return false
+	}
+	for _, list := range [][]ownedAPI{v.owned, v.required} {
+		for _, d := range list {
+			if c.crds[d.Name] != nil {
+				return true
+			}
+		}
+	}
+	for _, a := range accounts {
+		if a != "default" && c.rbac.exists(v.namespace, a) {
+			return true
+		}
+	}
+	return len(v.owned)+len(v.required)+len(accounts) == 0
+}
+
+// needs holds the requirements of a CSV.
+type needs struct {
+	unmet  []string // what the tree does not have
+	judged bool     // the tree shows whether they are met
+	err    error    // why OLM rejects the CSV
+}
+
+// requirements returns the requirements of a CSV and caches them (OLM: pkg/controller/operators/olm/requirements.go).
+// Requirements that only a cluster knows count as met. Required APIServices change during the simulation: see
+// missingServices.
+func (c *cluster) requirements(v *csv) *needs {
+	if v.needs == nil {
+		v.needs = &needs{}
+		v.needs.unmet, v.needs.judged, v.needs.err = c.require(v)
+	}
+	return v.needs
+}
+
+func (c *cluster) require(v *csv) (unmet []string, judged bool, err error) {
+	var strategy string
+	var namespaced, clusterWide []v1alpha1.StrategyDeploymentPermissions
+	for _, e := range []*manifest.Error{
+		field(v.Object, &strategy, "spec", "install", "strategy"),
+		field(v.Object, &namespaced, "spec", "install", "spec", "permissions"),
+		field(v.Object, &clusterWide, "spec", "install", "spec", "clusterPermissions"),
+	} {
+		if e != nil {
+			return nil, false, e
+		}
+	}
+	if strategy != "" && strategy != v1alpha1.InstallStrategyNameDeployment {
+		return nil, false, errors.New("unrecognized install strategy")
+	}
+	var accounts []string
+	for _, p := range slices.Concat(namespaced, clusterWide) {
+		accounts = append(accounts, p.ServiceAccountName)
+		for _, rule := range p.Rules {
+			if msg := invalidRule(rule); msg != "" {
+				return nil, false, errors.New(msg)
+			}
+		}
+	}
+	least, _ := v.Get("spec", "minKubeVersion")
+	if why := c.tooOld(least); why != "" {
+		unmet = []string{why}
+	}
+	if !c.judged(v, accounts) {
+		return unmet, len(unmet) > 0, nil
+	}
+	unmet = append(unmet, c.missingCRDs(v)...)
+	for _, d := range v.services {
+		if !slices.Contains(v.deployments(), d.DeploymentName) {
+			unmet = append(unmet,
+				fmt.Sprintf("APIService %s.%s: no Deployment %q", d.Version, d.Group, d.DeploymentName))
+		}
+	}
+	for _, p := range namespaced {
+		unmet = append(unmet, c.missingRights(v.namespace, v.namespace, p)...)
+	}
+	for _, p := range clusterWide {
+		unmet = append(unmet, c.missingRights(v.namespace, "", p)...)
+	}
+	return unmet, true, nil
+}
+
+// tooOld returns why a cluster does not have the version of Kubernetes that a CSV needs, or "" (OLM: requirements.go,
+// minKubeVersionStatus). OLM takes no version of two numbers.
+func (c *cluster) tooOld(minKubeVersion any) string {
+	least, _ := minKubeVersion.(string)
+	if least == "" {
+		return ""
+	}
+	version, err := semver.Parse(strings.TrimPrefix(least, "v"))
+	switch {
+	case err != nil:
+		return fmt.Sprintf("spec.minKubeVersion: %q is not a version such as 1.30.0", least)
+	case c.kube != nil && version.GT(*c.kube):
+		return fmt.Sprintf("spec.minKubeVersion: it needs Kubernetes %s, and the cluster has %s", least, c.kube)
+	}
+	return ""
+}
+
+func (c *cluster) missingCRDs(v *csv) (unmet []string) {
+	list := slices.Concat(v.owned, v.required)
+	version := map[string]string{} // of two entries for a CRD OLM uses the last (api: GetAllCRDDescriptions)
+	for _, d := range list {
+		version[d.Name] = d.Version
+	}
+	seen := map[string]bool{}
+	for _, d := range list {
+		if seen[d.Name] {
+			continue
+		}
+		seen[d.Name] = true
+		switch crd := c.crds[d.Name]; {
+		case crd == nil:
+			unmet = append(unmet, fmt.Sprintf("CustomResourceDefinition %s: not in the tree", d.Name))
+		case !serves(crd, version[d.Name]):
+			unmet = append(unmet,
+				fmt.Sprintf("CustomResourceDefinition %s: version %s is not served", d.Name, version[d.Name]))
+		}
+	}
+	return unmet
+}
+
+// serves reports whether a CRD serves a version. A v1beta1 CRD may name its only version in spec.version.
+func serves(crd *manifest.Object, version string) bool {
+	n := crd.Len("spec", "versions")
+	for i := range n {
+		name, _ := crd.Get("spec", "versions", strconv.Itoa(i), "name")
+		served, _ := crd.Get("spec", "versions", strconv.Itoa(i), "served")
+		if name == version {
+			return served == true
+		}
+	}
+	only, _ := crd.Get("spec", "version")
+	return n == 0 && only == version
+}
+
+// missingRights returns what a ServiceAccount of namespace home may not do in namespace, or in the whole cluster if
+// namespace is empty. An unreadable role is a finding of its own and may allow anything.
+func (c *cluster) missingRights(home, namespace string, p v1alpha1.StrategyDeploymentPermissions) []string {
+	who := "ServiceAccount " + p.ServiceAccountName
+	if !c.rbac.exists(home, p.ServiceAccountName) {
+		return []string{who + ": not in the tree"}
+	}
+	where := "in the cluster"
+	if namespace != "" {
+		where = "in namespace " + namespace
+	}
+	for _, rule := range p.Rules {
+		if !c.rbac.may(asOLM(home, p.ServiceAccountName), namespace, rule) {
+			return []string{fmt.Sprintf("%s: may not, %s: %s", who, where, describe(rule))}
+		}
+	}
+	return nil
+}
+
+// describe returns a rule on one line.
+func describe(r rbacv1.PolicyRule) string {
+	var parts []string
+	for _, list := range [][]string{r.Verbs, r.APIGroups, r.Resources, r.ResourceNames, r.NonResourceURLs} {
+		if len(list) > 0 {
+			parts = append(parts, fmt.Sprintf("%q", list))
+		}
+	}
+	return strings.Join(parts, " ")
+}
+
+func (v *csv) deployments() []string {
+	var names []string
+	for i := range v.Len("spec", "install", "spec", "deployments") {
+		name, _ := v.Get("spec", "install", "spec", "deployments", strconv.Itoa(i), "name")
+		if s, ok := name.(string); ok {
+			names = append(names, s)
+		}
+	}
+	return names
+}
+
+// badWebhook returns OLM's error for the webhooks of a CSV, or "" (OLM: pkg/controller/operators/olm/operator.go,
+// transitionCSVState; pkg/controller/install/webhook.go, ValidWebhookRules).
+func (v *csv) badWebhook() string {
+	names := map[any]bool{}
+	for i := range v.Len("spec", "webhookdefinitions") {
+		at := []string{"spec", "webhookdefinitions", strconv.Itoa(i)}
+		name, _ := v.Get(append(at, "generateName")...)
+		if names[name] {
+			return "CSV contains repeated WebhookDescription name"
+		}
+		names[name] = true
+		var rules []admissionv1.RuleWithOperations
+		if err := field(v.Object, &rules, append(at, "rules")...); err != nil {
+			continue
+		}
+		for _, r := range rules {
+			if msg := forbiddenRule(r); msg != "" {
+				return msg
+			}
+		}
+	}
+	return ""
+}
+
+func forbiddenRule(r admissionv1.RuleWithOperations) string {
+	switch {
+	case slices.Contains(r.APIGroups, "*"):
+		return "webhook rules cannot include all groups"
+	case slices.Contains(r.APIGroups, olmGroup):
+		return "webhook rules cannot include the OLM group"
+	case slices.Contains(r.APIGroups, "admissionregistration.k8s.io") &&
+		slices.ContainsFunc(r.Resources, configuresWebhooks):
+		return "webhook rules cannot include MutatingWebhookConfiguration or ValidatingWebhookConfiguration resources"
+	}
+	return ""
+}
+
+func configuresWebhooks(resource string) bool {
+	return resource == "*" || resource == "MutatingWebhookConfiguration" || resource == "ValidatingWebhookConfiguration"
+}
+
+// forbidden returns the API server's error if the ServiceAccount of the group may not do what OLM does first on its
+// behalf: get, then create a Deployment (OLM: pkg/api/wrappers/deployment_install_client.go,
+// CreateOrUpdateDeployment).
+func (c *cluster) forbidden(v *csv, account string) string {
+	for _, name := range v.deployments() {
+		for _, verb := range []string{"get", "create"} {
+			rule := rbacv1.PolicyRule{Verbs: []string{verb}, APIGroups: []string{"apps"},
+				Resources: []string{"deployments"}}
+			of := ""
+			if verb == "get" {
+				rule.ResourceNames = []string{name}
+				of = " " + strconv.Quote(name)
+			}
+			if !c.rbac.may(asServer(v.namespace, account), v.namespace, rule) {
+				return fmt.Sprintf(
+					`deployments.apps%s is forbidden: User %q cannot %s resource "deployments" in API group "apps" `+
+						`in the namespace %q`,
+					of,
+					user(v.namespace, account),
+					verb,
+					v.namespace,
+				)
+			}
+		}
+	}
+	return ""
+}

@@ -1,0 +1,235 @@
+package predict
+
+import (
+	"cmp"
+	"slices"
+
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olmgen/olmgen/catalog/resolve"
+	"github.com/olmgen/olmgen/findings"
+)
+
+// Rules without a reason in OLM.
+const (
+	ruleDeployment      = "deployment-deleted"
+	ruleInherit         = "role-not-inherited"
+	ruleInstallPlan     = "install-plan"
+	ruleLeak            = "copied-csv-targets"
+	ruleMalformedAPIs   = "provided-apis-malformed"
+	ruleNoGroup         = "subscription-without-group"
+	ruleNoOperator      = "no-bound-operator"
+	ruleNothing         = "no-olm-objects"
+	ruleSelectorIgnored = "selector-ignored"
+	ruleSeveralTargets  = "several-targets"
+	ruleStaticAPIs      = "static-without-apis"
+	ruleUnknownField    = "unknown-field"
+	ruleVersion         = "version-not-served"
+	ruleAccount         = "account-missing"
+	ruleCopied          = "copied-csv"
+	ruleDrift           = "annotation-drift"
+	ruleDuplicate       = "duplicate-object"
+	ruleFailed          = "csv-failed"
+	ruleIgnored         = "csv-ignored"
+	ruleInvalid         = "invalid-object"
+	ruleMissing         = "namespace-missing"
+	ruleNoNamespace     = "no-namespace"
+	ruleOwners          = "crd-owners"
+	rulePatch           = "patch"
+	ruleReplaced        = "csv-replaced"
+	ruleRequirements    = "requirements-unknown"
+	ruleRestless        = "unsettled"
+	ruleRoleName        = "role-name"
+	ruleSkipped         = "skipped"
+	ruleStatus          = "status-differs"
+	ruleSubscription    = "subscription-unknown"
+	ruleTargets         = "targets-refused"
+	ruleTargetUnknown   = "targets-unknown"
+	ruleUnreadable      = "unreadable"
+	ruleWaiting         = "csv-waiting"
+)
+
+// Rules returns all rules of the findings of Check, sorted by id. Ids in camel case are the reasons that OLM sets.
+func Rules() []findings.Rule {
+	list := slices.Concat(reasonRules(), groupRules(), csvRules(), treeRules(), resolverRules())
+	slices.SortFunc(list, func(a, b findings.Rule) int { return cmp.Compare(a.ID, b.ID) })
+	return list
+}
+
+const (
+	inOperator = " Source: OLM, pkg/controller/operators/olm/operator.go."
+	failsCSV   = "OLM fails the CSV." + inOperator
+)
+
+// reasonRules returns the rules for the reasons that OLM sets in the status of a CSV.
+func reasonRules() []findings.Rule {
+	rule := func(reason v1alpha1.ConditionReason, text, help string) findings.Rule {
+		return findings.Rule{ID: string(reason), Text: text, Help: help}
+	}
+	return []findings.Rule{
+		rule(v1alpha1.CSVReasonNoOperatorGroup, "a CSV in a namespace without OperatorGroup",
+			"OLM fails the CSV. Add an OperatorGroup to the namespace."+inOperator),
+		rule(v1alpha1.CSVReasonTooManyOperatorGroups, "a CSV in a namespace with several OperatorGroups",
+			"OLM fails the CSV. Keep one OperatorGroup in the namespace."+inOperator),
+		rule(v1alpha1.CSVReasonNoTargetNamespaces, "an OperatorGroup whose selector matches no namespace",
+			"OLM fails the CSVs of the group. Label a namespace, or list the target namespaces."+inOperator),
+		rule(v1alpha1.CSVReasonUnsupportedOperatorGroup, "a CSV does not support the targets of its OperatorGroup",
+			"OLM fails the CSV. Change the targets to a supported install mode; no mode implies another. "+
+				"Source: OLM's API, InstallModeSet.Supports."),
+		rule(v1alpha1.CSVReasonInvalidInstallModes, "a CSV lists an install mode twice", failsCSV),
+		rule(v1alpha1.CSVReasonInterOperatorGroupOwnerConflict,
+			"OperatorGroups that share a namespace provide the same APIs",
+			"Two operators would manage the same objects. OLM fails the second CSV. Separate the targets of the "+
+				"groups, "+
+				"or keep one operator. Source: OLM, pkg/controller/operators/olm/groups.go, ReconcileAPIIntersection."),
+		rule(v1alpha1.CSVReasonCannotModifyStaticOperatorGroupProvidedAPIs,
+			"a static OperatorGroup does not list the APIs of a CSV, or another group that shares a namespace does",
+			"OLM never changes olm.providedAPIs of a group with staticProvidedAPIs. It fails the CSV. "+
+				"List the APIs in the annotation."+inOperator),
+		rule(v1alpha1.CSVReasonOwnerConflict,
+			"two CSVs of a namespace own the same CRD, or two CSVs the same APIService",
+			"OLM fails the second CSV, unless one replaces the other."+inOperator),
+		rule(
+			v1alpha1.CSVReasonRequirementsNotMet,
+			"a CSV needs a CRD, APIService, ServiceAccount or permissions that are missing",
+			"OLM waits for them. Source: OLM, pkg/controller/operators/olm/requirements.go.",
+		),
+		rule(
+			v1alpha1.CSVReasonOperatorConditionNotUpgradeable,
+			"the OperatorCondition of the replaced CSV blocks the upgrade",
+			"OLM waits. Source: OLM, pkg/controller/operators/olm/operatorconditions.go.",
+		),
+		rule(v1alpha1.CSVReasonInvalidStrategy, "OLM rejects the install strategy or a policy rule of a CSV", failsCSV),
+		rule(v1alpha1.CSVReasonInvalidWebhookDescription, "OLM rejects a webhook of a CSV",
+			"OLM fails the CSV. Source: OLM, pkg/controller/install/webhook.go."),
+		rule(v1alpha1.CSVReasonComponentFailedNoRetry,
+			"the ServiceAccount of an OperatorGroup may not install the operator",
+			"OLM fails the CSV and does not retry. Bind a Role to the account in spec.serviceAccountName."+inOperator),
+	}
+}
+
+// groupRules returns the rules for OperatorGroups and Subscriptions.
+func groupRules() []findings.Rule {
+	return []findings.Rule{
+		{ID: operatorsv1.MultipleOperatorGroupsReason, Text: "a namespace has several OperatorGroups",
+			Help: "OLM fails every CSV of the namespace. Keep one OperatorGroup. " +
+				"Source: OLM, operatorgroup.go, setOperatorGroupCondition."},
+		{ID: ruleMalformedAPIs, Text: "olm.providedAPIs of an OperatorGroup has an item that does not name an API",
+			Help: "OLM does not find the API, so a static group does not protect it. Write <Kind>.<version>.<group>. " +
+				"Source: OLM, pkg/controller/registry/resolver/cache/operators.go, GVKStringToProvidedAPISet."},
+		{ID: ruleStaticAPIs, Text: "a static OperatorGroup without olm.providedAPIs",
+			Help: "It protects no API, and OLM fails every CSV of the group that provides one. List the APIs in the " +
+				"annotation. Source: OLM, doc/design/operatorgroups.md, Static OperatorGroups."},
+		{ID: ruleSelectorIgnored, Text: "an OperatorGroup has targetNamespaces and a selector",
+			Help: "OLM ignores the selector. Source: OLM, operatorgroup.go, getOperatorGroupTargets."},
+		{ID: ruleSeveralTargets, Text: "an OperatorGroup for several namespaces",
+			Help: "OpenShift does not recommend it, because OLM may drop the support for more than one target " +
+				"namespace. " +
+				"Source: OpenShift documentation, Operator groups, Target namespace selection."},
+		{ID: ruleNoGroup, Text: "a Subscription in a namespace without OperatorGroup",
+			Help: "OLM installs nothing in the namespace. openshift-operators and operators are left out: " +
+				"OpenShift and OLM's own manifests create a global OperatorGroup there."},
+		{ID: ruleAccount, Text: "the ServiceAccount of an OperatorGroup is not in the tree",
+			Help: "OLM ignores the group until the ServiceAccount exists. Source: OLM, pkg/lib/scoped/syncer.go."},
+		{ID: ruleMissing, Text: "a target namespace is not in the tree",
+			Help: "OLM accepts the target but copies nothing to it until it exists. Check the spelling."},
+		{ID: ruleRoleName, Text: "the ClusterRoles of an OperatorGroup collide with others",
+			Help: "olmgen with stable names, and OLM before 0.26, create the ClusterRoles <group>-admin, -edit " +
+				"and -view. " +
+				"They would overwrite a role of the same name, even one of Kubernetes. Rename the group."},
+		{ID: ruleSubscription, Text: "the CSV that a Subscription installs is unknown",
+			Help: "Pass the content of its catalog. It must have the objects of the bundle or olm.csv.metadata."},
+		{ID: ruleTargets, Text: "OLM rejects the targets of an OperatorGroup",
+			Help: "OLM writes no status, so it installs no CSV of the group. " +
+				"Source: OLM, operatorgroup.go, getOperatorGroupTargets."},
+		{ID: ruleTargetUnknown, Text: "an OperatorGroup has a selector, but the tree has no Namespaces",
+			Help: "Add the Namespaces with their labels to the tree."},
+	}
+}
+
+// csvRules returns the rules for CSVs that OLM has no reason for.
+func csvRules() []findings.Rule {
+	return []findings.Rule{
+		{ID: ruleDeployment, Text: "a Deployment that OLM deletes",
+			Help: "OLM deletes the Deployments of a CSV whose APIs conflict with another OperatorGroup. A GitOps " +
+				"tool would " +
+				"restore them. Source: OLM, operator.go, cleanupCSVDeployments."},
+		{ID: ruleLeak, Text: "a copied CSV shows the target namespaces of its OperatorGroup",
+			Help: "The tenants of one namespace must not learn the names of others. OLM removes " +
+				"olm.targetNamespaces from " +
+				"copies. Source: OLM, doc/design/operatorgroups.md, Copied CSVs."},
+		{ID: ruleCopied, Text: "a copied CSV without the CSV that it is a copy of",
+			Help: "OLM creates and deletes copies. Do not keep them in Git. " +
+				"Source: OLM, operator.go, removeDanglingChildCSVs."},
+		{ID: ruleFailed, Text: "a CSV that has failed in the cluster",
+			Help: "The status in the file has the reason. Nothing in the tree explains it."},
+		{ID: ruleIgnored, Text: "a CSV that OLM ignores", Help: "The CSV never gets a phase."},
+		{ID: ruleOwners, Text: "two CSVs own the same CRD",
+			Help: "OLM allows this if their groups share no namespace. There is only one CRD, " +
+				"and its versions must suit both operators."},
+		{ID: ruleReplaced, Text: "a CSV that OLM deletes because another one replaces it",
+			Help: "A GitOps tool would restore it. Remove it from the tree." + inOperator},
+		{ID: ruleRequirements, Text: "the tree does not show whether the requirements of a CSV are met",
+			Help: "The tree has neither its CRDs nor its ServiceAccounts. The requirements count as met."},
+		{ID: ruleStatus, Text: "the status of a CSV differs from the prediction",
+			Help: "The status in the file is older than the rest, or depends on something outside of the tree."},
+		{ID: ruleWaiting, Text: "a CSV waits for the one that it replaces",
+			Help: "OLM installs it after the older one has succeeded, or has failed with upgradeStrategy " +
+				"TechPreviewUnsafeFailForward." + inOperator},
+	}
+}
+
+// treeRules returns the rules for all objects and files.
+func treeRules() []findings.Rule {
+	return []findings.Rule{
+		{ID: ruleUnknownField, Text: "a field that the schema of OLM's CRD does not have",
+			Help: "The API server drops it without an error. A misspelled selector or targetNamespaces makes an " +
+				"OperatorGroup global. In a CSV it is only a warning, because OLM installs the rest. Source: OLM's " +
+				"API, crds."},
+		{ID: ruleInstallPlan, Text: "an InstallPlan that does not come from a cluster",
+			Help: "OLM creates InstallPlans from Subscriptions. One in Git installs what it lists, again and again."},
+		{ID: ruleVersion, Text: "a custom resource of a version that its CRD does not serve",
+			Help: "The API server rejects it. Use a version that the CRD in the tree serves."},
+		{ID: ruleNoOperator, Text: "a custom resource where no operator may manage it",
+			Help: "The tree has the operator, but neither a binding nor an OperatorGroup lets it work in that " +
+				"namespace. " +
+				"Source: descoping plan, RBAC: an alert for custom resources without a controller that may update " +
+				"their status."},
+		{ID: ruleInherit, Text: "a hand-written ClusterRole is aggregated to view or edit only",
+			Help: "Roles with more permissions do not inherit rules. Add the rule to them too. " +
+				"Source: OpenShift documentation, Creating cluster roles for custom resource definitions."},
+		{ID: ruleNothing, Text: "a tree without objects of OLM", Help: "There is nothing to predict. Check the paths."},
+		{ID: ruleDrift, Text: "OLM changes an annotation",
+			Help: "OLM and a GitOps tool would overwrite each other's value. Remove the annotation, or set the " +
+				"value that " +
+				"OLM sets. Source: OLM, operatorgroup.go, pruneProvidedAPIs, annotateCSVs."},
+		{ID: ruleDuplicate, Text: "two different objects have the same name",
+			Help: "Check one environment at a time, " +
+				"for example the output of kustomize build."},
+		{ID: ruleInvalid, Text: "the API server rejects an object",
+			Help: "A field is missing, has the wrong type or a value that the schema of OLM's CRD does not allow. " +
+				"Source: OLM's API, crds."},
+		{ID: ruleNoNamespace, Text: "an object without a namespace",
+			Help: "It is not checked, unless you set a namespace for such objects."},
+		{ID: rulePatch, Text: "a kustomize patch of an OLM object",
+			Help: "Patches are not checked. Check the output of kustomize build."},
+		{
+			ID:   ruleRestless,
+			Text: "OLM never reaches a stable state",
+			Help: "The findings about CSVs describe one state of many.",
+		},
+		{ID: ruleSkipped, Text: "a file was not read", Help: "The file may have objects that matter."},
+		{ID: ruleUnreadable, Text: "a file is not readable",
+			Help: "The file looks like a Kubernetes object. kubectl would fail on it."},
+	}
+}
+
+// resolverRules returns the rules of the resolver (olmgen catalog resolve).
+func resolverRules() []findings.Rule {
+	var list []findings.Rule
+	for _, r := range resolve.Rules() {
+		list = append(list, findings.Rule{ID: r.ID, Text: r.Text, Help: r.Help})
+	}
+	return list
+}

@@ -1,0 +1,72 @@
+package predict
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// missingServices returns the required APIServices of a CSV that do not exist, as far as the tree shows (OLM:
+// pkg/controller/operators/olm/requirements.go, requirementStatus). OLM installs the CSV of a Subscription together
+// with what it needs.
+func (o *olm) missingServices(v *csv) (unmet []string) {
+	if v.sub != nil {
+		return nil
+	}
+	for _, d := range v.needed {
+		if why := o.missingService(d); why != "" {
+			unmet = append(unmet, fmt.Sprintf("APIService %s: %s", d.service(), why))
+		}
+	}
+	return unmet
+}
+
+// missingService returns why an APIService does not exist, or "". An APIService that a CSV of the tree owns exists
+// once OLM has installed that CSV. The API server creates those of Kubernetes' own API groups and of CRDs. Any other
+// may exist outside of the tree, unless the tree is a dump that has all APIServices, Kubernetes' own among them.
+func (o *olm) missingService(d ownedAPI) string {
+	owners, object := o.owning[d.service()], o.apis[d.service()]
+	switch {
+	case object != nil && unavailable(object):
+		return "not available"
+	case object != nil, o.serving[d.service()] != nil, bundle.BuiltinGroup(d.Group), o.defines(d):
+		return ""
+	case len(owners) > 0:
+		return fmt.Sprintf(
+			"ClusterServiceVersion %s/%s, which owns it, is not installed",
+			owners[0].namespace,
+			owners[0].name,
+		)
+	case o.apis["v1.apps"] != nil:
+		return "not in the tree"
+	}
+	return ""
+}
+
+// unavailable reports whether the status of an APIService says that it is not available (OLM:
+// pkg/controller/install/apiservice.go, IsAPIServiceAvailable).
+func unavailable(o *manifest.Object) bool {
+	for i := range o.Len("status", "conditions") {
+		at := []string{"status", "conditions", strconv.Itoa(i)}
+		kind, _ := o.Get(append(at, "type")...)
+		status, _ := o.Get(append(at, "status")...)
+		if kind == "Available" {
+			return status != "True"
+		}
+	}
+	return false
+}
+
+// defines reports whether a CRD of the tree serves an API.
+func (c *cluster) defines(d ownedAPI) bool {
+	for _, crd := range c.crds {
+		group, _ := crd.Get("spec", "group")
+		kind, _ := crd.Get("spec", "names", "kind")
+		if group == d.Group && kind == d.Kind && serves(crd, d.Version) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,59 @@
+package predict
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/olmgen/olmgen/internal/olm/olmapi"
+)
+
+// allNamespaces is the only target of a global OperatorGroup.
+const allNamespaces = ""
+
+// resolve returns the target namespaces of an OperatorGroup, sorted (OLM:
+// pkg/controller/operators/olm/operatorgroup.go, getOperatorGroupTargets). On an error OLM writes no status.
+func (g *group) resolve(namespaces map[string]labels.Set) ([]string, error) {
+	selector, err := metav1.LabelSelectorAsSelector(g.spec.Selector)
+	if err != nil {
+		return nil, err
+	}
+	if len(g.spec.TargetNamespaces) > 0 {
+		if slices.Contains(g.spec.TargetNamespaces, allNamespaces) {
+			return nil, fmt.Errorf("TargetNamespaces cannot contain NamespaceAll: %v", g.spec.TargetNamespaces)
+		}
+		return slices.Compact(slices.Sorted(slices.Values(g.spec.TargetNamespaces))), nil
+	}
+	if olmapi.TargetsOf(&g.spec).Global() {
+		return []string{allNamespaces}, nil
+	}
+	if g.unknown {
+		return g.status, nil
+	}
+	targets := []string{}
+	for name, set := range namespaces {
+		if selector.Matches(set) {
+			targets = append(targets, name)
+		}
+	}
+	slices.Sort(targets)
+	return targets, nil
+}
+
+func isGlobal(targets []string) bool { return len(targets) == 1 && targets[0] == allNamespaces }
+
+// annotation returns the value of olm.targetNamespaces.
+func (g *group) annotation() string { return strings.Join(g.status, ",") }
+
+// covered returns the namespaces that OLM compares between groups: the targets and the group's own namespace. A group
+// without targets covers none and intersects with no group, not even a global one (OLM:
+// pkg/controller/operators/olm/groups.go, NewOperatorGroup, Intersection).
+func (g *group) covered() []string {
+	if len(g.status) == 0 || isGlobal(g.status) {
+		return g.status
+	}
+	return append(slices.Clip(g.status), g.Namespace)
+}

@@ -1,0 +1,130 @@
+// Package audit says what the operators of catalogs and directories of bundles ask for: one row for each release, and
+// the totals.
+package audit
+
+import (
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/permissions"
+)
+
+// The version and kind of a report in JSON.
+const (
+	APIVersion = "olmgen.dev/v1alpha1"
+	Kind       = "AuditReport"
+)
+
+// Report is the audit of some catalogs and directories. Its lists are never nil.
+type Report struct {
+	APIVersion string   `json:"apiVersion"`
+	Kind       string   `json:"kind"`
+	Rows       []Row    `json:"rows"`
+	Unread     []Unread `json:"unread"` // bundles of which not even the package is known
+	Totals     Totals   `json:"totals"`
+
+	list []findings.Finding
+}
+
+// Row is what one release asks for.
+type Row struct {
+	Source      string   `json:"source"` // catalog, bundle or tree, as a person finds it
+	Package     string   `json:"package"`
+	Name        string   `json:"name"` // of the ClusterServiceVersion
+	Version     string   `json:"version"`
+	DisplayName string   `json:"displayName,omitempty"`
+	Channels    []string `json:"channels"`
+	Head        bool     `json:"head"` // of the default channel
+	Deprecated  string   `json:"deprecated,omitempty"`
+	// Complete says that the objects of the bundle were read. A catalog that does not hold them has only metadata, so
+	// that Reaches, Images, Unsupported and Findings are empty.
+	Complete     bool     `json:"complete"`
+	InstallModes []string `json:"installModes"` // that it supports
+	// Upgradeable is false if the release holds back upgrades: of OpenShift by olm.maxOpenShiftVersion, of itself by an
+	// OperatorCondition in a tree.
+	Upgradeable         bool     `json:"upgradeable"`
+	MaxOpenShiftVersion string   `json:"maxOpenShiftVersion,omitempty"`
+	Reaches             []Reach  `json:"reaches"`
+	Webhooks            Webhooks `json:"webhooks"`
+	CRDs                CRDs     `json:"crds"`
+	Images              Images   `json:"images"`
+	Unsupported         []string `json:"unsupportedKinds"` // that OLM refuses
+	Findings            Counts   `json:"findings"`
+	Error               string   `json:"error,omitempty"` // why it could not be read, or not be rendered
+}
+
+// Reach is one group of what the permissions allow.
+type Reach struct {
+	Risk    permissions.Risk `json:"risk"`
+	Cluster bool             `json:"cluster"` // in all namespaces
+	Text    string           `json:"text"`
+}
+
+// Webhooks counts the webhooks of the ClusterServiceVersion.
+type Webhooks struct {
+	Validating int `json:"validating"`
+	Mutating   int `json:"mutating"`
+	Conversion int `json:"conversion"`
+}
+
+// Total returns their number.
+func (w Webhooks) Total() int { return w.Validating + w.Mutating + w.Conversion }
+
+// CRDs counts the CustomResourceDefinitions. Of a release that is not Complete, Bytes is 0 and Count is what it owns.
+type CRDs struct {
+	Count int `json:"count"`
+	Bytes int `json:"bytes"`
+}
+
+// Images counts the images that a cluster pulls, each once.
+type Images struct {
+	Digest int `json:"digest"`
+	Tag    int `json:"tag"` // and those that are not valid
+}
+
+// Counts counts findings: mistakes in the bundle, and what follows from its permissions.
+type Counts struct {
+	Errors   int `json:"errors"`
+	Warnings int `json:"warnings"`
+	Notes    int `json:"notes"`
+}
+
+// Unread is a bundle that is in no row.
+type Unread struct {
+	Source string `json:"source"`
+	Error  string `json:"error"`
+}
+
+// Totals counts over all rows.
+type Totals struct {
+	Packages   int     `json:"packages"`
+	Releases   int     `json:"releases"`
+	Complete   int     `json:"complete"`
+	Failed     int     `json:"failed"` // rows with an error, and Unread
+	Deprecated int     `json:"deprecated"`
+	Webhooks   int     `json:"withWebhooks"` // releases
+	CRDs       CRDs    `json:"crds"`
+	Images     Images  `json:"images"`
+	Reaches    []Count `json:"reaches"` // releases in each group, all groups
+	Findings   Counts  `json:"findings"`
+	Metrics    Metrics `json:"metrics"`
+}
+
+// Count is a number of releases.
+type Count struct {
+	Name     string `json:"name"`
+	Releases int    `json:"releases"`
+	Cluster  int    `json:"cluster,omitempty"` // of these in all namespaces
+}
+
+// Metrics are the counts that OLM has as metrics, if these releases were installed, or of what is in a tree.
+type Metrics struct {
+	CSVs           int     `json:"csv_count"`
+	Subscriptions  int     `json:"subscription_count"`
+	InstallPlans   int     `json:"install_plan_count"`
+	CatalogSources int     `json:"catalog_source_count"`
+	InstallModes   []Count `json:"installModes"`
+	Upgradeable    int     `json:"upgradeable"`
+	NotUpgradeable int     `json:"notUpgradeable"`
+}
+
+// Findings returns all findings, for SARIF.
+func (r *Report) Findings() []findings.Finding { return r.list }

@@ -1,0 +1,260 @@
+package audit
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/bundle/images"
+	"github.com/olmgen/olmgen/compare"
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/internal/rules/validate"
+	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/permissions"
+	"github.com/olmgen/olmgen/source"
+)
+
+// Inspected is a release with all that is known about it.
+type Inspected struct {
+	Row
+	Release *Release
+
+	CSV         *v1alpha1.ClusterServiceVersion // nil if it could not be read; of metadata only if not Complete
+	Bundle      *bundle.Bundle                  // nil if not Complete
+	Permissions *permissions.Report             // nil if it could not be rendered
+	State       *compare.State                  // nil if it could not be rendered
+	Findings    []findings.Finding
+}
+
+// job is a release to inspect. body is what its catalog has.
+type job struct {
+	pkg     *Package
+	release *Release
+	body    *source.CatalogBundle
+	slot    int
+}
+
+// inspect reads a release. What cannot be read is an Error of the row.
+func (j job) inspect(ctx context.Context, o Options) *Inspected {
+	r := j.release
+	x := &Inspected{Release: r, Row: Row{Source: r.place, Package: j.pkg.Name, Name: r.Name, Version: r.Version,
+		Channels: r.Channels, Head: r.Head, Deprecated: r.Deprecated, InstallModes: []string{}, Upgradeable: true,
+		Reaches: []Reach{}, Unsupported: []string{}}}
+	var err error
+	switch {
+	case r.facts != nil:
+		x.installed(r)
+	case r.open != nil:
+		err = x.read(ctx, r.open, true)
+	case j.body == nil:
+		err = fmt.Errorf("%s: the catalog has no olm.bundle %s", j.pkg.Source, r.Name)
+	case j.body.HasObjects() || o.Pull && j.body.Image != "":
+		err = x.read(ctx, func(ctx context.Context) (*source.Source, error) {
+			return j.body.Open(ctx, r.Channels, j.pkg.DefaultChannel, o.Source)
+		}, false)
+	default:
+		err = x.metadata(j.body)
+	}
+	if err != nil {
+		x.Error = text.OneLine(err.Error())
+	}
+	x.properties()
+	x.count()
+	return x
+}
+
+// read reads the bundle and evaluates what it renders to.
+func (x *Inspected) read(ctx context.Context, open func(context.Context) (*source.Source, error), located bool) error {
+	src, err := open(ctx)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	if x.Findings, err = validate.Bundle(ctx, src, validate.Options{}); err != nil {
+		return err
+	}
+	b, err := bundle.Read(src.FS, bundle.ReadOptions{Labels: src.Labels, AllowUnsupported: true, Workers: 1})
+	if err == nil {
+		x.Complete, x.Bundle, x.CSV = true, b, b.CSV
+		x.ofCSV(b.CSV)
+		err = x.ofBundle(b)
+	}
+	if err == nil {
+		err = x.render(b)
+	}
+	x.locate(located)
+	return err
+}
+
+// locate returns where findings are. The files of a bundle in a catalog are not on disk, so that its olm.bundle is the
+// place.
+func (x *Inspected) locate(onDisk bool) {
+	for i := range x.Findings {
+		f := &x.Findings[i]
+		f.Source, f.Object = x.Source, strings.TrimPrefix(x.Name+": "+f.Object, ": ")
+		f.Object = strings.TrimSuffix(f.Object, ": ")
+		if onDisk {
+			f.Path = path.Join(x.Source, f.File)
+			continue
+		}
+		f.Path, f.Line = filepath.ToSlash(x.Release.location.File), x.Release.location.Line
+	}
+}
+
+// metadata takes what olm.csv.metadata holds.
+func (x *Inspected) metadata(body *source.CatalogBundle) error {
+	if !body.HasCSV() && body.Image != "" {
+		return nil // OLM reads the image
+	}
+	data, err := body.CSV()
+	if err != nil {
+		return err
+	}
+	var csv v1alpha1.ClusterServiceVersion
+	if err := json.Unmarshal(data, &csv); err != nil {
+		return fmt.Errorf("%s:%d: olm.csv.metadata: %w", body.File, body.Line, err)
+	}
+	x.CSV = &csv
+	x.ofCSV(&csv)
+	return nil
+}
+
+// installed takes what the ClusterServiceVersion in a tree says.
+func (x *Inspected) installed(r *Release) {
+	csv := r.facts.csvs[r.treeCSV]
+	x.CSV = csv.ClusterServiceVersion
+	x.ofCSV(x.CSV)
+	if r.facts.held[csv.Namespace+"/"+r.Name] {
+		x.Upgradeable = false
+	}
+}
+
+func baseName(csv permissions.CSV) string {
+	return bundle.BaseName(csv.Name, csv.Spec.Version.String())
+}
+
+// ofCSV takes what the ClusterServiceVersion says.
+func (x *Inspected) ofCSV(csv *v1alpha1.ClusterServiceVersion) {
+	x.DisplayName = text.OneLine(csv.Spec.DisplayName)
+	for _, m := range bundle.SupportedModes(csv) {
+		x.InstallModes = append(x.InstallModes, string(m))
+	}
+	slices.Sort(x.InstallModes)
+	for _, w := range csv.Spec.WebhookDefinitions {
+		switch w.Type {
+		case v1alpha1.ValidatingAdmissionWebhook:
+			x.Webhooks.Validating++
+		case v1alpha1.MutatingAdmissionWebhook:
+			x.Webhooks.Mutating++
+		case v1alpha1.ConversionWebhook:
+			x.Webhooks.Conversion++
+		}
+	}
+	x.CRDs.Count = len(csv.Spec.CustomResourceDefinitions.Owned)
+	if max := csv.Annotations["olm.maxOpenShiftVersion"]; max != "" {
+		x.MaxOpenShiftVersion = text.OneLine(max)
+	}
+}
+
+// ofBundle takes what the objects of the bundle say.
+func (x *Inspected) ofBundle(b *bundle.Bundle) error {
+	x.CRDs = CRDs{Count: len(b.CRDs)}
+	for _, c := range b.CRDs {
+		x.CRDs.Bytes += len(c.Raw())
+	}
+	x.Unsupported = append(x.Unsupported, b.Unsupported()...)
+	list, err := images.List(b)
+	if err != nil {
+		return err
+	}
+	pinned := map[string]bool{}
+	for _, i := range list {
+		if i.Pulled() {
+			pinned[i.Image] = i.Pinned
+		}
+	}
+	for _, p := range pinned {
+		if p {
+			x.Images.Digest++
+		} else {
+			x.Images.Tag++
+		}
+	}
+	for _, p := range b.Properties {
+		x.maxOpenShift(p.Type, p.Value)
+	}
+	return nil
+}
+
+// maxOpenShift takes the property that holds back upgrades of OpenShift.
+func (x *Inspected) maxOpenShift(property string, value json.RawMessage) {
+	if property != "olm.maxOpenShiftVersion" {
+		return
+	}
+	var version any
+	if json.Unmarshal(value, &version) == nil {
+		x.MaxOpenShiftVersion = text.OneLine(fmt.Sprint(version))
+	}
+}
+
+// properties takes what the catalog says of the release.
+func (x *Inspected) properties() {
+	for _, p := range x.Release.bundle.Properties {
+		x.maxOpenShift(p.Type, p.Value)
+	}
+	if x.MaxOpenShiftVersion != "" {
+		x.Upgradeable = false
+	}
+}
+
+// render evaluates what olmgen render would write with its defaults.
+func (x *Inspected) render(b *bundle.Bundle) error {
+	// An operator that serves must have certificates. They have no part in a review.
+	result, err := generate.Render(b, generate.Options{Certs: generate.CertsManager})
+	if err != nil {
+		return err
+	}
+	in := permissions.Input{Shipped: b.Others, Namespace: result.Namespace}
+	in.Operator = permissions.Operator{Name: result.CSV, Package: result.Package, Version: result.Version,
+		InstallMode: string(result.InstallMode), Namespace: result.Namespace}
+	in.CSVs = []permissions.CSV{{ClusterServiceVersion: b.CSV, Object: b.CSVObject, Namespace: result.Namespace}}
+	var all []*manifest.Object
+	for _, o := range result.Objects {
+		read, err := in.AddRendered(o)
+		if err != nil {
+			return err
+		}
+		all = append(all, read)
+	}
+	if x.Permissions, err = permissions.Evaluate(in); err != nil {
+		return err
+	}
+	roles, err := permissions.UnboundRoles(in)
+	if err != nil {
+		return err
+	}
+	for _, f := range x.Permissions.Summary {
+		x.Reaches = append(x.Reaches, Reach{f.Risk, slices.Contains(f.Namespaces, permissions.Everywhere), f.Text})
+	}
+	x.Findings = append(x.Findings, x.Permissions.Findings...)
+	place := func(o *manifest.Object) (string, int) { return permissions.Place(in.CSVs, o) }
+	x.State = &compare.State{Name: x.Name, Roles: roles, Objects: all, Permissions: x.Permissions, Locate: place,
+		Operators: []compare.Operator{{CSV: in.CSVs[0], Package: b.Package, Dependencies: b.Dependencies,
+			Properties: b.Properties, InstallMode: result.InstallMode}}}
+	return nil
+}
+
+// count counts the findings.
+func (x *Inspected) count() {
+	x.Row.Findings = Counts{findings.Count(x.Findings, findings.Error), findings.Count(x.Findings, findings.Warning),
+		findings.Count(x.Findings, findings.Note)}
+}

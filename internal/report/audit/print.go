@@ -1,0 +1,300 @@
+package audit
+
+import (
+	"bufio"
+	"cmp"
+	_ "embed"
+	"encoding/csv"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/internal/rules/validate"
+	"github.com/olmgen/olmgen/permissions"
+)
+
+// Format is a form of a report.
+type Format string
+
+// The formats.
+const (
+	Text  Format = "text"  // a table, for people
+	JSON  Format = "json"  // for programs; schema.json describes it
+	CSV   Format = "csv"   // the rows, for spreadsheets
+	SARIF Format = "sarif" // the findings, for code review
+)
+
+// Formats are all formats.
+var Formats = []Format{Text, JSON, CSV, SARIF}
+
+// Schema is the JSON Schema of a report in JSON.
+//
+//go:embed schema.json
+var Schema []byte
+
+const ruleUnread = "bundle-unread"
+
+// Rules are the rules of the findings.
+func Rules() []findings.Rule {
+	list := slices.Concat(validate.Rules(), permissions.Rules(),
+		[]findings.Rule{{ID: ruleUnread, Text: "A bundle cannot be read or rendered"}})
+	slices.SortStableFunc(list, func(a, b findings.Rule) int { return strings.Compare(a.ID, b.ID) })
+	return slices.CompactFunc(list, func(a, b findings.Rule) bool { return a.ID == b.ID })
+}
+
+// Print writes a report. The same report gives the same bytes. An error is that of w, or a format that does not exist.
+func (r *Report) Print(w io.Writer, format Format) error {
+	switch format {
+	case Text:
+		return r.text(w)
+	case JSON:
+		return findings.WriteJSON(w, r)
+	case CSV:
+		return r.csv(w)
+	case SARIF:
+		return findings.Print(w, findings.SARIF, Rules(), r.list)
+	}
+	return fmt.Errorf("no format %q", string(format))
+}
+
+// short names groups in a table.
+var short = map[permissions.Risk]string{permissions.Everything: "everything", permissions.ReadsSecrets: "secrets",
+	permissions.WritesRBAC: "rbac", permissions.RunsInPods: "pods", permissions.Impersonates: "impersonates",
+	permissions.ChangesAPIs: "apis"}
+
+func (r *Report) text(w io.Writer) error {
+	out := bufio.NewWriter(w)
+	t := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(t, "PACKAGE\tVERSION\tMODES\tREACHES\tWEBHOOKS\tCRDS\tIMAGES\tUNSUPPORTED\tFINDINGS\tDEPRECATED")
+	for _, row := range r.Rows {
+		fmt.Fprintln(t, strings.Join(row.cells(), "\t"))
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	r.problems(out)
+	r.totals(out)
+	return out.Flush()
+}
+
+func (row Row) cells() []string {
+	unknown := func(s string) string {
+		if !row.Complete {
+			return "?"
+		}
+		return s
+	}
+	kinds := cmp.Or(printable(strings.Join(row.Unsupported, ",")), "-")
+	return []string{printable(row.Package), printable(cmp.Or(row.Version, row.Name)), row.modes(),
+		unknown(row.reaches()), unknown(dash(row.Webhooks.Total())), row.crds(), unknown(row.images()),
+		unknown(kinds), unknown(row.findings()), yes(row.Deprecated != "")}
+}
+
+func printable(s string) string { return findings.Printable(text.OneLine(s)) }
+
+func dash(n int) string {
+	if n == 0 {
+		return "-"
+	}
+	return strconv.Itoa(n)
+}
+
+func yes(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "-"
+}
+
+// modes shortens install modes: OwnNamespace is own.
+func (row Row) modes() string {
+	var out []string
+	for _, m := range row.InstallModes {
+		m = strings.TrimSuffix(strings.TrimSuffix(m, "Namespaces"), "Namespace")
+		out = append(out, strings.ToLower(printable(m)))
+	}
+	if !row.Complete && len(out) == 0 {
+		return "?"
+	}
+	return cmp.Or(strings.Join(out, ","), "-")
+}
+
+func (row Row) reaches() string {
+	var out []string
+	for _, reach := range row.Reaches {
+		s := short[reach.Risk]
+		if reach.Cluster {
+			s += "*"
+		}
+		out = append(out, s)
+	}
+	return cmp.Or(strings.Join(out, ","), "-")
+}
+
+func (row Row) crds() string {
+	switch {
+	case row.CRDs.Count == 0 && !row.Complete:
+		return "?"
+	case row.CRDs.Count == 0:
+		return "-"
+	case row.CRDs.Bytes == 0:
+		return strconv.Itoa(row.CRDs.Count)
+	}
+	return fmt.Sprintf("%d (%s)", row.CRDs.Count, Size(row.CRDs.Bytes))
+}
+
+func (row Row) images() string {
+	switch {
+	case row.Images.Digest+row.Images.Tag == 0:
+		return "-"
+	case row.Images.Tag == 0:
+		return fmt.Sprintf("%d by digest", row.Images.Digest)
+	case row.Images.Digest == 0:
+		return fmt.Sprintf("%d by tag", row.Images.Tag)
+	}
+	return fmt.Sprintf("%d by digest, %d by tag", row.Images.Digest, row.Images.Tag)
+}
+
+func (row Row) findings() string {
+	f := row.Findings
+	if f == (Counts{}) {
+		return "-"
+	}
+	return fmt.Sprintf("%dE %dW %dN", f.Errors, f.Warnings, f.Notes)
+}
+
+// Size returns a number of bytes for a person.
+func Size(n int) string {
+	switch {
+	case n >= 1_000_000:
+		return fmt.Sprintf("%.1f MB", float64(n)/1_000_000)
+	case n >= 1000:
+		return fmt.Sprintf("%d kB", n/1000)
+	}
+	return fmt.Sprintf("%d B", n)
+}
+
+func (r *Report) problems(w io.Writer) {
+	for _, row := range r.Rows {
+		if row.Error != "" {
+			fmt.Fprintf(w, "error: %s %s: %s\n", printable(row.Package), printable(cmp.Or(row.Version, row.Name)),
+				printable(row.Error))
+		}
+	}
+	for _, u := range r.Unread {
+		fmt.Fprintf(w, "error: %s: %s\n", printable(u.Source), printable(u.Error))
+	}
+}
+
+func (r *Report) totals(w io.Writer) {
+	t, m := r.Totals, r.Totals.Metrics
+	fmt.Fprintf(w, "\n%s, %s: %d with their objects, %d that cannot be read, %d deprecated\n",
+		text.Count(t.Packages, "package"), text.Count(t.Releases, "release"), t.Complete, t.Failed, t.Deprecated)
+	if t.Complete > 0 {
+		r.known(w)
+	}
+	var parts []string
+	for _, c := range m.InstallModes {
+		parts = append(parts, fmt.Sprintf("%s %d", printable(c.Name), c.Releases))
+	}
+	fmt.Fprintf(w, "csv_count %d, upgradeable %d, not upgradeable %d; install modes: %s\n", m.CSVs, m.Upgradeable,
+		m.NotUpgradeable, strings.Join(parts, ", "))
+	if m.Subscriptions+m.InstallPlans+m.CatalogSources > 0 {
+		fmt.Fprintf(w, "subscription_count %d, install_plan_count %d, catalog_source_count %d\n", m.Subscriptions,
+			m.InstallPlans, m.CatalogSources)
+	}
+	if slices.ContainsFunc(r.Rows, func(row Row) bool { return len(row.Reaches) > 0 }) {
+		fmt.Fprintln(w, "* in all namespaces")
+	}
+	if slices.ContainsFunc(r.Rows, func(row Row) bool { return !row.Complete && row.Error == "" }) {
+		fmt.Fprintln(w, "? the objects of the bundle are not in the catalog")
+	}
+}
+
+// known prints the totals of what only objects tell.
+func (r *Report) known(w io.Writer) {
+	t := r.Totals
+	var parts []string
+	for _, c := range t.Reaches {
+		parts = append(parts, fmt.Sprintf("%s %d (%d in the cluster)", short[permissions.Risk(c.Name)], c.Releases,
+			c.Cluster))
+	}
+	fmt.Fprintf(w, "reaches: %s\n", strings.Join(parts, ", "))
+	fmt.Fprintf(w, "webhooks: %s; CRDs: %d, %s; images: %d by digest, %d by tag\n", text.Count(t.Webhooks, "release"),
+		t.CRDs.Count, Size(t.CRDs.Bytes), t.Images.Digest, t.Images.Tag)
+	fmt.Fprintf(w, "findings: %s, %s, %s\n", text.Count(t.Findings.Errors, "error"),
+		text.Count(t.Findings.Warnings, "warning"), text.Count(t.Findings.Notes, "note"))
+}
+
+var columns = []string{"package", "version", "name", "source", "channels", "head", "deprecated", "complete",
+	"installModes", "upgradeable", "maxOpenShiftVersion", "everything", "readsSecrets", "writesRBAC", "runsInPods",
+	"impersonates", "changesAPIs", "validatingWebhooks", "mutatingWebhooks", "conversionWebhooks", "crds", "crdBytes",
+	"imagesByDigest", "imagesByTag", "unsupportedKinds", "errors", "warnings", "notes", "error"}
+
+// csv writes a line for each row. Cells of groups are cluster, namespaces, no or, where that is not known, empty.
+func (r *Report) csv(w io.Writer) error {
+	c := csv.NewWriter(w)
+	if err := c.Write(columns); err != nil {
+		return err
+	}
+	for _, row := range r.Rows {
+		cells := []string{row.Package, row.Version, row.Name, row.Source, strings.Join(row.Channels, " "),
+			strconv.FormatBool(row.Head), row.Deprecated, strconv.FormatBool(row.Complete),
+			strings.Join(row.InstallModes, " "), strconv.FormatBool(row.Upgradeable), row.MaxOpenShiftVersion}
+		for _, g := range groups {
+			cells = append(cells, row.inGroup(g))
+		}
+		for _, n := range []int{row.Webhooks.Validating, row.Webhooks.Mutating, row.Webhooks.Conversion, row.CRDs.Count,
+			row.CRDs.Bytes, row.Images.Digest, row.Images.Tag} {
+			cells = append(cells, strconv.Itoa(n))
+		}
+		cells = append(cells, strings.Join(row.Unsupported, " "), strconv.Itoa(row.Findings.Errors),
+			strconv.Itoa(row.Findings.Warnings), strconv.Itoa(row.Findings.Notes), row.Error)
+		for i := range cells {
+			cells[i] = harmless(cells[i])
+		}
+		if err := c.Write(cells); err != nil {
+			return err
+		}
+	}
+	for _, u := range r.Unread {
+		cells := make([]string, len(columns))
+		cells[slices.Index(columns, "source")] = harmless(u.Source)
+		cells[slices.Index(columns, "error")] = harmless(u.Error)
+		if err := c.Write(cells); err != nil {
+			return err
+		}
+	}
+	c.Flush()
+	return c.Error()
+}
+
+func (row Row) inGroup(g permissions.Risk) string {
+	if !row.Complete {
+		return ""
+	}
+	for _, reach := range row.Reaches {
+		switch {
+		case reach.Risk != g:
+		case reach.Cluster:
+			return "cluster"
+		default:
+			return "namespaces"
+		}
+	}
+	return "no"
+}
+
+// harmless keeps a spreadsheet from taking a cell for a formula (OWASP: CSV injection).
+func harmless(s string) string {
+	s = printable(s)
+	if s != "" && strings.ContainsRune("=+-@", rune(s[0])) {
+		return "'" + s
+	}
+	return s
+}

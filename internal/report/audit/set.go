@@ -1,0 +1,252 @@
+package audit
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"slices"
+
+	"github.com/blang/semver/v4"
+
+	"github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/source"
+)
+
+// Options say how catalogs and bundles are read.
+type Options struct {
+	Pull    bool           // the images of bundles whose objects are not in the catalog
+	Source  source.Options // of what Load is given
+	Workers int            // bundles read at the same time; zero: one a processor. The result does not depend on it
+	// Progress is told that one more of total bundles has been read; it may be called from several goroutines. It may
+	// be nil.
+	Progress func(total int)
+}
+
+// catalogSource returns the options for reading a catalog, which may be larger than a bundle.
+func (o Options) catalogSource() source.Options {
+	c := o.Source
+	if c.Limits.MaxTotalBytes == 0 {
+		c.Limits.MaxTotalBytes = maxCatalog
+	}
+	return c
+}
+
+// maxCatalog is the limit of package catalog. The largest public catalogs have 500 MB.
+const maxCatalog = 4 << 30
+
+func (o Options) workers() int {
+	if o.Workers > 0 {
+		return o.Workers
+	}
+	return runtime.GOMAXPROCS(0)
+}
+
+func (o Options) step(total int) {
+	if o.Progress != nil {
+		o.Progress(total)
+	}
+}
+
+// Set is what catalogs and directories hold.
+type Set struct {
+	Packages []*Package // by name, then source
+	Unread   []Unread   // bundles that cannot be read
+	trees    []*treeFacts
+	options  Options
+}
+
+// Package is an operator with its releases.
+type Package struct {
+	*catalog.Package        // its update graph: of the catalog, or of what the bundles say
+	Source           string // catalog or directory, as it was given
+	Releases         []*Release
+
+	catalog string // its path; empty for bundles in directories
+}
+
+// Release is one version of a package.
+type Release struct {
+	Name, Version string // of the ClusterServiceVersion
+	Channels      []string
+	Head          bool // of the default channel
+	Deprecated    string
+
+	semver   semver.Version
+	bundle   *catalog.Bundle
+	place    string // for a person
+	open     func(context.Context) (*source.Source, error)
+	origin   string // the reference of a bundle in a directory
+	facts    *treeFacts
+	treeCSV  int
+	location catalog.Place
+}
+
+// Ref returns the reference and the version with which olmgen render reads the release.
+func (p *Package) Ref(r *Release) (ref string, chosen bool) {
+	if r.origin != "" {
+		return r.origin, false
+	}
+	return source.KindCatalog + ":" + filepath.ToSlash(p.catalog), true
+}
+
+// ImageOf returns the image of a release in a catalog; empty if there is none.
+func (p *Package) ImageOf(r *Release) string { return r.bundle.Image }
+
+// Head returns the release that is the head of the default channel, or the newest one; nil if there is none.
+func (p *Package) Head() *Release {
+	for _, r := range p.Releases {
+		if r.Head {
+			return r
+		}
+	}
+	if len(p.Releases) > 0 {
+		return p.Releases[0]
+	}
+	return nil
+}
+
+// Load finds the packages of catalogs and directories. A bundle in a directory fills in what a catalog does not hold of
+// the bundle of the same package and name. The error is about a path, or a catalog that cannot be read.
+func Load(ctx context.Context, refs []string, o Options) (*Set, error) {
+	if o.Source.Catalogs == nil {
+		o.Source.Catalogs = &source.Catalogs{}
+	}
+	s := &Set{options: o}
+	folders := &folders{set: s}
+	for _, ref := range refs {
+		if err := s.add(ctx, ref, folders); err != nil {
+			return nil, err
+		}
+	}
+	if err := folders.read(ctx); err != nil {
+		return nil, err
+	}
+	folders.merge()
+	for _, p := range s.Packages {
+		p.finish()
+	}
+	slices.SortStableFunc(s.Packages, func(a, b *Package) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Source, b.Source))
+	})
+	slices.SortFunc(s.Unread, func(a, b Unread) int {
+		return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(a.Error, b.Error))
+	})
+	s.Unread = slices.Compact(s.Unread)
+	return s, nil
+}
+
+func (s *Set) add(ctx context.Context, ref string, folders *folders) error {
+	found, err := source.Find(ctx, ref)
+	var nothing *source.NothingError
+	if errors.As(err, &nothing) {
+		tree, treeErr := readTree(ctx, ref)
+		if treeErr != nil {
+			return treeErr
+		}
+		if tree == nil {
+			return err
+		}
+		s.addTree(ref, tree)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, f := range found {
+		// An image that cannot be read is one of the bundles that cannot be read.
+		image, _ := source.IsCatalogImage(ctx, f.Ref(), s.options.Source)
+		switch {
+		case f.Kind == source.KindCatalog:
+			err = s.addCatalog(ctx, f.Path)
+		case image:
+			err = s.addCatalog(ctx, f.Ref())
+		case f.Kind == source.KindPackageManifest:
+			folders.legacy(ctx, ref, f)
+		default:
+			folders.add(ref, f)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Set) addCatalog(ctx context.Context, path string) error {
+	c, err := catalog.Read(ctx, path, catalog.Options{Source: s.options.Source})
+	if err != nil {
+		return err
+	}
+	for _, name := range c.Names() {
+		p := &Package{Package: c.Packages[name], Source: filepath.ToSlash(path), catalog: path}
+		for _, b := range p.Bundles {
+			p.Releases = append(p.Releases, &Release{Name: b.Name, bundle: b, place: filepath.ToSlash(b.File),
+				location: b.Place, Deprecated: deprecation(p.Package, b)})
+		}
+		s.Packages = append(s.Packages, p)
+	}
+	return nil
+}
+
+// deprecation returns why a bundle is deprecated, or "".
+func deprecation(p *catalog.Package, b *catalog.Bundle) string {
+	text := cmp.Or(p.Deprecated("olm.bundle", b.Name), p.Deprecated(catalog.TypePackage, ""))
+	if text == "" && b.Deprecated() {
+		return "the bundle has the property olm.deprecated"
+	}
+	return text
+}
+
+// finish fills in what follows from the update graph, and sorts the releases, the newest first.
+func (p *Package) finish() {
+	for _, r := range p.Releases {
+		if v, ok := r.bundle.Version(); ok {
+			r.semver, r.Version = v, v.String()
+		}
+		r.Channels = []string{}
+		for _, ch := range p.Channels {
+			if ch.Entry(r.Name) != nil && !slices.Contains(r.Channels, ch.Name) {
+				r.Channels = append(r.Channels, ch.Name)
+			}
+		}
+		slices.Sort(r.Channels)
+	}
+	slices.SortStableFunc(p.Releases, func(a, b *Release) int {
+		return cmp.Or(b.semver.Compare(a.semver), cmp.Compare(b.Name, a.Name))
+	})
+	ch := p.Channel(p.DefaultChannel)
+	if ch == nil {
+		return
+	}
+	for _, r := range p.Releases { // of several heads it is the newest
+		if slices.ContainsFunc(ch.Heads(), func(e *catalog.Entry) bool { return e.Name == r.Name }) {
+			r.Head = true
+			return
+		}
+	}
+}
+
+// Neighbour returns the release before another in the update graph: the one that it replaces, else the next older
+// version. It is nil for the oldest.
+func (p *Package) Neighbour(r *Release) *Release {
+	for _, ch := range p.Channels {
+		e := ch.Entry(r.Name)
+		if e == nil || e.Replaces == "" {
+			continue
+		}
+		for _, other := range p.Releases {
+			if other.Name == e.Replaces {
+				return other
+			}
+		}
+	}
+	if at := slices.Index(p.Releases, r); at >= 0 && at+1 < len(p.Releases) {
+		return p.Releases[at+1]
+	}
+	return nil
+}
+
+func (p *Package) String() string { return fmt.Sprintf("%s (%s)", p.Name, p.Source) }

@@ -1,0 +1,123 @@
+package audit
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	operatorsv2 "github.com/operator-framework/api/pkg/operators/v2"
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/manifest/tree"
+	"github.com/olmgen/olmgen/permissions"
+)
+
+// treeFacts is what a tree of manifests says of installed operators.
+type treeFacts struct {
+	csvs    []permissions.CSV
+	held    map[string]bool // operators whose OperatorCondition holds back upgrades, by namespace/name
+	metrics Metrics
+}
+
+const groupOLM = "operators.coreos.com"
+
+// readTree reads the installed operators of a tree; nil if there are none.
+func readTree(ctx context.Context, path string) (*treeFacts, error) {
+	t, err := tree.Read(ctx, []string{path}, tree.Options{})
+	if err != nil {
+		return nil, err
+	}
+	f := &treeFacts{held: map[string]bool{}}
+	if f.csvs, err = permissions.InstalledCSVs(t.Objects); err != nil {
+		return nil, err
+	}
+	for _, o := range t.Objects {
+		if o.Group() != groupOLM {
+			continue
+		}
+		switch o.Kind {
+		case "Subscription":
+			f.metrics.Subscriptions++
+		case "InstallPlan":
+			f.metrics.InstallPlans++
+		case "CatalogSource":
+			f.metrics.CatalogSources++
+		case "OperatorCondition":
+			if err := f.condition(o); err != nil {
+				return nil, err
+			}
+		}
+	}
+	m := f.metrics
+	if len(f.csvs)+m.Subscriptions+m.InstallPlans+m.CatalogSources == 0 {
+		return nil, nil
+	}
+	return f, nil
+}
+
+// condition notes an operator that holds back its upgrade. An override counts more than what the operator says (OLM:
+// pkg/controller/operators/olm/operatorconditions.go).
+func (f *treeFacts) condition(o *manifest.Object) error {
+	var c operatorsv2.OperatorCondition
+	if _, err := o.Into(&c); err != nil {
+		return err
+	}
+	if override := meta.FindStatusCondition(c.Spec.Overrides, operatorsv2.Upgradeable); override != nil {
+		f.held[o.Namespace+"/"+o.Name] = override.Status != "True"
+		return nil
+	}
+	for _, said := range slices.Concat(c.Spec.Conditions, c.Status.Conditions) {
+		if said.Type == operatorsv2.Upgradeable && said.Status == "False" {
+			f.held[o.Namespace+"/"+o.Name] = true
+		}
+	}
+	return nil
+}
+
+// addTree makes a release of each installed operator.
+func (s *Set) addTree(path string, f *treeFacts) {
+	s.trees = append(s.trees, f)
+	for i, csv := range f.csvs {
+		name, version := csv.Name, csv.Spec.Version.String()
+		pkg := packageOf(csv)
+		value, err := json.Marshal(catalog.PackageProperty{PackageName: pkg, Version: version})
+		if err != nil {
+			continue // two texts can be encoded
+		}
+		b := &catalog.Bundle{Name: name, Properties: []catalog.Property{{Type: catalog.TypePackage, Value: value}}}
+		at := s.packageAt(pkg, path)
+		at.Releases = append(at.Releases, &Release{Name: name, bundle: b, place: csv.Object.File,
+			location: catalog.Place{File: csv.Object.File, Line: csv.Object.Line}, facts: f, treeCSV: i})
+		at.Bundles = append(at.Bundles, b)
+	}
+}
+
+func (s *Set) packageAt(name, path string) *Package {
+	for _, p := range s.Packages {
+		if p.Name == name && p.Source == path {
+			return p
+		}
+	}
+	p := &Package{Package: &catalog.Package{Name: name}, Source: path}
+	s.Packages = append(s.Packages, p)
+	return p
+}
+
+// packageOf returns the package that OLM wrote into the properties of an installed operator, or the name without its
+// version.
+func packageOf(csv permissions.CSV) string {
+	properties, err := bundle.ParseProperties(csv.Annotations[bundle.PropertiesAnnotation])
+	if err != nil {
+		return baseName(csv)
+	}
+	for _, p := range properties {
+		var v catalog.PackageProperty
+		if p.Type == catalog.TypePackage && json.Unmarshal(p.Value, &v) == nil && v.PackageName != "" {
+			return v.PackageName
+		}
+	}
+	return baseName(csv)
+}

@@ -1,0 +1,255 @@
+// Package graph draws what an operator reaches in a cluster, as Mermaid text and as SVG.
+package graph
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+
+	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/permissions"
+)
+
+// Radius is the blast radius of an operator: "in the case of a bug or malicious control, limit the worst-case scenario
+// for the cluster" (descoping plan, Operator Patterns).
+type Radius struct {
+	Namespace string // the operator's
+	Accounts  []Account
+	Roles     []Role // that accounts are bound to, sorted
+	Places    []Place
+	Unbound   []string // what is not reached by any RoleBinding, in words; empty if all namespaces are the operator's
+}
+
+// Account is a ServiceAccount of the operator.
+type Account struct {
+	Name        string
+	Deployments []string
+}
+
+// Role is a Role or a ClusterRole.
+type Role struct {
+	Kind, Namespace, Name string
+	Summary               string // what it is about, in a few words
+}
+
+// Place is where bindings let the operator work: a namespace or, with an empty name, all of them and what is in none.
+type Place struct {
+	Namespace string
+	Bindings  []Binding
+}
+
+// Binding binds accounts to a role: indices.
+type Binding struct {
+	Kind, Name string
+	Accounts   []int
+	Role       int
+	Marks      []string // what matters most of what it allows, such as: reads all Secrets of the cluster
+}
+
+// BlastRadius finds out of rendered objects what the ServiceAccounts in the operator's namespace are bound to. Bindings
+// of other subjects are not in the picture. The error is about an object that can't be decoded.
+func BlastRadius(result *generate.Result) (*Radius, error) {
+	c := collector{namespace: result.Namespace, accounts: map[string][]string{}, rules: map[Role][]rbacv1.PolicyRule{}}
+	for _, o := range result.Objects {
+		if err := c.object(o); err != nil {
+			return nil, fmt.Errorf("%s %s: %w", o.Kind, o.Name, err)
+		}
+	}
+	return c.radius()
+}
+
+type collector struct {
+	namespace string
+	accounts  map[string][]string // the Deployments of each
+	rules     map[Role][]rbacv1.PolicyRule
+	bindings  []found
+}
+
+type found struct {
+	kind, namespace, name string
+	role                  Role
+	accounts              []string
+}
+
+func (c *collector) object(o generate.Object) error {
+	switch {
+	case o.Kind == "ServiceAccount" && o.Group() == "" && o.Namespace == c.namespace:
+		c.accounts[o.Name] = append(c.accounts[o.Name], []string{}...)
+	case o.Kind == "Deployment" && o.Group() == appsv1.GroupName && o.Namespace == c.namespace:
+		var d appsv1.Deployment
+		if err := decode(o, &d); err != nil {
+			return err
+		}
+		account := cmp.Or(bundle.Account(&d.Spec.Template.Spec), "default")
+		c.accounts[account] = append(c.accounts[account], o.Name)
+	case o.Group() == rbacv1.GroupName:
+		return c.rbac(o)
+	}
+	return nil
+}
+
+// decode decodes a rendered object into a type.
+func decode(o generate.Object, typed any) error {
+	m, err := o.Manifest()
+	if err != nil {
+		return err
+	}
+	_, err = m.Into(typed)
+	return err
+}
+
+func (c *collector) rbac(o generate.Object) error {
+	var v struct {
+		Rules    []rbacv1.PolicyRule `json:"rules"`
+		RoleRef  rbacv1.RoleRef      `json:"roleRef"`
+		Subjects []rbacv1.Subject    `json:"subjects"`
+	}
+	if err := decode(o, &v); err != nil {
+		return err
+	}
+	if strings.HasSuffix(o.Kind, "Role") {
+		c.rules[Role{Kind: o.Kind, Namespace: o.Namespace, Name: o.Name}] = v.Rules
+		return nil
+	}
+	b := found{kind: o.Kind, namespace: o.Namespace, name: o.Name,
+		role: Role{Kind: v.RoleRef.Kind, Name: v.RoleRef.Name}}
+	if b.role.Kind == "Role" {
+		b.role.Namespace = o.Namespace
+	}
+	for _, s := range v.Subjects {
+		name, isUser := strings.CutPrefix(s.Name, "system:serviceaccount:"+c.namespace+":")
+		inOwn := s.Namespace == c.namespace || s.Namespace == "" && o.Namespace == c.namespace // OLM leaves it out
+		if s.Kind == "ServiceAccount" && inOwn || s.Kind == "User" && isUser {
+			b.accounts = append(b.accounts, name)
+		}
+	}
+	if len(b.accounts) > 0 {
+		c.bindings = append(c.bindings, b)
+	}
+	return nil
+}
+
+func (c *collector) radius() (*Radius, error) {
+	r := &Radius{Namespace: c.namespace}
+	for _, b := range c.bindings {
+		for _, a := range b.accounts {
+			if _, ok := c.accounts[a]; !ok {
+				c.accounts[a] = nil
+			}
+		}
+	}
+	names := slices.Sorted(maps.Keys(c.accounts))
+	for _, name := range names {
+		deployments := slices.Clone(c.accounts[name])
+		slices.Sort(deployments)
+		r.Accounts = append(r.Accounts, Account{name, deployments})
+	}
+	// the operator's own namespace first, all namespaces last
+	order := func(namespace string) string {
+		switch namespace {
+		case c.namespace:
+			return "0"
+		case "":
+			return "2"
+		}
+		return "1" + namespace
+	}
+	slices.SortStableFunc(c.bindings, func(a, b found) int {
+		return cmp.Or(cmp.Compare(order(a.namespace), order(b.namespace)), cmp.Compare(a.name, b.name))
+	})
+	for _, b := range c.bindings {
+		if err := r.add(b, names, c.rules); err != nil {
+			return nil, fmt.Errorf("%s %s: %w", b.role.Kind, b.role.Name, err)
+		}
+	}
+	r.Unbound = r.unbound()
+	return r, nil
+}
+
+func (r *Radius) add(b found, names []string, rules map[Role][]rbacv1.PolicyRule) error {
+	role := b.role
+	known, ok := rules[b.role]
+	role.Summary = summary(known)
+	if !ok {
+		role.Summary = "not rendered"
+	}
+	at := slices.Index(r.Roles, role)
+	if at < 0 {
+		at = len(r.Roles)
+		r.Roles = append(r.Roles, role)
+	}
+	if n := len(r.Places); n == 0 || r.Places[n-1].Namespace != b.namespace {
+		r.Places = append(r.Places, Place{Namespace: b.namespace})
+	}
+	binding := Binding{Kind: b.kind, Name: b.name, Role: at}
+	facts, err := permissions.FactsOf(known, b.namespace)
+	if err != nil {
+		return err
+	}
+	for _, f := range facts {
+		binding.Marks = append(binding.Marks, f.Text)
+		if f.Risk == permissions.Everything {
+			break // the others are in it
+		}
+	}
+	for _, a := range b.accounts {
+		if i, _ := slices.BinarySearch(names, a); !slices.Contains(binding.Accounts, i) {
+			binding.Accounts = append(binding.Accounts, i)
+		}
+	}
+	place := &r.Places[len(r.Places)-1]
+	place.Bindings = append(place.Bindings, binding)
+	return nil
+}
+
+// unbound names where no RoleBinding is.
+func (r *Radius) unbound() []string {
+	if !slices.ContainsFunc(r.Places, func(p Place) bool { return p.Namespace == "kube-system" }) &&
+		r.Namespace != "kube-system" {
+		return []string{"kube-system", "every other namespace"}
+	}
+	return []string{"every other namespace"}
+}
+
+// Everywhere reports whether a binding holds in all namespaces.
+func (r *Radius) Everywhere() bool {
+	return slices.ContainsFunc(r.Places, func(p Place) bool { return p.Namespace == "" })
+}
+
+const maxSummary = 44
+
+// mostResources is how many resources a summary names.
+const mostResources = 3
+
+// summary returns what rules are about: a single short rule itself, else their resources.
+func summary(rules []rbacv1.PolicyRule) string {
+	if len(rules) == 1 && !slices.Contains(rules[0].Resources, rbacv1.ResourceAll) {
+		p := rules[0]
+		if s := strings.Join(p.Verbs, ",") + " " +
+			strings.Join(slices.Concat(p.Resources, p.NonResourceURLs), ","); len(s) <= maxSummary {
+			return s
+		}
+	}
+	var names []string
+	for _, p := range rules {
+		for _, name := range slices.Concat(p.Resources, p.NonResourceURLs) {
+			if name == rbacv1.ResourceAll {
+				return "all resources"
+			}
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	if len(names) == 0 {
+		return "no rules"
+	}
+	return text.FirstOf(mostResources, names)
+}

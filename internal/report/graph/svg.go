@@ -1,0 +1,241 @@
+package graph
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/olmgen/olmgen/internal/manifest/text"
+)
+
+// Measures of the picture, in pixels. The font is monospaced, so that the width of a text is known.
+const (
+	margin     = 16
+	gapX       = 96 // between columns, for the edges
+	gapY       = 10 // between nodes
+	padding    = 12 // of a group around its nodes
+	titleSpace = 22
+	lineHeight = 16
+	charWidth  = 7.3
+	maxText    = 56
+)
+
+// box is a node or a group of nodes.
+type box struct {
+	x, y, w, h int
+	class      string
+	lines      []string
+	marks      []string // below the lines
+}
+
+// height is that of a node.
+func (x box) height() int { return (len(x.lines)+len(x.marks))*lineHeight + padding }
+
+// SVG writes the picture: on the left the operator, then the bindings in the namespaces where they are, on the right
+// the roles. The colours follow the reader's light or dark scheme. The error is the one of w.
+func (r *Radius) SVG(w io.Writer) error {
+	var d drawing
+	accounts, x := d.operator(r)
+	bindings, x := d.places(r, x+gapX)
+	roles := d.roles(r, x+gapX)
+	for i, p := range r.Places {
+		for j, b := range p.Bindings {
+			class := "edge"
+			if p.Namespace == "" {
+				class = "edge wide"
+			}
+			for _, a := range b.Accounts {
+				d.edge(accounts[a], bindings[i][j], class)
+			}
+			d.edge(bindings[i][j], roles[b.Role], class)
+		}
+	}
+	_, err := io.WriteString(w, d.String())
+	return err
+}
+
+// drawing collects boxes and edges; the edges are drawn below the nodes and above the groups.
+type drawing struct {
+	groups, nodes []box
+	edges         strings.Builder
+}
+
+// column places groups of nodes below each other and gives the nodes' boxes and the right end.
+func (d *drawing) column(x int, groups []box, nodes [][]box) ([][]box, int) {
+	width := 0
+	for i, g := range groups {
+		width = max(width, textWidth(g.lines...))
+		for _, n := range nodes[i] {
+			width = max(width, textWidth(n.lines...)+2*padding, textWidth(n.marks...)+2*padding)
+		}
+	}
+	y := margin
+	for i, g := range groups {
+		g.x, g.y, g.w = x, y, width+2*padding
+		y += titleSpace
+		for j := range nodes[i] {
+			n := &nodes[i][j]
+			n.x, n.y, n.w, n.h = x+padding, y+gapY, width, n.height()
+			y = n.y + n.h
+		}
+		y += padding
+		g.h = y - g.y
+		y += 2 * gapY
+		d.groups = append(d.groups, g)
+		d.nodes = append(d.nodes, nodes[i]...)
+	}
+	return nodes, x + width + 2*padding
+}
+
+// operator places the Deployments and their ServiceAccounts; it gives the accounts' boxes.
+func (d *drawing) operator(r *Radius) ([]box, int) {
+	var nodes []box
+	var at []int
+	for _, a := range r.Accounts {
+		for _, name := range a.Deployments {
+			nodes = append(nodes, box{class: "node operator", lines: []string{"Deployment", name}})
+		}
+		at = append(at, len(nodes))
+		nodes = append(nodes, box{class: "node", lines: []string{"ServiceAccount", a.Name}})
+	}
+	placed, x := d.column(margin, []box{{class: "group", lines: []string{"namespace " + r.Namespace + " (operator)"}}},
+		[][]box{nodes})
+	var accounts []box
+	for i, a := range r.Accounts {
+		for j := range a.Deployments {
+			from, to := placed[0][at[i]-len(a.Deployments)+j], placed[0][at[i]]
+			fmt.Fprintf(&d.edges, "<path class=\"edge\" d=\"M%d %d V%d\"/>\n", from.x+padding+j*4, from.y+from.h, to.y)
+		}
+		accounts = append(accounts, placed[0][at[i]])
+	}
+	return accounts, x
+}
+
+// places returns the boxes of the bindings of each place.
+func (d *drawing) places(r *Radius, x int) ([][]box, int) {
+	var groups []box
+	var nodes [][]box
+	for _, p := range r.Places {
+		class := "group reached"
+		if p.Namespace == "" {
+			class = "group wide"
+		}
+		groups = append(groups, box{class: class, lines: []string{p.title(r)}})
+		var list []box
+		for _, b := range p.Bindings {
+			n := box{class: "node", lines: []string{b.Kind, b.Name}}
+			for _, mark := range b.Marks {
+				n.class, n.marks = "node marked", append(n.marks, wrap(mark)...)
+			}
+			list = append(list, n)
+		}
+		nodes = append(nodes, list)
+	}
+	groups = append(groups, box{class: "group unbound", lines: []string{strings.Join(r.Unbound, ", ")}})
+	nodes = append(nodes, []box{{class: "node unbound", lines: []string{"no RoleBinding", r.access()}}})
+	return d.column(x, groups, nodes)
+}
+
+func (d *drawing) roles(r *Radius, x int) []box {
+	var list []box
+	for _, role := range r.Roles {
+		list = append(list, box{class: "node", lines: []string{role.Kind, role.Name, role.Summary}})
+	}
+	placed, _ := d.column(x, []box{{class: "group", lines: []string{"roles"}}}, [][]box{list})
+	return placed[0]
+}
+
+func (d *drawing) edge(from, to box, class string) {
+	x1, y1, x2, y2 := from.x+from.w, from.y+from.h/2, to.x, to.y+to.h/2
+	mid := (x1 + x2) / 2
+	fmt.Fprintf(&d.edges, "<path class=\"%s\" d=\"M%d %d C%d %d %d %d %d %d\"/>\n", class, x1, y1, mid, y1, mid, y2, x2,
+		y2)
+}
+
+// style has no variables: not every program that shows an SVG knows them.
+const style = `text{font:12px ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;fill:#1f2328}
+.head{font-weight:bold}
+.page,.group{fill:#fff}
+.group,.node,.edge{stroke:#59636e}
+.node{fill:#f6f8fa}
+.operator{fill:#b6e3ff;stroke-width:3}
+.unbound{stroke-dasharray:6 4}
+.marked{stroke:#a40e26;stroke-width:2}
+.mark{fill:#a40e26;font-weight:bold}
+.edge{fill:none;stroke-width:1.5}
+.wide{stroke:#bc4c00}
+@media (prefers-color-scheme:dark){
+text{fill:#e6edf3}
+.page,.group{fill:#0d1117}
+.group,.node,.edge{stroke:#9198a1}
+.node{fill:#161b22}
+.operator{fill:#0c2d6b}
+.marked{stroke:#ff9492}
+.mark{fill:#ff9492}
+.edge{fill:none}
+.wide{stroke:#f0883e}
+}
+`
+
+func (d *drawing) String() string {
+	width, height := 0, 0
+	for _, g := range d.groups {
+		width, height = max(width, g.x+g.w+margin), max(height, g.y+g.h+margin)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b,
+		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %[1]d %[2]d\" "+
+			"role=\"img\">\n", width, height)
+	fmt.Fprintf(&b,
+		"<title>What the operator reaches</title>\n<style>\n%s</style>\n<rect class=\"page\" width=\"%d\" "+
+			"height=\"%d\"/>\n", style, width, height)
+	for _, g := range d.groups {
+		g.draw(&b, titleSpace-6, "head")
+	}
+	b.WriteString(d.edges.String())
+	for _, n := range d.nodes {
+		n.draw(&b, lineHeight+padding/4, "")
+	}
+	b.WriteString("</svg>\n")
+	return b.String()
+}
+
+// draw writes a rectangle and its lines, the first at top, with their whole text as a tooltip.
+func (x box) draw(b *strings.Builder, top int, class string) {
+	fmt.Fprintf(b, "<g><title>%s</title>\n<rect class=\"%s\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"6\"/>\n",
+		text.XML(strings.Join(slices.Concat(x.lines, x.marks), "\n")), x.class, x.x, x.y, x.w, x.h)
+	for i, l := range slices.Concat(x.lines, x.marks) {
+		c := class
+		switch {
+		case i >= len(x.lines):
+			c = "mark"
+		case i == 0 && len(x.lines) > 1:
+			c = "head"
+		}
+		fmt.Fprintf(b, "<text class=\"%s\" x=\"%d\" y=\"%d\">%s</text>\n", c, x.x+padding, x.y+top+i*lineHeight,
+			text.XML(text.Middle(l, maxText)))
+	}
+	b.WriteString("</g>\n")
+}
+
+func textWidth(lines ...string) int {
+	width := 0
+	for _, l := range lines {
+		width = max(width, int(float64(utf8.RuneCountInString(text.Middle(l, maxText)))*charWidth)+1)
+	}
+	return width
+}
+
+// wrap breaks a text between words, so that no line is cut.
+func wrap(s string) (lines []string) {
+	line := ""
+	for word := range strings.FieldsSeq(s) {
+		if line != "" && utf8.RuneCountInString(line+" "+word) > maxText {
+			lines, line = append(lines, line), ""
+		}
+		line = strings.TrimPrefix(line+" "+word, " ")
+	}
+	return append(lines, line)
+}

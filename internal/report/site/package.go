@@ -1,0 +1,364 @@
+package site
+
+import (
+	"cmp"
+	"context"
+	_ "embed"
+	"fmt"
+	"html/template"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olmgen/olmgen/compare"
+	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/findings/webpage"
+	"github.com/olmgen/olmgen/internal/report/audit"
+	"github.com/olmgen/olmgen/internal/report/updates"
+	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/output"
+)
+
+type object = manifest.Object
+
+// packagePages is what is made of a package.
+type packagePages struct {
+	files  output.Files
+	source output.Source
+	entry  entry
+	rows   []audit.Row
+}
+
+// making is a package while its pages are made.
+type making struct {
+	pkg     *audit.Package
+	slug    string
+	options Options
+	list    []*audit.Inspected
+	head    *audit.Inspected // nil if the package has no releases
+	known   *audit.Inspected // the head, or the newest release, of which is known what it may do; nil if there is none
+	diffs   map[*audit.Inspected]difference
+	out     *packagePages
+}
+
+// difference is a page about two releases.
+type difference struct {
+	href, headline string
+	risky          bool // it gains a dangerous permission or breaks a CRD
+	old            *audit.Inspected
+}
+
+func makePackage(ctx context.Context, p *audit.Package, list []*audit.Inspected, slug string, o Options) (*packagePages,
+	error) {
+	m := &making{pkg: p, slug: slug, options: o, list: list, diffs: map[*audit.Inspected]difference{},
+		out: &packagePages{}}
+	for _, x := range list {
+		m.out.rows = append(m.out.rows, x.Row)
+		if x.Release == p.Head() {
+			m.head = x
+		}
+	}
+	if m.known = m.head; m.head == nil || m.head.Permissions == nil {
+		m.known = nil
+		if at := slices.IndexFunc(list, func(x *audit.Inspected) bool { return x.Permissions != nil }); at >= 0 {
+			m.known = list[at]
+		}
+	}
+	for _, x := range list {
+		if err := m.compare(ctx, x); err != nil {
+			return nil, err
+		}
+	}
+	if m.known != nil {
+		permissions := m.known.Permissions.Page()
+		permissions.Nav = m.nav("index.html")
+		if err := m.add("permissions.html", permissions); err != nil {
+			return nil, err
+		}
+	}
+	if err := m.add(indexName, m.page()); err != nil {
+		return nil, err
+	}
+	m.out.entry = entryOf(m.head, p, slug)
+	m.out.source = output.Source{Bundle: cmp.Or(clean(p.Name), slug), Source: clean(p.Source), Lock: dir(slug)}
+	if m.head != nil && m.head.Bundle != nil {
+		m.out.source.Digest = m.head.Bundle.Digest()
+	}
+	return m.out, nil
+}
+
+func (m *making) add(name string, p webpage.Page) error {
+	data, err := page(p)
+	m.out.files = append(m.out.files,
+		output.File{Path: path.Join(dir(m.slug), name), Data: data, Lock: dir(m.slug)})
+	return err
+}
+
+// nav leads back: to the index and, with a path, to the page of the package.
+func (m *making) nav(toPackage string) []webpage.Link {
+	up := strings.Repeat("../", 2+strings.Count(toPackage, "../"))
+	out := []webpage.Link{{Text: "All packages", Href: up + indexName}}
+	if toPackage != "" {
+		out = append(out, webpage.Link{Text: clean(m.pkg.Name), Href: toPackage})
+	}
+	return out
+}
+
+// compare makes a page about a release and the one before it, if both could be rendered.
+func (m *making) compare(ctx context.Context, x *audit.Inspected) error {
+	before := m.pkg.Neighbour(x.Release)
+	if before == nil || x.State == nil {
+		return nil
+	}
+	for _, old := range m.list {
+		if old.Release != before || old.State == nil {
+			continue
+		}
+		report, err := compare.Compare(ctx, *old.State, *x.State, compare.Options{})
+		if err != nil {
+			m.diffs[x] = difference{headline: "not compared: " + clean(cutText(err.Error(), 200)), old: old}
+			return nil //nolint:nilerr // one bad release does not stop the site
+		}
+		from, to := plainSlug(cmp.Or(old.Version, old.Name)), plainSlug(cmp.Or(x.Version, x.Name))
+		name := "diff/" + from + "_" + to + ".html"
+		p := report.Page()
+		p.Nav = m.nav("../index.html")
+		m.diffs[x] = difference{name, p.Lead, risky(report), old}
+		return m.add(name, p)
+	}
+	return nil
+}
+
+// risky reports whether an upgrade gains a dangerous permission or breaks a CRD.
+func risky(r *compare.Report) bool {
+	for _, t := range compare.Triggers {
+		if (t.Trigger == compare.RiskGained || t.Trigger == compare.CRDBreaking) && r.Meets(t.Trigger) {
+			return true
+		}
+	}
+	return false
+}
+
+// page is the page of the package.
+func (m *making) page() webpage.Page {
+	p := webpage.Page{Kind: "Package", Title: clean(m.pkg.Name), Nav: m.nav(""), Style: updates.Style + packageStyle}
+	if m.head == nil {
+		p.Lead = "No release of it can be read."
+		return p
+	}
+	if title := clean(cutText(m.head.DisplayName, 100)); title != "" {
+		p.Title = title
+	}
+	p.Lead = m.lead()
+	p.Sections = append(p.Sections, m.overview(), m.may())
+	if m.options.Command != nil {
+		p.Sections = append(p.Sections, m.install())
+	}
+	p.Sections = append(p.Sections, m.brings())
+	if g, err := updates.Of(m.pkg.Package, updates.Options{}); err == nil {
+		picture := `<div class="picture" tabindex="0" role="region" aria-label="Update graph">` + g.Inline() + `</div>`
+		p.Sections = append(p.Sections,
+			webpage.Section{ID: "updates", Title: "Update graph", HTML: template.HTML(picture)})
+	}
+	p.Sections = append(p.Sections, m.history())
+	if m.head.CSV == nil {
+		return p
+	}
+	if d := description(m.head.CSV.Spec.Description); d != "" {
+		p.Sections = append(p.Sections, webpage.Section{ID: "description", Title: "Description",
+			Text: []string{"As the operator's author wrote it."}, HTML: `<div class="description">` + d + `</div>`})
+	}
+	return p
+}
+
+//go:embed package.css
+var packageStyle string
+
+func (m *making) lead() string {
+	x := m.head
+	switch {
+	case x.Permissions == nil && x.Error != "":
+		return "It cannot be read: " + x.Error
+	case x.Permissions == nil && m.known == nil:
+		return "What it may do is not known: the catalog does not hold the objects of its bundle."
+	}
+	headline := m.known.Permissions.Page().Lead
+	if m.known != x {
+		return "Version " + clean(m.known.Version) + ": " + headline + ". What the head may do is not known."
+	}
+	return strings.ToUpper(headline[:1]) + headline[1:] + "."
+}
+
+// pairs makes a table of names and values. Empty values are left out.
+func pairs(list ...[2]string) webpage.Table {
+	t := webpage.Table{Columns: []string{"What", "Value"}}
+	for _, p := range list {
+		if p[1] = clean(p[1]); p[1] != "" {
+			t.Rows = append(t.Rows, []webpage.Cell{{Text: p[0], Style: webpage.Strong}, {Text: p[1]}})
+		}
+	}
+	return t
+}
+
+func (m *making) overview() webpage.Section {
+	x := m.head
+	list := [][2]string{{"Package", m.pkg.Name}, {"Version", x.Version}, {"ClusterServiceVersion", x.Name},
+		{"Channels", strings.Join(x.Channels, ", ")}, {"Default channel", m.pkg.DefaultChannel},
+		{"Deprecated", x.Deprecated},
+		{"Cannot be read", x.Error}, {"Install modes", strings.Join(x.InstallModes, ", ")},
+		{"Holds back upgrades of OpenShift after", x.MaxOpenShiftVersion}, {"From", m.pkg.Source}}
+	if x.CSV != nil {
+		list = append(list, [2]string{"Provider", x.CSV.Spec.Provider.Name}, [2]string{"Maturity", x.CSV.Spec.Maturity},
+			[2]string{"Least Kubernetes version", x.CSV.Spec.MinKubeVersion})
+	}
+	return webpage.Section{Tables: []webpage.Table{pairs(list...)}}
+}
+
+func (m *making) may() webpage.Section {
+	x := m.known
+	s := webpage.Section{ID: "may", Title: "What it may do"}
+	if x == nil {
+		s.Text = []string{"Not known."}
+		return s
+	}
+	t := webpage.Table{Columns: []string{"It", "Where"}}
+	for _, r := range x.Reaches {
+		where, style := "namespaces", webpage.Note
+		if r.Cluster {
+			where, style = "the cluster", webpage.Warning
+		}
+		t.Rows = append(t.Rows, []webpage.Cell{{Text: r.Text, Style: webpage.Strong}, {Text: where, Style: style}})
+	}
+	if len(t.Rows) > 0 {
+		s.Tables = []webpage.Table{t}
+	} else {
+		s.Text = append(s.Text, "It reads no Secrets, writes no RBAC, runs in no pods, impersonates nobody and "+
+			"changes no webhooks or CRDs.")
+	}
+	o := x.Permissions.Operator
+	f := x.Row.Findings
+	s.Text = append(s.Text, fmt.Sprintf("Version %s, installed in %s. Findings about the bundle and its permissions: "+
+		"%d errors, %d warnings, %d notes.", clean(x.Version), o.InstallMode, f.Errors, f.Warnings, f.Notes))
+	s.Links = []webpage.Link{{Text: "All permissions, and which line grants them", Href: "permissions.html"}}
+	return s
+}
+
+// manyRows are more than a table shows before somebody opens it.
+const manyRows = 12
+
+// brings is what the operator installs.
+func (m *making) brings() webpage.Section {
+	x := m.head
+	s := webpage.Section{ID: "brings", Title: "What it brings"}
+	var list [][2]string
+	if x.Complete {
+		list = append(list, [2]string{"CRDs", fmt.Sprintf("%d, %s", x.CRDs.Count, audit.Size(x.CRDs.Bytes))},
+			[2]string{"Webhooks", fmt.Sprintf("%d validating, %d mutating, %d conversion", x.Webhooks.Validating,
+				x.Webhooks.Mutating, x.Webhooks.Conversion)},
+			[2]string{"Images", fmt.Sprintf("%d by digest, %d by tag", x.Images.Digest, x.Images.Tag)},
+			[2]string{"Kinds that OLM refuses", strings.Join(x.Unsupported, ", ")})
+		s.Tables = append(s.Tables, pairs(list...))
+	}
+	if x.CSV == nil {
+		return s
+	}
+	crds := x.CSV.Spec.CustomResourceDefinitions
+	for _, t := range []webpage.Table{apis("APIs", crds.Owned), apis("Requires", crds.Required)} {
+		if len(t.Rows) > 0 {
+			s.Tables = append(s.Tables, t)
+		}
+	}
+	if len(s.Tables) == 0 {
+		s.Text = []string{"It owns no APIs."}
+	}
+	return s
+}
+
+// apis is a table of the CRDs that an operator owns or requires.
+func apis(title string, list []v1alpha1.CRDDescription) webpage.Table {
+	t := webpage.Table{Title: title, Columns: []string{"Kind", "Version", "CRD"}, Closed: len(list) > manyRows}
+	for _, c := range list {
+		t.Rows = append(t.Rows, []webpage.Cell{{Text: c.Kind, Style: webpage.Strong}, {Text: c.Version},
+			{Text: c.Name, Style: webpage.Code}})
+	}
+	return t
+}
+
+func (m *making) history() webpage.Section {
+	t := webpage.Table{Columns: []string{"Version", "Channels", "May reach", "Changed"}}
+	for i, x := range m.list {
+		version := webpage.Cell{Text: clean(cmp.Or(x.Version, x.Name)), Style: webpage.Strong, Order: i + 1}
+		if x == m.head {
+			version.Note = "head"
+		}
+		if x.Deprecated != "" {
+			version.Note = strings.TrimPrefix(version.Note+", deprecated: "+clean(x.Deprecated), ", ")
+		}
+		changed := webpage.Cell{}
+		if d, ok := m.diffs[x]; ok {
+			changed = webpage.Cell{Text: "since " + clean(cmp.Or(d.old.Version, d.old.Name)), Href: d.href,
+				Note: d.headline}
+			if d.risky {
+				changed.Note += "; look at it before an upgrade"
+			}
+		}
+		may := webpage.Cell{Text: reaches(x.Row)}
+		if x.Error != "" {
+			may = webpage.Cell{Text: "cannot be read", Style: webpage.Error, Note: clean(cutText(x.Error, 200))}
+		}
+		t.Rows = append(t.Rows, []webpage.Cell{version, {Text: clean(strings.Join(x.Channels, ", "))}, may, changed})
+	}
+	return webpage.Section{ID: "releases", Title: "Releases", Tables: []webpage.Table{t}}
+}
+
+var installTemplate = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("install").Parse("<pre class=\"commands\"><code>\n{{- range " +
+		".}}{{.}}\n{{end}}</code></pre>"))
+})
+
+// install shows how the operator gets into a repository that Argo CD or Flux applies.
+func (m *making) install() webpage.Section {
+	s := webpage.Section{ID: "install", Title: "Install it by GitOps"}
+	x := m.head
+	ref, chosen := m.pkg.Ref(x.Release)
+	if image := m.pkg.ImageOf(x.Release); image != "" {
+		ref, chosen = "oci://"+image, false
+	}
+	target := "operators/" + m.slug + "/"
+	in := Install{Source: ref, Certificates: x.Webhooks.Total() > 0, Directory: target}
+	if chosen {
+		in.Package, in.Version = m.pkg.Name, x.Version
+	}
+	if x.Bundle != nil {
+		if namespace, err := generate.Namespace(x.Bundle); err == nil {
+			in.Namespace = namespace
+		}
+	}
+	commands := []string{m.options.Command(in), "olmgen permissions " + target, "git add " + target,
+		"git commit -m " + Quote(clean(m.pkg.Name)+" "+clean(x.Version))}
+	var b strings.Builder
+	if err := installTemplate().Execute(&b, commands); err != nil {
+		panic(err) // it is part of the program, and a Builder does not fail
+	}
+	s.Text = []string{"olmgen writes every object that OLM would create as plain YAML, with a kustomization.yaml. " +
+		"Argo CD or Flux applies the directory; nobody talks to a cluster by hand. To upgrade, render the next " +
+		"release into the same directory and read the diff."}
+	s.HTML = template.HTML(b.String())
+	return s
+}
+
+// Quote returns a word as a shell reads it: in quotes, if that is necessary.
+func Quote(s string) string {
+	s = clean(s)
+	if s != "" && strings.IndexFunc(s, func(r rune) bool {
+		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
+		digit := r >= '0' && r <= '9'
+		return !letter && !digit && !strings.ContainsRune("@%_+=:,./-", r)
+	}) < 0 {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}

@@ -1,0 +1,306 @@
+package site_test
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/net/html"
+
+	"github.com/olmgen/olmgen/golden/corpus/corpustest"
+	"github.com/olmgen/olmgen/internal/report/audit"
+	"github.com/olmgen/olmgen/internal/report/site"
+	"github.com/olmgen/olmgen/output"
+)
+
+const examples = "../../../examples/memcached-operator"
+
+func render(t *testing.T, workers int, refs ...string) *site.Site {
+	t.Helper()
+	set, err := audit.Load(context.Background(), refs, audit.Options{Workers: workers})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := site.Render(context.Background(), set, site.Options{Command: command})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func file(t *testing.T, s *site.Site, name string) string {
+	t.Helper()
+	for _, f := range s.Files {
+		if f.Path == name {
+			return string(f.Data)
+		}
+	}
+	t.Fatalf("no file %s", name)
+	return ""
+}
+
+// element is an element of a page with its attributes.
+type element struct {
+	name       string
+	attributes map[string]string
+}
+
+func elements(t *testing.T, text string) (out []element) {
+	t.Helper()
+	root, err := html.Parse(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range root.Descendants() {
+		if n.Type == html.ElementNode {
+			e := element{n.Data, map[string]string{}}
+			for _, a := range n.Attr {
+				e.attributes[a.Key] = a.Val
+			}
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// safe holds what a page may have: no element or attribute that loads or runs something.
+func safe(t *testing.T, name, text string) {
+	t.Helper()
+	scripts := 0
+	for _, e := range elements(t, text) {
+		switch e.name {
+		case "script":
+			scripts++
+		case "img", "iframe", "object", "embed", "form", "link", "base", "video", "audio", "image", "use", "foreignObject", "source":
+			t.Errorf("%s: <%s>", name, e.name)
+		}
+		for key, value := range e.attributes {
+			switch {
+			case strings.HasPrefix(key, "on"), key == "src", key == "style", key == "srcset", key == "xlink:href", key == "srcdoc":
+				t.Errorf("%s: <%s %s=%q>", name, e.name, key, value)
+			case key == "href" && e.name == "a":
+				u, err := url.Parse(value)
+				if err != nil || !slices.Contains([]string{"", "http", "https", "mailto"}, u.Scheme) || u.Scheme == "" && u.Host != "" {
+					t.Errorf("%s: a link to %q", name, value)
+				}
+				if u.Scheme != "" && !strings.Contains(e.attributes["rel"], "noreferrer") {
+					t.Errorf("%s: the link to %s tells where it is from", name, value)
+				}
+			}
+		}
+	}
+	if scripts != 1 {
+		t.Errorf("%s: %d scripts", name, scripts)
+	}
+	policy := "default-src 'none'; style-src 'sha256-"
+	if !strings.Contains(html.UnescapeString(text), policy) {
+		t.Errorf("%s: no policy", name)
+	}
+}
+
+// links holds that every relative link and fragment of a site leads somewhere.
+func links(t *testing.T, s *site.Site) {
+	t.Helper()
+	ids := map[string]map[string]bool{}
+	for _, f := range s.Files {
+		ids[f.Path] = map[string]bool{}
+		if path.Ext(f.Path) != ".html" {
+			continue
+		}
+		for _, e := range elements(t, string(f.Data)) {
+			if id := e.attributes["id"]; id != "" {
+				if ids[f.Path][id] {
+					t.Errorf("%s: the id %s is there twice", f.Path, id)
+				}
+				ids[f.Path][id] = true
+			}
+		}
+	}
+	found := 0
+	for _, f := range s.Files {
+		if path.Ext(f.Path) != ".html" {
+			continue
+		}
+		safe(t, f.Path, string(f.Data))
+		for _, e := range elements(t, string(f.Data)) {
+			href, ok := e.attributes["href"]
+			u, err := url.Parse(href)
+			if !ok || err != nil || u.Scheme != "" {
+				continue
+			}
+			found++
+			to := f.Path
+			if u.Path != "" {
+				to = path.Join(path.Dir(f.Path), u.Path)
+			}
+			if ids[to] == nil || u.Fragment != "" && !ids[to][u.Fragment] {
+				t.Errorf("%s: the link %s leads nowhere", f.Path, href)
+			}
+		}
+	}
+	if found == 0 {
+		t.Error("no links")
+	}
+}
+
+// A package with two releases has all pages, and they say what matters.
+func TestPackage(t *testing.T) {
+	s := render(t, 1, examples)
+	links(t, s)
+	page := file(t, s, "packages/memcached-operator/index.html")
+	for _, want := range []string{"runs in pods of the cluster", "olmgen render ", "Update graph", "since 0.0.1", "<svg", "All packages"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page of the package has no %q", want)
+		}
+	}
+	file(t, s, "packages/memcached-operator/permissions.html")
+	file(t, s, "packages/memcached-operator/diff/0.0.1_0.1.0.html")
+	if index := file(t, s, "index.html"); !strings.Contains(index, `<a href="packages/memcached-operator/index.html">`) {
+		t.Errorf("the index has no link:\n%s", index)
+	}
+}
+
+// hostile are names and texts that break pages that do not escape them.
+var hostile = []string{`<script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`, `javascript:alert(1)`, `../../../etc/passwd`,
+	`</style></svg>`, "{{.}}", "con", "..", "A/B", "x' onclick='y", "\u202eevil", strings.Repeat("long", 100), "<!--", "index.html", "ÄÖ", "a--b"}
+
+const markdown = "# Title\n\n<script>alert(1)</script>\n\n![pic](https://example.com/x.png) [bad](javascript:alert(1)) [rel](../x) " +
+	"[good](https://example.com/) <img src=x onerror=y> <https://example.com/auto>\n\n[x]: data:text/html,x\n[x] <a href='vbscript:x' style='x'>y</a>\n" +
+	"```html\n</pre></code><script>\n```\n<svg onload=x><style>*{}</style>"
+
+func catalogOf(names ...string) string {
+	var b strings.Builder
+	quote := func(s string) string { return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"` }
+	for _, n := range names {
+		q := quote(n)
+		fmt.Fprintf(&b, "---\nschema: olm.package\nname: %s\ndefaultChannel: %s\n---\nschema: olm.channel\npackage: %[1]s\nname: %[2]s\n"+
+			"entries:\n- {name: %[2]s, skipRange: %[2]s}\n---\nschema: olm.bundle\npackage: %[1]s\nname: %[2]s\nimage: %[2]s\nproperties:\n"+
+			"- {type: olm.package, value: {packageName: %[1]s, version: 1.0.0}}\n- type: olm.csv.metadata\n  value: {displayName: %[2]s, "+
+			"description: %[3]s, provider: {name: %[2]s}, installModes: [{type: %[2]s, supported: true}], crdDescriptions: {owned: "+
+			"[{name: %[2]s, kind: %[2]s, version: %[2]s}]}}\n---\nschema: olm.deprecations\npackage: %[1]s\nentries:\n"+
+			"- {reference: {schema: olm.bundle, name: %[2]s}, message: %[2]s}\n", q, q, quote(strings.ReplaceAll(markdown, "\n", `\n`)))
+	}
+	return strings.ReplaceAll(b.String(), `\\n`, `\n`)
+}
+
+func write(t *testing.T, text string) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "catalog.yaml")
+	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// Hostile names and descriptions stay text, and become paths that every system allows.
+func TestHostile(t *testing.T) {
+	s := render(t, 2, write(t, catalogOf(hostile...)))
+	if s.Packages != len(hostile) {
+		t.Errorf("%d packages, want %d", s.Packages, len(hostile))
+	}
+	links(t, s)
+	if _, err := output.Write(filepath.Join(t.TempDir(), "site"), s.Files, output.WriteOptions{Sources: s.Sources}); err != nil {
+		t.Error(err)
+	}
+	for _, f := range s.Files {
+		if len(f.Path) > 120 || strings.Trim(f.Path, "abcdefghijklmnopqrstuvwxyz0123456789./-_") != "" {
+			t.Errorf("the path %s", f.Path)
+		}
+	}
+}
+
+// A description keeps its text, lists and good links, below the headings of the page.
+func TestDescription(t *testing.T) {
+	page := file(t, render(t, 1, write(t, catalogOf("p"))), "packages/p/index.html")
+	for _, want := range []string{"<h3>Title</h3>", "pic", `href="https://example.com/"`, "&lt;/pre&gt;&lt;/code&gt;&lt;script&gt;", `href="https://example.com/auto"`} {
+		if !strings.Contains(page, want) {
+			t.Errorf("no %s", want)
+		}
+	}
+	for _, bad := range []string{"x.png", "javascript:", "vbscript:", "onload", "alert(1)", `href="../x"`} {
+		if strings.Contains(page, bad) {
+			t.Errorf("%s", bad)
+		}
+	}
+}
+
+// The first load of a site of 400 packages is small.
+func TestSize(t *testing.T) {
+	var names []string
+	for i := range 400 {
+		names = append(names, fmt.Sprintf("operator-with-a-long-name-%03d", i))
+	}
+	text := strings.NewReplacer(`displayName: "`, `displayName: "The display name of an operator called `).Replace(catalogOf(names...))
+	index := file(t, render(t, 2, write(t, text)), "index.html")
+	if len(index) > 200_000 {
+		t.Errorf("the index has %d bytes", len(index))
+	}
+	if n := strings.Count(index, "<tr"); n < 400 {
+		t.Errorf("the index has %d rows", n)
+	}
+}
+
+// A second run writes nothing, one over a changed package only its pages, the index and the data. Files of others stay.
+func TestIncremental(t *testing.T) {
+	catalog := write(t, catalogOf("a", "b", "c"))
+	dir := filepath.Join(t.TempDir(), "site")
+	run := func() output.Result {
+		s := render(t, 2, catalog)
+		r, err := output.Write(dir, s.Files, output.WriteOptions{Sources: s.Sources})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	run()
+	foreign := filepath.Join(dir, "packages", "CNAME")
+	if err := os.WriteFile(foreign, []byte("x"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if r := run(); len(r.Added)+len(r.Changed)+len(r.Removed) > 0 {
+		t.Errorf("a second run: %+v", r)
+	}
+	text := strings.ReplaceAll(catalogOf("a", "b", "c"), `packageName: "b", version: 1.0.0`, `packageName: "b", version: 1.0.1`)
+	if err := os.WriteFile(catalog, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	r := run()
+	if want := []string{"audit.json", "index.html", "packages/b/index.html"}; !slices.Equal(r.Changed, want) || len(r.Added)+len(r.Removed) > 0 {
+		t.Errorf("%+v", r)
+	}
+	if _, err := os.Stat(foreign); err != nil {
+		t.Error(err)
+	}
+}
+
+// Real catalogs and bundles: links resolve, nothing is loaded, twice the same bytes with any number of workers.
+func TestCorpus(t *testing.T) {
+	dir := corpustest.Root(t)
+	refs := []string{filepath.Join(dir, "catalogs"), filepath.Join(dir, "bundles"), filepath.Join(dir, "packagemanifests")}
+	one, many := render(t, 1, refs...), render(t, 5, refs...)
+	if len(one.Files) != len(many.Files) {
+		t.Fatalf("%d and %d files", len(one.Files), len(many.Files))
+	}
+	for i, f := range one.Files {
+		if g := many.Files[i]; f.Path != g.Path || string(f.Data) != string(g.Data) {
+			t.Errorf("%s differs", f.Path)
+		}
+	}
+	links(t, one)
+	index := len(file(t, one, "index.html"))
+	if per := index / one.Packages; per > 480 {
+		t.Errorf("the index has %d bytes for each package", per)
+	}
+	fmt.Printf("site: %d packages, %d releases, %d files, an index of %d bytes\n", one.Packages, one.Releases, len(one.Files), index)
+}
+
+// command is a command for the pages, as a front end says it.
+func command(i site.Install) string {
+	return "olmgen render " + site.Quote(i.Source) + " " + site.Quote(i.Package) + " " + i.Namespace
+}

@@ -1,0 +1,369 @@
+package updates
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/internal/manifest/text"
+)
+
+// Measures of the picture, in pixels. The font is monospaced, so that the width of a text is known.
+const (
+	margin     = 12
+	laneGap    = 14
+	laneHead   = 46 // for the name of the channel, and what it is
+	nodeHeight = 22
+	pitch      = 34 // from node to node
+	padding    = 10 // in a lane, beside nodes and tracks
+	track      = 7  // from one line beside the nodes to the next
+	charWidth  = 7.3
+	maxText    = 30
+	legendLine = 20
+)
+
+// Style is the style of the picture. It has no variables: not every program that shows an SVG knows them.
+const Style = `.ug text{font:12px ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;fill:#1f2328}
+.ug .name{font-weight:bold}
+.ug .quiet{fill:#59636e}
+.ug .page{fill:#fff}
+.ug .lane{fill:#f6f8fa;stroke:#d1d9e0}
+.ug .node{fill:#fff;stroke:#59636e}
+.ug .head{fill:#ddf4ff;stroke:#0550ae;stroke-width:2.5}
+.ug .deprecated{stroke:#cf222e;stroke-dasharray:6 3}
+.ug .outside{fill:none;stroke-dasharray:2 3}
+.ug .onpath{fill:#ffe2cc;stroke:#bc4c00}
+.ug .struck{text-decoration:line-through}
+.ug .edge{fill:none;stroke:#59636e;stroke-width:1.5}
+.ug .skips{stroke-dasharray:5 3}
+.ug .skipRange{stroke-dasharray:1.5 3}
+.ug .path{stroke:#bc4c00;stroke-width:3}
+.ug .tip{fill:#59636e}
+.ug .tip.path{fill:#bc4c00;stroke:none}
+@media (prefers-color-scheme:dark){
+.ug text{fill:#e6edf3}
+.ug .quiet{fill:#9da7b3}
+.ug .page{fill:#0d1117}
+.ug .lane{fill:#161b22;stroke:#3d444d}
+.ug .node{fill:#0d1117;stroke:#9198a1}
+.ug .head{fill:#0c2d6b;stroke:#79c0ff}
+.ug .deprecated{stroke:#ff7b72}
+.ug .outside{fill:none}
+.ug .onpath{fill:#5a2a00;stroke:#f0883e}
+.ug .edge{stroke:#9198a1}
+.ug .path{stroke:#f0883e}
+.ug .tip{fill:#9198a1}
+.ug .tip.path{fill:#f0883e}
+}
+`
+
+// SVG writes the picture with its style: a lane for each channel, the newest release on top. The error is that of w.
+func (g *Graph) SVG(w io.Writer) error {
+	_, err := io.WriteString(w, g.picture("<style>\n"+Style+"</style>\n"))
+	return err
+}
+
+// Inline returns the picture for a page that has Style.
+func (g *Graph) Inline() string { return g.picture("") }
+
+func (g *Graph) picture(style string) string {
+	var lanes []laneBox
+	for _, l := range g.Lanes {
+		lanes = append(lanes, layOut(l))
+	}
+	width, height := arrange(lanes, max(textWidth(g.legend()...), textWidth(g.caption())))
+	var b strings.Builder
+	top := margin + legendLine
+	total := height + top + legendLine*len(g.legend()) + margin
+	fmt.Fprintf(&b, "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"ug\" width=\"%d\" height=\"%d\" "+
+		"viewBox=\"0 0 %[1]d %[2]d\" role=\"img\">\n<title>%[3]s</title>\n%[4]s"+
+		"<rect class=\"page\" width=\"%[1]d\" height=\"%[2]d\"/>\n",
+		width, total, text.XML("Update graph of package "+g.Package), style)
+	fmt.Fprintf(&b, "<text class=\"name\" x=\"%d\" y=\"%d\">%s</text>\n", margin, margin+12, text.XML(g.caption()))
+	for _, l := range lanes {
+		l.draw(&b, top)
+	}
+	for i, line := range g.legend() {
+		y := top + height + 14 + i*legendLine
+		fmt.Fprintf(&b, "<text class=\"quiet\" x=\"%d\" y=\"%d\">%s</text>\n", margin, y, text.XML(line))
+	}
+	b.WriteString("</svg>\n")
+	return b.String()
+}
+
+func (g *Graph) caption() string {
+	if g.Deprecated != "" {
+		return g.Package + " (deprecated: " + text.Middle(g.Deprecated, 80) + ")"
+	}
+	return g.Package
+}
+
+// legend explains what is in the picture.
+func (g *Graph) legend() []string {
+	kinds, hidden := map[catalog.EdgeKind]bool{}, 0
+	deprecated := false
+	for _, l := range g.Lanes {
+		hidden += l.Hidden
+		for _, e := range l.Edges {
+			kinds[e.Kind] = true
+		}
+		deprecated = deprecated || slices.ContainsFunc(l.Nodes, func(n Node) bool { return n.Deprecated != "" })
+	}
+	parts := []string{"bold: head"}
+	for _, k := range []struct {
+		yes  bool
+		text string
+	}{{kinds[catalog.Replaces], "line: replaces"}, {kinds[catalog.Skips], "dashes: skips"},
+		{kinds[catalog.SkipRange], "dots: skipRange"},
+		{kinds[Path], "thick: the path"}, {deprecated, "struck: deprecated"}} {
+		if k.yes {
+			parts = append(parts, k.text)
+		}
+	}
+	out := []string{strings.Join(parts, "; ")}
+	if hidden > 0 {
+		out = append(out, "skipRange: drawn for heads only")
+	}
+	return out
+}
+
+// laneBox is a lane with its place.
+type laneBox struct {
+	lane        Lane
+	x, y, w, h  int
+	left        int // from the edge of the lane to its nodes
+	nodeWidth   int
+	lines       []line
+	leftTracks  int
+	rightTracks int
+}
+
+// line is what is drawn beside the nodes: from some older entries to the one that updates them.
+type line struct {
+	to    int
+	from  []int
+	kind  catalog.EdgeKind
+	label string
+	track int // 0: straight
+	right bool
+}
+
+func (l line) span() (top, bottom int) {
+	return min(l.to, slices.Min(l.from)), max(l.to, slices.Max(l.from))
+}
+
+// layOut chooses the tracks of lines and the width of a lane.
+func layOut(l Lane) laneBox {
+	b := laneBox{lane: l}
+	for _, n := range l.Nodes {
+		b.nodeWidth = max(b.nodeWidth, textWidth(text.Middle(n.Label, maxText))+16)
+	}
+	b.lines = linesOf(l)
+	b.leftTracks = assign(b.lines, false)
+	b.rightTracks = assign(b.lines, true)
+	b.left = padding + tracks(b.leftTracks)
+	b.w = max(b.left+b.nodeWidth+padding+tracks(b.rightTracks), textWidth(text.Middle(l.Name, maxText))+2*padding, 110)
+	b.nodeWidth = b.w - b.left - padding - tracks(b.rightTracks)
+	b.h = laneHead + len(l.Nodes)*pitch - (pitch - nodeHeight) + padding
+	return b
+}
+
+func tracks(n int) int {
+	if n == 0 {
+		return 0
+	}
+	return n*track + 4
+}
+
+// linesOf puts together the edges of one kind that lead to one entry. Where the other entry is the next one, the line
+// is straight.
+func linesOf(l Lane) []line {
+	var out []line
+	for _, e := range l.Edges {
+		next := e.From == e.To+1
+		if next && (e.Kind == catalog.Replaces || e.Kind == Path) {
+			out = append(out, line{to: e.To, from: []int{e.From}, kind: e.Kind, label: e.Label})
+			continue
+		}
+		right := e.Kind == catalog.Replaces || e.Kind == Path
+		i := slices.IndexFunc(out, func(o line) bool {
+			return !right && o.to == e.To && o.kind == e.Kind && o.track < 0
+		})
+		if i >= 0 {
+			out[i].from = append(out[i].from, e.From)
+			continue
+		}
+		out = append(out, line{to: e.To, from: []int{e.From}, kind: e.Kind, label: e.Label, track: -1, right: right})
+	}
+	return out
+}
+
+// assign sets the tracks of the lines on one side, so that no two cross on the same one. Short lines are next to the
+// nodes.
+func assign(lines []line, right bool) int {
+	var order []int
+	for i, l := range lines {
+		if l.track != 0 && l.right == right {
+			order = append(order, i)
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		topA, bottomA := lines[a].span()
+		topB, bottomB := lines[b].span()
+		return cmp.Or((bottomA-topA)-(bottomB-topB), topA-topB)
+	})
+	var used [][][2]int
+	for _, i := range order {
+		top, bottom := lines[i].span()
+		at := slices.IndexFunc(used, func(list [][2]int) bool {
+			return !slices.ContainsFunc(list, func(s [2]int) bool { return top <= s[1] && s[0] <= bottom })
+		})
+		if at < 0 {
+			at, used = len(used), append(used, nil)
+		}
+		used[at] = append(used[at], [2]int{top, bottom})
+		lines[i].track = at + 1
+	}
+	return len(used)
+}
+
+// arrange places lanes in columns, from top to bottom, and returns the size of all. A column is as high as the longest
+// lane.
+func arrange(lanes []laneBox, least int) (width, height int) {
+	for _, l := range lanes {
+		height = max(height, l.h)
+	}
+	x, y, column := margin, 0, 0
+	for i := range lanes {
+		l := &lanes[i]
+		if y > 0 && y+l.h > height {
+			x, y, column = x+column+laneGap, 0, 0
+		}
+		l.x, l.y = x, y
+		y += l.h + laneGap
+		column = max(column, l.w)
+		width = max(width, l.x+l.w+margin)
+	}
+	return max(width, least+2*margin), height + laneGap/2
+}
+
+// middle returns the height of the middle of a node.
+func (b laneBox) middle(node int) int { return b.y + laneHead + node*pitch + nodeHeight/2 }
+
+func (b laneBox) draw(out *strings.Builder, top int) {
+	b.y += top
+	tooltip := strings.TrimSuffix("channel "+b.lane.title()+"\n"+b.lane.Deprecated, "\n")
+	fmt.Fprintf(out, "<g><title>%s</title>"+
+		"<rect class=\"lane\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"6\"/>\n",
+		text.XML(tooltip), b.x, b.y, b.w, b.h)
+	name := "name"
+	if b.lane.Deprecated != "" {
+		name = "name struck"
+	}
+	fmt.Fprintf(out, "<text class=\"%s\" x=\"%d\" y=\"%d\">%s</text>\n", name, b.x+padding, b.y+17,
+		text.XML(text.Middle(b.lane.Name, maxText)))
+	if note := strings.TrimPrefix(b.lane.title(), b.lane.Name); note != "" {
+		fmt.Fprintf(out, "<text class=\"quiet\" x=\"%d\" y=\"%d\">%s</text>\n", b.x+padding, b.y+33,
+			text.XML(strings.Trim(note, " ()")))
+	}
+	out.WriteString("</g>\n")
+	for _, path := range []bool{false, true} { // the path is on top
+		for _, l := range b.lines {
+			if (l.kind == Path) == path {
+				b.drawLine(out, l)
+			}
+		}
+	}
+	for i, n := range b.lane.Nodes {
+		b.drawNode(out, i, n)
+	}
+}
+
+func (b laneBox) drawLine(out *strings.Builder, l line) {
+	class := "edge " + string(l.kind)
+	tip := "tip"
+	if l.kind == Path {
+		tip = "tip path"
+	}
+	fmt.Fprintf(out, "<g><title>%s</title>", text.XML(b.describe(l)))
+	to := b.middle(l.to)
+	if l.track == 0 {
+		x := b.x + b.left + b.nodeWidth/2
+		bottom := to + nodeHeight/2
+		fmt.Fprintf(out, "<path class=\"%s\" d=\"M%d %d V%d\"/>", class, x, b.middle(l.from[0])-nodeHeight/2, bottom+5)
+		fmt.Fprintf(out, "<path class=\"%s\" d=\"M%d %d l4 7 h-8 z\"/></g>\n", tip, x, bottom)
+		return
+	}
+	side, x := b.x+b.left, b.x+b.left-2-l.track*track
+	if l.right {
+		side, x = b.x+b.left+b.nodeWidth, b.x+b.left+b.nodeWidth+2+l.track*track
+	}
+	inward := 1
+	if l.right {
+		inward = -1
+	}
+	// Lines that begin or end at the same node are a little apart.
+	to += 3
+	fmt.Fprintf(out, "<path class=\"%s\" d=\"", class)
+	highest, lowest := to, to
+	for _, from := range l.from {
+		y := b.middle(from) - 3
+		fmt.Fprintf(out, "M%d %d H%d ", side, y, x)
+		highest, lowest = min(highest, y), max(lowest, y)
+	}
+	fmt.Fprintf(out, "M%d %d V%d ", x, highest, lowest)
+	fmt.Fprintf(out, "M%d %d H%d\"/>", x, to, side-inward*5)
+	fmt.Fprintf(out, "<path class=\"%s\" d=\"M%d %d l%d 4 v-8 z\"/></g>\n", tip, side, to, -7*inward)
+}
+
+// describe returns in words what a line means.
+func (b laneBox) describe(l line) string {
+	to := b.lane.Nodes[l.to].Label
+	var names []string
+	for _, i := range l.from {
+		names = append(names, b.lane.Nodes[i].Label)
+	}
+	if len(names) > 12 {
+		names = append(names[:12], fmt.Sprintf("%d more", len(names)-12))
+	}
+	if l.kind == Path {
+		return "OLM updates " + names[0] + " to " + to + ": " + l.label
+	}
+	return fmt.Sprintf("%s %s %s", to, l.kind, strings.Join(names, ", "))
+}
+
+func (b laneBox) drawNode(out *strings.Builder, i int, n Node) {
+	class, label := "node", ""
+	for _, c := range n.classes() {
+		if c == "path" {
+			c = "onpath"
+		}
+		class += " " + c
+	}
+	if n.Deprecated != "" {
+		label = " class=\"struck\""
+	}
+	if n.Head {
+		label = " class=\"name\""
+		if n.Deprecated != "" {
+			label = " class=\"name struck\""
+		}
+	}
+	y := b.middle(i)
+	fmt.Fprintf(out, "<g><title>%s</title><rect class=\"%s\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"5\"/>",
+		text.XML(n.tooltip()), class, b.x+b.left, y-nodeHeight/2, b.nodeWidth, nodeHeight)
+	fmt.Fprintf(out, "<text%s x=\"%d\" y=\"%d\" text-anchor=\"middle\">%s</text></g>\n", label,
+		b.x+b.left+b.nodeWidth/2, y+4, text.XML(text.Middle(n.Label, maxText)))
+}
+
+func textWidth(lines ...string) int {
+	width := 0
+	for _, l := range lines {
+		width = max(width, int(float64(utf8.RuneCountInString(text.Middle(l, 100)))*charWidth)+1)
+	}
+	return width
+}

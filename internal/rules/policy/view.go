@@ -1,0 +1,265 @@
+package policy
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/internal/olm/olmapi"
+	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/manifest/tree"
+)
+
+const olmGroup = olmapi.Group
+
+// area is the part of a repository that a file belongs to.
+type area int
+
+const (
+	nowhere      area = iota // standard input
+	clusterScope             // the cluster-scope application
+	application              // any other application
+)
+
+// entry is an object with its location in a repository.
+type entry struct {
+	*manifest.Object
+	Namespace string // may come from the kustomization beside it
+	area      area
+	rel       string // path below the given path
+	app       string // directory of its application
+}
+
+// view is a tree, decoded for the rules.
+type view struct {
+	objects []*entry
+	// repositories are the given paths that contain the cluster-scope application.
+	repositories map[string]bool
+	kinds        map[string][]*entry // by group/kind
+
+	groups        []*operatorGroup
+	groupsIn      map[string][]*operatorGroup // by namespace
+	subscriptions []*subscription
+	crds          map[string]*crd // by the group/kind that they define
+
+	rbac   *rbac // see permissions
+	faults []hit
+}
+
+// operatorGroup is a decoded OperatorGroup.
+type operatorGroup struct {
+	*entry
+	spec    map[string]any
+	targets olmapi.Targets
+}
+
+// subscription is a decoded Subscription.
+type subscription struct {
+	*entry
+	pkg, source, sourceNamespace string
+}
+
+// crd is a decoded CustomResourceDefinition.
+type crd struct {
+	*entry
+	group, kind, plural string
+	namespaced          bool
+}
+
+func newView(in Input, scopes []glob) *view {
+	v := &view{
+		repositories: map[string]bool{},
+		kinds:        map[string][]*entry{},
+		groupsIn:     map[string][]*operatorGroup{},
+		crds:         map[string]*crd{},
+	}
+	v.locate(in, scopes)
+	for _, o := range v.objects {
+		key := o.Group() + "/" + o.Kind
+		if o.Kind == "ClusterServiceVersion" {
+			key = olmGroup + "/" + o.Kind // published bundles have it with other apiVersions, and OLM goes by the kind
+		}
+		v.kinds[key] = append(v.kinds[key], o)
+	}
+	for _, o := range v.kinds["apiextensions.k8s.io/CustomResourceDefinition"] {
+		v.addCRD(o)
+	}
+	for _, o := range v.kinds[olmGroup+"/OperatorGroup"] {
+		v.addGroup(o)
+	}
+	for _, o := range v.kinds[olmGroup+"/Subscription"] {
+		s := &subscription{entry: o}
+		if v.field(o.Object, &s.pkg, "spec", "name") && v.field(o.Object, &s.source, "spec", "source") &&
+			v.field(o.Object, &s.sourceNamespace, "spec", "sourceNamespace") {
+			v.subscriptions = append(v.subscriptions, s)
+		}
+	}
+	return v
+}
+
+// field decodes a field of an object. A field of the wrong type is a finding, and field returns false.
+func (v *view) field(o *manifest.Object, to any, path ...string) bool {
+	value, err := o.Get(path...)
+	if err == nil && value == nil {
+		return true
+	}
+	var data []byte
+	if err == nil {
+		data, err = json.Marshal(value)
+	}
+	if err == nil {
+		err = json.Unmarshal(data, to)
+	}
+	if err != nil {
+		v.faults = append(v.faults, hit{o, strings.Join(path, "."), misread(err), ""})
+	}
+	return err == nil
+}
+
+// misread explains an error of encoding/json.
+func misread(err error) string {
+	var wrong *json.UnmarshalTypeError
+	if !errors.As(err, &wrong) {
+		return "is not readable: " + text.OneLine(err.Error())
+	}
+	where := ""
+	if wrong.Field != "" {
+		where = " of " + wrong.Field
+	}
+	want := map[reflect.Kind]string{
+		reflect.Slice:  "a list",
+		reflect.Map:    "a mapping",
+		reflect.Struct: "a mapping",
+		reflect.String: "text",
+		reflect.Bool:   "true or false",
+	}
+	return fmt.Sprintf(
+		"has the wrong type: the value%s is of type %s, it must be %s",
+		where,
+		wrong.Value,
+		cmp.Or(want[wrong.Type.Kind()], wrong.Type.String()),
+	)
+}
+
+// locate sets the location of each object. Below a path that contains the cluster-scope application, each directory
+// is an application; any other path is one application.
+func (v *view) locate(in Input, scopes []glob) {
+	namespaces := v.kustomized(in.Tree.Kustomizations)
+	for _, o := range in.Tree.Objects {
+		if o.APIVersion == APIVersion && o.Kind == Kind {
+			continue
+		}
+		root, rel := rootOf(o.File, in.Paths)
+		p := &entry{Object: o, Namespace: o.Namespace, rel: rel, app: root}
+		if ns := namespaces[o.File]; ns != "" && bundle.ScopeOfKind(o.Group(), o.Kind) != bundle.ClusterScoped {
+			p.Namespace = ns
+		}
+		switch {
+		case o.File == tree.StdinFile && root == tree.Stdin:
+		case matchAny(scopes, o.File) || matchAny(scopes, rel):
+			p.area = clusterScope
+			v.repositories[root] = true
+		default:
+			p.area = application
+		}
+		v.objects = append(v.objects, p)
+	}
+	for _, o := range v.objects {
+		if first, _, ok := strings.Cut(o.rel, "/"); ok && v.repositories[o.app] {
+			o.app = path.Join(o.app, first)
+		}
+	}
+}
+
+// kustomized returns the namespaces that kustomizations set, by file. It does not follow overlays.
+func (v *view) kustomized(kustomizations []*manifest.Object) map[string]string {
+	namespaces := map[string]string{}
+	for _, k := range kustomizations {
+		var namespace string
+		var resources []string
+		if !v.field(k, &namespace, "namespace") || namespace == "" || !v.field(k, &resources, "resources") {
+			continue
+		}
+		for _, r := range resources {
+			namespaces[path.Join(path.Dir(k.File), r)] = namespace
+		}
+	}
+	return namespaces
+}
+
+func matchAny(globs []glob, name string) bool {
+	return slices.ContainsFunc(globs, func(g glob) bool { return g.match(name) })
+}
+
+// rootOf returns the given path that contains a file, and the file's path relative to it.
+func rootOf(file string, paths []string) (root, rel string) {
+	rel = file
+	for _, given := range paths {
+		p := filepath.ToSlash(filepath.Clean(given))
+		switch rest, below := strings.CutPrefix(file, strings.TrimSuffix(p, "/")+"/"); {
+		case given == tree.Stdin && file == tree.StdinFile && root == "":
+			root = tree.Stdin
+		case p == "." && root == "" && filepath.IsLocal(filepath.FromSlash(file)):
+			root = p
+		case file == p:
+			return path.Dir(p), path.Base(p)
+		case below && (root == "." || len(p) > len(root)):
+			root, rel = p, rest
+		}
+	}
+	return root, rel
+}
+
+func (v *view) addGroup(o *entry) {
+	g := &operatorGroup{entry: o}
+	if !v.field(o.Object, &g.spec, "spec") || !v.field(o.Object, &g.targets.Names, "spec", "targetNamespaces") ||
+		!v.field(o.Object, &g.targets.Selector, "spec", "selector") {
+		return
+	}
+	v.groups = append(v.groups, g)
+	if o.Namespace != "" {
+		v.groupsIn[o.Namespace] = append(v.groupsIn[o.Namespace], g)
+	}
+}
+
+func (v *view) addCRD(o *entry) {
+	c := &crd{entry: o}
+	var names struct{ Plural, Kind string }
+	var scope string
+	if !v.field(o.Object, &c.group, "spec", "group") || !v.field(o.Object, &names, "spec", "names") ||
+		!v.field(o.Object, &scope, "spec", "scope") {
+		return
+	}
+	c.kind, c.plural, c.namespaced = names.Kind, names.Plural, scope != "Cluster"
+	v.crds[c.group+"/"+c.kind] = c
+}
+
+// scopeOf returns the scope of an object: that of its kind, or what a CustomResourceDefinition of the tree defines.
+func (v *view) scopeOf(o *entry) bundle.Scope {
+	if s := bundle.ScopeOfKind(o.Group(), o.Kind); s != bundle.ScopeUnknown {
+		return s
+	}
+	switch c := v.crds[o.Group()+"/"+o.Kind]; {
+	case c == nil:
+		return bundle.ScopeUnknown
+	case c.namespaced:
+		return bundle.Namespaced
+	}
+	return bundle.ClusterScoped
+}
+
+// globalIn reports whether operators in a namespace target all namespaces. OpenShift has a global OperatorGroup in
+// openshift-operators from the start.
+func (v *view) globalIn(namespace string) bool {
+	groups := v.groupsIn[namespace]
+	return slices.ContainsFunc(groups, func(g *operatorGroup) bool { return g.targets.Global() }) ||
+		namespace == globalOperators && len(groups) == 0
+}

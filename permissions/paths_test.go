@@ -1,0 +1,119 @@
+package permissions_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/permissions"
+)
+
+// ids returns the rules of the findings with their levels.
+func ids(list []findings.Finding) string {
+	var out []string
+	for _, f := range list {
+		out = append(out, string(f.Level)+" "+f.Rule)
+	}
+	return strings.Join(out, ", ")
+}
+
+// cases are for each consequence rules that have it in the cluster, what they have in a namespace, and near misses.
+var cases = map[string]struct{ rules, cluster, namespace, without string }{
+	"everything": {`[{apiGroups: ["*"], resources: ["*"], verbs: ["*"]}]`, "error everything", "warning everything",
+		`[{apiGroups: ["*"], resources: ["*"], verbs: [deletecollection]}]`},
+	"secrets-read":  {`[{apiGroups: [""], resources: [secrets], verbs: [watch]}]`, "error secrets-read", "warning secrets-read", `[{apiGroups: [x.io], resources: [secrets], verbs: [get]}, {apiGroups: [""], resources: [secrets], resourceNames: [a], verbs: [get]}]`},
+	"secrets-write": {`[{apiGroups: [""], resources: [secrets], verbs: [patch]}]`, "warning secrets-write", "note secrets-write", `[{apiGroups: [""], resources: [secrets], verbs: [delete]}]`},
+	"pods-create":   {`[{apiGroups: [apps], resources: ["*"], verbs: [update]}]`, "error pods-create", "warning pods-create", `[{apiGroups: [apps], resources: [deployments/status, deployments/scale], verbs: [update]}]`},
+	"pods-exec":     {`[{apiGroups: [""], resources: ["*/exec"], verbs: [create]}]`, "error pods-exec", "warning pods-exec", `[{apiGroups: [""], resources: [pods/exec], verbs: [update]}]`},
+	"pods-debug":    {`[{apiGroups: [""], resources: [pods/ephemeralcontainers], verbs: [patch]}]`, "error pods-debug", "warning pods-debug", `[{apiGroups: [""], resources: [pods/ephemeralcontainers], verbs: [get]}]`},
+	"nodes-proxy":   {`[{apiGroups: [""], resources: [nodes/proxy], verbs: [get]}]`, "error nodes-proxy", "", `[{apiGroups: [""], resources: [nodes/metrics], verbs: [get]}]`},
+	"rbac-escalate": {`[{apiGroups: [rbac.authorization.k8s.io], resources: [roles], verbs: [escalate, update]}]`, "error rbac-escalate", "warning rbac-escalate",
+		`[{apiGroups: [rbac.authorization.k8s.io], resources: [roles], verbs: [escalate]}]`},
+	"rbac-bind": {`[{apiGroups: [rbac.authorization.k8s.io], resources: [clusterroles], verbs: [bind]}, {apiGroups: [rbac.authorization.k8s.io], resources: [rolebindings], verbs: [create]}]`,
+		"error rbac-bind", "warning rbac-bind", `[{apiGroups: [rbac.authorization.k8s.io], resources: [clusterroles], verbs: [bind]}]`},
+	"rbac-write":           {`[{apiGroups: [rbac.authorization.k8s.io], resources: [rolebindings], verbs: [create]}]`, "warning rbac-write", "note rbac-write", `[{apiGroups: [rbac.authorization.k8s.io], resources: [rolebindings], verbs: [get, delete]}]`},
+	"impersonate":          {`[{apiGroups: [""], resources: [groups], verbs: [impersonate]}]`, "error impersonate", "", `[{apiGroups: [user.openshift.io], resources: [groups], verbs: ["*"]}]`},
+	"impersonate-accounts": {`[{apiGroups: [""], resources: [serviceaccounts], verbs: ["*"]}]`, "error impersonate-accounts", "warning impersonate-accounts", `[{apiGroups: [""], resources: [serviceaccounts], verbs: [create, update]}]`},
+	"token-create":         {`[{apiGroups: [""], resources: [serviceaccounts/token], verbs: [create]}]`, "error token-create", "warning token-create", `[{apiGroups: [""], resources: [serviceaccounts/token], resourceNames: [own], verbs: [create]}]`},
+	"csr-approve": {`[{apiGroups: [certificates.k8s.io], resources: [certificatesigningrequests/approval], verbs: [update]}, {apiGroups: [certificates.k8s.io], resources: [signers], verbs: [approve]}]`,
+		"error csr-approve", "", `[{apiGroups: [certificates.k8s.io], resources: [certificatesigningrequests/approval], verbs: [update]}]`},
+	"webhooks-write":    {`[{apiGroups: [admissionregistration.k8s.io], resources: [validatingwebhookconfigurations], verbs: [patch]}]`, "error webhooks-write", "", `[{apiGroups: [admissionregistration.k8s.io], resources: [validatingwebhookconfigurations], verbs: [list]}]`},
+	"policies-write":    {`[{apiGroups: [admissionregistration.k8s.io], resources: [mutatingadmissionpolicies], verbs: [create]}]`, "warning policies-write", "", `[]`},
+	"crds-write":        {`[{apiGroups: [apiextensions.k8s.io], resources: [customresourcedefinitions], verbs: [delete]}]`, "warning crds-write", "", `[{apiGroups: [apiextensions.k8s.io], resources: [customresourcedefinitions], verbs: [create]}]`},
+	"apiservices-write": {`[{apiGroups: [apiregistration.k8s.io], resources: [apiservices], verbs: [create]}]`, "warning apiservices-write", "", `[]`},
+	"namespaces-write":  {`[{apiGroups: [""], resources: [namespaces], verbs: [patch]}]`, "warning namespaces-write", "note namespaces-write", `[{apiGroups: [""], resources: [namespaces/finalize, namespaces/status], verbs: [patch]}]`},
+	"volumes-create":    {`[{apiGroups: [""], resources: [persistentvolumes], verbs: [create]}]`, "warning volumes-create", "", `[{apiGroups: [""], resources: [persistentvolumeclaims], verbs: [create]}]`},
+	"nodes-write":       {`[{apiGroups: [""], resources: [nodes], verbs: [update]}]`, "warning nodes-write", "", `[{apiGroups: [""], resources: [nodes], verbs: [list]}]`},
+	"operators-install": {`[{apiGroups: [operators.coreos.com], resources: [subscriptions], verbs: [create]}]`, "error operators-install", "warning operators-install", `[{apiGroups: [operators.coreos.com], resources: [operatorconditions], verbs: [create]}]`},
+	"scc-use":           {`[{apiGroups: [security.openshift.io], resources: [securitycontextconstraints], resourceNames: [privileged], verbs: [use]}]`, "warning scc-use", "warning scc-use", `[{apiGroups: [security.openshift.io], resources: [securitycontextconstraints], resourceNames: [restricted], verbs: [use]}]`},
+	"configmaps-write":  {`[{apiGroups: [""], resources: [configmaps], verbs: [update]}]`, "warning configmaps-write", "", `[{apiGroups: [""], resources: [configmaps], resourceNames: [mine], verbs: [update]}]`},
+	"services-status":   {`[{apiGroups: [""], resources: [services/status], verbs: [patch]}]`, "note services-status", "", `[{apiGroups: [""], resources: [services], verbs: [patch]}]`},
+}
+
+func TestConsequences(t *testing.T) {
+	others := []string{"role-unknown", "account-missing", "users-gain", "everyone-gains"}
+	if got, want := len(cases)+len(others), len(permissions.Rules()); got != want {
+		t.Errorf("%d rules have a test, there are %d", got, want)
+	}
+	for id, c := range cases {
+		t.Run(id, func(t *testing.T) {
+			for place, want := range map[string]string{"": c.cluster, "team": c.namespace} {
+				if got := ids(evaluate(t, account+role("r", place, c.rules)).Findings); got != want {
+					t.Errorf("in %q: got %q, want %q", place, got, want)
+				}
+			}
+			if got := ids(evaluate(t, account+role("r", "", c.without)).Findings); strings.Contains(got, id) {
+				t.Errorf("without it: got %q", got)
+			}
+		})
+	}
+}
+
+// Needs may be met by rules in the cluster and in a namespace together; what holds in the cluster is not said again.
+func TestConsequencesTogether(t *testing.T) {
+	bind := role("a", "", `[{apiGroups: [rbac.authorization.k8s.io], resources: [clusterroles], verbs: [bind]}]`)
+	write := `[{apiGroups: [rbac.authorization.k8s.io], resources: [rolebindings], verbs: [create]}]`
+	r := evaluate(t, account+bind+role("b", "team", write)+role("c", "op", write))
+	if got, want := ids(r.Findings), "warning rbac-bind"; got != want {
+		t.Fatalf("got %q, want %q", got, want)
+	}
+	if got := r.Findings[0].Message; !strings.Contains(got, "namespaces op, team") {
+		t.Errorf("the namespaces are not said: %s", got)
+	}
+	secrets := `[{apiGroups: [""], resources: [secrets], verbs: [get]}]`
+	r = evaluate(t, account+role("a", "", secrets)+role("b", "team", secrets))
+	if got, want := ids(r.Findings), "error secrets-read"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// A role that nobody knows, an account that nobody makes and a group that everybody is in are said.
+func TestStrangers(t *testing.T) {
+	r := evaluate(t, `
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: a}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: view}
+subjects: [{kind: ServiceAccount, name: nobody, namespace: system}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: b}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-admin}
+subjects:
+- {kind: Group, apiGroup: rbac.authorization.k8s.io, name: "system:serviceaccounts"}
+- {kind: User, apiGroup: rbac.authorization.k8s.io, name: "system:serviceaccount:op:sa"}
+`)
+	got := ids(r.Findings)
+	for _, want := range []string{"warning role-unknown", "warning account-missing", "error everyone-gains", "error everything"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %s: %s", want, got)
+		}
+	}
+	if got, want := r.Summary[0].Text, "every ServiceAccount may do everything in the cluster"; got != want || len(r.Summary) != 1 {
+		t.Errorf("the summary is %q and %d more, want %q alone", got, len(r.Summary)-1, want)
+	}
+	if got := lines(r.Permissions); !strings.Contains(got, "has sa in *: * */* [everything]") {
+		t.Errorf("an account is not known by its user's name:\n%s", got)
+	}
+}

@@ -1,0 +1,113 @@
+package permissions
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/findings/show"
+	"github.com/olmgen/olmgen/internal/manifest/text"
+)
+
+// Format is a form of a report.
+type Format string
+
+// The formats.
+const (
+	Text     Format = "text"     // for people
+	Markdown Format = "markdown" // for comments on pull requests
+	JSON     Format = "json"     // for programs; schema.json describes it
+	SARIF    Format = "sarif"    // what follows, for code review
+	HTML     Format = "html"     // one page that needs no network
+)
+
+// Formats are all formats.
+var Formats = []Format{Text, Markdown, JSON, SARIF, HTML}
+
+// Print writes a report. The same report gives the same bytes. An error is that of w, or a format that does not exist.
+func (r *Report) Print(w io.Writer, format Format) error {
+	switch format {
+	case Text:
+		return r.text(w)
+	case Markdown:
+		return r.markdown(w)
+	case JSON:
+		return findings.WriteJSON(w, r)
+	case SARIF:
+		return findings.Print(w, findings.SARIF, Rules(), r.Findings)
+	case HTML:
+		return r.html(w)
+	}
+	return fmt.Errorf("no format %q", string(format))
+}
+
+// groupText names API groups for a person.
+func groupText(groups []string) string {
+	names := slices.Clone(groups)
+	for i, g := range names {
+		switch g {
+		case "":
+			names[i] = "core"
+		case all:
+			names[i] = "all groups"
+		}
+	}
+	return show.List(names)
+}
+
+// text returns what the item allows: verbs, resources, groups and names.
+func (i Item) text() string {
+	text := i.withoutGroup()
+	if len(i.NonResourceURLs) == 0 && !slices.Equal(i.APIGroups, core) {
+		text += " (" + groupText(i.APIGroups) + ")"
+	}
+	return text
+}
+
+func (i Item) withoutGroup() string {
+	verbs := strings.ReplaceAll(show.List(i.Verbs), ", ", ",")
+	if slices.Contains(i.Verbs, all) {
+		verbs = "all verbs on"
+	}
+	if len(i.NonResourceURLs) > 0 {
+		return verbs + " URLs " + show.List(i.NonResourceURLs)
+	}
+	resources := show.List(i.Resources)
+	if slices.Contains(i.Resources, all) {
+		resources = "all resources"
+	}
+	text := verbs + " " + resources
+	if len(i.ResourceNames) > 0 {
+		text += " named " + show.List(i.ResourceNames)
+	}
+	return text
+}
+
+// where names the places of the item in a few words.
+func (i Item) where() string {
+	if slices.Contains(i.Namespaces, Everywhere) {
+		return "cluster"
+	}
+	if len(i.Namespaces) > 4 {
+		return text.Count(len(i.Namespaces), "namespace")
+	}
+	return show.List(i.Namespaces)
+}
+
+// at returns file:line, or what makes the rule.
+func (s Source) at() string {
+	if s.File == "" {
+		return show.Short(s.Object)
+	}
+	return show.Short(fmt.Sprintf("%s:%d", s.File, s.Line))
+}
+
+// reason returns why a rule is there.
+func (s Source) reason() string {
+	if s.Via != "" {
+		return whyText[s.Why] + ", for all of " + show.Short(s.Via)
+	}
+	return whyText[s.Why]
+}

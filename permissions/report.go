@@ -1,0 +1,216 @@
+package permissions
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/findings/show"
+	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/internal/rbac"
+)
+
+// The version and kind of a report in JSON.
+const (
+	APIVersion = "olmgen.dev/v1alpha1"
+	Kind       = "PermissionReport"
+)
+
+// Report is what the subjects of a set of objects may do.
+type Report struct {
+	APIVersion  string             `json:"apiVersion"`
+	Kind        string             `json:"kind"`
+	Operator    Operator           `json:"operator"`
+	Summary     []Fact             `json:"summary"`     // the answers to what a person asks first
+	Permissions []Item             `json:"permissions"` // of accounts, and of other subjects that are bound
+	Users       []Item             `json:"users"`       // what the roles for users gain by aggregation
+	Covered     []Covered          `json:"covered"`     // grants that allow nothing more than Permissions
+	Unknown     []Unknown          `json:"unknown"`     // roles that are bound and not among the objects
+	Accounts    []Subject          `json:"accounts"`    // every ServiceAccount that is among the objects or bound
+	Findings    []findings.Finding `json:"findings"`    // what follows
+	Notes       []string           `json:"notes"`       // what a reader has to know about the evaluation
+
+	missing map[Subject]bool // the accounts that are bound and not among the objects
+}
+
+// Operator is what the report is about. All of it is empty for a tree.
+type Operator struct {
+	Name        string   `json:"name"` // of the ClusterServiceVersion, or what a person gave
+	Package     string   `json:"package,omitempty"`
+	Version     string   `json:"version,omitempty"`
+	InstallMode string   `json:"installMode,omitempty"`
+	Profile     string   `json:"profile,omitempty"` // that it is rendered with
+	Namespace   string   `json:"namespace,omitempty"`
+	Targets     []string `json:"targetNamespaces,omitempty"`
+}
+
+// Subject is who may do something. The kind is that of RBAC, or ClusterRole for the users who are bound to a role.
+type Subject struct {
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name"`
+}
+
+// String returns "Kind namespace/name".
+func (s Subject) String() string {
+	if s.Namespace != "" {
+		return s.Kind + " " + s.Namespace + "/" + s.Name
+	}
+	return s.Kind + " " + s.Name
+}
+
+func (s Subject) compare(o Subject) int {
+	return cmp.Or(cmp.Compare(subjectRank[s.Kind], subjectRank[o.Kind]), cmp.Compare(s.Kind, o.Kind),
+		cmp.Compare(s.Namespace, o.Namespace), cmp.Compare(s.Name, o.Name))
+}
+
+var subjectRank = map[string]int{rbacv1.ServiceAccountKind: -3, rbacv1.GroupKind: -2, rbacv1.UserKind: -1}
+
+// Change is what a comparison found out about an item.
+type Change string
+
+// The changes. A report of one version has all items with Has.
+const (
+	Has    Change = "has"
+	Gained Change = "gained"
+	Lost   Change = "lost"
+)
+
+// Everywhere is the namespace that stands for the cluster: all namespaces, and what is in none.
+const Everywhere = "*"
+
+// Item is what one line of a source lets a subject do: every verb on every resource, or on every URL.
+type Item struct {
+	Subject         Subject  `json:"subject"`
+	Namespaces      []string `json:"namespaces"` // ["*"] is the cluster
+	Verbs           []string `json:"verbs"`
+	APIGroups       []string `json:"apiGroups,omitempty"`
+	Resources       []string `json:"resources,omitempty"`
+	ResourceNames   []string `json:"resourceNames,omitempty"`
+	NonResourceURLs []string `json:"nonResourceURLs,omitempty"`
+	Change          Change   `json:"change"`
+	Risk            Risk     `json:"risk"`
+	Source          Source   `json:"source"`
+}
+
+// Source is the rule that grants an item. It is comparable.
+type Source struct {
+	File   string `json:"file,omitempty"` // empty if OLM or olmgen makes the rule
+	Line   int    `json:"line,omitempty"`
+	Object string `json:"object"`          // kind namespace/name of the object that has the rule
+	Field  string `json:"field,omitempty"` // of the rule in that object
+	Why    Why    `json:"why"`
+	Via    string `json:"via,omitempty"` // the group of accounts that it is granted to
+}
+
+func (s Source) compare(o Source) int {
+	return cmp.Or(cmp.Compare(s.File, o.File), cmp.Compare(s.Line, o.Line), cmp.Compare(s.Object, o.Object),
+		cmp.Compare(s.Field, o.Field), cmp.Compare(s.Why, o.Why), cmp.Compare(s.Via, o.Via))
+}
+
+// Covered is what a source grants and another source grants, too.
+type Covered struct {
+	Item
+	By Source `json:"by"` // the first of them
+}
+
+// Unknown is a role that a subject is bound to and that is not among the objects.
+type Unknown struct {
+	Subject    Subject  `json:"subject"`
+	Namespaces []string `json:"namespaces"`
+	Role       string   `json:"role"` // kind namespace/name
+	Source     Source   `json:"source"`
+}
+
+// rule returns what the item allows as a rule of RBAC.
+func (i Item) rule() rbacv1.PolicyRule {
+	return rbacv1.PolicyRule{Verbs: i.Verbs, APIGroups: i.APIGroups, Resources: i.Resources,
+		ResourceNames: i.ResourceNames, NonResourceURLs: i.NonResourceURLs}
+}
+
+// places returns the namespaces with "" for the cluster.
+func (i Item) places() []string {
+	out := slices.Clone(i.Namespaces)
+	for j, ns := range out {
+		if ns == Everywhere {
+			out[j] = ""
+		}
+	}
+	return out
+}
+
+func (i Item) compare(o Item) int {
+	return cmp.Or(i.Subject.compare(o.Subject), cmp.Compare(slices.Index(Risks, i.Risk), slices.Index(Risks, o.Risk)),
+		slices.Compare(i.Namespaces, o.Namespaces), // the star sorts first
+		slices.Compare(i.APIGroups, o.APIGroups), slices.Compare(i.Resources, o.Resources),
+		slices.Compare(i.NonResourceURLs, o.NonResourceURLs), slices.Compare(i.ResourceNames, o.ResourceNames),
+		slices.CompareFunc(i.Verbs, o.Verbs, compareVerbs), i.Source.compare(o.Source), cmp.Compare(i.Change, o.Change))
+}
+
+// held is one atom that a subject has at a place, which is "" for the cluster.
+type held struct {
+	atom   rbac.Atom
+	place  string
+	source Source
+}
+
+// itemsOf puts together what a subject has: one item for each source, risk and set of places, with as few as can be.
+func itemsOf(subject Subject, list []held, scope scopes) []Item {
+	type key struct {
+		source Source
+		risk   Risk
+	}
+	groups := map[key]map[string][]rbac.Atom{}
+	for _, h := range list {
+		k := key{h.source, scope.riskOf(h.atom, h.place)}
+		if groups[k] == nil {
+			groups[k] = map[string][]rbac.Atom{}
+		}
+		groups[k][h.place] = append(groups[k][h.place], h.atom)
+	}
+	var out []Item
+	for k, places := range groups {
+		same := map[string]int{}
+		for place, atoms := range places {
+			if place == "" {
+				place = Everywhere
+			}
+			for _, r := range rulesOf(atoms) {
+				id := ruleKey(r)
+				if at, ok := same[id]; ok {
+					out[at].Namespaces = append(out[at].Namespaces, place)
+					continue
+				}
+				same[id] = len(out)
+				out = append(out, Item{Subject: subject, Namespaces: []string{place}, Verbs: r.Verbs,
+					APIGroups: r.APIGroups, Resources: r.Resources, ResourceNames: r.ResourceNames,
+					NonResourceURLs: r.NonResourceURLs, Change: Has, Risk: k.risk, Source: k.source})
+			}
+		}
+	}
+	for i := range out {
+		slices.Sort(out[i].Namespaces)
+	}
+	slices.SortFunc(out, Item.compare)
+	return out
+}
+
+// placeText names places for a person.
+func placeText(namespaces []string) string {
+	switch {
+	case slices.Contains(namespaces, Everywhere):
+		return "the cluster"
+	case len(namespaces) == 1:
+		return "namespace " + show.Short(namespaces[0])
+	case len(namespaces) > 4:
+		return text.Count(len(namespaces), "namespace")
+	}
+	names := make([]string, len(namespaces))
+	for i, ns := range namespaces {
+		names[i] = show.Short(ns)
+	}
+	return "namespaces " + strings.Join(names, ", ")
+}

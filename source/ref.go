@@ -1,0 +1,277 @@
+package source
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/google/go-containerregistry/pkg/name"
+
+	"github.com/olmgen/olmgen/internal/manifest/lazy"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+const (
+	kinds = "dir, tar, zip, oci, oci-layout, docker-archive, catalog, packagemanifest"
+	forms = "DIR, FILE.tar, FILE.tar.gz, FILE.tgz, FILE.zip, - (a tar on standard input), " +
+		"oci://IMAGE, docker://IMAGE, " +
+		"or one of dir:, tar:, zip:, oci-layout:, docker-archive:, catalog:, packagemanifest: with a path"
+)
+
+func hint(err error, format string, args ...any) error {
+	return manifest.WithHint(err, fmt.Sprintf(format, args...))
+}
+
+func quote(s string) string { return strconv.Quote(s) }
+
+// recognise returns the kind of source that ref names, and ref without its prefix.
+func recognise(ref, force string) (kind, arg string, err error) {
+	prefixed, rest := cutPrefix(ref)
+	switch {
+	case force == "" && prefixed == "":
+		kind, err = byForm(ref)
+		return kind, ref, err
+	case force == "" || force == prefixed:
+		kind, arg = prefixed, rest
+	case prefixed == "" || exists(ref):
+		kind, arg = force, ref
+	default:
+		return "", "", fmt.Errorf("%s: the prefix is of kind %s, but kind %s was asked for", ref, prefixed, force)
+	}
+	if arg == "" {
+		return "", "", fmt.Errorf("%s: nothing follows the prefix", quote(ref))
+	}
+	return kind, arg, nil
+}
+
+func cutPrefix(ref string) (kind, rest string) {
+	for _, p := range []struct{ prefix, kind string }{
+		{"dir:", KindDir}, {"tar:", KindTar}, {"zip:", KindZip},
+		{"oci://", KindOCI}, {"docker://", KindOCI},
+		{"oci-layout:", KindOCILayout}, {"docker-archive:", KindDockerArchive},
+		{"catalog:", KindCatalog}, {"packagemanifest:", KindPackageManifest},
+	} {
+		if rest, ok := strings.CutPrefix(ref, p.prefix); ok {
+			return p.kind, rest
+		}
+	}
+	return "", ref
+}
+
+// isImage reports whether a reference names an image by its prefix: in a registry, a layout or an archive.
+func isImage(ref string) bool {
+	kind, _ := cutPrefix(ref)
+	return isImageKind(kind)
+}
+
+// Several returns the path of a reference that names several bundles by its prefix, a catalog or a legacy package; ""
+// of others.
+func Several(ref string) string {
+	kind, rest := cutPrefix(ref)
+	if kind == KindCatalog || kind == KindPackageManifest {
+		return rest
+	}
+	return ""
+}
+
+// catalogImage returns the image of a reference catalog:IMAGE, or "".
+func catalogImage(ref string) string {
+	kind, rest := cutPrefix(ref)
+	if kind == KindCatalog && isImage(rest) {
+		return rest
+	}
+	return ""
+}
+
+// Path returns the path that a reference names; "" for an image in a registry and for standard input.
+func Path(ref string) string {
+	if image := catalogImage(ref); image != "" {
+		return Path(image)
+	}
+	kind, path := cutPrefix(ref)
+	if kind == KindOCI || IsStdin(ref) || scheme().MatchString(ref) {
+		return ""
+	}
+	if kind == KindOCILayout {
+		path, _ = splitLayout(path)
+	}
+	return path
+}
+
+// In returns ref with its path, if that is relative, joined to dir. A file in dir that contains references means them
+// so.
+func In(dir, ref string) string {
+	if image := catalogImage(ref); image != "" {
+		return strings.TrimSuffix(ref, image) + In(dir, image)
+	}
+	kind, path := cutPrefix(ref)
+	if kind == KindOCI || path == "" || IsStdin(ref) || filepath.IsAbs(path) || scheme().MatchString(ref) {
+		return ref
+	}
+	joined := filepath.Join(dir, path)
+	if kind == "" && looksLikeImage(ref) && !exists(joined) {
+		return ref // the error says how to write an image
+	}
+	return strings.TrimSuffix(ref, path) + joined
+}
+
+// From returns ref as a file in dir has to write it: it is the reverse of In. An absolute path stays absolute.
+func From(dir, ref string) string {
+	if image := catalogImage(ref); image != "" {
+		return strings.TrimSuffix(ref, image) + From(dir, image)
+	}
+	kind, path := cutPrefix(ref)
+	if kind == KindOCI || path == "" || IsStdin(ref) || filepath.IsAbs(path) || scheme().MatchString(ref) {
+		return ref
+	}
+	here, err := filepath.Abs(dir)
+	if err != nil {
+		return ref
+	}
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return ref
+	}
+	rel, err := filepath.Rel(here, abs)
+	if err != nil {
+		return strings.TrimSuffix(ref, path) + abs
+	}
+	return strings.TrimSuffix(ref, path) + filepath.ToSlash(rel)
+}
+
+// IsStdin reports whether a reference means standard input.
+func IsStdin(ref string) bool {
+	_, path := cutPrefix(ref)
+	return path == "-"
+}
+
+var scheme = lazy.Regexp(`^[A-Za-z][A-Za-z0-9+.-]*://`)
+
+// byForm returns the kind of a reference without a prefix.
+func byForm(ref string) (string, error) {
+	if ref == "-" {
+		return KindTar, nil
+	}
+	info, err := os.Stat(ref)
+	if err != nil {
+		return "", missing(ref, err)
+	}
+	if info.IsDir() {
+		return dirKind(ref)
+	}
+	lower := strings.ToLower(ref)
+	switch {
+	case hasSuffix(lower, ".tar", ".tar.gz", ".tgz"):
+		return KindTar, nil
+	case hasSuffix(lower, ".zip"):
+		return KindZip, nil
+	case hasSuffix(lower, ".yaml", ".yml", ".json"):
+		return "", notBundleFile(ref)
+	}
+	return "", fmt.Errorf("%s: not a form of a source; the forms are %s", ref, forms)
+}
+
+// missing returns the error for a reference that is not a path.
+func missing(ref string, err error) error {
+	if ref == "" || scheme().MatchString(ref) {
+		return fmt.Errorf("%s: not a form of a source; the forms are %s", quote(ref), forms)
+	}
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		err = pe.Err
+	}
+	err = fmt.Errorf("%s: %w", ref, err)
+	if rest, ok := strings.CutPrefix(ref, "oci:"); ok {
+		return hint(err, "for an image in a registry write oci://%s, for an image layout write oci-layout:%s",
+			rest, rest)
+	}
+	if looksLikeImage(ref) {
+		return hint(err, "for an image in a registry write oci://%s", ref)
+	}
+	return hint(err, "a source is a directory, an archive, oci://IMAGE or catalog:DIR")
+}
+
+// looksLikeImage reports whether ref is an image reference that has a digest, a tag or a first part like a host name. A
+// bare "foo/bar" is more likely a mistyped path.
+func looksLikeImage(ref string) bool {
+	if _, err := name.ParseReference(ref); err != nil {
+		return false
+	}
+	host, rest, ok := strings.Cut(ref, "/")
+	if ok && host != "." && host != ".." && strings.ContainsAny(host, ".:") || host == "localhost" {
+		return true
+	}
+	return strings.ContainsAny(rest, ":@") || strings.ContainsAny(host, ":@")
+}
+
+var catalogSchema = lazy.Regexp(`(?m)^\s*\{?\s*"?schema"?:\s*["']?olm\.(package|channel|bundle)\b`)
+
+// dirKind distinguishes a package manifest directory from a bundle directory.
+func dirKind(dir string) (string, error) {
+	for _, p := range []string{"manifests", "bundle/manifests"} {
+		if exists(filepath.Join(dir, p)) {
+			return KindDir, nil
+		}
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return "", err
+	}
+	var catalog, image bool
+	for _, e := range entries {
+		switch {
+		case !e.IsDir() && isPackageManifestName(e.Name()):
+			return KindPackageManifest, nil
+		case e.Name() == "oci-layout":
+			image = true
+		case e.IsDir():
+			files, _ := os.ReadDir(filepath.Join(dir, e.Name()))
+			for _, f := range files {
+				catalog = catalog || isCatalogFile(filepath.Join(dir, e.Name(), f.Name()))
+			}
+		default:
+			catalog = catalog || isCatalogFile(filepath.Join(dir, e.Name()))
+		}
+	}
+	switch {
+	case image:
+		err := fmt.Errorf("%s: this is an image layout, not a bundle directory", dir)
+		return "", hint(err, "write oci-layout:%s", dir)
+	case catalog:
+		err := fmt.Errorf("%s: this is a file-based catalog, not a bundle directory", dir)
+		return "", hint(err, "write catalog:%s", dir)
+	}
+	return KindDir, nil
+}
+
+// isCatalogFile reports whether a file is part of a file-based catalog. It is used for a hint.
+func isCatalogFile(path string) bool {
+	return isManifestName(path) && catalogSchema().Match(content(path))
+}
+
+func isPackageManifestName(name string) bool {
+	return hasSuffix(name, ".package.yaml", ".package.yml") || name == "package.yaml" || name == "package.yml"
+}
+
+// isManifestName reports whether a file is read as YAML or JSON.
+func isManifestName(name string) bool {
+	return hasSuffix(strings.ToLower(name), ".yaml", ".yml", ".json") && !strings.HasPrefix(filepath.Base(name), ".")
+}
+
+func hasSuffix(s string, suffixes ...string) bool {
+	for _, x := range suffixes {
+		if strings.HasSuffix(s, x) {
+			return true
+		}
+	}
+	return false
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
