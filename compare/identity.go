@@ -14,7 +14,7 @@ import (
 )
 
 // identity compares what operators say of themselves.
-func identity(pairs []pair) []change.Change {
+func identity(pairs []pair) ([]change.Change, error) {
 	var out []change.Change
 	for _, p := range pairs {
 		var list []change.Change
@@ -27,6 +27,11 @@ func identity(pairs []pair) []change.Change {
 				Severity: change.Warning, Message: "its custom resources have no controller any more"}}
 		default:
 			list = compareIdentity(*p.old, *p.now)
+			more, err := compareCSV(*p.old, *p.now)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, more...)
 		}
 		o := p.now
 		if o == nil {
@@ -42,7 +47,7 @@ func identity(pairs []pair) []change.Change {
 		out = append(out, list...)
 	}
 	change.Sort(out)
-	return out
+	return out, nil
 }
 
 // lineField is the field of a CSV whose line is named for a part.
@@ -114,13 +119,13 @@ func factsOf(o Operator) map[fact]string {
 		have(change.Required, crdText(d.Name, d.Version, d.Kind))
 	}
 	for _, d := range spec.APIServiceDefinitions.Owned {
-		have(change.Provided, fmt.Sprintf("%s (%s/%s)", d.Kind, d.Group, d.Version))
+		have(change.Provided, apiText(d.Group, d.Version, d.Kind))
 	}
 	for _, d := range spec.APIServiceDefinitions.Required {
-		have(change.Required, fmt.Sprintf("%s (%s/%s)", d.Kind, d.Group, d.Version))
+		have(change.Required, apiText(d.Group, d.Version, d.Kind))
 	}
 	for _, d := range spec.NativeAPIs {
-		have(change.Dependencies, fmt.Sprintf("%s (%s/%s) of Kubernetes", d.Kind, d.Group, d.Version))
+		have(change.Dependencies, apiText(d.Group, d.Version, d.Kind)+" of Kubernetes")
 	}
 	for _, p := range slices.Concat(o.Dependencies, constraints(o.Properties)) {
 		have(change.Dependencies, p.Type+" "+jsonText(p.Value))
@@ -141,6 +146,10 @@ func factsOf(o Operator) map[fact]string {
 
 func crdText(name, version, kind string) string {
 	_, group, _ := strings.Cut(name, ".")
+	return apiText(group, version, kind)
+}
+
+func apiText(group, version, kind string) string {
 	return fmt.Sprintf("%s (%s/%s)", kind, group, version)
 }
 
