@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	rbacv1 "k8s.io/api/rbac/v1"
+
 	"github.com/olmgen/olmgen/compare/change"
 	"github.com/olmgen/olmgen/compare/fields"
 	"github.com/olmgen/olmgen/compare/workload"
@@ -142,7 +144,7 @@ func below(value any, keys ...string) any {
 func compareRBAC(old, now State) ([]change.Change, error) {
 	var out []change.Change
 	for _, p := range workload.PairsOf(old.Objects, now.Objects, func(o *manifest.Object) bool {
-		return o.Group() == "rbac.authorization.k8s.io" || o.Kind == "OperatorCondition"
+		return o.Group() == rbacv1.GroupName && strings.Contains(o.Kind, "Role") || o.Kind == "OperatorCondition"
 	}) {
 		if p.Old == nil || p.New == nil {
 			continue

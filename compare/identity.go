@@ -14,7 +14,7 @@ import (
 )
 
 // identity compares what operators say of themselves.
-func identity(pairs []pair) ([]change.Change, error) {
+func identity(pairs []pair, old, now State) ([]change.Change, error) {
 	var out []change.Change
 	for _, p := range pairs {
 		var list []change.Change
@@ -31,7 +31,11 @@ func identity(pairs []pair) ([]change.Change, error) {
 			if err != nil {
 				return nil, err
 			}
-			list = append(list, more...)
+			asked, err := csvPermissions(p, old, now)
+			if err != nil {
+				return nil, err
+			}
+			list = slices.Concat(list, more, asked)
 		}
 		o := p.now
 		if o == nil {
@@ -89,6 +93,10 @@ func compareIdentity(old, now Operator) []change.Change {
 		judgeIdentity(&c, old, now)
 		out = append(out, c)
 	}
+	if old.Name != now.Name && old.stem() == now.stem() && old.version() == now.version() {
+		out = append(out, change.Change{Part: change.Version, Field: "metadata.name", Change: change.Changed,
+			Old: old.Name, New: now.Name, Severity: change.Info})
+	}
 	change.Sort(out)
 	return out
 }
@@ -104,6 +112,8 @@ func factsOf(o Operator) map[fact]string {
 	have := func(part change.Part, field string) { out[fact{part, field}] = "" }
 	spec := o.Spec
 	set(change.Version, "version", o.version())
+	set(change.Operator, "name", o.stem())
+	set(change.Operator, "namespace", o.Namespace)
 	set(change.Upgrade, "replaces", o.replaces())
 	set(change.Upgrade, "skips", strings.Join(slices.Sorted(slices.Values(spec.Skips)), ", "))
 	set(change.Upgrade, "skipRange", o.Annotations[bundle.SkipRangeAnnotation])
@@ -185,6 +195,10 @@ func judgeIdentity(c *change.Change, old, now Operator) {
 	case change.Version:
 		if now.Spec.Version.LT(old.Spec.Version.Version) {
 			warn("it is an older version")
+		}
+	case change.Operator:
+		if c.Field == "name" {
+			warn("they are two different operators")
 		}
 	case change.InstallModes:
 		if c.Change == change.Removed {

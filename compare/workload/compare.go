@@ -22,14 +22,12 @@ func keyOf(o *manifest.Object) key { return key{o.Group(), o.Kind, o.Namespace, 
 
 // elsewhere reports whether another section is about an object: permissions, CRDs, and identity. OLM makes copied CSVs
 // and OperatorConditions.
-func elsewhere(o *manifest.Object) bool {
-	switch o.Group() {
-	case "rbac.authorization.k8s.io", "apiextensions.k8s.io":
-		return true
-	case "operators.coreos.com":
-		return slices.Contains([]string{"ClusterServiceVersion", "OperatorCondition"}, o.Kind)
-	}
-	return false
+func elsewhere(o *manifest.Object) bool { return slices.Contains(others[o.Group()], o.Kind) }
+
+var others = map[string][]string{
+	"rbac.authorization.k8s.io": {"Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding"},
+	"apiextensions.k8s.io":      {"CustomResourceDefinition"},
+	"operators.coreos.com":      {"ClusterServiceVersion", "OperatorCondition"},
 }
 
 // Pair is an object of both releases, of which one may be nil.
