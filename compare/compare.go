@@ -48,7 +48,7 @@ func Compare(ctx context.Context, old, now State, o Options) (*Report, error) {
 	}
 	r.places = crdPlaces(old, now)
 	slices.SortStableFunc(r.CRDs, func(a, b CRD) int { return a.Severity.Rank() - b.Severity.Rank() })
-	if r.Identity, err = identity(pairs, old, now); err != nil {
+	if r.Identity, err = r.identity(pairs, old, now); err != nil {
 		return nil, err
 	}
 	r.OLM = consequences(pairs, now, o)

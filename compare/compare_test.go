@@ -38,7 +38,7 @@ func lines(r *compare.Report) string {
 		fmt.Fprintf(&b, "%s is %s: %s\n", n.Old.Name, n.New.Name, n.Why)
 	}
 	for _, c := range append(r.Workloads, r.Identity...) {
-		fmt.Fprintf(&b, "%s %s %s %s: %s -> %s\n", c.Severity, c.Part, c.Change, c.Field, c.Old, c.New)
+		fmt.Fprintf(&b, "%s %s %s %s: %s -> %s\n", c.Severity, c.Part, c.Change, c.Field+strings.Join(c.Fields, " "), c.Old, c.New)
 	}
 	for _, c := range r.OLM {
 		fmt.Fprintf(&b, "%s %s %s\n", c.Severity, c.Rule, c.Operator)

@@ -14,7 +14,7 @@ import (
 
 // csvPermissions finds the permissions that a CSV asks for and that are not among the objects: in a tree that OLM
 // reads. OLM makes roles of them (OLM: pkg/controller/registry/resolver/rbac.go).
-func csvPermissions(p pair, old, now State) ([]change.Change, error) {
+func (r *Report) csvPermissions(p pair, old, now State) ([]change.Change, error) {
 	var out []change.Change
 	for _, scope := range []string{"clusterPermissions", "permissions"} {
 		before, err := asked(p.old, scope)
@@ -29,12 +29,16 @@ func csvPermissions(p pair, old, now State) ([]change.Change, error) {
 		maps.Copy(accounts, after)
 		for _, account := range slices.Sorted(maps.Keys(accounts)) {
 			a, b := before[account], after[account]
-			if maps.Equal(a, b) || granted(old, p.old, account, a) && granted(now, p.now, account, b) {
+			rendered := granted(old, p.old, account, a) && granted(now, p.now, account, b)
+			if covers(a, b) && covers(b, a) || rendered && r.changes(p.now, account) {
 				continue
 			}
 			c := change.Change{Part: change.Account, Field: "spec.install.spec." + scope + "[" + account + "]",
 				Change: change.Changed, Severity: change.Warning,
 				Message: "OLM makes roles of it, which are not among the objects: compare the rendered operators"}
+			if rendered {
+				c.Severity, c.Message = change.Info, "what the objects grant stays the same"
+			}
 			switch {
 			case len(a) == 0:
 				c.Change = change.Added
@@ -45,6 +49,14 @@ func csvPermissions(p pair, old, now State) ([]change.Change, error) {
 		}
 	}
 	return out, nil
+}
+
+// changes reports whether an account, or whoever is bound to a role, gains or loses something.
+func (r *Report) changes(o *Operator, account string) bool {
+	subject := permissions.Subject{Kind: accountKind, Namespace: o.Namespace, Name: account}
+	return slices.ContainsFunc(r.Permissions, func(i permissions.Item) bool {
+		return i.Subject == subject || i.Subject.IsRole()
+	})
 }
 
 // asked returns what a CSV asks for, by account.
@@ -85,7 +97,20 @@ func granted(s State, o *Operator, account string, asked atoms) bool {
 			held.Add(a, true)
 		}
 	}
-	for a := range asked {
+	return covered(asked, &held)
+}
+
+// covers reports whether some atoms allow all that others allow.
+func covers(a, b atoms) bool {
+	var held rbac.Index[bool]
+	for x := range a {
+		held.Add(x, true)
+	}
+	return covered(b, &held)
+}
+
+func covered(list atoms, held *rbac.Index[bool]) bool {
+	for a := range list {
 		if _, ok := held.Covers(a); !ok {
 			return false
 		}

@@ -14,7 +14,7 @@ import (
 )
 
 // identity compares what operators say of themselves.
-func identity(pairs []pair, old, now State) ([]change.Change, error) {
+func (r *Report) identity(pairs []pair, old, now State) ([]change.Change, error) {
 	var out []change.Change
 	for _, p := range pairs {
 		var list []change.Change
@@ -31,7 +31,7 @@ func identity(pairs []pair, old, now State) ([]change.Change, error) {
 			if err != nil {
 				return nil, err
 			}
-			asked, err := csvPermissions(p, old, now)
+			asked, err := r.csvPermissions(p, old, now)
 			if err != nil {
 				return nil, err
 			}

@@ -49,7 +49,8 @@ func compareOwn(o *manifest.Object, old, now *apiextensionsv1.CustomResourceDefi
 		if d.Had != d.Has && strings.HasSuffix(d.Path, "]") {
 			gone = append(gone, d.Path)
 		}
-		if about, _ := versionIn(d.Path); d.Path == "spec.scope" || d.Path == "spec.versions["+about+"]" {
+		about, field := versionIn(d.Path)
+		if d.Path == "spec.scope" || field == "" && (version(old, about) == nil) != (version(now, about) == nil) {
 			continue
 		}
 		rule := ownRule(d)
@@ -57,7 +58,6 @@ func compareOwn(o *manifest.Object, old, now *apiextensionsv1.CustomResourceDefi
 			strategy(now) == apiextensionsv1.NoneConverter {
 			rule = ruleConversionRemoved
 		}
-		about, field := versionIn(d.Path)
 		add(rule, about, "", field+" "+changedField(d))
 	}
 	return nil

@@ -54,8 +54,8 @@ func compareVersions(old, now *apiextensionsv1.CustomResourceDefinition,
 		if !v.Served && w.Served {
 			add(ruleServed, w.Name, "", "served now")
 		}
-		if !v.Storage && w.Storage && storage(old) == "none" {
-			add(ruleStorageChanged, w.Name, "", "the storage version now; there was none")
+		if was := version(now, storage(old)); !v.Storage && w.Storage && (was == nil || was.Storage) {
+			add(ruleStorageChanged, w.Name, "", "the storage version now; before: "+storage(old))
 		}
 	}
 }

@@ -28,14 +28,14 @@ func (w *walker) list(s spot, list []any) {
 		} else {
 			key = scalar(s.path, item).Text
 		}
+		if w.dropped(spot{generic: s.generic + "[" + key + "]"}, "") {
+			continue
+		}
 		order = append(order, key)
 		if seen[key]++; seen[key] > 1 {
 			key += "#" + strconv.Itoa(seen[key])
 		}
 		at := s.item(key, i)
-		if w.dropped(spot{generic: s.generic + "[" + key + "]"}, "") {
-			continue
-		}
 		_, isText := item.(string)
 		w.out[at.path] = Value{Number: !isMap && !isText, At: at.at} // it is there, whatever else it has
 		switch {

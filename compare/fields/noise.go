@@ -127,6 +127,8 @@ var All = []Noise{
 		Reason: "the API server fills it in (apiextensions-apiserver: pkg/apis/apiextensions/v1/defaults.go)"},
 	{Kinds: csv, Path: "metadata.annotations", Keys: []string{"olm.skipRange"},
 		Reason: "the identity of operators has it"},
+	{Kinds: csv, Path: "spec", Keys: []string{"maturity", "minKubeVersion", "replaces"}, Value: `""`,
+		Reason: "it means the same as a missing field (api: pkg/operators/v1alpha1/clusterserviceversion_types.go)"},
 
 	{Path: "metadata", Keys: []string{"annotations", "labels"}, Value: "{}", Reason: missing},
 	{Path: "pod:metadata", Keys: []string{"annotations", "labels"}, Value: "{}", Reason: missing},
