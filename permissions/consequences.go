@@ -5,12 +5,12 @@ import "github.com/olmgen/olmgen/findings"
 // consequence is what follows from permissions that do not look like it.
 type consequence struct {
 	id                 string
-	text               string         // what a subject can do, for the list of rules
-	message            string         // the same of one subject; %s is the place
-	cluster, namespace findings.Level // how bad it is there; None: it does not hold there
-	needs              [][]pattern    // a subject needs one of each list at the place
-	names              []string       // a rule for one of these names is enough
-	unless             []string       // not said where one of these worse ones holds
+	text               string            // what a subject can do, for the list of rules
+	message            string            // the same of one subject; %s is the place
+	cluster, namespace findings.Severity // how bad it is there; None: it does not hold there
+	needs              [][]pattern       // a subject needs one of each list at the place
+	names              []string          // a rule for one of these names is enough
+	unless             []string          // not said where one of these worse ones holds
 	help               string
 	practice           string // the heading of Kubernetes' RBAC good practices; may be empty
 	police             string // the policy of rbac-police; may be empty

@@ -97,7 +97,7 @@ func (r *Report) paths(s scopes) []findings.Finding {
 		}
 	}
 	slices.SortStableFunc(out, func(a, b findings.Finding) int {
-		return slices.Index(findings.Levels, a.Level) - slices.Index(findings.Levels, b.Level)
+		return a.Level.Rank() - b.Level.Rank()
 	})
 	return out
 }
@@ -209,7 +209,7 @@ func (c consequence) forNames(i Item) bool {
 	return slices.ContainsFunc(i.ResourceNames, func(name string) bool { return slices.Contains(c.names, name) })
 }
 
-func (s Source) finding(rule string, level findings.Level, subject Subject, message string) findings.Finding {
+func (s Source) finding(rule string, level findings.Severity, subject Subject, message string) findings.Finding {
 	f := findings.Finding{Rule: rule, Level: level, File: s.File, Line: s.Line,
 		Object: show.Short(subject.String()), Message: message}
 	if s.File == "" {

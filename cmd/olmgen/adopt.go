@@ -15,6 +15,7 @@ import (
 	"github.com/olmgen/olmgen/internal/config/adopt"
 	"github.com/olmgen/olmgen/internal/config/adopt/dump"
 	cluster "github.com/olmgen/olmgen/internal/config/adopt/state"
+	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/output"
 	"github.com/olmgen/olmgen/source"
 )
@@ -75,7 +76,7 @@ func (f *adoptFlags) register(cmd *cobra.Command) {
 	flags.BoolVar(&f.force, "force", false, "overwrite files that are there")
 	flags.StringArrayVar(&f.sources, "source", nil,
 		"where the bundle of a package is, as `PACKAGE=SOURCE`; may be repeated")
-	flags.Var(enum(&f.to, generate.Profiles...), "to", "profile of the file: "+joined(generate.Profiles))
+	flags.Var(enum(&f.to, generate.Profiles...), "to", "profile of the file: "+text.Or(generate.Profiles))
 	flags.StringVar(&f.plan, "plan", "", "write the steps to the new form to `FILE.md`, and as a script beside it")
 	flags.BoolVar(&f.table, "table", false, "with --to clusterextension, print the table and write no file")
 	flags.BoolVar(&f.verify, "verify", false, "compare the cluster with what the file of -f renders to")
@@ -83,7 +84,7 @@ func (f *adoptFlags) register(cmd *cobra.Command) {
 	flags.BoolVar(&f.kubectl, "print-kubectl", false, "print the kubectl command that makes a dump")
 	registerNetwork(flags, &f.source)
 	f.report.register(flags)
-	offer(cmd, "to", words(generate.Profiles))
+	offer(cmd, "to", text.Words(generate.Profiles))
 	completeReport(cmd)
 }
 
@@ -254,7 +255,7 @@ func (f *adoptFlags) sayWritten(stderr io.Writer, state *cluster.State) {
 	}
 	fmt.Fprintf(stderr, "olmgen: wrote %s: %s in %s\nhint: olmgen adopt --verify -f %s DUMP compares it with the "+
 		"cluster\n",
-		f.output, plural(n, "operator"), plural(len(state.Groups), "OperatorGroup"), f.output)
+		f.output, text.Count(n, "operator"), text.Count(len(state.Groups), "OperatorGroup"), f.output)
 }
 
 // printTable prints what the migration to OLM v1 says about each operator.
@@ -270,7 +271,7 @@ func (f *adoptFlags) printTable(cmd *cobra.Command, state *cluster.State) error 
 		}
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: OLM v1 would take %d of %s\n", len(all)-refused,
-		plural(len(all), "operator"))
+		text.Count(len(all), "operator"))
 	return nil
 }
 
@@ -359,5 +360,5 @@ func (f *adoptFlags) compare(cmd *cobra.Command, state *cluster.State) error {
 			counts = append(counts, fmt.Sprintf("%d %s", n, verdict))
 		}
 	}
-	return f.report.conclude(stderr, list, plural(len(v.Objects), "object")+": "+strings.Join(counts, ", "))
+	return f.report.conclude(stderr, list, text.Count(len(v.Objects), "object")+": "+strings.Join(counts, ", "))
 }

@@ -35,9 +35,9 @@ type file struct {
 
 // ruleSetting enables or disables a built-in rule, or changes its level.
 type ruleSetting struct {
-	ID      string         `json:"id"`
-	Enabled *bool          `json:"enabled"`
-	Level   findings.Level `json:"level"`
+	ID      string            `json:"id"`
+	Enabled *bool             `json:"enabled"`
+	Level   findings.Severity `json:"level"`
 }
 
 // Parse reads a policy file. name is the file name in errors. The error, a *manifest.Error, names line and field;
@@ -220,9 +220,9 @@ func idsOf(rules []Rule) []string {
 }
 
 // level checks a level. The default is error.
-func (p *parser) level(field string, l *findings.Level) error {
+func (p *parser) level(field string, l *findings.Severity) error {
 	*l = cmp.Or(*l, findings.Error)
-	if *l == findings.None || !slices.Contains(findings.Levels, *l) {
+	if *l == findings.None || !slices.Contains(findings.Severities, *l) {
 		return p.fail(field+".level", "", "must be error, warning or note, not %q", string(*l))
 	}
 	return nil
