@@ -1,6 +1,6 @@
 // Package adopt says what a cluster that OLM manages has: which operators, how they came there, how their objects
 // differ from what olmgen renders, and whether OLM v1 would take them.
-package state
+package adopt
 
 import (
 	"cmp"
