@@ -15,7 +15,9 @@ type ConvertedBundle struct {
 }
 
 // FS returns the files of the bundle as a file system.
-func (b ConvertedBundle) FS() (fs.FS, error) { return filesFS(b.Dir, b.Files, Options{}.withDefaults().Limits) }
+func (b ConvertedBundle) FS() (fs.FS, error) {
+	return filesFS(b.Dir, b.Files, Options{}.withDefaults().Limits)
+}
 
 // Convert reads a directory in the legacy package manifest format and returns every version of the package as a
 // bundle, from the lowest to the highest. The manifests are unchanged. Of the options, only Package, Limits and Warn
