@@ -105,7 +105,7 @@ func (a *adoption) stages(ctx context.Context) error {
 		return err
 	}
 	if a.update {
-		file := filepath.Join(a.root, "config", "adopt", "testdata", a.Name+".yaml")
+		file := filepath.Join(a.root, "internal", "config", "adopt", "testdata", a.Name+".yaml")
 		if err := os.WriteFile(file, data, 0o644); err != nil {
 			return err
 		}

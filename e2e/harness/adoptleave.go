@@ -89,9 +89,9 @@ func steps(script string) (list []adopt.Step, err error) {
 		case isUndo:
 			step.Undo = append(step.Undo, undo)
 		case isBack:
-			step.Back = append(step.Back, back)
+			step.WayBack = append(step.WayBack, back)
 		case strings.HasPrefix(line, "# From here on"):
-			step.Point = true
+			step.Irreversible = true
 		case !strings.HasPrefix(line, "#"):
 			step.Run = append(step.Run, line)
 		}
@@ -192,7 +192,7 @@ func (a *adoption) undo(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	point := slices.IndexFunc(p.steps, func(s adopt.Step) bool { return s.Point })
+	point := slices.IndexFunc(p.steps, func(s adopt.Step) bool { return s.Irreversible })
 	ran, err := a.run(ctx, p.steps[:point])
 	if err != nil {
 		return err
@@ -288,7 +288,7 @@ func (a *adoption) free(p *departure, after *adopt.State) error {
 	}
 	for _, kind := range []string{"ClusterServiceVersion", "Subscription", "InstallPlan", "OperatorGroup",
 		"OperatorCondition"} {
-		for _, o := range after.Dump.Of(kind) {
+		for _, o := range after.Dump.OfKind(kind) {
 			return fmt.Errorf("%s is still there", o.Identity())
 		}
 	}
@@ -299,7 +299,7 @@ func (a *adoption) free(p *departure, after *adopt.State) error {
 func (a *adoption) comeBack(ctx context.Context) error {
 	p, ran := a.departed, 0
 	for _, s := range p.steps {
-		n, err := a.follow(ctx, "way back", s.Back)
+		n, err := a.follow(ctx, "way back", s.WayBack)
 		if err != nil {
 			return err
 		}
@@ -363,7 +363,7 @@ func (a *adoption) until(ctx context.Context, done func(*adopt.State) error) (*a
 
 // unfinished returns what OLM still has to do, or nil.
 func unfinished(s *adopt.State) error {
-	for _, o := range s.Dump.Of("ClusterServiceVersion") {
+	for _, o := range s.Dump.OfKind("ClusterServiceVersion") {
 		if o.Labels["olm.copiedFrom"] != "" {
 			continue
 		}
@@ -372,7 +372,7 @@ func unfinished(s *adopt.State) error {
 			return fmt.Errorf("%s is %s: %s", o.Identity(), phase, message)
 		}
 	}
-	for _, o := range s.Dump.Of("Subscription") {
+	for _, o := range s.Dump.OfKind("Subscription") {
 		if at, _, _ := unstructured.NestedString(o.Value(), "status", "state"); at != "AtLatestKnown" {
 			conditions, _, _ := unstructured.NestedSlice(o.Value(), "status", "conditions")
 			return fmt.Errorf("%s is %s: %v", o.Identity(), at, conditions)

@@ -116,7 +116,7 @@ func sameWebhooks(before, after *adopt.State, was, is *dump.Object) error {
 				return nil, nil
 			}
 			delete(hook, "namespaceSelector")
-			for _, ns := range s.Dump.Of("Namespace") {
+			for _, ns := range s.Dump.OfKind("Namespace") {
 				if parsed.Matches(labels.Set(ns.Labels)) {
 					all = append(all, fmt.Sprint(hook["name"], " in ", ns.Name))
 				}

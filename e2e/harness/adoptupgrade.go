@@ -166,7 +166,7 @@ func bundles(s *adopt.State) map[string]string {
 	found := map[string]string{}
 	for _, kind := range []string{"ValidatingWebhookConfiguration", "MutatingWebhookConfiguration", "APIService",
 		"CustomResourceDefinition"} {
-		for _, o := range s.Dump.Of(kind) {
+		for _, o := range s.Dump.OfKind(kind) {
 			data, err := json.Marshal(o.Value())
 			if _, rest, ok := strings.Cut(string(data), `"caBundle":"`); ok && err == nil {
 				found[o.Identity()], _, _ = strings.Cut(rest, `"`)

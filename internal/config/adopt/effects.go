@@ -175,7 +175,7 @@ func (v *verifier) reason(c *Compared, object *dump.Object, live, rendered map[s
 			return "edited by " + x.By
 		}
 	}
-	if v.other {
+	if v.withoutCSV {
 		return "the new form is another than OLM's"
 	}
 	a, b := normalize.At(live, "metadata", "labels"), normalize.At(rendered, "metadata", "labels")

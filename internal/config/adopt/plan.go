@@ -18,14 +18,14 @@ type Plan struct {
 
 // Step is one step. A person can undo every step before the one that is the point.
 type Step struct {
-	Title string
-	Who   string   // does it
-	Text  []string // paragraphs
-	Run   []string // commands
-	Check []string // commands that show that it has worked
-	Undo  []string // commands
-	Point bool     // from here on there is no undo, but the way back
-	Back  []string // commands of the way back, of the step that is the point
+	Title        string
+	Who          string   // does it
+	Text         []string // paragraphs
+	Run          []string // commands
+	Check        []string // commands that show that it has worked
+	Undo         []string // commands
+	Irreversible bool     // from here on there is no undo, but the way back
+	WayBack      []string // commands of the way back, of the step that is the point
 }
 
 // The people and programs of a plan.
@@ -162,7 +162,7 @@ func applied(dir string) string {
 func (p *planner) withoutOLM(operators []*Operator) {
 	p.scaleDown()
 	p.takeOver("OLM is down, so nobody else writes the objects.")
-	p.marks(operators)
+	p.cutLoose(operators)
 	p.subscriptions(operators)
 	p.finalizers(operators)
 	p.remove(operators)
@@ -175,7 +175,7 @@ func (p *planner) withoutOLM(operators []*Operator) {
 func (p *planner) scales(zero bool) (commands []string) {
 	for _, name := range []string{"olm-operator", "catalog-operator"} {
 		namespace, replicas := "olm", 1
-		for _, d := range p.state.Dump.Of("Deployment") {
+		for _, d := range p.state.Dump.OfKind("Deployment") {
 			if d.Name == name {
 				namespace = d.Namespace
 				spec, _ := d.Value()["spec"].(map[string]any)
@@ -241,7 +241,7 @@ func (p *planner) later() {
 
 // migrate hands operators to the migration of the OLM project.
 func (p *planner) migrate() {
-	s := Step{Title: "Migrate what OLM v1 takes", Who: byAdmin, Point: true,
+	s := Step{Title: "Migrate what OLM v1 takes", Who: byAdmin, Irreversible: true,
 		Text: []string{"A ClusterExtension alone does not take over objects that exist: OLM v1 refuses objects " +
 			"that are not " +
 			"its own. The migration of the OLM project (operator-framework/library-olm) hands them over, one " +

@@ -48,8 +48,8 @@ var ownMarks = []string{"olm.owner", "olm.owner.kind", "olm.owner.namespace", "o
 // ofOLM are OLM's own kinds. Their objects do not stay.
 var ofOLM = []string{"ClusterServiceVersion", "Subscription", "InstallPlan", "OperatorCondition", "OperatorGroup"}
 
-// marks removes what ties the objects that stay to their CSV.
-func (p *planner) marks(operators []*Operator) {
+// cutLoose removes what ties the objects that stay to their CSV.
+func (p *planner) cutLoose(operators []*Operator) {
 	s := Step{Title: "Cut the objects loose", Who: byAdmin,
 		Text: []string{"When a CSV goes, its finalizer " + finalizer + " has OLM delete ClusterRoles, bindings " +
 			"and webhooks by their owner labels, and Kubernetes deletes what has an ownerReference to it. Both are " +
@@ -155,11 +155,11 @@ func (p *planner) subscriptions(operators []*Operator) {
 		Undo: p.subscribed(operators)}
 	var namespaces []string
 	for _, o := range operators {
-		if !slices.Contains(namespaces, o.Group.Namespace) && p.whole(o.Group, operators) {
+		if !slices.Contains(namespaces, o.Group.Namespace) && p.takesWhole(o.Group, operators) {
 			namespaces = append(namespaces, o.Group.Namespace)
 		}
 	}
-	for _, plan := range p.state.Dump.Of("InstallPlan") {
+	for _, plan := range p.state.Dump.OfKind("InstallPlan") {
 		if slices.Contains(namespaces, plan.Namespace) {
 			s.Run = append(s.Run, orphaning(resource(plan)))
 		}
@@ -191,8 +191,8 @@ func (p *planner) subscribed(operators []*Operator) []string {
 	return commands
 }
 
-// whole reports whether all operators of a group are taken.
-func (p *planner) whole(g *Group, operators []*Operator) bool {
+// takesWhole reports whether all operators of a group are taken.
+func (p *planner) takesWhole(g *Group, operators []*Operator) bool {
 	return !slices.ContainsFunc(g.Operators, func(o *Operator) bool { return !slices.Contains(operators, o) })
 }
 
@@ -215,7 +215,7 @@ func (p *planner) finalizers(operators []*Operator) {
 
 // remove deletes the CSVs, and nothing with them.
 func (p *planner) remove(operators []*Operator) {
-	s := Step{Title: "Delete the ClusterServiceVersions", Who: byAdmin, Point: true,
+	s := Step{Title: "Delete the ClusterServiceVersions", Who: byAdmin, Irreversible: true,
 		Text: []string{"This is the point: before it, the undo of each step, from the last to the first, leads " +
 			"back. After it, OLM does not know the operators.",
 			"--cascade=orphan leaves everything that still refers to them.",
@@ -226,7 +226,7 @@ func (p *planner) remove(operators []*Operator) {
 		s.Text = append(s.Text, migratedToo)
 	}
 	for _, o := range operators {
-		for _, c := range p.state.Dump.Of("ClusterServiceVersion") {
+		for _, c := range p.state.Dump.OfKind("ClusterServiceVersion") {
 			if c.Name == o.CSV.Name && c.Labels["olm.copiedFrom"] == o.Group.Namespace {
 				s.Run = append(s.Run, orphaning(resource(c)))
 			}
@@ -234,7 +234,7 @@ func (p *planner) remove(operators []*Operator) {
 		s.Run = append(s.Run, orphaning(resource(o.Object)))
 	}
 	s.Check = []string{"kubectl get deployments -A -l olm.managed=true"}
-	s.Back = slices.Concat(p.scales(true), []string{applied("before")}, p.ownedAgain(operators),
+	s.WayBack = slices.Concat(p.scales(true), []string{applied("before")}, p.ownedAgain(operators),
 		p.subscribed(operators), p.scales(false))
 	p.add(s)
 }
@@ -263,7 +263,7 @@ func (p *planner) olmObjects(operators []*Operator) {
 	}
 	for _, g := range p.state.Groups {
 		here := func(o *Operator) bool { return o.Group == g }
-		if slices.ContainsFunc(operators, here) && p.whole(g, operators) {
+		if slices.ContainsFunc(operators, here) && p.takesWhole(g, operators) {
 			own.Run = append(own.Run, deletion(resource(g.Object)))
 		}
 	}

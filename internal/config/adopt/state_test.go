@@ -2,6 +2,7 @@ package adopt_test
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -26,6 +27,23 @@ func change(kind string, f func(object)) func([]object) []object {
 func without(kinds ...string) func([]object) []object {
 	return func(items []object) []object {
 		return slices.DeleteFunc(items, func(o object) bool { return slices.Contains(kinds, fmt.Sprint(o["kind"])) })
+	}
+}
+
+// replacing adds the CSV that replaces the one of the dump, which is in a phase; the Subscription has installed one.
+func replacing(phase, installed string) func([]object) []object {
+	return func(items []object) []object {
+		change("Subscription", func(o object) { in(o, "status")["installedCSV"] = installed })(items)
+		for _, o := range items {
+			if o["kind"] == "ClusterServiceVersion" && in(o, "metadata")["namespace"] == "operator-ns" {
+				c := copyOf(o, "gatekeeping-operator.v2.0.0")
+				c["spec"] = maps.Clone(in(o, "spec"))
+				in(c, "spec")["replaces"] = "gatekeeping-operator.v1.0.0"
+				in(o, "status")["phase"] = phase
+				return append(items, c)
+			}
+		}
+		return nil
 	}
 }
 
@@ -62,22 +80,10 @@ func TestState(t *testing.T) {
 			}
 			return nil
 		}, "several-groups: namespace operator-ns has OperatorGroup my-og too", "name: my-og"},
-		{"a CSV that is being replaced", func(items []object) []object {
-			for _, o := range items {
-				if o["kind"] == "ClusterServiceVersion" && in(o, "metadata")["namespace"] == "operator-ns" {
-					c := copyOf(o, "gatekeeping-operator.v2.0.0")
-					spec := object{}
-					for k, v := range in(o, "spec") {
-						spec[k] = v
-					}
-					spec["replaces"] = "gatekeeping-operator.v1.0.0"
-					c["spec"] = spec
-					in(o, "status")["phase"] = "Replacing"
-					return append(items, c)
-				}
-			}
-			return nil
-		}, "replaced: ClusterServiceVersion gatekeeping-operator.v2.0.0 is about to replace it", "gatekeeping-operator.v2.0.0"},
+		{"a CSV that is being replaced", replacing("Replacing", "gatekeeping-operator.v1.0.0"),
+			"replaced: ClusterServiceVersion gatekeeping-operator.v2.0.0 is about to replace it", "gatekeeping-operator.v2.0.0"},
+		{"a CSV that has succeeded and whose Subscription has installed the next one", replacing("Succeeded", "gatekeeping-operator.v2.0.0"),
+			"replaced: ClusterServiceVersion gatekeeping-operator.v2.0.0 is about to replace it", "gatekeeping-operator.v2.0.0"},
 		{"a Secret", func(items []object) []object {
 			return append(items, object{"apiVersion": "v1", "kind": "Secret", "metadata": object{"name": "s"}})
 		}, "secrets: the dump has 1 Secret", "kind: RenderConfig"},

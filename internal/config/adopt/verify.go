@@ -53,8 +53,8 @@ type Verification struct {
 // verifier compares objects.
 type verifier struct {
 	*State
-	rendered map[string]normalize.Object // by key
-	other    bool                        // what is rendered is of another form than OLM's: there is no CSV
+	rendered   map[string]normalize.Object // by key
+	withoutCSV bool                        // what is rendered is of another form than OLM's: there is no CSV
 }
 
 // asJSON copies a value as JSON has it, as those of a dump are.
@@ -71,10 +71,10 @@ func asJSON(o map[string]any) (out map[string]any) {
 
 // Verify compares the objects of a cluster with rendered ones.
 func (s *State) Verify(rendered []map[string]any) *Verification {
-	v := &verifier{State: s, rendered: map[string]normalize.Object{}, other: true}
+	v := &verifier{State: s, rendered: map[string]normalize.Object{}, withoutCSV: true}
 	for _, o := range rendered {
 		o = asJSON(o)
-		v.other = v.other && o["kind"] != "ClusterServiceVersion"
+		v.withoutCSV = v.withoutCSV && o["kind"] != "ClusterServiceVersion"
 		v.rendered[normalize.Object(o).Key()] = o
 	}
 	out := &Verification{}
@@ -112,18 +112,18 @@ func identity(o normalize.Object) string {
 func (v *verifier) pair(object *dump.Object, rendered normalize.Object) Compared {
 	c := Compared{Object: object.Identity(), Verdict: Filled, object: object, kind: object.Kind}
 	live := normalize.Object(object.Value())
-	if reflect.DeepEqual(bare(live), bare(rendered)) {
+	if reflect.DeepEqual(withoutStatus(live), withoutStatus(rendered)) {
 		c.Verdict = Equal
 		return c
 	}
 	a, b, compared := normalize.Pair(live, rendered)
 	if !compared {
-		a, b = bare(live), bare(rendered)
+		a, b = withoutStatus(live), withoutStatus(rendered)
 	}
 	c.Changes = slices.DeleteFunc(diff(object.Kind, a, b), func(x Change) bool {
-		return strings.Contains(x.Cluster, groupLabel+"MASKED") && x.Rendered == "" // hidden has it unmasked
+		return strings.Contains(x.Cluster, groupLabel+"MASKED") && x.Rendered == "" // maskedChanges has it unmasked
 	})
-	c.Changes = append(c.Changes, v.hidden(object, live, rendered)...)
+	c.Changes = append(c.Changes, v.maskedChanges(object, live, rendered)...)
 	if len(c.Changes) == 0 {
 		c.Reason = v.certificate(object, live)
 		return c
@@ -139,8 +139,8 @@ func (v *verifier) pair(object *dump.Object, rendered normalize.Object) Compared
 	return c
 }
 
-// bare returns an object without its status and without what only the API server writes into metadata.
-func bare(o map[string]any) map[string]any {
+// withoutStatus returns an object without its status and without what only the API server writes into metadata.
+func withoutStatus(o map[string]any) map[string]any {
 	out := maps.Clone(o)
 	delete(out, "status")
 	meta, _ := o["metadata"].(map[string]any)
@@ -154,8 +154,8 @@ func bare(o map[string]any) map[string]any {
 	return out
 }
 
-// hidden compares what the comparison with recordings leaves out: there it is random, large or the catalog's.
-func (v *verifier) hidden(object *dump.Object, live, rendered map[string]any) (changes []Change) {
+// maskedChanges compares what the comparison with recordings leaves out: there it is random, large or the catalog's.
+func (v *verifier) maskedChanges(object *dump.Object, live, rendered map[string]any) (changes []Change) {
 	switch object.Kind {
 	case "ClusterServiceVersion":
 		d := &differ{}
@@ -258,10 +258,10 @@ func (v *verifier) onlyRendered(o normalize.Object) Compared {
 		c.Reason, c.unknown = "Secrets are not read, so nobody knows", true
 		return c
 	case !slices.ContainsFunc(dump.Kinds, func(k dump.Kind) bool { return k.Kind == o.Kind() }) &&
-		len(v.Dump.Of(o.Kind())) == 0:
+		len(v.Dump.OfKind(o.Kind())) == 0:
 		c.Reason, c.unknown = "a dump has no "+o.Kind()+": applying creates it, or changes the one that is there", true
 		return c
-	case len(v.Dump.Of(o.Kind())) == 0:
+	case len(v.Dump.OfKind(o.Kind())) == 0:
 		c.Reason, c.unknown = "the dump has no "+o.Kind()+", so nobody knows", true
 		return c
 	case (o.Kind() == "Role" || o.Kind() == "RoleBinding") && labels[labelCopied] != nil,
