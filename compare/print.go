@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/manifest/text"
 )
 
 // Formats are the formats of a Report. schema.json describes JSON.
@@ -34,7 +35,7 @@ func (r *Report) Print(w io.Writer, format findings.Format) error {
 	case findings.HTML:
 		return r.html(w)
 	}
-	return format.Refuse(Formats)
+	return text.Unknown("format", format, Formats)
 }
 
 // text writes the report for a terminal: the answers first, then each section.

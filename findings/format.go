@@ -31,11 +31,6 @@ const (
 // Formats are the formats of Print.
 var Formats = []Format{Text, JSON, Markdown, SARIF}
 
-// Refuse returns the error about a format that is not one of these.
-func (f Format) Refuse(formats []Format) error {
-	return fmt.Errorf("the format must be %s, not %q", text.Or(formats), string(f))
-}
-
 // Print writes findings in their order. rules explains them and is sorted by id. The same findings yield the same
 // bytes. Print returns the error of w, or an error for an unknown format.
 func Print(w io.Writer, format Format, rules []Rule, list []Finding) error {
@@ -49,7 +44,7 @@ func Print(w io.Writer, format Format, rules []Rule, list []Finding) error {
 	case SARIF:
 		return printSARIF(w, rules, list)
 	}
-	return format.Refuse(Formats)
+	return text.Unknown("format", format, Formats)
 }
 
 // printText writes "path:line: level: object: field: message [rule]", and the hint on the next line.

@@ -29,7 +29,7 @@ func (r *Report) Print(w io.Writer, format findings.Format) error {
 	case findings.HTML:
 		return r.html(w)
 	}
-	return format.Refuse(Formats)
+	return text.Unknown("format", format, Formats)
 }
 
 // groupText names API groups for a person.

@@ -57,7 +57,7 @@ func (r *Report) Print(w io.Writer, format findings.Format) error {
 	case findings.Text:
 		return r.text(w)
 	}
-	return format.Refuse(Formats)
+	return text.Unknown("format", format, Formats)
 }
 
 func writeJSON(w io.Writer, v any) error {

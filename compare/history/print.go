@@ -35,7 +35,7 @@ func (h *History) Print(w io.Writer, format findings.Format) error {
 	case findings.SVG:
 		return h.svg(w)
 	}
-	return format.Refuse(Formats)
+	return text.Unknown("format", format, Formats)
 }
 
 // step is a value and the release that changed it.

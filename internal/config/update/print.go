@@ -35,7 +35,7 @@ func (r *Report) Print(w io.Writer, format findings.Format) error {
 	case findings.Text:
 		r.text(b)
 	default:
-		return format.Refuse(Formats)
+		return text.Unknown("format", format, Formats)
 	}
 	if r.Changes != nil {
 		fmt.Fprintln(b)

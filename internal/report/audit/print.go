@@ -48,7 +48,7 @@ func (r *Report) Print(w io.Writer, format findings.Format) error {
 	case findings.SARIF:
 		return findings.Print(w, findings.SARIF, Rules(), r.list)
 	}
-	return format.Refuse(Formats)
+	return text.Unknown("format", format, Formats)
 }
 
 // short names groups in a table.

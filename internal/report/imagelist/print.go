@@ -35,7 +35,7 @@ func Print(w io.Writer, format findings.Format, list []images.Image) error {
 	case findings.Markdown:
 		markdown(&b, list)
 	default:
-		return format.Refuse(Formats)
+		return text.Unknown("format", format, Formats)
 	}
 	_, err := w.Write(b.Bytes())
 	return err
