@@ -1,4 +1,4 @@
-package state
+package adopt
 
 import (
 	"slices"
@@ -38,7 +38,7 @@ func (v *verifier) ofGroup(o *dump.Object) string {
 	for _, g := range v.Groups {
 		if o.Labels[olm.LabelOwnerKind] == "OperatorGroup" && o.Labels[olm.LabelOwner] == g.Name &&
 			o.Labels[olm.LabelOwnerNamespace] == g.Namespace {
-			if v.other {
+			if v.withoutCSV {
 				return "OLM's own, or of another name in the new form"
 			}
 			return "OLM made it for the OperatorGroup, with a name that is not rendered"
@@ -139,7 +139,7 @@ func (v *verifier) ofOperator(o *dump.Object, op *Operator) string {
 	if owner != op.CSV.Name {
 		return "orphan of " + owner + ", an earlier version: OLM never removes it"
 	}
-	if v.other {
+	if v.withoutCSV {
 		return "OLM's own, or of another name in the new form"
 	}
 	if o.Kind == "ClusterServiceVersion" {
