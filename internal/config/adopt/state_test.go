@@ -2,6 +2,7 @@ package adopt_test
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -68,9 +69,7 @@ func TestState(t *testing.T) {
 				if o["kind"] == "ClusterServiceVersion" && in(o, "metadata")["namespace"] == "operator-ns" {
 					c := copyOf(o, "gatekeeping-operator.v2.0.0")
 					spec := object{}
-					for k, v := range in(o, "spec") {
-						spec[k] = v
-					}
+					maps.Copy(spec, in(o, "spec"))
 					spec["replaces"] = "gatekeeping-operator.v1.0.0"
 					c["spec"] = spec
 					in(o, "status")["phase"] = "Replacing"
