@@ -222,7 +222,7 @@ func (v *flagValue) Set(s string) error {
 	case List:
 		return v.add(s)
 	}
-	if err := CheckWord(s, v.Words); err != nil {
+	if err := text.CheckKnown("value", s, v.Words); err != nil {
 		return err
 	}
 	v.texts = []string{s}
@@ -238,7 +238,7 @@ func (v *flagValue) add(s string) error {
 		return err
 	}
 	for _, word := range list {
-		if err := CheckWord(word, v.Words); err != nil {
+		if err := text.CheckKnown("value", word, v.Words); err != nil {
 			return err
 		}
 		if v.Words == nil || !slices.Contains(v.texts, word) {
@@ -274,38 +274,6 @@ func (v *flagValue) read(dir string) (any, error) {
 		return list, nil
 	}
 	return text, nil
-}
-
-// WordError is a value that is none of those that an option can have.
-type WordError struct {
-	Got     string
-	Allowed []string
-}
-
-func (e *WordError) Error() string { return fmt.Sprintf("%q is not known", e.Got) }
-
-// Hint returns the values that are allowed.
-func (e *WordError) Hint() string {
-	hint := "choose one of " + strings.Join(e.Allowed, ", ")
-	if near := text.Nearest(e.Got, e.Allowed); near != "" {
-		return "did you mean " + near + "? " + hint
-	}
-	return hint
-}
-
-// CheckWord refuses a value that is not allowed, with a *WordError. Without allowed values all are.
-func CheckWord(got string, allowed []string) error {
-	if err := checkWord(got, allowed); err != nil {
-		return err
-	}
-	return nil
-}
-
-func checkWord(got string, allowed []string) *WordError {
-	if allowed == nil || slices.Contains(allowed, got) {
-		return nil
-	}
-	return &WordError{got, allowed}
 }
 
 func parseSelector(_, text string) (any, error) {

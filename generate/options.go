@@ -12,6 +12,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/bundle/images"
+	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/templates"
 )
 
@@ -124,6 +125,15 @@ func refuse(hint, format string, args ...any) *Error {
 // refuseOption is refuse for what is wrong with one option.
 func refuseOption(option Option, hint, format string, args ...any) *Error {
 	return &Error{Msg: fmt.Sprintf(format, args...), Tip: hint, Option: option}
+}
+
+// checkWord refuses a value that an option does not have. An empty value is the default.
+func checkWord[T ~string](option Option, what string, got T, allowed []T) *Error {
+	if got == "" || slices.Contains(allowed, got) {
+		return nil
+	}
+	unknown := text.Unknown(what, got, allowed)
+	return refuseOption(option, unknown.Hint(), "%v", unknown)
 }
 
 // complete fills in the defaults and checks what does not depend on install modes.
@@ -248,17 +258,14 @@ func (o Options) checkNames() error {
 			o.ServiceAccount,
 			problems[0])
 	}
-	for _, choice := range []struct {
-		option             Option
-		what, got, allowed string
-	}{
-		{OptionNames, "names", string(o.Names), join(AllNames)},
-		{OptionProfile, "profile", string(o.Profile), join(Profiles)},
-		{OptionCopiedCSVs, "copied CSVs", string(o.CopiedCSVs), join(AllCopiedCSVs)},
-		{OptionCerts, "certs", string(o.Certs), join(AllCerts)},
+	for _, err := range []*Error{
+		checkWord(OptionNames, "naming", o.Names, AllNames),
+		checkWord(OptionProfile, "profile", o.Profile, Profiles),
+		checkWord(OptionCopiedCSVs, "form of copied CSVs", o.CopiedCSVs, AllCopiedCSVs),
+		checkWord(OptionCerts, "certificate provider", o.Certs, AllCerts),
 	} {
-		if choice.got != "" && !slices.Contains(strings.Split(choice.allowed, ", "), choice.got) {
-			return refuseOption(choice.option, "", "%s: %q is none of %s", choice.what, choice.got, choice.allowed)
+		if err != nil {
+			return err
 		}
 	}
 	return nil

@@ -17,8 +17,8 @@ func Suggestion(t reflect.Type, path string) string {
 		parent, name = path[:i], path[i+1:]
 	}
 	known := FieldsAt(t, parent)
-	if near := text.Nearest(name, known); near != "" {
-		return "did you mean " + near + "?"
+	if hint := text.DidYouMean(name, known); hint != "" {
+		return hint
 	}
 	if len(known) == 0 {
 		return ""

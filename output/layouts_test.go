@@ -316,7 +316,7 @@ func TestLayoutRefuses(t *testing.T) {
 		objects    []generate.Shared
 		want, hint string
 	}{
-		{"round", nil, nil, `no layout "round"`, ""},
+		{"round", nil, nil, `unknown layout "round"`, ""},
 		{LayoutGitOpsCatalog, []Operator{noChannel}, nil, "tea: the layout gitops-catalog has an overlay for the channel, and the bundle is in none", "name one"},
 		{LayoutGitOpsCatalog, []Operator{operator("tea", "a", ""), operator("Tea-operator", "b", "")}, nil,
 			"the operators tea and Tea-operator would both be in the directory Tea-operator", "give one of them another name"},

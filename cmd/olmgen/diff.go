@@ -16,6 +16,7 @@ import (
 	"github.com/olmgen/olmgen/compare/crds"
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/manifest/tree"
 )
 
@@ -314,7 +315,7 @@ func (w *wordsValue) Type() string { return "WORDS" }
 
 func (w *wordsValue) Set(s string) error {
 	for word := range strings.SplitSeq(s, ",") {
-		if err := config.CheckWord(word, w.allowed); err != nil {
+		if err := text.CheckKnown("value", word, w.allowed); err != nil {
 			return err
 		}
 		if !slices.Contains(*w.value, word) {

@@ -191,7 +191,7 @@ can be committed to Git and reviewed as a diff.`,
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		var value *pflag.InvalidValueError
-		var word *config.WordError
+		var word *text.UnknownError
 		if errors.As(err, &value) && errors.As(err, &word) {
 			return &usageError{"--" + value.GetFlag().Name + ": " + word.Error(), word.Hint()}
 		}
@@ -254,9 +254,7 @@ func unknownCommand(cmd *cobra.Command, given []string) error {
 	for _, c := range cmd.Commands() {
 		names = append(names, c.Name())
 	}
-	if near := text.Nearest(given[0], names); near != "" {
-		hint = "did you mean " + near + "? " + hint
-	}
+	hint = strings.TrimSpace(text.DidYouMean(given[0], names) + " " + hint)
 	return &usageError{fmt.Sprintf("unknown command %q", given[0]), hint}
 }
 

@@ -169,13 +169,8 @@ var dependencyFields = map[string][]string{
 func checkDependency(d bundle.Property) (field, tip, msg string) {
 	required, ok := dependencyFields[d.Type]
 	if !ok {
-		types := slices.Sorted(maps.Keys(dependencyFields))
-		if near := text.Nearest(d.Type, types); near != "" {
-			tip = "did you mean " + near + "?"
-		} else {
-			tip = "known types: " + strings.Join(types, ", ")
-		}
-		return "type", tip, fmt.Sprintf("unknown type %q", d.Type)
+		unknown := text.Unknown("type", d.Type, slices.Sorted(maps.Keys(dependencyFields)))
+		return "type", unknown.Hint(), unknown.Error()
 	}
 	var value map[string]any
 	if err := json.Unmarshal(d.Value, &value); err != nil {
