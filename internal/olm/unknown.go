@@ -91,8 +91,7 @@ func (u *unknownFields) add(field, name string, s *schema) {
 
 // errorOf returns err as an error with a place.
 func errorOf(o *manifest.Object, err error) *manifest.Error {
-	var e *manifest.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*manifest.Error](err); ok {
 		return e
 	}
 	return o.Errorf("", "%v", err)

@@ -239,8 +239,7 @@ func (c *cluster) fault(e *manifest.Error, o *manifest.Object) {
 
 // asError returns err as an error with a place.
 func asError(o *manifest.Object, err error) *manifest.Error {
-	var e *manifest.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*manifest.Error](err); ok {
 		return e
 	}
 	return o.Errorf("", "%v", err)

@@ -3,6 +3,7 @@ package predict
 import (
 	"cmp"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 
@@ -191,9 +192,7 @@ func (c *cluster) namespace(name string, set labels.Set) {
 	if c.namespaces[name] == nil {
 		c.namespaces[name] = labels.Set{}
 	}
-	for k, v := range set {
-		c.namespaces[name][k] = v
-	}
+	maps.Copy(c.namespaces[name], set)
 	c.namespaces[name]["kubernetes.io/metadata.name"] = name
 }
 
