@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -169,9 +170,7 @@ func put(document map[string]any, path string, value any) {
 		name, rest, more := strings.Cut(path, ".")
 		if !more {
 			if old, isMap := document[name].(map[string]any); isMap {
-				for key, x := range value.(map[string]any) {
-					old[key] = x
-				}
+				maps.Copy(old, value.(map[string]any))
 				return
 			}
 			document[name] = value
@@ -258,12 +257,10 @@ func (v *flagValue) read(dir string) (any, error) {
 	switch {
 	case v.Parse != nil:
 		value, err := v.Parse(dir, text)
-		var bad *FlagError
-		if errors.As(err, &bad) {
+		if bad, ok := errors.AsType[*FlagError](err); ok {
 			return nil, &FlagError{"--" + v.Flag + ": " + bad.Msg, bad.Tip}
 		}
-		var file *fs.PathError
-		if errors.As(err, &file) {
+		if file, ok := errors.AsType[*fs.PathError](err); ok {
 			err = fmt.Errorf("--%s: %s: %w", v.Flag, file.Path, file.Err)
 		}
 		return value, err

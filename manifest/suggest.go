@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -63,14 +64,11 @@ func Pointed(t reflect.Type) reflect.Type {
 // Fields returns the fields of a struct by their JSON names, including the fields of embedded structs.
 func Fields(t reflect.Type) map[string]reflect.StructField {
 	out := map[string]reflect.StructField{}
-	for i := range t.NumField() {
-		f := t.Field(i)
+	for f := range t.Fields() {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		switch {
 		case name == "" && f.Anonymous:
-			for n, inner := range Fields(Pointed(f.Type)) {
-				out[n] = inner
-			}
+			maps.Copy(out, Fields(Pointed(f.Type)))
 		case name != "" && name != "-":
 			out[name] = f
 		}

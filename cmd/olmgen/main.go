@@ -77,8 +77,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 // sayError prints an error and its hint, with the names of the flags that they are about. Warnings that were found
 // before the error come first.
 func sayError(cmd *cobra.Command, stderr io.Writer, err error) {
-	var warned *bundle.WarnedError
-	if errors.As(err, &warned) {
+	if warned, ok := errors.AsType[*bundle.WarnedError](err); ok {
 		for _, w := range warned.Warnings {
 			fmt.Fprintln(stderr,
 				"olmgen: warning: "+indented(config.Say(w.Error.Error(), w.Options, flagsOf(cmd)))+class(w.Class))
@@ -88,8 +87,7 @@ func sayError(cmd *cobra.Command, stderr io.Writer, err error) {
 		stderr = q.w
 	}
 	text, hint := config.SayError(err, flagsOf(cmd))
-	var declared *source.RenderConfigError
-	if errors.As(err, &declared) {
+	if declared, ok := errors.AsType[*source.RenderConfigError](err); ok {
 		hint = "write olmgen render -f " + declared.File
 	}
 	fmt.Fprintln(stderr, "olmgen: "+indented(text))

@@ -53,7 +53,7 @@ func TestUsageErrors(t *testing.T) {
 	} {
 		t.Chdir(t.TempDir())
 		var args []string
-		for _, a := range strings.Fields(c.args) {
+		for a := range strings.FieldsSeq(c.args) {
 			args = append(args, strings.Trim(a, "'"))
 		}
 		code, stdout, stderr := olmgen(args...)
