@@ -19,8 +19,9 @@ func FactsOf(rules []rbacv1.PolicyRule, namespace string) ([]Fact, error) {
 			list = append(list, held{atom: a, place: namespace})
 		}
 	}
-	r := Report{Permissions: itemsOf(Subject{}, list, clusterScoped)}
-	facts := r.facts(clusterScoped)
+	scopes := rbac.NewScopes()
+	r := Report{Permissions: itemsOf(Subject{}, list, scopes), scopes: scopes}
+	facts := r.facts()
 	for i := range facts {
 		facts[i].Subjects = nil
 	}

@@ -10,7 +10,7 @@ import (
 func InstalledCSVs(objects []*manifest.Object) ([]CSV, error) {
 	var out []CSV
 	for _, o := range objects {
-		if o.Kind != v1alpha1.ClusterServiceVersionKind || o.Group() != groupOLM {
+		if o.Kind != v1alpha1.ClusterServiceVersionKind || o.Group() != v1alpha1.GroupName {
 			continue
 		}
 		var csv v1alpha1.ClusterServiceVersion
