@@ -6,6 +6,8 @@ import (
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olmgen/olmgen/internal/rbac"
 )
 
 const (
@@ -223,7 +225,7 @@ func (o *olm) pending(v *csv) {
 }
 
 func (o *olm) install(v *csv, g *group) {
-	if account := g.spec.ServiceAccountName; account != "" && v.sub == nil && o.rbac.exists(g.Namespace, account) {
+	if account := g.spec.ServiceAccountName; account != "" && v.sub == nil && o.rbac.Exists(rbac.Account{Namespace: g.Namespace, Name: account}) {
 		if denied := o.forbidden(v, account); denied != "" {
 			o.fail(v, v1alpha1.CSVReasonComponentFailedNoRetry,
 				"install strategy failed: install strategy failed: "+denied)
