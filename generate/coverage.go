@@ -28,8 +28,3 @@ func (r *rendering) satisfied() bool {
 	}
 	return true
 }
-
-// has reports whether a list of a rule has a word or the wildcard.
-func has(held []string, want string) bool {
-	return slices.Contains(held, rbac.All) || slices.Contains(held, want)
-}

@@ -34,7 +34,7 @@ func metaOperator(b *bundle.Bundle, mode v1alpha1.InstallModeType, namespace str
 		}
 	}
 	for _, binding := range shipped.Bindings {
-		if role := shipped.Bound(binding); role != nil && binding.Namespace == "" {
+		if role := shipped.Bound(binding); role != nil && binding.Clusterwide() {
 			if what := rbac.DeploysOperators(role.PolicyRules()); what != "" {
 				return "ClusterRoleBinding " + binding.Object.Name + " lets " + what
 			}

@@ -10,13 +10,14 @@ import (
 	"github.com/olmgen/olmgen/internal/findings/show"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/internal/rbac"
+	"github.com/olmgen/olmgen/internal/rbac/danger"
 	"github.com/olmgen/olmgen/manifest"
 )
 
 // inventory is the RBAC of the objects of a report, and what a reader has to know about it.
 type inventory struct {
 	rbac.Objects
-	scopes rbac.Scopes
+	scopes danger.Scopes
 	notes  []string
 }
 
@@ -29,7 +30,7 @@ func isCRD(group, kind string) bool {
 
 // readInventory reads the objects that RBAC is about. Objects without a namespace get the given one.
 func readInventory(objects []*manifest.Object, namespace string) (*inventory, error) {
-	v := &inventory{scopes: rbac.NewScopes()}
+	v := &inventory{scopes: danger.NewScopes()}
 	var homeless []string
 	for _, o := range objects {
 		if isCRD(o.Group(), o.Kind) {

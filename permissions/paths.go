@@ -10,7 +10,7 @@ import (
 
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/findings/show"
-	"github.com/olmgen/olmgen/internal/rbac"
+	"github.com/olmgen/olmgen/internal/rbac/danger"
 )
 
 const (
@@ -28,8 +28,8 @@ const (
 
 // Rules explains the findings of a report.
 func Rules() []findings.Rule {
-	out := make([]findings.Rule, 0, len(rbac.Consequences)+4)
-	for _, c := range rbac.Consequences {
+	out := make([]findings.Rule, 0, len(danger.Consequences)+4)
+	for _, c := range danger.Consequences {
 		out = append(out, findings.Rule{ID: c.ID, Text: c.Text, Help: help(c)})
 	}
 	out = append(out, findings.Rule{ID: ruleUnknown, Text: "is bound to a role that is not among the objects",
@@ -47,7 +47,7 @@ func Rules() []findings.Rule {
 }
 
 // help returns the help of a consequence with the addresses of those who say so.
-func help(c rbac.Consequence) string {
+func help(c danger.Consequence) string {
 	text := c.Help
 	add := func(s string) {
 		if text != "" {
@@ -146,8 +146,8 @@ func (r *Report) level(i Item, all []Item) findings.Level {
 }
 
 // heldBy returns the rules of one subject by place, and where each of them stands.
-func heldBy(items []Item) (rbac.Held, map[string][]Source) {
-	held, sources := rbac.Held{}, map[string][]Source{}
+func heldBy(items []Item) (danger.Held, map[string][]Source) {
+	held, sources := danger.Held{}, map[string][]Source{}
 	for _, i := range items {
 		if i.Risk == NoEffect {
 			continue
@@ -166,7 +166,7 @@ func (r *Report) followsFor(items []Item) []findings.Finding {
 	held, sources := heldBy(items)
 	var out []findings.Finding
 	for list := r.scopes.Follow(held); len(list) > 0; {
-		n := slices.IndexFunc(list, func(f rbac.Follows) bool { return f.Consequence != list[0].Consequence })
+		n := slices.IndexFunc(list, func(f danger.Follows) bool { return f.Consequence != list[0].Consequence })
 		if n < 0 {
 			n = len(list)
 		}
@@ -179,7 +179,7 @@ func (r *Report) followsFor(items []Item) []findings.Finding {
 }
 
 // worstPlace returns one consequence in the cluster or, if it does not hold there, in namespaces. The places are sorted.
-func worstPlace(list []rbac.Follows, subject Subject, sources map[string][]Source) (findings.Finding, bool) {
+func worstPlace(list []danger.Follows, subject Subject, sources map[string][]Source) (findings.Finding, bool) {
 	level, places := list[0].Cluster, []string{Everywhere}
 	if list[0].Place != "" {
 		level, places = list[0].Namespace, nil

@@ -11,6 +11,7 @@ import (
 	"github.com/olmgen/olmgen/internal/findings/show"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/internal/rbac"
+	"github.com/olmgen/olmgen/internal/rbac/danger"
 )
 
 // The version and kind of a report in JSON.
@@ -33,7 +34,7 @@ type Report struct {
 	Findings    []findings.Finding `json:"findings"`    // what follows
 	Notes       []string           `json:"notes"`       // what a reader has to know about the evaluation
 
-	scopes  rbac.Scopes
+	scopes  danger.Scopes
 	missing map[Subject]bool // the accounts that are bound and not among the objects
 }
 
@@ -144,7 +145,7 @@ func (i Item) places() []string {
 }
 
 func (i Item) compare(o Item) int {
-	return cmp.Or(i.Subject.compare(o.Subject), cmp.Compare(slices.Index(rbac.Risks, i.Risk), slices.Index(rbac.Risks, o.Risk)),
+	return cmp.Or(i.Subject.compare(o.Subject), cmp.Compare(slices.Index(danger.Risks, i.Risk), slices.Index(danger.Risks, o.Risk)),
 		slices.Compare(i.Namespaces, o.Namespaces), // the star sorts first
 		slices.Compare(i.APIGroups, o.APIGroups), slices.Compare(i.Resources, o.Resources),
 		slices.Compare(i.NonResourceURLs, o.NonResourceURLs), slices.Compare(i.ResourceNames, o.ResourceNames),
@@ -159,7 +160,7 @@ type held struct {
 }
 
 // itemsOf puts together what a subject has: one item for each source, risk and set of places, with as few as can be.
-func itemsOf(subject Subject, list []held, scope rbac.Scopes) []Item {
+func itemsOf(subject Subject, list []held, scope danger.Scopes) []Item {
 	type key struct {
 		source Source
 		risk   Risk

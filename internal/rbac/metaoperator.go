@@ -1,21 +1,24 @@
 package rbac
 
-import rbacv1 "k8s.io/api/rbac/v1"
+import (
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	rbacv1 "k8s.io/api/rbac/v1"
+)
 
 // deploying are the resources whose making deploys an operator: of OLM v0 and of OLM v1. An OperatorGroup or a
 // CatalogSource deploys nothing by itself.
 var deploying = []struct{ group, resource string }{
-	{groupOLM, "subscriptions"},
-	{groupOLM, "clusterserviceversions"},
-	{groupOLM, "installplans"},
-	{groupOLMv1, "clusterextensions"},
+	{v1alpha1.GroupName, "subscriptions"},
+	{v1alpha1.GroupName, "clusterserviceversions"},
+	{v1alpha1.GroupName, "installplans"},
+	{"olm.operatorframework.io", "clusterextensions"},
 }
 
 // direct are the resources that deploy an operator without OLM: it takes all of them.
 var direct = []struct{ group, resource string }{
-	{groupExtensions, "customresourcedefinitions"},
-	{groupRBAC, "clusterroles"},
-	{groupRBAC, "clusterrolebindings"},
+	{"apiextensions.k8s.io", "customresourcedefinitions"},
+	{rbacv1.GroupName, "clusterroles"},
+	{rbacv1.GroupName, "clusterrolebindings"},
 	{"apps", "deployments"},
 }
 

@@ -77,6 +77,9 @@ type Binding struct {
 	Unbound int
 }
 
+// Clusterwide reports whether a binding is a ClusterRoleBinding. A RoleBinding in a tree may lack its namespace.
+func (b *Binding) Clusterwide() bool { return !Namespaced(b.Object.Kind) }
+
 // Objects are the roles, bindings and ServiceAccounts of a set of objects. The zero value is empty.
 type Objects struct {
 	Roles    []*Role // in the order of the objects; several may have the same key

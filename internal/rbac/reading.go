@@ -98,14 +98,12 @@ func (x *Objects) rulesOf(a Account, namespace string, groups bool) (rules []rba
 // OLMCovers reports whether a set of rules covers another rule, as OLM checks it: every combination in that rule, where
 // a missing list counts as one empty string, and a subresource is part of the resource's name, so that "*/status" does
 // not cover "pods/status" (OLM: pkg/controller/install/attributes_util.go).
-func OLMCovers(held []rbacv1.PolicyRule, rule rbacv1.PolicyRule) bool { return covers(held, rule, has) }
+func OLMCovers(held []rbacv1.PolicyRule, rule rbacv1.PolicyRule) bool { return covers(held, rule, Has) }
 
 // Covers reports whether a set of rules covers another rule, as the API server checks it: as OLM does, and "*/status"
 // covers "pods/status" (Kubernetes: pkg/apis/rbac/v1/evaluation_helpers.go, ResourceMatches).
 func Covers(held []rbacv1.PolicyRule, rule rbacv1.PolicyRule) bool {
-	return covers(held, rule, func(list []string, want string) bool {
-		return slices.ContainsFunc(list, func(r string) bool { return resourceMatches(r, want) })
-	})
+	return covers(held, rule, HasResource)
 }
 
 func covers(held []rbacv1.PolicyRule, rule rbacv1.PolicyRule, hasResource func([]string, string) bool) bool {
@@ -113,7 +111,7 @@ func covers(held []rbacv1.PolicyRule, rule rbacv1.PolicyRule, hasResource func([
 		if len(rule.NonResourceURLs) > 0 {
 			for _, url := range rule.NonResourceURLs {
 				if !slices.ContainsFunc(held,
-					func(h rbacv1.PolicyRule) bool { return has(h.Verbs, verb) && hasURL(h.NonResourceURLs, url) }) {
+					func(h rbacv1.PolicyRule) bool { return Has(h.Verbs, verb) && hasURL(h.NonResourceURLs, url) }) {
 					return false
 				}
 			}
@@ -123,7 +121,7 @@ func covers(held []rbacv1.PolicyRule, rule rbacv1.PolicyRule, hasResource func([
 			for _, resource := range orEmpty(rule.Resources) {
 				for _, name := range orEmpty(rule.ResourceNames) {
 					if !slices.ContainsFunc(held, func(h rbacv1.PolicyRule) bool {
-						return has(h.Verbs, verb) && has(h.APIGroups, group) && hasResource(h.Resources, resource) &&
+						return Has(h.Verbs, verb) && Has(h.APIGroups, group) && hasResource(h.Resources, resource) &&
 							(len(h.ResourceNames) == 0 || slices.Contains(h.ResourceNames, name))
 					}) {
 						return false
@@ -142,7 +140,8 @@ func orEmpty(s []string) []string {
 	return s
 }
 
-func has(held []string, want string) bool {
+// Has reports whether a list of a rule has a word or the wildcard.
+func Has(held []string, want string) bool {
 	return slices.Contains(held, All) || slices.Contains(held, want)
 }
 
@@ -152,8 +151,13 @@ func hasURL(held []string, want string) bool {
 	})
 }
 
-// resourceMatches is Kubernetes' ResourceMatches (pkg/apis/rbac/v1/evaluation_helpers.go).
-func resourceMatches(given, asked string) bool {
+// HasResource reports whether the resources of a rule have one among them, for the API server.
+func HasResource(held []string, want string) bool {
+	return slices.ContainsFunc(held, func(r string) bool { return ResourceMatches(r, want) })
+}
+
+// ResourceMatches is Kubernetes' ResourceMatches (pkg/apis/rbac/v1/evaluation_helpers.go).
+func ResourceMatches(given, asked string) bool {
 	if given == All || given == asked {
 		return true
 	}

@@ -1,4 +1,8 @@
-package rbac
+// Package danger says how bad a right is.
+//
+// Risk is what a person asks about: does it read Secrets? Scopes.RiskOf groups rights by it. A Consequence is what
+// follows from rights that do not look like it, and Scopes.Level is the worst of these.
+package danger
 
 import (
 	"slices"
@@ -6,6 +10,7 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 
+	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -148,32 +153,32 @@ func with(p pattern, verb string) pattern {
 }
 
 // touches reports whether an atom allows something that the pattern describes.
-func (p pattern) touches(a Atom) bool {
+func (p pattern) touches(a rbac.Atom) bool {
 	return !a.IsURL && !ownSigner(a) && in(p.verbs, a.Verb) && in(p.groups, a.Group) &&
-		slices.ContainsFunc(p.resources, func(r string) bool { return resourceMatches(a.Resource, r) })
+		slices.ContainsFunc(p.resources, func(r string) bool { return rbac.ResourceMatches(a.Resource, r) })
 }
 
 // ownSigner reports whether an atom is about a signer whose certificates the API server does not take for users.
-func ownSigner(a Atom) bool {
+func ownSigner(a rbac.Atom) bool {
 	return a.Group == groupCertificates && a.Resource == "signers" && a.Named &&
 		!strings.HasPrefix(a.Name, "kubernetes.io/")
 }
 
 // allow reports whether a rule allows something that a pattern describes, with an effect at a place.
 func (s Scopes) allow(p pattern, rule rbacv1.PolicyRule, place string) bool {
-	verb := slices.IndexFunc(p.verbs, func(v string) bool { return has(rule.Verbs, v) })
+	verb := slices.IndexFunc(p.verbs, func(v string) bool { return rbac.Has(rule.Verbs, v) })
 	if verb < 0 {
 		return false
 	}
 	for _, group := range p.groups {
-		if !has(rule.APIGroups, group) {
+		if !rbac.Has(rule.APIGroups, group) {
 			continue
 		}
 		for _, resource := range p.resources {
-			if s.withoutEffect(Atom{Group: group, Resource: resource, Verb: p.verbs[verb]}, place) {
+			if s.withoutEffect(rbac.Atom{Group: group, Resource: resource, Verb: p.verbs[verb]}, place) {
 				continue
 			}
-			if slices.ContainsFunc(rule.Resources, func(r string) bool { return resourceMatches(r, resource) }) {
+			if rbac.HasResource(rule.Resources, resource) {
 				return true
 			}
 		}
@@ -185,11 +190,11 @@ func (s Scopes) allowAny(patterns []pattern, rule rbacv1.PolicyRule, place strin
 	return slices.ContainsFunc(patterns, func(p pattern) bool { return s.allow(p, rule, place) })
 }
 
-func in(list []string, given string) bool { return given == All || slices.Contains(list, given) }
+func in(list []string, given string) bool { return given == rbac.All || slices.Contains(list, given) }
 
 // sweeping reports whether an atom is about all resources, or all those of Kubernetes' core group.
-func sweeping(a Atom) bool {
-	return !a.IsURL && !a.Named && a.Resource == All && (a.Group == All || a.Group == "")
+func sweeping(a rbac.Atom) bool {
+	return !a.IsURL && !a.Named && a.Resource == rbac.All && (a.Group == rbac.All || a.Group == "")
 }
 
 // Scopes are the cluster-scoped resources, by group.
@@ -200,22 +205,22 @@ type Scopes map[string][]string
 var clusterScoped = Scopes{
 	"":                {"nodes", "persistentvolumes", "componentstatuses", "users", "groups"},
 	groupRBAC:         {"clusterroles", "clusterrolebindings"},
-	groupAdmission:    {All},
-	groupExtensions:   {All},
-	groupRegistration: {All},
-	groupCertificates: {All},
-	groupAuthn:        {All},
+	groupAdmission:    {rbac.All},
+	groupExtensions:   {rbac.All},
+	groupRegistration: {rbac.All},
+	groupCertificates: {rbac.All},
+	groupAuthn:        {rbac.All},
 	groupAuthz:        {"subjectaccessreviews", "selfsubjectaccessreviews", "selfsubjectrulesreviews"},
 	"storage.k8s.io": {"storageclasses", "volumeattachments", "csidrivers", "csinodes",
 		"volumeattributesclasses"},
 	"scheduling.k8s.io":            {"priorityclasses"},
 	"node.k8s.io":                  {"runtimeclasses"},
-	"flowcontrol.apiserver.k8s.io": {All},
+	"flowcontrol.apiserver.k8s.io": {rbac.All},
 	"networking.k8s.io":            {"ingressclasses", "ipaddresses", "servicecidrs"},
 	groupSCC:                       {"securitycontextconstraints"},
-	"config.openshift.io":          {All},
+	"config.openshift.io":          {rbac.All},
 	"operator.openshift.io":        nil, // some of its kinds are namespaced
-	groupOLMv1:                     {All},
+	groupOLMv1:                     {rbac.All},
 }
 
 // NewScopes returns the cluster-scoped resources that are known, which AddCRD adds to.
@@ -248,15 +253,15 @@ func (s Scopes) AddCRD(o *manifest.Object) error {
 }
 
 // withoutEffect reports whether no request can match an atom at a place.
-func (s Scopes) withoutEffect(a Atom, place string) bool {
+func (s Scopes) withoutEffect(a rbac.Atom, place string) bool {
 	switch {
 	case place == "":
 		return false
 	case a.IsURL:
 		return true
-	case a.Group == All || a.Resource == All:
+	case a.Group == rbac.All || a.Resource == rbac.All:
 		// A wildcard holds for what is in the namespace, unless the whole group is cluster-scoped.
-		return slices.Contains(s[a.Group], All)
+		return slices.Contains(s[a.Group], rbac.All)
 	case a.Group == "" && a.Resource == "namespaces":
 		return a.Verb == "create" || a.Verb == "list" || a.Verb == "watch" || a.Verb == "deletecollection"
 	case a.Verb == "use" && a.Group == groupSCC:
@@ -269,11 +274,11 @@ func (s Scopes) withoutEffect(a Atom, place string) bool {
 }
 
 func listed(list []string, resource string) bool {
-	return slices.Contains(list, All) || slices.Contains(list, resource)
+	return slices.Contains(list, rbac.All) || slices.Contains(list, resource)
 }
 
 // RiskOf returns the first risk that an atom is part of at a place.
-func (s Scopes) RiskOf(a Atom, place string) Risk {
+func (s Scopes) RiskOf(a rbac.Atom, place string) Risk {
 	switch {
 	case s.withoutEffect(a, place):
 		return NoEffect

@@ -1,4 +1,4 @@
-package rbac
+package danger
 
 import (
 	"maps"
@@ -7,6 +7,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/rbac"
 )
 
 // Consequence is what follows from rights that do not look like it.
@@ -34,7 +35,7 @@ var Consequences = []Consequence{
 	{
 		ID: "everything", Text: "everything", Cluster: findings.Error, Namespace: findings.Warning,
 		Message:  "may do everything in %s",
-		needs:    [][]pattern{{resources(All, []string{All}, All)}},
+		needs:    [][]pattern{{resources(rbac.All, []string{rbac.All}, rbac.All)}},
 		Help:     "A wildcard also holds for every kind of object that is added later.",
 		Practice: "least-privilege", Police: "cluster_admin", Attack: "T1078",
 	},
@@ -308,7 +309,7 @@ func (s Scopes) Level(rule rbacv1.PolicyRule, place string, held Held) findings.
 			worst = c.level(place)
 		}
 	}
-	if worst == findings.None && slices.ContainsFunc(Atoms(rule), func(a Atom) bool {
+	if worst == findings.None && slices.ContainsFunc(rbac.Atoms(rule), func(a rbac.Atom) bool {
 		return slices.Contains(Dangerous, s.RiskOf(a, place))
 	}) {
 		return findings.Warning
