@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/rbac"
 )
 
@@ -56,7 +57,7 @@ func UnboundRoles(in Input) (Roles, error) {
 // isAggregated reports whether a role is part of another one, by a label of Kubernetes or of OLM.
 func isAggregated(r *rbac.Role) bool {
 	for label := range r.Labels {
-		if strings.HasPrefix(label, rbac.AggregateTo) || strings.HasPrefix(label, "olm.opgroup.permissions/aggregate-to-") {
+		if strings.HasPrefix(label, rbac.AggregateTo) || strings.HasPrefix(label, olm.LabelAggregateTo) {
 			return true
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -131,7 +132,7 @@ func (o *origins) source(u use) Source {
 	switch {
 	case in.Labels[labelDescoped] != "":
 		s.Why = WhyDescoped
-	case !o.tree || in.Labels["olm.owner.kind"] != "" || in.Labels["app.kubernetes.io/managed-by"] == "olmgen":
+	case !o.tree || in.Labels[olm.LabelOwnerKind] != "" || in.Labels["app.kubernetes.io/managed-by"] == "olmgen":
 		s.Why = WhyOLM
 	}
 	if !o.tree {

@@ -12,12 +12,13 @@ import (
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/manifest/lazy"
 	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/manifest"
 )
 
 // judgeResources checks the custom resources of the tree against their CRDs and operators.
-func (o *olm) judgeResources() {
+func (o *simulation) judgeResources() {
 	defined := o.definitions()
 	operators := map[string]*operators{} // by name of the CRD
 	for _, x := range o.others {
@@ -43,7 +44,7 @@ type operators struct {
 	granted  bool           // a role of the tree lets its subjects update the status
 }
 
-func (o *olm) operatorsOf(d definition) *operators {
+func (o *simulation) operatorsOf(d definition) *operators {
 	r := &operators{}
 	for _, v := range o.csvs {
 		if !v.copied && !v.deleted && slices.ContainsFunc(v.owned, func(a ownedAPI) bool { return a.Name == d.Name }) {
@@ -92,7 +93,7 @@ func statusWriters(x *rbac.Objects, d definition) (accounts []rbac.Account, gran
 
 // judgeController reports a custom resource that no operator of the tree can manage where it is. The descoping plan
 // wants an alert for one whose status no operator may update. A tree without the operator says nothing about it.
-func (o *olm) judgeController(x *manifest.Object, d definition, ops *operators) {
+func (o *simulation) judgeController(x *manifest.Object, d definition, ops *operators) {
 	namespace := x.Namespace
 	if !d.namespaced {
 		namespace = ""
@@ -126,7 +127,7 @@ func (o *olm) judgeController(x *manifest.Object, d definition, ops *operators) 
 }
 
 // targeted reports whether one of the CSVs watches a namespace, or may do so.
-func (o *olm) targeted(csvs []*csv, namespace string) bool {
+func (o *simulation) targeted(csvs []*csv, namespace string) bool {
 	return slices.ContainsFunc(csvs, func(v *csv) bool {
 		groups := o.groupsIn[v.namespace]
 		if len(groups) != 1 || groups[0].unknown || groups[0].refused != nil || len(groups[0].status) == 0 {
@@ -137,7 +138,7 @@ func (o *olm) targeted(csvs []*csv, namespace string) bool {
 }
 
 // mayAny reports whether one of the accounts may do what one of the rules says.
-func (o *olm) mayAny(accounts []rbac.Account, namespace string, rules ...rbacv1.PolicyRule) bool {
+func (o *simulation) mayAny(accounts []rbac.Account, namespace string, rules ...rbacv1.PolicyRule) bool {
 	for _, account := range accounts {
 		for _, rule := range rules {
 			if o.rbac.Allows(account, namespace, rule) {
@@ -150,7 +151,7 @@ func (o *olm) mayAny(accounts []rbac.Account, namespace string, rules ...rbacv1.
 
 // judgeProviders reports an API that operators in several namespaces provide, as their roles show. For CSVs see
 // judgeOwners. The descoping plan allows one operator per API in a cluster.
-func (o *olm) judgeProviders(d definition) {
+func (o *simulation) judgeProviders(d definition) {
 	ops := o.operatorsOf(d)
 	homes := map[string]rbac.Account{}
 	for _, a := range ops.accounts {
@@ -167,12 +168,9 @@ func (o *olm) judgeProviders(d definition) {
 		"operators in several namespaces provide this API: "+text.FirstOf(3, list), "keep one of them")
 }
 
-// aggregateToGroup is the label of roles that are aggregated to those of an OperatorGroup, without the level.
-const aggregateToGroup = "olm.opgroup.permissions/aggregate-to-"
-
 // judgeInheritance reports rules of hand-written ClusterRoles that are aggregated to a role for fewer permissions and
 // not to the one for more: aggregation does not inherit. OLM and olmgen generate the other roles.
-func (o *olm) judgeInheritance() {
+func (o *simulation) judgeInheritance() {
 	aggregated := map[string][]rbacv1.PolicyRule{} // by label and value
 	for _, r := range o.rbac.Roles {
 		for label, value := range r.Labels {
@@ -183,7 +181,7 @@ func (o *olm) judgeInheritance() {
 		if generated(r) {
 			continue
 		}
-		for _, family := range []string{rbac.AggregateTo, aggregateToGroup} {
+		for _, family := range []string{rbac.AggregateTo, olm.LabelAggregateTo} {
 			for _, step := range [][2]string{{"view", "edit"}, {"edit", "admin"}} {
 				value, ok := r.Labels[family+step[0]]
 				if !ok || family == rbac.AggregateTo && value != "true" {
@@ -195,7 +193,7 @@ func (o *olm) judgeInheritance() {
 	}
 }
 
-func (o *olm) judgeStep(r *rbac.Role, label string, step [2]string, held []rbacv1.PolicyRule) {
+func (o *simulation) judgeStep(r *rbac.Role, label string, step [2]string, held []rbacv1.PolicyRule) {
 	level := findings.Warning
 	if strings.HasPrefix(label, rbac.AggregateTo) {
 		// Kubernetes' own edit and admin include view and edit, unless somebody changed their labels
@@ -216,6 +214,6 @@ var generatedRole = lazy.Regexp(`^[^.]+\..+-v[0-9][a-z0-9]*-(admin|edit|view|crd
 
 // generated reports whether OLM or olmgen generated a role.
 func generated(r *rbac.Role) bool {
-	_, owned := r.Labels["olm.owner"]
+	_, owned := r.Labels[olm.LabelOwner]
 	return owned || r.Labels["app.kubernetes.io/managed-by"] == "olmgen" || generatedRole().MatchString(r.Name)
 }

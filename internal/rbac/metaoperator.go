@@ -1,17 +1,18 @@
 package rbac
 
 import (
-	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	rbacv1 "k8s.io/api/rbac/v1"
+
+	"github.com/olmgen/olmgen/internal/olm"
 )
 
 // deploying are the resources whose making deploys an operator: of OLM v0 and of OLM v1. An OperatorGroup or a
 // CatalogSource deploys nothing by itself.
 var deploying = []struct{ group, resource string }{
-	{v1alpha1.GroupName, "subscriptions"},
-	{v1alpha1.GroupName, "clusterserviceversions"},
-	{v1alpha1.GroupName, "installplans"},
-	{"olm.operatorframework.io", "clusterextensions"},
+	{olm.Group, "subscriptions"},
+	{olm.Group, "clusterserviceversions"},
+	{olm.Group, "installplans"},
+	{olm.GroupV1, "clusterextensions"},
 }
 
 // direct are the resources that deploy an operator without OLM: it takes all of them.

@@ -7,6 +7,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/rbac"
 )
 
@@ -192,8 +193,8 @@ var Consequences = []Consequence{
 		ID: "operators-install", Text: "installs operators", Cluster: findings.Error, Namespace: findings.Warning,
 		Message: "installs operators in %s, with the rights that they ask for",
 		needs: [][]pattern{{
-			resources(groupOLM, []string{"subscriptions", "clusterserviceversions", "installplans"}, "create"),
-			resources(groupOLMv1, []string{"clusterextensions"}, "create"),
+			resources(olm.Group, []string{"subscriptions", "clusterserviceversions", "installplans"}, "create"),
+			resources(olm.GroupV1, []string{"clusterextensions"}, "create"),
 		}},
 		Help:   "OLM grants what a ClusterServiceVersion asks for. Approving an InstallPlan of others is not counted.",
 		Attack: "T1098.006",

@@ -10,6 +10,7 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -64,8 +65,6 @@ const (
 	groupCertificates = "certificates.k8s.io"
 	groupAuthn        = "authentication.k8s.io"
 	groupAuthz        = "authorization.k8s.io"
-	groupOLM          = "operators.coreos.com"
-	groupOLMv1        = "olm.operatorframework.io"
 	groupSCC          = "security.openshift.io"
 )
 
@@ -220,7 +219,7 @@ var clusterScoped = Scopes{
 	groupSCC:                       {"securitycontextconstraints"},
 	"config.openshift.io":          {rbac.All},
 	"operator.openshift.io":        nil, // some of its kinds are namespaced
-	groupOLMv1:                     {rbac.All},
+	olm.GroupV1:                    {rbac.All},
 }
 
 // NewScopes returns the cluster-scoped resources that are known, which AddCRD adds to.

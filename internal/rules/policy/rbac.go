@@ -6,6 +6,7 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -138,7 +139,7 @@ func (v *view) addCSV(o *entry) {
 		Supported bool
 	}
 	var copiedFrom string
-	if !v.field(o.Object, &copiedFrom, "metadata", "labels", "olm.copiedFrom") || copiedFrom != "" {
+	if !v.field(o.Object, &copiedFrom, "metadata", "labels", olm.LabelCopiedFrom) || copiedFrom != "" {
 		return // OLM creates nothing for a copied CSV
 	}
 	if !v.field(o.Object, &spec, "spec", "install", "spec") || !v.field(o.Object, &modes, "spec", "installModes") {

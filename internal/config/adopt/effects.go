@@ -1,4 +1,4 @@
-package state
+package adopt
 
 import (
 	"crypto/sha256"
@@ -13,6 +13,8 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/olmgen/olmgen/internal/config/adopt/dump"
+	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/olm/normalize"
 	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -30,7 +32,7 @@ func (v *verifier) effects(c *Compared, live, rendered map[string]any) {
 			}
 		}
 	case "ClusterServiceVersion":
-		if at(live, "metadata", "labels")[labelCopied] != nil {
+		if normalize.At(live, "metadata", "labels")[olm.LabelCopiedFrom] != nil {
 			return
 		}
 		for _, x := range c.Changes {
@@ -80,7 +82,7 @@ func lostRules(live, rendered map[string]any) (lost []string) {
 			lost = append(lost, describeRule(r))
 		}
 	}
-	a, b := at(live, "metadata", "labels"), at(rendered, "metadata", "labels")
+	a, b := normalize.At(live, "metadata", "labels"), normalize.At(rendered, "metadata", "labels")
 	for k, x := range a {
 		if y, ok := b[k]; strings.Contains(k, "aggregate-to-") && ok && y != x && x == "true" {
 			lost = append(lost, "its place in the roles that select label "+k)
@@ -174,19 +176,19 @@ func (v *verifier) reason(c *Compared, object *dump.Object, live, rendered map[s
 			return "edited by " + x.By
 		}
 	}
-	if v.other {
+	if v.withoutCSV {
 		return "the new form is another than OLM's"
 	}
-	a, b := at(live, "metadata", "labels"), at(rendered, "metadata", "labels")
+	a, b := normalize.At(live, "metadata", "labels"), normalize.At(rendered, "metadata", "labels")
 	only := func(field string) bool {
 		return !slices.ContainsFunc(c.Changes, func(x Change) bool { return !strings.HasPrefix(x.Field, field) })
 	}
 	switch {
-	case only(`metadata.labels["` + labelHash + `"]`):
+	case only(`metadata.labels["` + olm.LabelSpecHash + `"]`):
 		return "older OLM: it hashed the same spec to another value (before v0.36)"
-	case only(`metadata.labels["olm.managed"]`) && a[labelManaged] == nil && b[labelManaged] != nil:
+	case only(`metadata.labels["`+olm.LabelManaged+`"]`) && a[olm.LabelManaged] == nil && b[olm.LabelManaged] != nil:
 		return "older OLM, which did not set the label, or edited by hand"
-	case object.Labels[labelHash] != "" && object.Labels[labelHash] == b[labelHash]:
+	case object.Labels[olm.LabelSpecHash] != "" && object.Labels[olm.LabelSpecHash] == b[olm.LabelSpecHash]:
 		return "edited by hand: the hash that OLM left says that it wrote what is rendered"
 	case object.Kind == "Deployment" && v.csvDiffers(object):
 		return "the ClusterServiceVersion differs too: another bundle, or edited by hand"
@@ -198,7 +200,7 @@ func (v *verifier) reason(c *Compared, object *dump.Object, live, rendered map[s
 
 // csvDiffers reports whether the owner of a Deployment is not the rendered one.
 func (v *verifier) csvDiffers(object *dump.Object) bool {
-	csv := v.Dump.Get("ClusterServiceVersion", object.Namespace, object.Labels[labelOwner])
+	csv := v.Dump.Get("ClusterServiceVersion", object.Namespace, object.Labels[olm.LabelOwner])
 	if csv == nil {
 		return true
 	}
@@ -214,16 +216,16 @@ func (v *verifier) certificate(object *dump.Object, live map[string]any) string 
 		list, _ := live["webhooks"].([]any)
 		for _, x := range list {
 			m, _ := x.(map[string]any)
-			clients = append(clients, at(m, "clientConfig"))
+			clients = append(clients, normalize.At(m, "clientConfig"))
 		}
 	case "APIService":
-		clients = append(clients, at(live, "spec"))
+		clients = append(clients, normalize.At(live, "spec"))
 	case "CustomResourceDefinition":
-		clients = append(clients, at(live, "spec", "conversion", "webhook", "clientConfig"))
+		clients = append(clients, normalize.At(live, "spec", "conversion", "webhook", "clientConfig"))
 	}
 	for _, c := range clients {
 		bundle, _ := c["caBundle"].(string)
-		service := at(c, "service")
+		service := normalize.At(c, "service")
 		name, _ := service["name"].(string)
 		ns, _ := service["namespace"].(string)
 		deployment, ok := strings.CutSuffix(name, "-service")
@@ -233,7 +235,7 @@ func (v *verifier) certificate(object *dump.Object, live map[string]any) string 
 		}
 		pem, err := base64.StdEncoding.DecodeString(bundle)
 		sum := sha256.Sum256(pem)
-		hash := at(d.Value(), "spec", "template", "metadata", "annotations")["olmcahash"]
+		hash := normalize.At(d.Value(), "spec", "template", "metadata", "annotations")["olmcahash"]
 		if err == nil && hash != nil && hash != hex.EncodeToString(sum[:]) {
 			return "rotated certificate: its caBundle is not of the CA that the pods of " + d.Identity() +
 				" were started with"
@@ -247,7 +249,7 @@ func (v *verifier) certificate(object *dump.Object, live map[string]any) string 
 
 // rotated returns when OLM made the certificate of a Deployment anew, as far as the conditions of its CSV reach back.
 func (v *verifier) rotated(d *dump.Object) string {
-	csv := v.Dump.Get("ClusterServiceVersion", d.Namespace, d.Labels[labelOwner])
+	csv := v.Dump.Get("ClusterServiceVersion", d.Namespace, d.Labels[olm.LabelOwner])
 	if csv == nil {
 		return ""
 	}
