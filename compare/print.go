@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/manifest/text"
 )
 
 // Format is a form of a report.
@@ -45,7 +46,7 @@ func (r *Report) Print(w io.Writer, format Format) error {
 	case HTML:
 		return r.html(w)
 	}
-	return fmt.Errorf("no format %q", string(format))
+	return text.Unknown("format", format, Formats)
 }
 
 // text writes the report for a terminal: the answers first, then each section.

@@ -37,7 +37,7 @@ func Print(w io.Writer, format Format, rules []Rule, list []Finding) error {
 	case SARIF:
 		return printSARIF(w, rules, list)
 	}
-	return fmt.Errorf("unknown format %q", string(format))
+	return text.Unknown("format", format, Formats)
 }
 
 // printText writes "path:line: level: object: field: message [rule]", and the hint on the next line.

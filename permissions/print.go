@@ -40,7 +40,7 @@ func (r *Report) Print(w io.Writer, format Format) error {
 	case HTML:
 		return r.html(w)
 	}
-	return fmt.Errorf("no format %q", string(format))
+	return text.Unknown("format", format, Formats)
 }
 
 // groupText names API groups for a person.

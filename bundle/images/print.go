@@ -45,7 +45,7 @@ func Print(w io.Writer, format Format, list []Image) error {
 	case FormatMarkdown:
 		markdown(&b, list)
 	default:
-		return fmt.Errorf("unknown format %q", string(format))
+		return text.Unknown("format", format, Formats)
 	}
 	_, err := w.Write(b.Bytes())
 	return err

@@ -74,8 +74,8 @@ func PathOf(c *catalog.Catalog, pkg, channel, from, to string) (*Path, error) {
 	p := c.Packages[pkg]
 	if p == nil {
 		err := fmt.Errorf("the catalog has no package %s", pkg)
-		if near := text.Nearest(pkg, c.Names()); near != "" {
-			return nil, manifest.WithHint(err, "did you mean "+near+"?")
+		if hint := text.DidYouMean(pkg, c.Names()); hint != "" {
+			return nil, manifest.WithHint(err, hint)
 		}
 		return nil, err
 	}

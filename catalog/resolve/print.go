@@ -66,7 +66,7 @@ func (r *Report) Print(w io.Writer, format Format) error {
 	case Text:
 		return r.text(w)
 	}
-	return fmt.Errorf("unknown format %q", string(format))
+	return text.Unknown("format", format, Formats)
 }
 
 func writeJSON(w io.Writer, v any) error {

@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"runtime/debug"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -61,10 +62,8 @@ func (f *auditFlags) auditPart(cmd *cobra.Command) (in shard.Shard, ok bool, err
 
 // load reads catalogs and directories. The function that it returns removes the progress bar.
 func (f *auditFlags) load(cmd *cobra.Command, refs []string) (*audit.Set, func(), error) {
-	for _, ref := range refs {
-		if ref == "-" {
-			return nil, nil, &usageError{"stdin cannot be read twice", "write it to a file"}
-		}
+	if slices.Contains(refs, "-") {
+		return nil, nil, &usageError{"stdin cannot be read twice", "write it to a file"}
 	}
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(50) // over a corpus of 110 MB, site takes 310 MB of memory in place of 760 MB

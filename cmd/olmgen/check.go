@@ -99,8 +99,7 @@ func (f *checkFlags) run(cmd *cobra.Command, paths []string) error {
 	}
 	if cmd.Flags().Changed("kube-version") {
 		kube, err := config.ParseKubeVersion(f.kube)
-		var bad *config.FlagError
-		if errors.As(err, &bad) {
+		if bad, ok := errors.AsType[*config.FlagError](err); ok {
 			return &usageError{"--kube-version: " + bad.Msg, bad.Tip}
 		}
 		f.options.Kube = kube

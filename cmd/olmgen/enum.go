@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/olmgen/olmgen/config"
+	"github.com/olmgen/olmgen/internal/manifest/text"
 )
 
 // enumValue is a flag that takes one of a few words.
@@ -22,7 +22,7 @@ func (e *enumValue[T]) String() string { return string(*e.value) }
 func (e *enumValue[T]) Type() string { return "WORD" }
 
 func (e *enumValue[T]) Set(s string) error {
-	if err := config.CheckWord(s, words(e.allowed)); err != nil {
+	if err := text.CheckKnown("value", T(s), e.allowed); err != nil {
 		return err
 	}
 	*e.value = T(s)

@@ -126,8 +126,8 @@ func (f *renderFlags) drawUpdates(cmd *cobra.Command, path, from string, format 
 			"name it with --package: " + text.FirstOf(20, names)}
 	case p == nil:
 		err := fmt.Errorf("%s: no package %s", path, name)
-		if near := text.Nearest(name, names); near != "" {
-			return manifest.WithHint(err, "did you mean "+near+"?")
+		if hint := text.DidYouMean(name, names); hint != "" {
+			return manifest.WithHint(err, hint)
 		}
 		return err
 	}

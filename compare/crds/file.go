@@ -86,21 +86,14 @@ func rulesOf(o *manifest.Object, settings []setting) (Rules, error) {
 		case s.ID == "":
 			return Rules{}, fail(o, at, "", "id is missing")
 		case !slices.Contains(ids, s.ID):
-			return Rules{}, fail(o, at+".id", meant(s.ID, ids), "there is no rule %q", s.ID)
+			return Rules{}, fail(o, at+".id", text.DidYouMean(s.ID, ids), "unknown rule %q", s.ID)
 		case twice:
 			return Rules{}, fail(o, at+".id", "remove one", "the rule %s occurs twice", s.ID)
 		case !slices.Contains(severities, s.Severity):
-			return Rules{}, fail(o, at+".severity", meant(s.Severity, severities), "must be %s, not %q",
-				text.Or(severities), s.Severity)
+			return Rules{}, fail(o, at+".severity", text.Unknown("value", s.Severity, severities).Hint(),
+				"%v", text.Unknown("value", s.Severity, severities))
 		}
 		rules.severities[s.ID] = s.Severity
 	}
 	return rules, nil
-}
-
-func meant(s string, names []string) string {
-	if near := text.Nearest(s, names); near != "" {
-		return "did you mean " + near + "?"
-	}
-	return ""
 }

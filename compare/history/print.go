@@ -46,7 +46,7 @@ func (h *History) Print(w io.Writer, format Format) error {
 	case SVG:
 		return h.svg(w)
 	}
-	return fmt.Errorf("no format %q", string(format))
+	return text.Unknown("format", format, Formats)
 }
 
 // step is a value and the release that changed it.

@@ -8,7 +8,8 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/internal/config/adopt/dump"
-	"github.com/olmgen/olmgen/internal/manifest/normalize"
+	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/olm/normalize"
 )
 
 // departure says what becomes of the objects of operators that leave OLM.
@@ -61,7 +62,7 @@ func (o *Operator) isAbout(object *dump.Object) bool {
 	ns := o.Group.Namespace
 	switch object.Kind {
 	case v1alpha1.ClusterServiceVersionKind:
-		return object.Name == o.CSV.Name && (object.Namespace == ns || object.Labels[labelCopied] == ns)
+		return object.Name == o.CSV.Name && (object.Namespace == ns || object.Labels[olm.LabelCopiedFrom] == ns)
 	case "OperatorCondition":
 		return object.Namespace == ns && object.Name == o.CSV.Name
 	case v1alpha1.SubscriptionKind:
@@ -92,11 +93,11 @@ func (d *departure) owns(o *dump.Object, r dump.Owner) bool {
 
 func (d *departure) labelled(o *dump.Object, op *Operator) bool {
 	ns := op.Group.Namespace
-	switch o.Labels[labelOwner] {
+	switch o.Labels[olm.LabelOwner] {
 	case op.CSV.Name:
-		return o.Labels[labelOwnerNS] == ns || o.Labels[labelCopied] == ns || o.Namespace == ns
+		return o.Labels[olm.LabelOwnerNamespace] == ns || o.Labels[olm.LabelCopiedFrom] == ns || o.Namespace == ns
 	case op.Group.Name:
-		return o.Labels[labelKind] == operatorsv1.OperatorGroupKind && o.Labels[labelOwnerNS] == ns &&
+		return o.Labels[olm.LabelOwnerKind] == operatorsv1.OperatorGroupKind && o.Labels[olm.LabelOwnerNamespace] == ns &&
 			d.takesWhole(op.Group)
 	}
 	return false
@@ -117,8 +118,8 @@ func (d *departure) deletes(o *dump.Object) bool {
 // needed reports whether an object is of an API that an operator owns which stays with OLM, or of its group.
 func (d *departure) needed(o *dump.Object) bool {
 	for _, g := range d.state.Groups {
-		if o.Labels[labelKind] == operatorsv1.OperatorGroupKind && o.Labels[labelOwner] == g.Name &&
-			o.Labels[labelOwnerNS] == g.Namespace && !d.takesWhole(g) {
+		if o.Labels[olm.LabelOwnerKind] == operatorsv1.OperatorGroupKind && o.Labels[olm.LabelOwner] == g.Name &&
+			o.Labels[olm.LabelOwnerNamespace] == g.Namespace && !d.takesWhole(g) {
 			return true
 		}
 		for _, op := range slices.Concat(g.Others, g.Operators) {
@@ -138,9 +139,9 @@ func (d *departure) needed(o *dump.Object) bool {
 // ensureSingletonRBAC).
 func (d *departure) copiedRole(o *dump.Object, asOLM *Verification) bool {
 	kind := strings.TrimPrefix(o.Kind, "Cluster")
-	ns := o.Labels[labelCopied]
+	ns := o.Labels[olm.LabelCopiedFrom]
 	if kind != o.Kind {
-		ns = o.Labels[labelOwnerNS]
+		ns = o.Labels[olm.LabelOwnerNamespace]
 	}
 	twin := d.state.Dump.Get(kind, ns, o.Name)
 	if ns == "" || twin == nil || twin == o || !slices.ContainsFunc(asOLM.Objects, func(c Compared) bool {

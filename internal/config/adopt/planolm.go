@@ -11,17 +11,13 @@ import (
 
 	"github.com/olmgen/olmgen/internal/config/adopt/dump"
 	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/internal/olm"
 )
-
-const finalizer = "operators.coreos.com/csv-cleanup"
 
 // byOLM reports whether an ownerReference is to an object of OLM.
-func byOLM(r dump.Owner) bool { return strings.HasPrefix(r.APIVersion, olmGroup+"/") }
+func byOLM(r dump.Owner) bool { return strings.HasPrefix(r.APIVersion, olm.Group+"/") }
 
-const (
-	olmGroup = "operators.coreos.com"
-	crdKind  = "CustomResourceDefinition"
-)
+const crdKind = "CustomResourceDefinition"
 
 // resource returns the kubectl arguments that name an object.
 func resource(o *dump.Object) string {
@@ -37,7 +33,7 @@ func resource(o *dump.Object) string {
 }
 
 // ownMarks are the labels by which OLM finds what to delete with a CSV.
-var ownMarks = []string{"olm.owner", "olm.owner.kind", "olm.owner.namespace", "olm.copiedFrom"}
+var ownMarks = []string{olm.LabelOwner, olm.LabelOwnerKind, olm.LabelOwnerNamespace, olm.LabelCopiedFrom}
 
 // ofOLM are OLM's own kinds. Their objects do not stay.
 var ofOLM = []string{"ClusterServiceVersion", "Subscription", "InstallPlan", "OperatorCondition", "OperatorGroup"}
@@ -45,7 +41,7 @@ var ofOLM = []string{"ClusterServiceVersion", "Subscription", "InstallPlan", "Op
 // cutLoose removes what ties the objects that stay to their CSV.
 func (p *planner) cutLoose(d *departure) {
 	s := Step{Title: "Cut the objects loose", Who: byAdmin,
-		Text: []string{"When a CSV goes, its finalizer " + finalizer + " has OLM delete ClusterRoles, bindings " +
+		Text: []string{"When a CSV goes, its finalizer " + olm.Finalizer + " has OLM delete ClusterRoles, bindings " +
 			"and webhooks by their owner labels, and Kubernetes deletes what has an ownerReference to it. Both are " +
 			"removed first. OLM is down, so nobody puts them back."}}
 	var foreign []string
@@ -205,10 +201,10 @@ func (p *planner) finalizers(operators []*Operator) {
 	s := Step{Title: "Remove the finalizers", Who: byAdmin,
 		Text: []string{"With OLM down, nobody answers the finalizer, and the deletion of a CSV would hang."}}
 	for _, o := range operators {
-		if !slices.Contains(o.CSV.Finalizers, finalizer) {
+		if !slices.Contains(o.CSV.Finalizers, olm.Finalizer) {
 			continue
 		}
-		others := slices.DeleteFunc(slices.Clone(o.CSV.Finalizers), func(f string) bool { return f == finalizer })
+		others := slices.DeleteFunc(slices.Clone(o.CSV.Finalizers), func(f string) bool { return f == olm.Finalizer })
 		s.Run = append(s.Run, merging(resource(o.Object), "metadata", "finalizers", others))
 		s.Undo = append(s.Undo, merging(resource(o.Object), "metadata", "finalizers", o.CSV.Finalizers))
 	}
@@ -304,5 +300,5 @@ func componentLabel(operator string) string {
 	if len(operator) > limit {
 		operator = strings.TrimRight(operator[:limit], "._-")
 	}
-	return olmGroup + "/" + operator
+	return olm.LabelComponent + operator
 }

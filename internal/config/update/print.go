@@ -35,7 +35,7 @@ func (r *Report) Print(w io.Writer, format compare.Format) error {
 	case compare.Text:
 		r.text(b)
 	default:
-		return fmt.Errorf("no format %q", string(format))
+		return text.Unknown("format", format, Formats)
 	}
 	if r.Changes != nil {
 		fmt.Fprintln(b)

@@ -266,8 +266,8 @@ func TestSchema(t *testing.T) {
 			t.Fatalf("no definition of %s", typ.Name())
 		}
 		var names, required []string
-		for i := range typ.NumField() {
-			if f := typ.Field(i); f.IsExported() {
+		for f := range typ.Fields() {
+			if f.IsExported() {
 				name, rest, _ := strings.Cut(f.Tag.Get("json"), ",")
 				names = append(names, name)
 				if rest != "omitempty" {

@@ -59,7 +59,7 @@ func (r *Report) Print(w io.Writer, format Format) error {
 	case SARIF:
 		return findings.Print(w, findings.SARIF, Rules(), r.list)
 	}
-	return fmt.Errorf("no format %q", string(format))
+	return text.Unknown("format", format, Formats)
 }
 
 // short names groups in a table.

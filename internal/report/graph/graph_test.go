@@ -4,6 +4,7 @@ import (
 	"encoding/xml"
 	"errors"
 	"io"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -23,9 +24,7 @@ func object(apiVersion, kind, namespace, name string, rest fields) generate.Obje
 		meta["namespace"] = namespace
 	}
 	v := fields{"apiVersion": apiVersion, "kind": kind, "metadata": meta}
-	for k, x := range rest {
-		v[k] = x
-	}
+	maps.Copy(v, rest)
 	return generate.Object{APIVersion: apiVersion, Kind: kind, Namespace: namespace, Name: name, Data: manifest.Encode(v)}
 }
 

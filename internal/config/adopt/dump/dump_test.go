@@ -339,8 +339,7 @@ func FuzzRead(f *testing.F) {
 		fuzztest.Limit(t, len(text))
 		d, err := dump.Read(t.Context(), []string{"-"}, strings.NewReader(text))
 		if err != nil {
-			var e *manifest.Error
-			if !errors.As(err, &e) {
+			if _, ok := errors.AsType[*manifest.Error](err); !ok {
 				t.Fatalf("%T: %v", err, err)
 			}
 			return
