@@ -226,7 +226,7 @@ func (p *planner) remove(operators []*Operator) {
 	}
 	for _, o := range operators {
 		for _, c := range p.state.Dump.OfKind("ClusterServiceVersion") {
-			if c.Name == o.CSV.Name && c.Labels[olm.LabelCopiedFrom] == o.Group.Namespace {
+			if original, copied := c.Copied(); c.Name == o.CSV.Name && copied && original == o.Group.Namespace {
 				s.Run = append(s.Run, orphaning(resource(c)))
 			}
 		}
