@@ -11,6 +11,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/compare/change"
+	"github.com/olmgen/olmgen/internal/olm"
 )
 
 // identity compares what operators say of themselves.
@@ -101,7 +102,7 @@ func factsOf(o Operator) map[fact]string {
 	set(change.Version, "version", o.version())
 	set(change.Upgrade, "replaces", o.replaces())
 	set(change.Upgrade, "skips", strings.Join(slices.Sorted(slices.Values(spec.Skips)), ", "))
-	set(change.Upgrade, "skipRange", o.Annotations[bundle.SkipRangeAnnotation])
+	set(change.Upgrade, "skipRange", o.Annotations[olm.AnnotationSkipRange])
 	for _, m := range spec.InstallModes {
 		if m.Supported {
 			have(change.InstallModes, string(m.Type))

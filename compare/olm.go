@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/compare/change"
+	"github.com/olmgen/olmgen/internal/olm"
 )
 
 // The rules about what OLM would do.
@@ -136,7 +136,7 @@ func noUpgrade(p pair) (change.Severity, string) {
 	}
 	old := p.old.Name
 	entry := catalog.Entry{Replaces: p.now.replaces(), Skips: p.now.Spec.Skips,
-		SkipRange: p.now.Annotations[bundle.SkipRangeAnnotation]}
+		SkipRange: p.now.Annotations[olm.AnnotationSkipRange]}
 	if entry.Updates(old, &p.old.Spec.Version.Version) != catalog.NoEdge {
 		return "", ""
 	}

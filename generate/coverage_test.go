@@ -161,7 +161,7 @@ install:
 	copies := 0
 	for key, o := range tenant {
 		labels, _ := at(t, o, "metadata").(map[string]any)["labels"].(map[string]any)
-		if o["kind"] != "RoleBinding" || labels[labelCopiedFrom] == nil {
+		if o["kind"] != "RoleBinding" || labels["olm.copiedFrom"] == nil {
 			continue
 		}
 		copies++
@@ -171,7 +171,7 @@ install:
 		if got := at(t, o, "subjects", 0, "namespace"); got != "operators" {
 			t.Errorf("%s: the subject is in %v", key, got)
 		}
-		if labels["olm.owner.namespace"] != "a" || labels[labelCopiedFrom] != "operators" || labels["olm.owner"] != "memcached-operator.v0.0.1" ||
+		if labels["olm.owner.namespace"] != "a" || labels["olm.copiedFrom"] != "operators" || labels["olm.owner"] != "memcached-operator.v0.0.1" ||
 			labels["olm.permissions.hash"] == nil {
 			t.Errorf("%s: labels %v", key, labels)
 		}

@@ -8,17 +8,15 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/templates"
 )
 
-// internalObjects is the CSV's list of the CRDs that users do not need (operator-sdk: advanced topics, internal
-// objects).
-const internalObjects = "operators.operatorframework.io/internal-objects"
-
-// internalAPIs returns the names of the CRDs that the operator owns for itself.
+// internalAPIs returns the names of the CRDs that the operator owns for itself: those that its CSV lists as ones that
+// users do not need (operator-sdk: advanced topics, internal objects).
 func (r *rendering) internalAPIs() (names []string) {
 	var listed []string
-	if json.Unmarshal([]byte(r.bundle.CSV.Annotations[internalObjects]), &listed) != nil {
+	if json.Unmarshal([]byte(r.bundle.CSV.Annotations[olm.AnnotationInternalObjects]), &listed) != nil {
 		return nil
 	}
 	for _, a := range r.apis {
@@ -39,7 +37,7 @@ func internalRoles(r *rendering) error {
 	internal := r.internalAPIs()
 	if len(internal) == 0 {
 		return refuseOption(OptionBindInternal, "leave it out",
-			"%s names no internal API of its own in the annotation %s", r.csv.Name, internalObjects)
+			"%s names no internal API of its own in the annotation %s", r.csv.Name, olm.AnnotationInternalObjects)
 	}
 	for _, a := range r.accounts() {
 		for _, scope := range []bundle.Scope{bundle.ClusterScoped, bundle.Namespaced} {

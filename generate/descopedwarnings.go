@@ -11,6 +11,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -113,7 +114,7 @@ func beyondOneNamespace(verbs []string) bool {
 
 // warnOLMAPIs warns of an operator that reads objects that only OLM creates.
 func (r *rendering) warnOLMAPIs(rule ask) {
-	if !slices.Contains(rule.APIGroups, v1alpha1.GroupName) {
+	if !slices.Contains(rule.APIGroups, olm.Group) {
 		return
 	}
 	for _, resource := range []string{"clusterserviceversions", "operatorconditions"} {

@@ -8,15 +8,16 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/internal/olm"
 )
 
 // deploying are the resources whose making deploys an operator: of OLM v0 and of OLM v1. An OperatorGroup or a
 // CatalogSource deploys nothing by itself.
 var deploying = []struct{ group, resource string }{
-	{v1alpha1.GroupName, "subscriptions"},
-	{v1alpha1.GroupName, "clusterserviceversions"},
-	{v1alpha1.GroupName, "installplans"},
-	{"olm.operatorframework.io", "clusterextensions"},
+	{olm.Group, "subscriptions"},
+	{olm.Group, "clusterserviceversions"},
+	{olm.Group, "installplans"},
+	{olm.GroupV1, "clusterextensions"},
 }
 
 // metaOperator returns the permission with which an operator can deploy other operators in the whole cluster, or "".

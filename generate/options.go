@@ -13,6 +13,7 @@ import (
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/bundle/images"
 	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/templates"
 )
 
@@ -176,11 +177,6 @@ func setDefault[T ~string](field *T, value T) {
 	}
 }
 
-const (
-	suggestedNamespace         = "operatorframework.io/suggested-namespace"
-	suggestedNamespaceTemplate = "operatorframework.io/suggested-namespace-template"
-)
-
 // GroupName returns the name of the OperatorGroup of a single operator: the package name, or a name near it if the
 // bundle ships ClusterRoles that the ClusterRoles of the group would overwrite.
 func GroupName(b *bundle.Bundle) string {
@@ -200,9 +196,9 @@ func (o Options) namespace(b *bundle.Bundle) (string, error) {
 	if o.Namespace != "" {
 		return o.Namespace, checkNamespaces(OptionNamespace, "namespace", []string{o.Namespace})
 	}
-	ns, from := b.CSV.Annotations[suggestedNamespace], "the annotation "+suggestedNamespace
+	ns, from := b.CSV.Annotations[olm.AnnotationSuggestedNamespace], "the annotation "+olm.AnnotationSuggestedNamespace
 	if t := namespaceTemplate(b); ns == "" && t != nil {
-		ns, from = t.Name, "the annotation "+suggestedNamespaceTemplate
+		ns, from = t.Name, "the annotation "+olm.AnnotationNamespaceTemplate
 	}
 	if ns == "" && o.Profile == ProfileSubscription && !o.asksForGroup() && o.global(b.CSV) {
 		return globalNamespace, nil
@@ -224,7 +220,7 @@ func namespaceTemplate(b *bundle.Bundle) *metav1.ObjectMeta {
 	var t struct {
 		Metadata metav1.ObjectMeta `json:"metadata"`
 	}
-	if json.Unmarshal([]byte(b.CSV.Annotations[suggestedNamespaceTemplate]), &t) != nil || t.Metadata.Name == "" {
+	if json.Unmarshal([]byte(b.CSV.Annotations[olm.AnnotationNamespaceTemplate]), &t) != nil || t.Metadata.Name == "" {
 		return nil
 	}
 	return &t.Metadata

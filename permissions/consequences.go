@@ -1,6 +1,9 @@
 package permissions
 
-import "github.com/olmgen/olmgen/findings"
+import (
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/olm"
+)
 
 // consequence is what follows from permissions that do not look like it.
 type consequence struct {
@@ -182,8 +185,8 @@ var consequences = []consequence{
 		id: "operators-install", text: "installs operators", cluster: findings.Error, namespace: findings.Warning,
 		message: "installs operators in %s, with the rights that they ask for",
 		needs: [][]pattern{{
-			resources(groupOLM, []string{"subscriptions", "clusterserviceversions", "installplans"}, "create"),
-			resources(groupOLMv1, []string{"clusterextensions"}, "create"),
+			resources(olm.Group, []string{"subscriptions", "clusterserviceversions", "installplans"}, "create"),
+			resources(olm.GroupV1, []string{"clusterextensions"}, "create"),
 		}},
 		help:   "OLM grants what a ClusterServiceVersion asks for. Approving an InstallPlan of others is not counted.",
 		attack: "T1098.006",

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/rbac"
 )
 
@@ -53,8 +54,6 @@ const (
 	groupRegistration = "apiregistration.k8s.io"
 	groupCertificates = "certificates.k8s.io"
 	groupAuthn        = "authentication.k8s.io"
-	groupOLM          = "operators.coreos.com"
-	groupOLMv1        = "olm.operatorframework.io"
 	groupSCC          = "security.openshift.io"
 )
 
@@ -185,7 +184,7 @@ var clusterScoped = scopes{
 	groupSCC:                       {"securitycontextconstraints"},
 	"config.openshift.io":          {all},
 	"operator.openshift.io":        nil, // some of its kinds are namespaced
-	groupOLMv1:                     {all},
+	olm.GroupV1:                    {all},
 }
 
 // withoutEffect reports whether no request can match an atom at a place.

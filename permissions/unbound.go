@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/olmgen/olmgen/internal/olm"
 )
 
 // Roles are the roles that nothing among the objects binds, such as those of a descoped operator.
@@ -54,7 +56,7 @@ func UnboundRoles(in Input) (Roles, error) {
 // aggregates reports whether a role is part of another one, by a label of Kubernetes or of OLM.
 func (r *role) aggregates() bool {
 	for label := range r.labels {
-		if strings.HasPrefix(label, aggregateTo) || strings.HasPrefix(label, "olm.opgroup.permissions/aggregate-to-") {
+		if strings.HasPrefix(label, aggregateTo) || strings.HasPrefix(label, olm.LabelAggregateTo) {
 			return true
 		}
 	}

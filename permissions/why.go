@@ -8,6 +8,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -130,7 +131,7 @@ func (o *origins) source(u use) Source {
 	switch {
 	case in.labels[labelDescoped] != "":
 		s.Why = WhyDescoped
-	case !o.tree || in.labels["olm.owner.kind"] != "" || in.labels["app.kubernetes.io/managed-by"] == "olmgen":
+	case !o.tree || in.labels[olm.LabelOwnerKind] != "" || in.labels["app.kubernetes.io/managed-by"] == "olmgen":
 		s.Why = WhyOLM
 	}
 	if !o.tree {

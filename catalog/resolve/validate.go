@@ -10,6 +10,7 @@ import (
 
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/internal/manifest/lazy"
+	"github.com/olmgen/olmgen/internal/olm"
 )
 
 // Rules of catalogs that opm serves.
@@ -94,7 +95,7 @@ func (v *validator) pkg(p *catalog.Package) {
 
 var knownTypes = []string{catalog.TypePackage, catalog.TypePackageRequired, catalog.TypeGVK, catalog.TypeGVKRequired,
 	catalog.TypeLabel, catalog.TypeLabelRequired, catalog.TypeConstraint, catalog.TypeDeprecated, catalog.TypeObject,
-	catalog.TypeCSVMetadata, "olm.maxOpenShiftVersion", "olm.channel", "olm.bundle.mediatype"}
+	catalog.TypeCSVMetadata, olm.PropertyMaxOpenShift, "olm.channel", "olm.bundle.mediatype"}
 
 func (v *validator) bundle(b *catalog.Bundle) {
 	object := "Bundle " + b.Name

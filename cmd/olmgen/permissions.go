@@ -2,11 +2,7 @@ package main
 
 import (
 	"fmt"
-	"io/fs"
 	"math"
-	"os"
-	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -15,9 +11,8 @@ import (
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/config/review"
 	"github.com/olmgen/olmgen/manifest"
-	"github.com/olmgen/olmgen/manifest/tree"
-	"github.com/olmgen/olmgen/output"
 	"github.com/olmgen/olmgen/permissions"
 	"github.com/olmgen/olmgen/source"
 )
@@ -92,7 +87,7 @@ func (f *permissionsFlags) run(cmd *cobra.Command, refs []string) error {
 		return err
 	}
 	if in.Rendered && len(refs) == 1 {
-		report.Locate(func(file string) string { return pathIn(refs[0], file) })
+		report.Locate(func(file string) string { return review.PathIn(refs[0], file) })
 	}
 	what := strings.Join(append(slices.Clone(refs), f.render.files...), ", ")
 	all := report.Findings
@@ -111,8 +106,8 @@ func (f *permissionsFlags) run(cmd *cobra.Command, refs []string) error {
 }
 
 // read reads what the arguments or -f name.
-func (f *permissionsFlags) read(cmd *cobra.Command, refs []string) (*reviewed, error) {
-	var list []*reviewed
+func (f *permissionsFlags) read(cmd *cobra.Command, refs []string) (*review.Subject, error) {
+	var list []*review.Subject
 	for _, file := range f.render.files {
 		r, err := f.render.reviewConfig(cmd, file)
 		if err != nil {
@@ -120,7 +115,7 @@ func (f *permissionsFlags) read(cmd *cobra.Command, refs []string) (*reviewed, e
 		}
 		list = append(list, r)
 	}
-	trees := slices.DeleteFunc(slices.Clone(refs), func(ref string) bool { return !isTree(ref) || isConfig(ref) })
+	trees := slices.DeleteFunc(slices.Clone(refs), func(ref string) bool { return !review.IsTree(ref) || source.IsRenderConfig(ref) })
 	switch {
 	case len(trees) > 0 && len(trees) < len(refs):
 		other := refs[slices.IndexFunc(refs, func(ref string) bool { return !slices.Contains(trees, ref) })]
@@ -135,30 +130,15 @@ func (f *permissionsFlags) read(cmd *cobra.Command, refs []string) (*reviewed, e
 			return nil, err
 		}
 		if len(refs) > 1 {
-			r.under(func(_ int, file string) string { return pathIn(ref, file) })
+			r.MovePaths(func(_ int, file string) string { return review.PathIn(ref, file) })
 		}
 		list = append(list, r)
 	}
-	return together(list, append(slices.Clone(refs), f.render.files...)), nil
-}
-
-// together puts what is in one cluster into one report.
-func together(list []*reviewed, names []string) *reviewed {
-	if len(list) == 1 {
-		return list[0]
-	}
-	all := &reviewed{}
-	all.Rendered = true
-	all.Operator = permissions.Operator{Name: strings.Join(names, ", ")}
-	for _, r := range list {
-		all.Objects, all.CSVs = append(all.Objects, r.Objects...), append(all.CSVs, r.CSVs...)
-		all.Shipped = append(all.Shipped, r.Shipped...)
-	}
-	return all
+	return review.Merge(list, append(slices.Clone(refs), f.render.files...)), nil
 }
 
 // tree reads manifests.
-func (f *permissionsFlags) tree(cmd *cobra.Command, refs []string) (*reviewed, error) {
+func (f *permissionsFlags) tree(cmd *cobra.Command, refs []string) (*review.Subject, error) {
 	what := strings.Join(refs, ", ") + " is a TREE"
 	if err := f.render.refuseRenderFlags(cmd, what, "namespace"); err != nil {
 		return nil, err
@@ -183,50 +163,4 @@ func refuseWithoutBindings(ref string, in permissions.Input) error {
 		e.Tip = "OLM makes them of the ClusterServiceVersion: name the bundle's directory, the one that has manifests/"
 	}
 	return e
-}
-
-// isTree reports whether an argument is a tree of manifests. A bundle's directory has manifests/, or is in the one that
-// is named.
-func isTree(ref string) bool {
-	if ref == tree.Stdin {
-		return true
-	}
-	info, err := os.Stat(ref)
-	if err != nil {
-		return false // a prefix, or the source says that there is nothing
-	}
-	if !info.IsDir() {
-		switch filepath.Ext(ref) {
-		case ".yaml", ".yml", ".json":
-			return true
-		}
-		return false
-	}
-	dir := os.DirFS(ref)
-	for _, pattern := range []string{output.LockName, "*/" + output.LockName} {
-		if found, _ := fs.Glob(dir, pattern); len(found) > 0 {
-			return true
-		}
-	}
-	for _, pattern := range []string{"manifests", "metadata/annotations.yaml", "*/metadata/annotations.yaml",
-		"*.package.yaml", "*clusterserviceversion.yaml"} {
-		found, err := fs.Glob(dir, pattern)
-		if err == nil && len(found) > 0 {
-			return false
-		}
-	}
-	return true
-}
-
-// pathIn returns the path of a file in a source, for people: of a directory that is the path of the file.
-func pathIn(ref, file string) string {
-	kind, _, ok := strings.Cut(ref, ":")
-	base := ref
-	if ok && kind != source.KindOCI {
-		base = strings.TrimPrefix(ref, kind+":")
-	}
-	if strings.Contains(base, "://") {
-		return base + "/" + file
-	}
-	return path.Join(filepath.ToSlash(base), file)
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"path"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -95,30 +94,10 @@ func (s summary) print(w io.Writer) error {
 	return e.Encode(s)
 }
 
-// plan returns what output.Write would do.
-func plan(dir string, files output.Files, sources []output.Source, force bool) (summary, error) {
-	s := summary{Directory: dir, DryRun: true, Unchanged: len(files)}
-	differences, err := output.Check(dir, files, sources)
-	for _, d := range differences {
-		if d.State != output.StateLeftOver && d.State != output.StateKept && d.State != output.StateKeptLink &&
-			path.Base(d.Path) != output.LockName {
-			s.Unchanged--
-		}
-		switch {
-		case path.Base(d.Path) == output.LockName: // it is no file of the tree
-		case d.State == output.StateMissing:
-			s.Added = append(s.Added, d.Path)
-		case d.State == output.StateStale, d.State == output.StateEdited && force:
-			s.Changed = append(s.Changed, d.Path)
-		case d.State == output.StateLeftOver, d.State == output.StateKept && force:
-			s.Removed = append(s.Removed, d.Path)
-		case d.State == output.StateKept, d.State == output.StateKeptLink:
-			s.Kept = append(s.Kept, d.Path)
-		default:
-			s.Refused = append(s.Refused, d.Path)
-		}
-	}
-	return s, err
+// summaryOf returns the summary of a result.
+func summaryOf(dir string, r output.Result) summary {
+	return summary{Directory: dir, Added: r.Added, Changed: r.Changed, Removed: r.Removed, Kept: r.Kept,
+		Unchanged: len(r.Unchanged)}
 }
 
 // say prints a plan.
@@ -149,7 +128,9 @@ func (s summary) refused() error {
 func (f *summaryFlags) write(cmd *cobra.Command, dir string, files output.Files, o output.WriteOptions) (summary,
 	error) {
 	if f.dryRun {
-		s, err := plan(dir, files, o.Sources, o.Force)
+		p, err := output.NewPreview(dir, files, o)
+		s := summaryOf(dir, p.Result)
+		s.DryRun, s.Refused = true, p.Refused
 		if err == nil && f.format != summaryJSON {
 			s.say(cmd.ErrOrStderr())
 		}
@@ -160,6 +141,5 @@ func (f *summaryFlags) write(cmd *cobra.Command, dir string, files output.Files,
 		return summary{}, err
 	}
 	report(cmd.ErrOrStderr(), dir, r)
-	return summary{Directory: dir, Added: r.Added, Changed: r.Changed, Removed: r.Removed, Kept: r.Kept,
-		Unchanged: len(r.Unchanged)}, nil
+	return summaryOf(dir, r), nil
 }

@@ -10,6 +10,7 @@ import (
 	fbc "github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/compare"
 	"github.com/olmgen/olmgen/config"
+	"github.com/olmgen/olmgen/internal/config/review"
 	updating "github.com/olmgen/olmgen/internal/config/update"
 	"github.com/olmgen/olmgen/output"
 )
@@ -136,19 +137,11 @@ func (f *updateFlags) compare(cmd *cobra.Command, old *config.Config, text []byt
 	if err != nil {
 		return nil, err
 	}
-	var states [2]compare.State
+	var subjects [2]*review.Subject
 	for i, c := range []*config.Config{old, now} {
-		name := "before"
-		if i == 1 {
-			name = "after"
-		}
-		r, err := f.render.reviewDeclared(cmd, declaration{Config: c, file: f.file, dir: dir})
-		if err != nil {
-			return nil, err
-		}
-		if states[i], err = r.state(name); err != nil {
+		if subjects[i], err = f.render.reviewDeclared(cmd, declaration{Config: c, file: f.file, dir: dir}); err != nil {
 			return nil, err
 		}
 	}
-	return compare.Compare(cmd.Context(), states[0], states[1], compare.Options{})
+	return review.Compare(cmd.Context(), subjects[0], subjects[1], [2]string{"before", "after"}, compare.Options{})
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/olmgen/olmgen/bundle/images"
 	"github.com/olmgen/olmgen/compare/change"
 	"github.com/olmgen/olmgen/internal/manifest/lazy"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -25,7 +26,7 @@ func elsewhere(o *manifest.Object) bool {
 	switch o.Group() {
 	case "rbac.authorization.k8s.io", "apiextensions.k8s.io":
 		return true
-	case "operators.coreos.com":
+	case olm.Group:
 		return slices.Contains([]string{"ClusterServiceVersion", "OperatorCondition"}, o.Kind)
 	}
 	return false

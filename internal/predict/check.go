@@ -126,7 +126,7 @@ func Check(ctx context.Context, t *tree.Tree, o Options) (*Report, error) {
 	return r, nil
 }
 
-func (o *olm) group(g *group) Group {
+func (o *simulation) group(g *group) Group {
 	r := Group{
 		Namespace:    g.Namespace,
 		Name:         g.Name,
@@ -164,7 +164,7 @@ func (o *olm) group(g *group) Group {
 	return r
 }
 
-func (o *olm) csv(v *csv) CSV {
+func (o *simulation) csv(v *csv) CSV {
 	at := v.where()
 	r := CSV{
 		Namespace:   v.namespace,
@@ -194,7 +194,7 @@ var uncopied = []v1alpha1.ConditionReason{
 
 // copies returns the namespaces that OLM copies a CSV to (operator.go, syncClusterServiceVersion, syncCopyCSV;
 // operatorgroup.go, ensureCSVsInNamespaces).
-func (o *olm) copies(v *csv) []string {
+func (o *simulation) copies(v *csv) []string {
 	groups := o.groupsIn[v.namespace]
 	if v.deleted || v.phase == v1alpha1.CSVPhaseNone || slices.Contains(uncopied, v.reason) || len(groups) != 1 {
 		return nil

@@ -12,11 +12,12 @@ import (
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/manifest/lazy"
 	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
 
 // judgeResources checks the custom resources of the tree against their CRDs and operators.
-func (o *olm) judgeResources() {
+func (o *simulation) judgeResources() {
 	defined := o.definitions()
 	operators := map[string]*operators{} // by name of the CRD
 	for _, x := range o.others {
@@ -42,7 +43,7 @@ type operators struct {
 	granted  bool     // a role of the tree lets its subjects update the status
 }
 
-func (o *olm) operatorsOf(d definition) *operators {
+func (o *simulation) operatorsOf(d definition) *operators {
 	r := &operators{}
 	for _, v := range o.csvs {
 		if !v.copied && !v.deleted && slices.ContainsFunc(v.owned, func(a ownedAPI) bool { return a.Name == d.Name }) {
@@ -93,7 +94,7 @@ func (r rbac) statusWriters(d definition) (accounts []string, granted bool) {
 
 // judgeController reports a custom resource that no operator of the tree can manage where it is. The descoping plan
 // wants an alert for one whose status no operator may update. A tree without the operator says nothing about it.
-func (o *olm) judgeController(x *manifest.Object, d definition, ops *operators) {
+func (o *simulation) judgeController(x *manifest.Object, d definition, ops *operators) {
 	namespace := x.Namespace
 	if !d.namespaced {
 		namespace = ""
@@ -127,7 +128,7 @@ func (o *olm) judgeController(x *manifest.Object, d definition, ops *operators) 
 }
 
 // targeted reports whether one of the CSVs watches a namespace, or may do so.
-func (o *olm) targeted(csvs []*csv, namespace string) bool {
+func (o *simulation) targeted(csvs []*csv, namespace string) bool {
 	return slices.ContainsFunc(csvs, func(v *csv) bool {
 		groups := o.groupsIn[v.namespace]
 		if len(groups) != 1 || groups[0].unknown || groups[0].refused != nil || len(groups[0].status) == 0 {
@@ -138,7 +139,7 @@ func (o *olm) targeted(csvs []*csv, namespace string) bool {
 }
 
 // mayAny reports whether one of the subjects may do what one of the rules says.
-func (o *olm) mayAny(subjects []string, namespace string, rules ...rbacv1.PolicyRule) bool {
+func (o *simulation) mayAny(subjects []string, namespace string, rules ...rbacv1.PolicyRule) bool {
 	for _, s := range subjects {
 		account := strings.TrimPrefix(s, accountPrefix)
 		home, name, _ := strings.Cut(account, ":")
@@ -153,7 +154,7 @@ func (o *olm) mayAny(subjects []string, namespace string, rules ...rbacv1.Policy
 
 // judgeProviders reports an API that operators in several namespaces provide, as their roles show. For CSVs see
 // judgeOwners. The descoping plan allows one operator per API in a cluster.
-func (o *olm) judgeProviders(d definition) {
+func (o *simulation) judgeProviders(d definition) {
 	ops := o.operatorsOf(d)
 	homes := map[string]string{}
 	for _, s := range ops.accounts {
@@ -172,15 +173,12 @@ func (o *olm) judgeProviders(d definition) {
 		"operators in several namespaces provide this API: "+text.FirstOf(3, list), "keep one of them")
 }
 
-// The labels of roles that are aggregated, without the level.
-const (
-	aggregateToDefault = "rbac.authorization.k8s.io/aggregate-to-"
-	aggregateToGroup   = "olm.opgroup.permissions/aggregate-to-"
-)
+// aggregateToDefault is the label of roles that are aggregated to those of Kubernetes, without the level.
+const aggregateToDefault = "rbac.authorization.k8s.io/aggregate-to-"
 
 // judgeInheritance reports rules of hand-written ClusterRoles that are aggregated to a role for fewer permissions and
 // not to the one for more: aggregation does not inherit. OLM and olmgen generate the other roles.
-func (o *olm) judgeInheritance() {
+func (o *simulation) judgeInheritance() {
 	aggregated := map[string][]rbacv1.PolicyRule{} // by label and value
 	for _, r := range o.rbac.roles {
 		for label, value := range r.labels {
@@ -191,7 +189,7 @@ func (o *olm) judgeInheritance() {
 		if r.generated() {
 			continue
 		}
-		for _, family := range []string{aggregateToDefault, aggregateToGroup} {
+		for _, family := range []string{aggregateToDefault, olm.LabelAggregateTo} {
 			for _, step := range [][2]string{{"view", "edit"}, {"edit", "admin"}} {
 				value, ok := r.labels[family+step[0]]
 				if !ok || family == aggregateToDefault && value != "true" {
@@ -203,7 +201,7 @@ func (o *olm) judgeInheritance() {
 	}
 }
 
-func (o *olm) judgeStep(r *role, label string, step [2]string, held []rbacv1.PolicyRule) {
+func (o *simulation) judgeStep(r *role, label string, step [2]string, held []rbacv1.PolicyRule) {
 	level := findings.Warning
 	if strings.HasPrefix(label, aggregateToDefault) {
 		// Kubernetes' own edit and admin include view and edit, unless somebody changed their labels
@@ -224,6 +222,6 @@ var generatedRole = lazy.Regexp(`^[^.]+\..+-v[0-9][a-z0-9]*-(admin|edit|view|crd
 
 // generated reports whether OLM or olmgen generated a role.
 func (r *role) generated() bool {
-	_, owned := r.labels["olm.owner"]
+	_, owned := r.labels[olm.LabelOwner]
 	return owned || r.labels["app.kubernetes.io/managed-by"] == "olmgen" || generatedRole().MatchString(r.Name)
 }

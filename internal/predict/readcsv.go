@@ -4,9 +4,9 @@ import (
 	"slices"
 	"strconv"
 
-	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -40,10 +40,10 @@ func (c *cluster) addCSV(p ordered) *manifest.Error {
 		}
 	}
 	// OLM: api, pkg/operators/v1alpha1/clusterserviceversion.go, IsCopied
-	home, annotated := v.given[operatorsv1.OperatorGroupNamespaceAnnotationKey]
-	v.source = set[v1alpha1.CopiedLabelKey]
+	home, annotated := v.given[olm.AnnotationNamespace]
+	v.source = set[olm.LabelCopiedFrom]
 	v.copied = v.reason == v1alpha1.CSVReasonCopied || annotated && home != v.namespace
-	if _, labelled := set[v1alpha1.CopiedLabelKey]; labelled {
+	if _, labelled := set[olm.LabelCopiedFrom]; labelled {
 		v.copied = true
 	} else if v.copied {
 		v.source = home

@@ -12,6 +12,7 @@ import (
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -225,7 +226,7 @@ func forbiddenRule(r admissionv1.RuleWithOperations) string {
 	switch {
 	case slices.Contains(r.APIGroups, "*"):
 		return "webhook rules cannot include all groups"
-	case slices.Contains(r.APIGroups, olmGroup):
+	case slices.Contains(r.APIGroups, olm.Group):
 		return "webhook rules cannot include the OLM group"
 	case slices.Contains(r.APIGroups, "admissionregistration.k8s.io") &&
 		slices.ContainsFunc(r.Resources, configuresWebhooks):

@@ -15,6 +15,7 @@ import (
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/source"
 	"github.com/olmgen/olmgen/templates"
@@ -241,7 +242,7 @@ func otherAPIs(g *Group) []any {
 		}
 	}
 	list := []any{}
-	for api := range strings.SplitSeq(g.Annotations["olm.providedAPIs"], ",") {
+	for api := range strings.SplitSeq(g.Annotations[olm.AnnotationProvidedAPIs], ",") {
 		if api = strings.TrimSpace(api); api != "" && !own[api] {
 			list = append(list, api)
 		}

@@ -12,7 +12,7 @@ import (
 	"github.com/olmgen/olmgen/golden/equal"
 	"github.com/olmgen/olmgen/internal/config/adopt"
 	"github.com/olmgen/olmgen/internal/config/adopt/dump"
-	"github.com/olmgen/olmgen/internal/manifest/normalize"
+	"github.com/olmgen/olmgen/internal/olm/normalize"
 )
 
 // bundles are those that the clusters in testdata have, by package.

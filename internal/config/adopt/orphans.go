@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/olmgen/olmgen/internal/config/adopt/dump"
+	"github.com/olmgen/olmgen/internal/olm"
 )
 
 // belongs returns why an object of the cluster that is not rendered is one of the operators' or of OLM's for them; ""
@@ -35,8 +36,8 @@ func (v *verifier) ofGroup(o *dump.Object) string {
 		return ""
 	}
 	for _, g := range v.Groups {
-		if o.Labels[labelKind] == "OperatorGroup" && o.Labels[labelOwner] == g.Name &&
-			o.Labels[labelOwnerNS] == g.Namespace {
+		if o.Labels[olm.LabelOwnerKind] == "OperatorGroup" && o.Labels[olm.LabelOwner] == g.Name &&
+			o.Labels[olm.LabelOwnerNamespace] == g.Namespace {
 			if v.withoutCSV {
 				return "OLM's own, or of another name in the new form"
 			}
@@ -44,7 +45,7 @@ func (v *verifier) ofGroup(o *dump.Object) string {
 		}
 		if suffix, ok := strings.CutPrefix(o.Name, g.Name+"-"); ok &&
 			slices.Contains([]string{"admin", "edit", "view"}, suffix) &&
-			o.Labels[labelOwner] == g.Name {
+			o.Labels[olm.LabelOwner] == g.Name {
 			return "older OLM: before v0.26 it called the ClusterRoles of the group so"
 		}
 	}
@@ -85,7 +86,7 @@ func (v *verifier) owning(name string) *Operator {
 func (v *verifier) crd(o *dump.Object) string {
 	for k, installed := range o.Annotations {
 		ns, csv, _ := strings.Cut(installed, "/")
-		if !strings.HasPrefix(k, "operatorframework.io/installed-alongside-") {
+		if !strings.HasPrefix(k, olm.AnnotationAlongside) {
 			continue
 		}
 		for _, g := range v.Groups {
@@ -113,18 +114,20 @@ func sameOperator(csv string, op *Operator) bool {
 // ofOperator judges objects with the marks of a CSV.
 func (v *verifier) ofOperator(o *dump.Object, op *Operator) string {
 	ns := op.Group.Namespace
-	copied := o.Labels[labelCopied]
+	copied := o.Labels[olm.LabelCopiedFrom]
 	owner := ""
 	switch {
-	case o.Labels[labelKind] == "ClusterServiceVersion" && (o.Labels[labelOwnerNS] == ns || copied == ns):
-		owner = o.Labels[labelOwner]
-	case strings.HasPrefix(o.Kind, "ClusterRole") && o.Labels[labelOwner] != "" && o.Labels[labelKind] == "":
-		owner = o.Labels[labelOwner]
+	case o.Labels[olm.LabelOwnerKind] == "ClusterServiceVersion" &&
+		(o.Labels[olm.LabelOwnerNamespace] == ns || copied == ns):
+		owner = o.Labels[olm.LabelOwner]
+	case strings.HasPrefix(o.Kind, "ClusterRole") && o.Labels[olm.LabelOwner] != "" &&
+		o.Labels[olm.LabelOwnerKind] == "":
+		owner = o.Labels[olm.LabelOwner]
 	case o.Kind == "ClusterServiceVersion" && copied == ns:
 		owner = o.Name
 	case o.Namespace == ns:
 		for _, ref := range o.Owners {
-			if strings.HasPrefix(ref.APIVersion, "operators.coreos.com/") &&
+			if strings.HasPrefix(ref.APIVersion, olm.Group+"/") &&
 				(ref.Kind == "ClusterServiceVersion" || ref.Kind == "OperatorCondition") {
 				owner = ref.Name
 			}

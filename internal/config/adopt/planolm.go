@@ -10,16 +10,15 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/internal/config/adopt/dump"
+	"github.com/olmgen/olmgen/internal/olm"
 )
-
-const finalizer = "operators.coreos.com/csv-cleanup"
 
 // owned reports whether an object belongs to one of the operators, by its labels or its owners.
 func owned(o *dump.Object, operators []*Operator) bool {
 	return slices.ContainsFunc(operators, func(op *Operator) bool {
 		ns := op.Group.Namespace
-		here := o.Labels["olm.owner.namespace"] == ns || o.Labels["olm.copiedFrom"] == ns || o.Namespace == ns
-		if here && o.Labels["olm.owner"] == op.CSV.Name {
+		here := o.Labels[olm.LabelOwnerNamespace] == ns || o.Labels[olm.LabelCopiedFrom] == ns || o.Namespace == ns
+		if here && o.Labels[olm.LabelOwner] == op.CSV.Name {
 			return true
 		}
 		byCSV := func(r dump.Owner) bool { return byOLM(r) && r.Name == op.CSV.Name }
@@ -27,7 +26,7 @@ func owned(o *dump.Object, operators []*Operator) bool {
 	})
 }
 
-func byOLM(r dump.Owner) bool { return strings.HasPrefix(r.APIVersion, "operators.coreos.com/") }
+func byOLM(r dump.Owner) bool { return strings.HasPrefix(r.APIVersion, olm.Group+"/") }
 
 // resource returns the kubectl arguments that name an object.
 func resource(o *dump.Object) string {
@@ -43,7 +42,7 @@ func resource(o *dump.Object) string {
 }
 
 // ownMarks are the labels by which OLM finds what to delete with a CSV.
-var ownMarks = []string{"olm.owner", "olm.owner.kind", "olm.owner.namespace", "olm.copiedFrom"}
+var ownMarks = []string{olm.LabelOwner, olm.LabelOwnerKind, olm.LabelOwnerNamespace, olm.LabelCopiedFrom}
 
 // ofOLM are OLM's own kinds. Their objects do not stay.
 var ofOLM = []string{"ClusterServiceVersion", "Subscription", "InstallPlan", "OperatorCondition", "OperatorGroup"}
@@ -51,7 +50,7 @@ var ofOLM = []string{"ClusterServiceVersion", "Subscription", "InstallPlan", "Op
 // cutLoose removes what ties the objects that stay to their CSV.
 func (p *planner) cutLoose(operators []*Operator) {
 	s := Step{Title: "Cut the objects loose", Who: byAdmin,
-		Text: []string{"When a CSV goes, its finalizer " + finalizer + " has OLM delete ClusterRoles, bindings " +
+		Text: []string{"When a CSV goes, its finalizer " + olm.Finalizer + " has OLM delete ClusterRoles, bindings " +
 			"and webhooks by their owner labels, and Kubernetes deletes what has an ownerReference to it. Both are " +
 			"removed first. OLM is down, so nobody puts them back."}}
 	for _, o := range p.state.Dump.Objects {
@@ -201,11 +200,11 @@ func (p *planner) finalizers(operators []*Operator) {
 	s := Step{Title: "Remove the finalizers", Who: byAdmin,
 		Text: []string{"With OLM down, nobody answers the finalizer, and the deletion of a CSV would hang."}}
 	for _, o := range operators {
-		at := slices.Index(o.CSV.Finalizers, finalizer)
+		at := slices.Index(o.CSV.Finalizers, olm.Finalizer)
 		if at < 0 {
 			continue
 		}
-		s.Run = append(s.Run, removal(o.Object, fmt.Sprintf("/metadata/finalizers/%d", at), "", finalizer))
+		s.Run = append(s.Run, removal(o.Object, fmt.Sprintf("/metadata/finalizers/%d", at), "", olm.Finalizer))
 		s.Undo = append(s.Undo, merging(resource(o.Object), "metadata", "finalizers", o.CSV.Finalizers))
 	}
 	if len(s.Run) > 0 {
@@ -227,7 +226,7 @@ func (p *planner) remove(operators []*Operator) {
 	}
 	for _, o := range operators {
 		for _, c := range p.state.Dump.OfKind("ClusterServiceVersion") {
-			if c.Name == o.CSV.Name && c.Labels["olm.copiedFrom"] == o.Group.Namespace {
+			if c.Name == o.CSV.Name && c.Labels[olm.LabelCopiedFrom] == o.Group.Namespace {
 				s.Run = append(s.Run, orphaning(resource(c)))
 			}
 		}

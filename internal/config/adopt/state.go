@@ -17,6 +17,7 @@ import (
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/config/adopt/dump"
 	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/internal/olm"
 )
 
 // State is what OLM v0 runs in a cluster.
@@ -65,16 +66,7 @@ type subscription struct {
 	object *dump.Object
 }
 
-const (
-	labelCopied  = "olm.copiedFrom"
-	labelOwner   = "olm.owner"
-	labelManaged = "olm.managed"
-	labelKind    = "olm.owner.kind"
-	labelHash    = "olm.deployment-spec-hash"
-	labelOwnerNS = "olm.owner.namespace"
-	labelWebhook = "olm.webhook-description-generate-name"
-	annGenerated = "olm.generated-by"
-)
+const ()
 
 // Read finds the operators in a dump. What is odd about it is in State.Findings; the error is about an object that is
 // not of its API.
@@ -162,7 +154,7 @@ func (g *Group) targets() []string {
 func (s *State) operators(groups map[string]*Group) error {
 	copies := map[string][]string{} // namespaces by source namespace and CSV
 	for _, object := range s.Dump.OfKind("ClusterServiceVersion") {
-		if from := object.Labels[labelCopied]; from != "" {
+		if from := object.Labels[olm.LabelCopiedFrom]; from != "" {
 			copies[from+"/"+object.Name] = append(copies[from+"/"+object.Name], object.Namespace)
 			continue
 		}
@@ -177,7 +169,7 @@ func (s *State) operators(groups map[string]*Group) error {
 				"dump OperatorGroups too; OLM runs no operator without one")
 			continue
 		}
-		o := &Operator{CSV: csv, Object: object, Group: g, Properties: object.Annotations[bundle.PropertiesAnnotation]}
+		o := &Operator{CSV: csv, Object: object, Group: g, Properties: object.Annotations[olm.AnnotationProperties]}
 		o.Subscription = s.subscriptionOf(object)
 		o.Package = s.packageOf(o)
 		if by := s.replacedBy(object, csv); by != "" {
@@ -234,7 +226,7 @@ func (s *State) packageOf(o *Operator) string {
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(o.Object.Labels)) {
-		name, ok := strings.CutPrefix(key, "operators.coreos.com/")
+		name, ok := strings.CutPrefix(key, olm.LabelComponent)
 		if name, found := strings.CutSuffix(name, "."+o.Object.Namespace); ok && found {
 			return name
 		}
@@ -258,7 +250,7 @@ func (s *State) replacedBy(object *dump.Object, csv *v1alpha1.ClusterServiceVers
 		s.replacing = map[[2]string][]string{}
 		for _, other := range s.Dump.OfKind("ClusterServiceVersion") {
 			spec, _ := other.Value()["spec"].(map[string]any)
-			if replaces, ok := spec["replaces"].(string); ok && other.Labels[labelCopied] == "" {
+			if replaces, ok := spec["replaces"].(string); ok && other.Labels[olm.LabelCopiedFrom] == "" {
 				key := [2]string{other.Namespace, replaces}
 				s.replacing[key] = append(s.replacing[key], other.Name)
 			}
@@ -277,8 +269,9 @@ func (s *State) webhooks(csv *dump.Object) map[string]string {
 	names := map[string]string{}
 	for _, kind := range []string{"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"} {
 		for _, o := range s.Dump.OfKind(kind) {
-			generated := o.Labels[labelWebhook]
-			if generated != "" && o.Labels[labelOwner] == csv.Name && o.Labels[labelOwnerNS] == csv.Namespace {
+			generated := o.Labels[olm.LabelWebhookName]
+			if generated != "" && o.Labels[olm.LabelOwner] == csv.Name &&
+				o.Labels[olm.LabelOwnerNamespace] == csv.Namespace {
 				names[generated] = o.Name
 			}
 		}

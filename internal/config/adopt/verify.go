@@ -9,7 +9,8 @@ import (
 	"strings"
 
 	"github.com/olmgen/olmgen/internal/config/adopt/dump"
-	"github.com/olmgen/olmgen/internal/manifest/normalize"
+	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/olm/normalize"
 )
 
 // Verdict is how an object of the cluster and a rendered one compare.
@@ -121,7 +122,8 @@ func (v *verifier) pair(object *dump.Object, rendered normalize.Object) Compared
 		a, b = withoutStatus(live), withoutStatus(rendered)
 	}
 	c.Changes = slices.DeleteFunc(diff(object.Kind, a, b), func(x Change) bool {
-		return strings.Contains(x.Cluster, groupLabel+"MASKED") && x.Rendered == "" // maskedChanges has it unmasked
+		// maskedChanges has it unmasked
+		return strings.Contains(x.Cluster, olm.LabelGroupUID+"MASKED") && x.Rendered == ""
 	})
 	c.Changes = append(c.Changes, v.maskedChanges(object, live, rendered)...)
 	if len(c.Changes) == 0 {
@@ -179,9 +181,6 @@ func (v *verifier) maskedChanges(object *dump.Object, live, rendered map[string]
 	return nil
 }
 
-// groupLabel begins the label that OLM gives the namespaces of a group.
-const groupLabel = "olm.operatorgroup.uid/"
-
 // groupSelectors keeps the namespace selectors of webhooks: the label in them has the UID of a group, which must be the
 // one of the cluster.
 func groupSelectors(v any) any {
@@ -192,7 +191,7 @@ func groupSelectors(v any) any {
 		s := normalize.At(m, "namespaceSelector", "matchLabels")
 		keep := map[string]any{}
 		for k, x := range s {
-			if strings.HasPrefix(k, groupLabel) {
+			if strings.HasPrefix(k, olm.LabelGroupUID) {
 				keep[k] = x
 			}
 		}
@@ -264,8 +263,8 @@ func (v *verifier) onlyRendered(o normalize.Object) Compared {
 	case len(v.Dump.OfKind(o.Kind())) == 0:
 		c.Reason, c.unknown = "the dump has no "+o.Kind()+", so nobody knows", true
 		return c
-	case (o.Kind() == "Role" || o.Kind() == "RoleBinding") && labels[labelCopied] != nil,
-		strings.HasPrefix(o.Kind(), "Cluster") && labels[labelKind] == "ClusterServiceVersion" &&
+	case (o.Kind() == "Role" || o.Kind() == "RoleBinding") && labels[olm.LabelCopiedFrom] != nil,
+		strings.HasPrefix(o.Kind(), "Cluster") && labels[olm.LabelOwnerKind] == "ClusterServiceVersion" &&
 			v.hasSource(role, labels, name):
 		c.Reason = "chance of OLM's: it makes this copy only if it looks before the ClusterRoles grant the same"
 		return c
@@ -279,6 +278,6 @@ func (v *verifier) onlyRendered(o normalize.Object) Compared {
 
 // hasSource reports whether the Role that a ClusterRole was promoted from is there.
 func (v *verifier) hasSource(kind string, labels map[string]any, name string) bool {
-	ns, _ := labels[labelOwnerNS].(string)
+	ns, _ := labels[olm.LabelOwnerNamespace].(string)
 	return v.Dump.Get(kind, ns, name) != nil
 }

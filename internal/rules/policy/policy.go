@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/olmgen/olmgen/findings"
-	"github.com/olmgen/olmgen/internal/olm/olmapi"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/manifest/tree"
 )
@@ -118,7 +118,7 @@ func unknownFields(v *view) []located {
 			level = findings.Warning // published ones have some, and OLM installs them
 		}
 		for _, o := range v.olm(kind) {
-			for _, e := range olmapi.UnknownFields(o.Object) {
+			for _, e := range olm.UnknownFields(o.Object) {
 				found = append(found, hit{o.Object, e.Field, e.Msg, e.Tip}.located(ruleUnknownField, level))
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -200,7 +201,7 @@ func (v *view) addCSV(o *entry) {
 		Supported bool
 	}
 	var copiedFrom string
-	if !v.field(o.Object, &copiedFrom, "metadata", "labels", "olm.copiedFrom") || copiedFrom != "" {
+	if !v.field(o.Object, &copiedFrom, "metadata", "labels", olm.LabelCopiedFrom) || copiedFrom != "" {
 		return // OLM creates nothing for a copied CSV
 	}
 	if !v.field(o.Object, &spec, "spec", "install", "spec") || !v.field(o.Object, &modes, "spec", "installModes") {

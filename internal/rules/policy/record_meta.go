@@ -9,6 +9,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/internal/olm"
 )
 
 // changes are the verbs that create or change an object.
@@ -23,11 +24,11 @@ func mayDeploy(rules []rbacv1.PolicyRule) string {
 		})
 	}
 	for _, resource := range []string{"subscriptions", "clusterserviceversions", "installplans"} {
-		if allowed(olmGroup, resource, changes...) {
+		if allowed(olm.Group, resource, changes...) {
 			return "change " + resource
 		}
 	}
-	if allowed("olm.operatorframework.io", "clusterextensions", changes...) {
+	if allowed(olm.GroupV1, "clusterextensions", changes...) {
 		return "change clusterextensions"
 	}
 	if allowed("apiextensions.k8s.io", "customresourcedefinitions", "create") &&

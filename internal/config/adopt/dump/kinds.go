@@ -3,6 +3,8 @@ package dump
 import (
 	"slices"
 	"strings"
+
+	"github.com/olmgen/olmgen/internal/olm"
 )
 
 // Kind is a kind of objects that a dump should have.
@@ -16,12 +18,12 @@ type Kind struct {
 // Kinds are what OLM reads and makes, in the order of the kubectl command.
 var Kinds = []Kind{
 	{"", "Namespace", "namespaces", true, false},
-	{olmGroup, "ClusterServiceVersion", "clusterserviceversions." + olmGroup, true, false},
-	{olmGroup, "OperatorGroup", "operatorgroups." + olmGroup, true, false},
-	{olmGroup, "Subscription", "subscriptions." + olmGroup, true, false},
-	{olmGroup, "InstallPlan", "installplans." + olmGroup, true, false},
-	{olmGroup, "CatalogSource", "catalogsources." + olmGroup, true, false},
-	{olmGroup, "OperatorCondition", "operatorconditions." + olmGroup, false, false},
+	{olm.Group, "ClusterServiceVersion", "clusterserviceversions." + olm.Group, true, false},
+	{olm.Group, "OperatorGroup", "operatorgroups." + olm.Group, true, false},
+	{olm.Group, "Subscription", "subscriptions." + olm.Group, true, false},
+	{olm.Group, "InstallPlan", "installplans." + olm.Group, true, false},
+	{olm.Group, "CatalogSource", "catalogsources." + olm.Group, true, false},
+	{olm.Group, "OperatorCondition", "operatorconditions." + olm.Group, false, false},
 	{"apps", "Deployment", "deployments.apps", false, true},
 	{"", "ServiceAccount", "serviceaccounts", false, true},
 	{rbacGroup, "Role", "roles." + rbacGroup, false, false},
@@ -49,11 +51,10 @@ var others = []Kind{
 	{"console.openshift.io", "ConsolePlugin", "", false, true},
 	{"console.openshift.io", "ConsoleQuickStart", "", false, true},
 	{"console.openshift.io", "ConsoleYAMLSample", "", false, true},
-	{"olm.operatorframework.io", "ClusterCatalog", "", false, false},
+	{olm.GroupV1, "ClusterCatalog", "", false, false},
 }
 
 const (
-	olmGroup     = "operators.coreos.com"
 	rbacGroup    = "rbac.authorization.k8s.io"
 	webhookGroup = "admissionregistration.k8s.io"
 )

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"strings"
 
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -127,7 +128,7 @@ func (s store) object(value map[string]any, kind Kind, file string, line int) (*
 	}
 	body := maps.Clone(value)
 	delete(body, "metadata")
-	if o.Labels["olm.copiedFrom"] != "" {
+	if o.Labels[olm.LabelCopiedFrom] != "" {
 		delete(body, "status") // it is the original's, with times of its own
 	}
 	if o.Kind == "InstallPlan" {
@@ -161,14 +162,14 @@ func dropManifests(plan map[string]any) {
 func (o *Object) marked() bool {
 	for _, keys := range []map[string]string{o.Labels, o.Annotations} {
 		for k := range keys {
-			if strings.HasPrefix(k, "olm.") || strings.HasPrefix(k, olmGroup+"/") ||
+			if strings.HasPrefix(k, "olm.") || strings.HasPrefix(k, olm.Group+"/") ||
 				strings.HasPrefix(k, "operatorframework.io/") {
 				return true
 			}
 		}
 	}
 	for _, owner := range o.Owners {
-		if strings.HasPrefix(owner.APIVersion, olmGroup+"/") {
+		if strings.HasPrefix(owner.APIVersion, olm.Group+"/") {
 			return true
 		}
 	}

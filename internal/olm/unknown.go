@@ -1,4 +1,4 @@
-package olmapi
+package olm
 
 import (
 	"errors"
@@ -6,8 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-
-	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 
 	"github.com/olmgen/olmgen/internal/manifest/lazy"
 	"github.com/olmgen/olmgen/internal/manifest/text"
@@ -118,6 +116,3 @@ var (
 	isVersion = lazy.Regexp(`^[a-z]([-a-z0-9]*[a-z0-9])?$`)
 	isGroup   = lazy.Regexp(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
 )
-
-// ProvidedAPIs is the annotation that lists the APIs of an OperatorGroup.
-const ProvidedAPIs = operatorsv1.OperatorGroupProvidedAPIsAnnotationKey
