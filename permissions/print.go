@@ -9,6 +9,7 @@ import (
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/findings/show"
 	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/internal/rbac"
 )
 
 // Format is a form of a report.
@@ -50,7 +51,7 @@ func groupText(groups []string) string {
 		switch g {
 		case "":
 			names[i] = "core"
-		case all:
+		case rbac.All:
 			names[i] = "all groups"
 		}
 	}
@@ -60,7 +61,7 @@ func groupText(groups []string) string {
 // text returns what the item allows: verbs, resources, groups and names.
 func (i Item) text() string {
 	text := i.withoutGroup()
-	if len(i.NonResourceURLs) == 0 && !slices.Equal(i.APIGroups, core) {
+	if len(i.NonResourceURLs) == 0 && !slices.Equal(i.APIGroups, []string{""}) {
 		text += " (" + groupText(i.APIGroups) + ")"
 	}
 	return text
@@ -68,14 +69,14 @@ func (i Item) text() string {
 
 func (i Item) withoutGroup() string {
 	verbs := strings.ReplaceAll(show.List(i.Verbs), ", ", ",")
-	if slices.Contains(i.Verbs, all) {
+	if slices.Contains(i.Verbs, rbac.All) {
 		verbs = "all verbs on"
 	}
 	if len(i.NonResourceURLs) > 0 {
 		return verbs + " URLs " + show.List(i.NonResourceURLs)
 	}
 	resources := show.List(i.Resources)
-	if slices.Contains(i.Resources, all) {
+	if slices.Contains(i.Resources, rbac.All) {
 		resources = "all resources"
 	}
 	text := verbs + " " + resources

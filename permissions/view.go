@@ -196,7 +196,7 @@ func subjectViews(items []Item) []subjectView {
 			for k < len(items) && items[k].Subject == items[i].Subject && items[k].Risk == items[j].Risk {
 				k++
 			}
-			s.Sections = append(s.Sections, section{title[items[j].Risk], Lines(items[j:k])})
+			s.Sections = append(s.Sections, section{items[j].Risk.Title(), Lines(items[j:k])})
 			j = k
 		}
 		out, i = append(out, s), j
@@ -216,10 +216,10 @@ func Lines(items []Item) []Line {
 	var merged []Item
 	var sources [][]Source
 	for _, i := range items {
-		k := key{i.where(), rbac.Key(i.Verbs, i.APIGroups), len(i.NonResourceURLs) > 0, "", i.Source.File,
+		k := key{i.where(), rbac.ListsKey(i.Verbs, i.APIGroups), len(i.NonResourceURLs) > 0, "", i.Source.File,
 			i.Source.reason()}
 		if len(i.ResourceNames) > 0 {
-			k.named = rbac.Key(i.Resources)
+			k.named = rbac.ListsKey(i.Resources)
 		}
 		n, ok := index[k]
 		if !ok {

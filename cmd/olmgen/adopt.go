@@ -40,11 +40,11 @@ func newAdopt() *cobra.Command {
 		Short: "Write an olmgen.yaml for what OLM runs in a cluster",
 		Long: `Adopt reads what kubectl printed of a cluster and writes a RenderConfig for the
 operators that OLM v0 runs there: the same operators, in the same OperatorGroups,
-at the same versions. What it renders to are the objects that are in the adopt.
+at the same versions. What it renders to are the objects that are in the cluster.
 
 DUMP is a file, a directory with everything below it (such as a must-gather), or
 - for stdin. --print-kubectl prints the command that makes one. Adopt itself
-talks to no adopt. A dump needs no Secrets; if it has some, they are not read.
+talks to no cluster. A dump needs no Secrets; if it has some, they are not read.
 
 With --verify it compares the cluster with what a RenderConfig renders to, object
 by object, and says why they differ. The exit code is 3 if applying the rendered
@@ -239,6 +239,10 @@ func (f *adoptFlags) write(cmd *cobra.Command, state *adopt.State, sources map[s
 			return err
 		}
 		fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: wrote %s and %s: read both, and run nothing blindly\n", f.plan, script)
+		if n := len(plan.Lost); n > 0 {
+			fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: warning: the plan takes away %s; step 2 lists who loses what\n",
+				plural(n, "right"))
+		}
 	}
 	if f.to == generate.ProfileClusterExtension && f.output != output.Stdout {
 		return f.printTable(cmd, state)
@@ -296,6 +300,27 @@ func values(cmd *cobra.Command, c *config.Config, o config.Options) (objects []m
 // newPlan renders the new file, which is not written yet, and makes the plan to get there.
 func (f *adoptFlags) newPlan(cmd *cobra.Command, state *adopt.State, file, dir string, data []byte,
 	o adopt.Options) (*adopt.Plan, error) {
+	objects, err := f.rendered(cmd, file, dir, data)
+	if err != nil {
+		return nil, err
+	}
+	var asOLM []map[string]any
+	if leaving := state.Leaving(o.To); len(leaving) > 0 {
+		of := o
+		of.To, of.SomeSources = generate.ProfileOLM, true
+		if data, err = adopt.Declare(state.Only(leaving), of); err != nil {
+			return nil, err
+		}
+		if asOLM, err = f.rendered(cmd, file, dir, data); err != nil {
+			return nil, err
+		}
+	}
+	o.Commands = f.commands(o.File)
+	return adopt.NewPlan(state, objects, asOLM, o)
+}
+
+// rendered returns what a file renders to that is not written yet.
+func (f *adoptFlags) rendered(cmd *cobra.Command, file, dir string, data []byte) ([]map[string]any, error) {
 	c, err := config.Read(file, data)
 	if err != nil {
 		return nil, err
@@ -304,8 +329,7 @@ func (f *adoptFlags) newPlan(cmd *cobra.Command, state *adopt.State, file, dir s
 	if err != nil {
 		return nil, fmt.Errorf("the plan lists what is deleted, so the bundles must be there: %w", err)
 	}
-	o.Commands = f.commands(o.File)
-	return adopt.NewPlan(state, state.Verify(objects), o), nil
+	return objects, nil
 }
 
 // commands returns the commands of olmgen that a plan has.

@@ -118,6 +118,9 @@ func (c *Compared) oneSided() findings.Finding {
 		return c.finding("not-in-dump", level, "", c.Reason, "")
 	case chance:
 		return c.finding("chance", findings.Note, "", string(c.Verdict)+": "+c.Reason, "")
+	case c.live:
+		return c.finding("only-in-cluster", findings.Warning, "", c.Reason,
+			"applying leaves it there; as long as OLM runs the operator, OLM needs it")
 	case c.Verdict == ClusterOnly:
 		return c.finding("only-in-cluster", findings.Warning, "", c.Reason,
 			"it stays until somebody deletes it; nothing that is rendered needs it")

@@ -38,6 +38,8 @@ type Group struct {
 	Targets   []string // that OLM resolved, sorted; [""] are all namespaces
 	Copies    []string // namespaces with copied CSVs, sorted
 	Operators []*Operator
+	Others    []*Operator // that stay with OLM whatever happens to Operators
+	Waiting   []string    // Subscriptions that have installed none of them
 }
 
 // Global reports whether the group is for all namespaces.
