@@ -156,7 +156,7 @@ func (g *Group) targets() []string {
 func (s *State) operators(groups map[string]*Group) error {
 	copies := map[string][]string{} // namespaces by source namespace and CSV
 	for _, object := range s.Dump.OfKind("ClusterServiceVersion") {
-		if from := object.Labels[olm.LabelCopiedFrom]; from != "" {
+		if from, copied := object.Copied(); copied {
 			copies[from+"/"+object.Name] = append(copies[from+"/"+object.Name], object.Namespace)
 			continue
 		}
@@ -252,7 +252,8 @@ func (s *State) replacedBy(object *dump.Object, csv *v1alpha1.ClusterServiceVers
 		s.replacing = map[[2]string][]string{}
 		for _, other := range s.Dump.OfKind("ClusterServiceVersion") {
 			spec, _ := other.Value()["spec"].(map[string]any)
-			if replaces, ok := spec["replaces"].(string); ok && other.Labels[olm.LabelCopiedFrom] == "" {
+			_, copied := other.Copied()
+			if replaces, ok := spec["replaces"].(string); ok && !copied {
 				key := [2]string{other.Namespace, replaces}
 				s.replacing[key] = append(s.replacing[key], other.Name)
 			}
