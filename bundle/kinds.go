@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -42,7 +43,7 @@ var supported = []kindInfo{
 	{"monitoring.coreos.com", "v1", "PrometheusRule", Namespaced},
 	{"monitoring.coreos.com", "v1", "ServiceMonitor", Namespaced},
 	{"networking.k8s.io", "v1", "NetworkPolicy", Namespaced},
-	{"operators.coreos.com", "v1alpha1", "ClusterServiceVersion", Namespaced},
+	{olm.Group, "v1alpha1", "ClusterServiceVersion", Namespaced},
 	{"policy", "v1", "PodDisruptionBudget", Namespaced},
 	{"rbac.authorization.k8s.io", "v1", "ClusterRole", ClusterScoped},
 	{"rbac.authorization.k8s.io", "v1", "ClusterRoleBinding", ClusterScoped},
@@ -80,10 +81,10 @@ var others = []kindInfo{
 	{"monitoring.coreos.com", "v1", "PodMonitor", Namespaced},
 	{"networking.k8s.io", "v1", "Ingress", Namespaced},
 	{"networking.k8s.io", "v1", "IngressClass", ClusterScoped},
-	{"operators.coreos.com", "v1", "OperatorGroup", Namespaced},
-	{"operators.coreos.com", "v2", "OperatorCondition", Namespaced},
-	{"operators.coreos.com", "v1alpha1", "CatalogSource", Namespaced},
-	{"operators.coreos.com", "v1alpha1", "Subscription", Namespaced},
+	{olm.Group, "v1", "OperatorGroup", Namespaced},
+	{olm.Group, "v2", "OperatorCondition", Namespaced},
+	{olm.Group, "v1alpha1", "CatalogSource", Namespaced},
+	{olm.Group, "v1alpha1", "Subscription", Namespaced},
 	{"route.openshift.io", "v1", "Route", Namespaced},
 	{"security.openshift.io", "v1", "SecurityContextConstraints", ClusterScoped},
 	{"storage.k8s.io", "v1", "CSIDriver", ClusterScoped},

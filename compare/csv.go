@@ -10,6 +10,7 @@ import (
 	"github.com/olmgen/olmgen/compare/change"
 	"github.com/olmgen/olmgen/compare/fields"
 	"github.com/olmgen/olmgen/compare/workload"
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/manifest/lazy"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -18,7 +19,7 @@ import (
 var csvRules = []workload.Rule{
 	{Pattern: lazy.Regexp(`^spec\.cleanup\.enabled$`), Part: change.Cleanup, Judge: func(c *change.Change) {
 		if c.New == "true" {
-			c.Severity, c.Message = change.Error, "its custom resources are deleted when the operator is removed"
+			c.Severity, c.Message = findings.Error, "its custom resources are deleted when the operator is removed"
 		}
 	}},
 	{Pattern: lazy.Regexp(`^spec\.relatedImages\[`), Part: change.Image, Judge: workload.Moved},
@@ -92,7 +93,7 @@ func oneRest(list []change.Change) []change.Change {
 		return c.Part == change.Rest
 	})
 	if len(rest.Fields) > 0 {
-		rest.Part, rest.Change, rest.Severity = change.Rest, change.Changed, change.Info
+		rest.Part, rest.Change, rest.Severity = change.Rest, change.Changed, findings.Info
 		out = append(out, rest)
 	}
 	return out
@@ -179,10 +180,10 @@ func unknownRoles(old, now State) []change.Change {
 				continue
 			}
 			c := change.Change{Object: u.Source.Object, Part: change.Account, Field: "roleRef", Change: change.Added,
-				New: u.Role, Severity: change.Warning, File: u.Source.File, Line: u.Source.Line,
+				New: u.Role, Severity: findings.Warning, File: u.Source.File, Line: u.Source.Line,
 				Message: fmt.Sprintf("%s gets this role, which is not among the objects", u.Subject)}
 			if i == 1 {
-				c.Change, c.Old, c.New, c.Severity = change.Removed, u.Role, "", change.Info
+				c.Change, c.Old, c.New, c.Severity = change.Removed, u.Role, "", findings.Info
 				c.Message = fmt.Sprintf("%s loses this role, which is not among the objects", u.Subject)
 			}
 			out = append(out, c)

@@ -8,6 +8,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/olmgen/olmgen/compare/change"
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/permissions"
 )
@@ -34,10 +35,10 @@ func (r *Report) csvPermissions(p pair, old, now State) ([]change.Change, error)
 				continue
 			}
 			c := change.Change{Part: change.Account, Field: "spec.install.spec." + scope + "[" + account + "]",
-				Change: change.Changed, Severity: change.Warning,
+				Change: change.Changed, Severity: findings.Warning,
 				Message: "OLM makes roles of it, which are not among the objects: compare the rendered operators"}
 			if rendered {
-				c.Severity, c.Message = change.Info, "what the objects grant stays the same"
+				c.Severity, c.Message = findings.Info, "what the objects grant stays the same"
 			}
 			switch {
 			case len(a) == 0:

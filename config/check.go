@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/output"
 	"github.com/olmgen/olmgen/output/helm"
 	"github.com/olmgen/olmgen/source"
@@ -140,14 +141,14 @@ func (c *Config) checkWords() error {
 		}
 		for k, x := range list {
 			word, isText := x.(string)
-			err := checkWord(word, o.Words)
-			if err == nil || !isText || word == "" {
+			if o.Words == nil || !isText || word == "" || slices.Contains(o.Words, word) {
 				continue
 			}
 			if isList {
 				path = fmt.Sprintf("%s[%d]", path, k)
 			}
-			return c.errorf(path, err.Hint(), "%v", err)
+			unknown := text.Unknown("value", word, o.Words)
+			return c.errorf(path, unknown.Hint(), "%v", unknown)
 		}
 		return nil
 	})

@@ -121,8 +121,7 @@ var typeNames = map[Type]string{Text: "text", Bool: "bool", List: "list", Mappin
 
 // fieldsOf adds a line for each field of a struct: its path, its type and whether it is required.
 func fieldsOf(t reflect.Type, place string, out *[]string) {
-	for i := range t.NumField() {
-		f := t.Field(i)
+	for f := range t.Fields() {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if name == "" {
 			fieldsOf(f.Type, place, out)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -169,9 +170,7 @@ func put(document map[string]any, path string, value any) {
 		name, rest, more := strings.Cut(path, ".")
 		if !more {
 			if old, isMap := document[name].(map[string]any); isMap {
-				for key, x := range value.(map[string]any) {
-					old[key] = x
-				}
+				maps.Copy(old, value.(map[string]any))
 				return
 			}
 			document[name] = value
@@ -223,7 +222,7 @@ func (v *flagValue) Set(s string) error {
 	case List:
 		return v.add(s)
 	}
-	if err := CheckWord(s, v.Words); err != nil {
+	if err := text.CheckKnown("value", s, v.Words); err != nil {
 		return err
 	}
 	v.texts = []string{s}
@@ -239,7 +238,7 @@ func (v *flagValue) add(s string) error {
 		return err
 	}
 	for _, word := range list {
-		if err := CheckWord(word, v.Words); err != nil {
+		if err := text.CheckKnown("value", word, v.Words); err != nil {
 			return err
 		}
 		if v.Words == nil || !slices.Contains(v.texts, word) {
@@ -258,12 +257,10 @@ func (v *flagValue) read(dir string) (any, error) {
 	switch {
 	case v.Parse != nil:
 		value, err := v.Parse(dir, text)
-		var bad *FlagError
-		if errors.As(err, &bad) {
+		if bad, ok := errors.AsType[*FlagError](err); ok {
 			return nil, &FlagError{"--" + v.Flag + ": " + bad.Msg, bad.Tip}
 		}
-		var file *fs.PathError
-		if errors.As(err, &file) {
+		if file, ok := errors.AsType[*fs.PathError](err); ok {
 			err = fmt.Errorf("--%s: %s: %w", v.Flag, file.Path, file.Err)
 		}
 		return value, err
@@ -277,38 +274,6 @@ func (v *flagValue) read(dir string) (any, error) {
 		return list, nil
 	}
 	return text, nil
-}
-
-// WordError is a value that is none of those that an option can have.
-type WordError struct {
-	Got     string
-	Allowed []string
-}
-
-func (e *WordError) Error() string { return fmt.Sprintf("%q is not known", e.Got) }
-
-// Hint returns the values that are allowed.
-func (e *WordError) Hint() string {
-	hint := "choose one of " + strings.Join(e.Allowed, ", ")
-	if near := text.Nearest(e.Got, e.Allowed); near != "" {
-		return "did you mean " + near + "? " + hint
-	}
-	return hint
-}
-
-// CheckWord refuses a value that is not allowed, with a *WordError. Without allowed values all are.
-func CheckWord(got string, allowed []string) error {
-	if err := checkWord(got, allowed); err != nil {
-		return err
-	}
-	return nil
-}
-
-func checkWord(got string, allowed []string) *WordError {
-	if allowed == nil || slices.Contains(allowed, got) {
-		return nil
-	}
-	return &WordError{got, allowed}
 }
 
 func parseSelector(_, text string) (any, error) {

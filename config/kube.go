@@ -29,8 +29,7 @@ func (c *Config) kubeVersion() (*semver.Version, error) {
 		return nil, nil
 	}
 	v, err := ParseKubeVersion(c.KubeVersion)
-	var bad *FlagError
-	if errors.As(err, &bad) {
+	if bad, ok := errors.AsType[*FlagError](err); ok {
 		return nil, c.errorf("kubeVersion", bad.Tip, "%s", bad.Msg)
 	}
 	return v, err

@@ -139,8 +139,7 @@ func (c *Config) placeOfError(l *loaded) string {
 // readFile reads a file that a field names. The error has the name as the field has it.
 func readFile(dir, name string) ([]byte, error) {
 	data, err := os.ReadFile(in(dir, name))
-	var bad *fs.PathError
-	if errors.As(err, &bad) {
+	if bad, ok := errors.AsType[*fs.PathError](err); ok {
 		err = fmt.Errorf("%s: %w", filepath.ToSlash(name), bad.Err)
 	}
 	return data, err
@@ -214,8 +213,7 @@ func (c *Config) mirrors(dir string) (*images.Map, error) {
 		list = append(list, map[string]any{"source": m.Source, "mirror": m.Mirror})
 	}
 	m, err := images.ReadMap("mirrors", manifest.Encode(map[string]any{"mirrors": list}))
-	var e *manifest.Error
-	if errors.As(err, &e) { // its line is that of the copy
+	if e, ok := errors.AsType[*manifest.Error](err); ok { // its line is that of the copy
 		return nil, c.errorf(e.Field, e.Tip, "%s", e.Msg)
 	}
 	return m, err
@@ -404,8 +402,7 @@ func (p *placed) About() []manifest.Option { return p.foreign }
 
 // Place returns the place in the RenderConfig that an error of Read or Render is about, or nil.
 func Place(err error) *manifest.Error {
-	var p *placed
-	if errors.As(err, &p) {
+	if p, ok := errors.AsType[*placed](err); ok {
 		return p.place
 	}
 	var e *manifest.Error

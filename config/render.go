@@ -201,8 +201,7 @@ func (c *Config) lays(o Options, l output.Layout) bool { return o.Layout == l ||
 
 // placeOf returns the place in the file of what is wrong with an operator.
 func (c *Config) placeOf(l *loaded, err error) string {
-	var e *generate.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*generate.Error](err); ok {
 		return c.blamed(l.group, l.index, e)
 	}
 	return at(l.group, l.index, "")

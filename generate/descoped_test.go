@@ -37,10 +37,10 @@ func TestDescopedOptions(t *testing.T) {
 		{"all and some", Options{Descoped: Descoped{BindAll: true, BindNamespaces: []string{"a"}}}, "bound in all namespaces"},
 		{"a bad namespace", Options{Descoped: Descoped{BindNamespaces: []string{"A"}}}, `namespace to bind in "A" is not a valid namespace name`},
 		{"one twice", Options{Descoped: Descoped{BindNamespaces: []string{"a", "a"}}}, `"a" is given twice`},
-		{"split", Options{Descoped: Descoped{Split: "half"}}, `split: "half" is none of feature, resource`},
-		{"aggregate", Options{Descoped: Descoped{AggregateTo: []DefaultRole{"cluster-admin"}}}, `"cluster-admin" is none of admin, edit, view, cluster-reader, none`},
+		{"split", Options{Descoped: Descoped{Split: "half"}}, `unknown split "half"`},
+		{"aggregate", Options{Descoped: Descoped{AggregateTo: []DefaultRole{"cluster-admin"}}}, `unknown default role "cluster-admin"`},
 		{"none and some", Options{Descoped: Descoped{AggregateTo: []DefaultRole{"view", "none"}}}, "none stands alone"},
-		{"status", Options{Descoped: Descoped{Status: "all"}}, `status: "all" is none of plan, asked`},
+		{"status", Options{Descoped: Descoped{Status: "all"}}, `unknown status "all"`},
 		{"status of another profile", Options{Profile: ProfilePlain, Descoped: Descoped{Status: StatusPlan}}, "are of the descoped profile"},
 		{"group role", Options{OperatorGroup: "cluster"}, "would overwrite the default ClusterRole cluster-admin"},
 	} {

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -55,7 +56,7 @@ func (r *Result) SpecialNamespaces() []string {
 		return nil // not from Render
 	}
 	found := slices.Concat(r.options.CopiedCSVNamespaces, r.options.TargetNamespaces,
-		[]string{"kube-system", b.CSV.Annotations[suggestedNamespace]})
+		[]string{"kube-system", b.CSV.Annotations[olm.AnnotationSuggestedNamespace]})
 	if t := namespaceTemplate(b); t != nil {
 		found = append(found, t.Name)
 	}

@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"bytes"
+	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -88,9 +89,7 @@ func (e Edit) change(v map[string]any) {
 			spec = map[string]any{}
 			v["spec"] = spec
 		}
-		for k, x := range e.Spec {
-			spec[k] = x
-		}
+		maps.Copy(spec, e.Spec)
 	}
 	for field, add := range map[string]map[string]string{"labels": e.Labels, "annotations": e.Annotations} {
 		if len(add) == 0 {

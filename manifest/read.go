@@ -317,8 +317,7 @@ func (d *Document) Value() (any, error) {
 func (d *Document) valueOf(n *yaml.Node) (any, error) {
 	dec := decoder{limits: d.limits}
 	v, err := dec.value(n, 1)
-	var ne *nodeError
-	if errors.As(err, &ne) {
+	if ne, ok := errors.AsType[*nodeError](err); ok {
 		return nil, d.errorf(ne.line, "", "%s", ne.msg)
 	}
 	return v, err

@@ -26,7 +26,7 @@ func skim(data []byte, limits Limits, whole bool) (root *yaml.Node, skips bool) 
 	if len(data) == 0 || !plainBytes(data) || !skips && separators(data) > limits.Nodes {
 		return nil, false
 	}
-	s := skimmer{data: data[:len(data):len(data)], depth: limits.Depth}
+	s := skimmer{data: slices.Clip(data), depth: limits.Depth}
 	if !skips {
 		s.all = string(data)
 	}

@@ -3,6 +3,7 @@ package source
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"path"
 	"strings"
 )
@@ -11,6 +12,11 @@ import (
 type ConvertedBundle struct {
 	Dir   string            // <package>/<version>, the place of a bundle in a catalog's repository
 	Files map[string][]byte // by path below Dir: manifests/... and metadata/annotations.yaml
+}
+
+// FS returns the files of the bundle as a file system.
+func (b ConvertedBundle) FS() (fs.FS, error) {
+	return filesFS(b.Dir, b.Files, Options{}.withDefaults().Limits)
 }
 
 // Convert reads a directory in the legacy package manifest format and returns every version of the package as a

@@ -11,7 +11,9 @@ import (
 	"github.com/olmgen/olmgen/bundle/images"
 	"github.com/olmgen/olmgen/compare/change"
 	"github.com/olmgen/olmgen/compare/fields"
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/manifest/lazy"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -27,7 +29,7 @@ func elsewhere(o *manifest.Object) bool { return slices.Contains(others[o.Group(
 var others = map[string][]string{
 	"rbac.authorization.k8s.io": {"Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding"},
 	"apiextensions.k8s.io":      {"CustomResourceDefinition"},
-	"operators.coreos.com":      {"ClusterServiceVersion", "OperatorCondition"},
+	olm.Group:                   {"ClusterServiceVersion", "OperatorCondition"},
 }
 
 // Pair is an object of both releases, of which one may be nil.
@@ -176,7 +178,7 @@ func compare(p Pair) ([]change.Change, error) {
 		list = whole(p, sides, list)
 	} else if p.Old.Name != p.New.Name {
 		list = append(list, change.Change{Part: partOf(o), Field: "metadata.name", Change: change.Changed,
-			Old: p.Old.Name, New: p.New.Name, Severity: change.Info})
+			Old: p.Old.Name, New: p.New.Name, Severity: findings.Info})
 	}
 	return list, nil
 }
@@ -192,7 +194,7 @@ func Differences(old, now fields.Values, rules []Rule, otherwise change.Part) []
 		if strings.HasPrefix(d.Path, parent+".") {
 			item := &out[len(out)-1]
 			switch {
-			case c.Severity != change.Info:
+			case c.Severity != findings.Info:
 				bad = append(bad, c)
 			case fields.Last(d.Path) == "image" || fields.Last(d.Path) == "value":
 				item.Old, item.New = d.Old.Text, d.New.Text
@@ -232,7 +234,7 @@ func sensitive(o *manifest.Object, field string) bool {
 // whole reports that an object is new or gone in one line, before what is bad about it.
 func whole(p Pair, sides [2]map[string]any, list []change.Change) []change.Change {
 	o := p.Any()
-	c := change.Change{Part: partOf(o), Change: change.Added, Severity: change.Info}
+	c := change.Change{Part: partOf(o), Change: change.Added, Severity: findings.Info}
 	side := sides[1]
 	if p.New == nil {
 		c.Change, side = change.Removed, sides[0]
@@ -245,14 +247,14 @@ func whole(p Pair, sides [2]map[string]any, list []change.Change) []change.Chang
 	})
 	switch {
 	case p.New == nil && c.Part == change.NetworkPolicy:
-		c.Severity, c.Message = change.Warning, "it restricts no pods any more"
+		c.Severity, c.Message = findings.Warning, "it restricts no pods any more"
 	case p.New == nil && c.Part == change.Webhook:
-		c.Severity, c.Message = change.Warning, "nothing checks or changes these objects any more"
+		c.Severity, c.Message = findings.Warning, "nothing checks or changes these objects any more"
 	}
 	out := []change.Change{c}
 	for _, x := range list {
 		about := x.Part != change.Account && x.Part != change.Workload // about which nothing changes
-		if x.Severity != change.Info && about && p.New != nil {
+		if x.Severity != findings.Info && about && p.New != nil {
 			out = append(out, x)
 		}
 	}
@@ -276,13 +278,13 @@ func partOf(o *manifest.Object) change.Part {
 // serviceRules are about Services.
 var serviceRules = []Rule{
 	{field(`^spec\.type$`), change.Service, exposed},
-	{field(`^spec\.externalIPs\[`), change.Service, given(change.Warning, "nodes take packets for this address")},
+	{field(`^spec\.externalIPs\[`), change.Service, given(findings.Warning, "nodes take packets for this address")},
 	{field(`^spec\.`), change.Service, nil},
 }
 
 func exposed(c *change.Change) {
 	if c.New == "LoadBalancer" || c.New == "NodePort" {
-		c.Severity, c.Message = change.Warning, "it can be reached from outside of the cluster"
+		c.Severity, c.Message = findings.Warning, "it can be reached from outside of the cluster"
 	}
 }
 
@@ -290,7 +292,7 @@ func exposed(c *change.Change) {
 var namespaceRules = []Rule{{field(`^metadata\.labels\["pod-security\.kubernetes\.io/enforce"\]$`), change.Security,
 	func(c *change.Change) {
 		if c.New == "privileged" || c.New == "baseline" && c.Old == "restricted" {
-			c.Severity, c.Message = change.Warning, "Pod Security allows more in this namespace"
+			c.Severity, c.Message = findings.Warning, "Pod Security allows more in this namespace"
 		}
 	}}}
 

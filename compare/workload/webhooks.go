@@ -10,6 +10,7 @@ import (
 
 	"github.com/olmgen/olmgen/compare/change"
 	"github.com/olmgen/olmgen/compare/fields"
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -26,14 +27,14 @@ func compareWebhooks(o *manifest.Object, sides [2]map[string]any) []change.Chang
 		b, has := now[name]
 		switch {
 		case !had:
-			c := change.Change{Field: at, Change: change.Added, New: text(seen(b)), Severity: change.Info}
+			c := change.Change{Field: at, Change: change.Added, New: text(seen(b)), Severity: findings.Info}
 			if why := grave(seen(b)); why != "" {
-				c.Severity, c.Message = change.Warning, why
+				c.Severity, c.Message = findings.Warning, why
 			}
 			out = append(out, c)
 		case !has:
 			out = append(out, change.Change{Field: at, Change: change.Removed, Old: text(seen(a)),
-				Severity: change.Warning, Message: "nothing checks or changes these objects any more"})
+				Severity: findings.Warning, Message: "nothing checks or changes these objects any more"})
 		default:
 			out = append(out, compareRules(at, seen(a), seen(b))...)
 		}
@@ -89,15 +90,15 @@ func webhooksOf(value map[string]any) map[string]map[string]any {
 
 var webhookRules = []Rule{
 	{field(`\.failurePolicy$`), change.Webhook, func(c *change.Change) {
-		c.Severity, c.Message = change.Warning, "nothing can be written that it sees while it does not answer"
+		c.Severity, c.Message = findings.Warning, "nothing can be written that it sees while it does not answer"
 		if c.New == "Ignore" {
 			c.Message = "what it sees is written unchecked while it does not answer"
 		}
 	}},
 	{field(`\.(namespaceSelector|objectSelector|matchConditions)\b`), change.Webhook, func(c *change.Change) {
-		c.Severity, c.Message = change.Warning, "it sees other objects"
+		c.Severity, c.Message = findings.Warning, "it sees other objects"
 	}},
-	{field(`\.clientConfig\.url$`), change.Webhook, given(change.Warning, "it is outside of the cluster's Services")},
+	{field(`\.clientConfig\.url$`), change.Webhook, given(findings.Warning, "it is outside of the cluster's Services")},
 	{field(`.`), change.Webhook, nil},
 }
 
@@ -106,19 +107,19 @@ func compareRules(at string, before, after []sight) []change.Change {
 	var out []change.Change
 	more, less := beyond(after, before), beyond(before, after)
 	if len(more) > 0 {
-		c := change.Change{Field: at + ".rules", Change: change.Added, New: text(more), Severity: change.Info,
+		c := change.Change{Field: at + ".rules", Change: change.Added, New: text(more), Severity: findings.Info,
 			Message: "it sees more"}
 		known := func(s sight) bool {
 			return slices.ContainsFunc(before, func(o sight) bool { return o.group == s.group })
 		}
 		if why := grave(more); why != "" || !slices.ContainsFunc(more, known) {
-			c.Severity, c.Message = change.Warning, cmp.Or(why, "it sees objects of another API group")
+			c.Severity, c.Message = findings.Warning, cmp.Or(why, "it sees objects of another API group")
 		}
 		out = append(out, c)
 	}
 	if len(less) > 0 {
 		out = append(out, change.Change{Field: at + ".rules", Change: change.Removed, Old: text(less),
-			Severity: change.Info, Message: "it does not see these any more"})
+			Severity: findings.Info, Message: "it does not see these any more"})
 	}
 	return out
 }

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/olmgen/olmgen/generate"
-	"github.com/olmgen/olmgen/internal/config/adopt/state"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 )
 
@@ -15,18 +14,19 @@ type Plan struct {
 	To    generate.Profile
 	Steps []Step
 	Notes []string // about GitOps engines
+	Lost  []string // rights that somebody loses, a line for each subject and place
 }
 
 // Step is one step. A person can undo every step before the one that is the point.
 type Step struct {
-	Title string
-	Who   string   // does it
-	Text  []string // paragraphs
-	Run   []string // commands
-	Check []string // commands that show that it has worked
-	Undo  []string // commands
-	Point bool     // from here on there is no undo, but the way back
-	Back  []string // commands of the way back, of the step that is the point
+	Title        string
+	Who          string   // does it
+	Text         []string // paragraphs
+	Run          []string // commands
+	Check        []string // commands that show that it has worked
+	Undo         []string // commands
+	Irreversible bool     // from here on there is no undo, but the way back
+	WayBack      []string // commands of the way back, of the step that is the point
 }
 
 // The people and programs of a plan.
@@ -42,17 +42,25 @@ const manager = "olmgen"
 // planner makes a plan.
 type planner struct {
 	Options
-	state  *state.State
-	result *state.Verification // the cluster and what the new file renders to
-	plan   *Plan
+	state     *State
+	result    *Verification // the cluster and what the new file renders to
+	departure *departure
+	plan      *Plan
 }
 
-// NewPlan returns the steps to the form that is rendered. result compares the cluster with it.
-func NewPlan(s *state.State, result *state.Verification, o Options) *Plan {
+// NewPlan returns the steps to the form that is rendered. asOLM is what profile olm renders of the operators that leave
+// OLM: it explains what OLM made.
+func NewPlan(s *State, rendered, asOLM []map[string]any, o Options) (*Plan, error) {
 	if o.To == "" {
 		o.To = generate.ProfileOLM
 	}
-	p := &planner{Options: o, state: s, result: result, plan: &Plan{To: o.To, Notes: engineNotes(o.Directory)}}
+	p := &planner{Options: o, state: s, result: s.Verify(rendered),
+		plan: &Plan{To: o.To, Notes: engineNotes(o.Directory)}}
+	p.departure = newDeparture(s, s.Leaving(o.To), p.result, s.Verify(asOLM))
+	var err error
+	if p.plan.Lost, err = p.departure.lostRights(rendered); err != nil {
+		return nil, err
+	}
 	switch o.To {
 	case generate.ProfileOLM, generate.ProfileSubscription:
 		p.before()
@@ -70,12 +78,48 @@ func NewPlan(s *state.State, result *state.Verification, o Options) *Plan {
 		p.render()
 		p.withoutOLM(p.all())
 	}
-	return p.plan
+	return p.plan, nil
+}
+
+// Leaving returns the operators that a plan to a profile takes away from OLM v0, but for those that OLM v1 takes over.
+func (s *State) Leaving(to generate.Profile) (all []*Operator) {
+	if to == generate.ProfileOLM || to == generate.ProfileSubscription || to == "" {
+		return nil
+	}
+	for _, g := range s.Groups {
+		for _, o := range g.Operators {
+			if to != generate.ProfileClusterExtension || !s.Migration(o).Possible() {
+				all = append(all, o)
+			}
+		}
+	}
+	return all
+}
+
+// Only returns the state in which other operators stay with OLM.
+func (s *State) Only(operators []*Operator) *State {
+	out := *s
+	out.Groups = nil
+	for _, g := range s.Groups {
+		part := *g
+		part.Operators, part.Others = nil, slices.Clone(g.Others)
+		for _, o := range g.Operators {
+			if slices.Contains(operators, o) {
+				part.Operators = append(part.Operators, o)
+			} else {
+				part.Others = append(part.Others, o)
+			}
+		}
+		if len(part.Operators) > 0 {
+			out.Groups = append(out.Groups, &part)
+		}
+	}
+	return &out
 }
 
 func (p *planner) add(s Step) { p.plan.Steps = append(p.plan.Steps, s) }
 
-func (p *planner) all() (all []*state.Operator) {
+func (p *planner) all() (all []*Operator) {
 	for _, g := range p.state.Groups {
 		all = append(all, g.Operators...)
 	}
@@ -83,9 +127,7 @@ func (p *planner) all() (all []*state.Operator) {
 }
 
 // refused returns the operators that OLM v1 does not take.
-func (p *planner) refused() []*state.Operator {
-	return slices.DeleteFunc(p.all(), func(o *state.Operator) bool { return p.state.Migration(o).Possible() })
-}
+func (p *planner) refused() []*Operator { return p.state.Leaving(generate.ProfileClusterExtension) }
 
 // before is the backup. What olmgen renders of the state today is what a way back needs: an object that kubectl
 // printed has a UID and a resourceVersion, and the API server does not create it again.
@@ -105,7 +147,7 @@ func (p *planner) render() {
 		Run:   []string{p.Commands.Render},
 		Check: []string{p.Commands.Verify},
 		Undo:  []string{"git revert HEAD"}}
-	if restarts := p.objects(func(c state.Compared) bool { return len(c.Restarts) > 0 }); len(restarts) > 0 {
+	if restarts := p.objects(func(c Compared) bool { return len(c.Restarts) > 0 }); len(restarts) > 0 {
 		s.Text = append(s.Text, "Applying restarts the pods of "+text.And(restarts)+".")
 	}
 	for _, c := range p.result.Objects {
@@ -113,14 +155,18 @@ func (p *planner) render() {
 			s.Text = append(s.Text, c.Object+": applying takes away "+lost+".")
 		}
 	}
-	if gone := p.objects(func(c state.Compared) bool { return len(c.Immutable) > 0 }); len(gone) > 0 {
+	if len(p.plan.Lost) > 0 {
+		s.Text = append(s.Text, "When the plan has been followed, these rights are gone:", "* "+
+			strings.Join(p.plan.Lost, "\n* "))
+	}
+	if gone := p.objects(func(c Compared) bool { return len(c.Immutable) > 0 }); len(gone) > 0 {
 		s.Text = append(s.Text, "The API server refuses to change "+text.And(gone)+": bring the file to what the "+
 			"cluster has.")
 	}
 	p.add(s)
 }
 
-func (p *planner) objects(f func(state.Compared) bool) (names []string) {
+func (p *planner) objects(f func(Compared) bool) (names []string) {
 	for _, c := range p.result.Objects {
 		if f(c) {
 			names = append(names, c.Object)
@@ -160,14 +206,15 @@ func applied(dir string) string {
 }
 
 // withoutOLM takes operators away from OLM.
-func (p *planner) withoutOLM(operators []*state.Operator) {
+func (p *planner) withoutOLM(operators []*Operator) {
+	d := p.departure
 	p.scaleDown()
 	p.takeOver("OLM is down, so nobody else writes the objects.")
-	p.marks(operators)
-	p.subscriptions(operators)
+	p.cutLoose(d)
+	p.subscriptions(d)
 	p.finalizers(operators)
-	p.remove(operators)
-	p.olmObjects(operators)
+	p.remove(d)
+	p.olmObjects(d)
 	p.scaleUp(operators)
 	p.later()
 }
@@ -176,7 +223,7 @@ func (p *planner) withoutOLM(operators []*state.Operator) {
 func (p *planner) scales(zero bool) (commands []string) {
 	for _, name := range []string{"olm-operator", "catalog-operator"} {
 		namespace, replicas := "olm", 1
-		for _, d := range p.state.Dump.Of("Deployment") {
+		for _, d := range p.state.Dump.OfKind("Deployment") {
 			if d.Name == name {
 				namespace = d.Namespace
 				spec, _ := d.Value()["spec"].(map[string]any)
@@ -204,7 +251,7 @@ func (p *planner) scaleDown() {
 		Undo:  p.scales(false)})
 }
 
-func (p *planner) scaleUp(operators []*state.Operator) {
+func (p *planner) scaleUp(operators []*Operator) {
 	s := Step{Title: "Start OLM again, or remove it", Who: byAdmin}
 	if len(operators) == len(p.all()) {
 		s.Text = []string{"No operator of the dump needs OLM any more. Keep it if others do that the dump does " +
@@ -242,7 +289,7 @@ func (p *planner) later() {
 
 // migrate hands operators to the migration of the OLM project.
 func (p *planner) migrate() {
-	s := Step{Title: "Migrate what OLM v1 takes", Who: byAdmin, Point: true,
+	s := Step{Title: "Migrate what OLM v1 takes", Who: byAdmin, Irreversible: true,
 		Text: []string{"A ClusterExtension alone does not take over objects that exist: OLM v1 refuses objects " +
 			"that are not " +
 			"its own. The migration of the OLM project (operator-framework/library-olm) hands them over, one " +

@@ -111,8 +111,8 @@ func noChannel(p *catalog.Package, name string) error {
 		names = append(names, ch.Name)
 	}
 	err := fmt.Errorf("package %s has no channel %s; there are %s", p.Name, name, text.FirstOf(20, names))
-	if near := text.Nearest(name, names); near != "" {
-		return manifest.WithHint(err, "did you mean "+near+"?")
+	if hint := text.DidYouMean(name, names); hint != "" {
+		return manifest.WithHint(err, hint)
 	}
 	return err
 }

@@ -1,0 +1,109 @@
+package adopt
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/olmgen/olmgen/findings"
+)
+
+// MigrationRules explain the checks of the migration.
+var MigrationRules = []findings.Rule{
+	{ID: "c1", Text: "AllNamespaces watch scope: OLM v1 would watch all namespaces", Help: requirements},
+	{ID: "c10", Text: "Both CatalogSources of the operator must have an image", Help: requirements},
+	{ID: "c1a", Text: "The bundle must support AllNamespaces", Help: requirements},
+	{ID: "c2", Text: "OLM v1 resolves no dependencies", Help: requirements},
+	{ID: "c3", Text: "OLM v1 makes no APIServices", Help: requirements},
+	{ID: "c4", Text: "OLM v1 looks at no OperatorConditions", Help: requirements},
+	{ID: "c5", Text: "The operator has rights on OLM v0's APIs and none on OLM v1's", Help: requirements},
+	{ID: "c6", Text: "OLM v1 installs with rights of its own, not with a ServiceAccount's", Help: requirements},
+	{ID: "c7", Text: "A ClusterCatalog must serve the package", Help: requirements},
+	{ID: "c8", Text: "The installation must have come to rest", Help: requirements},
+	{ID: "c9", Text: "OLM v0 made the Subscription for another operator", Help: requirements},
+}
+
+// requirements names the checks' source.
+const requirements = "Source: operator-framework/library-olm, specs/20260821-migration-v0-to-v1, requirements R3 and R4."
+
+// MigrationFindings returns the checks that have not passed.
+func MigrationFindings(all []*Migration) (list []findings.Finding) {
+	levels := map[Outcome]findings.Severity{Refused: findings.Error, Acknowledged: findings.Warning,
+		Unknown: findings.Note}
+	for _, m := range all {
+		for _, c := range m.Checks {
+			level, ok := levels[c.Outcome]
+			if !ok {
+				continue
+			}
+			f := findings.Finding{Rule: strings.ToLower(c.ID), Level: level, Field: c.Field, Object: c.Object,
+				Message: m.Namespace + "/" + m.Operator + ": " + c.Name + ": " + c.Message}
+			if c.Flag != "" {
+				f.Hint = "the migration takes it with " + c.Flag
+			}
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+// PrintMigrations writes what the migration to OLM v1 says about each operator.
+func PrintMigrations(w io.Writer, format findings.Format, all []*Migration) error {
+	switch format {
+	case findings.JSON:
+		return findings.WriteJSON(w, map[string]any{"operators": append([]*Migration{}, all...)})
+	case findings.SARIF:
+		return findings.Print(w, format, MigrationRules, MigrationFindings(all))
+	}
+	b := bufio.NewWriter(w)
+	if format == findings.Markdown {
+		fmt.Fprintln(b, "| Operator | Verdict | Checks that have not passed | Profile plain | Profile descoped |")
+		fmt.Fprintln(b, "| --- | --- | --- | --- | --- |")
+	}
+	for i, m := range all {
+		name := m.Namespace + "/" + m.Operator
+		if format == findings.Markdown {
+			var checks []string
+			for _, c := range m.open() {
+				checks = append(checks, findings.Escape(c.line()))
+			}
+			fmt.Fprintf(b, "| %s | %s | %s | %s | %s |\n", findings.Escape(name), findings.Escape(m.Verdict),
+				strings.Join(checks, "<br>"), findings.Escape(m.Plain), findings.Escape(m.Descoped))
+			continue
+		}
+		if i > 0 {
+			fmt.Fprintln(b)
+		}
+		fmt.Fprintln(b, findings.Printable(name+": "+m.Verdict))
+		for _, c := range m.open() {
+			fmt.Fprintln(b, findings.Printable(fmt.Sprintf("  %-11s %s", c.Outcome, c.line())))
+		}
+		if !m.Possible() {
+			fmt.Fprintln(b, findings.Printable("  profile plain: "+m.Plain))
+			fmt.Fprintln(b, findings.Printable("  profile descoped: "+m.Descoped))
+		}
+	}
+	return b.Flush()
+}
+
+// open returns the checks that have not passed.
+func (m *Migration) open() (list []Check) {
+	for _, c := range m.Checks {
+		if c.Outcome != Passed {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+func (c Check) line() string {
+	out := c.ID + " " + c.Name + ": " + c.Message
+	if c.Object != "" {
+		out += " (" + strings.TrimSpace(c.Object+" "+c.Field) + ")"
+	}
+	if c.Flag != "" {
+		out += ", " + c.Flag
+	}
+	return out
+}

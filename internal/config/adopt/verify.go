@@ -1,0 +1,286 @@
+package adopt
+
+import (
+	"cmp"
+	"encoding/json"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/olmgen/olmgen/internal/config/adopt/dump"
+	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/olm/normalize"
+)
+
+// Verdict is how an object of the cluster and a rendered one compare.
+type Verdict string
+
+// The verdicts.
+const (
+	Equal        Verdict = "equal"
+	Filled       Verdict = "filled" // equal but for what the API server and OLM fill in
+	Differs      Verdict = "differs"
+	ClusterOnly  Verdict = "cluster only"
+	RenderedOnly Verdict = "rendered only"
+)
+
+// Verdicts lists them.
+var Verdicts = []Verdict{Equal, Filled, Differs, ClusterOnly, RenderedOnly}
+
+// Compared is one object.
+type Compared struct {
+	Object  string   `json:"object"`
+	Verdict Verdict  `json:"verdict"`
+	Reason  string   `json:"reason,omitempty"`
+	Changes []Change `json:"changes,omitempty"`
+	// What applying the rendered object would do.
+	Restarts  []string `json:"restarts,omitempty"`  // fields that make new pods
+	Loses     []string `json:"loses,omitempty"`     // rights that somebody has in the cluster
+	Immutable []string `json:"immutable,omitempty"` // fields that the API server does not let change
+
+	key    string
+	object *dump.Object // nil if it is only rendered
+	kind   string
+	live   bool // only in the cluster: OLM or the operator still needs it
+	harm   bool // only rendered: it would start pods
+
+	unknown bool // the dump lacks the kind
+}
+
+// Verification compares a cluster with what is rendered.
+type Verification struct {
+	Objects []Compared `json:"objects"` // sorted by kind, namespace and name
+}
+
+// verifier compares objects.
+type verifier struct {
+	*State
+	rendered   map[string]normalize.Object // by key
+	withoutCSV bool                        // what is rendered is of another form than OLM's: there is no CSV
+}
+
+// asJSON copies a value as JSON has it, as those of a dump are.
+func asJSON(o map[string]any) (out map[string]any) {
+	data, err := json.Marshal(o)
+	if err == nil {
+		err = json.Unmarshal(data, &out)
+	}
+	if err != nil {
+		return o
+	}
+	return out
+}
+
+// Verify compares the objects of a cluster with rendered ones.
+func (s *State) Verify(rendered []map[string]any) *Verification {
+	v := &verifier{State: s, rendered: map[string]normalize.Object{}, withoutCSV: true}
+	for _, o := range rendered {
+		o = asJSON(o)
+		v.withoutCSV = v.withoutCSV && o["kind"] != "ClusterServiceVersion"
+		v.rendered[normalize.Object(o).Key()] = o
+	}
+	out := &Verification{}
+	for _, key := range slices.Sorted(maps.Keys(v.rendered)) {
+		r := v.rendered[key]
+		if object := s.Dump.Get(r.Kind(), field(r, "namespace"), field(r, "name")); object != nil {
+			out.Objects = append(out.Objects, v.pair(object, r))
+		} else {
+			out.Objects = append(out.Objects, v.onlyRendered(r))
+		}
+	}
+	for _, o := range s.Dump.Objects {
+		if v.rendered[o.Key()] == nil {
+			if reason, live := v.belongs(o); reason != "" {
+				out.Objects = append(out.Objects, Compared{Object: o.Identity(), Verdict: ClusterOnly, Reason: reason,
+					key: o.Key(), object: o, kind: o.Kind, live: live})
+			}
+		}
+	}
+	slices.SortStableFunc(out.Objects, func(a, b Compared) int { return cmp.Compare(a.Object, b.Object) })
+	return out
+}
+
+func field(o map[string]any, name string) string {
+	meta, _ := o["metadata"].(map[string]any)
+	s, _ := meta[name].(string)
+	return s
+}
+
+func identity(o normalize.Object) string {
+	return (&dump.Object{Kind: o.Kind(), Namespace: field(o, "namespace"), Name: field(o, "name")}).Identity()
+}
+
+// pair compares an object that is on both sides.
+func (v *verifier) pair(object *dump.Object, rendered normalize.Object) Compared {
+	c := Compared{Object: object.Identity(), Verdict: Filled, key: object.Key(), object: object, kind: object.Kind}
+	live := normalize.Object(object.Value())
+	if reflect.DeepEqual(withoutStatus(live), withoutStatus(rendered)) {
+		c.Verdict = Equal
+		return c
+	}
+	a, b, compared := normalize.Pair(live, rendered)
+	if !compared {
+		a, b = withoutStatus(live), withoutStatus(rendered)
+	}
+	c.Changes = slices.DeleteFunc(diff(object.Kind, a, b), func(x Change) bool {
+		// maskedChanges has it unmasked
+		return strings.Contains(x.Cluster, olm.LabelGroupUID+"MASKED") && x.Rendered == ""
+	})
+	c.Changes = append(c.Changes, v.maskedChanges(object, live, rendered)...)
+	if len(c.Changes) == 0 {
+		c.Reason = v.certificate(object, live)
+		return c
+	}
+	c.Verdict = Differs
+	written(c.Changes, rendered)
+	managed := object.ManagedFields()
+	for i := range c.Changes {
+		c.Changes[i].By = writer(managed, c.Changes[i].Field)
+	}
+	v.effects(&c, object, a, b)
+	c.Reason = v.reason(&c, object, a, b)
+	return c
+}
+
+// withoutStatus returns an object without its status and without what only the API server writes into metadata.
+func withoutStatus(o map[string]any) map[string]any {
+	out := maps.Clone(o)
+	delete(out, "status")
+	meta, _ := o["metadata"].(map[string]any)
+	m := map[string]any{}
+	for _, k := range []string{"name", "namespace", "labels", "annotations"} {
+		if meta[k] != nil {
+			m[k] = meta[k]
+		}
+	}
+	out["metadata"] = m
+	return out
+}
+
+// maskedChanges compares what the comparison with recordings leaves out: there it is random, large or the catalog's.
+func (v *verifier) maskedChanges(object *dump.Object, live, rendered map[string]any) (changes []Change) {
+	switch object.Kind {
+	case "ClusterServiceVersion":
+		d := &differ{}
+		a, b := normalize.At(live, "spec"), normalize.At(rendered, "spec")
+		x, inA := a["replaces"]
+		y, inB := b["replaces"]
+		if inA || inB {
+			d.value("spec.replaces", x, y, inA, inB, false)
+		}
+		return d.changes
+	case "CustomResourceDefinition":
+		return versions(live, rendered)
+	case "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration":
+		a, b := live["webhooks"], rendered["webhooks"]
+		d := &differ{keyed: true}
+		d.value("webhooks", groupSelectors(a), groupSelectors(b), true, true, false)
+		return d.changes
+	case "ConfigMap":
+		return nil
+	}
+	return nil
+}
+
+// groupSelectors keeps the namespace selectors of webhooks: the label in them has the UID of a group, which must be the
+// one of the cluster.
+func groupSelectors(v any) any {
+	list, _ := v.([]any)
+	out := []any{}
+	for _, x := range list {
+		m, _ := x.(map[string]any)
+		s := normalize.At(m, "namespaceSelector", "matchLabels")
+		keep := map[string]any{}
+		for k, x := range s {
+			if strings.HasPrefix(k, olm.LabelGroupUID) {
+				keep[k] = x
+			}
+		}
+		selector := map[string]any{"matchLabels": keep}
+		out = append(out, map[string]any{"name": m["name"], "namespaceSelector": selector})
+	}
+	return out
+}
+
+// versions compares the schemas and the other parts of the versions of a CRD.
+func versions(live, rendered map[string]any) []Change {
+	d := &differ{}
+	a, _ := normalize.At(live, "spec")["versions"].([]any)
+	b, _ := normalize.At(rendered, "spec")["versions"].([]any)
+	x, y := byKey(a, "name"), byKey(b, "name")
+	for _, name := range slices.Sorted(maps.Keys(y)) {
+		m, ok := x[name].(map[string]any)
+		n, _ := y[name].(map[string]any)
+		if !ok {
+			continue // that it is missing has been seen
+		}
+		for _, f := range []string{"schema", "additionalPrinterColumns", "subresources", "deprecated",
+			"deprecationWarning", "selectableFields"} {
+			p, inA := m[f]
+			q, inB := n[f]
+			if inA || inB {
+				d.value("spec.versions["+name+"]."+f, withoutDefaults(p), withoutDefaults(q), inA, inB, true)
+			}
+		}
+	}
+	return d.changes
+}
+
+// withoutDefaults removes nulls, and false where it is the default: the API server drops them.
+func withoutDefaults(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		out := map[string]any{}
+		for k, x := range v {
+			if x != nil {
+				out[k] = withoutDefaults(x)
+			}
+		}
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for i := range v {
+			out[i] = withoutDefaults(v[i])
+		}
+		return out
+	}
+	return v
+}
+
+// onlyRendered judges an object that the cluster does not have.
+func (v *verifier) onlyRendered(o normalize.Object) Compared {
+	c := Compared{Object: identity(o), Verdict: RenderedOnly, Reason: "applying creates it",
+		key: o.Key(), kind: o.Kind()}
+	labels := normalize.At(o, "metadata", "labels")
+	name := field(o, "name")
+	role := strings.TrimPrefix(o.Kind(), "Cluster")
+	switch {
+	case o.Kind() == "Secret":
+		c.Reason, c.unknown = "Secrets are not read, so nobody knows", true
+		return c
+	case !slices.ContainsFunc(dump.Kinds, func(k dump.Kind) bool { return k.Kind == o.Kind() }) &&
+		len(v.Dump.OfKind(o.Kind())) == 0:
+		c.Reason, c.unknown = "a dump has no "+o.Kind()+": applying creates it, or changes the one that is there", true
+		return c
+	case len(v.Dump.OfKind(o.Kind())) == 0:
+		c.Reason, c.unknown = "the dump has no "+o.Kind()+", so nobody knows", true
+		return c
+	case (o.Kind() == "Role" || o.Kind() == "RoleBinding") && labels[olm.LabelCopiedFrom] != nil,
+		strings.HasPrefix(o.Kind(), "Cluster") && labels[olm.LabelOwnerKind] == "ClusterServiceVersion" &&
+			v.hasSource(role, labels, name):
+		c.Reason = "chance of OLM's: it makes this copy only if it looks before the ClusterRoles grant the same"
+		return c
+	}
+	c.harm = o.Kind() == "Deployment"
+	if c.harm {
+		c.Restarts = []string{"spec"}
+	}
+	return c
+}
+
+// hasSource reports whether the Role that a ClusterRole was promoted from is there.
+func (v *verifier) hasSource(kind string, labels map[string]any, name string) bool {
+	ns, _ := labels[olm.LabelOwnerNamespace].(string)
+	return v.Dump.Get(kind, ns, name) != nil
+}

@@ -1,0 +1,235 @@
+package normalize
+
+import (
+	"reflect"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// A default is a value that the API server fills in, or that OLM's Go types always write. It goes from both sides, so
+// that a manifest without it equals the server's copy.
+type defaultValue struct {
+	kinds string
+	path  string // from the root; "*" is every element of a list, "**" any way down
+	value any    // or a func of the map that holds the field
+}
+
+var (
+	none = map[string]any{}
+	zero = []any{}
+)
+
+const webhooks = "MutatingWebhookConfiguration ValidatingWebhookConfiguration"
+
+// defaults are applied in this order: a map that is empty when its fields are gone can follow them.
+var defaults = []defaultValue{
+	{"OperatorGroup", "spec.upgradeStrategy", "Default"},
+	{"OperatorGroup", "spec", none},
+
+	// pods, also those in a CSV, whose CRD has a few of the same defaults
+	{"Deployment ClusterServiceVersion", "**.ports.*.protocol", "TCP"},
+	{"Deployment ClusterServiceVersion", "**.env.*.value", ""},
+	{"Deployment ClusterServiceVersion", "**.resourceFieldRef.divisor", "0"},
+	{"Deployment ClusterServiceVersion", "**.fileKeyRef.optional", false},
+	{"Deployment ClusterServiceVersion", "**.grpc.service", ""},
+	{"Deployment ClusterServiceVersion", "**.resources", none},
+	{"Deployment ClusterServiceVersion", "**.strategy", none},
+	{"ClusterServiceVersion",
+		"**.{secretKeyRef,configMapKeyRef,secretRef,configMapRef,configMap,secret,nodePublishSecretRef}.name", ""},
+	{"ClusterServiceVersion", "**.imagePullSecrets.*.name", ""},
+	{"ClusterServiceVersion", "**.hostAliases.*.ip", ""},
+	{"ClusterServiceVersion", "**.iscsi.iscsiInterface", "default"},
+	{"ClusterServiceVersion", "**.rbd.keyring", "/etc/ceph/keyring"},
+	{"ClusterServiceVersion", "**.rbd.pool", "rbd"},
+	{"ClusterServiceVersion", "**.rbd.user", "admin"},
+	{"ClusterServiceVersion", "**.azureDisk.fsType", "ext4"},
+	{"ClusterServiceVersion", "**.azureDisk.readOnly", false},
+	{"ClusterServiceVersion", "**.scaleIO.fsType", "xfs"},
+	{"ClusterServiceVersion", "**.scaleIO.storageMode", "ThinProvisioned"},
+	{"ClusterServiceVersion", "spec.install.spec.deployments.*.spec.template.metadata", none},
+	{"ClusterServiceVersion",
+		"spec.{customresourcedefinitions,apiservicedefinitions}.{owned,required}.*.resources.*.name", ""},
+	{"ClusterServiceVersion", "spec.{customresourcedefinitions,apiservicedefinitions}", none},
+	{"ClusterServiceVersion", "spec.webhookdefinitions.*.containerPort", 443.0},
+	{"ClusterServiceVersion", "spec.cleanup.enabled", false},
+	{"ClusterServiceVersion", "spec.cleanup", none},
+	{"ClusterServiceVersion", "spec.provider", none},
+	{"ClusterServiceVersion", "spec.version", "0.0.0"},
+
+	{"Deployment", "spec.replicas", 1.0},
+	{"Deployment", "spec.progressDeadlineSeconds", 600.0},
+	{"Deployment", "spec.{minReadySeconds,paused}", isZero},
+	{"Deployment", "spec.strategy.rollingUpdate.{maxSurge,maxUnavailable}", "25%"},
+	{"Deployment", "spec.strategy.rollingUpdate", none},
+	{"Deployment", "spec.strategy.type", "RollingUpdate"},
+	{"Deployment", "spec.strategy", none},
+	{"Deployment", "spec.template.metadata.annotations", none},
+	{"Deployment", "spec.template.spec.dnsPolicy", "ClusterFirst"},
+	{"Deployment", "spec.template.spec.restartPolicy", "Always"},
+	{"Deployment", "spec.template.spec.schedulerName", "default-scheduler"},
+	{"Deployment", "spec.template.spec.terminationGracePeriodSeconds", 30.0},
+	{"Deployment", "spec.template.spec.securityContext", none},
+	{"Deployment", "spec.template.spec.serviceAccount", fieldOf("serviceAccountName")},
+	{"Deployment", "spec.template.spec.{hostNetwork,hostPID,hostIPC}", false},
+	{"Deployment", "**.imagePullPolicy", pullPolicy},
+	{"Deployment", "**.terminationMessagePath", "/dev/termination-log"},
+	{"Deployment", "**.terminationMessagePolicy", "File"},
+	{"Deployment", "**.{stdin,stdinOnce,tty}", false},
+	{"Deployment", "**.volumeMounts.*.readOnly", false},
+	{"Deployment", "**.fieldRef.apiVersion", "v1"},
+	{"Deployment", "**.{livenessProbe,readinessProbe,startupProbe}.failureThreshold", 3.0},
+	{"Deployment", "**.{livenessProbe,readinessProbe,startupProbe}.periodSeconds", 10.0},
+	{"Deployment", "**.{livenessProbe,readinessProbe,startupProbe}.{successThreshold,timeoutSeconds}", 1.0},
+	{"Deployment", "**.{livenessProbe,readinessProbe,startupProbe}.initialDelaySeconds", 0.0},
+	{"Deployment", "**.httpGet.scheme", "HTTP"},
+	{"Deployment", "**.httpGet.path", "/"},
+	{"Deployment", "**.defaultMode", 420.0},
+	{"Deployment", "**.serviceAccountToken.expirationSeconds", 3600.0},
+	{"Deployment", "**.volumeClaimTemplate.spec.volumeMode", "Filesystem"},
+	{"Deployment", "**.hostPath.type", ""},
+	{"Deployment", "**.azureDisk.cachingMode", "ReadWrite"},
+	{"Deployment", "**.azureDisk.kind", "Shared"},
+
+	{"Service", "spec.{clusterIP,clusterIPs}", anything},
+	{"Service", "spec.type", "ClusterIP"},
+	{"Service", "spec.sessionAffinity", "None"},
+	{"Service", "spec.internalTrafficPolicy", "Cluster"},
+	{"Service", "spec.ipFamilies", []any{"IPv4"}},
+	{"Service", "spec.ipFamilyPolicy", "SingleStack"},
+	{"Service", "spec.ports.*.protocol", "TCP"},
+	{"Service", "spec.ports.*.targetPort", fieldOf("port")},
+	{"Service", "spec.ports.*.targetPort", 0.0},
+
+	{webhooks, "webhooks.*.failurePolicy", "Fail"},
+	{webhooks, "webhooks.*.matchPolicy", "Equivalent"},
+	{webhooks, "webhooks.*.timeoutSeconds", 10.0},
+	{webhooks, "webhooks.*.{namespaceSelector,objectSelector}", none},
+	{webhooks, "webhooks.*.reinvocationPolicy", "Never"},
+	{webhooks, "webhooks.*.rules.*.scope", "*"},
+	{webhooks, "webhooks.*.clientConfig.service.port", 443.0},
+	{"APIService", "spec.service.port", 443.0},
+
+	{"CustomResourceDefinition", "spec.names.listKind",
+		func(m map[string]any) any { s, _ := m["kind"].(string); return s + "List" }},
+	{"CustomResourceDefinition", "spec.names.singular",
+		func(m map[string]any) any { s, _ := m["kind"].(string); return strings.ToLower(s) }},
+	{"CustomResourceDefinition", "spec.conversion.webhook.clientConfig.service.port", 443.0},
+	{"CustomResourceDefinition", "spec.conversion.strategy", "None"},
+	{"CustomResourceDefinition", "spec.conversion", none},
+
+	{"Role ClusterRole", "rules", zero},
+	{"RoleBinding ClusterRoleBinding", "roleRef.apiGroup", "rbac.authorization.k8s.io"},
+	{"RoleBinding ClusterRoleBinding", "subjects.*.apiGroup", "rbac.authorization.k8s.io"},
+	{"RoleBinding ClusterRoleBinding", "subjects.*.apiGroup", ""},
+
+	{"PriorityClass", "preemptionPolicy", "PreemptLowerPriority"},
+	{"PriorityClass", "globalDefault", false},
+	{"NetworkPolicy", "**.protocol", "TCP"},
+	{"NetworkPolicy", "spec.policyTypes", policyTypes},
+	{"Secret", "type", "Opaque"},
+}
+
+func (d defaultValue) prune(o map[string]any) { d.walk(o, strings.Split(d.path, ".")) }
+
+func (d defaultValue) walk(v any, path []string) {
+	switch v := v.(type) {
+	case map[string]any:
+		if path[0] == "**" {
+			for _, x := range v {
+				d.walk(x, path)
+			}
+			path = path[1:]
+		}
+		for field := range strings.SplitSeq(strings.Trim(path[0], "{}"), ",") {
+			x, ok := v[field]
+			switch {
+			case ok && len(path) > 1:
+				d.walk(x, path[1:])
+			case ok && d.equals(x, v):
+				delete(v, field)
+			}
+		}
+	case []any:
+		if path[0] != "*" && path[0] != "**" {
+			return
+		}
+		for _, x := range v {
+			if path[0] == "*" {
+				d.walk(x, path[1:])
+			} else {
+				d.walk(x, path)
+			}
+		}
+	}
+}
+
+func (d defaultValue) equals(x any, parent map[string]any) bool {
+	switch f := d.value.(type) {
+	case func(map[string]any) any:
+		return reflect.DeepEqual(x, f(parent))
+	case func(any) bool:
+		return f(x)
+	}
+	return reflect.DeepEqual(x, d.value)
+}
+
+func anything(any) bool { return true }
+
+func isZero(x any) bool { return x == 0.0 || x == false }
+
+func fieldOf(name string) func(map[string]any) any {
+	return func(m map[string]any) any { return m[name] }
+}
+
+// pullPolicy is Always for the tag latest, said or not.
+func pullPolicy(container map[string]any) any {
+	image, _ := container["image"].(string)
+	name := image[strings.LastIndex(image, "/")+1:]
+	if strings.Contains(name, "@") || strings.Contains(name, ":") && !strings.HasSuffix(name, ":latest") {
+		return "IfNotPresent"
+	}
+	return "Always"
+}
+
+func policyTypes(spec map[string]any) any {
+	if egress, _ := spec["egress"].([]any); len(egress) > 0 {
+		return []any{"Ingress", "Egress"}
+	}
+	return []any{"Ingress"}
+}
+
+// quantities writes those in pod specs as the API server does: 1000m is 1.
+func quantities(v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		for k, x := range v {
+			switch k {
+			case "limits", "requests":
+				amounts, _ := x.(map[string]any)
+				for name, amount := range amounts {
+					amounts[name] = quantity(amount)
+				}
+			case "sizeLimit", "divisor":
+				v[k] = quantity(x)
+			}
+			quantities(x)
+		}
+	case []any:
+		for _, x := range v {
+			quantities(x)
+		}
+	}
+}
+
+func quantity(v any) any {
+	if f, ok := v.(float64); ok && f == float64(int64(f)) {
+		return resource.NewQuantity(int64(f), resource.DecimalSI).String()
+	}
+	if s, ok := v.(string); ok {
+		if q, err := resource.ParseQuantity(s); err == nil {
+			return q.String()
+		}
+	}
+	return v
+}

@@ -1,0 +1,118 @@
+package olm
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/olmgen/olmgen/internal/manifest/lazy"
+	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// UnknownFields returns the fields of an OperatorGroup, Subscription, CatalogSource or ClusterServiceVersion that the
+// API server drops without an error, because the schema does not have them. The errors suggest the intended field. An
+// object whose apiVersion is unknown has none.
+func UnknownFields(o *manifest.Object) []*manifest.Error {
+	s, e := schemaOf(o)
+	if e != nil {
+		return nil
+	}
+	value, err := o.Value()
+	if err != nil {
+		return nil
+	}
+	u := &unknownFields{object: o, consequence: "the API server drops it"}
+	if o.Kind == "OperatorGroup" && becomesGlobal(value) {
+		u.consequence += ", so the group targets all namespaces"
+	}
+	top := maps.Clone(value)
+	for _, name := range []string{"apiVersion", "kind", "metadata", "status"} {
+		delete(top, name)
+	}
+	u.walk("", top, s)
+	return u.found
+}
+
+// becomesGlobal reports whether an OperatorGroup has a spec that, without unknown fields, selects all namespaces.
+func becomesGlobal(object map[string]any) bool {
+	spec, _ := object["spec"].(map[string]any)
+	names, _ := spec["targetNamespaces"].([]any)
+	selector, _ := spec["selector"].(map[string]any)
+	labels, _ := selector["matchLabels"].(map[string]any)
+	expressions, _ := selector["matchExpressions"].([]any)
+	return len(names)+len(labels)+len(expressions) == 0
+}
+
+type unknownFields struct {
+	object      *manifest.Object
+	consequence string
+	found       []*manifest.Error
+}
+
+func (u *unknownFields) walk(field string, value any, s *schema) {
+	switch value := value.(type) {
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(value)) {
+			of := s.Properties[name]
+			switch {
+			case of != nil:
+				u.walk(join(field, name), value[name], of)
+			case s.Values != nil:
+				u.walk(join(field, name), value[name], s.Values)
+			case !s.KeepsUnknown && s.Type == "object":
+				u.add(join(field, name), name, s)
+			}
+		}
+	case []any:
+		for i, item := range value {
+			if s.Items != nil {
+				u.walk(fmt.Sprintf("%s[%d]", field, i), item, s.Items)
+			}
+		}
+	}
+}
+
+func (u *unknownFields) add(field, name string, s *schema) {
+	e := u.object.Errorf(field, "unknown field: %s", u.consequence)
+	known := slices.Sorted(maps.Keys(s.Properties))
+	switch near := text.Nearest(name, known); {
+	case near != "":
+		e.Tip = "did you mean " + near + "?"
+	case s.Properties["matchLabels"] != nil:
+		e.Tip = "did you mean matchLabels? Put the labels below it"
+	case len(known) > 0:
+		e.Tip = "known fields: " + strings.Join(known, ", ")
+	}
+	u.found = append(u.found, e)
+}
+
+// errorOf returns err as an error with a place.
+func errorOf(o *manifest.Object, err error) *manifest.Error {
+	if e, ok := errors.AsType[*manifest.Error](err); ok {
+		return e
+	}
+	return o.Errorf("", "%v", err)
+}
+
+// MalformedAPIs returns the items of olm.providedAPIs that do not name an API as Kind.version.group. OLM ignores some
+// of them and never finds an operator for the others (OLM: pkg/controller/registry/resolver/cache/operators.go,
+// GVKStringToProvidedAPISet).
+func MalformedAPIs(annotation string) []string {
+	var bad []string
+	for item := range strings.SplitSeq(strings.ReplaceAll(annotation, " ", ""), ",") {
+		kind, rest, _ := strings.Cut(item, ".")
+		version, group, _ := strings.Cut(rest, ".")
+		if item != "" && (kind == "" || !isVersion().MatchString(version) || !isGroup().MatchString(group)) {
+			bad = append(bad, item)
+		}
+	}
+	return bad
+}
+
+var (
+	isVersion = lazy.Regexp(`^[a-z]([-a-z0-9]*[a-z0-9])?$`)
+	isGroup   = lazy.Regexp(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
+)
