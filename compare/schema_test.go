@@ -24,7 +24,7 @@ var schema = schematest.Schema{
 		reflect.TypeFor[permissions.Risk]():   permissions.Risks,
 		reflect.TypeFor[permissions.Why]():    permissions.Whys,
 		reflect.TypeFor[permissions.Change](): []permissions.Change{permissions.Gained, permissions.Lost},
-		reflect.TypeFor[findings.Severity]():  findings.Severities,
+		reflect.TypeFor[findings.Severity]():  change.Severities,
 		reflect.TypeFor[change.Kind]():        change.Kinds,
 		reflect.TypeFor[change.Part]():        change.Parts,
 		reflect.TypeFor[compare.Section]():    compare.Sections,

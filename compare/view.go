@@ -160,7 +160,7 @@ var gainMarks = map[permissions.Change]string{permissions.Gained: "+", permissio
 func userGroup(items []permissions.Item) []groupView {
 	var out []groupView
 	for _, c := range []permissions.Change{permissions.Gained, permissions.Lost} {
-		for _, s := range findings.Severities {
+		for _, s := range change.Severities {
 			some := slices.DeleteFunc(slices.Clone(items), func(i permissions.Item) bool {
 				return i.Change != c || severityOf(i) != s
 			})

@@ -54,7 +54,7 @@ func compareVersions(old, now *apiextensionsv1.CustomResourceDefinition,
 		if !v.Served && w.Served {
 			add(ruleServed, w.Name, "", "served now")
 		}
-		if was := version(now, storage(old)); !v.Storage && w.Storage && (was == nil || was.Storage) {
+		if was := version(now, storage(old)); !v.Storage && w.Storage && (storage(old) == "none" || was != nil && was.Storage) {
 			add(ruleStorageChanged, w.Name, "", "the storage version now; before: "+storage(old))
 		}
 	}

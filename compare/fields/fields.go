@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/olmgen/olmgen/bundle/images"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -44,7 +45,7 @@ func Of(o *manifest.Object, value map[string]any) Values {
 
 // builtin reports whether Kubernetes itself has the kinds of a group: the types say what an empty list means.
 func builtin(group string) bool {
-	return !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io") || group == "operators.coreos.com"
+	return !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io") || group == olm.Group
 }
 
 // walker lists the fields of one object.

@@ -1,6 +1,10 @@
 package fields
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/olmgen/olmgen/internal/olm"
+)
 
 // Noise is a difference that no report names.
 type Noise struct {
@@ -40,18 +44,18 @@ var All = []Noise{
 	{Path: "metadata.annotations", Keys: []string{"kubectl.kubernetes.io/last-applied-configuration"},
 		Reason: "kubectl writes it, and it repeats the object"},
 
-	{Path: "metadata.labels", Keys: []string{"olm.owner*", "olm.managed", "olm.deployment-spec-hash",
-		"olm.webhook-description*", "operators.coreos.com/*"}, Reason: owned},
-	{Path: "pod:metadata.labels", Keys: []string{"olm.owner*", "olm.managed", "olm.deployment-spec-hash",
-		"operators.coreos.com/*"}, Reason: owned},
-	{Kinds: []string{"ClusterRole"}, Path: "metadata.labels", Keys: []string{"olm.opgroup.permissions/*"},
+	{Path: "metadata.labels", Keys: []string{olm.LabelOwner + "*", olm.LabelManaged, olm.LabelSpecHash,
+		olm.LabelWebhookName, olm.LabelWebhookHash, olm.LabelComponent + "*"}, Reason: owned},
+	{Path: "pod:metadata.labels", Keys: []string{olm.LabelOwner + "*", olm.LabelManaged, olm.LabelSpecHash,
+		olm.LabelComponent + "*"}, Reason: owned},
+	{Kinds: []string{"ClusterRole"}, Path: "metadata.labels", Keys: []string{olm.LabelAggregateTo + "*"},
 		Reason: "OLM aggregates by it, and the permissions of users are compared " +
 			"(OLM: pkg/controller/operators/olm/operatorgroup.go)"},
-	{Path: "metadata.annotations", Keys: []string{"olm.operatorGroup", "olm.operatorNamespace",
-		"olm.targetNamespaces", "olm.providedAPIs"},
+	{Path: "metadata.annotations", Keys: []string{olm.AnnotationGroup, olm.AnnotationNamespace,
+		olm.AnnotationTargets, olm.AnnotationProvidedAPIs},
 		Reason: "OLM writes it (OLM: pkg/controller/operators/olm/operatorgroup.go)"},
-	{Path: "pod:metadata.annotations", Keys: []string{"olm.operatorGroup", "olm.operatorNamespace",
-		"olm.targetNamespaces", "olm.providedAPIs"},
+	{Path: "pod:metadata.annotations", Keys: []string{olm.AnnotationGroup, olm.AnnotationNamespace,
+		olm.AnnotationTargets, olm.AnnotationProvidedAPIs},
 		Reason: "OLM writes it (OLM: pkg/controller/install/deployment.go)"},
 	{Path: "pod:spec.containers[].env[OPERATOR_CONDITION_NAME]", Reason: "OLM writes the name of the " +
 		"ClusterServiceVersion there (OLM: pkg/controller/operators/olm/overrides/inject/inject.go)"},
@@ -125,7 +129,7 @@ var All = []Noise{
 	{Kinds: webhooks, Path: "webhooks[].clientConfig.service.port", Value: "443", Reason: admitted},
 	{Kinds: crd, Path: "spec.conversion.webhook.clientConfig.service.port", Value: "443",
 		Reason: "the API server fills it in (apiextensions-apiserver: pkg/apis/apiextensions/v1/defaults.go)"},
-	{Kinds: csv, Path: "metadata.annotations", Keys: []string{"olm.skipRange"},
+	{Kinds: csv, Path: "metadata.annotations", Keys: []string{olm.AnnotationSkipRange},
 		Reason: "the identity of operators has it"},
 	{Kinds: csv, Path: "spec", Keys: []string{"maturity", "minKubeVersion", "replaces"}, Value: `""`,
 		Reason: "it means the same as a missing field (api: pkg/operators/v1alpha1/clusterserviceversion_types.go)"},
