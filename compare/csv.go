@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -40,7 +41,7 @@ func compareCSV(old, now Operator) ([]change.Change, error) {
 	}
 	var sides [2]fields.Values
 	for i, o := range []Operator{old, now} {
-		value, err := o.Object.Value()
+		value, err := known(o)
 		if err != nil {
 			return nil, err
 		}
@@ -55,6 +56,16 @@ func compareCSV(old, now Operator) ([]change.Change, error) {
 		}
 	}
 	return oneRest(list), nil
+}
+
+// known returns a CSV as the API server keeps it: without fields that the type does not have.
+func known(o Operator) (map[string]any, error) {
+	data, err := json.Marshal(o.ClusterServiceVersion)
+	if err != nil {
+		return nil, err
+	}
+	var value map[string]any
+	return value, json.Unmarshal(data, &value)
 }
 
 // apiFields returns the fields of APIs that are facts: the whole API, if only one of the releases has it, else its

@@ -105,8 +105,17 @@ func (n normal) csv(o *manifest.Object, value map[string]any, deployments map[st
 	if _, err := o.Into(&typed); err != nil {
 		return err
 	}
+	raw, _ := value["spec"].(map[string]any)["install"].(map[string]any)
+	clear(value)
+	data, err := json.Marshal(typed) // the API server drops the fields that it does not know
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(data, &value); err != nil {
+		return err
+	}
 	install, _ := value["spec"].(map[string]any)["install"].(map[string]any)
-	spec, _ := install["spec"].(map[string]any)
+	spec, _ := raw["spec"].(map[string]any)
 	list, _ := spec["deployments"].([]any)
 	for _, x := range list {
 		if d, _ := x.(map[string]any); d != nil && !deployments[fmt.Sprintf("Deployment %s/%v", o.Namespace, d["name"])] {

@@ -50,7 +50,7 @@ func (w *walker) list(s spot, list []any) {
 	}
 }
 
-// inOrder reports whether the order of a list of a built-in kind has a meaning: init containers run one after the other,
+// inOrder reports whether the order of a list of a built-in kind has a meaning: init containers run one by one,
 // a variable sees those before it, and webhooks that change an object are called in their order.
 func inOrder(generic string, list []any) bool {
 	switch Last(generic) {
@@ -68,7 +68,8 @@ var wholes = map[string]bool{"tolerations": true, "topologySpreadConstraints": t
 
 // nameOf returns what an item of a list is called.
 func nameOf(list string, item map[string]any, otherwise string) string {
-	keys := []string{"name", "mountPath", "containerPort", "port", "devicePath", "key", "path", "ip", "uid"}
+	keys := []string{"name", "generateName", "mountPath", "containerPort", "port", "devicePath", "key", "path",
+		"ip", "uid"}
 	if list == "ports" {
 		keys = []string{"containerPort", "port", "name"}
 	}
@@ -86,7 +87,7 @@ func nameOf(list string, item map[string]any, otherwise string) string {
 	return otherwise
 }
 
-// arguments adds arguments by their flags: "--v=2" is the value 2 of --v. A flag in two words makes their order a field.
+// arguments adds arguments by their flags: "--v=2" is the value 2 of --v. With words among them, the order is a field.
 func (w *walker) arguments(s spot, list []any) {
 	seen := map[string]int{}
 	count := 0

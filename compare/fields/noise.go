@@ -131,6 +131,10 @@ var All = []Noise{
 		Reason: "the API server fills it in (apiextensions-apiserver: pkg/apis/apiextensions/v1/defaults.go)"},
 	{Kinds: csv, Path: "metadata.annotations", Keys: []string{olm.AnnotationSkipRange},
 		Reason: "the identity of operators has it"},
+	{Kinds: csv, Path: "spec", Keys: []string{"apiservicedefinitions", "customresourcedefinitions", "provider"},
+		Value: "{}", Reason: "the types always print it (api: pkg/operators/v1alpha1/clusterserviceversion_types.go)"},
+	{Kinds: csv, Path: "spec.webhookdefinitions[].containerPort", Value: "443",
+		Reason: "the CRD fills it in (api: crds/operators.coreos.com_clusterserviceversions.yaml)"},
 	{Kinds: csv, Path: "spec", Keys: []string{"maturity", "minKubeVersion", "replaces"}, Value: `""`,
 		Reason: "it means the same as a missing field (api: pkg/operators/v1alpha1/clusterserviceversion_types.go)"},
 
