@@ -85,7 +85,7 @@ func Render(b *bundle.Bundle, o Options) (*Result, error) {
 	}
 	result.Namespace, result.Package, result.Version, result.CSV = o.Namespace, b.Package, b.CSV.Spec.Version.String(),
 		b.CSV.Name
-	result.MetaOperator = metaOperator(b, result.InstallMode)
+	result.MetaOperator = metaOperator(b, result.InstallMode, result.Namespace)
 	result.DisplayName, result.bundle, result.options = b.CSV.Spec.DisplayName, b, o
 	given := slices.DeleteFunc(slices.Clone(b.Warnings),
 		func(w bundle.Warning) bool { return w.Class == bundle.WarnOldCRD && o.ConvertCRDs })

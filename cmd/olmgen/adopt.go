@@ -14,6 +14,7 @@ import (
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/config/adopt"
 	"github.com/olmgen/olmgen/internal/config/adopt/dump"
+	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/output"
 	"github.com/olmgen/olmgen/source"
 )
@@ -40,11 +41,11 @@ func newAdopt() *cobra.Command {
 		Short: "Write an olmgen.yaml for what OLM runs in a cluster",
 		Long: `Adopt reads what kubectl printed of a cluster and writes a RenderConfig for the
 operators that OLM v0 runs there: the same operators, in the same OperatorGroups,
-at the same versions. What it renders to are the objects that are in the adopt.
+at the same versions. What it renders to are the objects that are in the cluster.
 
 DUMP is a file, a directory with everything below it (such as a must-gather), or
 - for stdin. --print-kubectl prints the command that makes one. Adopt itself
-talks to no adopt. A dump needs no Secrets; if it has some, they are not read.
+talks to no cluster. A dump needs no Secrets; if it has some, they are not read.
 
 With --verify it compares the cluster with what a RenderConfig renders to, object
 by object, and says why they differ. The exit code is 3 if applying the rendered
@@ -74,7 +75,7 @@ func (f *adoptFlags) register(cmd *cobra.Command) {
 	flags.BoolVar(&f.force, "force", false, "overwrite files that are there")
 	flags.StringArrayVar(&f.sources, "source", nil,
 		"where the bundle of a package is, as `PACKAGE=SOURCE`; may be repeated")
-	flags.Var(enum(&f.to, generate.Profiles...), "to", "profile of the file: "+joined(generate.Profiles))
+	flags.Var(enum(&f.to, generate.Profiles...), "to", "profile of the file: "+text.Or(generate.Profiles))
 	flags.StringVar(&f.plan, "plan", "", "write the steps to the new form to `FILE.md`, and as a script beside it")
 	flags.BoolVar(&f.table, "table", false, "with --to clusterextension, print the table and write no file")
 	flags.BoolVar(&f.verify, "verify", false, "compare the cluster with what the file of -f renders to")
@@ -82,7 +83,7 @@ func (f *adoptFlags) register(cmd *cobra.Command) {
 	flags.BoolVar(&f.kubectl, "print-kubectl", false, "print the kubectl command that makes a dump")
 	registerNetwork(flags, &f.source)
 	f.report.register(flags)
-	offer(cmd, "to", words(generate.Profiles))
+	offer(cmd, "to", text.Words(generate.Profiles))
 	completeReport(cmd)
 }
 
@@ -239,6 +240,10 @@ func (f *adoptFlags) write(cmd *cobra.Command, state *adopt.State, sources map[s
 			return err
 		}
 		fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: wrote %s and %s: read both, and run nothing blindly\n", f.plan, script)
+		if n := len(plan.Lost); n > 0 {
+			fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: warning: the plan takes away %s; step 2 lists who loses what\n",
+				text.Count(n, "right"))
+		}
 	}
 	if f.to == generate.ProfileClusterExtension && f.output != output.Stdout {
 		return f.printTable(cmd, state)
@@ -253,7 +258,7 @@ func (f *adoptFlags) sayWritten(stderr io.Writer, state *adopt.State) {
 	}
 	fmt.Fprintf(stderr, "olmgen: wrote %s: %s in %s\nhint: olmgen adopt --verify -f %s DUMP compares it with the "+
 		"cluster\n",
-		f.output, plural(n, "operator"), plural(len(state.Groups), "OperatorGroup"), f.output)
+		f.output, text.Count(n, "operator"), text.Count(len(state.Groups), "OperatorGroup"), f.output)
 }
 
 // printTable prints what the migration to OLM v1 says about each operator.
@@ -269,7 +274,7 @@ func (f *adoptFlags) printTable(cmd *cobra.Command, state *adopt.State) error {
 		}
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: OLM v1 would take %d of %s\n", len(all)-refused,
-		plural(len(all), "operator"))
+		text.Count(len(all), "operator"))
 	return nil
 }
 
@@ -296,6 +301,27 @@ func values(cmd *cobra.Command, c *config.Config, o config.Options) (objects []m
 // newPlan renders the new file, which is not written yet, and makes the plan to get there.
 func (f *adoptFlags) newPlan(cmd *cobra.Command, state *adopt.State, file, dir string, data []byte,
 	o adopt.Options) (*adopt.Plan, error) {
+	objects, err := f.rendered(cmd, file, dir, data)
+	if err != nil {
+		return nil, err
+	}
+	var asOLM []map[string]any
+	if leaving := state.Leaving(o.To); len(leaving) > 0 {
+		of := o
+		of.To, of.SomeSources = generate.ProfileOLM, true
+		if data, err = adopt.Declare(state.Only(leaving), of); err != nil {
+			return nil, err
+		}
+		if asOLM, err = f.rendered(cmd, file, dir, data); err != nil {
+			return nil, err
+		}
+	}
+	o.Commands = f.commands(o.File)
+	return adopt.NewPlan(state, objects, asOLM, o)
+}
+
+// rendered returns what a file renders to that is not written yet.
+func (f *adoptFlags) rendered(cmd *cobra.Command, file, dir string, data []byte) ([]map[string]any, error) {
 	c, err := config.Read(file, data)
 	if err != nil {
 		return nil, err
@@ -304,8 +330,7 @@ func (f *adoptFlags) newPlan(cmd *cobra.Command, state *adopt.State, file, dir s
 	if err != nil {
 		return nil, fmt.Errorf("the plan lists what is deleted, so the bundles must be there: %w", err)
 	}
-	o.Commands = f.commands(o.File)
-	return adopt.NewPlan(state, state.Verify(objects), o), nil
+	return objects, nil
 }
 
 // commands returns the commands of olmgen that a plan has.
@@ -358,5 +383,5 @@ func (f *adoptFlags) compare(cmd *cobra.Command, state *adopt.State) error {
 			counts = append(counts, fmt.Sprintf("%d %s", n, verdict))
 		}
 	}
-	return f.report.conclude(stderr, list, plural(len(v.Objects), "object")+": "+strings.Join(counts, ", "))
+	return f.report.conclude(stderr, list, text.Count(len(v.Objects), "object")+": "+strings.Join(counts, ", "))
 }

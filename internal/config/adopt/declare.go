@@ -30,8 +30,10 @@ type Options struct {
 	Dir       string            // of the file: sources that are paths are made relative to it
 	Directory string            // that the file renders to
 	Sources   map[string]string // where bundles are, by package or by CSV
-	To        generate.Profile  // default: olm
-	Commands  Commands          // of olmgen, for a plan
+	// SomeSources allows sources of operators that are not declared.
+	SomeSources bool
+	To          generate.Profile // default: olm
+	Commands    Commands         // of olmgen, for a plan
 }
 
 // Commands are command lines of olmgen, which the front end knows.
@@ -117,7 +119,7 @@ func Declare(s *State, o Options) ([]byte, error) {
 		v.Groups = append(v.Groups, gv)
 	}
 	for _, name := range slices.Sorted(maps.Keys(o.Sources)) {
-		if !d.used[name] {
+		if !d.used[name] && !o.SomeSources {
 			return nil, manifest.WithHint(fmt.Errorf("the cluster has no operator %q, whose source is given", name),
 				"it has "+text.And(d.packages()))
 		}

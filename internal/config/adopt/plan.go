@@ -14,6 +14,7 @@ type Plan struct {
 	To    generate.Profile
 	Steps []Step
 	Notes []string // about GitOps engines
+	Lost  []string // rights that somebody loses, a line for each subject and place
 }
 
 // Step is one step. A person can undo every step before the one that is the point.
@@ -41,17 +42,25 @@ const manager = "olmgen"
 // planner makes a plan.
 type planner struct {
 	Options
-	state  *State
-	result *Verification // the cluster and what the new file renders to
-	plan   *Plan
+	state     *State
+	result    *Verification // the cluster and what the new file renders to
+	departure *departure
+	plan      *Plan
 }
 
-// NewPlan returns the steps to the form that is rendered. result compares the cluster with it.
-func NewPlan(s *State, result *Verification, o Options) *Plan {
+// NewPlan returns the steps to the form that is rendered. asOLM is what profile olm renders of the operators that leave
+// OLM: it explains what OLM made.
+func NewPlan(s *State, rendered, asOLM []map[string]any, o Options) (*Plan, error) {
 	if o.To == "" {
 		o.To = generate.ProfileOLM
 	}
-	p := &planner{Options: o, state: s, result: result, plan: &Plan{To: o.To, Notes: engineNotes(o.Directory)}}
+	p := &planner{Options: o, state: s, result: s.Verify(rendered),
+		plan: &Plan{To: o.To, Notes: engineNotes(o.Directory)}}
+	p.departure = newDeparture(s, s.Leaving(o.To), p.result, s.Verify(asOLM))
+	var err error
+	if p.plan.Lost, err = p.departure.lostRights(rendered); err != nil {
+		return nil, err
+	}
 	switch o.To {
 	case generate.ProfileOLM, generate.ProfileSubscription:
 		p.before()
@@ -69,7 +78,43 @@ func NewPlan(s *State, result *Verification, o Options) *Plan {
 		p.render()
 		p.withoutOLM(p.all())
 	}
-	return p.plan
+	return p.plan, nil
+}
+
+// Leaving returns the operators that a plan to a profile takes away from OLM v0, but for those that OLM v1 takes over.
+func (s *State) Leaving(to generate.Profile) (all []*Operator) {
+	if to == generate.ProfileOLM || to == generate.ProfileSubscription || to == "" {
+		return nil
+	}
+	for _, g := range s.Groups {
+		for _, o := range g.Operators {
+			if to != generate.ProfileClusterExtension || !s.Migration(o).Possible() {
+				all = append(all, o)
+			}
+		}
+	}
+	return all
+}
+
+// Only returns the state in which other operators stay with OLM.
+func (s *State) Only(operators []*Operator) *State {
+	out := *s
+	out.Groups = nil
+	for _, g := range s.Groups {
+		part := *g
+		part.Operators, part.Others = nil, slices.Clone(g.Others)
+		for _, o := range g.Operators {
+			if slices.Contains(operators, o) {
+				part.Operators = append(part.Operators, o)
+			} else {
+				part.Others = append(part.Others, o)
+			}
+		}
+		if len(part.Operators) > 0 {
+			out.Groups = append(out.Groups, &part)
+		}
+	}
+	return &out
 }
 
 func (p *planner) add(s Step) { p.plan.Steps = append(p.plan.Steps, s) }
@@ -82,9 +127,7 @@ func (p *planner) all() (all []*Operator) {
 }
 
 // refused returns the operators that OLM v1 does not take.
-func (p *planner) refused() []*Operator {
-	return slices.DeleteFunc(p.all(), func(o *Operator) bool { return p.state.Migration(o).Possible() })
-}
+func (p *planner) refused() []*Operator { return p.state.Leaving(generate.ProfileClusterExtension) }
 
 // before is the backup. What olmgen renders of the state today is what a way back needs: an object that kubectl
 // printed has a UID and a resourceVersion, and the API server does not create it again.
@@ -111,6 +154,10 @@ func (p *planner) render() {
 		for _, lost := range c.Loses {
 			s.Text = append(s.Text, c.Object+": applying takes away "+lost+".")
 		}
+	}
+	if len(p.plan.Lost) > 0 {
+		s.Text = append(s.Text, "When the plan has been followed, these rights are gone:", "* "+
+			strings.Join(p.plan.Lost, "\n* "))
 	}
 	if gone := p.objects(func(c Compared) bool { return len(c.Immutable) > 0 }); len(gone) > 0 {
 		s.Text = append(s.Text, "The API server refuses to change "+text.And(gone)+": bring the file to what the "+
@@ -160,13 +207,14 @@ func applied(dir string) string {
 
 // withoutOLM takes operators away from OLM.
 func (p *planner) withoutOLM(operators []*Operator) {
+	d := p.departure
 	p.scaleDown()
 	p.takeOver("OLM is down, so nobody else writes the objects.")
-	p.cutLoose(operators)
-	p.subscriptions(operators)
+	p.cutLoose(d)
+	p.subscriptions(d)
 	p.finalizers(operators)
-	p.remove(operators)
-	p.olmObjects(operators)
+	p.remove(d)
+	p.olmObjects(d)
 	p.scaleUp(operators)
 	p.later()
 }

@@ -39,8 +39,10 @@ type Compared struct {
 	Loses     []string `json:"loses,omitempty"`     // rights that somebody has in the cluster
 	Immutable []string `json:"immutable,omitempty"` // fields that the API server does not let change
 
+	key    string
 	object *dump.Object // nil if it is only rendered
 	kind   string
+	live   bool // only in the cluster: OLM or the operator still needs it
 	harm   bool // only rendered: it would start pods
 
 	unknown bool // the dump lacks the kind
@@ -89,9 +91,9 @@ func (s *State) Verify(rendered []map[string]any) *Verification {
 	}
 	for _, o := range s.Dump.Objects {
 		if v.rendered[o.Key()] == nil {
-			if reason := v.belongs(o); reason != "" {
+			if reason, live := v.belongs(o); reason != "" {
 				out.Objects = append(out.Objects, Compared{Object: o.Identity(), Verdict: ClusterOnly, Reason: reason,
-					object: o, kind: o.Kind})
+					key: o.Key(), object: o, kind: o.Kind, live: live})
 			}
 		}
 	}
@@ -111,7 +113,7 @@ func identity(o normalize.Object) string {
 
 // pair compares an object that is on both sides.
 func (v *verifier) pair(object *dump.Object, rendered normalize.Object) Compared {
-	c := Compared{Object: object.Identity(), Verdict: Filled, object: object, kind: object.Kind}
+	c := Compared{Object: object.Identity(), Verdict: Filled, key: object.Key(), object: object, kind: object.Kind}
 	live := normalize.Object(object.Value())
 	if reflect.DeepEqual(withoutStatus(live), withoutStatus(rendered)) {
 		c.Verdict = Equal
@@ -136,7 +138,7 @@ func (v *verifier) pair(object *dump.Object, rendered normalize.Object) Compared
 	for i := range c.Changes {
 		c.Changes[i].By = writer(managed, c.Changes[i].Field)
 	}
-	v.effects(&c, a, b)
+	v.effects(&c, object, a, b)
 	c.Reason = v.reason(&c, object, a, b)
 	return c
 }
@@ -248,7 +250,8 @@ func withoutDefaults(v any) any {
 
 // onlyRendered judges an object that the cluster does not have.
 func (v *verifier) onlyRendered(o normalize.Object) Compared {
-	c := Compared{Object: identity(o), Verdict: RenderedOnly, Reason: "applying creates it", kind: o.Kind()}
+	c := Compared{Object: identity(o), Verdict: RenderedOnly, Reason: "applying creates it",
+		key: o.Key(), kind: o.Kind()}
 	labels := normalize.At(o, "metadata", "labels")
 	name := field(o, "name")
 	role := strings.TrimPrefix(o.Kind(), "Cluster")
