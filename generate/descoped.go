@@ -3,7 +3,6 @@ package generate
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 
@@ -252,14 +251,4 @@ func workClusterRoles(r *rendering) error {
 		}
 	}
 	return nil
-}
-
-// hasResource reports whether a list of resources covers one. "*/status" covers the status of each resource
-// (Kubernetes: component-helpers, auth/rbac/validation/policy_comparator.go).
-func hasResource(held []string, want string) bool {
-	if has(held, want) {
-		return true
-	}
-	_, sub, ok := strings.Cut(want, "/")
-	return ok && slices.Contains(held, "*/"+sub)
 }

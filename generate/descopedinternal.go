@@ -9,6 +9,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/templates"
 )
 
@@ -81,13 +82,13 @@ func (r *rendering) internalRole(a *account, internal []string, scope bundle.Sco
 // internalRules returns what rules say about a CRD and its subresources, and nothing else.
 func internalRules(asked []rbacv1.PolicyRule, c *bundle.CRD) (out []rbacv1.PolicyRule) {
 	for _, p := range asked {
-		if !has(p.APIGroups, c.Group) {
+		if !rbac.Has(p.APIGroups, c.Group) {
 			continue
 		}
 		var resources []string
 		for _, resource := range []string{c.Plural, c.Plural + "/finalizers", c.Plural + "/scale",
 			c.Plural + "/status"} {
-			if hasResource(p.Resources, resource) {
+			if rbac.HasResource(p.Resources, resource) {
 				resources = append(resources, resource)
 			}
 		}

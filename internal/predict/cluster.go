@@ -14,6 +14,7 @@ import (
 
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -32,7 +33,7 @@ type cluster struct {
 	conditions  map[string]*manifest.Object // OperatorConditions, by namespace/name
 	deployments map[string]*manifest.Object // by namespace/name
 	others      []*manifest.Object          // of kinds that no rule reads, custom resources among them
-	rbac        rbac
+	rbac        rbac.Objects
 	kube        *semver.Version
 	noCopies    bool // OLMConfig: copied CSVs of global groups are disabled
 
@@ -110,7 +111,6 @@ func read(objects []*manifest.Object, defaultNamespace string) *cluster {
 		apis:        map[string]*manifest.Object{},
 		deployments: map[string]*manifest.Object{},
 		conditions:  map[string]*manifest.Object{},
-		rbac:        newRBAC(),
 		blind:       map[string]bool{},
 		first:       map[string]*manifest.Object{},
 	}
@@ -167,7 +167,10 @@ func (c *cluster) add(o *manifest.Object, defaultNamespace string, index int) *m
 		c.deployments[namespace+"/"+o.Name] = o
 	default:
 		if unique {
-			return c.rbac.add(o, defaultNamespace)
+			if err := c.rbac.Add(o, namespace); err != nil {
+				return asError(o, err)
+			}
+			return nil
 		}
 		c.others = append(c.others, o)
 	}

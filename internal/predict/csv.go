@@ -8,6 +8,7 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/rbac"
 )
 
 const (
@@ -227,7 +228,8 @@ func (o *simulation) pending(v *csv) {
 }
 
 func (o *simulation) install(v *csv, g *group) {
-	if account := g.spec.ServiceAccountName; account != "" && v.sub == nil && o.rbac.exists(g.Namespace, account) {
+	account := g.spec.ServiceAccountName
+	if account != "" && v.sub == nil && o.rbac.Exists(rbac.Account{Namespace: g.Namespace, Name: account}) {
 		if denied := o.forbidden(v, account); denied != "" {
 			o.fail(v, v1alpha1.CSVReasonComponentFailedNoRetry,
 				"install strategy failed: install strategy failed: "+denied)

@@ -14,6 +14,7 @@ import (
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/rbac"
 )
 
 // judgeGroup reports what is wrong with a group.
@@ -84,7 +85,7 @@ func (o *simulation) givenAPIs(g *group) (any, bool) {
 
 // judgeCSV reports what OLM says about a CSV.
 func (o *simulation) judgeCSV(v *csv) {
-	say := func(rule string, level findings.Level, at, message, hint string) {
+	say := func(rule string, level findings.Severity, at, message, hint string) {
 		if v.sub != nil {
 			at, message = "spec.name", v.name+": "+message
 		}
@@ -260,7 +261,7 @@ func (o *simulation) judgeNames() {
 		if g != same[0] {
 			continue
 		}
-		role := o.rbac.roles["/"+admin]
+		role := o.rbac.Role(rbac.ClusterRole(admin))
 		switch {
 		case generate.IsDefaultRole(g.Name):
 			o.note(
@@ -299,9 +300,8 @@ func (o *simulation) judgeNames() {
 }
 
 // ownedBy reports whether the owner label of a ClusterRole names the groups.
-func ownedBy(r *role, groups []*group) bool {
-	owner, err := r.Get("metadata", "labels", olm.LabelOwner)
-	return err == nil && owner == groups[0].Name
+func ownedBy(r *rbac.Role, groups []*group) bool {
+	return r.Labels[olm.LabelOwner] == groups[0].Name
 }
 
 func others(groups []*group, except *group) []string {

@@ -7,6 +7,7 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/rbac"
 )
 
 // groupAnnotations are the annotations that OLM copies from a group to its CSVs.
@@ -205,7 +206,8 @@ func (o *simulation) syncGroup(g *group) {
 // lacksAccount reports whether the group names a ServiceAccount that does not exist. OLM waits for it
 // (pkg/lib/scoped/syncer.go).
 func (g *group) lacksAccount(c *cluster) bool {
-	return g.spec.ServiceAccountName != "" && !g.hasAccount && !c.rbac.exists(g.Namespace, g.spec.ServiceAccountName)
+	account := rbac.Account{Namespace: g.Namespace, Name: g.spec.ServiceAccountName}
+	return account.Name != "" && !g.hasAccount && !c.rbac.Exists(account)
 }
 
 // annotate copies the annotations of the group to a CSV and reports whether they differed. A group without targets

@@ -18,7 +18,7 @@ func groupAccess(v *view) []hit {
 	var hits []hit
 	for _, role := range v.permissions().open() {
 		i := slices.IndexFunc(
-			role.rules,
+			role.PolicyRules(),
 			func(r rbacv1.PolicyRule) bool { return grants(r, olm.Group, "operatorgroups", changes...) },
 		)
 		if i >= 0 {

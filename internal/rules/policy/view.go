@@ -48,7 +48,7 @@ type view struct {
 	subscriptions []*subscription
 	crds          map[string]*crd // by the group/kind that they define
 
-	rbac   *rbac // see permissions
+	rbac   *permissions
 	faults []hit
 }
 
