@@ -10,6 +10,7 @@ import (
 
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -155,7 +156,7 @@ func (o *Operator) refusal() string {
 // repairs by itself (OLM: pkg/package-server; deploy/chart/templates/0000_50_olm_15-packageserver.clusterserviceversion).
 func isPackageServer(csv *v1alpha1.ClusterServiceVersion) bool {
 	return slices.ContainsFunc(csv.Spec.APIServiceDefinitions.Owned, func(a v1alpha1.APIServiceDescription) bool {
-		return a.Group == "packages.operators.coreos.com"
+		return a.Group == olm.GroupPackages
 	})
 }
 
