@@ -127,7 +127,7 @@ func (f *installerFlags) run(cmd *cobra.Command, refs []string) error {
 		return err
 	}
 	a.operator.Result = &result
-	files, err := output.One(a.operator, a.templates).Files(output.LayoutFlat)
+	files, err := output.SingleOperator(a.operator, a.templates).Files(output.LayoutFlat)
 	if err != nil {
 		return err
 	}
