@@ -7,7 +7,6 @@ import (
 
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/compare/change"
-	"github.com/olmgen/olmgen/internal/olm"
 )
 
 // The rules about what OLM would do.
@@ -135,8 +134,7 @@ func noUpgrade(p pair) (change.Severity, string) {
 		return "", ""
 	}
 	old := p.old.Name
-	entry := catalog.Entry{Replaces: p.now.replaces(), Skips: p.now.Spec.Skips,
-		SkipRange: p.now.Annotations[olm.AnnotationSkipRange]}
+	entry := p.now.entry()
 	if entry.Updates(old, &p.old.Spec.Version.Version) != catalog.NoEdge {
 		return "", ""
 	}
