@@ -194,7 +194,7 @@ func (c *Config) loadOne(ctx context.Context, l *loaded, o Options, sets *templa
 func (c *Config) mirrors(dir string) (*images.Map, error) {
 	switch {
 	case c.MirrorMap != "" && len(c.Mirrors) > 0:
-		return nil, c.errorf("mirrorMap", "keep one of them", "is given beside mirrors")
+		return nil, c.errorf("mirrorMap", "keep one of them", "is given together with mirrors")
 	case c.MirrorMap != "":
 		data, err := readFile(dir, c.MirrorMap)
 		if err != nil {
