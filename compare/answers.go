@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/olmgen/olmgen/compare/change"
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/findings/show"
 	"github.com/olmgen/olmgen/internal/manifest/lazy"
 	"github.com/olmgen/olmgen/internal/manifest/text"
@@ -14,13 +15,13 @@ import (
 
 // severityOf returns how bad it is that somebody gains or loses a permission.
 func severityOf(i permissions.Item) change.Severity {
-	switch {
-	case i.Change != permissions.Gained || i.Risk == permissions.Other || i.Risk == permissions.NoEffect:
-		return change.Info
-	case slices.Contains(i.Namespaces, permissions.Everywhere) && len(i.ResourceNames) == 0 && !i.Subject.IsRole():
+	switch i.Level {
+	case findings.Error:
 		return change.Error
+	case findings.Warning:
+		return change.Warning
 	}
-	return change.Warning
+	return change.Info
 }
 
 // worst returns the worst of some severities.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/olmgen/olmgen/compare"
 	"github.com/olmgen/olmgen/compare/change"
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/golden"
 	"github.com/olmgen/olmgen/golden/reviewtest"
 	"github.com/olmgen/olmgen/internal/findings/schematest"
@@ -21,6 +22,7 @@ var schema = schematest.Schema{
 	Consts: map[string]string{"apiVersion": compare.APIVersion, "kind": compare.Kind},
 	Enums: map[reflect.Type]any{
 		reflect.TypeFor[permissions.Risk]():   permissions.Risks,
+		reflect.TypeFor[findings.Level]():     []findings.Level{findings.Error, findings.Warning, findings.Note},
 		reflect.TypeFor[permissions.Why]():    permissions.Whys,
 		reflect.TypeFor[permissions.Change](): []permissions.Change{permissions.Gained, permissions.Lost},
 		reflect.TypeFor[change.Severity]():    change.Severities,
@@ -50,6 +52,7 @@ var schema = schematest.Schema{
 		"Item.apiGroups":       "The core group is empty text",
 		"Item.resourceNames":   "Missing if it is for all names",
 		"Item.nonResourceURLs": "In place of apiGroups and resources",
+		"Item.level":           "Of a gain: the worst of what follows from it; missing if nothing does",
 		"Item.risk":            "The first of these that it is a part of",
 		"Item.source":          "The rule that grants it: of the newer release if it is gained, of the older one if it is lost",
 		"Source.file":          "A path. Missing if OLM makes the rule",
