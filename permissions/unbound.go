@@ -25,7 +25,7 @@ func UnboundRoles(in Input) (Roles, error) {
 		return out, err
 	}
 	out.scopes = v.scopes
-	from, err := newOrigins(in)
+	from, err := newOrigins(in, v)
 	if err != nil {
 		return out, err
 	}
