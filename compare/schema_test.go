@@ -22,10 +22,9 @@ var schema = schematest.Schema{
 	Consts: map[string]string{"apiVersion": compare.APIVersion, "kind": compare.Kind},
 	Enums: map[reflect.Type]any{
 		reflect.TypeFor[permissions.Risk]():   permissions.Risks,
-		reflect.TypeFor[findings.Level]():     []findings.Level{findings.Error, findings.Warning, findings.Note},
 		reflect.TypeFor[permissions.Why]():    permissions.Whys,
 		reflect.TypeFor[permissions.Change](): []permissions.Change{permissions.Gained, permissions.Lost},
-		reflect.TypeFor[change.Severity]():    change.Severities,
+		reflect.TypeFor[findings.Severity]():  change.Severities,
 		reflect.TypeFor[change.Kind]():        change.Kinds,
 		reflect.TypeFor[change.Part]():        change.Parts,
 		reflect.TypeFor[compare.Section]():    compare.Sections,
@@ -52,7 +51,7 @@ var schema = schematest.Schema{
 		"Item.apiGroups":       "The core group is empty text",
 		"Item.resourceNames":   "Missing if it is for all names",
 		"Item.nonResourceURLs": "In place of apiGroups and resources",
-		"Item.level":           "Of a gain: the worst of what follows from it; missing if nothing does",
+		"Item.severity":        "Of a gain: the worst of what follows from it",
 		"Item.risk":            "The first of these that it is a part of",
 		"Item.source":          "The rule that grants it: of the newer release if it is gained, of the older one if it is lost",
 		"Source.file":          "A path. Missing if OLM makes the rule",
@@ -88,7 +87,7 @@ func TestSchema(t *testing.T) {
 	}
 	for _, r := range []*compare.Report{compared(t, old, now), compared(t, old, old), compared(t, tree(t, "# nothing\n"), now)} {
 		var out bytes.Buffer
-		if err := r.Print(&out, compare.JSON); err != nil {
+		if err := r.Print(&out, findings.JSON); err != nil {
 			t.Fatal(err)
 		}
 		if err := schematest.Check(compare.Schema, out.Bytes()); err != nil {

@@ -51,8 +51,9 @@ func compare(old, now []Item, scopes danger.Scopes) []Item {
 	for _, s := range slices.SortedFunc(maps.Keys(subjects), Subject.compare) {
 		gained := beyond(after[s], before[s], Gained)
 		for i := range gained {
-			if l := levelOf(gained[i], after[s], scopes); l != findings.None {
-				gained[i].Level = l
+			gained[i].Severity = findings.Info
+			if l := levelOf(gained[i], after[s], scopes); l == findings.Error || l == findings.Warning {
+				gained[i].Severity = l
 			}
 		}
 		out = append(out, gained...)

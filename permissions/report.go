@@ -97,7 +97,7 @@ type Item struct {
 	Risk            Risk     `json:"risk"`
 	Source          Source   `json:"source"`
 
-	Level findings.Level `json:"level,omitempty"` // of a gain: the worst of what follows from it
+	Severity findings.Severity `json:"severity,omitempty"` // of a gain: the worst of what follows from it
 }
 
 // Source is the rule that grants an item. It is comparable.

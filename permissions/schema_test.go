@@ -48,7 +48,7 @@ var described = map[string]string{
 	"Fact.subjects":             "Who has it",
 	"Finding.object":            "The subject",
 	"Unknown.source":            "The binding",
-	"Item.level":                "Of a gain: the worst of what follows from it; missing if nothing does",
+	"Item.severity":             "Of a gain: the worst of what follows from it",
 	"Item.risk":                 "The first of these that it is a part of",
 	"Item.verbs":                "Every verb on every resource, or on every URL",
 	"Report.apiVersion":         "Changes when a field changes its meaning or goes",
@@ -73,7 +73,7 @@ var schema = schematest.Schema{
 		reflect.TypeFor[permissions.Risk]():   permissions.Risks,
 		reflect.TypeFor[permissions.Why]():    permissions.Whys,
 		reflect.TypeFor[permissions.Change](): []permissions.Change{permissions.Has, permissions.Gained, permissions.Lost},
-		reflect.TypeFor[findings.Level]():     []findings.Level{findings.Error, findings.Warning, findings.Note},
+		reflect.TypeFor[findings.Severity]():  []findings.Severity{findings.Error, findings.Warning, findings.Note},
 	},
 	Description: described,
 }
@@ -87,7 +87,7 @@ func TestSchema(t *testing.T) {
 	golden.CheckFile(t, "schema.json", want, *update)
 	var out bytes.Buffer
 	r := evaluate(t, account+role("a", "op", `[{apiGroups: [""], resources: [secrets], verbs: [get]}]`)+role("b", "", `[{nonResourceURLs: ["/x"], verbs: [get]}]`))
-	if err := r.Print(&out, permissions.JSON); err != nil {
+	if err := r.Print(&out, findings.JSON); err != nil {
 		t.Fatal(err)
 	}
 	if err := schematest.Check(permissions.Schema, out.Bytes()); err != nil {

@@ -18,7 +18,7 @@ func InstalledCSVs(objects []*manifest.Object) ([]CSV, error) {
 		if _, err := o.Into(&csv); err != nil {
 			return nil, err
 		}
-		if csv.Labels[olm.LabelCopiedFrom] == "" {
+		if _, copied := olm.Copied(csv.ObjectMeta, csv.Status.Reason); !copied {
 			out = append(out, CSV{&csv, o, o.Namespace})
 		}
 	}

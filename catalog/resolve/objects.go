@@ -125,8 +125,10 @@ func (r *objectReader) csv(o *manifest.Object) error {
 	if _, err := o.Into(&v); err != nil {
 		return err
 	}
+	v.Namespace = r.in(v.Namespace)
 	c := CSV{Place: catalog.Place{File: o.File, Line: o.Line}, Name: v.Name, Version: v.Spec.Version.String(),
-		Replaces: v.Spec.Replaces, Phase: string(v.Status.Phase), Copied: v.IsCopied()}
+		Replaces: v.Spec.Replaces, Phase: string(v.Status.Phase)}
+	_, c.Copied = olm.Copied(v.ObjectMeta, v.Status.Reason)
 	c.readAPIs(&v)
 	if text, ok := v.Annotations[olm.AnnotationProperties]; ok {
 		c.Annotated = true

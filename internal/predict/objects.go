@@ -22,7 +22,7 @@ func (c *cluster) judgeFields(o *manifest.Object) bool {
 	for _, e := range rejected {
 		c.fault(e, o)
 	}
-	if copied, _ := o.Get("metadata", "labels", olm.LabelCopiedFrom); copied != nil {
+	if _, copied := olm.CopiedObject(o); copied {
 		return len(rejected) == 0 // the original has the same fields
 	}
 	level := findings.Error

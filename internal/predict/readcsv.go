@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
@@ -39,15 +40,8 @@ func (c *cluster) addCSV(p ordered) *manifest.Error {
 			v.annotations[key] = text
 		}
 	}
-	// OLM: api, pkg/operators/v1alpha1/clusterserviceversion.go, IsCopied
-	home, annotated := v.given[olm.AnnotationNamespace]
-	v.source = set[olm.LabelCopiedFrom]
-	v.copied = v.reason == v1alpha1.CSVReasonCopied || annotated && home != v.namespace
-	if _, labelled := set[olm.LabelCopiedFrom]; labelled {
-		v.copied = true
-	} else if v.copied {
-		v.source = home
-	}
+	v.source, v.copied = olm.Copied(metav1.ObjectMeta{Namespace: v.namespace, Labels: set, Annotations: v.given},
+		v.reason)
 	c.csvs = append(c.csvs, v)
 	return nil
 }

@@ -20,7 +20,7 @@ import (
 )
 
 // effects finds what applying the rendered object would do.
-func (v *verifier) effects(c *Compared, live, rendered map[string]any) {
+func (v *verifier) effects(c *Compared, object *dump.Object, live, rendered map[string]any) {
 	switch c.kind {
 	case "Deployment":
 		for _, x := range c.Changes {
@@ -32,7 +32,7 @@ func (v *verifier) effects(c *Compared, live, rendered map[string]any) {
 			}
 		}
 	case "ClusterServiceVersion":
-		if normalize.At(live, "metadata", "labels")[olm.LabelCopiedFrom] != nil {
+		if _, copied := object.Copied(); copied {
 			return
 		}
 		for _, x := range c.Changes {

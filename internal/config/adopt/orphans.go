@@ -166,7 +166,8 @@ func sameOperator(csv string, op *Operator) bool {
 // ofOperator judges objects with the marks of a CSV.
 func (v *verifier) ofOperator(o *dump.Object, op *Operator) (reason string, live bool) {
 	ns := op.Group.Namespace
-	copied := o.Labels[olm.LabelCopiedFrom]
+	copied := o.Labels[olm.LabelCopiedFrom] // which OLM gives copied Roles too
+	original, _ := o.Copied()
 	owner, byReference := "", false
 	switch {
 	case o.Labels[olm.LabelOwnerKind] == "ClusterServiceVersion" &&
@@ -175,7 +176,7 @@ func (v *verifier) ofOperator(o *dump.Object, op *Operator) (reason string, live
 	case strings.HasPrefix(o.Kind, "ClusterRole") && o.Labels[olm.LabelOwner] != "" &&
 		o.Labels[olm.LabelOwnerKind] == "":
 		owner = o.Labels[olm.LabelOwner]
-	case o.Kind == "ClusterServiceVersion" && copied == ns:
+	case original == ns:
 		owner = o.Name
 	case o.Namespace == ns:
 		for _, ref := range o.Owners {

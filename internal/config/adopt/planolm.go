@@ -227,7 +227,7 @@ func (p *planner) remove(d *departure) {
 	}
 	for _, o := range d.operators {
 		for _, c := range p.state.Dump.OfKind("ClusterServiceVersion") {
-			if c.Name == o.CSV.Name && c.Labels[olm.LabelCopiedFrom] == o.Group.Namespace {
+			if original, copied := c.Copied(); c.Name == o.CSV.Name && copied && original == o.Group.Namespace {
 				s.Run = append(s.Run, deletion(resource(c)))
 			}
 		}

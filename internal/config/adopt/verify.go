@@ -138,7 +138,7 @@ func (v *verifier) pair(object *dump.Object, rendered normalize.Object) Compared
 	for i := range c.Changes {
 		c.Changes[i].By = writer(managed, c.Changes[i].Field)
 	}
-	v.effects(&c, a, b)
+	v.effects(&c, object, a, b)
 	c.Reason = v.reason(&c, object, a, b)
 	return c
 }

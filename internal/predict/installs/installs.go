@@ -54,9 +54,8 @@ type finder struct {
 func (f *finder) object(o *manifest.Object) error {
 	switch o.Group() + "/" + o.Kind {
 	case "operators.coreos.com/ClusterServiceVersion":
-		labels, err := texts(o, "metadata", "labels")
-		if err != nil || labels[olm.LabelCopiedFrom] != "" {
-			return err
+		if _, copied := olm.CopiedObject(o); copied {
+			return nil
 		}
 		annotations, err := texts(o, "metadata", "annotations")
 		if err != nil {

@@ -138,9 +138,8 @@ func (v *view) addCSV(o *entry) {
 		Type      string
 		Supported bool
 	}
-	var copiedFrom string
-	if !v.field(o.Object, &copiedFrom, "metadata", "labels", olm.LabelCopiedFrom) || copiedFrom != "" {
-		return // OLM creates nothing for a copied CSV
+	if _, copied := olm.CopiedObject(o.Object); copied {
+		return // OLM creates nothing for it
 	}
 	if !v.field(o.Object, &spec, "spec", "install", "spec") || !v.field(o.Object, &modes, "spec", "installModes") {
 		return

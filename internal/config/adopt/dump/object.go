@@ -7,6 +7,9 @@ import (
 	"maps"
 	"strings"
 
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -21,8 +24,14 @@ type Object struct {
 	File                              string
 	Line                              int // 0 if it is unknown
 
+	original   string // of a copied ClusterServiceVersion: the namespace of the original, if it is known
+	copied     bool
 	meta, body json.RawMessage
 }
+
+// Copied reports whether the object is a copied ClusterServiceVersion, and returns the namespace of the original if the
+// copy names it.
+func (o *Object) Copied() (original string, copied bool) { return o.original, o.copied }
 
 // Owner is an ownerReference.
 type Owner struct {
@@ -128,7 +137,13 @@ func (s store) object(value map[string]any, kind Kind, file string, line int) (*
 	}
 	body := maps.Clone(value)
 	delete(body, "metadata")
-	if o.Labels[olm.LabelCopiedFrom] != "" {
+	if o.Kind == v1alpha1.ClusterServiceVersionKind {
+		status, _ := value["status"].(map[string]any)
+		reason, _ := status["reason"].(string)
+		o.original, o.copied = olm.Copied(metav1.ObjectMeta{Namespace: o.Namespace, Labels: o.Labels,
+			Annotations: o.Annotations}, v1alpha1.ConditionReason(reason))
+	}
+	if o.copied {
 		delete(body, "status") // it is the original's, with times of its own
 	}
 	if o.Kind == "InstallPlan" {
