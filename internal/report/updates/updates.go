@@ -69,8 +69,8 @@ type Options struct {
 // head are drawn.
 const maxRanges = 3
 
-// Of returns the update graph of a package.
-func Of(p *catalog.Package, o Options) (*Graph, error) {
+// NewGraph returns the update graph of a package.
+func NewGraph(p *catalog.Package, o Options) (*Graph, error) {
 	g := &Graph{Package: p.Name, Deprecated: deprecation(p, catalog.TypePackage, "")}
 	channels := slices.Clone(p.Channels)
 	if o.Channel != "" {
