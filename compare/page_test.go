@@ -15,8 +15,8 @@ import (
 const (
 	noiseBegin = "<!-- noise: written by make docs -->\n"
 	noiseEnd   = "<!-- end of noise -->\n"
-	pageBegin = "<!-- triggers: written by make docs -->\n"
-	pageEnd   = "<!-- end of triggers -->\n"
+	pageBegin  = "<!-- triggers: written by make docs -->\n"
+	pageEnd    = "<!-- end of triggers -->\n"
 )
 
 // TestPage keeps the list in docs/review.md equal to the triggers; make docs writes it.
