@@ -42,11 +42,11 @@ func (r *Report) document() *findings.Document {
 		return &lines.Tables[len(lines.Tables)-1]
 	}
 	groups := findings.Table{Columns: []findings.Column{{Title: "OperatorGroup"}, {Title: "status.namespaces"},
-		{Title: "olm.providedAPIs"}}}
+		{Title: olm.AnnotationProvidedAPIs}}}
 	for _, g := range r.Groups {
 		name := g.Namespace + "/" + g.Name
 		t := list("OperatorGroup " + name)
-		t.Rows = append(t.Rows, cells("status.namespaces", g.targets()), cells("olm.providedAPIs", g.apis()))
+		t.Rows = append(t.Rows, cells("status.namespaces", g.targets()), cells(olm.AnnotationProvidedAPIs, g.apis()))
 		for _, c := range g.Conditions {
 			t.Rows = append(t.Rows, cells(string(c.Reason), c.Message))
 		}
