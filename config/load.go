@@ -184,8 +184,8 @@ func (c *Config) loadOne(ctx context.Context, l *loaded, o Options, sets *templa
 	if l.Options.Properties == nil {
 		l.Options.Properties = opened.Properties
 	}
-	if l.Options.Replaces == nil {
-		l.Options.Replaces = opened.Replaces
+	if l.Options.Replaces == nil && opened.Entry != nil {
+		l.Options.Replaces = &opened.Entry.Replaces
 	}
 	return s.files(o.Dir, sets, &l.Options)
 }
@@ -194,7 +194,7 @@ func (c *Config) loadOne(ctx context.Context, l *loaded, o Options, sets *templa
 func (c *Config) mirrors(dir string) (*images.Map, error) {
 	switch {
 	case c.MirrorMap != "" && len(c.Mirrors) > 0:
-		return nil, c.errorf("mirrorMap", "keep one of them", "is given beside mirrors")
+		return nil, c.errorf("mirrorMap", "keep one of them", "is given together with mirrors")
 	case c.MirrorMap != "":
 		data, err := readFile(dir, c.MirrorMap)
 		if err != nil {

@@ -154,7 +154,7 @@ func (f *adoptFlags) check(cmd *cobra.Command, paths []string) error {
 		return &usageError{"--verify needs one RenderConfig", "name it with -f"}
 	case f.verify:
 		if given := changed("output", "directory", "force", "source", "to", "plan", "before", "table"); given != "" {
-			return &usageError{given + " beside --verify, which writes no file", "leave one of them out"}
+			return &usageError{given + " cannot be given with --verify, which writes no file", "leave one of them out"}
 		}
 		return nil
 	case len(f.files) > 0:
@@ -164,7 +164,8 @@ func (f *adoptFlags) check(cmd *cobra.Command, paths []string) error {
 	case f.table && f.to != generate.ProfileClusterExtension:
 		return &usageError{"--table is about --to clusterextension", "add it"}
 	case f.table && changed("output", "plan", "before") != "":
-		return &usageError{changed("output", "plan", "before") + " beside --table, which writes no file", "leave one of them out"}
+		return &usageError{changed("output", "plan", "before") + " cannot be given with --table, which writes no file",
+			"leave one of them out"}
 	case f.plan != "" && filepath.Ext(f.plan) != ".md":
 		return &usageError{"--plan: " + f.plan + " does not end in .md", "the script beside it ends in .sh"}
 	}
