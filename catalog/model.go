@@ -191,15 +191,19 @@ func (c *Channel) Heads() []*Entry {
 
 // Version returns the version of the olm.package property, and whether there is one that can be read.
 func (b *Bundle) Version() (semver.Version, bool) {
+	version, err := semver.Parse(b.versionText())
+	return version, err == nil
+}
+
+// versionText returns the version as the olm.package property has it, or "".
+func (b *Bundle) versionText() string {
 	for _, p := range b.Properties {
 		var v PackageProperty
 		if p.Type == TypePackage && json.Unmarshal(p.Value, &v) == nil {
-			if version, err := semver.Parse(v.Version); err == nil {
-				return version, true
-			}
+			return v.Version
 		}
 	}
-	return semver.Version{}, false
+	return ""
 }
 
 // Deprecated reports whether the bundle has the property olm.deprecated: OLM never installs it.

@@ -21,7 +21,7 @@ import (
 )
 
 var bundleLabels = map[string]string{
-	keyMediaType: "registry+v1", keyManifests: "manifests/", keyMetadata: "metadata/", keyPackage: "etcd", keyChannels: "alpha",
+	bundle.KeyMediaType: "registry+v1", bundle.KeyManifests: "manifests/", bundle.KeyMetadata: "metadata/", bundle.KeyPackage: "etcd", bundle.KeyChannels: "alpha",
 }
 
 // imageOf makes an image of layers, the lowest first. Labels nil: those of a bundle.
