@@ -13,7 +13,8 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/golden/corpus/corpustest"
-	"github.com/olmgen/olmgen/internal/manifest/equal"
+	"github.com/olmgen/olmgen/golden/equal"
+	"github.com/olmgen/olmgen/internal/manifest/normalize"
 )
 
 // oracleCase is what a real OLM made of a real bundle (oracle/README.md).
@@ -73,7 +74,7 @@ func readOracleCase(t *testing.T, dir string) *oracleCase {
 		t.Fatal(err)
 	}
 	for _, o := range objects {
-		if n, ok := equal.Normalize(o); ok {
+		if n, ok := normalize.Comparable(o); ok {
 			c.want = append(c.want, n)
 		}
 	}

@@ -11,8 +11,9 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/golden/equal"
 	"github.com/olmgen/olmgen/golden/live"
-	"github.com/olmgen/olmgen/internal/manifest/equal"
+	"github.com/olmgen/olmgen/internal/manifest/normalize"
 )
 
 // What a real OLM made of the bundles below golden/ ("make live" recorded it) is what olmgen renders with OLM's names. There is a recording
@@ -112,7 +113,7 @@ func normalized(t *testing.T, list []generate.Object) (objects []equal.Object) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if n, ok := equal.Normalize(decoded); ok {
+		if n, ok := normalize.Comparable(decoded); ok {
 			objects = append(objects, n)
 		}
 	}

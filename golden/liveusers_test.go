@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	rbacv1 "k8s.io/api/rbac/v1"
 
+	"github.com/olmgen/olmgen/golden/equal"
 	"github.com/olmgen/olmgen/golden/live"
-	"github.com/olmgen/olmgen/internal/manifest/equal"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/permissions"
 )

@@ -14,7 +14,6 @@ import (
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/config/adopt"
 	"github.com/olmgen/olmgen/internal/config/adopt/dump"
-	cluster "github.com/olmgen/olmgen/internal/config/adopt/state"
 	"github.com/olmgen/olmgen/output"
 	"github.com/olmgen/olmgen/source"
 )
@@ -41,11 +40,11 @@ func newAdopt() *cobra.Command {
 		Short: "Write an olmgen.yaml for what OLM runs in a cluster",
 		Long: `Adopt reads what kubectl printed of a cluster and writes a RenderConfig for the
 operators that OLM v0 runs there: the same operators, in the same OperatorGroups,
-at the same versions. What it renders to are the objects that are in the cluster.
+at the same versions. What it renders to are the objects that are in the adopt.
 
 DUMP is a file, a directory with everything below it (such as a must-gather), or
 - for stdin. --print-kubectl prints the command that makes one. Adopt itself
-talks to no cluster. A dump needs no Secrets; if it has some, they are not read.
+talks to no adopt. A dump needs no Secrets; if it has some, they are not read.
 
 With --verify it compares the cluster with what a RenderConfig renders to, object
 by object, and says why they differ. The exit code is 3 if applying the rendered
@@ -102,7 +101,7 @@ func (f *adoptFlags) run(cmd *cobra.Command, paths []string) error {
 	if err != nil {
 		return err
 	}
-	state, err := cluster.Read(d)
+	state, err := adopt.Read(d)
 	if err != nil {
 		return err
 	}
@@ -204,7 +203,7 @@ func (f *adoptFlags) given() (map[string]string, error) {
 	return sources, nil
 }
 
-func (f *adoptFlags) write(cmd *cobra.Command, state *cluster.State, sources map[string]string) error {
+func (f *adoptFlags) write(cmd *cobra.Command, state *adopt.State, sources map[string]string) error {
 	file, dir := f.output, filepath.Dir(f.output)
 	if f.output == output.Stdout {
 		file, dir = "olmgen.yaml", "."
@@ -247,7 +246,7 @@ func (f *adoptFlags) write(cmd *cobra.Command, state *cluster.State, sources map
 	return nil
 }
 
-func (f *adoptFlags) sayWritten(stderr io.Writer, state *cluster.State) {
+func (f *adoptFlags) sayWritten(stderr io.Writer, state *adopt.State) {
 	n := 0
 	for _, g := range state.Groups {
 		n += len(g.Operators)
@@ -258,9 +257,9 @@ func (f *adoptFlags) sayWritten(stderr io.Writer, state *cluster.State) {
 }
 
 // printTable prints what the migration to OLM v1 says about each operator.
-func (f *adoptFlags) printTable(cmd *cobra.Command, state *cluster.State) error {
+func (f *adoptFlags) printTable(cmd *cobra.Command, state *adopt.State) error {
 	all := state.Migrations()
-	if err := cluster.PrintMigrations(cmd.OutOrStdout(), f.report.format, all); err != nil {
+	if err := adopt.PrintMigrations(cmd.OutOrStdout(), f.report.format, all); err != nil {
 		return err
 	}
 	refused := 0
@@ -295,7 +294,7 @@ func values(cmd *cobra.Command, c *config.Config, o config.Options) (objects []m
 }
 
 // newPlan renders the new file, which is not written yet, and makes the plan to get there.
-func (f *adoptFlags) newPlan(cmd *cobra.Command, state *cluster.State, file, dir string, data []byte,
+func (f *adoptFlags) newPlan(cmd *cobra.Command, state *adopt.State, file, dir string, data []byte,
 	o adopt.Options) (*adopt.Plan, error) {
 	c, err := config.Read(file, data)
 	if err != nil {
@@ -330,7 +329,7 @@ func (f *adoptFlags) commands(file string) adopt.Commands {
 }
 
 // compare compares the cluster with what a RenderConfig renders to.
-func (f *adoptFlags) compare(cmd *cobra.Command, state *cluster.State) error {
+func (f *adoptFlags) compare(cmd *cobra.Command, state *adopt.State) error {
 	stderr := cmd.ErrOrStderr()
 	declared, err := declarations(cmd, f.files)
 	if err != nil {
@@ -354,7 +353,7 @@ func (f *adoptFlags) compare(cmd *cobra.Command, state *cluster.State) error {
 		return err
 	}
 	var counts []string
-	for _, verdict := range cluster.Verdicts {
+	for _, verdict := range adopt.Verdicts {
 		if n := v.Count(verdict); n > 0 {
 			counts = append(counts, fmt.Sprintf("%d %s", n, verdict))
 		}

@@ -18,8 +18,8 @@ import (
 	"github.com/olmgen/olmgen/e2e/harness/cluster"
 	"github.com/olmgen/olmgen/e2e/harness/live"
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/golden/equal"
 	recordings "github.com/olmgen/olmgen/golden/live"
-	"github.com/olmgen/olmgen/internal/manifest/equal"
 )
 
 // asked are the bundles that access is asked about, in every install mode.

@@ -22,11 +22,10 @@ import (
 	"github.com/olmgen/olmgen/e2e/harness/cluster"
 	"github.com/olmgen/olmgen/e2e/harness/live"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/golden/equal"
 	recordings "github.com/olmgen/olmgen/golden/live"
 	"github.com/olmgen/olmgen/internal/config/adopt"
 	"github.com/olmgen/olmgen/internal/config/adopt/dump"
-	state "github.com/olmgen/olmgen/internal/config/adopt/state"
-	"github.com/olmgen/olmgen/internal/manifest/equal"
 )
 
 // adoptCases are the recordings that are adopted: several operators, webhooks, an APIService, a selector, a
@@ -106,7 +105,7 @@ func (a *adoption) stages(ctx context.Context) error {
 		return err
 	}
 	if a.update {
-		file := filepath.Join(a.root, "config", "adopt", "testdata", a.Name+".yaml")
+		file := filepath.Join(a.root, "internal", "config", "adopt", "testdata", a.Name+".yaml")
 		if err := os.WriteFile(file, data, 0o644); err != nil {
 			return err
 		}
@@ -137,7 +136,7 @@ func (a *adoption) say(format string, args ...any) {
 }
 
 // dump returns what kubectl would print, read and as text.
-func (a *adoption) dump(ctx context.Context) (*state.State, []byte, error) {
+func (a *adoption) dump(ctx context.Context) (*adopt.State, []byte, error) {
 	data, err := clusterDump(ctx, a.cluster)
 	if err != nil {
 		return nil, nil, err
@@ -146,7 +145,7 @@ func (a *adoption) dump(ctx context.Context) (*state.State, []byte, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	s, err := state.Read(d)
+	s, err := adopt.Read(d)
 	return s, data, err
 }
 
@@ -165,7 +164,7 @@ func (a *adoption) sources() (map[string]string, error) {
 
 // render declares the operators in a form, and renders what is declared. edit changes what is declared, as a person
 // does; it may be nil.
-func (a *adoption) render(ctx context.Context, s *state.State, o adopt.Options,
+func (a *adoption) render(ctx context.Context, s *adopt.State, o adopt.Options,
 	edit func(string) string) (values []map[string]any, tree apply.Tree, err error) {
 	o.File, o.Directory = "olmgen.yaml", "operators"
 	if o.Sources, err = a.sources(); err != nil {

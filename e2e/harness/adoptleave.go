@@ -20,15 +20,14 @@ import (
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/config/adopt"
 	"github.com/olmgen/olmgen/internal/config/adopt/dump"
-	state "github.com/olmgen/olmgen/internal/config/adopt/state"
 )
 
 // departure is a printed plan to profile plain, and what it starts from.
 type departure struct {
 	steps  []adopt.Step // with their commands
-	before *state.State
+	before *adopt.State
 	after  []map[string]any // what is rendered
-	result *state.Verification
+	result *adopt.Verification
 }
 
 // plan has olmgen print a plan to profile plain of a dump that kubectl makes, as a person does.
@@ -90,9 +89,9 @@ func steps(script string) (list []adopt.Step, err error) {
 		case isUndo:
 			step.Undo = append(step.Undo, undo)
 		case isBack:
-			step.Back = append(step.Back, back)
+			step.WayBack = append(step.WayBack, back)
 		case strings.HasPrefix(line, "# From here on"):
-			step.Point = true
+			step.Irreversible = true
 		case !strings.HasPrefix(line, "#"):
 			step.Run = append(step.Run, line)
 		}
@@ -115,7 +114,7 @@ func (a *adoption) edit(name string, change func(string) string) error {
 
 // keepCertificates returns the edit by which operators that serve webhooks or APIs keep the certificate that OLM
 // made.
-func (a *adoption) keepCertificates(s *state.State) (func(string) string, error) {
+func (a *adoption) keepCertificates(s *adopt.State) (func(string) string, error) {
 	for _, bundle := range bundles(s) {
 		ca, err := base64.StdEncoding.DecodeString(bundle)
 		if err == nil {
@@ -193,7 +192,7 @@ func (a *adoption) undo(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	point := slices.IndexFunc(p.steps, func(s adopt.Step) bool { return s.Point })
+	point := slices.IndexFunc(p.steps, func(s adopt.Step) bool { return s.Irreversible })
 	ran, err := a.run(ctx, p.steps[:point])
 	if err != nil {
 		return err
@@ -271,7 +270,7 @@ func (a *adoption) certificates(ctx context.Context) (map[string]string, error) 
 }
 
 // free holds that what is rendered is as it was, and that nothing of OLM's is left.
-func (a *adoption) free(p *departure, after *state.State) error {
+func (a *adoption) free(p *departure, after *adopt.State) error {
 	for _, value := range p.after {
 		u := unstructured.Unstructured{Object: value}
 		o := p.before.Dump.Get(u.GetKind(), u.GetNamespace(), u.GetName())
@@ -289,7 +288,7 @@ func (a *adoption) free(p *departure, after *state.State) error {
 	}
 	for _, kind := range []string{"ClusterServiceVersion", "Subscription", "InstallPlan", "OperatorGroup",
 		"OperatorCondition"} {
-		for _, o := range after.Dump.Of(kind) {
+		for _, o := range after.Dump.OfKind(kind) {
 			return fmt.Errorf("%s is still there", o.Identity())
 		}
 	}
@@ -300,7 +299,7 @@ func (a *adoption) free(p *departure, after *state.State) error {
 func (a *adoption) comeBack(ctx context.Context) error {
 	p, ran := a.departed, 0
 	for _, s := range p.steps {
-		n, err := a.follow(ctx, "way back", s.Back)
+		n, err := a.follow(ctx, "way back", s.WayBack)
 		if err != nil {
 			return err
 		}
@@ -324,12 +323,12 @@ func (a *adoption) comeBack(ctx context.Context) error {
 }
 
 // quiet waits until all CSVs have succeeded and nothing has changed for a while, and returns what there is.
-func (a *adoption) quiet(ctx context.Context) (*state.State, error) {
-	return a.until(ctx, func(*state.State) error { return nil })
+func (a *adoption) quiet(ctx context.Context) (*adopt.State, error) {
+	return a.until(ctx, func(*adopt.State) error { return nil })
 }
 
 // until is quiet that waits for something else too.
-func (a *adoption) until(ctx context.Context, done func(*state.State) error) (*state.State, error) {
+func (a *adoption) until(ctx context.Context, done func(*adopt.State) error) (*adopt.State, error) {
 	const patience, quiet = 90 * time.Second, 4 * time.Second
 	var last string
 	for started, since := time.Now(), time.Now(); ; {
@@ -363,8 +362,8 @@ func (a *adoption) until(ctx context.Context, done func(*state.State) error) (*s
 }
 
 // unfinished returns what OLM still has to do, or nil.
-func unfinished(s *state.State) error {
-	for _, o := range s.Dump.Of("ClusterServiceVersion") {
+func unfinished(s *adopt.State) error {
+	for _, o := range s.Dump.OfKind("ClusterServiceVersion") {
 		if o.Labels["olm.copiedFrom"] != "" {
 			continue
 		}
@@ -373,7 +372,7 @@ func unfinished(s *state.State) error {
 			return fmt.Errorf("%s is %s: %s", o.Identity(), phase, message)
 		}
 	}
-	for _, o := range s.Dump.Of("Subscription") {
+	for _, o := range s.Dump.OfKind("Subscription") {
 		if at, _, _ := unstructured.NestedString(o.Value(), "status", "state"); at != "AtLatestKnown" {
 			conditions, _, _ := unstructured.NestedSlice(o.Value(), "status", "conditions")
 			return fmt.Errorf("%s is %s: %v", o.Identity(), at, conditions)

@@ -13,8 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/olmgen/olmgen/internal/config/adopt"
 	"github.com/olmgen/olmgen/internal/config/adopt/dump"
-	state "github.com/olmgen/olmgen/internal/config/adopt/state"
 )
 
 // tolerance is what may differ after a way back.
@@ -26,7 +26,7 @@ type tolerance struct {
 
 // restored compares a cluster with what it was before, and counts what is equal. InstallPlans are history, and are not
 // compared.
-func (t tolerance) restored(before, after *state.State) (n int, err error) {
+func (t tolerance) restored(before, after *adopt.State) (n int, err error) {
 	for _, o := range before.Dump.Objects {
 		if o.Kind == "InstallPlan" {
 			continue
@@ -52,7 +52,7 @@ func (t tolerance) restored(before, after *state.State) (n int, err error) {
 }
 
 // content returns what the objects of a cluster say, without status.
-func content(s *state.State) string {
+func content(s *adopt.State) string {
 	var b strings.Builder
 	for _, o := range s.Dump.Objects {
 		fmt.Fprintln(&b, tolerance{}.kept(o))
@@ -97,11 +97,11 @@ func (t tolerance) kept(o *dump.Object) map[string]any {
 }
 
 // sameWebhooks compares webhooks before and after. Without OLM they may select namespaces by name, but the same ones.
-func sameWebhooks(before, after *state.State, was, is *dump.Object) error {
+func sameWebhooks(before, after *adopt.State, was, is *dump.Object) error {
 	if is == nil || is.UID != was.UID {
 		return fmt.Errorf("%s is gone, or another", was.Identity())
 	}
-	hooks := func(s *state.State, o *dump.Object) ([]any, []string) {
+	hooks := func(s *adopt.State, o *dump.Object) ([]any, []string) {
 		list, _ := o.Value()["webhooks"].([]any)
 		var all []string
 		for _, x := range list {
@@ -116,7 +116,7 @@ func sameWebhooks(before, after *state.State, was, is *dump.Object) error {
 				return nil, nil
 			}
 			delete(hook, "namespaceSelector")
-			for _, ns := range s.Dump.Of("Namespace") {
+			for _, ns := range s.Dump.OfKind("Namespace") {
 				if parsed.Matches(labels.Set(ns.Labels)) {
 					all = append(all, fmt.Sprint(hook["name"], " in ", ns.Name))
 				}

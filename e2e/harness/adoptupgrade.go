@@ -17,9 +17,8 @@ import (
 
 	"github.com/olmgen/olmgen/e2e/harness/catalog"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/golden/equal"
 	"github.com/olmgen/olmgen/internal/config/adopt"
-	state "github.com/olmgen/olmgen/internal/config/adopt/state"
-	"github.com/olmgen/olmgen/internal/manifest/equal"
 )
 
 // upgraded is an operator that OLM has upgraded. It is no recording: after an upgrade, chance decides about more.
@@ -51,7 +50,7 @@ func (a *adoption) upgrade(ctx context.Context) (string, error) {
 		patch, metav1.PatchOptions{}); err != nil {
 		return "", err
 	}
-	second, err := a.until(ctx, func(s *state.State) error {
+	second, err := a.until(ctx, func(s *adopt.State) error {
 		if s.Dump.Get("ClusterServiceVersion", a.Namespace, newer.CsvName) == nil {
 			return errors.New("the upgrade has not begun")
 		}
@@ -69,12 +68,12 @@ func (a *adoption) upgrade(ctx context.Context) (string, error) {
 }
 
 // orphaned holds that what only the cluster has is what the first version brought and the second does not have.
-func orphaned(first, second *state.State, v *state.Verification) (string, error) {
+func orphaned(first, second *adopt.State, v *adopt.Verification) (string, error) {
 	rendered, listed := map[string]bool{}, map[string]bool{}
 	var err error
 	for _, c := range v.Objects {
 		switch c.Verdict {
-		case state.ClusterOnly:
+		case adopt.ClusterOnly:
 			listed[c.Object] = true
 			if !strings.HasPrefix(c.Reason, "orphan") {
 				err = errors.Join(err, fmt.Errorf("%s is no orphan: %s", c.Object, c.Reason))
@@ -131,7 +130,7 @@ func (a *adoption) rotate(ctx context.Context) error {
 			}
 		}
 	}
-	after, err := a.until(ctx, func(s *state.State) error {
+	after, err := a.until(ctx, func(s *adopt.State) error {
 		for object, ca := range bundles(s) {
 			if ca == old[object] {
 				return fmt.Errorf("%s has the old CA", object)
@@ -163,11 +162,11 @@ func (a *adoption) rotate(ctx context.Context) error {
 }
 
 // bundles returns the CAs that objects trust, by object.
-func bundles(s *state.State) map[string]string {
+func bundles(s *adopt.State) map[string]string {
 	found := map[string]string{}
 	for _, kind := range []string{"ValidatingWebhookConfiguration", "MutatingWebhookConfiguration", "APIService",
 		"CustomResourceDefinition"} {
-		for _, o := range s.Dump.Of(kind) {
+		for _, o := range s.Dump.OfKind(kind) {
 			data, err := json.Marshal(o.Value())
 			if _, rest, ok := strings.Cut(string(data), `"caBundle":"`); ok && err == nil {
 				found[o.Identity()], _, _ = strings.Cut(rest, `"`)

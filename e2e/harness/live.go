@@ -11,8 +11,8 @@ import (
 
 	"github.com/olmgen/olmgen/e2e/harness/cluster"
 	"github.com/olmgen/olmgen/e2e/harness/live"
+	"github.com/olmgen/olmgen/golden/equal"
 	recordings "github.com/olmgen/olmgen/golden/live"
-	"github.com/olmgen/olmgen/internal/manifest/equal"
 )
 
 // live records all cases and compares them with the recordings in the repository, or writes these.

@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/olmgen/olmgen/internal/manifest/equal"
+	"github.com/olmgen/olmgen/golden/equal"
 )
 
 // options are the flags of all commands.

@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/olmgen/olmgen/bundle"
-	"github.com/olmgen/olmgen/internal/manifest/equal"
+	"github.com/olmgen/olmgen/golden/equal"
 )
 
 // list is golden/live/cases.yaml: what the bundles themselves do not say.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/olmgen/olmgen/internal/manifest/equal"
+	"github.com/olmgen/olmgen/golden/equal"
 )
 
 type rule = map[string]any

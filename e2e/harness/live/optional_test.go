@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/olmgen/olmgen/internal/manifest/equal"
+	"github.com/olmgen/olmgen/golden/equal"
 )
 
 // Only Roles that ClusterRoles cover, rule by rule, are optional, an empty one too; where to depends on the group.

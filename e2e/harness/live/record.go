@@ -14,8 +14,9 @@ import (
 
 	"github.com/olmgen/olmgen/e2e/harness/catalog"
 	"github.com/olmgen/olmgen/e2e/harness/cluster"
+	"github.com/olmgen/olmgen/golden/equal"
 	recordings "github.com/olmgen/olmgen/golden/live"
-	"github.com/olmgen/olmgen/internal/manifest/equal"
+	"github.com/olmgen/olmgen/internal/manifest/normalize"
 )
 
 const (
@@ -118,10 +119,10 @@ func (i *installation) made(ctx context.Context) ([]equal.Object, error) {
 		case i.before[string(u.GetUID())] && (u.GetLabels()["olm.managed"] == "" || u.GetName() == i.ServiceAccount),
 			!i.copyHere(&u):
 			continue
-		case !slices.Contains(equal.Kinds, u.GetKind()):
+		case !slices.Contains(normalize.Kinds, u.GetKind()):
 			return nil, fmt.Errorf("there is a new %s, a kind that nothing is compared of", o.Key())
 		}
-		if n, ok := equal.Normalize(o); ok {
+		if n, ok := normalize.Comparable(o); ok {
 			objects = append(objects, n)
 		}
 	}

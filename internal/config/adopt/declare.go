@@ -14,7 +14,6 @@ import (
 
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/generate"
-	"github.com/olmgen/olmgen/internal/config/adopt/state"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/source"
@@ -90,7 +89,7 @@ var toWhy = map[generate.Profile]string{
 }
 
 // Declare returns a RenderConfig with comments for the operators of a cluster.
-func Declare(s *state.State, o Options) ([]byte, error) {
+func Declare(s *State, o Options) ([]byte, error) {
 	if o.To == "" {
 		o.To = generate.ProfileOLM
 	}
@@ -103,7 +102,7 @@ func Declare(s *state.State, o Options) ([]byte, error) {
 		Directory: o.Directory, To: o.To, ToWhy: toWhy[o.To],
 		KeepNames: o.To == generate.ProfileOLM || o.To == generate.ProfilePlain}
 	v.WithoutNamespaces = o.To == generate.ProfileSubscription &&
-		slices.ContainsFunc(s.Groups, func(g *state.Group) bool { return !generate.HasGlobalGroup(g.Namespace) })
+		slices.ContainsFunc(s.Groups, func(g *Group) bool { return !generate.HasGlobalGroup(g.Namespace) })
 	for _, g := range s.Groups {
 		for _, op := range g.Operators {
 			d.names[op.Package]++
@@ -138,7 +137,7 @@ func Declare(s *state.State, o Options) ([]byte, error) {
 
 type declarer struct {
 	Options
-	state *state.State
+	state *State
 	used  map[string]bool   // given sources
 	first map[string]string // the first namespace of each operator, by package
 	names map[string]int    // how many operators are of a package
@@ -159,7 +158,7 @@ func (d *declarer) likeOLM() bool {
 	return d.To == generate.ProfileOLM || d.To == generate.ProfilePlain
 }
 
-func (d *declarer) group(g *state.Group) (groupView, error) {
+func (d *declarer) group(g *Group) (groupView, error) {
 	v := groupView{Title: "OperatorGroup " + g.Namespace + "/" + g.Name, Namespace: g.Namespace}
 	if d.To != generate.ProfileOLMv1 && d.To != generate.ProfileClusterExtension {
 		v.Name = g.Name
@@ -207,7 +206,7 @@ func (d *declarer) group(g *state.Group) (groupView, error) {
 }
 
 // shared returns the namespace of another group that has all operators of this one.
-func (d *declarer) shared(g *state.Group) string {
+func (d *declarer) shared(g *Group) string {
 	from, all := "", true
 	for _, o := range g.Operators {
 		switch first := d.first[o.Package]; {
@@ -225,12 +224,12 @@ func (d *declarer) shared(g *state.Group) string {
 	return from
 }
 
-func (d *declarer) hasWebhooks(g *state.Group) bool {
-	return slices.ContainsFunc(g.Operators, func(o *state.Operator) bool { return len(o.Webhooks) > 0 })
+func (d *declarer) hasWebhooks(g *Group) bool {
+	return slices.ContainsFunc(g.Operators, func(o *Operator) bool { return len(o.Webhooks) > 0 })
 }
 
 // otherAPIs returns the APIs of a static group that its operators do not provide themselves.
-func otherAPIs(g *state.Group) []any {
+func otherAPIs(g *Group) []any {
 	own := map[string]bool{}
 	for _, o := range g.Operators {
 		for _, c := range o.CSV.Spec.CustomResourceDefinitions.Owned {
@@ -250,7 +249,7 @@ func otherAPIs(g *state.Group) []any {
 	return list
 }
 
-func (d *declarer) bundle(o *state.Operator) (bundleView, error) {
+func (d *declarer) bundle(o *Operator) (bundleView, error) {
 	v := bundleView{Comments: describe(o)}
 	d.source(&v, o)
 	if d.names[o.Package] > 1 {
@@ -286,7 +285,7 @@ func (d *declarer) bundle(o *state.Operator) (bundleView, error) {
 }
 
 // describe returns the comments about what is installed.
-func describe(o *state.Operator) []string {
+func describe(o *Operator) []string {
 	csv := oneLine(fmt.Sprintf("ClusterServiceVersion %s, %s", o.CSV.Name, o.CSV.Status.Phase))
 	if o.Subscription == nil {
 		return []string{csv + ", without a Subscription."}
@@ -303,7 +302,7 @@ func describe(o *state.Operator) []string {
 func oneLine(s string) string { return text.Printable(text.OneLine(s)) }
 
 // source sets where the bundle comes from, or how one finds out.
-func (d *declarer) source(v *bundleView, o *state.Operator) {
+func (d *declarer) source(v *bundleView, o *Operator) {
 	for _, key := range []string{o.CSV.Name, o.Package} {
 		if ref, ok := d.Sources[key]; ok {
 			d.used[key] = true
@@ -334,7 +333,7 @@ func (d *declarer) source(v *bundleView, o *state.Operator) {
 }
 
 // installed is what the bundle does not say of the operator in the cluster.
-func installed(o *state.Operator) map[string]any {
+func installed(o *Operator) map[string]any {
 	v := map[string]any{"replaces": o.CSV.Spec.Replaces}
 	if o.Properties != "" {
 		v["properties"] = o.Properties
@@ -354,7 +353,7 @@ func anyMap(m map[string]string) map[string]any {
 }
 
 // handOver fills what OLM is told, of v0 and of v1.
-func (d *declarer) handOver(v *bundleView, o *state.Operator, profile generate.Profile) {
+func (d *declarer) handOver(v *bundleView, o *Operator, profile generate.Profile) {
 	sub := o.Subscription
 	if sub == nil || !profile.HandsOver() {
 		return

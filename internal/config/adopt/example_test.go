@@ -8,7 +8,6 @@ import (
 
 	"github.com/olmgen/olmgen/internal/config/adopt"
 	"github.com/olmgen/olmgen/internal/config/adopt/dump"
-	state "github.com/olmgen/olmgen/internal/config/adopt/state"
 )
 
 // A dump of a cluster becomes a RenderConfig.
@@ -17,7 +16,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	s, err := state.Read(d)
+	s, err := adopt.Read(d)
 	if err != nil {
 		log.Fatal(err)
 	}

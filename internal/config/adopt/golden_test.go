@@ -12,7 +12,6 @@ import (
 	"github.com/olmgen/olmgen/golden"
 	"github.com/olmgen/olmgen/internal/config/adopt"
 	"github.com/olmgen/olmgen/internal/config/adopt/dump"
-	state "github.com/olmgen/olmgen/internal/config/adopt/state"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -24,7 +23,7 @@ func TestGolden(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := state.Read(d)
+	s, err := adopt.Read(d)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,10 +9,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/olmgen/olmgen/config"
+	"github.com/olmgen/olmgen/golden/equal"
 	"github.com/olmgen/olmgen/internal/config/adopt"
 	"github.com/olmgen/olmgen/internal/config/adopt/dump"
-	state "github.com/olmgen/olmgen/internal/config/adopt/state"
-	"github.com/olmgen/olmgen/internal/manifest/equal"
+	"github.com/olmgen/olmgen/internal/manifest/normalize"
 )
 
 // bundles are those that the clusters in testdata have, by package.
@@ -23,7 +23,7 @@ var bundles = map[string]string{
 }
 
 // adopted reads a dump of testdata and returns what is declared for it.
-func adopted(t testing.TB, name string, o adopt.Options) (*state.State, []byte) {
+func adopted(t testing.TB, name string, o adopt.Options) (*adopt.State, []byte) {
 	t.Helper()
 	d, err := dump.Read(t.Context(), []string{filepath.Join("testdata", name)}, nil)
 	if err != nil {
@@ -32,9 +32,9 @@ func adopted(t testing.TB, name string, o adopt.Options) (*state.State, []byte) 
 	return adoptedDump(t, d, o)
 }
 
-func adoptedDump(t testing.TB, d *dump.Dump, o adopt.Options) (*state.State, []byte) {
+func adoptedDump(t testing.TB, d *dump.Dump, o adopt.Options) (*adopt.State, []byte) {
 	t.Helper()
-	s, err := state.Read(d)
+	s, err := adopt.Read(d)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,10 +107,10 @@ func TestLive(t *testing.T) {
 					t.Errorf("not in the cluster: %s", o.Key())
 					continue
 				}
-				if n, ok := equal.Normalize(o); ok {
+				if n, ok := normalize.Comparable(o); ok {
 					got = append(got, n)
 				}
-				if n, ok := equal.Normalize(object.Value()); ok {
+				if n, ok := normalize.Comparable(object.Value()); ok {
 					want = append(want, n)
 				}
 			}

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/olmgen/olmgen/generate"
-	"github.com/olmgen/olmgen/internal/config/adopt/state"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 )
 
@@ -19,14 +18,14 @@ type Plan struct {
 
 // Step is one step. A person can undo every step before the one that is the point.
 type Step struct {
-	Title string
-	Who   string   // does it
-	Text  []string // paragraphs
-	Run   []string // commands
-	Check []string // commands that show that it has worked
-	Undo  []string // commands
-	Point bool     // from here on there is no undo, but the way back
-	Back  []string // commands of the way back, of the step that is the point
+	Title        string
+	Who          string   // does it
+	Text         []string // paragraphs
+	Run          []string // commands
+	Check        []string // commands that show that it has worked
+	Undo         []string // commands
+	Irreversible bool     // from here on there is no undo, but the way back
+	WayBack      []string // commands of the way back, of the step that is the point
 }
 
 // The people and programs of a plan.
@@ -42,13 +41,13 @@ const manager = "olmgen"
 // planner makes a plan.
 type planner struct {
 	Options
-	state  *state.State
-	result *state.Verification // the cluster and what the new file renders to
+	state  *State
+	result *Verification // the cluster and what the new file renders to
 	plan   *Plan
 }
 
 // NewPlan returns the steps to the form that is rendered. result compares the cluster with it.
-func NewPlan(s *state.State, result *state.Verification, o Options) *Plan {
+func NewPlan(s *State, result *Verification, o Options) *Plan {
 	if o.To == "" {
 		o.To = generate.ProfileOLM
 	}
@@ -75,7 +74,7 @@ func NewPlan(s *state.State, result *state.Verification, o Options) *Plan {
 
 func (p *planner) add(s Step) { p.plan.Steps = append(p.plan.Steps, s) }
 
-func (p *planner) all() (all []*state.Operator) {
+func (p *planner) all() (all []*Operator) {
 	for _, g := range p.state.Groups {
 		all = append(all, g.Operators...)
 	}
@@ -83,8 +82,8 @@ func (p *planner) all() (all []*state.Operator) {
 }
 
 // refused returns the operators that OLM v1 does not take.
-func (p *planner) refused() []*state.Operator {
-	return slices.DeleteFunc(p.all(), func(o *state.Operator) bool { return p.state.Migration(o).Possible() })
+func (p *planner) refused() []*Operator {
+	return slices.DeleteFunc(p.all(), func(o *Operator) bool { return p.state.Migration(o).Possible() })
 }
 
 // before is the backup. What olmgen renders of the state today is what a way back needs: an object that kubectl
@@ -105,7 +104,7 @@ func (p *planner) render() {
 		Run:   []string{p.Commands.Render},
 		Check: []string{p.Commands.Verify},
 		Undo:  []string{"git revert HEAD"}}
-	if restarts := p.objects(func(c state.Compared) bool { return len(c.Restarts) > 0 }); len(restarts) > 0 {
+	if restarts := p.objects(func(c Compared) bool { return len(c.Restarts) > 0 }); len(restarts) > 0 {
 		s.Text = append(s.Text, "Applying restarts the pods of "+text.And(restarts)+".")
 	}
 	for _, c := range p.result.Objects {
@@ -113,14 +112,14 @@ func (p *planner) render() {
 			s.Text = append(s.Text, c.Object+": applying takes away "+lost+".")
 		}
 	}
-	if gone := p.objects(func(c state.Compared) bool { return len(c.Immutable) > 0 }); len(gone) > 0 {
+	if gone := p.objects(func(c Compared) bool { return len(c.Immutable) > 0 }); len(gone) > 0 {
 		s.Text = append(s.Text, "The API server refuses to change "+text.And(gone)+": bring the file to what the "+
 			"cluster has.")
 	}
 	p.add(s)
 }
 
-func (p *planner) objects(f func(state.Compared) bool) (names []string) {
+func (p *planner) objects(f func(Compared) bool) (names []string) {
 	for _, c := range p.result.Objects {
 		if f(c) {
 			names = append(names, c.Object)
@@ -160,10 +159,10 @@ func applied(dir string) string {
 }
 
 // withoutOLM takes operators away from OLM.
-func (p *planner) withoutOLM(operators []*state.Operator) {
+func (p *planner) withoutOLM(operators []*Operator) {
 	p.scaleDown()
 	p.takeOver("OLM is down, so nobody else writes the objects.")
-	p.marks(operators)
+	p.cutLoose(operators)
 	p.subscriptions(operators)
 	p.finalizers(operators)
 	p.remove(operators)
@@ -176,7 +175,7 @@ func (p *planner) withoutOLM(operators []*state.Operator) {
 func (p *planner) scales(zero bool) (commands []string) {
 	for _, name := range []string{"olm-operator", "catalog-operator"} {
 		namespace, replicas := "olm", 1
-		for _, d := range p.state.Dump.Of("Deployment") {
+		for _, d := range p.state.Dump.OfKind("Deployment") {
 			if d.Name == name {
 				namespace = d.Namespace
 				spec, _ := d.Value()["spec"].(map[string]any)
@@ -204,7 +203,7 @@ func (p *planner) scaleDown() {
 		Undo:  p.scales(false)})
 }
 
-func (p *planner) scaleUp(operators []*state.Operator) {
+func (p *planner) scaleUp(operators []*Operator) {
 	s := Step{Title: "Start OLM again, or remove it", Who: byAdmin}
 	if len(operators) == len(p.all()) {
 		s.Text = []string{"No operator of the dump needs OLM any more. Keep it if others do that the dump does " +
@@ -242,7 +241,7 @@ func (p *planner) later() {
 
 // migrate hands operators to the migration of the OLM project.
 func (p *planner) migrate() {
-	s := Step{Title: "Migrate what OLM v1 takes", Who: byAdmin, Point: true,
+	s := Step{Title: "Migrate what OLM v1 takes", Who: byAdmin, Irreversible: true,
 		Text: []string{"A ClusterExtension alone does not take over objects that exist: OLM v1 refuses objects " +
 			"that are not " +
 			"its own. The migration of the OLM project (operator-framework/library-olm) hands them over, one " +

@@ -90,7 +90,7 @@ func checkPlan(t *testing.T, p *adopt.Plan) {
 		"Later: drop what only the cluster has"}
 	last, point := -1, len(p.Steps)
 	for i, s := range p.Steps {
-		if s.Point {
+		if s.Irreversible {
 			point = min(point, i)
 		}
 	}
@@ -110,7 +110,7 @@ func checkPlan(t *testing.T, p *adopt.Plan) {
 		for _, c := range s.Run {
 			deletes := strings.HasPrefix(c, "kubectl delete")
 			csv := strings.Contains(c, "clusterserviceversion.")
-			if deletes && csv && (!s.Point || !strings.HasSuffix(c, "--cascade=orphan")) {
+			if deletes && csv && (!s.Irreversible || !strings.HasSuffix(c, "--cascade=orphan")) {
 				t.Errorf("step %q: %s", s.Title, c)
 			}
 			for _, kept := range []string{" deployment", " customresourcedefinition", " serviceaccount ", " namespace "} {
@@ -146,10 +146,10 @@ func TestWayBack(t *testing.T) {
 			o.File, o.Directory = "olmgen.yaml", "operators"
 			var back []string
 			for _, step := range adopt.NewPlan(s, s.Verify(asMaps(t, out)), o).Steps {
-				if step.Point != (len(step.Back) > 0) {
-					t.Errorf("step %q has %d commands of the way back", step.Title, len(step.Back))
+				if step.Irreversible != (len(step.WayBack) > 0) {
+					t.Errorf("step %q has %d commands of the way back", step.Title, len(step.WayBack))
 				}
-				back = append(back, step.Back...)
+				back = append(back, step.WayBack...)
 			}
 			// kubectl prints a UID, and the patches that it gets
 			const kubectl = `kubectl() { case "$*" in "get "*) echo "of-$5";; "patch "*) for x; do :; done; echo "${x#-p}";; esac; }` + "\n"

@@ -10,14 +10,13 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/internal/config/adopt/dump"
-	"github.com/olmgen/olmgen/internal/config/adopt/state"
 )
 
 const finalizer = "operators.coreos.com/csv-cleanup"
 
 // owned reports whether an object belongs to one of the operators, by its labels or its owners.
-func owned(o *dump.Object, operators []*state.Operator) bool {
-	return slices.ContainsFunc(operators, func(op *state.Operator) bool {
+func owned(o *dump.Object, operators []*Operator) bool {
+	return slices.ContainsFunc(operators, func(op *Operator) bool {
 		ns := op.Group.Namespace
 		here := o.Labels["olm.owner.namespace"] == ns || o.Labels["olm.copiedFrom"] == ns || o.Namespace == ns
 		if here && o.Labels["olm.owner"] == op.CSV.Name {
@@ -49,8 +48,8 @@ var ownMarks = []string{"olm.owner", "olm.owner.kind", "olm.owner.namespace", "o
 // ofOLM are OLM's own kinds. Their objects do not stay.
 var ofOLM = []string{"ClusterServiceVersion", "Subscription", "InstallPlan", "OperatorCondition", "OperatorGroup"}
 
-// marks removes what ties the objects that stay to their CSV.
-func (p *planner) marks(operators []*state.Operator) {
+// cutLoose removes what ties the objects that stay to their CSV.
+func (p *planner) cutLoose(operators []*Operator) {
 	s := Step{Title: "Cut the objects loose", Who: byAdmin,
 		Text: []string{"When a CSV goes, its finalizer " + finalizer + " has OLM delete ClusterRoles, bindings " +
 			"and webhooks by their owner labels, and Kubernetes deletes what has an ownerReference to it. Both are " +
@@ -85,7 +84,7 @@ func (p *planner) marks(operators []*state.Operator) {
 
 // ownedAgain returns the commands that give the objects that stayed to the ClusterServiceVersions of the way back,
 // which have other UIDs. OLM does that only when it installs, and here it finds all installed.
-func (p *planner) ownedAgain(operators []*state.Operator) (commands []string) {
+func (p *planner) ownedAgain(operators []*Operator) (commands []string) {
 	variables := map[string]string{} // by namespace and name of a CSV
 	for _, o := range p.state.Dump.Objects {
 		other := func(r dump.Owner) bool { return byOLM(r) && r.Kind != v1alpha1.ClusterServiceVersionKind }
@@ -119,8 +118,8 @@ var variable = regexp.MustCompile(`"(\$uid[0-9]+)"`)
 
 // stays reports whether an object is in the new form too.
 func (p *planner) stays(o *dump.Object) bool {
-	return slices.ContainsFunc(p.result.Objects, func(c state.Compared) bool {
-		return c.Object == o.Identity() && c.Verdict != state.ClusterOnly
+	return slices.ContainsFunc(p.result.Objects, func(c Compared) bool {
+		return c.Object == o.Identity() && c.Verdict != ClusterOnly
 	}) && !slices.Contains(ofOLM, o.Kind)
 }
 
@@ -149,18 +148,18 @@ func deletion(resource string) string { return "kubectl delete " + resource + " 
 func orphaning(resource string) string { return deletion(resource) + " --cascade=orphan" }
 
 // subscriptions removes what OLM would install again.
-func (p *planner) subscriptions(operators []*state.Operator) {
+func (p *planner) subscriptions(operators []*Operator) {
 	s := Step{Title: "Remove InstallPlans and Subscriptions", Who: byAdmin,
 		Text: []string{"OLM would install an operator again that has a Subscription. " +
 			"The InstallPlans go first: a Subscription owns them."},
 		Undo: p.subscribed(operators)}
 	var namespaces []string
 	for _, o := range operators {
-		if !slices.Contains(namespaces, o.Group.Namespace) && p.whole(o.Group, operators) {
+		if !slices.Contains(namespaces, o.Group.Namespace) && p.takesWhole(o.Group, operators) {
 			namespaces = append(namespaces, o.Group.Namespace)
 		}
 	}
-	for _, plan := range p.state.Dump.Of("InstallPlan") {
+	for _, plan := range p.state.Dump.OfKind("InstallPlan") {
 		if slices.Contains(namespaces, plan.Namespace) {
 			s.Run = append(s.Run, orphaning(resource(plan)))
 		}
@@ -178,7 +177,7 @@ func (p *planner) subscriptions(operators []*state.Operator) {
 
 // subscribed returns the commands that bring Subscriptions back. OLM resolves nothing as long as a CSV belongs to no
 // Subscription ("exists and is not referenced by a subscription"), and looks for that at status.installedCSV.
-func (p *planner) subscribed(operators []*state.Operator) []string {
+func (p *planner) subscribed(operators []*Operator) []string {
 	commands := []string{applied("before-subscriptions")}
 	for _, o := range operators {
 		if sub := o.Subscription; sub != nil {
@@ -192,13 +191,13 @@ func (p *planner) subscribed(operators []*state.Operator) []string {
 	return commands
 }
 
-// whole reports whether all operators of a group are taken.
-func (p *planner) whole(g *state.Group, operators []*state.Operator) bool {
-	return !slices.ContainsFunc(g.Operators, func(o *state.Operator) bool { return !slices.Contains(operators, o) })
+// takesWhole reports whether all operators of a group are taken.
+func (p *planner) takesWhole(g *Group, operators []*Operator) bool {
+	return !slices.ContainsFunc(g.Operators, func(o *Operator) bool { return !slices.Contains(operators, o) })
 }
 
 // finalizers removes OLM's finalizer: with OLM down, a delete would hang.
-func (p *planner) finalizers(operators []*state.Operator) {
+func (p *planner) finalizers(operators []*Operator) {
 	s := Step{Title: "Remove the finalizers", Who: byAdmin,
 		Text: []string{"With OLM down, nobody answers the finalizer, and the deletion of a CSV would hang."}}
 	for _, o := range operators {
@@ -215,8 +214,8 @@ func (p *planner) finalizers(operators []*state.Operator) {
 }
 
 // remove deletes the CSVs, and nothing with them.
-func (p *planner) remove(operators []*state.Operator) {
-	s := Step{Title: "Delete the ClusterServiceVersions", Who: byAdmin, Point: true,
+func (p *planner) remove(operators []*Operator) {
+	s := Step{Title: "Delete the ClusterServiceVersions", Who: byAdmin, Irreversible: true,
 		Text: []string{"This is the point: before it, the undo of each step, from the last to the first, leads " +
 			"back. After it, OLM does not know the operators.",
 			"--cascade=orphan leaves everything that still refers to them.",
@@ -227,7 +226,7 @@ func (p *planner) remove(operators []*state.Operator) {
 		s.Text = append(s.Text, migratedToo)
 	}
 	for _, o := range operators {
-		for _, c := range p.state.Dump.Of("ClusterServiceVersion") {
+		for _, c := range p.state.Dump.OfKind("ClusterServiceVersion") {
 			if c.Name == o.CSV.Name && c.Labels["olm.copiedFrom"] == o.Group.Namespace {
 				s.Run = append(s.Run, orphaning(resource(c)))
 			}
@@ -235,7 +234,7 @@ func (p *planner) remove(operators []*state.Operator) {
 		s.Run = append(s.Run, orphaning(resource(o.Object)))
 	}
 	s.Check = []string{"kubectl get deployments -A -l olm.managed=true"}
-	s.Back = slices.Concat(p.scales(true), []string{applied("before")}, p.ownedAgain(operators),
+	s.WayBack = slices.Concat(p.scales(true), []string{applied("before")}, p.ownedAgain(operators),
 		p.subscribed(operators), p.scales(false))
 	p.add(s)
 }
@@ -243,7 +242,7 @@ func (p *planner) remove(operators []*state.Operator) {
 // olmObjects deletes what is left of OLM's own, and what nothing that is rendered needs. If OLM v1 runs the other
 // operators by then, their objects are only in the cluster too: nothing is deleted but what is surely of these
 // operators.
-func (p *planner) olmObjects(operators []*state.Operator) {
+func (p *planner) olmObjects(operators []*Operator) {
 	own := Step{Title: "Delete what only OLM used", Who: byAdmin,
 		Text: []string{"These objects are OLM's own, or have another name in the new form. Nothing that is " +
 			"rendered needs them."}}
@@ -252,7 +251,7 @@ func (p *planner) olmObjects(operators []*state.Operator) {
 	for _, c := range p.result.Objects {
 		o := p.state.Dump.Get(split(c.Object))
 		switch {
-		case c.Verdict != state.ClusterOnly || o == nil || o.Kind == "ClusterServiceVersion":
+		case c.Verdict != ClusterOnly || o == nil || o.Kind == "ClusterServiceVersion":
 		case p.migrates() && !owned(o, operators):
 		case strings.HasPrefix(c.Reason, "orphan") && o.Kind == "CustomResourceDefinition":
 			orphans.Run = append(orphans.Run, "# "+deletion(resource(o))+" # and all its objects")
@@ -263,8 +262,8 @@ func (p *planner) olmObjects(operators []*state.Operator) {
 		}
 	}
 	for _, g := range p.state.Groups {
-		here := func(o *state.Operator) bool { return o.Group == g }
-		if slices.ContainsFunc(operators, here) && p.whole(g, operators) {
+		here := func(o *Operator) bool { return o.Group == g }
+		if slices.ContainsFunc(operators, here) && p.takesWhole(g, operators) {
 			own.Run = append(own.Run, deletion(resource(g.Object)))
 		}
 	}

@@ -33,7 +33,7 @@ func (p *Plan) Markdown(script string) []byte {
 		"moment of the dump.\n", script)
 	for i, s := range p.Steps {
 		fmt.Fprintf(&b, "\n## %d. %s\n\nWho: %s.\n", i+1, s.Title, s.Who)
-		if s.Point {
+		if s.Irreversible {
 			b.WriteString("\n**From here on there is no undo, only the way back that is written here.**\n")
 		}
 		for _, t := range s.Text {
@@ -42,7 +42,7 @@ func (p *Plan) Markdown(script string) []byte {
 		block(&b, "", s.Run)
 		block(&b, "Check:", s.Check)
 		block(&b, "Undo:", s.Undo)
-		block(&b, "The way back:", s.Back)
+		block(&b, "The way back:", s.WayBack)
 	}
 	b.WriteString("\n## GitOps engines\n\n")
 	for _, n := range p.Notes {
@@ -69,7 +69,7 @@ func (p *Plan) Script(plan string) []byte {
 	b.WriteString("echo 'This script is to be read: run its commands one by one.' >&2\nexit 1\n\nset -eux\n")
 	for i, s := range p.Steps {
 		fmt.Fprintf(&b, "\n# %d. %s (%s)\n", i+1, s.Title, s.Who)
-		if s.Point {
+		if s.Irreversible {
 			b.WriteString("# From here on there is no undo.\n")
 		}
 		for _, c := range s.Run {
@@ -81,7 +81,7 @@ func (p *Plan) Script(plan string) []byte {
 		for _, c := range s.Undo {
 			b.WriteString("# undo: " + c + "\n")
 		}
-		for _, c := range s.Back {
+		for _, c := range s.WayBack {
 			b.WriteString("# way back: " + c + "\n")
 		}
 	}

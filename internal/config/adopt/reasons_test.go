@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/olmgen/olmgen/internal/config/adopt"
-	state "github.com/olmgen/olmgen/internal/config/adopt/state"
 )
 
 // copyOf copies an object, with another name.
@@ -63,7 +62,7 @@ func TestReasons(t *testing.T) {
 	for _, c := range []struct {
 		what    string
 		change  func([]object) []object
-		verdict state.Verdict
+		verdict adopt.Verdict
 		object  string
 		reason  string
 	}{
@@ -72,33 +71,33 @@ func TestReasons(t *testing.T) {
 			in(o, "metadata")["managedFields"] = []any{object{"manager": "kubectl-edit", "operation": "Update", "time": "2026-01-02T03:04:05Z",
 				"fieldsType": "FieldsV1", "fieldsV1": object{"f:spec": object{"f:template": object{"f:spec": object{"f:containers": object{
 					`k:{"name":"manager"}`: object{"f:image": object{}}}}}}}}}
-		}), state.Differs, "Deployment operator-ns/gatekeeping-operator", "edited by kubectl-edit 2026-01-02T03:04:05Z"},
+		}), adopt.Differs, "Deployment operator-ns/gatekeeping-operator", "edited by kubectl-edit 2026-01-02T03:04:05Z"},
 		{"a rotated certificate", each("ValidatingWebhookConfiguration", "vgate", func(o object) {
 			in(webhook(o), "clientConfig")["caBundle"] = base64.StdEncoding.EncodeToString([]byte("another"))
-		}), state.Filled, "ValidatingWebhookConfiguration vgate", "rotated certificate"},
+		}), adopt.Filled, "ValidatingWebhookConfiguration vgate", "rotated certificate"},
 		{"an older OLM", each("ServiceAccount", "gatekeeper", func(o object) { delete(in(o, "metadata", "labels"), "olm.managed") }),
-			state.Differs, "ServiceAccount operator-ns/gatekeeper", "older OLM"},
+			adopt.Differs, "ServiceAccount operator-ns/gatekeeper", "older OLM"},
 		{"the roles of a group of an older OLM", add("ClusterRole", "olm.og.my-og.admin", "my-og-admin",
-			func(o object) { delete(in(o, "metadata", "labels"), "olm.owner.kind") }), state.ClusterOnly, "ClusterRole my-og-admin", "older OLM"},
+			func(o object) { delete(in(o, "metadata", "labels"), "olm.owner.kind") }), adopt.ClusterOnly, "ClusterRole my-og-admin", "older OLM"},
 		{"a role of an earlier version", add("Role", "gatekeeping-operator.v1", "gatekeeping-operator.v0.9.0-abc",
 			func(o object) { in(o, "metadata", "labels")["olm.owner"] = "gatekeeping-operator.v0.9.0" }),
-			state.ClusterOnly, "Role operator-ns/gatekeeping-operator.v0.9.0-abc", "orphan of gatekeeping-operator.v0.9.0"},
+			adopt.ClusterOnly, "Role operator-ns/gatekeeping-operator.v0.9.0-abc", "orphan of gatekeeping-operator.v0.9.0"},
 		{"a CRD of an earlier version", add("CustomResourceDefinition", "gates", "doors.gate.example.com", func(object) {}),
-			state.ClusterOnly, "CustomResourceDefinition doors.gate.example.com", "orphan of gatekeeping-operator.v1.0.0"},
+			adopt.ClusterOnly, "CustomResourceDefinition doors.gate.example.com", "orphan of gatekeeping-operator.v1.0.0"},
 		{"the roles of an API of an earlier version", add("ClusterRole", "gates.gate.example.com-v1-admin", "gates.gate.example.com-v1alpha1-admin",
-			func(object) {}), state.ClusterOnly, "ClusterRole gates.gate.example.com-v1alpha1-admin", "orphan of an earlier version"},
+			func(object) {}), adopt.ClusterOnly, "ClusterRole gates.gate.example.com-v1alpha1-admin", "orphan of an earlier version"},
 		{"a copied role that is missing", drop("Role", "gatekeeping-operator.v1", "target-a"),
-			state.RenderedOnly, "Role target-a/gatekeeping", "chance of OLM's"},
+			adopt.RenderedOnly, "Role target-a/gatekeeping", "chance of OLM's"},
 		{"a copied CSV that is not in the file", add("ClusterServiceVersion", "gatekeeping", "gatekeeping-operator.v1.0.0", func(o object) {
 			in(o, "metadata")["namespace"] = "elsewhere"
 			in(o, "metadata", "labels")["olm.copiedFrom"] = "operator-ns"
-		}), state.ClusterOnly, "ClusterServiceVersion elsewhere/gatekeeping-operator.v1.0.0", "a copied CSV"},
-		{"a Deployment that is missing", drop("Deployment", "gatekeeping", ""), state.RenderedOnly, "Deployment operator-ns/", "the dump has no Deployment"},
+		}), adopt.ClusterOnly, "ClusterServiceVersion elsewhere/gatekeeping-operator.v1.0.0", "a copied CSV"},
+		{"a Deployment that is missing", drop("Deployment", "gatekeeping", ""), adopt.RenderedOnly, "Deployment operator-ns/", "the dump has no Deployment"},
 		{"a Service that is missing", func(items []object) []object {
 			items = drop("Service", "gatekeeping", "")(items)
 			return append(items, object{"apiVersion": "v1", "kind": "Service", "metadata": object{"name": "other", "namespace": "x",
 				"labels": object{"olm.managed": "true"}}})
-		}, state.RenderedOnly, "Service operator-ns/", "applying creates it"},
+		}, adopt.RenderedOnly, "Service operator-ns/", "applying creates it"},
 	} {
 		v := edited(t, gates, c.change).Verify(file)
 		found := ""

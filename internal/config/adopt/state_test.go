@@ -2,13 +2,13 @@ package adopt_test
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/config/adopt"
-	state "github.com/olmgen/olmgen/internal/config/adopt/state"
 )
 
 // change returns an edit of all objects of a kind; copies of CSVs are left alone.
@@ -27,6 +27,23 @@ func change(kind string, f func(object)) func([]object) []object {
 func without(kinds ...string) func([]object) []object {
 	return func(items []object) []object {
 		return slices.DeleteFunc(items, func(o object) bool { return slices.Contains(kinds, fmt.Sprint(o["kind"])) })
+	}
+}
+
+// replacing adds the CSV that replaces the one of the dump, which is in a phase; the Subscription has installed one.
+func replacing(phase, installed string) func([]object) []object {
+	return func(items []object) []object {
+		change("Subscription", func(o object) { in(o, "status")["installedCSV"] = installed })(items)
+		for _, o := range items {
+			if o["kind"] == "ClusterServiceVersion" && in(o, "metadata")["namespace"] == "operator-ns" {
+				c := copyOf(o, "gatekeeping-operator.v2.0.0")
+				c["spec"] = maps.Clone(in(o, "spec"))
+				in(c, "spec")["replaces"] = "gatekeeping-operator.v1.0.0"
+				in(o, "status")["phase"] = phase
+				return append(items, c)
+			}
+		}
+		return nil
 	}
 }
 
@@ -63,22 +80,10 @@ func TestState(t *testing.T) {
 			}
 			return nil
 		}, "several-groups: namespace operator-ns has OperatorGroup my-og too", "name: my-og"},
-		{"a CSV that is being replaced", func(items []object) []object {
-			for _, o := range items {
-				if o["kind"] == "ClusterServiceVersion" && in(o, "metadata")["namespace"] == "operator-ns" {
-					c := copyOf(o, "gatekeeping-operator.v2.0.0")
-					spec := object{}
-					for k, v := range in(o, "spec") {
-						spec[k] = v
-					}
-					spec["replaces"] = "gatekeeping-operator.v1.0.0"
-					c["spec"] = spec
-					in(o, "status")["phase"] = "Replacing"
-					return append(items, c)
-				}
-			}
-			return nil
-		}, "replaced: ClusterServiceVersion gatekeeping-operator.v2.0.0 is about to replace it", "gatekeeping-operator.v2.0.0"},
+		{"a CSV that is being replaced", replacing("Replacing", "gatekeeping-operator.v1.0.0"),
+			"replaced: ClusterServiceVersion gatekeeping-operator.v2.0.0 is about to replace it", "gatekeeping-operator.v2.0.0"},
+		{"a CSV that has succeeded and whose Subscription has installed the next one", replacing("Succeeded", "gatekeeping-operator.v2.0.0"),
+			"replaced: ClusterServiceVersion gatekeeping-operator.v2.0.0 is about to replace it", "gatekeeping-operator.v2.0.0"},
 		{"a Secret", func(items []object) []object {
 			return append(items, object{"apiVersion": "v1", "kind": "Secret", "metadata": object{"name": "s"}})
 		}, "secrets: the dump has 1 Secret", "kind: RenderConfig"},
@@ -136,37 +141,37 @@ func TestMigration(t *testing.T) {
 		change  func([]object) []object
 		verdict string
 		id      string
-		outcome state.Outcome
+		outcome adopt.Outcome
 		field   string
 	}{
-		{"nothing", func(items []object) []object { return items }, "eligible", "C7", state.Passed, "spec.source.image.ref"},
+		{"nothing", func(items []object) []object { return items }, "eligible", "C7", adopt.Passed, "spec.source.image.ref"},
 		{"targets", change("OperatorGroup", func(o object) { in(o, "spec")["targetNamespaces"] = []any{"target-a"} }),
-			"eligible with --acknowledge-watch-scope-change", "C1", state.Acknowledged, "spec.targetNamespaces"},
+			"eligible with --acknowledge-watch-scope-change", "C1", adopt.Acknowledged, "spec.targetNamespaces"},
 		{"install modes", csv(func(o object) {
 			in(o, "spec")["installModes"] = []any{object{"type": "OwnNamespace", "supported": true}}
 		}),
-			"not eligible: C1a AllNamespaces bundle support", "C1a", state.Refused, "spec.installModes"},
+			"not eligible: C1a AllNamespaces bundle support", "C1a", adopt.Refused, "spec.installModes"},
 		{"a dependency", csv(func(o object) {
 			in(o, "metadata", "annotations")["operatorframework.io/properties"] = `{"properties":[{"type":"olm.gvk.required","value":{"group":"g","kind":"K","version":"v1"}}]}`
-		}), "not eligible: C2 No dependency resolution", "C2", state.Refused, "operatorframework.io/properties"},
+		}), "not eligible: C2 No dependency resolution", "C2", adopt.Refused, "operatorframework.io/properties"},
 		{"an APIService", csv(func(o object) {
 			in(o, "spec")["apiservicedefinitions"] = object{"owned": []any{object{"name": "x", "group": "g", "version": "v1", "kind": "X"}}}
-		}), "not eligible: C3 No APIService definitions", "C3", state.Refused, "spec.apiservicedefinitions.owned"},
+		}), "not eligible: C3 No APIService definitions", "C3", adopt.Refused, "spec.apiservicedefinitions.owned"},
 		{"a condition", change("OperatorCondition", func(o object) {
 			in(o, "status")["conditions"] = []any{object{"type": "Upgradeable", "status": "False", "reason": "x", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"}}
-		}), "eligible with --acknowledge-operator-condition", "C4", state.Acknowledged, "status.conditions"},
-		{"rights on OLM", csv(permission("operators.coreos.com")), "eligible with --acknowledge-olmv0-api-access", "C5", state.Acknowledged, "clusterPermissions[0].rules[0]"},
-		{"rights on both", csv(permission("operators.coreos.com", "olm.operatorframework.io")), "eligible", "C5", state.Passed, "rules[0]"},
+		}), "eligible with --acknowledge-operator-condition", "C4", adopt.Acknowledged, "status.conditions"},
+		{"rights on OLM", csv(permission("operators.coreos.com")), "eligible with --acknowledge-olmv0-api-access", "C5", adopt.Acknowledged, "clusterPermissions[0].rules[0]"},
+		{"rights on both", csv(permission("operators.coreos.com", "olm.operatorframework.io")), "eligible", "C5", adopt.Passed, "rules[0]"},
 		{"an account", change("OperatorGroup", func(o object) { in(o, "spec")["serviceAccountName"] = "x" }),
-			"eligible with --acknowledge-scoped-serviceaccount", "C6", state.Acknowledged, "spec.serviceAccountName"},
-		{"no ClusterCatalogs", without("ClusterCatalog"), "eligible", "C7", state.Unknown, ""},
-		{"a failed CSV", csv(func(o object) { in(o, "status")["phase"] = "Failed" }), "eligible with --acknowledge-not-steady-state", "C8", state.Acknowledged, "status.phase"},
+			"eligible with --acknowledge-scoped-serviceaccount", "C6", adopt.Acknowledged, "spec.serviceAccountName"},
+		{"no ClusterCatalogs", without("ClusterCatalog"), "eligible", "C7", adopt.Unknown, ""},
+		{"a failed CSV", csv(func(o object) { in(o, "status")["phase"] = "Failed" }), "eligible with --acknowledge-not-steady-state", "C8", adopt.Acknowledged, "status.phase"},
 		{"a pending Subscription", change("Subscription", func(o object) { in(o, "status")["state"] = "UpgradeFailed" }),
-			"eligible with --acknowledge-not-steady-state", "C8", state.Acknowledged, "status.state"},
+			"eligible with --acknowledge-not-steady-state", "C8", adopt.Acknowledged, "status.state"},
 		{"a dependency of another", change("Subscription", func(o object) { in(o, "metadata", "annotations")["olm.generated-by"] = "install-x" }),
-			"not eligible: C9 Not an OLMv0-managed dependency", "C9", state.Refused, "olm.generated-by"},
+			"not eligible: C9 Not an OLMv0-managed dependency", "C9", adopt.Refused, "olm.generated-by"},
 		{"a catalog without image", change("CatalogSource", func(o object) { delete(in(o, "spec"), "image") }),
-			"not eligible: C10 Image-backed source CatalogSources", "C10", state.Refused, "spec.image"},
+			"not eligible: C10 Image-backed source CatalogSources", "C10", adopt.Refused, "spec.image"},
 	} {
 		s := edited(t, "gates-multi.yaml", func(items []object) []object { return c.change(ready(items)) })
 		all := s.Migrations()
@@ -181,7 +186,7 @@ func TestMigration(t *testing.T) {
 		}
 		for _, format := range findings.Formats {
 			var out strings.Builder
-			if err := state.PrintMigrations(&out, format, all); err != nil || format != findings.SARIF && !strings.Contains(out.String(), "eligible") {
+			if err := adopt.PrintMigrations(&out, format, all); err != nil || format != findings.SARIF && !strings.Contains(out.String(), "eligible") {
 				t.Errorf("%s: %s: %v %s", c.what, format, err, out.String())
 			}
 		}

@@ -13,7 +13,6 @@ import (
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/config/adopt"
 	"github.com/olmgen/olmgen/internal/config/adopt/dump"
-	state "github.com/olmgen/olmgen/internal/config/adopt/state"
 )
 
 type object = map[string]any
@@ -35,14 +34,14 @@ func TestVerifyUntouched(t *testing.T) {
 		if list := v.Findings(); len(list) > 0 {
 			t.Errorf("%s: %d findings: %+v", name, len(list), list)
 		}
-		if n := v.Count(state.Equal) + v.Count(state.Filled); n < 10 || n != len(v.Objects) {
+		if n := v.Count(adopt.Equal) + v.Count(adopt.Filled); n < 10 || n != len(v.Objects) {
 			t.Errorf("%s: %d of %d objects are equal", name, n, len(v.Objects))
 		}
 	}
 }
 
 // edited reads a dump after a change of its objects.
-func edited(t testing.TB, name string, change func(items []object) []object) *state.State {
+func edited(t testing.TB, name string, change func(items []object) []object) *adopt.State {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("testdata", name))
 	if err != nil {
@@ -64,7 +63,7 @@ func edited(t testing.TB, name string, change func(items []object) []object) *st
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := state.Read(d)
+	s, err := adopt.Read(d)
 	if err != nil {
 		t.Fatal(err)
 	}

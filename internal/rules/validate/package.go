@@ -10,7 +10,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"testing/fstest" // MapFS is the file system of a converted bundle
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -39,7 +38,11 @@ func Package(ctx context.Context, dir string, so source.Options, o Options) ([]F
 	}
 	var list []Finding
 	for i, v := range versions {
-		found, err := Bundle(ctx, &source.Source{FS: fileSystem(v), Ref: dir, Kind: source.KindPackageManifest}, o)
+		fsys, err := v.FS()
+		if err != nil {
+			return nil, 0, fmt.Errorf("%s: %w", v.Dir, err)
+		}
+		found, err := Bundle(ctx, &source.Source{FS: fsys, Ref: dir, Kind: source.KindPackageManifest}, o)
 		if err != nil {
 			return nil, 0, fmt.Errorf("%s: %w", v.Dir, err)
 		}
@@ -51,14 +54,6 @@ func Package(ctx context.Context, dir string, so source.Options, o Options) ([]F
 	}
 	src := &source.Source{Ref: dir, Kind: source.KindPackageManifest}
 	return Located(src, tidy(list)), len(versions), nil
-}
-
-func fileSystem(v source.ConvertedBundle) fs.FS {
-	fsys := fstest.MapFS{}
-	for name, data := range v.Files {
-		fsys[name] = &fstest.MapFile{Data: data, Mode: 0o644}
-	}
-	return fsys
 }
 
 // csvOf returns the ClusterServiceVersion of a version, even if the bundle is not valid, or nil.

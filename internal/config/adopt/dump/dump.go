@@ -30,8 +30,8 @@ func (d *Dump) Get(kind, namespace, name string) *Object {
 	return d.byKey[(&Object{Kind: kind, Namespace: namespace, Name: name}).Key()]
 }
 
-// Of returns the objects of a kind, in their order.
-func (d *Dump) Of(kind string) []*Object {
+// OfKind returns the objects of a kind, in their order.
+func (d *Dump) OfKind(kind string) []*Object {
 	start, _ := slices.BinarySearchFunc(d.Objects, kind,
 		func(o *Object, k string) int { return cmp.Compare(o.Kind, k) })
 	end := start
@@ -47,7 +47,7 @@ func (d *Dump) Missing() (kinds []Kind) {
 	everywhere := []string{"ServiceAccount", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding", "Deployment",
 		"CustomResourceDefinition"}
 	for _, k := range Kinds {
-		if (k.Needed || slices.Contains(everywhere, k.Kind)) && len(d.Of(k.Kind)) == 0 {
+		if (k.Needed || slices.Contains(everywhere, k.Kind)) && len(d.OfKind(k.Kind)) == 0 {
 			kinds = append(kinds, k)
 		}
 	}

@@ -1,4 +1,4 @@
-package state
+package adopt
 
 import (
 	"encoding/json"
@@ -64,10 +64,10 @@ func (d *differ) value(path string, a, b any, hasA, hasB, atomic bool) {
 	}
 	c := Change{Field: path, Applied: hasB || atomic}
 	if hasA {
-		c.Cluster = short(a)
+		c.Cluster = compactJSON(a)
 	}
 	if hasB {
-		c.Rendered = short(b)
+		c.Rendered = compactJSON(b)
 	}
 	d.changes = append(d.changes, c)
 }
@@ -100,14 +100,14 @@ func (d *differ) list(path string, a, b []any, atomic bool) {
 			d.value(path+"["+k+"]", m, n, inA, inB, false)
 		}
 		if len(d.changes) == 0 && !reflect.DeepEqual(order(a, key), order(b, key)) {
-			d.changes = append(d.changes, Change{Field: path, Cluster: short(order(a, key)),
-				Rendered: short(order(b, key)),
+			d.changes = append(d.changes, Change{Field: path, Cluster: compactJSON(order(a, key)),
+				Rendered: compactJSON(order(b, key)),
 				Applied:  true})
 		}
 		return
 	}
 	if len(a) != len(b) {
-		d.changes = append(d.changes, Change{Field: path, Cluster: short(a), Rendered: short(b), Applied: true})
+		d.changes = append(d.changes, Change{Field: path, Cluster: compactJSON(a), Rendered: compactJSON(b), Applied: true})
 		return
 	}
 	for i := range a {
@@ -153,7 +153,7 @@ func written(changes []Change, rendered map[string]any) {
 	for i := range changes {
 		if c := &changes[i]; !c.Applied {
 			if v, ok := lookUp(rendered, manifest.Segments(c.Field)); ok {
-				c.Applied, c.Rendered = true, short(v)
+				c.Applied, c.Rendered = true, compactJSON(v)
 			}
 		}
 	}
@@ -189,8 +189,8 @@ func join(path, key string) string {
 	return strings.TrimPrefix(path+"."+key, ".")
 }
 
-// short prints a value on one line that a person can read.
-func short(v any) string {
+// compactJSON prints a value on one line that a person can read.
+func compactJSON(v any) string {
 	data, err := json.Marshal(v)
 	if err != nil {
 		return "?"

@@ -1,3 +1,4 @@
+// Package equal compares what olmgen renders with what a real OLM created.
 package equal
 
 import (
@@ -9,7 +10,19 @@ import (
 	"strings"
 
 	gocmp "github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+
+	"github.com/olmgen/olmgen/internal/manifest/normalize"
 )
+
+// Object is a Kubernetes object, its numbers float64.
+type Object = normalize.Object
+
+// Decode reads one object.
+func Decode(data []byte) (o Object, err error) {
+	err = yaml.Unmarshal(data, &o)
+	return o, err
+}
 
 // Options say what is known about a case.
 type Options struct {
@@ -70,42 +83,27 @@ func byKey(objects []Object) (m map[string]Object, twice []string) {
 		if m[o.Key()] != nil {
 			twice = append(twice, o.Key())
 		}
-		m[o.Key()] = Object(plain(map[string]any(o)).(map[string]any))
+		m[o.Key()] = o.Copy()
 	}
 	return m, twice
 }
 
 // maskPair makes equal what means the same.
 func maskPair(want, got Object, targets []string) {
-	// the hash over a Deployment covers OLM's certificates, where it has some, and is masked
-	if want.Kind() == "Deployment" && mapAt(want, "metadata", "labels")[specHash] == nil {
-		delete(mapAt(got, "metadata", "labels"), specHash)
-	}
+	normalize.MaskHash(want, got)
 	// OLM selects namespaces by a label with the group's UID, olmgen the same ones by name
-	byUID := map[string]any{"matchLabels": map[string]any{groupUID + masked: ""}}
+	byUID := map[string]any{"matchLabels": map[string]any{"olm.operatorgroup.uid/" + normalize.Masked: ""}}
 	names := []any{}
 	for _, ns := range slices.Sorted(slices.Values(targets)) {
 		names = append(names, ns)
 	}
 	byName := map[string]any{"matchExpressions": []any{map[string]any{"key": "kubernetes.io/metadata.name",
 		"operator": "In", "values": names}}}
-	wanted, made := mapsAt(want, "webhooks"), mapsAt(got, "webhooks")
+	wanted, made := normalize.List(want, "webhooks"), normalize.List(got, "webhooks")
 	for i := range min(len(wanted), len(made)) {
 		if reflect.DeepEqual(wanted[i]["namespaceSelector"], byUID) &&
 			reflect.DeepEqual(made[i]["namespaceSelector"], byName) {
 			made[i]["namespaceSelector"] = byUID
 		}
 	}
-}
-
-// Pair returns both sides of one object as Differences compares them. It reports false for an object that is not
-// compared. Targets are not masked: another selector of namespaces is a difference.
-func Pair(want, got Object) (Object, Object, bool) {
-	w, ok := Normalize(want)
-	g, alsoOK := Normalize(got)
-	if !ok || !alsoOK {
-		return nil, nil, false
-	}
-	maskPair(w, g, nil)
-	return w, g, true
 }

@@ -1,4 +1,4 @@
-package state
+package adopt
 
 import (
 	"cmp"
@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/olmgen/olmgen/internal/config/adopt/dump"
-	"github.com/olmgen/olmgen/internal/manifest/equal"
+	"github.com/olmgen/olmgen/internal/manifest/normalize"
 )
 
 // Verdict is how an object of the cluster and a rendered one compare.
@@ -53,8 +53,8 @@ type Verification struct {
 // verifier compares objects.
 type verifier struct {
 	*State
-	rendered map[string]equal.Object // by key
-	other    bool                    // what is rendered is of another form than OLM's: there is no CSV
+	rendered   map[string]normalize.Object // by key
+	withoutCSV bool                        // what is rendered is of another form than OLM's: there is no CSV
 }
 
 // asJSON copies a value as JSON has it, as those of a dump are.
@@ -71,11 +71,11 @@ func asJSON(o map[string]any) (out map[string]any) {
 
 // Verify compares the objects of a cluster with rendered ones.
 func (s *State) Verify(rendered []map[string]any) *Verification {
-	v := &verifier{State: s, rendered: map[string]equal.Object{}, other: true}
+	v := &verifier{State: s, rendered: map[string]normalize.Object{}, withoutCSV: true}
 	for _, o := range rendered {
 		o = asJSON(o)
-		v.other = v.other && o["kind"] != "ClusterServiceVersion"
-		v.rendered[equal.Object(o).Key()] = o
+		v.withoutCSV = v.withoutCSV && o["kind"] != "ClusterServiceVersion"
+		v.rendered[normalize.Object(o).Key()] = o
 	}
 	out := &Verification{}
 	for _, key := range slices.Sorted(maps.Keys(v.rendered)) {
@@ -104,26 +104,26 @@ func field(o map[string]any, name string) string {
 	return s
 }
 
-func identity(o equal.Object) string {
+func identity(o normalize.Object) string {
 	return (&dump.Object{Kind: o.Kind(), Namespace: field(o, "namespace"), Name: field(o, "name")}).Identity()
 }
 
 // pair compares an object that is on both sides.
-func (v *verifier) pair(object *dump.Object, rendered equal.Object) Compared {
+func (v *verifier) pair(object *dump.Object, rendered normalize.Object) Compared {
 	c := Compared{Object: object.Identity(), Verdict: Filled, object: object, kind: object.Kind}
-	live := equal.Object(object.Value())
-	if reflect.DeepEqual(bare(live), bare(rendered)) {
+	live := normalize.Object(object.Value())
+	if reflect.DeepEqual(withoutStatus(live), withoutStatus(rendered)) {
 		c.Verdict = Equal
 		return c
 	}
-	a, b, compared := equal.Pair(live, rendered)
+	a, b, compared := normalize.Pair(live, rendered)
 	if !compared {
-		a, b = bare(live), bare(rendered)
+		a, b = withoutStatus(live), withoutStatus(rendered)
 	}
 	c.Changes = slices.DeleteFunc(diff(object.Kind, a, b), func(x Change) bool {
-		return strings.Contains(x.Cluster, groupLabel+"MASKED") && x.Rendered == "" // hidden has it unmasked
+		return strings.Contains(x.Cluster, groupLabel+"MASKED") && x.Rendered == "" // maskedChanges has it unmasked
 	})
-	c.Changes = append(c.Changes, v.hidden(object, live, rendered)...)
+	c.Changes = append(c.Changes, v.maskedChanges(object, live, rendered)...)
 	if len(c.Changes) == 0 {
 		c.Reason = v.certificate(object, live)
 		return c
@@ -139,8 +139,8 @@ func (v *verifier) pair(object *dump.Object, rendered equal.Object) Compared {
 	return c
 }
 
-// bare returns an object without its status and without what only the API server writes into metadata.
-func bare(o map[string]any) map[string]any {
+// withoutStatus returns an object without its status and without what only the API server writes into metadata.
+func withoutStatus(o map[string]any) map[string]any {
 	out := maps.Clone(o)
 	delete(out, "status")
 	meta, _ := o["metadata"].(map[string]any)
@@ -154,12 +154,12 @@ func bare(o map[string]any) map[string]any {
 	return out
 }
 
-// hidden compares what the comparison with recordings leaves out: there it is random, large or the catalog's.
-func (v *verifier) hidden(object *dump.Object, live, rendered map[string]any) (changes []Change) {
+// maskedChanges compares what the comparison with recordings leaves out: there it is random, large or the catalog's.
+func (v *verifier) maskedChanges(object *dump.Object, live, rendered map[string]any) (changes []Change) {
 	switch object.Kind {
 	case "ClusterServiceVersion":
 		d := &differ{}
-		a, b := at(live, "spec"), at(rendered, "spec")
+		a, b := normalize.At(live, "spec"), normalize.At(rendered, "spec")
 		x, inA := a["replaces"]
 		y, inB := b["replaces"]
 		if inA || inB {
@@ -189,7 +189,7 @@ func groupSelectors(v any) any {
 	out := []any{}
 	for _, x := range list {
 		m, _ := x.(map[string]any)
-		s := at(m, "namespaceSelector", "matchLabels")
+		s := normalize.At(m, "namespaceSelector", "matchLabels")
 		keep := map[string]any{}
 		for k, x := range s {
 			if strings.HasPrefix(k, groupLabel) {
@@ -205,8 +205,8 @@ func groupSelectors(v any) any {
 // versions compares the schemas and the other parts of the versions of a CRD.
 func versions(live, rendered map[string]any) []Change {
 	d := &differ{}
-	a, _ := at(live, "spec")["versions"].([]any)
-	b, _ := at(rendered, "spec")["versions"].([]any)
+	a, _ := normalize.At(live, "spec")["versions"].([]any)
+	b, _ := normalize.At(rendered, "spec")["versions"].([]any)
 	x, y := byKey(a, "name"), byKey(b, "name")
 	for _, name := range slices.Sorted(maps.Keys(y)) {
 		m, ok := x[name].(map[string]any)
@@ -247,17 +247,10 @@ func withoutDefaults(v any) any {
 	return v
 }
 
-func at(m map[string]any, path ...string) map[string]any {
-	for _, f := range path {
-		m, _ = m[f].(map[string]any)
-	}
-	return m
-}
-
 // onlyRendered judges an object that the cluster does not have.
-func (v *verifier) onlyRendered(o equal.Object) Compared {
+func (v *verifier) onlyRendered(o normalize.Object) Compared {
 	c := Compared{Object: identity(o), Verdict: RenderedOnly, Reason: "applying creates it", kind: o.Kind()}
-	labels := at(o, "metadata", "labels")
+	labels := normalize.At(o, "metadata", "labels")
 	name := field(o, "name")
 	role := strings.TrimPrefix(o.Kind(), "Cluster")
 	switch {
@@ -265,10 +258,10 @@ func (v *verifier) onlyRendered(o equal.Object) Compared {
 		c.Reason, c.unknown = "Secrets are not read, so nobody knows", true
 		return c
 	case !slices.ContainsFunc(dump.Kinds, func(k dump.Kind) bool { return k.Kind == o.Kind() }) &&
-		len(v.Dump.Of(o.Kind())) == 0:
+		len(v.Dump.OfKind(o.Kind())) == 0:
 		c.Reason, c.unknown = "a dump has no "+o.Kind()+": applying creates it, or changes the one that is there", true
 		return c
-	case len(v.Dump.Of(o.Kind())) == 0:
+	case len(v.Dump.OfKind(o.Kind())) == 0:
 		c.Reason, c.unknown = "the dump has no "+o.Kind()+", so nobody knows", true
 		return c
 	case (o.Kind() == "Role" || o.Kind() == "RoleBinding") && labels[labelCopied] != nil,

@@ -1,4 +1,4 @@
-package equal
+package normalize
 
 import (
 	"reflect"

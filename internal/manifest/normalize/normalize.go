@@ -1,14 +1,12 @@
-// Package compare compares what olmgen renders with what a real OLM created. It removes from both sides what depends
-// on the cluster and what the API server fills in. Everything else must be equal.
-package equal
+// Package normalize removes from an object what depends on the cluster, so that a rendered object and the API server's
+// copy of it can be compared.
+package normalize
 
 import (
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
-
-	"sigs.k8s.io/yaml"
 )
 
 // Object is a Kubernetes object, its numbers float64.
@@ -26,11 +24,12 @@ var Kinds = []string{
 }
 
 const (
-	properties = "operatorframework.io/properties"
-	specHash   = "olm.deployment-spec-hash"
-	groupUID   = "olm.operatorgroup.uid/"
-	masked     = "MASKED"
+	specHash = "olm.deployment-spec-hash"
+	groupUID = "olm.operatorgroup.uid/"
 )
+
+// Masked stands for a value that is random or the catalog's.
+const Masked = "MASKED"
 
 // Key identifies an object.
 func (o Object) Key() string {
@@ -42,33 +41,26 @@ func (o Object) Key() string {
 func (o Object) Kind() string { return o.text("kind") }
 
 func (o Object) text(path ...string) string {
-	s, _ := mapAt(o, path[:len(path)-1]...)[path[len(path)-1]].(string)
+	s, _ := At(o, path[:len(path)-1]...)[path[len(path)-1]].(string)
 	return s
 }
 
-// Decode reads one object.
-func Decode(data []byte) (Object, error) {
-	var o Object
-	err := yaml.Unmarshal(data, &o)
-	return o, err
-}
-
-// Normalize returns a copy of o without what differs from cluster to cluster. It reports false for an object that is
-// not compared.
-func Normalize(o Object) (Object, bool) {
+// Comparable returns a copy of o without what differs from cluster to cluster. It reports false for an object that is not
+// compared.
+func Comparable(o Object) (Object, bool) {
 	if !slices.Contains(Kinds, o.Kind()) || isCertificate(o) {
 		return nil, false
 	}
-	n := Object(plain(map[string]any(o)).(map[string]any))
+	n := o.Copy()
 	delete(n, "status")
-	meta := mapAt(n, "metadata")
+	meta := At(n, "metadata")
 	for k := range meta {
 		if !slices.Contains([]string{"name", "namespace", "labels", "annotations"}, k) {
 			// uid, resourceVersion, managedFields, ownerReferences, finalizers, ...: a manifest has none of them
 			delete(meta, k)
 		}
 	}
-	labels := mapAt(meta, "labels")
+	labels := At(meta, "labels")
 	for k := range labels {
 		if strings.HasPrefix(k, "operators.coreos.com/") {
 			delete(labels, k) // OLM adds those of the Operator later, and not to everything
@@ -82,7 +74,7 @@ func Normalize(o Object) (Object, bool) {
 		}
 	}
 	for _, k := range []string{"labels", "annotations"} {
-		if len(mapAt(meta, k)) == 0 {
+		if len(At(meta, k)) == 0 {
 			delete(meta, k)
 		}
 	}
@@ -91,7 +83,7 @@ func Normalize(o Object) (Object, bool) {
 
 // mask hides what is random or the catalog's, kind by kind.
 func (o Object) mask(meta, labels map[string]any) {
-	spec := mapAt(o, "spec")
+	spec := At(o, "spec")
 	switch o.Kind() {
 	case "APIService":
 		delete(spec, "caBundle")
@@ -107,12 +99,12 @@ func (o Object) mask(meta, labels map[string]any) {
 	case "CustomResourceDefinition":
 		reduceCRD(spec)
 	case "Deployment":
-		delete(mapAt(meta, "annotations"), "deployment.kubernetes.io/revision")
-		pod := mapAt(spec, "template", "spec")
+		delete(At(meta, "annotations"), "deployment.kubernetes.io/revision")
+		pod := At(spec, "template", "spec")
 		if pod["serviceAccountName"] == nil && pod["serviceAccount"] != nil {
 			pod["serviceAccountName"] = pod["serviceAccount"] // the field's old name; the server fills both
 		}
-		if a := mapAt(spec, "template", "metadata", "annotations"); a["olmcahash"] != nil {
+		if a := At(spec, "template", "metadata", "annotations"); a["olmcahash"] != nil {
 			delete(a, "olmcahash") // a random CA, and the hash below covers it
 			delete(labels, specHash)
 		}
@@ -120,16 +112,16 @@ func (o Object) mask(meta, labels map[string]any) {
 		if name, ok := labels["olm.webhook-description-generate-name"]; ok {
 			meta["name"] = name // its own ends in five random characters
 		}
-		for _, w := range mapsAt(o, "webhooks") {
-			delete(mapAt(w, "clientConfig"), "caBundle")
+		for _, w := range List(o, "webhooks") {
+			delete(At(w, "clientConfig"), "caBundle")
 		}
 	case "Secret":
-		data := mapAt(o, "data")
-		for k := range mapAt(o, "stringData") {
-			data[k] = masked
+		data := At(o, "data")
+		for k := range At(o, "stringData") {
+			data[k] = Masked
 		}
 		for k := range data {
-			data[k] = masked
+			data[k] = Masked
 		}
 		delete(o, "stringData")
 		if len(data) > 0 {
@@ -138,9 +130,29 @@ func (o Object) mask(meta, labels map[string]any) {
 	}
 }
 
+// Pair returns both sides of one object without what differs from cluster to cluster. It reports false for an object
+// that is not compared.
+func Pair(cluster, rendered Object) (Object, Object, bool) {
+	c, ok := Comparable(cluster)
+	r, alsoOK := Comparable(rendered)
+	if !ok || !alsoOK {
+		return nil, nil, false
+	}
+	MaskHash(c, r)
+	return c, r, true
+}
+
+// MaskHash removes the hash over a Deployment that the cluster's copy has not: where it covers OLM's certificates, it is
+// masked there.
+func MaskHash(cluster, rendered Object) {
+	if cluster.Kind() == "Deployment" && At(cluster, "metadata", "labels")[specHash] == nil {
+		delete(At(rendered, "metadata", "labels"), specHash)
+	}
+}
+
 // reduceCRD leaves what other objects depend on. The schemas are the bundle's and carried byte for byte.
 func reduceCRD(spec map[string]any) {
-	for _, v := range mapsAt(spec, "versions") {
+	for _, v := range List(spec, "versions") {
 		for k := range v {
 			if !slices.Contains([]string{"name", "served", "storage"}, k) {
 				delete(v, k)
@@ -149,7 +161,7 @@ func reduceCRD(spec map[string]any) {
 	}
 	delete(spec, "validation")
 	delete(spec, "preserveUnknownFields")
-	delete(mapAt(spec, "conversion", "webhook", "clientConfig"), "caBundle")
+	delete(At(spec, "conversion", "webhook", "clientConfig"), "caBundle")
 }
 
 // isCertificate reports whether o is a Secret in which OLM keeps a certificate.
@@ -158,6 +170,9 @@ func isCertificate(o Object) bool {
 		strings.HasSuffix(o.text("metadata", "name"), "-service-cert")
 }
 
+// Copy returns a copy of the object, its numbers float64, without nulls and without the UID of an OperatorGroup.
+func (o Object) Copy() Object { return Object(plain(map[string]any(o)).(map[string]any)) }
+
 // plain copies a value as JSON has it, without nulls and without the UID in the label of an OperatorGroup.
 func plain(v any) any {
 	switch v := v.(type) {
@@ -165,7 +180,7 @@ func plain(v any) any {
 		out := map[string]any{}
 		for k, x := range v {
 			if strings.HasPrefix(k, groupUID) {
-				k = groupUID + masked
+				k = groupUID + Masked
 			}
 			if x != nil {
 				out[k] = plain(x)
@@ -189,8 +204,8 @@ func plain(v any) any {
 	return v
 }
 
-// mapAt follows field names. For a missing field it returns an empty map that is not part of m.
-func mapAt(m map[string]any, path ...string) map[string]any {
+// At follows field names. For a missing field it returns an empty map that is not part of m.
+func At(m map[string]any, path ...string) map[string]any {
 	for _, field := range path {
 		next, ok := m[field].(map[string]any)
 		if !ok {
@@ -201,8 +216,8 @@ func mapAt(m map[string]any, path ...string) map[string]any {
 	return m
 }
 
-// mapsAt returns the maps in the list of a field.
-func mapsAt(m map[string]any, field string) (out []map[string]any) {
+// List returns the maps in the list of a field.
+func List(m map[string]any, field string) (out []map[string]any) {
 	items, _ := m[field].([]any)
 	for _, x := range items {
 		if m, ok := x.(map[string]any); ok {

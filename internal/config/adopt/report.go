@@ -1,4 +1,4 @@
-package state
+package adopt
 
 import (
 	"bufio"
@@ -74,7 +74,7 @@ func (c *Compared) findings() (list []findings.Finding) {
 		}
 		return list
 	case ClusterOnly, RenderedOnly:
-		return []findings.Finding{c.alone()}
+		return []findings.Finding{c.oneSided()}
 	}
 	for _, lost := range c.Loses {
 		list = append(list, c.finding("right", findings.Error, "", "applying takes away "+lost+" ("+c.Reason+")",
@@ -106,8 +106,8 @@ func (x Change) message() string {
 	return "is " + x.Cluster + " in the cluster, and rendered as " + x.Rendered
 }
 
-// alone is the finding about an object that is on one side only.
-func (c *Compared) alone() findings.Finding {
+// oneSided returns the finding about an object that is on one side only.
+func (c *Compared) oneSided() findings.Finding {
 	chance := strings.HasPrefix(c.Reason, "chance")
 	switch {
 	case c.unknown:

@@ -1,4 +1,4 @@
-package state
+package adopt
 
 import (
 	"encoding/json"
@@ -108,7 +108,7 @@ func check(id, name string, object *dump.Object, field string) Check {
 	return c
 }
 
-func (c Check) say(o Outcome, flag, format string, args ...any) Check {
+func (c Check) result(o Outcome, flag, format string, args ...any) Check {
 	c.Outcome, c.Flag, c.Message = o, flag, fmt.Sprintf(format, args...)
 	return c
 }
@@ -119,24 +119,24 @@ func (o *Operator) watchScope() Check {
 	c := check("C1", "AllNamespaces watch scope", g.Object, "spec.targetNamespaces")
 	switch {
 	case len(g.Spec.TargetNamespaces) > 0:
-		return c.say(Acknowledged, flag, "the operator watches %s; after the migration it watches all namespaces",
+		return c.result(Acknowledged, flag, "the operator watches %s; after the migration it watches all namespaces",
 			strings.Join(g.Targets, ", "))
 	case !g.Global():
 		c.Field = "spec.selector"
-		return c.say(Acknowledged, flag, "a selector chooses the namespaces; after the migration the operator "+
+		return c.result(Acknowledged, flag, "a selector chooses the namespaces; after the migration the operator "+
 			"watches all")
 	}
-	return c.say(Passed, "", "the operator watches all namespaces")
+	return c.result(Passed, "", "the operator watches all namespaces")
 }
 
 func (o *Operator) allNamespaces() Check {
 	c := check("C1a", "AllNamespaces bundle support", o.Object, "spec.installModes")
 	for _, m := range o.CSV.Spec.InstallModes {
 		if m.Type == v1alpha1.InstallModeTypeAllNamespaces && m.Supported {
-			return c.say(Passed, "", "the CSV supports AllNamespaces")
+			return c.result(Passed, "", "the CSV supports AllNamespaces")
 		}
 	}
-	return c.say(Refused, "", "the CSV does not support AllNamespaces")
+	return c.result(Refused, "", "the CSV does not support AllNamespaces")
 }
 
 func (o *Operator) dependencies() Check {
@@ -151,11 +151,11 @@ func (o *Operator) dependencies() Check {
 	}
 	switch {
 	case len(needs) > 0:
-		return c.say(Refused, "", "the bundle depends on others: %s", strings.Join(needs, ", "))
+		return c.result(Refused, "", "the bundle depends on others: %s", strings.Join(needs, ", "))
 	case o.Properties != "" && !json.Valid([]byte(o.Properties)):
-		return c.say(Refused, "", "the annotation is not JSON")
+		return c.result(Refused, "", "the annotation is not JSON")
 	}
-	return c.say(Passed, "", "the bundle depends on no other")
+	return c.result(Passed, "", "the bundle depends on no other")
 }
 
 func (o *Operator) apiServices() Check {
@@ -165,29 +165,29 @@ func (o *Operator) apiServices() Check {
 		for _, a := range owned {
 			names = append(names, a.Version+"."+a.Group)
 		}
-		return c.say(Refused, "", "the operator serves APIs itself: %s", strings.Join(names, ", "))
+		return c.result(Refused, "", "the operator serves APIs itself: %s", strings.Join(names, ", "))
 	}
-	return c.say(Passed, "", "the operator serves no API itself")
+	return c.result(Passed, "", "the operator serves no API itself")
 }
 
 func (s *State) conditions(o *Operator) Check {
 	object := s.Dump.Get("OperatorCondition", o.Group.Namespace, o.CSV.Name)
 	c := check("C4", "No active OperatorCondition", object, "status.conditions")
 	if object == nil {
-		if len(s.Dump.Of("OperatorCondition")) == 0 {
-			return c.say(Unknown, "", "the dump has no OperatorConditions")
+		if len(s.Dump.OfKind("OperatorCondition")) == 0 {
+			return c.result(Unknown, "", "the dump has no OperatorConditions")
 		}
-		return c.say(Passed, "", "there is no OperatorCondition")
+		return c.result(Passed, "", "there is no OperatorCondition")
 	}
 	var condition operatorsv2.OperatorCondition
 	if err := object.Decode(&condition); err != nil {
-		return c.say(Unknown, "", "the OperatorCondition can't be read")
+		return c.result(Unknown, "", "the OperatorCondition can't be read")
 	}
 	if n := len(condition.Status.Conditions); n > 0 {
-		return c.say(Acknowledged, "--acknowledge-operator-condition",
+		return c.result(Acknowledged, "--acknowledge-operator-condition",
 			"the operator reports %s, which OLM v1 does not look at", condition.Status.Conditions[0].Type)
 	}
-	return c.say(Passed, "", "the operator has reported no condition")
+	return c.result(Passed, "", "the operator has reported no condition")
 }
 
 // olmResources are what an operator asks for that works with OLM v0.
@@ -210,85 +210,85 @@ func (o *Operator) olmAPIs() Check {
 	}
 	switch c.Field = found; {
 	case found != "" && !v1:
-		return c.say(Acknowledged, "--acknowledge-olmv0-api-access",
+		return c.result(Acknowledged, "--acknowledge-olmv0-api-access",
 			"the operator has rights on OLM v0's APIs and none on OLM v1's")
 	case found != "":
-		return c.say(Passed, "", "the operator has rights on the APIs of both")
+		return c.result(Passed, "", "the operator has rights on the APIs of both")
 	}
 	c.Field = "spec.install.spec.clusterPermissions"
-	return c.say(Passed, "", "the operator has no rights on OLM v0's APIs")
+	return c.result(Passed, "", "the operator has no rights on OLM v0's APIs")
 }
 
 func (o *Operator) scopedAccount() Check {
 	c := check("C6", "No scoped ServiceAccount", o.Group.Object, "spec.serviceAccountName")
 	if name := o.Group.Spec.ServiceAccountName; name != "" {
-		return c.say(Acknowledged, "--acknowledge-scoped-serviceaccount",
+		return c.result(Acknowledged, "--acknowledge-scoped-serviceaccount",
 			"ServiceAccount %s bounds the installation; OLM v1 installs with rights of its own", name)
 	}
-	return c.say(Passed, "", "no ServiceAccount bounds the installation")
+	return c.result(Passed, "", "no ServiceAccount bounds the installation")
 }
 
 func (s *State) catalog(o *Operator) Check {
 	c := check("C7", "Catalog availability", nil, "")
-	if catalogs := s.Dump.Of("ClusterCatalog"); len(catalogs) > 0 && o.Catalog != nil {
+	if catalogs := s.Dump.OfKind("ClusterCatalog"); len(catalogs) > 0 && o.Catalog != nil {
 		for _, object := range catalogs {
 			spec, _ := object.Value()["spec"].(map[string]any)
 			source, _ := spec["source"].(map[string]any)
 			image, _ := source["image"].(map[string]any)
 			if image["ref"] == o.Catalog.Spec.Image && o.Catalog.Spec.Image != "" {
 				c.Object, c.Field = object.Identity(), "spec.source.image.ref"
-				return c.say(Passed, "", "a ClusterCatalog has the image of the CatalogSource")
+				return c.result(Passed, "", "a ClusterCatalog has the image of the CatalogSource")
 			}
 		}
 	}
-	return c.say(Unknown, "", "a ClusterCatalog must serve package %s; the dump does not show its content", o.Package)
+	return c.result(Unknown, "", "a ClusterCatalog must serve package %s; the dump does not show its content", o.Package)
 }
 
 func (o *Operator) steady() Check {
 	const flag = "--acknowledge-not-steady-state"
 	c := check("C8", "Steady state", o.Object, "status.phase")
 	if o.CSV.Status.Phase != v1alpha1.CSVPhaseSucceeded {
-		return c.say(Acknowledged, flag, "the CSV is %s", o.CSV.Status.Phase)
+		return c.result(Acknowledged, flag, "the CSV is %s", o.CSV.Status.Phase)
 	}
 	if o.Subscription == nil {
-		return c.say(Refused, "", "there is no Subscription, which is what the migration begins with")
+		return c.result(Refused, "", "there is no Subscription, which is what the migration begins with")
 	}
 	c.Object, c.Field = "Subscription "+o.Group.Namespace+"/"+o.Subscription.Name, "status.state"
 	if state := o.Subscription.Status.State; state != v1alpha1.SubscriptionStateAtLatest &&
 		state != v1alpha1.SubscriptionStateUpgradePending {
-		return c.say(Acknowledged, flag, "the Subscription is %s", state)
+		return c.result(Acknowledged, flag, "the Subscription is %s", state)
 	}
-	return c.say(Passed, "", "the CSV has succeeded, and the Subscription is %s", o.Subscription.Status.State)
+	return c.result(Passed, "", "the CSV has succeeded, and the Subscription is %s", o.Subscription.Status.State)
 }
 
 func (o *Operator) dependency() Check {
 	c := check("C9", "Not an OLMv0-managed dependency", nil, `metadata.annotations["`+annGenerated+`"]`)
 	if o.Subscription == nil {
-		return c.say(Passed, "", "there is no Subscription")
+		return c.result(Passed, "", "there is no Subscription")
 	}
 	c.Object = "Subscription " + o.Group.Namespace + "/" + o.Subscription.Name
 	if by, ok := o.Subscription.Annotations[annGenerated]; ok {
-		return c.say(Refused, "", "OLM made the Subscription for another operator (%s)", by)
+		return c.result(Refused, "", "OLM made the Subscription for another operator (%s)", by)
 	}
-	return c.say(Passed, "", "a person made the Subscription")
+	return c.result(Passed, "", "a person made the Subscription")
 }
 
 func (s *State) imageBacked(o *Operator) Check {
 	c := check("C10", "Image-backed source CatalogSources", nil, "spec.image")
 	if o.Subscription == nil {
-		return c.say(Refused, "", "there is no Subscription, so there is no CatalogSource")
+		return c.result(Refused, "", "there is no Subscription, so there is no CatalogSource")
 	}
 	spec := o.Subscription.Spec
 	c.Object = "CatalogSource " + spec.CatalogSourceNamespace + "/" + spec.CatalogSource
 	switch {
-	case o.Catalog == nil && len(s.Dump.Of("CatalogSource")) == 0:
-		return c.say(Unknown, "", "the dump has no CatalogSources")
+	case o.Catalog == nil && len(s.Dump.OfKind("CatalogSource")) == 0:
+		return c.result(Unknown, "", "the dump has no CatalogSources")
 	case o.Catalog == nil:
-		return c.say(Refused, "", "the CatalogSource is gone")
+		return c.result(Refused, "", "the CatalogSource is gone")
 	case o.Catalog.Spec.SourceType != v1alpha1.SourceTypeGrpc || o.Catalog.Spec.Image == "":
-		return c.say(Refused, "", "the CatalogSource has no image")
+		return c.result(Refused, "", "the CatalogSource has no image")
 	}
-	return c.say(Passed, "", "the catalog is image %s", o.Catalog.Spec.Image)
+	return c.result(Passed, "", "the catalog is image %s", o.Catalog.Spec.Image)
 }
 
 // plain returns what profile plain does with the operator.

@@ -1,4 +1,4 @@
-package state
+package adopt
 
 import (
 	"crypto/sha256"
@@ -13,6 +13,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/olmgen/olmgen/internal/config/adopt/dump"
+	"github.com/olmgen/olmgen/internal/manifest/normalize"
 	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -30,7 +31,7 @@ func (v *verifier) effects(c *Compared, live, rendered map[string]any) {
 			}
 		}
 	case "ClusterServiceVersion":
-		if at(live, "metadata", "labels")[labelCopied] != nil {
+		if normalize.At(live, "metadata", "labels")[labelCopied] != nil {
 			return
 		}
 		for _, x := range c.Changes {
@@ -80,7 +81,7 @@ func lostRules(live, rendered map[string]any) (lost []string) {
 			lost = append(lost, describeRule(r))
 		}
 	}
-	a, b := at(live, "metadata", "labels"), at(rendered, "metadata", "labels")
+	a, b := normalize.At(live, "metadata", "labels"), normalize.At(rendered, "metadata", "labels")
 	for k, x := range a {
 		if y, ok := b[k]; strings.Contains(k, "aggregate-to-") && ok && y != x && x == "true" {
 			lost = append(lost, "its place in the roles that select label "+k)
@@ -174,10 +175,10 @@ func (v *verifier) reason(c *Compared, object *dump.Object, live, rendered map[s
 			return "edited by " + x.By
 		}
 	}
-	if v.other {
+	if v.withoutCSV {
 		return "the new form is another than OLM's"
 	}
-	a, b := at(live, "metadata", "labels"), at(rendered, "metadata", "labels")
+	a, b := normalize.At(live, "metadata", "labels"), normalize.At(rendered, "metadata", "labels")
 	only := func(field string) bool {
 		return !slices.ContainsFunc(c.Changes, func(x Change) bool { return !strings.HasPrefix(x.Field, field) })
 	}
@@ -214,16 +215,16 @@ func (v *verifier) certificate(object *dump.Object, live map[string]any) string 
 		list, _ := live["webhooks"].([]any)
 		for _, x := range list {
 			m, _ := x.(map[string]any)
-			clients = append(clients, at(m, "clientConfig"))
+			clients = append(clients, normalize.At(m, "clientConfig"))
 		}
 	case "APIService":
-		clients = append(clients, at(live, "spec"))
+		clients = append(clients, normalize.At(live, "spec"))
 	case "CustomResourceDefinition":
-		clients = append(clients, at(live, "spec", "conversion", "webhook", "clientConfig"))
+		clients = append(clients, normalize.At(live, "spec", "conversion", "webhook", "clientConfig"))
 	}
 	for _, c := range clients {
 		bundle, _ := c["caBundle"].(string)
-		service := at(c, "service")
+		service := normalize.At(c, "service")
 		name, _ := service["name"].(string)
 		ns, _ := service["namespace"].(string)
 		deployment, ok := strings.CutSuffix(name, "-service")
@@ -233,7 +234,7 @@ func (v *verifier) certificate(object *dump.Object, live map[string]any) string 
 		}
 		pem, err := base64.StdEncoding.DecodeString(bundle)
 		sum := sha256.Sum256(pem)
-		hash := at(d.Value(), "spec", "template", "metadata", "annotations")["olmcahash"]
+		hash := normalize.At(d.Value(), "spec", "template", "metadata", "annotations")["olmcahash"]
 		if err == nil && hash != nil && hash != hex.EncodeToString(sum[:]) {
 			return "rotated certificate: its caBundle is not of the CA that the pods of " + d.Identity() +
 				" were started with"

@@ -1,6 +1,6 @@
 // Package adopt says what a cluster that OLM manages has: which operators, how they came there, how their objects
 // differ from what olmgen renders, and whether OLM v1 would take them.
-package state
+package adopt
 
 import (
 	"cmp"
@@ -80,8 +80,8 @@ const (
 // not of its API.
 func Read(d *dump.Dump) (*State, error) {
 	s := &State{Dump: d, catalogs: map[string]*v1alpha1.CatalogSource{}}
-	s.judgeDump()
-	for _, o := range d.Of("Subscription") {
+	s.checkDump()
+	for _, o := range d.OfKind("Subscription") {
 		sub := &v1alpha1.Subscription{}
 		if err := o.Decode(sub); err != nil {
 			return nil, err
@@ -91,7 +91,7 @@ func Read(d *dump.Dump) (*State, error) {
 		}
 		s.subscriptions = append(s.subscriptions, &subscription{sub, o})
 	}
-	for _, o := range d.Of("CatalogSource") {
+	for _, o := range d.OfKind("CatalogSource") {
 		c := &v1alpha1.CatalogSource{}
 		if err := o.Decode(c); err != nil {
 			return nil, err
@@ -99,13 +99,13 @@ func Read(d *dump.Dump) (*State, error) {
 		s.catalogs[o.Namespace+"/"+o.Name] = c
 	}
 	groups := map[string]*Group{}
-	for _, o := range d.Of("OperatorGroup") {
+	for _, o := range d.OfKind("OperatorGroup") {
 		g := &Group{OperatorGroup: &operatorsv1.OperatorGroup{}, Object: o}
 		if err := o.Decode(g.OperatorGroup); err != nil {
 			return nil, err
 		}
 		if first := groups[o.Namespace]; first != nil {
-			s.note("several-groups", findings.Error, o, "",
+			s.report("several-groups", findings.Error, o, "",
 				"namespace "+o.Namespace+" has OperatorGroup "+first.Name+" too: OLM installs nothing there",
 				"remove one of them, then adopt")
 			continue
@@ -121,7 +121,7 @@ func Read(d *dump.Dump) (*State, error) {
 	}
 	for _, g := range s.Groups {
 		for _, o := range g.Operators {
-			s.judge(o)
+			s.checkOperator(o)
 		}
 	}
 	findings.Sort(s.Findings)
@@ -161,7 +161,7 @@ func (g *Group) targets() []string {
 // operators puts the installed CSVs into their groups.
 func (s *State) operators(groups map[string]*Group) error {
 	copies := map[string][]string{} // namespaces by source namespace and CSV
-	for _, object := range s.Dump.Of("ClusterServiceVersion") {
+	for _, object := range s.Dump.OfKind("ClusterServiceVersion") {
 		if from := object.Labels[labelCopied]; from != "" {
 			copies[from+"/"+object.Name] = append(copies[from+"/"+object.Name], object.Namespace)
 			continue
@@ -172,7 +172,7 @@ func (s *State) operators(groups map[string]*Group) error {
 		}
 		g := groups[object.Namespace]
 		if g == nil {
-			s.note("no-group", findings.Error, object, "",
+			s.report("no-group", findings.Error, object, "",
 				"namespace "+object.Namespace+" has no OperatorGroup in the dump, so the CSV is left out",
 				"dump OperatorGroups too; OLM runs no operator without one")
 			continue
@@ -181,7 +181,7 @@ func (s *State) operators(groups map[string]*Group) error {
 		o.Subscription = s.subscriptionOf(object)
 		o.Package = s.packageOf(o)
 		if by := s.replacedBy(object, csv); by != "" {
-			s.note("replaced", findings.Warning, object, "",
+			s.report("replaced", findings.Warning, object, "",
 				"ClusterServiceVersion "+by+" is about to replace it, so it is left out",
 				"dump again when the upgrade is done")
 			continue
@@ -195,7 +195,7 @@ func (s *State) operators(groups map[string]*Group) error {
 	for _, ns := range slices.Sorted(maps.Keys(groups)) {
 		g := groups[ns]
 		if len(g.Operators) == 0 {
-			s.note("empty-group", findings.Note, g.Object, "", "has no operator, so it is left out", "")
+			s.report("empty-group", findings.Note, g.Object, "", "has no operator, so it is left out", "")
 			continue
 		}
 		for _, o := range g.Operators {
@@ -256,7 +256,7 @@ func (s *State) replacedBy(object *dump.Object, csv *v1alpha1.ClusterServiceVers
 	}
 	if s.replacing == nil {
 		s.replacing = map[[2]string][]string{}
-		for _, other := range s.Dump.Of("ClusterServiceVersion") {
+		for _, other := range s.Dump.OfKind("ClusterServiceVersion") {
 			spec, _ := other.Value()["spec"].(map[string]any)
 			if replaces, ok := spec["replaces"].(string); ok && other.Labels[labelCopied] == "" {
 				key := [2]string{other.Namespace, replaces}
@@ -276,7 +276,7 @@ func (s *State) replacedBy(object *dump.Object, csv *v1alpha1.ClusterServiceVers
 func (s *State) webhooks(csv *dump.Object) map[string]string {
 	names := map[string]string{}
 	for _, kind := range []string{"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"} {
-		for _, o := range s.Dump.Of(kind) {
+		for _, o := range s.Dump.OfKind(kind) {
 			generated := o.Labels[labelWebhook]
 			if generated != "" && o.Labels[labelOwner] == csv.Name && o.Labels[labelOwnerNS] == csv.Namespace {
 				names[generated] = o.Name
@@ -288,7 +288,7 @@ func (s *State) webhooks(csv *dump.Object) map[string]string {
 
 // plans finds the images of bundles, and earlier versions, in the InstallPlans.
 func (s *State) plans() error {
-	for _, object := range s.Dump.Of("InstallPlan") {
+	for _, object := range s.Dump.OfKind("InstallPlan") {
 		plan := &v1alpha1.InstallPlan{}
 		if err := object.Decode(plan); err != nil {
 			return err
@@ -340,13 +340,13 @@ func (o *Operator) earlier(plan *v1alpha1.InstallPlan, s *State) {
 	}
 }
 
-func (s *State) note(rule string, level findings.Level, o *dump.Object, field, message, hint string) {
+func (s *State) report(rule string, level findings.Level, o *dump.Object, field, message, hint string) {
 	s.Findings = append(s.Findings, findings.Finding{Rule: rule, Level: level, File: o.File, Line: o.Line,
 		Object: o.Identity(), Field: field, Message: message, Hint: hint})
 }
 
-// judgeDump reports what is missing in the dump, and what should not be in it.
-func (s *State) judgeDump() {
+// checkDump reports what is missing in the dump, and what should not be in it.
+func (s *State) checkDump() {
 	if missing := s.Dump.Missing(); len(missing) > 0 {
 		level := findings.Note
 		var kinds []string
@@ -366,24 +366,24 @@ func (s *State) judgeDump() {
 	}
 }
 
-// judge reports what is odd about an operator.
-func (s *State) judge(o *Operator) {
+// checkOperator reports what is odd about an operator.
+func (s *State) checkOperator(o *Operator) {
 	if phase := o.CSV.Status.Phase; phase != v1alpha1.CSVPhaseSucceeded {
-		s.note("not-succeeded", findings.Warning, o.Object, "status.phase",
+		s.report("not-succeeded", findings.Warning, o.Object, "status.phase",
 			fmt.Sprintf("the CSV is %s (%s), so objects may be missing in the cluster", cmp.Or(string(phase), "new"),
 				cmp.Or(string(o.CSV.Status.Reason), "no reason")), "repair the installation first, and dump again")
 	}
 	if o.Subscription == nil {
-		s.note("no-subscription", findings.Note, o.Object, "",
+		s.report("no-subscription", findings.Note, o.Object, "",
 			"no Subscription of the dump has installed it, so its channel and its catalog are unknown", "")
 	}
 	switch {
 	case o.Image == "":
-		s.note("unknown-source", findings.Note, o.Object, "",
+		s.report("unknown-source", findings.Note, o.Object, "",
 			"the dump does not say which image the bundle came from: no InstallPlan with a lookup of it is left",
 			"name it on the command line, or edit the file that is written; that says how to find it")
 	case !strings.Contains(o.Image, "@"):
-		s.note("tag", findings.Note, o.Object, "", "the image of the bundle, "+o.Image+", is known by its tag only",
+		s.report("tag", findings.Note, o.Object, "", "the image of the bundle, "+o.Image+", is known by its tag only",
 			"write its digest into the file: crane digest "+o.Image)
 	}
 }

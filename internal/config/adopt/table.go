@@ -1,4 +1,4 @@
-package state
+package adopt
 
 import (
 	"bufio"
@@ -11,20 +11,21 @@ import (
 
 // MigrationRules explain the checks of the migration.
 var MigrationRules = []findings.Rule{
-	{ID: "c1", Text: "AllNamespaces watch scope: OLM v1 would watch all namespaces", Help: source},
-	{ID: "c10", Text: "Both CatalogSources of the operator must have an image", Help: source},
-	{ID: "c1a", Text: "The bundle must support AllNamespaces", Help: source},
-	{ID: "c2", Text: "OLM v1 resolves no dependencies", Help: source},
-	{ID: "c3", Text: "OLM v1 makes no APIServices", Help: source},
-	{ID: "c4", Text: "OLM v1 looks at no OperatorConditions", Help: source},
-	{ID: "c5", Text: "The operator has rights on OLM v0's APIs and none on OLM v1's", Help: source},
-	{ID: "c6", Text: "OLM v1 installs with rights of its own, not with a ServiceAccount's", Help: source},
-	{ID: "c7", Text: "A ClusterCatalog must serve the package", Help: source},
-	{ID: "c8", Text: "The installation must have come to rest", Help: source},
-	{ID: "c9", Text: "OLM v0 made the Subscription for another operator", Help: source},
+	{ID: "c1", Text: "AllNamespaces watch scope: OLM v1 would watch all namespaces", Help: requirements},
+	{ID: "c10", Text: "Both CatalogSources of the operator must have an image", Help: requirements},
+	{ID: "c1a", Text: "The bundle must support AllNamespaces", Help: requirements},
+	{ID: "c2", Text: "OLM v1 resolves no dependencies", Help: requirements},
+	{ID: "c3", Text: "OLM v1 makes no APIServices", Help: requirements},
+	{ID: "c4", Text: "OLM v1 looks at no OperatorConditions", Help: requirements},
+	{ID: "c5", Text: "The operator has rights on OLM v0's APIs and none on OLM v1's", Help: requirements},
+	{ID: "c6", Text: "OLM v1 installs with rights of its own, not with a ServiceAccount's", Help: requirements},
+	{ID: "c7", Text: "A ClusterCatalog must serve the package", Help: requirements},
+	{ID: "c8", Text: "The installation must have come to rest", Help: requirements},
+	{ID: "c9", Text: "OLM v0 made the Subscription for another operator", Help: requirements},
 }
 
-const source = "Source: operator-framework/library-olm, specs/20260821-migration-v0-to-v1, requirements R3 and R4."
+// requirements names the checks' source.
+const requirements = "Source: operator-framework/library-olm, specs/20260821-migration-v0-to-v1, requirements R3 and R4."
 
 // MigrationFindings returns the checks that have not passed.
 func MigrationFindings(all []*Migration) (list []findings.Finding) {

@@ -1,27 +1,24 @@
-package state_test
+package adopt_test
 
 import (
 	"bytes"
 	"context"
-	"flag"
 	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/golden"
+	"github.com/olmgen/olmgen/internal/config/adopt"
 	"github.com/olmgen/olmgen/internal/config/adopt/dump"
-	"github.com/olmgen/olmgen/internal/config/adopt/state"
 	"github.com/olmgen/olmgen/internal/findings/schematest"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
-
 var schema = schematest.Schema{
-	Type: reflect.TypeFor[state.Report](), ID: "https://olmgen.dev/schemas/adoptverification-v1alpha1.json",
+	Type: reflect.TypeFor[adopt.Report](), ID: "https://olmgen.dev/schemas/adoptverification-v1alpha1.json",
 	Title: "olmgen adopt --verify --format json",
 	Enums: map[reflect.Type]any{
-		reflect.TypeFor[state.Verdict]():  state.Verdicts,
+		reflect.TypeFor[adopt.Verdict]():  adopt.Verdicts,
 		reflect.TypeFor[findings.Level](): []findings.Level{findings.Error, findings.Warning, findings.Note},
 	},
 	Description: map[string]string{
@@ -57,11 +54,11 @@ func TestSchema(t *testing.T) {
 		t.Fatal(err)
 	}
 	golden.CheckFile(t, "schema.json", want, *update)
-	d, err := dump.Read(context.Background(), []string{"../testdata/gates-multi.yaml"}, nil)
+	d, err := dump.Read(context.Background(), []string{"testdata/gates-multi.yaml"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := state.Read(d)
+	s, err := adopt.Read(d)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,8 +80,8 @@ func TestSchema(t *testing.T) {
 		rendered = append(rendered, value)
 	}
 	v := s.Verify(rendered)
-	for _, verdict := range state.Verdicts {
-		if v.Count(verdict) == 0 && verdict != state.Filled {
+	for _, verdict := range adopt.Verdicts {
+		if v.Count(verdict) == 0 && verdict != adopt.Filled {
 			t.Errorf("no object is %s", verdict)
 		}
 	}
@@ -92,7 +89,7 @@ func TestSchema(t *testing.T) {
 	if err := v.Print(&out, findings.JSON, v.Findings()); err != nil {
 		t.Fatal(err)
 	}
-	if err := schematest.Check(state.Schema, out.Bytes()); err != nil {
+	if err := schematest.Check(adopt.Schema, out.Bytes()); err != nil {
 		t.Error(err)
 	}
 	for _, field := range []string{`"restarts"`, `"loses"`, `"changes"`, `"hint"`, `"line"`} {
@@ -101,7 +98,7 @@ func TestSchema(t *testing.T) {
 		}
 	}
 	for old, bad := range map[string]string{`"verdict": "differs"`: `"verdict": "unlike"`, `"applied"`: `"apply"`} {
-		if schematest.Check(state.Schema, bytes.Replace(out.Bytes(), []byte(old), []byte(bad), 1)) == nil {
+		if schematest.Check(adopt.Schema, bytes.Replace(out.Bytes(), []byte(old), []byte(bad), 1)) == nil {
 			t.Errorf("%s is no problem", bad)
 		}
 	}

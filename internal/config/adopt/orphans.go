@@ -1,4 +1,4 @@
-package state
+package adopt
 
 import (
 	"slices"
@@ -37,7 +37,7 @@ func (v *verifier) ofGroup(o *dump.Object) string {
 	for _, g := range v.Groups {
 		if o.Labels[labelKind] == "OperatorGroup" && o.Labels[labelOwner] == g.Name &&
 			o.Labels[labelOwnerNS] == g.Namespace {
-			if v.other {
+			if v.withoutCSV {
 				return "OLM's own, or of another name in the new form"
 			}
 			return "OLM made it for the OperatorGroup, with a name that is not rendered"
@@ -136,7 +136,7 @@ func (v *verifier) ofOperator(o *dump.Object, op *Operator) string {
 	if owner != op.CSV.Name {
 		return "orphan of " + owner + ", an earlier version: OLM never removes it"
 	}
-	if v.other {
+	if v.withoutCSV {
 		return "OLM's own, or of another name in the new form"
 	}
 	if o.Kind == "ClusterServiceVersion" {
