@@ -31,7 +31,7 @@ func (c *Catalog) Choose(pkg, channel, version string) (Choice, error) {
 		return Choice{}, err
 	}
 	if len(p.faults) > 0 {
-		return Choice{}, fmt.Errorf("%s:%d: %s", p.faults[0].File, p.faults[0].Line, p.faults[0].text)
+		return Choice{}, fmt.Errorf("%s (%s)", p.faults[0].text, p.faults[0].Place)
 	}
 	if version != "" {
 		return p.byVersion(channel, version)
@@ -55,7 +55,7 @@ func (c *Catalog) Choose(pkg, channel, version string) (Choice, error) {
 // onlyPackage returns a package by its name, or the only one.
 func (c *Catalog) onlyPackage(name string) (*Package, error) {
 	if p := c.Packages[""]; p != nil {
-		return nil, fmt.Errorf("%s:%d: the document has no package or no name", p.File, p.Line)
+		return nil, fmt.Errorf("a document has no package or no name (%s)", p.Place)
 	}
 	names := c.Names()
 	switch {

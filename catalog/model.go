@@ -7,6 +7,7 @@ package catalog
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -34,6 +35,8 @@ type Place struct {
 	File string
 	Line int // 1-based; 0: unknown
 }
+
+func (p Place) String() string { return fmt.Sprintf("%s:%d", p.File, p.Line) }
 
 // Catalog is the content of one catalog.
 type Catalog struct {

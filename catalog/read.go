@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/olmgen/olmgen/manifest"
@@ -126,14 +127,27 @@ func (r *reader) addPackage(doc *blob, place Place) {
 	p.Place, p.Declared, p.DefaultChannel = place, true, doc.DefaultChannel
 }
 
+// entriesOf decodes the field entries, whose type depends on the schema.
+func entriesOf[T any](doc *blob) ([]T, error) {
+	var list struct {
+		Entries []T `json:"entries"`
+	}
+	if len(doc.Entries) == 0 {
+		return nil, nil
+	}
+	if err := manifest.DecodeJSON(slices.Concat([]byte(`{"entries":`), doc.Entries, []byte("}")), &list); err != nil {
+		return nil, fmt.Errorf("%s: %w", doc.Schema, err)
+	}
+	return list.Entries, nil
+}
+
 func (r *reader) addChannel(doc *blob, place Place, text []byte) error {
 	p := r.pkg(doc.Package, place)
-	ch := &Channel{Place: place, Name: doc.Name}
-	if len(doc.Entries) > 0 {
-		if err := manifest.DecodeJSON(doc.Entries, &ch.Entries); err != nil {
-			return fmt.Errorf("%s: entries: %w", doc.Schema, err)
-		}
+	entries, err := entriesOf[Entry](doc)
+	if err != nil {
+		return err
 	}
+	ch := &Channel{Place: place, Name: doc.Name, Entries: entries}
 	if p.Channel(doc.Name) != nil {
 		p.fault(place, "duplicate-channel", "package %q has duplicate channel %q", p.Name, doc.Name)
 		return nil
@@ -206,17 +220,15 @@ func (b *Bundle) addBody(i int, prop Property) {
 
 func (r *reader) addDeprecations(doc *blob, place Place) error {
 	p := r.pkg(doc.Package, place)
-	var entries []struct {
+	entries, err := entriesOf[struct {
 		Reference struct {
 			Schema string `json:"schema"`
 			Name   string `json:"name"`
 		} `json:"reference"`
 		Message string `json:"message"`
-	}
-	if len(doc.Entries) > 0 {
-		if err := manifest.DecodeJSON(doc.Entries, &entries); err != nil {
-			return fmt.Errorf("%s: entries: %w", doc.Schema, err)
-		}
+	}](doc)
+	if err != nil {
+		return err
 	}
 	if p.Deprecations != nil {
 		p.fault(place, "duplicate-deprecations", "expected a maximum of one deprecation per package: %q", p.Name)

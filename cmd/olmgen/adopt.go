@@ -9,13 +9,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	fbc "github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/config/adopt"
 	"github.com/olmgen/olmgen/internal/config/adopt/dump"
 	"github.com/olmgen/olmgen/output"
-	"github.com/olmgen/olmgen/source"
 )
 
 // adoptFlags holds the flags of olmgen adopt.
@@ -29,7 +29,7 @@ type adoptFlags struct {
 	kubectl           bool
 	verify            bool
 	files             []string
-	source            source.Options
+	source            fbc.Options
 	report            reportFlags
 }
 
@@ -80,7 +80,7 @@ func (f *adoptFlags) register(cmd *cobra.Command) {
 	flags.BoolVar(&f.verify, "verify", false, "compare the cluster with what the file of -f renders to")
 	flags.StringArrayVarP(&f.files, "config", "f", nil, "with --verify, the RenderConfig `FILE`")
 	flags.BoolVar(&f.kubectl, "print-kubectl", false, "print the kubectl command that makes a dump")
-	registerNetwork(flags, &f.source)
+	registerSources(flags, &f.source)
 	f.report.register(flags)
 	offer(cmd, "to", words(generate.Profiles))
 	completeReport(cmd)
@@ -300,7 +300,7 @@ func (f *adoptFlags) newPlan(cmd *cobra.Command, state *adopt.State, file, dir s
 	if err != nil {
 		return nil, err
 	}
-	objects, err := values(cmd, c, config.Options{Dir: dir, Source: f.source})
+	objects, err := values(cmd, c, config.Options{Dir: dir, Source: f.source.Source, Catalogs: f.source.Cache})
 	if err != nil {
 		return nil, fmt.Errorf("the plan lists what is deleted, so the bundles must be there: %w", err)
 	}
@@ -335,9 +335,9 @@ func (f *adoptFlags) compare(cmd *cobra.Command, state *adopt.State) error {
 	if err != nil {
 		return err
 	}
-	o := f.source
+	o := f.source.Source
 	o.Stdin = cmd.InOrStdin()
-	objects, err := values(cmd, declared[0].Config, config.Options{Dir: declared[0].dir, Source: o})
+	objects, err := values(cmd, declared[0].Config, config.Options{Dir: declared[0].dir, Source: o, Catalogs: f.source.Cache})
 	if err != nil {
 		return err
 	}

@@ -12,13 +12,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/olmgen/olmgen/bundle"
+	fbc "github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/compare/history"
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/permissions"
-	"github.com/olmgen/olmgen/source"
 )
 
 // historyFlags are the flags of olmgen history as they were given.
@@ -68,11 +68,10 @@ func (f *historyFlags) run(cmd *cobra.Command, ref string) error {
 	if err != nil {
 		return err
 	}
-	so := f.render.source
-	so.Stdin, so.Warn = cmd.InOrStdin(), warnOn(cmd.ErrOrStderr())
+	so := withInput(cmd, f.render.source)
 	so.Package, _ = f.render.options.Text(bundle.OptionPackage)
 	so.Channel, _ = f.render.options.Text(bundle.OptionChannel)
-	releases, err := source.Releases(cmd.Context(), ref, so)
+	releases, err := fbc.Releases(cmd.Context(), ref, so)
 	if err != nil {
 		return err
 	}
@@ -93,7 +92,7 @@ func (f *historyFlags) run(cmd *cobra.Command, ref string) error {
 
 // readReleases reads and renders releases, several at the same time. Releases that cannot be read are left out, with a
 // note; if none can be read, the first reason is the error.
-func readReleases(cmd *cobra.Command, releases []source.Release, o generate.Options) (list []history.Input, pkg string,
+func readReleases(cmd *cobra.Command, releases []fbc.Release, o generate.Options) (list []history.Input, pkg string,
 	left []string, err error) {
 	inputs, packages := make([]history.Input, len(releases)), make([]string, len(releases))
 	errs := make([]error, len(releases))
@@ -143,7 +142,7 @@ func readReleases(cmd *cobra.Command, releases []source.Release, o generate.Opti
 }
 
 // readRelease reads one release and renders it.
-func readRelease(ctx context.Context, r source.Release, o generate.Options) (in history.Input, pkg string, err error) {
+func readRelease(ctx context.Context, r fbc.Release, o generate.Options) (in history.Input, pkg string, err error) {
 	src, err := r.Open(ctx)
 	if err != nil {
 		return in, "", err

@@ -11,7 +11,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/bundle/images"
-	"github.com/olmgen/olmgen/source"
+	fbc "github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/templates"
 )
 
@@ -143,7 +143,7 @@ func (f *imagesFlags) listOne(cmd *cobra.Command, s namedSource, of int) *listed
 	return out
 }
 
-func (f *imagesFlags) list(cmd *cobra.Command, ref string, o source.Options, r bundle.ReadOptions) ([]images.Image,
+func (f *imagesFlags) list(cmd *cobra.Command, ref string, o fbc.Options, r bundle.ReadOptions) ([]images.Image,
 	error) {
 	opened, err := openBundle(cmd, ref, o, r)
 	if err != nil {
