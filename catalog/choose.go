@@ -36,7 +36,7 @@ func (c *Catalog) Choose(pkg, channel, version string) (Choice, error) {
 	if version != "" {
 		return p.byVersion(channel, version)
 	}
-	ch, err := p.channelOrDefault(channel)
+	ch, err := p.ChannelOrDefault(channel)
 	if err != nil {
 		return Choice{}, err
 	}
@@ -72,7 +72,8 @@ func (c *Catalog) onlyPackage(name string) (*Package, error) {
 	return c.Packages[names[0]], nil
 }
 
-func (p *Package) channelOrDefault(name string) (*Channel, error) {
+// ChannelOrDefault returns a channel. Without a name it is the default channel.
+func (p *Package) ChannelOrDefault(name string) (*Channel, error) {
 	if name == "" {
 		name = p.DefaultChannel
 	}
@@ -118,7 +119,7 @@ func (c *Channel) head(pkg string) (*Entry, error) {
 // another bundle that looks the same.
 func (p *Package) byVersion(channel, version string) (Choice, error) {
 	if channel != "" {
-		if _, err := p.channelOrDefault(channel); err != nil {
+		if _, err := p.ChannelOrDefault(channel); err != nil {
 			return Choice{}, err
 		}
 	}

@@ -91,7 +91,7 @@ func releasesOfCatalog(ctx context.Context, arg string, o Options) ([]Release, e
 	}
 	p, err := c.onlyPackage(o.Package)
 	if err == nil && o.Channel != "" {
-		_, err = p.channelOrDefault(o.Channel)
+		_, err = p.ChannelOrDefault(o.Channel)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", arg, err)
