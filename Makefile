@@ -11,7 +11,7 @@ OFFLINE := OLMGEN_CORPUS= OLMGEN_ORACLE=
 # go test runs a part of go vet by default; "make lint" runs all of it, once.
 TEST := $(GO) test -vet=off
 
-.PHONY: help build test test-race test-corpus test-helm test-authorizer test-browser test-ci lint bench bench-compare golden corpus conformance docs docs-check fuzz fuzz-smoke fuzz-report faults \
+.PHONY: help build test test-race test-corpus test-helm test-authorizer test-browser test-ci mutants lint bench bench-compare golden corpus conformance docs docs-check fuzz fuzz-smoke fuzz-report faults \
 	harness live e2e e2e-test release-files release-notes release-check apidiff site
 
 help: ## List the targets
@@ -22,7 +22,7 @@ build: ## Build ./olmgen and ./olmgen-validate, and print their sizes
 	@ls -l olmgen olmgen-validate | awk '{ printf "%s: %.1f MB\n", $$NF, $$5 / 1000000 }'
 
 test: ## Run all tests that need nothing but this repository
-	$(OFFLINE) $(TEST) ./...
+	$(OFFLINE) $(TEST) -timeout 30m ./...
 
 test-race: ## Run these tests with the race detector, and with $$OLMGEN_CORPUS every tenth bundle
 	CGO_ENABLED=1 $(OFFLINE) $(TEST) -race -timeout 30m ./...
@@ -46,6 +46,10 @@ test-browser: ## Open the HTML reports in headless Chromium and run axe-core (np
 
 test-ci: ## Test .ci/run with stages that do nothing
 	.ci/test
+
+MUTATED := internal/rbac internal/olm catalog/resolve internal/config/adopt
+mutants: ## Change conditions, bounds and results of the resolver, RBAC, OLM and adopt one by one; list the changes that no test notices (SAMPLE=n, SEED=n, MUTATED=directories)
+	$(GO) run ./internal/house/mutants -sample $(or $(SAMPLE),0) -seed $(or $(SEED),1) -tests permissions,internal/predict $(MUTATED)
 
 lint: $(BIN)/golangci-lint-$(GOLANGCI_VERSION) ## Run go mod tidy and golangci-lint: gofmt, go vet, staticcheck and what .golangci.yml lists
 	$(GO) mod tidy -diff

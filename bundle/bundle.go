@@ -43,13 +43,8 @@ type Property struct {
 	Value json.RawMessage `json:"value"`
 }
 
-// SkipRangeAnnotation is the annotation of a ClusterServiceVersion that has the skipRange of its channel entries.
-const SkipRangeAnnotation = "olm.skipRange"
-
-// PropertiesAnnotation is the annotation of a ClusterServiceVersion in a cluster that has the properties of its bundle.
-const PropertiesAnnotation = "operatorframework.io/properties"
-
-// ParseProperties reads the text of that annotation. The list is nil if the text names none. An error is that of JSON.
+// ParseProperties reads the annotation of a ClusterServiceVersion in a cluster that has the properties of its bundle,
+// operatorframework.io/properties. The list is nil if the text names none. An error is that of JSON.
 func ParseProperties(annotation string) ([]Property, error) {
 	var list struct {
 		Properties []Property `json:"properties"`

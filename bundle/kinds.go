@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -42,7 +43,7 @@ var supported = []kindInfo{
 	{"monitoring.coreos.com", "v1", "PrometheusRule", Namespaced},
 	{"monitoring.coreos.com", "v1", "ServiceMonitor", Namespaced},
 	{"networking.k8s.io", "v1", "NetworkPolicy", Namespaced},
-	{"operators.coreos.com", "v1alpha1", "ClusterServiceVersion", Namespaced},
+	{olm.Group, "v1alpha1", "ClusterServiceVersion", Namespaced},
 	{"policy", "v1", "PodDisruptionBudget", Namespaced},
 	{"rbac.authorization.k8s.io", "v1", "ClusterRole", ClusterScoped},
 	{"rbac.authorization.k8s.io", "v1", "ClusterRoleBinding", ClusterScoped},
@@ -51,8 +52,8 @@ var supported = []kindInfo{
 	{"scheduling.k8s.io", "v1", "PriorityClass", ClusterScoped},
 }
 
-// others are kinds that OLM refuses; with AllowUnsupported their scope has to be known.
-var others = []kindInfo{
+// otherKinds are kinds that OLM refuses; with AllowUnsupported their scope has to be known.
+var otherKinds = []kindInfo{
 	{"", "v1", "Endpoints", Namespaced},
 	{"", "v1", "LimitRange", Namespaced},
 	{"", "v1", "Namespace", ClusterScoped},
@@ -80,10 +81,10 @@ var others = []kindInfo{
 	{"monitoring.coreos.com", "v1", "PodMonitor", Namespaced},
 	{"networking.k8s.io", "v1", "Ingress", Namespaced},
 	{"networking.k8s.io", "v1", "IngressClass", ClusterScoped},
-	{"operators.coreos.com", "v1", "OperatorGroup", Namespaced},
-	{"operators.coreos.com", "v2", "OperatorCondition", Namespaced},
-	{"operators.coreos.com", "v1alpha1", "CatalogSource", Namespaced},
-	{"operators.coreos.com", "v1alpha1", "Subscription", Namespaced},
+	{olm.Group, "v1", "OperatorGroup", Namespaced},
+	{olm.Group, "v2", "OperatorCondition", Namespaced},
+	{olm.Group, "v1alpha1", "CatalogSource", Namespaced},
+	{olm.Group, "v1alpha1", "Subscription", Namespaced},
 	{"route.openshift.io", "v1", "Route", Namespaced},
 	{"security.openshift.io", "v1", "SecurityContextConstraints", ClusterScoped},
 	{"storage.k8s.io", "v1", "CSIDriver", ClusterScoped},
@@ -129,7 +130,7 @@ func (b *Bundle) Unsupported() []string {
 // ScopeOfKind returns whether objects of a kind are namespaced, for the kinds of Kubernetes, OLM, OpenShift and others
 // that are common beside operators.
 func ScopeOfKind(group, kind string) Scope {
-	for _, list := range [][]kindInfo{supported, others} {
+	for _, list := range [][]kindInfo{supported, otherKinds} {
 		if k := find(list, group, kind); k != nil {
 			return k.scope
 		}

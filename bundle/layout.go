@@ -177,8 +177,7 @@ func (r *reader) readMetadata(dir string) error {
 }
 
 func pathError(name string, err error) error {
-	var pe *fs.PathError
-	if errors.As(err, &pe) {
+	if pe, ok := errors.AsType[*fs.PathError](err); ok {
 		err = pe.Err
 	}
 	return &manifest.Error{File: name, Msg: err.Error()}

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+
+	"github.com/olmgen/olmgen/internal/olm"
 )
 
 // CatalogProperties returns the properties that a catalog has for the bundle, as opm render makes them: what the bundle
@@ -21,7 +23,7 @@ func (b *Bundle) CatalogProperties() []Property {
 	}
 	add("olm.package", map[string]string{"packageName": b.Package, "version": b.CSV.Spec.Version.String()})
 	var annotated []Property
-	if json.Unmarshal([]byte(b.CSV.Annotations["olm.properties"]), &annotated) == nil {
+	if json.Unmarshal([]byte(b.CSV.Annotations[olm.AnnotationBundleProperties]), &annotated) == nil {
 		list = append(list, annotated...)
 	}
 	for _, c := range b.CRDs {

@@ -126,8 +126,7 @@ func TestRefused(t *testing.T) {
 			if err == nil || err.Error() != c.want {
 				t.Fatalf("got  %v\nwant %s", err, c.want)
 			}
-			var e *manifest.Error
-			if !errors.As(err, &e) {
+			if _, ok := errors.AsType[*manifest.Error](err); !ok {
 				t.Errorf("a %T, want a *manifest.Error", err)
 			}
 		})

@@ -3,6 +3,8 @@ package bundle
 import (
 	"slices"
 	"strings"
+
+	"github.com/olmgen/olmgen/internal/olm"
 )
 
 // resourceGroup is an API group whose resources are all known: those that are cluster-scoped. The others are
@@ -73,8 +75,8 @@ var resourceGroups = []resourceGroup{
 	{group: "metrics.k8s.io", cluster: []string{"nodes"}},
 	{group: "monitoring.coreos.com"},
 	{group: "networking.istio.io"},
-	{group: "operators.coreos.com", cluster: []string{"olmconfigs", "operators"}},
-	{group: "packages.operators.coreos.com"},
+	{group: olm.Group, cluster: []string{"olmconfigs", "operators"}},
+	{group: olm.GroupPackages},
 	{group: "security.istio.io"},
 	{group: "serving.knative.dev"},
 	{group: "snapshot.storage.k8s.io", cluster: []string{"volumesnapshotclasses", "volumesnapshotcontents"}},

@@ -6,7 +6,7 @@ import (
 	"github.com/blang/semver/v4"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/internal/olm"
 )
 
 // EdgeKind is the field of an entry that makes it an update of another.
@@ -23,7 +23,7 @@ const (
 // EntryOf returns what a bundle itself says that it updates. A catalog may say something else.
 func EntryOf(csv *v1alpha1.ClusterServiceVersion) Entry {
 	return Entry{Name: csv.Name, Replaces: csv.Spec.Replaces, Skips: slices.Clone(csv.Spec.Skips),
-		SkipRange: csv.Annotations[bundle.SkipRangeAnnotation]}
+		SkipRange: csv.Annotations[olm.AnnotationSkipRange]}
 }
 
 // Updates returns the field by which an entry updates a ClusterServiceVersion, from its name and its version, which may

@@ -7,6 +7,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle/images"
 	"github.com/olmgen/olmgen/compare/workload"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/permissions"
 )
 
@@ -96,7 +97,7 @@ func conditions(pairs []pair) map[string]string {
 func under(items []permissions.Item, names []Rename, conditions map[string]string) []permissions.Item {
 	out := slices.Clone(items)
 	for i := range out {
-		if slices.Contains(out[i].APIGroups, "operators.coreos.com") && len(out[i].ResourceNames) == 1 {
+		if slices.Contains(out[i].APIGroups, olm.Group) && len(out[i].ResourceNames) == 1 {
 			if name := conditions[out[i].ResourceNames[0]]; name != "" {
 				out[i].ResourceNames = []string{name}
 			}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/compare/workload"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/permissions"
 )
@@ -143,7 +144,7 @@ func (o Operator) supports(mode v1alpha1.InstallModeType) bool {
 func modeOf(objects []*manifest.Object, namespace string) (v1alpha1.InstallModeType, error) {
 	var groups []operatorsv1.OperatorGroup
 	for _, o := range objects {
-		if o.Kind != operatorsv1.OperatorGroupKind || o.Group() != operatorsv1.GroupVersion.Group ||
+		if o.Kind != operatorsv1.OperatorGroupKind || o.Group() != olm.Group ||
 			o.Namespace != namespace {
 			continue
 		}

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/output"
 	"github.com/olmgen/olmgen/output/helm"
 	"github.com/olmgen/olmgen/source"
@@ -77,7 +78,7 @@ func (c *Config) checkOptions() error {
 			}
 			var bad *generate.Error
 			if err := c.options(i, j).CheckDescoped(); errors.As(err,
-				&bad) && b.over(c.Defaults).Profile == generate.ProfileDescoped {
+				&bad) && b.withDefaults(c.Defaults).Profile == generate.ProfileDescoped {
 				return c.explain(c.blamed(i, j, bad), i, j, bad)
 			}
 		}
@@ -119,7 +120,7 @@ func (c *Config) checkBundle(i, j int, b Bundle) error {
 	case strings.ContainsAny(b.Name, "/\\") || strings.HasPrefix(b.Name, "."):
 		return c.errorf(at(i, j, "name"), "", "%q cannot be the name of a directory", b.Name)
 	}
-	settings := b.over(c.Defaults)
+	settings := b.withDefaults(c.Defaults)
 	if issuer := settings.Certs.Issuer; issuer != nil && (issuer.Kind == "" || issuer.Name == "") {
 		return c.errorf(at(i, j, "certs.issuer"), "write it as {kind: ClusterIssuer, name: ...}", "needs kind and name")
 	}
@@ -140,14 +141,14 @@ func (c *Config) checkWords() error {
 		}
 		for k, x := range list {
 			word, isText := x.(string)
-			err := checkWord(word, o.Words)
-			if err == nil || !isText || word == "" {
+			if o.Words == nil || !isText || word == "" || slices.Contains(o.Words, word) {
 				continue
 			}
 			if isList {
 				path = fmt.Sprintf("%s[%d]", path, k)
 			}
-			return c.errorf(path, err.Hint(), "%v", err)
+			unknown := text.Unknown("value", word, o.Words)
+			return c.errorf(path, unknown.Hint(), "%v", unknown)
 		}
 		return nil
 	})

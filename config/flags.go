@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -27,10 +28,10 @@ type Flags struct {
 }
 
 // AddFlags adds the flags of options to a set.
-func AddFlags(set *pflag.FlagSet, options iter.Seq[Placed]) *Flags {
+func AddFlags(set *pflag.FlagSet, options iter.Seq[OptionAt]) *Flags {
 	f := &Flags{set: set}
 	for o := range options {
-		v := &flagValue{Placed: o}
+		v := &flagValue{OptionAt: o}
 		flag := set.VarPF(v, o.Flag, o.Short, o.usage())
 		flag.NoOptDefVal = o.Alone
 		SetTopic(flag, o.Topic)
@@ -140,10 +141,10 @@ func (f *Flags) Text(id manifest.Option) (string, bool) {
 }
 
 // Options yields the options that have these flags.
-func (f *Flags) Options() iter.Seq[Placed] {
-	return func(yield func(Placed) bool) {
+func (f *Flags) Options() iter.Seq[OptionAt] {
+	return func(yield func(OptionAt) bool) {
 		for _, v := range f.values {
-			if !yield(v.Placed) {
+			if !yield(v.OptionAt) {
 				return
 			}
 		}
@@ -151,13 +152,13 @@ func (f *Flags) Options() iter.Seq[Placed] {
 }
 
 // Option returns the option of a flag, if it is one of these flags.
-func (f *Flags) Option(flag string) (Placed, bool) {
+func (f *Flags) Option(flag string) (OptionAt, bool) {
 	for _, v := range f.values {
 		if v.Flag == flag {
-			return v.Placed, true
+			return v.OptionAt, true
 		}
 	}
-	return Placed{}, false
+	return OptionAt{}, false
 }
 
 // first returns the path in which every list is its first item.
@@ -169,9 +170,7 @@ func put(document map[string]any, path string, value any) {
 		name, rest, more := strings.Cut(path, ".")
 		if !more {
 			if old, isMap := document[name].(map[string]any); isMap {
-				for key, x := range value.(map[string]any) {
-					old[key] = x
-				}
+				maps.Copy(old, value.(map[string]any))
 				return
 			}
 			document[name] = value
@@ -197,14 +196,14 @@ func put(document map[string]any, path string, value any) {
 
 // flagValue is the value of an option's flag.
 type flagValue struct {
-	Placed
+	OptionAt
 	texts []string
 }
 
 func (v *flagValue) String() string { return strings.Join(v.texts, ",") }
 
 func (v *flagValue) Type() string {
-	if v.Placed.Type == Bool {
+	if v.OptionAt.Type == Bool {
 		return "bool"
 	}
 	return v.Value
@@ -212,7 +211,7 @@ func (v *flagValue) Type() string {
 
 // Set takes the value of a flag; a list adds it to those before it.
 func (v *flagValue) Set(s string) error {
-	switch v.Placed.Type {
+	switch v.OptionAt.Type {
 	case Bool:
 		b, err := strconv.ParseBool(s)
 		if err != nil {
@@ -223,7 +222,7 @@ func (v *flagValue) Set(s string) error {
 	case List:
 		return v.add(s)
 	}
-	if err := CheckWord(s, v.Words); err != nil {
+	if err := text.CheckKnown("value", s, v.Words); err != nil {
 		return err
 	}
 	v.texts = []string{s}
@@ -239,7 +238,7 @@ func (v *flagValue) add(s string) error {
 		return err
 	}
 	for _, word := range list {
-		if err := CheckWord(word, v.Words); err != nil {
+		if err := text.CheckKnown("value", word, v.Words); err != nil {
 			return err
 		}
 		if v.Words == nil || !slices.Contains(v.texts, word) {
@@ -258,18 +257,16 @@ func (v *flagValue) read(dir string) (any, error) {
 	switch {
 	case v.Parse != nil:
 		value, err := v.Parse(dir, text)
-		var bad *FlagError
-		if errors.As(err, &bad) {
+		if bad, ok := errors.AsType[*FlagError](err); ok {
 			return nil, &FlagError{"--" + v.Flag + ": " + bad.Msg, bad.Tip}
 		}
-		var file *fs.PathError
-		if errors.As(err, &file) {
+		if file, ok := errors.AsType[*fs.PathError](err); ok {
 			err = fmt.Errorf("--%s: %s: %w", v.Flag, file.Path, file.Err)
 		}
 		return value, err
-	case v.Placed.Type == Bool:
+	case v.OptionAt.Type == Bool:
 		return text == "true", nil
-	case v.Placed.Type == List:
+	case v.OptionAt.Type == List:
 		list := make([]any, len(v.texts))
 		for i, text := range v.texts {
 			list[i] = text
@@ -277,38 +274,6 @@ func (v *flagValue) read(dir string) (any, error) {
 		return list, nil
 	}
 	return text, nil
-}
-
-// WordError is a value that is none of those that an option can have.
-type WordError struct {
-	Got     string
-	Allowed []string
-}
-
-func (e *WordError) Error() string { return fmt.Sprintf("%q is not known", e.Got) }
-
-// Hint returns the values that are allowed.
-func (e *WordError) Hint() string {
-	hint := "choose one of " + strings.Join(e.Allowed, ", ")
-	if near := text.Nearest(e.Got, e.Allowed); near != "" {
-		return "did you mean " + near + "? " + hint
-	}
-	return hint
-}
-
-// CheckWord refuses a value that is not allowed, with a *WordError. Without allowed values all are.
-func CheckWord(got string, allowed []string) error {
-	if err := checkWord(got, allowed); err != nil {
-		return err
-	}
-	return nil
-}
-
-func checkWord(got string, allowed []string) *WordError {
-	if allowed == nil || slices.Contains(allowed, got) {
-		return nil
-	}
-	return &WordError{got, allowed}
 }
 
 func parseSelector(_, text string) (any, error) {

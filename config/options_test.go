@@ -18,6 +18,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -87,10 +88,10 @@ func TestAddAnOption(t *testing.T) {
 	if flag := set.Lookup("tier"); flag == nil || flag.Usage != "how well the operator is looked after: gold or silver (default: gold)" {
 		t.Errorf("flag: %+v", flag)
 	}
-	if err := set.Parse([]string{"--tier", "sliver"}); err == nil || !strings.Contains(err.Error(), `"sliver" is not known`) {
+	if err := set.Parse([]string{"--tier", "sliver"}); err == nil || !strings.Contains(err.Error(), `unknown value "sliver"`) {
 		t.Errorf("an unknown word: %v", err)
 	}
-	if hint := (&WordError{"sliver", added.Words}).Hint(); hint != "did you mean silver? choose one of gold, silver" {
+	if hint := text.Unknown("value", "sliver", added.Words).Hint(); hint != "did you mean silver? choose one of gold, silver" {
 		t.Errorf("hint: %s", hint)
 	}
 	if err := set.Parse([]string{"--tier", "silver"}); err != nil {

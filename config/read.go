@@ -77,7 +77,7 @@ func (c *Config) decode(doc *manifest.Document) error {
 	case o.Kind != Kind:
 		return c.errorf("kind", "write kind: "+Kind, "is %q, not %s", o.Kind, Kind)
 	case o.APIVersion != APIVersion:
-		return c.errorf("apiVersion", "write apiVersion: "+APIVersion, "%q is not known", o.APIVersion)
+		return c.errorf("apiVersion", "write apiVersion: "+APIVersion, "unknown value %q", o.APIVersion)
 	}
 	for _, d := range doc.Duplicates {
 		return &manifest.Error{File: doc.File, Line: d.Line, Field: d.Key, Msg: "is given twice",

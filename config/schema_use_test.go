@@ -83,7 +83,7 @@ func TestSchemaRefusesBadConfigs(t *testing.T) {
 	refused := 0
 	for _, c := range badConfigs {
 		structural := false
-		for _, what := range []string{"no such field", "has the wrong type", " is not known", ": is missing", "the group has no operator", "must be a mapping", "not RenderConfig"} {
+		for _, what := range []string{"no such field", "has the wrong type", "unknown value ", ": is missing", "the group has no operator", "must be a mapping", "not RenderConfig"} {
 			structural = structural || strings.Contains(c.want, what)
 		}
 		v, ok := value(c.text)

@@ -10,17 +10,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/templates"
 )
 
-const (
-	annotationGroup      = "olm.operatorGroup"
-	annotationNamespace  = "olm.operatorNamespace"
-	annotationTargets    = "olm.targetNamespaces"
-	annotationProperties = bundle.PropertiesAnnotation
-	annotationApplied    = corev1.LastAppliedConfigAnnotation
-)
+const annotationApplied = corev1.LastAppliedConfigAnnotation
 
 // installedCSV returns the CSV as OLM leaves it in the cluster: with the API server's defaults, OLM's annotations and
 // label (spec 5.1).
@@ -32,19 +27,19 @@ func installedCSV(b *bundle.Bundle, o Options, targets []string) *v1alpha1.Clust
 		csv.Annotations = map[string]string{}
 	}
 	if o.OperatorGroup != "" {
-		csv.Annotations[annotationGroup] = o.OperatorGroup
+		csv.Annotations[olm.AnnotationGroup] = o.OperatorGroup
 	}
-	csv.Annotations[annotationNamespace] = o.Namespace
-	csv.Annotations[annotationTargets] = strings.Join(targets, ",")
+	csv.Annotations[olm.AnnotationNamespace] = o.Namespace
+	csv.Annotations[olm.AnnotationTargets] = strings.Join(targets, ",")
 	if o.Replaces != nil {
 		csv.Spec.Replaces = *o.Replaces
 	}
 	if o.Names == NamesOLM {
-		csv.Annotations[annotationProperties] = propertiesAnnotation(b, o.Properties)
+		csv.Annotations[olm.AnnotationProperties] = propertiesAnnotation(b, o.Properties)
 		if csv.Labels == nil {
 			csv.Labels = map[string]string{}
 		}
-		csv.Labels[labelManaged] = "true"
+		csv.Labels[olm.LabelManaged] = "true"
 	}
 	return csv
 }
@@ -176,12 +171,12 @@ func copiedCSVs(r *rendering) error {
 	view := templates.ClusterServiceVersion{Name: r.csv.Name, Labels: map[string]string{},
 		Annotations: maps.Clone(r.csv.Annotations)}
 	for k, v := range r.csv.Labels {
-		if !strings.HasPrefix(k, "operators.coreos.com/") {
+		if !strings.HasPrefix(k, olm.LabelComponent) {
 			view.Labels[k] = v
 		}
 	}
-	view.Labels[labelCopiedFrom] = r.options.Namespace
-	delete(view.Annotations, annotationTargets)
+	view.Labels[olm.LabelCopiedFrom] = r.options.Namespace
+	delete(view.Annotations, olm.AnnotationTargets)
 	delete(view.Annotations, annotationApplied)
 	if r.options.CopiedCSVs == CopiedStub {
 		spec = stub(spec)
@@ -203,8 +198,8 @@ func (r *rendering) copiedCSV(view templates.ClusterServiceVersion) error {
 	}
 	return r.author("copied-clusterserviceversion-stub.yaml", id, templates.CopiedClusterServiceVersion{
 		Name: view.Name, Namespace: view.Namespace, Labels: view.Labels,
-		OperatorGroup: view.Annotations[annotationGroup], OperatorNamespace: view.Annotations[annotationNamespace],
-		Spec: view.Spec})
+		OperatorGroup:     view.Annotations[olm.AnnotationGroup],
+		OperatorNamespace: view.Annotations[olm.AnnotationNamespace], Spec: view.Spec})
 }
 
 // stub keeps what a person or a console shows. The CSV's schema requires displayName and install.strategy.

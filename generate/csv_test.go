@@ -114,10 +114,10 @@ func TestCopiedCSV(t *testing.T) {
 				}
 				return
 			}
-			if targets := at(t, installed, "metadata", "annotations", annotationTargets); targets != "a,b,operators" {
-				t.Errorf("%s: %v", annotationTargets, targets)
+			if targets := at(t, installed, "metadata", "annotations", "olm.targetNamespaces"); targets != "a,b,operators" {
+				t.Errorf("%s: %v", "olm.targetNamespaces", targets)
 			}
-			if labels, _ := at(t, installed, "metadata").(map[string]any)["labels"].(map[string]any); labels[labelCopiedFrom] != nil {
+			if labels, _ := at(t, installed, "metadata").(map[string]any)["labels"].(map[string]any); labels["olm.copiedFrom"] != nil {
 				t.Error("the CSV itself is marked as a copy")
 			}
 		})

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/templates"
 )
@@ -56,7 +57,7 @@ func (r *rendering) deployment(d v1alpha1.StrategyDeploymentSpec) error {
 		maps.Copy(labels, own)
 	}
 	if r.names.olm() && i < 0 { // OLM's hash covers its random CA
-		labels[labelSpecHash] = deepHash(spec)
+		labels[olm.LabelSpecHash] = deepHash(spec)
 	}
 	value, err := deploymentSpec(spec)
 	if err != nil {
@@ -84,7 +85,7 @@ func (r *rendering) podAnnotations(d appsv1.Deployment) map[string]string {
 	}
 	out := map[string]string{}
 	for key, value := range r.csv.Annotations {
-		if read[key] || key == annotationTargets || key == annotationNamespace || key == annotationGroup {
+		if read[key] || key == olm.AnnotationTargets || key == olm.AnnotationNamespace || key == olm.AnnotationGroup {
 			out[key] = value
 		}
 	}
@@ -188,7 +189,7 @@ func operatorCondition(r *rendering) error {
 func (r *rendering) conditionRole(accounts []string) error {
 	name, ns := r.names.condition(), r.options.Namespace
 	labels := r.names.managed()
-	rule := map[string]any{"verbs": []any{"get", "update", "patch"}, "apiGroups": []any{v1alpha1.GroupName},
+	rule := map[string]any{"verbs": []any{"get", "update", "patch"}, "apiGroups": []any{olm.Group},
 		"resources": []any{"operatorconditions"}, "resourceNames": []any{r.csv.Name}}
 	id := Object{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "Role", Namespace: ns, Name: name}
 	if err := r.author("role.yaml", id,

@@ -3,7 +3,6 @@ package generate
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 
@@ -115,17 +114,20 @@ func (o Options) CheckDescoped() error {
 	case d.BindAll && len(d.BindNamespaces) > 0:
 		return refuse("choose one",
 			"bound in all namespaces, the operator needs no binding in some").with(OptionBindAll, OptionBindNamespaces)
-	case d.Split != "" && !slices.Contains(Splits, d.Split):
-		return refuseOption(OptionSplit, "", "split: %q is none of %s", d.Split, join(Splits))
-	case d.Status != "" && !slices.Contains(Statuses, d.Status):
-		return refuseOption(OptionStatus, "", "status: %q is none of %s", d.Status, join(Statuses))
 	case slices.Contains(d.AggregateTo, NoRole) && len(d.AggregateTo) > 1:
-		return refuseOption(OptionAggregateTo, "", "aggregate to: %s stands alone", NoRole)
+		return refuseOption(OptionAggregateTo, "", "aggregate to: %s cannot be given with other roles", NoRole)
+	}
+	for _, err := range []*Error{
+		checkWord(OptionSplit, "split", d.Split, Splits),
+		checkWord(OptionStatus, "status", d.Status, Statuses),
+	} {
+		if err != nil {
+			return err
+		}
 	}
 	for _, role := range d.AggregateTo {
-		if !slices.Contains(DefaultRoles, role) && role != NoRole {
-			return refuseOption(OptionAggregateTo, "", "aggregate to: %q is none of %s", role,
-				join(append(DefaultRoles, NoRole)))
+		if err := checkWord(OptionAggregateTo, "default role", role, append(DefaultRoles, NoRole)); err != nil {
+			return err
 		}
 	}
 	return checkNamespaces(OptionBindNamespaces, "namespace to bind in", d.BindNamespaces)
@@ -249,14 +251,4 @@ func workClusterRoles(r *rendering) error {
 		}
 	}
 	return nil
-}
-
-// hasResource reports whether a list of resources covers one. "*/status" covers the status of each resource
-// (Kubernetes: component-helpers, auth/rbac/validation/policy_comparator.go).
-func hasResource(held []string, want string) bool {
-	if has(held, want) {
-		return true
-	}
-	_, sub, ok := strings.Cut(want, "/")
-	return ok && slices.Contains(held, "*/"+sub)
 }

@@ -8,17 +8,16 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/templates"
 )
 
-// internalObjects is the CSV's list of the CRDs that users do not need (operator-sdk: advanced topics, internal
-// objects).
-const internalObjects = "operators.operatorframework.io/internal-objects"
-
-// internalAPIs returns the names of the CRDs that the operator owns for itself.
+// internalAPIs returns the names of the CRDs that the operator owns for itself: those that its CSV lists as ones that
+// users do not need (operator-sdk: advanced topics, internal objects).
 func (r *rendering) internalAPIs() (names []string) {
 	var listed []string
-	if json.Unmarshal([]byte(r.bundle.CSV.Annotations[internalObjects]), &listed) != nil {
+	if json.Unmarshal([]byte(r.bundle.CSV.Annotations[olm.AnnotationInternalObjects]), &listed) != nil {
 		return nil
 	}
 	for _, a := range r.apis {
@@ -39,7 +38,7 @@ func internalRoles(r *rendering) error {
 	internal := r.internalAPIs()
 	if len(internal) == 0 {
 		return refuseOption(OptionBindInternal, "leave it out",
-			"%s names no internal API of its own in the annotation %s", r.csv.Name, internalObjects)
+			"%s names no internal API of its own in the annotation %s", r.csv.Name, olm.AnnotationInternalObjects)
 	}
 	for _, a := range r.accounts() {
 		for _, scope := range []bundle.Scope{bundle.ClusterScoped, bundle.Namespaced} {
@@ -83,13 +82,13 @@ func (r *rendering) internalRole(a *account, internal []string, scope bundle.Sco
 // internalRules returns what rules say about a CRD and its subresources, and nothing else.
 func internalRules(asked []rbacv1.PolicyRule, c *bundle.CRD) (out []rbacv1.PolicyRule) {
 	for _, p := range asked {
-		if !has(p.APIGroups, c.Group) {
+		if !rbac.Has(p.APIGroups, c.Group) {
 			continue
 		}
 		var resources []string
 		for _, resource := range []string{c.Plural, c.Plural + "/finalizers", c.Plural + "/scale",
 			c.Plural + "/status"} {
-			if hasResource(p.Resources, resource) {
+			if rbac.HasResource(p.Resources, resource) {
 				resources = append(resources, resource)
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -63,7 +64,7 @@ func (r *rendering) withoutAggregation(o *manifest.Object) error {
 		return err
 	}
 	secrets := slices.ContainsFunc(role.Rules, func(p rbacv1.PolicyRule) bool {
-		return has(p.APIGroups, "") && hasResource(p.Resources, "secrets")
+		return rbac.Has(p.APIGroups, "") && rbac.HasResource(p.Resources, "secrets")
 	})
 	var drop []string
 	for _, to := range DefaultRoles {

@@ -7,6 +7,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/internal/rbac"
 )
 
 // statusClusterRoles makes the one binding that a descoped operator has in all namespaces: "De-scoped operators are
@@ -89,7 +90,7 @@ func (r *rendering) statusRules(asked []rbacv1.PolicyRule) []rbacv1.PolicyRule {
 	for _, a := range r.apis {
 		resource := a.plural + "/status"
 		for _, p := range asked {
-			if !has(p.APIGroups, a.group) || !hasResource(p.Resources, resource) {
+			if !rbac.Has(p.APIGroups, a.group) || !rbac.HasResource(p.Resources, resource) {
 				continue
 			}
 			k := key{a.group, resource, strings.Join(p.ResourceNames, "\n")}
@@ -101,7 +102,7 @@ func (r *rendering) statusRules(asked []rbacv1.PolicyRule) []rbacv1.PolicyRule {
 						ResourceNames: p.ResourceNames})
 			}
 			for _, v := range statusVerbs {
-				if has(p.Verbs, v) && !slices.Contains(out[i].Verbs, v) {
+				if rbac.Has(p.Verbs, v) && !slices.Contains(out[i].Verbs, v) {
 					out[i].Verbs = append(out[i].Verbs, v)
 				}
 			}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -113,7 +114,7 @@ func beyondOneNamespace(verbs []string) bool {
 
 // warnOLMAPIs warns of an operator that reads objects that only OLM creates.
 func (r *rendering) warnOLMAPIs(rule ask) {
-	if !slices.Contains(rule.APIGroups, v1alpha1.GroupName) {
+	if !slices.Contains(rule.APIGroups, olm.Group) {
 		return
 	}
 	for _, resource := range []string{"clusterserviceversions", "operatorconditions"} {
@@ -135,8 +136,8 @@ func (r *rendering) warnOwnNamespace(a *account) {
 	own := slices.ContainsFunc(r.grants,
 		func(g grant) bool { return g.ServiceAccountName == a.name && len(g.Rules) > 0 })
 	i := slices.IndexFunc(a.asks, func(k ask) bool {
-		return has(k.APIGroups, "coordination.k8s.io") && hasResource(k.Resources, "leases") &&
-			(has(k.Verbs, "create") || has(k.Verbs, "update"))
+		return rbac.Has(k.APIGroups, "coordination.k8s.io") && rbac.HasResource(k.Resources, "leases") &&
+			(rbac.Has(k.Verbs, "create") || rbac.Has(k.Verbs, "update"))
 	})
 	if !own && i >= 0 {
 		r.warn(bundle.WarnOwnNamespace, about(r.bundle.CSVObject.Errorf(a.asks[i].field,
@@ -157,7 +158,7 @@ func (r *rendering) warnStatus() {
 	for i, a := range r.apis {
 		if slices.ContainsFunc(status, func(p rbacv1.PolicyRule) bool {
 			return slices.Contains(p.APIGroups, a.group) && slices.Contains(p.Resources, a.plural+"/status") &&
-				(has(p.Verbs, "update") || has(p.Verbs, "patch"))
+				(rbac.Has(p.Verbs, "update") || rbac.Has(p.Verbs, "patch"))
 		}) || slices.ContainsFunc(r.apis[:i], func(b api) bool { return a.group == b.group && a.plural == b.plural }) {
 			continue
 		}

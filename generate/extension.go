@@ -112,9 +112,10 @@ func clusterExtension(r *rendering) error {
 	if err := r.checkVersionRange(); err != nil {
 		return err
 	}
-	if p := o.Extension.UpgradePolicy; p != "" && p != UpgradeCatalogProvided && p != UpgradeSelfCertified {
-		return refuseOption(OptionUpgradePolicy, "", "upgrade constraint policy: %q is none of %s, %s", p,
-			UpgradeCatalogProvided, UpgradeSelfCertified)
+	policies := []UpgradePolicy{UpgradeCatalogProvided, UpgradeSelfCertified}
+	if err := checkWord(OptionUpgradePolicy, "upgrade constraint policy", o.Extension.UpgradePolicy,
+		policies); err != nil {
+		return err
 	}
 	channels, err := r.extensionChannels()
 	if err != nil {
@@ -160,7 +161,7 @@ func (r *rendering) checkVersionRange() error {
 	}
 	versions, err := semver.NewConstraint(text)
 	if err != nil {
-		return refuseOption(OptionVersionRange, hint, "version range %q is none", text)
+		return refuseOption(OptionVersionRange, hint, "%q is not a version range", text)
 	}
 	own := fmt.Sprint(r.csv.Spec.Version)
 	if v, err := semver.NewVersion(own); err == nil && !versions.Check(v) {

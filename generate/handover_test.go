@@ -119,7 +119,7 @@ apiservicedefinitions:
 			"namespace openshift-operators has the OperatorGroup global-operators, which does not select a alone", "[Namespace OperatorGroup]"},
 		{"the own namespace, which is global", plain, Options{Profile: sub, Namespace: "operators", InstallMode: own}, "does not select operators alone", "[Namespace OperatorGroup]"},
 		{"an install mode that the operator has not", testBundle(t, globalOnly+oneDeployment), Options{Profile: sub, Namespace: "x", InstallMode: own}, "UnsupportedOperatorGroup", "AllNamespaces"},
-		{"approval", plain, Options{Profile: sub, Subscription: SubscriptionOptions{Approval: "Never"}}, `approval: "Never" is none of Automatic, Manual`, ""},
+		{"approval", plain, Options{Profile: sub, Subscription: SubscriptionOptions{Approval: "Never"}}, `unknown approval "Never"`, "choose one of Automatic, Manual"},
 		{"a Subscription's name", plain, Options{Profile: sub, Subscription: SubscriptionOptions{Name: "A"}}, `Subscription name "A" is not a valid name`, "[Subscription.Name]"},
 		{"a package that can't be the name", named("My_Package"), Options{Profile: sub, Namespace: "x", OperatorGroup: "g"}, `Subscription name "My_Package" is not a valid name`, "[Subscription.Name]"},
 		{"a catalog's name", plain, Options{Profile: sub, Subscription: SubscriptionOptions{CatalogSource: "A"}}, "catalog source openshift-marketplace/A is not a valid name", "[Subscription.CatalogSource]"},
@@ -134,9 +134,9 @@ apiservicedefinitions:
 		{"a package name", named("my_package"), Options{Profile: ext, Namespace: "x"}, `OLM v1 refuses the package name "my_package"`, "the profile subscription"},
 		{"a ClusterExtension's name", plain, Options{Profile: ext, Extension: ExtensionOptions{Name: "A"}}, `ClusterExtension name "A" is not a valid name`, "[Extension.Name]"},
 		{"a long name", plain, Options{Profile: ext, Extension: ExtensionOptions{Name: strings.Repeat("a", 54)}}, "is longer than 53 characters", "[Extension.Name]"},
-		{"a version range", plain, Options{Profile: ext, Extension: ExtensionOptions{VersionRange: "newest"}}, `version range "newest" is none`, "1.2.3"},
+		{"a version range", plain, Options{Profile: ext, Extension: ExtensionOptions{VersionRange: "newest"}}, `"newest" is not a version range`, "1.2.3"},
 		{"a long version range", plain, Options{Profile: ext, Extension: ExtensionOptions{VersionRange: strings.Repeat("1 || ", 13) + "1"}}, "is longer than 64 characters", "1.2.3"},
-		{"a policy", plain, Options{Profile: ext, Extension: ExtensionOptions{UpgradePolicy: "Any"}}, `upgrade constraint policy: "Any" is none of CatalogProvided, SelfCertified`, ""},
+		{"a policy", plain, Options{Profile: ext, Extension: ExtensionOptions{UpgradePolicy: "Any"}}, `unknown upgrade constraint policy "Any"`, "choose one of CatalogProvided, SelfCertified"},
 		{"a channel", plain, Options{Profile: ext, Channel: "original_40"}, `OLM v1 refuses the channel name "original_40"`, "leave it out"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -239,10 +239,10 @@ template:
 		t.Fatal(err)
 	}
 	labels := at(t, d, "metadata", "labels").(map[string]any)
-	if got, want := labels[labelSpecHash], deepHash(&typed); got != want {
-		t.Errorf("label %s: %v, but the spec's hash is %s", labelSpecHash, got, want)
+	if got, want := labels["olm.deployment-spec-hash"], deepHash(&typed); got != want {
+		t.Errorf("label %s: %v, but the spec's hash is %s", "olm.deployment-spec-hash", got, want)
 	}
-	delete(labels, labelSpecHash)
+	delete(labels, "olm.deployment-spec-hash")
 	checkYAML(t, "labels", labels, `{tier: control, olm.managed: "true", olm.owner: memcached-operator.v0.0.1, olm.owner.kind: ClusterServiceVersion, olm.owner.namespace: operators}`)
 }
 

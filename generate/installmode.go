@@ -64,10 +64,8 @@ func supported(csv *v1alpha1.ClusterServiceVersion) map[v1alpha1.InstallModeType
 func (o Options) mode(supports map[v1alpha1.InstallModeType]bool, targets []string) (v1alpha1.InstallModeType, error) {
 	switch {
 	case o.InstallMode != "":
-		if !slices.Contains(bundle.InstallModes, o.InstallMode) {
-			return "",
-				refuseOption(OptionInstallMode, "", "install mode %q is none of %s", o.InstallMode,
-					join(bundle.InstallModes))
+		if err := checkWord(OptionInstallMode, "install mode", o.InstallMode, bundle.InstallModes); err != nil {
+			return "", err
 		}
 		return o.InstallMode, nil
 	case len(targets) == 1 && targets[0] == o.Namespace:

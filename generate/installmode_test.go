@@ -70,7 +70,7 @@ func TestTargets(t *testing.T) {
 		{name: "all unsupported", supports: modes{own, single, multi}, ask: all,
 			refused: "UnsupportedOperatorGroup: AllNamespaces InstallModeType not supported, cannot configure to watch all namespaces"},
 
-		{name: "unknown mode", supports: every, ask: "Some", refused: `install mode "Some" is none of OwnNamespace, SingleNamespace, MultiNamespace, AllNamespaces`},
+		{name: "unknown mode", supports: every, ask: "Some", refused: `unknown install mode "Some"`},
 		{name: "all with targets", supports: every, ask: all, targets: []string{"a"}, refused: "AllNamespaces has no target namespaces and no selector"},
 		{name: "all with selector", supports: every, ask: all, selector: selector, refused: "AllNamespaces has no target namespaces and no selector"},
 		{name: "own with another", supports: every, ask: own, targets: []string{"a"}, refused: "OwnNamespace has one target namespace, the operator's own, operators"},
@@ -153,10 +153,10 @@ func TestOptions(t *testing.T) {
 		{name: "service account", o: Options{ServiceAccount: "a b"}, refused: `service account name "a b" is not a valid name`},
 		{name: "a good service account", o: Options{ServiceAccount: "installer"}},
 
-		{name: "names", o: Options{Names: "mine"}, refused: `names: "mine" is none of stable, olm`},
-		{name: "profile", o: Options{Profile: "openshift"}, refused: `profile: "openshift" is none of olm, plain, descoped, olmv1`},
-		{name: "copied CSVs", o: Options{CopiedCSVs: "half"}, refused: `copied CSVs: "half" is none of stub, full, none`},
-		{name: "certs", o: Options{Certs: "vault"}, refused: `certs: "vault" is none of cert-manager, service-ca, user, olm, none`},
+		{name: "names", o: Options{Names: "mine"}, refused: `unknown naming "mine"`},
+		{name: "profile", o: Options{Profile: "openshift"}, refused: `unknown profile "openshift"`},
+		{name: "copied CSVs", o: Options{CopiedCSVs: "half"}, refused: `unknown form of copied CSVs "half"`},
+		{name: "certs", o: Options{Certs: "vault"}, refused: `unknown certificate provider "vault"`},
 		{name: "certs where nothing serves", o: Options{Certs: CertsManager}},
 
 		{name: "static API", o: Options{StaticProvidedAPIs: []string{"Memcached.v1.cache.example.com"}}},

@@ -25,6 +25,10 @@ func TestMetaOperator(t *testing.T) {
 		return "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRoleBinding\nmetadata: {name: b}\nroleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: " + role + "}\n"
 	}
 	const shipped = "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: r}\nrules: [" + subscriptions + "]\n"
+	halves := []string{"{apiGroups: [apiextensions.k8s.io, apps], resources: [customresourcedefinitions, deployments], verbs: [create]}",
+		"{apiGroups: [rbac.authorization.k8s.io], resources: [clusterroles, clusterrolebindings], verbs: [create]}"}
+	direct := halves[0] + ", " + halves[1]
+	half := "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: r}\nrules: [" + halves[1] + "]\n"
 	for _, c := range []struct {
 		what      string
 		mode      v1alpha1.InstallModeType
@@ -38,6 +42,10 @@ func TestMetaOperator(t *testing.T) {
 		{"CSVs", "OwnNamespace", granting("clusterPermissions", `{apiGroups: [operators.coreos.com], resources: [clusterserviceversions], verbs: ["*"]}`), nil, "ServiceAccount sa may create clusterserviceversions of operators.coreos.com"},
 		{"InstallPlans", "OwnNamespace", granting("clusterPermissions", `{apiGroups: [operators.coreos.com], resources: [installplans], verbs: [create]}`), nil, "ServiceAccount sa may create installplans of operators.coreos.com"},
 		{"extensions of OLM v1", "OwnNamespace", granting("clusterPermissions", `{apiGroups: [olm.operatorframework.io], resources: [clusterextensions], verbs: [create]}`), nil, "ServiceAccount sa may create clusterextensions of olm.operatorframework.io"},
+		{"without OLM", "OwnNamespace", granting("clusterPermissions", direct), nil, "ServiceAccount sa may create customresourcedefinitions, clusterroles, clusterrolebindings and deployments"},
+		{"without OLM, half by a shipped role", "OwnNamespace", granting("clusterPermissions", halves[0]), []string{half, binding("r") + "subjects: [{kind: ServiceAccount, name: sa, namespace: ns}]\n"},
+			"ServiceAccount sa may create customresourcedefinitions, clusterroles, clusterrolebindings and deployments"},
+		{"without OLM, half of it", "OwnNamespace", granting("clusterPermissions", halves[0]), nil, ""},
 		{"only to read", "OwnNamespace", granting("clusterPermissions", `{apiGroups: [operators.coreos.com], resources: [subscriptions], verbs: [get, list, watch, update, delete]}`), nil, ""},
 		{"named ones, which nobody can create", "OwnNamespace", granting("clusterPermissions", `{apiGroups: [operators.coreos.com], resources: [subscriptions], resourceNames: [x], verbs: [create]}`), nil, ""},
 		{"OperatorGroups", "OwnNamespace", granting("clusterPermissions", `{apiGroups: [operators.coreos.com], resources: [operatorgroups, catalogsources], verbs: [create]}`), nil, ""},

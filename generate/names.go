@@ -59,9 +59,6 @@ func newNames(b *bundle.Bundle, csv *v1alpha1.ClusterServiceVersion, o Options, 
 func (n names) olm() bool { return n.mode == NamesOLM }
 
 const (
-	labelManaged       = "olm.managed"
-	labelCopiedFrom    = "olm.copiedFrom"
-	labelSpecHash      = "olm.deployment-spec-hash"
 	labelAggregateRBAC = "rbac.authorization.k8s.io/aggregate-to-"
 )
 

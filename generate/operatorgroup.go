@@ -3,6 +3,7 @@ package generate
 import (
 	"strings"
 
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/templates"
 )
@@ -30,7 +31,7 @@ func (r *rendering) ownNamespace() error {
 			r.csv.Name, own.Name)
 	}
 	if t := namespaceTemplate(r.bundle); t != nil &&
-		(t.Name == own.Name || r.csv.Annotations[suggestedNamespace] == own.Name) {
+		(t.Name == own.Name || r.csv.Annotations[olm.AnnotationSuggestedNamespace] == own.Name) {
 		own.Labels, own.Annotations = t.Labels, t.Annotations
 	}
 	return r.namespace(own)

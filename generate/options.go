@@ -12,6 +12,8 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/bundle/images"
+	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/templates"
 )
 
@@ -111,7 +113,7 @@ type Options struct {
 	// names of existing webhook configurations, by generateName; default: a name like OLM's
 	WebhookNames map[string]string
 
-	others others // the operators rendered together with this one
+	neighbors neighbors // the operators rendered together with this one
 
 	ownPods     *PodSecurity           // what the pods of the operator need; nil in options that are not complete
 	podSecurity map[string]PodSecurity // what the namespaces of all operators rendered together need
@@ -124,6 +126,15 @@ func refuse(hint, format string, args ...any) *Error {
 // refuseOption is refuse for what is wrong with one option.
 func refuseOption(option Option, hint, format string, args ...any) *Error {
 	return &Error{Msg: fmt.Sprintf(format, args...), Tip: hint, Option: option}
+}
+
+// checkWord refuses a value that an option does not have. An empty value is the default.
+func checkWord[T ~string](option Option, what string, got T, allowed []T) *Error {
+	if got == "" || slices.Contains(allowed, got) {
+		return nil
+	}
+	unknown := text.Unknown(what, got, allowed)
+	return refuseOption(option, unknown.Hint(), "%v", unknown)
 }
 
 // complete fills in the defaults and checks what does not depend on install modes.
@@ -166,11 +177,6 @@ func setDefault[T ~string](field *T, value T) {
 	}
 }
 
-const (
-	suggestedNamespace         = "operatorframework.io/suggested-namespace"
-	suggestedNamespaceTemplate = "operatorframework.io/suggested-namespace-template"
-)
-
 // GroupName returns the name of the OperatorGroup of a single operator: the package name, or a name near it if the
 // bundle ships ClusterRoles that the ClusterRoles of the group would overwrite.
 func GroupName(b *bundle.Bundle) string {
@@ -190,9 +196,9 @@ func (o Options) namespace(b *bundle.Bundle) (string, error) {
 	if o.Namespace != "" {
 		return o.Namespace, checkNamespaces(OptionNamespace, "namespace", []string{o.Namespace})
 	}
-	ns, from := b.CSV.Annotations[suggestedNamespace], "the annotation "+suggestedNamespace
+	ns, from := b.CSV.Annotations[olm.AnnotationSuggestedNamespace], "the annotation "+olm.AnnotationSuggestedNamespace
 	if t := namespaceTemplate(b); ns == "" && t != nil {
-		ns, from = t.Name, "the annotation "+suggestedNamespaceTemplate
+		ns, from = t.Name, "the annotation "+olm.AnnotationNamespaceTemplate
 	}
 	if ns == "" && o.Profile == ProfileSubscription && !o.asksForGroup() && o.global(b.CSV) {
 		return globalNamespace, nil
@@ -214,7 +220,7 @@ func namespaceTemplate(b *bundle.Bundle) *metav1.ObjectMeta {
 	var t struct {
 		Metadata metav1.ObjectMeta `json:"metadata"`
 	}
-	if json.Unmarshal([]byte(b.CSV.Annotations[suggestedNamespaceTemplate]), &t) != nil || t.Metadata.Name == "" {
+	if json.Unmarshal([]byte(b.CSV.Annotations[olm.AnnotationNamespaceTemplate]), &t) != nil || t.Metadata.Name == "" {
 		return nil
 	}
 	return &t.Metadata
@@ -248,17 +254,14 @@ func (o Options) checkNames() error {
 			o.ServiceAccount,
 			problems[0])
 	}
-	for _, choice := range []struct {
-		option             Option
-		what, got, allowed string
-	}{
-		{OptionNames, "names", string(o.Names), join(AllNames)},
-		{OptionProfile, "profile", string(o.Profile), join(Profiles)},
-		{OptionCopiedCSVs, "copied CSVs", string(o.CopiedCSVs), join(AllCopiedCSVs)},
-		{OptionCerts, "certs", string(o.Certs), join(AllCerts)},
+	for _, err := range []*Error{
+		checkWord(OptionNames, "naming", o.Names, AllNames),
+		checkWord(OptionProfile, "profile", o.Profile, Profiles),
+		checkWord(OptionCopiedCSVs, "form of copied CSVs", o.CopiedCSVs, AllCopiedCSVs),
+		checkWord(OptionCerts, "certificate provider", o.Certs, AllCerts),
 	} {
-		if choice.got != "" && !slices.Contains(strings.Split(choice.allowed, ", "), choice.got) {
-			return refuseOption(choice.option, "", "%s: %q is none of %s", choice.what, choice.got, choice.allowed)
+		if err != nil {
+			return err
 		}
 	}
 	return nil

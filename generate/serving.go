@@ -226,9 +226,7 @@ func overlay(shipped any, generated map[string]string) map[string]string {
 			out[k] = s
 		}
 	}
-	for k, x := range generated {
-		out[k] = x
-	}
+	maps.Copy(out, generated)
 	return out
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -39,11 +40,11 @@ func crds(r *rendering) error {
 			e.Annotations = r.injection(w.DeploymentName).Annotations()
 		}
 		if r.names.olm() {
-			e.Labels = map[string]string{labelManaged: "true"}
-			for _, owner := range slices.Concat(r.options.others.alongside[c.Name],
+			e.Labels = map[string]string{olm.LabelManaged: "true"}
+			for _, owner := range slices.Concat(r.options.neighbors.alongside[c.Name],
 				[]string{r.options.Namespace + "/" + r.csv.Name}) {
 				e.Annotations = underlay(e.Annotations,
-					map[string]string{"operatorframework.io/installed-alongside-" + fnvHex(owner): owner})
+					map[string]string{olm.AnnotationAlongside + fnvHex(owner): owner})
 			}
 		}
 		if err := r.carry(c.Object, "", e); err != nil {
@@ -83,7 +84,7 @@ func shippedObjects(r *rendering) error {
 			continue
 		}
 		if r.names.olm() {
-			e.Labels = map[string]string{labelManaged: "true"}
+			e.Labels = map[string]string{olm.LabelManaged: "true"}
 			// OLM: step.go, which has RBAC of its own
 			if namespace == "" && bundle.GroupOf(o) != "rbac.authorization.k8s.io" {
 				e.Labels = r.names.owned().Labels()

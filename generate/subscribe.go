@@ -169,9 +169,9 @@ func catalogSource(r *rendering) error {
 func subscription(r *rendering) error {
 	o := r.options.Subscription
 	setDefault(&o.Approval, v1alpha1.ApprovalAutomatic)
-	if o.Approval != v1alpha1.ApprovalAutomatic && o.Approval != v1alpha1.ApprovalManual {
-		return refuseOption(OptionApproval, "", "approval: %q is none of %s, %s", o.Approval,
-			v1alpha1.ApprovalAutomatic, v1alpha1.ApprovalManual)
+	approvals := []v1alpha1.Approval{v1alpha1.ApprovalAutomatic, v1alpha1.ApprovalManual}
+	if err := checkWord(OptionApproval, "approval", o.Approval, approvals); err != nil {
+		return err
 	}
 	objectName, err := r.objectName(v1alpha1.SubscriptionKind, o.Name, OptionSubscription)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/templates"
 )
@@ -23,7 +24,7 @@ var userVerbs = map[string][]string{
 func userClusterRoles(r *rendering) error {
 	for _, a := range r.apis {
 		for _, suffix := range suffixes {
-			if suffix == "view" && has([]string{a.group}, "") && has([]string{a.plural}, "secrets") {
+			if suffix == "view" && rbac.Has([]string{a.group}, "") && rbac.Has([]string{a.plural}, "secrets") {
 				continue // a CSV can claim to own Secrets
 			}
 			view := templates.APIRole{Ownership: r.descopedLabels("user-" + suffix), Name: r.names.apiRole(a, suffix),

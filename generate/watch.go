@@ -7,11 +7,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/internal/olm"
 )
 
 const (
 	envWatch      = "WATCH_NAMESPACE" // operator-sdk's convention; empty means all namespaces
-	pathTargets   = "metadata.annotations['" + annotationTargets + "']"
+	pathTargets   = "metadata.annotations['" + olm.AnnotationTargets + "']"
 	pathNamespace = "metadata.namespace"
 )
 
@@ -35,7 +36,8 @@ func watchAllNamespaces(r *rendering) error {
 			if slices.ContainsFunc(downward(v.VolumeSource),
 				func(f corev1.DownwardAPIVolumeFile) bool { return readsTargets(f.FieldRef) }) {
 				r.warnWatch(fmt.Sprintf("%svolumes[%d]", at, j),
-					"volume %s holds the annotation %s, which is empty, for all namespaces", v.Name, annotationTargets)
+					"volume %s holds the annotation %s, which is empty, for all namespaces", v.Name,
+					olm.AnnotationTargets)
 			}
 		}
 	}
@@ -75,8 +77,8 @@ func (r *rendering) watchAll(c *corev1.Container, field string, configured bool)
 				envText(e))
 			*e = corev1.EnvVar{Name: e.Name}
 		case targets:
-			r.warnWatch(at, "container %s reads %s in %s: it is empty, for all namespaces", c.Name, annotationTargets,
-				e.Name)
+			r.warnWatch(at, "container %s reads %s in %s: it is empty, for all namespaces", c.Name,
+				olm.AnnotationTargets, e.Name)
 		}
 	}
 }

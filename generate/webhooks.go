@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/templates"
 )
@@ -70,9 +71,6 @@ func (r *rendering) webhook(w *v1alpha1.WebhookDescription) (map[string]any, err
 	return value, nil
 }
 
-// labelGroupUID begins the label that OLM gives the target namespaces of an OperatorGroup.
-const labelGroupUID = "olm.operatorgroup.uid/"
-
 // namespaceSelector restricts a webhook to the group's targets. OLM selects a label with the group's UID. If that is
 // unknown, the label that every namespace has by its name selects the same.
 func (r *rendering) namespaceSelector() *metav1.LabelSelector {
@@ -82,7 +80,7 @@ func (r *rendering) namespaceSelector() *metav1.LabelSelector {
 	case r.global():
 		return nil
 	case r.options.GroupUID != "" && r.names.olm():
-		return &metav1.LabelSelector{MatchLabels: map[string]string{labelGroupUID + r.options.GroupUID: ""}}
+		return &metav1.LabelSelector{MatchLabels: map[string]string{olm.LabelGroupUID + r.options.GroupUID: ""}}
 	}
 	return &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{
 		{Key: "kubernetes.io/metadata.name", Operator: metav1.LabelSelectorOpIn, Values: r.targets}}}
@@ -230,7 +228,7 @@ func webhookRuleProblem(groups, resources []string) string {
 	switch {
 	case slices.Contains(groups, "*"):
 		return "webhook rules cannot include all groups"
-	case slices.Contains(groups, v1alpha1.GroupName):
+	case slices.Contains(groups, olm.Group):
 		return "webhook rules cannot include the OLM group"
 	case slices.Contains(groups, "admissionregistration.k8s.io") && slices.ContainsFunc(resources, func(s string) bool {
 		return s == "*" || s == "MutatingWebhookConfiguration" || s == "ValidatingWebhookConfiguration"

@@ -448,7 +448,7 @@ func TestWarningOfUnfinishedCertificates(t *testing.T) {
 		t.Errorf("warnings %v", result.Warnings)
 	}
 	for _, o := range result.Objects {
-		if o.Kind == "Deployment" && strings.Contains(string(o.Data), labelSpecHash) {
+		if o.Kind == "Deployment" && strings.Contains(string(o.Data), "olm.deployment-spec-hash") {
 			t.Error("a hash that can't be OLM's")
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/golden/equal"
 	"github.com/olmgen/olmgen/golden/live"
-	"github.com/olmgen/olmgen/internal/manifest/normalize"
+	"github.com/olmgen/olmgen/internal/olm/normalize"
 )
 
 // What a real OLM made of the bundles below golden/ ("make live" recorded it) is what olmgen renders with OLM's names. There is a recording

@@ -3,6 +3,7 @@ package golden
 import (
 	"bytes"
 	"errors"
+	"slices"
 	"testing"
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
@@ -149,12 +150,7 @@ func carried(r *rendered, o generate.Object) bool {
 			return true
 		}
 	}
-	for _, m := range r.bundle.Others {
-		if shipped(m) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.bundle.Others, shipped)
 }
 
 // The Go modules of cert-manager, of OLM v1 (operator-controller: api/v1) and of Kubernetes' aggregator are not among olmgen's dependencies, so these types say what olmgen may

@@ -138,8 +138,7 @@ func join(a, b string) string {
 }
 
 func reason(err error) string {
-	var te *json.UnmarshalTypeError
-	if errors.As(err, &te) {
+	if te, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		got := te.Value
 		if rest, ok := strings.CutPrefix(got, "number "); ok {
 			got = "the number " + rest

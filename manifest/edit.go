@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"bytes"
+	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -26,7 +27,7 @@ type Edit struct {
 // where that is possible, else it is printed afresh. The text is one document that ends with a newline, and it is not
 // parsed again: the edited object knows its values and lines from the first reading.
 func (o *Object) Edit(e Edit) (*Object, error) {
-	if o.Fresh == "" && o.printed == nil && e.Change == nil {
+	if o.ReprintReason == "" && o.printed == nil && e.Change == nil {
 		s := splicer{raw: o.doc.Raw, root: copyTree(o.node)}
 		if s.apply(e, o.doc.skimmed) {
 			return o.spliced(e, &s), nil
@@ -88,9 +89,7 @@ func (e Edit) change(v map[string]any) {
 			spec = map[string]any{}
 			v["spec"] = spec
 		}
-		for k, x := range e.Spec {
-			spec[k] = x
-		}
+		maps.Copy(spec, e.Spec)
 	}
 	for field, add := range map[string]map[string]string{"labels": e.Labels, "annotations": e.Annotations} {
 		if len(add) == 0 {

@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -16,8 +17,8 @@ func Suggestion(t reflect.Type, path string) string {
 		parent, name = path[:i], path[i+1:]
 	}
 	known := FieldsAt(t, parent)
-	if near := text.Nearest(name, known); near != "" {
-		return "did you mean " + near + "?"
+	if hint := text.DidYouMean(name, known); hint != "" {
+		return hint
 	}
 	if len(known) == 0 {
 		return ""
@@ -63,14 +64,11 @@ func Pointed(t reflect.Type) reflect.Type {
 // Fields returns the fields of a struct by their JSON names, including the fields of embedded structs.
 func Fields(t reflect.Type) map[string]reflect.StructField {
 	out := map[string]reflect.StructField{}
-	for i := range t.NumField() {
-		f := t.Field(i)
+	for f := range t.Fields() {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		switch {
 		case name == "" && f.Anonymous:
-			for n, inner := range Fields(Pointed(f.Type)) {
-				out[n] = inner
-			}
+			maps.Copy(out, Fields(Pointed(f.Type)))
 		case name != "" && name != "-":
 			out[name] = f
 		}

@@ -3,6 +3,7 @@ package manifest
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"go.yaml.in/yaml/v3"
@@ -115,11 +116,11 @@ func (d *decoder) merge(n *yaml.Node, m map[string]any, depth int) error {
 	case yaml.MappingNode:
 		return d.mapping(n, m, depth+1)
 	case yaml.SequenceNode:
-		for i := len(n.Content) - 1; i >= 0; i-- {
-			if n.Content[i].Kind == yaml.SequenceNode {
+		for _, v := range slices.Backward(n.Content) {
+			if v.Kind == yaml.SequenceNode {
 				return fault(n, "a merge key (<<) needs a mapping or a list of mappings")
 			}
-			if err := d.merge(n.Content[i], m, depth+1); err != nil {
+			if err := d.merge(v, m, depth+1); err != nil {
 				return err
 			}
 		}

@@ -1,12 +1,12 @@
 package output
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/output/helm"
 	"github.com/olmgen/olmgen/templates"
 )
@@ -32,8 +32,8 @@ type Operator struct {
 	*generate.Result
 }
 
-// One returns the tree of a single operator. Without templates, olmgen's own are used.
-func One(o Operator, t *templates.Set) Tree {
+// SingleOperator returns the tree of a single operator. Without templates, olmgen's own are used.
+func SingleOperator(o Operator, t *templates.Set) Tree {
 	if o.Result == nil {
 		o.Result = &generate.Result{}
 	}
@@ -72,7 +72,7 @@ var layouts = map[Layout]func(Tree) (Files, error){
 func (t Tree) Files(l Layout) (Files, error) {
 	layout, ok := layouts[l]
 	if !ok {
-		return nil, fmt.Errorf("no layout %q", string(l))
+		return nil, text.Unknown("layout", l, Layouts)
 	}
 	root, parts := t.parts()
 	if err := t.checkParts(l, parts); err != nil {

@@ -20,7 +20,7 @@ import (
 	"github.com/olmgen/olmgen/templates"
 )
 
-const rbac, olm = "rbac.authorization.k8s.io/v1", "operators.coreos.com/v1alpha1"
+const rbac, alpha1 = "rbac.authorization.k8s.io/v1", "operators.coreos.com/v1alpha1"
 
 // object makes one, with a spec if it is given; where is [namespace/]name.
 func object(apiVersion, kind, where string, spec map[string]any, owners ...int) generate.Shared {
@@ -175,7 +175,7 @@ func TestGitOpsCatalog(t *testing.T) {
 	tree := testTree(t, []Operator{a, b},
 		object("v1", "Namespace", "drinks", nil), object("v1", "Namespace", "tables", nil, 0, 1),
 		object("operators.coreos.com/v1", "OperatorGroup", "drinks|any", nil),
-		object(olm, "Subscription", "drinks|other", subscription("other", "old")), object(olm, "Subscription", "drinks|mine", subscription("tea", "1.0")),
+		object(alpha1, "Subscription", "drinks|other", subscription("other", "old")), object(alpha1, "Subscription", "drinks|mine", subscription("tea", "1.0")),
 		object(rbac, "Role", "food|x", nil, 1), object(rbac, "Role", "drinks|x", nil))
 	got := laidOut(t, tree, LayoutGitOpsCatalog)
 	want := []string{
@@ -218,20 +218,20 @@ func TestClusterScopePlaces(t *testing.T) {
 		x    generate.Shared
 		want string // below which directory; "" for nowhere
 	}{
-		{"CSV", "AllNamespaces", object(olm, "ClusterServiceVersion", "ns|x", nil), ""},
-		{"copied CSV", "AllNamespaces", object(olm, "ClusterServiceVersion", "other|x", nil), ""},
-		{"InstallPlan", "AllNamespaces", object(olm, "InstallPlan", "ns|x", nil), ""},
+		{"CSV", "AllNamespaces", object(alpha1, "ClusterServiceVersion", "ns|x", nil), ""},
+		{"copied CSV", "AllNamespaces", object(alpha1, "ClusterServiceVersion", "other|x", nil), ""},
+		{"InstallPlan", "AllNamespaces", object(alpha1, "InstallPlan", "ns|x", nil), ""},
 		{"OperatorGroup", "OwnNamespace", object("operators.coreos.com/v1", "OperatorGroup", "ns|x", nil), "cluster-scope/base/operators.coreos.com/operatorgroups/x"},
 		{"OperatorGroup elsewhere", "OwnNamespace", object("operators.coreos.com/v1", "OperatorGroup", "other|x", nil), "cluster-scope/base/operators.coreos.com/operatorgroups/other_x"},
-		{"CatalogSource", "OwnNamespace", object(olm, "CatalogSource", "openshift-marketplace|x", nil), "cluster-scope/base/operators.coreos.com/catalogsources/openshift-marketplace_x"},
+		{"CatalogSource", "OwnNamespace", object(alpha1, "CatalogSource", "openshift-marketplace|x", nil), "cluster-scope/base/operators.coreos.com/catalogsources/openshift-marketplace_x"},
 		{"CRD", "OwnNamespace", object("apiextensions.k8s.io/v1", "CustomResourceDefinition", "x", crd), "cluster-scope/base/apiextensions.k8s.io/customresourcedefinitions/x"},
 		{"ClusterRole", "OwnNamespace", object(rbac, "ClusterRole", "x", nil), "cluster-scope/base/rbac.authorization.k8s.io/clusterroles/x"},
 		{"ClusterRoleBinding", "OwnNamespace", object(rbac, "ClusterRoleBinding", "x:y", nil), "cluster-scope/base/rbac.authorization.k8s.io/clusterrolebindings/x_3ay"},
 		{"Namespace", "OwnNamespace", object("v1", "Namespace", "x", nil), "cluster-scope/base/core/namespaces/x"},
-		{"Subscription to all namespaces", "AllNamespaces", object(olm, "Subscription", "ns|x", nil), "cluster-scope/base/operators.coreos.com/subscriptions/x"},
-		{"Subscription to several", "MultiNamespace", object(olm, "Subscription", "ns|x", nil), "cluster-scope/base/operators.coreos.com/subscriptions/x"},
-		{"Subscription to its own", "OwnNamespace", object(olm, "Subscription", "ns|x", nil), "tea/base"},
-		{"Subscription to one", "SingleNamespace", object(olm, "Subscription", "ns|x", nil), "tea/base"},
+		{"Subscription to all namespaces", "AllNamespaces", object(alpha1, "Subscription", "ns|x", nil), "cluster-scope/base/operators.coreos.com/subscriptions/x"},
+		{"Subscription to several", "MultiNamespace", object(alpha1, "Subscription", "ns|x", nil), "cluster-scope/base/operators.coreos.com/subscriptions/x"},
+		{"Subscription to its own", "OwnNamespace", object(alpha1, "Subscription", "ns|x", nil), "tea/base"},
+		{"Subscription to one", "SingleNamespace", object(alpha1, "Subscription", "ns|x", nil), "tea/base"},
 		{"Deployment", "AllNamespaces", object("apps/v1", "Deployment", "ns|x", nil), "tea/base"},
 		{"Role of a tenant", "MultiNamespace", object(rbac, "Role", "other|x", nil), "tea/base"},
 		{"another group's InstallPlan", "AllNamespaces", object("plans.example.com/v1", "InstallPlan", "ns|x", nil), "tea/base"},
@@ -288,8 +288,8 @@ func TestClusterScopeWarnings(t *testing.T) {
 	tree := testTree(t, []Operator{operator("tea", "ns", ""), meta},
 		object(group, "OperatorGroup", "ns|blank", nil), object(group, "OperatorGroup", "ns|single", single),
 		object(group, "OperatorGroup", "ns|several", several, 0, 1), object(group, "OperatorGroup", "ns|chosen", chosen),
-		object(olm, "ClusterServiceVersion", "ns|x", nil), object(olm, "ClusterServiceVersion", "a|x", nil),
-		object(olm, "CatalogSource", "openshift-marketplace|x", nil), object(olm, "CatalogSource", "olm|y", nil))
+		object(alpha1, "ClusterServiceVersion", "ns|x", nil), object(alpha1, "ClusterServiceVersion", "a|x", nil),
+		object(alpha1, "CatalogSource", "openshift-marketplace|x", nil), object(alpha1, "CatalogSource", "olm|y", nil))
 	want := []string{
 		"cluster-scope: tea: OperatorGroup ns/several is neither for all namespaces nor for a single one",
 		"cluster-scope: tea: OperatorGroup ns/chosen is neither for all namespaces nor for a single one",
@@ -316,7 +316,7 @@ func TestLayoutRefuses(t *testing.T) {
 		objects    []generate.Shared
 		want, hint string
 	}{
-		{"round", nil, nil, `no layout "round"`, ""},
+		{"round", nil, nil, `unknown layout "round"`, ""},
 		{LayoutGitOpsCatalog, []Operator{noChannel}, nil, "tea: the layout gitops-catalog has an overlay for the channel, and the bundle is in none", "name one"},
 		{LayoutGitOpsCatalog, []Operator{operator("tea", "a", ""), operator("Tea-operator", "b", "")}, nil,
 			"the operators tea and Tea-operator would both be in the directory Tea-operator", "give one of them another name"},

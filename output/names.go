@@ -8,6 +8,7 @@ import (
 
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/manifest/lazy"
+	"github.com/olmgen/olmgen/internal/olm"
 )
 
 // unique returns a path for each object. If paths differ in case only, or two objects have the same path, the paths
@@ -31,7 +32,7 @@ func unique(objects []generate.Shared, path func(generate.Object) string) []stri
 var plainGroups = map[string]bool{
 	"": true, "apps": true, "apiextensions.k8s.io": true, "apiregistration.k8s.io": true,
 	"admissionregistration.k8s.io": true,
-	"networking.k8s.io":            true, "olm.operatorframework.io": true, "operators.coreos.com": true,
+	"networking.k8s.io":            true, olm.GroupV1: true, olm.Group: true,
 	"policy":                    true,
 	"rbac.authorization.k8s.io": true, "scheduling.k8s.io": true,
 }

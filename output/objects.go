@@ -1,9 +1,8 @@
 package output
 
 import (
-	"github.com/operator-framework/api/pkg/operators/v1alpha1"
-
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/olm"
 )
 
 // perOperator returns the objects of each operator, shared ones included.
@@ -19,7 +18,7 @@ func (t Tree) perOperator() [][]generate.Shared {
 
 // isOLM reports whether an object is of a kind of OLM's.
 func isOLM(x generate.Object, kind string) bool {
-	return x.Kind == kind && x.Group() == v1alpha1.GroupName
+	return x.Kind == kind && x.Group() == olm.Group
 }
 
 // get returns a field of a rendered object, or nil.

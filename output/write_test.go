@@ -385,7 +385,7 @@ func BenchmarkWrite(b *testing.B) {
 	})
 	b.Run("one changed", func(b *testing.B) {
 		for n := 0; b.Loop(); n++ {
-			files[0].Data = []byte(fmt.Sprint(n))
+			files[0].Data = fmt.Append(nil, n)
 			write()
 		}
 	})

@@ -89,7 +89,7 @@ func (i Item) rest(left map[string][]rbac.Atom, change Change) []Item {
 			name = Everywhere
 		}
 		for _, r := range rulesOf(left[place]) {
-			id := ruleKey(r)
+			id := rbac.RuleKey(r)
 			if at, ok := index[id]; ok {
 				out[at].Namespaces = append(out[at].Namespaces, name)
 				continue

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"strings"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 
@@ -26,7 +25,7 @@ type Input struct {
 // Evaluate returns what the subjects of a set of objects may do. The error, a *manifest.Error, is about an object that
 // cannot be read or is too large.
 func Evaluate(in Input) (*Report, error) {
-	w, err := newWorld(in.Objects, in.Namespace)
+	v, err := readInventory(in.Objects, in.Namespace)
 	if err != nil {
 		return nil, err
 	}
@@ -35,11 +34,11 @@ func Evaluate(in Input) (*Report, error) {
 		return nil, err
 	}
 	r := &Report{APIVersion: APIVersion, Kind: Kind, Operator: in.Operator, Permissions: []Item{}, Users: []Item{},
-		Covered: []Covered{}, Unknown: []Unknown{}, Accounts: []Subject{}, Notes: append([]string{}, w.notes...)}
+		Covered: []Covered{}, Unknown: []Unknown{}, Accounts: []Subject{}, Notes: append([]string{}, v.notes...)}
 	r.missing = map[Subject]bool{}
-	e := evaluation{world: w, from: from, report: r, grants: map[Subject][]grant{}, unknown: map[Subject][]Unknown{}}
-	for i := range w.bindings {
-		if err := e.bind(&w.bindings[i]); err != nil {
+	e := evaluation{inventory: v, from: from, report: r, grants: map[Subject][]grant{}, unknown: map[Subject][]Unknown{}}
+	for _, b := range v.Bindings {
+		if err := e.bind(b); err != nil {
 			return nil, err
 		}
 	}
@@ -57,14 +56,18 @@ func Evaluate(in Input) (*Report, error) {
 	for _, s := range slices.SortedFunc(maps.Keys(e.unknown), Subject.compare) {
 		r.Unknown = append(r.Unknown, mergeUnknown(e.unknown[s])...)
 	}
-	r.Accounts = append(r.Accounts, slices.SortedFunc(maps.Keys(w.accounts), Subject.compare)...)
-	r.Summary = r.facts(w.scopes)
-	r.Findings = r.paths(w.scopes)
+	for a := range v.Accounts {
+		r.Accounts = append(r.Accounts, accountSubject(a))
+	}
+	slices.SortFunc(r.Accounts, Subject.compare)
+	r.scopes = v.scopes
+	r.Summary = r.facts()
+	r.Findings = r.follows()
 	return r, nil
 }
 
 type evaluation struct {
-	world   *world
+	*inventory
 	from    *origins
 	report  *Report
 	grants  map[Subject][]grant
@@ -93,46 +96,29 @@ type grant struct {
 	source Source
 }
 
-const userPrefix = "system:serviceaccount:"
-
-// subjectOf returns whom RBAC means. An account has a user's name, too.
-func subjectOf(s rbacv1.Subject) Subject {
-	if rest, ok := strings.CutPrefix(s.Name, userPrefix); ok && s.Kind == rbacv1.UserKind {
-		if ns, name, ok := strings.Cut(rest, ":"); ok {
-			return Subject{rbacv1.ServiceAccountKind, ns, name}
-		}
-	}
-	return Subject{s.Kind, s.Namespace, s.Name}
-}
-
-func (e *evaluation) bind(b *binding) error {
-	r := e.world.roles[b.role]
-	if r == nil || r.object == nil { // a default role, of which only what it gains is known
-		r = known(b.role)
-	}
-	for _, s := range b.subjects {
+func (e *evaluation) bind(b *rbac.Binding) error {
+	r := e.Bound(b)
+	for _, s := range b.Subjects {
 		subject := subjectOf(s)
-		if subject.Kind == rbacv1.ServiceAccountKind {
-			if !e.world.accounts[subject] {
-				e.world.accounts[subject] = true
-				e.report.missing[subject] = subject.Name != "default" // which every namespace has
-			}
+		if account, ok := rbac.AccountOf(s); ok && !e.Accounts[account] {
+			e.report.missing[subject] = !e.Exists(account)
+			e.AddAccount(account)
 		}
 		if r == nil {
 			e.unknown[subject] = append(e.unknown[subject], Unknown{Subject: subject,
-				Namespaces: []string{cmp.Or(b.place, Everywhere)}, Role: b.role.String(),
-				Source: e.from.bindingSource(b, b.role.String())})
+				Namespaces: []string{cmp.Or(b.Namespace, Everywhere)}, Role: b.Role.String(),
+				Source: e.from.bindingSource(b, b.Role.String())})
 		}
-		for _, from := range []*role{r, e.gained(b, r)} {
+		for _, from := range []*rbac.Role{r, e.gained(b, r)} {
 			if from == nil {
 				continue
 			}
 			if err := e.checkSubjects(b, from); err != nil {
 				return err
 			}
-			for i := range from.rules {
+			for i := range from.Rules {
 				source := e.from.source(use{role: from, rule: i, account: subject.Name, binding: b})
-				if err := e.add(subject, grant{from.rules[i].PolicyRule, b.place, source}); err != nil {
+				if err := e.add(subject, grant{from.Rules[i].PolicyRule, b.Namespace, source}); err != nil {
 					return err
 				}
 			}
@@ -142,10 +128,10 @@ func (e *evaluation) bind(b *binding) error {
 }
 
 // checkSubjects refuses a role that is too large for all subjects of a binding together, before they get it.
-func (e *evaluation) checkSubjects(b *binding, from *role) error {
+func (e *evaluation) checkSubjects(b *rbac.Binding, from *rbac.Role) error {
 	n := 0
-	for i := range from.rules {
-		if n += rbac.Count(from.rules[i].PolicyRule, rbac.MaxAtoms); n*len(b.subjects) > rbac.MaxAtoms {
+	for i := range from.Rules {
+		if n += rbac.Count(from.Rules[i].PolicyRule, rbac.MaxAtoms); n*len(b.Subjects) > rbac.MaxAtoms {
 			return grant{source: e.from.source(use{role: from, rule: i, binding: b})}.tooMany()
 		}
 	}
@@ -153,15 +139,14 @@ func (e *evaluation) checkSubjects(b *binding, from *role) error {
 }
 
 // gained returns a default role of which only what it gains from the objects is known.
-func (e *evaluation) gained(b *binding, r *role) *role {
+func (e *evaluation) gained(b *rbac.Binding, r *rbac.Role) *rbac.Role {
 	if r != nil {
 		return nil
 	}
-	return e.world.roles[b.role]
+	return e.Role(b.Role)
 }
 
-// members adds to every account what the groups that it is in have. Every account is authenticated (Kubernetes:
-// apiserver/pkg/authentication/serviceaccount, MakeGroupNames).
+// members adds to every account what the groups that it is in have.
 func (e *evaluation) members() error {
 	groups := map[string][]grant{}
 	for s, grants := range e.grants {
@@ -172,12 +157,11 @@ func (e *evaluation) members() error {
 	if len(groups) == 0 {
 		return nil
 	}
-	for account := range e.world.accounts {
-		for _, group := range []string{"system:authenticated", "system:serviceaccounts",
-			"system:serviceaccounts:" + account.Namespace} {
+	for account := range e.Accounts {
+		for _, group := range account.Groups() {
 			for _, g := range groups[group] {
 				g.source.Via = group
-				if err := e.add(account, g); err != nil {
+				if err := e.add(accountSubject(account), g); err != nil {
 					return err
 				}
 			}
@@ -206,9 +190,9 @@ func (e *evaluation) subject(s Subject) error {
 	if err != nil {
 		return err
 	}
-	e.report.Permissions = append(e.report.Permissions, itemsOf(s, kept, e.world.scopes)...)
+	e.report.Permissions = append(e.report.Permissions, itemsOf(s, kept, e.scopes)...)
 	for _, by := range slices.SortedFunc(maps.Keys(covered), Source.compare) {
-		for _, item := range itemsOf(s, covered[by], e.world.scopes) {
+		for _, item := range itemsOf(s, covered[by], e.scopes) {
 			e.report.Covered = append(e.report.Covered, Covered{item, by})
 		}
 	}
@@ -261,19 +245,19 @@ func reduce(grants []grant) (kept []held, by map[Source][]held, err error) {
 // users adds what the roles for users gain.
 func (e *evaluation) users() error {
 	for _, name := range UserRoles {
-		r := e.world.roles[roleKey{"ClusterRole", "", name}]
+		r := e.Role(rbac.ClusterRole(name))
 		s := Subject{Kind: "ClusterRole", Name: name}
 		var grants []grant
-		for i := range r.rules {
-			source := e.from.source(use{role: r, rule: i, binding: &binding{}})
-			grants = append(grants, grant{r.rules[i].PolicyRule, "", source})
+		for i := range r.Rules {
+			source := e.from.source(use{role: r, rule: i, binding: &rbac.Binding{}})
+			grants = append(grants, grant{r.Rules[i].PolicyRule, "", source})
 		}
 		slices.SortStableFunc(grants, grant.preference)
 		kept, _, err := reduce(grants)
 		if err != nil {
 			return err
 		}
-		e.report.Users = append(e.report.Users, itemsOf(s, kept, e.world.scopes)...)
+		e.report.Users = append(e.report.Users, itemsOf(s, kept, e.scopes)...)
 	}
 	return nil
 }

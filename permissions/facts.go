@@ -8,6 +8,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/olmgen/olmgen/internal/findings/show"
+	"github.com/olmgen/olmgen/internal/rbac"
 )
 
 // Fact answers one question that a person asks first, for all subjects together.
@@ -20,57 +21,39 @@ type Fact struct {
 	Source     Source    `json:"source"` // the first that grants it
 }
 
-// facet is a part of a risk with its name.
-type facet struct {
-	name     string
-	patterns []pattern
-}
-
-// question is a risk with the sentence that answers it: %s is the place, then the facets, then the names.
+// question is a risk with the sentence that answers it: %s is the place, then the parts of the risk, then the names.
 type question struct {
-	risk   Risk
-	any    string // for all objects of the resources
-	named  string // only for some names
-	facets []facet
+	risk  Risk
+	any   string // for all objects of the resources
+	named string // only for some names
 }
 
 var questions = []question{
-	{ReadsSecrets, "reads all Secrets of %s%s", "reads Secrets of %s%s, only %s", []facet{
-		{"", []pattern{secretsRead}}}},
-	{WritesRBAC, "writes RBAC in %s%s", "writes RBAC in %s%s, only of %s", []facet{
-		{"escalate", []pattern{with(roleWrite, "escalate")}}, {"bind", []pattern{with(roleWrite, "bind")}},
-		{"", []pattern{roleWrite}}}},
-	{RunsInPods, "runs in pods of %s%s", "runs in pods of %s%s, only of %s", []facet{
-		{"exec", []pattern{podExec}}, {"port-forward", []pattern{podReach}}, {"debug containers", []pattern{podDebug}},
-		{"pods", []pattern{podWrite}}, {"workloads", []pattern{appsWrite, batchWrite, dcWrite}},
-		{"nodes/proxy", []pattern{nodesProxy}}}},
-	{Impersonates, "impersonates in %s%s", "impersonates in %s%s, only of %s", []facet{
-		{"users", []pattern{impersonateUsers, impersonateExtra}}, {"accounts", []pattern{impersonateAccounts}},
-		{"tokens of accounts", []pattern{tokenCreate}},
-		{"certificates", []pattern{csrApprove, csrSigner}}}},
-	{ChangesAPIs, "changes webhooks and CRDs of %s%s", "changes webhooks and CRDs of %s%s, only of %s", []facet{
-		{"webhooks", []pattern{webhookWrite}}, {"admission policies", []pattern{policyWrite}},
-		{"CRDs", []pattern{crdWrite}},
-		{"APIServices", []pattern{apiServiceWrite}}}},
+	{ReadsSecrets, "reads all Secrets of %s%s", "reads Secrets of %s%s, only %s"},
+	{WritesRBAC, "writes RBAC in %s%s", "writes RBAC in %s%s, only of %s"},
+	{RunsInPods, "runs in pods of %s%s", "runs in pods of %s%s, only of %s"},
+	{Impersonates, "impersonates in %s%s", "impersonates in %s%s, only of %s"},
+	{ChangesAPIs, "changes webhooks and CRDs of %s%s", "changes webhooks and CRDs of %s%s, only of %s"},
 }
 
-func with(p pattern, verb string) pattern {
-	p.verbs = []string{verb}
-	return p
+// facts answers the questions, the most dangerous first. What is not the case has no fact. Who may do everything has one
+// fact: the other answers are in it.
+func (r *Report) facts() []Fact {
+	if f, full, ok := r.everything(); ok && full {
+		return []Fact{f}
+	}
+	return r.Reaches()
 }
 
-// facts answers the questions, the most dangerous first. What is not the case has no fact.
-func (r *Report) facts(s scopes) []Fact {
+// Reaches answers all questions, the most dangerous first. Unlike the summary, it has the other answers too if there is
+// an account that may do everything.
+func (r *Report) Reaches() []Fact {
 	out := []Fact{}
-	f, full, ok := r.everything()
-	if ok {
+	if f, _, ok := r.everything(); ok {
 		out = append(out, f)
 	}
-	if full {
-		return out // the other answers are in it
-	}
 	for _, q := range questions {
-		if f, ok := r.answer(q, s); ok {
+		if f, ok := r.answer(q); ok {
 			out = append(out, f)
 		}
 	}
@@ -85,8 +68,8 @@ func (r *Report) everything() (f Fact, full, ok bool) {
 			continue
 		}
 		rank := 0
-		for _, b := range []bool{slices.Contains(item.Namespaces, Everywhere), slices.Contains(item.APIGroups, all),
-			slices.Contains(item.Verbs, all)} {
+		for _, b := range []bool{slices.Contains(item.Namespaces, Everywhere), slices.Contains(item.APIGroups, rbac.All),
+			slices.Contains(item.Verbs, rbac.All)} {
 			rank *= 2
 			if b {
 				rank++
@@ -108,15 +91,15 @@ func (r *Report) everything() (f Fact, full, ok bool) {
 		}
 	}
 	resources := "all resources"
-	if !slices.Contains(item.APIGroups, all) {
+	if !slices.Contains(item.APIGroups, rbac.All) {
 		resources = "all resources of the core group, Secrets and pods among them,"
 	}
 	switch {
-	case slices.Contains(item.Verbs, all) && slices.Contains(item.APIGroups, all):
+	case slices.Contains(item.Verbs, rbac.All) && slices.Contains(item.APIGroups, rbac.All):
 		f.Text = "may do everything in " + placeText(f.Namespaces)
-	case slices.Contains(item.Verbs, all):
+	case slices.Contains(item.Verbs, rbac.All):
 		f.Text = "may do everything with " + resources + " in " + placeText(f.Namespaces)
-	case !slices.ContainsFunc(item.Verbs, func(v string) bool { return !slices.Contains(reading, v) }):
+	case !slices.ContainsFunc(item.Verbs, func(v string) bool { return !slices.Contains([]string{"get", "list", "watch"}, v) }):
 		f.Text = "reads " + resources + " in " + placeText(f.Namespaces)
 	default:
 		f.Text = fmt.Sprintf("may %s %s in %s", show.List(item.Verbs), resources, placeText(f.Namespaces))
@@ -125,10 +108,8 @@ func (r *Report) everything() (f Fact, full, ok bool) {
 	return f, best == 7, true
 }
 
-// crowd is a group that everybody is in, with what to call it.
-type crowd struct{ group, who string }
-
-var everyone = []crowd{
+// everyone are the groups that everybody is in, with what to call them.
+var everyone = []struct{ group, who string }{
 	{"system:unauthenticated", "everybody, without logging in, "},
 	{"system:authenticated", "every user "}, {"system:authenticated:oauth", "every user "},
 	{"system:serviceaccounts", "every ServiceAccount "},
@@ -161,10 +142,10 @@ func (f *Fact) add(i Item) {
 }
 
 // answer finds the strongest answer: in the cluster before in namespaces, and for all objects before for some names.
-func (r *Report) answer(q question, s scopes) (Fact, bool) {
+func (r *Report) answer(q question) (Fact, bool) {
 	best := 4
 	f := Fact{}
-	var facets, names []string
+	var parts, names []string
 	for _, item := range r.Permissions {
 		if item.Risk == NoEffect || item.Risk == Other {
 			continue
@@ -177,51 +158,40 @@ func (r *Report) answer(q question, s scopes) (Fact, bool) {
 			if len(item.ResourceNames) > 0 {
 				strength += 2
 			}
-			found := q.found(item, place, s)
+			found := r.scopes.Facets(q.risk, item.rule(), place)
 			if len(found) == 0 || strength > best {
 				continue
 			}
 			if strength < best {
 				best, f, names = strength, Fact{Risk: q.risk, Source: item.Source}, nil
-				facets = nil
+				parts = nil
 			}
 			one := item
 			if one.Namespaces = []string{place}; place == "" {
 				one.Namespaces = []string{Everywhere}
 			}
 			f.add(one)
-			facets, names = append(facets, found...), union(names, item.ResourceNames)
+			for _, f := range found {
+				parts = append(parts, f.Name)
+			}
+			names = union(names, item.ResourceNames)
 		}
 	}
 	if best == 4 {
 		return f, false
 	}
-	f.Text = fmt.Sprintf(q.any, placeText(f.Namespaces), q.facetText(facets))
+	f.Text = fmt.Sprintf(q.any, placeText(f.Namespaces), partsText(q.risk, parts))
 	if best > 1 {
 		f.Named = true
-		f.Text = fmt.Sprintf(q.named, placeText(f.Namespaces), q.facetText(facets), show.List(names))
+		f.Text = fmt.Sprintf(q.named, placeText(f.Namespaces), partsText(q.risk, parts), show.List(names))
 	}
 	f.Text = f.everybody() + f.Text
 	return f, true
 }
 
-// found names the facets that an item has at a place.
-func (q question) found(item Item, place string, s scopes) (names []string) {
-	for _, f := range q.facets {
-		if slices.ContainsFunc(f.patterns, func(p pattern) bool { return p.allowedBy(item, place, s) }) {
-			names = append(names, f.name)
-		}
-	}
-	return names
-}
-
-func (q question) facetText(found []string) string {
-	var names []string
-	for _, f := range q.facets {
-		if f.name != "" && slices.Contains(found, f.name) {
-			names = append(names, f.name)
-		}
-	}
+// partsText names the parts of a risk in their order.
+func partsText(risk Risk, found []string) string {
+	names := slices.DeleteFunc(risk.FacetNames(), func(name string) bool { return !slices.Contains(found, name) })
 	if len(names) == 0 {
 		return ""
 	}
@@ -234,12 +204,9 @@ func (r *Report) absent() []string {
 	if _, full, _ := r.everything(); full {
 		return nil
 	}
-	for _, risk := range Risks {
-		if risk == Other || risk == NoEffect {
-			continue
-		}
+	for _, risk := range Dangerous {
 		if !slices.ContainsFunc(r.Summary, func(f Fact) bool { return f.Risk == risk }) {
-			out = append(out, title[risk])
+			out = append(out, risk.Title())
 		}
 	}
 	return out

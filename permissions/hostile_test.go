@@ -1,6 +1,7 @@
 package permissions_test
 
 import (
+	"maps"
 	"strings"
 	"testing"
 
@@ -17,9 +18,7 @@ func hostileTree(s string) []any {
 	object := func(kind, name string, more map[string]any) map[string]any {
 		o := map[string]any{"apiVersion": "rbac.authorization.k8s.io/v1", "kind": kind, "metadata": map[string]any{"name": name, "namespace": s,
 			"labels": map[string]string{"rbac.authorization.k8s.io/aggregate-to-view": "true"}}}
-		for k, v := range more {
-			o[k] = v
-		}
+		maps.Copy(o, more)
 		return o
 	}
 	bind := func(kind, name, role string) map[string]any {

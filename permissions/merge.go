@@ -9,8 +9,6 @@ import (
 	"github.com/olmgen/olmgen/internal/rbac"
 )
 
-const all = rbac.All
-
 // rulesOf merges atoms into few rules that allow the same, with the verbs in the order that people know. Equal sets
 // make equal rules.
 func rulesOf(atoms []rbac.Atom) []rbacv1.PolicyRule {
@@ -19,10 +17,6 @@ func rulesOf(atoms []rbac.Atom) []rbacv1.PolicyRule {
 		slices.SortFunc(r.Verbs, compareVerbs)
 	}
 	return rules
-}
-
-func ruleKey(r rbacv1.PolicyRule) string {
-	return rbac.Key(r.Verbs, r.APIGroups, r.Resources, r.ResourceNames, r.NonResourceURLs)
 }
 
 // verbOrder is the order in which people know the verbs; others follow.

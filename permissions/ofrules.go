@@ -4,6 +4,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/olmgen/olmgen/internal/rbac"
+	"github.com/olmgen/olmgen/internal/rbac/danger"
 )
 
 // FactsOf answers the questions of a report about rules that are bound in a namespace or, if that is empty, in the
@@ -19,8 +20,9 @@ func FactsOf(rules []rbacv1.PolicyRule, namespace string) ([]Fact, error) {
 			list = append(list, held{atom: a, place: namespace})
 		}
 	}
-	r := Report{Permissions: itemsOf(Subject{}, list, clusterScoped)}
-	facts := r.facts(clusterScoped)
+	scopes := danger.NewScopes()
+	r := Report{Permissions: itemsOf(Subject{}, list, scopes), scopes: scopes}
+	facts := r.facts()
 	for i := range facts {
 		facts[i].Subjects = nil
 	}

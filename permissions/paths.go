@@ -3,7 +3,6 @@ package permissions
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -11,6 +10,7 @@ import (
 
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/findings/show"
+	"github.com/olmgen/olmgen/internal/rbac/danger"
 )
 
 const (
@@ -28,9 +28,9 @@ const (
 
 // Rules explains the findings of a report.
 func Rules() []findings.Rule {
-	out := make([]findings.Rule, 0, len(consequences)+4)
-	for _, p := range consequences {
-		out = append(out, findings.Rule{ID: p.id, Text: p.text, Help: p.sources()})
+	out := make([]findings.Rule, 0, len(danger.Consequences)+4)
+	for _, c := range danger.Consequences {
+		out = append(out, findings.Rule{ID: c.ID, Text: c.Text, Help: help(c)})
 	}
 	out = append(out, findings.Rule{ID: ruleUnknown, Text: "is bound to a role that is not among the objects",
 		Help: "What the role allows is in the cluster, not in what was read."},
@@ -46,36 +46,36 @@ func Rules() []findings.Rule {
 	return out
 }
 
-// sources returns the help with the addresses of those who say so.
-func (c consequence) sources() string {
-	text := c.help
+// help returns the help of a consequence with the addresses of those who say so.
+func help(c danger.Consequence) string {
+	text := c.Help
 	add := func(s string) {
 		if text != "" {
 			text += " "
 		}
 		text += s
 	}
-	if c.practice != "" {
-		add("Kubernetes: " + practices + c.practice + ".")
+	if c.Practice != "" {
+		add("Kubernetes: " + practices + c.Practice + ".")
 	}
-	if c.police != "" {
-		add("rbac-police: " + policeURL + c.police + ".rego.")
+	if c.Police != "" {
+		add("rbac-police: " + policeURL + c.Police + ".rego.")
 	}
-	if c.attack != "" {
-		add("MITRE ATT&CK: " + attackURL + strings.Replace(c.attack, ".", "/", 1) + "/.")
+	if c.Attack != "" {
+		add("MITRE ATT&CK: " + attackURL + strings.Replace(c.Attack, ".", "/", 1) + "/.")
 	}
 	return text
 }
 
-// paths finds what follows, for each subject the worst place only.
-func (r *Report) paths(s scopes) []findings.Finding {
+// follows finds what follows, for each subject the worst place only.
+func (r *Report) follows() []findings.Finding {
 	out := []findings.Finding{}
 	for i := 0; i < len(r.Permissions); {
 		j := i
 		for j < len(r.Permissions) && r.Permissions[j].Subject == r.Permissions[i].Subject {
 			j++
 		}
-		out = append(out, follow(r.Permissions[i:j], s)...)
+		out = append(out, r.followsFor(r.Permissions[i:j])...)
 		i = j
 	}
 	for i, item := range r.Permissions {
@@ -91,13 +91,13 @@ func (r *Report) paths(s scopes) []findings.Finding {
 				placeText(u.Namespaces), show.Short(u.Role))))
 	}
 	for _, item := range r.Users {
-		if item.Risk != Other && item.Risk != NoEffect {
+		if r.dangerous(item) {
 			out = append(out, item.Source.finding(ruleUsers, findings.Warning, item.Subject,
 				fmt.Sprintf("users who are bound to this role gain: %s", item.text())))
 		}
 	}
 	slices.SortStableFunc(out, func(a, b findings.Finding) int {
-		return slices.Index(findings.Levels, a.Level) - slices.Index(findings.Levels, b.Level)
+		return a.Level.Rank() - b.Level.Rank()
 	})
 	return out
 }
@@ -107,12 +107,14 @@ func (r *Report) everyone() []findings.Finding {
 	var out []findings.Finding
 	noted := map[Subject]bool{}
 	for _, i := range r.Permissions {
-		isEveryone := slices.ContainsFunc(everyone, func(e crowd) bool { return e.group == i.Subject.Name })
+		isEveryone := slices.ContainsFunc(everyone, func(e struct{ group, who string }) bool {
+			return e.group == i.Subject.Name
+		})
 		if i.Subject.Kind != rbacv1.GroupKind || !isEveryone || i.Risk == NoEffect {
 			continue
 		}
 		level := findings.Error
-		if i.Risk == Other {
+		if !r.dangerous(i) {
 			if level = findings.Note; noted[i.Subject] {
 				continue // one is enough to look at the list
 			}
@@ -124,92 +126,76 @@ func (r *Report) everyone() []findings.Finding {
 	return out
 }
 
-// placed are the items of one subject by place.
-type placed map[string][]Item
+// dangerous reports whether an item is at least a warning.
+func (r *Report) dangerous(i Item) bool {
+	l := r.level(i, []Item{i})
+	return l == findings.Error || l == findings.Warning
+}
 
-// follow finds what follows from the items of one subject.
-func follow(items []Item, s scopes) []findings.Finding {
-	here := placed{"": nil}
-	for _, i := range items {
-		for _, place := range i.places() {
-			if i.Risk != NoEffect {
-				here[place] = append(here[place], i)
-			}
+// level returns how bad it is that a subject has an item, beside all that it has.
+func (r *Report) level(i Item, all []Item) findings.Severity {
+	held, _ := heldBy(all)
+	worst := findings.None
+	for _, place := range i.places() {
+		l := r.scopes.Level(i.rule(), place, held)
+		if slices.Index(findings.Severities, l) < slices.Index(findings.Severities, worst) {
+			worst = l
 		}
 	}
+	return worst
+}
+
+// heldBy returns the rules of one subject by place, and where each of them stands.
+func heldBy(items []Item) (danger.Held, map[string][]Source) {
+	held, sources := danger.Held{}, map[string][]Source{}
+	for _, i := range items {
+		if i.Risk == NoEffect {
+			continue
+		}
+		for _, place := range i.places() {
+			held[place] = append(held[place], i.rule())
+			sources[place] = append(sources[place], i.Source)
+		}
+	}
+	return held, sources
+}
+
+// followsFor finds what follows from the items of one subject: in the cluster or, if nothing follows there, in
+// namespaces.
+func (r *Report) followsFor(items []Item) []findings.Finding {
+	held, sources := heldBy(items)
 	var out []findings.Finding
-	said := map[string]bool{} // id and place; without a place, in the cluster
-	for _, p := range consequences {
-		sources := map[string]Source{}
-		for place := range here {
-			worse := func(id string) bool { return said[id+place] || said[id] }
-			if worse("everything") || slices.ContainsFunc(p.unless, worse) {
-				continue
-			}
-			if source, ok := p.source(here, place, s); ok {
-				sources[place] = source
-			}
+	for list := r.scopes.Follow(held); len(list) > 0; {
+		n := slices.IndexFunc(list, func(f danger.Follows) bool { return f.Consequence != list[0].Consequence })
+		if n < 0 {
+			n = len(list)
 		}
-		for place := range sources {
-			said[p.id+place] = true
-		}
-		if f, ok := p.finding(items[0].Subject, sources); ok {
+		if f, ok := worstPlace(list[:n], items[0].Subject, sources); ok {
 			out = append(out, f)
 		}
+		list = list[n:]
 	}
 	return out
 }
 
-// finding returns what follows in the cluster or, if nothing follows there, in namespaces.
-func (c consequence) finding(subject Subject, sources map[string]Source) (findings.Finding, bool) {
-	if source, ok := sources[""]; ok && c.cluster != findings.None {
-		return source.finding(c.id, c.cluster, subject, fmt.Sprintf(c.message, placeText([]string{Everywhere}))), true
-	}
-	delete(sources, "")
-	if len(sources) == 0 || c.namespace == findings.None {
-		return findings.Finding{}, false
-	}
-	namespaces := slices.Sorted(maps.Keys(sources))
-	message := fmt.Sprintf(c.message, placeText(namespaces))
-	return sources[namespaces[0]].finding(c.id, c.namespace, subject, message), true
-}
-
-// source returns the source of the first need if all needs are met at a place, at least one of them by what is granted
-// there.
-func (c consequence) source(here placed, place string, s scopes) (first Source, ok bool) {
-	own := false
-	for n, need := range c.needs {
-		source, ok := c.meet(need, here[place], place, s)
-		if ok {
-			own = true
-		} else if source, ok = c.meet(need, here[""], place, s); !ok {
-			return Source{}, false
-		}
-		if n == 0 {
-			first = source
+// worstPlace returns one consequence in the cluster or, if it does not hold there, in namespaces. The places are sorted.
+func worstPlace(list []danger.Follows, subject Subject, sources map[string][]Source) (findings.Finding, bool) {
+	level, places := list[0].Cluster, []string{Everywhere}
+	if list[0].Place != "" {
+		level, places = list[0].Namespace, nil
+		for _, f := range list {
+			places = append(places, f.Place)
 		}
 	}
-	return first, own
-}
-
-// meet finds the item that allows one of the patterns at a place.
-func (c consequence) meet(need []pattern, items []Item, place string, s scopes) (Source, bool) {
-	for _, i := range items {
-		if len(i.ResourceNames) > 0 && !c.forNames(i) {
-			continue
-		}
-		if slices.ContainsFunc(need, func(n pattern) bool { return n.allowedBy(i, place, s) }) {
-			return i.Source, true
-		}
+	from := list[0].Place
+	if list[0].Wide {
+		from = ""
 	}
-	return Source{}, false
+	message := fmt.Sprintf(list[0].Message, placeText(places))
+	return sources[from][list[0].First].finding(list[0].ID, level, subject, message), level != findings.None
 }
 
-func (c consequence) forNames(i Item) bool {
-	return slices.ContainsFunc(i.ResourceNames, func(name string) bool { return slices.Contains(c.names, name) })
-}
-
-func (s Source) finding(rule string, level findings.Level, subject Subject, message string) findings.Finding {
+func (s Source) finding(rule string, level findings.Severity, subject Subject, message string) findings.Finding {
 	f := findings.Finding{Rule: rule, Level: level, File: s.File, Line: s.Line,
 		Object: show.Short(subject.String()), Message: message}
 	if s.File == "" {

@@ -3,6 +3,7 @@ package permissions
 import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -10,14 +11,14 @@ import (
 func InstalledCSVs(objects []*manifest.Object) ([]CSV, error) {
 	var out []CSV
 	for _, o := range objects {
-		if o.Kind != v1alpha1.ClusterServiceVersionKind || o.Group() != groupOLM {
+		if o.Kind != v1alpha1.ClusterServiceVersionKind || o.Group() != olm.Group {
 			continue
 		}
 		var csv v1alpha1.ClusterServiceVersion
 		if _, err := o.Into(&csv); err != nil {
 			return nil, err
 		}
-		if csv.Labels["olm.copiedFrom"] == "" {
+		if _, copied := olm.Copied(csv.ObjectMeta, csv.Status.Reason); !copied {
 			out = append(out, CSV{&csv, o, o.Namespace})
 		}
 	}

@@ -1,9 +1,11 @@
 package permissions
 
 import (
-	"maps"
 	"slices"
 	"strings"
+
+	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/rbac"
 )
 
 // Roles are the roles that nothing among the objects binds, such as those of a descoped operator.
@@ -15,7 +17,7 @@ type Roles struct {
 // UnboundRoles returns the roles that nothing binds, apart from those that others aggregate.
 func UnboundRoles(in Input) (Roles, error) {
 	out := Roles{Bound: map[Subject]bool{}}
-	w, err := newWorld(in.Objects, in.Namespace)
+	v, err := readInventory(in.Objects, in.Namespace)
 	if err != nil {
 		return out, err
 	}
@@ -23,38 +25,39 @@ func UnboundRoles(in Input) (Roles, error) {
 	if err != nil {
 		return out, err
 	}
-	bound := map[roleKey]bool{}
-	for _, b := range w.bindings {
-		bound[b.role] = true
+	bound := map[rbac.Key]bool{}
+	for _, b := range v.Bindings {
+		bound[b.Role] = true
 	}
-	for _, key := range slices.SortedFunc(maps.Keys(w.roles), roleKey.compare) {
-		r, s := w.roles[key], Subject{Kind: key.kind, Namespace: key.namespace, Name: key.name}
-		if r.object == nil || len(r.selectors) > 0 {
+	roles := slices.SortedFunc(slices.Values(v.Roles), func(a, b *rbac.Role) int { return a.Compare(b.Key) })
+	for _, r := range roles {
+		s := Subject{Kind: r.Kind, Namespace: r.Namespace, Name: r.Name}
+		if r.Object == nil || len(r.Selectors) > 0 {
 			continue
 		}
-		if bound[key] || r.aggregates() {
+		if bound[r.Key] || isAggregated(r) {
 			out.Bound[s] = true
 			continue
 		}
 		var grants []grant
-		for i := range r.rules {
-			source := from.source(use{role: r, rule: i, binding: &binding{}})
-			grants = append(grants, grant{r.rules[i].PolicyRule, key.namespace, source})
+		for i := range r.Rules {
+			source := from.source(use{role: r, rule: i, binding: &rbac.Binding{}})
+			grants = append(grants, grant{r.Rules[i].PolicyRule, r.Namespace, source})
 		}
 		slices.SortStableFunc(grants, grant.preference)
 		kept, _, err := reduce(grants)
 		if err != nil {
 			return out, err
 		}
-		out.Items = append(out.Items, itemsOf(s, kept, w.scopes)...)
+		out.Items = append(out.Items, itemsOf(s, kept, v.scopes)...)
 	}
 	return out, nil
 }
 
-// aggregates reports whether a role is part of another one, by a label of Kubernetes or of OLM.
-func (r *role) aggregates() bool {
-	for label := range r.labels {
-		if strings.HasPrefix(label, aggregateTo) || strings.HasPrefix(label, "olm.opgroup.permissions/aggregate-to-") {
+// isAggregated reports whether a role is part of another one, by a label of Kubernetes or of OLM.
+func isAggregated(r *rbac.Role) bool {
+	for label := range r.Labels {
+		if strings.HasPrefix(label, rbac.AggregateTo) || strings.HasPrefix(label, olm.LabelAggregateTo) {
 			return true
 		}
 	}

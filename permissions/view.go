@@ -33,7 +33,7 @@ type view struct {
 type fact struct{ Text, Who, At, Reason string }
 
 type finding struct {
-	Level                  findings.Level
+	Level                  findings.Severity
 	Rule, Who, Message, At string
 }
 
@@ -118,7 +118,7 @@ func (r *Report) headline() string {
 
 func counts(list []findings.Finding) string {
 	var parts []string
-	for _, l := range []findings.Level{findings.Error, findings.Warning, findings.Note} {
+	for _, l := range []findings.Severity{findings.Error, findings.Warning, findings.Note} {
 		if n := findings.Count(list, l); n > 0 {
 			parts = append(parts, text.Count(n, string(l)))
 		}
@@ -196,7 +196,7 @@ func subjectViews(items []Item) []subjectView {
 			for k < len(items) && items[k].Subject == items[i].Subject && items[k].Risk == items[j].Risk {
 				k++
 			}
-			s.Sections = append(s.Sections, section{title[items[j].Risk], Lines(items[j:k])})
+			s.Sections = append(s.Sections, section{items[j].Risk.Title(), Lines(items[j:k])})
 			j = k
 		}
 		out, i = append(out, s), j
@@ -216,10 +216,10 @@ func Lines(items []Item) []Line {
 	var merged []Item
 	var sources [][]Source
 	for _, i := range items {
-		k := key{i.where(), rbac.Key(i.Verbs, i.APIGroups), len(i.NonResourceURLs) > 0, "", i.Source.File,
+		k := key{i.where(), rbac.ListsKey(i.Verbs, i.APIGroups), len(i.NonResourceURLs) > 0, "", i.Source.File,
 			i.Source.reason()}
 		if len(i.ResourceNames) > 0 {
-			k.named = rbac.Key(i.Resources)
+			k.named = rbac.ListsKey(i.Resources)
 		}
 		n, ok := index[k]
 		if !ok {

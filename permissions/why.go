@@ -8,6 +8,8 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -69,52 +71,52 @@ const labelDescoped = "descoped.olmgen.dev/clusterrole"
 // origins say where rules come from.
 type origins struct {
 	csvs     []CSV
-	roles    map[roleKey]*role           // that the bundle ships; nil for a tree
+	roles    map[rbac.Key]*rbac.Role     // that the bundle ships; nil for a tree
 	bindings map[string]*manifest.Object // that the bundle ships, by kind and name
 	tree     bool                        // the objects' own lines count
 }
 
 // newOrigins takes what a bundle ships, or for a tree its own CSVs.
 func newOrigins(in Input) (*origins, error) {
-	o := &origins{csvs: in.CSVs, roles: map[roleKey]*role{}, bindings: map[string]*manifest.Object{},
+	o := &origins{csvs: in.CSVs, roles: map[rbac.Key]*rbac.Role{}, bindings: map[string]*manifest.Object{},
 		tree: !in.Rendered}
+	var shipped rbac.Objects
 	for _, s := range in.Shipped {
-		if bundle.GroupOf(s) != rbacv1.GroupName || !Relevant(rbacv1.GroupName, s.Kind) {
+		if bundle.GroupOf(s) != rbacv1.GroupName || !rbac.Relevant(rbacv1.GroupName, s.Kind) {
 			continue
 		}
-		if s.Kind != "Role" && s.Kind != "ClusterRole" {
-			o.bindings[s.Kind+" "+s.Name] = s
-			continue
-		}
-		r, err := readRole(s, "")
-		if err != nil {
+		if err := shipped.Add(s, ""); err != nil { // its namespace is that of the operator
 			return nil, err
 		}
-		r.key.namespace = "" // it is rendered to the operator's
-		o.roles[r.key] = r
+	}
+	for _, r := range shipped.Roles {
+		o.roles[r.Key] = r
+	}
+	for _, b := range shipped.Bindings {
+		o.bindings[b.Object.Kind+" "+b.Object.Name] = b.Object
 	}
 	return o, nil
 }
 
 // use is how an account has a rule.
 type use struct {
-	role    *role
+	role    *rbac.Role
 	rule    int
 	account string // the ServiceAccount's name
-	binding *binding
+	binding *rbac.Binding
 }
 
 // source returns where the rule stands and why it is there.
 func (o *origins) source(u use) Source {
-	in := u.role.rules[u.rule].in
-	if in.object == nil {
-		return o.bindingSource(u.binding, in.identity())
+	in := u.role.Rules[u.rule].Role
+	if in.Object == nil {
+		return o.bindingSource(u.binding, in.String())
 	}
-	s := u.role.source(u.rule)
-	if shipped := o.roles[roleKey{in.key.kind, "", in.key.name}]; shipped != nil {
-		rule := u.role.rules[u.rule].PolicyRule
-		if i := slices.IndexFunc(shipped.rules, func(r ruleAt) bool { return equal(r.PolicyRule, rule) }); i >= 0 {
-			s = shipped.source(i)
+	s := ruleSource(u.role.Rules[u.rule])
+	if shipped := o.roles[rbac.Key{Kind: in.Kind, Name: in.Name}]; shipped != nil {
+		rule := u.role.Rules[u.rule].PolicyRule
+		if i := slices.IndexFunc(shipped.Rules, func(r rbac.Rule) bool { return equal(r.PolicyRule, rule) }); i >= 0 {
+			s = ruleSource(shipped.Rules[i])
 			s.Why = WhyShipped
 			return s
 		}
@@ -128,9 +130,9 @@ func (o *origins) source(u use) Source {
 		}
 	}
 	switch {
-	case in.labels[labelDescoped] != "":
+	case in.Labels[labelDescoped] != "":
 		s.Why = WhyDescoped
-	case !o.tree || in.labels["olm.owner.kind"] != "" || in.labels["app.kubernetes.io/managed-by"] == "olmgen":
+	case !o.tree || in.Labels[olm.LabelOwnerKind] != "" || in.Labels["app.kubernetes.io/managed-by"] == "olmgen":
 		s.Why = WhyOLM
 	}
 	if !o.tree {
@@ -140,12 +142,12 @@ func (o *origins) source(u use) Source {
 }
 
 // bindingSource returns where a binding stands whose role does not stand anywhere.
-func (o *origins) bindingSource(b *binding, role string) Source {
+func (o *origins) bindingSource(b *rbac.Binding, role string) Source {
 	s := Source{Object: role, Why: WhyOLM}
-	from := o.bindings[b.object.Kind+" "+b.object.Name]
+	from := o.bindings[b.Object.Kind+" "+b.Object.Name]
 	switch {
 	case o.tree:
-		from, s.Why = b.object, WhyDefault
+		from, s.Why = b.Object, WhyDefault
 	case from == nil:
 		return s
 	default:
@@ -162,10 +164,10 @@ func (c CSV) find(u use) (Source, bool) {
 		field   string
 		entries []v1alpha1.StrategyDeploymentPermissions
 	}{{"clusterPermissions", spec.ClusterPermissions}, {"permissions", spec.Permissions}}
-	if u.role.key.kind == "Role" {
+	if u.role.Kind == rbac.KindRole {
 		slices.Reverse(lists)
 	}
-	rule := u.role.rules[u.rule].PolicyRule
+	rule := u.role.Rules[u.rule].PolicyRule
 	for _, whole := range []bool{true, false} {
 		for _, l := range lists {
 			for i, entry := range l.entries {
@@ -175,7 +177,7 @@ func (c CSV) find(u use) (Source, bool) {
 				j := u.rule
 				if !whole {
 					j = slices.IndexFunc(entry.Rules, func(r rbacv1.PolicyRule) bool { return equal(r, rule) })
-				} else if !u.role.begins(entry.Rules) || j >= len(entry.Rules) {
+				} else if !begins(u.role, entry.Rules) || j >= len(entry.Rules) {
 					j = -1
 				}
 				if j >= 0 {
@@ -190,28 +192,28 @@ func (c CSV) find(u use) (Source, bool) {
 }
 
 func (c CSV) why(list string, u use) Why {
-	switch kind := u.role.labels[labelDescoped]; {
+	switch kind := u.role.Labels[labelDescoped]; {
 	case kind == "required" || kind == "optional":
 		return WhyBound
 	case kind != "":
 		return WhyDescoped
 	case list == "clusterPermissions":
 		return WhyClusterPermission
-	case u.binding.place == "":
+	case u.binding.Namespace == "":
 		return WhyPromoted
-	case u.binding.place == c.Namespace:
+	case u.binding.Namespace == c.Namespace:
 		return WhyPermission
 	}
 	return WhyCopied
 }
 
 // begins reports whether a role has these rules first and at most one more: OLM adds one to those it promotes.
-func (r *role) begins(rules []rbacv1.PolicyRule) bool {
-	if extra := len(r.rules) - len(rules); extra < 0 || extra > 1 || len(rules) == 0 {
+func begins(r *rbac.Role, rules []rbacv1.PolicyRule) bool {
+	if extra := len(r.Rules) - len(rules); extra < 0 || extra > 1 || len(rules) == 0 {
 		return false
 	}
 	for i, rule := range rules {
-		if !equal(r.rules[i].PolicyRule, rule) {
+		if !equal(r.Rules[i].PolicyRule, rule) {
 			return false
 		}
 	}

@@ -181,8 +181,7 @@ func missing(ref string, err error) error {
 	if ref == "" || scheme().MatchString(ref) {
 		return fmt.Errorf("%s: not a form of a source; the forms are %s", quote(ref), forms)
 	}
-	var pe *fs.PathError
-	if errors.As(err, &pe) {
+	if pe, ok := errors.AsType[*fs.PathError](err); ok {
 		err = pe.Err
 	}
 	err = fmt.Errorf("%s: %w", ref, err)

@@ -34,8 +34,7 @@ func (e *streamError) Error() string {
 func (e *streamError) Unwrap() error { return e.err }
 
 func readError(archive, entry string, err error) error {
-	var known *streamError
-	if errors.As(err, &known) {
+	if _, ok := errors.AsType[*streamError](err); ok {
 		return err
 	}
 	return &streamError{archive, entry, err}

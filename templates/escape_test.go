@@ -1,6 +1,7 @@
 package templates
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -81,11 +82,9 @@ func everyPlaceWant(name, other string) object {
 
 func checkEveryPlace(t *testing.T, s *Set, name, other string) {
 	t.Helper()
-	for _, fixed := range []string{"plain", "tight", "piped", "nested", "variable", "str", "strPiped", "quote", "squote", "json", "double",
-		"mixed", "with", "if", "line", "q k" + other, "a", "b", "c", "d"} {
-		if "k"+other == fixed {
-			return // a key twice
-		}
+	if slices.Contains([]string{"plain", "tight", "piped", "nested", "variable", "str", "strPiped", "quote", "squote", "json", "double",
+		"mixed", "with", "if", "line", "q k" + other, "a", "b", "c", "d"}, "k"+other) {
+		return // a key twice
 	}
 	if len(other) > 300 {
 		return // YAML bounds the length of a key in brackets

@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	rbac = "rbac.authorization.k8s.io/v1"
-	olm  = "operators.coreos.com/v1alpha1"
+	rbac   = "rbac.authorization.k8s.io/v1"
+	alpha1 = "operators.coreos.com/v1alpha1"
 )
 
 // of returns an object as it is decoded.
@@ -155,11 +155,11 @@ func (s texts) operator() []example {
 	spec := object{"spec": s.spec(3.0)}
 	printed := manifest.Text(manifest.Block(s.spec(3), 2))
 	return []example{
-		{"clusterserviceversion.yaml", ClusterServiceVersion{s.x, s.y, own, own, printed}, of(olm, "ClusterServiceVersion", s.meta(true, want, want), spec)},
+		{"clusterserviceversion.yaml", ClusterServiceVersion{s.x, s.y, own, own, printed}, of(alpha1, "ClusterServiceVersion", s.meta(true, want, want), spec)},
 		{"clusterserviceversion.yaml", ClusterServiceVersion{Name: s.x, Namespace: s.y, Spec: s.spec(3)},
-			of(olm, "ClusterServiceVersion", s.meta(true, nil, nil), spec)},
+			of(alpha1, "ClusterServiceVersion", s.meta(true, nil, nil), spec)},
 		{"copied-clusterserviceversion-stub.yaml", CopiedClusterServiceVersion{s.x, s.y, own, s.a + "!", s.b, printed},
-			of(olm, "ClusterServiceVersion", s.meta(true, want, object{"olm.operatorGroup": s.a + "!", "olm.operatorNamespace": s.b}), spec)},
+			of(alpha1, "ClusterServiceVersion", s.meta(true, want, object{"olm.operatorGroup": s.a + "!", "olm.operatorNamespace": s.b}), spec)},
 		{"deployment.yaml", Deployment{s.x, s.y, own, own, s.spec(3)}, of("apps/v1", "Deployment", s.meta(true, want, want), spec)},
 		{"namespace.yaml", Namespace{s.x, own, own}, of("v1", "Namespace", s.meta(false, want, want), nil)},
 		{"namespace.yaml", Namespace{s.x, nil, map[string]string{}}, of("v1", "Namespace", s.meta(false, nil, nil), nil)},
@@ -251,8 +251,8 @@ func (s texts) handOver() []example {
 	polled["publisher"], polled["updateStrategy"] = y+"!", object{"registryPoll": object{"interval": "60m"}}
 	const v1 = "olm.operatorframework.io/v1"
 	return []example{
-		{"catalogsource.yaml", CatalogSource{x, y, y, y + "!", true}, of(olm, "CatalogSource", s.meta(true, nil, nil), object{"spec": polled})},
-		{"catalogsource.yaml", CatalogSource{Name: x, Namespace: y, Image: y}, of(olm, "CatalogSource", s.meta(true, nil, nil), object{"spec": source})},
+		{"catalogsource.yaml", CatalogSource{x, y, y, y + "!", true}, of(alpha1, "CatalogSource", s.meta(true, nil, nil), object{"spec": polled})},
+		{"catalogsource.yaml", CatalogSource{Name: x, Namespace: y, Image: y}, of(alpha1, "CatalogSource", s.meta(true, nil, nil), object{"spec": source})},
 		{"clusterextension.yaml", ClusterExtension{x, y, y, y + "!", []string{a, b}, x + "!", x + "!", object{b: a, "deploymentConfig": s.spec(3)}},
 			of(v1, "ClusterExtension", s.meta(false, nil, nil), object{"spec": object{
 				"config":    object{"configType": "Inline", "inline": object{b: a, "deploymentConfig": s.spec(3.0)}},
@@ -260,11 +260,11 @@ func (s texts) handOver() []example {
 					"channels": list{a, b}, "packageName": y, "upgradeConstraintPolicy": x + "!", "version": y + "!"}}}})},
 		{"clusterextension.yaml", ClusterExtension{Name: x, Namespace: y, Package: y}, of(v1, "ClusterExtension", s.meta(false, nil, nil),
 			object{"spec": object{"namespace": y, "source": object{"sourceType": "Catalog", "catalog": object{"packageName": y}}}})},
-		{"subscription.yaml", Subscription{x, y, x, x + "!", y, y + "!", y, x, s.spec(3)}, of(olm, "Subscription", s.meta(true, nil, nil),
+		{"subscription.yaml", Subscription{x, y, x, x + "!", y, y + "!", y, x, s.spec(3)}, of(alpha1, "Subscription", s.meta(true, nil, nil),
 			object{"spec": object{"channel": x + "!", "config": s.spec(3.0), "installPlanApproval": y, "name": x, "source": y,
 				"sourceNamespace": x, "startingCSV": y + "!"}})},
 		{"subscription.yaml", Subscription{Name: x, Namespace: y, Package: x, Approval: y, Source: y, SourceNamespace: x},
-			of(olm, "Subscription", s.meta(true, nil, nil), object{"spec": object{"installPlanApproval": y, "name": x, "source": y, "sourceNamespace": x}})},
+			of(alpha1, "Subscription", s.meta(true, nil, nil), object{"spec": object{"installPlanApproval": y, "name": x, "source": y, "sourceNamespace": x}})},
 	}
 }
 

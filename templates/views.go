@@ -1,5 +1,7 @@
 package templates
 
+import "github.com/olmgen/olmgen/internal/olm"
+
 // Ownership are the labels by which OLM and olmgen find what belongs to an operator. A view that has them has their
 // fields, and the labels themselves as .Labels.
 type Ownership struct {
@@ -29,14 +31,15 @@ func (o Ownership) Labels() map[string]string {
 		}
 	}
 	if o.Managed {
-		out["olm.managed"] = "true"
+		out[olm.LabelManaged] = "true"
 	}
 	if o.Owner != nil {
-		out["olm.owner"], out["olm.owner.kind"], out["olm.owner.namespace"] = o.Owner.Name, "ClusterServiceVersion",
-			o.Owner.Namespace
+		out[olm.LabelOwner] = o.Owner.Name
+		out[olm.LabelOwnerKind] = "ClusterServiceVersion"
+		out[olm.LabelOwnerNamespace] = o.Owner.Namespace
 	}
-	add("olm.permissions.hash", o.Hash)
-	add("olm.copiedFrom", o.CopiedFrom)
+	add(olm.LabelPermissionsHash, o.Hash)
+	add(olm.LabelCopiedFrom, o.CopiedFrom)
 	add("descoped.olmgen.dev/clusterrole", o.Descoped)
 	add("app.kubernetes.io/part-of", o.PartOf)
 	if o.Olmgen {
@@ -77,7 +80,7 @@ type GroupRole struct {
 func (v GroupRole) Labels() map[string]string {
 	out := v.Ownership.Labels()
 	if v.Owner != nil {
-		out["olm.owner.kind"] = "OperatorGroup"
+		out[olm.LabelOwnerKind] = "OperatorGroup"
 	}
 	return out
 }
@@ -109,7 +112,7 @@ type APIRole struct {
 func (v APIRole) Labels() map[string]string {
 	out := v.Ownership.Labels()
 	if v.Aggregate != nil {
-		out["olm.opgroup.permissions/aggregate-to-"+v.Aggregate.To] = v.Aggregate.Value
+		out[olm.LabelAggregateTo+v.Aggregate.To] = v.Aggregate.Value
 	}
 	for _, role := range v.DefaultRoles {
 		out["rbac.authorization.k8s.io/aggregate-to-"+role] = "true"
@@ -278,7 +281,7 @@ func WebhookOf(entry map[string]any) Webhook {
 func (v WebhookConfiguration) Labels() map[string]string {
 	out := v.Ownership.Labels()
 	if v.GenerateName != "" {
-		out["olm.webhook-description-generate-name"], out["olm.webhook-description-hash"] = v.GenerateName,
+		out[olm.LabelWebhookName], out[olm.LabelWebhookHash] = v.GenerateName,
 			v.WebhookHash
 	}
 	return out

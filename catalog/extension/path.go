@@ -59,8 +59,8 @@ func known(sources []Source, pkg string) error {
 	if len(sources) != 1 {
 		err = fmt.Errorf("no catalog has package %s", pkg)
 	}
-	if near := text.Nearest(pkg, names); near != "" {
-		return manifest.WithHint(err, "did you mean "+near+"?")
+	if hint := text.DidYouMean(pkg, names); hint != "" {
+		return manifest.WithHint(err, hint)
 	}
 	return err
 }

@@ -56,7 +56,7 @@ func TestCELCost(t *testing.T) {
 	c := newConverter()
 	list := "[" + strings.Repeat("1,", 50) + "1]"
 	rule := "true"
-	for _, v := range strings.Split("abcdef", "") {
+	for v := range strings.SplitSeq("abcdef", "") {
 		rule = list + ".all(" + v + ", " + rule + ")"
 	}
 	r, err := c.cel(rule, "")

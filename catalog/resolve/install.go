@@ -79,8 +79,8 @@ func (w *world) find(pkg, channel string) ([]*entry, error) {
 		return nil, fmt.Errorf("package %s has no channel %s; there are %s", pkg, channel, text.FirstOf(10, known))
 	}
 	err := fmt.Errorf("no catalog that namespace %s sees has package %s", w.namespace, pkg)
-	if near := text.Nearest(pkg, all); near != "" {
-		return nil, manifest.WithHint(err, "did you mean "+near+"?")
+	if hint := text.DidYouMean(pkg, all); hint != "" {
+		return nil, manifest.WithHint(err, hint)
 	}
 	return nil, err
 }

@@ -10,10 +10,9 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
-
-const excludeGlobal = "olm.operatorframework.io/exclude-global-namespace-resolution"
 
 // Cluster holds OLM's objects of all namespaces.
 type Cluster struct {
@@ -35,7 +34,7 @@ func ReadValid(objects []*manifest.Object) *Cluster {
 func readObjects(objects []*manifest.Object, namespace string, fault func(error) error) (*Cluster, error) {
 	r := &objectReader{namespace: namespace, states: map[string]*State{}}
 	for _, o := range objects {
-		if o.Group() != "operators.coreos.com" {
+		if o.Group() != olm.Group {
 			continue
 		}
 		if err := r.read(o); err != nil {
@@ -82,7 +81,7 @@ func (r *objectReader) read(o *manifest.Object) error {
 		}
 		s := r.state(o.Namespace)
 		s.OperatorGroups++
-		s.ExcludeGlobal = g.Annotations[excludeGlobal] == "true"
+		s.ExcludeGlobal = g.Annotations[olm.AnnotationExcludeGlobal] == "true"
 		s.FailForward = g.UpgradeStrategy() == operatorsv1.UpgradeStrategyUnsafeFailForward
 	}
 	return nil
@@ -126,10 +125,12 @@ func (r *objectReader) csv(o *manifest.Object) error {
 	if _, err := o.Into(&v); err != nil {
 		return err
 	}
+	v.Namespace = r.in(v.Namespace)
 	c := CSV{Place: catalog.Place{File: o.File, Line: o.Line}, Name: v.Name, Version: v.Spec.Version.String(),
-		Replaces: v.Spec.Replaces, Phase: string(v.Status.Phase), Copied: v.IsCopied()}
+		Replaces: v.Spec.Replaces, Phase: string(v.Status.Phase)}
+	_, c.Copied = olm.Copied(v.ObjectMeta, v.Status.Reason)
 	c.readAPIs(&v)
-	if text, ok := v.Annotations[bundle.PropertiesAnnotation]; ok {
+	if text, ok := v.Annotations[olm.AnnotationProperties]; ok {
 		c.Annotated = true
 		var err error
 		if c.Properties, err = bundle.ParseProperties(text); err != nil {

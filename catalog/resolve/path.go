@@ -11,6 +11,7 @@ import (
 	"github.com/blang/semver/v4"
 
 	"github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -73,8 +74,8 @@ func PathOf(c *catalog.Catalog, pkg, channel, from, to string) (*Path, error) {
 	p := c.Packages[pkg]
 	if p == nil {
 		err := fmt.Errorf("the catalog has no package %s", pkg)
-		if near := text.Nearest(pkg, c.Names()); near != "" {
-			return nil, manifest.WithHint(err, "did you mean "+near+"?")
+		if hint := text.DidYouMean(pkg, c.Names()); hint != "" {
+			return nil, manifest.WithHint(err, hint)
 		}
 		return nil, err
 	}
@@ -209,11 +210,11 @@ func (w *pathWalk) step(from, to *entry, notes []string) PathStep {
 }
 
 // PathFormats lists the formats of a path.
-var PathFormats = []Format{Text, JSON}
+var PathFormats = []findings.Format{findings.Text, findings.JSON}
 
 // Print writes the path.
-func (p *Path) Print(out io.Writer, format Format) error {
-	if format == JSON {
+func (p *Path) Print(out io.Writer, format findings.Format) error {
+	if format == findings.JSON {
 		return writeJSON(out, p)
 	}
 	w := &printer{bufio.NewWriter(out)}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/blang/semver/v4"
@@ -169,12 +170,7 @@ func requireGVK(v catalog.GVK) *requirement {
 }
 
 func (f *facts) provides(v catalog.GVK) bool {
-	for _, g := range f.gvks {
-		if g == v {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(f.gvks, v)
 }
 
 func requirePackage(name, versions string) (*requirement, error) {

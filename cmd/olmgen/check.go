@@ -11,6 +11,7 @@ import (
 
 	fbc "github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/config"
+	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/internal/predict"
 	"github.com/olmgen/olmgen/manifest/tree"
 )
@@ -98,8 +99,7 @@ func (f *checkFlags) run(cmd *cobra.Command, paths []string) error {
 	}
 	if cmd.Flags().Changed("kube-version") {
 		kube, err := config.ParseKubeVersion(f.kube)
-		var bad *config.FlagError
-		if errors.As(err, &bad) {
+		if bad, ok := errors.AsType[*config.FlagError](err); ok {
 			return &usageError{"--kube-version: " + bad.Msg, bad.Tip}
 		}
 		f.options.Kube = kube
@@ -127,7 +127,7 @@ func (f *checkFlags) run(cmd *cobra.Command, paths []string) error {
 	return f.report.conclude(
 		cmd.ErrOrStderr(),
 		r.Findings,
-		plural(len(t.Objects), "object")+" of "+plural(t.Files, "file"),
+		text.Count(len(t.Objects), "object")+" of "+text.Count(t.Files, "file"),
 	)
 }
 

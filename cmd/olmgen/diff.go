@@ -2,27 +2,30 @@ package main
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	"github.com/spf13/cobra"
 
 	"github.com/olmgen/olmgen/compare"
 	"github.com/olmgen/olmgen/compare/crds"
 	"github.com/olmgen/olmgen/config"
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/config/review"
+	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/manifest/tree"
+	"github.com/olmgen/olmgen/source"
 )
 
 // diffFlags are the flags of olmgen diff as they were given.
 type diffFlags struct {
 	render     renderFlags
-	format     compare.Format
+	format     findings.Format
 	exitCode   bool
 	failOn     []string
 	git        string
@@ -34,7 +37,7 @@ type diffFlags struct {
 }
 
 func newDiff() *cobra.Command {
-	f := diffFlags{format: compare.Text}
+	f := diffFlags{format: findings.Text}
 	cmd := &cobra.Command{
 		Use:   "diff OLD NEW | --git REV[..REV] [PATH]",
 		Short: "Show what an upgrade changes, the most dangerous first",
@@ -95,7 +98,7 @@ func triggers() []string {
 func (f *diffFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.Var(enum(&f.format, compare.Formats...), "format", joined(compare.Formats))
+	formatFlag(cmd, &f.format, compare.Formats)
 	flags.BoolVar(&f.exitCode, "exit-code", false, "exit with 3 if anything differs")
 	flags.Var(&wordsValue{&f.failOn, triggers()}, "fail-on", "exit with 3 if one of these `DIFFERENCES` is found")
 	flags.StringVar(&f.git, "git", "", "compare PATH in this Git `REVISION` with the work tree, or in REV..REV")
@@ -107,7 +110,6 @@ func (f *diffFlags) register(cmd *cobra.Command) {
 		"`PATH` with custom resources that exist, to check against the CRDs of NEW with olmgen-validate; may be "+
 			"repeated")
 	flags.StringVar(&f.crdRules, "crd-rules", "", "`FILE` with the severities of the rules about CRDs")
-	offer(cmd, "format", words(compare.Formats))
 	offer(cmd, "fail-on", triggers())
 	f.render.register(cmd, func(o config.Option) bool { return o.Access })
 }
@@ -167,7 +169,7 @@ func (f *diffFlags) compare(cmd *cobra.Command, sides [2]side) (*compare.Report,
 		}
 	}
 	if f.oldVersion != "" && !sides[0].isSource() {
-		return nil, &usageError{"--old-version is for a SOURCE, and OLD is none", "leave it out"}
+		return nil, &usageError{"--old-version is for a SOURCE, and OLD is not one", "leave it out"}
 	}
 	old, err := f.read(cmd, sides[0], nil)
 	if err != nil {
@@ -176,12 +178,6 @@ func (f *diffFlags) compare(cmd *cobra.Command, sides [2]side) (*compare.Report,
 	now, err := f.read(cmd, sides[1], old)
 	if err != nil {
 		return nil, err
-	}
-	var states [2]compare.State
-	for i, r := range []*reviewed{old, now} {
-		if states[i], err = r.state(sides[i].name); err != nil {
-			return nil, err
-		}
 	}
 	options := compare.Options{PathKnown: f.inCatalog}
 	if options.CRDs, err = f.crdOptions(cmd); err != nil {
@@ -192,13 +188,9 @@ func (f *diffFlags) compare(cmd *cobra.Command, sides [2]side) (*compare.Report,
 		if err != nil {
 			return nil, err
 		}
-		options.Others = others.operators
+		options.Others = others.Operators
 	}
-	report, err := compare.Compare(cmd.Context(), states[0], states[1], options)
-	if err == nil && now.elsewhere != "" {
-		report.Notes = append(report.Notes, now.elsewhere)
-	}
-	return report, err
+	return review.Compare(cmd.Context(), old, now, [2]string{sides[0].name, sides[1].name}, options)
 }
 
 // crdOptions reads the custom resources and the rules that the flags name.
@@ -227,20 +219,20 @@ func (f *diffFlags) crdOptions(cmd *cobra.Command) (o crds.Options, err error) {
 	return o, nil
 }
 
-func (s side) isSource() bool { return !isConfig(s.ref) && !isTree(s.ref) }
+func (s side) isSource() bool { return !source.IsRenderConfig(s.ref) && !review.IsTree(s.ref) }
 
 // read reads one side. A source that is NEW is rendered as OLM would upgrade it: into the namespace of OLD, and for its
 // OperatorGroup.
-func (f *diffFlags) read(cmd *cobra.Command, s side, old *reviewed) (*reviewed, error) {
-	var r *reviewed
+func (f *diffFlags) read(cmd *cobra.Command, s side, old *review.Subject) (*review.Subject, error) {
+	var r *review.Subject
 	var err error
 	namespace, _ := f.render.options.Text(generate.OptionNamespace)
 	switch {
-	case isConfig(s.ref):
+	case source.IsRenderConfig(s.ref):
 		r, err = f.render.reviewConfig(cmd, s.ref)
-	case isTree(s.ref):
+	case review.IsTree(s.ref):
 		r, err = reviewTree(cmd, []string{s.ref}, namespace)
-	case !s.old && len(old.operators) == 1:
+	case !s.old && len(old.Operators) == 1:
 		r, err = f.upgraded(cmd, s, old)
 	default:
 		r, err = f.source(cmd, s, nil)
@@ -248,58 +240,33 @@ func (f *diffFlags) read(cmd *cobra.Command, s side, old *reviewed) (*reviewed, 
 	if err != nil {
 		return nil, err
 	}
-	r.relocate(s)
+	if s.ref != s.name {
+		r.NameRevision(path.Clean(filepath.ToSlash(s.ref)), s.name)
+	}
 	return r, nil
 }
 
-func (f *diffFlags) source(cmd *cobra.Command, s side, tune func(*config.Group)) (*reviewed, error) {
+func (f *diffFlags) source(cmd *cobra.Command, s side, change func(*config.Group)) (*review.Subject, error) {
 	r, err := f.render.reviewSource(cmd, s.ref, func(g *config.Group) {
 		b := &g.Bundles[0]
 		b.Package, b.Version = cmp.Or(s.pkg, b.Package), cmp.Or(s.version, b.Version)
 		b.Profile = cmp.Or(s.profile, b.Profile)
-		if tune != nil {
-			tune(g)
+		if change != nil {
+			change(g)
 		}
 	})
 	if err == nil {
-		r.under(func(_ int, file string) string { return pathIn(s.ref, file) })
+		r.MovePaths(func(_ int, file string) string { return review.PathIn(s.ref, file) })
 	}
 	return r, err
 }
 
-// upgraded renders NEW where OLD is. If it does not support the install mode any more, it is rendered in one that it
-// supports, and the report says so.
-func (f *diffFlags) upgraded(cmd *cobra.Command, s side, old *reviewed) (*reviewed, error) {
-	mode := old.installModeOf()
+func (f *diffFlags) upgraded(cmd *cobra.Command, s side, old *review.Subject) (*review.Subject, error) {
 	_, modeGiven := f.render.options.Text(generate.OptionInstallMode)
 	_, targetsGiven := f.render.options.Text(generate.OptionTargetNamespaces)
-	inNamespace := func(g *config.Group) {
-		if g.Namespace == "" {
-			g.Namespace = old.operators[0].Namespace
-		}
-	}
-	r, err := f.source(cmd, s, func(g *config.Group) {
-		inNamespace(g)
-		simple := mode == v1alpha1.InstallModeTypeAllNamespaces || mode == v1alpha1.InstallModeTypeOwnNamespace
-		if !modeGiven && !targetsGiven && simple {
-			g.InstallMode = mode
-		}
+	return review.Upgrade(old, modeGiven || targetsGiven, func(change func(*config.Group)) (*review.Subject, error) {
+		return f.source(cmd, s, change)
 	})
-	var refused *generate.Error
-	if !errors.As(err, &refused) || !unsupported(refused.About()) || mode == "" {
-		return r, err
-	}
-	again, err2 := f.source(cmd, s, func(g *config.Group) {
-		inNamespace(g)
-		g.InstallMode, g.TargetNamespaces = "", nil
-	})
-	if err2 != nil {
-		return nil, err
-	}
-	again.elsewhere = fmt.Sprintf("NEW does not support %s: it is compared as it is in %s", mode,
-		again.operators[0].InstallMode)
-	again.operators[0].InstallMode, again.operators[0].Unsupported = mode, true
-	return again, nil
 }
 
 // wordsValue is a flag that takes several of a few words.
@@ -314,7 +281,7 @@ func (w *wordsValue) Type() string { return "WORDS" }
 
 func (w *wordsValue) Set(s string) error {
 	for word := range strings.SplitSeq(s, ",") {
-		if err := config.CheckWord(word, w.allowed); err != nil {
+		if err := text.CheckKnown("value", word, w.allowed); err != nil {
 			return err
 		}
 		if !slices.Contains(*w.value, word) {

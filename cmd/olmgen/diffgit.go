@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path"
 	"path/filepath"
 	"strings"
 
@@ -62,35 +61,6 @@ func looksDeclared(name string) bool {
 	return false
 }
 
-// relocate names the files of a side as a person knows them, which matters for those of a Git revision.
-func (r *reviewed) relocate(s side) {
-	if s.ref == s.name {
-		return
-	}
-	ref, dir := cleaned(s.ref), path.Dir(cleaned(s.ref))
-	rev, name, _ := strings.Cut(s.name, ":")
-	seen := map[*manifest.Object]bool{}
-	change := func(o *manifest.Object) {
-		if o == nil || seen[o] || !filepath.IsAbs(filepath.FromSlash(o.File)) {
-			return
-		}
-		seen[o] = true
-		if rest, ok := strings.CutPrefix(o.File, ref); ok {
-			o.File = s.name + rest
-		} else if rel, err := filepath.Rel(dir, filepath.FromSlash(o.File)); err == nil { // what a RenderConfig names
-			o.File = rev + ":" + path.Join(path.Dir(name), filepath.ToSlash(rel))
-		}
-	}
-	for _, list := range [][]*manifest.Object{r.all, r.Objects, r.Shipped} {
-		for _, o := range list {
-			change(o)
-		}
-	}
-	for i := range r.CSVs {
-		change(r.CSVs[i].Object)
-	}
-}
-
 // names returns what names the files of Git revisions in messages.
 func names(sides [2]side) *strings.Replacer {
 	var pairs []string
@@ -105,7 +75,7 @@ func names(sides [2]side) *strings.Replacer {
 
 // renamedError names the files of a Git revision in an error.
 func renamedError(err error, names *strings.Replacer) error {
-	text, hint := config.SayError(err, func(manifest.Option) string { return "" })
+	text, hint := config.ErrorText(err, func(manifest.Option) string { return "" })
 	if named := names.Replace(text); named != text {
 		return manifest.WithHint(errors.New(named), names.Replace(hint))
 	}

@@ -77,19 +77,17 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 // sayError prints an error and its hint, with the names of the flags that they are about. Warnings that were found
 // before the error come first.
 func sayError(cmd *cobra.Command, stderr io.Writer, err error) {
-	var warned *bundle.WarnedError
-	if errors.As(err, &warned) {
+	if warned, ok := errors.AsType[*bundle.WarnedError](err); ok {
 		for _, w := range warned.Warnings {
 			fmt.Fprintln(stderr,
-				"olmgen: warning: "+indented(config.Say(w.Error.Error(), w.Options, flagsOf(cmd)))+class(w.Class))
+				"olmgen: warning: "+indented(config.WithOptionNames(w.Error.Error(), w.Options, flagsOf(cmd)))+class(w.Class))
 		}
 	}
 	if q, ok := stderr.(*quietWriter); ok {
 		stderr = q.w
 	}
-	text, hint := config.SayError(err, flagsOf(cmd))
-	var declared *source.RenderConfigError
-	if errors.As(err, &declared) {
+	text, hint := config.ErrorText(err, flagsOf(cmd))
+	if declared, ok := errors.AsType[*source.RenderConfigError](err); ok {
 		hint = "write olmgen render -f " + declared.File
 	}
 	fmt.Fprintln(stderr, "olmgen: "+indented(text))
@@ -193,7 +191,7 @@ can be committed to Git and reviewed as a diff.`,
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		var value *pflag.InvalidValueError
-		var word *config.WordError
+		var word *text.UnknownError
 		if errors.As(err, &value) && errors.As(err, &word) {
 			return &usageError{"--" + value.GetFlag().Name + ": " + word.Error(), word.Hint()}
 		}
@@ -256,9 +254,7 @@ func unknownCommand(cmd *cobra.Command, given []string) error {
 	for _, c := range cmd.Commands() {
 		names = append(names, c.Name())
 	}
-	if near := text.Nearest(given[0], names); near != "" {
-		hint = "did you mean " + near + "? " + hint
-	}
+	hint = strings.TrimSpace(text.DidYouMean(given[0], names) + " " + hint)
 	return &usageError{fmt.Sprintf("unknown command %q", given[0]), hint}
 }
 

@@ -32,6 +32,7 @@ type saying struct {
 func TestOneVoice(t *testing.T) {
 	for _, row := range slices.Concat(
 		catalogVoices,
+		olmVoices,
 	) {
 		t.Run(row.name, func(t *testing.T) {
 			if row.source == "" || len(row.says) < 2 {

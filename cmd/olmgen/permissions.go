@@ -2,11 +2,7 @@ package main
 
 import (
 	"fmt"
-	"io/fs"
 	"math"
-	"os"
-	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -15,9 +11,9 @@ import (
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/config/review"
+	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/manifest"
-	"github.com/olmgen/olmgen/manifest/tree"
-	"github.com/olmgen/olmgen/output"
 	"github.com/olmgen/olmgen/permissions"
 	"github.com/olmgen/olmgen/source"
 )
@@ -25,12 +21,12 @@ import (
 // permissionsFlags are the flags of olmgen permissions as they were given.
 type permissionsFlags struct {
 	render renderFlags
-	format permissions.Format
+	format findings.Format
 	report reportFlags // without its format
 }
 
 func newPermissions() *cobra.Command {
-	f := permissionsFlags{format: permissions.Text}
+	f := permissionsFlags{format: findings.Text}
 	f.report.failOn = findings.None
 	cmd := &cobra.Command{
 		Use:   "permissions SOURCE...|TREE... | -f FILE",
@@ -71,12 +67,9 @@ The exit code is 3 if there are findings at or above --fail-on.
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	fileFlag(flags, &f.render.files)
-	flags.Var(enum(&f.format, permissions.Formats...), "format", joined(permissions.Formats))
-	flags.Var(enum(&f.report.failOn, findings.Levels...), "fail-on",
-		"lowest level that makes the exit code 3: "+joined(findings.Levels))
+	formatFlag(cmd, &f.format, permissions.Formats)
+	failOnFlag(cmd, &f.report.failOn)
 	f.report.registerBaseline(flags)
-	offer(cmd, "format", words(permissions.Formats))
-	offer(cmd, "fail-on", words(findings.Levels))
 	f.render.register(cmd, func(o config.Option) bool { return o.Access })
 	cmd.RunE = f.run
 	return cmd
@@ -92,7 +85,7 @@ func (f *permissionsFlags) run(cmd *cobra.Command, refs []string) error {
 		return err
 	}
 	if in.Rendered && len(refs) == 1 {
-		report.Locate(func(file string) string { return pathIn(refs[0], file) })
+		report.Locate(func(file string) string { return review.PathIn(refs[0], file) })
 	}
 	what := strings.Join(append(slices.Clone(refs), f.render.files...), ", ")
 	all := report.Findings
@@ -104,15 +97,15 @@ func (f *permissionsFlags) run(cmd *cobra.Command, refs []string) error {
 		return err
 	}
 	if f.report.write == "" && findings.Reaches(report.Findings, f.report.failOn) {
-		return &foundError{fmt.Sprintf("%s, %s in %s", plural(findings.Count(report.Findings, findings.Error), "error"),
-			plural(findings.Count(report.Findings, findings.Warning), "warning"), what)}
+		return &foundError{fmt.Sprintf("%s, %s in %s", text.Count(findings.Count(report.Findings, findings.Error), "error"),
+			text.Count(findings.Count(report.Findings, findings.Warning), "warning"), what)}
 	}
 	return nil
 }
 
 // read reads what the arguments or -f name.
-func (f *permissionsFlags) read(cmd *cobra.Command, refs []string) (*reviewed, error) {
-	var list []*reviewed
+func (f *permissionsFlags) read(cmd *cobra.Command, refs []string) (*review.Subject, error) {
+	var list []*review.Subject
 	for _, file := range f.render.files {
 		r, err := f.render.reviewConfig(cmd, file)
 		if err != nil {
@@ -120,11 +113,11 @@ func (f *permissionsFlags) read(cmd *cobra.Command, refs []string) (*reviewed, e
 		}
 		list = append(list, r)
 	}
-	trees := slices.DeleteFunc(slices.Clone(refs), func(ref string) bool { return !isTree(ref) || isConfig(ref) })
+	trees := slices.DeleteFunc(slices.Clone(refs), func(ref string) bool { return !review.IsTree(ref) || source.IsRenderConfig(ref) })
 	switch {
 	case len(trees) > 0 && len(trees) < len(refs):
 		other := refs[slices.IndexFunc(refs, func(ref string) bool { return !slices.Contains(trees, ref) })]
-		return nil, &usageError{fmt.Sprintf("%s is a TREE, and %s is none", trees[0], other),
+		return nil, &usageError{fmt.Sprintf("%s is a TREE, and %s is not", trees[0], other),
 			"olmgen render writes a TREE for a SOURCE"}
 	case len(trees) > 0:
 		return f.tree(cmd, trees)
@@ -135,30 +128,15 @@ func (f *permissionsFlags) read(cmd *cobra.Command, refs []string) (*reviewed, e
 			return nil, err
 		}
 		if len(refs) > 1 {
-			r.under(func(_ int, file string) string { return pathIn(ref, file) })
+			r.MovePaths(func(_ int, file string) string { return review.PathIn(ref, file) })
 		}
 		list = append(list, r)
 	}
-	return together(list, append(slices.Clone(refs), f.render.files...)), nil
-}
-
-// together puts what is in one cluster into one report.
-func together(list []*reviewed, names []string) *reviewed {
-	if len(list) == 1 {
-		return list[0]
-	}
-	all := &reviewed{}
-	all.Rendered = true
-	all.Operator = permissions.Operator{Name: strings.Join(names, ", ")}
-	for _, r := range list {
-		all.Objects, all.CSVs = append(all.Objects, r.Objects...), append(all.CSVs, r.CSVs...)
-		all.Shipped = append(all.Shipped, r.Shipped...)
-	}
-	return all
+	return review.Merge(list, append(slices.Clone(refs), f.render.files...)), nil
 }
 
 // tree reads manifests.
-func (f *permissionsFlags) tree(cmd *cobra.Command, refs []string) (*reviewed, error) {
+func (f *permissionsFlags) tree(cmd *cobra.Command, refs []string) (*review.Subject, error) {
 	what := strings.Join(refs, ", ") + " is a TREE"
 	if err := f.render.refuseRenderFlags(cmd, what, "namespace"); err != nil {
 		return nil, err
@@ -183,50 +161,4 @@ func refuseWithoutBindings(ref string, in permissions.Input) error {
 		e.Tip = "OLM makes them of the ClusterServiceVersion: name the bundle's directory, the one that has manifests/"
 	}
 	return e
-}
-
-// isTree reports whether an argument is a tree of manifests. A bundle's directory has manifests/, or is in the one that
-// is named.
-func isTree(ref string) bool {
-	if ref == tree.Stdin {
-		return true
-	}
-	info, err := os.Stat(ref)
-	if err != nil {
-		return false // a prefix, or the source says that there is nothing
-	}
-	if !info.IsDir() {
-		switch filepath.Ext(ref) {
-		case ".yaml", ".yml", ".json":
-			return true
-		}
-		return false
-	}
-	dir := os.DirFS(ref)
-	for _, pattern := range []string{output.LockName, "*/" + output.LockName} {
-		if found, _ := fs.Glob(dir, pattern); len(found) > 0 {
-			return true
-		}
-	}
-	for _, pattern := range []string{"manifests", "metadata/annotations.yaml", "*/metadata/annotations.yaml",
-		"*.package.yaml", "*clusterserviceversion.yaml"} {
-		found, err := fs.Glob(dir, pattern)
-		if err == nil && len(found) > 0 {
-			return false
-		}
-	}
-	return true
-}
-
-// pathIn returns the path of a file in a source, for people: of a directory that is the path of the file.
-func pathIn(ref, file string) string {
-	kind, _, ok := strings.Cut(ref, ":")
-	base := ref
-	if ok && kind != source.KindOCI {
-		base = strings.TrimPrefix(ref, kind+":")
-	}
-	if strings.Contains(base, "://") {
-		return base + "/" + file
-	}
-	return path.Join(filepath.ToSlash(base), file)
 }

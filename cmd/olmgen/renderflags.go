@@ -33,8 +33,8 @@ type renderFlags struct {
 }
 
 // optionsWith yields the declared options with a flag that a command takes.
-func optionsWith(takes func(config.Option) bool) iter.Seq[config.Placed] {
-	return func(yield func(config.Placed) bool) {
+func optionsWith(takes func(config.Option) bool) iter.Seq[config.OptionAt] {
+	return func(yield func(config.OptionAt) bool) {
 		for o := range config.WithFlags(config.Declared()) {
 			if takes(o.Option) && !yield(o) {
 				return
@@ -44,7 +44,7 @@ func optionsWith(takes func(config.Option) bool) iter.Seq[config.Placed] {
 }
 
 // addOptions adds the flags of options, with their completion.
-func addOptions(cmd *cobra.Command, options iter.Seq[config.Placed]) *config.Flags {
+func addOptions(cmd *cobra.Command, options iter.Seq[config.OptionAt]) *config.Flags {
 	flags := config.AddFlags(cmd.Flags(), options)
 	for o := range flags.Options() {
 		if o.Words != nil {
@@ -165,11 +165,4 @@ func (f *renderFlags) run(cmd *cobra.Command, ref string, fixed map[manifest.Opt
 		return nil, err
 	}
 	return r, f.deliver(cmd, r)
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

@@ -4,29 +4,22 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"path"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/olmgen/olmgen/config"
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
-)
-
-// summaryFormat is the form in which a command says what it wrote.
-type summaryFormat string
-
-const (
-	summaryText summaryFormat = "text" // a line on stderr
-	summaryJSON summaryFormat = "json" // on stdout
 )
 
 // summaryFlags say how a command that writes files reports on them.
 type summaryFlags struct {
 	dryRun bool
-	format summaryFormat
+	format findings.Format // of what the command wrote: a line on stderr, or JSON on stdout
 }
 
 func (f *summaryFlags) registerDryRun(flags *pflag.FlagSet) {
@@ -34,22 +27,22 @@ func (f *summaryFlags) registerDryRun(flags *pflag.FlagSet) {
 }
 
 func (f *summaryFlags) registerFormat(cmd *cobra.Command) {
-	f.format = summaryText
-	cmd.Flags().Var(enum(&f.format, summaryText, summaryJSON), "output-format",
+	f.format = findings.Text
+	cmd.Flags().Var(enum(&f.format, findings.Text, findings.JSON), "output-format",
 		"how to say what is written: text or json")
-	offer(cmd, "output-format", words([]summaryFormat{summaryText, summaryJSON}))
+	offer(cmd, "output-format", text.Words([]findings.Format{findings.Text, findings.JSON}))
 }
 
 // check refuses flags that mean nothing without a directory.
 func (f *summaryFlags) check(dir string, checks bool) error {
 	switch {
 	case f.dryRun && checks:
-		return &usageError{"--dry-run beside --check: neither writes", "leave one of them out"}
-	case f.format == summaryJSON && checks:
-		return &usageError{"--output-format json beside --check, which prints a diff", "leave one of them out"}
+		return &usageError{"--dry-run cannot be given with --check: neither writes", "leave one of them out"}
+	case f.format == findings.JSON && checks:
+		return &usageError{"--output-format json cannot be given with --check, which prints a diff", "leave one of them out"}
 	case f.dryRun && dir == output.Stdout:
 		return &usageError{"--dry-run needs a directory", "name it with -o"}
-	case f.format == summaryJSON && dir == output.Stdout:
+	case f.format == findings.JSON && dir == output.Stdout:
 		return &usageError{"--output-format json needs a directory: the objects go to stdout", "name it with -o"}
 	}
 	return nil
@@ -95,30 +88,10 @@ func (s summary) print(w io.Writer) error {
 	return e.Encode(s)
 }
 
-// plan returns what output.Write would do.
-func plan(dir string, files output.Files, sources []output.Source, force bool) (summary, error) {
-	s := summary{Directory: dir, DryRun: true, Unchanged: len(files)}
-	differences, err := output.Check(dir, files, sources)
-	for _, d := range differences {
-		if d.State != output.StateLeftOver && d.State != output.StateKept && d.State != output.StateKeptLink &&
-			path.Base(d.Path) != output.LockName {
-			s.Unchanged--
-		}
-		switch {
-		case path.Base(d.Path) == output.LockName: // it is no file of the tree
-		case d.State == output.StateMissing:
-			s.Added = append(s.Added, d.Path)
-		case d.State == output.StateStale, d.State == output.StateEdited && force:
-			s.Changed = append(s.Changed, d.Path)
-		case d.State == output.StateLeftOver, d.State == output.StateKept && force:
-			s.Removed = append(s.Removed, d.Path)
-		case d.State == output.StateKept, d.State == output.StateKeptLink:
-			s.Kept = append(s.Kept, d.Path)
-		default:
-			s.Refused = append(s.Refused, d.Path)
-		}
-	}
-	return s, err
+// summaryOf returns the summary of a result.
+func summaryOf(dir string, r output.Result) summary {
+	return summary{Directory: dir, Added: r.Added, Changed: r.Changed, Removed: r.Removed, Kept: r.Kept,
+		Unchanged: len(r.Unchanged)}
 }
 
 // say prints a plan.
@@ -141,7 +114,7 @@ func (s summary) refused() error {
 	if len(s.Refused) == 0 {
 		return nil
 	}
-	return manifest.WithHint(fmt.Errorf("%s: %s would be refused", s.Directory, plural(len(s.Refused), "file")),
+	return manifest.WithHint(fmt.Errorf("%s: %s would be refused", s.Directory, text.Count(len(s.Refused), "file")),
 		"move what is not olmgen's away; --force overwrites what was edited by hand")
 }
 
@@ -149,8 +122,10 @@ func (s summary) refused() error {
 func (f *summaryFlags) write(cmd *cobra.Command, dir string, files output.Files, o output.WriteOptions) (summary,
 	error) {
 	if f.dryRun {
-		s, err := plan(dir, files, o.Sources, o.Force)
-		if err == nil && f.format != summaryJSON {
+		p, err := output.NewPreview(dir, files, o)
+		s := summaryOf(dir, p.Result)
+		s.DryRun, s.Refused = true, p.Refused
+		if err == nil && f.format != findings.JSON {
 			s.say(cmd.ErrOrStderr())
 		}
 		return s, err
@@ -160,6 +135,5 @@ func (f *summaryFlags) write(cmd *cobra.Command, dir string, files output.Files,
 		return summary{}, err
 	}
 	report(cmd.ErrOrStderr(), dir, r)
-	return summary{Directory: dir, Added: r.Added, Changed: r.Changed, Removed: r.Removed, Kept: r.Kept,
-		Unchanged: len(r.Unchanged)}, nil
+	return summaryOf(dir, r), nil
 }

@@ -138,8 +138,6 @@ func unknownTopic(parent *cobra.Command, given []string) error {
 				fmt.Sprintf("olmgen help %s explains --%s", topic, flag.Name)}
 		}
 	}
-	if near := text.Nearest(given[0], names); near != "" {
-		hint = "did you mean " + near + "? " + hint
-	}
+	hint = strings.TrimSpace(text.DidYouMean(given[0], names) + " " + hint)
 	return &usageError{fmt.Sprintf("no command or topic is called %q", given[0]), hint}
 }

@@ -10,6 +10,8 @@ import (
 	fbc "github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/compare"
 	"github.com/olmgen/olmgen/config"
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/config/review"
 	updating "github.com/olmgen/olmgen/internal/config/update"
 	"github.com/olmgen/olmgen/output"
 )
@@ -21,11 +23,11 @@ type updateFlags struct {
 	catalogs []string
 	toHead   bool
 	dryRun   bool
-	format   compare.Format
+	format   findings.Format
 }
 
 func newUpdate() *cobra.Command {
-	f := updateFlags{format: compare.Text}
+	f := updateFlags{format: findings.Text}
 	cmd := &cobra.Command{
 		Use:   "update -f FILE",
 		Short: "Take the operators of an olmgen.yaml to their next versions",
@@ -55,8 +57,7 @@ with 3. The exit code is 0 if there is nothing to do.`,
 		"file-based catalog, a `DIR` or file, with the images of operators; may be repeated")
 	flags.BoolVar(&f.toHead, "to-head", false, "take all steps to the head of the channel, not one")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "write nothing")
-	flags.Var(enum(&f.format, updating.Formats...), "format", joined(updating.Formats))
-	offer(cmd, "format", words(updating.Formats))
+	formatFlag(cmd, &f.format, updating.Formats)
 	f.render.register(cmd, func(config.Option) bool { return false })
 	return cmd
 }
@@ -82,7 +83,7 @@ func (f *updateFlags) run(cmd *cobra.Command) error {
 		}
 		o.Catalogs = append(o.Catalogs, read)
 	}
-	plan, err := updating.Of(cmd.Context(), c, data, o)
+	plan, err := updating.NewPlan(cmd.Context(), c, data, o)
 	if err != nil {
 		return err
 	}
@@ -105,7 +106,7 @@ func (f *updateFlags) run(cmd *cobra.Command) error {
 }
 
 func (f *updateFlags) sayNotCompared(cmd *cobra.Command, err error) {
-	text, hint := config.SayError(err, flagsOf(cmd))
+	text, hint := config.ErrorText(err, flagsOf(cmd))
 	fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: warning: what changes is not compared: %s\n", text)
 	if hint != "" {
 		fmt.Fprintf(cmd.ErrOrStderr(), "hint: %s\n", hint)
@@ -136,19 +137,11 @@ func (f *updateFlags) compare(cmd *cobra.Command, old *config.Config, text []byt
 	if err != nil {
 		return nil, err
 	}
-	var states [2]compare.State
+	var subjects [2]*review.Subject
 	for i, c := range []*config.Config{old, now} {
-		name := "before"
-		if i == 1 {
-			name = "after"
-		}
-		r, err := f.render.reviewDeclared(cmd, declaration{Config: c, file: f.file, dir: dir})
-		if err != nil {
-			return nil, err
-		}
-		if states[i], err = r.state(name); err != nil {
+		if subjects[i], err = f.render.reviewDeclared(cmd, declaration{Config: c, file: f.file, dir: dir}); err != nil {
 			return nil, err
 		}
 	}
-	return compare.Compare(cmd.Context(), states[0], states[1], compare.Options{})
+	return review.Compare(cmd.Context(), subjects[0], subjects[1], [2]string{"before", "after"}, compare.Options{})
 }

@@ -33,16 +33,16 @@ func TestUsageErrors(t *testing.T) {
 		{"render a b", "olmgen: one argument too many: \"b\"\nhint: see olmgen render --help\n"},
 		{"render a -o", "olmgen: flag needs an argument: 'o' in -o\nhint: see olmgen render --help\n"},
 		{"render a -o ''", "olmgen: -o needs a directory, or - for stdout\n"},
-		{"render a --names short", "olmgen: --names: \"short\" is not known\nhint: choose one of stable, olm\n"},
-		{"render a --copied-csvs all", "olmgen: --copied-csvs: \"all\" is not known\nhint: choose one of stub, full, none\n"},
-		{"render a --install-mode global", "olmgen: --install-mode: \"global\" is not known\nhint: choose one of OwnNamespace, SingleNamespace, MultiNamespace, AllNamespaces\n"},
+		{"render a --names short", "olmgen: --names: unknown value \"short\"\nhint: choose one of stable, olm\n"},
+		{"render a --copied-csvs all", "olmgen: --copied-csvs: unknown value \"all\"\nhint: choose one of stub, full, none\n"},
+		{"render a --install-mode global", "olmgen: --install-mode: unknown value \"global\"\nhint: choose one of OwnNamespace, SingleNamespace, MultiNamespace, AllNamespaces\n"},
 		{"render a --selector =", "olmgen: --selector: couldn't parse the selector string \"=\": found '=', expected: !, identifier, or 'end of string'\nhint: write it as in key=value,other in (a, b)\n"},
-		{"render a --profile none", "olmgen: --profile: \"none\" is not known\nhint: choose one of olm, plain, descoped, olmv1, subscription, clusterextension\n"},
+		{"render a --profile none", "olmgen: --profile: unknown value \"none\"\nhint: choose one of olm, plain, descoped, olmv1, subscription, clusterextension\n"},
 		{"render a --approval Manual", "olmgen: --approval: means nothing with profile olm\nhint: leave it out: it is for profile subscription\n"},
 		{"render a --profile subscription --names olm", "olmgen: --names: means nothing with profile subscription\nhint: leave it out: it is for profile olm or plain\n"},
 		{"render a --profile subscription --catalog-source mine", "olmgen: --catalog-source: \"mine\" is not NAMESPACE/NAME\nhint: write it as in openshift-marketplace/community-operators\n"},
 		{"render a --profile subscription --catalog-source ''", "olmgen: --catalog-source: \"\" is not NAMESPACE/NAME\nhint: write it as in openshift-marketplace/community-operators\n"},
-		{"render a --profile subscription --approval Never", "olmgen: --approval: \"Never\" is not known\nhint: choose one of Automatic, Manual\n"},
+		{"render a --profile subscription --approval Never", "olmgen: --approval: unknown value \"Never\"\nhint: choose one of Automatic, Manual\n"},
 		{"render a --profile clusterextension --operator-group x", "olmgen: --operator-group: means nothing with profile clusterextension\nhint: leave it out: it is for profile olm, plain, descoped or subscription\n"},
 		{"render a --profile olmv1 --create-namespace", "olmgen: --create-namespace: means nothing with profile olmv1\nhint: leave it out: it is for profile olm, plain, descoped, subscription or clusterextension\n"},
 		{"render a --profile plain --version-range 1", "olmgen: --version-range: means nothing with profile plain\nhint: leave it out: it is for profile clusterextension\n"},
@@ -53,7 +53,7 @@ func TestUsageErrors(t *testing.T) {
 	} {
 		t.Chdir(t.TempDir())
 		var args []string
-		for _, a := range strings.Fields(c.args) {
+		for a := range strings.FieldsSeq(c.args) {
 			args = append(args, strings.Trim(a, "'"))
 		}
 		code, stdout, stderr := olmgen(args...)

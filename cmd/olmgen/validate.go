@@ -12,6 +12,7 @@ import (
 	fbc "github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/internal/rules/validate"
 	"github.com/olmgen/olmgen/source"
 )
@@ -65,7 +66,7 @@ func (f *validateFlags) run(cmd *cobra.Command, refs []string) error {
 	if helper, err := validate.FindHelper(); err == nil {
 		f.options.Checker = helper
 	} else {
-		text, hint := config.SayError(err, flagsOf(cmd))
+		text, hint := config.ErrorText(err, flagsOf(cmd))
 		fmt.Fprintf(stderr, "olmgen: warning: only olmgen's own findings: %s\nhint: %s\n", text, hint)
 	}
 	sources, err := f.source.sources(cmd, refs)
@@ -93,7 +94,7 @@ func (f *validateFlags) run(cmd *cobra.Command, refs []string) error {
 	if err := findings.Print(cmd.OutOrStdout(), f.report.format, validate.Rules(), list); err != nil {
 		return err
 	}
-	return f.report.concludePartly(stderr, list, plural(bundles, "bundle"), failed, "source")
+	return f.report.concludePartly(stderr, list, text.Count(bundles, "bundle"), failed, "source")
 }
 
 // validate checks one source: a bundle, or all versions of a legacy package. It returns their number.

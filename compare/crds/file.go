@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -24,8 +25,8 @@ type file struct {
 }
 
 type setting struct {
-	ID       string `json:"id"`
-	Severity string `json:"severity"`
+	ID       string            `json:"id"`
+	Severity findings.Severity `json:"severity"`
 }
 
 // ParseRules reads a file with severities. name is the file name in errors. The error, a *manifest.Error, names line
@@ -78,29 +79,22 @@ func rulesOf(o *manifest.Object, settings []setting) (Rules, error) {
 	for i, r := range builtin {
 		ids[i] = r.ID
 	}
-	severities := []string{Error, Warning, Info, None}
-	rules := Rules{severities: map[string]string{}}
+	severities := []findings.Severity{Error, Warning, Info, None}
+	rules := Rules{severities: map[string]findings.Severity{}}
 	for i, s := range settings {
 		at := fmt.Sprintf("rules[%d]", i)
 		switch _, twice := rules.severities[s.ID]; {
 		case s.ID == "":
 			return Rules{}, fail(o, at, "", "id is missing")
 		case !slices.Contains(ids, s.ID):
-			return Rules{}, fail(o, at+".id", meant(s.ID, ids), "there is no rule %q", s.ID)
+			return Rules{}, fail(o, at+".id", text.DidYouMean(s.ID, ids), "unknown rule %q", s.ID)
 		case twice:
 			return Rules{}, fail(o, at+".id", "remove one", "the rule %s occurs twice", s.ID)
 		case !slices.Contains(severities, s.Severity):
-			return Rules{}, fail(o, at+".severity", meant(s.Severity, severities), "must be %s, not %q",
-				text.Or(severities), s.Severity)
+			return Rules{}, fail(o, at+".severity", text.Unknown("value", s.Severity, severities).Hint(),
+				"%v", text.Unknown("value", s.Severity, severities))
 		}
 		rules.severities[s.ID] = s.Severity
 	}
 	return rules, nil
-}
-
-func meant(s string, names []string) string {
-	if near := text.Nearest(s, names); near != "" {
-		return "did you mean " + near + "?"
-	}
-	return ""
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -19,7 +20,7 @@ func TestRules(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for rule, want := range map[string]string{"type": Info, "crdAdded": None, "enum": Error, "servedVersions": Error} {
+	for rule, want := range map[string]findings.Severity{"type": Info, "crdAdded": None, "enum": Error, "servedVersions": Error} {
 		if got := rules.Severity(rule); got != want {
 			t.Errorf("%s is %s, want %s", rule, got, want)
 		}
@@ -37,8 +38,8 @@ func TestBadRules(t *testing.T) {
 		"kind":        {"apiVersion: v1\nkind: List2\n", "rules.yaml:2: kind: this is v1 List2", "start it with"},
 		"field":       {head + "rule: []\n", "rules.yaml:3: rule: unknown field", "did you mean rules?"},
 		"deep field":  {head + "rules:\n- {id: type, severty: info}\n", "rules.yaml:4: rules[0].severty: unknown field", "did you mean severity?"},
-		"rule":        {head + "rules:\n- {id: maxLenght, severity: info}\n", `rules.yaml:4: rules[0].id: there is no rule "maxLenght"`, "did you mean maxLength?"},
-		"severity":    {head + "rules:\n- {id: type, severity: warn}\n", `rules.yaml:4: rules[0].severity: must be error, warning, info or none`, ""},
+		"rule":        {head + "rules:\n- {id: maxLenght, severity: info}\n", `rules.yaml:4: rules[0].id: unknown rule "maxLenght"`, "did you mean maxLength?"},
+		"severity":    {head + "rules:\n- {id: type, severity: warn}\n", `rules.yaml:4: rules[0].severity: unknown value "warn"`, "choose one of error, warning, info, none"},
 		"twice":       {head + "rules:\n- {id: type, severity: info}\n- {id: type, severity: error}\n", "rules.yaml:5: rules[1].id: the rule type occurs twice", "remove one"},
 		"key twice":   {head + "rules: []\nrules: []\n", "rules.yaml:4: rules: the key occurs twice", "remove one"},
 		"no id":       {head + "rules:\n- {severity: info}\n", "rules.yaml:4: rules[0]: id is missing", ""},
@@ -59,7 +60,7 @@ func TestBadRules(t *testing.T) {
 func TestRuleIDs(t *testing.T) {
 	seen := map[string]bool{}
 	for _, r := range BuiltinRules() {
-		if seen[r.ID] || r.Text == "" || rank(r.Severity) < 0 {
+		if seen[r.ID] || r.Text == "" || r.Severity.Rank() < 0 {
 			t.Errorf("%+v", r)
 		}
 		seen[r.ID] = true

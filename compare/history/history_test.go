@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/olmgen/olmgen/compare/history"
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/golden"
 	"github.com/olmgen/olmgen/golden/fuzztest"
 	"github.com/olmgen/olmgen/internal/findings/schematest"
@@ -86,7 +87,7 @@ func example(tb testing.TB) *history.History {
 	}
 	random := rand.New(rand.NewPCG(1, 2))
 	random.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
-	h, err := history.Of("x", list)
+	h, err := history.New("x", list)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -102,7 +103,7 @@ func TestFormats(t *testing.T) {
 			t.Fatal(err)
 		}
 		golden.CheckFile(t, filepath.Join("testdata", "history."+string(format)), out.Bytes(), *update)
-		if format == history.JSON {
+		if format == findings.JSON {
 			if err := schematest.Check(history.Schema, out.Bytes()); err != nil {
 				t.Error(err)
 			}
@@ -123,7 +124,7 @@ func TestOrder(t *testing.T) {
 		{"itself", "1.0.0", []history.Input{release(t, "1.0.0", "x.v1.0.0", "")}},
 		{"none", "", nil},
 	} {
-		h, err := history.Of("x", c.list)
+		h, err := history.New("x", c.list)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -191,21 +192,21 @@ func TestHostile(t *testing.T) {
 func check(t *testing.T, s string) {
 	in := release(t, "1.0.0", s, reads("Role"), s)
 	in.Name, in.Channels, in.Modes = s, []string{s}, []string{s}
-	h, err := history.Of(s, []history.Input{in, release(t, "1.1.0", "", "")})
+	h, err := history.New(s, []history.Input{in, release(t, "1.1.0", "", "")})
 	if err != nil {
 		t.Fatal(err)
 	}
 	h.Notes = append(h.Notes, s)
-	for _, format := range []history.Format{history.Text, history.Markdown, history.SVG} {
+	for _, format := range []findings.Format{findings.Text, findings.Markdown, findings.SVG} {
 		var out bytes.Buffer
 		if err := h.Print(&out, format); err != nil {
 			t.Fatal(err)
 		}
 		text := out.String()
-		if strings.ContainsAny(text, "\x1b\u202e\x00\r") || out.Len() > 1<<16 || strings.Contains(text, "<script") && format != history.Text || strings.Contains(text, "@org") && format == history.Markdown {
+		if strings.ContainsAny(text, "\x1b\u202e\x00\r") || out.Len() > 1<<16 || strings.Contains(text, "<script") && format != findings.Text || strings.Contains(text, "@org") && format == findings.Markdown {
 			t.Errorf("%s: %.300q", format, text)
 		}
-		if format == history.SVG {
+		if format == findings.SVG {
 			for d := xml.NewDecoder(&out); ; {
 				if _, err := d.Token(); errors.Is(err, io.EOF) {
 					break
@@ -225,7 +226,7 @@ func BenchmarkOf(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := history.Of("x", list); err != nil {
+		if _, err := history.New("x", list); err != nil {
 			b.Fatal(err)
 		}
 	}

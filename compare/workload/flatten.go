@@ -136,7 +136,7 @@ func nameOf(list string, item map[string]any, otherwise string) string {
 func (v values) arguments(path string, list []any) {
 	seen := map[string]int{}
 	words := 0
-	for i := 0; i < len(list); i++ {
+	for i := range list {
 		text := scalar("", list[i])
 		key, value, ok := strings.Cut(text, "=")
 		switch {

@@ -9,9 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/internal/olm"
 )
-
-const propertiesAnnotation = "olm.properties"
 
 // loadCSV decodes the CSV as OLM v1's loader does and adds the bundle's properties to its annotations (section 2).
 func loadCSV(b *bundle.Bundle) (*v1alpha1.ClusterServiceVersion, error) {
@@ -33,7 +32,7 @@ func loadCSV(b *bundle.Bundle) (*v1alpha1.ClusterServiceVersion, error) {
 // addProperties appends the properties to the list in the CSV's annotation.
 func addProperties(csv *v1alpha1.ClusterServiceVersion, properties []bundle.Property) error {
 	var all []bundle.Property
-	if text, ok := csv.Annotations[propertiesAnnotation]; ok {
+	if text, ok := csv.Annotations[olm.AnnotationBundleProperties]; ok {
 		if err := json.Unmarshal([]byte(text), &all); err != nil {
 			return fmt.Errorf("failed to unmarshal csv.metadata.annotations['olm.properties']: %w", err)
 		}
@@ -48,7 +47,7 @@ func addProperties(csv *v1alpha1.ClusterServiceVersion, properties []bundle.Prop
 	if csv.Annotations == nil {
 		csv.Annotations = map[string]string{}
 	}
-	csv.Annotations[propertiesAnnotation] = string(text)
+	csv.Annotations[olm.AnnotationBundleProperties] = string(text)
 	return nil
 }
 

@@ -8,6 +8,8 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/olmgen/olmgen/internal/olm"
 )
 
 // deployments makes the CSV's Deployments (section 10).
@@ -49,8 +51,8 @@ func (r *renderer) podAnnotations(template map[string]string) map[string]string 
 	out := map[string]string{}
 	maps.Copy(out, r.csv.Annotations)
 	maps.Copy(out, template)
-	out["olm.targetNamespaces"] = strings.Join(r.TargetNamespaces, ",")
-	out["olm.operatorNamespace"] = r.Namespace
+	out[olm.AnnotationTargets] = strings.Join(r.TargetNamespaces, ",")
+	out[olm.AnnotationNamespace] = r.Namespace
 	return out
 }
 

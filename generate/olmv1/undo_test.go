@@ -233,10 +233,10 @@ func replaceText(objects []map[string]any, from, to string) {
 
 func undoProperties(o map[string]any) bool {
 	annotations := dig(o, "spec", "template", "metadata", "annotations")
-	if annotations[propertiesAnnotation] != "null" {
+	if annotations["olm.properties"] != "null" {
 		return false
 	}
-	delete(annotations, propertiesAnnotation)
+	delete(annotations, "olm.properties")
 	return true
 }
 

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/internal/olm"
 )
 
 // validate runs all of OLM v1's validators, in its order, and joins what they say (section 13). bundle.Read refuses
@@ -241,7 +242,7 @@ func (r *renderer) checkWebhookRules() []error {
 
 func ruleProblems(webhook, group string, resources []string) []error {
 	switch group {
-	case "*", "olm.operatorframework.io":
+	case "*", olm.GroupV1:
 		return []error{fmt.Errorf("webhook %q contains forbidden rule: admission webhook rules cannot reference API "+
 			"group %q", webhook, group)}
 	case "admissionregistration.k8s.io":

@@ -12,7 +12,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
-	"github.com/olmgen/olmgen/internal/manifest/normalize"
+	"github.com/olmgen/olmgen/internal/olm/normalize"
 )
 
 // Object is a Kubernetes object, its numbers float64.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/olmgen/olmgen/internal/manifest/normalize"
+	"github.com/olmgen/olmgen/internal/olm/normalize"
 )
 
 // Whatever is changed in a recorded object, in any field of any recorded kind, is a difference: each value in it, each

@@ -4,8 +4,6 @@ package fuzztest
 import (
 	"flag"
 	"os"
-	"runtime"
-	"runtime/debug"
 	"runtime/metrics"
 	"testing"
 	"time"
@@ -36,46 +34,19 @@ const cpuVariable = "OLMGEN_LIMIT_CPU"
 // that does not depend on when the garbage collector runs.
 func Limit(tb testing.TB, size int) {
 	tb.Helper()
+	LimitMemory(tb, size, maxMemory)
+}
+
+// LimitMemory is Limit for an input that needs more allocations than others.
+func LimitMemory(tb testing.TB, size int, memory uint64) {
+	tb.Helper()
 	if size >= maxInput {
 		return
 	}
 	before := measure()
 	tb.Cleanup(func() {
 		tb.Helper()
-		before.check(tb, measure(), size, cpuLimit())
-	})
-}
-
-// LimitPeak is Limit for inputs near 1 MB, of which the sum of all allocations says too little. The memory is the
-// largest heap as far as it is seen: it is looked at every millisecond. The garbage collector runs often meanwhile, so
-// that little of it is garbage.
-func LimitPeak(tb testing.TB, size int) {
-	tb.Helper()
-	percent := debug.SetGCPercent(25)
-	runtime.GC()
-	before, peak := measure(), uint64(0)
-	stop, stopped := make(chan bool), make(chan bool)
-	go func() {
-		defer close(stopped)
-		tick := time.NewTicker(time.Millisecond)
-		defer tick.Stop()
-		for {
-			peak = max(peak, read("/memory/classes/heap/objects:bytes"))
-			select {
-			case <-stop:
-				return
-			case <-tick.C:
-			}
-		}
-	}()
-	tb.Cleanup(func() {
-		tb.Helper()
-		after := measure()
-		close(stop)
-		<-stopped
-		debug.SetGCPercent(percent)
-		before.memory, after.memory = 0, peak
-		before.check(tb, after, size, cpuLimit())
+		before.check(tb, measure(), size, usage{memory, cpuLimit()})
 	})
 }
 
@@ -86,23 +57,19 @@ type usage struct {
 }
 
 func measure() usage {
-	return usage{memory: read("/gc/heap/allocs:bytes"), cpu: cpuTime()}
-}
-
-func read(metric string) uint64 {
-	sample := []metrics.Sample{{Name: metric}}
+	sample := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
 	metrics.Read(sample)
-	return sample[0].Value.Uint64()
+	return usage{memory: sample[0].Value.Uint64(), cpu: CPUTime()}
 }
 
-// check compares two measurements. A limit of zero is no limit.
-func (before usage) check(tb testing.TB, after usage, size int, limit time.Duration) {
+// check compares two measurements. A limit of no CPU time is no limit.
+func (before usage) check(tb testing.TB, after usage, size int, limit usage) {
 	tb.Helper()
-	if n := after.memory - before.memory; n > maxMemory {
-		tb.Errorf("an input of %d bytes needs %d MB, more than %d MB", size, n/1_000_000, maxMemory/1_000_000)
+	if n := after.memory - before.memory; n > limit.memory {
+		tb.Errorf("an input of %d bytes needs %d MB, more than %d MB", size, n/1_000_000, limit.memory/1_000_000)
 	}
-	if d := after.cpu - before.cpu; limit > 0 && d > limit {
-		tb.Errorf("an input of %d bytes needs %v of CPU time, more than %v", size, d.Round(time.Millisecond), limit)
+	if d := after.cpu - before.cpu; limit.cpu > 0 && d > limit.cpu {
+		tb.Errorf("an input of %d bytes needs %v of CPU time, more than %v", size, d.Round(time.Millisecond), limit.cpu)
 	}
 }
 

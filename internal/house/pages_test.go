@@ -1,10 +1,8 @@
-// Package pages tests what the pages of the repository claim: their links, the paths that they name, the order of
-// imports, and the sections of the specification that comments cite.
+// Package house tests what the pages of the repository claim: their links, the paths that they name, and the
+// sections of the specification that comments cite.
 package house
 
 import (
-	"go/parser"
-	"go/token"
 	"io/fs"
 	"os"
 	"path"
@@ -147,41 +145,6 @@ func TestArchitecture(t *testing.T) {
 	}
 	if names < 8 {
 		t.Errorf("only %d functions are named: does the pattern still match?", names)
-	}
-}
-
-var room = regexp.MustCompile("(?m)^\\| `([a-z0-9/-]+)` \\|")
-
-// A package imports only packages before it in the list of packages.
-func TestFloors(t *testing.T) {
-	const module = "github.com/olmgen/olmgen/"
-	_, rooms, _ := strings.Cut(read(t, "docs/architecture.md"), "\n## Packages")
-	rooms, _, _ = strings.Cut(rooms, "\nNot part of the API:")
-	floor := map[string]int{}
-	for i, m := range room.FindAllStringSubmatch(rooms, -1) {
-		floor[m[1]] = i + 1
-	}
-	arrows := 0
-	for _, f := range files(t, ".go") {
-		from := floor[path.Dir(f)]
-		if from == 0 || strings.HasSuffix(f, "_test.go") {
-			continue
-		}
-		parsed, err := parser.ParseFile(token.NewFileSet(), f, read(t, f), parser.ImportsOnly)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, i := range parsed.Imports {
-			imported, ours := strings.CutPrefix(strings.Trim(i.Path.Value, `"`), module)
-			if to := floor[imported]; ours && to > 0 {
-				if arrows++; to > from {
-					t.Errorf("%s imports %s, which stands after it in docs/architecture.md", f, imported)
-				}
-			}
-		}
-	}
-	if arrows < 100 {
-		t.Errorf("only %d imports are checked: does the pattern still match?", arrows)
 	}
 }
 

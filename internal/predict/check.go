@@ -126,7 +126,7 @@ func Check(ctx context.Context, t *tree.Tree, o Options) (*Report, error) {
 	return r, nil
 }
 
-func (o *olm) group(g *group) Group {
+func (o *simulation) group(g *group) Group {
 	r := Group{
 		Namespace:    g.Namespace,
 		Name:         g.Name,
@@ -164,7 +164,7 @@ func (o *olm) group(g *group) Group {
 	return r
 }
 
-func (o *olm) csv(v *csv) CSV {
+func (o *simulation) csv(v *csv) CSV {
 	at := v.where()
 	r := CSV{
 		Namespace:   v.namespace,
@@ -194,7 +194,7 @@ var uncopied = []v1alpha1.ConditionReason{
 
 // copies returns the namespaces that OLM copies a CSV to (operator.go, syncClusterServiceVersion, syncCopyCSV;
 // operatorgroup.go, ensureCSVsInNamespaces).
-func (o *olm) copies(v *csv) []string {
+func (o *simulation) copies(v *csv) []string {
 	groups := o.groupsIn[v.namespace]
 	if v.deleted || v.phase == v1alpha1.CSVPhaseNone || slices.Contains(uncopied, v.reason) || len(groups) != 1 {
 		return nil
@@ -217,7 +217,7 @@ func (o *olm) copies(v *csv) []string {
 }
 
 // note adds a finding about an object.
-func (c *cluster) note(rule string, level findings.Level, o *manifest.Object, at, message, hint string) {
+func (c *cluster) note(rule string, level findings.Severity, o *manifest.Object, at, message, hint string) {
 	f := findings.Finding{
 		Rule:    rule,
 		Level:   level,
@@ -239,8 +239,7 @@ func (c *cluster) fault(e *manifest.Error, o *manifest.Object) {
 
 // asError returns err as an error with a place.
 func asError(o *manifest.Object, err error) *manifest.Error {
-	var e *manifest.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*manifest.Error](err); ok {
 		return e
 	}
 	return o.Errorf("", "%v", err)

@@ -3,6 +3,7 @@ package predict
 import (
 	"cmp"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 
@@ -12,14 +13,12 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/olmgen/olmgen/findings"
-	"github.com/olmgen/olmgen/internal/olm/olmapi"
+	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/manifest"
 )
 
-const (
-	olmGroup    = olmapi.Group
-	placeholder = "placeholder" // the namespace of CSVs in bundles that operator-sdk generates
-)
+const placeholder = "placeholder" // the namespace of CSVs in bundles that operator-sdk generates
 
 // cluster is the state of a cluster, as far as a tree describes it.
 type cluster struct {
@@ -34,7 +33,7 @@ type cluster struct {
 	conditions  map[string]*manifest.Object // OperatorConditions, by namespace/name
 	deployments map[string]*manifest.Object // by namespace/name
 	others      []*manifest.Object          // of kinds that no rule reads, custom resources among them
-	rbac        rbac
+	rbac        rbac.Objects
 	kube        *semver.Version
 	noCopies    bool // OLMConfig: copied CSVs of global groups are disabled
 
@@ -112,7 +111,6 @@ func read(objects []*manifest.Object, defaultNamespace string) *cluster {
 		apis:        map[string]*manifest.Object{},
 		deployments: map[string]*manifest.Object{},
 		conditions:  map[string]*manifest.Object{},
-		rbac:        newRBAC(),
 		blind:       map[string]bool{},
 		first:       map[string]*manifest.Object{},
 	}
@@ -127,7 +125,7 @@ func read(objects []*manifest.Object, defaultNamespace string) *cluster {
 	slices.SortStableFunc(c.groups, func(a, b *group) int { return a.compare(b.ordered) })
 	slices.SortStableFunc(c.csvs, func(a, b *csv) int { return a.compare(b.ordered) })
 	for _, g := range c.groups {
-		g.unknown = olmapi.TargetsOf(&g.spec).BySelector() && !c.declared
+		g.unknown = olm.TargetsOf(&g.spec).BySelector() && !c.declared
 		g.targets, g.refused = g.resolve(c.namespaces)
 	}
 	return c
@@ -139,10 +137,10 @@ func (c *cluster) add(o *manifest.Object, defaultNamespace string, index int) *m
 	switch kind {
 	case "/Namespace":
 		return c.addNamespace(o)
-	case olmGroup + "/OperatorGroup", olmGroup + "/ClusterServiceVersion", olmGroup + "/Subscription",
-		olmGroup + "/CatalogSource":
+	case olm.Group + "/OperatorGroup", olm.Group + "/ClusterServiceVersion", olm.Group + "/Subscription",
+		olm.Group + "/CatalogSource":
 		return c.addNamespaced(o, defaultNamespace, index)
-	case olmGroup + "/InstallPlan":
+	case olm.Group + "/InstallPlan":
 		c.judgeInstallPlan(o)
 		return nil
 	}
@@ -159,17 +157,20 @@ func (c *cluster) add(o *manifest.Object, defaultNamespace string, index int) *m
 		c.crds[o.Name] = o
 	case "apiregistration.k8s.io/APIService":
 		c.apis[o.Name] = o
-	case olmGroup + "/OLMConfig":
+	case olm.Group + "/OLMConfig":
 		if o.Name == "cluster" {
 			return field(o, &c.noCopies, "spec", "features", "disableCopiedCSVs")
 		}
-	case olmGroup + "/OperatorCondition":
+	case olm.Group + "/OperatorCondition":
 		c.conditions[namespace+"/"+o.Name] = o
 	case "apps/Deployment":
 		c.deployments[namespace+"/"+o.Name] = o
 	default:
 		if unique {
-			return c.rbac.add(o, defaultNamespace)
+			if err := c.rbac.Add(o, namespace); err != nil {
+				return asError(o, err)
+			}
+			return nil
 		}
 		c.others = append(c.others, o)
 	}
@@ -180,8 +181,8 @@ func (c *cluster) add(o *manifest.Object, defaultNamespace string, index int) *m
 var uniqueKinds = map[string]bool{
 	"apiextensions.k8s.io/CustomResourceDefinition": true,
 	"apiregistration.k8s.io/APIService":             true,
-	olmGroup + "/OLMConfig":                         true,
-	olmGroup + "/OperatorCondition":                 false,
+	olm.Group + "/OLMConfig":                        true,
+	olm.Group + "/OperatorCondition":                false,
 	"/ServiceAccount":                               false,
 	"rbac.authorization.k8s.io/Role":                false,
 	"rbac.authorization.k8s.io/RoleBinding":         false,
@@ -194,9 +195,7 @@ func (c *cluster) namespace(name string, set labels.Set) {
 	if c.namespaces[name] == nil {
 		c.namespaces[name] = labels.Set{}
 	}
-	for k, v := range set {
-		c.namespaces[name][k] = v
-	}
+	maps.Copy(c.namespaces[name], set)
 	c.namespaces[name]["kubernetes.io/metadata.name"] = name
 }
 
@@ -307,7 +306,7 @@ func (c *cluster) addGroup(p ordered) *manifest.Error {
 			return err
 		}
 	}
-	if text, ok := annotations[operatorsv1.OperatorGroupProvidedAPIsAnnotationKey]; ok {
+	if text, ok := annotations[olm.AnnotationProvidedAPIs]; ok {
 		g.given, g.text, g.apis = text, &text, parseAPIs(text)
 	}
 	if status.LastUpdated != nil || len(status.Namespaces) > 0 { // OLM has processed it

@@ -6,6 +6,9 @@ import (
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/rbac"
 )
 
 const (
@@ -20,7 +23,9 @@ const (
 )
 
 // set changes the phase and requeues whatever depends on it.
-func (o *olm) set(v *csv, phase v1alpha1.ClusterServiceVersionPhase, reason v1alpha1.ConditionReason, message string) {
+func (o *simulation) set(v *csv, phase v1alpha1.ClusterServiceVersionPhase, reason v1alpha1.ConditionReason,
+	message string,
+) {
 	if v.phase == phase && v.reason == reason && v.message == message {
 		return
 	}
@@ -36,12 +41,12 @@ func (o *olm) set(v *csv, phase v1alpha1.ClusterServiceVersionPhase, reason v1al
 	}
 }
 
-func (o *olm) fail(v *csv, reason v1alpha1.ConditionReason, message string) {
+func (o *simulation) fail(v *csv, reason v1alpha1.ConditionReason, message string) {
 	o.set(v, v1alpha1.CSVPhaseFailed, reason, message)
 }
 
 // syncCSV is OLM's reconcile loop for CSVs (pkg/controller/operators/olm/operator.go, transitionCSVState).
-func (o *olm) syncCSV(v *csv) {
+func (o *simulation) syncCSV(v *csv) {
 	if v.reason == v1alpha1.CSVReasonComponentFailedNoRetry || v.unusable != nil {
 		return
 	}
@@ -54,7 +59,7 @@ func (o *olm) syncCSV(v *csv) {
 		o.fail(v, v1alpha1.CSVReasonInvalidInstallModes, err.Error())
 		return
 	}
-	targets := v.annotations[operatorsv1.OperatorGroupTargetsAnnotationKey] // groupFor returns no group without it
+	targets := v.annotations[olm.AnnotationTargets] // groupFor returns no group without it
 	if err := modes.Supports(v.namespace, strings.Split(targets, ",")); err != nil {
 		o.fail(v, v1alpha1.CSVReasonUnsupportedOperatorGroup, err.Error())
 		return
@@ -66,7 +71,7 @@ func (o *olm) syncCSV(v *csv) {
 
 // groupFor returns the group of a CSV, or nil if there is not exactly one or the CSV lacks its annotations
 // (operatorGroupForCSV).
-func (o *olm) groupFor(v *csv) *group {
+func (o *simulation) groupFor(v *csv) *group {
 	groups := o.groupsIn[v.namespace]
 	switch {
 	case len(groups) == 0:
@@ -90,7 +95,7 @@ func (o *olm) groupFor(v *csv) *group {
 
 // reconcileAPIs compares the APIs of a CSV with those of its group and of the intersecting groups, by subset and
 // intersection (groups.go, ReconcileAPIIntersection). It reports whether the CSV may proceed.
-func (o *olm) reconcileAPIs(v *csv, g *group) bool {
+func (o *simulation) reconcileAPIs(v *csv, g *group) bool {
 	rivals, disputed := o.rivals(v, g)
 	subset := v.provided.subsetOf(g.apis)
 	switch intersecting := len(rivals) > 0; {
@@ -121,7 +126,7 @@ func (o *olm) reconcileAPIs(v *csv, g *group) bool {
 }
 
 // rivals returns the groups that intersect with the group of a CSV and list some of its APIs, and those APIs.
-func (o *olm) rivals(v *csv, g *group) (rivals []*group, disputed apiSet) {
+func (o *simulation) rivals(v *csv, g *group) (rivals []*group, disputed apiSet) {
 	disputed = apiSet{}
 	for _, other := range o.intersecting(g) {
 		if !other.apis.meets(v.provided) {
@@ -138,7 +143,7 @@ func (o *olm) rivals(v *csv, g *group) (rivals []*group, disputed apiSet) {
 }
 
 // proceed moves a member of a group through the phases. It assumes that Deployments become available.
-func (o *olm) proceed(v *csv, g *group) {
+func (o *simulation) proceed(v *csv, g *group) {
 	switch v.phase {
 	case v1alpha1.CSVPhaseNone:
 		o.set(v, v1alpha1.CSVPhasePending, v1alpha1.CSVReasonRequirementsUnknown, "requirements not yet checked")
@@ -173,7 +178,7 @@ func (o *olm) proceed(v *csv, g *group) {
 	}
 }
 
-func (o *olm) pending(v *csv) {
+func (o *simulation) pending(v *csv) {
 	if v.observed && v.reason != v1alpha1.CSVReasonRequirementsUnknown {
 		return // the cluster knows what is missing
 	}
@@ -222,8 +227,9 @@ func (o *olm) pending(v *csv) {
 	)
 }
 
-func (o *olm) install(v *csv, g *group) {
-	if account := g.spec.ServiceAccountName; account != "" && v.sub == nil && o.rbac.exists(g.Namespace, account) {
+func (o *simulation) install(v *csv, g *group) {
+	account := g.spec.ServiceAccountName
+	if account != "" && v.sub == nil && o.rbac.Exists(rbac.Account{Namespace: g.Namespace, Name: account}) {
 		if denied := o.forbidden(v, account); denied != "" {
 			o.fail(v, v1alpha1.CSVReasonComponentFailedNoRetry,
 				"install strategy failed: install strategy failed: "+denied)
@@ -235,7 +241,7 @@ func (o *olm) install(v *csv, g *group) {
 }
 
 // serve marks the APIServices of a CSV as installed and requeues the CSVs that wait for them.
-func (o *olm) serve(v *csv) {
+func (o *simulation) serve(v *csv) {
 	for _, d := range v.services {
 		o.serving[d.service()] = v
 		for _, other := range o.waiting[d.service()] {
@@ -245,7 +251,7 @@ func (o *olm) serve(v *csv) {
 }
 
 // failed retries a CSV whose failure had a cause that the tree can explain. Any other failure stays.
-func (o *olm) failed(v *csv, g *group) {
+func (o *simulation) failed(v *csv, g *group) {
 	if g.spec.UpgradeStrategy == operatorsv1.UpgradeStrategyUnsafeFailForward {
 		if next := o.replacing(v); next != nil {
 			o.set(
@@ -281,7 +287,7 @@ func (o *olm) failed(v *csv, g *group) {
 }
 
 // inNamespace returns the CSV of a name, or nil.
-func (o *olm) inNamespace(namespace, name string) *csv {
+func (o *simulation) inNamespace(namespace, name string) *csv {
 	for _, v := range o.csvsIn[namespace] {
 		if v.name == name && !v.deleted {
 			return v
@@ -291,7 +297,7 @@ func (o *olm) inNamespace(namespace, name string) *csv {
 }
 
 // replacing returns the CSV that replaces v, or nil.
-func (o *olm) replacing(v *csv) *csv {
+func (o *simulation) replacing(v *csv) *csv {
 	for _, other := range o.csvsIn[v.namespace] {
 		if other.replaces == v.name && !other.deleted {
 			return other
@@ -302,7 +308,7 @@ func (o *olm) replacing(v *csv) *csv {
 
 // crdOwner returns another CSV in the namespace that owns one of v's CRDs and is outside of its replacement chain
 // (crdOwnerConflicts, getReplacementChain).
-func (o *olm) crdOwner(v *csv) *csv {
+func (o *simulation) crdOwner(v *csv) *csv {
 	chain := map[string]bool{v.name: true}
 	for next := o.replacing(v); next != nil && !chain[next.name]; next = o.replacing(next) {
 		chain[next.name] = true
@@ -330,7 +336,7 @@ func (o *olm) crdOwner(v *csv) *csv {
 
 // apiOwner returns another CSV, in any namespace, that owns one of v's APIServices and does not release it
 // (apiServiceOwnerConflicts; pkg/controller/install/apiservice.go, IsAPIServiceAdoptable).
-func (o *olm) apiOwner(v *csv) *csv {
+func (o *simulation) apiOwner(v *csv) *csv {
 	for _, d := range v.services {
 		owner := o.serving[d.service()]
 		switch {

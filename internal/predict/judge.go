@@ -7,17 +7,18 @@ import (
 	"slices"
 	"strings"
 
-	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/rbac"
 )
 
 // judgeGroup reports what is wrong with a group.
-func (o *olm) judgeGroup(g *group) {
+func (o *simulation) judgeGroup(g *group) {
 	switch {
 	case g.lacksAccount(o.cluster) && !g.resolved:
 		o.note(
@@ -65,7 +66,7 @@ func (o *olm) judgeGroup(g *group) {
 				providedAPIsField,
 				fmt.Sprintf(
 					"%s is %q, OLM changes it to %q",
-					operatorsv1.OperatorGroupProvidedAPIsAnnotationKey,
+					olm.AnnotationProvidedAPIs,
 					g.given,
 					*g.text,
 				),
@@ -75,16 +76,16 @@ func (o *olm) judgeGroup(g *group) {
 	}
 }
 
-const providedAPIsField = `metadata.annotations["` + operatorsv1.OperatorGroupProvidedAPIsAnnotationKey + `"]`
+const providedAPIsField = `metadata.annotations["` + olm.AnnotationProvidedAPIs + `"]`
 
-func (o *olm) givenAPIs(g *group) (any, bool) {
-	v, err := g.Get("metadata", "annotations", operatorsv1.OperatorGroupProvidedAPIsAnnotationKey)
+func (o *simulation) givenAPIs(g *group) (any, bool) {
+	v, err := g.Get("metadata", "annotations", olm.AnnotationProvidedAPIs)
 	return v, err == nil && v != nil
 }
 
 // judgeCSV reports what OLM says about a CSV.
-func (o *olm) judgeCSV(v *csv) {
-	say := func(rule string, level findings.Level, at, message, hint string) {
+func (o *simulation) judgeCSV(v *csv) {
+	say := func(rule string, level findings.Severity, at, message, hint string) {
 		if v.sub != nil {
 			at, message = "spec.name", v.name+": "+message
 		}
@@ -147,7 +148,7 @@ func (o *olm) judgeCSV(v *csv) {
 }
 
 // explain returns the message of a failed CSV with its cause in the tree, the field to look at, and a hint.
-func (o *olm) explain(v *csv) (message, at, hint string) {
+func (o *simulation) explain(v *csv) (message, at, hint string) {
 	groups := o.groupsIn[v.namespace]
 	switch v.reason {
 	case v1alpha1.CSVReasonNoOperatorGroup:
@@ -171,7 +172,7 @@ func (o *olm) explain(v *csv) (message, at, hint string) {
 			missing = v.provided.minus(g.apis)
 		}
 		return v.message + ": " + names(groups) + " does not list " + missing.String(), "",
-			"list them in " + operatorsv1.OperatorGroupProvidedAPIsAnnotationKey
+			"list them in " + olm.AnnotationProvidedAPIs
 	case v1alpha1.CSVReasonOwnerConflict:
 		if other := o.crdOwner(v); other != nil {
 			return v.message + ": " + other.name, "spec.customresourcedefinitions",
@@ -211,7 +212,7 @@ func supports(modes []v1alpha1.InstallMode) string {
 }
 
 // judgeAnnotations reports annotations of a CSV that OLM changes.
-func (o *olm) judgeAnnotations(v *csv) {
+func (o *simulation) judgeAnnotations(v *csv) {
 	for _, key := range groupAnnotations {
 		given, ok := v.given[key]
 		if made, set := v.annotations[key]; ok && set && made != given && len(o.groupsIn[v.namespace]) == 1 {
@@ -228,7 +229,7 @@ func (o *olm) judgeAnnotations(v *csv) {
 }
 
 // judgeStatus compares the prediction with the status that the file has.
-func (o *olm) judgeStatus(v *csv) {
+func (o *simulation) judgeStatus(v *csv) {
 	if !v.observed {
 		return
 	}
@@ -250,7 +251,7 @@ func (o *olm) judgeStatus(v *csv) {
 }
 
 // judgeNames reports groups whose stable role names collide with roles of Kubernetes, of other groups or of the tree.
-func (o *olm) judgeNames() {
+func (o *simulation) judgeNames() {
 	named := map[string][]*group{}
 	for _, g := range o.groups {
 		named[g.Name] = append(named[g.Name], g)
@@ -260,7 +261,7 @@ func (o *olm) judgeNames() {
 		if g != same[0] {
 			continue
 		}
-		role := o.rbac.roles["/"+admin]
+		role := o.rbac.Role(rbac.ClusterRole(admin))
 		switch {
 		case generate.IsDefaultRole(g.Name):
 			o.note(
@@ -299,9 +300,8 @@ func (o *olm) judgeNames() {
 }
 
 // ownedBy reports whether the owner label of a ClusterRole names the groups.
-func ownedBy(r *role, groups []*group) bool {
-	owner, err := r.Get("metadata", "labels", "olm.owner")
-	return err == nil && owner == groups[0].Name
+func ownedBy(r *rbac.Role, groups []*group) bool {
+	return r.Labels[olm.LabelOwner] == groups[0].Name
 }
 
 func others(groups []*group, except *group) []string {
@@ -315,7 +315,7 @@ func others(groups []*group, except *group) []string {
 }
 
 // judgeCopies reports copied CSVs that OLM deletes.
-func (o *olm) judgeCopies() {
+func (o *simulation) judgeCopies() {
 	for _, v := range o.csvs {
 		if !v.copied {
 			continue
@@ -346,7 +346,7 @@ func (o *olm) judgeCopies() {
 }
 
 // judgeOwners reports CRDs that have two owners and that OLM does not report.
-func (o *olm) judgeOwners() {
+func (o *simulation) judgeOwners() {
 	owners := map[string][]*csv{}
 	for _, v := range o.csvs {
 		if v.copied || v.deleted || v.reason == v1alpha1.CSVReasonOwnerConflict ||

@@ -11,25 +11,25 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/findings"
-	"github.com/olmgen/olmgen/internal/olm/olmapi"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
 
 // judgeFields reports what the API server rejects in one of OLM's objects, and the unknown fields that it drops. It
 // returns whether the object is valid.
 func (c *cluster) judgeFields(o *manifest.Object) bool {
-	rejected := olmapi.Rejected(o, "add it; if the file is a patch, list it as one in a kustomization.yaml")
+	rejected := olm.Rejected(o, "add it; if the file is a patch, list it as one in a kustomization.yaml")
 	for _, e := range rejected {
 		c.fault(e, o)
 	}
-	if copied, _ := o.Get("metadata", "labels", v1alpha1.CopiedLabelKey); copied != nil {
+	if _, copied := olm.CopiedObject(o); copied {
 		return len(rejected) == 0 // the original has the same fields
 	}
 	level := findings.Error
 	if o.Kind == v1alpha1.ClusterServiceVersionKind {
 		level = findings.Warning // published CSVs have some, and OLM installs them
 	}
-	for _, e := range olmapi.UnknownFields(o) {
+	for _, e := range olm.UnknownFields(o) {
 		c.findings = append(c.findings,
 			findings.Finding{Rule: ruleUnknownField, Level: level, File: e.File, Line: e.Line,
 				Object: o.Identity(), Field: e.Field, Message: e.Msg, Hint: e.Tip})
@@ -55,7 +55,7 @@ func (c *cluster) judgeInstallPlan(o *manifest.Object) {
 // judgeNothing reports a tree in which there is nothing to predict.
 func (c *cluster) judgeNothing(objects []*manifest.Object) {
 	relevant := func(o *manifest.Object) bool {
-		return o.Group() == olmGroup || o.Group() == "apiextensions.k8s.io"
+		return o.Group() == olm.Group || o.Group() == "apiextensions.k8s.io"
 	}
 	if len(objects) > 0 && !slices.ContainsFunc(objects, relevant) {
 		c.findings = append(c.findings, findings.Finding{Rule: ruleNothing, Level: findings.Warning,
@@ -64,27 +64,27 @@ func (c *cluster) judgeNothing(objects []*manifest.Object) {
 }
 
 // judgeProvidedAPIs reports annotations of a group that OLM does not understand, and a static group without APIs.
-func (o *olm) judgeProvidedAPIs(g *group) {
+func (o *simulation) judgeProvidedAPIs(g *group) {
 	static := g.spec.StaticProvidedAPIs
 	level := findings.Warning
 	if static {
 		level = findings.Error
 	}
-	bad := olmapi.MalformedAPIs(g.given)
+	bad := olm.MalformedAPIs(g.given)
 	for _, item := range bad {
 		o.note(ruleMalformedAPIs, level, g.Object, providedAPIsField, strconv.Quote(item)+" does not name an API",
 			"write <Kind>.<version>.<group>")
 	}
 	if static && len(bad) == 0 && len(parseAPIs(g.given)) == 0 {
 		o.note(ruleStaticAPIs, findings.Warning, g.Object, "spec.staticProvidedAPIs",
-			"a static OperatorGroup without "+olmapi.ProvidedAPIs+" protects no API and allows none",
+			"a static OperatorGroup without "+olm.AnnotationProvidedAPIs+" protects no API and allows none",
 			"list the APIs in the annotation")
 	}
 }
 
 // judgeTargets reports targets that OLM ignores or plans to remove.
-func (o *olm) judgeTargets(g *group) {
-	t := olmapi.TargetsOf(&g.spec)
+func (o *simulation) judgeTargets(g *group) {
+	t := olm.TargetsOf(&g.spec)
 	if len(t.Names) > 0 && t.Selector != nil && len(t.Selector.MatchLabels)+len(t.Selector.MatchExpressions) > 0 {
 		o.note(
 			ruleSelectorIgnored,
@@ -106,7 +106,7 @@ func (o *olm) judgeTargets(g *group) {
 }
 
 // judgeSeveral reports the second and further groups of each namespace.
-func (o *olm) judgeSeveral() {
+func (o *simulation) judgeSeveral() {
 	for namespace, groups := range o.groupsIn {
 		for _, g := range groups[1:] {
 			o.note(operatorsv1.MultipleOperatorGroupsReason, findings.Error, g.Object, "metadata.name",
@@ -122,7 +122,7 @@ func (o *olm) judgeSeveral() {
 var namespacesWithGroup = []string{"openshift-operators", "operators"}
 
 // judgeSubscriptions reports Subscriptions that OLM installs nothing for.
-func (o *olm) judgeSubscriptions() {
+func (o *simulation) judgeSubscriptions() {
 	for _, s := range o.subs {
 		// a CSV without group is an error of its own
 		known := len(o.groupsIn[s.Namespace])+len(o.csvsIn[s.Namespace]) > 0
@@ -136,7 +136,7 @@ func (o *olm) judgeSubscriptions() {
 
 // judgeDeployments reports Deployments that OLM deletes, because the CSV conflicts with another group (operator.go,
 // cleanupCSVDeployments).
-func (o *olm) judgeDeployments(v *csv) {
+func (o *simulation) judgeDeployments(v *csv) {
 	switch v.reason {
 	case v1alpha1.CSVReasonInterOperatorGroupOwnerConflict,
 		v1alpha1.CSVReasonCannotModifyStaticOperatorGroupProvidedAPIs:
@@ -154,13 +154,13 @@ func (o *olm) judgeDeployments(v *csv) {
 
 // judgeLeak reports a copied CSV that shows the target namespaces to the users of one of them. OLM removes the
 // annotation from copies (operatorgroup.go, copyToNamespace).
-func (o *olm) judgeLeak(v *csv) {
-	if targets, ok := v.given[operatorsv1.OperatorGroupTargetsAnnotationKey]; ok {
+func (o *simulation) judgeLeak(v *csv) {
+	if targets, ok := v.given[olm.AnnotationTargets]; ok {
 		o.note(
 			ruleLeak,
 			findings.Warning,
 			v.Object,
-			`metadata.annotations["`+operatorsv1.OperatorGroupTargetsAnnotationKey+`"]`,
+			`metadata.annotations["`+olm.AnnotationTargets+`"]`,
 			fmt.Sprintf("a copied CSV shows the target namespaces %q to the users of namespace %s", targets,
 				v.namespace),
 			"remove it from the tree",

@@ -4,21 +4,23 @@ import (
 	"maps"
 	"slices"
 
-	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/rbac"
 )
 
 // groupAnnotations are the annotations that OLM copies from a group to its CSVs.
 var groupAnnotations = []string{
-	operatorsv1.OperatorGroupAnnotationKey,
-	operatorsv1.OperatorGroupNamespaceAnnotationKey,
-	operatorsv1.OperatorGroupTargetsAnnotationKey,
+	olm.AnnotationGroup,
+	olm.AnnotationNamespace,
+	olm.AnnotationTargets,
 }
 
-// olm simulates what OLM does with OperatorGroups and CSVs. It creates them one by one, in the order of creation, and
+// simulation is what OLM does with OperatorGroups and CSVs. It creates them one by one, in the order of creation, and
 // after each runs OLM's two reconcile loops, for groups and for CSVs, until nothing changes. Objects with a status
 // exist from the start, in the state that the cluster gave them. Namespaces, CRDs and RBAC exist before all else.
-type olm struct {
+type simulation struct {
 	*cluster
 	groupsIn map[string][]*group        // by namespace, in the order of creation
 	csvsIn   map[string][]*csv          // without copies
@@ -38,8 +40,8 @@ type olm struct {
 }
 
 // play runs the simulation.
-func play(c *cluster) *olm {
-	o := &olm{
+func play(c *cluster) *simulation {
+	o := &simulation{
 		cluster:  c,
 		groupsIn: map[string][]*group{},
 		csvsIn:   map[string][]*csv{},
@@ -98,7 +100,7 @@ func play(c *cluster) *olm {
 	return o
 }
 
-func (o *olm) create(g *group, v *csv) {
+func (o *simulation) create(g *group, v *csv) {
 	if g != nil {
 		g.exists = true
 		o.groupsIn[g.Namespace] = append(o.groupsIn[g.Namespace], g)
@@ -116,7 +118,7 @@ func (o *olm) create(g *group, v *csv) {
 }
 
 // wake requeues all groups and CSVs of a namespace.
-func (o *olm) wake(namespace string) {
+func (o *simulation) wake(namespace string) {
 	for _, g := range o.groupsIn[namespace] {
 		o.wakeGroup(g)
 	}
@@ -125,14 +127,14 @@ func (o *olm) wake(namespace string) {
 	}
 }
 
-func (o *olm) wakeGroup(g *group) {
+func (o *simulation) wakeGroup(g *group) {
 	if !o.queued[g] {
 		o.queued[g] = true
 		o.groupQueue = append(o.groupQueue, g)
 	}
 }
 
-func (o *olm) wakeCSV(v *csv) {
+func (o *simulation) wakeCSV(v *csv) {
 	if !o.queued[v] {
 		o.queued[v] = true
 		o.csvQueue = append(o.csvQueue, v)
@@ -141,7 +143,7 @@ func (o *olm) wakeCSV(v *csv) {
 
 // wakeRivals requeues the CSVs that provide any of the APIs and whose group intersects with g, because a conflict may
 // have appeared or gone.
-func (o *olm) wakeRivals(g *group, apis apiSet) {
+func (o *simulation) wakeRivals(g *group, apis apiSet) {
 	for _, other := range o.intersecting(g) {
 		for _, v := range o.csvsIn[other.Namespace] {
 			if v.provided.meets(apis) {
@@ -153,7 +155,7 @@ func (o *olm) wakeRivals(g *group, apis apiSet) {
 
 // settle runs the loops, groups first, until nothing changes. A limit ends the loops where OLM itself would never
 // stop.
-func (o *olm) settle() {
+func (o *simulation) settle() {
 	rounds := 1000
 	if !o.restless {
 		rounds += 100 * (len(o.groups) + len(o.csvs))
@@ -182,7 +184,7 @@ func (o *olm) settle() {
 
 // syncGroup is OLM's reconcile loop for OperatorGroups (pkg/controller/operators/olm/operatorgroup.go,
 // syncOperatorGroups).
-func (o *olm) syncGroup(g *group) {
+func (o *simulation) syncGroup(g *group) {
 	if g.refused != nil || g.lacksAccount(o.cluster) {
 		return
 	}
@@ -204,16 +206,17 @@ func (o *olm) syncGroup(g *group) {
 // lacksAccount reports whether the group names a ServiceAccount that does not exist. OLM waits for it
 // (pkg/lib/scoped/syncer.go).
 func (g *group) lacksAccount(c *cluster) bool {
-	return g.spec.ServiceAccountName != "" && !g.hasAccount && !c.rbac.exists(g.Namespace, g.spec.ServiceAccountName)
+	account := rbac.Account{Namespace: g.Namespace, Name: g.spec.ServiceAccountName}
+	return account.Name != "" && !g.hasAccount && !c.rbac.Exists(account)
 }
 
 // annotate copies the annotations of the group to a CSV and reports whether they differed. A group without targets
 // has no value for the targets annotation, so there they always differ (operatorGroupAnnotationsDiffer,
 // setOperatorGroupAnnotations).
-func (o *olm) annotate(v *csv, g *group) (differ bool) {
-	targets, has := v.annotations[operatorsv1.OperatorGroupTargetsAnnotationKey]
-	differ = v.annotations[operatorsv1.OperatorGroupNamespaceAnnotationKey] != g.Namespace ||
-		v.annotations[operatorsv1.OperatorGroupAnnotationKey] != g.Name || !has || targets != g.annotation()
+func (o *simulation) annotate(v *csv, g *group) (differ bool) {
+	targets, has := v.annotations[olm.AnnotationTargets]
+	differ = v.annotations[olm.AnnotationNamespace] != g.Namespace ||
+		v.annotations[olm.AnnotationGroup] != g.Name || !has || targets != g.annotation()
 	if !differ {
 		return false
 	}
@@ -223,10 +226,10 @@ func (o *olm) annotate(v *csv, g *group) (differ bool) {
 			v.annotations[key], changed = value, true
 		}
 	}
-	set(operatorsv1.OperatorGroupNamespaceAnnotationKey, g.Namespace)
-	set(operatorsv1.OperatorGroupAnnotationKey, g.Name)
+	set(olm.AnnotationNamespace, g.Namespace)
+	set(olm.AnnotationGroup, g.Name)
 	if len(g.status) > 0 { // the API server drops an empty status.namespaces
-		set(operatorsv1.OperatorGroupTargetsAnnotationKey, g.annotation())
+		set(olm.AnnotationTargets, g.annotation())
 	}
 	if changed {
 		o.wakeCSV(v)
@@ -236,7 +239,7 @@ func (o *olm) annotate(v *csv, g *group) (differ bool) {
 
 // prune removes from olm.providedAPIs what no CSV in the namespace provides, unless the group is static or a new CSV
 // is about to add APIs (pruneProvidedAPIs).
-func (o *olm) prune(g *group) {
+func (o *simulation) prune(g *group) {
 	if g.spec.StaticProvidedAPIs || o.blind[g.Namespace] {
 		return
 	}
@@ -260,7 +263,7 @@ func (o *olm) prune(g *group) {
 }
 
 // provide sets olm.providedAPIs.
-func (o *olm) provide(g *group, apis apiSet) {
+func (o *simulation) provide(g *group, apis apiSet) {
 	old, text := g.apis, apis.String()
 	g.apis, g.text = parseAPIs(text), &text
 	o.wakeGroup(g)
@@ -268,7 +271,7 @@ func (o *olm) provide(g *group, apis apiSet) {
 }
 
 // target sets status.namespaces.
-func (o *olm) target(g *group, targets []string) {
+func (o *simulation) target(g *group, targets []string) {
 	for _, ns := range g.covered() {
 		delete(o.covering[ns], g)
 	}
@@ -285,7 +288,7 @@ func (o *olm) target(g *group, targets []string) {
 
 // intersecting returns the groups that share a namespace with g, in the order of creation. A global group shares one
 // with every group that has targets.
-func (o *olm) intersecting(g *group) []*group {
+func (o *simulation) intersecting(g *group) []*group {
 	if len(g.status) == 0 {
 		return nil
 	}

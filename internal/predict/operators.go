@@ -1,6 +1,7 @@
 package predict
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -9,14 +10,15 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/olmgen/olmgen/findings"
-	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/manifest/lazy"
 	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/manifest"
 )
 
 // judgeResources checks the custom resources of the tree against their CRDs and operators.
-func (o *olm) judgeResources() {
+func (o *simulation) judgeResources() {
 	defined := o.definitions()
 	operators := map[string]*operators{} // by name of the CRD
 	for _, x := range o.others {
@@ -38,18 +40,18 @@ func (o *olm) judgeResources() {
 // operators are those that manage the custom resources of a CRD.
 type operators struct {
 	csvs     []*csv
-	accounts []string // subjects that a role of the tree lets update the status
-	granted  bool     // a role of the tree lets its subjects update the status
+	accounts []rbac.Account // that a role of the tree lets update the status
+	granted  bool           // a role of the tree lets its subjects update the status
 }
 
-func (o *olm) operatorsOf(d definition) *operators {
+func (o *simulation) operatorsOf(d definition) *operators {
 	r := &operators{}
 	for _, v := range o.csvs {
 		if !v.copied && !v.deleted && slices.ContainsFunc(v.owned, func(a ownedAPI) bool { return a.Name == d.Name }) {
 			r.csvs = append(r.csvs, v)
 		}
 	}
-	r.accounts, r.granted = o.rbac.statusWriters(d)
+	r.accounts, r.granted = statusWriters(&o.rbac, d)
 	return r
 }
 
@@ -69,31 +71,29 @@ func (d definition) watches() rbacv1.PolicyRule {
 
 // statusWriters returns the ServiceAccounts of roles that name the API group and let them update the status of its
 // resources, and whether there is such a role. A role for all groups belongs to an administrator.
-func (r rbac) statusWriters(d definition) (accounts []string, granted bool) {
-	writes := map[string]bool{}
-	for key, role := range r.roles {
-		var named []rbacv1.PolicyRule
-		for _, rule := range role.rules {
-			if slices.Contains(rule.APIGroups, d.group) {
-				named = append(named, rule)
+func statusWriters(x *rbac.Objects, d definition) (accounts []rbac.Account, granted bool) {
+	writes := map[rbac.Key]bool{}
+	for _, role := range x.Roles {
+		named := slices.DeleteFunc(role.PolicyRules(),
+			func(rule rbacv1.PolicyRule) bool { return !slices.Contains(rule.APIGroups, d.group) })
+		if rbac.Covers(named, d.updates("update")) || rbac.Covers(named, d.updates("patch")) {
+			writes[role.Key], granted = true, true
+		}
+	}
+	for _, b := range x.Bindings {
+		for _, s := range b.Subjects {
+			if a, ok := rbac.AccountOf(s); ok && writes[b.Role] {
+				accounts = append(accounts, a)
 			}
 		}
-		if generate.Allowed(named, d.updates("update")) || generate.Allowed(named, d.updates("patch")) {
-			writes[key], granted = true, true
-		}
 	}
-	for _, subject := range slices.Sorted(maps.Keys(r.bindings)) {
-		if strings.HasPrefix(subject, accountPrefix) &&
-			slices.ContainsFunc(r.bindings[subject], func(b binding) bool { return writes[b.role] }) {
-			accounts = append(accounts, subject)
-		}
-	}
-	return accounts, granted
+	slices.SortFunc(accounts, func(a, b rbac.Account) int { return cmp.Compare(a.User(), b.User()) })
+	return slices.Compact(accounts), granted
 }
 
 // judgeController reports a custom resource that no operator of the tree can manage where it is. The descoping plan
 // wants an alert for one whose status no operator may update. A tree without the operator says nothing about it.
-func (o *olm) judgeController(x *manifest.Object, d definition, ops *operators) {
+func (o *simulation) judgeController(x *manifest.Object, d definition, ops *operators) {
 	namespace := x.Namespace
 	if !d.namespaced {
 		namespace = ""
@@ -127,7 +127,7 @@ func (o *olm) judgeController(x *manifest.Object, d definition, ops *operators) 
 }
 
 // targeted reports whether one of the CSVs watches a namespace, or may do so.
-func (o *olm) targeted(csvs []*csv, namespace string) bool {
+func (o *simulation) targeted(csvs []*csv, namespace string) bool {
 	return slices.ContainsFunc(csvs, func(v *csv) bool {
 		groups := o.groupsIn[v.namespace]
 		if len(groups) != 1 || groups[0].unknown || groups[0].refused != nil || len(groups[0].status) == 0 {
@@ -137,13 +137,11 @@ func (o *olm) targeted(csvs []*csv, namespace string) bool {
 	})
 }
 
-// mayAny reports whether one of the subjects may do what one of the rules says.
-func (o *olm) mayAny(subjects []string, namespace string, rules ...rbacv1.PolicyRule) bool {
-	for _, s := range subjects {
-		account := strings.TrimPrefix(s, accountPrefix)
-		home, name, _ := strings.Cut(account, ":")
+// mayAny reports whether one of the accounts may do what one of the rules says.
+func (o *simulation) mayAny(accounts []rbac.Account, namespace string, rules ...rbacv1.PolicyRule) bool {
+	for _, account := range accounts {
 		for _, rule := range rules {
-			if o.rbac.may(asServer(home, name), namespace, rule) {
+			if o.rbac.Allows(account, namespace, rule) {
 				return true
 			}
 		}
@@ -153,48 +151,40 @@ func (o *olm) mayAny(subjects []string, namespace string, rules ...rbacv1.Policy
 
 // judgeProviders reports an API that operators in several namespaces provide, as their roles show. For CSVs see
 // judgeOwners. The descoping plan allows one operator per API in a cluster.
-func (o *olm) judgeProviders(d definition) {
+func (o *simulation) judgeProviders(d definition) {
 	ops := o.operatorsOf(d)
-	homes := map[string]string{}
-	for _, s := range ops.accounts {
-		home, _, _ := strings.Cut(strings.TrimPrefix(s, accountPrefix), ":")
-		homes[home] = s
+	homes := map[string]rbac.Account{}
+	for _, a := range ops.accounts {
+		homes[a.Namespace] = a
 	}
 	if len(ops.csvs) > 0 || len(homes) < 2 {
 		return
 	}
 	var list []string
 	for _, home := range slices.Sorted(maps.Keys(homes)) {
-		list = append(list,
-			"ServiceAccount "+strings.ReplaceAll(strings.TrimPrefix(homes[home], accountPrefix), ":", "/"))
+		list = append(list, "ServiceAccount "+homes[home].String())
 	}
 	o.note(ruleOwners, findings.Warning, d.Object, "",
 		"operators in several namespaces provide this API: "+text.FirstOf(3, list), "keep one of them")
 }
 
-// The labels of roles that are aggregated, without the level.
-const (
-	aggregateToDefault = "rbac.authorization.k8s.io/aggregate-to-"
-	aggregateToGroup   = "olm.opgroup.permissions/aggregate-to-"
-)
-
 // judgeInheritance reports rules of hand-written ClusterRoles that are aggregated to a role for fewer permissions and
 // not to the one for more: aggregation does not inherit. OLM and olmgen generate the other roles.
-func (o *olm) judgeInheritance() {
+func (o *simulation) judgeInheritance() {
 	aggregated := map[string][]rbacv1.PolicyRule{} // by label and value
-	for _, r := range o.rbac.roles {
-		for label, value := range r.labels {
-			aggregated[label+"="+value] = append(aggregated[label+"="+value], r.rules...)
+	for _, r := range o.rbac.Roles {
+		for label, value := range r.Labels {
+			aggregated[label+"="+value] = append(aggregated[label+"="+value], r.PolicyRules()...)
 		}
 	}
-	for _, r := range o.rbac.roles {
-		if r.generated() {
+	for _, r := range o.rbac.Roles {
+		if generated(r) {
 			continue
 		}
-		for _, family := range []string{aggregateToDefault, aggregateToGroup} {
+		for _, family := range []string{rbac.AggregateTo, olm.LabelAggregateTo} {
 			for _, step := range [][2]string{{"view", "edit"}, {"edit", "admin"}} {
-				value, ok := r.labels[family+step[0]]
-				if !ok || family == aggregateToDefault && value != "true" {
+				value, ok := r.Labels[family+step[0]]
+				if !ok || family == rbac.AggregateTo && value != "true" {
 					continue
 				}
 				o.judgeStep(r, family+step[1], step, aggregated[family+step[1]+"="+value])
@@ -203,14 +193,14 @@ func (o *olm) judgeInheritance() {
 	}
 }
 
-func (o *olm) judgeStep(r *role, label string, step [2]string, held []rbacv1.PolicyRule) {
+func (o *simulation) judgeStep(r *rbac.Role, label string, step [2]string, held []rbacv1.PolicyRule) {
 	level := findings.Warning
-	if strings.HasPrefix(label, aggregateToDefault) {
+	if strings.HasPrefix(label, rbac.AggregateTo) {
 		// Kubernetes' own edit and admin include view and edit, unless somebody changed their labels
 		level = findings.Note
 	}
-	for i, rule := range r.rules {
-		if !generate.Allowed(held, rule) {
+	for i, rule := range r.PolicyRules() {
+		if !rbac.Covers(held, rule) {
 			o.note(ruleInherit, level, r.Object, fmt.Sprintf("rules[%d]", i),
 				fmt.Sprintf("the rule is aggregated to %s but not to %s: %s", step[0], step[1], describe(rule)),
 				"add the label "+label+", or write the rule into a role that has it")
@@ -223,7 +213,7 @@ func (o *olm) judgeStep(r *role, label string, step [2]string, held []rbacv1.Pol
 var generatedRole = lazy.Regexp(`^[^.]+\..+-v[0-9][a-z0-9]*-(admin|edit|view|crdview)(-[a-z0-9]+)?$`)
 
 // generated reports whether OLM or olmgen generated a role.
-func (r *role) generated() bool {
-	_, owned := r.labels["olm.owner"]
-	return owned || r.labels["app.kubernetes.io/managed-by"] == "olmgen" || generatedRole().MatchString(r.Name)
+func generated(r *rbac.Role) bool {
+	_, owned := r.Labels[olm.LabelOwner]
+	return owned || r.Labels["app.kubernetes.io/managed-by"] == "olmgen" || generatedRole().MatchString(r.Name)
 }

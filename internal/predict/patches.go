@@ -6,6 +6,7 @@ import (
 	"path"
 
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/manifest/tree"
 )
@@ -50,7 +51,7 @@ func patchFiles(kustomizations []*manifest.Object) map[string]bool {
 
 // patch reports a patch of an OLM object. Check ignores patches, because they lack the fields that an object needs.
 func (c *cluster) patch(o *manifest.Object, defaultNamespace string) {
-	if o.Group() != olmGroup {
+	if o.Group() != olm.Group {
 		return
 	}
 	message := "patches are not checked"

@@ -4,9 +4,10 @@ import (
 	"slices"
 	"strconv"
 
-	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -39,15 +40,8 @@ func (c *cluster) addCSV(p ordered) *manifest.Error {
 			v.annotations[key] = text
 		}
 	}
-	// OLM: api, pkg/operators/v1alpha1/clusterserviceversion.go, IsCopied
-	home, annotated := v.given[operatorsv1.OperatorGroupNamespaceAnnotationKey]
-	v.source = set[v1alpha1.CopiedLabelKey]
-	v.copied = v.reason == v1alpha1.CSVReasonCopied || annotated && home != v.namespace
-	if _, labelled := set[v1alpha1.CopiedLabelKey]; labelled {
-		v.copied = true
-	} else if v.copied {
-		v.source = home
-	}
+	v.source, v.copied = olm.Copied(metav1.ObjectMeta{Namespace: v.namespace, Labels: set, Annotations: v.given},
+		v.reason)
 	c.csvs = append(c.csvs, v)
 	return nil
 }

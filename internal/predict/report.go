@@ -8,9 +8,8 @@ import (
 	"strconv"
 	"strings"
 
-	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
-
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/olm"
 )
 
 // Print writes the report. Text, JSON and Markdown show each group and CSV and then the findings; SARIF has only the
@@ -169,7 +168,7 @@ func (r *Report) json() jsonReport {
 		j := jsonGroup{Namespace: g.Namespace, Name: g.Name, File: g.File, Line: g.Line, Unknown: g.Unknown}
 		j.Status = jsonStatus{Namespaces: append([]string{}, g.Namespaces...), Conditions: g.Conditions}
 		if g.ProvidedAPIs != nil {
-			j.Annotations = map[string]string{operatorsv1.OperatorGroupProvidedAPIsAnnotationKey: *g.ProvidedAPIs}
+			j.Annotations = map[string]string{olm.AnnotationProvidedAPIs: *g.ProvidedAPIs}
 		}
 		if g.Account != "" {
 			j.Status.Account = &jsonAccount{"v1", "ServiceAccount", g.Account, g.Namespace}

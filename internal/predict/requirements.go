@@ -12,6 +12,8 @@ import (
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 
+	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -30,7 +32,7 @@ func (c *cluster) judged(v *csv, accounts []string) bool {
 		}
 	}
 	for _, a := range accounts {
-		if a != "default" && c.rbac.exists(v.namespace, a) {
+		if a != "default" && c.rbac.Exists(rbac.Account{Namespace: v.namespace, Name: a}) {
 			return true
 		}
 	}
@@ -160,7 +162,8 @@ func serves(crd *manifest.Object, version string) bool {
 // namespace is empty. An unreadable role is a finding of its own and may allow anything.
 func (c *cluster) missingRights(home, namespace string, p v1alpha1.StrategyDeploymentPermissions) []string {
 	who := "ServiceAccount " + p.ServiceAccountName
-	if !c.rbac.exists(home, p.ServiceAccountName) {
+	account := rbac.Account{Namespace: home, Name: p.ServiceAccountName}
+	if !c.rbac.Exists(account) {
 		return []string{who + ": not in the tree"}
 	}
 	where := "in the cluster"
@@ -168,7 +171,7 @@ func (c *cluster) missingRights(home, namespace string, p v1alpha1.StrategyDeplo
 		where = "in namespace " + namespace
 	}
 	for _, rule := range p.Rules {
-		if !c.rbac.may(asOLM(home, p.ServiceAccountName), namespace, rule) {
+		if !c.rbac.OLMAllows(account, namespace, rule) {
 			return []string{fmt.Sprintf("%s: may not, %s: %s", who, where, describe(rule))}
 		}
 	}
@@ -225,7 +228,7 @@ func forbiddenRule(r admissionv1.RuleWithOperations) string {
 	switch {
 	case slices.Contains(r.APIGroups, "*"):
 		return "webhook rules cannot include all groups"
-	case slices.Contains(r.APIGroups, olmGroup):
+	case slices.Contains(r.APIGroups, olm.Group):
 		return "webhook rules cannot include the OLM group"
 	case slices.Contains(r.APIGroups, "admissionregistration.k8s.io") &&
 		slices.ContainsFunc(r.Resources, configuresWebhooks):
@@ -241,22 +244,23 @@ func configuresWebhooks(resource string) bool {
 // forbidden returns the API server's error if the ServiceAccount of the group may not do what OLM does first on its
 // behalf: get, then create a Deployment (OLM: pkg/api/wrappers/deployment_install_client.go,
 // CreateOrUpdateDeployment).
-func (c *cluster) forbidden(v *csv, account string) string {
-	for _, name := range v.deployments() {
+func (c *cluster) forbidden(v *csv, name string) string {
+	account := rbac.Account{Namespace: v.namespace, Name: name}
+	for _, deployment := range v.deployments() {
 		for _, verb := range []string{"get", "create"} {
 			rule := rbacv1.PolicyRule{Verbs: []string{verb}, APIGroups: []string{"apps"},
 				Resources: []string{"deployments"}}
 			of := ""
 			if verb == "get" {
-				rule.ResourceNames = []string{name}
-				of = " " + strconv.Quote(name)
+				rule.ResourceNames = []string{deployment}
+				of = " " + strconv.Quote(deployment)
 			}
-			if !c.rbac.may(asServer(v.namespace, account), v.namespace, rule) {
+			if !c.rbac.Allows(account, v.namespace, rule) {
 				return fmt.Sprintf(
 					`deployments.apps%s is forbidden: User %q cannot %s resource "deployments" in API group "apps" `+
 						`in the namespace %q`,
 					of,
-					user(v.namespace, account),
+					account.User(),
 					verb,
 					v.namespace,
 				)

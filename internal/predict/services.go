@@ -11,7 +11,7 @@ import (
 // missingServices returns the required APIServices of a CSV that do not exist, as far as the tree shows (OLM:
 // pkg/controller/operators/olm/requirements.go, requirementStatus). OLM installs the CSV of a Subscription together
 // with what it needs.
-func (o *olm) missingServices(v *csv) (unmet []string) {
+func (o *simulation) missingServices(v *csv) (unmet []string) {
 	if v.sub != nil {
 		return nil
 	}
@@ -26,7 +26,7 @@ func (o *olm) missingServices(v *csv) (unmet []string) {
 // missingService returns why an APIService does not exist, or "". An APIService that a CSV of the tree owns exists
 // once OLM has installed that CSV. The API server creates those of Kubernetes' own API groups and of CRDs. Any other
 // may exist outside of the tree, unless the tree is a dump that has all APIServices, Kubernetes' own among them.
-func (o *olm) missingService(d ownedAPI) string {
+func (o *simulation) missingService(d ownedAPI) string {
 	owners, object := o.owning[d.service()], o.apis[d.service()]
 	switch {
 	case object != nil && unavailable(object):

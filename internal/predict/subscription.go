@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -37,7 +38,7 @@ func (c *cluster) addSubscription(p ordered) *manifest.Error {
 // ofSubscription returns the CSV of a Subscription, if it is one of these: the one that its spec or status names, one
 // with OLM's label for the package, or one with the name of the package.
 func (s *subscription) ofSubscription(csvs []*csv) *csv {
-	label := olmGroup + "/" + s.pkg + "." + s.Namespace
+	label := olm.Group + "/" + s.pkg + "." + s.Namespace
 	for _, named := range []func(*csv) bool{
 		func(v *csv) bool { return v.name == s.installed },
 		func(v *csv) bool {

@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
-	"github.com/olmgen/olmgen/internal/olm/olmapi"
+	"github.com/olmgen/olmgen/internal/olm"
 )
 
 // allNamespaces is the only target of a global OperatorGroup.
@@ -27,7 +27,7 @@ func (g *group) resolve(namespaces map[string]labels.Set) ([]string, error) {
 		}
 		return slices.Compact(slices.Sorted(slices.Values(g.spec.TargetNamespaces))), nil
 	}
-	if olmapi.TargetsOf(&g.spec).Global() {
+	if olm.TargetsOf(&g.spec).Global() {
 		return []string{allNamespaces}, nil
 	}
 	if g.unknown {

@@ -84,11 +84,16 @@ func (r row) key(but int) string {
 	if len(lists[but]) > 0 {
 		lists[but] = []string{""}
 	}
-	return Key(lists[:]...)
+	return ListsKey(lists[:]...)
 }
 
-// Key returns a string for lists. Different lists have different keys.
-func Key(lists ...[]string) string {
+// RuleKey returns the same string for rules that are written in the same way.
+func RuleKey(r rbacv1.PolicyRule) string {
+	return ListsKey(r.Verbs, r.APIGroups, r.Resources, r.ResourceNames, r.NonResourceURLs)
+}
+
+// ListsKey returns a string for lists. Different lists have different keys.
+func ListsKey(lists ...[]string) string {
 	n := 0
 	for _, list := range lists {
 		for _, s := range list {

@@ -14,6 +14,7 @@ import (
 	schedulingv1 "k8s.io/api/scheduling/v1"
 
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/olm"
 )
 
 // kinds are the kinds whose Go types are known. They say what can be in an object, and how its lists are merged.
@@ -48,4 +49,4 @@ func typeOf(o generate.Object) reflect.Type { return kinds[o.APIVersion+" "+o.Ki
 
 // mergesLists reports whether lists in an object are merged element by element. Only Kubernetes' own kinds have merge
 // keys.
-func mergesLists(o generate.Object) bool { return o.Group() != v1alpha1.GroupName }
+func mergesLists(o generate.Object) bool { return o.Group() != olm.Group }

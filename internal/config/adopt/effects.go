@@ -13,13 +13,14 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/olmgen/olmgen/internal/config/adopt/dump"
-	"github.com/olmgen/olmgen/internal/manifest/normalize"
+	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/olm/normalize"
 	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/manifest"
 )
 
 // effects finds what applying the rendered object would do.
-func (v *verifier) effects(c *Compared, live, rendered map[string]any) {
+func (v *verifier) effects(c *Compared, object *dump.Object, live, rendered map[string]any) {
 	switch c.kind {
 	case "Deployment":
 		for _, x := range c.Changes {
@@ -31,7 +32,7 @@ func (v *verifier) effects(c *Compared, live, rendered map[string]any) {
 			}
 		}
 	case "ClusterServiceVersion":
-		if normalize.At(live, "metadata", "labels")[labelCopied] != nil {
+		if _, copied := object.Copied(); copied {
 			return
 		}
 		for _, x := range c.Changes {
@@ -183,11 +184,11 @@ func (v *verifier) reason(c *Compared, object *dump.Object, live, rendered map[s
 		return !slices.ContainsFunc(c.Changes, func(x Change) bool { return !strings.HasPrefix(x.Field, field) })
 	}
 	switch {
-	case only(`metadata.labels["` + labelHash + `"]`):
+	case only(`metadata.labels["` + olm.LabelSpecHash + `"]`):
 		return "older OLM: it hashed the same spec to another value (before v0.36)"
-	case only(`metadata.labels["olm.managed"]`) && a[labelManaged] == nil && b[labelManaged] != nil:
+	case only(`metadata.labels["`+olm.LabelManaged+`"]`) && a[olm.LabelManaged] == nil && b[olm.LabelManaged] != nil:
 		return "older OLM, which did not set the label, or edited by hand"
-	case object.Labels[labelHash] != "" && object.Labels[labelHash] == b[labelHash]:
+	case object.Labels[olm.LabelSpecHash] != "" && object.Labels[olm.LabelSpecHash] == b[olm.LabelSpecHash]:
 		return "edited by hand: the hash that OLM left says that it wrote what is rendered"
 	case object.Kind == "Deployment" && v.csvDiffers(object):
 		return "the ClusterServiceVersion differs too: another bundle, or edited by hand"
@@ -199,7 +200,7 @@ func (v *verifier) reason(c *Compared, object *dump.Object, live, rendered map[s
 
 // csvDiffers reports whether the owner of a Deployment is not the rendered one.
 func (v *verifier) csvDiffers(object *dump.Object) bool {
-	csv := v.Dump.Get("ClusterServiceVersion", object.Namespace, object.Labels[labelOwner])
+	csv := v.Dump.Get("ClusterServiceVersion", object.Namespace, object.Labels[olm.LabelOwner])
 	if csv == nil {
 		return true
 	}
@@ -248,7 +249,7 @@ func (v *verifier) certificate(object *dump.Object, live map[string]any) string 
 
 // rotated returns when OLM made the certificate of a Deployment anew, as far as the conditions of its CSV reach back.
 func (v *verifier) rotated(d *dump.Object) string {
-	csv := v.Dump.Get("ClusterServiceVersion", d.Namespace, d.Labels[labelOwner])
+	csv := v.Dump.Get("ClusterServiceVersion", d.Namespace, d.Labels[olm.LabelOwner])
 	if csv == nil {
 		return ""
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/olmgen/olmgen/golden/equal"
 	"github.com/olmgen/olmgen/internal/config/adopt"
 	"github.com/olmgen/olmgen/internal/config/adopt/dump"
-	"github.com/olmgen/olmgen/internal/manifest/normalize"
+	"github.com/olmgen/olmgen/internal/olm/normalize"
 )
 
 // bundles are those that the clusters in testdata have, by package.
@@ -38,6 +38,12 @@ func adoptedDump(t testing.TB, d *dump.Dump, o adopt.Options) (*adopt.State, []b
 	if err != nil {
 		t.Fatal(err)
 	}
+	return s, declared(t, s, o)
+}
+
+// declared returns what is declared for a state, with the bundles of golden.
+func declared(t testing.TB, s *adopt.State, o adopt.Options) []byte {
+	t.Helper()
 	o.File, o.Directory, o.Sources = "olmgen.yaml", "operators", map[string]string{}
 	for _, g := range s.Groups {
 		for _, op := range g.Operators {
@@ -45,6 +51,7 @@ func adoptedDump(t testing.TB, d *dump.Dump, o adopt.Options) (*adopt.State, []b
 			if !ok {
 				t.Fatalf("package %s", op.Package)
 			}
+			var err error
 			if o.Sources[op.Package], err = filepath.Abs(filepath.Join("../../../golden", dir)); err != nil {
 				t.Fatal(err)
 			}
@@ -54,7 +61,7 @@ func adoptedDump(t testing.TB, d *dump.Dump, o adopt.Options) (*adopt.State, []b
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s, out
+	return out
 }
 
 // rendered returns the objects that a RenderConfig renders to.

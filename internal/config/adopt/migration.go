@@ -9,8 +9,8 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	operatorsv2 "github.com/operator-framework/api/pkg/operators/v2"
 
-	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/internal/config/adopt/dump"
+	"github.com/olmgen/olmgen/internal/olm"
 )
 
 // Outcome is what a check of the migration to OLM v1 says.
@@ -92,10 +92,8 @@ func (s *State) Migration(o *Operator) *Migration {
 
 // Migrations answers the checks for all operators.
 func (s *State) Migrations() (all []*Migration) {
-	for _, g := range s.Groups {
-		for _, o := range g.Operators {
-			all = append(all, s.Migration(o))
-		}
+	for _, o := range s.All() {
+		all = append(all, s.Migration(o))
 	}
 	return all
 }
@@ -140,7 +138,7 @@ func (o *Operator) allNamespaces() Check {
 }
 
 func (o *Operator) dependencies() Check {
-	c := check("C2", "No dependency resolution", o.Object, `metadata.annotations["`+bundle.PropertiesAnnotation+`"]`)
+	c := check("C2", "No dependency resolution", o.Object, `metadata.annotations["`+olm.AnnotationProperties+`"]`)
 	var needs []string
 	for _, p := range o.properties() {
 		if p.Type == "olm.package.required" || p.Type == "olm.gvk.required" {
@@ -199,10 +197,10 @@ func (o *Operator) olmAPIs() Check {
 	spec := o.CSV.Spec.InstallStrategy.StrategySpec
 	for i, p := range spec.ClusterPermissions {
 		for k, r := range p.Rules {
-			if slices.Contains(r.APIGroups, "olm.operatorframework.io") {
+			if slices.Contains(r.APIGroups, olm.GroupV1) {
 				v1 = true
 			}
-			if slices.Contains(r.APIGroups, "operators.coreos.com") && found == "" &&
+			if slices.Contains(r.APIGroups, olm.Group) && found == "" &&
 				slices.ContainsFunc(r.Resources, func(x string) bool { return slices.Contains(olmResources, x) }) {
 				found = fmt.Sprintf("spec.install.spec.clusterPermissions[%d].rules[%d]", i, k)
 			}
@@ -241,7 +239,8 @@ func (s *State) catalog(o *Operator) Check {
 			}
 		}
 	}
-	return c.result(Unknown, "", "a ClusterCatalog must serve package %s; the dump does not show its content", o.Package)
+	return c.result(Unknown, "", "a ClusterCatalog must serve package %s; the dump does not show its content",
+		o.Package)
 }
 
 func (o *Operator) steady() Check {
@@ -262,12 +261,12 @@ func (o *Operator) steady() Check {
 }
 
 func (o *Operator) dependency() Check {
-	c := check("C9", "Not an OLMv0-managed dependency", nil, `metadata.annotations["`+annGenerated+`"]`)
+	c := check("C9", "Not an OLMv0-managed dependency", nil, `metadata.annotations["`+olm.AnnotationGeneratedBy+`"]`)
 	if o.Subscription == nil {
 		return c.result(Passed, "", "there is no Subscription")
 	}
 	c.Object = "Subscription " + o.Group.Namespace + "/" + o.Subscription.Name
-	if by, ok := o.Subscription.Annotations[annGenerated]; ok {
+	if by, ok := o.Subscription.Annotations[olm.AnnotationGeneratedBy]; ok {
 		return c.result(Refused, "", "OLM made the Subscription for another operator (%s)", by)
 	}
 	return c.result(Passed, "", "a person made the Subscription")

@@ -4,100 +4,177 @@ import (
 	"slices"
 	"strings"
 
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+
 	"github.com/olmgen/olmgen/internal/config/adopt/dump"
+	"github.com/olmgen/olmgen/internal/olm"
 )
 
 // belongs returns why an object of the cluster that is not rendered is one of the operators' or of OLM's for them; ""
-// if it is none. What an earlier version left behind is named: OLM never shrinks.
-func (v *verifier) belongs(o *dump.Object) string {
+// if it is none. It also reports whether the installed version still has it. What an earlier version left behind is
+// named: OLM never shrinks.
+func (v *verifier) belongs(o *dump.Object) (reason string, live bool) {
 	switch o.Kind {
 	case "Namespace", "Subscription", "InstallPlan", "CatalogSource", "OperatorGroup", "ClusterCatalog":
-		return ""
+		return "", false
 	case "CustomResourceDefinition":
 		return v.crd(o)
 	}
-	if why := v.ofGroup(o); why != "" {
-		return why
+	if why, live := v.ofGroup(o); why != "" {
+		return why, live
 	}
 	for _, g := range v.Groups {
 		for _, op := range g.Operators {
-			if why := v.ofOperator(o, op); why != "" {
-				return why
+			if why, live := v.ofOperator(o, op); why != "" {
+				return why, live
 			}
 		}
 	}
-	return ""
+	return "", false
+}
+
+// leftOut reports whether an object is of operators that are not adopted, or of a group that they share.
+func (v *verifier) leftOut(o *dump.Object) bool {
+	if len(v.kept.operators) == 0 {
+		return false
+	}
+	for _, g := range v.Groups {
+		ofGroup := o.Kind == operatorsv1.OperatorGroupKind && o.Namespace == g.Namespace && o.Name == g.Name ||
+			o.Labels[olm.LabelOwnerKind] == operatorsv1.OperatorGroupKind && o.Labels[olm.LabelOwner] == g.Name &&
+				o.Labels[olm.LabelOwnerNamespace] == g.Namespace
+		if ofGroup && len(g.Others) > 0 {
+			return true
+		}
+	}
+	if slices.ContainsFunc(v.kept.operators, func(op *Operator) bool {
+		_, component := o.Labels[componentLabel(op.Package+"."+op.Group.Namespace)]
+		return component || op.isAbout(o)
+	}) {
+		return true
+	}
+	stays := func(api string) bool { return slices.Contains(v.kept.operators, v.owning(api)) }
+	return v.kept.tied(o) || o.Kind == crdKind && stays(o.Name) ||
+		slices.ContainsFunc(o.Owners, func(r dump.Owner) bool { return stays(r.Name) })
 }
 
 // ofGroup judges the ClusterRoles of OperatorGroups and of APIs.
-func (v *verifier) ofGroup(o *dump.Object) string {
+func (v *verifier) ofGroup(o *dump.Object) (reason string, live bool) {
 	if o.Kind != "ClusterRole" {
-		return ""
+		return "", false
 	}
 	for _, g := range v.Groups {
-		if o.Labels[labelKind] == "OperatorGroup" && o.Labels[labelOwner] == g.Name &&
-			o.Labels[labelOwnerNS] == g.Namespace {
+		if o.Labels[olm.LabelOwnerKind] == "OperatorGroup" && o.Labels[olm.LabelOwner] == g.Name &&
+			o.Labels[olm.LabelOwnerNamespace] == g.Namespace {
 			if v.withoutCSV {
-				return "OLM's own, or of another name in the new form"
+				return "OLM made it for " + g.Object.Identity(), true
 			}
-			return "OLM made it for the OperatorGroup, with a name that is not rendered"
+			return "OLM made it for the OperatorGroup, with a name that is not rendered", true
 		}
 		if suffix, ok := strings.CutPrefix(o.Name, g.Name+"-"); ok &&
 			slices.Contains([]string{"admin", "edit", "view"}, suffix) &&
-			o.Labels[labelOwner] == g.Name {
-			return "older OLM: before v0.26 it called the ClusterRoles of the group so"
+			o.Labels[olm.LabelOwner] == g.Name {
+			return "older OLM: before v0.26 it called the ClusterRoles of the group so", false
 		}
 	}
 	for _, owner := range o.Owners {
-		if strings.EqualFold(owner.Kind, "CustomResourceDefinition") || owner.Kind == "APIService" {
-			if op := v.owning(owner.Name); op != nil {
-				return "orphan of an earlier version of " + op.Package + ": it is for a version of " + owner.Name +
-					" that the CSV does not have any more"
+		if !strings.EqualFold(owner.Kind, "CustomResourceDefinition") && owner.Kind != "APIService" {
+			continue
+		}
+		if op := v.owning(owner.Name); op != nil {
+			if op.namesRole(o.Name, owner.Name) {
+				return "OLM made it for the users of " + owner.Name + ", which " + op.CSV.Name + " owns", true
 			}
-			if crd := v.Dump.Get("CustomResourceDefinition", "", owner.Name); crd != nil &&
-				v.rendered[crd.Key()] == nil && v.crd(crd) != "" {
-				return "orphan of an earlier version, like " + crd.Identity() + ", which it goes with"
+			if !forUsers(o.Name, owner.Name) {
+				return "", false
 			}
+			return "orphan of an earlier version of " + op.Package + ": it is for a version of " + owner.Name +
+				" that the CSV does not have any more", false
+		}
+		crd := v.Dump.Get("CustomResourceDefinition", "", owner.Name)
+		if crd == nil || v.rendered[crd.Key()] != nil || !forUsers(o.Name, owner.Name) {
+			continue
+		}
+		if why, _ := v.crd(crd); why != "" {
+			return "orphan of an earlier version, like " + crd.Identity() + ", which it goes with", false
 		}
 	}
-	return ""
+	return "", false
 }
 
 // owning returns the operator whose CSV owns a CRD or an API.
 func (v *verifier) owning(name string) *Operator {
-	for _, g := range v.Groups {
-		for _, op := range g.Operators {
-			for _, c := range op.CSV.Spec.CustomResourceDefinitions.Owned {
-				if c.Name == name {
-					return op
-				}
-			}
-			for _, a := range op.CSV.Spec.APIServiceDefinitions.Owned {
-				if a.Version+"."+a.Group == name {
-					return op
-				}
-			}
+	for _, op := range slices.Concat(v.All(), v.others()) {
+		if op.owns(name) {
+			return op
 		}
 	}
 	return nil
 }
 
-func (v *verifier) crd(o *dump.Object) string {
+// owns reports whether the CSV of an operator owns a CRD or an APIService.
+func (o *Operator) owns(name string) bool {
+	for _, c := range o.CSV.Spec.CustomResourceDefinitions.Owned {
+		if c.Name == name {
+			return true
+		}
+	}
+	for _, a := range o.CSV.Spec.APIServiceDefinitions.Owned {
+		if a.Version+"."+a.Group == name {
+			return true
+		}
+	}
+	return false
+}
+
+// namesRole reports whether OLM gives a ClusterRole for users of a CRD or an APIService this name now (OLM:
+// pkg/controller/operators/olm/operatorgroup.go, ensureClusterRolesForCSV).
+func (o *Operator) namesRole(role, api string) bool {
+	var prefixes []string
+	for _, c := range o.CSV.Spec.CustomResourceDefinitions.Owned {
+		if c.Name == api {
+			prefixes = append(prefixes, c.Name+"-"+c.Version+"-")
+		}
+	}
+	for _, a := range o.CSV.Spec.APIServiceDefinitions.Owned {
+		if a.Version+"."+a.Group == api {
+			prefixes = append(prefixes, a.Name+"-"+a.Version+"-")
+		}
+	}
+	return slices.ContainsFunc(prefixes, func(prefix string) bool {
+		suffix, ok := strings.CutPrefix(role, prefix)
+		return ok && slices.Contains(userRoles, suffix)
+	})
+}
+
+// userRoles end the names of the ClusterRoles for users of an API.
+var userRoles = []string{"admin", "edit", "view", "crdview"}
+
+// forUsers reports whether OLM gives such a name to a ClusterRole for users of any version of an API.
+func forUsers(role, api string) bool {
+	rest, ok := strings.CutPrefix(role, api+"-")
+	_, suffix, found := strings.Cut(rest, "-")
+	return ok && found && slices.Contains(userRoles, suffix)
+}
+
+func (v *verifier) crd(o *dump.Object) (reason string, live bool) {
+	if op := v.owning(o.Name); op != nil {
+		return op.CSV.Name + " owns it, and the file leaves it to OLM", true
+	}
 	for k, installed := range o.Annotations {
 		ns, csv, _ := strings.Cut(installed, "/")
-		if !strings.HasPrefix(k, "operatorframework.io/installed-alongside-") {
+		if !strings.HasPrefix(k, olm.AnnotationAlongside) {
 			continue
 		}
 		for _, g := range v.Groups {
 			for _, op := range g.Operators {
 				if g.Namespace == ns && sameOperator(csv, op) {
 					return "orphan of " + csv + ": " + op.CSV.Name + " does not have the CRD any more; its " +
-						"objects go with it"
+						"objects go with it", false
 				}
 			}
 		}
 	}
-	return ""
+	return "", false
 }
 
 // sameOperator reports whether a CSV is one of an operator, of any version.
@@ -111,41 +188,43 @@ func sameOperator(csv string, op *Operator) bool {
 }
 
 // ofOperator judges objects with the marks of a CSV.
-func (v *verifier) ofOperator(o *dump.Object, op *Operator) string {
+func (v *verifier) ofOperator(o *dump.Object, op *Operator) (reason string, live bool) {
 	ns := op.Group.Namespace
-	copied := o.Labels[labelCopied]
-	owner := ""
+	copied := o.Labels[olm.LabelCopiedFrom] // which OLM gives copied Roles too
+	original, _ := o.Copied()
+	owner, byReference := "", false
 	switch {
-	case o.Labels[labelKind] == "ClusterServiceVersion" && (o.Labels[labelOwnerNS] == ns || copied == ns):
-		owner = o.Labels[labelOwner]
-	case strings.HasPrefix(o.Kind, "ClusterRole") && o.Labels[labelOwner] != "" && o.Labels[labelKind] == "":
-		owner = o.Labels[labelOwner]
-	case o.Kind == "ClusterServiceVersion" && copied == ns:
+	case o.Labels[olm.LabelOwnerKind] == "ClusterServiceVersion" &&
+		(o.Labels[olm.LabelOwnerNamespace] == ns || copied == ns):
+		owner = o.Labels[olm.LabelOwner]
+	case strings.HasPrefix(o.Kind, "ClusterRole") && o.Labels[olm.LabelOwner] != "" &&
+		o.Labels[olm.LabelOwnerKind] == "":
+		owner = o.Labels[olm.LabelOwner]
+	case original == ns:
 		owner = o.Name
 	case o.Namespace == ns:
 		for _, ref := range o.Owners {
-			if strings.HasPrefix(ref.APIVersion, "operators.coreos.com/") &&
-				(ref.Kind == "ClusterServiceVersion" || ref.Kind == "OperatorCondition") {
-				owner = ref.Name
+			if byOLM(ref) && (ref.Kind == "ClusterServiceVersion" || ref.Kind == "OperatorCondition") {
+				owner, byReference = ref.Name, true
 			}
 		}
 	}
-	if owner == "" || !sameOperator(owner, op) {
-		return ""
-	}
-	if owner != op.CSV.Name {
-		return "orphan of " + owner + ", an earlier version: OLM never removes it"
-	}
-	if v.withoutCSV {
-		return "OLM's own, or of another name in the new form"
-	}
-	if o.Kind == "ClusterServiceVersion" {
-		return "a copied CSV of OLM's in a namespace that is not in the file"
+	switch {
+	case owner == "" || !sameOperator(owner, op):
+		return "", false
+	case owner != op.CSV.Name:
+		return "orphan of " + owner + ", an earlier version: OLM never removes it", false
+	case byReference && !slices.Contains(madeByOLM, o.Kind):
+		return "it has an ownerReference to " + owner + ": Kubernetes deletes it with that", true
+	case v.withoutCSV:
+		return "OLM's own, or of another name in the new form", true
+	case o.Kind == "ClusterServiceVersion":
+		return "a copied CSV of OLM's in a namespace that is not in the file", true
 	}
 	twin := strings.TrimPrefix(o.Kind, "Cluster")
 	promoted := strings.HasPrefix(o.Kind, "Cluster") && v.Dump.Get(twin, ns, o.Name) != nil
 	if strings.HasPrefix(twin, "Role") && (copied != "" || promoted) {
-		return "chance of OLM's: it makes this copy only if it looks before the ClusterRoles grant the same"
+		return "chance of OLM's: it makes this copy only if it looks before the ClusterRoles grant the same", true
 	}
-	return "it has the marks of " + owner + ", which does not ask for it: another OLM, or made by hand"
+	return "it has the marks of " + owner + ", which does not ask for it: another OLM, or made by hand", false
 }

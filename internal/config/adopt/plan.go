@@ -2,7 +2,6 @@ package adopt
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/olmgen/olmgen/generate"
@@ -14,6 +13,7 @@ type Plan struct {
 	To    generate.Profile
 	Steps []Step
 	Notes []string // about GitOps engines
+	Lost  []string // rights that somebody loses, a line for each subject and place
 }
 
 // Step is one step. A person can undo every step before the one that is the point.
@@ -41,17 +41,28 @@ const manager = "olmgen"
 // planner makes a plan.
 type planner struct {
 	Options
-	state  *State
-	result *Verification // the cluster and what the new file renders to
-	plan   *Plan
+	state     *State
+	result    *Verification // the cluster and what the new file renders to
+	departure *departure
+	plan      *Plan
 }
 
-// NewPlan returns the steps to the form that is rendered. result compares the cluster with it.
-func NewPlan(s *State, result *Verification, o Options) *Plan {
+// NewPlan returns the steps to the form that is rendered. asOLM is what profile olm renders of the operators that leave
+// OLM: it explains what OLM made.
+func NewPlan(s *State, rendered, asOLM []map[string]any, o Options) (*Plan, error) {
 	if o.To == "" {
 		o.To = generate.ProfileOLM
 	}
-	p := &planner{Options: o, state: s, result: result, plan: &Plan{To: o.To, Notes: engineNotes(o.Directory)}}
+	p := &planner{Options: o, state: s, result: s.Verify(rendered),
+		plan: &Plan{To: o.To, Notes: engineNotes(o.Directory)}}
+	p.departure = newDeparture(s, s.Leaving(o.To), p.result, s.Verify(asOLM))
+	err := p.departure.checkDependants()
+	if err != nil {
+		return nil, err
+	}
+	if p.plan.Lost, err = p.departure.lostRights(rendered); err != nil {
+		return nil, err
+	}
 	switch o.To {
 	case generate.ProfileOLM, generate.ProfileSubscription:
 		p.before()
@@ -67,24 +78,28 @@ func NewPlan(s *State, result *Verification, o Options) *Plan {
 	default:
 		p.before()
 		p.render()
-		p.withoutOLM(p.all())
+		p.withoutOLM(p.state.All())
 	}
-	return p.plan
+	return p.plan, nil
 }
 
-func (p *planner) add(s Step) { p.plan.Steps = append(p.plan.Steps, s) }
-
-func (p *planner) all() (all []*Operator) {
-	for _, g := range p.state.Groups {
-		all = append(all, g.Operators...)
+// Leaving returns the operators that a plan to a profile takes away from OLM v0, but for those that OLM v1 takes over.
+func (s *State) Leaving(to generate.Profile) (all []*Operator) {
+	if to == generate.ProfileOLM || to == generate.ProfileSubscription || to == "" {
+		return nil
+	}
+	for _, o := range s.All() {
+		if to != generate.ProfileClusterExtension || !s.Migration(o).Possible() {
+			all = append(all, o)
+		}
 	}
 	return all
 }
 
+func (p *planner) add(s Step) { p.plan.Steps = append(p.plan.Steps, s) }
+
 // refused returns the operators that OLM v1 does not take.
-func (p *planner) refused() []*Operator {
-	return slices.DeleteFunc(p.all(), func(o *Operator) bool { return p.state.Migration(o).Possible() })
-}
+func (p *planner) refused() []*Operator { return p.state.Leaving(generate.ProfileClusterExtension) }
 
 // before is the backup. What olmgen renders of the state today is what a way back needs: an object that kubectl
 // printed has a UID and a resourceVersion, and the API server does not create it again.
@@ -111,6 +126,10 @@ func (p *planner) render() {
 		for _, lost := range c.Loses {
 			s.Text = append(s.Text, c.Object+": applying takes away "+lost+".")
 		}
+	}
+	if len(p.plan.Lost) > 0 {
+		s.Text = append(s.Text, "When the plan has been followed, these rights are gone:", "* "+
+			strings.Join(p.plan.Lost, "\n* "))
 	}
 	if gone := p.objects(func(c Compared) bool { return len(c.Immutable) > 0 }); len(gone) > 0 {
 		s.Text = append(s.Text, "The API server refuses to change "+text.And(gone)+": bring the file to what the "+
@@ -150,7 +169,7 @@ const migratedToo = "before/ and before-subscriptions/ have the operators too th
 
 // migrates reports whether the plan hands operators to OLM v1.
 func (p *planner) migrates() bool {
-	return p.To == generate.ProfileClusterExtension && len(p.refused()) < len(p.all())
+	return p.To == generate.ProfileClusterExtension && len(p.refused()) < len(p.state.All())
 }
 
 // applied returns the command that applies a directory.
@@ -160,13 +179,14 @@ func applied(dir string) string {
 
 // withoutOLM takes operators away from OLM.
 func (p *planner) withoutOLM(operators []*Operator) {
+	d := p.departure
 	p.scaleDown()
 	p.takeOver("OLM is down, so nobody else writes the objects.")
-	p.cutLoose(operators)
-	p.subscriptions(operators)
+	p.cutLoose(d)
+	p.subscriptions(d)
 	p.finalizers(operators)
-	p.remove(operators)
-	p.olmObjects(operators)
+	p.remove(d)
+	p.olmObjects(d)
 	p.scaleUp(operators)
 	p.later()
 }
@@ -205,7 +225,7 @@ func (p *planner) scaleDown() {
 
 func (p *planner) scaleUp(operators []*Operator) {
 	s := Step{Title: "Start OLM again, or remove it", Who: byAdmin}
-	if len(operators) == len(p.all()) {
+	if len(operators) == len(p.state.All()) && len(p.state.others()) == 0 {
 		s.Text = []string{"No operator of the dump needs OLM any more. Keep it if others do that the dump does " +
 			"not have."}
 	} else {
@@ -247,7 +267,7 @@ func (p *planner) migrate() {
 			"its own. The migration of the OLM project (operator-framework/library-olm) hands them over, one " +
 			"operator at " +
 			"a time. Its command rollback takes the name of the ClusterExtension."}}
-	for _, o := range p.all() {
+	for _, o := range p.state.All() {
 		m := p.state.Migration(o)
 		if !m.Possible() {
 			continue

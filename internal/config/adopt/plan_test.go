@@ -15,6 +15,21 @@ import (
 	"github.com/olmgen/olmgen/internal/config/adopt/dump"
 )
 
+// planOf returns the plan to a form of what is declared for it.
+func planOf(t testing.TB, s *adopt.State, file []byte, o adopt.Options) *adopt.Plan {
+	t.Helper()
+	o.File, o.Directory = "olmgen.yaml", "operators"
+	var asOLM []object
+	if leaving := s.Leaving(o.To); len(leaving) > 0 {
+		asOLM = asMaps(t, declared(t, s.Only(leaving), adopt.Options{}))
+	}
+	p, err := adopt.NewPlan(s, asMaps(t, file), asOLM, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
 // In every form, what is declared can be rendered and has a plan in which nothing goes before what depends on it.
 func TestForms(t *testing.T) {
 	for _, name := range dumps(t) {
@@ -22,8 +37,7 @@ func TestForms(t *testing.T) {
 			t.Run(strings.TrimSuffix(name, ".yaml")+"/"+string(to), func(t *testing.T) {
 				o := adopt.Options{To: to}
 				s, out := adopted(t, name, o)
-				o.File, o.Directory = "olmgen.yaml", "operators"
-				plan := adopt.NewPlan(s, s.Verify(asMaps(t, out)), o)
+				plan := planOf(t, s, out, o)
 				checkPlan(t, plan)
 				if to == generate.ProfilePlain && len(plan.Steps) < 10 {
 					t.Errorf("%d steps", len(plan.Steps))
@@ -46,8 +60,7 @@ func TestPlanOfMigration(t *testing.T) {
 	}
 	o := adopt.Options{To: generate.ProfileClusterExtension}
 	s, out := adoptedDump(t, d, o)
-	o.File, o.Directory = "olmgen.yaml", "operators"
-	plan := adopt.NewPlan(s, s.Verify(asMaps(t, out)), o)
+	plan := planOf(t, s, out, o)
 	checkPlan(t, plan)
 	found := map[string]int{}
 	for _, s := range plan.Steps {
@@ -143,9 +156,8 @@ func TestWayBack(t *testing.T) {
 		t.Run(strings.TrimSuffix(name, ".yaml"), func(t *testing.T) {
 			o := adopt.Options{To: generate.ProfilePlain}
 			s, out := adopted(t, name, o)
-			o.File, o.Directory = "olmgen.yaml", "operators"
 			var back []string
-			for _, step := range adopt.NewPlan(s, s.Verify(asMaps(t, out)), o).Steps {
+			for _, step := range planOf(t, s, out, o).Steps {
 				if step.Irreversible != (len(step.WayBack) > 0) {
 					t.Errorf("step %q has %d commands of the way back", step.Title, len(step.WayBack))
 				}

@@ -10,24 +10,14 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/internal/config/adopt/dump"
+	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/internal/olm"
 )
 
-const finalizer = "operators.coreos.com/csv-cleanup"
+// byOLM reports whether an ownerReference is to an object of OLM.
+func byOLM(r dump.Owner) bool { return strings.HasPrefix(r.APIVersion, olm.Group+"/") }
 
-// owned reports whether an object belongs to one of the operators, by its labels or its owners.
-func owned(o *dump.Object, operators []*Operator) bool {
-	return slices.ContainsFunc(operators, func(op *Operator) bool {
-		ns := op.Group.Namespace
-		here := o.Labels["olm.owner.namespace"] == ns || o.Labels["olm.copiedFrom"] == ns || o.Namespace == ns
-		if here && o.Labels["olm.owner"] == op.CSV.Name {
-			return true
-		}
-		byCSV := func(r dump.Owner) bool { return byOLM(r) && r.Name == op.CSV.Name }
-		return here && slices.ContainsFunc(o.Owners, byCSV)
-	})
-}
-
-func byOLM(r dump.Owner) bool { return strings.HasPrefix(r.APIVersion, "operators.coreos.com/") }
+const crdKind = "CustomResourceDefinition"
 
 // resource returns the kubectl arguments that name an object.
 func resource(o *dump.Object) string {
@@ -43,20 +33,24 @@ func resource(o *dump.Object) string {
 }
 
 // ownMarks are the labels by which OLM finds what to delete with a CSV.
-var ownMarks = []string{"olm.owner", "olm.owner.kind", "olm.owner.namespace", "olm.copiedFrom"}
+var ownMarks = []string{olm.LabelOwner, olm.LabelOwnerKind, olm.LabelOwnerNamespace, olm.LabelCopiedFrom}
 
 // ofOLM are OLM's own kinds. Their objects do not stay.
 var ofOLM = []string{"ClusterServiceVersion", "Subscription", "InstallPlan", "OperatorCondition", "OperatorGroup"}
 
 // cutLoose removes what ties the objects that stay to their CSV.
-func (p *planner) cutLoose(operators []*Operator) {
+func (p *planner) cutLoose(d *departure) {
 	s := Step{Title: "Cut the objects loose", Who: byAdmin,
-		Text: []string{"When a CSV goes, its finalizer " + finalizer + " has OLM delete ClusterRoles, bindings " +
+		Text: []string{"When a CSV goes, its finalizer " + olm.Finalizer + " has OLM delete ClusterRoles, bindings " +
 			"and webhooks by their owner labels, and Kubernetes deletes what has an ownerReference to it. Both are " +
 			"removed first. OLM is down, so nobody puts them back."}}
+	var foreign []string
 	for _, o := range p.state.Dump.Objects {
-		if slices.Contains(ofOLM, o.Kind) || !owned(o, operators) {
+		if slices.Contains(ofOLM, o.Kind) || !d.tied(o) {
 			continue
+		}
+		if !d.rendered[o.Key()] && !d.deletes(o) {
+			foreign = append(foreign, o.Identity())
 		}
 		var remove, restore []string
 		for _, label := range ownMarks {
@@ -69,27 +63,51 @@ func (p *planner) cutLoose(operators []*Operator) {
 			s.Run = append(s.Run, "kubectl label "+resource(o)+" "+strings.Join(remove, " "))
 			s.Undo = append(s.Undo, "kubectl label --overwrite "+resource(o)+" "+strings.Join(restore, " "))
 		}
-		// the last first: an index names what it did before
-		for i, r := range slices.Backward(o.Owners) {
-			if byOLM(r) {
-				s.Run = append(s.Run, removal(o, fmt.Sprintf("/metadata/ownerReferences/%d", i), "/uid", r.UID))
-			}
-		}
-		if slices.ContainsFunc(o.Owners, byOLM) { // OLM restores only some of them by itself
+		if command := withoutOwners(d, o); command != "" {
+			s.Run = append(s.Run, command)
+			// OLM restores only some of them by itself
 			s.Undo = append(s.Undo, merging(resource(o), "metadata", "ownerReferences", o.References()))
 		}
+	}
+	if len(foreign) > 0 {
+		s.Text = append(s.Text, "These objects refer to an operator, and neither OLM's rules nor the bundle explain "+
+			"them. They lose the reference and stay: "+text.And(foreign)+".")
 	}
 	p.add(s)
 }
 
+// withoutOwners returns the command that removes the ownerReferences to OLM's objects about the operators; "" if there
+// are none. It can run twice. Owners that were added since the dump stay, but in custom resources, which know no
+// strategic merge.
+func withoutOwners(d *departure, o *dump.Object) string {
+	var removed, kept []any
+	for i, r := range o.References() {
+		if d.owns(o, o.Owners[i]) {
+			removed = append(removed, map[string]any{"$patch": "delete", "uid": o.Owners[i].UID})
+		} else {
+			kept = append(kept, r)
+		}
+	}
+	switch {
+	case len(removed) == 0:
+		return ""
+	case dump.BuiltIn(o.APIVersion):
+		return "kubectl patch " + resource(o) + " --type=strategic -p " +
+			patch(map[string]any{"metadata": map[string]any{"ownerReferences": removed}})
+	}
+	return merging(resource(o), "metadata", "ownerReferences", kept)
+}
+
 // ownedAgain returns the commands that give the objects that stayed to the ClusterServiceVersions of the way back,
 // which have other UIDs. OLM does that only when it installs, and here it finds all installed.
-func (p *planner) ownedAgain(operators []*Operator) (commands []string) {
+func (p *planner) ownedAgain(d *departure) (commands []string) {
 	variables := map[string]string{} // by namespace and name of a CSV
 	for _, o := range p.state.Dump.Objects {
-		other := func(r dump.Owner) bool { return byOLM(r) && r.Kind != v1alpha1.ClusterServiceVersionKind }
-		if !owned(o, operators) || !slices.ContainsFunc(o.Owners, byOLM) || slices.ContainsFunc(o.Owners, other) ||
-			!p.stays(o) {
+		other := func(r dump.Owner) bool {
+			return byOLM(r) && p.state.Dump.Get(v1alpha1.ClusterServiceVersionKind, o.Namespace, r.Name) == nil
+		}
+		if !d.tied(o) || !slices.ContainsFunc(o.Owners, byOLM) || slices.ContainsFunc(o.Owners, other) ||
+			d.deletes(o) || slices.Contains(ofOLM, o.Kind) {
 			continue
 		}
 		references := o.References()
@@ -116,13 +134,6 @@ func (p *planner) ownedAgain(operators []*Operator) (commands []string) {
 // variable matches a variable of the shell in JSON.
 var variable = regexp.MustCompile(`"(\$uid[0-9]+)"`)
 
-// stays reports whether an object is in the new form too.
-func (p *planner) stays(o *dump.Object) bool {
-	return slices.ContainsFunc(p.result.Objects, func(c Compared) bool {
-		return c.Object == o.Identity() && c.Verdict != ClusterOnly
-	}) && !slices.Contains(ofOLM, o.Kind)
-}
-
 // merging returns the command that sets one field.
 func merging(resource, parent, field string, value any) string {
 	return "kubectl patch " + resource + " --type=merge -p " +
@@ -135,38 +146,32 @@ func patch(value map[string]any) string {
 	return Quote(string(data))
 }
 
-// removal returns the command that removes an item of a list, if it is still the one that the dump has.
-func removal(o *dump.Object, path, field, value string) string {
-	return fmt.Sprintf(`kubectl patch %s --type=json -p `+
-		`'[{"op":"test","path":"%s%s","value":%q},{"op":"remove","path":"%s"}]'`, resource(o), path, field, value, path)
+// deletion returns the command that deletes an object and leaves what it owns. It may run twice: an object that is gone
+// is no error.
+func deletion(resource string) string {
+	return "kubectl delete " + resource + " --ignore-not-found --cascade=orphan"
 }
 
-// deletion returns the command that deletes an object. It may run twice: an object that is gone is no error.
-func deletion(resource string) string { return "kubectl delete " + resource + " --ignore-not-found" }
-
-// orphaning is deletion that leaves what the object owns.
-func orphaning(resource string) string { return deletion(resource) + " --cascade=orphan" }
-
 // subscriptions removes what OLM would install again.
-func (p *planner) subscriptions(operators []*Operator) {
+func (p *planner) subscriptions(d *departure) {
 	s := Step{Title: "Remove InstallPlans and Subscriptions", Who: byAdmin,
 		Text: []string{"OLM would install an operator again that has a Subscription. " +
 			"The InstallPlans go first: a Subscription owns them."},
-		Undo: p.subscribed(operators)}
+		Undo: p.subscribed(d.operators)}
 	var namespaces []string
-	for _, o := range operators {
-		if !slices.Contains(namespaces, o.Group.Namespace) && p.takesWhole(o.Group, operators) {
+	for _, o := range d.operators {
+		if !slices.Contains(namespaces, o.Group.Namespace) && d.takesWhole(o.Group) {
 			namespaces = append(namespaces, o.Group.Namespace)
 		}
 	}
 	for _, plan := range p.state.Dump.OfKind("InstallPlan") {
 		if slices.Contains(namespaces, plan.Namespace) {
-			s.Run = append(s.Run, orphaning(resource(plan)))
+			s.Run = append(s.Run, deletion(resource(plan)))
 		}
 	}
-	for _, o := range operators {
+	for _, o := range d.operators {
 		if sub := o.Subscription; sub != nil {
-			s.Run = append(s.Run, orphaning(fmt.Sprintf("-n %s subscriptions.operators.coreos.com %s",
+			s.Run = append(s.Run, deletion(fmt.Sprintf("-n %s subscriptions.operators.coreos.com %s",
 				Quote(sub.Namespace), Quote(sub.Name))))
 		}
 	}
@@ -191,21 +196,16 @@ func (p *planner) subscribed(operators []*Operator) []string {
 	return commands
 }
 
-// takesWhole reports whether all operators of a group are taken.
-func (p *planner) takesWhole(g *Group, operators []*Operator) bool {
-	return !slices.ContainsFunc(g.Operators, func(o *Operator) bool { return !slices.Contains(operators, o) })
-}
-
 // finalizers removes OLM's finalizer: with OLM down, a delete would hang.
 func (p *planner) finalizers(operators []*Operator) {
 	s := Step{Title: "Remove the finalizers", Who: byAdmin,
 		Text: []string{"With OLM down, nobody answers the finalizer, and the deletion of a CSV would hang."}}
 	for _, o := range operators {
-		at := slices.Index(o.CSV.Finalizers, finalizer)
-		if at < 0 {
+		if !slices.Contains(o.CSV.Finalizers, olm.Finalizer) {
 			continue
 		}
-		s.Run = append(s.Run, removal(o.Object, fmt.Sprintf("/metadata/finalizers/%d", at), "", finalizer))
+		others := slices.DeleteFunc(slices.Clone(o.CSV.Finalizers), func(f string) bool { return f == olm.Finalizer })
+		s.Run = append(s.Run, merging(resource(o.Object), "metadata", "finalizers", others))
 		s.Undo = append(s.Undo, merging(resource(o.Object), "metadata", "finalizers", o.CSV.Finalizers))
 	}
 	if len(s.Run) > 0 {
@@ -214,7 +214,7 @@ func (p *planner) finalizers(operators []*Operator) {
 }
 
 // remove deletes the CSVs, and nothing with them.
-func (p *planner) remove(operators []*Operator) {
+func (p *planner) remove(d *departure) {
 	s := Step{Title: "Delete the ClusterServiceVersions", Who: byAdmin, Irreversible: true,
 		Text: []string{"This is the point: before it, the undo of each step, from the last to the first, leads " +
 			"back. After it, OLM does not know the operators.",
@@ -225,63 +225,80 @@ func (p *planner) remove(operators []*Operator) {
 	if p.migrates() {
 		s.Text = append(s.Text, migratedToo)
 	}
-	for _, o := range operators {
+	for _, o := range d.operators {
 		for _, c := range p.state.Dump.OfKind("ClusterServiceVersion") {
-			if c.Name == o.CSV.Name && c.Labels["olm.copiedFrom"] == o.Group.Namespace {
-				s.Run = append(s.Run, orphaning(resource(c)))
+			if original, copied := c.Copied(); c.Name == o.CSV.Name && copied && original == o.Group.Namespace {
+				s.Run = append(s.Run, deletion(resource(c)))
 			}
 		}
-		s.Run = append(s.Run, orphaning(resource(o.Object)))
+		s.Run = append(s.Run, deletion(resource(o.Object)))
 	}
 	s.Check = []string{"kubectl get deployments -A -l olm.managed=true"}
-	s.WayBack = slices.Concat(p.scales(true), []string{applied("before")}, p.ownedAgain(operators),
-		p.subscribed(operators), p.scales(false))
+	s.WayBack = slices.Concat(p.scales(true), []string{applied("before")}, p.ownedAgain(d),
+		p.subscribed(d.operators), p.scales(false))
 	p.add(s)
 }
 
-// olmObjects deletes what is left of OLM's own, and what nothing that is rendered needs. If OLM v1 runs the other
-// operators by then, their objects are only in the cluster too: nothing is deleted but what is surely of these
-// operators.
-func (p *planner) olmObjects(operators []*Operator) {
+// olmObjects deletes what is left of OLM's own, and names what earlier versions left behind: no bundle explains that, so
+// a person has to decide.
+func (p *planner) olmObjects(d *departure) {
 	own := Step{Title: "Delete what only OLM used", Who: byAdmin,
-		Text: []string{"These objects are OLM's own, or have another name in the new form. Nothing that is " +
-			"rendered needs them."}}
-	orphans := Step{Title: "Delete what earlier versions left behind", Who: byAdmin,
-		Text: []string{"OLM never removes these. Deleting a CRD deletes its objects: look at them first."}}
-	for _, c := range p.result.Objects {
-		o := p.state.Dump.Get(split(c.Object))
-		switch {
-		case c.Verdict != ClusterOnly || o == nil || o.Kind == "ClusterServiceVersion":
-		case p.migrates() && !owned(o, operators):
-		case strings.HasPrefix(c.Reason, "orphan") && o.Kind == "CustomResourceDefinition":
-			orphans.Run = append(orphans.Run, "# "+deletion(resource(o))+" # and all its objects")
-		case strings.HasPrefix(c.Reason, "orphan"):
-			orphans.Run = append(orphans.Run, deletion(resource(o)))
-		default:
+		Text: []string{"OLM made these objects by its own rules, and nothing that is rendered needs them. " +
+			"Everything else stays."}}
+	for _, o := range p.state.Dump.Objects {
+		if d.deletes(o) {
 			own.Run = append(own.Run, deletion(resource(o)))
 		}
 	}
 	for _, g := range p.state.Groups {
-		here := func(o *Operator) bool { return o.Group == g }
-		if slices.ContainsFunc(operators, here) && p.takesWhole(g, operators) {
+		here := func(o *Operator) bool { return o.Group.Namespace == g.Namespace }
+		if slices.ContainsFunc(d.operators, here) && d.takesWhole(g) {
 			own.Run = append(own.Run, deletion(resource(g.Object)))
 		}
 	}
-	if p.migrates() {
-		own.Text = append(own.Text, "What no label and no ownerReference gives to one of these operators stays.")
-	}
-	for _, s := range []Step{own, orphans} {
-		if len(s.Run) > 0 {
-			p.add(s)
+	own.Run = append(own.Run, d.operatorObjects()...)
+	p.add(own)
+	orphans := Step{Title: "Look at what earlier versions left behind", Who: byAdmin,
+		Text: []string{"OLM never removes these objects. Nothing here deletes them, because no bundle at hand explains " +
+			"them. The commands are comments: look at each object first."}}
+	for _, c := range p.result.Objects {
+		switch o := c.object; {
+		case c.Verdict != ClusterOnly || !strings.HasPrefix(c.Reason, "orphan"):
+		case o.Kind == crdKind:
+			orphans.Text = append(orphans.Text, o.Identity()+" stays: deleting a CRD deletes all its objects.")
+		default:
+			orphans.Run = append(orphans.Run, "# "+deletion(resource(o)))
 		}
+	}
+	if len(orphans.Run) > 0 || len(orphans.Text) > 1 {
+		p.add(orphans)
 	}
 }
 
-// split returns kind, namespace and name of an identity.
-func split(identity string) (kind, namespace, name string) {
-	kind, name, _ = strings.Cut(identity, " ")
-	if ns, n, ok := strings.Cut(name, "/"); ok {
-		return kind, ns, n
+// operatorObjects returns the commands that remove the Operator objects. OLM makes one anew for every component that
+// has its label (OLM: pkg/controller/operators/operator_controller.go, Reconcile), so the labels go first.
+func (d *departure) operatorObjects() (commands []string) {
+	for _, op := range d.operators {
+		name := op.Package + "." + op.Group.Namespace
+		label := componentLabel(name)
+		var labelled []string
+		for _, o := range d.state.Dump.Objects {
+			if _, ok := o.Labels[label]; ok && !slices.Contains(ofOLM, o.Kind) && !d.deletes(o) {
+				labelled = append(labelled, "kubectl label "+resource(o)+" "+Quote(label+"-"))
+			}
+		}
+		commands = append(commands, labelled...)
+		commands = append(commands, deletion("operators.operators.coreos.com "+Quote(name)))
 	}
-	return kind, "", name
+	return commands
+}
+
+// componentLabel returns the label of the components of an Operator (OLM: pkg/controller/operators/decorators,
+// ComponentLabelKey).
+func componentLabel(operator string) string {
+	const limit = 63
+	if len(operator) > limit {
+		operator = strings.TrimRight(operator[:limit], "._-")
+	}
+	return olm.LabelComponent + operator
 }

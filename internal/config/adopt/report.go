@@ -57,7 +57,7 @@ func (v *Verification) Findings() (list []findings.Finding) {
 	return list
 }
 
-func (c *Compared) finding(rule string, level findings.Level, field, message, hint string) findings.Finding {
+func (c *Compared) finding(rule string, level findings.Severity, field, message, hint string) findings.Finding {
 	f := findings.Finding{Rule: rule, Level: level, Object: c.Object, Field: field,
 		Message: text.OneLine(message), Hint: hint}
 	if c.object != nil {
@@ -118,6 +118,9 @@ func (c *Compared) oneSided() findings.Finding {
 		return c.finding("not-in-dump", level, "", c.Reason, "")
 	case chance:
 		return c.finding("chance", findings.Note, "", string(c.Verdict)+": "+c.Reason, "")
+	case c.live:
+		return c.finding("only-in-cluster", findings.Warning, "", c.Reason,
+			"applying leaves it there; as long as OLM runs the operator, OLM needs it")
 	case c.Verdict == ClusterOnly:
 		return c.finding("only-in-cluster", findings.Warning, "", c.Reason,
 			"it stays until somebody deletes it; nothing that is rendered needs it")

@@ -17,6 +17,7 @@ import (
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/config/adopt/dump"
 	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/internal/olm"
 )
 
 // State is what OLM v0 runs in a cluster.
@@ -37,6 +38,8 @@ type Group struct {
 	Targets   []string // that OLM resolved, sorted; [""] are all namespaces
 	Copies    []string // namespaces with copied CSVs, sorted
 	Operators []*Operator
+	Others    []*Operator // that stay with OLM whatever happens to Operators
+	Waiting   []string    // Subscriptions that have installed none of them
 }
 
 // Global reports whether the group is for all namespaces.
@@ -55,6 +58,7 @@ type Operator struct {
 	ImageFrom    string                  // where Image is from
 	Webhooks     map[string]string       // the names of its webhook configurations, by generateName
 	Earlier      []string                // CSVs that InstallPlans had installed before, as far as they are known
+	Refused      string                  // why it is not adopted; "" if it is
 }
 
 // Version returns the version of the operator.
@@ -65,16 +69,7 @@ type subscription struct {
 	object *dump.Object
 }
 
-const (
-	labelCopied  = "olm.copiedFrom"
-	labelOwner   = "olm.owner"
-	labelManaged = "olm.managed"
-	labelKind    = "olm.owner.kind"
-	labelHash    = "olm.deployment-spec-hash"
-	labelOwnerNS = "olm.owner.namespace"
-	labelWebhook = "olm.webhook-description-generate-name"
-	annGenerated = "olm.generated-by"
-)
+const ()
 
 // Read finds the operators in a dump. What is odd about it is in State.Findings; the error is about an object that is
 // not of its API.
@@ -119,25 +114,25 @@ func Read(d *dump.Dump) (*State, error) {
 	if err := s.plans(); err != nil {
 		return nil, err
 	}
-	for _, g := range s.Groups {
-		for _, o := range g.Operators {
-			s.checkOperator(o)
-		}
+	for _, o := range s.All() {
+		s.checkOperator(o)
 	}
 	findings.Sort(s.Findings)
 	return s, nil
 }
 
-// FindingsWith returns the findings without those that given sources of bundles answer, by package or by CSV.
+// FindingsWith returns the findings without those that given sources of bundles answer, by package or by CSV, and without
+// those about operators that were not chosen.
 func (s *State) FindingsWith(sources map[string]string) (list []findings.Finding) {
-	known := map[string]bool{}
-	for _, g := range s.Groups {
-		for _, o := range g.Operators {
-			known[o.Object.Identity()] = sources[o.Package] != "" || sources[o.CSV.Name] != ""
-		}
+	known, left := map[string]bool{}, map[string]bool{}
+	for _, o := range s.All() {
+		known[o.Object.Identity()] = sources[o.Package] != "" || sources[o.CSV.Name] != ""
+	}
+	for _, o := range s.others() {
+		left[o.Object.Identity()] = o.Refused == ""
 	}
 	for _, f := range s.Findings {
-		if !known[f.Object] || f.Rule != "unknown-source" && f.Rule != "tag" {
+		if !left[f.Object] && (!known[f.Object] || f.Rule != "unknown-source" && f.Rule != "tag") {
 			list = append(list, f)
 		}
 	}
@@ -161,8 +156,9 @@ func (g *Group) targets() []string {
 // operators puts the installed CSVs into their groups.
 func (s *State) operators(groups map[string]*Group) error {
 	copies := map[string][]string{} // namespaces by source namespace and CSV
+	own := map[string]bool{}        // namespaces with an operator of OLM itself
 	for _, object := range s.Dump.OfKind("ClusterServiceVersion") {
-		if from := object.Labels[labelCopied]; from != "" {
+		if from, copied := object.Copied(); copied {
 			copies[from+"/"+object.Name] = append(copies[from+"/"+object.Name], object.Namespace)
 			continue
 		}
@@ -171,13 +167,18 @@ func (s *State) operators(groups map[string]*Group) error {
 			return err
 		}
 		g := groups[object.Namespace]
+		if isPackageServer(csv) {
+			s.report("packageserver", findings.Note, object, "", "it is OLM's own, and stays with OLM", "")
+			own[object.Namespace] = true
+			continue
+		}
 		if g == nil {
 			s.report("no-group", findings.Error, object, "",
 				"namespace "+object.Namespace+" has no OperatorGroup in the dump, so the CSV is left out",
 				"dump OperatorGroups too; OLM runs no operator without one")
 			continue
 		}
-		o := &Operator{CSV: csv, Object: object, Group: g, Properties: object.Annotations[bundle.PropertiesAnnotation]}
+		o := &Operator{CSV: csv, Object: object, Group: g, Properties: object.Annotations[olm.AnnotationProperties]}
 		o.Subscription = s.subscriptionOf(object)
 		o.Package = s.packageOf(o)
 		if by := s.replacedBy(object, csv); by != "" {
@@ -190,11 +191,19 @@ func (s *State) operators(groups map[string]*Group) error {
 			o.Catalog = s.catalogs[sub.Spec.CatalogSourceNamespace+"/"+sub.Spec.CatalogSource]
 		}
 		o.Webhooks = s.webhooks(object)
+		if o.Refused = o.refusal(); o.Refused != "" {
+			s.reportRefused(o)
+			g.Others = append(g.Others, o)
+			continue
+		}
 		g.Operators = append(g.Operators, o)
 	}
 	for _, ns := range slices.Sorted(maps.Keys(groups)) {
 		g := groups[ns]
-		if len(g.Operators) == 0 {
+		if len(g.Operators)+len(g.Others) == 0 {
+			if own[ns] {
+				continue
+			}
 			s.report("empty-group", findings.Note, g.Object, "", "has no operator, so it is left out", "")
 			continue
 		}
@@ -234,7 +243,7 @@ func (s *State) packageOf(o *Operator) string {
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(o.Object.Labels)) {
-		name, ok := strings.CutPrefix(key, "operators.coreos.com/")
+		name, ok := strings.CutPrefix(key, olm.LabelComponent)
 		if name, found := strings.CutSuffix(name, "."+o.Object.Namespace); ok && found {
 			return name
 		}
@@ -258,7 +267,8 @@ func (s *State) replacedBy(object *dump.Object, csv *v1alpha1.ClusterServiceVers
 		s.replacing = map[[2]string][]string{}
 		for _, other := range s.Dump.OfKind("ClusterServiceVersion") {
 			spec, _ := other.Value()["spec"].(map[string]any)
-			if replaces, ok := spec["replaces"].(string); ok && other.Labels[labelCopied] == "" {
+			_, copied := other.Copied()
+			if replaces, ok := spec["replaces"].(string); ok && !copied {
 				key := [2]string{other.Namespace, replaces}
 				s.replacing[key] = append(s.replacing[key], other.Name)
 			}
@@ -277,8 +287,9 @@ func (s *State) webhooks(csv *dump.Object) map[string]string {
 	names := map[string]string{}
 	for _, kind := range []string{"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"} {
 		for _, o := range s.Dump.OfKind(kind) {
-			generated := o.Labels[labelWebhook]
-			if generated != "" && o.Labels[labelOwner] == csv.Name && o.Labels[labelOwnerNS] == csv.Namespace {
+			generated := o.Labels[olm.LabelWebhookName]
+			if generated != "" && o.Labels[olm.LabelOwner] == csv.Name &&
+				o.Labels[olm.LabelOwnerNamespace] == csv.Namespace {
 				names[generated] = o.Name
 			}
 		}
@@ -305,11 +316,9 @@ func (s *State) plans() error {
 			}
 		}
 	}
-	for _, g := range s.Groups {
-		for _, o := range g.Operators {
-			slices.Sort(o.Earlier)
-			o.Earlier = slices.Compact(o.Earlier)
-		}
+	for _, o := range s.All() {
+		slices.Sort(o.Earlier)
+		o.Earlier = slices.Compact(o.Earlier)
 	}
 	return nil
 }
@@ -340,7 +349,7 @@ func (o *Operator) earlier(plan *v1alpha1.InstallPlan, s *State) {
 	}
 }
 
-func (s *State) report(rule string, level findings.Level, o *dump.Object, field, message, hint string) {
+func (s *State) report(rule string, level findings.Severity, o *dump.Object, field, message, hint string) {
 	s.Findings = append(s.Findings, findings.Finding{Rule: rule, Level: level, File: o.File, Line: o.Line,
 		Object: o.Identity(), Field: field, Message: message, Hint: hint})
 }
@@ -395,6 +404,8 @@ var Rules = []findings.Rule{
 	{ID: "no-group", Text: "A CSV whose namespace has no OperatorGroup is not adopted"},
 	{ID: "no-subscription", Text: "Nobody knows the channel and the catalog of a CSV without Subscription"},
 	{ID: "not-succeeded", Text: "An installation that has not succeeded may be incomplete"},
+	{ID: "packageserver", Text: "OLM's own packageserver stays with OLM"},
+	{ID: "refused", Text: "OLM does not run the operator, or it cannot be rendered, so it is not adopted"},
 	{ID: "replaced", Text: "A CSV that is about to be replaced is not adopted"},
 	{ID: "secrets", Text: "The dump has Secrets, which are not needed"},
 	{ID: "several-groups", Text: "OLM installs nothing in a namespace with two OperatorGroups"},

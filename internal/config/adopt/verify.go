@@ -9,7 +9,8 @@ import (
 	"strings"
 
 	"github.com/olmgen/olmgen/internal/config/adopt/dump"
-	"github.com/olmgen/olmgen/internal/manifest/normalize"
+	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/olm/normalize"
 )
 
 // Verdict is how an object of the cluster and a rendered one compare.
@@ -38,8 +39,10 @@ type Compared struct {
 	Loses     []string `json:"loses,omitempty"`     // rights that somebody has in the cluster
 	Immutable []string `json:"immutable,omitempty"` // fields that the API server does not let change
 
+	key    string
 	object *dump.Object // nil if it is only rendered
 	kind   string
+	live   bool // only in the cluster: OLM or the operator still needs it
 	harm   bool // only rendered: it would start pods
 
 	unknown bool // the dump lacks the kind
@@ -54,6 +57,7 @@ type Verification struct {
 type verifier struct {
 	*State
 	rendered   map[string]normalize.Object // by key
+	kept       ties                        // operators that are not adopted, whose objects are not compared
 	withoutCSV bool                        // what is rendered is of another form than OLM's: there is no CSV
 }
 
@@ -71,7 +75,8 @@ func asJSON(o map[string]any) (out map[string]any) {
 
 // Verify compares the objects of a cluster with rendered ones.
 func (s *State) Verify(rendered []map[string]any) *Verification {
-	v := &verifier{State: s, rendered: map[string]normalize.Object{}, withoutCSV: true}
+	v := &verifier{State: s, rendered: map[string]normalize.Object{}, withoutCSV: true,
+		kept: newTies(s, s.others())}
 	for _, o := range rendered {
 		o = asJSON(o)
 		v.withoutCSV = v.withoutCSV && o["kind"] != "ClusterServiceVersion"
@@ -80,17 +85,19 @@ func (s *State) Verify(rendered []map[string]any) *Verification {
 	out := &Verification{}
 	for _, key := range slices.Sorted(maps.Keys(v.rendered)) {
 		r := v.rendered[key]
-		if object := s.Dump.Get(r.Kind(), field(r, "namespace"), field(r, "name")); object != nil {
-			out.Objects = append(out.Objects, v.pair(object, r))
-		} else {
+		object := s.Dump.Get(r.Kind(), field(r, "namespace"), field(r, "name"))
+		switch {
+		case object == nil:
 			out.Objects = append(out.Objects, v.onlyRendered(r))
+		case !v.leftOut(object):
+			out.Objects = append(out.Objects, v.pair(object, r))
 		}
 	}
 	for _, o := range s.Dump.Objects {
-		if v.rendered[o.Key()] == nil {
-			if reason := v.belongs(o); reason != "" {
+		if v.rendered[o.Key()] == nil && !v.leftOut(o) {
+			if reason, live := v.belongs(o); reason != "" {
 				out.Objects = append(out.Objects, Compared{Object: o.Identity(), Verdict: ClusterOnly, Reason: reason,
-					object: o, kind: o.Kind})
+					key: o.Key(), object: o, kind: o.Kind, live: live})
 			}
 		}
 	}
@@ -110,7 +117,7 @@ func identity(o normalize.Object) string {
 
 // pair compares an object that is on both sides.
 func (v *verifier) pair(object *dump.Object, rendered normalize.Object) Compared {
-	c := Compared{Object: object.Identity(), Verdict: Filled, object: object, kind: object.Kind}
+	c := Compared{Object: object.Identity(), Verdict: Filled, key: object.Key(), object: object, kind: object.Kind}
 	live := normalize.Object(object.Value())
 	if reflect.DeepEqual(withoutStatus(live), withoutStatus(rendered)) {
 		c.Verdict = Equal
@@ -121,7 +128,8 @@ func (v *verifier) pair(object *dump.Object, rendered normalize.Object) Compared
 		a, b = withoutStatus(live), withoutStatus(rendered)
 	}
 	c.Changes = slices.DeleteFunc(diff(object.Kind, a, b), func(x Change) bool {
-		return strings.Contains(x.Cluster, groupLabel+"MASKED") && x.Rendered == "" // maskedChanges has it unmasked
+		// maskedChanges has it unmasked
+		return strings.Contains(x.Cluster, olm.LabelGroupUID+"MASKED") && x.Rendered == ""
 	})
 	c.Changes = append(c.Changes, v.maskedChanges(object, live, rendered)...)
 	if len(c.Changes) == 0 {
@@ -134,7 +142,7 @@ func (v *verifier) pair(object *dump.Object, rendered normalize.Object) Compared
 	for i := range c.Changes {
 		c.Changes[i].By = writer(managed, c.Changes[i].Field)
 	}
-	v.effects(&c, a, b)
+	v.effects(&c, object, a, b)
 	c.Reason = v.reason(&c, object, a, b)
 	return c
 }
@@ -179,9 +187,6 @@ func (v *verifier) maskedChanges(object *dump.Object, live, rendered map[string]
 	return nil
 }
 
-// groupLabel begins the label that OLM gives the namespaces of a group.
-const groupLabel = "olm.operatorgroup.uid/"
-
 // groupSelectors keeps the namespace selectors of webhooks: the label in them has the UID of a group, which must be the
 // one of the cluster.
 func groupSelectors(v any) any {
@@ -192,7 +197,7 @@ func groupSelectors(v any) any {
 		s := normalize.At(m, "namespaceSelector", "matchLabels")
 		keep := map[string]any{}
 		for k, x := range s {
-			if strings.HasPrefix(k, groupLabel) {
+			if strings.HasPrefix(k, olm.LabelGroupUID) {
 				keep[k] = x
 			}
 		}
@@ -249,7 +254,8 @@ func withoutDefaults(v any) any {
 
 // onlyRendered judges an object that the cluster does not have.
 func (v *verifier) onlyRendered(o normalize.Object) Compared {
-	c := Compared{Object: identity(o), Verdict: RenderedOnly, Reason: "applying creates it", kind: o.Kind()}
+	c := Compared{Object: identity(o), Verdict: RenderedOnly, Reason: "applying creates it",
+		key: o.Key(), kind: o.Kind()}
 	labels := normalize.At(o, "metadata", "labels")
 	name := field(o, "name")
 	role := strings.TrimPrefix(o.Kind(), "Cluster")
@@ -264,8 +270,8 @@ func (v *verifier) onlyRendered(o normalize.Object) Compared {
 	case len(v.Dump.OfKind(o.Kind())) == 0:
 		c.Reason, c.unknown = "the dump has no "+o.Kind()+", so nobody knows", true
 		return c
-	case (o.Kind() == "Role" || o.Kind() == "RoleBinding") && labels[labelCopied] != nil,
-		strings.HasPrefix(o.Kind(), "Cluster") && labels[labelKind] == "ClusterServiceVersion" &&
+	case (o.Kind() == "Role" || o.Kind() == "RoleBinding") && labels[olm.LabelCopiedFrom] != nil,
+		strings.HasPrefix(o.Kind(), "Cluster") && labels[olm.LabelOwnerKind] == "ClusterServiceVersion" &&
 			v.hasSource(role, labels, name):
 		c.Reason = "chance of OLM's: it makes this copy only if it looks before the ClusterRoles grant the same"
 		return c
@@ -279,6 +285,6 @@ func (v *verifier) onlyRendered(o normalize.Object) Compared {
 
 // hasSource reports whether the Role that a ClusterRole was promoted from is there.
 func (v *verifier) hasSource(kind string, labels map[string]any, name string) bool {
-	ns, _ := labels[labelOwnerNS].(string)
+	ns, _ := labels[olm.LabelOwnerNamespace].(string)
 	return v.Dump.Get(kind, ns, name) != nil
 }

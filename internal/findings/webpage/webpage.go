@@ -213,7 +213,7 @@ func hasLongWord(s string) bool {
 type ids map[string]int
 
 func (n ids) of(kind string, texts ...string) string {
-	sum := sha256.Sum256([]byte(fmt.Sprintf("%q", texts)))
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q", texts))
 	id := kind + "-" + hex.EncodeToString(sum[:5])
 	n[id]++
 	if n[id] > 1 {

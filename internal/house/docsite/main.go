@@ -165,9 +165,7 @@ func (s *site) files() (map[string][]byte, error) {
 		}
 		out[section.Path+"/_index.md"] = []byte(index)
 	}
-	for name, data := range s.others {
-		out[name] = data
-	}
+	maps.Copy(out, s.others)
 	return out, nil
 }
 

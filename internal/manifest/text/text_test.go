@@ -15,7 +15,7 @@ func TestLists(t *testing.T) {
 		{"a b c", "a, b or c", "a, b and c", "a, b and 1 more"},
 	} {
 		var list []word
-		for _, w := range strings.Fields(c.list) {
+		for w := range strings.FieldsSeq(c.list) {
 			list = append(list, word(w))
 		}
 		if or, and, first := Or(list), And(list), FirstOf(2, list); or != c.or || and != c.and || first != c.first {

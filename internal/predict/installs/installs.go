@@ -10,7 +10,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 
 	"github.com/olmgen/olmgen/bundle"
-	"github.com/olmgen/olmgen/internal/olm/olmapi"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/manifest/tree"
 )
@@ -54,9 +54,8 @@ type finder struct {
 func (f *finder) object(o *manifest.Object) error {
 	switch o.Group() + "/" + o.Kind {
 	case "operators.coreos.com/ClusterServiceVersion":
-		labels, err := texts(o, "metadata", "labels")
-		if err != nil || labels["olm.copiedFrom"] != "" {
-			return err
+		if _, copied := olm.CopiedObject(o); copied {
+			return nil
 		}
 		annotations, err := texts(o, "metadata", "annotations")
 		if err != nil {
@@ -68,9 +67,9 @@ func (f *finder) object(o *manifest.Object) error {
 		if _, err := o.Into(&d); err != nil {
 			return err
 		}
-		switch at := d.Spec.Template.Annotations["olm.operatorNamespace"]; {
-		case d.Labels["olm.owner.kind"] == v1alpha1.ClusterServiceVersionKind:
-			f.add(d.Labels["olm.owner"], d.Labels["olm.owner.namespace"], targets(d.Spec.Template.Annotations))
+		switch at := d.Spec.Template.Annotations[olm.AnnotationNamespace]; {
+		case d.Labels[olm.LabelOwnerKind] == v1alpha1.ClusterServiceVersionKind:
+			f.add(d.Labels[olm.LabelOwner], d.Labels[olm.LabelOwnerNamespace], targets(d.Spec.Template.Annotations))
 		// rendered without OLM
 		case at != "" && (d.Labels["app.kubernetes.io/part-of"] == f.bundle.Package || f.deploys(d.Name)):
 			f.install(at, "", targets(d.Spec.Template.Annotations))
@@ -88,7 +87,7 @@ func (f *finder) object(o *manifest.Object) error {
 		if _, err := o.Into(&g); err != nil {
 			return err
 		}
-		switch t := olmapi.TargetsOf(&g.Spec); {
+		switch t := olm.TargetsOf(&g.Spec); {
 		case t.Global():
 			f.groups[o.Namespace] = []string{""}
 		case len(t.Names) > 0:
@@ -129,7 +128,7 @@ func (f *finder) install(namespace, csv string, targets []string) {
 
 // targets returns the value of OLM's annotation, or nil if it is absent.
 func targets(annotations map[string]string) []string {
-	value, ok := annotations["olm.targetNamespaces"]
+	value, ok := annotations[olm.AnnotationTargets]
 	if !ok {
 		return nil
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/source"
 )
 
@@ -103,7 +104,7 @@ func (b *folderBundle) read(ctx context.Context) error {
 		b.pkg = bundle.BaseName(b.name, b.version)
 	}
 	b.replaces, b.skips = read.CSV.Spec.Replaces, read.CSV.Spec.Skips
-	b.skipRange = read.CSV.Annotations[bundle.SkipRangeAnnotation]
+	b.skipRange = read.CSV.Annotations[olm.AnnotationSkipRange]
 	b.channels, b.defaultChannel = slices.Clone(read.Channels), read.DefaultChannel
 	version, err := json.Marshal(catalog.PackageProperty{PackageName: b.pkg, Version: b.version})
 	b.properties = append(b.properties, catalog.Property{Type: catalog.TypePackage, Value: version})

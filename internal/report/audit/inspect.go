@@ -18,6 +18,7 @@ import (
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/rules/validate"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/permissions"
@@ -156,7 +157,7 @@ func (x *Inspected) ofCSV(csv *v1alpha1.ClusterServiceVersion) {
 		}
 	}
 	x.CRDs.Count = len(csv.Spec.CustomResourceDefinitions.Owned)
-	if max := csv.Annotations["olm.maxOpenShiftVersion"]; max != "" {
+	if max := csv.Annotations[olm.PropertyMaxOpenShift]; max != "" {
 		x.MaxOpenShiftVersion = text.OneLine(max)
 	}
 }
@@ -193,7 +194,7 @@ func (x *Inspected) ofBundle(b *bundle.Bundle) error {
 
 // maxOpenShift takes the property that holds back upgrades of OpenShift.
 func (x *Inspected) maxOpenShift(property string, value json.RawMessage) {
-	if property != "olm.maxOpenShiftVersion" {
+	if property != olm.PropertyMaxOpenShift {
 		return
 	}
 	var version any

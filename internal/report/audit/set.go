@@ -125,8 +125,7 @@ func Load(ctx context.Context, refs []string, o Options) (*Set, error) {
 
 func (s *Set) add(ctx context.Context, ref string, folders *folders) error {
 	found, err := source.Find(ctx, ref)
-	var nothing *source.NothingError
-	if errors.As(err, &nothing) {
+	if _, ok := errors.AsType[*source.NothingError](err); ok {
 		tree, treeErr := readTree(ctx, ref)
 		if treeErr != nil {
 			return treeErr

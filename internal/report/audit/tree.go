@@ -10,6 +10,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/manifest/tree"
 	"github.com/olmgen/olmgen/permissions"
@@ -22,8 +23,6 @@ type treeFacts struct {
 	metrics Metrics
 }
 
-const groupOLM = "operators.coreos.com"
-
 // readTree reads the installed operators of a tree; nil if there are none.
 func readTree(ctx context.Context, path string) (*treeFacts, error) {
 	t, err := tree.Read(ctx, []string{path}, tree.Options{})
@@ -35,7 +34,7 @@ func readTree(ctx context.Context, path string) (*treeFacts, error) {
 		return nil, err
 	}
 	for _, o := range t.Objects {
-		if o.Group() != groupOLM {
+		if o.Group() != olm.Group {
 			continue
 		}
 		switch o.Kind {
@@ -109,7 +108,7 @@ func (s *Set) packageAt(name, path string) *Package {
 // packageOf returns the package that OLM wrote into the properties of an installed operator, or the name without its
 // version.
 func packageOf(csv permissions.CSV) string {
-	properties, err := bundle.ParseProperties(csv.Annotations[bundle.PropertiesAnnotation])
+	properties, err := bundle.ParseProperties(csv.Annotations[olm.AnnotationProperties])
 	if err != nil {
 		return baseName(csv)
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/xml"
 	"errors"
 	"io"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -23,20 +24,18 @@ func object(apiVersion, kind, namespace, name string, rest fields) generate.Obje
 		meta["namespace"] = namespace
 	}
 	v := fields{"apiVersion": apiVersion, "kind": kind, "metadata": meta}
-	for k, x := range rest {
-		v[k] = x
-	}
+	maps.Copy(v, rest)
 	return generate.Object{APIVersion: apiVersion, Kind: kind, Namespace: namespace, Name: name, Data: manifest.Encode(v)}
 }
 
-const rbac = "rbac.authorization.k8s.io/v1"
+const rbacVersion = "rbac.authorization.k8s.io/v1"
 
 func binding(kind, namespace, name, roleKind, role string, accounts ...string) generate.Object {
 	subjects := []any{}
 	for _, a := range accounts {
 		subjects = append(subjects, fields{"kind": "ServiceAccount", "name": a, "namespace": "ops"})
 	}
-	return object(rbac, kind, namespace, name, fields{"roleRef": fields{"apiGroup": "rbac.authorization.k8s.io", "kind": roleKind, "name": role}, "subjects": subjects})
+	return object(rbacVersion, kind, namespace, name, fields{"roleRef": fields{"apiGroup": "rbac.authorization.k8s.io", "kind": roleKind, "name": role}, "subjects": subjects})
 }
 
 func rule(verbs, resources string) any {
@@ -60,15 +59,15 @@ func harbor(name string) *generate.Result {
 	return &generate.Result{Namespace: "ops", Objects: []generate.Object{
 		object("v1", "ServiceAccount", "ops", "clerk"+name, nil), object("v1", "ServiceAccount", "other", "stranger", nil),
 		deployment("pilot-b", "pilot"), deployment("pilot-a", "pilot"),
-		object(rbac, "ClusterRole", "", "work"+name, fields{"rules": []any{rule("get", "pods"), rule("list", "pods")}}),
-		object(rbac, "ClusterRole", "", "status", fields{"rules": []any{rule("get,patch", "ships/status")}}),
-		object(rbac, "Role", "ops", "own", fields{"rules": []any{rule("*", "*")}}),
-		object(rbac, "ClusterRole", "", "unused", fields{"rules": []any{}}),
+		object(rbacVersion, "ClusterRole", "", "work"+name, fields{"rules": []any{rule("get", "pods"), rule("list", "pods")}}),
+		object(rbacVersion, "ClusterRole", "", "status", fields{"rules": []any{rule("get,patch", "ships/status")}}),
+		object(rbacVersion, "Role", "ops", "own", fields{"rules": []any{rule("*", "*")}}),
+		object(rbacVersion, "ClusterRole", "", "unused", fields{"rules": []any{}}),
 		binding("RoleBinding", "north", "work", "ClusterRole", "work"+name, "pilot", "clerk"+name),
 		binding("ClusterRoleBinding", "", "status", "ClusterRole", "status", "pilot"),
 		binding("RoleBinding", "ops", "own", "Role", "own", "pilot"),
 		binding("RoleBinding", "east", "reader", "Role", "elsewhere", "pilot"),
-		object(rbac, "ClusterRoleBinding", "", "people", fields{"roleRef": fields{"kind": "ClusterRole", "name": "unused"}, "subjects": []any{
+		object(rbacVersion, "ClusterRoleBinding", "", "people", fields{"roleRef": fields{"kind": "ClusterRole", "name": "unused"}, "subjects": []any{
 			fields{"kind": "Group", "name": "people"}, fields{"kind": "ServiceAccount", "name": "pilot", "namespace": "elsewhere"}}}),
 	}}
 }
@@ -199,7 +198,7 @@ func readSVG(t *testing.T, svg string) (texts []string, nodes []rect) {
 }
 
 func TestBroken(t *testing.T) {
-	_, err := BlastRadius(&generate.Result{Objects: []generate.Object{{APIVersion: rbac, Kind: "Role", Name: "r", Data: []byte("rules: 1\n")}}})
+	_, err := BlastRadius(&generate.Result{Objects: []generate.Object{{APIVersion: rbacVersion, Kind: "Role", Name: "r", Data: []byte("apiVersion: " + rbacVersion + "\nkind: Role\nmetadata: {name: r}\nrules: 1\n")}}})
 	if err == nil || !strings.HasPrefix(err.Error(), "Role r: ") {
 		t.Errorf("got %v", err)
 	}

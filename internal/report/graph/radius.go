@@ -14,6 +14,7 @@ import (
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/permissions"
 )
 
@@ -56,41 +57,37 @@ type Binding struct {
 // BlastRadius finds out of rendered objects what the ServiceAccounts in the operator's namespace are bound to. Bindings
 // of other subjects are not in the picture. The error is about an object that can't be decoded.
 func BlastRadius(result *generate.Result) (*Radius, error) {
-	c := collector{namespace: result.Namespace, accounts: map[string][]string{}, rules: map[Role][]rbacv1.PolicyRule{}}
+	c := collector{namespace: result.Namespace, deployments: map[string][]string{}}
 	for _, o := range result.Objects {
 		if err := c.object(o); err != nil {
 			return nil, fmt.Errorf("%s %s: %w", o.Kind, o.Name, err)
 		}
 	}
+	c.Aggregate()
 	return c.radius()
 }
 
 type collector struct {
-	namespace string
-	accounts  map[string][]string // the Deployments of each
-	rules     map[Role][]rbacv1.PolicyRule
-	bindings  []found
-}
-
-type found struct {
-	kind, namespace, name string
-	role                  Role
-	accounts              []string
+	namespace   string
+	deployments map[string][]string // of each account of the namespace
+	rbac.Objects
 }
 
 func (c *collector) object(o generate.Object) error {
 	switch {
-	case o.Kind == "ServiceAccount" && o.Group() == "" && o.Namespace == c.namespace:
-		c.accounts[o.Name] = append(c.accounts[o.Name], []string{}...)
 	case o.Kind == "Deployment" && o.Group() == appsv1.GroupName && o.Namespace == c.namespace:
 		var d appsv1.Deployment
 		if err := decode(o, &d); err != nil {
 			return err
 		}
 		account := cmp.Or(bundle.Account(&d.Spec.Template.Spec), "default")
-		c.accounts[account] = append(c.accounts[account], o.Name)
-	case o.Group() == rbacv1.GroupName:
-		return c.rbac(o)
+		c.deployments[account] = append(c.deployments[account], o.Name)
+	case rbac.Relevant(o.Group(), o.Kind):
+		m, err := o.Manifest()
+		if err != nil {
+			return err
+		}
+		return c.Add(m, o.Namespace)
 	}
 	return nil
 }
@@ -105,49 +102,35 @@ func decode(o generate.Object, typed any) error {
 	return err
 }
 
-func (c *collector) rbac(o generate.Object) error {
-	var v struct {
-		Rules    []rbacv1.PolicyRule `json:"rules"`
-		RoleRef  rbacv1.RoleRef      `json:"roleRef"`
-		Subjects []rbacv1.Subject    `json:"subjects"`
-	}
-	if err := decode(o, &v); err != nil {
-		return err
-	}
-	if strings.HasSuffix(o.Kind, "Role") {
-		c.rules[Role{Kind: o.Kind, Namespace: o.Namespace, Name: o.Name}] = v.Rules
-		return nil
-	}
-	b := found{kind: o.Kind, namespace: o.Namespace, name: o.Name,
-		role: Role{Kind: v.RoleRef.Kind, Name: v.RoleRef.Name}}
-	if b.role.Kind == "Role" {
-		b.role.Namespace = o.Namespace
-	}
-	for _, s := range v.Subjects {
-		name, isUser := strings.CutPrefix(s.Name, "system:serviceaccount:"+c.namespace+":")
-		inOwn := s.Namespace == c.namespace || s.Namespace == "" && o.Namespace == c.namespace // OLM leaves it out
-		if s.Kind == "ServiceAccount" && inOwn || s.Kind == "User" && isUser {
-			b.accounts = append(b.accounts, name)
+// bound returns the names of the operator's accounts that a binding binds.
+func (c *collector) bound(b *rbac.Binding) []string {
+	var names []string
+	for _, s := range b.Subjects {
+		if a, ok := rbac.AccountOf(s); ok && a.Namespace == c.namespace {
+			names = append(names, a.Name)
 		}
 	}
-	if len(b.accounts) > 0 {
-		c.bindings = append(c.bindings, b)
-	}
-	return nil
+	return names
 }
 
 func (c *collector) radius() (*Radius, error) {
 	r := &Radius{Namespace: c.namespace}
-	for _, b := range c.bindings {
-		for _, a := range b.accounts {
-			if _, ok := c.accounts[a]; !ok {
-				c.accounts[a] = nil
-			}
+	names := slices.Collect(maps.Keys(c.deployments))
+	for a := range c.Accounts {
+		if a.Namespace == c.namespace {
+			names = append(names, a.Name)
 		}
 	}
-	names := slices.Sorted(maps.Keys(c.accounts))
+	var bindings []*rbac.Binding
+	for _, b := range c.Bindings {
+		if bound := c.bound(b); len(bound) > 0 {
+			bindings, names = append(bindings, b), append(names, bound...)
+		}
+	}
+	slices.Sort(names)
+	names = slices.Compact(names)
 	for _, name := range names {
-		deployments := slices.Clone(c.accounts[name])
+		deployments := slices.Clone(c.deployments[name])
 		slices.Sort(deployments)
 		r.Accounts = append(r.Accounts, Account{name, deployments})
 	}
@@ -161,35 +144,36 @@ func (c *collector) radius() (*Radius, error) {
 		}
 		return "1" + namespace
 	}
-	slices.SortStableFunc(c.bindings, func(a, b found) int {
-		return cmp.Or(cmp.Compare(order(a.namespace), order(b.namespace)), cmp.Compare(a.name, b.name))
+	slices.SortStableFunc(bindings, func(a, b *rbac.Binding) int {
+		return cmp.Or(cmp.Compare(order(a.Namespace), order(b.Namespace)), cmp.Compare(a.Object.Name, b.Object.Name))
 	})
-	for _, b := range c.bindings {
-		if err := r.add(b, names, c.rules); err != nil {
-			return nil, fmt.Errorf("%s %s: %w", b.role.Kind, b.role.Name, err)
+	for _, b := range bindings {
+		if err := r.add(b, c.bound(b), names, c.Role(b.Role)); err != nil {
+			return nil, fmt.Errorf("%s %s: %w", b.Role.Kind, b.Role.Name, err)
 		}
 	}
 	r.Unbound = r.unbound()
 	return r, nil
 }
 
-func (r *Radius) add(b found, names []string, rules map[Role][]rbacv1.PolicyRule) error {
-	role := b.role
-	known, ok := rules[b.role]
-	role.Summary = summary(known)
-	if !ok {
-		role.Summary = "not rendered"
+// add adds a binding of accounts to a role, which is nil if it is not rendered. names are those of all accounts.
+func (r *Radius) add(b *rbac.Binding, accounts, names []string, bound *rbac.Role) error {
+	role := Role{Kind: b.Role.Kind, Namespace: b.Role.Namespace, Name: b.Role.Name, Summary: "not rendered"}
+	var rules []rbacv1.PolicyRule
+	if bound != nil {
+		rules = bound.PolicyRules()
+		role.Summary = summary(rules)
 	}
 	at := slices.Index(r.Roles, role)
 	if at < 0 {
 		at = len(r.Roles)
 		r.Roles = append(r.Roles, role)
 	}
-	if n := len(r.Places); n == 0 || r.Places[n-1].Namespace != b.namespace {
-		r.Places = append(r.Places, Place{Namespace: b.namespace})
+	if n := len(r.Places); n == 0 || r.Places[n-1].Namespace != b.Namespace {
+		r.Places = append(r.Places, Place{Namespace: b.Namespace})
 	}
-	binding := Binding{Kind: b.kind, Name: b.name, Role: at}
-	facts, err := permissions.FactsOf(known, b.namespace)
+	binding := Binding{Kind: b.Object.Kind, Name: b.Object.Name, Role: at}
+	facts, err := permissions.FactsOf(rules, b.Namespace)
 	if err != nil {
 		return err
 	}
@@ -199,7 +183,7 @@ func (r *Radius) add(b found, names []string, rules map[Role][]rbacv1.PolicyRule
 			break // the others are in it
 		}
 	}
-	for _, a := range b.accounts {
+	for _, a := range accounts {
 		if i, _ := slices.BinarySearch(names, a); !slices.Contains(binding.Accounts, i) {
 			binding.Accounts = append(binding.Accounts, i)
 		}

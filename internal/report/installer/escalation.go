@@ -1,46 +1,11 @@
 package installer
 
 import (
-	"strings"
-
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/manifest"
 )
-
-type roleKey struct{ kind, namespace, name string }
-
-type role struct {
-	rules      []rbacv1.PolicyRule
-	aggregated bool // the rules are whatever else is in the cluster
-}
-
-// rolesOf returns the roles among the objects.
-func rolesOf(objects []*manifest.Object) (map[roleKey]*role, error) {
-	roles := map[roleKey]*role{}
-	for _, o := range objects {
-		if o.Group() != rbacv1.GroupName {
-			continue
-		}
-		switch o.Kind {
-		case "Role":
-			var x rbacv1.Role
-			if _, err := o.Into(&x); err != nil {
-				return nil, err
-			}
-			roles[roleKey{o.Kind, o.Namespace, o.Name}] = &role{rules: x.Rules}
-		case "ClusterRole":
-			var x rbacv1.ClusterRole
-			if _, err := o.Into(&x); err != nil {
-				return nil, err
-			}
-			roles[roleKey{o.Kind, "", o.Name}] = &role{x.Rules,
-				x.AggregationRule != nil && len(x.AggregationRule.ClusterRoleSelectors) > 0}
-		}
-	}
-	return roles, nil
-}
 
 // authorize grants what the escalation check asks for, if the object is one of RBAC (Kubernetes 1.36:
 // pkg/registry/rbac/*/policybased).
@@ -49,22 +14,13 @@ func (d *derivation) authorize(o *manifest.Object) error {
 		return nil
 	}
 	switch o.Kind {
-	case "Role":
+	case rbac.KindRole:
 		return d.write(o, "roles", o.Namespace)
-	case "ClusterRole":
+	case rbac.KindClusterRole:
 		return d.write(o, "clusterroles", "")
-	case "RoleBinding":
-		var x rbacv1.RoleBinding
-		if _, err := o.Into(&x); err != nil {
-			return err
-		}
-		return d.bindTo(x.RoleRef, o.Namespace)
-	case "ClusterRoleBinding":
-		var x rbacv1.ClusterRoleBinding
-		if _, err := o.Into(&x); err != nil {
-			return err
-		}
-		return d.bindTo(x.RoleRef, "")
+	}
+	if b := d.bindings[o]; b != nil {
+		return d.bindTo(b)
 	}
 	return nil
 }
@@ -73,33 +29,34 @@ func (d *derivation) authorize(o *manifest.Object) error {
 // aggregates others takes all rights there are, nonResourceURLs included, or escalate
 // (clusterrole/policybased/storage.go, fullAuthority); all rights are not granted.
 func (d *derivation) write(o *manifest.Object, plural, namespace string) error {
-	r := d.roles[roleKey{o.Kind, namespace, o.Name}]
-	if r.aggregated {
+	r := d.rbac.Role(rbac.Key{Kind: o.Kind, Namespace: namespace, Name: o.Name})
+	aggregating := len(r.Selectors) > 0
+	if aggregating {
 		d.escalate[o.Name] = true
 	}
-	if r.aggregated || d.Escalate {
+	if aggregating || d.Escalate {
 		d.grant(plural, "escalate", o.Name, namespace)
 		return nil
 	}
-	return d.hold(r.rules, namespace)
+	return d.addRules(r.PolicyRules(), namespace)
 }
 
 // bindTo grants what writing a binding takes: every rule of the role in the binding's scope, or bind on the role, also
 // there. The rules of a role are known if it is among the objects and does not aggregate others.
-func (d *derivation) bindTo(ref rbacv1.RoleRef, namespace string) error {
-	key, plural := roleKey{ref.Kind, "", ref.Name}, "clusterroles"
-	if ref.Kind == "Role" {
-		key.namespace, plural = namespace, "roles"
+func (d *derivation) bindTo(b *rbac.Binding) error {
+	plural := "clusterroles"
+	if b.Role.Kind == rbac.KindRole {
+		plural = "roles"
 	}
-	r := d.roles[key]
+	r := d.rbac.Role(b.Role)
 	if r == nil {
-		d.bind[ref.Kind+" "+strings.TrimPrefix(key.namespace+"/"+ref.Name, "/")] = true
+		d.bind[b.Role.String()] = true
 	}
-	if r == nil || r.aggregated || d.Escalate {
-		d.grant(plural, "bind", ref.Name, namespace)
+	if r == nil || len(r.Selectors) > 0 || d.Escalate {
+		d.grant(plural, "bind", b.Role.Name, b.Namespace)
 		return nil
 	}
-	return d.hold(r.rules, namespace)
+	return d.addRules(r.PolicyRules(), b.Namespace)
 }
 
 // grant grants a verb on one object of RBAC.
@@ -107,7 +64,7 @@ func (d *derivation) grant(plural, verb, name, namespace string) {
 	d.in(namespace).Add(rbac.Atom{Group: rbacv1.GroupName, Resource: plural, Verb: verb, Named: true, Name: name}, true)
 }
 
-func (d *derivation) hold(rules []rbacv1.PolicyRule, namespace string) error {
+func (d *derivation) addRules(rules []rbacv1.PolicyRule, namespace string) error {
 	to := d.in(namespace)
 	for _, rule := range rules {
 		if err := d.held.Add(rule); err != nil {

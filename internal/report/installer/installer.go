@@ -39,11 +39,15 @@ var verbs = []string{"get", "patch", "update", "delete"}
 // escalation check of the API server asks of who writes a role or a binding. Errors are *manifest.Error.
 func Derive(objects []*manifest.Object, o Options) (*Permissions, error) {
 	t := newAPIs(objects)
-	d := &derivation{Options: o, cluster: &atoms{}, namespaces: map[string]*atoms{}, escalate: map[string]bool{},
+	d := &derivation{Options: o, bindings: map[*manifest.Object]*rbac.Binding{}, cluster: &atoms{},
+		namespaces: map[string]*atoms{}, escalate: map[string]bool{},
 		bind: map[string]bool{}}
 	var err error
-	if d.roles, err = rolesOf(objects); err != nil {
+	if d.rbac, err = rbac.Read(objects, ""); err != nil {
 		return nil, err
+	}
+	for _, b := range d.rbac.Bindings {
+		d.bindings[b.Object] = b
 	}
 	p := &Permissions{Namespaces: map[string][]rbacv1.PolicyRule{}}
 	for _, x := range objects {
@@ -79,7 +83,8 @@ func rulesOf(s, held *atoms) []rbacv1.PolicyRule { return rbac.Rules(s.Minimal(h
 // derivation collects permissions.
 type derivation struct {
 	Options
-	roles          map[roleKey]*role
+	rbac           *rbac.Objects
+	bindings       map[*manifest.Object]*rbac.Binding
 	cluster        *atoms
 	namespaces     map[string]*atoms
 	escalate, bind map[string]bool

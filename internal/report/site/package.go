@@ -158,7 +158,7 @@ func (m *making) page() webpage.Page {
 		p.Sections = append(p.Sections, m.install())
 	}
 	p.Sections = append(p.Sections, m.brings())
-	if g, err := updates.Of(m.pkg.Package, updates.Options{}); err == nil {
+	if g, err := updates.NewGraph(m.pkg.Package, updates.Options{}); err == nil {
 		picture := `<div class="picture" tabindex="0" role="region" aria-label="Update graph">` + g.Inline() + `</div>`
 		p.Sections = append(p.Sections,
 			webpage.Section{ID: "updates", Title: "Update graph", HTML: template.HTML(picture)})

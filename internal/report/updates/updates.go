@@ -69,8 +69,8 @@ type Options struct {
 // head are drawn.
 const maxRanges = 3
 
-// Of returns the update graph of a package.
-func Of(p *catalog.Package, o Options) (*Graph, error) {
+// NewGraph returns the update graph of a package.
+func NewGraph(p *catalog.Package, o Options) (*Graph, error) {
 	g := &Graph{Package: p.Name, Deprecated: deprecation(p, catalog.TypePackage, "")}
 	channels := slices.Clone(p.Channels)
 	if o.Channel != "" {
@@ -111,8 +111,8 @@ func noChannel(p *catalog.Package, name string) error {
 		names = append(names, ch.Name)
 	}
 	err := fmt.Errorf("package %s has no channel %s; there are %s", p.Name, name, text.FirstOf(20, names))
-	if near := text.Nearest(name, names); near != "" {
-		return manifest.WithHint(err, "did you mean "+near+"?")
+	if hint := text.DidYouMean(name, names); hint != "" {
+		return manifest.WithHint(err, hint)
 	}
 	return err
 }

@@ -35,9 +35,9 @@ type file struct {
 
 // ruleSetting enables or disables a built-in rule, or changes its level.
 type ruleSetting struct {
-	ID      string         `json:"id"`
-	Enabled *bool          `json:"enabled"`
-	Level   findings.Level `json:"level"`
+	ID      string            `json:"id"`
+	Enabled *bool             `json:"enabled"`
+	Level   findings.Severity `json:"level"`
 }
 
 // Parse reads a policy file. name is the file name in errors. The error, a *manifest.Error, names line and field;
@@ -184,13 +184,7 @@ func (p *parser) rules(f *file, policy *Policy) error {
 		case s.ID == "":
 			return p.fail(field, "olmgen lint can list the rules", "id is missing")
 		case at < 0:
-			return p.fail(
-				field+".id",
-				"olmgen lint can list the rules",
-				"unknown rule %q%s",
-				s.ID,
-				didYouMean(s.ID, idsOf(all)),
-			)
+			return p.fail(field+".id", hintRules(text.DidYouMean(s.ID, idsOf(all))), "unknown rule %q", s.ID)
 		case set[s.ID]:
 			return p.fail(field+".id", "", "%s occurs twice", s.ID)
 		}
@@ -220,10 +214,10 @@ func idsOf(rules []Rule) []string {
 }
 
 // level checks a level. The default is error.
-func (p *parser) level(field string, l *findings.Level) error {
+func (p *parser) level(field string, l *findings.Severity) error {
 	*l = cmp.Or(*l, findings.Error)
-	if *l == findings.None || !slices.Contains(findings.Levels, *l) {
-		return p.fail(field+".level", "", "must be error, warning or note, not %q", string(*l))
+	if *l == findings.None || !slices.Contains(findings.Severities, *l) {
+		return p.unknown(field+".level", string(*l), text.Words(findings.Severities[:3]))
 	}
 	return nil
 }
@@ -312,8 +306,7 @@ func (p *parser) exceptions(f *file, policy *Policy) error {
 			e.globs[field] = g
 		}
 		if !slices.ContainsFunc(ids, e.globs["rule"].match) {
-			return p.fail(e.field+".rule", "olmgen lint can list the rules of a policy", "the policy has no rule %q%s",
-				e.Rule, didYouMean(e.Rule, ids))
+			return p.fail(e.field+".rule", hintRules(text.DidYouMean(e.Rule, ids)), "the policy has no rule %q", e.Rule)
 		}
 		policy.exceptions = append(policy.exceptions, e)
 	}

@@ -67,6 +67,7 @@ func (p *parser) forbid(field string, f *forbid) error {
 	}
 	f.Scope = cmp.Or(f.Scope, scopeAny)
 	others := len(f.APIGroups) + len(f.Resources) + len(f.ResourceNames)
+	scopes := []string{scopeAny, scopeCluster, scopeNamespaced}
 	wildcards := []string{"verbs", "apiGroups", "resources", "nonResourceURLs"}
 	bad := slices.IndexFunc(f.Wildcards, func(w string) bool { return !slices.Contains(wildcards, w) })
 	switch {
@@ -77,10 +78,9 @@ func (p *parser) forbid(field string, f *forbid) error {
 			"is empty and would forbid every rule",
 		)
 	case bad >= 0:
-		return p.fail(fmt.Sprintf("%s.wildcards[%d]", field, bad), "", "must be one of %s, not %q%s",
-			strings.Join(wildcards, ", "), f.Wildcards[bad], didYouMean(f.Wildcards[bad], wildcards))
-	case !slices.Contains([]string{scopeAny, scopeCluster, scopeNamespaced}, f.Scope):
-		return p.fail(field+".scope", "", "must be any, cluster or namespaced, not %q", f.Scope)
+		return p.unknown(fmt.Sprintf("%s.wildcards[%d]", field, bad), f.Wildcards[bad], wildcards)
+	case !slices.Contains(scopes, f.Scope):
+		return p.unknown(field+".scope", f.Scope, scopes)
 	case len(f.NonResourceURLs) > 0 && others > 0:
 		return p.fail(
 			field+".nonResourceURLs",

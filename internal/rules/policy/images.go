@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -33,7 +34,7 @@ func (i *images) check(v *view, message string) []hit {
 				hits = append(hits, hit{o.Object, field, fmt.Sprintf("the image %s is %s", image, why), message})
 			}
 		})
-		if o.Group() == olmGroup && o.Kind == "CatalogSource" {
+		if o.Group() == olm.Group && o.Kind == "CatalogSource" {
 			hits = append(hits, i.catalog(v, o.Object, message)...)
 		}
 	}

@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
@@ -137,20 +136,6 @@ func TestNonResourceURLs(t *testing.T) {
 	} {
 		if urlsOverlap(c.allowed, c.forbidden) != c.want {
 			t.Errorf("%s, %s: want %v", c.allowed, c.forbidden, c.want)
-		}
-	}
-}
-
-func TestDidYouMean(t *testing.T) {
-	known := []string{"verbs", "apiGroups", "resources", "resourceNames"}
-	for given, want := range map[string]string{
-		"verb": "verbs", "apigroups": "apiGroups", "resourcesNames": "resourceNames", "x": "", "": "", "completely": "",
-	} {
-		if want != "" {
-			want = fmt.Sprintf(", did you mean %s?", want)
-		}
-		if got := didYouMean(given, known); got != want {
-			t.Errorf("%s: %q, want %q", given, got, want)
 		}
 	}
 }

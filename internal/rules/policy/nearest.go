@@ -13,18 +13,16 @@ import (
 func (p *parser) unknownField(unknown []string) error {
 	slices.SortStableFunc(unknown, func(a, b string) int { return p.LineOf(a) - p.LineOf(b) })
 	field := unknown[0]
-	parent, last := "", field
-	if i := strings.LastIndexByte(field, '.'); i >= 0 {
-		parent, last = field[:i], field[i+1:]
-	}
-	known := manifest.FieldsAt(reflect.TypeFor[file](), parent)
-	return p.fail(field, "known fields: "+strings.Join(known, ", "), "unknown field%s", didYouMean(last, known))
+	return p.fail(field, manifest.Suggestion(reflect.TypeFor[file](), field), "unknown field")
 }
 
-// didYouMean suggests the known word that is closest to the given one, if any is close.
-func didYouMean(given string, known []string) string {
-	if near := text.Nearest(given, known); near != "" {
-		return ", did you mean " + near + "?"
-	}
-	return ""
+// unknown returns the error for a word that a field does not take.
+func (p *parser) unknown(field, got string, allowed []string) error {
+	unknown := text.Unknown("value", got, allowed)
+	return p.fail(field, unknown.Hint(), "%v", unknown)
+}
+
+// hintRules returns the next step for an unknown rule.
+func hintRules(didYouMean string) string {
+	return strings.TrimSpace(didYouMean + " olmgen lint lists the rules")
 }

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/olmgen/olmgen/findings"
-	"github.com/olmgen/olmgen/internal/olm/olmapi"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/manifest/tree"
 )
@@ -39,11 +39,11 @@ type Policy struct {
 
 // Rule is one rule of a policy.
 type Rule struct {
-	ID    string         `json:"id"`
-	Level findings.Level `json:"level"`
-	Text  string         `json:"description"`     // the requirement, in one line
-	Quote string         `json:"quote,omitempty"` // the sentence of the decision record that requires it
-	Help  string         `json:"help,omitempty"`  // how olmgen applies it
+	ID    string            `json:"id"`
+	Level findings.Severity `json:"level"`
+	Text  string            `json:"description"`     // the requirement, in one line
+	Quote string            `json:"quote,omitempty"` // the sentence of the decision record that requires it
+	Help  string            `json:"help,omitempty"`  // how olmgen applies it
 
 	check func(*view) []hit
 }
@@ -118,7 +118,7 @@ func unknownFields(v *view) []located {
 			level = findings.Warning // published ones have some, and OLM installs them
 		}
 		for _, o := range v.olm(kind) {
-			for _, e := range olmapi.UnknownFields(o.Object) {
+			for _, e := range olm.UnknownFields(o.Object) {
 				found = append(found, hit{o.Object, e.Field, e.Msg, e.Tip}.located(ruleUnknownField, level))
 			}
 		}
@@ -132,7 +132,7 @@ type located struct {
 	findings.Finding
 }
 
-func (h hit) located(rule string, level findings.Level) located {
+func (h hit) located(rule string, level findings.Severity) located {
 	line := h.Line
 	if h.field != "" { // LineOf parses the whole document, so avoid it where it is not needed
 		line = h.LineOf(h.field)

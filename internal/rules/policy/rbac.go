@@ -1,14 +1,13 @@
 package policy
 
 import (
+	"errors"
 	"fmt"
-	"slices"
 
 	rbacv1 "k8s.io/api/rbac/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 
-	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -25,159 +24,99 @@ type grant struct {
 	how     string // why it applies in all namespaces, where the field does not show it
 }
 
-// clusterRole is a decoded ClusterRole. The overlays of a repository may have several of one name.
-type clusterRole struct {
-	*manifest.Object
-	labels    labels.Set
-	rules     []rbacv1.PolicyRule
-	selectors []labels.Selector
-}
-
-// binding is a decoded RoleBinding or ClusterRoleBinding.
-type binding struct {
-	*manifest.Object
-	cluster  bool
-	space    string // its namespace
-	role     rbacv1.RoleRef
-	subjects []rbacv1.Subject
-}
-
-// rbac holds the permissions of a tree.
-type rbac struct {
-	roles    []*clusterRole
-	local    map[string][]rbacv1.PolicyRule // rules of Roles, by namespace/name
-	bindings []*binding
-	grants   []grant
+// permissions are those of a tree. The overlays of a repository may have several roles of one name.
+type permissions struct {
+	rbac.Objects
+	grants []grant
 }
 
 // permissions reads the RBAC objects of the tree once.
-func (v *view) permissions() *rbac {
+func (v *view) permissions() *permissions {
 	if v.rbac != nil {
 		return v.rbac
 	}
-	r := &rbac{local: map[string][]rbacv1.PolicyRule{}}
-	v.rbac = r
-	for _, o := range v.kinds[rbacGroup+"/ClusterRole"] {
-		v.addClusterRole(o)
-	}
-	for _, kind := range []string{"ClusterRoleBinding", "RoleBinding"} {
+	p := &permissions{}
+	v.rbac = p
+	for _, kind := range []string{rbac.KindClusterRole, "ClusterRoleBinding", "RoleBinding", rbac.KindRole} {
 		for _, o := range v.kinds[rbacGroup+"/"+kind] {
-			b := &binding{Object: o.Object, cluster: kind == "ClusterRoleBinding", space: o.Namespace}
-			if v.field(o.Object, &b.role, "roleRef") && v.field(o.Object, &b.subjects, "subjects") {
-				r.bindings = append(r.bindings, b)
+			if err := p.Add(o.Object, o.Namespace); err != nil {
+				v.fault(o.Object, err)
 			}
 		}
 	}
-	wide := r.clusterWide()
-	for _, role := range r.roles {
-		r.addRules(grant{Object: role.Object, field: "rules", cluster: wide[role.Name]}, role.rules)
+	wide := p.clusterWide()
+	for _, r := range p.Roles {
+		p.addRules(grant{Object: r.Object, field: "rules", cluster: wide[r.Key]}, r.PolicyRules())
 	}
-	for _, o := range v.kinds[rbacGroup+"/Role"] {
-		var rules []rbacv1.PolicyRule
-		if v.field(o.Object, &rules, "rules") {
-			r.addRules(grant{Object: o.Object, field: "rules"}, rules)
-			r.local[o.Namespace+"/"+o.Name] = append(r.local[o.Namespace+"/"+o.Name], rules...)
+	p.Aggregate()
+	for _, b := range p.Bindings {
+		role := p.Bound(b)
+		if b.Role != rbac.ClusterRole(rbac.ClusterAdmin) || role.Object != nil {
+			continue
 		}
-	}
-	for _, b := range r.bindings {
-		if b.role.Kind == "ClusterRole" && b.role.Name == clusterAdmin &&
-			!slices.ContainsFunc(r.roles, named(clusterAdmin)) {
-			for _, rule := range clusterAdminRules {
-				r.grants = append(
-					r.grants,
-					grant{Object: b.Object, field: "roleRef.name", rule: rule, cluster: b.cluster, bound: true},
-				)
-			}
+		for _, rule := range role.PolicyRules() {
+			p.grants = append(p.grants,
+				grant{Object: b.Object, field: "roleRef.name", rule: rule, cluster: b.Clusterwide(), bound: true})
 		}
 	}
 	for _, o := range v.olm("ClusterServiceVersion") {
 		v.addCSV(o)
 	}
-	return r
+	return p
 }
 
-func named(name string) func(*clusterRole) bool {
-	return func(r *clusterRole) bool { return r.Name == name }
-}
-
-// clusterAdmin is a ClusterRole of every cluster
-// (https://kubernetes.io/docs/reference/access-authn-authz/rbac/#user-facing-roles).
-const clusterAdmin = "cluster-admin"
-
-var clusterAdminRules = []rbacv1.PolicyRule{
-	{Verbs: []string{"*"}, APIGroups: []string{"*"}, Resources: []string{"*"}},
-	{Verbs: []string{"*"}, NonResourceURLs: []string{"*"}},
+// fault adds the finding that an object cannot be decoded.
+func (v *view) fault(o *manifest.Object, err error) {
+	found := hit{o, "", err.Error(), ""}
+	var refused *manifest.Error
+	if errors.As(err, &refused) {
+		found.field, found.msg, found.hint = refused.Field, refused.Msg, refused.Tip
+	}
+	v.faults = append(v.faults, found)
 }
 
 // addRules adds a grant for each rule of a list. g.field is the field of the list.
-func (r *rbac) addRules(g grant, rules []rbacv1.PolicyRule) {
+func (p *permissions) addRules(g grant, rules []rbacv1.PolicyRule) {
 	list := g.field
 	for i, rule := range rules {
 		g.field, g.rule = fmt.Sprintf("%s[%d]", list, i), rule
-		r.grants = append(r.grants, g)
+		p.grants = append(p.grants, g)
 	}
 }
 
-func (v *view) addClusterRole(o *entry) {
-	role := &clusterRole{Object: o.Object}
-	var aggregation rbacv1.AggregationRule
-	if !v.field(o.Object, &role.rules, "rules") || !v.field(o.Object, &role.labels, "metadata", "labels") ||
-		!v.field(o.Object, &aggregation, "aggregationRule") {
-		return
-	}
-	for i := range aggregation.ClusterRoleSelectors {
-		s, err := metav1.LabelSelectorAsSelector(&aggregation.ClusterRoleSelectors[i])
-		if err != nil {
-			v.faults = append(
-				v.faults,
-				hit{o.Object, fmt.Sprintf("aggregationRule.clusterRoleSelectors[%d]", i), text.OneLine(err.Error()),
-					""},
-			)
-			return
-		}
-		role.selectors = append(role.selectors, s)
-	}
-	v.rbac.roles = append(v.rbac.roles, role)
-}
-
-func (r *clusterRole) aggregates(o *clusterRole) bool {
-	return slices.ContainsFunc(r.selectors, func(s labels.Selector) bool { return s.Matches(o.labels) })
-}
-
-// clusterWide returns the names of the ClusterRoles whose rules apply in all namespaces: those that a
-// ClusterRoleBinding binds, those that nothing in the tree binds, and those that are aggregated to one of them.
-func (r *rbac) clusterWide() map[string]bool {
-	wide, narrow := map[string]bool{}, map[string]bool{}
-	for _, b := range r.bindings {
-		switch {
-		case b.cluster:
-			wide[b.role.Name] = true
-		case b.role.Kind == "ClusterRole":
-			narrow[b.role.Name] = true
+// clusterWide returns the ClusterRoles whose rules apply in all namespaces: those that a ClusterRoleBinding binds, those
+// that nothing in the tree binds, and those that are aggregated to one of them.
+func (p *permissions) clusterWide() map[rbac.Key]bool {
+	wide, narrow := map[rbac.Key]bool{}, map[rbac.Key]bool{}
+	for _, b := range p.Bindings {
+		if b.Clusterwide() {
+			wide[b.Role] = true
+		} else {
+			narrow[b.Role] = true
 		}
 	}
-	r.feed(wide)
-	r.feed(narrow)
-	for _, role := range r.roles {
-		if !narrow[role.Name] {
-			wide[role.Name] = true
+	p.extend(wide)
+	p.extend(narrow)
+	for _, r := range p.Roles {
+		if r.Kind == rbac.KindClusterRole && !narrow[r.Key] {
+			wide[r.Key] = true
 		}
 	}
-	r.feed(wide)
+	p.extend(wide)
 	return wide
 }
 
-// feed extends a set of ClusterRoles with those that are aggregated to them.
-func (r *rbac) feed(set map[string]bool) {
+// extend adds the ClusterRoles that are aggregated to those of a set.
+func (p *permissions) extend(set map[rbac.Key]bool) {
 	for grown := true; grown; {
 		grown = false
-		for _, to := range r.roles {
-			if len(to.selectors) == 0 || !set[to.Name] {
+		for _, to := range p.Roles {
+			if len(to.Selectors) == 0 || !set[to.Key] {
 				continue
 			}
-			for _, from := range r.roles {
-				if !set[from.Name] && to.aggregates(from) {
-					set[from.Name], grown = true, true
+			for _, from := range p.Roles {
+				if !set[from.Key] && to.Aggregates(from) {
+					set[from.Key], grown = true, true
 				}
 			}
 		}
@@ -199,9 +138,8 @@ func (v *view) addCSV(o *entry) {
 		Type      string
 		Supported bool
 	}
-	var copiedFrom string
-	if !v.field(o.Object, &copiedFrom, "metadata", "labels", "olm.copiedFrom") || copiedFrom != "" {
-		return // OLM creates nothing for a copied CSV
+	if _, copied := olm.CopiedObject(o.Object); copied {
+		return // OLM creates nothing for it
 	}
 	if !v.field(o.Object, &spec, "spec", "install", "spec") || !v.field(o.Object, &modes, "spec", "installModes") {
 		return

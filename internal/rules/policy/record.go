@@ -238,7 +238,7 @@ func metaRules() []Rule {
 				"installed " +
 				"manually via Direct " +
 				"operator deployment, not via OLM framework",
-			Help: "A meta-operator may deploy operators at cluster scope: create or change Subscriptions, " +
+			Help: "A meta-operator may deploy operators at cluster scope: create Subscriptions, " +
 				"ClusterServiceVersions, InstallPlans or " +
 				"ClusterExtensions in all namespaces, or create CustomResourceDefinitions, ClusterRoles, " +
 				"ClusterRoleBindings " +

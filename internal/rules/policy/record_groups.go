@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	rbacv1 "k8s.io/api/rbac/v1"
+
+	"github.com/olmgen/olmgen/internal/olm"
 )
 
 func groupInClusterScope(v *view) []hit {
@@ -16,8 +18,8 @@ func groupAccess(v *view) []hit {
 	var hits []hit
 	for _, role := range v.permissions().open() {
 		i := slices.IndexFunc(
-			role.rules,
-			func(r rbacv1.PolicyRule) bool { return grants(r, olmGroup, "operatorgroups", changes...) },
+			role.PolicyRules(),
+			func(r rbacv1.PolicyRule) bool { return grants(r, olm.Group, "operatorgroups", changes...) },
 		)
 		if i >= 0 {
 			hits = append(hits,

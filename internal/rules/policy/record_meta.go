@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -9,34 +8,11 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/internal/rbac"
 )
 
 // changes are the verbs that create or change an object.
 var changes = []string{"create", "update", "patch"}
-
-// mayDeploy returns what lets an account deploy operators at cluster scope, or "". A rule with resourceNames does not
-// count: it is the limit that the decision record asks for.
-func mayDeploy(rules []rbacv1.PolicyRule) string {
-	allowed := func(group, resource string, verbs ...string) bool {
-		return slices.ContainsFunc(rules, func(r rbacv1.PolicyRule) bool {
-			return len(r.ResourceNames) == 0 && grants(r, group, resource, verbs...)
-		})
-	}
-	for _, resource := range []string{"subscriptions", "clusterserviceversions", "installplans"} {
-		if allowed(olmGroup, resource, changes...) {
-			return "change " + resource
-		}
-	}
-	if allowed("olm.operatorframework.io", "clusterextensions", changes...) {
-		return "change clusterextensions"
-	}
-	if allowed("apiextensions.k8s.io", "customresourcedefinitions", "create") &&
-		allowed(rbacGroup, "clusterroles", "create") && allowed(rbacGroup, "clusterrolebindings", "create") &&
-		allowed("apps", "deployments", "create") {
-		return "create customresourcedefinitions, clusterroles, clusterrolebindings and deployments"
-	}
-	return ""
-}
 
 // grants reports whether a rule allows one of the verbs on a resource.
 func grants(r rbacv1.PolicyRule, group, resource string, verbs ...string) bool {
@@ -64,7 +40,7 @@ func metaByOLM(v *view) []hit {
 			}
 		}
 		for _, account := range slices.Sorted(maps.Keys(accounts)) {
-			if what := mayDeploy(accounts[account]); what != "" {
+			if what := rbac.DeploysOperators(accounts[account]); what != "" {
 				hits = append(hits, hit{o.Object, "spec.install.spec",
 					fmt.Sprintf(
 						"a meta-operator: %s may %s in all namespaces, and OLM opens %s to project admins and editors",
@@ -84,13 +60,13 @@ func metaAccess(v *view) []hit {
 	rules, apis := r.accounts()
 	var hits []hit
 	for _, account := range slices.Sorted(maps.Keys(rules)) {
-		what := mayDeploy(rules[account])
+		what := rbac.DeploysOperators(rules[account])
 		if what == "" {
 			continue
 		}
 		own := v.crdsOf(apis[account])
 		for _, role := range r.open() {
-			if at, names := role.changes(own); len(names) > 0 {
+			if at, names := changed(role, own); len(names) > 0 {
 				hits = append(hits, hit{role.Object, fmt.Sprintf("rules[%d]", at),
 					fmt.Sprintf(
 						"opens %s to users of projects, though its operator %s may %s in all namespaces",
@@ -105,12 +81,13 @@ func metaAccess(v *view) []hit {
 	return hits
 }
 
-// changes returns the custom resources that a role lets its users write, and the index of its first rule that does.
-func (r *clusterRole) changes(crds []*crd) (at int, names []string) {
-	at = len(r.rules)
+// changed returns the custom resources that a role lets its users write, and the index of its first rule that does.
+func changed(r *rbac.Role, crds []*crd) (at int, names []string) {
+	rules := r.PolicyRules()
+	at = len(rules)
 	for _, c := range crds {
 		i := slices.IndexFunc(
-			r.rules,
+			rules,
 			func(rule rbacv1.PolicyRule) bool { return grants(rule, c.group, c.plural, changes...) },
 		)
 		if i >= 0 {
@@ -120,21 +97,22 @@ func (r *clusterRole) changes(crds []*crd) (at int, names []string) {
 	return at, names
 }
 
-// accounts returns the rules that ServiceAccounts (namespace/name) have in all namespaces, and the API groups in any
-// of their roles, those for single namespaces included.
-func (r *rbac) accounts() (everywhere map[string][]rbacv1.PolicyRule, apis map[string][]string) {
+// accounts returns the rules that ServiceAccounts have in all namespaces, and the API groups in any of their roles, those
+// for single namespaces included.
+func (p *permissions) accounts() (everywhere map[string][]rbacv1.PolicyRule, apis map[string][]string) {
 	everywhere, apis = map[string][]rbacv1.PolicyRule{}, map[string][]string{}
-	for _, b := range r.bindings {
-		rules := r.local[b.space+"/"+b.role.Name]
-		if b.role.Kind == "ClusterRole" {
-			rules = r.rulesOf(b.role.Name)
+	for _, b := range p.Bindings {
+		var rules []rbacv1.PolicyRule
+		for _, r := range p.bound(b) {
+			rules = append(rules, r.PolicyRules()...)
 		}
-		for _, s := range b.subjects {
-			if s.Kind != rbacv1.ServiceAccountKind {
+		for _, s := range b.Subjects {
+			account, ok := rbac.AccountOf(s)
+			if !ok {
 				continue
 			}
-			name := cmp.Or(s.Namespace, b.space) + "/" + s.Name
-			if b.cluster {
+			name := account.String()
+			if b.Clusterwide() {
 				everywhere[name] = append(everywhere[name], rules...)
 			}
 			for _, rule := range rules {
@@ -145,60 +123,40 @@ func (r *rbac) accounts() (everywhere map[string][]rbacv1.PolicyRule, apis map[s
 	return everywhere, apis
 }
 
-// rulesOf returns the rules of a ClusterRole, aggregated ones included.
-func (r *rbac) rulesOf(name string) []rbacv1.PolicyRule {
-	seen := map[*clusterRole]bool{}
-	var rules []rbacv1.PolicyRule
-	var add func(*clusterRole)
-	add = func(role *clusterRole) {
-		if seen[role] {
-			return
-		}
-		seen[role] = true
-		rules = append(rules, role.rules...)
-		for _, o := range r.roles {
-			if role.aggregates(o) {
-				add(o)
-			}
+// bound returns the roles that a binding may mean: all of its name, since overlays may have several.
+func (p *permissions) bound(b *rbac.Binding) []*rbac.Role {
+	var list []*rbac.Role
+	for _, r := range p.Roles {
+		if r.Key == b.Role {
+			list = append(list, r)
 		}
 	}
-	found := false
-	for _, role := range r.roles {
-		if role.Name == name {
-			found = true
-			add(role)
-		}
+	if r := p.Bound(b); len(list) == 0 && r != nil {
+		list = append(list, r)
 	}
-	if !found && name == clusterAdmin {
-		return clusterAdminRules
-	}
-	return rules
+	return list
 }
 
 // open returns the ClusterRoles of project users: those that are aggregated to admin or edit, or bound to all users.
-func (r *rbac) open() []*clusterRole {
+func (p *permissions) open() []*rbac.Role {
 	everybody := []string{
 		"system:authenticated",
 		"system:authenticated:oauth",
 		"system:serviceaccounts",
 		"system:unauthenticated",
 	}
-	bound := map[string]bool{}
-	for _, b := range r.bindings {
-		for _, s := range b.subjects {
-			if s.Kind == rbacv1.GroupKind && slices.Contains(everybody, s.Name) && b.role.Kind == "ClusterRole" {
-				bound[b.role.Name] = true
+	bound := map[rbac.Key]bool{}
+	for _, b := range p.Bindings {
+		for _, s := range b.Subjects {
+			if s.Kind == rbacv1.GroupKind && slices.Contains(everybody, s.Name) {
+				bound[b.Role] = true
 			}
 		}
 	}
-	var list []*clusterRole
-	for _, role := range r.roles {
-		if bound[role.Name] || role.labels[rbacGroup+"/aggregate-to-admin"] == "true" ||
-			role.labels[rbacGroup+"/aggregate-to-edit"] == "true" {
-			list = append(list, role)
-		}
-	}
-	return list
+	return slices.DeleteFunc(slices.Clone(p.Roles), func(r *rbac.Role) bool {
+		return r.Kind != rbac.KindClusterRole || len(r.Selectors) > 0 || !bound[r.Key] && r.Labels[rbac.AggregateTo+"admin"] != "true" &&
+			r.Labels[rbac.AggregateTo+"edit"] != "true"
+	})
 }
 
 // crdsOf returns the CustomResourceDefinitions of the API groups that the roles of an operator name. If they name none

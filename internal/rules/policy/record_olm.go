@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/olmgen/olmgen/internal/olm"
 )
 
-func (v *view) olm(kind string) []*entry { return v.kinds[olmGroup+"/"+kind] }
+func (v *view) olm(kind string) []*entry { return v.kinds[olm.Group+"/"+kind] }
 
 // outside returns a hit for each object in an application that should be in cluster-scope.
 func outside(objects []*entry, hint string) []hit {
@@ -100,7 +102,7 @@ func catalogInClusterScope(v *view) []hit {
 func subscriptionWithApplication(v *view) []hit {
 	namespaces := map[string][]string{} // of the other objects of each application
 	for _, o := range v.objects {
-		if o.area == application && o.Group() != olmGroup && o.Namespace != "" &&
+		if o.area == application && o.Group() != olm.Group && o.Namespace != "" &&
 			!slices.Contains(namespaces[o.app], o.Namespace) {
 			namespaces[o.app] = append(namespaces[o.app], o.Namespace)
 		}

@@ -13,12 +13,10 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/internal/manifest/text"
-	"github.com/olmgen/olmgen/internal/olm/olmapi"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/manifest/tree"
 )
-
-const olmGroup = olmapi.Group
 
 // area is the part of a repository that a file belongs to.
 type area int
@@ -50,7 +48,7 @@ type view struct {
 	subscriptions []*subscription
 	crds          map[string]*crd // by the group/kind that they define
 
-	rbac   *rbac // see permissions
+	rbac   *permissions
 	faults []hit
 }
 
@@ -58,7 +56,7 @@ type view struct {
 type operatorGroup struct {
 	*entry
 	spec    map[string]any
-	targets olmapi.Targets
+	targets olm.Targets
 }
 
 // subscription is a decoded Subscription.
@@ -85,17 +83,17 @@ func newView(in Input, scopes []glob) *view {
 	for _, o := range v.objects {
 		key := o.Group() + "/" + o.Kind
 		if o.Kind == "ClusterServiceVersion" {
-			key = olmGroup + "/" + o.Kind // published bundles have it with other apiVersions, and OLM goes by the kind
+			key = olm.Group + "/" + o.Kind // published bundles have it with other apiVersions, and OLM goes by the kind
 		}
 		v.kinds[key] = append(v.kinds[key], o)
 	}
 	for _, o := range v.kinds["apiextensions.k8s.io/CustomResourceDefinition"] {
 		v.addCRD(o)
 	}
-	for _, o := range v.kinds[olmGroup+"/OperatorGroup"] {
+	for _, o := range v.kinds[olm.Group+"/OperatorGroup"] {
 		v.addGroup(o)
 	}
-	for _, o := range v.kinds[olmGroup+"/Subscription"] {
+	for _, o := range v.kinds[olm.Group+"/Subscription"] {
 		s := &subscription{entry: o}
 		if v.field(o.Object, &s.pkg, "spec", "name") && v.field(o.Object, &s.source, "spec", "source") &&
 			v.field(o.Object, &s.sourceNamespace, "spec", "sourceNamespace") {

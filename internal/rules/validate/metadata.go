@@ -14,7 +14,7 @@ import (
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/manifest/text"
-	"github.com/olmgen/olmgen/internal/olm/olmapi"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/source"
 )
@@ -33,9 +33,9 @@ func metadataFindings(src *source.Source, b *bundle.Bundle) []Finding {
 		list = append(list, channelFindings(src.FS, b)...)
 	}
 	list = append(list, dependencyFindings(src.FS, b)...)
-	if text, ok := b.CSV.Annotations[bundle.SkipRangeAnnotation]; ok {
+	if text, ok := b.CSV.Annotations[olm.AnnotationSkipRange]; ok {
 		if _, err := semver.ParseRange(text); err != nil {
-			e := b.CSVObject.Errorf(`metadata.annotations["`+bundle.SkipRangeAnnotation+`"]`,
+			e := b.CSVObject.Errorf(`metadata.annotations["`+olm.AnnotationSkipRange+`"]`,
 				"%q is not a range of versions: %v", text,
 				err)
 			list = append(list, finding(ruleSkipRange, findings.Error, e))
@@ -48,7 +48,7 @@ func metadataFindings(src *source.Source, b *bundle.Bundle) []Finding {
 // type and encoded again, which adds empty required fields (OLM: pkg/controller/registry/resolver/steps.go). known has
 // the findings of others, which may be about the same field.
 func schemaFindings(b *bundle.Bundle, known []Finding) []Finding {
-	if b.CSVObject.APIVersion != olmapi.Group+"/v1alpha1" {
+	if b.CSVObject.APIVersion != olm.Group+"/v1alpha1" {
 		return nil // there is a warning
 	}
 	data, err := json.Marshal(b.CSV)
@@ -62,7 +62,7 @@ func schemaFindings(b *bundle.Bundle, known []Finding) []Finding {
 		return []Finding{refusal(err)}
 	}
 	var list []Finding
-	for _, e := range olmapi.RejectedSpec(b.CSVObject, written.Spec, "") {
+	for _, e := range olm.RejectedSpec(b.CSVObject, written.Spec, "") {
 		same := func(f Finding) bool { return f.File == e.File && f.Line == e.Line && f.Field == e.Field }
 		if !slices.ContainsFunc(known, same) {
 			list = append(list, finding(ruleCSVSchema, findings.Error, e))
@@ -169,13 +169,8 @@ var dependencyFields = map[string][]string{
 func checkDependency(d bundle.Property) (field, tip, msg string) {
 	required, ok := dependencyFields[d.Type]
 	if !ok {
-		types := slices.Sorted(maps.Keys(dependencyFields))
-		if near := text.Nearest(d.Type, types); near != "" {
-			tip = "did you mean " + near + "?"
-		} else {
-			tip = "known types: " + strings.Join(types, ", ")
-		}
-		return "type", tip, fmt.Sprintf("unknown type %q", d.Type)
+		unknown := text.Unknown("type", d.Type, slices.Sorted(maps.Keys(dependencyFields)))
+		return "type", unknown.Hint(), unknown.Error()
 	}
 	var value map[string]any
 	if err := json.Unmarshal(d.Value, &value); err != nil {

@@ -35,9 +35,9 @@ func TestMetadata(t *testing.T) {
 		"good dependencies": {dependencies("- {type: olm.package, value: {packageName: a, version: '>=1.0.0 <2.0.0'}}\n" +
 			"- {type: olm.gvk, value: {group: a.b, kind: A, version: v1}}\n"), nil},
 		"an unknown type": {dependencies("- {type: olm.packages, value: {packageName: a, version: 1.0.0}}\n- {type: x, value: {}}\n"),
-			[]string{`metadata/dependencies.yaml:2: error: dependencies[0].type: unknown type "olm.packages" (did you mean olm.package?) ` +
+			[]string{`metadata/dependencies.yaml:2: error: dependencies[0].type: unknown type "olm.packages" (did you mean olm.package? choose one of olm.constraint, olm.gvk, olm.label, olm.package) ` +
 				`[dependencies]`,
-				`metadata/dependencies.yaml:3: error: dependencies[1].type: unknown type "x" (known types: olm.constraint, olm.gvk, ` +
+				`metadata/dependencies.yaml:3: error: dependencies[1].type: unknown type "x" (choose one of olm.constraint, olm.gvk, ` +
 					`olm.label, olm.package) [dependencies]`}},
 		"a bad range": {dependencies("- {type: olm.package, value: {packageName: a, version: 'at least 1'}}\n"),
 			[]string{`metadata/dependencies.yaml:2: error: dependencies[0].value.version: "at least 1" is not a range of versions: ` +

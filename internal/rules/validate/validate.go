@@ -48,8 +48,7 @@ func Bundle(ctx context.Context, src *source.Source, o Options) ([]Finding, erro
 	b, err := bundle.Read(src.FS, bundle.ReadOptions{Labels: src.Labels, AllowUnsupported: true})
 	if err != nil {
 		list := []Finding{refusal(err)}
-		var warned *bundle.WarnedError
-		if errors.As(err, &warned) {
+		if warned, ok := errors.AsType[*bundle.WarnedError](err); ok {
 			list = append(list, warningFindings(warned.Warnings)...)
 		}
 		return tidy(list), nil
@@ -114,14 +113,13 @@ func merge(list []Finding, f Finding) []Finding {
 
 // refusal returns the finding for an unreadable bundle.
 func refusal(err error) Finding {
-	var e *manifest.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*manifest.Error](err); ok {
 		return finding(ruleRefused, findings.Error, e)
 	}
 	return Finding{Rule: ruleRefused, Level: findings.Error, Message: text.OneLine(err.Error())}
 }
 
-func finding(rule string, level findings.Level, e *manifest.Error) Finding {
+func finding(rule string, level findings.Severity, e *manifest.Error) Finding {
 	msg := e.Msg
 	if e.Tip != "" {
 		msg += " (" + e.Tip + ")"

@@ -3,6 +3,8 @@ package dump
 import (
 	"slices"
 	"strings"
+
+	"github.com/olmgen/olmgen/internal/olm"
 )
 
 // Kind is a kind of objects that a dump should have.
@@ -13,21 +15,27 @@ type Kind struct {
 	marked      bool   // only those with a label or an owner of OLM are kept: others are none of its business
 }
 
-// Kinds are what OLM reads and makes, in the order of the kubectl command.
+// Kinds are what OLM reads and makes, and what operators make and give to their CSV, in the order of the kubectl command.
 var Kinds = []Kind{
 	{"", "Namespace", "namespaces", true, false},
-	{olmGroup, "ClusterServiceVersion", "clusterserviceversions." + olmGroup, true, false},
-	{olmGroup, "OperatorGroup", "operatorgroups." + olmGroup, true, false},
-	{olmGroup, "Subscription", "subscriptions." + olmGroup, true, false},
-	{olmGroup, "InstallPlan", "installplans." + olmGroup, true, false},
-	{olmGroup, "CatalogSource", "catalogsources." + olmGroup, true, false},
-	{olmGroup, "OperatorCondition", "operatorconditions." + olmGroup, false, false},
+	{olm.Group, "ClusterServiceVersion", "clusterserviceversions." + olm.Group, true, false},
+	{olm.Group, "OperatorGroup", "operatorgroups." + olm.Group, true, false},
+	{olm.Group, "Subscription", "subscriptions." + olm.Group, true, false},
+	{olm.Group, "InstallPlan", "installplans." + olm.Group, true, false},
+	{olm.Group, "CatalogSource", "catalogsources." + olm.Group, true, false},
+	{olm.Group, "OperatorCondition", "operatorconditions." + olm.Group, false, false},
 	{"apps", "Deployment", "deployments.apps", false, true},
 	{"", "ServiceAccount", "serviceaccounts", false, true},
 	{rbacGroup, "Role", "roles." + rbacGroup, false, false},
 	{rbacGroup, "RoleBinding", "rolebindings." + rbacGroup, false, false},
 	{rbacGroup, "ClusterRole", "clusterroles." + rbacGroup, false, false},
 	{rbacGroup, "ClusterRoleBinding", "clusterrolebindings." + rbacGroup, false, false},
+	{"apps", "StatefulSet", "statefulsets.apps", false, true},
+	{"apps", "DaemonSet", "daemonsets.apps", false, true},
+	{"batch", "Job", "jobs.batch", false, true},
+	{"batch", "CronJob", "cronjobs.batch", false, true},
+	{"", "PersistentVolumeClaim", "persistentvolumeclaims", false, true},
+	{"networking.k8s.io", "Ingress", "ingresses.networking.k8s.io", false, true},
 	{"", "Service", "services", false, true},
 	{"", "ConfigMap", "configmaps", false, true},
 	{"networking.k8s.io", "NetworkPolicy", "networkpolicies.networking.k8s.io", false, true},
@@ -49,11 +57,10 @@ var others = []Kind{
 	{"console.openshift.io", "ConsolePlugin", "", false, true},
 	{"console.openshift.io", "ConsoleQuickStart", "", false, true},
 	{"console.openshift.io", "ConsoleYAMLSample", "", false, true},
-	{"olm.operatorframework.io", "ClusterCatalog", "", false, false},
+	{olm.GroupV1, "ClusterCatalog", "", false, false},
 }
 
 const (
-	olmGroup     = "operators.coreos.com"
 	rbacGroup    = "rbac.authorization.k8s.io"
 	webhookGroup = "admissionregistration.k8s.io"
 )
@@ -72,6 +79,16 @@ func kindOf(apiVersion, kind string) (Kind, bool) {
 	}
 	return Kind{}, false
 }
+
+// BuiltIn reports whether an API version is one of the API server's own, and not of a CRD.
+func BuiltIn(apiVersion string) bool {
+	group, _, found := strings.Cut(apiVersion, "/")
+	return !found || slices.Contains(builtIn, group)
+}
+
+// builtIn are the groups that the API server serves by itself and a dump can have.
+var builtIn = []string{"apps", "autoscaling", "batch", "policy", rbacGroup, webhookGroup, "apiextensions.k8s.io",
+	"apiregistration.k8s.io", "networking.k8s.io", "scheduling.k8s.io"}
 
 // Command returns the kubectl command that prints a dump of some kinds; of all without any.
 func Command(kinds ...Kind) string {

@@ -7,6 +7,10 @@ import (
 	"maps"
 	"strings"
 
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -20,8 +24,14 @@ type Object struct {
 	File                              string
 	Line                              int // 0 if it is unknown
 
+	original   string // of a copied ClusterServiceVersion: the namespace of the original, if it is known
+	copied     bool
 	meta, body json.RawMessage
 }
+
+// Copied reports whether the object is a copied ClusterServiceVersion, and returns the namespace of the original if the
+// copy names it.
+func (o *Object) Copied() (original string, copied bool) { return o.original, o.copied }
 
 // Owner is an ownerReference.
 type Owner struct {
@@ -127,7 +137,13 @@ func (s store) object(value map[string]any, kind Kind, file string, line int) (*
 	}
 	body := maps.Clone(value)
 	delete(body, "metadata")
-	if o.Labels["olm.copiedFrom"] != "" {
+	if o.Kind == v1alpha1.ClusterServiceVersionKind {
+		status, _ := value["status"].(map[string]any)
+		reason, _ := status["reason"].(string)
+		o.original, o.copied = olm.Copied(metav1.ObjectMeta{Namespace: o.Namespace, Labels: o.Labels,
+			Annotations: o.Annotations}, v1alpha1.ConditionReason(reason))
+	}
+	if o.copied {
 		delete(body, "status") // it is the original's, with times of its own
 	}
 	if o.Kind == "InstallPlan" {
@@ -161,14 +177,14 @@ func dropManifests(plan map[string]any) {
 func (o *Object) marked() bool {
 	for _, keys := range []map[string]string{o.Labels, o.Annotations} {
 		for k := range keys {
-			if strings.HasPrefix(k, "olm.") || strings.HasPrefix(k, olmGroup+"/") ||
+			if strings.HasPrefix(k, "olm.") || strings.HasPrefix(k, olm.Group+"/") ||
 				strings.HasPrefix(k, "operatorframework.io/") {
 				return true
 			}
 		}
 	}
 	for _, owner := range o.Owners {
-		if strings.HasPrefix(owner.APIVersion, olmGroup+"/") {
+		if strings.HasPrefix(owner.APIVersion, olm.Group+"/") {
 			return true
 		}
 	}

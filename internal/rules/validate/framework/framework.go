@@ -124,8 +124,7 @@ func (r *run) readCRD(i int, apiVersion string, data []byte) {
 		return
 	}
 	p := validate.Problem{Validator: "crd", Level: findings.Error, Object: i, Message: oneLine(err.Error())}
-	var te *json.UnmarshalTypeError
-	if errors.As(err, &te) {
+	if te, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		p.Field, p.Message = te.Field, "has the wrong type: "+te.Value
 	}
 	r.problems = append(r.problems, p)

@@ -141,7 +141,7 @@ func (d defaultValue) walk(v any, path []string) {
 			}
 			path = path[1:]
 		}
-		for _, field := range strings.Split(strings.Trim(path[0], "{}"), ",") {
+		for field := range strings.SplitSeq(strings.Trim(path[0], "{}"), ",") {
 			x, ok := v[field]
 			switch {
 			case ok && len(path) > 1:

@@ -1,4 +1,4 @@
-package olmapi
+package olm
 
 import (
 	"errors"
@@ -6,8 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-
-	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 
 	"github.com/olmgen/olmgen/internal/manifest/lazy"
 	"github.com/olmgen/olmgen/internal/manifest/text"
@@ -93,8 +91,7 @@ func (u *unknownFields) add(field, name string, s *schema) {
 
 // errorOf returns err as an error with a place.
 func errorOf(o *manifest.Object, err error) *manifest.Error {
-	var e *manifest.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*manifest.Error](err); ok {
 		return e
 	}
 	return o.Errorf("", "%v", err)
@@ -119,6 +116,3 @@ var (
 	isVersion = lazy.Regexp(`^[a-z]([-a-z0-9]*[a-z0-9])?$`)
 	isGroup   = lazy.Regexp(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
 )
-
-// ProvidedAPIs is the annotation that lists the APIs of an OperatorGroup.
-const ProvidedAPIs = operatorsv1.OperatorGroupProvidedAPIsAnnotationKey

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/olmgen/olmgen/internal/olm"
 )
 
 // Object is a Kubernetes object, its numbers float64.
@@ -22,11 +24,6 @@ var Kinds = []string{
 	"Role", "RoleBinding",
 	"Secret", "Service", "ServiceAccount", "ServiceMonitor", "ValidatingWebhookConfiguration", "VerticalPodAutoscaler",
 }
-
-const (
-	specHash = "olm.deployment-spec-hash"
-	groupUID = "olm.operatorgroup.uid/"
-)
 
 // Masked stands for a value that is random or the catalog's.
 const Masked = "MASKED"
@@ -62,7 +59,7 @@ func Comparable(o Object) (Object, bool) {
 	}
 	labels := At(meta, "labels")
 	for k := range labels {
-		if strings.HasPrefix(k, "operators.coreos.com/") {
+		if strings.HasPrefix(k, olm.LabelComponent) {
 			delete(labels, k) // OLM adds those of the Operator later, and not to everything
 		}
 	}
@@ -91,8 +88,8 @@ func (o Object) mask(meta, labels map[string]any) {
 		if o["aggregationRule"] != nil {
 			delete(o, "rules") // filled by Kubernetes
 		}
-		if labels["olm.owner.kind"] == nil {
-			delete(labels, "olm.owner") // OLM adds it to a bundled role only if its plan happens to run twice
+		if labels[olm.LabelOwnerKind] == nil {
+			delete(labels, olm.LabelOwner) // OLM adds it to a bundled role only if its plan happens to run twice
 		}
 	case "ClusterServiceVersion":
 		delete(spec, "replaces") // the catalog's edge
@@ -106,10 +103,10 @@ func (o Object) mask(meta, labels map[string]any) {
 		}
 		if a := At(spec, "template", "metadata", "annotations"); a["olmcahash"] != nil {
 			delete(a, "olmcahash") // a random CA, and the hash below covers it
-			delete(labels, specHash)
+			delete(labels, olm.LabelSpecHash)
 		}
 	case "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration":
-		if name, ok := labels["olm.webhook-description-generate-name"]; ok {
+		if name, ok := labels[olm.LabelWebhookName]; ok {
 			meta["name"] = name // its own ends in five random characters
 		}
 		for _, w := range List(o, "webhooks") {
@@ -145,8 +142,8 @@ func Pair(cluster, rendered Object) (Object, Object, bool) {
 // MaskHash removes the hash over a Deployment that the cluster's copy has not: where it covers OLM's certificates, it is
 // masked there.
 func MaskHash(cluster, rendered Object) {
-	if cluster.Kind() == "Deployment" && At(cluster, "metadata", "labels")[specHash] == nil {
-		delete(At(rendered, "metadata", "labels"), specHash)
+	if cluster.Kind() == "Deployment" && At(cluster, "metadata", "labels")[olm.LabelSpecHash] == nil {
+		delete(At(rendered, "metadata", "labels"), olm.LabelSpecHash)
 	}
 }
 
@@ -179,8 +176,8 @@ func plain(v any) any {
 	case map[string]any:
 		out := map[string]any{}
 		for k, x := range v {
-			if strings.HasPrefix(k, groupUID) {
-				k = groupUID + Masked
+			if strings.HasPrefix(k, olm.LabelGroupUID) {
+				k = olm.LabelGroupUID + Masked
 			}
 			if x != nil {
 				out[k] = plain(x)

@@ -1,4 +1,4 @@
-package olmapi
+package olm
 
 import (
 	_ "embed"
@@ -11,6 +11,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
+	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -153,17 +154,18 @@ func number(value any) (float64, bool) {
 	return 0, false
 }
 
-func (v *verdict) checkText(field, text string, s *schema) {
-	length := utf8.RuneCountInString(text)
+func (v *verdict) checkText(field, got string, s *schema) {
+	length := utf8.RuneCountInString(got)
 	switch {
-	case len(s.Enum) > 0 && !slices.Contains(s.Enum, text):
-		v.refuse(field, "", "%q is not one of %s", text, strings.Join(s.Enum, ", "))
+	case len(s.Enum) > 0 && !slices.Contains(s.Enum, got):
+		unknown := text.Unknown("value", got, s.Enum)
+		v.refuse(field, unknown.Hint(), "%v", unknown)
 	case s.MinLength != nil && length < *s.MinLength:
-		v.refuse(field, "", "%q is shorter than %d characters", text, *s.MinLength)
+		v.refuse(field, "", "%q is shorter than %d characters", got, *s.MinLength)
 	case s.MaxLength != nil && length > *s.MaxLength:
 		v.refuse(field, "", "the text is longer than %d characters", *s.MaxLength)
-	case s.Pattern != "" && !matches(s.Pattern, text):
-		v.refuse(field, "", "%q does not match %s", text, s.Pattern)
+	case s.Pattern != "" && !matches(s.Pattern, got):
+		v.refuse(field, "", "%q does not match %s", got, s.Pattern)
 	}
 }
 

@@ -1,13 +1,10 @@
-// Package olmapi has the rules of OLM's API that several reviews need.
-package olmapi
+// Package olm says what OLM means by its labels, annotations, kinds and specs.
+package olm
 
 import (
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
-
-// Group is the API group of OLM v0.
-const Group = "operators.coreos.com"
 
 // Targets is how an OperatorGroup chooses its target namespaces (OLM: pkg/controller/operators/olm/operatorgroup.go,
 // getOperatorGroupTargets).

@@ -1,4 +1,4 @@
-package olmapi
+package olm
 
 import (
 	"bytes"

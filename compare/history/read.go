@@ -1,0 +1,111 @@
+package history
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/permissions"
+)
+
+// Releases are the releases of a package as they were read.
+type Releases struct {
+	Package string
+	Inputs  []Input
+	LeftOut []string // the names of releases that cannot be read
+	Reason  error    // why the first of them cannot be read
+}
+
+// Read reads and renders releases, several at the same time. step is called after each one with the number of all; it
+// may be nil. Read fails if no release can be read.
+func Read(ctx context.Context, releases []catalog.Release, o generate.Options, step func(total int)) (*Releases, error) {
+	inputs, packages := make([]Input, len(releases)), make([]string, len(releases))
+	errs := make([]error, len(releases))
+	var wait sync.WaitGroup
+	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
+	for i, r := range releases {
+		slots <- struct{}{}
+		wait.Go(func() {
+			defer func() { <-slots }()
+			inputs[i], packages[i], errs[i] = read(ctx, r, o)
+			if step != nil {
+				step(len(releases))
+			}
+		})
+	}
+	wait.Wait()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	list := &Releases{}
+	var names []string
+	for i, err := range errs {
+		if err == nil {
+			list.Inputs, names = append(list.Inputs, inputs[i]), append(names, packages[i])
+			continue
+		}
+		if list.LeftOut = append(list.LeftOut, releases[i].Name); list.Reason == nil {
+			list.Reason = err
+		}
+	}
+	if len(list.Inputs) == 0 {
+		return nil, fmt.Errorf("none of %s can be read: %w", text.Count(len(releases), "release"), list.Reason)
+	}
+	slices.Sort(names)
+	if names = slices.Compact(names); len(names) > 1 {
+		return nil, manifest.WithHint(fmt.Errorf("the releases are of %d packages: %s", len(names),
+			strings.Join(names, ", ")), "name a directory with the releases of one package")
+	}
+	list.Package = names[0]
+	return list, nil
+}
+
+// read reads one release and renders it.
+func read(ctx context.Context, r catalog.Release, o generate.Options) (in Input, pkg string, err error) {
+	src, err := r.Open(ctx)
+	if err != nil {
+		return in, "", err
+	}
+	defer src.Close()
+	b, err := bundle.Read(src.FS, bundle.ReadOptions{Labels: src.Labels, AllowUnsupported: true})
+	if err != nil {
+		return in, "", err
+	}
+	result, err := generate.Render(b, o)
+	if err != nil {
+		return in, "", err
+	}
+	in = Input{Name: b.CSV.Name, Version: b.CSV.Spec.Version.Version, Replaces: b.CSV.Spec.Replaces,
+		Skips: append(slices.Clone(b.CSV.Spec.Skips), r.Skips...), Channels: r.Channels}
+	if r.Replaces != nil {
+		in.Replaces = *r.Replaces
+	}
+	for _, m := range b.CSV.Spec.InstallModes {
+		if m.Supported {
+			in.Modes = append(in.Modes, string(m.Type))
+		}
+	}
+	slices.Sort(in.Modes)
+	evaluated := permissions.Input{Namespace: result.Namespace, Rendered: true, Shipped: b.Others,
+		CSVs: []permissions.CSV{{ClusterServiceVersion: b.CSV, Object: b.CSVObject, Namespace: result.Namespace}}}
+	for _, x := range result.Objects {
+		m, err := x.Manifest()
+		if err != nil {
+			return in, "", err
+		}
+		in.Objects = append(in.Objects, m)
+		if permissions.Relevant(x.Group(), x.Kind) {
+			evaluated.Objects = append(evaluated.Objects, m)
+		}
+	}
+	in.Permissions, err = permissions.Evaluate(evaluated)
+	return in, b.Package, err
+}

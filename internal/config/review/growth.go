@@ -1,0 +1,106 @@
+package review
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/olmgen/olmgen/bundle/images"
+	"github.com/olmgen/olmgen/compare"
+	"github.com/olmgen/olmgen/config"
+	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/manifest/tree"
+	"github.com/olmgen/olmgen/output"
+	"github.com/olmgen/olmgen/permissions"
+)
+
+// Growth returns how permissions grow and which changes of CRDs break something, if rendered replaces the older tree in
+// dir, such as "2 permissions gained, 1 breaking change of CRDs". It is empty if nothing of that kind happens, and
+// compares only if files of RBAC or CRDs differ.
+func Growth(ctx context.Context, dir string, rendered *config.Rendered) (string, error) {
+	if !touchesRules(dir, rendered.Files) {
+		return "", nil
+	}
+	old, err := written(ctx, dir)
+	if err != nil || len(old) == 0 {
+		return "", err
+	}
+	var now []*manifest.Object
+	for _, o := range rendered.Objects {
+		if !grows(o.Group(), o.Kind) {
+			continue
+		}
+		read, err := o.Manifest()
+		if err != nil {
+			return "", err
+		}
+		now = append(now, read)
+	}
+	report, err := compareObjects(ctx, old, now)
+	if err != nil {
+		return "", err
+	}
+	var grown []string
+	gained := permissions.Diff{Permissions: report.Permissions, Users: report.Users}.Gained()
+	if len(gained) > 0 {
+		grown = append(grown, text.Count(len(gained), "permission")+" gained")
+	}
+	if n := report.Breaking(); n > 0 {
+		grown = append(grown, text.Count(n, "breaking change")+" of CRDs")
+	}
+	return strings.Join(grown, ", "), nil
+}
+
+// grows reports whether objects of a kind matter for Growth: RBAC, CRDs, and what tells accounts and operators apart.
+func grows(group, kind string) bool {
+	return permissions.Relevant(group, kind) || images.HasPods(group, kind) || kind == "ClusterServiceVersion"
+}
+
+// touchesRules reports whether files of RBAC or CRDs differ from those of the older tree.
+func touchesRules(dir string, files output.Files) bool {
+	return slices.ContainsFunc(files, func(file output.File) bool {
+		if !permissions.Relevant(file.Object.Group, file.Object.Kind) {
+			return false
+		}
+		have, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(file.Path)))
+		return err != nil || !bytes.Equal(text.LF(have), text.LF(file.Data))
+	})
+}
+
+// written reads what olmgen wrote before. Files of other tools stay, so they do not grow.
+func written(ctx context.Context, dir string) ([]*manifest.Object, error) {
+	recorded, err := output.Recorded(dir)
+	if err != nil {
+		return nil, err
+	}
+	var paths []string
+	for _, name := range recorded {
+		file := filepath.Join(dir, filepath.FromSlash(name))
+		if _, err := os.Stat(file); err == nil && filepath.Ext(file) == ".yaml" {
+			paths = append(paths, file)
+		}
+	}
+	if len(paths) == 0 {
+		return nil, nil
+	}
+	t, err := tree.Read(ctx, paths, tree.Options{})
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(t.Objects, func(o *manifest.Object) bool { return !grows(o.Group(), o.Kind) }), nil
+}
+
+func compareObjects(ctx context.Context, old, now []*manifest.Object) (*compare.Report, error) {
+	var subjects [2]*Subject
+	for i, list := range [][]*manifest.Object{old, now} {
+		var err error
+		if subjects[i], err = FromObjects(list, permissions.Operator{}, ""); err != nil {
+			return nil, err
+		}
+	}
+	return Compare(ctx, subjects[0], subjects[1], [2]string{}, compare.Options{})
+}

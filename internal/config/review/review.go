@@ -1,0 +1,117 @@
+// Package review assembles what a report is about: the operators of rendered bundles, RenderConfigs or trees.
+package review
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olmgen/olmgen/compare"
+	"github.com/olmgen/olmgen/config"
+	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/permissions"
+)
+
+// Subject is what a report is about: the objects of a source, a tree or a RenderConfig, and the operators in it.
+type Subject struct {
+	permissions.Input
+	All       []*manifest.Object // the objects of Input and those without a part in permissions
+	Operators []compare.Operator
+	Note      string // says how the subject differs from what was asked for; usually empty
+
+	opened []*config.Opened
+	locate func(*manifest.Object) (file string, line int)
+}
+
+// FromRendered returns what a RenderConfig renders to as a Subject.
+func FromRendered(rendered *config.Rendered) (*Subject, error) {
+	s := &Subject{opened: rendered.Opened}
+	for _, o := range rendered.Objects {
+		read, err := s.AddRendered(o.Object)
+		if err != nil {
+			return nil, err
+		}
+		s.All = append(s.All, read)
+	}
+	for i, opened := range rendered.Opened {
+		result := rendered.Operators[i].Result
+		csv := permissions.CSV{ClusterServiceVersion: opened.CSV, Object: opened.CSVObject, Namespace: result.Namespace}
+		s.CSVs = append(s.CSVs, csv)
+		s.Shipped = append(s.Shipped, opened.Others...)
+		s.Operators = append(s.Operators, compare.Operator{CSV: csv, Package: opened.Package,
+			Dependencies: opened.Dependencies, Properties: slices.Concat(opened.Bundle.Properties, opened.Properties),
+			Replaces: opened.Replaces, InstallMode: result.InstallMode})
+	}
+	if len(rendered.Operators) == 1 {
+		s.Namespace = rendered.Operators[0].Namespace
+	}
+	s.locate = func(o *manifest.Object) (string, int) { return permissions.Place(s.CSVs, o) }
+	return s, nil
+}
+
+// FromObjects returns the objects of a tree as a Subject.
+func FromObjects(objects []*manifest.Object, operator permissions.Operator, namespace string) (*Subject, error) {
+	s := &Subject{All: objects}
+	s.Operator, s.Namespace, s.Objects = operator, namespace, objects
+	var err error
+	if s.CSVs, err = permissions.InstalledCSVs(objects); err != nil {
+		return nil, err
+	}
+	s.Operators, err = compare.TreeOperators(objects, s.CSVs)
+	return s, err
+}
+
+// Merge puts subjects that are in one cluster into one.
+func Merge(list []*Subject, names []string) *Subject {
+	if len(list) == 1 {
+		return list[0]
+	}
+	merged := &Subject{}
+	merged.Rendered = true
+	merged.Operator = permissions.Operator{Name: strings.Join(names, ", ")}
+	for _, s := range list {
+		merged.Objects, merged.CSVs = append(merged.Objects, s.Objects...), append(merged.CSVs, s.CSVs...)
+		merged.Shipped = append(merged.Shipped, s.Shipped...)
+	}
+	return merged
+}
+
+// State evaluates the subject for a comparison.
+func (s *Subject) State(name string) (compare.State, error) {
+	report, err := permissions.Evaluate(s.Input)
+	if err != nil {
+		return compare.State{}, err
+	}
+	roles, err := permissions.UnboundRoles(s.Input)
+	if err != nil {
+		return compare.State{}, err
+	}
+	return compare.State{Name: name, Roles: roles, Objects: s.All, Operators: s.Operators, Permissions: report,
+		Locate: s.locate}, nil
+}
+
+// Compare compares two subjects. Their names are those of the report.
+func Compare(ctx context.Context, old, new *Subject, names [2]string, o compare.Options) (*compare.Report, error) {
+	var states [2]compare.State
+	for i, s := range []*Subject{old, new} {
+		var err error
+		if states[i], err = s.State(names[i]); err != nil {
+			return nil, err
+		}
+	}
+	report, err := compare.Compare(ctx, states[0], states[1], o)
+	if err == nil && new.Note != "" {
+		report.Notes = append(report.Notes, new.Note)
+	}
+	return report, err
+}
+
+// InstallMode returns the install mode that the only operator was rendered in. It is empty for several operators.
+func (s *Subject) InstallMode() v1alpha1.InstallModeType {
+	if len(s.Operators) != 1 {
+		return ""
+	}
+	return s.Operators[0].InstallMode
+}

@@ -1,0 +1,73 @@
+package review
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olmgen/olmgen/compare"
+	"github.com/olmgen/olmgen/config"
+	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// An upgrade keeps namespace and install mode of the old version, unless the user chose or the new version refuses.
+func TestUpgrade(t *testing.T) {
+	const own, all = v1alpha1.InstallModeTypeOwnNamespace, v1alpha1.InstallModeTypeAllNamespaces
+	refused := &generate.Error{Msg: "no", Option: generate.OptionInstallMode}
+	for _, c := range []struct {
+		name     string
+		mode     v1alpha1.InstallModeType
+		keepMode bool
+		refuses  error // the first time
+		want     config.Group
+		note     string
+	}{
+		{"as before", own, false, nil, config.Group{Namespace: "op", InstallMode: own}, ""},
+		{"chosen by the user", own, true, nil, config.Group{Namespace: "op"}, ""},
+		{"with targets", v1alpha1.InstallModeTypeMultiNamespace, false, nil, config.Group{Namespace: "op"}, ""},
+		{"not supported any more", own, false, refused, config.Group{Namespace: "op"},
+			"NEW does not support OwnNamespace: it is compared as it is in AllNamespaces"},
+	} {
+		old := &Subject{Operators: []compare.Operator{{InstallMode: c.mode}}}
+		old.Operators[0].Namespace = "op"
+		var got config.Group
+		calls := 0
+		s, err := Upgrade(old, c.keepMode, func(change func(*config.Group)) (*Subject, error) {
+			got = config.Group{}
+			change(&got)
+			if calls++; calls == 1 && c.refuses != nil {
+				return nil, c.refuses
+			}
+			return &Subject{Operators: []compare.Operator{{InstallMode: all}}}, nil
+		})
+		if err != nil {
+			t.Fatalf("%s: %v", c.name, err)
+		}
+		if got.Namespace != c.want.Namespace || got.InstallMode != c.want.InstallMode || s.Note != c.note {
+			t.Errorf("%s: namespace %q, mode %q, note %q", c.name, got.Namespace, got.InstallMode, s.Note)
+		}
+		if unsupported := s.Operators[0].Unsupported; unsupported != (c.refuses != nil) {
+			t.Errorf("%s: unsupported: %t", c.name, unsupported)
+		}
+	}
+	broken := errors.New("broken")
+	old := &Subject{Operators: []compare.Operator{{InstallMode: own}}}
+	if _, err := Upgrade(old, false, func(func(*config.Group)) (*Subject, error) { return nil, broken }); err != broken {
+		t.Errorf("another error: %v", err)
+	}
+}
+
+func TestNameRevision(t *testing.T) {
+	in, beside, other := &manifest.Object{File: "/tmp/x/0/clusters/prod/a.yaml"},
+		&manifest.Object{File: "/tmp/x/0/clusters/bundle/b.yaml"}, &manifest.Object{File: "c.yaml"}
+	s := &Subject{All: []*manifest.Object{in, in, beside, other}}
+	s.NameRevision("/tmp/x/0/clusters/prod", "HEAD:clusters/prod")
+	for o, want := range map[*manifest.Object]string{in: "HEAD:clusters/prod/a.yaml",
+		beside: "HEAD:clusters/bundle/b.yaml", other: "c.yaml"} {
+		if o.File != want {
+			t.Errorf("%s, want %s", o.File, want)
+		}
+	}
+}

@@ -1,0 +1,44 @@
+package olm
+
+import (
+	"cmp"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// Copied reports whether a ClusterServiceVersion is a copy that OLM made in a target namespace. It returns the namespace
+// of the original if the copy names it (OLM: api, pkg/operators/v1alpha1/clusterserviceversion.go, IsCopied). The
+// reason is that of the status. A ClusterServiceVersion without namespace is where its operator is.
+func Copied(meta metav1.ObjectMeta, reason v1alpha1.ConditionReason) (original string, copied bool) {
+	meta.Namespace = cmp.Or(meta.Namespace, meta.Annotations[AnnotationNamespace])
+	csv := v1alpha1.ClusterServiceVersion{ObjectMeta: meta,
+		Status: v1alpha1.ClusterServiceVersionStatus{Reason: reason}}
+	if !csv.IsCopied() {
+		return "", false
+	}
+	return cmp.Or(meta.Labels[LabelCopiedFrom], meta.Annotations[AnnotationNamespace]), true
+}
+
+// CopiedObject is Copied for an object whose fields may have wrong types. These count as absent.
+func CopiedObject(o *manifest.Object) (original string, copied bool) {
+	reason, _ := o.Get("status", "reason")
+	s, _ := reason.(string)
+	return Copied(metav1.ObjectMeta{Namespace: o.Namespace, Labels: texts(o, "labels"),
+		Annotations: texts(o, "annotations")}, v1alpha1.ConditionReason(s))
+}
+
+// texts returns the texts in a map of an object's metadata.
+func texts(o *manifest.Object, field string) map[string]string {
+	value, _ := o.Get("metadata", field)
+	all, _ := value.(map[string]any)
+	out := make(map[string]string, len(all))
+	for key, v := range all {
+		if s, ok := v.(string); ok {
+			out[key] = s
+		}
+	}
+	return out
+}

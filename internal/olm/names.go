@@ -1,0 +1,63 @@
+package olm
+
+import (
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+)
+
+// The API groups of OLM.
+const (
+	Group         = "operators.coreos.com"
+	GroupPackages = "packages.operators.coreos.com" // of PackageManifests
+	GroupV1       = "olm.operatorframework.io"      // of OLM v1
+)
+
+// Labels of what OLM makes (OLM: pkg/lib/ownerutil/util.go; pkg/controller/install/deployment.go, certresources.go,
+// webhook.go; pkg/controller/operators/olm/operatorgroup.go; pkg/controller/operators/decorators/operator.go;
+// pkg/controller/registry/resolver/rbac.go).
+const (
+	LabelManaged         = "olm.managed"
+	LabelOwner           = "olm.owner"
+	LabelOwnerKind       = "olm.owner.kind"
+	LabelOwnerNamespace  = "olm.owner.namespace"
+	LabelCopiedFrom      = v1alpha1.CopiedLabelKey // the namespace of the original
+	LabelSpecHash        = "olm.deployment-spec-hash"
+	LabelPermissionsHash = "olm.permissions.hash"
+	LabelWebhookName     = "olm.webhook-description-generate-name"
+	LabelWebhookHash     = "olm.webhook-description-hash"
+	LabelGroupUID        = "olm.operatorgroup.uid/"                // before the UID of an OperatorGroup
+	LabelAggregateTo     = "olm.opgroup.permissions/aggregate-to-" // before admin, edit, view or the hash of an API
+	LabelComponent       = Group + "/"                             // before PACKAGE.NAMESPACE
+)
+
+// Annotations that OLM writes (OLM: pkg/controller/operators/olm/operatorgroup.go;
+// pkg/controller/operators/catalog/operator.go; pkg/controller/operators/internal/alongside/alongside.go;
+// pkg/controller/registry/resolver/projection/properties.go).
+const (
+	AnnotationGroup            = operatorsv1.OperatorGroupAnnotationKey
+	AnnotationNamespace        = operatorsv1.OperatorGroupNamespaceAnnotationKey // of the OperatorGroup
+	AnnotationTargets          = operatorsv1.OperatorGroupTargetsAnnotationKey
+	AnnotationProvidedAPIs     = operatorsv1.OperatorGroupProvidedAPIsAnnotationKey
+	AnnotationGeneratedBy      = "olm.generated-by"
+	AnnotationAlongside        = "operatorframework.io/installed-alongside-" // before a hash
+	AnnotationProperties       = "operatorframework.io/properties"
+	AnnotationBundleProperties = "olm.properties" // that the author of a bundle writes; OLM v1 reads it
+)
+
+// Annotations that authors write for OLM, consoles and linters (OLM: api, pkg/operators/v1alpha1;
+// pkg/controller/registry/resolver/step_resolver.go).
+const (
+	AnnotationSkipRange          = v1alpha1.SkipRangeAnnotationKey
+	AnnotationExcludeGlobal      = "olm.operatorframework.io/exclude-global-namespace-resolution"
+	AnnotationSuggestedNamespace = "operatorframework.io/suggested-namespace"
+	AnnotationNamespaceTemplate  = "operatorframework.io/suggested-namespace-template"
+	AnnotationInternalObjects    = "operators.operatorframework.io/internal-objects"
+)
+
+// PropertyMaxOpenShift is the type of the property that holds back upgrades of OpenShift (OLM:
+// pkg/controller/operators/openshift/helpers.go). Old bundles have it as an annotation.
+const PropertyMaxOpenShift = "olm.maxOpenShiftVersion"
+
+// Finalizer keeps a ClusterServiceVersion until OLM has deleted what belongs to it (OLM:
+// pkg/controller/operators/olm/operator.go).
+const Finalizer = Group + "/csv-cleanup"

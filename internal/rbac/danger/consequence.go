@@ -1,0 +1,323 @@
+package danger
+
+import (
+	"maps"
+	"slices"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/rbac"
+)
+
+// Consequence is what follows from rights that do not look like it.
+type Consequence struct {
+	ID                 string
+	Text               string            // what a subject can do, for the list of rules
+	Message            string            // the same of one subject; %s is the place
+	Cluster, Namespace findings.Severity // how bad it is there; None: it does not hold there
+	Help               string
+	Practice           string // the heading of Kubernetes' RBAC good practices; may be empty
+	Police             string // the policy of rbac-police; may be empty
+	Attack             string // the technique of MITRE ATT&CK; may be empty
+
+	needs  [][]pattern // a subject needs one of each list at the place
+	names  []string    // a rule for one of these names is enough
+	unless []string    // not said where one of these worse ones holds
+}
+
+func resources(group string, resources []string, verbs ...string) pattern {
+	return pattern{[]string{group}, resources, verbs}
+}
+
+// Consequences are all consequences: the one list of how bad a right is.
+var Consequences = []Consequence{
+	{
+		ID: "everything", Text: "everything", Cluster: findings.Error, Namespace: findings.Warning,
+		Message:  "may do everything in %s",
+		needs:    [][]pattern{{resources(rbac.All, []string{rbac.All}, rbac.All)}},
+		Help:     "A wildcard also holds for every kind of object that is added later.",
+		Practice: "least-privilege", Police: "cluster_admin", Attack: "T1078",
+	},
+	{
+		ID: "secrets-read", Text: "reads every Secret", Cluster: findings.Error, Namespace: findings.Warning,
+		Message:  "reads every Secret of %s: the credentials and tokens of all that runs there",
+		needs:    [][]pattern{{secretsRead}},
+		Help:     "get, list and watch all return the content.",
+		Practice: "listing-secrets", Police: "retrieve_secrets", Attack: "T1552.007",
+	},
+	{
+		ID: "secrets-write", Text: "writes Secrets", Cluster: findings.Warning, Namespace: findings.Note,
+		Message: "writes Secrets of %s: replaces credentials, and makes a token Secret of every ServiceAccount there",
+		needs:   [][]pattern{{resources("", []string{"secrets"}, writing...)}},
+		Help: "A Secret of type kubernetes.io/service-account-token gets a token of the ServiceAccount that it " +
+			"names. Reading it takes get.",
+		Police: "issue_token_secrets", Attack: "T1528",
+	},
+	{
+		ID: "pods-create", Text: "starts pods", Cluster: findings.Error, Namespace: findings.Warning,
+		Message: "starts pods in %s: as every ServiceAccount there, with every Secret and ConfigMap, and on the " +
+			"host where Pod Security admission allows it",
+		needs:    [][]pattern{{podWrite, appsWrite, batchWrite, dcWrite}},
+		Help:     "Writing a workload, such as a Deployment or a Job, is enough.",
+		Practice: "workload-creation", Police: "assign_sa", Attack: "T1610",
+	},
+	{
+		ID: "pods-exec", Text: "runs commands in pods", Cluster: findings.Error, Namespace: findings.Warning,
+		Message: "runs commands in every pod of %s, as the ServiceAccount of that pod",
+		needs:   [][]pattern{{podExec}},
+		Help:    "Before Kubernetes 1.35 get is enough, by a WebSocket request.",
+		Police:  "pods_exec", Attack: "T1609",
+	},
+	{
+		ID: "pods-debug", Text: "adds debug containers to pods", Cluster: findings.Error, Namespace: findings.Warning,
+		Message: "adds a container to every running pod of %s",
+		needs:   [][]pattern{{podDebug}},
+		Help:    "An ephemeral container has its own image and security context.",
+		Police:  "pods_ephemeral_ctrs", Attack: "T1609",
+	},
+	{
+		ID: "nodes-proxy", Text: "uses the kubelet's API", Cluster: findings.Error, Namespace: findings.None,
+		Message:  "runs commands in every pod of %s by the kubelet, past admission and audit",
+		needs:    [][]pattern{{nodesProxy}},
+		Help:     "get is enough: the kubelet takes a WebSocket request to exec as a get.",
+		Practice: "access-to-proxy-subresource-of-nodes", Police: "nodes_proxy", Attack: "T1609",
+	},
+	{
+		ID: "rbac-escalate", Text: "writes roles with rights that it does not have",
+		Cluster: findings.Error, Namespace: findings.Warning,
+		Message: "gives itself every right in %s, by escalate",
+		needs: [][]pattern{{resources(groupRBAC, []string{"roles", "clusterroles"}, "escalate")},
+			{resources(groupRBAC, []string{"roles", "clusterroles"}, writing...)}},
+		Help:     "escalate lifts the check that a role has no more than its writer.",
+		Practice: "escalate-verb", Police: "escalate_roles", Attack: "T1098.006",
+	},
+	{
+		ID: "rbac-bind", Text: "binds roles that it does not have",
+		Cluster: findings.Error, Namespace: findings.Warning,
+		Message: "binds itself to every role in %s, cluster-admin among them, by bind",
+		needs: [][]pattern{{resources(groupRBAC, []string{"roles", "clusterroles"}, "bind")},
+			{resources(groupRBAC, []string{"rolebindings", "clusterrolebindings"}, writing...)}},
+		Help:     "bind lifts the check that a binding gives no more than its writer has.",
+		Practice: "bind-verb", Police: "bind_roles", Attack: "T1098.006",
+	},
+	{
+		ID: "rbac-write", Text: "writes roles and bindings", Cluster: findings.Warning, Namespace: findings.Note,
+		Message: "grants its own rights to others in %s, and changes those of others",
+		unless:  []string{"rbac-escalate", "rbac-bind"},
+		needs: [][]pattern{{resources(groupRBAC, []string{"rolebindings", "clusterrolebindings"}, writing...),
+			resources(groupRBAC, []string{"roles", "clusterroles"}, writing...)}},
+		Help: "Without escalate and bind nobody gets more than the writer has. " +
+			"Whoever changes a role that others are bound to changes their rights.",
+		Attack: "T1098.006",
+	},
+	{
+		ID: "impersonate", Text: "acts as other users", Cluster: findings.Error, Namespace: findings.None,
+		Message:  "acts as every user or group in %s",
+		needs:    [][]pattern{{impersonateUsers}},
+		Help:     "The group system:masters passes every check.",
+		Practice: "impersonate-verb", Police: "impersonate", Attack: "T1078",
+	},
+	{
+		ID: "impersonate-accounts", Text: "acts as other accounts",
+		Cluster: findings.Error, Namespace: findings.Warning,
+		Message:  "acts as every ServiceAccount of %s",
+		needs:    [][]pattern{{impersonateAccounts}},
+		Help:     "All verbs on serviceaccounts include impersonate.",
+		Practice: "impersonate-verb", Police: "impersonate", Attack: "T1078",
+	},
+	{
+		ID: "token-create", Text: "makes tokens of accounts", Cluster: findings.Error, Namespace: findings.Warning,
+		Message:  "makes a token of every ServiceAccount of %s",
+		needs:    [][]pattern{{tokenCreate}},
+		Practice: "token-request", Police: "token_request", Attack: "T1528",
+	},
+	{
+		ID: "csr-approve", Text: "approves certificates of users", Cluster: findings.Error, Namespace: findings.None,
+		Message:  "issues certificates for every user of %s",
+		needs:    [][]pattern{{csrApprove}, {with(csrSigner, "approve")}},
+		Help:     "A client certificate is a user and groups. It takes somebody who may request one.",
+		Practice: "csrs-and-certificate-issuing", Police: "approve_csrs", Attack: "T1078",
+	},
+	{
+		ID: "webhooks-write", Text: "writes admission webhooks", Cluster: findings.Error, Namespace: findings.None,
+		Message: "reads every object that is written in %s, Secrets among them, and changes it, by a webhook of " +
+			"its own",
+		needs:    [][]pattern{{pattern{[]string{groupAdmission}, webhookWrite.resources, writing}}},
+		Practice: "control-admission-webhooks", Police: "control_webhooks",
+	},
+	{
+		ID: "policies-write", Text: "writes admission policies", Cluster: findings.Warning, Namespace: findings.None,
+		Message: "refuses or changes every object that is written in %s, by a policy of its own",
+		needs:   [][]pattern{{pattern{[]string{groupAdmission}, policyWrite.resources, writing}}},
+		Help:    "It also switches off the policies of others.",
+	},
+	{
+		ID: "crds-write", Text: "changes CRDs of others", Cluster: findings.Warning, Namespace: findings.None,
+		Message: "changes and removes every kind of custom resource of %s, with all objects of it",
+		needs: [][]pattern{{
+			resources(groupExtensions, crdWrite.resources, "update", "patch", "delete", "deletecollection"),
+		}},
+		Help: "Removing a CRD removes its objects. A conversion webhook sees every object of the kind.",
+	},
+	{
+		ID: "apiservices-write", Text: "serves APIs in place of others",
+		Cluster: findings.Warning, Namespace: findings.None,
+		Message: "answers requests of other API groups of %s in their place",
+		needs:   [][]pattern{{pattern{[]string{groupRegistration}, apiServiceWrite.resources, writing}}},
+		Help:    "The API server sends every request of a group to the service that an APIService names.",
+	},
+	{
+		ID: "namespaces-write", Text: "changes namespaces", Cluster: findings.Warning, Namespace: findings.Note,
+		Message: "relabels namespaces (%s): their Pod Security level, and which network policies and webhooks hold " +
+			"there",
+		needs:    [][]pattern{{resources("", []string{"namespaces"}, "update", "patch")}},
+		Practice: "namespace-modification",
+	},
+	{
+		ID: "volumes-create", Text: "makes PersistentVolumes", Cluster: findings.Warning, Namespace: findings.None,
+		Message:  "reaches the files of every node of %s, by a PersistentVolume with a hostPath",
+		needs:    [][]pattern{{resources("", []string{"persistentvolumes"}, "create")}},
+		Help:     "A pod has to claim the volume.",
+		Practice: "persistent-volume-creation", Attack: "T1611",
+	},
+	{
+		ID: "nodes-write", Text: "changes nodes", Cluster: findings.Warning, Namespace: findings.None,
+		Message: "moves pods to nodes of its choice in %s, by labels, taints or removal of nodes",
+		needs: [][]pattern{{resources("", []string{"nodes", "nodes/status"},
+			"update", "patch", "delete", "deletecollection")}},
+		Police: "steal_pods",
+	},
+	{
+		ID: "operators-install", Text: "installs operators", Cluster: findings.Error, Namespace: findings.Warning,
+		Message: "installs operators in %s, with the rights that they ask for",
+		needs: [][]pattern{{
+			resources(olm.Group, []string{"subscriptions", "clusterserviceversions", "installplans"}, "create"),
+			resources(olm.GroupV1, []string{"clusterextensions"}, "create"),
+		}},
+		Help:   "OLM grants what a ClusterServiceVersion asks for. Approving an InstallPlan of others is not counted.",
+		Attack: "T1098.006",
+	},
+	{
+		ID: "scc-use", Text: "runs privileged pods on OpenShift",
+		Cluster: findings.Warning, Namespace: findings.Warning,
+		Message: "runs pods in %s that leave the restricted security context",
+		needs:   [][]pattern{{resources(groupSCC, []string{"securitycontextconstraints"}, "use")}},
+		names: []string{"privileged", "hostaccess", "hostmount-anyuid", "hostnetwork", "hostnetwork-v2",
+			"hostpath-provisioner", "node-exporter"},
+		Help:   "The SecurityContextConstraints privileged gives root on the node.",
+		Attack: "T1611",
+	},
+	{
+		ID: "configmaps-write", Text: "writes ConfigMaps of kube-system",
+		Cluster: findings.Warning, Namespace: findings.None,
+		Message: "writes every ConfigMap of %s, on Amazon EKS also aws-auth, which makes cluster administrators",
+		needs:   [][]pattern{{resources("", []string{"configmaps"}, writing...)}},
+		Police:  "eks_modify_aws_auth",
+	},
+	{
+		ID: "services-status", Text: "takes over addresses", Cluster: findings.Note, Namespace: findings.None,
+		Message: "takes over external addresses of %s (CVE-2020-8554)",
+		needs:   [][]pattern{{resources("", []string{"services/status"}, "update", "patch")}},
+		Police:  "modify_service_status_cve_2020_8554",
+	},
+}
+
+// Follows is a consequence that holds at a place.
+type Follows struct {
+	*Consequence
+	Place string // a namespace, or empty for the cluster
+	// First is the rule that meets the first need: its index among those of Place or, if Wide, of the cluster.
+	First int
+	Wide  bool
+}
+
+// Held are the rules that a subject has, by namespace; those of the cluster are under the empty one.
+type Held map[string][]rbacv1.PolicyRule
+
+// Follow returns what follows from what a subject has, in the order of Consequences. A place where a worse one holds has
+// no weaker one.
+func (s Scopes) Follow(held Held) []Follows {
+	var out []Follows
+	found := map[string]bool{} // ID and place
+	places := slices.Sorted(maps.Keys(held))
+	for i := range Consequences {
+		c := &Consequences[i]
+		before := len(out)
+		for _, place := range places {
+			worse := func(id string) bool { return found[id+place] || found[id] }
+			if worse("everything") || slices.ContainsFunc(c.unless, worse) {
+				continue
+			}
+			if f, ok := s.follows(c, held, place); ok {
+				out = append(out, f)
+			}
+		}
+		for _, f := range out[before:] {
+			found[c.ID+f.Place] = true
+		}
+	}
+	return out
+}
+
+// follows reports whether all needs are met at a place, at least one of them by what is granted there.
+func (s Scopes) follows(c *Consequence, held Held, place string) (Follows, bool) {
+	out := Follows{Consequence: c, Place: place}
+	own := false
+	for n, need := range c.needs {
+		meets := func(r rbacv1.PolicyRule) bool { return c.meets(s, need, r, place) }
+		at, wide := slices.IndexFunc(held[place], meets), false
+		if at >= 0 {
+			own = true
+		} else if at, wide = slices.IndexFunc(held[""], meets), true; at < 0 {
+			return out, false
+		}
+		if n == 0 {
+			out.First, out.Wide = at, wide
+		}
+	}
+	return out, own
+}
+
+// meets reports whether a rule allows one of the patterns at a place.
+func (c *Consequence) meets(s Scopes, need []pattern, r rbacv1.PolicyRule, place string) bool {
+	if len(r.ResourceNames) > 0 &&
+		!slices.ContainsFunc(r.ResourceNames, func(name string) bool { return slices.Contains(c.names, name) }) {
+		return false
+	}
+	return s.allowAny(need, r, place)
+}
+
+func (c *Consequence) level(place string) findings.Severity {
+	if place == "" {
+		return c.Cluster
+	}
+	return c.Namespace
+}
+
+// Level returns how bad it is that a subject has a rule at a place, beside all that it has: the worst of what follows
+// with this rule. A rule of a dangerous risk from which nothing follows by itself is a warning.
+func (s Scopes) Level(rule rbacv1.PolicyRule, place string, held Held) findings.Severity {
+	worst := findings.None
+	for i := range Consequences {
+		c := &Consequences[i]
+		part := slices.ContainsFunc(c.needs, func(need []pattern) bool { return c.meets(s, need, rule, place) })
+		if !part || !worse(c.level(place), worst) {
+			continue
+		}
+		if _, ok := s.follows(c, held, place); ok {
+			worst = c.level(place)
+		}
+	}
+	if worst == findings.None && slices.ContainsFunc(rbac.Atoms(rule), func(a rbac.Atom) bool {
+		return slices.Contains(Dangerous, s.RiskOf(a, place))
+	}) {
+		return findings.Warning
+	}
+	return worst
+}
+
+func worse(a, b findings.Severity) bool {
+	return slices.Index(findings.Severities, a) < slices.Index(findings.Severities, b)
+}

@@ -1,0 +1,39 @@
+package danger_test
+
+import (
+	"testing"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/olmgen/olmgen/internal/rbac/danger"
+)
+
+// How bad a right is, where it is all that somebody has (Kubernetes: RBAC good practices; rbac-police).
+func TestLevel(t *testing.T) {
+	for _, c := range []struct{ rule, cluster, namespace string }{
+		{`{verbs: [get], apiGroups: [""], resources: [pods]}`, "none", "none"},
+		{`{verbs: ["*"], apiGroups: ["*"], resources: ["*"]}`, "error", "warning"},
+		{`{verbs: [get], apiGroups: [""], resources: [secrets]}`, "error", "warning"},
+		{`{verbs: [get], apiGroups: [""], resources: [secrets], resourceNames: [a]}`, "warning", "warning"},
+		{`{verbs: [create], apiGroups: [operators.coreos.com], resources: [subscriptions]}`, "error", "warning"},
+		{`{verbs: [create], apiGroups: [""], resources: [persistentvolumes]}`, "warning", "none"},
+		{`{verbs: [use], apiGroups: [security.openshift.io], resources: [securitycontextconstraints], resourceNames: [privileged]}`, "warning", "warning"},
+		{`{verbs: [use], apiGroups: [security.openshift.io], resources: [securitycontextconstraints], resourceNames: [restricted]}`, "none", "none"},
+		{`{verbs: [update], apiGroups: [apiextensions.k8s.io], resources: [customresourcedefinitions]}`, "warning", "none"},
+		{`{verbs: [escalate], apiGroups: [rbac.authorization.k8s.io], resources: [clusterroles]}`, "warning", "none"},
+		{`{verbs: [escalate, update], apiGroups: [rbac.authorization.k8s.io], resources: [clusterroles]}`, "error", "none"},
+		{`{verbs: [create], apiGroups: [""], resources: [pods/portforward]}`, "warning", "warning"},
+	} {
+		s := danger.NewScopes()
+		var rule rbacv1.PolicyRule
+		if err := yaml.UnmarshalStrict([]byte(c.rule), &rule); err != nil {
+			t.Fatal(err)
+		}
+		for place, want := range map[string]string{"": c.cluster, "home": c.namespace} {
+			if got := s.Level(rule, place, danger.Held{place: {rule}}); string(got) != want {
+				t.Errorf("%s in %q: %s, want %s", c.rule, place, got, want)
+			}
+		}
+	}
+}

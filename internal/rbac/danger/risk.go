@@ -1,0 +1,295 @@
+// Package danger says how bad a right is.
+//
+// Risk is what a person asks about: does it read Secrets? Scopes.RiskOf groups rights by it. A Consequence is what
+// follows from rights that do not look like it, and Scopes.Level is the worst of these.
+package danger
+
+import (
+	"slices"
+	"strings"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+
+	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/rbac"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// Risk groups permissions by what a person asks.
+type Risk string
+
+// The risks, the most dangerous first. NoEffect is what Kubernetes never asks for at that place: a cluster-scoped
+// resource, or a URL, in a namespace.
+const (
+	Everything   Risk = "everything"
+	ReadsSecrets Risk = "reads-secrets"
+	WritesRBAC   Risk = "writes-rbac"
+	RunsInPods   Risk = "runs-in-pods"
+	Impersonates Risk = "impersonates"
+	ChangesAPIs  Risk = "changes-webhooks-crds"
+	Other        Risk = "other"
+	NoEffect     Risk = "no-effect"
+)
+
+// Dangerous are the risks that a person asks about, in their order.
+var Dangerous = []Risk{Everything, ReadsSecrets, WritesRBAC, RunsInPods, Impersonates, ChangesAPIs}
+
+// Risks are all risks in their order.
+var Risks = append(slices.Clone(Dangerous), Other, NoEffect)
+
+// title is the heading of a risk.
+var title = map[Risk]string{
+	Everything:   "everything (wildcards)",
+	ReadsSecrets: "reads Secrets",
+	WritesRBAC:   "writes RBAC",
+	RunsInPods:   "runs in pods",
+	Impersonates: "impersonates",
+	ChangesAPIs:  "changes webhooks and CRDs",
+	Other:        "the rest",
+	NoEffect:     "without effect",
+}
+
+// Title returns the heading of a risk.
+func (r Risk) Title() string { return title[r] }
+
+// pattern matches atoms that allow at least one of its verbs on at least one of its resources.
+type pattern struct {
+	groups, resources, verbs []string
+}
+
+const (
+	groupRBAC         = "rbac.authorization.k8s.io"
+	groupAdmission    = "admissionregistration.k8s.io"
+	groupExtensions   = "apiextensions.k8s.io"
+	groupRegistration = "apiregistration.k8s.io"
+	groupCertificates = "certificates.k8s.io"
+	groupAuthn        = "authentication.k8s.io"
+	groupAuthz        = "authorization.k8s.io"
+	groupSCC          = "security.openshift.io"
+)
+
+var (
+	core    = []string{""}
+	reading = []string{"get", "list", "watch"}
+	writing = []string{"create", "update", "patch"}
+	// changing is writing, and removing what protects the cluster
+	changing = []string{"create", "update", "patch", "delete", "deletecollection"}
+
+	secretsRead = pattern{core, []string{"secrets"}, reading}
+	roleWrite   = pattern{[]string{groupRBAC, "authorization.openshift.io"},
+		[]string{"roles", "clusterroles", "rolebindings", "clusterrolebindings"},
+		append([]string{"bind", "escalate"}, changing...)}
+	podWrite  = pattern{core, []string{"pods", "replicationcontrollers"}, writing}
+	podDebug  = pattern{core, []string{"pods/ephemeralcontainers"}, []string{"update", "patch"}}
+	appsWrite = pattern{[]string{"apps", "extensions"},
+		[]string{"deployments", "statefulsets", "daemonsets", "replicasets"}, writing}
+	batchWrite = pattern{[]string{"batch"}, []string{"jobs", "cronjobs"}, writing}
+	dcWrite    = pattern{[]string{"apps.openshift.io"}, []string{"deploymentconfigs"}, writing}
+	// A WebSocket request is a get, which was enough before Kubernetes 1.35 (pkg/features/kube_features.go,
+	// AuthorizePodWebsocketUpgradeCreatePermission).
+	podExec    = pattern{core, []string{"pods/exec", "pods/attach"}, []string{"create", "get"}}
+	podReach   = pattern{core, []string{"pods/portforward", "pods/proxy"}, []string{"create", "get"}}
+	nodesProxy = pattern{core, []string{"nodes/proxy"}, []string{"get", "create"}}
+
+	impersonateUsers    = pattern{core, []string{"users", "groups"}, []string{"impersonate"}}
+	impersonateAccounts = pattern{core, []string{"serviceaccounts"}, []string{"impersonate"}}
+	impersonateExtra    = pattern{[]string{groupAuthn}, []string{"uids", "userextras"}, []string{"impersonate"}}
+	tokenCreate         = pattern{core, []string{"serviceaccounts/token"}, []string{"create"}}
+	csrApprove          = pattern{[]string{groupCertificates}, []string{"certificatesigningrequests/approval"},
+		[]string{"update", "patch"}}
+	csrSigner = pattern{[]string{groupCertificates}, []string{"signers"}, []string{"approve", "sign"}}
+
+	webhookWrite = pattern{[]string{groupAdmission}, []string{"mutatingwebhookconfigurations",
+		"validatingwebhookconfigurations"}, changing}
+	policyWrite = pattern{[]string{groupAdmission}, []string{
+		"validatingadmissionpolicies", "validatingadmissionpolicybindings",
+		"mutatingadmissionpolicies", "mutatingadmissionpolicybindings"}, changing}
+	crdWrite        = pattern{[]string{groupExtensions}, []string{"customresourcedefinitions"}, changing}
+	apiServiceWrite = pattern{[]string{groupRegistration}, []string{"apiservices"}, changing}
+)
+
+// Facet is a part of a risk.
+type Facet struct {
+	Name     string // empty if the risk says it
+	patterns []pattern
+}
+
+// facets are the dangerous rights: those that make a risk, apart from rules about all resources.
+var facets = map[Risk][]Facet{
+	ReadsSecrets: {{"", []pattern{secretsRead}}},
+	WritesRBAC: {{"escalate", []pattern{with(roleWrite, "escalate")}}, {"bind", []pattern{with(roleWrite, "bind")}},
+		{"", []pattern{roleWrite}}},
+	RunsInPods: {{"exec", []pattern{podExec}}, {"port-forward", []pattern{podReach}},
+		{"debug containers", []pattern{podDebug}}, {"pods", []pattern{podWrite}},
+		{"workloads", []pattern{appsWrite, batchWrite, dcWrite}}, {"nodes/proxy", []pattern{nodesProxy}}},
+	Impersonates: {{"users", []pattern{impersonateUsers, impersonateExtra}},
+		{"accounts", []pattern{impersonateAccounts}}, {"tokens of accounts", []pattern{tokenCreate}},
+		{"certificates", []pattern{csrApprove, csrSigner}}},
+	ChangesAPIs: {{"webhooks", []pattern{webhookWrite}}, {"admission policies", []pattern{policyWrite}},
+		{"CRDs", []pattern{crdWrite}}, {"APIServices", []pattern{apiServiceWrite}}},
+}
+
+// Facets returns the parts of a risk that a rule allows something of, with an effect at a place: a namespace or, if that
+// is empty, the cluster.
+func (s Scopes) Facets(risk Risk, rule rbacv1.PolicyRule, place string) []Facet {
+	return slices.DeleteFunc(slices.Clone(facets[risk]), func(f Facet) bool { return !s.allowAny(f.patterns, rule, place) })
+}
+
+// FacetNames returns the names of all parts of a risk, in their order.
+func (r Risk) FacetNames() []string {
+	var names []string
+	for _, f := range facets[r] {
+		if f.Name != "" {
+			names = append(names, f.Name)
+		}
+	}
+	return names
+}
+
+func with(p pattern, verb string) pattern {
+	p.verbs = []string{verb}
+	return p
+}
+
+// touches reports whether an atom allows something that the pattern describes.
+func (p pattern) touches(a rbac.Atom) bool {
+	return !a.IsURL && !ownSigner(a) && in(p.verbs, a.Verb) && in(p.groups, a.Group) &&
+		slices.ContainsFunc(p.resources, func(r string) bool { return rbac.ResourceMatches(a.Resource, r) })
+}
+
+// ownSigner reports whether an atom is about a signer whose certificates the API server does not take for users.
+func ownSigner(a rbac.Atom) bool {
+	return a.Group == groupCertificates && a.Resource == "signers" && a.Named &&
+		!strings.HasPrefix(a.Name, "kubernetes.io/")
+}
+
+// allow reports whether a rule allows something that a pattern describes, with an effect at a place.
+func (s Scopes) allow(p pattern, rule rbacv1.PolicyRule, place string) bool {
+	verb := slices.IndexFunc(p.verbs, func(v string) bool { return rbac.Has(rule.Verbs, v) })
+	if verb < 0 {
+		return false
+	}
+	for _, group := range p.groups {
+		if !rbac.Has(rule.APIGroups, group) {
+			continue
+		}
+		for _, resource := range p.resources {
+			if s.withoutEffect(rbac.Atom{Group: group, Resource: resource, Verb: p.verbs[verb]}, place) {
+				continue
+			}
+			if rbac.HasResource(rule.Resources, resource) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (s Scopes) allowAny(patterns []pattern, rule rbacv1.PolicyRule, place string) bool {
+	return slices.ContainsFunc(patterns, func(p pattern) bool { return s.allow(p, rule, place) })
+}
+
+func in(list []string, given string) bool { return given == rbac.All || slices.Contains(list, given) }
+
+// sweeping reports whether an atom is about all resources, or all those of Kubernetes' core group.
+func sweeping(a rbac.Atom) bool {
+	return !a.IsURL && !a.Named && a.Resource == rbac.All && (a.Group == rbac.All || a.Group == "")
+}
+
+// Scopes are the cluster-scoped resources, by group.
+type Scopes map[string][]string
+
+// clusterScoped are Kubernetes' and OpenShift's cluster-scoped resources that operators ask for. A request
+// about one Namespace has it as its namespace, so a rule about Namespaces holds there.
+var clusterScoped = Scopes{
+	"":                {"nodes", "persistentvolumes", "componentstatuses", "users", "groups"},
+	groupRBAC:         {"clusterroles", "clusterrolebindings"},
+	groupAdmission:    {rbac.All},
+	groupExtensions:   {rbac.All},
+	groupRegistration: {rbac.All},
+	groupCertificates: {rbac.All},
+	groupAuthn:        {rbac.All},
+	groupAuthz:        {"subjectaccessreviews", "selfsubjectaccessreviews", "selfsubjectrulesreviews"},
+	"storage.k8s.io": {"storageclasses", "volumeattachments", "csidrivers", "csinodes",
+		"volumeattributesclasses"},
+	"scheduling.k8s.io":            {"priorityclasses"},
+	"node.k8s.io":                  {"runtimeclasses"},
+	"flowcontrol.apiserver.k8s.io": {rbac.All},
+	"networking.k8s.io":            {"ingressclasses", "ipaddresses", "servicecidrs"},
+	groupSCC:                       {"securitycontextconstraints"},
+	"config.openshift.io":          {rbac.All},
+	"operator.openshift.io":        nil, // some of its kinds are namespaced
+	olm.GroupV1:                    {rbac.All},
+}
+
+// NewScopes returns the cluster-scoped resources that are known, which AddCRD adds to.
+func NewScopes() Scopes {
+	s := Scopes{}
+	for group, list := range clusterScoped {
+		s[group] = slices.Clone(list)
+	}
+	return s
+}
+
+// AddCRD adds the resource of a CustomResourceDefinition if it is cluster-scoped.
+func (s Scopes) AddCRD(o *manifest.Object) error {
+	var scope, group, plural string
+	for _, f := range []struct {
+		to   *string
+		path []string
+	}{{&scope, []string{"spec", "scope"}}, {&group, []string{"spec", "group"}},
+		{&plural, []string{"spec", "names", "plural"}}} {
+		v, err := o.Get(f.path...)
+		if err != nil {
+			return err
+		}
+		*f.to, _ = v.(string)
+	}
+	if scope == "Cluster" {
+		s[group] = append(s[group], plural)
+	}
+	return nil
+}
+
+// withoutEffect reports whether no request can match an atom at a place.
+func (s Scopes) withoutEffect(a rbac.Atom, place string) bool {
+	switch {
+	case place == "":
+		return false
+	case a.IsURL:
+		return true
+	case a.Group == rbac.All || a.Resource == rbac.All:
+		// A wildcard holds for what is in the namespace, unless the whole group is cluster-scoped.
+		return slices.Contains(s[a.Group], rbac.All)
+	case a.Group == "" && a.Resource == "namespaces":
+		return a.Verb == "create" || a.Verb == "list" || a.Verb == "watch" || a.Verb == "deletecollection"
+	case a.Verb == "use" && a.Group == groupSCC:
+		return false // OpenShift asks for it in the namespace of the pod
+	case a.Verb == "bind" && a.Group == groupRBAC:
+		return false // asked for in the namespace of the binding (Kubernetes: pkg/registry/rbac/escalation_check.go)
+	}
+	resource, _, _ := strings.Cut(a.Resource, "/")
+	return listed(s[a.Group], resource)
+}
+
+func listed(list []string, resource string) bool {
+	return slices.Contains(list, rbac.All) || slices.Contains(list, resource)
+}
+
+// RiskOf returns the first risk that an atom is part of at a place.
+func (s Scopes) RiskOf(a rbac.Atom, place string) Risk {
+	switch {
+	case s.withoutEffect(a, place):
+		return NoEffect
+	case sweeping(a):
+		return Everything
+	}
+	for _, r := range Dangerous {
+		if slices.ContainsFunc(facets[r], func(f Facet) bool {
+			return slices.ContainsFunc(f.patterns, func(p pattern) bool { return p.touches(a) })
+		}) {
+			return r
+		}
+	}
+	return Other
+}

@@ -1,0 +1,218 @@
+package rbac
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// The kinds of roles.
+const (
+	KindRole        = "Role"
+	KindClusterRole = "ClusterRole"
+)
+
+// Key identifies a Role or ClusterRole. The namespace of a ClusterRole is empty.
+type Key struct{ Kind, Namespace, Name string }
+
+// ClusterRole returns the key of a ClusterRole.
+func ClusterRole(name string) Key { return Key{KindClusterRole, "", name} }
+
+// String returns "Kind namespace/name".
+func (k Key) String() string { return k.Kind + " " + strings.TrimPrefix(k.Namespace+"/"+k.Name, "/") }
+
+// Compare orders keys by kind, namespace and name.
+func (k Key) Compare(o Key) int {
+	return cmp.Or(cmp.Compare(k.Kind, o.Kind), cmp.Compare(k.Namespace, o.Namespace), cmp.Compare(k.Name, o.Name))
+}
+
+// Role is a Role or ClusterRole.
+type Role struct {
+	Key
+	Object    *manifest.Object // nil for a role that clusters have by default
+	Labels    labels.Set
+	Selectors []labels.Selector // of the ClusterRoles that it aggregates
+	Rules     []Rule            // without those that stand in an aggregating role: the cluster replaces them
+}
+
+// Rule is a rule and the role that it stands in, which is another one than the role that has it by aggregation.
+type Rule struct {
+	rbacv1.PolicyRule
+	Role  *Role
+	Index int
+}
+
+// PolicyRules returns the rules of a role without their places.
+func (r *Role) PolicyRules() []rbacv1.PolicyRule {
+	out := make([]rbacv1.PolicyRule, len(r.Rules))
+	for i, rule := range r.Rules {
+		out[i] = rule.PolicyRule
+	}
+	return out
+}
+
+func (r *Role) setRules(rules []rbacv1.PolicyRule) {
+	for i, rule := range rules {
+		r.Rules = append(r.Rules, Rule{rule, r, i})
+	}
+}
+
+// Binding is a RoleBinding or ClusterRoleBinding.
+type Binding struct {
+	Object    *manifest.Object
+	Namespace string // empty for a ClusterRoleBinding
+	Role      Key
+	// Subjects are those that it binds. A ServiceAccount has a namespace, others have none.
+	Subjects []rbacv1.Subject
+	// Unbound counts the ServiceAccounts without a namespace in a ClusterRoleBinding. It binds none of them
+	// (Kubernetes: pkg/registry/rbac/validation/rule.go, appliesToUser).
+	Unbound int
+}
+
+// Clusterwide reports whether a binding is a ClusterRoleBinding. A RoleBinding in a tree may lack its namespace.
+func (b *Binding) Clusterwide() bool { return !Namespaced(b.Object.Kind) }
+
+// Objects are the roles, bindings and ServiceAccounts of a set of objects. The zero value is empty.
+type Objects struct {
+	Roles    []*Role // in the order of the objects; several may have the same key
+	Bindings []*Binding
+	Accounts map[Account]bool
+
+	byKey map[Key]*Role // the last one of each key
+}
+
+// Relevant reports whether objects of a group and kind are roles, bindings or ServiceAccounts.
+func Relevant(group, kind string) bool {
+	switch group {
+	case rbacv1.GroupName:
+		return slices.Contains([]string{KindRole, KindClusterRole, "RoleBinding", "ClusterRoleBinding"}, kind)
+	case "":
+		return kind == rbacv1.ServiceAccountKind
+	}
+	return false
+}
+
+// Namespaced reports whether objects of a relevant kind are in a namespace.
+func Namespaced(kind string) bool { return !strings.HasPrefix(kind, "Cluster") }
+
+// Read reads the relevant ones of a set of objects. Objects without a namespace get the given one. The error is a
+// *manifest.Error.
+func Read(objects []*manifest.Object, namespace string) (*Objects, error) {
+	x := &Objects{}
+	for _, o := range objects {
+		if !Relevant(o.Group(), o.Kind) {
+			continue
+		}
+		if err := x.Add(o, cmp.Or(o.Namespace, namespace)); err != nil {
+			return nil, err
+		}
+	}
+	return x, nil
+}
+
+// Add adds a relevant object that is in a namespace. The error is a *manifest.Error.
+func (x *Objects) Add(o *manifest.Object, namespace string) error {
+	if !Namespaced(o.Kind) {
+		namespace = ""
+	}
+	switch o.Kind {
+	case rbacv1.ServiceAccountKind:
+		x.AddAccount(Account{namespace, o.Name})
+		return nil
+	case KindRole, KindClusterRole:
+		r, err := readRole(o, namespace)
+		if err == nil {
+			x.addRole(r)
+		}
+		return err
+	}
+	b, err := readBinding(o, namespace)
+	if err == nil {
+		x.Bindings = append(x.Bindings, b)
+	}
+	return err
+}
+
+// AddAccount adds a ServiceAccount.
+func (x *Objects) AddAccount(a Account) {
+	if x.Accounts == nil {
+		x.Accounts = map[Account]bool{}
+	}
+	x.Accounts[a] = true
+}
+
+func (x *Objects) addRole(r *Role) {
+	if x.byKey == nil {
+		x.byKey = map[Key]*Role{}
+	}
+	x.Roles, x.byKey[r.Key] = append(x.Roles, r), r
+}
+
+// Role returns a role among the objects: the last one of several, which is what applying them in order leaves. It is
+// nil if there is none.
+func (x *Objects) Role(k Key) *Role { return x.byKey[k] }
+
+// Bound returns the role that a binding names: one among the objects, or one that every cluster has with the same
+// rules. It is nil for any other role.
+func (x *Objects) Bound(b *Binding) *Role {
+	if r := x.byKey[b.Role]; r != nil && r.Object != nil {
+		return r
+	}
+	return defaultRole(b.Role)
+}
+
+// KeepLast drops each role that a later one with the same key overwrites.
+func (x *Objects) KeepLast() {
+	x.Roles = slices.DeleteFunc(x.Roles, func(r *Role) bool { return x.byKey[r.Key] != r })
+}
+
+func readRole(o *manifest.Object, namespace string) (*Role, error) {
+	var decoded rbacv1.ClusterRole // a Role has a part of its fields
+	if _, err := o.Into(&decoded); err != nil {
+		return nil, err
+	}
+	r := &Role{Key: Key{o.Kind, namespace, o.Name}, Object: o, Labels: decoded.Labels}
+	if o.Kind == KindClusterRole && decoded.AggregationRule != nil {
+		for i := range decoded.AggregationRule.ClusterRoleSelectors {
+			selector, err := metav1.LabelSelectorAsSelector(&decoded.AggregationRule.ClusterRoleSelectors[i])
+			if err != nil {
+				field := fmt.Sprintf("aggregationRule.clusterRoleSelectors[%d]", i)
+				return nil, o.Errorf(field, "%s", text.OneLine(err.Error()))
+			}
+			r.Selectors = append(r.Selectors, selector)
+		}
+	}
+	if len(r.Selectors) == 0 {
+		r.setRules(decoded.Rules)
+	}
+	return r, nil
+}
+
+func readBinding(o *manifest.Object, namespace string) (*Binding, error) {
+	var decoded rbacv1.RoleBinding
+	if _, err := o.Into(&decoded); err != nil {
+		return nil, err
+	}
+	b := &Binding{Object: o, Namespace: namespace, Role: Key{Kind: decoded.RoleRef.Kind, Name: decoded.RoleRef.Name}}
+	if b.Role.Kind == KindRole {
+		b.Role.Namespace = namespace
+	}
+	for _, s := range decoded.Subjects {
+		if s.Kind != rbacv1.ServiceAccountKind {
+			s.Namespace = ""
+		} else if s.Namespace = cmp.Or(s.Namespace, namespace); s.Namespace == "" {
+			b.Unbound++
+			continue
+		}
+		b.Subjects = append(b.Subjects, s)
+	}
+	return b, nil
+}

@@ -1,0 +1,166 @@
+package rbac
+
+import (
+	"slices"
+	"strings"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+)
+
+// Account is a ServiceAccount.
+type Account struct{ Namespace, Name string }
+
+const userPrefix = "system:serviceaccount:"
+
+// String returns "namespace/name".
+func (a Account) String() string { return a.Namespace + "/" + a.Name }
+
+// User returns the user name of an account.
+func (a Account) User() string { return userPrefix + a.Namespace + ":" + a.Name }
+
+// Groups returns the groups that an account is in (Kubernetes: apiserver/pkg/authentication/serviceaccount,
+// MakeGroupNames; every account is authenticated).
+func (a Account) Groups() []string {
+	return []string{"system:authenticated", "system:serviceaccounts", "system:serviceaccounts:" + a.Namespace}
+}
+
+// AccountOf returns the account that a subject of a Binding is, by its kind or by its user name.
+func AccountOf(s rbacv1.Subject) (Account, bool) {
+	switch s.Kind {
+	case rbacv1.ServiceAccountKind:
+		return Account{s.Namespace, s.Name}, true
+	case rbacv1.UserKind:
+		if rest, ok := strings.CutPrefix(s.Name, userPrefix); ok {
+			namespace, name, ok := strings.Cut(rest, ":")
+			return Account{namespace, name}, ok
+		}
+	}
+	return Account{}, false
+}
+
+// Binds reports whether a binding names an account itself, apart from its groups.
+func (b *Binding) Binds(a Account) bool {
+	return slices.ContainsFunc(b.Subjects, func(s rbacv1.Subject) bool {
+		bound, ok := AccountOf(s)
+		return ok && bound == a
+	})
+}
+
+// bindsGroup reports whether a binding names a group that an account is in.
+func (b *Binding) bindsGroup(a Account) bool {
+	return slices.ContainsFunc(b.Subjects, func(s rbacv1.Subject) bool {
+		return s.Kind == rbacv1.GroupKind && slices.Contains(a.Groups(), s.Name)
+	})
+}
+
+// Exists reports whether the objects have a ServiceAccount. Kubernetes creates the one named default.
+func (x *Objects) Exists(a Account) bool { return a.Name == "default" || x.Accounts[a] }
+
+// OLMAllows reports whether OLM finds that an account has what a rule says in a namespace, or in the whole cluster if
+// the namespace is empty. OLM leaves out the groups of the account (OLM: pkg/controller/install/attributes_util.go,
+// toDefaultInfo). A role that is not among the objects, or that aggregates others, may allow anything.
+func (x *Objects) OLMAllows(a Account, namespace string, rule rbacv1.PolicyRule) bool {
+	rules, complete := x.rulesOf(a, namespace, false)
+	return !complete || OLMCovers(rules, rule)
+}
+
+// Allows reports whether the API server allows an account what a rule says in a namespace, or in the whole cluster if
+// the namespace is empty. A role that is not among the objects, or that aggregates others, may allow anything.
+func (x *Objects) Allows(a Account, namespace string, rule rbacv1.PolicyRule) bool {
+	rules, complete := x.rulesOf(a, namespace, true)
+	return !complete || Covers(rules, rule)
+}
+
+// OLMRules returns the rules that OLM finds for an account in a namespace, or in the whole cluster if the namespace is
+// empty. They are not complete if a role is not among the objects or aggregates others (OLM:
+// pkg/lib/kubernetes/pkg/registry/rbac/validation/rule.go, VisitRulesFor).
+func (x *Objects) OLMRules(a Account, namespace string) (rules []rbacv1.PolicyRule, complete bool) {
+	return x.rulesOf(a, namespace, false)
+}
+
+func (x *Objects) rulesOf(a Account, namespace string, groups bool) (rules []rbacv1.PolicyRule, complete bool) {
+	complete = true
+	for _, b := range x.Bindings {
+		if b.Namespace != "" && b.Namespace != namespace || !b.Binds(a) && !(groups && b.bindsGroup(a)) {
+			continue
+		}
+		r := x.Bound(b)
+		if r == nil {
+			complete = false
+			continue
+		}
+		complete = complete && len(r.Selectors) == 0
+		rules = append(rules, r.PolicyRules()...)
+	}
+	return rules, complete
+}
+
+// OLMCovers reports whether a set of rules covers another rule, as OLM checks it: every combination in that rule, where
+// a missing list counts as one empty string, and a subresource is part of the resource's name, so that "*/status" does
+// not cover "pods/status" (OLM: pkg/controller/install/attributes_util.go).
+func OLMCovers(held []rbacv1.PolicyRule, rule rbacv1.PolicyRule) bool { return covers(held, rule, Has) }
+
+// Covers reports whether a set of rules covers another rule, as the API server checks it: as OLM does, and "*/status"
+// covers "pods/status" (Kubernetes: pkg/apis/rbac/v1/evaluation_helpers.go, ResourceMatches).
+func Covers(held []rbacv1.PolicyRule, rule rbacv1.PolicyRule) bool {
+	return covers(held, rule, HasResource)
+}
+
+func covers(held []rbacv1.PolicyRule, rule rbacv1.PolicyRule, hasResource func([]string, string) bool) bool {
+	for _, verb := range rule.Verbs {
+		if len(rule.NonResourceURLs) > 0 {
+			for _, url := range rule.NonResourceURLs {
+				if !slices.ContainsFunc(held,
+					func(h rbacv1.PolicyRule) bool { return Has(h.Verbs, verb) && hasURL(h.NonResourceURLs, url) }) {
+					return false
+				}
+			}
+			continue
+		}
+		for _, group := range orEmpty(rule.APIGroups) {
+			for _, resource := range orEmpty(rule.Resources) {
+				for _, name := range orEmpty(rule.ResourceNames) {
+					if !slices.ContainsFunc(held, func(h rbacv1.PolicyRule) bool {
+						return Has(h.Verbs, verb) && Has(h.APIGroups, group) && hasResource(h.Resources, resource) &&
+							(len(h.ResourceNames) == 0 || slices.Contains(h.ResourceNames, name))
+					}) {
+						return false
+					}
+				}
+			}
+		}
+	}
+	return true
+}
+
+func orEmpty(s []string) []string {
+	if len(s) == 0 {
+		return []string{""}
+	}
+	return s
+}
+
+// Has reports whether a list of a rule has a word or the wildcard.
+func Has(held []string, want string) bool {
+	return slices.Contains(held, All) || slices.Contains(held, want)
+}
+
+func hasURL(held []string, want string) bool {
+	return slices.ContainsFunc(held, func(h string) bool {
+		return h == want || strings.HasSuffix(h, All) && strings.HasPrefix(want, strings.TrimRight(h, All))
+	})
+}
+
+// HasResource reports whether the resources of a rule have one among them, for the API server.
+func HasResource(held []string, want string) bool {
+	return slices.ContainsFunc(held, func(r string) bool { return ResourceMatches(r, want) })
+}
+
+// ResourceMatches is Kubernetes' ResourceMatches (pkg/apis/rbac/v1/evaluation_helpers.go).
+func ResourceMatches(given, asked string) bool {
+	if given == All || given == asked {
+		return true
+	}
+	sub, ok := strings.CutPrefix(given, "*/")
+	return ok && strings.HasSuffix(asked, "/"+sub)
+}

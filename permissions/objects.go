@@ -1,0 +1,135 @@
+package permissions
+
+import (
+	"cmp"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+
+	"github.com/olmgen/olmgen/internal/findings/show"
+	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/internal/rbac"
+	"github.com/olmgen/olmgen/internal/rbac/danger"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// inventory is the RBAC of the objects of a report, and what a reader has to know about it.
+type inventory struct {
+	rbac.Objects
+	scopes danger.Scopes
+	notes  []string
+}
+
+// Relevant reports whether an object of a group and kind has a part in an evaluation.
+func Relevant(group, kind string) bool { return rbac.Relevant(group, kind) || isCRD(group, kind) }
+
+func isCRD(group, kind string) bool {
+	return group == "apiextensions.k8s.io" && kind == "CustomResourceDefinition"
+}
+
+// readInventory reads the objects that RBAC is about. Objects without a namespace get the given one.
+func readInventory(objects []*manifest.Object, namespace string) (*inventory, error) {
+	v := &inventory{scopes: danger.NewScopes()}
+	var homeless []string
+	for _, o := range objects {
+		if isCRD(o.Group(), o.Kind) {
+			if err := v.scopes.AddCRD(o); err != nil {
+				return nil, err
+			}
+		}
+		if !rbac.Relevant(o.Group(), o.Kind) {
+			continue
+		}
+		if o.Namespace == "" && namespace == "" && rbac.Namespaced(o.Kind) {
+			homeless = append(homeless, o.Identity())
+		}
+		if err := v.Add(o, cmp.Or(o.Namespace, namespace, corev1.NamespaceDefault)); err != nil {
+			return nil, err
+		}
+	}
+	v.note(homeless)
+	v.KeepLast()
+	v.AddUserRoles()
+	v.Aggregate()
+	return v, nil
+}
+
+// note notes roles that stand twice, subjects that are bound to nothing, and objects without a namespace.
+func (v *inventory) note(homeless []string) {
+	before := map[rbac.Key]*rbac.Role{}
+	for _, r := range v.Roles {
+		if first := before[r.Key]; first != nil && !sameRules(first, r) {
+			v.notes = append(v.notes, fmt.Sprintf("%s stands in %s and again in %s: the last one counts",
+				show.Short(r.String()), show.Short(at(first.Object)), show.Short(at(r.Object))))
+		}
+		before[r.Key] = r
+	}
+	for _, b := range v.Bindings {
+		for range b.Unbound {
+			v.notes = append(v.notes, fmt.Sprintf(
+				"%s: %s has a ServiceAccount without a namespace, which binds nobody",
+				show.Short(at(b.Object)), show.Short(b.Object.Identity())))
+		}
+	}
+	if len(homeless) > 0 {
+		count := "count as"
+		if len(homeless) == 1 {
+			count = "counts as"
+		}
+		v.notes = append(v.notes, fmt.Sprintf("%s without a namespace, such as %s, %s in the namespace default",
+			text.Count(len(homeless), "object"), show.Short(homeless[0]), count))
+	}
+}
+
+func sameRules(a, b *rbac.Role) bool {
+	if len(a.Rules) != len(b.Rules) {
+		return false
+	}
+	for i := range a.Rules {
+		if !equal(a.Rules[i].PolicyRule, b.Rules[i].PolicyRule) {
+			return false
+		}
+	}
+	return true
+}
+
+func at(o *manifest.Object) string { return fmt.Sprintf("%s:%d", o.File, o.Line) }
+
+// ruleSource returns where a rule stands.
+func ruleSource(r rbac.Rule) Source {
+	if r.Role.Object == nil {
+		return Source{Object: r.Role.String(), Why: WhyDefault}
+	}
+	field := fmt.Sprintf("rules[%d]", r.Index)
+	return Source{File: r.Role.Object.File, Line: r.Role.Object.LineOf(field), Object: r.Role.String(),
+		Field: field, Why: WhyTree}
+}
+
+// subjectOf returns whom RBAC means. An account has a user's name, too.
+func subjectOf(s rbacv1.Subject) Subject {
+	if a, ok := rbac.AccountOf(s); ok {
+		return accountSubject(a)
+	}
+	return Subject{s.Kind, s.Namespace, s.Name}
+}
+
+func accountSubject(a rbac.Account) Subject {
+	return Subject{rbacv1.ServiceAccountKind, a.Namespace, a.Name}
+}
+
+// UsersGain returns the rules that the roles for users gain from objects, in the order in which the controller writes
+// them.
+func UsersGain(objects []*manifest.Object) (map[string][]rbacv1.PolicyRule, error) {
+	v, err := readInventory(objects, "")
+	if err != nil {
+		return nil, err
+	}
+	out := map[string][]rbacv1.PolicyRule{}
+	for _, name := range UserRoles {
+		if rules := v.Role(rbac.ClusterRole(name)).PolicyRules(); len(rules) > 0 {
+			out[name] = rules
+		}
+	}
+	return out, nil
+}
