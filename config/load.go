@@ -199,8 +199,8 @@ func (r *loader) load(ctx context.Context, l *loaded) error {
 	if l.Options.Properties == nil {
 		l.Options.Properties = opened.Properties
 	}
-	if l.Options.Replaces == nil {
-		l.Options.Replaces = opened.Replaces
+	if l.Options.Replaces == nil && opened.Entry != nil {
+		l.Options.Replaces = &opened.Entry.Replaces
 	}
 	return s.files(o.Dir, r.templates, &l.Options)
 }
