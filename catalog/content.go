@@ -87,7 +87,8 @@ func (c Choice) Open(ctx context.Context, o Options) (*source.Source, error) {
 	}
 	s.Ref, s.Kind = source.KindCatalog+":"+c.Bundle.origin.catalog, source.KindCatalog
 	if c.Channel != nil {
-		s.Replaces = c.Channel.Entry(c.Bundle.Name).Replaces
+		e := c.Channel.Entry(c.Bundle.Name)
+		s.Replaces, s.Skips, s.SkipRange = e.Replaces, e.Skips, e.SkipRange
 	}
 	s.Properties, err = json.Marshal(append([]Property{}, c.Bundle.Properties...))
 	return s, err
