@@ -10,9 +10,9 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// Copied reports whether a ClusterServiceVersion is a copy that OLM made in a target namespace. It returns the namespace
-// of the original if the copy names it (OLM: api, pkg/operators/v1alpha1/clusterserviceversion.go, IsCopied). The
-// reason is that of the status. A ClusterServiceVersion without namespace is where its operator is.
+// Copied reports whether a ClusterServiceVersion is a copy that OLM made in a target namespace. It returns the
+// namespace of the original if the copy names it (OLM: api, pkg/operators/v1alpha1/clusterserviceversion.go, IsCopied).
+// The reason is that of the status. A ClusterServiceVersion without namespace is where its operator is.
 func Copied(meta metav1.ObjectMeta, reason v1alpha1.ConditionReason) (original string, copied bool) {
 	meta.Namespace = cmp.Or(meta.Namespace, meta.Annotations[AnnotationNamespace])
 	csv := v1alpha1.ClusterServiceVersion{ObjectMeta: meta,
