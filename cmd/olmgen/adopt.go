@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	fbc "github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate"
@@ -17,7 +18,6 @@ import (
 	"github.com/olmgen/olmgen/internal/config/adopt/dump"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/output"
-	"github.com/olmgen/olmgen/source"
 )
 
 // adoptFlags holds the flags of olmgen adopt.
@@ -33,7 +33,7 @@ type adoptFlags struct {
 	kubectl           bool
 	verify            bool
 	files             []string
-	source            source.Options
+	source            fbc.Options
 	report            reportFlags
 }
 
@@ -91,7 +91,7 @@ func (f *adoptFlags) register(cmd *cobra.Command) {
 	flags.BoolVar(&f.verify, "verify", false, "compare the cluster with what the file of -f renders to")
 	flags.StringArrayVarP(&f.files, "config", "f", nil, "with --verify, the RenderConfig `FILE`")
 	flags.BoolVar(&f.kubectl, "print-kubectl", false, "print the kubectl command that makes a dump")
-	registerNetwork(flags, &f.source)
+	registerSources(flags, &f.source)
 	f.report.register(flags)
 	offer(cmd, "to", text.Words(generate.Profiles))
 	completeReport(cmd)
@@ -416,7 +416,7 @@ func (f *adoptFlags) rendered(cmd *cobra.Command, state *adopt.State, file strin
 	if err != nil {
 		return nil, err
 	}
-	return values(cmd, c, state, config.Options{Dir: o.Dir, Source: f.source})
+	return values(cmd, c, state, config.Options{Dir: o.Dir, Source: f.source.Source, Catalogs: f.source.Cache})
 }
 
 // commands returns the commands of olmgen that a plan has.
@@ -449,10 +449,10 @@ func (f *adoptFlags) compare(cmd *cobra.Command, state *adopt.State) error {
 	if err != nil {
 		return err
 	}
-	o := f.source
+	o := f.source.Source
 	o.Stdin = cmd.InOrStdin()
 	objects, err := values(cmd, declared[0].Config, state,
-		config.Options{Dir: declared[0].dir, Source: o})
+		config.Options{Dir: declared[0].dir, Source: o, Catalogs: f.source.Cache})
 	if err != nil {
 		return err
 	}
