@@ -50,8 +50,10 @@ func compareCSV(old, now Operator) ([]change.Change, error) {
 		sides[i] = fields.Of(now.Object, value)
 		sides[i].Without(csvFacts...)
 		sides[i].Without(apiFields(old, now, sides[i])...)
-		if old.ownEdges() && now.ownEdges() {
-			sides[i].Without("spec.replaces", "spec.skips", `metadata.annotations["`+olm.AnnotationSkipRange+`"]`)
+		for _, field := range old.ownEdges() {
+			if slices.Contains(now.ownEdges(), field) {
+				sides[i].Without(field)
+			}
 		}
 	}
 	list := workload.Differences(sides[0], sides[1], csvRules, change.Rest)
@@ -73,11 +75,19 @@ func known(o Operator) (map[string]any, error) {
 	return value, json.Unmarshal(data, &value)
 }
 
-// ownEdges reports whether what an operator updates is what its CSV says.
-func (o Operator) ownEdges() bool {
+// ownEdges returns the fields about updates that the CSV and its entry in the catalog have with the same value.
+func (o Operator) ownEdges() (out []string) {
 	own, entry := catalog.EntryOf(o.ClusterServiceVersion), o.entry()
-	return own.Replaces == entry.Replaces && own.SkipRange == entry.SkipRange &&
-		slices.Equal(slices.Sorted(slices.Values(own.Skips)), slices.Sorted(slices.Values(entry.Skips)))
+	if own.Replaces == entry.Replaces {
+		out = append(out, "spec.replaces")
+	}
+	if slices.Equal(slices.Sorted(slices.Values(own.Skips)), slices.Sorted(slices.Values(entry.Skips))) {
+		out = append(out, "spec.skips")
+	}
+	if own.SkipRange == entry.SkipRange {
+		out = append(out, `metadata.annotations["`+olm.AnnotationSkipRange+`"]`)
+	}
+	return out
 }
 
 // apiFields returns the fields of APIs that are facts: the whole API, if only one of the releases has it, else its
