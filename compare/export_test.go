@@ -1,0 +1,4 @@
+package compare
+
+// ChangeText is for tests.
+var ChangeText = changeText
