@@ -26,7 +26,7 @@ const (
 
 // Check is one check of operator-framework/library-olm, migration v0 to v1, requirements R3.
 type Check struct {
-	ID      string  `json:"id"` // C1 to C10
+	ID      string  `json:"id"` // C1 to C10, or unique
 	Name    string  `json:"name"`
 	Outcome Outcome `json:"outcome"`
 	Object  string  `json:"object,omitempty"` // that decides it
@@ -77,7 +77,7 @@ func (s *State) Migration(o *Operator) *Migration {
 	m := &Migration{Operator: o.CSV.Name, Namespace: o.Group.Namespace, Package: o.Package, Version: o.Version()}
 	m.Checks = []Check{o.watchScope(), o.allNamespaces(), o.dependencies(), o.apiServices(), s.conditions(o),
 		o.olmAPIs(),
-		o.scopedAccount(), s.catalog(o), o.steady(), o.dependency(), s.imageBacked(o)}
+		o.scopedAccount(), s.catalog(o), o.steady(), o.dependency(), s.imageBacked(o), s.unique(o)}
 	switch {
 	case !m.Possible():
 		m.Verdict = "not eligible: " + strings.Join(m.Refusals(), ", ")
@@ -288,6 +288,23 @@ func (s *State) imageBacked(o *Operator) Check {
 		return c.result(Refused, "", "the CatalogSource has no image")
 	}
 	return c.result(Passed, "", "the catalog is image %s", o.Catalog.Spec.Image)
+}
+
+// unique asks whether only one Subscription of the cluster is of the package: a ClusterExtension is for all namespaces
+// (library-olm: migration/pkg/migration/readiness.go, Package uniqueness).
+func (s *State) unique(o *Operator) Check {
+	c := check("unique", "Package uniqueness", nil, "spec.name")
+	if o.Subscription == nil {
+		return c.result(Passed, "", "there is no Subscription")
+	}
+	c.Object = "Subscription " + o.Group.Namespace + "/" + o.Subscription.Name
+	for _, other := range s.subscriptions {
+		if other.Subscription != o.Subscription && other.Spec.Package == o.Package {
+			return c.result(Refused, "", "Subscription %s/%s is of package %s too", other.object.Namespace, other.Name,
+				o.Package)
+		}
+	}
+	return c.result(Passed, "", "no other Subscription is of package %s", o.Package)
 }
 
 // plain returns what profile plain does with the operator.

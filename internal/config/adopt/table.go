@@ -22,6 +22,8 @@ var MigrationRules = []findings.Rule{
 	{ID: "c7", Text: "A ClusterCatalog must serve the package", Help: requirements},
 	{ID: "c8", Text: "The installation must have come to rest", Help: requirements},
 	{ID: "c9", Text: "OLM v0 made the Subscription for another operator", Help: requirements},
+	{ID: "unique", Text: "Only one Subscription of the cluster may be of the package",
+		Help: "Source: operator-framework/library-olm, migration/pkg/migration/readiness.go, Package uniqueness."},
 }
 
 // requirements names the checks' source.
