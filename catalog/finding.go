@@ -3,29 +3,19 @@ package catalog
 import (
 	"cmp"
 	"slices"
+
+	"github.com/olmgen/olmgen/findings"
 )
-
-// Level is how bad a finding is.
-type Level string
-
-// The levels, worst first.
-const (
-	Error   Level = "error"
-	Warning Level = "warning"
-	Note    Level = "note"
-)
-
-var levels = []Level{Error, Warning, Note}
 
 // Finding is one thing that is wrong or worth knowing.
 type Finding struct {
-	Rule    string `json:"rule"` // id of a Rule
-	Level   Level  `json:"level"`
-	File    string `json:"file,omitempty"`
-	Line    int    `json:"line,omitempty"`
-	Object  string `json:"object,omitempty"` // kind and name
-	Message string `json:"message"`          // one line, without a final period
-	Hint    string `json:"hint,omitempty"`   // what to do
+	Rule    string            `json:"rule"` // id of a Rule
+	Level   findings.Severity `json:"level"`
+	File    string            `json:"file,omitempty"`
+	Line    int               `json:"line,omitempty"`
+	Object  string            `json:"object,omitempty"` // kind and name
+	Message string            `json:"message"`          // one line, without a final period
+	Hint    string            `json:"hint,omitempty"`   // what to do
 }
 
 // Rule explains the findings with its id.
@@ -41,7 +31,7 @@ func SortFindings(list []Finding) {
 		return cmp.Or(
 			cmp.Compare(a.File, b.File),
 			cmp.Compare(a.Line, b.Line),
-			cmp.Compare(slices.Index(levels, a.Level), slices.Index(levels, b.Level)),
+			cmp.Compare(a.Level.Rank(), b.Level.Rank()),
 			cmp.Compare(a.Object, b.Object),
 			cmp.Compare(a.Message, b.Message),
 			cmp.Compare(a.Rule, b.Rule),
@@ -50,7 +40,7 @@ func SortFindings(list []Finding) {
 }
 
 // Count returns the number of findings of a level.
-func Count(list []Finding, level Level) int {
+func Count(list []Finding, level findings.Severity) int {
 	n := 0
 	for _, f := range list {
 		if f.Level == level {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/olmgen/olmgen/compare/change"
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/findings/show"
 	"github.com/olmgen/olmgen/internal/manifest/lazy"
 	"github.com/olmgen/olmgen/internal/manifest/text"
@@ -13,19 +14,19 @@ import (
 )
 
 // severityOf returns how bad it is that somebody gains or loses a permission.
-func severityOf(i permissions.Item) change.Severity {
+func severityOf(i permissions.Item) findings.Severity {
 	switch {
 	case i.Change != permissions.Gained || i.Risk == permissions.Other || i.Risk == permissions.NoEffect:
-		return change.Info
+		return findings.Info
 	case slices.Contains(i.Namespaces, permissions.Everywhere) && len(i.ResourceNames) == 0 && !i.Subject.IsRole():
-		return change.Error
+		return findings.Error
 	}
-	return change.Warning
+	return findings.Warning
 }
 
 // worst returns the worst of some severities.
-func worst(list []change.Severity) change.Severity {
-	out := change.Info
+func worst(list []findings.Severity) findings.Severity {
+	out := findings.Info
 	for _, s := range list {
 		if s.Rank() < out.Rank() {
 			out = s
@@ -35,8 +36,8 @@ func worst(list []change.Severity) change.Severity {
 }
 
 // severities returns those of a section.
-func (r *Report) severities(s Section) []change.Severity {
-	var out []change.Severity
+func (r *Report) severities(s Section) []findings.Severity {
+	var out []findings.Severity
 	switch s {
 	case SectionPermissions:
 		for _, i := range slices.Concat(r.Permissions, r.Users) {
@@ -75,7 +76,7 @@ func (r *Report) answers() []Answer {
 		case SectionPermissions:
 			a.Text = r.permissionsAnswer()
 		case SectionCRDs:
-			if a.Text = countText(list); a.Severity != change.Info {
+			if a.Text = countText(list); a.Severity != findings.Info {
 				c := r.CRDs[0]
 				a.Text = strings.TrimPrefix(fmt.Sprintf("%s: %s: %s; %s", show.Short(c.CRD), show.Short(c.Path),
 					show.Short(c.Message), a.Text), ": ")
@@ -97,22 +98,22 @@ func (r *Report) answers() []Answer {
 }
 
 // countText counts severities: "1 error, 2 warnings, 3 other changes".
-func countText(list []change.Severity) string {
-	counts := map[change.Severity]int{}
+func countText(list []findings.Severity) string {
+	counts := map[findings.Severity]int{}
 	for _, s := range list {
 		counts[s]++
 	}
 	var parts []string
 	for _, s := range []struct {
-		change.Severity
+		findings.Severity
 		name string
-	}{{change.Error, "error"}, {change.Warning, "warning"}, {change.Info, "other change"}} {
+	}{{findings.Error, "error"}, {findings.Warning, "warning"}, {findings.Info, "other change"}} {
 		if n := counts[s.Severity]; n > 0 {
 			parts = append(parts, text.Count(n, s.name))
 		}
 	}
-	if len(parts) == 1 && counts[change.Info] > 0 {
-		return text.Count(counts[change.Info], "change")
+	if len(parts) == 1 && counts[findings.Info] > 0 {
+		return text.Count(counts[findings.Info], "change")
 	}
 	return strings.Join(parts, ", ")
 }
@@ -141,8 +142,8 @@ func movesText(items []permissions.Item, who string) (out []string) {
 }
 
 // worstFirst names the first of the worst changes, and counts.
-func worstFirst(list []change.Change, severities []change.Severity) string {
-	if list[0].Severity == change.Info {
+func worstFirst(list []change.Change, severities []findings.Severity) string {
+	if list[0].Severity == findings.Info {
 		return countText(severities)
 	}
 	return show.Short(list[0].Object) + ": " + changeText(list[0]) + "; " + countText(severities)
@@ -160,7 +161,7 @@ func (r *Report) identityAnswer() string {
 				name = strings.TrimPrefix(c.Object, "ClusterServiceVersion ") + " "
 			}
 			parts = append([]string{show.Short(name + "version " + c.Old + " -> " + c.New)}, parts...)
-		case c.Severity != change.Info && len(parts) < 3:
+		case c.Severity != findings.Info && len(parts) < 3:
 			parts = append(parts, changeText(c))
 		default:
 			left++

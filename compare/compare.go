@@ -44,7 +44,7 @@ func Compare(ctx context.Context, old, now State, o Options) (*Report, error) {
 		return nil, err
 	}
 	for _, f := range found {
-		r.CRDs = append(r.CRDs, CRD{f.CRD, f.Version, f.Rule, change.Severity(f.Severity), f.Message, f.Path})
+		r.CRDs = append(r.CRDs, CRD{f.CRD, f.Version, f.Rule, f.Severity, f.Message, f.Path})
 	}
 	r.places = crdPlaces(old, now)
 	slices.SortStableFunc(r.CRDs, func(a, b CRD) int { return a.Severity.Rank() - b.Severity.Rank() })

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/olmgen/olmgen/compare"
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/golden/corpus"
 	"github.com/olmgen/olmgen/golden/corpus/corpustest"
 	"github.com/olmgen/olmgen/golden/reviewtest"
@@ -82,7 +83,7 @@ func TestReleases(t *testing.T) {
 func short(t *testing.T, r *compare.Report) string {
 	t.Helper()
 	var out bytes.Buffer
-	if err := r.Print(&out, compare.Text); err != nil {
+	if err := r.Print(&out, findings.Text); err != nil {
 		t.Fatal(err)
 	}
 	return out.String()[:min(out.Len(), 2000)]
@@ -136,11 +137,11 @@ func everyFormat(t *testing.T, name string, r *compare.Report) {
 			t.Fatalf("%s: %s: %v", name, format, err)
 		}
 		switch format {
-		case compare.JSON, compare.SARIF:
+		case findings.JSON, findings.SARIF:
 			if !json.Valid(out.Bytes()) {
 				t.Errorf("%s: %s is not JSON", name, format)
 			}
-		case compare.Markdown:
+		case findings.Markdown:
 			if n := utf8.RuneCount(out.Bytes()); n >= 65536 {
 				t.Errorf("%s: a comment of %d characters", name, n)
 			}

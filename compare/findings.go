@@ -57,13 +57,13 @@ func (r *Report) Findings() []findings.Finding {
 	}
 	for _, c := range r.CRDs {
 		f := r.places[c.CRD]
-		f.Rule, f.Level, f.Object = c.Rule, c.Severity.Level(), "CRD "+show.Short(c.CRD)
+		f.Rule, f.Level, f.Object = c.Rule, c.Severity.SARIF(), "CRD "+show.Short(c.CRD)
 		f.Field, f.Message = show.Short(c.Path), show.Short(c.Message)
 		out = append(out, f)
 	}
 	for _, list := range [][]change.Change{r.Workloads, r.Identity} {
 		for _, c := range list {
-			f := findings.Finding{Rule: "changed-" + string(c.Part), Level: c.Severity.Level(), File: c.File,
+			f := findings.Finding{Rule: "changed-" + string(c.Part), Level: c.Severity.SARIF(), File: c.File,
 				Line:   c.Line,
 				Object: show.Short(c.Object), Message: changeText(c)}
 			if c.Message != "" {
@@ -73,7 +73,7 @@ func (r *Report) Findings() []findings.Finding {
 		}
 	}
 	for _, c := range r.OLM {
-		out = append(out, findings.Finding{Rule: c.Rule, Level: c.Severity.Level(), File: c.File, Line: c.Line,
+		out = append(out, findings.Finding{Rule: c.Rule, Level: c.Severity.SARIF(), File: c.File, Line: c.Line,
 			Object: "ClusterServiceVersion " + show.Short(c.Operator), Message: show.Short(c.Message)})
 	}
 	for i := range out {
@@ -83,13 +83,13 @@ func (r *Report) Findings() []findings.Finding {
 		f.Field, f.Rule = findings.Printable(f.Field), findings.Printable(f.Rule)
 	}
 	slices.SortStableFunc(out, func(a, b findings.Finding) int {
-		return slices.Index(findings.Levels, a.Level) - slices.Index(findings.Levels, b.Level)
+		return a.Level.Rank() - b.Level.Rank()
 	})
 	return out
 }
 
 func permissionFinding(rule string, i permissions.Item) findings.Finding {
 	l := permissions.Lines([]permissions.Item{i})[0]
-	return findings.Finding{Rule: rule, Level: severityOf(i).Level(), File: i.Source.File, Line: i.Source.Line,
+	return findings.Finding{Rule: rule, Level: severityOf(i).SARIF(), File: i.Source.File, Line: i.Source.Line,
 		Object: show.Short(i.Subject.String()), Message: fmt.Sprintf("%s in %s: %s", i.Change, l.Where, l.What)}
 }

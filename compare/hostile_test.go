@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/olmgen/olmgen/compare"
-	"github.com/olmgen/olmgen/compare/change"
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/golden/fuzztest"
 	"github.com/olmgen/olmgen/golden/reviewtest"
 	"github.com/olmgen/olmgen/permissions"
@@ -62,7 +62,7 @@ func checkFormats(t *testing.T, r *compare.Report) {
 			t.Fatalf("%s: %v", format, err)
 		}
 		reviewtest.CheckFormat(t, string(format), out.String())
-		if format == compare.Markdown && out.Len() >= 65536 {
+		if format == findings.Markdown && out.Len() >= 65536 {
 			t.Fatalf("markdown: %d bytes", out.Len())
 		}
 	}
@@ -79,7 +79,7 @@ func hostileReport(t *testing.T, s, other string) *compare.Report {
 	if err != nil {
 		return nil
 	}
-	r.CRDs = append(r.CRDs, compare.CRD{CRD: s, Version: other, Rule: s, Severity: change.Error, Message: other, Path: s})
+	r.CRDs = append(r.CRDs, compare.CRD{CRD: s, Version: other, Rule: s, Severity: findings.Error, Message: other, Path: s})
 	if again := compared(t, *now, *now); !again.Empty() {
 		t.Errorf("differs from itself: %s", lines(again))
 	}

@@ -4,7 +4,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/olmgen/olmgen/compare/change"
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/findings/webpage"
 )
 
@@ -53,8 +53,8 @@ func (r row) cells() []webpage.Cell {
 		{Text: strings.TrimPrefix(r.Where+": "+r.What, ": ")}, {Text: r.Why}, {Text: r.At, Style: webpage.Code}}
 }
 
-func severityCell(s change.Severity) webpage.Cell {
-	styles := map[change.Severity]webpage.Style{change.Error: webpage.Error, change.Warning: webpage.Warning,
-		change.Info: webpage.Note}
+func severityCell(s findings.Severity) webpage.Cell {
+	styles := map[findings.Severity]webpage.Style{findings.Error: webpage.Error, findings.Warning: webpage.Warning,
+		findings.Info: webpage.Note}
 	return webpage.Cell{Text: string(s), Style: styles[s], Order: s.Rank() + 1}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/compare/change"
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/olm"
 )
 
@@ -22,10 +23,10 @@ func identity(pairs []pair) []change.Change {
 		switch {
 		case p.old == nil:
 			list = []change.Change{{Part: change.Operator, Change: change.Added, New: p.now.version(),
-				Severity: change.Info}}
+				Severity: findings.Info}}
 		case p.now == nil:
 			list = []change.Change{{Part: change.Operator, Change: change.Removed, Old: p.old.version(),
-				Severity: change.Warning, Message: "its custom resources have no controller any more"}}
+				Severity: findings.Warning, Message: "its custom resources have no controller any more"}}
 		default:
 			list = compareIdentity(*p.old, *p.now)
 		}
@@ -75,7 +76,7 @@ func compareIdentity(old, now Operator) []change.Change {
 			continue
 		}
 		c := change.Change{Part: f.part, Field: f.field, Change: change.Changed, Old: a, New: b,
-			Severity: change.Info}
+			Severity: findings.Info}
 		switch {
 		case !had:
 			c.Change = change.Added
@@ -172,7 +173,7 @@ func jsonText(data json.RawMessage) string {
 
 // judgeIdentity fills in how bad a change is.
 func judgeIdentity(c *change.Change, old, now Operator) {
-	warn := func(why string) { c.Severity, c.Message = change.Warning, why }
+	warn := func(why string) { c.Severity, c.Message = findings.Warning, why }
 	switch c.Part {
 	case change.Version:
 		if now.Spec.Version.LT(old.Spec.Version.Version) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/compare/change"
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/olm"
 )
 
@@ -21,7 +22,7 @@ const (
 // consequences finds what OLM would do about the upgrade.
 func consequences(pairs []pair, now State, o Options) []Consequence {
 	var out []Consequence
-	add := func(of *Operator, rule string, s change.Severity, field, format string, args ...any) {
+	add := func(of *Operator, rule string, s findings.Severity, field, format string, args ...any) {
 		c := Consequence{Rule: rule, Operator: of.Name, Severity: s,
 			Message: fmt.Sprintf(format, args...)}
 		if of.Object != nil {
@@ -34,7 +35,7 @@ func consequences(pairs []pair, now State, o Options) []Consequence {
 		for _, lost := range lostAPIs(p, all) {
 			for i := range all {
 				if requires(all[i], lost) {
-					add(&all[i], RuleAPIRequired, change.Error, requiredField,
+					add(&all[i], RuleAPIRequired, findings.Error, requiredField,
 						"requires %s, which %s does not provide any more: OLM refuses the upgrade, or the "+
 							"ClusterServiceVersion fails with RequirementsNotMet", lost, nameOf(p))
 				}
@@ -44,7 +45,7 @@ func consequences(pairs []pair, now State, o Options) []Consequence {
 			continue
 		}
 		if p.now.Unsupported && (p.old == nil || !p.old.Unsupported) {
-			add(p.now, RuleInstallMode, change.Error, "spec.installModes",
+			add(p.now, RuleInstallMode, findings.Error, "spec.installModes",
 				"does not support %s, which its OperatorGroup asks for: it fails with UnsupportedOperatorGroup",
 				p.now.InstallMode)
 		}
@@ -53,7 +54,7 @@ func consequences(pairs []pair, now State, o Options) []Consequence {
 				if all[i].Name != p.now.Name &&
 					all[i].stem() != p.now.stem() &&
 					slices.Contains(owned(&all[i]), crd) {
-					add(p.now, RuleCRDOwner, change.Error, ownedField,
+					add(p.now, RuleCRDOwner, findings.Error, ownedField,
 						"owns CRD %s, and so does %s: OLM refuses to install both in one set of namespaces", crd,
 						all[i].Name)
 				}
@@ -129,7 +130,7 @@ func freshCRDs(p pair) []string {
 
 // noUpgrade returns why OLM does not upgrade from the older release to the newer one, if both are of one package and
 // the newer one says what it replaces (docs/spec/olm-v0.md, section 11).
-func noUpgrade(p pair) (change.Severity, string) {
+func noUpgrade(p pair) (findings.Severity, string) {
 	if p.old == nil || p.old.stem() != p.now.stem() ||
 		p.old.Name == p.now.Name {
 		return "", ""
@@ -142,11 +143,11 @@ func noUpgrade(p pair) (change.Severity, string) {
 	}
 	switch {
 	case entry.Replaces != "":
-		return change.Warning,
+		return findings.Warning,
 			fmt.Sprintf("replaces %s and not %s: OLM does not upgrade in one step", entry.Replaces, old)
 	case entry.SkipRange != "" || len(entry.Skips) > 0:
-		return change.Warning, fmt.Sprintf("does not skip %s: OLM does not upgrade in one step", old)
+		return findings.Warning, fmt.Sprintf("does not skip %s: OLM does not upgrade in one step", old)
 	}
-	return change.Info,
+	return findings.Info,
 		fmt.Sprintf("has no replaces, skips or skipRange: its catalog has to say that it follows %s", old)
 }

@@ -12,38 +12,27 @@ import (
 	"github.com/olmgen/olmgen/internal/manifest/text"
 )
 
-// Format is a form of a report.
-type Format string
-
-// The formats.
-const (
-	Text     Format = "text"     // for people
-	Markdown Format = "markdown" // for comments on pull requests
-	JSON     Format = "json"     // for programs; schema.json describes it
-	SARIF    Format = "sarif"    // for code review
-	HTML     Format = "html"     // one page that needs no network
-)
-
-// Formats are all formats.
-var Formats = []Format{Text, Markdown, JSON, SARIF, HTML}
+// Formats are the formats of a Report. schema.json describes JSON.
+var Formats = []findings.Format{findings.Text, findings.Markdown, findings.JSON, findings.SARIF, findings.HTML}
 
 // Schema is the JSON Schema of a report in JSON.
 //
 //go:embed schema.json
 var Schema []byte
 
-// Print writes a report. The same report gives the same bytes. An error is that of w, or a format that does not exist.
-func (r *Report) Print(w io.Writer, format Format) error {
+// Print writes a report. The same report gives the same bytes. The error is that of w, or
+// about a format that it does not have.
+func (r *Report) Print(w io.Writer, format findings.Format) error {
 	switch format {
-	case Text:
+	case findings.Text:
 		return r.text(w)
-	case Markdown:
+	case findings.Markdown:
 		return r.markdown(w)
-	case JSON:
+	case findings.JSON:
 		return findings.WriteJSON(w, r)
-	case SARIF:
+	case findings.SARIF:
 		return findings.Print(w, findings.SARIF, Rules(), r.Findings())
-	case HTML:
+	case findings.HTML:
 		return r.html(w)
 	}
 	return text.Unknown("format", format, Formats)

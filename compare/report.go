@@ -63,9 +63,9 @@ func (s Section) Title() string {
 
 // Answer sums up a section in one line.
 type Answer struct {
-	Section  Section         `json:"section"`
-	Severity change.Severity `json:"severity"` // the worst of the section
-	Text     string          `json:"text"`
+	Section  Section           `json:"section"`
+	Severity findings.Severity `json:"severity"` // the worst of the section
+	Text     string            `json:"text"`
 }
 
 // Rename is an account that has another name in the newer release.
@@ -77,22 +77,22 @@ type Rename struct {
 
 // CRD is a finding about a CustomResourceDefinition.
 type CRD struct {
-	CRD      string          `json:"crd"`
-	Version  string          `json:"version,omitempty"`
-	Rule     string          `json:"rule"`
-	Severity change.Severity `json:"severity"`
-	Message  string          `json:"message"`
-	Path     string          `json:"path,omitempty"`
+	CRD      string            `json:"crd"`
+	Version  string            `json:"version,omitempty"`
+	Rule     string            `json:"rule"`
+	Severity findings.Severity `json:"severity"`
+	Message  string            `json:"message"`
+	Path     string            `json:"path,omitempty"`
 }
 
 // Consequence is what OLM would do about the upgrade.
 type Consequence struct {
-	Rule     string          `json:"rule"`
-	Operator string          `json:"operator"` // the name of a ClusterServiceVersion
-	Severity change.Severity `json:"severity"`
-	Message  string          `json:"message"`
-	File     string          `json:"file,omitempty"`
-	Line     int             `json:"line,omitempty"`
+	Rule     string            `json:"rule"`
+	Operator string            `json:"operator"` // the name of a ClusterServiceVersion
+	Severity findings.Severity `json:"severity"`
+	Message  string            `json:"message"`
+	File     string            `json:"file,omitempty"`
+	Line     int               `json:"line,omitempty"`
 }
 
 // Empty reports whether the releases do not differ.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/olmgen/olmgen/compare"
 	"github.com/olmgen/olmgen/compare/change"
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/golden"
 	"github.com/olmgen/olmgen/golden/reviewtest"
 	"github.com/olmgen/olmgen/internal/findings/schematest"
@@ -23,7 +24,7 @@ var schema = schematest.Schema{
 		reflect.TypeFor[permissions.Risk]():   permissions.Risks,
 		reflect.TypeFor[permissions.Why]():    permissions.Whys,
 		reflect.TypeFor[permissions.Change](): []permissions.Change{permissions.Gained, permissions.Lost},
-		reflect.TypeFor[change.Severity]():    change.Severities,
+		reflect.TypeFor[findings.Severity]():  change.Severities,
 		reflect.TypeFor[change.Kind]():        change.Kinds,
 		reflect.TypeFor[change.Part]():        change.Parts,
 		reflect.TypeFor[compare.Section]():    compare.Sections,
@@ -85,7 +86,7 @@ func TestSchema(t *testing.T) {
 	}
 	for _, r := range []*compare.Report{compared(t, old, now), compared(t, old, old), compared(t, tree(t, "# nothing\n"), now)} {
 		var out bytes.Buffer
-		if err := r.Print(&out, compare.JSON); err != nil {
+		if err := r.Print(&out, findings.JSON); err != nil {
 			t.Fatal(err)
 		}
 		if err := schematest.Check(compare.Schema, out.Bytes()); err != nil {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/olmgen/olmgen/compare/change"
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/permissions"
 )
 
@@ -54,7 +55,7 @@ var Triggers = []struct {
 func (r *Report) Meets(t Trigger) bool {
 	bad := func(list []change.Change, p change.Part) bool {
 		return slices.ContainsFunc(list, func(c change.Change) bool {
-			return c.Part == p && c.Severity != change.Info
+			return c.Part == p && c.Severity != findings.Info
 		})
 	}
 	item := func(list []permissions.Item, c permissions.Change) bool {
@@ -66,12 +67,12 @@ func (r *Report) Meets(t Trigger) bool {
 	case AnyError, AnyWarning:
 		return slices.ContainsFunc(Sections, func(s Section) bool {
 			w := worst(r.severities(s))
-			return w == change.Error || t == AnyWarning && w == change.Warning
+			return w == findings.Error || t == AnyWarning && w == findings.Warning
 		})
 	case PermissionsGained:
 		return item(r.Permissions, permissions.Gained)
 	case RiskGained:
-		return slices.ContainsFunc(r.Permissions, func(i permissions.Item) bool { return severityOf(i) != change.Info })
+		return slices.ContainsFunc(r.Permissions, func(i permissions.Item) bool { return severityOf(i) != findings.Info })
 	case PermissionsLost:
 		return item(r.Permissions, permissions.Lost)
 	case UsersGained:
@@ -91,7 +92,7 @@ func (r *Report) Meets(t Trigger) bool {
 			return c.Part == change.Provided && c.Change == change.Removed
 		})
 	case OLMRefuses:
-		return slices.ContainsFunc(r.OLM, func(c Consequence) bool { return c.Severity == change.Error })
+		return slices.ContainsFunc(r.OLM, func(c Consequence) bool { return c.Severity == findings.Error })
 	}
 	return false
 }
@@ -100,7 +101,7 @@ func (r *Report) Meets(t Trigger) bool {
 func (r *Report) Breaking() int {
 	n := 0
 	for _, c := range r.CRDs {
-		if c.Severity == change.Error {
+		if c.Severity == findings.Error {
 			n++
 		}
 	}

@@ -24,7 +24,7 @@ type view struct {
 
 type answerView struct {
 	ID, Title, Text string
-	Severity        change.Severity
+	Severity        findings.Severity
 }
 
 type sectionView struct {
@@ -41,7 +41,7 @@ type groupView struct {
 // row is one difference. Mark is + for what is new, - for what is gone, and ~ for what is changed.
 type row struct {
 	Mark     string
-	Severity change.Severity
+	Severity findings.Severity
 	Where    string // of a permission
 	What     string
 	Why      string
@@ -50,7 +50,7 @@ type row struct {
 
 func (r *Report) view() view {
 	v := view{Title: titleOf(r.Old, r.New), Headline: "no differences"}
-	var all []change.Severity
+	var all []findings.Severity
 	for _, s := range Sections {
 		list := r.severities(s)
 		if len(list) == 0 {
@@ -126,7 +126,7 @@ func permissionGroups(items []permissions.Item) []groupView {
 		subject  permissions.Subject
 		change   permissions.Change
 		risk     permissions.Risk
-		severity change.Severity
+		severity findings.Severity
 	}
 	var order []class
 	sets := map[class][]permissions.Item{}

@@ -8,36 +8,50 @@ import (
 	"strings"
 )
 
-// Level is the severity of a finding, in SARIF's words. None is a threshold that no finding reaches.
-type Level string
+// Severity is how bad something is, in SARIF's words. None is a threshold that no finding reaches.
+type Severity string
 
-// The levels, worst first.
+// The severities, worst first.
 const (
-	Error   Level = "error"
-	Warning Level = "warning"
-	Note    Level = "note"
-	None    Level = "none"
+	Error   Severity = "error"   // it breaks something, or gives a pod rights on the node
+	Warning Severity = "warning" // a person should look at it
+	Note    Severity = "note"
+	None    Severity = "none"
 )
 
-// Levels lists the thresholds of Reaches.
-var Levels = []Level{Error, Warning, Note, None}
+// Info is Note in the words of the reports about changes and of KRM functions.
+const Info Severity = "info"
 
-// atLeast reports whether a level reaches a threshold.
-func (l Level) atLeast(threshold Level) bool {
-	return threshold != None && slices.Index(Levels, l) <= slices.Index(Levels, threshold)
+// Severities lists the thresholds of Reaches.
+var Severities = []Severity{Error, Warning, Note, None}
+
+// Rank orders severities, the worst first.
+func (s Severity) Rank() int { return slices.Index(Severities, s.SARIF()) }
+
+// SARIF returns the severity in the words of SARIF, which has no Info.
+func (s Severity) SARIF() Severity {
+	if s == Info {
+		return Note
+	}
+	return s
+}
+
+// atLeast reports whether a severity reaches a threshold.
+func (s Severity) atLeast(threshold Severity) bool {
+	return threshold != None && s.Rank() <= threshold.Rank()
 }
 
 // Finding is one thing that is wrong or worth knowing.
 type Finding struct {
-	Source  string `json:"source,omitempty"` // the bundle or image that contains the file; may be empty
-	Rule    string `json:"rule"`             // id of a Rule
-	Level   Level  `json:"level"`
-	File    string `json:"file,omitempty"`   // slash-separated path inside the source; may be empty
-	Line    int    `json:"line,omitempty"`   // 1-based; 0 if the finding is about the file
-	Object  string `json:"object,omitempty"` // kind namespace/name
-	Field   string `json:"field,omitempty"`  // dotted path, such as spec.version
-	Message string `json:"message"`          // one line, without a final period and without line numbers
-	Hint    string `json:"hint,omitempty"`   // what to do; may be empty
+	Source  string   `json:"source,omitempty"` // the bundle or image that contains the file; may be empty
+	Rule    string   `json:"rule"`             // id of a Rule
+	Level   Severity `json:"level"`
+	File    string   `json:"file,omitempty"`   // slash-separated path inside the source; may be empty
+	Line    int      `json:"line,omitempty"`   // 1-based; 0 if the finding is about the file
+	Object  string   `json:"object,omitempty"` // kind namespace/name
+	Field   string   `json:"field,omitempty"`  // dotted path, such as spec.version
+	Message string   `json:"message"`          // one line, without a final period and without line numbers
+	Hint    string   `json:"hint,omitempty"`   // what to do; may be empty
 
 	// Path locates the file for the user: the source and the file in it. If empty, File does.
 	Path string `json:"-"`
@@ -65,11 +79,8 @@ func Sort(list []Finding) {
 		return cmp.Or(
 			cmp.Compare(a.path(), b.path()),
 			cmp.Compare(a.Line, b.Line),
-			cmp.Compare(slices.Index(Levels, a.Level), slices.Index(Levels, b.Level)),
-			cmp.Compare(
-				a.Object,
-				b.Object,
-			),
+			cmp.Compare(a.Level.Rank(), b.Level.Rank()),
+			cmp.Compare(a.Object, b.Object),
 			cmp.Compare(a.Field, b.Field),
 			cmp.Compare(a.Message, b.Message),
 			cmp.Compare(a.Rule, b.Rule),
@@ -77,8 +88,8 @@ func Sort(list []Finding) {
 	})
 }
 
-// Count returns the number of findings of a level.
-func Count(list []Finding, level Level) int {
+// Count returns the number of findings of a severity.
+func Count(list []Finding, level Severity) int {
 	n := 0
 	for _, f := range list {
 		if f.Level == level {
@@ -89,6 +100,6 @@ func Count(list []Finding, level Level) int {
 }
 
 // Reaches reports whether any finding reaches a threshold.
-func Reaches(list []Finding, threshold Level) bool {
+func Reaches(list []Finding, threshold Severity) bool {
 	return slices.ContainsFunc(list, func(f Finding) bool { return f.Level.atLeast(threshold) })
 }

@@ -107,11 +107,11 @@ func TestFormatErrors(t *testing.T) {
 }
 
 func TestThreshold(t *testing.T) {
-	for threshold, want := range map[findings.Level]string{
+	for threshold, want := range map[findings.Severity]string{
 		findings.Error: "error", findings.Warning: "error warning", findings.Note: "error warning note", findings.None: "",
 	} {
 		var reached []string
-		for _, l := range []findings.Level{findings.Error, findings.Warning, findings.Note} {
+		for _, l := range []findings.Severity{findings.Error, findings.Warning, findings.Note} {
 			if findings.Reaches([]findings.Finding{{Level: l}}, threshold) {
 				reached = append(reached, string(l))
 			}

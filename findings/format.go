@@ -13,15 +13,22 @@ import (
 // Format is an output format.
 type Format string
 
-// The formats.
+// The formats. Each report lists those that it has.
 const (
-	Text     Format = "text"     // one line per finding, for people and editors
-	JSON     Format = "json"     // an object with a list of findings, for programs
-	Markdown Format = "markdown" // a table, for comments on pull requests
+	Text     Format = "text"     // for people and terminals
+	Markdown Format = "markdown" // for comments on pull requests
+	HTML     Format = "html"     // one page that needs no network
+	JSON     Format = "json"     // for programs; a JSON Schema describes it
+	YAML     Format = "yaml"     // the same as JSON
 	SARIF    Format = "sarif"    // SARIF 2.1.0, for code review
+	CSV      Format = "csv"      // for spreadsheets
+	Tabular  Format = "table"    // aligned columns, for terminals
+	SVG      Format = "svg"      // a picture
+	Mermaid  Format = "mermaid"  // a picture, as the text of a diagram in Markdown
+	DOT      Format = "dot"      // a picture, for Graphviz
 )
 
-// Formats lists all formats.
+// Formats are the formats of Print.
 var Formats = []Format{Text, JSON, Markdown, SARIF}
 
 // Print writes findings in their order. rules explains them and is sorted by id. The same findings yield the same

@@ -44,7 +44,7 @@ type sarifMessage struct {
 type sarifResult struct {
 	RuleID       string            `json:"ruleId"`
 	RuleIndex    int               `json:"ruleIndex"`
-	Level        Level             `json:"level"`
+	Level        Severity          `json:"level"`
 	Message      sarifMessage      `json:"message"`
 	Locations    []sarifLocation   `json:"locations"`
 	Fingerprints map[string]string `json:"partialFingerprints"`

@@ -58,9 +58,9 @@ func (v view) overview() webpage.Section {
 }
 
 func (v view) findingsSection() webpage.Section {
-	styles := map[findings.Level]webpage.Style{findings.Error: webpage.Error, findings.Warning: webpage.Warning,
+	styles := map[findings.Severity]webpage.Style{findings.Error: webpage.Error, findings.Warning: webpage.Warning,
 		findings.Note: webpage.Note}
-	ranks := map[findings.Level]int{findings.Error: 1, findings.Warning: 2, findings.Note: 3}
+	ranks := map[findings.Severity]int{findings.Error: 1, findings.Warning: 2, findings.Note: 3}
 	t := webpage.Table{Columns: []string{"Level", "What follows", "Where", "Rule"}}
 	for _, f := range v.Findings {
 		t.Rows = append(t.Rows, []webpage.Cell{{Text: string(f.Level), Style: styles[f.Level], Order: ranks[f.Level]},

@@ -97,7 +97,7 @@ func (r *Report) follows() []findings.Finding {
 		}
 	}
 	slices.SortStableFunc(out, func(a, b findings.Finding) int {
-		return slices.Index(findings.Levels, a.Level) - slices.Index(findings.Levels, b.Level)
+		return a.Level.Rank() - b.Level.Rank()
 	})
 	return out
 }
@@ -133,12 +133,12 @@ func (r *Report) dangerous(i Item) bool {
 }
 
 // level returns how bad it is that a subject has an item, beside all that it has.
-func (r *Report) level(i Item, all []Item) findings.Level {
+func (r *Report) level(i Item, all []Item) findings.Severity {
 	held, _ := heldBy(all)
 	worst := findings.None
 	for _, place := range i.places() {
 		l := r.scopes.Level(i.rule(), place, held)
-		if slices.Index(findings.Levels, l) < slices.Index(findings.Levels, worst) {
+		if slices.Index(findings.Severities, l) < slices.Index(findings.Severities, worst) {
 			worst = l
 		}
 	}
@@ -195,7 +195,7 @@ func worstPlace(list []danger.Follows, subject Subject, sources map[string][]Sou
 	return sources[from][list[0].First].finding(list[0].ID, level, subject, message), level != findings.None
 }
 
-func (s Source) finding(rule string, level findings.Level, subject Subject, message string) findings.Finding {
+func (s Source) finding(rule string, level findings.Severity, subject Subject, message string) findings.Finding {
 	f := findings.Finding{Rule: rule, Level: level, File: s.File, Line: s.Line,
 		Object: show.Short(subject.String()), Message: message}
 	if s.File == "" {

@@ -72,7 +72,7 @@ var schema = schematest.Schema{
 		reflect.TypeFor[permissions.Risk]():   permissions.Risks,
 		reflect.TypeFor[permissions.Why]():    permissions.Whys,
 		reflect.TypeFor[permissions.Change](): []permissions.Change{permissions.Has, permissions.Gained, permissions.Lost},
-		reflect.TypeFor[findings.Level]():     []findings.Level{findings.Error, findings.Warning, findings.Note},
+		reflect.TypeFor[findings.Severity]():  []findings.Severity{findings.Error, findings.Warning, findings.Note},
 	},
 	Description: described,
 }
@@ -86,7 +86,7 @@ func TestSchema(t *testing.T) {
 	golden.CheckFile(t, "schema.json", want, *update)
 	var out bytes.Buffer
 	r := evaluate(t, account+role("a", "op", `[{apiGroups: [""], resources: [secrets], verbs: [get]}]`)+role("b", "", `[{nonResourceURLs: ["/x"], verbs: [get]}]`))
-	if err := r.Print(&out, permissions.JSON); err != nil {
+	if err := r.Print(&out, findings.JSON); err != nil {
 		t.Fatal(err)
 	}
 	if err := schematest.Check(permissions.Schema, out.Bytes()); err != nil {

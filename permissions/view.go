@@ -33,7 +33,7 @@ type view struct {
 type fact struct{ Text, Who, At, Reason string }
 
 type finding struct {
-	Level                  findings.Level
+	Level                  findings.Severity
 	Rule, Who, Message, At string
 }
 
@@ -118,7 +118,7 @@ func (r *Report) headline() string {
 
 func counts(list []findings.Finding) string {
 	var parts []string
-	for _, l := range []findings.Level{findings.Error, findings.Warning, findings.Note} {
+	for _, l := range []findings.Severity{findings.Error, findings.Warning, findings.Note} {
 		if n := findings.Count(list, l); n > 0 {
 			parts = append(parts, text.Count(n, string(l)))
 		}

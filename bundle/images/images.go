@@ -3,7 +3,10 @@ package images
 
 import (
 	"cmp"
+	"fmt"
+	"path"
 	"slices"
+	"strings"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -83,8 +86,24 @@ func image(p Place, ref, pkg, file string, line int) Image {
 // Pulled reports whether a cluster pulls the image at this place.
 func (i Image) Pulled() bool { return i.Kind != KindAnnotation }
 
-// text returns the image as a list shows it.
-func (i Image) text() string { return cmp.Or(i.Normalized, i.Image) }
+// Reference returns the image with its registry and its tag or digest, or as it is written if that is not valid.
+func (i Image) Reference() string { return cmp.Or(i.Normalized, i.Image) }
+
+// At returns the source, file, line and field that name the image.
+func (i Image) At() string {
+	at := i.Source
+	if i.File != "" {
+		file := path.Join(i.Source, i.File)
+		if strings.Contains(i.Source, "://") { // an image is not a path
+			file = i.Source + "/" + i.File
+		}
+		at = fmt.Sprintf("%s:%d", file, i.Line)
+	}
+	if i.Field != "" {
+		at += " " + i.Field
+	}
+	return at
+}
 
 // Unpinned returns the images that a cluster pulls and that have no digest.
 func Unpinned(list []Image) []Image {
@@ -96,7 +115,7 @@ func Names(list []Image) []string {
 	var names []string
 	for _, i := range list {
 		if i.Pulled() {
-			names = append(names, i.text())
+			names = append(names, i.Reference())
 		}
 	}
 	slices.Sort(names)

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/golden/corpus/corpustest"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/templates"
@@ -138,7 +139,7 @@ func read(t *testing.T) *bundle.Bundle {
 	return b
 }
 
-// Every place is found, with its line, and in each format.
+// Every place is found, with its line.
 func TestList(t *testing.T) {
 	list, err := List(read(t))
 	if err != nil {
@@ -152,32 +153,11 @@ func TestList(t *testing.T) {
 	}
 	of := OfBundle(read(t), "quay.io/org/bundle@"+digest)
 	of.Source = "oci://quay.io/org/bundle:v1"
-	for _, f := range Formats {
-		var b strings.Builder
-		if err := Print(&b, f, append(list, of)); err != nil {
-			t.Error(err)
-		}
-		golden(t, "list."+string(f), b.String())
-	}
 	var b strings.Builder
-	if err := Print(&b, FormatTable, Unpinned(list)); err != nil {
+	if err := findings.WriteJSON(&b, map[string][]Image{"images": append(list, of)}); err != nil {
 		t.Error(err)
 	}
-	golden(t, "unpinned.table", b.String())
-	if err := Print(&b, "none", nil); err == nil {
-		t.Error("no error for a format that is none")
-	}
-}
-
-// The text of a bundle neither steers the terminal nor breaks out of a table.
-func TestHostileText(t *testing.T) {
-	list := []Image{{Image: "a\x1b[2J|b`c\nd", Name: "x|y", Kind: KindEnv}}
-	for _, f := range []Format{FormatText, FormatTable, FormatMarkdown} {
-		var b strings.Builder
-		if err := Print(&b, f, list); err != nil || strings.Contains(b.String(), "\x1b") || strings.Contains(b.String(), "c\nd") {
-			t.Errorf("%s: %v, %q", f, err, b.String())
-		}
-	}
+	golden(t, "list.json", b.String())
 }
 
 func TestMirrorSets(t *testing.T) {

@@ -63,7 +63,7 @@ func mirrorsOf(list []Image, pinned bool, mirror string, seen map[string]string)
 	for _, i := range list {
 		r, err := parse(i.Image)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %q is not an image reference", i.place(), i.Image)
+			return nil, fmt.Errorf("%s: %q is not an image reference", i.At(), i.Image)
 		}
 		if i.Pinned == pinned {
 			repositories[r.repository] = true

@@ -17,6 +17,7 @@ import (
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/catalog/extension"
 	"github.com/olmgen/olmgen/catalog/resolve"
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/golden"
 )
 
@@ -58,7 +59,7 @@ func TestGolden(t *testing.T) {
 				got.WriteString("error: " + err.Error() + "\n")
 			} else {
 				ends[p.End] = true
-				if err := p.Print(&got, resolve.Text); err != nil {
+				if err := p.Print(&got, findings.Text); err != nil {
 					t.Fatal(err)
 				}
 				// The order of catalogs does not change the answer.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 )
 
@@ -16,7 +17,7 @@ type judge struct {
 	list   []catalog.Finding
 }
 
-func (j *judge) add(rule string, level catalog.Level, object, hint, format string, args ...any) {
+func (j *judge) add(rule string, level findings.Severity, object, hint, format string, args ...any) {
 	f := catalog.Finding{Rule: rule, Level: level, Object: object, Message: fmt.Sprintf(format, args...), Hint: hint}
 	f.File, f.Line = j.place(object)
 	if !slices.Contains(j.list, f) {
@@ -87,12 +88,12 @@ func (j *judge) step(x *explainer, step *Step) {
 		if move < 0 || x.current(s) != nil || len(list) == 0 || list[0].entry.name == step.Subscriptions[move].To {
 			continue
 		}
-		j.add(ruleOlder, catalog.Warning, subscriptionObject(x.state, s.Name), "",
+		j.add(ruleOlder, findings.Warning, subscriptionObject(x.state, s.Name), "",
 			"OLM installs %s instead of %s: %s", step.Subscriptions[move].To, list[0].entry.name,
 			x.refusal(list[0].id, step))
 	}
 	for _, n := range step.NewSubscriptions {
-		j.add(ruleManual, catalog.Note, subscriptionObject(x.state, n.Name),
+		j.add(ruleManual, findings.Note, subscriptionObject(x.state, n.Name),
 			"declare this Subscription yourself to choose its channel and approval",
 			"OLM creates it for %s, channel %s; it updates without approval", n.StartingCSV, n.Channel)
 	}
@@ -107,7 +108,7 @@ func (j *judge) nots(x *explainer) {
 		}
 		for _, c := range v.constraints {
 			if c.need != nil && c.need.forbidsNothing {
-				j.add(ruleNot, catalog.Warning, csvObject(x.state, v.entry.name), "put the not inside an all",
+				j.add(ruleNot, findings.Warning, csvObject(x.state, v.entry.name), "put the not inside an all",
 					"its olm.constraint is a not, which any other bundle meets: %s", c.need.text)
 			}
 		}
@@ -122,7 +123,7 @@ func (j *judge) outcome(x *explainer) {
 		j.failed(x, namespace)
 	case Withheld:
 		for _, p := range r.Withheld.CSVs {
-			j.add(ruleLost, catalog.Warning, csvObject(x.state, p.Name), "create a Subscription for package "+p.Package,
+			j.add(ruleLost, findings.Warning, csvObject(x.state, p.Name), "create a Subscription for package "+p.Package,
 				"OLM would install it (%s), but makes no InstallPlan: no Subscription has an update", p.Reason)
 		}
 	case Cycle:
@@ -132,10 +133,10 @@ func (j *judge) outcome(x *explainer) {
 				names = append(names, m.To)
 			}
 		}
-		j.add(ruleCycle, catalog.Error, namespace, "correct the skipRange of the older entry in the catalog",
+		j.add(ruleCycle, findings.Error, namespace, "correct the skipRange of the older entry in the catalog",
 			"OLM updates forever: %s", strings.Join(names, " -> "))
 	case UpgradePending:
-		j.add(rulePending, catalog.Warning, namespace,
+		j.add(rulePending, findings.Warning, namespace,
 			"approve the InstallPlan, or delete it and clear status.installPlanRef",
 			"each Subscription waits for its status.currentCSV, so OLM does not resolve")
 	}
@@ -145,7 +146,7 @@ func (j *judge) failed(x *explainer, namespace string) {
 	r := j.result
 	switch r.Failure.Reason {
 	case ReasonSync:
-		j.add(ruleGroups, catalog.Error, namespace, "have exactly one OperatorGroup in the namespace", "%s",
+		j.add(ruleGroups, findings.Error, namespace, "have exactly one OperatorGroup in the namespace", "%s",
 			r.Failure.Text)
 		return
 	case ReasonNotSatisfiable:
@@ -158,13 +159,13 @@ func (j *judge) failed(x *explainer, namespace string) {
 			r.Failure.Dependency = r.Failure.Dependency || a.need != nil
 		}
 		r.Failure.Help = x.help(set)
-		j.add(ruleNoSolution, catalog.Error, namespace, strings.Join(r.Failure.Help, "; or "), "%s",
+		j.add(ruleNoSolution, findings.Error, namespace, strings.Join(r.Failure.Help, "; or "), "%s",
 			strings.Join(r.Failure.Conflict, "; "))
 		for _, e := range x.installed.entries {
 			if e.deprecated && slices.ContainsFunc(set, func(a applied) bool {
 				return a.kind == prohibited && a.entry == e
 			}) {
-				j.add(ruleDeprecated, catalog.Error, csvObject(x.state, e.name),
+				j.add(ruleDeprecated, findings.Error, csvObject(x.state, e.name),
 					"delete it, or add a catalog with an update for it",
 					"it has the property olm.deprecated, and no update can be installed")
 			}
@@ -175,20 +176,20 @@ func (j *judge) failed(x *explainer, namespace string) {
 	for _, s := range append(slices.Clone(x.catalogs), x.installed) {
 		if s.err != nil {
 			explained = true
-			j.add(ruleUnavailable, catalog.Error, fmt.Sprintf("CatalogSource %s/%s", s.key.namespace, s.key.name),
+			j.add(ruleUnavailable, findings.Error, fmt.Sprintf("CatalogSource %s/%s", s.key.namespace, s.key.name),
 				"repair or delete it; OLM resolves nothing in the namespace until then", "%s", s.err)
 		}
 	}
 	for e := range x.visited {
 		if e.unreadable != nil {
 			explained = true
-			j.add(ruleUnreadable, catalog.Error, "Bundle "+e.id(),
+			j.add(ruleUnreadable, findings.Error, "Bundle "+e.id(),
 				"correct the constraint in the catalog, or use another catalog",
 				"OLM cannot read a constraint: %s", e.unreadable)
 		}
 	}
 	if !explained {
-		j.add(ruleNoSolution, catalog.Error, namespace, "", "%s", r.Failure.Text)
+		j.add(ruleNoSolution, findings.Error, namespace, "", "%s", r.Failure.Text)
 	}
 }
 
@@ -206,9 +207,9 @@ func (j *judge) end(x *explainer) {
 	}
 	for pkg, names := range byPackage {
 		if len(names) > 1 {
-			level := catalog.Warning
+			level := findings.Warning
 			if j.result.Outcome == Failed {
-				level = catalog.Error
+				level = findings.Error
 			}
 			j.add(ruleSecond, level, subscriptionObject(s, names[1]), "delete all but one of them",
 				"package %s has %s: %s", pkg, text.Count(len(names), "Subscription"), strings.Join(names, ", "))
@@ -216,7 +217,7 @@ func (j *judge) end(x *explainer) {
 	}
 	for _, e := range x.installed.entries {
 		if e.subscription == "" {
-			j.add(ruleUnowned, catalog.Note, csvObject(s, e.name), "",
+			j.add(ruleUnowned, findings.Note, csvObject(s, e.name), "",
 				"no Subscription names it, so OLM never updates it")
 		}
 	}
@@ -233,7 +234,7 @@ func (j *judge) still(x *explainer, s *Subscription, current *entry) {
 		if j.result.Withheld != nil {
 			step = j.result.Withheld
 		}
-		j.add(ruleHeldBack, catalog.Warning, object, "", "%s is not updated to %s: %s", current.name,
+		j.add(ruleHeldBack, findings.Warning, object, "", "%s is not updated to %s: %s", current.name,
 			list[0].entry.name,
 			x.refusal(list[0].id, step))
 		return
@@ -246,7 +247,7 @@ func (j *judge) still(x *explainer, s *Subscription, current *entry) {
 	if s.Channel == "" {
 		where = "any channel"
 	}
-	j.add(ruleNoPath, catalog.Warning, object, "", "nothing in %s updates %s; the head is %s", where, current.name,
+	j.add(ruleNoPath, findings.Warning, object, "", "nothing in %s updates %s; the head is %s", where, current.name,
 		strings.Join(heads, ", "))
 }
 
@@ -274,7 +275,7 @@ func (x *explainer) heads(s *Subscription) []string {
 // chance reports that there are alternatives.
 func (j *judge) chance() {
 	if n := len(j.result.Alternatives); n > 0 {
-		j.add(ruleChance, catalog.Warning, "Namespace "+j.world.namespace, "",
+		j.add(ruleChance, findings.Warning, "Namespace "+j.world.namespace, "",
 			"OLM can end in %d ways: %s", n, strings.Join(j.ends(), "; or "))
 	}
 }

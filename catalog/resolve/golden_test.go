@@ -15,6 +15,7 @@ import (
 
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/catalog/resolve"
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/golden"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -40,13 +41,13 @@ func TestGolden(t *testing.T) {
 				seen[f.Rule] = true
 			}
 			var got bytes.Buffer
-			if err := r.Print(&got, resolve.Text); err != nil {
+			if err := r.Print(&got, findings.Text); err != nil {
 				t.Fatal(err)
 			}
 			golden.CheckArchived(t, file, a, "want.txt", got.Bytes(), *update)
 			checkSchema(t, schema, r)
 			var again bytes.Buffer
-			if err := resolveArchive(t, a).Print(&again, resolve.Text); err != nil || again.String() != got.String() {
+			if err := resolveArchive(t, a).Print(&again, findings.Text); err != nil || again.String() != got.String() {
 				t.Errorf("a second run prints something else: %v\n%s", err, cmp.Diff(got.String(), again.String()))
 			}
 		})
@@ -86,7 +87,7 @@ func compileSchema(t *testing.T) *jsonschema.Schema {
 func checkSchema(t *testing.T, s *jsonschema.Schema, r *resolve.Report) {
 	t.Helper()
 	var text bytes.Buffer
-	if err := r.Print(&text, resolve.JSON); err != nil {
+	if err := r.Print(&text, findings.JSON); err != nil {
 		t.Fatal(err)
 	}
 	doc, err := jsonschema.UnmarshalJSON(&text)

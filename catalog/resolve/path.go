@@ -12,6 +12,7 @@ import (
 	"github.com/blang/semver/v4"
 
 	"github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -215,11 +216,11 @@ func (w *pathWalk) step(from, to *entry, notes []string) PathStep {
 }
 
 // PathFormats lists the formats of a path.
-var PathFormats = []Format{Text, JSON}
+var PathFormats = []findings.Format{findings.Text, findings.JSON}
 
 // Print writes the path.
-func (p *Path) Print(out io.Writer, format Format) error {
-	if format == JSON {
+func (p *Path) Print(out io.Writer, format findings.Format) error {
+	if format == findings.JSON {
 		return writeJSON(out, p)
 	}
 	w := &printer{bufio.NewWriter(out)}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/catalog/resolve"
+	"github.com/olmgen/olmgen/findings"
 )
 
 // chain is a catalog with one package. An entry is written as in a catalog, without its braces.
@@ -98,7 +99,7 @@ func TestPath(t *testing.T) {
 				t.Fatal(err)
 			}
 			var got bytes.Buffer
-			if err := p.Print(&got, resolve.Text); err != nil {
+			if err := p.Print(&got, findings.Text); err != nil {
 				t.Fatal(err)
 			}
 			if d := cmp.Diff(c.want, got.String()); d != "" || p.End != c.end {

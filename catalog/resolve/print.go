@@ -9,21 +9,12 @@ import (
 	"strings"
 
 	"github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 )
 
-// Format is an output format of a Report.
-type Format string
-
-// The formats.
-const (
-	Text    Format = "text"    // for people
-	JSON    Format = "json"    // for programs; schema.json describes it
-	Mermaid Format = "mermaid" // a picture of the walk
-)
-
-// Formats lists all formats.
-var Formats = []Format{Text, JSON, Mermaid}
+// Formats are the formats of a Report. Mermaid is a picture of the walk.
+var Formats = []findings.Format{findings.Text, findings.JSON, findings.Mermaid}
 
 // Report is what OLM does in some namespaces.
 type Report struct {
@@ -42,9 +33,9 @@ type Namespace struct {
 // Add adds a namespace.
 func (r *Report) Add(name string, result *Result) {
 	r.Namespaces = append(r.Namespaces, Namespace{name, result})
-	r.Errors += catalog.Count(result.Findings, catalog.Error)
-	r.Warnings += catalog.Count(result.Findings, catalog.Warning)
-	r.Notes += catalog.Count(result.Findings, catalog.Note)
+	r.Errors += catalog.Count(result.Findings, findings.Error)
+	r.Warnings += catalog.Count(result.Findings, findings.Warning)
+	r.Notes += catalog.Count(result.Findings, findings.Note)
 }
 
 // Findings returns the findings of all namespaces.
@@ -57,13 +48,13 @@ func (r *Report) Findings() []catalog.Finding {
 }
 
 // Print writes the report.
-func (r *Report) Print(w io.Writer, format Format) error {
+func (r *Report) Print(w io.Writer, format findings.Format) error {
 	switch format {
-	case JSON:
+	case findings.JSON:
 		return writeJSON(w, r)
-	case Mermaid:
+	case findings.Mermaid:
 		return r.mermaid(w)
-	case Text:
+	case findings.Text:
 		return r.text(w)
 	}
 	return text.Unknown("format", format, Formats)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/manifest/lazy"
 	"github.com/olmgen/olmgen/internal/olm"
 )
@@ -61,7 +62,7 @@ func CatalogRules() []catalog.Rule {
 func Validate(c *catalog.Catalog) []catalog.Finding {
 	v := &validator{converter: newConverter()}
 	for _, f := range c.Faults() {
-		v.add(f.Rule, catalog.Error, f.Place, "Package "+f.Package, "", "%s", f.Text)
+		v.add(f.Rule, findings.Error, f.Place, "Package "+f.Package, "", "%s", f.Text)
 	}
 	for _, name := range c.Names() {
 		v.pkg(c.Packages[name])
@@ -75,7 +76,8 @@ type validator struct {
 	list      []catalog.Finding
 }
 
-func (v *validator) add(rule string, level catalog.Level, at catalog.Place, object, hint, format string, args ...any) {
+func (v *validator) add(rule string, level findings.Severity, at catalog.Place, object, hint, format string,
+	args ...any) {
 	v.list = append(v.list, catalog.Finding{Rule: rule, Level: level, File: at.File, Line: at.Line, Object: object,
 		Message: strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", " "), Hint: hint})
 }
@@ -101,14 +103,14 @@ func (v *validator) bundle(b *catalog.Bundle) {
 	object := "Bundle " + b.Name
 	for _, p := range b.Properties {
 		if strings.HasPrefix(p.Type, "olm.") && !slices.Contains(knownTypes, p.Type) {
-			v.add(ruleProperty, catalog.Note, b.Place, object, "", "OLM ignores the property %s", p.Type)
+			v.add(ruleProperty, findings.Note, b.Place, object, "", "OLM ignores the property %s", p.Type)
 			continue
 		}
 		r, err := v.converter.convert(p)
 		if err != nil {
-			v.add(ruleConstraint, catalog.Error, b.Place, object, "", "%s: %v", p.Type, err)
+			v.add(ruleConstraint, findings.Error, b.Place, object, "", "%s: %v", p.Type, err)
 		} else if r != nil && r.forbidsNothing {
-			v.add(ruleNotAlone, catalog.Warning, b.Place, object, "put the not inside an all",
+			v.add(ruleNotAlone, findings.Warning, b.Place, object, "put the not inside an all",
 				"any other bundle meets the olm.constraint not: %s", r.text)
 		}
 	}
@@ -130,13 +132,13 @@ func (v *validator) channel(p *catalog.Package, ch *catalog.Channel) []*entry {
 		}
 		replacedBy[e.Replaces] = append(replacedBy[e.Replaces], e.Name)
 		if ch.Entry(e.Replaces) == nil {
-			v.add(ruleDangling, catalog.Note, e.Place, object, "", "%s replaces %s, which is not in the channel",
+			v.add(ruleDangling, findings.Note, e.Place, object, "", "%s replaces %s, which is not in the channel",
 				e.Name, e.Replaces)
 		}
 	}
 	for _, old := range slices.Sorted(maps.Keys(replacedBy)) {
 		if by := replacedBy[old]; len(by) > 1 {
-			v.add(ruleSeveral, catalog.Note, places[by[0]], object, "", "%s is replaced by %s", old,
+			v.add(ruleSeveral, findings.Note, places[by[0]], object, "", "%s is replaced by %s", old,
 				strings.Join(by, " and "))
 		}
 	}
@@ -151,7 +153,7 @@ func (v *validator) channel(p *catalog.Package, ch *catalog.Channel) []*entry {
 		if e.version == nil || len(order) == 0 || e.name == order[0].name || hasUpdate(order, e) {
 			continue
 		}
-		v.add(ruleCannotReach, catalog.Warning, places[e.name], object,
+		v.add(ruleCannotReach, findings.Warning, places[e.name], object,
 			"name it in skips of a newer entry, or in its skipRange",
 			"nothing updates %s; the head is %s", e.name, order[0].name)
 	}
@@ -170,11 +172,11 @@ func (v *validator) skipRange(object string, at catalog.Place, newer []*entry, e
 		return
 	}
 	if e.skipRange(*e.version) {
-		v.add(ruleSelf, catalog.Note, at, object, "", "the skipRange of %s contains its own version", e.name)
+		v.add(ruleSelf, findings.Note, at, object, "", "the skipRange of %s contains its own version", e.name)
 	}
 	for _, n := range newer {
 		if n.version != nil && e.skipRange(*n.version) {
-			v.add(ruleDowngrade, catalog.Warning, at, object, "end the range before the version of the entry",
+			v.add(ruleDowngrade, findings.Warning, at, object, "end the range before the version of the entry",
 				"the skipRange of %s contains %s, the version of the newer %s", e.name, n.version, n.name)
 			return
 		}
@@ -208,7 +210,7 @@ func (v *validator) nextChannels(p *catalog.Package, orders map[string][]*entry)
 				continue
 			}
 			ch := p.Channel(list[i].name)
-			v.add(ruleNextChannel, catalog.Warning, ch.Place, "Channel "+p.Name+"/"+ch.Name,
+			v.add(ruleNextChannel, findings.Warning, ch.Place, "Channel "+p.Name+"/"+ch.Name,
 				"name it in skips of the head, or in its skipRange",
 				"nothing in it updates %s, the head of channel %s", from[0].name, list[i-1].name)
 		}

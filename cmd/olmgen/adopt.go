@@ -14,6 +14,7 @@ import (
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/config/adopt"
 	"github.com/olmgen/olmgen/internal/config/adopt/dump"
+	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/output"
 	"github.com/olmgen/olmgen/source"
 )
@@ -74,7 +75,7 @@ func (f *adoptFlags) register(cmd *cobra.Command) {
 	flags.BoolVar(&f.force, "force", false, "overwrite files that are there")
 	flags.StringArrayVar(&f.sources, "source", nil,
 		"where the bundle of a package is, as `PACKAGE=SOURCE`; may be repeated")
-	flags.Var(enum(&f.to, generate.Profiles...), "to", "profile of the file: "+joined(generate.Profiles))
+	flags.Var(enum(&f.to, generate.Profiles...), "to", "profile of the file: "+text.Or(generate.Profiles))
 	flags.StringVar(&f.plan, "plan", "", "write the steps to the new form to `FILE.md`, and as a script beside it")
 	flags.BoolVar(&f.table, "table", false, "with --to clusterextension, print the table and write no file")
 	flags.BoolVar(&f.verify, "verify", false, "compare the cluster with what the file of -f renders to")
@@ -82,7 +83,7 @@ func (f *adoptFlags) register(cmd *cobra.Command) {
 	flags.BoolVar(&f.kubectl, "print-kubectl", false, "print the kubectl command that makes a dump")
 	registerNetwork(flags, &f.source)
 	f.report.register(flags)
-	offer(cmd, "to", words(generate.Profiles))
+	offer(cmd, "to", text.Words(generate.Profiles))
 	completeReport(cmd)
 }
 
@@ -241,7 +242,7 @@ func (f *adoptFlags) write(cmd *cobra.Command, state *adopt.State, sources map[s
 		fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: wrote %s and %s: read both, and run nothing blindly\n", f.plan, script)
 		if n := len(plan.Lost); n > 0 {
 			fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: warning: the plan takes away %s; step 2 lists who loses what\n",
-				plural(n, "right"))
+				text.Count(n, "right"))
 		}
 	}
 	if f.to == generate.ProfileClusterExtension && f.output != output.Stdout {
@@ -257,7 +258,7 @@ func (f *adoptFlags) sayWritten(stderr io.Writer, state *adopt.State) {
 	}
 	fmt.Fprintf(stderr, "olmgen: wrote %s: %s in %s\nhint: olmgen adopt --verify -f %s DUMP compares it with the "+
 		"cluster\n",
-		f.output, plural(n, "operator"), plural(len(state.Groups), "OperatorGroup"), f.output)
+		f.output, text.Count(n, "operator"), text.Count(len(state.Groups), "OperatorGroup"), f.output)
 }
 
 // printTable prints what the migration to OLM v1 says about each operator.
@@ -273,7 +274,7 @@ func (f *adoptFlags) printTable(cmd *cobra.Command, state *adopt.State) error {
 		}
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: OLM v1 would take %d of %s\n", len(all)-refused,
-		plural(len(all), "operator"))
+		text.Count(len(all), "operator"))
 	return nil
 }
 
@@ -382,5 +383,5 @@ func (f *adoptFlags) compare(cmd *cobra.Command, state *adopt.State) error {
 			counts = append(counts, fmt.Sprintf("%d %s", n, verdict))
 		}
 	}
-	return f.report.conclude(stderr, list, plural(len(v.Objects), "object")+": "+strings.Join(counts, ", "))
+	return f.report.conclude(stderr, list, text.Count(len(v.Objects), "object")+": "+strings.Join(counts, ", "))
 }

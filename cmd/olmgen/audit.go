@@ -13,6 +13,7 @@ import (
 
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/catalog/shard"
+	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/internal/report/audit"
 )
 
@@ -90,7 +91,7 @@ catalog that does not hold its objects.`
 
 func newCatalogAudit() *cobra.Command {
 	f := auditFlags{}
-	format, failOn, all := audit.Text, findings.None, false
+	format, failOn, all := findings.Text, findings.None, false
 	cmd := &cobra.Command{
 		Use:   "audit CATALOG|DIR...",
 		Short: "Compare the operators of a catalog in one table",
@@ -145,26 +146,23 @@ finding of level error. The exit code is 3 if there are findings at or above
 	return cmd
 }
 
-func registerAuditFormat(cmd *cobra.Command, format *audit.Format, failOn *findings.Level) {
-	cmd.Flags().Var(enum(format, audit.Formats...), "format", joined(audit.Formats))
-	cmd.Flags().Var(enum(failOn, findings.Levels...), "fail-on",
-		"lowest level that makes the exit code 3: "+joined(findings.Levels))
-	offer(cmd, "format", words(audit.Formats))
-	offer(cmd, "fail-on", words(findings.Levels))
+func registerAuditFormat(cmd *cobra.Command, format *findings.Format, failOn *findings.Severity) {
+	formatFlag(cmd, format, audit.Formats)
+	failOnFlag(cmd, failOn)
 }
 
 // printAudit prints a report. The error says that there are findings.
-func printAudit(cmd *cobra.Command, report *audit.Report, format audit.Format, failOn findings.Level) error {
+func printAudit(cmd *cobra.Command, report *audit.Report, format findings.Format, failOn findings.Severity) error {
 	if err := report.Print(cmd.OutOrStdout(), format); err != nil {
 		return err
 	}
 	if n := report.Totals.Failed; n > 0 {
-		fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: warning: %s cannot be read\n", plural(n, "bundle"))
+		fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: warning: %s cannot be read\n", text.Count(n, "bundle"))
 	}
 	if findings.Reaches(report.Findings(), failOn) {
 		list := report.Findings()
-		return &foundError{fmt.Sprintf("%s, %s in %s", plural(findings.Count(list, findings.Error), "error"),
-			plural(findings.Count(list, findings.Warning), "warning"), plural(report.Totals.Releases, "release"))}
+		return &foundError{fmt.Sprintf("%s, %s in %s", text.Count(findings.Count(list, findings.Error), "error"),
+			text.Count(findings.Count(list, findings.Warning), "warning"), text.Count(report.Totals.Releases, "release"))}
 	}
 	return nil
 }

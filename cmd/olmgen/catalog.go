@@ -15,6 +15,7 @@ import (
 	fbc "github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/manifest/tree"
 	"github.com/olmgen/olmgen/source"
 )
@@ -40,12 +41,12 @@ type resolveFlags struct {
 	namespace, global  string
 	once               bool
 	network            source.Options
-	format             resolve.Format
-	failOn             findings.Level
+	format             findings.Format
+	failOn             findings.Severity
 }
 
 func newCatalogResolve() *cobra.Command {
-	f := resolveFlags{format: resolve.Text, failOn: findings.Error}
+	f := resolveFlags{format: findings.Text, failOn: findings.Error}
 	cmd := &cobra.Command{
 		Use:   "resolve [PATH...]",
 		Short: "Predict which operators OLM installs and updates, step by step",
@@ -84,12 +85,9 @@ The exit code is 3 if there are findings at or above --fail-on.`,
 		"`NAMESPACE` whose catalogs serve all namespaces (default: openshift-marketplace if a catalog is in it, "+
 			"else olm)")
 	flags.BoolVar(&f.once, "once", false, "predict the next InstallPlan only")
-	flags.Var(enum(&f.format, resolve.Formats...), "format", joined(resolve.Formats))
-	flags.Var(enum(&f.failOn, findings.Levels...), "fail-on",
-		"lowest level that makes the exit code 3: "+joined(findings.Levels))
+	formatFlag(cmd, &f.format, resolve.Formats)
+	failOnFlag(cmd, &f.failOn)
 	registerNetwork(flags, &f.network)
-	offer(cmd, "format", words(resolve.Formats))
-	offer(cmd, "fail-on", words(findings.Levels))
 	return cmd
 }
 
@@ -139,8 +137,8 @@ func (f *resolveFlags) run(cmd *cobra.Command, paths []string) error {
 	if err := report.Print(cmd.OutOrStdout(), f.format); err != nil {
 		return err
 	}
-	summary := fmt.Sprintf("%s, %s, %s in %s", plural(report.Errors, "error"), plural(report.Warnings, "warning"),
-		plural(report.Notes, "note"), plural(len(report.Namespaces), "namespace"))
+	summary := fmt.Sprintf("%s, %s, %s in %s", text.Count(report.Errors, "error"), text.Count(report.Warnings, "warning"),
+		text.Count(report.Notes, "note"), text.Count(len(report.Namespaces), "namespace"))
 	if findings.Reaches(catalogFindings(report.Findings()), f.failOn) {
 		return &foundError{summary}
 	}
@@ -346,7 +344,7 @@ The exit code is 3 if there are findings at or above --fail-on.`,
 				list); err != nil {
 				return err
 			}
-			return f.conclude(cmd.ErrOrStderr(), list, plural(len(dirs), "catalog"))
+			return f.conclude(cmd.ErrOrStderr(), list, text.Count(len(dirs), "catalog"))
 		},
 	}
 	flags := cmd.Flags()
@@ -361,7 +359,7 @@ The exit code is 3 if there are findings at or above --fail-on.`,
 func catalogFindings(list []fbc.Finding) []findings.Finding {
 	var out []findings.Finding
 	for _, f := range list {
-		out = append(out, findings.Finding{Rule: f.Rule, Level: findings.Level(f.Level), File: f.File, Line: f.Line,
+		out = append(out, findings.Finding{Rule: f.Rule, Level: findings.Severity(f.Level), File: f.File, Line: f.Line,
 			Object: f.Object, Message: f.Message, Hint: f.Hint})
 	}
 	return out

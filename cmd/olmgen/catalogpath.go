@@ -12,7 +12,9 @@ import (
 	"github.com/olmgen/olmgen/catalog/extension"
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/config"
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/source"
 )
 
@@ -23,7 +25,7 @@ type pathFlags struct {
 	profile            generate.Profile
 	versions           string
 	policy             generate.UpgradePolicy
-	format             resolve.Format
+	format             findings.Format
 
 	diff   pathDiff
 	review diffFlags
@@ -31,7 +33,7 @@ type pathFlags struct {
 }
 
 func newCatalogPath() *cobra.Command {
-	f := pathFlags{profile: generate.ProfileSubscription, policy: generate.UpgradeCatalogProvided, format: resolve.Text}
+	f := pathFlags{profile: generate.ProfileSubscription, policy: generate.UpgradeCatalogProvided, format: findings.Text}
 	cmd := &cobra.Command{
 		Use:   "path PACKAGE",
 		Short: "Show the updates from one version to another",
@@ -68,19 +70,18 @@ The exit code is 3 if the path ends before the head, or before --to.`,
 	flags.StringVar(&f.to, "to", "", "`VERSION` to reach, or the name of its CSV (default: the head)")
 	flags.StringSliceVar(&f.channels, "channel", nil,
 		"`CHANNEL` (default: the default channel, for OLM v1 all); several, with commas, for OLM v1")
-	flags.Var(enum(&f.profile, pathProfiles...), "profile", joined(pathProfiles))
+	flags.Var(enum(&f.profile, pathProfiles...), "profile", text.Or(pathProfiles))
 	flags.StringVar(&f.versions, "version-range", "", "the `VERSIONS` that OLM v1 may install (default: any)")
 	flags.Var(enum(&f.policy, generate.UpgradeCatalogProvided, generate.UpgradeSelfCertified),
 		"upgrade-constraint-policy", "which updates OLM v1 makes, of which SelfCertified allows any")
-	flags.Var(enum(&f.format, resolve.PathFormats...), "format", joined(resolve.PathFormats))
+	formatFlag(cmd, &f.format, resolve.PathFormats)
 	flags.Var(enum(&f.diff, diffTotal, diffSteps), "diff",
 		"add what changes from the first version to the last (`total`), or with each of the steps")
 	flags.Lookup("diff").NoOptDefVal = string(diffTotal)
 	f.review.render.register(cmd, func(o config.Option) bool { return o.Access && o.Topic == config.TopicPlacement })
-	offer(cmd, "diff", words([]pathDiff{diffTotal, diffSteps}))
-	offer(cmd, "format", words(resolve.PathFormats))
-	offer(cmd, "profile", words(pathProfiles))
-	offer(cmd, "upgrade-constraint-policy", words([]generate.UpgradePolicy{generate.UpgradeCatalogProvided,
+	offer(cmd, "diff", text.Words([]pathDiff{diffTotal, diffSteps}))
+	offer(cmd, "profile", text.Words(pathProfiles))
+	offer(cmd, "upgrade-constraint-policy", text.Words([]generate.UpgradePolicy{generate.UpgradeCatalogProvided,
 		generate.UpgradeSelfCertified}))
 	return cmd
 }

@@ -96,8 +96,8 @@ func (f *pathFlags) side(pkg, csv, catalog string) (side, error) {
 }
 
 // printPath prints a path and, behind it, the comparisons.
-func printPath(w io.Writer, path *resolve.Path, diffs []*compare.Report, format resolve.Format) error {
-	if format == resolve.JSON && diffs != nil {
+func printPath(w io.Writer, path *resolve.Path, diffs []*compare.Report, format findings.Format) error {
+	if format == findings.JSON && diffs != nil {
 		return findings.WriteJSON(w, struct {
 			*resolve.Path
 			Diffs []*compare.Report `json:"diffs"`
@@ -110,7 +110,7 @@ func printPath(w io.Writer, path *resolve.Path, diffs []*compare.Report, format 
 		if _, err := fmt.Fprintln(w); err != nil {
 			return err
 		}
-		if err := d.Print(w, compare.Text); err != nil {
+		if err := d.Print(w, findings.Text); err != nil {
 			return err
 		}
 	}

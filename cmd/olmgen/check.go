@@ -11,6 +11,7 @@ import (
 
 	fbc "github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/config"
+	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/internal/predict"
 	"github.com/olmgen/olmgen/manifest/tree"
 	"github.com/olmgen/olmgen/source"
@@ -127,7 +128,7 @@ func (f *checkFlags) run(cmd *cobra.Command, paths []string) error {
 	return f.report.conclude(
 		cmd.ErrOrStderr(),
 		r.Findings,
-		plural(len(t.Objects), "object")+" of "+plural(t.Files, "file"),
+		text.Count(len(t.Objects), "object")+" of "+text.Count(t.Files, "file"),
 	)
 }
 

@@ -8,6 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/olmgen/olmgen/config"
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/output"
 )
 
@@ -28,7 +30,7 @@ func (f *renderFlags) deliver(cmd *cobra.Command, r *config.Rendered) error {
 		fmt.Fprintf(cmd.ErrOrStderr(),
 			"olmgen: note: %s: %s with line ends of Windows (CRLF): only lines are compared\n"+
 				"hint: %s with \"/** text eol=lf\" keeps them as olmgen writes them\n",
-			f.output, plural(n, "file"), filepath.Join(f.output, attributesName))
+			f.output, text.Count(n, "file"), filepath.Join(f.output, attributesName))
 	}
 	if f.output != "-" {
 		if err := r.CheckOutput(f.output); err != nil {
@@ -83,7 +85,7 @@ func class(name string) string {
 
 func (f *renderFlags) refuseWarnings(n int) error {
 	if f.strict && n > 0 {
-		return fmt.Errorf("%s, and --strict treats it as an error", plural(n, "warning"))
+		return fmt.Errorf("%s, and --strict treats it as an error", text.Count(n, "warning"))
 	}
 	return nil
 }
@@ -97,7 +99,7 @@ func (f *renderFlags) write(cmd *cobra.Command, files output.Files, sources []ou
 	if err != nil {
 		return err
 	}
-	if f.summary.format == summaryJSON {
+	if f.summary.format == findings.JSON {
 		s.Warnings, s.Notes = notes(r.Warnings), notes(r.Notes)
 		if err := s.print(cmd.OutOrStdout()); err != nil {
 			return err
@@ -141,7 +143,7 @@ func (f *renderFlags) compare(cmd *cobra.Command, r *config.Rendered) error {
 		}
 	}
 	if n := len(differences); n > 0 {
-		return &foundError{fmt.Sprintf("%s: %s not as rendered", f.output, plural(n, "file"))}
+		return &foundError{fmt.Sprintf("%s: %s not as rendered", f.output, text.Count(n, "file"))}
 	}
 	return nil
 }

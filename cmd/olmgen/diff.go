@@ -14,6 +14,7 @@ import (
 	"github.com/olmgen/olmgen/compare"
 	"github.com/olmgen/olmgen/compare/crds"
 	"github.com/olmgen/olmgen/config"
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/config/review"
 	"github.com/olmgen/olmgen/internal/manifest/text"
@@ -24,7 +25,7 @@ import (
 // diffFlags are the flags of olmgen diff as they were given.
 type diffFlags struct {
 	render     renderFlags
-	format     compare.Format
+	format     findings.Format
 	exitCode   bool
 	failOn     []string
 	git        string
@@ -36,7 +37,7 @@ type diffFlags struct {
 }
 
 func newDiff() *cobra.Command {
-	f := diffFlags{format: compare.Text}
+	f := diffFlags{format: findings.Text}
 	cmd := &cobra.Command{
 		Use:   "diff OLD NEW | --git REV[..REV] [PATH]",
 		Short: "Show what an upgrade changes, the most dangerous first",
@@ -97,7 +98,7 @@ func triggers() []string {
 func (f *diffFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.Var(enum(&f.format, compare.Formats...), "format", joined(compare.Formats))
+	formatFlag(cmd, &f.format, compare.Formats)
 	flags.BoolVar(&f.exitCode, "exit-code", false, "exit with 3 if anything differs")
 	flags.Var(&wordsValue{&f.failOn, triggers()}, "fail-on", "exit with 3 if one of these `DIFFERENCES` is found")
 	flags.StringVar(&f.git, "git", "", "compare PATH in this Git `REVISION` with the work tree, or in REV..REV")
@@ -109,7 +110,6 @@ func (f *diffFlags) register(cmd *cobra.Command) {
 		"`PATH` with custom resources that exist, to check against the CRDs of NEW with olmgen-validate; may be "+
 			"repeated")
 	flags.StringVar(&f.crdRules, "crd-rules", "", "`FILE` with the severities of the rules about CRDs")
-	offer(cmd, "format", words(compare.Formats))
 	offer(cmd, "fail-on", triggers())
 	f.render.register(cmd, func(o config.Option) bool { return o.Access })
 }

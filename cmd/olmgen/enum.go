@@ -1,11 +1,10 @@
 package main
 
 import (
-	"strings"
-
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 )
 
@@ -29,25 +28,21 @@ func (e *enumValue[T]) Set(s string) error {
 	return nil
 }
 
+// formatFlag registers --format of a command that has these formats.
+func formatFlag(cmd *cobra.Command, format *findings.Format, formats []findings.Format) {
+	cmd.Flags().Var(enum(format, formats...), "format", text.Or(formats))
+	offer(cmd, "format", text.Words(formats))
+}
+
+// failOnFlag registers --fail-on of a command that has findings.
+func failOnFlag(cmd *cobra.Command, failOn *findings.Severity) {
+	cmd.Flags().Var(enum(failOn, findings.Severities...), "fail-on",
+		"lowest level that makes the exit code 3: "+text.Or(findings.Severities))
+	offer(cmd, "fail-on", text.Words(findings.Severities))
+}
+
 // offer has a shell complete a flag with these values.
 func offer(cmd *cobra.Command, flag string, words []string) {
 	complete := cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)
 	cobra.CheckErr(cmd.RegisterFlagCompletionFunc(flag, complete))
-}
-
-func words[T ~string](values []T) []string {
-	out := make([]string, len(values))
-	for i, v := range values {
-		out[i] = string(v)
-	}
-	return out
-}
-
-// joined lists words for a help text.
-func joined[T ~string](list []T) string {
-	w := words(list)
-	if n := len(w); n > 1 {
-		return strings.Join(w[:n-1], ", ") + " or " + w[n-1]
-	}
-	return strings.Join(w, "")
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/config/krm"
 )
 
@@ -33,9 +34,9 @@ internal.config.kubernetes.io/path or, without one, to the working directory.`,
 			results, err := krm.Run(cmd.Context(), cmd.InOrStdin(), cmd.OutOrStdout(), o)
 			for _, r := range results {
 				switch r.Severity {
-				case krm.Warning:
+				case findings.Warning:
 					fmt.Fprintln(cmd.ErrOrStderr(), "olmgen: warning: "+indented(r.Message))
-				case krm.Info:
+				case findings.Info:
 					fmt.Fprintln(cmd.ErrOrStderr(), "olmgen: note: "+indented(r.Message))
 				}
 			}

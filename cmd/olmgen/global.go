@@ -10,6 +10,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/olmgen/olmgen/internal/manifest/lazy"
+	"github.com/olmgen/olmgen/internal/manifest/text"
 )
 
 // colorMode is when output has colors.
@@ -33,7 +34,7 @@ func (f *globalFlags) register(root *cobra.Command) {
 	flags.BoolVar(&f.quiet, "quiet", false, "print only warnings and errors on stderr")
 	flags.Var(enum(&f.color, colorAuto, colorAlways, colorNever), "color",
 		"colors in diffs and findings: auto, always or never")
-	offer(root, "color", words([]colorMode{colorAuto, colorAlways, colorNever}))
+	offer(root, "color", text.Words([]colorMode{colorAuto, colorAlways, colorNever}))
 	root.PersistentPreRun = func(cmd *cobra.Command, _ []string) {
 		if f.quiet {
 			root.SetErr(&quietWriter{w: root.ErrOrStderr()})

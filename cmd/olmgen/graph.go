@@ -9,6 +9,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/config"
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/internal/report/graph"
@@ -18,18 +19,9 @@ import (
 	"github.com/olmgen/olmgen/source"
 )
 
-// pictureFormat is what graph writes.
-type pictureFormat string
-
-const (
-	formatMermaid pictureFormat = "mermaid"
-	formatSVG     pictureFormat = "svg"
-	formatDOT     pictureFormat = "dot"
-)
-
 func newGraph() *cobra.Command {
 	var f renderFlags
-	format, from := formatMermaid, ""
+	format, from := findings.Mermaid, ""
 	cmd := &cobra.Command{
 		Use:   "graph SOURCE | -f FILE [NAME]",
 		Short: "Draw what an operator reaches, or the update graph of a package",
@@ -65,23 +57,22 @@ version. DOT is for update graphs.
 	fileFlag(flags, &f.files)
 	flags.Bool("blast-radius", true, "draw what the operator reaches")
 	cobra.CheckErr(flags.MarkHidden("blast-radius")) // it was necessary before
-	flags.Var(enum(&format, formatMermaid, formatSVG, formatDOT), "format", "mermaid, svg or dot")
+	formatFlag(cmd, &format, []findings.Format{findings.Mermaid, findings.SVG, findings.DOT})
 	flags.StringVar(&from, "from", "", "in an update graph: show the path from a `VERSION`, or the name of its CSV")
-	offer(cmd, "format", []string{"mermaid", "svg", "dot"})
 	f.register(cmd, func(o config.Option) bool { return o.Access })
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return f.draw(cmd, args, from, format) }
 	return cmd
 }
 
 // draw draws the blast radius of an operator, or an update graph.
-func (f *renderFlags) draw(cmd *cobra.Command, args []string, from string, format pictureFormat) error {
+func (f *renderFlags) draw(cmd *cobra.Command, args []string, from string, format findings.Format) error {
 	if path, ok := f.updateGraph(args); ok {
 		return f.drawUpdates(cmd, path, from, format)
 	}
 	switch {
 	case from != "":
 		return &usageError{"--from is for the update graph of a catalog", "write catalog:DIR, without --version"}
-	case format == formatDOT:
+	case format == findings.DOT:
 		return &usageError{"--format dot is for the update graph of a catalog", "choose mermaid or svg"}
 	}
 	operator, err := f.operator(cmd, args)
@@ -92,7 +83,7 @@ func (f *renderFlags) draw(cmd *cobra.Command, args []string, from string, forma
 	if err != nil {
 		return err
 	}
-	if format == formatSVG {
+	if format == findings.SVG {
 		return picture.SVG(cmd.OutOrStdout())
 	}
 	return picture.Mermaid(cmd.OutOrStdout())
@@ -109,7 +100,7 @@ func (f *renderFlags) updateGraph(given []string) (path string, ok bool) {
 }
 
 // drawUpdates draws the update graph of a package.
-func (f *renderFlags) drawUpdates(cmd *cobra.Command, path, from string, format pictureFormat) error {
+func (f *renderFlags) drawUpdates(cmd *cobra.Command, path, from string, format findings.Format) error {
 	c, err := readCatalog(cmd, path, f.source)
 	if err != nil {
 		return err
@@ -136,7 +127,8 @@ func (f *renderFlags) drawUpdates(cmd *cobra.Command, path, from string, format 
 	if err != nil {
 		return err
 	}
-	draw := map[pictureFormat]func(io.Writer) error{formatMermaid: g.Mermaid, formatSVG: g.SVG, formatDOT: g.DOT}
+	draw := map[findings.Format]func(io.Writer) error{findings.Mermaid: g.Mermaid, findings.SVG: g.SVG,
+		findings.DOT: g.DOT}
 	return draw[format](cmd.OutOrStdout())
 }
 

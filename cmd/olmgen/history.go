@@ -10,6 +10,7 @@ import (
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/compare/history"
 	"github.com/olmgen/olmgen/config"
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/manifest"
@@ -19,11 +20,11 @@ import (
 // historyFlags are the flags of olmgen history as they were given.
 type historyFlags struct {
 	render renderFlags
-	format history.Format
+	format findings.Format
 }
 
 func newHistory() *cobra.Command {
-	f := historyFlags{format: history.Text}
+	f := historyFlags{format: findings.Text}
 	cmd := &cobra.Command{
 		Use:   "history DIR|CATALOG",
 		Short: "Show what changed from release to release of an operator",
@@ -44,8 +45,7 @@ rendered with the same flags. With --format svg a chart goes to stdout.`,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.Var(enum(&f.format, history.Formats...), "format", joined(history.Formats))
-	offer(cmd, "format", words(history.Formats))
+	formatFlag(cmd, &f.format, history.Formats)
 	f.render.register(cmd, func(o config.Option) bool { return o.Access && o.ID != bundle.OptionVersion })
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) }
 	return cmd

@@ -11,23 +11,26 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/bundle/images"
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/internal/report/imagelist"
 	"github.com/olmgen/olmgen/source"
 	"github.com/olmgen/olmgen/templates"
 )
 
 // formatMirrorSet is a format that needs a mirror.
-const formatMirrorSet images.Format = "imagedigestmirrorset"
+const formatMirrorSet findings.Format = "imagedigestmirrorset"
 
 // imagesFlags are the flags of olmgen images as they were given.
 type imagesFlags struct {
-	format   images.Format
+	format   findings.Format
 	mirror   string
 	unpinned bool
 	source   sourceFlags
 }
 
 func newImages() *cobra.Command {
-	f := imagesFlags{format: images.FormatText}
+	f := imagesFlags{format: findings.Text}
 	cmd := &cobra.Command{
 		Use:   "images SOURCE... | -f FILE",
 		Short: "List the container images of bundles",
@@ -58,15 +61,13 @@ if a source cannot be read; the images of the other sources are still listed.
 		RunE: f.run,
 	}
 	f.register(cmd)
-	offer(cmd, "format", append([]string{string(formatMirrorSet)}, words(images.Formats)...))
 	return cmd
 }
 
 func (f *imagesFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.Var(enum(&f.format, slices.Concat(images.Formats, []images.Format{formatMirrorSet})...), "format",
-		"text, table, json, yaml, markdown or imagedigestmirrorset")
+	formatFlag(cmd, &f.format, append(slices.Clone(imagelist.Formats), formatMirrorSet))
 	flags.StringVar(&f.mirror, "mirror", "", "with imagedigestmirrorset: `REGISTRY[/PREFIX]` that has the images")
 	fileFlag(flags, &f.source.files)
 	flags.BoolVar(&f.unpinned, "unpinned", false,
@@ -113,10 +114,10 @@ func (f *imagesFlags) run(cmd *cobra.Command, refs []string) error {
 		return err
 	}
 	if failed > 0 {
-		return fmt.Errorf("%s could not be read", plural(failed, "source"))
+		return fmt.Errorf("%s could not be read", text.Count(failed, "source"))
 	}
 	if n := len(images.Names(list)); f.unpinned && n > 0 {
-		return &foundError{plural(n, "image") + " not pinned by digest"}
+		return &foundError{text.Count(n, "image") + " not pinned by digest"}
 	}
 	return nil
 }
@@ -168,7 +169,7 @@ func (f *imagesFlags) list(cmd *cobra.Command, ref string, o source.Options, r b
 
 func (f *imagesFlags) print(cmd *cobra.Command, list []images.Image) error {
 	if f.format != formatMirrorSet {
-		return images.Print(cmd.OutOrStdout(), f.format, list)
+		return imagelist.Print(cmd.OutOrStdout(), f.format, list)
 	}
 	t, err := templates.Load(nil)
 	if err != nil {

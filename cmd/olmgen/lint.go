@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/internal/rules/policy"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/manifest/tree"
@@ -103,7 +104,7 @@ func (f *lintFlags) run(cmd *cobra.Command, paths []string) error {
 	if err := findings.Print(cmd.OutOrStdout(), f.report.format, policy.Explain(p.Rules()), list); err != nil {
 		return err
 	}
-	what := fmt.Sprintf("%s of %s", plural(len(t.Objects), "object"), plural(t.Files, "file"))
+	what := fmt.Sprintf("%s of %s", text.Count(len(t.Objects), "object"), text.Count(t.Files, "file"))
 	return f.report.concludePartly(stderr, list, what, len(t.Failed), "path")
 }
 

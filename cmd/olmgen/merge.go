@@ -23,7 +23,7 @@ import (
 const maxPart = 2 << 30
 
 func newCatalogMerge() *cobra.Command {
-	format, failOn := audit.Text, findings.None
+	format, failOn := findings.Text, findings.None
 	var dir, title string
 	force := false
 	cmd := &cobra.Command{

@@ -12,6 +12,7 @@ import (
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/config/review"
+	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/permissions"
 	"github.com/olmgen/olmgen/source"
@@ -20,12 +21,12 @@ import (
 // permissionsFlags are the flags of olmgen permissions as they were given.
 type permissionsFlags struct {
 	render renderFlags
-	format permissions.Format
+	format findings.Format
 	report reportFlags // without its format
 }
 
 func newPermissions() *cobra.Command {
-	f := permissionsFlags{format: permissions.Text}
+	f := permissionsFlags{format: findings.Text}
 	f.report.failOn = findings.None
 	cmd := &cobra.Command{
 		Use:   "permissions SOURCE...|TREE... | -f FILE",
@@ -66,12 +67,9 @@ The exit code is 3 if there are findings at or above --fail-on.
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	fileFlag(flags, &f.render.files)
-	flags.Var(enum(&f.format, permissions.Formats...), "format", joined(permissions.Formats))
-	flags.Var(enum(&f.report.failOn, findings.Levels...), "fail-on",
-		"lowest level that makes the exit code 3: "+joined(findings.Levels))
+	formatFlag(cmd, &f.format, permissions.Formats)
+	failOnFlag(cmd, &f.report.failOn)
 	f.report.registerBaseline(flags)
-	offer(cmd, "format", words(permissions.Formats))
-	offer(cmd, "fail-on", words(findings.Levels))
 	f.render.register(cmd, func(o config.Option) bool { return o.Access })
 	cmd.RunE = f.run
 	return cmd
@@ -99,8 +97,8 @@ func (f *permissionsFlags) run(cmd *cobra.Command, refs []string) error {
 		return err
 	}
 	if f.report.write == "" && findings.Reaches(report.Findings, f.report.failOn) {
-		return &foundError{fmt.Sprintf("%s, %s in %s", plural(findings.Count(report.Findings, findings.Error), "error"),
-			plural(findings.Count(report.Findings, findings.Warning), "warning"), what)}
+		return &foundError{fmt.Sprintf("%s, %s in %s", text.Count(findings.Count(report.Findings, findings.Error), "error"),
+			text.Count(findings.Count(report.Findings, findings.Warning), "warning"), what)}
 	}
 	return nil
 }

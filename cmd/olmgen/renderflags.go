@@ -168,10 +168,3 @@ func (f *renderFlags) run(cmd *cobra.Command, ref string, fixed map[manifest.Opt
 	}
 	return r, f.deliver(cmd, r)
 }
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}

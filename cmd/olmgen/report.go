@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/manifest/tree"
 )
@@ -19,7 +20,7 @@ import (
 // reportFlags holds the flags of the commands that print findings.
 type reportFlags struct {
 	format          findings.Format
-	failOn          findings.Level
+	failOn          findings.Severity
 	baseline, write string
 }
 
@@ -27,7 +28,7 @@ func (f *reportFlags) register(flags *pflag.FlagSet) {
 	f.format, f.failOn = findings.Text, findings.Error
 	flags.Var(enum(&f.format, findings.Formats...), "format", "text, json, markdown or sarif")
 	flags.Var(
-		enum(&f.failOn, findings.Levels...),
+		enum(&f.failOn, findings.Severities...),
 		"fail-on",
 		"lowest level that makes the exit code 3: error, warning, note or none",
 	)
@@ -43,8 +44,8 @@ func (f *reportFlags) registerBaseline(flags *pflag.FlagSet) {
 }
 
 func completeReport(cmd *cobra.Command) {
-	offer(cmd, "format", words(findings.Formats))
-	offer(cmd, "fail-on", words(findings.Levels))
+	offer(cmd, "format", text.Words(findings.Formats))
+	offer(cmd, "fail-on", text.Words(findings.Severities))
 }
 
 // known removes the findings of the baseline, and writes a baseline on request. If not all could be read, it writes
@@ -84,7 +85,7 @@ func (f *reportFlags) known(stderr io.Writer, list []findings.Finding, all bool)
 	if err := os.WriteFile(f.write, findings.NewBaseline(list).Encode(), 0o644); err != nil {
 		return nil, err
 	}
-	fmt.Fprintf(stderr, "olmgen: %s: %s\n", f.write, plural(len(list), "finding"))
+	fmt.Fprintf(stderr, "olmgen: %s: %s\n", f.write, text.Count(len(list), "finding"))
 	return fresh, nil
 }
 
@@ -92,11 +93,11 @@ func (f *reportFlags) known(stderr io.Writer, list []findings.Finding, all bool)
 func (f *reportFlags) conclude(stderr io.Writer, list []findings.Finding, what string) error {
 	summary := fmt.Sprintf(
 		"%s, %s",
-		plural(findings.Count(list, findings.Error), "error"),
-		plural(findings.Count(list, findings.Warning), "warning"),
+		text.Count(findings.Count(list, findings.Error), "error"),
+		text.Count(findings.Count(list, findings.Warning), "warning"),
 	)
 	if n := findings.Count(list, findings.Note); n > 0 {
-		summary += ", " + plural(n, "note")
+		summary += ", " + text.Count(n, "note")
 	}
 	summary += " in " + what
 	if f.write == "" && findings.Reaches(list, f.failOn) {
@@ -116,7 +117,7 @@ func (f *reportFlags) concludePartly(stderr io.Writer, list []findings.Finding, 
 	if conclusion != nil {
 		fmt.Fprintln(stderr, "olmgen: "+conclusion.Error())
 	}
-	return fmt.Errorf("%s could not be read", plural(failed, noun))
+	return fmt.Errorf("%s could not be read", text.Count(failed, noun))
 }
 
 // foundError is the summary of findings that fail the command with exit code 3.
@@ -129,7 +130,7 @@ func requireObjects(t *tree.Tree) error {
 	if len(t.Objects)+len(t.Faults) > 0 {
 		return nil
 	}
-	read := plural(t.Files, "file")
+	read := text.Count(t.Files, "file")
 	if n := len(t.Skipped); n > 0 {
 		read += ", " + strconv.Itoa(n) + " skipped: " + t.Skipped[0].Path + ": " + t.Skipped[0].Why
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/internal/report/site"
 	"github.com/olmgen/olmgen/output"
 )
@@ -73,7 +74,7 @@ func writeSite(cmd *cobra.Command, dir string, s *site.Site, force bool) error {
 	report(cmd.ErrOrStderr(), dir, result)
 	if s.Failed > 0 {
 		fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: warning: %s cannot be read\nhint: the pages say why\n",
-			plural(s.Failed, "bundle"))
+			text.Count(s.Failed, "bundle"))
 	}
 	return nil
 }

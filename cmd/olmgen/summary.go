@@ -10,22 +10,16 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/olmgen/olmgen/config"
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
-)
-
-// summaryFormat is the form in which a command says what it wrote.
-type summaryFormat string
-
-const (
-	summaryText summaryFormat = "text" // a line on stderr
-	summaryJSON summaryFormat = "json" // on stdout
 )
 
 // summaryFlags say how a command that writes files reports on them.
 type summaryFlags struct {
 	dryRun bool
-	format summaryFormat
+	format findings.Format // of what the command wrote: a line on stderr, or JSON on stdout
 }
 
 func (f *summaryFlags) registerDryRun(flags *pflag.FlagSet) {
@@ -33,10 +27,10 @@ func (f *summaryFlags) registerDryRun(flags *pflag.FlagSet) {
 }
 
 func (f *summaryFlags) registerFormat(cmd *cobra.Command) {
-	f.format = summaryText
-	cmd.Flags().Var(enum(&f.format, summaryText, summaryJSON), "output-format",
+	f.format = findings.Text
+	cmd.Flags().Var(enum(&f.format, findings.Text, findings.JSON), "output-format",
 		"how to say what is written: text or json")
-	offer(cmd, "output-format", words([]summaryFormat{summaryText, summaryJSON}))
+	offer(cmd, "output-format", text.Words([]findings.Format{findings.Text, findings.JSON}))
 }
 
 // check refuses flags that mean nothing without a directory.
@@ -44,11 +38,11 @@ func (f *summaryFlags) check(dir string, checks bool) error {
 	switch {
 	case f.dryRun && checks:
 		return &usageError{"--dry-run beside --check: neither writes", "leave one of them out"}
-	case f.format == summaryJSON && checks:
+	case f.format == findings.JSON && checks:
 		return &usageError{"--output-format json beside --check, which prints a diff", "leave one of them out"}
 	case f.dryRun && dir == output.Stdout:
 		return &usageError{"--dry-run needs a directory", "name it with -o"}
-	case f.format == summaryJSON && dir == output.Stdout:
+	case f.format == findings.JSON && dir == output.Stdout:
 		return &usageError{"--output-format json needs a directory: the objects go to stdout", "name it with -o"}
 	}
 	return nil
@@ -120,7 +114,7 @@ func (s summary) refused() error {
 	if len(s.Refused) == 0 {
 		return nil
 	}
-	return manifest.WithHint(fmt.Errorf("%s: %s would be refused", s.Directory, plural(len(s.Refused), "file")),
+	return manifest.WithHint(fmt.Errorf("%s: %s would be refused", s.Directory, text.Count(len(s.Refused), "file")),
 		"move what is not olmgen's away; --force overwrites what was edited by hand")
 }
 
@@ -131,7 +125,7 @@ func (f *summaryFlags) write(cmd *cobra.Command, dir string, files output.Files,
 		p, err := output.NewPreview(dir, files, o)
 		s := summaryOf(dir, p.Result)
 		s.DryRun, s.Refused = true, p.Refused
-		if err == nil && f.format != summaryJSON {
+		if err == nil && f.format != findings.JSON {
 			s.say(cmd.ErrOrStderr())
 		}
 		return s, err

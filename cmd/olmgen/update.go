@@ -10,6 +10,7 @@ import (
 	fbc "github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/compare"
 	"github.com/olmgen/olmgen/config"
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/config/review"
 	updating "github.com/olmgen/olmgen/internal/config/update"
 	"github.com/olmgen/olmgen/output"
@@ -22,11 +23,11 @@ type updateFlags struct {
 	catalogs []string
 	toHead   bool
 	dryRun   bool
-	format   compare.Format
+	format   findings.Format
 }
 
 func newUpdate() *cobra.Command {
-	f := updateFlags{format: compare.Text}
+	f := updateFlags{format: findings.Text}
 	cmd := &cobra.Command{
 		Use:   "update -f FILE",
 		Short: "Take the operators of an olmgen.yaml to their next versions",
@@ -56,8 +57,7 @@ with 3. The exit code is 0 if there is nothing to do.`,
 		"file-based catalog, a `DIR` or file, with the images of operators; may be repeated")
 	flags.BoolVar(&f.toHead, "to-head", false, "take all steps to the head of the channel, not one")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "write nothing")
-	flags.Var(enum(&f.format, updating.Formats...), "format", joined(updating.Formats))
-	offer(cmd, "format", words(updating.Formats))
+	formatFlag(cmd, &f.format, updating.Formats)
 	f.render.register(cmd, func(config.Option) bool { return false })
 	return cmd
 }

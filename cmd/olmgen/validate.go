@@ -11,6 +11,7 @@ import (
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/internal/rules/validate"
 	"github.com/olmgen/olmgen/source"
 )
@@ -93,7 +94,7 @@ func (f *validateFlags) run(cmd *cobra.Command, refs []string) error {
 	if err := findings.Print(cmd.OutOrStdout(), f.report.format, validate.Rules(), list); err != nil {
 		return err
 	}
-	return f.report.concludePartly(stderr, list, plural(bundles, "bundle"), failed, "source")
+	return f.report.concludePartly(stderr, list, text.Count(bundles, "bundle"), failed, "source")
 }
 
 // validate checks one source: a bundle, or all versions of a legacy package. It returns their number.

@@ -7,18 +7,12 @@ import (
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"github.com/olmgen/olmgen/findings"
 )
 
 // version is set by the linker in releases; otherwise the module's version is what Go recorded.
 var version string
-
-// versionFormat is how olmgen version prints.
-type versionFormat string
-
-const (
-	versionText versionFormat = "text"
-	versionJSON versionFormat = "json"
-)
 
 // build is what olmgen version prints as JSON. A field that is not known is missing.
 type build struct {
@@ -31,7 +25,7 @@ type build struct {
 }
 
 func newVersion() *cobra.Command {
-	format := versionText
+	format := findings.Text
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version of olmgen",
@@ -40,7 +34,7 @@ commit, the date of the commit, the version of Go and the platform.`,
 		Example: `  olmgen version --format json`,
 		Args:    args(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if format == versionText {
+			if format == findings.Text {
 				_, err := fmt.Fprintln(cmd.OutOrStdout(), "olmgen "+versionString())
 				return err
 			}
@@ -52,8 +46,7 @@ commit, the date of the commit, the version of Go and the platform.`,
 			return err
 		},
 	}
-	cmd.Flags().Var(enum(&format, versionText, versionJSON), "format", "text or json")
-	offer(cmd, "format", words([]versionFormat{versionText, versionJSON}))
+	formatFlag(cmd, &format, []findings.Format{findings.Text, findings.JSON})
 	return cmd
 }
 

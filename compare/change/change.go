@@ -9,32 +9,8 @@ import (
 	"github.com/olmgen/olmgen/findings"
 )
 
-// Severity is how bad a change is.
-type Severity string
-
-// The severities, the worst first.
-const (
-	Error   Severity = "error"   // it breaks something, or gives a pod rights on the node
-	Warning Severity = "warning" // a person should look at it
-	Info    Severity = "info"
-)
-
-// Severities are all severities.
-var Severities = []Severity{Error, Warning, Info}
-
-// Level returns the severity in the words of SARIF.
-func (s Severity) Level() findings.Level {
-	switch s {
-	case Error:
-		return findings.Error
-	case Warning:
-		return findings.Warning
-	}
-	return findings.Note
-}
-
-// Rank orders severities, the worst first.
-func (s Severity) Rank() int { return slices.Index(Severities, s) }
+// Severities are the severities of changes, the worst first.
+var Severities = []findings.Severity{findings.Error, findings.Warning, findings.Info}
 
 // Kind is what happened to a value.
 type Kind string
@@ -87,16 +63,16 @@ var Parts = []Part{Security, Account, Image, Webhook, Service, NetworkPolicy, Ar
 
 // Change is one difference.
 type Change struct {
-	Object   string   `json:"object"` // kind namespace/name
-	Part     Part     `json:"part"`
-	Field    string   `json:"field,omitempty"` // such as containers[manager].image; empty: the whole object
-	Change   Kind     `json:"change"`
-	Old      string   `json:"old,omitempty"`
-	New      string   `json:"new,omitempty"`
-	Severity Severity `json:"severity"`
-	Message  string   `json:"message,omitempty"` // why it matters
-	File     string   `json:"file,omitempty"`    // of the newer object, else of the older one
-	Line     int      `json:"line,omitempty"`
+	Object   string            `json:"object"` // kind namespace/name
+	Part     Part              `json:"part"`
+	Field    string            `json:"field,omitempty"` // such as containers[manager].image; empty: the whole object
+	Change   Kind              `json:"change"`
+	Old      string            `json:"old,omitempty"`
+	New      string            `json:"new,omitempty"`
+	Severity findings.Severity `json:"severity"`
+	Message  string            `json:"message,omitempty"` // why it matters
+	File     string            `json:"file,omitempty"`    // of the newer object, else of the older one
+	Line     int               `json:"line,omitempty"`
 }
 
 // Sort puts the worst changes first.
@@ -110,7 +86,7 @@ func Sort(list []Change) {
 }
 
 // Count returns the number of changes of a severity.
-func Count(list []Change, s Severity) int {
+func Count(list []Change, s findings.Severity) int {
 	n := 0
 	for _, c := range list {
 		if c.Severity == s {

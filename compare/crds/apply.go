@@ -12,7 +12,7 @@ func (r Rules) apply(all []found) []Finding {
 	for _, f := range all {
 		f.Severity = r.Severity(f.Rule)
 		if f.limit != "" {
-			if most := r.Severity(f.limit); rank(most) > rank(f.Severity) {
+			if most := r.Severity(f.limit); most.Rank() > f.Severity.Rank() {
 				f.Severity = most
 			}
 		}

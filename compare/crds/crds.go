@@ -14,29 +14,27 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/manifest"
 )
 
 // Finding is one change of a CRD, or one fault of an object, on one line.
 type Finding struct {
-	CRD      string `json:"crd"`     // name of the CRD
-	Version  string `json:"version"` // "v1", or "v1 -> v2" for a difference between two served versions of the new CRD
-	Rule     string `json:"rule"`
-	Severity string `json:"severity"`
-	Message  string `json:"message"`
-	Path     string `json:"path"` // of the field in a custom resource, such as spec.ports[].name; may be empty
+	CRD      string            `json:"crd"`     // name of the CRD
+	Version  string            `json:"version"` // "v1", or "v1 -> v2" for two served versions of the new CRD
+	Rule     string            `json:"rule"`
+	Severity findings.Severity `json:"severity"`
+	Message  string            `json:"message"`
+	Path     string            `json:"path"` // of the field in a custom resource, such as spec.ports[].name; may be empty
 }
 
-// Severities of findings.
+// The severities of findings. In a rules file, None leaves out the findings of a rule.
 const (
-	Error   = "error"
-	Warning = "warning"
-	Info    = "info"
-	None    = "none" // in a rules file: a finding of this severity is left out
+	Error   = findings.Error
+	Warning = findings.Warning
+	Info    = findings.Info
+	None    = findings.None
 )
-
-// rank orders severities. The worst one has the lowest rank.
-func rank(severity string) int { return slices.Index([]string{Error, Warning, Info, None}, severity) }
 
 // Options are the options of Compare.
 type Options struct {
@@ -89,7 +87,7 @@ func Compare(ctx context.Context, old, now []*manifest.Object, opts Options) ([]
 }
 
 func order(a, b Finding) int {
-	return cmp.Or(cmp.Compare(a.CRD, b.CRD), cmp.Compare(rank(a.Severity), rank(b.Severity)),
+	return cmp.Or(cmp.Compare(a.CRD, b.CRD), cmp.Compare(a.Severity.Rank(), b.Severity.Rank()),
 		cmp.Compare(a.Version, b.Version), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Rule, b.Rule),
 		cmp.Compare(a.Message, b.Message))
 }

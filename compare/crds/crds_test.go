@@ -37,7 +37,7 @@ spec:
 func brief(findings []Finding) []string {
 	var out []string
 	for _, f := range findings {
-		out = append(out, strings.Join([]string{f.Severity, f.Rule, f.Version, f.Path, f.Message}, " | "))
+		out = append(out, strings.Join([]string{string(f.Severity), f.Rule, f.Version, f.Path, f.Message}, " | "))
 	}
 	return out
 }
@@ -82,7 +82,7 @@ func TestVersions(t *testing.T) {
 			}
 			var got []string
 			for _, f := range findings {
-				got = append(got, f.Severity+" "+f.Rule+" "+f.Version)
+				got = append(got, string(f.Severity)+" "+f.Rule+" "+f.Version)
 				if f.CRD != "boats.ferry.example.com" {
 					t.Errorf("wrong CRD: %+v", f)
 				}

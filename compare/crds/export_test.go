@@ -13,7 +13,6 @@ var (
 	CRDText  = crdText
 	Order    = order
 	Parse    = parse
-	Rank     = rank
 	ReadFile = readFile
 )
 

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -24,8 +25,8 @@ type file struct {
 }
 
 type setting struct {
-	ID       string `json:"id"`
-	Severity string `json:"severity"`
+	ID       string            `json:"id"`
+	Severity findings.Severity `json:"severity"`
 }
 
 // ParseRules reads a file with severities. name is the file name in errors. The error, a *manifest.Error, names line
@@ -78,8 +79,8 @@ func rulesOf(o *manifest.Object, settings []setting) (Rules, error) {
 	for i, r := range builtin {
 		ids[i] = r.ID
 	}
-	severities := []string{Error, Warning, Info, None}
-	rules := Rules{severities: map[string]string{}}
+	severities := []findings.Severity{Error, Warning, Info, None}
+	rules := Rules{severities: map[string]findings.Severity{}}
 	for i, s := range settings {
 		at := fmt.Sprintf("rules[%d]", i)
 		switch _, twice := rules.severities[s.ID]; {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -19,7 +20,7 @@ func TestRules(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for rule, want := range map[string]string{"type": Info, "crdAdded": None, "enum": Error, "servedVersions": Error} {
+	for rule, want := range map[string]findings.Severity{"type": Info, "crdAdded": None, "enum": Error, "servedVersions": Error} {
 		if got := rules.Severity(rule); got != want {
 			t.Errorf("%s is %s, want %s", rule, got, want)
 		}
@@ -59,7 +60,7 @@ func TestBadRules(t *testing.T) {
 func TestRuleIDs(t *testing.T) {
 	seen := map[string]bool{}
 	for _, r := range BuiltinRules() {
-		if seen[r.ID] || r.Text == "" || rank(r.Severity) < 0 {
+		if seen[r.ID] || r.Text == "" || r.Severity.Rank() < 0 {
 			t.Errorf("%+v", r)
 		}
 		seen[r.ID] = true

@@ -140,7 +140,7 @@ func TestObjectKinds(t *testing.T) {
 		findings, err := crds.Compare(t.Context(), tc.old, tc.now, crds.Options{Checker: objects.Checker{}, Objects: tc.existing})
 		var got []string
 		for _, f := range findings {
-			got = append(got, f.Severity+" "+f.Rule+" "+f.Path)
+			got = append(got, string(f.Severity)+" "+f.Rule+" "+f.Path)
 		}
 		if diff := cmp.Diff(tc.want, got); err != nil || diff != "" {
 			t.Errorf("%s: %v %s", name, err, diff)

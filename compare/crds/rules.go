@@ -1,6 +1,10 @@
 package crds
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/olmgen/olmgen/findings"
+)
 
 // Rules of olmgen. Those of crdify have crdify's names.
 const (
@@ -41,7 +45,7 @@ const (
 // Rule is one rule with its default severity.
 type Rule struct {
 	ID       string
-	Severity string
+	Severity findings.Severity
 	Crdify   string // the check of crdify that finds it; empty for a rule of olmgen
 	Text     string // what it finds
 }
@@ -98,11 +102,11 @@ var builtin = []Rule{
 
 // Rules holds severities that differ from the defaults.
 type Rules struct {
-	severities map[string]string // by rule
+	severities map[string]findings.Severity // by rule
 }
 
 // Severity returns the severity of a rule.
-func (r Rules) Severity(rule string) string {
+func (r Rules) Severity(rule string) findings.Severity {
 	if s, ok := r.severities[rule]; ok {
 		return s
 	}

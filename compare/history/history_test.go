@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/olmgen/olmgen/compare/history"
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/golden"
 	"github.com/olmgen/olmgen/golden/fuzztest"
 	"github.com/olmgen/olmgen/internal/findings/schematest"
@@ -102,7 +103,7 @@ func TestFormats(t *testing.T) {
 			t.Fatal(err)
 		}
 		golden.CheckFile(t, filepath.Join("testdata", "history."+string(format)), out.Bytes(), *update)
-		if format == history.JSON {
+		if format == findings.JSON {
 			if err := schematest.Check(history.Schema, out.Bytes()); err != nil {
 				t.Error(err)
 			}
@@ -196,16 +197,16 @@ func check(t *testing.T, s string) {
 		t.Fatal(err)
 	}
 	h.Notes = append(h.Notes, s)
-	for _, format := range []history.Format{history.Text, history.Markdown, history.SVG} {
+	for _, format := range []findings.Format{findings.Text, findings.Markdown, findings.SVG} {
 		var out bytes.Buffer
 		if err := h.Print(&out, format); err != nil {
 			t.Fatal(err)
 		}
 		text := out.String()
-		if strings.ContainsAny(text, "\x1b\u202e\x00\r") || out.Len() > 1<<16 || strings.Contains(text, "<script") && format != history.Text || strings.Contains(text, "@org") && format == history.Markdown {
+		if strings.ContainsAny(text, "\x1b\u202e\x00\r") || out.Len() > 1<<16 || strings.Contains(text, "<script") && format != findings.Text || strings.Contains(text, "@org") && format == findings.Markdown {
 			t.Errorf("%s: %.300q", format, text)
 		}
-		if format == history.SVG {
+		if format == findings.SVG {
 			for d := xml.NewDecoder(&out); ; {
 				if _, err := d.Token(); errors.Is(err, io.EOF) {
 					break

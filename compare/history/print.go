@@ -14,19 +14,8 @@ import (
 	"github.com/olmgen/olmgen/internal/manifest/text"
 )
 
-// Format is a form of a history.
-type Format string
-
-// The formats.
-const (
-	Text     Format = "text"     // a line for each topic: its values, and the release that changed each
-	Markdown Format = "markdown" // a table: a row for each release
-	JSON     Format = "json"     // for programs; schema.json describes it
-	SVG      Format = "svg"      // a chart of permissions over releases
-)
-
-// Formats are all formats.
-var Formats = []Format{Text, Markdown, JSON, SVG}
+// Formats are the formats of a History. schema.json describes JSON; SVG is a chart of permissions over releases.
+var Formats = []findings.Format{findings.Text, findings.Markdown, findings.JSON, findings.SVG}
 
 // Schema is the JSON Schema of a history in JSON.
 //
@@ -35,15 +24,15 @@ var Schema []byte
 
 // Print writes a history. The same history gives the same bytes. An error is that of w, or a format that does not
 // exist.
-func (h *History) Print(w io.Writer, format Format) error {
+func (h *History) Print(w io.Writer, format findings.Format) error {
 	switch format {
-	case Text:
+	case findings.Text:
 		return h.text(w)
-	case Markdown:
+	case findings.Markdown:
 		return h.markdown(w)
-	case JSON:
+	case findings.JSON:
 		return findings.WriteJSON(w, h)
-	case SVG:
+	case findings.SVG:
 		return h.svg(w)
 	}
 	return text.Unknown("format", format, Formats)

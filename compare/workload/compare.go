@@ -10,6 +10,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle/images"
 	"github.com/olmgen/olmgen/compare/change"
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/manifest/lazy"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
@@ -159,7 +160,7 @@ func compare(p Pair) ([]change.Change, error) {
 		list = whole(p, sides, list)
 	} else if p.Old.Name != p.New.Name {
 		list = append(list, change.Change{Part: partOf(o), Field: "metadata.name", Change: change.Changed,
-			Old: p.Old.Name, New: p.New.Name, Severity: change.Info})
+			Old: p.Old.Name, New: p.New.Name, Severity: findings.Info})
 	}
 	return list, nil
 }
@@ -192,7 +193,7 @@ func differences(old, now values, rules []rule, otherwise change.Part) []change.
 		if strings.HasPrefix(k, parent+".") {
 			item := &out[len(out)-1]
 			switch {
-			case c.Severity != change.Info:
+			case c.Severity != findings.Info:
 				bad = append(bad, c)
 			case last(k) == "image" || last(k) == "value":
 				item.Old, item.New = before, after
@@ -215,7 +216,7 @@ func sensitive(o *manifest.Object, field string) bool {
 // whole reports that an object is new or gone in one line, before what is bad about it.
 func whole(p Pair, sides [2]map[string]any, list []change.Change) []change.Change {
 	o := p.Any()
-	c := change.Change{Part: partOf(o), Change: change.Added, Severity: change.Info}
+	c := change.Change{Part: partOf(o), Change: change.Added, Severity: findings.Info}
 	side := sides[1]
 	if p.New == nil {
 		c.Change, side = change.Removed, sides[0]
@@ -228,14 +229,14 @@ func whole(p Pair, sides [2]map[string]any, list []change.Change) []change.Chang
 	})
 	switch {
 	case p.New == nil && c.Part == change.NetworkPolicy:
-		c.Severity, c.Message = change.Warning, "it restricts no pods any more"
+		c.Severity, c.Message = findings.Warning, "it restricts no pods any more"
 	case p.New == nil && c.Part == change.Webhook:
-		c.Severity, c.Message = change.Warning, "nothing checks or changes these objects any more"
+		c.Severity, c.Message = findings.Warning, "nothing checks or changes these objects any more"
 	}
 	out := []change.Change{c}
 	for _, x := range list {
 		about := x.Part != change.Account && x.Part != change.Workload // about which nothing changes
-		if x.Severity != change.Info && about && p.New != nil {
+		if x.Severity != findings.Info && about && p.New != nil {
 			out = append(out, x)
 		}
 	}
@@ -259,13 +260,13 @@ func partOf(o *manifest.Object) change.Part {
 // serviceRules are about Services.
 var serviceRules = []rule{
 	{field(`^spec\.type$`), change.Service, exposed},
-	{field(`^spec\.externalIPs\[`), change.Service, given(change.Warning, "nodes take packets for this address")},
+	{field(`^spec\.externalIPs\[`), change.Service, given(findings.Warning, "nodes take packets for this address")},
 	{field(`^spec\.`), change.Service, nil},
 }
 
 func exposed(c *change.Change) {
 	if c.New == "LoadBalancer" || c.New == "NodePort" {
-		c.Severity, c.Message = change.Warning, "it can be reached from outside of the cluster"
+		c.Severity, c.Message = findings.Warning, "it can be reached from outside of the cluster"
 	}
 }
 
@@ -273,7 +274,7 @@ func exposed(c *change.Change) {
 var namespaceRules = []rule{{field(`^metadata\.labels\["pod-security\.kubernetes\.io/enforce"\]$`), change.Security,
 	func(c *change.Change) {
 		if c.New == "privileged" || c.New == "baseline" && c.Old == "restricted" {
-			c.Severity, c.Message = change.Warning, "Pod Security allows more in this namespace"
+			c.Severity, c.Message = findings.Warning, "Pod Security allows more in this namespace"
 		}
 	}}}
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle/images"
 	"github.com/olmgen/olmgen/compare/change"
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/manifest/lazy"
 )
 
@@ -24,9 +25,9 @@ func field(pattern string) func() *regexp.Regexp { return lazy.Regexp(pattern) }
 
 // podRules are about the fields of workloads. The first one that matches counts.
 var podRules = []rule{
-	{field(`\.(hostNetwork|hostPID|hostIPC)$`), change.Security, gains("true", change.Error,
+	{field(`\.(hostNetwork|hostPID|hostIPC)$`), change.Security, gains("true", findings.Error,
 		"its pods share this with the node")},
-	{field(`securityContext\.privileged$`), change.Security, gains("true", change.Error,
+	{field(`securityContext\.privileged$`), change.Security, gains("true", findings.Error,
 		"the container has all rights of root on the node")},
 	{field(`securityContext\.capabilities\.add\[`), change.Security, capability},
 	{field(`securityContext\.capabilities\.drop\[`), change.Security, loses("the container keeps more capabilities")},
@@ -35,17 +36,17 @@ var podRules = []rule{
 	{field(`securityContext\.runAsNonRoot$`), change.Security, weaker("true", "the container may run as root")},
 	{field(`securityContext\.readOnlyRootFilesystem$`), change.Security, weaker("true",
 		"the container may write to its root file system")},
-	{field(`securityContext\.runAsUser$`), change.Security, gains("0", change.Warning, "the container runs as root")},
+	{field(`securityContext\.runAsUser$`), change.Security, gains("0", findings.Warning, "the container runs as root")},
 	{field(`securityContext\.seccompProfile\.type$`), change.Security, profile},
 	{field(`securityContext\.appArmorProfile\.type$`), change.Security, profile},
-	{field(`securityContext\.procMount$`), change.Security, gains("Unmasked", change.Error,
+	{field(`securityContext\.procMount$`), change.Security, gains("Unmasked", findings.Error,
 		"the container sees all of /proc")},
 	{field(`securityContext\.`), change.Security, nil},
-	{field(`volumes\[[^\]]*\]\.hostPath\.path$`), change.Security, given(change.Error,
+	{field(`volumes\[[^\]]*\]\.hostPath\.path$`), change.Security, given(findings.Error,
 		"the pod has this directory of the node")},
-	{field(`ports\[[^\]]*\]\.hostPort$`), change.Security, given(change.Warning, "the pod takes a port of the node")},
+	{field(`ports\[[^\]]*\]\.hostPort$`), change.Security, given(findings.Warning, "the pod takes a port of the node")},
 	{field(`\.automountServiceAccountToken$`), change.Account, nil},
-	{field(`\.serviceAccount(Name)?$`), change.Account, given(change.Warning,
+	{field(`\.serviceAccount(Name)?$`), change.Account, given(findings.Warning,
 		"its pods have the permissions of another account")},
 	{field(`ontainers\[[^\]]*\]\.image$`), change.Image, image},
 	{field(`\.env\[RELATED_IMAGE_[^\]]*\]\.value$`), change.Image, image},
@@ -59,7 +60,7 @@ var podRules = []rule{
 }
 
 // gains judges a field that gets a value which is worse than others.
-func gains(bad string, s change.Severity, why string) verdict {
+func gains(bad string, s findings.Severity, why string) verdict {
 	return func(c *change.Change) {
 		if c.New == bad {
 			c.Severity, c.Message = s, why
@@ -68,7 +69,7 @@ func gains(bad string, s change.Severity, why string) verdict {
 }
 
 // given judges a field that gets any other value.
-func given(s change.Severity, why string) verdict {
+func given(s findings.Severity, why string) verdict {
 	return func(c *change.Change) {
 		if c.Change != change.Removed {
 			c.Severity, c.Message = s, why
@@ -80,7 +81,7 @@ func given(s change.Severity, why string) verdict {
 func weaker(good, why string) verdict {
 	return func(c *change.Change) {
 		if c.Old == good {
-			c.Severity, c.Message = change.Warning, why
+			c.Severity, c.Message = findings.Warning, why
 		}
 	}
 }
@@ -88,7 +89,7 @@ func weaker(good, why string) verdict {
 func loses(why string) verdict {
 	return func(c *change.Change) {
 		if c.Change == change.Removed {
-			c.Severity, c.Message = change.Warning, why
+			c.Severity, c.Message = findings.Warning, why
 		}
 	}
 }
@@ -106,18 +107,18 @@ func capability(c *change.Change) {
 	switch {
 	case name == "NET_BIND_SERVICE":
 	case slices.Contains(harmless, name):
-		c.Severity, c.Message = change.Warning, "the container gets a capability"
+		c.Severity, c.Message = findings.Warning, "the container gets a capability"
 	default:
-		c.Severity, c.Message = change.Error, "Pod Security allows this capability on no level but privileged"
+		c.Severity, c.Message = findings.Error, "Pod Security allows this capability on no level but privileged"
 	}
 }
 
 func profile(c *change.Change) {
 	switch c.New {
 	case "Unconfined":
-		c.Severity, c.Message = change.Error, "no profile confines the container"
+		c.Severity, c.Message = findings.Error, "no profile confines the container"
 	case "":
-		c.Severity, c.Message = change.Warning, "the container has no profile of its own any more"
+		c.Severity, c.Message = findings.Warning, "the container has no profile of its own any more"
 	}
 }
 
@@ -136,17 +137,17 @@ func image(c *change.Change) {
 		why = append(why, "no digest pins it any more")
 	}
 	if len(why) > 0 {
-		c.Severity, c.Message = change.Warning, strings.Join(why, "; ")
+		c.Severity, c.Message = findings.Warning, strings.Join(why, "; ")
 	}
 }
 
 func immutable(c *change.Change) {
-	c.Severity, c.Message = change.Error, "the API server refuses another selector: the object has to be deleted first"
+	c.Severity, c.Message = findings.Error, "the API server refuses another selector: the object has to be deleted first"
 }
 
 // judge fills in what a rule says of a change.
 func judge(c *change.Change, rules []rule, otherwise change.Part) {
-	c.Severity, c.Part = change.Info, otherwise
+	c.Severity, c.Part = findings.Info, otherwise
 	for _, r := range rules {
 		if !r.pattern().MatchString(c.Field) {
 			continue

@@ -10,6 +10,7 @@ import (
 	"k8s.io/pod-security-admission/policy"
 
 	"github.com/olmgen/olmgen/compare/change"
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -50,14 +51,14 @@ func levels(o *manifest.Object, sides [2]map[string]any) (*change.Change, error)
 		return nil, nil
 	}
 	c := &change.Change{Part: change.Security, Field: "Pod Security", Change: change.Changed, Old: string(before),
-		New: string(after), Severity: change.Info}
+		New: string(after), Severity: findings.Info}
 	if before == "" {
 		c.Change, before = change.Added, psa.LevelRestricted
 	}
 	if psa.CompareLevels(after, before) < 0 {
-		c.Severity, c.Message = change.Warning, reason
+		c.Severity, c.Message = findings.Warning, reason
 		if after == psa.LevelPrivileged {
-			c.Severity = change.Error
+			c.Severity = findings.Error
 		}
 	}
 	return c, nil

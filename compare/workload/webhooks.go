@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/olmgen/olmgen/compare/change"
+	"github.com/olmgen/olmgen/findings"
 )
 
 const groupAdmission = "admissionregistration.k8s.io"
@@ -27,14 +28,14 @@ func compareWebhooks(sides [2]map[string]any) []change.Change {
 		before, after := old[name], now[name]
 		switch {
 		case before == nil:
-			c := change.Change{Field: at, Change: change.Added, New: text(seen(after)), Severity: change.Info}
+			c := change.Change{Field: at, Change: change.Added, New: text(seen(after)), Severity: findings.Info}
 			if why := grave(seen(after)); why != "" {
-				c.Severity, c.Message = change.Warning, why
+				c.Severity, c.Message = findings.Warning, why
 			}
 			out = append(out, c)
 		case after == nil:
 			out = append(out, change.Change{Field: at, Change: change.Removed, Old: text(seen(before)),
-				Severity: change.Warning, Message: "nothing checks or changes these objects any more"})
+				Severity: findings.Warning, Message: "nothing checks or changes these objects any more"})
 		default:
 			out = append(out, compareWebhook(at, before, after)...)
 		}
@@ -65,12 +66,12 @@ func webhooksOf(value map[string]any) map[string]map[string]any {
 }
 
 var webhookRules = []rule{
-	{field(`\.failurePolicy$`), change.Webhook, gains("Fail", change.Warning,
+	{field(`\.failurePolicy$`), change.Webhook, gains("Fail", findings.Warning,
 		"nothing can be written that it sees while it does not answer")},
 	{field(`\.(namespaceSelector|objectSelector|matchConditions)\b`), change.Webhook, func(c *change.Change) {
-		c.Severity, c.Message = change.Warning, "it sees other objects"
+		c.Severity, c.Message = findings.Warning, "it sees other objects"
 	}},
-	{field(`\.clientConfig\.url$`), change.Webhook, given(change.Warning, "it is outside of the cluster's Services")},
+	{field(`\.clientConfig\.url$`), change.Webhook, given(findings.Warning, "it is outside of the cluster's Services")},
 	{field(`.`), change.Webhook, nil},
 }
 
@@ -80,19 +81,19 @@ func compareWebhook(at string, old, now map[string]any) []change.Change {
 	before, after := seen(old), seen(now)
 	more, less := beyond(after, before), beyond(before, after)
 	if len(more) > 0 {
-		c := change.Change{Field: at + ".rules", Change: change.Added, New: text(more), Severity: change.Info,
+		c := change.Change{Field: at + ".rules", Change: change.Added, New: text(more), Severity: findings.Info,
 			Message: "it sees more"}
 		known := func(s sight) bool {
 			return slices.ContainsFunc(before, func(o sight) bool { return o.group == s.group })
 		}
 		if why := grave(more); why != "" || !slices.ContainsFunc(more, known) {
-			c.Severity, c.Message = change.Warning, cmp.Or(why, "it sees objects of another API group")
+			c.Severity, c.Message = findings.Warning, cmp.Or(why, "it sees objects of another API group")
 		}
 		out = append(out, c)
 	}
 	if len(less) > 0 {
 		out = append(out, change.Change{Field: at + ".rules", Change: change.Removed, Old: text(less),
-			Severity: change.Info, Message: "it does not see these any more"})
+			Severity: findings.Info, Message: "it does not see these any more"})
 	}
 	fields := [2]values{{}, {}}
 	for i, side := range []map[string]any{old, now} {

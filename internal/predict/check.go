@@ -217,7 +217,7 @@ func (o *simulation) copies(v *csv) []string {
 }
 
 // note adds a finding about an object.
-func (c *cluster) note(rule string, level findings.Level, o *manifest.Object, at, message, hint string) {
+func (c *cluster) note(rule string, level findings.Severity, o *manifest.Object, at, message, hint string) {
 	f := findings.Finding{
 		Rule:    rule,
 		Level:   level,

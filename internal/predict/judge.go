@@ -85,7 +85,7 @@ func (o *simulation) givenAPIs(g *group) (any, bool) {
 
 // judgeCSV reports what OLM says about a CSV.
 func (o *simulation) judgeCSV(v *csv) {
-	say := func(rule string, level findings.Level, at, message, hint string) {
+	say := func(rule string, level findings.Severity, at, message, hint string) {
 		if v.sub != nil {
 			at, message = "spec.name", v.name+": "+message
 		}

@@ -57,7 +57,7 @@ func (v *Verification) Findings() (list []findings.Finding) {
 	return list
 }
 
-func (c *Compared) finding(rule string, level findings.Level, field, message, hint string) findings.Finding {
+func (c *Compared) finding(rule string, level findings.Severity, field, message, hint string) findings.Finding {
 	f := findings.Finding{Rule: rule, Level: level, Object: c.Object, Field: field,
 		Message: text.OneLine(message), Hint: hint}
 	if c.object != nil {

@@ -18,8 +18,8 @@ var schema = schematest.Schema{
 	Type: reflect.TypeFor[adopt.Report](), ID: "https://olmgen.dev/schemas/adoptverification-v1alpha1.json",
 	Title: "olmgen adopt --verify --format json",
 	Enums: map[reflect.Type]any{
-		reflect.TypeFor[adopt.Verdict]():  adopt.Verdicts,
-		reflect.TypeFor[findings.Level](): []findings.Level{findings.Error, findings.Warning, findings.Note},
+		reflect.TypeFor[adopt.Verdict]():     adopt.Verdicts,
+		reflect.TypeFor[findings.Severity](): []findings.Severity{findings.Error, findings.Warning, findings.Note},
 	},
 	Description: map[string]string{
 		"Report.objects":     "Every object that is rendered, or that has OLM's marks in the cluster, sorted by name",

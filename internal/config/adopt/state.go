@@ -336,7 +336,7 @@ func (o *Operator) earlier(plan *v1alpha1.InstallPlan, s *State) {
 	}
 }
 
-func (s *State) report(rule string, level findings.Level, o *dump.Object, field, message, hint string) {
+func (s *State) report(rule string, level findings.Severity, o *dump.Object, field, message, hint string) {
 	s.Findings = append(s.Findings, findings.Finding{Rule: rule, Level: level, File: o.File, Line: o.Line,
 		Object: o.Identity(), Field: field, Message: message, Hint: hint})
 }

@@ -29,7 +29,7 @@ const requirements = "Source: operator-framework/library-olm, specs/20260821-mig
 
 // MigrationFindings returns the checks that have not passed.
 func MigrationFindings(all []*Migration) (list []findings.Finding) {
-	levels := map[Outcome]findings.Level{Refused: findings.Error, Acknowledged: findings.Warning,
+	levels := map[Outcome]findings.Severity{Refused: findings.Error, Acknowledged: findings.Warning,
 		Unknown: findings.Note}
 	for _, m := range all {
 		for _, c := range m.Checks {

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/golden/fuzztest"
 )
 
@@ -191,7 +192,7 @@ func TestFailure(t *testing.T) {
 			if err == nil || !strings.HasPrefix(err.Error(), c.msg) {
 				t.Errorf("error %v, want %s...", err, c.msg)
 			}
-			c.want.Severity = Error
+			c.want.Severity = findings.Error
 			if len(results) == 1 && strings.HasSuffix(c.want.Message, ": ") && strings.HasPrefix(results[0].Message, c.want.Message) {
 				results[0].Message, results[0].Tags = c.want.Message, c.want.Tags // how a file is missing differs between systems
 			}

@@ -4,22 +4,13 @@ import (
 	"errors"
 
 	"github.com/olmgen/olmgen/config"
-)
-
-// Severity is the severity of a result.
-type Severity string
-
-// The severities.
-const (
-	Error   Severity = "error"
-	Warning Severity = "warning"
-	Info    Severity = "info"
+	"github.com/olmgen/olmgen/findings"
 )
 
 // Result is an entry of ResourceList.results.
 type Result struct {
 	Message     string            `yaml:"message"`
-	Severity    Severity          `yaml:"severity"`
+	Severity    findings.Severity `yaml:"severity"`
 	ResourceRef *Ref              `yaml:"resourceRef,omitempty"`
 	Field       *Field            `yaml:"field,omitempty"`
 	File        *File             `yaml:"file,omitempty"`
@@ -44,7 +35,7 @@ type File struct {
 }
 
 // result returns a result about the functionConfig.
-func (l *list) result(s Severity, message string) Result {
+func (l *list) result(s findings.Severity, message string) Result {
 	r := Result{Message: message, Severity: s, Tags: map[string]string{}}
 	ref := Ref{text(l.config, "apiVersion"), text(l.config, "kind"), text(l.config, "metadata", "name")}
 	if ref.APIVersion != "" && ref.Kind != "" && ref.Name != "" { // the specification requires all of them
@@ -58,7 +49,7 @@ func (l *list) result(s Severity, message string) Result {
 
 // failure returns the result for an error.
 func (l *list) failure(err error) Result {
-	r := l.result(Error, err.Error())
+	r := l.result(findings.Error, err.Error())
 	if place := config.Place(err); place != nil && place.Field != "" && r.ResourceRef != nil {
 		r.Message, r.Field = place.Msg, &Field{place.Field}
 	}
@@ -70,7 +61,7 @@ func (l *list) failure(err error) Result {
 }
 
 // results returns a result for each warning or note.
-func (l *list) results(s Severity, warnings []config.Warning) []Result {
+func (l *list) results(s findings.Severity, warnings []config.Warning) []Result {
 	var out []Result
 	for _, w := range warnings {
 		r := l.result(s, w.String())

@@ -15,6 +15,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/olmgen/olmgen/config"
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
@@ -84,7 +85,7 @@ func (l *list) render(ctx context.Context, o Options) ([]*yaml.Node, []Result, e
 	if err != nil {
 		return nil, nil, err
 	}
-	return items, append(l.results(Warning, r.Warnings), l.results(Info, r.Notes)...), nil
+	return items, append(l.results(findings.Warning, r.Warnings), l.results(findings.Info, r.Notes)...), nil
 }
 
 // configPath returns the file of the functionConfig that the orchestrator names, or "".

@@ -22,17 +22,17 @@ type Report struct {
 }
 
 // Formats are the formats of a Report. Those of a difference report are the same.
-var Formats = []compare.Format{compare.Text, compare.Markdown, compare.JSON}
+var Formats = []findings.Format{findings.Text, findings.Markdown, findings.JSON}
 
 // Print writes the report.
-func (r *Report) Print(w io.Writer, format compare.Format) error {
+func (r *Report) Print(w io.Writer, format findings.Format) error {
 	b := bufio.NewWriter(w)
 	switch format {
-	case compare.JSON:
+	case findings.JSON:
 		return findings.WriteJSON(w, r)
-	case compare.Markdown:
+	case findings.Markdown:
 		r.markdown(b)
-	case compare.Text:
+	case findings.Text:
 		r.text(b)
 	default:
 		return text.Unknown("format", format, Formats)

@@ -12,8 +12,8 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/olmgen/olmgen/catalog"
-	"github.com/olmgen/olmgen/compare"
 	"github.com/olmgen/olmgen/config"
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/golden"
 	"github.com/olmgen/olmgen/internal/config/update"
 	"github.com/olmgen/olmgen/source"
@@ -90,7 +90,7 @@ func updated(t *testing.T, a *txtar.Archive) map[string][]byte {
 		if err := r.Print(&b, format); err != nil {
 			t.Fatal(err)
 		}
-		if format == compare.Text {
+		if format == findings.Text {
 			text = b
 		}
 	}

@@ -14,9 +14,9 @@ import (
 // Consequence is what follows from rights that do not look like it.
 type Consequence struct {
 	ID                 string
-	Text               string         // what a subject can do, for the list of rules
-	Message            string         // the same of one subject; %s is the place
-	Cluster, Namespace findings.Level // how bad it is there; None: it does not hold there
+	Text               string            // what a subject can do, for the list of rules
+	Message            string            // the same of one subject; %s is the place
+	Cluster, Namespace findings.Severity // how bad it is there; None: it does not hold there
 	Help               string
 	Practice           string // the heading of Kubernetes' RBAC good practices; may be empty
 	Police             string // the policy of rbac-police; may be empty
@@ -289,7 +289,7 @@ func (c *Consequence) meets(s Scopes, need []pattern, r rbacv1.PolicyRule, place
 	return s.allowAny(need, r, place)
 }
 
-func (c *Consequence) level(place string) findings.Level {
+func (c *Consequence) level(place string) findings.Severity {
 	if place == "" {
 		return c.Cluster
 	}
@@ -298,7 +298,7 @@ func (c *Consequence) level(place string) findings.Level {
 
 // Level returns how bad it is that a subject has a rule at a place, beside all that it has: the worst of what follows
 // with this rule. A rule of a dangerous risk from which nothing follows by itself is a warning.
-func (s Scopes) Level(rule rbacv1.PolicyRule, place string, held Held) findings.Level {
+func (s Scopes) Level(rule rbacv1.PolicyRule, place string, held Held) findings.Severity {
 	worst := findings.None
 	for i := range Consequences {
 		c := &Consequences[i]
@@ -318,6 +318,6 @@ func (s Scopes) Level(rule rbacv1.PolicyRule, place string, held Held) findings.
 	return worst
 }
 
-func worse(a, b findings.Level) bool {
-	return slices.Index(findings.Levels, a) < slices.Index(findings.Levels, b)
+func worse(a, b findings.Severity) bool {
+	return slices.Index(findings.Severities, a) < slices.Index(findings.Severities, b)
 }

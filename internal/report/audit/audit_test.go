@@ -105,7 +105,7 @@ func run(t *testing.T, want func(*audit.Package, *audit.Release) bool, workers i
 	return r
 }
 
-func printed(t *testing.T, r *audit.Report, f audit.Format) string {
+func printed(t *testing.T, r *audit.Report, f findings.Format) string {
 	t.Helper()
 	var b bytes.Buffer
 	if err := r.Print(&b, f); err != nil {
@@ -150,7 +150,7 @@ func TestMetadata(t *testing.T) {
 	if m.CSVs != 2 || m.Upgradeable != 1 || m.NotUpgradeable != 1 || m.InstallModes[3] != (audit.Count{Name: "AllNamespaces", Releases: 2}) {
 		t.Errorf("%+v", m)
 	}
-	if text := printed(t, r, audit.Text); !strings.Contains(text, "? the objects of the bundle are not in the catalog") {
+	if text := printed(t, r, findings.Text); !strings.Contains(text, "? the objects of the bundle are not in the catalog") {
 		t.Errorf("%s", text)
 	}
 }
@@ -185,7 +185,7 @@ func TestBad(t *testing.T) {
 	if !findings.Reaches(r.Findings(), findings.Error) {
 		t.Error("an unread bundle is no finding")
 	}
-	text := printed(t, r, audit.Text)
+	text := printed(t, r, findings.Text)
 	if strings.Count(text, "\nerror: ") != 2 {
 		t.Errorf("%s", text)
 	}
@@ -226,10 +226,10 @@ func TestHostile(t *testing.T) {
 		row := audit.Row{Package: bad, Version: bad, Name: bad, Source: bad, Error: bad, Deprecated: bad, InstallModes: []string{bad},
 			Unsupported: []string{bad}, Complete: true}
 		r := &audit.Report{Rows: []audit.Row{row}, Unread: []audit.Unread{{Source: bad, Error: bad}}}
-		if lines := strings.Count(printed(t, r, audit.Text), "\n"); lines != 7 {
-			t.Errorf("%q: %d lines:\n%s", bad, lines, printed(t, r, audit.Text))
+		if lines := strings.Count(printed(t, r, findings.Text), "\n"); lines != 7 {
+			t.Errorf("%q: %d lines:\n%s", bad, lines, printed(t, r, findings.Text))
 		}
-		records, err := csv.NewReader(strings.NewReader(printed(t, r, audit.CSV))).ReadAll()
+		records, err := csv.NewReader(strings.NewReader(printed(t, r, findings.CSV))).ReadAll()
 		if err != nil || len(records) != 3 {
 			t.Fatalf("%q: %d records, %v", bad, len(records), err)
 		}
@@ -293,7 +293,7 @@ func TestSchema(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, metadata)
 	for _, refs := range [][]string{{example}, {filepath.Join(dir, "catalog")}} {
-		if err := conforms(printed(t, run(t, audit.All, 1, refs...), audit.JSON)); err != nil {
+		if err := conforms(printed(t, run(t, audit.All, 1, refs...), findings.JSON)); err != nil {
 			t.Error(err)
 		}
 	}
@@ -338,7 +338,7 @@ func TestCorpus(t *testing.T) {
 		if got != want {
 			t.Error("the number of workers changes the output")
 		}
-		if err := conforms(printed(t, r, audit.JSON)); err != nil {
+		if err := conforms(printed(t, r, findings.JSON)); err != nil {
 			t.Error(err)
 		}
 		fmt.Printf("audit: %d packages, %d releases, %d with their objects, %d that cannot be read\n", r.Totals.Packages,

@@ -18,19 +18,8 @@ import (
 	"github.com/olmgen/olmgen/permissions"
 )
 
-// Format is a form of a report.
-type Format string
-
-// The formats.
-const (
-	Text  Format = "text"  // a table, for people
-	JSON  Format = "json"  // for programs; schema.json describes it
-	CSV   Format = "csv"   // the rows, for spreadsheets
-	SARIF Format = "sarif" // the findings, for code review
-)
-
-// Formats are all formats.
-var Formats = []Format{Text, JSON, CSV, SARIF}
+// Formats are the formats of a Report. schema.json describes JSON; CSV has the rows, SARIF the findings.
+var Formats = []findings.Format{findings.Text, findings.JSON, findings.CSV, findings.SARIF}
 
 // Schema is the JSON Schema of a report in JSON.
 //
@@ -48,15 +37,15 @@ func Rules() []findings.Rule {
 }
 
 // Print writes a report. The same report gives the same bytes. An error is that of w, or a format that does not exist.
-func (r *Report) Print(w io.Writer, format Format) error {
+func (r *Report) Print(w io.Writer, format findings.Format) error {
 	switch format {
-	case Text:
+	case findings.Text:
 		return r.text(w)
-	case JSON:
+	case findings.JSON:
 		return findings.WriteJSON(w, r)
-	case CSV:
+	case findings.CSV:
 		return r.csv(w)
-	case SARIF:
+	case findings.SARIF:
 		return findings.Print(w, findings.SARIF, Rules(), r.list)
 	}
 	return text.Unknown("format", format, Formats)

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/findings/webpage"
 	"github.com/olmgen/olmgen/internal/manifest/lazy"
 	"github.com/olmgen/olmgen/internal/report/audit"
@@ -86,7 +87,7 @@ func whole(packages []*packagePages, report *audit.Report, o Options) (*Site, er
 	}
 	s.Failed = report.Totals.Failed
 	var data bytes.Buffer
-	if err := report.Print(&data, audit.JSON); err != nil {
+	if err := report.Print(&data, findings.JSON); err != nil {
 		return nil, err
 	}
 	s.Files = append(s.Files, output.File{Path: dataName, Data: data.Bytes()})

@@ -25,12 +25,12 @@ const (
 
 // expression is a CEL expression that is true for a valid object.
 type expression struct {
-	Name              string         `json:"name"`
-	Level             findings.Level `json:"level"`
-	Match             match          `json:"match"`
-	Expression        string         `json:"expression"`
-	Message           string         `json:"message"`
-	MessageExpression string         `json:"messageExpression"`
+	Name              string            `json:"name"`
+	Level             findings.Severity `json:"level"`
+	Match             match             `json:"match"`
+	Expression        string            `json:"expression"`
+	Message           string            `json:"message"`
+	MessageExpression string            `json:"messageExpression"`
 
 	holds, says cel.Program
 }

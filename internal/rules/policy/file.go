@@ -35,9 +35,9 @@ type file struct {
 
 // ruleSetting enables or disables a built-in rule, or changes its level.
 type ruleSetting struct {
-	ID      string         `json:"id"`
-	Enabled *bool          `json:"enabled"`
-	Level   findings.Level `json:"level"`
+	ID      string            `json:"id"`
+	Enabled *bool             `json:"enabled"`
+	Level   findings.Severity `json:"level"`
 }
 
 // Parse reads a policy file. name is the file name in errors. The error, a *manifest.Error, names line and field;
@@ -214,10 +214,10 @@ func idsOf(rules []Rule) []string {
 }
 
 // level checks a level. The default is error.
-func (p *parser) level(field string, l *findings.Level) error {
+func (p *parser) level(field string, l *findings.Severity) error {
 	*l = cmp.Or(*l, findings.Error)
-	if *l == findings.None || !slices.Contains(findings.Levels, *l) {
-		return p.unknown(field+".level", string(*l), text.Words(findings.Levels[:3]))
+	if *l == findings.None || !slices.Contains(findings.Severities, *l) {
+		return p.unknown(field+".level", string(*l), text.Words(findings.Severities[:3]))
 	}
 	return nil
 }

@@ -12,11 +12,11 @@ import (
 
 // limit is a limit of a policy file on permissions or images.
 type limit struct {
-	Name    string         `json:"name"`
-	Level   findings.Level `json:"level"`
-	Message string         `json:"message"`
-	Forbid  *forbid        `json:"forbid"`
-	Images  *images        `json:"imageRegistries"`
+	Name    string            `json:"name"`
+	Level   findings.Severity `json:"level"`
+	Message string            `json:"message"`
+	Forbid  *forbid           `json:"forbid"`
+	Images  *images           `json:"imageRegistries"`
 }
 
 // forbid selects the rules of roles that are forbidden: those that grant some of everything that it lists.

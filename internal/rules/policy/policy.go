@@ -39,11 +39,11 @@ type Policy struct {
 
 // Rule is one rule of a policy.
 type Rule struct {
-	ID    string         `json:"id"`
-	Level findings.Level `json:"level"`
-	Text  string         `json:"description"`     // the requirement, in one line
-	Quote string         `json:"quote,omitempty"` // the sentence of the decision record that requires it
-	Help  string         `json:"help,omitempty"`  // how olmgen applies it
+	ID    string            `json:"id"`
+	Level findings.Severity `json:"level"`
+	Text  string            `json:"description"`     // the requirement, in one line
+	Quote string            `json:"quote,omitempty"` // the sentence of the decision record that requires it
+	Help  string            `json:"help,omitempty"`  // how olmgen applies it
 
 	check func(*view) []hit
 }
@@ -132,7 +132,7 @@ type located struct {
 	findings.Finding
 }
 
-func (h hit) located(rule string, level findings.Level) located {
+func (h hit) located(rule string, level findings.Severity) located {
 	line := h.Line
 	if h.field != "" { // LineOf parses the whole document, so avoid it where it is not needed
 		line = h.LineOf(h.field)

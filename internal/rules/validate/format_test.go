@@ -19,7 +19,7 @@ var update = flag.Bool("update", false, "write the golden files of the formats a
 
 // reports has a source of each kind, names that a format could trip over, and findings of each shape.
 func reports() []validate.Finding {
-	finding := func(rule string, level findings.Level, file string, line int, field, message string) validate.Finding {
+	finding := func(rule string, level findings.Severity, file string, line int, field, message string) validate.Finding {
 		return validate.Finding{Rule: rule, Level: level, File: file, Line: line, Field: field, Message: message}
 	}
 	of := func(kind, ref string, list ...validate.Finding) []validate.Finding {

@@ -29,11 +29,11 @@ const NoObject = -1
 
 // Problem is what a Checker finds in a Subject.
 type Problem struct {
-	Validator string         `json:"validator"`
-	Level     findings.Level `json:"level"`
-	Object    int            `json:"object"` // index into the Subject's Objects, or NoObject
-	Field     string         `json:"field"`
-	Message   string         `json:"message"`
+	Validator string            `json:"validator"`
+	Level     findings.Severity `json:"level"`
+	Object    int               `json:"object"` // index into the Subject's Objects, or NoObject
+	Field     string            `json:"field"`
+	Message   string            `json:"message"`
 }
 
 // Checker checks a bundle. An error means that it could not.

@@ -119,7 +119,7 @@ func refusal(err error) Finding {
 	return Finding{Rule: ruleRefused, Level: findings.Error, Message: text.OneLine(err.Error())}
 }
 
-func finding(rule string, level findings.Level, e *manifest.Error) Finding {
+func finding(rule string, level findings.Severity, e *manifest.Error) Finding {
 	msg := e.Msg
 	if e.Tip != "" {
 		msg += " (" + e.Tip + ")"

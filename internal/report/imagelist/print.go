@@ -1,0 +1,91 @@
+// Package imagelist prints the container images of bundles.
+package imagelist
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/olmgen/olmgen/bundle/images"
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// Formats are the formats of Print. Text has the images that a cluster pulls, sorted and without duplicates, one per
+// line. The others have every place.
+var Formats = []findings.Format{findings.Text, findings.Tabular, findings.JSON, findings.YAML, findings.Markdown}
+
+// Print writes the images. It fails if the format is unknown, or with the error of w.
+func Print(w io.Writer, format findings.Format, list []images.Image) error {
+	var b bytes.Buffer
+	switch format {
+	case findings.Text:
+		for _, name := range images.Names(list) {
+			fmt.Fprintln(&b, text.Printable(name))
+		}
+	case findings.Tabular:
+		table(&b, list)
+	case findings.JSON, findings.YAML:
+		if err := structured(&b, format, list); err != nil {
+			return err
+		}
+	case findings.Markdown:
+		markdown(&b, list)
+	default:
+		return text.Unknown("format", format, Formats)
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+func table(b *bytes.Buffer, list []images.Image) {
+	w := tabwriter.NewWriter(b, 0, 8, 3, ' ', 0)
+	fmt.Fprintln(w, "IMAGE\tPINNED\tKIND\tNAME\tWHERE")
+	for _, i := range list {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n",
+			text.Printable(i.Reference()), yes(i.Pinned), i.Kind, text.Printable(i.Name), text.Printable(i.At()))
+	}
+	w.Flush() // into memory
+}
+
+func markdown(b *bytes.Buffer, list []images.Image) {
+	code := func(s string) string {
+		if s == "" {
+			return ""
+		}
+		return "`" + strings.NewReplacer("`", "'", "|", `\|`).Replace(text.Printable(s)) + "`"
+	}
+	b.WriteString("| image | pinned | kind | name | where |\n|---|---|---|---|---|\n")
+	for _, i := range list {
+		fmt.Fprintf(b, "| %s | %s | %s | %s | %s |\n",
+			code(i.Reference()), yes(i.Pinned), i.Kind, code(i.Name), code(i.At()))
+	}
+}
+
+func structured(b *bytes.Buffer, format findings.Format, list []images.Image) error {
+	out := struct {
+		Images []images.Image `json:"images"`
+	}{list}
+	if list == nil {
+		out.Images = []images.Image{}
+	}
+	if format == findings.YAML {
+		v, err := manifest.Typed(out)
+		if err != nil {
+			return err
+		}
+		b.Write(manifest.Encode(v))
+		return nil
+	}
+	return findings.WriteJSON(b, out)
+}
+
+func yes(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}
