@@ -51,7 +51,7 @@ type row struct {
 func (r *Report) view() view {
 	v := view{Title: titleOf(r.Old, r.New), Headline: "no differences"}
 	var all []findings.Severity
-	for _, s := range Sections {
+	for _, s := range sections {
 		list := r.severities(s)
 		if len(list) == 0 {
 			continue

@@ -20,8 +20,8 @@ import (
 	"github.com/olmgen/olmgen/source"
 )
 
-// PartKind is the kind of a Part in JSON.
-const PartKind = "RenderPart"
+// partKind is the kind of a Part in JSON.
+const partKind = "RenderPart"
 
 // Part has the bundles of a shard of a RenderConfig, as their sources had them. With the parts of all shards in
 // Options.Parts, Render opens no source of a bundle.
@@ -65,7 +65,7 @@ type partBundle struct {
 // Part opens the bundles of a shard. The key of an operator is its package, or its source if it names no package. The
 // operators that Resolve adds count as well.
 func (c *Config) Part(ctx context.Context, o Options, in shard.Shard) (*Part, error) {
-	part := &Part{APIVersion: APIVersion, Kind: PartKind, Shard: in.String(), Config: c.digest(),
+	part := &Part{APIVersion: APIVersion, Kind: partKind, Shard: in.String(), Config: c.digest(),
 		Bundles: []partBundle{}}
 	var err error
 	if part.Options, err = openedWith(o.Source); err != nil {
@@ -115,7 +115,7 @@ func ReadPart(data []byte) (*Part, error) {
 	if err := json.Unmarshal(data, &p); err != nil {
 		return nil, fmt.Errorf("is not a part of a RenderConfig, or only its beginning: %w", err)
 	}
-	if p.APIVersion != APIVersion || p.Kind != PartKind {
+	if p.APIVersion != APIVersion || p.Kind != partKind {
 		return nil, errors.New("is not a part of a RenderConfig")
 	}
 	if _, err := shard.Parse(p.Shard); err != nil {

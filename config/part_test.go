@@ -313,7 +313,7 @@ func FuzzReadPart(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	part := Part{APIVersion: APIVersion, Kind: PartKind, Shard: "1/1", Config: sum, Options: options}
+	part := Part{APIVersion: APIVersion, Kind: partKind, Shard: "1/1", Config: sum, Options: options}
 	for i, name := range []string{"memcached", "redis"} {
 		b := c.Groups[i].Bundles[0]
 		part.Bundles = append(part.Bundles, partBundle{partKey: partKey{Source: b.Source, Channel: b.Channel}, Kind: source.KindDir,

@@ -1,0 +1,6 @@
+package history
+
+// What the tests of other packages in this folder look at.
+const APIVersion = apiVersion
+const Kind = kind
+var Schema = schema
