@@ -52,8 +52,8 @@ var supported = []kindInfo{
 	{"scheduling.k8s.io", "v1", "PriorityClass", ClusterScoped},
 }
 
-// others are kinds that OLM refuses; with AllowUnsupported their scope has to be known.
-var others = []kindInfo{
+// otherKinds are kinds that OLM refuses; with AllowUnsupported their scope has to be known.
+var otherKinds = []kindInfo{
 	{"", "v1", "Endpoints", Namespaced},
 	{"", "v1", "LimitRange", Namespaced},
 	{"", "v1", "Namespace", ClusterScoped},
@@ -130,7 +130,7 @@ func (b *Bundle) Unsupported() []string {
 // ScopeOfKind returns whether objects of a kind are namespaced, for the kinds of Kubernetes, OLM, OpenShift and others
 // that are common beside operators.
 func ScopeOfKind(group, kind string) Scope {
-	for _, list := range [][]kindInfo{supported, others} {
+	for _, list := range [][]kindInfo{supported, otherKinds} {
 		if k := find(list, group, kind); k != nil {
 			return k.scope
 		}

@@ -141,17 +141,17 @@ func (r *reader) manifestFiles() ([]string, error) {
 
 // manifestFile is a file of the manifests directory.
 type manifestFile struct {
-	name string
-	data []byte
-	docs []*manifest.Document
-	odd  *manifest.Error // why the file is left out; nil if it is read
-	err  error
+	name    string
+	data    []byte
+	docs    []*manifest.Document
+	leftOut *manifest.Error // why the file is left out; nil if it is read
+	err     error
 }
 
 // read reads and parses a file. A file with another extension than .yaml, .yml or .json is left out if it holds no
 // Kubernetes object. OLM skips a file that it can't decode.
 func (r *reader) read(f *manifestFile) {
-	leaveOut := func(why string) { f.odd = &manifest.Error{File: f.name, Msg: "left out: " + why} }
+	leaveOut := func(why string) { f.leftOut = &manifest.Error{File: f.name, Msg: "left out: " + why} }
 	if !isYAML(f.name) {
 		info, err := fs.Stat(r.fsys, f.name)
 		if err == nil && !info.Mode().IsRegular() {
@@ -176,7 +176,7 @@ func (r *reader) read(f *manifestFile) {
 	case !holdsObject(f.docs):
 		leaveOut("not a Kubernetes object")
 	}
-	if f.odd != nil {
+	if f.leftOut != nil {
 		f.docs, f.err = nil, nil
 	}
 }
@@ -201,15 +201,15 @@ func (r *reader) readManifests() error {
 		r.read(&files[i])
 	})
 	for _, f := range files {
-		if f.odd != nil {
-			r.warn(WarnLayout, f.odd)
+		if f.leftOut != nil {
+			r.warn(WarnLayout, f.leftOut)
 		}
 	}
 	for _, f := range files {
 		if f.err != nil {
 			return f.err
 		}
-		if f.odd != nil {
+		if f.leftOut != nil {
 			continue
 		}
 		r.bundle.contents.add(f.name, f.data)
@@ -278,7 +278,7 @@ func (r *reader) takeDocument(d *manifest.Document) error {
 		r.warn(WarnNotAnObject,
 			&manifest.Error{File: d.File, Line: d.Line, Msg: "not a Kubernetes object (it has no kind): left out"})
 	}
-	if len(objects) > 0 && objects[0].Fresh == "an item of a List" {
+	if len(objects) > 0 && objects[0].ReprintReason == "an item of a List" {
 		r.warn(WarnSeveralDocuments,
 			&manifest.Error{File: d.File, Line: d.Line,
 				Msg: "OLM does not install a List; its items are taken one by one"})

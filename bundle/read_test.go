@@ -278,7 +278,7 @@ func TestBaseName(t *testing.T) {
 // Every kind is listed once, and its group and version make an apiVersion.
 func TestKinds(t *testing.T) {
 	seen := map[string]bool{}
-	for _, k := range slices.Concat(supported, others) {
+	for _, k := range slices.Concat(supported, otherKinds) {
 		id := k.group + "/" + k.kind
 		if seen[id] || k.version == "" || k.scope == ScopeUnknown {
 			t.Errorf("%+v is listed twice or incompletely", k)

@@ -35,7 +35,7 @@ func TestKindsAndResources(t *testing.T) {
 	b := &Bundle{}
 	plural := map[string]string{"NetworkPolicy": "networkpolicies", "IngressClass": "ingressclasses", "PriorityClass": "priorityclasses", "StorageClass": "storageclasses",
 		"Ingress": "ingresses", "Endpoints": "endpoints", "SecurityContextConstraints": "securitycontextconstraints", "ValidatingAdmissionPolicy": "validatingadmissionpolicies"}
-	for _, list := range [][]kindInfo{supported, others} {
+	for _, list := range [][]kindInfo{supported, otherKinds} {
 		for _, k := range list {
 			resource := plural[k.kind]
 			if resource == "" {

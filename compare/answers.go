@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,15 +15,7 @@ import (
 )
 
 // severityOf returns how bad it is that somebody gains or loses a permission.
-func severityOf(i permissions.Item) findings.Severity {
-	switch {
-	case i.Change != permissions.Gained || i.Risk == permissions.Other || i.Risk == permissions.NoEffect:
-		return findings.Info
-	case slices.Contains(i.Namespaces, permissions.Everywhere) && len(i.ResourceNames) == 0 && !i.Subject.IsRole():
-		return findings.Error
-	}
-	return findings.Warning
-}
+func severityOf(i permissions.Item) findings.Severity { return cmp.Or(i.Severity, findings.Info) }
 
 // worst returns the worst of some severities.
 func worst(list []findings.Severity) findings.Severity {

@@ -101,9 +101,10 @@ func factsOf(o Operator) map[fact]string {
 	have := func(part change.Part, field string) { out[fact{part, field}] = "" }
 	spec := o.Spec
 	set(change.Version, "version", o.version())
-	set(change.Upgrade, "replaces", o.replaces())
-	set(change.Upgrade, "skips", strings.Join(slices.Sorted(slices.Values(spec.Skips)), ", "))
-	set(change.Upgrade, "skipRange", o.Annotations[olm.AnnotationSkipRange])
+	entry := o.entry()
+	set(change.Upgrade, olm.FieldReplaces, entry.Replaces)
+	set(change.Upgrade, olm.FieldSkips, strings.Join(slices.Sorted(slices.Values(entry.Skips)), ", "))
+	set(change.Upgrade, olm.FieldSkipRange, entry.SkipRange)
 	for _, m := range spec.InstallModes {
 		if m.Supported {
 			have(change.InstallModes, string(m.Type))

@@ -51,6 +51,7 @@ var schema = schematest.Schema{
 		"Item.apiGroups":       "The core group is empty text",
 		"Item.resourceNames":   "Missing if it is for all names",
 		"Item.nonResourceURLs": "In place of apiGroups and resources",
+		"Item.severity":        "Of a gain: the worst of what follows from it",
 		"Item.risk":            "The first of these that it is a part of",
 		"Item.source":          "The rule that grants it: of the newer release if it is gained, of the older one if it is lost",
 		"Source.file":          "A path. Missing if OLM makes the rule",

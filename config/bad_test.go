@@ -77,7 +77,7 @@ var badConfigs = []struct{ name, text, want, hint string }{
 	{"an unknown default role", group("profile: descoped", "descoped: {aggregateTo: [view, viewer]}"), `groups[0].bundles[0].descoped.aggregateTo[1]: unknown value "viewer"`, "did you mean view?"},
 	{"a mirror twice", group() + "mirrors:\n- {source: quay.io/a, mirror: r.local/a}\n- {source: quay.io/a, mirror: r.local/b}\n", "olmgen.yaml:9: mirrors[1]", ""},
 	{"a mirror that is no image", group() + "mirrors: [{source: 'https://quay.io', mirror: r.local}]\n", "olmgen.yaml:7: mirrors[0].source: ", ""},
-	{"two mirror maps", group() + "mirrors: [{source: quay.io, mirror: r.local}]\nmirrorMap: m.yaml\n", "olmgen.yaml:8: mirrorMap: is given beside mirrors", "keep one of them"},
+	{"two mirror maps", group() + "mirrors: [{source: quay.io, mirror: r.local}]\nmirrorMap: m.yaml\n", "olmgen.yaml:8: mirrorMap: is given together with mirrors", "keep one of them"},
 	{"a patch whose metadata is a list", group() + "patches: [{patch: 'metadata: [a]', target: {kind: Deployment}}]\n", "olmgen.yaml:7: patches[0]: patch:1: metadata: must be a mapping", ""},
 	{"a patch with a number for a label", group() + "patches: [{patch: 'metadata: {labels: {a: 1}}', target: {kind: Deployment}}]\n", "metadata.labels: a must be text: quote it", ""},
 	{"a patch with a key twice", group() + "patches: [{patch: \"spec: {a: 1}\\nspec: {b: 1}\", target: {kind: Deployment}}]\n", "patches[0]: patch:2: spec: is given twice", "keep one of them"},

@@ -205,6 +205,6 @@ func (p *CatalogPlaces) State(ctx context.Context, group int, installed bool) (*
 
 // OfOLMv1 reports whether OLM v1 installs an operator.
 func (p *CatalogPlaces) OfOLMv1(place *CatalogPlace) bool {
-	profile := p.config.Groups[place.Group].Bundles[place.Index].over(p.config.Defaults).Profile
+	profile := p.config.Groups[place.Group].Bundles[place.Index].withDefaults(p.config.Defaults).Profile
 	return profile == generate.ProfileOLMv1 || profile == generate.ProfileClusterExtension
 }

@@ -78,7 +78,7 @@ func (c *Config) checkOptions() error {
 			}
 			var bad *generate.Error
 			if err := c.options(i, j).CheckDescoped(); errors.As(err,
-				&bad) && b.over(c.Defaults).Profile == generate.ProfileDescoped {
+				&bad) && b.withDefaults(c.Defaults).Profile == generate.ProfileDescoped {
 				return c.explain(c.blamed(i, j, bad), i, j, bad)
 			}
 		}
@@ -120,7 +120,7 @@ func (c *Config) checkBundle(i, j int, b Bundle) error {
 	case strings.ContainsAny(b.Name, "/\\") || strings.HasPrefix(b.Name, "."):
 		return c.errorf(at(i, j, "name"), "", "%q cannot be the name of a directory", b.Name)
 	}
-	settings := b.over(c.Defaults)
+	settings := b.withDefaults(c.Defaults)
 	if issuer := settings.Certs.Issuer; issuer != nil && (issuer.Kind == "" || issuer.Name == "") {
 		return c.errorf(at(i, j, "certs.issuer"), "write it as {kind: ClusterIssuer, name: ...}", "needs kind and name")
 	}

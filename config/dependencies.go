@@ -88,7 +88,7 @@ func (d *dependencies) add(group int, p *resolve.Planned, planned []resolve.Plan
 			b.Source = c.source
 		}
 	}
-	if like.over(d.Defaults).Profile == generate.ProfileSubscription {
+	if like.withDefaults(d.Defaults).Profile == generate.ProfileSubscription {
 		s := Subscription{}
 		if like.Subscription != nil {
 			s = *like.Subscription

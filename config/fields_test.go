@@ -50,7 +50,7 @@ func TestFieldsOfProfiles(t *testing.T) {
 }
 
 // inObject reports whether an option is refused with the object that it is in.
-func inObject(o Placed) bool {
+func inObject(o OptionAt) bool {
 	for _, object := range []string{"descoped", "subscription", "clusterExtension", "installed", "mirrors[]", "issuer"} {
 		if strings.Contains(o.Path, object+".") {
 			return true
@@ -60,7 +60,7 @@ func inObject(o Placed) bool {
 }
 
 // fileWith returns a RenderConfig that gives an option and a profile.
-func fileWith(o Placed, p generate.Profile) string {
+func fileWith(o OptionAt, p generate.Profile) string {
 	text := o.Name + ": " + valueOf(o)
 	if strings.Contains(o.Path, ".certs.") {
 		text = "certs: {" + text + "}"
@@ -80,7 +80,7 @@ func fileWith(o Placed, p generate.Profile) string {
 	return group(profile) + text + "\n"
 }
 
-func valueOf(o Placed) string {
+func valueOf(o OptionAt) string {
 	switch {
 	case values[o.Name] != "":
 		return values[o.Name]
@@ -219,7 +219,7 @@ func TestDefaultsOfCerts(t *testing.T) {
 		"OLM v1, cert-manager": {generate.ProfileOLMv1, Certs{}, Certs{Provider: "cert-manager", Issuer: issuer}, Certs{Provider: "cert-manager"}},
 		"subscription":         {generate.ProfileSubscription, Certs{}, Certs{Provider: "cert-manager", Issuer: issuer}, Certs{}},
 	} {
-		got := Settings{Profile: c.profile, Certs: c.bundle}.over(Settings{Certs: c.defaults})
+		got := Settings{Profile: c.profile, Certs: c.bundle}.withDefaults(Settings{Certs: c.defaults})
 		if d := cmp.Diff(c.is, got.Certs); d != "" {
 			t.Errorf("%s (-want +got):\n%s", name, d)
 		}

@@ -28,10 +28,10 @@ type Flags struct {
 }
 
 // AddFlags adds the flags of options to a set.
-func AddFlags(set *pflag.FlagSet, options iter.Seq[Placed]) *Flags {
+func AddFlags(set *pflag.FlagSet, options iter.Seq[OptionAt]) *Flags {
 	f := &Flags{set: set}
 	for o := range options {
-		v := &flagValue{Placed: o}
+		v := &flagValue{OptionAt: o}
 		flag := set.VarPF(v, o.Flag, o.Short, o.usage())
 		flag.NoOptDefVal = o.Alone
 		SetTopic(flag, o.Topic)
@@ -141,10 +141,10 @@ func (f *Flags) Text(id manifest.Option) (string, bool) {
 }
 
 // Options yields the options that have these flags.
-func (f *Flags) Options() iter.Seq[Placed] {
-	return func(yield func(Placed) bool) {
+func (f *Flags) Options() iter.Seq[OptionAt] {
+	return func(yield func(OptionAt) bool) {
 		for _, v := range f.values {
-			if !yield(v.Placed) {
+			if !yield(v.OptionAt) {
 				return
 			}
 		}
@@ -152,13 +152,13 @@ func (f *Flags) Options() iter.Seq[Placed] {
 }
 
 // Option returns the option of a flag, if it is one of these flags.
-func (f *Flags) Option(flag string) (Placed, bool) {
+func (f *Flags) Option(flag string) (OptionAt, bool) {
 	for _, v := range f.values {
 		if v.Flag == flag {
-			return v.Placed, true
+			return v.OptionAt, true
 		}
 	}
-	return Placed{}, false
+	return OptionAt{}, false
 }
 
 // first returns the path in which every list is its first item.
@@ -196,14 +196,14 @@ func put(document map[string]any, path string, value any) {
 
 // flagValue is the value of an option's flag.
 type flagValue struct {
-	Placed
+	OptionAt
 	texts []string
 }
 
 func (v *flagValue) String() string { return strings.Join(v.texts, ",") }
 
 func (v *flagValue) Type() string {
-	if v.Placed.Type == Bool {
+	if v.OptionAt.Type == Bool {
 		return "bool"
 	}
 	return v.Value
@@ -211,7 +211,7 @@ func (v *flagValue) Type() string {
 
 // Set takes the value of a flag; a list adds it to those before it.
 func (v *flagValue) Set(s string) error {
-	switch v.Placed.Type {
+	switch v.OptionAt.Type {
 	case Bool:
 		b, err := strconv.ParseBool(s)
 		if err != nil {
@@ -264,9 +264,9 @@ func (v *flagValue) read(dir string) (any, error) {
 			err = fmt.Errorf("--%s: %s: %w", v.Flag, file.Path, file.Err)
 		}
 		return value, err
-	case v.Placed.Type == Bool:
+	case v.OptionAt.Type == Bool:
 		return text == "true", nil
-	case v.Placed.Type == List:
+	case v.OptionAt.Type == List:
 		list := make([]any, len(v.texts))
 		for i, text := range v.texts {
 			list[i] = text

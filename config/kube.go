@@ -57,7 +57,7 @@ func (c *Config) checkKube(all []*loaded, objects []generate.Shared) error {
 		err := c.errorf("kubeVersion", "patch the object, or ask the operator's vendor for another version of it",
 			"%s %s: Kubernetes %s %s, and the cluster has %s", o.Kind, o.Name, why, o.APIVersion, c.KubeVersion)
 		if o.Kind == "CustomResourceDefinition" && o.APIVersion == "apiextensions.k8s.io/v1beta1" {
-			err.Tip = Say("convert it", []manifest.Option{generate.OptionConvertCRDs}, c.namer(-1, -1))
+			err.Tip = WithOptionNames("convert it", []manifest.Option{generate.OptionConvertCRDs}, c.namer(-1, -1))
 		}
 		return err
 	}

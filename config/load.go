@@ -58,7 +58,7 @@ type loaded struct {
 func (c *Config) GenerateOptions(group, bundle int, dir string) (generate.Options, error) {
 	o := c.options(group, bundle)
 	sets := &templateSets{dir: dir, sets: map[string]*templates.Set{}}
-	if err := c.Groups[group].Bundles[bundle].over(c.Defaults).files(dir, sets, &o); err != nil {
+	if err := c.Groups[group].Bundles[bundle].withDefaults(c.Defaults).files(dir, sets, &o); err != nil {
 		return o, err
 	}
 	var err error
@@ -155,7 +155,7 @@ func (e *fieldError) Unwrap() error { return e.error }
 
 func (c *Config) loadOne(ctx context.Context, l *loaded, o Options, sets *templateSets) error {
 	b := c.Groups[l.group].Bundles[l.index]
-	s := b.over(c.Defaults)
+	s := b.withDefaults(c.Defaults)
 	so := o.Source
 	so.Metadata = s.Profile.HandsOver()
 	if so.Warn == nil {
@@ -184,8 +184,8 @@ func (c *Config) loadOne(ctx context.Context, l *loaded, o Options, sets *templa
 	if l.Options.Properties == nil {
 		l.Options.Properties = opened.Properties
 	}
-	if l.Options.Replaces == nil {
-		l.Options.Replaces = opened.Replaces
+	if l.Options.Replaces == nil && opened.Entry != nil {
+		l.Options.Replaces = &opened.Entry.Replaces
 	}
 	return s.files(o.Dir, sets, &l.Options)
 }
@@ -194,7 +194,7 @@ func (c *Config) loadOne(ctx context.Context, l *loaded, o Options, sets *templa
 func (c *Config) mirrors(dir string) (*images.Map, error) {
 	switch {
 	case c.MirrorMap != "" && len(c.Mirrors) > 0:
-		return nil, c.errorf("mirrorMap", "keep one of them", "is given beside mirrors")
+		return nil, c.errorf("mirrorMap", "keep one of them", "is given together with mirrors")
 	case c.MirrorMap != "":
 		data, err := readFile(dir, c.MirrorMap)
 		if err != nil {
@@ -222,7 +222,7 @@ func (c *Config) mirrors(dir string) (*images.Map, error) {
 // options returns what an operator is rendered with, without what is in files.
 func (c *Config) options(group, index int) generate.Options {
 	g, b := c.Groups[group], c.Groups[group].Bundles[index]
-	o := b.over(c.Defaults).options()
+	o := b.withDefaults(c.Defaults).options()
 	b.options(&o)
 	g.options(&o)
 	if c.flags() {
@@ -275,9 +275,9 @@ func (b Bundle) options(o *generate.Options) {
 	}
 }
 
-// over returns settings with the gaps filled by those defaults that mean something with the profile, which is never
-// empty then.
-func (s Settings) over(defaults Settings) Settings {
+// withDefaults returns the settings with their gaps filled by the defaults that the profile uses. Its profile is never
+// empty.
+func (s Settings) withDefaults(defaults Settings) Settings {
 	s.Profile = cmp.Or(s.Profile, defaults.Profile, generate.ProfileOLM)
 	inherit(&s.Names, defaults.Names, s.Profile, generate.OptionNames)
 	inherit(&s.CopiedCSVs, defaults.CopiedCSVs, s.Profile, generate.OptionCopiedCSVs)
@@ -291,7 +291,7 @@ func (s Settings) over(defaults Settings) Settings {
 	return s
 }
 
-// inherit fills the gaps by those defaults that are for the profile and for the provider.
+// inherit fills the gaps with the defaults for the profile and the provider.
 func (c *Certs) inherit(defaults Certs, profile generate.Profile) {
 	if profile.TakesCerts(defaults.Provider) {
 		c.Provider = cmp.Or(c.Provider, defaults.Provider)
@@ -366,7 +366,7 @@ func (t *templateSets) get(dir string) (*templates.Set, error) {
 func (c *Config) explain(field string, group, index int, err error) error {
 	own := c.namer(group, index)
 	var foreign []manifest.Option
-	text, hint := SayError(err, func(id manifest.Option) string {
+	text, hint := ErrorText(err, func(id manifest.Option) string {
 		name := own(id)
 		if name == "" && !isDeclared(id) {
 			foreign = append(foreign, id)
@@ -374,35 +374,35 @@ func (c *Config) explain(field string, group, index int, err error) error {
 		if name != field {
 			return name
 		}
-		return "" // the place says it
+		return "" // it is the place of the error
 	})
 	if c.flags() {
 		var bad *fieldError
 		if flag := flagAt(field); flag != "" && errors.As(err, &bad) {
 			text = flag + ": " + text
 		}
-		return &placed{&manifest.Error{Msg: text, Tip: hint}, err, foreign}
+		return &locatedError{&manifest.Error{Msg: text, Tip: hint}, err, foreign}
 	}
-	return &placed{c.errorf(field, hint, "%s", text), err, foreign}
+	return &locatedError{c.errorf(field, hint, "%s", text), err, foreign}
 }
 
-// placed is an error with its place; the cause can still be asked for.
-type placed struct {
-	place   *manifest.Error
-	cause   error
-	foreign []manifest.Option // that are no options of a RenderConfig
+// locatedError is an error with its place; the cause can still be asked for.
+type locatedError struct {
+	place      *manifest.Error
+	cause      error
+	undeclared []manifest.Option // options that a RenderConfig does not have
 }
 
-func (p *placed) Error() string { return p.place.Error() }
-func (p *placed) Hint() string  { return p.place.Hint() }
-func (p *placed) Unwrap() error { return p.cause }
+func (p *locatedError) Error() string { return p.place.Error() }
+func (p *locatedError) Hint() string  { return p.place.Hint() }
+func (p *locatedError) Unwrap() error { return p.cause }
 
-// About returns what the hint does not name yet: options that only the command line has.
-func (p *placed) About() []manifest.Option { return p.foreign }
+// About returns the options that the hint does not name yet: those that only the command line has.
+func (p *locatedError) About() []manifest.Option { return p.undeclared }
 
 // Place returns the place in the RenderConfig that an error of Read or Render is about, or nil.
 func Place(err error) *manifest.Error {
-	if p, ok := errors.AsType[*placed](err); ok {
+	if p, ok := errors.AsType[*locatedError](err); ok {
 		return p.place
 	}
 	var e *manifest.Error

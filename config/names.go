@@ -38,8 +38,8 @@ func flagAt(field string) string {
 	return ""
 }
 
-// Say returns a text with the names of the options that it is about. Options without a name are left out.
-func Say(text string, options []manifest.Option, name func(manifest.Option) string) string {
+// WithOptionNames returns a text with the names of the options that it is about. Options without a name are left out.
+func WithOptionNames(text string, options []manifest.Option, name func(manifest.Option) string) string {
 	var names []string
 	for _, o := range options {
 		if n := name(o); n != "" && !slices.Contains(names, n) {
@@ -52,15 +52,15 @@ func Say(text string, options []manifest.Option, name func(manifest.Option) stri
 	return text + " (" + strings.Join(names, ", ") + ")"
 }
 
-// SayError returns the text of an error and its hint with the names of the options that the error is about.
-func SayError(err error, name func(manifest.Option) string) (text, hint string) {
+// ErrorText returns the text of an error and its hint with the names of the options that the error is about.
+func ErrorText(err error, name func(manifest.Option) string) (text, hint string) {
 	var h interface{ Hint() string }
 	if errors.As(err, &h) {
 		hint = h.Hint()
 	}
 	var about interface{ About() []manifest.Option }
 	if errors.As(err, &about) {
-		hint = Say(hint, about.About(), name)
+		hint = WithOptionNames(hint, about.About(), name)
 	}
 	return err.Error(), hint
 }

@@ -74,8 +74,8 @@ const (
 // Topics are the topics of options, in the order of the help.
 var Topics = []Topic{TopicSource, TopicPlacement, TopicObjects, TopicCerts, TopicDescoped, TopicHandover, TopicOutput}
 
-// Placed is an option at its place in a RenderConfig.
-type Placed struct {
+// OptionAt is an option at its place in a RenderConfig.
+type OptionAt struct {
 	Option
 	Path string // such as groups[].bundles[].certs.provider
 }
@@ -87,11 +87,11 @@ func (o Option) Uses(p generate.Profile) bool {
 
 // all yields all options of a list and of the objects in it, each with its path. An option of an object has the
 // object's profiles, unless it has its own.
-func all(options []Option) iter.Seq[Placed] {
-	return func(yield func(Placed) bool) { eachOf(options, "", nil, yield) }
+func all(options []Option) iter.Seq[OptionAt] {
+	return func(yield func(OptionAt) bool) { eachOf(options, "", nil, yield) }
 }
 
-func eachOf(options []Option, place string, profiles []generate.Profile, yield func(Placed) bool) bool {
+func eachOf(options []Option, place string, profiles []generate.Profile, yield func(OptionAt) bool) bool {
 	for _, o := range options {
 		if o.Profiles == nil {
 			o.Profiles = profiles
@@ -103,7 +103,7 @@ func eachOf(options []Option, place string, profiles []generate.Profile, yield f
 		if o.Type == Objects {
 			path += "[]"
 		}
-		if !yield(Placed{o, path}) || !eachOf(o.Fields, path, o.Profiles, yield) {
+		if !yield(OptionAt{o, path}) || !eachOf(o.Fields, path, o.Profiles, yield) {
 			return false
 		}
 	}
@@ -111,8 +111,8 @@ func eachOf(options []Option, place string, profiles []generate.Profile, yield f
 }
 
 // WithFlags yields the options that have a flag, each at the place that the flag fills.
-func WithFlags(options []Option) iter.Seq[Placed] {
-	return func(yield func(Placed) bool) {
+func WithFlags(options []Option) iter.Seq[OptionAt] {
+	return func(yield func(OptionAt) bool) {
 		for p := range all(options) {
 			elsewhere := p.ForAll != strings.HasPrefix(p.Path, defaultsField+".") && isSetting(p.Path)
 			if p.Flag != "" && !elsewhere && !yield(p) {

@@ -144,7 +144,7 @@ func (c *Config) say(r *Rendered, all []*loaded, results []*generate.Result) {
 		if c.flags() {
 			name = ""
 		}
-		suppressed := c.Groups[l.group].Bundles[l.index].over(c.Defaults).Suppress
+		suppressed := c.Groups[l.group].Bundles[l.index].withDefaults(c.Defaults).Suppress
 		if !l.Options.Profile.HandsOver() {
 			images++
 		}
@@ -159,7 +159,7 @@ func (c *Config) say(r *Rendered, all []*loaded, results []*generate.Result) {
 				unused[strings.TrimPrefix(w.Field+": "+w.Msg, ": ")]++
 				continue
 			}
-			r.Warnings = append(r.Warnings, Warning{name, w.Class, Say(w.Error.Error(), w.Options, namer)})
+			r.Warnings = append(r.Warnings, Warning{name, w.Class, WithOptionNames(w.Error.Error(), w.Options, namer)})
 		}
 		notes := slices.Concat(results[i].Notes, c.advice(all, results, i))
 		if l.Options.Certs == generate.CertsManager && !l.Options.Profile.HandsOver() && NeedsItself(l.Bundle) {
@@ -170,7 +170,7 @@ func (c *Config) say(r *Rendered, all []*loaded, results []*generate.Result) {
 			notes = append(notes, manifest.Message{Msg: need})
 		}
 		for _, n := range notes {
-			r.Notes = append(r.Notes, Warning{Operator: name, Message: Say(n.Msg, n.Options, namer)})
+			r.Notes = append(r.Notes, Warning{Operator: name, Message: WithOptionNames(n.Msg, n.Options, namer)})
 		}
 	}
 	for _, w := range slices.Sorted(maps.Keys(unused)) {
@@ -191,7 +191,7 @@ func (c *Config) sayReleases(r *Rendered) error {
 		about = append(about, OptionHelmCRDs)
 	}
 	for _, w := range warnings {
-		r.Warnings = append(r.Warnings, Warning{Message: Say(w, about, c.namer(-1, -1))})
+		r.Warnings = append(r.Warnings, Warning{Message: WithOptionNames(w, about, c.namer(-1, -1))})
 	}
 	return err
 }

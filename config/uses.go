@@ -20,7 +20,7 @@ func (c *Config) checkUses() error {
 		document, _ := groups[i].(map[string]any)
 		bundles, _ := document["bundles"].([]any)
 		for j, b := range g.Bundles {
-			settings := b.over(c.Defaults)
+			settings := b.withDefaults(c.Defaults)
 			certs = append(certs, settings.Certs)
 			profiles = append(profiles, settings.Profile)
 			fields, _ := bundles[j].(map[string]any)

@@ -42,7 +42,7 @@ func (r *rendering) groupAPIs() []string {
 	for _, a := range r.apis {
 		set[a.gvk()] = true
 	}
-	for _, s := range slices.Concat(r.options.StaticProvidedAPIs, r.options.others.groupAPIs) {
+	for _, s := range slices.Concat(r.options.StaticProvidedAPIs, r.options.neighbors.groupAPIs) {
 		set[s] = true
 	}
 	return slices.Sorted(maps.Keys(set))

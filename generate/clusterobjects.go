@@ -11,9 +11,9 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// bringers returns, for each operator, those that bring the cluster-scoped objects that it leaves out: the operators
-// in the namespace that Options.ClusterObjectsFrom names.
-func bringers(operators []Operator) ([][]int, error) {
+// clusterObjectOwners returns, for each operator, the operators whose cluster-scoped objects take the place of its own:
+// those in the namespace that Options.ClusterObjectsFrom names.
+func clusterObjectOwners(operators []Operator) ([][]int, error) {
 	out := make([][]int, len(operators))
 	for i, m := range operators {
 		from := m.Options.ClusterObjectsFrom
@@ -34,10 +34,10 @@ func bringers(operators []Operator) ([][]int, error) {
 	return out, nil
 }
 
-// bringersOfAPIs returns the OperatorGroups of bringers that provide an API of the operator as well. The ClusterRoles
+// apiOwnerGroups returns the OperatorGroups of owners that provide an API of the operator as well. The ClusterRoles
 // of such an API have the label of that group.
-func bringersOfAPIs(m Operator, bringers []int, operators []Operator) (groups []string) {
-	for _, j := range bringers {
+func apiOwnerGroups(m Operator, owners []int, operators []Operator) (groups []string) {
+	for _, j := range owners {
 		b := operators[j]
 		for _, a := range providedAPIs(m.Bundle.CSV) {
 			shared := func(x api) bool { return x.gvk() == a.gvk() }
@@ -51,16 +51,16 @@ func bringersOfAPIs(m Operator, bringers []int, operators []Operator) (groups []
 	return slices.Compact(groups)
 }
 
-// leaveOut takes the objects of an operator that its bringers also make, and returns the others. A difference that
+// leaveOut takes the objects of an operator that its owners also make, and returns the rest. A difference that
 // takes rights from the operator is a warning. One that may break it is an error.
 func leaveOut(i int, operators []Operator, results []*Result) ([]Object, error) {
-	bringers := operators[i].Options.others.bringers
-	if bringers == nil {
+	owners := operators[i].Options.neighbors.clusterObjectOwners
+	if owners == nil {
 		return results[i].Objects, nil
 	}
 	var kept []Object
 	for _, o := range results[i].Objects {
-		j, theirs := brought(o, bringers, results)
+		j, theirs := ownedBy(o, owners, results)
 		if theirs == nil {
 			kept = append(kept, o)
 			continue
@@ -77,12 +77,12 @@ func leaveOut(i int, operators []Operator, results []*Result) ([]Object, error) 
 	return kept, nil
 }
 
-// brought returns the cluster-scoped object of a bringer that takes the place of an object, nil if there is none.
-func brought(o Object, bringers []int, results []*Result) (int, *Object) {
+// ownedBy returns the cluster-scoped object of an owner that takes the place of an object, nil if there is none.
+func ownedBy(o Object, owners []int, results []*Result) (int, *Object) {
 	if o.Namespace != "" {
 		return 0, nil
 	}
-	for _, j := range bringers {
+	for _, j := range owners {
 		for k := range results[j].Objects {
 			if x := &results[j].Objects[k]; x.key() == o.key() {
 				return j, x

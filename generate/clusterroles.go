@@ -30,7 +30,7 @@ func clusterRole(name string) Object {
 func aggregatedClusterRoles(r *rendering) error {
 	for _, suffix := range suffixes {
 		view := templates.GroupRole{Name: r.names.groupRole(suffix), Selectors: r.selectors(suffix)}
-		if r.names.withoutOLM() && !r.options.others.olmGroup { // several operators may share the group
+		if r.names.withoutOLM() && !r.options.neighbors.olmGroup { // several operators may share the group
 			view.Ownership = r.names.recommended(r.options.OperatorGroup)
 		} else {
 			view.Managed, view.Owner = r.names.olm(),
@@ -48,7 +48,7 @@ func aggregatedClusterRoles(r *rendering) error {
 func (r *rendering) selectors(suffix string) []templates.Aggregate {
 	if !r.names.olm() {
 		out := []templates.Aggregate{*r.names.aggregate("", suffix)}
-		for _, group := range r.options.others.labels {
+		for _, group := range r.options.neighbors.labels {
 			out = append(out, templates.Aggregate{To: suffix, Value: group})
 		}
 		return out

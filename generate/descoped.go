@@ -115,7 +115,7 @@ func (o Options) CheckDescoped() error {
 		return refuse("choose one",
 			"bound in all namespaces, the operator needs no binding in some").with(OptionBindAll, OptionBindNamespaces)
 	case slices.Contains(d.AggregateTo, NoRole) && len(d.AggregateTo) > 1:
-		return refuseOption(OptionAggregateTo, "", "aggregate to: %s stands alone", NoRole)
+		return refuseOption(OptionAggregateTo, "", "aggregate to: %s cannot be given with other roles", NoRole)
 	}
 	for _, err := range []*Error{
 		checkWord(OptionSplit, "split", d.Split, Splits),

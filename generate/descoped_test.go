@@ -39,7 +39,7 @@ func TestDescopedOptions(t *testing.T) {
 		{"one twice", Options{Descoped: Descoped{BindNamespaces: []string{"a", "a"}}}, `"a" is given twice`},
 		{"split", Options{Descoped: Descoped{Split: "half"}}, `unknown split "half"`},
 		{"aggregate", Options{Descoped: Descoped{AggregateTo: []DefaultRole{"cluster-admin"}}}, `unknown default role "cluster-admin"`},
-		{"none and some", Options{Descoped: Descoped{AggregateTo: []DefaultRole{"view", "none"}}}, "none stands alone"},
+		{"none and some", Options{Descoped: Descoped{AggregateTo: []DefaultRole{"view", "none"}}}, "none cannot be given with other roles"},
 		{"status", Options{Descoped: Descoped{Status: "all"}}, `unknown status "all"`},
 		{"status of another profile", Options{Profile: ProfilePlain, Descoped: Descoped{Status: StatusPlan}}, "are of the descoped profile"},
 		{"group role", Options{OperatorGroup: "cluster"}, "would overwrite the default ClusterRole cluster-admin"},

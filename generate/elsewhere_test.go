@@ -32,7 +32,7 @@ func TestElsewhere(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := here.Elsewhere("b", c.there.TargetNamespaces)
+			got, err := here.RenderIn("b", c.there.TargetNamespaces)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -45,7 +45,7 @@ func TestElsewhere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := single.Elsewhere("x", []string{"x"}); err == nil {
+	if _, err := single.RenderIn("x", []string{"x"}); err == nil {
 		t.Error("no error for a SingleNamespace operator in its target: Render takes that for OwnNamespace, Elsewhere keeps the mode")
 	}
 }
@@ -64,12 +64,12 @@ func TestSpecialNamespaces(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := map[string]bool{}
-		for _, ns := range r.SpecialNamespaces() {
+		for _, ns := range r.FixedNamespaces() {
 			got[ns] = true
 		}
 		for _, ns := range want {
 			if !got[ns] {
-				t.Errorf("%s: %s is missing in %v", dir, ns, r.SpecialNamespaces())
+				t.Errorf("%s: %s is missing in %v", dir, ns, r.FixedNamespaces())
 			}
 		}
 	}

@@ -161,7 +161,7 @@ func (r *rendering) checkVersionRange() error {
 	}
 	versions, err := semver.NewConstraint(text)
 	if err != nil {
-		return refuseOption(OptionVersionRange, hint, "version range %q is none", text)
+		return refuseOption(OptionVersionRange, hint, "%q is not a version range", text)
 	}
 	own := fmt.Sprint(r.csv.Spec.Version)
 	if v, err := semver.NewVersion(own); err == nil && !versions.Check(v) {

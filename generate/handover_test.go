@@ -134,7 +134,7 @@ apiservicedefinitions:
 		{"a package name", named("my_package"), Options{Profile: ext, Namespace: "x"}, `OLM v1 refuses the package name "my_package"`, "the profile subscription"},
 		{"a ClusterExtension's name", plain, Options{Profile: ext, Extension: ExtensionOptions{Name: "A"}}, `ClusterExtension name "A" is not a valid name`, "[Extension.Name]"},
 		{"a long name", plain, Options{Profile: ext, Extension: ExtensionOptions{Name: strings.Repeat("a", 54)}}, "is longer than 53 characters", "[Extension.Name]"},
-		{"a version range", plain, Options{Profile: ext, Extension: ExtensionOptions{VersionRange: "newest"}}, `version range "newest" is none`, "1.2.3"},
+		{"a version range", plain, Options{Profile: ext, Extension: ExtensionOptions{VersionRange: "newest"}}, `"newest" is not a version range`, "1.2.3"},
 		{"a long version range", plain, Options{Profile: ext, Extension: ExtensionOptions{VersionRange: strings.Repeat("1 || ", 13) + "1"}}, "is longer than 64 characters", "1.2.3"},
 		{"a policy", plain, Options{Profile: ext, Extension: ExtensionOptions{UpgradePolicy: "Any"}}, `unknown upgrade constraint policy "Any"`, "choose one of CatalogProvided, SelfCertified"},
 		{"a channel", plain, Options{Profile: ext, Channel: "original_40"}, `OLM v1 refuses the channel name "original_40"`, "leave it out"},

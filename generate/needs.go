@@ -62,7 +62,7 @@ func (n *needed) property(p bundle.Property) {
 	switch p.Type {
 	case "olm.package.required":
 		versions := cmp.Or(v.VersionRange, v.Version)
-		if n.options.others.hasPackage(v.PackageName, versions) {
+		if n.options.neighbors.hasPackage(v.PackageName, versions) {
 			return
 		}
 		n.add("the operator requires the package %s: %s", strings.TrimSpace(v.PackageName+" "+versions), n.how())
@@ -99,7 +99,7 @@ func (n *needed) served(group, version, kind string) bool {
 			return true
 		}
 	}
-	return n.options.others.apis[api{group: group, version: version, kind: kind}.gvk()]
+	return n.options.neighbors.apis[api{group: group, version: version, kind: kind}.gvk()]
 }
 
 func serves(c *bundle.CRD, version string) bool {
@@ -108,7 +108,7 @@ func serves(c *bundle.CRD, version string) bool {
 
 // hasPackage reports whether one of the operators is of a package, in a range of versions (OLM: semver.ParseRange of
 // blang/semver).
-func (o others) hasPackage(name, versions string) bool {
+func (o neighbors) hasPackage(name, versions string) bool {
 	in, err := semver.ParseRange(versions)
 	return slices.ContainsFunc(o.packages[name], func(v semver.Version) bool { return err == nil && in(v) })
 }

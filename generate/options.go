@@ -113,7 +113,7 @@ type Options struct {
 	// names of existing webhook configurations, by generateName; default: a name like OLM's
 	WebhookNames map[string]string
 
-	others others // the operators rendered together with this one
+	neighbors neighbors // the operators rendered together with this one
 
 	ownPods     *PodSecurity           // what the pods of the operator need; nil in options that are not complete
 	podSecurity map[string]PodSecurity // what the namespaces of all operators rendered together need

@@ -226,8 +226,8 @@ func ranks(kinds ...string) map[string]int {
 func (o Object) compare(p Object, operatorNamespace string) int {
 	return cmp.Or(
 		cmp.Compare(o.rank(), p.rank()), cmp.Compare(o.Kind, p.Kind), cmp.Compare(o.Group(), p.Group()),
-		cmp.Compare(o.foreign(operatorNamespace), p.foreign(operatorNamespace)), cmp.Compare(o.Namespace, p.Namespace),
-		cmp.Compare(o.Name, p.Name))
+		cmp.Compare(o.namespaceRank(operatorNamespace), p.namespaceRank(operatorNamespace)),
+		cmp.Compare(o.Namespace, p.Namespace), cmp.Compare(o.Name, p.Name))
 }
 
 func (o Object) rank() int {
@@ -237,8 +237,8 @@ func (o Object) rank() int {
 	return len(rank) + 1
 }
 
-// foreign is 1 for what is in another namespace than the operator's, else 0.
-func (o Object) foreign(operatorNamespace string) int {
+// namespaceRank returns 1 for an object in another namespace than the operator's, else 0.
+func (o Object) namespaceRank(operatorNamespace string) int {
 	if o.Namespace == "" || o.Namespace == operatorNamespace {
 		return 0
 	}

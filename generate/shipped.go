@@ -41,7 +41,7 @@ func crds(r *rendering) error {
 		}
 		if r.names.olm() {
 			e.Labels = map[string]string{olm.LabelManaged: "true"}
-			for _, owner := range slices.Concat(r.options.others.alongside[c.Name],
+			for _, owner := range slices.Concat(r.options.neighbors.alongside[c.Name],
 				[]string{r.options.Namespace + "/" + r.csv.Name}) {
 				e.Annotations = underlay(e.Annotations,
 					map[string]string{olm.AnnotationAlongside + fnvHex(owner): owner})

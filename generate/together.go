@@ -106,15 +106,15 @@ func refuseDifference(o Object, format string, args ...any) *Error {
 	return err
 }
 
-// others is what an operator has to know of those that are rendered together with it.
-type others struct {
-	groupAPIs []string            // Kind.version.group of all operators of the OperatorGroup
-	alongside map[string][]string // namespace/name of the CSVs with a CRD, by the CRD's name
-	apis      map[string]bool     // Kind.version.group that any of the operators provides
-	packages  map[string][]semver.Version
-	olmGroup  bool     // the OperatorGroup is there for another operator, which OLM manages
-	bringers  []int    // the operators whose cluster-scoped objects take the place of its own
-	labels    []string // the other OperatorGroups whose label the ClusterRoles of its APIs have
+// neighbors is what an operator needs to know of the operators that are rendered together with it.
+type neighbors struct {
+	groupAPIs           []string            // Kind.version.group of all operators of the OperatorGroup
+	alongside           map[string][]string // namespace/name of the CSVs with a CRD, by the CRD's name
+	apis                map[string]bool     // Kind.version.group that any of the operators provides
+	packages            map[string][]semver.Version
+	olmGroup            bool     // the OperatorGroup is there for another operator, which OLM manages
+	clusterObjectOwners []int    // the operators whose cluster-scoped objects take the place of its own
+	labels              []string // the other OperatorGroups whose label the ClusterRoles of its APIs have
 }
 
 // members completes the options of the operators and tells each of the others.
@@ -130,7 +130,7 @@ func members(operators []Operator) ([]Operator, error) {
 			return nil, &OperatorError{i, m.Name, err}
 		}
 		for _, a := range providedAPIs(m.Bundle.CSV) {
-			apis[m.sharing()] = append(apis[m.sharing()], a.gvk())
+			apis[m.apiGroupKey()] = append(apis[m.apiGroupKey()], a.gvk())
 			all[a.gvk()] = true
 		}
 		packages[m.Bundle.Package] = append(packages[m.Bundle.Package], m.Bundle.CSV.Spec.Version.Version)
@@ -138,17 +138,17 @@ func members(operators []Operator) ([]Operator, error) {
 			alongside[c.Name] = append(alongside[c.Name], m.Options.Namespace+"/"+m.Bundle.CSV.Name)
 		}
 	}
-	from, err := bringers(out)
+	from, err := clusterObjectOwners(out)
 	if err != nil {
 		return nil, err
 	}
 	for i := range out {
-		labels := bringersOfAPIs(out[i], from[i], out)
+		labels := apiOwnerGroups(out[i], from[i], out)
 		olmGroup := slices.ContainsFunc(out,
 			func(m Operator) bool { return m.grouped() && m.group() == out[i].group() })
-		out[i].Options.others = others{olmGroup: olmGroup, groupAPIs: apis[out[i].sharing()], alongside: alongside,
+		out[i].Options.neighbors = neighbors{olmGroup: olmGroup, groupAPIs: apis[out[i].apiGroupKey()], alongside: alongside,
 			apis: all, packages: packages,
-			bringers: from[i], labels: labels}
+			clusterObjectOwners: from[i], labels: labels}
 	}
 	return out, nil
 }
@@ -156,8 +156,8 @@ func members(operators []Operator) ([]Operator, error) {
 // group identifies the OperatorGroup of completed options.
 func (m Operator) group() string { return m.Options.Namespace + "/" + m.Options.OperatorGroup }
 
-// sharing identifies the operators whose APIs are provided together: OLM knows of those only that it manages.
-func (m Operator) sharing() string {
+// apiGroupKey identifies the operators whose APIs are provided together: OLM knows of those only that it manages.
+func (m Operator) apiGroupKey() string {
 	if m.grouped() {
 		return m.group()
 	}
@@ -201,7 +201,7 @@ func conflict(a, b Operator, ra, rb *Result) error {
 			"TooManyOperatorGroups: %s and %s have different OperatorGroups, %s and %s, in namespace %s",
 			a.Name, b.Name, ra.OperatorGroup, rb.OperatorGroup, ra.Namespace)
 	case overlap(ra, rb):
-		if api := common(a.Options.others.groupAPIs, b.Options.others.groupAPIs); api != "" {
+		if api := common(a.Options.neighbors.groupAPIs, b.Options.neighbors.groupAPIs); api != "" {
 			return refuse("give the groups different target namespaces, or one of the operators another cluster",
 				"InterOperatorGroupOwnerConflict: OperatorGroups %s (%s) and %s (%s) watch the same namespaces and "+
 					"both provide %s",

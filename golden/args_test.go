@@ -77,7 +77,7 @@ func renderBundle(b *bundle.Bundle, o generate.Options) (*rendered, error) {
 		return nil, err
 	}
 	r := &rendered{bundle: b, options: o, result: result}
-	r.laid = output.One(output.Operator{Name: b.Package, Channel: cmp.Or(b.DefaultChannel, "none"), Result: result}, o.Templates)
+	r.laid = output.SingleOperator(output.Operator{Name: b.Package, Channel: cmp.Or(b.DefaultChannel, "none"), Result: result}, o.Templates)
 	r.tree, err = layOut(r.laid, output.LayoutFlat)
 	return r, err
 }

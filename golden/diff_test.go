@@ -61,7 +61,7 @@ func flat(t *testing.T, dir string) output.Files {
 	if err != nil {
 		return nil // it does not work in that mode
 	}
-	files, err := output.One(output.Operator{Name: "op", Result: result}, ownTemplates()).Files(output.LayoutFlat)
+	files, err := output.SingleOperator(output.Operator{Name: "op", Result: result}, ownTemplates()).Files(output.LayoutFlat)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -236,13 +236,13 @@ func libraryOutcome(t *testing.T, r *rendered, v variant) (got outcome) {
 	got.stdout = stdout.Bytes()
 	var said strings.Builder
 	for _, w := range r.result.Warnings {
-		fmt.Fprintln(&said, "olmgen: warning: "+config.Say(w.Error.Error(), w.Options, config.FlagOf)+" ["+w.Class+"]")
+		fmt.Fprintln(&said, "olmgen: warning: "+config.WithOptionNames(w.Error.Error(), w.Options, config.FlagOf)+" ["+w.Class+"]")
 	}
 	for _, w := range r.laid.Warnings(layout) {
 		fmt.Fprintln(&said, "olmgen: warning: "+w)
 	}
 	for _, n := range r.result.Notes {
-		fmt.Fprintln(&said, "olmgen: note: "+config.Say(n.Msg, n.Options, config.FlagOf))
+		fmt.Fprintln(&said, "olmgen: note: "+config.WithOptionNames(n.Msg, n.Options, config.FlagOf))
 	}
 	if need := r.result.PodSecurity.Need(r.result.Namespace); need != "" {
 		fmt.Fprintln(&said, "olmgen: note: "+need)

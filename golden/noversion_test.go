@@ -102,8 +102,8 @@ func sameFiles(t *testing.T, dir string, before, after *bundle.Bundle, o generat
 	}
 	n := 0
 	for _, layout := range output.Layouts {
-		filesA, errA := output.One(output.Operator{Name: "op", Channel: "stable", Result: a}, ownTemplates()).Files(layout)
-		filesB, errB := output.One(output.Operator{Name: "op", Channel: "stable", Result: b}, ownTemplates()).Files(layout)
+		filesA, errA := output.SingleOperator(output.Operator{Name: "op", Channel: "stable", Result: a}, ownTemplates()).Files(layout)
+		filesB, errB := output.SingleOperator(output.Operator{Name: "op", Channel: "stable", Result: b}, ownTemplates()).Files(layout)
 		if (errA == nil) != (errB == nil) {
 			t.Errorf("%s, profile %s, layout %s: %v, %v", dir, o.Profile, layout, errA, errB)
 		}

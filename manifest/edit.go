@@ -27,7 +27,7 @@ type Edit struct {
 // where that is possible, else it is printed afresh. The text is one document that ends with a newline, and it is not
 // parsed again: the edited object knows its values and lines from the first reading.
 func (o *Object) Edit(e Edit) (*Object, error) {
-	if o.Fresh == "" && o.printed == nil && e.Change == nil {
+	if o.ReprintReason == "" && o.printed == nil && e.Change == nil {
 		s := splicer{raw: o.doc.Raw, root: copyTree(o.node)}
 		if s.apply(e, o.doc.skimmed) {
 			return o.spliced(e, &s), nil

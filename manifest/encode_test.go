@@ -209,7 +209,7 @@ func checkEncode(t *testing.T, object map[string]any) {
 		t.Errorf("sigs.k8s.io/yaml reads %s, %v\nwant %s\nfrom\n%s", got, err, want, text)
 	}
 	docs, err := ReadFile("f.yaml", text, Limits{})
-	if err != nil || len(docs) != 1 || docs[0].Fresh != "" && docs[0].Fresh != "anchors and aliases" {
+	if err != nil || len(docs) != 1 || docs[0].ReprintReason != "" && docs[0].ReprintReason != "anchors and aliases" {
 		t.Errorf("does not read its own text: %d documents, %v\n%s", len(docs), err, text)
 		return
 	}

@@ -13,10 +13,10 @@ import (
 type Object struct {
 	APIVersion, Kind, Namespace, Name string
 
-	File  string
-	Line  int    // of the object's first key
-	Doc   int    // index of its document in the file
-	Fresh string // why its bytes can't be carried as they are; empty if they can
+	File          string
+	Line          int    // of the object's first key
+	Doc           int    // index of its document in the file
+	ReprintReason string // why its bytes can't be carried as they are; empty if they can
 
 	doc  *Document  // nil if the object is printed
 	node *yaml.Node // nil if the object is printed
@@ -65,14 +65,14 @@ func (d *Document) items(items *yaml.Node) ([]*Object, error) {
 		if strings.HasSuffix(o.Kind, "List") && get(n, "items") != nil {
 			return nil, d.errorf(n.Line, field, "a List inside a List")
 		}
-		o.Fresh = "an item of a List"
+		o.ReprintReason = "an item of a List"
 		out = append(out, o)
 	}
 	return out, nil
 }
 
 func (d *Document) object(n *yaml.Node) (*Object, error) {
-	o := &Object{File: d.File, Line: d.Line + n.Line - 1, Doc: d.Index, Fresh: d.Fresh, doc: d, node: n}
+	o := &Object{File: d.File, Line: d.Line + n.Line - 1, Doc: d.Index, ReprintReason: d.ReprintReason, doc: d, node: n}
 	for _, f := range []struct {
 		path []string
 		to   *string
@@ -182,7 +182,7 @@ func (o *Object) Raw() []byte {
 	switch {
 	case o.printed != nil:
 		return o.printed.text
-	case o.Fresh != "":
+	case o.ReprintReason != "":
 		return nil
 	}
 	return o.doc.Raw

@@ -24,10 +24,10 @@ type Document struct {
 	Index int        // 0 for the first document of the file
 	Root  *yaml.Node // without comments and tags; nil for an empty or comment-only document
 
-	Raw        []byte // the document's bytes, with its "---" line if it has one
-	Fresh      string // why Raw can't be carried as it is; empty if it can
-	Duplicates []Duplicate
-	limits     Limits
+	Raw           []byte // the document's bytes, with its "---" line if it has one
+	ReprintReason string // why Raw can't be carried as it is; empty if it can
+	Duplicates    []Duplicate
+	limits        Limits
 
 	skimmed  bool // Root lacks what skim skips
 	once     sync.Once
@@ -91,7 +91,7 @@ func ReadFile(name string, data []byte, limits Limits) ([]*Document, error) {
 	}
 	var docs []*Document
 	for i, c := range chunks {
-		d := &Document{File: name, Line: c.Line, Index: i, Raw: c.Data, Fresh: fresh, limits: limits}
+		d := &Document{File: name, Line: c.Line, Index: i, Raw: c.Data, ReprintReason: fresh, limits: limits}
 		if err := d.parse(); err != nil {
 			return nil, err
 		}
@@ -110,8 +110,8 @@ func markSeveral(docs []*Document) []*Document {
 	}
 	if full > 1 || full == 1 && len(docs) > 1 {
 		for _, d := range docs {
-			if d.Fresh == "" {
-				d.Fresh = "one of several documents"
+			if d.ReprintReason == "" {
+				d.ReprintReason = "one of several documents"
 			}
 		}
 	}
@@ -152,7 +152,7 @@ func (d *Document) parse() error {
 	}
 	d.Root = root
 	if bytes.HasPrefix(bytes.TrimLeft(d.Raw, " \t\n"), []byte("%")) {
-		d.Fresh = "a YAML directive"
+		d.ReprintReason = "a YAML directive"
 	}
 	if !bytes.HasSuffix(d.Raw, []byte("\n")) && endsInBlock(root) {
 		d.fresh("a block of text that ends without a newline, which would become part of it")
@@ -250,8 +250,8 @@ func endsInBlock(n *yaml.Node) bool {
 }
 
 func (d *Document) fresh(why string) {
-	if d.Fresh == "" {
-		d.Fresh = why
+	if d.ReprintReason == "" {
+		d.ReprintReason = why
 	}
 }
 
@@ -297,7 +297,8 @@ func (d *Document) Object() (*Object, error) {
 	}
 	o, err := d.object(d.Root)
 	if o == nil && err == nil {
-		o = &Object{File: d.File, Line: d.Line + d.Root.Line - 1, Doc: d.Index, Fresh: d.Fresh, doc: d, node: d.Root}
+		o = &Object{File: d.File, Line: d.Line + d.Root.Line - 1, Doc: d.Index, ReprintReason: d.ReprintReason,
+			doc: d, node: d.Root}
 	}
 	return o, err
 }

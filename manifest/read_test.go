@@ -63,7 +63,7 @@ func TestDocuments(t *testing.T) {
 		}
 		var got []document
 		for i, d := range docs {
-			got = append(got, document{d.Line, d.Root == nil, d.Fresh, string(d.Raw)})
+			got = append(got, document{d.Line, d.Root == nil, d.ReprintReason, string(d.Raw)})
 			if d.Index != i || d.File != "f.yaml" {
 				t.Errorf("%s: document %d says it is %d of %s", c.name, i, d.Index, d.File)
 			}

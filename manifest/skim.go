@@ -147,8 +147,8 @@ func (s *skimmer) line() {
 	s.indent, s.text = n, l[n:end]
 }
 
-// peek looks at the next line that is not blank: at its indentation, which is -1 at the end, and what follows that.
-func (s *skimmer) peek() (indent int, rest []byte) {
+// nextLine looks at the next line that is not blank: at its indentation, which is -1 at the end, and what follows that.
+func (s *skimmer) nextLine() (indent int, rest []byte) {
 	start := s.pos
 	for i := start; i < len(s.data); i++ {
 		switch s.data[i] {

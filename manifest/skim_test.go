@@ -60,8 +60,8 @@ func checkSkim(t *testing.T, data []byte) bool {
 		t.Errorf("skimmed, but not YAML: %v\n%s", err, data)
 		return true
 	}
-	if err := d.inspect(want, 1); err != nil || d.Fresh != "" {
-		t.Errorf("skimmed, but there is more to say: %v %s\n%s", err, d.Fresh, data)
+	if err := d.inspect(want, 1); err != nil || d.ReprintReason != "" {
+		t.Errorf("skimmed, but there is more to say: %v %s\n%s", err, d.ReprintReason, data)
 		return true
 	}
 	compareSkim(t, got, want, "")

@@ -42,7 +42,7 @@ func (s *skimmer) scalar(parent, column int, text []byte, keep *yaml.Node) bool 
 
 // ends reports whether the value ends with its line.
 func (s *skimmer) ends(parent int) bool {
-	indent, rest := s.peek()
+	indent, rest := s.nextLine()
 	return indent <= parent || rest[0] == '#'
 }
 
@@ -125,7 +125,7 @@ func (s *skimmer) plainText(parent int, text []byte, keep *yaml.Node) bool {
 		keep.Value = s.str(text)
 	}
 	for {
-		if indent, _ := s.peek(); indent <= parent {
+		if indent, _ := s.nextLine(); indent <= parent {
 			if b.Len() > 0 {
 				keep.Value = b.String()
 			}
@@ -238,7 +238,7 @@ func (s *skimmer) quoted(parent int, quote byte, text []byte, keep *yaml.Node) b
 			}
 			return commentOnly(rest) && s.ends(parent)
 		}
-		indent, _ := s.peek()
+		indent, _ := s.nextLine()
 		if indent <= parent {
 			return false
 		}

@@ -41,7 +41,7 @@ type Difference struct {
 //
 // Check waits for another run that is writing to dir, and refuses a directory that an interrupted run left incomplete.
 func Check(dir string, files Files, sources []Source) ([]Difference, error) {
-	return settled(dir, func() ([]Difference, error) { return compare(dir, files, sources) })
+	return readStable(dir, func() ([]Difference, error) { return compare(dir, files, sources) })
 }
 
 func compare(dir string, files Files, sources []Source) ([]Difference, error) {

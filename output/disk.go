@@ -175,7 +175,7 @@ func (d *disk) swap(t target) error {
 }
 
 // recover cleans up after a run that was killed, as far as h holds the guards.
-func (d *disk) recover(t target, h *hold) error {
+func (d *disk) recover(t target, h *heldGuards) error {
 	if h.beside != nil {
 		if err := d.recoverBeside(t); err != nil {
 			return err

@@ -26,7 +26,7 @@ func layOut(layout output.Layout) output.Files {
 	if err != nil {
 		log.Fatal(err)
 	}
-	tree := output.One(output.Operator{Name: b.Package, Result: result}, set)
+	tree := output.SingleOperator(output.Operator{Name: b.Package, Result: result}, set)
 	files, err := tree.Files(layout)
 	if err != nil {
 		log.Fatal(err)

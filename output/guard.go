@@ -113,13 +113,13 @@ func (d *disk) guardByName(t target, w work) (release func(), err error) {
 	}, nil
 }
 
-// hold is the guards that a run holds. A nil one is not held.
-type hold struct{ beside, inside func() }
+// heldGuards are the functions that release the guards of a run. A nil function is a guard that is not held.
+type heldGuards struct{ beside, inside func() }
 
 // guards takes the guard beside the directory. If olmgen cannot write there, an existing directory is written in
 // place under the guard inside. That guard is also taken where an earlier run worked in place.
-func (d *disk) guards(t target) (*hold, error) {
-	h := &hold{}
+func (d *disk) guards(t target) (*heldGuards, error) {
+	h := &heldGuards{}
 	var err error
 	h.beside, err = d.guard(t, t.beside)
 	if err != nil && (errors.Is(err, errAnother) || !exists(t.dir) || !t.mayStay(err)) {
@@ -143,14 +143,14 @@ func (t target) mayStay(err error) bool {
 	return err == nil && root.IsDir() && t.mustStay(root)
 }
 
-func (h *hold) needInside(d *disk, t target) (err error) {
+func (h *heldGuards) needInside(d *disk, t target) (err error) {
 	if h.inside == nil {
 		h.inside, err = d.guard(t, t.inside)
 	}
 	return err
 }
 
-func (h *hold) release() {
+func (h *heldGuards) release() {
 	if h.inside != nil {
 		h.inside()
 	}

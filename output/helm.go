@@ -43,7 +43,7 @@ func (t Tree) chart(operator int, names []string) (helm.Chart, error) {
 	c := helm.Chart{
 		Name: o.Name, Version: o.Version, Description: o.CSV + " as Operator Lifecycle Manager would install it",
 		Spec: o.Spec(), Namespace: o.Namespace, Targets: o.TargetNamespaces(), InstallMode: o.InstallMode,
-		Special: o.SpecialNamespaces(), CRDs: t.HelmCRDs, Templates: t.Templates,
+		FixedNamespaces: o.FixedNamespaces(), CRDs: t.HelmCRDs, Templates: t.Templates,
 		FileName: func(o generate.Object) string { return stem(o, t.Namespace) + ".yaml" },
 	}
 	if o.DisplayName != "" {
@@ -64,8 +64,8 @@ func (t Tree) chart(operator int, names []string) (helm.Chart, error) {
 		return c, err
 	}
 	if same(c.Objects, rendered) { // else they were changed after rendering, in a way that is not known here
-		c.Elsewhere = func(namespace string, targets []string) ([]generate.Object, error) {
-			r, err := o.Elsewhere(namespace, targets)
+		c.RenderIn = func(namespace string, targets []string) ([]generate.Object, error) {
+			r, err := o.RenderIn(namespace, targets)
 			if err != nil {
 				return nil, err
 			}

@@ -46,7 +46,7 @@ func chart(t *testing.T, dir string, o generate.Options, crds helm.CRDs, change 
 	if err != nil {
 		t.Fatal(err)
 	}
-	tree := output.One(output.Operator{Name: b.Package, Result: r}, o.Templates)
+	tree := output.SingleOperator(output.Operator{Name: b.Package, Result: r}, o.Templates)
 	tree.HelmCRDs = crds
 	if change != nil {
 		change(&tree)

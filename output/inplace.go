@@ -16,7 +16,7 @@ import (
 
 // inPlace writes the files of t.dir one by one, for a directory that cannot be replaced as a whole. Everything that can
 // fail for want of space or permission comes before the journal.
-func (d *disk) inPlace(t target, p *plan, h *hold) (Result, error) {
+func (d *disk) inPlace(t target, p *plan, h *heldGuards) (Result, error) {
 	if err := h.needInside(d, t); err != nil {
 		return Result{}, err
 	}
@@ -34,7 +34,7 @@ func (d *disk) inPlace(t target, p *plan, h *hold) (Result, error) {
 		}
 		return Result{}, incomplete(t, err)
 	}
-	if err := d.forget(t); err != nil {
+	if err := d.removeJournal(t); err != nil {
 		return Result{}, incomplete(t, err)
 	}
 	if len(edited) > 0 {
@@ -119,7 +119,7 @@ func (d *disk) finish(t target, j *journal) (edited []string, err error) {
 	if edited, err = d.carryAll(t, j); err != nil {
 		return nil, err
 	}
-	return edited, d.forget(t)
+	return edited, d.removeJournal(t)
 }
 
 // carryAll carries out a journal. Some steps may be done already. It returns the files that are neither what they were
@@ -222,8 +222,8 @@ func (d *disk) syncParents(t target, j *journal) {
 	}
 }
 
-// forget removes the journal, then the rest of what was staged.
-func (d *disk) forget(t target) error {
+// removeJournal removes the journal, then the rest of what was staged.
+func (d *disk) removeJournal(t target) error {
 	name := t.inside.at(journalName)
 	if err := d.do("remove", name, func() error { return os.Remove(name) }); err != nil && !missing(err) {
 		return err

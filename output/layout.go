@@ -32,8 +32,8 @@ type Operator struct {
 	*generate.Result
 }
 
-// One returns the tree of a single operator. Without templates, olmgen's own are used.
-func One(o Operator, t *templates.Set) Tree {
+// SingleOperator returns the tree of a single operator. Without templates, olmgen's own are used.
+func SingleOperator(o Operator, t *templates.Set) Tree {
 	if o.Result == nil {
 		o.Result = &generate.Result{}
 	}

@@ -96,7 +96,7 @@ func (n *parses) add(t *testing.T, dir string, fsys fs.FS, noCharts bool) {
 			continue
 		}
 		step(&n.rendered)
-		tree := output.One(output.Operator{Name: "operator", Channel: "stable", Result: r}, nil)
+		tree := output.SingleOperator(output.Operator{Name: "operator", Channel: "stable", Result: r}, nil)
 		if err := transform.Metadata(tree.Objects, map[string]string{"a": "b"}, map[string]string{"c": "d"}); err != nil {
 			t.Fatal(dir, err)
 		}
@@ -114,7 +114,7 @@ func (n *parses) add(t *testing.T, dir string, fsys fs.FS, noCharts bool) {
 					continue // a chart is rendered many times, and e2e/helm makes one of every bundle
 				}
 			}
-			if _, err := output.One(output.Operator{Name: "operator", Channel: "stable", Result: r}, nil).Files(l); err != nil {
+			if _, err := output.SingleOperator(output.Operator{Name: "operator", Channel: "stable", Result: r}, nil).Files(l); err != nil {
 				t.Logf("%s: %s: %v", dir, l, err)
 			}
 		}

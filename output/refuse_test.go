@@ -64,7 +64,7 @@ func TestTooManyForeign(t *testing.T) {
 		tr.paths = append(tr.paths, fmt.Sprint(i))
 	}
 	tr.paths = append(tr.paths, "x", "x/owned", LockName, "x/"+LockName)
-	if n := tr.foreign(); n != maxForeign {
+	if n := tr.unowned(); n != maxForeign {
 		t.Errorf("%d entries are foreign", n)
 	}
 }

@@ -43,7 +43,7 @@ func TestReleaseWarnings(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.Objects = append(r.Objects, large("larges.example.com", c.bytes))
-		tree := output.One(output.Operator{Name: b.Package, Result: r}, ownTemplates(t))
+		tree := output.SingleOperator(output.Operator{Name: b.Package, Result: r}, ownTemplates(t))
 		tree.HelmCRDs = c.crds
 		files, err := tree.Files(output.LayoutHelm)
 		if err != nil {

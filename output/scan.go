@@ -63,7 +63,7 @@ func readTree(t target) (*tree, error) {
 	if err := tr.list(t.dir, tr.noOutput(t)); err != nil {
 		return nil, err
 	}
-	if tr.foreign() > maxForeign {
+	if tr.unowned() > maxForeign {
 		return nil, tooMany(t)
 	}
 	for _, p := range tr.paths {
@@ -138,8 +138,8 @@ func tooMany(t target) error {
 	return refuse(ownDirectory, "%s holds more than %d files that olmgen did not write", t.name, maxForeign)
 }
 
-// foreign returns the number of entries that olmgen did not write.
-func (tr *tree) foreign() int {
+// unowned returns the number of entries that olmgen did not write.
+func (tr *tree) unowned() int {
 	owned, n := tr.ownedDirs(), 0
 	for _, p := range tr.paths {
 		if _, ok := tr.files[p]; !ok && !owned[p] && !tr.isLock(p) {

@@ -77,8 +77,8 @@ func newTarget(name, real string) target {
 		stage: beside.at(stageName), aside: beside.at(asideName)}
 }
 
-// quiet reports whether no run is working and none was killed.
-func (t target) quiet() bool {
+// idle reports whether no run is working and none was killed.
+func (t target) idle() bool {
 	return !exists(string(t.beside)) && !exists(string(t.inside))
 }
 

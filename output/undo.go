@@ -83,7 +83,7 @@ func (d *disk) undo(t target, j *journal, p *plan, fresh []string) error {
 		}
 	}
 	d.syncParents(t, j)
-	return d.forget(t)
+	return d.removeJournal(t)
 }
 
 // putBack undoes one step. A file that the write did not reach, or that somebody edited, stays as it is.

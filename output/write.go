@@ -58,7 +58,7 @@ func (d *disk) update(dir string, files Files, o WriteOptions) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	switch p, ok, err := peek(t, want, o); {
+	switch p, ok, err := planWithoutGuard(t, want, o); {
 	case ok && err != nil:
 		return Result{}, err
 	case ok && !p.changed:
@@ -85,17 +85,17 @@ func (d *disk) update(dir string, files Files, o WriteOptions) (Result, error) {
 	return d.replace(t, p, h)
 }
 
-// peek plans before the guard is taken, so that a run that has nothing to do, or is refused, writes nothing. It is
-// not ok if another run worked meanwhile: it may have seen parts of two trees.
-func peek(t target, want map[string]wanted, o WriteOptions) (p *plan, ok bool, err error) {
+// planWithoutGuard plans before the guard is taken, so that a run with nothing to do, or one that is refused, writes
+// nothing. It is not ok if another run worked meanwhile: the plan may be of parts of two trees.
+func planWithoutGuard(t target, want map[string]wanted, o WriteOptions) (p *plan, ok bool, err error) {
 	before, _ := os.Lstat(t.dir)
-	if !t.quiet() {
+	if !t.idle() {
 		return nil, false, nil
 	}
 	p, err = makePlan(t, want, o)
 	after, _ := os.Lstat(t.dir)
 	switch {
-	case !t.quiet() || (before == nil) != (after == nil):
+	case !t.idle() || (before == nil) != (after == nil):
 		return nil, false, nil
 	case before == nil:
 		return p, true, err
@@ -105,7 +105,7 @@ func peek(t target, want map[string]wanted, o WriteOptions) (p *plan, ok bool, e
 
 // replace builds the new tree and swaps it with the old one. If the system refuses the swap, it writes the files one
 // by one.
-func (d *disk) replace(t target, p *plan, h *hold) (Result, error) {
+func (d *disk) replace(t target, p *plan, h *heldGuards) (Result, error) {
 	if err := d.install(t, p); err != nil {
 		if !errors.Is(err, errNotBack) {
 			_ = d.remove(t.stage) // or the next run does it

@@ -26,12 +26,12 @@ func TestZeroValues(t *testing.T) {
 	}
 	for _, l := range output.Layouts {
 		named := output.Operator{Name: "operator", Channel: "stable", Result: r}
-		like, err := output.One(named, want).Files(l)
+		like, err := output.SingleOperator(named, want).Files(l)
 		if err != nil {
 			t.Fatal(l, err)
 		}
 		for name, set := range map[string]*templates.Set{"nil": nil, "zero": {}} {
-			files, err := output.One(named, set).Files(l)
+			files, err := output.SingleOperator(named, set).Files(l)
 			if err != nil || len(files) != len(like) {
 				t.Errorf("%s with %s templates: %d files, %v", l, name, len(files), err)
 				continue
@@ -48,13 +48,13 @@ func TestZeroValues(t *testing.T) {
 		if w := (output.Tree{}).Warnings(l); len(w) > 0 {
 			t.Errorf("the zero Tree as %s: %v", l, w)
 		}
-		empty := output.One(output.Operator{Name: "operator", Channel: "stable", Result: &generate.Result{Version: "1.0.0"}}, nil)
+		empty := output.SingleOperator(output.Operator{Name: "operator", Channel: "stable", Result: &generate.Result{Version: "1.0.0"}}, nil)
 		if _, err := empty.Files(l); err != nil {
 			t.Errorf("an empty rendering as %s: %v", l, err)
 		}
 		// without channel or result there may be an error, but no panic
-		_, _ = output.One(output.Operator{Result: r}, nil).Files(l)
-		_, _ = output.One(output.Operator{}, nil).Files(l)
-		output.One(output.Operator{}, nil).Warnings(l)
+		_, _ = output.SingleOperator(output.Operator{Result: r}, nil).Files(l)
+		_, _ = output.SingleOperator(output.Operator{}, nil).Files(l)
+		output.SingleOperator(output.Operator{}, nil).Warnings(l)
 	}
 }

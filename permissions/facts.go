@@ -9,7 +9,6 @@ import (
 
 	"github.com/olmgen/olmgen/internal/findings/show"
 	"github.com/olmgen/olmgen/internal/rbac"
-	"github.com/olmgen/olmgen/internal/rbac/danger"
 )
 
 // Fact answers one question that a person asks first, for all subjects together.
@@ -205,7 +204,7 @@ func (r *Report) absent() []string {
 	if _, full, _ := r.everything(); full {
 		return nil
 	}
-	for _, risk := range danger.Dangerous {
+	for _, risk := range Dangerous {
 		if !slices.ContainsFunc(r.Summary, func(f Fact) bool { return f.Risk == risk }) {
 			out = append(out, risk.Title())
 		}

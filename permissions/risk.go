@@ -24,5 +24,8 @@ const (
 // Risks are all risks, the most dangerous first.
 var Risks = danger.Risks
 
+// Dangerous are the risks without Other and NoEffect, the most dangerous first.
+var Dangerous = danger.Dangerous
+
 // UserRoles are the roles for users that clusters have by default: those of Kubernetes, and OpenShift's cluster-reader.
 var UserRoles = rbac.UserRoles

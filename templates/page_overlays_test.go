@@ -50,7 +50,7 @@ func decode(t *testing.T, data []byte) map[string]any {
 // kustomize puts the label of the overlay on every object, and changes nothing else of the metadata.
 func TestLabelOverlay(t *testing.T) {
 	r, set := render(t, "label", generate.ProfileOLM)
-	files, err := output.One(output.Operator{Name: "memcached-operator", Result: r}, set).Files(output.LayoutFlat)
+	files, err := output.SingleOperator(output.Operator{Name: "memcached-operator", Result: r}, set).Files(output.LayoutFlat)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,6 +24,7 @@ type adoptFlags struct {
 	output, directory string
 	force             bool
 	sources           []string
+	choice            adopt.Selection
 	to                generate.Profile
 	plan              string
 	table             bool
@@ -75,6 +76,11 @@ func (f *adoptFlags) register(cmd *cobra.Command) {
 	flags.BoolVar(&f.force, "force", false, "overwrite files that are there")
 	flags.StringArrayVar(&f.sources, "source", nil,
 		"where the bundle of a package is, as `PACKAGE=SOURCE`; may be repeated")
+	flags.StringArrayVar(&f.choice.Packages, "package", nil,
+		"only the operators of this `PACKAGE`, or of this CSV; may be repeated")
+	flags.StringArrayVar(&f.choice.Namespaces, "namespace", nil, "only the operators in this `NAMESPACE`; may be repeated")
+	flags.StringArrayVar(&f.choice.Except, "except", nil,
+		"not the operators of this `PACKAGE`, or of this CSV: they stay with OLM; may be repeated")
 	flags.Var(enum(&f.to, generate.Profiles...), "to", "profile of the file: "+text.Or(generate.Profiles))
 	flags.StringVar(&f.plan, "plan", "", "write the steps to the new form to `FILE.md`, and as a script beside it")
 	flags.BoolVar(&f.table, "table", false, "with --to clusterextension, print the table and write no file")
@@ -106,6 +112,9 @@ func (f *adoptFlags) run(cmd *cobra.Command, paths []string) error {
 	if err != nil {
 		return err
 	}
+	if state, err = state.Select(f.choice); err != nil {
+		return err
+	}
 	if f.verify {
 		return f.compare(cmd, state)
 	}
@@ -113,8 +122,8 @@ func (f *adoptFlags) run(cmd *cobra.Command, paths []string) error {
 	if err != nil {
 		return err
 	}
-	sayFindings(cmd.ErrOrStderr(), state.FindingsWith(sources))
 	if f.table {
+		sayFindings(cmd.ErrOrStderr(), state.FindingsWith(sources))
 		return f.printTable(cmd, state)
 	}
 	return f.write(cmd, state, sources)
@@ -138,7 +147,7 @@ func (f *adoptFlags) check(cmd *cobra.Command, paths []string) error {
 		return &usageError{"--verify needs one RenderConfig", "name it with -f"}
 	case f.verify:
 		if given := changed("output", "directory", "force", "source", "to", "plan", "table"); given != "" {
-			return &usageError{given + " beside --verify, which writes no file", "leave one of them out"}
+			return &usageError{given + " cannot be given with --verify, which writes no file", "leave one of them out"}
 		}
 		return nil
 	case len(f.files) > 0:
@@ -148,7 +157,7 @@ func (f *adoptFlags) check(cmd *cobra.Command, paths []string) error {
 	case f.table && f.to != generate.ProfileClusterExtension:
 		return &usageError{"--table is about --to clusterextension", "add it"}
 	case f.table && changed("output", "plan") != "":
-		return &usageError{changed("output", "plan") + " beside --table, which writes no file", "leave one of them out"}
+		return &usageError{changed("output", "plan") + " cannot be given with --table, which writes no file", "leave one of them out"}
 	case f.plan != "" && filepath.Ext(f.plan) != ".md":
 		return &usageError{"--plan: " + f.plan + " does not end in .md", "the script beside it ends in .sh"}
 	}
@@ -166,10 +175,7 @@ func (f *adoptFlags) check(cmd *cobra.Command, paths []string) error {
 // sayFindings prints what is odd about a dump.
 func sayFindings(stderr io.Writer, list []findings.Finding) {
 	for _, x := range list {
-		level := "warning"
-		if x.Level == findings.Note {
-			level = "note"
-		}
+		level := x.Level
 		place := ""
 		if x.File != "" {
 			place = x.File + ": "
@@ -210,15 +216,15 @@ func (f *adoptFlags) write(cmd *cobra.Command, state *adopt.State, sources map[s
 		file, dir = "olmgen.yaml", "."
 	}
 	o := adopt.Options{File: filepath.Base(file), Dir: dir, Directory: f.directory, Sources: sources, To: f.to}
-	data, err := adopt.Declare(state, o)
+	state, plan, err := f.planned(cmd, state, file, o)
 	if err != nil {
 		return err
 	}
-	var plan *adopt.Plan
-	if f.plan != "" {
-		if plan, err = f.newPlan(cmd, state, file, dir, data, o); err != nil {
-			return err
-		}
+	list := state.FindingsWith(sources)
+	sayFindings(cmd.ErrOrStderr(), list)
+	data, err := adopt.Declare(state, o)
+	if err != nil {
+		return err
 	}
 	const hint = "name another, or give --force to overwrite it"
 	if f.output == output.Stdout {
@@ -246,19 +252,24 @@ func (f *adoptFlags) write(cmd *cobra.Command, state *adopt.State, sources map[s
 		}
 	}
 	if f.to == generate.ProfileClusterExtension && f.output != output.Stdout {
-		return f.printTable(cmd, state)
+		if err := f.printTable(cmd, state); err != nil {
+			return err
+		}
+	}
+	if n := findings.Count(list, findings.Error); n > 0 {
+		return &foundError{text.Count(n, "error") + " in the dump: what they are about is not adopted"}
 	}
 	return nil
 }
 
 func (f *adoptFlags) sayWritten(stderr io.Writer, state *adopt.State) {
-	n := 0
-	for _, g := range state.Groups {
-		n += len(g.Operators)
+	groups := map[string]bool{}
+	for _, o := range state.All() {
+		groups[o.Group.Namespace] = true
 	}
 	fmt.Fprintf(stderr, "olmgen: wrote %s: %s in %s\nhint: olmgen adopt --verify -f %s DUMP compares it with the "+
 		"cluster\n",
-		f.output, text.Count(n, "operator"), text.Count(len(state.Groups), "OperatorGroup"), f.output)
+		f.output, text.Count(len(state.All()), "operator"), text.Count(len(groups), "OperatorGroup"), f.output)
 }
 
 // printTable prints what the migration to OLM v1 says about each operator.
@@ -279,12 +290,18 @@ func (f *adoptFlags) printTable(cmd *cobra.Command, state *adopt.State) error {
 }
 
 // values returns the objects that a RenderConfig renders to.
-func values(cmd *cobra.Command, c *config.Config, o config.Options) (objects []map[string]any, err error) {
+// It leaves out what is only of operators that the state does not adopt.
+func values(cmd *cobra.Command, c *config.Config, state *adopt.State, o config.Options) (objects []map[string]any,
+	err error) {
 	r, err := c.Render(cmd.Context(), o)
 	if err != nil {
 		return nil, err
 	}
+	adopted := func(i int) bool { return state.Adopts(r.Operators[i].Namespace, r.Opened[i].CSV.Name) }
 	for _, x := range r.Objects {
+		if len(x.Operators) > 0 && !slices.ContainsFunc(x.Operators, adopted) {
+			continue
+		}
 		read, err := x.Manifest()
 		if err != nil {
 			return nil, err
@@ -298,21 +315,47 @@ func values(cmd *cobra.Command, c *config.Config, o config.Options) (objects []m
 	return objects, nil
 }
 
+// planned makes the plan, if one is asked for. Operators that cannot be rendered are refused in the state that it
+// returns.
+func (f *adoptFlags) planned(cmd *cobra.Command, state *adopt.State, file string, o adopt.Options) (*adopt.State,
+	*adopt.Plan, error) {
+	if f.plan == "" || len(state.All()) == 0 {
+		return state, nil, nil
+	}
+	plan, err := f.newPlan(cmd, state, file, o)
+	if err == nil {
+		return state, plan, nil
+	}
+	refused := 0
+	for _, operator := range state.All() {
+		_, problem := f.rendered(cmd, state.Only([]*adopt.Operator{operator}), file, o)
+		if cmd.Context().Err() != nil {
+			return nil, nil, err
+		}
+		if problem != nil {
+			state = state.Refuse(operator, problem.Error())
+			refused++
+		}
+	}
+	if refused == 0 || len(state.All()) == 0 {
+		return nil, nil, err
+	}
+	plan, err = f.newPlan(cmd, state, file, o)
+	return state, plan, err
+}
+
 // newPlan renders the new file, which is not written yet, and makes the plan to get there.
-func (f *adoptFlags) newPlan(cmd *cobra.Command, state *adopt.State, file, dir string, data []byte,
-	o adopt.Options) (*adopt.Plan, error) {
-	objects, err := f.rendered(cmd, file, dir, data)
+func (f *adoptFlags) newPlan(cmd *cobra.Command, state *adopt.State, file string, o adopt.Options) (*adopt.Plan,
+	error) {
+	objects, err := f.rendered(cmd, state, file, o)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("the plan lists what is deleted, so the bundles must be there: %w", err)
 	}
 	var asOLM []map[string]any
 	if leaving := state.Leaving(o.To); len(leaving) > 0 {
 		of := o
-		of.To, of.SomeSources = generate.ProfileOLM, true
-		if data, err = adopt.Declare(state.Only(leaving), of); err != nil {
-			return nil, err
-		}
-		if asOLM, err = f.rendered(cmd, file, dir, data); err != nil {
+		of.To = generate.ProfileOLM
+		if asOLM, err = f.rendered(cmd, state.Only(leaving), file, of); err != nil {
 			return nil, err
 		}
 	}
@@ -320,22 +363,32 @@ func (f *adoptFlags) newPlan(cmd *cobra.Command, state *adopt.State, file, dir s
 	return adopt.NewPlan(state, objects, asOLM, o)
 }
 
-// rendered returns what a file renders to that is not written yet.
-func (f *adoptFlags) rendered(cmd *cobra.Command, file, dir string, data []byte) ([]map[string]any, error) {
+// rendered returns what the file of a state renders to, which is not written yet.
+func (f *adoptFlags) rendered(cmd *cobra.Command, state *adopt.State, file string, o adopt.Options) ([]map[string]any,
+	error) {
+	data, err := adopt.Declare(state, o)
+	if err != nil {
+		return nil, err
+	}
 	c, err := config.Read(file, data)
 	if err != nil {
 		return nil, err
 	}
-	objects, err := values(cmd, c, config.Options{Dir: dir, Source: f.source})
-	if err != nil {
-		return nil, fmt.Errorf("the plan lists what is deleted, so the bundles must be there: %w", err)
-	}
-	return objects, nil
+	return values(cmd, c, state, config.Options{Dir: o.Dir, Source: f.source})
 }
 
 // commands returns the commands of olmgen that a plan has.
 func (f *adoptFlags) commands(file string) adopt.Commands {
-	sources := ""
+	chosen := ""
+	for _, flag := range []struct {
+		name   string
+		values []string
+	}{{"package", f.choice.Packages}, {"namespace", f.choice.Namespaces}, {"except", f.choice.Except}} {
+		for _, v := range flag.values {
+			chosen += " --" + flag.name + " " + adopt.Quote(v)
+		}
+	}
+	sources := chosen
 	for _, s := range f.sources {
 		sources += " --source " + adopt.Quote(s)
 	}
@@ -345,11 +398,11 @@ func (f *adoptFlags) commands(file string) adopt.Commands {
 	}
 	return adopt.Commands{
 		Backup: []string{dump.Command() + " > backup.yaml", before("", "before"), "olmgen adopt --verify " +
-			"backup.yaml -f before.yaml",
+			"backup.yaml -f before.yaml" + chosen,
 			before(" --to subscription", "before-subscriptions")},
 		Render: "olmgen render -f " + adopt.Quote(file),
-		Verify: "olmgen adopt --verify backup.yaml -f " + adopt.Quote(file),
-		Again:  dump.Command() + " | olmgen adopt --verify - -f " + adopt.Quote(file),
+		Verify: "olmgen adopt --verify backup.yaml -f " + adopt.Quote(file) + chosen,
+		Again:  dump.Command() + " | olmgen adopt --verify - -f " + adopt.Quote(file) + chosen,
 	}
 }
 
@@ -362,7 +415,8 @@ func (f *adoptFlags) compare(cmd *cobra.Command, state *adopt.State) error {
 	}
 	o := f.source
 	o.Stdin = cmd.InOrStdin()
-	objects, err := values(cmd, declared[0].Config, config.Options{Dir: declared[0].dir, Source: o})
+	objects, err := values(cmd, declared[0].Config, state,
+		config.Options{Dir: declared[0].dir, Source: o})
 	if err != nil {
 		return err
 	}

@@ -39,7 +39,7 @@ func sourcesOr(files *[]string, max int) cobra.PositionalArgs {
 
 func besideFile(files, given []string) error {
 	if len(given) > 0 {
-		return &usageError{fmt.Sprintf("%q beside -f: with -f the bundles are those of %s", given[0], files[0]),
+		return &usageError{fmt.Sprintf("%q cannot be given with -f: the bundles are those of %s", given[0], files[0]),
 			"list it there below groups"}
 	}
 	return nil
@@ -59,7 +59,7 @@ func (f *renderFlags) checkDeclared(cmd *cobra.Command, given []string) error {
 		}
 	})
 	if err == nil && len(f.files) > 1 && cmd.Name() == "render" && cmd.Flags().Changed("output") {
-		err = &usageError{"-o beside several -f: each file has a directory of its own",
+		err = &usageError{"-o cannot be given with several -f: each file has a directory of its own",
 			"write it into the files as output.directory"}
 	}
 	return err

@@ -94,7 +94,7 @@ func (f *renderFlags) sayScope(w io.Writer, csv *v1alpha1.ClusterServiceVersion,
 		return ok
 	}
 	for _, step := range config.OpenSteps(advice.Steps, known, given, f.bound()) {
-		fmt.Fprintln(w, "hint: "+config.Say(step.Msg, step.Options, config.FlagOf))
+		fmt.Fprintln(w, "hint: "+config.WithOptionNames(step.Msg, step.Options, config.FlagOf))
 	}
 }
 

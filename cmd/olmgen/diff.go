@@ -169,7 +169,7 @@ func (f *diffFlags) compare(cmd *cobra.Command, sides [2]side) (*compare.Report,
 		}
 	}
 	if f.oldVersion != "" && !sides[0].isSource() {
-		return nil, &usageError{"--old-version is for a SOURCE, and OLD is none", "leave it out"}
+		return nil, &usageError{"--old-version is for a SOURCE, and OLD is not one", "leave it out"}
 	}
 	old, err := f.read(cmd, sides[0], nil)
 	if err != nil {

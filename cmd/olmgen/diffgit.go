@@ -75,7 +75,7 @@ func names(sides [2]side) *strings.Replacer {
 
 // renamedError names the files of a Git revision in an error.
 func renamedError(err error, names *strings.Replacer) error {
-	text, hint := config.SayError(err, func(manifest.Option) string { return "" })
+	text, hint := config.ErrorText(err, func(manifest.Option) string { return "" })
 	if named := names.Replace(text); named != text {
 		return manifest.WithHint(errors.New(named), names.Replace(hint))
 	}

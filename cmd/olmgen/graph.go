@@ -123,7 +123,7 @@ func (f *renderFlags) drawUpdates(cmd *cobra.Command, path, from string, format 
 		return err
 	}
 	channel, _ := f.options.Text(bundle.OptionChannel)
-	g, err := updates.Of(p, updates.Options{Channel: channel, From: from})
+	g, err := updates.NewGraph(p, updates.Options{Channel: channel, From: from})
 	if err != nil {
 		return err
 	}

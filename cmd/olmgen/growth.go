@@ -15,7 +15,7 @@ import (
 // sayGrowth prints a note if permissions grow, or if CRDs change in a way that breaks, by what is about to be written
 // over an older tree. An older tree that cannot be read is no reason to fail here.
 func (f *renderFlags) sayGrowth(cmd *cobra.Command, r *config.Rendered) {
-	if f.output == output.Stdout || quiet(cmd) {
+	if f.output == output.Stdout || hidesNotes(cmd) {
 		return
 	}
 	growth, err := review.Growth(cmd.Context(), f.output, r)
@@ -24,8 +24,8 @@ func (f *renderFlags) sayGrowth(cmd *cobra.Command, r *config.Rendered) {
 	}
 }
 
-// quiet reports whether notes are not printed.
-func quiet(cmd *cobra.Command) bool {
+// hidesNotes reports whether notes are not printed.
+func hidesNotes(cmd *cobra.Command) bool {
 	_, is := cmd.ErrOrStderr().(*quietWriter)
 	return is
 }

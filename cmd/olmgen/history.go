@@ -77,12 +77,12 @@ func (f *historyFlags) run(cmd *cobra.Command, ref string) error {
 	if err != nil {
 		return err
 	}
-	h, err := history.Of(cmp.Or(list.Package, filepath.Base(filepath.Clean(ref))), list.Inputs)
+	h, err := history.New(cmp.Or(list.Package, filepath.Base(filepath.Clean(ref))), list.Inputs)
 	if err != nil {
 		return err
 	}
 	if len(list.LeftOut) > 0 {
-		reason, _ := config.SayError(list.Reason, func(manifest.Option) string { return "" })
+		reason, _ := config.ErrorText(list.Reason, func(manifest.Option) string { return "" })
 		note := fmt.Sprintf("left out: %s: %s", text.FirstOf(6, list.LeftOut), reason)
 		fmt.Fprintln(cmd.ErrOrStderr(), "olmgen: warning: "+note)
 		h.Notes = append(h.Notes, note)

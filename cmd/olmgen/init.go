@@ -142,7 +142,7 @@ func (f *initFlags) text(cmd *cobra.Command, name string, bundles []config.InitB
 		return config.Init(name, f.directory, bundles)
 	}
 	if cmd.Flags().Changed("directory") || f.force || f.output == output.Stdout {
-		return nil, &usageError{"--append beside --directory, --force or -o -", "leave one of them out"}
+		return nil, &usageError{"--append cannot be given with --directory, --force or -o -", "leave one of them out"}
 	}
 	data, err := os.ReadFile(f.output)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -65,7 +65,7 @@ when a new version changes it.
 		Args: func(cmd *cobra.Command, given []string) error {
 			switch {
 			case f.from != "" && len(f.render.files) > 0:
-				return &usageError{"--from beside -f", "give one of them"}
+				return &usageError{"--from cannot be given with -f", "give one of them"}
 			case f.from != "":
 				return args(0, 0, "")(cmd, given)
 			case len(f.render.files) > 0:
@@ -127,7 +127,7 @@ func (f *installerFlags) run(cmd *cobra.Command, refs []string) error {
 		return err
 	}
 	a.operator.Result = &result
-	files, err := output.One(a.operator, a.templates).Files(output.LayoutFlat)
+	files, err := output.SingleOperator(a.operator, a.templates).Files(output.LayoutFlat)
 	if err != nil {
 		return err
 	}

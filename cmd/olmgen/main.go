@@ -80,13 +80,13 @@ func sayError(cmd *cobra.Command, stderr io.Writer, err error) {
 	if warned, ok := errors.AsType[*bundle.WarnedError](err); ok {
 		for _, w := range warned.Warnings {
 			fmt.Fprintln(stderr,
-				"olmgen: warning: "+indented(config.Say(w.Error.Error(), w.Options, flagsOf(cmd)))+class(w.Class))
+				"olmgen: warning: "+indented(config.WithOptionNames(w.Error.Error(), w.Options, flagsOf(cmd)))+class(w.Class))
 		}
 	}
 	if q, ok := stderr.(*quietWriter); ok {
 		stderr = q.w
 	}
-	text, hint := config.SayError(err, flagsOf(cmd))
+	text, hint := config.ErrorText(err, flagsOf(cmd))
 	if declared, ok := errors.AsType[*source.RenderConfigError](err); ok {
 		hint = "write olmgen render -f " + declared.File
 	}

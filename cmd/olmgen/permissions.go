@@ -117,7 +117,7 @@ func (f *permissionsFlags) read(cmd *cobra.Command, refs []string) (*review.Subj
 	switch {
 	case len(trees) > 0 && len(trees) < len(refs):
 		other := refs[slices.IndexFunc(refs, func(ref string) bool { return !slices.Contains(trees, ref) })]
-		return nil, &usageError{fmt.Sprintf("%s is a TREE, and %s is none", trees[0], other),
+		return nil, &usageError{fmt.Sprintf("%s is a TREE, and %s is not", trees[0], other),
 			"olmgen render writes a TREE for a SOURCE"}
 	case len(trees) > 0:
 		return f.tree(cmd, trees)

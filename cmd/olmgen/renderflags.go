@@ -34,8 +34,8 @@ type renderFlags struct {
 }
 
 // optionsWith yields the declared options with a flag that a command takes.
-func optionsWith(takes func(config.Option) bool) iter.Seq[config.Placed] {
-	return func(yield func(config.Placed) bool) {
+func optionsWith(takes func(config.Option) bool) iter.Seq[config.OptionAt] {
+	return func(yield func(config.OptionAt) bool) {
 		for o := range config.WithFlags(config.Declared()) {
 			if takes(o.Option) && !yield(o) {
 				return
@@ -45,7 +45,7 @@ func optionsWith(takes func(config.Option) bool) iter.Seq[config.Placed] {
 }
 
 // addOptions adds the flags of options, with their completion.
-func addOptions(cmd *cobra.Command, options iter.Seq[config.Placed]) *config.Flags {
+func addOptions(cmd *cobra.Command, options iter.Seq[config.OptionAt]) *config.Flags {
 	flags := config.AddFlags(cmd.Flags(), options)
 	for o := range flags.Options() {
 		if o.Words != nil {

@@ -83,7 +83,7 @@ func (f *updateFlags) run(cmd *cobra.Command) error {
 		}
 		o.Catalogs = append(o.Catalogs, read)
 	}
-	plan, err := updating.Of(cmd.Context(), c, data, o)
+	plan, err := updating.NewPlan(cmd.Context(), c, data, o)
 	if err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func (f *updateFlags) run(cmd *cobra.Command) error {
 }
 
 func (f *updateFlags) sayNotCompared(cmd *cobra.Command, err error) {
-	text, hint := config.SayError(err, flagsOf(cmd))
+	text, hint := config.ErrorText(err, flagsOf(cmd))
 	fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: warning: what changes is not compared: %s\n", text)
 	if hint != "" {
 		fmt.Fprintf(cmd.ErrOrStderr(), "hint: %s\n", hint)

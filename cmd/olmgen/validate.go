@@ -65,7 +65,7 @@ func (f *validateFlags) run(cmd *cobra.Command, refs []string) error {
 	if helper, err := validate.FindHelper(); err == nil {
 		f.options.Checker = helper
 	} else {
-		text, hint := config.SayError(err, flagsOf(cmd))
+		text, hint := config.ErrorText(err, flagsOf(cmd))
 		fmt.Fprintf(stderr, "olmgen: warning: only olmgen's own findings: %s\nhint: %s\n", text, hint)
 	}
 	sources, err := f.source.sources(cmd, refs)

@@ -64,8 +64,8 @@ type Cell struct {
 	Since string `json:"since"` // the release that changed it to this
 }
 
-// Of makes the history of releases.
-func Of(pkg string, list []Input) (*History, error) {
+// New makes the history of releases.
+func New(pkg string, list []Input) (*History, error) {
 	h := &History{APIVersion: apiVersion, Kind: kind, Package: pkg, Releases: []Release{}, Notes: []string{}}
 	ordered, cyclic := inOrder(list)
 	if cyclic {

@@ -87,7 +87,7 @@ func example(tb testing.TB) *history.History {
 	}
 	random := rand.New(rand.NewPCG(1, 2))
 	random.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
-	h, err := history.Of("x", list)
+	h, err := history.New("x", list)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -124,7 +124,7 @@ func TestOrder(t *testing.T) {
 		{"itself", "1.0.0", []history.Input{release(t, "1.0.0", "x.v1.0.0", "")}},
 		{"none", "", nil},
 	} {
-		h, err := history.Of("x", c.list)
+		h, err := history.New("x", c.list)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -192,7 +192,7 @@ func TestHostile(t *testing.T) {
 func check(t *testing.T, s string) {
 	in := release(t, "1.0.0", s, reads("Role"), s)
 	in.Name, in.Channels, in.Modes = s, []string{s}, []string{s}
-	h, err := history.Of(s, []history.Input{in, release(t, "1.1.0", "", "")})
+	h, err := history.New(s, []history.Input{in, release(t, "1.1.0", "", "")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -226,7 +226,7 @@ func BenchmarkOf(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := history.Of("x", list); err != nil {
+		if _, err := history.New("x", list); err != nil {
 			b.Fatal(err)
 		}
 	}

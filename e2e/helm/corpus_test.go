@@ -68,7 +68,7 @@ func testBundle(t *testing.T, b *bundle.Bundle, mode v1alpha1.InstallModeType) m
 		t.Logf("%s: refused: %v", mode, err)
 		return nil
 	}
-	files, err := output.One(output.Operator{Name: b.Package, Result: r}, set).Files(output.LayoutHelm)
+	files, err := output.SingleOperator(output.Operator{Name: b.Package, Result: r}, set).Files(output.LayoutHelm)
 	if err != nil {
 		t.Errorf("%s: %v", mode, err)
 		return nil
@@ -97,7 +97,7 @@ func testBundle(t *testing.T, b *bundle.Bundle, mode v1alpha1.InstallModeType) m
 		targets = append([]string{"zone"}, targets[1:]...)
 		values["targetNamespaces"] = anyList(targets)
 	}
-	other, err := r.Elsewhere(namespace, targets)
+	other, err := r.RenderIn(namespace, targets)
 	if err != nil {
 		t.Errorf("%s: %v", mode, err)
 		return free

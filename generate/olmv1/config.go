@@ -43,8 +43,8 @@ func (c *Config) apply(d *appsv1.Deployment) {
 	}
 	c.applyAffinity(pod)
 	if len(c.Annotations) > 0 {
-		d.Annotations = under(d.Annotations, c.Annotations)
-		d.Spec.Template.Annotations = under(d.Spec.Template.Annotations, c.Annotations)
+		d.Annotations = addMissing(d.Annotations, c.Annotations)
+		d.Spec.Template.Annotations = addMissing(d.Spec.Template.Annotations, c.Annotations)
 	}
 }
 
@@ -138,8 +138,8 @@ func addNew[T any](list, added []T) []T {
 	return list
 }
 
-// under returns the added entries overlaid by those that are there already.
-func under(there, added map[string]string) map[string]string {
+// addMissing returns the added entries overlaid by those that are there already.
+func addMissing(there, added map[string]string) map[string]string {
 	out := maps.Clone(added)
 	maps.Copy(out, there)
 	return out

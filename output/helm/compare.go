@@ -7,7 +7,7 @@ import (
 	"github.com/olmgen/olmgen/generate"
 )
 
-// objects returns what an entry with variables is in a place.
+// objects returns the objects of an entry with variables for the namespaces of p.
 func (e *entry) objects(p place) []map[string]any {
 	if !e.each {
 		var target string
@@ -23,22 +23,22 @@ func (e *entry) objects(p place) []map[string]any {
 	return out
 }
 
-// holds reports whether the operator is in a place what the model says. Where it cannot be rendered it is not.
-func (m *model) holds(c *Chart, p place) (bool, error) {
-	objects, err := c.Elsewhere(p.namespace, p.targets)
+// describesRendering reports whether the operator renders to what the model describes. It does not where the operator
+// cannot be rendered.
+func (m *model) describesRendering(c *Chart, p place) (bool, error) {
+	objects, err := c.RenderIn(p.namespace, p.targets)
 	if err != nil {
-		return false, nil //nolint:nilerr // the model is for places that OLM has
+		return false, nil //nolint:nilerr // the model is for namespaces that OLM supports
 	}
-	return m.gives(p, objects)
+	return m.describes(p, objects)
 }
 
-func (m *model) gives(p place, objects []generate.Object) (bool, error) {
+func (m *model) describes(p place, objects []generate.Object) (bool, error) {
 	wrong, further, err := m.compare(p, objects)
 	return len(wrong)+len(further) == 0, err
 }
 
-// compare returns the entries that say something else of a place than its objects, and the objects of which no entry
-// says anything.
+// compare returns the entries that differ from the objects of p, and the objects that no entry describes.
 func (m *model) compare(p place, objects []generate.Object) (wrong []*entry, further []generate.Object, err error) {
 	want := make(map[string]generate.Object, len(objects))
 	for _, o := range objects {
@@ -50,7 +50,7 @@ func (m *model) compare(p place, objects []generate.Object) (wrong []*entry, fur
 		if !e.in(p.namespace) {
 			continue
 		}
-		ids, same, err := e.are(p, want)
+		ids, same, err := e.matches(p, want)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -70,8 +70,8 @@ func (m *model) compare(p place, objects []generate.Object) (wrong []*entry, fur
 	return wrong, further, nil
 }
 
-// are reports whether what an entry says of a place is there, and under which identities.
-func (e *entry) are(p place, want map[string]generate.Object) (ids []string, same bool, err error) {
+// matches reports whether the objects of an entry are in want, and returns their identities.
+func (e *entry) matches(p place, want map[string]generate.Object) (ids []string, same bool, err error) {
 	if e.value == nil {
 		id := identity(e.object)
 		o, ok := want[id]

@@ -1,5 +1,5 @@
 // Package helm makes a Helm chart of an operator's objects. What depends on the operator's namespace and on its target
-// namespaces becomes a value of the chart; which of it does is found, and proved, by rendering the operator elsewhere.
+// namespaces becomes a value of the chart. Rendering the operator for other namespaces finds what depends on them.
 package helm
 
 import (
@@ -33,13 +33,13 @@ type Chart struct {
 	Namespace                  string                             // the operator's, by default
 	Targets                    []string
 	InstallMode                v1alpha1.InstallModeType
-	Special                    []string // namespaces in which the operator may be another than anywhere else
+	FixedNamespaces            []string // namespaces that the bundle mentions; objects may be different there
 
-	Objects  []generate.Object            // as they are by default
+	Objects  []generate.Object            // with the default values
 	Names    []string                     // of their files
-	FileName func(generate.Object) string // gives the name of the file of an object that is not there by default
-	// Elsewhere renders the operator for another namespace and other targets. Without it, neither can be a value.
-	Elsewhere func(namespace string, targets []string) ([]generate.Object, error)
+	FileName func(generate.Object) string // names the file of an object that the default values leave out
+	// RenderIn renders the operator for another namespace and other targets. Without it, neither is a value.
+	RenderIn func(namespace string, targets []string) ([]generate.Object, error)
 
 	CRDs      CRDs // default: CRDsTemplates
 	Templates *templates.Set
@@ -57,7 +57,7 @@ var static embed.FS
 // Files makes the chart. With its default values it renders to Objects.
 func (c Chart) Files() ([]File, error) {
 	if _, err := semver.Parse(c.Version); err != nil {
-		return nil, fmt.Errorf("helm: the version %q of %s is none that a chart can have: %w", c.Version, c.Name, err)
+		return nil, fmt.Errorf("helm: %s: the version %q is not a version of a chart: %w", c.Name, c.Version, err)
 	}
 	if c.InstallMode != v1alpha1.InstallModeTypeSingleNamespace &&
 		c.InstallMode != v1alpha1.InstallModeTypeMultiNamespace {
@@ -67,7 +67,7 @@ func (c Chart) Files() ([]File, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := m.settle()
+	s, err := m.settings()
 	if err != nil {
 		return nil, err
 	}

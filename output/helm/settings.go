@@ -14,9 +14,9 @@ type settings struct {
 	replicas  map[string]any // of the Deployments that say it
 }
 
-// settle makes values of the images and resources of every Deployment, and of the same containers in a
-// ClusterServiceVersion, from which OLM would make the Deployment again.
-func (m *model) settle() (*settings, error) {
+// settings makes values of the images and resources of every Deployment. The same containers of a ClusterServiceVersion
+// get them too, because OLM makes the Deployment of it.
+func (m *model) settings() (*settings, error) {
 	s := &settings{map[string]any{}, map[string]any{}, map[string]any{}}
 	for _, kind := range []string{"Deployment.apps", "ClusterServiceVersion.operators.coreos.com"} {
 		for i := range m.entries {

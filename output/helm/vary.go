@@ -8,28 +8,28 @@ import (
 	"strings"
 )
 
-// model is how the objects depend on the namespaces of the operator. It is found by rendering the operator with
-// sentinels for namespaces, without knowledge of what the objects mean, and proved by rendering it for others.
+// model is how the objects depend on the namespaces of the operator. Rendering the operator with sentinels for
+// namespaces finds it, and rendering it for other namespaces verifies it. Neither knows what the objects mean.
 type model struct {
-	namespace bool     // is a value
-	targets   bool     // are a value
-	refused   []string // namespaces that the value may not be: the operator can't be there
+	namespace bool     // the operator's namespace is a value
+	targets   bool     // the target namespaces are a value
+	refused   []string // namespaces that the operator cannot be rendered for
 	own       bool     // the operator's namespace may be one of several targets
 	entries   []entry
-	files     map[string]bool // names that are taken
+	files     map[string]bool // names in use
 
-	deployments map[string]bool // the CSV's, which values change as spec.config of a Subscription does
-	apiServices map[string]bool // the CSV's, which have the same annotations
+	deployments map[string]bool // those of the CSV; values change them as spec.config of a Subscription does
+	apiServices map[string]bool // those of the CSV; they have the same annotations
 }
 
-// vary finds the model with the most values that proves to be true.
+// vary returns the model with the most values that verification accepts.
 func (c *Chart) vary() (*model, error) {
 	multiple := len(c.Targets) > 0
-	for _, try := range [][2]bool{{true, multiple}, {true, false}, {false, multiple}} {
-		if c.Elsewhere == nil || !try[0] && !try[1] {
+	for _, values := range [][2]bool{{true, multiple}, {true, false}, {false, multiple}} {
+		if c.RenderIn == nil || !values[0] && !values[1] {
 			continue
 		}
-		m, err := c.try(try[0], try[1])
+		m, err := c.parameterize(values[0], values[1])
 		if err == nil {
 			return m, nil
 		}
@@ -44,27 +44,27 @@ func (c *Chart) vary() (*model, error) {
 	return m, nil
 }
 
-// try makes the model for some values and proves it.
-func (c *Chart) try(namespace, targets bool) (*model, error) {
+// parameterize returns the verified model for some values.
+func (c *Chart) parameterize(namespace, targets bool) (*model, error) {
 	m := &model{namespace: namespace, targets: targets, files: map[string]bool{}}
 	names := c.unused()
-	p := c.place(m, names[0], c.some(names[1:]))
-	objects, err := c.Elsewhere(p.namespace, p.targets)
+	p := c.place(m, names[0], c.targetsFrom(names[1:]))
+	objects, err := c.RenderIn(p.namespace, p.targets)
 	if err != nil {
-		return nil, errNotAValue // OLM has no such place for it
+		return nil, errNotAValue // OLM does not support it there
 	}
 	if err := m.read(c, objects, newSentinels(p, namespace, targets)); err != nil {
 		return nil, err
 	}
-	if err := m.prove(c, names); err != nil {
+	if err := m.verify(c, names); err != nil {
 		return nil, err
 	}
 	if namespace {
-		if err := m.special(c, names); err != nil {
+		if err := m.fixNamespaces(c, names); err != nil {
 			return nil, err
 		}
 	}
-	switch same, err := m.gives(c.place(m, c.Namespace, c.Targets), c.Objects); {
+	switch same, err := m.describes(c.place(m, c.Namespace, c.Targets), c.Objects); {
 	case err != nil:
 		return nil, err
 	case !same:
@@ -77,7 +77,7 @@ func (c *Chart) try(namespace, targets bool) (*model, error) {
 	return m, nil
 }
 
-// place returns a place in which what is no value is as it is by default.
+// place returns the given namespaces. The default replaces what is not a value of the model.
 func (c *Chart) place(m *model, namespace string, targets []string) place {
 	p := place{c.Namespace, slices.Clone(c.Targets)}
 	if m.namespace {
@@ -90,10 +90,11 @@ func (c *Chart) place(m *model, namespace string, targets []string) place {
 	return p
 }
 
-// some returns as many of the names as there are targets, but two at most: with two it shows what there is for each.
-func (c *Chart) some(names []string) []string { return names[:min(2, len(c.Targets))] }
+// targetsFrom returns as many names as there are targets, at most two. Two are enough to show which objects exist for
+// each target.
+func (c *Chart) targetsFrom(names []string) []string { return names[:min(2, len(c.Targets))] }
 
-// unused returns names for namespaces that no object has in it, three and four more that are as long as may be.
+// unused returns names of namespaces that no object mentions: three short ones and four of the greatest length.
 func (c *Chart) unused() []string {
 	sum := sha256.New()
 	for _, o := range c.Objects {
@@ -107,15 +108,15 @@ func (c *Chart) unused() []string {
 	return names
 }
 
-// prove renders the operator in places that test the model: with names of the greatest length and another number of
-// targets, and with its own namespace as a target.
-func (m *model) prove(c *Chart, names []string) error {
+// verify renders the operator with names of the greatest length, with another number of targets and with its own
+// namespace as a target, and compares the result with the model.
+func (m *model) verify(c *Chart, names []string) error {
 	long := names[3:]
-	p := c.place(m, long[0], c.some(long[1:]))
+	p := c.place(m, long[0], c.targetsFrom(long[1:]))
 	if m.targets && len(p.targets) > 1 {
 		p.targets = append(p.targets, long[3])
 	}
-	if same, err := m.holds(c, p); err != nil {
+	if same, err := m.describesRendering(c, p); err != nil {
 		return err
 	} else if !same {
 		return errNotAValue
@@ -123,20 +124,20 @@ func (m *model) prove(c *Chart, names []string) error {
 	if !m.targets || len(p.targets) < 2 {
 		return nil
 	}
-	p = c.place(m, names[0], c.some(names[1:]))
+	p = c.place(m, names[0], c.targetsFrom(names[1:]))
 	p.targets = append(p.targets, p.namespace)
 	slices.Sort(p.targets)
 	var err error
-	m.own, err = m.holds(c, p)
+	m.own, err = m.describesRendering(c, p)
 	return err
 }
 
-// special looks at the namespaces that the operator or its options speak of, and at its own. Objects that are others
-// there than anywhere else become entries for that namespace only.
-func (m *model) special(c *Chart, names []string) error {
-	for _, ns := range slices.Compact(slices.Sorted(slices.Values(append(slices.Clone(c.Special), c.Namespace)))) {
-		p := c.place(m, ns, c.some(names[1:]))
-		objects, err := c.Elsewhere(p.namespace, p.targets)
+// fixNamespaces renders the operator in its own namespace and in those that the bundle or the options mention. Objects
+// that differ there become entries for that namespace only.
+func (m *model) fixNamespaces(c *Chart, names []string) error {
+	for _, ns := range slices.Compact(slices.Sorted(slices.Values(append(slices.Clone(c.FixedNamespaces), c.Namespace)))) {
+		p := c.place(m, ns, c.targetsFrom(names[1:]))
+		objects, err := c.RenderIn(p.namespace, p.targets)
 		if err != nil {
 			m.refused = append(m.refused, ns)
 			continue
@@ -161,7 +162,7 @@ func (m *model) special(c *Chart, names []string) error {
 			m.name(c, e, c.place(m, ns, c.Targets))
 			m.entries = append(m.entries, *e)
 		}
-		if same, err := m.gives(p, objects); err != nil {
+		if same, err := m.describes(p, objects); err != nil {
 			return err
 		} else if !same {
 			return errNotAValue

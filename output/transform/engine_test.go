@@ -235,7 +235,7 @@ func TestSizeAsJSON(t *testing.T) {
 			t.Fatal(err)
 		}
 		o, err := manifest.ReadOne(name, text)
-		if err != nil || o.Fresh != "" {
+		if err != nil || o.ReprintReason != "" {
 			continue
 		}
 		v, err := o.Value()

@@ -36,9 +36,9 @@ func tooLarge(o generate.Object) (bool, error) {
 		s, _ := value.(string)
 		limit -= len(key) + len(s)
 	}
-	if least, most := sizeAsJSON(o.Data); x.Fresh == "" && most <= limit {
+	if least, most := sizeAsJSON(o.Data); x.ReprintReason == "" && most <= limit {
 		return false, nil
-	} else if x.Fresh == "" && least > limit {
+	} else if x.ReprintReason == "" && least > limit {
 		return true, nil
 	}
 	v, err := x.Value()

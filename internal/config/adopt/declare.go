@@ -30,10 +30,8 @@ type Options struct {
 	Dir       string            // of the file: sources that are paths are made relative to it
 	Directory string            // that the file renders to
 	Sources   map[string]string // where bundles are, by package or by CSV
-	// SomeSources allows sources of operators that are not declared.
-	SomeSources bool
-	To          generate.Profile // default: olm
-	Commands    Commands         // of olmgen, for a plan
+	To        generate.Profile  // default: olm
+	Commands  Commands          // of olmgen, for a plan
 }
 
 // Commands are command lines of olmgen, which the front end knows.
@@ -52,6 +50,8 @@ type view struct {
 	ToWhy                                     string
 	KeepNames, WithoutNamespaces              bool
 	Groups                                    []groupView
+	Shared                                    []groupView // groups that operators have too which are not adopted
+	Refused                                   [][]string  // comments
 }
 
 type groupView struct {
@@ -96,22 +96,33 @@ func Declare(s *State, o Options) ([]byte, error) {
 	if o.To == "" {
 		o.To = generate.ProfileOLM
 	}
-	if len(s.Groups) == 0 {
+	switch {
+	case len(s.packages()) == 0:
 		return nil, manifest.WithHint(fmt.Errorf("the dump has no operator that OLM installed"),
 			"see the findings, and check that the dump has ClusterServiceVersions and OperatorGroups")
+	case len(s.All()) == 0 && len(refusedOf(s.others())) == 0:
+		return nil, manifest.WithHint(fmt.Errorf("every operator of the dump is left out"), "it has "+
+			text.And(s.packages()))
 	}
-	d := declarer{Options: o, state: s, used: map[string]bool{}, first: map[string]string{}, names: map[string]int{}}
+	d := declarer{Options: o, state: s, first: map[string]string{}, names: map[string]int{}}
 	v := view{Schema: config.SchemaURL, File: o.File, APIVersion: config.APIVersion, Kind: config.Kind,
 		Directory: o.Directory, To: o.To, ToWhy: toWhy[o.To],
 		KeepNames: o.To == generate.ProfileOLM || o.To == generate.ProfilePlain}
 	v.WithoutNamespaces = o.To == generate.ProfileSubscription &&
-		slices.ContainsFunc(s.Groups, func(g *Group) bool { return !generate.HasGlobalGroup(g.Namespace) })
-	for _, g := range s.Groups {
-		for _, op := range g.Operators {
-			d.names[op.Package]++
-		}
+		slices.ContainsFunc(s.Groups, func(g *Group) bool {
+			return len(g.Operators) > 0 && !generate.HasGlobalGroup(g.Namespace)
+		})
+	for _, op := range s.All() {
+		d.names[op.Package]++
 	}
 	for _, g := range s.Groups {
+		v.Refused = append(v.Refused, refusedOf(g.Others)...)
+		if len(g.Operators) == 0 {
+			continue
+		}
+		if len(g.Others) > 0 && (o.To == generate.ProfileOLM || o.To == generate.ProfileSubscription) {
+			v.Shared = append(v.Shared, groupView{Namespace: g.Namespace, Name: g.Name})
+		}
 		gv, err := d.group(g)
 		if err != nil {
 			return nil, err
@@ -119,9 +130,9 @@ func Declare(s *State, o Options) ([]byte, error) {
 		v.Groups = append(v.Groups, gv)
 	}
 	for _, name := range slices.Sorted(maps.Keys(o.Sources)) {
-		if !d.used[name] && !o.SomeSources {
+		if !s.has(name) {
 			return nil, manifest.WithHint(fmt.Errorf("the cluster has no operator %q, whose source is given", name),
-				"it has "+text.And(d.packages()))
+				"it has "+text.And(s.packages()))
 		}
 	}
 	t, err := template.New("adopt.yaml").Funcs(templates.Functions()).Parse(adoptText)
@@ -132,28 +143,31 @@ func Declare(s *State, o Options) ([]byte, error) {
 	if err := t.Execute(&out, v); err != nil {
 		return nil, err
 	}
+	if len(v.Groups) == 0 {
+		return []byte(out.String()), nil // every operator is a comment
+	}
 	if _, err := config.Read(o.File, []byte(out.String())); err != nil {
 		return nil, fmt.Errorf("the new file would not be valid: %w", err)
 	}
 	return []byte(out.String()), nil
 }
 
+// refusedOf returns the comments about operators that are not adopted although they were chosen.
+func refusedOf(operators []*Operator) (comments [][]string) {
+	for _, o := range operators {
+		if o.Refused != "" {
+			comments = append(comments, append(describe(o), "Namespace "+o.Group.Namespace+
+				". It is not adopted: "+oneLine(o.Refused)))
+		}
+	}
+	return comments
+}
+
 type declarer struct {
 	Options
 	state *State
-	used  map[string]bool   // given sources
 	first map[string]string // the first namespace of each operator, by package
 	names map[string]int    // how many operators are of a package
-}
-
-func (d *declarer) packages() (names []string) {
-	for _, g := range d.state.Groups {
-		for _, o := range g.Operators {
-			names = append(names, o.Package)
-		}
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
 }
 
 // likeOLM reports whether the objects of OLM v0 are rendered.
@@ -308,7 +322,6 @@ func oneLine(s string) string { return text.Printable(text.OneLine(s)) }
 func (d *declarer) source(v *bundleView, o *Operator) {
 	for _, key := range []string{o.CSV.Name, o.Package} {
 		if ref, ok := d.Sources[key]; ok {
-			d.used[key] = true
 			v.Source = source.From(d.Dir, ref)
 			if source.Several(ref) != "" {
 				v.Package, v.Version = o.Package, o.Version()

@@ -12,19 +12,40 @@ import (
 	"github.com/olmgen/olmgen/internal/olm/normalize"
 )
 
-// departure says what becomes of the objects of operators that leave OLM.
-type departure struct {
+// ties finds the objects that refer to some operators.
+type ties struct {
 	state     *State
 	operators []*Operator
 	owners    map[string]bool // UIDs of OLM's own objects about the operators
-	rendered  map[string]bool // keys of the new form
-	made      map[string]bool // keys of what OLM makes by its own rules, as the bundles explain it
+}
+
+func newTies(s *State, operators []*Operator) ties {
+	t := ties{state: s, operators: operators, owners: map[string]bool{}}
+	for _, kind := range ofOLM {
+		for _, o := range s.Dump.OfKind(kind) {
+			if o.UID != "" && slices.ContainsFunc(operators, func(op *Operator) bool { return op.isAbout(o) }) {
+				t.owners[o.UID] = true
+			}
+		}
+	}
+	for _, op := range operators {
+		if t.takesWhole(op.Group) && op.Group.Object.UID != "" {
+			t.owners[op.Group.Object.UID] = true
+		}
+	}
+	return t
+}
+
+// departure says what becomes of the objects of operators that leave OLM.
+type departure struct {
+	ties
+	rendered map[string]bool // keys of the new form
+	made     map[string]bool // keys of what OLM makes by its own rules, as the bundles explain it
 }
 
 // newDeparture takes what the new form has, and what OLM makes of the operators.
 func newDeparture(s *State, operators []*Operator, rendered, asOLM *Verification) *departure {
-	d := &departure{state: s, operators: operators, owners: map[string]bool{}, rendered: map[string]bool{},
-		made: map[string]bool{}}
+	d := &departure{ties: newTies(s, operators), rendered: map[string]bool{}, made: map[string]bool{}}
 	for _, c := range rendered.Objects {
 		if c.Verdict != ClusterOnly {
 			d.rendered[c.key] = true
@@ -35,18 +56,6 @@ func newDeparture(s *State, operators []*Operator, rendered, asOLM *Verification
 			c.Verdict == ClusterOnly && d.copiedRole(c.object, asOLM)
 		if explained && slices.Contains(madeByOLM, c.kind) {
 			d.made[c.key] = true
-		}
-	}
-	for _, kind := range ofOLM {
-		for _, o := range s.Dump.OfKind(kind) {
-			if o.UID != "" && slices.ContainsFunc(operators, func(op *Operator) bool { return op.isAbout(o) }) {
-				d.owners[o.UID] = true
-			}
-		}
-	}
-	for _, op := range operators {
-		if d.takesWhole(op.Group) && op.Group.Object.UID != "" {
-			d.owners[op.Group.Object.UID] = true
 		}
 	}
 	return d
@@ -62,7 +71,8 @@ func (o *Operator) isAbout(object *dump.Object) bool {
 	ns := o.Group.Namespace
 	switch object.Kind {
 	case v1alpha1.ClusterServiceVersionKind:
-		return object.Name == o.CSV.Name && (object.Namespace == ns || object.Labels[olm.LabelCopiedFrom] == ns)
+		original, _ := object.Copied()
+		return object.Name == o.CSV.Name && (object.Namespace == ns || original == ns)
 	case "OperatorCondition":
 		return object.Namespace == ns && object.Name == o.CSV.Name
 	case v1alpha1.SubscriptionKind:
@@ -72,26 +82,26 @@ func (o *Operator) isAbout(object *dump.Object) bool {
 }
 
 // takesWhole reports whether all that OLM runs in the namespace of a group leaves.
-func (d *departure) takesWhole(g *Group) bool {
+func (d ties) takesWhole(g *Group) bool {
 	return len(g.Others) == 0 && len(g.Waiting) == 0 &&
 		!slices.ContainsFunc(g.Operators, func(o *Operator) bool { return !slices.Contains(d.operators, o) })
 }
 
 // tied reports whether an object refers to one of the operators, by a label or by an ownerReference in any namespace.
-func (d *departure) tied(o *dump.Object) bool {
+func (d ties) tied(o *dump.Object) bool {
 	return slices.ContainsFunc(o.Owners, func(r dump.Owner) bool { return d.owns(o, r) }) ||
 		slices.ContainsFunc(d.operators, func(op *Operator) bool { return d.labelled(o, op) })
 }
 
 // owns reports whether an ownerReference is to an object of OLM about one of the operators.
-func (d *departure) owns(o *dump.Object, r dump.Owner) bool {
+func (d ties) owns(o *dump.Object, r dump.Owner) bool {
 	return byOLM(r) && (d.owners[r.UID] || slices.ContainsFunc(d.operators, func(op *Operator) bool {
 		kinds := []string{v1alpha1.ClusterServiceVersionKind, "OperatorCondition"}
 		return o.Namespace == op.Group.Namespace && r.Name == op.CSV.Name && slices.Contains(kinds, r.Kind)
 	}))
 }
 
-func (d *departure) labelled(o *dump.Object, op *Operator) bool {
+func (d ties) labelled(o *dump.Object, op *Operator) bool {
 	ns := op.Group.Namespace
 	switch o.Labels[olm.LabelOwner] {
 	case op.CSV.Name:
@@ -122,13 +132,11 @@ func (d *departure) needed(o *dump.Object) bool {
 			o.Labels[olm.LabelOwnerNamespace] == g.Namespace && !d.takesWhole(g) {
 			return true
 		}
-		for _, op := range slices.Concat(g.Others, g.Operators) {
-			if slices.Contains(d.operators, op) {
-				continue
-			}
-			if slices.ContainsFunc(o.Owners, func(r dump.Owner) bool { return op.owns(r.Name) }) {
-				return true
-			}
+	}
+	for _, op := range slices.Concat(d.state.others(), d.state.All()) {
+		if !slices.Contains(d.operators, op) &&
+			slices.ContainsFunc(o.Owners, func(r dump.Owner) bool { return op.owns(r.Name) }) {
+			return true
 		}
 	}
 	return false
@@ -137,7 +145,7 @@ func (d *departure) needed(o *dump.Object) bool {
 // copiedRole reports whether a role or a binding is the copy that OLM makes of one in the operator's namespace, in a
 // target namespace or for the whole cluster (OLM: pkg/controller/operators/olm/operatorgroup.go, ensureTenantRBAC and
 // ensureSingletonRBAC).
-func (d *departure) copiedRole(o *dump.Object, asOLM *Verification) bool {
+func (d ties) copiedRole(o *dump.Object, asOLM *Verification) bool {
 	kind := strings.TrimPrefix(o.Kind, "Cluster")
 	ns := o.Labels[olm.LabelCopiedFrom]
 	if kind != o.Kind {

@@ -92,10 +92,8 @@ func (s *State) Migration(o *Operator) *Migration {
 
 // Migrations answers the checks for all operators.
 func (s *State) Migrations() (all []*Migration) {
-	for _, g := range s.Groups {
-		for _, o := range g.Operators {
-			all = append(all, s.Migration(o))
-		}
+	for _, o := range s.All() {
+		all = append(all, s.Migration(o))
 	}
 	return all
 }

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+
 	"github.com/olmgen/olmgen/internal/config/adopt/dump"
 	"github.com/olmgen/olmgen/internal/olm"
 )
@@ -29,6 +31,30 @@ func (v *verifier) belongs(o *dump.Object) (reason string, live bool) {
 		}
 	}
 	return "", false
+}
+
+// leftOut reports whether an object is of operators that are not adopted, or of a group that they share.
+func (v *verifier) leftOut(o *dump.Object) bool {
+	if len(v.kept.operators) == 0 {
+		return false
+	}
+	for _, g := range v.Groups {
+		ofGroup := o.Kind == operatorsv1.OperatorGroupKind && o.Namespace == g.Namespace && o.Name == g.Name ||
+			o.Labels[olm.LabelOwnerKind] == operatorsv1.OperatorGroupKind && o.Labels[olm.LabelOwner] == g.Name &&
+				o.Labels[olm.LabelOwnerNamespace] == g.Namespace
+		if ofGroup && len(g.Others) > 0 {
+			return true
+		}
+	}
+	if slices.ContainsFunc(v.kept.operators, func(op *Operator) bool {
+		_, component := o.Labels[componentLabel(op.Package+"."+op.Group.Namespace)]
+		return component || op.isAbout(o)
+	}) {
+		return true
+	}
+	stays := func(api string) bool { return slices.Contains(v.kept.operators, v.owning(api)) }
+	return v.kept.tied(o) || o.Kind == crdKind && stays(o.Name) ||
+		slices.ContainsFunc(o.Owners, func(r dump.Owner) bool { return stays(r.Name) })
 }
 
 // ofGroup judges the ClusterRoles of OperatorGroups and of APIs.
@@ -77,11 +103,9 @@ func (v *verifier) ofGroup(o *dump.Object) (reason string, live bool) {
 
 // owning returns the operator whose CSV owns a CRD or an API.
 func (v *verifier) owning(name string) *Operator {
-	for _, g := range v.Groups {
-		for _, op := range slices.Concat(g.Operators, g.Others) {
-			if op.owns(name) {
-				return op
-			}
+	for _, op := range slices.Concat(v.All(), v.others()) {
+		if op.owns(name) {
+			return op
 		}
 	}
 	return nil

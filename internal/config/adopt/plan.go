@@ -2,7 +2,6 @@ package adopt
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/olmgen/olmgen/generate"
@@ -57,7 +56,10 @@ func NewPlan(s *State, rendered, asOLM []map[string]any, o Options) (*Plan, erro
 	p := &planner{Options: o, state: s, result: s.Verify(rendered),
 		plan: &Plan{To: o.To, Notes: engineNotes(o.Directory)}}
 	p.departure = newDeparture(s, s.Leaving(o.To), p.result, s.Verify(asOLM))
-	var err error
+	err := p.departure.checkDependants()
+	if err != nil {
+		return nil, err
+	}
 	if p.plan.Lost, err = p.departure.lostRights(rendered); err != nil {
 		return nil, err
 	}
@@ -76,7 +78,7 @@ func NewPlan(s *State, rendered, asOLM []map[string]any, o Options) (*Plan, erro
 	default:
 		p.before()
 		p.render()
-		p.withoutOLM(p.all())
+		p.withoutOLM(p.state.All())
 	}
 	return p.plan, nil
 }
@@ -86,45 +88,15 @@ func (s *State) Leaving(to generate.Profile) (all []*Operator) {
 	if to == generate.ProfileOLM || to == generate.ProfileSubscription || to == "" {
 		return nil
 	}
-	for _, g := range s.Groups {
-		for _, o := range g.Operators {
-			if to != generate.ProfileClusterExtension || !s.Migration(o).Possible() {
-				all = append(all, o)
-			}
+	for _, o := range s.All() {
+		if to != generate.ProfileClusterExtension || !s.Migration(o).Possible() {
+			all = append(all, o)
 		}
 	}
 	return all
-}
-
-// Only returns the state in which other operators stay with OLM.
-func (s *State) Only(operators []*Operator) *State {
-	out := *s
-	out.Groups = nil
-	for _, g := range s.Groups {
-		part := *g
-		part.Operators, part.Others = nil, slices.Clone(g.Others)
-		for _, o := range g.Operators {
-			if slices.Contains(operators, o) {
-				part.Operators = append(part.Operators, o)
-			} else {
-				part.Others = append(part.Others, o)
-			}
-		}
-		if len(part.Operators) > 0 {
-			out.Groups = append(out.Groups, &part)
-		}
-	}
-	return &out
 }
 
 func (p *planner) add(s Step) { p.plan.Steps = append(p.plan.Steps, s) }
-
-func (p *planner) all() (all []*Operator) {
-	for _, g := range p.state.Groups {
-		all = append(all, g.Operators...)
-	}
-	return all
-}
 
 // refused returns the operators that OLM v1 does not take.
 func (p *planner) refused() []*Operator { return p.state.Leaving(generate.ProfileClusterExtension) }
@@ -197,7 +169,7 @@ const migratedToo = "before/ and before-subscriptions/ have the operators too th
 
 // migrates reports whether the plan hands operators to OLM v1.
 func (p *planner) migrates() bool {
-	return p.To == generate.ProfileClusterExtension && len(p.refused()) < len(p.all())
+	return p.To == generate.ProfileClusterExtension && len(p.refused()) < len(p.state.All())
 }
 
 // applied returns the command that applies a directory.
@@ -253,7 +225,7 @@ func (p *planner) scaleDown() {
 
 func (p *planner) scaleUp(operators []*Operator) {
 	s := Step{Title: "Start OLM again, or remove it", Who: byAdmin}
-	if len(operators) == len(p.all()) {
+	if len(operators) == len(p.state.All()) && len(p.state.others()) == 0 {
 		s.Text = []string{"No operator of the dump needs OLM any more. Keep it if others do that the dump does " +
 			"not have."}
 	} else {
@@ -295,7 +267,7 @@ func (p *planner) migrate() {
 			"its own. The migration of the OLM project (operator-framework/library-olm) hands them over, one " +
 			"operator at " +
 			"a time. Its command rollback takes the name of the ClusterExtension."}}
-	for _, o := range p.all() {
+	for _, o := range p.state.All() {
 		m := p.state.Migration(o)
 		if !m.Possible() {
 			continue

@@ -251,7 +251,7 @@ func (p *planner) olmObjects(d *departure) {
 		}
 	}
 	for _, g := range p.state.Groups {
-		here := func(o *Operator) bool { return o.Group == g }
+		here := func(o *Operator) bool { return o.Group.Namespace == g.Namespace }
 		if slices.ContainsFunc(d.operators, here) && d.takesWhole(g) {
 			own.Run = append(own.Run, deletion(resource(g.Object)))
 		}

@@ -58,6 +58,7 @@ type Operator struct {
 	ImageFrom    string                  // where Image is from
 	Webhooks     map[string]string       // the names of its webhook configurations, by generateName
 	Earlier      []string                // CSVs that InstallPlans had installed before, as far as they are known
+	Refused      string                  // why it is not adopted; "" if it is
 }
 
 // Version returns the version of the operator.
@@ -113,25 +114,25 @@ func Read(d *dump.Dump) (*State, error) {
 	if err := s.plans(); err != nil {
 		return nil, err
 	}
-	for _, g := range s.Groups {
-		for _, o := range g.Operators {
-			s.checkOperator(o)
-		}
+	for _, o := range s.All() {
+		s.checkOperator(o)
 	}
 	findings.Sort(s.Findings)
 	return s, nil
 }
 
-// FindingsWith returns the findings without those that given sources of bundles answer, by package or by CSV.
+// FindingsWith returns the findings without those that given sources of bundles answer, by package or by CSV, and without
+// those about operators that were not chosen.
 func (s *State) FindingsWith(sources map[string]string) (list []findings.Finding) {
-	known := map[string]bool{}
-	for _, g := range s.Groups {
-		for _, o := range g.Operators {
-			known[o.Object.Identity()] = sources[o.Package] != "" || sources[o.CSV.Name] != ""
-		}
+	known, left := map[string]bool{}, map[string]bool{}
+	for _, o := range s.All() {
+		known[o.Object.Identity()] = sources[o.Package] != "" || sources[o.CSV.Name] != ""
+	}
+	for _, o := range s.others() {
+		left[o.Object.Identity()] = o.Refused == ""
 	}
 	for _, f := range s.Findings {
-		if !known[f.Object] || f.Rule != "unknown-source" && f.Rule != "tag" {
+		if !left[f.Object] && (!known[f.Object] || f.Rule != "unknown-source" && f.Rule != "tag") {
 			list = append(list, f)
 		}
 	}
@@ -155,6 +156,7 @@ func (g *Group) targets() []string {
 // operators puts the installed CSVs into their groups.
 func (s *State) operators(groups map[string]*Group) error {
 	copies := map[string][]string{} // namespaces by source namespace and CSV
+	own := map[string]bool{}        // namespaces with an operator of OLM itself
 	for _, object := range s.Dump.OfKind("ClusterServiceVersion") {
 		if from, copied := object.Copied(); copied {
 			copies[from+"/"+object.Name] = append(copies[from+"/"+object.Name], object.Namespace)
@@ -165,6 +167,11 @@ func (s *State) operators(groups map[string]*Group) error {
 			return err
 		}
 		g := groups[object.Namespace]
+		if isPackageServer(csv) {
+			s.report("packageserver", findings.Note, object, "", "it is OLM's own, and stays with OLM", "")
+			own[object.Namespace] = true
+			continue
+		}
 		if g == nil {
 			s.report("no-group", findings.Error, object, "",
 				"namespace "+object.Namespace+" has no OperatorGroup in the dump, so the CSV is left out",
@@ -184,11 +191,19 @@ func (s *State) operators(groups map[string]*Group) error {
 			o.Catalog = s.catalogs[sub.Spec.CatalogSourceNamespace+"/"+sub.Spec.CatalogSource]
 		}
 		o.Webhooks = s.webhooks(object)
+		if o.Refused = o.refusal(); o.Refused != "" {
+			s.reportRefused(o)
+			g.Others = append(g.Others, o)
+			continue
+		}
 		g.Operators = append(g.Operators, o)
 	}
 	for _, ns := range slices.Sorted(maps.Keys(groups)) {
 		g := groups[ns]
-		if len(g.Operators) == 0 {
+		if len(g.Operators)+len(g.Others) == 0 {
+			if own[ns] {
+				continue
+			}
 			s.report("empty-group", findings.Note, g.Object, "", "has no operator, so it is left out", "")
 			continue
 		}
@@ -301,11 +316,9 @@ func (s *State) plans() error {
 			}
 		}
 	}
-	for _, g := range s.Groups {
-		for _, o := range g.Operators {
-			slices.Sort(o.Earlier)
-			o.Earlier = slices.Compact(o.Earlier)
-		}
+	for _, o := range s.All() {
+		slices.Sort(o.Earlier)
+		o.Earlier = slices.Compact(o.Earlier)
 	}
 	return nil
 }
@@ -391,6 +404,8 @@ var Rules = []findings.Rule{
 	{ID: "no-group", Text: "A CSV whose namespace has no OperatorGroup is not adopted"},
 	{ID: "no-subscription", Text: "Nobody knows the channel and the catalog of a CSV without Subscription"},
 	{ID: "not-succeeded", Text: "An installation that has not succeeded may be incomplete"},
+	{ID: "packageserver", Text: "OLM's own packageserver stays with OLM"},
+	{ID: "refused", Text: "OLM does not run the operator, or it cannot be rendered, so it is not adopted"},
 	{ID: "replaced", Text: "A CSV that is about to be replaced is not adopted"},
 	{ID: "secrets", Text: "The dump has Secrets, which are not needed"},
 	{ID: "several-groups", Text: "OLM installs nothing in a namespace with two OperatorGroups"},

@@ -57,6 +57,7 @@ type Verification struct {
 type verifier struct {
 	*State
 	rendered   map[string]normalize.Object // by key
+	kept       ties                        // operators that are not adopted, whose objects are not compared
 	withoutCSV bool                        // what is rendered is of another form than OLM's: there is no CSV
 }
 
@@ -74,7 +75,8 @@ func asJSON(o map[string]any) (out map[string]any) {
 
 // Verify compares the objects of a cluster with rendered ones.
 func (s *State) Verify(rendered []map[string]any) *Verification {
-	v := &verifier{State: s, rendered: map[string]normalize.Object{}, withoutCSV: true}
+	v := &verifier{State: s, rendered: map[string]normalize.Object{}, withoutCSV: true,
+		kept: newTies(s, s.others())}
 	for _, o := range rendered {
 		o = asJSON(o)
 		v.withoutCSV = v.withoutCSV && o["kind"] != "ClusterServiceVersion"
@@ -83,14 +85,16 @@ func (s *State) Verify(rendered []map[string]any) *Verification {
 	out := &Verification{}
 	for _, key := range slices.Sorted(maps.Keys(v.rendered)) {
 		r := v.rendered[key]
-		if object := s.Dump.Get(r.Kind(), field(r, "namespace"), field(r, "name")); object != nil {
-			out.Objects = append(out.Objects, v.pair(object, r))
-		} else {
+		object := s.Dump.Get(r.Kind(), field(r, "namespace"), field(r, "name"))
+		switch {
+		case object == nil:
 			out.Objects = append(out.Objects, v.onlyRendered(r))
+		case !v.leftOut(object):
+			out.Objects = append(out.Objects, v.pair(object, r))
 		}
 	}
 	for _, o := range s.Dump.Objects {
-		if v.rendered[o.Key()] == nil {
+		if v.rendered[o.Key()] == nil && !v.leftOut(o) {
 			if reason, live := v.belongs(o); reason != "" {
 				out.Objects = append(out.Objects, Compared{Object: o.Identity(), Verdict: ClusterOnly, Reason: reason,
 					key: o.Key(), object: o, kind: o.Kind, live: live})

@@ -65,9 +65,9 @@ func (p *Plan) Held() bool {
 	return slices.ContainsFunc(p.Operators, func(o Operator) bool { return o.Status == Held })
 }
 
-// Of plans the update of a RenderConfig, which was read from data. OLM's resolver decides, with all operators of a
+// NewPlan plans the update of a RenderConfig, which was read from data. OLM's resolver decides, with all operators of a
 // group together: each goes to the version that OLM would update it to.
-func Of(ctx context.Context, c *config.Config, data []byte, o Options) (*Plan, error) {
+func NewPlan(ctx context.Context, c *config.Config, data []byte, o Options) (*Plan, error) {
 	places, err := c.InCatalogs(ctx, o.Options, o.Catalogs...)
 	if err != nil {
 		return nil, err

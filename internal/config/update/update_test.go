@@ -79,7 +79,7 @@ func updated(t *testing.T, a *txtar.Archive) map[string][]byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := update.Of(t.Context(), c, data, o)
+	p, err := update.NewPlan(t.Context(), c, data, o)
 	if err != nil {
 		t.Fatal(err)
 	}

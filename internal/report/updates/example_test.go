@@ -10,12 +10,12 @@ import (
 )
 
 // Make the update graph of a package. Graph.SVG, Graph.Mermaid and Graph.DOT draw it.
-func ExampleOf() {
+func ExampleNewGraph() {
 	c, err := catalog.Read(context.Background(), "../../../examples/catalog/configs", catalog.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}
-	graph, err := updates.Of(c.Packages["memcached-operator"], updates.Options{From: "0.0.1"})
+	graph, err := updates.NewGraph(c.Packages["memcached-operator"], updates.Options{From: "0.0.1"})
 	if err != nil {
 		log.Fatal(err)
 	}

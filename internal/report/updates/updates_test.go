@@ -87,7 +87,7 @@ func wellFormed(text string) error {
 
 func TestGolden(t *testing.T) {
 	for name, o := range map[string]updates.Options{"example": {}, "path": {From: "1.0.1"}, "channel": {Channel: "stable-1.10", From: "1.0.0"}} {
-		g, err := updates.Of(pkg(t, example), o)
+		g, err := updates.NewGraph(pkg(t, example), o)
 		if name == "channel" {
 			if err == nil {
 				t.Error("a path in a channel that neither has nor updates the version is no error")
@@ -105,7 +105,7 @@ func TestGolden(t *testing.T) {
 
 // Lanes, the order in them, and edges.
 func TestOf(t *testing.T) {
-	g, err := updates.Of(pkg(t, example), updates.Options{})
+	g, err := updates.NewGraph(pkg(t, example), updates.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +137,7 @@ func TestOf(t *testing.T) {
 
 // The path is the one of OLM, and its edges take the place of others.
 func TestPath(t *testing.T) {
-	g, err := updates.Of(pkg(t, example), updates.Options{Channel: "stable", From: "1.0.1"})
+	g, err := updates.NewGraph(pkg(t, example), updates.Options{Channel: "stable", From: "1.0.1"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +151,7 @@ func TestPath(t *testing.T) {
 		t.Errorf("path %s", got)
 	}
 	for _, bad := range []updates.Options{{Channel: "stabel"}, {From: "nonsense"}, {From: "9.9.9"}} {
-		if _, err := updates.Of(pkg(t, example), bad); err == nil {
+		if _, err := updates.NewGraph(pkg(t, example), bad); err == nil {
 			t.Errorf("%+v: no error", bad)
 		}
 	}
@@ -163,7 +163,7 @@ func TestHostile(t *testing.T) {
 		quoted := `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\x1b", `\x1b`).Replace(name) + `"`
 		text := head + channel(quoted, "- {name: "+quoted+", replaces: b, skips: [c]}\n- {name: b, replaces: "+quoted+
 			", skipRange: "+quoted+"}\n- {name: c}\n") + channel("stable", "- {name: a, replaces: a}\n")
-		g, err := updates.Of(pkg(t, text), updates.Options{})
+		g, err := updates.NewGraph(pkg(t, text), updates.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -189,7 +189,7 @@ func TestCorpus(t *testing.T) {
 		for _, name := range c.Names() {
 			var first map[string]string
 			for range 2 {
-				g, err := updates.Of(c.Packages[name], updates.Options{})
+				g, err := updates.NewGraph(c.Packages[name], updates.Options{})
 				if err != nil {
 					t.Fatal(err)
 				}

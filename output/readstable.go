@@ -10,18 +10,18 @@ import (
 // patience is how long Check waits for a run that is writing.
 const (
 	patience    = 10 * time.Second
-	settlePause = 5 * time.Millisecond
+	stablePause = 5 * time.Millisecond
 )
 
-// settled reads an output directory with read, and again if another run wrote to it meanwhile. So the result is that of
+// readStable reads an output directory with read, and again if another run wrote to it meanwhile. The result is that of
 // one tree, the old one or the new one.
-func settled[T any](dir string, read func() (T, error)) (T, error) {
+func readStable[T any](dir string, read func() (T, error)) (T, error) {
 	name, err := realDir(dir)
 	if err != nil {
 		return read()
 	}
 	t := newTarget(dir, name)
-	for end := time.Now().Add(patience); ; time.Sleep(settlePause) {
+	for end := time.Now().Add(patience); ; time.Sleep(stablePause) {
 		before := t.glance()
 		result, err := read()
 		after := t.glance()

@@ -29,10 +29,10 @@ func (r *Result) Spec() v1alpha1.ClusterServiceVersionSpec {
 	return r.bundle.CSV.Spec
 }
 
-// Elsewhere renders the same bundle with the same options and in the same install mode, for another namespace of the
+// RenderIn renders the same bundle with the same options and in the same install mode, for another namespace of the
 // operator and, in SingleNamespace and MultiNamespace, for other target namespaces. Errors are those of Render. It is
 // what a layout with values (a Helm chart) asks to find out what depends on them.
-func (r *Result) Elsewhere(namespace string, targets []string) (*Result, error) {
+func (r *Result) RenderIn(namespace string, targets []string) (*Result, error) {
 	if r.bundle == nil {
 		return nil, errors.New("nothing was rendered")
 	}
@@ -48,9 +48,9 @@ func (r *Result) Elsewhere(namespace string, targets []string) (*Result, error) 
 	return Render(r.bundle, o)
 }
 
-// SpecialNamespaces returns the namespaces that the bundle or the options mention, sorted. In one of these namespaces
+// FixedNamespaces returns the namespaces that the bundle or the options mention, sorted. In one of these namespaces
 // an operator can be rendered in another way than elsewhere.
-func (r *Result) SpecialNamespaces() []string {
+func (r *Result) FixedNamespaces() []string {
 	b := r.bundle
 	if b == nil {
 		return nil // not from Render
