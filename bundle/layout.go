@@ -12,8 +12,9 @@ import (
 
 // The keys of metadata/annotations.yaml (spec 12.1; operator-registry: pkg/lib/bundle/generate.go).
 const (
-	keyMediaType      = "operators.operatorframework.io.bundle.mediatype.v1"
-	keyManifests      = "operators.operatorframework.io.bundle.manifests.v1"
+	KeyMediaType      = "operators.operatorframework.io.bundle.mediatype.v1"
+	KeyManifests      = "operators.operatorframework.io.bundle.manifests.v1"
+	KeyMetadata       = "operators.operatorframework.io.bundle.metadata.v1"
 	KeyPackage        = "operators.operatorframework.io.bundle.package.v1"
 	KeyChannels       = "operators.operatorframework.io.bundle.channels.v1"
 	KeyDefaultChannel = "operators.operatorframework.io.bundle.channel.default.v1"
@@ -64,7 +65,7 @@ func (r *reader) layoutAt(base string) (bool, error) {
 		return false, nil
 	}
 	r.bundle.Annotations = annotations
-	dir, err := r.inside(base, annotations, keyManifests, "manifests/")
+	dir, err := r.inside(base, annotations, KeyManifests, "manifests/")
 	if err != nil {
 		return false, err
 	}
@@ -99,8 +100,8 @@ func (r *reader) annotationError(key, format string, args ...any) error {
 // identity takes package and channels from the annotations.
 func (r *reader) identity() error {
 	a, b := r.bundle.Annotations, r.bundle
-	if m := a[keyMediaType]; m != "" && m != mediaType {
-		return r.annotationError(keyMediaType, "%q bundles can't be rendered, only %s", m, mediaType)
+	if m := a[KeyMediaType]; m != "" && m != mediaType {
+		return r.annotationError(KeyMediaType, "%q bundles can't be rendered, only %s", m, mediaType)
 	}
 	b.Package, b.DefaultChannel = a[KeyPackage], a[KeyDefaultChannel]
 	for c := range strings.SplitSeq(a[KeyChannels], ",") {

@@ -157,7 +157,7 @@ func TestLayout(t *testing.T) {
 func TestLabelErrors(t *testing.T) {
 	f := good()
 	delete(f, annotationsFile)
-	_, err := Read(f.fs(), ReadOptions{Labels: map[string]string{keyMediaType: "plain"}})
+	_, err := Read(f.fs(), ReadOptions{Labels: map[string]string{KeyMediaType: "plain"}})
 	if want := `labels["operators.operatorframework.io.bundle.mediatype.v1"]: "plain" bundles can't be rendered, only registry+v1`; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}

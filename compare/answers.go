@@ -172,6 +172,9 @@ var partTitle = map[change.Part]string{change.InstallModes: "install mode ", cha
 
 // changeText returns a change in one line, without its object.
 func changeText(c change.Change) string {
+	if c.Part == change.Rest {
+		return text.Count(len(c.Fields), "other field") + ": " + show.Cut(restText(c.Fields), maxReason)
+	}
 	field := partTitle[c.Part] + strings.NewReplacer("spec.template.spec.", "", "spec.jobTemplate.", "",
 		"spec.template.metadata.", "pod ").Replace(c.Field)
 	value := valueText(c)
@@ -184,6 +187,29 @@ func changeText(c change.Change) string {
 		return show.Short(field) + ": " + value
 	}
 	return show.Short(field) + " " + string(c.Change) + ": " + value
+}
+
+var item = lazy.Regexp(`\[[^\]"]*\]`)
+
+// restText names fields. Those that differ only in the items of lists are one name with a count.
+func restText(list []string) string {
+	var names []string
+	count := map[string]int{}
+	for _, f := range list {
+		name := strings.TrimPrefix(f, "spec.")
+		if generic := item().ReplaceAllString(name, "[]"); len(list) > maxAlike {
+			name = generic
+		}
+		if count[name]++; count[name] == 1 {
+			names = append(names, name)
+		}
+	}
+	for i, name := range names {
+		if n := count[name]; n > 1 {
+			names[i] = fmt.Sprintf("%s (%d)", name, n)
+		}
+	}
+	return strings.Join(names, ", ")
 }
 
 // digest is that of an image, of which the beginning is enough for a person.

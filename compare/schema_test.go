@@ -59,6 +59,7 @@ var schema = schematest.Schema{
 		"Source.field":         "The rule in that object",
 		"Source.why":           "Why the rule is there",
 		"Source.via":           "The group of accounts that it is granted to",
+		"Change.fields":        "Part rest: the fields of the object that differ and that no other part is about",
 		"Subject.kind":         "ServiceAccount, User or Group; for users of a role, and for a role that nothing binds, ClusterRole or Role",
 		"Rename.why":           "Why they are one account",
 		"CRD.version":          "Missing if it is about the whole CRD",

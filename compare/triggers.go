@@ -87,7 +87,7 @@ func (r *Report) Meets(t Trigger) bool {
 	case SecurityWeakened:
 		return bad(r.Workloads, change.Security)
 	case ImageMoved:
-		return bad(r.Workloads, change.Image)
+		return bad(slices.Concat(r.Workloads, r.Identity), change.Image)
 	case WebhooksChanged:
 		return slices.ContainsFunc(r.Workloads, func(c change.Change) bool { return c.Part == change.Webhook })
 	case APIRemoved:

@@ -11,10 +11,10 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/bundle/images"
+	fbc "github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/internal/report/imagelist"
-	"github.com/olmgen/olmgen/source"
 	"github.com/olmgen/olmgen/templates"
 )
 
@@ -144,7 +144,7 @@ func (f *imagesFlags) listOne(cmd *cobra.Command, s namedSource, of int) *listed
 	return out
 }
 
-func (f *imagesFlags) list(cmd *cobra.Command, ref string, o source.Options, r bundle.ReadOptions) ([]images.Image,
+func (f *imagesFlags) list(cmd *cobra.Command, ref string, o fbc.Options, r bundle.ReadOptions) ([]images.Image,
 	error) {
 	opened, err := openBundle(cmd, ref, o, r)
 	if err != nil {

@@ -76,7 +76,7 @@ func valuesOf(in Input) (map[string]string, error) {
 				registries[host] = true
 				return ref
 			})
-			l, _ := workload.PodSecurity(evaluator, o.Kind, v)
+			l, _ := workload.PodSecurity(evaluator, o.Group(), o.Kind, v)
 			if level == "" || l != "" && psa.CompareLevels(l, level) < 0 {
 				level = l
 			}

@@ -1,0 +1,139 @@
+package catalog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/source"
+)
+
+// Release is one of the releases of a package.
+type Release struct {
+	Name     string   // of the bundle in a catalog, else of its directory
+	Replaces *string  // what a catalog's entry replaces; nil for other sources, where the CSV says it
+	Skips    []string // of a catalog's entry
+	Channels []string // of a catalog
+
+	open func(ctx context.Context) (*source.Source, error)
+}
+
+// Open returns the bundle of a release.
+func (r Release) Open(ctx context.Context) (*source.Source, error) { return r.open(ctx) }
+
+// Releases returns all releases of a package: those of a directory that has the directories of bundles, of a catalog,
+// or of a legacy package. Of the options, Package chooses the package and Channel one of its channels.
+func Releases(ctx context.Context, ref string, o Options) ([]Release, error) {
+	o = o.orDefault()
+	kind, arg, err := source.Recognise(ref, o.Source.Force)
+	if err != nil {
+		return nil, err
+	}
+	var list []Release
+	switch kind {
+	case source.KindDir:
+		list, err = releasesOfDir(ref, arg, o)
+	case source.KindCatalog:
+		list, err = releasesOfCatalog(ctx, arg, o)
+	case source.KindPackageManifest:
+		list, err = releasesOfPackage(ctx, arg, o)
+	default:
+		err = noHistory(ref)
+	}
+	return list, err
+}
+
+func noHistory(ref string) error {
+	return hint(fmt.Errorf("%s: one bundle has no history", ref),
+		"name a directory that has the directories of bundles, a catalog, or a legacy package")
+}
+
+// releasesOfDir returns the bundles in the directories of a directory, in the order of versions.
+func releasesOfDir(ref, dir string, o Options) ([]Release, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	if source.IsBundleDir(dir) {
+		return nil, noHistory(ref)
+	}
+	var names []string
+	for _, e := range entries {
+		if e.IsDir() && source.IsBundleDir(filepath.Join(dir, e.Name())) {
+			names = append(names, e.Name())
+		}
+	}
+	if len(names) == 0 {
+		return nil, hint(fmt.Errorf("%s: no directory in it is a bundle", ref),
+			"name the directory that has the directories of a package's versions")
+	}
+	slices.SortFunc(names, source.CompareVersions)
+	list := make([]Release, len(names))
+	for i, name := range names {
+		list[i] = Release{Name: name, open: func(ctx context.Context) (*source.Source, error) {
+			one := o.Source
+			one.Force = source.KindDir
+			return source.Open(ctx, filepath.Join(dir, name), one)
+		}}
+	}
+	return list, nil
+}
+
+func releasesOfCatalog(ctx context.Context, arg string, o Options) ([]Release, error) {
+	c, err := readFiles(ctx, arg, o)
+	if err != nil {
+		return nil, err
+	}
+	p, err := c.onlyPackage(o.Package)
+	if err == nil && o.Channel != "" {
+		_, err = p.ChannelOrDefault(o.Channel)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", arg, err)
+	}
+	var list []Release
+	for _, b := range p.Bundles {
+		chosen := Choice{p, p.channelOf(o.Channel, b.Name), b}
+		if o.Channel != "" && chosen.Channel == nil {
+			continue
+		}
+		r := Release{Name: b.Name, Replaces: new(string), Channels: p.channelsOf(b.Name),
+			open: func(ctx context.Context) (*source.Source, error) { return chosen.Open(ctx, o) }}
+		if chosen.Channel != nil {
+			e := chosen.Channel.Entry(b.Name)
+			r.Replaces, r.Skips = &e.Replaces, e.Skips
+		}
+		list = append(list, r)
+	}
+	if len(list) == 0 {
+		return nil, fmt.Errorf("%s: package %s has no bundles", arg, quote(p.Name))
+	}
+	slices.SortFunc(list, func(a, b Release) int { return strings.Compare(a.Name, b.Name) })
+	return list, nil
+}
+
+func releasesOfPackage(ctx context.Context, dir string, o Options) ([]Release, error) {
+	p, err := readPackage(ctx, dir, o)
+	if err != nil {
+		return nil, err
+	}
+	var list []Release
+	for _, v := range p.versions {
+		if o.Channel != "" && !slices.Contains(v.channels, o.Channel) {
+			continue
+		}
+		list = append(list,
+			Release{Name: v.version(), Channels: v.channels,
+				open: func(context.Context) (*source.Source, error) { return p.open(v, o) }})
+	}
+	if len(list) == 0 {
+		return nil, hint(errors.New(dir+": package "+quote(p.name)+" has no channel "+quote(o.Channel)), "there are %s",
+			text.FirstOf(12, p.channelNames()))
+	}
+	return list, nil
+}
