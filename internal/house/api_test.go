@@ -254,16 +254,16 @@ func (s signatures) tuple(t *types.Tuple) {
 // kept are names that stay exported although only a user of the library or a test needs them.
 var kept = map[string]string{
 	"compare/change.Kinds":     "the tests of JSON Schemas list the values",
+	"compare/fields.All":       "the page about noise is compared with it, one case for each",
+	"compare/fields.Noise":     "the type of compare/fields.All",
 	"findings.DocumentFormats": "what Document.Print takes",
 	"generate/olmv1.NoCerts":   "a value of Options.Certs",
 	"generate/olmv1.ServiceCA": "a value of Options.Certs",
 	"manifest.FieldsAt":        "the tests of transform compare it with what the engines know",
-	"manifest.HintError":       "errors.As finds it",
 	"permissions.Risks":        "the tests of JSON Schemas list the values",
 	"permissions.UserRoles":    "the recordings of a real cluster are compared with it",
 	"permissions.UsersGain":    "the recordings of a real cluster are compared with it",
 	"permissions.Whys":         "the tests of JSON Schemas list the values",
-	"source.DefaultLimits":     "what the zero fields of Options.Limits mean",
 	"source.KindDockerArchive": "a value of Source.Kind",
 	"source.KindTar":           "a value of Source.Kind",
 	"source.KindZip":           "a value of Source.Kind",
