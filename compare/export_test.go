@@ -7,5 +7,9 @@ const RuleAPIRequired = ruleAPIRequired
 const RuleCRDOwner = ruleCRDOwner
 const RuleInstallMode = ruleInstallMode
 const RuleUpgradePath = ruleUpgradePath
+
 var Schema = schema
 var Sections = sections
+
+// ChangeText is for tests.
+var ChangeText = changeText

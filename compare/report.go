@@ -1,4 +1,4 @@
-// Package upgrade says how two releases of operators differ, for whoever decides about an upgrade: permissions, CRDs,
+// Package compare says how two releases of operators differ, for whoever decides about an upgrade: permissions, CRDs,
 // workloads, identity, and what OLM would do about it.
 package compare
 

@@ -3,4 +3,5 @@ package permissions
 // What the tests of other packages in this folder look at.
 const APIVersion = apiVersion
 const Kind = kind
+
 var Schema = schema
