@@ -8,11 +8,13 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 
+	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/compare/change"
 	"github.com/olmgen/olmgen/compare/fields"
 	"github.com/olmgen/olmgen/compare/workload"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/manifest/lazy"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -30,7 +32,7 @@ var csvRules = []workload.Rule{
 
 // csvFacts are the fields of a CSV that factsOf is about, and what is compared as what OLM makes of it: permissions and
 // Deployments.
-var csvFacts = []string{"apiVersion", "spec.version", "spec.replaces", "spec.skips", "spec.installModes",
+var csvFacts = []string{"apiVersion", "spec.version", "spec.installModes",
 	"spec.minKubeVersion", "spec.maturity", "spec.nativeAPIs", "metadata.annotations.capabilities",
 	"spec.install.spec"}
 
@@ -48,6 +50,9 @@ func compareCSV(old, now Operator) ([]change.Change, error) {
 		sides[i] = fields.Of(now.Object, value)
 		sides[i].Without(csvFacts...)
 		sides[i].Without(apiFields(old, now, sides[i])...)
+		if old.ownEdges() && now.ownEdges() {
+			sides[i].Without("spec.replaces", "spec.skips", `metadata.annotations["`+olm.AnnotationSkipRange+`"]`)
+		}
 	}
 	list := workload.Differences(sides[0], sides[1], csvRules, change.Rest)
 	for i, c := range list {
@@ -66,6 +71,13 @@ func known(o Operator) (map[string]any, error) {
 	}
 	var value map[string]any
 	return value, json.Unmarshal(data, &value)
+}
+
+// ownEdges reports whether what an operator updates is what its CSV says.
+func (o Operator) ownEdges() bool {
+	own, entry := catalog.EntryOf(o.ClusterServiceVersion), o.entry()
+	return own.Replaces == entry.Replaces && own.SkipRange == entry.SkipRange &&
+		slices.Equal(slices.Sorted(slices.Values(own.Skips)), slices.Sorted(slices.Values(entry.Skips)))
 }
 
 // apiFields returns the fields of APIs that are facts: the whole API, if only one of the releases has it, else its

@@ -53,9 +53,9 @@ var olmVoices = []voice{
 		source: "operator-framework/library-olm: migration/pkg/migration/readiness.go, Package uniqueness",
 		files:  "-- dump.yaml --\n" + subscribedDoor("a") + "---\n" + subscribedDoor("b"),
 		says: []saying{
-			{command: "adopt dump.yaml --to clusterextension --table", want: `Subscription b/door is of package door too.*` +
+			{command: "adopt dump.yaml --to clusterextension --table", want: `Subscription b/door is for package door too.*` +
 				`OLM v1 would take 0 of 2 operators`, not: "a/door.v1.0.0: eligible"},
-			{command: "adopt dump.yaml --to clusterextension -o -", want: `profile: plain # OLM v1 refuses it: unique`},
+			{command: "adopt dump.yaml --to clusterextension -o -", want: `profile: plain # OLM v1 refuses it: Package uniqueness`},
 			{command: "adopt dump.yaml --to clusterextension -o out.yaml", want: `OLM v1 would take 0 of 2 operators`},
 		},
 	},
