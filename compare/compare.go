@@ -28,7 +28,7 @@ type Options struct {
 // Compare returns how two states differ. The error is about an object that cannot be read, or that of the Checker of
 // the CRDs, which gets ctx.
 func Compare(ctx context.Context, old, now State, o Options) (*Report, error) {
-	r := &Report{APIVersion: APIVersion, Kind: Kind, Old: sideOf(old), New: sideOf(now), CRDs: []CRD{},
+	r := &Report{APIVersion: apiVersion, Kind: kind, Old: sideOf(old), New: sideOf(now), CRDs: []CRD{},
 		Renamed: renames(old, now)}
 	old, now = old.withServed(), now.withServed()
 	pairs := pairsOf(old, now)
@@ -56,7 +56,7 @@ func Compare(ctx context.Context, old, now State, o Options) (*Report, error) {
 	}
 	r.OLM = consequences(pairs, now, o)
 	r.Notes = notes(old, now)
-	r.Unread = slices.Concat([]string{}, old.Permissions.Unread, now.Permissions.Unread, o.Unread)
+	r.Unread = append([]string{}, slices.Concat(old.Permissions.Unread, now.Permissions.Unread, o.Unread)...)
 	for _, list := range []*[]change.Change{&r.Workloads, &r.Identity} {
 		*list = append([]change.Change{}, *list...)
 	}

@@ -22,6 +22,7 @@ var MigrationRules = []findings.Rule{
 	{ID: "c7", Text: "A ClusterCatalog must serve the package", Help: requirements},
 	{ID: "c8", Text: "The installation must have come to rest", Help: requirements},
 	{ID: "c9", Text: "OLM v0 made the Subscription for another operator", Help: requirements},
+	{ID: "unique", Text: "OLM v1 takes no package that two Subscriptions are for", Help: requirements},
 }
 
 // requirements names the checks' source.
@@ -97,8 +98,16 @@ func (m *Migration) open() (list []Check) {
 	return list
 }
 
+// title names the check as the migration does: C1 to C10 have a number.
+func (c Check) title() string {
+	if strings.HasPrefix(c.ID, "C") {
+		return c.ID + " " + c.Name
+	}
+	return c.Name
+}
+
 func (c Check) line() string {
-	out := c.ID + " " + c.Name + ": " + c.Message
+	out := c.title() + ": " + c.Message
 	if c.Object != "" {
 		out += " (" + strings.TrimSpace(c.Object+" "+c.Field) + ")"
 	}
