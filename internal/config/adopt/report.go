@@ -20,6 +20,7 @@ var VerifyRules = []findings.Rule{
 	{ID: "left-in-cluster", Text: "Only the cluster has the field: server-side apply leaves it there, and Git " +
 		"does not have it"},
 	{ID: "not-in-dump", Text: "The dump lacks the kind of the object, so that nothing is known about it"},
+	{ID: "not-in-file", Text: "The cluster has an operator of which nothing is rendered"},
 	{ID: "only-in-cluster", Text: "The object has OLM's marks and is not rendered"},
 	{ID: "only-rendered", Text: "The cluster does not have the object: applying creates it"},
 	{ID: "restart", Text: "Applying restarts pods"},
@@ -51,6 +52,11 @@ func (v *Verification) Count(verdict Verdict) (n int) {
 func (v *Verification) Findings() (list []findings.Finding) {
 	for _, c := range v.Objects {
 		list = append(list, c.findings()...)
+	}
+	for _, o := range v.missing {
+		list = append(list, findings.Finding{Rule: "not-in-file", Level: findings.Warning, File: o.Object.File,
+			Line: o.Object.Line, Object: o.Object.Identity(), Message: "the cluster has the operator, and nothing of it is rendered",
+			Hint: "add it to the file, or leave it out with --except " + o.Package})
 	}
 	findings.Sort(list)
 	return list
