@@ -12,8 +12,8 @@ import (
 	fbc "github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/internal/manifest/tree"
 	"github.com/olmgen/olmgen/internal/predict"
-	"github.com/olmgen/olmgen/manifest/tree"
 )
 
 // checkFlags holds the flags of olmgen check.

@@ -13,9 +13,9 @@ import (
 
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/internal/manifest/tree"
 	"github.com/olmgen/olmgen/internal/rules/policy"
 	"github.com/olmgen/olmgen/manifest"
-	"github.com/olmgen/olmgen/manifest/tree"
 )
 
 // lintFlags holds the flags of olmgen lint.

@@ -1,11 +1,10 @@
 package adopt
 
 import (
-	"bufio"
 	_ "embed"
-	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/olmgen/olmgen/findings"
@@ -141,30 +140,30 @@ func (c *Compared) oneSided() findings.Finding {
 // Print writes the verification.
 func (v *Verification) Print(w io.Writer, format findings.Format, list []findings.Finding) error {
 	switch format {
-	case findings.Text:
-		b := bufio.NewWriter(w)
-		for _, c := range v.Objects {
-			line := fmt.Sprintf("%-13s %s", c.Verdict, c.Object)
-			if c.Reason != "" {
-				line += ": " + c.Reason
-			}
-			fmt.Fprintln(b, findings.Printable(line))
-		}
-		if err := b.Flush(); err != nil {
-			return err
-		}
 	case findings.JSON:
 		return findings.WriteJSON(w, Report{append([]Compared{}, v.Objects...), findings.Summarize(list)})
-	case findings.Markdown:
-		b := bufio.NewWriter(w)
-		fmt.Fprint(b, "| Objects | |\n| --- | ---: |\n")
-		for _, verdict := range Verdicts {
-			fmt.Fprintf(b, "| %s | %d |\n", verdict, v.Count(verdict))
-		}
-		fmt.Fprintln(b)
-		if err := b.Flush(); err != nil {
+	case findings.Text, findings.Markdown:
+		if err := v.document().Print(w, format); err != nil {
 			return err
 		}
 	}
 	return findings.Print(w, format, VerifyRules, list)
+}
+
+// document returns the verification for people: in text a line for each object, otherwise how many there are of each
+// verdict.
+func (v *Verification) document() *findings.Document {
+	objects := findings.Table{Columns: []findings.Column{{Title: "Verdict", Width: 13}, {Title: "Object", Before: " "},
+		{Title: "Reason", Before: ": "}}}
+	for _, c := range v.Objects {
+		objects.Rows = append(objects.Rows, findings.Cells(string(c.Verdict), c.Object, c.Reason))
+	}
+	counts := findings.Table{Columns: []findings.Column{{Title: "Objects"}, {Number: true}}}
+	for _, verdict := range Verdicts {
+		counts.Rows = append(counts.Rows, findings.Cells(string(verdict), strconv.Itoa(v.Count(verdict))))
+	}
+	return &findings.Document{Kind: "Verification", Sections: []findings.Section{
+		{Tables: []findings.Table{objects}, Formats: []findings.Format{findings.Text}},
+		{Tables: []findings.Table{counts}, Formats: []findings.Format{findings.Markdown, findings.HTML}},
+	}}
 }
