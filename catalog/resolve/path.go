@@ -212,12 +212,12 @@ func (w *pathWalk) step(from, to *entry, notes []string) PathStep {
 var PathFormats = []findings.Format{findings.Text, findings.JSON}
 
 // Print writes the path.
-func (p *Path) Print(w io.Writer, format findings.Format) error {
+func (p *Path) Print(out io.Writer, format findings.Format) error {
 	switch format {
 	case findings.JSON:
-		return findings.WriteJSON(w, p)
+		return findings.WriteJSON(out, p)
 	case findings.Text:
-		return p.document().Print(w, format)
+		return p.document().Print(out, format)
 	}
 	return text.Unknown("format", format, PathFormats)
 }
