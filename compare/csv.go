@@ -3,6 +3,7 @@ package compare
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -10,9 +11,9 @@ import (
 
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/compare/change"
-	"github.com/olmgen/olmgen/compare/fields"
-	"github.com/olmgen/olmgen/compare/workload"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/compare/fields"
+	"github.com/olmgen/olmgen/internal/compare/workload"
 	"github.com/olmgen/olmgen/internal/manifest/lazy"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
@@ -50,9 +51,7 @@ func compareCSV(old, now Operator) ([]change.Change, error) {
 		sides[i] = fields.Of(now.Object, value)
 		sides[i].Without(csvFacts...)
 		sides[i].Without(apiFields(old, now, sides[i])...)
-		if old.ownEdges() && now.ownEdges() {
-			sides[i].Without("spec.replaces", "spec.skips", `metadata.annotations["`+olm.AnnotationSkipRange+`"]`)
-		}
+		sides[i].Without(edgeFacts(old, now)...)
 	}
 	list := workload.Differences(sides[0], sides[1], csvRules, change.Rest)
 	for i, c := range list {
@@ -73,11 +72,24 @@ func known(o Operator) (map[string]any, error) {
 	return value, json.Unmarshal(data, &value)
 }
 
-// ownEdges reports whether what an operator updates is what its CSV says.
-func (o Operator) ownEdges() bool {
-	own, entry := catalog.EntryOf(o.ClusterServiceVersion), o.entry()
-	return own.Replaces == entry.Replaces && own.SkipRange == entry.SkipRange &&
-		slices.Equal(slices.Sorted(slices.Values(own.Skips)), slices.Sorted(slices.Values(entry.Skips)))
+// edgeFacts returns the fields of CSVs that say which releases they update, where the catalogs of both say the same: these
+// are facts already.
+func edgeFacts(old, now Operator) []string {
+	edges := map[string]func(catalog.Entry) string{
+		"spec.replaces": func(e catalog.Entry) string { return e.Replaces },
+		"spec.skips":    skipped,
+		`metadata.annotations["` + olm.AnnotationSkipRange + `"]`: func(e catalog.Entry) string { return e.SkipRange },
+	}
+	for _, o := range []Operator{old, now} {
+		own := catalog.EntryOf(o.ClusterServiceVersion)
+		maps.DeleteFunc(edges, func(_ string, of func(catalog.Entry) string) bool { return of(own) != of(o.entry()) })
+	}
+	return slices.Collect(maps.Keys(edges))
+}
+
+// skipped returns what an entry skips, in order.
+func skipped(e catalog.Entry) string {
+	return strings.Join(slices.Sorted(slices.Values(e.Skips)), ", ")
 }
 
 // apiFields returns the fields of APIs that are facts: the whole API, if only one of the releases has it, else its

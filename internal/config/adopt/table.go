@@ -1,8 +1,6 @@
 package adopt
 
 import (
-	"bufio"
-	"fmt"
 	"io"
 	"strings"
 
@@ -26,7 +24,8 @@ var MigrationRules = []findings.Rule{
 }
 
 // requirements names the checks' source.
-const requirements = "Source: operator-framework/library-olm, specs/20260821-migration-v0-to-v1, requirements R3 and R4."
+const requirements = "Source: operator-framework/library-olm, specs/20260821-migration-v0-to-v1, requirements R3 " +
+	"and R4."
 
 // MigrationFindings returns the checks that have not passed.
 func MigrationFindings(all []*Migration) (list []findings.Finding) {
@@ -57,35 +56,41 @@ func PrintMigrations(w io.Writer, format findings.Format, all []*Migration) erro
 	case findings.SARIF:
 		return findings.Print(w, format, MigrationRules, MigrationFindings(all))
 	}
-	b := bufio.NewWriter(w)
-	if format == findings.Markdown {
-		fmt.Fprintln(b, "| Operator | Verdict | Checks that have not passed | Profile plain | Profile descoped |")
-		fmt.Fprintln(b, "| --- | --- | --- | --- | --- |")
-	}
-	for i, m := range all {
+	return migrationDocument(all).Print(w, format)
+}
+
+// migrationDocument returns the migrations for people: in text a section for each operator, otherwise a table of the
+// operators and one of the checks.
+func migrationDocument(all []*Migration) *findings.Document {
+	d := &findings.Document{Kind: "Migration"}
+	operators := findings.Table{Columns: []findings.Column{{Title: "Operator"}, {Title: "Verdict"},
+		{Title: "Profile plain"}, {Title: "Profile descoped"}}}
+	checks := findings.Table{Columns: []findings.Column{{Title: "Operator"}, {Title: "Outcome"},
+		{Title: "Check that has not passed"}}}
+	for _, m := range all {
 		name := m.Namespace + "/" + m.Operator
-		if format == findings.Markdown {
-			var checks []string
-			for _, c := range m.open() {
-				checks = append(checks, findings.Escape(c.line()))
-			}
-			fmt.Fprintf(b, "| %s | %s | %s | %s | %s |\n", findings.Escape(name), findings.Escape(m.Verdict),
-				strings.Join(checks, "<br>"), findings.Escape(m.Plain), findings.Escape(m.Descoped))
-			continue
-		}
-		if i > 0 {
-			fmt.Fprintln(b)
-		}
-		fmt.Fprintln(b, findings.Printable(name+": "+m.Verdict))
+		operators.Rows = append(operators.Rows, findings.Cells(name, m.Verdict, m.Plain, m.Descoped))
+		list := findings.Table{Columns: []findings.Column{{Title: "Outcome", Width: 11}, {Title: "Check", Before: " "}}}
 		for _, c := range m.open() {
-			fmt.Fprintln(b, findings.Printable(fmt.Sprintf("  %-11s %s", c.Outcome, c.line())))
+			list.Rows = append(list.Rows, findings.Cells(string(c.Outcome), c.line()))
+			checks.Rows = append(checks.Rows, findings.Cells(name, string(c.Outcome), c.line()))
 		}
+		s := findings.Section{Title: name + ": " + m.Verdict, Tables: []findings.Table{list},
+			Formats: []findings.Format{findings.Text}}
 		if !m.Possible() {
-			fmt.Fprintln(b, findings.Printable("  profile plain: "+m.Plain))
-			fmt.Fprintln(b, findings.Printable("  profile descoped: "+m.Descoped))
+			s.Remarks = []findings.Remark{{Label: "profile plain", Text: m.Plain},
+				{Label: "profile descoped", Text: m.Descoped}}
+		}
+		d.Sections = append(d.Sections, s)
+	}
+	tables := findings.Section{Formats: []findings.Format{findings.Markdown, findings.HTML}}
+	for _, t := range []findings.Table{operators, checks} {
+		if len(t.Rows) > 0 {
+			tables.Tables = append(tables.Tables, t)
 		}
 	}
-	return b.Flush()
+	d.Sections = append(d.Sections, tables)
+	return d
 }
 
 // open returns the checks that have not passed.
