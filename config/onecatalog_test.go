@@ -12,6 +12,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/olmgen/olmgen/golden/fuzztest"
 	"github.com/olmgen/olmgen/source"
 )
 
@@ -83,6 +84,8 @@ func BenchmarkCatalog(b *testing.B) {
 		n            int
 	}{{"one", `source: "catalog:catalog.json"`, 1}, {"forty", `source: "catalog:catalog.json"`, 40}, {"directories", "source: NAME", 40}} {
 		b.Run(bench.name, func(b *testing.B) {
+			before := fuzztest.CPUTime()
+			defer func() { b.ReportMetric((fuzztest.CPUTime()-before).Seconds()*1000/float64(b.N), "cpu-ms/op") }()
 			for b.Loop() {
 				c := operatorsFrom(b, bench.n, bench.source)
 				if _, err := c.Render(b.Context(), Options{Dir: dir, Workers: 1, Source: source.Options{Offline: true}}); err != nil {
