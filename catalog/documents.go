@@ -88,6 +88,9 @@ func jsonValues(name string, r io.Reader, start int64) iter.Seq2[document, error
 
 // onlyDocument returns the one document of a text, as JSON.
 func onlyDocument(data []byte, maxJSON int64) ([]byte, error) {
+	if bytes.HasPrefix(data, []byte("{")) && int64(len(data)) <= maxJSON && json.Valid(data) {
+		return data, nil
+	}
 	var found []byte
 	n := 0
 	for d, err := range documents("object", bytes.NewReader(data), maxJSON) {
