@@ -7,7 +7,7 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 
-	"github.com/olmgen/olmgen/internal/findings/show"
+	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/internal/rbac"
 )
 
@@ -102,7 +102,7 @@ func (r *Report) everything() (f Fact, full, ok bool) {
 	case !slices.ContainsFunc(item.Verbs, func(v string) bool { return !slices.Contains([]string{"get", "list", "watch"}, v) }):
 		f.Text = "reads " + resources + " in " + placeText(f.Namespaces)
 	default:
-		f.Text = fmt.Sprintf("may %s %s in %s", show.List(item.Verbs), resources, placeText(f.Namespaces))
+		f.Text = fmt.Sprintf("may %s %s in %s", text.FirstOf(12, item.Verbs), resources, placeText(f.Namespaces))
 	}
 	f.Text = f.everybody() + f.Text
 	return f, best == 7, true
@@ -183,7 +183,7 @@ func (r *Report) answer(q question) (Fact, bool) {
 	f.Text = fmt.Sprintf(q.any, placeText(f.Namespaces), partsText(q.risk, parts))
 	if best > 1 {
 		f.Named = true
-		f.Text = fmt.Sprintf(q.named, placeText(f.Namespaces), partsText(q.risk, parts), show.List(names))
+		f.Text = fmt.Sprintf(q.named, placeText(f.Namespaces), partsText(q.risk, parts), text.FirstOf(12, names))
 	}
 	f.Text = f.everybody() + f.Text
 	return f, true
