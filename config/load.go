@@ -173,7 +173,8 @@ func (c *Config) loadOne(ctx context.Context, l *loaded, o Options, sets *templa
 	l.opened, l.Bundle = opened, opened.Bundle
 	l.Name = cmp.Or(b.Name, l.Bundle.Package)
 	l.channel = l.Bundle.Channel(b.Channel)
-	l.source = output.Source{Bundle: l.Bundle.CSV.Name, Source: filepath.ToSlash(b.Source), Digest: opened.Digest}
+	l.source = output.Source{Bundle: l.Bundle.CSV.Name, Package: l.Bundle.Package, Profile: string(s.Profile),
+		Source: filepath.ToSlash(b.Source), Digest: opened.Digest}
 	if c.flags() {
 		l.source.Source = opened.SourceName()
 	}
