@@ -247,8 +247,8 @@ func (g Group) options(o *generate.Options) {
 	if g.StaticProvidedAPIs != nil {
 		o.Static, o.StaticProvidedAPIs = true, *g.StaticProvidedAPIs
 	}
-	o.CopiedCSVNamespaces, o.CreateNamespace = g.CopiedCSVNamespaces, g.CreateNamespaces
-	o.ClusterObjectsFrom = g.ClusterObjectsFrom
+	o.CopiedCSVNamespaces, o.ClusterObjectsFrom = g.CopiedCSVNamespaces, g.ClusterObjectsFrom
+	o.CreateNamespace, o.CreateTargetNamespaces = g.CreateNamespaces, g.CreateTargetNamespaces
 }
 
 // options fills in what only the operator itself decides.

@@ -189,8 +189,8 @@ func TestAnnotated(t *testing.T) {
 	}
 	free := testRun(t,
 		run{dir, "bundle",
-			[]string{"--namespace", "cache", "--target-namespaces", "a,b", "--create-namespace", "--annotations",
-				"argocd"}})
+			[]string{"--namespace", "cache", "--target-namespaces", "a,b", "--create-namespace",
+				"--create-target-namespaces", "--annotations", "argocd"}})
 	if free != "namespace targetNamespaces crds images" {
 		t.Errorf("values that may be changed: %s", free)
 	}
