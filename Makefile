@@ -11,7 +11,7 @@ OFFLINE := OLMGEN_CORPUS= OLMGEN_ORACLE=
 # go test runs a part of go vet by default; "make lint" runs all of it, once.
 TEST := $(GO) test -vet=off
 
-.PHONY: help build test test-race test-corpus test-helm test-authorizer test-browser test-ci mutants lint bench bench-compare golden corpus conformance docs docs-check fuzz fuzz-smoke fuzz-report faults \
+.PHONY: help build test test-race test-corpus test-edits test-helm test-authorizer test-browser test-ci mutants lint bench bench-compare golden corpus conformance docs docs-check fuzz fuzz-smoke fuzz-report faults \
 	harness live e2e e2e-test release-files release-notes release-check apidiff site
 
 help: ## List the targets
@@ -31,6 +31,10 @@ test-race: ## Run these tests with the race detector, and with $$OLMGEN_CORPUS e
 test-corpus: ## Run all tests with the bundles of $$OLMGEN_CORPUS and the clusters of $$OLMGEN_ORACLE
 	@test -n "$$OLMGEN_CORPUS" || { echo "set OLMGEN_CORPUS to the directory that holds bundles/"; exit 1; }
 	$(TEST) -timeout 50m ./...
+
+EDITS ?= 100000
+test-edits: ## Change EDITS fields at random, over $$OLMGEN_CORPUS too: "olmgen diff" is empty if and only if nothing but noise differs
+	OLMGEN_EDITS=$(EDITS) $(TEST) -timeout 120m ./compare -run '^TestEdits$$' -count=1 -v | grep -v '^=== '
 
 test-helm: ## Test charts with helm's own code, and with $$OLMGEN_CORPUS every tenth package
 	cd e2e/helm && $(TEST) -short -timeout 30m .
@@ -93,7 +97,7 @@ conformance: ## Compare with what OLM made in real clusters ($$OLMGEN_CORPUS, $$
 	@test -n "$$OLMGEN_CORPUS" -a -n "$$OLMGEN_ORACLE" || { echo "set OLMGEN_CORPUS and OLMGEN_ORACLE"; exit 1; }
 	$(GO) test ./golden ./generate/olmv1 -run TestConformance -count=1 -v | grep -v '^=== '
 
-GENERATED := ./cmd/olmgen ./config ./compare ./compare/crds ./compare/history ./internal/config/adopt ./internal/rules/policy ./permissions ./templates -run '^(TestReference|TestSchema|TestSchemaPage|TestPage|TestKubeTypes)$$'
+GENERATED := ./cmd/olmgen ./config ./compare ./compare/crds ./compare/history ./internal/config/adopt ./internal/rules/policy ./permissions ./templates -run '^(TestReference|TestSchema|TestSchemaPage|TestPage|TestNoisePage|TestKubeTypes)$$'
 docs: ## Write what is generated: docs/reference, the rules in docs/lint.md and docs/crds.md, the views in docs/templates.md, config/schema.json, docs/renderconfig.md
 	$(GO) test $(GENERATED) -update
 

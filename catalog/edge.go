@@ -15,9 +15,9 @@ type EdgeKind string
 // The kinds of edges. NoEdge is none.
 const (
 	NoEdge    EdgeKind = ""
-	Replaces  EdgeKind = "replaces"
-	Skips     EdgeKind = "skips"
-	SkipRange EdgeKind = "skipRange"
+	Replaces  EdgeKind = olm.FieldReplaces
+	Skips     EdgeKind = olm.FieldSkips
+	SkipRange EdgeKind = olm.FieldSkipRange
 )
 
 // EntryOf returns what a bundle itself says that it updates. A catalog may say something else.
@@ -27,19 +27,7 @@ func EntryOf(csv *v1alpha1.ClusterServiceVersion) Entry {
 }
 
 // Updates returns the field by which an entry updates a ClusterServiceVersion, from its name and its version, which may
-// be nil. A skipRange that cannot be read covers nothing. Precedence is that of semantic versioning, without build
-// metadata, as in OLM (docs/spec/olm-v0.md, section 11).
+// be nil.
 func (e *Entry) Updates(name string, version *semver.Version) EdgeKind {
-	switch {
-	case name != "" && e.Replaces == name:
-		return Replaces
-	case slices.Contains(e.Skips, name):
-		return Skips
-	case e.SkipRange == "" || version == nil:
-		return NoEdge
-	}
-	if covers, err := semver.ParseRange(e.SkipRange); err == nil && covers(*version) {
-		return SkipRange
-	}
-	return NoEdge
+	return EdgeKind(olm.NewEdges(e.Replaces, e.Skips, e.SkipRange).Field(name, version))
 }

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,15 +15,7 @@ import (
 )
 
 // severityOf returns how bad it is that somebody gains or loses a permission.
-func severityOf(i permissions.Item) findings.Severity {
-	switch {
-	case i.Change != permissions.Gained || i.Risk == permissions.Other || i.Risk == permissions.NoEffect:
-		return findings.Info
-	case slices.Contains(i.Namespaces, permissions.Everywhere) && len(i.ResourceNames) == 0 && !i.Subject.IsRole():
-		return findings.Error
-	}
-	return findings.Warning
-}
+func severityOf(i permissions.Item) findings.Severity { return cmp.Or(i.Severity, findings.Info) }
 
 // worst returns the worst of some severities.
 func worst(list []findings.Severity) findings.Severity {
@@ -179,6 +172,9 @@ var partTitle = map[change.Part]string{change.InstallModes: "install mode ", cha
 
 // changeText returns a change in one line, without its object.
 func changeText(c change.Change) string {
+	if c.Part == change.Rest {
+		return text.Count(len(c.Fields), "other field") + ": " + show.Cut(restText(c.Fields), maxReason)
+	}
 	field := partTitle[c.Part] + strings.NewReplacer("spec.template.spec.", "", "spec.jobTemplate.", "",
 		"spec.template.metadata.", "pod ").Replace(c.Field)
 	value := valueText(c)
@@ -191,6 +187,29 @@ func changeText(c change.Change) string {
 		return show.Short(field) + ": " + value
 	}
 	return show.Short(field) + " " + string(c.Change) + ": " + value
+}
+
+var item = lazy.Regexp(`\[[^\]"]*\]`)
+
+// restText names fields. Those that differ only in the items of lists are one name with a count.
+func restText(list []string) string {
+	var names []string
+	count := map[string]int{}
+	for _, f := range list {
+		name := strings.TrimPrefix(f, "spec.")
+		if generic := item().ReplaceAllString(name, "[]"); len(list) > maxAlike {
+			name = generic
+		}
+		if count[name]++; count[name] == 1 {
+			names = append(names, name)
+		}
+	}
+	for i, name := range names {
+		if n := count[name]; n > 1 {
+			names[i] = fmt.Sprintf("%s (%d)", name, n)
+		}
+	}
+	return strings.Join(names, ", ")
 }
 
 // digest is that of an image, of which the beginning is enough for a person.

@@ -36,7 +36,7 @@ func Compare(ctx context.Context, old, now State, o Options) (*Report, error) {
 	r.Users = d.Users
 	r.gained = freshFacts(old.Permissions.Summary, now.Permissions.Summary)
 	var err error
-	if r.Workloads, err = workload.Compare(old.Objects, now.Objects, place(old, now)); err != nil {
+	if r.Workloads, err = workloads(old, now); err != nil {
 		return nil, err
 	}
 	found, err := crds.Compare(ctx, old.Objects, now.Objects, o.CRDs)
@@ -48,7 +48,9 @@ func Compare(ctx context.Context, old, now State, o Options) (*Report, error) {
 	}
 	r.places = crdPlaces(old, now)
 	slices.SortStableFunc(r.CRDs, func(a, b CRD) int { return a.Severity.Rank() - b.Severity.Rank() })
-	r.Identity = identity(pairs)
+	if r.Identity, err = r.identity(pairs, old, now); err != nil {
+		return nil, err
+	}
 	r.OLM = consequences(pairs, now, o)
 	r.Notes = notes(old, now)
 	for _, list := range []*[]change.Change{&r.Workloads, &r.Identity} {
@@ -58,6 +60,29 @@ func Compare(ctx context.Context, old, now State, o Options) (*Report, error) {
 	r.CRDs, r.OLM = append([]CRD{}, r.CRDs...), append([]Consequence{}, r.OLM...)
 	r.Summary = r.answers()
 	return r, nil
+}
+
+// workloads compares all objects that no other section is about.
+func workloads(old, now State) ([]change.Change, error) {
+	before, err := old.withDeployments()
+	if err != nil {
+		return nil, err
+	}
+	after, err := now.withDeployments()
+	if err != nil {
+		return nil, err
+	}
+	list, err := workload.Compare(before, after, place(old, now))
+	if err != nil {
+		return nil, err
+	}
+	more, err := compareRBAC(old, now)
+	if err != nil {
+		return nil, err
+	}
+	list = append(list, more...)
+	change.Sort(list)
+	return list, nil
 }
 
 // crdPlaces returns the places of CRDs: those of the newer release where it has them.
@@ -98,14 +123,6 @@ func notes(old, now State) []string {
 			}
 		}
 	}
-	for _, u := range now.Permissions.Unknown {
-		known := slices.ContainsFunc(old.Permissions.Unknown, func(o permissions.Unknown) bool {
-			return o.Subject == u.Subject && o.Role == u.Role && slices.Equal(o.Namespaces, u.Namespaces)
-		})
-		if !known {
-			out = append(out, u.Subject.String()+" is newly bound to "+u.Role+", which is not among the objects")
-		}
-	}
 	return out
 }
 
@@ -120,9 +137,16 @@ func place(old, now State) func(*manifest.Object) (string, int) {
 		if older[o] {
 			s = old
 		}
-		if s.Locate == nil {
+		switch {
+		case s.Locate != nil:
+			return s.Locate(o)
+		case o.File != "":
 			return o.File, o.LineOf("")
 		}
-		return s.Locate(o)
+		var csvs []permissions.CSV
+		for _, o := range s.Operators {
+			csvs = append(csvs, o.CSV)
+		}
+		return permissions.Place(csvs, o)
 	}
 }

@@ -39,7 +39,7 @@ func lines(r *compare.Report) string {
 		fmt.Fprintf(&b, "%s is %s: %s\n", n.Old.Name, n.New.Name, n.Why)
 	}
 	for _, c := range append(r.Workloads, r.Identity...) {
-		fmt.Fprintf(&b, "%s %s %s %s: %s -> %s\n", c.Severity, c.Part, c.Change, c.Field, c.Old, c.New)
+		fmt.Fprintf(&b, "%s %s %s %s: %s -> %s\n", c.Severity, c.Part, c.Change, c.Field+strings.Join(c.Fields, " "), c.Old, c.New)
 	}
 	for _, c := range r.OLM {
 		fmt.Fprintf(&b, "%s %s %s\n", c.Severity, c.Rule, c.Operator)
@@ -78,7 +78,8 @@ func TestWorkloads(t *testing.T) {
 		{"a Service", service(`{ports: [{port: 1}], clusterIP: ""}`), service(`{type: LoadBalancer, externalIPs: [192.0.2.1], ports: [{port: 1, protocol: TCP}]}`),
 			"warning service added spec.externalIPs[192.0.2.1]:  -> \nwarning service added spec.type:  -> LoadBalancer\n"},
 		{"what a webhook sees", webhook(own), webhook(`failurePolicy: Ignore, rules: [{apiGroups: [x.io], apiVersions: [v1], operations: [CREATE], resources: [xs]}, {apiGroups: [""], apiVersions: [v1], operations: [UPDATE, CREATE], resources: [secrets]}]`),
-			"warning webhook added webhooks[w.x.io].rules:  -> CREATE,UPDATE secrets (core/v1)\ninfo webhook changed webhooks[w.x.io].failurePolicy: Fail -> Ignore\n"},
+			"warning webhook changed webhooks[w.x.io].failurePolicy: Fail -> Ignore\nwarning webhook added webhooks[w.x.io].rules:  -> CREATE,UPDATE secrets (core/v1)\n"},
+		{"a timeout that is the default of a probe", webhook(own), webhook("timeoutSeconds: 1, " + own), "info webhook added webhooks[w.x.io].timeoutSeconds:  -> 1\n"},
 		{"a webhook that fails closed", webhook("failurePolicy: Ignore, " + own), webhook(own + ", failurePolicy: Fail"), "warning webhook changed webhooks[w.x.io].failurePolicy: Ignore -> Fail\n"},
 		{"a rule that is split", webhook(`rules: [{apiGroups: [x.io], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [xs]}]`),
 			webhook(`rules: [{apiGroups: [x.io], apiVersions: [v1], operations: [UPDATE], resources: [xs]}, {apiGroups: [x.io], apiVersions: [v1], operations: [CREATE], resources: [xs], scope: "*"}]`), ""},

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/olmgen/olmgen/compare"
+	"github.com/olmgen/olmgen/compare/change"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/golden/corpus"
 	"github.com/olmgen/olmgen/golden/corpus/corpustest"
@@ -253,5 +254,22 @@ func BenchmarkCompare(b *testing.B) {
 			b.Fatal("not rendered")
 		}
 		compared(b, old, now)
+	}
+}
+
+// The CSV that is rendered says what that of the bundle says.
+func TestRenderedCSV(t *testing.T) {
+	for _, list := range releases(t) {
+		for _, dir := range list {
+			now, ok := rendered(t, reviewtest.Bundle(t, dir))
+			if !ok {
+				continue
+			}
+			for _, c := range compared(t, now, stateOf(t, now.Objects)).Identity {
+				if c.Part == change.Rest || c.Part == change.About || c.Part == change.Image || c.Part == change.Cleanup {
+					t.Errorf("%s: %+v", dir, c)
+				}
+			}
+		}
 	}
 }

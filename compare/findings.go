@@ -22,8 +22,8 @@ const (
 // Rules explains the findings of a report.
 func Rules() []findings.Rule {
 	out := []findings.Rule{
-		{ID: ruleGained, Text: "gains a permission", Help: "An error in the cluster, a warning in namespaces, a note " +
-			"if it belongs to none of the dangerous groups."},
+		{ID: ruleGained, Text: "gains a permission", Help: "As bad as what follows from it, as olmgen permissions " +
+			"says it; at least a warning if it belongs to a dangerous group and nothing follows from it alone."},
 		{ID: ruleLost, Text: "loses a permission"},
 		{ID: ruleUsers, Text: "users gain or lose a permission", Help: "A ClusterRole with a label aggregate-to adds " +
 			"its rules to a role that users have."},

@@ -16,7 +16,7 @@ import (
 )
 
 // identity compares what operators say of themselves.
-func identity(pairs []pair) []change.Change {
+func (r *Report) identity(pairs []pair, old, now State) ([]change.Change, error) {
 	var out []change.Change
 	for _, p := range pairs {
 		var list []change.Change
@@ -29,6 +29,15 @@ func identity(pairs []pair) []change.Change {
 				Severity: findings.Warning, Message: "its custom resources have no controller any more"}}
 		default:
 			list = compareIdentity(*p.old, *p.now)
+			more, err := compareCSV(*p.old, *p.now)
+			if err != nil {
+				return nil, err
+			}
+			asked, err := r.csvPermissions(p, old, now)
+			if err != nil {
+				return nil, err
+			}
+			list = slices.Concat(list, more, asked)
 		}
 		o := p.now
 		if o == nil {
@@ -44,7 +53,7 @@ func identity(pairs []pair) []change.Change {
 		out = append(out, list...)
 	}
 	change.Sort(out)
-	return out
+	return out, nil
 }
 
 // lineField is the field of a CSV whose line is named for a part.
@@ -86,6 +95,10 @@ func compareIdentity(old, now Operator) []change.Change {
 		judgeIdentity(&c, old, now)
 		out = append(out, c)
 	}
+	if old.Name != now.Name && old.stem() == now.stem() && old.version() == now.version() {
+		out = append(out, change.Change{Part: change.Version, Field: "metadata.name", Change: change.Changed,
+			Old: old.Name, New: now.Name, Severity: findings.Info})
+	}
 	change.Sort(out)
 	return out
 }
@@ -101,9 +114,12 @@ func factsOf(o Operator) map[fact]string {
 	have := func(part change.Part, field string) { out[fact{part, field}] = "" }
 	spec := o.Spec
 	set(change.Version, "version", o.version())
-	set(change.Upgrade, "replaces", o.replaces())
-	set(change.Upgrade, "skips", strings.Join(slices.Sorted(slices.Values(spec.Skips)), ", "))
-	set(change.Upgrade, "skipRange", o.Annotations[olm.AnnotationSkipRange])
+	set(change.Operator, "name", o.stem())
+	set(change.Operator, "namespace", o.Namespace)
+	entry := o.entry()
+	set(change.Upgrade, olm.FieldReplaces, entry.Replaces)
+	set(change.Upgrade, olm.FieldSkips, strings.Join(slices.Sorted(slices.Values(entry.Skips)), ", "))
+	set(change.Upgrade, olm.FieldSkipRange, entry.SkipRange)
 	for _, m := range spec.InstallModes {
 		if m.Supported {
 			have(change.InstallModes, string(m.Type))
@@ -116,13 +132,13 @@ func factsOf(o Operator) map[fact]string {
 		have(change.Required, crdText(d.Name, d.Version, d.Kind))
 	}
 	for _, d := range spec.APIServiceDefinitions.Owned {
-		have(change.Provided, fmt.Sprintf("%s (%s/%s)", d.Kind, d.Group, d.Version))
+		have(change.Provided, apiText(d.Group, d.Version, d.Kind))
 	}
 	for _, d := range spec.APIServiceDefinitions.Required {
-		have(change.Required, fmt.Sprintf("%s (%s/%s)", d.Kind, d.Group, d.Version))
+		have(change.Required, apiText(d.Group, d.Version, d.Kind))
 	}
 	for _, d := range spec.NativeAPIs {
-		have(change.Dependencies, fmt.Sprintf("%s (%s/%s) of Kubernetes", d.Kind, d.Group, d.Version))
+		have(change.Dependencies, apiText(d.Group, d.Version, d.Kind)+" of Kubernetes")
 	}
 	for _, p := range slices.Concat(o.Dependencies, constraints(o.Properties)) {
 		have(change.Dependencies, p.Type+" "+jsonText(p.Value))
@@ -143,6 +159,10 @@ func factsOf(o Operator) map[fact]string {
 
 func crdText(name, version, kind string) string {
 	_, group, _ := strings.Cut(name, ".")
+	return apiText(group, version, kind)
+}
+
+func apiText(group, version, kind string) string {
 	return fmt.Sprintf("%s (%s/%s)", kind, group, version)
 }
 
@@ -178,6 +198,10 @@ func judgeIdentity(c *change.Change, old, now Operator) {
 	case change.Version:
 		if now.Spec.Version.LT(old.Spec.Version.Version) {
 			warn("it is an older version")
+		}
+	case change.Operator:
+		if c.Field == "name" {
+			warn("they are two different operators")
 		}
 	case change.InstallModes:
 		if c.Change == change.Removed {

@@ -8,7 +8,6 @@ import (
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/compare/change"
 	"github.com/olmgen/olmgen/findings"
-	"github.com/olmgen/olmgen/internal/olm"
 )
 
 // The rules about what OLM would do.
@@ -136,8 +135,7 @@ func noUpgrade(p pair) (findings.Severity, string) {
 		return "", ""
 	}
 	old := p.old.Name
-	entry := catalog.Entry{Replaces: p.now.replaces(), Skips: p.now.Spec.Skips,
-		SkipRange: p.now.Annotations[olm.AnnotationSkipRange]}
+	entry := p.now.entry()
 	if entry.Updates(old, &p.old.Spec.Version.Version) != catalog.NoEdge {
 		return "", ""
 	}

@@ -1,18 +1,22 @@
 package compare_test
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/olmgen/olmgen/compare"
+	"github.com/olmgen/olmgen/compare/fields"
 	"github.com/olmgen/olmgen/golden"
 )
 
 const (
-	pageBegin = "<!-- triggers: written by make docs -->\n"
-	pageEnd   = "<!-- end of triggers -->\n"
+	noiseBegin = "<!-- noise: written by make docs -->\n"
+	noiseEnd   = "<!-- end of noise -->\n"
+	pageBegin  = "<!-- triggers: written by make docs -->\n"
+	pageEnd    = "<!-- end of triggers -->\n"
 )
 
 // TestPage keeps the list in docs/review.md equal to the triggers; make docs writes it.
@@ -29,4 +33,26 @@ func TestPage(t *testing.T) {
 			t.Errorf("the page does not explain the rule %s", rule)
 		}
 	}
+}
+
+// TestNoisePage keeps the table of what is no difference equal to the noise; make docs writes it.
+func TestNoisePage(t *testing.T) {
+	var b strings.Builder
+	fmt.Fprint(&b, "| Of | Field | Value | Why |\n| --- | --- | --- | --- |\n")
+	for _, n := range fields.All {
+		of, path := strings.Join(n.Kinds, ", "), n.Path
+		if p, ok := strings.CutPrefix(path, "pod:"); ok {
+			of, path = "pods", p
+		}
+		path = strings.NewReplacer("PROBES", "probes of containers", "CONTAINERS", "containers").Replace(path)
+		value := "any"
+		if n.Value != "" {
+			value = "`" + n.Value + "`"
+		}
+		if len(n.Keys) > 0 {
+			path += ": " + strings.Join(n.Keys, ", ")
+		}
+		fmt.Fprintf(&b, "| %s | `%s` | %s | %s |\n", cmp.Or(of, "all"), path, value, n.Reason)
+	}
+	golden.CheckPart(t, filepath.Join("..", "docs", "review.md"), noiseBegin, noiseEnd, b.String(), *update)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/compare/workload"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
@@ -32,7 +33,7 @@ type Operator struct {
 	Package      string            // empty for a tree
 	Dependencies []bundle.Property // of the bundle; none for a tree
 	Properties   []bundle.Property // of the bundle or its catalog; none for a tree
-	Replaces     *string           // the catalog's; nil for other sources
+	Entry        *catalog.Entry    // of its catalog; nil for other sources
 	Deprecated   []string          // what the catalog says of the bundle, its channel or its package
 
 	// InstallMode is what its OperatorGroup asks for; empty if that is not known. Unsupported says that the operator
@@ -60,12 +61,13 @@ func (o Operator) stem() string {
 // version returns the version of an operator as text.
 func (o Operator) version() string { return o.Spec.Version.String() }
 
-// replaces returns what an operator replaces. A catalog's word counts more than the CSV's.
-func (o Operator) replaces() string {
-	if o.Replaces != nil {
-		return *o.Replaces
+// entry returns what an operator updates. OLM takes it from the catalog, which may say something else than the CSV
+// (OLM: pkg/controller/registry/resolver/source_registry.go, newOperatorFromBundle).
+func (o Operator) entry() catalog.Entry {
+	if o.Entry != nil {
+		return *o.Entry
 	}
-	return o.Spec.Replaces
+	return catalog.EntryOf(o.ClusterServiceVersion)
 }
 
 // pair is an operator of both releases, of which one may be nil.

@@ -72,7 +72,10 @@ func (r *Report) Meets(t Trigger) bool {
 	case PermissionsGained:
 		return item(r.Permissions, permissions.Gained)
 	case RiskGained:
-		return slices.ContainsFunc(r.Permissions, func(i permissions.Item) bool { return severityOf(i) != findings.Info })
+		return slices.ContainsFunc(r.Permissions, func(i permissions.Item) bool {
+			return severityOf(i) != findings.Info ||
+				i.Change == permissions.Gained && slices.Contains(permissions.Dangerous, i.Risk)
+		})
 	case PermissionsLost:
 		return item(r.Permissions, permissions.Lost)
 	case UsersGained:
@@ -84,7 +87,7 @@ func (r *Report) Meets(t Trigger) bool {
 	case SecurityWeakened:
 		return bad(r.Workloads, change.Security)
 	case ImageMoved:
-		return bad(r.Workloads, change.Image)
+		return bad(slices.Concat(r.Workloads, r.Identity), change.Image)
 	case WebhooksChanged:
 		return slices.ContainsFunc(r.Workloads, func(c change.Change) bool { return c.Part == change.Webhook })
 	case APIRemoved:

@@ -13,43 +13,10 @@ import (
 	"github.com/olmgen/olmgen/permissions"
 )
 
-// view is what people read, the same in every format. All its text is printable and not too long.
-type view struct {
-	Title    string
-	Headline string
-	Answers  []answerView
-	Sections []sectionView
-	Notes    []string
-}
-
-type answerView struct {
-	ID, Title, Text string
-	Severity        findings.Severity
-}
-
-type sectionView struct {
-	ID, Title, Count string
-	Groups           []groupView
-}
-
-// groupView are rows about the same thing, such as an account or an object.
-type groupView struct {
-	Name string
-	Rows []row
-}
-
-// row is one difference. Mark is + for what is new, - for what is gone, and ~ for what is changed.
-type row struct {
-	Mark     string
-	Severity findings.Severity
-	Where    string // of a permission
-	What     string
-	Why      string
-	At       string // file:line
-}
-
-func (r *Report) view() view {
-	v := view{Title: titleOf(r.Old, r.New), Headline: "no differences"}
+// Document returns the report for people: an answer for each section, then the sections.
+func (r *Report) Document() *findings.Document {
+	d := &findings.Document{Kind: "Upgrade", Title: titleOf(r.Old, r.New), Lead: "no differences",
+		Sections: []findings.Section{r.overview()}}
 	var all []findings.Severity
 	for _, s := range Sections {
 		list := r.severities(s)
@@ -57,24 +24,51 @@ func (r *Report) view() view {
 			continue
 		}
 		all = append(all, list...)
-		v.Sections = append(v.Sections, sectionView{string(s), s.Title(), countText(list), r.groups(s)})
+		d.Sections = append(d.Sections, findings.Section{ID: string(s), Title: s.Title() + ": " + countText(list),
+			Tables: r.groups(s)})
 	}
 	if len(all) > 0 {
-		v.Headline = countText(all)
-	}
-	for _, a := range r.Summary {
-		v.Answers = append(v.Answers, answerView{string(a.Section), a.Section.Title(),
-			findings.Printable(a.Text), a.Severity})
+		d.Lead = countText(all)
 	}
 	for _, n := range r.Renamed {
-		v.Notes = append(v.Notes, fmt.Sprintf("%s is now %s: %s", show.Short(n.Old.String()),
-			show.Short(n.New.String()), show.Short(n.Why)))
+		d.Notes = append(d.Notes, findings.Remark{Label: "note", Text: fmt.Sprintf("%s is now %s: %s",
+			show.Short(n.Old.String()), show.Short(n.New.String()), show.Short(n.Why))})
 	}
 	for _, n := range r.Notes {
-		v.Notes = append(v.Notes, show.Short(n))
+		d.Notes = append(d.Notes, findings.Remark{Label: "note", Text: show.Short(n)})
 	}
-	return v
+	return d
 }
+
+// overview is what stands below the headline.
+func (r *Report) overview() (s findings.Section) {
+	t := findings.Table{Columns: []findings.Column{{Title: "Section", Width: 11}, {Title: "Severity", Width: 7},
+		{Title: "Answer"}}}
+	for _, a := range r.Summary {
+		t.Rows = append(t.Rows, []findings.Cell{{Text: a.Section.Title(), Section: string(a.Section)},
+			findings.SeverityCell(a.Severity), {Text: a.Text}})
+	}
+	if len(t.Rows) > 0 {
+		s.Tables = []findings.Table{t}
+	}
+	return s
+}
+
+// row is one difference.
+type row struct {
+	Change   findings.Cell
+	Severity findings.Severity
+	Where    string // of a permission
+	What     string
+	Why      string
+	At       string // file:line
+}
+
+var (
+	added   = findings.Cell{Text: "added", Sign: "+", Style: findings.Added}
+	removed = findings.Cell{Text: "removed", Sign: "-", Style: findings.Removed}
+	changed = findings.Cell{Text: "changed", Sign: "~"}
+)
 
 // titleOf names both releases.
 func titleOf(old, now Side) string {
@@ -91,7 +85,7 @@ func titleOf(old, now Side) string {
 	return names[0] + " -> " + names[1]
 }
 
-func (r *Report) groups(s Section) []groupView {
+func (r *Report) groups(s Section) []findings.Table {
 	switch s {
 	case SectionPermissions:
 		return append(permissionGroups(r.Permissions), userGroup(r.Users)...)
@@ -102,26 +96,30 @@ func (r *Report) groups(s Section) []groupView {
 	case SectionCRDs:
 		return crdGroups(r.CRDs)
 	}
-	var out []groupView
+	var out []findings.Table
 	for _, c := range r.OLM {
 		out = add(out, show.Short(c.Operator),
-			row{"~", c.Severity, "", show.Cut(c.Message, maxReason), c.Rule, at(c.File, c.Line)})
+			row{changed, c.Severity, "", show.Cut(c.Message, maxReason), c.Rule, at(c.File, c.Line)})
 	}
 	return out
 }
 
-// add adds a row to its group.
-func add(list []groupView, name string, r row) []groupView {
-	i := slices.IndexFunc(list, func(g groupView) bool { return g.Name == name })
+// add adds a row to its group: the table of the rows about the same thing, such as an account or an object.
+func add(list []findings.Table, name string, r row) []findings.Table {
+	i := slices.IndexFunc(list, func(t findings.Table) bool { return t.Title == name })
 	if i < 0 {
-		return append(list, groupView{name, []row{r}})
+		i = len(list)
+		list = append(list, findings.Table{Title: name, Columns: []findings.Column{{Title: "Change"},
+			{Title: "Severity", Width: 7, Before: " "}, {Title: "Where", Align: true}, {Title: "What"},
+			{Title: "At", Style: findings.Code, Aside: true}, {Title: "Why", Aside: true}}})
 	}
-	list[i].Rows = append(list[i].Rows, r)
+	list[i].Rows = append(list[i].Rows, []findings.Cell{r.Change, findings.SeverityCell(r.Severity), {Text: r.Where},
+		{Text: r.What}, {Text: r.At}, {Text: r.Why}})
 	return list
 }
 
 // permissionGroups has a group for each subject: what it gains before what it loses, the most dangerous first.
-func permissionGroups(items []permissions.Item) []groupView {
+func permissionGroups(items []permissions.Item) []findings.Table {
 	type class struct {
 		subject  permissions.Subject
 		change   permissions.Change
@@ -137,7 +135,7 @@ func permissionGroups(items []permissions.Item) []groupView {
 		}
 		sets[k] = append(sets[k], i)
 	}
-	var out []groupView
+	var out []findings.Table
 	for _, k := range order {
 		name := show.Short(k.subject.String())
 		if k.subject.IsRole() {
@@ -154,11 +152,11 @@ func permissionGroups(items []permissions.Item) []groupView {
 	return out
 }
 
-var gainMarks = map[permissions.Change]string{permissions.Gained: "+", permissions.Lost: "-"}
+var gainMarks = map[permissions.Change]findings.Cell{permissions.Gained: added, permissions.Lost: removed}
 
 // userGroup has a row for what several roles gain or lose.
-func userGroup(items []permissions.Item) []groupView {
-	var out []groupView
+func userGroup(items []permissions.Item) []findings.Table {
+	var out []findings.Table
 	for _, c := range []permissions.Change{permissions.Gained, permissions.Lost} {
 		for _, s := range change.Severities {
 			some := slices.DeleteFunc(slices.Clone(items), func(i permissions.Item) bool {
@@ -173,12 +171,13 @@ func userGroup(items []permissions.Item) []groupView {
 	return out
 }
 
-var marks = map[change.Kind]string{change.Added: "+", change.Removed: "-", change.Changed: "~"}
+var marks = map[change.Kind]findings.Cell{change.Added: added, change.Removed: removed,
+	change.Changed: changed}
 
 const maxReason = 300
 
-func changeGroups(list []change.Change) []groupView {
-	var out []groupView
+func changeGroups(list []change.Change) []findings.Table {
+	var out []findings.Table
 	for _, c := range list {
 		out = add(out, show.Short(c.Object),
 			row{marks[c.Change], c.Severity, "", changeText(c), show.Cut(c.Message, maxReason),
@@ -191,14 +190,14 @@ func changeGroups(list []change.Change) []groupView {
 const maxAlike = 3
 
 // crdGroups has a group for each CRD. Findings that differ only in their field share a line if they are many.
-func crdGroups(list []CRD) []groupView {
+func crdGroups(list []CRD) []findings.Table {
 	type class struct{ crd, version, rule, message string }
 	paths := map[class][]string{}
 	classOf := func(c CRD) class { return class{c.CRD, c.Version, c.Rule, c.Message} }
 	for _, c := range list {
 		paths[classOf(c)] = append(paths[classOf(c)], c.Path)
 	}
-	var out []groupView
+	var out []findings.Table
 	for _, c := range list {
 		k := classOf(c)
 		what := strings.TrimPrefix(show.Short(c.Path)+": "+show.Cut(c.Message, maxReason), ": ")
@@ -212,12 +211,12 @@ func crdGroups(list []CRD) []groupView {
 		if c.Version != "" {
 			what = show.Short(c.Version) + ": " + what
 		}
-		mark := "~"
+		mark := changed
 		switch c.Rule {
 		case "crdAdded":
-			mark = "+"
+			mark = added
 		case "crdRemoved":
-			mark = "-"
+			mark = removed
 		}
 		out = add(out, "CRD "+show.Short(c.CRD), row{mark, c.Severity, "", what, show.Short(c.Rule), ""})
 	}
@@ -244,5 +243,3 @@ func at(file string, line int) string {
 	}
 	return show.Short(fmt.Sprintf("%s:%d", path.Base(file), line))
 }
-
-func more(n int) string { return fmt.Sprintf("and %d more", n) }

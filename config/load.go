@@ -185,8 +185,8 @@ func (c *Config) loadOne(ctx context.Context, l *loaded, o Options, sets *templa
 	if l.Options.Properties == nil {
 		l.Options.Properties = opened.Properties
 	}
-	if l.Options.Replaces == nil {
-		l.Options.Replaces = opened.Replaces
+	if l.Options.Replaces == nil && opened.Entry != nil {
+		l.Options.Replaces = &opened.Entry.Replaces
 	}
 	return s.files(o.Dir, sets, &l.Options)
 }

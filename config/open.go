@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/source"
 )
@@ -21,7 +22,7 @@ type Opened struct {
 	Chosen bool   // whether the source had several bundles
 
 	Properties []bundle.Property // the catalog's; nil for other sources
-	Replaces   *string           // the catalog's; nil for other sources
+	Entry      *catalog.Entry    // of the catalog's channel; nil for other sources
 }
 
 // Open opens a source and reads the bundle in it, which must be the one that o asks for.
@@ -83,7 +84,8 @@ func readSource(src *source.Source, name string, read bundle.ReadOptions, choice
 		if err := json.Unmarshal(src.Properties, &opened.Properties); err != nil {
 			return nil, fmt.Errorf("%s: properties: %w", name, err)
 		}
-		opened.Replaces = &src.Replaces
+		opened.Entry = &catalog.Entry{Name: b.CSV.Name, Replaces: src.Replaces, Skips: src.Skips,
+			SkipRange: src.SkipRange}
 	}
 	return opened, nil
 }

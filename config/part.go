@@ -58,6 +58,8 @@ type partBundle struct {
 	Labels     map[string]string `json:"labels,omitempty"`
 	Properties []byte            `json:"properties,omitempty"`
 	Replaces   string            `json:"replaces,omitempty"`
+	Skips      []string          `json:"skips,omitempty"`
+	SkipRange  string            `json:"skipRange,omitempty"`
 	Warnings   []string          `json:"warnings,omitempty"`
 	Files      []partFile        `json:"files"`
 }
@@ -181,7 +183,8 @@ func (o Options) partSource(k partKey, ref string, warn func(string, ...any)) (*
 		}
 	}
 	return &source.Source{FS: newPartFS(b.Files), Ref: ref, Kind: b.Kind, Digest: b.Digest, Image: b.Image,
-		Metadata: b.Partial, Labels: b.Labels, Properties: b.Properties, Replaces: b.Replaces}, nil
+		Metadata: b.Partial, Labels: b.Labels, Properties: b.Properties, Replaces: b.Replaces,
+		Skips: b.Skips, SkipRange: b.SkipRange}, nil
 }
 
 // recorder keeps the sources that are opened.
@@ -206,7 +209,8 @@ func (r *recorder) add(k partKey, s *source.Source, warnings []string) *source.S
 	files := &recordFS{FS: s.FS, files: map[string]*partFile{}}
 	s.FS = files
 	r.bundles[k] = &recorded{partBundle{partKey: k, Kind: s.Kind, Digest: s.Digest, Image: s.Image, Partial: s.Metadata,
-		Labels: s.Labels, Properties: s.Properties, Replaces: s.Replaces, Warnings: warnings}, files}
+		Labels: s.Labels, Properties: s.Properties, Replaces: s.Replaces, Skips: s.Skips,
+		SkipRange: s.SkipRange, Warnings: warnings}, files}
 	return s
 }
 

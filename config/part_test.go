@@ -338,7 +338,8 @@ func FuzzReadPart(f *testing.F) {
 // A part keeps every field of a source: a new one would be forgotten here.
 func TestPartSource(t *testing.T) {
 	s := source.Source{Ref: "a", Kind: "b", Digest: "c", Image: "d", Metadata: true, Labels: map[string]string{"e": "f"},
-		Properties: json.RawMessage("[ {\"type\": \"<&>\"} ]\n"), Replaces: "g", FS: newPartFS(nil)}
+		Properties: json.RawMessage("[ {\"type\": \"<&>\"} ]\n"), Replaces: "g", Skips: []string{"h"}, SkipRange: "i",
+		FS: newPartFS(nil)}
 	for v, i := reflect.ValueOf(s), 0; i < v.NumField(); i++ {
 		if v.Type().Field(i).IsExported() && v.Field(i).IsZero() {
 			t.Fatalf("%s is not set", v.Type().Field(i).Name)

@@ -1,5 +1,11 @@
-// Package findings prints the findings of a review as text, JSON, Markdown or SARIF, and suppresses those in a
-// baseline.
+// Package findings prints what a review finds.
+//
+// A check returns a list of [Finding], each with a [Severity], the id of a [Rule] and a place. [Print] prints the list
+// in each of [Formats]; [Reaches] says whether one is bad enough to fail. A [Baseline] leaves out those that are known.
+//
+// A report that says more builds a [Document]: sections of tables and remarks. [Document.Print] prints it as text, as
+// Markdown for a comment on a pull request, and as one HTML page; no report prints a table of its own. Its JSON is a
+// type of its own, which [WriteJSON] prints, and a JSON Schema describes it.
 package findings
 
 import (

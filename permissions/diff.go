@@ -6,7 +6,9 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/rbac"
+	"github.com/olmgen/olmgen/internal/rbac/danger"
 )
 
 // Diff is what subjects gain and lose between two reports.
@@ -23,7 +25,8 @@ func (d Diff) Empty() bool { return len(d.Permissions)+len(d.Users) == 0 }
 // so a rule that moves from a namespace to the cluster is one gain, and nothing is lost. A wildcard is a thing of its
 // own: what replaces it is not more, and the wildcard is lost.
 func Compare(old, now *Report) Diff {
-	return Diff{Permissions: compare(old.Permissions, now.Permissions), Users: compare(old.Users, now.Users)}
+	return Diff{Permissions: compare(old.Permissions, now.Permissions, now.scopes),
+		Users: compare(old.Users, now.Users, now.scopes)}
 }
 
 // Gained returns the items that are gained.
@@ -36,7 +39,7 @@ func (d Diff) only(c Change) []Item {
 	return slices.DeleteFunc(slices.Concat(d.Permissions, d.Users), func(i Item) bool { return i.Change != c })
 }
 
-func compare(old, now []Item) []Item {
+func compare(old, now []Item, scopes danger.Scopes) []Item {
 	before, after := bySubject(old), bySubject(now)
 	subjects := map[Subject]bool{}
 	for _, items := range [][]Item{old, now} {
@@ -46,7 +49,14 @@ func compare(old, now []Item) []Item {
 	}
 	out := []Item{}
 	for _, s := range slices.SortedFunc(maps.Keys(subjects), Subject.compare) {
-		out = append(out, beyond(after[s], before[s], Gained)...)
+		gained := beyond(after[s], before[s], Gained)
+		for i := range gained {
+			gained[i].Severity = findings.Info
+			if l := levelOf(gained[i], after[s], scopes); l == findings.Error || l == findings.Warning {
+				gained[i].Severity = l
+			}
+		}
+		out = append(out, gained...)
 		out = append(out, beyond(before[s], after[s], Lost)...)
 	}
 	return out

@@ -29,7 +29,7 @@ func Evaluate(in Input) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	from, err := newOrigins(in)
+	from, err := newOrigins(in, v)
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +100,8 @@ func (e *evaluation) bind(b *rbac.Binding) error {
 	r := e.Bound(b)
 	for _, s := range b.Subjects {
 		subject := subjectOf(s)
-		if account, ok := rbac.AccountOf(s); ok && !e.Accounts[account] {
+		account, ok := rbac.AccountOf(s)
+		if ok && !e.Accounts[account] {
 			e.report.missing[subject] = !e.Exists(account)
 			e.AddAccount(account)
 		}
@@ -117,7 +118,7 @@ func (e *evaluation) bind(b *rbac.Binding) error {
 				return err
 			}
 			for i := range from.Rules {
-				source := e.from.source(use{role: from, rule: i, account: subject.Name, binding: b})
+				source := e.from.source(use{role: from, rule: i, account: account, binding: b})
 				if err := e.add(subject, grant{from.Rules[i].PolicyRule, b.Namespace, source}); err != nil {
 					return err
 				}

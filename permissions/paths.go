@@ -128,19 +128,23 @@ func (r *Report) everyone() []findings.Finding {
 
 // dangerous reports whether an item is at least a warning.
 func (r *Report) dangerous(i Item) bool {
-	l := r.level(i, []Item{i})
+	l := levelOf(i, []Item{i}, r.scopes)
 	return l == findings.Error || l == findings.Warning
 }
 
-// level returns how bad it is that a subject has an item, beside all that it has.
-func (r *Report) level(i Item, all []Item) findings.Severity {
+// levelOf returns how bad it is that a subject has an item, beside all that it has. A role that nothing binds gives
+// nobody anything yet, so that its rules are at most a warning.
+func levelOf(i Item, all []Item, scopes danger.Scopes) findings.Severity {
 	held, _ := heldBy(all)
 	worst := findings.None
 	for _, place := range i.places() {
-		l := r.scopes.Level(i.rule(), place, held)
+		l := scopes.Level(i.rule(), place, held)
 		if slices.Index(findings.Severities, l) < slices.Index(findings.Severities, worst) {
 			worst = l
 		}
+	}
+	if worst == findings.Error && i.Subject.IsRole() {
+		return findings.Warning
 	}
 	return worst
 }

@@ -19,18 +19,15 @@ var Formats = []findings.Format{findings.Text, findings.Markdown, findings.JSON,
 // about a format that it does not have.
 func (r *Report) Print(w io.Writer, format findings.Format) error {
 	switch format {
-	case findings.Text:
-		return r.text(w)
-	case findings.Markdown:
-		return r.markdown(w)
 	case findings.JSON:
 		return findings.WriteJSON(w, r)
 	case findings.SARIF:
 		return findings.Print(w, findings.SARIF, Rules(), r.Findings)
-	case findings.HTML:
-		return r.html(w)
 	}
-	return text.Unknown("format", format, Formats)
+	if !slices.Contains(Formats, format) {
+		return text.Unknown("format", format, Formats)
+	}
+	return r.Document().Print(w, format)
 }
 
 // groupText names API groups for a person.

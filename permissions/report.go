@@ -96,6 +96,8 @@ type Item struct {
 	Change          Change   `json:"change"`
 	Risk            Risk     `json:"risk"`
 	Source          Source   `json:"source"`
+
+	Severity findings.Severity `json:"severity,omitempty"` // of a gain: the worst of what follows from it
 }
 
 // Source is the rule that grants an item. It is comparable.

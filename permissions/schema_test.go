@@ -48,6 +48,7 @@ var described = map[string]string{
 	"Fact.subjects":             "Who has it",
 	"Finding.object":            "The subject",
 	"Unknown.source":            "The binding",
+	"Item.severity":             "Of a gain: the worst of what follows from it",
 	"Item.risk":                 "The first of these that it is a part of",
 	"Item.verbs":                "Every verb on every resource, or on every URL",
 	"Report.apiVersion":         "Changes when a field changes its meaning or goes",

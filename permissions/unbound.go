@@ -6,12 +6,15 @@ import (
 
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/rbac"
+	"github.com/olmgen/olmgen/internal/rbac/danger"
 )
 
 // Roles are the roles that nothing among the objects binds, such as those of a descoped operator.
 type Roles struct {
 	Items []Item           // what whoever is bound to them may do; the subject is the role
 	Bound map[Subject]bool // the other roles
+
+	scopes danger.Scopes
 }
 
 // UnboundRoles returns the roles that nothing binds, apart from those that others aggregate.
@@ -21,7 +24,8 @@ func UnboundRoles(in Input) (Roles, error) {
 	if err != nil {
 		return out, err
 	}
-	from, err := newOrigins(in)
+	out.scopes = v.scopes
+	from, err := newOrigins(in, v)
 	if err != nil {
 		return out, err
 	}
@@ -73,5 +77,5 @@ func CompareRoles(old, now Roles) []Item {
 	known := func(items []Item, other Roles) []Item {
 		return slices.DeleteFunc(slices.Clone(items), func(i Item) bool { return other.Bound[i.Subject] })
 	}
-	return compare(known(old.Items, now), known(now.Items, old))
+	return compare(known(old.Items, now), known(now.Items, old), now.scopes)
 }

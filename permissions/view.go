@@ -14,76 +14,95 @@ import (
 	"github.com/olmgen/olmgen/internal/rbac"
 )
 
-// view is what people read, the same in every format. All its text is printable and not too long.
-type view struct {
-	Title    string
-	Headline string    // the answer in one line
-	Facts    []fact    // each with its reason
-	Absent   []string  // the risks that there are not
-	Gains    string    // what users gain, in one line
-	Counts   string    // of the findings
-	Findings []finding // what follows
-	Subjects []subjectView
-	Users    []Line   // where is the roles
-	Covered  []string // what is granted again
-	Idle     []string // accounts that may do nothing
-	Notes    []string
-}
-
-type fact struct{ Text, Who, At, Reason string }
-
-type finding struct {
-	Level                  findings.Severity
-	Rule, Who, Message, At string
-}
-
-type subjectView struct {
-	Name     string
-	Sections []section
-}
-
-type section struct {
-	Title string
-	Lines []Line
-}
-
 // Line is what people read of items: where something is allowed, what, which line grants it, and why it is there.
 type Line struct{ Where, What, At, Reason string }
 
-func (r *Report) view() view {
-	v := view{Title: r.title(), Headline: r.headline(), Absent: r.absent(), Gains: r.gains(),
-		Users: UserLines(r.Users), Counts: counts(r.Findings), Covered: coveredLines(r.Covered)}
-	v.Subjects = subjectViews(r.Permissions)
-	if len(r.Summary) == 0 {
-		v.Absent = nil // the headline says it
+// Document returns the report for people: the answer first, then what follows, then every grant with its reason.
+func (r *Report) Document() *findings.Document {
+	d := &findings.Document{Kind: "Permissions", Title: r.title(), Lead: r.headline()}
+	subjects := subjectSections(r.Permissions)
+	d.Sections = append(d.Sections, r.overview(len(subjects) > 1))
+	if len(r.Findings) > 0 {
+		// Where there is one account, findings do not name it.
+		d.Sections = append(d.Sections, r.consequences(len(subjects) > 1 || len(r.Unknown) > 0))
 	}
+	d.Sections = append(d.Sections, subjects...)
+	if len(r.Users) > 0 {
+		d.Sections = append(d.Sections, findings.Section{Title: "Users gain, where they are bound to the role",
+			Tables: []findings.Table{linesTable("", "Role", UserLines(r.Users))}})
+	}
+	if len(r.Covered) > 0 {
+		t := findings.Table{Columns: []findings.Column{{Title: "Grant"}}, Indent: 2}
+		for _, c := range coveredLines(r.Covered) {
+			t.Rows = append(t.Rows, []findings.Cell{{Text: c}})
+		}
+		d.Sections = append(d.Sections, findings.Section{Title: "Granted again, and covered by the grants above",
+			Tables: []findings.Table{t}})
+	}
+	var idle []string
 	for _, s := range r.Accounts {
 		if !slices.ContainsFunc(r.Permissions, func(i Item) bool { return i.Subject == s }) {
-			v.Idle = append(v.Idle, show.Short(s.String()))
+			idle = append(idle, show.Short(s.String()))
 		}
 	}
+	if len(idle) > 0 {
+		d.Notes = append(d.Notes, findings.Remark{Label: "Bound to nothing", Text: show.List(idle)})
+	}
+	for _, n := range r.Notes {
+		d.Notes = append(d.Notes, findings.Remark{Label: "note", Text: n})
+	}
+	return d
+}
+
+// overview is what stands below the headline: each fact with its reason.
+func (r *Report) overview(several bool) findings.Section {
+	t := findings.Table{Columns: []findings.Column{{Title: "Fact", Style: findings.Strong, Align: true},
+		{Title: "Granted by", Style: findings.Code}, {Title: "Why", Before: ": "}}}
 	for _, f := range r.Summary {
-		who := ""
-		if len(v.Subjects) > 1 {
-			who = subjectText(f.Subjects)
+		why := findings.Cell{Text: f.Source.reason()}
+		if several {
+			why.Note = subjectText(f.Subjects)
 		}
-		v.Facts = append(v.Facts, fact{f.Text, who, f.Source.at(), f.Source.reason()})
+		t.Rows = append(t.Rows, []findings.Cell{{Text: f.Text}, {Text: f.Source.at()}, why})
 	}
+	var s findings.Section
+	if len(t.Rows) > 0 {
+		s.Tables = []findings.Table{t}
+	}
+	if absent := r.absent(); len(absent) > 0 && len(r.Summary) > 0 { // otherwise the headline says it
+		s.Remarks = append(s.Remarks, findings.Remark{Label: "not", Text: strings.Join(absent, "; ")})
+	}
+	if gains := r.gains(); gains != "" {
+		s.Remarks = append(s.Remarks, findings.Remark{Label: "users gain", Text: gains})
+	}
+	return s
+}
+
+// consequences are the findings.
+func (r *Report) consequences(several bool) findings.Section {
+	t := findings.Table{Columns: []findings.Column{{Title: "Level", Width: 7}, {Title: "What follows"},
+		{Title: "Rule", Aside: true}, {Title: "Where", Style: findings.Code, Aside: true, Before: ", "}}}
 	for _, f := range r.Findings {
 		at := show.Short(f.File)
 		if f.Line > 0 {
 			at = fmt.Sprintf("%s:%d", at, f.Line)
 		}
-		who := f.Object
-		if len(v.Subjects) < 2 && len(r.Unknown) == 0 && f.Rule != ruleUsers {
-			who = "" // there is one
+		what := f.Message
+		if several || f.Rule == ruleUsers {
+			what = strings.TrimSpace(f.Object + " " + what)
 		}
-		v.Findings = append(v.Findings, finding{f.Level, f.Rule, who, findings.Printable(f.Message), at})
+		t.Rows = append(t.Rows, []findings.Cell{findings.SeverityCell(f.Level), {Text: what}, {Text: f.Rule}, {Text: at}})
 	}
-	for _, n := range r.Notes {
-		v.Notes = append(v.Notes, findings.Printable(n))
+	return findings.Section{Title: "What follows: " + counts(r.Findings), Tables: []findings.Table{t}}
+}
+
+func linesTable(title, where string, lines []Line) findings.Table {
+	t := findings.Table{Title: title, Indent: 2, Columns: []findings.Column{{Title: where, Align: true},
+		{Title: "What"}, {Title: "Granted by", Style: findings.Code, Aside: true}, {Title: "Why", Aside: true}}}
+	for _, l := range lines {
+		t.Rows = append(t.Rows, []findings.Cell{{Text: l.Where}, {Text: l.What}, {Text: l.At}, {Text: l.Reason}})
 	}
-	return v
+	return t
 }
 
 // title names the operator and how it is installed.
@@ -185,18 +204,18 @@ func (r *Report) gains() string {
 	return strings.Join(whose, ", ") + ": " + strings.Join(names, ", ")
 }
 
-// subjectViews makes a section for each risk of each subject.
-func subjectViews(items []Item) []subjectView {
-	var out []subjectView
+// subjectSections returns a section for each subject, with a table for each risk.
+func subjectSections(items []Item) []findings.Section {
+	var out []findings.Section
 	for i := 0; i < len(items); {
-		s := subjectView{Name: show.Short(items[i].Subject.String())}
+		s := findings.Section{Title: show.Short(items[i].Subject.String())}
 		j := i
 		for j < len(items) && items[j].Subject == items[i].Subject {
 			k := j
 			for k < len(items) && items[k].Subject == items[i].Subject && items[k].Risk == items[j].Risk {
 				k++
 			}
-			s.Sections = append(s.Sections, section{items[j].Risk.Title(), Lines(items[j:k])})
+			s.Tables = append(s.Tables, linesTable(items[j].Risk.Title(), "Where", Lines(items[j:k])))
 			j = k
 		}
 		out, i = append(out, s), j

@@ -73,13 +73,14 @@ type origins struct {
 	csvs     []CSV
 	roles    map[rbac.Key]*rbac.Role     // that the bundle ships; nil for a tree
 	bindings map[string]*manifest.Object // that the bundle ships, by kind and name
+	read     []*rbac.Role                // the roles of the objects
 	tree     bool                        // the objects' own lines count
 }
 
 // newOrigins takes what a bundle ships, or for a tree its own CSVs.
-func newOrigins(in Input) (*origins, error) {
+func newOrigins(in Input, v *inventory) (*origins, error) {
 	o := &origins{csvs: in.CSVs, roles: map[rbac.Key]*rbac.Role{}, bindings: map[string]*manifest.Object{},
-		tree: !in.Rendered}
+		read: v.Roles, tree: !in.Rendered}
 	var shipped rbac.Objects
 	for _, s := range in.Shipped {
 		if bundle.GroupOf(s) != rbacv1.GroupName || !rbac.Relevant(rbacv1.GroupName, s.Kind) {
@@ -102,7 +103,7 @@ func newOrigins(in Input) (*origins, error) {
 type use struct {
 	role    *rbac.Role
 	rule    int
-	account string // the ServiceAccount's name
+	account rbac.Account // empty if the subject is none
 	binding *rbac.Binding
 }
 
@@ -129,16 +130,57 @@ func (o *origins) source(u use) Source {
 			return found
 		}
 	}
+	installed := o.installed(u, in)
 	switch {
 	case in.Labels[labelDescoped] != "":
 		s.Why = WhyDescoped
-	case !o.tree || in.Labels[olm.LabelOwnerKind] != "" || in.Labels["app.kubernetes.io/managed-by"] == "olmgen":
+	case o.tree && installed != "":
+		s.Why = installed
+	case !o.tree || in.Generated():
 		s.Why = WhyOLM
 	}
 	if !o.tree {
 		s.File, s.Line, s.Field = "", 0, "" // it is in no file of the bundle
 	}
 	return s
+}
+
+// installed returns why a role has a rule that OLM or olmgen made of the permissions of a ClusterServiceVersion, by the
+// labels of the role; empty for any other rule. It is for a tree without the ClusterServiceVersion. A promoted
+// ClusterRole has the rules of a Role and one to see namespaces (OLM: pkg/controller/operators/olm/operatorgroup.go,
+// ensureSingletonRBAC).
+func (o *origins) installed(u use, in *rbac.Role) Why {
+	ofCSV := in.Labels[olm.LabelOwnerKind] == v1alpha1.ClusterServiceVersionKind ||
+		in.Labels["app.kubernetes.io/managed-by"] == "olmgen" && in.Labels["app.kubernetes.io/part-of"] != ""
+	switch {
+	case !ofCSV || u.account == rbac.Account{} || u.role != in || isAggregated(in) || ofCondition(in):
+		return ""
+	case in.Kind == rbac.KindRole && u.binding.Namespace == u.account.Namespace:
+		return WhyPermission
+	case in.Kind == rbac.KindRole:
+		return WhyCopied
+	}
+	for _, r := range o.read {
+		if r.Kind != rbac.KindRole || r.Namespace != u.account.Namespace || len(in.Rules) != len(r.Rules)+1 ||
+			!begins(in, r.PolicyRules()) || !equal(in.Rules[len(r.Rules)].PolicyRule, seesNamespaces) {
+			continue
+		}
+		if u.rule == len(r.Rules) {
+			return WhyOLM
+		}
+		return WhyPromoted
+	}
+	return WhyClusterPermission
+}
+
+// seesNamespaces is the rule that OLM adds to those that it promotes.
+var seesNamespaces = rbacv1.PolicyRule{Verbs: []string{"get", "list", "watch"}, APIGroups: []string{""},
+	Resources: []string{"namespaces"}}
+
+// ofCondition reports whether a role lets an operator write its OperatorCondition, which OLM makes and no CSV asks for.
+func ofCondition(r *rbac.Role) bool {
+	return len(r.Rules) == 1 && slices.Equal(r.Rules[0].APIGroups, []string{olm.Group}) &&
+		slices.Equal(r.Rules[0].Resources, []string{"operatorconditions"})
 }
 
 // bindingSource returns where a binding stands whose role does not stand anywhere.
@@ -171,7 +213,7 @@ func (c CSV) find(u use) (Source, bool) {
 	for _, whole := range []bool{true, false} {
 		for _, l := range lists {
 			for i, entry := range l.entries {
-				if entry.ServiceAccountName != u.account {
+				if entry.ServiceAccountName != u.account.Name {
 					continue
 				}
 				j := u.rule

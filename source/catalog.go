@@ -25,7 +25,7 @@ func openCatalog(ctx context.Context, arg string, o Options) (*Source, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: bundle %s: %w", arg, chosen.bundle.Name, err)
 	}
-	s.Replaces = chosen.entry.Replaces
+	s.Replaces, s.Skips, s.SkipRange = chosen.entry.Replaces, chosen.entry.Skips, chosen.entry.SkipRange
 	s.Properties, err = chosen.bundle.otherProperties()
 	return s, err
 }
@@ -50,9 +50,10 @@ type catalogChannel struct {
 }
 
 type channelEntry struct {
-	Name     string   `json:"name"`
-	Replaces string   `json:"replaces"`
-	Skips    []string `json:"skips"`
+	Name      string   `json:"name"`
+	Replaces  string   `json:"replaces"`
+	Skips     []string `json:"skips"`
+	SkipRange string   `json:"skipRange"`
 }
 
 type catalogBundle struct {

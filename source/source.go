@@ -94,7 +94,11 @@ type Source struct {
 	// Properties of a catalog entry in the order of the catalog, as a JSON list, without those that hold the bundle's
 	// own objects (olm.bundle.object, olm.csv.metadata). Nil for other kinds.
 	Properties json.RawMessage
-	Replaces   string // replaces of the entry in the catalog's channel, which OLM uses instead of the CSV's
+
+	// Fields of the entry in the catalog's channel, which OLM uses instead of the CSV's.
+	Replaces  string
+	Skips     []string
+	SkipRange string
 
 	closer io.Closer
 }

@@ -19,11 +19,11 @@ func sortChannel(entries []*entry) ([]*entry, error) {
 	}
 	updated, next, skipped := map[*entry]bool{}, map[*entry]*entry{}, map[string]bool{}
 	for _, e := range entries {
-		if old := byName[e.replaces]; e.replaces != "" && old != nil {
+		if old := byName[e.updates.Replaces]; e.updates.Replaces != "" && old != nil {
 			updated[old] = true
 			next[e] = old
 		}
-		for _, s := range e.skips {
+		for _, s := range e.updates.Skips {
 			if old := byName[s]; old != nil {
 				updated[old] = true
 				skipped[s] = true

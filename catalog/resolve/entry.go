@@ -7,15 +7,14 @@ import (
 	"github.com/blang/semver/v4"
 
 	"github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/internal/olm"
 )
 
 // entry is a bundle in a channel, or an installed CSV (OLM: cache.Entry).
 type entry struct {
-	name      string
-	replaces  string
-	skips     []string
-	skipRange semver.Range
-	version   *semver.Version
+	name    string
+	updates olm.Edges
+	version *semver.Version
 
 	source         sourceKey
 	pkg, channel   string

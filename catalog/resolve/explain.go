@@ -10,6 +10,7 @@ import (
 	"github.com/go-air/gini/z"
 
 	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/internal/olm"
 )
 
 // explainer answers questions about one state.
@@ -177,15 +178,14 @@ func (x *explainer) edge(s *Subscription, e *entry) string {
 
 // edgeFrom names the field of the channel entry that makes it an update.
 func (e *entry) edgeFrom(installed *entry) string {
-	switch {
-	case e.replaces == installed.name:
-		return "replaces " + installed.name
-	case slices.Contains(e.skips, installed.name):
-		return "skips " + installed.name
-	case e.skipRange != nil && e.skipRange(*installed.version):
+	switch field := e.updates.Field(installed.name, installed.version); field {
+	case "":
+		return ""
+	case olm.FieldSkipRange:
 		return fmt.Sprintf("skipRange contains %s, the version of %s", installed.version, installed.name)
+	default:
+		return field + " " + installed.name
 	}
-	return ""
 }
 
 // refusal returns why a bundle that comes first is not chosen.

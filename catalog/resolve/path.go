@@ -188,7 +188,7 @@ func (w *pathWalk) next(current *entry) (*entry, []string) {
 	var notes []string
 	for _, e := range w.order {
 		switch {
-		case e.name == current.name || !e.updates(current):
+		case e.name == current.name || !e.isUpdate(current):
 		case e.deprecated:
 			notes = append(notes, fmt.Sprintf("%s has the property olm.deprecated, so OLM passes it over", e.name))
 		default:

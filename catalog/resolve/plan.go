@@ -155,7 +155,7 @@ func (s *Step) sort() {
 
 func planned(v *variable) Planned {
 	e := v.entry
-	p := Planned{Name: e.name, Replaces: cmp.Or(v.replaces, e.replaces), Source: e.source.name,
+	p := Planned{Name: e.name, Replaces: cmp.Or(v.replaces, e.updates.Replaces), Source: e.source.name,
 		SourceNamespace: e.source.namespace, Package: e.pkg, Channel: e.channel, entry: e}
 	if e.version != nil {
 		p.Version = e.version.String()

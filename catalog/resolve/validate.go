@@ -162,20 +162,20 @@ func (v *validator) channel(p *catalog.Package, ch *catalog.Channel) []*entry {
 
 func hasUpdate(order []*entry, installed *entry) bool {
 	return slices.ContainsFunc(order, func(e *entry) bool {
-		return e.name != installed.name && !e.deprecated && e.updates(installed)
+		return e.name != installed.name && !e.deprecated && e.isUpdate(installed)
 	})
 }
 
 // skipRange looks at the range of an entry. The newer entries are those nearer the head.
 func (v *validator) skipRange(object string, at catalog.Place, newer []*entry, e *entry) {
-	if e.skipRange == nil || e.version == nil {
+	if e.updates.Range == nil || e.version == nil {
 		return
 	}
-	if e.skipRange(*e.version) {
+	if e.updates.Range(*e.version) {
 		v.add(ruleSelf, findings.Note, at, object, "", "the skipRange of %s contains its own version", e.name)
 	}
 	for _, n := range newer {
-		if n.version != nil && e.skipRange(*n.version) {
+		if n.version != nil && e.updates.Range(*n.version) {
 			v.add(ruleDowngrade, findings.Warning, at, object, "end the range before the version of the entry",
 				"the skipRange of %s contains %s, the version of the newer %s", e.name, n.version, n.name)
 			return

@@ -198,7 +198,7 @@ func (b *builder) subscribe(s *Subscription) error {
 	}
 	var ids []string
 	for _, o := range order {
-		if current != nil && !o.updates(current) {
+		if current != nil && !o.isUpdate(current) {
 			continue
 		}
 		same := slices.DeleteFunc(slices.Clone(entries), func(e *entry) bool { return e.name != o.name })
@@ -261,10 +261,9 @@ func filter(list []*entry, keep func(*entry) bool) []*entry {
 	return out
 }
 
-// updates reports whether an entry is an update of an installed CSV.
-func (e *entry) updates(installed *entry) bool {
-	return e.skipRange != nil && e.skipRange(*installed.version) || e.replaces == installed.name ||
-		slices.Contains(e.skips, installed.name)
+// isUpdate reports whether an entry is an update of an installed CSV.
+func (e *entry) isUpdate(installed *entry) bool {
+	return e.updates.Field(installed.name, installed.version) != ""
 }
 
 // sortSubscribed returns the entries by channel, the default one first, and from the head of each channel down.

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/blang/semver/v4"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 
 	"github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/internal/olm"
 )
 
 // world holds the catalogs that the namespace sees, ready to search.
@@ -79,13 +79,10 @@ func (s *snapshot) index() {
 func newEntry(key sourceKey, p *catalog.Package, ch *catalog.Channel, e catalog.Entry, b *catalog.Bundle,
 	f *facts) *entry {
 	defaultChannel := p.DefaultChannel
-	out := &entry{name: e.Name, replaces: e.Replaces, skips: e.Skips, source: key, pkg: p.Name, channel: ch.Name,
-		defaultChannel: ch.Name == defaultChannel, facts: f, bundle: b}
+	out := &entry{name: e.Name, updates: olm.NewEdges(e.Replaces, e.Skips, e.SkipRange), source: key, pkg: p.Name,
+		channel: ch.Name, defaultChannel: ch.Name == defaultChannel, facts: f, bundle: b}
 	if len(f.packages) > 0 {
 		out.version = f.packages[0].version
-	}
-	if r, err := semver.ParseRange(e.SkipRange); err == nil {
-		out.skipRange = r
 	}
 	out.deprecations = deprecations{p.Deprecated(catalog.TypePackage, ""), p.Deprecated("olm.channel", ch.Name),
 		p.Deprecated("olm.bundle", e.Name)}

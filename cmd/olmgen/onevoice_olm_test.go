@@ -1,5 +1,10 @@
 package main
 
+import (
+	"encoding/base64"
+	"fmt"
+)
+
 // olmVoices are about what OLM means by labels, specs and kinds.
 var olmVoices = []voice{
 	{
@@ -13,6 +18,33 @@ var olmVoices = []voice{
 				not: "team/door.v1.0.0: spec.install.spec"},
 		},
 	},
+	{
+		name: "an entry skips what its CSV does not",
+		source: "operator-lifecycle-manager: pkg/controller/registry/resolver/source_registry.go, newOperatorFromBundle, takes replaces, " +
+			"skips and skipRange of the catalog's entry",
+		files: "-- olmgen.yaml --\napiVersion: olmgen.dev/v1alpha1\nkind: RenderConfig\ngroups:\n" +
+			"- namespace: a\n  bundles: [{source: \"catalog:cat\", package: door, channel: stable, version: 5.8.5}]\n" +
+			"-- cat/catalog.yaml --\n---\n{schema: olm.package, name: door, defaultChannel: stable}\n" +
+			"---\n{schema: olm.channel, package: door, name: stable, entries: [{name: door.v5.8.5, replaces: door.v5.8.4},\n" +
+			"  {name: door.v5.8.6, replaces: door.v5.8.4, skips: [door.v5.8.5]}]}\n" +
+			inlineBundle("5.8.5", "door.v5.8.4") + inlineBundle("5.8.6", "door.v5.8.4"),
+		says: []saying{
+			{command: "catalog path door --catalog cat --from 5.8.5", want: `door.v5.8.5 -> door.v5.8.6: skips door.v5.8.5`},
+			{command: "update -f olmgen.yaml --dry-run", want: "5.8.5 -> 5.8.6", not: "in one step"},
+			{command: "diff catalog:cat catalog:cat --package door --old-version 5.8.5 --version 5.8.6",
+				want: "5.8.5.*5.8.6", not: "in one step"},
+		},
+	},
+}
+
+// inlineBundle is a bundle of package door in a catalog, with a ClusterServiceVersion that replaces another.
+func inlineBundle(version, replaces string) string {
+	csv := fmt.Sprintf(`{"apiVersion":"operators.coreos.com/v1alpha1","kind":"ClusterServiceVersion","metadata":{"name":"door.v%s"},"spec":{`+
+		`"displayName":"Door","version":"%s","replaces":"%s","installModes":[{"type":"AllNamespaces","supported":true}],`+
+		`"install":{"strategy":"deployment","spec":{"deployments":[]}}}}`, version, version, replaces)
+	return fmt.Sprintf("---\n{schema: olm.bundle, package: door, name: door.v%s, image: registry.example.com/door:%s, properties: [\n"+
+		"  {type: olm.package, value: {packageName: door, version: %s}},\n  {type: olm.bundle.object, value: {data: %s}}]}\n",
+		version, version, version, base64.StdEncoding.EncodeToString([]byte(csv)))
 }
 
 const copiedWithoutLabel = `apiVersion: v1

@@ -33,6 +33,7 @@ func TestOneVoice(t *testing.T) {
 	for _, row := range slices.Concat(
 		catalogVoices,
 		olmVoices,
+		rbacVoices,
 	) {
 		t.Run(row.name, func(t *testing.T) {
 			if row.source == "" || len(row.says) < 2 {

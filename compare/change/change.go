@@ -54,12 +54,15 @@ const (
 	Maturity     Part = "maturity"
 	Deprecation  Part = "deprecation"
 	Operator     Part = "operator" // a whole operator of a tree
+	Cleanup      Part = "cleanup"  // of custom resources when the operator goes
+	About        Part = "about"    // what people read: name, description, provider
+	Rest         Part = "rest"     // the fields of an object that no other part is about
 )
 
 // Parts are all parts in their order.
 var Parts = []Part{Security, Account, Image, Webhook, Service, NetworkPolicy, Arguments, Env, Resources, Volumes,
 	Probes, Workload, Object, Operator, Version, Upgrade, InstallModes, Provided, Required, Dependencies, Kubernetes,
-	Maturity, Deprecation}
+	Maturity, Deprecation, Cleanup, About, Rest}
 
 // Change is one difference.
 type Change struct {
@@ -71,6 +74,7 @@ type Change struct {
 	New      string            `json:"new,omitempty"`
 	Severity findings.Severity `json:"severity"`
 	Message  string            `json:"message,omitempty"` // why it matters
+	Fields   []string          `json:"fields,omitempty"`  // of the rest of an object
 	File     string            `json:"file,omitempty"`    // of the newer object, else of the older one
 	Line     int               `json:"line,omitempty"`
 }

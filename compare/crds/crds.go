@@ -147,6 +147,9 @@ func (c *comparators) compare(name string, old, now *crd) ([]found, error) {
 		return nil, err
 	}
 	compareVersions(a, b, add)
+	if err := compareOwn(now.Object, a, b, add); err != nil {
+		return nil, err
+	}
 	for _, i := range c.compareCRDs(a, b) {
 		add(i.rule, "", i.path, i.message)
 	}

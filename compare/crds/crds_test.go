@@ -58,7 +58,7 @@ func TestVersions(t *testing.T) {
 		"removed at once, though deprecated": {[]string{"v1 served deprecated", "v2 served storage"},
 			[]string{"v2 served storage"}, []string{"error servedVersionRemoved v1"}},
 		"removed after it was no longer served": {[]string{"v1 deprecated", "v2 served storage"},
-			[]string{"v2 served storage"}, nil},
+			[]string{"v2 served storage"}, []string{"warning versionRemoved v1"}},
 		"removed with what is stored in it": {[]string{"v1 storage", "v2 served"}, []string{"v2 served storage"},
 			[]string{"error storageVersionRemoved v1"}},
 		"no longer served": {[]string{"v1 served deprecated", "v2 served storage"},
@@ -124,7 +124,12 @@ func TestSchemas(t *testing.T) {
 			"error | maxLength | v1 | spec.a | maxLength decreased: 9 -> 5"},
 		"minItems": {object("a: {type: array, items: {type: string}}"), object("a: {type: array, minItems: 1, items: {type: string}}"),
 			"error | minItems | v1 | spec.a | minItems added: 1"},
-		"wider bounds": {object("a: {type: string, maxLength: 5}"), object("a: {type: string, maxLength: 9}"), ""},
+		"wider bounds": {object("a: {type: string, maxLength: 5}"), object("a: {type: string, maxLength: 9}"),
+			"info | compatible | v1 | spec.a | maxLength changed from 5 to 9"},
+		"no longer required": {"{type: object, required: [a], properties: {a: {type: string}}}", object("a: {type: string}"),
+			"info | requiredRemoved | v1 | spec | no longer required: a"},
+		"required in another order": {"{type: object, required: [a, b], properties: {a: {type: string}, b: {type: string}}}",
+			"{type: object, required: [b, a], properties: {a: {type: string}, b: {type: string}}}", ""},
 		"pattern": {object("a: {type: string, pattern: '^a$'}"), object("a: {type: string, pattern: '^b$'}"),
 			"error | pattern | v1 | spec.a | pattern changed from ^a$ to ^b$"},
 		"no pattern": {object("a: {type: string, pattern: '^a$'}"), object("a: {type: string}"),
@@ -133,14 +138,23 @@ func TestSchemas(t *testing.T) {
 			"warning | nullable | v1 | spec.a | null is no longer allowed"},
 		"a CEL rule": {object("a: {type: string}"),
 			object("a: {type: string, x-kubernetes-validations: [{rule: self != 'x'}]}"),
-			"warning | unhandled | v1 | spec.a | x-kubernetes-validations: rule added: self != 'x'"},
+			"error | validationRule | v1 | spec.a | x-kubernetes-validations: rule added: self != 'x'"},
+		"no CEL rule": {object("a: {type: string, x-kubernetes-validations: [{rule: self != 'x'}]}"), object("a: {type: string}"),
+			"info | validationRuleChanged | v1 | spec.a | x-kubernetes-validations: rule removed: self != 'x'"},
+		"a message of CEL": {object("a: {type: string, x-kubernetes-validations: [{rule: self != 'x'}]}"),
+			object("a: {type: string, x-kubernetes-validations: [{rule: self != 'x', message: never}]}"),
+			"info | validationRuleChanged | v1 | spec.a | x-kubernetes-validations: messages or order changed"},
 		"format": {object("a: {type: string}"), object("a: {type: string, format: date-time}"),
 			"warning | unhandled | v1 | spec.a | format added: date-time"},
 		"description": {object("a: {type: string}"), object("a: {type: string, description: " + strings.Repeat("x", 5000) + "}"),
 			"info | description | v1 | spec.a | description changed"},
 		"a long default": {object("a: {type: string}"), object("a: {type: string, default: " + strings.Repeat("x", 5000) + "}"),
 			`warning | default | v1 | spec.a | default added: "` + strings.Repeat("x", 59) + "..."},
-		"a new field": {object(""), object("a: {type: string}"), ""},
+		"a new field": {object(""), object("a: {type: string}"), "info | fieldAdded | v1 | spec.a | added"},
+		"new fields below a field": {object(""), object("a: {type: object, properties: {b: {type: string}}}"),
+			"info | fieldAdded | v1 | spec.a | added, with 1 field below it"},
+		"unknown fields are kept": {object("a: {type: object}"), object("a: {type: object, x-kubernetes-preserve-unknown-fields: true}"),
+			"warning | unhandled | v1 | spec.a | x-kubernetes-preserve-unknown-fields added: true"},
 		"a strange name": {object(`"a.[b]": {type: string}`), object(`"a.[b]": {type: integer}`),
 			`error | type | v1 | spec."a.[b]" | type changed from string to integer`},
 	} {
@@ -184,7 +198,7 @@ func TestServedVersions(t *testing.T) {
 		known, err := Compare(t.Context(), parse(t, "old.yaml", changed(two(conversion))),
 			parse(t, "now.yaml", strings.Replace(changed(two(conversion)), "plural: boats", "plural: boats, shortNames: [b]", 1)),
 			Options{})
-		if err != nil || len(known) > 0 {
+		if err != nil || len(known) != 1 || known[0].Rule != ruleNamesAdded {
 			t.Errorf("what differed before is reported: %v, %v", brief(known), err)
 		}
 	}
@@ -203,7 +217,9 @@ spec:
 `
 	findings, err := Compare(t.Context(), parse(t, "old.yaml", old),
 		parse(t, "now.yaml", crdText("{type: integer}", "v1 served storage")), Options{})
-	want := []string{"error | type | v1 | spec | type changed from string to integer"}
+	want := []string{"error | type | v1 | spec | type changed from string to integer",
+		"warning | unhandled |  |  | preserveUnknownFields removed: true",
+		"info | otherField |  |  | apiVersion changed from apiextensions.k8s.io/v1beta1 to apiextensions.k8s.io/v1"}
 	if diff := cmp.Diff(want, brief(findings)); err != nil || diff != "" {
 		t.Error(err, diff)
 	}
@@ -228,5 +244,59 @@ func TestUnreadable(t *testing.T) {
 		if err == nil || !errors.As(err, &place) || !strings.HasPrefix(err.Error(), tc.want) {
 			t.Errorf("%s: %v, want %s", name, err, tc.want)
 		}
+	}
+}
+
+// TestOwnFields holds the rules about fields of a CRD that are neither versions nor schemas.
+func TestOwnFields(t *testing.T) {
+	spec := func(more string) string {
+		return strings.Replace(crdText("{type: object}", "v1 served storage", "v2 served"), "  scope:", more+"  scope:", 1)
+	}
+	names := func(more string) string {
+		return strings.ReplaceAll(spec(""), "kind: Boat,", "kind: Boat, "+more)
+	}
+	of := func(more string) string { return strings.Replace(spec(""), "name: v1,", "name: v1, "+more, 1) }
+	hook := func(service string) string {
+		return spec("  conversion: {strategy: Webhook, webhook: {conversionReviewVersions: [v1], clientConfig: {" + service + "}}}\n")
+	}
+	for name, tc := range map[string]struct{ old, now, want string }{
+		"a conversion webhook": {spec(""), hook("url: 'https://x'"),
+			"warning | conversion |  |  | conversion.strategy changed from None to Webhook\n" +
+				"warning | conversion |  |  | conversion.webhook.clientConfig.url added: https://x\n" +
+				"warning | conversion |  |  | conversion.webhook.conversionReviewVersions[v1] added"},
+		"no conversion webhook": {hook("url: 'https://x'"), spec("  conversion: {strategy: None}\n"),
+			"error | conversionRemoved |  |  | conversion.strategy changed from Webhook to None\n" +
+				"error | conversionRemoved |  |  | conversion.webhook.clientConfig.url removed: https://x\n" +
+				"error | conversionRemoved |  |  | conversion.webhook.conversionReviewVersions[v1] removed"},
+		"another service": {hook("service: {name: a, namespace: x}"), hook("service: {name: b, namespace: x, port: 443}"),
+			"warning | conversion |  |  | conversion.webhook.clientConfig.service.name changed from a to b"},
+		"None is written": {spec(""), spec("  conversion: {strategy: None}\n"), ""},
+		"status goes":     {of("subresources: {status: {}},"), of(""), "error | subresourceRemoved | v1 |  | subresources.status removed"},
+		"status comes":    {of(""), of("subresources: {status: {}},"), "warning | subresourceAdded | v1 |  | subresources.status added"},
+		"scale": {of("subresources: {scale: {specReplicasPath: .a, statusReplicasPath: .b}},"),
+			of("subresources: {scale: {specReplicasPath: .c, statusReplicasPath: .b}},"),
+			"warning | subresourceChanged | v1 |  | subresources.scale.specReplicasPath changed from .a to .c"},
+		"a column": {of(""), of("additionalPrinterColumns: [{name: A, type: string, jsonPath: .a}],"),
+			"info | printerColumns | v1 |  | additionalPrinterColumns[A] added"},
+		"a short name":    {names("shortNames: [b], "), names(""), "warning | namesRemoved |  |  | names.shortNames[b] removed"},
+		"a category":      {names(""), names("categories: [all], "), "info | namesAdded |  |  | names.categories[all] added"},
+		"a list kind":     {names(""), names("listKind: Boats, "), "error | names |  |  | names.listKind changed from BoatList to Boats"},
+		"a default name":  {names(""), names("listKind: BoatList, singular: boat, "), ""},
+		"a label":         {spec(""), strings.Replace(spec(""), "metadata: {", "metadata: {labels: {a: b}, ", 1), "info | otherField |  |  | metadata.labels.a added: b"},
+		"a field select":  {of(""), of("selectableFields: [{jsonPath: .spec.a}],"), "info | otherField | v1 |  | selectableFields[0] added"},
+		"a warning":       {of("deprecated: true, deprecationWarning: a,"), of("deprecated: true, deprecationWarning: b,"), "info | otherField | v1 |  | deprecationWarning changed from a to b"},
+		"unknown fields":  {spec(""), spec("  preserveUnknownFields: true\n"), "warning | unhandled |  |  | preserveUnknownFields added: true"},
+		"nothing happens": {spec(""), spec(""), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tc.old, tc.now = strings.ReplaceAll(tc.old, " deprecated: false,", ""), strings.ReplaceAll(tc.now, " deprecated: false,", "")
+			findings, err := Compare(t.Context(), parse(t, "old.yaml", tc.old), parse(t, "now.yaml", tc.now), Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, strings.Join(brief(findings), "\n")); diff != "" {
+				t.Error(diff)
+			}
+		})
 	}
 }

@@ -43,7 +43,7 @@ func firstLine(crdify string) string {
 	return what + ": " + clip(values)
 }
 
-func removedMessage(s *props) string {
+func withBelow(verb string, s *props) string {
 	n := 0
 	var count func(s *props)
 	count = func(s *props) {
@@ -53,9 +53,9 @@ func removedMessage(s *props) string {
 		}
 	}
 	if count(s); n == 0 {
-		return "removed"
+		return verb
 	}
-	return "removed, with " + text.Count(n, "field") + " below it"
+	return verb + ", with " + text.Count(n, "field") + " below it"
 }
 
 // describe returns issues for what a check of crdify finds in a schema: one, or two that have different severities.
@@ -221,9 +221,6 @@ func sameShape(a, b *props, field string) bool {
 }
 
 func fieldMessage(name string, old, now any) string {
-	if name == "x-kubernetes-validations" {
-		return name + ": " + rulesMessage(old.(apiextensionsv1.ValidationRules), now.(apiextensionsv1.ValidationRules))
-	}
 	if slices.Contains(nestedFields, name) {
 		return name + " changed"
 	}
@@ -243,31 +240,4 @@ func jsonValue(v any) string {
 		return s
 	}
 	return string(b)
-}
-
-func rulesMessage(old, now apiextensionsv1.ValidationRules) string {
-	lacks := func(a, b apiextensionsv1.ValidationRules) []string {
-		var out []string
-		for _, r := range a {
-			if !slices.ContainsFunc(b, func(s apiextensionsv1.ValidationRule) bool { return s.Rule == r.Rule }) {
-				out = append(out, clip(r.Rule))
-			}
-		}
-		return out
-	}
-	var parts []string
-	for _, p := range []struct {
-		verb  string
-		rules []string
-	}{{"added", lacks(now, old)}, {"removed", lacks(old, now)}} {
-		if len(p.rules) == 1 {
-			parts = append(parts, "rule "+p.verb+": "+p.rules[0])
-		} else if len(p.rules) > 1 {
-			parts = append(parts, text.Count(len(p.rules), "rule")+" "+p.verb+", such as "+p.rules[0])
-		}
-	}
-	if len(parts) == 0 {
-		return "messages or order changed"
-	}
-	return strings.Join(parts, "; ")
 }

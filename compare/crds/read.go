@@ -83,6 +83,8 @@ func (c *crd) decode() (*apiextensionsv1.CustomResourceDefinition, error) {
 	if v1.Spec.Names.Kind == "" {
 		return nil, c.Errorf("spec.names.kind", "missing")
 	}
+	apiextensionsv1.SetDefaults_CustomResourceDefinitionSpec(&v1.Spec)
+	v1.APIVersion, v1.Kind = c.APIVersion, c.Kind
 	return v1, nil
 }
 

@@ -40,6 +40,24 @@ const (
 	ruleNullable            = "nullable"
 	ruleDescription         = "description"
 	ruleUnhandled           = "unhandled"
+
+	ruleVersionRemoved     = "versionRemoved"
+	ruleServed             = "versionServed"
+	ruleConversion         = "conversion"
+	ruleConversionRemoved  = "conversionRemoved"
+	ruleSubresourceAdded   = "subresourceAdded"
+	ruleSubresourceRemoved = "subresourceRemoved"
+	ruleSubresourceChanged = "subresourceChanged"
+	rulePrinterColumns     = "printerColumns"
+	ruleNames              = "names"
+	ruleNamesAdded         = "namesAdded"
+	ruleNamesRemoved       = "namesRemoved"
+	ruleOther              = "otherField"
+	ruleFieldAdded         = "fieldAdded"
+	ruleRequiredRemoved    = "requiredRemoved"
+	ruleCompatible         = "compatible"
+	ruleValidation         = "validationRule"
+	ruleValidationChanged  = "validationRuleChanged"
 )
 
 // Rule is one rule with its default severity.
@@ -60,9 +78,23 @@ var builtin = []Rule{
 	{ruleUnserved, Error, "", "a version is kept but no longer served"},
 	{ruleNotDeprecated, Warning, "", "a served version that was not deprecated is dropped or no longer served"},
 	{ruleStorageChanged, Info, "", "another version is the storage version"},
+	{ruleVersionRemoved, Warning, "", "a version that was not served is dropped"},
+	{ruleServed, Info, "", "a version that was there is served"},
 	{ruleDeprecated, Info, "", "a version is deprecated"},
 	{ruleVersionAdded, Info, "", "a version is added"},
 	{ruleCRDAdded, Info, "", "a CRD is added"},
+
+	{ruleConversionRemoved, Error, "", "a webhook no longer converts between several versions"},
+	{ruleConversion, Warning, "", "something else about the conversion changes: strategy, service, URL, versions"},
+	{ruleSubresourceRemoved, Error, "", "the subresource status or scale is dropped: requests for it fail"},
+	{ruleSubresourceAdded, Warning, "",
+		"the subresource status or scale is added: whoever writes status with the object writes nothing"},
+	{ruleSubresourceChanged, Warning, "", "a path of the subresource scale changes"},
+	{ruleNames, Error, "", "the group, kind, plural, singular or list kind changes"},
+	{ruleNamesRemoved, Warning, "", "a short name or category is dropped"},
+	{ruleNamesAdded, Info, "", "a short name or category is added"},
+	{rulePrinterColumns, Info, "", "a column that kubectl get prints changes"},
+	{ruleOther, Info, "", "another field of the CRD changes, such as a label"},
 
 	{ruleScope, Error, ruleScope, "the scope changes"},
 	{ruleStoredRemoved, Error, ruleStoredRemoved, "a version in status.storedVersions is dropped"},
@@ -82,9 +114,14 @@ var builtin = []Rule{
 	{"minProperties", Error, "minProperties", "likewise, of the keys of a map"},
 	{rulePattern, Error, rulePattern, "a pattern is added or changed"},
 	{rulePatternRemoved, Info, rulePattern, "a pattern is dropped"},
+	{ruleValidation, Error, ruleUnhandled, "a rule of x-kubernetes-validations is added"},
+	{ruleValidationChanged, Info, ruleUnhandled, "a rule of x-kubernetes-validations is dropped, or its message changes"},
+	{ruleFieldAdded, Info, "", "a field is added; what is below it is counted, not listed"},
+	{ruleRequiredRemoved, Info, "", "a field is no longer required"},
+	{ruleCompatible, Info, "", "a bound is relaxed, such as a maximum that is raised or dropped"},
 	{ruleNullable, Warning, ruleNullable, "null is allowed, or no longer allowed"},
 	{ruleDefault, Warning, ruleDefault, "a default is added, dropped or changed"},
-	{ruleUnhandled, Warning, ruleUnhandled, "something else changes, such as format or x-kubernetes-validations"},
+	{ruleUnhandled, Warning, ruleUnhandled, "something else changes, such as format"},
 	{ruleNested, Info, ruleUnhandled, "only something below the field changes"},
 	{ruleDescription, Info, ruleDescription, "a description changes"},
 

@@ -150,21 +150,32 @@ func (c *comparators) compareSchemas(old, now *props) []issue {
 	var walk func(path string, old, now *props)
 	walk = func(path string, old, now *props) {
 		issues = append(issues, c.compareNode(path, old, now)...)
-		byPath := map[string]*props{}
-		for _, b := range children(now) {
-			byPath[b.path] = b.props
-		}
+		before, after := byPath(old), byPath(now)
 		for _, a := range children(old) {
 			child := strings.TrimPrefix(path+a.path, ".")
-			if b := byPath[a.path]; b != nil {
+			if b := after[a.path]; b != nil {
 				walk(child, a.props, b)
 			} else {
-				issues = append(issues, issue{ruleFieldRemoved, child, removedMessage(a.props), jsonOf(a.props)})
+				issues = append(issues, issue{ruleFieldRemoved, child, withBelow("removed", a.props), jsonOf(a.props)})
+			}
+		}
+		for _, b := range children(now) {
+			if before[b.path] == nil {
+				child := strings.TrimPrefix(path+b.path, ".")
+				issues = append(issues, issue{ruleFieldAdded, child, withBelow("added", b.props), jsonOf(b.props)})
 			}
 		}
 	}
 	walk("", old, now)
 	return issues
+}
+
+func byPath(s *props) map[string]*props {
+	out := map[string]*props{}
+	for _, c := range children(s) {
+		out[c.path] = c.props
+	}
+	return out
 }
 
 // alone returns a schema without its properties and items, as crdify compares it.
@@ -180,9 +191,15 @@ func (c *comparators) compareNode(path string, old, now *props) []issue {
 	if equality.Semantic.DeepEqual(a, b) {
 		return nil
 	}
-	var issues []issue
+	issues := ownIssues(path, old, now)
+	a.XValidations, b.XValidations = nil, nil
 	for _, comparator := range c.schemas {
 		result := comparator.Compare(a, b) // removes from a and b what it has compared
+		if len(result.Errors)+len(result.Warnings) == 0 {
+			if m := compatible(result.Name, old, now); m != "" {
+				issues = append(issues, issue{rule: ruleCompatible, path: path, message: m})
+			}
+		}
 		for _, text := range append(result.Errors, result.Warnings...) {
 			for _, i := range describe(result.Name, old, now, text) {
 				i.path = path
@@ -219,7 +236,9 @@ func (c *comparators) compareServed(old, now *apiextensionsv1.CustomResourceDefi
 		if ok && equality.Semantic.DeepEqual(pair, known) {
 			continue
 		}
-		issues := c.compareSchemas(pair[0], pair[1])
+		issues := slices.DeleteFunc(c.compareSchemas(pair[0], pair[1]), func(i issue) bool {
+			return slices.Contains([]string{ruleFieldAdded, ruleRequiredRemoved, ruleCompatible}, i.rule)
+		})
 		if ok {
 			was := map[issue]bool{}
 			for _, i := range c.compareSchemas(known[0], known[1]) {

@@ -23,6 +23,10 @@ func compareVersions(old, now *apiextensionsv1.CustomResourceDefinition,
 				" now: stored objects must be migrated before it can be removed")
 		}
 		if !v.Served {
+			if w == nil && !v.Storage {
+				add(ruleVersionRemoved, v.Name, "", "removed; it was not served: the API server refuses the CRD "+
+					"where status.storedVersions has it")
+			}
 			continue
 		}
 		switch {
@@ -41,8 +45,17 @@ func compareVersions(old, now *apiextensionsv1.CustomResourceDefinition,
 		switch {
 		case v == nil:
 			add(ruleVersionAdded, w.Name, "", fmt.Sprintf("new version (served: %t, storage: %t)", w.Served, w.Storage))
+			continue
 		case !v.Deprecated && w.Deprecated:
 			add(ruleDeprecated, w.Name, "", "deprecated now: requests for it return a warning")
+		case v.Deprecated && !w.Deprecated:
+			add(ruleOther, w.Name, "", "no longer deprecated")
+		}
+		if !v.Served && w.Served {
+			add(ruleServed, w.Name, "", "served now")
+		}
+		if was := version(now, storage(old)); !v.Storage && w.Storage && (storage(old) == "none" || was != nil && was.Storage) {
+			add(ruleStorageChanged, w.Name, "", "the storage version now; before: "+storage(old))
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/olmgen/olmgen/internal/findings/show"
 	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/permissions"
 )
 
 // Measures of the chart, in pixels.
@@ -34,17 +35,17 @@ func (h *History) svg(w io.Writer) error {
 	n := max(1, len(h.Releases))
 	step := min(widest, max(narrow, wide/n))
 	width, bottom := left+n*step+20, top+height
-	total := bottom + 20 + len(risks)*rowHeight + labels
+	total := bottom + 20 + len(permissions.Dangerous)*rowHeight + labels
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" role="img" `+
 		`aria-labelledby="title"><title id="title">%s</title><style>%s</style>`+"\n", width, total, width, total,
 		escape("Permissions of "+h.title()), chartStyle)
 	fmt.Fprintf(&b, `<text x="16" y="22">%s</text>`+"\n", escape("Permissions of "+h.title()))
 	h.curve(&b, step, bottom)
-	for i := range risks {
+	for i := range permissions.Dangerous {
 		h.stripe(&b, i, step, bottom+20+i*rowHeight)
 	}
-	h.versions(&b, step, bottom+20+len(risks)*rowHeight)
+	h.versions(&b, step, bottom+20+len(permissions.Dangerous)*rowHeight)
 	b.WriteString("</svg>\n")
 	_, err := io.WriteString(w, b.String())
 	return err

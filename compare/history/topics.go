@@ -24,15 +24,10 @@ const (
 	prefixCRD       = "crd/"
 )
 
-// risks are the topics about permissions.
-var risks = slices.DeleteFunc(slices.Clone(permissions.Risks), func(r permissions.Risk) bool {
-	return r == permissions.Other || r == permissions.NoEffect
-})
-
 // topicsOf returns the topics of releases: those about all operators, then the CRDs.
 func topicsOf(all []map[string]string) []Topic {
 	var out []Topic
-	for _, r := range risks {
+	for _, r := range permissions.Dangerous {
 		out = append(out, Topic{string(r), r.Title()})
 	}
 	out = append(out, Topic{topicUsers, "users gain"}, Topic{topicSecurity, "Pod Security"},
@@ -54,13 +49,8 @@ func topicsOf(all []map[string]string) []Topic {
 // valuesOf returns what a release says, by topic.
 func valuesOf(in Input) (map[string]string, error) {
 	out := map[string]string{topicModes: strings.Join(in.Modes, ", ")}
-	for _, f := range in.Permissions.Summary {
+	for _, f := range in.Permissions.Reaches() {
 		out[string(f.Risk)] = reach(f)
-	}
-	if out[string(permissions.Everything)] == "the cluster" { // it has all of the others
-		for _, r := range risks {
-			out[string(r)] = "the cluster"
-		}
 	}
 	out[topicUsers] = users(in.Permissions.Users)
 	evaluator, err := policy.NewEvaluator(policy.DefaultChecks(), nil)
@@ -86,7 +76,7 @@ func valuesOf(in Input) (map[string]string, error) {
 				registries[host] = true
 				return ref
 			})
-			l, _ := workload.PodSecurity(evaluator, o.Kind, v)
+			l, _ := workload.PodSecurity(evaluator, o.Group(), o.Kind, v)
 			if level == "" || l != "" && psa.CompareLevels(l, level) < 0 {
 				level = l
 			}

@@ -4,12 +4,13 @@ package workload
 
 import (
 	"cmp"
-	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/olmgen/olmgen/bundle/images"
 	"github.com/olmgen/olmgen/compare/change"
+	"github.com/olmgen/olmgen/compare/fields"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/manifest/lazy"
 	"github.com/olmgen/olmgen/internal/olm"
@@ -21,16 +22,14 @@ type key struct{ group, kind, namespace, name string }
 
 func keyOf(o *manifest.Object) key { return key{o.Group(), o.Kind, o.Namespace, o.Name} }
 
-// elsewhere reports whether another section is about an object: permissions, CRDs, identity, and what OLM makes for
-// itself.
-func elsewhere(o *manifest.Object) bool {
-	switch o.Group() {
-	case "rbac.authorization.k8s.io", "apiextensions.k8s.io":
-		return true
-	case olm.Group:
-		return slices.Contains([]string{"ClusterServiceVersion", "OperatorCondition"}, o.Kind)
-	}
-	return false
+// elsewhere reports whether another section is about an object: permissions, CRDs, and identity. OLM makes copied CSVs
+// and OperatorConditions.
+func elsewhere(o *manifest.Object) bool { return slices.Contains(others[o.Group()], o.Kind) }
+
+var others = map[string][]string{
+	"rbac.authorization.k8s.io": {"Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding"},
+	"apiextensions.k8s.io":      {"CustomResourceDefinition"},
+	olm.Group:                   {"ClusterServiceVersion", "OperatorCondition"},
 }
 
 // Pair is an object of both releases, of which one may be nil.
@@ -52,7 +51,12 @@ func Versionless(name string) string { return version().ReplaceAllString(name, "
 // Pairs matches objects: by their names, then by their names without versions where that is clear. Of two objects with
 // the same name the last one counts, as it does when both are applied.
 func Pairs(old, now []*manifest.Object) []Pair {
-	before, after := byKey(old), byKey(now)
+	return PairsOf(old, now, func(o *manifest.Object) bool { return !elsewhere(o) })
+}
+
+// PairsOf matches those objects that a function chooses.
+func PairsOf(old, now []*manifest.Object, wanted func(*manifest.Object) bool) []Pair {
+	before, after := byKey(old, wanted), byKey(now, wanted)
 	var out []Pair
 	left := map[key][2][]*manifest.Object{}
 	for k, o := range after {
@@ -93,10 +97,10 @@ func Pairs(old, now []*manifest.Object) []Pair {
 	return out
 }
 
-func byKey(list []*manifest.Object) map[key]*manifest.Object {
+func byKey(list []*manifest.Object, wanted func(*manifest.Object) bool) map[key]*manifest.Object {
 	out := map[key]*manifest.Object{}
 	for _, o := range list {
-		if !elsewhere(o) {
+		if wanted(o) {
 			out[keyOf(o)] = o
 		}
 	}
@@ -123,6 +127,20 @@ func Compare(old, now []*manifest.Object, place func(*manifest.Object) (string, 
 	}
 	change.Sort(out)
 	return out, nil
+}
+
+// ComparePair returns the fields in which two objects differ, besides some.
+func ComparePair(p Pair, without ...string) ([]change.Change, error) {
+	var sides [2]fields.Values
+	for i, o := range []*manifest.Object{p.Old, p.New} {
+		v, err := o.Value()
+		if err != nil {
+			return nil, err
+		}
+		sides[i] = fields.Of(o, v)
+		sides[i].Without(without...)
+	}
+	return Differences(sides[0], sides[1], nil, change.Object), nil
 }
 
 // same reports whether two objects have the same text, which saves decoding them.
@@ -152,7 +170,7 @@ func compare(p Pair) ([]change.Change, error) {
 			return nil, err
 		}
 	case o.Group() == groupAdmission && strings.HasSuffix(o.Kind, "WebhookConfiguration"):
-		list = compareWebhooks(sides)
+		list = compareWebhooks(o, sides)
 	default:
 		list = compareFields(o, sides)
 	}
@@ -165,52 +183,52 @@ func compare(p Pair) ([]change.Change, error) {
 	return list, nil
 }
 
-// differences lists the fields that differ, in the order of their names. Below an item of a list that is new or gone,
+// Differences lists the fields that differ, in the order of their names. Below an item of a list that is new or gone,
 // only what is bad is listed besides the item itself.
-func differences(old, now values, rules []rule, otherwise change.Part) []change.Change {
-	keys := map[string]bool{}
-	for _, side := range []values{old, now} {
-		for k := range side {
-			keys[k] = true
-		}
-	}
+func Differences(old, now fields.Values, rules []Rule, otherwise change.Part) []change.Change {
 	var out, bad []change.Change
 	parent := "\x00" // the item that is new or gone
-	for _, k := range slices.Sorted(maps.Keys(keys)) {
-		before, had := old[k]
-		after, has := now[k]
-		if had && has && before == after {
-			continue
-		}
-		c := change.Change{Field: k, Change: change.Changed, Old: before, New: after}
-		switch {
-		case !had:
-			c.Change = change.Added
-		case !has:
-			c.Change = change.Removed
-		}
+	for _, d := range fields.Differences(old, now) {
+		c := changeOf(d)
 		judge(&c, rules, otherwise)
-		if strings.HasPrefix(k, parent+".") {
+		if strings.HasPrefix(d.Path, parent+".") {
 			item := &out[len(out)-1]
 			switch {
 			case c.Severity != findings.Info:
 				bad = append(bad, c)
-			case last(k) == "image" || last(k) == "value":
-				item.Old, item.New = before, after
+			case fields.Last(d.Path) == "image" || fields.Last(d.Path) == "value":
+				item.Old, item.New = d.Old.Text, d.New.Text
 			}
 			continue
 		}
-		if had != has && before+after == "" && strings.HasSuffix(k, "]") {
-			parent = k
+		if d.Had != d.Has && d.Old.Text+d.New.Text == "" && strings.HasSuffix(d.Path, "]") {
+			parent = d.Path
 		}
 		out = append(out, c)
 	}
 	return append(out, bad...)
 }
 
+// changeOf returns a difference as a change that is not judged. Values that differ in their type alone show it.
+func changeOf(d fields.Difference) change.Change {
+	c := change.Change{Field: d.Path, Change: change.Changed, Old: d.Old.Text, New: d.New.Text}
+	switch {
+	case !d.Had:
+		c.Change = change.Added
+	case !d.Has:
+		c.Change = change.Removed
+	case c.Old != c.New:
+	case d.Old.Number:
+		c.New = strconv.Quote(c.New)
+	default:
+		c.Old = strconv.Quote(c.Old)
+	}
+	return c
+}
+
 // sensitive are fields whose values are not shown.
 func sensitive(o *manifest.Object, field string) bool {
-	return o.Group() == "" && o.Kind == "Secret" && !strings.HasPrefix(field, "metadata") || last(field) == "caBundle"
+	return o.Group() == "" && o.Kind == "Secret" && !strings.HasPrefix(field, "metadata") || fields.Last(field) == "caBundle"
 }
 
 // whole reports that an object is new or gone in one line, before what is bad about it.
@@ -258,7 +276,7 @@ func partOf(o *manifest.Object) change.Part {
 }
 
 // serviceRules are about Services.
-var serviceRules = []rule{
+var serviceRules = []Rule{
 	{field(`^spec\.type$`), change.Service, exposed},
 	{field(`^spec\.externalIPs\[`), change.Service, given(findings.Warning, "nodes take packets for this address")},
 	{field(`^spec\.`), change.Service, nil},
@@ -271,7 +289,7 @@ func exposed(c *change.Change) {
 }
 
 // namespaceRules are about the labels by which the cluster treats the pods of a namespace.
-var namespaceRules = []rule{{field(`^metadata\.labels\["pod-security\.kubernetes\.io/enforce"\]$`), change.Security,
+var namespaceRules = []Rule{{field(`^metadata\.labels\["pod-security\.kubernetes\.io/enforce"\]$`), change.Security,
 	func(c *change.Change) {
 		if c.New == "privileged" || c.New == "baseline" && c.Old == "restricted" {
 			c.Severity, c.Message = findings.Warning, "Pod Security allows more in this namespace"
@@ -280,15 +298,15 @@ var namespaceRules = []rule{{field(`^metadata\.labels\["pod-security\.kubernetes
 
 // compareFields compares an object field by field.
 func compareFields(o *manifest.Object, sides [2]map[string]any) []change.Change {
-	old, now := fieldsOf(sides[0]), fieldsOf(sides[1])
-	rules := []rule{}
+	old, now := fields.Of(o, sides[0]), fields.Of(o, sides[1])
+	rules := []Rule{}
 	switch {
 	case partOf(o) == change.Service:
 		rules = serviceRules
 	case o.Group() == "" && o.Kind == "Namespace":
 		rules = namespaceRules
 	}
-	list := differences(old, now, rules, partOf(o))
+	list := Differences(old, now, rules, partOf(o))
 	for i := range list {
 		if sensitive(o, list[i].Field) {
 			list[i].Old, list[i].New = "", ""
@@ -296,24 +314,3 @@ func compareFields(o *manifest.Object, sides [2]map[string]any) []change.Change 
 	}
 	return list
 }
-
-// fieldsOf returns the fields of an object that are not its identity.
-func fieldsOf(value map[string]any) values {
-	v := values{}
-	v.flatten("", value)
-	v.without("apiVersion", "kind", "metadata.name", "metadata.namespace", "metadata.creationTimestamp", "status")
-	for key := range v {
-		if bookkeeping().MatchString(key) {
-			delete(v, key)
-		}
-	}
-	return v
-}
-
-// bookkeeping are fields that OLM writes for itself with every release, or copies from the CSV, where another section
-// is about them (OLM: pkg/lib/ownerutil, pkg/controller/operators/olm/operatorgroup.go, pkg/controller/install).
-var bookkeeping = field(`\.labels\["olm\.(owner|managed|deployment-spec-hash|webhook-description)` +
-	`|\.labels\["operators\.coreos\.com/|\.env\[OPERATOR_CONDITION_NAME\]` +
-	`|\.annotations\["?(olm\.|operatorframework\.io/|operators\.operatorframework\.io/|createdAt|alm-examples|` +
-	`containerImage|description)|\.annotations\.(createdAt|alm-examples|containerImage|description|capabilities|` +
-	`categories|certified|repository|support)$`)

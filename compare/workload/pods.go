@@ -14,17 +14,17 @@ import (
 // verdict returns how bad a change of a field is, and why. Old and new are empty where the field is missing.
 type verdict func(c *change.Change)
 
-// rule is about the fields that a pattern matches.
-type rule struct {
-	pattern func() *regexp.Regexp
-	part    change.Part
-	judge   verdict // nil: it is worth knowing
+// Rule is about the fields that a pattern matches.
+type Rule struct {
+	Pattern func() *regexp.Regexp
+	Part    change.Part
+	Judge   verdict // nil: it is worth knowing
 }
 
 func field(pattern string) func() *regexp.Regexp { return lazy.Regexp(pattern) }
 
 // podRules are about the fields of workloads. The first one that matches counts.
-var podRules = []rule{
+var podRules = []Rule{
 	{field(`\.(hostNetwork|hostPID|hostIPC)$`), change.Security, gains("true", findings.Error,
 		"its pods share this with the node")},
 	{field(`securityContext\.privileged$`), change.Security, gains("true", findings.Error,
@@ -48,9 +48,9 @@ var podRules = []rule{
 	{field(`\.automountServiceAccountToken$`), change.Account, nil},
 	{field(`\.serviceAccount(Name)?$`), change.Account, given(findings.Warning,
 		"its pods have the permissions of another account")},
-	{field(`ontainers\[[^\]]*\]\.image$`), change.Image, image},
-	{field(`\.env\[RELATED_IMAGE_[^\]]*\]\.value$`), change.Image, image},
-	{field(`volumes\[[^\]]*\]\.image\.reference$`), change.Image, image},
+	{field(`ontainers\[[^\]]*\]\.image$`), change.Image, Moved},
+	{field(`\.env\[RELATED_IMAGE_[^\]]*\]\.value$`), change.Image, Moved},
+	{field(`volumes\[[^\]]*\]\.image\.reference$`), change.Image, Moved},
 	{field(`ontainers\[[^\]]*\]\.(args|command)`), change.Arguments, nil},
 	{field(`ontainers\[[^\]]*\]\.env(From)?\[`), change.Env, nil},
 	{field(`\.resources\.`), change.Resources, nil},
@@ -122,8 +122,8 @@ func profile(c *change.Change) {
 	}
 }
 
-// image judges where an image is from.
-func image(c *change.Change) {
+// Moved judges where an image is from.
+func Moved(c *change.Change) {
 	if c.Old == "" || c.New == "" {
 		return
 	}
@@ -146,15 +146,15 @@ func immutable(c *change.Change) {
 }
 
 // judge fills in what a rule says of a change.
-func judge(c *change.Change, rules []rule, otherwise change.Part) {
+func judge(c *change.Change, rules []Rule, otherwise change.Part) {
 	c.Severity, c.Part = findings.Info, otherwise
 	for _, r := range rules {
-		if !r.pattern().MatchString(c.Field) {
+		if !r.Pattern().MatchString(c.Field) {
 			continue
 		}
-		c.Part = r.part
-		if r.judge != nil {
-			r.judge(c)
+		c.Part = r.Part
+		if r.Judge != nil {
+			r.Judge(c)
 		}
 		return
 	}

@@ -10,28 +10,25 @@ import (
 	"k8s.io/pod-security-admission/policy"
 
 	"github.com/olmgen/olmgen/compare/change"
+	"github.com/olmgen/olmgen/compare/fields"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// podPaths are the fields with the pods of a workload that are not spec.template.
-var podPaths = map[string][]string{"Pod": {}, "CronJob": {"spec", "jobTemplate", "spec", "template"},
-	"PodTemplate": {"template"}}
-
 // comparePods compares a workload.
 func comparePods(o *manifest.Object, sides [2]map[string]any) ([]change.Change, error) {
-	old, now := fieldsOf(sides[0]), fieldsOf(sides[1])
-	for _, v := range []values{old, now} {
-		for k, text := range v { // serviceAccount is the old name of serviceAccountName
-			if prefix, ok := strings.CutSuffix(k, ".serviceAccount"); ok {
-				delete(v, k)
-				if v[prefix+".serviceAccountName"] == "" {
-					v[prefix+".serviceAccountName"] = text
-				}
+	old, now := fields.Of(o, sides[0]), fields.Of(o, sides[1])
+	path, _ := fields.PodPath(o.Group(), o.Kind)
+	for _, v := range []fields.Values{old, now} { // serviceAccount is the old name of serviceAccountName
+		was, is := path+"spec.serviceAccount", path+"spec.serviceAccountName"
+		if account, ok := v[was]; ok {
+			if _, named := v[is]; !named {
+				v[is] = account
 			}
+			delete(v, was)
 		}
 	}
-	list := differences(old, now, podRules, change.Workload)
+	list := Differences(old, now, podRules, change.Workload)
 	c, err := levels(o, sides)
 	if c != nil {
 		list = append(list, *c)
@@ -45,8 +42,8 @@ func levels(o *manifest.Object, sides [2]map[string]any) (*change.Change, error)
 	if err != nil {
 		return nil, err
 	}
-	before, _ := PodSecurity(evaluator, o.Kind, sides[0])
-	after, reason := PodSecurity(evaluator, o.Kind, sides[1])
+	before, _ := PodSecurity(evaluator, o.Group(), o.Kind, sides[0])
+	after, reason := PodSecurity(evaluator, o.Group(), o.Kind, sides[1])
 	if after == "" || before == after {
 		return nil, nil
 	}
@@ -66,13 +63,13 @@ func levels(o *manifest.Object, sides [2]map[string]any) (*change.Change, error)
 
 // PodSecurity returns the strictest Pod Security Standard that the pods of a decoded workload fit, and what the next
 // stricter one does not allow. The level is empty without pods.
-func PodSecurity(e policy.Evaluator, kind string, value map[string]any) (psa.Level, string) {
-	path, ok := podPaths[kind]
-	if !ok {
-		path = []string{"spec", "template"}
-	}
+func PodSecurity(e policy.Evaluator, group, kind string, value map[string]any) (psa.Level, string) {
 	var at any = value
-	for _, key := range path {
+	path, ok := fields.PodPath(group, kind)
+	if !ok {
+		return "", ""
+	}
+	for key := range strings.FieldsFuncSeq(path, func(r rune) bool { return r == '.' }) {
 		m, _ := at.(map[string]any)
 		at = m[key]
 	}

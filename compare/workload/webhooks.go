@@ -5,59 +5,82 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/olmgen/olmgen/compare/change"
+	"github.com/olmgen/olmgen/compare/fields"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/manifest"
 )
 
 const groupAdmission = "admissionregistration.k8s.io"
 
 // compareWebhooks compares the webhooks of a configuration by their names.
-func compareWebhooks(sides [2]map[string]any) []change.Change {
+func compareWebhooks(o *manifest.Object, sides [2]map[string]any) []change.Change {
 	old, now := webhooksOf(sides[0]), webhooksOf(sides[1])
-	names := map[string]bool{}
-	for _, side := range []map[string]map[string]any{old, now} {
-		for name := range side {
-			names[name] = true
-		}
-	}
+	before, after := fields.Of(o, sides[0]), fields.Of(o, sides[1])
 	var out []change.Change
-	for _, name := range slices.Sorted(maps.Keys(names)) {
+	for _, name := range slices.Sorted(maps.Keys(union(old, now))) {
 		at := "webhooks[" + name + "]"
-		before, after := old[name], now[name]
+		a, had := old[name]
+		b, has := now[name]
 		switch {
-		case before == nil:
-			c := change.Change{Field: at, Change: change.Added, New: text(seen(after)), Severity: findings.Info}
-			if why := grave(seen(after)); why != "" {
+		case !had:
+			c := change.Change{Field: at, Change: change.Added, New: text(seen(b)), Severity: findings.Info}
+			if why := grave(seen(b)); why != "" {
 				c.Severity, c.Message = findings.Warning, why
 			}
 			out = append(out, c)
-		case after == nil:
-			out = append(out, change.Change{Field: at, Change: change.Removed, Old: text(seen(before)),
+		case !has:
+			out = append(out, change.Change{Field: at, Change: change.Removed, Old: text(seen(a)),
 				Severity: findings.Warning, Message: "nothing checks or changes these objects any more"})
 		default:
-			out = append(out, compareWebhook(at, before, after)...)
+			out = append(out, compareRules(at, seen(a), seen(b))...)
+		}
+		for _, v := range []fields.Values{before, after} {
+			if had != has {
+				v.Without(at)
+			} else if _, ok := v[at+".failurePolicy"]; !ok {
+				v[at+".failurePolicy"] = fields.Value{Text: "Fail"} // the default of v1, for a person
+			}
+			v.Without(at + ".rules")
 		}
 	}
-	for _, side := range sides {
-		delete(side, "webhooks")
+	if len(old) != len(now) {
+		for _, v := range []fields.Values{before, after} {
+			v.Without("webhooks" + fields.OrderOf)
+		}
 	}
-	out = append(out, differences(fieldsOf(sides[0]), fieldsOf(sides[1]), nil, change.Webhook)...)
+	list := Differences(before, after, webhookRules, change.Webhook)
+	for i := range list {
+		if fields.Last(list[i].Field) == "caBundle" {
+			list[i].Old, list[i].New = "", ""
+		}
+	}
+	out = append(out, list...)
 	for i := range out {
 		out[i].Part = change.Webhook
 	}
 	return out
 }
 
+func union(a, b map[string]map[string]any) map[string]map[string]any {
+	out := maps.Clone(a)
+	maps.Copy(out, b)
+	return out
+}
+
+// webhooksOf returns webhooks by the names that package fields gives to items of a list.
 func webhooksOf(value map[string]any) map[string]map[string]any {
 	out := map[string]map[string]any{}
 	list, _ := value["webhooks"].([]any)
+	seen := map[string]int{}
 	for i, x := range list {
 		if m, ok := x.(map[string]any); ok {
-			name, _ := m["name"].(string)
-			if name == "" || out[name] != nil {
-				name = fmt.Sprint(name, "#", i)
+			name := cmp.Or(fields.Text(m["name"]), strconv.Itoa(i))
+			if seen[name]++; seen[name] > 1 {
+				name += "#" + strconv.Itoa(seen[name])
 			}
 			out[name] = m
 		}
@@ -65,9 +88,13 @@ func webhooksOf(value map[string]any) map[string]map[string]any {
 	return out
 }
 
-var webhookRules = []rule{
-	{field(`\.failurePolicy$`), change.Webhook, gains("Fail", findings.Warning,
-		"nothing can be written that it sees while it does not answer")},
+var webhookRules = []Rule{
+	{field(`\.failurePolicy$`), change.Webhook, func(c *change.Change) {
+		c.Severity, c.Message = findings.Warning, "nothing can be written that it sees while it does not answer"
+		if c.New == "Ignore" {
+			c.Message = "what it sees is written unchecked while it does not answer"
+		}
+	}},
 	{field(`\.(namespaceSelector|objectSelector|matchConditions)\b`), change.Webhook, func(c *change.Change) {
 		c.Severity, c.Message = findings.Warning, "it sees other objects"
 	}},
@@ -75,10 +102,9 @@ var webhookRules = []rule{
 	{field(`.`), change.Webhook, nil},
 }
 
-// compareWebhook compares what a webhook sees, and its other fields.
-func compareWebhook(at string, old, now map[string]any) []change.Change {
+// compareRules compares what a webhook sees.
+func compareRules(at string, before, after []sight) []change.Change {
 	var out []change.Change
-	before, after := seen(old), seen(now)
 	more, less := beyond(after, before), beyond(before, after)
 	if len(more) > 0 {
 		c := change.Change{Field: at + ".rules", Change: change.Added, New: text(more), Severity: findings.Info,
@@ -95,22 +121,7 @@ func compareWebhook(at string, old, now map[string]any) []change.Change {
 		out = append(out, change.Change{Field: at + ".rules", Change: change.Removed, Old: text(less),
 			Severity: findings.Info, Message: "it does not see these any more"})
 	}
-	fields := [2]values{{}, {}}
-	for i, side := range []map[string]any{old, now} {
-		copied := maps.Clone(side)
-		delete(copied, "rules")
-		if copied["failurePolicy"] == nil {
-			copied["failurePolicy"] = "Fail" // the default of v1
-		}
-		fields[i].flatten(at, copied)
-	}
-	list := differences(fields[0], fields[1], webhookRules, change.Webhook)
-	for i := range list {
-		if last(list[i].Field) == "caBundle" {
-			list[i].Old, list[i].New = "", ""
-		}
-	}
-	return append(out, list...)
+	return out
 }
 
 // sight is one kind of request that a webhook is asked about.
@@ -147,7 +158,7 @@ func words(value any) []string {
 	list, _ := value.([]any)
 	var out []string
 	for _, x := range list {
-		out = append(out, scalar("", x))
+		out = append(out, fields.Text(x))
 	}
 	return out
 }

@@ -10,7 +10,6 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/olmgen/olmgen/findings"
-	"github.com/olmgen/olmgen/internal/manifest/lazy"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/rbac"
@@ -178,7 +177,7 @@ func (o *simulation) judgeInheritance() {
 		}
 	}
 	for _, r := range o.rbac.Roles {
-		if generated(r) {
+		if r.Generated() {
 			continue
 		}
 		for _, family := range []string{rbac.AggregateTo, olm.LabelAggregateTo} {
@@ -207,13 +206,4 @@ func (o *simulation) judgeStep(r *rbac.Role, label string, step [2]string, held 
 			return
 		}
 	}
-}
-
-// generatedRole matches the names of the roles that OLM and olmgen generate for an API.
-var generatedRole = lazy.Regexp(`^[^.]+\..+-v[0-9][a-z0-9]*-(admin|edit|view|crdview)(-[a-z0-9]+)?$`)
-
-// generated reports whether OLM or olmgen generated a role.
-func generated(r *rbac.Role) bool {
-	_, owned := r.Labels[olm.LabelOwner]
-	return owned || r.Labels["app.kubernetes.io/managed-by"] == "olmgen" || generatedRole().MatchString(r.Name)
 }

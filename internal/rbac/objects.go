@@ -10,7 +10,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/olmgen/olmgen/internal/manifest/lazy"
 	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -57,6 +59,15 @@ func (r *Role) PolicyRules() []rbacv1.PolicyRule {
 		out[i] = rule.PolicyRule
 	}
 	return out
+}
+
+// roleOfAPI matches the names of the roles that OLM and olmgen generate for an API.
+var roleOfAPI = lazy.Regexp(`^[^.]+\..+-v[0-9][a-z0-9]*-(admin|edit|view|crdview)(-[a-z0-9]+)?$`)
+
+// Generated reports whether OLM or olmgen generated a role.
+func (r *Role) Generated() bool {
+	_, owned := r.Labels[olm.LabelOwner]
+	return owned || r.Labels["app.kubernetes.io/managed-by"] == "olmgen" || roleOfAPI().MatchString(r.Name)
 }
 
 func (r *Role) setRules(rules []rbacv1.PolicyRule) {

@@ -71,7 +71,8 @@ func (o *Operator) isAbout(object *dump.Object) bool {
 	ns := o.Group.Namespace
 	switch object.Kind {
 	case v1alpha1.ClusterServiceVersionKind:
-		return object.Name == o.CSV.Name && (object.Namespace == ns || object.Labels[olm.LabelCopiedFrom] == ns)
+		original, _ := object.Copied()
+		return object.Name == o.CSV.Name && (object.Namespace == ns || original == ns)
 	case "OperatorCondition":
 		return object.Namespace == ns && object.Name == o.CSV.Name
 	case v1alpha1.SubscriptionKind:

@@ -42,7 +42,7 @@ func FromRendered(rendered *config.Rendered) (*Subject, error) {
 		s.Shipped = append(s.Shipped, opened.Others...)
 		s.Operators = append(s.Operators, compare.Operator{CSV: csv, Package: opened.Package,
 			Dependencies: opened.Dependencies, Properties: slices.Concat(opened.Bundle.Properties, opened.Properties),
-			Replaces: opened.Replaces, InstallMode: result.InstallMode})
+			Entry: opened.Entry, InstallMode: result.InstallMode})
 	}
 	if len(rendered.Operators) == 1 {
 		s.Namespace = rendered.Operators[0].Namespace

@@ -115,3 +115,12 @@ func XML(s string) string {
 	_ = xml.EscapeText(&b, []byte(s)) // a Builder does not fail
 	return b.String()
 }
+
+// Shorten cuts a text at its end to a number of characters. The last one is then an ellipsis.
+func Shorten(s string, most int) string {
+	runes := []rune(s)
+	if len(runes) <= most {
+		return s
+	}
+	return string(runes[:most-1]) + "…"
+}

@@ -243,7 +243,7 @@ func (x *Inspected) render(b *bundle.Bundle) error {
 	if err != nil {
 		return err
 	}
-	for _, f := range x.Permissions.Summary {
+	for _, f := range x.Permissions.Reaches() {
 		x.Reaches = append(x.Reaches, Reach{f.Risk, slices.Contains(f.Namespaces, permissions.Everywhere), f.Text})
 	}
 	x.Findings = append(x.Findings, x.Permissions.Findings...)

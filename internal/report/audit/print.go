@@ -235,7 +235,7 @@ func (r *Report) csv(w io.Writer) error {
 		cells := []string{row.Package, row.Version, row.Name, row.Source, strings.Join(row.Channels, " "),
 			strconv.FormatBool(row.Head), row.Deprecated, strconv.FormatBool(row.Complete),
 			strings.Join(row.InstallModes, " "), strconv.FormatBool(row.Upgradeable), row.MaxOpenShiftVersion}
-		for _, g := range groups {
+		for _, g := range permissions.Dangerous {
 			cells = append(cells, row.inGroup(g))
 		}
 		for _, n := range []int{row.Webhooks.Validating, row.Webhooks.Mutating, row.Webhooks.Conversion, row.CRDs.Count,

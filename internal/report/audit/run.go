@@ -222,10 +222,6 @@ func (r *Report) sum(trees Metrics) {
 
 var modes = []string{"OwnNamespace", "SingleNamespace", "MultiNamespace", "AllNamespaces"}
 
-// groups are the risks that are counted.
-var groups = []permissions.Risk{permissions.Everything, permissions.ReadsSecrets, permissions.WritesRBAC,
-	permissions.RunsInPods, permissions.Impersonates, permissions.ChangesAPIs}
-
 func totalsOf(rows []Row, unread int) Totals {
 	t := Totals{Releases: len(rows), Failed: unread}
 	packages := map[string]bool{}
@@ -246,7 +242,7 @@ func totalsOf(rows []Row, unread int) Totals {
 		}
 	}
 	t.Packages = len(packages)
-	for _, g := range groups {
+	for _, g := range permissions.Dangerous {
 		c := inGroup[g]
 		c.Name = string(g)
 		t.Reaches = append(t.Reaches, c)

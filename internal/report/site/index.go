@@ -40,14 +40,14 @@ func tags(x *audit.Inspected) string {
 	var out []string
 	is := map[string]bool{"de": x.Deprecated != "", "ok": x.Complete}
 	if x.Complete && x.Permissions != nil {
-		reach := func(cluster bool, risks ...permissions.Risk) bool {
+		reach := func(cluster bool, risk permissions.Risk) bool {
 			return slices.ContainsFunc(x.Reaches, func(r audit.Reach) bool {
-				return slices.Contains(risks, r.Risk) && (r.Cluster || !cluster)
+				return risk == r.Risk && (r.Cluster || !cluster)
 			})
 		}
-		is["as"] = reach(true, permissions.ReadsSecrets, permissions.Everything)
-		is["ns"] = !reach(false, permissions.ReadsSecrets, permissions.Everything)
-		is["wr"] = reach(false, permissions.WritesRBAC, permissions.Everything)
+		is["as"] = reach(true, permissions.ReadsSecrets)
+		is["ns"] = !reach(false, permissions.ReadsSecrets)
+		is["wr"] = reach(false, permissions.WritesRBAC)
 		is["nr"] = !is["wr"]
 		is["ev"] = reach(true, permissions.Everything)
 		is["nw"] = x.Webhooks.Total() == 0

@@ -73,7 +73,7 @@ func makePackage(ctx context.Context, p *audit.Package, list []*audit.Inspected,
 		}
 	}
 	if m.known != nil {
-		permissions := m.known.Permissions.Page()
+		permissions := m.known.Permissions.Document().Page()
 		permissions.Nav = m.nav("index.html")
 		if err := m.add("permissions.html", permissions); err != nil {
 			return nil, err
@@ -124,7 +124,7 @@ func (m *making) compare(ctx context.Context, x *audit.Inspected) error {
 		}
 		from, to := plainSlug(cmp.Or(old.Version, old.Name)), plainSlug(cmp.Or(x.Version, x.Name))
 		name := "diff/" + from + "_" + to + ".html"
-		p := report.Page()
+		p := report.Document().Page()
 		p.Nav = m.nav("../index.html")
 		m.diffs[x] = difference{name, p.Lead, risky(report), old}
 		return m.add(name, p)
@@ -185,7 +185,7 @@ func (m *making) lead() string {
 	case x.Permissions == nil && m.known == nil:
 		return "What it may do is not known: the catalog does not hold the objects of its bundle."
 	}
-	headline := m.known.Permissions.Page().Lead
+	headline := m.known.Permissions.Document().Lead
 	if m.known != x {
 		return "Version " + clean(m.known.Version) + ": " + headline + ". What the head may do is not known."
 	}

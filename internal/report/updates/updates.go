@@ -12,6 +12,7 @@ import (
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -326,16 +327,13 @@ func (l *Lane) walk(p *catalog.Package, from string) (ok bool, err error) {
 func (l *Lane) edges() {
 	byEntry := map[int][]Edge{}
 	for i, n := range l.Nodes {
-		if n.SkipRange == "" || n.Outside {
+		byRange := olm.NewEdges("", nil, n.SkipRange)
+		if byRange.Range == nil || n.Outside {
 			continue
-		}
-		covers, err := semver.ParseRange(n.SkipRange)
-		if err != nil {
-			continue // olmgen catalog validate says so
 		}
 		for j, old := range l.Nodes {
 			known := slices.ContainsFunc(l.Edges, func(e Edge) bool { return e.From == j && e.To == i })
-			if j != i && old.version != nil && covers(*old.version) && !known {
+			if j != i && !known && byRange.Field("", old.version) != "" {
 				byEntry[i] = append(byEntry[i], Edge{From: j, To: i, Kind: catalog.SkipRange})
 			}
 		}

@@ -1,0 +1,127 @@
+package crds
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/olmgen/olmgen/compare/fields"
+	"github.com/olmgen/olmgen/internal/manifest/lazy"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// ownRules are the rules about the fields of a CRD that are not its schemas: the first pattern that matches.
+var ownRules = []struct {
+	pattern        func() *regexp.Regexp
+	added, removed string // the rule where a field is new, and where it is gone or changed
+}{
+	{lazy.Regexp(`^spec\.versions\[[^]]*\]\.subresources\.(status|scale)$`), ruleSubresourceAdded,
+		ruleSubresourceRemoved},
+	{lazy.Regexp(`^spec\.versions\[[^]]*\]\.subresources\b`), ruleSubresourceChanged, ruleSubresourceChanged},
+	{lazy.Regexp(`^spec\.versions\[[^]]*\]\.additionalPrinterColumns\b`), rulePrinterColumns, rulePrinterColumns},
+	{lazy.Regexp(`^spec\.names\.(shortNames|categories)\b`), ruleNamesAdded, ruleNamesRemoved},
+	{lazy.Regexp(`^spec\.(group|names)\b`), ruleNames, ruleNames},
+	{lazy.Regexp(`^spec\.preserveUnknownFields$`), ruleUnhandled, ruleUnhandled},
+	{lazy.Regexp(`^spec\.conversion\b`), ruleConversion, ruleConversion},
+	{lazy.Regexp(`.`), ruleOther, ruleOther},
+}
+
+// compareOwn compares the fields of two CRDs that are neither schemas nor what compareVersions and crdify are about.
+func compareOwn(o *manifest.Object, old, now *apiextensionsv1.CustomResourceDefinition,
+	add func(rule, version, path, message string),
+) error {
+	var sides [2]fields.Values
+	for i, crd := range []*apiextensionsv1.CustomResourceDefinition{old, now} {
+		v, err := ownFields(o, crd)
+		if err != nil {
+			return err
+		}
+		sides[i] = v
+	}
+	var gone []string // versions and parts that are new or gone as a whole
+	for _, d := range fields.Differences(sides[0], sides[1]) {
+		if slices.ContainsFunc(gone, func(p string) bool { return strings.HasPrefix(d.Path, p+".") }) {
+			continue
+		}
+		if d.Had != d.Has && strings.HasSuffix(d.Path, "]") {
+			gone = append(gone, d.Path)
+		}
+		about, field := versionIn(d.Path)
+		if d.Path == "spec.scope" || field == "" && (version(old, about) == nil) != (version(now, about) == nil) {
+			continue
+		}
+		rule := ownRule(d)
+		if rule == ruleConversion && len(now.Spec.Versions) > 1 && strategy(old) == apiextensionsv1.WebhookConverter &&
+			strategy(now) == apiextensionsv1.NoneConverter {
+			rule = ruleConversionRemoved
+		}
+		add(rule, about, "", field+" "+changedField(d))
+	}
+	return nil
+}
+
+func strategy(crd *apiextensionsv1.CustomResourceDefinition) apiextensionsv1.ConversionStrategyType {
+	return crd.Spec.Conversion.Strategy
+}
+
+func ownRule(d fields.Difference) string {
+	for _, r := range ownRules {
+		switch {
+		case !r.pattern().MatchString(d.Path):
+			continue
+		case d.Had:
+			return r.removed
+		}
+		return r.added
+	}
+	return ruleOther
+}
+
+func changedField(d fields.Difference) string {
+	switch {
+	case strings.HasSuffix(d.Path, "caBundle"):
+		return "changed"
+	case d.Old.Text+d.New.Text == "" || strings.Trim(d.Old.Text+d.New.Text, "{}") == "":
+		if d.Has {
+			return "added"
+		}
+		return "removed"
+	}
+	return changed(d.Old.Text, d.New.Text)
+}
+
+// versionIn splits a path into the version that it is in, and the field for a person.
+func versionIn(path string) (version, field string) {
+	rest, ok := strings.CutPrefix(path, "spec.versions[")
+	if !ok {
+		return "", strings.TrimPrefix(path, "spec.")
+	}
+	version, field, _ = strings.Cut(rest, "]")
+	return version, strings.TrimPrefix(field, ".")
+}
+
+// ownFields returns the fields of a CRD without its schemas, with the defaults of the API server.
+func ownFields(o *manifest.Object, crd *apiextensionsv1.CustomResourceDefinition) (fields.Values, error) {
+	c := *crd
+	c.Spec.Versions = slices.Clone(crd.Spec.Versions)
+	for i := range c.Spec.Versions {
+		c.Spec.Versions[i].Schema = nil
+	}
+	data, err := json.Marshal(&c)
+	if err != nil {
+		return nil, err
+	}
+	var value map[string]any
+	if err := json.Unmarshal(data, &value); err != nil {
+		return nil, err
+	}
+	out := fields.Of(o, value)
+	for _, v := range c.Spec.Versions { // compareVersions is about these
+		at := "spec.versions[" + v.Name + "]"
+		out.Without(at+".name", at+".served", at+".storage", at+".deprecated")
+	}
+	return out, nil
+}

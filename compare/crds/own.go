@@ -1,0 +1,85 @@
+package crds
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+
+	"github.com/olmgen/olmgen/internal/manifest/text"
+)
+
+// ownIssues returns what crdify does not look at in one schema: rules of CEL, and fields that are no longer required.
+func ownIssues(path string, old, now *props) []issue {
+	var out []issue
+	add := func(rule, message string) {
+		if message != "" {
+			out = append(out, issue{rule: rule, path: path, message: message, key: message})
+		}
+	}
+	var optional []string
+	for _, name := range slices.Sorted(slices.Values(old.Required)) {
+		if !slices.Contains(now.Required, name) {
+			optional = append(optional, name)
+		}
+	}
+	if len(optional) > 0 {
+		add(ruleRequiredRemoved, "no longer required: "+text.FirstOf(mostItems, optional))
+	}
+	if equality.Semantic.DeepEqual(old.XValidations, now.XValidations) {
+		return out
+	}
+	added, removed := lacking(now.XValidations, old.XValidations), lacking(old.XValidations, now.XValidations)
+	add(ruleValidation, rulesMessage("added", added))
+	add(ruleValidationChanged, rulesMessage("removed", removed))
+	if len(added)+len(removed) == 0 {
+		add(ruleValidationChanged, "x-kubernetes-validations: messages or order changed")
+	}
+	return out
+}
+
+// lacking returns the CEL rules of a list that another one does not have.
+func lacking(list, other apiextensionsv1.ValidationRules) []string {
+	var out []string
+	for _, r := range list {
+		if !slices.ContainsFunc(other, func(o apiextensionsv1.ValidationRule) bool { return o.Rule == r.Rule }) {
+			out = append(out, clip(r.Rule))
+		}
+	}
+	return out
+}
+
+func rulesMessage(verb string, rules []string) string {
+	const name = "x-kubernetes-validations: "
+	switch len(rules) {
+	case 0:
+		return ""
+	case 1:
+		return name + "rule " + verb + ": " + rules[0]
+	}
+	return name + text.Count(len(rules), "rule") + " " + verb + ", such as " + rules[0]
+}
+
+// compatible returns a message about the field that a check of crdify is about, where the check finds nothing bad: a
+// bound that is relaxed. Another order of an enum, or of required fields, is no difference.
+func compatible(check string, old, now *props) string {
+	v, w, ok := fieldOf(check, old, now)
+	if !ok || equality.Semantic.DeepEqual(v, w) || check == ruleRequired || check == ruleEnum {
+		return ""
+	}
+	return fieldMessage(check, v, w)
+}
+
+// fieldOf returns the values of a field of two schemas by its name in JSON.
+func fieldOf(name string, old, now *props) (v, w any, ok bool) {
+	t := reflect.TypeFor[props]()
+	for n := range t.NumField() {
+		if key, _, _ := strings.Cut(t.Field(n).Tag.Get("json"), ","); key == name {
+			return reflect.ValueOf(old).Elem().Field(n).Interface(), reflect.ValueOf(now).Elem().Field(n).Interface(),
+				true
+		}
+	}
+	return nil, nil, false
+}

@@ -1,0 +1,204 @@
+package compare
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+
+	"github.com/olmgen/olmgen/compare/change"
+	"github.com/olmgen/olmgen/compare/fields"
+	"github.com/olmgen/olmgen/compare/workload"
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/manifest/lazy"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// csvRules are about fields of a CSV that are no facts. What no rule is about is the rest.
+var csvRules = []workload.Rule{
+	{Pattern: lazy.Regexp(`^spec\.cleanup\.enabled$`), Part: change.Cleanup, Judge: func(c *change.Change) {
+		if c.New == "true" {
+			c.Severity, c.Message = findings.Error, "its custom resources are deleted when the operator is removed"
+		}
+	}},
+	{Pattern: lazy.Regexp(`^spec\.relatedImages\[`), Part: change.Image, Judge: workload.Moved},
+	{Pattern: lazy.Regexp(`^spec\.(displayName|description|provider\.[a-z]+)$`), Part: change.About},
+	{Pattern: lazy.Regexp(`^metadata\.annotations\["operatorframework\.io/suggested-namespace`), Part: change.About},
+}
+
+// csvFacts are the fields of a CSV that factsOf is about, and what is compared as what OLM makes of it: permissions and
+// Deployments.
+var csvFacts = []string{"apiVersion", "spec.version", "spec.replaces", "spec.skips", "spec.installModes",
+	"spec.minKubeVersion", "spec.maturity", "spec.nativeAPIs", "metadata.annotations.capabilities",
+	"spec.install.spec"}
+
+// compareCSV compares the fields of two CSVs that are no facts.
+func compareCSV(old, now Operator) ([]change.Change, error) {
+	if old.Object == nil || now.Object == nil {
+		return nil, nil
+	}
+	var sides [2]fields.Values
+	for i, o := range []Operator{old, now} {
+		value, err := known(o)
+		if err != nil {
+			return nil, err
+		}
+		sides[i] = fields.Of(now.Object, value)
+		sides[i].Without(csvFacts...)
+		sides[i].Without(apiFields(old, now, sides[i])...)
+	}
+	list := workload.Differences(sides[0], sides[1], csvRules, change.Rest)
+	for i, c := range list {
+		if c.Field == "spec.description" {
+			list[i].Old, list[i].New = "", "" // pages of text
+		}
+	}
+	return oneRest(list), nil
+}
+
+// known returns a CSV as the API server keeps it: without fields that the type does not have.
+func known(o Operator) (map[string]any, error) {
+	data, err := json.Marshal(o.ClusterServiceVersion)
+	if err != nil {
+		return nil, err
+	}
+	var value map[string]any
+	return value, json.Unmarshal(data, &value)
+}
+
+// apiFields returns the fields of APIs that are facts: the whole API, if only one of the releases has it, else its
+// version and kind.
+func apiFields(old, now Operator, v fields.Values) (out []string) {
+	before, after := factsOf(old), factsOf(now)
+	for k := range v {
+		list, rest, _ := strings.Cut(k, "[")
+		part, ok := map[string]change.Part{ownedField: change.Provided, requiredField: change.Required,
+			"spec.apiservicedefinitions.owned":    change.Provided,
+			"spec.apiservicedefinitions.required": change.Required}[list]
+		if !ok || !strings.HasSuffix(rest, "].kind") {
+			continue
+		}
+		at := strings.TrimSuffix(k, ".kind")
+		_, group, _ := strings.Cut(v[at+".name"].Text, ".")
+		if strings.HasPrefix(list, "spec.api") {
+			group = v[at+".group"].Text
+		}
+		f := fact{part, apiText(group, v[at+".version"].Text, v[k].Text)}
+		_, had := before[f]
+		if _, has := after[f]; had != has {
+			out = append(out, at)
+		}
+	}
+	return out
+}
+
+// oneRest puts the changes of a part that is the rest of an object into one, which names their fields.
+func oneRest(list []change.Change) []change.Change {
+	var rest change.Change
+	out := slices.DeleteFunc(slices.Clone(list), func(c change.Change) bool {
+		if c.Part == change.Rest {
+			rest.Fields = append(rest.Fields, c.Field)
+		}
+		return c.Part == change.Rest
+	})
+	if len(rest.Fields) > 0 {
+		rest.Part, rest.Change, rest.Severity = change.Rest, change.Changed, findings.Info
+		out = append(out, rest)
+	}
+	return out
+}
+
+// withDeployments returns the objects of a state, with the Deployments of CSVs that are not among them: OLM makes them
+// (OLM: pkg/controller/install/deployment.go).
+func (s State) withDeployments() ([]*manifest.Object, error) {
+	out := slices.Clone(s.Objects)
+	for _, o := range s.Operators {
+		if o.Object == nil {
+			continue
+		}
+		value, err := o.Object.Value()
+		if err != nil {
+			return nil, err
+		}
+		list, _ := below(value, "spec", "install", "spec", "deployments").([]any)
+		for _, item := range list {
+			d, _ := item.(map[string]any)
+			name := fields.Text(d["name"])
+			if d == nil || slices.ContainsFunc(s.Objects, func(x *manifest.Object) bool {
+				return x.Kind == "Deployment" && x.Name == name && (x.Namespace == o.Namespace || o.Namespace == "")
+			}) {
+				continue
+			}
+			metadata := map[string]any{"name": name, "labels": d["label"]}
+			if o.Namespace != "" {
+				metadata["namespace"] = o.Namespace
+			}
+			out = append(out, manifest.New(map[string]any{"apiVersion": "apps/v1", "kind": "Deployment",
+				"metadata": metadata, "spec": d["spec"]}))
+		}
+	}
+	return out, nil
+}
+
+// below returns what is below some keys of maps.
+func below(value any, keys ...string) any {
+	for _, key := range keys {
+		m, _ := value.(map[string]any)
+		value = m[key]
+	}
+	return value
+}
+
+// compareRBAC compares what permissions do not depend on: labels and annotations of roles and bindings. It does so for
+// OperatorConditions, too, whose names OLM gives.
+func compareRBAC(old, now State) ([]change.Change, error) {
+	var out []change.Change
+	for _, p := range workload.PairsOf(old.Objects, now.Objects, func(o *manifest.Object) bool {
+		return o.Group() == rbacv1.GroupName && strings.Contains(o.Kind, "Role") || o.Kind == "OperatorCondition"
+	}) {
+		if p.Old == nil || p.New == nil {
+			continue
+		}
+		list, err := workload.ComparePair(p, "rules", "subjects", "roleRef")
+		if err != nil {
+			return nil, err
+		}
+		for i := range list {
+			list[i].Part = change.Rest
+		}
+		file, line := place(old, now)(p.New)
+		for _, c := range oneRest(list) {
+			c.Object, c.File, c.Line = p.New.Identity(), file, line
+			out = append(out, c)
+		}
+	}
+	return append(out, unknownRoles(old, now)...), nil
+}
+
+// unknownRoles finds the bindings of roles that are not among the objects: nobody can say what they grant.
+func unknownRoles(old, now State) []change.Change {
+	var out []change.Change
+	for i, s := range []State{now, old} {
+		for _, u := range s.Permissions.Unknown {
+			other := []State{old, now}[i].Permissions.Unknown
+			known := false
+			for _, o := range other {
+				known = known || o.Subject == u.Subject && o.Role == u.Role && slices.Equal(o.Namespaces, u.Namespaces)
+			}
+			if known {
+				continue
+			}
+			c := change.Change{Object: u.Source.Object, Part: change.Account, Field: "roleRef", Change: change.Added,
+				New: u.Role, Severity: findings.Warning, File: u.Source.File, Line: u.Source.Line,
+				Message: fmt.Sprintf("%s gets this role, which is not among the objects", u.Subject)}
+			if i == 1 {
+				c.Change, c.Old, c.New, c.Severity = change.Removed, u.Role, "", findings.Info
+				c.Message = fmt.Sprintf("%s loses this role, which is not among the objects", u.Subject)
+			}
+			out = append(out, c)
+		}
+	}
+	return out
+}

@@ -1,0 +1,249 @@
+// Package fields lists the fields of objects in which two releases can differ.
+package fields
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/olmgen/olmgen/bundle/images"
+	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// Value is a field as text. An item of a list is a field without a text, besides those below it.
+type Value struct {
+	Text   string
+	Number bool   // or true or false: no text in the YAML
+	At     string // its path with the indexes of items, by which manifest.Object finds its line
+}
+
+func (v Value) equal(o Value) bool { return v.Text == o.Text && v.Number == o.Number }
+
+// Values are the fields of an object by their path, without noise. An item of a list is called by its name where it
+// has one, so that a list that is only reordered has the same fields.
+type Values map[string]Value
+
+// OrderOf ends the path of a field that is the order of a list, where that has a meaning.
+const OrderOf = " order"
+
+// Of returns the fields of a decoded object that are neither its identity nor noise.
+func Of(o *manifest.Object, value map[string]any) Values {
+	w := walker{out: Values{}, noise: noiseOf(o), ordered: !builtin(o.Group())}
+	for key, item := range value {
+		if key != "kind" {
+			w.field(spot{}.key(key), item)
+		}
+	}
+	delete(w.out, "metadata.name")
+	delete(w.out, "metadata.namespace")
+	return w.out
+}
+
+// builtin reports whether Kubernetes itself has the kinds of a group: the types say what an empty list means.
+func builtin(group string) bool {
+	return !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io") || group == olm.Group
+}
+
+// walker lists the fields of one object.
+type walker struct {
+	out     Values
+	noise   map[string][]Noise // by generic path: list items are all []
+	ordered bool               // every list has an order
+}
+
+// noiseOf returns the noise of the kind of an object by path.
+func noiseOf(o *manifest.Object) map[string][]Noise {
+	podPath, hasPods := PodPath(o.Group(), o.Kind)
+	out := map[string][]Noise{}
+	for _, n := range All {
+		if len(n.Kinds) > 0 && !slices.Contains(n.Kinds, o.Kind) {
+			continue
+		}
+		for _, path := range n.expand(podPath, hasPods) {
+			out[path] = append(out[path], n)
+		}
+	}
+	return out
+}
+
+// PodPath returns what stands before the fields of the pods of a workload: "spec.template." for a Deployment.
+func PodPath(group, kind string) (string, bool) {
+	switch {
+	case !images.HasPods(group, kind):
+		return "", false
+	case kind == "Pod":
+		return "", true
+	case kind == "CronJob":
+		return "spec.jobTemplate.spec.template.", true
+	case kind == "PodTemplate":
+		return "template.", true
+	}
+	return "spec.template.", true
+}
+
+// spot is where the walker is: the path for people, the generic one with [] for items, and the one with indexes.
+type spot struct{ path, generic, at, parent, name string }
+
+func (s spot) key(name string) spot {
+	return spot{join(s.path, name), join(s.generic, name), join(s.at, name), s.generic, name}
+}
+
+func (s spot) item(name string, i int) spot {
+	return spot{path: s.path + "[" + name + "]", generic: s.generic + "[]", at: s.at + "[" + strconv.Itoa(i) + "]"}
+}
+
+// dropped reports whether a field is noise. The text is empty for what has fields below it.
+func (w *walker) dropped(s spot, text string) bool {
+	for _, n := range w.noise[s.generic] {
+		if len(n.Keys) == 0 && (n.Value == "" || n.Value == text) {
+			return true
+		}
+	}
+	if s.name == "" {
+		return false
+	}
+	for _, n := range w.noise[s.parent] {
+		if (n.Value == "" || n.Value == text) && slices.ContainsFunc(n.Keys, func(k string) bool {
+			prefix, wild := strings.CutSuffix(k, "*")
+			return k == s.name || wild && strings.HasPrefix(s.name, prefix)
+		}) {
+			return true
+		}
+	}
+	return false
+}
+
+// field adds a field and those below it. It reports whether it added any.
+func (w *walker) field(s spot, value any) bool {
+	if value == nil || w.dropped(s, "") {
+		return false
+	}
+	switch x := value.(type) {
+	case map[string]any:
+		return w.mapping(s, x) || w.leaf(s, Value{Text: "{}", Number: true})
+	case []any:
+		switch {
+		case len(x) > 0:
+			w.list(s, x)
+			return true
+		case !w.ordered:
+			return false // the types leave out empty lists (Kubernetes: staging/src/k8s.io/api, omitempty)
+		}
+		return w.leaf(s, Value{Text: "[]", Number: true})
+	}
+	return w.leaf(s, scalar(s.path, value))
+}
+
+func (w *walker) leaf(s spot, v Value) bool {
+	text := v.Text
+	if text == "" {
+		text = `""`
+	}
+	if w.dropped(s, text) {
+		return false
+	}
+	v.At = s.at
+	w.out[s.path] = v
+	return true
+}
+
+func (w *walker) mapping(s spot, m map[string]any) bool {
+	some := false
+	for key, item := range m {
+		some = w.field(s.key(key), item) || some
+	}
+	return some
+}
+
+// join adds a key to a path. A key that could be taken for several is quoted.
+func join(path, key string) string {
+	switch {
+	case strings.ContainsAny(key, ".[]\" ") || key == "":
+		return path + "[" + strconv.Quote(key) + "]"
+	case path == "":
+		return key
+	}
+	return path + "." + key
+}
+
+// Last returns the last key of a path.
+func Last(path string) string { return path[strings.LastIndexByte(path, '.')+1:] }
+
+// scalar returns a value as text. Equal quantities have the same text.
+func scalar(path string, value any) Value {
+	s, isText := value.(string)
+	if !isText {
+		s = Text(value)
+	}
+	if quantity(path) {
+		return Value{Text: canonical(s)}
+	}
+	return Value{Text: s, Number: !isText}
+}
+
+// Text returns a value as text: JSON with sorted keys of what is no scalar.
+func Text(value any) string {
+	switch x := value.(type) {
+	case nil:
+		return ""
+	case string:
+		return x
+	case bool, int, int32, int64, json.Number:
+		return fmt.Sprint(x)
+	}
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(value); err != nil {
+		return fmt.Sprint(value)
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// Difference is a field that two objects have with different values, or that only one of them has.
+type Difference struct {
+	Path     string
+	Old, New Value
+	Had, Has bool
+}
+
+// Differences returns the fields that differ, in the order of their paths. An order is no difference of its own where
+// the items differ, and neither is a field that is empty on one side and has fields below it on the other.
+func Differences(old, now Values) []Difference {
+	keys := slices.Concat(slices.Collect(maps.Keys(old)), slices.Collect(maps.Keys(now)))
+	slices.Sort(keys)
+	var out []Difference
+	for _, k := range slices.Compact(keys) {
+		d := Difference{Path: k}
+		d.Old, d.Had = old[k]
+		d.New, d.Has = now[k]
+		if d.Had && d.Has && d.Old.equal(d.New) {
+			continue
+		}
+		out = append(out, d)
+	}
+	return slices.DeleteFunc(out, func(d Difference) bool {
+		if list, ok := strings.CutSuffix(d.Path, OrderOf); ok {
+			return slices.ContainsFunc(out, func(o Difference) bool { return strings.HasPrefix(o.Path, list+"[") })
+		}
+		empty := d.Had != d.Has && (d.Old.Text+d.New.Text == "{}" || d.Old.Text+d.New.Text == "[]")
+		return empty && slices.ContainsFunc(out, func(o Difference) bool { return below(o.Path, d.Path) })
+	})
+}
+
+func below(path, parent string) bool {
+	return strings.HasPrefix(path, parent+".") || strings.HasPrefix(path, parent+"[")
+}
+
+// Without removes what is at or below some paths.
+func (v Values) Without(paths ...string) {
+	for key := range v {
+		if slices.ContainsFunc(paths, func(p string) bool { return key == p || below(key, p) }) {
+			delete(v, key)
+		}
+	}
+}

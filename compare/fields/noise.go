@@ -1,0 +1,178 @@
+package fields
+
+import (
+	"strings"
+
+	"github.com/olmgen/olmgen/internal/olm"
+)
+
+// Noise is a difference that no report names.
+type Noise struct {
+	Kinds  []string // of the objects; none: all
+	Path   string   // as Of writes it, with [] for every item of a list; pod: begins at the pods of a workload
+	Keys   []string // below Path, only these keys; a final * stands for the rest of a key
+	Value  string   // only this value: a field that is missing has it; empty: every value
+	Reason string
+}
+
+// The kinds with defaults of their own.
+var (
+	webhooks = []string{"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"}
+	scaled   = []string{"Deployment", "StatefulSet", "ReplicaSet", "ReplicationController"}
+	rolled   = []string{"Deployment", "StatefulSet", "DaemonSet"}
+	crd      = []string{"CustomResourceDefinition"}
+	csv      = []string{"ClusterServiceVersion"}
+)
+
+// Sources of facts.
+const (
+	server   = "the API server fills it in (Kubernetes: pkg/apis/core/v1/defaults.go)"
+	apps     = "the API server fills it in (Kubernetes: pkg/apis/apps/v1/defaults.go)"
+	batch    = "the API server fills it in (Kubernetes: pkg/apis/batch/v1/defaults.go)"
+	admitted = "the API server fills it in (Kubernetes: pkg/apis/admissionregistration/v1/defaults.go)"
+	written  = "the API server writes it (Kubernetes: pkg/apis/meta/v1, ObjectMeta)"
+	missing  = "it means the same as a missing field (Kubernetes: staging/src/k8s.io/api/core/v1/types.go)"
+	owned    = "OLM writes it with every release (OLM: pkg/lib/ownerutil/util.go)"
+)
+
+// All is the noise: whoever adds an entry says why nobody has to know. TestNoise has a case for each.
+var All = []Noise{
+	{Path: "status", Reason: "controllers write it"},
+	{Path: "metadata", Keys: []string{"creationTimestamp", "uid", "resourceVersion", "generation", "managedFields",
+		"selfLink"}, Reason: written},
+	{Path: "pod:metadata.creationTimestamp", Reason: written},
+	{Path: "metadata.annotations", Keys: []string{"kubectl.kubernetes.io/last-applied-configuration"},
+		Reason: "kubectl writes it, and it repeats the object"},
+
+	{Path: "metadata.labels", Keys: []string{olm.LabelOwner + "*", olm.LabelManaged, olm.LabelSpecHash,
+		olm.LabelWebhookName, olm.LabelWebhookHash, olm.LabelComponent + "*"}, Reason: owned},
+	{Path: "pod:metadata.labels", Keys: []string{olm.LabelOwner + "*", olm.LabelManaged, olm.LabelSpecHash,
+		olm.LabelComponent + "*"}, Reason: owned},
+	{Kinds: []string{"ClusterRole"}, Path: "metadata.labels", Keys: []string{olm.LabelAggregateTo + "*"},
+		Reason: "OLM aggregates by it, and the permissions of users are compared " +
+			"(OLM: pkg/controller/operators/olm/operatorgroup.go)"},
+	{Path: "metadata.annotations", Keys: []string{olm.AnnotationGroup, olm.AnnotationNamespace,
+		olm.AnnotationTargets, olm.AnnotationProvidedAPIs},
+		Reason: "OLM writes it (OLM: pkg/controller/operators/olm/operatorgroup.go)"},
+	{Path: "pod:metadata.annotations", Keys: []string{olm.AnnotationGroup, olm.AnnotationNamespace,
+		olm.AnnotationTargets, olm.AnnotationProvidedAPIs},
+		Reason: "OLM writes it (OLM: pkg/controller/install/deployment.go)"},
+	{Path: "pod:spec.containers[].env[OPERATOR_CONDITION_NAME]", Reason: "OLM writes the name of the " +
+		"ClusterServiceVersion there (OLM: pkg/controller/operators/olm/overrides/inject/inject.go)"},
+	{Path: "pod:spec.initContainers[].env[OPERATOR_CONDITION_NAME]", Reason: "OLM writes the name of the " +
+		"ClusterServiceVersion there (OLM: pkg/controller/operators/olm/overrides/inject/inject.go)"},
+
+	{Path: "pod:spec.dnsPolicy", Value: "ClusterFirst", Reason: server},
+	{Path: "pod:spec.restartPolicy", Value: "Always", Reason: server},
+	{Path: "pod:spec.schedulerName", Value: "default-scheduler", Reason: server},
+	{Path: "pod:spec.terminationGracePeriodSeconds", Value: "30", Reason: server},
+	{Path: "pod:spec.enableServiceLinks", Value: "true", Reason: server},
+	{Path: "pod:spec.securityContext", Value: "{}", Reason: server},
+	{Path: "pod:spec", Keys: []string{"hostNetwork", "hostPID", "hostIPC"}, Value: "false", Reason: missing},
+	{Path: "pod:spec", Keys: []string{"affinity", "nodeSelector"}, Value: "{}", Reason: missing},
+	{Path: "pod:CONTAINERS.terminationMessagePath", Value: "/dev/termination-log", Reason: server},
+	{Path: "pod:CONTAINERS.terminationMessagePolicy", Value: "File", Reason: server},
+	{Path: "pod:CONTAINERS.ports[].protocol", Value: "TCP", Reason: server},
+	{Path: "pod:CONTAINERS.env[].value", Value: `""`, Reason: missing},
+	{Path: "pod:CONTAINERS.env[].valueFrom.fieldRef.apiVersion", Value: "v1", Reason: server},
+	{Path: "pod:CONTAINERS.securityContext", Keys: []string{"privileged", "readOnlyRootFilesystem"}, Value: "false",
+		Reason: missing},
+	{Path: "pod:CONTAINERS", Keys: []string{"securityContext", "resources"}, Value: "{}", Reason: missing},
+	{Path: "pod:CONTAINERS", Keys: []string{"stdin", "stdinOnce", "tty"}, Value: "false", Reason: missing},
+	{Path: "pod:CONTAINERS.volumeMounts[].readOnly", Value: "false", Reason: missing},
+	{Path: "pod:PROBES.timeoutSeconds", Value: "1", Reason: server},
+	{Path: "pod:PROBES.periodSeconds", Value: "10", Reason: server},
+	{Path: "pod:PROBES.successThreshold", Value: "1", Reason: server},
+	{Path: "pod:PROBES.failureThreshold", Value: "3", Reason: server},
+	{Path: "pod:PROBES.initialDelaySeconds", Value: "0", Reason: missing},
+	{Path: "pod:PROBES.httpGet.scheme", Value: "HTTP", Reason: server},
+	{Path: "pod:PROBES.httpGet.path", Value: "/", Reason: server},
+	{Path: "pod:spec.volumes[].secret.defaultMode", Value: "420", Reason: server},
+	{Path: "pod:spec.volumes[].configMap.defaultMode", Value: "420", Reason: server},
+	{Path: "pod:spec.volumes[].projected.defaultMode", Value: "420", Reason: server},
+	{Path: "pod:spec.volumes[].downwardAPI.defaultMode", Value: "420", Reason: server},
+	{Path: "pod:spec.volumes[].hostPath.type", Value: `""`, Reason: server},
+	{Path: "pod:spec.volumes[].projected.sources[].serviceAccountToken.expirationSeconds", Value: "3600",
+		Reason: server},
+
+	{Kinds: scaled, Path: "spec.replicas", Value: "1", Reason: apps},
+	{Kinds: rolled, Path: "spec.revisionHistoryLimit", Value: "10", Reason: apps},
+	{Kinds: []string{"Deployment"}, Path: "spec.progressDeadlineSeconds", Value: "600", Reason: apps},
+	{Kinds: []string{"Deployment"}, Path: "spec.strategy", Value: "{}", Reason: apps},
+	{Kinds: []string{"Deployment"}, Path: "spec.strategy.type", Value: "RollingUpdate", Reason: apps},
+	{Kinds: []string{"Deployment"}, Path: "spec.strategy.rollingUpdate", Keys: []string{"maxSurge",
+		"maxUnavailable"}, Value: "25%", Reason: apps},
+	{Kinds: []string{"Deployment"}, Path: "spec.strategy.rollingUpdate", Value: "{}", Reason: apps},
+	{Kinds: []string{"StatefulSet", "DaemonSet"}, Path: "spec.updateStrategy.type", Value: "RollingUpdate",
+		Reason: apps},
+	{Kinds: []string{"StatefulSet"}, Path: "spec.podManagementPolicy", Value: "OrderedReady", Reason: apps},
+	{Kinds: []string{"Job"}, Path: "spec.backoffLimit", Value: "6", Reason: batch},
+	{Kinds: []string{"CronJob"}, Path: "spec.concurrencyPolicy", Value: "Allow", Reason: batch},
+	{Kinds: []string{"CronJob", "Job"}, Path: "spec.suspend", Value: "false", Reason: batch},
+
+	{Kinds: []string{"Service"}, Path: "spec.type", Value: "ClusterIP", Reason: server},
+	{Kinds: []string{"Service"}, Path: "spec.sessionAffinity", Value: "None", Reason: server},
+	{Kinds: []string{"Service"}, Path: "spec.ports[].protocol", Value: "TCP", Reason: server},
+	{Kinds: []string{"Service"}, Path: "spec.clusterIP", Value: `""`, Reason: server},
+	{Kinds: []string{"Service"}, Path: "spec.internalTrafficPolicy", Value: "Cluster", Reason: server},
+	{Kinds: []string{"Secret"}, Path: "type", Value: "Opaque", Reason: server},
+	{Kinds: []string{"Namespace"}, Path: "metadata.labels", Keys: []string{"kubernetes.io/metadata.name"},
+		Reason: server},
+	{Kinds: []string{"ConfigMap"}, Path: "data", Value: "{}", Reason: server},
+
+	{Kinds: webhooks, Path: "webhooks[].failurePolicy", Value: "Fail", Reason: admitted},
+	{Kinds: webhooks, Path: "webhooks[].matchPolicy", Value: "Equivalent", Reason: admitted},
+	{Kinds: webhooks, Path: "webhooks[].timeoutSeconds", Value: "10", Reason: admitted},
+	{Kinds: webhooks, Path: "webhooks[].reinvocationPolicy", Value: "Never", Reason: admitted},
+	{Kinds: webhooks, Path: "webhooks[]", Keys: []string{"namespaceSelector", "objectSelector"}, Value: "{}",
+		Reason: admitted},
+	{Kinds: webhooks, Path: "webhooks[].clientConfig.service.port", Value: "443", Reason: admitted},
+	{Kinds: crd, Path: "spec.conversion.webhook.clientConfig.service.port", Value: "443",
+		Reason: "the API server fills it in (apiextensions-apiserver: pkg/apis/apiextensions/v1/defaults.go)"},
+	{Kinds: csv, Path: "metadata.annotations", Keys: []string{olm.AnnotationSkipRange},
+		Reason: "the identity of operators has it"},
+	{Kinds: csv, Path: "spec", Keys: []string{"apiservicedefinitions", "customresourcedefinitions", "provider"},
+		Value: "{}", Reason: "the types always print it (api: pkg/operators/v1alpha1/clusterserviceversion_types.go)"},
+	{Kinds: csv, Path: "spec.webhookdefinitions[].containerPort", Value: "443",
+		Reason: "the CRD fills it in (api: crds/operators.coreos.com_clusterserviceversions.yaml)"},
+	{Kinds: csv, Path: "spec", Keys: []string{"maturity", "minKubeVersion", "replaces"}, Value: `""`,
+		Reason: "it means the same as a missing field (api: pkg/operators/v1alpha1/clusterserviceversion_types.go)"},
+
+	{Path: "metadata", Keys: []string{"annotations", "labels"}, Value: "{}", Reason: missing},
+	{Path: "pod:metadata", Keys: []string{"annotations", "labels"}, Value: "{}", Reason: missing},
+	{Path: "pod:metadata", Value: "{}", Reason: missing},
+}
+
+// expand returns the paths of an entry for objects of a kind. Names in capitals stand for several lists or fields.
+func (n Noise) expand(podPath string, hasPods bool) []string {
+	path, ofPods := strings.CutPrefix(n.Path, "pod:")
+	if ofPods && !hasPods {
+		return nil
+	}
+	paths := []string{path}
+	for _, x := range []struct {
+		name string
+		by   []string
+	}{
+		{"PROBES", []string{"CONTAINERS.livenessProbe", "CONTAINERS.readinessProbe", "CONTAINERS.startupProbe"}},
+		{"CONTAINERS", []string{"spec.containers[]", "spec.initContainers[]", "spec.ephemeralContainers[]"}},
+	} {
+		var out []string
+		for _, p := range paths {
+			if !strings.Contains(p, x.name) {
+				out = append(out, p)
+				continue
+			}
+			for _, by := range x.by {
+				out = append(out, strings.Replace(p, x.name, by, 1))
+			}
+		}
+		paths = out
+	}
+	if ofPods {
+		for i := range paths {
+			paths[i] = podPath + paths[i]
+		}
+	}
+	return paths
+}

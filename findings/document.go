@@ -1,0 +1,172 @@
+package findings
+
+import (
+	"io"
+	"slices"
+
+	"github.com/olmgen/olmgen/internal/findings/webpage"
+	"github.com/olmgen/olmgen/internal/manifest/text"
+)
+
+// Document is a report for people. Each report builds it once, and Print prints it in each format. All text in it is
+// plain: the printers escape it.
+type Document struct {
+	Kind     string // of the report, such as Permissions: the title of an HTML window begins with it
+	Title    string // what the report is about
+	Lead     string // the answer in one line
+	Sections []Section
+	Notes    []Remark // at the end
+}
+
+// Section is a part of a document. A section without title stands below the lead. Markdown folds the others.
+type Section struct {
+	ID      string // that cells refer to; lower case letters
+	Title   string
+	Tables  []Table
+	Remarks []Remark // below the tables
+	Formats []Format // that have the section; nil for all
+}
+
+// Remark is a sentence with a label, such as "note". The text has no final period.
+type Remark struct{ Label, Text string }
+
+// Table is a table. Text has a line for each row. Columns that are empty in all rows are left out.
+type Table struct {
+	Title   string
+	Columns []Column
+	Rows    [][]Cell
+	Indent  int // of the rows in text, beyond that of the title
+}
+
+// Column is a column of a table. The fields after the title say how text lays out its cells.
+type Column struct {
+	Title  string
+	Style  Style  // of cells that have none
+	Width  int    // cells are padded to this width
+	Align  bool   // cells are padded to the width of the longest
+	Before string // what separates the cell from the one before it; two spaces if empty
+	Aside  bool   // cells stand in brackets at the end of the line
+}
+
+// Cell is a cell of a table. The zero value is an empty one.
+type Cell struct {
+	Text    string
+	Sign    string // stands for the text where there is little room: in text and Markdown
+	Note    string // less important, behind the text
+	Style   Style
+	Section string // the ID of a section that the text is about
+	Order   int    // sorts before the text
+}
+
+// Style is how a cell looks in HTML.
+type Style string
+
+// The styles.
+const (
+	Plain   Style = ""
+	Strong  Style = "strong"
+	Code    Style = "code" // a file, an object
+	Added   Style = "gained"
+	Removed Style = "lost"
+)
+
+// SeverityCell returns a cell with a severity.
+func SeverityCell(s Severity) Cell {
+	return Cell{Text: string(s), Style: Style(s.SARIF()), Order: s.Rank() + 1}
+}
+
+// DocumentFormats are the formats of every document.
+var DocumentFormats = []Format{Text, Markdown, HTML}
+
+// Print writes the document. The same document gives the same bytes. The error is that of w, or about a format that is
+// not one of DocumentFormats.
+func (d *Document) Print(w io.Writer, format Format) error {
+	if !slices.Contains(DocumentFormats, format) {
+		return text.Unknown("format", format, DocumentFormats)
+	}
+	c := d.in(format)
+	switch format {
+	case Text:
+		return c.text(w)
+	case Markdown:
+		return c.markdown(w)
+	}
+	return c.Page().Write(w)
+}
+
+// in returns the document with the sections that a format has, and without columns that are empty.
+func (d *Document) in(format Format) *Document {
+	out := *d
+	out.Sections = nil
+	for _, s := range d.Sections {
+		if s.Formats != nil && !slices.Contains(s.Formats, format) {
+			continue
+		}
+		s.Tables = withoutEmpty(s.Tables)
+		out.Sections = append(out.Sections, s)
+	}
+	return &out
+}
+
+// withoutEmpty leaves out the columns that are empty in all tables that have them.
+func withoutEmpty(tables []Table) []Table {
+	filled := map[string]bool{}
+	for _, t := range tables {
+		for i, c := range t.Columns {
+			if slices.ContainsFunc(t.Rows, func(row []Cell) bool { return row[i].Text+row[i].Note != "" }) {
+				filled[c.Title] = true
+			}
+		}
+	}
+	out := make([]Table, len(tables))
+	for n, t := range tables {
+		out[n] = Table{Title: t.Title, Indent: t.Indent, Rows: make([][]Cell, len(t.Rows))}
+		for i, c := range t.Columns {
+			if !filled[c.Title] {
+				continue
+			}
+			out[n].Columns = append(out[n].Columns, c)
+			for j, row := range t.Rows {
+				out[n].Rows[j] = append(out[n].Rows[j], row[i])
+			}
+		}
+	}
+	return out
+}
+
+// Page returns the document as a page, so that a site can link it to others.
+func (d *Document) Page() webpage.Page {
+	p := webpage.Page{Kind: d.Kind, Title: d.Title, Lead: d.Lead}
+	d = d.in(HTML)
+	for _, s := range d.Sections {
+		section := webpage.Section{ID: s.ID, Title: s.Title, Text: sentences(s.Remarks)}
+		for _, t := range s.Tables {
+			section.Tables = append(section.Tables, t.html())
+		}
+		p.Sections = append(p.Sections, section)
+	}
+	if len(d.Notes) > 0 {
+		p.Sections = append(p.Sections, webpage.Section{Title: "Notes", Text: sentences(d.Notes)})
+	}
+	return p
+}
+
+func (t Table) html() webpage.Table {
+	out := webpage.Table{Title: t.Title}
+	for _, c := range t.Columns {
+		out.Columns = append(out.Columns, c.Title)
+	}
+	for _, row := range t.Rows {
+		cells := make([]webpage.Cell, len(row))
+		for i, c := range row {
+			style := c.Style
+			if style == Plain {
+				style = t.Columns[i].Style
+			}
+			cells[i] = webpage.Cell{Text: c.Text, Note: c.Note, Style: webpage.Style(style), Order: c.Order,
+				Section: c.Section}
+		}
+		out.Rows = append(out.Rows, cells)
+	}
+	return out
+}

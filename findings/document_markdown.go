@@ -1,0 +1,215 @@
+package findings
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/olmgen/olmgen/internal/manifest/text"
+)
+
+const (
+	// maxComment is how long a comment on GitHub may be, in characters, with room for what others put around it.
+	// Counting bytes is safe: no text has more characters than bytes.
+	maxComment = 65536 - 1536
+	maxNotes   = 10
+	maxCell    = 400 // characters
+)
+
+// markdown writes the document for a comment on a pull request: the answer in the first lines, the rest folded. If it
+// would not fit, the largest sections are cut, with a count.
+func (d *Document) markdown(w io.Writer) error {
+	var head, tail bytes.Buffer
+	if d.Title != "" {
+		fmt.Fprintf(&head, "**%s**%s\n", Escape(d.Title), Escape(prefixed(": ", d.Lead)))
+	}
+	var folds []fold
+	for _, s := range d.Sections {
+		if s.Title != "" {
+			folds = append(folds, foldOf(s))
+			continue
+		}
+		for _, t := range s.Tables {
+			lines := markdownRows(t, false)
+			fmt.Fprintf(&head, "\n%s%s", markdownHead(t, false), strings.Join(lines, ""))
+		}
+		markdownRemarks(&head, s.Remarks)
+	}
+	notes := d.Notes
+	if len(notes) > maxNotes {
+		notes = append(slices.Clone(notes[:maxNotes]),
+			Remark{"Notes", fmt.Sprintf("and %d more", len(d.Notes)-maxNotes)})
+	}
+	markdownRemarks(&tail, notes)
+	limit(folds, maxComment-head.Len()-tail.Len())
+	for _, f := range folds {
+		f.write(&head)
+	}
+	out := append(head.Bytes(), tail.Bytes()...)
+	if d.Title == "" {
+		out = bytes.TrimPrefix(out, []byte("\n"))
+	}
+	_, err := w.Write(out)
+	return err
+}
+
+func prefixed(prefix, s string) string {
+	if s == "" {
+		return ""
+	}
+	return prefix + s
+}
+
+func markdownRemarks(w io.Writer, list []Remark) {
+	for _, s := range sentences(list) {
+		fmt.Fprintf(w, "\n%s\n", Escape(s))
+	}
+}
+
+// sentences returns remarks as sentences: "Note: text."
+func sentences(list []Remark) []string {
+	out := make([]string, len(list))
+	for i, r := range list {
+		s := join(": ", r.Label, r.Text) + "."
+		first, size := utf8.DecodeRuneInString(s)
+		out[i] = string(unicode.ToUpper(first)) + s[size:]
+	}
+	return out
+}
+
+// markdownHead returns the first two lines of a table. If it is titled, the first column has the titles of tables.
+func markdownHead(t Table, titled bool) string {
+	var head, line string
+	if titled {
+		head, line = "| ", "| ---"
+	}
+	for _, c := range t.Columns {
+		head, line = head+"| "+Escape(c.Title)+" ", line+" | ---"
+	}
+	return strings.TrimSpace(head) + " |\n" + strings.TrimSpace(line) + " |\n"
+}
+
+// markdownRows returns the rows of a table as lines.
+func markdownRows(t Table, titled bool) []string {
+	out := make([]string, len(t.Rows))
+	for i, row := range t.Rows {
+		var cells []string
+		if titled {
+			cells = append(cells, Escape(t.Title))
+		}
+		for _, c := range row {
+			s := Escape(text.Shorten(c.short(), maxCell))
+			if c.Sign != "" {
+				s = "`" + c.Sign + "`" // "-" would begin a list, and "~" strike text
+			}
+			cells = append(cells, s)
+		}
+		out[i] = "| " + strings.Join(cells, " | ") + " |\n"
+	}
+	return out
+}
+
+// fold is a section that a reader opens.
+type fold struct {
+	title   string
+	parts   []part
+	remarks []Remark
+	left    int // rows that are cut
+}
+
+// part is tables with the same columns, as one table.
+type part struct {
+	head  string
+	lines []string
+}
+
+func foldOf(s Section) fold {
+	f := fold{title: s.Title, remarks: s.Remarks}
+	titled := slices.ContainsFunc(s.Tables, func(t Table) bool { return t.Title != "" })
+	for _, t := range s.Tables {
+		head := markdownHead(t, titled)
+		if n := len(f.parts); n == 0 || f.parts[n-1].head != head {
+			f.parts = append(f.parts, part{head: head})
+		}
+		last := &f.parts[len(f.parts)-1]
+		last.lines = append(last.lines, markdownRows(t, titled)...)
+	}
+	return f
+}
+
+func (f fold) write(w io.Writer) {
+	fmt.Fprintf(w, "\n<details><summary>%s</summary>\n", htmlText(f.title))
+	for _, p := range f.parts {
+		fmt.Fprintf(w, "\n%s%s", p.head, strings.Join(p.lines, ""))
+	}
+	if f.left > 0 {
+		fmt.Fprintf(w, "\n… and %d more\n", f.left)
+	}
+	markdownRemarks(w, f.remarks)
+	fmt.Fprint(w, "\n</details>\n")
+}
+
+func (f fold) size() int {
+	var b countingWriter
+	f.write(&b)
+	return int(b)
+}
+
+// countingWriter counts bytes.
+type countingWriter int
+
+func (n *countingWriter) Write(p []byte) (int, error) {
+	*n += countingWriter(len(p))
+	return len(p), nil
+}
+
+// limit cuts rows at the end of the largest sections until all fit.
+func limit(list []fold, room int) {
+	for {
+		total, largest, most := 0, 0, 0
+		for i := range list {
+			size := list[i].size()
+			if total += size; size > most {
+				largest, most = i, size
+			}
+		}
+		if total <= room || !list[largest].cut((total-room)/len(list)) {
+			return
+		}
+	}
+}
+
+// cut leaves out rows at the end, at least one and at most as many as have this many bytes. It reports whether there
+// was a row.
+func (f *fold) cut(bytes int) bool {
+	done := false
+	for n := len(f.parts) - 1; n >= 0; n-- {
+		p := &f.parts[n]
+		for len(p.lines) > 0 && (!done || bytes > 0) {
+			last := len(p.lines) - 1
+			bytes -= len(p.lines[last])
+			p.lines = slices.Clip(p.lines[:last])
+			f.left++
+			done = true
+		}
+		if len(p.lines) == 0 {
+			f.parts = f.parts[:n]
+		}
+		if done && bytes <= 0 {
+			break
+		}
+	}
+	return done
+}
+
+// htmlText makes text stand for itself in a line of HTML inside Markdown, where a forge also looks for mentions and
+// links.
+func htmlText(s string) string {
+	s = strings.ReplaceAll(Escape(s), `\`, "")
+	return strings.NewReplacer("*", "&#42;", "_", "&#95;", "`", "&#96;", "[", "&#91;", "]", "&#93;", "|", "&#124;",
+		"~", "&#126;").Replace(s)
+}

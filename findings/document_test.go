@@ -1,0 +1,139 @@
+package findings_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/golden"
+)
+
+// document has each part of a document, and text that a format could trip over.
+func document() *findings.Document {
+	columns := []findings.Column{{Title: "Change"}, {Title: "Severity", Width: 7, Before: " "},
+		{Title: "Where", Align: true}, {Title: "What"}, {Title: "Empty"},
+		{Title: "At", Style: findings.Code, Aside: true}, {Title: "Why", Aside: true}}
+	added := findings.Cell{Text: "added", Sign: "+", Style: findings.Added}
+	return &findings.Document{
+		Kind: "Upgrade", Title: "a -> b", Lead: "1 error",
+		Sections: []findings.Section{
+			{
+				Tables: []findings.Table{{Columns: []findings.Column{{Title: "Section", Width: 8}, {Title: "Answer"}},
+					Rows: [][]findings.Cell{{{Text: "Objects", Section: "objects"}, {Text: "one", Note: "or two"}}}}},
+				Remarks: []findings.Remark{{Label: "not", Text: "three"}},
+			},
+			{
+				ID: "objects", Title: "Objects: 1 error",
+				Tables: []findings.Table{
+					{Title: "Secret a/b", Columns: columns, Rows: [][]findings.Cell{
+						{added, findings.SeverityCell(findings.Error), {Text: "cluster"}, {Text: "<b>|*x*"}, {}, {Text: "f.yaml:1"}, {Text: "it is"}},
+						{added, findings.SeverityCell(findings.Info), {Text: "ns"}, {Text: "y\x1b[31m"}, {}, {}, {Text: "it is not"}},
+					}},
+					{Title: "Secret c", Columns: columns, Indent: 2, Rows: [][]findings.Cell{
+						{added, findings.SeverityCell(findings.Warning), {}, {Text: "z"}, {}, {}, {}},
+					}},
+				},
+			},
+			{Title: "For text", Formats: []findings.Format{findings.Text}},
+		},
+		Notes: []findings.Remark{{Label: "note", Text: "something"}, {Label: "note", Text: "more"}},
+	}
+}
+
+func TestDocument(t *testing.T) {
+	for _, format := range []findings.Format{findings.Text, findings.Markdown} {
+		var got bytes.Buffer
+		if err := document().Print(&got, format); err != nil {
+			t.Fatal(err)
+		}
+		golden.CheckFile(t, filepath.Join("testdata", "document."+string(format)), got.Bytes(), *update)
+	}
+	var page strings.Builder
+	if err := document().Print(&page, findings.HTML); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"&lt;b&gt;|*x*", "Upgrade", `href="#objects"`, "Note: something."} {
+		if !strings.Contains(page.String(), want) {
+			t.Errorf("the page does not have %q", want)
+		}
+	}
+	for _, not := range []string{"For text", "Empty", "<b>"} {
+		if strings.Contains(page.String(), not) {
+			t.Errorf("the page has %q", not)
+		}
+	}
+}
+
+// An empty document is nothing but its title in each format.
+func TestEmptyDocument(t *testing.T) {
+	for format, want := range map[findings.Format]string{findings.Text: "t\n", findings.Markdown: "**t**\n"} {
+		var got strings.Builder
+		if err := (&findings.Document{Title: "t"}).Print(&got, format); err != nil || got.String() != want {
+			t.Errorf("%s: %q, %v, want %q", format, got.String(), err, want)
+		}
+	}
+}
+
+func TestDocumentErrors(t *testing.T) {
+	if err := document().Print(&bytes.Buffer{}, findings.SARIF); err == nil {
+		t.Error("SARIF is a format of documents")
+	}
+	broken := errors.New("broken")
+	for _, format := range findings.DocumentFormats {
+		if err := document().Print(brokenWriter{broken}, format); !errors.Is(err, broken) {
+			t.Errorf("%s: the writer's error is lost: %v", format, err)
+		}
+	}
+}
+
+// Markdown is short enough for a comment, whichever section is large, and counts what it leaves out.
+func TestDocumentIsCut(t *testing.T) {
+	d := document()
+	table := &d.Sections[1].Tables[0]
+	rows := table.Rows
+	for range 3000 {
+		table.Rows = append(table.Rows, rows...)
+	}
+	for range 100 {
+		d.Notes = append(d.Notes, findings.Remark{Text: "note"})
+	}
+	var got strings.Builder
+	if err := d.Print(&got, findings.Markdown); err != nil {
+		t.Fatal(err)
+	}
+	if n := got.Len(); n > 65536 || n < 50000 {
+		t.Errorf("%d bytes", n)
+	}
+	for _, want := range []string{" more\n\n</details>", "Notes: and 92 more."} {
+		if !strings.Contains(got.String(), want) {
+			t.Errorf("the text does not have %q", want)
+		}
+	}
+}
+
+func ExampleDocument() {
+	d := findings.Document{Title: "etcd", Lead: "may read Secrets", Sections: []findings.Section{{
+		Title: "ServiceAccount etcd",
+		Tables: []findings.Table{{
+			Columns: []findings.Column{{Title: "Where", Align: true}, {Title: "What"}, {Title: "At", Aside: true}},
+			Rows: [][]findings.Cell{
+				{{Text: "cluster"}, {Text: "get nodes"}, {Text: "csv.yaml:12"}},
+				{{Text: "operators"}, {Text: "get secrets"}, {Text: "csv.yaml:20"}},
+			},
+		}},
+	}}}
+	if err := d.Print(os.Stdout, findings.Text); err != nil {
+		fmt.Println(err)
+	}
+	// Output:
+	// etcd: may read Secrets
+	//
+	// ServiceAccount etcd
+	//   cluster    get nodes  [csv.yaml:12]
+	//   operators  get secrets  [csv.yaml:20]
+}
