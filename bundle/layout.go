@@ -14,6 +14,7 @@ import (
 const (
 	KeyMediaType      = "operators.operatorframework.io.bundle.mediatype.v1"
 	KeyManifests      = "operators.operatorframework.io.bundle.manifests.v1"
+	KeyMetadata       = "operators.operatorframework.io.bundle.metadata.v1"
 	KeyPackage        = "operators.operatorframework.io.bundle.package.v1"
 	KeyChannels       = "operators.operatorframework.io.bundle.channels.v1"
 	KeyDefaultChannel = "operators.operatorframework.io.bundle.channel.default.v1"

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 
 	"github.com/olmgen/olmgen/bundle"
@@ -28,7 +27,9 @@ func readBundles(ctx context.Context, dir string, o Options) (*Catalog, error) {
 		case len(legacy) > 0:
 			err = c.addLegacy(ctx, p, o)
 		case isBundle(p):
-			err = c.addOpened(ctx, p, o.Source)
+			so := o.Source
+			so.Force = source.KindDir
+			err = c.addOpened(p, func() (*source.Source, error) { return source.Open(ctx, p, so) })
 		default:
 			return nil
 		}
@@ -47,31 +48,31 @@ func isBundle(dir string) bool {
 
 // addLegacy adds each version of a legacy package.
 func (c *Catalog) addLegacy(ctx context.Context, dir string, o Options) error {
-	versions, err := source.Convert(ctx, dir, o.Source)
+	o.Choice = bundle.Choice{}
+	versions, err := Convert(ctx, dir, o)
 	if err != nil {
 		return err
 	}
 	for _, v := range versions {
-		chosen := o.Source
-		chosen.Force, chosen.Version = source.KindPackageManifest, path.Base(v.Dir)
-		if err := c.addOpened(ctx, dir, chosen); err != nil {
+		err := c.addOpened(dir, func() (*source.Source, error) {
+			return source.OpenBytes(v.Dir, source.KindPackageManifest, v.Files, o.Source.Limits)
+		})
+		if err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (c *Catalog) addOpened(ctx context.Context, ref string, o source.Options) error {
-	if o.Force == "" {
-		o.Force = source.KindDir
-	}
-	b, err := readBundle(ctx, ref, o)
+// addOpened adds a bundle. Its directory is opened again for its ClusterServiceVersion.
+func (c *Catalog) addOpened(dir string, open func() (*source.Source, error)) error {
+	b, err := readBundle(dir, open)
 	if err != nil {
 		return err
 	}
-	place := Place{File: filepath.Join(ref, filepath.FromSlash(b.CSVObject.File)), Line: b.CSVObject.Line}
-	c.addBundle(b, place, &origin{csv: func(ctx context.Context) ([]byte, error) {
-		b, err := readBundle(ctx, ref, o)
+	place := Place{File: filepath.Join(dir, filepath.FromSlash(b.CSVObject.File)), Line: b.CSVObject.Line}
+	c.addBundle(b, place, &origin{csv: func() ([]byte, error) {
+		b, err := readBundle(dir, open)
 		if err != nil {
 			return nil, err
 		}
@@ -80,15 +81,15 @@ func (c *Catalog) addOpened(ctx context.Context, ref string, o source.Options) e
 	return nil
 }
 
-func readBundle(ctx context.Context, ref string, o source.Options) (*bundle.Bundle, error) {
-	s, err := source.Open(ctx, ref, o)
+func readBundle(dir string, open func() (*source.Source, error)) (*bundle.Bundle, error) {
+	s, err := open()
 	if err != nil {
 		return nil, err
 	}
 	defer s.Close()
 	b, err := bundle.Read(s.FS, bundle.ReadOptions{})
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", ref, err)
+		return nil, fmt.Errorf("%s: %w", dir, err)
 	}
 	return b, nil
 }

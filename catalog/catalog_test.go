@@ -213,7 +213,7 @@ func TestReadBundles(t *testing.T) {
 	if r := c.Refusal(); r != nil {
 		t.Error(r)
 	}
-	legacy := filepath.Join("..", "source", "testdata", "packages", "nested")
+	legacy := filepath.Join("testdata", "packages", "nested")
 	c, err = catalog.Read(t.Context(), legacy, catalog.Options{})
 	if err != nil {
 		t.Fatal(err)

@@ -1,8 +1,12 @@
 package catalog
 
 import (
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/olmgen/olmgen/internal/manifest/text"
 )
 
 // Choice is a bundle of a catalog, in a channel of its package.
@@ -12,56 +16,149 @@ type Choice struct {
 	Bundle  *Bundle
 }
 
-// Choose returns the bundle that a package, channel and version mean, as in a source of a RenderConfig: without them,
-// it is the catalog's only package, the default channel and the head. A version is a version or the name of a bundle.
-// It returns false if there is no such bundle.
-func (c *Catalog) Choose(pkg, channel, version string) (Choice, bool) {
-	if names := c.Names(); pkg == "" && len(names) == 1 {
-		pkg = names[0]
+// errNotCatalog is why nothing can be chosen from files without the schemas of a catalog.
+var errNotCatalog = errors.New("not a file-based catalog: it has no olm.package, olm.channel or olm.bundle")
+
+// Choose returns the bundle that a package, channel and version mean. Without them, it is the catalog's only package,
+// the default channel and the head. A version is a version or the name of a bundle.
+//
+// As for opm, a package without defaultChannel has no default channel, even if it has only one channel
+// (operator-registry: alpha/model/model.go, Package.Validate), and an entry that replaces or skips itself is no head
+// ([Channel.Heads]).
+func (c *Catalog) Choose(pkg, channel, version string) (Choice, error) {
+	p, err := c.onlyPackage(pkg)
+	if err != nil {
+		return Choice{}, err
 	}
-	p := c.Packages[pkg]
-	if p == nil {
-		return Choice{}, false
+	if len(p.faults) > 0 {
+		return Choice{}, fmt.Errorf("%s (%s)", p.faults[0].text, p.faults[0].Place)
 	}
 	if version != "" {
-		return p.choose(channel, version)
+		return p.byVersion(channel, version)
 	}
-	if channel == "" {
-		channel = p.DefaultChannel
+	ch, err := p.ChannelOrDefault(channel)
+	if err != nil {
+		return Choice{}, err
 	}
-	ch := p.Channel(channel)
-	if ch == nil {
-		return Choice{}, false
+	head, err := ch.head(p.Name)
+	if err != nil {
+		return Choice{}, err
 	}
-	heads := ch.Heads()
-	if len(heads) != 1 || p.Bundle(heads[0].Name) == nil {
-		return Choice{}, false
+	b := p.Bundle(head.Name)
+	if b == nil {
+		return Choice{}, fmt.Errorf("the head of channel %s of package %s is %s, which is not in the catalog",
+			quote(ch.Name), quote(p.Name), quote(head.Name))
 	}
-	return Choice{p, ch, p.Bundle(heads[0].Name)}, true
+	return Choice{p, ch, b}, nil
 }
 
-// choose returns a bundle by its name, which comes first, or its version.
-func (p *Package) choose(channel, version string) (Choice, bool) {
+// onlyPackage returns a package by its name, or the only one.
+func (c *Catalog) onlyPackage(name string) (*Package, error) {
+	if p := c.Packages[""]; p != nil {
+		return nil, fmt.Errorf("a document has no package or no name (%s)", p.Place)
+	}
+	names := c.Names()
+	switch {
+	case name != "" && c.Packages[name] != nil:
+		return c.Packages[name], nil
+	case len(names) == 0:
+		return nil, errNotCatalog
+	case name != "":
+		return nil, fmt.Errorf("no package %s; there are %s", quote(name), text.Names(names))
+	case len(names) > 1:
+		return nil, hint(fmt.Errorf("the catalog has %d packages", len(names)), "choose a package: %s",
+			text.Names(names))
+	}
+	return c.Packages[names[0]], nil
+}
+
+// ChannelOrDefault returns a channel. Without a name it is the default channel.
+func (p *Package) ChannelOrDefault(name string) (*Channel, error) {
+	if name == "" {
+		name = p.DefaultChannel
+	}
+	if name == "" {
+		err := fmt.Errorf("package %s has no default channel", quote(p.Name))
+		return nil, hint(err, "choose a channel: %s", text.Names(p.channelNames()))
+	}
+	if ch := p.Channel(name); ch != nil {
+		return ch, nil
+	}
+	return nil, fmt.Errorf("package %s has no channel %s; there are %s", quote(p.Name), quote(name),
+		text.Names(p.channelNames()))
+}
+
+func (p *Package) channelNames() []string {
+	names := []string{}
+	for _, ch := range p.Channels {
+		names = append(names, ch.Name)
+	}
+	return names
+}
+
+// head returns the only head of a channel.
+func (c *Channel) head(pkg string) (*Entry, error) {
+	heads := c.Heads()
+	switch len(heads) {
+	case 1:
+		return heads[0], nil
+	case 0:
+		return nil, fmt.Errorf("channel %s of package %s has no head (an entry that no entry replaces or skips)",
+			quote(c.Name), quote(pkg))
+	}
+	var names []string
+	for _, h := range heads {
+		names = append(names, h.Name)
+	}
+	err := fmt.Errorf("channel %s of package %s has %d heads (entries that no entry replaces or skips): %s",
+		quote(c.Name), quote(pkg), len(heads), text.Names(names))
+	return nil, hint(err, "choose a version")
+}
+
+// byVersion finds a bundle by its version or name, in the channel if one is given. A name comes before a version of
+// another bundle that looks the same.
+func (p *Package) byVersion(channel, version string) (Choice, error) {
+	if channel != "" {
+		if _, err := p.ChannelOrDefault(channel); err != nil {
+			return Choice{}, err
+		}
+	}
 	var found []Choice
+	var versions []string
 	for _, b := range p.Bundles {
-		v, ok := b.Version()
-		named := b.Name == version
-		if !named && (!ok || v.String() != strings.TrimPrefix(version, "v")) {
+		ch := p.channelOf(channel, b.Name)
+		if channel != "" && ch == nil {
 			continue
 		}
-		ch := p.channelOf(channel, b.Name)
+		v := b.versionText()
 		switch {
-		case channel != "" && ch == nil:
-		case named:
-			return Choice{p, ch, b}, true
-		default:
+		case b.Name == version:
+			return Choice{p, ch, b}, nil
+		case v != "" && v == strings.TrimPrefix(version, "v"):
 			found = append(found, Choice{p, ch, b})
 		}
+		if v == "" {
+			v = b.Name
+		}
+		versions = append(versions, v)
 	}
-	if len(found) != 1 {
-		return Choice{}, false
+	if len(found) == 1 {
+		return found[0], nil
 	}
-	return found[0], true
+	where := "package " + quote(p.Name)
+	if channel != "" {
+		where = "channel " + quote(channel) + " of " + where
+	}
+	if len(found) == 0 {
+		return Choice{}, fmt.Errorf("%s has no bundle with version or name %s; there are %s",
+			where, quote(version), text.Names(versions))
+	}
+	var names []string
+	for _, c := range found {
+		names = append(names, c.Bundle.Name)
+	}
+	err := fmt.Errorf("%s has %d bundles with version %s: %s", where, len(found), version, text.Names(names))
+	return Choice{}, hint(err, "choose one by its name")
 }
 
 // channelOf returns the channel that a bundle is taken from: the one given, or the default channel, or the first one by
@@ -69,11 +166,7 @@ func (p *Package) choose(channel, version string) (Choice, bool) {
 func (p *Package) channelOf(channel, bundle string) *Channel {
 	names := []string{channel}
 	if channel == "" {
-		for _, ch := range p.Channels {
-			names = append(names, ch.Name)
-		}
-		slices.Sort(names)
-		names = append([]string{p.DefaultChannel}, names...)
+		names = append([]string{p.DefaultChannel}, p.channelsOf(bundle)...)
 	}
 	for _, name := range names {
 		if ch := p.Channel(name); ch != nil && ch.Entry(bundle) != nil {
@@ -81,4 +174,16 @@ func (p *Package) channelOf(channel, bundle string) *Channel {
 		}
 	}
 	return nil
+}
+
+// channelsOf returns the names of the channels that have a bundle, sorted.
+func (p *Package) channelsOf(bundle string) []string {
+	var names []string
+	for _, ch := range p.Channels {
+		if ch.Entry(bundle) != nil {
+			names = append(names, ch.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }

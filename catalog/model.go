@@ -7,6 +7,7 @@ package catalog
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -34,6 +35,8 @@ type Place struct {
 	File string
 	Line int // 1-based; 0: unknown
 }
+
+func (p Place) String() string { return fmt.Sprintf("%s:%d", p.File, p.Line) }
 
 // Catalog is the content of one catalog.
 type Catalog struct {
@@ -191,15 +194,19 @@ func (c *Channel) Heads() []*Entry {
 
 // Version returns the version of the olm.package property, and whether there is one that can be read.
 func (b *Bundle) Version() (semver.Version, bool) {
+	version, err := semver.Parse(b.versionText())
+	return version, err == nil
+}
+
+// versionText returns the version as the olm.package property has it, or "".
+func (b *Bundle) versionText() string {
 	for _, p := range b.Properties {
 		var v PackageProperty
 		if p.Type == TypePackage && json.Unmarshal(p.Value, &v) == nil {
-			if version, err := semver.Parse(v.Version); err == nil {
-				return version, true
-			}
+			return v.Version
 		}
 	}
-	return semver.Version{}, false
+	return ""
 }
 
 // Deprecated reports whether the bundle has the property olm.deprecated: OLM never installs it.

@@ -7,68 +7,70 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/source"
 )
 
-// Options say how a catalog is read.
-type Options struct {
-	Source source.Options
-}
-
-// maxBytes is the default limit for all documents of a catalog together. The largest public catalogs have 500 MB.
-const maxBytes = 4 << 30
-
-// Read reads a file-based catalog: a file, standard input ("-") or all YAML and JSON files below a directory. A
-// directory with bundles or a legacy package in place of a catalog is read as readBundles does.
+// Read reads a file-based catalog: a file, standard input ("-"), an image, or all YAML and JSON files below a
+// directory. A directory with bundles or a legacy package in place of a catalog is read as readBundles does.
 func Read(ctx context.Context, path string, o Options) (*Catalog, error) {
-	c := &reader{catalog: &Catalog{Packages: map[string]*Package{}}, path: path, options: o}
-	err := source.WalkCatalog(ctx, path, o.source(), c.add)
-	if err == nil && len(c.catalog.Packages) == 0 {
-		if bundles, err := readFolder(ctx, path, o); err != nil || bundles != nil {
-			return bundles, err
-		}
-		err = fmt.Errorf("%s: not a file-based catalog: it has no olm.package, olm.channel or olm.bundle", path)
+	c, err := readFiles(ctx, path, o)
+	if err != nil || len(c.Packages) > 0 {
+		return c, err
 	}
-	return c.catalog, err
+	if info, err := os.Stat(path); err != nil || !info.IsDir() {
+		return c, fmt.Errorf("%s: %w", path, errNotCatalog)
+	}
+	return o.Cache.read("bundles:"+path, func() (*Catalog, error) {
+		c, err := readBundles(ctx, path, o)
+		if err == nil && len(c.Packages) == 0 {
+			err = fmt.Errorf("%s: %w", path, errNotCatalog)
+		}
+		return c, err
+	})
 }
 
-// readFolder returns nil if there are no bundles.
-func readFolder(ctx context.Context, path string, o Options) (*Catalog, error) {
-	info, err := os.Stat(path)
-	if err != nil || !info.IsDir() {
-		return nil, nil //nolint:nilerr // standard input has no path
-	}
-	c, err := readBundles(ctx, path, o)
-	if err == nil && len(c.Packages) == 0 {
-		c = nil
-	}
-	return c, err
+// readFiles reads a file-based catalog. A reference without documents of a catalog is an empty one.
+func readFiles(ctx context.Context, path string, o Options) (*Catalog, error) {
+	return o.Cache.read(path, func() (*Catalog, error) {
+		limits := o.catalogLimits()
+		files := o.Source
+		files.Force, files.Limits = "", limits
+		files.Limits.MaxFileBytes = limits.MaxTotalBytes // a catalog may be one large file
+		src, err := source.Open(ctx, source.KindCatalog+":"+path, files)
+		if err != nil {
+			return nil, err
+		}
+		return read(ctx, path, src, limits)
+	})
 }
 
 // ReadFS reads a file-based catalog from a file system.
 func ReadFS(ctx context.Context, fsys fs.FS, o Options) (*Catalog, error) {
-	c := &reader{catalog: &Catalog{Packages: map[string]*Package{}}}
-	return c.catalog, source.WalkCatalogFS(ctx, fsys, o.source(), c.add)
+	return read(ctx, "", &source.Source{FS: fsys, Name: filepath.FromSlash}, o.catalogLimits())
 }
 
-func (o Options) source() source.Options {
-	if o.Source.Limits.MaxTotalBytes == 0 {
-		o.Source.Limits.MaxTotalBytes = maxBytes
-	}
-	return o.Source
+// read reads all documents of a catalog, once. Their files stay open for the contents of bundles.
+func read(ctx context.Context, name string, files *source.Source, limits source.Limits) (*Catalog, error) {
+	r := &reader{catalog: &Catalog{Packages: map[string]*Package{}}, name: name, files: files, limits: limits}
+	w := &walk{files: files, limits: limits, add: r.add}
+	return r.catalog, w.read(ctx)
 }
 
 // reader adds one document after the other to a catalog.
 type reader struct {
 	catalog *Catalog
-	path    string // empty if it cannot be read again
-	options Options
+	name    string // of the catalog, as the user gave it
+	files   *source.Source
+	limits  source.Limits
 }
 
-// document holds the fields of all schemas.
-type document struct {
+// blob is a document of a catalog, with the fields of all schemas.
+type blob struct {
 	Schema         string          `json:"schema"`
 	Name           string          `json:"name"`
 	Package        string          `json:"package"`
@@ -81,21 +83,28 @@ type document struct {
 	} `json:"relatedImages"`
 }
 
-func (r *reader) add(d source.CatalogDocument) error {
-	var doc document
-	if err := manifest.DecodeJSON(d.JSON, &doc); err != nil {
+func (r *reader) add(file string, d document) error {
+	var blob blob
+	if err := manifest.DecodeJSON(d.json, &blob); err != nil {
+		var other struct {
+			Schema string `json:"schema"`
+		}
+		if json.Unmarshal(d.json, &other) == nil && !strings.HasPrefix(other.Schema, "olm.") {
+			return nil // another schema may have the same fields with other types
+		}
 		return err
 	}
-	place := Place{d.File, d.Line}
-	switch doc.Schema {
+	place := Place{r.files.Name(file), d.line}
+	switch blob.Schema {
 	case "olm.package":
-		r.addPackage(&doc, place)
+		r.addPackage(&blob, place)
 	case "olm.channel":
-		return r.addChannel(&doc, place, d.Text)
+		return r.addChannel(&blob, place, d.text)
 	case "olm.bundle":
-		r.addBundle(&doc, place)
+		r.addBundle(&blob, place, &origin{catalog: r.name, files: r.files, limits: r.limits, pkg: blob.Package,
+			file: file, offset: d.offset, length: len(d.text)})
 	case "olm.deprecations":
-		return r.addDeprecations(&doc, place)
+		return r.addDeprecations(&blob, place)
 	}
 	return nil
 }
@@ -109,7 +118,7 @@ func (r *reader) pkg(name string, place Place) *Package {
 	return p
 }
 
-func (r *reader) addPackage(doc *document, place Place) {
+func (r *reader) addPackage(doc *blob, place Place) {
 	p := r.pkg(doc.Name, place)
 	if p.Declared {
 		p.fault(place, "duplicate-package", "duplicate package %q", doc.Name)
@@ -118,14 +127,27 @@ func (r *reader) addPackage(doc *document, place Place) {
 	p.Place, p.Declared, p.DefaultChannel = place, true, doc.DefaultChannel
 }
 
-func (r *reader) addChannel(doc *document, place Place, text []byte) error {
-	p := r.pkg(doc.Package, place)
-	ch := &Channel{Place: place, Name: doc.Name}
-	if len(doc.Entries) > 0 {
-		if err := manifest.DecodeJSON(doc.Entries, &ch.Entries); err != nil {
-			return fmt.Errorf("%s: entries: %w", doc.Schema, err)
-		}
+// entriesOf decodes the field entries, whose type depends on the schema.
+func entriesOf[T any](doc *blob) ([]T, error) {
+	var list struct {
+		Entries []T `json:"entries"`
 	}
+	if len(doc.Entries) == 0 {
+		return nil, nil
+	}
+	if err := manifest.DecodeJSON(slices.Concat([]byte(`{"entries":`), doc.Entries, []byte("}")), &list); err != nil {
+		return nil, fmt.Errorf("%s: %w", doc.Schema, err)
+	}
+	return list.Entries, nil
+}
+
+func (r *reader) addChannel(doc *blob, place Place, text []byte) error {
+	p := r.pkg(doc.Package, place)
+	entries, err := entriesOf[Entry](doc)
+	if err != nil {
+		return err
+	}
+	ch := &Channel{Place: place, Name: doc.Name, Entries: entries}
 	if p.Channel(doc.Name) != nil {
 		p.fault(place, "duplicate-channel", "package %q has duplicate channel %q", p.Name, doc.Name)
 		return nil
@@ -135,12 +157,9 @@ func (r *reader) addChannel(doc *document, place Place, text []byte) error {
 	return nil
 }
 
-func (r *reader) addBundle(doc *document, place Place) {
+func (r *reader) addBundle(doc *blob, place Place, from *origin) {
 	p := r.pkg(doc.Package, place)
-	b := &Bundle{Place: place, Name: doc.Name, Image: doc.Image, imageFault: imageFault(doc)}
-	if r.path != "" {
-		b.origin = &origin{pkg: p.Name, path: r.path, options: r.options}
-	}
+	b := &Bundle{Place: place, Name: doc.Name, Image: doc.Image, imageFault: imageFault(doc), origin: from}
 	for i, prop := range doc.Properties {
 		body := prop.Type == TypeObject || prop.Type == TypeCSVMetadata
 		if body {
@@ -159,7 +178,7 @@ func (r *reader) addBundle(doc *document, place Place) {
 
 // imageFault returns opm's words about the first image that is not a reference (operator-registry:
 // alpha/declcfg/declcfg_to_model.go, validateImagePullSpec).
-func imageFault(doc *document) string {
+func imageFault(doc *blob) string {
 	if text := pullSpecFault("image", doc.Image); text != "" {
 		return text
 	}
@@ -199,19 +218,17 @@ func (b *Bundle) addBody(i int, prop Property) {
 	}
 }
 
-func (r *reader) addDeprecations(doc *document, place Place) error {
+func (r *reader) addDeprecations(doc *blob, place Place) error {
 	p := r.pkg(doc.Package, place)
-	var entries []struct {
+	entries, err := entriesOf[struct {
 		Reference struct {
 			Schema string `json:"schema"`
 			Name   string `json:"name"`
 		} `json:"reference"`
 		Message string `json:"message"`
-	}
-	if len(doc.Entries) > 0 {
-		if err := manifest.DecodeJSON(doc.Entries, &entries); err != nil {
-			return fmt.Errorf("%s: entries: %w", doc.Schema, err)
-		}
+	}](doc)
+	if err != nil {
+		return err
 	}
 	if p.Deprecations != nil {
 		p.fault(place, "duplicate-deprecations", "expected a maximum of one deprecation per package: %q", p.Name)

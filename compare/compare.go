@@ -28,6 +28,7 @@ type Options struct {
 func Compare(ctx context.Context, old, now State, o Options) (*Report, error) {
 	r := &Report{APIVersion: APIVersion, Kind: Kind, Old: sideOf(old), New: sideOf(now), CRDs: []CRD{},
 		Renamed: renames(old, now)}
+	old, now = old.withServed(), now.withServed()
 	pairs := pairsOf(old, now)
 	before := *old.Permissions
 	before.Permissions = under(before.Permissions, r.Renamed, conditions(pairs))

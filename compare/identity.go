@@ -126,7 +126,9 @@ func factsOf(o Operator) map[fact]string {
 		}
 	}
 	for _, d := range spec.CustomResourceDefinitions.Owned {
-		have(change.Provided, crdText(d.Name, d.Version, d.Kind))
+		for _, version := range o.versionsOf(d) {
+			have(change.Provided, crdText(d.Name, version, d.Kind))
+		}
 	}
 	for _, d := range spec.CustomResourceDefinitions.Required {
 		have(change.Required, crdText(d.Name, d.Version, d.Kind))

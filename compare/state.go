@@ -40,6 +40,32 @@ type Operator struct {
 	// does not support it.
 	InstallMode v1alpha1.InstallModeType
 	Unsupported bool
+
+	served map[string][]string // what the CRDs of its State serve: versions by name
+}
+
+// withServed returns the state with operators that know which versions its CRDs serve.
+func (s State) withServed() State {
+	served := map[string][]string{}
+	for _, o := range s.Objects {
+		if o.Kind == "CustomResourceDefinition" {
+			served[o.Name] = olm.ServedVersions(o)
+		}
+	}
+	s.Operators = slices.Clone(s.Operators)
+	for i := range s.Operators {
+		s.Operators[i].served = served
+	}
+	return s
+}
+
+// versionsOf returns the versions of an API that an operator provides: those that its CRD serves, as a catalog says of
+// the bundle (operator-registry: pkg/registry/bundle.go, ProvidedAPIs). A CSV names one of them.
+func (o Operator) versionsOf(d v1alpha1.CRDDescription) []string {
+	if versions := o.served[d.Name]; len(versions) > 0 {
+		return versions
+	}
+	return []string{d.Version}
 }
 
 // stem returns the name of an operator without its version, by which two releases of it are found.

@@ -74,7 +74,7 @@ func (c *Config) InCatalogs(ctx context.Context, o Options, others ...*catalog.C
 			var err error
 			if path := source.Several(source.In(o.Dir, b.Source)); path != "" {
 				if read[path] == nil {
-					if read[path], err = catalog.Read(ctx, path, catalog.Options{Source: o.Source}); err != nil {
+					if read[path], err = catalog.Read(ctx, path, catalog.Options{Source: o.Source, Cache: o.Catalogs}); err != nil {
 						return nil, c.explain(at(i, j, "source"), i, j, err)
 					}
 					p.add(read[path], path, b.Source)
@@ -98,16 +98,7 @@ func (p *CatalogPlaces) All() []CatalogPlace { return p.all }
 
 // find looks for what the fields of a bundle choose.
 func (p *CatalogPlace) find(b Bundle) {
-	choice, ok := p.Catalog.Choose(b.Package, b.Channel, b.Version)
-	if !ok {
-		what := strings.Join(strings.Fields(b.Package+" "+b.Version), " ")
-		if b.Channel != "" {
-			what += " in channel " + b.Channel
-		}
-		p.Why = fmt.Errorf("its catalog does not have %s", cmp.Or(strings.TrimSpace(what), "what it asks for"))
-		return
-	}
-	p.Choice = choice
+	p.Choice, p.Why = p.Catalog.Choose(b.Package, b.Channel, b.Version)
 }
 
 // findImage looks for a bundle that is not from a catalog in the catalogs given: by its image, or by package and
@@ -126,7 +117,7 @@ func (p *CatalogPlaces) findImage(ctx context.Context, place *CatalogPlace, b Bu
 		return
 	}
 	for _, c := range catalogs {
-		if choice, ok := byImage(c, image, b.Channel); ok {
+		if choice, err := byImage(c, image, b.Channel); err == nil {
 			place.Catalog, place.Choice = c, choice
 			return
 		}
@@ -141,7 +132,7 @@ func (p *CatalogPlaces) findImage(ctx context.Context, place *CatalogPlace, b Bu
 		pkg, version = opened.Package, opened.CSV.Name
 	}
 	for _, c := range catalogs {
-		if choice, ok := c.Choose(pkg, b.Channel, version); ok {
+		if choice, err := c.Choose(pkg, b.Channel, version); err == nil {
 			place.Catalog, place.Choice = c, choice
 			return
 		}
@@ -149,7 +140,7 @@ func (p *CatalogPlaces) findImage(ctx context.Context, place *CatalogPlace, b Bu
 	place.Why = fmt.Errorf("no catalog has %s of package %s", version, pkg)
 }
 
-func byImage(c *catalog.Catalog, image, channel string) (catalog.Choice, bool) {
+func byImage(c *catalog.Catalog, image, channel string) (catalog.Choice, error) {
 	for _, name := range c.Names() {
 		for _, b := range c.Packages[name].Bundles {
 			if b.Image == image {
@@ -157,13 +148,16 @@ func byImage(c *catalog.Catalog, image, channel string) (catalog.Choice, bool) {
 			}
 		}
 	}
-	return catalog.Choice{}, false
+	return catalog.Choice{}, fmt.Errorf("no bundle has the image %s", image)
 }
 
 // open reads the bundle of an operator.
 func (p *CatalogPlaces) open(ctx context.Context, b Bundle) (*Opened, error) {
-	return p.options.open(ctx, b, p.options.Source, bundle.ReadOptions{AllowUnsupported: true, Hidden: true},
-		bundle.Choice{})
+	src, err := p.options.open(ctx, b, p.options.Source, false)
+	if err != nil {
+		return nil, err
+	}
+	return readSource(src, b.Source, bundle.ReadOptions{AllowUnsupported: true, Hidden: true}, bundle.Choice{})
 }
 
 // State returns what OLM's resolver would see of a group: each operator in a catalog has a Subscription. An operator

@@ -13,7 +13,6 @@ import (
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/output"
-	"github.com/olmgen/olmgen/source"
 	"github.com/olmgen/olmgen/templates"
 )
 
@@ -22,8 +21,8 @@ var initText string
 
 // InitBundle is a bundle for a new RenderConfig.
 type InitBundle struct {
-	Source string         // relative to the file
-	Chosen source.Options // Package, Channel and Version, as asked for
+	Source string        // relative to the file
+	Chosen bundle.Choice // as asked for
 	Bundle *bundle.Bundle
 }
 

@@ -11,7 +11,6 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/golden/corpus/corpustest"
-	"github.com/olmgen/olmgen/source"
 )
 
 func readBundle(t *testing.T, dir string) *bundle.Bundle {
@@ -30,7 +29,7 @@ func TestInitGroupsByNamespace(t *testing.T) {
 		b.CSV.Annotations = map[string]string{"operatorframework.io/suggested-namespace": "data"}
 	}
 	data, err := Init("olmgen.yaml", "out", []InitBundle{{Source: "memcached", Bundle: memcached},
-		{Source: "redis", Bundle: redis, Chosen: source.Options{Channel: "1e3", Version: "1.0"}}})
+		{Source: "redis", Bundle: redis, Chosen: bundle.Choice{Channel: "1e3", Version: "1.0"}}})
 	if err != nil {
 		t.Fatal(err)
 	}

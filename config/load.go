@@ -14,6 +14,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/bundle/images"
+	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
@@ -27,20 +28,20 @@ type Options struct {
 	Dir string // what paths are relative to; empty: the current directory
 	// Source has Offline, InsecureRegistries, VerifyKeys, Stdin, Keychain, Limits and Warn. Without Warn, warnings
 	// about sources are among those of the result.
-	Source  source.Options
-	Workers int           // bundles read at the same time; zero: one a processor. The result does not depend on it
-	Layout  output.Layout // overrides the one in the file
+	Source source.Options
+	// Catalogs keeps the catalogs that are read. Without it, Render has one of its own.
+	Catalogs *catalog.Cache
+	Workers  int           // bundles parsed at the same time; zero: one a processor. The result does not depend on it
+	Layout   output.Layout // overrides the one in the file
 	// HelmCRDs overrides that in the file.
 	HelmCRDs helm.CRDs
-	// Parts are those of all shards. Render takes bundles from them, and not from their sources.
-	Parts []*Part
 	// Progress is told that one more of total bundles has been read; it may be called from several goroutines. It may
 	// be nil.
 	Progress func(total int)
-
-	bundles  map[partKey]*partBundle // of Parts; nil without them
-	recorder *recorder               // of a part that is made; else nil
 }
+
+// maxOpening is how many sources are opened at the same time. Most of the time of an image is waiting for its registry.
+const maxOpening = 32
 
 // loaded is one operator, ready to be rendered.
 type loaded struct {
@@ -72,7 +73,7 @@ func (c *Config) load(ctx context.Context, o Options) ([]*loaded, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := c.loadAll(ctx, o, func(Bundle) bool { return true })
+	all := c.loadAll(ctx, o)
 	names := map[string]*loaded{}
 	for _, l := range all {
 		if l.err != nil {
@@ -89,27 +90,26 @@ func (c *Config) load(ctx context.Context, o Options) ([]*loaded, error) {
 	return all, nil
 }
 
-// loadAll reads the bundles that are wanted, several at the same time.
-func (c *Config) loadAll(ctx context.Context, o Options, wanted func(Bundle) bool) (all []*loaded) {
+// loadAll reads the bundles. It opens many sources at the same time, and parses as many as there are workers.
+func (c *Config) loadAll(ctx context.Context, o Options) (all []*loaded) {
 	for i, g := range c.Groups {
-		for j, b := range g.Bundles {
-			if wanted(b) {
-				all = append(all, &loaded{group: i, index: j})
-			}
+		for j := range g.Bundles {
+			all = append(all, &loaded{group: i, index: j})
 		}
 	}
-	sets := &templateSets{dir: o.Dir, sets: map[string]*templates.Set{}}
 	workers := o.Workers
 	if workers <= 0 {
 		workers = runtime.GOMAXPROCS(0)
 	}
+	r := &loader{Config: c, options: o, templates: &templateSets{dir: o.Dir, sets: map[string]*templates.Set{}},
+		parsing: make(chan struct{}, workers)}
 	var wg sync.WaitGroup
-	slots := make(chan struct{}, workers)
+	opening := make(chan struct{}, max(workers, maxOpening))
 	for _, l := range all {
-		slots <- struct{}{}
+		opening <- struct{}{}
 		wg.Go(func() {
-			defer func() { <-slots }()
-			l.err = c.loadOne(ctx, l, o, sets)
+			defer func() { <-opening }()
+			l.err = r.load(ctx, l)
 			if o.Progress != nil {
 				o.Progress(len(all))
 			}
@@ -117,6 +117,14 @@ func (c *Config) loadAll(ctx context.Context, o Options, wanted func(Bundle) boo
 	}
 	wg.Wait()
 	return all
+}
+
+// loader reads bundles of a RenderConfig.
+type loader struct {
+	*Config
+	options   Options
+	templates *templateSets
+	parsing   chan struct{} // has an element for each bundle that is parsed now
 }
 
 // placeOfError returns the place of what is wrong with a bundle that could not be loaded: the field that chose it, or
@@ -153,11 +161,12 @@ type fieldError struct {
 
 func (e *fieldError) Unwrap() error { return e.error }
 
-func (c *Config) loadOne(ctx context.Context, l *loaded, o Options, sets *templateSets) error {
+// load opens, reads and describes one bundle.
+func (r *loader) load(ctx context.Context, l *loaded) error {
+	c, o := r.Config, r.options
 	b := c.Groups[l.group].Bundles[l.index]
 	s := b.withDefaults(c.Defaults)
 	so := o.Source
-	so.Metadata = s.Profile.HandsOver()
 	if so.Warn == nil {
 		so.Warn = func(format string, args ...any) { l.said = append(l.said, fmt.Sprintf(format, args...)) }
 	}
@@ -165,7 +174,13 @@ func (c *Config) loadOne(ctx context.Context, l *loaded, o Options, sets *templa
 	if s.Profile.HandsOver() || c.lays(o, output.LayoutGitOpsCatalog) {
 		choice.Channel = "" // it is that of a Subscription or of an overlay
 	}
-	opened, err := o.open(ctx, b, so,
+	src, err := o.open(ctx, b, so, s.Profile.HandsOver())
+	if err != nil {
+		return err
+	}
+	r.parsing <- struct{}{}
+	defer func() { <-r.parsing }()
+	opened, err := readSource(src, b.Source,
 		bundle.ReadOptions{AllowUnsupported: s.readsUnsupported(), Hidden: s.Profile == generate.ProfileOLMv1}, choice)
 	if err != nil {
 		return err
@@ -188,7 +203,7 @@ func (c *Config) loadOne(ctx context.Context, l *loaded, o Options, sets *templa
 	if l.Options.Replaces == nil && opened.Entry != nil {
 		l.Options.Replaces = &opened.Entry.Replaces
 	}
-	return s.files(o.Dir, sets, &l.Options)
+	return s.files(o.Dir, r.templates, &l.Options)
 }
 
 // mirrors returns the mirror map, nil if there is none.

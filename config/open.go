@@ -26,43 +26,18 @@ type Opened struct {
 }
 
 // Open opens a source and reads the bundle in it, which must be the one that o asks for.
-func Open(ctx context.Context, ref string, o source.Options, read bundle.ReadOptions) (*Opened, error) {
-	src, err := source.Open(ctx, ref, o)
+func Open(ctx context.Context, ref string, o catalog.Options, read bundle.ReadOptions) (*Opened, error) {
+	src, err := catalog.Open(ctx, ref, o)
 	if err != nil {
 		return nil, err
 	}
-	return readSource(src, ref, read, bundle.Choice{Package: o.Package, Channel: o.Channel, Version: o.Version})
+	return readSource(src, ref, read, o.Choice)
 }
 
-// open opens the source of a bundle of a RenderConfig, or takes the bundle from a part, and reads it.
-func (o Options) open(ctx context.Context, b Bundle, so source.Options, read bundle.ReadOptions,
-	choice bundle.Choice) (*Opened, error) {
-	so.Package, so.Channel, so.Version = b.Package, b.Channel, b.Version
-	ref := source.In(o.Dir, b.Source)
-	key := partKey{b.Source, b.Package, b.Channel, b.Version, so.Metadata, read.Hidden}
-	var warnings []string
-	if warn := so.Warn; o.recorder != nil {
-		so.Warn = func(format string, args ...any) {
-			warnings = append(warnings, fmt.Sprintf(format, args...))
-			if warn != nil {
-				warn(format, args...)
-			}
-		}
-	}
-	var src *source.Source
-	var err error
-	if o.bundles != nil {
-		src, err = o.partSource(key, ref, so.Warn)
-	} else {
-		src, err = source.Open(ctx, ref, so)
-	}
-	if err != nil {
-		return nil, err
-	}
-	if o.recorder != nil {
-		src = o.recorder.add(key, src, warnings)
-	}
-	return readSource(src, b.Source, read, choice)
+// open opens the source of a bundle of a RenderConfig. With metadata, what a catalog says of the bundle is enough.
+func (o Options) open(ctx context.Context, b Bundle, so source.Options, metadata bool) (*source.Source, error) {
+	return catalog.Open(ctx, source.In(o.Dir, b.Source), catalog.Options{Source: so, Metadata: metadata,
+		Choice: bundle.Choice{Package: b.Package, Channel: b.Channel, Version: b.Version}, Cache: o.Catalogs})
 }
 
 // readSource reads the bundle of a source, which errors call by name, and closes the source.
@@ -73,13 +48,13 @@ func readSource(src *source.Source, name string, read bundle.ReadOptions, choice
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	if !src.Chosen() {
+	if !source.HasSeveral(src.Kind) {
 		if err := choice.Check(b); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 	}
 	opened := &Opened{Bundle: b, Ref: src.Ref, Kind: src.Kind, Digest: src.Digest, Image: src.Image,
-		Chosen: src.Chosen()}
+		Chosen: source.HasSeveral(src.Kind)}
 	if src.Properties != nil {
 		if err := json.Unmarshal(src.Properties, &opened.Properties); err != nil {
 			return nil, fmt.Errorf("%s: properties: %w", name, err)

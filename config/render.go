@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
@@ -53,11 +54,8 @@ func (c *Config) Render(ctx context.Context, o Options) (*Rendered, error) {
 	if err := c.checkHelm(cmp.Or(o.Layout, c.Output.Layout), cmp.Or(o.HelmCRDs, c.Output.HelmCRDs)); err != nil {
 		return nil, err
 	}
-	if len(o.Parts) > 0 {
-		var err error
-		if o.bundles, err = c.bundlesOf(o.Parts, o.Source); err != nil {
-			return nil, err
-		}
+	if o.Catalogs == nil {
+		o.Catalogs = &catalog.Cache{}
 	}
 	c, added, err := c.withDependencies(ctx, o)
 	if err != nil {

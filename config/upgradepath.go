@@ -20,13 +20,12 @@ import (
 // neither its catalog nor its bundle says what it updates, and if it is handed over: OLM then chooses the version.
 func (r *Rendered) PathWarnings(ctx context.Context, recorded []output.Source) ([]Warning, error) {
 	var out []Warning
-	read := map[string]*catalog.Catalog{}
 	for i, opened := range r.Opened {
 		old := r.recordedOf(i, recorded)
 		if old == "" || r.all[i].Options.Profile.HandsOver() {
 			continue
 		}
-		why, err := r.noStep(ctx, i, old, read)
+		why, err := r.noStep(ctx, i, old)
 		if err != nil {
 			return nil, err
 		}
@@ -65,8 +64,8 @@ func (r *Rendered) recordedOf(i int, recorded []output.Source) string {
 	return others[0]
 }
 
-// noStep returns why an operator is no update of an older version, or "". read has the catalogs that were read before.
-func (r *Rendered) noStep(ctx context.Context, i int, old string, read map[string]*catalog.Catalog) (string, error) {
+// noStep returns why an operator is no update of an older version, or "".
+func (r *Rendered) noStep(ctx context.Context, i int, old string) (string, error) {
 	opened := r.Opened[i]
 	entry := catalog.EntryOf(opened.CSV)
 	if opened.Kind != source.KindCatalog {
@@ -77,20 +76,13 @@ func (r *Rendered) noStep(ctx context.Context, i int, old string, read map[strin
 		return edges(&entry), nil
 	}
 	path := strings.TrimPrefix(opened.Ref, source.KindCatalog+":")
-	if path == "-" {
-		return "", nil // it cannot be read twice
-	}
-	c := read[path]
-	if c == nil {
-		var err error
-		if c, err = catalog.Read(ctx, path, catalog.Options{Source: r.options.Source}); err != nil {
-			return "", err
-		}
-		read[path] = c
+	c, err := catalog.Read(ctx, path, catalog.Options{Source: r.options.Source, Cache: r.options.Catalogs})
+	if err != nil {
+		return "", err
 	}
 	b := r.config.Groups[r.all[i].group].Bundles[r.all[i].index]
-	choice, ok := c.Choose(opened.Package, b.Channel, opened.CSV.Name)
-	if !ok || choice.Channel == nil {
+	choice, err := c.Choose(opened.Package, b.Channel, opened.CSV.Name)
+	if err != nil || choice.Channel == nil {
 		return "", nil
 	}
 	version := versionOf(old)

@@ -38,10 +38,11 @@ type Table struct {
 	Indent  int // of the rows in text, beyond that of the title
 }
 
-// Column is a column of a table. The fields after the title say how text lays out its cells.
+// Column is a column of a table. The fields from Width on say how text lays out its cells.
 type Column struct {
 	Title  string
 	Style  Style  // of cells that have none
+	Number bool   // Markdown aligns the cells at the right
 	Width  int    // cells are padded to this width
 	Align  bool   // cells are padded to the width of the longest
 	Before string // what separates the cell from the one before it; two spaces if empty

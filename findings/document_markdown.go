@@ -89,6 +89,9 @@ func markdownHead(t Table, titled bool) string {
 	}
 	for _, c := range t.Columns {
 		head, line = head+"| "+Escape(c.Title)+" ", line+" | ---"
+		if c.Number {
+			line += ":"
+		}
 	}
 	return strings.TrimSpace(head) + " |\n" + strings.TrimSpace(line) + " |\n"
 }
@@ -103,7 +106,10 @@ func markdownRows(t Table, titled bool) []string {
 		}
 		for _, c := range row {
 			s := Escape(text.Shorten(c.short(), maxCell))
-			if c.Sign != "" {
+			switch {
+			case c.Style == Strong:
+				s = "**" + s + "**"
+			case c.Sign != "":
 				s = "`" + c.Sign + "`" // "-" would begin a list, and "~" strike text
 			}
 			cells = append(cells, s)

@@ -36,10 +36,14 @@ func (d *Document) text(w io.Writer) error {
 			p.blank()
 			p.line(0, s.Title)
 		}
-		for _, t := range s.Tables {
-			p.table(t)
+		indent := 2
+		if d.Title+s.Title == "" {
+			indent = 0
 		}
-		p.remarks(2, s.Remarks)
+		for _, t := range s.Tables {
+			p.table(indent, t)
+		}
+		p.remarks(indent, s.Remarks)
 	}
 	if len(d.Notes) > 0 {
 		p.blank()
@@ -54,9 +58,9 @@ func (p *textPrinter) remarks(indent int, list []Remark) {
 	}
 }
 
-func (p *textPrinter) table(t Table) {
+func (p *textPrinter) table(indent int, t Table) {
 	if t.Title != "" {
-		p.line(2, t.Title)
+		p.line(indent, t.Title)
 	}
 	widths := make([]int, len(t.Columns))
 	for i, c := range t.Columns {
@@ -68,7 +72,7 @@ func (p *textPrinter) table(t Table) {
 		}
 	}
 	for _, row := range t.Rows {
-		p.line(2+t.Indent, t.line(row, widths))
+		p.line(indent+t.Indent, t.line(row, widths))
 	}
 }
 

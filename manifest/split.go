@@ -10,8 +10,9 @@ import (
 
 // Chunk is the text of one document of a stream.
 type Chunk struct {
-	Data []byte // with the document's "---" line, if it has one
-	Line int    // of the first line in the stream, 1-based
+	Data   []byte // with the document's "---" line, if it has one
+	Line   int    // of the first line in the stream, 1-based
+	Offset int64  // of the first byte in the stream
 }
 
 // Split returns the documents of a stream one after the other, so that the stream never has to fit in memory. Blank
@@ -25,8 +26,10 @@ func Split(r io.Reader) iter.Seq2[Chunk, error] {
 			chunk.Data = chunk.Data[:0]
 			return ok
 		}
-		for number := 1; ; number++ {
+		for number, at := 1, int64(0); ; number++ {
 			line, err := lines.ReadBytes('\n')
+			start := at
+			at += int64(len(line))
 			if err != nil && !errors.Is(err, io.EOF) {
 				yield(Chunk{Line: number}, err)
 				return
@@ -36,12 +39,12 @@ func Split(r io.Reader) iter.Seq2[Chunk, error] {
 				if !flush() {
 					return
 				}
-				chunk.Line = number
+				chunk.Line, chunk.Offset = number, start
 			case cutAt:
 				if !flush() {
 					return
 				}
-				chunk.Line, line = number+1, nil
+				chunk.Line, chunk.Offset, line = number+1, at, nil
 			}
 			chunk.Data = append(chunk.Data, line...)
 			if err != nil {
@@ -59,7 +62,7 @@ func split(data []byte) []Chunk {
 	start, startLine := 0, 1
 	cut := func(end, next, nextLine int) {
 		if text := data[start:end]; len(bytes.TrimSpace(text)) > 0 {
-			out = append(out, Chunk{text, startLine})
+			out = append(out, Chunk{text, startLine, int64(start)})
 		}
 		start, startLine = next, nextLine
 	}

@@ -6,7 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
-	"sync"
+
+	"github.com/olmgen/olmgen/bundle"
 )
 
 // Labels of catalog images (operator-registry: pkg/containertools/labels.go).
@@ -30,50 +31,15 @@ func IsCatalogImage(ctx context.Context, ref string, o Options) (is bool, err er
 	return is, err
 }
 
-// Catalogs keeps the catalogs of images in memory, compressed, so that each image is read once. The zero value is
-// empty.
-type Catalogs struct {
-	mu    sync.Mutex
-	files map[string]fs.FS
-}
-
-func (c *Catalogs) open(ref string, read func() (fs.FS, error)) (fs.FS, error) {
-	if c == nil {
-		return read()
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if files := c.files[ref]; files != nil {
-		return files, nil
-	}
-	files, err := read()
-	if err != nil {
-		return nil, err
-	}
-	if c.files == nil {
-		c.files = map[string]fs.FS{}
-	}
-	c.files[ref] = files
-	return files, nil
-}
-
-// walkImage walks the file-based catalog in an image. As opm does, it reads every file that is not ignored.
-func (w *catalogWalk) walkImage(ctx context.Context, ref string, o Options) error {
+// openCatalogImage opens the files of the file-based catalog in an image.
+func openCatalogImage(ctx context.Context, ref string, o Options) (s *Source, err error) {
 	kind, arg := cutPrefix(ref)
-	o.Limits = w.limits
-	o.Limits.MaxFileBytes = o.Limits.MaxTotalBytes // a catalog may be one large file
-	files, err := o.Catalogs.open(ref, func() (files fs.FS, err error) {
-		err = withImage(ctx, kind, arg, o, func(img *image) error {
-			files, err = img.catalog(ctx, o.Limits)
-			return err
-		})
-		return files, err
-	})
-	if err != nil {
+	err = withImage(ctx, kind, arg, o, func(img *image) error {
+		files, err := img.catalog(ctx, o.Limits)
+		s = &Source{FS: files, AnyName: true, Name: func(p string) string { return ref + "/" + p }}
 		return err
-	}
-	w.all = true
-	return w.files(ctx, files, func(p string) string { return ref + "/" + p })
+	})
+	return s, err
 }
 
 // catalog returns the file-based catalog in an image. Its files are in memory, compressed.
@@ -108,7 +74,7 @@ func configsDir(labels map[string]string) (string, error) {
 	case labels[keyDatabase] != "":
 		return "", hint(errors.New("a catalog in the old SQLite format, which is not supported"),
 			"opm migrate IMAGE DIR makes a file-based catalog of it")
-	case labels[keyManifests] != "" || labels[keyPackage] != "":
+	case labels[bundle.KeyManifests] != "" || labels[bundle.KeyPackage] != "":
 		return "", errors.New("the image of a bundle, not of a catalog")
 	}
 	return "", hint(fmt.Errorf("not a catalog image: it has no label %s", keyConfigs),

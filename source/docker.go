@@ -11,6 +11,8 @@ import (
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
+
+	"github.com/olmgen/olmgen/internal/manifest/text"
 )
 
 // openDockerArchive reads the image in a file that docker save (or podman save) wrote, plain or compressed.
@@ -154,7 +156,7 @@ func (a *dockerArchive) only() (tarball.Descriptor, error) {
 		for _, i := range images {
 			tags = append(tags, i.RepoTags...)
 		}
-		err := fmt.Errorf("%s: %d images: %s", a.file, len(images), someOf(tags))
+		err := fmt.Errorf("%s: %d images: %s", a.file, len(images), text.Names(tags))
 		return none, hint(err, "save the bundle's image alone")
 	}
 	return images[0], nil

@@ -2,7 +2,6 @@ package source
 
 import (
 	"context"
-	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -105,7 +104,7 @@ func (f *finder) visit(ctx context.Context, p string, e fs.DirEntry, err error) 
 	for _, entry := range entries {
 		switch {
 		case entry.IsDir():
-		case isPackageManifestName(entry.Name()):
+		case IsPackageManifestName(entry.Name()):
 			f.list = append(f.list, Found{KindPackageManifest, p})
 			return filepath.SkipDir
 		case entry.Name() == "oci-layout":
@@ -114,16 +113,4 @@ func (f *finder) visit(ctx context.Context, p string, e fs.DirEntry, err error) 
 		}
 	}
 	return nil
-}
-
-// OpenFiles returns a source of files that are in memory, such as those of a ConvertedBundle.
-func OpenFiles(ref string, files map[string][]byte, o Options) (*Source, error) {
-	if len(files) == 0 {
-		return nil, errors.New(ref + ": no files")
-	}
-	m, err := filesFS(ref, files, o.withDefaults().Limits)
-	if err != nil {
-		return nil, err
-	}
-	return &Source{FS: m, Ref: ref, Kind: KindPackageManifest}, nil
 }

@@ -6,18 +6,12 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
-	"errors"
-	"fmt"
 	"io"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/olmgen/olmgen/manifest"
 )
 
 // entry is an entry of an archive under test. Without a type it is a file.
@@ -103,31 +97,6 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// inDir makes a new directory of the files the current one, so that references in tests are as short as a person's.
-func inDir(t testing.TB, files map[string]string) {
-	t.Helper()
-	t.Chdir(t.TempDir())
-	for name, content := range files {
-		must(t, os.MkdirAll(filepath.Dir(name), 0o755))
-		must(t, os.WriteFile(name, []byte(content), 0o644))
-	}
-}
-
-// contents reads a whole file system.
-func contents(t testing.TB, fsys fs.FS) map[string]string {
-	t.Helper()
-	files := map[string]string{}
-	must(t, fs.WalkDir(fsys, ".", func(p string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		data, err := fs.ReadFile(fsys, p)
-		files[p] = string(data)
-		return err
-	}))
-	return files
-}
-
 func open(t testing.TB, ref string, o Options) *Source {
 	t.Helper()
 	s, err := Open(context.Background(), ref, o)
@@ -148,23 +117,9 @@ func openError(t testing.TB, ref string, o Options) string {
 	return withHint(err)
 }
 
-func withHint(err error) string {
-	if h := new(manifest.HintError); errors.As(err, &h) {
-		return err.Error() + "\nhint: " + h.Hint()
-	}
-	return err.Error()
-}
-
 func same(t testing.TB, what string, got, want any) {
 	t.Helper()
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("%s (-want +got):\n%s", what, d)
 	}
-}
-
-// warnings collects what Options.Warn is told.
-func warnings(o *Options) *[]string {
-	list := new([]string)
-	o.Warn = func(format string, args ...any) { *list = append(*list, fmt.Sprintf(format, args...)) }
-	return list
 }

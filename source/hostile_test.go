@@ -16,7 +16,6 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"time"
 )
 
 // small limits, so that what breaks them is small too.
@@ -290,31 +289,6 @@ func BenchmarkBombs(b *testing.B) {
 			b.ReportMetric(float64(peak())/(1<<20), "peak-MiB")
 		}
 	})
-}
-
-// watchHeap samples the heap until the result is called, which gives the most it has grown by.
-func watchHeap() func() uint64 {
-	stop, result := make(chan struct{}), make(chan uint64)
-	start := heap()
-	go func() {
-		most := start
-		for {
-			select {
-			case <-stop:
-				result <- max(most, heap()) - start
-				return
-			case <-time.After(2 * time.Millisecond):
-				most = max(most, heap())
-			}
-		}
-	}()
-	return func() uint64 { close(stop); return <-result }
-}
-
-func heap() uint64 {
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return m.HeapAlloc
 }
 
 func allocated() uint64 {

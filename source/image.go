@@ -11,18 +11,14 @@ import (
 	"strings"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
+
+	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/internal/manifest/text"
 )
 
-// Image labels have the keys of metadata/annotations.yaml (spec 12.1; operator-registry: pkg/lib/bundle/generate.go).
-const (
-	labelPrefix       = "operators.operatorframework.io.bundle."
-	keyMediaType      = labelPrefix + "mediatype.v1"
-	keyManifests      = labelPrefix + "manifests.v1"
-	keyMetadata       = labelPrefix + "metadata.v1"
-	keyPackage        = labelPrefix + "package.v1"
-	keyChannels       = labelPrefix + "channels.v1"
-	keyDefaultChannel = labelPrefix + "channel.default.v1"
-)
+// labelPrefix is what the keys of metadata/annotations.yaml begin with. The labels of an image have the same keys (spec
+// 12.1).
+const labelPrefix = "operators.operatorframework.io.bundle."
 
 // maxImageJSON bounds an image's manifests, indexes and configuration; registries refuse more than 4 MiB.
 const maxImageJSON = 4 << 20
@@ -209,7 +205,7 @@ func (img *image) checkSize(most int64) error {
 
 func keptDirs(labels map[string]string) ([]string, error) {
 	dirs := []string{"manifests", "metadata"}
-	for i, key := range []string{keyManifests, keyMetadata} {
+	for i, key := range []string{bundle.KeyManifests, bundle.KeyMetadata} {
 		if labels[key] == "" {
 			continue
 		}
@@ -380,5 +376,5 @@ func choosePlatform(index *v1.IndexManifest) (v1.Descriptor, error) {
 		return v1.Descriptor{}, errors.New("the index has no image")
 	}
 	return v1.Descriptor{}, fmt.Errorf("the index has %d images, none for linux/amd64: %s",
-		len(images), someOf(platforms))
+		len(images), text.Names(platforms))
 }

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"slices"
 	"strings"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
@@ -147,14 +146,5 @@ func names(index *v1.IndexManifest) string {
 			list = append(list, d.Digest.String())
 		}
 	}
-	return someOf(list)
-}
-
-// someOf returns names for an error message, sorted, at most twelve.
-func someOf(list []string) string {
-	slices.Sort(list)
-	if len(list) == 0 {
-		return "none"
-	}
-	return text.FirstOf(12, list)
+	return text.Names(list)
 }

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/blang/semver/v4"
+
 	"github.com/olmgen/olmgen/internal/manifest/lazy"
 	"github.com/olmgen/olmgen/internal/manifest/regular"
 	"github.com/olmgen/olmgen/internal/manifest/text"
@@ -32,7 +34,7 @@ func (e *RenderConfigError) Hint() string { return "the bundles are the sources 
 
 // IsRenderConfig reports whether a path is a file that declares a RenderConfig.
 func IsRenderConfig(path string) bool {
-	return isManifestName(path) && renderConfig().Match(content(path))
+	return IsManifestName(path) && renderConfig().Match(content(path))
 }
 
 // content returns the content of a regular file, up to the largest size of one; nil if it can't be read. It is used for
@@ -90,7 +92,7 @@ func checkDir(dir string) error {
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
 		if e.IsDir() {
-			if isBundleDir(path) {
+			if IsBundleDir(path) {
 				versions = append(versions, e.Name())
 			} else if bundles, _ := fs.Glob(os.DirFS(path), "*/manifests"); len(bundles) > 0 {
 				packages = append(packages, e.Name())
@@ -100,7 +102,7 @@ func checkDir(dir string) error {
 		}
 		chart = chart || isChart(e.Name())
 		kustomization = kustomization || isKustomization(e.Name())
-		if !isManifestName(e.Name()) {
+		if !IsManifestName(e.Name()) {
 			continue
 		}
 		data := content(path)
@@ -130,13 +132,23 @@ func checkDir(dir string) error {
 	return nil
 }
 
-// isBundleDir reports whether a directory looks like a bundle: it has manifests/, or a CSV beside other files.
-func isBundleDir(dir string) bool {
+// IsBundleDir reports whether a directory looks like a bundle: it has manifests/, or a CSV beside other files.
+func IsBundleDir(dir string) bool {
 	if info, err := os.Stat(filepath.Join(dir, "manifests")); err == nil && info.IsDir() {
 		return true
 	}
 	names, _ := fs.Glob(os.DirFS(dir), "*.clusterserviceversion.*")
 	return len(names) > 0
+}
+
+// CompareVersions compares two versions as semantic versions, or as texts if one of them is none.
+func CompareVersions(a, b string) int {
+	va, errA := semver.ParseTolerant(a)
+	vb, errB := semver.ParseTolerant(b)
+	if errA != nil || errB != nil {
+		return strings.Compare(a, b)
+	}
+	return va.Compare(vb)
 }
 
 func isChart(name string) bool { return name == "Chart.yaml" }
@@ -147,7 +159,7 @@ func isKustomization(name string) bool {
 
 func versionsError(dir string, versions []string) error {
 	slices.SortFunc(versions, func(a, b string) int {
-		return compareVersions(strings.TrimPrefix(a, "v"), strings.TrimPrefix(b, "v"))
+		return CompareVersions(strings.TrimPrefix(a, "v"), strings.TrimPrefix(b, "v"))
 	})
 	last := filepath.Join(dir, versions[len(versions)-1])
 	if len(versions) == 1 {

@@ -17,7 +17,8 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-const fetchElsewhere = "fetch it with network access (skopeo copy docker://%s oci:DIR) and use oci-layout:DIR"
+// FetchElsewhere is the hint for an image that is not fetched; it has a verb for the image.
+const FetchElsewhere = "fetch it with network access (skopeo copy docker://%s oci:DIR) and use oci-layout:DIR"
 
 // openRemote reads a bundle image from a registry. It fetches one layer after the other.
 func openRemote(ctx context.Context, ref string, o Options) (*Source, error) {
@@ -26,7 +27,7 @@ func openRemote(ctx context.Context, ref string, o Options) (*Source, error) {
 
 func pullable(ctx context.Context, ref string, o Options) (*image, error) {
 	if o.Offline {
-		return nil, hint(fmt.Errorf("%s: images are not fetched offline", ref), fetchElsewhere, ref)
+		return nil, hint(fmt.Errorf("%s: images are not fetched offline", ref), FetchElsewhere, ref)
 	}
 	img, err := pull(ctx, ref, o)
 	if err != nil {

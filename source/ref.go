@@ -28,8 +28,9 @@ func hint(err error, format string, args ...any) error {
 
 func quote(s string) string { return strconv.Quote(s) }
 
-// recognise returns the kind of source that ref names, and ref without its prefix.
-func recognise(ref, force string) (kind, arg string, err error) {
+// Recognise returns the kind of source that ref names, and ref without its prefix. Without force, it is the kind of
+// the prefix or, if there is none, of the form.
+func Recognise(ref, force string) (kind, arg string, err error) {
 	prefixed, rest := cutPrefix(ref)
 	switch {
 	case force == "" && prefixed == "":
@@ -223,7 +224,7 @@ func dirKind(dir string) (string, error) {
 	var catalog, image bool
 	for _, e := range entries {
 		switch {
-		case !e.IsDir() && isPackageManifestName(e.Name()):
+		case !e.IsDir() && IsPackageManifestName(e.Name()):
 			return KindPackageManifest, nil
 		case e.Name() == "oci-layout":
 			image = true
@@ -249,15 +250,16 @@ func dirKind(dir string) (string, error) {
 
 // isCatalogFile reports whether a file is part of a file-based catalog. It is used for a hint.
 func isCatalogFile(path string) bool {
-	return isManifestName(path) && catalogSchema().Match(content(path))
+	return IsManifestName(path) && catalogSchema().Match(content(path))
 }
 
-func isPackageManifestName(name string) bool {
+// IsPackageManifestName reports whether a file is the package manifest of a legacy package by its name.
+func IsPackageManifestName(name string) bool {
 	return hasSuffix(name, ".package.yaml", ".package.yml") || name == "package.yaml" || name == "package.yml"
 }
 
-// isManifestName reports whether a file is read as YAML or JSON.
-func isManifestName(name string) bool {
+// IsManifestName reports whether a file is read as YAML or JSON.
+func IsManifestName(name string) bool {
 	return hasSuffix(strings.ToLower(name), ".yaml", ".yml", ".json") && !strings.HasPrefix(filepath.Base(name), ".")
 }
 

@@ -20,8 +20,8 @@ import (
 // maxSignatures is how many artifacts are read to find a signature: anybody who may push can add some.
 const maxSignatures = 64
 
-// unsigned returns the error for a source that has no signature.
-func unsigned(what string) error {
+// Unsigned returns the error for a source that has no signature.
+func Unsigned(what string) error {
 	return manifest.WithHint(fmt.Errorf("%s: has no signature to verify; only images in registries have", what),
 		"use oci://IMAGE, or ask for no signature", OptionVerifyKeys)
 }

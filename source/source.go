@@ -1,8 +1,11 @@
-// Package source opens operator bundles wherever they are: in a directory, an archive, an image, a catalog or a legacy
-// package. Each source is a read-only fs.FS that holds one bundle.
+// Package source opens a reference as a read-only fs.FS: a directory, an archive, an image, the files of a file-based
+// catalog, or those of a legacy package. It chooses nothing.
 //
-// The package runs nothing and writes nothing to disk. What it fetches or unpacks stays in memory, within limits. It
-// parses Kubernetes objects only as far as it needs them to choose a bundle.
+// [Open] takes a reference and returns a [Source]. [Find] lists what holds bundles below a path. [In] and [From] move
+// references between directories. A catalog or legacy package has several bundles: package
+// [github.com/olmgen/olmgen/catalog] chooses one of them, and package [github.com/olmgen/olmgen/bundle] reads it.
+//
+// The package runs nothing and writes nothing to disk. What it fetches or unpacks stays in memory, within [Limits].
 package source
 
 import (
@@ -43,14 +46,6 @@ type Options struct {
 	// VerifyKeys, if there are any, must have signed what is read: only signed images in registries are.
 	VerifyKeys signature.Keys
 
-	// The bundle in a catalog or legacy package. Version is a version or the name of a CSV.
-	Package, Channel, Version string
-
-	// Metadata allows a bundle that has nothing but what its catalog says of it (olm.csv.metadata). It is used if the
-	// image of the bundle is not fetched, because of Offline, or because the catalog does not name it.
-	Metadata bool
-
-	Catalogs *Catalogs                        // keeps the catalogs in images; nil: they are read each time
 	Keychain authn.Keychain                   // nil: authn.DefaultKeychain
 	Limits   Limits                           // zero fields: those of DefaultLimits
 	Warn     func(format string, args ...any) // called for each warning; may be nil
@@ -75,9 +70,9 @@ func DefaultLimits() Limits {
 	return Limits{MaxFileBytes: 16 << 20, MaxTotalBytes: 256 << 20, MaxFiles: 20_000}
 }
 
-// Source is one bundle. Close it when the bundle has been read.
+// Source is what a reference names. Close it when it has been read.
 type Source struct {
-	FS     fs.FS  // the bundle's root; safe for concurrent use
+	FS     fs.FS  // of one bundle, a catalog or a legacy package; safe for concurrent use
 	Ref    string // the reference as given
 	Kind   string // one of the Kind constants
 	Digest string // of the image manifest that was read, sha256:...; empty if there is none
@@ -100,18 +95,15 @@ type Source struct {
 	Skips     []string
 	SkipRange string
 
+	// Name returns how messages call a file of a catalog. Nil for other kinds.
+	Name    func(file string) string
+	AnyName bool // a file of the catalog may have any name; else it is .yaml, .yml or .json
+
 	closer io.Closer
 }
 
-// Chosen reports whether Package, Channel and Version of the Options chose the bundle. Sources with only one bundle
-// ignore them.
-func (s *Source) Chosen() bool { return s.Kind == KindCatalog || s.Kind == KindPackageManifest }
-
-// Chooses reports whether Open of a reference would return a Source that is Chosen.
-func Chooses(ref string) bool {
-	kind, _, err := recognise(ref, "")
-	return err == nil && (&Source{Kind: kind}).Chosen()
-}
+// HasSeveral reports whether sources of a kind may hold several bundles.
+func HasSeveral(kind string) bool { return kind == KindCatalog || kind == KindPackageManifest }
 
 // Close closes the files of the source. FS must not be used afterwards.
 func (s *Source) Close() error {
@@ -121,7 +113,7 @@ func (s *Source) Close() error {
 	return s.closer.Close()
 }
 
-// Open finds the bundle that ref names. The forms of a reference:
+// Open opens what ref names. The forms of a reference:
 //
 //	DIR, dir:DIR                              a bundle directory; with a *.package.yaml, a package manifest directory
 //	FILE.tar, .tar.gz, .tgz, tar:FILE, -      an archive; "-" is Options.Stdin; it may be compressed with gzip or zstd
@@ -129,8 +121,8 @@ func (s *Source) Close() error {
 //	oci://IMAGE, docker://IMAGE               an image in a registry
 //	oci-layout:DIR, :DIR:TAG, :DIR@DIGEST     an OCI image layout
 //	docker-archive:FILE                       the output of docker save
-//	catalog:DIR, catalog:FILE, catalog:-      a file-based catalog, from which Options choose a bundle
-//	packagemanifest:DIR                       the legacy nested format, from which Options choose a bundle
+//	catalog:DIR, catalog:FILE, catalog:-      the files of a file-based catalog; an image in place of DIR has one too
+//	packagemanifest:DIR                       the files of a package in the legacy nested format
 //
 // An error names the source and, if there is one, the entry in it. With a next step it is or wraps a
 // *manifest.HintError.
@@ -139,7 +131,7 @@ func Open(ctx context.Context, ref string, o Options) (*Source, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	kind, arg, err := recognise(ref, o.Force)
+	kind, arg, err := Recognise(ref, o.Force)
 	if err != nil {
 		return nil, err
 	}
@@ -148,7 +140,7 @@ func Open(ctx context.Context, ref string, o Options) (*Source, error) {
 		return nil, err
 	}
 	if len(o.VerifyKeys) > 0 && kind != KindOCI && kind != KindCatalog {
-		return nil, unsigned(ref)
+		return nil, Unsigned(ref)
 	}
 	s, err := open(ctx, arg, o)
 	if err != nil {
@@ -175,26 +167,32 @@ func opener(kind string) (func(context.Context, string, Options) (*Source, error
 	case KindCatalog:
 		return openCatalog, nil
 	case KindPackageManifest:
-		return openPackageManifest, nil
+		return openLegacy, nil
 	}
 	return nil, hint(errors.New("unknown kind of source "+quote(kind)), "the kinds are %s", kinds)
 }
 
-func (o Options) withDefaults() Options {
+// OrDefault returns the limits with the fields of DefaultLimits where they are zero.
+func (l Limits) OrDefault() Limits {
 	d := DefaultLimits()
-	if o.Limits.MaxFileBytes <= 0 {
-		o.Limits.MaxFileBytes = d.MaxFileBytes
+	if l.MaxFileBytes <= 0 {
+		l.MaxFileBytes = d.MaxFileBytes
 	}
-	if o.Limits.MaxTotalBytes <= 0 {
-		o.Limits.MaxTotalBytes = d.MaxTotalBytes
+	if l.MaxTotalBytes <= 0 {
+		l.MaxTotalBytes = d.MaxTotalBytes
 	}
-	if o.Limits.MaxFiles <= 0 {
-		o.Limits.MaxFiles = d.MaxFiles
+	if l.MaxFiles <= 0 {
+		l.MaxFiles = d.MaxFiles
 	}
 	// Sums and multiples of limits must not overflow.
-	o.Limits.MaxFileBytes = min(o.Limits.MaxFileBytes, 1<<50)
-	o.Limits.MaxTotalBytes = min(o.Limits.MaxTotalBytes, 1<<50)
-	o.Limits.MaxFiles = min(o.Limits.MaxFiles, 1<<30)
+	l.MaxFileBytes = min(l.MaxFileBytes, 1<<50)
+	l.MaxTotalBytes = min(l.MaxTotalBytes, 1<<50)
+	l.MaxFiles = min(l.MaxFiles, 1<<30)
+	return l
+}
+
+func (o Options) withDefaults() Options {
+	o.Limits = o.Limits.OrDefault()
 	if o.Keychain == nil {
 		o.Keychain = authn.DefaultKeychain
 	}

@@ -2,7 +2,6 @@ package resolve
 
 import (
 	"bufio"
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -80,14 +79,9 @@ func PathOf(c *catalog.Catalog, pkg, channel, from, to string) (*Path, error) {
 		}
 		return nil, err
 	}
-	channel = cmp.Or(channel, p.DefaultChannel)
-	ch := p.Channel(channel)
-	if ch == nil {
-		var names []string
-		for _, each := range p.Channels {
-			names = append(names, each.Name)
-		}
-		return nil, fmt.Errorf("package %s has no channel %q; there are %s", pkg, channel, text.FirstOf(10, names))
+	ch, err := p.ChannelOrDefault(channel)
+	if err != nil {
+		return nil, err
 	}
 	var entries []*entry
 	for _, e := range ch.Entries {
@@ -100,13 +94,13 @@ func PathOf(c *catalog.Catalog, pkg, channel, from, to string) (*Path, error) {
 		return nil, err
 	}
 	if len(order) == 0 {
-		return nil, fmt.Errorf("channel %s of package %s has no entries", channel, pkg)
+		return nil, fmt.Errorf("channel %s of package %s has no entries", ch.Name, pkg)
 	}
 	current, err := installedBundle(p, from)
 	if err != nil {
 		return nil, err
 	}
-	w := &pathWalk{order: order, path: &Path{Package: pkg, Channel: channel, From: current.name, Head: order[0].name}}
+	w := &pathWalk{order: order, path: &Path{Package: pkg, Channel: ch.Name, From: current.name, Head: order[0].name}}
 	if to != "" {
 		target, err := installedBundle(p, to)
 		if err != nil {

@@ -113,7 +113,7 @@ func TestPathErrors(t *testing.T) {
 	c := chain(t, nil, map[string][]string{"stable": {"name: a.v1.0.0"}})
 	for _, e := range []struct{ pkg, channel, from, want string }{
 		{"b", "", "1.0.0", "the catalog has no package b"},
-		{"a", "fast", "1.0.0", `package a has no channel "fast"; there are stable`},
+		{"a", "fast", "1.0.0", `package "a" has no channel "fast"; there are stable`},
 		{"a", "", "some", "some is neither a version nor the name of a bundle in the catalog"},
 	} {
 		if _, err := resolve.PathOf(c, e.pkg, e.channel, e.from, ""); err == nil || err.Error() != e.want {

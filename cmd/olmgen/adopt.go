@@ -3,12 +3,14 @@ package main
 import (
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	fbc "github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate"
@@ -16,7 +18,6 @@ import (
 	"github.com/olmgen/olmgen/internal/config/adopt/dump"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/output"
-	"github.com/olmgen/olmgen/source"
 )
 
 // adoptFlags holds the flags of olmgen adopt.
@@ -27,11 +28,12 @@ type adoptFlags struct {
 	choice            adopt.Selection
 	to                generate.Profile
 	plan              string
+	before            string
 	table             bool
 	kubectl           bool
 	verify            bool
 	files             []string
-	source            source.Options
+	source            fbc.Options
 	report            reportFlags
 }
 
@@ -83,11 +85,13 @@ func (f *adoptFlags) register(cmd *cobra.Command) {
 		"not the operators of this `PACKAGE`, or of this CSV: they stay with OLM; may be repeated")
 	flags.Var(enum(&f.to, generate.Profiles...), "to", "profile of the file: "+text.Or(generate.Profiles))
 	flags.StringVar(&f.plan, "plan", "", "write the steps to the new form to `FILE.md`, and as a script beside it")
+	flags.StringVar(&f.before, "before", "",
+		"write the operators' objects as they are in the dump to `DIR`, and Subscriptions to DIR-subscriptions")
 	flags.BoolVar(&f.table, "table", false, "with --to clusterextension, print the table and write no file")
 	flags.BoolVar(&f.verify, "verify", false, "compare the cluster with what the file of -f renders to")
 	flags.StringArrayVarP(&f.files, "config", "f", nil, "with --verify, the RenderConfig `FILE`")
 	flags.BoolVar(&f.kubectl, "print-kubectl", false, "print the kubectl command that makes a dump")
-	registerNetwork(flags, &f.source)
+	registerSources(flags, &f.source)
 	f.report.register(flags)
 	offer(cmd, "to", text.Words(generate.Profiles))
 	completeReport(cmd)
@@ -122,6 +126,9 @@ func (f *adoptFlags) run(cmd *cobra.Command, paths []string) error {
 	if err != nil {
 		return err
 	}
+	if f.before != "" {
+		return f.backup(cmd, state, sources)
+	}
 	if f.table {
 		sayFindings(cmd.ErrOrStderr(), state.FindingsWith(sources))
 		return f.printTable(cmd, state)
@@ -146,7 +153,7 @@ func (f *adoptFlags) check(cmd *cobra.Command, paths []string) error {
 	case f.verify && len(f.files) != 1:
 		return &usageError{"--verify needs one RenderConfig", "name it with -f"}
 	case f.verify:
-		if given := changed("output", "directory", "force", "source", "to", "plan", "table"); given != "" {
+		if given := changed("output", "directory", "force", "source", "to", "plan", "before", "table"); given != "" {
 			return &usageError{given + " cannot be given with --verify, which writes no file", "leave one of them out"}
 		}
 		return nil
@@ -156,8 +163,9 @@ func (f *adoptFlags) check(cmd *cobra.Command, paths []string) error {
 		return &usageError{"-o needs a file, or - for stdout", ""}
 	case f.table && f.to != generate.ProfileClusterExtension:
 		return &usageError{"--table is about --to clusterextension", "add it"}
-	case f.table && changed("output", "plan") != "":
-		return &usageError{changed("output", "plan") + " cannot be given with --table, which writes no file", "leave one of them out"}
+	case f.table && changed("output", "plan", "before") != "":
+		return &usageError{changed("output", "plan", "before") + " cannot be given with --table, which writes no file",
+			"leave one of them out"}
 	case f.plan != "" && filepath.Ext(f.plan) != ".md":
 		return &usageError{"--plan: " + f.plan + " does not end in .md", "the script beside it ends in .sh"}
 	}
@@ -315,6 +323,36 @@ func values(cmd *cobra.Command, c *config.Config, state *adopt.State, o config.O
 	return objects, nil
 }
 
+// backup writes what the dump has of the operators, so that it can be applied again.
+func (f *adoptFlags) backup(cmd *cobra.Command, state *adopt.State, sources map[string]string) error {
+	o := adopt.Options{File: "before.yaml", Dir: ".", Directory: f.before, Sources: sources, To: generate.ProfileOLM}
+	var asOLM []map[string]any
+	if len(state.All()) > 0 {
+		var err error
+		if asOLM, err = f.rendered(cmd, state, o.File, o); err != nil {
+			return err
+		}
+	}
+	objects, subscriptions := state.Backup(asOLM)
+	const kustomization = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources:\n- objects.yaml\n"
+	for dir, data := range map[string][]byte{f.before: objects, f.before + "-subscriptions": subscriptions} {
+		if len(data) == 0 {
+			continue
+		}
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return err
+		}
+		for name, data := range map[string][]byte{"objects.yaml": data, "kustomization.yaml": []byte(kustomization)} {
+			if err := writeFile(filepath.Join(dir, name), data, f.force, "give --force to overwrite it"); err != nil {
+				return err
+			}
+		}
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: wrote %s: what the dump has of %s\n", f.before,
+		text.Count(len(state.All()), "operator"))
+	return nil
+}
+
 // planned makes the plan, if one is asked for. Operators that cannot be rendered are refused in the state that it
 // returns.
 func (f *adoptFlags) planned(cmd *cobra.Command, state *adopt.State, file string, o adopt.Options) (*adopt.State,
@@ -359,7 +397,11 @@ func (f *adoptFlags) newPlan(cmd *cobra.Command, state *adopt.State, file string
 			return nil, err
 		}
 	}
-	o.Commands = f.commands(o.File)
+	var refused []string
+	for _, operator := range state.Leaving(o.To) {
+		refused = append(refused, operator.CSV.Name)
+	}
+	o.Commands = f.commands(o.File, refused)
 	return adopt.NewPlan(state, objects, asOLM, o)
 }
 
@@ -374,32 +416,26 @@ func (f *adoptFlags) rendered(cmd *cobra.Command, state *adopt.State, file strin
 	if err != nil {
 		return nil, err
 	}
-	return values(cmd, c, state, config.Options{Dir: o.Dir, Source: f.source})
+	return values(cmd, c, state, config.Options{Dir: o.Dir, Source: f.source.Source, Catalogs: f.source.Cache})
 }
 
 // commands returns the commands of olmgen that a plan has.
-func (f *adoptFlags) commands(file string) adopt.Commands {
-	chosen := ""
-	for _, flag := range []struct {
-		name   string
-		values []string
-	}{{"package", f.choice.Packages}, {"namespace", f.choice.Namespaces}, {"except", f.choice.Except}} {
-		for _, v := range flag.values {
-			chosen += " --" + flag.name + " " + adopt.Quote(v)
+func (f *adoptFlags) commands(file string, refused []string) adopt.Commands {
+	words := func(flag string, values []string) (out string) {
+		for _, v := range values {
+			out += " --" + flag + " " + adopt.Quote(v)
 		}
+		return out
 	}
-	sources := chosen
-	for _, s := range f.sources {
-		sources += " --source " + adopt.Quote(s)
-	}
-	before := func(flags, name string) string {
-		return fmt.Sprintf("olmgen adopt backup.yaml%s%s -o %s.yaml --directory %s && ", sources, flags, name, name) +
-			"olmgen render -f " + name + ".yaml"
-	}
+	where := words("namespace", f.choice.Namespaces) + words("except", f.choice.Except)
+	chosen, sources := words("package", f.choice.Packages)+where, words("source", f.sources)
+	part := words("package", refused) + where
 	return adopt.Commands{
-		Backup: []string{dump.Command() + " > backup.yaml", before("", "before"), "olmgen adopt --verify " +
-			"backup.yaml -f before.yaml" + chosen,
-			before(" --to subscription", "before-subscriptions")},
+		Backup: []string{
+			"[ -s backup.yaml ] || { " + dump.Command() + " > backup.part && mv backup.part backup.yaml; }",
+			"olmgen adopt backup.yaml" + chosen + sources + " --before before --force"},
+		Part: []string{"olmgen adopt backup.yaml --to plain" + part + sources + " -o " + adopt.PartDirectory + ".yaml " +
+			"--directory " + adopt.PartDirectory + " --force", "olmgen render -f " + adopt.PartDirectory + ".yaml"},
 		Render: "olmgen render -f " + adopt.Quote(file),
 		Verify: "olmgen adopt --verify backup.yaml -f " + adopt.Quote(file) + chosen,
 		Again:  dump.Command() + " | olmgen adopt --verify - -f " + adopt.Quote(file) + chosen,
@@ -413,10 +449,10 @@ func (f *adoptFlags) compare(cmd *cobra.Command, state *adopt.State) error {
 	if err != nil {
 		return err
 	}
-	o := f.source
+	o := f.source.Source
 	o.Stdin = cmd.InOrStdin()
 	objects, err := values(cmd, declared[0].Config, state,
-		config.Options{Dir: declared[0].dir, Source: o})
+		config.Options{Dir: declared[0].dir, Source: o, Catalogs: f.source.Cache})
 	if err != nil {
 		return err
 	}

@@ -40,7 +40,7 @@ type resolveFlags struct {
 	catalogs, installs []string
 	namespace, global  string
 	once               bool
-	network            source.Options
+	network            fbc.Options
 	format             findings.Format
 	failOn             findings.Severity
 }
@@ -87,7 +87,7 @@ The exit code is 3 if there are findings at or above --fail-on.`,
 	flags.BoolVar(&f.once, "once", false, "predict the next InstallPlan only")
 	formatFlag(cmd, &f.format, resolve.Formats)
 	failOnFlag(cmd, &f.failOn)
-	registerNetwork(flags, &f.network)
+	registerSources(flags, &f.network)
 	return cmd
 }
 
@@ -247,7 +247,7 @@ func baseName(ref string) string {
 }
 
 // openCatalogs reads the catalogs of the flags. CatalogSources of a tree without a flag count as empty.
-func openCatalogs(cmd *cobra.Command, network source.Options, values []string, global string,
+func openCatalogs(cmd *cobra.Command, network fbc.Options, values []string, global string,
 	known []resolve.Source) ([]resolve.Source, string, error) {
 	var list []catalogFlag
 	for _, value := range values {
@@ -300,7 +300,7 @@ func openCatalogs(cmd *cobra.Command, network source.Options, values []string, g
 }
 
 // readServed reads a catalog, and warns about one that opm does not serve.
-func readServed(cmd *cobra.Command, dir string, network source.Options) (*fbc.Catalog, error) {
+func readServed(cmd *cobra.Command, dir string, network fbc.Options) (*fbc.Catalog, error) {
 	read, err := readCatalog(cmd, dir, network)
 	if err != nil {
 		return nil, err
@@ -313,7 +313,7 @@ func readServed(cmd *cobra.Command, dir string, network source.Options) (*fbc.Ca
 
 func newCatalogValidate() *cobra.Command {
 	f := reportFlags{}
-	network := source.Options{}
+	network := fbc.Options{}
 	cmd := &cobra.Command{
 		Use:   "validate DIR...",
 		Short: "Check file-based catalogs",
@@ -350,7 +350,7 @@ The exit code is 3 if there are findings at or above --fail-on.`,
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	f.register(flags)
-	registerNetwork(flags, &network)
+	registerSources(flags, &network)
 	completeReport(cmd)
 	return cmd
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/manifest/text"
-	"github.com/olmgen/olmgen/source"
 )
 
 // pathFlags are the flags of olmgen catalog path.
@@ -170,7 +169,6 @@ func missingFlag(flag, hint string) error {
 }
 
 // readCatalog reads a catalog that is named on the command line.
-func readCatalog(cmd *cobra.Command, ref string, network source.Options) (*fbc.Catalog, error) {
-	network.Stdin, network.Warn = cmd.InOrStdin(), warnOn(cmd.ErrOrStderr())
-	return fbc.Read(cmd.Context(), ref, fbc.Options{Source: network})
+func readCatalog(cmd *cobra.Command, ref string, network fbc.Options) (*fbc.Catalog, error) {
+	return fbc.Read(cmd.Context(), ref, withInput(cmd, network))
 }

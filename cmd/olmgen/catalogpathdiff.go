@@ -82,10 +82,6 @@ func (f *pathFlags) side(pkg, csv, catalog string) (side, error) {
 		if p == nil || p.Bundle(csv) == nil || catalog != "" && c.name != catalog {
 			continue
 		}
-		if c.ref == "-" {
-			return side{}, &usageError{"--diff reads the catalog again, and stdin cannot be read twice",
-				"write it to a file"}
-		}
 		found := side{ref: source.KindCatalog + ":" + c.ref, name: csv, pkg: pkg, version: csv}
 		if f.profile == generate.ProfileClusterExtension {
 			found.profile = generate.ProfileOLMv1

@@ -14,14 +14,13 @@ import (
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/internal/predict"
 	"github.com/olmgen/olmgen/manifest/tree"
-	"github.com/olmgen/olmgen/source"
 )
 
 // checkFlags holds the flags of olmgen check.
 type checkFlags struct {
 	report   reportFlags
 	catalogs []string
-	network  source.Options
+	network  fbc.Options
 	kube     string
 	options  predict.Options
 }
@@ -88,7 +87,7 @@ func (f *checkFlags) register(flags *pflag.FlagSet) {
 	)
 	flags.StringVar(&f.kube, "kube-version", "", "`VERSION` of Kubernetes, which CSVs need (spec.minKubeVersion)")
 	f.report.register(flags)
-	registerNetwork(flags, &f.network)
+	registerSources(flags, &f.network)
 }
 
 func (f *checkFlags) run(cmd *cobra.Command, paths []string) error {

@@ -8,9 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	fbc "github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/output"
-	"github.com/olmgen/olmgen/source"
 )
 
 // convertFlags are the flags of olmgen convert as they were given.
@@ -20,7 +20,7 @@ type convertFlags struct {
 	replace bool
 
 	summary summaryFlags
-	source  source.Options
+	source  fbc.Options
 }
 
 func newConvert() *cobra.Command {
@@ -59,8 +59,8 @@ func (f *convertFlags) run(cmd *cobra.Command, dir string) error {
 		return err
 	}
 	stderr := cmd.ErrOrStderr()
-	f.source.Warn = warnOn(stderr)
-	bundles, err := source.Convert(cmd.Context(), dir, f.source)
+	f.source.Source.Warn = warnOn(stderr)
+	bundles, err := fbc.Convert(cmd.Context(), dir, f.source)
 	if err != nil {
 		return err
 	}

@@ -155,7 +155,7 @@ func (f *renderFlags) outputOf(cmd *cobra.Command, d declaration) (string, error
 
 // renderDeclared renders a RenderConfig with the flags that are about files.
 func (f *renderFlags) renderDeclared(cmd *cobra.Command, d declaration) (*config.Rendered, error) {
-	o := config.Options{Dir: d.dir, Source: f.source}
+	o := config.Options{Dir: d.dir, Source: f.source.Source, Catalogs: f.source.Cache}
 	layout, _ := f.options.Text(config.OptionLayout)
 	crds, _ := f.options.Text(config.OptionHelmCRDs)
 	o.Layout, o.HelmCRDs = output.Layout(layout), helm.CRDs(crds)
@@ -171,12 +171,6 @@ func (f *renderFlags) renderDeclared(cmd *cobra.Command, d declaration) (*config
 	if used := cmp.Or(o.Layout, d.Output.Layout, output.LayoutFlat); o.HelmCRDs != "" && used != output.LayoutHelm {
 		return nil, &usageError{fmt.Sprintf("--helm-crds: means nothing with layout %s", used),
 			"leave it out: it is for layout helm"}
-	}
-	if f.parts.merge {
-		var err error
-		if o.Parts, err = readParts(cmd.Flags().Args(), config.ReadPart); err != nil {
-			return nil, err
-		}
 	}
 	bar, done := progress(cmd.ErrOrStderr())
 	defer done()

@@ -8,13 +8,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/olmgen/olmgen/bundle"
+	fbc "github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/compare/history"
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/manifest"
-	"github.com/olmgen/olmgen/source"
 )
 
 // historyFlags are the flags of olmgen history as they were given.
@@ -63,11 +63,10 @@ func (f *historyFlags) run(cmd *cobra.Command, ref string) error {
 	if err != nil {
 		return err
 	}
-	so := f.render.source
-	so.Stdin, so.Warn = cmd.InOrStdin(), warnOn(cmd.ErrOrStderr())
+	so := withInput(cmd, f.render.source)
 	so.Package, _ = f.render.options.Text(bundle.OptionPackage)
 	so.Channel, _ = f.render.options.Text(bundle.OptionChannel)
-	releases, err := source.Releases(cmd.Context(), ref, so)
+	releases, err := fbc.Releases(cmd.Context(), ref, so)
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/bundle/images"
+	fbc "github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/config/review"
 	"github.com/olmgen/olmgen/internal/manifest/text"
@@ -193,7 +194,7 @@ func (f *imagesFlags) listTree(cmd *cobra.Command, ref string) ([]images.Image, 
 	return images.ListObjects(t.Objects)
 }
 
-func (f *imagesFlags) list(cmd *cobra.Command, ref string, o source.Options, r bundle.ReadOptions) ([]images.Image,
+func (f *imagesFlags) list(cmd *cobra.Command, ref string, o fbc.Options, r bundle.ReadOptions) ([]images.Image,
 	error) {
 	if review.IsTree(ref) && !source.IsRenderConfig(ref) {
 		return f.listTree(cmd, ref)

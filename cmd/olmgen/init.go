@@ -83,7 +83,7 @@ func (f *initFlags) run(cmd *cobra.Command, refs []string) error {
 			return err
 		}
 		if !opened.Chosen { // then there is nothing to choose
-			chosen = source.Options{}
+			chosen.Choice = bundle.Choice{}
 		}
 		if config.NeedsItself(opened.Bundle) {
 			fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: note: %s: the operator is cert-manager, which cannot make its own "+
@@ -92,7 +92,7 @@ func (f *initFlags) run(cmd *cobra.Command, refs []string) error {
 				"Certificates by hand first\n", ref)
 		}
 		bundles = append(bundles,
-			config.InitBundle{Source: source.From(dir, ref), Chosen: chosen, Bundle: opened.Bundle})
+			config.InitBundle{Source: source.From(dir, ref), Chosen: chosen.Choice, Bundle: opened.Bundle})
 	}
 	bundles = newest(cmd.ErrOrStderr(), bundles)
 	data, err := f.text(cmd, filepath.Base(file), bundles)

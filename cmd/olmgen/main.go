@@ -258,11 +258,14 @@ func unknownCommand(cmd *cobra.Command, given []string) error {
 	return &usageError{fmt.Sprintf("unknown command %q", given[0]), hint}
 }
 
-// nearFlag asks for the flag that an unknown one was probably meant to be.
+// nearFlag returns what to do about an unknown flag: mostly the one that was probably meant.
 func nearFlag(cmd *cobra.Command, err error) string {
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) || len(unknown.GetSpecifiedName()) < 2 {
 		return ""
+	}
+	if cmd.Name() == "render" && (unknown.GetSpecifiedName() == "shard" || unknown.GetSpecifiedName() == "merge") {
+		return "leave out --shard and --merge: one process waits for many registries at the same time; "
 	}
 	var names []string
 	cmd.Flags().VisitAll(func(flag *pflag.Flag) {

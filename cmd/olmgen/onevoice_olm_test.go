@@ -35,7 +35,59 @@ var olmVoices = []voice{
 				want: "5.8.5.*5.8.6", not: "in one step"},
 		},
 	},
+	{
+		name: "a CRD serves a version that its CSV does not list",
+		source: "operator-registry: pkg/registry/bundle.go, ProvidedAPIs, takes the versions of the CRDs; " +
+			"operator-lifecycle-manager: pkg/controller/operators/olm/requirements.go asks whether the CRD serves the version",
+		files: "-- old/manifests/csv.yaml --\n" + doorCSV("1.0.0", "v1alpha1") + "-- old/manifests/crd.yaml --\n" + doorCRD("v1alpha1") +
+			"-- new/manifests/csv.yaml --\n" + doorCSV("2.0.0", "v1") + "-- new/manifests/crd.yaml --\n" + doorCRD("v1", "v1alpha1") +
+			"-- tree/dependent.yaml --\n" + dependent,
+		says: []saying{
+			{command: "diff old new --tree tree", want: `provided API Door \(example.com/v1\) added`,
+				not: "does not provide any more|provided API .* removed"},
+			{command: "check tree new/manifests/crd.yaml", want: "^ClusterServiceVersion b/key.v1.0.0$", not: "is not served"},
+		},
+	},
 }
+
+func doorCSV(version, api string) string {
+	return fmt.Sprintf(`apiVersion: operators.coreos.com/v1alpha1
+kind: ClusterServiceVersion
+metadata: {name: door.v%s}
+spec:
+  displayName: Door
+  version: %s
+  installModes: [{type: AllNamespaces, supported: true}]
+  customresourcedefinitions: {owned: [{name: doors.example.com, version: %s, kind: Door}]}
+  install: {strategy: deployment, spec: {deployments: []}}
+`, version, version, api)
+}
+
+// doorCRD serves versions. The first one is stored.
+func doorCRD(versions ...string) string {
+	text := "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: doors.example.com}\nspec:\n" +
+		"  group: example.com\n  scope: Namespaced\n  names: {kind: Door, plural: doors, singular: door, listKind: DoorList}\n  versions:\n"
+	for i, v := range versions {
+		text += fmt.Sprintf("  - {name: %s, served: true, storage: %v, schema: {openAPIV3Schema: {type: object}}}\n", v, i == 0)
+	}
+	return text
+}
+
+const dependent = `apiVersion: operators.coreos.com/v1
+kind: OperatorGroup
+metadata: {name: group, namespace: b}
+spec: {targetNamespaces: [b]}
+---
+apiVersion: operators.coreos.com/v1alpha1
+kind: ClusterServiceVersion
+metadata: {name: key.v1.0.0, namespace: b}
+spec:
+  displayName: Key
+  version: 1.0.0
+  installModes: [{type: OwnNamespace, supported: true}]
+  customresourcedefinitions: {required: [{name: doors.example.com, version: v1alpha1, kind: Door}]}
+  install: {strategy: deployment, spec: {deployments: []}}
+`
 
 // inlineBundle is a bundle of package door in a catalog, with a ClusterServiceVersion that replaces another.
 func inlineBundle(version, replaces string) string {

@@ -19,17 +19,11 @@ const renderExamples = `  olmgen render bundle/ -o out/ -n operators --target-na
 func newRender() *cobra.Command {
 	var f renderFlags
 	cmd := &cobra.Command{
-		Use:     "render SOURCE | -f FILE [--merge PART...]",
+		Use:     "render SOURCE | -f FILE",
 		Short:   "Write every object that OLM would create for a bundle",
 		Long:    renderHelp,
 		Example: renderExamples,
 		Args: func(cmd *cobra.Command, given []string) error {
-			if f.parts.asked() {
-				if err := f.parts.check(cmd, f.files, given); err != nil {
-					return err
-				}
-				given = nil
-			}
 			if len(f.files) > 0 {
 				return f.checkDeclared(cmd, given)
 			}
@@ -40,10 +34,7 @@ func newRender() *cobra.Command {
 			return args(1, 1, "the bundle")(cmd, given)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			switch {
-			case f.parts.shard != "":
-				return f.runShard(cmd)
-			case len(f.files) > 0:
+			if len(f.files) > 0 {
 				return f.runDeclared(cmd)
 			}
 			_, err := f.run(cmd, args[0], nil)
@@ -51,7 +42,6 @@ func newRender() *cobra.Command {
 		},
 	}
 	fileFlag(cmd.Flags(), &f.files)
-	f.parts.register(cmd.Flags())
 	f.registerWriting(cmd)
 	f.registerCheck(cmd)
 	f.register(cmd, func(config.Option) bool { return true })

@@ -10,16 +10,16 @@ import (
 
 	"github.com/spf13/cobra"
 
+	fbc "github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
-	"github.com/olmgen/olmgen/source"
 )
 
 // renderFlags are the flags of a command that renders: those that fill a RenderConfig, and those about the run.
 type renderFlags struct {
 	options *config.Flags
-	source  source.Options // what registerNetwork fills
+	source  fbc.Options // what registerSources fills
 	files   []string
 	output  string
 	check   bool
@@ -29,7 +29,6 @@ type renderFlags struct {
 	replace bool
 	strict  bool
 
-	parts        partFlags // of olmgen render
 	pruneTenants bool
 	summary      summaryFlags
 }
@@ -61,7 +60,7 @@ func (f *renderFlags) register(cmd *cobra.Command, takes func(config.Option) boo
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	f.options = addOptions(cmd, optionsWith(takes))
-	registerNetwork(flags, &f.source)
+	registerSources(flags, &f.source)
 }
 
 // registerWriting adds the flags of a command that writes files.
@@ -109,9 +108,8 @@ func (f *renderFlags) config(ref string, fixed map[manifest.Option]any) (*config
 
 // render renders the RenderConfig of a source.
 func (f *renderFlags) render(cmd *cobra.Command, c *config.Config) (*config.Rendered, error) {
-	o := f.source
-	o.Stdin, o.Warn = cmd.InOrStdin(), warnOn(cmd.ErrOrStderr())
-	r, err := c.Render(cmd.Context(), config.Options{Source: o})
+	o := withInput(cmd, f.source)
+	r, err := c.Render(cmd.Context(), config.Options{Source: o.Source, Catalogs: o.Cache})
 	if err != nil {
 		return nil, err
 	}

@@ -61,10 +61,10 @@ func (f *renderFlags) reviewSource(cmd *cobra.Command, ref string, change func(*
 // deprecations returns what a catalog says against a bundle that was taken from it.
 func (f *renderFlags) deprecations(cmd *cobra.Command, ref string, opened *config.Opened) ([]string, error) {
 	dir := strings.TrimPrefix(ref, source.KindCatalog+":")
-	if opened.Kind != source.KindCatalog || dir == "-" {
+	if opened.Kind != source.KindCatalog {
 		return nil, nil
 	}
-	c, err := fbc.Read(cmd.Context(), dir, fbc.Options{Source: f.source})
+	c, err := fbc.Read(cmd.Context(), dir, f.source)
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/bundle/signature"
+	fbc "github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/source"
 )
@@ -23,19 +24,19 @@ const sourceHelp = `SOURCE is a bundle's directory, an archive, an image or a ca
 type sourceFlags struct {
 	files   []string
 	options *config.Flags
-	source  source.Options
+	source  fbc.Options
 }
 
 func (f *sourceFlags) register(cmd *cobra.Command) {
 	cmd.Flags().SortFlags = false
 	f.options = addOptions(cmd, optionsWith(func(o config.Option) bool { return o.Topic == config.TopicSource }))
-	registerNetwork(cmd.Flags(), &f.source)
+	registerSources(cmd.Flags(), &f.source)
 }
 
 // namedSource is a source that a command reads, and what chooses the bundle in it.
 type namedSource struct {
 	ref     string
-	options source.Options
+	options fbc.Options
 }
 
 // sources returns the sources of the arguments, or those of the RenderConfigs that -f names.
@@ -65,12 +66,18 @@ func (f *sourceFlags) sources(cmd *cobra.Command, refs []string) (all []namedSou
 }
 
 // given returns what the flags say.
-func (f *sourceFlags) given() source.Options {
+func (f *sourceFlags) given() fbc.Options {
 	o := f.source
 	o.Package, _ = f.options.Text(bundle.OptionPackage)
 	o.Channel, _ = f.options.Text(bundle.OptionChannel)
 	o.Version, _ = f.options.Text(bundle.OptionVersion)
 	return o
+}
+
+// registerSources adds the flags about registries, and has the command read each catalog once.
+func registerSources(flags *pflag.FlagSet, o *fbc.Options) {
+	registerNetwork(flags, &o.Source)
+	o.Cache = &fbc.Cache{}
 }
 
 // registerNetwork adds the flags about registries. They are not in a RenderConfig: who writes one must not be able to
@@ -83,7 +90,6 @@ func registerNetwork(flags *pflag.FlagSet, o *source.Options) {
 			"and then one of the keys is enough")
 	place(flags, config.TopicSource, "offline", "verify-key")
 	nameOnly(flags, "offline", "verify-key")
-	o.Catalogs = &source.Catalogs{} // a command reads an image once
 }
 
 // registerInsecure adds the flag that allows registries without TLS.
@@ -138,14 +144,20 @@ func (k *keyFiles) Set(file string) error {
 
 // openBundle opens a source and reads the bundle in it, which must be the one asked for. It prints warnings about the
 // source and the digest of an image on stderr.
-func openBundle(cmd *cobra.Command, ref string, o source.Options, read bundle.ReadOptions) (*config.Opened, error) {
-	o.Stdin, o.Warn = cmd.InOrStdin(), warnOn(cmd.ErrOrStderr())
+func openBundle(cmd *cobra.Command, ref string, o fbc.Options, read bundle.ReadOptions) (*config.Opened, error) {
+	o = withInput(cmd, o)
 	opened, err := config.Open(cmd.Context(), ref, o, read)
 	if err != nil {
 		return nil, err
 	}
 	sayDigest(cmd.ErrOrStderr(), opened)
 	return opened, nil
+}
+
+// withInput returns options with the standard input of a command, and warnings on its stderr.
+func withInput(cmd *cobra.Command, o fbc.Options) fbc.Options {
+	o.Source.Stdin, o.Source.Warn = cmd.InOrStdin(), warnOn(cmd.ErrOrStderr())
+	return o
 }
 
 // warnOn returns what prints a warning.
@@ -164,9 +176,13 @@ func sayDigest(stderr io.Writer, o *config.Opened) {
 
 // choiceFor returns the options for one of several sources. Where catalogs are among them, package, channel and
 // version are about those.
-func choiceFor(ref string, refs []string, o source.Options) source.Options {
-	if slices.ContainsFunc(refs, source.Chooses) && !source.Chooses(ref) {
-		o.Package, o.Channel, o.Version = "", "", ""
+func choiceFor(ref string, refs []string, o fbc.Options) fbc.Options {
+	several := func(ref string) bool {
+		kind, _, err := source.Recognise(ref, "")
+		return err == nil && source.HasSeveral(kind)
+	}
+	if slices.ContainsFunc(refs, several) && !several(ref) {
+		o.Choice = bundle.Choice{}
 	}
 	return o
 }

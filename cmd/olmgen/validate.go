@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/olmgen/olmgen/bundle"
+	fbc "github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/manifest/text"
@@ -75,8 +76,7 @@ func (f *validateFlags) run(cmd *cobra.Command, refs []string) error {
 	var list []validate.Finding
 	bundles, failed := 0, 0
 	for _, s := range sources {
-		s.options.Stdin, s.options.Warn = cmd.InOrStdin(), warnOn(stderr)
-		found, n, err := f.validate(cmd.Context(), stderr, s.ref, s.options)
+		found, n, err := f.validate(cmd.Context(), stderr, s.ref, withInput(cmd, s.options))
 		switch {
 		case err == nil:
 			list = append(list, found...)
@@ -99,10 +99,10 @@ func (f *validateFlags) run(cmd *cobra.Command, refs []string) error {
 
 // validate checks one source: a bundle, or all versions of a legacy package. It returns their number.
 func (f *validateFlags) validate(ctx context.Context, stderr io.Writer, ref string,
-	o source.Options) ([]validate.Finding, int, error) {
-	warn, warnings := o.Warn, []string{}
-	o.Warn = func(format string, args ...any) { warnings = append(warnings, fmt.Sprintf(format, args...)) }
-	src, err := source.Open(ctx, ref, o)
+	o fbc.Options) ([]validate.Finding, int, error) {
+	warn, warnings := o.Source.Warn, []string{}
+	o.Source.Warn = func(format string, args ...any) { warnings = append(warnings, fmt.Sprintf(format, args...)) }
+	src, err := fbc.Open(ctx, ref, o)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -116,10 +116,10 @@ func (f *validateFlags) validate(ctx context.Context, stderr io.Writer, ref stri
 	if src.Digest != "" {
 		fmt.Fprintf(stderr, "olmgen: %s is %s\n", ref, src.Digest)
 	}
-	if o.Package+o.Channel+o.Version != "" && !src.Chosen() {
+	if o.Package+o.Channel+o.Version != "" && !source.HasSeveral(src.Kind) {
 		// An error of Read is a finding, see validate.Bundle.
 		if b, err := bundle.Read(src.FS, bundle.ReadOptions{Labels: src.Labels, AllowUnsupported: true}); err == nil {
-			if err := (bundle.Choice{Package: o.Package, Channel: o.Channel, Version: o.Version}).Check(b); err != nil {
+			if err := o.Check(b); err != nil {
 				return nil, 0, fmt.Errorf("%s: %w", ref, err)
 			}
 		}

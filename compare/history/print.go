@@ -1,11 +1,10 @@
 package history
 
 import (
-	"bufio"
 	_ "embed"
 	"fmt"
 	"io"
-	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -26,10 +25,8 @@ var Schema []byte
 // exist.
 func (h *History) Print(w io.Writer, format findings.Format) error {
 	switch format {
-	case findings.Text:
-		return h.text(w)
-	case findings.Markdown:
-		return h.markdown(w)
+	case findings.Text, findings.Markdown:
+		return h.document().Print(w, format)
 	case findings.JSON:
 		return findings.WriteJSON(w, h)
 	case findings.SVG:
@@ -87,40 +84,71 @@ func (h *History) counts() (out []step) {
 	return out
 }
 
-// text writes a line for each topic, and first those that change.
-func (h *History) text(w io.Writer) error {
-	b := bufio.NewWriter(w)
-	fmt.Fprintf(b, "%s\n", h.title())
-	type line struct {
-		title string
-		steps []step
+// document returns the history for people: in text a line for each topic, those that change first; otherwise a table of
+// the releases.
+func (h *History) document() *findings.Document {
+	d := &findings.Document{Kind: "History", Title: h.title()}
+	columns := []findings.Column{{Title: "Topic", Width: utf8.RuneCountInString("permissions")}, {Title: "Value"}}
+	for _, t := range h.Topics {
+		columns[0].Width = max(columns[0].Width, utf8.RuneCountInString(show.Short(t.Title)))
 	}
-	lines := []line{{"permissions", h.counts()}}
-	for i, t := range h.Topics {
-		lines = append(lines, line{show.Short(t.Title), h.steps(i)})
-	}
-	width := 0
-	for _, l := range lines {
-		width = max(width, utf8.RuneCountInString(l.title))
-	}
-	for _, changed := range []bool{true, false} {
-		first := true
-		for _, l := range lines {
-			if len(l.steps) > 1 != changed || len(l.steps) == 0 {
-				continue
-			}
-			if first {
-				fmt.Fprintln(b, map[bool]string{true: "\nChanged", false: "\nThe same in every release"}[changed])
-				first = false
-			}
-			pad := strings.Repeat(" ", width-utf8.RuneCountInString(l.title))
-			fmt.Fprintf(b, "  %s%s  %s\n", l.title, pad, stepsText(l.steps))
+	changed, same := findings.Table{Columns: columns}, findings.Table{Columns: columns}
+	add := func(title string, list []step) {
+		row := []findings.Cell{{Text: show.Short(title)}, {Text: stepsText(list)}}
+		switch {
+		case len(list) > 1:
+			changed.Rows = append(changed.Rows, row)
+		case len(list) == 1:
+			same.Rows = append(same.Rows, row)
 		}
 	}
-	for _, n := range h.Notes {
-		fmt.Fprintf(b, "\nnote: %s\n", show.Short(n))
+	add("permissions", h.counts())
+	for i, t := range h.Topics {
+		add(t.Title, h.steps(i))
 	}
-	return b.Flush()
+	d.Sections = append(d.Sections, findings.Section{Tables: []findings.Table{h.releases()},
+		Formats: []findings.Format{findings.Markdown, findings.HTML}})
+	if len(changed.Rows) > 0 {
+		d.Sections = append(d.Sections, findings.Section{Title: "Changed", Tables: []findings.Table{changed},
+			Formats: []findings.Format{findings.Text}})
+	}
+	if len(same.Rows) > 0 {
+		d.Sections = append(d.Sections, findings.Section{Title: "The same in every release",
+			Tables: []findings.Table{same}})
+	}
+	for _, n := range h.Notes {
+		d.Notes = append(d.Notes, findings.Remark{Label: "note", Text: show.Short(n)})
+	}
+	return d
+}
+
+// releases returns a table with a row for each release and a column for each topic that changes. A cell names the
+// release that changed it, and those of this release are bold.
+func (h *History) releases() findings.Table {
+	t := findings.Table{Columns: []findings.Column{{Title: "Release"}, {Title: "permissions", Number: true}}}
+	var shown []int
+	for i, topic := range h.Topics {
+		if len(h.steps(i)) > 1 {
+			shown = append(shown, i)
+			t.Columns = append(t.Columns, findings.Column{Title: show.Short(topic.Title)})
+		}
+	}
+	labels := map[string]string{}
+	for _, r := range h.Releases {
+		labels[r.Name] = r.label(h)
+	}
+	for _, r := range h.Releases {
+		row := []findings.Cell{{Text: r.label(h)}, {Text: strconv.Itoa(r.Permissions)}}
+		for _, i := range shown {
+			cell := findings.Cell{Text: show.Short(r.Cells[i].Value), Style: findings.Strong}
+			if since := r.Cells[i].Since; since != r.Name {
+				cell = findings.Cell{Text: cell.Text + " (since " + labels[since] + ")"}
+			}
+			row = append(row, cell)
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
 }
 
 // stepsText returns since when each value holds: "no; since 1.2.0: the cluster".
@@ -133,50 +161,4 @@ func stepsText(list []step) string {
 		}
 	}
 	return strings.Join(parts, "; ")
-}
-
-// markdown writes a table with a row for each release. A cell names the release that changed it, and those of this
-// release are bold. Topics that never change are below it.
-func (h *History) markdown(w io.Writer) error {
-	b := bufio.NewWriter(w)
-	esc := findings.Escape
-	fmt.Fprintf(b, "**%s**\n\n| Release | permissions |", esc(h.title()))
-	var shown []int
-	for i, t := range h.Topics {
-		if len(h.steps(i)) > 1 {
-			shown = append(shown, i)
-			fmt.Fprintf(b, " %s |", esc(show.Short(t.Title)))
-		}
-	}
-	fmt.Fprintf(b, "\n| --- | ---: |%s\n", strings.Repeat(" --- |", len(shown)))
-	labels := map[string]string{}
-	for _, r := range h.Releases {
-		labels[r.Name] = r.label(h)
-	}
-	for _, r := range h.Releases {
-		fmt.Fprintf(b, "| %s | %d |", esc(r.label(h)), r.Permissions)
-		for _, i := range shown {
-			c := r.Cells[i]
-			if c.Since == r.Name {
-				fmt.Fprintf(b, " **%s** |", esc(show.Short(c.Value)))
-				continue
-			}
-			fmt.Fprintf(b, " %s (since %s) |", esc(show.Short(c.Value)), esc(labels[c.Since]))
-		}
-		fmt.Fprintln(b)
-	}
-	if len(shown) < len(h.Topics) {
-		show.Fold(b, "The same in every release", func() {
-			for i, t := range h.Topics {
-				if !slices.Contains(shown, i) && len(h.Releases) > 0 {
-					fmt.Fprintf(b, "* %s: %s\n", esc(show.Short(t.Title)),
-						esc(show.Short(h.Releases[0].Cells[i].Value)))
-				}
-			}
-		})
-	}
-	for _, n := range h.Notes {
-		fmt.Fprintf(b, "\nNote: %s.\n", esc(show.Short(n)))
-	}
-	return b.Flush()
 }

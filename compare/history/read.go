@@ -9,11 +9,11 @@ import (
 	"sync"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/permissions"
-	"github.com/olmgen/olmgen/source"
 )
 
 // Releases are the releases of a package as they were read.
@@ -26,7 +26,7 @@ type Releases struct {
 
 // Read reads and renders releases, several at the same time. step is called after each one with the number of all; it
 // may be nil. Read fails if no release can be read.
-func Read(ctx context.Context, releases []source.Release, o generate.Options, step func(total int)) (*Releases, error) {
+func Read(ctx context.Context, releases []catalog.Release, o generate.Options, step func(total int)) (*Releases, error) {
 	inputs, packages := make([]Input, len(releases)), make([]string, len(releases))
 	errs := make([]error, len(releases))
 	var wait sync.WaitGroup
@@ -69,7 +69,7 @@ func Read(ctx context.Context, releases []source.Release, o generate.Options, st
 }
 
 // read reads one release and renders it.
-func read(ctx context.Context, r source.Release, o generate.Options) (in Input, pkg string, err error) {
+func read(ctx context.Context, r catalog.Release, o generate.Options) (in Input, pkg string, err error) {
 	src, err := r.Open(ctx)
 	if err != nil {
 		return in, "", err

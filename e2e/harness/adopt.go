@@ -63,6 +63,7 @@ type adoption struct {
 	answers   access.Answers // while OLM runs the operators
 	resources []resource     // of the operators' APIs
 	departed  *departure     // how OLM was left
+	kills     bool           // commands are killed once, and run again
 }
 
 func (o options) adoptOne(ctx context.Context, what equal.Case) (string, error) {

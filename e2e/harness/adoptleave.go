@@ -83,9 +83,12 @@ func steps(script string) (list []adopt.Step, err error) {
 			continue
 		}
 		step := &list[len(list)-1]
+		check, isCheck := strings.CutPrefix(line, "# check: ")
 		undo, isUndo := strings.CutPrefix(line, "# undo: ")
 		back, isBack := strings.CutPrefix(line, "# way back: ")
 		switch {
+		case isCheck:
+			step.Check = append(step.Check, check)
 		case isUndo:
 			step.Undo = append(step.Undo, undo)
 		case isBack:
@@ -131,10 +134,13 @@ func (a *adoption) keepCertificates(s *adopt.State) (func(string) string, error)
 	}, nil
 }
 
-// run follows steps, and counts their commands.
+// run follows steps and their checks, and counts their commands.
 func (a *adoption) run(ctx context.Context, steps []adopt.Step) (ran int, err error) {
 	for _, s := range steps {
 		n, err := a.follow(ctx, s.Title, s.Run)
+		if err == nil {
+			_, err = a.follow(ctx, "check of "+s.Title, s.Check)
+		}
 		if err != nil {
 			return ran, err
 		}
@@ -144,7 +150,7 @@ func (a *adoption) run(ctx context.Context, steps []adopt.Step) (ran int, err er
 }
 
 // follow runs the commands of a step, and counts them. Scaling OLM's Deployments stops and starts OLM, which has none
-// here. Kubectl diff fails if there is a difference, and Git is not there.
+// here. With kills, each kubectl is killed once and runs again.
 func (a *adoption) follow(ctx context.Context, title string, commands []string) (ran int, err error) {
 	var script []string
 	run := func() error {
@@ -164,8 +170,11 @@ func (a *adoption) follow(ctx context.Context, title string, commands []string) 
 			if err := errors.Join(run(), a.scale(ctx, line)); err != nil {
 				return ran, err
 			}
-		case strings.HasPrefix(line, "kubectl diff"), strings.HasPrefix(line, "git "):
+		case absent.MatchString(line):
 			continue
+		case a.kills && strings.HasPrefix(line, "kubectl "):
+			const moment = "0.1"
+			script = append(script, "timeout -s KILL "+moment+" sh -c "+adopt.Quote(line)+" || true", line)
 		default:
 			script = append(script, line)
 		}
@@ -173,6 +182,10 @@ func (a *adoption) follow(ctx context.Context, title string, commands []string) 
 	}
 	return ran, run()
 }
+
+// absent matches the commands for which something is not there: differences fail kubectl diff, Git, OLM's Deployments
+// and cert-manager.
+var absent = regexp.MustCompile(`^kubectl diff|^git |rollout status|get crd certificates`)
 
 // scale does what a command that scales OLM says. OLM starts with the second of its two programs.
 func (a *adoption) scale(ctx context.Context, line string) error {
@@ -233,7 +246,9 @@ func (a *adoption) leave(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	a.kills = true
 	ran, err := a.run(ctx, p.steps)
+	a.kills = false
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package olm
 
 import (
 	"cmp"
+	"strconv"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -9,9 +10,9 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// Copied reports whether a ClusterServiceVersion is a copy that OLM made in a target namespace. It returns the namespace
-// of the original if the copy names it (OLM: api, pkg/operators/v1alpha1/clusterserviceversion.go, IsCopied). The
-// reason is that of the status. A ClusterServiceVersion without namespace is where its operator is.
+// Copied reports whether a ClusterServiceVersion is a copy that OLM made in a target namespace. It returns the
+// namespace of the original if the copy names it (OLM: api, pkg/operators/v1alpha1/clusterserviceversion.go, IsCopied).
+// The reason is that of the status. A ClusterServiceVersion without namespace is where its operator is.
 func Copied(meta metav1.ObjectMeta, reason v1alpha1.ConditionReason) (original string, copied bool) {
 	meta.Namespace = cmp.Or(meta.Namespace, meta.Annotations[AnnotationNamespace])
 	csv := v1alpha1.ClusterServiceVersion{ObjectMeta: meta,
@@ -41,4 +42,22 @@ func texts(o *manifest.Object, field string) map[string]string {
 		}
 	}
 	return out
+}
+
+// ServedVersions returns the versions that a CustomResourceDefinition serves, of apiextensions.k8s.io/v1 or v1beta1.
+func ServedVersions(crd *manifest.Object) (versions []string) {
+	n := crd.Len("spec", "versions")
+	for i := range n {
+		name, _ := crd.Get("spec", "versions", strconv.Itoa(i), "name")
+		served, _ := crd.Get("spec", "versions", strconv.Itoa(i), "served")
+		if s, ok := name.(string); ok && served == true {
+			versions = append(versions, s)
+		}
+	}
+	if only, _ := crd.Get("spec", "version"); n == 0 {
+		if s, ok := only.(string); ok {
+			versions = append(versions, s)
+		}
+	}
+	return versions
 }

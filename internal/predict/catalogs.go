@@ -327,24 +327,16 @@ func (r *resolution) has(state *resolve.State, p *resolve.Planned) bool {
 
 // install adds the CSVs that OLM installs.
 func (r *resolution) install(ctx context.Context) error {
-	var bundles []*catalog.Bundle
 	for _, p := range r.planned {
-		bundles = append(bundles, p.bundle)
-	}
-	csvs, err := catalog.CSVs(ctx, bundles)
-	if err != nil {
-		return err
-	}
-	for _, p := range r.planned {
-		from := csvs[p.bundle]
-		if from.Err == nil {
-			from.Err = r.addFrom(p.sub, from.JSON)
+		data, err := p.bundle.CSV(ctx)
+		if err == nil {
+			err = r.addFrom(p.sub, data)
 		}
-		if from.Err != nil {
-			r.notChecked(p.sub, from.Err.Error())
+		if err != nil {
+			r.notChecked(p.sub, err.Error())
 		}
 	}
-	return nil
+	return ctx.Err()
 }
 
 // addFrom adds the CSV of a catalog.

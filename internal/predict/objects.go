@@ -196,21 +196,12 @@ func (c *cluster) judgeVersion(o *manifest.Object, d definition) {
 	if serves(d.Object, version) {
 		return
 	}
-	var served []string
-	for i := range d.Len("spec", "versions") {
-		name, _ := d.Get("spec", "versions", strconv.Itoa(i), "name")
-		if s, ok := name.(string); ok && serves(d.Object, s) {
-			served = append(served, s)
-		}
-	}
-	only, _ := d.Get("spec", "version")
-	s, _ := only.(string)
 	c.note(
 		ruleVersion,
 		findings.Error,
 		o,
 		"apiVersion",
 		"CustomResourceDefinition "+d.Name+" does not serve version "+version,
-		"it serves "+cmp.Or(strings.Join(served, ", "), s, "none"),
+		"it serves "+cmp.Or(strings.Join(olm.ServedVersions(d.Object), ", "), "none"),
 	)
 }

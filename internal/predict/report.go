@@ -19,13 +19,13 @@ func (r *Report) Print(w io.Writer, format findings.Format) error {
 	switch format {
 	case findings.JSON:
 		return findings.WriteJSON(w, r.json())
-	case findings.Text:
-		r.text(b)
-		if len(r.Groups)+len(r.CSVs) > 0 && len(r.Findings) > 0 {
+	case findings.Text, findings.Markdown:
+		if err := r.document().Print(b, format); err != nil {
+			return err
+		}
+		if len(r.Groups)+len(r.CSVs) > 0 && (len(r.Findings) > 0 || format == findings.Markdown) {
 			fmt.Fprintln(b)
 		}
-	case findings.Markdown:
-		r.markdown(b)
 	}
 	if err := findings.Print(b, format, Rules(), r.Findings); err != nil {
 		return err
@@ -33,50 +33,51 @@ func (r *Report) Print(w io.Writer, format findings.Format) error {
 	return b.Flush()
 }
 
-// text writes some lines for each group and CSV.
-func (r *Report) text(w io.Writer) {
-	line := func(format string, args ...any) {
-		fmt.Fprintln(w, findings.Printable(fmt.Sprintf(format, args...)))
+// document returns the groups and CSVs for people: in text some lines for each, otherwise two tables.
+func (r *Report) document() *findings.Document {
+	lines := findings.Section{Formats: []findings.Format{findings.Text}}
+	columns := []findings.Column{{Title: "Field"}, {Title: "Value", Before: ": "}}
+	list := func(title string) *findings.Table {
+		lines.Tables = append(lines.Tables, findings.Table{Title: title, Indent: 4, Columns: columns})
+		return &lines.Tables[len(lines.Tables)-1]
 	}
+	groups := findings.Table{Columns: []findings.Column{{Title: "OperatorGroup"}, {Title: "status.namespaces"},
+		{Title: olm.AnnotationProvidedAPIs}}}
 	for _, g := range r.Groups {
-		line("OperatorGroup %s/%s", g.Namespace, g.Name)
-		line("    status.namespaces: %s", g.targets())
-		line("    olm.providedAPIs: %s", g.apis())
+		name := g.Namespace + "/" + g.Name
+		t := list("OperatorGroup " + name)
+		t.Rows = append(t.Rows, cells("status.namespaces", g.targets()), cells(olm.AnnotationProvidedAPIs, g.apis()))
 		for _, c := range g.Conditions {
-			line("    %s: %s", c.Reason, c.Message)
+			t.Rows = append(t.Rows, cells(string(c.Reason), c.Message))
 		}
+		groups.Rows = append(groups.Rows, cells(name, g.targets(), strings.ReplaceAll(g.apis(), ",", ", ")))
 	}
+	csvs := findings.Table{Columns: []findings.Column{{Title: "ClusterServiceVersion"}, {Title: "Phase"},
+		{Title: "Reason"}, {Title: "Message"}}}
 	for _, v := range r.CSVs {
-		line("ClusterServiceVersion %s/%s%s", v.Namespace, v.Name, v.origin())
-		line("    %s", v.state())
+		name := v.Namespace + "/" + v.Name + v.origin()
+		t := list("ClusterServiceVersion " + name)
+		t.Rows = append(t.Rows, cells(v.state(), ""))
 		if len(v.CopiedTo) > 0 {
-			line("    copied to: %s", v.copies())
+			t.Rows = append(t.Rows, cells("copied to", v.copies()))
+		}
+		csvs.Rows = append(csvs.Rows, cells(name, cmp.Or(v.Phase, "none"), v.Reason, v.Message))
+	}
+	tables := findings.Section{Formats: []findings.Format{findings.Markdown, findings.HTML}}
+	for _, t := range []findings.Table{groups, csvs} {
+		if len(t.Rows) > 0 {
+			tables.Tables = append(tables.Tables, t)
 		}
 	}
+	return &findings.Document{Kind: "Check", Sections: []findings.Section{lines, tables}}
 }
 
-// markdown writes a table of groups and a table of CSVs.
-func (r *Report) markdown(w io.Writer) {
-	row := func(cells ...string) {
-		for i, c := range cells {
-			cells[i] = findings.Escape(c)
-		}
-		fmt.Fprintf(w, "| %s |\n", strings.Join(cells, " | "))
+func cells(texts ...string) []findings.Cell {
+	out := make([]findings.Cell, len(texts))
+	for i, s := range texts {
+		out[i].Text = s
 	}
-	if len(r.Groups) > 0 {
-		fmt.Fprint(w, "| OperatorGroup | status.namespaces | olm.providedAPIs |\n| --- | --- | --- |\n")
-		for _, g := range r.Groups {
-			row(g.Namespace+"/"+g.Name, g.targets(), strings.ReplaceAll(g.apis(), ",", ", "))
-		}
-		fmt.Fprintln(w)
-	}
-	if len(r.CSVs) > 0 {
-		fmt.Fprint(w, "| ClusterServiceVersion | Phase | Reason | Message |\n| --- | --- | --- | --- |\n")
-		for _, v := range r.CSVs {
-			row(v.Namespace+"/"+v.Name+v.origin(), cmp.Or(v.Phase, "none"), v.Reason, v.Message)
-		}
-		fmt.Fprintln(w)
-	}
+	return out
 }
 
 func (g Group) targets() string {

@@ -146,16 +146,7 @@ func (c *cluster) missingCRDs(v *csv) (unmet []string) {
 
 // serves reports whether a CRD serves a version. A v1beta1 CRD may name its only version in spec.version.
 func serves(crd *manifest.Object, version string) bool {
-	n := crd.Len("spec", "versions")
-	for i := range n {
-		name, _ := crd.Get("spec", "versions", strconv.Itoa(i), "name")
-		served, _ := crd.Get("spec", "versions", strconv.Itoa(i), "served")
-		if name == version {
-			return served == true
-		}
-	}
-	only, _ := crd.Get("spec", "version")
-	return n == 0 && only == version
+	return slices.Contains(olm.ServedVersions(crd), version)
 }
 
 // missingRights returns what a ServiceAccount of namespace home may not do in namespace, or in the whole cluster if

@@ -38,9 +38,10 @@ type Options struct {
 type Commands struct {
 	// Backup makes a dump called backup.yaml and renders it to before/ and, as Subscriptions, to before-subscriptions/.
 	Backup []string
-	Render string // renders the file
-	Verify string // compares backup.yaml with the file
-	Again  string // compares the cluster with the file, later
+	Render string   // renders the file
+	Part   []string // renders the operators that leave OLM to PartDirectory, if OLM v1 takes others over
+	Verify string   // compares backup.yaml with the file
+	Again  string   // compares the cluster with the file, later
 }
 
 // view is what the template shows.
@@ -74,6 +75,7 @@ type bundleView struct {
 	Version                                string
 	Profile                                generate.Profile
 	ProfileWhy                             string
+	Names                                  generate.Names
 	Certs                                  map[string]any
 	CertsWhy                               string
 	Installed                              map[string]any
@@ -114,6 +116,9 @@ func Declare(s *State, o Options) ([]byte, error) {
 		})
 	for _, op := range s.All() {
 		d.names[op.Package]++
+	}
+	for _, comment := range s.Waiting {
+		v.Refused = append(v.Refused, []string{comment})
 	}
 	for _, g := range s.Groups {
 		v.Refused = append(v.Refused, refusedOf(g.Others)...)
@@ -276,18 +281,18 @@ func (d *declarer) bundle(o *Operator) (bundleView, error) {
 	if d.To == generate.ProfileClusterExtension {
 		if m := d.state.Migration(o); !m.Possible() {
 			profile = generate.ProfilePlain
+			v.Names = generate.NamesOLM
 			v.Profile, v.ProfileWhy = profile, "OLM v1 refuses it: "+strings.Join(m.Refusals(), ", ")
 		}
 	}
-	serves := len(o.CSV.Spec.WebhookDefinitions)+len(o.CSV.Spec.APIServiceDefinitions.Owned) > 0
-	if serves && (profile == generate.ProfilePlain || profile == generate.ProfileDescoped ||
+	if o.serves() && (profile == generate.ProfilePlain || profile == generate.ProfileDescoped ||
 		profile == generate.ProfileOLMv1) {
 		v.Certs = map[string]any{"provider": string(generate.CertsManager)}
 		v.CertsWhy = "Without OLM nobody renews them: cert-manager does from now on."
 	}
 	if d.To == generate.ProfileOLM {
 		v.Installed = installed(o)
-	} else if d.To == generate.ProfilePlain && len(o.Webhooks) > 0 {
+	} else if profile == generate.ProfilePlain && len(o.Webhooks) > 0 {
 		v.Installed = map[string]any{"webhooks": anyMap(o.Webhooks)}
 	}
 	d.handOver(&v, o, profile)

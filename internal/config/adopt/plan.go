@@ -1,7 +1,9 @@
 package adopt
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/olmgen/olmgen/generate"
@@ -22,7 +24,8 @@ type Step struct {
 	Who          string   // does it
 	Text         []string // paragraphs
 	Run          []string // commands
-	Check        []string // commands that show that it has worked
+	Check        []string // commands that fail unless all of it has worked
+	Retry        string   // what to do if it stopped in the middle
 	Undo         []string // commands
 	Irreversible bool     // from here on there is no undo, but the way back
 	WayBack      []string // commands of the way back, of the step that is the point
@@ -56,7 +59,7 @@ func NewPlan(s *State, rendered, asOLM []map[string]any, o Options) (*Plan, erro
 	p := &planner{Options: o, state: s, result: s.Verify(rendered),
 		plan: &Plan{To: o.To, Notes: engineNotes(o.Directory)}}
 	p.departure = newDeparture(s, s.Leaving(o.To), p.result, s.Verify(asOLM))
-	err := p.departure.checkDependants()
+	err := errors.Join(s.checkSettled(), p.departure.checkDependants())
 	if err != nil {
 		return nil, err
 	}
@@ -67,14 +70,14 @@ func NewPlan(s *State, rendered, asOLM []map[string]any, o Options) (*Plan, erro
 	case generate.ProfileOLM, generate.ProfileSubscription:
 		p.before()
 		p.render()
-		p.takeOver("OLM goes on and keeps writing the same objects.")
+		p.takeOver(p.Directory, "OLM goes on and keeps writing the same objects.")
 	case generate.ProfileClusterExtension:
 		p.before()
 		p.render()
-		p.migrate()
 		if len(p.refused()) > 0 {
 			p.withoutOLM(p.refused())
 		}
+		p.migrate()
 	default:
 		p.before()
 		p.render()
@@ -96,19 +99,33 @@ func (s *State) Leaving(to generate.Profile) (all []*Operator) {
 	return all
 }
 
-func (p *planner) add(s Step) { p.plan.Steps = append(p.plan.Steps, s) }
+// PartDirectory has the operators that leave OLM, if OLM v1 takes others over.
+const PartDirectory = "without-olm"
+
+// retry is what to do with a step that stopped in the middle.
+const retry = "If it stopped in the middle, run it again from its first command: each of them can run twice. NotFound means " +
+	"that somebody has deleted the object since the dump: leave that command out. The check tells whether all is done."
+
+// add adds a step. One that changes the cluster says how to go on in the middle.
+func (p *planner) add(s Step) {
+	if slices.ContainsFunc(s.Run, func(c string) bool { return strings.HasPrefix(c, "kubectl ") }) {
+		s.Retry = retry
+	}
+	p.plan.Steps = append(p.plan.Steps, s)
+}
 
 // refused returns the operators that OLM v1 does not take.
 func (p *planner) refused() []*Operator { return p.state.Leaving(generate.ProfileClusterExtension) }
 
-// before is the backup. What olmgen renders of the state today is what a way back needs: an object that kubectl
-// printed has a UID and a resourceVersion, and the API server does not create it again.
+// before is the backup: the objects of the dump, without what the API server gives them anew.
 func (p *planner) before() {
-	p.add(Step{Title: "Make a backup", Who: byAdmin,
-		Text: []string{"The dump says what the cluster has today. before/ has the same as manifests that can be " +
+	p.add(Step{Title: "Check what is needed, and make a backup", Who: byAdmin,
+		Text: []string{"Go on only if every command succeeds. A backup that is there is kept: run this step again before " +
+			"anything is changed, and not later.", "The dump says what the cluster has today. before/ has the same as manifests that can be " +
 			"applied " +
 			"again, and before-subscriptions/ what a user of OLM wrote. Say where bundles are as for this plan."},
-		Run: p.Commands.Backup})
+		Run:   append(p.needs(), p.Commands.Backup...),
+		Check: []string{"test -s backup.yaml && test -s before/kustomization.yaml"}})
 }
 
 func (p *planner) render() {
@@ -148,11 +165,15 @@ func (p *planner) objects(f func(Compared) bool) (names []string) {
 }
 
 // takeOver applies what is rendered.
-func (p *planner) takeOver(why string) {
-	dir := Quote(p.Directory)
+func (p *planner) takeOver(directory, why string) {
+	dir := Quote(directory)
 	undo := []string{applied("before")}
 	if p.migrates() {
 		undo = []string{"# " + migratedToo, undo[0]}
+	}
+	again := p.Commands.Again
+	if directory != p.Directory {
+		again = "kubectl diff --server-side --force-conflicts --field-manager=" + manager + " -k " + dir
 	}
 	p.add(Step{Title: "Take the objects over", Who: byEngine,
 		Text: []string{why, "Server-side apply changes only what is rendered. Fields that others wrote and Git " +
@@ -160,7 +181,7 @@ func (p *planner) takeOver(why string) {
 			"have stay."},
 		Run: []string{"kubectl diff --server-side --force-conflicts --field-manager=" + manager + " -k " + dir,
 			applied(dir)},
-		Undo: undo})
+		Check: []string{again}, Undo: undo})
 }
 
 // migratedToo is what to know of the backup if the plan hands operators to OLM v1.
@@ -181,7 +202,15 @@ func applied(dir string) string {
 func (p *planner) withoutOLM(operators []*Operator) {
 	d := p.departure
 	p.scaleDown()
-	p.takeOver("OLM is down, so nobody else writes the objects.")
+	if p.To == generate.ProfileClusterExtension {
+		p.add(Step{Title: "Render what OLM v1 refuses", Who: byAdmin,
+			Text: []string{"The next step applies these operators only. " + Quote(p.Directory) + " has what OLM v1 takes, too: " +
+				"that is applied when OLM v1 has taken it."},
+			Run: p.Commands.Part, Check: []string{"test -s " + PartDirectory + "/kustomization.yaml"}, Undo: []string{"rm -r " + PartDirectory}})
+		p.takeOver(PartDirectory, "OLM is down, so nobody else writes the objects.")
+	} else {
+		p.takeOver(p.Directory, "OLM is down, so nobody else writes the objects.")
+	}
 	p.cutLoose(d)
 	p.subscriptions(d)
 	p.finalizers(operators)
@@ -193,19 +222,17 @@ func (p *planner) withoutOLM(operators []*Operator) {
 
 // scales returns the commands that scale OLM's Deployments: to zero, or to what the dump has.
 func (p *planner) scales(zero bool) (commands []string) {
-	for _, name := range []string{"olm-operator", "catalog-operator"} {
-		namespace, replicas := "olm", 1
-		for _, d := range p.state.Dump.OfKind("Deployment") {
-			if d.Name == name {
-				namespace = d.Namespace
+	namespace := p.olmNamespace()
+	for _, name := range olmDeployments {
+		replicas := 0
+		if !zero {
+			replicas = 1
+			if d := p.state.Dump.Get("Deployment", namespace, name); d != nil {
 				spec, _ := d.Value()["spec"].(map[string]any)
 				if n, ok := spec["replicas"].(float64); ok {
 					replicas = int(n)
 				}
 			}
-		}
-		if zero {
-			replicas = 0
 		}
 		commands = append(commands, fmt.Sprintf("kubectl -n %s scale deployment %s --replicas=%d", Quote(namespace),
 			name, replicas))
@@ -214,24 +241,31 @@ func (p *planner) scales(zero bool) (commands []string) {
 }
 
 func (p *planner) scaleDown() {
-	p.add(Step{Title: "Scale OLM down", Who: byAdmin,
+	s := Step{Title: "Scale OLM down", Who: byAdmin,
 		Text: []string{"From here on OLM installs, repairs and removes nothing in the whole cluster, and renews no " +
-			"certificate. On OpenShift the cluster-version-operator scales it up again: add an override for both " +
-			"Deployments in the ClusterVersion first (spec.overrides, unmanaged: true)."},
-		Run:   p.scales(true),
-		Check: []string{"kubectl get pods -A -l 'app in (olm-operator,catalog-operator)'"},
-		Undo:  p.scales(false)})
+			"certificate."},
+		Run:   append(p.overrides(true), p.scales(true)...),
+		Check: []string{nothing("kubectl get pods -A -l 'app in (olm-operator,catalog-operator)' -o name")},
+		Undo:  append(p.scales(false), p.overrides(false)...)}
+	if p.olmNamespace() == openShift {
+		s.Text = append(s.Text, "The cluster version operator of OpenShift would scale it up again. The override tells it "+
+			"to leave both Deployments alone, until the step that starts OLM again ends it. If spec.overrides has "+
+			"entries already, edit the list by hand instead.")
+	}
+	p.add(s)
 }
 
 func (p *planner) scaleUp(operators []*Operator) {
-	s := Step{Title: "Start OLM again, or remove it", Who: byAdmin}
+	s := Step{Title: "Start OLM again, or remove it", Who: byAdmin, Run: append(p.scales(false), p.overrides(false)...)}
+	for _, name := range olmDeployments {
+		s.Check = append(s.Check, "kubectl -n "+Quote(p.olmNamespace())+" rollout status deployment "+name+" --timeout=5m")
+	}
 	if len(operators) == len(p.state.All()) && len(p.state.others()) == 0 {
 		s.Text = []string{"No operator of the dump needs OLM any more. Keep it if others do that the dump does " +
 			"not have."}
 	} else {
 		s.Text = []string{"The other operators need OLM v0 until they have moved."}
 	}
-	s.Run = p.scales(false)
 	p.add(s)
 }
 
@@ -283,7 +317,7 @@ func (p *planner) migrate() {
 		"migrate-catalogs-v0-to-v1"}, Check: []string{"kubectl get clustercatalogs"}})
 	s.Check = []string{"kubectl get clusterextensions"}
 	p.add(s)
-	p.takeOver("Git has the ClusterExtensions, and the ClusterRoles for users that OLM v1 does not make. " +
+	p.takeOver(p.Directory, "Git has the ClusterExtensions, and the ClusterRoles for users that OLM v1 does not make. "+
 		"olmgen installer-rbac says which rights an installer needs at least.")
 }
 

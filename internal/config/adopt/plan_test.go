@@ -92,12 +92,84 @@ func TestPlanOfMigration(t *testing.T) {
 	}
 }
 
+// A plan waits until OLM has settled, and says what for.
+func TestPlanWaits(t *testing.T) {
+	installing := func(items []object) []object {
+		change("Subscription", func(o object) { in(o, "status")["currentCSV"] = "gatekeeping-operator.v2.0.0" })(items)
+		return append(items, object{"apiVersion": "operators.coreos.com/v1alpha1", "kind": "InstallPlan", "metadata": object{"name": "install-y", "namespace": "operator-ns"},
+			"spec": object{"clusterServiceVersionNames": []any{"gatekeeping-operator.v2.0.0"}}, "status": object{"phase": "Installing"}})
+	}
+	approval := func(items []object) []object {
+		items = installing(items)
+		in(items[len(items)-1], "status")["phase"] = "RequiresApproval"
+		return items
+	}
+	for _, c := range []struct {
+		change func([]object) []object
+		waits  string
+	}{
+		{same, ""},
+		{change("ClusterServiceVersion", func(o object) { in(o, "status")["phase"], in(o, "status")["reason"] = "Failed", "ComponentUnhealthy" }),
+			"ClusterServiceVersion operator-ns/gatekeeping-operator.v1.0.0 is Failed (ComponentUnhealthy)"},
+		{replacing("Replacing", "gatekeeping-operator.v1.0.0"), "ClusterServiceVersion operator-ns/gatekeeping-operator.v1.0.0 is about to be replaced"},
+		{installing, "InstallPlan operator-ns/install-y is Installing"},
+		{approval, ""},
+	} {
+		s := edited(t, "gates-multi.yaml", c.change)
+		leaving := asMaps(t, declared(t, s, adopt.Options{}))
+		for _, to := range generate.Profiles {
+			_, err := adopt.NewPlan(s, leaving, leaving, adopt.Options{To: to})
+			if c.waits == "" && err != nil || c.waits != "" && (err == nil || !strings.Contains(err.Error(), c.waits)) {
+				t.Errorf("%s: want %q: %v", to, c.waits, err)
+			}
+		}
+	}
+}
+
+// The backup is of the dump: an edit by hand is in it, and what a bundle ships without a mark.
+func TestBackup(t *testing.T) {
+	s := edited(t, twoOperators, change("Deployment", func(o object) { container(o)["image"] = "edited.io/x" }))
+	objects, subscriptions := s.Backup(asMaps(t, declared(t, s, adopt.Options{})))
+	for text, want := range map[string]int{"\nkind: Deployment\n": 2, "image: edited.io/x": 2, "\nkind: OperatorGroup\n": 1, "\nkind: OperatorCondition\n": 2,
+		"name: memcached-operator-memcached-viewer-role\n": 1, "\nkind: ClusterServiceVersion\n": 6, "kind: InstallPlan": 0, "kind: Subscription": 0,
+		"\nstatus:": 0, "uid:": 0, "resourceVersion": 0, "managedFields": 0} {
+		if n := strings.Count(string(objects), text); n != want {
+			t.Errorf("%q: %d times, want %d", text, n, want)
+		}
+	}
+	if n := strings.Count(string(subscriptions), "kind: Subscription\n"); n != 2 {
+		t.Errorf("%d Subscriptions:\n%s", n, subscriptions)
+	}
+	one := chosen(t, s, adopt.Selection{Packages: []string{"porter-operator"}})
+	objects, subscriptions = one.Backup(asMaps(t, declared(t, one, adopt.Options{})))
+	if all := string(objects) + string(subscriptions); strings.Contains(all, "memcached") || strings.Contains(all, "kind: OperatorGroup") || !strings.Contains(all, "kind: Subscription") {
+		t.Errorf("the backup has what is not chosen:\n%s", all)
+	}
+}
+
+// On OpenShift the cluster version operator is told to leave OLM alone, and that ends.
+func TestOverrides(t *testing.T) {
+	for namespace, want := range map[string]int{"olm": 0, "openshift-operator-lifecycle-manager": 1} {
+		s := edited(t, twoOperators, func(items []object) []object {
+			return append(items, object{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": object{"name": "olm-operator", "namespace": namespace}, "spec": object{"replicas": 2.0}})
+		})
+		o := adopt.Options{To: generate.ProfilePlain}
+		script := string(planOf(t, s, declared(t, s, o), o).Script("plan.md"))
+		for line, n := range map[string]int{`\nkubectl patch clusterversion version .*"unmanaged":true`: want, `\nkubectl patch clusterversion version .*"overrides":null`: want,
+			`\n# undo: kubectl patch clusterversion version .*"overrides":null`: want, `\nkubectl -n ` + namespace + ` scale deployment olm-operator --replicas=2`: 1} {
+			if found := len(regexp.MustCompile(line).FindAllString(script, -1)); found != n {
+				t.Errorf("%s: %d times %s, want %d", namespace, found, line, n)
+			}
+		}
+	}
+}
+
 func checkPlan(t *testing.T, p *adopt.Plan) {
 	t.Helper()
 	step := func(title string) int {
 		return slices.IndexFunc(p.Steps, func(s adopt.Step) bool { return s.Title == title })
 	}
-	order := []string{"Make a backup", "Render, review and commit", "Scale OLM down", "Take the objects over",
+	order := []string{"Check what is needed, and make a backup", "Render, review and commit", "Scale OLM down", "Take the objects over",
 		"Cut the objects loose", "Remove InstallPlans and Subscriptions", "Remove the finalizers",
 		"Delete the ClusterServiceVersions", "Delete what only OLM used", "Start OLM again, or remove it",
 		"Later: drop what only the cluster has"}
@@ -117,6 +189,9 @@ func checkPlan(t *testing.T, p *adopt.Plan) {
 	}
 	for i, s := range p.Steps {
 		changes := slices.ContainsFunc(s.Run, func(c string) bool { return strings.HasPrefix(c, "kubectl") && !strings.HasPrefix(c, "kubectl get") })
+		if changes && (len(s.Check) == 0 || s.Retry == "") {
+			t.Errorf("step %q has %d checks, and says %q of a second time", s.Title, len(s.Check), s.Retry)
+		}
 		if i > 0 && i < point && changes && len(s.Undo) == 0 {
 			t.Errorf("step %q has no undo", s.Title)
 		}

@@ -45,10 +45,12 @@ func (p *planner) cutLoose(d *departure) {
 			"and webhooks by their owner labels, and Kubernetes deletes what has an ownerReference to it. Both are " +
 			"removed first. OLM is down, so nobody puts them back."}}
 	var foreign []string
+	var cut []*dump.Object
 	for _, o := range p.state.Dump.Objects {
 		if slices.Contains(ofOLM, o.Kind) || !d.tied(o) {
 			continue
 		}
+		cut = append(cut, o)
 		if !d.rendered[o.Key()] && !d.deletes(o) {
 			foreign = append(foreign, o.Identity())
 		}
@@ -69,6 +71,7 @@ func (p *planner) cutLoose(d *departure) {
 			s.Undo = append(s.Undo, merging(resource(o), "metadata", "ownerReferences", o.References()))
 		}
 	}
+	s.Check = d.loose(cut)
 	if len(foreign) > 0 {
 		s.Text = append(s.Text, "These objects refer to an operator, and neither OLM's rules nor the bundle explain "+
 			"them. They lose the reference and stay: "+text.And(foreign)+".")
@@ -176,6 +179,7 @@ func (p *planner) subscriptions(d *departure) {
 		}
 	}
 	if len(s.Run) > 0 {
+		s.Check = gone(s.Run)
 		p.add(s)
 	}
 }
@@ -206,6 +210,8 @@ func (p *planner) finalizers(operators []*Operator) {
 		}
 		others := slices.DeleteFunc(slices.Clone(o.CSV.Finalizers), func(f string) bool { return f == olm.Finalizer })
 		s.Run = append(s.Run, merging(resource(o.Object), "metadata", "finalizers", others))
+		s.Check = append(s.Check, nothing("kubectl get "+resource(o.Object)+" -o 'jsonpath={.metadata.finalizers}' | grep "+
+			olm.Finalizer))
 		s.Undo = append(s.Undo, merging(resource(o.Object), "metadata", "finalizers", o.CSV.Finalizers))
 	}
 	if len(s.Run) > 0 {
@@ -233,7 +239,12 @@ func (p *planner) remove(d *departure) {
 		}
 		s.Run = append(s.Run, deletion(resource(o.Object)))
 	}
-	s.Check = []string{"kubectl get deployments -A -l olm.managed=true"}
+	s.Check = gone(s.Run)
+	for _, o := range d.operators {
+		for _, x := range o.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
+			s.Check = append(s.Check, fmt.Sprintf("kubectl get -n %s deployment %s", Quote(o.Group.Namespace), Quote(x.Name)))
+		}
+	}
 	s.WayBack = slices.Concat(p.scales(true), []string{applied("before")}, p.ownedAgain(d),
 		p.subscribed(d.operators), p.scales(false))
 	p.add(s)
@@ -257,6 +268,7 @@ func (p *planner) olmObjects(d *departure) {
 		}
 	}
 	own.Run = append(own.Run, d.operatorObjects()...)
+	own.Check = gone(own.Run)
 	p.add(own)
 	orphans := Step{Title: "Look at what earlier versions left behind", Who: byAdmin,
 		Text: []string{"OLM never removes these objects. Nothing here deletes them, because no bundle at hand explains " +

@@ -41,6 +41,9 @@ func (p *Plan) Markdown(script string) []byte {
 		}
 		block(&b, "", s.Run)
 		block(&b, "Check:", s.Check)
+		if s.Retry != "" {
+			fmt.Fprintf(&b, "\n%s\n", s.Retry)
+		}
 		block(&b, "Undo:", s.Undo)
 		block(&b, "The way back:", s.WayBack)
 	}

@@ -25,8 +25,11 @@ type State struct {
 	Dump     *dump.Dump
 	Groups   []*Group // sorted by namespace
 	Findings []findings.Finding
+	Waiting  []string // a comment about each Subscription that has installed nothing
 
-	replacing     map[[2]string][]string // CSVs by their namespace and what they replace; nil: not asked for yet
+	installed     []*Operator               // of all groups
+	replaced      map[string][]*dump.Object // CSVs, by the name of the one that is about to replace them
+	replacing     map[[2]string][]string    // CSVs by their namespace and what they replace; nil: not asked for yet
 	subscriptions []*subscription
 	catalogs      map[string]*v1alpha1.CatalogSource // by namespace/name
 }
@@ -74,7 +77,7 @@ const ()
 // Read finds the operators in a dump. What is odd about it is in State.Findings; the error is about an object that is
 // not of its API.
 func Read(d *dump.Dump) (*State, error) {
-	s := &State{Dump: d, catalogs: map[string]*v1alpha1.CatalogSource{}}
+	s := &State{Dump: d, catalogs: map[string]*v1alpha1.CatalogSource{}, replaced: map[string][]*dump.Object{}}
 	s.checkDump()
 	for _, o := range d.OfKind("Subscription") {
 		sub := &v1alpha1.Subscription{}
@@ -185,12 +188,14 @@ func (s *State) operators(groups map[string]*Group) error {
 			s.report("replaced", findings.Warning, object, "",
 				"ClusterServiceVersion "+by+" is about to replace it, so it is left out",
 				"dump again when the upgrade is done")
+			s.replaced[by] = append(s.replaced[by], object)
 			continue
 		}
 		if sub := o.Subscription; sub != nil {
 			o.Catalog = s.catalogs[sub.Spec.CatalogSourceNamespace+"/"+sub.Spec.CatalogSource]
 		}
 		o.Webhooks = s.webhooks(object)
+		s.installed = append(s.installed, o)
 		if o.Refused = o.refusal(); o.Refused != "" {
 			s.reportRefused(o)
 			g.Others = append(g.Others, o)
@@ -198,10 +203,11 @@ func (s *State) operators(groups map[string]*Group) error {
 		}
 		g.Operators = append(g.Operators, o)
 	}
+	s.waiting(groups)
 	for _, ns := range slices.Sorted(maps.Keys(groups)) {
 		g := groups[ns]
 		if len(g.Operators)+len(g.Others) == 0 {
-			if own[ns] {
+			if own[ns] || len(g.Waiting) > 0 {
 				continue
 			}
 			s.report("empty-group", findings.Note, g.Object, "", "has no operator, so it is left out", "")
@@ -218,14 +224,20 @@ func (s *State) operators(groups map[string]*Group) error {
 	return nil
 }
 
-// subscriptionOf returns the Subscription that installed a CSV.
+// subscriptionOf returns the Subscription that installed a CSV, or that is about to.
 func (s *State) subscriptionOf(csv *dump.Object) *v1alpha1.Subscription {
-	for _, sub := range s.subscriptions {
-		if sub.object.Namespace == csv.Namespace && sub.Status.InstalledCSV == csv.Name {
-			return sub.Subscription
+	of := func(name func(*v1alpha1.Subscription) string) *v1alpha1.Subscription {
+		for _, sub := range s.subscriptions {
+			if sub.object.Namespace == csv.Namespace && name(sub.Subscription) == csv.Name {
+				return sub.Subscription
+			}
 		}
+		return nil
 	}
-	return nil
+	if sub := of(func(s *v1alpha1.Subscription) string { return s.Status.InstalledCSV }); sub != nil {
+		return sub
+	}
+	return of(func(s *v1alpha1.Subscription) string { return s.Status.CurrentCSV })
 }
 
 // packageOf returns the package of an operator: that of its Subscription, of its properties, of the label that OLM
@@ -260,7 +272,7 @@ func (o *Operator) properties() []bundle.Property {
 
 // replacedBy returns a CSV of the namespace that is to replace this one.
 func (s *State) replacedBy(object *dump.Object, csv *v1alpha1.ClusterServiceVersion) string {
-	if csv.Status.Phase == v1alpha1.CSVPhaseSucceeded && s.subscriptionOf(object) != nil {
+	if csv.Status.Phase == v1alpha1.CSVPhaseSucceeded && s.atRest(object) {
 		return ""
 	}
 	if s.replacing == nil {
@@ -280,6 +292,16 @@ func (s *State) replacedBy(object *dump.Object, csv *v1alpha1.ClusterServiceVers
 		}
 	}
 	return ""
+}
+
+// atRest reports whether the Subscription of a CSV has installed no other one in the meantime.
+func (s *State) atRest(csv *dump.Object) bool {
+	sub := s.subscriptionOf(csv)
+	if sub == nil {
+		return false
+	}
+	next := sub.Status.CurrentCSV
+	return next == "" || next == csv.Name || s.Dump.Get("ClusterServiceVersion", csv.Namespace, next) == nil
 }
 
 // webhooks returns the names of the webhook configurations that OLM made for a CSV.
@@ -401,6 +423,7 @@ func (s *State) checkOperator(o *Operator) {
 var Rules = []findings.Rule{
 	{ID: "empty-group", Text: "An OperatorGroup without operators is not adopted"},
 	{ID: "missing-kinds", Text: "The dump lacks kinds that are needed to find or to compare operators"},
+	{ID: "no-csv", Text: "A Subscription that has installed nothing is not adopted"},
 	{ID: "no-group", Text: "A CSV whose namespace has no OperatorGroup is not adopted"},
 	{ID: "no-subscription", Text: "Nobody knows the channel and the catalog of a CSV without Subscription"},
 	{ID: "not-succeeded", Text: "An installation that has not succeeded may be incomplete"},

@@ -33,7 +33,9 @@ func without(kinds ...string) func([]object) []object {
 // replacing adds the CSV that replaces the one of the dump, which is in a phase; the Subscription has installed one.
 func replacing(phase, installed string) func([]object) []object {
 	return func(items []object) []object {
-		change("Subscription", func(o object) { in(o, "status")["installedCSV"] = installed })(items)
+		change("Subscription", func(o object) {
+			in(o, "status")["installedCSV"], in(o, "status")["currentCSV"] = installed, "gatekeeping-operator.v2.0.0"
+		})(items)
 		for _, o := range items {
 			if o["kind"] == "ClusterServiceVersion" && in(o, "metadata")["namespace"] == "operator-ns" {
 				c := copyOf(o, "gatekeeping-operator.v2.0.0")
@@ -69,7 +71,7 @@ func TestState(t *testing.T) {
 			"unknown-source", `opm render quay.io/example/catalog:latest | jq -r 'select(.name == "gatekeeping-operator.v1.0.0") | .image'`},
 		{"no Subscriptions", without("Subscription", "InstallPlan", "CatalogSource"), "missing-kinds: the dump has no Subscription, InstallPlan or CatalogSource",
 			"# ClusterServiceVersion gatekeeping-operator.v1.0.0, Succeeded, without a Subscription."},
-		{"a CSV that nothing subscribed to", change("Subscription", func(o object) { in(o, "status")["installedCSV"] = "other" }), "no-subscription", "without a Subscription"},
+		{"a CSV that nothing subscribed to", change("Subscription", func(o object) { in(o, "status")["installedCSV"], in(o, "status")["currentCSV"] = "other", "other" }), "no-subscription", "without a Subscription"},
 		{"a failed CSV", change("ClusterServiceVersion", func(o object) { in(o, "status")["phase"] = "Failed" }), "not-succeeded: the CSV is Failed", "gatekeeping-operator.v1.0.0, Failed."},
 		{"no groups", without("OperatorGroup"), "no-group: namespace operator-ns has no OperatorGroup", ""},
 		{"two groups", func(items []object) []object {
@@ -82,8 +84,20 @@ func TestState(t *testing.T) {
 		}, "several-groups: namespace operator-ns has OperatorGroup my-og too", "name: my-og"},
 		{"a CSV that is being replaced", replacing("Replacing", "gatekeeping-operator.v1.0.0"),
 			"replaced: ClusterServiceVersion gatekeeping-operator.v2.0.0 is about to replace it", "gatekeeping-operator.v2.0.0"},
+		{"a Subscription that goes on to the next CSV", change("Subscription", func(o object) {
+			in(o, "status")["installedCSV"], in(o, "status")["currentCSV"] = "", "gatekeeping-operator.v1.0.0"
+		}), "", "# Subscription operator: package gatekeeping-operator"},
+		{"a Subscription without CSV", func(items []object) []object {
+			return append(items, object{"apiVersion": "operators.coreos.com/v1alpha1", "kind": "Subscription", "metadata": object{"name": "later", "namespace": "operator-ns"},
+				"spec": object{"name": "ferry"}, "status": object{"state": "UpgradePending", "installPlanRef": object{"name": "install-x"}}},
+				object{"apiVersion": "operators.coreos.com/v1alpha1", "kind": "InstallPlan", "metadata": object{"name": "install-x", "namespace": "operator-ns"},
+					"spec": object{"approval": "Manual"}, "status": object{"phase": "RequiresApproval"}})
+		}, "no-csv: it has installed nothing: InstallPlan install-x is RequiresApproval",
+			"# Subscription operator-ns/later: package ferry has no ClusterServiceVersion (InstallPlan install-x is RequiresApproval)."},
 		{"a CSV that has succeeded and whose Subscription has installed the next one", replacing("Succeeded", "gatekeeping-operator.v2.0.0"),
 			"replaced: ClusterServiceVersion gatekeeping-operator.v2.0.0 is about to replace it", "gatekeeping-operator.v2.0.0"},
+		{"a CSV that has succeeded and that the next one replaces", replacing("Succeeded", "gatekeeping-operator.v1.0.0"),
+			"replaced: ClusterServiceVersion gatekeeping-operator.v2.0.0 is about to replace it", "# Subscription operator: package gatekeeping-operator, channel"},
 		{"a Secret", func(items []object) []object {
 			return append(items, object{"apiVersion": "v1", "kind": "Secret", "metadata": object{"name": "s"}})
 		}, "secrets: the dump has 1 Secret", "kind: RenderConfig"},

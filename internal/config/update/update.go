@@ -285,8 +285,8 @@ func versionLike(b config.Bundle, o *Operator, next *catalog.Bundle) string {
 	if strings.HasPrefix(b.Version, "v") {
 		version = "v" + version
 	}
-	choice, ok := o.place.Catalog.Choose(o.Package, b.Channel, version)
-	if !ok || choice.Bundle != next {
+	choice, err := o.place.Catalog.Choose(o.Package, b.Channel, version)
+	if err != nil || choice.Bundle != next {
 		return next.Name // another bundle has this version too
 	}
 	return version

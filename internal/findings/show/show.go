@@ -1,10 +1,8 @@
-// Package show holds what the reports for people have in common: short and printable text, and folded parts of
-// Markdown.
+// Package show makes text of reports short and printable.
 package show
 
 import (
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/olmgen/olmgen/findings"
@@ -43,19 +41,4 @@ func List(list []string) string {
 		out = append(out, Short(s))
 	}
 	return strings.Join(out, ", ")
-}
-
-// Fold writes a part of Markdown that a reader opens. The summary is plain text.
-func Fold(w io.Writer, summary string, body func()) {
-	fmt.Fprintf(w, "\n<details><summary>%s</summary>\n\n", HTMLText(summary))
-	body()
-	fmt.Fprint(w, "\n</details>\n")
-}
-
-// HTMLText makes text stand for itself in a line of HTML inside Markdown, where a forge also looks for mentions and
-// links.
-func HTMLText(s string) string {
-	s = strings.ReplaceAll(findings.Escape(s), `\`, "")
-	return strings.NewReplacer("*", "&#42;", "_", "&#95;", "`", "&#96;", "[", "&#91;", "]", "&#93;", "|", "&#124;",
-		"~", "&#126;").Replace(s)
 }

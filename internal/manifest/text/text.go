@@ -4,6 +4,7 @@ package text
 import (
 	"encoding/xml"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -40,6 +41,14 @@ func FirstOf[T ~string](most int, list []T) string {
 		return fmt.Sprintf("%s and %d more", strings.Join(words[:most], ", "), len(words)-most)
 	}
 	return strings.Join(words, ", ")
+}
+
+// Names returns names for an error message: sorted, at most twelve, and "none" of an empty list.
+func Names[T ~string](list []T) string {
+	if len(list) == 0 {
+		return "none"
+	}
+	return FirstOf(12, slices.Sorted(slices.Values(list)))
 }
 
 // Count returns a number with its noun: "1 object", "2 objects". It is for nouns whose plural ends in s.

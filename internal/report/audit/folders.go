@@ -56,7 +56,7 @@ func plainRef(f source.Found) string {
 
 // legacy adds the versions of a legacy package.
 func (f *folders) legacy(ctx context.Context, arg string, found source.Found) {
-	list, err := source.Convert(ctx, found.Path, f.set.options.Source)
+	list, err := catalog.Convert(ctx, found.Path, catalog.Options{Source: f.set.options.Source})
 	if err != nil {
 		f.set.unread(found.Path, err)
 		return
@@ -65,7 +65,7 @@ func (f *folders) legacy(ctx context.Context, arg string, found source.Found) {
 		place := path.Join(filepath.ToSlash(found.Path), path.Base(b.Dir))
 		f.list = append(f.list, &folderBundle{arg: arg, ref: found.Ref(), place: place,
 			open: func(context.Context) (*source.Source, error) {
-				return source.OpenFiles(place, b.Files, f.set.options.Source)
+				return source.OpenBytes(place, source.KindPackageManifest, b.Files, f.set.options.Source.Limits)
 			}})
 	}
 }

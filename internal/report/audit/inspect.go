@@ -13,6 +13,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/bundle/images"
+	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/compare"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate"
@@ -36,11 +37,10 @@ type Inspected struct {
 	Findings    []findings.Finding
 }
 
-// job is a release to inspect. body is what its catalog has.
+// job is a release to inspect.
 type job struct {
 	pkg     *Package
 	release *Release
-	body    *source.CatalogBundle
 	slot    int
 }
 
@@ -56,14 +56,12 @@ func (j job) inspect(ctx context.Context, o Options) *Inspected {
 		x.installed(r)
 	case r.open != nil:
 		err = x.read(ctx, r.open, true)
-	case j.body == nil:
-		err = fmt.Errorf("%s: the catalog has no olm.bundle %s", j.pkg.Source, r.Name)
-	case j.body.HasObjects() || o.Pull && j.body.Image != "":
+	case r.bundle.Objects || o.Pull && r.bundle.Image != "":
 		err = x.read(ctx, func(ctx context.Context) (*source.Source, error) {
-			return j.body.Open(ctx, r.Channels, j.pkg.DefaultChannel, o.Source)
+			return catalog.Choice{Package: j.pkg.Package, Bundle: r.bundle}.Open(ctx, catalog.Options{Source: o.Source})
 		}, false)
-	default:
-		err = x.metadata(j.body)
+	case r.bundle.HasCSV() || r.bundle.Image == "": // else OLM reads the image
+		err = x.metadata(ctx)
 	}
 	if err != nil {
 		x.Error = text.OneLine(err.Error())
@@ -112,17 +110,15 @@ func (x *Inspected) locate(onDisk bool) {
 }
 
 // metadata takes what olm.csv.metadata holds.
-func (x *Inspected) metadata(body *source.CatalogBundle) error {
-	if !body.HasCSV() && body.Image != "" {
-		return nil // OLM reads the image
-	}
-	data, err := body.CSV()
+func (x *Inspected) metadata(ctx context.Context) error {
+	b := x.Release.bundle
+	data, err := b.CSV(ctx)
 	if err != nil {
 		return err
 	}
 	var csv v1alpha1.ClusterServiceVersion
 	if err := json.Unmarshal(data, &csv); err != nil {
-		return fmt.Errorf("%s:%d: olm.csv.metadata: %w", body.File, body.Line, err)
+		return fmt.Errorf("%s:%d: olm.csv.metadata: %w", b.File, b.Line, err)
 	}
 	x.CSV = &csv
 	x.ofCSV(&csv)

@@ -8,7 +8,6 @@ import (
 
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/permissions"
-	"github.com/olmgen/olmgen/source"
 )
 
 // Each inspects the releases of each package that want asks for, and calls done once for each package, with its
@@ -99,60 +98,14 @@ func (w *work) finish(j job, x *Inspected) error {
 	return w.done(j.pkg, list)
 }
 
-// produce sends the jobs: those of directories by package, those of a catalog as the catalog is read.
+// produce sends the jobs, package by package.
 func (w *work) produce(ctx context.Context, jobs chan<- job) error {
-	send := func(j job) error {
-		select {
-		case jobs <- j:
-			return nil
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-	waiting := map[string]map[[2]string]job{} // by catalog, package and name
-	var order []string
 	for _, p := range w.set.Packages {
 		for _, j := range w.states[p].jobs {
-			if p.catalog == "" || j.release.open != nil {
-				if err := send(j); err != nil {
-					return err
-				}
-				continue
-			}
-			if waiting[p.catalog] == nil {
-				waiting[p.catalog] = map[[2]string]job{}
-				order = append(order, p.catalog)
-			}
-			waiting[p.catalog][[2]string{p.Name, j.release.Name}] = j
-		}
-	}
-	for _, path := range order {
-		if err := w.catalog(ctx, path, waiting[path], send); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (w *work) catalog(ctx context.Context, path string, waiting map[[2]string]job, send func(job) error) error {
-	want := func(pkg, name string) bool { _, ok := waiting[[2]string{pkg, name}]; return ok }
-	err := source.WalkBundles(ctx, path, w.set.options.catalogSource(), want, func(b *source.CatalogBundle) error {
-		key := [2]string{b.Package, b.Name}
-		j := waiting[key]
-		delete(waiting, key)
-		j.body = b
-		return send(j)
-	})
-	if err != nil {
-		return err
-	}
-	for _, p := range w.set.Packages { // that changed meanwhile
-		for _, r := range p.Releases {
-			if j, ok := waiting[[2]string{p.Name, r.Name}]; ok && p.catalog == path {
-				delete(waiting, [2]string{p.Name, r.Name})
-				if err := send(j); err != nil {
-					return err
-				}
+			select {
+			case jobs <- j:
+			case <-ctx.Done():
+				return ctx.Err()
 			}
 		}
 	}

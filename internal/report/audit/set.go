@@ -25,18 +25,6 @@ type Options struct {
 	Progress func(total int)
 }
 
-// catalogSource returns the options for reading a catalog, which may be larger than a bundle.
-func (o Options) catalogSource() source.Options {
-	c := o.Source
-	if c.Limits.MaxTotalBytes == 0 {
-		c.Limits.MaxTotalBytes = maxCatalog
-	}
-	return c
-}
-
-// maxCatalog is the limit of package catalog. The largest public catalogs have 500 MB.
-const maxCatalog = 4 << 30
-
 func (o Options) workers() int {
 	if o.Workers > 0 {
 		return o.Workers
@@ -111,9 +99,6 @@ func (p *Package) Head() *Release {
 // Load finds the packages of catalogs and directories. A bundle in a directory fills in what a catalog does not hold of
 // the bundle of the same package and name. The error is about a path, or a catalog that cannot be read.
 func Load(ctx context.Context, refs []string, o Options) (*Set, error) {
-	if o.Source.Catalogs == nil {
-		o.Source.Catalogs = &source.Catalogs{}
-	}
 	s := &Set{options: o}
 	folders := &folders{set: s}
 	for _, ref := range refs {

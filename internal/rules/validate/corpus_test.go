@@ -17,6 +17,7 @@ import (
 	verrors "github.com/operator-framework/api/pkg/validation/errors"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/golden/corpus/corpustest"
 	"github.com/olmgen/olmgen/internal/rules/validate"
 	"github.com/olmgen/olmgen/internal/rules/validate/framework"
@@ -162,7 +163,7 @@ func TestCorpusConverted(t *testing.T) {
 	}
 	versions, refused := 0, 0
 	for _, d := range dirs {
-		bundles, err := source.Convert(context.Background(), filepath.Join(root, d.Name()), source.Options{})
+		bundles, err := catalog.Convert(context.Background(), filepath.Join(root, d.Name()), catalog.Options{})
 		if err != nil {
 			t.Error(err)
 			continue

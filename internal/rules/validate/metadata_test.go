@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/internal/rules/validate"
-	"github.com/olmgen/olmgen/source"
 )
 
 func TestMetadata(t *testing.T) {
@@ -84,7 +84,7 @@ func TestPackage(t *testing.T) {
 	write("1.0.0/crd.yaml", good[crdFile])
 	newer := strings.NewReplacer("op.v1.0.0", "op.v1.1.0", "  version: 1.0.0\n", "  version: 1.1.0\n  replaces: op.v1.0.0\n")
 	write("1.1.0/csv.yaml", newer.Replace(good[csvFile]))
-	list, n, err := validate.Package(t.Context(), dir, source.Options{}, validate.Options{})
+	list, n, err := validate.Package(t.Context(), dir, catalog.Options{}, validate.Options{})
 	if err != nil || n != 2 {
 		t.Fatal(n, err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/source"
@@ -23,9 +24,9 @@ const ruleReplacesMissing = "replaces-missing"
 // Package reads all versions of a package in the legacy package manifest format and returns their findings, with those
 // about the package as a whole. File is a path in dir, Source and Path are those of Located. It also returns the number
 // of versions.
-func Package(ctx context.Context, dir string, so source.Options, o Options) ([]Finding, int, error) {
-	so.Warn = func(string, ...any) {} // the findings say the same
-	versions, err := source.Convert(ctx, dir, so)
+func Package(ctx context.Context, dir string, so catalog.Options, o Options) ([]Finding, int, error) {
+	so.Source.Warn = func(string, ...any) {} // the findings say the same
+	versions, err := catalog.Convert(ctx, dir, so)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -57,7 +58,7 @@ func Package(ctx context.Context, dir string, so source.Options, o Options) ([]F
 }
 
 // csvOf returns the ClusterServiceVersion of a version, even if the bundle is not valid, or nil.
-func csvOf(v source.ConvertedBundle) *manifest.Object {
+func csvOf(v catalog.ConvertedBundle) *manifest.Object {
 	for _, name := range slices.Sorted(maps.Keys(v.Files)) {
 		docs, err := manifest.ReadFile(name, v.Files[name], manifest.DefaultLimits)
 		if err != nil {
@@ -87,7 +88,7 @@ func replacesFindings(csv *manifest.Object, names map[string]bool) []Finding {
 }
 
 // originalFile returns the path of a converted file in the package's directory, as far as its version tells.
-func originalFile(dir string, v source.ConvertedBundle, file string) string {
+func originalFile(dir string, v catalog.ConvertedBundle, file string) string {
 	version := path.Base(v.Dir)
 	name, ok := strings.CutPrefix(file, "manifests/")
 	if !ok {

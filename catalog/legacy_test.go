@@ -1,4 +1,4 @@
-package source
+package catalog
 
 import (
 	"context"
@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/olmgen/olmgen/source"
 )
 
 const nested, flat, deeper = "testdata/packages/nested", "testdata/packages/flat", "testdata/packages/deeper"
@@ -29,7 +31,7 @@ func TestPackageManifest(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.dir+" "+test.channel+" "+test.version, func(t *testing.T) {
-			s := open(t, test.dir, Options{Channel: test.channel, Version: test.version})
+			s := open(t, test.dir, choose("", test.channel, test.version))
 			same(t, "kind", s.Kind, "packagemanifest")
 			files := contents(t, s.FS)
 			same(t, "files", slices.Sorted(maps.Keys(files)), test.files)
@@ -45,7 +47,7 @@ func TestPackageManifest(t *testing.T) {
 }
 
 func TestPackageManifestAnnotations(t *testing.T) {
-	s := open(t, nested, Options{Version: "0.9.0"})
+	s := open(t, nested, choose("", "", "0.9.0"))
 	same(t, "annotations", contents(t, s.FS)["metadata/annotations.yaml"], `annotations:
   operators.operatorframework.io.bundle.channel.default.v1: alpha
   operators.operatorframework.io.bundle.channels.v1: alpha,stable
@@ -54,7 +56,7 @@ func TestPackageManifestAnnotations(t *testing.T) {
   operators.operatorframework.io.bundle.metadata.v1: metadata/
   operators.operatorframework.io.bundle.package.v1: etcd
 `)
-	if got := contents(t, open(t, nested, Options{Version: "0.6.1"}).FS)["metadata/annotations.yaml"]; strings.Contains(got, "channels.v1") {
+	if got := contents(t, open(t, nested, choose("", "", "0.6.1")).FS)["metadata/annotations.yaml"]; strings.Contains(got, "channels.v1") {
 		t.Errorf("a version in no channel has one: %s", got)
 	}
 }
@@ -105,24 +107,24 @@ func TestPackageManifestRules(t *testing.T) {
 		{"no package manifest", map[string]string{"1/a.yaml": csvA}, Options{}, "p: there is no package manifest (*.package.yaml with packageName and channels)\nhint: name the directory of one package", nil},
 		{"a package manifest of another name", map[string]string{"etcd.yaml": manifest, "1/a.yaml": csvA}, Options{}, "", nil},
 		{"two package manifests", map[string]string{"p.package.yaml": manifest, "q.package.yaml": strings.Replace(manifest, "etcd", "other", 1), "1/a.yaml": csvA}, Options{}, "p: the directory has 2 package manifests: etcd, other\nhint: choose a package", nil},
-		{"two package manifests, and one is chosen", map[string]string{"p.package.yaml": manifest, "q.package.yaml": strings.Replace(manifest, "etcd", "other", 1), "1/a.yaml": csvA}, Options{Package: "etcd"}, "", nil},
-		{"another package", map[string]string{"p.package.yaml": manifest, "1/a.yaml": csvA}, Options{Package: "other"}, `p: no package "other"; there is etcd`, nil},
+		{"two package manifests, and one is chosen", map[string]string{"p.package.yaml": manifest, "q.package.yaml": strings.Replace(manifest, "etcd", "other", 1), "1/a.yaml": csvA}, choose("etcd", "", ""), "", nil},
+		{"another package", map[string]string{"p.package.yaml": manifest, "1/a.yaml": csvA}, choose("other", "", ""), `p: no package "other"; there is etcd`, nil},
 		{"a channel without name", map[string]string{"p.package.yaml": "packageName: etcd\nchannels: [{currentCSV: a}]", "1/a.yaml": csvA}, Options{}, `p: package "etcd" has a channel without a name`, nil},
 		{"a channel twice", map[string]string{"p.package.yaml": "packageName: etcd\nchannels: [{name: x, currentCSV: a}, {name: x, currentCSV: a}]", "1/a.yaml": csvA}, Options{}, `p: package "etcd" has the channel "x" twice`, nil},
 		{"a default channel that is none", map[string]string{"p.package.yaml": manifest + "defaultChannel: beta\n", "1/a.yaml": csvA}, Options{}, `p: the default channel "beta" is not one of the package's channels`, nil},
 		{"no default channel", map[string]string{"p.package.yaml": "packageName: etcd\nchannels: [{name: a, currentCSV: a}, {name: b, currentCSV: a}]", "1/a.yaml": csvA}, Options{}, "p: package \"etcd\" has no default channel\nhint: choose a channel: a, b", nil},
-		{"no such channel", map[string]string{"p.package.yaml": manifest, "1/a.yaml": csvA}, Options{Channel: "beta"}, `p: package "etcd" has no channel "beta"; there are alpha`, nil},
-		{"no such version", map[string]string{"p.package.yaml": manifest, "1/a.yaml": csvA}, Options{Version: "2.0.0"}, `p: package "etcd" has no version "2.0.0"; there are 1.0.0`, nil},
+		{"no such channel", map[string]string{"p.package.yaml": manifest, "1/a.yaml": csvA}, choose("", "beta", ""), `p: package "etcd" has no channel "beta"; there are alpha`, nil},
+		{"no such version", map[string]string{"p.package.yaml": manifest, "1/a.yaml": csvA}, choose("", "", "2.0.0"), `p: package "etcd" has no version "2.0.0"; there are 1.0.0`, nil},
 		{"a CSV without name", map[string]string{"p.package.yaml": manifest, "1/a.yaml": "kind: ClusterServiceVersion\n"}, Options{}, `p/1/a.yaml: the ClusterServiceVersion has no name`, nil},
 		{"a CSV with a wrong type", map[string]string{"p.package.yaml": manifest, "1/a.yaml": "kind: ClusterServiceVersion\nspec: {version: 1.0}\n"}, Options{}, `p/1/a.yaml: spec.version: has the wrong type (number)`, nil},
 		{"bad YAML", map[string]string{"p.package.yaml": manifest, "1/a.yaml": csvA, "1/b.yaml": "a: b: c"}, Options{}, `p/1/b.yaml: document that starts in line 1: yaml: mapping values are not allowed in this context`, nil},
 		{"bad YAML beside the package manifest", map[string]string{"p.package.yaml": manifest, "1/a.yaml": csvA, "ci.yaml": "a: b: c"}, Options{}, "", []string{`p/ci.yaml: document that starts in line 1: yaml: mapping values are not allowed in this context (the file is ignored)`}},
 		{"other files", map[string]string{"p.package.yaml": manifest, "README.md": "", "1/a.yaml": csvA, "1/README.md": "", "1/.hidden.yaml": "a: b: c", ".git/x.yaml": "a: b: c"}, Options{}, "", []string{"p/1/README.md: left out: not a Kubernetes object"}},
-		{"another extension", map[string]string{"p.package.yaml": manifest, "1/a.clusterserviceversion": csvA, "1/b.txt": "a: b: c", "LICENSE": "a: b: c", "1/big.png": "#" + strings.Repeat("x", 1000)}, Options{Limits: small}, "",
+		{"another extension", map[string]string{"p.package.yaml": manifest, "1/a.clusterserviceversion": csvA, "1/b.txt": "a: b: c", "LICENSE": "a: b: c", "1/big.png": "#" + strings.Repeat("x", 1000)}, Options{Source: source.Options{Limits: small}}, "",
 			[]string{"p/1/b.txt: left out: not YAML", "p/1/big.png: left out: too large for a Kubernetes object"}},
 		{"two files of one name", map[string]string{"p.package.yaml": manifest, "1/a.yaml": csvA, "1/b-c.yaml": "kind: X", "1/b/c.yaml": "kind: X"}, Options{}, `p/1: two files of the bundle would have the name b-c.yaml`, nil},
-		{"a large file", map[string]string{"p.package.yaml": manifest, "1/a.yaml": csvA + "#" + strings.Repeat("x", 1000)}, Options{Limits: small}, `p: open 1/a.yaml: larger than 1000 bytes`, nil},
-		{"large files", map[string]string{"p.package.yaml": manifest, "1/a.yaml": csvA, "2.yaml": "#" + strings.Repeat("x", 990), "3.yaml": "#" + strings.Repeat("x", 990)}, Options{Limits: small}, `p: the package is larger than 2000 bytes or has more than 20 files`, nil},
+		{"a large file", map[string]string{"p.package.yaml": manifest, "1/a.yaml": csvA + "#" + strings.Repeat("x", 1000)}, Options{Source: source.Options{Limits: small}}, `p: open 1/a.yaml: larger than 1000 bytes`, nil},
+		{"large files", map[string]string{"p.package.yaml": manifest, "1/a.yaml": csvA, "2.yaml": "#" + strings.Repeat("x", 990), "3.yaml": "#" + strings.Repeat("x", 990)}, Options{Source: source.Options{Limits: small}}, `p: the package is larger than 2000 bytes or has more than 20 files`, nil},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -165,7 +167,7 @@ func TestConvert(t *testing.T) {
 	must(t, err)
 	same(t, "a manifest", string(list[3].Files["manifests/etcd.csv.yaml"]), string(original))
 	for _, b := range list {
-		s := open(t, "packagemanifest:"+nested, Options{Version: strings.TrimPrefix(b.Dir, "etcd/")})
+		s := open(t, "packagemanifest:"+nested, choose("", "", strings.TrimPrefix(b.Dir, "etcd/")))
 		for name, content := range contents(t, s.FS) {
 			same(t, b.Dir+" "+name, string(b.Files[name]), content)
 		}

@@ -1,4 +1,4 @@
-package source
+package catalog
 
 import (
 	"bufio"
@@ -14,31 +14,34 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/source"
 )
 
 // document is one document of a YAML or JSON file.
 type document struct {
-	line int    // of the file, where it starts
-	text []byte // as it is written; valid until the next document
-	json []byte
+	line   int    // of the file, where it starts
+	offset int64  // of the file, where text starts
+	text   []byte // as it is written; valid until the next document
+	json   []byte
 }
 
 // documents returns the documents of a YAML file, or the values of a JSON file, one after the other. As in
 // operator-registry, a file that starts with a brace is JSON. Empty documents are left out. maxJSON bounds each YAML
 // document with its aliases expanded. An error names the file and ends the sequence.
 func documents(name string, r io.Reader, maxJSON int64) iter.Seq2[document, error] {
-	buffered := bufio.NewReader(r)
+	buffered, start := bufio.NewReader(r), int64(0)
 	if head, _ := buffered.Peek(len(byteOrderMark)); string(head) == byteOrderMark {
 		_, _ = buffered.Discard(len(head)) // these bytes are in the buffer
+		start = int64(len(head))
 	}
 	head, _ := buffered.Peek(buffered.Size()) // an error is returned again by the next read
 	if bytes.HasPrefix(bytes.TrimLeft(head, " \t\r\n"), []byte("{")) {
-		return jsonValues(name, buffered)
+		return jsonValues(name, buffered, start)
 	}
 	return func(yield func(document, error) bool) {
 		for part, err := range manifest.Split(buffered) {
 			if err != nil {
-				yield(document{}, readError(name, "", err))
+				yield(document{}, fmt.Errorf("%s: %w", name, err))
 				return
 			}
 			j, err := yamlToJSON(part.Data, maxJSON)
@@ -46,7 +49,7 @@ func documents(name string, r io.Reader, maxJSON int64) iter.Seq2[document, erro
 				yield(document{}, fmt.Errorf("%s: document that starts in line %d: %w", name, part.Line, err))
 				return
 			}
-			if !bytes.Equal(j, []byte("null")) && !yield(document{part.Line, part.Data, j}, nil) {
+			if !bytes.Equal(j, []byte("null")) && !yield(document{part.Line, start + part.Offset, part.Data, j}, nil) {
 				return
 			}
 		}
@@ -55,7 +58,7 @@ func documents(name string, r io.Reader, maxJSON int64) iter.Seq2[document, erro
 
 const byteOrderMark = "\ufeff"
 
-func jsonValues(name string, r io.Reader) iter.Seq2[document, error] {
+func jsonValues(name string, r io.Reader, start int64) iter.Seq2[document, error] {
 	return func(yield func(document, error) bool) {
 		read := new(bytes.Buffer) // what the decoder has read behind the last value
 		d := json.NewDecoder(io.TeeReader(r, read))
@@ -71,16 +74,33 @@ func jsonValues(name string, r io.Reader) iter.Seq2[document, error] {
 				yield(document{}, fmt.Errorf("%s: value that starts in line %d: %w", name, line, err))
 				return
 			default:
-				yield(document{}, readError(name, "", err))
+				yield(document{}, fmt.Errorf("%s: %w", name, err))
 				return
 			}
-			if !yield(document{line, v, v}, nil) {
+			if !yield(document{line, start + d.InputOffset() - int64(len(v)), v, v}, nil) {
 				return
 			}
 			line += bytes.Count(read.Next(int(d.InputOffset()-at)), []byte("\n"))
 			at = d.InputOffset()
 		}
 	}
+}
+
+// onlyDocument returns the one document of a text, as JSON.
+func onlyDocument(data []byte, maxJSON int64) ([]byte, error) {
+	var found []byte
+	n := 0
+	for d, err := range documents("object", bytes.NewReader(data), maxJSON) {
+		if err != nil {
+			return nil, err
+		}
+		n++
+		found = d.json
+	}
+	if n != 1 {
+		return nil, fmt.Errorf("has %d documents instead of one", n)
+	}
+	return found, nil
 }
 
 // mayHaveAnchor reports whether the document has an ampersand where an anchor can be.
@@ -108,7 +128,7 @@ func yamlToJSON(doc []byte, maxJSON int64) ([]byte, error) {
 			return nil, err
 		}
 		if size := expandedSize(&n, map[*yamlnode.Node]int64{}); size > maxJSON {
-			return nil, fmt.Errorf("larger than %s with its aliases expanded", bytesText(maxJSON))
+			return nil, fmt.Errorf("larger than %s with its aliases expanded", source.SizeText(maxJSON))
 		}
 	}
 	j, err := yaml.YAMLToJSON(doc)
@@ -116,7 +136,7 @@ func yamlToJSON(doc []byte, maxJSON int64) ([]byte, error) {
 		return nil, err
 	}
 	if int64(len(j)) > maxJSON {
-		return nil, fmt.Errorf("larger than %s", bytesText(maxJSON))
+		return nil, fmt.Errorf("larger than %s", source.SizeText(maxJSON))
 	}
 	return j, nil
 }

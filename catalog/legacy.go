@@ -1,4 +1,4 @@
-package source
+package catalog
 
 import (
 	"context"
@@ -7,32 +7,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/blang/semver/v4"
-
+	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/source"
 )
-
-// openPackageManifest reads a directory in the legacy package manifest format (spec 12.3) and returns the version that
-// the options choose, as a bundle.
-func openPackageManifest(ctx context.Context, arg string, o Options) (*Source, error) {
-	p, err := readPackage(ctx, arg, o)
-	if err != nil {
-		return nil, err
-	}
-	v, err := p.choose(o.Channel, o.Version)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", arg, err)
-	}
-	files, err := p.bundle(v)
-	if err != nil {
-		return nil, err
-	}
-	m, err := filesFS(path.Join(arg, v.dir), files, o.Limits)
-	if err != nil {
-		return nil, err
-	}
-	return &Source{FS: m}, nil
-}
 
 // legacyPackage is a package in the package manifest format.
 type legacyPackage struct {
@@ -93,12 +71,12 @@ func (c crd) has(name, version string) bool {
 // readPackage reads and checks a whole package.
 func readPackage(ctx context.Context, dir string, o Options) (*legacyPackage, error) {
 	r := &legacyReader{ctx: ctx, dir: dir, options: o, byDir: map[string][]*legacyFile{}}
-	fsys, err := newDirFS(dir, o.Limits)
+	files, err := source.Open(ctx, source.KindPackageManifest+":"+dir, o.Source)
 	if err != nil {
 		return nil, err
 	}
-	defer fsys.root.Close()
-	if err := r.readFiles(fsys); err != nil {
+	defer files.Close()
+	if err := r.readFiles(files.FS); err != nil {
 		return nil, err
 	}
 	p, err := r.manifest()
@@ -109,22 +87,13 @@ func readPackage(ctx context.Context, dir string, o Options) (*legacyPackage, er
 		return nil, err
 	}
 	slices.SortStableFunc(p.versions, func(a, b *legacyVersion) int {
-		return compareVersions(a.csv.Spec.Version, b.csv.Spec.Version)
+		return source.CompareVersions(a.csv.Spec.Version, b.csv.Spec.Version)
 	})
-	if err := p.check(o.Warn); err != nil {
+	if err := p.check(o.Source.Warn); err != nil {
 		return nil, err
 	}
-	p.fillChannels(o.Warn)
+	p.fillChannels(o.Source.Warn)
 	return p, nil
-}
-
-func compareVersions(a, b string) int {
-	va, errA := semver.ParseTolerant(a)
-	vb, errB := semver.ParseTolerant(b)
-	if errA != nil || errB != nil {
-		return strings.Compare(a, b)
-	}
-	return va.Compare(vb)
 }
 
 // check applies the rules for packages in the Operator Registry (OpenShift 4.5 documentation, "Packaging formats",
@@ -223,10 +192,10 @@ func (p *legacyPackage) choose(channel, version string) (*legacyVersion, error) 
 	switch {
 	case i < 0 && channel != "":
 		return nil, fmt.Errorf("package %s has no channel %s; there are %s",
-			quote(p.name), quote(channel), someOf(p.channelNames()))
+			quote(p.name), quote(channel), text.Names(p.channelNames()))
 	case i < 0 && version == "":
 		err := fmt.Errorf("package %s has no default channel", quote(p.name))
-		return nil, hint(err, "choose a channel: %s", someOf(p.channelNames()))
+		return nil, hint(err, "choose a channel: %s", text.Names(p.channelNames()))
 	case version == "":
 		version = p.channels[i].CurrentCSV
 	}
@@ -240,7 +209,7 @@ func (p *legacyPackage) choose(channel, version string) (*legacyVersion, error) 
 		}
 		all = append(all, v.version())
 	}
-	return nil, fmt.Errorf("package %s has no version %s; there are %s", quote(p.name), quote(version), someOf(all))
+	return nil, fmt.Errorf("package %s has no version %s; there are %s", quote(p.name), quote(version), text.Names(all))
 }
 
 // isNamed reports whether name is the version, its CSV or its directory.
@@ -291,7 +260,7 @@ func (r *legacyReader) manifest() (*legacyPackage, error) {
 				DefaultChannel string          `json:"defaultChannel"`
 				Channels       []legacyChannel `json:"channels"`
 			}
-			byName := isPackageManifestName(f.name)
+			byName := source.IsPackageManifestName(f.name)
 			err := manifest.DecodeJSON(d.json, &m)
 			switch {
 			case byName && err != nil:
@@ -318,9 +287,9 @@ func (r *legacyReader) manifest() (*legacyPackage, error) {
 		err := fmt.Errorf("%s: there is no package manifest (*.package.yaml with packageName and channels)", r.dir)
 		return nil, hint(err, "name the directory of one package")
 	case len(found) == 0:
-		return nil, fmt.Errorf("%s: no package %s; there is %s", r.dir, quote(r.options.Package), someOf(list))
+		return nil, fmt.Errorf("%s: no package %s; there is %s", r.dir, quote(r.options.Package), text.Names(list))
 	case len(found) > 1:
-		err := fmt.Errorf("%s: the directory has %d package manifests: %s", r.dir, len(found), someOf(list))
+		err := fmt.Errorf("%s: the directory has %d package manifests: %s", r.dir, len(found), text.Names(list))
 		return nil, hint(err, "choose a package")
 	}
 	return found[0], nil

@@ -1,4 +1,4 @@
-package source
+package catalog
 
 import (
 	"bytes"
@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/source"
 )
 
 // legacyReader reads the files of a package manifest directory and sorts them into versions.
@@ -43,7 +44,7 @@ const (
 	kindCRD = "CustomResourceDefinition"
 )
 
-func (r *legacyReader) readFiles(fsys dirFS) error {
+func (r *legacyReader) readFiles(fsys fs.FS) error {
 	return fs.WalkDir(fsys, ".", func(p string, e fs.DirEntry, err error) error {
 		if err == nil {
 			err = r.ctx.Err()
@@ -55,7 +56,7 @@ func (r *legacyReader) readFiles(fsys dirFS) error {
 			return fs.SkipDir
 		case e.IsDir(), strings.HasPrefix(e.Name(), "."):
 			return nil
-		case !isManifestName(p):
+		case !source.IsManifestName(p):
 			return r.readOther(fsys, p)
 		}
 		f, err := r.readFile(fsys, p)
@@ -66,8 +67,8 @@ func (r *legacyReader) readFiles(fsys dirFS) error {
 		switch {
 		case err == nil:
 			r.byDir[path.Dir(p)] = append(r.byDir[path.Dir(p)], f)
-		case path.Dir(p) == "." && !isPackageManifestName(f.name):
-			r.options.Warn("%v (the file is ignored)", err)
+		case path.Dir(p) == "." && !source.IsPackageManifestName(f.name):
+			r.options.Source.Warn("%v (the file is ignored)", err)
 			return nil
 		}
 		return err
@@ -76,17 +77,17 @@ func (r *legacyReader) readFiles(fsys dirFS) error {
 
 // readOther reads a file with another extension. As OLM does, it takes the objects of such a file. One without objects
 // is left out, with a warning, unless it is beside the package manifest, where a README belongs.
-func (r *legacyReader) readOther(fsys dirFS, p string) error {
+func (r *legacyReader) readOther(fsys fs.FS, p string) error {
 	leaveOut := func(why string) {
 		if path.Dir(p) != "." {
-			r.options.Warn("%s: left out: %s", path.Join(r.dir, p), why)
+			r.options.Source.Warn("%s: left out: %s", path.Join(r.dir, p), why)
 		}
 	}
-	switch info, err := fsys.Stat(p); {
+	switch info, err := fs.Stat(fsys, p); {
 	case err != nil || !info.Mode().IsRegular():
 		leaveOut("not a regular file")
 		return nil //nolint:nilerr // the warning says so
-	case info.Size() > r.options.Limits.MaxFileBytes:
+	case info.Size() > r.options.Source.Limits.MaxFileBytes:
 		leaveOut("too large for a Kubernetes object")
 		return nil
 	}
@@ -105,23 +106,23 @@ func (r *legacyReader) readOther(fsys dirFS, p string) error {
 	return nil
 }
 
-func (r *legacyReader) readFile(fsys dirFS, p string) (*legacyFile, error) {
-	data, err := fsys.ReadFile(p)
+func (r *legacyReader) readFile(fsys fs.FS, p string) (*legacyFile, error) {
+	data, err := fs.ReadFile(fsys, p)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", r.dir, err)
 	}
 	r.bytes += int64(len(data))
 	r.files++
-	if r.bytes > r.options.Limits.MaxTotalBytes || r.files > r.options.Limits.MaxFiles {
+	if r.bytes > r.options.Source.Limits.MaxTotalBytes || r.files > r.options.Source.Limits.MaxFiles {
 		return nil, fmt.Errorf("%s: the package is larger than %s or has more than %d files",
-			r.dir, bytesText(r.options.Limits.MaxTotalBytes), r.options.Limits.MaxFiles)
+			r.dir, source.SizeText(r.options.Source.Limits.MaxTotalBytes), r.options.Source.Limits.MaxFiles)
 	}
 	return &legacyFile{name: path.Base(p), data: data}, nil
 }
 
 // parse reads the documents of a file.
 func (r *legacyReader) parse(f *legacyFile, full string) error {
-	for d, err := range documents(full, bytes.NewReader(f.data), r.options.Limits.MaxFileBytes*4) {
+	for d, err := range documents(full, bytes.NewReader(f.data), r.options.Source.Limits.MaxFileBytes*4) {
 		if err != nil {
 			return err
 		}
@@ -248,7 +249,7 @@ func (r *legacyReader) flatVersions(csvs, files []*legacyFile) ([]*legacyVersion
 	}
 	for _, f := range files {
 		if !f.has(kindCRD) {
-			r.options.Warn("%s: used for every version in the directory", path.Join(r.dir, f.name))
+			r.options.Source.Warn("%s: used for every version in the directory", path.Join(r.dir, f.name))
 		}
 	}
 	return list, nil

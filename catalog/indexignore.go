@@ -1,4 +1,4 @@
-package source
+package catalog
 
 import (
 	"bytes"
@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing/format/gitignore"
+
+	"github.com/olmgen/olmgen/source"
 )
 
 // indexIgnore is the file that says which files of its directory, and below, are not of the catalog. Its patterns are
@@ -50,7 +52,7 @@ func readPatterns(fsys fs.FS, name string) ([]gitignore.Pattern, error) {
 		return nil, err
 	}
 	if len(data) > maxIgnore {
-		return nil, fmt.Errorf("%s: larger than %s", name, bytesText(maxIgnore))
+		return nil, fmt.Errorf("%s: larger than %s", name, source.SizeText(maxIgnore))
 	}
 	var domain []string
 	if dir := path.Dir(name); dir != "." {

@@ -1,4 +1,4 @@
-package source
+package catalog
 
 import (
 	"encoding/base64"
@@ -60,16 +60,16 @@ image: i
 		"op.v3.0.0": name + ": bundle op.v3.0.0: the catalog has neither its objects nor olm.csv.metadata",
 	}
 	got := map[string]string{}
-	err := WalkBundles(t.Context(), name, Options{}, func(string, string) bool { return true }, func(b *CatalogBundle) error {
-		csv, err := b.CSV()
+	c, err := Read(t.Context(), name, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range c.Packages["op"].Bundles {
+		csv, err := b.CSV(t.Context())
 		got[b.Name] = string(csv)
 		if err != nil {
 			got[b.Name] = err.Error()
 		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
@@ -79,15 +79,17 @@ image: i
 // The install modes and APIs of every bundle of the real catalogs are known without its image.
 func TestCorpusCatalogCSV(t *testing.T) {
 	for _, dir := range corpustest.Glob(t, corpustest.Root(t), "catalogs", "*") {
-		err := WalkBundles(t.Context(), dir, Options{}, func(string, string) bool { return true }, func(b *CatalogBundle) error {
-			csv, err := b.CSV()
-			if err != nil || !strings.Contains(string(csv), `"installModes"`) {
-				t.Errorf("%s: %.200s, %v", b.Name, csv, err)
-			}
-			return nil
-		})
+		c, err := Read(t.Context(), dir, Options{})
 		if err != nil {
 			t.Fatal(err)
+		}
+		for _, p := range c.Packages {
+			for _, b := range p.Bundles {
+				csv, err := b.CSV(t.Context())
+				if err != nil || !strings.Contains(string(csv), `"installModes"`) {
+					t.Errorf("%s: %.200s, %v", b.Name, csv, err)
+				}
+			}
 		}
 	}
 }

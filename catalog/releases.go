@@ -1,16 +1,16 @@
-package source
+package catalog
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/source"
 )
 
 // Release is one of the releases of a package.
@@ -20,28 +20,28 @@ type Release struct {
 	Skips    []string // of a catalog's entry
 	Channels []string // of a catalog
 
-	open func(ctx context.Context) (*Source, error)
+	open func(ctx context.Context) (*source.Source, error)
 }
 
 // Open returns the bundle of a release.
-func (r Release) Open(ctx context.Context) (*Source, error) { return r.open(ctx) }
+func (r Release) Open(ctx context.Context) (*source.Source, error) { return r.open(ctx) }
 
 // Releases returns all releases of a package: those of a directory that has the directories of bundles, of a catalog,
 // or of a legacy package. Of the options, Package chooses the package and Channel one of its channels.
 func Releases(ctx context.Context, ref string, o Options) ([]Release, error) {
-	o = o.withDefaults()
-	kind, arg, err := recognise(ref, o.Force)
+	o = o.orDefault()
+	kind, arg, err := source.Recognise(ref, o.Source.Force)
 	if err != nil {
 		return nil, err
 	}
 	var list []Release
 	switch kind {
-	case KindDir:
+	case source.KindDir:
 		list, err = releasesOfDir(ref, arg, o)
-	case KindCatalog:
-		list, err = releasesOfCatalog(ctx, ref, arg, o)
-	case KindPackageManifest:
-		list, err = releasesOfPackage(ctx, ref, arg, o)
+	case source.KindCatalog:
+		list, err = releasesOfCatalog(ctx, arg, o)
+	case source.KindPackageManifest:
+		list, err = releasesOfPackage(ctx, arg, o)
 	default:
 		err = noHistory(ref)
 	}
@@ -59,12 +59,12 @@ func releasesOfDir(ref, dir string, o Options) ([]Release, error) {
 	if err != nil {
 		return nil, err
 	}
-	if isBundleDir(dir) {
+	if source.IsBundleDir(dir) {
 		return nil, noHistory(ref)
 	}
 	var names []string
 	for _, e := range entries {
-		if e.IsDir() && isBundleDir(filepath.Join(dir, e.Name())) {
+		if e.IsDir() && source.IsBundleDir(filepath.Join(dir, e.Name())) {
 			names = append(names, e.Name())
 		}
 	}
@@ -72,56 +72,52 @@ func releasesOfDir(ref, dir string, o Options) ([]Release, error) {
 		return nil, hint(fmt.Errorf("%s: no directory in it is a bundle", ref),
 			"name the directory that has the directories of a package's versions")
 	}
-	slices.SortFunc(names, compareVersions)
+	slices.SortFunc(names, source.CompareVersions)
 	list := make([]Release, len(names))
 	for i, name := range names {
-		list[i] = Release{Name: name, open: func(ctx context.Context) (*Source, error) {
-			one := o
-			one.Force = KindDir
-			return Open(ctx, filepath.Join(dir, name), one)
+		list[i] = Release{Name: name, open: func(ctx context.Context) (*source.Source, error) {
+			one := o.Source
+			one.Force = source.KindDir
+			return source.Open(ctx, filepath.Join(dir, name), one)
 		}}
 	}
 	return list, nil
 }
 
-func releasesOfCatalog(ctx context.Context, ref, arg string, o Options) ([]Release, error) {
-	c, err := readOnePackage(ctx, arg, o)
+func releasesOfCatalog(ctx context.Context, arg string, o Options) ([]Release, error) {
+	c, err := readFiles(ctx, arg, o)
 	if err != nil {
 		return nil, err
 	}
-	p, err := c.pkg(o.Package)
+	p, err := c.onlyPackage(o.Package)
+	if err == nil && o.Channel != "" {
+		_, err = p.ChannelOrDefault(o.Channel)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", arg, err)
 	}
-	if o.Channel != "" {
-		if _, err := p.channel(o.Channel); err != nil {
-			return nil, fmt.Errorf("%s: %w", arg, err)
-		}
-	}
 	var list []Release
-	for _, name := range slices.Sorted(maps.Keys(p.bundles)) {
-		channels := p.channelsOf(name)
-		if o.Channel != "" && !slices.Contains(channels, o.Channel) {
+	for _, b := range p.Bundles {
+		chosen := Choice{p, p.channelOf(o.Channel, b.Name), b}
+		if o.Channel != "" && chosen.Channel == nil {
 			continue
 		}
-		chosen := p.chosen(o.Channel, name)
-		list = append(list, Release{Name: name, Replaces: &chosen.entry.Replaces, Skips: chosen.entry.Skips,
-			Channels: channels, open: func(ctx context.Context) (*Source, error) {
-				s, err := chosen.source(ctx, o)
-				if err != nil {
-					return nil, fmt.Errorf("%s: bundle %s: %w", arg, name, err)
-				}
-				s.Ref, s.Kind = ref, KindCatalog
-				return s, nil
-			}})
+		r := Release{Name: b.Name, Replaces: new(string), Channels: p.channelsOf(b.Name),
+			open: func(ctx context.Context) (*source.Source, error) { return chosen.Open(ctx, o) }}
+		if chosen.Channel != nil {
+			e := chosen.Channel.Entry(b.Name)
+			r.Replaces, r.Skips = &e.Replaces, e.Skips
+		}
+		list = append(list, r)
 	}
 	if len(list) == 0 {
-		return nil, fmt.Errorf("%s: package %s has no bundles", arg, quote(p.name))
+		return nil, fmt.Errorf("%s: package %s has no bundles", arg, quote(p.Name))
 	}
+	slices.SortFunc(list, func(a, b Release) int { return strings.Compare(a.Name, b.Name) })
 	return list, nil
 }
 
-func releasesOfPackage(ctx context.Context, ref, dir string, o Options) ([]Release, error) {
+func releasesOfPackage(ctx context.Context, dir string, o Options) ([]Release, error) {
 	p, err := readPackage(ctx, dir, o)
 	if err != nil {
 		return nil, err
@@ -132,17 +128,8 @@ func releasesOfPackage(ctx context.Context, ref, dir string, o Options) ([]Relea
 			continue
 		}
 		list = append(list,
-			Release{Name: v.version(), Channels: v.channels, open: func(context.Context) (*Source, error) {
-				files, err := p.bundle(v)
-				if err != nil {
-					return nil, err
-				}
-				m, err := filesFS(path.Join(dir, v.dir), files, o.Limits)
-				if err != nil {
-					return nil, err
-				}
-				return &Source{FS: m, Ref: ref, Kind: KindPackageManifest}, nil
-			}})
+			Release{Name: v.version(), Channels: v.channels,
+				open: func(context.Context) (*source.Source, error) { return p.open(v, o) }})
 	}
 	if len(list) == 0 {
 		return nil, hint(errors.New(dir+": package "+quote(p.name)+" has no channel "+quote(o.Channel)), "there are %s",

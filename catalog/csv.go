@@ -1,16 +1,38 @@
-package source
+package catalog
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 
 	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/source"
 )
 
-// csv returns the ClusterServiceVersion as JSON: see CatalogBundle.CSV.
-func (b *catalogBundle) csv(limits Limits) ([]byte, error) {
-	objects, err := b.objects(limits)
+// CSV returns the ClusterServiceVersion of the bundle as JSON. If the objects are not in the catalog, it has only what
+// the property olm.csv.metadata holds: metadata, install modes and APIs. CSV reads the bundle again, because a Catalog
+// does not keep it.
+func (b *Bundle) CSV(ctx context.Context) ([]byte, error) {
+	if b.origin != nil && b.origin.csv != nil {
+		return b.origin.csv()
+	}
+	c, err := b.content(ctx)
+	if err != nil {
+		return nil, err
+	}
+	data, err := c.csv()
+	if err != nil {
+		return nil, fmt.Errorf("%s: bundle %s: %w", b.File, b.Name, err)
+	}
+	return data, nil
+}
+
+// HasCSV reports whether the catalog has what CSV returns.
+func (b *Bundle) HasCSV() bool { return b.Objects || b.Metadata > 0 }
+
+func (c *content) csv() ([]byte, error) {
+	objects, err := c.objects(source.DefaultLimits())
 	if err != nil {
 		return nil, err
 	}
@@ -19,17 +41,18 @@ func (b *catalogBundle) csv(limits Limits) ([]byte, error) {
 			return o.json, nil
 		}
 	}
-	for _, p := range b.Properties {
-		if p.Type == propertyCSV {
-			return b.fromMetadata(p.Value)
-		}
+	if value := c.property(TypeCSVMetadata); value != nil {
+		return c.fromMetadata(value)
 	}
 	return nil, errors.New("the catalog has neither its objects nor olm.csv.metadata")
 }
 
+// version returns the version of the olm.package property, or "".
+func (c *content) version() string { return (&Bundle{Properties: c.Properties}).versionText() }
+
 // fromMetadata returns a ClusterServiceVersion with the fields that operator-registry keeps in a property
 // (alpha/property, CSVMetadata).
-func (b *catalogBundle) fromMetadata(value json.RawMessage) ([]byte, error) {
+func (c *content) fromMetadata(value json.RawMessage) ([]byte, error) {
 	var m struct {
 		Annotations           map[string]string `json:"annotations,omitempty"`
 		Labels                map[string]string `json:"labels,omitempty"`
@@ -46,10 +69,10 @@ func (b *catalogBundle) fromMetadata(value json.RawMessage) ([]byte, error) {
 		Provider              json.RawMessage   `json:"provider,omitempty"`
 	}
 	if err := manifest.DecodeJSON(value, &m); err != nil {
-		return nil, fmt.Errorf("property %s: %w", propertyCSV, err)
+		return nil, fmt.Errorf("property %s: %w", TypeCSVMetadata, err)
 	}
-	meta, spec := map[string]any{"name": b.Name}, map[string]any{}
-	if v := b.version(); v != "" {
+	meta, spec := map[string]any{"name": c.Name}, map[string]any{}
+	if v := c.version(); v != "" {
 		spec["version"] = v
 	}
 	for key, v := range map[string]map[string]string{"annotations": m.Annotations, "labels": m.Labels} {

@@ -1,20 +1,21 @@
-package source
+package catalog
 
 import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
 	"os"
-	"runtime"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/golden/sourcetest"
+	"github.com/olmgen/olmgen/source"
 )
 
 // etcdCatalog: alpha has 0.9.0 <- 0.9.2 <- 0.9.4 (skips 0.9.3); beta has 0.9.0 only.
@@ -25,19 +26,19 @@ func TestCatalog(t *testing.T) {
 		name    string
 		options Options
 		bundle  string // by the name of its CSV
-		want    Source
+		want    source.Source
 	}{
-		{"the head of the default channel", Options{}, "etcd.v0.9.4", Source{Replaces: "etcd.v0.9.2"}},
-		{"the head of a channel", Options{Package: "etcd", Channel: "beta"}, "etcd.v0.9.0", Source{Replaces: "etcd.v0.6.0"}},
-		{"a version", Options{Version: "0.9.2"}, "etcd.v0.9.2", Source{Replaces: "etcd.v0.9.0"}},
-		{"a version with v", Options{Version: "v0.9.2"}, "etcd.v0.9.2", Source{Replaces: "etcd.v0.9.0"}},
-		{"a bundle's name", Options{Version: "etcd.v0.9.2"}, "etcd.v0.9.2", Source{Replaces: "etcd.v0.9.0"}},
-		{"a version in the default channel", Options{Version: "0.9.0"}, "etcd.v0.9.0", Source{Replaces: ""}},
-		{"a version in a channel", Options{Version: "0.9.0", Channel: "beta"}, "etcd.v0.9.0", Source{Replaces: "etcd.v0.6.0"}},
+		{"the head of the default channel", Options{}, "etcd.v0.9.4", source.Source{Replaces: "etcd.v0.9.2"}},
+		{"the head of a channel", choose("etcd", "beta", ""), "etcd.v0.9.0", source.Source{Replaces: "etcd.v0.6.0"}},
+		{"a version", choose("", "", "0.9.2"), "etcd.v0.9.2", source.Source{Replaces: "etcd.v0.9.0"}},
+		{"a version with v", choose("", "", "v0.9.2"), "etcd.v0.9.2", source.Source{Replaces: "etcd.v0.9.0"}},
+		{"a bundle's name", choose("", "", "etcd.v0.9.2"), "etcd.v0.9.2", source.Source{Replaces: "etcd.v0.9.0"}},
+		{"a version in the default channel", choose("", "", "0.9.0"), "etcd.v0.9.0", source.Source{Replaces: ""}},
+		{"a version in a channel", choose("", "beta", "0.9.0"), "etcd.v0.9.0", source.Source{Replaces: "etcd.v0.6.0"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			test.options.Offline = true
+			test.options.Source.Offline = true
 			s := open(t, "catalog:"+etcdCatalog, test.options)
 			files := contents(t, s.FS)
 			if !strings.Contains(files["manifests/001-clusterserviceversion-"+test.bundle+".yaml"], "\n  name: "+test.bundle+"\n") {
@@ -49,7 +50,7 @@ func TestCatalog(t *testing.T) {
 }
 
 func TestCatalogFiles(t *testing.T) {
-	s := open(t, "catalog:testdata/catalog", Options{Version: "0.9.4", Package: "etcd"})
+	s := open(t, "catalog:testdata/catalog", choose("etcd", "", "0.9.4"))
 	same(t, "files", contents(t, s.FS), map[string]string{
 		"manifests/001-clusterserviceversion-etcd.v0.9.4.yaml":                              "apiVersion: operators.coreos.com/v1alpha1\nkind: ClusterServiceVersion\nmetadata:\n  name: etcd.v0.9.4\nspec:\n  version: 0.9.4\n",
 		"manifests/002-customresourcedefinition-etcdclusters.etcd.database.coreos.com.yaml": "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata:\n  name: etcdclusters.etcd.database.coreos.com\nspec:\n  maximum: 9223372036854775807\n",
@@ -117,7 +118,7 @@ func TestCatalogForms(t *testing.T) {
 		s := open(t, "catalog:"+ref, Options{})
 		same(t, ref, contents(t, s.FS), want)
 	}
-	s := open(t, "catalog:-", Options{Stdin: strings.NewReader(files["pretty.json"])})
+	s := open(t, "catalog:-", Options{Source: source.Options{Stdin: strings.NewReader(files["pretty.json"])}})
 	same(t, "standard input", contents(t, s.FS), want)
 }
 
@@ -132,28 +133,32 @@ func TestCatalogChoiceThatFails(t *testing.T) {
 		options       Options
 		want          string
 	}{
-		{"no such package", "x: y\n---\n" + head, Options{Package: "etc"}, `c.yaml: no package "etc"; there are etcd`},
+		{"no such package", "x: y\n---\n" + head, choose("etc", "", ""), `c.yaml: no package "etc"; there are etcd`},
 		{"several packages", "x: y\n---\n" + head + "{schema: olm.package, name: other}", Options{}, "c.yaml: the catalog has 2 packages\nhint: choose a package: etcd, other"},
 		{"no catalog", "x: y", Options{}, "c.yaml: not a file-based catalog: it has no olm.package, olm.channel or olm.bundle"},
 		{"nothing", "", Options{}, "c.yaml: not a file-based catalog: it has no olm.package, olm.channel or olm.bundle"},
-		{"no such channel", "x: y\n---\n" + channel("[{name: a}]"), Options{Channel: "beta"}, `c.yaml: package "etcd" has no channel "beta"; there are alpha`},
+		{"no such channel", "x: y\n---\n" + channel("[{name: a}]"), choose("", "beta", ""), `c.yaml: package "etcd" has no channel "beta"; there are alpha`},
 		{"the default channel is not there", "x: y\n---\n" + head, Options{}, `c.yaml: package "etcd" has no channel "alpha"; there are none`},
 		{"no default channel", "x: y\n---\n{schema: olm.package, name: etcd}\n---\n{schema: olm.channel, package: etcd, name: a}\n---\n{schema: olm.channel, package: etcd, name: b}", Options{},
 			"c.yaml: package \"etcd\" has no default channel\nhint: choose a channel: a, b"},
 		{"no head", "x: y\n---\n" + channel("[{name: a, replaces: b}, {name: b, replaces: a}]"), Options{},
-			`c.yaml: channel "alpha" of package "etcd" has no head (an entry that no other entry replaces)`},
+			`c.yaml: channel "alpha" of package "etcd" has no head (an entry that no entry replaces or skips)`},
+		{"an entry that skips itself", "x: y\n---\n" + channel("[{name: a, skips: [a]}]") + ok, Options{},
+			`c.yaml: channel "alpha" of package "etcd" has no head (an entry that no entry replaces or skips)`},
+		{"one channel that is not the default", "x: y\n---\n{schema: olm.package, name: etcd}\n---\n{schema: olm.channel, package: etcd, name: a, entries: [{name: a}]}\n---\n" + ok, Options{},
+			"c.yaml: package \"etcd\" has no default channel\nhint: choose a channel: a"},
 		{"an empty channel", "x: y\n---\n" + channel("[]"), Options{},
-			`c.yaml: channel "alpha" of package "etcd" has no head (an entry that no other entry replaces)`},
+			`c.yaml: channel "alpha" of package "etcd" has no head (an entry that no entry replaces or skips)`},
 		{"two heads", "x: y\n---\n" + channel("[{name: a, replaces: c}, {name: b, skips: [c]}, {name: c}]"), Options{},
-			"c.yaml: channel \"alpha\" of package \"etcd\" has 2 heads (entries that no other entry replaces): a, b\nhint: choose a version"},
+			"c.yaml: channel \"alpha\" of package \"etcd\" has 2 heads (entries that no entry replaces or skips): a, b\nhint: choose a version"},
 		{"a head that is not there", "x: y\n---\n" + channel("[{name: a}]"), Options{}, `c.yaml: the head of channel "alpha" of package "etcd" is "a", which is not in the catalog`},
-		{"no such version", "x: y\n---\n" + channel("[{name: a}]") + ok, Options{Version: "1.0.0"}, `c.yaml: package "etcd" has no bundle with version or name "1.0.0"; there are a`},
-		{"no such version in the channel", "x: y\n---\n" + channel("[]") + ok, Options{Version: "a", Channel: "alpha"}, `c.yaml: channel "alpha" of package "etcd" has no bundle with version or name "a"; there are none`},
-		{"a version in no such channel", "x: y\n---\n" + channel("[{name: a}]") + ok, Options{Version: "a", Channel: "beta"}, `c.yaml: package "etcd" has no channel "beta"; there are alpha`},
+		{"no such version", "x: y\n---\n" + channel("[{name: a}]") + ok, choose("", "", "1.0.0"), `c.yaml: package "etcd" has no bundle with version or name "1.0.0"; there are a`},
+		{"no such version in the channel", "x: y\n---\n" + channel("[]") + ok, choose("", "alpha", "a"), `c.yaml: channel "alpha" of package "etcd" has no bundle with version or name "a"; there are none`},
+		{"a version in no such channel", "x: y\n---\n" + channel("[{name: a}]") + ok, choose("", "beta", "a"), `c.yaml: package "etcd" has no channel "beta"; there are alpha`},
 		{"a version twice", "x: y\n---\n" + head + "{schema: olm.bundle, package: etcd, name: a, properties: &p [{type: olm.package, value: {version: 1.0.0}}]}\n---\n" +
-			"{schema: olm.bundle, package: etcd, name: b, properties: [{type: olm.package, value: {version: 1.0.0}}]}", Options{Version: "1.0.0"},
+			"{schema: olm.bundle, package: etcd, name: b, properties: [{type: olm.package, value: {version: 1.0.0}}]}", choose("", "", "1.0.0"),
 			"c.yaml: package \"etcd\" has 2 bundles with version 1.0.0: a, b\nhint: choose one by its name"},
-		{"an image, offline", "x: y\n---\n" + channel("[{name: a, replaces: a, skips: [a]}]") + ok, Options{},
+		{"an image, offline", "x: y\n---\n" + channel("[{name: a}]") + ok, Options{},
 			"c.yaml: bundle a: its objects are not in the catalog, and its image quay.io/a:1 is not fetched offline\n" +
 				"hint: fetch it with network access (skopeo copy docker://quay.io/a:1 oci:DIR) and use oci-layout:DIR"},
 		{"neither objects nor image", "x: y\n---\n" + channel("[{name: a}]") + "{schema: olm.bundle, package: etcd, name: a}", Options{}, "c.yaml: bundle a: the catalog has neither its objects nor its image"},
@@ -163,32 +168,33 @@ func TestCatalogChoiceThatFails(t *testing.T) {
 			`c.yaml: bundle a: property olm.bundle.object 1: illegal base64 data at input byte 0`},
 		{"an object that is two", "x: y\n---\n" + channel("[{name: a}]") + "{schema: olm.bundle, package: etcd, name: a, properties: [{type: olm.bundle.object, value: {data: " +
 			base64.StdEncoding.EncodeToString([]byte("{}{}")) + "}}]}", Options{}, `c.yaml: bundle a: property olm.bundle.object 1: has 2 documents instead of one`},
-		{"a package twice", "x: y\n---\n" + head + head, Options{}, `c.yaml: document that starts in line 4: olm.package "etcd" of package "etcd" occurs twice`},
-		{"a channel twice", "x: y\n---\n" + channel("[]") + channel("[]")[len(head):], Options{}, `c.yaml: document that starts in line 6: olm.channel "alpha" of package "etcd" occurs twice`},
-		{"a bundle twice", "x: y\n---\n" + ok + "---\n" + ok, Options{}, `c.yaml: document that starts in line 4: olm.bundle "a" of package "etcd" occurs twice`},
-		{"a bundle without package", "x: y\n---\n{schema: olm.bundle, name: a}", Options{}, `c.yaml: document that starts in line 2: an olm.bundle has no name or no package`},
+		{"a package twice", "x: y\n---\n" + head + head, Options{}, `c.yaml: duplicate package "etcd" (c.yaml:4)`},
+		{"a channel twice", "x: y\n---\n" + channel("[]") + channel("[]")[len(head):], Options{}, `c.yaml: package "etcd" has duplicate channel "alpha" (c.yaml:6)`},
+		{"a bundle twice", "x: y\n---\n" + ok + "---\n" + ok, Options{}, `c.yaml: package "etcd" has duplicate bundle "a" (c.yaml:4)`},
+		{"a bundle without package", "x: y\n---\n{schema: olm.bundle, name: a}", Options{}, `c.yaml: a document has no package or no name (c.yaml:2)`},
 		{"wrong types", "x: y\n---\n{schema: olm.channel, package: etcd, name: a, entries: 5}", Options{},
 			`c.yaml: document that starts in line 2: olm.channel: entries: has the wrong type (number)`},
 		{"no mapping", "x: y\n---\n- a", Options{}, `c.yaml: document that starts in line 2: must be a mapping, not array`},
 		{"bad YAML", "x: y\n---\na: b: c", Options{}, `c.yaml: document that starts in line 2: yaml: line 2: mapping values are not allowed in this context`},
 		{"cut JSON", `{"schema": "olm.package", "name": "etcd"}` + "\n\n" + `{"schema": "olm.bundle", "na`, Options{}, `c.yaml: value that starts in line 1: unexpected EOF`},
-		{"many aliases", "a: &a [" + strings.Repeat("x, ", 10) + "]\nb: &b [" + strings.Repeat("*a, ", 100) + "]\nc: [" + strings.Repeat("*b, ", 100) + "]", Options{Limits: small},
+		{"many aliases", "a: &a [" + strings.Repeat("x, ", 10) + "]\nb: &b [" + strings.Repeat("*a, ", 100) + "]\nc: [" + strings.Repeat("*b, ", 100) + "]", Options{Source: source.Options{Limits: small}},
 			`c.yaml: document that starts in line 1: larger than 2000 bytes with its aliases expanded`},
-		{"too large", "a: " + strings.Repeat("x", 3000), Options{Limits: small}, `c.yaml: too large: more than 2000 bytes unpacked`},
+		{"too large", "a: " + strings.Repeat("x", 3000), Options{Source: source.Options{Limits: small}}, `c.yaml: too large: more than 2000 bytes unpacked`},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			inDir(t, map[string]string{"c.yaml": test.catalog})
-			test.options.Offline = true
+			test.options.Source.Offline = true
 			same(t, "error", openError(t, "catalog:c.yaml", test.options), test.want)
 		})
 	}
 }
 
 func TestCatalogImage(t *testing.T) {
-	host := serve(t, nil)
-	img := goodImage(t)
-	push(t, host+"/etcd/bundle:v1", img)
+	host := sourcetest.Serve(t, nil)
+	labels := map[string]string{bundle.KeyPackage: "etcd"}
+	img := sourcetest.Image(t, labels, sourcetest.Tar(t, goodFiles))
+	sourcetest.Push(t, host+"/etcd/bundle:v1", img)
 	inDir(t, map[string]string{"catalog/c.yaml": `
 schema: olm.package
 name: etcd
@@ -212,33 +218,8 @@ properties:
 	s := open(t, "catalog:catalog", plain(host))
 	same(t, "files", contents(t, s.FS), goodFiles)
 	same(t, "kind", s.Kind, "catalog")
-	same(t, "digest", s.Digest, digestOf(t, img))
-	same(t, "labels", s.Labels, bundleLabels)
+	same(t, "digest", s.Digest, sourcetest.Digest(t, img))
+	same(t, "labels", s.Labels, labels)
 	same(t, "replaces", s.Replaces, "etcd.v0")
 	same(t, "properties", string(s.Properties), `[{"type":"olm.package","value":{"packageName":"etcd","version":"1.0.0"}}]`)
-}
-
-// A catalog is never whole in memory, in either form: what is of no use to olmgen takes no place.
-func TestLargeCatalogIsStreamed(t *testing.T) {
-	for name, doc := range map[string]string{
-		"YAML": "---\nschema: other\ndata: " + strings.Repeat("x", 60_000) + "\n",
-		"JSON": `{"schema": "other", "data": "` + strings.Repeat("x", 60_000) + "\"}\n",
-	} {
-		t.Run(name, func(t *testing.T) {
-			const copies = 600
-			var readers []io.Reader
-			for range copies {
-				readers = append(readers, strings.NewReader(doc))
-			}
-			defer debug.SetGCPercent(debug.SetGCPercent(20)) // what is left of other tests is no measure
-			runtime.GC()
-			peak := watchHeap()
-			c := catalog{}
-			w := &catalogWalk{limits: DefaultLimits(), fn: func(d CatalogDocument) error { return c.addDocument(d.JSON) }}
-			must(t, w.stream(t.Context(), "c", io.MultiReader(readers...)))
-			if most, size := peak(), uint64(copies*len(doc)); most > size/2 {
-				t.Errorf("%d MiB of memory for a catalog of %d MiB", most>>20, size>>20)
-			}
-		})
-	}
 }

@@ -1,4 +1,4 @@
-package source
+package catalog
 
 import (
 	"context"
@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"path"
 	"strings"
+
+	"github.com/olmgen/olmgen/source"
 )
 
 // ConvertedBundle is one version of a legacy package in the bundle format.
@@ -16,15 +18,19 @@ type ConvertedBundle struct {
 
 // FS returns the files of the bundle as a file system.
 func (b ConvertedBundle) FS() (fs.FS, error) {
-	return filesFS(b.Dir, b.Files, Options{}.withDefaults().Limits)
+	s, err := source.OpenBytes(b.Dir, source.KindPackageManifest, b.Files, source.Limits{})
+	if err != nil {
+		return nil, err
+	}
+	return s.FS, nil
 }
 
 // Convert reads a directory in the legacy package manifest format and returns every version of the package as a
-// bundle, from the lowest to the highest. The manifests are unchanged. Of the options, only Package, Limits and Warn
-// apply. Errors are those of Open for the same directory.
+// bundle, from the lowest to the highest. The manifests are unchanged. Of the options, only Package, and Limits and Warn
+// of Source apply. Errors are those of Open for the same directory.
 func Convert(ctx context.Context, dir string, o Options) ([]ConvertedBundle, error) {
-	dir = strings.TrimPrefix(dir, KindPackageManifest+":")
-	p, err := readPackage(ctx, dir, o.withDefaults())
+	dir = strings.TrimPrefix(dir, source.KindPackageManifest+":")
+	p, err := readPackage(ctx, dir, o.orDefault())
 	if err != nil {
 		return nil, err
 	}

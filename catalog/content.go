@@ -1,0 +1,175 @@
+package catalog
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/source"
+)
+
+// origin is where the content of a bundle can be read: a Catalog does not keep it.
+type origin struct {
+	catalog string // as the user named it; empty: a file system
+	files   *source.Source
+	limits  source.Limits
+	pkg     string
+	file    string // in files
+	offset  int64  // of the document in the file
+	length  int    // of the document
+
+	csv func() ([]byte, error) // of a bundle that is not in a file-based catalog
+}
+
+// content is an olm.bundle with its body.
+type content struct {
+	Package    string     `json:"package"`
+	Name       string     `json:"name"`
+	Image      string     `json:"image"`
+	Properties []Property `json:"properties"`
+}
+
+// content reads the document of the bundle, and nothing else of the catalog.
+func (b *Bundle) content(ctx context.Context) (*content, error) {
+	from := b.origin
+	if from == nil || from.files == nil {
+		return nil, fmt.Errorf("bundle %s: it is not from a file-based catalog", b.Name)
+	}
+	text, err := from.read(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("%s: bundle %s: %w", b.File, b.Name, err)
+	}
+	var c content
+	object, err := onlyDocument(text, from.limits.MaxFileBytes*4)
+	if err == nil {
+		err = manifest.DecodeJSON(object, &c)
+	}
+	if err != nil || c.Package != from.pkg || c.Name != b.Name {
+		return nil, fmt.Errorf("%s: bundle %s: the file has changed since it was read", b.File, b.Name)
+	}
+	return &c, nil
+}
+
+// read returns the text of the document.
+func (o *origin) read(ctx context.Context) ([]byte, error) {
+	f, err := o.files.FS.Open(o.file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if s, ok := f.(io.Seeker); ok {
+		_, err = s.Seek(o.offset, io.SeekStart)
+	} else {
+		_, err = io.CopyN(io.Discard, f, o.offset)
+	}
+	if err != nil {
+		return nil, err
+	}
+	text := make([]byte, o.length)
+	_, err = io.ReadFull(source.Limited(ctx, f, int64(o.length)), text)
+	return text, err
+}
+
+// Open opens the bundle: it is made of the objects in the catalog or, if there are none, of its image.
+func (c Choice) Open(ctx context.Context, o Options) (*source.Source, error) {
+	o = o.orDefault()
+	body, err := c.Bundle.content(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s, err := c.source(ctx, body, o)
+	if err != nil {
+		return nil, fmt.Errorf("%s: bundle %s: %w", c.Bundle.origin.catalog, c.Bundle.Name, err)
+	}
+	s.Ref, s.Kind = source.KindCatalog+":"+c.Bundle.origin.catalog, source.KindCatalog
+	if c.Channel != nil {
+		e := c.Channel.Entry(c.Bundle.Name)
+		s.Replaces, s.Skips, s.SkipRange = e.Replaces, e.Skips, e.SkipRange
+	}
+	s.Properties, err = json.Marshal(append([]Property{}, c.Bundle.Properties...))
+	return s, err
+}
+
+func (c Choice) source(ctx context.Context, body *content, o Options) (*source.Source, error) {
+	objects, err := body.objects(o.Source.Limits)
+	if err != nil {
+		return nil, err
+	}
+	signed := len(o.Source.VerifyKeys) > 0
+	if signed {
+		objects = nil // they have no signature; the image has
+	}
+	switch {
+	case len(objects) == 0 && body.Image == "" && signed:
+		return nil, source.Unsigned("the catalog has no image of it, and what it holds itself")
+	case len(objects) == 0 && o.Metadata && !signed && (o.Source.Offline || body.Image == ""):
+		return c.metadata(body, o.Source.Limits)
+	case len(objects) == 0 && body.Image == "":
+		return nil, errors.New("the catalog has neither its objects nor its image")
+	case len(objects) == 0 && o.Source.Offline:
+		err := fmt.Errorf("its objects are not in the catalog, and its image %s is not fetched offline", body.Image)
+		return nil, hint(err, source.FetchElsewhere, body.Image)
+	case len(objects) == 0:
+		o.Source.Force = ""
+		return source.Open(ctx, "oci://"+body.Image, o.Source)
+	}
+	return c.fromObjects(body, objects, o.Source.Limits)
+}
+
+func (c Choice) fromObjects(body *content, objects []contentObject, limits source.Limits) (*source.Source, error) {
+	files, err := manifests(objects)
+	if err != nil {
+		return nil, err
+	}
+	channels := c.Package.channelsOf(body.Name)
+	files["metadata/annotations.yaml"], err = annotationsYAML(c.Package.Name, channels, c.Package.DefaultChannel)
+	if err != nil {
+		return nil, err
+	}
+	s, err := source.OpenBytes(body.Name, source.KindCatalog, files, limits)
+	if err != nil {
+		return nil, err
+	}
+	s.Image = body.Image
+	return s, nil
+}
+
+// metadata returns what the catalog says of the bundle.
+func (c Choice) metadata(body *content, limits source.Limits) (*source.Source, error) {
+	value := body.property(TypeCSVMetadata)
+	if value == nil {
+		err := errors.New("the catalog holds neither its objects nor its olm.csv.metadata, so its install modes " +
+			"are not known")
+		if body.Image == "" {
+			return nil, err
+		}
+		return nil, hint(err, source.FetchElsewhere, body.Image)
+	}
+	csv, err := body.fromMetadata(value)
+	if err != nil {
+		return nil, err
+	}
+	s, err := c.fromObjects(body, []contentObject{{kindCSV, body.Name, csv, csv}}, limits)
+	if err != nil {
+		return nil, err
+	}
+	s.Metadata = true
+	if _, digest, ok := strings.Cut(body.Image, "@"); ok {
+		s.Digest = digest
+	}
+	return s, nil
+}
+
+// property returns the value of the first property of a type, or nil.
+func (c *content) property(kind string) json.RawMessage {
+	for _, p := range c.Properties {
+		if p.Type == kind {
+			return p.Value
+		}
+	}
+	return nil
+}

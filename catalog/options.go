@@ -1,0 +1,81 @@
+package catalog
+
+import (
+	"fmt"
+	"strconv"
+	"sync"
+
+	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/source"
+)
+
+// Options say how references are opened, and which of several bundles is meant.
+type Options struct {
+	Source        source.Options
+	bundle.Choice // of a catalog or legacy package; Version is a version or the name of a CSV
+
+	// Metadata allows a bundle that has nothing but what its catalog says of it (olm.csv.metadata). It is used if the
+	// image of the bundle is not fetched, because of Offline, or because the catalog does not name it.
+	Metadata bool
+
+	Cache *Cache // keeps the catalogs that are read; nil: they are read each time
+}
+
+// maxBytes is the default limit for all documents of a catalog together. The largest public catalogs have 500 MB.
+const maxBytes = 4 << 30
+
+// catalogLimits returns the limits for a catalog, which may be larger than a bundle.
+func (o Options) catalogLimits() source.Limits {
+	if o.Source.Limits.MaxTotalBytes == 0 {
+		o.Source.Limits.MaxTotalBytes = maxBytes
+	}
+	return o.Source.Limits.OrDefault()
+}
+
+func (o Options) orDefault() Options {
+	o.Source.Limits = o.Source.Limits.OrDefault()
+	if o.Source.Warn == nil {
+		o.Source.Warn = func(string, ...any) {}
+	}
+	return o
+}
+
+// Cache keeps the catalogs of one run, so that each is read once. The zero value is empty. It can be used by several
+// goroutines.
+type Cache struct {
+	mu       sync.Mutex
+	catalogs map[string]*cached
+}
+
+// cached is a catalog that is read by the first who asks for it.
+type cached struct {
+	once    sync.Once
+	catalog *Catalog
+	err     error
+}
+
+// read returns the catalog with a key. It calls fn if the catalog is not known yet.
+func (c *Cache) read(key string, fn func() (*Catalog, error)) (*Catalog, error) {
+	if c == nil {
+		return fn()
+	}
+	c.mu.Lock()
+	if c.catalogs == nil {
+		c.catalogs = map[string]*cached{}
+	}
+	one := c.catalogs[key]
+	if one == nil {
+		one = &cached{}
+		c.catalogs[key] = one
+	}
+	c.mu.Unlock()
+	one.once.Do(func() { one.catalog, one.err = fn() })
+	return one.catalog, one.err
+}
+
+func hint(err error, format string, args ...any) error {
+	return manifest.WithHint(err, fmt.Sprintf(format, args...))
+}
+
+func quote(s string) string { return strconv.Quote(s) }

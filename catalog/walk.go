@@ -1,0 +1,62 @@
+package catalog
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+
+	"github.com/olmgen/olmgen/source"
+)
+
+// walk reads the files of a catalog, one after the other. It holds one document in memory at a time.
+type walk struct {
+	files  *source.Source
+	limits source.Limits
+	bytes  int64 // of the documents as JSON
+	count  int   // of files
+	add    func(file string, d document) error
+}
+
+// read calls add for each document of all YAML and JSON files. What an .indexignore file names is left out. An error of
+// add ends the walk; the returned error names its file and line.
+func (w *walk) read(ctx context.Context) error {
+	ignored, err := readIgnored(w.files.FS)
+	if err != nil {
+		return fmt.Errorf("%s: %w", w.files.Name("."), err)
+	}
+	return fs.WalkDir(w.files.FS, ".", func(p string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() || e.Name() == indexIgnore ||
+			!w.files.AnyName && !source.IsManifestName(p) || ignored(p) {
+			return err
+		}
+		if w.count++; w.count > w.limits.MaxFiles {
+			return fmt.Errorf("%s: more than %d files", w.files.Name("."), w.limits.MaxFiles)
+		}
+		f, err := w.files.FS.Open(p)
+		if err != nil {
+			return fmt.Errorf("%s: %w", w.files.Name("."), err)
+		}
+		defer f.Close()
+		return w.stream(ctx, p, f)
+	})
+}
+
+// stream reads the documents of a file one after the other: a catalog may have hundreds of megabytes.
+func (w *walk) stream(ctx context.Context, file string, r io.Reader) error {
+	name := w.files.Name(file)
+	limited := source.Limited(ctx, r, w.limits.MaxTotalBytes-w.bytes)
+	for d, err := range documents(name, limited, min(w.limits.MaxFileBytes*4, w.limits.MaxTotalBytes)) {
+		if err != nil {
+			return err
+		}
+		w.bytes += int64(len(d.json))
+		if w.bytes > w.limits.MaxTotalBytes {
+			return fmt.Errorf("%s: the catalog is larger than %s", name, source.SizeText(w.limits.MaxTotalBytes))
+		}
+		if err := w.add(file, d); err != nil {
+			return fmt.Errorf("%s: document that starts in line %d: %w", name, d.line, err)
+		}
+	}
+	return nil
+}
