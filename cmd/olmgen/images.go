@@ -55,8 +55,7 @@ pulls. imagedigestmirrorset writes OpenShift's ImageDigestMirrorSet, and an
 ImageTagMirrorSet for images without a digest, for the registry of --mirror.
 olmgen render --mirror-map changes the images instead.
 
-TREE is a directory of manifests, a YAML file, or - for YAML on stdin: the images
-of what is applied. With --mirror-map, images without a mirror are named.
+TREE is a directory of manifests or a YAML file: the images of what is applied. With --mirror-map, images without a mirror are named.
 
 With --unpinned the exit code is 3 if an image is not pinned by digest. It is 1
 if a source cannot be read; the images of the other sources are still listed.
@@ -181,23 +180,26 @@ func (f *imagesFlags) sayUnmirrored(cmd *cobra.Command, list []images.Image) err
 	return nil
 }
 
-// listTree lists the images of manifests.
+// listTree lists the images of manifests. It returns neither a list nor an error for files without objects.
 func (f *imagesFlags) listTree(cmd *cobra.Command, ref string) ([]images.Image, error) {
 	t, err := tree.Read(cmd.Context(), []string{ref}, tree.Options{Stdin: cmd.InOrStdin()})
 	if err != nil {
 		return nil, err
 	}
-	if err := requireObjects(t); err != nil {
-		return nil, err
+	if len(t.Objects)+len(t.Faults) == 0 {
+		return nil, nil
 	}
 	saySkipped(cmd.ErrOrStderr(), t)
-	return images.ListObjects(t.Objects)
+	list, err := images.ListObjects(t.Objects)
+	return append([]images.Image{}, list...), err
 }
 
 func (f *imagesFlags) list(cmd *cobra.Command, ref string, o fbc.Options, r bundle.ReadOptions) ([]images.Image,
 	error) {
-	if review.IsTree(ref) && !source.IsRenderConfig(ref) {
-		return f.listTree(cmd, ref)
+	if ref != tree.Stdin && review.IsTree(ref) && !source.IsRenderConfig(ref) {
+		if list, err := f.listTree(cmd, ref); list != nil || err != nil {
+			return list, err
+		}
 	}
 	opened, err := openBundle(cmd, ref, o, r)
 	if err != nil {

@@ -89,13 +89,21 @@ func ProfileChanges(dir string, rendered *config.Rendered) []config.Warning {
 	}
 	var out []config.Warning
 	for i, now := range rendered.Sources {
-		at := slices.IndexFunc(recorded, func(old output.Source) bool {
-			return old.Package == now.Package && old.Profile != "" && old.Lock == now.Lock
-		})
-		if at >= 0 && recorded[at].Profile != now.Profile {
+		before := profilesOf(recorded, now)
+		if len(before) == 1 && before[0] != now.Profile && len(profilesOf(rendered.Sources, now)) == 1 {
 			out = append(out, config.Warning{Operator: rendered.Operators[i].Name, Message: fmt.Sprintf(
-				"the profile changes from %s to %s", recorded[at].Profile, now.Profile)})
+				"the profile changes from %s to %s", before[0], now.Profile)})
 		}
 	}
 	return out
+}
+
+// profilesOf returns the profiles in which a list has a package, each once.
+func profilesOf(list []output.Source, of output.Source) (profiles []string) {
+	for _, s := range list {
+		if s.Package == of.Package && s.Lock == of.Lock && s.Profile != "" && !slices.Contains(profiles, s.Profile) {
+			profiles = append(profiles, s.Profile)
+		}
+	}
+	return profiles
 }
