@@ -70,10 +70,11 @@ $(BIN)/golangci-lint-$(GOLANGCI_VERSION):
 	mv $(BIN)/golangci-lint $@
 
 BENCH_COUNT ?= 6
-bench: ## Render the bundles of $$OLMGEN_CORPUS (bundles and MB per second, CPU, memory, growth, the ratio to sigs.k8s.io/yaml); read a catalog of 500 MB
+bench: ## Render the bundles of $$OLMGEN_CORPUS (bundles and MB per second, CPU, memory, growth, the ratio to sigs.k8s.io/yaml); read a catalog of 500 MB; render one and forty operators of a catalog
 	@test -n "$$OLMGEN_CORPUS" || { echo "set OLMGEN_CORPUS to the directory that holds bundles/"; exit 1; }
 	$(GO) test ./generate -run '^$$' -bench 'Corpus$$' -benchtime 1x -timeout 30m
 	$(GO) test ./catalog -run '^$$' -bench LargeCatalog -benchtime 1x -timeout 30m
+	$(GO) test ./config -run '^$$' -bench Catalog -benchtime 3x -timeout 30m
 
 bench-compare: $(BIN)/benchstat-$(PERF_VERSION) ## Compare "make bench" with that of REV, a Git revision, in BENCH_COUNT runs each
 	BENCHSTAT=$< .ci/bench-compare '$(REV)' $(BENCH_COUNT)

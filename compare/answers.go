@@ -59,7 +59,7 @@ func (r *Report) severities(s Section) []findings.Severity {
 // answers sums up each section that is not empty.
 func (r *Report) answers() []Answer {
 	out := []Answer{}
-	for _, s := range Sections {
+	for _, s := range sections {
 		list := r.severities(s)
 		if len(list) == 0 {
 			continue

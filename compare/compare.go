@@ -26,7 +26,7 @@ type Options struct {
 // Compare returns how two states differ. The error is about an object that cannot be read, or that of the Checker of
 // the CRDs, which gets ctx.
 func Compare(ctx context.Context, old, now State, o Options) (*Report, error) {
-	r := &Report{APIVersion: APIVersion, Kind: Kind, Old: sideOf(old), New: sideOf(now), CRDs: []CRD{},
+	r := &Report{APIVersion: apiVersion, Kind: kind, Old: sideOf(old), New: sideOf(now), CRDs: []CRD{},
 		Renamed: renames(old, now)}
 	old, now = old.withServed(), now.withServed()
 	pairs := pairsOf(old, now)

@@ -3,16 +3,19 @@ package compare
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 
+	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/compare/change"
 	"github.com/olmgen/olmgen/compare/fields"
 	"github.com/olmgen/olmgen/compare/workload"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/manifest/lazy"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -30,7 +33,7 @@ var csvRules = []workload.Rule{
 
 // csvFacts are the fields of a CSV that factsOf is about, and what is compared as what OLM makes of it: permissions and
 // Deployments.
-var csvFacts = []string{"apiVersion", "spec.version", "spec.replaces", "spec.skips", "spec.installModes",
+var csvFacts = []string{"apiVersion", "spec.version", "spec.installModes",
 	"spec.minKubeVersion", "spec.maturity", "spec.nativeAPIs", "metadata.annotations.capabilities",
 	"spec.install.spec"}
 
@@ -48,6 +51,7 @@ func compareCSV(old, now Operator) ([]change.Change, error) {
 		sides[i] = fields.Of(now.Object, value)
 		sides[i].Without(csvFacts...)
 		sides[i].Without(apiFields(old, now, sides[i])...)
+		sides[i].Without(edgeFacts(old, now)...)
 	}
 	list := workload.Differences(sides[0], sides[1], csvRules, change.Rest)
 	for i, c := range list {
@@ -66,6 +70,26 @@ func known(o Operator) (map[string]any, error) {
 	}
 	var value map[string]any
 	return value, json.Unmarshal(data, &value)
+}
+
+// edgeFacts returns the fields of CSVs that say which releases they update, where the catalogs of both say the same: these
+// are facts already.
+func edgeFacts(old, now Operator) []string {
+	edges := map[string]func(catalog.Entry) string{
+		"spec.replaces": func(e catalog.Entry) string { return e.Replaces },
+		"spec.skips":    skipped,
+		`metadata.annotations["` + olm.AnnotationSkipRange + `"]`: func(e catalog.Entry) string { return e.SkipRange },
+	}
+	for _, o := range []Operator{old, now} {
+		own := catalog.EntryOf(o.ClusterServiceVersion)
+		maps.DeleteFunc(edges, func(_ string, of func(catalog.Entry) string) bool { return of(own) != of(o.entry()) })
+	}
+	return slices.Collect(maps.Keys(edges))
+}
+
+// skipped returns what an entry skips, in order.
+func skipped(e catalog.Entry) string {
+	return strings.Join(slices.Sorted(slices.Values(e.Skips)), ", ")
 }
 
 // apiFields returns the fields of APIs that are facts: the whole API, if only one of the releases has it, else its

@@ -19,18 +19,18 @@ const (
 	ruleUsers  = "users-gain"
 )
 
-// Rules explains the findings of a report.
-func Rules() []findings.Rule {
+// rules explains the findings of a report.
+func rules() []findings.Rule {
 	out := []findings.Rule{
 		{ID: ruleGained, Text: "gains a permission", Help: "As bad as what follows from it, as olmgen permissions " +
 			"says it; at least a warning if it belongs to a dangerous group and nothing follows from it alone."},
 		{ID: ruleLost, Text: "loses a permission"},
 		{ID: ruleUsers, Text: "users gain or lose a permission", Help: "A ClusterRole with a label aggregate-to adds " +
 			"its rules to a role that users have."},
-		{ID: RuleAPIRequired, Text: "requires an API that the upgrade removes"},
-		{ID: RuleInstallMode, Text: "does not support what its OperatorGroup asks for"},
-		{ID: RuleCRDOwner, Text: "owns a CRD that another operator owns, too"},
-		{ID: RuleUpgradePath, Text: "does not replace the older release"},
+		{ID: ruleAPIRequired, Text: "requires an API that the upgrade removes"},
+		{ID: ruleInstallMode, Text: "does not support what its OperatorGroup asks for"},
+		{ID: ruleCRDOwner, Text: "owns a CRD that another operator owns, too"},
+		{ID: ruleUpgradePath, Text: "does not replace the older release"},
 	}
 	for _, r := range crds.BuiltinRules() {
 		out = append(out, findings.Rule{ID: r.ID, Text: r.Text})

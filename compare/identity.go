@@ -118,7 +118,7 @@ func factsOf(o Operator) map[fact]string {
 	set(change.Operator, "namespace", o.Namespace)
 	entry := o.entry()
 	set(change.Upgrade, olm.FieldReplaces, entry.Replaces)
-	set(change.Upgrade, olm.FieldSkips, strings.Join(slices.Sorted(slices.Values(entry.Skips)), ", "))
+	set(change.Upgrade, olm.FieldSkips, skipped(entry))
 	set(change.Upgrade, olm.FieldSkipRange, entry.SkipRange)
 	for _, m := range spec.InstallModes {
 		if m.Supported {

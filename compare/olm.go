@@ -12,10 +12,10 @@ import (
 
 // The rules about what OLM would do.
 const (
-	RuleAPIRequired = "api-required" // a removed API that another operator requires
-	RuleInstallMode = "install-mode" // the OperatorGroup asks for a mode that is not supported any more
-	RuleCRDOwner    = "crd-owner"    // a CRD that another operator owns, too
-	RuleUpgradePath = "no-upgrade"   // the newer release does not replace the older one
+	ruleAPIRequired = "api-required" // a removed API that another operator requires
+	ruleInstallMode = "install-mode" // the OperatorGroup asks for a mode that is not supported any more
+	ruleCRDOwner    = "crd-owner"    // a CRD that another operator owns, too
+	ruleUpgradePath = "no-upgrade"   // the newer release does not replace the older one
 )
 
 // consequences finds what OLM would do about the upgrade.
@@ -34,7 +34,7 @@ func consequences(pairs []pair, now State, o Options) []Consequence {
 		for _, lost := range lostAPIs(p, all) {
 			for i := range all {
 				if requires(all[i], lost) {
-					add(&all[i], RuleAPIRequired, findings.Error, requiredField,
+					add(&all[i], ruleAPIRequired, findings.Error, requiredField,
 						"requires %s, which %s does not provide any more: OLM refuses the upgrade, or the "+
 							"ClusterServiceVersion fails with RequirementsNotMet", lost, nameOf(p))
 				}
@@ -44,7 +44,7 @@ func consequences(pairs []pair, now State, o Options) []Consequence {
 			continue
 		}
 		if p.now.Unsupported && (p.old == nil || !p.old.Unsupported) {
-			add(p.now, RuleInstallMode, findings.Error, "spec.installModes",
+			add(p.now, ruleInstallMode, findings.Error, "spec.installModes",
 				"does not support %s, which its OperatorGroup asks for: it fails with UnsupportedOperatorGroup",
 				p.now.InstallMode)
 		}
@@ -53,14 +53,14 @@ func consequences(pairs []pair, now State, o Options) []Consequence {
 				if all[i].Name != p.now.Name &&
 					all[i].stem() != p.now.stem() &&
 					slices.Contains(owned(&all[i]), crd) {
-					add(p.now, RuleCRDOwner, findings.Error, ownedField,
+					add(p.now, ruleCRDOwner, findings.Error, ownedField,
 						"owns CRD %s, and so does %s: OLM refuses to install both in one set of namespaces", crd,
 						all[i].Name)
 				}
 			}
 		}
 		if severity, why := noUpgrade(p); why != "" && !o.PathKnown {
-			add(p.now, RuleUpgradePath, severity, "spec.replaces", "%s", why)
+			add(p.now, ruleUpgradePath, severity, "spec.replaces", "%s", why)
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Consequence) int {

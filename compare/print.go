@@ -12,10 +12,10 @@ import (
 // Formats are the formats of a Report. schema.json describes JSON.
 var Formats = []findings.Format{findings.Text, findings.Markdown, findings.JSON, findings.SARIF, findings.HTML}
 
-// Schema is the JSON Schema of a report in JSON.
+// schema is the JSON Schema of a report in JSON.
 //
 //go:embed schema.json
-var Schema []byte
+var schema []byte
 
 // Print writes a report. The same report gives the same bytes. The error is that of w, or
 // about a format that it does not have.
@@ -24,7 +24,7 @@ func (r *Report) Print(w io.Writer, format findings.Format) error {
 	case findings.JSON:
 		return findings.WriteJSON(w, r)
 	case findings.SARIF:
-		return findings.Print(w, findings.SARIF, Rules(), r.Findings())
+		return findings.Print(w, findings.SARIF, rules(), r.Findings())
 	}
 	if !slices.Contains(Formats, format) {
 		return text.Unknown("format", format, Formats)

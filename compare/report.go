@@ -1,4 +1,4 @@
-// Package upgrade says how two releases of operators differ, for whoever decides about an upgrade: permissions, CRDs,
+// Package compare says how two releases of operators differ, for whoever decides about an upgrade: permissions, CRDs,
 // workloads, identity, and what OLM would do about it.
 package compare
 
@@ -10,8 +10,8 @@ import (
 
 // The version and kind of a report in JSON.
 const (
-	APIVersion = "olmgen.dev/v1alpha1"
-	Kind       = "DifferenceReport"
+	apiVersion = "olmgen.dev/v1alpha1"
+	kind       = "DifferenceReport"
 )
 
 // Report lists how two releases differ. Its lists are never nil.
@@ -52,8 +52,8 @@ const (
 	SectionOLM         Section = "olm"
 )
 
-// Sections are all sections.
-var Sections = []Section{SectionPermissions, SectionCRDs, SectionWorkloads, SectionIdentity, SectionOLM}
+// sections are all sections.
+var sections = []Section{SectionPermissions, SectionCRDs, SectionWorkloads, SectionIdentity, SectionOLM}
 
 // Title returns the heading of a section.
 func (s Section) Title() string {

@@ -65,7 +65,7 @@ func (r *Report) Meets(t Trigger) bool {
 	case AnyDifference:
 		return !r.Empty()
 	case AnyError, AnyWarning:
-		return slices.ContainsFunc(Sections, func(s Section) bool {
+		return slices.ContainsFunc(sections, func(s Section) bool {
 			w := worst(r.severities(s))
 			return w == findings.Error || t == AnyWarning && w == findings.Warning
 		})

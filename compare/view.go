@@ -18,7 +18,7 @@ func (r *Report) Document() *findings.Document {
 	d := &findings.Document{Kind: "Upgrade", Title: titleOf(r.Old, r.New), Lead: "no differences",
 		Sections: []findings.Section{r.overview()}}
 	var all []findings.Severity
-	for _, s := range Sections {
+	for _, s := range sections {
 		list := r.severities(s)
 		if len(list) == 0 {
 			continue

@@ -28,7 +28,7 @@ var providers = map[string]string{"issuer": "cert-manager", "secret": "user", "c
 // the hint the profiles that use it.
 func TestFieldsOfProfiles(t *testing.T) {
 	checked := 0
-	for o := range All(declared) {
+	for o := range all(declared) {
 		if o.Profiles == nil || inObject(o) {
 			continue
 		}
@@ -99,7 +99,7 @@ func TestTypesAreDeclared(t *testing.T) {
 	var want []string
 	fieldsOf(reflect.TypeFor[RenderConfig](), "", &want)
 	var got []string
-	for o := range All(declared) {
+	for o := range all(declared) {
 		line := o.Path + " " + typeNames[o.Type]
 		if o.Required {
 			line += " required"
@@ -167,7 +167,7 @@ func fieldsOf(t reflect.Type, place string, out *[]string) {
 
 // Every option that messages of generate are about is a field of its Options.
 func TestOptionsAreFieldsOfGenerate(t *testing.T) {
-	for o := range All(declared) {
+	for o := range all(declared) {
 		typ := reflect.TypeFor[generate.Options]()
 		for part := range strings.SplitSeq(string(o.ID), ".") {
 			if o.ID == "" || slices.Contains(notOfGenerate, o.ID) {

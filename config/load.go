@@ -326,7 +326,7 @@ func (c *Certs) inherit(defaults Certs, profile generate.Profile) {
 
 // inherit fills the gap of an option that the profile has a use for.
 func inherit[T comparable](field *T, value T, profile generate.Profile, option generate.Option) {
-	for o := range All(settings) {
+	for o := range all(settings) {
 		if o.ID == option && o.Uses(profile) {
 			*field = cmp.Or(*field, value)
 		}

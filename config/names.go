@@ -20,7 +20,7 @@ func FlagOf(id manifest.Option) string {
 
 // isDeclared reports whether an option is one of a RenderConfig.
 func isDeclared(id manifest.Option) bool {
-	for o := range All(declared) {
+	for o := range all(declared) {
 		if o.ID == id {
 			return true
 		}
@@ -86,7 +86,7 @@ func (c *Config) namer(group, index int) func(manifest.Option) string {
 
 // pathsOf returns the paths of an option of an operator. The last one is that of the operator itself.
 func (c *Config) pathsOf(id manifest.Option, group, index int) (paths []string) {
-	for o := range All(declared) {
+	for o := range all(declared) {
 		switch {
 		case o.ID != id || id == "":
 		case group < 0:

@@ -74,7 +74,7 @@ func operatorsFrom(t testing.TB, n int, source string) *Config {
 	return c
 }
 
-// BenchmarkCatalog renders operators of a catalog of 13 MB. Forty of them cost as much as one of them and forty from directories.
+// BenchmarkCatalog renders operators of a catalog of 13 MB that holds their objects: one, forty, and the same forty from directories.
 func BenchmarkCatalog(b *testing.B) {
 	dir := b.TempDir()
 	manyInCatalog(b, dir, 40, 13_000_000/40)

@@ -85,9 +85,9 @@ func (o Option) Uses(p generate.Profile) bool {
 	return o.Profiles == nil || slices.Contains(o.Profiles, p)
 }
 
-// All yields all options of a list and of the objects in it, each with its path. An option of an object has the
+// all yields all options of a list and of the objects in it, each with its path. An option of an object has the
 // object's profiles, unless it has its own.
-func All(options []Option) iter.Seq[OptionAt] {
+func all(options []Option) iter.Seq[OptionAt] {
 	return func(yield func(OptionAt) bool) { eachOf(options, "", nil, yield) }
 }
 
@@ -113,7 +113,7 @@ func eachOf(options []Option, place string, profiles []generate.Profile, yield f
 // WithFlags yields the options that have a flag, each at the place that the flag fills.
 func WithFlags(options []Option) iter.Seq[OptionAt] {
 	return func(yield func(OptionAt) bool) {
-		for p := range All(options) {
+		for p := range all(options) {
 			elsewhere := p.ForAll != strings.HasPrefix(p.Path, defaultsField+".") && isSetting(p.Path)
 			if p.Flag != "" && !elsewhere && !yield(p) {
 				return

@@ -53,7 +53,7 @@ func profileTable(options []Option) string {
 		table += " " + string(p) + " |"
 	}
 	table += "\n|---|---|" + strings.Repeat("---|", len(generate.Profiles)) + "\n"
-	for o := range All(options) {
+	for o := range all(options) {
 		field := strings.TrimPrefix(strings.TrimPrefix(o.Path, bundleField+"."), "groups[].")
 		shown := o.Flag != "" || o.Fields == nil && !inObject(o) || o.Type == Objects
 		if o.Profiles == nil || strings.HasPrefix(o.Path, defaultsField+".") || !shown {

@@ -125,7 +125,7 @@ func fieldTables(options []Option) string {
 		}
 	}
 	table("RenderConfig", "The declaration of the operators of one cluster.", options)
-	for o := range All(options) {
+	for o := range all(options) {
 		if len(o.Fields) > 0 {
 			table(o.Name, o.sentence(), o.Fields)
 		}

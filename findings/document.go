@@ -71,6 +71,15 @@ const (
 	Removed Style = "lost"
 )
 
+// Cells returns cells with plain texts.
+func Cells(texts ...string) []Cell {
+	out := make([]Cell, len(texts))
+	for i, s := range texts {
+		out[i].Text = s
+	}
+	return out
+}
+
 // SeverityCell returns a cell with a severity.
 func SeverityCell(s Severity) Cell {
 	return Cell{Text: string(s), Style: Style(s.SARIF()), Order: s.Rank() + 1}

@@ -25,7 +25,7 @@ const (
 func (d *Document) markdown(w io.Writer) error {
 	var head, tail bytes.Buffer
 	if d.Title != "" {
-		fmt.Fprintf(&head, "**%s**%s\n", Escape(d.Title), Escape(prefixed(": ", d.Lead)))
+		fmt.Fprintf(&head, "**%s**%s\n", escape(d.Title), escape(prefixed(": ", d.Lead)))
 	}
 	var folds []fold
 	for _, s := range d.Sections {
@@ -66,7 +66,7 @@ func prefixed(prefix, s string) string {
 
 func markdownRemarks(w io.Writer, list []Remark) {
 	for _, s := range sentences(list) {
-		fmt.Fprintf(w, "\n%s\n", Escape(s))
+		fmt.Fprintf(w, "\n%s\n", escape(s))
 	}
 }
 
@@ -88,7 +88,7 @@ func markdownHead(t Table, titled bool) string {
 		head, line = "| ", "| ---"
 	}
 	for _, c := range t.Columns {
-		head, line = head+"| "+Escape(c.Title)+" ", line+" | ---"
+		head, line = head+"| "+escape(c.Title)+" ", line+" | ---"
 		if c.Number {
 			line += ":"
 		}
@@ -102,10 +102,10 @@ func markdownRows(t Table, titled bool) []string {
 	for i, row := range t.Rows {
 		var cells []string
 		if titled {
-			cells = append(cells, Escape(t.Title))
+			cells = append(cells, escape(t.Title))
 		}
 		for _, c := range row {
-			s := Escape(text.Shorten(c.short(), maxCell))
+			s := escape(text.Shorten(c.short(), maxCell))
 			switch {
 			case c.Style == Strong:
 				s = "**" + s + "**"
@@ -215,7 +215,7 @@ func (f *fold) cut(bytes int) bool {
 // htmlText makes text stand for itself in a line of HTML inside Markdown, where a forge also looks for mentions and
 // links.
 func htmlText(s string) string {
-	s = strings.ReplaceAll(Escape(s), `\`, "")
+	s = strings.ReplaceAll(escape(s), `\`, "")
 	return strings.NewReplacer("*", "&#42;", "_", "&#95;", "`", "&#96;", "[", "&#91;", "]", "&#93;", "|", "&#124;",
 		"~", "&#126;").Replace(s)
 }

@@ -100,17 +100,17 @@ func printMarkdown(w io.Writer, list []Finding) error {
 	}
 	fmt.Fprint(b, "| Level | Where | Finding | Rule |\n| --- | --- | --- | --- |\n")
 	for _, f := range list {
-		text := Escape(f.text())
+		text := escape(f.text())
 		if f.Hint != "" {
-			text += "<br>Hint: " + Escape(f.Hint)
+			text += "<br>Hint: " + escape(f.Hint)
 		}
-		fmt.Fprintf(b, "| %s | %s | %s | %s |\n", f.Level, Escape(f.at()), text, Escape(f.Rule))
+		fmt.Fprintf(b, "| %s | %s | %s | %s |\n", f.Level, escape(f.at()), text, escape(f.Rule))
 	}
 	return b.Flush()
 }
 
-// Escape escapes text for a cell of a Markdown table: no markup, no HTML, no link, no mention.
-func Escape(s string) string {
+// escape escapes text for a cell of a Markdown table: no markup, no HTML, no link, no mention.
+func escape(s string) string {
 	var b strings.Builder
 	for _, r := range Printable(s) {
 		switch {

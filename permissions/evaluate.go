@@ -33,7 +33,7 @@ func Evaluate(in Input) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Report{APIVersion: APIVersion, Kind: Kind, Operator: in.Operator, Permissions: []Item{}, Users: []Item{},
+	r := &Report{APIVersion: apiVersion, Kind: kind, Operator: in.Operator, Permissions: []Item{}, Users: []Item{},
 		Covered: []Covered{}, Unknown: []Unknown{}, Accounts: []Subject{}, Notes: append([]string{}, v.notes...)}
 	r.missing = map[Subject]bool{}
 	e := evaluation{inventory: v, from: from, report: r, grants: map[Subject][]grant{}, unknown: map[Subject][]Unknown{}}

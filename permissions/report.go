@@ -16,8 +16,8 @@ import (
 
 // The version and kind of a report in JSON.
 const (
-	APIVersion = "olmgen.dev/v1alpha1"
-	Kind       = "PermissionReport"
+	apiVersion = "olmgen.dev/v1alpha1"
+	kind       = "PermissionReport"
 )
 
 // Report is what the subjects of a set of objects may do.

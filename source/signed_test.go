@@ -59,7 +59,7 @@ func (s signer) byTag(t testing.TB, repo, digest, other string) {
 	push(t, repo+":"+strings.Replace(digest, ":", "-", 1)+".sig", img)
 }
 
-const bundleType = signature.BundlePrefix + ".v0.3+json"
+const bundleType = "application/vnd.dev.sigstore.bundle.v0.3+json"
 
 // byReferrer pushes a Sigstore bundle that refers to the image.
 func (s signer) byReferrer(t testing.TB, repo string, subject v1.Image, predicate string) {

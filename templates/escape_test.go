@@ -130,8 +130,8 @@ func FuzzEveryPlace(f *testing.F) {
 
 // Loading any text as a template ends, with an error or without one.
 func FuzzLoad(f *testing.F) {
-	for _, name := range Names() {
-		text, err := Source(name)
+	for _, name := range names() {
+		text, err := source(name)
 		if err != nil {
 			f.Fatal(err)
 		}

@@ -35,8 +35,8 @@ type Set struct {
 	overlaid map[string]bool
 }
 
-// Names lists the templates, sorted.
-func Names() []string {
+// names lists the templates, sorted.
+func names() []string {
 	entries, err := embedded.ReadDir(".")
 	if err != nil {
 		panic(err) // the files are part of the program
@@ -48,8 +48,8 @@ func Names() []string {
 	return names
 }
 
-// Source returns the text of one of olmgen's own templates.
-func Source(name string) ([]byte, error) { return embedded.ReadFile(name) }
+// source returns the text of one of olmgen's own templates.
+func source(name string) ([]byte, error) { return embedded.ReadFile(name) }
 
 // own holds olmgen's own templates. Each is parsed when it is first executed, because a rendering needs few of them.
 var own struct {
@@ -84,7 +84,7 @@ func newRoot() *template.Template {
 
 // addOwn adds one of olmgen's own templates to root.
 func addOwn(root *template.Template, name string) error {
-	text, err := Source(name)
+	text, err := source(name)
 	if err != nil {
 		return fmt.Errorf("templates: no template %s", name)
 	}
@@ -99,7 +99,7 @@ func Load(overlay fs.FS) (*Set, error) {
 		return &Set{}, nil
 	}
 	s := &Set{newRoot(), map[string]bool{}}
-	for _, name := range Names() {
+	for _, name := range names() {
 		if err := addOwn(s.root, name); err != nil {
 			return nil, err
 		}
@@ -107,7 +107,7 @@ func Load(overlay fs.FS) (*Set, error) {
 	if err := s.overlay(overlay); err != nil {
 		return nil, err
 	}
-	for _, name := range Names() {
+	for _, name := range names() {
 		if err := escape(s.root, name); err != nil {
 			return nil, err
 		}
@@ -145,7 +145,7 @@ func (s *Set) overlay(overlay fs.FS) error {
 		}
 		if s.root.Lookup(name) == nil {
 			return &manifest.Error{File: name, Msg: "no template of that name",
-				Tip: "the templates are " + strings.Join(Names(), ", ")}
+				Tip: "the templates are " + strings.Join(names(), ", ")}
 		}
 		if info, err := fs.Stat(overlay, name); err == nil && !info.Mode().IsRegular() {
 			return &manifest.Error{File: name, Msg: "not a regular file"}

@@ -86,7 +86,7 @@ func TestEveryTemplateHasAnExample(t *testing.T) {
 	for _, x := range examples("x", "y", "a", "b") {
 		have[x.template] = true
 	}
-	if diff := cmp.Diff(Names(), slices.Sorted(maps.Keys(have))); diff != "" {
+	if diff := cmp.Diff(names(), slices.Sorted(maps.Keys(have))); diff != "" {
 		t.Errorf("templates and their examples (-templates +examples):\n%s", diff)
 	}
 }
@@ -188,8 +188,8 @@ func TestFunctionsArePure(t *testing.T) {
 
 // Embedded templates need no function but those of the language, so that what they print is what the encoders print.
 func TestEmbeddedTemplatesParseWithoutFunctions(t *testing.T) {
-	for _, name := range Names() {
-		text, err := Source(name)
+	for _, name := range names() {
+		text, err := source(name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -316,8 +316,8 @@ spec:
 // Every embedded template given as an overlay makes the same bytes: printing again changes nothing.
 func TestEmbeddedTemplatesAsOverlay(t *testing.T) {
 	overlay := fstest.MapFS{}
-	for _, name := range Names() {
-		text, err := Source(name)
+	for _, name := range names() {
+		text, err := source(name)
 		if err != nil {
 			t.Fatal(err)
 		}

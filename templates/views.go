@@ -366,8 +366,8 @@ type Chart struct {
 // Maintainer is a maintainer of a chart.
 type Maintainer struct{ Name, Email string } // the email may be empty
 
-// Views returns the view of each template, without values.
-func Views() map[string]any {
+// views returns the view of each template, without values.
+func views() map[string]any {
 	return map[string]any{
 		"aggregated-clusterrole.yaml":            GroupRole{},
 		"api-clusterrole.yaml":                   APIRole{},

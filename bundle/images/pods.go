@@ -51,7 +51,7 @@ func InEnv(env []corev1.EnvVar, field string, visit Visitor) {
 // envImage reports whether the value of a variable is an image. That of RELATED_IMAGE_* always is. Any other value must
 // have the host of a registry and a tag or digest, so that words, paths and addresses are not taken for images.
 func envImage(name, value string) bool {
-	return strings.HasPrefix(name, "RELATED_IMAGE_") || qualified(value)
+	return strings.HasPrefix(name, "RELATED_IMAGE_") || Qualified(value)
 }
 
 // podPaths maps the kinds of workloads to the field with the spec of their pods.

@@ -83,8 +83,8 @@ func (r reference) String() string {
 	return r.repository + ":" + r.tag
 }
 
-// qualified reports whether a text is an image with the host of a registry and a tag or digest.
-func qualified(s string) bool {
+// Qualified reports whether a text is an image with the host of a registry and a tag or digest.
+func Qualified(s string) bool {
 	_, s = cutScheme(s)
 	if !repositoryForm().MatchString(unsuffixed(s)) {
 		return false

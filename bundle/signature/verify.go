@@ -13,7 +13,7 @@ import (
 // (sigstore/cosign: specs/SIGNATURE_SPEC.md, specs/BUNDLE_SPEC.md).
 const (
 	SimpleSigning       = "application/vnd.dev.cosign.simplesigning.v1+json"
-	BundlePrefix        = "application/vnd.dev.sigstore.bundle" // a version follows
+	bundlePrefix        = "application/vnd.dev.sigstore.bundle" // a version follows
 	SignatureAnnotation = "dev.cosignproject.cosign/signature"
 
 	artifactSignature = "application/vnd.dev.cosign.artifact.sig.v1+json" // of the older form, by referrer
@@ -71,7 +71,7 @@ func (k Keys) Bundle(data []byte, digest string) error {
 		return err
 	}
 	switch {
-	case !strings.HasPrefix(b.MediaType, BundlePrefix):
+	case !strings.HasPrefix(b.MediaType, bundlePrefix):
 		return fmt.Errorf("not a Sigstore bundle: the mediaType is %q", b.MediaType)
 	case b.Envelope == nil:
 		return errors.New("the Sigstore bundle has no dsseEnvelope")
@@ -120,7 +120,7 @@ func statement(payload []byte, digest string) error {
 }
 
 // IsBundle reports whether a media type is that of a Sigstore bundle.
-func IsBundle(mediaType string) bool { return strings.HasPrefix(mediaType, BundlePrefix) }
+func IsBundle(mediaType string) bool { return strings.HasPrefix(mediaType, bundlePrefix) }
 
 // IsSignature reports whether an artifact of a type may hold signatures of an image.
 func IsSignature(artifactType string) bool {

@@ -102,7 +102,11 @@ func (f *adoptFlags) run(cmd *cobra.Command, paths []string) error {
 		if err := args(0, 0, "")(cmd, paths); err != nil {
 			return err
 		}
-		_, err := fmt.Fprintln(cmd.OutOrStdout(), dump.Command())
+		kinds := dump.Kinds
+		if f.to == generate.ProfileClusterExtension {
+			kinds = append(slices.Clone(kinds), dump.ClusterCatalog)
+		}
+		_, err := fmt.Fprintln(cmd.OutOrStdout(), dump.Command(kinds...))
 		return err
 	}
 	if err := f.check(cmd, paths); err != nil {

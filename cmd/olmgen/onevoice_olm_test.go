@@ -48,6 +48,48 @@ var olmVoices = []voice{
 			{command: "check tree new/manifests/crd.yaml", want: "^ClusterServiceVersion b/key.v1.0.0$", not: "is not served"},
 		},
 	},
+	{
+		name:   "two Subscriptions of one package",
+		source: "operator-framework/library-olm: migration/pkg/migration/readiness.go, Package uniqueness",
+		files:  "-- dump.yaml --\n" + subscribedDoor("a") + "---\n" + subscribedDoor("b"),
+		says: []saying{
+			{command: "adopt dump.yaml --to clusterextension --table", want: `Subscription b/door is for package door too.*` +
+				`OLM v1 would take 0 of 2 operators`, not: "a/door.v1.0.0: eligible"},
+			{command: "adopt dump.yaml --to clusterextension -o -", want: `profile: plain # OLM v1 refuses it: Package uniqueness`},
+			{command: "adopt dump.yaml --to clusterextension -o out.yaml", want: `OLM v1 would take 0 of 2 operators`},
+		},
+	},
+}
+
+// subscribedDoor is an operator of a global OperatorGroup that OLM has installed from a Subscription.
+func subscribedDoor(namespace string) string {
+	return fmt.Sprintf(`apiVersion: operators.coreos.com/v1
+kind: OperatorGroup
+metadata: {name: group, namespace: %[1]s}
+spec: {}
+status: {namespaces: [""], lastUpdated: "2026-01-01T00:00:00Z"}
+---
+apiVersion: operators.coreos.com/v1alpha1
+kind: ClusterServiceVersion
+metadata: {name: door.v1.0.0, namespace: %[1]s}
+spec:
+  displayName: Door
+  version: 1.0.0
+  installModes: [{type: AllNamespaces, supported: true}]
+  install: {strategy: deployment, spec: {deployments: []}}
+status: {phase: Succeeded, reason: InstallSucceeded}
+---
+apiVersion: operators.coreos.com/v1alpha1
+kind: Subscription
+metadata: {name: door, namespace: %[1]s}
+spec: {name: door, channel: stable, source: cat, sourceNamespace: cats}
+status: {installedCSV: door.v1.0.0, currentCSV: door.v1.0.0, state: AtLatestKnown, lastUpdated: "2026-01-01T00:00:01Z"}
+---
+apiVersion: operators.coreos.com/v1alpha1
+kind: CatalogSource
+metadata: {name: cat, namespace: cats}
+spec: {sourceType: grpc, image: example.com/cat:1}
+`, namespace)
 }
 
 func doorCSV(version, api string) string {

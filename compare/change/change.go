@@ -88,14 +88,3 @@ func Sort(list []Change) {
 			cmp.Compare(a.Old, b.Old), cmp.Compare(a.New, b.New))
 	})
 }
-
-// Count returns the number of changes of a severity.
-func Count(list []Change, s findings.Severity) int {
-	n := 0
-	for _, c := range list {
-		if c.Severity == s {
-			n++
-		}
-	}
-	return n
-}

@@ -11,10 +11,10 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// APIVersion and Kind identify a file with severities.
+// apiVersion and Kind identify a file with severities.
 const (
-	APIVersion = "olmgen.dev/v1alpha1"
-	Kind       = "CRDRules"
+	apiVersion = "olmgen.dev/v1alpha1"
+	kind       = "CRDRules"
 )
 
 // file is the content of a file with severities.
@@ -37,7 +37,7 @@ func ParseRules(name string, data []byte) (Rules, error) {
 		return Rules{}, err
 	}
 	docs = slices.DeleteFunc(docs, func(d *manifest.Document) bool { return d.Root == nil })
-	start := "start it with apiVersion: " + APIVersion + ", kind: " + Kind
+	start := "start it with apiVersion: " + apiVersion + ", kind: " + kind
 	switch {
 	case len(docs) == 0:
 		return Rules{}, &manifest.Error{File: name, Msg: "the file is empty", Tip: start}
@@ -49,7 +49,7 @@ func ParseRules(name string, data []byte) (Rules, error) {
 	if err != nil {
 		return Rules{}, err
 	}
-	if o.APIVersion != APIVersion || o.Kind != Kind {
+	if o.APIVersion != apiVersion || o.Kind != kind {
 		return Rules{}, fail(o, "kind", start, "this is %s %s, not a file of CRD rules",
 			cmp.Or(o.APIVersion, "of no apiVersion"), cmp.Or(o.Kind, "and no kind"))
 	}

@@ -129,8 +129,6 @@ var All = []Noise{
 	{Kinds: webhooks, Path: "webhooks[].clientConfig.service.port", Value: "443", Reason: admitted},
 	{Kinds: crd, Path: "spec.conversion.webhook.clientConfig.service.port", Value: "443",
 		Reason: "the API server fills it in (apiextensions-apiserver: pkg/apis/apiextensions/v1/defaults.go)"},
-	{Kinds: csv, Path: "metadata.annotations", Keys: []string{olm.AnnotationSkipRange},
-		Reason: "the identity of operators has it"},
 	{Kinds: csv, Path: "spec", Keys: []string{"apiservicedefinitions", "customresourcedefinitions", "provider"},
 		Value: "{}", Reason: "the types always print it (api: pkg/operators/v1alpha1/clusterserviceversion_types.go)"},
 	{Kinds: csv, Path: "spec.webhookdefinitions[].containerPort", Value: "443",

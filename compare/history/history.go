@@ -14,8 +14,8 @@ import (
 
 // The version and kind of a history in JSON.
 const (
-	APIVersion = "olmgen.dev/v1alpha1"
-	Kind       = "History"
+	apiVersion = "olmgen.dev/v1alpha1"
+	kind       = "History"
 )
 
 // Input is a release: its operator, and what is applied to a cluster.
@@ -66,7 +66,7 @@ type Cell struct {
 
 // New makes the history of releases.
 func New(pkg string, list []Input) (*History, error) {
-	h := &History{APIVersion: APIVersion, Kind: Kind, Package: pkg, Releases: []Release{}, Notes: []string{}}
+	h := &History{APIVersion: apiVersion, Kind: kind, Package: pkg, Releases: []Release{}, Notes: []string{}}
 	ordered, cyclic := inOrder(list)
 	if cyclic {
 		h.Notes = append(h.Notes, "the update graph has a cycle: its releases are in the order of their versions")

@@ -16,10 +16,10 @@ import (
 // Formats are the formats of a History. schema.json describes JSON; SVG is a chart of permissions over releases.
 var Formats = []findings.Format{findings.Text, findings.Markdown, findings.JSON, findings.SVG}
 
-// Schema is the JSON Schema of a history in JSON.
+// schema is the JSON Schema of a history in JSON.
 //
 //go:embed schema.json
-var Schema []byte
+var schema []byte
 
 // Print writes a history. The same history gives the same bytes. An error is that of w, or a format that does not
 // exist.

@@ -110,6 +110,10 @@ func byKey(list []*manifest.Object, wanted func(*manifest.Object) bool) map[key]
 // Compare returns how the objects of two releases differ, apart from permissions, CRDs and the identity of operators.
 // place returns where an object stands.
 func Compare(old, now []*manifest.Object, place func(*manifest.Object) (string, int)) ([]change.Change, error) {
+	called, err := calledServices(now)
+	if err != nil {
+		return nil, err
+	}
 	var out []change.Change
 	for _, p := range Pairs(old, now) {
 		if same(p) {
@@ -118,6 +122,13 @@ func Compare(old, now []*manifest.Object, place func(*manifest.Object) (string, 
 		changes, err := compare(p)
 		if err != nil {
 			return nil, err
+		}
+		for i, c := range changes {
+			if c.Part == change.Service && strings.HasPrefix(c.Field, "spec.selector") &&
+				called[p.Any().Namespace+"/"+p.Any().Name] {
+				changes[i].Severity = findings.Warning
+				changes[i].Message = "the API server calls this Service, and reaches other pods now"
+			}
 		}
 		file, line := place(p.Any())
 		for i := range changes {
@@ -245,11 +256,10 @@ func whole(p Pair, sides [2]map[string]any, list []change.Change) []change.Chang
 		}
 		return ref
 	})
-	switch {
-	case p.New == nil && c.Part == change.NetworkPolicy:
-		c.Severity, c.Message = findings.Warning, "it restricts no pods any more"
-	case p.New == nil && c.Part == change.Webhook:
-		c.Severity, c.Message = findings.Warning, "nothing checks or changes these objects any more"
+	if p.New == nil {
+		if severity, why := removed(o, c.Part); why != "" {
+			c.Severity, c.Message = severity, why
+		}
 	}
 	out := []change.Change{c}
 	for _, x := range list {
@@ -275,38 +285,13 @@ func partOf(o *manifest.Object) change.Part {
 	return change.Object
 }
 
-// serviceRules are about Services.
-var serviceRules = []Rule{
-	{field(`^spec\.type$`), change.Service, exposed},
-	{field(`^spec\.externalIPs\[`), change.Service, given(findings.Warning, "nodes take packets for this address")},
-	{field(`^spec\.`), change.Service, nil},
-}
-
-func exposed(c *change.Change) {
-	if c.New == "LoadBalancer" || c.New == "NodePort" {
-		c.Severity, c.Message = findings.Warning, "it can be reached from outside of the cluster"
-	}
-}
-
-// namespaceRules are about the labels by which the cluster treats the pods of a namespace.
-var namespaceRules = []Rule{{field(`^metadata\.labels\["pod-security\.kubernetes\.io/enforce"\]$`), change.Security,
-	func(c *change.Change) {
-		if c.New == "privileged" || c.New == "baseline" && c.Old == "restricted" {
-			c.Severity, c.Message = findings.Warning, "Pod Security allows more in this namespace"
-		}
-	}}}
-
 // compareFields compares an object field by field.
 func compareFields(o *manifest.Object, sides [2]map[string]any) []change.Change {
 	old, now := fields.Of(o, sides[0]), fields.Of(o, sides[1])
-	rules := []Rule{}
-	switch {
-	case partOf(o) == change.Service:
-		rules = serviceRules
-	case o.Group() == "" && o.Kind == "Namespace":
-		rules = namespaceRules
+	list := Differences(old, now, rulesFor(o), partOf(o))
+	if partOf(o) == change.NetworkPolicy {
+		judgeNetworkPolicy(list, sides)
 	}
-	list := Differences(old, now, rules, partOf(o))
 	for i := range list {
 		if sensitive(o, list[i].Field) {
 			list[i].Old, list[i].New = "", ""

@@ -51,12 +51,13 @@ var podRules = []Rule{
 	{field(`ontainers\[[^\]]*\]\.image$`), change.Image, Moved},
 	{field(`\.env\[RELATED_IMAGE_[^\]]*\]\.value$`), change.Image, Moved},
 	{field(`volumes\[[^\]]*\]\.image\.reference$`), change.Image, Moved},
-	{field(`ontainers\[[^\]]*\]\.(args|command)`), change.Arguments, nil},
-	{field(`ontainers\[[^\]]*\]\.env(From)?\[`), change.Env, nil},
+	{field(`ontainers\[[^\]]*\]\.(args|command)`), change.Arguments, ifImage},
+	{field(`ontainers\[[^\]]*\]\.env(From)?\[`), change.Env, ifImage},
 	{field(`\.resources\.`), change.Resources, nil},
 	{field(`\.(volumes|volumeMounts|volumeDevices)\[`), change.Volumes, nil},
 	{field(`\.(livenessProbe|readinessProbe|startupProbe)\.`), change.Probes, nil},
 	{field(`^spec\.selector\.`), change.Workload, immutable},
+	{field(`^spec\.replicas$`), change.Workload, gains("0", findings.Warning, "no pod of it runs")},
 }
 
 // gains judges a field that gets a value which is worse than others.

@@ -162,9 +162,9 @@ func equalise(ours, theirs []map[string]any) (map[string]int, error) {
 		if reflect.DeepEqual(ours[i], theirs[i]) {
 			continue
 		}
-		id := CRDContent
+		id := crdContent
 		if ours[i]["apiVersion"] == "apiextensions.k8s.io/v1beta1" {
-			id = CRDv1beta1
+			id = crDv1beta1
 		}
 		if ours[i]["kind"] == "CustomResourceDefinition" {
 			var err error
@@ -272,7 +272,7 @@ func (s *score) String() string {
 		fmt.Fprintf(&b, "  %5d %s\n", s.cases[class], class)
 	}
 	fmt.Fprintf(&b, "%d objects compared; deviations undone in them:\n", s.all)
-	for _, d := range Deviations() {
+	for _, d := range deviations() {
 		fmt.Fprintf(&b, "  %-18s %6d objects in %4d cases\n", d.ID, s.objects[d.ID], s.deviating[d.ID])
 	}
 	return b.String()

@@ -31,7 +31,7 @@ func hash(v any) (string, error) {
 }
 
 // serviceName names the Service of a Deployment's webhooks: OLM v1's name, or its first 55 characters and "service"
-// where that has 64, which no Service may have (deviation ServiceName).
+// where that has 64, which no Service may have (deviation serviceNameCut).
 func serviceName(deployment string) string {
 	base := strings.ReplaceAll(deployment, ".", "-")
 	name := join(base, "service")

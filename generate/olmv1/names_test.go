@@ -62,7 +62,7 @@ func TestWebhookNames(t *testing.T) {
 		{"quite-a-long-operator-name-for-a-controller-manager-deployment", "quite-a-long-operator-name-for-a-controller-manager-dep-service",
 			"quite-a-long-operator-name-for-a-controller-manager-dep-se-cert", "quite-a-long-operator-name-for-a-controller-m-selfsigned-issuer"},
 		{long[:55], long[:55] + "-service", long[:55] + "-se-cert", long[:45] + "-selfsigned-issuer"},
-		// deviation ServiceName: the Service is cut, the other names are OLM v1's
+		// deviation serviceNameCut: the Service is cut, the other names are OLM v1's
 		{long, long[:55] + "-service", long + "-s-cert", long[:45] + "-selfsigned-issuer"},
 	} {
 		if s, c, i := serviceName(tt.deployment), certName(tt.deployment), issuerName(tt.deployment); s != tt.service || c != tt.cert || i != tt.issuer {

@@ -1,5 +1,5 @@
 // Package olmv1 renders a bundle as OLM v1's own renderer does: the same objects, names and hashes, in the same order.
-// Sections in its comments are those of docs/spec/olm-v1.md. Where the renderer has a defect, Deviations says what is
+// Sections in its comments are those of docs/spec/olm-v1.md. Where the renderer has a defect, deviations says what is
 // rendered instead.
 package olmv1
 

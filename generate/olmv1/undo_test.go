@@ -21,28 +21,28 @@ type undoing struct {
 // no case of the oracle has.
 func undoings() []undoing {
 	return []undoing{
-		{NullField, each(undoNulls)},
-		{EmptyStatus, each(undoStatus)},
-		{EmptyStub, each(undoStubs)},
-		{WebhookPort, each(undoPorts)},
-		{ClusterNamespace, each(undoClusterNamespace)},
-		{VPANamespace, each(undoVPANamespace)},
-		{APIVersion, each(undoAPIVersion)},
-		{ServiceName, undoServiceName},
-		{EmptyProperties, each(undoProperties)},
-		{Order, undoOrder},
-		{DuplicateObject, undoDuplicates},
+		{nullField, each(undoNulls)},
+		{emptyStatus, each(undoStatus)},
+		{emptyStub, each(undoStubs)},
+		{webhookPort443, each(undoPorts)},
+		{clusterNamespace, each(undoClusterNamespace)},
+		{vpaNamespace, each(undoVPANamespace)},
+		{apiVersion, each(undoAPIVersion)},
+		{serviceNameCut, undoServiceName},
+		{emptyProperties, each(undoProperties)},
+		{order, undoOrder},
+		{duplicateObject, undoDuplicates},
 	}
 }
 
 // TestDeviationsAreUndone makes sure that no deviation is listed and not tested, or tested and not listed.
 func TestDeviationsAreUndone(t *testing.T) {
-	undone := []string{CRDContent, CRDv1beta1, DuplicateTarget}
+	undone := []string{crdContent, crDv1beta1, duplicateTarget}
 	for _, u := range undoings() {
 		undone = append(undone, u.id)
 	}
 	var listed []string
-	for _, d := range Deviations() {
+	for _, d := range deviations() {
 		if d.What == "" || d.Why == "" {
 			t.Errorf("%s says nothing", d.ID)
 		}

@@ -82,7 +82,7 @@ func (r *renderer) clientConfig(w v1alpha1.WebhookDescription) admissionv1.Webho
 	}}
 }
 
-// webhookPort returns the Service's port for a definition (deviation WebhookPort).
+// webhookPort returns the Service's port for a definition (deviation webhookPort443).
 func webhookPort(w v1alpha1.WebhookDescription) int32 {
 	if w.ContainerPort > 0 {
 		return w.ContainerPort

@@ -1,4 +1,4 @@
-// Package groups predicts what OLM does with the OperatorGroups and ClusterServiceVersions in a tree of manifests:
+// Package predict predicts what OLM does with the OperatorGroups and ClusterServiceVersions in a tree of manifests:
 // the target namespaces and provided APIs of each group, and the phase, reason and message of each CSV in OLM's
 // words. It never contacts a cluster.
 //

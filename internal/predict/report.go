@@ -46,22 +46,22 @@ func (r *Report) document() *findings.Document {
 	for _, g := range r.Groups {
 		name := g.Namespace + "/" + g.Name
 		t := list("OperatorGroup " + name)
-		t.Rows = append(t.Rows, cells("status.namespaces", g.targets()), cells(olm.AnnotationProvidedAPIs, g.apis()))
+		t.Rows = append(t.Rows, findings.Cells("status.namespaces", g.targets()), findings.Cells(olm.AnnotationProvidedAPIs, g.apis()))
 		for _, c := range g.Conditions {
-			t.Rows = append(t.Rows, cells(string(c.Reason), c.Message))
+			t.Rows = append(t.Rows, findings.Cells(string(c.Reason), c.Message))
 		}
-		groups.Rows = append(groups.Rows, cells(name, g.targets(), strings.ReplaceAll(g.apis(), ",", ", ")))
+		groups.Rows = append(groups.Rows, findings.Cells(name, g.targets(), strings.ReplaceAll(g.apis(), ",", ", ")))
 	}
 	csvs := findings.Table{Columns: []findings.Column{{Title: "ClusterServiceVersion"}, {Title: "Phase"},
 		{Title: "Reason"}, {Title: "Message"}}}
 	for _, v := range r.CSVs {
 		name := v.Namespace + "/" + v.Name + v.origin()
 		t := list("ClusterServiceVersion " + name)
-		t.Rows = append(t.Rows, cells(v.state(), ""))
+		t.Rows = append(t.Rows, findings.Cells(v.state(), ""))
 		if len(v.CopiedTo) > 0 {
-			t.Rows = append(t.Rows, cells("copied to", v.copies()))
+			t.Rows = append(t.Rows, findings.Cells("copied to", v.copies()))
 		}
-		csvs.Rows = append(csvs.Rows, cells(name, cmp.Or(v.Phase, "none"), v.Reason, v.Message))
+		csvs.Rows = append(csvs.Rows, findings.Cells(name, cmp.Or(v.Phase, "none"), v.Reason, v.Message))
 	}
 	tables := findings.Section{Formats: []findings.Format{findings.Markdown, findings.HTML}}
 	for _, t := range []findings.Table{groups, csvs} {
@@ -70,14 +70,6 @@ func (r *Report) document() *findings.Document {
 		}
 	}
 	return &findings.Document{Kind: "Check", Sections: []findings.Section{lines, tables}}
-}
-
-func cells(texts ...string) []findings.Cell {
-	out := make([]findings.Cell, len(texts))
-	for i, s := range texts {
-		out[i].Text = s
-	}
-	return out
 }
 
 func (g Group) targets() string {

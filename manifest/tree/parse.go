@@ -15,7 +15,7 @@ const templated = "a template: read its rendered output instead"
 
 // parse returns the objects of a file.
 func (f file) parse(data []byte) result {
-	docs, err := manifest.ReadFile(f.name, data, Limits)
+	docs, err := manifest.ReadFile(f.name, data, fileLimits)
 	if err != nil {
 		return f.refused(data, err)
 	}

@@ -22,8 +22,8 @@ const (
 	StdinFile = "stdin"
 )
 
-// Limits apply to one file. They are large because kubectl prints a whole cluster as one document.
-var Limits = manifest.Limits{
+// fileLimits apply to one file. They are large because kubectl prints a whole cluster as one document.
+var fileLimits = manifest.Limits{
 	FileBytes: 256 << 20,
 	Depth:     manifest.DefaultLimits.Depth,
 	Nodes:     5_000_000,
@@ -156,7 +156,7 @@ func (f file) read(stdin io.Reader) result {
 
 // load reads a file, but at most one byte more than the limit, because a pipe may never end.
 func (f file) load(stdin io.Reader) ([]byte, error) {
-	limit := int64(Limits.FileBytes) + 1
+	limit := int64(fileLimits.FileBytes) + 1
 	if f.path == Stdin {
 		if stdin == nil {
 			return nil, errors.New("no standard input")

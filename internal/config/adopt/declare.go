@@ -1,5 +1,4 @@
-// Package adopt writes a RenderConfig for the operators that OLM runs in a cluster, and the plan to get them into
-// another form.
+// Package adopt brings the operators that OLM v0 runs in a cluster to Git.
 package adopt
 
 import (

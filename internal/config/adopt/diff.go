@@ -79,12 +79,21 @@ func (d *differ) fields(path string, a, b map[string]any, atomic bool) {
 	for _, k := range slices.Sorted(maps.Keys(keys)) {
 		x, inA := a[k]
 		y, inB := b[k]
-		d.value(join(path, k), x, y, inA, inB, atomic || slices.Contains(selectors, k))
+		d.value(join(path, k), x, y, inA, inB, atomic || inA && inB && d.replaces(path, k))
 	}
 }
 
-// selectors are fields of type LabelSelector, which server-side apply replaces as a whole (meta/v1: structType=atomic).
-var selectors = []string{"namespaceSelector", "objectSelector", "labelSelector"}
+// replaces reports whether server-side apply replaces a field as a whole where both sides have it.
+func (d *differ) replaces(path, field string) bool {
+	return slices.Contains(atomicFields, field) || path == "" && field == "imagePullSecrets"
+}
+
+// atomicFields are what the types of k8s.io/api v0.36.3 mark with mapType=atomic, structType=atomic or listType=atomic
+// (core/v1, meta/v1 and rbac/v1 types.go): selectors, references to a key, and the selectors of nodes. In a
+// ServiceAccount, imagePullSecrets are atomic too.
+var atomicFields = []string{"namespaceSelector", "objectSelector", "labelSelector", "podSelector", "selector",
+	"nodeSelector", "configMapKeyRef", "secretKeyRef", "fileKeyRef", "fieldRef", "resourceFieldRef", "roleRef",
+	"nodeSelectorTerms"}
 
 // mergeKeys are the fields by which server-side apply finds an item of a list again.
 var mergeKeys = []string{"name", "mountPath", "containerPort", "port", "uid", "ip"}

@@ -21,6 +21,7 @@ import (
 
 // effects finds what applying the rendered object would do.
 func (v *verifier) effects(c *Compared, object *dump.Object, live, rendered map[string]any) {
+	c.Immutable = append(unions(c.Changes), storedVersions(object, rendered)...)
 	switch c.kind {
 	case "Deployment":
 		for _, x := range c.Changes {
@@ -38,8 +39,14 @@ func (v *verifier) effects(c *Compared, object *dump.Object, live, rendered map[
 		for _, x := range c.Changes {
 			pods := strings.HasPrefix(x.Field, "spec.install.spec.deployments") ||
 				strings.HasPrefix(x.Field, "metadata.annotations")
-			if pods && x.Applied { // OLM writes both into the pods
+			if pods && x.Applied && !strings.HasSuffix(x.Field, "].spec.replicas") { // OLM writes both into the pods
 				c.Restarts = append(c.Restarts, x.Field)
+			}
+		}
+	case crdKind:
+		for _, x := range c.Changes {
+			if x.Applied && slices.Contains([]string{"spec.scope", "spec.group", "spec.names.plural"}, x.Field) {
+				c.Immutable = append(c.Immutable, x.Field)
 			}
 		}
 	case "Role", "ClusterRole":
@@ -58,6 +65,51 @@ func (v *verifier) effects(c *Compared, object *dump.Object, live, rendered map[
 			}
 		}
 	}
+}
+
+// handlers are the members of unions of which the API server takes one only: server-side apply adds the rendered one,
+// and leaves the one of the cluster.
+var handlers = [][]string{{"service", "url"}, {"value", "valueFrom"}, {"exec", "httpGet", "tcpSocket", "grpc"},
+	{"configMap", "secret", "emptyDir", "hostPath", "persistentVolumeClaim", "projected", "downwardAPI", "csi", "nfs",
+		"ephemeral"}}
+
+// unions returns the rendered members of unions of which the cluster has another member.
+func unions(changes []Change) (fields []string) {
+	for _, added := range changes {
+		parent, member := parentOf(added.Field)
+		for _, union := range handlers {
+			if added.Cluster == "" && slices.Contains(union, member) && slices.ContainsFunc(changes, func(x Change) bool {
+				p, m := parentOf(x.Field)
+				return p == parent && x.Rendered == "" && slices.Contains(union, m)
+			}) {
+				fields = append(fields, added.Field)
+			}
+		}
+	}
+	return fields
+}
+
+// parentOf splits the path of a field.
+func parentOf(field string) (parent, member string) {
+	i := strings.LastIndex(field, ".")
+	return field[:max(i, 0)], field[i+1:]
+}
+
+// storedVersions returns the field of a CRD's versions if the rendered one lacks a version in which objects are stored:
+// the API server refuses that (apiextensions-apiserver: pkg/apis/apiextensions/validation, ValidateCustomResourceDefinitionUpdate).
+func storedVersions(live *dump.Object, rendered map[string]any) []string {
+	if live.Kind != crdKind {
+		return nil
+	}
+	stored, _ := normalize.At(live.Value(), "status")["storedVersions"].([]any)
+	versions, _ := normalize.At(rendered, "spec")["versions"].([]any)
+	has := byKey(versions, "name")
+	for _, v := range stored {
+		if name := fmt.Sprint(v); has[name] == nil {
+			return []string{"spec.versions"}
+		}
+	}
+	return nil
 }
 
 // lostRules returns the rights of a role in the cluster that the rendered one does not grant. A label that aggregates
@@ -141,15 +193,19 @@ func lostSubjects(live, rendered map[string]any) (lost []string) {
 var olmManagers = []string{"olm", "olm.install", "catalog", "operator-lifecycle-manager", "kube-controller-manager",
 	"kube-apiserver", "Go-http-client"}
 
-// writer returns who wrote a field, if that is not OLM; "" if it is unknown.
+// writer returns who wrote a field last, if that is not OLM; "" if it is unknown.
 func writer(managed []dump.Managed, field string) string {
 	path := manifest.Segments(field)
+	var newest dump.Managed
 	for _, m := range managed {
-		if !slices.Contains(olmManagers, m.Manager) && owns(m.Fields, path) {
-			return strings.TrimSpace(m.Manager + " " + m.Time)
+		if owns(m.Fields, path) && m.Time >= newest.Time { // RFC 3339 in UTC: the order of the text is that of time
+			newest = m
 		}
 	}
-	return ""
+	if slices.Contains(olmManagers, newest.Manager) {
+		return ""
+	}
+	return strings.TrimSpace(newest.Manager + " " + newest.Time)
 }
 
 // owns reports whether a set of fields has a path, or something below it.

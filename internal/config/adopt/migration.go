@@ -11,6 +11,7 @@ import (
 
 	"github.com/olmgen/olmgen/internal/config/adopt/dump"
 	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/olm/normalize"
 )
 
 // Outcome is what a check of the migration to OLM v1 says.
@@ -26,7 +27,7 @@ const (
 
 // Check is one check of operator-framework/library-olm, migration v0 to v1, requirements R3.
 type Check struct {
-	ID      string  `json:"id"` // C1 to C10
+	ID      string  `json:"id"` // C1 to C10, unique
 	Name    string  `json:"name"`
 	Outcome Outcome `json:"outcome"`
 	Object  string  `json:"object,omitempty"` // that decides it
@@ -66,7 +67,7 @@ func (m *Migration) Acknowledgements() (flags []string) {
 func (m *Migration) with(o Outcome) (ids []string) {
 	for _, c := range m.Checks {
 		if c.Outcome == o {
-			ids = append(ids, c.ID+" "+c.Name)
+			ids = append(ids, c.title())
 		}
 	}
 	return ids
@@ -77,7 +78,7 @@ func (s *State) Migration(o *Operator) *Migration {
 	m := &Migration{Operator: o.CSV.Name, Namespace: o.Group.Namespace, Package: o.Package, Version: o.Version()}
 	m.Checks = []Check{o.watchScope(), o.allNamespaces(), o.dependencies(), o.apiServices(), s.conditions(o),
 		o.olmAPIs(),
-		o.scopedAccount(), s.catalog(o), o.steady(), o.dependency(), s.imageBacked(o)}
+		o.scopedAccount(), s.catalog(o), o.steady(), o.dependency(), s.imageBacked(o), s.unique(o)}
 	switch {
 	case !m.Possible():
 		m.Verdict = "not eligible: " + strings.Join(m.Refusals(), ", ")
@@ -228,19 +229,54 @@ func (o *Operator) scopedAccount() Check {
 
 func (s *State) catalog(o *Operator) Check {
 	c := check("C7", "Catalog availability", nil, "")
-	if catalogs := s.Dump.OfKind("ClusterCatalog"); len(catalogs) > 0 && o.Catalog != nil {
-		for _, object := range catalogs {
-			spec, _ := object.Value()["spec"].(map[string]any)
-			source, _ := spec["source"].(map[string]any)
-			image, _ := source["image"].(map[string]any)
-			if image["ref"] == o.Catalog.Spec.Image && o.Catalog.Spec.Image != "" {
-				c.Object, c.Field = object.Identity(), "spec.source.image.ref"
-				return c.result(Passed, "", "a ClusterCatalog has the image of the CatalogSource")
-			}
+	unusable, others := "", false
+	for _, object := range s.Dump.OfKind("ClusterCatalog") {
+		value := object.Value()
+		others = others || unavailable(value) == ""
+		ref, _ := normalize.At(value, "spec", "source", "image")["ref"].(string)
+		if o.Catalog == nil || ref == "" || ref != o.Catalog.Spec.Image {
+			continue
 		}
+		c.Object, c.Field = object.Identity(), "spec.source.image.ref"
+		if unusable = unavailable(value); unusable == "" {
+			return c.result(Passed, "", "a ClusterCatalog has the image of the CatalogSource")
+		}
+	}
+	if unusable != "" && !others {
+		return c.result(Refused, "", "the ClusterCatalog with the image of the CatalogSource %s", unusable)
 	}
 	return c.result(Unknown, "", "a ClusterCatalog must serve package %s; the dump does not show its content",
 		o.Package)
+}
+
+// unavailable returns why OLM v1 does not use a ClusterCatalog; "" if it does (library-olm:
+// migration/pkg/migration/catalog.go, ResolveClusterCatalog).
+func unavailable(catalog map[string]any) string {
+	if normalize.At(catalog, "spec")["availabilityMode"] == "Unavailable" {
+		return "is Unavailable (spec.availabilityMode)"
+	}
+	conditions, _ := normalize.At(catalog, "status")["conditions"].([]any)
+	for _, x := range conditions {
+		if c, _ := x.(map[string]any); c["type"] == "Serving" && c["status"] == "True" {
+			return ""
+		}
+	}
+	return "is not serving (status.conditions)"
+}
+
+// unique is a check of the migration beside C1 to C10 (library-olm: migration/pkg/migration/readiness.go).
+func (s *State) unique(o *Operator) Check {
+	c := check("unique", "Package uniqueness", nil, "spec.name")
+	if o.Subscription == nil {
+		return c.result(Passed, "", "there is no Subscription")
+	}
+	c.Object = "Subscription " + o.Group.Namespace + "/" + o.Subscription.Name
+	for _, other := range s.subscriptions {
+		if other.Subscription != o.Subscription && other.Spec.Package == o.Subscription.Spec.Package {
+			return c.result(Refused, "", "%s is for package %s too", other.object.Identity(), other.Spec.Package)
+		}
+	}
+	return c.result(Passed, "", "no other Subscription is for the package")
 }
 
 func (o *Operator) steady() Check {
@@ -251,6 +287,14 @@ func (o *Operator) steady() Check {
 	}
 	if o.Subscription == nil {
 		return c.result(Refused, "", "there is no Subscription, which is what the migration begins with")
+	}
+	if o.Subscription.Status.InstalledCSV != o.CSV.Name {
+		c.Object, c.Field = "Subscription "+o.Group.Namespace+"/"+o.Subscription.Name, "status.installedCSV"
+		return c.result(Refused, "", "the Subscription has installed %q", o.Subscription.Status.InstalledCSV)
+	}
+	if reason := o.CSV.Status.Reason; reason != v1alpha1.CSVReasonInstallSuccessful {
+		c.Field = "status.reason"
+		return c.result(Acknowledged, flag, "the reason of the CSV's phase is %q", reason)
 	}
 	c.Object, c.Field = "Subscription "+o.Group.Namespace+"/"+o.Subscription.Name, "status.state"
 	if state := o.Subscription.Status.State; state != v1alpha1.SubscriptionStateAtLatest &&
@@ -280,14 +324,27 @@ func (s *State) imageBacked(o *Operator) Check {
 	spec := o.Subscription.Spec
 	c.Object = "CatalogSource " + spec.CatalogSourceNamespace + "/" + spec.CatalogSource
 	switch {
-	case o.Catalog == nil && len(s.Dump.OfKind("CatalogSource")) == 0:
+	case len(s.Dump.OfKind("CatalogSource")) == 0:
 		return c.result(Unknown, "", "the dump has no CatalogSources")
 	case o.Catalog == nil:
 		return c.result(Refused, "", "the CatalogSource is gone")
-	case o.Catalog.Spec.SourceType != v1alpha1.SourceTypeGrpc || o.Catalog.Spec.Image == "":
+	case !withImage(o.Catalog):
 		return c.result(Refused, "", "the CatalogSource has no image")
 	}
+	if from := o.LookedUp; from != "" && from != spec.CatalogSourceNamespace+"/"+spec.CatalogSource {
+		c.Object = "CatalogSource " + from
+		switch catalog := s.catalogs[from]; {
+		case catalog == nil:
+			return c.result(Refused, "", "the InstallPlan took the bundle from it, and it is gone")
+		case !withImage(catalog):
+			return c.result(Refused, "", "the InstallPlan took the bundle from it, and it has no image")
+		}
+	}
 	return c.result(Passed, "", "the catalog is image %s", o.Catalog.Spec.Image)
+}
+
+func withImage(c *v1alpha1.CatalogSource) bool {
+	return c.Spec.SourceType == v1alpha1.SourceTypeGrpc && c.Spec.Image != ""
 }
 
 // plain returns what profile plain does with the operator.

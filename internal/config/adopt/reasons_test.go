@@ -87,7 +87,25 @@ func TestReasons(t *testing.T) {
 		{"the roles of an API of an earlier version", add("ClusterRole", "gates.gate.example.com-v1-admin", "gates.gate.example.com-v1alpha1-admin",
 			func(object) {}), adopt.ClusterOnly, "ClusterRole gates.gate.example.com-v1alpha1-admin", "orphan of an earlier version"},
 		{"a copied role that is missing", drop("Role", "gatekeeping-operator.v1", "target-a"),
-			adopt.RenderedOnly, "Role target-a/gatekeeping", "chance of OLM's"},
+			adopt.RenderedOnly, "Role target-a/gatekeeping", "applying creates it, and gives back: ServiceAccount operator-ns/gatekeeper gains, in target-a: gate.example.com: get gates"},
+		{"a copied role that is missing, whose rights are granted", func(items []object) []object {
+			return append(drop("Role", "gatekeeping-operator.v1", "target-a")(items), object{"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
+				"metadata": object{"name": "gates"}, "rules": []any{object{"apiGroups": []any{"gate.example.com"}, "resources": []any{"gates"}, "verbs": []any{"get"}}}},
+				object{"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": object{"name": "gates"},
+					"subjects": []any{object{"kind": "ServiceAccount", "name": "gatekeeper", "namespace": "operator-ns"}},
+					"roleRef":  object{"kind": "ClusterRole", "name": "gates", "apiGroup": "rbac.authorization.k8s.io"}})
+		}, adopt.RenderedOnly, "Role target-a/gatekeeping", "chance of OLM's"},
+		{"a field that OLM has written after somebody else", each("Deployment", "gatekeeping", func(o object) {
+			container(o)["image"] = "x:2"
+			fields := object{"f:spec": object{"f:template": object{"f:spec": object{"f:containers": object{`k:{"name":"manager"}`: object{"f:image": object{}}}}}}}
+			in(o, "metadata")["managedFields"] = []any{
+				object{"manager": "kubectl-edit", "operation": "Update", "time": "2026-01-02T03:04:05Z", "fieldsV1": fields},
+				object{"manager": "second", "operation": "Update", "time": "2026-02-02T03:04:05Z", "fieldsV1": fields},
+				object{"manager": "other", "operation": "Update", "time": "2026-03-02T03:04:05Z", "fieldsV1": object{"f:spec": object{"f:replicas": object{}}}}}
+		}), adopt.Differs, "Deployment operator-ns/gatekeeping-operator", "edited by second 2026-02-02T03:04:05Z"},
+		{"a Service without marks", func(items []object) []object {
+			return append(drop("Service", "gatekeeping", "")(items), object{"apiVersion": "v1", "kind": "Service", "metadata": object{"name": "other", "namespace": "x"}})
+		}, adopt.RenderedOnly, "Service operator-ns/", "applying creates it"},
 		{"a copied CSV that is not in the file", add("ClusterServiceVersion", "gatekeeping", "gatekeeping-operator.v1.0.0", func(o object) {
 			in(o, "metadata")["namespace"] = "elsewhere"
 			in(o, "metadata", "labels")["olm.copiedFrom"] = "operator-ns"

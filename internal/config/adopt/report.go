@@ -1,11 +1,10 @@
 package adopt
 
 import (
-	"bufio"
 	_ "embed"
-	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/olmgen/olmgen/findings"
@@ -21,6 +20,7 @@ var VerifyRules = []findings.Rule{
 	{ID: "left-in-cluster", Text: "Only the cluster has the field: server-side apply leaves it there, and Git " +
 		"does not have it"},
 	{ID: "not-in-dump", Text: "The dump lacks the kind of the object, so that nothing is known about it"},
+	{ID: "not-in-file", Text: "The cluster has an operator of which nothing is rendered"},
 	{ID: "only-in-cluster", Text: "The object has OLM's marks and is not rendered"},
 	{ID: "only-rendered", Text: "The cluster does not have the object: applying creates it"},
 	{ID: "restart", Text: "Applying restarts pods"},
@@ -52,6 +52,11 @@ func (v *Verification) Count(verdict Verdict) (n int) {
 func (v *Verification) Findings() (list []findings.Finding) {
 	for _, c := range v.Objects {
 		list = append(list, c.findings()...)
+	}
+	for _, o := range v.missing {
+		list = append(list, findings.Finding{Rule: "not-in-file", Level: findings.Warning, File: o.Object.File,
+			Line: o.Object.Line, Object: o.Object.Identity(), Message: "the cluster has the operator, and nothing of it is rendered",
+			Hint: "add it to the file, or leave it out with --except " + o.Package})
 	}
 	findings.Sort(list)
 	return list
@@ -134,30 +139,30 @@ func (c *Compared) oneSided() findings.Finding {
 // Print writes the verification.
 func (v *Verification) Print(w io.Writer, format findings.Format, list []findings.Finding) error {
 	switch format {
-	case findings.Text:
-		b := bufio.NewWriter(w)
-		for _, c := range v.Objects {
-			line := fmt.Sprintf("%-13s %s", c.Verdict, c.Object)
-			if c.Reason != "" {
-				line += ": " + c.Reason
-			}
-			fmt.Fprintln(b, findings.Printable(line))
-		}
-		if err := b.Flush(); err != nil {
-			return err
-		}
 	case findings.JSON:
 		return findings.WriteJSON(w, Report{append([]Compared{}, v.Objects...), findings.Summarize(list)})
-	case findings.Markdown:
-		b := bufio.NewWriter(w)
-		fmt.Fprint(b, "| Objects | |\n| --- | ---: |\n")
-		for _, verdict := range Verdicts {
-			fmt.Fprintf(b, "| %s | %d |\n", verdict, v.Count(verdict))
-		}
-		fmt.Fprintln(b)
-		if err := b.Flush(); err != nil {
+	case findings.Text, findings.Markdown:
+		if err := v.document().Print(w, format); err != nil {
 			return err
 		}
 	}
 	return findings.Print(w, format, VerifyRules, list)
+}
+
+// document returns the verification for people: in text a line for each object, otherwise how many there are of each
+// verdict.
+func (v *Verification) document() *findings.Document {
+	objects := findings.Table{Columns: []findings.Column{{Title: "Verdict", Width: 13}, {Title: "Object", Before: " "},
+		{Title: "Reason", Before: ": "}}}
+	for _, c := range v.Objects {
+		objects.Rows = append(objects.Rows, findings.Cells(string(c.Verdict), c.Object, c.Reason))
+	}
+	counts := findings.Table{Columns: []findings.Column{{Title: "Objects"}, {Number: true}}}
+	for _, verdict := range Verdicts {
+		counts.Rows = append(counts.Rows, findings.Cells(string(verdict), strconv.Itoa(v.Count(verdict))))
+	}
+	return &findings.Document{Kind: "Verification", Sections: []findings.Section{
+		{Tables: []findings.Table{objects}, Formats: []findings.Format{findings.Text}},
+		{Tables: []findings.Table{counts}, Formats: []findings.Format{findings.Markdown, findings.HTML}},
+	}}
 }

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/olmgen/olmgen/internal/config/adopt/dump"
 	"github.com/olmgen/olmgen/internal/olm/normalize"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/permissions"
@@ -24,9 +25,20 @@ func (d *departure) lostRights(rendered []map[string]any) ([]string, error) {
 			applied[o.Key()] = o
 		}
 	}
+	old, now, err := d.state.evaluate(applied, d.deletes)
+	if err != nil {
+		return nil, err
+	}
+	return lines("loses", permissions.Compare(old, now).Lost()), nil
+}
+
+// evaluate returns who may do what in the cluster, and who will when objects have been applied and others are deleted.
+func (s *State) evaluate(applied map[string]normalize.Object, deleted func(*dump.Object) bool) (old,
+	now *permissions.Report, err error) {
+	applied = maps.Clone(applied)
 	var before, after []*manifest.Object
 	for _, kind := range append(slices.Clone(rbacKinds), "ServiceAccount") {
-		for _, o := range d.state.Dump.OfKind(kind) {
+		for _, o := range s.Dump.OfKind(kind) {
 			value := o.Value()
 			before = append(before, manifest.New(value))
 			now, ok := applied[o.Key()]
@@ -34,7 +46,7 @@ func (d *departure) lostRights(rendered []map[string]any) ([]string, error) {
 			switch {
 			case ok:
 				after = append(after, manifest.New(appliedOver(value, now)))
-			case !d.deletes(o):
+			case !deleted(o):
 				after = append(after, manifest.New(value))
 			}
 		}
@@ -42,15 +54,39 @@ func (d *departure) lostRights(rendered []map[string]any) ([]string, error) {
 	for _, key := range slices.Sorted(maps.Keys(applied)) {
 		after = append(after, manifest.New(applied[key]))
 	}
-	old, err := permissions.Evaluate(permissions.Input{Objects: before})
-	if err != nil {
-		return nil, err
+	if old, err = permissions.Evaluate(permissions.Input{Objects: before}); err != nil {
+		return nil, nil, err
 	}
-	now, err := permissions.Evaluate(permissions.Input{Objects: after})
-	if err != nil {
-		return nil, err
+	now, err = permissions.Evaluate(permissions.Input{Objects: after})
+	return old, now, err
+}
+
+// givenBack returns the rights that somebody gains if the rendered roles and bindings are applied that the cluster does
+// not have, by namespace; "" are those in the whole cluster. An error of the evaluation gives nil: nothing is known.
+func (v *verifier) givenBack() map[string][]permissions.Item {
+	missing := map[string]normalize.Object{}
+	for key, o := range v.rendered {
+		if slices.Contains(rbacKinds, o.Kind()) && v.Dump.Get(o.Kind(), field(o, "namespace"), field(o, "name")) == nil {
+			missing[key] = o
+		}
 	}
-	return lines(permissions.Compare(old, now).Lost()), nil
+	if len(missing) == 0 {
+		return nil
+	}
+	old, now, err := v.evaluate(missing, func(*dump.Object) bool { return false })
+	if err != nil {
+		return nil
+	}
+	gained := map[string][]permissions.Item{}
+	for _, item := range permissions.Compare(old, now).Gained() {
+		for _, ns := range item.Namespaces {
+			if ns == permissions.Everywhere {
+				ns = ""
+			}
+			gained[ns] = append(gained[ns], item)
+		}
+	}
+	return gained
 }
 
 // appliedOver returns what server-side apply makes of a role or a binding: its lists are replaced as a whole.
@@ -69,8 +105,8 @@ func appliedOver(live, rendered map[string]any) map[string]any {
 	return out
 }
 
-// lines prints lost rights, sorted by their subjects.
-func lines(items []permissions.Item) (out []string) {
+// lines prints rights that subjects lose or gain, sorted by their subjects.
+func lines(verb string, items []permissions.Item) (out []string) {
 	subjects := map[permissions.Subject][]permissions.Item{}
 	for _, i := range items {
 		subjects[i.Subject] = append(subjects[i.Subject], i)
@@ -80,7 +116,7 @@ func lines(items []permissions.Item) (out []string) {
 	})
 	for _, s := range order {
 		for _, l := range permissions.Lines(subjects[s]) {
-			out = append(out, fmt.Sprintf("%s loses, in %s: %s", s, l.Where, l.What))
+			out = append(out, fmt.Sprintf("%s %s, in %s: %s", s, verb, l.Where, l.What))
 		}
 	}
 	return out

@@ -1,5 +1,3 @@
-// Package adopt says what a cluster that OLM manages has: which operators, how they came there, how their objects
-// differ from what olmgen renders, and whether OLM v1 would take them.
 package adopt
 
 import (
@@ -59,6 +57,7 @@ type Operator struct {
 	Properties   string                  // the annotation; "" if there is none
 	Image        string                  // of the bundle; "" if it is unknown
 	ImageFrom    string                  // where Image is from
+	LookedUp     string                  // namespace/name of the CatalogSource that Image is from
 	Webhooks     map[string]string       // the names of its webhook configurations, by generateName
 	Earlier      []string                // CSVs that InstallPlans had installed before, as far as they are known
 	Refused      string                  // why it is not adopted; "" if it is
@@ -353,6 +352,9 @@ func (g *Group) bundle(lookup v1alpha1.BundleLookup, plan *dump.Object) {
 		}
 		if o.Image == "" || !strings.Contains(o.Image, "@") && strings.Contains(lookup.Path, "@") {
 			o.Image, o.ImageFrom = lookup.Path, "status.bundleLookups of "+plan.Identity()
+			if from := lookup.CatalogSourceRef; from != nil {
+				o.LookedUp = from.Namespace + "/" + from.Name
+			}
 		}
 	}
 }

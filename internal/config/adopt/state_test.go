@@ -141,7 +141,8 @@ func TestMigration(t *testing.T) {
 			o["spec"], o["status"] = object{}, object{"namespaces": []any{""}}
 		})(items)
 		return append(items, object{"apiVersion": "olm.operatorframework.io/v1", "kind": "ClusterCatalog", "metadata": object{"name": "catalog"},
-			"spec": object{"source": object{"type": "Image", "image": object{"ref": "quay.io/example/catalog:latest"}}}})
+			"spec":   object{"source": object{"type": "Image", "image": object{"ref": "quay.io/example/catalog:latest"}}},
+			"status": object{"conditions": []any{object{"type": "Serving", "status": "True"}}}})
 	}
 	csv := func(f func(object)) func([]object) []object { return change("ClusterServiceVersion", f) }
 	permission := func(groups ...any) func(object) {
@@ -179,6 +180,27 @@ func TestMigration(t *testing.T) {
 		{"an account", change("OperatorGroup", func(o object) { in(o, "spec")["serviceAccountName"] = "x" }),
 			"eligible with --acknowledge-scoped-serviceaccount", "C6", adopt.Acknowledged, "spec.serviceAccountName"},
 		{"no ClusterCatalogs", without("ClusterCatalog"), "eligible", "C7", adopt.Unknown, ""},
+		{"an Unavailable ClusterCatalog", change("ClusterCatalog", func(o object) { in(o, "spec")["availabilityMode"] = "Unavailable" }),
+			"not eligible: C7 Catalog availability", "C7", adopt.Refused, "spec.source.image.ref"},
+		{"a ClusterCatalog that does not serve", change("ClusterCatalog", func(o object) { delete(o, "status") }),
+			"not eligible: C7 Catalog availability", "C7", adopt.Refused, "spec.source.image.ref"},
+		{"two Subscriptions of a package", func(items []object) []object {
+			for _, o := range items {
+				if o["kind"] == "Subscription" {
+					second := copyOf(o, "second")
+					in(second, "metadata")["namespace"], second["status"] = "target-a", object{}
+					return append(items, second)
+				}
+			}
+			return nil
+		}, "not eligible: Package uniqueness", "unique", adopt.Refused, "spec.name"},
+		{"a bundle from another catalog", func(items []object) []object {
+			return change("InstallPlan", func(o object) {
+				in(o, "status")["bundleLookups"] = []any{object{"identifier": "gatekeeping-operator.v1.0.0", "path": "quay.io/x@sha256:0", "replaces": "",
+					"catalogSourceRef": object{"name": "gone", "namespace": "olm"}}}
+			})(items)
+		}, "not eligible: C10 Image-backed source CatalogSources", "C10", adopt.Refused, "spec.image"},
+		{"another reason", csv(func(o object) { in(o, "status")["reason"] = "NeedsReinstall" }), "eligible with --acknowledge-not-steady-state", "C8", adopt.Acknowledged, "status.reason"},
 		{"a failed CSV", csv(func(o object) { in(o, "status")["phase"] = "Failed" }), "eligible with --acknowledge-not-steady-state", "C8", adopt.Acknowledged, "status.phase"},
 		{"a pending Subscription", change("Subscription", func(o object) { in(o, "status")["state"] = "UpgradeFailed" }),
 			"eligible with --acknowledge-not-steady-state", "C8", adopt.Acknowledged, "status.state"},

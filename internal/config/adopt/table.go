@@ -1,8 +1,6 @@
 package adopt
 
 import (
-	"bufio"
-	"fmt"
 	"io"
 	"strings"
 
@@ -22,6 +20,7 @@ var MigrationRules = []findings.Rule{
 	{ID: "c7", Text: "A ClusterCatalog must serve the package", Help: requirements},
 	{ID: "c8", Text: "The installation must have come to rest", Help: requirements},
 	{ID: "c9", Text: "OLM v0 made the Subscription for another operator", Help: requirements},
+	{ID: "unique", Text: "OLM v1 takes no package that two Subscriptions are for", Help: requirements},
 }
 
 // requirements names the checks' source.
@@ -56,35 +55,41 @@ func PrintMigrations(w io.Writer, format findings.Format, all []*Migration) erro
 	case findings.SARIF:
 		return findings.Print(w, format, MigrationRules, MigrationFindings(all))
 	}
-	b := bufio.NewWriter(w)
-	if format == findings.Markdown {
-		fmt.Fprintln(b, "| Operator | Verdict | Checks that have not passed | Profile plain | Profile descoped |")
-		fmt.Fprintln(b, "| --- | --- | --- | --- | --- |")
-	}
-	for i, m := range all {
+	return migrationDocument(all).Print(w, format)
+}
+
+// migrationDocument returns the migrations for people: in text a section for each operator, otherwise a table of the
+// operators and one of the checks.
+func migrationDocument(all []*Migration) *findings.Document {
+	d := &findings.Document{Kind: "Migration"}
+	operators := findings.Table{Columns: []findings.Column{{Title: "Operator"}, {Title: "Verdict"},
+		{Title: "Profile plain"}, {Title: "Profile descoped"}}}
+	checks := findings.Table{Columns: []findings.Column{{Title: "Operator"}, {Title: "Outcome"},
+		{Title: "Check that has not passed"}}}
+	for _, m := range all {
 		name := m.Namespace + "/" + m.Operator
-		if format == findings.Markdown {
-			var checks []string
-			for _, c := range m.open() {
-				checks = append(checks, findings.Escape(c.line()))
-			}
-			fmt.Fprintf(b, "| %s | %s | %s | %s | %s |\n", findings.Escape(name), findings.Escape(m.Verdict),
-				strings.Join(checks, "<br>"), findings.Escape(m.Plain), findings.Escape(m.Descoped))
-			continue
-		}
-		if i > 0 {
-			fmt.Fprintln(b)
-		}
-		fmt.Fprintln(b, findings.Printable(name+": "+m.Verdict))
+		operators.Rows = append(operators.Rows, findings.Cells(name, m.Verdict, m.Plain, m.Descoped))
+		list := findings.Table{Columns: []findings.Column{{Title: "Outcome", Width: 11}, {Title: "Check", Before: " "}}}
 		for _, c := range m.open() {
-			fmt.Fprintln(b, findings.Printable(fmt.Sprintf("  %-11s %s", c.Outcome, c.line())))
+			list.Rows = append(list.Rows, findings.Cells(string(c.Outcome), c.line()))
+			checks.Rows = append(checks.Rows, findings.Cells(name, string(c.Outcome), c.line()))
 		}
+		s := findings.Section{Title: name + ": " + m.Verdict, Tables: []findings.Table{list},
+			Formats: []findings.Format{findings.Text}}
 		if !m.Possible() {
-			fmt.Fprintln(b, findings.Printable("  profile plain: "+m.Plain))
-			fmt.Fprintln(b, findings.Printable("  profile descoped: "+m.Descoped))
+			s.Remarks = []findings.Remark{{Label: "profile plain", Text: m.Plain},
+				{Label: "profile descoped", Text: m.Descoped}}
+		}
+		d.Sections = append(d.Sections, s)
+	}
+	tables := findings.Section{Formats: []findings.Format{findings.Markdown, findings.HTML}}
+	for _, t := range []findings.Table{operators, checks} {
+		if len(t.Rows) > 0 {
+			tables.Tables = append(tables.Tables, t)
 		}
 	}
-	return b.Flush()
+	d.Sections = append(d.Sections, tables)
+	return d
 }
 
 // open returns the checks that have not passed.
@@ -97,8 +102,16 @@ func (m *Migration) open() (list []Check) {
 	return list
 }
 
+// title names the check as the migration does: C1 to C10 have a number.
+func (c Check) title() string {
+	if strings.HasPrefix(c.ID, "C") {
+		return c.ID + " " + c.Name
+	}
+	return c.Name
+}
+
 func (c Check) line() string {
-	out := c.ID + " " + c.Name + ": " + c.Message
+	out := c.title() + ": " + c.Message
 	if c.Object != "" {
 		out += " (" + strings.TrimSpace(c.Object+" "+c.Field) + ")"
 	}

@@ -8,9 +8,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+
 	"github.com/olmgen/olmgen/internal/config/adopt/dump"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/normalize"
+	"github.com/olmgen/olmgen/permissions"
 )
 
 // Verdict is how an object of the cluster and a rendered one compare.
@@ -51,14 +54,17 @@ type Compared struct {
 // Verification compares a cluster with what is rendered.
 type Verification struct {
 	Objects []Compared `json:"objects"` // sorted by kind, namespace and name
+
+	missing []*Operator // that are in the cluster and not rendered
 }
 
 // verifier compares objects.
 type verifier struct {
 	*State
-	rendered   map[string]normalize.Object // by key
-	kept       ties                        // operators that are not adopted, whose objects are not compared
-	withoutCSV bool                        // what is rendered is of another form than OLM's: there is no CSV
+	rendered   map[string]normalize.Object   // by key
+	kept       ties                          // operators that are not adopted, whose objects are not compared
+	gained     map[string][]permissions.Item // by applying roles and bindings that the cluster lacks, by namespace
+	withoutCSV bool                          // what is rendered is of another form than OLM's: there is no CSV
 }
 
 // asJSON copies a value as JSON has it, as those of a dump are.
@@ -82,7 +88,8 @@ func (s *State) Verify(rendered []map[string]any) *Verification {
 		v.withoutCSV = v.withoutCSV && o["kind"] != "ClusterServiceVersion"
 		v.rendered[normalize.Object(o).Key()] = o
 	}
-	out := &Verification{}
+	v.gained = v.givenBack()
+	out := &Verification{missing: s.notRendered(v.rendered)}
 	for _, key := range slices.Sorted(maps.Keys(v.rendered)) {
 		r := v.rendered[key]
 		object := s.Dump.Get(r.Kind(), field(r, "namespace"), field(r, "name"))
@@ -103,6 +110,32 @@ func (s *State) Verify(rendered []map[string]any) *Verification {
 	}
 	slices.SortStableFunc(out.Objects, func(a, b Compared) int { return cmp.Compare(a.Object, b.Object) })
 	return out
+}
+
+// notRendered returns the operators that are in the cluster and of which nothing is rendered: no Deployment, and nothing
+// that hands them to OLM.
+func (s *State) notRendered(rendered map[string]normalize.Object) (missing []*Operator) {
+	packages := map[string]bool{}
+	for _, o := range rendered {
+		switch o.Kind() {
+		case v1alpha1.SubscriptionKind:
+			name, _ := normalize.At(o, "spec")["name"].(string)
+			packages[name] = true
+		case "ClusterExtension":
+			name, _ := normalize.At(o, "spec", "source", "catalog")["packageName"].(string)
+			packages[name] = true
+		}
+	}
+	for _, op := range s.All() {
+		deployments := op.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs
+		if len(deployments) > 0 && !packages[op.Package] &&
+			!slices.ContainsFunc(deployments, func(d v1alpha1.StrategyDeploymentSpec) bool {
+				return rendered[(&dump.Object{Kind: "Deployment", Namespace: op.Group.Namespace, Name: d.Name}).Key()] != nil
+			}) {
+			missing = append(missing, op)
+		}
+	}
+	return missing
 }
 
 func field(o map[string]any, name string) string {
@@ -132,6 +165,7 @@ func (v *verifier) pair(object *dump.Object, rendered normalize.Object) Compared
 		return strings.Contains(x.Cluster, olm.LabelGroupUID+"MASKED") && x.Rendered == ""
 	})
 	c.Changes = append(c.Changes, v.maskedChanges(object, live, rendered)...)
+	c.Changes = slices.DeleteFunc(c.Changes, func(x Change) bool { return sameMeaning(object.Kind, x, live, rendered) })
 	if len(c.Changes) == 0 {
 		c.Reason = v.certificate(object, live)
 		return c
@@ -145,6 +179,20 @@ func (v *verifier) pair(object *dump.Object, rendered normalize.Object) Compared
 	v.effects(&c, object, a, b)
 	c.Reason = v.reason(&c, object, a, b)
 	return c
+}
+
+// sameMeaning reports whether a change is none to Kubernetes and OLM: rules of equal rights in another order, and the
+// selector of an OperatorGroup that names its targets (OLM: operatorgroup.go, updateNamespaceList).
+func sameMeaning(kind string, x Change, live, rendered map[string]any) bool {
+	switch kind {
+	case "Role", "ClusterRole":
+		return strings.HasPrefix(x.Field, "rules") && live["aggregationRule"] == nil &&
+			len(lostRules(live, rendered))+len(lostRules(rendered, live)) == 0
+	case "OperatorGroup":
+		targets, _ := normalize.At(live, "spec")["targetNamespaces"].([]any)
+		return strings.HasPrefix(x.Field, "spec.selector") && len(targets) > 0
+	}
+	return false
 }
 
 // withoutStatus returns an object without its status and without what only the API server writes into metadata.
@@ -264,15 +312,19 @@ func (v *verifier) onlyRendered(o normalize.Object) Compared {
 		c.Reason, c.unknown = "Secrets are not read, so nobody knows", true
 		return c
 	case !slices.ContainsFunc(dump.Kinds, func(k dump.Kind) bool { return k.Kind == o.Kind() }) &&
-		len(v.Dump.OfKind(o.Kind())) == 0:
+		!v.Dump.Has(o.Kind()):
 		c.Reason, c.unknown = "a dump has no "+o.Kind()+": applying creates it, or changes the one that is there", true
 		return c
-	case len(v.Dump.OfKind(o.Kind())) == 0:
+	case !v.Dump.Has(o.Kind()):
 		c.Reason, c.unknown = "the dump has no "+o.Kind()+", so nobody knows", true
 		return c
 	case (o.Kind() == "Role" || o.Kind() == "RoleBinding") && labels[olm.LabelCopiedFrom] != nil,
 		strings.HasPrefix(o.Kind(), "Cluster") && labels[olm.LabelOwnerKind] == "ClusterServiceVersion" &&
 			v.hasSource(role, labels, name):
+		if back := v.gained[field(o, "namespace")]; len(back) > 0 {
+			c.Reason = "applying creates it, and gives back: " + strings.Join(lines("gains", back), "; ")
+			return c
+		}
 		c.Reason = "chance of OLM's: it makes this copy only if it looks before the ClusterRoles grant the same"
 		return c
 	}

@@ -2,6 +2,7 @@ package adopt_test
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/config/adopt"
 	"github.com/olmgen/olmgen/internal/config/adopt/dump"
 )
@@ -93,6 +95,50 @@ func webhook(o object) object { return o["webhooks"].([]any)[0].(object) }
 
 func version(o object) object { return in(o, "spec")["versions"].([]any)[0].(object) }
 
+// What means the same is no edit by hand.
+func TestSameMeaning(t *testing.T) {
+	for _, c := range []struct {
+		what   string
+		change func([]object) []object
+	}{
+		{"empty categories", change("CustomResourceDefinition", func(o object) { in(o, "spec", "names")["categories"] = []any{} })},
+		{"rules in another order", change("Role", func(o object) {
+			rules := o["rules"].([]any)
+			slices.Reverse(rules)
+			verbs := rules[0].(object)["verbs"].([]any)
+			slices.Reverse(verbs)
+		})},
+		{"a group with targets and selector", change("OperatorGroup", func(o object) { in(o, "spec", "selector", "matchLabels")["a"] = "b" })},
+	} {
+		_, out := adopted(t, "gates-multi.yaml", adopt.Options{})
+		v := edited(t, "gates-multi.yaml", c.change).Verify(asMaps(t, out))
+		if list := v.Findings(); len(list) > 0 {
+			t.Errorf("%s: %+v", c.what, list)
+		}
+	}
+}
+
+// An operator that is in the cluster and not in the file is named, for every form of the file.
+func TestNotInFile(t *testing.T) {
+	for _, to := range generate.Profiles {
+		s := edited(t, twoOperators, same)
+		for _, c := range []struct {
+			file *adopt.State
+			want int
+		}{{s, 0}, {chosen(t, s, adopt.Selection{Except: []string{"porter-operator"}}), 1}} {
+			n := 0
+			for _, f := range s.Verify(asMaps(t, declared(t, c.file, adopt.Options{To: to}))).Findings() {
+				if f.Rule == "not-in-file" && f.Object == "ClusterServiceVersion operator-ns/porter-operator.v1.0.0" && f.Line > 0 {
+					n++
+				}
+			}
+			if n != c.want {
+				t.Errorf("%s: %d findings, want %d", to, n, c.want)
+			}
+		}
+	}
+}
+
 // Every kind of edit by hand is named: the object, the field, and what applying would do about it.
 func TestHandEdits(t *testing.T) {
 	const gates, two, meters, radio = "gates-multi.yaml", "two-operators-in-one-group.yaml", "meters-own.yaml",
@@ -166,10 +212,40 @@ func TestHandEdits(t *testing.T) {
 		{"APIService", meters, "APIService", "v1.gauge", func(o object) { in(o, "spec")["versionPriority"] = 99 }, "differs", "spec.versionPriority"},
 		{"label removed", gates, "ServiceAccount", "gatekeeper", func(o object) { in(o, "metadata", "labels")["olm.managed"] = "false" }, "differs", `metadata.labels["olm.managed"]`},
 		{"annotation added", gates, "Service", "gatekeeping", func(o object) { in(o, "metadata", "annotations")["note"] = "mine" }, "left-in-cluster", "metadata.annotations"},
+		{"image in the CSV", gates, "ClusterServiceVersion", "gatekeeping", func(o object) {
+			d := in(o, "spec", "install", "spec")["deployments"].([]any)[0].(object)
+			container(in(d))["image"] = "x:2"
+		}, "restart", "spec.install.spec.deployments[0].spec.template.spec.containers[0].image"},
+		{"node selector changed", radio, "Deployment", "radio", func(o object) {
+			in(o, "spec", "template", "spec", "nodeSelector")["disk"] = "ssd"
+		}, "restart", "spec.template.spec.nodeSelector.disk"},
+		{"selector of a Service", gates, "Service", "gatekeeping", func(o object) { in(o, "spec", "selector")["mine"] = "x" }, "differs", "spec.selector.mine"},
+		{"from a URL", gates, "ValidatingWebhookConfiguration", "vgate", func(o object) {
+			c := in(webhook(o), "clientConfig")
+			delete(c, "service")
+			c["url"] = "https://example.com"
+		}, "immutable", "webhooks[vgate.gate.example.com].clientConfig.service"},
+		{"value from elsewhere", radio, "Deployment", "radio", func(o object) {
+			for _, e := range container(o)["env"].([]any) {
+				if e := e.(object); e["name"] == "BAND" {
+					delete(e, "value")
+					e["valueFrom"] = object{"secretKeyRef": object{"name": "x", "key": "y"}}
+				}
+			}
+		}, "immutable", "env[BAND].value"},
+		{"scope of a CRD", two, "CustomResourceDefinition", "memcacheds", func(o object) { in(o, "spec")["scope"] = "Cluster" }, "immutable", "spec.scope"},
+		{"stored versions of a CRD", two, "CustomResourceDefinition", "memcacheds", func(o object) {
+			in(o, "status")["storedVersions"] = []any{"v1alpha1", "v0"}
+			old := copyOf(object{}, "x")
+			maps.Copy(old, version(o))
+			delete(old, "metadata")
+			old["name"], old["storage"] = "v0", false
+			in(o, "spec")["versions"] = append(in(o, "spec")["versions"].([]any), old)
+		}, "immutable", "spec.versions"},
 		{"deployment in the CSV", gates, "ClusterServiceVersion", "gatekeeping", func(o object) {
 			d := in(o, "spec", "install", "spec")["deployments"].([]any)[0].(object)
 			in(d, "spec")["replicas"] = 2
-		}, "restart", "spec.install.spec.deployments[0].spec.replicas"},
+		}, "differs", "spec.install.spec.deployments[0].spec.replicas"},
 		{"replaces", gates, "ClusterServiceVersion", "gatekeeping", func(o object) { in(o, "spec")["replaces"] = "gatekeeping-operator.v0.9.0" }, "left-in-cluster", "spec.replaces"},
 		{"targets", gates, "OperatorGroup", "my-og", func(o object) { in(o, "spec")["targetNamespaces"] = []any{"target-a"} }, "differs", "spec.targetNamespaces"},
 		{"provided APIs", gates, "OperatorGroup", "my-og", func(o object) { in(o, "metadata", "annotations")["olm.providedAPIs"] = "" }, "differs", `metadata.annotations["olm.providedAPIs"]`},

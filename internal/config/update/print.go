@@ -26,16 +26,16 @@ var Formats = []findings.Format{findings.Text, findings.Markdown, findings.JSON}
 
 // Print writes the report.
 func (r *Report) Print(w io.Writer, format findings.Format) error {
-	b := bufio.NewWriter(w)
 	switch format {
 	case findings.JSON:
 		return findings.WriteJSON(w, r)
-	case findings.Markdown:
-		r.markdown(b)
-	case findings.Text:
-		r.text(b)
+	case findings.Text, findings.Markdown:
 	default:
 		return text.Unknown("format", format, Formats)
+	}
+	b := bufio.NewWriter(w)
+	if err := r.document().Print(b, format); err != nil {
+		return err
 	}
 	if r.Changes != nil {
 		fmt.Fprintln(b)
@@ -46,21 +46,38 @@ func (r *Report) Print(w io.Writer, format findings.Format) error {
 	return b.Flush()
 }
 
-func (r *Report) text(w io.Writer) {
-	line := func(format string, args ...any) { fmt.Fprintln(w, text.Printable(fmt.Sprintf(format, args...))) }
-	line("%s", r.File)
+// document returns the report for people: in text some lines for each operator, otherwise a table.
+func (r *Report) document() *findings.Document {
+	lines := findings.Section{Formats: []findings.Format{findings.Text}}
+	table := findings.Table{Columns: []findings.Column{{Title: "Operator"}, {Title: "Channel"}, {Title: "From"},
+		{Title: "To"}, {}}}
 	for _, o := range r.Operators {
-		line("  %s: %s", o.Name, o.says())
+		t := findings.Table{Title: o.Name + ": " + o.says(), Columns: []findings.Column{{Title: "More"}}, Indent: 4}
+		says := string(o.Status)
+		if o.Reason != "" {
+			says += ": " + o.Reason
+		}
+		steps := strings.Join(o.Steps, ", ")
 		if len(o.Steps) > 1 {
-			line("      by %s", strings.Join(o.Steps, ", "))
+			t.Rows = append(t.Rows, findings.Cells("by "+steps))
 		}
 		if len(o.Requires) > 0 {
-			line("      OLM also installs %s, which the file does not have", text.And(o.Requires))
+			also := "OLM also installs " + text.And(o.Requires)
+			t.Rows = append(t.Rows, findings.Cells(also+", which the file does not have"))
+			says += "; " + also
 		}
+		lines.Tables = append(lines.Tables, t)
+		table.Rows = append(table.Rows, findings.Cells(o.Name, o.Channel, o.From, steps, says))
+	}
+	tables := findings.Section{Formats: []findings.Format{findings.Markdown, findings.HTML}}
+	if len(table.Rows) > 0 {
+		tables.Tables = append(tables.Tables, table)
 	}
 	for _, n := range r.Notes {
-		line("  note: %s", n)
+		lines.Remarks = append(lines.Remarks, findings.Remark{Label: "note", Text: n})
 	}
+	tables.Remarks = lines.Remarks
+	return &findings.Document{Kind: "Update", Title: r.File, Sections: []findings.Section{lines, tables}}
 }
 
 // says returns what happens to the operator, on one line.
@@ -81,27 +98,4 @@ func (o *Operator) says() string {
 		return o.From + where + ": held back: " + o.Reason
 	}
 	return "left alone: " + o.Reason
-}
-
-func (r *Report) markdown(w io.Writer) {
-	row := func(cells ...string) {
-		for i, c := range cells {
-			cells[i] = findings.Escape(c)
-		}
-		fmt.Fprintf(w, "| %s |\n", strings.Join(cells, " | "))
-	}
-	fmt.Fprint(w, "| Operator | Channel | From | To | |\n| --- | --- | --- | --- | --- |\n")
-	for _, o := range r.Operators {
-		says := string(o.Status)
-		if o.Reason != "" {
-			says += ": " + o.Reason
-		}
-		if len(o.Requires) > 0 {
-			says += "; OLM also installs " + text.And(o.Requires)
-		}
-		row(o.Name, o.Channel, o.From, strings.Join(o.Steps, ", "), says)
-	}
-	for _, n := range r.Notes {
-		fmt.Fprintf(w, "\n%s\n", findings.Escape(n))
-	}
 }

@@ -110,6 +110,7 @@ var defaults = []defaultValue{
 	{webhooks, "webhooks.*.clientConfig.service.port", 443.0},
 	{"APIService", "spec.service.port", 443.0},
 
+	{"CustomResourceDefinition", "spec.names.{categories,shortNames}", zero},
 	{"CustomResourceDefinition", "spec.names.listKind",
 		func(m map[string]any) any { s, _ := m["kind"].(string); return s + "List" }},
 	{"CustomResourceDefinition", "spec.names.singular",

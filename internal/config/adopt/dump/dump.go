@@ -23,7 +23,11 @@ type Dump struct {
 	Dropped int       // objects of other kinds, and those that are not OLM's
 
 	byKey map[string]*Object
+	seen  map[string]bool // kinds of which the dump has an object, kept or not
 }
+
+// Has reports whether the dump has an object of a kind, kept or not.
+func (d *Dump) Has(kind string) bool { return d.seen[kind] }
 
 // Get returns an object by its kind, namespace and name; nil if the dump has none.
 func (d *Dump) Get(kind, namespace, name string) *Object {
@@ -47,7 +51,7 @@ func (d *Dump) Missing() (kinds []Kind) {
 	everywhere := []string{"ServiceAccount", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding", "Deployment",
 		"CustomResourceDefinition"}
 	for _, k := range Kinds {
-		if (k.Needed || slices.Contains(everywhere, k.Kind)) && len(d.OfKind(k.Kind)) == 0 {
+		if (k.Needed || slices.Contains(everywhere, k.Kind)) && !d.Has(k.Kind) {
 			kinds = append(kinds, k)
 		}
 	}
@@ -63,7 +67,7 @@ func Read(ctx context.Context, paths []string, stdin io.Reader) (*Dump, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &reader{store: store{}, byKey: map[string]*Object{}}
+	r := &reader{store: store{}, byKey: map[string]*Object{}, kinds: map[string]bool{}}
 	for _, f := range files {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -72,7 +76,7 @@ func Read(ctx context.Context, paths []string, stdin io.Reader) (*Dump, error) {
 			return nil, err
 		}
 	}
-	d := &Dump{Secrets: r.secrets, Dropped: r.dropped, byKey: r.byKey}
+	d := &Dump{Secrets: r.secrets, Dropped: r.dropped, byKey: r.byKey, seen: r.kinds}
 	for _, o := range r.byKey {
 		d.Objects = append(d.Objects, o)
 	}
@@ -90,7 +94,8 @@ func Read(ctx context.Context, paths []string, stdin io.Reader) (*Dump, error) {
 type reader struct {
 	store   store
 	byKey   map[string]*Object
-	cluster *Object // the namespace kube-system, whose UID is that of the cluster
+	kinds   map[string]bool // that a dump may have, of which there was an object
+	cluster *Object         // the namespace kube-system, whose UID is that of the cluster
 	secrets int
 	dropped int
 	seen    int

@@ -47,6 +47,9 @@ var Kinds = []Kind{
 	{webhookGroup, "MutatingWebhookConfiguration", "mutatingwebhookconfigurations." + webhookGroup, false, true},
 }
 
+// ClusterCatalog is the kind of OLM v1's catalogs. A cluster without OLM v1 does not know it, and kubectl would fail.
+var ClusterCatalog = Kind{olm.GroupV1, "ClusterCatalog", "clustercatalogs." + olm.GroupV1, false, false}
+
 // others are kinds that a bundle may ship and a cluster need not know, so that kubectl is not asked for them.
 var others = []Kind{
 	{"monitoring.coreos.com", "PrometheusRule", "", false, true},

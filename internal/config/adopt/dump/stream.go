@@ -215,8 +215,10 @@ func (r *reader) wanted(apiVersion, kind string) bool {
 	_, ok := kindOf(apiVersion, kind)
 	if !ok {
 		r.dropped++
+		return false
 	}
-	return ok
+	r.kinds[kind] = true
+	return true
 }
 
 // value keeps a decoded object, if its kind is kept.

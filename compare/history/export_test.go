@@ -1,0 +1,7 @@
+package history
+
+// What the tests of other packages in this folder look at.
+const APIVersion = apiVersion
+const Kind = kind
+
+var Schema = schema

@@ -1,0 +1,7 @@
+package permissions
+
+// What the tests of other packages in this folder look at.
+const APIVersion = apiVersion
+const Kind = kind
+
+var Schema = schema
