@@ -12,7 +12,7 @@ OFFLINE := OLMGEN_CORPUS= OLMGEN_ORACLE=
 TEST := $(GO) test -vet=off
 
 .PHONY: help build test test-race test-corpus test-edits test-helm test-authorizer test-browser test-ci mutants lint bench bench-compare golden corpus conformance docs docs-check fuzz fuzz-smoke fuzz-report faults \
-	harness live e2e e2e-test release-files release-notes release-check apidiff site
+	harness live e2e e2e-test release-files release-notes release-check api apidiff site
 
 help: ## List the targets
 	@sed -n 's/[$$][$$]/$$/g; s/^\([a-z0-9-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 18
@@ -176,6 +176,9 @@ $(BIN)/actionlint-$(ACTIONLINT_VERSION):
 	mv $(BIN)/actionlint $@
 
 APIDIFF_VERSION := v0.0.0-20260410095643-746e56fc9e2f
+
+api: ## Write internal/house/testdata/api.txt, the Go API of a release that the next one is compared with
+	$(GO) test ./internal/house -run '^TestIncompatibleChangesAreNamed$$' -args -update
 
 apidiff: $(BIN)/apidiff-$(APIDIFF_VERSION) ## Print how the Go API differs from the git revision REV
 	e2e/apidiff.sh $< $(or $(REV),main)

@@ -6,8 +6,8 @@ import (
 
 	"github.com/olmgen/olmgen/compare/change"
 	"github.com/olmgen/olmgen/compare/crds"
-	"github.com/olmgen/olmgen/compare/workload"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/compare/workload"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/permissions"
 )
@@ -21,6 +21,8 @@ type Options struct {
 	PathKnown bool
 	// Others are the operators that are in the cluster, too, and that neither state has.
 	Others []Operator
+	// Unread are files that could not be read, beside those of the two states.
+	Unread []string
 }
 
 // Compare returns how two states differ. The error is about an object that cannot be read, or that of the Checker of
@@ -54,6 +56,7 @@ func Compare(ctx context.Context, old, now State, o Options) (*Report, error) {
 	}
 	r.OLM = consequences(pairs, now, o)
 	r.Notes = notes(old, now)
+	r.Unread = append([]string{}, slices.Concat(old.Permissions.Unread, now.Permissions.Unread, o.Unread)...)
 	for _, list := range []*[]change.Change{&r.Workloads, &r.Identity} {
 		*list = append([]change.Change{}, *list...)
 	}

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/olmgen/olmgen/compare"
-	"github.com/olmgen/olmgen/compare/fields"
 	"github.com/olmgen/olmgen/golden"
+	"github.com/olmgen/olmgen/internal/compare/fields"
 )
 
 const (

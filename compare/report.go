@@ -27,8 +27,9 @@ type Report struct {
 	CRDs        []CRD              `json:"crds"`
 	Workloads   []change.Change    `json:"workloads"`
 	Identity    []change.Change    `json:"identity"`
-	OLM         []Consequence      `json:"olm"`   // what OLM would do about it
-	Notes       []string           `json:"notes"` // what a reader has to know about the comparison
+	OLM         []Consequence      `json:"olm"`    // what OLM would do about it
+	Notes       []string           `json:"notes"`  // what a reader has to know about the comparison
+	Unread      []string           `json:"unread"` // files that could not be read, and why
 
 	places map[string]findings.Finding // where CRDs stand
 	gained []permissions.Fact          // what the newer release may do in short, and the older one may not
@@ -97,5 +98,5 @@ type Consequence struct {
 
 // Empty reports whether the releases do not differ.
 func (r *Report) Empty() bool {
-	return len(r.Permissions)+len(r.Users)+len(r.CRDs)+len(r.Workloads)+len(r.Identity)+len(r.OLM) == 0
+	return len(r.Permissions)+len(r.Users)+len(r.CRDs)+len(r.Workloads)+len(r.Identity)+len(r.OLM)+len(r.Unread) == 0
 }

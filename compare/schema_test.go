@@ -41,6 +41,7 @@ var schema = schematest.Schema{
 		"Report.workloads":     "How workloads, webhooks, Services, NetworkPolicies and other objects differ, the worst first",
 		"Report.identity":      "What operators say of themselves, the worst first",
 		"Report.olm":           "What OLM would do about the upgrade",
+		"Report.unread":        "Files that could not be read, and why. The command fails then",
 		"Report.notes":         "What a reader has to know about the comparison",
 		"Side.name":            "What a person gave",
 		"Side.operators":       "Names of ClusterServiceVersions",

@@ -9,7 +9,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/catalog"
-	"github.com/olmgen/olmgen/compare/workload"
+	"github.com/olmgen/olmgen/internal/compare/workload"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/permissions"

@@ -30,6 +30,15 @@ func (r *Report) Document() *findings.Document {
 	if len(all) > 0 {
 		d.Lead = countText(all)
 	}
+	if n := len(r.Unread); n > 0 {
+		d.Lead += "; " + text.Count(n, "file") + " could not be read"
+		if len(all) == 0 {
+			d.Lead = text.Count(n, "file") + " could not be read"
+		}
+	}
+	for _, u := range r.Unread {
+		d.Notes = append(d.Notes, findings.Remark{Label: "not read", Text: findings.Printable(u)})
+	}
 	for _, n := range r.Renamed {
 		d.Notes = append(d.Notes, findings.Remark{Label: "note", Text: fmt.Sprintf("%s is now %s: %s",
 			show.Short(n.Old.String()), show.Short(n.New.String()), show.Short(n.Why))})

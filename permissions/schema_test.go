@@ -21,6 +21,7 @@ var described = map[string]string{
 	"Report.unknown":            "Roles that are bound and not among the objects, so that what they allow is not known",
 	"Report.accounts":           "Every ServiceAccount that is among the objects or bound",
 	"Report.findings":           "What follows from the permissions",
+	"Report.unread":             "Files that could not be read, and why. The command fails then",
 	"Report.notes":              "What a reader has to know about the evaluation",
 	"Operator.name":             "The name of the ClusterServiceVersion, or the path of a tree",
 	"Fact.text":                 "The answer in words",

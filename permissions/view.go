@@ -48,6 +48,9 @@ func (r *Report) Document() *findings.Document {
 	if len(idle) > 0 {
 		d.Notes = append(d.Notes, findings.Remark{Label: "Bound to nothing", Text: show.List(idle)})
 	}
+	for _, n := range r.Unread {
+		d.Notes = append(d.Notes, findings.Remark{Label: "not read", Text: findings.Printable(n)})
+	}
 	for _, n := range r.Notes {
 		d.Notes = append(d.Notes, findings.Remark{Label: "note", Text: n})
 	}

@@ -6,7 +6,7 @@ import (
 	"os"
 
 	"github.com/olmgen/olmgen/compare/crds"
-	"github.com/olmgen/olmgen/compare/crds/objects"
+	"github.com/olmgen/olmgen/internal/compare/crdobjects"
 	"github.com/olmgen/olmgen/internal/rules/helper"
 	"github.com/olmgen/olmgen/internal/rules/validate"
 	"github.com/olmgen/olmgen/internal/rules/validate/framework"
@@ -15,6 +15,6 @@ import (
 func main() {
 	os.Exit(helper.Main(os.Args[1:], map[string]helper.Answer{
 		validate.HelperArg: helper.JSON(framework.Checker{}.Check),
-		crds.HelperArg:     helper.JSON(objects.Checker{}.Check),
+		crds.HelperArg:     helper.JSON(crdobjects.Checker{}.Check),
 	}, os.Stdin, os.Stderr))
 }

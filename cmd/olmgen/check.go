@@ -12,8 +12,8 @@ import (
 	fbc "github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/internal/manifest/tree"
 	"github.com/olmgen/olmgen/internal/predict"
-	"github.com/olmgen/olmgen/manifest/tree"
 )
 
 // checkFlags holds the flags of olmgen check.
@@ -118,17 +118,14 @@ func (f *checkFlags) run(cmd *cobra.Command, paths []string) error {
 	if err != nil {
 		return err
 	}
-	if r.Findings, err = f.report.known(cmd.ErrOrStderr(), r.Findings, true); err != nil {
+	if r.Findings, err = f.report.known(cmd.ErrOrStderr(), r.Findings, len(t.Faults) == 0); err != nil {
 		return err
 	}
 	if err := r.Print(cmd.OutOrStdout(), f.report.format); err != nil {
 		return err
 	}
-	return f.report.conclude(
-		cmd.ErrOrStderr(),
-		r.Findings,
-		text.Count(len(t.Objects), "object")+" of "+text.Count(t.Files, "file"),
-	)
+	what := text.Count(len(t.Objects), "object") + " of " + text.Count(t.Files, "file")
+	return f.report.concludePartly(cmd.ErrOrStderr(), r.Findings, what, len(t.Faults), "path")
 }
 
 // open reads the catalogs.

@@ -18,7 +18,7 @@ import (
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/config/review"
 	"github.com/olmgen/olmgen/internal/manifest/text"
-	"github.com/olmgen/olmgen/manifest/tree"
+	"github.com/olmgen/olmgen/internal/manifest/tree"
 	"github.com/olmgen/olmgen/source"
 )
 
@@ -150,6 +150,9 @@ func (f *diffFlags) run(cmd *cobra.Command, given []string) (err error) {
 	if err := report.Print(cmd.OutOrStdout(), f.format); err != nil {
 		return err
 	}
+	if len(report.Unread) > 0 {
+		return unreadError(report.Unread)
+	}
 	for _, t := range f.failOn {
 		if report.Meets(compare.Trigger(t)) {
 			return &foundError{fmt.Sprintf("%s and %s differ: %s", sides[0].name, sides[1].name, t)}
@@ -180,7 +183,7 @@ func (f *diffFlags) compare(cmd *cobra.Command, sides [2]side) (*compare.Report,
 		return nil, err
 	}
 	options := compare.Options{PathKnown: f.inCatalog}
-	if options.CRDs, err = f.crdOptions(cmd); err != nil {
+	if err = f.crdOptions(cmd, &options); err != nil {
 		return nil, err
 	}
 	if len(f.others) > 0 {
@@ -189,34 +192,36 @@ func (f *diffFlags) compare(cmd *cobra.Command, sides [2]side) (*compare.Report,
 			return nil, err
 		}
 		options.Others = others.Operators
+		options.Unread = append(options.Unread, others.Unread...)
 	}
 	return review.Compare(cmd.Context(), old, now, [2]string{sides[0].name, sides[1].name}, options)
 }
 
 // crdOptions reads the custom resources and the rules that the flags name.
-func (f *diffFlags) crdOptions(cmd *cobra.Command) (o crds.Options, err error) {
+func (f *diffFlags) crdOptions(cmd *cobra.Command, o *compare.Options) error {
 	if len(f.crs) > 0 {
-		if o.Checker, err = crds.FindHelper(); err != nil {
-			return o, err
+		checker, err := crds.FindHelper()
+		if err != nil {
+			return err
 		}
 		t, err := tree.Read(cmd.Context(), f.crs, tree.Options{Stdin: cmd.InOrStdin()})
 		if err != nil {
-			return o, err
+			return err
 		}
 		if err := requireObjects(t); err != nil {
-			return o, err
+			return err
 		}
-		o.Objects = t.Objects
+		o.CRDs.Checker, o.CRDs.Objects, o.Unread = checker, t.Objects, unreadIn(t)
 	}
 	if f.crdRules != "" {
 		data, err := os.ReadFile(f.crdRules)
 		if err != nil {
-			return o, err
+			return err
 		}
-		o.Rules, err = crds.ParseRules(filepath.ToSlash(f.crdRules), data)
-		return o, err
+		o.CRDs.Rules, err = crds.ParseRules(filepath.ToSlash(f.crdRules), data)
+		return err
 	}
-	return o, nil
+	return nil
 }
 
 func (s side) isSource() bool { return !source.IsRenderConfig(s.ref) && !review.IsTree(s.ref) }

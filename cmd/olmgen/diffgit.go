@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/olmgen/olmgen/config"
+	"github.com/olmgen/olmgen/internal/manifest/gittree"
 	"github.com/olmgen/olmgen/manifest"
-	"github.com/olmgen/olmgen/manifest/gittree"
 )
 
 // checkout reads PATH at a Git revision, or at two, into a temporary directory.

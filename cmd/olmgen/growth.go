@@ -8,7 +8,7 @@ import (
 
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/internal/config/review"
-	"github.com/olmgen/olmgen/manifest/gittree"
+	"github.com/olmgen/olmgen/internal/manifest/gittree"
 	"github.com/olmgen/olmgen/output"
 )
 

@@ -13,9 +13,9 @@ import (
 
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/internal/manifest/tree"
 	"github.com/olmgen/olmgen/internal/rules/policy"
 	"github.com/olmgen/olmgen/manifest"
-	"github.com/olmgen/olmgen/manifest/tree"
 )
 
 // lintFlags holds the flags of olmgen lint.
@@ -98,14 +98,14 @@ func (f *lintFlags) run(cmd *cobra.Command, paths []string) error {
 	if err != nil {
 		return err
 	}
-	if list, err = f.report.known(stderr, list, len(t.Failed) == 0); err != nil {
+	if list, err = f.report.known(stderr, list, len(t.Failed)+len(t.Faults) == 0); err != nil {
 		return err
 	}
 	if err := findings.Print(cmd.OutOrStdout(), f.report.format, policy.Explain(p.Rules()), list); err != nil {
 		return err
 	}
 	what := fmt.Sprintf("%s of %s", text.Count(len(t.Objects), "object"), text.Count(t.Files, "file"))
-	return f.report.concludePartly(stderr, list, what, len(t.Failed), "path")
+	return f.report.concludePartly(stderr, list, what, len(t.Failed)+len(t.Faults), "path")
 }
 
 // saySkipped prints what a command without findings did not read.

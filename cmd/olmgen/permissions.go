@@ -89,12 +89,15 @@ func (f *permissionsFlags) run(cmd *cobra.Command, refs []string) error {
 	}
 	what := strings.Join(append(slices.Clone(refs), f.render.files...), ", ")
 	all := report.Findings
-	if report.Findings, err = f.report.known(cmd.ErrOrStderr(), all, true); err != nil {
+	if report.Findings, err = f.report.known(cmd.ErrOrStderr(), all, len(in.Unread) == 0); err != nil {
 		return err
 	}
 	report.Findings = append([]findings.Finding{}, report.Findings...)
 	if err := report.Print(cmd.OutOrStdout(), f.format); err != nil {
 		return err
+	}
+	if len(in.Unread) > 0 {
+		return unreadError(in.Unread)
 	}
 	if f.report.write == "" && findings.Reaches(report.Findings, f.report.failOn) {
 		return &foundError{fmt.Sprintf("%s, %s in %s", text.Count(findings.Count(report.Findings, findings.Error), "error"),

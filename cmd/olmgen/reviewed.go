@@ -14,8 +14,9 @@ import (
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/config/review"
+	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/internal/manifest/tree"
 	"github.com/olmgen/olmgen/manifest"
-	"github.com/olmgen/olmgen/manifest/tree"
 	"github.com/olmgen/olmgen/output"
 	"github.com/olmgen/olmgen/permissions"
 	"github.com/olmgen/olmgen/source"
@@ -90,10 +91,24 @@ func reviewTree(cmd *cobra.Command, refs []string, namespace string) (*review.Su
 		return nil, err
 	}
 	saySkipped(cmd.ErrOrStderr(), t)
-	for _, e := range t.Faults {
-		fmt.Fprintln(cmd.ErrOrStderr(), "olmgen: warning: not read: "+e.Error())
+	r, err := review.FromObjects(t.Objects, permissions.Operator{Name: strings.Join(refs, ", ")}, namespace)
+	if err == nil {
+		r.Unread = unreadIn(t)
 	}
-	return review.FromObjects(t.Objects, permissions.Operator{Name: strings.Join(refs, ", ")}, namespace)
+	return r, err
+}
+
+// unreadIn returns the files of a tree that look like objects and could not be read.
+func unreadIn(t *tree.Tree) (out []string) {
+	for _, e := range t.Faults {
+		out = append(out, e.Error())
+	}
+	return out
+}
+
+// unreadError fails a command whose report, which is printed, lacks files.
+func unreadError(list []string) error {
+	return fmt.Errorf("%s could not be read: the report is without what is in there", text.Count(len(list), "file"))
 }
 
 // reviewConfig renders a RenderConfig.

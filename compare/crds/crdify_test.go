@@ -13,8 +13,8 @@ import (
 
 	"github.com/olmgen/olmgen/golden/corpus"
 	"github.com/olmgen/olmgen/golden/corpus/corpustest"
+	"github.com/olmgen/olmgen/internal/manifest/tree"
 	"github.com/olmgen/olmgen/manifest"
-	"github.com/olmgen/olmgen/manifest/tree"
 )
 
 // TestCrdify compares with crdify's own runner over each two neighbouring releases of a package: everything that crdify

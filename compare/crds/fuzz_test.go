@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/olmgen/olmgen/compare/crds"
-	"github.com/olmgen/olmgen/compare/crds/objects"
 	"github.com/olmgen/olmgen/golden/fuzztest"
+	"github.com/olmgen/olmgen/internal/compare/crdobjects"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -46,7 +46,7 @@ func FuzzCompare(f *testing.F) {
 			}
 		}
 		findings, err := crds.Compare(t.Context(), sides[0], sides[1],
-			crds.Options{Objects: sides[2], Checker: objects.Checker{}})
+			crds.Options{Objects: sides[2], Checker: crdobjects.Checker{}})
 		if err != nil {
 			return
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/olmgen/olmgen/compare/crds"
-	"github.com/olmgen/olmgen/compare/crds/objects"
+	"github.com/olmgen/olmgen/internal/compare/crdobjects"
 	"github.com/olmgen/olmgen/internal/rules/helper"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -22,7 +22,7 @@ import (
 func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == crds.HelperArg {
 		os.Exit(helper.Main(os.Args[1:], map[string]helper.Answer{
-			crds.HelperArg: helper.JSON(objects.Checker{}.Check),
+			crds.HelperArg: helper.JSON(crdobjects.Checker{}.Check),
 		}, os.Stdin, os.Stderr))
 	}
 	os.Exit(m.Run())
@@ -33,7 +33,7 @@ func TestHelper(t *testing.T) {
 	dir := filepath.Join("testdata", "objects")
 	old, now := crds.ReadFile(t, filepath.Join(dir, "old.yaml")), crds.ReadFile(t, filepath.Join(dir, "new.yaml"))
 	existing := crds.ReadFile(t, filepath.Join(dir, "objects.yaml"))
-	want, err := crds.Compare(t.Context(), old, now, crds.Options{Checker: objects.Checker{}, Objects: existing})
+	want, err := crds.Compare(t.Context(), old, now, crds.Options{Checker: crdobjects.Checker{}, Objects: existing})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func TestVerdicts(t *testing.T) {
 	var got strings.Builder
 	existing := crds.ReadFile(t, filepath.Join(dir, "objects.yaml"))
 	for _, o := range existing {
-		findings, err := crds.Compare(t.Context(), old, now, crds.Options{Checker: objects.Checker{}, Objects: []*manifest.Object{o}})
+		findings, err := crds.Compare(t.Context(), old, now, crds.Options{Checker: crdobjects.Checker{}, Objects: []*manifest.Object{o}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -137,7 +137,7 @@ func TestObjectKinds(t *testing.T) {
 		"of an unchanged CRD": {boats, boats, object("ferry.example.com/v1", "Boat"), []string{"warning objectRatcheted spec"}},
 		"of a new CRD":        {nil, boats, object("ferry.example.com/v1", "Boat"), []string{"warning objectRatcheted spec", "info crdAdded "}},
 	} {
-		findings, err := crds.Compare(t.Context(), tc.old, tc.now, crds.Options{Checker: objects.Checker{}, Objects: tc.existing})
+		findings, err := crds.Compare(t.Context(), tc.old, tc.now, crds.Options{Checker: crdobjects.Checker{}, Objects: tc.existing})
 		var got []string
 		for _, f := range findings {
 			got = append(got, string(f.Severity)+" "+f.Rule+" "+f.Path)
@@ -147,7 +147,7 @@ func TestObjectKinds(t *testing.T) {
 		}
 	}
 	broken := crds.Parse(t, "now.yaml", crds.CRDText("{type: object, $ref: x}", "v1 served storage"))
-	_, err := crds.Compare(t.Context(), boats, broken, crds.Options{Checker: objects.Checker{}, Objects: object("ferry.example.com/v1", "Boat")})
+	_, err := crds.Compare(t.Context(), boats, broken, crds.Options{Checker: crdobjects.Checker{}, Objects: object("ferry.example.com/v1", "Boat")})
 	if err == nil || !strings.HasPrefix(err.Error(), "now.yaml:9: spec.versions[0].schema.openAPIV3Schema: the API server cannot use") {
 		t.Errorf("a schema that is not structural: %v", err)
 	}
@@ -156,7 +156,7 @@ func TestObjectKinds(t *testing.T) {
 func TestOrder(t *testing.T) {
 	old, now := crds.ReadFile(t, "testdata/objects/old.yaml"), crds.ReadFile(t, "testdata/objects/new.yaml")
 	existing := crds.ReadFile(t, "testdata/objects/objects.yaml")
-	want, err := crds.Compare(t.Context(), old, now, crds.Options{Checker: objects.Checker{}, Objects: existing})
+	want, err := crds.Compare(t.Context(), old, now, crds.Options{Checker: crdobjects.Checker{}, Objects: existing})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +164,7 @@ func TestOrder(t *testing.T) {
 		for _, list := range [][]*manifest.Object{old, now, existing} {
 			rand.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 		}
-		got, err := crds.Compare(t.Context(), old, now, crds.Options{Checker: objects.Checker{}, Objects: existing})
+		got, err := crds.Compare(t.Context(), old, now, crds.Options{Checker: crdobjects.Checker{}, Objects: existing})
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
 			t.Fatal(err, diff)
 		}

@@ -12,6 +12,13 @@ import (
 func compareVersions(old, now *apiextensionsv1.CustomResourceDefinition,
 	add func(rule, version, path, message string),
 ) {
+	compareOldVersions(old, now, add)
+	compareNewVersions(old, now, add)
+}
+
+func compareOldVersions(old, now *apiextensionsv1.CustomResourceDefinition,
+	add func(rule, version, path, message string),
+) {
 	for _, v := range old.Spec.Versions {
 		w := version(now, v.Name)
 		switch {
@@ -40,6 +47,11 @@ func compareVersions(old, now *apiextensionsv1.CustomResourceDefinition,
 			add(ruleNotDeprecated, v.Name, "", "goes without notice: it was not marked as deprecated before")
 		}
 	}
+}
+
+func compareNewVersions(old, now *apiextensionsv1.CustomResourceDefinition,
+	add func(rule, version, path, message string),
+) {
 	for _, w := range now.Spec.Versions {
 		v := version(old, w.Name)
 		switch {

@@ -254,8 +254,6 @@ func (s signatures) tuple(t *types.Tuple) {
 // kept are names that stay exported although only a user of the library or a test needs them.
 var kept = map[string]string{
 	"compare/change.Kinds":     "the tests of JSON Schemas list the values",
-	"compare/fields.All":       "the page about noise is compared with it, one case for each",
-	"compare/fields.Noise":     "the type of compare/fields.All",
 	"findings.DocumentFormats": "what Document.Print takes",
 	"generate/olmv1.NoCerts":   "a value of Options.Certs",
 	"generate/olmv1.ServiceCA": "a value of Options.Certs",

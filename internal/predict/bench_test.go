@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/olmgen/olmgen/internal/manifest/tree"
 	"github.com/olmgen/olmgen/internal/predict"
-	"github.com/olmgen/olmgen/manifest/tree"
 )
 
 // repository writes 5,000 objects in 2,000 files, such as a large GitOps repository has: 500 namespaces, each with an

@@ -11,8 +11,8 @@ import (
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/golden/fuzztest"
+	"github.com/olmgen/olmgen/internal/manifest/tree"
 	"github.com/olmgen/olmgen/internal/predict"
-	"github.com/olmgen/olmgen/manifest/tree"
 )
 
 // Whatever a tree holds: OLM is played to an end, every finding has a file and a rule, and two runs say the same.

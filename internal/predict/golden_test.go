@@ -18,8 +18,8 @@ import (
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/golden"
+	"github.com/olmgen/olmgen/internal/manifest/tree"
 	"github.com/olmgen/olmgen/internal/predict"
-	"github.com/olmgen/olmgen/manifest/tree"
 )
 
 var update = flag.Bool("update", false, "write what is expected in testdata anew")

@@ -97,13 +97,8 @@ func Declare(s *State, o Options) ([]byte, error) {
 	if o.To == "" {
 		o.To = generate.ProfileOLM
 	}
-	switch {
-	case len(s.packages()) == 0:
-		return nil, manifest.WithHint(fmt.Errorf("the dump has no operator that OLM installed"),
-			"see the findings, and check that the dump has ClusterServiceVersions and OperatorGroups")
-	case len(s.All()) == 0 && len(refusedOf(s.others())) == 0:
-		return nil, manifest.WithHint(fmt.Errorf("every operator of the dump is left out"), "it has "+
-			text.And(s.packages()))
+	if err := s.checkSome(); err != nil {
+		return nil, err
 	}
 	d := declarer{Options: o, state: s, first: map[string]string{}, names: map[string]int{}}
 	v := view{Schema: config.SchemaURL, File: o.File, APIVersion: config.APIVersion, Kind: config.Kind,

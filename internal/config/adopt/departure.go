@@ -107,7 +107,8 @@ func (d ties) labelled(o *dump.Object, op *Operator) bool {
 	case op.CSV.Name:
 		return o.Labels[olm.LabelOwnerNamespace] == ns || o.Labels[olm.LabelCopiedFrom] == ns || o.Namespace == ns
 	case op.Group.Name:
-		return o.Labels[olm.LabelOwnerKind] == operatorsv1.OperatorGroupKind && o.Labels[olm.LabelOwnerNamespace] == ns &&
+		return o.Labels[olm.LabelOwnerKind] == operatorsv1.OperatorGroupKind &&
+			o.Labels[olm.LabelOwnerNamespace] == ns &&
 			d.takesWhole(op.Group)
 	}
 	return false

@@ -116,7 +116,8 @@ func (d *differ) list(path string, a, b []any, atomic bool) {
 		return
 	}
 	if len(a) != len(b) {
-		d.changes = append(d.changes, Change{Field: path, Cluster: compactJSON(a), Rendered: compactJSON(b), Applied: true})
+		d.changes = append(d.changes,
+			Change{Field: path, Cluster: compactJSON(a), Rendered: compactJSON(b), Applied: true})
 		return
 	}
 	for i := range a {

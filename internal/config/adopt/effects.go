@@ -78,10 +78,11 @@ func unions(changes []Change) (fields []string) {
 	for _, added := range changes {
 		parent, member := parentOf(added.Field)
 		for _, union := range handlers {
-			if added.Cluster == "" && slices.Contains(union, member) && slices.ContainsFunc(changes, func(x Change) bool {
+			other := func(x Change) bool {
 				p, m := parentOf(x.Field)
 				return p == parent && x.Rendered == "" && slices.Contains(union, m)
-			}) {
+			}
+			if added.Cluster == "" && slices.Contains(union, member) && slices.ContainsFunc(changes, other) {
 				fields = append(fields, added.Field)
 			}
 		}
@@ -96,7 +97,8 @@ func parentOf(field string) (parent, member string) {
 }
 
 // storedVersions returns the field of a CRD's versions if the rendered one lacks a version in which objects are stored:
-// the API server refuses that (apiextensions-apiserver: pkg/apis/apiextensions/validation, ValidateCustomResourceDefinitionUpdate).
+// the API server refuses that (apiextensions-apiserver: pkg/apis/apiextensions/validation,
+// ValidateCustomResourceDefinitionUpdate).
 func storedVersions(live *dump.Object, rendered map[string]any) []string {
 	if live.Kind != crdKind {
 		return nil

@@ -103,8 +103,9 @@ func (s *State) Leaving(to generate.Profile) (all []*Operator) {
 const PartDirectory = "without-olm"
 
 // retry is what to do with a step that stopped in the middle.
-const retry = "If it stopped in the middle, run it again from its first command: each of them can run twice. NotFound means " +
-	"that somebody has deleted the object since the dump: leave that command out. The check tells whether all is done."
+const retry = "If it stopped in the middle, run it again from its first command: each of them can run twice. " +
+	"NotFound means that somebody has deleted the object since the dump: leave that command out. The check tells " +
+	"whether all is done."
 
 // add adds a step. One that changes the cluster says how to go on in the middle.
 func (p *planner) add(s Step) {
@@ -120,10 +121,12 @@ func (p *planner) refused() []*Operator { return p.state.Leaving(generate.Profil
 // before is the backup: the objects of the dump, without what the API server gives them anew.
 func (p *planner) before() {
 	p.add(Step{Title: "Check what is needed, and make a backup", Who: byAdmin,
-		Text: []string{"Go on only if every command succeeds. A backup that is there is kept: run this step again before " +
-			"anything is changed, and not later.", "The dump says what the cluster has today. before/ has the same as manifests that can be " +
-			"applied " +
-			"again, and before-subscriptions/ what a user of OLM wrote. Say where bundles are as for this plan."},
+		Text: []string{"Go on only if every command succeeds. A backup that is there is kept: run this step again " +
+			"before " +
+			"anything is changed, and not later.",
+			"The dump says what the cluster has today. before/ has the operators' objects of it as manifests that " +
+				"can " +
+				"be applied again, and before-subscriptions/ what a user of OLM wrote."},
 		Run:   append(p.needs(), p.Commands.Backup...),
 		Check: []string{"test -s backup.yaml && test -s before/kustomization.yaml"}})
 }
@@ -204,9 +207,11 @@ func (p *planner) withoutOLM(operators []*Operator) {
 	p.scaleDown()
 	if p.To == generate.ProfileClusterExtension {
 		p.add(Step{Title: "Render what OLM v1 refuses", Who: byAdmin,
-			Text: []string{"The next step applies these operators only. " + Quote(p.Directory) + " has what OLM v1 takes, too: " +
-				"that is applied when OLM v1 has taken it."},
-			Run: p.Commands.Part, Check: []string{"test -s " + PartDirectory + "/kustomization.yaml"}, Undo: []string{"rm -r " + PartDirectory}})
+			Text: []string{"The next step applies these operators only. " + Quote(p.Directory) +
+				" has what OLM v1 takes, too: that is applied when OLM v1 has taken it."},
+			Run:   p.Commands.Part,
+			Check: []string{"test -s " + PartDirectory + "/kustomization.yaml"},
+			Undo:  []string{"rm -r " + PartDirectory}})
 		p.takeOver(PartDirectory, "OLM is down, so nobody else writes the objects.")
 	} else {
 		p.takeOver(p.Directory, "OLM is down, so nobody else writes the objects.")
@@ -248,7 +253,8 @@ func (p *planner) scaleDown() {
 		Check: []string{nothing("kubectl get pods -A -l 'app in (olm-operator,catalog-operator)' -o name")},
 		Undo:  append(p.scales(false), p.overrides(false)...)}
 	if p.olmNamespace() == openShift {
-		s.Text = append(s.Text, "The cluster version operator of OpenShift would scale it up again. The override tells it "+
+		s.Text = append(s.Text, "The cluster version operator of OpenShift would scale it up again. The override "+
+			"tells it "+
 			"to leave both Deployments alone, until the step that starts OLM again ends it. If spec.overrides has "+
 			"entries already, edit the list by hand instead.")
 	}
@@ -258,7 +264,8 @@ func (p *planner) scaleDown() {
 func (p *planner) scaleUp(operators []*Operator) {
 	s := Step{Title: "Start OLM again, or remove it", Who: byAdmin, Run: append(p.scales(false), p.overrides(false)...)}
 	for _, name := range olmDeployments {
-		s.Check = append(s.Check, "kubectl -n "+Quote(p.olmNamespace())+" rollout status deployment "+name+" --timeout=5m")
+		s.Check = append(s.Check, "kubectl -n "+Quote(p.olmNamespace())+" rollout status deployment "+name+" "+
+			"--timeout=5m")
 	}
 	if len(operators) == len(p.state.All()) && len(p.state.others()) == 0 {
 		s.Text = []string{"No operator of the dump needs OLM any more. Keep it if others do that the dump does " +

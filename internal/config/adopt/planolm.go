@@ -210,7 +210,8 @@ func (p *planner) finalizers(operators []*Operator) {
 		}
 		others := slices.DeleteFunc(slices.Clone(o.CSV.Finalizers), func(f string) bool { return f == olm.Finalizer })
 		s.Run = append(s.Run, merging(resource(o.Object), "metadata", "finalizers", others))
-		s.Check = append(s.Check, nothing("kubectl get "+resource(o.Object)+" -o 'jsonpath={.metadata.finalizers}' | grep "+
+		s.Check = append(s.Check, nothing("kubectl get "+resource(o.Object)+" -o "+
+			"'jsonpath={.metadata.finalizers}' | grep "+
 			olm.Finalizer))
 		s.Undo = append(s.Undo, merging(resource(o.Object), "metadata", "finalizers", o.CSV.Finalizers))
 	}
@@ -242,7 +243,8 @@ func (p *planner) remove(d *departure) {
 	s.Check = gone(s.Run)
 	for _, o := range d.operators {
 		for _, x := range o.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
-			s.Check = append(s.Check, fmt.Sprintf("kubectl get -n %s deployment %s", Quote(o.Group.Namespace), Quote(x.Name)))
+			s.Check = append(s.Check, fmt.Sprintf("kubectl get -n %s deployment "+
+				"%s", Quote(o.Group.Namespace), Quote(x.Name)))
 		}
 	}
 	s.WayBack = slices.Concat(p.scales(true), []string{applied("before")}, p.ownedAgain(d),
@@ -250,7 +252,7 @@ func (p *planner) remove(d *departure) {
 	p.add(s)
 }
 
-// olmObjects deletes what is left of OLM's own, and names what earlier versions left behind: no bundle explains that, so
+// olmObjects deletes what is left of OLM's own. It names what earlier versions left behind: no bundle explains that, so
 // a person has to decide.
 func (p *planner) olmObjects(d *departure) {
 	own := Step{Title: "Delete what only OLM used", Who: byAdmin,
@@ -271,7 +273,8 @@ func (p *planner) olmObjects(d *departure) {
 	own.Check = gone(own.Run)
 	p.add(own)
 	orphans := Step{Title: "Look at what earlier versions left behind", Who: byAdmin,
-		Text: []string{"OLM never removes these objects. Nothing here deletes them, because no bundle at hand explains " +
+		Text: []string{"OLM never removes these objects. Nothing here deletes them, because no bundle at hand " +
+			"explains " +
 			"them. The commands are comments: look at each object first."}}
 	for _, c := range p.result.Objects {
 		switch o := c.object; {

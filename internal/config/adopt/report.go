@@ -55,7 +55,8 @@ func (v *Verification) Findings() (list []findings.Finding) {
 	}
 	for _, o := range v.missing {
 		list = append(list, findings.Finding{Rule: "not-in-file", Level: findings.Warning, File: o.Object.File,
-			Line: o.Object.Line, Object: o.Object.Identity(), Message: "the cluster has the operator, and nothing of it is rendered",
+			Line: o.Object.Line, Object: o.Object.Identity(), Message: "the cluster has the operator, and nothing " +
+				"of it is rendered",
 			Hint: "add it to the file, or leave it out with --except " + o.Package})
 	}
 	findings.Sort(list)

@@ -66,7 +66,8 @@ func (s *State) evaluate(applied map[string]normalize.Object, deleted func(*dump
 func (v *verifier) givenBack() map[string][]permissions.Item {
 	missing := map[string]normalize.Object{}
 	for key, o := range v.rendered {
-		if slices.Contains(rbacKinds, o.Kind()) && v.Dump.Get(o.Kind(), field(o, "namespace"), field(o, "name")) == nil {
+		live := v.Dump.Get(o.Kind(), field(o, "namespace"), field(o, "name"))
+		if slices.Contains(rbacKinds, o.Kind()) && live == nil {
 			missing[key] = o
 		}
 	}

@@ -2,6 +2,7 @@ package adopt
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -45,6 +46,18 @@ func (s *State) Select(choice Selection) (*State, error) {
 		return (len(choice.Packages) == 0 || named(o, choice.Packages)) && !named(o, choice.Except) &&
 			(len(choice.Namespaces) == 0 || slices.Contains(choice.Namespaces, o.Group.Namespace))
 	}), nil
+}
+
+// checkSome refuses a state without anything to write.
+func (s *State) checkSome() error {
+	switch {
+	case len(s.packages()) == 0:
+		return manifest.WithHint(errors.New("the dump has no operator that OLM installed"),
+			"see the findings, and check that the dump has ClusterServiceVersions and OperatorGroups")
+	case len(s.All()) == 0 && len(refusedOf(s.others())) == 0:
+		return manifest.WithHint(errors.New("every operator of the dump is left out"), "it has "+text.And(s.packages()))
+	}
+	return nil
 }
 
 // Only returns the state in which all other operators stay with OLM.
@@ -153,7 +166,7 @@ func (o *Operator) refusal() string {
 }
 
 // isPackageServer reports whether a CSV is OLM's own extension API server for PackageManifests, which OLM installs and
-// repairs by itself (OLM: pkg/package-server; deploy/chart/templates/0000_50_olm_15-packageserver.clusterserviceversion).
+// repairs by itself (OLM: pkg/package-server; deploy/chart/templates, 0000_50_olm_15-packageserver).
 func isPackageServer(csv *v1alpha1.ClusterServiceVersion) bool {
 	return slices.ContainsFunc(csv.Spec.APIServiceDefinitions.Owned, func(a v1alpha1.APIServiceDescription) bool {
 		return a.Group == olm.GroupPackages
@@ -223,7 +236,8 @@ func (d *departure) checkDependants() error {
 				continue
 			}
 			if need := other.dependsOn(o); need != "" {
-				return manifest.WithHint(fmt.Errorf("%s stays with OLM and needs %s of %s: OLM would install that again",
+				return manifest.WithHint(fmt.Errorf("%s stays with OLM and needs %s of %s: OLM would install that "+
+					"again",
 					other.CSV.Name, need, o.CSV.Name), "move both, or neither")
 			}
 		}

@@ -26,7 +26,8 @@ func (s *State) waiting(groups map[string]*Group) {
 		comment := oneLine(fmt.Sprintf("Subscription %s/%s: package %s has no ClusterServiceVersion (%s).",
 			sub.object.Namespace, sub.object.Name, sub.Spec.Package, s.whatFor(sub)))
 		s.Waiting = append(s.Waiting, comment)
-		s.report("no-csv", findings.Warning, sub.object, "status.installedCSV", "it has installed nothing: "+s.whatFor(sub),
+		s.report("no-csv", findings.Warning, sub.object, "status.installedCSV", "it has installed nothing: "+
+			""+s.whatFor(sub),
 			"let OLM finish, or delete the Subscription, and dump again; the file has it as a comment")
 	}
 }
@@ -49,8 +50,8 @@ func (s *State) whatFor(sub *subscription) string {
 	return "state " + cmp.Or(string(sub.Status.State), "unknown")
 }
 
-// checkSettled returns what OLM still has to do for the operators of a plan: a plan of the middle of an upgrade is one of
-// a state that nobody has seen.
+// checkSettled returns what OLM still has to do for the operators of a plan. The middle of an upgrade is no state to
+// plan from.
 func (s *State) checkSettled() error {
 	var waits []string
 	for _, o := range s.All() {
@@ -168,7 +169,8 @@ func (d *departure) loose(objects []*dump.Object) (checks []string) {
 	for _, o := range objects {
 		for i, r := range o.Owners {
 			if d.owns(o, r) {
-				checks = append(checks, nothing(fmt.Sprintf("kubectl get %s -o 'jsonpath={.metadata.ownerReferences[*].uid}' | "+
+				checks = append(checks, nothing(fmt.Sprintf("kubectl get %s -o "+
+					"'jsonpath={.metadata.ownerReferences[*].uid}' | "+
 					"grep -F %s", resource(o), Quote(o.Owners[i].UID))))
 			}
 		}

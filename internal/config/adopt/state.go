@@ -123,8 +123,8 @@ func Read(d *dump.Dump) (*State, error) {
 	return s, nil
 }
 
-// FindingsWith returns the findings without those that given sources of bundles answer, by package or by CSV, and without
-// those about operators that were not chosen.
+// FindingsWith returns the findings without those that given sources of bundles answer, by package or by CSV. It leaves
+// out those about operators that were not chosen.
 func (s *State) FindingsWith(sources map[string]string) (list []findings.Finding) {
 	known, left := map[string]bool{}, map[string]bool{}
 	for _, o := range s.All() {
@@ -203,6 +203,13 @@ func (s *State) operators(groups map[string]*Group) error {
 		g.Operators = append(g.Operators, o)
 	}
 	s.waiting(groups)
+	s.keepGroups(groups, copies, own)
+	return nil
+}
+
+// keepGroups keeps the groups that have operators, with the namespaces of their copied CSVs; own are the namespaces of
+// OLM itself.
+func (s *State) keepGroups(groups map[string]*Group, copies map[string][]string, own map[string]bool) {
 	for _, ns := range slices.Sorted(maps.Keys(groups)) {
 		g := groups[ns]
 		if len(g.Operators)+len(g.Others) == 0 {
@@ -220,7 +227,6 @@ func (s *State) operators(groups map[string]*Group) error {
 		slices.SortFunc(g.Operators, func(a, b *Operator) int { return cmp.Compare(a.CSV.Name, b.CSV.Name) })
 		s.Groups = append(s.Groups, g)
 	}
-	return nil
 }
 
 // subscriptionOf returns the Subscription that installed a CSV, or that is about to.
@@ -316,61 +322,6 @@ func (s *State) webhooks(csv *dump.Object) map[string]string {
 		}
 	}
 	return names
-}
-
-// plans finds the images of bundles, and earlier versions, in the InstallPlans.
-func (s *State) plans() error {
-	for _, object := range s.Dump.OfKind("InstallPlan") {
-		plan := &v1alpha1.InstallPlan{}
-		if err := object.Decode(plan); err != nil {
-			return err
-		}
-		for _, g := range s.Groups {
-			if g.Namespace != object.Namespace {
-				continue
-			}
-			for _, lookup := range plan.Status.BundleLookups {
-				g.bundle(lookup, object)
-			}
-			for _, o := range g.Operators {
-				o.earlier(plan, s)
-			}
-		}
-	}
-	for _, o := range s.All() {
-		slices.Sort(o.Earlier)
-		o.Earlier = slices.Compact(o.Earlier)
-	}
-	return nil
-}
-
-// bundle notes where a bundle came from. An image by digest is better than one by tag.
-func (g *Group) bundle(lookup v1alpha1.BundleLookup, plan *dump.Object) {
-	for _, o := range g.Operators {
-		if o.CSV.Name != lookup.Identifier || lookup.Path == "" {
-			continue
-		}
-		if o.Image == "" || !strings.Contains(o.Image, "@") && strings.Contains(lookup.Path, "@") {
-			o.Image, o.ImageFrom = lookup.Path, "status.bundleLookups of "+plan.Identity()
-			if from := lookup.CatalogSourceRef; from != nil {
-				o.LookedUp = from.Namespace + "/" + from.Name
-			}
-		}
-	}
-}
-
-// earlier notes CSVs of the same name that a plan had installed and that are gone. OLM leaves objects of theirs behind.
-func (o *Operator) earlier(plan *v1alpha1.InstallPlan, s *State) {
-	base, _, _ := strings.Cut(o.CSV.Name, ".")
-	for _, name := range plan.Spec.ClusterServiceVersionNames {
-		prefix, _, _ := strings.Cut(name, ".")
-		if name != o.CSV.Name && prefix == base && s.Dump.Get("ClusterServiceVersion", plan.Namespace, name) == nil {
-			o.Earlier = append(o.Earlier, name)
-		}
-	}
-	if r := o.CSV.Spec.Replaces; r != "" && s.Dump.Get("ClusterServiceVersion", plan.Namespace, r) == nil {
-		o.Earlier = append(o.Earlier, r)
-	}
 }
 
 func (s *State) report(rule string, level findings.Severity, o *dump.Object, field, message, hint string) {

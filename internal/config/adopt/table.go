@@ -24,7 +24,8 @@ var MigrationRules = []findings.Rule{
 }
 
 // requirements names the checks' source.
-const requirements = "Source: operator-framework/library-olm, specs/20260821-migration-v0-to-v1, requirements R3 and R4."
+const requirements = "Source: operator-framework/library-olm, specs/20260821-migration-v0-to-v1, requirements R3 " +
+	"and R4."
 
 // MigrationFindings returns the checks that have not passed.
 func MigrationFindings(all []*Migration) (list []findings.Finding) {

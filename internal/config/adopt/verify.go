@@ -112,8 +112,8 @@ func (s *State) Verify(rendered []map[string]any) *Verification {
 	return out
 }
 
-// notRendered returns the operators that are in the cluster and of which nothing is rendered: no Deployment, and nothing
-// that hands them to OLM.
+// notRendered returns the operators of the cluster of which nothing is rendered: no Deployment, and nothing that hands
+// them to OLM.
 func (s *State) notRendered(rendered map[string]normalize.Object) (missing []*Operator) {
 	packages := map[string]bool{}
 	for _, o := range rendered {
@@ -128,10 +128,11 @@ func (s *State) notRendered(rendered map[string]normalize.Object) (missing []*Op
 	}
 	for _, op := range s.All() {
 		deployments := op.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs
-		if len(deployments) > 0 && !packages[op.Package] &&
-			!slices.ContainsFunc(deployments, func(d v1alpha1.StrategyDeploymentSpec) bool {
-				return rendered[(&dump.Object{Kind: "Deployment", Namespace: op.Group.Namespace, Name: d.Name}).Key()] != nil
-			}) {
+		there := func(d v1alpha1.StrategyDeploymentSpec) bool {
+			o := dump.Object{Kind: "Deployment", Namespace: op.Group.Namespace, Name: d.Name}
+			return rendered[o.Key()] != nil
+		}
+		if len(deployments) > 0 && !packages[op.Package] && !slices.ContainsFunc(deployments, there) {
 			missing = append(missing, op)
 		}
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/olmgen/olmgen/compare"
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/internal/manifest/tree"
 	"github.com/olmgen/olmgen/manifest"
-	"github.com/olmgen/olmgen/manifest/tree"
 	"github.com/olmgen/olmgen/output"
 	"github.com/olmgen/olmgen/permissions"
 )

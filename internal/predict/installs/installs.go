@@ -10,9 +10,9 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/internal/manifest/tree"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
-	"github.com/olmgen/olmgen/manifest/tree"
 )
 
 // Install is one installation of the operator.

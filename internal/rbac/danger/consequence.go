@@ -84,7 +84,7 @@ var Consequences = []Consequence{
 		Help:     "get is enough: the kubelet takes a WebSocket request to exec as a get.",
 		Practice: "access-to-proxy-subresource-of-nodes", Police: "nodes_proxy", Attack: "T1609",
 	},
-	{
+	{ //nolint:dupl // a row of a table
 		ID: "rbac-escalate", Text: "writes roles with rights that it does not have",
 		Cluster: findings.Error, Namespace: findings.Warning,
 		Message: "gives itself every right in %s, by escalate",
@@ -93,7 +93,7 @@ var Consequences = []Consequence{
 		Help:     "escalate lifts the check that a role has no more than its writer.",
 		Practice: "escalate-verb", Police: "escalate_roles", Attack: "T1098.006",
 	},
-	{
+	{ //nolint:dupl // a row of a table
 		ID: "rbac-bind", Text: "binds roles that it does not have",
 		Cluster: findings.Error, Namespace: findings.Warning,
 		Message: "binds itself to every role in %s, cluster-admin among them, by bind",

@@ -5,8 +5,8 @@ import (
 	"io"
 
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/manifest/tree"
 	"github.com/olmgen/olmgen/manifest"
-	"github.com/olmgen/olmgen/manifest/tree"
 )
 
 // Read returns the objects of a file, of a directory with all below it, or, with "-", of stdin. Kustomizations are not

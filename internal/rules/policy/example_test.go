@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"log"
 
+	"github.com/olmgen/olmgen/internal/manifest/tree"
 	"github.com/olmgen/olmgen/internal/rules/policy"
-	"github.com/olmgen/olmgen/manifest/tree"
 )
 
 // Hold a bundle against a policy of one limit.

@@ -13,8 +13,8 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/manifest/tree"
 	"github.com/olmgen/olmgen/internal/rules/policy"
-	"github.com/olmgen/olmgen/manifest/tree"
 )
 
 var update = flag.Bool("update", false, "write the golden files and the page of the rules anew")

@@ -12,8 +12,8 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/olmgen/olmgen/internal/manifest/tree"
 	"github.com/olmgen/olmgen/manifest"
-	"github.com/olmgen/olmgen/manifest/tree"
 )
 
 // Dump is what is known about a cluster.

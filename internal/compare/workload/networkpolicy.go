@@ -63,23 +63,23 @@ type flow struct {
 }
 
 func rulesIn(p networkingv1.NetworkPolicy) []flow {
-	if !slices.Contains(p.Spec.PolicyTypes, networkingv1.PolicyTypeIngress) {
-		return []flow{{}}
-	}
-	var out []flow
-	for _, r := range p.Spec.Ingress {
-		out = append(out, flow{r.From, r.Ports})
-	}
-	return out
+	return flows(p, networkingv1.PolicyTypeIngress, p.Spec.Ingress,
+		func(r networkingv1.NetworkPolicyIngressRule) flow { return flow{r.From, r.Ports} })
 }
 
 func rulesOut(p networkingv1.NetworkPolicy) []flow {
-	if !slices.Contains(p.Spec.PolicyTypes, networkingv1.PolicyTypeEgress) {
+	return flows(p, networkingv1.PolicyTypeEgress, p.Spec.Egress,
+		func(r networkingv1.NetworkPolicyEgressRule) flow { return flow{r.To, r.Ports} })
+}
+
+// flows returns what the rules of one direction let through: everything, if the policy is not about that direction.
+func flows[R any](p networkingv1.NetworkPolicy, direction networkingv1.PolicyType, rules []R, of func(R) flow) []flow {
+	if !slices.Contains(p.Spec.PolicyTypes, direction) {
 		return []flow{{}}
 	}
 	var out []flow
-	for _, r := range p.Spec.Egress {
-		out = append(out, flow{r.To, r.Ports})
+	for _, r := range rules {
+		out = append(out, of(r))
 	}
 	return out
 }

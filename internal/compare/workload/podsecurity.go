@@ -10,8 +10,8 @@ import (
 	"k8s.io/pod-security-admission/policy"
 
 	"github.com/olmgen/olmgen/compare/change"
-	"github.com/olmgen/olmgen/compare/fields"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/compare/fields"
 	"github.com/olmgen/olmgen/manifest"
 )
 

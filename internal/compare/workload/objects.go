@@ -5,8 +5,8 @@ import (
 
 	"github.com/olmgen/olmgen/bundle/images"
 	"github.com/olmgen/olmgen/compare/change"
-	"github.com/olmgen/olmgen/compare/fields"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/compare/fields"
 	"github.com/olmgen/olmgen/manifest"
 )
 

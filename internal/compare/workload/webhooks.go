@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/olmgen/olmgen/compare/change"
-	"github.com/olmgen/olmgen/compare/fields"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/compare/fields"
 	"github.com/olmgen/olmgen/manifest"
 )
 

@@ -10,8 +10,8 @@ import (
 
 	"github.com/olmgen/olmgen/bundle/images"
 	"github.com/olmgen/olmgen/compare/change"
-	"github.com/olmgen/olmgen/compare/fields"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/compare/fields"
 	"github.com/olmgen/olmgen/internal/manifest/lazy"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"

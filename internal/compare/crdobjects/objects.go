@@ -1,6 +1,6 @@
-// Package objects says what the API server says to existing objects, with the code of the API server, in this process.
+// Package crdobjects says what the API server says to existing objects, with the code of the API server, in this process.
 // See package helper for its cost.
-package objects
+package crdobjects
 
 import (
 	"context"

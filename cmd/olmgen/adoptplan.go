@@ -1,0 +1,136 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/olmgen/olmgen/config"
+	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/config/adopt"
+	"github.com/olmgen/olmgen/internal/config/adopt/dump"
+	"github.com/olmgen/olmgen/internal/manifest/text"
+)
+
+// backup writes what the dump has of the operators, so that it can be applied again.
+func (f *adoptFlags) backup(cmd *cobra.Command, state *adopt.State, sources map[string]string) error {
+	o := adopt.Options{File: "before.yaml", Dir: ".", Directory: f.before, Sources: sources, To: generate.ProfileOLM}
+	var asOLM []map[string]any
+	if len(state.All()) > 0 {
+		var err error
+		if asOLM, err = f.rendered(cmd, state, o.File, o); err != nil {
+			return err
+		}
+	}
+	objects, subscriptions := state.Backup(asOLM)
+	const kustomization = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources:\n" +
+		"- objects.yaml\n"
+	for dir, data := range map[string][]byte{f.before: objects, f.before + "-subscriptions": subscriptions} {
+		if len(data) == 0 {
+			continue
+		}
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return err
+		}
+		for name, data := range map[string][]byte{"objects.yaml": data, "kustomization.yaml": []byte(kustomization)} {
+			if err := writeFile(filepath.Join(dir, name), data, f.force, "give --force to overwrite it"); err != nil {
+				return err
+			}
+		}
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: wrote %s: what the dump has of %s\n", f.before,
+		text.Count(len(state.All()), "operator"))
+	return nil
+}
+
+// planned makes the plan, if one is asked for. Operators that cannot be rendered are refused in the state that it
+// returns.
+func (f *adoptFlags) planned(cmd *cobra.Command, state *adopt.State, file string, o adopt.Options) (*adopt.State,
+	*adopt.Plan, error) {
+	if f.plan == "" || len(state.All()) == 0 {
+		return state, nil, nil
+	}
+	plan, err := f.newPlan(cmd, state, file, o)
+	if err == nil {
+		return state, plan, nil
+	}
+	refused := 0
+	for _, operator := range state.All() {
+		_, problem := f.rendered(cmd, state.Only([]*adopt.Operator{operator}), file, o)
+		if cmd.Context().Err() != nil {
+			return nil, nil, err
+		}
+		if problem != nil {
+			state = state.Refuse(operator, problem.Error())
+			refused++
+		}
+	}
+	if refused == 0 || len(state.All()) == 0 {
+		return nil, nil, err
+	}
+	plan, err = f.newPlan(cmd, state, file, o)
+	return state, plan, err
+}
+
+// newPlan renders the new file, which is not written yet, and makes the plan to get there.
+func (f *adoptFlags) newPlan(cmd *cobra.Command, state *adopt.State, file string, o adopt.Options) (*adopt.Plan,
+	error) {
+	objects, err := f.rendered(cmd, state, file, o)
+	if err != nil {
+		return nil, fmt.Errorf("the plan lists what is deleted, so the bundles must be there: %w", err)
+	}
+	var asOLM []map[string]any
+	if leaving := state.Leaving(o.To); len(leaving) > 0 {
+		of := o
+		of.To = generate.ProfileOLM
+		if asOLM, err = f.rendered(cmd, state.Only(leaving), file, of); err != nil {
+			return nil, err
+		}
+	}
+	var refused []string
+	for _, operator := range state.Leaving(o.To) {
+		refused = append(refused, operator.CSV.Name)
+	}
+	o.Commands = f.commands(o.File, refused)
+	return adopt.NewPlan(state, objects, asOLM, o)
+}
+
+// rendered returns what the file of a state renders to, which is not written yet.
+func (f *adoptFlags) rendered(cmd *cobra.Command, state *adopt.State, file string, o adopt.Options) ([]map[string]any,
+	error) {
+	data, err := adopt.Declare(state, o)
+	if err != nil {
+		return nil, err
+	}
+	c, err := config.Read(file, data)
+	if err != nil {
+		return nil, err
+	}
+	return values(cmd, c, state, config.Options{Dir: o.Dir, Source: f.source.Source, Catalogs: f.source.Cache})
+}
+
+// commands returns the commands of olmgen that a plan has.
+func (f *adoptFlags) commands(file string, refused []string) adopt.Commands {
+	words := func(flag string, values []string) (out string) {
+		for _, v := range values {
+			out += " --" + flag + " " + adopt.Quote(v)
+		}
+		return out
+	}
+	where := words("namespace", f.choice.Namespaces) + words("except", f.choice.Except)
+	chosen, sources := words("package", f.choice.Packages)+where, words("source", f.sources)
+	part := words("package", refused) + where
+	return adopt.Commands{
+		Backup: []string{
+			"[ -s backup.yaml ] || { " + dump.Command() + " > backup.part && mv backup.part backup.yaml; }",
+			"olmgen adopt backup.yaml" + chosen + sources + " --before before --force"},
+		Part: []string{"olmgen adopt backup.yaml --to plain" + part + sources + " -o " +
+			"" + adopt.PartDirectory + ".yaml " +
+			"--directory " + adopt.PartDirectory + " --force", "olmgen render -f " + adopt.PartDirectory + ".yaml"},
+		Render: "olmgen render -f " + adopt.Quote(file),
+		Verify: "olmgen adopt --verify backup.yaml -f " + adopt.Quote(file) + chosen,
+		Again:  dump.Command() + " | olmgen adopt --verify - -f " + adopt.Quote(file) + chosen,
+	}
+}

@@ -1,0 +1,219 @@
+package house
+
+import (
+	"flag"
+	"go/types"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write testdata/api.txt")
+
+// listing returns the API: a line for each name, field and method that other modules see.
+func (a *api) listing() []string {
+	var out []string
+	for _, p := range a.public() {
+		short := strings.TrimPrefix(p.Path(), module)
+		text := func(t types.Type) string { return types.TypeString(t, types.RelativeTo(p)) }
+		for _, o := range exported(p) {
+			name := short + "." + o.Name()
+			t, ok := o.(*types.TypeName)
+			if !ok {
+				kind := map[bool]string{true: "func", false: "var"}[isFunc(o)]
+				if c, isConst := o.(*types.Const); isConst {
+					kind = "const"
+					out = append(out, kind+" "+name+" "+text(c.Type())+" = "+c.Val().ExactString())
+					continue
+				}
+				out = append(out, kind+" "+name+" "+text(o.Type()))
+				continue
+			}
+			out = append(out, members(name, t, text)...)
+		}
+	}
+	for i, line := range out {
+		out[i] = strings.ReplaceAll(line, module, "")
+	}
+	slices.Sort(out)
+	return out
+}
+
+func isFunc(o types.Object) bool { _, ok := o.(*types.Func); return ok }
+
+// members returns the lines of a type. An interface has one line: a new method is a change for those that implement it.
+func members(name string, t *types.TypeName, text func(types.Type) string) []string {
+	if t.IsAlias() {
+		return []string{"type " + name + " = " + text(types.Unalias(t.Type()))}
+	}
+	var out []string
+	s, isStruct := t.Type().Underlying().(*types.Struct)
+	if !isStruct {
+		out = append(out, "type "+name+" "+text(t.Type().Underlying()))
+	} else {
+		out = append(out, "type "+name+" struct")
+		for f := range s.Fields() {
+			if f.Exported() {
+				out = append(out, "field "+name+"."+f.Name()+" "+text(f.Type()))
+			}
+		}
+	}
+	if named, ok := t.Type().(*types.Named); ok && !types.IsInterface(named) {
+		for m := range named.Methods() {
+			if m.Exported() {
+				out = append(out, "method "+name+"."+m.Name()+" "+text(m.Signature()))
+			}
+		}
+	}
+	return out
+}
+
+// unreleased returns the part of the changelog about the next release.
+func unreleased(changelog string) string {
+	_, after, _ := strings.Cut(changelog, "\n## Unreleased")
+	before, _, _ := strings.Cut(after, "\n## ")
+	return before
+}
+
+// unnamed returns the lines of the old API that are not in the new one, and whose name the changelog does not have.
+func unnamed(old, now []string, changelog string) []string {
+	var out []string
+	for _, line := range old {
+		if slices.Contains(now, line) {
+			continue
+		}
+		_, rest, _ := strings.Cut(line, " ")
+		name, _, _ := strings.Cut(rest, " ")
+		if i := strings.LastIndexByte(name, '/'); i >= 0 {
+			name = name[i+1:]
+		}
+		if !regexp.MustCompile(`\b` + regexp.QuoteMeta(name) + `\b`).MatchString(changelog) {
+			out = append(out, line)
+		}
+	}
+	return out
+}
+
+// testdata/api.txt is the API of the newest release. What is no longer in the code as it was there is an incompatible
+// change, and CHANGELOG.md names it. "make api" writes the file for a release.
+func TestIncompatibleChangesAreNamed(t *testing.T) {
+	a, err := readAPI()
+	if err != nil {
+		t.Fatal(err)
+	}
+	now, file := a.listing(), filepath.Join("testdata", "api.txt")
+	if *update {
+		if err := os.WriteFile(file, []byte(strings.Join(now, "\n")+"\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	old, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	changelog, err := os.ReadFile(filepath.Join("..", "..", "CHANGELOG.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range unnamed(strings.Split(strings.TrimSpace(string(old)), "\n"), now, unreleased(string(changelog))) {
+		t.Errorf("CHANGELOG.md, Unreleased, does not name what the API no longer has: %s", line)
+	}
+}
+
+func TestUnnamed(t *testing.T) {
+	old := []string{"func a/b.F func(int)", "field a/b.T.X int", "const a.C untyped int = 1"}
+	changelog := "# Changelog\n\n## Unreleased\n\n* `b.F` takes an int64\n\n## 1.0\n\n* `a.C` is new\n"
+	now := []string{"func a/b.F func(int64)", "field a/b.T.X int"}
+	if got := unnamed(old, now, unreleased(changelog)); len(got) != 1 || got[0] != old[2] {
+		t.Errorf("got %q", got)
+	}
+	if got := unnamed(old, old, ""); len(got) > 0 {
+		t.Errorf("nothing is gone, and got %q", got)
+	}
+}
+
+// closed are signatures with a type that other modules cannot name, and why they need not.
+var closed = map[string]string{
+	"config.OpenSteps":  "the commands of olmgen call it",
+	"findings.Document": "Page is for the web pages of olmgen",
+}
+
+// What docs/explanation/compatibility.md promises are its importable packages, and those whose types stand in their
+// signatures. All others are below internal.
+func TestImportablePackages(t *testing.T) {
+	a, err := readAPI()
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "explanation", "compatibility.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	promised, others := listedPackages(string(page), "## Go packages"), listedPackages(string(page), "### Types of other packages")
+	reached, named := map[string]bool{}, map[*types.TypeName]bool{}
+	for _, p := range a.public() {
+		for _, o := range exported(p) {
+			if t, ok := o.(*types.TypeName); ok && t.IsAlias() {
+				if n, ok := types.Unalias(t.Type()).(*types.Named); ok {
+					named[n.Obj()] = true
+				}
+			}
+		}
+	}
+	var reach func(path string)
+	reach = func(path string) {
+		p := a.packages[path]
+		if p == nil {
+			t.Errorf("docs/explanation/compatibility.md names %s, which is no package", path)
+		}
+		if p == nil || reached[path] || !isPublic(path) {
+			return
+		}
+		reached[path] = true
+		for _, o := range exported(p) {
+			signature(o, func(n *types.TypeName) {
+				if n.Pkg() == nil || !strings.HasPrefix(n.Pkg().Path(), module) {
+					return
+				}
+				if name := strings.TrimPrefix(path, module) + "." + o.Name(); !isPublic(n.Pkg().Path()) && !named[n] && closed[name] == "" {
+					t.Errorf("%s has the type %s, which nobody else can name", name, n.Type())
+				}
+				reach(n.Pkg().Path())
+			})
+		}
+	}
+	for _, p := range promised {
+		reach(module + p)
+	}
+	for _, p := range a.public() {
+		short := strings.TrimPrefix(p.Path(), module)
+		switch {
+		case slices.Contains(promised, short):
+		case !reached[p.Path()]:
+			t.Errorf("%s stands in no signature of an importable package: move it below internal", short)
+		case !slices.Contains(others, short):
+			t.Errorf("docs/explanation/compatibility.md, Types of other packages, does not list %s", short)
+		}
+	}
+	for _, p := range others {
+		if !reached[module+p] || slices.Contains(promised, p) {
+			t.Errorf("docs/explanation/compatibility.md, Types of other packages: %s is not one", p)
+		}
+	}
+}
+
+// listedPackages returns the packages in the first column of a table below a title.
+func listedPackages(page, title string) []string {
+	_, section, _ := strings.Cut(page, "\n"+title+"\n")
+	section = regexp.MustCompile("(?s)\n##.*").ReplaceAllString(section, "")
+	var out []string
+	for _, m := range regexp.MustCompile("(?m)^\\| ([^|]*) \\|").FindAllStringSubmatch(section, -1) {
+		for _, code := range regexp.MustCompile("`([a-z0-9/]+)`").FindAllStringSubmatch(m[1], -1) {
+			out = append(out, code[1])
+		}
+	}
+	return out
+}
