@@ -35,7 +35,8 @@ type Table struct {
 	Title   string
 	Columns []Column
 	Rows    [][]Cell
-	Indent  int // of the rows in text, beyond that of the title
+	Indent  int  // of the rows in text, beyond that of the title
+	Head    bool // text has the titles of columns too, and no column is left out
 }
 
 // Column is a column of a table. The fields from Width on say how text lays out its cells.
@@ -47,6 +48,7 @@ type Column struct {
 	Align  bool   // cells are padded to the width of the longest
 	Before string // what separates the cell from the one before it; two spaces if empty
 	Aside  bool   // cells stand in brackets at the end of the line
+	Below  int    // cells stand on a line of their own below the others, indented by this; 0 for the same line
 }
 
 // Cell is a cell of a table. The zero value is an empty one.
@@ -130,9 +132,9 @@ func withoutEmpty(tables []Table) []Table {
 	}
 	out := make([]Table, len(tables))
 	for n, t := range tables {
-		out[n] = Table{Title: t.Title, Indent: t.Indent, Rows: make([][]Cell, len(t.Rows))}
+		out[n] = Table{Title: t.Title, Indent: t.Indent, Head: t.Head, Rows: make([][]Cell, len(t.Rows))}
 		for i, c := range t.Columns {
-			if !filled[c.Title] {
+			if !filled[c.Title] && !t.Head {
 				continue
 			}
 			out[n].Columns = append(out[n].Columns, c)

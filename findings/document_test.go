@@ -17,7 +17,7 @@ import (
 func document() *findings.Document {
 	columns := []findings.Column{{Title: "Change"}, {Title: "Severity", Width: 7, Before: " "},
 		{Title: "Where", Align: true}, {Title: "What"}, {Title: "Empty"},
-		{Title: "At", Style: findings.Code, Aside: true}, {Title: "Why", Aside: true}}
+		{Title: "At", Style: findings.Code, Aside: true}, {Title: "Why", Aside: true}, {Title: "Hint", Below: 4}}
 	added := findings.Cell{Text: "added", Sign: "+", Style: findings.Added}
 	return &findings.Document{
 		Kind: "Upgrade", Title: "a -> b", Lead: "1 error",
@@ -31,14 +31,16 @@ func document() *findings.Document {
 				ID: "objects", Title: "Objects: 1 error",
 				Tables: []findings.Table{
 					{Title: "Secret a/b", Columns: columns, Rows: [][]findings.Cell{
-						{added, findings.SeverityCell(findings.Error), {Text: "cluster"}, {Text: "<b>|*x*"}, {}, {Text: "f.yaml:1"}, {Text: "it is"}},
-						{added, findings.SeverityCell(findings.Info), {Text: "ns"}, {Text: "y\x1b[31m"}, {}, {}, {Text: "it is not"}},
+						{added, findings.SeverityCell(findings.Error), {Text: "cluster"}, {Text: "<b>|*x*"}, {}, {Text: "f.yaml:1"}, {Text: "it is"}, {Text: "mend it"}},
+						{added, findings.SeverityCell(findings.Info), {Text: "ns"}, {Text: "y\x1b[31m"}, {}, {}, {Text: "it is not"}, {}},
 					}},
 					{Title: "Secret c", Columns: columns, Indent: 2, Rows: [][]findings.Cell{
-						{added, findings.SeverityCell(findings.Warning), {}, {Text: "z"}, {}, {}, {}},
+						{added, findings.SeverityCell(findings.Warning), {}, {Text: "z"}, {}, {}, {}, {Text: "look"}},
 					}},
 				},
 			},
+			{Title: "Heads", Tables: []findings.Table{{Head: true, Rows: [][]findings.Cell{findings.Cells("a", "", "b")},
+				Columns: []findings.Column{{Title: "Name", Align: true}, {Title: "Kind", Align: true}, {Title: "At"}}}}},
 			{Title: "For text", Formats: []findings.Format{findings.Text}},
 		},
 		Notes: []findings.Remark{{Label: "note", Text: "something"}, {Label: "note", Text: "more"}},

@@ -62,21 +62,36 @@ func (p *textPrinter) table(indent int, t Table) {
 	if t.Title != "" {
 		p.line(indent, t.Title)
 	}
-	widths := make([]int, len(t.Columns))
+	heads, widths := make([]Cell, len(t.Columns)), make([]int, len(t.Columns))
 	for i, c := range t.Columns {
 		widths[i] = c.Width
+		if t.Head {
+			heads[i].Text = strings.ToUpper(c.Title)
+			widths[i] = max(widths[i], utf8.RuneCountInString(c.Title))
+		}
 		for _, row := range t.Rows {
 			if c.Align {
 				widths[i] = max(widths[i], utf8.RuneCountInString(row[i].short()))
 			}
 		}
 	}
+	indent += t.Indent
+	if t.Head {
+		p.line(indent, t.line(heads, widths))
+	}
 	for _, row := range t.Rows {
-		p.line(indent+t.Indent, t.line(row, widths))
+		if line := t.line(row, widths); line != "" {
+			p.line(indent, line)
+		}
+		for i, c := range t.Columns {
+			if s := row[i].short(); c.Below > 0 && s != "" {
+				p.line(indent+c.Below, s)
+			}
+		}
 	}
 }
 
-// line returns a row on one line: its cells, then those aside in brackets.
+// line returns a row on one line: its cells, then those aside in brackets. Those below are left out.
 func (t Table) line(row []Cell, widths []int) string {
 	var line, aside strings.Builder
 	for i, c := range t.Columns {
@@ -88,7 +103,7 @@ func (t Table) line(row []Cell, widths []int) string {
 		if c.Before != "" {
 			before = c.Before
 		}
-		if s == "" && widths[i] == 0 {
+		if s == "" && widths[i] == 0 || c.Below > 0 {
 			continue
 		}
 		if to.Len() > 0 {

@@ -1,7 +1,6 @@
 package resolve
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -214,25 +213,34 @@ var PathFormats = []findings.Format{findings.Text, findings.JSON}
 
 // Print writes the path.
 func (p *Path) Print(out io.Writer, format findings.Format) error {
-	if format == findings.JSON {
-		return writeJSON(out, p)
+	switch format {
+	case findings.JSON:
+		return findings.WriteJSON(out, p)
+	case findings.Text:
+		return p.document().Print(out, format)
 	}
-	w := &printer{bufio.NewWriter(out)}
-	w.line("%s", p.title())
-	for _, s := range p.Steps {
-		w.line("  %s", s.text())
-		if len(s.Passed) > 0 {
-			w.line("      passes over %s", strings.Join(s.Passed, ", "))
+	return text.Unknown("format", format, PathFormats)
+}
+
+// document returns the path for people: a table for each step, and one for the end.
+func (p *Path) document() *findings.Document {
+	var s findings.Section
+	add := func(title string, notes []string) {
+		t := findings.Table{Title: title, Indent: 4, Columns: []findings.Column{{Title: "Note"}}}
+		for _, n := range notes {
+			t.Rows = append(t.Rows, findings.Cells(n))
 		}
-		for _, n := range s.Notes {
-			w.line("      %s", n)
+		s.Tables = append(s.Tables, t)
+	}
+	for _, step := range p.Steps {
+		notes := step.Notes
+		if len(step.Passed) > 0 {
+			notes = slices.Concat([]string{"passes over " + strings.Join(step.Passed, ", ")}, notes)
 		}
+		add(step.title(), notes)
 	}
-	w.line("  %s", p.Text)
-	for _, n := range p.Notes {
-		w.line("      %s", n)
-	}
-	return w.w.Flush()
+	add(p.Text, p.Notes)
+	return &findings.Document{Kind: "Path", Title: p.title(), Sections: []findings.Section{s}}
 }
 
 func (p *Path) title() string {
@@ -262,7 +270,7 @@ func (p *Path) title() string {
 	return title + ", from " + p.From
 }
 
-func (s *PathStep) text() string {
+func (s *PathStep) title() string {
 	line := "installs " + s.To
 	if s.From != "" {
 		line = s.From + " -> " + s.To

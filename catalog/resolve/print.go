@@ -3,7 +3,6 @@ package resolve
 import (
 	"bufio"
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -51,105 +50,96 @@ func (r *Report) Findings() []catalog.Finding {
 func (r *Report) Print(w io.Writer, format findings.Format) error {
 	switch format {
 	case findings.JSON:
-		return writeJSON(w, r)
+		return findings.WriteJSON(w, r)
 	case findings.Mermaid:
 		return r.mermaid(w)
 	case findings.Text:
-		return r.text(w)
+		return r.document().Print(w, format)
 	}
 	return text.Unknown("format", format, Formats)
 }
 
-func writeJSON(w io.Writer, v any) error {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(v)
-}
-
-func (r *Report) text(w io.Writer) error {
-	p := &printer{bufio.NewWriter(w)}
-	for i, n := range r.Namespaces {
-		if i > 0 {
-			p.line("")
-		}
-		p.line("Namespace %s", n.Name)
-		p.walk(&n.Walk)
+// document returns the report for people: a section for each namespace, with a table for each InstallPlan.
+func (r *Report) document() *findings.Document {
+	d := &findings.Document{Kind: "Resolution"}
+	for _, n := range r.Namespaces {
+		s := findings.Section{Title: "Namespace " + n.Name, Tables: n.tables()}
 		if len(n.Alternatives) > 0 {
-			p.alternatives(n.Result)
+			s.Tables = append(s.Tables, n.alternatives())
 		}
+		list := findings.Table{Columns: []findings.Column{{Title: "Place"}, {Title: "Severity", Before: ": "},
+			{Title: "Object", Before: ": "}, {Title: "Finding", Before: ": "}, {Title: "Rule", Before: " "},
+			{Title: "Hint", Below: 4}}}
 		for _, f := range n.Findings {
-			if f.Rule != ruleNoSolution || n.Failure == nil || n.Failure.Conflict == nil { // said above
-				p.finding(f)
+			if f.Rule != ruleNoSolution || n.Failure == nil || n.Failure.Conflict == nil { // the failure says it
+				list.Rows = append(list.Rows, findingCells(f))
 			}
 		}
+		s.Tables = append(s.Tables, list)
+		d.Sections = append(d.Sections, s)
 	}
-	return p.w.Flush()
+	return d
 }
 
-type printer struct{ w *bufio.Writer }
-
-func (p *printer) line(format string, args ...any) {
-	fmt.Fprintln(p.w, text.Printable(fmt.Sprintf(format, args...)))
-}
-
-func (p *printer) walk(w *Walk) {
+// tables returns a table for each step, one for the end, and one for what is installed then.
+func (w *Walk) tables() (list []findings.Table) {
 	for i := range w.Steps {
-		p.line("  InstallPlan %d", i+1)
-		p.step(&w.Steps[i])
+		list = append(list, w.Steps[i].table(fmt.Sprintf("InstallPlan %d", i+1)))
 	}
 	if w.Withheld != nil {
-		p.line("  without InstallPlan")
-		p.step(w.Withheld)
+		list = append(list, w.Withheld.table("without InstallPlan"))
 	}
-	p.line("  %s", w.ending())
+	end := findings.Table{Title: w.ending(), Indent: 2, Columns: []findings.Column{{Title: "Failure"},
+		{Title: "Text", Before: ": "}, {Title: "Part", Below: 2}}}
 	if w.Failure != nil {
-		p.line("    %s: %s", w.Failure.Reason, w.Failure.Text)
-		p.list("the smallest set that conflicts", w.Failure.Conflict)
-		p.list("what would help", w.Failure.Help)
+		end.Rows = append(end.Rows, findings.Cells(string(w.Failure.Reason), w.Failure.Text, ""))
+		end.Rows = append(end.Rows, partCells("the smallest set that conflicts:", w.Failure.Conflict)...)
+		end.Rows = append(end.Rows, partCells("what would help:", w.Failure.Help)...)
 	}
+	state := findings.Table{Columns: []findings.Column{{Title: "State"}, {Title: "What", Before: ": "}}}
 	if len(w.Installed) > 0 {
-		p.line("  installed: %s", strings.Join(w.Installed, ", "))
+		state.Rows = append(state.Rows, findings.Cells("installed", strings.Join(w.Installed, ", ")))
 	}
 	for _, d := range w.Deprecations {
 		for _, m := range []string{d.Package, d.Channel, d.Bundle} {
 			if m != "" {
-				p.line("  deprecated: Subscription %s: %s", d.Subscription, text.OneLine(m))
+				state.Rows = append(state.Rows,
+					findings.Cells("deprecated", "Subscription "+d.Subscription+": "+text.OneLine(m)))
 			}
 		}
 	}
+	return append(list, end, state)
 }
 
-func (p *printer) list(title string, items []string) {
-	if len(items) == 0 {
-		return
+// partCells returns a row for each part, the first with the title.
+func partCells(title string, parts []string) (rows [][]findings.Cell) {
+	for _, part := range parts {
+		rows = append(rows, findings.Cells(title, "", part))
+		title = ""
 	}
-	p.line("    %s:", title)
-	for _, item := range items {
-		p.line("      %s", item)
-	}
+	return rows
 }
 
-func (p *printer) step(s *Step) {
+func (s *Step) table(title string) findings.Table {
+	t := findings.Table{Title: title, Indent: 2, Columns: []findings.Column{{Title: "What"}, {Title: "Why", Below: 4}}}
+	add := func(what, why string) { t.Rows = append(t.Rows, findings.Cells(what, why)) }
 	for _, c := range s.CSVs {
-		line := fmt.Sprintf("    %s from %s/%s, channel %s", c.Name, c.SourceNamespace, c.Source, c.Channel)
+		what := fmt.Sprintf("%s from %s/%s, channel %s", c.Name, c.SourceNamespace, c.Source, c.Channel)
 		if c.Replaces != "" {
-			line += ", replaces " + c.Replaces
+			what += ", replaces " + c.Replaces
 		}
-		p.line("%s", line)
-		if c.Reason != "" {
-			p.line("        %s", c.Reason)
-		}
+		add(what, c.Reason)
 	}
 	for _, m := range s.Subscriptions {
-		p.line("    Subscription %s: %s -> %s", m.Name, cmp.Or(m.From, "nothing"), m.To)
+		add(fmt.Sprintf("Subscription %s: %s -> %s", m.Name, cmp.Or(m.From, "nothing"), m.To), "")
 	}
 	for _, n := range s.NewSubscriptions {
-		p.line("    new Subscription %s", n.Name)
+		add("new Subscription "+n.Name, "")
 	}
 	if len(s.Removed) > 0 {
-		p.line("    removes %s", strings.Join(s.Removed, ", "))
+		add("removes "+strings.Join(s.Removed, ", "), "")
 	}
+	return t
 }
 
 // ending returns how a walk ends.
@@ -173,8 +163,9 @@ func (w *Walk) ending() string {
 	return string(w.Outcome)
 }
 
-func (p *printer) alternatives(r *Result) {
-	p.line("  OLM's answer depends on chance; it can also be:")
+func (r *Result) alternatives() findings.Table {
+	t := findings.Table{Title: "OLM's answer depends on chance; it can also be:", Indent: 2,
+		Columns: []findings.Column{{Title: "Steps"}, {Title: "Installed", Before: "; installed: "}}}
 	for _, a := range r.Alternatives[1:] {
 		var steps []string
 		for _, s := range a.Steps {
@@ -185,25 +176,32 @@ func (p *printer) alternatives(r *Result) {
 			steps = append(steps, strings.Join(moves, " and "))
 		}
 		steps = append(steps, string(a.Outcome))
-		p.line("    %s; installed: %s", strings.Join(steps, ", then "), cmp.Or(strings.Join(a.Installed, ", "),
-			"nothing"))
+		t.Rows = append(t.Rows,
+			findings.Cells(strings.Join(steps, ", then "), cmp.Or(strings.Join(a.Installed, ", "), "nothing")))
 	}
+	return t
 }
 
-func (p *printer) finding(f catalog.Finding) {
-	at := ""
+func findingCells(f catalog.Finding) []findings.Cell {
+	at, hint := "", ""
 	if f.File != "" {
-		at = fmt.Sprintf("%s:%d: ", f.File, f.Line)
+		at = fmt.Sprintf("%s:%d", f.File, f.Line)
 	}
-	p.line("  %s%s: %s: %s [%s]", at, f.Level, f.Object, f.Message, f.Rule)
 	if f.Hint != "" {
-		p.line("      hint: %s", f.Hint)
+		hint = "hint: " + f.Hint
 	}
+	return findings.Cells(at, string(f.Level), f.Object, f.Message, "["+f.Rule+"]", hint)
+}
+
+type linePrinter struct{ w *bufio.Writer }
+
+func (p *linePrinter) line(format string, args ...any) {
+	fmt.Fprintln(p.w, text.Printable(fmt.Sprintf(format, args...)))
 }
 
 // mermaid draws each namespace as a row of states.
 func (r *Report) mermaid(w io.Writer) error {
-	p := &printer{bufio.NewWriter(w)}
+	p := &linePrinter{bufio.NewWriter(w)}
 	p.line("flowchart LR")
 	for i, n := range r.Namespaces {
 		p.line("  subgraph n%d[%s]", i, quoteMermaid("namespace "+n.Name))

@@ -1,7 +1,6 @@
 package audit
 
 import (
-	"bufio"
 	"cmp"
 	_ "embed"
 	"encoding/csv"
@@ -10,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/manifest/text"
@@ -40,7 +38,7 @@ func Rules() []findings.Rule {
 func (r *Report) Print(w io.Writer, format findings.Format) error {
 	switch format {
 	case findings.Text:
-		return r.text(w)
+		return r.document().Print(w, format)
 	case findings.JSON:
 		return findings.WriteJSON(w, r)
 	case findings.CSV:
@@ -56,19 +54,18 @@ var short = map[permissions.Risk]string{permissions.Everything: "everything", pe
 	permissions.WritesRBAC: "rbac", permissions.RunsInPods: "pods", permissions.Impersonates: "impersonates",
 	permissions.ChangesAPIs: "apis"}
 
-func (r *Report) text(w io.Writer) error {
-	out := bufio.NewWriter(w)
-	t := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(t, "PACKAGE\tVERSION\tMODES\tREACHES\tWEBHOOKS\tCRDS\tIMAGES\tUNSUPPORTED\tFINDINGS\tDEPRECATED")
+// document returns the report for people: a table of the rows, then the sums.
+func (r *Report) document() *findings.Document {
+	t := findings.Table{Head: true}
+	for _, title := range []string{"Package", "Version", "Modes", "Reaches", "Webhooks", "CRDs", "Images", "Unsupported",
+		"Findings", "Deprecated"} {
+		t.Columns = append(t.Columns, findings.Column{Title: title, Align: true})
+	}
 	for _, row := range r.Rows {
-		fmt.Fprintln(t, strings.Join(row.cells(), "\t"))
+		t.Rows = append(t.Rows, findings.Cells(row.cells()...))
 	}
-	if err := t.Flush(); err != nil {
-		return err
-	}
-	r.problems(out)
-	r.totals(out)
-	return out.Flush()
+	return &findings.Document{Kind: "Audit", Notes: r.totals(),
+		Sections: []findings.Section{{Tables: []findings.Table{t}, Remarks: r.problems()}}}
 }
 
 func (row Row) cells() []string {
@@ -168,56 +165,65 @@ func Size(n int) string {
 	return fmt.Sprintf("%d B", n)
 }
 
-func (r *Report) problems(w io.Writer) {
+func (r *Report) problems() (list []findings.Remark) {
+	add := func(what, message string) {
+		list = append(list, findings.Remark{Label: "error", Text: printable(what) + ": " + printable(message)})
+	}
 	for _, row := range r.Rows {
 		if row.Error != "" {
-			fmt.Fprintf(w, "error: %s %s: %s\n", printable(row.Package), printable(cmp.Or(row.Version, row.Name)),
-				printable(row.Error))
+			add(row.Package+" "+cmp.Or(row.Version, row.Name), row.Error)
 		}
 	}
 	for _, u := range r.Unread {
-		fmt.Fprintf(w, "error: %s: %s\n", printable(u.Source), printable(u.Error))
+		add(u.Source, u.Error)
 	}
+	return list
 }
 
-func (r *Report) totals(w io.Writer) {
+func (r *Report) totals() []findings.Remark {
 	t, m := r.Totals, r.Totals.Metrics
-	fmt.Fprintf(w, "\n%s, %s: %d with their objects, %d that cannot be read, %d deprecated\n",
-		text.Count(t.Packages, "package"), text.Count(t.Releases, "release"), t.Complete, t.Failed, t.Deprecated)
+	list := []findings.Remark{{Text: fmt.Sprintf("%s, %s: %d with their objects, %d that cannot be read, %d deprecated",
+		text.Count(t.Packages, "package"), text.Count(t.Releases, "release"), t.Complete, t.Failed, t.Deprecated)}}
 	if t.Complete > 0 {
-		r.known(w)
+		list = append(list, r.known()...)
 	}
 	var parts []string
 	for _, c := range m.InstallModes {
 		parts = append(parts, fmt.Sprintf("%s %d", printable(c.Name), c.Releases))
 	}
-	fmt.Fprintf(w, "csv_count %d, upgradeable %d, not upgradeable %d; install modes: %s\n", m.CSVs, m.Upgradeable,
+	add := func(format string, args ...any) {
+		list = append(list, findings.Remark{Text: fmt.Sprintf(format, args...)})
+	}
+	add("csv_count %d, upgradeable %d, not upgradeable %d; install modes: %s", m.CSVs, m.Upgradeable,
 		m.NotUpgradeable, strings.Join(parts, ", "))
 	if m.Subscriptions+m.InstallPlans+m.CatalogSources > 0 {
-		fmt.Fprintf(w, "subscription_count %d, install_plan_count %d, catalog_source_count %d\n", m.Subscriptions,
-			m.InstallPlans, m.CatalogSources)
+		add("subscription_count %d, install_plan_count %d, catalog_source_count %d", m.Subscriptions, m.InstallPlans,
+			m.CatalogSources)
 	}
 	if slices.ContainsFunc(r.Rows, func(row Row) bool { return len(row.Reaches) > 0 }) {
-		fmt.Fprintln(w, "* in all namespaces")
+		add("* in all namespaces")
 	}
 	if slices.ContainsFunc(r.Rows, func(row Row) bool { return !row.Complete && row.Error == "" }) {
-		fmt.Fprintln(w, "? the objects of the bundle are not in the catalog")
+		add("? the objects of the bundle are not in the catalog")
 	}
+	return list
 }
 
-// known prints the totals of what only objects tell.
-func (r *Report) known(w io.Writer) {
+// known returns the totals of what only objects tell.
+func (r *Report) known() []findings.Remark {
 	t := r.Totals
 	var parts []string
 	for _, c := range t.Reaches {
 		parts = append(parts, fmt.Sprintf("%s %d (%d in the cluster)", short[permissions.Risk(c.Name)], c.Releases,
 			c.Cluster))
 	}
-	fmt.Fprintf(w, "reaches: %s\n", strings.Join(parts, ", "))
-	fmt.Fprintf(w, "webhooks: %s; CRDs: %d, %s; images: %d by digest, %d by tag\n", text.Count(t.Webhooks, "release"),
-		t.CRDs.Count, Size(t.CRDs.Bytes), t.Images.Digest, t.Images.Tag)
-	fmt.Fprintf(w, "findings: %s, %s, %s\n", text.Count(t.Findings.Errors, "error"),
-		text.Count(t.Findings.Warnings, "warning"), text.Count(t.Findings.Notes, "note"))
+	return []findings.Remark{
+		{Label: "reaches", Text: strings.Join(parts, ", ")},
+		{Label: "webhooks", Text: fmt.Sprintf("%s; CRDs: %d, %s; images: %d by digest, %d by tag",
+			text.Count(t.Webhooks, "release"), t.CRDs.Count, Size(t.CRDs.Bytes), t.Images.Digest, t.Images.Tag)},
+		{Label: "findings", Text: fmt.Sprintf("%s, %s, %s", text.Count(t.Findings.Errors, "error"),
+			text.Count(t.Findings.Warnings, "warning"), text.Count(t.Findings.Notes, "note"))},
+	}
 }
 
 var columns = []string{"package", "version", "name", "source", "channels", "head", "deprecated", "complete",

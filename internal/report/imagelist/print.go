@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/olmgen/olmgen/bundle/images"
 	"github.com/olmgen/olmgen/findings"
@@ -27,7 +26,7 @@ func Print(w io.Writer, format findings.Format, list []images.Image) error {
 			fmt.Fprintln(&b, text.Printable(name))
 		}
 	case findings.Tabular:
-		table(&b, list)
+		return table(list).Print(w, findings.Text)
 	case findings.JSON, findings.YAML:
 		if err := structured(&b, format, list); err != nil {
 			return err
@@ -41,14 +40,16 @@ func Print(w io.Writer, format findings.Format, list []images.Image) error {
 	return err
 }
 
-func table(b *bytes.Buffer, list []images.Image) {
-	w := tabwriter.NewWriter(b, 0, 8, 3, ' ', 0)
-	fmt.Fprintln(w, "IMAGE\tPINNED\tKIND\tNAME\tWHERE")
-	for _, i := range list {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n",
-			text.Printable(i.Reference()), yes(i.Pinned), i.Kind, text.Printable(i.Name), text.Printable(i.At()))
+// table returns the images as a document that has one table.
+func table(list []images.Image) *findings.Document {
+	t := findings.Table{Head: true, Columns: []findings.Column{{Title: "Image", Align: true}}}
+	for _, title := range []string{"Pinned", "Kind", "Name", "Where"} {
+		t.Columns = append(t.Columns, findings.Column{Title: title, Align: true, Before: "   "})
 	}
-	w.Flush() // into memory
+	for _, i := range list {
+		t.Rows = append(t.Rows, findings.Cells(i.Reference(), yes(i.Pinned), string(i.Kind), i.Name, i.At()))
+	}
+	return &findings.Document{Kind: "Images", Sections: []findings.Section{{Tables: []findings.Table{t}}}}
 }
 
 func markdown(b *bytes.Buffer, list []images.Image) {
