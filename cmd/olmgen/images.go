@@ -17,8 +17,8 @@ import (
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/config/review"
 	"github.com/olmgen/olmgen/internal/manifest/text"
-	"github.com/olmgen/olmgen/internal/report/imagelist"
 	"github.com/olmgen/olmgen/internal/manifest/tree"
+	"github.com/olmgen/olmgen/internal/report/imagelist"
 	"github.com/olmgen/olmgen/source"
 	"github.com/olmgen/olmgen/templates"
 )
