@@ -84,7 +84,7 @@ func (r *Rendered) noStep(ctx context.Context, i int, old string) (string, error
 	b := r.config.Groups[r.all[i].group].Bundles[r.all[i].index]
 	choice, err := c.Choose(opened.Package, b.Channel, opened.CSV.Name)
 	if err != nil || choice.Channel == nil {
-		return "", nil
+		return "", nil //nolint:nilerr // no channel to compare with
 	}
 	version := versionOf(old)
 	if before := choice.Package.Bundle(old); before != nil {
