@@ -112,12 +112,25 @@ func countText(list []findings.Severity) string {
 
 // permissionsAnswer returns what is new in short, and the counts.
 func (r *Report) permissionsAnswer() string {
-	var parts []string
-	for _, f := range r.gained {
-		parts = append(parts, "now "+f.Text)
+	parts := slices.Clone(r.sentences)
+	if !slices.ContainsFunc(parts, func(s string) bool { return strings.HasPrefix(s, "now ") }) {
+		parts = append(r.worstGain(), parts...)
 	}
 	parts = append(parts, movesText(r.Permissions, "")...)
 	return strings.Join(append(parts, movesText(r.Users, " by users")...), "; ")
+}
+
+// worstGain names the worst permission that is gained, if it is more than a note.
+func (r *Report) worstGain() []string {
+	all := slices.DeleteFunc(slices.Concat(r.Permissions, r.Users), func(i permissions.Item) bool {
+		return i.Change != permissions.Gained || severityOf(i) == findings.Info
+	})
+	if len(all) == 0 {
+		return nil
+	}
+	worst := slices.MinFunc(all, func(a, b permissions.Item) int { return severityOf(a).Rank() - severityOf(b).Rank() })
+	l := permissions.Lines([]permissions.Item{worst})[0]
+	return []string{fmt.Sprintf("gains %s in %s", l.What, strings.Replace(l.Where, "cluster", "the cluster", 1))}
 }
 
 func movesText(items []permissions.Item, who string) (out []string) {

@@ -37,7 +37,7 @@ func Compare(ctx context.Context, old, now State, o Options) (*Report, error) {
 	d := permissions.Compare(&before, now.Permissions)
 	r.Permissions = slices.Concat(d.Permissions, permissions.CompareRoles(old.Roles, now.Roles))
 	r.Users = d.Users
-	r.gained = freshFacts(old.Permissions.Summary, now.Permissions.Summary)
+	r.sentences = sentences(old.Permissions, now.Permissions, d.Permissions)
 	var err error
 	if r.Workloads, err = workloads(old, now); err != nil {
 		return nil, err
@@ -110,11 +110,22 @@ func sideOf(s State) Side {
 	return side
 }
 
-// freshFacts returns the answers of the newer release that the older one does not have.
-func freshFacts(old, now []permissions.Fact) []permissions.Fact {
-	return slices.DeleteFunc(slices.Clone(now), func(f permissions.Fact) bool {
-		return slices.ContainsFunc(old, func(o permissions.Fact) bool { return o.Risk == f.Risk && o.Text == f.Text })
-	})
+// sentences says in short what subjects gain and lose, from the permissions that they gain and lose.
+func sentences(old, now *permissions.Report, items []permissions.Item) (out []string) {
+	of := func(c permissions.Change) []permissions.Item {
+		return slices.DeleteFunc(slices.Clone(items), func(i permissions.Item) bool { return i.Change != c })
+	}
+	for _, f := range now.FactsOf(of(permissions.Gained)) {
+		if !slices.ContainsFunc(old.Summary, func(o permissions.Fact) bool { return o.Text == f.Text }) {
+			out = append(out, "now "+f.Text)
+		}
+	}
+	for _, f := range old.FactsOf(of(permissions.Lost)) {
+		if !slices.ContainsFunc(now.Summary, func(n permissions.Fact) bool { return n.Risk == f.Risk }) {
+			out = append(out, "no longer "+f.Text)
+		}
+	}
+	return out
 }
 
 // notes returns the notes of both evaluations, each once.

@@ -250,3 +250,26 @@ func TestCommentIsCut(t *testing.T) {
 		t.Errorf("%d are left out, and it says something else", left)
 	}
 }
+
+// The sentences of the summary are about what is gained and lost, and not about what else an account may do.
+func TestSentences(t *testing.T) {
+	role := func(verbs string) string {
+		return strings.Replace(account("a", verbs), `apiGroups: [""], resources: [secrets]`, `apiGroups: [rbac.authorization.k8s.io], resources: [clusterroles]`, 1)
+	}
+	for _, c := range []struct{ name, old, now, want, never string }{
+		{"escalate goes and bind stays", role("bind, escalate"), role("bind"), "1 lost", "now "},
+		{"an operator goes", account("a", "get, list"), "# nothing\n", "no longer reads all Secrets of the cluster", "now "},
+		{"Secrets are new", account("a", "delete"), account("a", "delete, get, list"), "now reads all Secrets of the cluster", "no longer"},
+		{"the worst gain is named", account("a", "get, list"), account("a", "get, list, update, patch"), "gains core: update,patch secrets in the cluster", "no longer"},
+	} {
+		text := ""
+		for _, a := range compared(t, tree(t, c.old), tree(t, c.now)).Summary {
+			if a.Section == compare.SectionPermissions {
+				text = a.Text
+			}
+		}
+		if !strings.Contains(text, c.want) || strings.Contains(text, c.never) {
+			t.Errorf("%s: %q, want %q and no %q", c.name, text, c.want, c.never)
+		}
+	}
+}

@@ -31,8 +31,8 @@ type Report struct {
 	Notes       []string           `json:"notes"`  // what a reader has to know about the comparison
 	Unread      []string           `json:"unread"` // files that could not be read, and why
 
-	places map[string]findings.Finding // where CRDs stand
-	gained []permissions.Fact          // what the newer release may do in short, and the older one may not
+	places    map[string]findings.Finding // where CRDs stand
+	sentences []string                    // what subjects gain and lose in short
 }
 
 // Side is one of the two releases.

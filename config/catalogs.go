@@ -93,7 +93,7 @@ func (c *Config) InCatalogs(ctx context.Context, o Options, others ...*catalog.C
 	return p, nil
 }
 
-// all returns the places in the order of the file.
+// All returns the places in the order of the file.
 func (p *CatalogPlaces) All() []CatalogPlace { return p.all }
 
 // find looks for what the fields of a bundle choose.

@@ -134,7 +134,8 @@ var flagName = regexp.MustCompile(`(^|[^-a-z])--[a-z][a-z-]*[a-z]`)
 var notLibrary = []string{"cmd", "e2e", "examples", "docs", "golden"}
 
 // scripts are the files with commands of other programs, such as kubectl.
-var scripts = []string{"../internal/config/adopt/plan.go", "../internal/config/adopt/planolm.go", "../internal/config/adopt/migration.go"}
+var scripts = []string{"../internal/config/adopt/plan.go", "../internal/config/adopt/planolm.go",
+	"../internal/config/adopt/settle.go", "../internal/config/adopt/migration.go"}
 
 // No text of a library package names a flag: the front end names options.
 func TestTextsNameNoFlag(t *testing.T) {

@@ -69,30 +69,10 @@ shipped ClusterRole or ClusterRoleBinding of the other group that has other rule
 give the operator a role of its own. Any other object that is not the same in both is an error. In the layout ` + "`helm`" + ` the objects are in the chart
 of the group that brings them: install that chart first.
 
-## On several machines
+## Many registries
 
-To pull and verify many images takes longer than to render them. ` + "`--shard I/N`" + ` reads one of N parts of the bundles of a file, and ` + "`--merge`" + ` renders what
-the parts of all shards have:
-
-` + "```sh test" + `
-for i in 1 2 3; do olmgen render -f examples/gitops/olmgen.yaml --shard $i/3 -o part-$i.json; done
-olmgen render -f examples/gitops/olmgen.yaml --merge part-*.json -o sharded
-olmgen render -f examples/gitops/olmgen.yaml --check -o sharded
-` + "```" + `
-
-The result is that of a run without ` + "`--shard`" + `, byte for byte, in every layout and profile, with its locks, warnings and notes: the parts hold what was read, and the
-merge does the rest. It takes all other flags of ` + "`olmgen render -f`" + `, such as ` + "`--check`, `--layout` and `--strict`" + `. It needs the file and what the file
-names (patches, templates), and does not open the bundles again. Only where the version of an operator from a catalog changes in a directory, it reads
-the catalog, for the warning about versions between the two.
-
-* A hash of the operator's ` + "`package`" + ` decides about its shard, or of its ` + "`source`" + ` where the file names no package. So an operator is in the same one of as many
-  shards whatever else the file lists. Operators of one group may be in several shards.
-* A part is written whole or not at all. A process that was killed is run again, and the others are not.
-* The merge refuses parts that are missing, cut off, of another file or of another revision of it (comments do not count), or read with other
-  ` + "`--offline` or `--verify-key`" + `. Signatures are verified when a bundle is read, so whoever can write a part decides what is rendered.
-* With ` + "`resolve: true`" + ` each process and the merge read the catalogs of the file, and each process the bundles that are in no catalog.
-
-[examples/indexed-job](../examples/indexed-job/job.yaml) is a Kubernetes Job that runs shards in pods.
+olmgen opens 32 sources at the same time: waiting for registries is what takes longest for many images. A catalog is read once for a run, however
+many operators name it.
 `
 
 // docs/renderconfig.md explains every field in the words of its declaration. "make docs" writes it.

@@ -45,6 +45,11 @@ func (r *Report) facts() []Fact {
 	return r.Reaches()
 }
 
+// FactsOf answers the questions for some of what subjects may do, such as what they gain.
+func (r *Report) FactsOf(items []Item) []Fact {
+	return (&Report{Permissions: items, Operator: r.Operator, scopes: r.scopes, missing: r.missing}).facts()
+}
+
 // Reaches answers all questions, the most dangerous first. Unlike the summary, it has the other answers too if there is
 // an account that may do everything.
 func (r *Report) Reaches() []Fact {

@@ -31,5 +31,5 @@ func goodImage(t testing.TB) v1.Image {
 var (
 	digestOf, serve, push, savedAs = sourcetest.Digest, sourcetest.Serve, sourcetest.Push, sourcetest.Saved
 	inDir, contents, withHint      = sourcetest.InDir, sourcetest.Contents, sourcetest.WithHint
-	watchHeap, heap                = sourcetest.WatchHeap, sourcetest.Heap
+	watchHeap                      = sourcetest.WatchHeap
 )

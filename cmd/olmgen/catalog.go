@@ -359,7 +359,7 @@ The exit code is 3 if there are findings at or above --fail-on.`,
 func catalogFindings(list []fbc.Finding) []findings.Finding {
 	var out []findings.Finding
 	for _, f := range list {
-		out = append(out, findings.Finding{Rule: f.Rule, Level: findings.Severity(f.Level), File: f.File, Line: f.Line,
+		out = append(out, findings.Finding{Rule: f.Rule, Level: f.Level, File: f.File, Line: f.Line,
 			Object: f.Object, Message: f.Message, Hint: f.Hint})
 	}
 	return out

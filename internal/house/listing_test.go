@@ -210,7 +210,7 @@ func listedPackages(page, title string) []string {
 	_, section, _ := strings.Cut(page, "\n"+title+"\n")
 	section = regexp.MustCompile("(?s)\n##.*").ReplaceAllString(section, "")
 	var out []string
-	for _, m := range regexp.MustCompile("(?m)^\\| ([^|]*) \\|").FindAllStringSubmatch(section, -1) {
+	for _, m := range regexp.MustCompile(`(?m)^\| ([^|]*) \|`).FindAllStringSubmatch(section, -1) {
 		for _, code := range regexp.MustCompile("`([a-z0-9/]+)`").FindAllStringSubmatch(m[1], -1) {
 			out = append(out, code[1])
 		}

@@ -258,7 +258,7 @@ func (r *resolution) ofPackage(state *resolve.State, s *resolve.Subscription) *c
 // here: the tree asks for something that OLM does not do.
 func (r *resolution) report(state *resolve.State, result *resolve.Result) {
 	for _, f := range result.Findings {
-		level, hint, failure := findings.Severity(f.Level), f.Hint, result.Failure
+		level, hint, failure := f.Level, f.Hint, result.Failure
 		if resolve.Blocking(f) && f.File != "" {
 			level = findings.Error
 		}

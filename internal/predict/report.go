@@ -48,7 +48,7 @@ func (r *Report) document() *findings.Document {
 		t := list("OperatorGroup " + name)
 		t.Rows = append(t.Rows, findings.Cells("status.namespaces", g.targets()), findings.Cells(olm.AnnotationProvidedAPIs, g.apis()))
 		for _, c := range g.Conditions {
-			t.Rows = append(t.Rows, findings.Cells(string(c.Reason), c.Message))
+			t.Rows = append(t.Rows, findings.Cells(c.Reason, c.Message))
 		}
 		groups.Rows = append(groups.Rows, findings.Cells(name, g.targets(), strings.ReplaceAll(g.apis(), ",", ", ")))
 	}

@@ -81,7 +81,7 @@ func (x *Objects) OLMRules(a Account, namespace string) (rules []rbacv1.PolicyRu
 func (x *Objects) rulesOf(a Account, namespace string, groups bool) (rules []rbacv1.PolicyRule, complete bool) {
 	complete = true
 	for _, b := range x.Bindings {
-		if b.Namespace != "" && b.Namespace != namespace || !b.Binds(a) && !(groups && b.bindsGroup(a)) {
+		if b.Namespace != "" && b.Namespace != namespace || !b.Binds(a) && (!groups || !b.bindsGroup(a)) {
 			continue
 		}
 		r := x.Bound(b)

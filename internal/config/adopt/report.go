@@ -57,7 +57,7 @@ func (v *Verification) Findings() (list []findings.Finding) {
 		list = append(list, findings.Finding{Rule: "not-in-file", Level: findings.Warning, File: o.Object.File,
 			Line: o.Object.Line, Object: o.Object.Identity(), Message: "the cluster has the operator, and nothing " +
 				"of it is rendered",
-			Hint: "add it to the file, or leave it out with --except " + o.Package})
+			Hint: "add it to the file, or leave out " + o.Package})
 	}
 	findings.Sort(list)
 	return list

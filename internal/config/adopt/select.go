@@ -77,7 +77,7 @@ func (s *State) Refuse(operator *Operator, reason string) *State {
 
 func (s *State) reportRefused(o *Operator) {
 	s.report("refused", findings.Error, o.Object, "", "it is not adopted: "+o.Refused,
-		"the file has it as a comment; repair it, or leave it out with --except "+o.Package)
+		"the file has it as a comment; repair it, or leave out "+o.Package)
 }
 
 // keep returns the state in which the operators that are not kept stay with OLM.

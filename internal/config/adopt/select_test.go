@@ -123,6 +123,12 @@ func TestDependants(t *testing.T) {
 		{"a package", required(`{"type":"olm.package.required","value":{"packageName":"porter-operator","versionRange":">0.0.1"}}`), adopt.Selection{Packages: []string{"porter-operator"}}, true},
 		{"a constraint", required(`{"type":"olm.constraint","value":{"all":{"constraints":[{"gvk":{` + api + `}}]}}}`), adopt.Selection{Packages: []string{"porter-operator"}}, true},
 		{"its own API", required(`{"type":"olm.gvk","value":{` + api + `}}`), adopt.Selection{Packages: []string{"porter-operator"}}, false},
+		{"an API of an operator that nothing subscribes to", func(items []object) []object {
+			items = slices.DeleteFunc(items, func(o object) bool {
+				return o["kind"] == "Subscription" && strings.HasPrefix(fmt.Sprint(in(o, "spec")["name"]), "memcached")
+			})
+			return required(`{"type":"olm.gvk.required","value":{` + api + `}}`)(items)
+		}, adopt.Selection{Packages: []string{"porter-operator"}}, false},
 		{"both", required(`{"type":"olm.gvk.required","value":{` + api + `}}`), adopt.Selection{}, false},
 		{"the one that needs it", required(`{"type":"olm.gvk.required","value":{` + api + `}}`), adopt.Selection{Except: []string{"porter-operator"}}, false},
 	} {

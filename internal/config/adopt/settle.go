@@ -71,7 +71,7 @@ func (s *State) checkSettled() error {
 	}
 	slices.Sort(waits)
 	return manifest.WithHint(errors.New("OLM has not settled: "+strings.Join(slices.Compact(waits), "; ")),
-		"wait or repair, make a new dump, and then the plan; --except leaves an operator out")
+		"wait or repair, make a new dump, and then the plan; or leave this operator out")
 }
 
 // runningPlans returns the InstallPlans that install for the Subscription of an operator right now.
