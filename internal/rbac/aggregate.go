@@ -101,8 +101,10 @@ func defaultRole(k Key) *Role {
 			{Verbs: []string{All}, NonResourceURLs: []string{All}}})
 	case ClusterRole("system:auth-delegator"):
 		r.setRules([]rbacv1.PolicyRule{
-			{Verbs: []string{"create"}, APIGroups: []string{"authentication.k8s.io"}, Resources: []string{"tokenreviews"}},
-			{Verbs: []string{"create"}, APIGroups: []string{"authorization.k8s.io"}, Resources: []string{"subjectaccessreviews"}}})
+			{Verbs: []string{"create"}, APIGroups: []string{"authentication.k8s.io"},
+				Resources: []string{"tokenreviews"}},
+			{Verbs: []string{"create"}, APIGroups: []string{"authorization.k8s.io"},
+				Resources: []string{"subjectaccessreviews"}}})
 	case Key{KindRole, "kube-system", "extension-apiserver-authentication-reader"}:
 		r.setRules([]rbacv1.PolicyRule{{Verbs: []string{"get", "list", "watch"}, APIGroups: []string{""},
 			Resources: []string{"configmaps"}, ResourceNames: []string{"extension-apiserver-authentication"}}})

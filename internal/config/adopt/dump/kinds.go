@@ -15,7 +15,8 @@ type Kind struct {
 	marked      bool   // only those with a label or an owner of OLM are kept: others are none of its business
 }
 
-// Kinds are what OLM reads and makes, and what operators make and give to their CSV, in the order of the kubectl command.
+// Kinds are what OLM reads and makes, and what operators make and give to their CSV, in the order of the kubectl
+// command.
 var Kinds = []Kind{
 	{"", "Namespace", "namespaces", true, false},
 	{olm.Group, "ClusterServiceVersion", "clusterserviceversions." + olm.Group, true, false},
