@@ -18,87 +18,37 @@ const (
 	ClusterScoped
 )
 
-// kindInfo is what OLM does with a kind of object in a bundle.
+// kindInfo is a kind of object that OLM installs.
 type kindInfo struct {
 	group, version string // version is what an object without apiVersion is taken for
 	kind           string
-	scope          Scope
 }
 
 // supported are the kinds that OLM installs from a bundle (spec 10.2; OLM:
 // pkg/controller/operators/catalog/supportedresources.go). OLM compares kinds alone; olmgen compares the group too,
 // because OLM sends a foreign Role to the API of Kubernetes' Roles.
 var supported = []kindInfo{
-	{"", "v1", "ConfigMap", Namespaced},
-	{"", "v1", "Secret", Namespaced},
-	{"", "v1", "Service", Namespaced},
-	{"", "v1", "ServiceAccount", Namespaced},
-	{"apiextensions.k8s.io", "v1", "CustomResourceDefinition", ClusterScoped},
-	{"autoscaling.k8s.io", "v1", "VerticalPodAutoscaler", Namespaced},
-	{"console.openshift.io", "v1", "ConsoleCLIDownload", ClusterScoped},
-	{"console.openshift.io", "v1", "ConsoleLink", ClusterScoped},
-	{"console.openshift.io", "v1", "ConsolePlugin", ClusterScoped},
-	{"console.openshift.io", "v1", "ConsoleQuickStart", ClusterScoped},
-	{"console.openshift.io", "v1", "ConsoleYAMLSample", ClusterScoped},
-	{"monitoring.coreos.com", "v1", "PrometheusRule", Namespaced},
-	{"monitoring.coreos.com", "v1", "ServiceMonitor", Namespaced},
-	{"networking.k8s.io", "v1", "NetworkPolicy", Namespaced},
-	{olm.Group, "v1alpha1", "ClusterServiceVersion", Namespaced},
-	{"policy", "v1", "PodDisruptionBudget", Namespaced},
-	{"rbac.authorization.k8s.io", "v1", "ClusterRole", ClusterScoped},
-	{"rbac.authorization.k8s.io", "v1", "ClusterRoleBinding", ClusterScoped},
-	{"rbac.authorization.k8s.io", "v1", "Role", Namespaced},
-	{"rbac.authorization.k8s.io", "v1", "RoleBinding", Namespaced},
-	{"scheduling.k8s.io", "v1", "PriorityClass", ClusterScoped},
-}
-
-// otherKinds are kinds that OLM refuses; with AllowUnsupported their scope has to be known.
-var otherKinds = []kindInfo{
-	{"", "v1", "Endpoints", Namespaced},
-	{"", "v1", "LimitRange", Namespaced},
-	{"", "v1", "Namespace", ClusterScoped},
-	{"", "v1", "PersistentVolume", ClusterScoped},
-	{"", "v1", "PersistentVolumeClaim", Namespaced},
-	{"", "v1", "Pod", Namespaced},
-	{"", "v1", "ResourceQuota", Namespaced},
-	{"admissionregistration.k8s.io", "v1", "MutatingWebhookConfiguration", ClusterScoped},
-	{"admissionregistration.k8s.io", "v1", "ValidatingAdmissionPolicy", ClusterScoped},
-	{"admissionregistration.k8s.io", "v1", "ValidatingAdmissionPolicyBinding", ClusterScoped},
-	{"admissionregistration.k8s.io", "v1", "ValidatingWebhookConfiguration", ClusterScoped},
-	{"apiregistration.k8s.io", "v1", "APIService", ClusterScoped},
-	{"apps", "v1", "DaemonSet", Namespaced},
-	{"apps", "v1", "Deployment", Namespaced},
-	{"apps", "v1", "ReplicaSet", Namespaced},
-	{"apps", "v1", "StatefulSet", Namespaced},
-	{"autoscaling", "v2", "HorizontalPodAutoscaler", Namespaced},
-	{"batch", "v1", "CronJob", Namespaced},
-	{"batch", "v1", "Job", Namespaced},
-	{"cert-manager.io", "v1", "Certificate", Namespaced},
-	{"cert-manager.io", "v1", "ClusterIssuer", ClusterScoped},
-	{"cert-manager.io", "v1", "Issuer", Namespaced},
-	{"coordination.k8s.io", "v1", "Lease", Namespaced},
-	{"image.openshift.io", "v1", "ImageStream", Namespaced},
-	{"monitoring.coreos.com", "v1", "PodMonitor", Namespaced},
-	{"networking.k8s.io", "v1", "Ingress", Namespaced},
-	{"networking.k8s.io", "v1", "IngressClass", ClusterScoped},
-	{olm.Group, "v1", "OperatorGroup", Namespaced},
-	{olm.Group, "v2", "OperatorCondition", Namespaced},
-	{olm.Group, "v1alpha1", "CatalogSource", Namespaced},
-	{olm.Group, "v1alpha1", "Subscription", Namespaced},
-	{"route.openshift.io", "v1", "Route", Namespaced},
-	{"security.openshift.io", "v1", "SecurityContextConstraints", ClusterScoped},
-	{"storage.k8s.io", "v1", "CSIDriver", ClusterScoped},
-	{"storage.k8s.io", "v1", "StorageClass", ClusterScoped},
-	{"template.openshift.io", "v1", "Template", Namespaced},
-}
-
-func find(list []kindInfo, group, kind string) *kindInfo {
-	for i := range list {
-		if list[i].kind == kind && list[i].group == group {
-			return &list[i]
-		}
-	}
-	return nil
+	{"", "v1", "ConfigMap"},
+	{"", "v1", "Secret"},
+	{"", "v1", "Service"},
+	{"", "v1", "ServiceAccount"},
+	{"apiextensions.k8s.io", "v1", "CustomResourceDefinition"},
+	{"autoscaling.k8s.io", "v1", "VerticalPodAutoscaler"},
+	{"console.openshift.io", "v1", "ConsoleCLIDownload"},
+	{"console.openshift.io", "v1", "ConsoleLink"},
+	{"console.openshift.io", "v1", "ConsolePlugin"},
+	{"console.openshift.io", "v1", "ConsoleQuickStart"},
+	{"console.openshift.io", "v1", "ConsoleYAMLSample"},
+	{"monitoring.coreos.com", "v1", "PrometheusRule"},
+	{"monitoring.coreos.com", "v1", "ServiceMonitor"},
+	{"networking.k8s.io", "v1", "NetworkPolicy"},
+	{olm.Group, "v1alpha1", "ClusterServiceVersion"},
+	{"policy", "v1", "PodDisruptionBudget"},
+	{"rbac.authorization.k8s.io", "v1", "ClusterRole"},
+	{"rbac.authorization.k8s.io", "v1", "ClusterRoleBinding"},
+	{"rbac.authorization.k8s.io", "v1", "Role"},
+	{"rbac.authorization.k8s.io", "v1", "RoleBinding"},
+	{"scheduling.k8s.io", "v1", "PriorityClass"},
 }
 
 // plain returns the supported kind that an object without apiVersion must be meant as, or nil.
@@ -112,7 +62,9 @@ func plain(kind string) *kindInfo {
 }
 
 // isSupported reports whether OLM installs objects of this group and kind from a bundle.
-func isSupported(group, kind string) bool { return find(supported, group, kind) != nil }
+func isSupported(group, kind string) bool {
+	return slices.ContainsFunc(supported, func(k kindInfo) bool { return k.kind == kind && k.group == group })
+}
 
 // Unsupported returns the kinds of objects that OLM refuses in a bundle, sorted. Only a bundle that was read with
 // AllowUnsupported has such objects.
@@ -130,12 +82,18 @@ func (b *Bundle) Unsupported() []string {
 // ScopeOfKind returns whether objects of a kind are namespaced, for the kinds of Kubernetes, OLM, OpenShift and others
 // that are common beside operators.
 func ScopeOfKind(group, kind string) Scope {
-	for _, list := range [][]kindInfo{supported, otherKinds} {
-		if k := find(list, group, kind); k != nil {
-			return k.scope
-		}
+	k, known := olm.KindOf(group, kind)
+	return scopeOf(k.Namespaced, known)
+}
+
+func scopeOf(namespaced, known bool) Scope {
+	switch {
+	case !known:
+		return ScopeUnknown
+	case namespaced:
+		return Namespaced
 	}
-	return ScopeUnknown
+	return ClusterScoped
 }
 
 // ScopeOf returns whether an object is namespaced: by its kind, or by the bundle's own CRD for it.
@@ -144,7 +102,7 @@ func (b *Bundle) ScopeOf(o *manifest.Object) Scope {
 		return s
 	}
 	if k := plain(o.Kind); k != nil && o.APIVersion == "" {
-		return k.scope
+		return ScopeOfKind(k.group, k.kind)
 	}
 	for _, c := range b.CRDs {
 		if c.Group == o.Group() && c.ResourceKind == o.Kind {

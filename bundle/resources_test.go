@@ -1,9 +1,6 @@
 package bundle
 
-import (
-	"strings"
-	"testing"
-)
+import "testing"
 
 func TestResourceScope(t *testing.T) {
 	b := &Bundle{CRDs: []*CRD{
@@ -26,24 +23,6 @@ func TestResourceScope(t *testing.T) {
 	} {
 		if got := b.ResourceScope(c.group, c.resource); got != c.want {
 			t.Errorf("%s.%s: got %v, want %v", c.resource, c.group, got, c.want)
-		}
-	}
-}
-
-// The two tables, of kinds and of resources, say the same.
-func TestKindsAndResources(t *testing.T) {
-	b := &Bundle{}
-	plural := map[string]string{"NetworkPolicy": "networkpolicies", "IngressClass": "ingressclasses", "PriorityClass": "priorityclasses", "StorageClass": "storageclasses",
-		"Ingress": "ingresses", "Endpoints": "endpoints", "SecurityContextConstraints": "securitycontextconstraints", "ValidatingAdmissionPolicy": "validatingadmissionpolicies"}
-	for _, list := range [][]kindInfo{supported, otherKinds} {
-		for _, k := range list {
-			resource := plural[k.kind]
-			if resource == "" {
-				resource = strings.ToLower(k.kind) + "s"
-			}
-			if got := b.ResourceScope(k.group, resource); got != k.scope {
-				t.Errorf("%s of %q is %v, its kind %v", resource, k.group, got, k.scope)
-			}
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/rbac"
 )
 
@@ -47,7 +48,7 @@ func (r *rendering) statusOf(a *account) []rbacv1.PolicyRule {
 // planStatus reports whether the plan's sentence is applied to an API. A CSV can claim to own any API by an APIService.
 // The status of Kubernetes' own APIs, and of all APIs, is left to what the CSV asks for.
 func (r *rendering) planStatus(a api) bool {
-	return a.group != "*" && a.plural != "*" && !bundle.BuiltinGroup(a.group) && !r.withoutStatus(a)
+	return a.group != "*" && a.plural != "*" && !olm.BuiltinGroup(a.group) && !r.withoutStatus(a)
 }
 
 // runsOperator reports whether a Deployment of the CSV runs as the account. If none runs as any account of the CSV,

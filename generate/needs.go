@@ -10,6 +10,7 @@ import (
 	"github.com/blang/semver/v4"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -82,7 +83,7 @@ func (n *needed) property(p bundle.Property) {
 func (n *needed) object(o *manifest.Object) {
 	apiVersion := bundle.APIVersionOf(o)
 	group, version, ok := strings.Cut(apiVersion, "/")
-	if ok && !bundle.BuiltinGroup(group) && !n.served(group, version, o.Kind) {
+	if ok && !olm.BuiltinGroup(group) && !n.served(group, version, o.Kind) {
 		n.add("the bundle ships objects of kind %s: the cluster must serve %s", o.Kind, apiVersion)
 	}
 }

@@ -7,7 +7,7 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 
-	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/internal/olm"
 )
 
 // optionalRules holds the rules of one optional ClusterRole. key is the API group or the resource, written so that it
@@ -72,7 +72,7 @@ func (r *rendering) part(group, resource string) string {
 	case group == "*":
 		return ""
 	case r.options.Descoped.Split == SplitFeature:
-		if bundle.BuiltinGroup(group) || slices.ContainsFunc(r.apis, func(a api) bool { return a.group == group }) {
+		if olm.BuiltinGroup(group) || slices.ContainsFunc(r.apis, func(a api) bool { return a.group == group }) {
 			return ""
 		}
 		return group

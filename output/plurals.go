@@ -1,67 +1,39 @@
 package output
 
 import (
-	"maps"
-
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/olm"
 )
-
-// plurals are the resources of the cluster-scoped kinds of Kubernetes, OLM and OpenShift, by <kind>.<group>.
-var plurals = map[string]string{
-	"Namespace.":        "namespaces",
-	"PersistentVolume.": "persistentvolumes",
-	"MutatingWebhookConfiguration.admissionregistration.k8s.io":     "mutatingwebhookconfigurations",
-	"ValidatingAdmissionPolicy.admissionregistration.k8s.io":        "validatingadmissionpolicies",
-	"ValidatingAdmissionPolicyBinding.admissionregistration.k8s.io": "validatingadmissionpolicybindings",
-	"ValidatingWebhookConfiguration.admissionregistration.k8s.io":   "validatingwebhookconfigurations",
-	"CustomResourceDefinition.apiextensions.k8s.io":                 "customresourcedefinitions",
-	"APIService.apiregistration.k8s.io":                             "apiservices",
-	"ClusterIssuer.cert-manager.io":                                 "clusterissuers",
-	"ConsoleCLIDownload.console.openshift.io":                       "consoleclidownloads",
-	"ConsoleLink.console.openshift.io":                              "consolelinks",
-	"ConsolePlugin.console.openshift.io":                            "consoleplugins",
-	"ConsoleQuickStart.console.openshift.io":                        "consolequickstarts",
-	"ConsoleYAMLSample.console.openshift.io":                        "consoleyamlsamples",
-	"IngressClass.networking.k8s.io":                                "ingressclasses",
-	"ClusterExtension.olm.operatorframework.io":                     "clusterextensions",
-	"CatalogSource.operators.coreos.com":                            "catalogsources",
-	"OperatorGroup.operators.coreos.com":                            "operatorgroups",
-	"Subscription.operators.coreos.com":                             "subscriptions",
-	"ClusterRole.rbac.authorization.k8s.io":                         "clusterroles",
-	"ClusterRoleBinding.rbac.authorization.k8s.io":                  "clusterrolebindings",
-	"PriorityClass.scheduling.k8s.io":                               "priorityclasses",
-	"SecurityContextConstraints.security.openshift.io":              "securitycontextconstraints",
-	"CSIDriver.storage.k8s.io":                                      "csidrivers",
-	"StorageClass.storage.k8s.io":                                   "storageclasses",
-}
 
 func kindOf(x generate.Object) string { return x.Kind + "." + x.Group() }
 
-// plurals returns the plurals of the objects' kinds. For a kind that is not built in, the tree must contain its CRD.
+// plurals returns the plurals of the objects' kinds. For a kind that is not known, the tree must contain its CRD.
 func (t Tree) plurals(objects []generate.Shared) (map[string]string, error) {
-	known, read := plurals, false
+	plurals := map[string]string{}
+	var defined map[string]string
 	for _, x := range objects {
-		if known[kindOf(x.Object)] != "" {
+		kind := kindOf(x.Object)
+		if k, ok := olm.KindOf(x.Group(), x.Kind); ok {
+			plurals[kind] = k.Plural
 			continue
 		}
-		if !read {
+		if defined == nil {
 			var err error
-			if known, err = t.withCRDs(); err != nil {
+			if defined, err = t.definedPlurals(); err != nil {
 				return nil, err
 			}
-			read = true
 		}
-		if known[kindOf(x.Object)] == "" {
+		if plurals[kind] = defined[kind]; plurals[kind] == "" {
 			return nil, refuse("its CRD would say it and is not among the objects: use another layout",
 				"the layout %s does not know the plural of kind %s of %s", LayoutClusterScope, x.Kind, x.APIVersion)
 		}
 	}
-	return known, nil
+	return plurals, nil
 }
 
-// withCRDs adds the kinds of the CRDs in the tree.
-func (t Tree) withCRDs() (map[string]string, error) {
-	known := maps.Clone(plurals)
+// definedPlurals returns the plurals of the kinds that the CRDs in the tree define.
+func (t Tree) definedPlurals() (map[string]string, error) {
+	defined := map[string]string{}
 	for _, x := range t.Objects {
 		if kindOf(x.Object) != "CustomResourceDefinition.apiextensions.k8s.io" {
 			continue
@@ -74,9 +46,7 @@ func (t Tree) withCRDs() (map[string]string, error) {
 			}
 			names[i], _ = v.(string)
 		}
-		if kind := names[0] + "." + names[1]; known[kind] == "" {
-			known[kind] = names[2]
-		}
+		defined[names[0]+"."+names[1]] = names[2]
 	}
-	return known, nil
+	return defined, nil
 }

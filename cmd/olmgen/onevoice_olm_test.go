@@ -49,6 +49,27 @@ var olmVoices = []voice{
 		},
 	},
 	{
+		name:   "kinds that are cluster-scoped",
+		source: "kubernetes: api/discovery/apis__node.k8s.io__v1.json, apis__flowcontrol.apiserver.k8s.io__v1.json: namespaced: false",
+		files: "-- bundle/manifests/csv.yaml --\n" + doorCSV("1.0.0", "v1") + "-- bundle/manifests/crd.yaml --\n" + doorCRD("v1") +
+			"-- bundle/manifests/class.yaml --\n" + clusterKind("node.k8s.io/v1", "RuntimeClass") +
+			"-- bundle/manifests/schema.yaml --\n" + clusterKind("flowcontrol.apiserver.k8s.io/v1", "FlowSchema") +
+			"-- tree/door/class.yaml --\n" + clusterKind("node.k8s.io/v1", "RuntimeClass") +
+			"-- tree/door/schema.yaml --\n" + clusterKind("flowcontrol.apiserver.k8s.io/v1", "FlowSchema") +
+			"-- role.yaml --\n" + clusterKindsRole,
+		says: []saying{
+			{command: "lint --policy operate-first tree", want: `RuntimeClass door/door: a cluster-scoped object outside of .*` +
+				`FlowSchema door/door: a cluster-scoped object outside of`},
+			{command: "render bundle -n ops --allow-unsupported", want: `kind: FlowSchema$.*kind: RuntimeClass$`,
+				not: `kind: (FlowSchema|RuntimeClass)\nmetadata:\n  name: door\n  namespace:`},
+			{command: "render bundle -n ops --allow-unsupported --layout cluster-scope -o out --check",
+				want: `flowcontrol.apiserver.k8s.io/flowschemas/door/.*node.k8s.io/runtimeclasses/door/`},
+			{command: "installer-rbac --from tree --installer ops/installer", want: `kind: ClusterRole$.*flowschemas$.*runtimeclasses$`,
+				not: "is unknown|kind: Role$"},
+			{command: "permissions role.yaml", want: `without effect$.*create flowschemas.*create runtimeclasses`},
+		},
+	},
+	{
 		name:   "two Subscriptions of one package",
 		source: "operator-framework/library-olm: migration/pkg/migration/readiness.go, Package uniqueness",
 		files:  "-- dump.yaml --\n" + subscribedDoor("a") + "---\n" + subscribedDoor("b"),
@@ -60,6 +81,28 @@ var olmVoices = []voice{
 		},
 	},
 }
+
+func clusterKind(apiVersion, kind string) string {
+	return fmt.Sprintf("apiVersion: %s\nkind: %s\nmetadata: {name: door, namespace: door}\n", apiVersion, kind)
+}
+
+const clusterKindsRole = `apiVersion: v1
+kind: ServiceAccount
+metadata: {name: door, namespace: door}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: door, namespace: door}
+rules:
+- {apiGroups: [node.k8s.io], resources: [runtimeclasses], verbs: [create]}
+- {apiGroups: [flowcontrol.apiserver.k8s.io], resources: [flowschemas], verbs: [create]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: door, namespace: door}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: door}
+subjects: [{kind: ServiceAccount, name: door}]
+`
 
 // subscribedDoor is an operator of a global OperatorGroup that OLM has installed from a Subscription.
 func subscribedDoor(namespace string) string {

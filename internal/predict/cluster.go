@@ -145,11 +145,12 @@ func (c *cluster) add(o *manifest.Object, defaultNamespace string, index int) *m
 		return nil
 	}
 	namespace := cmp.Or(o.Namespace, defaultNamespace)
-	isClusterScoped, unique := uniqueKinds[kind]
-	if isClusterScoped {
+	unique := slices.Contains(uniqueKinds, kind)
+	known, _ := olm.KindOf(o.Group(), o.Kind)
+	if unique && !known.Namespaced {
 		namespace = ""
 	}
-	if unique && (isClusterScoped || namespace != "") && c.duplicate(o, namespace) {
+	if unique && (!known.Namespaced || namespace != "") && c.duplicate(o, namespace) {
 		return nil
 	}
 	switch kind {
@@ -177,17 +178,17 @@ func (c *cluster) add(o *manifest.Object, defaultNamespace string, index int) *m
 	return nil
 }
 
-// uniqueKinds are kinds of which the first object of a name counts. The value says whether they are cluster-scoped.
-var uniqueKinds = map[string]bool{
-	"apiextensions.k8s.io/CustomResourceDefinition": true,
-	"apiregistration.k8s.io/APIService":             true,
-	olm.Group + "/OLMConfig":                        true,
-	olm.Group + "/OperatorCondition":                false,
-	"/ServiceAccount":                               false,
-	"rbac.authorization.k8s.io/Role":                false,
-	"rbac.authorization.k8s.io/RoleBinding":         false,
-	"rbac.authorization.k8s.io/ClusterRole":         true,
-	"rbac.authorization.k8s.io/ClusterRoleBinding":  true,
+// uniqueKinds are kinds of which the first object of a name counts.
+var uniqueKinds = []string{
+	"apiextensions.k8s.io/CustomResourceDefinition",
+	"apiregistration.k8s.io/APIService",
+	olm.Group + "/OLMConfig",
+	olm.Group + "/OperatorCondition",
+	"/ServiceAccount",
+	"rbac.authorization.k8s.io/Role",
+	"rbac.authorization.k8s.io/RoleBinding",
+	"rbac.authorization.k8s.io/ClusterRole",
+	"rbac.authorization.k8s.io/ClusterRoleBinding",
 }
 
 // namespace records that a namespace exists. The API server labels it with its name.

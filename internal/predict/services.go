@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -31,7 +31,7 @@ func (o *simulation) missingService(d ownedAPI) string {
 	switch {
 	case object != nil && unavailable(object):
 		return "not available"
-	case object != nil, o.serving[d.service()] != nil, bundle.BuiltinGroup(d.Group), o.defines(d):
+	case object != nil, o.serving[d.service()] != nil, olm.BuiltinGroup(d.Group), o.defines(d):
 		return ""
 	case len(owners) > 0:
 		return fmt.Sprintf(

@@ -197,40 +197,11 @@ func sweeping(a rbac.Atom) bool {
 	return !a.IsURL && !a.Named && a.Resource == rbac.All && (a.Group == rbac.All || a.Group == "")
 }
 
-// Scopes are the cluster-scoped resources, by group.
+// Scopes are the cluster-scoped resources that CustomResourceDefinitions define, by group.
 type Scopes map[string][]string
 
-// clusterScoped are Kubernetes' and OpenShift's cluster-scoped resources that operators ask for. A request
-// about one Namespace has it as its namespace, so a rule about Namespaces holds there.
-var clusterScoped = Scopes{
-	"":                {"nodes", "persistentvolumes", "componentstatuses", "users", "groups"},
-	groupRBAC:         {"clusterroles", "clusterrolebindings"},
-	groupAdmission:    {rbac.All},
-	groupExtensions:   {rbac.All},
-	groupRegistration: {rbac.All},
-	groupCertificates: {rbac.All},
-	groupAuthn:        {rbac.All},
-	groupAuthz:        {"subjectaccessreviews", "selfsubjectaccessreviews", "selfsubjectrulesreviews"},
-	"storage.k8s.io": {"storageclasses", "volumeattachments", "csidrivers", "csinodes",
-		"volumeattributesclasses"},
-	"scheduling.k8s.io":            {"priorityclasses"},
-	"node.k8s.io":                  {"runtimeclasses"},
-	"flowcontrol.apiserver.k8s.io": {rbac.All},
-	"networking.k8s.io":            {"ingressclasses", "ipaddresses", "servicecidrs"},
-	groupSCC:                       {"securitycontextconstraints"},
-	"config.openshift.io":          {rbac.All},
-	"operator.openshift.io":        nil, // some of its kinds are namespaced
-	olm.GroupV1:                    {rbac.All},
-}
-
-// NewScopes returns the cluster-scoped resources that are known, which AddCRD adds to.
-func NewScopes() Scopes {
-	s := Scopes{}
-	for group, list := range clusterScoped {
-		s[group] = slices.Clone(list)
-	}
-	return s
-}
+// NewScopes returns a set without resources, which AddCRD adds to.
+func NewScopes() Scopes { return Scopes{} }
 
 // AddCRD adds the resource of a CustomResourceDefinition if it is cluster-scoped.
 func (s Scopes) AddCRD(o *manifest.Object) error {
@@ -261,7 +232,7 @@ func (s Scopes) withoutEffect(a rbac.Atom, place string) bool {
 		return true
 	case a.Group == rbac.All || a.Resource == rbac.All:
 		// A wildcard holds for what is in the namespace, unless the whole group is cluster-scoped.
-		return slices.Contains(s[a.Group], rbac.All)
+		return olm.AllClusterScoped(a.Group)
 	case a.Group == "" && a.Resource == "namespaces":
 		return a.Verb == "create" || a.Verb == "list" || a.Verb == "watch" || a.Verb == "deletecollection"
 	case a.Verb == "use" && a.Group == groupSCC:
@@ -270,11 +241,8 @@ func (s Scopes) withoutEffect(a rbac.Atom, place string) bool {
 		return false // asked for in the namespace of the binding (Kubernetes: pkg/registry/rbac/escalation_check.go)
 	}
 	resource, _, _ := strings.Cut(a.Resource, "/")
-	return listed(s[a.Group], resource)
-}
-
-func listed(list []string, resource string) bool {
-	return slices.Contains(list, rbac.All) || slices.Contains(list, resource)
+	namespaced, known := olm.NamespacedResource(a.Group, resource)
+	return known && !namespaced || slices.Contains(s[a.Group], resource)
 }
 
 // RiskOf returns the first risk that an atom is part of at a place.

@@ -6,7 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -43,11 +43,6 @@ func newAPIs(objects []*manifest.Object) *apis {
 	return t
 }
 
-// irregular are the kinds of which the usual plural is not the right one.
-var irregular = map[schema.GroupKind]string{
-	{Group: "security.openshift.io", Kind: "SecurityContextConstraints"}: "securitycontextconstraints",
-}
-
 // resourceOf returns an object's resource: of a kind that olmgen knows, or of a CRD among the objects; else it is
 // guessed, and that is a warning.
 func (t *apis) resourceOf(o *manifest.Object) (r resource, warning *manifest.Error, err error) {
@@ -67,11 +62,8 @@ func (t *apis) resourceOf(o *manifest.Object) (r resource, warning *manifest.Err
 	var namespaced bool
 	if c, ok := t.crds[kind]; ok {
 		r.plural, namespaced = c.plural, c.namespaced
-	} else if scope := bundle.ScopeOfKind(kind.Group, kind.Kind); scope != bundle.ScopeUnknown {
-		namespaced = scope == bundle.Namespaced
-		if p := irregular[kind]; p != "" {
-			r.plural = p
-		}
+	} else if k, ok := olm.KindOf(kind.Group, kind.Kind); ok {
+		r.plural, namespaced = k.Plural, k.Namespaced
 	} else {
 		namespaced = o.Namespace != ""
 		where := "cluster-wide"

@@ -244,9 +244,14 @@ func TestStates(t *testing.T) {
 func TestCommand(t *testing.T) {
 	command := dump.Command()
 	for _, k := range dump.Kinds {
-		if !strings.Contains(command, k.Resource) {
-			t.Errorf("%s: no %s", command, k.Resource)
+		resource := strings.TrimSuffix(strings.ToLower(k.Kind), "y") // NetworkPolicy: networkpolicies
+		if !strings.Contains(command, " "+resource) && !strings.Contains(command, ","+resource) {
+			t.Errorf("%s: no %s", command, k.Kind)
 		}
+	}
+	if !strings.HasPrefix(command, "kubectl get namespaces,clusterserviceversions.operators.coreos.com,") ||
+		!strings.Contains(command, ",ingresses.networking.k8s.io,services,") {
+		t.Error(command)
 	}
 	if strings.Contains(command, "secrets") {
 		t.Error("it asks for Secrets")

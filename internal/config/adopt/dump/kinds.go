@@ -10,58 +10,57 @@ import (
 // Kind is a kind of objects that a dump should have.
 type Kind struct {
 	Group, Kind string
-	Resource    string // as kubectl get takes it
-	Needed      bool   // the operators can't be found without it; the others are compared with what is rendered
-	marked      bool   // only those with a label or an owner of OLM are kept: others are none of its business
+	Needed      bool // the operators can't be found without it; the others are compared with what is rendered
+	marked      bool // only those with a label or an owner of OLM are kept: others are none of its business
 }
 
 // Kinds are what OLM reads and makes, and what operators make and give to their CSV, in the order of the kubectl
 // command.
 var Kinds = []Kind{
-	{"", "Namespace", "namespaces", true, false},
-	{olm.Group, "ClusterServiceVersion", "clusterserviceversions." + olm.Group, true, false},
-	{olm.Group, "OperatorGroup", "operatorgroups." + olm.Group, true, false},
-	{olm.Group, "Subscription", "subscriptions." + olm.Group, true, false},
-	{olm.Group, "InstallPlan", "installplans." + olm.Group, true, false},
-	{olm.Group, "CatalogSource", "catalogsources." + olm.Group, true, false},
-	{olm.Group, "OperatorCondition", "operatorconditions." + olm.Group, false, false},
-	{"apps", "Deployment", "deployments.apps", false, true},
-	{"", "ServiceAccount", "serviceaccounts", false, true},
-	{rbacGroup, "Role", "roles." + rbacGroup, false, false},
-	{rbacGroup, "RoleBinding", "rolebindings." + rbacGroup, false, false},
-	{rbacGroup, "ClusterRole", "clusterroles." + rbacGroup, false, false},
-	{rbacGroup, "ClusterRoleBinding", "clusterrolebindings." + rbacGroup, false, false},
-	{"apps", "StatefulSet", "statefulsets.apps", false, true},
-	{"apps", "DaemonSet", "daemonsets.apps", false, true},
-	{"batch", "Job", "jobs.batch", false, true},
-	{"batch", "CronJob", "cronjobs.batch", false, true},
-	{"", "PersistentVolumeClaim", "persistentvolumeclaims", false, true},
-	{"networking.k8s.io", "Ingress", "ingresses.networking.k8s.io", false, true},
-	{"", "Service", "services", false, true},
-	{"", "ConfigMap", "configmaps", false, true},
-	{"networking.k8s.io", "NetworkPolicy", "networkpolicies.networking.k8s.io", false, true},
-	{"policy", "PodDisruptionBudget", "poddisruptionbudgets.policy", false, true},
-	{"scheduling.k8s.io", "PriorityClass", "priorityclasses.scheduling.k8s.io", false, true},
-	{"apiextensions.k8s.io", "CustomResourceDefinition", "customresourcedefinitions.apiextensions.k8s.io", false, true},
-	{"apiregistration.k8s.io", "APIService", "apiservices.apiregistration.k8s.io", false, true},
-	{webhookGroup, "ValidatingWebhookConfiguration", "validatingwebhookconfigurations." + webhookGroup, false, true},
-	{webhookGroup, "MutatingWebhookConfiguration", "mutatingwebhookconfigurations." + webhookGroup, false, true},
+	{"", "Namespace", true, false},
+	{olm.Group, "ClusterServiceVersion", true, false},
+	{olm.Group, "OperatorGroup", true, false},
+	{olm.Group, "Subscription", true, false},
+	{olm.Group, "InstallPlan", true, false},
+	{olm.Group, "CatalogSource", true, false},
+	{olm.Group, "OperatorCondition", false, false},
+	{"apps", "Deployment", false, true},
+	{"", "ServiceAccount", false, true},
+	{rbacGroup, "Role", false, false},
+	{rbacGroup, "RoleBinding", false, false},
+	{rbacGroup, "ClusterRole", false, false},
+	{rbacGroup, "ClusterRoleBinding", false, false},
+	{"apps", "StatefulSet", false, true},
+	{"apps", "DaemonSet", false, true},
+	{"batch", "Job", false, true},
+	{"batch", "CronJob", false, true},
+	{"", "PersistentVolumeClaim", false, true},
+	{"networking.k8s.io", "Ingress", false, true},
+	{"", "Service", false, true},
+	{"", "ConfigMap", false, true},
+	{"networking.k8s.io", "NetworkPolicy", false, true},
+	{"policy", "PodDisruptionBudget", false, true},
+	{"scheduling.k8s.io", "PriorityClass", false, true},
+	{"apiextensions.k8s.io", "CustomResourceDefinition", false, true},
+	{"apiregistration.k8s.io", "APIService", false, true},
+	{webhookGroup, "ValidatingWebhookConfiguration", false, true},
+	{webhookGroup, "MutatingWebhookConfiguration", false, true},
 }
 
 // ClusterCatalog is the kind of OLM v1's catalogs. A cluster without OLM v1 does not know it, and kubectl would fail.
-var ClusterCatalog = Kind{olm.GroupV1, "ClusterCatalog", "clustercatalogs." + olm.GroupV1, false, false}
+var ClusterCatalog = Kind{olm.GroupV1, "ClusterCatalog", false, false}
 
 // others are kinds that a bundle may ship and a cluster need not know, so that kubectl is not asked for them.
 var others = []Kind{
-	{"monitoring.coreos.com", "PrometheusRule", "", false, true},
-	{"monitoring.coreos.com", "ServiceMonitor", "", false, true},
-	{"autoscaling.k8s.io", "VerticalPodAutoscaler", "", false, true},
-	{"console.openshift.io", "ConsoleCLIDownload", "", false, true},
-	{"console.openshift.io", "ConsoleLink", "", false, true},
-	{"console.openshift.io", "ConsolePlugin", "", false, true},
-	{"console.openshift.io", "ConsoleQuickStart", "", false, true},
-	{"console.openshift.io", "ConsoleYAMLSample", "", false, true},
-	{olm.GroupV1, "ClusterCatalog", "", false, false},
+	{"monitoring.coreos.com", "PrometheusRule", false, true},
+	{"monitoring.coreos.com", "ServiceMonitor", false, true},
+	{"autoscaling.k8s.io", "VerticalPodAutoscaler", false, true},
+	{"console.openshift.io", "ConsoleCLIDownload", false, true},
+	{"console.openshift.io", "ConsoleLink", false, true},
+	{"console.openshift.io", "ConsolePlugin", false, true},
+	{"console.openshift.io", "ConsoleQuickStart", false, true},
+	{"console.openshift.io", "ConsoleYAMLSample", false, true},
+	{olm.GroupV1, "ClusterCatalog", false, false},
 }
 
 const (
@@ -87,12 +86,8 @@ func kindOf(apiVersion, kind string) (Kind, bool) {
 // BuiltIn reports whether an API version is one of the API server's own, and not of a CRD.
 func BuiltIn(apiVersion string) bool {
 	group, _, found := strings.Cut(apiVersion, "/")
-	return !found || slices.Contains(builtIn, group)
+	return !found || olm.BuiltinGroup(group)
 }
-
-// builtIn are the groups that the API server serves by itself and a dump can have.
-var builtIn = []string{"apps", "autoscaling", "batch", "policy", rbacGroup, webhookGroup, "apiextensions.k8s.io",
-	"apiregistration.k8s.io", "networking.k8s.io", "scheduling.k8s.io"}
 
 // Command returns the kubectl command that prints a dump of some kinds; of all without any.
 func Command(kinds ...Kind) string {
@@ -101,7 +96,8 @@ func Command(kinds ...Kind) string {
 	}
 	var resources []string
 	for _, k := range kinds {
-		resources = append(resources, k.Resource)
+		known, _ := olm.KindOf(k.Group, k.Kind)
+		resources = append(resources, known.Resource())
 	}
 	return "kubectl get " + strings.Join(resources, ",") + " -A -o yaml"
 }

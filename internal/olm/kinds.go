@@ -1,0 +1,103 @@
+package olm
+
+import (
+	_ "embed"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Kind is a kind of objects that an API server serves.
+type Kind struct {
+	Group, Name string // Name is empty of a resource that only rules have
+	Plural      string
+	Namespaced  bool
+}
+
+// The known kinds, a line for each: resource, kind and scope. kinds-kubernetes.txt is made by TestKinds.
+var (
+	//go:embed kinds-kubernetes.txt
+	kubernetesKinds string
+	//go:embed kinds-openshift.txt
+	openShiftKinds string
+	//go:embed kinds-others.txt
+	otherKinds string
+)
+
+// kindTable has the known kinds, by API group.
+type kindTable struct {
+	groups  map[string][]Kind
+	builtin map[string]bool
+}
+
+var kinds = sync.OnceValue(func() kindTable {
+	t := kindTable{groups: map[string][]Kind{}, builtin: map[string]bool{"extensions": true}} // of Kubernetes before 1.22
+	for _, k := range readKinds(kubernetesKinds) {
+		t.groups[k.Group] = append(t.groups[k.Group], k)
+		t.builtin[k.Group] = k.Group != Group
+	}
+	for _, k := range readKinds(openShiftKinds + otherKinds) {
+		t.groups[k.Group] = append(t.groups[k.Group], k)
+	}
+	return t
+})
+
+func readKinds(table string) (all []Kind) {
+	for line := range strings.Lines(table) {
+		if f := strings.Fields(line); f[0] != "#" {
+			plural, group, _ := strings.Cut(f[0], ".")
+			k := Kind{Group: group, Name: strings.Trim(f[1], "-"), Plural: plural, Namespaced: f[2] == "Namespaced"}
+			all = append(all, k)
+		}
+	}
+	return all
+}
+
+// KindOf returns a kind of Kubernetes, OLM, OpenShift, or of what is common beside operators.
+func KindOf(group, name string) (Kind, bool) {
+	return find(group, func(k Kind) bool { return k.Name == name && name != "" })
+}
+
+// NamespacedResource reports whether a resource, which a rule of RBAC names by its plural, is namespaced, and whether
+// that is known. A resource of a known group that is not in the table, such as one of an old version, is namespaced,
+// unless nothing of the group is.
+func NamespacedResource(group, plural string) (namespaced, known bool) {
+	if k, ok := find(group, func(k Kind) bool { return k.Plural == plural }); ok {
+		return k.Namespaced, true
+	}
+	return !AllClusterScoped(group), KnownGroup(group)
+}
+
+func find(group string, is func(Kind) bool) (Kind, bool) {
+	list := kinds().groups[group]
+	if i := slices.IndexFunc(list, is); i >= 0 {
+		return list[i], true
+	}
+	return Kind{}, false
+}
+
+// KnownGroup reports whether kinds of an API group are known.
+func KnownGroup(group string) bool { return len(kinds().groups[group]) > 0 }
+
+// AllClusterScoped reports whether an API group has no namespaced kind, as far as it is known.
+func AllClusterScoped(group string) bool {
+	list := kinds().groups[group]
+	return len(list) > 0 && !slices.ContainsFunc(list, func(k Kind) bool { return k.Namespaced })
+}
+
+// AllNamespaced reports whether an API group has no cluster-scoped kind, as far as it is known.
+func AllNamespaced(group string) bool {
+	list := kinds().groups[group]
+	return len(list) > 0 && !slices.ContainsFunc(list, func(k Kind) bool { return !k.Namespaced })
+}
+
+// BuiltinGroup reports whether every Kubernetes API server serves an API group.
+func BuiltinGroup(group string) bool { return kinds().builtin[group] }
+
+// Resource returns the name of the kind's resource, as kubectl takes it.
+func (k Kind) Resource() string {
+	if k.Group == "" {
+		return k.Plural
+	}
+	return k.Plural + "." + k.Group
+}
