@@ -120,7 +120,7 @@ func sentences(old, now *permissions.Report, items []permissions.Item) (out []st
 			out = append(out, "now "+f.Text)
 		}
 	}
-	for _, f := range old.FactsOf(of(permissions.Lost)) {
+	for _, f := range old.FactsOf(of(permissions.Lost)) { //nolint:dupl // as above
 		if !slices.ContainsFunc(now.Summary, func(n permissions.Fact) bool { return n.Risk == f.Risk }) {
 			out = append(out, "no longer "+f.Text)
 		}

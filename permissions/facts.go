@@ -73,8 +73,8 @@ func (r *Report) everything() (f Fact, full, ok bool) {
 			continue
 		}
 		rank := 0
-		for _, b := range []bool{slices.Contains(item.Namespaces, Everywhere), slices.Contains(item.APIGroups, rbac.All),
-			slices.Contains(item.Verbs, rbac.All)} {
+		for _, b := range []bool{slices.Contains(item.Namespaces, Everywhere),
+			slices.Contains(item.APIGroups, rbac.All), slices.Contains(item.Verbs, rbac.All)} {
 			rank *= 2
 			if b {
 				rank++

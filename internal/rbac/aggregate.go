@@ -43,7 +43,8 @@ func (x *Objects) AddUserRoles() {
 // roles in the order of their names, each rule once (pkg/controller/clusterroleaggregation).
 func (x *Objects) Aggregate() {
 	var clusterRoles, aggregating []*Role
-	for _, r := range slices.SortedStableFunc(slices.Values(x.Roles), func(a, b *Role) int { return a.Compare(b.Key) }) {
+	sorted := slices.SortedStableFunc(slices.Values(x.Roles), func(a, b *Role) int { return a.Compare(b.Key) })
+	for _, r := range sorted {
 		if r.Kind != KindClusterRole {
 			continue
 		}

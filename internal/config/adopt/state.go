@@ -71,8 +71,6 @@ type subscription struct {
 	object *dump.Object
 }
 
-const ()
-
 // Read finds the operators in a dump. What is odd about it is in State.Findings; the error is about an object that is
 // not of its API.
 func Read(d *dump.Dump) (*State, error) {
