@@ -1,8 +1,6 @@
 package olm
 
 import (
-	"strings"
-
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 )
@@ -63,9 +61,3 @@ const PropertyMaxOpenShift = "olm.maxOpenShiftVersion"
 // Finalizer keeps a ClusterServiceVersion until OLM has deleted what belongs to it (OLM:
 // pkg/controller/operators/olm/operator.go).
 const Finalizer = Group + "/csv-cleanup"
-
-// OwnKey reports whether a label or annotation is one that OLM writes on what it makes.
-func OwnKey(key string) bool {
-	prefix, _, _ := strings.Cut(key, "/")
-	return strings.HasPrefix(key, "olm.") || strings.HasSuffix("."+prefix, "."+Group)
-}
