@@ -147,7 +147,7 @@ func (g *Group) targets() []string {
 		return targets
 	case len(g.Spec.TargetNamespaces) > 0:
 		return slices.Sorted(slices.Values(g.Spec.TargetNamespaces))
-	case g.Spec.Selector == nil || len(g.Spec.Selector.MatchLabels)+len(g.Spec.Selector.MatchExpressions) == 0:
+	case olm.TargetsOf(&g.Spec).Global():
 		return []string{""}
 	}
 	return nil
