@@ -182,7 +182,8 @@ func (r *Report) followsFor(items []Item) []findings.Finding {
 	return out
 }
 
-// worstPlace returns one consequence in the cluster or, if it does not hold there, in namespaces. The places are sorted.
+// worstPlace returns one consequence in the cluster or, if it does not hold there, in namespaces. The places are
+// sorted.
 func worstPlace(list []danger.Follows, subject Subject, sources map[string][]Source) (findings.Finding, bool) {
 	level, places := list[0].Cluster, []string{Everywhere}
 	if list[0].Place != "" {

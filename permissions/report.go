@@ -147,7 +147,8 @@ func (i Item) places() []string {
 }
 
 func (i Item) compare(o Item) int {
-	return cmp.Or(i.Subject.compare(o.Subject), cmp.Compare(slices.Index(danger.Risks, i.Risk), slices.Index(danger.Risks, o.Risk)),
+	return cmp.Or(i.Subject.compare(o.Subject),
+		cmp.Compare(slices.Index(danger.Risks, i.Risk), slices.Index(danger.Risks, o.Risk)),
 		slices.Compare(i.Namespaces, o.Namespaces), // the star sorts first
 		slices.Compare(i.APIGroups, o.APIGroups), slices.Compare(i.Resources, o.Resources),
 		slices.Compare(i.NonResourceURLs, o.NonResourceURLs), slices.Compare(i.ResourceNames, o.ResourceNames),

@@ -93,7 +93,8 @@ func (r *Report) consequences(several bool) findings.Section {
 		if several || f.Rule == ruleUsers {
 			what = strings.TrimSpace(f.Object + " " + what)
 		}
-		t.Rows = append(t.Rows, []findings.Cell{findings.SeverityCell(f.Level), {Text: what}, {Text: f.Rule}, {Text: at}})
+		t.Rows = append(t.Rows,
+			[]findings.Cell{findings.SeverityCell(f.Level), {Text: what}, {Text: f.Rule}, {Text: at}})
 	}
 	return findings.Section{Title: "What follows: " + counts(r.Findings), Tables: []findings.Table{t}}
 }
