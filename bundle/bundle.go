@@ -98,6 +98,7 @@ const (
 	WarnInstallation     = "installation"       // OLM in the cluster may not do what is asked of it
 	WarnMetadataObject   = "object-in-metadata" // a Kubernetes object in metadata/: OLM installs it
 	WarnMirrorMap        = "mirror-map"         // an entry of a mirror map that no image is in
+	WarnUnmirrored       = "unmirrored-image"   // an image that a mirror map has no mirror for
 	WarnClusterObjects   = "cluster-objects"    // left out, and the one of another group is not the same
 	WarnScope            = "scope"              // descoped: an operator that was not made for it
 	WarnDescoped         = "descoped"           // descoped: left out of what the bundle ships
@@ -113,7 +114,7 @@ var WarningClasses = []string{
 	WarnAggregatedRules, WarnAPIVersion, WarnDuplicateKey, WarnForeignSubject, WarnInstallMode, WarnLayout,
 	WarnNotAnObject, WarnOldAPI, WarnOldCRD, WarnProperty, WarnSelector, WarnSeveralDocuments, WarnShadowed,
 	WarnStrategy, WarnUnknownField, WarnUnknownAccount, WarnUnsupportedKind, WarnCertificates, WarnInstallation,
-	WarnMetadataObject, WarnMirrorMap, WarnScope, WarnDescoped, WarnClusterObjects, WarnClusterRules,
+	WarnMetadataObject, WarnMirrorMap, WarnUnmirrored, WarnScope, WarnDescoped, WarnClusterObjects, WarnClusterRules,
 	WarnWatchNamespace, WarnOLMAPIs, WarnStatus, WarnOwnNamespace,
 }
 

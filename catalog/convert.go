@@ -26,8 +26,8 @@ func (b ConvertedBundle) FS() (fs.FS, error) {
 }
 
 // Convert reads a directory in the legacy package manifest format and returns every version of the package as a
-// bundle, from the lowest to the highest. The manifests are unchanged. Of the options, only Package, and Limits and Warn
-// of Source apply. Errors are those of Open for the same directory.
+// bundle, from the lowest to the highest. The manifests are unchanged. Of the options, only Package, and Limits and
+// Warn of Source apply. Errors are those of Open for the same directory.
 func Convert(ctx context.Context, dir string, o Options) ([]ConvertedBundle, error) {
 	dir = strings.TrimPrefix(dir, source.KindPackageManifest+":")
 	p, err := readPackage(ctx, dir, o.orDefault())

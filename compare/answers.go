@@ -8,7 +8,6 @@ import (
 
 	"github.com/olmgen/olmgen/compare/change"
 	"github.com/olmgen/olmgen/findings"
-	"github.com/olmgen/olmgen/internal/findings/show"
 	"github.com/olmgen/olmgen/internal/manifest/lazy"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/permissions"
@@ -71,8 +70,8 @@ func (r *Report) answers() []Answer {
 		case SectionCRDs:
 			if a.Text = countText(list); a.Severity != findings.Info {
 				c := r.CRDs[0]
-				a.Text = strings.TrimPrefix(fmt.Sprintf("%s: %s: %s; %s", show.Short(c.CRD), show.Short(c.Path),
-					show.Short(c.Message), a.Text), ": ")
+				a.Text = strings.TrimPrefix(fmt.Sprintf("%s: %s: %s; %s", text.Brief(c.CRD), text.Brief(c.Path),
+					text.Brief(c.Message), a.Text), ": ")
 				a.Text = strings.Replace(a.Text, ": : ", ": ", 1)
 			}
 		case SectionWorkloads:
@@ -80,7 +79,7 @@ func (r *Report) answers() []Answer {
 		case SectionIdentity:
 			a.Text = r.identityAnswer()
 		case SectionOLM:
-			a.Text = show.Short(r.OLM[0].Operator) + " " + show.Short(r.OLM[0].Message)
+			a.Text = text.Brief(r.OLM[0].Operator) + " " + text.Brief(r.OLM[0].Message)
 			if n := len(r.OLM); n > 1 {
 				a.Text += fmt.Sprintf(", and %d more", n-1)
 			}
@@ -152,7 +151,7 @@ func worstFirst(list []change.Change, severities []findings.Severity) string {
 	if list[0].Severity == findings.Info {
 		return countText(severities)
 	}
-	return show.Short(list[0].Object) + ": " + changeText(list[0]) + "; " + countText(severities)
+	return text.Brief(list[0].Object) + ": " + changeText(list[0]) + "; " + countText(severities)
 }
 
 // identityAnswer names the version first.
@@ -166,7 +165,7 @@ func (r *Report) identityAnswer() string {
 			if len(r.New.Operators) > 1 {
 				name = strings.TrimPrefix(c.Object, "ClusterServiceVersion ") + " "
 			}
-			parts = append([]string{show.Short(name + "version " + c.Old + " -> " + c.New)}, parts...)
+			parts = append([]string{text.Brief(name + "version " + c.Old + " -> " + c.New)}, parts...)
 		case c.Severity != findings.Info && len(parts) < 3:
 			parts = append(parts, changeText(c))
 		default:
@@ -186,7 +185,7 @@ var partTitle = map[change.Part]string{change.InstallModes: "install mode ", cha
 // changeText returns a change in one line, without its object.
 func changeText(c change.Change) string {
 	if c.Part == change.Rest {
-		return text.Count(len(c.Fields), "other field") + ": " + show.Cut(restText(c.Fields), maxReason)
+		return text.Count(len(c.Fields), "other field") + ": " + text.Shorten(restText(c.Fields), maxReason)
 	}
 	field := partTitle[c.Part] + strings.NewReplacer("spec.template.spec.", "", "spec.jobTemplate.", "",
 		"spec.template.metadata.", "pod ").Replace(c.Field)
@@ -195,11 +194,11 @@ func changeText(c change.Change) string {
 	case field == "":
 		return strings.TrimSuffix(string(c.Change)+": "+value, ": ")
 	case value == "":
-		return show.Short(field) + " " + string(c.Change)
+		return text.Brief(field) + " " + string(c.Change)
 	case c.Change == change.Changed:
-		return show.Short(field) + ": " + value
+		return text.Brief(field) + ": " + value
 	}
-	return show.Short(field) + " " + string(c.Change) + ": " + value
+	return text.Brief(field) + " " + string(c.Change) + ": " + value
 }
 
 var item = lazy.Regexp(`\[[^\]"]*\]`)
@@ -234,11 +233,11 @@ func valueText(c change.Change) string {
 	}
 	switch {
 	case c.Old != "" && c.New != "":
-		return show.Short(c.Old) + " -> " + show.Short(c.New)
+		return text.Brief(c.Old) + " -> " + text.Brief(c.New)
 	case c.Change == change.Changed && c.New != "":
-		return `"" -> ` + show.Short(c.New)
+		return `"" -> ` + text.Brief(c.New)
 	case c.Change == change.Changed && c.Old != "":
-		return show.Short(c.Old) + ` -> ""`
+		return text.Brief(c.Old) + ` -> ""`
 	}
-	return show.Short(c.Old + c.New)
+	return text.Brief(c.Old + c.New)
 }

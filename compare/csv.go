@@ -72,8 +72,8 @@ func known(o Operator) (map[string]any, error) {
 	return value, json.Unmarshal(data, &value)
 }
 
-// edgeFacts returns the fields of CSVs that say which releases they update, where the catalogs of both say the same: these
-// are facts already.
+// edgeFacts returns the fields of CSVs that say which releases they update, where the catalogs of both say the same:
+// these are facts already.
 func edgeFacts(old, now Operator) []string {
 	edges := map[string]func(catalog.Entry) string{
 		"spec.replaces": func(e catalog.Entry) string { return e.Replaces },

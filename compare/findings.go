@@ -8,7 +8,7 @@ import (
 	"github.com/olmgen/olmgen/compare/change"
 	"github.com/olmgen/olmgen/compare/crds"
 	"github.com/olmgen/olmgen/findings"
-	"github.com/olmgen/olmgen/internal/findings/show"
+	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/permissions"
 )
 
@@ -57,24 +57,24 @@ func (r *Report) Findings() []findings.Finding {
 	}
 	for _, c := range r.CRDs {
 		f := r.places[c.CRD]
-		f.Rule, f.Level, f.Object = c.Rule, c.Severity.SARIF(), "CRD "+show.Short(c.CRD)
-		f.Field, f.Message = show.Short(c.Path), show.Short(c.Message)
+		f.Rule, f.Level, f.Object = c.Rule, c.Severity.SARIF(), "CRD "+text.Brief(c.CRD)
+		f.Field, f.Message = text.Brief(c.Path), text.Brief(c.Message)
 		out = append(out, f)
 	}
 	for _, list := range [][]change.Change{r.Workloads, r.Identity} {
 		for _, c := range list {
 			f := findings.Finding{Rule: "changed-" + string(c.Part), Level: c.Severity.SARIF(), File: c.File,
 				Line:   c.Line,
-				Object: show.Short(c.Object), Message: changeText(c)}
+				Object: text.Brief(c.Object), Message: changeText(c)}
 			if c.Message != "" {
-				f.Message += ": " + show.Short(c.Message)
+				f.Message += ": " + text.Brief(c.Message)
 			}
 			out = append(out, f)
 		}
 	}
 	for _, c := range r.OLM {
 		out = append(out, findings.Finding{Rule: c.Rule, Level: c.Severity.SARIF(), File: c.File, Line: c.Line,
-			Object: "ClusterServiceVersion " + show.Short(c.Operator), Message: show.Short(c.Message)})
+			Object: "ClusterServiceVersion " + text.Brief(c.Operator), Message: text.Brief(c.Message)})
 	}
 	for i := range out {
 		f := &out[i]
@@ -91,5 +91,5 @@ func (r *Report) Findings() []findings.Finding {
 func permissionFinding(rule string, i permissions.Item) findings.Finding {
 	l := permissions.Lines([]permissions.Item{i})[0]
 	return findings.Finding{Rule: rule, Level: severityOf(i).SARIF(), File: i.Source.File, Line: i.Source.Line,
-		Object: show.Short(i.Subject.String()), Message: fmt.Sprintf("%s in %s: %s", i.Change, l.Where, l.What)}
+		Object: text.Brief(i.Subject.String()), Message: fmt.Sprintf("%s in %s: %s", i.Change, l.Where, l.What)}
 }

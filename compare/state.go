@@ -153,18 +153,11 @@ func TreeOperators(objects []*manifest.Object, csvs []permissions.CSV) ([]Operat
 			return nil, err
 		}
 		if o.InstallMode = mode; mode != "" {
-			o.Unsupported = !o.supports(mode)
+			o.Unsupported = !olm.Supports(o.Spec.InstallModes, mode)
 		}
 		out = append(out, o)
 	}
 	return out, nil
-}
-
-// supports reports whether an operator supports an install mode.
-func (o Operator) supports(mode v1alpha1.InstallModeType) bool {
-	return slices.ContainsFunc(o.Spec.InstallModes, func(m v1alpha1.InstallMode) bool {
-		return m.Type == mode && m.Supported
-	})
 }
 
 // modeOf returns the install mode that the OperatorGroup of a namespace asks for; empty if there is not one group, or
@@ -182,16 +175,8 @@ func modeOf(objects []*manifest.Object, namespace string) (v1alpha1.InstallModeT
 		}
 		groups = append(groups, g)
 	}
-	if len(groups) != 1 || groups[0].Spec.Selector != nil && len(groups[0].Spec.TargetNamespaces) == 0 {
+	if len(groups) != 1 {
 		return "", nil
 	}
-	switch targets := groups[0].Spec.TargetNamespaces; {
-	case len(targets) == 0:
-		return v1alpha1.InstallModeTypeAllNamespaces, nil
-	case len(targets) == 1 && targets[0] == namespace:
-		return v1alpha1.InstallModeTypeOwnNamespace, nil
-	case len(targets) == 1:
-		return v1alpha1.InstallModeTypeSingleNamespace, nil
-	}
-	return v1alpha1.InstallModeTypeMultiNamespace, nil
+	return olm.TargetsOf(&groups[0].Spec).Mode(namespace), nil
 }

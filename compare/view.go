@@ -8,7 +8,6 @@ import (
 
 	"github.com/olmgen/olmgen/compare/change"
 	"github.com/olmgen/olmgen/findings"
-	"github.com/olmgen/olmgen/internal/findings/show"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/permissions"
 )
@@ -41,10 +40,10 @@ func (r *Report) Document() *findings.Document {
 	}
 	for _, n := range r.Renamed {
 		d.Notes = append(d.Notes, findings.Remark{Label: "note", Text: fmt.Sprintf("%s is now %s: %s",
-			show.Short(n.Old.String()), show.Short(n.New.String()), show.Short(n.Why))})
+			text.Brief(n.Old.String()), text.Brief(n.New.String()), text.Brief(n.Why))})
 	}
 	for _, n := range r.Notes {
-		d.Notes = append(d.Notes, findings.Remark{Label: "note", Text: show.Short(n)})
+		d.Notes = append(d.Notes, findings.Remark{Label: "note", Text: text.Brief(n)})
 	}
 	return d
 }
@@ -83,13 +82,13 @@ var (
 func titleOf(old, now Side) string {
 	names := [2]string{}
 	for i, s := range []Side{old, now} {
-		names[i] = show.Short(s.Name)
+		names[i] = text.Brief(s.Name)
 		if len(s.Operators) == 1 {
-			names[i] = show.Short(s.Operators[0])
+			names[i] = text.Brief(s.Operators[0])
 		}
 	}
 	if names[0] == names[1] {
-		names = [2]string{show.Short(old.Name), show.Short(now.Name)}
+		names = [2]string{text.Brief(old.Name), text.Brief(now.Name)}
 	}
 	return names[0] + " -> " + names[1]
 }
@@ -107,8 +106,8 @@ func (r *Report) groups(s Section) []findings.Table {
 	}
 	var out []findings.Table
 	for _, c := range r.OLM {
-		out = add(out, show.Short(c.Operator),
-			row{changed, c.Severity, "", show.Cut(c.Message, maxReason), c.Rule, at(c.File, c.Line)})
+		out = add(out, text.Brief(c.Operator),
+			row{changed, c.Severity, "", text.Shorten(c.Message, maxReason), c.Rule, at(c.File, c.Line)})
 	}
 	return out
 }
@@ -146,7 +145,7 @@ func permissionGroups(items []permissions.Item) []findings.Table {
 	}
 	var out []findings.Table
 	for _, k := range order {
-		name := show.Short(k.subject.String())
+		name := text.Brief(k.subject.String())
 		if k.subject.IsRole() {
 			name += ", for whoever is bound to it"
 		}
@@ -188,8 +187,8 @@ const maxReason = 300
 func changeGroups(list []change.Change) []findings.Table {
 	var out []findings.Table
 	for _, c := range list {
-		out = add(out, show.Short(c.Object),
-			row{marks[c.Change], c.Severity, "", changeText(c), show.Cut(c.Message, maxReason),
+		out = add(out, text.Brief(c.Object),
+			row{marks[c.Change], c.Severity, "", changeText(c), text.Shorten(c.Message, maxReason),
 				at(c.File, c.Line)})
 	}
 	return out
@@ -209,16 +208,16 @@ func crdGroups(list []CRD) []findings.Table {
 	var out []findings.Table
 	for _, c := range list {
 		k := classOf(c)
-		what := strings.TrimPrefix(show.Short(c.Path)+": "+show.Cut(c.Message, maxReason), ": ")
+		what := strings.TrimPrefix(text.Brief(c.Path)+": "+text.Shorten(c.Message, maxReason), ": ")
 		switch n := len(paths[k]); {
 		case n == 0:
 			continue // its line is there
 		case n > maxAlike:
-			what = fmt.Sprintf("%s, in %d fields: %s", show.Short(c.Message), n, text.FirstOf(2, shorts(paths[k])))
+			what = fmt.Sprintf("%s, in %d fields: %s", text.Brief(c.Message), n, text.FirstOf(2, shorts(paths[k])))
 			paths[k] = nil
 		}
 		if c.Version != "" {
-			what = show.Short(c.Version) + ": " + what
+			what = text.Brief(c.Version) + ": " + what
 		}
 		mark := changed
 		switch c.Rule {
@@ -227,7 +226,7 @@ func crdGroups(list []CRD) []findings.Table {
 		case "crdRemoved":
 			mark = removed
 		}
-		out = add(out, "CRD "+show.Short(c.CRD), row{mark, c.Severity, "", what, show.Short(c.Rule), ""})
+		out = add(out, "CRD "+text.Brief(c.CRD), row{mark, c.Severity, "", what, text.Brief(c.Rule), ""})
 	}
 	return out
 }
@@ -235,7 +234,7 @@ func crdGroups(list []CRD) []findings.Table {
 func shorts(list []string) []string {
 	out := make([]string, len(list))
 	for i, s := range list {
-		if out[i] = show.Short(s); s == "" {
+		if out[i] = text.Brief(s); s == "" {
 			out[i] = "the whole object"
 		}
 	}
@@ -248,7 +247,7 @@ func at(file string, line int) string {
 	case file == "" || !strings.Contains(path.Base(file), "."):
 		return ""
 	case line == 0:
-		return show.Short(path.Base(file))
+		return text.Brief(path.Base(file))
 	}
-	return show.Short(fmt.Sprintf("%s:%d", path.Base(file), line))
+	return text.Brief(fmt.Sprintf("%s:%d", path.Base(file), line))
 }

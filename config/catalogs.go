@@ -74,7 +74,8 @@ func (c *Config) InCatalogs(ctx context.Context, o Options, others ...*catalog.C
 			var err error
 			if path := source.Several(source.In(o.Dir, b.Source)); path != "" {
 				if read[path] == nil {
-					if read[path], err = catalog.Read(ctx, path, catalog.Options{Source: o.Source, Cache: o.Catalogs}); err != nil {
+					if read[path], err = catalog.Read(ctx, path,
+						catalog.Options{Source: o.Source, Cache: o.Catalogs}); err != nil {
 						return nil, c.explain(at(i, j, "source"), i, j, err)
 					}
 					p.add(read[path], path, b.Source)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/output"
 	"github.com/olmgen/olmgen/output/helm"
 	"github.com/olmgen/olmgen/source"
@@ -166,7 +167,7 @@ func (c *Config) checkMetadata() error {
 		keys map[string]string
 	}{{"commonLabels", c.CommonLabels}, {"commonAnnotations", c.CommonAnnotations}} {
 		for _, key := range slices.Sorted(maps.Keys(f.keys)) {
-			if ofOLM(key) {
+			if olm.OwnKey(key) {
 				return c.errorf(f.name, "take another key", "%q is OLM's own", key)
 			}
 			if prefix, _, ok := strings.Cut(key, "/"); ok && slices.Contains(reserved, prefix) {
@@ -190,11 +191,6 @@ func (c *Config) checkMetadata() error {
 
 // reserved are the prefixes of keys that mean something to who reads them on single objects, and harm on all.
 var reserved = []string{"kubernetes.io", "rbac.authorization.k8s.io", "cert-manager.io", "service.beta.openshift.io"}
-
-func ofOLM(key string) bool {
-	prefix, _, _ := strings.Cut(key, "/")
-	return strings.HasPrefix(key, "olm.") || strings.HasSuffix("."+prefix, ".operators.coreos.com")
-}
 
 // in returns a path relative to the directory of the file.
 func in(dir, path string) string {

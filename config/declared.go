@@ -158,10 +158,15 @@ var groupFields = []Option{
 		ID:    generate.OptionCopiedCSVNamespaces, Profiles: likeOLMv0,
 		Text: "with AllNamespaces, the namespaces that get a copied CSV"},
 	{Name: "createNamespaces", Type: Bool, Flag: "create-namespace",
-		Brief: "add the Namespace objects", Topic: TopicPlacement,
+		Brief: "add the Namespace of the operator", Topic: TopicPlacement,
 		ID:       generate.OptionCreateNamespace,
 		Profiles: with(operators, generate.ProfileSubscription, generate.ProfileClusterExtension),
-		Text:     "adds the Namespace objects; with profile subscription also those of the target namespaces"},
+		Text:     "adds the Namespace of the operator; profile subscription has it anyway"},
+	{Name: "createTargetNamespaces", Type: Bool, Flag: "create-target-namespaces", Topic: TopicPlacement,
+		ID:       generate.OptionCreateTargets,
+		Profiles: with(likeOLMv0, generate.ProfileSubscription, generate.ProfileClusterExtension),
+		Text: "adds the Namespaces of the targets, which then belong to olmgen: an engine that prunes deletes one, with " +
+			"all that is in it, when it is no target any more"},
 	{Name: "clusterObjectsFrom", ID: generate.OptionClusterObjectsFrom, Profiles: operators,
 		Text: "the namespace of another group that has these operators too, perhaps in another version; this group " +
 			"then leaves out the CRDs, ClusterRoles of APIs and other cluster-scoped objects that the other one has"},

@@ -30,6 +30,6 @@ func ExampleConfig_Render() {
 	// Output:
 	// memcached-operator.v0.0.1 in layout flat
 	// namespace_caches.yaml
-	// namespace_team-a.yaml
-	// namespace_team-b.yaml
+	// customresourcedefinition_memcacheds.cache.example.com.yaml
+	// serviceaccount_caches_memcached-operator-controller-manager.yaml
 }

@@ -188,7 +188,8 @@ func (r *loader) load(ctx context.Context, l *loaded) error {
 	l.opened, l.Bundle = opened, opened.Bundle
 	l.Name = cmp.Or(b.Name, l.Bundle.Package)
 	l.channel = l.Bundle.Channel(b.Channel)
-	l.source = output.Source{Bundle: l.Bundle.CSV.Name, Source: filepath.ToSlash(b.Source), Digest: opened.Digest}
+	l.source = output.Source{Bundle: l.Bundle.CSV.Name, Package: l.Bundle.Package, Profile: string(s.Profile),
+		Source: filepath.ToSlash(b.Source), Digest: opened.Digest}
 	if c.flags() {
 		l.source.Source = opened.SourceName()
 	}
@@ -261,8 +262,8 @@ func (g Group) options(o *generate.Options) {
 	if g.StaticProvidedAPIs != nil {
 		o.Static, o.StaticProvidedAPIs = true, *g.StaticProvidedAPIs
 	}
-	o.CopiedCSVNamespaces, o.CreateNamespace = g.CopiedCSVNamespaces, g.CreateNamespaces
-	o.ClusterObjectsFrom = g.ClusterObjectsFrom
+	o.CopiedCSVNamespaces, o.ClusterObjectsFrom = g.CopiedCSVNamespaces, g.ClusterObjectsFrom
+	o.CreateNamespace, o.CreateTargetNamespaces = g.CreateNamespaces, g.CreateTargetNamespaces
 }
 
 // options fills in what only the operator itself decides.

@@ -54,18 +54,19 @@ type Output struct {
 
 // Group is an OperatorGroup and the operators in its namespace.
 type Group struct {
-	Namespace           string                   `json:"namespace"`
-	Name                string                   `json:"name,omitempty"`
-	UID                 string                   `json:"uid,omitempty"`
-	InstallMode         v1alpha1.InstallModeType `json:"installMode,omitempty"`
-	TargetNamespaces    []string                 `json:"targetNamespaces,omitempty"`
-	Selector            *metav1.LabelSelector    `json:"selector,omitempty"`
-	StaticProvidedAPIs  *[]string                `json:"staticProvidedAPIs,omitempty"`
-	ServiceAccount      string                   `json:"serviceAccount,omitempty"`
-	CopiedCSVNamespaces []string                 `json:"copiedCSVNamespaces,omitempty"`
-	CreateNamespaces    bool                     `json:"createNamespaces,omitempty"`
-	ClusterObjectsFrom  string                   `json:"clusterObjectsFrom,omitempty"`
-	Bundles             []Bundle                 `json:"bundles"`
+	Namespace              string                   `json:"namespace"`
+	Name                   string                   `json:"name,omitempty"`
+	UID                    string                   `json:"uid,omitempty"`
+	InstallMode            v1alpha1.InstallModeType `json:"installMode,omitempty"`
+	TargetNamespaces       []string                 `json:"targetNamespaces,omitempty"`
+	Selector               *metav1.LabelSelector    `json:"selector,omitempty"`
+	StaticProvidedAPIs     *[]string                `json:"staticProvidedAPIs,omitempty"`
+	ServiceAccount         string                   `json:"serviceAccount,omitempty"`
+	CopiedCSVNamespaces    []string                 `json:"copiedCSVNamespaces,omitempty"`
+	CreateNamespaces       bool                     `json:"createNamespaces,omitempty"`
+	CreateTargetNamespaces bool                     `json:"createTargetNamespaces,omitempty"`
+	ClusterObjectsFrom     string                   `json:"clusterObjectsFrom,omitempty"`
+	Bundles                []Bundle                 `json:"bundles"`
 }
 
 // Bundle is an operator: where its bundle comes from and how it is rendered.

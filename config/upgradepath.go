@@ -46,7 +46,7 @@ func (r *Rendered) PathWarnings(ctx context.Context, recorded []output.Source) (
 // which of them the operator replaces.
 func (r *Rendered) recordedOf(i int, recorded []output.Source) string {
 	name := r.Opened[i].CSV.Name
-	var others []string
+	var versions []string
 	for _, s := range recorded {
 		if s.Lock != r.Sources[i].Lock || bundle.BaseName(s.Bundle, "") != bundle.BaseName(name, "") {
 			continue
@@ -54,14 +54,15 @@ func (r *Rendered) recordedOf(i int, recorded []output.Source) string {
 		if s.Bundle == name {
 			return ""
 		}
-		if !slices.ContainsFunc(r.Sources, func(o output.Source) bool { return o.Bundle == s.Bundle }) {
-			others = append(others, s.Bundle)
+		isRendered := slices.ContainsFunc(r.Sources, func(o output.Source) bool { return o.Bundle == s.Bundle })
+		if !isRendered && !slices.Contains(versions, s.Bundle) {
+			versions = append(versions, s.Bundle)
 		}
 	}
-	if len(others) != 1 {
+	if len(versions) != 1 {
 		return ""
 	}
-	return others[0]
+	return versions[0]
 }
 
 // noStep returns why an operator is no update of an older version, or "".

@@ -5,6 +5,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/bundle/images"
+	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -38,11 +39,16 @@ func mirroredTexts(o *manifest.Object, mirrors *images.Rewriter) (map[string]str
 	return texts, nil
 }
 
-func unusedMirrors(mirrors *images.Rewriter) []bundle.Warning {
+// mirrorWarnings returns a warning for each entry of the map that was not used and one for images without a mirror.
+func mirrorWarnings(mirrors *images.Rewriter) []bundle.Warning {
 	if mirrors == nil { // a profile that renders no images
 		return nil
 	}
 	var out []bundle.Warning
+	if stay := mirrors.Unmapped(); len(stay) > 0 {
+		out = append(out, bundle.Warning{Class: bundle.WarnUnmirrored,
+			Error: &manifest.Error{Msg: "the mirror map has no mirror for " + text.FirstOf(10, stay)}})
+	}
 	for _, e := range mirrors.Unused() {
 		out = append(out, bundle.Warning{Class: bundle.WarnMirrorMap, Error: e})
 	}

@@ -45,7 +45,7 @@ func renderOLMv1(b *bundle.Bundle, o Options) (*Result, error) {
 	if err != nil {
 		return nil, refuseOLMv1(b, err, targets)
 	}
-	result := &Result{InstallMode: o.InstallMode, Warnings: unusedMirrors(mirrors)}
+	result := &Result{InstallMode: o.InstallMode, Warnings: mirrorWarnings(mirrors)}
 	for _, x := range objects {
 		object, err := objectOLMv1(x, o)
 		if err != nil {

@@ -8,13 +8,21 @@ import (
 	"github.com/olmgen/olmgen/templates"
 )
 
-// namespaces makes the Namespace of the operator, with what the CSV suggests for it, and those of its targets.
+// namespaces makes the Namespace of the operator, with what the CSV suggests for it, and those of its targets. Each is
+// made on request only: a target namespace mostly belongs to a tenant, and is deleted with all that is in it when its
+// file goes.
 func namespaces(r *rendering) error {
-	if !r.options.CreateNamespace {
-		return nil
+	if r.options.CreateNamespace {
+		if err := r.ownNamespace(); err != nil {
+			return err
+		}
 	}
-	if err := r.ownNamespace(); err != nil {
-		return err
+	return r.targetNamespaces()
+}
+
+func (r *rendering) targetNamespaces() error {
+	if !r.options.CreateTargetNamespaces {
+		return nil
 	}
 	for _, ns := range r.watched() {
 		if err := r.namespace(templates.Namespace{Name: ns}); err != nil {

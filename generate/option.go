@@ -38,6 +38,7 @@ const (
 	OptionProfile             Option = "Profile"
 	OptionCopiedCSVs          Option = "CopiedCSVs"
 	OptionCreateNamespace     Option = "CreateNamespace"
+	OptionCreateTargets       Option = "CreateTargetNamespaces"
 	OptionClusterObjectsFrom  Option = "ClusterObjectsFrom"
 )
 

@@ -99,13 +99,14 @@ type Options struct {
 	Subscription SubscriptionOptions
 	Extension    ExtensionOptions
 
-	Names           Names
-	Profile         Profile
-	CopiedCSVs      CopiedCSVs
-	CreateNamespace bool
-	Templates       *templates.Set    // default: olmgen's own
-	Properties      []bundle.Property // the catalog's; default: what the bundle itself tells
-	Replaces        *string           // the catalog's; OLM writes it into the CSV
+	Names                  Names
+	Profile                Profile
+	CopiedCSVs             CopiedCSVs
+	CreateNamespace        bool              // the Namespace of the operator
+	CreateTargetNamespaces bool              // those of its targets
+	Templates              *templates.Set    // default: olmgen's own
+	Properties             []bundle.Property // the catalog's; default: what the bundle itself tells
+	Replaces               *string           // the catalog's; OLM writes it into the CSV
 	// The operator is in a cluster already, where OLM has written its CSV.
 	Installed bool
 	// of an OperatorGroup that exists: webhooks select its namespaces by the label that OLM gives them

@@ -115,7 +115,7 @@ func (r *rendering) run(generators []func(*rendering) error) (*Result, error) {
 	}
 	slices.SortStableFunc(r.objects, func(a, b Object) int { return a.compare(b, r.options.Namespace) })
 	r.labelVersions()
-	r.warnings = append(r.warnings, unusedMirrors(r.mirrors)...)
+	r.warnings = append(r.warnings, mirrorWarnings(r.mirrors)...)
 	return &Result{Objects: r.objects, Warnings: r.warnings, Notes: r.notes, InstallMode: r.mode,
 		OperatorGroup: r.options.OperatorGroup, targets: r.targets}, nil
 }

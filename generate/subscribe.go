@@ -86,15 +86,14 @@ func installable(r *rendering) error {
 }
 
 // subscriptionNamespaces makes the Namespace of the operator where it is not there already, and those of its targets on
-// request: they mostly belong to somebody else.
+// request.
 func subscriptionNamespaces(r *rendering) error {
-	if r.options.CreateNamespace {
-		return namespaces(r)
+	if r.options.CreateNamespace || !slices.Contains(globalGroups, r.options.Namespace) {
+		if err := r.ownNamespace(); err != nil {
+			return err
+		}
 	}
-	if slices.Contains(globalGroups, r.options.Namespace) {
-		return nil
-	}
-	return r.ownNamespace()
+	return r.targetNamespaces()
 }
 
 // subscriptionGroup makes the OperatorGroup. Its annotation olm.providedAPIs is left to OLM, unless the group is

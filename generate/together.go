@@ -146,8 +146,9 @@ func members(operators []Operator) ([]Operator, error) {
 		labels := apiOwnerGroups(out[i], from[i], out)
 		olmGroup := slices.ContainsFunc(out,
 			func(m Operator) bool { return m.grouped() && m.group() == out[i].group() })
-		out[i].Options.neighbors = neighbors{olmGroup: olmGroup, groupAPIs: apis[out[i].apiGroupKey()], alongside: alongside,
-			apis: all, packages: packages,
+		out[i].Options.neighbors = neighbors{olmGroup: olmGroup, groupAPIs: apis[out[i].apiGroupKey()],
+			alongside: alongside,
+			apis:      all, packages: packages,
 			clusterObjectOwners: from[i], labels: labels}
 	}
 	return out, nil

@@ -107,14 +107,7 @@ func RecordedSources(dir string) ([]Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	var all []Source
-	for _, at := range old.locks.dirs() {
-		for _, s := range old.locks[at].Sources {
-			s.Lock = at
-			all = append(all, s)
-		}
-	}
-	return all, nil
+	return old.locks.sources(), nil
 }
 
 // inspect reads the output directory without creating anything. A directory that is not there is empty.

@@ -27,11 +27,19 @@ const (
 
 // Source is recorded in olmgen.lock: which bundle made the tree.
 type Source struct {
-	Bundle string `json:"bundle"`           // name of the ClusterServiceVersion
-	Source string `json:"source,omitempty"` // where the bundle came from, as the user wrote it
-	Digest string `json:"digest,omitempty"` // of the image, or of the files of the bundle
+	Bundle  string `json:"bundle"`            // name of the ClusterServiceVersion
+	Package string `json:"package,omitempty"` // its package
+	Profile string `json:"profile,omitempty"` // the profile that it is rendered with
+	Config  string `json:"config,omitempty"`  // the RenderConfig that names it, from the output directory
+	Source  string `json:"source,omitempty"`  // where the bundle came from, as the user wrote it
+	Digest  string `json:"digest,omitempty"`  // of the image, or of the files of the bundle
 	// Lock is the directory of the olmgen.lock that records it, slash-separated; empty for the output directory itself.
 	Lock string `json:"-"`
+}
+
+// optional returns the names and values of the fields that may be empty, without the digest.
+func (s Source) optional() [][2]string {
+	return [][2]string{{"package", s.Package}, {"profile", s.Profile}, {"config", s.Config}, {"source", s.Source}}
 }
 
 // lockFile is the content of olmgen.lock.
@@ -77,8 +85,10 @@ func (l lockFile) check() error {
 		if err := checkText(s.Bundle); err != nil {
 			return fmt.Errorf("sources[%d].bundle: %q %w", i, s.Bundle, err)
 		}
-		if err := checkText(s.Source); err != nil && s.Source != "" {
-			return fmt.Errorf("sources[%d].source: %q %w", i, s.Source, err)
+		for _, field := range s.optional() {
+			if err := checkText(field[1]); err != nil && field[1] != "" {
+				return fmt.Errorf("sources[%d].%s: %q %w", i, field[0], field[1], err)
+			}
 		}
 		if s.Digest != "" && !sourceDigest().MatchString(s.Digest) {
 			return fmt.Errorf("sources[%d].digest: %q is not a digest such as sha256:<hex>", i, s.Digest)
@@ -107,8 +117,10 @@ func (l lockFile) encode() []byte {
 	b.WriteString("sources:" + orEmpty(len(l.Sources), " []") + "\n")
 	for _, s := range l.Sources {
 		fmt.Fprintf(&b, "- bundle: %s\n", scalar(s.Bundle))
-		if s.Source != "" {
-			fmt.Fprintf(&b, "  source: %s\n", scalar(s.Source))
+		for _, field := range s.optional() {
+			if field[1] != "" {
+				fmt.Fprintf(&b, "  %s: %s\n", field[0], scalar(field[1]))
+			}
 		}
 		if s.Digest != "" {
 			fmt.Fprintf(&b, "  digest: %s\n", scalar(s.Digest))

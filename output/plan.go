@@ -80,6 +80,11 @@ func makePlan(t target, want map[string]wanted, o WriteOptions) (*plan, error) {
 	if err := p.obstacles(); err != nil {
 		return nil, err
 	}
+	if !o.Replace {
+		if err := checkOwner(t.name, p.old.locks.sources(), o.Sources, len(p.result.Removed)); err != nil {
+			return nil, err
+		}
+	}
 	p.finish()
 	p.old = old
 	return &p.plan, nil

@@ -11,7 +11,8 @@ type Preview struct {
 	Refused []string // files that Write would refuse to replace
 }
 
-// NewPreview returns what Write would do, and writes nothing. Errors are those of Check.
+// NewPreview returns what Write would do, and writes nothing. Errors are those of Check, and that
+// of Write for a directory that holds other packages.
 func NewPreview(dir string, files Files, o WriteOptions) (Preview, error) {
 	var p Preview
 	differences, err := Check(dir, files, o.Sources)
@@ -38,5 +39,12 @@ func NewPreview(dir string, files Files, o WriteOptions) (Preview, error) {
 		}
 	}
 	slices.Sort(p.Unchanged)
-	return p, err
+	if err != nil || o.Replace {
+		return p, err
+	}
+	old, err := RecordedSources(dir)
+	if err != nil {
+		return p, err
+	}
+	return p, checkOwner(dir, old, o.Sources, len(p.Removed))
 }

@@ -15,6 +15,8 @@ type WriteOptions struct {
 	Sources []Source
 	// Force overwrites and removes files of olmgen that were edited by hand. It does not touch files of others.
 	Force bool
+	// Replace removes the files of a directory that was made of other packages and of another source.
+	Replace bool
 }
 
 // Result is what Write did. Every list holds slash-separated paths and is sorted. No list contains a lock.
@@ -35,7 +37,7 @@ type Result struct {
 //
 // Write refuses, before it changes anything: paths that are not clean and relative or that clash; a file that olmgen
 // did not write, or a symbolic link, in place of a file or its directory; a file that was edited by hand, unless
-// o.Force is set; the root of a file system; and a dir that another Write works on. Errors that a user can act on are
+// o.Force is set; a dir that holds other packages of another source, unless o.Replace is set; the root of a file system; and a dir that another Write works on. Errors that a user can act on are
 // of type *manifest.HintError.
 //
 // If the old tree could not be removed, Write returns an error and the result of a complete write.

@@ -38,7 +38,8 @@ func Evaluate(in Input) (*Report, error) {
 		Covered: []Covered{}, Unknown: []Unknown{}, Accounts: []Subject{}, Notes: append([]string{}, v.notes...),
 		Unread: append([]string{}, in.Unread...)}
 	r.missing = map[Subject]bool{}
-	e := evaluation{inventory: v, from: from, report: r, grants: map[Subject][]grant{}, unknown: map[Subject][]Unknown{}}
+	e := evaluation{inventory: v, from: from, report: r, grants: map[Subject][]grant{},
+		unknown: map[Subject][]Unknown{}}
 	for _, b := range v.Bindings {
 		if err := e.bind(b); err != nil {
 			return nil, err

@@ -7,7 +7,7 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 
-	"github.com/olmgen/olmgen/internal/findings/show"
+	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/internal/rbac"
 )
 
@@ -36,8 +36,8 @@ var questions = []question{
 	{ChangesAPIs, "changes webhooks and CRDs of %s%s", "changes webhooks and CRDs of %s%s, only of %s"},
 }
 
-// facts answers the questions, the most dangerous first. What is not the case has no fact. Who may do everything has one
-// fact: the other answers are in it.
+// facts answers the questions, the most dangerous first. What is not the case has no fact. Who may do everything has
+// one fact: the other answers are in it.
 func (r *Report) facts() []Fact {
 	if f, full, ok := r.everything(); ok && full {
 		return []Fact{f}
@@ -73,8 +73,8 @@ func (r *Report) everything() (f Fact, full, ok bool) {
 			continue
 		}
 		rank := 0
-		for _, b := range []bool{slices.Contains(item.Namespaces, Everywhere), slices.Contains(item.APIGroups, rbac.All),
-			slices.Contains(item.Verbs, rbac.All)} {
+		for _, b := range []bool{slices.Contains(item.Namespaces, Everywhere),
+			slices.Contains(item.APIGroups, rbac.All), slices.Contains(item.Verbs, rbac.All)} {
 			rank *= 2
 			if b {
 				rank++
@@ -104,10 +104,11 @@ func (r *Report) everything() (f Fact, full, ok bool) {
 		f.Text = "may do everything in " + placeText(f.Namespaces)
 	case slices.Contains(item.Verbs, rbac.All):
 		f.Text = "may do everything with " + resources + " in " + placeText(f.Namespaces)
-	case !slices.ContainsFunc(item.Verbs, func(v string) bool { return !slices.Contains([]string{"get", "list", "watch"}, v) }):
+	case !slices.ContainsFunc(item.Verbs,
+		func(v string) bool { return !slices.Contains([]string{"get", "list", "watch"}, v) }):
 		f.Text = "reads " + resources + " in " + placeText(f.Namespaces)
 	default:
-		f.Text = fmt.Sprintf("may %s %s in %s", show.List(item.Verbs), resources, placeText(f.Namespaces))
+		f.Text = fmt.Sprintf("may %s %s in %s", text.FirstOf(12, item.Verbs), resources, placeText(f.Namespaces))
 	}
 	f.Text = f.everybody() + f.Text
 	return f, best == 7, true
@@ -188,7 +189,7 @@ func (r *Report) answer(q question) (Fact, bool) {
 	f.Text = fmt.Sprintf(q.any, placeText(f.Namespaces), partsText(q.risk, parts))
 	if best > 1 {
 		f.Named = true
-		f.Text = fmt.Sprintf(q.named, placeText(f.Namespaces), partsText(q.risk, parts), show.List(names))
+		f.Text = fmt.Sprintf(q.named, placeText(f.Namespaces), partsText(q.risk, parts), text.FirstOf(12, names))
 	}
 	f.Text = f.everybody() + f.Text
 	return f, true

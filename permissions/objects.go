@@ -7,7 +7,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 
-	"github.com/olmgen/olmgen/internal/findings/show"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/internal/rbac/danger"
@@ -61,7 +60,7 @@ func (v *inventory) note(homeless []string) {
 	for _, r := range v.Roles {
 		if first := before[r.Key]; first != nil && !sameRules(first, r) {
 			v.notes = append(v.notes, fmt.Sprintf("%s stands in %s and again in %s: the last one counts",
-				show.Short(r.String()), show.Short(at(first.Object)), show.Short(at(r.Object))))
+				text.Brief(r.String()), text.Brief(at(first.Object)), text.Brief(at(r.Object))))
 		}
 		before[r.Key] = r
 	}
@@ -69,7 +68,7 @@ func (v *inventory) note(homeless []string) {
 		for range b.Unbound {
 			v.notes = append(v.notes, fmt.Sprintf(
 				"%s: %s has a ServiceAccount without a namespace, which binds nobody",
-				show.Short(at(b.Object)), show.Short(b.Object.Identity())))
+				text.Brief(at(b.Object)), text.Brief(b.Object.Identity())))
 		}
 	}
 	if len(homeless) > 0 {
@@ -78,7 +77,7 @@ func (v *inventory) note(homeless []string) {
 			count = "counts as"
 		}
 		v.notes = append(v.notes, fmt.Sprintf("%s without a namespace, such as %s, %s in the namespace default",
-			text.Count(len(homeless), "object"), show.Short(homeless[0]), count))
+			text.Count(len(homeless), "object"), text.Brief(homeless[0]), count))
 	}
 }
 

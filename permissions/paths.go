@@ -9,7 +9,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/olmgen/olmgen/findings"
-	"github.com/olmgen/olmgen/internal/findings/show"
+	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/internal/rbac/danger"
 )
 
@@ -88,7 +88,7 @@ func (r *Report) follows() []findings.Finding {
 	for _, u := range r.Unknown {
 		out = append(out, u.Source.finding(ruleUnknown, findings.Warning, u.Subject,
 			fmt.Sprintf("is bound in %s to %s, which is not among the objects",
-				placeText(u.Namespaces), show.Short(u.Role))))
+				placeText(u.Namespaces), text.Brief(u.Role))))
 	}
 	for _, item := range r.Users {
 		if r.dangerous(item) {
@@ -182,7 +182,8 @@ func (r *Report) followsFor(items []Item) []findings.Finding {
 	return out
 }
 
-// worstPlace returns one consequence in the cluster or, if it does not hold there, in namespaces. The places are sorted.
+// worstPlace returns one consequence in the cluster or, if it does not hold there, in namespaces. The places are
+// sorted.
 func worstPlace(list []danger.Follows, subject Subject, sources map[string][]Source) (findings.Finding, bool) {
 	level, places := list[0].Cluster, []string{Everywhere}
 	if list[0].Place != "" {
@@ -201,9 +202,9 @@ func worstPlace(list []danger.Follows, subject Subject, sources map[string][]Sou
 
 func (s Source) finding(rule string, level findings.Severity, subject Subject, message string) findings.Finding {
 	f := findings.Finding{Rule: rule, Level: level, File: s.File, Line: s.Line,
-		Object: show.Short(subject.String()), Message: message}
+		Object: text.Brief(subject.String()), Message: message}
 	if s.File == "" {
-		f.Message += " (" + show.Short(s.Object) + ", which OLM makes)"
+		f.Message += " (" + text.Brief(s.Object) + ", which OLM makes)"
 	}
 	return f
 }

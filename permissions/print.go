@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/olmgen/olmgen/findings"
-	"github.com/olmgen/olmgen/internal/findings/show"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/internal/rbac"
 )
@@ -41,35 +40,35 @@ func groupText(groups []string) string {
 			names[i] = "all groups"
 		}
 	}
-	return show.List(names)
+	return text.FirstOf(12, names)
 }
 
 // text returns what the item allows: verbs, resources, groups and names.
 func (i Item) text() string {
-	text := i.withoutGroup()
+	out := i.withoutGroup()
 	if len(i.NonResourceURLs) == 0 && !slices.Equal(i.APIGroups, []string{""}) {
-		text += " (" + groupText(i.APIGroups) + ")"
+		out += " (" + groupText(i.APIGroups) + ")"
 	}
-	return text
+	return out
 }
 
 func (i Item) withoutGroup() string {
-	verbs := strings.ReplaceAll(show.List(i.Verbs), ", ", ",")
+	verbs := strings.ReplaceAll(text.FirstOf(12, i.Verbs), ", ", ",")
 	if slices.Contains(i.Verbs, rbac.All) {
 		verbs = "all verbs on"
 	}
 	if len(i.NonResourceURLs) > 0 {
-		return verbs + " URLs " + show.List(i.NonResourceURLs)
+		return verbs + " URLs " + text.FirstOf(12, i.NonResourceURLs)
 	}
-	resources := show.List(i.Resources)
+	resources := text.FirstOf(12, i.Resources)
 	if slices.Contains(i.Resources, rbac.All) {
 		resources = "all resources"
 	}
-	text := verbs + " " + resources
+	out := verbs + " " + resources
 	if len(i.ResourceNames) > 0 {
-		text += " named " + show.List(i.ResourceNames)
+		out += " named " + text.FirstOf(12, i.ResourceNames)
 	}
-	return text
+	return out
 }
 
 // where names the places of the item in a few words.
@@ -80,21 +79,21 @@ func (i Item) where() string {
 	if len(i.Namespaces) > 4 {
 		return text.Count(len(i.Namespaces), "namespace")
 	}
-	return show.List(i.Namespaces)
+	return text.FirstOf(12, i.Namespaces)
 }
 
 // at returns file:line, or what makes the rule.
 func (s Source) at() string {
 	if s.File == "" {
-		return show.Short(s.Object)
+		return text.Brief(s.Object)
 	}
-	return show.Short(fmt.Sprintf("%s:%d", s.File, s.Line))
+	return text.Brief(fmt.Sprintf("%s:%d", s.File, s.Line))
 }
 
 // reason returns why a rule is there.
 func (s Source) reason() string {
 	if s.Via != "" {
-		return whyText[s.Why] + ", for all of " + show.Short(s.Via)
+		return whyText[s.Why] + ", for all of " + text.Brief(s.Via)
 	}
 	return whyText[s.Why]
 }

@@ -8,7 +8,6 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/olmgen/olmgen/findings"
-	"github.com/olmgen/olmgen/internal/findings/show"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/internal/rbac/danger"
@@ -148,7 +147,8 @@ func (i Item) places() []string {
 }
 
 func (i Item) compare(o Item) int {
-	return cmp.Or(i.Subject.compare(o.Subject), cmp.Compare(slices.Index(danger.Risks, i.Risk), slices.Index(danger.Risks, o.Risk)),
+	return cmp.Or(i.Subject.compare(o.Subject),
+		cmp.Compare(slices.Index(danger.Risks, i.Risk), slices.Index(danger.Risks, o.Risk)),
 		slices.Compare(i.Namespaces, o.Namespaces), // the star sorts first
 		slices.Compare(i.APIGroups, o.APIGroups), slices.Compare(i.Resources, o.Resources),
 		slices.Compare(i.NonResourceURLs, o.NonResourceURLs), slices.Compare(i.ResourceNames, o.ResourceNames),
@@ -209,13 +209,13 @@ func placeText(namespaces []string) string {
 	case slices.Contains(namespaces, Everywhere):
 		return "the cluster"
 	case len(namespaces) == 1:
-		return "namespace " + show.Short(namespaces[0])
+		return "namespace " + text.Brief(namespaces[0])
 	case len(namespaces) > 4:
 		return text.Count(len(namespaces), "namespace")
 	}
 	names := make([]string, len(namespaces))
 	for i, ns := range namespaces {
-		names[i] = show.Short(ns)
+		names[i] = text.Brief(ns)
 	}
 	return "namespaces " + strings.Join(names, ", ")
 }

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/olmgen/olmgen/findings"
-	"github.com/olmgen/olmgen/internal/findings/show"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/internal/rbac"
 )
@@ -42,11 +41,11 @@ func (r *Report) Document() *findings.Document {
 	var idle []string
 	for _, s := range r.Accounts {
 		if !slices.ContainsFunc(r.Permissions, func(i Item) bool { return i.Subject == s }) {
-			idle = append(idle, show.Short(s.String()))
+			idle = append(idle, text.Brief(s.String()))
 		}
 	}
 	if len(idle) > 0 {
-		d.Notes = append(d.Notes, findings.Remark{Label: "Bound to nothing", Text: show.List(idle)})
+		d.Notes = append(d.Notes, findings.Remark{Label: "Bound to nothing", Text: text.FirstOf(12, idle)})
 	}
 	for _, n := range r.Unread {
 		d.Notes = append(d.Notes, findings.Remark{Label: "not read", Text: findings.Printable(n)})
@@ -86,7 +85,7 @@ func (r *Report) consequences(several bool) findings.Section {
 	t := findings.Table{Columns: []findings.Column{{Title: "Level", Width: 7}, {Title: "What follows"},
 		{Title: "Rule", Aside: true}, {Title: "Where", Style: findings.Code, Aside: true, Before: ", "}}}
 	for _, f := range r.Findings {
-		at := show.Short(f.File)
+		at := text.Brief(f.File)
 		if f.Line > 0 {
 			at = fmt.Sprintf("%s:%d", at, f.Line)
 		}
@@ -94,7 +93,8 @@ func (r *Report) consequences(several bool) findings.Section {
 		if several || f.Rule == ruleUsers {
 			what = strings.TrimSpace(f.Object + " " + what)
 		}
-		t.Rows = append(t.Rows, []findings.Cell{findings.SeverityCell(f.Level), {Text: what}, {Text: f.Rule}, {Text: at}})
+		t.Rows = append(t.Rows,
+			[]findings.Cell{findings.SeverityCell(f.Level), {Text: what}, {Text: f.Rule}, {Text: at}})
 	}
 	return findings.Section{Title: "What follows: " + counts(r.Findings), Tables: []findings.Table{t}}
 }
@@ -111,16 +111,16 @@ func linesTable(title, where string, lines []Line) findings.Table {
 // title names the operator and how it is installed.
 func (r *Report) title() string {
 	o := r.Operator
-	text := show.Short(cmp.Or(o.Name, "the objects"))
+	out := text.Brief(cmp.Or(o.Name, "the objects"))
 	switch {
 	case o.Profile == "descoped":
-		text += ", descoped"
+		out += ", descoped"
 	case o.InstallMode != "" && len(o.Targets) > 0:
-		text += " in " + show.Short(o.InstallMode) + " (" + show.List(o.Targets) + ")"
+		out += " in " + text.Brief(o.InstallMode) + " (" + text.FirstOf(12, o.Targets) + ")"
 	case o.InstallMode != "":
-		text += " in " + show.Short(o.InstallMode)
+		out += " in " + text.Brief(o.InstallMode)
 	}
-	return text
+	return out
 }
 
 // headline is the answer in one line.
@@ -156,7 +156,7 @@ func subjectText(list []Subject) string {
 	for i, s := range list {
 		names[i] = s.Name
 	}
-	return show.List(names)
+	return text.FirstOf(12, names)
 }
 
 // gains returns in one line which resources users gain.
@@ -167,17 +167,17 @@ func (r *Report) gains() string {
 	}
 	var list []gain
 	for _, i := range r.Users {
-		text := show.List(i.Resources)
+		what := text.FirstOf(12, i.Resources)
 		if len(i.ResourceNames) > 0 {
 			continue // the CRDs themselves
 		}
 		if len(i.NonResourceURLs) > 0 {
-			text = "URLs"
+			what = "URLs"
 		}
-		text += " (" + groupText(i.APIGroups) + ")"
-		at := slices.IndexFunc(list, func(g gain) bool { return g.text == text })
+		what += " (" + groupText(i.APIGroups) + ")"
+		at := slices.IndexFunc(list, func(g gain) bool { return g.text == what })
 		if at < 0 {
-			at, list = len(list), append(list, gain{text: text})
+			at, list = len(list), append(list, gain{text: what})
 		}
 		if !slices.Contains(list[at].roles, i.Subject.Name) {
 			list[at].roles = append(list[at].roles, i.Subject.Name)
@@ -200,18 +200,14 @@ func (r *Report) gains() string {
 			whose = append(whose, role)
 		}
 	}
-	const shown = 3
-	if len(names) > shown {
-		names = append(names[:shown:shown], fmt.Sprintf("and %d more", len(names)-shown))
-	}
-	return strings.Join(whose, ", ") + ": " + strings.Join(names, ", ")
+	return strings.Join(whose, ", ") + ": " + text.FirstOf(3, names)
 }
 
 // subjectSections returns a section for each subject, with a table for each risk.
 func subjectSections(items []Item) []findings.Section {
 	var out []findings.Section
 	for i := 0; i < len(items); {
-		s := findings.Section{Title: show.Short(items[i].Subject.String())}
+		s := findings.Section{Title: text.Brief(items[i].Subject.String())}
 		j := i
 		for j < len(items) && items[j].Subject == items[i].Subject {
 			k := j
@@ -276,10 +272,7 @@ func sourcesText(list []Source) string {
 				objects = append(objects, s.Object)
 			}
 		}
-		if len(objects) > 1 {
-			return show.Short(objects[0]) + fmt.Sprintf(" and %d more", len(objects)-1)
-		}
-		return show.Short(objects[0])
+		return text.FirstOf(1, objects)
 	}
 	lines := make([]int, len(list))
 	for i, s := range list {
@@ -290,7 +283,7 @@ func sourcesText(list []Source) string {
 	for _, n := range slices.Compact(lines) {
 		texts = append(texts, strconv.Itoa(n))
 	}
-	return show.Short(path.Base(list[0].File)) + ":" + strings.ReplaceAll(show.List(texts), ", ", ",")
+	return text.Brief(path.Base(list[0].File)) + ":" + strings.ReplaceAll(text.FirstOf(12, texts), ", ", ",")
 }
 
 func union(a, b []string) []string {

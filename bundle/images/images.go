@@ -11,6 +11,7 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/manifest"
 )
 
 // Kind is the kind of a place in a bundle that names an image.
@@ -51,7 +52,36 @@ func List(b *bundle.Bundle) ([]Image, error) {
 		list = append(list, image(p, ref, b.Package, b.CSVObject.File, b.CSVObject.LineOf(p.Field)))
 		return ref
 	})
-	for _, o := range b.Others {
+	shipped, err := inObjects(b.Others, b.Package)
+	return sorted(append(list, shipped...)), err
+}
+
+// ListObjects returns every place in objects that names an image, sorted by file and line. ClusterServiceVersions and
+// workloads have such places.
+func ListObjects(objects []*manifest.Object) ([]Image, error) {
+	list, err := inObjects(objects, "")
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range objects {
+		if o.Kind != v1alpha1.ClusterServiceVersionKind || o.Group() != v1alpha1.GroupName {
+			continue
+		}
+		var csv v1alpha1.ClusterServiceVersion
+		if _, err := o.Into(&csv); err != nil {
+			return nil, err
+		}
+		InCSV(&csv, func(p Place, ref string) string {
+			list = append(list, image(p, ref, "", o.File, o.LineOf(p.Field)))
+			return ref
+		})
+	}
+	return sorted(list), nil
+}
+
+// inObjects returns the places in workloads that name an image.
+func inObjects(objects []*manifest.Object, pkg string) (list []Image, err error) {
+	for _, o := range objects {
 		if !HasPods(bundle.GroupOf(o), o.Kind) {
 			continue
 		}
@@ -60,14 +90,18 @@ func List(b *bundle.Bundle) ([]Image, error) {
 			return nil, err
 		}
 		InObject(bundle.GroupOf(o), o.Kind, v, func(p Place, ref string) string {
-			list = append(list, image(p, ref, b.Package, o.File, o.LineOf(p.Field)))
+			list = append(list, image(p, ref, pkg, o.File, o.LineOf(p.Field)))
 			return ref
 		})
 	}
+	return list, nil
+}
+
+func sorted(list []Image) []Image {
 	slices.SortStableFunc(list, func(a, b Image) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line))
 	})
-	return list, nil
+	return list
 }
 
 // OfBundle returns the image of the bundle itself.

@@ -200,10 +200,19 @@ func (m *Map) find(r reference) int {
 	})
 }
 
-// Rewriter replaces images by mirrors and records which entries of the map were used.
+// isMirror reports whether a reference is in a mirror already.
+func (m *Map) isMirror(r reference) bool {
+	return slices.ContainsFunc(m.entries, func(e mirror) bool {
+		rest, ok := strings.CutPrefix(r.repository, e.mirror)
+		return ok && (rest == "" || rest[0] == '/')
+	})
+}
+
+// Rewriter replaces images by mirrors. It records which entries of the map were used and which images have no mirror.
 type Rewriter struct {
-	m    *Map
-	used []bool
+	m        *Map
+	used     []bool
+	unmapped []string
 }
 
 // Rewriter returns a new Rewriter. That of a nil Map changes nothing.
@@ -211,22 +220,35 @@ func (m *Map) Rewriter() *Rewriter {
 	if m == nil {
 		m = &Map{}
 	}
-	return &Rewriter{m, make([]bool, len(m.entries))}
+	return &Rewriter{m: m, used: make([]bool, len(m.entries))}
 }
 
 // Rewrite is a Visitor. It keeps tag and digest as written.
-func (w *Rewriter) Rewrite(_ Place, ref string) string {
+func (w *Rewriter) Rewrite(p Place, ref string) string {
 	r, err := parse(ref)
 	if err != nil {
 		return ref
 	}
 	i := w.m.find(r)
 	if i < 0 {
+		if p.Kind != KindAnnotation && !w.m.isMirror(r) {
+			w.unmapped = append(w.unmapped, r.String())
+		}
 		return ref
 	}
 	w.used[i] = true
 	e := w.m.entries[i]
 	return r.scheme + e.mirror + strings.TrimPrefix(r.repository, e.source) + r.suffix
+}
+
+// Unmapped returns the images that a cluster pulls and that no entry of the map has a mirror for, sorted. A map without
+// entries has none.
+func (w *Rewriter) Unmapped() []string {
+	if len(w.m.entries) == 0 {
+		return nil
+	}
+	slices.Sort(w.unmapped)
+	return slices.Compact(slices.Clone(w.unmapped))
 }
 
 // Unused returns an error for each entry that was not used. For a map of a whole cluster, which is about many images,

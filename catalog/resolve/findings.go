@@ -123,7 +123,8 @@ func (j *judge) outcome(x *explainer) {
 		j.failed(x, namespace)
 	case Withheld:
 		for _, p := range r.Withheld.CSVs {
-			j.add(ruleLost, findings.Warning, csvObject(x.state, p.Name), "create a Subscription for package "+p.Package,
+			j.add(ruleLost, findings.Warning, csvObject(x.state, p.Name),
+				"create a Subscription for package "+p.Package,
 				"OLM would install it (%s), but makes no InstallPlan: no Subscription has an update", p.Reason)
 		}
 	case Cycle:

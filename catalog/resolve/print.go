@@ -92,7 +92,7 @@ func (w *Walk) tables() (list []findings.Table) {
 	end := findings.Table{Title: w.ending(), Indent: 2, Columns: []findings.Column{{Title: "Failure"},
 		{Title: "Text", Before: ": "}, {Title: "Part", Below: 2}}}
 	if w.Failure != nil {
-		end.Rows = append(end.Rows, findings.Cells(string(w.Failure.Reason), w.Failure.Text, ""))
+		end.Rows = append(end.Rows, findings.Cells(w.Failure.Reason, w.Failure.Text, ""))
 		end.Rows = append(end.Rows, partCells("the smallest set that conflicts:", w.Failure.Conflict)...)
 		end.Rows = append(end.Rows, partCells("what would help:", w.Failure.Help)...)
 	}

@@ -162,7 +162,8 @@ func printAudit(cmd *cobra.Command, report *audit.Report, format findings.Format
 	if findings.Reaches(report.Findings(), failOn) {
 		list := report.Findings()
 		return &foundError{fmt.Sprintf("%s, %s in %s", text.Count(findings.Count(list, findings.Error), "error"),
-			text.Count(findings.Count(list, findings.Warning), "warning"), text.Count(report.Totals.Releases, "release"))}
+			text.Count(findings.Count(list, findings.Warning), "warning"),
+			text.Count(report.Totals.Releases, "release"))}
 	}
 	return nil
 }

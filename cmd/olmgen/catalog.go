@@ -137,7 +137,8 @@ func (f *resolveFlags) run(cmd *cobra.Command, paths []string) error {
 	if err := report.Print(cmd.OutOrStdout(), f.format); err != nil {
 		return err
 	}
-	summary := fmt.Sprintf("%s, %s, %s in %s", text.Count(report.Errors, "error"), text.Count(report.Warnings, "warning"),
+	summary := fmt.Sprintf("%s, %s, %s in %s", text.Count(report.Errors, "error"),
+		text.Count(report.Warnings, "warning"),
 		text.Count(report.Notes, "note"), text.Count(len(report.Namespaces), "namespace"))
 	if findings.Reaches(catalogFindings(report.Findings()), f.failOn) {
 		return &foundError{summary}

@@ -32,7 +32,8 @@ type pathFlags struct {
 }
 
 func newCatalogPath() *cobra.Command {
-	f := pathFlags{profile: generate.ProfileSubscription, policy: generate.UpgradeCatalogProvided, format: findings.Text}
+	f := pathFlags{profile: generate.ProfileSubscription, policy: generate.UpgradeCatalogProvided,
+		format: findings.Text}
 	cmd := &cobra.Command{
 		Use:   "path PACKAGE",
 		Short: "Show the updates from one version to another",

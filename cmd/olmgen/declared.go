@@ -115,6 +115,11 @@ func (f *renderFlags) runDeclared(cmd *cobra.Command) error {
 		if results[i], err = f.renderDeclared(cmd, d); err != nil {
 			return err
 		}
+		if d.output != output.Stdout && d.file != "-" {
+			for s := range results[i].Sources {
+				results[i].Sources[s].Config = output.ConfigPath(d.output, d.file)
+			}
+		}
 	}
 	var found *foundError
 	for i, d := range all {

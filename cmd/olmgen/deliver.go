@@ -9,6 +9,7 @@ import (
 
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/config/review"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/output"
 )
@@ -22,6 +23,10 @@ var (
 func (f *renderFlags) deliver(cmd *cobra.Command, r *config.Rendered) error {
 	if err := f.findPaths(cmd, r); err != nil {
 		return err
+	}
+	if f.output != output.Stdout {
+		r.Warnings = append(r.Warnings, review.Removals(f.output, r)...)
+		r.Notes = append(r.Notes, review.ProfileChanges(f.output, r)...)
 	}
 	if err := f.say(cmd, r); err != nil {
 		return err
@@ -95,7 +100,8 @@ func (f *renderFlags) write(cmd *cobra.Command, files output.Files, sources []ou
 	if f.output == "-" {
 		return output.Stream(cmd.OutOrStdout(), files)
 	}
-	s, err := f.summary.write(cmd, f.output, files, output.WriteOptions{Sources: sources, Force: f.force})
+	s, err := f.summary.write(cmd, f.output, files, output.WriteOptions{Sources: sources, Force: f.force,
+		Replace: f.replace})
 	if err != nil {
 		return err
 	}

@@ -269,7 +269,9 @@ func (f *diffFlags) source(cmd *cobra.Command, s side, change func(*config.Group
 func (f *diffFlags) upgraded(cmd *cobra.Command, s side, old *review.Subject) (*review.Subject, error) {
 	_, modeGiven := f.render.options.Text(generate.OptionInstallMode)
 	_, targetsGiven := f.render.options.Text(generate.OptionTargetNamespaces)
-	return review.Upgrade(old, modeGiven || targetsGiven, func(change func(*config.Group)) (*review.Subject, error) {
+	profile, _ := f.render.options.Text(generate.OptionProfile)
+	descoped := cmp.Or(s.profile, generate.Profile(profile)) == generate.ProfileDescoped // has no install mode
+	return review.Upgrade(old, modeGiven || targetsGiven || descoped, func(change func(*config.Group)) (*review.Subject, error) {
 		return f.source(cmd, s, change)
 	})
 }

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 
@@ -13,8 +15,11 @@ import (
 	"github.com/olmgen/olmgen/bundle/images"
 	fbc "github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/config/review"
 	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/internal/manifest/tree"
 	"github.com/olmgen/olmgen/internal/report/imagelist"
+	"github.com/olmgen/olmgen/source"
 	"github.com/olmgen/olmgen/templates"
 )
 
@@ -23,16 +28,17 @@ const formatMirrorSet findings.Format = "imagedigestmirrorset"
 
 // imagesFlags are the flags of olmgen images as they were given.
 type imagesFlags struct {
-	format   findings.Format
-	mirror   string
-	unpinned bool
-	source   sourceFlags
+	format    findings.Format
+	mirror    string
+	mirrorMap string
+	unpinned  bool
+	source    sourceFlags
 }
 
 func newImages() *cobra.Command {
 	f := imagesFlags{format: findings.Text}
 	cmd := &cobra.Command{
-		Use:   "images SOURCE... | -f FILE",
+		Use:   "images SOURCE...|TREE... | -f FILE",
 		Short: "List the container images of bundles",
 		Long: `Images lists every container image that bundles name: the related images of the
 ClusterServiceVersion; the containers, init containers, image volumes and
@@ -48,6 +54,8 @@ them. The other formats list every place, and also the annotation, which nothing
 pulls. imagedigestmirrorset writes OpenShift's ImageDigestMirrorSet, and an
 ImageTagMirrorSet for images without a digest, for the registry of --mirror.
 olmgen render --mirror-map changes the images instead.
+
+TREE is a directory of manifests or a YAML file: the images of what is applied. With --mirror-map, images without a mirror are named.
 
 With --unpinned the exit code is 3 if an image is not pinned by digest. It is 1
 if a source cannot be read; the images of the other sources are still listed.
@@ -69,6 +77,7 @@ func (f *imagesFlags) register(cmd *cobra.Command) {
 	flags.SortFlags = false
 	formatFlag(cmd, &f.format, append(slices.Clone(imagelist.Formats), formatMirrorSet))
 	flags.StringVar(&f.mirror, "mirror", "", "with imagedigestmirrorset: `REGISTRY[/PREFIX]` that has the images")
+	flags.StringVar(&f.mirrorMap, "mirror-map", "", "warn of images that this mirror map (`FILE`) has no mirror for")
 	fileFlag(flags, &f.source.files)
 	flags.BoolVar(&f.unpinned, "unpinned", false,
 		"list only images that are not pinned by digest; exit code 3 if there are any")
@@ -105,6 +114,9 @@ func (f *imagesFlags) run(cmd *cobra.Command, refs []string) error {
 			return nil
 		})
 	if err != nil {
+		return err
+	}
+	if err := f.sayUnmirrored(cmd, list); err != nil {
 		return err
 	}
 	if f.unpinned {
@@ -144,8 +156,51 @@ func (f *imagesFlags) listOne(cmd *cobra.Command, s namedSource, of int) *listed
 	return out
 }
 
+// sayUnmirrored warns of images that the mirror map has no mirror for.
+func (f *imagesFlags) sayUnmirrored(cmd *cobra.Command, list []images.Image) error {
+	if f.mirrorMap == "" {
+		return nil
+	}
+	data, err := os.ReadFile(f.mirrorMap)
+	if err != nil {
+		return err
+	}
+	m, err := images.ReadMap(filepath.ToSlash(f.mirrorMap), data)
+	if err != nil {
+		return err
+	}
+	w := m.Rewriter()
+	for _, i := range list {
+		w.Rewrite(images.Place{Kind: i.Kind}, i.Image)
+	}
+	for _, name := range w.Unmapped() {
+		fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: warning: %s: no mirror for %s%s\n", f.mirrorMap, name,
+			class(bundle.WarnUnmirrored))
+	}
+	return nil
+}
+
+// listTree lists the images of manifests. It returns neither a list nor an error for files without objects.
+func (f *imagesFlags) listTree(cmd *cobra.Command, ref string) ([]images.Image, error) {
+	t, err := tree.Read(cmd.Context(), []string{ref}, tree.Options{Stdin: cmd.InOrStdin()})
+	if err != nil {
+		return nil, err
+	}
+	if len(t.Objects)+len(t.Faults) == 0 {
+		return nil, nil
+	}
+	saySkipped(cmd.ErrOrStderr(), t)
+	list, err := images.ListObjects(t.Objects)
+	return append([]images.Image{}, list...), err
+}
+
 func (f *imagesFlags) list(cmd *cobra.Command, ref string, o fbc.Options, r bundle.ReadOptions) ([]images.Image,
 	error) {
+	if ref != tree.Stdin && review.IsTree(ref) && !source.IsRenderConfig(ref) {
+		if list, err := f.listTree(cmd, ref); list != nil || err != nil {
+			return list, err
+		}
+	}
 	opened, err := openBundle(cmd, ref, o, r)
 	if err != nil {
 		return nil, err

@@ -80,7 +80,8 @@ func sayError(cmd *cobra.Command, stderr io.Writer, err error) {
 	if warned, ok := errors.AsType[*bundle.WarnedError](err); ok {
 		for _, w := range warned.Warnings {
 			fmt.Fprintln(stderr,
-				"olmgen: warning: "+indented(config.WithOptionNames(w.Error.Error(), w.Options, flagsOf(cmd)))+class(w.Class))
+				"olmgen: warning: "+indented(config.WithOptionNames(w.Error.Error(), w.Options,
+					flagsOf(cmd)))+class(w.Class))
 		}
 	}
 	if q, ok := stderr.(*quietWriter); ok {

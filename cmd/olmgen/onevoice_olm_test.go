@@ -70,6 +70,16 @@ var olmVoices = []voice{
 		},
 	},
 	{
+		name: "an empty selector",
+		source: "operator-lifecycle-manager: pkg/controller/operators/olm/operatorgroup.go, getOperatorGroupTargets: an empty selector " +
+			"targets all namespaces",
+		files: "-- old/csv.yaml --\n" + ownDoor("targetNamespaces: [ops]") + "-- new/csv.yaml --\n" + ownDoor("selector: {}"),
+		says: []saying{
+			{command: "check new", want: `AllNamespaces InstallModeType not supported`},
+			{command: "diff old new", want: `does not support AllNamespaces, which its OperatorGroup asks for`},
+		},
+	},
+	{
 		name:   "two Subscriptions of one package",
 		source: "operator-framework/library-olm: migration/pkg/migration/readiness.go, Package uniqueness",
 		files:  "-- dump.yaml --\n" + subscribedDoor("a") + "---\n" + subscribedDoor("b"),
@@ -80,6 +90,24 @@ var olmVoices = []voice{
 			{command: "adopt dump.yaml --to clusterextension -o out.yaml", want: `OLM v1 would take 0 of 2 operators`},
 		},
 	},
+}
+
+// ownDoor is an operator that only supports its own namespace.
+func ownDoor(group string) string {
+	return fmt.Sprintf(`apiVersion: operators.coreos.com/v1
+kind: OperatorGroup
+metadata: {name: group, namespace: ops}
+spec: {%s}
+---
+apiVersion: operators.coreos.com/v1alpha1
+kind: ClusterServiceVersion
+metadata: {name: door.v1.0.0, namespace: ops}
+spec:
+  displayName: Door
+  version: 1.0.0
+  installModes: [{type: OwnNamespace, supported: true}]
+  install: {strategy: deployment, spec: {deployments: []}}
+`, group)
 }
 
 func clusterKind(apiVersion, kind string) string {

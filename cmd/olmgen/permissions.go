@@ -100,7 +100,8 @@ func (f *permissionsFlags) run(cmd *cobra.Command, refs []string) error {
 		return unreadError(in.Unread)
 	}
 	if f.report.write == "" && findings.Reaches(report.Findings, f.report.failOn) {
-		return &foundError{fmt.Sprintf("%s, %s in %s", text.Count(findings.Count(report.Findings, findings.Error), "error"),
+		return &foundError{fmt.Sprintf("%s, %s in %s",
+			text.Count(findings.Count(report.Findings, findings.Error), "error"),
 			text.Count(findings.Count(report.Findings, findings.Warning), "warning"), what)}
 	}
 	return nil
@@ -116,7 +117,8 @@ func (f *permissionsFlags) read(cmd *cobra.Command, refs []string) (*review.Subj
 		}
 		list = append(list, r)
 	}
-	trees := slices.DeleteFunc(slices.Clone(refs), func(ref string) bool { return !review.IsTree(ref) || source.IsRenderConfig(ref) })
+	trees := slices.DeleteFunc(slices.Clone(refs),
+		func(ref string) bool { return !review.IsTree(ref) || source.IsRenderConfig(ref) })
 	switch {
 	case len(trees) > 0 && len(trees) < len(refs):
 		other := refs[slices.IndexFunc(refs, func(ref string) bool { return !slices.Contains(trees, ref) })]

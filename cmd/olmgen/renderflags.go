@@ -26,6 +26,7 @@ type renderFlags struct {
 	stat    bool // with check
 	names   bool // with check
 	force   bool
+	replace bool
 	strict  bool
 
 	pruneTenants bool
@@ -70,10 +71,12 @@ func (f *renderFlags) registerWriting(cmd *cobra.Command) {
 	flags.BoolVar(&f.strict, "strict", false, "treat warnings as errors")
 	flags.BoolVar(&f.force, "force", false,
 		"overwrite and remove files although they were edited by hand")
+	flags.BoolVar(&f.replace, "replace", false,
+		"remove the files of a directory that was rendered from other packages")
 	f.summary.registerDryRun(flags)
-	place(flags, config.TopicOutput, "output", "force", "dry-run")
+	place(flags, config.TopicOutput, "output", "force", "replace", "dry-run")
 	place(flags, config.TopicObjects, "strict")
-	nameOnly(flags, "force")
+	nameOnly(flags, "force", "replace")
 }
 
 func (f *renderFlags) registerCheck(cmd *cobra.Command) {

@@ -67,7 +67,7 @@ Without objects, what a package may do and what changed are not known.`,
 }
 
 func writeSite(cmd *cobra.Command, dir string, s *site.Site, force bool) error {
-	result, err := output.Write(dir, s.Files, output.WriteOptions{Sources: s.Sources, Force: force})
+	result, err := output.Write(dir, s.Files, output.WriteOptions{Sources: s.Sources, Force: force, Replace: true})
 	if err != nil {
 		return err
 	}

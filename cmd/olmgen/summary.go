@@ -39,7 +39,8 @@ func (f *summaryFlags) check(dir string, checks bool) error {
 	case f.dryRun && checks:
 		return &usageError{"--dry-run cannot be given with --check: neither writes", "leave one of them out"}
 	case f.format == findings.JSON && checks:
-		return &usageError{"--output-format json cannot be given with --check, which prints a diff", "leave one of them out"}
+		return &usageError{"--output-format json cannot be given with --check, which prints a diff",
+			"leave one of them out"}
 	case f.dryRun && dir == output.Stdout:
 		return &usageError{"--dry-run needs a directory", "name it with -o"}
 	case f.format == findings.JSON && dir == output.Stdout:

@@ -74,7 +74,8 @@ func (f *updateFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	o := updating.Options{Options: config.Options{Dir: dir, Source: f.render.source.Source, Catalogs: f.render.source.Cache}, ToHead: f.toHead}
+	o := updating.Options{Options: config.Options{Dir: dir, Source: f.render.source.Source,
+		Catalogs: f.render.source.Cache}, ToHead: f.toHead}
 	o.Source.Warn = warnOn(cmd.ErrOrStderr())
 	for _, path := range f.catalogs {
 		read, err := fbc.Read(cmd.Context(), path, fbc.Options{})

@@ -25,7 +25,7 @@ type Finding struct {
 	Rule     string            `json:"rule"`
 	Severity findings.Severity `json:"severity"`
 	Message  string            `json:"message"`
-	Path     string            `json:"path"` // of the field in a custom resource, such as spec.ports[].name; may be empty
+	Path     string            `json:"path"` // of the field in a custom resource, such as spec.ports[].name
 }
 
 // The severities of findings. In a rules file, None leaves out the findings of a rule.

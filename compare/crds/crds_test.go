@@ -149,7 +149,7 @@ func TestSchemas(t *testing.T) {
 		"description": {object("a: {type: string}"), object("a: {type: string, description: " + strings.Repeat("x", 5000) + "}"),
 			"info | description | v1 | spec.a | description changed"},
 		"a long default": {object("a: {type: string}"), object("a: {type: string, default: " + strings.Repeat("x", 5000) + "}"),
-			`warning | default | v1 | spec.a | default added: "` + strings.Repeat("x", 59) + "..."},
+			`warning | default | v1 | spec.a | default added: "` + strings.Repeat("x", 58) + "…"},
 		"a new field": {object(""), object("a: {type: string}"), "info | fieldAdded | v1 | spec.a | added"},
 		"new fields below a field": {object(""), object("a: {type: object, properties: {b: {type: string}}}"),
 			"info | fieldAdded | v1 | spec.a | added, with 1 field below it"},

@@ -23,7 +23,7 @@ const (
 )
 
 // clip shortens a value for a message.
-func clip(s string) string { return text.Clip(s, most) }
+func clip(s string) string { return text.Shorten(text.OneLine(s), most) }
 
 func crdMessage(rule string, old, now *apiextensionsv1.CustomResourceDefinition, crdify string) string {
 	if rule == ruleScope {

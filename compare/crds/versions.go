@@ -66,7 +66,8 @@ func compareNewVersions(old, now *apiextensionsv1.CustomResourceDefinition,
 		if !v.Served && w.Served {
 			add(ruleServed, w.Name, "", "served now")
 		}
-		if was := version(now, storage(old)); !v.Storage && w.Storage && (storage(old) == "none" || was != nil && was.Storage) {
+		if was := version(now, storage(old)); !v.Storage && w.Storage &&
+			(storage(old) == "none" || was != nil && was.Storage) {
 			add(ruleStorageChanged, w.Name, "", "the storage version now; before: "+storage(old))
 		}
 	}

@@ -9,7 +9,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/olmgen/olmgen/findings"
-	"github.com/olmgen/olmgen/internal/findings/show"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 )
 
@@ -60,14 +59,14 @@ func (r Release) label(h *History) string {
 		}
 	}
 	if same > 1 {
-		return show.Short(r.Name)
+		return text.Brief(r.Name)
 	}
-	return show.Short(r.Version)
+	return text.Brief(r.Version)
 }
 
 // title sums up a history.
 func (h *History) title() string {
-	out := show.Short(h.Package) + ": " + text.Count(len(h.Releases), "release")
+	out := text.Brief(h.Package) + ": " + text.Count(len(h.Releases), "release")
 	if n := len(h.Releases); n > 1 {
 		out += fmt.Sprintf(", %s to %s", h.Releases[0].label(h), h.Releases[n-1].label(h))
 	}
@@ -90,11 +89,11 @@ func (h *History) document() *findings.Document {
 	d := &findings.Document{Kind: "History", Title: h.title()}
 	columns := []findings.Column{{Title: "Topic", Width: utf8.RuneCountInString("permissions")}, {Title: "Value"}}
 	for _, t := range h.Topics {
-		columns[0].Width = max(columns[0].Width, utf8.RuneCountInString(show.Short(t.Title)))
+		columns[0].Width = max(columns[0].Width, utf8.RuneCountInString(text.Brief(t.Title)))
 	}
 	changed, same := findings.Table{Columns: columns}, findings.Table{Columns: columns}
 	add := func(title string, list []step) {
-		row := []findings.Cell{{Text: show.Short(title)}, {Text: stepsText(list)}}
+		row := []findings.Cell{{Text: text.Brief(title)}, {Text: stepsText(list)}}
 		switch {
 		case len(list) > 1:
 			changed.Rows = append(changed.Rows, row)
@@ -117,7 +116,7 @@ func (h *History) document() *findings.Document {
 			Tables: []findings.Table{same}})
 	}
 	for _, n := range h.Notes {
-		d.Notes = append(d.Notes, findings.Remark{Label: "note", Text: show.Short(n)})
+		d.Notes = append(d.Notes, findings.Remark{Label: "note", Text: text.Brief(n)})
 	}
 	return d
 }
@@ -130,7 +129,7 @@ func (h *History) releases() findings.Table {
 	for i, topic := range h.Topics {
 		if len(h.steps(i)) > 1 {
 			shown = append(shown, i)
-			t.Columns = append(t.Columns, findings.Column{Title: show.Short(topic.Title)})
+			t.Columns = append(t.Columns, findings.Column{Title: text.Brief(topic.Title)})
 		}
 	}
 	labels := map[string]string{}
@@ -140,7 +139,7 @@ func (h *History) releases() findings.Table {
 	for _, r := range h.Releases {
 		row := []findings.Cell{{Text: r.label(h)}, {Text: strconv.Itoa(r.Permissions)}}
 		for _, i := range shown {
-			cell := findings.Cell{Text: show.Short(r.Cells[i].Value), Style: findings.Strong}
+			cell := findings.Cell{Text: text.Brief(r.Cells[i].Value), Style: findings.Strong}
 			if since := r.Cells[i].Since; since != r.Name {
 				cell = findings.Cell{Text: cell.Text + " (since " + labels[since] + ")"}
 			}
@@ -155,9 +154,9 @@ func (h *History) releases() findings.Table {
 func stepsText(list []step) string {
 	parts := make([]string, len(list))
 	for i, s := range list {
-		parts[i] = "since " + s.release + ": " + show.Short(s.value)
+		parts[i] = "since " + s.release + ": " + text.Brief(s.value)
 		if i == 0 {
-			parts[i] = show.Short(s.value)
+			parts[i] = text.Brief(s.value)
 		}
 	}
 	return strings.Join(parts, "; ")

@@ -26,7 +26,8 @@ type Releases struct {
 
 // Read reads and renders releases, several at the same time. step is called after each one with the number of all; it
 // may be nil. Read fails if no release can be read.
-func Read(ctx context.Context, releases []catalog.Release, o generate.Options, step func(total int)) (*Releases, error) {
+func Read(ctx context.Context, releases []catalog.Release, o generate.Options, step func(total int),
+) (*Releases, error) {
 	inputs, packages := make([]Input, len(releases)), make([]string, len(releases))
 	errs := make([]error, len(releases))
 	var wait sync.WaitGroup

@@ -5,7 +5,6 @@ import (
 	"io"
 	"strings"
 
-	"github.com/olmgen/olmgen/internal/findings/show"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/permissions"
 )
@@ -122,10 +121,10 @@ func (h *History) versions(b *strings.Builder, step, y int) {
 		x := left + i*step + step/2
 		fmt.Fprintf(b,
 			`<text class="quiet" x="%d" y="%d" transform="rotate(-60 %d %d)" text-anchor="end">%s</text>`+"\n", x, y+14,
-			x, y+14, escape(show.Cut(r.label(h), 20)))
+			x, y+14, escape(text.Shorten(r.label(h), 20)))
 	}
 	fmt.Fprintf(b, `<text class="quiet" x="16" y="%d">red: the cluster; yellow: namespaces or names</text>`+"\n",
 		y+labels-10)
 }
 
-func escape(s string) string { return text.XML(show.Short(s)) }
+func escape(s string) string { return text.XML(text.Brief(s)) }

@@ -72,8 +72,21 @@ func load(files output.Files) (*chart.Chart, error) {
 	return loader.LoadFiles(list)
 }
 
-// template renders a chart as "helm template" does, its CRDs included.
+// template renders a chart as "helm template --set crds.keep=false" does, unless the values say something about CRDs: then
+// it has the objects of the layout flat.
 func template(c *chart.Chart, values map[string]any) (objects, error) {
+	if c.Values["crds"] != nil && values["crds"] == nil {
+		values = maps.Clone(values)
+		if values == nil {
+			values = map[string]any{}
+		}
+		values["crds"] = map[string]any{"keep": false}
+	}
+	return templateAsGiven(c, values)
+}
+
+// templateAsGiven renders a chart as "helm template" does, its CRDs included.
+func templateAsGiven(c *chart.Chart, values map[string]any) (objects, error) {
 	options := chartutil.ReleaseOptions{Name: "test", Namespace: "default", Revision: 1, IsInstall: true}
 	all, err := chartutil.ToRenderValues(c, values, options, chartutil.DefaultCapabilities)
 	if err != nil {

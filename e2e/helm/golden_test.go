@@ -189,8 +189,8 @@ func TestAnnotated(t *testing.T) {
 	}
 	free := testRun(t,
 		run{dir, "bundle",
-			[]string{"--namespace", "cache", "--target-namespaces", "a,b", "--create-namespace", "--annotations",
-				"argocd"}})
+			[]string{"--namespace", "cache", "--target-namespaces", "a,b", "--create-namespace",
+				"--create-target-namespaces", "--annotations", "argocd"}})
 	if free != "namespace targetNamespaces crds images" {
 		t.Errorf("values that may be changed: %s", free)
 	}
@@ -343,15 +343,15 @@ func exampleChart(t *testing.T) *chart.Chart {
 	return c
 }
 
-// The values besides the namespaces: images and resources, in the Deployment and in the CSV, and the CRDs.
+// The values besides the namespaces: images and resources, in the Deployment and in the CSV, and the CRDs. By default
+// "helm uninstall" keeps those.
 func TestValues(t *testing.T) {
 	c := exampleChart(t)
 	const deployment, manager = "memcached-operator-controller-manager", "manager"
 	of := func(v any) map[string]any { return map[string]any{deployment: map[string]any{manager: v}} }
-	got, err := template(c, map[string]any{
+	got, err := templateAsGiven(c, map[string]any{
 		"images":    of("registry.example/memcached@sha256:0"),
 		"resources": of(map[string]any{"limits": map[string]any{"cpu": nil, "memory": "1Gi"}, "requests": nil}),
-		"crds":      map[string]any{"keep": true},
 	})
 	if err != nil {
 		t.Fatal(err)

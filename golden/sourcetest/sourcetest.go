@@ -77,7 +77,8 @@ func Tar(t testing.TB, files map[string]string) []byte {
 	buf := new(bytes.Buffer)
 	w := tar.NewWriter(buf)
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		must(t, w.WriteHeader(&tar.Header{Name: name, Typeflag: tar.TypeReg, Size: int64(len(files[name])), Mode: 0o644}))
+		head := &tar.Header{Name: name, Typeflag: tar.TypeReg, Size: int64(len(files[name])), Mode: 0o644}
+		must(t, w.WriteHeader(head))
 		_, err := io.WriteString(w, files[name])
 		must(t, err)
 	}
@@ -90,7 +91,9 @@ func Image(t testing.TB, labels map[string]string, layers ...[]byte) v1.Image {
 	t.Helper()
 	img := empty.Image
 	for _, data := range layers {
-		l, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil })
+		l, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) {
+			return io.NopCloser(bytes.NewReader(data)), nil
+		})
 		must(t, err)
 		img, err = mutate.AppendLayers(img, l)
 		must(t, err)

@@ -31,7 +31,8 @@ type kindTable struct {
 }
 
 var kinds = sync.OnceValue(func() kindTable {
-	t := kindTable{groups: map[string][]Kind{}, builtin: map[string]bool{"extensions": true}} // of Kubernetes before 1.22
+	// The group extensions is of Kubernetes before 1.22.
+	t := kindTable{groups: map[string][]Kind{}, builtin: map[string]bool{"extensions": true}}
 	for _, k := range readKinds(kubernetesKinds) {
 		t.groups[k.Group] = append(t.groups[k.Group], k)
 		t.builtin[k.Group] = k.Group != Group

@@ -2,7 +2,10 @@
 package olm
 
 import (
+	"slices"
+
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -25,3 +28,24 @@ func (t Targets) BySelector() bool {
 
 // Global reports whether all namespaces are targets. An empty selector matches all of them.
 func (t Targets) Global() bool { return len(t.Names) == 0 && !t.BySelector() }
+
+// Mode returns the install mode that the targets ask for in a namespace; empty if labels decide (OLM: api,
+// pkg/operators/v1alpha1/clusterserviceversion.go, InstallModeSet.Supports).
+func (t Targets) Mode(namespace string) v1alpha1.InstallModeType {
+	switch {
+	case t.BySelector():
+		return ""
+	case len(t.Names) == 0:
+		return v1alpha1.InstallModeTypeAllNamespaces
+	case len(t.Names) == 1 && t.Names[0] == namespace:
+		return v1alpha1.InstallModeTypeOwnNamespace
+	case len(t.Names) == 1:
+		return v1alpha1.InstallModeTypeSingleNamespace
+	}
+	return v1alpha1.InstallModeTypeMultiNamespace
+}
+
+// Supports reports whether a ClusterServiceVersion with install modes supports one of them.
+func Supports(modes []v1alpha1.InstallMode, mode v1alpha1.InstallModeType) bool {
+	return slices.ContainsFunc(modes, func(m v1alpha1.InstallMode) bool { return m.Type == mode && m.Supported })
+}

@@ -97,15 +97,22 @@ func errorOf(o *manifest.Object, err error) *manifest.Error {
 	return o.Errorf("", "%v", err)
 }
 
+// ListedAPIs returns the items of olm.providedAPIs (OLM: pkg/controller/registry/resolver/cache/operators.go,
+// GVKStringToProvidedAPISet).
+func ListedAPIs(annotation string) []string {
+	items := strings.Split(strings.ReplaceAll(annotation, " ", ""), ",")
+	return slices.DeleteFunc(items, func(item string) bool { return item == "" })
+}
+
 // MalformedAPIs returns the items of olm.providedAPIs that do not name an API as Kind.version.group. OLM ignores some
 // of them and never finds an operator for the others (OLM: pkg/controller/registry/resolver/cache/operators.go,
 // GVKStringToProvidedAPISet).
 func MalformedAPIs(annotation string) []string {
 	var bad []string
-	for item := range strings.SplitSeq(strings.ReplaceAll(annotation, " ", ""), ",") {
+	for _, item := range ListedAPIs(annotation) {
 		kind, rest, _ := strings.Cut(item, ".")
 		version, group, _ := strings.Cut(rest, ".")
-		if item != "" && (kind == "" || !isVersion().MatchString(version) || !isGroup().MatchString(group)) {
+		if kind == "" || !isVersion().MatchString(version) || !isGroup().MatchString(group) {
 			bad = append(bad, item)
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/olmgen/olmgen/internal/olm"
 )
 
 // api is Kind.version.group, as olm.providedAPIs has it.
@@ -17,7 +19,7 @@ type apiSet map[api]bool
 // pkg/controller/registry/resolver/cache/operators.go, GVKStringToProvidedAPISet).
 func parseAPIs(annotation string) apiSet {
 	set := apiSet{}
-	for item := range strings.SplitSeq(strings.ReplaceAll(annotation, " ", ""), ",") {
+	for _, item := range olm.ListedAPIs(annotation) {
 		if strings.Count(item, ".") >= 2 {
 			set[api(item)] = true
 		}

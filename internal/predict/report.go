@@ -46,7 +46,8 @@ func (r *Report) document() *findings.Document {
 	for _, g := range r.Groups {
 		name := g.Namespace + "/" + g.Name
 		t := list("OperatorGroup " + name)
-		t.Rows = append(t.Rows, findings.Cells("status.namespaces", g.targets()), findings.Cells(olm.AnnotationProvidedAPIs, g.apis()))
+		t.Rows = append(t.Rows, findings.Cells("status.namespaces", g.targets()),
+			findings.Cells(olm.AnnotationProvidedAPIs, g.apis()))
 		for _, c := range g.Conditions {
 			t.Rows = append(t.Rows, findings.Cells(c.Reason, c.Message))
 		}

@@ -43,7 +43,8 @@ func (x *Objects) AddUserRoles() {
 // roles in the order of their names, each rule once (pkg/controller/clusterroleaggregation).
 func (x *Objects) Aggregate() {
 	var clusterRoles, aggregating []*Role
-	for _, r := range slices.SortedStableFunc(slices.Values(x.Roles), func(a, b *Role) int { return a.Compare(b.Key) }) {
+	sorted := slices.SortedStableFunc(slices.Values(x.Roles), func(a, b *Role) int { return a.Compare(b.Key) })
+	for _, r := range sorted {
 		if r.Kind != KindClusterRole {
 			continue
 		}
@@ -101,8 +102,10 @@ func defaultRole(k Key) *Role {
 			{Verbs: []string{All}, NonResourceURLs: []string{All}}})
 	case ClusterRole("system:auth-delegator"):
 		r.setRules([]rbacv1.PolicyRule{
-			{Verbs: []string{"create"}, APIGroups: []string{"authentication.k8s.io"}, Resources: []string{"tokenreviews"}},
-			{Verbs: []string{"create"}, APIGroups: []string{"authorization.k8s.io"}, Resources: []string{"subjectaccessreviews"}}})
+			{Verbs: []string{"create"}, APIGroups: []string{"authentication.k8s.io"},
+				Resources: []string{"tokenreviews"}},
+			{Verbs: []string{"create"}, APIGroups: []string{"authorization.k8s.io"},
+				Resources: []string{"subjectaccessreviews"}}})
 	case Key{KindRole, "kube-system", "extension-apiserver-authentication-reader"}:
 		r.setRules([]rbacv1.PolicyRule{{Verbs: []string{"get", "list", "watch"}, APIGroups: []string{""},
 			Resources: []string{"configmaps"}, ResourceNames: []string{"extension-apiserver-authentication"}}})

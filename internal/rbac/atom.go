@@ -1,8 +1,8 @@
 // Package rbac says who may do what by the roles and bindings of a set of objects.
 //
-// Objects reads them once. Its methods Allows and OLMAllows answer as the API server and as OLM do. Atom is the smallest
-// part of a rule; an Index finds the atom that covers another, and Rules merges atoms into few rules. DeploysOperators finds
-// a meta-operator. How bad a right is says the package danger.
+// Objects reads them once. Its methods Allows and OLMAllows answer as the API server and as OLM do. Atom is the
+// smallest part of a rule; an Index finds the atom that covers another, and Rules merges atoms into few rules.
+// DeploysOperators finds a meta-operator. How bad a right is says the package danger.
 package rbac
 
 import (

@@ -23,10 +23,10 @@ var direct = []struct{ group, resource string }{
 	{"apps", "deployments"},
 }
 
-// DeploysOperators returns what lets somebody who has rules in the whole cluster deploy operators there, such as "create
-// subscriptions of operators.coreos.com", or "". The decision record "Managing Operators" of Operate First (ADR 0011)
-// calls such an operator a meta-operator. A rule with resourceNames lets nobody create an object, and is the limit that
-// the record asks for.
+// DeploysOperators returns what lets somebody who has rules in the whole cluster deploy operators there, such as
+// "create subscriptions of operators.coreos.com", or "". The decision record "Managing Operators" of Operate First (ADR
+// 0011) calls such an operator a meta-operator. A rule with resourceNames lets nobody create an object, and is the
+// limit that the record asks for.
 func DeploysOperators(rules []rbacv1.PolicyRule) string {
 	creates := func(group, resource string) bool {
 		return Covers(rules, rbacv1.PolicyRule{Verbs: []string{"create"}, APIGroups: []string{group},

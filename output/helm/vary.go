@@ -135,7 +135,9 @@ func (m *model) verify(c *Chart, names []string) error {
 // fixNamespaces renders the operator in its own namespace and in those that the bundle or the options mention. Objects
 // that differ there become entries for that namespace only.
 func (m *model) fixNamespaces(c *Chart, names []string) error {
-	for _, ns := range slices.Compact(slices.Sorted(slices.Values(append(slices.Clone(c.FixedNamespaces), c.Namespace)))) {
+	fixed := append(slices.Clone(c.FixedNamespaces), c.Namespace)
+	slices.Sort(fixed)
+	for _, ns := range slices.Compact(fixed) {
 		p := c.place(m, ns, c.targetsFrom(names[1:]))
 		objects, err := c.RenderIn(p.namespace, p.targets)
 		if err != nil {

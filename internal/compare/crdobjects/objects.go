@@ -1,5 +1,5 @@
-// Package crdobjects says what the API server says to existing objects, with the code of the API server, in this process.
-// See package helper for its cost.
+// Package crdobjects says what the API server says to existing objects, with the code of the API server, in this
+// process. See package helper for its cost.
 package crdobjects
 
 import (

@@ -252,14 +252,11 @@ func faultMessage(e *field.Error) string {
 		// CEL and schemas of objects have the type, or nothing, in the place of the value.
 		if e.Type == field.ErrorTypeInvalid && v != "" && v != "object" && v != "array" ||
 			e.Type == field.ErrorTypeNotSupported {
-			message += " " + text.Clip(fmt.Sprintf("%#v", v), most)
+			message += " " + text.Shorten(text.OneLine(fmt.Sprintf("%#v", v)), most)
 		}
 	}
-	if len(detail) > mostDetail {
-		detail = detail[:mostDetail] + "..."
-	}
 	if detail != "" {
-		message += ": " + strings.ToValidUTF8(detail, "")
+		message += ": " + text.Shorten(detail, mostDetail)
 	}
 	return message
 }

@@ -239,7 +239,8 @@ func changeOf(d fields.Difference) change.Change {
 
 // sensitive are fields whose values are not shown.
 func sensitive(o *manifest.Object, field string) bool {
-	return o.Group() == "" && o.Kind == "Secret" && !strings.HasPrefix(field, "metadata") || fields.Last(field) == "caBundle"
+	return o.Group() == "" && o.Kind == "Secret" && !strings.HasPrefix(field, "metadata") ||
+		fields.Last(field) == "caBundle"
 }
 
 // whole reports that an object is new or gone in one line, before what is bad about it.

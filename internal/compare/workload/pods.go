@@ -143,7 +143,8 @@ func Moved(c *change.Change) {
 }
 
 func immutable(c *change.Change) {
-	c.Severity, c.Message = findings.Error, "the API server refuses another selector: the object has to be deleted first"
+	c.Severity, c.Message = findings.Error,
+		"the API server refuses another selector: the object has to be deleted first"
 }
 
 // judge fills in what a rule says of a change.

@@ -257,8 +257,8 @@ func otherAPIs(g *Group) []any {
 		}
 	}
 	list := []any{}
-	for api := range strings.SplitSeq(g.Annotations[olm.AnnotationProvidedAPIs], ",") {
-		if api = strings.TrimSpace(api); api != "" && !own[api] {
+	for _, api := range olm.ListedAPIs(g.Annotations[olm.AnnotationProvidedAPIs]) {
+		if !own[api] {
 			list = append(list, api)
 		}
 	}

@@ -130,10 +130,8 @@ func (o *Operator) watchScope() Check {
 
 func (o *Operator) allNamespaces() Check {
 	c := check("C1a", "AllNamespaces bundle support", o.Object, "spec.installModes")
-	for _, m := range o.CSV.Spec.InstallModes {
-		if m.Type == v1alpha1.InstallModeTypeAllNamespaces && m.Supported {
-			return c.result(Passed, "", "the CSV supports AllNamespaces")
-		}
+	if olm.Supports(o.CSV.Spec.InstallModes, v1alpha1.InstallModeTypeAllNamespaces) {
+		return c.result(Passed, "", "the CSV supports AllNamespaces")
 	}
 	return c.result(Refused, "", "the CSV does not support AllNamespaces")
 }

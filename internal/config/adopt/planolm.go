@@ -68,7 +68,7 @@ func (p *planner) cutLoose(d *departure) {
 		if command := withoutOwners(d, o); command != "" {
 			s.Run = append(s.Run, command)
 			// OLM restores only some of them by itself
-			s.Undo = append(s.Undo, merging(resource(o), "metadata", "ownerReferences", o.References()))
+			s.Undo = append(s.Undo, merging(resource(o), "ownerReferences", o.References()))
 		}
 	}
 	s.Check = d.loose(cut)
@@ -98,7 +98,7 @@ func withoutOwners(d *departure, o *dump.Object) string {
 		return "kubectl patch " + resource(o) + " --type=strategic -p " +
 			patch(map[string]any{"metadata": map[string]any{"ownerReferences": removed}})
 	}
-	return merging(resource(o), "metadata", "ownerReferences", kept)
+	return merging(resource(o), "ownerReferences", kept)
 }
 
 // ownedAgain returns the commands that give the objects that stayed to the ClusterServiceVersions of the way back,
@@ -128,7 +128,7 @@ func (p *planner) ownedAgain(d *departure) (commands []string) {
 			}
 			reference["uid"] = "$" + variables[csv]
 		}
-		command := merging(resource(o), "metadata", "ownerReferences", references)
+		command := merging(resource(o), "ownerReferences", references)
 		commands = append(commands, variable.ReplaceAllString(command, `"'$1'"`))
 	}
 	return commands
@@ -137,10 +137,10 @@ func (p *planner) ownedAgain(d *departure) (commands []string) {
 // variable matches a variable of the shell in JSON.
 var variable = regexp.MustCompile(`"(\$uid[0-9]+)"`)
 
-// merging returns the command that sets one field.
-func merging(resource, parent, field string, value any) string {
+// merging returns the command that sets one field of the metadata.
+func merging(resource, field string, value any) string {
 	return "kubectl patch " + resource + " --type=merge -p " +
-		patch(map[string]any{parent: map[string]any{field: value}})
+		patch(map[string]any{"metadata": map[string]any{field: value}})
 }
 
 // patch returns a patch as an argument of kubectl.
@@ -209,11 +209,11 @@ func (p *planner) finalizers(operators []*Operator) {
 			continue
 		}
 		others := slices.DeleteFunc(slices.Clone(o.CSV.Finalizers), func(f string) bool { return f == olm.Finalizer })
-		s.Run = append(s.Run, merging(resource(o.Object), "metadata", "finalizers", others))
+		s.Run = append(s.Run, merging(resource(o.Object), "finalizers", others))
 		s.Check = append(s.Check, nothing("kubectl get "+resource(o.Object)+" -o "+
 			"'jsonpath={.metadata.finalizers}' | grep "+
 			olm.Finalizer))
-		s.Undo = append(s.Undo, merging(resource(o.Object), "metadata", "finalizers", o.CSV.Finalizers))
+		s.Undo = append(s.Undo, merging(resource(o.Object), "finalizers", o.CSV.Finalizers))
 	}
 	if len(s.Run) > 0 {
 		p.add(s)

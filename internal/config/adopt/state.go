@@ -71,8 +71,6 @@ type subscription struct {
 	object *dump.Object
 }
 
-const ()
-
 // Read finds the operators in a dump. What is odd about it is in State.Findings; the error is about an object that is
 // not of its API.
 func Read(d *dump.Dump) (*State, error) {
@@ -149,7 +147,7 @@ func (g *Group) targets() []string {
 		return targets
 	case len(g.Spec.TargetNamespaces) > 0:
 		return slices.Sorted(slices.Values(g.Spec.TargetNamespaces))
-	case g.Spec.Selector == nil || len(g.Spec.Selector.MatchLabels)+len(g.Spec.Selector.MatchExpressions) == 0:
+	case olm.TargetsOf(&g.Spec).Global():
 		return []string{""}
 	}
 	return nil

@@ -12,8 +12,8 @@ import (
 )
 
 // Upgrade renders the new version of an operator as OLM would upgrade the old one: in its namespace and its install
-// mode. keepMode says that the user chose the install mode or the target namespaces. If the new version does not support
-// the mode of the old one, it is rendered in a mode that it supports, and the Note says so.
+// mode. keepMode says that the user chose the install mode or the target namespaces. If the new version does not
+// support the mode of the old one, it is rendered in a mode that it supports, and the Note says so.
 func Upgrade(old *Subject, keepMode bool, render func(change func(*config.Group)) (*Subject, error)) (*Subject, error) {
 	mode := old.InstallMode()
 	intoNamespace := func(g *config.Group) {

@@ -23,7 +23,8 @@ func main() {
 	o := options{}
 	flag.IntVar(&o.sample, "sample", 0, "try `N` mutants only")
 	flag.Uint64Var(&o.seed, "seed", 1, "pick them by this number")
-	flag.StringVar(&o.equivalent, "equivalent", "internal/house/mutants/equivalent.txt", "the `file` of mutants that make no difference")
+	flag.StringVar(&o.equivalent, "equivalent", "internal/house/mutants/equivalent.txt",
+		"the `file` of mutants that make no difference")
 	tests := flag.String("tests", "", "comma-separated `packages` whose tests run too")
 	flag.Parse()
 	o.packages = flag.Args()
@@ -95,7 +96,8 @@ func (o options) run(ctx context.Context, out io.Writer) (int, error) {
 	for _, name := range stale {
 		fmt.Fprintf(out, "%s: there is no such mutant: %s\n", o.equivalent, name)
 	}
-	fmt.Fprintf(out, "%d of %d mutants tried: %d noticed, %d equivalent, %d to look at\n", len(picked), len(code.mutants),
+	fmt.Fprintf(out, "%d of %d mutants tried: %d noticed, %d equivalent, %d to look at\n", len(picked),
+		len(code.mutants),
 		len(picked)-survivors-equivalent, equivalent, survivors)
 	return survivors + len(stale), nil
 }
@@ -129,7 +131,8 @@ func readEquivalent(file string) (map[string]string, error) {
 		}
 		name, argument, ok := strings.Cut(line, "\t")
 		if !ok || strings.TrimSpace(argument) == "" || out[name] != "" {
-			return nil, fmt.Errorf("%s:%d: want a mutant that is not there yet, a tab and why it makes no difference", file, n)
+			return nil,
+				fmt.Errorf("%s:%d: want a mutant that is not there yet, a tab and why it makes no difference", file, n)
 		}
 		out[name] = argument
 	}

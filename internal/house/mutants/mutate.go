@@ -187,7 +187,8 @@ func (m *mutator) returned(r *ast.ReturnStmt, params *ast.FieldList) {
 	case len(types) == 2 && len(r.Results) == 2 && types[0] == types[1] && types[0] != "bool":
 		id := m.add(r, m.text(r)+": swapped")
 		m.edits = append(m.edits,
-			edit{at: m.offset(r.Results[0].Pos()), order: -1 << 20, text: fmt.Sprintf("mutantSwap[%s](%d, ", types[0], id)},
+			edit{at: m.offset(r.Results[0].Pos()), order: -1 << 20,
+				text: fmt.Sprintf("mutantSwap[%s](%d, ", types[0], id)},
 			edit{at: m.offset(r.End()), order: 1 << 20, text: ")"})
 	case len(types) == 1 && types[0] == "int" && len(r.Results) == 1 && params.NumFields() == 2:
 		if _, literal := r.Results[0].(*ast.BasicLit); !literal {
@@ -203,7 +204,8 @@ func (m *mutator) add(n ast.Node, what string) int {
 	if k := m.known[name]; k > 1 {
 		name += fmt.Sprintf(" (%d)", k)
 	}
-	*m.mutants = append(*m.mutants, mutant{id: len(*m.mutants) + 1, name: name, line: m.fset.Position(n.Pos()).Line, file: m.file})
+	*m.mutants = append(*m.mutants,
+		mutant{id: len(*m.mutants) + 1, name: name, line: m.fset.Position(n.Pos()).Line, file: m.file})
 	return len(*m.mutants)
 }
 

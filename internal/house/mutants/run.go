@@ -114,7 +114,8 @@ func build(ctx context.Context, packages []string, overlay, tmp string) (*suite,
 			if strings.HasPrefix(name, "Benchmark") {
 				continue
 			}
-			if err := s.record(ctx, test{binary: binary, dir: dir, name: name}, filepath.Join(tmp, "record")); err != nil {
+			if err := s.record(ctx, test{binary: binary, dir: dir, name: name},
+				filepath.Join(tmp, "record")); err != nil {
 				return nil, err
 			}
 		}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 )
 
 // Words converts a list of string types, such as the values of an option, to strings.
@@ -33,14 +32,18 @@ func join[T ~string](list []T, last string) string {
 	return strings.Join(words[:n-1], ", ") + last + words[n-1]
 }
 
-// FirstOf joins a list with commas. Of a longer list than most it shows the first ones and counts the rest: "a, b and 3
-// more".
+// FirstOf joins a list with commas, each text shortened. Of a longer list than most it shows the first ones and counts
+// the rest: "a, b and 3 more".
 func FirstOf[T ~string](most int, list []T) string {
-	words := Words(list)
-	if len(words) > most {
-		return fmt.Sprintf("%s and %d more", strings.Join(words[:most], ", "), len(words)-most)
+	words := Words(list[:min(most, len(list))])
+	for i, w := range words {
+		words[i] = Brief(w)
 	}
-	return strings.Join(words, ", ")
+	out := strings.Join(words, ", ")
+	if n := len(list) - most; n > 0 {
+		out += fmt.Sprintf(" and %d more", n)
+	}
+	return out
 }
 
 // Names returns names for an error message: sorted, at most twelve, and "none" of an empty list.
@@ -61,17 +64,6 @@ func Count(n int, noun string) string {
 
 // OneLine puts a text on one line: line breaks and runs of blanks become one blank each.
 func OneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
-
-// Clip puts a text on one line and shortens it to a number of bytes.
-func Clip(s string, most int) string {
-	if s = OneLine(s); len(s) <= most {
-		return s
-	}
-	for !utf8.RuneStart(s[most]) {
-		most--
-	}
-	return s[:most] + "..."
-}
 
 // Nearest returns the name that s is most likely a typing error for, or "" if none is close. Case does not count.
 func Nearest[T ~string](s string, names []T) string {
@@ -125,11 +117,16 @@ func XML(s string) string {
 	return b.String()
 }
 
-// Shorten cuts a text at its end to a number of characters. The last one is then an ellipsis.
+const maxBrief = 120
+
+// Brief shortens a name or a message of a report.
+func Brief(s string) string { return Shorten(s, maxBrief) }
+
+// Shorten makes text fit for a line: it cuts it at its end to a number of characters, the last one of which is then an
+// ellipsis, and replaces unprintable characters.
 func Shorten(s string, most int) string {
-	runes := []rune(s)
-	if len(runes) <= most {
-		return s
+	if runes := []rune(s); len(runes) > most {
+		s = string(runes[:most-1]) + "…"
 	}
-	return string(runes[:most-1]) + "…"
+	return Printable(s)
 }

@@ -51,3 +51,15 @@ func TestNearest(t *testing.T) {
 		t.Errorf("Nearest without names = %q", got)
 	}
 }
+
+// Text is cut between characters, and what would steer a terminal is replaced.
+func TestShorten(t *testing.T) {
+	for s, want := range map[string]string{"": "", "äöüß": "äöüß", "äöüßé": "äöü…", "a\x1bb": "a\uFFFDb"} {
+		if got := Shorten(s, 4); got != want {
+			t.Errorf("Shorten(%q) = %q, want %q", s, got, want)
+		}
+	}
+	if got, want := FirstOf(1, []string{strings.Repeat("x", 500), "b"}), strings.Repeat("x", maxBrief-1)+"… and 1 more"; got != want {
+		t.Errorf("FirstOf = %q, want %q", got, want)
+	}
+}

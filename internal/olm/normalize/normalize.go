@@ -42,8 +42,8 @@ func (o Object) text(path ...string) string {
 	return s
 }
 
-// Comparable returns a copy of o without what differs from cluster to cluster. It reports false for an object that is not
-// compared.
+// Comparable returns a copy of o without what differs from cluster to cluster. It reports false for an object that is
+// not compared.
 func Comparable(o Object) (Object, bool) {
 	if !slices.Contains(Kinds, o.Kind()) || isCertificate(o) {
 		return nil, false
@@ -139,8 +139,8 @@ func Pair(cluster, rendered Object) (Object, Object, bool) {
 	return c, r, true
 }
 
-// MaskHash removes the hash over a Deployment that the cluster's copy has not: where it covers OLM's certificates, it is
-// masked there.
+// MaskHash removes the hash over a Deployment that the cluster's copy has not: where it covers OLM's certificates, it
+// is masked there.
 func MaskHash(cluster, rendered Object) {
 	if cluster.Kind() == "Deployment" && At(cluster, "metadata", "labels")[olm.LabelSpecHash] == nil {
 		delete(At(rendered, "metadata", "labels"), olm.LabelSpecHash)

@@ -236,8 +236,8 @@ type Follows struct {
 // Held are the rules that a subject has, by namespace; those of the cluster are under the empty one.
 type Held map[string][]rbacv1.PolicyRule
 
-// Follow returns what follows from what a subject has, in the order of Consequences. A place where a worse one holds has
-// no weaker one.
+// Follow returns what follows from what a subject has, in the order of Consequences. A place where a worse one holds
+// has no weaker one.
 func (s Scopes) Follow(held Held) []Follows {
 	var out []Follows
 	found := map[string]bool{} // ID and place

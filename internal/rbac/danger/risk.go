@@ -129,10 +129,11 @@ var facets = map[Risk][]Facet{
 		{"CRDs", []pattern{crdWrite}}, {"APIServices", []pattern{apiServiceWrite}}},
 }
 
-// Facets returns the parts of a risk that a rule allows something of, with an effect at a place: a namespace or, if that
-// is empty, the cluster.
+// Facets returns the parts of a risk that a rule allows something of, with an effect at a place: a namespace or, if
+// that is empty, the cluster.
 func (s Scopes) Facets(risk Risk, rule rbacv1.PolicyRule, place string) []Facet {
-	return slices.DeleteFunc(slices.Clone(facets[risk]), func(f Facet) bool { return !s.allowAny(f.patterns, rule, place) })
+	return slices.DeleteFunc(slices.Clone(facets[risk]),
+		func(f Facet) bool { return !s.allowAny(f.patterns, rule, place) })
 }
 
 // FacetNames returns the names of all parts of a risk, in their order.

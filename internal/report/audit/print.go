@@ -57,8 +57,8 @@ var short = map[permissions.Risk]string{permissions.Everything: "everything", pe
 // document returns the report for people: a table of the rows, then the sums.
 func (r *Report) document() *findings.Document {
 	t := findings.Table{Head: true}
-	for _, title := range []string{"Package", "Version", "Modes", "Reaches", "Webhooks", "CRDs", "Images", "Unsupported",
-		"Findings", "Deprecated"} {
+	for _, title := range []string{"Package", "Version", "Modes", "Reaches", "Webhooks", "CRDs", "Images",
+		"Unsupported", "Findings", "Deprecated"} {
 		t.Columns = append(t.Columns, findings.Column{Title: title, Align: true})
 	}
 	for _, row := range r.Rows {

@@ -129,7 +129,7 @@ func entryOf(x *audit.Inspected, p *audit.Package, slug string) entry {
 	if x == nil {
 		return e
 	}
-	if title := clean(cutText(x.DisplayName, 60)); !strings.EqualFold(title, e.Name) {
+	if title := clean(text.Shorten(x.DisplayName, 60)); !strings.EqualFold(title, e.Name) {
 		e.Title = title
 	}
 	if x.Deprecated != "" {
@@ -138,19 +138,12 @@ func entryOf(x *audit.Inspected, p *audit.Package, slug string) entry {
 	if x.Error != "" {
 		e.Note = strings.TrimPrefix(e.Note+", cannot be read", ", ")
 	}
-	e.Version, e.Reaches, e.Modes = clean(cutText(x.Version, 40)), reaches(x.Row), modes(x.InstallModes)
+	e.Version, e.Reaches, e.Modes = clean(text.Shorten(x.Version, 40)), reaches(x.Row), modes(x.InstallModes)
 	e.Webhooks, e.CRDs, e.Tags = count(x.Webhooks.Total()), count(x.CRDs.Count), tags(x)
 	if !x.Complete {
 		e.Webhooks = "?"
 	}
 	return e
-}
-
-func cutText(s string, most int) string {
-	if r := []rune(s); len(r) > most {
-		return string(r[:most-1]) + "…"
-	}
-	return s
 }
 
 var (

@@ -16,6 +16,7 @@ import (
 	"github.com/olmgen/olmgen/compare"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/findings/webpage"
+	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/internal/report/audit"
 	"github.com/olmgen/olmgen/internal/report/updates"
 	"github.com/olmgen/olmgen/manifest"
@@ -119,7 +120,7 @@ func (m *making) compare(ctx context.Context, x *audit.Inspected) error {
 		}
 		report, err := compare.Compare(ctx, *old.State, *x.State, compare.Options{})
 		if err != nil {
-			m.diffs[x] = difference{headline: "not compared: " + clean(cutText(err.Error(), 200)), old: old}
+			m.diffs[x] = difference{headline: "not compared: " + clean(text.Shorten(err.Error(), 200)), old: old}
 			return nil //nolint:nilerr // one bad release does not stop the site
 		}
 		from, to := plainSlug(cmp.Or(old.Version, old.Name)), plainSlug(cmp.Or(x.Version, x.Name))
@@ -149,7 +150,7 @@ func (m *making) page() webpage.Page {
 		p.Lead = "No release of it can be read."
 		return p
 	}
-	if title := clean(cutText(m.head.DisplayName, 100)); title != "" {
+	if title := clean(text.Shorten(m.head.DisplayName, 100)); title != "" {
 		p.Title = title
 	}
 	p.Lead = m.lead()
@@ -307,7 +308,7 @@ func (m *making) history() webpage.Section {
 		}
 		may := webpage.Cell{Text: reaches(x.Row)}
 		if x.Error != "" {
-			may = webpage.Cell{Text: "cannot be read", Style: webpage.Error, Note: clean(cutText(x.Error, 200))}
+			may = webpage.Cell{Text: "cannot be read", Style: webpage.Error, Note: clean(text.Shorten(x.Error, 200))}
 		}
 		t.Rows = append(t.Rows, []webpage.Cell{version, {Text: clean(strings.Join(x.Channels, ", "))}, may, changed})
 	}

@@ -327,13 +327,10 @@ func (b laneBox) describe(l line) string {
 	for _, i := range l.from {
 		names = append(names, b.lane.Nodes[i].Label)
 	}
-	if len(names) > 12 {
-		names = append(names[:12], fmt.Sprintf("%d more", len(names)-12))
-	}
 	if l.kind == Path {
 		return "OLM updates " + names[0] + " to " + to + ": " + l.label
 	}
-	return fmt.Sprintf("%s %s %s", to, l.kind, strings.Join(names, ", "))
+	return fmt.Sprintf("%s %s %s", to, l.kind, text.FirstOf(12, names))
 }
 
 func (b laneBox) drawNode(out *strings.Builder, i int, n Node) {

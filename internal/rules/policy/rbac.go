@@ -83,8 +83,8 @@ func (p *permissions) addRules(g grant, rules []rbacv1.PolicyRule) {
 	}
 }
 
-// clusterWide returns the ClusterRoles whose rules apply in all namespaces: those that a ClusterRoleBinding binds, those
-// that nothing in the tree binds, and those that are aggregated to one of them.
+// clusterWide returns the ClusterRoles whose rules apply in all namespaces: those that a ClusterRoleBinding binds,
+// those that nothing in the tree binds, and those that are aggregated to one of them.
 func (p *permissions) clusterWide() map[rbac.Key]bool {
 	wide, narrow := map[rbac.Key]bool{}, map[rbac.Key]bool{}
 	for _, b := range p.Bindings {

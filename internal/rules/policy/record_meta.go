@@ -97,8 +97,8 @@ func changed(r *rbac.Role, crds []*crd) (at int, names []string) {
 	return at, names
 }
 
-// accounts returns the rules that ServiceAccounts have in all namespaces, and the API groups in any of their roles, those
-// for single namespaces included.
+// accounts returns the rules that ServiceAccounts have in all namespaces, and the API groups in any of their roles,
+// those for single namespaces included.
 func (p *permissions) accounts() (everywhere map[string][]rbacv1.PolicyRule, apis map[string][]string) {
 	everywhere, apis = map[string][]rbacv1.PolicyRule{}, map[string][]string{}
 	for _, b := range p.Bindings {
@@ -154,8 +154,9 @@ func (p *permissions) open() []*rbac.Role {
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(p.Roles), func(r *rbac.Role) bool {
-		return r.Kind != rbac.KindClusterRole || len(r.Selectors) > 0 || !bound[r.Key] && r.Labels[rbac.AggregateTo+"admin"] != "true" &&
-			r.Labels[rbac.AggregateTo+"edit"] != "true"
+		return r.Kind != rbac.KindClusterRole || len(r.Selectors) > 0 ||
+			!bound[r.Key] && r.Labels[rbac.AggregateTo+"admin"] != "true" &&
+				r.Labels[rbac.AggregateTo+"edit"] != "true"
 	})
 }
 

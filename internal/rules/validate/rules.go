@@ -62,6 +62,7 @@ func Rules() []findings.Rule {
 		{ID: bundle.WarnCertificates, Text: "someone else must create and rotate the certificates"},
 		{ID: bundle.WarnInstallation, Text: "OLM in the cluster may not do what the options ask for"},
 		{ID: bundle.WarnMirrorMap, Text: "an entry of a mirror map that matches no image of the bundle"},
+		{ID: bundle.WarnUnmirrored, Text: "an image of the bundle that a mirror map has no mirror for"},
 		{ID: bundle.WarnScope, Text: "descoped: the operator does not support it"},
 		{ID: bundle.WarnDescoped, Text: "descoped: objects of the bundle that are left out"},
 		{ID: bundle.WarnClusterObjects, Text: "a cluster-scoped object that another group brings, and not the same"},

@@ -177,8 +177,7 @@ func dropManifests(plan map[string]any) {
 func (o *Object) marked() bool {
 	for _, keys := range []map[string]string{o.Labels, o.Annotations} {
 		for k := range keys {
-			if strings.HasPrefix(k, "olm.") || strings.HasPrefix(k, olm.Group+"/") ||
-				strings.HasPrefix(k, "operatorframework.io/") {
+			if olm.OwnKey(k) || strings.HasPrefix(k, "operatorframework.io/") {
 				return true
 			}
 		}

@@ -1,0 +1,88 @@
+package output
+
+import (
+	"cmp"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/olmgen/olmgen/internal/manifest/text"
+)
+
+// checkOwner refuses to remove the files of another tree: none of the packages that the directory holds is rendered
+// again, and the files come from another RenderConfig or source. An operator that is dropped from its RenderConfig is no
+// reason to refuse.
+func checkOwner(name string, old, now []Source, removed int) error {
+	if removed == 0 || len(old) == 0 || len(now) == 0 {
+		return nil
+	}
+	for _, s := range old {
+		if slices.ContainsFunc(now, func(n Source) bool { return s.pkg() == n.pkg() || s.origin() == n.origin() }) {
+			return nil
+		}
+	}
+	return refuse("name another directory, list the operators in one RenderConfig, or give --replace",
+		"%s holds %s, and this run renders %s: %s would be removed", name, described(old), described(now),
+		text.Count(removed, "file"))
+}
+
+// pkg returns the package of a bundle. Older locks do not have it: then it is the name of the CSV without its version.
+func (s Source) pkg() string {
+	name, _, _ := strings.Cut(s.Bundle, ".")
+	return cmp.Or(s.Package, name)
+}
+
+// origin returns the RenderConfig that names a bundle or, without one, where the bundle came from.
+func (s Source) origin() string { return cmp.Or(s.Config, s.Source) }
+
+func described(sources []Source) string {
+	var packages, origins []string
+	for _, s := range sources {
+		if !slices.Contains(packages, s.pkg()) {
+			packages = append(packages, s.pkg())
+		}
+		if o := s.origin(); o != "" && !slices.Contains(origins, o) {
+			origins = append(origins, o)
+		}
+	}
+	if len(origins) == 0 {
+		return text.FirstOf(3, packages)
+	}
+	return text.FirstOf(3, packages) + " from " + text.FirstOf(3, origins)
+}
+
+// sources returns the sources in all locks.
+func (l locks) sources() []Source {
+	var all []Source
+	for _, dir := range l.dirs() {
+		for _, s := range l[dir].Sources {
+			s.Lock = dir
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// ConfigPath returns the path of a RenderConfig from an output directory, as a lock records it. It is the same wherever
+// the two stand together. Of files that have no directory in common it is the name alone.
+func ConfigPath(dir, file string) string {
+	base := filepath.Base(file)
+	absDir, err := filepath.Abs(dir)
+	if err != nil {
+		return base
+	}
+	absFile, err := filepath.Abs(file)
+	if err != nil {
+		return base
+	}
+	rel, err := filepath.Rel(absDir, absFile)
+	if err != nil {
+		return base
+	}
+	rel = filepath.ToSlash(rel)
+	top := string(filepath.Separator)
+	if up := strings.Count(rel, "../"); up > 0 && up >= strings.Count(strings.TrimPrefix(absDir, top), top)+1 {
+		return base
+	}
+	return rel
+}
