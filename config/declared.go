@@ -165,8 +165,8 @@ var groupFields = []Option{
 	{Name: "createTargetNamespaces", Type: Bool, Flag: "create-target-namespaces", Topic: TopicPlacement,
 		ID:       generate.OptionCreateTargets,
 		Profiles: with(likeOLMv0, generate.ProfileSubscription, generate.ProfileClusterExtension),
-		Text: "adds the Namespaces of the targets, which then belong to olmgen: an engine that prunes deletes one, with " +
-			"all that is in it, when it is no target any more"},
+		Text: "adds the Namespaces of the targets, which then belong to olmgen: an engine that prunes deletes one, " +
+			"with all that is in it, when it is no target any more"},
 	{Name: "clusterObjectsFrom", ID: generate.OptionClusterObjectsFrom, Profiles: operators,
 		Text: "the namespace of another group that has these operators too, perhaps in another version; this group " +
 			"then leaves out the CRDs, ClusterRoles of APIs and other cluster-scoped objects that the other one has"},

@@ -10,8 +10,8 @@ import (
 )
 
 // checkOwner refuses to remove the files of another tree: none of the packages that the directory holds is rendered
-// again, and the files come from another RenderConfig or source. An operator that is dropped from its RenderConfig is no
-// reason to refuse.
+// again, and the files come from another RenderConfig or source. An operator that is dropped from its RenderConfig is
+// no reason to refuse.
 func checkOwner(name string, old, now []Source, removed int) error {
 	if removed == 0 || len(old) == 0 || len(now) == 0 {
 		return nil

@@ -37,8 +37,8 @@ type Result struct {
 //
 // Write refuses, before it changes anything: paths that are not clean and relative or that clash; a file that olmgen
 // did not write, or a symbolic link, in place of a file or its directory; a file that was edited by hand, unless
-// o.Force is set; a dir that holds other packages of another source, unless o.Replace is set; the root of a file system; and a dir that another Write works on. Errors that a user can act on are
-// of type *manifest.HintError.
+// o.Force is set; a dir that holds other packages of another source, unless o.Replace is set; the root of a file
+// system; and a dir that another Write works on. Errors that a user can act on are of type *manifest.HintError.
 //
 // If the old tree could not be removed, Write returns an error and the result of a complete write.
 func Write(dir string, files Files, o WriteOptions) (Result, error) {

@@ -46,7 +46,8 @@ says which files are olmgen's; files that it did not write are never touched.`,
 	flags.StringVar(&f.source.Package, "package", "", "`NAME` of the package, where the directory has several")
 	flags.BoolVar(&f.force, "force", false,
 		"overwrite and remove files of an earlier run although they were edited by hand")
-	flags.BoolVar(&f.replace, "replace", false, "remove the files of a directory that was converted from other packages")
+	flags.BoolVar(&f.replace, "replace", false,
+		"remove the files of a directory that was converted from other packages")
 	f.summary.registerDryRun(flags)
 	return cmd
 }
@@ -72,7 +73,8 @@ func (f *convertFlags) run(cmd *cobra.Command, dir string) error {
 			files = append(files, output.File{Path: path.Join(path.Base(b.Dir), name), Data: b.Files[name]})
 		}
 	}
-	s, err := f.summary.write(cmd, f.output, files, output.WriteOptions{Sources: sources, Force: f.force, Replace: f.replace})
+	s, err := f.summary.write(cmd, f.output, files,
+		output.WriteOptions{Sources: sources, Force: f.force, Replace: f.replace})
 	if err != nil {
 		return err
 	}

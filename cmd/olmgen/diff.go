@@ -271,9 +271,10 @@ func (f *diffFlags) upgraded(cmd *cobra.Command, s side, old *review.Subject) (*
 	_, targetsGiven := f.render.options.Text(generate.OptionTargetNamespaces)
 	profile, _ := f.render.options.Text(generate.OptionProfile)
 	descoped := cmp.Or(s.profile, generate.Profile(profile)) == generate.ProfileDescoped // has no install mode
-	return review.Upgrade(old, modeGiven || targetsGiven || descoped, func(change func(*config.Group)) (*review.Subject, error) {
-		return f.source(cmd, s, change)
-	})
+	return review.Upgrade(old, modeGiven || targetsGiven || descoped,
+		func(change func(*config.Group)) (*review.Subject, error) {
+			return f.source(cmd, s, change)
+		})
 }
 
 // wordsValue is a flag that takes several of a few words.

@@ -55,7 +55,8 @@ pulls. imagedigestmirrorset writes OpenShift's ImageDigestMirrorSet, and an
 ImageTagMirrorSet for images without a digest, for the registry of --mirror.
 olmgen render --mirror-map changes the images instead.
 
-TREE is a directory of manifests or a YAML file: the images of what is applied. With --mirror-map, images without a mirror are named.
+TREE is a directory of manifests or a YAML file: the images of what is applied.
+With --mirror-map, images without a mirror are named.
 
 With --unpinned the exit code is 3 if an image is not pinned by digest. It is 1
 if a source cannot be read; the images of the other sources are still listed.

@@ -20,7 +20,8 @@ var owners = []string{"Namespace", "CustomResourceDefinition"}
 // Removals returns a warning for each kind of objects that rendered removes from dir although they take other objects
 // with them. A directory that cannot be read is an error of what follows.
 func Removals(dir string, rendered *config.Rendered) []config.Warning {
-	preview, err := output.NewPreview(dir, rendered.Files, output.WriteOptions{Sources: rendered.Sources, Replace: true})
+	preview, err := output.NewPreview(dir, rendered.Files,
+		output.WriteOptions{Sources: rendered.Sources, Replace: true})
 	if err != nil {
 		return nil
 	}
