@@ -84,8 +84,8 @@ func manifests(list []contentObject) (map[string][]byte, error) {
 	return files, nil
 }
 
-// jsonToYAML prints JSON as YAML, as sigs.k8s.io/yaml does, but reads it as JSON: that takes a tenth of the time. A flow
-// mapping that is not JSON is read as YAML.
+// jsonToYAML prints JSON as YAML, as sigs.k8s.io/yaml does, but reads it as JSON: that takes a tenth of the time. A
+// flow mapping that is not JSON is read as YAML.
 func jsonToYAML(data []byte) ([]byte, error) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()

@@ -58,7 +58,8 @@ func TestOperatorsOfOneGroupShareIt(t *testing.T) {
 		}
 		r.Sources[i].Digest = ""
 	}
-	if diff := cmp.Diff([]output.Source{{Bundle: "memcached.v1.0.0", Source: "memcached"}, {Bundle: "redis.v1.0.0", Source: "redis"}}, r.Sources); diff != "" {
+	if diff := cmp.Diff([]output.Source{{Bundle: "memcached.v1.0.0", Package: "memcached", Profile: "olm", Source: "memcached"},
+		{Bundle: "redis.v1.0.0", Package: "redis", Profile: "olm", Source: "redis"}}, r.Sources); diff != "" {
 		t.Error(diff)
 	}
 	for _, name := range []string{"deployment_operators_memcached-controller.yaml", "deployment_operators_redis-controller.yaml", "customresourcedefinition_rediss.example.com.yaml"} {

@@ -21,7 +21,8 @@ func checkOwner(name string, old, now []Source, removed int) error {
 			return nil
 		}
 	}
-	return refuse("name another directory, list the operators in one RenderConfig, or give --replace",
+	return refuseOption(OptionReplace,
+		"name another directory, list the operators in one RenderConfig, or replace them",
 		"%s holds %s, and this run renders %s: %s would be removed", name, described(old), described(now),
 		text.Count(removed, "file"))
 }

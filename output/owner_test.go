@@ -45,7 +45,7 @@ func TestReplaceOwner(t *testing.T) {
 			switch {
 			case (err != nil) != c.refused || (previewed != nil) != c.refused:
 				t.Fatalf("written: %v, previewed: %v", err, previewed)
-			case c.refused && (!errors.As(err, &hint) || !strings.Contains(hint.Hint(), "--replace")):
+			case c.refused && (!errors.As(err, &hint) || !strings.Contains(hint.Hint(), "or replace them")):
 				t.Errorf("%v without the next step", err)
 			}
 			if _, err := os.Stat(filepath.Join(dir, "a.yaml")); (err == nil) != c.refused {

@@ -104,6 +104,8 @@ func flagsOf(cmd *cobra.Command) func(manifest.Option) string {
 		switch o {
 		case output.OptionForce:
 			name = "--force"
+		case output.OptionReplace:
+			name = "--replace"
 		case source.OptionInsecureRegistries:
 			name = "--insecure-registry"
 		case source.OptionVerifyKeys:

@@ -138,8 +138,8 @@ func (o options) withOlmgen(ctx context.Context, i interview, withOLM access.Ans
 		InstallMode: v1alpha1.InstallModeType(i.InstallMode), TargetNamespaces: i.TargetNamespaces}
 	var last apply.Tree
 	var answers access.Answers
-	for n := len(apply.Forms) - 1; n >= 0; n-- { // first those without OLM's CRDs
-		form, expected, questions := apply.Forms[n], withOLM, i.questions
+	for _, form := range slices.Backward(apply.Forms) { // first those without OLM's CRDs
+		expected, questions := withOLM, i.questions
 		if form.Profile == generate.ProfileOLM {
 			err = c.InstallOLMCRDs(ctx)
 		} else { // such a cluster has no OperatorConditions

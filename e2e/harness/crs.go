@@ -24,11 +24,11 @@ import (
 )
 
 // customResources creates objects in a cluster, upgrades their CRDs and asks what the API server says to each object
-// then. The answers must be those of compare/crds/testdata/objects/verdicts.txt, which the tests of compare/crds compare
+// then. The answers must be those of compare/crds/testdata/objects/verdicts.txt, which the tests beside it compare
 // with the findings of olmgen.
 func (o options) customResources(ctx context.Context, _ material) error {
 	started := time.Now()
-	dir := filepath.Join(o.root, "review", "crds", "testdata", "objects")
+	dir := filepath.Join(o.root, "compare", "crds", "testdata", "objects")
 	c, err := cluster.Start(ctx, o.bin(), o.files())
 	if err != nil {
 		return err

@@ -138,7 +138,7 @@ func (g *group) answer() resolvercase.Walk {
 func constraints(text string) []string {
 	var list []string
 	open := ""
-	for _, part := range strings.Split(strings.TrimPrefix(text, "constraints not satisfiable: "), ", ") {
+	for part := range strings.SplitSeq(strings.TrimPrefix(text, "constraints not satisfiable: "), ", ") {
 		if open != "" {
 			part = open + ", " + part
 		}

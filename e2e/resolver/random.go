@@ -128,8 +128,8 @@ func (r *random) entries(bundles []*bundle) []catalog.Entry {
 		r.Shuffle(len(bundles), func(i, j int) { bundles[i], bundles[j] = bundles[j], bundles[i] })
 	}
 	var list []catalog.Entry
-	for i := len(bundles) - 1; i >= 0; i-- {
-		list = append(list, catalog.Entry{Name: bundles[i].Name})
+	for _, bundle := range slices.Backward(bundles) {
+		list = append(list, catalog.Entry{Name: bundle.Name})
 	}
 	// Each entry is replaced or skipped by a newer one, as opm demands.
 	skipped := map[int]bool{}

@@ -201,9 +201,9 @@ func unequal(before, after string) string {
 // the aggregation controller, which applies its rules from a cache, has made it anew meanwhile.
 func (a *Applier) Remove(ctx context.Context, t Tree) error {
 	defer a.mapper.Reset()
-	for n := len(t.Objects) - 1; n >= 0; n-- {
-		if err := a.remove(ctx, t.Objects[n]); err != nil && !apierrors.IsNotFound(err) && !meta.IsNoMatchError(err) {
-			return fmt.Errorf("%s: %w", idOf(t.Objects[n]), err)
+	for _, o := range slices.Backward(t.Objects) {
+		if err := a.remove(ctx, o); err != nil && !apierrors.IsNotFound(err) && !meta.IsNoMatchError(err) {
+			return fmt.Errorf("%s: %w", idOf(o), err)
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)

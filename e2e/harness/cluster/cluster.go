@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -60,8 +61,8 @@ func Start(ctx context.Context, bin, run string) (*Cluster, error) {
 // Stop ends all processes and removes all files.
 func (c *Cluster) Stop() {
 	c.cancel()
-	for i := len(c.processes) - 1; i >= 0; i-- {
-		c.processes[i].stop()
+	for _, p := range slices.Backward(c.processes) {
+		p.stop()
 	}
 	if c.network != nil {
 		c.network.stop()
