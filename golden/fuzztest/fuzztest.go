@@ -46,7 +46,7 @@ func LimitMemory(tb testing.TB, size int, memory uint64) {
 	before := measure()
 	tb.Cleanup(func() {
 		tb.Helper()
-		before.check(tb, measure(), size, usage{memory, cpuLimit()})
+		before.check(tb, measure(), size, usage{uint64(raced * float64(memory)), cpuLimit()})
 	})
 }
 
