@@ -30,7 +30,7 @@ type diffFlags struct {
 	failOn     []string
 	git        string
 	oldVersion string
-	others     []string
+	trees      []string
 	crs        []string
 	crdRules   string
 	inCatalog  bool // a catalog says how OLM gets from OLD to NEW
@@ -104,7 +104,7 @@ func (f *diffFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.git, "git", "", "compare PATH in this Git `REVISION` with the work tree, or in REV..REV")
 	flags.StringVar(&f.oldVersion, "old-version", "",
 		"the `VERSION` of OLD in a catalog, where --version is that of NEW")
-	flags.StringArrayVar(&f.others, "tree", nil,
+	flags.StringArrayVar(&f.trees, "tree", nil,
 		"`PATH` with what else is in the cluster, for what OLM would do; may be repeated")
 	flags.StringArrayVar(&f.crs, "crs", nil,
 		"`PATH` with custom resources that exist, to check against the CRDs of NEW with olmgen-validate; may be "+
@@ -186,8 +186,8 @@ func (f *diffFlags) compare(cmd *cobra.Command, sides [2]side) (*compare.Report,
 	if err = f.crdOptions(cmd, &options); err != nil {
 		return nil, err
 	}
-	if len(f.others) > 0 {
-		others, err := reviewTree(cmd, f.others, "")
+	if len(f.trees) > 0 {
+		others, err := reviewTree(cmd, f.trees, "")
 		if err != nil {
 			return nil, err
 		}
