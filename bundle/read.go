@@ -384,13 +384,13 @@ func (r *reader) metadataAnnotations(d *manifest.Document, v any) error {
 			return d.Errorf(`annotations["`+k+`"]`, "must be text")
 		}
 		if x != nil {
-			r.bundle.Annotations[k] = text(x)
+			r.bundle.Annotations[k] = annotationValue(x)
 		}
 	}
 	return nil
 }
 
-func text(x any) string {
+func annotationValue(x any) string {
 	if s, ok := x.(string); ok {
 		return s
 	}
