@@ -1,0 +1,186 @@
+package upgrade
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+const (
+	ownedField    = "spec.customresourcedefinitions.owned"
+	requiredField = "spec.customresourcedefinitions.required"
+)
+
+// api is a version of a kind, as a sentence names it.
+type api struct{ group, version, kind string }
+
+func (a api) String() string { return fmt.Sprintf("%s (%s/%s)", a.kind, a.group, a.version) }
+
+func apiOf(d v1alpha1.CRDDescription, version string) api {
+	_, group, _ := strings.Cut(d.Name, ".")
+	return api{group, version, d.Kind}
+}
+
+// provided returns the APIs that an operator provides: of a CRD, the versions that it serves, as a catalog says of the
+// bundle (operator-registry: pkg/registry/bundle.go, ProvidedAPIs). A CSV names one of them.
+func provided(o *Operator, crds map[string]*manifest.Object) (out []api) {
+	for _, d := range o.Spec.CustomResourceDefinitions.Owned {
+		versions := []string{d.Version}
+		if crd := crds[d.Name]; crd != nil {
+			versions = olm.ServedVersions(crd)
+		}
+		for _, v := range versions {
+			out = append(out, apiOf(d, v))
+		}
+	}
+	for _, d := range o.Spec.APIServiceDefinitions.Owned {
+		out = append(out, api{d.Group, d.Version, d.Kind})
+	}
+	return out
+}
+
+func required(o *Operator) (out []api) {
+	for _, d := range o.Spec.CustomResourceDefinitions.Required {
+		out = append(out, apiOf(d, d.Version))
+	}
+	for _, d := range o.Spec.APIServiceDefinitions.Required {
+		out = append(out, api{d.Group, d.Version, d.Kind})
+	}
+	return out
+}
+
+// lost finds the operators that need an API that the newer release does not provide any more.
+func (j *judge) lost(p Pair) {
+	if p.Old == nil {
+		return
+	}
+	by := p.New
+	if by == nil {
+		by = p.Old
+	}
+	for _, a := range provided(p.Old, j.before) {
+		if slices.ContainsFunc(j.operators, func(o Operator) bool { return slices.Contains(provided(&o, j.after), a) }) {
+			continue
+		}
+		for i := range j.operators {
+			o := &j.operators[i]
+			if slices.Contains(required(o), a) {
+				j.add(o, RuleAPIRequired, findings.Error, requiredField,
+					"requires %s, which %s does not provide any more: OLM refuses the upgrade, or the "+
+						"ClusterServiceVersion fails with RequirementsNotMet", a, by.Name)
+			}
+		}
+	}
+}
+
+// mode finds an install mode that the newer release does not support.
+func (j *judge) mode(p Pair) {
+	if p.New.Unsupported && (p.Old == nil || !p.Old.Unsupported) {
+		j.add(p.New, RuleInstallMode, findings.Error, "spec.installModes",
+			"does not support %s, which its OperatorGroup asks for: it fails with UnsupportedOperatorGroup",
+			p.New.InstallMode)
+	}
+}
+
+// owners finds the operators that own a CRD of the newer release, too. OLM installs no two of them in one set of
+// namespaces (docs/spec/olm-v0.md, section 9). Elsewhere they have to live with the newer CRD.
+func (j *judge) owners(p Pair) {
+	for _, name := range owned(p.New) {
+		for i := range j.operators {
+			o := &j.operators[i]
+			if o.Name == p.New.Name || o.Stem == p.New.Stem || !slices.Contains(owned(o), name) {
+				continue
+			}
+			if p.Old == nil || !slices.Contains(owned(p.Old), name) {
+				j.add(p.New, RuleCRDOwner, findings.Error, ownedField,
+					"owns CRD %s, and so does %s: OLM refuses to install both in one set of namespaces", name, o.Name)
+				continue
+			}
+			j.coOwner(p.New, o, name)
+		}
+	}
+}
+
+// coOwner finds what becomes of another owner of a CRD.
+func (j *judge) coOwner(by, o *Operator, name string) {
+	now, before := j.after[name], j.inCluster(name)
+	if now == nil || before == nil {
+		return
+	}
+	for _, d := range unserved(o, now) {
+		if d.Name == name && slices.Contains(olm.ServedVersions(before), d.Version) {
+			j.add(o, RuleCRDOwner, findings.Error, ownedField,
+				"owns CRD %s, too, and %s does not serve %s any more: it fails with RequirementsNotMet", name, by.Name,
+				d.Version)
+		}
+	}
+}
+
+// owned returns the CRDs that an operator owns, by name.
+func owned(o *Operator) (out []string) {
+	for _, d := range o.Spec.CustomResourceDefinitions.Owned {
+		out = append(out, d.Name)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// unserved returns the descriptions of a CRD whose version it does not serve. Of two for one CRD OLM takes the last
+// (OLM: pkg/controller/operators/olm/requirements.go, requirementStatus; api: GetAllCRDDescriptions).
+func unserved(o *Operator, crd *manifest.Object) (out []v1alpha1.CRDDescription) {
+	last := map[string]v1alpha1.CRDDescription{}
+	for _, d := range slices.Concat(o.Spec.CustomResourceDefinitions.Owned, o.Spec.CustomResourceDefinitions.Required) {
+		last[d.Name] = d
+	}
+	if d, ok := last[crd.Name]; ok && !slices.Contains(olm.ServedVersions(crd), d.Version) {
+		out = append(out, d)
+	}
+	return out
+}
+
+// notServed finds a version that the newer release owns or requires and that its CRD does not serve.
+func (j *judge) notServed(p Pair) {
+	for _, name := range owned(p.New) {
+		now, before := j.after[name], j.before[name]
+		if now == nil {
+			continue
+		}
+		for _, d := range unserved(p.New, now) {
+			if p.Old != nil && before != nil && slices.Contains(unserved(p.Old, before), d) {
+				continue
+			}
+			j.add(p.New, RuleNotServed, findings.Error, ownedField,
+				"owns %s, which its CRD does not serve: it stays Pending with RequirementsNotMet", apiOf(d, d.Version))
+		}
+	}
+}
+
+// path finds that OLM does not upgrade from the older release to the newer one, if both are of one package and the newer
+// one says what it replaces.
+func (j *judge) path(p Pair) {
+	if j.PathKnown || p.Old == nil || p.Old.Stem != p.New.Stem || p.Old.Name == p.New.Name {
+		return
+	}
+	old, entry := p.Old.Name, p.New.Entry
+	if entry.Updates(old, &p.Old.Spec.Version.Version) != catalog.NoEdge {
+		return
+	}
+	switch {
+	case entry.Replaces != "":
+		j.add(p.New, RulePath, findings.Warning, "spec.replaces",
+			"replaces %s and not %s: OLM does not upgrade in one step", entry.Replaces, old)
+	case entry.SkipRange != "" || len(entry.Skips) > 0:
+		j.add(p.New, RulePath, findings.Warning, "spec.replaces",
+			"does not skip %s: OLM does not upgrade in one step", old)
+	default:
+		j.add(p.New, RulePath, findings.Info, "spec.replaces",
+			"has no replaces, skips or skipRange: its catalog has to say that it follows %s", old)
+	}
+}
