@@ -5,9 +5,9 @@ package main
 import (
 	"os"
 
-	"github.com/olmgen/olmgen/compare/crds"
-	"github.com/olmgen/olmgen/internal/compare/crdobjects"
-	"github.com/olmgen/olmgen/internal/rules/helper"
+	"github.com/olmgen/olmgen/internal/crs"
+	"github.com/olmgen/olmgen/internal/crs/apiserver"
+	"github.com/olmgen/olmgen/internal/helper"
 	"github.com/olmgen/olmgen/internal/rules/validate"
 	"github.com/olmgen/olmgen/internal/rules/validate/framework"
 )
@@ -15,6 +15,6 @@ import (
 func main() {
 	os.Exit(helper.Main(os.Args[1:], map[string]helper.Answer{
 		validate.HelperArg: helper.JSON(framework.Checker{}.Check),
-		crds.HelperArg:     helper.JSON(crdobjects.Checker{}.Check),
+		crs.HelperArg:      helper.JSON(apiserver.Checker{}.Check),
 	}, os.Stdin, os.Stderr))
 }

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/olmgen/olmgen/internal/rules/helper"
+	"github.com/olmgen/olmgen/internal/helper"
 )
 
 // systemFiles are what Go's runtime and its packages read of the system, and what a process may always open.

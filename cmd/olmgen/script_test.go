@@ -12,9 +12,9 @@ import (
 	"github.com/google/go-containerregistry/pkg/registry"
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/olmgen/olmgen/compare/crds"
-	"github.com/olmgen/olmgen/internal/compare/crdobjects"
-	"github.com/olmgen/olmgen/internal/rules/helper"
+	"github.com/olmgen/olmgen/internal/crs"
+	"github.com/olmgen/olmgen/internal/crs/apiserver"
+	"github.com/olmgen/olmgen/internal/helper"
 	"github.com/olmgen/olmgen/internal/rules/validate"
 	"github.com/olmgen/olmgen/internal/rules/validate/framework"
 )
@@ -22,7 +22,7 @@ import (
 // answers are those of the program olmgen-validate.
 var answers = map[string]helper.Answer{
 	validate.HelperArg: helper.JSON(framework.Checker{}.Check),
-	crds.HelperArg:     helper.JSON(crdobjects.Checker{}.Check),
+	crs.HelperArg:      helper.JSON(apiserver.Checker{}.Check),
 }
 
 func TestMain(m *testing.M) {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/olmgen/olmgen/golden/corpus"
 	"github.com/olmgen/olmgen/golden/corpus/corpustest"
+	"github.com/olmgen/olmgen/internal/crs"
 	"github.com/olmgen/olmgen/internal/manifest/tree"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -44,24 +45,24 @@ func compareWithCrdify(t *testing.T, oldDir, nowDir string) (crds, findings int)
 	if err != nil {
 		t.Fatal(err)
 	}
-	before, err := byName(old)
+	before, err := crs.ByName(old)
 	if err != nil {
 		t.Fatal(err)
 	}
-	after, err := byName(now)
+	after, err := crs.ByName(now)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range namesOf(before) {
-		if after[name] == nil || before[name].same(after[name]) {
+		if after[name] == nil || before[name].Same(after[name]) {
 			continue
 		}
 		crds++
-		a, err := before[name].decode()
+		a, err := before[name].Decode()
 		if err != nil {
 			t.Fatal(err)
 		}
-		b, err := after[name].decode()
+		b, err := after[name].Decode()
 		if err != nil {
 			t.Fatal(err)
 		}

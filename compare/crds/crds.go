@@ -2,7 +2,7 @@
 // objects the API server would refuse after the upgrade.
 //
 // It runs all checks of sigs.k8s.io/crdify and adds rules about versions that are dropped. Objects are checked with the
-// code of the API server (k8s.io/apiextensions-apiserver), which package objects links and [Helper] runs as a program.
+// code of the API server (k8s.io/apiextensions-apiserver), which runs as a program of its own ([FindHelper]).
 package crds
 
 import (
@@ -15,6 +15,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/crs"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -51,11 +52,11 @@ type Options struct {
 // Compare compares the CRDs among the old objects with those among the new ones. The findings are sorted: by CRD, then
 // the worst first. A CRD that cannot be read is an error that names its place. ctx is for the Checker.
 func Compare(ctx context.Context, old, now []*manifest.Object, opts Options) ([]Finding, error) {
-	before, err := byName(old)
+	before, err := crs.ByName(old)
 	if err != nil {
 		return nil, err
 	}
-	after, err := byName(now)
+	after, err := crs.ByName(now)
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +93,7 @@ func order(a, b Finding) int {
 		cmp.Compare(a.Message, b.Message))
 }
 
-func namesOf(sides ...map[string]*crd) []string {
+func namesOf(sides ...map[string]*crs.CRD) []string {
 	var names []string
 	for _, side := range sides {
 		for name := range side {
@@ -123,26 +124,26 @@ func each(n int, do func(i int)) {
 
 // compare returns the findings about one CRD. One side may be missing. It keeps nothing of the CRDs: what is decoded is
 // several times as large as the text.
-func (c *comparators) compare(name string, old, now *crd) ([]found, error) {
+func (c *comparators) compare(name string, old, now *crs.CRD) ([]found, error) {
 	var all []found
 	add := func(rule, version, path, message string) {
 		all = append(all, found{Finding{CRD: name, Version: version, Rule: rule, Path: path, Message: message}, ""})
 	}
 	switch {
 	case now == nil:
-		add(ruleCRDRemoved, "", "", "the CRD is gone: where it is pruned, every "+old.kind()+" is deleted with it")
+		add(ruleCRDRemoved, "", "", "the CRD is gone: where it is pruned, every "+old.DefinedKind()+" is deleted with it")
 		return all, nil
 	case old == nil:
-		add(ruleCRDAdded, "", "", "new CRD of "+now.kind())
+		add(ruleCRDAdded, "", "", "new CRD of "+now.DefinedKind())
 		return all, nil
-	case old.same(now):
+	case old.Same(now):
 		return nil, nil
 	}
-	a, err := old.decode()
+	a, err := old.Decode()
 	if err != nil {
 		return nil, err
 	}
-	b, err := now.decode()
+	b, err := now.Decode()
 	if err != nil {
 		return nil, err
 	}

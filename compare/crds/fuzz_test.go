@@ -1,4 +1,4 @@
-package crds_test
+package crds
 
 import (
 	"os"
@@ -6,9 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/olmgen/olmgen/compare/crds"
 	"github.com/olmgen/olmgen/golden/fuzztest"
-	"github.com/olmgen/olmgen/internal/compare/crdobjects"
+	"github.com/olmgen/olmgen/internal/crs/apiserver"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -25,10 +24,10 @@ func FuzzCompare(f *testing.F) {
 	}
 	object := "apiVersion: ferry.example.com/v1\nkind: Boat\nmetadata: {name: a}\nspec: {seats: 0, colour: red, call: abc}\n"
 	f.Add(texts[0], texts[1], object)
-	f.Add(crds.CRDText("{type: string}", "v1 served storage"), crds.CRDText("{type: [a]}", "v1 served"), object)
-	f.Add(crds.CRDText("{type: object}", "v1 served storage"), crds.CRDText("{type: array, items: [{type: string}]}", "v1 served"), object)
-	f.Add(strings.Replace(crds.CRDText("{type: object}", "v1 served storage"), "/v1\n", "/v1beta1\n", 1),
-		crds.CRDText("{not: {anyOf: [{}]}, x-kubernetes-validations: [{rule: self == }]}", "v1 served", "v2 served"), object)
+	f.Add(crdText("{type: string}", "v1 served storage"), crdText("{type: [a]}", "v1 served"), object)
+	f.Add(crdText("{type: object}", "v1 served storage"), crdText("{type: array, items: [{type: string}]}", "v1 served"), object)
+	f.Add(strings.Replace(crdText("{type: object}", "v1 served storage"), "/v1\n", "/v1beta1\n", 1),
+		crdText("{not: {anyOf: [{}]}, x-kubernetes-validations: [{rule: self == }]}", "v1 served", "v2 served"), object)
 	f.Fuzz(func(t *testing.T, old, now, existing string) {
 		fuzztest.Limit(t, len(old)+len(now)+len(existing))
 		var sides [3][]*manifest.Object
@@ -45,8 +44,8 @@ func FuzzCompare(f *testing.F) {
 				sides[i] = append(sides[i], list...)
 			}
 		}
-		findings, err := crds.Compare(t.Context(), sides[0], sides[1],
-			crds.Options{Objects: sides[2], Checker: crdobjects.Checker{}})
+		findings, err := Compare(t.Context(), sides[0], sides[1],
+			Options{Objects: sides[2], Checker: apiserver.Checker{}})
 		if err != nil {
 			return
 		}

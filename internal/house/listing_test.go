@@ -2,6 +2,9 @@ package house
 
 import (
 	"flag"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"go/types"
 	"os"
 	"path/filepath"
@@ -18,7 +21,7 @@ func (a *api) listing() []string {
 	var out []string
 	for _, p := range a.public() {
 		short := strings.TrimPrefix(p.Path(), module)
-		text := func(t types.Type) string { return types.TypeString(t, types.RelativeTo(p)) }
+		text := func(t types.Type) string { return types.TypeString(nameless(t), types.RelativeTo(p)) }
 		for _, o := range exported(p) {
 			name := short + "." + o.Name()
 			t, ok := o.(*types.TypeName)
@@ -29,7 +32,11 @@ func (a *api) listing() []string {
 					out = append(out, kind+" "+name+" "+text(c.Type())+" = "+c.Val().ExactString())
 					continue
 				}
-				out = append(out, kind+" "+name+" "+text(o.Type()))
+				line := kind + " " + name + " " + text(o.Type())
+				if s, ok := o.Type().(*types.Signature); ok && s.TypeParams().Len() > 0 {
+					line = strings.Replace(line, " func(", " func["+typeParameters(s, text)+"](", 1)
+				}
+				out = append(out, line)
 				continue
 			}
 			out = append(out, members(name, t, text)...)
@@ -40,6 +47,14 @@ func (a *api) listing() []string {
 	}
 	slices.Sort(out)
 	return out
+}
+
+func typeParameters(s *types.Signature, text func(types.Type) string) string {
+	var out []string
+	for p := range s.TypeParams().TypeParams() {
+		out = append(out, p.Obj().Name()+" "+text(p.Constraint()))
+	}
+	return strings.Join(out, ", ")
 }
 
 func isFunc(o types.Object) bool { _, ok := o.(*types.Func); return ok }
@@ -71,6 +86,48 @@ func members(name string, t *types.TypeName, text func(types.Type) string) []str
 	return out
 }
 
+// nameless returns a type without the names of parameters and results: they can change and no caller notices.
+func nameless(t types.Type) types.Type {
+	switch t := t.(type) {
+	case *types.Signature:
+		return types.NewSignatureType(nil, nil, nil, namelessTuple(t.Params()), namelessTuple(t.Results()), t.Variadic())
+	case *types.Interface:
+		var methods []*types.Func
+		for m := range t.ExplicitMethods() {
+			methods = append(methods, types.NewFunc(m.Pos(), m.Pkg(), m.Name(), nameless(m.Signature()).(*types.Signature)))
+		}
+		return types.NewInterfaceType(methods, slices.Collect(t.EmbeddedTypes())).Complete()
+	case *types.Struct:
+		var fields []*types.Var
+		var tags []string
+		for i := range t.NumFields() {
+			f := t.Field(i)
+			fields = append(fields, types.NewField(f.Pos(), f.Pkg(), f.Name(), nameless(f.Type()), f.Embedded()))
+			tags = append(tags, t.Tag(i))
+		}
+		return types.NewStruct(fields, tags)
+	case *types.Pointer:
+		return types.NewPointer(nameless(t.Elem()))
+	case *types.Slice:
+		return types.NewSlice(nameless(t.Elem()))
+	case *types.Array:
+		return types.NewArray(nameless(t.Elem()), t.Len())
+	case *types.Map:
+		return types.NewMap(nameless(t.Key()), nameless(t.Elem()))
+	case *types.Chan:
+		return types.NewChan(t.Dir(), nameless(t.Elem()))
+	}
+	return t
+}
+
+func namelessTuple(t *types.Tuple) *types.Tuple {
+	var vars []*types.Var
+	for v := range t.Variables() {
+		vars = append(vars, types.NewParam(v.Pos(), v.Pkg(), "", nameless(v.Type())))
+	}
+	return types.NewTuple(vars...)
+}
+
 // unreleased returns the part of the changelog about the next release.
 func unreleased(changelog string) string {
 	_, after, _ := strings.Cut(changelog, "\n## Unreleased")
@@ -78,7 +135,8 @@ func unreleased(changelog string) string {
 	return before
 }
 
-// unnamed returns the lines of the old API that are not in the new one, and whose name the changelog does not have.
+// unnamed returns the lines of the old API that are not in the new one, and whose name the changelog does not have. The
+// name of a type that is gone stands for its fields and methods.
 func unnamed(old, now []string, changelog string) []string {
 	var out []string
 	for _, line := range old {
@@ -87,14 +145,23 @@ func unnamed(old, now []string, changelog string) []string {
 		}
 		_, rest, _ := strings.Cut(line, " ")
 		name, _, _ := strings.Cut(rest, " ")
-		if i := strings.LastIndexByte(name, '/'); i >= 0 {
-			name = name[i+1:]
-		}
-		if !regexp.MustCompile(`\b` + regexp.QuoteMeta(name) + `\b`).MatchString(changelog) {
+		owner, isMember := ownerOf(name)
+		gone := isMember && !slices.ContainsFunc(now, func(l string) bool { return strings.HasPrefix(l, "type "+owner+" ") })
+		if !isNamed(name, changelog) && (!gone || !isNamed(owner, changelog)) {
 			out = append(out, line)
 		}
 	}
 	return out
+}
+
+// ownerOf returns the type of a field or method.
+func ownerOf(name string) (string, bool) {
+	i := strings.LastIndexByte(name, '.')
+	return name[:i], strings.Contains(name[strings.LastIndexByte(name, '/')+1:i], ".")
+}
+
+func isNamed(name, changelog string) bool {
+	return regexp.MustCompile(`\b` + regexp.QuoteMeta(name[strings.LastIndexByte(name, '/')+1:]) + `\b`).MatchString(changelog)
 }
 
 // testdata/api.txt is the API of the newest release. What is no longer in the code as it was there is an incompatible
@@ -133,12 +200,55 @@ func TestUnnamed(t *testing.T) {
 	if got := unnamed(old, old, ""); len(got) > 0 {
 		t.Errorf("nothing is gone, and got %q", got)
 	}
+	old = []string{"type a/b.T struct", "field a/b.T.X int", "method a/b.T.M func()"}
+	if got := unnamed(old, nil, "`b.T` is gone"); len(got) > 0 {
+		t.Errorf("a type is gone, and got %q", got)
+	}
+	if got := unnamed(old, old[:1], "`b.T` is another"); len(got) != 2 {
+		t.Errorf("the members of a type are gone, and got %q", got)
+	}
+}
+
+// Only types make a signature: who calls a function does not see the names of its parameters.
+func TestListingHasNoParameterNames(t *testing.T) {
+	list := func(source string) string {
+		fset := token.NewFileSet()
+		f, err := parser.ParseFile(fset, "a.go", "package a\n"+source, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := (&types.Config{}).Check(module+"a", fset, []*ast.File{f}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Join((&api{packages: map[string]*types.Package{p.Path(): p}}).listing(), "\n")
+	}
+	const source = `func F(from, to int, rest ...string) (n int, err error) { return 0, nil }
+func G[E any](each func(item E) bool) map[string]func(key []E) { return nil }
+type T struct { Visit func(path string) *func(depth int) }
+func (t *T) M(other [2]chan func(n int)) {}
+type I interface { Do(what struct{ F func(s string) }) (done bool) }
+type E interface { I; ~int | ~string }
+var V func(x int)
+`
+	want := `field a.T.Visit func(string) *func(int)
+func a.F func(int, int, ...string) (int, error)
+func a.G func[E any](func(E) bool) map[string]func([]E)
+method a.T.M func([2]chan func(int))
+type a.E interface{I; ~int | ~string}
+type a.I interface{Do(struct{F func(string)}) bool}
+type a.T struct
+var a.V func(int)`
+	if got := list(source); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
 }
 
 // closed are signatures with a type that other modules cannot name, and why they need not.
 var closed = map[string]string{
-	"config.OpenSteps":  "the commands of olmgen call it",
-	"findings.Document": "Page is for the web pages of olmgen",
+	"compare/crds.Checker": "FindHelper returns one",
+	"config.OpenSteps":     "the commands of olmgen call it",
+	"findings.Document":    "Page is for the web pages of olmgen",
 }
 
 // What docs/explanation/compatibility.md promises are its importable packages, and those whose types stand in their

@@ -64,6 +64,7 @@ func TestOLMCovers(t *testing.T) {
 		{"URLs below", `[{verbs: [get], nonResourceURLs: [/metrics/*]}]`, `{verbs: [get], nonResourceURLs: [/metrics/a/b]}`, true},
 		{"URLs that begin so", `[{verbs: [get], nonResourceURLs: [/met*]}]`, `{verbs: [get], nonResourceURLs: [/metrics]}`, true},
 		{"the parent of the URLs below", `[{verbs: [get], nonResourceURLs: [/metrics/*]}]`, `{verbs: [get], nonResourceURLs: [/metrics]}`, false},
+		{"URLs that begin so without a star", `[{verbs: [get], nonResourceURLs: [/met]}]`, `{verbs: [get], nonResourceURLs: [/metrics]}`, false},
 		{"a star inside is no pattern", `[{verbs: [get], nonResourceURLs: [/a/*/b]}]`, `{verbs: [get], nonResourceURLs: [/a/x/b]}`, false},
 		{"all URLs by one", `[{verbs: [get], nonResourceURLs: [/metrics]}]`, `{verbs: [get], nonResourceURLs: ["*"]}`, false},
 		{"one URL of two", `[{verbs: [get], nonResourceURLs: [/metrics]}]`, `{verbs: [get], nonResourceURLs: [/metrics, /healthz]}`, false},
@@ -75,5 +76,25 @@ func TestOLMCovers(t *testing.T) {
 				t.Errorf("%s allows %s: %v, want %v", c.held, c.asked, got, c.want)
 			}
 		})
+	}
+}
+
+// Kubernetes' pkg/apis/rbac/v1/evaluation_helpers.go.
+func TestResourceMatches(t *testing.T) {
+	for _, c := range []struct {
+		given, asked string
+		want         bool
+	}{
+		{"*", "pods/status", true},
+		{"pods", "pods", true},
+		{"pods", "pods/status", false},
+		{"*/status", "pods/status", true},
+		{"*/status", "pods/log", false},
+		{"*/status", "pods", false},
+		{"status", "pods/status", false},
+	} {
+		if rbac.ResourceMatches(c.given, c.asked) != c.want {
+			t.Errorf("%s, %s: %v", c.given, c.asked, !c.want)
+		}
 	}
 }

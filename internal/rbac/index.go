@@ -22,7 +22,7 @@ func (x *Index[T]) Add(a Atom, value T) (T, bool) {
 		x.of = map[Atom]T{}
 	}
 	x.of[a] = value
-	if prefix, ok := strings.CutSuffix(a.URL, All); ok && a.IsURL {
+	if prefix, ok := strings.CutSuffix(a.URL, All); ok {
 		if i, ok := slices.BinarySearch(x.lengths, len(prefix)); !ok {
 			x.lengths = slices.Insert(x.lengths, i, len(prefix))
 		}
@@ -62,8 +62,11 @@ func (x *Index[T]) covering(a Atom, itself bool) (value T, found bool) {
 				if find(w) {
 					return value, true
 				}
-				if w.Named, w.Name = a.Named, a.Name; a.Named && find(w) {
-					return value, true
+				if a.Named {
+					w.Named, w.Name = true, a.Name
+					if find(w) {
+						return value, true
+					}
 				}
 			}
 		}

@@ -1,6 +1,7 @@
 package rbac_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -53,6 +54,11 @@ func TestReadings(t *testing.T) {
 		short   = "{kind: ServiceAccount, name: runner}"
 		user    = `{kind: User, name: "system:serviceaccount:home:runner"}`
 		group   = `{kind: Group, name: "system:serviceaccounts:home"}`
+
+		secrets  = `{verbs: [get], apiGroups: [""], resources: [secrets]}`
+		other    = "{kind: ServiceAccount, name: other, namespace: home}"
+		foreign  = `{kind: Group, name: "system:serviceaccounts:away"}`
+		misnamed = `{kind: User, name: "system:serviceaccounts:home"}`
 	)
 	for _, c := range []struct {
 		name, objects, namespace, rule string
@@ -68,6 +74,16 @@ func TestReadings(t *testing.T) {
 		{"by its group", role("ClusterRole", pods) + bound("ClusterRoleBinding", "ClusterRole r", group), "", pods, true, false},
 		{"a subresource of all", role("ClusterRole", status) + bound("ClusterRoleBinding", "ClusterRole r", account), "home",
 			`{verbs: [get], apiGroups: [""], resources: [pods/status]}`, true, false},
+		{"another account", role("Role", pods) + bound("RoleBinding", "Role r", other), "home", pods, false, false},
+		{"another group", role("ClusterRole", pods) + bound("ClusterRoleBinding", "ClusterRole r", foreign), "", pods, false, false},
+		{"a user who is named as its group", role("ClusterRole", pods) + bound("ClusterRoleBinding", "ClusterRole r", misnamed), "", pods, false, false},
+		{"by a Role that allows less", role("Role", pods) + bound("RoleBinding", "Role r", account), "home", secrets, false, false},
+		{"by a ClusterRole in a namespace that allows less", role("ClusterRole", pods) + bound("RoleBinding", "ClusterRole r", account), "home", secrets, false, false},
+		{"by a role that is not there before one that allows less",
+			bound("RoleBinding", "ClusterRole other", account) + role("Role", pods) + bound("RoleBinding", "Role r", account), "home", secrets, true, true},
+		{"by a role that aggregates others", aggregating("r", "a") + bound("ClusterRoleBinding", "ClusterRole r", account), "", pods, true, true},
+		{"by a Role, which aggregates nothing", strings.Replace(aggregating("r", "a"), "ClusterRole", "Role", 1) +
+			bound("RoleBinding", "Role r", account), "home", pods, false, false},
 		{"by cluster-admin", bound("ClusterRoleBinding", "ClusterRole cluster-admin", account), "", pods, true, true},
 		{"by a default role, which allows less", bound("ClusterRoleBinding", "ClusterRole system:auth-delegator", account), "", pods, false, false},
 		{"by a role that is not there", bound("ClusterRoleBinding", "ClusterRole other", account), "", pods, true, true},
@@ -80,6 +96,200 @@ func TestReadings(t *testing.T) {
 		}
 		if got := x.OLMAllows(runner, c.namespace, rule); got != c.olm {
 			t.Errorf("%s: OLM allows it: %v", c.name, got)
+		}
+	}
+}
+
+// aggregating returns a ClusterRole that aggregates the roles with a label.
+func aggregating(name, label string, labels ...string) string {
+	return "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: " + name + ", labels: " + labelled(labels) + "}\n" +
+		"aggregationRule: {clusterRoleSelectors: [{matchLabels: " + labelled([]string{label}) + "}]}\n---\n"
+}
+
+// aggregated returns a ClusterRole with a rule on a resource, for others to aggregate.
+func aggregated(name, resource, verb string, labels ...string) string {
+	return "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: " + name + ", labels: " + labelled(labels) + "}\n" +
+		"rules: [{verbs: [" + verb + "], apiGroups: [''], resources: [" + resource + "]}]\n---\n"
+}
+
+func labelled(labels []string) string {
+	var list []string
+	for _, l := range labels {
+		list = append(list, l+": 'true'")
+	}
+	return "{" + strings.Join(list, ", ") + "}"
+}
+
+// resourcesOf returns the resources in the rules of a ClusterRole, in their order.
+func resourcesOf(x *rbac.Objects, name string) string {
+	var list []string
+	for _, r := range x.Role(rbac.ClusterRole(name)).Rules {
+		list = append(list, r.Resources...)
+	}
+	return strings.Join(list, " ")
+}
+
+// The controller fills the roles (Kubernetes: pkg/controller/clusterroleaggregation/clusterroleaggregation_controller.go).
+func TestAggregate(t *testing.T) {
+	for _, c := range []struct{ name, objects, want string }{
+		{"in the order of names", aggregating("r", "a") + aggregated("ya", "two", "get", "a") + aggregated("x", "one", "get", "a"), "one two"},
+		{"each rule once", aggregating("r", "a") + aggregated("x", "one", "get", "a") + aggregated("ya", "one", "get", "a") +
+			aggregated("z", "one", "list", "a"), "one one"},
+		{"nothing of other labels", aggregating("r", "a") + aggregated("x", "one", "get", "b"), ""},
+		{"nothing of Roles", aggregating("r", "a") + strings.Replace(aggregated("x", "one", "get", "a"), "ClusterRole", "Role", 1), ""},
+		{"a chain, whatever changes last", aggregating("r", "a") + aggregating("s", "b", "a") + aggregating("t", "c", "b") +
+			aggregated("x", "one", "get", "c") + aggregating("z", "none"), "one"},
+		{"not itself, so what comes later keeps the order of names", aggregating("r", "a", "a") + aggregating("s", "b", "a") +
+			aggregated("x", "two", "get", "a") + aggregated("ya", "one", "get", "b"), "one two"},
+		{"instead of rules of its own", strings.Replace(aggregating("r", "a"), "aggregationRule",
+			"rules: [{verbs: [get], apiGroups: [''], resources: [own]}]\naggregationRule", 1) + aggregated("x", "one", "get", "a"), "one"},
+	} {
+		if got := resourcesOf(read(t, c.objects), "r"); got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// The roles for users of every cluster (Kubernetes: plugin/pkg/auth/authorizer/rbac/bootstrappolicy/policy.go).
+func TestAddUserRoles(t *testing.T) {
+	const to = rbac.AggregateTo
+	x := read(t, aggregated("a", "one", "get", to+"view")+aggregated("b", "two", "get", to+"edit")+aggregated("c", "three", "get", to+"admin")+
+		aggregated("d", "four", "get", to+"cluster-reader")+bound("ClusterRoleBinding", "ClusterRole view", "{kind: Group, name: 'system:authenticated'}"))
+	x.AddUserRoles()
+	x.Aggregate()
+	for name, want := range map[string]string{"view": "one", "edit": "two one", "admin": "three two one", "cluster-reader": "four one"} {
+		got := resourcesOf(x, name)
+		if sorted(got) != sorted(want) {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+	if x.Bound(x.Bindings[0]) != nil {
+		t.Error("all rules of view are known, of a cluster that nobody has seen")
+	}
+	x = read(t, aggregated("view", "own", "get"))
+	x.AddUserRoles()
+	if got := resourcesOf(x, "view"); got != "own" {
+		t.Errorf("view of the objects: %q", got)
+	}
+}
+
+func sorted(words string) string {
+	list := strings.Fields(words)
+	slices.Sort(list)
+	return strings.Join(list, " ")
+}
+
+func TestAggregates(t *testing.T) {
+	x := read(t, aggregating("r", "a")+aggregated("x", "one", "get", "a")+aggregated("ya", "one", "get", "b")+
+		strings.Replace(aggregated("z", "one", "get", "a"), "ClusterRole", "Role", 1))
+	for i, want := range []bool{false, true, false, false} {
+		if got := x.Roles[0].Aggregates(x.Roles[i]); got != want {
+			t.Errorf("%s: %v", x.Roles[i].Key, got)
+		}
+	}
+}
+
+// Of several objects with one name, the last one stays, as applying them in order leaves it.
+func TestKeepLast(t *testing.T) {
+	x := read(t, aggregated("r", "first", "get")+aggregated("s", "other", "get")+aggregated("r", "last", "get"))
+	x.KeepLast()
+	if len(x.Roles) != 2 || x.Roles[0].Name != "s" || resourcesOf(x, "r") != "last" {
+		t.Errorf("%v", x.Roles)
+	}
+}
+
+func TestBadSelector(t *testing.T) {
+	docs, err := manifest.ReadFile("x.yaml", []byte(strings.Replace(aggregating("r", "a"), "matchLabels: {a: 'true'}",
+		"matchExpressions: [{key: a, operator: Nearly}]", 1)), manifest.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	objects, err := docs[0].Objects()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err = rbac.Read(objects, "home"); err == nil || !strings.Contains(err.Error(), "clusterRoleSelectors[0]") {
+		t.Error(err)
+	}
+}
+
+// OLM and olmgen label the roles that they generate for an API; those of older releases have their names alone.
+func TestGenerated(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		labels map[string]string
+		want   bool
+	}{
+		{"a", nil, false},
+		{"a", map[string]string{"app.kubernetes.io/managed-by": "helm"}, false},
+		{"a", map[string]string{"app.kubernetes.io/managed-by": "olmgen"}, true},
+		{"a", map[string]string{"olm.owner": ""}, true},
+		{"backups.example.com-v1alpha1-admin", nil, true},
+		{"backups.example.com-v1-crdview-1x2y", nil, true},
+		{"backups-v1-admin", nil, false},
+		{"backups.example.com-v1-owner", nil, false},
+	} {
+		r := rbac.Role{Key: rbac.ClusterRole(c.name), Labels: c.labels}
+		if got := r.Generated(); got != c.want {
+			t.Errorf("%s %v: %v", c.name, c.labels, got)
+		}
+	}
+}
+
+func TestRelevant(t *testing.T) {
+	for _, c := range []struct {
+		group, kind string
+		want        bool
+	}{
+		{rbacv1.GroupName, "Role", true}, {rbacv1.GroupName, "ClusterRoleBinding", true}, {rbacv1.GroupName, "ServiceAccount", false},
+		{"", "ServiceAccount", true}, {"", "Role", false}, {"", "Pod", false}, {"apps", "Role", false}, {"apps", "ServiceAccount", false},
+	} {
+		if rbac.Relevant(c.group, c.kind) != c.want {
+			t.Errorf("%s %s: %v", c.group, c.kind, !c.want)
+		}
+	}
+}
+
+func TestClusterwide(t *testing.T) {
+	x := read(t, bound("ClusterRoleBinding", "ClusterRole r", "")+bound("RoleBinding", "ClusterRole r", ""))
+	if !x.Bindings[0].Clusterwide() || x.Bindings[1].Clusterwide() {
+		t.Error("a RoleBinding is clusterwide, or a ClusterRoleBinding is not")
+	}
+}
+
+// Kubernetes creates the ServiceAccount named default in every namespace.
+func TestExists(t *testing.T) {
+	x := read(t, "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: runner}\n---\n"+
+		"apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: walker, namespace: away}\n")
+	for account, want := range map[rbac.Account]bool{
+		{Namespace: "home", Name: "runner"}: true, {Namespace: "away", Name: "walker"}: true, {Namespace: "away", Name: "runner"}: false,
+		{Namespace: "other", Name: "default"}: true,
+	} {
+		if x.Exists(account) != want {
+			t.Errorf("%s: %v", account, !want)
+		}
+	}
+}
+
+// An account is bound by its kind or by its user name (Kubernetes: apiserver/pkg/authentication/serviceaccount).
+func TestAccountOf(t *testing.T) {
+	for _, c := range []struct {
+		subject rbacv1.Subject
+		want    rbac.Account
+		ok      bool
+	}{
+		{rbacv1.Subject{Kind: "ServiceAccount", Namespace: "a", Name: "b"}, rbac.Account{Namespace: "a", Name: "b"}, true},
+		{rbacv1.Subject{Kind: "User", Name: "system:serviceaccount:a:b"}, rbac.Account{Namespace: "a", Name: "b"}, true},
+		{rbacv1.Subject{Kind: "User", Name: "system:admin"}, rbac.Account{}, false},
+		{rbacv1.Subject{Kind: "Group", Name: "system:serviceaccount:a:b"}, rbac.Account{}, false},
+	} {
+		got, ok := rbac.AccountOf(c.subject)
+		if got != c.want || ok != c.ok {
+			t.Errorf("%+v: %v, %v", c.subject, got, ok)
+		}
+		b := rbac.Binding{Subjects: []rbacv1.Subject{c.subject}}
+		if b.Binds(c.want) != c.ok {
+			t.Errorf("%+v binds %q: %v", c.subject, c.want, !c.ok)
 		}
 	}
 }

@@ -108,12 +108,14 @@ func TestIndex(t *testing.T) {
 		{"itself", pods, pods, true, false},
 		{"a name by all names", pods, named, true, true},
 		{"all names by a name", named, pods, false, false},
+		{"a name by the same name and all verbs", rbac.Atom{Resource: "pods", Verb: "*", Named: true, Name: "a"}, named, true, true},
 		{"another verb", pods, rbac.Atom{Resource: "pods", Verb: "list"}, false, false},
 		{"a subresource of all", rbac.Atom{Group: "*", Resource: "*/status", Verb: "*"}, status, true, true},
 		{"a resource by its subresource", rbac.Atom{Group: "apps", Resource: "*/status", Verb: "get"}, pods, false, false},
 		{"an empty name", rbac.Atom{Resource: "pods", Verb: "get", Named: true}, pods, false, false},
 		{"a URL below a star", url("*", "/a*"), url("get", "/a/b"), true, true},
 		{"a URL itself", url("get", "/a*"), url("get", "/a*"), true, false},
+		{"a URL at a star", url("get", "/a*"), url("get", "/a"), true, true},
 		{"a URL above a star", url("get", "/a/*"), url("get", "/a"), false, false},
 		{"a URL that is no prefix", url("get", "/a"), url("get", "/a/b"), false, false},
 		{"a URL by all resources", rbac.Atom{Group: "*", Resource: "*", Verb: "*"}, url("get", "/a"), false, false},
@@ -146,6 +148,7 @@ func TestCount(t *testing.T) {
 			ResourceNames: []string{"x", "y"}},
 		{Verbs: []string{"get"}, NonResourceURLs: []string{"/a", "/b**"}},
 		{Verbs: []string{"get"}, Resources: []string{"pods"}},
+		{Verbs: []string{"get"}, APIGroups: []string{""}},
 	} {
 		n := len(rbac.Atoms(r))
 		if got := rbac.Count(r, 100); got != n {
@@ -153,6 +156,77 @@ func TestCount(t *testing.T) {
 		}
 		if got := rbac.Count(r, 3); got != min(n, 4) {
 			t.Errorf("%v: %d with a limit of 3", r, got)
+		}
+	}
+}
+
+// A counter counts as far as MaxAtoms, of several rules together.
+func TestCounter(t *testing.T) {
+	many := rbacv1.PolicyRule{Verbs: make([]string, 1024), APIGroups: []string{""},
+		Resources: make([]string, rbac.MaxAtoms/1024)}
+	var c rbac.Counter
+	if err := c.Add(many); err != nil {
+		t.Error(err)
+	}
+	if err := c.Add(rbacv1.PolicyRule{Verbs: []string{"get"}, NonResourceURLs: []string{"/a"}}); err == nil {
+		t.Error("one more is not too many")
+	}
+}
+
+// What is held already is left out.
+func TestMinimal(t *testing.T) {
+	pods, secrets := rbac.Atom{Resource: "pods", Verb: "get"}, rbac.Atom{Resource: "secrets", Verb: "get"}
+	var x, held rbac.Index[bool]
+	x.Add(pods, true)
+	x.Add(secrets, true)
+	held.Add(rbac.Atom{Resource: "pods", Verb: "*"}, true)
+	if d := cmp.Diff([]rbac.Atom{secrets}, x.Minimal(&held)); d != "" {
+		t.Error(d)
+	}
+}
+
+// Atoms make few rules. A rule without names means all of them, so it stays beside one with names.
+func TestMerged(t *testing.T) {
+	atoms := rbac.Atoms(rbacv1.PolicyRule{Verbs: []string{"list", "get"}, APIGroups: []string{"apps", ""},
+		Resources: []string{"b", "a"}})
+	for _, name := range []string{"y", "x"} {
+		atoms = append(atoms, rbac.Atom{Resource: "c", Verb: "get", Named: true, Name: name})
+	}
+	atoms = append(atoms, rbac.Atom{Resource: "c", Verb: "get"}, rbac.Atom{Verb: "get", IsURL: true, URL: "/a"})
+	want := []rbacv1.PolicyRule{
+		{Verbs: []string{"get"}, APIGroups: []string{""}, Resources: []string{"c"}},
+		{Verbs: []string{"get"}, APIGroups: []string{""}, Resources: []string{"c"}, ResourceNames: []string{"x", "y"}},
+		{Verbs: []string{"get", "list"}, APIGroups: []string{"", "apps"}, Resources: []string{"a", "b"}},
+		{Verbs: []string{"get"}, NonResourceURLs: []string{"/a"}},
+	}
+	if d := cmp.Diff(want, rbac.Rules(atoms)); d != "" {
+		t.Error(d)
+	}
+}
+
+// Operate First, ADR 0011: a meta-operator deploys operators by OLM's objects, or by CRDs, RBAC and Deployments.
+func TestDeploysOperators(t *testing.T) {
+	const (
+		crds  = `{verbs: [create], apiGroups: [apiextensions.k8s.io], resources: [customresourcedefinitions]}`
+		roles = `{verbs: [create], apiGroups: [rbac.authorization.k8s.io], resources: [clusterroles, clusterrolebindings]}`
+		apps  = `{verbs: [create], apiGroups: [apps], resources: [deployments]}`
+	)
+	for _, c := range []struct{ rules, want string }{
+		{`[]`, ""},
+		{`[{verbs: [create], apiGroups: [operators.coreos.com], resources: [installplans]}]`,
+			"create installplans of operators.coreos.com"},
+		{`[{verbs: [create], apiGroups: [olm.operatorframework.io], resources: ["*"]}]`,
+			"create clusterextensions of olm.operatorframework.io"},
+		{`[{verbs: [create], apiGroups: [operators.coreos.com], resources: [operatorgroups, catalogsources]}]`, ""},
+		{`[{verbs: [patch], apiGroups: [operators.coreos.com], resources: [subscriptions]}]`, ""},
+		{`[{verbs: [create], apiGroups: [operators.coreos.com], resources: [subscriptions], resourceNames: [a]}]`, ""},
+		{"[" + crds + "," + roles + "," + apps + "]",
+			"create customresourcedefinitions, clusterroles, clusterrolebindings and deployments"},
+		{"[" + crds + "," + roles + "]", ""},
+		{"[" + roles + "," + apps + "]", ""},
+	} {
+		if got := rbac.DeploysOperators(fromYAML[[]rbacv1.PolicyRule](t, c.rules)); got != c.want {
+			t.Errorf("%s: %q, want %q", c.rules, got, c.want)
 		}
 	}
 }

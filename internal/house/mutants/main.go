@@ -1,9 +1,9 @@
 // Command mutants changes conditions, bounds and results of the code one by one: a test must notice each change.
 //
-//	go run ./internal/house/mutants [-sample 40 -seed 1] [PACKAGE...]
+//	go run ./internal/house/mutants [-sample 40 -seed 1] [-only TEXT] [-again FILE] PACKAGE...
 //
-// It lists the changes that no test notices. The file equivalent.txt holds those that cannot be noticed, each with its
-// argument: the text of the mutant, a tab, why it makes no difference.
+// It lists the changes that no test of the same package notices. The file equivalent.txt holds those that cannot be
+// noticed, each with its argument: the text of the mutant, a tab, why it makes no difference.
 package main
 
 import (
@@ -14,22 +14,25 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/signal"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 )
 
 func main() {
 	o := options{}
 	flag.IntVar(&o.sample, "sample", 0, "try `N` mutants only")
 	flag.Uint64Var(&o.seed, "seed", 1, "pick them by this number")
+	flag.StringVar(&o.only, "only", "", "try the mutants that have this `text` in theirs")
+	flag.StringVar(&o.again, "again", "", "try the mutants that an earlier run printed to this `file`")
+	flag.IntVar(&o.processes, "p", 2, "run `N` tests at once")
 	flag.StringVar(&o.equivalent, "equivalent", "internal/house/mutants/equivalent.txt",
 		"the `file` of mutants that make no difference")
-	tests := flag.String("tests", "", "comma-separated `packages` whose tests run too")
 	flag.Parse()
-	o.packages = flag.Args()
-	if *tests != "" {
-		o.tests = strings.Split(*tests, ",")
+	for _, dir := range flag.Args() {
+		o.packages = append(o.packages, filepath.ToSlash(filepath.Clean(dir)))
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -44,13 +47,16 @@ func main() {
 }
 
 type options struct {
-	packages, tests []string // directories below the current one
-	equivalent      string
-	sample          int
-	seed            uint64
+	packages   []string // directories below the current one
+	equivalent string
+	only       string
+	again      string // a file
+	sample     int
+	seed       uint64
+	processes  int
 }
 
-// run returns the number of mutants that survived without an argument.
+// run returns the number of mutants that survived without an argument, and of arguments without a mutant.
 func (o options) run(ctx context.Context, out io.Writer) (int, error) {
 	arguments, err := readEquivalent(o.equivalent)
 	if err != nil {
@@ -65,53 +71,80 @@ func (o options) run(ctx context.Context, out io.Writer) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	suite, err := build(ctx, slices.Concat(o.packages, o.tests), code.overlay, tmp)
+	picked, err := o.pick(code.mutants)
 	if err != nil {
 		return 0, err
 	}
-	picked := pick(code.mutants, o.sample, o.seed)
-	survivors, equivalent := 0, 0
-	for _, m := range picked {
-		killed, err := suite.kills(ctx, m)
-		if err != nil {
-			return 0, err
-		}
+	r := runner{tmp: tmp, processes: o.processes}
+	suite, err := r.build(ctx, packagesOf(picked), code)
+	if err != nil {
+		return 0, err
+	}
+	survived, err := r.survivors(ctx, suite, picked)
+	if err != nil {
+		return 0, err
+	}
+	bad, equivalent := 0, 0
+	for i, m := range picked {
 		_, argued := arguments[m.name]
+		how := ""
 		switch {
-		case killed && argued:
-			survivors++
-			fmt.Fprintf(out, "%s:%d: a test notices it, so it is not equivalent: %s\n", m.file, m.line, m.name)
-		case argued:
+		case argued && survived[i]:
 			equivalent++
-		case !killed:
-			survivors++
-			how := "survives"
-			if len(suite.reached[m.id]) == 0 {
-				how = "is reached by no test"
-			}
-			fmt.Fprintf(out, "%s:%d: %s: %s\n", m.file, m.line, how, m.name)
+			continue
+		case argued:
+			how = "a test notices it, so it is not equivalent"
+		case len(suite[m.id]) == 0:
+			how = "is reached by no test"
+		case survived[i]:
+			how = "survives"
+		default:
+			continue
 		}
+		bad++
+		fmt.Fprintf(out, "%s:%d: %s: %s\n", m.file, m.line, how, m.name)
 	}
 	stale := stale(arguments, code.mutants, o.packages)
 	for _, name := range stale {
 		fmt.Fprintf(out, "%s: there is no such mutant: %s\n", o.equivalent, name)
 	}
-	fmt.Fprintf(out, "%d of %d mutants tried: %d noticed, %d equivalent, %d to look at\n", len(picked),
-		len(code.mutants),
-		len(picked)-survivors-equivalent, equivalent, survivors)
-	return survivors + len(stale), nil
+	fmt.Fprintf(out, "%d of %d mutants tried: %d noticed, %d equivalent, %d to look at; %s of CPU time in tests\n",
+		len(picked), len(code.mutants), len(picked)-bad-equivalent, equivalent, bad, r.cpu.Round(time.Second))
+	return bad + len(stale), nil
 }
 
-// pick returns n mutants by a seed, in their order; all of them if n is 0.
-func pick(all []mutant, n int, seed uint64) []mutant {
-	if n == 0 || n >= len(all) {
-		return all
+// pick returns the mutants to try, in their order.
+func (o options) pick(all []mutant) ([]mutant, error) {
+	if o.again != "" {
+		data, err := os.ReadFile(o.again)
+		if err != nil {
+			return nil, err
+		}
+		lines := strings.Split(string(data), "\n")
+		all = slices.DeleteFunc(slices.Clone(all), func(m mutant) bool {
+			return !slices.ContainsFunc(lines, func(line string) bool { return strings.HasSuffix(line, ": "+m.name) })
+		})
 	}
-	order := rand.New(rand.NewPCG(seed, 0)).Perm(len(all))[:n]
+	all = slices.DeleteFunc(slices.Clone(all), func(m mutant) bool { return !strings.Contains(m.name, o.only) })
+	if o.sample == 0 || o.sample >= len(all) {
+		return all, nil
+	}
+	order := rand.New(rand.NewPCG(o.seed, 0)).Perm(len(all))[:o.sample]
 	slices.Sort(order)
 	var out []mutant
 	for _, i := range order {
 		out = append(out, all[i])
+	}
+	return out, nil
+}
+
+// packagesOf returns the directories of mutants.
+func packagesOf(all []mutant) []string {
+	var out []string
+	for _, m := range all {
+		if dir := path.Dir(m.file); !slices.Contains(out, dir) {
+			out = append(out, dir)
+		}
 	}
 	return out
 }
@@ -148,7 +181,7 @@ func stale(arguments map[string]string, all []mutant, packages []string) []strin
 	var out []string
 	for name := range arguments {
 		file, _, _ := strings.Cut(name, " ")
-		if slices.Contains(packages, filepath.ToSlash(filepath.Dir(file))) && !known[name] {
+		if slices.Contains(packages, path.Dir(file)) && !known[name] {
 			out = append(out, name)
 		}
 	}

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -96,7 +98,7 @@ func TestRun(t *testing.T) {
 			"p/p.go:22: is reached by no test: p/p.go unused: a != nil: negated\n" +
 			"p/p.go:23: is reached by no test: p/p.go unused: true: negated\n" +
 			"p/p.go:25: is reached by no test: p/p.go unused: false: negated\n" +
-			"14 of 14 mutants tried: 6 noticed, 2 equivalent, 6 to look at\n"},
+			"14 of 14 mutants tried: 6 noticed, 2 equivalent, 6 to look at; "},
 		{file + "p/p.go Max: a > b: negated\tit is noticed\np/p.go gone: a: negated\tthere is none\nq/q.go q: a: negated\tof another package\n",
 			"p/p.go:4: a test notices it, so it is not equivalent: p/p.go Max: a > b: negated\n"},
 		{file + "p/p.go gone: a: negated\tthere is none\n", "equivalent.txt: there is no such mutant: p/p.go gone: a: negated\n"},
@@ -121,14 +123,36 @@ func TestRun(t *testing.T) {
 func TestPick(t *testing.T) {
 	var all []mutant
 	for i := range 100 {
-		all = append(all, mutant{id: i + 1})
+		all = append(all, mutant{id: i + 1, name: fmt.Sprintf("p.go F: %d: negated", i)})
 	}
-	a, b, other := pick(all, 10, 1), pick(all, 10, 1), pick(all, 10, 2)
-	if len(a) != 10 || !cmp.Equal(a, b, cmp.AllowUnexported(mutant{})) || cmp.Equal(a, other, cmp.AllowUnexported(mutant{})) {
+	again := filepath.Join(t.TempDir(), "survivors")
+	if err := os.WriteFile(again, []byte("p.go:3: survives: p.go F: 42: negated\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	picked := func(o options) []int {
+		list, err := o.pick(all)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var ids []int
+		for _, m := range list {
+			ids = append(ids, m.id)
+		}
+		return ids
+	}
+	a, b, other := picked(options{sample: 10, seed: 1}), picked(options{sample: 10, seed: 1}),
+		picked(options{sample: 10, seed: 2})
+	if len(a) != 10 || !cmp.Equal(a, b) || cmp.Equal(a, other) {
 		t.Errorf("%v, %v, %v", a, b, other)
 	}
-	if len(pick(all, 0, 1)) != 100 {
+	if len(picked(options{})) != 100 {
 		t.Error("a sample of 0 is not all")
+	}
+	if got := picked(options{only: "F: 7: "}); !cmp.Equal(got, []int{8}) {
+		t.Errorf("-only: %v", got)
+	}
+	if got := picked(options{again: again}); !cmp.Equal(got, []int{43}) {
+		t.Errorf("-again: %v", got)
 	}
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,10 +11,12 @@ import (
 	"go/token"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -88,16 +91,25 @@ type test struct {
 	cpu               time.Duration
 }
 
-type suite struct {
-	reached map[int][]test // by the number of the mutant, the quickest test first
+// suite has the tests that reach a mutant, by its number, the quickest first.
+type suite map[int][]test
+
+// runner runs tests as processes.
+type runner struct {
+	tmp       string
+	processes int
+
+	mu  sync.Mutex
+	cpu time.Duration // of all processes
 }
 
-// build compiles the tests once, and runs each alone to see which mutants it reaches.
-func build(ctx context.Context, packages []string, overlay, tmp string) (*suite, error) {
-	s := &suite{reached: map[int][]test{}}
+// build compiles the tests of each package once, and runs each test alone to see which mutants of its package it
+// reaches.
+func (r *runner) build(ctx context.Context, packages []string, code instrumented) (suite, error) {
+	var tests []test
 	for i, dir := range packages {
-		binary := filepath.Join(tmp, fmt.Sprintf("%d.test", i))
-		compile := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-overlay", overlay, "-o", binary, "./"+dir)
+		binary := filepath.Join(r.tmp, fmt.Sprintf("%d.test", i))
+		compile := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-overlay", code.overlay, "-o", binary, "./"+dir)
 		if out, err := compile.CombinedOutput(); err != nil {
 			return nil, fmt.Errorf("%s: %w\n%s", dir, err, out)
 		}
@@ -111,68 +123,107 @@ func build(ctx context.Context, packages []string, overlay, tmp string) (*suite,
 			return nil, fmt.Errorf("%s: %w", dir, err)
 		}
 		for name := range strings.FieldsSeq(string(names)) {
-			if strings.HasPrefix(name, "Benchmark") {
-				continue
-			}
-			if err := s.record(ctx, test{binary: binary, dir: dir, name: name},
-				filepath.Join(tmp, "record")); err != nil {
-				return nil, err
+			if !strings.HasPrefix(name, "Benchmark") {
+				tests = append(tests, test{binary: binary, dir: dir, name: name})
 			}
 		}
 	}
-	for _, tests := range s.reached {
-		slices.SortFunc(tests, func(a, b test) int { return int(a.cpu - b.cpu) })
+	reached := make([][]int, len(tests))
+	if err := r.each(len(tests), func(i int) (err error) {
+		reached[i], err = r.record(ctx, &tests[i], filepath.Join(r.tmp, fmt.Sprintf("%d.record", i)))
+		return err
+	}); err != nil {
+		return nil, err
+	}
+	s := suite{}
+	for i, t := range tests {
+		for _, id := range reached[i] {
+			if path.Dir(code.mutants[id-1].file) == t.dir {
+				s[id] = append(s[id], t)
+			}
+		}
+	}
+	for _, tests := range s {
+		slices.SortFunc(tests, func(a, b test) int { return cmp.Compare(a.cpu, b.cpu) })
 	}
 	return s, nil
 }
 
-// record runs a test without a mutant.
-func (s *suite) record(ctx context.Context, t test, file string) error {
-	c := t.command(ctx, time.Hour, "OLMGEN_MUTANT_RECORD="+file)
-	if out, err := c.CombinedOutput(); err != nil {
-		return fmt.Errorf("%s fails without a mutant: %w\n%s", t.name, err, out)
+// record runs a test without a mutant and returns the mutants that it reaches.
+func (r *runner) record(ctx context.Context, t *test, file string) (reached []int, err error) {
+	cpu, out, err := r.run(ctx, *t, time.Hour, "OLMGEN_MUTANT_RECORD="+file)
+	if err != nil {
+		return nil, fmt.Errorf("%s fails without a mutant: %w\n%s", t.name, err, out)
 	}
-	t.cpu = c.ProcessState.UserTime() + c.ProcessState.SystemTime()
+	t.cpu = cpu
 	data, err := os.ReadFile(file)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
+		return nil, nil
 	}
 	for line := range bytes.Lines(data) {
 		n, err := strconv.Atoi(string(bytes.TrimSpace(line)))
 		if err != nil {
-			return err
+			return nil, err
 		}
-		s.reached[n] = append(s.reached[n], t)
+		reached = append(reached, n)
 	}
-	return os.Remove(file)
+	return reached, err
 }
 
-// kills reports whether a test that reaches the mutant fails with it.
-func (s *suite) kills(ctx context.Context, m mutant) (bool, error) {
-	for _, t := range s.reached[m.id] {
-		err := t.command(ctx, 10*time.Second+5*t.cpu, "OLMGEN_MUTANT="+strconv.Itoa(m.id)).Run()
-		if ctx.Err() != nil {
-			return false, ctx.Err()
+// survivors reports for each mutant whether no test that reaches it fails with it.
+func (r *runner) survivors(ctx context.Context, s suite, all []mutant) ([]bool, error) {
+	survived := make([]bool, len(all))
+	return survived, r.each(len(all), func(i int) error {
+		for _, t := range s[all[i].id] {
+			_, _, err := r.run(ctx, t, 2*time.Second+3*t.cpu, "OLMGEN_MUTANT="+strconv.Itoa(all[i].id))
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			if _, failed := errors.AsType[*exec.ExitError](err); failed {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
 		}
-		if _, failed := errors.AsType[*exec.ExitError](err); failed {
-			return true, nil
-		}
-		if err != nil {
-			return false, err
-		}
-	}
-	return false, nil
+		survived[i] = true
+		return nil
+	})
 }
 
-// command returns the test as a process. Its limit is CPU time: that of the clock depends on what else runs. A mutant
-// can make a loop endless, or a list.
-func (t test) command(ctx context.Context, limit time.Duration, environment ...string) *exec.Cmd {
+// each calls a function with the numbers below n, some at once.
+func (r *runner) each(n int, f func(int) error) error {
+	errs := make([]error, n)
+	slots := make(chan bool, max(1, r.processes))
+	var wait sync.WaitGroup
+	for i := range n {
+		slots <- true
+		wait.Go(func() {
+			errs[i] = f(i)
+			<-slots
+		})
+	}
+	wait.Wait()
+	return errors.Join(errs...)
+}
+
+// run runs a test as a process. Its limit is CPU time: that of the clock depends on what else runs. A mutant can make a
+// loop endless, or a list.
+func (r *runner) run(ctx context.Context, t test, limit time.Duration, environment ...string) (
+	cpu time.Duration, out []byte, err error,
+) {
 	script := fmt.Sprintf(`ulimit -t %d -v 8000000; exec "$0" "$@"`, int(limit.Seconds())+1)
-	c := exec.CommandContext(ctx, "bash", "-c", script, t.binary, "-test.run", "^"+t.name+"$", "-test.timeout", "30m")
+	c := exec.CommandContext(ctx, "bash", "-c", script, t.binary,
+		"-test.run", "^"+t.name+"$", "-test.timeout", "30m", "-test.short", "-test.failfast")
 	c.Dir = t.dir
-	c.Env = append(append(os.Environ(), "OLMGEN_CORPUS=", "OLMGEN_ORACLE="), environment...)
-	return c
+	c.Env = append(append(os.Environ(), "OLMGEN_CORPUS=", "OLMGEN_ORACLE=", "GOMAXPROCS=1"), environment...)
+	out, err = c.CombinedOutput()
+	if c.ProcessState == nil {
+		return 0, out, err
+	}
+	cpu = c.ProcessState.UserTime() + c.ProcessState.SystemTime()
+	r.mu.Lock()
+	r.cpu += cpu
+	r.mu.Unlock()
+	return cpu, out, err
 }

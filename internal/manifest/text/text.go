@@ -2,7 +2,6 @@
 package text
 
 import (
-	"encoding/xml"
 	"fmt"
 	"slices"
 	"strings"
@@ -108,13 +107,6 @@ func Middle(s string, most int) string {
 		return s
 	}
 	return string(runes[:most/2-1]) + "…" + string(runes[len(runes)-most/2:])
-}
-
-// XML returns a text with what XML does not take as text replaced.
-func XML(s string) string {
-	var b strings.Builder
-	_ = xml.EscapeText(&b, []byte(s)) // a Builder does not fail
-	return b.String()
 }
 
 const maxBrief = 120

@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"unicode"
+
+	"github.com/olmgen/olmgen/internal/findings/picture"
 )
 
 // Mermaid writes the picture as Mermaid text, which GitHub and GitLab draw. The error is the one of w.
@@ -75,22 +76,11 @@ func (r *Radius) access() string {
 	return "no access"
 }
 
-// label joins lines to the text of a node. Mermaid knows entities of its own: # and a number.
+// label joins lines to the text of a node.
 func label(lines ...string) string {
 	out := make([]string, len(lines))
 	for i, l := range lines {
-		var b strings.Builder
-		for _, c := range l {
-			switch {
-			case strings.ContainsRune("\"#<>&`\\;%{}|[]", c):
-				fmt.Fprintf(&b, "#%d;", c)
-			case !unicode.IsPrint(c):
-				b.WriteByte(' ')
-			default:
-				b.WriteRune(c)
-			}
-		}
-		out[i] = b.String()
+		out[i] = picture.Mermaid(l)
 	}
 	return strings.Join(out, "<br/>")
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/olmgen/olmgen/internal/findings/picture"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 )
 
@@ -18,7 +19,6 @@ const (
 	padding    = 12 // of a group around its nodes
 	titleSpace = 22
 	lineHeight = 16
-	charWidth  = 7.3
 	maxText    = 56
 )
 
@@ -47,9 +47,9 @@ func (r *Radius) SVG(w io.Writer) error {
 				class = "edge wide"
 			}
 			for _, a := range b.Accounts {
-				d.edge(accounts[a], bindings[i][j], class)
+				d.connect(accounts[a], bindings[i][j], class)
 			}
-			d.edge(bindings[i][j], roles[b.Role], class)
+			d.connect(bindings[i][j], roles[b.Role], class)
 		}
 	}
 	_, err := io.WriteString(w, d.String())
@@ -59,8 +59,10 @@ func (r *Radius) SVG(w io.Writer) error {
 // drawing collects boxes and edges; the edges are drawn below the nodes and above the groups.
 type drawing struct {
 	groups, nodes []box
-	edges         strings.Builder
+	edges         []edge
 }
+
+type edge struct{ class, data string }
 
 // column places groups of nodes below each other and gives the nodes' boxes and the right end.
 func (d *drawing) column(x int, groups []box, nodes [][]box) ([][]box, int) {
@@ -106,7 +108,8 @@ func (d *drawing) operator(r *Radius) ([]box, int) {
 	for i, a := range r.Accounts {
 		for j := range a.Deployments {
 			from, to := placed[0][at[i]-len(a.Deployments)+j], placed[0][at[i]]
-			fmt.Fprintf(&d.edges, "<path class=\"edge\" d=\"M%d %d V%d\"/>\n", from.x+padding+j*4, from.y+from.h, to.y)
+			data := fmt.Sprintf("M%d %d V%d", from.x+padding+j*4, from.y+from.h, to.y)
+			d.edges = append(d.edges, edge{"edge", data})
 		}
 		accounts = append(accounts, placed[0][at[i]])
 	}
@@ -147,11 +150,11 @@ func (d *drawing) roles(r *Radius, x int) []box {
 	return placed[0]
 }
 
-func (d *drawing) edge(from, to box, class string) {
+func (d *drawing) connect(from, to box, class string) {
 	x1, y1, x2, y2 := from.x+from.w, from.y+from.h/2, to.x, to.y+to.h/2
 	mid := (x1 + x2) / 2
-	fmt.Fprintf(&d.edges, "<path class=\"%s\" d=\"M%d %d C%d %d %d %d %d %d\"/>\n", class, x1, y1, mid, y1, mid, y2, x2,
-		y2)
+	data := fmt.Sprintf("M%d %d C%d %d %d %d %d %d", x1, y1, mid, y1, mid, y2, x2, y2)
+	d.edges = append(d.edges, edge{class, data})
 }
 
 // style has no variables: not every program that shows an SVG knows them.
@@ -180,53 +183,43 @@ text{fill:#e6edf3}
 `
 
 func (d *drawing) String() string {
-	width, height := 0, 0
+	svg := &picture.SVG{Title: "What the operator reaches", Style: style}
 	for _, g := range d.groups {
-		width, height = max(width, g.x+g.w+margin), max(height, g.y+g.h+margin)
+		svg.Width, svg.Height = max(svg.Width, g.x+g.w+margin), max(svg.Height, g.y+g.h+margin)
 	}
-	var b strings.Builder
-	fmt.Fprintf(&b,
-		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %[1]d %[2]d\" "+
-			"role=\"img\">\n", width, height)
-	fmt.Fprintf(&b,
-		"<title>What the operator reaches</title>\n<style>\n%s</style>\n<rect class=\"page\" width=\"%d\" "+
-			"height=\"%d\"/>\n", style, width, height)
+	svg.Rect("page", 0, 0, svg.Width, svg.Height, 0)
 	for _, g := range d.groups {
-		g.draw(&b, titleSpace-6, "head")
+		g.draw(svg, titleSpace-6, "head")
 	}
-	b.WriteString(d.edges.String())
+	for _, e := range d.edges {
+		svg.Path(e.class, e.data)
+	}
 	for _, n := range d.nodes {
-		n.draw(&b, lineHeight+padding/4, "")
+		n.draw(svg, lineHeight+padding/4, "")
 	}
-	b.WriteString("</svg>\n")
-	return b.String()
+	return svg.String()
 }
 
-// draw writes a rectangle and its lines, the first at top, with their whole text as a tooltip.
-func (x box) draw(b *strings.Builder, top int, class string) {
-	fmt.Fprintf(b, "<g><title>%s</title>\n<rect class=\"%s\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"6\"/>\n",
-		text.XML(strings.Join(slices.Concat(x.lines, x.marks), "\n")), x.class, x.x, x.y, x.w, x.h)
-	for i, l := range slices.Concat(x.lines, x.marks) {
-		c := class
-		switch {
-		case i >= len(x.lines):
-			c = "mark"
-		case i == 0 && len(x.lines) > 1:
-			c = "head"
+// draw adds a rectangle and its lines, the first at top, with their whole text as a tooltip.
+func (x box) draw(svg *picture.SVG, top int, class string) {
+	lines := slices.Concat(x.lines, x.marks)
+	svg.Group(strings.Join(lines, "\n"), func() {
+		svg.Rect(x.class, x.x, x.y, x.w, x.h, 6)
+		for i, l := range lines {
+			c := class
+			switch {
+			case i >= len(x.lines):
+				c = "mark"
+			case i == 0 && len(x.lines) > 1:
+				c = "head"
+			}
+			svg.Text(picture.Label{Class: c, X: x.x + padding, Y: x.y + top + i*lineHeight,
+				Text: text.Middle(l, maxText)})
 		}
-		fmt.Fprintf(b, "<text class=\"%s\" x=\"%d\" y=\"%d\">%s</text>\n", c, x.x+padding, x.y+top+i*lineHeight,
-			text.XML(text.Middle(l, maxText)))
-	}
-	b.WriteString("</g>\n")
+	})
 }
 
-func textWidth(lines ...string) int {
-	width := 0
-	for _, l := range lines {
-		width = max(width, int(float64(utf8.RuneCountInString(text.Middle(l, maxText)))*charWidth)+1)
-	}
-	return width
-}
+func textWidth(lines ...string) int { return picture.TextWidth(maxText, lines...) }
 
 // wrap breaks a text between words, so that no line is cut.
 func wrap(s string) (lines []string) {

@@ -6,9 +6,9 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/internal/findings/picture"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 )
 
@@ -21,7 +21,6 @@ const (
 	pitch      = 34 // from node to node
 	padding    = 10 // in a lane, beside nodes and tracks
 	track      = 7  // from one line beside the nodes to the next
-	charWidth  = 7.3
 	maxText    = 30
 	legendLine = 20
 )
@@ -63,7 +62,7 @@ const Style = `.ug text{font:12px ui-monospace,SFMono-Regular,Menlo,Consolas,mon
 
 // SVG writes the picture with its style: a lane for each channel, the newest release on top. The error is that of w.
 func (g *Graph) SVG(w io.Writer) error {
-	_, err := io.WriteString(w, g.picture("<style>\n"+Style+"</style>\n"))
+	_, err := io.WriteString(w, g.picture(Style))
 	return err
 }
 
@@ -76,23 +75,19 @@ func (g *Graph) picture(style string) string {
 		lanes = append(lanes, layOut(l))
 	}
 	width, height := arrange(lanes, max(textWidth(g.legend()...), textWidth(g.caption())))
-	var b strings.Builder
 	top := margin + legendLine
 	total := height + top + legendLine*len(g.legend()) + margin
-	fmt.Fprintf(&b, "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"ug\" width=\"%d\" height=\"%d\" "+
-		"viewBox=\"0 0 %[1]d %[2]d\" role=\"img\">\n<title>%[3]s</title>\n%[4]s"+
-		"<rect class=\"page\" width=\"%[1]d\" height=\"%[2]d\"/>\n",
-		width, total, text.XML("Update graph of package "+g.Package), style)
-	fmt.Fprintf(&b, "<text class=\"name\" x=\"%d\" y=\"%d\">%s</text>\n", margin, margin+12, text.XML(g.caption()))
+	svg := &picture.SVG{Title: "Update graph of package " + g.Package, Class: "ug", Width: width, Height: total,
+		Style: style}
+	svg.Rect("page", 0, 0, width, total, 0)
+	svg.Text(picture.Label{Class: "name", X: margin, Y: margin + 12, Text: g.caption()})
 	for _, l := range lanes {
-		l.draw(&b, top)
+		l.draw(svg, top)
 	}
 	for i, line := range g.legend() {
-		y := top + height + 14 + i*legendLine
-		fmt.Fprintf(&b, "<text class=\"quiet\" x=\"%d\" y=\"%d\">%s</text>\n", margin, y, text.XML(line))
+		svg.Text(picture.Label{Class: "quiet", X: margin, Y: top + height + 14 + i*legendLine, Text: line})
 	}
-	b.WriteString("</svg>\n")
-	return b.String()
+	return svg.String()
 }
 
 func (g *Graph) caption() string {
@@ -254,48 +249,43 @@ func arrange(lanes []laneBox, least int) (width, height int) {
 // middle returns the height of the middle of a node.
 func (b laneBox) middle(node int) int { return b.y + laneHead + node*pitch + nodeHeight/2 }
 
-func (b laneBox) draw(out *strings.Builder, top int) {
+func (b laneBox) draw(svg *picture.SVG, top int) {
 	b.y += top
-	tooltip := strings.TrimSuffix("channel "+b.lane.title()+"\n"+b.lane.Deprecated, "\n")
-	fmt.Fprintf(out, "<g><title>%s</title>"+
-		"<rect class=\"lane\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"6\"/>\n",
-		text.XML(tooltip), b.x, b.y, b.w, b.h)
-	name := "name"
-	if b.lane.Deprecated != "" {
-		name = "name struck"
-	}
-	fmt.Fprintf(out, "<text class=\"%s\" x=\"%d\" y=\"%d\">%s</text>\n", name, b.x+padding, b.y+17,
-		text.XML(text.Middle(b.lane.Name, maxText)))
-	if note := strings.TrimPrefix(b.lane.title(), b.lane.Name); note != "" {
-		fmt.Fprintf(out, "<text class=\"quiet\" x=\"%d\" y=\"%d\">%s</text>\n", b.x+padding, b.y+33,
-			text.XML(strings.Trim(note, " ()")))
-	}
-	out.WriteString("</g>\n")
+	svg.Group(strings.TrimSuffix("channel "+b.lane.title()+"\n"+b.lane.Deprecated, "\n"), func() {
+		svg.Rect("lane", b.x, b.y, b.w, b.h, 6)
+		class := "name"
+		if b.lane.Deprecated != "" {
+			class = "name struck"
+		}
+		svg.Text(picture.Label{Class: class, X: b.x + padding, Y: b.y + 17, Text: text.Middle(b.lane.Name, maxText)})
+		if note := strings.TrimPrefix(b.lane.title(), b.lane.Name); note != "" {
+			svg.Text(picture.Label{Class: "quiet", X: b.x + padding, Y: b.y + 33, Text: strings.Trim(note, " ()")})
+		}
+	})
 	for _, path := range []bool{false, true} { // the path is on top
 		for _, l := range b.lines {
 			if (l.kind == Path) == path {
-				b.drawLine(out, l)
+				svg.Group(b.describe(l), func() { b.drawLine(svg, l) })
 			}
 		}
 	}
 	for i, n := range b.lane.Nodes {
-		b.drawNode(out, i, n)
+		svg.Group(n.tooltip(), func() { b.drawNode(svg, i, n) })
 	}
 }
 
-func (b laneBox) drawLine(out *strings.Builder, l line) {
+func (b laneBox) drawLine(svg *picture.SVG, l line) {
 	class := "edge " + string(l.kind)
 	tip := "tip"
 	if l.kind == Path {
 		tip = "tip path"
 	}
-	fmt.Fprintf(out, "<g><title>%s</title>", text.XML(b.describe(l)))
 	to := b.middle(l.to)
 	if l.track == 0 {
 		x := b.x + b.left + b.nodeWidth/2
 		bottom := to + nodeHeight/2
-		fmt.Fprintf(out, "<path class=\"%s\" d=\"M%d %d V%d\"/>", class, x, b.middle(l.from[0])-nodeHeight/2, bottom+5)
-		fmt.Fprintf(out, "<path class=\"%s\" d=\"M%d %d l4 7 h-8 z\"/></g>\n", tip, x, bottom)
+		svg.Path(class, fmt.Sprintf("M%d %d V%d", x, b.middle(l.from[0])-nodeHeight/2, bottom+5))
+		svg.Path(tip, fmt.Sprintf("M%d %d l4 7 h-8 z", x, bottom))
 		return
 	}
 	side, x := b.x+b.left, b.x+b.left-2-l.track*track
@@ -308,16 +298,15 @@ func (b laneBox) drawLine(out *strings.Builder, l line) {
 	}
 	// Lines that begin or end at the same node are a little apart.
 	to += 3
-	fmt.Fprintf(out, "<path class=\"%s\" d=\"", class)
+	data := ""
 	highest, lowest := to, to
 	for _, from := range l.from {
 		y := b.middle(from) - 3
-		fmt.Fprintf(out, "M%d %d H%d ", side, y, x)
+		data += fmt.Sprintf("M%d %d H%d ", side, y, x)
 		highest, lowest = min(highest, y), max(lowest, y)
 	}
-	fmt.Fprintf(out, "M%d %d V%d ", x, highest, lowest)
-	fmt.Fprintf(out, "M%d %d H%d\"/>", x, to, side-inward*5)
-	fmt.Fprintf(out, "<path class=\"%s\" d=\"M%d %d l%d 4 v-8 z\"/></g>\n", tip, side, to, -7*inward)
+	svg.Path(class, fmt.Sprintf("%sM%d %d V%d M%d %d H%d", data, x, highest, lowest, x, to, side-inward*5))
+	svg.Path(tip, fmt.Sprintf("M%d %d l%d 4 v-8 z", side, to, -7*inward))
 }
 
 // describe returns in words what a line means.
@@ -333,34 +322,24 @@ func (b laneBox) describe(l line) string {
 	return fmt.Sprintf("%s %s %s", to, l.kind, text.FirstOf(12, names))
 }
 
-func (b laneBox) drawNode(out *strings.Builder, i int, n Node) {
-	class, label := "node", ""
+func (b laneBox) drawNode(svg *picture.SVG, i int, n Node) {
+	class, label := "node", []string{}
 	for _, c := range n.classes() {
 		if c == "path" {
 			c = "onpath"
 		}
 		class += " " + c
 	}
-	if n.Deprecated != "" {
-		label = " class=\"struck\""
-	}
 	if n.Head {
-		label = " class=\"name\""
-		if n.Deprecated != "" {
-			label = " class=\"name struck\""
-		}
+		label = append(label, "name")
+	}
+	if n.Deprecated != "" {
+		label = append(label, "struck")
 	}
 	y := b.middle(i)
-	fmt.Fprintf(out, "<g><title>%s</title><rect class=\"%s\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"5\"/>",
-		text.XML(n.tooltip()), class, b.x+b.left, y-nodeHeight/2, b.nodeWidth, nodeHeight)
-	fmt.Fprintf(out, "<text%s x=\"%d\" y=\"%d\" text-anchor=\"middle\">%s</text></g>\n", label,
-		b.x+b.left+b.nodeWidth/2, y+4, text.XML(text.Middle(n.Label, maxText)))
+	svg.Rect(class, b.x+b.left, y-nodeHeight/2, b.nodeWidth, nodeHeight, 5)
+	svg.Text(picture.Label{Class: strings.Join(label, " "), X: b.x + b.left + b.nodeWidth/2, Y: y + 4,
+		Anchor: "middle", Text: text.Middle(n.Label, maxText)})
 }
 
-func textWidth(lines ...string) int {
-	width := 0
-	for _, l := range lines {
-		width = max(width, int(float64(utf8.RuneCountInString(text.Middle(l, 100)))*charWidth)+1)
-	}
-	return width
-}
+func textWidth(lines ...string) int { return picture.TextWidth(100, lines...) }

@@ -5,9 +5,9 @@ import (
 	"io"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/internal/findings/picture"
 )
 
 // Mermaid writes the graph as Mermaid text. Arrows lead from a release to its update. The error is that of w.
@@ -17,10 +17,10 @@ func (g *Graph) Mermaid(w io.Writer) error {
 	edges, paths := 0, []string{}
 	classes := map[string][]string{}
 	for i, l := range g.Lanes {
-		fmt.Fprintf(&b, "  subgraph c%d[\"%s\"]\n", i, mermaidText(l.title()))
+		fmt.Fprintf(&b, "  subgraph c%d[\"%s\"]\n", i, picture.Mermaid(l.title()))
 		for j, n := range l.Nodes {
 			id := fmt.Sprintf("c%dn%d", i, j)
-			fmt.Fprintf(&b, "    %s[\"%s\"]\n", id, mermaidText(n.Label))
+			fmt.Fprintf(&b, "    %s[\"%s\"]\n", id, picture.Mermaid(n.Label))
 			for _, c := range n.classes() {
 				classes[c] = append(classes[c], id)
 			}
@@ -71,31 +71,15 @@ func (n Node) classes() (out []string) {
 	return out
 }
 
-// mermaidText escapes a text. Mermaid knows entities of its own: # and a number.
-func mermaidText(s string) string {
-	var b strings.Builder
-	for _, c := range s {
-		switch {
-		case strings.ContainsRune("\"#<>&`\\;%{}|[]", c):
-			fmt.Fprintf(&b, "#%d;", c)
-		case !unicode.IsPrint(c):
-			b.WriteByte(' ')
-		default:
-			b.WriteRune(c)
-		}
-	}
-	return b.String()
-}
-
 // DOT writes the graph for Graphviz. Arrows lead from a release to its update. The error is that of w.
 func (g *Graph) DOT(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "digraph %s {\n  rankdir=BT\n", dotText(g.Package))
+	fmt.Fprintf(&b, "digraph %s {\n  rankdir=BT\n", picture.DOT(g.Package))
 	b.WriteString("  node [shape=box, fontname=monospace]\n  edge [fontname=monospace, fontsize=10]\n")
 	for i, l := range g.Lanes {
-		fmt.Fprintf(&b, "  subgraph cluster_%d {\n    label=%s\n", i, dotText(l.title()))
+		fmt.Fprintf(&b, "  subgraph cluster_%d {\n    label=%s\n", i, picture.DOT(l.title()))
 		for j, n := range l.Nodes {
-			attributes := []string{"label=" + dotText(n.Label), "tooltip=" + dotText(n.tooltip())}
+			attributes := []string{"label=" + picture.DOT(n.Label), "tooltip=" + picture.DOT(n.tooltip())}
 			for _, c := range nodeClasses {
 				for _, name := range n.classes() {
 					if name == c.name {
@@ -118,25 +102,4 @@ func (g *Graph) DOT(w io.Writer) error {
 	b.WriteString("}\n")
 	_, err := io.WriteString(w, b.String())
 	return err
-}
-
-// dotText quotes a text (Graphviz: "The DOT Language", double-quoted strings).
-func dotText(s string) string {
-	var b strings.Builder
-	b.WriteByte('"')
-	for _, c := range s {
-		switch {
-		case c == '"' || c == '\\':
-			b.WriteByte('\\')
-			b.WriteRune(c)
-		case c == '\n':
-			b.WriteString(`\n`)
-		case !unicode.IsPrint(c):
-			b.WriteByte(' ')
-		default:
-			b.WriteRune(c)
-		}
-	}
-	b.WriteByte('"')
-	return b.String()
 }

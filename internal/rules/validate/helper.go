@@ -3,7 +3,7 @@ package validate
 import (
 	"context"
 
-	"github.com/olmgen/olmgen/internal/rules/helper"
+	"github.com/olmgen/olmgen/internal/helper"
 )
 
 // HelperArg is the only argument of the program that a Helper runs. It changes with the types Subject and Problem, so

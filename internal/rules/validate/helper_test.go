@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/olmgen/olmgen/internal/rules/helper"
+	"github.com/olmgen/olmgen/internal/helper"
 	"github.com/olmgen/olmgen/internal/rules/validate"
 	"github.com/olmgen/olmgen/internal/rules/validate/framework"
 )

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/olmgen/olmgen/internal/rules/helper"
+	"github.com/olmgen/olmgen/internal/helper"
 )
 
 var answers = map[string]helper.Answer{

@@ -1,37 +1,26 @@
-package crds
+package crs
 
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apiextensionsv1beta1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1beta1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// crd is a CRD as it was read.
-type crd struct{ *manifest.Object }
+// CRD is a CustomResourceDefinition as it was read.
+type CRD struct{ *manifest.Object }
 
-// kind returns the kind of the objects that the CRD defines.
-func (c *crd) kind() string {
-	kind, err := c.Get("spec", "names", "kind")
-	if s, ok := kind.(string); err == nil && ok {
-		return s
-	}
-	return "object"
-}
-
-// same reports whether two CRDs are the same text.
-func (c *crd) same(d *crd) bool {
-	raw := c.Raw()
-	return c.APIVersion == d.APIVersion && raw != nil && bytes.Equal(raw, d.Raw())
-}
-
-// byName returns the CRDs by their names. Of two with one name the first one counts.
-func byName(objects []*manifest.Object) (map[string]*crd, error) {
-	out := map[string]*crd{}
+// ByName returns the CRDs among objects by their names. Of two with one name the first one counts.
+func ByName(objects []*manifest.Object) (map[string]*CRD, error) {
+	out := map[string]*CRD{}
 	for _, o := range objects {
 		if o.Kind != "CustomResourceDefinition" || o.Group() != apiextensions.GroupName {
 			continue
@@ -40,18 +29,62 @@ func byName(objects []*manifest.Object) (map[string]*crd, error) {
 			return nil, o.Errorf("metadata.name", "missing")
 		}
 		if out[o.Name] == nil {
-			out[o.Name] = &crd{Object: o}
+			out[o.Name] = &CRD{Object: o}
 		}
 	}
 	return out, nil
+}
+
+// ByKind returns CRDs by what they define. The error is about the first one, by name, that does not say it.
+func ByKind(crds map[string]*CRD) (map[schema.GroupKind]*CRD, error) {
+	out := make(map[schema.GroupKind]*CRD, len(crds))
+	for _, name := range slices.Sorted(maps.Keys(crds)) {
+		gk, err := crds[name].groupKind()
+		if err != nil {
+			return nil, err
+		}
+		out[gk] = crds[name]
+	}
+	return out, nil
+}
+
+func (c *CRD) groupKind() (schema.GroupKind, error) {
+	var gk schema.GroupKind
+	for path, to := range map[string]*string{"spec.group": &gk.Group, "spec.names.kind": &gk.Kind} {
+		v, err := c.Get(strings.Split(path, ".")...)
+		if err != nil {
+			return gk, err
+		}
+		s, ok := v.(string)
+		if !ok || s == "" {
+			return gk, c.Errorf(path, "missing, or not a text")
+		}
+		*to = s
+	}
+	return gk, nil
+}
+
+// DefinedKind returns the kind of the objects that the CRD defines, for a sentence.
+func (c *CRD) DefinedKind() string {
+	kind, err := c.Get("spec", "names", "kind")
+	if s, ok := kind.(string); err == nil && ok {
+		return s
+	}
+	return "object"
+}
+
+// Same reports whether two CRDs are the same text.
+func (c *CRD) Same(d *CRD) bool {
+	raw := c.Raw()
+	return c.APIVersion == d.APIVersion && raw != nil && bytes.Equal(raw, d.Raw())
 }
 
 // maxVersions is how many versions a CRD may have: each two served ones are compared. The CRDs of 215 public bundles
 // have six at most.
 const maxVersions = 50
 
-// decode returns a CRD as an object of apiextensions.k8s.io/v1. It refuses CRDs about which nothing can be said.
-func (c *crd) decode() (*apiextensionsv1.CustomResourceDefinition, error) {
+// Decode returns a CRD as an object of apiextensions.k8s.io/v1. It refuses CRDs about which nothing can be said.
+func (c *CRD) Decode() (*apiextensionsv1.CustomResourceDefinition, error) {
 	v1 := &apiextensionsv1.CustomResourceDefinition{}
 	switch c.APIVersion {
 	case apiextensionsv1.SchemeGroupVersion.String():

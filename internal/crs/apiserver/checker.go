@@ -1,20 +1,20 @@
-// Package crdobjects says what the API server says to existing objects, with the code of the API server, in this
-// process. See package helper for its cost.
-package crdobjects
+// Package apiserver judges custom resources with the code of the API server, in this process. See package helper for
+// its cost.
+package apiserver
 
 import (
 	"context"
 	"fmt"
 
-	"github.com/olmgen/olmgen/compare/crds"
+	"github.com/olmgen/olmgen/internal/crs"
 )
 
-// Checker implements crds.Checker.
+// Checker implements crs.Checker.
 type Checker struct{}
 
 // Check checks the objects of each batch. The error is about an object that is not JSON, or that of ctx.
-func (Checker) Check(ctx context.Context, batches []crds.Batch) ([]crds.Answer, error) {
-	answers := make([]crds.Answer, len(batches))
+func (Checker) Check(ctx context.Context, batches []crs.Batch) ([]crs.Answer, error) {
+	answers := make([]crs.Answer, len(batches))
 	for i, b := range batches {
 		s, err := newServer(b)
 		if err != nil {

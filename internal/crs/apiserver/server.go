@@ -1,4 +1,4 @@
-package crdobjects
+package apiserver
 
 import (
 	"cmp"
@@ -27,7 +27,7 @@ import (
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 	"k8s.io/apiserver/pkg/cel/common"
 
-	"github.com/olmgen/olmgen/compare/crds"
+	"github.com/olmgen/olmgen/internal/crs"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 )
 
@@ -44,7 +44,7 @@ type server struct {
 	cel             *schemacel.Validator
 }
 
-func newServer(b crds.Batch) (*server, error) {
+func newServer(b crs.Batch) (*server, error) {
 	v := b.Version
 	s := &server{
 		namespaced:      !b.ClusterScoped,
@@ -81,21 +81,24 @@ func newServer(b crds.Batch) (*server, error) {
 	return s, nil
 }
 
-// judge returns the answer of the API server to an object.
-func (s *server) judge(data []byte) (crds.Verdict, error) {
+// judge returns what the API server and OLM say to an object.
+func (s *server) judge(data []byte) (crs.Verdict, error) {
 	u := &unstructured.Unstructured{}
-	if err := utiljson.Unmarshal(data, &u.Object); err != nil {
-		return crds.Verdict{}, err
+	err := utiljson.Unmarshal(data, &u.Object)
+	if err != nil {
+		return crs.Verdict{}, err
 	}
 	if s.namespaced && u.GetNamespace() == "" {
 		u.SetNamespace(metav1.NamespaceDefault)
 	}
-	unknown, err := s.decode(u)
-	if err != nil {
-		return crds.Verdict{Error: err.Error()}, nil //nolint:nilerr // the verdict says so
+	v := crs.Verdict{OLM: faults(validation.ValidateCustomResource(nil, u.Object, s.validator))}
+	if v.Unknown, err = s.decode(u); err != nil {
+		v.Error = err.Error()
+		return v, nil //nolint:nilerr // the verdict says so
 	}
-	slices.Sort(unknown)
-	return crds.Verdict{Create: faults(s.create(u.DeepCopy())), Update: faults(s.update(u)), Unknown: unknown}, nil
+	slices.Sort(v.Unknown)
+	v.Create, v.Update = faults(s.create(u.DeepCopy())), faults(s.update(u))
+	return v, nil
 }
 
 // decode drops unknown fields and applies defaults. It returns the paths of the unknown fields.
@@ -217,23 +220,23 @@ func (s *server) scaleErrors(u *unstructured.Unstructured) field.ErrorList {
 }
 
 // faults puts each error on one line. Several errors at one path become one fault.
-func faults(errs field.ErrorList) []crds.Fault {
-	var out []crds.Fault
+func faults(errs field.ErrorList) []crs.Fault {
+	var out []crs.Fault
 	for _, e := range errs {
 		path := strings.TrimPrefix(e.Field, ".")
 		if path == "<nil>" {
 			path = ""
 		}
 		message := faultMessage(e)
-		i := slices.IndexFunc(out, func(f crds.Fault) bool { return f.Path == path })
+		i := slices.IndexFunc(out, func(f crs.Fault) bool { return f.Path == path })
 		switch {
 		case i < 0:
-			out = append(out, crds.Fault{Path: path, Message: message})
+			out = append(out, crs.Fault{Path: path, Message: message})
 		case !strings.Contains(out[i].Message, message):
 			out[i].Message += "; " + message
 		}
 	}
-	slices.SortFunc(out, func(a, b crds.Fault) int { return cmp.Compare(a.Path, b.Path) })
+	slices.SortFunc(out, func(a, b crs.Fault) int { return cmp.Compare(a.Path, b.Path) })
 	return out
 }
 

@@ -8,14 +8,6 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// What the tests of package crds_test use. They stand outside of the package, because package objects imports it.
-var (
-	CRDText  = crdText
-	Order    = order
-	Parse    = parse
-	ReadFile = readFile
-)
-
 func readFile(t testing.TB, path string) []*manifest.Object {
 	t.Helper()
 	data, err := os.ReadFile(path)

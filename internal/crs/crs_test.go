@@ -1,0 +1,180 @@
+package crs_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/olmgen/olmgen/internal/crs"
+	"github.com/olmgen/olmgen/internal/crs/apiserver"
+	"github.com/olmgen/olmgen/internal/helper"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// The test binary is the helper program too.
+func TestMain(m *testing.M) {
+	if len(os.Args) == 2 && os.Args[1] == crs.HelperArg {
+		os.Exit(helper.Main(os.Args[1:], map[string]helper.Answer{
+			crs.HelperArg: helper.JSON(apiserver.Checker{}.Check),
+		}, os.Stdin, os.Stderr))
+	}
+	os.Exit(m.Run())
+}
+
+const boats = `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: boats.ferry.example.com}
+spec:
+  group: ferry.example.com
+  scope: Namespaced
+  names: {kind: Boat, plural: boats}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec:
+            type: object
+            required: [seats]
+            x-kubernetes-validations:
+            - {rule: "self.seats != 13", message: no crew takes it}
+            properties:
+              seats: {type: integer, default: 12, maximum: 900}
+  - name: v2
+    served: false
+    storage: false
+    schema: {openAPIV3Schema: {type: object}}
+`
+
+func parse(t *testing.T, name, text string) []*manifest.Object {
+	t.Helper()
+	docs, err := manifest.ReadFile(name, []byte(text), manifest.DefaultLimits)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var objects []*manifest.Object
+	for _, d := range docs {
+		list, err := d.Objects()
+		if err != nil {
+			t.Fatal(err)
+		}
+		objects = append(objects, list...)
+	}
+	return objects
+}
+
+func check(t *testing.T, checker crs.Checker, crds, objects string) ([]crs.Result, error) {
+	t.Helper()
+	byName, err := crs.ByName(parse(t, "crd.yaml", crds))
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds, err := crs.ByKind(byName)
+	if err != nil {
+		return nil, err
+	}
+	return crs.Check(t.Context(), checker, kinds, parse(t, "boat.yaml", objects))
+}
+
+// TestVerdict holds how the answers of the API server and of OLM differ. Another process gives the same ones.
+func TestVerdict(t *testing.T) {
+	path, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const limit = "invalid value 1000: should be less than or equal to 900"
+	for name, tc := range map[string]struct {
+		spec string
+		want crs.Verdict
+	}{
+		"it fits":              {"{seats: 20}", crs.Verdict{}},
+		"OLM sets no defaults": {"{}", crs.Verdict{OLM: []crs.Fault{{Path: "spec.seats", Message: "required value"}}}},
+		"OLM evaluates no CEL": {"{seats: 13}", crs.Verdict{Create: []crs.Fault{{Path: "spec", Message: "invalid value: no crew takes it"}}}},
+		"OLM drops no field":   {"{seats: 20, sails: 2}", crs.Verdict{Unknown: []string{"spec.sails"}}},
+		"OLM does not ratchet": {"{seats: 1000}", crs.Verdict{Create: []crs.Fault{{Path: "spec.seats", Message: limit}}, OLM: []crs.Fault{{Path: "spec.seats", Message: limit}}}},
+	} {
+		object := "apiVersion: ferry.example.com/v1\nkind: Boat\nmetadata: {name: a}\nspec: " + tc.spec + "\n"
+		for _, checker := range []crs.Checker{apiserver.Checker{}, crs.Helper{Path: path}} {
+			got, err := check(t, checker, boats, object)
+			if err != nil || len(got) != 1 || !got[0].Served || got[0].Version != "v1" {
+				t.Fatalf("%s, %T: %+v %v", name, checker, got, err)
+			}
+			if diff := cmp.Diff(tc.want, got[0].Verdict); diff != "" {
+				t.Errorf("%s, %T: %s", name, checker, diff)
+			}
+		}
+	}
+}
+
+// Each object has a result, in their order. No Checker is asked about what no CRD serves.
+func TestResults(t *testing.T) {
+	got, err := check(t, nil, boats, `apiVersion: ferry.example.com/v2
+kind: Boat
+metadata: {name: a}
+---
+apiVersion: ferry.example.com/v1
+kind: Ship
+metadata: {name: a}
+`)
+	if err != nil || len(got) != 2 {
+		t.Fatalf("%+v %v", got, err)
+	}
+	if r := got[0]; r.CRD == nil || r.Served || r.Version != "v2" {
+		t.Errorf("of a version that is not served: %+v", r)
+	}
+	if r := got[1]; r.CRD != nil || r.Served || r.Object.Kind != "Ship" {
+		t.Errorf("of no CRD: %+v", r)
+	}
+}
+
+// badChecker answers what no API server does.
+type badChecker struct {
+	answers []crs.Answer
+	err     error
+}
+
+func (c badChecker) Check(context.Context, []crs.Batch) ([]crs.Answer, error) {
+	return c.answers, c.err
+}
+
+func TestBadChecker(t *testing.T) {
+	boat := "apiVersion: ferry.example.com/v1\nkind: Boat\nmetadata: {name: a}\nspec: a\n"
+	for name, tc := range map[string]struct {
+		checker crs.Checker
+		want    string
+	}{
+		"none":         {nil, "custom resources need a Checker"},
+		"it fails":     {badChecker{err: errors.New("broken")}, "broken"},
+		"no answer":    {badChecker{}, "the Checker has 0 answers to 1 batches"},
+		"no verdict":   {badChecker{answers: []crs.Answer{{}}}, "the Checker has 0 verdicts on 1 objects"},
+		"a bad schema": {badChecker{answers: []crs.Answer{{Error: "x"}}}, "crd.yaml:13: spec.versions[0].schema.openAPIV3Schema: "},
+		"a bad object": {badChecker{answers: []crs.Answer{{Verdicts: []crs.Verdict{{Error: "x"}}}}}, "boat.yaml:3: metadata: x"},
+	} {
+		got, err := check(t, tc.checker, boats, boat)
+		if err == nil || !strings.HasPrefix(err.Error(), tc.want) {
+			t.Errorf("%s: %v %v, want %s", name, got, err, tc.want)
+		}
+	}
+}
+
+// A CRD that does not say what it defines is an error with its place.
+func TestNoKind(t *testing.T) {
+	for from, to := range map[string]string{"group: ferry.example.com": "group: 5", "kind: Boat, ": ""} {
+		_, err := check(t, nil, strings.Replace(boats, from, to, 1), "")
+		if err == nil || !strings.HasPrefix(err.Error(), "crd.yaml:") || !strings.Contains(err.Error(), "missing, or not a text") {
+			t.Errorf("%q: %v", to, err)
+		}
+	}
+	if _, err := crs.ByName(parse(t, "crd.yaml", strings.Replace(boats, "name: boats.", "x: boats.", 1))); err == nil ||
+		!slices.Contains(strings.Split(err.Error(), ": "), "metadata.name") {
+		t.Errorf("without a name: %v", err)
+	}
+}
