@@ -126,7 +126,7 @@ func factsOf(o Operator) map[fact]string {
 		}
 	}
 	for _, d := range spec.CustomResourceDefinitions.Owned {
-		for _, version := range o.versionsOf(d) {
+		for _, version := range olm.ProvidedVersions(d, o.crds) {
 			have(change.Provided, crdText(d.Name, version, d.Kind))
 		}
 	}

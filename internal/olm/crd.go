@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -34,6 +36,18 @@ func CRDVersions(crd *manifest.Object) (versions []CRDVersion) {
 	return versions
 }
 
+// CRDs returns the CustomResourceDefinitions among objects by their names. Of two with one name the last one counts, as
+// it does when both are applied.
+func CRDs(objects []*manifest.Object) map[string]*manifest.Object {
+	out := map[string]*manifest.Object{}
+	for _, o := range objects {
+		if o.Kind == "CustomResourceDefinition" {
+			out[o.Name] = o
+		}
+	}
+	return out
+}
+
 // ServedVersions returns the versions that a CustomResourceDefinition serves.
 func ServedVersions(crd *manifest.Object) (names []string) {
 	for _, v := range CRDVersions(crd) {
@@ -42,6 +56,16 @@ func ServedVersions(crd *manifest.Object) (names []string) {
 		}
 	}
 	return names
+}
+
+// ProvidedVersions returns the versions of a CRD that an operator provides: those that it serves, as a catalog says of
+// the bundle (operator-registry: pkg/registry/bundle.go, ProvidedAPIs). A CSV names one of them, which counts if the CRD
+// is not among those that are known.
+func ProvidedVersions(d v1alpha1.CRDDescription, crds map[string]*manifest.Object) []string {
+	if crd := crds[d.Name]; crd != nil {
+		return ServedVersions(crd)
+	}
+	return []string{d.Version}
 }
 
 // StoredVersions returns the versions in which the cluster may have stored objects: status.storedVersions, and the

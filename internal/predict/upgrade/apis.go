@@ -28,15 +28,10 @@ func apiOf(d v1alpha1.CRDDescription, version string) api {
 	return api{group, version, d.Kind}
 }
 
-// provided returns the APIs that an operator provides: of a CRD, the versions that it serves, as a catalog says of the
-// bundle (operator-registry: pkg/registry/bundle.go, ProvidedAPIs). A CSV names one of them.
+// provided returns the APIs that an operator provides.
 func provided(o *Operator, crds map[string]*manifest.Object) (out []api) {
 	for _, d := range o.Spec.CustomResourceDefinitions.Owned {
-		versions := []string{d.Version}
-		if crd := crds[d.Name]; crd != nil {
-			versions = olm.ServedVersions(crd)
-		}
-		for _, v := range versions {
+		for _, v := range olm.ProvidedVersions(d, crds) {
 			out = append(out, apiOf(d, v))
 		}
 	}
@@ -108,19 +103,21 @@ func (j *judge) owners(p Pair) {
 	}
 }
 
-// coOwner finds what becomes of another owner of a CRD.
+// coOwner finds what becomes of another owner of a CRD: OLM writes the newer one for all.
 func (j *judge) coOwner(by, o *Operator, name string) {
 	now, before := j.after[name], j.inCluster(name)
-	if now == nil || before == nil {
+	if now == nil || before == nil || same(before, now) {
 		return
 	}
 	for _, d := range unserved(o, now) {
-		if d.Name == name && slices.Contains(olm.ServedVersions(before), d.Version) {
+		if slices.Contains(olm.ServedVersions(before), d.Version) {
 			j.add(o, RuleCRDOwner, findings.Error, ownedField,
 				"owns CRD %s, too, and %s does not serve %s any more: it fails with RequirementsNotMet", name, by.Name,
 				d.Version)
+			return
 		}
 	}
+	j.add(o, RuleCRDOwner, findings.Warning, ownedField, "owns CRD %s, too, and gets the one of %s", name, by.Name)
 }
 
 // owned returns the CRDs that an operator owns, by name.
@@ -153,7 +150,7 @@ func (j *judge) notServed(p Pair) {
 			continue
 		}
 		for _, d := range unserved(p.New, now) {
-			if p.Old != nil && before != nil && slices.Contains(unserved(p.Old, before), d) {
+			if p.Old != nil && before != nil && len(unserved(p.Old, before)) > 0 {
 				continue
 			}
 			j.add(p.New, RuleNotServed, findings.Error, ownedField,

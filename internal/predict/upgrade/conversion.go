@@ -40,7 +40,7 @@ func shipped(o *Operator, rendered []*manifest.Object) []*manifest.Object {
 
 // ownedCRDs returns the CRDs that an operator owns.
 func ownedCRDs(o *Operator, objects []*manifest.Object) (out []*manifest.Object) {
-	crds := crdsOf(objects)
+	crds := olm.CRDs(objects)
 	for _, name := range owned(o) {
 		if crd := crds[name]; crd != nil {
 			out = append(out, crd)

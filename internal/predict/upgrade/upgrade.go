@@ -6,28 +6,19 @@ package upgrade
 
 import (
 	"cmp"
+	"context"
 	"fmt"
+	"reflect"
 	"slices"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/crs"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/permissions"
-)
-
-// The rules. Their findings are errors where OLM refuses the upgrade, or where an operator fails because of it.
-const (
-	RuleAPIRequired  = "api-required"       // another operator requires an API that goes
-	RuleInstallMode  = "install-mode"       // the OperatorGroup asks for a mode that is not supported any more
-	RuleCRDOwner     = "crd-owner"          // another operator owns a CRD, too
-	RulePath         = "no-upgrade"         // the newer release does not replace the older one
-	RuleNotServed    = "api-not-served"     // the CSV owns a version that its CRD does not serve
-	RuleStored       = "stored-version"     // a CRD drops a version in which objects are stored
-	RuleImmutable    = "immutable-field"    // the API server does not let a field change
-	RuleConversion   = "conversion-webhook" // nothing converts the objects of a CRD
-	RuleObjectsUnfit = "objects-unfit"      // existing objects do not fit the newer CRD
 )
 
 // Operator is one release of an operator.
@@ -50,6 +41,7 @@ type Upgrade struct {
 	Old, New  []*manifest.Object // what is rendered of both releases
 	Others    []Operator         // that are in the cluster, too
 	Cluster   []*manifest.Object // what else is in the cluster: CRDs with their status, custom resources
+	Checker   crs.Checker        // for the custom resources of the cluster; may be nil if there are none
 	PathKnown bool               // a catalog leads from the older release to the newer one
 }
 
@@ -63,16 +55,17 @@ type Finding struct {
 	Line     int
 }
 
-// Findings returns what OLM does about the upgrade, the worst first. Two releases that are the same have none.
-func (u Upgrade) Findings() []Finding {
-	j := &judge{Upgrade: u, before: crdsOf(u.Old), live: crdsOf(u.Cluster)}
+// Findings returns what OLM does about the upgrade, the worst first. The error is about a CRD or an object that cannot be
+// read, or that of the Checker, which gets ctx.
+func (u Upgrade) Findings(ctx context.Context) ([]Finding, error) {
+	j := &judge{Upgrade: u, before: olm.CRDs(u.Old), live: olm.CRDs(u.Cluster)}
 	var operators []Operator
 	for _, p := range u.Pairs {
 		if p.New != nil {
 			operators = append(operators, *p.New)
 		}
 	}
-	j.after = crdsOf(u.New)
+	j.after = olm.CRDs(u.New)
 	for _, p := range u.Pairs {
 		j.addBundle(p)
 	}
@@ -87,16 +80,20 @@ func (u Upgrade) Findings() []Finding {
 		j.notServed(p)
 		j.path(p)
 		j.conversions(p)
-		if p.Old != nil {
-			j.stored(p)
-			j.immutable(p)
+		if p.Old == nil {
+			continue
+		}
+		j.stored(p)
+		j.immutable(p)
+		if err := j.unfit(ctx, p); err != nil {
+			return nil, err
 		}
 	}
 	slices.SortStableFunc(j.found, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(a.Severity.Rank(), b.Severity.Rank()), cmp.Compare(a.Operator, b.Operator),
 			cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Message, b.Message))
 	})
-	return slices.Compact(j.found)
+	return slices.Compact(j.found), nil
 }
 
 // judge keeps what the rules look at.
@@ -114,7 +111,7 @@ func (j *judge) addBundle(p Pair) {
 		if o == nil {
 			continue
 		}
-		for name, crd := range crdsOf(o.Bundle) {
+		for name, crd := range olm.CRDs(o.Bundle) {
 			if to[name] == nil {
 				to[name] = crd
 			}
@@ -155,14 +152,9 @@ func (j *judge) addAt(o *Operator, rule string, s findings.Severity, at *manifes
 	j.found = append(j.found, f)
 }
 
-// crdsOf returns the CRDs among objects by their names. Of two with one name the last one counts, as it does when both
-// are applied.
-func crdsOf(objects []*manifest.Object) map[string]*manifest.Object {
-	out := map[string]*manifest.Object{}
-	for _, o := range objects {
-		if o.Kind == "CustomResourceDefinition" {
-			out[o.Name] = o
-		}
-	}
-	return out
+// same reports whether two CRDs are the same but for what the cluster and OLM add.
+func same(a, b *manifest.Object) bool {
+	x, errX := a.Get("spec")
+	y, errY := b.Get("spec")
+	return errX == nil && errY == nil && reflect.DeepEqual(x, y)
 }
