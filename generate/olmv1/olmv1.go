@@ -92,10 +92,10 @@ func Render(b *bundle.Bundle, o Options) ([]Object, error) {
 // renderer holds what the generators read. None of them changes it.
 type renderer struct {
 	Options
-	pkg    string
-	csv    *v1alpha1.ClusterServiceVersion
-	crds   []*bundle.CRD
-	others []*manifest.Object
+	pkg     string
+	csv     *v1alpha1.ClusterServiceVersion
+	crds    []*bundle.CRD
+	shipped []*manifest.Object
 }
 
 // checkOptions also fills in the default targets and takes each only once.

@@ -21,7 +21,7 @@ import (
 func (o *simulation) judgeResources() {
 	defined := o.definitions()
 	operators := map[string]*operators{} // by name of the CRD
-	for _, x := range o.others {
+	for _, x := range o.unreviewed {
 		d, ok := defined[x.Group()+"/"+x.Kind]
 		if !ok {
 			continue
@@ -115,7 +115,7 @@ func (o *simulation) judgeController(x *manifest.Object, d definition, ops *oper
 		message = fmt.Sprintf("ClusterServiceVersion %s, which provides its API, does not work %s", ops.csvs[0].name,
 			where)
 		hint = "add the namespace to the targets of the OperatorGroup, or move the resource"
-	case !ops.granted || len(o.blind) > 0:
+	case !ops.granted || len(o.unknownCSV) > 0:
 		return
 	case !o.mayAny(ops.accounts, namespace, d.updates("update"), d.updates("patch")):
 		message = "no operator may update its status " + where

@@ -104,7 +104,7 @@ func (v *verifier) ofGroup(o *dump.Object) (reason string, live bool) {
 
 // owning returns the operator whose CSV owns a CRD or an API.
 func (v *verifier) owning(name string) *Operator {
-	for _, op := range slices.Concat(v.All(), v.others()) {
+	for _, op := range slices.Concat(v.All(), v.notAdopted()) {
 		if op.owns(name) {
 			return op
 		}
