@@ -88,7 +88,7 @@ func apiClusterRoles(r *rendering) error {
 }
 
 func (r *rendering) apiClusterRole(a api, suffix, aggregateTo string, view templates.APIRole) error {
-	view.Name, view.DefaultRoles, view.Managed = r.names.apiRole(a, suffix), []string{aggregateTo}, r.names.olm()
+	view.Name, view.DefaultRoles, view.Managed = r.names.apiRole(a, suffix), r.defaultRoles(aggregateTo), r.names.olm()
 	if r.options.Profile == ProfileClusterExtension { // there are no OperatorGroups, and the bundle's own role is OLM's
 		if shipped := r.shippedClusterRole(view.Name); shipped != nil {
 			r.warn(bundle.WarnShadowed,

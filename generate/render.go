@@ -90,6 +90,9 @@ func Render(b *bundle.Bundle, o Options) (*Result, error) {
 	given := slices.DeleteFunc(slices.Clone(b.Warnings),
 		func(w bundle.Warning) bool { return w.Class == bundle.WarnOldCRD && o.ConvertCRDs })
 	result.Warnings = append(given, result.Warnings...)
+	for _, n := range b.Notes {
+		result.Notes = append(result.Notes, manifest.Message{Msg: n.Error()})
+	}
 	result.Notes = append(result.Notes, needs(b, o)...)
 	result.PodSecurity = pods
 	return result, nil
