@@ -34,9 +34,8 @@ func (r *reader) check() error {
 	return nil
 }
 
-// checkObjects looks at name, kind and identity of every object.
+// checkObjects looks at name and kind of every object.
 func (r *reader) checkObjects() error {
-	seen := map[string]*manifest.Object{}
 	for _, o := range r.objects {
 		if err := r.checkKind(o); err != nil {
 			return err
@@ -45,13 +44,6 @@ func (r *reader) checkObjects() error {
 			return err
 		}
 		r.checkApply(o)
-		// OLM forces every namespaced object into one namespace, so the namespace does not tell objects apart
-		id := o.Kind + "." + GroupOf(o) + " " + o.Name
-		if first := seen[id]; first != nil {
-			return o.Errorf("metadata.name", "a second %s %s, the first is in %s:%d", o.Kind, o.Name, first.File,
-				first.Line)
-		}
-		seen[id] = o
 	}
 	return nil
 }

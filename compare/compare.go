@@ -36,7 +36,7 @@ func Compare(ctx context.Context, old, now State, o Options) (*Report, error) {
 	old, now = old.withCRDs(), now.withCRDs()
 	pairs := pairsOf(old, now)
 	before := *old.Permissions
-	before.Permissions = under(before.Permissions, r.Renamed, conditions(pairs))
+	before.Permissions = renamed(before.Permissions, r.Renamed, conditions(pairs))
 	d := permissions.Compare(&before, now.Permissions)
 	r.Permissions = slices.Concat(d.Permissions, permissions.CompareRoles(old.Roles, now.Roles))
 	r.Users = d.Users

@@ -48,7 +48,7 @@ func compareCSV(old, now Operator) ([]change.Change, error) {
 		if err != nil {
 			return nil, err
 		}
-		sides[i] = fields.Of(now.Object, value)
+		sides[i] = fields.WithoutNoise(now.Object, value)
 		sides[i].Without(csvFacts...)
 		sides[i].Without(apiFields(old, now, sides[i])...)
 		sides[i].Without(edgeFacts(old, now)...)

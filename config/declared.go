@@ -58,7 +58,7 @@ var declared = []Option{
 	{Name: "commonAnnotations", Type: Mapping, Text: "annotations for the metadata of every object"},
 	{Name: "mirrors", Type: Objects, Fields: mirrorFields, Profiles: with(operators, generate.ProfileOLMv1),
 		Text: "the images that all bundles take from a mirror"},
-	{Name: "mirrorMap", Flag: "mirror-map", Value: "FILE", Topic: TopicObjects,
+	{Name: "mirrorMap", Flag: "mirror-map", Value: "FILE", Topic: TopicObjects, Objects: true,
 		Profiles: with(operators, generate.ProfileOLMv1),
 		Text: "a file that maps images to mirrors: a list mirrors with source and mirror, or an " +
 			"ImageDigestMirrorSet"},
@@ -194,7 +194,8 @@ var bundleFields = slices.Concat([]Option{
 			"bundle must have",
 		Default: "the channel head"},
 }, settings, []Option{
-	{Name: "descoped", Type: Object, Fields: descopedFields, Profiles: descoped,
+	{Name: "descoped", Type: Object, Fields: descopedFields,
+		Profiles: with(descoped, generate.ProfilePlain),
 		Text: "where the operator is bound, and who may use its APIs; if the group has a name or target " +
 			"namespaces, these decide where it is bound"},
 	{Name: "subscription", Type: Object, Fields: subscriptionFields, Profiles: subscription,
@@ -203,8 +204,8 @@ var bundleFields = slices.Concat([]Option{
 		Text: "the ClusterExtension"},
 	{Name: "config", Type: SubscriptionConfig, Flag: "config-subscription",
 		Value: "FILE", Parse: parseConfig,
-		Topic: TopicObjects,
-		Text:  "the spec.config of a Subscription: olmgen applies it to the Deployments, or writes it for OLM"},
+		Topic: TopicObjects, Objects: true,
+		Text: "the spec.config of a Subscription: olmgen applies it to the Deployments, or writes it for OLM"},
 	{Name: "installed", Type: Object, Fields: installedFields, Profiles: likeOLMv0,
 		Text: "what OLM chose when it installed the operator; the CSV then has the empty fields that OLM writes; " +
 			"\"olmgen adopt\" writes this"},
@@ -237,9 +238,9 @@ var settings = []Option{
 		Topic: TopicObjects, ID: generate.OptionCopiedCSVs, Profiles: likeOLMv0,
 		Text: "the copies of the CSV in the target namespaces"},
 	{Name: "certs", Type: Object, Fields: certFields, Text: "who makes the certificates of webhooks and APIs"},
-	{Name: "convertCRDs", Type: Bool, Flag: "convert-crds", Topic: TopicObjects, ID: generate.OptionConvertCRDs,
-		Profiles: operators,
-		Text:     "turns v1beta1 CRDs into v1"},
+	{Name: "convertCRDs", Type: Bool, Flag: "convert-crds", Topic: TopicObjects, Objects: true,
+		ID: generate.OptionConvertCRDs, Profiles: operators,
+		Text: "turns v1beta1 CRDs into v1"},
 	{Name: "allowUnsupported", Type: Bool, Flag: "allow-unsupported", Topic: TopicObjects, Access: true,
 		ID:   bundle.OptionAllowUnsupported,
 		Text: "renders objects of kinds that OLM refuses in a bundle"},
@@ -249,25 +250,26 @@ var settings = []Option{
 		Text: "leaves out accepted warnings, by their classes; the class is in brackets behind " +
 			"a warning"},
 	{Name: "templates", ID: OptionTemplates, Flag: "templates", Value: "DIR", ForAll: true, Topic: TopicObjects,
-		Text: "a directory with templates that replace olmgen's own"},
+		Objects: true,
+		Text:    "a directory with templates that replace olmgen's own"},
 }
 
 var certFields = []Option{
 	{Name: "provider", Words: text.Words(generate.AllCerts), Flag: "certs",
 		Brief: "who makes the certificates of webhooks", Value: "PROVIDER", Topic: TopicCerts,
-		ID:       generate.OptionCerts,
+		Objects: true, ID: generate.OptionCerts,
 		Profiles: with(operators, generate.ProfileOLMv1),
 		Text:     "who makes the certificates of webhooks and APIServices",
 		Default:  "olm with names olm, else none"},
 	{Name: "issuer", Type: Object, Fields: issuerFields, Flag: "issuer", Value: "KIND/NAME", Parse: parseIssuer,
-		Topic: TopicCerts,
-		ID:    generate.OptionIssuer, Profiles: operators, Text: "with cert-manager: an existing issuer"},
-	{Name: "secret", Flag: "cert-secret", Value: "NAME", Topic: TopicCerts, ID: generate.OptionCertSecret,
-		Profiles: operators,
-		Text:     "with user: the name of the Secret; {deployment} in it stands for the name of the Deployment"},
-	{Name: "caBundleFile", Flag: "ca-bundle", Value: "FILE", Topic: TopicCerts, ID: generate.OptionCABundle,
-		Profiles: operators,
-		Text:     "with user: a file with the certificates of the CA, in PEM"},
+		Topic: TopicCerts, Objects: true,
+		ID: generate.OptionIssuer, Profiles: operators, Text: "with cert-manager: an existing issuer"},
+	{Name: "secret", Flag: "cert-secret", Value: "NAME", Topic: TopicCerts, Objects: true,
+		ID: generate.OptionCertSecret, Profiles: operators,
+		Text: "with user: the name of the Secret; {deployment} in it stands for the name of the Deployment"},
+	{Name: "caBundleFile", Flag: "ca-bundle", Value: "FILE", Topic: TopicCerts, Objects: true,
+		ID: generate.OptionCABundle, Profiles: operators,
+		Text: "with user: a file with the certificates of the CA, in PEM"},
 }
 
 var issuerFields = []Option{
@@ -276,32 +278,34 @@ var issuerFields = []Option{
 }
 
 var descopedFields = []Option{
-	{Name: "bindNamespaces", Type: List, Flag: "bind-namespaces",
+	{Name: "bindNamespaces", Profiles: descoped, Type: List, Flag: "bind-namespaces",
 		Brief: "bind the operator in these namespaces", Value: "A,B", NotEmpty: true,
 		Topic: TopicDescoped, Access: true,
 		ID:   generate.OptionBindNamespaces,
 		Text: "the namespaces to bind the operator in, with one RoleBinding for each namespace and ServiceAccount"},
-	{Name: "bindAll", Type: Bool, Flag: "bind-all",
+	{Name: "bindAll", Profiles: descoped, Type: Bool, Flag: "bind-all",
 		Brief: "bind the operator in all namespaces", Topic: TopicDescoped, Access: true,
 		ID:   generate.OptionBindAll,
 		Text: "binds the operator in all namespaces, with one ClusterRoleBinding for each ServiceAccount"},
-	{Name: "bindInternal", Type: Bool, Flag: "bind-internal", Topic: TopicDescoped, Access: true,
+	{Name: "bindInternal", Profiles: descoped, Type: Bool, Flag: "bind-internal", Topic: TopicDescoped, Access: true,
 		ID: generate.OptionBindInternal,
 		Text: "binds the operator only to its internal APIs, which the annotation internal-objects of its CSV " +
 			"names: to cluster-scoped ones in the cluster, to the others in its own namespace"},
-	{Name: "aggregateTo", Type: List, Words: text.Words(append(slices.Clone(generate.DefaultRoles), generate.NoRole)),
-		Flag: "aggregate-to", Value: "ROLES",
+	{Name: "aggregateTo", Type: List, Profiles: with(descoped, generate.ProfilePlain),
+		Words: text.Words(append(slices.Clone(generate.DefaultRoles), generate.NoRole)),
+		Flag:  "aggregate-to", Value: "ROLES",
 		NotEmpty: true,
 		Topic:    TopicDescoped, ID: generate.OptionAggregateTo,
 		Text: "the default roles that the user roles of the APIs are aggregated to",
-		Default: "admin, edit and view for an operator that supports AllNamespaces only or has a global " +
-			"OperatorGroup, else none"},
-	{Name: "status", Words: text.Words(generate.Statuses), Default: string(generate.StatusPlan), Flag: "status",
+		Default: "with plain: admin, edit and view, as OLM does; with descoped: the same for an operator that " +
+			"supports AllNamespaces only or has a global OperatorGroup, else none"},
+	{Name: "status", Profiles: descoped, Words: text.Words(generate.Statuses),
+		Default: string(generate.StatusPlan), Flag: "status",
 		Value: "WHOSE",
 		Topic: TopicDescoped, Access: true, ID: generate.OptionStatus,
 		Text: "what the operator may do with the status of its APIs in all namespaces: get and update, as the " +
 			"descoping plan expects, or only what its CSV requests"},
-	{Name: "split", Words: text.Words(generate.Splits), Default: "nothing", Flag: "split", Value: "BY",
+	{Name: "split", Profiles: descoped, Words: text.Words(generate.Splits), Default: "nothing", Flag: "split", Value: "BY",
 		Topic: TopicDescoped, Access: true,
 		ID: generate.OptionSplit,
 		Text: "splits optional ClusterRoles off the required ones: one for each API group that is neither " +

@@ -83,12 +83,12 @@ var descopedGenerators = []func(*rendering) error{
 func (o Options) CheckDescoped() error {
 	d := o.Descoped
 	if o.Profile != ProfileDescoped {
-		if d.BindAll || d.BindInternal || len(d.BindNamespaces)+len(d.AggregateTo) > 0 || d.Split != "" ||
-			d.Status != "" {
+		if d.BindAll || d.BindInternal || len(d.BindNamespaces) > 0 || d.Split != "" || d.Status != "" ||
+			len(d.AggregateTo) > 0 && o.Profile != ProfilePlain {
 			return refuseOption(OptionProfile, "choose that profile",
 				"binding in namespaces, splitting and aggregating are of the descoped profile")
 		}
-		return nil
+		return d.checkAggregateTo()
 	}
 	grouped := o.OperatorGroup != ""
 	switch {
@@ -114,8 +114,6 @@ func (o Options) CheckDescoped() error {
 	case d.BindAll && len(d.BindNamespaces) > 0:
 		return refuse("choose one",
 			"bound in all namespaces, the operator needs no binding in some").with(OptionBindAll, OptionBindNamespaces)
-	case slices.Contains(d.AggregateTo, NoRole) && len(d.AggregateTo) > 1:
-		return refuseOption(OptionAggregateTo, "", "aggregate to: %s cannot be given with other roles", NoRole)
 	}
 	for _, err := range []*Error{
 		checkWord(OptionSplit, "split", d.Split, Splits),
@@ -125,12 +123,22 @@ func (o Options) CheckDescoped() error {
 			return err
 		}
 	}
+	if err := d.checkAggregateTo(); err != nil {
+		return err
+	}
+	return checkNamespaces(OptionBindNamespaces, "namespace to bind in", d.BindNamespaces)
+}
+
+func (d Descoped) checkAggregateTo() error {
+	if slices.Contains(d.AggregateTo, NoRole) && len(d.AggregateTo) > 1 {
+		return refuseOption(OptionAggregateTo, "", "aggregate to: %s cannot be given with other roles", NoRole)
+	}
 	for _, role := range d.AggregateTo {
 		if err := checkWord(OptionAggregateTo, "default role", role, append(DefaultRoles, NoRole)); err != nil {
 			return err
 		}
 	}
-	return checkNamespaces(OptionBindNamespaces, "namespace to bind in", d.BindNamespaces)
+	return nil
 }
 
 // bound returns the namespaces that the operator is bound in, [""] for all: those of the options or, with an

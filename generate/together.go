@@ -6,8 +6,10 @@ import (
 	"strings"
 
 	"github.com/blang/semver/v4"
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/internal/olm"
 )
 
 // Operator is a bundle and how to render it.
@@ -94,6 +96,10 @@ func RenderAll(operators []Operator) (*Set, error) {
 func refuseDifference(o Object, format string, args ...any) *Error {
 	hint, about := "render them to different clusters, or give one of them another namespace", []Option(nil)
 	switch o.Kind {
+	case "OperatorGroup":
+		hint = "a group has one install mode: no mode without target namespaces is supported by all its operators, so " +
+			"name its target namespaces, or give the operators groups in namespaces of their own"
+		about = []Option{OptionTargetNamespaces}
 	case "CustomResourceDefinition":
 		hint = "a cluster has one of it: say from which group, or render one version of the operator"
 		about = []Option{OptionClusterObjectsFrom}
@@ -129,15 +135,16 @@ func members(operators []Operator) ([]Operator, error) {
 		if m.Options, err = m.Options.complete(m.Bundle); err != nil {
 			return nil, &OperatorError{i, m.Name, err}
 		}
-		for _, a := range providedAPIs(m.Bundle.CSV) {
-			apis[m.apiGroupKey()] = append(apis[m.apiGroupKey()], a.gvk())
-			all[a.gvk()] = true
+		for _, a := range olm.OwnedAPIs(&m.Bundle.CSV.Spec) {
+			apis[m.apiGroupKey()] = append(apis[m.apiGroupKey()], a.String())
+			all[a.String()] = true
 		}
 		packages[m.Bundle.Package] = append(packages[m.Bundle.Package], m.Bundle.CSV.Spec.Version.Version)
 		for _, c := range m.Bundle.CRDs {
 			alongside[c.Name] = append(alongside[c.Name], m.Options.Namespace+"/"+m.Bundle.CSV.Name)
 		}
 	}
+	shareInstallMode(out)
 	from, err := clusterObjectOwners(out)
 	if err != nil {
 		return nil, err
@@ -152,6 +159,32 @@ func members(operators []Operator) ([]Operator, error) {
 			clusterObjectOwners: from[i], labels: labels}
 	}
 	return out, nil
+}
+
+// shareInstallMode gives the operators of a group without targets the first install mode that all of them support: the
+// targets are the group's, not an operator's (OLM: pkg/controller/operators/olm/operatorgroup.go).
+func shareInstallMode(operators []Operator) {
+	open := map[string][]int{}
+	for i, m := range operators {
+		o := m.Options
+		if m.grouped() && o.hasGroup() && o.InstallMode == "" && len(o.TargetNamespaces) == 0 && o.Selector == nil {
+			open[m.group()] = append(open[m.group()], i)
+		}
+	}
+	for _, members := range open {
+		for _, mode := range []v1alpha1.InstallModeType{v1alpha1.InstallModeTypeAllNamespaces,
+			v1alpha1.InstallModeTypeOwnNamespace} {
+			if slices.ContainsFunc(members, func(i int) bool { return !supported(operators[i].Bundle.CSV)[mode] }) {
+				continue
+			}
+			if len(members) > 1 {
+				for _, i := range members {
+					operators[i].Options.InstallMode = mode
+				}
+			}
+			break
+		}
+	}
 }
 
 // group identifies the OperatorGroup of completed options.

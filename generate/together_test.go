@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/bundle"
 )
@@ -66,6 +67,27 @@ func TestOneOperatorGroupForSeveralOperators(t *testing.T) {
 		if want := map[Names]int{NamesStable: 3, NamesOLM: 6}[names]; selectors != want {
 			t.Errorf("%s: the group's ClusterRoles select %d labels, want %d", names, selectors, want)
 		}
+	}
+}
+
+// A group without targets has the install mode that all its operators support.
+func TestInstallModeOfAGroup(t *testing.T) {
+	const ownOnly = "\ninstallModes: [{type: OwnNamespace, supported: true}, {type: AllNamespaces, supported: false}]"
+	const noneOpen = "\ninstallModes: [{type: SingleNamespace, supported: true}]"
+	o := Options{Namespace: "operators", OperatorGroup: "shared"}
+	set, owners := together(t, Operator{Bundle: testBundle(t, ownOnly+ownsMemcached, memcachedCRD), Options: o},
+		Operator{Bundle: redisBundle(t), Options: o})
+	for _, r := range set.Results {
+		if r.InstallMode != v1alpha1.InstallModeTypeOwnNamespace {
+			t.Errorf("%s is rendered for %s", r.Package, r.InstallMode)
+		}
+	}
+	if got := owners["OperatorGroup operators/shared"]; len(got) != 2 {
+		t.Errorf("the OperatorGroup belongs to %v", got)
+	}
+	_, err := RenderAll([]Operator{{Bundle: testBundle(t, noneOpen+ownsMemcached, memcachedCRD), Options: o}, {Bundle: redisBundle(t), Options: o}})
+	if err == nil || !strings.Contains(err.Error(), "neither AllNamespaces nor OwnNamespace") {
+		t.Error(err)
 	}
 }
 

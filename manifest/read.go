@@ -161,12 +161,18 @@ func (d *Document) parse() error {
 }
 
 func (d *Document) syntaxError(err error) error {
+	if line := ConflictLine(d.Raw); line > 0 {
+		e := d.errorf(line, "", "%s", ConflictMessage)
+		e.Tip, e.Syntax = conflictTip, d.Index == 0
+		return e
+	}
 	msg, line := err.Error(), 0
 	if m := yamlErrorLine().FindStringSubmatch(msg); m != nil {
 		line, _ = strconv.Atoi(m[1])
 		msg = msg[len(m[0]):]
 	}
 	e := d.errorf(line, "", "not YAML: %s", msg)
+	e.Syntax = d.Index == 0
 	if bytes.ContainsRune(d.Raw, '\t') && line > 0 {
 		e.Tip = "look for a tab in the indentation, a missing quote or a missing colon near that line"
 	}

@@ -208,7 +208,13 @@ func looksLikeImage(ref string) bool {
 	return strings.ContainsAny(rest, ":@") || strings.ContainsAny(host, ":@")
 }
 
-var catalogSchema = lazy.Regexp(`(?m)^\s*\{?\s*"?schema"?:\s*["']?olm\.(package|channel|bundle)\b`)
+var (
+	catalogSchema = lazy.Regexp(`(?m)^\s*\{?\s*"?schema"?:\s*["']?olm\.(package|channel|bundle)\b`)
+
+	// A template of a catalog has entries of a catalog (operator-registry: alpha/template/basic/basic.go and the
+	// packages beside it).
+	templateSchema = lazy.Regexp(`(?m)^\s*\{?\s*"?schema"?:\s*["']?olm\.(template\.basic|semver|composite)\b`)
+)
 
 // dirKind distinguishes a package manifest directory from a bundle directory.
 func dirKind(dir string) (string, error) {
@@ -221,13 +227,15 @@ func dirKind(dir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var catalog, image bool
+	var catalog, image, bundles bool
 	for _, e := range entries {
 		switch {
 		case !e.IsDir() && IsPackageManifestName(e.Name()):
 			return KindPackageManifest, nil
 		case e.Name() == "oci-layout":
 			image = true
+		case e.IsDir() && IsBundleDir(filepath.Join(dir, e.Name())):
+			bundles = true
 		case e.IsDir():
 			files, _ := os.ReadDir(filepath.Join(dir, e.Name()))
 			for _, f := range files {
@@ -241,16 +249,20 @@ func dirKind(dir string) (string, error) {
 	case image:
 		err := fmt.Errorf("%s: this is an image layout, not a bundle directory", dir)
 		return "", hint(err, "write oci-layout:%s", dir)
-	case catalog:
+	case catalog && !bundles:
 		err := fmt.Errorf("%s: this is a file-based catalog, not a bundle directory", dir)
 		return "", hint(err, "write catalog:%s", dir)
 	}
 	return KindDir, nil
 }
 
-// isCatalogFile reports whether a file is part of a file-based catalog. It is used for a hint.
+// isCatalogFile reports whether a file is part of a file-based catalog.
 func isCatalogFile(path string) bool {
-	return IsManifestName(path) && catalogSchema().Match(content(path))
+	if !IsManifestName(path) {
+		return false
+	}
+	data := content(path)
+	return catalogSchema().Match(data) && !templateSchema().Match(data)
 }
 
 // IsPackageManifestName reports whether a file is the package manifest of a legacy package by its name.

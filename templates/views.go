@@ -262,13 +262,13 @@ type Webhook struct {
 func WebhookOf(entry map[string]any) Webhook {
 	client, _ := entry["clientConfig"].(map[string]any)
 	service, _ := client["service"].(map[string]any)
-	text := func(v any) string {
+	asString := func(v any) string {
 		s, _ := v.(string)
 		return s
 	}
 	return Webhook{
-		Name: text(entry["name"]), AdmissionReviewVersions: entry["admissionReviewVersions"],
-		CABundle: text(client["caBundle"]), Service: text(service["name"]), Namespace: text(service["namespace"]),
+		Name: asString(entry["name"]), AdmissionReviewVersions: entry["admissionReviewVersions"],
+		CABundle: asString(client["caBundle"]), Service: asString(service["name"]), Namespace: asString(service["namespace"]),
 		Path: service["path"], Port: service["port"],
 		FailurePolicy: entry["failurePolicy"], MatchPolicy: entry["matchPolicy"],
 		NamespaceSelector: entry["namespaceSelector"], ObjectSelector: entry["objectSelector"],

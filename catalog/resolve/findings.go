@@ -12,9 +12,9 @@ import (
 
 // judge collects the findings about a walk.
 type judge struct {
-	world  *world
-	result *Result
-	list   []catalog.Finding
+	catalogs *namespaceCatalogs
+	result   *Result
+	list     []catalog.Finding
 }
 
 func (j *judge) add(rule string, level findings.Severity, object, hint, format string, args ...any) {
@@ -54,8 +54,8 @@ func (j *judge) place(object string) (string, int) {
 }
 
 // explainResult adds reasons and findings.
-func (w *world) explainResult(r *Result) {
-	j := &judge{world: w, result: r}
+func (w *namespaceCatalogs) explainResult(r *Result) {
+	j := &judge{catalogs: w, result: r}
 	for i := range r.Steps {
 		x := w.explain(r.states[i])
 		x.reasons(&r.Steps[i])
@@ -67,7 +67,7 @@ func (w *world) explainResult(r *Result) {
 	}
 	j.outcome(end)
 	j.end(end)
-	j.chance()
+	j.alternatives()
 	catalog.SortFindings(j.list)
 	r.Findings = j.list
 }
@@ -273,10 +273,10 @@ func (x *explainer) heads(s *Subscription) []string {
 	return names
 }
 
-// chance reports that there are alternatives.
-func (j *judge) chance() {
+// alternatives reports that there are alternatives.
+func (j *judge) alternatives() {
 	if n := len(j.result.Alternatives); n > 0 {
-		j.add(ruleChance, findings.Warning, "Namespace "+j.world.namespace, "",
+		j.add(ruleChance, findings.Warning, "Namespace "+j.catalogs.namespace, "",
 			"OLM can end in %d ways: %s", n, strings.Join(j.ends(), "; or "))
 	}
 }

@@ -14,12 +14,12 @@ import (
 
 // builder makes the variables of one resolution (OLM: resolver.go, Resolve).
 type builder struct {
-	*world
+	*namespaceCatalogs
 	installed *snapshot
 	variables map[string]*variable
 	visited   map[*entry]*variable
 	ids       []string // of the variables, in the order in which they were added
-	chance    *chance
+	mapOrder  *mapOrder
 	provided  map[providedKey][]*entry
 }
 
@@ -29,8 +29,8 @@ type providedKey struct {
 	property string
 }
 
-func (w *world) builder(installed *snapshot, c *chance) *builder {
-	return &builder{world: w, installed: installed, chance: c, variables: map[string]*variable{},
+func (w *namespaceCatalogs) builder(installed *snapshot, c *mapOrder) *builder {
+	return &builder{namespaceCatalogs: w, installed: installed, mapOrder: c, variables: map[string]*variable{},
 		visited: map[*entry]*variable{}, provided: map[providedKey][]*entry{}}
 }
 
@@ -205,7 +205,7 @@ func (b *builder) subscribe(s *Subscription) error {
 		if err := b.bundles(same); err != nil {
 			return err
 		}
-		for _, e := range shuffled(b.chance, same) {
+		for _, e := range shuffled(b.mapOrder, same) {
 			v := b.visited[e]
 			if current != nil {
 				v.replaces = current.name

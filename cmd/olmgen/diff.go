@@ -20,6 +20,7 @@ import (
 	"github.com/olmgen/olmgen/internal/crs"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/internal/manifest/tree"
+	"github.com/olmgen/olmgen/permissions"
 	"github.com/olmgen/olmgen/source"
 )
 
@@ -31,7 +32,7 @@ type diffFlags struct {
 	failOn     []string
 	git        string
 	oldVersion string
-	others     []string
+	trees      []string
 	crs        []string
 	crdRules   string
 	inCatalog  bool // a catalog says how OLM gets from OLD to NEW
@@ -50,7 +51,8 @@ about it. Each line has a severity and a reason; docs/review.md describes them.
 OLD and NEW are a SOURCE each, a TREE (a directory of manifests, a YAML file, or
 - for YAML on stdin) or a RenderConfig. Both sources are rendered with the same
 flags, NEW in the namespace and install mode of OLD. With --git, OLD is PATH in
-a revision, and NEW is PATH in the work tree or in a second revision.
+a revision, and NEW is PATH in the work tree or in a second revision. OLD is
+empty if the revision does not have PATH yet.
 
 Permissions are compared by what they allow. Rules that are split, regrouped or
 reordered are no change.
@@ -105,20 +107,21 @@ func (f *diffFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.git, "git", "", "compare PATH in this Git `REVISION` with the work tree, or in REV..REV")
 	flags.StringVar(&f.oldVersion, "old-version", "",
 		"the `VERSION` of OLD in a catalog, where --version is that of NEW")
-	flags.StringArrayVar(&f.others, "tree", nil,
+	flags.StringArrayVar(&f.trees, "tree", nil,
 		"`PATH` with what else is in the cluster, for what OLM would do; may be repeated")
 	flags.StringArrayVar(&f.crs, "crs", nil,
 		"`PATH` with custom resources that exist, to check against the CRDs of NEW with olmgen-validate; may be "+
 			"repeated")
 	flags.StringVar(&f.crdRules, "crd-rules", "", "`FILE` with the severities of the rules about CRDs")
 	offer(cmd, "fail-on", triggers())
-	f.render.register(cmd, func(o config.Option) bool { return o.Access })
+	f.render.register(cmd, reviewed)
 }
 
 // side is OLD or NEW: where it is read from, and what it is called.
 type side struct {
 	ref, name    string
 	old          bool
+	empty        bool   // there is nothing yet
 	root         string // of the files of a Git revision; empty for others
 	pkg, version string // what to choose from a catalog, if it is not what the flags say
 	profile      generate.Profile
@@ -183,12 +186,15 @@ func (f *diffFlags) compare(cmd *cobra.Command, sides [2]side) (*compare.Report,
 	if err != nil {
 		return nil, err
 	}
+	if sides[0].empty {
+		now.Note = sides[0].name + " is not there yet: everything is new"
+	}
 	options := compare.Options{PathKnown: f.inCatalog}
 	if err = f.crdOptions(cmd, &options); err != nil {
 		return nil, err
 	}
-	if len(f.others) > 0 {
-		others, err := reviewTree(cmd, f.others, "")
+	if len(f.trees) > 0 {
+		others, err := reviewTree(cmd, f.trees, "")
 		if err != nil {
 			return nil, err
 		}
@@ -228,7 +234,9 @@ func (f *diffFlags) crdOptions(cmd *cobra.Command, o *compare.Options) error {
 	return nil
 }
 
-func (s side) isSource() bool { return !source.IsRenderConfig(s.ref) && !review.IsTree(s.ref) }
+func (s side) isSource() bool {
+	return !s.empty && !source.IsRenderConfig(s.ref) && !review.IsTree(s.ref)
+}
 
 // read reads one side. A source that is NEW is rendered as OLM would upgrade it: into the namespace of OLD, and for its
 // OperatorGroup.
@@ -237,6 +245,8 @@ func (f *diffFlags) read(cmd *cobra.Command, s side, old *review.Subject) (*revi
 	var err error
 	namespace, _ := f.render.options.Text(generate.OptionNamespace)
 	switch {
+	case s.empty:
+		return review.FromObjects(nil, permissions.Operator{}, "")
 	case source.IsRenderConfig(s.ref):
 		r, err = f.render.reviewConfig(cmd, s.ref)
 	case review.IsTree(s.ref):

@@ -36,9 +36,18 @@ func (f *diffFlags) checkout(given []string) (sides [2]side, remove func(), err 
 	}
 	remove = func() { os.RemoveAll(dir) }
 	sides[1] = side{ref: name, name: name}
+	isNew, err := f.isNew(repo, name, oldRev, newRev)
+	if err != nil {
+		remove()
+		return sides, nil, err
+	}
 	for i, rev := range []string{oldRev, newRev} {
 		if rev == "" {
 			break
+		}
+		if i == 0 && isNew {
+			sides[0] = side{name: rev + ":" + filepath.ToSlash(name), old: true, empty: true}
+			continue
 		}
 		root := filepath.Join(dir, fmt.Sprint(i))
 		at, err := repo.Checkout(rev, root, looksDeclared(name))
@@ -49,6 +58,19 @@ func (f *diffFlags) checkout(given []string) (sides [2]side, remove func(), err 
 		sides[i] = side{ref: at, name: rev + ":" + filepath.ToSlash(name), old: i == 0, root: root}
 	}
 	return sides, remove, nil
+}
+
+// isNew reports whether PATH is in NEW and not in OLD, which is then empty.
+func (f *diffFlags) isNew(repo *gittree.Repository, name, oldRev, newRev string) (bool, error) {
+	had, err := repo.Has(oldRev)
+	if had || err != nil {
+		return false, err
+	}
+	if newRev != "" {
+		return repo.Has(newRev)
+	}
+	_, err = os.Stat(name)
+	return err == nil, nil
 }
 
 // looksDeclared reports whether a path may be a RenderConfig, which names other files.

@@ -46,7 +46,7 @@ rendered with the same flags. With --format svg a chart goes to stdout.`,
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	formatFlag(cmd, &f.format, history.Formats)
-	f.render.register(cmd, func(o config.Option) bool { return o.Access && o.ID != bundle.OptionVersion })
+	f.render.register(cmd, func(o config.Option) bool { return reviewed(o) && o.ID != bundle.OptionVersion })
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) }
 	return cmd
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/config/review"
@@ -70,7 +69,7 @@ The exit code is 3 if there are findings at or above --fail-on.
 	formatFlag(cmd, &f.format, permissions.Formats)
 	failOnFlag(cmd, &f.report.failOn)
 	f.report.registerBaseline(flags)
-	f.render.register(cmd, func(o config.Option) bool { return o.Access })
+	f.render.register(cmd, reviewed)
 	cmd.RunE = f.run
 	return cmd
 }

@@ -22,6 +22,10 @@ import (
 	"github.com/olmgen/olmgen/source"
 )
 
+// reviewed reports whether a report on the objects of a source takes an option: what a source cannot be rendered
+// without, it cannot be reviewed without.
+func reviewed(o config.Option) bool { return o.Access || o.Objects }
+
 // reviewSource renders a source as the other reports do, and says where its rules are from. change may change what
 // the flags say about the group.
 func (f *renderFlags) reviewSource(cmd *cobra.Command, ref string, change func(*config.Group)) (*review.Subject,

@@ -4,8 +4,6 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/operator-framework/api/pkg/operators/v1alpha1"
-
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -56,16 +54,6 @@ func ServedVersions(crd *manifest.Object) (names []string) {
 		}
 	}
 	return names
-}
-
-// ProvidedVersions returns the versions of a CRD that an operator provides: those that it serves, as a catalog says of
-// the bundle (operator-registry: pkg/registry/bundle.go, ProvidedAPIs). A CSV names one of them, which counts if the CRD
-// is not among those that are known.
-func ProvidedVersions(d v1alpha1.CRDDescription, crds map[string]*manifest.Object) []string {
-	if crd := crds[d.Name]; crd != nil {
-		return ServedVersions(crd)
-	}
-	return []string{d.Version}
 }
 
 // StoredVersions returns the versions in which the cluster may have stored objects: status.storedVersions, and the

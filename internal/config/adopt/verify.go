@@ -82,7 +82,7 @@ func asJSON(o map[string]any) (out map[string]any) {
 // Verify compares the objects of a cluster with rendered ones.
 func (s *State) Verify(rendered []map[string]any) *Verification {
 	v := &verifier{State: s, rendered: map[string]normalize.Object{}, withoutCSV: true,
-		kept: newTies(s, s.others())}
+		kept: newTies(s, s.notAdopted())}
 	for _, o := range rendered {
 		o = asJSON(o)
 		v.withoutCSV = v.withoutCSV && o["kind"] != "ClusterServiceVersion"

@@ -72,6 +72,22 @@ func Open(name string) (*Repository, error) {
 	return &Repository{store, name, filepath.ToSlash(rel)}, nil
 }
 
+// Has reports whether a revision has the path.
+func (r *Repository) Has(rev string) (bool, error) {
+	tree, err := r.tree(rev)
+	if err != nil {
+		return false, err
+	}
+	_, err = r.lookUp(tree, r.in)
+	if errors.Is(err, errNoEntry) {
+		return false, nil
+	}
+	if err != nil {
+		return false, r.broken(rev, err)
+	}
+	return true, nil
+}
+
 // Checkout writes what a revision has into an empty directory: the path alone, or with whole everything, because a file
 // may name others. It returns where the path is then.
 func (r *Repository) Checkout(rev, dir string, whole bool) (string, error) {

@@ -3,9 +3,6 @@ package upgrade
 import (
 	"fmt"
 	"slices"
-	"strings"
-
-	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/findings"
@@ -18,38 +15,8 @@ const (
 	requiredField = "spec.customresourcedefinitions.required"
 )
 
-// api is a version of a kind, as a sentence names it.
-type api struct{ group, version, kind string }
-
-func (a api) String() string { return fmt.Sprintf("%s (%s/%s)", a.kind, a.group, a.version) }
-
-func apiOf(d v1alpha1.CRDDescription, version string) api {
-	_, group, _ := strings.Cut(d.Name, ".")
-	return api{group, version, d.Kind}
-}
-
-// provided returns the APIs that an operator provides.
-func provided(o *Operator, crds map[string]*manifest.Object) (out []api) {
-	for _, d := range o.Spec.CustomResourceDefinitions.Owned {
-		for _, v := range olm.ProvidedVersions(d, crds) {
-			out = append(out, apiOf(d, v))
-		}
-	}
-	for _, d := range o.Spec.APIServiceDefinitions.Owned {
-		out = append(out, api{d.Group, d.Version, d.Kind})
-	}
-	return out
-}
-
-func required(o *Operator) (out []api) {
-	for _, d := range o.Spec.CustomResourceDefinitions.Required {
-		out = append(out, apiOf(d, d.Version))
-	}
-	for _, d := range o.Spec.APIServiceDefinitions.Required {
-		out = append(out, api{d.Group, d.Version, d.Kind})
-	}
-	return out
-}
+// describe returns an API as a sentence names it.
+func describe(a olm.API) string { return fmt.Sprintf("%s (%s/%s)", a.Kind, a.Group, a.Version) }
 
 // lost finds the operators that need an API that the newer release does not provide any more.
 func (j *judge) lost(p Pair) {
@@ -60,16 +27,18 @@ func (j *judge) lost(p Pair) {
 	if by == nil {
 		by = p.Old
 	}
-	for _, a := range provided(p.Old, j.before) {
-		if slices.ContainsFunc(j.operators, func(o Operator) bool { return slices.Contains(provided(&o, j.after), a) }) {
+	for _, a := range olm.ServedAPIs(&p.Old.Spec, j.before) {
+		if slices.ContainsFunc(j.operators, func(o Operator) bool {
+			return slices.Contains(olm.ServedAPIs(&o.Spec, j.after), a)
+		}) {
 			continue
 		}
 		for i := range j.operators {
 			o := &j.operators[i]
-			if slices.Contains(required(o), a) {
+			if slices.Contains(olm.RequiredAPIs(&o.Spec), a) {
 				j.add(o, RuleAPIRequired, findings.Error, requiredField,
 					"requires %s, which %s does not provide any more: OLM refuses the upgrade, or the "+
-						"ClusterServiceVersion fails with RequirementsNotMet", a, by.Name)
+						"ClusterServiceVersion fails with RequirementsNotMet", describe(a), by.Name)
 			}
 		}
 	}
@@ -109,13 +78,10 @@ func (j *judge) coOwner(by, o *Operator, name string) {
 	if now == nil || before == nil || same(before, now) {
 		return
 	}
-	for _, d := range unserved(o, now) {
-		if slices.Contains(olm.ServedVersions(before), d.Version) {
-			j.add(o, RuleCRDOwner, findings.Error, ownedField,
-				"owns CRD %s, too, and %s does not serve %s any more: it fails with RequirementsNotMet", name, by.Name,
-				d.Version)
-			return
-		}
+	if v := unserved(o, now); v != "" && slices.Contains(olm.ServedVersions(before), v) {
+		j.add(o, RuleCRDOwner, findings.Error, ownedField,
+			"owns CRD %s, too, and %s does not serve %s any more: it fails with RequirementsNotMet", name, by.Name, v)
+		return
 	}
 	j.add(o, RuleCRDOwner, findings.Warning, ownedField, "owns CRD %s, too, and gets the one of %s", name, by.Name)
 }
@@ -129,33 +95,31 @@ func owned(o *Operator) (out []string) {
 	return slices.Compact(out)
 }
 
-// unserved returns the descriptions of a CRD whose version it does not serve. Of two for one CRD OLM takes the last
-// (OLM: pkg/controller/operators/olm/requirements.go, requirementStatus; api: GetAllCRDDescriptions).
-func unserved(o *Operator, crd *manifest.Object) (out []v1alpha1.CRDDescription) {
-	last := map[string]v1alpha1.CRDDescription{}
-	for _, d := range slices.Concat(o.Spec.CustomResourceDefinitions.Owned, o.Spec.CustomResourceDefinitions.Required) {
-		last[d.Name] = d
+// unserved returns the version of a CRD that an operator owns or requires and that the CRD does not serve; empty if there
+// is none. Of two descriptions of a CRD OLM takes the last (OLM: pkg/controller/operators/olm/requirements.go,
+// requirementStatus; api: GetAllCRDDescriptions).
+func unserved(o *Operator, crd *manifest.Object) (version string) {
+	for _, a := range slices.Concat(olm.OwnedAPIs(&o.Spec), olm.RequiredAPIs(&o.Spec)) {
+		if a.CRD == crd.Name {
+			version = a.Version
+		}
 	}
-	if d, ok := last[crd.Name]; ok && !slices.Contains(olm.ServedVersions(crd), d.Version) {
-		out = append(out, d)
+	if slices.Contains(olm.ServedVersions(crd), version) {
+		return ""
 	}
-	return out
+	return version
 }
 
-// notServed finds a version that the newer release owns or requires and that its CRD does not serve.
+// notServed finds a version that the newer release owns and that its CRD does not serve.
 func (j *judge) notServed(p Pair) {
-	for _, name := range owned(p.New) {
-		now, before := j.after[name], j.before[name]
-		if now == nil {
+	for _, a := range olm.OwnedAPIs(&p.New.Spec) {
+		now, before := j.after[a.CRD], j.before[a.CRD]
+		if now == nil || unserved(p.New, now) != a.Version ||
+			p.Old != nil && before != nil && unserved(p.Old, before) != "" {
 			continue
 		}
-		for _, d := range unserved(p.New, now) {
-			if p.Old != nil && before != nil && len(unserved(p.Old, before)) > 0 {
-				continue
-			}
-			j.add(p.New, RuleNotServed, findings.Error, ownedField,
-				"owns %s, which its CRD does not serve: it stays Pending with RequirementsNotMet", apiOf(d, d.Version))
-		}
+		j.add(p.New, RuleNotServed, findings.Error, ownedField,
+			"owns %s, which its CRD does not serve: it stays Pending with RequirementsNotMet", describe(a))
 	}
 }
 

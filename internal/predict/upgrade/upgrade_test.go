@@ -19,7 +19,6 @@ import (
 	"github.com/olmgen/olmgen/permissions"
 )
 
-
 // csv returns a ClusterServiceVersion; spec are more lines of the spec.
 func csv(name, v, spec string) string {
 	return fmt.Sprintf(`---
