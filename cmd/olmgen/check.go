@@ -29,7 +29,7 @@ func newCheck() *cobra.Command {
 	f := checkFlags{}
 	cmd := &cobra.Command{
 		Use:   "check PATH...",
-		Short: "Predict what OLM does with OperatorGroups and CSVs",
+		Short: "Will OLM take this tree? Predict what it does",
 		Long: `Check reads a tree of YAML or JSON (a GitOps repository, the output of olmgen
 render or of kubectl get -o yaml) and predicts what OLM does with it. It prints
 the target namespaces and provided APIs of each OperatorGroup, and the phase,

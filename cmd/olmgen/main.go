@@ -164,6 +164,9 @@ func addCommands(root *cobra.Command, args []string) {
 		}
 		cmd := c.make()
 		cmd.GroupID = c.group
+		if question, _, ok := strings.Cut(cmd.Short, "?"); ok {
+			cmd.Long = question + "?\n\n" + cmd.Long
+		}
 		root.AddCommand(cmd)
 	}
 }
