@@ -1,13 +1,10 @@
 package main
 
 import (
-	"errors"
-	"fmt"
 	"math"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"k8s.io/apimachinery/pkg/util/validation"
 
 	fbc "github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/config"
@@ -91,16 +88,15 @@ func (f *checkFlags) register(flags *pflag.FlagSet) {
 }
 
 func (f *checkFlags) run(cmd *cobra.Command, paths []string) error {
-	if n := f.options.Namespace; cmd.Flags().Changed("namespace") && len(validation.IsDNS1123Label(n)) > 0 {
-		return &usageError{
-			fmt.Sprintf("--namespace: %q is not a valid namespace name", n),
-			"use lower-case letters, digits and -",
+	if cmd.Flags().Changed("namespace") {
+		if err := config.CheckNamespace(f.options.Namespace); err != nil {
+			return aboutFlag("namespace", err)
 		}
 	}
 	if cmd.Flags().Changed("kube-version") {
 		kube, err := config.ParseKubeVersion(f.kube)
-		if bad, ok := errors.AsType[*config.FlagError](err); ok {
-			return &usageError{"--kube-version: " + bad.Msg, bad.Tip}
+		if err != nil {
+			return aboutFlag("kube-version", err)
 		}
 		f.options.Kube = kube
 	}

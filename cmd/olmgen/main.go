@@ -61,6 +61,9 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if err == nil {
 		return exitDone
 	}
+	if errors.Is(err, context.Canceled) && cmd.Context() != nil && cmd.Context().Err() != nil {
+		err = errors.New("interrupted")
+	}
 	sayError(cmd, stderr, err)
 	var usage *usageError
 	var flags *config.FlagError
