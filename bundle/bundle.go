@@ -1,11 +1,18 @@
-// Package bundle reads an operator bundle in the registry+v1 format from any fs.FS, strictly: what OLM or the API
-// server would refuse is refused, with file, line and field; what they take but should not have been given is warned
-// about.
+// Package bundle reads an operator bundle in the registry+v1 format from any fs.FS.
+//
+// [Read] returns a [Bundle]: its ClusterServiceVersion, its CRDs, and the other objects that it ships. It refuses what
+// OLM or the API server would refuse, with file, line and field. What they accept although it is a mistake becomes a
+// [Warning]. [ScopeOf] says by the install modes whether an operator is descoped.
+//
+// Package [github.com/olmgen/olmgen/source] opens the fs.FS of an image, an archive or a directory. Package
+// [github.com/olmgen/olmgen/generate] renders the bundle, package [github.com/olmgen/olmgen/bundle/images] lists its
+// images.
 package bundle
 
 import (
 	"cmp"
 	"encoding/json"
+	"slices"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -119,6 +126,15 @@ var WarningClasses = []string{
 	WarnStrategy, WarnUnknownField, WarnUnknownAccount, WarnUnsupportedKind, WarnCertificates, WarnInstallation,
 	WarnMetadataObject, WarnUnreadMetadata, WarnReplacedObject, WarnMirrorMap, WarnUnmirrored, WarnScope, WarnDescoped, WarnClusterObjects, WarnClusterRules,
 	WarnWatchNamespace, WarnOLMAPIs, WarnStatus, WarnOwnNamespace,
+}
+
+// Shipped returns what the bundle has beside its ClusterServiceVersion.
+func (b *Bundle) Shipped() []*manifest.Object {
+	out := slices.Clone(b.Others)
+	for _, crd := range b.CRDs {
+		out = append(out, crd.Object)
+	}
+	return out
 }
 
 // Owns reports whether the CSV owns the CRD.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/bundle/images"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -131,7 +132,7 @@ type rendering struct {
 	targets  []string // sorted; [""] for all namespaces
 	csv      *v1alpha1.ClusterServiceVersion
 	mirrors  *images.Rewriter
-	apis     []api
+	apis     []olm.API
 	names    names
 	grants   []grant // of the CSV's permissions
 	cluster  []grant // of its clusterPermissions
@@ -163,7 +164,7 @@ func newRendering(b *bundle.Bundle, o Options) (*rendering, error) {
 	r.csv = installedCSV(b, o, targets)
 	images.InCSV(r.csv, r.mirrors.Rewrite)
 	r.options.Config = mirrored(o.Config, r.mirrors)
-	r.apis = providedAPIs(r.csv)
+	r.apis = olm.OwnedAPIs(&r.csv.Spec)
 	if err := checkWebhooks(b, o.Names); err != nil {
 		return nil, err
 	}

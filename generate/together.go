@@ -9,6 +9,7 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/internal/olm"
 )
 
 // Operator is a bundle and how to render it.
@@ -134,9 +135,9 @@ func members(operators []Operator) ([]Operator, error) {
 		if m.Options, err = m.Options.complete(m.Bundle); err != nil {
 			return nil, &OperatorError{i, m.Name, err}
 		}
-		for _, a := range providedAPIs(m.Bundle.CSV) {
-			apis[m.apiGroupKey()] = append(apis[m.apiGroupKey()], a.gvk())
-			all[a.gvk()] = true
+		for _, a := range olm.OwnedAPIs(&m.Bundle.CSV.Spec) {
+			apis[m.apiGroupKey()] = append(apis[m.apiGroupKey()], a.String())
+			all[a.String()] = true
 		}
 		packages[m.Bundle.Package] = append(packages[m.Bundle.Package], m.Bundle.CSV.Spec.Version.Version)
 		for _, c := range m.Bundle.CRDs {

@@ -1,5 +1,8 @@
-// Package extension says which bundle of a catalog OLM v1 installs for a ClusterExtension, and how it updates it. The
-// rules are in docs/spec/olm-v1-resolver.md.
+// Package extension says which bundle of a catalog OLM v1 installs for a ClusterExtension.
+//
+// [Resolve] takes a [Source] for each ClusterCatalog, a [Request] with what the ClusterExtension asks for, and what is
+// [Installed]. It returns a [Resolution], or a [Refusal] with OLM's own words. [PathOf] lists the updates until nothing
+// changes. The rules are in docs/spec/olm-v1-resolver.md.
 package extension
 
 import (

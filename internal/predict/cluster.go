@@ -82,10 +82,9 @@ type csv struct {
 	sub             *subscription // the Subscription that installs it; nil if the CSV is in the tree
 	modes           []v1alpha1.InstallMode
 	provided        apiSet
-	unusable        error      // why OLM ignores it
-	owned, required []ownedAPI // CRDs
-	services        []ownedAPI // owned APIServices
-	needed          []ownedAPI // required APIServices
+	unusable        error // why OLM ignores it
+	crds            v1alpha1.CustomResourceDefinitions
+	services        v1alpha1.APIServiceDefinitions
 	replaces        string
 	copied          bool
 	given           map[string]string // annotations

@@ -355,7 +355,7 @@ func (o *simulation) judgeOwners() {
 		}
 		shared := map[*csv][]string{}
 		mine := map[string]bool{}
-		for _, d := range v.owned {
+		for _, d := range v.crds.Owned {
 			if mine[d.Name] {
 				continue
 			}

@@ -70,11 +70,11 @@ func play(c *cluster) *simulation {
 		if v.copied {
 			continue
 		}
-		for _, d := range v.services {
-			o.owning[d.service()] = append(o.owning[d.service()], v)
+		for _, d := range v.services.Owned {
+			o.owning[d.GetName()] = append(o.owning[d.GetName()], v)
 		}
-		for _, d := range v.needed {
-			o.waiting[d.service()] = append(o.waiting[d.service()], v)
+		for _, d := range v.services.Required {
+			o.waiting[d.GetName()] = append(o.waiting[d.GetName()], v)
 		}
 	}
 	for _, v := range c.csvs {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/olmgen/olmgen/findings"
@@ -46,7 +47,8 @@ type operators struct {
 func (o *simulation) operatorsOf(d definition) *operators {
 	r := &operators{}
 	for _, v := range o.csvs {
-		if !v.copied && !v.deleted && slices.ContainsFunc(v.owned, func(a ownedAPI) bool { return a.Name == d.Name }) {
+		owns := func(a v1alpha1.CRDDescription) bool { return a.Name == d.Name }
+		if !v.copied && !v.deleted && slices.ContainsFunc(v.crds.Owned, owns) {
 			r.csvs = append(r.csvs, v)
 		}
 	}

@@ -1,6 +1,7 @@
 package adopt
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -113,31 +114,16 @@ func (v *verifier) owning(name string) *Operator {
 
 // owns reports whether the CSV of an operator owns a CRD or an APIService.
 func (o *Operator) owns(name string) bool {
-	for _, c := range o.CSV.Spec.CustomResourceDefinitions.Owned {
-		if c.Name == name {
-			return true
-		}
-	}
-	for _, a := range o.CSV.Spec.APIServiceDefinitions.Owned {
-		if a.Version+"."+a.Group == name {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(olm.OwnedAPIs(&o.CSV.Spec), func(a olm.API) bool { return a.Object() == name })
 }
 
 // namesRole reports whether OLM gives a ClusterRole for users of a CRD or an APIService this name now (OLM:
 // pkg/controller/operators/olm/operatorgroup.go, ensureClusterRolesForCSV).
 func (o *Operator) namesRole(role, api string) bool {
 	var prefixes []string
-	for _, c := range o.CSV.Spec.CustomResourceDefinitions.Owned {
-		if c.Name == api {
-			prefixes = append(prefixes, c.Name+"-"+c.Version+"-")
-		}
-	}
-	for _, a := range o.CSV.Spec.APIServiceDefinitions.Owned {
-		if a.Version+"."+a.Group == api {
-			prefixes = append(prefixes, a.Name+"-"+a.Version+"-")
+	for _, a := range olm.OwnedAPIs(&o.CSV.Spec) {
+		if a.Object() == api {
+			prefixes = append(prefixes, cmp.Or(a.CRD, a.Plural)+"-"+a.Version+"-")
 		}
 	}
 	return slices.ContainsFunc(prefixes, func(prefix string) bool {

@@ -176,14 +176,9 @@ func isPackageServer(csv *v1alpha1.ClusterServiceVersion) bool {
 // dependsOn returns what an operator needs that another one brings; "" if there is nothing. Which other operator could
 // bring it does not matter: OLM's resolver may choose the package again.
 func (o *Operator) dependsOn(other *Operator) string {
-	for _, c := range o.CSV.Spec.CustomResourceDefinitions.Required {
-		if other.owns(c.Name) {
-			return c.Name
-		}
-	}
-	for _, a := range o.CSV.Spec.APIServiceDefinitions.Required {
-		if name := a.Version + "." + a.Group; other.owns(name) {
-			return name
+	for _, a := range olm.RequiredAPIs(&o.CSV.Spec) {
+		if other.owns(a.Object()) {
+			return a.Object()
 		}
 	}
 	for _, p := range o.properties() {
@@ -205,13 +200,7 @@ func (o *Operator) meets(value any) bool {
 		if v["packageName"] == o.Package {
 			return true
 		}
-		for _, c := range o.CSV.Spec.CustomResourceDefinitions.Owned {
-			_, group, _ := strings.Cut(c.Name, ".")
-			if v["group"] == group && v["kind"] == c.Kind {
-				return true
-			}
-		}
-		for _, a := range o.CSV.Spec.APIServiceDefinitions.Owned {
+		for _, a := range olm.OwnedAPIs(&o.CSV.Spec) {
 			if v["group"] == a.Group && v["kind"] == a.Kind {
 				return true
 			}
