@@ -17,6 +17,7 @@ import (
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/config/review"
+	"github.com/olmgen/olmgen/internal/crs"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/internal/manifest/tree"
 	"github.com/olmgen/olmgen/permissions"
@@ -41,7 +42,7 @@ func newDiff() *cobra.Command {
 	f := diffFlags{format: findings.Text}
 	cmd := &cobra.Command{
 		Use:   "diff OLD NEW | --git REV[..REV] [PATH]",
-		Short: "Show what an upgrade changes, the most dangerous first",
+		Short: "What does this upgrade change? Show the most dangerous first",
 		Long: `Diff compares two releases of an operator, or two states of a tree: who gains
 and loses which permissions, how CRDs, workloads, webhooks, Services and
 NetworkPolicies change, what the operator says of itself, and what OLM would do
@@ -197,7 +198,10 @@ func (f *diffFlags) compare(cmd *cobra.Command, sides [2]side) (*compare.Report,
 		if err != nil {
 			return nil, err
 		}
-		options.Others = others.Operators
+		options.Others, options.Cluster = others.Operators, others.All
+		if options.CRDs.Checker == nil {
+			options.CRDs.Checker = crs.Installed{}
+		}
 		options.Unread = append(options.Unread, others.Unread...)
 	}
 	return review.Compare(cmd.Context(), old, now, [2]string{sides[0].name, sides[1].name}, options)

@@ -241,3 +241,26 @@ func TestTopics(t *testing.T) {
 		t.Errorf("olmgen help completes no command: %s", stdout)
 	}
 }
+
+// README has the question of each command that answers one, in the command's own words.
+func TestQuestionsOfReadme(t *testing.T) {
+	page, err := os.ReadFile("../../README.md")
+	noError(t, err)
+	questions := 0
+	for _, c := range newRoot().Commands() {
+		question, _, ok := strings.Cut(c.Short, "?")
+		if !ok {
+			continue
+		}
+		questions++
+		if row := "| " + question + "? | `" + c.CommandPath() + "` "; !strings.Contains(string(page), row) {
+			t.Errorf("README.md has no row %q", row)
+		}
+		if !strings.HasPrefix(c.Long, question+"?\n") {
+			t.Errorf("the help of %s begins with %.40q", c.Name(), c.Long)
+		}
+	}
+	if questions < 5 {
+		t.Errorf("%d commands have a question", questions)
+	}
+}
