@@ -104,7 +104,7 @@ func TestPath(t *testing.T) {
   a.v1.0.0 -> a.v1.1.0: replaces a.v1.0.0
   a.v1.1.0 -> a.v1.0.0: skipRange contains 1.1.0, the version of a.v1.1.0
       the version goes down
-  OLM updates forever: a.v1.0.0 comes again, because skipRange has no direction
+  OLM updates forever: it returns to a.v1.0.0, because skipRange has no direction
 `},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -172,7 +172,7 @@ func TestValidate(t *testing.T) {
 	want := map[string][]string{
 		"unknown-property":          {"Bundle a.v1.0.0: OLM ignores the property olm.pakage"},
 		"bad-constraint":            {"Bundle a.v1.1.0: olm.constraint: convert olm.constraint to resolver predicate: cel expressions must have type Bool"},
-		"not-forbids-nothing":       {"Bundle a.v1.2.0: any other bundle meets the olm.constraint not: with package: b and with version in range: >1.0.0"},
+		"not-forbids-nothing":       {"Bundle a.v1.2.0: any other bundle satisfies the olm.constraint not: with package: b and with version in range: >1.0.0"},
 		"dangling-replaces":         {"Channel a/stable: a.v1.0.0 replaces a.v0.9.0, which is not in the channel"},
 		"skip-range-covers-itself":  {"Channel a/stable: the skipRange of a.v1.1.0 contains its own version"},
 		"skip-range-downgrade":      {"Channel a/stable: the skipRange of a.v1.1.0 contains 1.2.0, the version of the newer a.v1.2.0"},
