@@ -12,7 +12,6 @@ import (
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/compare/change"
 	"github.com/olmgen/olmgen/findings"
-	"github.com/olmgen/olmgen/internal/olm"
 )
 
 // identity compares what operators say of themselves.
@@ -117,9 +116,9 @@ func factsOf(o Operator) map[fact]string {
 	set(change.Operator, "name", o.stem())
 	set(change.Operator, "namespace", o.Namespace)
 	entry := o.entry()
-	set(change.Upgrade, olm.FieldReplaces, entry.Replaces)
-	set(change.Upgrade, olm.FieldSkips, skipped(entry))
-	set(change.Upgrade, olm.FieldSkipRange, entry.SkipRange)
+	for kind, text := range entry.Fields() {
+		set(change.Upgrade, string(kind), text)
+	}
 	for _, m := range spec.InstallModes {
 		if m.Supported {
 			have(change.InstallModes, string(m.Type))
