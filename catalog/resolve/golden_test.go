@@ -150,7 +150,7 @@ func resolveArchive(t *testing.T, a *txtar.Archive) *resolve.Report {
 
 // Each finding is explained, and its texts are one line.
 func TestRules(t *testing.T) {
-	for _, rules := range [][]catalog.Rule{resolve.Rules(), resolve.CatalogRules()} {
+	for _, rules := range [][]findings.Rule{resolve.Rules(), resolve.CatalogRules()} {
 		ids := map[string]bool{}
 		for _, r := range rules {
 			if r.Text == "" || r.Help == "" || strings.Contains(r.Text+r.Help, "\n") || ids[r.ID] {
