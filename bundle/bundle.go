@@ -12,6 +12,7 @@ package bundle
 import (
 	"cmp"
 	"encoding/json"
+	"slices"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -125,6 +126,15 @@ var WarningClasses = []string{
 	WarnStrategy, WarnUnknownField, WarnUnknownAccount, WarnUnsupportedKind, WarnCertificates, WarnInstallation,
 	WarnMetadataObject, WarnUnreadMetadata, WarnReplacedObject, WarnMirrorMap, WarnUnmirrored, WarnScope, WarnDescoped, WarnClusterObjects, WarnClusterRules,
 	WarnWatchNamespace, WarnOLMAPIs, WarnStatus, WarnOwnNamespace,
+}
+
+// Shipped returns what the bundle has beside its ClusterServiceVersion.
+func (b *Bundle) Shipped() []*manifest.Object {
+	out := slices.Clone(b.Others)
+	for _, crd := range b.CRDs {
+		out = append(out, crd.Object)
+	}
+	return out
 }
 
 // Owns reports whether the CSV owns the CRD.

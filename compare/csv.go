@@ -91,9 +91,10 @@ func apiFields(old, now Operator, v fields.Values) (out []string) {
 	before, after := factsOf(old), factsOf(now)
 	for k := range v {
 		list, rest, _ := strings.Cut(k, "[")
-		part, ok := map[string]change.Part{ownedField: change.Provided, requiredField: change.Required,
-			"spec.apiservicedefinitions.owned":    change.Provided,
-			"spec.apiservicedefinitions.required": change.Required}[list]
+		part, ok := map[string]change.Part{"spec.customresourcedefinitions.owned": change.Provided,
+			"spec.customresourcedefinitions.required": change.Required,
+			"spec.apiservicedefinitions.owned":        change.Provided,
+			"spec.apiservicedefinitions.required":     change.Required}[list]
 		if !ok || !strings.HasSuffix(rest, "].kind") {
 			continue
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/olmgen/olmgen/compare/crds"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/internal/predict/upgrade"
 	"github.com/olmgen/olmgen/permissions"
 )
 
@@ -27,10 +28,9 @@ func rules() []findings.Rule {
 		{ID: ruleLost, Text: "loses a permission"},
 		{ID: ruleUsers, Text: "users gain or lose a permission", Help: "A ClusterRole with a label aggregate-to adds " +
 			"its rules to a role that users have."},
-		{ID: ruleAPIRequired, Text: "requires an API that the upgrade removes"},
-		{ID: ruleInstallMode, Text: "does not support what its OperatorGroup asks for"},
-		{ID: ruleCRDOwner, Text: "owns a CRD that another operator owns, too"},
-		{ID: ruleUpgradePath, Text: "does not replace the older release"},
+	}
+	for _, r := range upgrade.Rules {
+		out = append(out, findings.Rule{ID: r.ID, Text: r.Text, Help: r.Help})
 	}
 	for _, r := range crds.BuiltinRules() {
 		out = append(out, findings.Rule{ID: r.ID, Text: r.Text})

@@ -124,19 +124,11 @@ func factsOf(o Operator) map[fact]string {
 			have(change.InstallModes, string(m.Type))
 		}
 	}
-	for _, d := range spec.CustomResourceDefinitions.Owned {
-		for _, version := range o.versionsOf(d) {
-			have(change.Provided, crdText(d.Name, version, d.Kind))
-		}
+	for _, a := range olm.ServedAPIs(&spec, o.crds) {
+		have(change.Provided, apiText(a.Group, a.Version, a.Kind))
 	}
-	for _, d := range spec.CustomResourceDefinitions.Required {
-		have(change.Required, crdText(d.Name, d.Version, d.Kind))
-	}
-	for _, d := range spec.APIServiceDefinitions.Owned {
-		have(change.Provided, apiText(d.Group, d.Version, d.Kind))
-	}
-	for _, d := range spec.APIServiceDefinitions.Required {
-		have(change.Required, apiText(d.Group, d.Version, d.Kind))
+	for _, a := range olm.RequiredAPIs(&spec) {
+		have(change.Required, apiText(a.Group, a.Version, a.Kind))
 	}
 	for _, d := range spec.NativeAPIs {
 		have(change.Dependencies, apiText(d.Group, d.Version, d.Kind)+" of Kubernetes")
@@ -156,11 +148,6 @@ func factsOf(o Operator) map[fact]string {
 		}
 	}
 	return out
-}
-
-func crdText(name, version, kind string) string {
-	_, group, _ := strings.Cut(name, ".")
-	return apiText(group, version, kind)
 }
 
 func apiText(group, version, kind string) string {

@@ -37,7 +37,7 @@ func (j *judge) place(object string) (string, int) {
 			return c.File, c.Line
 		}
 	}
-	if object == "Namespace "+start.Namespace && len(start.Subscriptions) > 0 {
+	if object == "Namespace "+start.Namespace { // OLM looks at it because of its Subscriptions
 		s := start.Subscriptions[0]
 		if f := j.result.Failure; f != nil {
 			for _, o := range start.Subscriptions {
@@ -84,7 +84,7 @@ func (j *judge) step(x *explainer, step *Step) {
 		s := &x.state.Subscriptions[i]
 		list := x.candidates(s)
 		move := slices.IndexFunc(step.Subscriptions, func(m Move) bool { return m.Name == s.Name })
-		if move < 0 || x.current(s) != nil || len(list) == 0 || list[0].entry.name == step.Subscriptions[move].To {
+		if move < 0 || x.current(s) != nil || list[0].entry.name == step.Subscriptions[move].To {
 			continue
 		}
 		j.add(ruleOlder, findings.Warning, subscriptionObject(x.state, s.Name), "",
@@ -162,9 +162,7 @@ func (j *judge) failed(x *explainer, namespace string) {
 		j.add(ruleNoSolution, findings.Error, namespace, strings.Join(r.Failure.Help, "; or "), "%s",
 			strings.Join(r.Failure.Conflict, "; "))
 		for _, e := range x.installed.entries {
-			if e.deprecated && slices.ContainsFunc(set, func(a applied) bool {
-				return a.kind == prohibited && a.entry == e
-			}) {
+			if slices.ContainsFunc(set, func(a applied) bool { return a.kind == prohibited && a.entry == e }) {
 				j.add(ruleDeprecated, findings.Error, csvObject(x.state, e.name),
 					"delete it, or add a catalog with an update for it",
 					"it has the property olm.deprecated, and no update can be installed")
@@ -197,7 +195,7 @@ func (j *judge) failed(x *explainer, namespace string) {
 func (j *judge) end(x *explainer) {
 	s := x.state
 	byPackage := map[string][]string{}
-	quiet := x.problem != nil && slices.Contains([]Outcome{Settled, Withheld}, j.result.Outcome)
+	quiet := slices.Contains([]Outcome{Settled, Withheld}, j.result.Outcome)
 	for i := range s.Subscriptions {
 		sub := &s.Subscriptions[i]
 		byPackage[sub.Package] = append(byPackage[sub.Package], sub.Name)

@@ -170,7 +170,7 @@ func (w *pathWalk) end(end PathEnd, format string, args ...any) {
 }
 
 func (w *pathWalk) passes(name string) bool {
-	return name != "" && slices.ContainsFunc(w.path.Steps, func(s PathStep) bool {
+	return slices.ContainsFunc(w.path.Steps, func(s PathStep) bool {
 		return slices.Contains(s.Passed, name)
 	})
 }

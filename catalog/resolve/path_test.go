@@ -2,6 +2,7 @@ package resolve_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/manifest"
 )
 
 // chain is a catalog with one package. An entry is written as in a catalog, without its braces.
@@ -85,6 +87,15 @@ func TestPath(t *testing.T) {
 			"1.0.0", "", resolve.Stuck, `a, channel stable, from a.v1.0.0
   nothing in channel stable updates a.v1.0.0; the head is a.v1.2.0
 `},
+		"stuck before the target": {map[string]string{"a.v1.1.0": "- {type: olm.deprecated, value: {}}\n"},
+			[]string{"name: a.v1.0.0", "name: a.v1.1.0, replaces: a.v1.0.0", "name: a.v1.2.0, replaces: a.v1.1.0"},
+			"1.0.0", "1.2.0", resolve.Stuck, `a, channel stable, from a.v1.0.0
+  nothing in channel stable updates a.v1.0.0; the head is a.v1.2.0
+`},
+		"a head whose skipRange contains itself": {nil, []string{"name: a.v1.0.0", "name: a.v1.1.0, replaces: a.v1.0.0, skipRange: '<=1.1.0'"},
+			"1.1.0", "", resolve.AtHead, `a, channel stable, from a.v1.1.0
+  a.v1.1.0 is the head of channel stable
+`},
 		"cycle": {nil, []string{"name: a.v1.0.0, skipRange: '>1.0.0'", "name: a.v1.1.0, replaces: a.v1.0.0"},
 			"1.0.0", "", resolve.GoesRound, `a, channel stable, from a.v1.0.0
   a.v1.0.0 -> a.v1.1.0: replaces a.v1.0.0
@@ -105,6 +116,9 @@ func TestPath(t *testing.T) {
 			if d := cmp.Diff(c.want, got.String()); d != "" || p.End != c.end {
 				t.Errorf("end %s (-want +got):\n%s", p.End, d)
 			}
+			if p.Good() != (c.end == resolve.AtTarget || c.end == resolve.AtHead) {
+				t.Errorf("end %s is good: %v", p.End, p.Good())
+			}
 		})
 	}
 }
@@ -112,25 +126,35 @@ func TestPath(t *testing.T) {
 func TestPathErrors(t *testing.T) {
 	c := chain(t, nil, map[string][]string{"stable": {"name: a.v1.0.0"}})
 	for _, e := range []struct{ pkg, channel, from, want string }{
-		{"b", "", "1.0.0", "the catalog has no package b"},
+		{"bcd", "", "1.0.0", "the catalog has no package bcd"},
+		{"aa", "", "1.0.0", "the catalog has no package aa"},
 		{"a", "fast", "1.0.0", `package "a" has no channel "fast"; there are stable`},
 		{"a", "", "some", "some is neither a version nor the name of a bundle in the catalog"},
 	} {
-		if _, err := resolve.PathOf(c, e.pkg, e.channel, e.from, ""); err == nil || err.Error() != e.want {
+		_, err := resolve.PathOf(c, e.pkg, e.channel, e.from, "")
+		if err == nil || err.Error() != e.want {
 			t.Errorf("%v, want %s", err, e.want)
+		}
+		if _, hinted := errors.AsType[*manifest.HintError](err); hinted != (e.pkg == "aa") {
+			t.Errorf("%v has a hint: %v", err, hinted)
 		}
 	}
 }
 
 func TestValidate(t *testing.T) {
 	c := chain(t, map[string]string{
-		"a.v1.0.0": "- {type: olm.pakage, value: 1}\n",
+		"a.v1.0.0": "- {type: olm.pakage, value: 1}\n- {type: own, value: 1}\n- {type: olm.package.required, value: {packageName: b, versionRange: '>1.0.0'}}\n",
 		"a.v1.1.0": "- {type: olm.constraint, value: {cel: {rule: '1'}}}\n",
 		"a.v1.2.0": "- {type: olm.constraint, value: {not: {constraints: [{package: {packageName: b, versionRange: '>1.0.0'}}]}}}\n",
 	}, map[string][]string{
 		"stable":     {"name: a.v1.0.0, replaces: a.v0.9.0", "name: a.v1.1.0, replaces: a.v1.0.0, skipRange: '<=1.2.0'", "name: a.v1.2.0, replaces: a.v1.1.0"},
 		"stable-1.0": {"name: a.v1.0.0"},
 		"stable-1.3": {"name: a.v1.3.0"},
+		"fast-1.0":   {"name: a.v1.0.0"},
+		"fast-1.1":   {"name: a.v1.1.0, skips: [a.v1.0.0], skipRange: '<1.1.0'"},
+		"fast-1.2":   {"name: a.v1.0.0", "name: a.v1.1.0, replaces: a.v1.0.0, skipRange: '<1.0.0'"},
+		"slow-1.0":   {"name: a.v1.0.0", "name: a.v1.1.0"},
+		"slow-1.1":   {"name: a.v1.1.0"},
 		"odd":        {"name: a.v1.0.0", "name: a.v1.1.0, replaces: a.v1.0.0", "name: a.v1.2.0, replaces: a.v1.0.0, skips: [a.v1.1.0]"},
 		"loose":      {"name: a.v1.0.0", "name: a.v1.1.0, skips: [a.v1.0.1]", "name: a.v1.2.0, replaces: a.v1.1.0, skips: [a.v1.0.0]", "name: a.v1.3.0, replaces: a.v1.2.0, skips: [a.v9.9.9]"},
 		"broken":     {"name: a.v1.0.0", "name: a.v1.1.0"},
@@ -151,14 +175,15 @@ func TestValidate(t *testing.T) {
 		"skip-range-downgrade":      {"Channel a/stable: the skipRange of a.v1.1.0 contains 1.2.0, the version of the newer a.v1.2.0"},
 		"several-replacements":      {"Channel a/odd: a.v1.0.0 is replaced by a.v1.1.0 and a.v1.2.0"},
 		"next-channel-out-of-reach": {"Channel a/stable-1.3: nothing in it updates a.v1.0.0, the head of channel stable-1.0"},
-		"several-heads":             {`Package a: invalid channel "broken": multiple channel heads found in graph: a.v1.0.0, a.v1.1.0`},
+		"several-heads": {`Package a: invalid channel "broken": multiple channel heads found in graph: a.v1.0.0, a.v1.1.0`,
+			`Package a: invalid channel "slow-1.0": multiple channel heads found in graph: a.v1.0.0, a.v1.1.0`},
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 	// An old registry serves an entry that is behind a skipped one, and nothing updates the one that skips name alone.
 	c = chain(t, map[string]string{"a.v1.1.0": "- {type: olm.deprecated, value: {}}\n"},
-		map[string][]string{"stable": {"name: a.v1.0.0", "name: a.v1.1.0, replaces: a.v1.0.0", "name: a.v1.2.0, replaces: a.v1.1.0"}})
+		map[string][]string{"stable": {"name: a.v1.0.0, skipRange: '<0.9.0'", "name: a.v1.1.0, replaces: a.v1.0.0", "name: a.v1.2.0, replaces: a.v1.1.0"}})
 	list := resolve.Validate(c)
 	if len(list) != 1 || list[0].Rule != "head-out-of-reach" || list[0].Message != "nothing updates a.v1.0.0; the head is a.v1.2.0" {
 		t.Errorf("%v", list)

@@ -150,7 +150,7 @@ func (v *validator) channel(p *catalog.Package, ch *catalog.Channel) []*entry {
 		v.skipRange(object, places[e.name], order[:i], e)
 	}
 	for _, e := range entries {
-		if e.version == nil || len(order) == 0 || e.name == order[0].name || hasUpdate(order, e) {
+		if e.version == nil || e.name == order[0].name || hasUpdate(order, e) {
 			continue
 		}
 		v.add(ruleCannotReach, findings.Warning, places[e.name], object,

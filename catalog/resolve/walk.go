@@ -287,7 +287,7 @@ func (s *State) apply(step Step) (*State, Step) {
 	}
 	step.Removed = nil
 	for _, p := range step.CSVs {
-		for old := p.Replaces; old != "" && s.has(old) && !fresh(old) && !slices.Contains(step.Removed,
+		for old := p.Replaces; s.has(old) && !fresh(old) && !slices.Contains(step.Removed,
 			old); old = replaced[old] {
 			step.Removed = append(step.Removed, old)
 		}

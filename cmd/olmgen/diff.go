@@ -17,6 +17,7 @@ import (
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/config/review"
+	"github.com/olmgen/olmgen/internal/crs"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/internal/manifest/tree"
 	"github.com/olmgen/olmgen/permissions"
@@ -197,7 +198,10 @@ func (f *diffFlags) compare(cmd *cobra.Command, sides [2]side) (*compare.Report,
 		if err != nil {
 			return nil, err
 		}
-		options.Others = others.Operators
+		options.Others, options.Cluster = others.Operators, others.All
+		if options.CRDs.Checker == nil {
+			options.CRDs.Checker = crs.Installed{}
+		}
 		options.Unread = append(options.Unread, others.Unread...)
 	}
 	return review.Compare(cmd.Context(), old, now, [2]string{sides[0].name, sides[1].name}, options)

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olmgen/olmgen/manifest"
 )
 
 // API is an API that an operator provides or requires: a version of a CRD, or an APIService.
@@ -44,6 +46,23 @@ func RequiredAPIs(spec *v1alpha1.ClusterServiceVersionSpec) []API {
 // pkg/registry/bundle.go, ProvidedAPIs).
 func CatalogAPIs(spec *v1alpha1.ClusterServiceVersionSpec, shipped []API) []API {
 	return append(slices.Clip(shipped), apisOf(nil, spec.APIServiceDefinitions.Owned)...)
+}
+
+// ServedAPIs returns the APIs that an operator serves: of the CRDs that are known, by name, each served version instead
+// of the one that the ClusterServiceVersion names.
+func ServedAPIs(spec *v1alpha1.ClusterServiceVersionSpec, crds map[string]*manifest.Object) (out []API) {
+	for _, a := range OwnedAPIs(spec) {
+		versions := []string{a.Version}
+		if crd := crds[a.CRD]; crd != nil {
+			versions = ServedVersions(crd)
+		}
+		for _, v := range versions {
+			if a.Version = v; !slices.Contains(out, a) {
+				out = append(out, a)
+			}
+		}
+	}
+	return out
 }
 
 func apisOf(crds []v1alpha1.CRDDescription, services []v1alpha1.APIServiceDescription) []API {

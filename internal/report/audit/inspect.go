@@ -246,7 +246,7 @@ func (x *Inspected) render(b *bundle.Bundle) error {
 	place := func(o *manifest.Object) (string, int) { return permissions.Place(in.CSVs, o) }
 	x.State = &compare.State{Name: x.Name, Roles: roles, Objects: all, Permissions: x.Permissions, Locate: place,
 		Operators: []compare.Operator{{CSV: in.CSVs[0], Package: b.Package, Dependencies: b.Dependencies,
-			Properties: b.Properties, InstallMode: result.InstallMode}}}
+			Properties: b.Properties, InstallMode: result.InstallMode, Shipped: b.Shipped()}}}
 	return nil
 }
 
