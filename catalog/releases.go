@@ -49,7 +49,7 @@ func Releases(ctx context.Context, ref string, o Options) ([]Release, error) {
 }
 
 func noHistory(ref string) error {
-	return hint(fmt.Errorf("%s: one bundle has no history", ref),
+	return hint(fmt.Errorf("%s: a single bundle has no history", ref),
 		"name a directory that has the directories of bundles, a catalog, or a legacy package")
 }
 

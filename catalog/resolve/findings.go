@@ -108,7 +108,7 @@ func (j *judge) nots(x *explainer) {
 		for _, c := range v.constraints {
 			if c.need != nil && c.need.forbidsNothing {
 				j.add(ruleNot, findings.Warning, csvObject(x.state, v.entry.name), "put the not inside an all",
-					"its olm.constraint is a not, which any other bundle meets: %s", c.need.text)
+					"its olm.constraint is a not, and any other bundle satisfies it: %s", c.need.text)
 			}
 		}
 	}

@@ -47,7 +47,7 @@ func Rules() []findings.Rule {
 			Help: "OLM makes an InstallPlan only if status.currentCSV of a Subscription changes. A lost " +
 				"dependency comes back with " +
 				"the next update of any Subscription. Source: OLM, pkg/controller/operators/catalog/operator.go."},
-		{ID: ruleCycle, Text: "Updates go round forever",
+		{ID: ruleCycle, Text: "Updates form a cycle",
 			Help: "skipRange has no direction: an old entry whose range contains a newer version is an update of it." +
 				inResolver + "resolver.go."},
 		{ID: ruleSecond, Text: "Two Subscriptions are for the same package",
@@ -69,7 +69,7 @@ func Rules() []findings.Rule {
 		{ID: ruleChance, Text: "What OLM does depends on chance",
 			Help: "OLM iterates over Go maps, whose order is random. Any of the alternatives can happen."},
 		{ID: ruleNot, Text: "A not constraint forbids nothing",
-			Help: "Any other bundle meets it, first of all the bundle that has it. It has an effect only inside all." +
+			Help: "Any other bundle satisfies it, first of all the bundle that has it. It has an effect only inside all." +
 				inResolver + "cache/predicates.go."},
 		{ID: ruleNoPath, Text: "An installed CSV has no update in the channel",
 			Help: "No entry of the channel names the CSV in replaces or skips or has its version in skipRange. " +

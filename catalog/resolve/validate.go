@@ -46,7 +46,7 @@ func CatalogRules() []findings.Rule {
 		{ID: ruleConstraint, Text: "OLM cannot read a constraint",
 			Help: "It stops the resolution of every namespace in which the bundle is a candidate."},
 		{ID: ruleNotAlone, Text: "A not constraint forbids nothing",
-			Help: "Any other bundle meets it. It has an effect only inside all."},
+			Help: "Any other bundle satisfies it. It has an effect only inside all."},
 	}
 	for id, text := range catalog.Rules {
 		list = append(list, findings.Rule{ID: id, Text: text,
@@ -111,7 +111,7 @@ func (v *validator) bundle(b *catalog.Bundle) {
 			v.add(ruleConstraint, findings.Error, b.Place, object, "", "%s: %v", p.Type, err)
 		} else if r != nil && r.forbidsNothing {
 			v.add(ruleNotAlone, findings.Warning, b.Place, object, "put the not inside an all",
-				"any other bundle meets the olm.constraint not: %s", r.text)
+				"any other bundle satisfies the olm.constraint not: %s", r.text)
 		}
 	}
 }

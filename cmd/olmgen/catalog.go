@@ -14,6 +14,7 @@ import (
 
 	fbc "github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/catalog/resolve"
+	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/internal/manifest/tree"
@@ -92,9 +93,8 @@ The exit code is 3 if there are findings at or above --fail-on.`,
 }
 
 func (f *resolveFlags) run(cmd *cobra.Command, paths []string) error {
-	if len(validation.IsDNS1123Label(f.namespace)) > 0 {
-		return &usageError{fmt.Sprintf("--namespace: %q is not a valid namespace name", f.namespace),
-			"use lower-case letters, digits and -"}
+	if err := config.CheckNamespace(f.namespace); err != nil {
+		return aboutFlag("namespace", err)
 	}
 	if len(paths)+len(f.installs) == 0 {
 		return &usageError{"there is nothing to resolve", "pass a path with Subscriptions, or --install PACKAGE"}

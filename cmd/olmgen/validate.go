@@ -28,7 +28,7 @@ func newValidate() *cobra.Command {
 	f := validateFlags{}
 	cmd := &cobra.Command{
 		Use:   "validate SOURCE... | -f FILE",
-		Short: "Check bundles for mistakes",
+		Short: "Is this bundle right? List its mistakes",
 		Long: `Validate reads bundles and lists their mistakes, by file and line: what olmgen
 refuses or warns about, and what the validators of operator-framework report,
 which operator-sdk bundle validate also runs. Those validators are in the
