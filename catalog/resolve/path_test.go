@@ -273,8 +273,8 @@ func TestSteps(t *testing.T) {
 // A finding without a failure that says it is printed.
 func TestPrintNoSolution(t *testing.T) {
 	for _, r := range []*resolve.Result{
-		{Findings: []catalog.Finding{{Rule: "no-solution", Message: "it is printed"}}},
-		{Findings: []catalog.Finding{{Rule: "no-solution", Message: "it is printed"}}, Walk: resolve.Walk{Failure: &resolve.Failure{}}},
+		{Findings: []findings.Finding{{Rule: "no-solution", Message: "it is printed"}}},
+		{Findings: []findings.Finding{{Rule: "no-solution", Message: "it is printed"}}, Walk: resolve.Walk{Failure: &resolve.Failure{}}},
 	} {
 		report := &resolve.Report{}
 		report.Add("ns", r)

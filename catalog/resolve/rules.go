@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/findings"
 )
 
 // The ids of what OLM does in silence.
@@ -29,13 +29,13 @@ const (
 
 // Blocking reports whether a finding says that OLM installs an update neither now nor later, because of what else is
 // there.
-func Blocking(f catalog.Finding) bool { return f.Rule == ruleHeldBack }
+func Blocking(f findings.Finding) bool { return f.Rule == ruleHeldBack }
 
 const inResolver = " Source: OLM, pkg/controller/registry/resolver/"
 
 // Rules returns the rules of the findings of a Result, sorted by id.
-func Rules() []catalog.Rule {
-	list := []catalog.Rule{
+func Rules() []findings.Rule {
+	list := []findings.Rule{
 		{ID: ruleHeldBack, Text: "An update is not installed, and OLM does not say so",
 			Help: "A newer entry of the channel cannot be installed together with what else must stay. OLM keeps " +
 				"the installed " +
@@ -89,6 +89,6 @@ func Rules() []catalog.Rule {
 		{ID: ruleManual, Text: "OLM creates a Subscription for a dependency",
 			Help: "It updates by itself, as its installPlanApproval is Automatic." + inResolver + "steps.go."},
 	}
-	slices.SortFunc(list, func(a, b catalog.Rule) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(list, func(a, b findings.Rule) int { return cmp.Compare(a.ID, b.ID) })
 	return list
 }
