@@ -195,7 +195,7 @@ func changeText(c change.Change) string {
 		return strings.TrimSuffix(string(c.Change)+": "+value, ": ")
 	case value == "":
 		return text.Brief(field) + " " + string(c.Change)
-	case c.Change == change.Changed:
+	case c.Change == change.Changed, field == change.PodSecurity: // that of a new workload is not added
 		return text.Brief(field) + ": " + value
 	}
 	return text.Brief(field) + " " + string(c.Change) + ": " + value

@@ -6,7 +6,6 @@ import (
 
 	"github.com/olmgen/olmgen/compare/change"
 	"github.com/olmgen/olmgen/compare/crds"
-	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/compare/workload"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/permissions"
@@ -47,9 +46,8 @@ func Compare(ctx context.Context, old, now State, o Options) (*Report, error) {
 		return nil, err
 	}
 	for _, f := range found {
-		r.CRDs = append(r.CRDs, CRD{f.CRD, f.Version, f.Rule, f.Severity, f.Message, f.Path})
+		r.CRDs = append(r.CRDs, CRD{f.CRD, f.Version, f.Rule, f.Severity, f.Message, f.Path, f.File, f.Line})
 	}
-	r.places = crdPlaces(old, now)
 	slices.SortStableFunc(r.CRDs, func(a, b CRD) int { return a.Severity.Rank() - b.Severity.Rank() })
 	if r.Identity, err = r.identity(pairs, old, now); err != nil {
 		return nil, err
@@ -87,19 +85,6 @@ func workloads(old, now State) ([]change.Change, error) {
 	list = append(list, more...)
 	change.Sort(list)
 	return list, nil
-}
-
-// crdPlaces returns the places of CRDs: those of the newer release where it has them.
-func crdPlaces(states ...State) map[string]findings.Finding {
-	out := map[string]findings.Finding{}
-	for _, s := range states {
-		for _, o := range s.Objects {
-			if o.Kind == "CustomResourceDefinition" {
-				out[o.Name] = findings.Finding{File: o.File, Line: o.Line}
-			}
-		}
-	}
-	return out
 }
 
 func sideOf(s State) Side {
@@ -141,27 +126,27 @@ func notes(old, now State) []string {
 	return out
 }
 
-// place returns what finds the place of an object of either state.
-func place(old, now State) func(*manifest.Object) (string, int) {
+// place returns what finds the place of a field of an object of either state.
+func place(old, now State) func(o *manifest.Object, field string) (string, int) {
 	older := map[*manifest.Object]bool{}
 	for _, o := range old.Objects {
 		older[o] = true
 	}
-	return func(o *manifest.Object) (string, int) {
+	return func(o *manifest.Object, field string) (string, int) {
 		s := now
 		if older[o] {
 			s = old
 		}
 		switch {
 		case s.Locate != nil:
-			return s.Locate(o)
+			return s.Locate(o, field)
 		case o.File != "":
-			return o.File, o.LineOf("")
+			return o.File, o.LineOf(field)
 		}
 		var csvs []permissions.CSV
 		for _, o := range s.Operators {
 			csvs = append(csvs, o.CSV)
 		}
-		return permissions.Place(csvs, o)
+		return permissions.Place(csvs, o, field)
 	}
 }

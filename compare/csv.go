@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -123,7 +124,7 @@ func oneRest(list []change.Change) []change.Change {
 	var rest change.Change
 	out := slices.DeleteFunc(slices.Clone(list), func(c change.Change) bool {
 		if c.Part == change.Rest {
-			rest.Fields = append(rest.Fields, c.Field)
+			rest.Fields, rest.At = append(rest.Fields, c.Field), cmp.Or(rest.At, c.At)
 		}
 		return c.Part == change.Rest
 	})
@@ -192,7 +193,7 @@ func compareRBAC(old, now State) ([]change.Change, error) {
 		for i := range list {
 			list[i].Part = change.Rest
 		}
-		file, line := place(old, now)(p.New)
+		file, line := place(old, now)(p.New, "")
 		for _, c := range oneRest(list) {
 			c.Object, c.File, c.Line = p.New.Identity(), file, line
 			out = append(out, c)

@@ -31,8 +31,7 @@ type Report struct {
 	Notes       []string           `json:"notes"`  // what a reader has to know about the comparison
 	Unread      []string           `json:"unread"` // files that could not be read, and why
 
-	places    map[string]findings.Finding // where CRDs stand
-	sentences []string                    // what subjects gain and lose in short
+	sentences []string // what subjects gain and lose in short
 }
 
 // Side is one of the two releases.
@@ -84,6 +83,8 @@ type CRD struct {
 	Severity findings.Severity `json:"severity"`
 	Message  string            `json:"message"`
 	Path     string            `json:"path,omitempty"`
+	File     string            `json:"file,omitempty"`
+	Line     int               `json:"line,omitempty"`
 }
 
 // Consequence is what OLM would do about the upgrade.

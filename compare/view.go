@@ -226,7 +226,8 @@ func crdGroups(list []CRD) []findings.Table {
 		case "crdRemoved":
 			mark = removed
 		}
-		out = add(out, "CRD "+text.Brief(c.CRD), row{mark, c.Severity, "", what, text.Brief(c.Rule), ""})
+		out = add(out, "CRD "+text.Brief(c.CRD), row{mark, c.Severity, "", what, text.Brief(c.Rule),
+			at(c.File, c.Line)})
 	}
 	return out
 }

@@ -27,6 +27,8 @@ type Finding struct {
 	Severity findings.Severity `json:"severity"`
 	Message  string            `json:"message"`
 	Path     string            `json:"path"` // of the field in a custom resource, such as spec.ports[].name
+	File     string            `json:"file"` // of the newer CRD, else of the older one; empty for a fault of an object
+	Line     int               `json:"line"`
 }
 
 // The severities of findings. In a rules file, None leaves out the findings of a rule.
@@ -75,6 +77,7 @@ func Compare(ctx context.Context, old, now []*manifest.Object, opts Options) ([]
 		}
 	}
 	all := slices.Concat(results...)
+	locate(all, before, after)
 	if len(opts.Objects) > 0 {
 		faults, err := checkObjects(ctx, opts, before, after)
 		if err != nil {
@@ -127,7 +130,7 @@ func each(n int, do func(i int)) {
 func (c *comparators) compare(name string, old, now *crs.CRD) ([]found, error) {
 	var all []found
 	add := func(rule, version, path, message string) {
-		all = append(all, found{Finding{CRD: name, Version: version, Rule: rule, Path: path, Message: message}, ""})
+		all = append(all, found{Finding: Finding{CRD: name, Version: version, Rule: rule, Path: path, Message: message}})
 	}
 	switch {
 	case now == nil:
@@ -148,9 +151,11 @@ func (c *comparators) compare(name string, old, now *crs.CRD) ([]found, error) {
 		return nil, err
 	}
 	compareVersions(a, b, add)
-	if err := compareOwn(now.Object, a, b, add); err != nil {
+	own, err := compareOwn(now, a, b)
+	if err != nil {
 		return nil, err
 	}
+	all = append(all, own...)
 	for _, i := range c.compareCRDs(a, b) {
 		add(i.rule, "", i.path, i.message)
 	}
@@ -168,8 +173,8 @@ func (c *comparators) compare(name string, old, now *crs.CRD) ([]found, error) {
 	}
 	for versions, issues := range c.compareServed(a, b) {
 		for _, i := range issues {
-			all = append(all, found{Finding{CRD: name, Version: versions, Rule: i.rule, Path: i.path,
-				Message: i.message}, limit})
+			all = append(all, found{limit: limit, Finding: Finding{CRD: name, Version: versions, Rule: i.rule,
+				Path: i.path, Message: i.message}})
 		}
 	}
 	return all, nil
