@@ -27,8 +27,11 @@ type Options struct {
 // Compare returns how two states differ. The error is about an object that cannot be read, or that of the Checker of
 // the CRDs, which gets ctx.
 func Compare(ctx context.Context, old, now State, o Options) (*Report, error) {
-	r := &Report{APIVersion: apiVersion, Kind: kind, Old: sideOf(old), New: sideOf(now), CRDs: []CRD{},
-		Renamed: renames(old, now)}
+	r := &Report{APIVersion: apiVersion, Kind: kind, Old: sideOf(old), New: sideOf(now), CRDs: []CRD{}}
+	var err error
+	if r.Renamed, err = renames(old, now); err != nil {
+		return nil, err
+	}
 	old, now = old.withServed(), now.withServed()
 	pairs := pairsOf(old, now)
 	before := *old.Permissions
@@ -37,7 +40,6 @@ func Compare(ctx context.Context, old, now State, o Options) (*Report, error) {
 	r.Permissions = slices.Concat(d.Permissions, permissions.CompareRoles(old.Roles, now.Roles))
 	r.Users = d.Users
 	r.sentences = sentences(old.Permissions, now.Permissions, d.Permissions)
-	var err error
 	if r.Workloads, err = workloads(old, now); err != nil {
 		return nil, err
 	}
@@ -46,7 +48,8 @@ func Compare(ctx context.Context, old, now State, o Options) (*Report, error) {
 		return nil, err
 	}
 	for _, f := range found {
-		r.CRDs = append(r.CRDs, CRD{f.CRD, f.Version, f.Rule, f.Severity, f.Message, f.Path, f.File, f.Line})
+		r.CRDs = append(r.CRDs, CRD{f.CRD, f.Version, f.Rule, f.Severity, f.Message, f.Path, f.Object,
+			f.File, f.Line})
 	}
 	slices.SortStableFunc(r.CRDs, func(a, b CRD) int { return a.Severity.Rank() - b.Severity.Rank() })
 	if r.Identity, err = r.identity(pairs, old, now); err != nil {
@@ -60,7 +63,8 @@ func Compare(ctx context.Context, old, now State, o Options) (*Report, error) {
 	}
 	r.Permissions, r.Users = append([]permissions.Item{}, r.Permissions...), append([]permissions.Item{}, r.Users...)
 	r.CRDs, r.OLM = append([]CRD{}, r.CRDs...), append([]Consequence{}, r.OLM...)
-	r.Summary = r.answers()
+	r.checked = len(o.CRDs.Objects) > 0
+	r.Summary, r.Verdict = r.answers(), r.verdict(pairs)
 	return r, nil
 }
 

@@ -26,9 +26,15 @@ type Finding struct {
 	Rule     string            `json:"rule"`
 	Severity findings.Severity `json:"severity"`
 	Message  string            `json:"message"`
-	Path     string            `json:"path"` // of the field in a custom resource, such as spec.ports[].name
-	File     string            `json:"file"` // of the newer CRD, else of the older one; empty for a fault of an object
+	Path     string            `json:"path"`   // of the field in a custom resource, such as spec.ports[].name
+	Object   string            `json:"object"` // that exists and has a fault: kind namespace/name
+	File     string            `json:"file"`   // of the newer CRD, else of the older one; empty for a fault of an object
 	Line     int               `json:"line"`
+}
+
+// Misfit reports whether a rule is about an existing object that does not fit the newer CRDs.
+func Misfit(rule string) bool {
+	return slices.Contains([]string{ruleObjectInvalid, ruleObjectRatcheted, ruleObjectVersion, ruleObjectOrphaned}, rule)
 }
 
 // The severities of findings. In a rules file, None leaves out the findings of a rule.

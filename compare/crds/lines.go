@@ -17,7 +17,7 @@ func locate(list []found, before, after map[string]*crs.CRD) {
 		if crd == nil {
 			crd = before[f.CRD]
 		}
-		if crd != nil {
+		if crd != nil && f.Object == "" {
 			f.File, f.Line = crd.File, crd.LineOf(f.field(crd.Object))
 		}
 	}
