@@ -85,13 +85,22 @@ func (r *Report) answer(s Section, list []findings.Severity, grave bool) (full, 
 	case s == SectionIdentity:
 		parts, count := r.identityAnswer(changeText)
 		brief, _ := r.identityAnswer(briefText)
-		return strings.Join(filled(append(parts, count)), "; "), fit(maxAnswer, brief, count)
+		full := strings.Join(filled(append(parts, count)), "; ")
+		if utf8.RuneCountInString(full) <= maxAnswer {
+			return full, full
+		}
+		rest := make([]string, len(list)-len(brief)) // is counted, and has no words
+		return full, fit(maxAnswer, append(brief, rest...), "")
 	case s == SectionOLM:
 		message := text.Brief(r.OLM[0].Message)
 		if n := len(r.OLM); n > 1 {
 			message += fmt.Sprintf(", and %d more", n-1)
 		}
-		return text.Brief(r.OLM[0].Operator) + " " + message, fit(2*maxAnswer, []string{message}, "")
+		full := text.Brief(r.OLM[0].Operator) + " " + message
+		if len(r.New.Operators) > 1 {
+			message = full
+		}
+		return full, fit(2*maxAnswer, []string{message}, "")
 	case !grave:
 		return count, count
 	case s == SectionWorkloads:
