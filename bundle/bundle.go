@@ -1,11 +1,18 @@
-// Package bundle reads an operator bundle in the registry+v1 format from any fs.FS, strictly: what OLM or the API
-// server would refuse is refused, with file, line and field; what they take but should not have been given is warned
-// about.
+// Package bundle reads an operator bundle in the registry+v1 format from any fs.FS.
+//
+// [Read] returns a [Bundle]: its ClusterServiceVersion, its CRDs, and the other objects that it ships. It refuses what
+// OLM or the API server would refuse, with file, line and field. What they accept although it is a mistake becomes a
+// [Warning]. [ScopeOf] says by the install modes whether an operator is descoped.
+//
+// Package [github.com/olmgen/olmgen/source] opens the fs.FS of an image, an archive or a directory. Package
+// [github.com/olmgen/olmgen/generate] renders the bundle, package [github.com/olmgen/olmgen/bundle/images] lists its
+// images.
 package bundle
 
 import (
 	"cmp"
 	"encoding/json"
+	"slices"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -31,8 +38,9 @@ type Bundle struct {
 	// Deployments, and the objects are missing.
 	Partial bool
 
-	Warnings []Warning // in file order
-	Bytes    int       // of all files that were read
+	Warnings []Warning         // in file order
+	Notes    []*manifest.Error // what is superfluous and harmless, in file order
+	Bytes    int               // of all files that were read
 
 	contents contents
 }
@@ -100,9 +108,11 @@ const (
 	WarnCertificates     = "certificates"       // left to whoever makes and rotates them
 	WarnInstallation     = "installation"       // OLM in the cluster may not do what is asked of it
 	WarnMetadataObject   = "object-in-metadata" // a Kubernetes object in metadata/: OLM installs it
+	WarnUnreadMetadata   = "unread-metadata"    // a file in metadata/ that is not YAML
 	WarnMirrorMap        = "mirror-map"         // an entry of a mirror map that no image is in
 	WarnUnmirrored       = "unmirrored-image"   // an image that a mirror map has no mirror for
 	WarnClusterObjects   = "cluster-objects"    // left out, and the one of another group is not the same
+	WarnReplacedObject   = "replaced-object"    // a later one has the same kind and name and other content
 	WarnScope            = "scope"              // descoped: an operator that was not made for it
 	WarnDescoped         = "descoped"           // descoped: left out of what the bundle ships
 	WarnClusterRules     = "cluster-rules"      // descoped: a rule that a binding in a namespace does not grant
@@ -117,8 +127,17 @@ var WarningClasses = []string{
 	WarnAggregatedRules, WarnAPIVersion, WarnDuplicateKey, WarnForeignSubject, WarnInstallMode, WarnLayout,
 	WarnNotAnObject, WarnOldAPI, WarnOldCRD, WarnProperty, WarnSelector, WarnSeveralDocuments, WarnShadowed,
 	WarnStrategy, WarnUnknownField, WarnUnknownAccount, WarnUnsupportedKind, WarnCertificates, WarnInstallation,
-	WarnMetadataObject, WarnMirrorMap, WarnUnmirrored, WarnScope, WarnDescoped, WarnClusterObjects, WarnClusterRules,
+	WarnMetadataObject, WarnUnreadMetadata, WarnReplacedObject, WarnMirrorMap, WarnUnmirrored, WarnScope, WarnDescoped, WarnClusterObjects, WarnClusterRules,
 	WarnWatchNamespace, WarnOLMAPIs, WarnStatus, WarnOwnNamespace,
+}
+
+// Shipped returns what the bundle has beside its ClusterServiceVersion.
+func (b *Bundle) Shipped() []*manifest.Object {
+	out := slices.Clone(b.Others)
+	for _, crd := range b.CRDs {
+		out = append(out, crd.Object)
+	}
+	return out
 }
 
 // Owns reports whether the CSV owns the CRD.

@@ -34,9 +34,8 @@ func (r *reader) check() error {
 	return nil
 }
 
-// checkObjects looks at name, kind and identity of every object.
+// checkObjects looks at name and kind of every object.
 func (r *reader) checkObjects() error {
-	seen := map[string]*manifest.Object{}
 	for _, o := range r.objects {
 		if err := r.checkKind(o); err != nil {
 			return err
@@ -45,13 +44,6 @@ func (r *reader) checkObjects() error {
 			return err
 		}
 		r.checkApply(o)
-		// OLM forces every namespaced object into one namespace, so the namespace does not tell objects apart
-		id := o.Kind + "." + GroupOf(o) + " " + o.Name
-		if first := seen[id]; first != nil {
-			return o.Errorf("metadata.name", "a second %s %s, the first is in %s:%d", o.Kind, o.Name, first.File,
-				first.Line)
-		}
-		seen[id] = o
 	}
 	return nil
 }
@@ -107,8 +99,8 @@ func (r *reader) checkApply(o *manifest.Object) {
 		// Kubernetes: pkg/controller/clusterroleaggregation applies the rules as a field manager of its own
 		if o.Has("aggregationRule") && o.Has("rules") {
 			r.warn(WarnAggregatedRules,
-				o.Errorf("rules", "the rules of a ClusterRole with an aggregationRule are the cluster's to fill in: "+
-					"once it has, server-side apply conflicts with it unless it is forced"))
+				o.Errorf("rules", "the cluster fills in the rules of a ClusterRole with an aggregationRule: "+
+					"after that, server-side apply conflicts with it unless it is forced"))
 		}
 	}
 }
@@ -245,7 +237,7 @@ func (r *reader) checkPermissionList(list string, permissions []v1alpha1.Strateg
 			if msg := ruleProblem(rule, cluster); msg != "" {
 				e := o.Errorf(fmt.Sprintf("%s.rules[%d]", field, j), "%s", msg)
 				if len(rule.NonResourceURLs) > 0 {
-					e.Tip = "rules for URLs belong to clusterPermissions, apart from those for resources"
+					e.Tip = "rules for URLs belong in clusterPermissions, separate from rules for resources"
 				}
 				return e
 			}

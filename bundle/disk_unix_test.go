@@ -20,7 +20,7 @@ func TestRefusedOnDisk(t *testing.T) {
 		{"absolute link", func(file string) error { return os.Symlink("/etc/hostname", file) }, "manifests/z.yaml: path escapes from parent"},
 		{"link to nothing", func(file string) error { return os.Symlink("nothing.yaml", file) }, "manifests/z.yaml: no such file or directory"},
 		{"link to itself", func(file string) error { return os.Symlink("z.yaml", file) }, "manifests/z.yaml: too many levels of symbolic links"},
-		{"link to a file of the bundle", func(file string) error { return os.Symlink("metrics-service.yaml", file) }, "manifests/z.yaml:4: metadata.name: a second Service metrics, the first is in manifests/metrics-service.yaml:1"},
+		{"link to a file of the bundle", func(file string) error { return os.Symlink("metrics-service.yaml", file) }, ""},
 		{"link to a directory of the bundle", func(file string) error { return os.Symlink("../metadata", file) }, "manifests/z.yaml: a directory inside the manifests: OLM can't unpack such a bundle"},
 		{"pipe", func(file string) error { return syscall.Mkfifo(file, 0o600) }, "manifests/z.yaml: not a regular file"},
 	} {
@@ -39,7 +39,11 @@ func TestRefusedOnDisk(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer root.Close()
-		if _, err := Read(root.FS(), ReadOptions{}); err == nil || err.Error() != c.want {
+		b, err := Read(root.FS(), ReadOptions{})
+		if c.want == "" && err == nil && len(b.Notes) == 1 { // what the link leads to is there twice
+			continue
+		}
+		if err == nil || err.Error() != c.want {
 			t.Errorf("%s: got %v, want %s", c.name, err, c.want)
 		}
 	}

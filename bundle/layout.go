@@ -144,7 +144,8 @@ func isYAML(name string) bool {
 }
 
 // readMetadata takes annotations, dependencies and properties from the first file (by name) of the directory that has
-// them, and keeps Kubernetes objects, which OLM installs from there too (spec 10.1).
+// them, and keeps Kubernetes objects, which OLM installs from there too (spec 10.1). Where a file has the annotations,
+// another one that is not YAML is left out with a warning (operator-registry: pkg/registry/parse.go, addMetadata).
 func (r *reader) readMetadata(dir string) error {
 	entries, err := fs.ReadDir(r.fsys, dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -153,6 +154,7 @@ func (r *reader) readMetadata(dir string) error {
 	if err != nil {
 		return pathError(dir, err)
 	}
+	var unread []*manifest.Error
 	for _, e := range entries {
 		if e.IsDir() || !isYAML(e.Name()) {
 			continue
@@ -163,6 +165,10 @@ func (r *reader) readMetadata(dir string) error {
 			return err
 		}
 		docs, err := manifest.ReadFile(name, data, r.options.Limits)
+		if e, ok := errors.AsType[*manifest.Error](err); ok && e.Syntax {
+			unread = append(unread, e)
+			continue
+		}
 		if err != nil {
 			return err
 		}
@@ -172,6 +178,13 @@ func (r *reader) readMetadata(dir string) error {
 				return err
 			}
 		}
+	}
+	if len(unread) > 0 && r.annotations == nil && len(r.options.Labels) == 0 {
+		return unread[0] // it can be the file of the annotations
+	}
+	for _, e := range unread {
+		e.Msg = "left out: " + e.Msg
+		r.warn(WarnUnreadMetadata, e)
 	}
 	return nil
 }

@@ -18,28 +18,16 @@ func (b *Bundle) CatalogProperties() []Property {
 			list = append(list, Property{Type: kind, Value: raw})
 		}
 	}
-	gvk := func(group, version, kind string) map[string]string {
-		return map[string]string{"group": group, "version": version, "kind": kind}
-	}
 	add("olm.package", map[string]string{"packageName": b.Package, "version": b.CSV.Spec.Version.String()})
 	var annotated []Property
 	if json.Unmarshal([]byte(b.CSV.Annotations[olm.AnnotationBundleProperties]), &annotated) == nil {
 		list = append(list, annotated...)
 	}
-	for _, c := range b.CRDs {
-		for _, v := range c.Versions {
-			add("olm.gvk", gvk(c.Group, v.Name, c.ResourceKind))
-		}
+	for _, a := range b.providedAPIs() {
+		add("olm.gvk", gvk(a))
 	}
-	for _, d := range b.CSV.Spec.APIServiceDefinitions.Owned {
-		add("olm.gvk", gvk(d.Group, d.Version, d.Kind))
-	}
-	for _, d := range b.CSV.Spec.CustomResourceDefinitions.Required {
-		_, group, _ := strings.Cut(d.Name, ".")
-		add("olm.gvk.required", gvk(group, d.Version, d.Kind))
-	}
-	for _, d := range b.CSV.Spec.APIServiceDefinitions.Required {
-		add("olm.gvk.required", gvk(d.Group, d.Version, d.Kind))
+	for _, a := range olm.RequiredAPIs(&b.CSV.Spec) {
+		add("olm.gvk.required", gvk(a))
 	}
 	for _, d := range b.Dependencies {
 		list = append(list, requirement(d))
@@ -49,6 +37,21 @@ func (b *Bundle) CatalogProperties() []Property {
 	})
 	return slices.CompactFunc(list,
 		func(a, b Property) bool { return a.Type == b.Type && string(a.Value) == string(b.Value) })
+}
+
+func gvk(a olm.API) map[string]string {
+	return map[string]string{"group": a.Group, "version": a.Version, "kind": a.Kind}
+}
+
+func (b *Bundle) providedAPIs() []olm.API {
+	var shipped []olm.API
+	for _, c := range b.CRDs {
+		for _, v := range c.Versions {
+			shipped = append(shipped,
+				olm.API{Kind: c.ResourceKind, Version: v.Name, Group: c.Group, Plural: c.Plural, CRD: c.Name})
+		}
+	}
+	return olm.CatalogAPIs(&b.CSV.Spec, shipped)
 }
 
 // requirement turns an entry of dependencies.yaml into the property that a catalog has for it.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -50,6 +51,7 @@ func Read(fsys fs.FS, o ReadOptions) (*Bundle, error) {
 	slices.SortStableFunc(r.bundle.Warnings, func(a, b Warning) int {
 		return cmp.Or(strings.Compare(a.File, b.File), a.Line-b.Line)
 	})
+	slices.Reverse(r.bundle.Notes)
 	if err != nil {
 		return nil, WithWarnings(err, r.bundle.Warnings)
 	}
@@ -218,8 +220,55 @@ func (r *reader) readManifests() error {
 		}
 	}
 	r.objects = append(r.objects, r.metadataObjects...)
+	if err := r.dropReplaced(); err != nil {
+		return err
+	}
 	r.bundle.Bytes = int(r.bytes.Load())
 	return r.dispatch()
+}
+
+// dropReplaced drops each object that a later one of the same kind and name replaces. OLM and kubectl apply one after
+// the other, so that the last one counts. OLM forces every namespaced object into one namespace, so the namespace does
+// not tell objects apart. A second ClusterServiceVersion is not dropped: it is an error.
+func (r *reader) dropReplaced() error {
+	type identity struct{ kind, group, name string }
+	last := map[identity]*manifest.Object{}
+	kept := make([]*manifest.Object, 0, len(r.objects))
+	for _, o := range slices.Backward(r.objects) {
+		id := identity{o.Kind, GroupOf(o), o.Name}
+		counts := last[id]
+		if counts == nil || o.Name == "" || o.Kind == v1alpha1.ClusterServiceVersionKind {
+			last[id] = o
+			kept = append(kept, o)
+			continue
+		}
+		if err := r.replaced(o, counts); err != nil {
+			return err
+		}
+	}
+	slices.Reverse(kept)
+	r.objects = kept
+	return nil
+}
+
+// replaced reports an object that a later one replaces.
+func (r *reader) replaced(o, by *manifest.Object) error {
+	old, err := o.Value()
+	if err != nil {
+		return err
+	}
+	counts, err := by.Value()
+	if err != nil {
+		return err
+	}
+	if reflect.DeepEqual(old, counts) {
+		r.bundle.Notes = append(r.bundle.Notes, o.Errorf("metadata.name", "%s %s is in %s:%d again, with equal content",
+			o.Kind, o.Name, by.File, by.Line))
+		return nil
+	}
+	r.warn(WarnReplacedObject, o.Errorf("metadata.name", "left out: %s:%d has a %s of the same name with other content, "+
+		"and the last one counts", by.File, by.Line, o.Kind))
+	return nil
 }
 
 // parallel calls f for 0 to n-1 from several goroutines.
@@ -335,13 +384,13 @@ func (r *reader) metadataAnnotations(d *manifest.Document, v any) error {
 			return d.Errorf(`annotations["`+k+`"]`, "must be text")
 		}
 		if x != nil {
-			r.bundle.Annotations[k] = text(x)
+			r.bundle.Annotations[k] = annotationValue(x)
 		}
 	}
 	return nil
 }
 
-func text(x any) string {
+func annotationValue(x any) string {
 	if s, ok := x.(string); ok {
 		return s
 	}

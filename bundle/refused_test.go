@@ -52,7 +52,8 @@ func TestRefused(t *testing.T) {
 		{"tab", replace(serviceFile, "  name: metrics", "\tname: metrics"), serviceFile + ":4: not YAML: found character that cannot start any token"},
 		{"not UTF-8", replace(serviceFile, "metrics", "metric\xff"), serviceFile + ":4: not UTF-8 text"},
 		{"NUL", replace(serviceFile, "metrics", "metrics\x00"), serviceFile + ":4: not UTF-8 text"},
-		{"metadata that is not YAML", replace(annotationsFile, "annotations:", "annotations"), "metadata/annotations.yaml:2: not YAML: mapping values are not allowed in this context"},
+		{"annotations that are not YAML", replace(annotationsFile, "annotations:", "annotations"), "metadata/annotations.yaml:2: not YAML: mapping values are not allowed in this context"},
+		{"a conflict", replace(serviceFile, "  name: metrics\n", "<<<<<<< HEAD\n  name: a\n=======\n  name: b\n>>>>>>> other\n"), serviceFile + ":4: a Git conflict that is not resolved"},
 		{"large file", put("manifests/large.yaml", "a: "+strings.Repeat("x", 17<<20)), "manifests/large.yaml: the file is larger than 16 MiB"},
 		{"alias bomb in metadata", put("metadata/bomb.yaml", bomb), "metadata/bomb.yaml:2: the document has more than 1000000 values once its aliases are written out"},
 		{"alias bomb in the CSV", replace(csvFile, "spec:\n  displayName", bomb+"spec:\n  displayName"), csv + "6: the document has more than 1000000 values once its aliases are written out"},
@@ -62,9 +63,6 @@ func TestRefused(t *testing.T) {
 		// the objects
 		{"no CSV", drop(csvFile), "manifests: no ClusterServiceVersion"},
 		{"two CSVs", put("manifests/z.yaml", goodCSV), "manifests/z.yaml:2: kind: a second ClusterServiceVersion, the first is in " + csvFile + ":1"},
-		{"duplicate object", put("manifests/z.yaml", "# again\n"+goodService), "manifests/z.yaml:5: metadata.name: a second Service metrics, the first is in " + serviceFile + ":1"},
-		{"duplicate object in another namespace", put("manifests/z.yaml", strings.Replace(goodService, "name: metrics", "name: metrics\n  namespace: x", 1)),
-			"manifests/z.yaml:4: metadata.name: a second Service metrics, the first is in " + serviceFile + ":1"},
 		{"no name", replace(serviceFile, "  name: metrics\n", "  labels: {}\n"), serviceFile + ":3: metadata.name: missing"},
 		{"generated name", replace(serviceFile, "  name: metrics\n", "  generateName: metrics-\n"), serviceFile + ":3: metadata.name: missing"},
 		{"bad name", replace(crdFile, "name: memcacheds.cache.example.com", "name: Memcacheds.cache.example.com"), crdFile + `:4: metadata.name: "Memcacheds.cache.example.com" is not a valid name: ` + dnsSubdomain},
@@ -144,7 +142,8 @@ func TestHints(t *testing.T) {
 		{"a directory in the manifests", put("manifests/crds/a.yaml", goodCRD), "move its files up into manifests"},
 		{"no CSV", drop(csvFile), "a bundle needs exactly one object of kind ClusterServiceVersion"},
 		{"unsupported kind", put("manifests/z.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n"), "remove it from the bundle, or allow it"},
-		{"URLs in permissions", replace(csvFile, "- apiGroups: [\"\"]\n          resources: [configmaps]", "- nonResourceURLs: [/healthz]"), "rules for URLs belong to clusterPermissions, apart from those for resources"},
+		{"URLs in permissions", replace(csvFile, "- apiGroups: [\"\"]\n          resources: [configmaps]", "- nonResourceURLs: [/healthz]"), "rules for URLs belong in clusterPermissions, separate from rules for resources"},
+		{"a conflict", replace(serviceFile, "  name: metrics\n", "<<<<<<< HEAD\n  name: a\n=======\n  name: b\n>>>>>>> other\n"), "edit the file so that it has one of the two sides, or take either side of a file that olmgen writes and render again"},
 		{"tab", replace(serviceFile, "  name: metrics", "\tname: metrics"), "look for a tab in the indentation, a missing quote or a missing colon near that line"},
 	} {
 		f := good()

@@ -45,6 +45,11 @@ func documents(name string, r io.Reader, maxJSON int64) iter.Seq2[document, erro
 				return
 			}
 			j, err := yamlToJSON(part.Data, maxJSON)
+			if line := manifest.ConflictLine(part.Data); err != nil && line > 0 {
+				yield(document{}, &manifest.Error{File: name, Line: part.Line + line - 1, Msg: manifest.ConflictMessage,
+					Tip: "edit the file so that it has one of the two sides"})
+				return
+			}
 			if err != nil {
 				yield(document{}, fmt.Errorf("%s: document that starts in line %d: %w", name, part.Line, err))
 				return

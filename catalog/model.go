@@ -1,5 +1,12 @@
-// Package catalog reads operator catalogs into one model: packages, channels, entries, bundles, properties and
-// deprecations. It reads file-based catalogs, folders of bundles and legacy packages, and checks them as opm does.
+// Package catalog reads operator catalogs into one model: packages, channels, entries, bundles, properties.
+//
+// [Read] and [ReadFS] read file-based catalogs, folders of bundles and legacy packages. A [Catalog] holds a [Package]
+// for each operator, with each [Channel] and [Bundle]. [Channel.Heads] returns the entries that no other entry replaces
+// or skips. [Catalog.Choose] chooses the bundle that a package, channel and version mean, and [Open] does so for a
+// reference. [Catalog.Faults] checks a catalog as opm does. A [Cache] reads each catalog once for a run.
+//
+// Package [github.com/olmgen/olmgen/catalog/resolve] says what OLM v0 installs from catalogs, package
+// [github.com/olmgen/olmgen/catalog/extension] what OLM v1 installs.
 //
 // The bodies of bundles (olm.bundle.object, olm.csv.metadata) are dropped while a catalog is read, so that a catalog of
 // hundreds of megabytes takes little memory.

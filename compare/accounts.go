@@ -151,8 +151,8 @@ func conditions(pairs []pair) map[string]string {
 	return out
 }
 
-// under returns items with accounts and OperatorConditions under their new names.
-func under(items []permissions.Item, names []Rename, conditions map[string]string) []permissions.Item {
+// renamed returns items with accounts and OperatorConditions under their new names.
+func renamed(items []permissions.Item, names []Rename, conditions map[string]string) []permissions.Item {
 	out := slices.Clone(items)
 	for i := range out {
 		if slices.Contains(out[i].APIGroups, olm.Group) && len(out[i].ResourceNames) == 1 {

@@ -20,6 +20,9 @@ type Options struct {
 	PathKnown bool
 	// Others are the operators that are in the cluster, too, and that neither state has.
 	Others []Operator
+	// Cluster is what else is in the cluster: CRDs with their status, and custom resources, which OLM checks against the
+	// newer CRDs. These need CRDs.Checker.
+	Cluster []*manifest.Object
 	// Unread are files that could not be read, beside those of the two states.
 	Unread []string
 }
@@ -32,10 +35,10 @@ func Compare(ctx context.Context, old, now State, o Options) (*Report, error) {
 	if r.Renamed, err = renames(old, now); err != nil {
 		return nil, err
 	}
-	old, now = old.withServed(), now.withServed()
+	old, now = old.withCRDs(), now.withCRDs()
 	pairs := pairsOf(old, now)
 	before := *old.Permissions
-	before.Permissions = under(before.Permissions, r.Renamed, conditions(pairs))
+	before.Permissions = renamed(before.Permissions, r.Renamed, conditions(pairs))
 	d := permissions.Compare(&before, now.Permissions)
 	r.Permissions = slices.Concat(d.Permissions, permissions.CompareRoles(old.Roles, now.Roles))
 	r.Users = d.Users
@@ -55,7 +58,9 @@ func Compare(ctx context.Context, old, now State, o Options) (*Report, error) {
 	if r.Identity, err = r.identity(pairs, old, now); err != nil {
 		return nil, err
 	}
-	r.OLM = consequences(pairs, now, o)
+	if r.OLM, err = consequences(ctx, pairs, old, now, o); err != nil {
+		return nil, err
+	}
 	r.Notes = notes(old, now)
 	r.Unread = append([]string{}, slices.Concat(old.Permissions.Unread, now.Permissions.Unread, o.Unread)...)
 	for _, list := range []*[]change.Change{&r.Workloads, &r.Identity} {

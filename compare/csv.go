@@ -49,7 +49,7 @@ func compareCSV(old, now Operator) ([]change.Change, error) {
 		if err != nil {
 			return nil, err
 		}
-		sides[i] = fields.Of(now.Object, value)
+		sides[i] = fields.WithoutNoise(now.Object, value)
 		sides[i].Without(csvFacts...)
 		sides[i].Without(apiFields(old, now, sides[i])...)
 		sides[i].Without(edgeFacts(old, now)...)
@@ -73,24 +73,20 @@ func known(o Operator) (map[string]any, error) {
 	return value, json.Unmarshal(data, &value)
 }
 
+// edgeFields are the fields of a CSV that say which releases it updates.
+var edgeFields = map[catalog.EdgeKind]string{catalog.Replaces: "spec.replaces", catalog.Skips: "spec.skips",
+	catalog.SkipRange: annotation(olm.AnnotationSkipRange)}
+
 // edgeFacts returns the fields of CSVs that say which releases they update, where the catalogs of both say the same:
 // these are facts already.
 func edgeFacts(old, now Operator) []string {
-	edges := map[string]func(catalog.Entry) string{
-		"spec.replaces": func(e catalog.Entry) string { return e.Replaces },
-		"spec.skips":    skipped,
-		`metadata.annotations["` + olm.AnnotationSkipRange + `"]`: func(e catalog.Entry) string { return e.SkipRange },
-	}
+	edges := maps.Clone(edgeFields)
 	for _, o := range []Operator{old, now} {
-		own := catalog.EntryOf(o.ClusterServiceVersion)
-		maps.DeleteFunc(edges, func(_ string, of func(catalog.Entry) string) bool { return of(own) != of(o.entry()) })
+		own, entry := catalog.EntryOf(o.ClusterServiceVersion), o.entry()
+		said, known := own.Fields(), entry.Fields()
+		maps.DeleteFunc(edges, func(kind catalog.EdgeKind, _ string) bool { return said[kind] != known[kind] })
 	}
-	return slices.Collect(maps.Keys(edges))
-}
-
-// skipped returns what an entry skips, in order.
-func skipped(e catalog.Entry) string {
-	return strings.Join(slices.Sorted(slices.Values(e.Skips)), ", ")
+	return slices.Collect(maps.Values(edges))
 }
 
 // apiFields returns the fields of APIs that are facts: the whole API, if only one of the releases has it, else its
@@ -99,9 +95,8 @@ func apiFields(old, now Operator, v fields.Values) (out []string) {
 	before, after := factsOf(old), factsOf(now)
 	for k := range v {
 		list, rest, _ := strings.Cut(k, "[")
-		part, ok := map[string]change.Part{ownedField: change.Provided, requiredField: change.Required,
-			"spec.apiservicedefinitions.owned":    change.Provided,
-			"spec.apiservicedefinitions.required": change.Required}[list]
+		part, ok := map[string]change.Part{ownedCRDs: change.Provided, requiredCRDs: change.Required,
+			ownedServices: change.Provided, requiredServices: change.Required}[list]
 		if !ok || !strings.HasSuffix(rest, "].kind") {
 			continue
 		}

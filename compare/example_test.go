@@ -4,30 +4,50 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"os"
 
+	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/compare"
-	"github.com/olmgen/olmgen/internal/report/audit"
+	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/permissions"
 )
+
+// release renders a bundle and evaluates its permissions.
+func release(dir string) compare.State {
+	b, err := bundle.Read(os.DirFS(dir), bundle.ReadOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	result, err := generate.Render(b, generate.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	var objects []*manifest.Object
+	in := permissions.Input{Shipped: b.Others, CSVs: []permissions.CSV{
+		{ClusterServiceVersion: b.CSV, Object: b.CSVObject, Namespace: result.Namespace}}}
+	for _, o := range result.Objects {
+		x, err := in.AddRendered(o)
+		if err != nil {
+			log.Fatal(err)
+		}
+		objects = append(objects, x)
+	}
+	report, err := permissions.Evaluate(in)
+	if err != nil {
+		log.Fatal(err)
+	}
+	operators, err := compare.TreeOperators(objects, in.CSVs)
+	if err != nil {
+		log.Fatal(err)
+	}
+	return compare.State{Name: dir, Objects: objects, Operators: operators, Permissions: report}
+}
 
 // Compare two releases of an operator. Report.Print writes text, Markdown, JSON and HTML.
 func ExampleCompare() {
-	ctx := context.Background()
-	set, err := audit.Load(ctx, []string{"../examples/memcached-operator"}, audit.Options{})
-	if err != nil {
-		log.Fatal(err)
-	}
-	var releases []compare.State
-	err = set.Each(ctx, audit.All, func(_ *audit.Package, all []*audit.Inspected) error {
-		for _, x := range all {
-			releases = append(releases, *x.State)
-		}
-		return nil
-	})
-	if err != nil {
-		log.Fatal(err)
-	}
-	now, old := releases[0], releases[1] // the newest is the first
-	report, err := compare.Compare(ctx, old, now, compare.Options{})
+	old, now := release("../examples/memcached-operator/bundle"), release("../examples/memcached-operator/bundle-v0.1.0")
+	report, err := compare.Compare(context.Background(), old, now, compare.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}

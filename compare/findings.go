@@ -9,6 +9,7 @@ import (
 	"github.com/olmgen/olmgen/compare/crds"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/internal/predict/upgrade"
 	"github.com/olmgen/olmgen/permissions"
 )
 
@@ -22,15 +23,14 @@ const (
 // rules explains the findings of a report.
 func rules() []findings.Rule {
 	out := []findings.Rule{
-		{ID: ruleGained, Text: "gains a permission", Help: "As bad as what follows from it, as olmgen permissions " +
-			"says it; at least a warning if it belongs to a dangerous group and nothing follows from it alone."},
+		{ID: ruleGained, Text: "gains a permission", Help: "The severity is that of the risk that follows from " +
+			"it (olmgen permissions). A permission of a dangerous group is at least a warning."},
 		{ID: ruleLost, Text: "loses a permission"},
 		{ID: ruleUsers, Text: "users gain or lose a permission", Help: "A ClusterRole with a label aggregate-to adds " +
 			"its rules to a role that users have."},
-		{ID: ruleAPIRequired, Text: "requires an API that the upgrade removes"},
-		{ID: ruleInstallMode, Text: "does not support what its OperatorGroup asks for"},
-		{ID: ruleCRDOwner, Text: "owns a CRD that another operator owns, too"},
-		{ID: ruleUpgradePath, Text: "does not replace the older release"},
+	}
+	for _, r := range upgrade.Rules {
+		out = append(out, findings.Rule{ID: r.ID, Text: r.Text, Help: r.Help})
 	}
 	for _, r := range crds.BuiltinRules() {
 		out = append(out, findings.Rule{ID: r.ID, Text: r.Text})

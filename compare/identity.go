@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/blang/semver/v4"
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/compare/change"
@@ -118,9 +119,9 @@ func factsOf(o Operator) map[fact]statement {
 	set(change.Operator, "name", o.stem(), "metadata.name")
 	set(change.Operator, "namespace", o.Namespace, "metadata.namespace")
 	entry := o.entry()
-	set(change.Upgrade, olm.FieldReplaces, entry.Replaces, "spec.replaces")
-	set(change.Upgrade, olm.FieldSkips, skipped(entry), "spec.skips")
-	set(change.Upgrade, olm.FieldSkipRange, entry.SkipRange, annotation(olm.AnnotationSkipRange))
+	for kind, text := range entry.Fields() {
+		set(change.Upgrade, string(kind), text, edgeFields[kind])
+	}
 	set(change.Kubernetes, "minKubeVersion", spec.MinKubeVersion, "spec.minKubeVersion")
 	set(change.Maturity, "maturity", spec.Maturity, "spec.maturity")
 	set(change.Maturity, "capabilities", o.Annotations["capabilities"], annotation("capabilities"))
@@ -151,33 +152,43 @@ func annotation(key string) string { return `metadata.annotations["` + key + `"]
 
 // addAPIs adds the APIs that an operator provides, those that it requires, and those of Kubernetes.
 func (o Operator) addAPIs(out map[fact]statement) {
-	have := func(part change.Part, api, field string, i int) {
-		out[fact{part, api}] = statement{at: fmt.Sprintf("%s[%d]", field, i)}
-	}
 	spec := o.Spec
-	for i, d := range spec.CustomResourceDefinitions.Owned {
-		for _, version := range o.versionsOf(d) {
-			have(change.Provided, crdText(d.Name, version, d.Kind), ownedField, i)
+	add := func(part change.Part, a olm.API, crds string, of []v1alpha1.CRDDescription, services string,
+		served []v1alpha1.APIServiceDescription) {
+		at := crds
+		for i, d := range of {
+			if d.Name == a.CRD && d.Kind == a.Kind && (at == crds || d.Version == a.Version) { // it may serve others
+				at = fmt.Sprintf("%s[%d]", crds, i)
+			}
 		}
+		for i, d := range served {
+			if a.CRD == "" && d.Kind == a.Kind && d.Group == a.Group && d.Version == a.Version {
+				at = fmt.Sprintf("%s[%d]", services, i)
+			}
+		}
+		out[fact{part, apiText(a.Group, a.Version, a.Kind)}] = statement{at: at}
 	}
-	for i, d := range spec.CustomResourceDefinitions.Required {
-		have(change.Required, crdText(d.Name, d.Version, d.Kind), requiredField, i)
+	for _, a := range olm.ServedAPIs(&spec, o.crds) {
+		add(change.Provided, a, ownedCRDs, spec.CustomResourceDefinitions.Owned,
+			ownedServices, spec.APIServiceDefinitions.Owned)
 	}
-	for i, d := range spec.APIServiceDefinitions.Owned {
-		have(change.Provided, apiText(d.Group, d.Version, d.Kind), "spec.apiservicedefinitions.owned", i)
-	}
-	for i, d := range spec.APIServiceDefinitions.Required {
-		have(change.Required, apiText(d.Group, d.Version, d.Kind), "spec.apiservicedefinitions.required", i)
+	for _, a := range olm.RequiredAPIs(&spec) {
+		add(change.Required, a, requiredCRDs, spec.CustomResourceDefinitions.Required,
+			requiredServices, spec.APIServiceDefinitions.Required)
 	}
 	for i, d := range spec.NativeAPIs {
-		have(change.Dependencies, apiText(d.Group, d.Version, d.Kind)+ofKubernetes, "spec.nativeAPIs", i)
+		out[fact{change.Dependencies, apiText(d.Group, d.Version, d.Kind) + ofKubernetes}] = statement{
+			at: fmt.Sprintf("spec.nativeAPIs[%d]", i)}
 	}
 }
 
-func crdText(name, version, kind string) string {
-	_, group, _ := strings.Cut(name, ".")
-	return apiText(group, version, kind)
-}
+// The fields of a CSV that name APIs.
+const (
+	ownedCRDs        = "spec.customresourcedefinitions.owned"
+	requiredCRDs     = "spec.customresourcedefinitions.required"
+	ownedServices    = "spec.apiservicedefinitions.owned"
+	requiredServices = "spec.apiservicedefinitions.required"
+)
 
 func apiText(group, version, kind string) string {
 	return fmt.Sprintf("%s (%s/%s)", kind, group, version)

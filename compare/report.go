@@ -1,5 +1,11 @@
-// Package compare says how two releases of operators differ, for whoever decides about an upgrade: permissions, CRDs,
-// workloads, identity, and what OLM would do about it.
+// Package compare says how two releases of operators differ, for whoever decides about an upgrade.
+//
+// [Compare] takes the [State] of each release: its objects, its operators and its permissions, which package
+// [github.com/olmgen/olmgen/permissions] evaluates. [TreeOperators] finds the operators of a set of objects. The
+// [Report] has a [Section] each for permissions, CRDs, workloads, identity and what OLM would do, and its summary has
+// an [Answer] for each. [Report.Print] prints it; [Report.Meets] decides whether a [Trigger] of a pipeline is met.
+//
+// Package [github.com/olmgen/olmgen/compare/history] compares all releases of an operator.
 package compare
 
 import (

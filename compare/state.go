@@ -30,42 +30,29 @@ type State struct {
 // Operator is an operator of a State.
 type Operator struct {
 	permissions.CSV
-	Package      string            // empty for a tree
-	Dependencies []bundle.Property // of the bundle; none for a tree
-	Properties   []bundle.Property // of the bundle or its catalog; none for a tree
-	Entry        *catalog.Entry    // of its catalog; nil for other sources
-	Deprecated   []string          // what the catalog says of the bundle, its channel or its package
+	Package      string             // empty for a tree
+	Dependencies []bundle.Property  // of the bundle; none for a tree
+	Properties   []bundle.Property  // of the bundle or its catalog; none for a tree
+	Entry        *catalog.Entry     // of its catalog; nil for other sources
+	Deprecated   []string           // what the catalog says of the bundle, its channel or its package
+	Shipped      []*manifest.Object // what its bundle has beside the CSV, as it stands there; none for a tree
 
 	// InstallMode is what its OperatorGroup asks for; empty if that is not known. Unsupported says that the operator
 	// does not support it.
 	InstallMode v1alpha1.InstallModeType
 	Unsupported bool
 
-	served map[string][]string // what the CRDs of its State serve: versions by name
+	crds map[string]*manifest.Object // of its State, by name
 }
 
-// withServed returns the state with operators that know which versions its CRDs serve.
-func (s State) withServed() State {
-	served := map[string][]string{}
-	for _, o := range s.Objects {
-		if o.Kind == "CustomResourceDefinition" {
-			served[o.Name] = olm.ServedVersions(o)
-		}
-	}
+// withCRDs returns the state with operators that know its CRDs.
+func (s State) withCRDs() State {
+	crds := olm.CRDs(s.Objects)
 	s.Operators = slices.Clone(s.Operators)
 	for i := range s.Operators {
-		s.Operators[i].served = served
+		s.Operators[i].crds = crds
 	}
 	return s
-}
-
-// versionsOf returns the versions of an API that an operator provides: those that its CRD serves, as a catalog says of
-// the bundle (operator-registry: pkg/registry/bundle.go, ProvidedAPIs). A CSV names one of them.
-func (o Operator) versionsOf(d v1alpha1.CRDDescription) []string {
-	if versions := o.served[d.Name]; len(versions) > 0 {
-		return versions
-	}
-	return []string{d.Version}
 }
 
 // stem returns the name of an operator without its version, by which two releases of it are found.

@@ -9,6 +9,7 @@ import (
 	"github.com/olmgen/olmgen/compare/crds"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/internal/predict/upgrade"
 	"github.com/olmgen/olmgen/permissions"
 )
 
@@ -193,9 +194,9 @@ func (r *Report) olmVerdict(pairs []pair) string {
 		switch {
 		case c.Severity == findings.Error:
 			out = "OLM would refuse it, or an operator would fail"
-		case c.Rule == ruleUpgradePath && c.Severity == findings.Warning:
+		case c.Rule == upgrade.RulePath && c.Severity == findings.Warning:
 			out = "OLM would not upgrade in one step"
-		case c.Rule == ruleUpgradePath:
+		case c.Rule == upgrade.RulePath:
 			out = "OLM would upgrade if its catalog says so"
 		}
 	}

@@ -112,7 +112,7 @@ var targetFields = []Option{
 
 var groupFields = []Option{
 	{Name: "namespace", Required: true, Flag: "namespace",
-		Brief: "the namespace of the operator", Short: "n", Value: "NAME", NotEmpty: true,
+		Brief: "the namespace of the operator", Short: "n", Value: "NAME", NotEmpty: true, Parse: parseNamespace,
 		Topic: TopicPlacement, Access: true,
 		ID: generate.OptionNamespace, Text: "the namespace of the operators and of their OperatorGroup",
 		FlagDefault: "what the CSV suggests, else openshift-operators for a Subscription to all namespaces, else the " +
@@ -194,7 +194,8 @@ var bundleFields = slices.Concat([]Option{
 			"bundle must have",
 		Default: "the channel head"},
 }, settings, []Option{
-	{Name: "descoped", Type: Object, Fields: descopedFields, Profiles: descoped,
+	{Name: "descoped", Type: Object, Fields: descopedFields,
+		Profiles: with(descoped, generate.ProfilePlain),
 		Text: "where the operator is bound, and who may use its APIs; if the group has a name or target " +
 			"namespaces, these decide where it is bound"},
 	{Name: "subscription", Type: Object, Fields: subscriptionFields, Profiles: subscription,
@@ -277,32 +278,34 @@ var issuerFields = []Option{
 }
 
 var descopedFields = []Option{
-	{Name: "bindNamespaces", Type: List, Flag: "bind-namespaces",
+	{Name: "bindNamespaces", Profiles: descoped, Type: List, Flag: "bind-namespaces",
 		Brief: "bind the operator in these namespaces", Value: "A,B", NotEmpty: true,
 		Topic: TopicDescoped, Access: true,
 		ID:   generate.OptionBindNamespaces,
 		Text: "the namespaces to bind the operator in, with one RoleBinding for each namespace and ServiceAccount"},
-	{Name: "bindAll", Type: Bool, Flag: "bind-all",
+	{Name: "bindAll", Profiles: descoped, Type: Bool, Flag: "bind-all",
 		Brief: "bind the operator in all namespaces", Topic: TopicDescoped, Access: true,
 		ID:   generate.OptionBindAll,
 		Text: "binds the operator in all namespaces, with one ClusterRoleBinding for each ServiceAccount"},
-	{Name: "bindInternal", Type: Bool, Flag: "bind-internal", Topic: TopicDescoped, Access: true,
+	{Name: "bindInternal", Profiles: descoped, Type: Bool, Flag: "bind-internal", Topic: TopicDescoped, Access: true,
 		ID: generate.OptionBindInternal,
 		Text: "binds the operator only to its internal APIs, which the annotation internal-objects of its CSV " +
 			"names: to cluster-scoped ones in the cluster, to the others in its own namespace"},
-	{Name: "aggregateTo", Type: List, Words: text.Words(append(slices.Clone(generate.DefaultRoles), generate.NoRole)),
-		Flag: "aggregate-to", Value: "ROLES",
+	{Name: "aggregateTo", Type: List, Profiles: with(descoped, generate.ProfilePlain),
+		Words: text.Words(append(slices.Clone(generate.DefaultRoles), generate.NoRole)),
+		Flag:  "aggregate-to", Value: "ROLES",
 		NotEmpty: true,
 		Topic:    TopicDescoped, ID: generate.OptionAggregateTo,
 		Text: "the default roles that the user roles of the APIs are aggregated to",
-		Default: "admin, edit and view for an operator that supports AllNamespaces only or has a global " +
-			"OperatorGroup, else none"},
-	{Name: "status", Words: text.Words(generate.Statuses), Default: string(generate.StatusPlan), Flag: "status",
+		Default: "with plain: admin, edit and view, as OLM does; with descoped: the same for an operator that " +
+			"supports AllNamespaces only or has a global OperatorGroup, else none"},
+	{Name: "status", Profiles: descoped, Words: text.Words(generate.Statuses),
+		Default: string(generate.StatusPlan), Flag: "status",
 		Value: "WHOSE",
 		Topic: TopicDescoped, Access: true, ID: generate.OptionStatus,
 		Text: "what the operator may do with the status of its APIs in all namespaces: get and update, as the " +
 			"descoping plan expects, or only what its CSV requests"},
-	{Name: "split", Words: text.Words(generate.Splits), Default: "nothing", Flag: "split", Value: "BY",
+	{Name: "split", Profiles: descoped, Words: text.Words(generate.Splits), Default: "nothing", Flag: "split", Value: "BY",
 		Topic: TopicDescoped, Access: true,
 		ID: generate.OptionSplit,
 		Text: "splits optional ClusterRoles off the required ones: one for each API group that is neither " +

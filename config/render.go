@@ -159,6 +159,10 @@ func (c *Config) say(r *Rendered, all []*loaded, results []*generate.Result) {
 			}
 			r.Warnings = append(r.Warnings, Warning{name, w.Class, WithOptionNames(w.Error.Error(), w.Options, namer)})
 		}
+		meta := output.MetaOperatorWarning(results[i])
+		if meta != "" && l.Options.Profile == generate.ProfileSubscription && r.Layout != output.LayoutClusterScope {
+			r.Warnings = append(r.Warnings, Warning{Operator: name, Message: meta}) // that layout says it itself
+		}
 		notes := slices.Concat(results[i].Notes, c.advice(all, results, i))
 		if l.Options.Certs == generate.CertsManager && !l.Options.Profile.HandsOver() && NeedsItself(l.Bundle) {
 			notes = append(notes,

@@ -1,4 +1,11 @@
-// Package config reads a RenderConfig, the declaration of many operators in one file, and renders it.
+// Package config renders what a RenderConfig declares: many operators in one file.
+//
+// [Read] parses and checks the file. [Config.Render] opens the bundles, renders them and returns the files of a
+// [Rendered], which package [github.com/olmgen/olmgen/output] writes, checks or prints. The types below [RenderConfig]
+// are the fields of the file.
+//
+// Every option is declared once, in [Declared]: its field, flag, help text and schema. [AddFlags] adds the flags to a
+// command line, which fills a RenderConfig in the same way as a file does. [Init] writes a new RenderConfig.
 package config
 
 import (

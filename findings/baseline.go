@@ -54,7 +54,7 @@ const baselineVersion = 1
 func NewBaseline(list []Finding) *Baseline {
 	b := &Baseline{}
 	for i, print := range fingerprints(list) {
-		b.entries = append(b.entries, entry{print, list[i].Rule, list[i].path(), list[i].text()})
+		b.entries = append(b.entries, entry{print, list[i].Rule, list[i].path(), list[i].description()})
 	}
 	return b
 }

@@ -101,9 +101,9 @@ func (d *Document) Print(w io.Writer, format Format) error {
 	c := d.in(format)
 	switch format {
 	case Text:
-		return c.text(w)
+		return c.printText(w)
 	case Markdown:
-		return c.markdown(w)
+		return c.printMarkdown(w)
 	}
 	return c.Page().Write(w)
 }

@@ -20,9 +20,9 @@ const (
 	maxCell    = 400 // characters
 )
 
-// markdown writes the document for a comment on a pull request: the answer in the first lines, the rest folded. If it
-// would not fit, the largest sections are cut, with a count.
-func (d *Document) markdown(w io.Writer) error {
+// printMarkdown writes the document for a comment on a pull request: the answer in the first lines, the rest folded. If
+// it would not fit, the largest sections are cut, with a count.
+func (d *Document) printMarkdown(w io.Writer) error {
 	var head, tail bytes.Buffer
 	if d.Title != "" {
 		fmt.Fprintf(&head, "**%s**%s\n", escape(d.Title), escape(prefixed(": ", d.Lead)))

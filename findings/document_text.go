@@ -26,7 +26,7 @@ func (p *textPrinter) blank() {
 	}
 }
 
-func (d *Document) text(w io.Writer) error {
+func (d *Document) printText(w io.Writer) error {
 	p := &textPrinter{Writer: bufio.NewWriter(w)}
 	if d.Title != "" {
 		p.line(0, join(": ", d.Title, d.Lead))

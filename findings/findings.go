@@ -66,8 +66,8 @@ type Finding struct {
 // path returns the path of the file for the user.
 func (f Finding) path() string { return cmp.Or(f.Path, f.File, ".") }
 
-// text returns object, field and message.
-func (f Finding) text() string {
+// description returns object, field and message.
+func (f Finding) description() string {
 	parts := slices.DeleteFunc([]string{f.Object, f.Field, f.Message}, func(s string) bool { return s == "" })
 	return strings.Join(parts, ": ")
 }

@@ -51,7 +51,7 @@ func Print(w io.Writer, format Format, rules []Rule, list []Finding) error {
 func printText(w io.Writer, list []Finding) error {
 	b := bufio.NewWriter(w)
 	for _, f := range list {
-		fmt.Fprintln(b, Printable(fmt.Sprintf("%s: %s: %s [%s]", f.at(), f.Level, f.text(), f.Rule)))
+		fmt.Fprintln(b, Printable(fmt.Sprintf("%s: %s: %s [%s]", f.at(), f.Level, f.description(), f.Rule)))
 		if f.Hint != "" {
 			fmt.Fprintln(b, Printable("    hint: "+f.Hint))
 		}
@@ -100,7 +100,7 @@ func printMarkdown(w io.Writer, list []Finding) error {
 	}
 	fmt.Fprint(b, "| Level | Where | Finding | Rule |\n| --- | --- | --- | --- |\n")
 	for _, f := range list {
-		text := escape(f.text())
+		text := escape(f.description())
 		if f.Hint != "" {
 			text += "<br>Hint: " + escape(f.Hint)
 		}

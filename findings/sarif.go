@@ -81,7 +81,7 @@ func printSARIF(w io.Writer, rules []Rule, list []Finding) error {
 			RuleID:       f.Rule,
 			RuleIndex:    slices.IndexFunc(run.Tool.Driver.Rules, func(s sarifRule) bool { return s.ID == f.Rule }),
 			Level:        f.Level,
-			Message:      sarifMessage{f.text()},
+			Message:      sarifMessage{f.description()},
 			Locations:    make([]sarifLocation, 1),
 			Fingerprints: map[string]string{"olmgen/v1": print},
 		}

@@ -8,6 +8,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -39,9 +40,9 @@ func clusterObjectOwners(operators []Operator) ([][]int, error) {
 func apiOwnerGroups(m Operator, owners []int, operators []Operator) (groups []string) {
 	for _, j := range owners {
 		b := operators[j]
-		for _, a := range providedAPIs(m.Bundle.CSV) {
-			shared := func(x api) bool { return x.gvk() == a.gvk() }
-			if slices.ContainsFunc(providedAPIs(b.Bundle.CSV), shared) &&
+		for _, a := range olm.OwnedAPIs(&m.Bundle.CSV.Spec) {
+			shared := func(x olm.API) bool { return x.String() == a.String() }
+			if slices.ContainsFunc(olm.OwnedAPIs(&b.Bundle.CSV.Spec), shared) &&
 				b.Options.OperatorGroup != m.Options.OperatorGroup {
 				groups = append(groups, b.Options.OperatorGroup)
 			}
@@ -110,10 +111,10 @@ func unlike(o, theirs Object, own *bundle.Bundle, other Operator) (problem strin
 		if o.Kind == "ClusterRoleBinding" {
 			what = "subjects or role"
 		}
-		return fmt.Sprintf("leaves out %s %s, and that of %s has other %s", o.Kind, o.Name, other.Name, what), nil
+		return fmt.Sprintf("leaves out %s %s, and %s has one with other %s", o.Kind, o.Name, other.Name, what), nil
 	}
 	return "", refuseOption(OptionClusterObjectsFrom, "render them to different clusters",
-		"%s %s is not the same in %s, which brings it", o.Kind, o.Name, other.Name)
+		"%s %s differs from that of %s, which is rendered", o.Kind, o.Name, other.Name)
 }
 
 // withoutMetadata returns the decoded object without its metadata.

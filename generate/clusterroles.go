@@ -7,6 +7,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/templates"
 )
@@ -68,27 +69,27 @@ func apiClusterRoles(r *rendering) error {
 	for i, a := range r.apis {
 		if r.names.olm() &&
 			slices.ContainsFunc(r.apis[i+1:],
-				func(b api) bool { return r.names.apiRole(a, "") == r.names.apiRole(b, "") }) {
+				func(b olm.API) bool { return r.names.apiRole(a, "") == r.names.apiRole(b, "") }) {
 			continue // OLM leaves an APIService's group out of the name, and the last one of a name stays
 		}
 		for _, suffix := range suffixes {
-			view := templates.APIRole{Group: a.group, Resource: a.plural, Verbs: verbs[suffix]}
+			view := templates.APIRole{Group: a.Group, Resource: a.Plural, Verbs: verbs[suffix]}
 			if err := r.apiClusterRole(a, suffix, suffix, view); err != nil {
 				return err
 			}
 		}
-		if a.crd == "" || r.options.Profile == ProfileClusterExtension {
+		if a.CRD == "" || r.options.Profile == ProfileClusterExtension {
 			continue
 		}
-		if err := r.apiClusterRole(a, suffixCRDView, "view", templates.APIRole{CRD: a.crd}); err != nil {
+		if err := r.apiClusterRole(a, suffixCRDView, "view", templates.APIRole{CRD: a.CRD}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (r *rendering) apiClusterRole(a api, suffix, aggregateTo string, view templates.APIRole) error {
-	view.Name, view.DefaultRoles, view.Managed = r.names.apiRole(a, suffix), []string{aggregateTo}, r.names.olm()
+func (r *rendering) apiClusterRole(a olm.API, suffix, aggregateTo string, view templates.APIRole) error {
+	view.Name, view.DefaultRoles, view.Managed = r.names.apiRole(a, suffix), r.defaultRoles(aggregateTo), r.names.olm()
 	if r.options.Profile == ProfileClusterExtension { // there are no OperatorGroups, and the bundle's own role is OLM's
 		if shipped := r.shippedClusterRole(view.Name); shipped != nil {
 			r.warn(bundle.WarnShadowed,
@@ -96,7 +97,7 @@ func (r *rendering) apiClusterRole(a api, suffix, aggregateTo string, view templ
 			return nil
 		}
 	} else {
-		view.Aggregate = r.names.aggregate(a.gvk(), aggregateTo)
+		view.Aggregate = r.names.aggregate(a.String(), aggregateTo)
 	}
 	return r.author("api-clusterrole.yaml", clusterRole(view.Name), view)
 }

@@ -21,8 +21,8 @@ func (r *rendering) internalAPIs() (names []string) {
 		return nil
 	}
 	for _, a := range r.apis {
-		if a.crd != "" && slices.Contains(listed, a.crd) && !slices.Contains(names, a.crd) {
-			names = append(names, a.crd)
+		if a.CRD != "" && slices.Contains(listed, a.CRD) && !slices.Contains(names, a.CRD) {
+			names = append(names, a.CRD)
 		}
 	}
 	return names

@@ -47,8 +47,8 @@ func (r *rendering) statusOf(a *account) []rbacv1.PolicyRule {
 
 // planStatus reports whether the plan's sentence is applied to an API. A CSV can claim to own any API by an APIService.
 // The status of Kubernetes' own APIs, and of all APIs, is left to what the CSV asks for.
-func (r *rendering) planStatus(a api) bool {
-	return a.group != "*" && a.plural != "*" && !olm.BuiltinGroup(a.group) && !r.withoutStatus(a)
+func (r *rendering) planStatus(a olm.API) bool {
+	return a.Group != "*" && a.Plural != "*" && !olm.BuiltinGroup(a.Group) && !r.withoutStatus(a)
 }
 
 // runsOperator reports whether a Deployment of the CSV runs as the account. If none runs as any account of the CSV,
@@ -65,14 +65,14 @@ func (r *rendering) runsOperator(a *account) bool {
 }
 
 // withStatus adds get and update of an API's status to rules.
-func withStatus(rules []rbacv1.PolicyRule, a api) []rbacv1.PolicyRule {
-	resource := a.plural + "/status"
+func withStatus(rules []rbacv1.PolicyRule, a olm.API) []rbacv1.PolicyRule {
+	resource := a.Plural + "/status"
 	i := slices.IndexFunc(rules, func(p rbacv1.PolicyRule) bool {
-		return p.APIGroups[0] == a.group && p.Resources[0] == resource && len(p.ResourceNames) == 0
+		return p.APIGroups[0] == a.Group && p.Resources[0] == resource && len(p.ResourceNames) == 0
 	})
 	if i < 0 {
 		i = len(rules)
-		rules = append(rules, rbacv1.PolicyRule{APIGroups: []string{a.group}, Resources: []string{resource}})
+		rules = append(rules, rbacv1.PolicyRule{APIGroups: []string{a.Group}, Resources: []string{resource}})
 	}
 	p := &rules[i]
 	p.Verbs = slices.DeleteFunc(slices.Clone(statusVerbs), func(v string) bool {
@@ -89,17 +89,17 @@ func (r *rendering) statusRules(asked []rbacv1.PolicyRule) []rbacv1.PolicyRule {
 	var out []rbacv1.PolicyRule
 	index := map[key]int{}
 	for _, a := range r.apis {
-		resource := a.plural + "/status"
+		resource := a.Plural + "/status"
 		for _, p := range asked {
-			if !rbac.Has(p.APIGroups, a.group) || !rbac.HasResource(p.Resources, resource) {
+			if !rbac.Has(p.APIGroups, a.Group) || !rbac.HasResource(p.Resources, resource) {
 				continue
 			}
-			k := key{a.group, resource, strings.Join(p.ResourceNames, "\n")}
+			k := key{a.Group, resource, strings.Join(p.ResourceNames, "\n")}
 			i, ok := index[k]
 			if !ok {
 				i, index[k] = len(out), len(out)
 				out = append(out,
-					rbacv1.PolicyRule{APIGroups: []string{a.group}, Resources: []string{resource},
+					rbacv1.PolicyRule{APIGroups: []string{a.Group}, Resources: []string{resource},
 						ResourceNames: p.ResourceNames})
 			}
 			for _, v := range statusVerbs {

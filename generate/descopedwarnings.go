@@ -74,8 +74,7 @@ func (r *rendering) warnClusterRules(a *account) error {
 	say := func(x beyond, is, so string) {
 		if len(x.names) > 0 {
 			r.warn(bundle.WarnClusterRules, about(r.bundle.CSVObject.Errorf(x.field,
-				"account %s asks for what %s in no namespace, %s: %sa RoleBinding does not grant that, only a "+
-					"ClusterRoleBinding",
+				"account %s asks for what %s cluster-scoped, %s: %sonly a ClusterRoleBinding grants that, no RoleBinding",
 				a.name, is, text.FirstOf(maxNames, x.names), so), OptionBindAll))
 		}
 	}
@@ -122,7 +121,7 @@ func (r *rendering) warnOLMAPIs(rule ask) {
 			func(s string) bool { return s == "*" || s == resource || strings.HasPrefix(s, resource+"/") }) {
 			r.warn(bundle.WarnOLMAPIs,
 				r.bundle.CSVObject.Errorf(rule.field,
-					"the operator looks at %s: a descoped rendering has none, so it must do without", resource))
+					"the operator reads %s, and a descoped rendering has none", resource))
 		}
 	}
 }
@@ -157,13 +156,13 @@ func (r *rendering) warnStatus() {
 	owned := r.csv.Spec.CustomResourceDefinitions.Owned
 	for i, a := range r.apis {
 		if slices.ContainsFunc(status, func(p rbacv1.PolicyRule) bool {
-			return slices.Contains(p.APIGroups, a.group) && slices.Contains(p.Resources, a.plural+"/status") &&
+			return slices.Contains(p.APIGroups, a.Group) && slices.Contains(p.Resources, a.Plural+"/status") &&
 				(rbac.Has(p.Verbs, "update") || rbac.Has(p.Verbs, "patch"))
-		}) || slices.ContainsFunc(r.apis[:i], func(b api) bool { return a.group == b.group && a.plural == b.plural }) {
+		}) || slices.ContainsFunc(r.apis[:i], func(b olm.API) bool { return a.Group == b.Group && a.Plural == b.Plural }) {
 			continue
 		}
 		field := "spec.apiservicedefinitions"
-		if n := slices.IndexFunc(owned, func(d v1alpha1.CRDDescription) bool { return d.Name == a.crd }); a.crd != "" &&
+		if n := slices.IndexFunc(owned, func(d v1alpha1.CRDDescription) bool { return d.Name == a.CRD }); a.CRD != "" &&
 			n >= 0 {
 			field = fmt.Sprintf("spec.customresourcedefinitions.owned[%d]", n)
 		}
@@ -172,8 +171,8 @@ func (r *rendering) warnStatus() {
 			why = "its CRD has no status subresource, and an update of the API itself is for bound namespaces"
 		}
 		r.warn(bundle.WarnStatus, r.bundle.CSVObject.Errorf(field,
-			"no rule that is bound in all namespaces lets the operator update the status of %s.%s: %s", a.plural,
-			a.group, why))
+			"no rule that is bound in all namespaces lets the operator update the status of %s.%s: %s", a.Plural,
+			a.Group, why))
 	}
 }
 
@@ -184,7 +183,7 @@ func (r *rendering) noteStatus() {
 		for _, account := range r.accounts() {
 			asked, _ := validation.Covers(r.statusRules(account.rules), withStatus(nil, a))
 			granted, _ := validation.Covers(r.statusOf(account), withStatus(nil, a))
-			if name := a.plural + "." + a.group; granted && !asked && !slices.Contains(names, name) {
+			if name := a.Plural + "." + a.Group; granted && !asked && !slices.Contains(names, name) {
 				names = append(names, name)
 			}
 		}
@@ -197,8 +196,8 @@ func (r *rendering) noteStatus() {
 }
 
 // withoutStatus reports whether the bundle has the CRD of an API and the CRD has no status subresource.
-func (r *rendering) withoutStatus(a api) bool {
-	c := r.bundle.CRD(a.crd)
+func (r *rendering) withoutStatus(a olm.API) bool {
+	c := r.bundle.CRD(a.CRD)
 	if c == nil {
 		return false
 	}
@@ -210,7 +209,7 @@ func (r *rendering) withoutStatus(a api) bool {
 		return false
 	}
 	for i, v := range c.Versions {
-		if v.Name == a.version {
+		if v.Name == a.Version {
 			return !status("spec", "versions", fmt.Sprint(i))
 		}
 	}

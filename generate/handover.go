@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -19,7 +20,7 @@ func handOver(b *bundle.Bundle, o Options, generators []func(*rendering) error) 
 	if err != nil {
 		return nil, err
 	}
-	r := &rendering{bundle: b, options: o, mode: mode, targets: targets, csv: b.CSV, apis: providedAPIs(b.CSV),
+	r := &rendering{bundle: b, options: o, mode: mode, targets: targets, csv: b.CSV, apis: olm.OwnedAPIs(&b.CSV.Spec),
 		keys: map[string]int{}}
 	r.names = names{mode: NamesStable, csv: b.CSV, namespace: o.Namespace, group: o.OperatorGroup}
 	return r.run(generators)

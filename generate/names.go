@@ -12,6 +12,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/internal/manifest/lazy"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/templates"
 )
 
@@ -113,18 +114,18 @@ func (n names) aggregate(gvk, suffix string) *templates.Aggregate {
 }
 
 // apiRole names the ClusterRole of a provided API. OLM leaves an APIService's group out of it.
-func (n names) apiRole(a api, suffix string) string {
+func (n names) apiRole(a olm.API, suffix string) string {
 	if suffix == suffixCRDView && !n.olm() {
 		suffix = "view-crd"
 	}
-	name := a.crd
+	name := a.CRD
 	if name == "" {
-		name = a.plural
+		name = a.Plural
 		if !n.olm() {
-			name += "." + a.group
+			name += "." + a.Group
 		}
 	}
-	return name + "-" + a.version + "-" + suffix
+	return name + "-" + a.Version + "-" + suffix
 }
 
 // grant is one entry of the CSV's permissions or clusterPermissions with its object's name.

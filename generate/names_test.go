@@ -8,6 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/olmgen/olmgen/internal/olm"
 )
 
 // stableNames names the objects of memcached-operator in operators, whose permissions are for the accounts.
@@ -172,8 +174,8 @@ func TestFit(t *testing.T) {
 }
 
 func TestNameTable(t *testing.T) {
-	crd := api{kind: "Memcached", version: "v1", group: "cache.example.com", plural: "memcacheds", crd: "memcacheds.cache.example.com"}
-	service := api{kind: "NodeMetrics", version: "v1", group: "metrics.example.com", plural: "nodes"}
+	crd := olm.API{Kind: "Memcached", Version: "v1", Group: "cache.example.com", Plural: "memcacheds", CRD: "memcacheds.cache.example.com"}
+	service := olm.API{Kind: "NodeMetrics", Version: "v1", Group: "metrics.example.com", Plural: "nodes"}
 	stable, _ := stableNames()
 	olm := stable
 	olm.mode = NamesOLM

@@ -100,7 +100,7 @@ func (n *needed) served(group, version, kind string) bool {
 			return true
 		}
 	}
-	return n.options.neighbors.apis[api{group: group, version: version, kind: kind}.gvk()]
+	return n.options.neighbors.apis[olm.API{Group: group, Version: version, Kind: kind}.String()]
 }
 
 func serves(c *bundle.CRD, version string) bool {

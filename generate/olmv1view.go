@@ -20,10 +20,10 @@ func olmv1View(x olmv1.Object) (string, any) {
 		rules, ok := v["rules"].([]any)
 		return template, templates.Role{Name: x.Name, Namespace: x.Namespace, Rules: rules, NoRules: !ok}
 	case "RoleBinding", "ClusterRoleBinding":
-		view := templates.Binding{Name: x.Name, Namespace: x.Namespace, Role: v.child("roleRef").text("name")}
+		view := templates.Binding{Name: x.Name, Namespace: x.Namespace, Role: v.child("roleRef").stringAt("name")}
 		for _, s := range v.list("subjects") {
 			view.Subjects = append(view.Subjects,
-				templates.Subject{Name: s.text("name"), Namespace: s.text("namespace")})
+				templates.Subject{Name: s.stringAt("name"), Namespace: s.stringAt("namespace")})
 		}
 		return template, view
 	case "Deployment":
@@ -31,19 +31,19 @@ func olmv1View(x olmv1.Object) (string, any) {
 			templates.Deployment{Name: x.Name, Namespace: x.Namespace, Labels: meta.child("labels").texts(),
 				Annotations: annotations.texts(), Spec: spec}
 	case "Service":
-		view := templates.Service{Name: x.Name, Namespace: x.Namespace, ServingCert: annotations.text(servingServiceCA),
+		view := templates.Service{Name: x.Name, Namespace: x.Namespace, ServingCert: annotations.stringAt(servingServiceCA),
 			Selector: spec.child("selector").texts()}
 		for _, p := range spec.list("ports") {
 			view.Ports = append(view.Ports,
-				templates.ServicePort{Name: p.text("name"), Port: p.number("port"), TargetPort: p["targetPort"]})
+				templates.ServicePort{Name: p.stringAt("name"), Port: p.number("port"), TargetPort: p["targetPort"]})
 		}
 		return template, view
 	case "Issuer":
 		return template, templates.Issuer{Name: x.Name, Namespace: x.Namespace}
 	case "Certificate":
 		hosts, _ := spec["dnsNames"].([]any)
-		view := templates.Certificate{Name: x.Name, Namespace: x.Namespace, CommonName: spec.text("commonName"),
-			IssuerName: spec.child("issuerRef").text("name"), Secret: spec.text("secretName")}
+		view := templates.Certificate{Name: x.Name, Namespace: x.Namespace, CommonName: spec.stringAt("commonName"),
+			IssuerName: spec.child("issuerRef").stringAt("name"), Secret: spec.stringAt("secretName")}
 		for _, h := range hosts {
 			host, _ := h.(string)
 			view.Hosts = append(view.Hosts, host)
@@ -51,8 +51,8 @@ func olmv1View(x olmv1.Object) (string, any) {
 		return template, view
 	case "ValidatingWebhookConfiguration", "MutatingWebhookConfiguration":
 		return "webhookconfiguration.yaml", templates.WebhookConfiguration{Kind: x.Kind, Name: x.Name,
-			CA: templates.CA{InjectCAFrom: annotations.text("cert-manager.io/inject-ca-from"),
-				InjectCABundle: annotations.text("service.beta.openshift.io/inject-cabundle") != ""},
+			CA: templates.CA{InjectCAFrom: annotations.stringAt("cert-manager.io/inject-ca-from"),
+				InjectCABundle: annotations.stringAt("service.beta.openshift.io/inject-cabundle") != ""},
 			Webhook: templates.WebhookOf(v.list("webhooks")[0])}
 	}
 	return "", nil
@@ -66,7 +66,7 @@ func (v values) child(key string) values {
 	return m
 }
 
-func (v values) text(key string) string {
+func (v values) stringAt(key string) string {
 	s, _ := v[key].(string)
 	return s
 }
@@ -80,7 +80,7 @@ func (v values) number(key string) int32 {
 func (v values) texts() map[string]string {
 	out := map[string]string{}
 	for key := range v {
-		out[key] = v.text(key)
+		out[key] = v.stringAt(key)
 	}
 	return out
 }

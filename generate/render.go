@@ -9,6 +9,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/bundle/images"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -90,6 +91,9 @@ func Render(b *bundle.Bundle, o Options) (*Result, error) {
 	given := slices.DeleteFunc(slices.Clone(b.Warnings),
 		func(w bundle.Warning) bool { return w.Class == bundle.WarnOldCRD && o.ConvertCRDs })
 	result.Warnings = append(given, result.Warnings...)
+	for _, n := range b.Notes {
+		result.Notes = append(result.Notes, manifest.Message{Msg: n.Error()})
+	}
 	result.Notes = append(result.Notes, needs(b, o)...)
 	result.PodSecurity = pods
 	return result, nil
@@ -128,7 +132,7 @@ type rendering struct {
 	targets  []string // sorted; [""] for all namespaces
 	csv      *v1alpha1.ClusterServiceVersion
 	mirrors  *images.Rewriter
-	apis     []api
+	apis     []olm.API
 	names    names
 	grants   []grant // of the CSV's permissions
 	cluster  []grant // of its clusterPermissions
@@ -160,7 +164,7 @@ func newRendering(b *bundle.Bundle, o Options) (*rendering, error) {
 	r.csv = installedCSV(b, o, targets)
 	images.InCSV(r.csv, r.mirrors.Rewrite)
 	r.options.Config = mirrored(o.Config, r.mirrors)
-	r.apis = providedAPIs(r.csv)
+	r.apis = olm.OwnedAPIs(&r.csv.Spec)
 	if err := checkWebhooks(b, o.Names); err != nil {
 		return nil, err
 	}

@@ -72,11 +72,11 @@ func (r *rendering) part(group, resource string) string {
 	case group == "*":
 		return ""
 	case r.options.Descoped.Split == SplitFeature:
-		if olm.BuiltinGroup(group) || slices.ContainsFunc(r.apis, func(a api) bool { return a.group == group }) {
+		if olm.BuiltinGroup(group) || slices.ContainsFunc(r.apis, func(a olm.API) bool { return a.Group == group }) {
 			return ""
 		}
 		return group
-	case base == "*" || slices.ContainsFunc(r.apis, func(a api) bool { return a.group == group && a.plural == base }):
+	case base == "*" || slices.ContainsFunc(r.apis, func(a olm.API) bool { return a.Group == group && a.Plural == base }):
 		return ""
 	}
 	return base

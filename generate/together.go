@@ -6,8 +6,10 @@ import (
 	"strings"
 
 	"github.com/blang/semver/v4"
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/internal/olm"
 )
 
 // Operator is a bundle and how to render it.
@@ -79,7 +81,7 @@ func RenderAll(operators []Operator) (*Set, error) {
 			}
 			first := &set.Objects[n]
 			if !bytes.Equal(first.Data, o.Data) {
-				err := refuseDifference(o, "%s and %s both make %s %s, and not the same",
+				err := refuseDifference(o, "%s and %s both make %s %s, with different content",
 					groups[first.Operators[0]].Name, groups[i].Name, o.Kind,
 					strings.TrimPrefix(o.Namespace+"/"+o.Name, "/"))
 				return nil, &OperatorError{i, groups[i].Name, err}
@@ -94,11 +96,15 @@ func RenderAll(operators []Operator) (*Set, error) {
 func refuseDifference(o Object, format string, args ...any) *Error {
 	hint, about := "render them to different clusters, or give one of them another namespace", []Option(nil)
 	switch o.Kind {
+	case "OperatorGroup":
+		hint = "the operators of a group share an install mode: all must support it. Name target namespaces for which " +
+			"they do, or give the operators groups in namespaces of their own"
+		about = []Option{OptionTargetNamespaces}
 	case "CustomResourceDefinition":
-		hint = "a cluster has one of it: say from which group, or render one version of the operator"
+		hint = "a cluster can have it only once: name the group to take it from, or render one version of the operator"
 		about = []Option{OptionClusterObjectsFrom}
 	case "ClusterRole":
-		hint = "stable names and labels have room for one group with an API: say from which group, or use OLM's names"
+		hint = "with stable names only one group can provide an API: name the group to take it from, or use OLM's names"
 		about = []Option{OptionClusterObjectsFrom, OptionNames}
 	}
 	err := refuse(hint, format, args...)
@@ -129,15 +135,16 @@ func members(operators []Operator) ([]Operator, error) {
 		if m.Options, err = m.Options.complete(m.Bundle); err != nil {
 			return nil, &OperatorError{i, m.Name, err}
 		}
-		for _, a := range providedAPIs(m.Bundle.CSV) {
-			apis[m.apiGroupKey()] = append(apis[m.apiGroupKey()], a.gvk())
-			all[a.gvk()] = true
+		for _, a := range olm.OwnedAPIs(&m.Bundle.CSV.Spec) {
+			apis[m.apiGroupKey()] = append(apis[m.apiGroupKey()], a.String())
+			all[a.String()] = true
 		}
 		packages[m.Bundle.Package] = append(packages[m.Bundle.Package], m.Bundle.CSV.Spec.Version.Version)
 		for _, c := range m.Bundle.CRDs {
 			alongside[c.Name] = append(alongside[c.Name], m.Options.Namespace+"/"+m.Bundle.CSV.Name)
 		}
 	}
+	shareInstallMode(out)
 	from, err := clusterObjectOwners(out)
 	if err != nil {
 		return nil, err
@@ -152,6 +159,32 @@ func members(operators []Operator) ([]Operator, error) {
 			clusterObjectOwners: from[i], labels: labels}
 	}
 	return out, nil
+}
+
+// shareInstallMode gives the operators of a group without targets the first install mode that all of them support: the
+// targets are the group's, not an operator's (OLM: pkg/controller/operators/olm/operatorgroup.go).
+func shareInstallMode(operators []Operator) {
+	open := map[string][]int{}
+	for i, m := range operators {
+		o := m.Options
+		if m.grouped() && o.hasGroup() && o.InstallMode == "" && len(o.TargetNamespaces) == 0 && o.Selector == nil {
+			open[m.group()] = append(open[m.group()], i)
+		}
+	}
+	for _, members := range open {
+		for _, mode := range []v1alpha1.InstallModeType{v1alpha1.InstallModeTypeAllNamespaces,
+			v1alpha1.InstallModeTypeOwnNamespace} {
+			if slices.ContainsFunc(members, func(i int) bool { return !supported(operators[i].Bundle.CSV)[mode] }) {
+				continue
+			}
+			if len(members) > 1 {
+				for _, i := range members {
+					operators[i].Options.InstallMode = mode
+				}
+			}
+			break
+		}
+	}
 }
 
 // group identifies the OperatorGroup of completed options.
@@ -189,8 +222,8 @@ func conflict(a, b Operator, ra, rb *Result) error {
 	switch {
 	case ra.Namespace == rb.Namespace && a.Options.Profile != b.Options.Profile:
 		return refuse("give both one profile, or groups in namespaces of their own",
-			"%s has the profile %s and %s the profile %s: in one OperatorGroup, OLM or olmgen says what it provides, "+
-				"not both",
+			"%s has the profile %s and %s the profile %s: either OLM or olmgen writes the provided APIs of an "+
+				"OperatorGroup",
 			a.Name, a.Options.Profile, b.Name, b.Options.Profile)
 	case a.group() == b.group():
 		if crd := common(ownedCRDs(a), ownedCRDs(b)); crd != "" {

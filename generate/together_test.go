@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/bundle"
 )
@@ -69,6 +70,27 @@ func TestOneOperatorGroupForSeveralOperators(t *testing.T) {
 	}
 }
 
+// A group without targets has the install mode that all its operators support.
+func TestInstallModeOfAGroup(t *testing.T) {
+	const ownOnly = "\ninstallModes: [{type: OwnNamespace, supported: true}, {type: AllNamespaces, supported: false}]"
+	const noneOpen = "\ninstallModes: [{type: SingleNamespace, supported: true}]"
+	o := Options{Namespace: "operators", OperatorGroup: "shared"}
+	set, owners := together(t, Operator{Bundle: testBundle(t, ownOnly+ownsMemcached, memcachedCRD), Options: o},
+		Operator{Bundle: redisBundle(t), Options: o})
+	for _, r := range set.Results {
+		if r.InstallMode != v1alpha1.InstallModeTypeOwnNamespace {
+			t.Errorf("%s is rendered for %s", r.Package, r.InstallMode)
+		}
+	}
+	if got := owners["OperatorGroup operators/shared"]; len(got) != 2 {
+		t.Errorf("the OperatorGroup belongs to %v", got)
+	}
+	_, err := RenderAll([]Operator{{Bundle: testBundle(t, noneOpen+ownsMemcached, memcachedCRD), Options: o}, {Bundle: redisBundle(t), Options: o}})
+	if err == nil || !strings.Contains(err.Error(), "neither AllNamespaces nor OwnNamespace") {
+		t.Error(err)
+	}
+}
+
 // What OLM makes of an operator does not depend on the others but for the OperatorGroup and its ClusterRoles.
 func TestTogetherEqualsAlone(t *testing.T) {
 	o := Options{Namespace: "operators", OperatorGroup: "shared"}
@@ -115,11 +137,11 @@ func TestWhatCannotBeTogether(t *testing.T) {
 		"another version of the CRD": {
 			Operator{Name: "m1", Bundle: memcached(), Options: Options{Namespace: "one", TargetNamespaces: []string{"one"}}},
 			Operator{Name: "m2", Bundle: changed, Options: Options{Namespace: "two", TargetNamespaces: []string{"two"}}},
-			"m1 and m2 both make CustomResourceDefinition memcacheds.cache.example.com, and not the same"},
+			"m1 and m2 both make CustomResourceDefinition memcacheds.cache.example.com, with different content"},
 		"one group with two scopes": {
 			Operator{Bundle: memcached(), Options: Options{Namespace: "one", OperatorGroup: "g", TargetNamespaces: []string{"one"}}},
 			Operator{Bundle: redisBundle(t), Options: Options{Namespace: "one", OperatorGroup: "g"}},
-			"memcached and redis both make OperatorGroup one/g, and not the same"},
+			"memcached and redis both make OperatorGroup one/g, with different content"},
 	} {
 		_, err := RenderAll([]Operator{c.a, c.b})
 		var refused *Error

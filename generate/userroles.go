@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/templates"
@@ -24,21 +25,15 @@ var userVerbs = map[string][]string{
 func userClusterRoles(r *rendering) error {
 	for _, a := range r.apis {
 		for _, suffix := range suffixes {
-			if suffix == "view" && rbac.Has([]string{a.group}, "") && rbac.Has([]string{a.plural}, "secrets") {
+			if suffix == "view" && rbac.Has([]string{a.Group}, "") && rbac.Has([]string{a.Plural}, "secrets") {
 				continue // a CSV can claim to own Secrets
 			}
 			view := templates.APIRole{Ownership: r.descopedLabels("user-" + suffix), Name: r.names.apiRole(a, suffix),
-				Group: a.group, Resource: a.plural, Verbs: userVerbs[suffix],
+				Group: a.Group, Resource: a.Plural, Verbs: userVerbs[suffix],
 				Operator: r.bundle.Package, Description: r.apiDescription(a, suffix)}
-			for _, to := range r.aggregateTo() {
-				if string(to) == suffix || to == "cluster-reader" && suffix == "view" {
-					view.DefaultRoles = append(view.DefaultRoles, string(to))
-				}
-			}
-			slices.Sort(view.DefaultRoles)
-			view.DefaultRoles = slices.Compact(view.DefaultRoles)
+			view.DefaultRoles = r.defaultRoles(suffix)
 			if r.options.OperatorGroup != "" {
-				view.Aggregate = r.names.aggregate(a.gvk(), suffix)
+				view.Aggregate = r.names.aggregate(a.String(), suffix)
 			}
 			if err := r.author("api-clusterrole.yaml", clusterRole(view.Name), view); err != nil {
 				return err
@@ -50,23 +45,35 @@ func userClusterRoles(r *rendering) error {
 
 // apiDescription names the operator that owns an API, without its version: users see in the role whom to ask. The plan
 // wants "the name of the owning operator" beside an API (Operator Visibility).
-func (r *rendering) apiDescription(a api, suffix string) string {
+func (r *rendering) apiDescription(a olm.API, suffix string) string {
 	name := r.csv.Spec.DisplayName
 	if name == "" {
 		name = r.bundle.Package
 	}
-	return fmt.Sprintf("%s of %s.%s, an API of the operator %s", suffix, a.plural, a.group, name)
+	return fmt.Sprintf("%s of %s.%s, an API of the operator %s", suffix, a.Plural, a.Group, name)
 }
 
-// aggregateTo returns the default roles that get the user roles. By default these are admin, edit and view of an
-// operator that "provides APIs to all users by default" (plan, Determining Scope): its CSV supports AllNamespaces only,
-// or it has a global OperatorGroup. Nothing is bound by that.
+// defaultRoles returns the default roles that a user role is aggregated to, sorted: the suffix is admin, edit or view.
+func (r *rendering) defaultRoles(suffix string) (roles []string) {
+	for _, to := range r.aggregateTo() {
+		if string(to) == suffix || to == "cluster-reader" && suffix == "view" {
+			roles = append(roles, string(to))
+		}
+	}
+	slices.Sort(roles)
+	return slices.Compact(roles)
+}
+
+// aggregateTo returns the default roles that get the user roles. OLM aggregates them to admin, edit
+// and view. In the descoped profile that is the default of an operator that "provides APIs to all users by default"
+// (plan, Determining Scope): its CSV supports AllNamespaces only, or it has a global OperatorGroup. Nothing is bound by
+// that.
 func (r *rendering) aggregateTo() []DefaultRole {
 	o := r.options
 	switch {
 	case slices.Contains(o.Descoped.AggregateTo, NoRole):
 		return nil
-	case len(o.Descoped.AggregateTo) == 0 && r.providedToAll():
+	case len(o.Descoped.AggregateTo) == 0 && (o.Profile != ProfileDescoped || r.providedToAll()):
 		return []DefaultRole{"admin", "edit", "view"}
 	}
 	return o.Descoped.AggregateTo

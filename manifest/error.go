@@ -13,6 +13,7 @@ type Error struct {
 	Msg   string
 	Tip   string // what to do about it; may be empty
 
+	Syntax  bool     // the first document of the file is not YAML
 	Options []Option // of the library that the message, or its hint, is about
 }
 

@@ -83,7 +83,7 @@ func ReadFile(name string, data []byte, limits Limits) ([]*Document, error) {
 		data, fresh = bytes.ReplaceAll(data, []byte("\r"), []byte("\n")), "carriage returns"
 	}
 	if fresh == "" && oddBreaks(data) {
-		fresh = "line breaks that editors do not know"
+		fresh = "line breaks that most editors do not show"
 	}
 	chunks := split(data)
 	if len(chunks) > limits.Documents {
@@ -155,18 +155,24 @@ func (d *Document) parse() error {
 		d.ReprintReason = "a YAML directive"
 	}
 	if !bytes.HasSuffix(d.Raw, []byte("\n")) && endsInBlock(root) {
-		d.fresh("a block of text that ends without a newline, which would become part of it")
+		d.fresh("a block of text at its end without a final newline")
 	}
 	return d.inspect(d.Root, 1)
 }
 
 func (d *Document) syntaxError(err error) error {
+	if line := ConflictLine(d.Raw); line > 0 {
+		e := d.errorf(line, "", "%s", ConflictMessage)
+		e.Tip, e.Syntax = conflictTip, d.Index == 0
+		return e
+	}
 	msg, line := err.Error(), 0
 	if m := yamlErrorLine().FindStringSubmatch(msg); m != nil {
 		line, _ = strconv.Atoi(m[1])
 		msg = msg[len(m[0]):]
 	}
 	e := d.errorf(line, "", "not YAML: %s", msg)
+	e.Syntax = d.Index == 0
 	if bytes.ContainsRune(d.Raw, '\t') && line > 0 {
 		e.Tip = "look for a tab in the indentation, a missing quote or a missing colon near that line"
 	}
@@ -183,7 +189,7 @@ func (d *Document) parseAll() (root *yaml.Node, err error) {
 	if separators(d.Raw) > d.limits.Nodes {
 		return nil,
 			d.errorf(0, "",
-				"the document has more than %d places where a value can begin: no Kubernetes object is like that",
+				"the document has more than %d places where a value can begin; no Kubernetes object has so many",
 				d.limits.Nodes)
 	}
 	dec := yaml.NewDecoder(bytes.NewReader(d.Raw))

@@ -33,11 +33,19 @@ func (t Tree) clusterScopeWarnings() []string {
 		for _, kind := range slices.Sorted(maps.Keys(left)) {
 			say("left out of kind %s: %d (the layout's decision record has none deployed by hand)", kind, left[kind])
 		}
-		if o.MetaOperator != "" {
-			say("a meta-operator, its %s: limit its permissions, or who may edit its APIs", o.MetaOperator)
+		if warning := MetaOperatorWarning(o.Result); warning != "" {
+			say("%s", warning)
 		}
 	}
 	return warnings
+}
+
+// MetaOperatorWarning returns what to say of a meta-operator, "" for other operators.
+func MetaOperatorWarning(r *generate.Result) string {
+	if r.MetaOperator == "" {
+		return ""
+	}
+	return fmt.Sprintf("a meta-operator, because its %s: limit its permissions, or who may edit its APIs", r.MetaOperator)
 }
 
 // severalNamespaces reports whether an OperatorGroup has a selector or more than one target namespace.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/olmgen/olmgen/internal/manifest/lazy"
 	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/manifest"
 )
 
 const (
@@ -168,6 +169,10 @@ func readLock(data []byte) (lockFile, error) {
 		return l, fmt.Errorf("line %d: a second YAML document", line)
 	}
 	doc, err := yaml.YAMLToJSONStrict(data)
+	if line := manifest.ConflictLine(data); err != nil && line > 0 {
+		return l, refuseOption(OptionForce, "check out either side of the output directory, and render again so that the "+
+			"files of the other side are taken over", "line %d: %s", line, manifest.ConflictMessage)
+	}
 	if err != nil {
 		return l, reason(err)
 	}

@@ -90,7 +90,7 @@ func TestReadLock(t *testing.T) {
 		{"after the end", head + "...\nx\n", "line 3: a second YAML document"},
 		{"no mapping", "- a\n", "found a array in place of a struct"},
 		{"no text", head + "files:\n  a: 5\n", "files: found a number in place of a string"},
-		{"merge conflict", head + "<<<<<<< HEAD\nfiles: {}\n=======\n", "line 4"},
+		{"merge conflict", head + "<<<<<<< HEAD\nfiles: {}\n=======\n", "line 3: a Git conflict that is not resolved"},
 		{"tab", head + "\tfiles: {}\n", "line 3"},
 		{"up", head + "files:\n  a/../../b: " + one + "\n", `files: path "a/../../b" holds a ".." segment`},
 		{"absolute", head + "files:\n  /etc/passwd: " + one + "\n", `files: path "/etc/passwd" is absolute`},

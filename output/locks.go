@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/manifest"
 )
 
 // locks are the files olmgen.lock of an output directory, by their directories: "" for the output directory itself.
@@ -42,13 +43,16 @@ func (tr *tree) readLock(t target, dir string) error {
 		return err
 	}
 	l, err := readLock(data)
+	var hinted *manifest.HintError
 	switch {
+	case errors.As(err, &hinted):
+		return manifest.WithHint(fmt.Errorf("%s: %w", t.show(lockPath(dir)), err), hinted.Hint(), hinted.About()...)
 	case err != nil:
 		return refuse("restore it from version control, or remove it: then olmgen takes over files that are equal to "+
 			"its own and leaves the rest alone",
 			"%s: %w", t.show(lockPath(dir)), err)
 	case l.Root != wayUp(dir) && dir == "":
-		return refuse("name the directory that "+l.Root+" leads to from there", "%s is a part of an output directory",
+		return refuse("name the output directory, which is "+l.Root+" from there", "%s is a part of an output directory",
 			t.name)
 	case l.Root != wayUp(dir):
 		return nil

@@ -93,7 +93,7 @@ func (r *Report) follows() []findings.Finding {
 	for _, item := range r.Users {
 		if r.dangerous(item) {
 			out = append(out, item.Source.finding(ruleUsers, findings.Warning, item.Subject,
-				fmt.Sprintf("users who are bound to this role gain: %s", item.text())))
+				fmt.Sprintf("users who are bound to this role gain: %s", item.ruleText())))
 		}
 	}
 	slices.SortStableFunc(out, func(a, b findings.Finding) int {
@@ -121,7 +121,7 @@ func (r *Report) everyone() []findings.Finding {
 			noted[i.Subject] = true
 		}
 		out = append(out, i.Source.finding(ruleEvery, level, i.Subject,
-			fmt.Sprintf("gives everybody in it in %s: %s", placeText(i.Namespaces), i.text())))
+			fmt.Sprintf("gives everybody in it in %s: %s", placeText(i.Namespaces), i.ruleText())))
 	}
 	return out
 }

@@ -43,8 +43,8 @@ func groupText(groups []string) string {
 	return text.FirstOf(12, names)
 }
 
-// text returns what the item allows: verbs, resources, groups and names.
-func (i Item) text() string {
+// ruleText returns what the item allows: verbs, resources, groups and names.
+func (i Item) ruleText() string {
 	out := i.withoutGroup()
 	if len(i.NonResourceURLs) == 0 && !slices.Equal(i.APIGroups, []string{""}) {
 		out += " (" + groupText(i.APIGroups) + ")"

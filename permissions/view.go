@@ -254,7 +254,7 @@ func Lines(items []Item) []Line {
 	}
 	out := make([]Line, len(merged))
 	for n, i := range merged {
-		what := i.text()
+		what := i.ruleText()
 		if i.Risk == Other && len(i.APIGroups) > 0 {
 			what = groupText(i.APIGroups) + ": " + i.withoutGroup()
 		}

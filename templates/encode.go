@@ -25,7 +25,7 @@ const (
 )
 
 var encoders = map[string]any{
-	encodeText:   text,
+	encodeText:   flowValue,
 	encodeValue:  value,
 	encodeKey:    key,
 	encodeFlow:   flow,
@@ -34,8 +34,8 @@ var encoders = map[string]any{
 	encodeQuoted: quoted,
 }
 
-// text prints a value on one line of a block: a structure as JSON.
-func text(v any) string {
+// flowValue prints a value on one line of a block: a structure as JSON.
+func flowValue(v any) string {
 	switch v := v.(type) {
 	case string, bool, int32, nil:
 		return manifest.Scalar(v)
@@ -46,7 +46,7 @@ func text(v any) string {
 	case r.Kind() == reflect.String && r.Type() != reflect.TypeFor[json.Number]():
 		return manifest.Scalar(r.String())
 	case r.Kind() == reflect.Pointer && !r.IsNil():
-		return text(r.Elem().Interface())
+		return flowValue(r.Elem().Interface())
 	}
 	return manifest.Scalar(v)
 }
@@ -56,7 +56,7 @@ func text(v any) string {
 func value(indent int, v any) (string, error) {
 	switch v.(type) {
 	case string:
-		return " " + text(v), nil
+		return " " + flowValue(v), nil
 	case manifest.Text, map[string]any, []any, map[string]string, []string:
 		return manifest.Block(v, indent), nil
 	}
@@ -74,12 +74,12 @@ func value(indent int, v any) (string, error) {
 		}
 		return manifest.Block(plain, indent), nil
 	}
-	return " " + text(v), nil
+	return " " + flowValue(v), nil
 }
 
 // key prints a key that begins at a column. YAML does not take a long one on the line of its value.
 func key(column int, v any) string {
-	k := text(v)
+	k := flowValue(v)
 	if len(k) > 120 {
 		return "? " + k + "\n" + strings.Repeat(" ", column)
 	}
@@ -91,7 +91,7 @@ func flow(v any) string {
 	if _, ok := stringOf(v); ok {
 		return quoted(v)
 	}
-	return text(v)
+	return flowValue(v)
 }
 
 // quoted prints values as one text, even where they are numbers. Each escape of Go is one of YAML too.
@@ -134,5 +134,5 @@ func plainText(v any) string {
 	if s, ok := stringOf(v); ok {
 		return s
 	}
-	return text(v)
+	return flowValue(v)
 }

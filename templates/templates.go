@@ -1,6 +1,11 @@
-// Package templates holds the YAML shape of every object that olmgen authors, one text/template file each. A template
-// gets a typed view and decides nothing. Every action of a template gets the encoder of its place when it is loaded,
-// as html/template does it, so that no value can break out of its place.
+// Package templates holds the YAML shape of every object that olmgen authors, one text/template file each.
+//
+// [Load] and [LoadDir] return a [Set], in which files of a user may take the place of olmgen's own. [Set.Execute] fills
+// a template with its view: a [Role], a [Binding], an [OperatorGroup]. The views hold all decisions; a template only
+// gives the shape. [Functions] lists what a template may call.
+//
+// Loading adds to every action of a template the encoder of its place, as html/template does it. So no value can break
+// out of its place.
 package templates
 
 import (

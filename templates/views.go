@@ -2,6 +2,13 @@ package templates
 
 import "github.com/olmgen/olmgen/internal/olm"
 
+// Labels of olmgen's own. LabelDescoped says what a role or binding of the descoped profile is for, such as required or
+// user-admin. LabelPartOf has the package.
+const (
+	LabelDescoped = "descoped.olmgen.dev/clusterrole"
+	LabelPartOf   = "app.kubernetes.io/part-of"
+)
+
 // Ownership are the labels by which OLM and olmgen find what belongs to an operator. A view that has them has their
 // fields, and the labels themselves as .Labels.
 type Ownership struct {
@@ -40,8 +47,8 @@ func (o Ownership) Labels() map[string]string {
 	}
 	add(olm.LabelPermissionsHash, o.Hash)
 	add(olm.LabelCopiedFrom, o.CopiedFrom)
-	add("descoped.olmgen.dev/clusterrole", o.Descoped)
-	add("app.kubernetes.io/part-of", o.PartOf)
+	add(LabelDescoped, o.Descoped)
+	add(LabelPartOf, o.PartOf)
 	if o.Olmgen {
 		out["app.kubernetes.io/managed-by"] = "olmgen"
 	}
@@ -262,13 +269,13 @@ type Webhook struct {
 func WebhookOf(entry map[string]any) Webhook {
 	client, _ := entry["clientConfig"].(map[string]any)
 	service, _ := client["service"].(map[string]any)
-	text := func(v any) string {
+	asString := func(v any) string {
 		s, _ := v.(string)
 		return s
 	}
 	return Webhook{
-		Name: text(entry["name"]), AdmissionReviewVersions: entry["admissionReviewVersions"],
-		CABundle: text(client["caBundle"]), Service: text(service["name"]), Namespace: text(service["namespace"]),
+		Name: asString(entry["name"]), AdmissionReviewVersions: entry["admissionReviewVersions"],
+		CABundle: asString(client["caBundle"]), Service: asString(service["name"]), Namespace: asString(service["namespace"]),
 		Path: service["path"], Port: service["port"],
 		FailurePolicy: entry["failurePolicy"], MatchPolicy: entry["matchPolicy"],
 		NamespaceSelector: entry["namespaceSelector"], ObjectSelector: entry["objectSelector"],

@@ -1,4 +1,8 @@
-// Package images lists the container images of operator bundles and replaces them by mirrors.
+// Package images lists the container images of operator bundles.
+//
+// [List] lists those of a bundle and [ListObjects] those of objects, each [Image] with its place and with whether a
+// digest pins it. A [Rewriter] replaces images by those of a [Map] of mirrors. [MirrorSets] writes the objects that
+// tell OpenShift about a mirror.
 package images
 
 import (

@@ -1,5 +1,8 @@
-// Package extension says which bundle of a catalog OLM v1 installs for a ClusterExtension, and how it updates it. The
-// rules are in docs/spec/olm-v1-resolver.md.
+// Package extension says which bundle of a catalog OLM v1 installs for a ClusterExtension.
+//
+// [Resolve] takes a [Source] for each ClusterCatalog, a [Request] with what the ClusterExtension asks for, and what is
+// [Installed]. It returns a [Resolution], or a [Refusal] with OLM's own words. [PathOf] lists the updates until nothing
+// changes. The rules are in docs/spec/olm-v1-resolver.md.
 package extension
 
 import (
@@ -76,10 +79,10 @@ func refuse(format string, args ...any) error { return &Refusal{fmt.Sprintf(form
 
 // found is the best bundle of one catalog.
 type found struct {
-	source     *Source
-	bundle     *candidate
-	others     []Candidate
-	deprecated bool
+	source       *Source
+	bundle       *candidate
+	alternatives []Candidate
+	deprecated   bool
 }
 
 // Resolve returns the bundle that OLM v1 installs or keeps, or a *Refusal with OLM's words (spec v1-resolver 1;
@@ -117,7 +120,7 @@ func Resolve(sources []Source, q Request, installed *Installed) (*Resolution, er
 		return nil, err
 	}
 	r.Bundle, r.Version, r.Source = chosen.bundle.Bundle, chosen.bundle.version, chosen.source.Name
-	r.Edge, r.Others = chosen.bundle.edge, chosen.others
+	r.Edge, r.Others = chosen.bundle.edge, chosen.alternatives
 	if chosen.bundle.broken != nil {
 		return nil, refuse("error getting resolved bundle version for bundle %q: %s", r.Bundle.Name,
 			chosen.bundle.broken)
@@ -224,7 +227,7 @@ func (q Request) best(s *Source, in semver.Range, installed *Installed) (*found,
 		return nil, nil //nolint:nilnil // OLM goes to the next catalog
 	}
 	slices.SortStableFunc(list, preference)
-	return &found{s, list[0], slices.Concat(others(list), outside), list[0].deprecated}, nil
+	return &found{s, list[0], slices.Concat(notChosen(list), outside), list[0].deprecated}, nil
 }
 
 func hasDeprecation(p *catalog.Package, bundle string) bool {
@@ -249,8 +252,8 @@ func preference(a, b *candidate) int {
 	return b.version.Compare(a.version)
 }
 
-// others returns the candidates that were not chosen. The reason is given where it is not the version.
-func others(list []*candidate) []Candidate {
+// notChosen returns the candidates that were not chosen. The reason is given where it is not the version.
+func notChosen(list []*candidate) []Candidate {
 	var out []Candidate
 	for _, c := range list[1:] {
 		why := ""

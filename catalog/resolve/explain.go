@@ -21,7 +21,7 @@ type explainer struct {
 }
 
 // explain returns an explainer. It has no problem if OLM fails before it decides.
-func (w *world) explain(s *State) *explainer {
+func (w *namespaceCatalogs) explain(s *State) *explainer {
 	x := &explainer{builder: w.builder(installedSnapshot(s), nil), state: s}
 	list, err := x.build(s.Subscriptions)
 	if err == nil {

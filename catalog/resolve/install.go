@@ -29,7 +29,7 @@ func (s *State) Install(what string) error {
 	for i := range served.Catalogs {
 		served.Catalogs[i].Unavailable = served.Catalogs[i].Catalog == nil
 	}
-	w := newWorld(served)
+	w := newNamespaceCatalogs(served)
 	entries, err := w.find(pkg, channel)
 	if err != nil {
 		return err
@@ -53,7 +53,7 @@ func (s *State) Install(what string) error {
 }
 
 // find returns the entries of a package in the preferred catalog that has it.
-func (w *world) find(pkg, channel string) ([]*entry, error) {
+func (w *namespaceCatalogs) find(pkg, channel string) ([]*entry, error) {
 	var all, known []string
 	for _, c := range w.sorted(&snapshot{}, sourceKey{}) {
 		entries := filter(c.entries, func(e *entry) bool { return e.pkg == pkg })

@@ -3,7 +3,6 @@ package resolve
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -129,11 +128,12 @@ func (r *objectReader) csv(o *manifest.Object) error {
 	c := CSV{Place: catalog.Place{File: o.File, Line: o.Line}, Name: v.Name, Version: v.Spec.Version.String(),
 		Replaces: v.Spec.Replaces, Phase: string(v.Status.Phase)}
 	_, c.Copied = olm.Copied(v.ObjectMeta, v.Status.Reason)
-	c.readAPIs(&v)
+	c.Owned, c.Required = gvks(olm.OwnedAPIs(&v.Spec)), gvks(olm.RequiredAPIs(&v.Spec))
+	c.fault = olm.CheckCRDNames(&v.Spec)
 	if text, ok := v.Annotations[olm.AnnotationProperties]; ok {
 		c.Annotated = true
 		var err error
-		if c.Properties, err = bundle.ParseProperties(text); err != nil {
+		if c.Properties, err = bundle.ParseProperties(text); err != nil && c.fault == nil {
 			c.fault = fmt.Errorf("failed to retrieve properties of csv %q: failed to unmarshal properties "+
 				"annotation: %w", v.Name, err)
 		}
@@ -143,27 +143,10 @@ func (r *objectReader) csv(o *manifest.Object) error {
 	return nil
 }
 
-// readAPIs reads the APIs that a CSV owns and requires (OLM: source_csvs.go, newEntryFromV1Alpha1CSV).
-func (c *CSV) readAPIs(v *v1alpha1.ClusterServiceVersion) {
-	crds := func(list []v1alpha1.CRDDescription) []catalog.GVK {
-		var out []catalog.GVK
-		for _, d := range list {
-			_, group, ok := strings.Cut(d.Name, ".")
-			if !ok {
-				c.fault = fmt.Errorf("error parsing crd name: %s", d.Name)
-			}
-			out = append(out, catalog.GVK{Group: group, Version: d.Version, Kind: d.Kind})
-		}
-		return out
+func gvks(apis []olm.API) []catalog.GVK {
+	var out []catalog.GVK
+	for _, a := range apis {
+		out = append(out, catalog.GVK{Group: a.Group, Version: a.Version, Kind: a.Kind})
 	}
-	services := func(list []v1alpha1.APIServiceDescription) []catalog.GVK {
-		var out []catalog.GVK
-		for _, d := range list {
-			out = append(out, catalog.GVK{Group: d.Group, Version: d.Version, Kind: d.Kind})
-		}
-		return out
-	}
-	c.Owned = append(crds(v.Spec.CustomResourceDefinitions.Owned), services(v.Spec.APIServiceDefinitions.Owned)...)
-	c.Required = append(crds(v.Spec.CustomResourceDefinitions.Required),
-		services(v.Spec.APIServiceDefinitions.Required)...)
+	return out
 }

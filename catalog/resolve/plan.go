@@ -66,8 +66,8 @@ const (
 	ReasonSync           = "SyncError"
 )
 
-// resolve returns what OLM decides for a state in one order of chance.
-func (w *world) resolve(s *State, c *chance) (*Step, *Failure) {
+// resolve returns what OLM decides for a state in one order of its maps.
+func (w *namespaceCatalogs) resolve(s *State, c *mapOrder) (*Step, *Failure) {
 	chosen, err := w.choose(s, c)
 	var none *unsatisfiable
 	switch {
@@ -80,7 +80,7 @@ func (w *world) resolve(s *State, c *chance) (*Step, *Failure) {
 }
 
 // choose returns the chosen bundles of catalogs.
-func (w *world) choose(s *State, c *chance) ([]*variable, error) {
+func (w *namespaceCatalogs) choose(s *State, c *mapOrder) ([]*variable, error) {
 	installed := installedSnapshot(s)
 	installed.entries = shuffled(c, installed.entries)
 	variables, err := w.builder(installed, c).build(s.Subscriptions)

@@ -1,6 +1,11 @@
-// Package resolve predicts what the resolver of OLM v0 installs and updates in one namespace, step by step until
-// nothing changes. It follows the code of operator-lifecycle-manager v0.46.0, pkg/controller/registry/resolver; where
-// OLM's answer depends on chance, it returns every answer it found.
+// Package resolve predicts what the resolver of OLM v0 installs in a namespace, step by step until nothing changes.
+//
+// A [State] is the namespace as OLM sees it: catalogs, Subscriptions and installed ClusterServiceVersions.
+// [State.Install] adds a Subscription. [ReadObjects] finds such objects in manifests. [Run] returns a [Result], in
+// which each [Step] is an InstallPlan, and a [Failure] has OLM's own words. [PathOf] lists the updates of one package.
+//
+// The package follows operator-lifecycle-manager v0.46.0, pkg/controller/registry/resolver. OLM's answer can depend on
+// chance, because it iterates over Go maps; then Run returns every answer that it found.
 package resolve
 
 import (

@@ -1,10 +1,10 @@
 package resolve
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
-	"sort"
 	"strings"
 
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
@@ -14,12 +14,12 @@ import (
 
 // builder makes the variables of one resolution (OLM: resolver.go, Resolve).
 type builder struct {
-	*world
+	*namespaceCatalogs
 	installed *snapshot
 	variables map[string]*variable
 	visited   map[*entry]*variable
 	ids       []string // of the variables, in the order in which they were added
-	chance    *chance
+	mapOrder  *mapOrder
 	provided  map[providedKey][]*entry
 }
 
@@ -29,8 +29,8 @@ type providedKey struct {
 	property string
 }
 
-func (w *world) builder(installed *snapshot, c *chance) *builder {
-	return &builder{world: w, installed: installed, chance: c, variables: map[string]*variable{},
+func (w *namespaceCatalogs) builder(installed *snapshot, c *mapOrder) *builder {
+	return &builder{namespaceCatalogs: w, installed: installed, mapOrder: c, variables: map[string]*variable{},
 		visited: map[*entry]*variable{}, provided: map[providedKey][]*entry{}}
 }
 
@@ -123,10 +123,11 @@ func (b *builder) providers(e *entry, need *requirement) ([]*entry, error) {
 		return known, nil
 	}
 	list, err := b.findProviders(e, need)
-	if err == nil {
-		b.provided[key] = list
+	if err != nil {
+		return nil, err
 	}
-	return list, err
+	b.provided[key] = list
+	return list, nil
 }
 
 func (b *builder) findProviders(e *entry, need *requirement) ([]*entry, error) {
@@ -205,7 +206,7 @@ func (b *builder) subscribe(s *Subscription) error {
 		if err := b.bundles(same); err != nil {
 			return err
 		}
-		for _, e := range shuffled(b.chance, same) {
+		for _, e := range shuffled(b.mapOrder, same) {
 			v := b.visited[e]
 			if current != nil {
 				v.replaces = current.name
@@ -269,11 +270,8 @@ func (e *entry) isUpdate(installed *entry) bool {
 // sortSubscribed returns the entries by channel, the default one first, and from the head of each channel down.
 func sortSubscribed(entries []*entry) ([]*entry, error) {
 	entries = slices.Clone(entries)
-	sort.SliceStable(entries, func(i, j int) bool {
-		if entries[i].defaultChannel != entries[j].defaultChannel {
-			return entries[i].defaultChannel
-		}
-		return entries[i].channel < entries[j].channel
+	slices.SortStableFunc(entries, func(a, b *entry) int {
+		return cmp.Or(defaultFirst(a.defaultChannel, b.defaultChannel), cmp.Compare(a.channel, b.channel))
 	})
 	var all []*entry
 	for len(entries) > 0 {

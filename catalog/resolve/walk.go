@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/findings"
 )
 
 // Outcome is how a walk ends.
@@ -60,8 +60,8 @@ type Options struct {
 // Result is what OLM does. Where it depends on chance, the walk is one of the alternatives.
 type Result struct {
 	Walk
-	Alternatives []Walk            `json:"alternatives,omitempty"` // at least two, if any
-	Findings     []catalog.Finding `json:"findings,omitempty"`     // what OLM does in silence
+	Alternatives []Walk             `json:"alternatives,omitempty"` // at least two, if any
+	Findings     []findings.Finding `json:"findings,omitempty"`     // what OLM does in silence
 }
 
 const (
@@ -71,11 +71,11 @@ const (
 
 // Run predicts what OLM does with a namespace.
 func Run(ctx context.Context, s *State, o Options) (*Result, error) {
-	w := newWorld(s)
-	walker := &walker{ctx: ctx, world: w, options: o, decided: map[string][]decision{}}
+	w := newNamespaceCatalogs(s)
+	walker := &walker{ctx: ctx, catalogs: w, options: o, decided: map[string][]decision{}}
 	start := s.clone()
 	slices.SortFunc(start.Subscriptions, func(a, b Subscription) int { return cmp.Compare(a.Name, b.Name) })
-	start.settle()
+	start.installCurrentCSVs()
 	if err := walker.walk(start, path{}); err != nil {
 		return nil, err
 	}
@@ -96,8 +96,9 @@ func (s *State) clone() *State {
 	return &c
 }
 
-// settle has each Subscription install its current CSV once that is there (OLM: ensureSubscriptionCSVState).
-func (s *State) settle() {
+// installCurrentCSVs has each Subscription install its current CSV once that is there (OLM:
+// ensureSubscriptionCSVState).
+func (s *State) installCurrentCSVs() {
 	for i := range s.Subscriptions {
 		if sub := &s.Subscriptions[i]; s.has(sub.CurrentCSV) {
 			sub.InstalledCSV = sub.CurrentCSV
@@ -128,11 +129,11 @@ func (s *State) names() []string {
 
 // walker walks every alternative.
 type walker struct {
-	ctx     context.Context
-	world   *world
-	options Options
-	walks   []Walk
-	decided map[string][]decision // by state
+	ctx      context.Context
+	catalogs *namespaceCatalogs
+	options  Options
+	walks    []Walk
+	decided  map[string][]decision // by state
 }
 
 // decision is one answer of OLM for a state.
@@ -234,11 +235,11 @@ func (w *walker) decide(s *State, key string) []decision {
 	var list []decision
 	times := map[string]int{}
 	for seed := range tries(s.deciders()) + 1 {
-		var c *chance
+		var c *mapOrder
 		if seed > 0 {
-			c = newChance(uint64(seed))
+			c = newMapOrder(uint64(seed))
 		}
-		step, failure := w.world.resolve(s, c)
+		step, failure := w.catalogs.resolve(s, c)
 		d := decision{step, failure}
 		if times[d.key()]++; times[d.key()] == 1 {
 			list = append(list, d)
@@ -286,7 +287,7 @@ func (s *State) apply(step Step) (*State, Step) {
 	}
 	step.Removed = nil
 	for _, p := range step.CSVs {
-		for old := p.Replaces; old != "" && s.has(old) && !fresh(old) && !slices.Contains(step.Removed,
+		for old := p.Replaces; s.has(old) && !fresh(old) && !slices.Contains(step.Removed,
 			old); old = replaced[old] {
 			step.Removed = append(step.Removed, old)
 		}
@@ -306,7 +307,7 @@ func (s *State) apply(step Step) (*State, Step) {
 		}
 	}
 	slices.SortFunc(next.Subscriptions, func(a, b Subscription) int { return cmp.Compare(a.Name, b.Name) })
-	next.settle()
+	next.installCurrentCSVs()
 	return next, step
 }
 
@@ -316,7 +317,7 @@ func (w *walker) end(s *State, p path, walk Walk) {
 	walk.Installed = s.names()
 	for _, sub := range s.Subscriptions {
 		walk.Subscriptions = append(walk.Subscriptions, Status{sub.Name, sub.InstalledCSV})
-		if d := w.world.deprecation(&sub); d != (deprecations{}) {
+		if d := w.catalogs.deprecation(&sub); d != (deprecations{}) {
 			walk.Deprecations = append(walk.Deprecations, conditions(&sub, d))
 		}
 	}
@@ -325,7 +326,7 @@ func (w *walker) end(s *State, p path, walk Walk) {
 
 // deprecation returns what the catalog of a Subscription says about what is installed. The catalog may be one that the
 // resolver does not see (OLM: catalog/subscription/reconciler.go, updateDeprecatedStatus).
-func (w *world) deprecation(s *Subscription) deprecations {
+func (w *namespaceCatalogs) deprecation(s *Subscription) deprecations {
 	for _, c := range slices.Concat(w.catalogs, w.hidden) {
 		if c.key != (sourceKey{s.Source, s.SourceNamespace}) {
 			continue

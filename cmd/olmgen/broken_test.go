@@ -86,8 +86,6 @@ func TestBrokenInput(t *testing.T) {
 		{"owned version missing", replace(crdFile, "- name: v1alpha1", "- name: v1"), nil, `has no version "v1alpha1"`},
 		{"bad name", add("manifests/z.yaml", configMap+"Big_Name\n"), nil, `manifests/z.yaml:4: metadata.name: "Big_Name" is not a valid name: `},
 		{"no name", add("manifests/z.yaml", "apiVersion: v1\nkind: ConfigMap\n"), nil, "manifests/z.yaml:1: metadata.name: missing"},
-		{"duplicate object", add("manifests/z.yaml", configMap+"a\n---\n"+configMap+"a\n"), nil,
-			"manifests/z.yaml:9: metadata.name: a second ConfigMap a, the first is in manifests/z.yaml:1"},
 		{"rule without verbs", add("manifests/z.yaml", role+"rules:\n- apiGroups: [\"\"]\n  resources: [pods]\n"), nil, "manifests/z.yaml:6: rules[0].verbs: verbs must contain at least one value"},
 		{"empty account", replace(csvFile, "serviceAccountName: memcached-operator-controller-manager", `serviceAccountName: ""`), nil, "serviceAccountName: "},
 		{"unsupported kind", add("manifests/z.yaml", "apiVersion: apps/v1\nkind: DaemonSet\nmetadata:\n  name: a\n"), nil, "manifests/z.yaml:2: kind: OLM does not install DaemonSet of apps/v1 from a bundle"},

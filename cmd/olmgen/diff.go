@@ -17,6 +17,7 @@ import (
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/config/review"
+	"github.com/olmgen/olmgen/internal/crs"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/internal/manifest/tree"
 	"github.com/olmgen/olmgen/permissions"
@@ -31,7 +32,7 @@ type diffFlags struct {
 	failOn     []string
 	git        string
 	oldVersion string
-	others     []string
+	trees      []string
 	crs        []string
 	crdRules   string
 	inCatalog  bool // a catalog says how OLM gets from OLD to NEW
@@ -41,7 +42,7 @@ func newDiff() *cobra.Command {
 	f := diffFlags{format: findings.Text}
 	cmd := &cobra.Command{
 		Use:   "diff OLD NEW | --git REV[..REV] [PATH]",
-		Short: "Show what an upgrade changes, the most dangerous first",
+		Short: "What does this upgrade change? Show the most dangerous first",
 		Long: `Diff compares two releases of an operator, or two states of a tree: who gains
 and loses which permissions, how CRDs, workloads, webhooks, Services and
 NetworkPolicies change, what the operator says of itself, and what OLM would do
@@ -106,7 +107,7 @@ func (f *diffFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.git, "git", "", "compare PATH in this Git `REVISION` with the work tree, or in REV..REV")
 	flags.StringVar(&f.oldVersion, "old-version", "",
 		"the `VERSION` of OLD in a catalog, where --version is that of NEW")
-	flags.StringArrayVar(&f.others, "tree", nil,
+	flags.StringArrayVar(&f.trees, "tree", nil,
 		"`PATH` with what else is in the cluster, for what OLM would do; may be repeated")
 	flags.StringArrayVar(&f.crs, "crs", nil,
 		"`PATH` with custom resources that exist, to check against the CRDs of NEW with olmgen-validate; may be "+
@@ -192,12 +193,15 @@ func (f *diffFlags) compare(cmd *cobra.Command, sides [2]side) (*compare.Report,
 	if err = f.crdOptions(cmd, &options); err != nil {
 		return nil, err
 	}
-	if len(f.others) > 0 {
-		others, err := reviewTree(cmd, f.others, "")
+	if len(f.trees) > 0 {
+		others, err := reviewTree(cmd, f.trees, "")
 		if err != nil {
 			return nil, err
 		}
-		options.Others = others.Operators
+		options.Others, options.Cluster = others.Operators, others.All
+		if options.CRDs.Checker == nil {
+			options.CRDs.Checker = crs.Installed{}
+		}
 		options.Unread = append(options.Unread, others.Unread...)
 	}
 	return review.Compare(cmd.Context(), old, now, [2]string{sides[0].name, sides[1].name}, options)

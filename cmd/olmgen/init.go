@@ -95,7 +95,7 @@ func (f *initFlags) run(cmd *cobra.Command, refs []string) error {
 			config.InitBundle{Source: source.From(dir, ref), Chosen: chosen.Choice, Bundle: opened.Bundle})
 	}
 	bundles = newest(cmd.ErrOrStderr(), bundles)
-	data, err := f.text(cmd, filepath.Base(file), bundles)
+	data, err := f.content(cmd, filepath.Base(file), bundles)
 	if err != nil {
 		return err
 	}
@@ -136,8 +136,8 @@ func newest(stderr io.Writer, bundles []config.InitBundle) (kept []config.InitBu
 	return kept
 }
 
-// text returns the new file. With --append that is the one which is there with the bundles added.
-func (f *initFlags) text(cmd *cobra.Command, name string, bundles []config.InitBundle) ([]byte, error) {
+// content returns the new file. With --append that is the one which is there with the bundles added.
+func (f *initFlags) content(cmd *cobra.Command, name string, bundles []config.InitBundle) ([]byte, error) {
 	if !f.append {
 		return config.Init(name, f.directory, bundles)
 	}

@@ -1,5 +1,7 @@
-// Package change describes one difference between two releases of an operator: what it is about, both values, and how
-// bad it is.
+// Package change describes one difference between two releases of an operator.
+//
+// A [Change] names the object, the [Part] of it that changed, its [Kind], both values and a severity. [Sort] puts the
+// worst first. Package [github.com/olmgen/olmgen/compare] finds changes.
 package change
 
 import (

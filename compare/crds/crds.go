@@ -1,8 +1,11 @@
-// Package crds reports what changes in the CustomResourceDefinitions of two releases of an operator, and which existing
-// objects the API server would refuse after the upgrade.
+// Package crds reports what changes in the CustomResourceDefinitions of two releases of an operator.
 //
-// It runs all checks of sigs.k8s.io/crdify and adds rules about versions that are dropped. Objects are checked with the
-// code of the API server (k8s.io/apiextensions-apiserver), which runs as a program of its own ([FindHelper]).
+// [Compare] returns a [Finding] for each change that matters to users of the API, and for each existing object that the
+// API server would refuse after the upgrade. [ParseRules] reads other severities of the rules, which [BuiltinRules]
+// lists.
+//
+// The package runs all checks of sigs.k8s.io/crdify and adds rules about versions that are dropped. Objects are checked
+// with the code of the API server (k8s.io/apiextensions-apiserver), which runs as a program of its own ([FindHelper]).
 package crds
 
 import (

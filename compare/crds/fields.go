@@ -119,7 +119,7 @@ func ownFields(o *manifest.Object, crd *apiextensionsv1.CustomResourceDefinition
 	if err := json.Unmarshal(data, &value); err != nil {
 		return nil, err
 	}
-	out := fields.Of(o, value)
+	out := fields.WithoutNoise(o, value)
 	for _, v := range c.Spec.Versions { // compareVersions is about these
 		at := "spec.versions[" + v.Name + "]"
 		out.Without(at+".name", at+".served", at+".storage", at+".deprecated")

@@ -1,5 +1,9 @@
-// Package history says what changed from release to release of an operator: since when it reads Secrets, which versions
-// its CRDs have, where its images are from.
+// Package history says what changed from release to release of an operator.
+//
+// [Read] renders releases that [github.com/olmgen/olmgen/catalog.Releases] lists. [New] makes the [History] of them:
+// for each [Release] and [Topic] a [Cell] with its value, and since which release it has this value. Topics are
+// dangerous rights, the versions of CRDs, Pod Security levels, registries of images and install modes. [History.Print]
+// prints a table or a chart.
 package history
 
 import (

@@ -62,7 +62,7 @@ func (r *renderer) takeManifests(b *bundle.Bundle) {
 	}
 	for _, o := range b.Others {
 		if !inMetadata(o.File) {
-			r.others = append(r.others, o)
+			r.shipped = append(r.shipped, o)
 		}
 	}
 }

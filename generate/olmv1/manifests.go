@@ -21,8 +21,8 @@ func scope(kind string) bundle.Scope {
 
 // manifests returns the bundle's other objects as they are, the namespaced ones in the install namespace (section 9).
 func (r *renderer) manifests() ([]Object, error) {
-	out := make([]Object, 0, len(r.others))
-	for _, o := range r.others {
+	out := make([]Object, 0, len(r.shipped))
+	for _, o := range r.shipped {
 		v, err := o.Value()
 		if err != nil {
 			return nil, err

@@ -35,11 +35,11 @@ func object(m map[string]any) Object {
 	if t, ok := meta["creationTimestamp"]; ok && t == nil {
 		delete(meta, "creationTimestamp")
 	}
-	return Object{APIVersion: text(m["apiVersion"]), Kind: text(m["kind"]), Namespace: text(meta["namespace"]),
-		Name: text(meta["name"]), Value: m}
+	return Object{APIVersion: stringOf(m["apiVersion"]), Kind: stringOf(m["kind"]), Namespace: stringOf(meta["namespace"]),
+		Name: stringOf(meta["name"]), Value: m}
 }
 
-func text(v any) string {
+func stringOf(v any) string {
 	s, _ := v.(string)
 	return s
 }

@@ -1,5 +1,10 @@
 // Package olmv1 renders a bundle as OLM v1's own renderer does: the same objects, names and hashes, in the same order.
-// Sections in its comments are those of docs/spec/olm-v1.md. Where the renderer has a defect, deviations says what is
+//
+// [Render] takes [Options], which say what a ClusterExtension says: the namespaces and the configuration. An [Object]
+// is one that OLM v1 makes, or one that the bundle ships. Package [github.com/olmgen/olmgen/generate] renders the same
+// bundle as OLM v0 does.
+//
+// Sections in comments are those of docs/spec/olm-v1.md. Where the renderer has a defect, deviations says what is
 // rendered instead.
 package olmv1
 
@@ -92,10 +97,10 @@ func Render(b *bundle.Bundle, o Options) ([]Object, error) {
 // renderer holds what the generators read. None of them changes it.
 type renderer struct {
 	Options
-	pkg    string
-	csv    *v1alpha1.ClusterServiceVersion
-	crds   []*bundle.CRD
-	others []*manifest.Object
+	pkg     string
+	csv     *v1alpha1.ClusterServiceVersion
+	crds    []*bundle.CRD
+	shipped []*manifest.Object
 }
 
 // checkOptions also fills in the default targets and takes each only once.

@@ -264,7 +264,7 @@ func ruleProblems(webhook, group string, resources []string) []error {
 
 func (r *renderer) checkKinds() []error {
 	var errs []error
-	for _, o := range r.others {
+	for _, o := range r.shipped {
 		if scope(o.Kind) == bundle.ScopeUnknown {
 			errs = append(errs, fmt.Errorf("unsupported resource %q with kind %q", o.Name, o.Kind))
 		}

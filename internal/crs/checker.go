@@ -23,6 +23,10 @@ type Batch struct {
 	PreserveUnknownFields bool                                            `json:"preserveUnknownFields"`
 	Version               apiextensionsv1.CustomResourceDefinitionVersion `json:"version"`
 	Objects               []json.RawMessage                               `json:"objects"`
+
+	// Listed is the version as the cluster has it: before OLM sees an object, the API server drops fields and sets
+	// defaults by that schema. It has no objects. Without it, OLM judges objects as they are.
+	Listed *Batch `json:"listed,omitempty"`
 }
 
 // Answer is what the API server says to one Batch.
@@ -61,6 +65,18 @@ type Helper helper.Program
 func FindHelper() (Helper, error) {
 	p, err := helper.Find("checks custom resources as the API server does")
 	return Helper(p), err
+}
+
+// Installed is a Helper that is looked for when there is something to check.
+type Installed struct{}
+
+// Check looks for the program, and runs it once.
+func (Installed) Check(ctx context.Context, batches []Batch) ([]Answer, error) {
+	h, err := FindHelper()
+	if err != nil {
+		return nil, err
+	}
+	return h.Check(ctx, batches)
 }
 
 // Check runs the program once.

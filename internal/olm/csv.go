@@ -2,7 +2,6 @@ package olm
 
 import (
 	"cmp"
-	"strconv"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -42,22 +41,4 @@ func texts(o *manifest.Object, field string) map[string]string {
 		}
 	}
 	return out
-}
-
-// ServedVersions returns the versions that a CustomResourceDefinition serves, of apiextensions.k8s.io/v1 or v1beta1.
-func ServedVersions(crd *manifest.Object) (versions []string) {
-	n := crd.Len("spec", "versions")
-	for i := range n {
-		name, _ := crd.Get("spec", "versions", strconv.Itoa(i), "name")
-		served, _ := crd.Get("spec", "versions", strconv.Itoa(i), "served")
-		if s, ok := name.(string); ok && served == true {
-			versions = append(versions, s)
-		}
-	}
-	if only, _ := crd.Get("spec", "version"); n == 0 {
-		if s, ok := only.(string); ok {
-			versions = append(versions, s)
-		}
-	}
-	return versions
 }

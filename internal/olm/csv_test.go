@@ -1,6 +1,7 @@
 package olm_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/olmgen/olmgen/internal/olm"
@@ -29,6 +30,26 @@ func TestCopied(t *testing.T) {
 		}
 		if original, copied := olm.CopiedObject(o); original != c.original || copied != c.copied {
 			t.Errorf("%s: %q %v, want %q %v", c.name, original, copied, c.original, c.copied)
+		}
+	}
+}
+
+// Of apiextensions.k8s.io/v1 and of v1beta1, which may name one version alone.
+func TestServedVersions(t *testing.T) {
+	for spec, want := range map[string][]string{
+		`{versions: [{name: v1, served: true}, {name: v2, served: false}, {name: v3}, {served: true}]}`: {"v1"},
+		`{version: v1}`: {"v1"},
+		`{version: v1, versions: [{name: v2, served: true}]}`:  {"v2"},
+		`{version: v1, versions: [{name: v1, served: false}]}`: nil,
+		`{version: 1}`: nil,
+		`{}`:           nil,
+	} {
+		o, err := manifest.ReadOne("crd.yaml", []byte("apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: a}\nspec: "+spec+"\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := olm.ServedVersions(o); !slices.Equal(got, want) {
+			t.Errorf("%s: %q", spec, got)
 		}
 	}
 }

@@ -136,7 +136,18 @@ func TestKindOf(t *testing.T) {
 			t.Errorf("%q: %+v", kind, k)
 		}
 	}
-	if !AllNamespaced("apps") || AllNamespaced("") || !AllClusterScoped("apiextensions.k8s.io") || AllClusterScoped("x") || AllNamespaced("x") {
-		t.Error("groups")
+	for _, c := range []struct {
+		group                             string
+		namespaced, clusterScoped, served bool
+	}{
+		{"apps", true, false, true}, {"", false, false, true}, {"apiextensions.k8s.io", false, true, true}, {"x", false, false, false},
+	} {
+		if AllNamespaced(c.group) != c.namespaced || AllClusterScoped(c.group) != c.clusterScoped || KnownGroup(c.group) != c.served {
+			t.Errorf("%q: %v, %v, %v", c.group, AllNamespaced(c.group), AllClusterScoped(c.group), KnownGroup(c.group))
+		}
+		// A resource that is not in the table, such as one of an old version.
+		if namespaced, known := NamespacedResource(c.group, "olds"); namespaced == c.clusterScoped || known != c.served {
+			t.Errorf("olds of %q: %v, %v", c.group, namespaced, known)
+		}
 	}
 }

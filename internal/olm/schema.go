@@ -26,7 +26,7 @@ var schemas = sync.OnceValues(func() (s map[string]map[string]*schema, err error
 	return s, json.Unmarshal(schemasJSON, &s)
 })
 
-// schema is the part of OpenAPI that those CRDs use.
+// schema is the part of OpenAPI that those CRDs use. Required fields and keys of lists are among the properties.
 type schema struct {
 	Type         string             `json:"type"`
 	Required     []string           `json:"required,omitempty"`
@@ -35,7 +35,6 @@ type schema struct {
 	Items        *schema            `json:"items,omitempty"`
 	Enum         []string           `json:"enum,omitempty"`
 	Default      any                `json:"default,omitempty"`
-	MinLength    *int               `json:"minLength,omitempty"`
 	MaxLength    *int               `json:"maxLength,omitempty"`
 	Minimum      *float64           `json:"minimum,omitempty"`
 	Maximum      *float64           `json:"maximum,omitempty"`
@@ -122,9 +121,7 @@ func (v *verdict) check(field string, value any, s *schema) {
 			return
 		}
 	default:
-		n, ok := number(value)
-		whole := ok && n == float64(int64(n))
-		if ok && s.Type == "number" || whole && (s.Type == "integer" || s.IntOrString) {
+		if n, ok := whole(value); ok && (s.Type == "integer" || s.IntOrString) {
 			v.checkNumber(field, n, s)
 			return
 		}
@@ -136,20 +133,14 @@ func (v *verdict) check(field string, value any, s *schema) {
 	v.refuse(field, "", "%s has the wrong type, want %s", shown(value), want)
 }
 
-// number converts the numbers that manifest decodes.
-func number(value any) (float64, bool) {
-	switch n := value.(type) {
-	case int:
-		return float64(n), true
+// whole returns a whole number. manifest decodes numbers as int64 and float64, or as uint64 if int64 is too small, which
+// no field takes.
+func whole(value any) (n float64, ok bool) {
+	switch value := value.(type) {
 	case int64:
-		return float64(n), true
-	case uint64:
-		return float64(n), true
+		return float64(value), true
 	case float64:
-		return n, true
-	case json.Number:
-		f, err := n.Float64()
-		return f, err == nil
+		return value, value == float64(int64(value))
 	}
 	return 0, false
 }
@@ -160,19 +151,11 @@ func (v *verdict) checkText(field, got string, s *schema) {
 	case len(s.Enum) > 0 && !slices.Contains(s.Enum, got):
 		unknown := text.Unknown("value", got, s.Enum)
 		v.refuse(field, unknown.Hint(), "%v", unknown)
-	case s.MinLength != nil && length < *s.MinLength:
-		v.refuse(field, "", "%q is shorter than %d characters", got, *s.MinLength)
 	case s.MaxLength != nil && length > *s.MaxLength:
 		v.refuse(field, "", "the text is longer than %d characters", *s.MaxLength)
-	case s.Pattern != "" && !matches(s.Pattern, got):
+	case s.Pattern != "" && !regexp.MustCompile(s.Pattern).MatchString(got):
 		v.refuse(field, "", "%q does not match %s", got, s.Pattern)
 	}
-}
-
-// matches reports whether a text matches a pattern of a CRD, which the API server compiles with package regexp too.
-func matches(pattern, text string) bool {
-	re, err := regexp.Compile(pattern)
-	return err != nil || re.MatchString(text)
 }
 
 func (v *verdict) checkNumber(field string, n float64, s *schema) {
@@ -187,7 +170,6 @@ func (v *verdict) checkNumber(field string, n float64, s *schema) {
 // types are the names that messages use.
 var types = map[string]string{
 	"object": "a mapping", "array": "a list", "string": "text", "boolean": "true or false", "integer": "a whole number",
-	"number": "a number",
 }
 
 func shown(value any) string {
@@ -202,7 +184,7 @@ func shown(value any) string {
 
 func (v *verdict) checkObject(field string, object map[string]any, s *schema) {
 	for _, name := range s.Required {
-		if of := s.Properties[name]; object[name] == nil && (of == nil || of.Default == nil) {
+		if object[name] == nil && s.Properties[name].Default == nil {
 			v.refuse(join(field, name), v.missingTip, "missing")
 		}
 	}
@@ -226,7 +208,7 @@ func (v *verdict) checkList(field string, list []any, s *schema) {
 		switch object, _ := item.(map[string]any); {
 		case s.ListType == "set":
 			key = shown(item)
-		case s.ListType == "map" && object != nil:
+		case object != nil:
 			key = keyOf(object, s)
 		}
 		if key == "" {
@@ -239,13 +221,13 @@ func (v *verdict) checkList(field string, list []any, s *schema) {
 	}
 }
 
-// keyOf returns what identifies an item of a list that is a map.
+// keyOf returns what identifies an item of a list that is a map. The items of other lists have no keys.
 func keyOf(item map[string]any, s *schema) string {
 	var parts []string
 	for _, key := range s.ListKeys {
 		value := item[key]
-		if of := s.Items.Properties[key]; value == nil && of != nil {
-			value = of.Default
+		if value == nil {
+			value = s.Items.Properties[key].Default
 		}
 		parts = append(parts, shown(value))
 	}

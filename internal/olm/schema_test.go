@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"regexp"
 	"slices"
 	"testing"
 
@@ -42,7 +43,6 @@ var known = []string{
 	"x-kubernetes-int-or-string",
 	"x-kubernetes-preserve-unknown-fields",
 	"default",
-	"minLength",
 	"maxLength",
 	"minimum",
 	"maximum",
@@ -86,8 +86,43 @@ func TestSchemas(t *testing.T) {
 	if d := cmp.Diff(want.String(), string(schemasJSON)); d != "" {
 		t.Errorf("OLM's CRDs have changed; -update writes the file anew:\n%s", d)
 	}
-	if _, err := schemas(); err != nil {
+	kinds, err := schemas()
+	if err != nil {
 		t.Error(err)
+	}
+	for kind, versions := range kinds {
+		for version, s := range versions {
+			s.usable(t, kind+" "+version)
+		}
+	}
+}
+
+// usable fails if a schema has what the code does not expect of one.
+func (s *schema) usable(t *testing.T, path string) {
+	t.Helper()
+	if types[s.Type] == "" && !s.IntOrString {
+		t.Errorf("%s: unknown type %q", path, s.Type)
+	}
+	if _, err := regexp.Compile(s.Pattern); err != nil {
+		t.Errorf("%s: %v", path, err)
+	}
+	for _, name := range s.Required {
+		if s.Properties[name] == nil {
+			t.Errorf("%s requires %s, which is no property", path, name)
+		}
+	}
+	for _, key := range s.ListKeys {
+		if s.Items.Properties[key] == nil {
+			t.Errorf("%s: the key %s is no property", path, key)
+		}
+	}
+	for name, of := range s.Properties {
+		of.usable(t, path+"."+name)
+	}
+	for _, of := range []*schema{s.Items, s.Values} {
+		if of != nil {
+			of.usable(t, path+"[]")
+		}
 	}
 }
 
@@ -155,6 +190,19 @@ func TestRefused(t *testing.T) {
 		    "clusterPermissions":[{"serviceAccountName":"s","rules":[{"nonResourceURLs":["/a"],"verbs":["get"]}]}]}}}}`,
 	}
 	refused, judge := 0, newServer(t)
+	for _, c := range rejectedRows {
+		value, err := rowObject(t, c.kind, c.spec).Value()
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := json.Marshal(value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := judge.refuses(t, string(text)); (want == "") != (len(c.want) == 0) {
+			t.Errorf("%s: the API server says %q", c.name, want)
+		}
+	}
 	for _, text := range objects {
 		var object map[string]any
 		if err := json.Unmarshal([]byte(text), &object); err != nil {
@@ -181,7 +229,7 @@ func TestRefused(t *testing.T) {
 
 func objectOf(t *testing.T, text string) *manifest.Object {
 	t.Helper()
-	docs, err := manifest.ReadFile("f.json", []byte(text), manifest.Limits{})
+	docs, err := manifest.ReadFile("f.yaml", []byte(text), manifest.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}

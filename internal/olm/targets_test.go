@@ -20,9 +20,14 @@ func TestMode(t *testing.T) {
 		{operatorsv1.OperatorGroupSpec{Selector: labels, TargetNamespaces: []string{"ops"}}, v1alpha1.InstallModeTypeOwnNamespace},
 		{operatorsv1.OperatorGroupSpec{TargetNamespaces: []string{"a"}}, v1alpha1.InstallModeTypeSingleNamespace},
 		{operatorsv1.OperatorGroupSpec{TargetNamespaces: []string{"a", "ops"}}, v1alpha1.InstallModeTypeMultiNamespace},
+		{operatorsv1.OperatorGroupSpec{TargetNamespaces: []string{"ops", "a"}}, v1alpha1.InstallModeTypeMultiNamespace},
 	} {
-		if got := TargetsOf(&c.spec).Mode("ops"); got != c.mode {
+		targets := TargetsOf(&c.spec)
+		if got := targets.Mode("ops"); got != c.mode {
 			t.Errorf("%+v: %q, want %q", c.spec, got, c.mode)
+		}
+		if targets.Global() != (c.mode == v1alpha1.InstallModeTypeAllNamespaces) {
+			t.Errorf("%+v: global: %v", c.spec, targets.Global())
 		}
 	}
 }
@@ -32,6 +37,17 @@ func TestOwnKey(t *testing.T) {
 		"notoperators.coreos.com/x": false, AnnotationProperties: false} {
 		if OwnKey(key) != want {
 			t.Errorf("%s: %v", key, !want)
+		}
+	}
+}
+
+func TestSupports(t *testing.T) {
+	modes := []v1alpha1.InstallMode{{Type: v1alpha1.InstallModeTypeOwnNamespace, Supported: true}, {Type: v1alpha1.InstallModeTypeAllNamespaces}}
+	for mode, want := range map[v1alpha1.InstallModeType]bool{
+		v1alpha1.InstallModeTypeOwnNamespace: true, v1alpha1.InstallModeTypeAllNamespaces: false, v1alpha1.InstallModeTypeMultiNamespace: false,
+	} {
+		if Supports(modes, mode) != want {
+			t.Errorf("%s: %v", mode, !want)
 		}
 	}
 }

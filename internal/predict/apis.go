@@ -1,7 +1,6 @@
 package predict
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -68,34 +67,11 @@ func (s apiSet) subsetOf(o apiSet) bool {
 	return true
 }
 
-// ownedAPI is an entry of a CSV's customresourcedefinitions or apiservicedefinitions.
-type ownedAPI struct {
-	Name                 string // the name of a CRD, or the plural of an APIService
-	Group, Version, Kind string
-	DeploymentName       string
-}
-
-// service returns the name of the APIService.
-func (a ownedAPI) service() string { return a.Version + "." + a.Group }
-
-// surface returns the APIs that a CSV provides. OLM ignores a CSV with a CRD whose name has no dot (OLM:
-// pkg/controller/operators/olm/labeler.go, apiSurfaceOfCSV).
-func surface(owned, required, services []ownedAPI) (apiSet, error) {
+// apisOf returns the APIs of a CSV as a set.
+func apisOf(list []olm.API) apiSet {
 	set := apiSet{}
-	for _, d := range owned {
-		_, group, ok := strings.Cut(d.Name, ".")
-		if !ok {
-			return nil, fmt.Errorf("error parsing crd name: %s", d.Name)
-		}
-		set[api(d.Kind+"."+d.Version+"."+group)] = true
+	for _, a := range list {
+		set[api(a.String())] = true
 	}
-	for _, d := range services {
-		set[api(d.Kind+"."+d.Version+"."+d.Group)] = true
-	}
-	for _, d := range required {
-		if !strings.Contains(d.Name, ".") {
-			return nil, fmt.Errorf("error parsing crd name: %s", d.Name)
-		}
-	}
-	return set, nil
+	return set
 }

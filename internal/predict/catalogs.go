@@ -64,7 +64,7 @@ func (c *cluster) subscribe(ctx context.Context, catalogs Catalogs) error {
 }
 
 func (c *cluster) notChecked(s *subscription, why string) {
-	c.blind[s.Namespace] = true
+	c.unknownCSV[s.Namespace] = true
 	c.note(ruleSubscription, findings.Note, s.Object, "spec.name", "the CSV that it installs is not checked: "+why,
 		"pass the content of its catalog")
 }
@@ -145,12 +145,12 @@ func (r *resolution) resolve(ctx context.Context, state *resolve.State) error {
 		state.OperatorGroups = 1
 	}
 	if state.OperatorGroups != 1 {
-		r.blind[ns] = true // OLM does not resolve, which is a finding about the group
+		r.unknownCSV[ns] = true // OLM does not resolve, which is a finding about the group
 		return nil
 	}
 	r.look(state)
 	for i := range state.Subscriptions {
-		r.settle(state, &state.Subscriptions[i])
+		r.completeStatus(state, &state.Subscriptions[i])
 	}
 	result, err := resolve.Run(ctx, state, resolve.Options{})
 	if err != nil {
@@ -158,7 +158,7 @@ func (r *resolution) resolve(ctx context.Context, state *resolve.State) error {
 	}
 	r.report(state, result)
 	if assumed || result.Failure != nil {
-		r.blind[ns] = true
+		r.unknownCSV[ns] = true
 	}
 	if !assumed {
 		r.plan(state, result)
@@ -205,9 +205,9 @@ func (r *resolution) look(state *resolve.State) {
 	}
 }
 
-// settle completes the status of a Subscription: a tree may have its CSV without the status, or the status without the
-// CSV.
-func (r *resolution) settle(state *resolve.State, s *resolve.Subscription) {
+// completeStatus completes the status of a Subscription: a tree may have its CSV without the status, or the status
+// without the CSV.
+func (r *resolution) completeStatus(state *resolve.State, s *resolve.Subscription) {
 	ns := state.Namespace
 	v := r.sub(ns, s.Name).ofSubscription(r.csvs[ns])
 	if v == nil {

@@ -32,14 +32,14 @@ type cluster struct {
 	apis        map[string]*manifest.Object // APIServices
 	conditions  map[string]*manifest.Object // OperatorConditions, by namespace/name
 	deployments map[string]*manifest.Object // by namespace/name
-	others      []*manifest.Object          // of kinds that no rule reads, custom resources among them
+	unreviewed  []*manifest.Object          // of kinds that no rule reads, custom resources among them
 	rbac        rbac.Objects
 	kube        *semver.Version
 	noCopies    bool // OLMConfig: copied CSVs of global groups are disabled
 
-	blind    map[string]bool             // namespaces with a Subscription whose CSV is unknown
-	first    map[string]*manifest.Object // the first object of each name, by key
-	findings []findings.Finding
+	unknownCSV map[string]bool             // namespaces with a Subscription whose CSV is unknown
+	first      map[string]*manifest.Object // the first object of each name, by key
+	findings   []findings.Finding
 }
 
 // ordered is an object with its position in the order of creation.
@@ -82,10 +82,9 @@ type csv struct {
 	sub             *subscription // the Subscription that installs it; nil if the CSV is in the tree
 	modes           []v1alpha1.InstallMode
 	provided        apiSet
-	unusable        error      // why OLM ignores it
-	owned, required []ownedAPI // CRDs
-	services        []ownedAPI // owned APIServices
-	needed          []ownedAPI // required APIServices
+	unusable        error // why OLM ignores it
+	crds            v1alpha1.CustomResourceDefinitions
+	services        v1alpha1.APIServiceDefinitions
 	replaces        string
 	copied          bool
 	given           map[string]string // annotations
@@ -111,7 +110,7 @@ func read(objects []*manifest.Object, defaultNamespace string) *cluster {
 		apis:        map[string]*manifest.Object{},
 		deployments: map[string]*manifest.Object{},
 		conditions:  map[string]*manifest.Object{},
-		blind:       map[string]bool{},
+		unknownCSV:  map[string]bool{},
 		first:       map[string]*manifest.Object{},
 	}
 	for i, o := range objects {
@@ -173,7 +172,7 @@ func (c *cluster) add(o *manifest.Object, defaultNamespace string, index int) *m
 			}
 			return nil
 		}
-		c.others = append(c.others, o)
+		c.unreviewed = append(c.unreviewed, o)
 	}
 	return nil
 }

@@ -242,9 +242,9 @@ func (o *simulation) install(v *csv, g *group) {
 
 // serve marks the APIServices of a CSV as installed and requeues the CSVs that wait for them.
 func (o *simulation) serve(v *csv) {
-	for _, d := range v.services {
-		o.serving[d.service()] = v
-		for _, other := range o.waiting[d.service()] {
+	for _, d := range v.services.Owned {
+		o.serving[d.GetName()] = v
+		for _, other := range o.waiting[d.GetName()] {
 			o.wakeCSV(other)
 		}
 	}
@@ -325,8 +325,8 @@ func (o *simulation) crdOwner(v *csv) *csv {
 		if chain[other.name] || other.deleted {
 			continue
 		}
-		for _, d := range v.owned {
-			if slices.ContainsFunc(other.owned, func(o ownedAPI) bool { return o.Name == d.Name }) {
+		for _, d := range v.crds.Owned {
+			if slices.ContainsFunc(other.crds.Owned, func(o v1alpha1.CRDDescription) bool { return o.Name == d.Name }) {
 				return other
 			}
 		}
@@ -337,8 +337,8 @@ func (o *simulation) crdOwner(v *csv) *csv {
 // apiOwner returns another CSV, in any namespace, that owns one of v's APIServices and does not release it
 // (apiServiceOwnerConflicts; pkg/controller/install/apiservice.go, IsAPIServiceAdoptable).
 func (o *simulation) apiOwner(v *csv) *csv {
-	for _, d := range v.services {
-		owner := o.serving[d.service()]
+	for _, d := range v.services.Owned {
+		owner := o.serving[d.GetName()]
 		switch {
 		case owner == nil, owner == v, owner.deleted, owner.namespace == v.namespace && owner.name == v.replaces:
 		case owner.phase == v1alpha1.CSVPhaseReplacing, owner.phase == v1alpha1.CSVPhaseDeleting:

@@ -292,7 +292,7 @@ func (o *simulation) judgeNames() {
 				level,
 				same[1].Object,
 				"metadata.name",
-				"its ClusterRole "+admin+" has the same name as that of "+text.FirstOf(3, others(same, same[1])),
+				"its ClusterRole "+admin+" has the same name as that of "+text.FirstOf(3, identitiesExcept(same, same[1])),
 				"give each group a unique name",
 			)
 		}
@@ -304,7 +304,7 @@ func ownedBy(r *rbac.Role, groups []*group) bool {
 	return r.Labels[olm.LabelOwner] == groups[0].Name
 }
 
-func others(groups []*group, except *group) []string {
+func identitiesExcept(groups []*group, except *group) []string {
 	var list []string
 	for _, g := range groups {
 		if g != except {
@@ -355,7 +355,7 @@ func (o *simulation) judgeOwners() {
 		}
 		shared := map[*csv][]string{}
 		mine := map[string]bool{}
-		for _, d := range v.owned {
+		for _, d := range v.crds.Owned {
 			if mine[d.Name] {
 				continue
 			}

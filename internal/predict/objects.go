@@ -179,13 +179,14 @@ type definition struct {
 func (c *cluster) definitions() map[string]definition {
 	list := map[string]definition{}
 	for _, crd := range c.crds {
-		text := func(path ...string) string {
+		stringAt := func(path ...string) string {
 			v, _ := crd.Get(path...)
 			s, _ := v.(string)
 			return s
 		}
-		d := definition{crd, text("spec", "group"), text("spec", "names", "plural"), text("spec", "scope") != "Cluster"}
-		list[d.group+"/"+text("spec", "names", "kind")] = d
+		d := definition{crd, stringAt("spec", "group"), stringAt("spec", "names", "plural"),
+			stringAt("spec", "scope") != "Cluster"}
+		list[d.group+"/"+stringAt("spec", "names", "kind")] = d
 	}
 	return list
 }

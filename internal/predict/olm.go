@@ -70,11 +70,11 @@ func play(c *cluster) *simulation {
 		if v.copied {
 			continue
 		}
-		for _, d := range v.services {
-			o.owning[d.service()] = append(o.owning[d.service()], v)
+		for _, d := range v.services.Owned {
+			o.owning[d.GetName()] = append(o.owning[d.GetName()], v)
 		}
-		for _, d := range v.needed {
-			o.waiting[d.service()] = append(o.waiting[d.service()], v)
+		for _, d := range v.services.Required {
+			o.waiting[d.GetName()] = append(o.waiting[d.GetName()], v)
 		}
 	}
 	for _, v := range c.csvs {
@@ -86,7 +86,7 @@ func play(c *cluster) *simulation {
 			csvs = append(csvs, v)
 		}
 	}
-	o.settle()
+	o.runLoops()
 	for len(groups)+len(csvs) > 0 {
 		if len(csvs) == 0 || len(groups) > 0 && groups[0].compare(csvs[0].ordered) < 0 {
 			o.create(groups[0], nil)
@@ -95,7 +95,7 @@ func play(c *cluster) *simulation {
 			o.create(nil, csvs[0])
 			csvs = csvs[1:]
 		}
-		o.settle()
+		o.runLoops()
 	}
 	return o
 }
@@ -153,9 +153,9 @@ func (o *simulation) wakeRivals(g *group, apis apiSet) {
 	}
 }
 
-// settle runs the loops, groups first, until nothing changes. A limit ends the loops where OLM itself would never
+// runLoops runs the loops, groups first, until nothing changes. A limit ends the loops where OLM itself would never
 // stop.
-func (o *simulation) settle() {
+func (o *simulation) runLoops() {
 	rounds := 1000
 	if !o.restless {
 		rounds += 100 * (len(o.groups) + len(o.csvs))
@@ -240,7 +240,7 @@ func (o *simulation) annotate(v *csv, g *group) (differ bool) {
 // prune removes from olm.providedAPIs what no CSV in the namespace provides, unless the group is static or a new CSV
 // is about to add APIs (pruneProvidedAPIs).
 func (o *simulation) prune(g *group) {
-	if g.spec.StaticProvidedAPIs || o.blind[g.Namespace] {
+	if g.spec.StaticProvidedAPIs || o.unknownCSV[g.Namespace] {
 		return
 	}
 	kept := apiSet{}

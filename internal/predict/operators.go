@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/olmgen/olmgen/findings"
@@ -20,7 +21,7 @@ import (
 func (o *simulation) judgeResources() {
 	defined := o.definitions()
 	operators := map[string]*operators{} // by name of the CRD
-	for _, x := range o.others {
+	for _, x := range o.unreviewed {
 		d, ok := defined[x.Group()+"/"+x.Kind]
 		if !ok {
 			continue
@@ -46,7 +47,8 @@ type operators struct {
 func (o *simulation) operatorsOf(d definition) *operators {
 	r := &operators{}
 	for _, v := range o.csvs {
-		if !v.copied && !v.deleted && slices.ContainsFunc(v.owned, func(a ownedAPI) bool { return a.Name == d.Name }) {
+		owns := func(a v1alpha1.CRDDescription) bool { return a.Name == d.Name }
+		if !v.copied && !v.deleted && slices.ContainsFunc(v.crds.Owned, owns) {
 			r.csvs = append(r.csvs, v)
 		}
 	}
@@ -113,7 +115,7 @@ func (o *simulation) judgeController(x *manifest.Object, d definition, ops *oper
 		message = fmt.Sprintf("ClusterServiceVersion %s, which provides its API, does not work %s", ops.csvs[0].name,
 			where)
 		hint = "add the namespace to the targets of the OperatorGroup, or move the resource"
-	case !ops.granted || len(o.blind) > 0:
+	case !ops.granted || len(o.unknownCSV) > 0:
 		return
 	case !o.mayAny(ops.accounts, namespace, d.updates("update"), d.updates("patch")):
 		message = "no operator may update its status " + where

@@ -1,6 +1,7 @@
 package predict
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 
@@ -53,35 +54,56 @@ func (v *csv) read(o *manifest.Object) *manifest.Error {
 		field(o, &v.given, "metadata", "annotations"),
 		field(o, &v.modes, "spec", "installModes"),
 		field(o, &v.replaces, "spec", "replaces"),
-		apisOf(o, &v.owned, "customresourcedefinitions", "owned"),
-		apisOf(o, &v.required, "customresourcedefinitions", "required"),
-		apisOf(o, &v.services, "apiservicedefinitions", "owned"),
-		apisOf(o, &v.needed, "apiservicedefinitions", "required"),
+		crdsOf(o, &v.crds.Owned, "owned"),
+		crdsOf(o, &v.crds.Required, "required"),
+		servicesOf(o, &v.services.Owned, "owned"),
+		servicesOf(o, &v.services.Required, "required"),
 	} {
 		if err != nil {
 			return err
 		}
 	}
-	v.provided, v.unusable = surface(v.owned, v.required, v.services)
+	spec := &v1alpha1.ClusterServiceVersionSpec{CustomResourceDefinitions: v.crds, APIServiceDefinitions: v.services}
+	if v.unusable = olm.CheckCRDNames(spec); v.unusable == nil {
+		v.provided = apisOf(olm.OwnedAPIs(spec))
+	}
 	return nil
 }
 
-func apisOf(o *manifest.Object, into *[]ownedAPI, definitions, list string) *manifest.Error {
-	for i := range o.Len("spec", definitions, list) {
-		at := []string{"spec", definitions, list, strconv.Itoa(i)}
-		var a ownedAPI
-		for _, f := range []struct {
-			key string
-			to  *string
-		}{
-			{"name", &a.Name}, {"group", &a.Group}, {"version", &a.Version}, {"kind", &a.Kind},
-			{"deploymentName", &a.DeploymentName},
-		} {
-			if err := field(o, f.to, append(slices.Clip(at), f.key)...); err != nil {
-				return err
-			}
+func crdsOf(o *manifest.Object, into *[]v1alpha1.CRDDescription, list string) *manifest.Error {
+	at := []string{"spec", "customresourcedefinitions", list}
+	for i := range o.Len(at...) {
+		var d v1alpha1.CRDDescription
+		err := fields(o, append(slices.Clip(at), strconv.Itoa(i)),
+			map[string]*string{"name": &d.Name, "version": &d.Version, "kind": &d.Kind})
+		if err != nil {
+			return err
 		}
-		*into = append(*into, a)
+		*into = append(*into, d)
+	}
+	return nil
+}
+
+func servicesOf(o *manifest.Object, into *[]v1alpha1.APIServiceDescription, list string) *manifest.Error {
+	at := []string{"spec", "apiservicedefinitions", list}
+	for i := range o.Len(at...) {
+		var d v1alpha1.APIServiceDescription
+		err := fields(o, append(slices.Clip(at), strconv.Itoa(i)), map[string]*string{"name": &d.Name,
+			"group": &d.Group, "version": &d.Version, "kind": &d.Kind, "deploymentName": &d.DeploymentName})
+		if err != nil {
+			return err
+		}
+		*into = append(*into, d)
+	}
+	return nil
+}
+
+// fields reads texts of one map. The first wrong one, by name, is the error.
+func fields(o *manifest.Object, at []string, texts map[string]*string) *manifest.Error {
+	for _, key := range slices.Sorted(maps.Keys(texts)) {
+		if err := field(o, texts[key], append(slices.Clip(at), key)...); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -24,7 +24,7 @@ func (c *cluster) judged(v *csv, accounts []string) bool {
 	if v.sub != nil {
 		return false
 	}
-	for _, list := range [][]ownedAPI{v.owned, v.required} {
+	for _, list := range [][]v1alpha1.CRDDescription{v.crds.Owned, v.crds.Required} {
 		for _, d := range list {
 			if c.crds[d.Name] != nil {
 				return true
@@ -36,7 +36,7 @@ func (c *cluster) judged(v *csv, accounts []string) bool {
 			return true
 		}
 	}
-	return len(v.owned)+len(v.required)+len(accounts) == 0
+	return len(v.crds.Owned)+len(v.crds.Required)+len(accounts) == 0
 }
 
 // needs holds the requirements of a CSV.
@@ -89,7 +89,7 @@ func (c *cluster) require(v *csv) (unmet []string, judged bool, err error) {
 		return unmet, len(unmet) > 0, nil
 	}
 	unmet = append(unmet, c.missingCRDs(v)...)
-	for _, d := range v.services {
+	for _, d := range v.services.Owned {
 		if !slices.Contains(v.deployments(), d.DeploymentName) {
 			unmet = append(unmet,
 				fmt.Sprintf("APIService %s.%s: no Deployment %q", d.Version, d.Group, d.DeploymentName))
@@ -122,7 +122,7 @@ func (c *cluster) tooOld(minKubeVersion any) string {
 }
 
 func (c *cluster) missingCRDs(v *csv) (unmet []string) {
-	list := slices.Concat(v.owned, v.required)
+	list := slices.Concat(v.crds.Owned, v.crds.Required)
 	version := map[string]string{} // of two entries for a CRD OLM uses the last (api: GetAllCRDDescriptions)
 	for _, d := range list {
 		version[d.Name] = d.Version

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -15,9 +17,9 @@ func (o *simulation) missingServices(v *csv) (unmet []string) {
 	if v.sub != nil {
 		return nil
 	}
-	for _, d := range v.needed {
+	for _, d := range v.services.Required {
 		if why := o.missingService(d); why != "" {
-			unmet = append(unmet, fmt.Sprintf("APIService %s: %s", d.service(), why))
+			unmet = append(unmet, fmt.Sprintf("APIService %s: %s", d.GetName(), why))
 		}
 	}
 	return unmet
@@ -26,12 +28,12 @@ func (o *simulation) missingServices(v *csv) (unmet []string) {
 // missingService returns why an APIService does not exist, or "". An APIService that a CSV of the tree owns exists
 // once OLM has installed that CSV. The API server creates those of Kubernetes' own API groups and of CRDs. Any other
 // may exist outside of the tree, unless the tree is a dump that has all APIServices, Kubernetes' own among them.
-func (o *simulation) missingService(d ownedAPI) string {
-	owners, object := o.owning[d.service()], o.apis[d.service()]
+func (o *simulation) missingService(d v1alpha1.APIServiceDescription) string {
+	owners, object := o.owning[d.GetName()], o.apis[d.GetName()]
 	switch {
 	case object != nil && unavailable(object):
 		return "not available"
-	case object != nil, o.serving[d.service()] != nil, olm.BuiltinGroup(d.Group), o.defines(d):
+	case object != nil, o.serving[d.GetName()] != nil, olm.BuiltinGroup(d.Group), o.defines(d):
 		return ""
 	case len(owners) > 0:
 		return fmt.Sprintf(
@@ -60,7 +62,7 @@ func unavailable(o *manifest.Object) bool {
 }
 
 // defines reports whether a CRD of the tree serves an API.
-func (c *cluster) defines(d ownedAPI) bool {
+func (c *cluster) defines(d v1alpha1.APIServiceDescription) bool {
 	for _, crd := range c.crds {
 		group, _ := crd.Get("spec", "group")
 		kind, _ := crd.Get("spec", "names", "kind")

@@ -101,9 +101,9 @@ func identity(o generate.Object) string {
 
 // identify returns what identifies a decoded object.
 func identify(v map[string]any) (apiVersion, kind, namespace, name string) {
-	text := func(m map[string]any, key string) string { s, _ := m[key].(string); return s }
+	stringAt := func(m map[string]any, key string) string { s, _ := m[key].(string); return s }
 	meta, _ := v["metadata"].(map[string]any)
-	return text(v, "apiVersion"), text(v, "kind"), text(meta, "namespace"), text(meta, "name")
+	return stringAt(v, "apiVersion"), stringAt(v, "kind"), stringAt(meta, "namespace"), stringAt(meta, "name")
 }
 
 func identityOf(v map[string]any) string {

@@ -1,5 +1,8 @@
-// Package helm makes a Helm chart of an operator's objects. What depends on the operator's namespace and on its target
-// namespaces becomes a value of the chart. Rendering the operator for other namespaces finds what depends on them.
+// Package helm makes a Helm chart of an operator's objects.
+//
+// [Chart.Files] returns the files of the chart. The operator's namespace and its target namespaces become values:
+// [Chart] renders the operator for other namespaces and finds what differs. [CRDs] says where the chart has its CRDs.
+// [ReleaseSize] computes the size of the release, which Helm stores in a Secret and which [ReleaseLimit] limits.
 package helm
 
 import (

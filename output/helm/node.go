@@ -22,7 +22,7 @@ func (p place) without() []string {
 // What stands in a decoded object in the place of a value that depends on the chart's values.
 type (
 	// text is a string with a variable in it.
-	text []part
+	textParts []part
 	// targetItems are list items, one for each target namespace.
 	targetItems struct{}
 	// setting is a field that is one of the chart's values.
@@ -72,17 +72,17 @@ func newSentinels(p place, namespace, targets bool) sentinels {
 	return s
 }
 
-var errNotAValue = errors.New("no chart's value can say this")
+var errNotAValue = errors.New("no value of a chart can express this")
 
 // abstract replaces the sentinels in a decoded object. What depends on nothing comes back as it is; changed tells.
 func (s sentinels) abstract(v any) (out any, changed bool, err error) {
 	switch v := v.(type) {
 	case string:
-		return s.text(v)
+		return s.split(v)
 	case map[string]any:
 		m := make(map[string]any, len(v))
 		for k, x := range v {
-			if _, found, err := s.text(k); found || err != nil {
+			if _, found, err := s.split(k); found || err != nil {
 				return nil, false, errNotAValue
 			}
 			y, c, err := s.abstract(x)
@@ -130,11 +130,11 @@ func (s sentinels) areTargets(list []any) bool {
 	return true
 }
 
-// text splits a string at the sentinels.
-func (s sentinels) text(v string) (out any, changed bool, err error) {
-	parts := text{{literal, v}}
+// split splits a string at the sentinels.
+func (s sentinels) split(v string) (out any, changed bool, err error) {
+	parts := textParts{{literal, v}}
 	for _, sentinel := range s.list {
-		var next text
+		var next textParts
 		for _, p := range parts {
 			if p.kind != literal {
 				next = append(next, p)
@@ -160,7 +160,7 @@ func (s sentinels) text(v string) (out any, changed bool, err error) {
 // at returns the object as it is in a place. target is the target namespace of an object that exists once for each.
 func at(v any, p place, target string) any {
 	switch v := v.(type) {
-	case text:
+	case textParts:
 		var b strings.Builder
 		for _, x := range v {
 			b.WriteString(x.at(p, target))

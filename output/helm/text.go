@@ -139,8 +139,8 @@ func escape(text []byte) []byte {
 // tokens returns the value with tokens in the place of variables.
 func (w *writer) tokens(v any) any {
 	switch v := v.(type) {
-	case text:
-		return w.add(w.text(v))
+	case textParts:
+		return w.add(w.scalar(v))
 	case targetItems:
 		return w.add("") + "items"
 	case setting:
@@ -160,7 +160,7 @@ func (w *writer) tokens(v any) any {
 	case string:
 		// The "{{-" after a block trims the white space at the block's end.
 		if strings.Contains(v, "\n") && strings.TrimRight(v, " \t\r\n") != strings.TrimSuffix(v, "\n") {
-			return w.add(w.text(text{{literal, v}, {literal, ""}}))
+			return w.add(w.scalar(textParts{{literal, v}, {literal, ""}}))
 		}
 	case map[string]any:
 		m := make(map[string]any, len(v))
@@ -194,9 +194,9 @@ func (w *writer) add(action string) string {
 	return fmt.Sprintf("%s%d-", w.token, len(w.actions)-1)
 }
 
-// text returns a string with variables: one that is a variable as an action, any other in double quotes. The schema
+// scalar returns a string with variables: one that is a variable as an action, any other in double quotes. The schema
 // lets nothing through that could end the quotes.
-func (w *writer) text(v text) string {
+func (w *writer) scalar(v textParts) string {
 	if len(v) == 1 {
 		return "{{ " + w.variable(v[0].kind) + " | quote }}"
 	}

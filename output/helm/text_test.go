@@ -29,8 +29,8 @@ func FuzzText(f *testing.F) {
 		if !utf8.ValidString(a) || !utf8.ValidString(b) {
 			t.Skip("what is read from YAML is UTF-8")
 		}
-		v := map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "x", "namespace": text{{kind: namespaceVar}}},
-			"data": map[string]any{"plain": a, "last": text{{literal, a}, {kind: namespaceVar}, {literal, b}}, "targets": []any{b, targetItems{}, a}, a + "\n\n": b + "\n\n"}}
+		v := map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "x", "namespace": textParts{{kind: namespaceVar}}},
+			"data": map[string]any{"plain": a, "last": textParts{{literal, a}, {kind: namespaceVar}, {literal, b}}, "targets": []any{b, targetItems{}, a}, a + "\n\n": b + "\n\n"}}
 		p := place{"ns", []string{"t1", "t2"}}
 		want := at(v, p, "").(map[string]any)
 		data := manifest.Encode(want)

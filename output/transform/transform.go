@@ -1,5 +1,7 @@
-// Package transform changes objects after they were rendered: common labels and annotations, the annotations of GitOps
-// engines, and patches as kustomize has them.
+// Package transform changes objects after they were rendered.
+//
+// [Metadata] adds labels and annotations to all objects, [Annotate] adds the annotations of a GitOps [Engine]. [Apply]
+// applies a [Patch] to the objects that its [Target] selects, as kustomize does.
 package transform
 
 import (

@@ -30,8 +30,8 @@ type Values map[string]Value
 // OrderOf ends the path of a field that is the order of a list, where that has a meaning.
 const OrderOf = " order"
 
-// Of returns the fields of a decoded object that are neither its identity nor noise.
-func Of(o *manifest.Object, value map[string]any) Values {
+// WithoutNoise returns the fields of a decoded object that are neither its identity nor noise.
+func WithoutNoise(o *manifest.Object, value map[string]any) Values {
 	w := walker{out: Values{}, noise: noiseOf(o), ordered: !builtin(o.Group())}
 	for key, item := range value {
 		if key != "kind" {

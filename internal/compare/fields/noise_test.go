@@ -89,7 +89,7 @@ func with(kind string, path []string, value any) Values {
 	}
 	v := at.(map[string]any)
 	v["kind"], v["apiVersion"] = kind, strings.TrimPrefix(groups[kind]+"/v1", "/")
-	return Of(manifest.New(v), v)
+	return WithoutNoise(manifest.New(v), v)
 }
 
 // beside returns a mapping with a key and another one, or a list with an item and another one.
@@ -109,7 +109,7 @@ func beside(key string, value any) any {
 }
 
 func ExampleDifferences() {
-	of := func(v map[string]any) Values { return Of(manifest.New(v), v) }
+	of := func(v map[string]any) Values { return WithoutNoise(manifest.New(v), v) }
 	for _, d := range Differences(of(map[string]any{"kind": "ConfigMap", "data": map[string]any{"a": "1"}}),
 		of(map[string]any{"kind": "ConfigMap", "data": map[string]any{"a": "2"}})) {
 		fmt.Println(d.Path, d.Old.Text, d.New.Text)

@@ -22,11 +22,13 @@ type key struct{ group, kind, namespace, name string }
 
 func keyOf(o *manifest.Object) key { return key{o.Group(), o.Kind, o.Namespace, o.Name} }
 
-// elsewhere reports whether another section is about an object: permissions, CRDs, and identity. OLM makes copied CSVs
-// and OperatorConditions.
-func elsewhere(o *manifest.Object) bool { return slices.Contains(others[o.Group()], o.Kind) }
+// inOtherSection reports whether another section is about an object: permissions, CRDs, and identity. OLM makes copied
+// CSVs and OperatorConditions.
+func inOtherSection(o *manifest.Object) bool {
+	return slices.Contains(kindsOfOtherSections[o.Group()], o.Kind)
+}
 
-var others = map[string][]string{
+var kindsOfOtherSections = map[string][]string{
 	"rbac.authorization.k8s.io": {"Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding"},
 	"apiextensions.k8s.io":      {"CustomResourceDefinition"},
 	olm.Group:                   {"ClusterServiceVersion", "OperatorCondition"},
@@ -51,7 +53,7 @@ func Versionless(name string) string { return version().ReplaceAllString(name, "
 // Pairs matches objects: by their names, then by their names without versions where that is clear. Of two objects with
 // the same name the last one counts, as it does when both are applied.
 func Pairs(old, now []*manifest.Object) []Pair {
-	return PairsOf(old, now, func(o *manifest.Object) bool { return !elsewhere(o) })
+	return PairsOf(old, now, func(o *manifest.Object) bool { return !inOtherSection(o) })
 }
 
 // PairsOf matches those objects that a function chooses.
@@ -150,7 +152,7 @@ func ComparePair(p Pair, without ...string) ([]change.Change, error) {
 		if err != nil {
 			return nil, err
 		}
-		sides[i] = fields.Of(o, v)
+		sides[i] = fields.WithoutNoise(o, v)
 		sides[i].Without(without...)
 	}
 	return Differences(sides[0], sides[1], nil, change.Object), nil
@@ -290,7 +292,7 @@ func partOf(o *manifest.Object) change.Part {
 
 // compareFields compares an object field by field.
 func compareFields(o *manifest.Object, sides [2]map[string]any) []change.Change {
-	old, now := fields.Of(o, sides[0]), fields.Of(o, sides[1])
+	old, now := fields.WithoutNoise(o, sides[0]), fields.WithoutNoise(o, sides[1])
 	list := Differences(old, now, rulesFor(o), partOf(o))
 	if partOf(o) == change.NetworkPolicy {
 		judgeNetworkPolicy(list, sides)

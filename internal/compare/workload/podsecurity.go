@@ -17,7 +17,7 @@ import (
 
 // comparePods compares a workload.
 func comparePods(o *manifest.Object, sides [2]map[string]any) ([]change.Change, error) {
-	old, now := fields.Of(o, sides[0]), fields.Of(o, sides[1])
+	old, now := fields.WithoutNoise(o, sides[0]), fields.WithoutNoise(o, sides[1])
 	path, _ := fields.PodPath(o.Group(), o.Kind)
 	for _, v := range []fields.Values{old, now} { // serviceAccount is the old name of serviceAccountName
 		was, is := path+"spec.serviceAccount", path+"spec.serviceAccountName"

@@ -19,7 +19,7 @@ const groupAdmission = "admissionregistration.k8s.io"
 // compareWebhooks compares the webhooks of a configuration by their names.
 func compareWebhooks(o *manifest.Object, sides [2]map[string]any) []change.Change {
 	old, now := webhooksOf(sides[0]), webhooksOf(sides[1])
-	before, after := fields.Of(o, sides[0]), fields.Of(o, sides[1])
+	before, after := fields.WithoutNoise(o, sides[0]), fields.WithoutNoise(o, sides[1])
 	var out []change.Change
 	for _, name := range slices.Sorted(maps.Keys(union(old, now))) {
 		at := "webhooks[" + name + "]"
@@ -27,17 +27,17 @@ func compareWebhooks(o *manifest.Object, sides [2]map[string]any) []change.Chang
 		b, has := now[name]
 		switch {
 		case !had:
-			c := change.Change{Field: at, Change: change.Added, New: text(seen(b)), Severity: findings.Info,
+			c := change.Change{Field: at, Change: change.Added, New: requestNames(requestsOf(b)), Severity: findings.Info,
 				At: after[at].At}
-			if why := grave(seen(b)); why != "" {
+			if why := grave(requestsOf(b)); why != "" {
 				c.Severity, c.Message = findings.Warning, why
 			}
 			out = append(out, c)
 		case !has:
-			out = append(out, change.Change{Field: at, Change: change.Removed, Old: text(seen(a)),
+			out = append(out, change.Change{Field: at, Change: change.Removed, Old: requestNames(requestsOf(a)),
 				Severity: findings.Warning, Message: "nothing checks or changes these objects any more"})
 		default:
-			for _, c := range compareRules(at, seen(a), seen(b)) {
+			for _, c := range compareRules(at, requestsOf(a), requestsOf(b)) {
 				c.At = after[at].At + ".rules"
 				out = append(out, c)
 			}
@@ -107,14 +107,14 @@ var webhookRules = []Rule{
 }
 
 // compareRules compares what a webhook sees.
-func compareRules(at string, before, after []sight) []change.Change {
+func compareRules(at string, before, after []request) []change.Change {
 	var out []change.Change
 	more, less := beyond(after, before), beyond(before, after)
 	if len(more) > 0 {
-		c := change.Change{Field: at + ".rules", Change: change.Added, New: text(more), Severity: findings.Info,
+		c := change.Change{Field: at + ".rules", Change: change.Added, New: requestNames(more), Severity: findings.Info,
 			Message: "it sees more"}
-		known := func(s sight) bool {
-			return slices.ContainsFunc(before, func(o sight) bool { return o.group == s.group })
+		known := func(s request) bool {
+			return slices.ContainsFunc(before, func(o request) bool { return o.group == s.group })
 		}
 		if why := grave(more); why != "" || !slices.ContainsFunc(more, known) {
 			c.Severity, c.Message = findings.Warning, cmp.Or(why, "it sees objects of another API group")
@@ -122,18 +122,18 @@ func compareRules(at string, before, after []sight) []change.Change {
 		out = append(out, c)
 	}
 	if len(less) > 0 {
-		out = append(out, change.Change{Field: at + ".rules", Change: change.Removed, Old: text(less),
+		out = append(out, change.Change{Field: at + ".rules", Change: change.Removed, Old: requestNames(less),
 			Severity: findings.Info, Message: "it does not see these any more"})
 	}
 	return out
 }
 
-// sight is one kind of request that a webhook is asked about.
-type sight struct{ operation, group, version, resource, scope string }
+// request is one kind of request that a webhook is asked about.
+type request struct{ operation, group, version, resource, scope string }
 
-// seen returns what a webhook is asked about, sorted.
-func seen(webhook map[string]any) []sight {
-	found := map[sight]bool{}
+// requestsOf returns what a webhook is asked about, sorted.
+func requestsOf(webhook map[string]any) []request {
+	found := map[request]bool{}
 	rules, _ := webhook["rules"].([]any)
 	for _, x := range rules {
 		r, _ := x.(map[string]any)
@@ -145,16 +145,16 @@ func seen(webhook map[string]any) []sight {
 			for _, group := range words(r["apiGroups"]) {
 				for _, version := range words(r["apiVersions"]) {
 					for _, resource := range words(r["resources"]) {
-						found[sight{operation, group, version, resource, scope}] = true
+						found[request{operation, group, version, resource, scope}] = true
 					}
 				}
 			}
 		}
 	}
-	return slices.SortedFunc(maps.Keys(found), func(a, b sight) int { return strings.Compare(a.key(), b.key()) })
+	return slices.SortedFunc(maps.Keys(found), func(a, b request) int { return strings.Compare(a.key(), b.key()) })
 }
 
-func (s sight) key() string {
+func (s request) key() string {
 	return strings.Join([]string{s.group, s.version, s.resource, s.scope, s.operation}, "\x00")
 }
 
@@ -168,18 +168,18 @@ func words(value any) []string {
 }
 
 // beyond returns what no other one covers, wildcards included.
-func beyond(list, others []sight) []sight {
+func beyond(list, others []request) []request {
 	covers := func(wide, one string) bool { return wide == "*" || wide == one }
-	return slices.DeleteFunc(slices.Clone(list), func(s sight) bool {
-		return slices.ContainsFunc(others, func(o sight) bool {
+	return slices.DeleteFunc(slices.Clone(list), func(s request) bool {
+		return slices.ContainsFunc(others, func(o request) bool {
 			return covers(o.operation, s.operation) && covers(o.group, s.group) && covers(o.version, s.version) &&
 				(o.resource == "*/*" || covers(o.resource, s.resource)) && covers(o.scope, s.scope)
 		})
 	})
 }
 
-// text names requests for a person: "CREATE, UPDATE pods (core/v1)".
-func text(list []sight) string {
+// requestNames names requests for a person: "CREATE, UPDATE pods (core/v1)".
+func requestNames(list []request) string {
 	var out []string
 	for i := 0; i < len(list); {
 		j := i
@@ -204,7 +204,7 @@ func text(list []sight) string {
 }
 
 // grave returns what is worth a warning in what a webhook sees.
-func grave(list []sight) string {
+func grave(list []request) string {
 	for _, s := range list {
 		switch {
 		case s.group == "*" || s.resource == "*/*" || s.resource == "*" && s.group == "":

@@ -20,7 +20,7 @@ func (s *State) Backup(asOLM []map[string]any) (objects, subscriptions []byte) {
 		shipped[normalize.Object(o).Key()] = true
 	}
 	t := newTies(s, s.All())
-	kept := &verifier{State: s, kept: newTies(s, s.others())}
+	kept := &verifier{State: s, kept: newTies(s, s.notAdopted())}
 	var all, subs bytes.Buffer
 	for _, o := range s.Dump.Objects {
 		about := func(op *Operator) bool {

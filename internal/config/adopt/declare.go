@@ -248,12 +248,8 @@ func (d *declarer) hasWebhooks(g *Group) bool {
 func otherAPIs(g *Group) []any {
 	own := map[string]bool{}
 	for _, o := range g.Operators {
-		for _, c := range o.CSV.Spec.CustomResourceDefinitions.Owned {
-			_, group, _ := strings.Cut(c.Name, ".")
-			own[c.Kind+"."+c.Version+"."+group] = true
-		}
-		for _, a := range o.CSV.Spec.APIServiceDefinitions.Owned {
-			own[a.Kind+"."+a.Version+"."+a.Group] = true
+		for _, api := range olm.OwnedAPIs(&o.CSV.Spec) {
+			own[api.String()] = true
 		}
 	}
 	list := []any{}

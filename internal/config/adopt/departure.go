@@ -134,7 +134,7 @@ func (d *departure) needed(o *dump.Object) bool {
 			return true
 		}
 	}
-	for _, op := range slices.Concat(d.state.others(), d.state.All()) {
+	for _, op := range slices.Concat(d.state.notAdopted(), d.state.All()) {
 		if !slices.Contains(d.operators, op) &&
 			slices.ContainsFunc(o.Owners, func(r dump.Owner) bool { return op.owns(r.Name) }) {
 			return true

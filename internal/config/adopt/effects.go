@@ -21,14 +21,17 @@ import (
 
 // effects finds what applying the rendered object would do.
 func (v *verifier) effects(c *Compared, object *dump.Object, live, rendered map[string]any) {
-	c.Immutable = append(unions(c.Changes), storedVersions(object, rendered)...)
+	c.Immutable = unions(c.Changes)
+	group := (&manifest.Object{APIVersion: object.APIVersion}).Group()
+	for _, x := range c.Changes {
+		if olm.Immutable(group, c.kind, x.Field) && (x.Applied || complete(x.Field)) {
+			c.Immutable = append(c.Immutable, x.Field)
+		}
+	}
 	switch c.kind {
 	case "Deployment":
 		for _, x := range c.Changes {
-			switch {
-			case strings.HasPrefix(x.Field, "spec.selector"):
-				c.Immutable = append(c.Immutable, x.Field)
-			case strings.HasPrefix(x.Field, "spec.template") && x.Applied:
+			if strings.HasPrefix(x.Field, "spec.template") && x.Applied {
 				c.Restarts = append(c.Restarts, x.Field)
 			}
 		}
@@ -44,27 +47,20 @@ func (v *verifier) effects(c *Compared, object *dump.Object, live, rendered map[
 			}
 		}
 	case crdKind:
-		for _, x := range c.Changes {
-			if x.Applied && slices.Contains([]string{"spec.scope", "spec.group", "spec.names.plural"}, x.Field) {
-				c.Immutable = append(c.Immutable, x.Field)
-			}
+		stored, _ := olm.StoredVersions(manifest.New(object.Value()))
+		if len(olm.DroppedVersions(stored, manifest.New(rendered))) > 0 {
+			c.Immutable = append(c.Immutable, "spec.versions")
 		}
 	case "Role", "ClusterRole":
 		c.Loses = lostRules(live, rendered)
 	case "RoleBinding", "ClusterRoleBinding":
-		for _, x := range c.Changes {
-			if strings.HasPrefix(x.Field, "roleRef") {
-				c.Immutable = append(c.Immutable, x.Field)
-			}
-		}
 		c.Loses = lostSubjects(live, rendered)
-	case "Service":
-		for _, x := range c.Changes {
-			if strings.HasPrefix(x.Field, "spec.clusterIP") && x.Applied {
-				c.Immutable = append(c.Immutable, x.Field)
-			}
-		}
 	}
+}
+
+// complete reports whether a field is one that a manifest has as a whole: what only the cluster has of it is a change.
+func complete(field string) bool {
+	return strings.HasPrefix(field, "spec.selector") || strings.HasPrefix(field, "roleRef")
 }
 
 // handlers are the members of unions of which the API server takes one only: server-side apply adds the rendered one,
@@ -94,24 +90,6 @@ func unions(changes []Change) (fields []string) {
 func parentOf(field string) (parent, member string) {
 	i := strings.LastIndex(field, ".")
 	return field[:max(i, 0)], field[i+1:]
-}
-
-// storedVersions returns the field of a CRD's versions if the rendered one lacks a version in which objects are stored:
-// the API server refuses that (apiextensions-apiserver: pkg/apis/apiextensions/validation,
-// ValidateCustomResourceDefinitionUpdate).
-func storedVersions(live *dump.Object, rendered map[string]any) []string {
-	if live.Kind != crdKind {
-		return nil
-	}
-	stored, _ := normalize.At(live.Value(), "status")["storedVersions"].([]any)
-	versions, _ := normalize.At(rendered, "spec")["versions"].([]any)
-	has := byKey(versions, "name")
-	for _, v := range stored {
-		if name := fmt.Sprint(v); has[name] == nil {
-			return []string{"spec.versions"}
-		}
-	}
-	return nil
 }
 
 // lostRules returns the rights of a role in the cluster that the rendered one does not grant. A label that aggregates
@@ -235,7 +213,7 @@ func (v *verifier) reason(c *Compared, object *dump.Object, live, rendered map[s
 		}
 	}
 	if v.withoutCSV {
-		return "the new form is another than OLM's"
+		return "the new form differs from OLM's"
 	}
 	a, b := normalize.At(live, "metadata", "labels"), normalize.At(rendered, "metadata", "labels")
 	only := func(field string) bool {

@@ -1,6 +1,7 @@
 package adopt
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -73,7 +74,7 @@ func (v *verifier) ofGroup(o *dump.Object) (reason string, live bool) {
 		if suffix, ok := strings.CutPrefix(o.Name, g.Name+"-"); ok &&
 			slices.Contains([]string{"admin", "edit", "view"}, suffix) &&
 			o.Labels[olm.LabelOwner] == g.Name {
-			return "older OLM: before v0.26 it called the ClusterRoles of the group so", false
+			return "older OLM: before v0.26 the ClusterRoles of the group had this name", false
 		}
 	}
 	for _, owner := range o.Owners {
@@ -95,7 +96,7 @@ func (v *verifier) ofGroup(o *dump.Object) (reason string, live bool) {
 			continue
 		}
 		if why, _ := v.crd(crd); why != "" {
-			return "orphan of an earlier version, like " + crd.Identity() + ", which it goes with", false
+			return "orphan of an earlier version, like " + crd.Identity() + " and part of it", false
 		}
 	}
 	return "", false
@@ -103,7 +104,7 @@ func (v *verifier) ofGroup(o *dump.Object) (reason string, live bool) {
 
 // owning returns the operator whose CSV owns a CRD or an API.
 func (v *verifier) owning(name string) *Operator {
-	for _, op := range slices.Concat(v.All(), v.others()) {
+	for _, op := range slices.Concat(v.All(), v.notAdopted()) {
 		if op.owns(name) {
 			return op
 		}
@@ -113,31 +114,16 @@ func (v *verifier) owning(name string) *Operator {
 
 // owns reports whether the CSV of an operator owns a CRD or an APIService.
 func (o *Operator) owns(name string) bool {
-	for _, c := range o.CSV.Spec.CustomResourceDefinitions.Owned {
-		if c.Name == name {
-			return true
-		}
-	}
-	for _, a := range o.CSV.Spec.APIServiceDefinitions.Owned {
-		if a.Version+"."+a.Group == name {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(olm.OwnedAPIs(&o.CSV.Spec), func(a olm.API) bool { return a.Object() == name })
 }
 
 // namesRole reports whether OLM gives a ClusterRole for users of a CRD or an APIService this name now (OLM:
 // pkg/controller/operators/olm/operatorgroup.go, ensureClusterRolesForCSV).
 func (o *Operator) namesRole(role, api string) bool {
 	var prefixes []string
-	for _, c := range o.CSV.Spec.CustomResourceDefinitions.Owned {
-		if c.Name == api {
-			prefixes = append(prefixes, c.Name+"-"+c.Version+"-")
-		}
-	}
-	for _, a := range o.CSV.Spec.APIServiceDefinitions.Owned {
-		if a.Version+"."+a.Group == api {
-			prefixes = append(prefixes, a.Name+"-"+a.Version+"-")
+	for _, a := range olm.OwnedAPIs(&o.CSV.Spec) {
+		if a.Object() == api {
+			prefixes = append(prefixes, cmp.Or(a.CRD, a.Plural)+"-"+a.Version+"-")
 		}
 	}
 	return slices.ContainsFunc(prefixes, func(prefix string) bool {
@@ -224,7 +210,7 @@ func (v *verifier) ofOperator(o *dump.Object, op *Operator) (reason string, live
 	twin := strings.TrimPrefix(o.Kind, "Cluster")
 	promoted := strings.HasPrefix(o.Kind, "Cluster") && v.Dump.Get(twin, ns, o.Name) != nil
 	if strings.HasPrefix(twin, "Role") && (copied != "" || promoted) {
-		return "chance of OLM's: it makes this copy only if it looks before the ClusterRoles grant the same", true
+		return "OLM makes this copy by chance: only if it checks before the ClusterRoles grant the same", true
 	}
-	return "it has the marks of " + owner + ", which does not ask for it: another OLM, or made by hand", false
+	return "it has OLM's labels of " + owner + ", which does not need it: another OLM made it, or a person", false
 }

@@ -267,7 +267,7 @@ func (p *planner) scaleUp(operators []*Operator) {
 		s.Check = append(s.Check, "kubectl -n "+Quote(p.olmNamespace())+" rollout status deployment "+name+" "+
 			"--timeout=5m")
 	}
-	if len(operators) == len(p.state.All()) && len(p.state.others()) == 0 {
+	if len(operators) == len(p.state.All()) && len(p.state.notAdopted()) == 0 {
 		s.Text = []string{"No operator of the dump needs OLM any more. Keep it if others do that the dump does " +
 			"not have."}
 	} else {

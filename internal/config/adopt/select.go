@@ -54,7 +54,7 @@ func (s *State) checkSome() error {
 	case len(s.packages()) == 0:
 		return manifest.WithHint(errors.New("the dump has no operator that OLM installed"),
 			"see the findings, and check that the dump has ClusterServiceVersions and OperatorGroups")
-	case len(s.All()) == 0 && len(refusedOf(s.others())) == 0:
+	case len(s.All()) == 0 && len(refusedOf(s.notAdopted())) == 0:
 		return manifest.WithHint(errors.New("every operator of the dump is left out"), "it has "+text.And(s.packages()))
 	}
 	return nil
@@ -107,8 +107,8 @@ func (s *State) All() (all []*Operator) {
 	return all
 }
 
-// others returns the operators that stay with OLM.
-func (s *State) others() (all []*Operator) {
+// notAdopted returns the operators that stay with OLM.
+func (s *State) notAdopted() (all []*Operator) {
 	for _, g := range s.Groups {
 		all = append(all, g.Others...)
 	}
@@ -120,19 +120,19 @@ func (o *Operator) named(name string) bool { return name == o.Package || name ==
 
 // has reports whether OLM runs an operator of a name.
 func (s *State) has(name string) bool {
-	return slices.ContainsFunc(slices.Concat(s.All(), s.others()), func(o *Operator) bool { return o.named(name) })
+	return slices.ContainsFunc(slices.Concat(s.All(), s.notAdopted()), func(o *Operator) bool { return o.named(name) })
 }
 
 // Adopts reports whether an operator is not one of those that stay with OLM.
 func (s *State) Adopts(namespace, csv string) bool {
-	return !slices.ContainsFunc(s.others(), func(o *Operator) bool {
+	return !slices.ContainsFunc(s.notAdopted(), func(o *Operator) bool {
 		return o.Group.Namespace == namespace && o.CSV.Name == csv
 	})
 }
 
 // packages returns the packages of all operators.
 func (s *State) packages() (names []string) {
-	for _, o := range slices.Concat(s.All(), s.others()) {
+	for _, o := range slices.Concat(s.All(), s.notAdopted()) {
 		names = append(names, o.Package)
 	}
 	slices.Sort(names)
@@ -176,14 +176,9 @@ func isPackageServer(csv *v1alpha1.ClusterServiceVersion) bool {
 // dependsOn returns what an operator needs that another one brings; "" if there is nothing. Which other operator could
 // bring it does not matter: OLM's resolver may choose the package again.
 func (o *Operator) dependsOn(other *Operator) string {
-	for _, c := range o.CSV.Spec.CustomResourceDefinitions.Required {
-		if other.owns(c.Name) {
-			return c.Name
-		}
-	}
-	for _, a := range o.CSV.Spec.APIServiceDefinitions.Required {
-		if name := a.Version + "." + a.Group; other.owns(name) {
-			return name
+	for _, a := range olm.RequiredAPIs(&o.CSV.Spec) {
+		if other.owns(a.Object()) {
+			return a.Object()
 		}
 	}
 	for _, p := range o.properties() {
@@ -205,13 +200,7 @@ func (o *Operator) meets(value any) bool {
 		if v["packageName"] == o.Package {
 			return true
 		}
-		for _, c := range o.CSV.Spec.CustomResourceDefinitions.Owned {
-			_, group, _ := strings.Cut(c.Name, ".")
-			if v["group"] == group && v["kind"] == c.Kind {
-				return true
-			}
-		}
-		for _, a := range o.CSV.Spec.APIServiceDefinitions.Owned {
+		for _, a := range olm.OwnedAPIs(&o.CSV.Spec) {
 			if v["group"] == a.Group && v["kind"] == a.Kind {
 				return true
 			}
@@ -230,7 +219,7 @@ func (o *Operator) meets(value any) bool {
 // checkDependants refuses to take an operator away that another Subscription of its namespace needs: the resolver would
 // install it again.
 func (d *departure) checkDependants() error {
-	for _, other := range d.state.others() {
+	for _, other := range d.state.notAdopted() {
 		for _, o := range d.operators {
 			if other.Group.Namespace != o.Group.Namespace || other.Subscription == nil {
 				continue

@@ -128,7 +128,7 @@ func (s *State) FindingsWith(sources map[string]string) (list []findings.Finding
 	for _, o := range s.All() {
 		known[o.Object.Identity()] = sources[o.Package] != "" || sources[o.CSV.Name] != ""
 	}
-	for _, o := range s.others() {
+	for _, o := range s.notAdopted() {
 		left[o.Object.Identity()] = o.Refused == ""
 	}
 	for _, f := range s.Findings {

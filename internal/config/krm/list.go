@@ -43,7 +43,7 @@ func read(r io.Reader) (*list, error) {
 		return nil, &manifest.Error{File: "stdin", Msg: msg, Tip: useRender}
 	}
 	d := docs[0]
-	kind, version := text(d.Root, "kind"), text(d.Root, "apiVersion")
+	kind, version := scalarAt(d.Root, "kind"), scalarAt(d.Root, "apiVersion")
 	if kind != "ResourceList" || !slices.Contains(versions, version) {
 		e := d.Errorf("kind", "is %q of %q, not ResourceList of %s", kind, version, versions[0])
 		e.Tip = useRender
@@ -154,8 +154,8 @@ func child(n *yaml.Node, key string) *yaml.Node {
 	return nil
 }
 
-// text returns the scalar at a path of keys, or "".
-func text(n *yaml.Node, path ...string) string {
+// scalarAt returns the scalar at a path of keys, or "".
+func scalarAt(n *yaml.Node, path ...string) string {
 	for _, key := range path {
 		n = child(n, key)
 	}

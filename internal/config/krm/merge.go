@@ -28,17 +28,17 @@ func orchestrators(key string) bool {
 }
 
 func pathOf(n *yaml.Node) string {
-	return cmp.Or(text(n, "metadata", "annotations", pathKey), text(n, "metadata", "annotations", oldPathKey))
+	return cmp.Or(scalarAt(n, "metadata", "annotations", pathKey), scalarAt(n, "metadata", "annotations", oldPathKey))
 }
 
 type identity struct{ group, kind, namespace, name string }
 
 func identityOf(n *yaml.Node) identity {
-	group, _, ok := strings.Cut(text(n, "apiVersion"), "/")
+	group, _, ok := strings.Cut(scalarAt(n, "apiVersion"), "/")
 	if !ok {
 		group = ""
 	}
-	return identity{group, text(n, "kind"), text(n, "metadata", "namespace"), text(n, "metadata", "name")}
+	return identity{group, scalarAt(n, "kind"), scalarAt(n, "metadata", "namespace"), scalarAt(n, "metadata", "name")}
 }
 
 // merge returns the items with the objects. An object replaces the item with its name, unless that is in the source

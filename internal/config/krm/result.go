@@ -37,7 +37,7 @@ type File struct {
 // result returns a result about the functionConfig.
 func (l *list) result(s findings.Severity, message string) Result {
 	r := Result{Message: message, Severity: s, Tags: map[string]string{}}
-	ref := Ref{text(l.config, "apiVersion"), text(l.config, "kind"), text(l.config, "metadata", "name")}
+	ref := Ref{scalarAt(l.config, "apiVersion"), scalarAt(l.config, "kind"), scalarAt(l.config, "metadata", "name")}
 	if ref.APIVersion != "" && ref.Kind != "" && ref.Name != "" { // the specification requires all of them
 		r.ResourceRef = &ref
 	}

@@ -26,22 +26,19 @@ func (s *Subject) MovePaths(at func(operator int, file string) string) {
 		}
 		return moved[o]
 	}
-	shipped := map[*manifest.Object]*manifest.Object{}
 	for i, opened := range s.opened {
-		for _, o := range opened.Others {
-			shipped[o] = move(o, i)
-		}
-		for _, crd := range opened.CRDs {
-			move(crd.Object, i)
+		for _, o := range opened.Shipped() {
+			move(o, i)
 		}
 		s.CSVs[i].Object = move(s.CSVs[i].Object, i)
 		s.Operators[i].Object = s.CSVs[i].Object
 		moveProperties(&s.Operators[i], func(file string) string { return at(i, file) })
 	}
-	for i, o := range s.Shipped {
-		s.Shipped[i] = shipped[o]
+	lists := [][]*manifest.Object{s.Objects, s.All, s.Shipped}
+	for _, o := range s.Operators {
+		lists = append(lists, o.Shipped)
 	}
-	for _, list := range [][]*manifest.Object{s.Objects, s.All} {
+	for _, list := range lists {
 		for i, o := range list {
 			list[i] = move(o, 0)
 		}
@@ -72,7 +69,11 @@ func (s *Subject) NameRevision(checkout, name string) {
 			o.File = named(o.File)
 		}
 	}
-	for _, list := range [][]*manifest.Object{s.All, s.Objects, s.Shipped} {
+	lists := [][]*manifest.Object{s.All, s.Objects, s.Shipped}
+	for _, o := range s.Operators {
+		lists = append(lists, o.Shipped)
+	}
+	for _, list := range lists {
 		for _, o := range list {
 			rename(o)
 		}

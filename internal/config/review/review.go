@@ -40,7 +40,7 @@ func FromRendered(rendered *config.Rendered) (*Subject, error) {
 		csv := permissions.CSV{ClusterServiceVersion: opened.CSV, Object: opened.CSVObject, Namespace: result.Namespace}
 		s.CSVs = append(s.CSVs, csv)
 		s.Shipped = append(s.Shipped, opened.Others...)
-		s.Operators = append(s.Operators, compare.Operator{CSV: csv, Package: opened.Package,
+		s.Operators = append(s.Operators, compare.Operator{CSV: csv, Package: opened.Package, Shipped: opened.Shipped(),
 			Dependencies: opened.Dependencies, Properties: slices.Concat(opened.Bundle.Properties, opened.Properties),
 			Entry: opened.Entry, InstallMode: result.InstallMode})
 	}

@@ -42,6 +42,7 @@ type server struct {
 	schema          *structural.Structural
 	validator       validation.SchemaValidator
 	cel             *schemacel.Validator
+	listed          *server // of the version as the cluster has it; may be nil
 }
 
 func newServer(b crs.Batch) (*server, error) {
@@ -78,7 +79,10 @@ func newServer(b crs.Batch) (*server, error) {
 	if s.schema != nil {
 		s.cel = schemacel.NewValidator(s.schema, true, celconfig.PerCallLimit)
 	}
-	return s, nil
+	if b.Listed != nil {
+		s.listed, err = newServer(*b.Listed)
+	}
+	return s, err
 }
 
 // judge returns what the API server and OLM say to an object.
@@ -91,7 +95,16 @@ func (s *server) judge(data []byte) (crs.Verdict, error) {
 	if s.namespaced && u.GetNamespace() == "" {
 		u.SetNamespace(metav1.NamespaceDefault)
 	}
-	v := crs.Verdict{OLM: faults(validation.ValidateCustomResource(nil, u.Object, s.validator))}
+	v := crs.Verdict{}
+	listed := u
+	if s.listed != nil {
+		listed = u.DeepCopy()
+		if _, err := s.listed.decode(listed); err != nil {
+			v.Error = err.Error()
+			return v, nil //nolint:nilerr // the verdict says so
+		}
+	}
+	v.OLM = faults(validation.ValidateCustomResource(nil, listed.Object, s.validator))
 	if v.Unknown, err = s.decode(u); err != nil {
 		v.Error = err.Error()
 		return v, nil //nolint:nilerr // the verdict says so

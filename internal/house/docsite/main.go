@@ -75,12 +75,12 @@ type site struct {
 	sections []section
 	pages    map[string]*page // by file
 	order    map[string][]*page
-	others   map[string][]byte // images, by their path on the site
+	images   map[string][]byte // images, by their path on the site
 }
 
 // readSite reads the pages that docs/site/pages.yaml lists.
 func readSite(fsys fs.FS) (*site, error) {
-	s := &site{fsys: fsys, pages: map[string]*page{}, order: map[string][]*page{}, others: map[string][]byte{}}
+	s := &site{fsys: fsys, pages: map[string]*page{}, order: map[string][]*page{}, images: map[string][]byte{}}
 	data, err := fs.ReadFile(fsys, "docs/site/pages.yaml")
 	if err != nil {
 		return nil, err
@@ -165,7 +165,7 @@ func (s *site) files() (map[string][]byte, error) {
 		}
 		out[section.Path+"/_index.md"] = []byte(index)
 	}
-	maps.Copy(out, s.others)
+	maps.Copy(out, s.images)
 	return out, nil
 }
 
@@ -241,7 +241,7 @@ func (s *site) target(p *page, to string) (string, error) {
 		return repository + "/tree/main/" + file, nil
 	}
 	if ext := path.Ext(file); ext == ".svg" || ext == ".png" {
-		if s.others["pictures/"+path.Base(file)], err = fs.ReadFile(s.fsys, file); err != nil {
+		if s.images["pictures/"+path.Base(file)], err = fs.ReadFile(s.fsys, file); err != nil {
 			return "", err
 		}
 		return up(p.url) + "pictures/" + path.Base(file), nil

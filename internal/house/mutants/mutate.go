@@ -55,7 +55,7 @@ func mutate(file string, source []byte, mutants *[]mutant) ([]byte, error) {
 		case *ast.FuncDecl:
 			m.within = d.Name.Name
 			if d.Recv != nil {
-				m.within = strings.TrimLeft(m.text(d.Recv.List[0].Type), "*") + "." + m.within
+				m.within = strings.TrimLeft(m.codeOf(d.Recv.List[0].Type), "*") + "." + m.within
 			}
 			if d.Body != nil {
 				m.function(d.Type, d.Body)
@@ -140,7 +140,7 @@ func (m *mutator) negate(e ast.Expr) {
 		return
 	}
 	m.bools[e] = true
-	m.wrap("mutantNot", e, fmt.Sprintf("%s: negated", m.text(e)))
+	m.wrap("mutantNot", e, fmt.Sprintf("%s: negated", m.codeOf(e)))
 }
 
 func (m *mutator) binary(e *ast.BinaryExpr) {
@@ -156,7 +156,7 @@ func (m *mutator) binary(e *ast.BinaryExpr) {
 			if b, ok := inner.(*ast.BinaryExpr); ok && b.Op == e.Op {
 				continue // its own operands are left out
 			}
-			m.wrap(helper, operand, fmt.Sprintf("%s: without %s", m.text(e), m.text(operand)))
+			m.wrap(helper, operand, fmt.Sprintf("%s: without %s", m.codeOf(e), m.codeOf(operand)))
 		}
 	case token.EQL, token.NEQ:
 		m.negate(e)
@@ -165,7 +165,7 @@ func (m *mutator) binary(e *ast.BinaryExpr) {
 			token.GEQ: token.GTR}[e.Op]
 		helper := map[token.Token]string{token.LSS: "mutantLess", token.LEQ: "mutantLessEqual",
 			token.GTR: "mutantGreater", token.GEQ: "mutantGreaterEqual"}[e.Op]
-		m.wrap(helper, e, fmt.Sprintf("%s: %s", m.text(e), moved))
+		m.wrap(helper, e, fmt.Sprintf("%s: %s", m.codeOf(e), moved))
 		m.edits = append(m.edits, edit{at: m.offset(e.OpPos), cut: len(e.Op.String()), text: ","})
 	}
 }
@@ -175,7 +175,7 @@ func (m *mutator) returned(r *ast.ReturnStmt, params *ast.FieldList) {
 	var types []string
 	for _, f := range m.results[len(m.results)-1] {
 		for range max(1, len(f.Names)) {
-			types = append(types, m.text(f.Type))
+			types = append(types, m.codeOf(f.Type))
 		}
 	}
 	for i, e := range r.Results {
@@ -185,14 +185,14 @@ func (m *mutator) returned(r *ast.ReturnStmt, params *ast.FieldList) {
 	}
 	switch {
 	case len(types) == 2 && len(r.Results) == 2 && types[0] == types[1] && types[0] != "bool":
-		id := m.add(r, m.text(r)+": swapped")
+		id := m.add(r, m.codeOf(r)+": swapped")
 		m.edits = append(m.edits,
 			edit{at: m.offset(r.Results[0].Pos()), order: -1 << 20,
 				text: fmt.Sprintf("mutantSwap[%s](%d, ", types[0], id)},
 			edit{at: m.offset(r.End()), order: 1 << 20, text: ")"})
 	case len(types) == 1 && types[0] == "int" && len(r.Results) == 1 && params.NumFields() == 2:
 		if _, literal := r.Results[0].(*ast.BasicLit); !literal {
-			m.wrap("mutantMinus", r.Results[0], m.text(r)+": minus")
+			m.wrap("mutantMinus", r.Results[0], m.codeOf(r)+": minus")
 		}
 	}
 }
@@ -220,8 +220,8 @@ func (m *mutator) wrap(helper string, e ast.Expr, what string) {
 
 func (m *mutator) offset(p token.Pos) int { return m.fset.Position(p).Offset }
 
-// text returns code in one line.
-func (m *mutator) text(n ast.Node) string {
+// codeOf returns code in one line.
+func (m *mutator) codeOf(n ast.Node) string {
 	var b bytes.Buffer
 	_ = printer.Fprint(&b, m.fset, n) // of a tree that was parsed
 	return strings.Join(strings.Fields(b.String()), " ")

@@ -30,14 +30,14 @@ const Masked = "MASKED"
 
 // Key identifies an object.
 func (o Object) Key() string {
-	return strings.TrimSpace(fmt.Sprintf("%v %s/%s", o["kind"], o.text("metadata", "namespace"),
-		o.text("metadata", "name")))
+	return strings.TrimSpace(fmt.Sprintf("%v %s/%s", o["kind"], o.stringAt("metadata", "namespace"),
+		o.stringAt("metadata", "name")))
 }
 
 // Kind returns the kind of the object.
-func (o Object) Kind() string { return o.text("kind") }
+func (o Object) Kind() string { return o.stringAt("kind") }
 
-func (o Object) text(path ...string) string {
+func (o Object) stringAt(path ...string) string {
 	s, _ := At(o, path[:len(path)-1]...)[path[len(path)-1]].(string)
 	return s
 }
@@ -164,7 +164,7 @@ func reduceCRD(spec map[string]any) {
 // isCertificate reports whether o is a Secret in which OLM keeps a certificate.
 func isCertificate(o Object) bool {
 	return o.Kind() == "Secret" && o["type"] == "kubernetes.io/tls" &&
-		strings.HasSuffix(o.text("metadata", "name"), "-service-cert")
+		strings.HasSuffix(o.stringAt("metadata", "name"), "-service-cert")
 }
 
 // Copy returns a copy of the object, its numbers float64, without nulls and without the UID of an OperatorGroup.

@@ -58,7 +58,7 @@ func (j job) inspect(ctx context.Context, o Options) *Inspected {
 		err = x.read(ctx, r.open, true)
 	case r.bundle.Objects || o.Pull && r.bundle.Image != "":
 		err = x.read(ctx, func(ctx context.Context) (*source.Source, error) {
-			return catalog.Choice{Package: j.pkg.Package, Bundle: r.bundle}.Open(ctx, catalog.Options{Source: o.Source})
+			return catalog.Choice{Package: j.pkg.Package, Bundle: r.bundle}.Files(ctx, catalog.Options{Source: o.Source})
 		}, false)
 	case r.bundle.HasCSV() || r.bundle.Image == "": // else OLM reads the image
 		err = x.metadata(ctx)
@@ -246,7 +246,7 @@ func (x *Inspected) render(b *bundle.Bundle) error {
 	place := func(o *manifest.Object, field string) (string, int) { return permissions.Place(in.CSVs, o, field) }
 	x.State = &compare.State{Name: x.Name, Roles: roles, Objects: all, Permissions: x.Permissions, Locate: place,
 		Operators: []compare.Operator{{CSV: in.CSVs[0], Package: b.Package, Dependencies: b.Dependencies,
-			Properties: b.Properties, InstallMode: result.InstallMode}}}
+			Properties: b.Properties, InstallMode: result.InstallMode, Shipped: b.Shipped()}}}
 	return nil
 }
 

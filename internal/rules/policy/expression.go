@@ -95,15 +95,15 @@ func compile(env *cel.Env, expression string, want *cel.Type) (cel.Program, erro
 
 // check evaluates the expression for each object that it selects. An evaluation error is a finding. The returned
 // error is that of ctx.
-func (e *expression) check(ctx context.Context, v *view) ([]hit, error) {
-	var hits []hit
+func (e *expression) check(ctx context.Context, v *view) ([]violation, error) {
+	var hits []violation
 	for _, o := range v.objects {
 		if !e.Match.of(o) {
 			continue
 		}
 		vars, err := v.variables(o)
 		if err != nil {
-			v.faults = append(v.faults, hit{o.Object, "", text.OneLine(err.Error()), ""})
+			v.faults = append(v.faults, violation{o.Object, "", text.OneLine(err.Error()), ""})
 			continue
 		}
 		ok, err := evaluate[bool](ctx, e.holds, vars)
@@ -112,10 +112,10 @@ func (e *expression) check(ctx context.Context, v *view) ([]hit, error) {
 		}
 		switch {
 		case err != nil:
-			hits = append(hits, hit{o.Object, "", "the expression fails: " + text.OneLine(err.Error()),
+			hits = append(hits, violation{o.Object, "", "the expression fails: " + text.OneLine(err.Error()),
 				"guard a field that may be missing with has(object.spec)"})
 		case !ok:
-			hits = append(hits, hit{o.Object, "", e.message(ctx, vars), ""})
+			hits = append(hits, violation{o.Object, "", e.message(ctx, vars), ""})
 		}
 	}
 	return hits, nil

@@ -18,20 +18,20 @@ type images struct {
 	Deny  []string `json:"deny"`
 }
 
-func (i *images) check(v *view, message string) []hit {
-	var hits []hit
+func (i *images) check(v *view, message string) []violation {
+	var hits []violation
 	for _, o := range v.objects {
 		if !mayHaveImages(o) {
 			continue
 		}
 		value, err := o.Value()
 		if err != nil {
-			v.faults = append(v.faults, hit{o.Object, "", text.OneLine(err.Error()), ""})
+			v.faults = append(v.faults, violation{o.Object, "", text.OneLine(err.Error()), ""})
 			continue
 		}
 		walkImages("", value, func(field, image string) {
 			if why := i.refuse(image); why != "" {
-				hits = append(hits, hit{o.Object, field, fmt.Sprintf("the image %s is %s", image, why), message})
+				hits = append(hits, violation{o.Object, field, fmt.Sprintf("the image %s is %s", image, why), message})
 			}
 		})
 		if o.Group() == olm.Group && o.Kind == "CatalogSource" {
@@ -44,13 +44,13 @@ func (i *images) check(v *view, message string) []hit {
 // mayHaveImages excludes CustomResourceDefinitions, which are large: a schema describes containers but has none.
 func mayHaveImages(o *entry) bool { return o.Group() != "apiextensions.k8s.io" }
 
-func (i *images) catalog(v *view, o *manifest.Object, message string) []hit {
+func (i *images) catalog(v *view, o *manifest.Object, message string) []violation {
 	var image string
 	if !v.field(o, &image, "spec", "image") || image == "" {
 		return nil
 	}
 	if why := i.refuse(image); why != "" {
-		return []hit{{o, "spec.image", fmt.Sprintf("the image %s is %s", image, why), message}}
+		return []violation{{o, "spec.image", fmt.Sprintf("the image %s is %s", image, why), message}}
 	}
 	return nil
 }

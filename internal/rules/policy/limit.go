@@ -38,11 +38,11 @@ const (
 	scopeNamespaced = "namespaced"
 )
 
-func (l limit) check(v *view) []hit {
+func (l limit) check(v *view) []violation {
 	if l.Images != nil {
 		return l.Images.check(v, l.Message)
 	}
-	var hits []hit
+	var hits []violation
 	for _, g := range v.permissions().grants {
 		if l.Forbid.Scope == scopeCluster && !g.cluster || l.Forbid.Scope == scopeNamespaced && g.cluster {
 			continue
@@ -54,7 +54,7 @@ func (l limit) check(v *view) []hit {
 					continue // one finding for all rules of cluster-admin
 				}
 			}
-			hits = append(hits, hit{g.Object, g.field + field, g.describe(what), l.Message})
+			hits = append(hits, violation{g.Object, g.field + field, g.describe(what), l.Message})
 		}
 	}
 	return hits
@@ -113,14 +113,14 @@ func (f *forbid) find(r rbacv1.PolicyRule) (field, what string) {
 // create and deletecollection, so a rule with resourceNames does not grant them
 // (https://kubernetes.io/docs/reference/access-authn-authz/rbac/#referring-to-resources).
 func (f *forbid) verbs(r rbacv1.PolicyRule) []string {
-	gives := func(verb string) bool {
+	grants := func(verb string) bool {
 		return len(r.ResourceNames) == 0 || verb != "create" && verb != "deletecollection"
 	}
 	if len(f.Verbs) == 0 {
-		return slices.DeleteFunc(slices.Clone(r.Verbs), func(v string) bool { return !gives(v) })
+		return slices.DeleteFunc(slices.Clone(r.Verbs), func(v string) bool { return !grants(v) })
 	}
 	return overlap(r.Verbs, f.Verbs, func(allowed, forbidden string) bool {
-		return gives(forbidden) && (allowed == forbidden || allowed == "*" && actsOn(forbidden, r))
+		return grants(forbidden) && (allowed == forbidden || allowed == "*" && actsOn(forbidden, r))
 	})
 }
 

@@ -45,11 +45,11 @@ type Rule struct {
 	Quote string            `json:"quote,omitempty"` // the sentence of the decision record that requires it
 	Help  string            `json:"help,omitempty"`  // how olmgen applies it
 
-	check func(*view) []hit
+	check func(*view) []violation
 }
 
-// hit is one violation of a rule.
-type hit struct {
+// violation is one violation of a rule.
+type violation struct {
 	*manifest.Object
 	field string // dotted path
 	msg   string
@@ -119,7 +119,7 @@ func unknownFields(v *view) []located {
 		}
 		for _, o := range v.olm(kind) {
 			for _, e := range olm.UnknownFields(o.Object) {
-				found = append(found, hit{o.Object, e.Field, e.Msg, e.Tip}.located(ruleUnknownField, level))
+				found = append(found, violation{o.Object, e.Field, e.Msg, e.Tip}.located(ruleUnknownField, level))
 			}
 		}
 	}
@@ -132,7 +132,7 @@ type located struct {
 	findings.Finding
 }
 
-func (h hit) located(rule string, level findings.Severity) located {
+func (h violation) located(rule string, level findings.Severity) located {
 	line := h.Line
 	if h.field != "" { // LineOf parses the whole document, so avoid it where it is not needed
 		line = h.LineOf(h.field)

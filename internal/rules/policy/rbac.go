@@ -67,7 +67,7 @@ func (v *view) permissions() *permissions {
 
 // fault adds the finding that an object cannot be decoded.
 func (v *view) fault(o *manifest.Object, err error) {
-	found := hit{o, "", err.Error(), ""}
+	found := violation{o, "", err.Error(), ""}
 	if refused, ok := errors.AsType[*manifest.Error](err); ok {
 		found.field, found.msg, found.hint = refused.Field, refused.Msg, refused.Tip
 	}

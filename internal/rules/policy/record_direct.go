@@ -7,13 +7,13 @@ import (
 	"github.com/olmgen/olmgen/bundle"
 )
 
-func clusterResources(v *view) []hit {
-	var hits []hit
+func clusterResources(v *view) []violation {
+	var hits []violation
 	for _, o := range v.objects {
 		if o.area == application && v.scopeOf(o) == bundle.ClusterScoped {
 			hits = append(
 				hits,
-				hit{o.Object, "", "a cluster-scoped object outside of the cluster-scope application",
+				violation{o.Object, "", "a cluster-scoped object outside of the cluster-scope application",
 					"move it to cluster-scope"},
 			)
 		}
@@ -27,8 +27,8 @@ var (
 	workloadKinds  = []string{"/Pod", "/Service", "/ReplicationController", "networking.k8s.io/Ingress"}
 )
 
-func workloads(v *view) []hit {
-	var hits []hit
+func workloads(v *view) []violation {
+	var hits []violation
 	for _, o := range v.objects {
 		if !slices.Contains(workloadGroups, o.Group()) && !slices.Contains(workloadKinds, o.Group()+"/"+o.Kind) {
 			continue
@@ -37,13 +37,13 @@ func workloads(v *view) []hit {
 		case o.area == clusterScope:
 			hits = append(
 				hits,
-				hit{o.Object, "", "a workload in the cluster-scope application",
+				violation{o.Object, "", "a workload in the cluster-scope application",
 					"move it to a separate folder below the root"},
 			)
 		case o.area == application && v.repositories[o.app] && !strings.Contains(o.rel, "/"):
 			hits = append(
 				hits,
-				hit{o.Object, "", "a workload outside of an application's folder",
+				violation{o.Object, "", "a workload outside of an application's folder",
 					"move it to a folder below the root"},
 			)
 		}

@@ -10,12 +10,12 @@ import (
 	"github.com/olmgen/olmgen/internal/olm"
 )
 
-func groupInClusterScope(v *view) []hit {
+func groupInClusterScope(v *view) []violation {
 	return outside(v.olm("OperatorGroup"), "move it to cluster-scope: only cluster admins may manage it")
 }
 
-func groupAccess(v *view) []hit {
-	var hits []hit
+func groupAccess(v *view) []violation {
+	var hits []violation
 	for _, role := range v.permissions().open() {
 		i := slices.IndexFunc(
 			role.PolicyRules(),
@@ -23,22 +23,22 @@ func groupAccess(v *view) []hit {
 		)
 		if i >= 0 {
 			hits = append(hits,
-				hit{role.Object, fmt.Sprintf("rules[%d]", i), "lets users of projects change OperatorGroups",
+				violation{role.Object, fmt.Sprintf("rules[%d]", i), "lets users of projects change OperatorGroups",
 					"remove operatorgroups from the rule, or do not aggregate the role"})
 		}
 	}
 	return hits
 }
 
-func oneGroup(v *view) []hit {
-	var hits []hit
+func oneGroup(v *view) []violation {
+	var hits []violation
 	for _, namespace := range slices.Sorted(maps.Keys(v.groupsIn)) {
 		groups := v.groupsIn[namespace]
 		for _, g := range groups[1:] {
 			if g.Name != groups[0].Name {
 				hits = append(
 					hits,
-					hit{g.Object, "metadata.name",
+					violation{g.Object, "metadata.name",
 						fmt.Sprintf("a second OperatorGroup in %s, besides %s", namespace, groups[0].Name),
 						"OLM installs nothing in a namespace with two, keep one"},
 				)
@@ -48,15 +48,15 @@ func oneGroup(v *view) []hit {
 	return hits
 }
 
-func groupTargets(v *view) []hit {
-	var hits []hit
+func groupTargets(v *view) []violation {
+	var hits []violation
 	for _, g := range v.groups {
 		switch {
 		case len(g.targets.Names) == 1:
 		case len(g.targets.Names) > 1:
 			hits = append(
 				hits,
-				hit{
+				violation{
 					g.Object,
 					"spec.targetNamespaces",
 					fmt.Sprintf("%d target namespaces, only one is allowed", len(g.targets.Names)),
@@ -66,7 +66,7 @@ func groupTargets(v *view) []hit {
 		case g.targets.BySelector():
 			hits = append(
 				hits,
-				hit{g.Object, "spec.selector", "a label selector sets the targets",
+				violation{g.Object, "spec.selector", "a label selector sets the targets",
 					"list the one namespace in targetNamespaces"},
 			)
 		default:
@@ -77,8 +77,8 @@ func groupTargets(v *view) []hit {
 }
 
 // notBlank returns the fields that the spec of a global group must not have.
-func notBlank(g *operatorGroup) []hit {
-	var hits []hit
+func notBlank(g *operatorGroup) []violation {
+	var hits []violation
 	for _, field := range slices.Sorted(maps.Keys(g.spec)) {
 		value := g.spec[field]
 		empty := value == nil || field == "selector" || field == "targetNamespaces" ||
@@ -86,14 +86,14 @@ func notBlank(g *operatorGroup) []hit {
 		if !empty {
 			hits = append(
 				hits,
-				hit{g.Object, "spec." + field, "the spec of a global OperatorGroup must be blank", "remove the field"},
+				violation{g.Object, "spec." + field, "the spec of a global OperatorGroup must be blank", "remove the field"},
 			)
 		}
 	}
 	return hits
 }
 
-func targetDeclared(v *view) []hit {
+func targetDeclared(v *view) []violation {
 	declared := map[string]area{}
 	for _, kind := range []string{"/Namespace", "project.openshift.io/Project", "project.openshift.io/ProjectRequest"} {
 		for _, o := range v.kinds[kind] {
@@ -102,15 +102,15 @@ func targetDeclared(v *view) []hit {
 			}
 		}
 	}
-	var hits []hit
+	var hits []violation
 	for _, g := range v.groups {
 		for i, target := range g.targets.Names {
 			field := fmt.Sprintf("spec.targetNamespaces[%d]", i)
 			if where, ok := declared[target]; !ok {
-				hits = append(hits, hit{g.Object, field, "there is no Namespace " + target, "add it to cluster-scope"})
+				hits = append(hits, violation{g.Object, field, "there is no Namespace " + target, "add it to cluster-scope"})
 			} else if where == application {
 				hits = append(hits,
-					hit{g.Object, field, "the Namespace " + target + " is outside of the cluster-scope application",
+					violation{g.Object, field, "the Namespace " + target + " is outside of the cluster-scope application",
 						"move it to cluster-scope"})
 			}
 		}
@@ -118,19 +118,19 @@ func targetDeclared(v *view) []hit {
 	return hits
 }
 
-func groupWithSubscription(v *view) []hit {
+func groupWithSubscription(v *view) []violation {
 	subscribed := map[string]bool{}
 	for _, s := range v.subscriptions {
 		subscribed[s.Namespace] = true
 	}
-	var hits []hit
+	var hits []violation
 	for _, g := range v.groups {
 		switch {
 		case g.Namespace == "":
 			hits = append(hits,
-				hit{g.Object, "metadata.namespace", "missing, must be that of a Subscription", hintNamespace})
+				violation{g.Object, "metadata.namespace", "missing, must be that of a Subscription", hintNamespace})
 		case !subscribed[g.Namespace]:
-			hits = append(hits, hit{g.Object, "metadata.namespace", "there is no Subscription in " + g.Namespace,
+			hits = append(hits, violation{g.Object, "metadata.namespace", "there is no Subscription in " + g.Namespace,
 				"remove the group, or pass the path of the application too"})
 		}
 	}

@@ -24,8 +24,8 @@ func grants(r rbacv1.PolicyRule, group, resource string, verbs ...string) bool {
 		)
 }
 
-func metaByOLM(v *view) []hit {
-	var hits []hit
+func metaByOLM(v *view) []violation {
+	var hits []violation
 	for _, o := range v.olm("ClusterServiceVersion") {
 		var owned struct {
 			Owned []struct{ Name string }
@@ -41,7 +41,7 @@ func metaByOLM(v *view) []hit {
 		}
 		for _, account := range slices.Sorted(maps.Keys(accounts)) {
 			if what := rbac.DeploysOperators(accounts[account]); what != "" {
-				hits = append(hits, hit{o.Object, "spec.install.spec",
+				hits = append(hits, violation{o.Object, "spec.install.spec",
 					fmt.Sprintf(
 						"a meta-operator: %s may %s in all namespaces, and OLM opens %s to project admins and editors",
 						account,
@@ -55,10 +55,10 @@ func metaByOLM(v *view) []hit {
 	return hits
 }
 
-func metaAccess(v *view) []hit {
+func metaAccess(v *view) []violation {
 	r := v.permissions()
 	rules, apis := r.accounts()
-	var hits []hit
+	var hits []violation
 	for _, account := range slices.Sorted(maps.Keys(rules)) {
 		what := rbac.DeploysOperators(rules[account])
 		if what == "" {
@@ -67,7 +67,7 @@ func metaAccess(v *view) []hit {
 		own := v.crdsOf(apis[account])
 		for _, role := range r.open() {
 			if at, names := changed(role, own); len(names) > 0 {
-				hits = append(hits, hit{role.Object, fmt.Sprintf("rules[%d]", at),
+				hits = append(hits, violation{role.Object, fmt.Sprintf("rules[%d]", at),
 					fmt.Sprintf(
 						"opens %s to users of projects, though its operator %s may %s in all namespaces",
 						text.FirstOf(5, names),

@@ -10,48 +10,48 @@ import (
 
 func (v *view) olm(kind string) []*entry { return v.kinds[olm.Group+"/"+kind] }
 
-// outside returns a hit for each object in an application that should be in cluster-scope.
-func outside(objects []*entry, hint string) []hit {
-	var hits []hit
+// outside returns a violation for each object in an application that should be in cluster-scope.
+func outside(objects []*entry, hint string) []violation {
+	var hits []violation
 	for _, o := range objects {
 		if o.area == application {
-			hits = append(hits, hit{o.Object, "", "outside of the cluster-scope application", hint})
+			hits = append(hits, violation{o.Object, "", "outside of the cluster-scope application", hint})
 		}
 	}
 	return hits
 }
 
-func noCSV(v *view) []hit {
-	var hits []hit
+func noCSV(v *view) []violation {
+	var hits []violation
 	for _, o := range v.olm("ClusterServiceVersion") {
 		hits = append(
 			hits,
-			hit{o.Object, "", "ClusterServiceVersions must not be deployed by hand",
+			violation{o.Object, "", "ClusterServiceVersions must not be deployed by hand",
 				"subscribe to the operator in a catalog"},
 		)
 	}
 	return hits
 }
 
-func csvInClusterScope(v *view) []hit {
+func csvInClusterScope(v *view) []violation {
 	return outside(v.olm("ClusterServiceVersion"), "move it to cluster-scope if it is really needed")
 }
 
-func noInstallPlan(v *view) []hit {
-	var hits []hit
+func noInstallPlan(v *view) []violation {
+	var hits []violation
 	for _, o := range v.olm("InstallPlan") {
 		hits = append(
 			hits,
-			hit{o.Object, "", "InstallPlans must not be deployed by hand", "remove the file: OLM creates InstallPlans"},
+			violation{o.Object, "", "InstallPlans must not be deployed by hand", "remove the file: OLM creates InstallPlans"},
 		)
 	}
 	return hits
 }
 
-func noCatalogSource(v *view) []hit {
-	var hits []hit
+func noCatalogSource(v *view) []violation {
+	var hits []violation
 	for _, o := range v.olm("CatalogSource") {
-		hits = append(hits, hit{o.Object, "", "a custom CatalogSource", "publish the operator to a community catalog"})
+		hits = append(hits, violation{o.Object, "", "a custom CatalogSource", "publish the operator to a community catalog"})
 	}
 	return hits
 }
@@ -60,18 +60,18 @@ func noCatalogSource(v *view) []hit {
 // catalogs).
 var defaultCatalogs = []string{"redhat-operators", "certified-operators", "redhat-marketplace", "community-operators"}
 
-func defaultCatalog(v *view) []hit {
+func defaultCatalog(v *view) []violation {
 	declared := map[string]bool{}
 	for _, c := range v.olm("CatalogSource") {
 		declared[c.Namespace+"/"+c.Name] = true
 	}
-	var hits []hit
+	var hits []violation
 	for _, s := range v.subscriptions {
 		isDefault := s.sourceNamespace == marketplace && slices.Contains(defaultCatalogs, s.source)
 		if s.source == "" || isDefault || declared[s.sourceNamespace+"/"+s.source] {
 			continue
 		}
-		hits = append(hits, hit{s.Object, "spec.source",
+		hits = append(hits, violation{s.Object, "spec.source",
 			fmt.Sprintf("%s/%s is neither a default catalog nor a CatalogSource of the tree", s.sourceNamespace,
 				s.source),
 			"use " + strings.Join(defaultCatalogs, ", ") + " in " + marketplace})
@@ -79,15 +79,15 @@ func defaultCatalog(v *view) []hit {
 	return hits
 }
 
-func catalogNamespace(v *view) []hit {
-	var hits []hit
+func catalogNamespace(v *view) []violation {
+	var hits []violation
 	for _, o := range v.olm("CatalogSource") {
 		switch o.Namespace {
 		case marketplace:
 		case "":
-			hits = append(hits, hit{o.Object, "metadata.namespace", "missing, must be " + marketplace, hintNamespace})
+			hits = append(hits, violation{o.Object, "metadata.namespace", "missing, must be " + marketplace, hintNamespace})
 		default:
-			hits = append(hits, hit{o.Object, "metadata.namespace", "must be " + marketplace, ""})
+			hits = append(hits, violation{o.Object, "metadata.namespace", "must be " + marketplace, ""})
 		}
 	}
 	return hits
@@ -95,11 +95,11 @@ func catalogNamespace(v *view) []hit {
 
 const hintNamespace = "set it in the object or in the kustomization beside it, or check the output of kustomize build"
 
-func catalogInClusterScope(v *view) []hit {
+func catalogInClusterScope(v *view) []violation {
 	return outside(v.olm("CatalogSource"), "move it to cluster-scope")
 }
 
-func subscriptionWithApplication(v *view) []hit {
+func subscriptionWithApplication(v *view) []violation {
 	namespaces := map[string][]string{} // of the other objects of each application
 	for _, o := range v.objects {
 		if o.area == application && o.Group() != olm.Group && o.Namespace != "" &&
@@ -107,20 +107,20 @@ func subscriptionWithApplication(v *view) []hit {
 			namespaces[o.app] = append(namespaces[o.app], o.Namespace)
 		}
 	}
-	var hits []hit
+	var hits []violation
 	for _, s := range v.subscriptions {
 		known := namespaces[s.app]
 		if s.area != application || s.Namespace == "" || len(known) == 0 || slices.Contains(known, s.Namespace) {
 			continue
 		}
-		hits = append(hits, hit{s.Object, "metadata.namespace",
+		hits = append(hits, violation{s.Object, "metadata.namespace",
 			fmt.Sprintf("the application %s is in %s", s.app, strings.Join(slices.Sorted(slices.Values(known)), ", ")),
 			"deploy the operator and its application to one namespace"})
 	}
 	return hits
 }
 
-func globalSubscriptionPlace(v *view) []hit {
+func globalSubscriptionPlace(v *view) []violation {
 	var global []*entry
 	for _, s := range v.subscriptions {
 		if v.globalIn(s.Namespace) {
@@ -134,13 +134,13 @@ func globalSubscriptionPlace(v *view) []hit {
 	return hits
 }
 
-func globalSubscriptionNamespace(v *view) []hit {
-	var hits []hit
+func globalSubscriptionNamespace(v *view) []violation {
+	var hits []violation
 	for _, s := range v.subscriptions {
 		if s.Namespace != globalOperators && v.globalIn(s.Namespace) {
 			hits = append(
 				hits,
-				hit{s.Object, "metadata.namespace",
+				violation{s.Object, "metadata.namespace",
 					"operators that see all namespaces are usually in " + globalOperators, ""},
 			)
 		}
@@ -148,34 +148,34 @@ func globalSubscriptionNamespace(v *view) []hit {
 	return hits
 }
 
-func subscriptionWithGroup(v *view) []hit {
-	var hits []hit
+func subscriptionWithGroup(v *view) []violation {
+	var hits []violation
 	for _, s := range v.subscriptions {
 		switch {
 		case s.Namespace == "":
 			hits = append(hits,
-				hit{s.Object, "metadata.namespace", "missing, must be that of an OperatorGroup", hintNamespace})
+				violation{s.Object, "metadata.namespace", "missing, must be that of an OperatorGroup", hintNamespace})
 		case len(v.groupsIn[s.Namespace]) == 0 && s.Namespace != globalOperators:
-			hits = append(hits, hit{s.Object, "metadata.namespace", "there is no OperatorGroup in " + s.Namespace,
+			hits = append(hits, violation{s.Object, "metadata.namespace", "there is no OperatorGroup in " + s.Namespace,
 				"add one to cluster-scope; if there is one, pass the path of cluster-scope too"})
 		}
 	}
 	return hits
 }
 
-func noSecondInstance(v *view) []hit {
+func noSecondInstance(v *view) []violation {
 	global := map[string]*subscription{}
 	for _, s := range v.subscriptions {
 		if s.pkg != "" && global[s.pkg] == nil && v.globalIn(s.Namespace) {
 			global[s.pkg] = s
 		}
 	}
-	var hits []hit
+	var hits []violation
 	for _, s := range v.subscriptions {
 		if g := global[s.pkg]; g != nil && s.Namespace != g.Namespace {
 			hits = append(
 				hits,
-				hit{
+				violation{
 					s.Object,
 					"spec.name",
 					fmt.Sprintf("%s is installed for all namespaces by Subscription %s in %s", s.pkg, g.Name,

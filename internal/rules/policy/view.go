@@ -49,7 +49,7 @@ type view struct {
 	crds          map[string]*crd // by the group/kind that they define
 
 	rbac   *permissions
-	faults []hit
+	faults []violation
 }
 
 // operatorGroup is a decoded OperatorGroup.
@@ -117,7 +117,7 @@ func (v *view) field(o *manifest.Object, to any, path ...string) bool {
 		err = json.Unmarshal(data, to)
 	}
 	if err != nil {
-		v.faults = append(v.faults, hit{o, strings.Join(path, "."), misread(err), ""})
+		v.faults = append(v.faults, violation{o, strings.Join(path, "."), misread(err), ""})
 	}
 	return err == nil
 }

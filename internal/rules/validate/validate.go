@@ -54,6 +54,9 @@ func Bundle(ctx context.Context, src *source.Source, o Options) ([]Finding, erro
 		return tidy(list), nil
 	}
 	list := warningFindings(b.Warnings)
+	for _, n := range b.Notes {
+		list = append(list, finding(bundle.WarnReplacedObject, findings.Note, n))
+	}
 	list = append(list, metadataFindings(src, b)...)
 	if o.Checker != nil {
 		if list, err = check(ctx, list, src, b, o); err != nil {
@@ -67,7 +70,7 @@ func Bundle(ctx context.Context, src *source.Source, o Options) ([]Finding, erro
 func warningFindings(warnings []bundle.Warning) (list []Finding) {
 	for _, w := range warnings {
 		f := finding(w.Class, findings.Warning, w.Error)
-		if w.Class == bundle.WarnUnsupportedKind {
+		if w.Class == bundle.WarnUnsupportedKind || w.Class == bundle.WarnUnreadMetadata {
 			f.Level = findings.Error
 		}
 		list = append(list, f)

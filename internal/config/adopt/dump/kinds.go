@@ -50,8 +50,8 @@ var Kinds = []Kind{
 // ClusterCatalog is the kind of OLM v1's catalogs. A cluster without OLM v1 does not know it, and kubectl would fail.
 var ClusterCatalog = Kind{olm.GroupV1, "ClusterCatalog", false, false}
 
-// others are kinds that a bundle may ship and a cluster need not know, so that kubectl is not asked for them.
-var others = []Kind{
+// optionalKinds are kinds that a bundle may ship and a cluster need not know, so that kubectl is not asked for them.
+var optionalKinds = []Kind{
 	{"monitoring.coreos.com", "PrometheusRule", false, true},
 	{"monitoring.coreos.com", "ServiceMonitor", false, true},
 	{"autoscaling.k8s.io", "VerticalPodAutoscaler", false, true},
@@ -74,7 +74,7 @@ func kindOf(apiVersion, kind string) (Kind, bool) {
 	if !found {
 		group = ""
 	}
-	for _, list := range [][]Kind{Kinds, others} {
+	for _, list := range [][]Kind{Kinds, optionalKinds} {
 		i := slices.IndexFunc(list, func(k Kind) bool { return k.Kind == kind && k.Group == group })
 		if i >= 0 {
 			return list[i], true

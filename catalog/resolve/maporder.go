@@ -5,15 +5,15 @@ import (
 	"slices"
 )
 
-// chance is an order in which Go may iterate over OLM's maps. OLM's answer can depend on the order of the
+// mapOrder is an order in which Go may iterate over OLM's maps. OLM's answer can depend on the order of the
 // Subscriptions, of the installed CSVs and of the candidates of one name. Nil is the order by name. The same seed is
 // always the same order.
-type chance struct{ random *rand.Rand }
+type mapOrder struct{ random *rand.Rand }
 
-func newChance(seed uint64) *chance { return &chance{rand.New(rand.NewPCG(seed, 0))} }
+func newMapOrder(seed uint64) *mapOrder { return &mapOrder{rand.New(rand.NewPCG(seed, 0))} }
 
-// shuffled returns a list in a random order. Without a chance the order stays.
-func shuffled[T any](c *chance, list []T) []T {
+// shuffled returns a list in a random order. A nil order changes nothing.
+func shuffled[T any](c *mapOrder, list []T) []T {
 	if c == nil {
 		return list
 	}
@@ -22,7 +22,7 @@ func shuffled[T any](c *chance, list []T) []T {
 	return list
 }
 
-// tries is how many orders of chance are tried besides the order by name. With few things to order, all orders come up
+// tries is how many map orders are tried besides the order by name. With few things to order, all orders come up
 // with near certainty: of three, each is missed once in 10,000 times.
 func tries(deciders int) int {
 	switch deciders {

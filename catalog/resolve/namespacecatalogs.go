@@ -11,8 +11,8 @@ import (
 	"github.com/olmgen/olmgen/internal/olm"
 )
 
-// world holds the catalogs that the namespace sees, ready to search.
-type world struct {
+// namespaceCatalogs holds the catalogs that the namespace sees, ready to search.
+type namespaceCatalogs struct {
 	namespace string
 	catalogs  []*snapshot
 	hidden    []*snapshot // of other namespaces: not for the resolver
@@ -28,8 +28,8 @@ type snapshot struct {
 	err      error
 }
 
-func newWorld(s *State) *world {
-	w := &world{namespace: s.Namespace, converter: newConverter()}
+func newNamespaceCatalogs(s *State) *namespaceCatalogs {
+	w := &namespaceCatalogs{namespace: s.Namespace, converter: newConverter()}
 	for _, c := range s.Catalogs {
 		snap := &snapshot{key: sourceKey{c.Name, c.Namespace}, priority: c.Priority}
 		if c.Unavailable {
@@ -91,7 +91,7 @@ func newEntry(key sourceKey, p *catalog.Package, ch *catalog.Channel, e catalog.
 
 // sorted returns the catalogs and what is installed in the order in which OLM prefers their bundles (OLM:
 // cache/cache.go, sortableSnapshots.Less).
-func (w *world) sorted(installed *snapshot, preferred sourceKey) []*snapshot {
+func (w *namespaceCatalogs) sorted(installed *snapshot, preferred sourceKey) []*snapshot {
 	list := append([]*snapshot{installed}, w.catalogs...)
 	rank := func(s *snapshot) int {
 		switch {
@@ -117,7 +117,7 @@ func (w *world) sorted(installed *snapshot, preferred sourceKey) []*snapshot {
 }
 
 // of returns the entries of a catalog. The empty key means all catalogs.
-func (w *world) of(installed *snapshot, key sourceKey) []*entry {
+func (w *namespaceCatalogs) of(installed *snapshot, key sourceKey) []*entry {
 	if key == (sourceKey{}) {
 		var all []*entry
 		for _, s := range w.sorted(installed, key) {
@@ -134,14 +134,14 @@ func (w *world) of(installed *snapshot, key sourceKey) []*entry {
 }
 
 // only returns the one entry with a name and channel, or nil and how many there are.
-func (w *world) only(installed *snapshot, e *entry) (*entry, int) {
+func (w *namespaceCatalogs) only(installed *snapshot, e *entry) (*entry, int) {
 	var found []*entry
 	for _, s := range append([]*snapshot{installed}, w.catalogs...) {
 		if s.key != e.source {
 			continue
 		}
 		for _, other := range s.byName[e.name] {
-			if e.channel == "" || other.channel == e.channel {
+			if other.channel == e.channel {
 				found = append(found, other)
 			}
 		}
@@ -153,7 +153,7 @@ func (w *world) only(installed *snapshot, e *entry) (*entry, int) {
 }
 
 // unavailable returns the error for catalogs that cannot be used. One of them stops the whole namespace.
-func (w *world) unavailable(installed *snapshot) error {
+func (w *namespaceCatalogs) unavailable(installed *snapshot) error {
 	var errs []error
 	for _, s := range append(slices.Clone(w.catalogs), installed) {
 		if s.err != nil {

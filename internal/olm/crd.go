@@ -1,0 +1,88 @@
+package olm
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// CRDVersion is a version of a CustomResourceDefinition.
+type CRDVersion struct {
+	Name            string
+	Served, Storage bool
+}
+
+// CRDVersions returns the versions of a CustomResourceDefinition, of apiextensions.k8s.io/v1 or v1beta1. A field that
+// has a wrong type counts as absent.
+func CRDVersions(crd *manifest.Object) (versions []CRDVersion) {
+	n := crd.Len("spec", "versions")
+	for i := range n {
+		get := func(field string) any {
+			value, _ := crd.Get("spec", "versions", strconv.Itoa(i), field)
+			return value
+		}
+		if name, ok := get("name").(string); ok {
+			versions = append(versions, CRDVersion{name, get("served") == true, get("storage") == true})
+		}
+	}
+	if only, _ := crd.Get("spec", "version"); n == 0 {
+		if name, ok := only.(string); ok {
+			versions = append(versions, CRDVersion{name, true, true})
+		}
+	}
+	return versions
+}
+
+// CRDs returns the CustomResourceDefinitions among objects by their names. Of two with one name the last one counts, as
+// it does when both are applied.
+func CRDs(objects []*manifest.Object) map[string]*manifest.Object {
+	out := map[string]*manifest.Object{}
+	for _, o := range objects {
+		if o.Kind == "CustomResourceDefinition" {
+			out[o.Name] = o
+		}
+	}
+	return out
+}
+
+// ServedVersions returns the versions that a CustomResourceDefinition serves.
+func ServedVersions(crd *manifest.Object) (names []string) {
+	for _, v := range CRDVersions(crd) {
+		if v.Served {
+			names = append(names, v.Name)
+		}
+	}
+	return names
+}
+
+// StoredVersions returns the versions in which the cluster may have stored objects: status.storedVersions, and the
+// storage version if the CustomResourceDefinition has no status. inStatus says which.
+func StoredVersions(crd *manifest.Object) (names []string, inStatus bool) {
+	status, _ := crd.Get("status", "storedVersions")
+	list, _ := status.([]any)
+	for _, v := range list {
+		if name, ok := v.(string); ok {
+			names = append(names, name)
+		}
+	}
+	if len(names) > 0 {
+		return names, true
+	}
+	for _, v := range CRDVersions(crd) {
+		if v.Storage {
+			names = append(names, v.Name)
+		}
+	}
+	return names, false
+}
+
+// DroppedVersions returns those of some stored versions that a newer CustomResourceDefinition does not have: the API
+// server refuses it, and OLM asks first (apiextensions-apiserver: pkg/apis/apiextensions/validation,
+// ValidateCustomResourceDefinitionUpdate; OLM: pkg/lib/crd/storage.go, SafeStorageVersionUpgrade).
+func DroppedVersions(stored []string, now *manifest.Object) []string {
+	versions := CRDVersions(now)
+	return slices.DeleteFunc(slices.Clone(stored), func(name string) bool {
+		return slices.ContainsFunc(versions, func(v CRDVersion) bool { return v.Name == name })
+	})
+}

@@ -1,0 +1,147 @@
+package upgrade
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+const (
+	ownedField    = "spec.customresourcedefinitions.owned"
+	requiredField = "spec.customresourcedefinitions.required"
+)
+
+// describe returns an API as a sentence names it.
+func describe(a olm.API) string { return fmt.Sprintf("%s (%s/%s)", a.Kind, a.Group, a.Version) }
+
+// lost finds the operators that need an API that the newer release does not provide any more.
+func (j *judge) lost(p Pair) {
+	if p.Old == nil {
+		return
+	}
+	by := p.New
+	if by == nil {
+		by = p.Old
+	}
+	for _, a := range olm.ServedAPIs(&p.Old.Spec, j.before) {
+		if slices.ContainsFunc(j.operators, func(o Operator) bool {
+			return slices.Contains(olm.ServedAPIs(&o.Spec, j.after), a)
+		}) {
+			continue
+		}
+		for i := range j.operators {
+			o := &j.operators[i]
+			if slices.Contains(olm.RequiredAPIs(&o.Spec), a) {
+				j.add(o, RuleAPIRequired, findings.Error, requiredField,
+					"requires %s, which %s does not provide any more: OLM refuses the upgrade, or the "+
+						"ClusterServiceVersion fails with RequirementsNotMet", describe(a), by.Name)
+			}
+		}
+	}
+}
+
+// mode finds an install mode that the newer release does not support.
+func (j *judge) mode(p Pair) {
+	if p.New.Unsupported && (p.Old == nil || !p.Old.Unsupported) {
+		j.add(p.New, RuleInstallMode, findings.Error, "spec.installModes",
+			"does not support %s, which its OperatorGroup asks for: it fails with UnsupportedOperatorGroup",
+			p.New.InstallMode)
+	}
+}
+
+// owners finds the operators that own a CRD of the newer release, too. OLM installs no two of them in one set of
+// namespaces (docs/spec/olm-v0.md, section 9). Elsewhere they have to live with the newer CRD.
+func (j *judge) owners(p Pair) {
+	for _, name := range owned(p.New) {
+		for i := range j.operators {
+			o := &j.operators[i]
+			if o.Name == p.New.Name || o.Stem == p.New.Stem || !slices.Contains(owned(o), name) {
+				continue
+			}
+			if p.Old == nil || !slices.Contains(owned(p.Old), name) {
+				j.add(p.New, RuleCRDOwner, findings.Error, ownedField,
+					"owns CRD %s, and so does %s: OLM refuses to install both in one set of namespaces", name, o.Name)
+				continue
+			}
+			j.coOwner(p.New, o, name)
+		}
+	}
+}
+
+// coOwner finds what becomes of another owner of a CRD: OLM writes the newer one for all.
+func (j *judge) coOwner(by, o *Operator, name string) {
+	now, before := j.after[name], j.inCluster(name)
+	if now == nil || before == nil || same(before, now) {
+		return
+	}
+	if v := unserved(o, now); v != "" && slices.Contains(olm.ServedVersions(before), v) {
+		j.add(o, RuleCRDOwner, findings.Error, ownedField,
+			"owns CRD %s, too, and %s does not serve %s any more: it fails with RequirementsNotMet", name, by.Name, v)
+		return
+	}
+	j.add(o, RuleCRDOwner, findings.Warning, ownedField, "owns CRD %s, too, and gets the one of %s", name, by.Name)
+}
+
+// owned returns the CRDs that an operator owns, by name.
+func owned(o *Operator) (out []string) {
+	for _, d := range o.Spec.CustomResourceDefinitions.Owned {
+		out = append(out, d.Name)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// unserved returns the version of a CRD that an operator owns or requires and that the CRD does not serve; empty if there
+// is none. Of two descriptions of a CRD OLM takes the last (OLM: pkg/controller/operators/olm/requirements.go,
+// requirementStatus; api: GetAllCRDDescriptions).
+func unserved(o *Operator, crd *manifest.Object) (version string) {
+	for _, a := range slices.Concat(olm.OwnedAPIs(&o.Spec), olm.RequiredAPIs(&o.Spec)) {
+		if a.CRD == crd.Name {
+			version = a.Version
+		}
+	}
+	if slices.Contains(olm.ServedVersions(crd), version) {
+		return ""
+	}
+	return version
+}
+
+// notServed finds a version that the newer release owns and that its CRD does not serve.
+func (j *judge) notServed(p Pair) {
+	for _, a := range olm.OwnedAPIs(&p.New.Spec) {
+		now, before := j.after[a.CRD], j.before[a.CRD]
+		if now == nil || unserved(p.New, now) != a.Version ||
+			p.Old != nil && before != nil && unserved(p.Old, before) != "" {
+			continue
+		}
+		j.add(p.New, RuleNotServed, findings.Error, ownedField,
+			"owns %s, which its CRD does not serve: it stays Pending with RequirementsNotMet", describe(a))
+	}
+}
+
+// path finds that OLM does not upgrade from the older release to the newer one, if both are of one package and the newer
+// one says what it replaces.
+func (j *judge) path(p Pair) {
+	if j.PathKnown || p.Old == nil || p.Old.Stem != p.New.Stem || p.Old.Name == p.New.Name {
+		return
+	}
+	old, entry := p.Old.Name, p.New.Entry
+	if entry.Updates(old, &p.Old.Spec.Version.Version) != catalog.NoEdge {
+		return
+	}
+	switch {
+	case entry.Replaces != "":
+		j.add(p.New, RulePath, findings.Warning, "spec.replaces",
+			"replaces %s and not %s: OLM does not upgrade in one step", entry.Replaces, old)
+	case entry.SkipRange != "" || len(entry.Skips) > 0:
+		j.add(p.New, RulePath, findings.Warning, "spec.replaces",
+			"does not skip %s: OLM does not upgrade in one step", old)
+	default:
+		j.add(p.New, RulePath, findings.Info, "spec.replaces",
+			"has no replaces, skips or skipRange: its catalog has to say that it follows %s", old)
+	}
+}

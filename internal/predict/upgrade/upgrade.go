@@ -1,0 +1,160 @@
+// Package upgrade predicts what OLM v0 does with releases of operators that take the place of older ones.
+//
+// The rules are those of OLM v0.46 (github.com/operator-framework/operator-lifecycle-manager). docs/spec/olm-v0.md,
+// section 11, has them with their sources.
+package upgrade
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/crs"
+	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/permissions"
+)
+
+// Operator is one release of an operator.
+type Operator struct {
+	permissions.CSV
+	Stem   string             // its name without its version
+	Entry  catalog.Entry      // what it updates
+	Bundle []*manifest.Object // what its bundle ships, as it stands there; nil if only the rendered objects are known
+
+	InstallMode v1alpha1.InstallModeType // that its OperatorGroup asks for; empty if that is not known
+	Unsupported bool                     // it does not support that mode
+}
+
+// Pair is an operator of both releases, of which one may be nil.
+type Pair struct{ Old, New *Operator }
+
+// Upgrade is what takes the place of what.
+type Upgrade struct {
+	Pairs     []Pair
+	Old, New  []*manifest.Object // what is rendered of both releases
+	Others    []Operator         // that are in the cluster, too
+	Cluster   []*manifest.Object // what else is in the cluster: CRDs with their status, custom resources
+	Checker   crs.Checker        // for the custom resources of the cluster; may be nil if there are none
+	PathKnown bool               // a catalog leads from the older release to the newer one
+}
+
+// Finding is one thing that OLM does about an upgrade. Its message says it of the operator.
+type Finding struct {
+	Rule     string
+	Operator string // the name of a ClusterServiceVersion
+	Severity findings.Severity
+	Message  string
+	File     string
+	Line     int
+}
+
+// Findings returns what OLM does about the upgrade, the worst first. The error is about a CRD or an object that cannot be
+// read, or that of the Checker, which gets ctx.
+func (u Upgrade) Findings(ctx context.Context) ([]Finding, error) {
+	j := &judge{Upgrade: u, before: olm.CRDs(u.Old), live: olm.CRDs(u.Cluster)}
+	var operators []Operator
+	for _, p := range u.Pairs {
+		if p.New != nil {
+			operators = append(operators, *p.New)
+		}
+	}
+	j.after = olm.CRDs(u.New)
+	for _, p := range u.Pairs {
+		j.addBundle(p)
+	}
+	j.operators = slices.Concat(operators, j.others())
+	for _, p := range u.Pairs {
+		j.lost(p)
+		if p.New == nil {
+			continue
+		}
+		j.mode(p)
+		j.owners(p)
+		j.notServed(p)
+		j.path(p)
+		j.conversions(p)
+		if p.Old == nil {
+			continue
+		}
+		j.stored(p)
+		j.immutable(p)
+		if err := j.unfit(ctx, p); err != nil {
+			return nil, err
+		}
+	}
+	slices.SortStableFunc(j.found, func(a, b Finding) int {
+		return cmp.Or(cmp.Compare(a.Severity.Rank(), b.Severity.Rank()), cmp.Compare(a.Operator, b.Operator),
+			cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Message, b.Message))
+	})
+	return slices.Compact(j.found), nil
+}
+
+// judge keeps what the rules look at.
+type judge struct {
+	Upgrade
+	before, after map[string]*manifest.Object // the CRDs of both releases by name
+	live          map[string]*manifest.Object // those of the cluster
+	operators     []Operator                  // of the cluster after the upgrade
+	found         []Finding
+}
+
+// addBundle adds the CRDs that only the bundles have. Some profiles render none.
+func (j *judge) addBundle(p Pair) {
+	for o, to := range map[*Operator]map[string]*manifest.Object{p.Old: j.before, p.New: j.after} {
+		if o == nil {
+			continue
+		}
+		for name, crd := range olm.CRDs(o.Bundle) {
+			if to[name] == nil {
+				to[name] = crd
+			}
+		}
+	}
+}
+
+// others returns the operators of the cluster that are in neither release.
+func (j *judge) others() []Operator {
+	return slices.DeleteFunc(slices.Clone(j.Others), func(o Operator) bool {
+		return slices.ContainsFunc(j.Pairs, func(p Pair) bool { return p.Old.is(o) || p.New.is(o) })
+	})
+}
+
+func (o *Operator) is(other Operator) bool { return o != nil && o.Name == other.Name }
+
+// inCluster returns a CRD of the cluster before the upgrade, or nil.
+func (j *judge) inCluster(name string) *manifest.Object {
+	if crd := j.live[name]; crd != nil {
+		return crd
+	}
+	return j.before[name]
+}
+
+// add adds a finding about a field of a ClusterServiceVersion.
+func (j *judge) add(o *Operator, rule string, s findings.Severity, field, format string, args ...any) {
+	j.addAt(o, rule, s, o.Object, field, format, args...)
+}
+
+// addAt adds a finding about a field of any object, which may be nil.
+func (j *judge) addAt(o *Operator, rule string, s findings.Severity, at *manifest.Object, field, format string,
+	args ...any,
+) {
+	f := Finding{Rule: rule, Operator: o.Name, Severity: s, Message: fmt.Sprintf(format, args...)}
+	if at != nil {
+		f.File, f.Line = at.File, at.LineOf(field)
+	}
+	j.found = append(j.found, f)
+}
+
+// same reports whether two CRDs are the same but for what the cluster and OLM add.
+func same(a, b *manifest.Object) bool {
+	x, errX := a.Get("spec")
+	y, errY := b.Get("spec")
+	return errX == nil && errY == nil && reflect.DeepEqual(x, y)
+}
