@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 )
@@ -14,11 +13,11 @@ import (
 type judge struct {
 	catalogs *namespaceCatalogs
 	result   *Result
-	list     []catalog.Finding
+	list     []findings.Finding
 }
 
 func (j *judge) add(rule string, level findings.Severity, object, hint, format string, args ...any) {
-	f := catalog.Finding{Rule: rule, Level: level, Object: object, Message: fmt.Sprintf(format, args...), Hint: hint}
+	f := findings.Finding{Rule: rule, Level: level, Object: object, Message: fmt.Sprintf(format, args...), Hint: hint}
 	f.File, f.Line = j.place(object)
 	if !slices.Contains(j.list, f) {
 		j.list = append(j.list, f)
@@ -68,7 +67,7 @@ func (w *namespaceCatalogs) explainResult(r *Result) {
 	j.outcome(end)
 	j.end(end)
 	j.alternatives()
-	catalog.SortFindings(j.list)
+	findings.Sort(j.list)
 	r.Findings = j.list
 }
 
@@ -109,7 +108,7 @@ func (j *judge) nots(x *explainer) {
 		for _, c := range v.constraints {
 			if c.need != nil && c.need.forbidsNothing {
 				j.add(ruleNot, findings.Warning, csvObject(x.state, v.entry.name), "put the not inside an all",
-					"its olm.constraint is a not, which any other bundle meets: %s", c.need.text)
+					"its olm.constraint is a not, and any other bundle satisfies it: %s", c.need.text)
 			}
 		}
 	}

@@ -151,13 +151,13 @@ func resolveArchive(t *testing.T, a *txtar.Archive) *resolve.Report {
 
 // Each finding is explained, and its texts are one line.
 func TestRules(t *testing.T) {
-	for _, rules := range [][]catalog.Rule{resolve.Rules(), resolve.CatalogRules()} {
+	for _, rules := range [][]findings.Rule{resolve.Rules(), resolve.CatalogRules()} {
 		ids := map[string]bool{}
-		if !slices.IsSortedFunc(rules, func(a, b catalog.Rule) int { return strings.Compare(a.ID, b.ID) }) {
+		if !slices.IsSortedFunc(rules, func(a, b findings.Rule) int { return strings.Compare(a.ID, b.ID) }) {
 			t.Errorf("not sorted: %v", rules)
 		}
 		for _, r := range rules {
-			if resolve.Blocking(catalog.Finding{Rule: r.ID}) != (r.ID == "update-held-back") {
+			if resolve.Blocking(findings.Finding{Rule: r.ID}) != (r.ID == "update-held-back") {
 				t.Errorf("%s blocks, or does not", r.ID)
 			}
 			if r.Text == "" || r.Help == "" || strings.Contains(r.Text+r.Help, "\n") || ids[r.ID] {

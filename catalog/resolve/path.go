@@ -145,7 +145,7 @@ func (w *pathWalk) run(current *entry) {
 		case current.name == p.To:
 			w.end(AtTarget, "%s is reached", current.name)
 		case slices.Contains(seen, current.name):
-			w.end(GoesRound, "OLM updates forever: %s comes again, because skipRange has no direction", current.name)
+			w.end(GoesRound, "OLM updates forever: it returns to %s, because skipRange has no direction", current.name)
 		case next != nil:
 			seen = append(seen, current.name)
 			p.Steps = append(p.Steps, w.step(current, next, notes))

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -22,7 +24,8 @@ func chain(t *testing.T, properties map[string]string, channels map[string][]str
 	var b strings.Builder
 	b.WriteString("{schema: olm.package, name: a, defaultChannel: stable}\n")
 	seen := map[string]bool{}
-	for name, entries := range channels {
+	for _, name := range slices.Sorted(maps.Keys(channels)) {
+		entries := channels[name]
 		fmt.Fprintf(&b, "---\nschema: olm.channel\npackage: a\nname: %s\nentries:\n", name)
 		for _, e := range entries {
 			fmt.Fprintf(&b, "- {%s}\n", e)
@@ -101,7 +104,7 @@ func TestPath(t *testing.T) {
   a.v1.0.0 -> a.v1.1.0: replaces a.v1.0.0
   a.v1.1.0 -> a.v1.0.0: skipRange contains 1.1.0, the version of a.v1.1.0
       the version goes down
-  OLM updates forever: a.v1.0.0 comes again, because skipRange has no direction
+  OLM updates forever: it returns to a.v1.0.0, because skipRange has no direction
 `},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -169,7 +172,7 @@ func TestValidate(t *testing.T) {
 	want := map[string][]string{
 		"unknown-property":          {"Bundle a.v1.0.0: OLM ignores the property olm.pakage"},
 		"bad-constraint":            {"Bundle a.v1.1.0: olm.constraint: convert olm.constraint to resolver predicate: cel expressions must have type Bool"},
-		"not-forbids-nothing":       {"Bundle a.v1.2.0: any other bundle meets the olm.constraint not: with package: b and with version in range: >1.0.0"},
+		"not-forbids-nothing":       {"Bundle a.v1.2.0: any other bundle satisfies the olm.constraint not: with package: b and with version in range: >1.0.0"},
 		"dangling-replaces":         {"Channel a/stable: a.v1.0.0 replaces a.v0.9.0, which is not in the channel"},
 		"skip-range-covers-itself":  {"Channel a/stable: the skipRange of a.v1.1.0 contains its own version"},
 		"skip-range-downgrade":      {"Channel a/stable: the skipRange of a.v1.1.0 contains 1.2.0, the version of the newer a.v1.2.0"},
@@ -219,6 +222,65 @@ func TestInstall(t *testing.T) {
 		}
 		if got != want {
 			t.Errorf("%s: %s, want %s", what, got, want)
+		}
+	}
+}
+
+// A namespace has one Subscription of a package, and no two of one name.
+func TestInstallAgain(t *testing.T) {
+	c := chain(t, nil, map[string][]string{"stable": {"name: a.v1.0.0"}})
+	for sub, refused := range map[resolve.Subscription]bool{
+		{Name: "mine", Package: "a"}: true, {Name: "a", Package: "b"}: true, {Name: "b", Package: "b"}: false} {
+		s := &resolve.State{Namespace: "ns", Catalogs: []resolve.Source{{Name: "one", Namespace: "ns", Catalog: c}},
+			Subscriptions: []resolve.Subscription{sub}}
+		if err := s.Install("a"); (err != nil) != refused {
+			t.Errorf("%+v: %v", sub, err)
+		}
+	}
+}
+
+// Of catalogs with one priority, OLM prefers that of the namespace (OLM: cache/cache.go, sortableSnapshots.Less).
+func TestInstallFromNearest(t *testing.T) {
+	c := chain(t, nil, map[string][]string{"stable": {"name: a.v1.0.0"}})
+	s := &resolve.State{Namespace: "ns", GlobalNamespace: "olm", Catalogs: []resolve.Source{
+		{Name: "first", Namespace: "olm", Catalog: c}, {Name: "second", Namespace: "ns", Catalog: c}}}
+	if err := s.Install("a"); err != nil || s.Subscriptions[0].Source != "second" {
+		t.Errorf("%v, %+v", err, s.Subscriptions)
+	}
+	err := s.Install("ab")
+	if _, hinted := errors.AsType[*manifest.HintError](err); !hinted {
+		t.Errorf("%v has no hint", err)
+	}
+	err = s.Install("other")
+	if _, hinted := errors.AsType[*manifest.HintError](err); err == nil || hinted {
+		t.Errorf("%v has a hint", err)
+	}
+}
+
+// A walk of so many steps ends there, even if nothing more would change.
+func TestSteps(t *testing.T) {
+	c := chain(t, nil, map[string][]string{"stable": {"name: a.v1.0.0", "name: a.v1.1.0, replaces: a.v1.0.0", "name: a.v1.2.0, replaces: a.v1.1.0"}})
+	for steps, want := range map[int]resolve.Outcome{0: resolve.Settled, 1: resolve.Stopped, 3: resolve.Stopped, 4: resolve.Settled} {
+		s := &resolve.State{Namespace: "ns", OperatorGroups: 1, Catalogs: []resolve.Source{{Name: "c", Namespace: "ns", Catalog: c}},
+			Subscriptions: []resolve.Subscription{{Name: "a", Package: "a", Source: "c", SourceNamespace: "ns", StartingCSV: "a.v1.0.0"}}}
+		r, err := resolve.Run(t.Context(), s, resolve.Options{Steps: steps})
+		if err != nil || r.Outcome != want || steps > 0 && len(r.Steps) > steps {
+			t.Errorf("%d: %+v, %v", steps, r, err)
+		}
+	}
+}
+
+// A finding without a failure that says it is printed.
+func TestPrintNoSolution(t *testing.T) {
+	for _, r := range []*resolve.Result{
+		{Findings: []findings.Finding{{Rule: "no-solution", Message: "it is printed"}}},
+		{Findings: []findings.Finding{{Rule: "no-solution", Message: "it is printed"}}, Walk: resolve.Walk{Failure: &resolve.Failure{}}},
+	} {
+		report := &resolve.Report{}
+		report.Add("ns", r)
+		var got bytes.Buffer
+		if err := report.Print(&got, findings.Text); err != nil || !strings.Contains(got.String(), "it is printed") {
+			t.Errorf("%v\n%s", err, got.String())
 		}
 	}
 }

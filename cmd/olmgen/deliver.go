@@ -16,7 +16,7 @@ import (
 
 var (
 	errCheckStdout  = &usageError{"--check needs a directory to compare with", "name it with -o"}
-	errLayoutStdout = &usageError{"--layout is about files, and stdout has none", "name a directory with -o"}
+	errLayoutStdout = &usageError{"--layout needs a directory: stdout has no files", "name a directory with -o"}
 )
 
 // deliver prints the warnings and writes or compares the files.

@@ -125,9 +125,9 @@ func (f *validateFlags) validate(ctx context.Context, stderr io.Writer, ref stri
 			}
 		}
 	}
-	list, err := validate.Bundle(ctx, src, f.options)
+	list, err := validate.Bundle(ctx, src.Source, f.options)
 	if err != nil {
 		return nil, 0, fmt.Errorf("%s: %w", ref, err)
 	}
-	return validate.Located(src, list), 1, nil
+	return validate.Located(src.Source, list), 1, nil
 }
