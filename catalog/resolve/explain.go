@@ -54,8 +54,8 @@ func (x *explainer) conflict(with ...string) []applied {
 	if !refutes(x.order) {
 		return nil
 	}
-	core := slices.DeleteFunc(g.Why(nil), func(m z.Lit) bool { _, ok := x.applied[m]; return !ok })
-	slices.SortFunc(core, func(a, b z.Lit) int { return strings.Compare(x.applied[a].text, x.applied[b].text) })
+	refuting := g.Why(nil)
+	core := slices.DeleteFunc(slices.Clone(x.order), func(m z.Lit) bool { return !slices.Contains(refuting, m) })
 	var best []z.Lit
 	for seed := range uint64(8) {
 		set := slices.Clone(core)
@@ -122,7 +122,7 @@ func (x *explainer) candidates(s *Subscription) []*variable {
 	var list []*variable
 	for _, c := range v.constraints {
 		for _, id := range c.ids {
-			if o := x.variables[id]; o != nil && o.entry != nil && !slices.Contains(list, o) {
+			if o := x.variables[id]; !slices.Contains(list, o) {
 				list = append(list, o)
 			}
 		}
