@@ -381,7 +381,7 @@ func (c cleaner) list(path string, list []any) any {
 		}
 		if isMap && !raw {
 			item = c.clean(path+"[]", "", "", item)
-			ordered = ordered || !slices.ContainsFunc([]string{"name", "mountPath", "containerPort", "port", "key", "path", "ip"},
+			ordered = ordered || !slices.ContainsFunc([]string{"name", "generateName", "mountPath", "containerPort", "port", "key", "path", "ip"},
 				func(k string) bool { return m[k] != nil && m[k] != "" })
 		}
 		out = append(out, item)
