@@ -143,7 +143,7 @@ func TestSameMeaning(t *testing.T) {
 // An operator that is in the cluster and not in the file is named, for every form of the file.
 func TestNotInFile(t *testing.T) {
 	for _, to := range generate.Profiles {
-		s := edited(t, twoOperators, same)
+		s := printed(t, twoOperators, yaml.Marshal, same)
 		for _, c := range []struct {
 			file *adopt.State
 			want int
