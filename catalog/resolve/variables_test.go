@@ -14,14 +14,14 @@ func TestFindProviders(t *testing.T) {
 	e := func(source sourceKey, name, pkg string) *entry {
 		return &entry{name: name, source: source, pkg: pkg, facts: &facts{}}
 	}
-	own := &snapshot{key: installed, entries: []*entry{e(installed, "x", "")}}
+	own := &snapshot{key: installed, entries: []*entry{e(installed, "x", "p"), e(installed, "y", "q")}}
 	cat := &snapshot{key: key, entries: []*entry{e(key, "a", "a"), e(key, "x", "broken"), e(key, "y", "broken")}}
 	w := &namespaceCatalogs{namespace: "ns", catalogs: []*snapshot{cat}}
 	meets := func(list ...*entry) *requirement {
 		return &requirement{test: func(e *entry) bool { return slices.Contains(list, e) }}
 	}
-	list, err := w.builder(own, nil).findProviders(cat.entries[0], meets(own.entries[0], cat.entries[0]))
-	if err != nil || named(list) != "x a" {
+	list, err := w.builder(own, nil).findProviders(cat.entries[0], meets(own.entries[0], own.entries[1], cat.entries[0]))
+	if err != nil || named(list) != "x y a" {
 		t.Errorf("%s, %v", named(list), err)
 	}
 	if list, err := w.builder(own, nil).findProviders(cat.entries[0], meets(cat.entries[2])); err == nil {
