@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -28,6 +29,9 @@ import (
 
 // settled is how long nothing may change before what OLM says is taken for its last word.
 const settled = 10 * time.Second
+
+// silence is how long OLM may say nothing at all. It makes an InstallPlan within seconds.
+const silence = time.Minute
 
 // refusals has OLM do the upgrades of golden/refused. What it says must be what is recorded there; TestRefused compares
 // that with what olmgen says.
@@ -113,7 +117,7 @@ func (o options) refusal(ctx context.Context, what refused.Case) (string, error)
 	if err != nil {
 		return "", err
 	}
-	w.next = newer.CsvName
+	w.next, w.started = newer.CsvName, time.Now()
 	served.Stop()
 	if served, err = moveCatalog(ctx, c, namespace, from, to); err != nil {
 		return "", err
@@ -143,6 +147,7 @@ type watcher struct {
 	namespace string
 	next      string // the name of the newer ClusterServiceVersion
 	failed    string // what the newer one said when it failed last
+	started   time.Time
 }
 
 // put creates the objects of a file, with their status.
@@ -202,6 +207,10 @@ func (w *watcher) until(ctx context.Context, look func(context.Context) (string,
 		}
 		select {
 		case <-ctx.Done():
+			list, _ := w.csvs(context.WithoutCancel(ctx))
+			for _, csv := range list {
+				last += fmt.Sprintf("\n%s %s %s: %s", csv.Name, csv.Status.Phase, csv.Status.Reason, csv.Status.Message)
+			}
 			return "", errors.Join(ctx.Err(), fmt.Errorf("last: %s", last))
 		case <-time.After(300 * time.Millisecond):
 		}
@@ -262,42 +271,62 @@ func (w *watcher) look(ctx context.Context) (string, error) {
 			others = fmt.Sprintf("%s fails with %s", csv.Name, s.Reason)
 		}
 	}
+	executes, said, err := w.plan(ctx)
 	switch {
+	case err != nil || said != "" || executes: // what the newer operator says meanwhile is no last word
+		return said, err
 	case phase == v1alpha1.CSVPhaseSucceeded && others == "":
-		return refused.Upgraded, nil
+		return refused.Upgraded, w.touch(ctx, list)
 	case phase == v1alpha1.CSVPhaseSucceeded:
 		return refused.Upgraded + ", and " + others, nil
-	case w.failed != "":
+	case phase != v1alpha1.CSVPhaseNone:
 		return w.failed, nil
 	}
-	return w.plan(ctx)
+	return w.unresolved(ctx)
 }
 
-// plan returns why there is no InstallPlan, or why one fails.
-func (w *watcher) plan(ctx context.Context) (string, error) {
-	olm := func(resource string) ([]unstructured.Unstructured, error) {
-		list, err := w.cluster.Dynamic.Resource(v1alpha1.SchemeGroupVersion.WithResource(resource)).
-			Namespace(w.namespace).List(ctx, metav1.ListOptions{})
-		if err != nil {
-			return nil, err
+// touch has OLM look again at the operators that the upgrade is not about, which it does now and then.
+func (w *watcher) touch(ctx context.Context, list []v1alpha1.ClusterServiceVersion) error {
+	for _, csv := range list {
+		if csv.Name == w.next || csv.Annotations["touched"] != "" {
+			continue
 		}
-		return list.Items, nil
+		patch := []byte(`{"metadata": {"annotations": {"touched": "yes"}}}`)
+		if _, err := w.cluster.Dynamic.Resource(cluster.CSVs).Namespace(csv.Namespace).Patch(ctx, csv.Name,
+			types.MergePatchType, patch, metav1.PatchOptions{}); err != nil && !apierrors.IsNotFound(err) {
+			return err
+		}
 	}
-	plans, err := olm("installplans")
+	return nil
+}
+
+// olm lists a resource of OLM in the namespace of the operator.
+func (w *watcher) olm(ctx context.Context, resource string) ([]unstructured.Unstructured, error) {
+	list, err := w.cluster.Dynamic.Resource(v1alpha1.SchemeGroupVersion.WithResource(resource)).
+		Namespace(w.namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
-		return "", err
+		return nil, err
 	}
+	return list.Items, nil
+}
+
+// plan returns why an InstallPlan fails, and whether OLM executes one.
+func (w *watcher) plan(ctx context.Context) (executes bool, said string, err error) {
+	plans, err := w.olm(ctx, "installplans")
 	for _, p := range plans {
 		phase, _, _ := unstructured.NestedString(p.Object, "status", "phase")
 		message, _, _ := unstructured.NestedString(p.Object, "status", "message")
+		executes = executes || phase == string(v1alpha1.InstallPlanPhaseInstalling)
 		if phase == string(v1alpha1.InstallPlanPhaseFailed) {
-			return "the InstallPlan fails: " + message, nil
+			return false, "the InstallPlan fails: " + message, nil
 		}
 	}
-	subscriptions, err := olm("subscriptions")
-	if err != nil {
-		return "", err
-	}
+	return executes, "", err
+}
+
+// unresolved returns why there is no InstallPlan.
+func (w *watcher) unresolved(ctx context.Context) (string, error) {
+	subscriptions, err := w.olm(ctx, "subscriptions")
 	for _, s := range subscriptions {
 		conditions, _, _ := unstructured.NestedSlice(s.Object, "status", "conditions")
 		for _, c := range conditions {
@@ -306,5 +335,8 @@ func (w *watcher) plan(ctx context.Context) (string, error) {
 			}
 		}
 	}
-	return "", nil
+	if time.Since(w.started) > silence {
+		return "no InstallPlan, and no reason", err
+	}
+	return "", err
 }
