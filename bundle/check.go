@@ -99,8 +99,8 @@ func (r *reader) checkApply(o *manifest.Object) {
 		// Kubernetes: pkg/controller/clusterroleaggregation applies the rules as a field manager of its own
 		if o.Has("aggregationRule") && o.Has("rules") {
 			r.warn(WarnAggregatedRules,
-				o.Errorf("rules", "the rules of a ClusterRole with an aggregationRule are the cluster's to fill in: "+
-					"once it has, server-side apply conflicts with it unless it is forced"))
+				o.Errorf("rules", "the cluster fills in the rules of a ClusterRole with an aggregationRule: "+
+					"after that, server-side apply conflicts with it unless it is forced"))
 		}
 	}
 }
@@ -237,7 +237,7 @@ func (r *reader) checkPermissionList(list string, permissions []v1alpha1.Strateg
 			if msg := ruleProblem(rule, cluster); msg != "" {
 				e := o.Errorf(fmt.Sprintf("%s.rules[%d]", field, j), "%s", msg)
 				if len(rule.NonResourceURLs) > 0 {
-					e.Tip = "rules for URLs belong to clusterPermissions, apart from those for resources"
+					e.Tip = "rules for URLs belong in clusterPermissions, separate from rules for resources"
 				}
 				return e
 			}

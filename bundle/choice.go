@@ -30,7 +30,7 @@ func (e *ChoiceError) Error() string { return e.Msg }
 
 // Hint returns what to do about the error.
 func (e *ChoiceError) Hint() string {
-	return "name another source, or leave out what chooses from a catalog or legacy package"
+	return "name another source, or leave out the package, channel and version"
 }
 
 // About returns the option that asks for something else than the source has.

@@ -142,7 +142,7 @@ func TestHints(t *testing.T) {
 		{"a directory in the manifests", put("manifests/crds/a.yaml", goodCRD), "move its files up into manifests"},
 		{"no CSV", drop(csvFile), "a bundle needs exactly one object of kind ClusterServiceVersion"},
 		{"unsupported kind", put("manifests/z.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n"), "remove it from the bundle, or allow it"},
-		{"URLs in permissions", replace(csvFile, "- apiGroups: [\"\"]\n          resources: [configmaps]", "- nonResourceURLs: [/healthz]"), "rules for URLs belong to clusterPermissions, apart from those for resources"},
+		{"URLs in permissions", replace(csvFile, "- apiGroups: [\"\"]\n          resources: [configmaps]", "- nonResourceURLs: [/healthz]"), "rules for URLs belong in clusterPermissions, separate from rules for resources"},
 		{"a conflict", replace(serviceFile, "  name: metrics\n", "<<<<<<< HEAD\n  name: a\n=======\n  name: b\n>>>>>>> other\n"), "edit the file so that it has one of the two sides, or take either side of a file that olmgen writes and render again"},
 		{"tab", replace(serviceFile, "  name: metrics", "\tname: metrics"), "look for a tab in the indentation, a missing quote or a missing colon near that line"},
 	} {

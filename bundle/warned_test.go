@@ -38,7 +38,7 @@ func TestWarned(t *testing.T) {
 		{"dependencies that are not YAML", put("metadata/dependencies.yaml", "dependencies:\n- type: a\n type: b\n"), []string{
 			WarnUnreadMetadata + ": metadata/dependencies.yaml:2: left out: not YAML: did not find expected key"}},
 		{"one object twice", put("manifests/z.yaml", strings.Replace(goodService, "name: metrics", "name: metrics\n  namespace: x", 1)), []string{
-			WarnReplacedObject + ": " + serviceFile + ":4: metadata.name: left out: manifests/z.yaml:1 has a Service of the same name and other content, and the last one applied counts"}},
+			WarnReplacedObject + ": " + serviceFile + ":4: metadata.name: left out: manifests/z.yaml:1 has a Service of the same name with other content, and the last one counts"}},
 		{"equal objects", put("manifests/z.yaml", "# again\n"+goodService), nil},
 		{"broken text", put("manifests/notes.txt", "a: ["), []string{WarnLayout + ": manifests/notes.txt: left out: not YAML"}},
 		{"binary", put("manifests/icon.png", "\x89PNG\x00"), []string{WarnLayout + ": manifests/icon.png: left out: not YAML"}},
@@ -63,7 +63,7 @@ func TestWarned(t *testing.T) {
 		{"unknown field", replace(csvFile, "  version: 0.0.1\n", "  version: 0.0.1\n  icons: []\n"), []string{WarnUnknownField + ": " + csv + "8: spec.icons: not a field of a ClusterServiceVersion: OLM drops it"}},
 		{"field of v1beta1 in a v1 CRD", replace(crdFile, "  scope: ", "  version: v1alpha1\n  scope: "), []string{WarnUnknownField + ": " + crdFile + ":10: spec.version: a field of v1beta1, which a v1 CRD does not have: OLM drops it, server-side apply refuses the CRD"}},
 		{"aggregated rules", put("manifests/z.yaml", "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: z}\naggregationRule: {clusterRoleSelectors: [{matchLabels: {a: b}}]}\nrules: []\n"), []string{
-			WarnAggregatedRules + ": manifests/z.yaml:5: rules: the rules of a ClusterRole with an aggregationRule are the cluster's to fill in: once it has, server-side apply conflicts with it unless it is forced"}},
+			WarnAggregatedRules + ": manifests/z.yaml:5: rules: the cluster fills in the rules of a ClusterRole with an aggregationRule: after that, server-side apply conflicts with it unless it is forced"}},
 		{"aggregation only", put("manifests/z.yaml", "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: z}\naggregationRule: {clusterRoleSelectors: [{matchLabels: {a: b}}]}\nrules: null\n"), nil},
 		{"unknown account", replace(csvFile, "              serviceAccountName: memcached-operator\n", "              serviceAccountName: nobody\n"), []string{
 			WarnUnknownAccount + ": " + csv + `42: spec.install.spec.deployments[0].spec.template.spec.serviceAccountName: the Deployment memcached-operator runs as "nobody", an account that neither the CSV's permissions nor the bundle create`}},

@@ -75,29 +75,38 @@ func (o *origin) read(ctx context.Context) ([]byte, error) {
 }
 
 // Open opens the bundle: it is made of the objects in the catalog or, if there are none, of its image.
-func (c Choice) Open(ctx context.Context, o Options) (*source.Source, error) {
+func (c Choice) Open(ctx context.Context, o Options) (*Opened, error) {
 	o = o.orDefault()
 	body, err := c.Bundle.content(ctx)
 	if err != nil {
 		return nil, err
 	}
-	s, err := c.source(ctx, body, o)
+	opened := &Opened{Properties: append([]Property{}, c.Bundle.Properties...), Entry: &Entry{Name: c.Bundle.Name}}
+	opened.Source, opened.Metadata, err = c.source(ctx, body, o)
 	if err != nil {
 		return nil, fmt.Errorf("%s: bundle %s: %w", c.Bundle.origin.catalog, c.Bundle.Name, err)
 	}
-	s.Ref, s.Kind = source.KindCatalog+":"+c.Bundle.origin.catalog, source.KindCatalog
+	opened.Ref, opened.Kind = source.KindCatalog+":"+c.Bundle.origin.catalog, source.KindCatalog
 	if c.Channel != nil {
-		e := c.Channel.Entry(c.Bundle.Name)
-		s.Replaces, s.Skips, s.SkipRange = e.Replaces, e.Skips, e.SkipRange
+		opened.Entry = c.Channel.Entry(c.Bundle.Name)
 	}
-	s.Properties, err = json.Marshal(append([]Property{}, c.Bundle.Properties...))
-	return s, err
+	return opened, nil
 }
 
-func (c Choice) source(ctx context.Context, body *content, o Options) (*source.Source, error) {
-	objects, err := body.objects(o.Source.Limits)
+// Files is Open without what the catalog says of the bundle.
+func (c Choice) Files(ctx context.Context, o Options) (*source.Source, error) {
+	opened, err := c.Open(ctx, o)
 	if err != nil {
 		return nil, err
+	}
+	return opened.Source, nil
+}
+
+// source returns the files of the bundle, or else what the catalog says of it.
+func (c Choice) source(ctx context.Context, body *content, o Options) (s *source.Source, metadata bool, err error) {
+	objects, err := body.objects(o.Source.Limits)
+	if err != nil {
+		return nil, false, err
 	}
 	signed := len(o.Source.VerifyKeys) > 0
 	if signed {
@@ -105,19 +114,22 @@ func (c Choice) source(ctx context.Context, body *content, o Options) (*source.S
 	}
 	switch {
 	case len(objects) == 0 && body.Image == "" && signed:
-		return nil, source.Unsigned("the catalog has no image of it, and what it holds itself")
+		return nil, false, source.Unsigned("the catalog has no image of it, and what it holds itself")
 	case len(objects) == 0 && o.Metadata && !signed && (o.Source.Offline || body.Image == ""):
-		return c.metadata(body, o.Source.Limits)
+		s, err = c.metadata(body, o.Source.Limits)
+		return s, true, err
 	case len(objects) == 0 && body.Image == "":
-		return nil, errors.New("the catalog has neither its objects nor its image")
+		return nil, false, errors.New("the catalog has neither its objects nor its image")
 	case len(objects) == 0 && o.Source.Offline:
 		err := fmt.Errorf("its objects are not in the catalog, and its image %s is not fetched offline", body.Image)
-		return nil, hint(err, source.FetchElsewhere, body.Image)
+		return nil, false, hint(err, source.FetchElsewhere, body.Image)
 	case len(objects) == 0:
 		o.Source.Force = ""
-		return source.Open(ctx, "oci://"+body.Image, o.Source)
+		s, err = source.Open(ctx, "oci://"+body.Image, o.Source)
+	default:
+		s, err = c.fromObjects(body, objects, o.Source.Limits)
 	}
-	return c.fromObjects(body, objects, o.Source.Limits)
+	return s, false, err
 }
 
 func (c Choice) fromObjects(body *content, objects []contentObject, limits source.Limits) (*source.Source, error) {
@@ -157,7 +169,6 @@ func (c Choice) metadata(body *content, limits source.Limits) (*source.Source, e
 	if err != nil {
 		return nil, err
 	}
-	s.Metadata = true
 	if _, digest, ok := strings.Cut(body.Image, "@"); ok {
 		s.Digest = digest
 	}

@@ -1,7 +1,9 @@
 package catalog
 
 import (
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/blang/semver/v4"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -24,6 +26,14 @@ const (
 func EntryOf(csv *v1alpha1.ClusterServiceVersion) Entry {
 	return Entry{Name: csv.Name, Replaces: csv.Spec.Replaces, Skips: slices.Clone(csv.Spec.Skips),
 		SkipRange: csv.Annotations[olm.AnnotationSkipRange]}
+}
+
+// Fields returns what an entry says in each field that it has, with the skips in order.
+func (e *Entry) Fields() map[EdgeKind]string {
+	out := map[EdgeKind]string{Replaces: e.Replaces, SkipRange: e.SkipRange,
+		Skips: strings.Join(slices.Sorted(slices.Values(e.Skips)), ", ")}
+	maps.DeleteFunc(out, func(_ EdgeKind, text string) bool { return text == "" })
+	return out
 }
 
 // Updates returns the field by which an entry updates a ClusterServiceVersion, from its name and its version, which may

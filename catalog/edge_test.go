@@ -1,6 +1,7 @@
 package catalog_test
 
 import (
+	"maps"
 	"testing"
 
 	"github.com/blang/semver/v4"
@@ -31,5 +32,16 @@ func TestUpdates(t *testing.T) {
 		if got := c.entry.Updates(c.name, c.version); got != c.want {
 			t.Errorf("%q %v: %q, want %q", c.name, c.version, got, c.want)
 		}
+	}
+}
+
+func TestFields(t *testing.T) {
+	e := catalog.Entry{Name: "a.v3.0.0", Replaces: "a.v2.0.0", Skips: []string{"a.v1.1.0", "a.v1.0.0"}}
+	got, want := e.Fields(), map[catalog.EdgeKind]string{catalog.Replaces: "a.v2.0.0", catalog.Skips: "a.v1.0.0, a.v1.1.0"}
+	if !maps.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	if e.Skips[0] != "a.v1.1.0" {
+		t.Error("the entry has changed")
 	}
 }

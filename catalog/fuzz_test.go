@@ -30,8 +30,8 @@ func FuzzCatalog(f *testing.F) {
 			if err != nil {
 				continue
 			}
-			if !strings.HasPrefix(string(s.Properties), "[") {
-				t.Errorf("properties are %s", s.Properties)
+			if text := properties(t, s); !strings.HasPrefix(text, "[") {
+				t.Errorf("properties are %s", text)
 			}
 			must(t, fs.WalkDir(s.FS, ".", func(_ string, _ fs.DirEntry, err error) error { return err }))
 		}

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"testing"
 
@@ -37,7 +38,7 @@ func same(t testing.TB, what string, got, want any) {
 	}
 }
 
-func open(t testing.TB, ref string, o Options) *source.Source {
+func open(t testing.TB, ref string, o Options) *Opened {
 	t.Helper()
 	s, err := Open(context.Background(), ref, o)
 	if err != nil {
@@ -45,6 +46,14 @@ func open(t testing.TB, ref string, o Options) *source.Source {
 	}
 	t.Cleanup(func() { s.Close() })
 	return s
+}
+
+// properties returns those of a catalog as JSON.
+func properties(t testing.TB, o *Opened) string {
+	t.Helper()
+	list, err := json.Marshal(o.Properties)
+	must(t, err)
+	return string(list)
 }
 
 // openError opens what must fail and gives error and hint in one string.

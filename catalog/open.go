@@ -8,9 +8,25 @@ import (
 	"github.com/olmgen/olmgen/source"
 )
 
+// Opened is the source of one bundle. Close it when it has been read.
+type Opened struct {
+	*source.Source
+
+	// Metadata is true if FS has what the catalog says of the bundle, and not its objects: a ClusterServiceVersion
+	// without permissions and Deployments.
+	Metadata bool
+
+	// Properties are those that the catalog has for the bundle, in its order, without those that hold the bundle's own
+	// objects (olm.bundle.object, olm.csv.metadata). Nil for other sources.
+	Properties []Property
+
+	// Entry is that of the catalog's channel, which OLM uses instead of what the CSV says; nil for other sources.
+	Entry *Entry
+}
+
 // Open opens the bundle that a reference names. In a catalog or a legacy package it is the one that the options choose:
 // see [Catalog.Choose].
-func Open(ctx context.Context, ref string, o Options) (*source.Source, error) {
+func Open(ctx context.Context, ref string, o Options) (*Opened, error) {
 	o = o.orDefault()
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -19,23 +35,23 @@ func Open(ctx context.Context, ref string, o Options) (*source.Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	var s *source.Source
+	opened := &Opened{}
 	switch kind {
 	case source.KindCatalog:
-		s, err = openInCatalog(ctx, arg, o)
+		opened, err = openInCatalog(ctx, arg, o)
 	case source.KindPackageManifest:
-		s, err = openInPackage(ctx, arg, o)
+		opened.Source, err = openInPackage(ctx, arg, o)
 	default:
-		return source.Open(ctx, ref, o.Source)
+		opened.Source, err = source.Open(ctx, ref, o.Source)
 	}
 	if err != nil {
 		return nil, err
 	}
-	s.Ref = ref
-	return s, nil
+	opened.Ref = ref
+	return opened, nil
 }
 
-func openInCatalog(ctx context.Context, arg string, o Options) (*source.Source, error) {
+func openInCatalog(ctx context.Context, arg string, o Options) (*Opened, error) {
 	c, err := readFiles(ctx, arg, o)
 	if err != nil {
 		return nil, err

@@ -26,15 +26,15 @@ func TestCatalog(t *testing.T) {
 		name    string
 		options Options
 		bundle  string // by the name of its CSV
-		want    source.Source
+		want    string // what it replaces
 	}{
-		{"the head of the default channel", Options{}, "etcd.v0.9.4", source.Source{Replaces: "etcd.v0.9.2"}},
-		{"the head of a channel", choose("etcd", "beta", ""), "etcd.v0.9.0", source.Source{Replaces: "etcd.v0.6.0"}},
-		{"a version", choose("", "", "0.9.2"), "etcd.v0.9.2", source.Source{Replaces: "etcd.v0.9.0"}},
-		{"a version with v", choose("", "", "v0.9.2"), "etcd.v0.9.2", source.Source{Replaces: "etcd.v0.9.0"}},
-		{"a bundle's name", choose("", "", "etcd.v0.9.2"), "etcd.v0.9.2", source.Source{Replaces: "etcd.v0.9.0"}},
-		{"a version in the default channel", choose("", "", "0.9.0"), "etcd.v0.9.0", source.Source{Replaces: ""}},
-		{"a version in a channel", choose("", "beta", "0.9.0"), "etcd.v0.9.0", source.Source{Replaces: "etcd.v0.6.0"}},
+		{"the head of the default channel", Options{}, "etcd.v0.9.4", "etcd.v0.9.2"},
+		{"the head of a channel", choose("etcd", "beta", ""), "etcd.v0.9.0", "etcd.v0.6.0"},
+		{"a version", choose("", "", "0.9.2"), "etcd.v0.9.2", "etcd.v0.9.0"},
+		{"a version with v", choose("", "", "v0.9.2"), "etcd.v0.9.2", "etcd.v0.9.0"},
+		{"a bundle's name", choose("", "", "etcd.v0.9.2"), "etcd.v0.9.2", "etcd.v0.9.0"},
+		{"a version in the default channel", choose("", "", "0.9.0"), "etcd.v0.9.0", ""},
+		{"a version in a channel", choose("", "beta", "0.9.0"), "etcd.v0.9.0", "etcd.v0.6.0"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -44,7 +44,7 @@ func TestCatalog(t *testing.T) {
 			if !strings.Contains(files["manifests/001-clusterserviceversion-"+test.bundle+".yaml"], "\n  name: "+test.bundle+"\n") {
 				t.Errorf("the files are %v", slices.Sorted(maps.Keys(files)))
 			}
-			same(t, "replaces", s.Replaces, test.want.Replaces)
+			same(t, "replaces", s.Entry.Replaces, test.want)
 		})
 	}
 }
@@ -63,12 +63,28 @@ func TestCatalogFiles(t *testing.T) {
   operators.operatorframework.io.bundle.package.v1: etcd
 `,
 	})
-	same(t, "properties", string(s.Properties),
+	same(t, "properties", properties(t, s),
 		`[{"type":"olm.gvk","value":{"group":"etcd.database.coreos.com","kind":"EtcdCluster","version":"v1"}},`+
 			`{"type":"olm.package","value":{"packageName":"etcd","version":"0.9.4"}},`+
 			`{"type":"olm.package.required","value":{"packageName":"prometheus","versionRange":"\u003e0.27.0"}}]`)
 	same(t, "kind", s.Kind, "catalog")
 	same(t, "digest", s.Digest, "")
+}
+
+// Only a catalog says something of a bundle, even if that is nothing.
+func TestOnlyCatalogsSay(t *testing.T) {
+	inDir(t, goodFiles)
+	if s := open(t, ".", Options{}); s.Entry != nil || s.Properties != nil || s.Metadata {
+		t.Errorf("a directory says %+v", s)
+	}
+	objects := "data: eyJhcGlWZXJzaW9uIjoib3BlcmF0b3JzLmNvcmVvcy5jb20vdjFhbHBoYTEiLCJraW5kIjoiQ2x1c3RlclNlcnZpY2VWZXJzaW9uIiwibWV0YWRhdGEiOnsibmFtZSI6ImEifX0="
+	inDir(t, map[string]string{"c.yaml": "---\n{schema: olm.package, name: a, defaultChannel: s}\n---\n" +
+		"{schema: olm.channel, package: a, name: s, entries: [{name: a, skipRange: '<1.0.0', skips: [b]}]}\n---\n" +
+		"{schema: olm.bundle, package: a, name: a, properties: [{type: olm.bundle.object, value: {" + objects + "}}]}\n"})
+	s := open(t, "catalog:c.yaml", Options{})
+	same(t, "properties", s.Properties, []Property{})
+	same(t, "skips", s.Entry.Skips, []string{"b"})
+	same(t, "skipRange", s.Entry.SkipRange, "<1.0.0")
 }
 
 // The same catalog in every way it may be written.
@@ -220,6 +236,6 @@ properties:
 	same(t, "kind", s.Kind, "catalog")
 	same(t, "digest", s.Digest, sourcetest.Digest(t, img))
 	same(t, "labels", s.Labels, labels)
-	same(t, "replaces", s.Replaces, "etcd.v0")
-	same(t, "properties", string(s.Properties), `[{"type":"olm.package","value":{"packageName":"etcd","version":"1.0.0"}}]`)
+	same(t, "replaces", s.Entry.Replaces, "etcd.v0")
+	same(t, "properties", properties(t, s), `[{"type":"olm.package","value":{"packageName":"etcd","version":"1.0.0"}}]`)
 }

@@ -345,7 +345,7 @@ func (c *Catalog) Faults() []Fault {
 
 // Rules of faults, with what they mean.
 var Rules = map[string]string{
-	"cycle":                  "The replaces of a channel go round",
+	"cycle":                  "The replaces of a channel form a cycle",
 	"default-channel":        "The default channel does not exist",
 	"deprecation":            "A deprecation is of something that does not exist, or has no message",
 	"duplicate-bundle":       "A bundle occurs twice",

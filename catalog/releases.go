@@ -49,7 +49,7 @@ func Releases(ctx context.Context, ref string, o Options) ([]Release, error) {
 }
 
 func noHistory(ref string) error {
-	return hint(fmt.Errorf("%s: one bundle has no history", ref),
+	return hint(fmt.Errorf("%s: a single bundle has no history", ref),
 		"name a directory that has the directories of bundles, a catalog, or a legacy package")
 }
 
@@ -103,7 +103,7 @@ func releasesOfCatalog(ctx context.Context, arg string, o Options) ([]Release, e
 			continue
 		}
 		r := Release{Name: b.Name, Replaces: new(string), Channels: p.channelsOf(b.Name),
-			open: func(ctx context.Context) (*source.Source, error) { return chosen.Open(ctx, o) }}
+			open: func(ctx context.Context) (*source.Source, error) { return chosen.Files(ctx, o) }}
 		if chosen.Channel != nil {
 			e := chosen.Channel.Entry(b.Name)
 			r.Replaces, r.Skips = &e.Replaces, e.Skips

@@ -75,21 +75,14 @@ func known(o Operator) (map[string]any, error) {
 // edgeFacts returns the fields of CSVs that say which releases they update, where the catalogs of both say the same:
 // these are facts already.
 func edgeFacts(old, now Operator) []string {
-	edges := map[string]func(catalog.Entry) string{
-		"spec.replaces": func(e catalog.Entry) string { return e.Replaces },
-		"spec.skips":    skipped,
-		`metadata.annotations["` + olm.AnnotationSkipRange + `"]`: func(e catalog.Entry) string { return e.SkipRange },
-	}
+	edges := map[catalog.EdgeKind]string{catalog.Replaces: "spec.replaces", catalog.Skips: "spec.skips",
+		catalog.SkipRange: `metadata.annotations["` + olm.AnnotationSkipRange + `"]`}
 	for _, o := range []Operator{old, now} {
-		own := catalog.EntryOf(o.ClusterServiceVersion)
-		maps.DeleteFunc(edges, func(_ string, of func(catalog.Entry) string) bool { return of(own) != of(o.entry()) })
+		own, entry := catalog.EntryOf(o.ClusterServiceVersion), o.entry()
+		said, known := own.Fields(), entry.Fields()
+		maps.DeleteFunc(edges, func(kind catalog.EdgeKind, _ string) bool { return said[kind] != known[kind] })
 	}
-	return slices.Collect(maps.Keys(edges))
-}
-
-// skipped returns what an entry skips, in order.
-func skipped(e catalog.Entry) string {
-	return strings.Join(slices.Sorted(slices.Values(e.Skips)), ", ")
+	return slices.Collect(maps.Values(edges))
 }
 
 // apiFields returns the fields of APIs that are facts: the whole API, if only one of the releases has it, else its

@@ -23,8 +23,8 @@ const (
 // rules explains the findings of a report.
 func rules() []findings.Rule {
 	out := []findings.Rule{
-		{ID: ruleGained, Text: "gains a permission", Help: "As bad as what follows from it, as olmgen permissions " +
-			"says it; at least a warning if it belongs to a dangerous group and nothing follows from it alone."},
+		{ID: ruleGained, Text: "gains a permission", Help: "The severity is that of the risk that follows from " +
+			"it (olmgen permissions). A permission of a dangerous group is at least a warning."},
 		{ID: ruleLost, Text: "loses a permission"},
 		{ID: ruleUsers, Text: "users gain or lose a permission", Help: "A ClusterRole with a label aggregate-to adds " +
 			"its rules to a role that users have."},

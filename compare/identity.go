@@ -117,9 +117,9 @@ func factsOf(o Operator) map[fact]string {
 	set(change.Operator, "name", o.stem())
 	set(change.Operator, "namespace", o.Namespace)
 	entry := o.entry()
-	set(change.Upgrade, olm.FieldReplaces, entry.Replaces)
-	set(change.Upgrade, olm.FieldSkips, skipped(entry))
-	set(change.Upgrade, olm.FieldSkipRange, entry.SkipRange)
+	for kind, text := range entry.Fields() {
+		set(change.Upgrade, string(kind), text)
+	}
 	for _, m := range spec.InstallModes {
 		if m.Supported {
 			have(change.InstallModes, string(m.Type))

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -12,7 +13,8 @@ import (
 )
 
 // Append returns a RenderConfig with more bundles. A bundle goes to the group of the namespace that it suggests, or to
-// a new group. The text is not touched otherwise. name stands for the file in errors.
+// a new group. Groups go before the first one of a greater namespace and name, bundles before the first one of a greater
+// source and package: two branches that add operators seldom change the same lines. The text is not touched otherwise. name stands for the file in errors.
 func Append(name string, data []byte, bundles []InitBundle) ([]byte, error) {
 	c, err := Read(name, data)
 	if err != nil {
@@ -23,12 +25,11 @@ func Append(name string, data []byte, bundles []InitBundle) ([]byte, error) {
 			return nil, c.errorf(place, "leave it out", "%s is there already", b.Source)
 		}
 	}
-	var groups []*initGroup
-	for _, b := range bundles {
-		if err := addTo(&groups, b); err != nil {
-			return nil, err
-		}
+	groups, err := groupsOf(bundles)
+	if err != nil {
+		return nil, err
 	}
+	slices.SortStableFunc(groups, func(a, b *initGroup) int { return a.compare(b.Namespace, b.Name) })
 	text := newText(data)
 	list, err := text.list(c, "groups")
 	if err != nil {
@@ -124,32 +125,50 @@ func (t *editedText) add(c *Config, g *initGroup, groups *yaml.Node) error {
 		if err := g.scope(); err != nil {
 			return err
 		}
-		text, err := initPart("group", g)
-		t.insert(groups, text, 0)
+		text, err := initPart("group", g, false)
+		next := slices.IndexFunc(c.Groups, func(x Group) bool { return g.compare(x.Namespace, x.Name) < 0 })
+		t.insert(groups, next, text, 0)
 		return err
 	}
 	bundles, err := t.list(c, "groups", i, "bundles")
 	if err != nil {
 		return err
 	}
+	slices.SortStableFunc(g.Bundles, func(a, b initBundle) int { return a.compare(b.Source, b.Package) })
 	for _, b := range g.Bundles {
-		text, err := initPart("bundle", b)
+		text, err := initPart("bundle", b, false)
 		if err != nil {
 			return err
 		}
-		t.insert(bundles, text, 2)
+		next := slices.IndexFunc(c.Groups[i].Bundles, func(x Bundle) bool { return b.compare(x.Source, x.Package) < 0 })
+		t.insert(bundles, next, text, 2)
 	}
 	return nil
 }
 
-// insert adds text to the end of a list. In the text, items are indented by the given number of blanks.
-func (t *editedText) insert(list *yaml.Node, text string, indented int) {
+func (g *initGroup) compare(namespace, name string) int {
+	return cmp.Or(strings.Compare(g.Namespace, namespace), strings.Compare(g.Name, name))
+}
+
+func (b initBundle) compare(source, pkg string) int {
+	return cmp.Or(strings.Compare(b.Source, source), strings.Compare(b.Package, pkg))
+}
+
+// insert adds text to a list: before the item of that index and the comment above it, or to the end if next is
+// negative. In the text, items are indented by the given number of blanks.
+func (t *editedText) insert(list *yaml.Node, next int, text string, indented int) {
 	indent := list.Column - 1
 	at := len(t.lines)
-	if next := after(&t.root, list); next > 0 {
-		at = next - 1
+	switch line := after(&t.root, list); {
+	case next >= 0:
+		at = list.Content[next].Line - 1
+		for at > 0 && strings.HasPrefix(strings.TrimSpace(t.lines[at-1]), "#") {
+			at--
+		}
+	case line > 0:
+		at = line - 1
 	}
-	for at > 0 && t.outside(at-1, indent) {
+	for next < 0 && at > 0 && t.outside(at-1, indent) {
 		at--
 	}
 	for line := range strings.Lines(text) {

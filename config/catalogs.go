@@ -114,7 +114,7 @@ func (p *CatalogPlaces) findImage(ctx context.Context, place *CatalogPlace, b Bu
 		place.Why = fmt.Errorf("its source %s is neither a catalog nor an image", b.Source)
 		return
 	case len(catalogs) == 0:
-		place.Why = errors.New("its source is an image, and no catalog is given that has it")
+		place.Why = errors.New("its source is an image, and none of the given catalogs has it")
 		return
 	}
 	for _, c := range catalogs {

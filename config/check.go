@@ -90,7 +90,7 @@ func (c *Config) checkOptions() error {
 // checkHelm refuses what is for charts alone.
 func (c *Config) checkHelm(layout output.Layout, crds helm.CRDs) error {
 	if layout = cmp.Or(layout, output.LayoutFlat); crds != "" && layout != output.LayoutHelm {
-		return c.errorf("output.helmCRDs", "leave it out: it is for layout helm", "means nothing with layout %s",
+		return c.errorf("output.helmCRDs", "leave it out: it is for layout helm", "has no effect with layout %s",
 			layout)
 	}
 	return nil
@@ -117,7 +117,7 @@ func (c *Config) checkBundle(i, j int, b Bundle) error {
 		return c.errorf(at(i, j, "source"), "give a directory, an archive, an image as oci://... or catalog:...",
 			"is missing")
 	case source.IsStdin(b.Source) && !c.flags():
-		return c.errorf(at(i, j, "source"), "name a file", "%q: a declaration cannot read standard input", b.Source)
+		return c.errorf(at(i, j, "source"), "name a file", "%q: a RenderConfig cannot read standard input", b.Source)
 	case strings.ContainsAny(b.Name, "/\\") || strings.HasPrefix(b.Name, "."):
 		return c.errorf(at(i, j, "name"), "", "%q cannot be the name of a directory", b.Name)
 	}
@@ -168,11 +168,11 @@ func (c *Config) checkMetadata() error {
 	}{{"commonLabels", c.CommonLabels}, {"commonAnnotations", c.CommonAnnotations}} {
 		for _, key := range slices.Sorted(maps.Keys(f.keys)) {
 			if olm.OwnKey(key) {
-				return c.errorf(f.name, "take another key", "%q is OLM's own", key)
+				return c.errorf(f.name, "take another key", "OLM sets %q itself", key)
 			}
 			if prefix, _, ok := strings.Cut(key, "/"); ok && slices.Contains(reserved, prefix) {
-				return c.errorf(f.name, "patch the objects that are to have it",
-					"%q means something on single objects, and harm on all", key)
+				return c.errorf(f.name, "patch the objects that need it",
+					"%q has a meaning on single objects, and does harm on all", key)
 			}
 		}
 	}

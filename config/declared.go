@@ -112,7 +112,7 @@ var targetFields = []Option{
 
 var groupFields = []Option{
 	{Name: "namespace", Required: true, Flag: "namespace",
-		Brief: "the namespace of the operator", Short: "n", Value: "NAME", NotEmpty: true,
+		Brief: "the namespace of the operator", Short: "n", Value: "NAME", NotEmpty: true, Parse: parseNamespace,
 		Topic: TopicPlacement, Access: true,
 		ID: generate.OptionNamespace, Text: "the namespace of the operators and of their OperatorGroup",
 		FlagDefault: "what the CSV suggests, else openshift-operators for a Subscription to all namespaces, else the " +

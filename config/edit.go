@@ -65,7 +65,7 @@ func (c *Config) Edit(data []byte, changes []Change) ([]byte, error) {
 		return nil, fmt.Errorf("the new file would not be valid: %w", err)
 	}
 	if !reflect.DeepEqual(after.RenderConfig, want) {
-		return nil, errors.New("the new file would say something else too: change it by hand")
+		return nil, errors.New("the edit would change other parts of the file too: change it by hand")
 	}
 	return out, nil
 }

@@ -37,7 +37,7 @@ func TestFieldsOfProfiles(t *testing.T) {
 			field := strings.NewReplacer("groups[].", "groups[0].", "bundles[].", "bundles[0].").Replace(strings.TrimSuffix(o.Path, "[]"))
 			_, err := Read("olmgen.yaml", []byte(fileWith(o, p)))
 			var e *manifest.Error
-			refused := errors.As(err, &e) && e.Field == field && e.Line > 0 && e.Msg == "means nothing with profile "+string(p) &&
+			refused := errors.As(err, &e) && e.Field == field && e.Line > 0 && e.Msg == "has no effect with profile "+string(p) &&
 				e.Tip == "leave it out: it is for profile "+text.Or(o.Profiles)
 			if refused == o.Uses(p) || !refused && err != nil {
 				t.Errorf("profile %s, %s: %v", p, o.Path, err)

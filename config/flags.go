@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/pflag"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/manifest/text"
@@ -322,6 +323,21 @@ func parseCatalog(_, text string) (any, error) {
 }
 
 // parseConfig reads a file with a Subscription, or with its spec.config.
+func parseNamespace(_, name string) (any, error) {
+	if err := CheckNamespace(name); err != nil {
+		return nil, err
+	}
+	return name, nil
+}
+
+// CheckNamespace returns a *FlagError for what is not the name of a namespace.
+func CheckNamespace(name string) error {
+	if len(validation.IsDNS1123Label(name)) > 0 {
+		return &FlagError{fmt.Sprintf("%q is not a valid namespace name", name), "use lower-case letters, digits and -"}
+	}
+	return nil
+}
+
 func parseConfig(dir, file string) (any, error) {
 	if file == "" {
 		return nil, nil

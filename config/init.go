@@ -40,17 +40,16 @@ func Init(file, directory string, bundles []InitBundle) ([]byte, error) {
 			", "), strings.Join(text.Words(generate.AllCopiedCSVs), ", "),
 		nil,
 	}
-	for _, b := range bundles {
-		if err := addTo(&view.Groups, b); err != nil {
-			return nil, err
-		}
+	var err error
+	if view.Groups, err = groupsOf(bundles); err != nil {
+		return nil, err
 	}
 	for _, g := range view.Groups {
 		if err := g.scope(); err != nil {
 			return nil, err
 		}
 	}
-	text, err := initPart("init.yaml", view)
+	text, err := initPart("init.yaml", view, true)
 	if err != nil {
 		return nil, err
 	}
@@ -60,9 +59,15 @@ func Init(file, directory string, bundles []InitBundle) ([]byte, error) {
 	return []byte(text), nil
 }
 
-// initPart returns a part of a new RenderConfig: all of it, a group or a bundle.
-func initPart(name string, view any) (string, error) {
-	t, err := template.New("init.yaml").Funcs(templates.Functions()).Parse(initText)
+// initPart returns a part of a new RenderConfig: all of it, a group or a bundle. A comment is in it once, or not at all.
+func initPart(name string, view any, comments bool) (string, error) {
+	said := map[string]bool{}
+	once := func(comment string) bool {
+		first := comments && !said[comment]
+		said[comment] = true
+		return first
+	}
+	t, err := template.New("init.yaml").Funcs(templates.Functions()).Funcs(template.FuncMap{"once": once}).Parse(initText)
 	if err != nil {
 		return "", err
 	}
@@ -117,6 +122,16 @@ func (g *initGroup) titles() string {
 		titles = append(titles, b.Title)
 	}
 	return strings.Join(titles, ", ")
+}
+
+// groupsOf returns the bundles by the namespaces that they suggest, in the order of their first bundles.
+func groupsOf(bundles []InitBundle) (groups []*initGroup, err error) {
+	for _, b := range bundles {
+		if err := addTo(&groups, b); err != nil {
+			return nil, err
+		}
+	}
+	return groups, nil
 }
 
 func addTo(groups *[]*initGroup, b InitBundle) error {

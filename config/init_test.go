@@ -45,6 +45,55 @@ func TestInitGroupsByNamespace(t *testing.T) {
 	}
 }
 
+// Two branches add an operator each: neither is at the end of the file, and no comment is in it twice.
+func TestAppendSorted(t *testing.T) {
+	add := func(data []byte, namespace, source string) []byte {
+		b := readBundle(t, filepath.Join(testDir(t), "memcached"))
+		b.CSV.Annotations = map[string]string{"operatorframework.io/suggested-namespace": namespace}
+		b.CSV.Name = source
+		out, err := Append("olmgen.yaml", data, []InitBundle{{Source: source, Bundle: b}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	b, other := readBundle(t, filepath.Join(testDir(t), "memcached")), readBundle(t, filepath.Join(testDir(t), "redis"))
+	b.CSV.Annotations = map[string]string{"operatorframework.io/suggested-namespace": "data"}
+	other.CSV.Annotations = map[string]string{"operatorframework.io/suggested-namespace": "web"}
+	data, err := Init("olmgen.yaml", "out", []InitBundle{{Source: "m", Bundle: b}, {Source: "redis", Bundle: other}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line, n := range countLines(string(data)) {
+		if strings.HasPrefix(strings.TrimSpace(line), "#") && n > 1 {
+			t.Errorf("%d times %q", n, line)
+		}
+	}
+	data = add(add(add(add(data, "data", "z"), "data", "a"), "area", "x"), "zone", "y")
+	c, err := Read("olmgen.yaml", data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, g := range c.Groups {
+		got = append(got, g.Namespace+":")
+		for _, b := range g.Bundles {
+			got = append(got, b.Source)
+		}
+	}
+	if want := "area: x data: a m z web: redis zone: y"; strings.Join(got, " ") != want {
+		t.Errorf("got %v, want %s", got, want)
+	}
+}
+
+func countLines(text string) map[string]int {
+	n := map[string]int{}
+	for line := range strings.Lines(text) {
+		n[line]++
+	}
+	return n
+}
+
 // Every bundle of the corpus gets a declaration that renders as it is.
 func TestInitOfTheCorpus(t *testing.T) {
 	for _, dir := range corpustest.Bundles(t) {

@@ -81,7 +81,7 @@ func (c *Config) load(ctx context.Context, o Options) ([]*loaded, error) {
 		}
 		if first, ok := names[l.Name]; ok {
 			return nil, c.errorf(at(l.group, l.index, ""), "give one of them another name",
-				"is the second operator called %s, after %s",
+				"has the same name as %[2]s: %[1]s",
 				l.Name, at(first.group, first.index, ""))
 		}
 		names[l.Name] = l

@@ -2,7 +2,6 @@ package config
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"path/filepath"
 
@@ -35,13 +34,13 @@ func Open(ctx context.Context, ref string, o catalog.Options, read bundle.ReadOp
 }
 
 // open opens the source of a bundle of a RenderConfig. With metadata, what a catalog says of the bundle is enough.
-func (o Options) open(ctx context.Context, b Bundle, so source.Options, metadata bool) (*source.Source, error) {
+func (o Options) open(ctx context.Context, b Bundle, so source.Options, metadata bool) (*catalog.Opened, error) {
 	return catalog.Open(ctx, source.In(o.Dir, b.Source), catalog.Options{Source: so, Metadata: metadata,
 		Choice: bundle.Choice{Package: b.Package, Channel: b.Channel, Version: b.Version}, Cache: o.Catalogs})
 }
 
 // readSource reads the bundle of a source, which errors call by name, and closes the source.
-func readSource(src *source.Source, name string, read bundle.ReadOptions, choice bundle.Choice) (*Opened, error) {
+func readSource(src *catalog.Opened, name string, read bundle.ReadOptions, choice bundle.Choice) (*Opened, error) {
 	defer src.Close()
 	read.Labels, read.Partial = src.Labels, src.Metadata
 	b, err := bundle.Read(src.FS, read)
@@ -54,14 +53,7 @@ func readSource(src *source.Source, name string, read bundle.ReadOptions, choice
 		}
 	}
 	opened := &Opened{Bundle: b, Ref: src.Ref, Kind: src.Kind, Digest: src.Digest, Image: src.Image,
-		Chosen: source.HasSeveral(src.Kind)}
-	if src.Properties != nil {
-		if err := json.Unmarshal(src.Properties, &opened.Properties); err != nil {
-			return nil, fmt.Errorf("%s: properties: %w", name, err)
-		}
-		opened.Entry = &catalog.Entry{Name: b.CSV.Name, Replaces: src.Replaces, Skips: src.Skips,
-			SkipRange: src.SkipRange}
-	}
+		Chosen: source.HasSeveral(src.Kind), Properties: src.Properties, Entry: src.Entry}
 	return opened, nil
 }
 

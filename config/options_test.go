@@ -117,7 +117,7 @@ func TestAddAnOption(t *testing.T) {
 	}
 	c := &Config{given: given}
 	for p, want := range map[generate.Profile]string{
-		generate.ProfileOLM:      "means nothing with profile olm",
+		generate.ProfileOLM:      "has no effect with profile olm",
 		generate.ProfileDescoped: "",
 	} {
 		err := c.checkUsed(document, options, "", p)

@@ -50,7 +50,7 @@ func (c *Config) checkUsed(document map[string]any, options []Option, place stri
 		if slices.ContainsFunc(profiles, o.Uses) || !c.says(path, value) {
 			return nil
 		}
-		return c.errorf(path, "leave it out: it is for profile "+text.Or(o.Profiles), "means nothing with profile %s",
+		return c.errorf(path, "leave it out: it is for profile "+text.Or(o.Profiles), "has no effect with profile %s",
 			text.Or(eachOnce(profiles)))
 	})
 }
@@ -81,7 +81,7 @@ func (c *Config) checkDefaultCerts(profiles []generate.Profile, certs []Certs) e
 		has := func(s Certs) bool { return s.Provider == part.provider }
 		if c.has(field+part.name) && (other || !slices.ContainsFunc(certs, has)) {
 			return c.errorf(field+part.name, "choose it with certs.provider, or leave this out",
-				"is for certificates of %s only, and no bundle takes it", part.provider)
+				"is for certificates of %s only, and no bundle uses it", part.provider)
 		}
 	}
 	return nil

@@ -213,7 +213,7 @@ func (c certificates) unfinished(b *bundle.Bundle, serving []*serving) []bundle.
 	}
 	for _, s := range serving {
 		out = append(out, bundle.Warning{Class: bundle.WarnCertificates, Error: b.CSVObject.Errorf(field,
-			"the Secret %s/%s and the CA of what %s serves are left to whoever makes and rotates them", c.namespace,
+			"you make and rotate the Secret %s/%s and the CA of what %s serves: olmgen renders neither", c.namespace,
 			s.secret(), s.deployment)})
 	}
 	return out

@@ -111,10 +111,10 @@ func unlike(o, theirs Object, own *bundle.Bundle, other Operator) (problem strin
 		if o.Kind == "ClusterRoleBinding" {
 			what = "subjects or role"
 		}
-		return fmt.Sprintf("leaves out %s %s, and that of %s has other %s", o.Kind, o.Name, other.Name, what), nil
+		return fmt.Sprintf("leaves out %s %s, and %s has one with other %s", o.Kind, o.Name, other.Name, what), nil
 	}
 	return "", refuseOption(OptionClusterObjectsFrom, "render them to different clusters",
-		"%s %s is not the same in %s, which brings it", o.Kind, o.Name, other.Name)
+		"%s %s differs from that of %s, which is rendered", o.Kind, o.Name, other.Name)
 }
 
 // withoutMetadata returns the decoded object without its metadata.

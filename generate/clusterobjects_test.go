@@ -70,7 +70,7 @@ func TestClusterObjectsFrom(t *testing.T) {
 			}
 		}
 		other := []string{"x2", "x1"}[i]
-		want := []string{"leaves out ClusterRole memcached-metrics, and that of " + other + " has other rules"}
+		want := []string{"leaves out ClusterRole memcached-metrics, and " + other + " has one with other rules"}
 		if diff := cmp.Diff(want, said); diff != "" {
 			t.Error(diff)
 		}
@@ -95,7 +95,7 @@ func TestClusterObjectsFromRefused(t *testing.T) {
 		"another object": {from: [2]string{"two", ""}, change: func(operators []Operator) {
 			operators[0].Bundle = testBundle(t, allModes+ownsMemcached, memcachedCRD, priority+"1\n")
 			operators[1].Bundle = testBundle(t, allModes+ownsMemcached, memcachedCRD, priority+"2\n")
-		}, want: "PriorityClass high is not the same in x2, which brings it"},
+		}, want: "PriorityClass high differs from that of x2, which is rendered"},
 	} {
 		operators := canary(t, c.from)
 		if c.change != nil {

@@ -86,7 +86,7 @@ func (o Options) CheckDescoped() error {
 		if d.BindAll || d.BindInternal || len(d.BindNamespaces) > 0 || d.Split != "" || d.Status != "" ||
 			len(d.AggregateTo) > 0 && o.Profile != ProfilePlain {
 			return refuseOption(OptionProfile, "choose that profile",
-				"binding in namespaces, splitting and aggregating are of the descoped profile")
+				"binding in namespaces, splitting and aggregating need the profile descoped")
 		}
 		return d.checkAggregateTo()
 	}
@@ -94,15 +94,15 @@ func (o Options) CheckDescoped() error {
 	switch {
 	case o.Names == NamesOLM:
 		return refuseOption(OptionNames, "leave it out",
-			"OLM makes no descoped objects, so there are no names of OLM for them")
+			"OLM makes no descoped objects, so it has no names for them")
 	case o.InstallMode != "":
 		return refuseOption(OptionInstallMode, "say where it may work",
 			"a descoped operator has no install mode: it serves the whole cluster").
 			with(OptionBindNamespaces, OptionBindAll)
 	case o.Selector != nil, o.Static, len(o.StaticProvidedAPIs) > 0, o.ServiceAccount != "",
 		len(o.CopiedCSVNamespaces) > 0:
-		return refuse("of a group, only its name and its target namespaces mean something",
-			"the descoped profile has no OperatorGroup object and no copied CSVs")
+		return refuse("give only the name and the target namespaces of a group",
+			"the profile descoped has no OperatorGroup object and no copied CSVs")
 	case !grouped && len(o.TargetNamespaces) > 0:
 		return refuseOption(OptionTargetNamespaces, "name the namespaces to bind in, or the group",
 			"target namespaces are those of an OperatorGroup, and none is given").with(OptionBindNamespaces,
@@ -113,7 +113,8 @@ func (o Options) CheckDescoped() error {
 			with(OptionOperatorGroup, OptionBindNamespaces, OptionBindAll)
 	case d.BindAll && len(d.BindNamespaces) > 0:
 		return refuse("choose one",
-			"bound in all namespaces, the operator needs no binding in some").with(OptionBindAll, OptionBindNamespaces)
+			"the operator is bound in all namespaces, so it needs no binding in single ones").
+			with(OptionBindAll, OptionBindNamespaces)
 	}
 	for _, err := range []*Error{
 		checkWord(OptionSplit, "split", d.Split, Splits),

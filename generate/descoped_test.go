@@ -24,8 +24,8 @@ func TestDescopedOptions(t *testing.T) {
 		{"tenants", Options{Descoped: Descoped{BindNamespaces: []string{"a", "b"}}}, ""},
 		{"a group", Options{OperatorGroup: "g", TargetNamespaces: []string{"a"}}, ""},
 		{"a global group", Options{OperatorGroup: "g"}, ""},
-		{"another profile", Options{Profile: ProfilePlain, Descoped: Descoped{BindAll: true}}, "binding in namespaces, splitting and aggregating are of the descoped profile"},
-		{"names of OLM", Options{Names: NamesOLM}, "there are no names of OLM"},
+		{"another profile", Options{Profile: ProfilePlain, Descoped: Descoped{BindAll: true}}, "binding in namespaces, splitting and aggregating need the profile descoped"},
+		{"names of OLM", Options{Names: NamesOLM}, "so it has no names for them"},
 		{"install mode", Options{InstallMode: all}, "has no install mode"},
 		{"selector", Options{OperatorGroup: "g", Selector: &metav1.LabelSelector{}}, "no OperatorGroup object"},
 		{"static", Options{OperatorGroup: "g", Static: true}, "no OperatorGroup object"},
@@ -41,7 +41,7 @@ func TestDescopedOptions(t *testing.T) {
 		{"aggregate", Options{Descoped: Descoped{AggregateTo: []DefaultRole{"cluster-admin"}}}, `unknown default role "cluster-admin"`},
 		{"none and some", Options{Descoped: Descoped{AggregateTo: []DefaultRole{"view", "none"}}}, "none cannot be given with other roles"},
 		{"status", Options{Descoped: Descoped{Status: "all"}}, `unknown status "all"`},
-		{"status of another profile", Options{Profile: ProfilePlain, Descoped: Descoped{Status: StatusPlan}}, "are of the descoped profile"},
+		{"status of another profile", Options{Profile: ProfilePlain, Descoped: Descoped{Status: StatusPlan}}, "need the profile descoped"},
 		{"group role", Options{OperatorGroup: "cluster"}, "would overwrite the default ClusterRole cluster-admin"},
 	} {
 		setDefault(&c.options.Profile, ProfileDescoped)
@@ -208,11 +208,11 @@ func TestClusterRuleWarnings(t *testing.T) {
 	for _, c := range []struct{ name, rule, want string }{
 		{"namespaced", `{verbs: ["*"], apiGroups: ["", apps, rbac.authorization.k8s.io], resources: [pods, deployments, roles]}`, ""}, {"owned", `{verbs: [get], apiGroups: [cache.example.com], resources: [memcacheds, memcacheds/status]}`, ""},
 		{"one namespace", `{verbs: [get, update, patch, delete], apiGroups: [""], resources: [namespaces]}`, ""},
-		{"many namespaces", `{verbs: [get, watch], apiGroups: [""], resources: [namespaces]}`, "what is in no namespace, namespaces:"},
-		{"cluster-scoped", `{verbs: [get], apiGroups: ["", storage.k8s.io], resources: [nodes/proxy, storageclasses, pods]}`, "what is in no namespace, nodes/proxy, storageclasses.storage.k8s.io:"},
-		{"URL", `{verbs: [get], nonResourceURLs: [/healthz]}`, "what is in no namespace, the URL /healthz:"},
-		{"unknown", `{verbs: [get], apiGroups: [unknown.example.com], resources: [things]}`, "what may be in no namespace, things.unknown.example.com: if so,"},
-		{"wildcard", `{verbs: [get], apiGroups: ["*"], resources: ["*"]}`, "what may be in no namespace, *.*: if so,"},
+		{"many namespaces", `{verbs: [get, watch], apiGroups: [""], resources: [namespaces]}`, "what is cluster-scoped, namespaces:"},
+		{"cluster-scoped", `{verbs: [get], apiGroups: ["", storage.k8s.io], resources: [nodes/proxy, storageclasses, pods]}`, "what is cluster-scoped, nodes/proxy, storageclasses.storage.k8s.io:"},
+		{"URL", `{verbs: [get], nonResourceURLs: [/healthz]}`, "what is cluster-scoped, the URL /healthz:"},
+		{"unknown", `{verbs: [get], apiGroups: [unknown.example.com], resources: [things]}`, "what may be cluster-scoped, things.unknown.example.com: if so,"},
+		{"wildcard", `{verbs: [get], apiGroups: ["*"], resources: ["*"]}`, "what may be cluster-scoped, *.*: if so,"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := testBundle(t, globalOnly+descopedCSV+"      - "+c.rule+"\n", memcachedCRD)

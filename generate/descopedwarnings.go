@@ -74,8 +74,7 @@ func (r *rendering) warnClusterRules(a *account) error {
 	say := func(x beyond, is, so string) {
 		if len(x.names) > 0 {
 			r.warn(bundle.WarnClusterRules, about(r.bundle.CSVObject.Errorf(x.field,
-				"account %s asks for what %s in no namespace, %s: %sa RoleBinding does not grant that, only a "+
-					"ClusterRoleBinding",
+				"account %s asks for what %s cluster-scoped, %s: %sonly a ClusterRoleBinding grants that, no RoleBinding",
 				a.name, is, text.FirstOf(maxNames, x.names), so), OptionBindAll))
 		}
 	}
@@ -122,7 +121,7 @@ func (r *rendering) warnOLMAPIs(rule ask) {
 			func(s string) bool { return s == "*" || s == resource || strings.HasPrefix(s, resource+"/") }) {
 			r.warn(bundle.WarnOLMAPIs,
 				r.bundle.CSVObject.Errorf(rule.field,
-					"the operator looks at %s: a descoped rendering has none, so it must do without", resource))
+					"the operator reads %s, and a descoped rendering has none", resource))
 		}
 	}
 }

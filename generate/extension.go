@@ -47,7 +47,7 @@ func extensionInstallable(r *rendering) error {
 	switch {
 	case r.mode == v1alpha1.InstallModeTypeMultiNamespace:
 		return refuse("choose AllNamespaces, OwnNamespace or SingleNamespace",
-			"OLM v1 has no MultiNamespace").with(OptionInstallMode, OptionTargetNamespaces)
+			"OLM v1 does not support MultiNamespace").with(OptionInstallMode, OptionTargetNamespaces)
 	case len(r.csv.Spec.APIServiceDefinitions.Owned) > 0:
 		return refuse(refusedByV1, "OLM v1 refuses %s: it serves APIs by APIServices", r.csv.Name).with(OptionProfile)
 	case len(badName) > 0:

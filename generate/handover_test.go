@@ -63,7 +63,7 @@ func TestChannel(t *testing.T) {
 		{name: "none", want: ""},
 		{name: "asked for", byDefault: "stable", channels: []string{"alpha", "stable"}, asked: "alpha", want: "alpha"},
 		{name: "asked for, of none", asked: "alpha", want: "alpha"},
-		{name: "open", channels: []string{"alpha", "beta"}, refused: "is in channels alpha, beta, and the default channel is none of them"},
+		{name: "open", channels: []string{"alpha", "beta"}, refused: "is in channels alpha, beta, and the default channel is not one of them"},
 		{name: "open with another's default", byDefault: "stable", channels: []string{"alpha", "beta"}, refused: "is in channels alpha, beta"},
 		{name: "another than asked for", channels: []string{"alpha"}, asked: "stable", want: "stable", warned: "says that it is in channel alpha, not in channel stable"},
 	} {
@@ -129,7 +129,7 @@ apiservicedefinitions:
 			"openshift-marketplace/redhat-operators is OpenShift's own", "[Subscription.CatalogSource]"},
 		{"a static API", plain, Options{Profile: sub, Static: true, StaticProvidedAPIs: []string{"Memo"}}, `static provided API "Memo"`, "Prometheus.v1"},
 
-		{"MultiNamespace", plain, Options{Profile: ext, Namespace: "x", TargetNamespaces: []string{"a", "b"}}, "OLM v1 has no MultiNamespace", "[InstallMode TargetNamespaces]"},
+		{"MultiNamespace", plain, Options{Profile: ext, Namespace: "x", TargetNamespaces: []string{"a", "b"}}, "OLM v1 does not support MultiNamespace", "[InstallMode TargetNamespaces]"},
 		{"APIServices", testBundle(t, allModes+apiService+oneDeployment), Options{Profile: ext}, "it serves APIs by APIServices", "the profile subscription"},
 		{"a package name", named("my_package"), Options{Profile: ext, Namespace: "x"}, `OLM v1 refuses the package name "my_package"`, "the profile subscription"},
 		{"a ClusterExtension's name", plain, Options{Profile: ext, Extension: ExtensionOptions{Name: "A"}}, `ClusterExtension name "A" is not a valid name`, "[Extension.Name]"},

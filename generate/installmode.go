@@ -43,7 +43,7 @@ func (o Options) targets(csv *v1alpha1.ClusterServiceVersion) (v1alpha1.InstallM
 	}
 	if len(o.CopiedCSVNamespaces) > 0 && mode != v1alpha1.InstallModeTypeAllNamespaces {
 		return "", nil, refuseOption(OptionCopiedCSVNamespaces, "leave them out",
-			"namespaces for copied CSVs can be named in AllNamespaces only: in %s each target namespace gets one", mode)
+			"only AllNamespaces takes namespaces for copied CSVs: with %s each target namespace gets a copy", mode)
 	}
 	if slices.Contains(o.CopiedCSVNamespaces, o.Namespace) {
 		return "", nil,

@@ -86,7 +86,7 @@ func TestTargets(t *testing.T) {
 
 		{name: "copied CSVs in all", supports: every, copied: []string{"x"}, mode: all, want: []string{""}},
 		{name: "copied CSVs in single", supports: every, targets: []string{"a"}, copied: []string{"x"},
-			refused: "namespaces for copied CSVs can be named in AllNamespaces only: in SingleNamespace each target namespace gets one"},
+			refused: "only AllNamespaces takes namespaces for copied CSVs: with SingleNamespace each target namespace gets a copy"},
 		{name: "copied CSVs in the own namespace", supports: every, copied: []string{"operators"},
 			refused: `the operator's own namespace "operators" has the CSV itself, no copy of it`},
 	} {

@@ -144,7 +144,7 @@ func (r *rendering) checkSubjects(o *manifest.Object) error {
 			}
 			foreign[name] = append(foreign[name], field)
 		case o.Kind == "ClusterRoleBinding": // without a namespace, a RoleBinding means its own
-			return o.Errorf(field, "missing: an account has a namespace")
+			return o.Errorf(field, "missing: a ServiceAccount needs a namespace")
 		}
 	}
 	for _, ns := range order {

@@ -178,7 +178,7 @@ func subscription(r *rendering) error {
 	}
 	channel := r.channel()
 	if channel == "" && len(r.bundle.Channels) > 1 {
-		return refuseOption(OptionChannel, "choose one", "%s is in %s, and the default channel is none of them",
+		return refuseOption(OptionChannel, "choose one", "%s is in %s, and the default channel is not one of them",
 			r.csv.Name, channelList(r.bundle.Channels))
 	}
 	config, err := ConfigValue(r.options.Config)

@@ -81,7 +81,7 @@ func RenderAll(operators []Operator) (*Set, error) {
 			}
 			first := &set.Objects[n]
 			if !bytes.Equal(first.Data, o.Data) {
-				err := refuseDifference(o, "%s and %s both make %s %s, and not the same",
+				err := refuseDifference(o, "%s and %s both make %s %s, with different content",
 					groups[first.Operators[0]].Name, groups[i].Name, o.Kind,
 					strings.TrimPrefix(o.Namespace+"/"+o.Name, "/"))
 				return nil, &OperatorError{i, groups[i].Name, err}
@@ -97,14 +97,14 @@ func refuseDifference(o Object, format string, args ...any) *Error {
 	hint, about := "render them to different clusters, or give one of them another namespace", []Option(nil)
 	switch o.Kind {
 	case "OperatorGroup":
-		hint = "a group has one install mode: no mode without target namespaces is supported by all its operators, so " +
-			"name its target namespaces, or give the operators groups in namespaces of their own"
+		hint = "the operators of a group share an install mode: all must support it. Name target namespaces for which " +
+			"they do, or give the operators groups in namespaces of their own"
 		about = []Option{OptionTargetNamespaces}
 	case "CustomResourceDefinition":
-		hint = "a cluster has one of it: say from which group, or render one version of the operator"
+		hint = "a cluster can have it only once: name the group to take it from, or render one version of the operator"
 		about = []Option{OptionClusterObjectsFrom}
 	case "ClusterRole":
-		hint = "stable names and labels have room for one group with an API: say from which group, or use OLM's names"
+		hint = "with stable names only one group can provide an API: name the group to take it from, or use OLM's names"
 		about = []Option{OptionClusterObjectsFrom, OptionNames}
 	}
 	err := refuse(hint, format, args...)
@@ -222,8 +222,8 @@ func conflict(a, b Operator, ra, rb *Result) error {
 	switch {
 	case ra.Namespace == rb.Namespace && a.Options.Profile != b.Options.Profile:
 		return refuse("give both one profile, or groups in namespaces of their own",
-			"%s has the profile %s and %s the profile %s: in one OperatorGroup, OLM or olmgen says what it provides, "+
-				"not both",
+			"%s has the profile %s and %s the profile %s: either OLM or olmgen writes the provided APIs of an "+
+				"OperatorGroup",
 			a.Name, a.Options.Profile, b.Name, b.Options.Profile)
 	case a.group() == b.group():
 		if crd := common(ownedCRDs(a), ownedCRDs(b)); crd != "" {

@@ -137,11 +137,11 @@ func TestWhatCannotBeTogether(t *testing.T) {
 		"another version of the CRD": {
 			Operator{Name: "m1", Bundle: memcached(), Options: Options{Namespace: "one", TargetNamespaces: []string{"one"}}},
 			Operator{Name: "m2", Bundle: changed, Options: Options{Namespace: "two", TargetNamespaces: []string{"two"}}},
-			"m1 and m2 both make CustomResourceDefinition memcacheds.cache.example.com, and not the same"},
+			"m1 and m2 both make CustomResourceDefinition memcacheds.cache.example.com, with different content"},
 		"one group with two scopes": {
 			Operator{Bundle: memcached(), Options: Options{Namespace: "one", OperatorGroup: "g", TargetNamespaces: []string{"one"}}},
 			Operator{Bundle: redisBundle(t), Options: Options{Namespace: "one", OperatorGroup: "g"}},
-			"memcached and redis both make OperatorGroup one/g, and not the same"},
+			"memcached and redis both make OperatorGroup one/g, with different content"},
 	} {
 		_, err := RenderAll([]Operator{c.a, c.b})
 		var refused *Error

@@ -444,7 +444,7 @@ func TestWarningOfUnfinishedCertificates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(result.Warnings) != 1 || !strings.Contains(result.Warnings[0].Msg, "the Secret operators/my-dep-service-cert and the CA of what my.dep serves are left") {
+	if len(result.Warnings) != 1 || !strings.Contains(result.Warnings[0].Msg, "you make and rotate the Secret operators/my-dep-service-cert and the CA of what my.dep serves") {
 		t.Errorf("warnings %v", result.Warnings)
 	}
 	for _, o := range result.Objects {

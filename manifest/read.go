@@ -83,7 +83,7 @@ func ReadFile(name string, data []byte, limits Limits) ([]*Document, error) {
 		data, fresh = bytes.ReplaceAll(data, []byte("\r"), []byte("\n")), "carriage returns"
 	}
 	if fresh == "" && oddBreaks(data) {
-		fresh = "line breaks that editors do not know"
+		fresh = "line breaks that most editors do not show"
 	}
 	chunks := split(data)
 	if len(chunks) > limits.Documents {
@@ -155,7 +155,7 @@ func (d *Document) parse() error {
 		d.ReprintReason = "a YAML directive"
 	}
 	if !bytes.HasSuffix(d.Raw, []byte("\n")) && endsInBlock(root) {
-		d.fresh("a block of text that ends without a newline, which would become part of it")
+		d.fresh("a block of text at its end without a final newline")
 	}
 	return d.inspect(d.Root, 1)
 }
@@ -189,7 +189,7 @@ func (d *Document) parseAll() (root *yaml.Node, err error) {
 	if separators(d.Raw) > d.limits.Nodes {
 		return nil,
 			d.errorf(0, "",
-				"the document has more than %d places where a value can begin: no Kubernetes object is like that",
+				"the document has more than %d places where a value can begin; no Kubernetes object has so many",
 				d.limits.Nodes)
 	}
 	dec := yaml.NewDecoder(bytes.NewReader(d.Raw))

@@ -47,7 +47,7 @@ func TestDocuments(t *testing.T) {
 		{"byte-order mark", "\ufeffa: b\n", []document{{1, false, "a byte-order mark", "a: b\n"}}},
 		{"CRLF", "a: b\r\nc: d\r\n", []document{{1, false, "", "a: b\nc: d\n"}}},
 		{"CR", "a: b\rc: d\r", []document{{1, false, "carriage returns", "a: b\nc: d\n"}}},
-		{"line separator", "a: 'b\u2028c'\n", []document{{1, false, "line breaks that editors do not know", "a: 'b\u2028c'\n"}}},
+		{"line separator", "a: 'b\u2028c'\n", []document{{1, false, "line breaks that most editors do not show", "a: 'b\u2028c'\n"}}},
 		{"anchor", "a: &x b\n", []document{{1, false, "anchors and aliases", "a: &x b\n"}}},
 		{"tag", "a: !!str b\n", []document{{1, false, "YAML tags", "a: !!str b\n"}}},
 		{"word of YAML 1.1", "a: yes\n", []document{{1, false, "words that YAML 1.1 and 1.2 read differently", "a: yes\n"}}},
@@ -149,7 +149,7 @@ func TestLimits(t *testing.T) {
 	}
 	const (
 		values     = "f.yaml:%d: the document has more than 1000000 values once its aliases are written out"
-		separators = "f.yaml:1: the document has more than 1000000 places where a value can begin: no Kubernetes object is like that"
+		separators = "f.yaml:1: the document has more than 1000000 places where a value can begin; no Kubernetes object has so many"
 	)
 	for _, c := range []struct{ name, text, want string }{
 		{"alias bomb of lists", bomb("[x]"), fmt.Sprintf(values, 2)},
@@ -199,7 +199,7 @@ func TestOwnLimits(t *testing.T) {
 	}{
 		{Limits{FileBytes: 2 << 20}, strings.Repeat("#", 3<<20), "f.yaml: the file is larger than 2 MiB"},
 		{Limits{Depth: 2}, "a: {b: {c: d}}", "f.yaml:1: nested deeper than 2 levels"},
-		{Limits{Nodes: 10}, "a: [1,1,1,1,1,1,1,1,1]", "f.yaml:1: the document has more than 10 places where a value can begin: no Kubernetes object is like that"},
+		{Limits{Nodes: 10}, "a: [1,1,1,1,1,1,1,1,1]", "f.yaml:1: the document has more than 10 places where a value can begin; no Kubernetes object has so many"},
 		{Limits{Nodes: 10}, "a: &a [1,1]\nb: [*a,*a,*a]", "f.yaml:1: the document has more than 10 values once its aliases are written out"},
 		{Limits{Nodes: 20}, "a: &a [1,1]\nb: [*a,*a,*a]", ""},
 		{Limits{Documents: 2}, "a\n---\nb\n---\nc\n", "f.yaml: more than 2 documents"},

@@ -55,7 +55,7 @@ func (t Tree) chart(operator int, names []string) (helm.Chart, error) {
 			c.Objects, c.Names = append(c.Objects, x.Object), append(c.Names, names[i])
 		case x.Operators[0] == operator:
 			return c, refuse("give them OperatorGroups in namespaces of their own, or choose another layout",
-				"%s and %s share %s %s, and helm takes an object to be of one release only",
+				"%s and %s share %s %s, and in helm an object belongs to one release",
 				o.Name, t.Operators[x.Operators[1]].Name, x.Kind, strings.TrimPrefix(x.Namespace+"/"+x.Name, "/"))
 		}
 	}

@@ -150,7 +150,7 @@ func TestHelmOfSeveral(t *testing.T) {
 		operators[i].Options.InstallMode = v1alpha1.InstallModeTypeOwnNamespace
 	}
 	_, err = lay()
-	if want := "share OperatorGroup a/shared, and helm takes an object to be of one release only"; err == nil || !strings.Contains(err.Error(), want) {
+	if want := "share OperatorGroup a/shared, and in helm an object belongs to one release"; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("error %v, want one with %q", err, want)
 	}
 }

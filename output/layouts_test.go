@@ -295,7 +295,7 @@ func TestClusterScopeWarnings(t *testing.T) {
 		"cluster-scope: tea: OperatorGroup ns/chosen is neither for all namespaces nor for a single one",
 		"cluster-scope: tea: CatalogSource y is in namespace olm, and belongs into openshift-marketplace",
 		"cluster-scope: tea: left out of kind ClusterServiceVersion: 2 (the layout's decision record has none deployed by hand)",
-		"cluster-scope: meta: a meta-operator, its ServiceAccount x may create subscriptions of operators.coreos.com: limit its permissions, or who may edit its APIs",
+		"cluster-scope: meta: a meta-operator, because its ServiceAccount x may create subscriptions of operators.coreos.com: limit its permissions, or who may edit its APIs",
 	}
 	if d := cmp.Diff(want, tree.Warnings(LayoutClusterScope)); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
@@ -322,7 +322,7 @@ func TestLayoutRefuses(t *testing.T) {
 			"the operators tea and Tea-operator would both be in the directory Tea-operator", "give one of them another name"},
 		{LayoutClusterScope, []Operator{operator("Cluster-Scope", "a", "")}, nil, "Cluster-Scope and the layout itself would both be in the directory Cluster-Scope", "give the operator another name"},
 		{LayoutClusterScope, []Operator{operator("tea", "a", "")}, []generate.Shared{object("tea.example.com/v1", "Kettle", "x", nil)},
-			"the layout cluster-scope does not know the plural of kind Kettle of tea.example.com/v1", "its CRD would say it and is not among the objects: use another layout"},
+			"the layout cluster-scope does not know the plural of kind Kettle of tea.example.com/v1", "its CRD, which has it, is not among the objects: use another layout"},
 	} {
 		_, err := testTree(t, c.operators, c.objects...).Files(c.layout)
 		if err == nil || err.Error() != c.want {

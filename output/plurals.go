@@ -24,7 +24,7 @@ func (t Tree) plurals(objects []generate.Shared) (map[string]string, error) {
 			}
 		}
 		if plurals[kind] = defined[kind]; plurals[kind] == "" {
-			return nil, refuse("its CRD would say it and is not among the objects: use another layout",
+			return nil, refuse("its CRD, which has it, is not among the objects: use another layout",
 				"the layout %s does not know the plural of kind %s of %s", LayoutClusterScope, x.Kind, x.APIVersion)
 		}
 	}

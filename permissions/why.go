@@ -11,6 +11,7 @@ import (
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/templates"
 )
 
 // Why is the reason why a rule is among the objects.
@@ -64,9 +65,6 @@ type CSV struct {
 	Object    *manifest.Object
 	Namespace string // the operator's
 }
-
-// labelDescoped marks the ClusterRoles of a descoped operator (docs/descoped.md).
-const labelDescoped = "descoped.olmgen.dev/clusterrole"
 
 // origins say where rules come from.
 type origins struct {
@@ -132,7 +130,7 @@ func (o *origins) source(u use) Source {
 	}
 	installed := o.installed(u, in)
 	switch {
-	case in.Labels[labelDescoped] != "":
+	case in.Labels[templates.LabelDescoped] != "":
 		s.Why = WhyDescoped
 	case o.tree && installed != "":
 		s.Why = installed
@@ -151,7 +149,7 @@ func (o *origins) source(u use) Source {
 // ensureSingletonRBAC).
 func (o *origins) installed(u use, in *rbac.Role) Why {
 	ofCSV := in.Labels[olm.LabelOwnerKind] == v1alpha1.ClusterServiceVersionKind ||
-		in.Labels["app.kubernetes.io/managed-by"] == "olmgen" && in.Labels["app.kubernetes.io/part-of"] != ""
+		in.Labels["app.kubernetes.io/managed-by"] == "olmgen" && in.Labels[templates.LabelPartOf] != ""
 	switch {
 	case !ofCSV || u.account == rbac.Account{} || u.role != in || isAggregated(in) || ofCondition(in):
 		return ""
@@ -234,7 +232,7 @@ func (c CSV) find(u use) (Source, bool) {
 }
 
 func (c CSV) why(list string, u use) Why {
-	switch kind := u.role.Labels[labelDescoped]; {
+	switch kind := u.role.Labels[templates.LabelDescoped]; {
 	case kind == "required" || kind == "optional":
 		return WhyBound
 	case kind != "":

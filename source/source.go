@@ -10,7 +10,6 @@ package source
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"io/fs"
@@ -78,22 +77,9 @@ type Source struct {
 	Digest string // of the image manifest that was read, sha256:...; empty if there is none
 	Image  string // the bundle's image: by digest from a registry, as written from a catalog; empty if there is none
 
-	// Metadata is true if FS has what the catalog says of the bundle, and not its objects: a ClusterServiceVersion
-	// without permissions and Deployments.
-	Metadata bool
-
 	// Labels of the image that begin with operators.operatorframework.io.bundle. A bundle without
 	// metadata/annotations.yaml uses them instead.
 	Labels map[string]string
-
-	// Properties of a catalog entry in the order of the catalog, as a JSON list, without those that hold the bundle's
-	// own objects (olm.bundle.object, olm.csv.metadata). Nil for other kinds.
-	Properties json.RawMessage
-
-	// Fields of the entry in the catalog's channel, which OLM uses instead of the CSV's.
-	Replaces  string
-	Skips     []string
-	SkipRange string
 
 	// Name returns how messages call a file of a catalog. Nil for other kinds.
 	Name    func(file string) string

@@ -2,6 +2,13 @@ package templates
 
 import "github.com/olmgen/olmgen/internal/olm"
 
+// Labels of olmgen's own. LabelDescoped says what a role or binding of the descoped profile is for, such as required or
+// user-admin. LabelPartOf has the package.
+const (
+	LabelDescoped = "descoped.olmgen.dev/clusterrole"
+	LabelPartOf   = "app.kubernetes.io/part-of"
+)
+
 // Ownership are the labels by which OLM and olmgen find what belongs to an operator. A view that has them has their
 // fields, and the labels themselves as .Labels.
 type Ownership struct {
@@ -40,8 +47,8 @@ func (o Ownership) Labels() map[string]string {
 	}
 	add(olm.LabelPermissionsHash, o.Hash)
 	add(olm.LabelCopiedFrom, o.CopiedFrom)
-	add("descoped.olmgen.dev/clusterrole", o.Descoped)
-	add("app.kubernetes.io/part-of", o.PartOf)
+	add(LabelDescoped, o.Descoped)
+	add(LabelPartOf, o.PartOf)
 	if o.Olmgen {
 		out["app.kubernetes.io/managed-by"] = "olmgen"
 	}

@@ -105,7 +105,7 @@ func (w *walk) run(current *Installed) {
 				return
 			}
 			if slices.Contains(w.visited, *current) {
-				w.end(resolve.GoesRound, "OLM updates forever: %s comes again", current.Name)
+				w.end(resolve.GoesRound, "OLM updates forever: it returns to %s", current.Name)
 				return
 			}
 			w.visited = append(w.visited, *current)

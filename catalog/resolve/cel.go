@@ -72,10 +72,10 @@ func (c *converter) holds(rule string, p cel.Program, e *entry) bool {
 	}
 	c.seen[e] = true
 	out, details, err := p.Eval(map[string]any{"properties": e.celProperties()})
-	if details != nil && details.ActualCost() != nil {
-		c.spend(*details.ActualCost(), rule)
+	if cost := details.ActualCost(); cost != nil {
+		c.spend(*cost, rule)
 	}
-	return err == nil && c.fault == nil && out.Value() == true
+	return err == nil && out.Value() == true
 }
 
 func (c *converter) spend(cost uint64, rule string) {

@@ -66,8 +66,23 @@ func TestCELCost(t *testing.T) {
 	if r.test(&entry{facts: &facts{}}) || c.fault == nil || !strings.Contains(c.fault.Error(), "cost more than") {
 		t.Errorf("the fault is %v", c.fault)
 	}
+	c.spend(1, "a later rule")
+	if strings.Contains(c.fault.Error(), "a later rule") {
+		t.Errorf("the fault is the last one: %v", c.fault)
+	}
 	var p cel.Program // not asked any more
 	if c.holds("true", p, nil) {
 		t.Error("a rule holds after the fault")
+	}
+}
+
+// The limit itself may be spent.
+func TestCELLimit(t *testing.T) {
+	c := newConverter()
+	if c.spend(celCost, "a"); c.fault != nil {
+		t.Error(c.fault)
+	}
+	if c.spend(1, "b"); c.fault == nil {
+		t.Error("one more is no fault")
 	}
 }

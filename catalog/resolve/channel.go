@@ -19,9 +19,9 @@ func sortChannel(entries []*entry) ([]*entry, error) {
 	}
 	updated, next, skipped := map[*entry]bool{}, map[*entry]*entry{}, map[string]bool{}
 	for _, e := range entries {
-		if old := byName[e.updates.Replaces]; e.updates.Replaces != "" && old != nil {
-			updated[old] = true
-			next[e] = old
+		if e.updates.Replaces != "" {
+			old := byName[e.updates.Replaces]
+			updated[old], next[e] = true, old
 		}
 		for _, s := range e.updates.Skips {
 			if old := byName[s]; old != nil {
@@ -72,6 +72,17 @@ func sortChannel(entries []*entry) ([]*entry, error) {
 		strings.Join(texts, ", "))
 }
 
+// defaultFirst orders default channels before others.
+func defaultFirst(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return -1
+	}
+	return 1
+}
+
 // sortProviders returns entries of several catalogs in the order in which OLM prefers them as dependencies: by catalog,
 // default channels of all packages first, then by package, channel and from the head down (OLM: resolver.go,
 // sortBundles). The entries come sorted by catalog.
@@ -94,16 +105,8 @@ func sortProviders(entries []*entry) ([]*entry, error) {
 		members[g] = append(members[g], e)
 	}
 	slices.SortStableFunc(groups, func(a, b group) int {
-		if c := cmp.Compare(catalogs[a.source], catalogs[b.source]); c != 0 {
-			return c
-		}
-		if a.isDefault != b.isDefault {
-			if a.isDefault {
-				return -1
-			}
-			return 1
-		}
-		return cmp.Or(cmp.Compare(a.pkg, b.pkg), cmp.Compare(a.channel, b.channel))
+		return cmp.Or(cmp.Compare(catalogs[a.source], catalogs[b.source]), defaultFirst(a.isDefault, b.isDefault),
+			cmp.Compare(a.pkg, b.pkg), cmp.Compare(a.channel, b.channel))
 	})
 	var all []*entry
 	for _, g := range groups {

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 )
@@ -14,11 +13,11 @@ import (
 type judge struct {
 	catalogs *namespaceCatalogs
 	result   *Result
-	list     []catalog.Finding
+	list     []findings.Finding
 }
 
 func (j *judge) add(rule string, level findings.Severity, object, hint, format string, args ...any) {
-	f := catalog.Finding{Rule: rule, Level: level, Object: object, Message: fmt.Sprintf(format, args...), Hint: hint}
+	f := findings.Finding{Rule: rule, Level: level, Object: object, Message: fmt.Sprintf(format, args...), Hint: hint}
 	f.File, f.Line = j.place(object)
 	if !slices.Contains(j.list, f) {
 		j.list = append(j.list, f)
@@ -38,7 +37,7 @@ func (j *judge) place(object string) (string, int) {
 			return c.File, c.Line
 		}
 	}
-	if object == "Namespace "+start.Namespace && len(start.Subscriptions) > 0 {
+	if object == "Namespace "+start.Namespace { // OLM looks at it because of its Subscriptions
 		s := start.Subscriptions[0]
 		if f := j.result.Failure; f != nil {
 			for _, o := range start.Subscriptions {
@@ -68,7 +67,7 @@ func (w *namespaceCatalogs) explainResult(r *Result) {
 	j.outcome(end)
 	j.end(end)
 	j.alternatives()
-	catalog.SortFindings(j.list)
+	findings.Sort(j.list)
 	r.Findings = j.list
 }
 
@@ -85,7 +84,7 @@ func (j *judge) step(x *explainer, step *Step) {
 		s := &x.state.Subscriptions[i]
 		list := x.candidates(s)
 		move := slices.IndexFunc(step.Subscriptions, func(m Move) bool { return m.Name == s.Name })
-		if move < 0 || x.current(s) != nil || len(list) == 0 || list[0].entry.name == step.Subscriptions[move].To {
+		if move < 0 || x.current(s) != nil || list[0].entry.name == step.Subscriptions[move].To {
 			continue
 		}
 		j.add(ruleOlder, findings.Warning, subscriptionObject(x.state, s.Name), "",
@@ -109,7 +108,7 @@ func (j *judge) nots(x *explainer) {
 		for _, c := range v.constraints {
 			if c.need != nil && c.need.forbidsNothing {
 				j.add(ruleNot, findings.Warning, csvObject(x.state, v.entry.name), "put the not inside an all",
-					"its olm.constraint is a not, which any other bundle meets: %s", c.need.text)
+					"its olm.constraint is a not, and any other bundle satisfies it: %s", c.need.text)
 			}
 		}
 	}
@@ -163,9 +162,7 @@ func (j *judge) failed(x *explainer, namespace string) {
 		j.add(ruleNoSolution, findings.Error, namespace, strings.Join(r.Failure.Help, "; or "), "%s",
 			strings.Join(r.Failure.Conflict, "; "))
 		for _, e := range x.installed.entries {
-			if e.deprecated && slices.ContainsFunc(set, func(a applied) bool {
-				return a.kind == prohibited && a.entry == e
-			}) {
+			if slices.ContainsFunc(set, func(a applied) bool { return a.kind == prohibited && a.entry == e }) {
 				j.add(ruleDeprecated, findings.Error, csvObject(x.state, e.name),
 					"delete it, or add a catalog with an update for it",
 					"it has the property olm.deprecated, and no update can be installed")
@@ -198,7 +195,7 @@ func (j *judge) failed(x *explainer, namespace string) {
 func (j *judge) end(x *explainer) {
 	s := x.state
 	byPackage := map[string][]string{}
-	quiet := x.problem != nil && slices.Contains([]Outcome{Settled, Withheld}, j.result.Outcome)
+	quiet := slices.Contains([]Outcome{Settled, Withheld}, j.result.Outcome)
 	for i := range s.Subscriptions {
 		sub := &s.Subscriptions[i]
 		byPackage[sub.Package] = append(byPackage[sub.Package], sub.Name)

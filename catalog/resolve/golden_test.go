@@ -5,6 +5,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -150,9 +151,15 @@ func resolveArchive(t *testing.T, a *txtar.Archive) *resolve.Report {
 
 // Each finding is explained, and its texts are one line.
 func TestRules(t *testing.T) {
-	for _, rules := range [][]catalog.Rule{resolve.Rules(), resolve.CatalogRules()} {
+	for _, rules := range [][]findings.Rule{resolve.Rules(), resolve.CatalogRules()} {
 		ids := map[string]bool{}
+		if !slices.IsSortedFunc(rules, func(a, b findings.Rule) int { return strings.Compare(a.ID, b.ID) }) {
+			t.Errorf("not sorted: %v", rules)
+		}
 		for _, r := range rules {
+			if resolve.Blocking(findings.Finding{Rule: r.ID}) != (r.ID == "update-held-back") {
+				t.Errorf("%s blocks, or does not", r.ID)
+			}
 			if r.Text == "" || r.Help == "" || strings.Contains(r.Text+r.Help, "\n") || ids[r.ID] {
 				t.Errorf("rule %s: %q, %q", r.ID, r.Text, r.Help)
 			}

@@ -33,9 +33,9 @@ func (x *explainer) helpFor(a applied) string {
 		return fmt.Sprintf("have a catalog update %s, or delete it", a.entry.name)
 	case a.kind == prohibited:
 		return fmt.Sprintf("use a catalog in which %s is not deprecated", a.entry.name)
-	case a.kind == dependency && a.need != nil && len(a.ids) == 0:
+	case a.need != nil && len(a.ids) == 0:
 		return fmt.Sprintf("add a catalog with an operator %s", a.need.text)
-	case a.kind == dependency && a.need != nil:
+	case a.need != nil:
 		return fmt.Sprintf("have another operator %s", a.need.text)
 	}
 	return ""

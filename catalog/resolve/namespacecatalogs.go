@@ -141,7 +141,7 @@ func (w *namespaceCatalogs) only(installed *snapshot, e *entry) (*entry, int) {
 			continue
 		}
 		for _, other := range s.byName[e.name] {
-			if e.channel == "" || other.channel == e.channel {
+			if other.channel == e.channel {
 				found = append(found, other)
 			}
 		}

@@ -1,6 +1,7 @@
 package resolve_test
 
 import (
+	"bytes"
 	"context"
 	"os"
 	"path/filepath"
@@ -8,13 +9,15 @@ import (
 	"testing"
 
 	"github.com/olmgen/olmgen/catalog/resolve"
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/golden"
 	"github.com/olmgen/olmgen/golden/resolvercase"
 )
 
 // TestResolverCases compares with what OLM's own resolver answered to the cases of the repository. "make e2e
 // CHECK=resolve" finds further ones.
 func TestResolverCases(t *testing.T) {
-	compareCases(t, filepath.Join("testdata", "cases"))
+	compareCases(t, filepath.Join("testdata", "cases"), true)
 }
 
 // TestResolverOracle does the same with all cases of OLMGEN_ORACLE. It works on any directory of that format.
@@ -23,10 +26,11 @@ func TestResolverOracle(t *testing.T) {
 	if root == "" {
 		t.Skip("OLMGEN_ORACLE is not set")
 	}
-	compareCases(t, filepath.Join(root, "resolver", "cases"))
+	compareCases(t, filepath.Join(root, "resolver", "cases"), false)
 }
 
-func compareCases(t *testing.T, root string) {
+// compareCases compares the cases below a directory with OLM's answers, and the reports with their report.txt.
+func compareCases(t *testing.T, root string, reports bool) {
 	dirs, err := filepath.Glob(filepath.Join(root, "*"))
 	if err != nil || len(dirs) == 0 {
 		t.Fatalf("no cases below %s: %v", root, err)
@@ -36,7 +40,14 @@ func compareCases(t *testing.T, root string) {
 		for _, dir := range dirs {
 			t.Run(filepath.Base(dir), func(t *testing.T) {
 				t.Parallel()
-				c.compare(t, dir)
+				report := c.compare(t, dir)
+				var got bytes.Buffer
+				if err := report.Print(&got, findings.Text); err != nil {
+					t.Fatal(err)
+				}
+				if reports {
+					golden.CheckFile(t, filepath.Join(dir, "report.txt"), got.Bytes(), *update)
+				}
 			})
 		}
 	})
@@ -51,7 +62,8 @@ type oracleCount struct {
 	unstable, alternatives, complete, more, texts, varying int
 }
 
-func (c *oracleCount) compare(t *testing.T, dir string) {
+// compare returns a report with a namespace for each scenario.
+func (c *oracleCount) compare(t *testing.T, dir string) *resolve.Report {
 	in, err := resolvercase.Read(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -70,7 +82,7 @@ func (c *oracleCount) compare(t *testing.T, dir string) {
 	if d := resolvercase.RefusalDiff(want.CatalogErrors, opened.Refusals); d != "" {
 		t.Errorf("catalogs (-opm +olmgen):\n%s", d)
 	}
-	good := !t.Failed()
+	good, report := !t.Failed(), &resolve.Report{}
 	for i := range in.Scenarios {
 		state, err := in.State(&in.Scenarios[i], opened)
 		if err != nil {
@@ -86,12 +98,14 @@ func (c *oracleCount) compare(t *testing.T, dir string) {
 			t.Errorf("%s (-want +got):\n%s", in.Scenarios[i].Name, diff)
 		}
 		c.add(&want.Scenarios[i], r, diff == "")
+		report.Add(in.Scenarios[i].Name, r)
 	}
 	c.Lock()
 	defer c.Unlock()
 	if good {
 		c.equalCases++
 	}
+	return report
 }
 
 // add counts a scenario.

@@ -145,7 +145,7 @@ func (w *pathWalk) run(current *entry) {
 		case current.name == p.To:
 			w.end(AtTarget, "%s is reached", current.name)
 		case slices.Contains(seen, current.name):
-			w.end(GoesRound, "OLM updates forever: %s comes again, because skipRange has no direction", current.name)
+			w.end(GoesRound, "OLM updates forever: it returns to %s, because skipRange has no direction", current.name)
 		case next != nil:
 			seen = append(seen, current.name)
 			p.Steps = append(p.Steps, w.step(current, next, notes))
@@ -170,7 +170,7 @@ func (w *pathWalk) end(end PathEnd, format string, args ...any) {
 }
 
 func (w *pathWalk) passes(name string) bool {
-	return name != "" && slices.ContainsFunc(w.path.Steps, func(s PathStep) bool {
+	return slices.ContainsFunc(w.path.Steps, func(s PathStep) bool {
 		return slices.Contains(s.Passed, name)
 	})
 }

@@ -7,7 +7,6 @@ import (
 	"io"
 	"strings"
 
-	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 )
@@ -32,14 +31,14 @@ type Namespace struct {
 // Add adds a namespace.
 func (r *Report) Add(name string, result *Result) {
 	r.Namespaces = append(r.Namespaces, Namespace{name, result})
-	r.Errors += catalog.Count(result.Findings, findings.Error)
-	r.Warnings += catalog.Count(result.Findings, findings.Warning)
-	r.Notes += catalog.Count(result.Findings, findings.Note)
+	r.Errors += findings.Count(result.Findings, findings.Error)
+	r.Warnings += findings.Count(result.Findings, findings.Warning)
+	r.Notes += findings.Count(result.Findings, findings.Note)
 }
 
 // Findings returns the findings of all namespaces.
-func (r *Report) Findings() []catalog.Finding {
-	var all []catalog.Finding
+func (r *Report) Findings() []findings.Finding {
+	var all []findings.Finding
 	for _, n := range r.Namespaces {
 		all = append(all, n.Findings...)
 	}
@@ -182,7 +181,7 @@ func (r *Result) alternatives() findings.Table {
 	return t
 }
 
-func findingCells(f catalog.Finding) []findings.Cell {
+func findingCells(f findings.Finding) []findings.Cell {
 	at, hint := "", ""
 	if f.File != "" {
 		at = fmt.Sprintf("%s:%d", f.File, f.Line)

@@ -19,7 +19,7 @@ type requirement struct {
 	text string // in OLM's words
 	test func(*entry) bool
 
-	forbidsNothing bool   // a not at the top: any other bundle meets it
+	forbidsNothing bool   // a not at the top: any other bundle satisfies it
 	property       string // type and value of the property
 }
 

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/findings"
 )
 
 // The ids of what OLM does in silence.
@@ -29,13 +29,13 @@ const (
 
 // Blocking reports whether a finding says that OLM installs an update neither now nor later, because of what else is
 // there.
-func Blocking(f catalog.Finding) bool { return f.Rule == ruleHeldBack }
+func Blocking(f findings.Finding) bool { return f.Rule == ruleHeldBack }
 
 const inResolver = " Source: OLM, pkg/controller/registry/resolver/"
 
 // Rules returns the rules of the findings of a Result, sorted by id.
-func Rules() []catalog.Rule {
-	list := []catalog.Rule{
+func Rules() []findings.Rule {
+	list := []findings.Rule{
 		{ID: ruleHeldBack, Text: "An update is not installed, and OLM does not say so",
 			Help: "A newer entry of the channel cannot be installed together with what else must stay. OLM keeps " +
 				"the installed " +
@@ -47,7 +47,7 @@ func Rules() []catalog.Rule {
 			Help: "OLM makes an InstallPlan only if status.currentCSV of a Subscription changes. A lost " +
 				"dependency comes back with " +
 				"the next update of any Subscription. Source: OLM, pkg/controller/operators/catalog/operator.go."},
-		{ID: ruleCycle, Text: "Updates go round forever",
+		{ID: ruleCycle, Text: "Updates form a cycle",
 			Help: "skipRange has no direction: an old entry whose range contains a newer version is an update of it." +
 				inResolver + "resolver.go."},
 		{ID: ruleSecond, Text: "Two Subscriptions are for the same package",
@@ -69,7 +69,7 @@ func Rules() []catalog.Rule {
 		{ID: ruleChance, Text: "What OLM does depends on chance",
 			Help: "OLM iterates over Go maps, whose order is random. Any of the alternatives can happen."},
 		{ID: ruleNot, Text: "A not constraint forbids nothing",
-			Help: "Any other bundle meets it, first of all the bundle that has it. It has an effect only inside all." +
+			Help: "Any other bundle satisfies it, first of all the bundle that has it. It has an effect only inside all." +
 				inResolver + "cache/predicates.go."},
 		{ID: ruleNoPath, Text: "An installed CSV has no update in the channel",
 			Help: "No entry of the channel names the CSV in replaces or skips or has its version in skipRange. " +
@@ -89,6 +89,6 @@ func Rules() []catalog.Rule {
 		{ID: ruleManual, Text: "OLM creates a Subscription for a dependency",
 			Help: "It updates by itself, as its installPlanApproval is Automatic." + inResolver + "steps.go."},
 	}
-	slices.SortFunc(list, func(a, b catalog.Rule) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(list, func(a, b findings.Rule) int { return cmp.Compare(a.ID, b.ID) })
 	return list
 }

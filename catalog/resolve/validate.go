@@ -28,8 +28,8 @@ const (
 )
 
 // CatalogRules returns the rules of Validate, sorted by id.
-func CatalogRules() []catalog.Rule {
-	list := []catalog.Rule{
+func CatalogRules() []findings.Rule {
+	list := []findings.Rule{
 		{ID: ruleDangling, Text: "replaces names an entry that the channel does not have",
 			Help: "The version that it names can still be updated if it is installed."},
 		{ID: ruleSeveral, Text: "Several entries replace the same one", Help: "OLM takes the one nearest the head."},
@@ -46,20 +46,20 @@ func CatalogRules() []catalog.Rule {
 		{ID: ruleConstraint, Text: "OLM cannot read a constraint",
 			Help: "It stops the resolution of every namespace in which the bundle is a candidate."},
 		{ID: ruleNotAlone, Text: "A not constraint forbids nothing",
-			Help: "Any other bundle meets it. It has an effect only inside all."},
+			Help: "Any other bundle satisfies it. It has an effect only inside all."},
 	}
 	for id, text := range catalog.Rules {
-		list = append(list, catalog.Rule{ID: id, Text: text,
+		list = append(list, findings.Rule{ID: id, Text: text,
 			Help: "opm does not serve such a catalog. Source: operator-registry, " +
 				"alpha/declcfg/declcfg_to_model.go, alpha/model/model.go."})
 	}
-	slices.SortFunc(list, func(a, b catalog.Rule) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(list, func(a, b findings.Rule) int { return cmp.Compare(a.ID, b.ID) })
 	return list
 }
 
 // Validate returns what is wrong with a catalog: errors for which opm does not serve it, and warnings about updates
 // that OLM v0 does not make.
-func Validate(c *catalog.Catalog) []catalog.Finding {
+func Validate(c *catalog.Catalog) []findings.Finding {
 	v := &validator{converter: newConverter()}
 	for _, f := range c.Faults() {
 		v.add(f.Rule, findings.Error, f.Place, "Package "+f.Package, "", "%s", f.Text)
@@ -67,18 +67,18 @@ func Validate(c *catalog.Catalog) []catalog.Finding {
 	for _, name := range c.Names() {
 		v.pkg(c.Packages[name])
 	}
-	catalog.SortFindings(v.list)
+	findings.Sort(v.list)
 	return v.list
 }
 
 type validator struct {
 	converter *converter
-	list      []catalog.Finding
+	list      []findings.Finding
 }
 
 func (v *validator) add(rule string, level findings.Severity, at catalog.Place, object, hint, format string,
 	args ...any) {
-	v.list = append(v.list, catalog.Finding{Rule: rule, Level: level, File: at.File, Line: at.Line, Object: object,
+	v.list = append(v.list, findings.Finding{Rule: rule, Level: level, File: at.File, Line: at.Line, Object: object,
 		Message: strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", " "), Hint: hint})
 }
 
@@ -111,7 +111,7 @@ func (v *validator) bundle(b *catalog.Bundle) {
 			v.add(ruleConstraint, findings.Error, b.Place, object, "", "%s: %v", p.Type, err)
 		} else if r != nil && r.forbidsNothing {
 			v.add(ruleNotAlone, findings.Warning, b.Place, object, "put the not inside an all",
-				"any other bundle meets the olm.constraint not: %s", r.text)
+				"any other bundle satisfies the olm.constraint not: %s", r.text)
 		}
 	}
 }
@@ -150,7 +150,7 @@ func (v *validator) channel(p *catalog.Package, ch *catalog.Channel) []*entry {
 		v.skipRange(object, places[e.name], order[:i], e)
 	}
 	for _, e := range entries {
-		if e.version == nil || len(order) == 0 || e.name == order[0].name || hasUpdate(order, e) {
+		if e.version == nil || e.name == order[0].name || hasUpdate(order, e) {
 			continue
 		}
 		v.add(ruleCannotReach, findings.Warning, places[e.name], object,

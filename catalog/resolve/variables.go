@@ -1,10 +1,10 @@
 package resolve
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
-	"sort"
 	"strings"
 
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
@@ -123,10 +123,11 @@ func (b *builder) providers(e *entry, need *requirement) ([]*entry, error) {
 		return known, nil
 	}
 	list, err := b.findProviders(e, need)
-	if err == nil {
-		b.provided[key] = list
+	if err != nil {
+		return nil, err
 	}
-	return list, err
+	b.provided[key] = list
+	return list, nil
 }
 
 func (b *builder) findProviders(e *entry, need *requirement) ([]*entry, error) {
@@ -269,11 +270,8 @@ func (e *entry) isUpdate(installed *entry) bool {
 // sortSubscribed returns the entries by channel, the default one first, and from the head of each channel down.
 func sortSubscribed(entries []*entry) ([]*entry, error) {
 	entries = slices.Clone(entries)
-	sort.SliceStable(entries, func(i, j int) bool {
-		if entries[i].defaultChannel != entries[j].defaultChannel {
-			return entries[i].defaultChannel
-		}
-		return entries[i].channel < entries[j].channel
+	slices.SortStableFunc(entries, func(a, b *entry) int {
+		return cmp.Or(defaultFirst(a.defaultChannel, b.defaultChannel), cmp.Compare(a.channel, b.channel))
 	})
 	var all []*entry
 	for len(entries) > 0 {

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/findings"
 )
 
 // Outcome is how a walk ends.
@@ -60,8 +60,8 @@ type Options struct {
 // Result is what OLM does. Where it depends on chance, the walk is one of the alternatives.
 type Result struct {
 	Walk
-	Alternatives []Walk            `json:"alternatives,omitempty"` // at least two, if any
-	Findings     []catalog.Finding `json:"findings,omitempty"`     // what OLM does in silence
+	Alternatives []Walk             `json:"alternatives,omitempty"` // at least two, if any
+	Findings     []findings.Finding `json:"findings,omitempty"`     // what OLM does in silence
 }
 
 const (
@@ -287,7 +287,7 @@ func (s *State) apply(step Step) (*State, Step) {
 	}
 	step.Removed = nil
 	for _, p := range step.CSVs {
-		for old := p.Replaces; old != "" && s.has(old) && !fresh(old) && !slices.Contains(step.Removed,
+		for old := p.Replaces; s.has(old) && !fresh(old) && !slices.Contains(step.Removed,
 			old); old = replaced[old] {
 			step.Removed = append(step.Removed, old)
 		}

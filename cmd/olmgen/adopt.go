@@ -166,7 +166,7 @@ func (f *adoptFlags) check(cmd *cobra.Command, paths []string) error {
 	case f.output == "":
 		return &usageError{"-o needs a file, or - for stdout", ""}
 	case f.table && f.to != generate.ProfileClusterExtension:
-		return &usageError{"--table is about --to clusterextension", "add it"}
+		return &usageError{"--table needs --to clusterextension", "add it"}
 	case f.table && changed("output", "plan", "before") != "":
 		return &usageError{changed("output", "plan", "before") + " cannot be given with --table, which writes no file",
 			"leave one of them out"}

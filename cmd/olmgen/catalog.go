@@ -14,6 +14,7 @@ import (
 
 	fbc "github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/catalog/resolve"
+	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/internal/manifest/tree"
@@ -92,9 +93,8 @@ The exit code is 3 if there are findings at or above --fail-on.`,
 }
 
 func (f *resolveFlags) run(cmd *cobra.Command, paths []string) error {
-	if len(validation.IsDNS1123Label(f.namespace)) > 0 {
-		return &usageError{fmt.Sprintf("--namespace: %q is not a valid namespace name", f.namespace),
-			"use lower-case letters, digits and -"}
+	if err := config.CheckNamespace(f.namespace); err != nil {
+		return aboutFlag("namespace", err)
 	}
 	if len(paths)+len(f.installs) == 0 {
 		return &usageError{"there is nothing to resolve", "pass a path with Subscriptions, or --install PACKAGE"}
@@ -140,7 +140,7 @@ func (f *resolveFlags) run(cmd *cobra.Command, paths []string) error {
 	summary := fmt.Sprintf("%s, %s, %s in %s", text.Count(report.Errors, "error"),
 		text.Count(report.Warnings, "warning"),
 		text.Count(report.Notes, "note"), text.Count(len(report.Namespaces), "namespace"))
-	if findings.Reaches(catalogFindings(report.Findings()), f.failOn) {
+	if findings.Reaches(report.Findings(), f.failOn) {
 		return &foundError{summary}
 	}
 	fmt.Fprintln(cmd.ErrOrStderr(), "olmgen: "+summary)
@@ -335,13 +335,13 @@ The exit code is 3 if there are findings at or above --fail-on.`,
 				if err != nil {
 					return err
 				}
-				list = append(list, catalogFindings(resolve.Validate(c))...)
+				list = append(list, resolve.Validate(c)...)
 			}
 			list, err := f.known(cmd.ErrOrStderr(), list, true)
 			if err != nil {
 				return err
 			}
-			if err := findings.Print(cmd.OutOrStdout(), f.format, catalogRules(resolve.CatalogRules()),
+			if err := findings.Print(cmd.OutOrStdout(), f.format, resolve.CatalogRules(),
 				list); err != nil {
 				return err
 			}
@@ -354,22 +354,4 @@ The exit code is 3 if there are findings at or above --fail-on.`,
 	registerSources(flags, &network)
 	completeReport(cmd)
 	return cmd
-}
-
-// catalogFindings returns findings about catalogs as those of a review.
-func catalogFindings(list []fbc.Finding) []findings.Finding {
-	var out []findings.Finding
-	for _, f := range list {
-		out = append(out, findings.Finding{Rule: f.Rule, Level: f.Level, File: f.File, Line: f.Line,
-			Object: f.Object, Message: f.Message, Hint: f.Hint})
-	}
-	return out
-}
-
-func catalogRules(list []fbc.Rule) []findings.Rule {
-	var out []findings.Rule
-	for _, r := range list {
-		out = append(out, findings.Rule{ID: r.ID, Text: r.Text, Help: r.Help})
-	}
-	return out
 }

@@ -34,7 +34,7 @@ func (f *pathFlags) checkDiff(cmd *cobra.Command) error {
 	var wrong error
 	cmd.Flags().Visit(func(flag *pflag.Flag) {
 		if _, option := f.review.render.options.Option(flag.Name); option && f.diff == "" && wrong == nil {
-			wrong = &usageError{"--" + flag.Name + " says how --diff renders", "add --diff"}
+			wrong = &usageError{"--" + flag.Name + " needs --diff", "add --diff"}
 		}
 	})
 	return wrong

@@ -1,13 +1,10 @@
 package main
 
 import (
-	"errors"
-	"fmt"
 	"math"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"k8s.io/apimachinery/pkg/util/validation"
 
 	fbc "github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/config"
@@ -29,7 +26,7 @@ func newCheck() *cobra.Command {
 	f := checkFlags{}
 	cmd := &cobra.Command{
 		Use:   "check PATH...",
-		Short: "Predict what OLM does with OperatorGroups and CSVs",
+		Short: "Will OLM take this tree? Predict what it does",
 		Long: `Check reads a tree of YAML or JSON (a GitOps repository, the output of olmgen
 render or of kubectl get -o yaml) and predicts what OLM does with it. It prints
 the target namespaces and provided APIs of each OperatorGroup, and the phase,
@@ -91,16 +88,15 @@ func (f *checkFlags) register(flags *pflag.FlagSet) {
 }
 
 func (f *checkFlags) run(cmd *cobra.Command, paths []string) error {
-	if n := f.options.Namespace; cmd.Flags().Changed("namespace") && len(validation.IsDNS1123Label(n)) > 0 {
-		return &usageError{
-			fmt.Sprintf("--namespace: %q is not a valid namespace name", n),
-			"use lower-case letters, digits and -",
+	if cmd.Flags().Changed("namespace") {
+		if err := config.CheckNamespace(f.options.Namespace); err != nil {
+			return aboutFlag("namespace", err)
 		}
 	}
 	if cmd.Flags().Changed("kube-version") {
 		kube, err := config.ParseKubeVersion(f.kube)
-		if bad, ok := errors.AsType[*config.FlagError](err); ok {
-			return &usageError{"--kube-version: " + bad.Msg, bad.Tip}
+		if err != nil {
+			return aboutFlag("kube-version", err)
 		}
 		f.options.Kube = kube
 	}

@@ -169,7 +169,7 @@ func (f *renderFlags) renderDeclared(cmd *cobra.Command, d declaration) (*config
 		o.Layout = output.LayoutFlat // a stream has no layout, whatever the file says
 	}
 	if used := cmp.Or(o.Layout, d.Output.Layout, output.LayoutFlat); o.HelmCRDs != "" && used != output.LayoutHelm {
-		return nil, &usageError{fmt.Sprintf("--helm-crds: means nothing with layout %s", used),
+		return nil, &usageError{fmt.Sprintf("--helm-crds: has no effect with layout %s", used),
 			"leave it out: it is for layout helm"}
 	}
 	bar, done := progress(cmd.ErrOrStderr())

@@ -16,7 +16,7 @@ import (
 
 var (
 	errCheckStdout  = &usageError{"--check needs a directory to compare with", "name it with -o"}
-	errLayoutStdout = &usageError{"--layout is about files, and stdout has none", "name a directory with -o"}
+	errLayoutStdout = &usageError{"--layout needs a directory: stdout has no files", "name a directory with -o"}
 )
 
 // deliver prints the warnings and writes or compares the files.
@@ -90,7 +90,11 @@ func class(name string) string {
 
 func (f *renderFlags) refuseWarnings(n int) error {
 	if f.strict && n > 0 {
-		return fmt.Errorf("%s, and --strict treats it as an error", text.Count(n, "warning"))
+		them := "it as an error"
+		if n > 1 {
+			them = "them as errors"
+		}
+		return fmt.Errorf("%s, and --strict treats %s", text.Count(n, "warning"), them)
 	}
 	return nil
 }

@@ -42,7 +42,7 @@ func newDiff() *cobra.Command {
 	f := diffFlags{format: findings.Text}
 	cmd := &cobra.Command{
 		Use:   "diff OLD NEW | --git REV[..REV] [PATH]",
-		Short: "Show what an upgrade changes, the most dangerous first",
+		Short: "What does this upgrade change? Show the most dangerous first",
 		Long: `Diff compares two releases of an operator, or two states of a tree: who gains
 and loses which permissions, how CRDs, workloads, webhooks, Services and
 NetworkPolicies change, what the operator says of itself, and what OLM would do

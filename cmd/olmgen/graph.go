@@ -24,7 +24,7 @@ func newGraph() *cobra.Command {
 	format, from := findings.Mermaid, ""
 	cmd := &cobra.Command{
 		Use:   "graph SOURCE | -f FILE [NAME]",
-		Short: "Draw what an operator reaches, or the update graph of a package",
+		Short: "What does this operator reach? Draw it, or its update graph",
 		Long: `Graph draws the blast radius of an operator: its ServiceAccounts, the roles
 they are bound to, the namespaces of the bindings, and those that no binding
 reaches. It draws what olmgen render writes with the same flags. With -f it

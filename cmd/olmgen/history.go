@@ -27,7 +27,7 @@ func newHistory() *cobra.Command {
 	f := historyFlags{format: findings.Text}
 	cmd := &cobra.Command{
 		Use:   "history DIR|CATALOG",
-		Short: "Show what changed from release to release of an operator",
+		Short: "Which release changed what? Show all releases of an operator",
 		Long: `History reads every release of a package and says what changed and in which
 release: since when the operator reads Secrets, writes RBAC or runs in pods, how
 many permissions it has, which versions its CRDs have, where its images are

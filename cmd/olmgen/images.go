@@ -39,7 +39,7 @@ func newImages() *cobra.Command {
 	f := imagesFlags{format: findings.Text}
 	cmd := &cobra.Command{
 		Use:   "images SOURCE...|TREE... | -f FILE",
-		Short: "List the container images of bundles",
+		Short: "Which images does this operator run? List them",
 		Long: `Images lists every container image that bundles name: the related images of the
 ClusterServiceVersion; the containers, init containers, image volumes and
 environment variables of its Deployments and of shipped workloads; the

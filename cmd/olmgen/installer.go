@@ -31,7 +31,7 @@ func newInstallerRBAC() *cobra.Command {
 	var f installerFlags
 	cmd := &cobra.Command{
 		Use:   "installer-rbac SOURCE|-f FILE --installer NAMESPACE/NAME",
-		Short: "Write the RBAC that applying the rendered objects needs",
+		Short: "Which RBAC does applying this need? Write it",
 		Long: `Installer-rbac writes the smallest Roles and ClusterRole, with bindings, under
 which a ServiceAccount may apply what olmgen render makes with the same flags,
 or, with --from, any other manifests: for GitOps controllers that apply as an

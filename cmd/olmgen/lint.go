@@ -29,7 +29,7 @@ func newLint() *cobra.Command {
 	f := lintFlags{}
 	cmd := &cobra.Command{
 		Use:   "lint PATH... --policy FILE|operate-first",
-		Short: "Check manifests against a policy",
+		Short: "Does this tree follow our rules? Check it against a policy",
 		Long: `Lint reads the Kubernetes objects of files and directories (or - for stdin) and
 lists what breaks a policy, by file and line. The policy is operate-first, the
 rules of Operate First's decision record on managing operators, or a file with

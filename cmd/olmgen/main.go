@@ -61,6 +61,9 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if err == nil {
 		return exitDone
 	}
+	if errors.Is(err, context.Canceled) && cmd.Context() != nil && cmd.Context().Err() != nil {
+		err = errors.New("interrupted")
+	}
 	sayError(cmd, stderr, err)
 	var usage *usageError
 	var flags *config.FlagError
@@ -164,6 +167,9 @@ func addCommands(root *cobra.Command, args []string) {
 		}
 		cmd := c.make()
 		cmd.GroupID = c.group
+		if question, _, ok := strings.Cut(cmd.Short, "?"); ok {
+			cmd.Long = question + "?\n\n" + cmd.Long
+		}
 		root.AddCommand(cmd)
 	}
 }

@@ -2,9 +2,11 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"strings"
 
+	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 )
 
@@ -39,3 +41,11 @@ func (m *messageWriter) Write(p []byte) (int, error) {
 
 // indented returns a message whose further lines cannot be taken for messages, or for hints.
 func indented(message string) string { return strings.ReplaceAll(message, "\n", "\n  ") }
+
+// aboutFlag returns what is wrong with the value of a flag as a wrong command line. Other errors stay as they are.
+func aboutFlag(flag string, err error) error {
+	if bad, ok := errors.AsType[*config.FlagError](err); ok {
+		return &usageError{"--" + flag + ": " + bad.Msg, bad.Tip}
+	}
+	return err
+}

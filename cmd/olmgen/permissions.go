@@ -29,7 +29,7 @@ func newPermissions() *cobra.Command {
 	f.report.failOn = findings.None
 	cmd := &cobra.Command{
 		Use:   "permissions SOURCE...|TREE... | -f FILE",
-		Short: "Show what an operator may do, and who grants it",
+		Short: "What may this operator do? Show it, and who grants it",
 		Long: `Permissions shows what each ServiceAccount of an operator may do once it is
 installed: which Secrets it reads, whether it writes RBAC, runs in pods,
 impersonates, changes webhooks and CRDs, and the rest by API group. Each line

@@ -149,7 +149,7 @@ func (f *renderFlags) checkPrinting() error {
 	case f.stat && f.names:
 		return &usageError{"--stat and --name-only exclude each other", "choose one"}
 	case (f.stat || f.names) && !f.check:
-		return &usageError{"--stat and --name-only say how --check prints differences", "add --check"}
+		return &usageError{"--stat and --name-only need --check", "add --check"}
 	}
 	return nil
 }

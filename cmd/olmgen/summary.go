@@ -116,7 +116,7 @@ func (s summary) refused() error {
 		return nil
 	}
 	return manifest.WithHint(fmt.Errorf("%s: %s would be refused", s.Directory, text.Count(len(s.Refused), "file")),
-		"move what is not olmgen's away; --force overwrites what was edited by hand")
+		"move away what olmgen did not write; --force overwrites files that were edited by hand")
 }
 
 // write writes files, or with --dry-run says what would be written.

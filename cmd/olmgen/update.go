@@ -108,7 +108,7 @@ func (f *updateFlags) run(cmd *cobra.Command) error {
 
 func (f *updateFlags) sayNotCompared(cmd *cobra.Command, err error) {
 	text, hint := config.ErrorText(err, flagsOf(cmd))
-	fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: warning: what changes is not compared: %s\n", text)
+	fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: warning: the changes are not compared: %s\n", text)
 	if hint != "" {
 		fmt.Fprintf(cmd.ErrOrStderr(), "hint: %s\n", hint)
 	}

@@ -38,16 +38,16 @@ func TestUsageErrors(t *testing.T) {
 		{"render a --install-mode global", "olmgen: --install-mode: unknown value \"global\"\nhint: choose one of OwnNamespace, SingleNamespace, MultiNamespace, AllNamespaces\n"},
 		{"render a --selector =", "olmgen: --selector: couldn't parse the selector string \"=\": found '=', expected: !, identifier, or 'end of string'\nhint: write it as in key=value,other in (a, b)\n"},
 		{"render a --profile none", "olmgen: --profile: unknown value \"none\"\nhint: choose one of olm, plain, descoped, olmv1, subscription, clusterextension\n"},
-		{"render a --approval Manual", "olmgen: --approval: means nothing with profile olm\nhint: leave it out: it is for profile subscription\n"},
-		{"render a --profile subscription --names olm", "olmgen: --names: means nothing with profile subscription\nhint: leave it out: it is for profile olm or plain\n"},
+		{"render a --approval Manual", "olmgen: --approval: has no effect with profile olm\nhint: leave it out: it is for profile subscription\n"},
+		{"render a --profile subscription --names olm", "olmgen: --names: has no effect with profile subscription\nhint: leave it out: it is for profile olm or plain\n"},
 		{"render a --profile subscription --catalog-source mine", "olmgen: --catalog-source: \"mine\" is not NAMESPACE/NAME\nhint: write it as in openshift-marketplace/community-operators\n"},
 		{"render a --profile subscription --catalog-source ''", "olmgen: --catalog-source: \"\" is not NAMESPACE/NAME\nhint: write it as in openshift-marketplace/community-operators\n"},
 		{"render a --profile subscription --approval Never", "olmgen: --approval: unknown value \"Never\"\nhint: choose one of Automatic, Manual\n"},
-		{"render a --profile clusterextension --operator-group x", "olmgen: --operator-group: means nothing with profile clusterextension\nhint: leave it out: it is for profile olm, plain, descoped or subscription\n"},
-		{"render a --profile olmv1 --create-namespace", "olmgen: --create-namespace: means nothing with profile olmv1\nhint: leave it out: it is for profile olm, plain, descoped, subscription or clusterextension\n"},
-		{"render a --profile plain --version-range 1", "olmgen: --version-range: means nothing with profile plain\nhint: leave it out: it is for profile clusterextension\n"},
-		{"render a --selector a=b --profile descoped", "olmgen: --selector: means nothing with profile descoped\nhint: leave it out: it is for profile olm, plain or subscription\n"},
-		{"render a --helm-crds crds", "olmgen: --helm-crds: means nothing with layout flat\nhint: leave it out: it is for layout helm\n"},
+		{"render a --profile clusterextension --operator-group x", "olmgen: --operator-group: has no effect with profile clusterextension\nhint: leave it out: it is for profile olm, plain, descoped or subscription\n"},
+		{"render a --profile olmv1 --create-namespace", "olmgen: --create-namespace: has no effect with profile olmv1\nhint: leave it out: it is for profile olm, plain, descoped, subscription or clusterextension\n"},
+		{"render a --profile plain --version-range 1", "olmgen: --version-range: has no effect with profile plain\nhint: leave it out: it is for profile clusterextension\n"},
+		{"render a --selector a=b --profile descoped", "olmgen: --selector: has no effect with profile descoped\nhint: leave it out: it is for profile olm, plain or subscription\n"},
+		{"render a --helm-crds crds", "olmgen: --helm-crds: has no effect with layout flat\nhint: leave it out: it is for layout helm\n"},
 		{"render a --name x", "olmgen: unknown flag: --name\nhint: did you mean --names? see olmgen render --help\n"},
 		{"version x", "olmgen: one argument too many: \"x\"\nhint: see olmgen version --help\n"},
 	} {
@@ -155,7 +155,7 @@ func TestProfilesOfFlags(t *testing.T) {
 		for _, p := range generate.Profiles {
 			t.Chdir(t.TempDir())
 			code, _, stderr := olmgen("render", "nowhere", "--profile", string(p), given)
-			want := "olmgen: --" + o.Flag + ": means nothing with profile " + string(p) + "\nhint: leave it out: it is for profile "
+			want := "olmgen: --" + o.Flag + ": has no effect with profile " + string(p) + "\nhint: leave it out: it is for profile "
 			refused := code == exitUsage && strings.HasPrefix(stderr, want)
 			if refused == o.Uses(p) || !refused && code == exitUsage {
 				t.Errorf("render --profile %s %s: exit code %d, %s", p, given, code, stderr)
@@ -239,5 +239,28 @@ func TestTopics(t *testing.T) {
 	}
 	if _, stdout, _ := olmgen("__complete", "help", "rend"); !strings.HasPrefix(stdout, "render\t") {
 		t.Errorf("olmgen help completes no command: %s", stdout)
+	}
+}
+
+// README has the question of each command that answers one, in the command's own words.
+func TestQuestionsOfReadme(t *testing.T) {
+	page, err := os.ReadFile("../../README.md")
+	noError(t, err)
+	questions := 0
+	for _, c := range newRoot().Commands() {
+		question, _, ok := strings.Cut(c.Short, "?")
+		if !ok {
+			continue
+		}
+		questions++
+		if row := "| " + question + "? | `" + c.CommandPath() + "` "; !strings.Contains(string(page), row) {
+			t.Errorf("README.md has no row %q", row)
+		}
+		if !strings.HasPrefix(c.Long, question+"?\n") {
+			t.Errorf("the help of %s begins with %.40q", c.Name(), c.Long)
+		}
+	}
+	if questions < 5 {
+		t.Errorf("%d commands have a question", questions)
 	}
 }

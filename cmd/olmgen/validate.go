@@ -28,7 +28,7 @@ func newValidate() *cobra.Command {
 	f := validateFlags{}
 	cmd := &cobra.Command{
 		Use:   "validate SOURCE... | -f FILE",
-		Short: "Check bundles for mistakes",
+		Short: "Is this bundle right? List its mistakes",
 		Long: `Validate reads bundles and lists their mistakes, by file and line: what olmgen
 refuses or warns about, and what the validators of operator-framework report,
 which operator-sdk bundle validate also runs. Those validators are in the
@@ -124,9 +124,9 @@ func (f *validateFlags) validate(ctx context.Context, stderr io.Writer, ref stri
 			}
 		}
 	}
-	list, err := validate.Bundle(ctx, src, f.options)
+	list, err := validate.Bundle(ctx, src.Source, f.options)
 	if err != nil {
 		return nil, 0, fmt.Errorf("%s: %w", ref, err)
 	}
-	return validate.Located(src, list), 1, nil
+	return validate.Located(src.Source, list), 1, nil
 }

@@ -79,7 +79,7 @@ var builtin = []Rule{
 	{ruleNotDeprecated, Warning, "", "a served version that was not deprecated is dropped or no longer served"},
 	{ruleStorageChanged, Info, "", "another version is the storage version"},
 	{ruleVersionRemoved, Warning, "", "a version that was not served is dropped"},
-	{ruleServed, Info, "", "a version that was there is served"},
+	{ruleServed, Info, "", "an existing version is served now"},
 	{ruleDeprecated, Info, "", "a version is deprecated"},
 	{ruleVersionAdded, Info, "", "a version is added"},
 	{ruleCRDAdded, Info, "", "a CRD is added"},

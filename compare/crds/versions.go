@@ -44,7 +44,7 @@ func compareOldVersions(old, now *apiextensionsv1.CustomResourceDefinition,
 			add(ruleUnserved, v.Name, "", "no longer served: requests for it fail")
 		}
 		if (w == nil || !w.Served) && !v.Deprecated {
-			add(ruleNotDeprecated, v.Name, "", "goes without notice: it was not marked as deprecated before")
+			add(ruleNotDeprecated, v.Name, "", "removed without notice: it was not marked as deprecated before")
 		}
 	}
 }

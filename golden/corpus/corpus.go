@@ -24,7 +24,7 @@ var refusals = []struct {
 	{"olm-v1", "OLM v1 refuses the bundle, or the install mode",
 		regexp.MustCompile(`profile clusterextension: OLM v1 (refuses .*|has no MultiNamespace)$`)},
 	{"open-channel", "a Subscription needs one of its channels, and it says none",
-		regexp.MustCompile(`profile subscription: .* and the default channel is none of them$`)},
+		regexp.MustCompile(`profile subscription: .* and the default channel is not one of them$`)},
 }
 
 // Refusal explains why olmgen may refuse a real bundle with an error. The class of any other error is empty.

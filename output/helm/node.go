@@ -72,7 +72,7 @@ func newSentinels(p place, namespace, targets bool) sentinels {
 	return s
 }
 
-var errNotAValue = errors.New("no chart's value can say this")
+var errNotAValue = errors.New("no value of a chart can express this")
 
 // abstract replaces the sentinels in a decoded object. What depends on nothing comes back as it is; changed tells.
 func (s sentinels) abstract(v any) (out any, changed bool, err error) {

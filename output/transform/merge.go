@@ -179,7 +179,7 @@ func prepareList(before, patch []any, element lists, key, path string) ([]any, e
 	for i, x := range before {
 		if m, ok := x.(map[string]any); !ok || !isScalar(m[key]) {
 			return nil,
-				fmt.Errorf("%s[%d]: the object has no %s there, by which the elements of the list are told apart", path,
+				fmt.Errorf("%s[%d]: the object has no %s there, and that identifies the elements of the list", path,
 					i, key)
 		}
 	}
@@ -187,7 +187,7 @@ func prepareList(before, patch []any, element lists, key, path string) ([]any, e
 		p, ok := x.(map[string]any)
 		if !ok || !isScalar(p[key]) { // of a list in a list that has no type
 			return nil,
-				fmt.Errorf("%s: has an element without %s, by which the elements of the list are told apart", path, key)
+				fmt.Errorf("%s: has an element without %s, which identifies the elements of the list", path, key)
 		}
 		same := slices.DeleteFunc(slices.Clone(before), func(x any) bool { return x.(map[string]any)[key] != p[key] })
 		if len(same) > 1 {

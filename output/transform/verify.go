@@ -137,7 +137,7 @@ func checkKeys(d *manifest.Document, v any, schema lists, path string) error {
 		for i, x := range list {
 			at := fmt.Sprintf("%s[%d]", at, i)
 			if m, _ := x.(map[string]any); key != "" && m[key] == nil {
-				e := d.Errorf(at, "has no %s, by which the elements of the list are told apart", key)
+				e := d.Errorf(at, "has no %s, which identifies the elements of the list", key)
 				e.Tip = "give it, or replace the whole list with an element $patch: replace"
 				return e
 			}
@@ -216,7 +216,7 @@ func leftDirective(at string) error {
 	e := &manifest.Error{Field: at, Msg: "the patch leaves a directive in the object",
 		Tip: "a strategic merge patch takes $patch: delete, replace or merge"}
 	if strings.HasSuffix(at, "]."+patchDirective) {
-		e.Tip = "nothing tells the elements of this list apart, so a patch gives the whole list, without directives"
+		e.Tip = "nothing identifies the elements of this list, so a patch replaces the whole list and has no directives"
 	}
 	return e
 }

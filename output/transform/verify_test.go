@@ -58,7 +58,7 @@ func TestPatchesThatDoNotFit(t *testing.T) {
 		{"text for containers", pod("a"), at + ": Deployment manager: has the wrong type: text, want a list", ""},
 		{"a mapping for containers", pod("{name: a}"), at + ": Deployment manager: has the wrong type: a mapping, want a list", ""},
 		{"a list for a container", pod("[[a]]"), at + "[0]: Deployment manager: has the wrong type: a list, want a mapping", ""},
-		{"nothing for a container", pod("[null]"), at + "[0]: Deployment manager: has no name, by which the elements of the list are told apart", "$patch: replace"},
+		{"nothing for a container", pod("[null]"), at + "[0]: Deployment manager: has no name, which identifies the elements of the list", "$patch: replace"},
 		{"a container without name", pod("[{image: b}]"), at + "[0]: Deployment manager: has no name, ", "$patch: replace"},
 		{"a port without number", pod("[{name: a, ports: [{name: web}]}]"), at + "[0].ports[0]: Deployment manager: has no containerPort, ", ""},
 		{"text for a number", "spec: {replicas: many}", "patch:1: spec.replicas: Deployment manager: has the wrong type: text, want a whole number", ""},

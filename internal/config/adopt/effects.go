@@ -213,7 +213,7 @@ func (v *verifier) reason(c *Compared, object *dump.Object, live, rendered map[s
 		}
 	}
 	if v.withoutCSV {
-		return "the new form is another than OLM's"
+		return "the new form differs from OLM's"
 	}
 	a, b := normalize.At(live, "metadata", "labels"), normalize.At(rendered, "metadata", "labels")
 	only := func(field string) bool {

@@ -220,9 +220,9 @@ func (o *Operator) scopedAccount() Check {
 	c := check("C6", "No scoped ServiceAccount", o.Group.Object, "spec.serviceAccountName")
 	if name := o.Group.Spec.ServiceAccountName; name != "" {
 		return c.result(Acknowledged, "--acknowledge-scoped-serviceaccount",
-			"ServiceAccount %s bounds the installation; OLM v1 installs with rights of its own", name)
+			"ServiceAccount %s limits the installation; OLM v1 installs with rights of its own", name)
 	}
-	return c.result(Passed, "", "no ServiceAccount bounds the installation")
+	return c.result(Passed, "", "no ServiceAccount limits the installation")
 }
 
 func (s *State) catalog(o *Operator) Check {

@@ -74,7 +74,7 @@ func (v *verifier) ofGroup(o *dump.Object) (reason string, live bool) {
 		if suffix, ok := strings.CutPrefix(o.Name, g.Name+"-"); ok &&
 			slices.Contains([]string{"admin", "edit", "view"}, suffix) &&
 			o.Labels[olm.LabelOwner] == g.Name {
-			return "older OLM: before v0.26 it called the ClusterRoles of the group so", false
+			return "older OLM: before v0.26 the ClusterRoles of the group had this name", false
 		}
 	}
 	for _, owner := range o.Owners {
@@ -96,7 +96,7 @@ func (v *verifier) ofGroup(o *dump.Object) (reason string, live bool) {
 			continue
 		}
 		if why, _ := v.crd(crd); why != "" {
-			return "orphan of an earlier version, like " + crd.Identity() + ", which it goes with", false
+			return "orphan of an earlier version, like " + crd.Identity() + " and part of it", false
 		}
 	}
 	return "", false
@@ -210,7 +210,7 @@ func (v *verifier) ofOperator(o *dump.Object, op *Operator) (reason string, live
 	twin := strings.TrimPrefix(o.Kind, "Cluster")
 	promoted := strings.HasPrefix(o.Kind, "Cluster") && v.Dump.Get(twin, ns, o.Name) != nil
 	if strings.HasPrefix(twin, "Role") && (copied != "" || promoted) {
-		return "chance of OLM's: it makes this copy only if it looks before the ClusterRoles grant the same", true
+		return "OLM makes this copy by chance: only if it checks before the ClusterRoles grant the same", true
 	}
-	return "it has the marks of " + owner + ", which does not ask for it: another OLM, or made by hand", false
+	return "it has OLM's labels of " + owner + ", which does not need it: another OLM made it, or a person", false
 }

@@ -94,7 +94,7 @@ func TestReasons(t *testing.T) {
 				object{"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": object{"name": "gates"},
 					"subjects": []any{object{"kind": "ServiceAccount", "name": "gatekeeper", "namespace": "operator-ns"}},
 					"roleRef":  object{"kind": "ClusterRole", "name": "gates", "apiGroup": "rbac.authorization.k8s.io"}})
-		}, adopt.RenderedOnly, "Role target-a/gatekeeping", "chance of OLM's"},
+		}, adopt.RenderedOnly, "Role target-a/gatekeeping", "OLM makes this copy by chance"},
 		{"a field that OLM has written after somebody else", each("Deployment", "gatekeeping", func(o object) {
 			container(o)["image"] = "x:2"
 			fields := object{"f:spec": object{"f:template": object{"f:spec": object{"f:containers": object{`k:{"name":"manager"}`: object{"f:image": object{}}}}}}}

@@ -310,14 +310,14 @@ func (v *verifier) onlyRendered(o normalize.Object) Compared {
 	role := strings.TrimPrefix(o.Kind(), "Cluster")
 	switch {
 	case o.Kind() == "Secret":
-		c.Reason, c.unknown = "Secrets are not read, so nobody knows", true
+		c.Reason, c.unknown = "Secrets are not read, so it is not known", true
 		return c
 	case !slices.ContainsFunc(dump.Kinds, func(k dump.Kind) bool { return k.Kind == o.Kind() }) &&
 		!v.Dump.Has(o.Kind()):
 		c.Reason, c.unknown = "a dump has no "+o.Kind()+": applying creates it, or changes the one that is there", true
 		return c
 	case !v.Dump.Has(o.Kind()):
-		c.Reason, c.unknown = "the dump has no "+o.Kind()+", so nobody knows", true
+		c.Reason, c.unknown = "the dump has no "+o.Kind()+", so it is not known", true
 		return c
 	case (o.Kind() == "Role" || o.Kind() == "RoleBinding") && labels[olm.LabelCopiedFrom] != nil,
 		strings.HasPrefix(o.Kind(), "Cluster") && labels[olm.LabelOwnerKind] == "ClusterServiceVersion" &&
@@ -326,7 +326,7 @@ func (v *verifier) onlyRendered(o normalize.Object) Compared {
 			c.Reason = "applying creates it, and gives back: " + strings.Join(lines("gains", back), "; ")
 			return c
 		}
-		c.Reason = "chance of OLM's: it makes this copy only if it looks before the ClusterRoles grant the same"
+		c.Reason = "OLM makes this copy by chance: only if it checks before the ClusterRoles grant the same"
 		return c
 	}
 	c.harm = o.Kind() == "Deployment"

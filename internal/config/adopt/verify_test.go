@@ -1,6 +1,7 @@
 package adopt_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
@@ -42,10 +43,31 @@ func TestVerifyUntouched(t *testing.T) {
 	}
 }
 
+var jsonDumps = map[string][]byte{}
+
+// asJSON returns a dump as JSON, which is quicker to read and to write.
+func asJSON(name string) ([]byte, error) {
+	if known := jsonDumps[name]; known != nil {
+		return known, nil
+	}
+	data, err := os.ReadFile(filepath.Join("testdata", name))
+	if err != nil {
+		return nil, err
+	}
+	jsonDumps[name], err = yaml.YAMLToJSON(data)
+	return jsonDumps[name], err
+}
+
 // edited reads a dump after a change of its objects.
 func edited(t testing.TB, name string, change func(items []object) []object) *adopt.State {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join("testdata", name))
+	return printed(t, name, json.Marshal, change)
+}
+
+// printed is edited for a dump in a format that has lines.
+func printed(t testing.TB, name string, format func(any) ([]byte, error), change func(items []object) []object) *adopt.State {
+	t.Helper()
+	data, err := asJSON(name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,11 +76,11 @@ func edited(t testing.TB, name string, change func(items []object) []object) *ad
 		Kind       string   `json:"kind"`
 		Items      []object `json:"items"`
 	}
-	if err := yaml.Unmarshal(data, &list); err != nil {
+	if err := json.Unmarshal(data, &list); err != nil {
 		t.Fatal(err)
 	}
 	list.Items = change(list.Items)
-	if data, err = yaml.Marshal(list); err != nil {
+	if data, err = format(list); err != nil {
 		t.Fatal(err)
 	}
 	d, err := dump.Read(t.Context(), []string{"-"}, strings.NewReader(string(data)))
@@ -121,7 +143,7 @@ func TestSameMeaning(t *testing.T) {
 // An operator that is in the cluster and not in the file is named, for every form of the file.
 func TestNotInFile(t *testing.T) {
 	for _, to := range generate.Profiles {
-		s := edited(t, twoOperators, same)
+		s := printed(t, twoOperators, yaml.Marshal, same)
 		for _, c := range []struct {
 			file *adopt.State
 			want int
@@ -262,7 +284,7 @@ func TestHandEdits(t *testing.T) {
 				files[e.dump] = asMaps(t, out)
 			}
 			key := ""
-			s := edited(t, e.dump, func(items []object) []object {
+			s := printed(t, e.dump, yaml.Marshal, func(items []object) []object {
 				for _, o := range items {
 					meta := in(o, "metadata")
 					name := fmt.Sprint(meta["name"])

@@ -201,7 +201,7 @@ func (u *updater) decide(o *Operator, state *resolve.State, taken, r *resolve.Re
 		o.Status, o.Reason = Held, "OLM updates nothing in its group: "+r.Failure.Text
 		return
 	case r.Outcome == resolve.Cycle && u.options.ToHead:
-		o.Status, o.Reason = Held, "the updates of its group go round forever"
+		o.Status, o.Reason = Held, "the updates of its group form a cycle"
 		return
 	}
 	for _, step := range taken.Steps {

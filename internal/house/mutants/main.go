@@ -80,29 +80,28 @@ func (o options) run(ctx context.Context, out io.Writer) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	survived, err := r.survivors(ctx, suite, picked)
-	if err != nil {
-		return 0, err
-	}
 	bad, equivalent := 0, 0
-	for i, m := range picked {
+	err = r.survivors(ctx, suite, picked, func(m mutant, survived bool) {
 		_, argued := arguments[m.name]
 		how := ""
 		switch {
-		case argued && survived[i]:
+		case argued && survived:
 			equivalent++
-			continue
+			return
 		case argued:
 			how = "a test notices it, so it is not equivalent"
 		case len(suite[m.id]) == 0:
 			how = "is reached by no test"
-		case survived[i]:
+		case survived:
 			how = "survives"
 		default:
-			continue
+			return
 		}
 		bad++
 		fmt.Fprintf(out, "%s:%d: %s: %s\n", m.file, m.line, how, m.name)
+	})
+	if err != nil {
+		return 0, err
 	}
 	stale := stale(arguments, code.mutants, o.packages)
 	for _, name := range stale {

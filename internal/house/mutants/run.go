@@ -170,25 +170,41 @@ func (r *runner) record(ctx context.Context, t *test, file string) (reached []in
 	return reached, err
 }
 
-// survivors reports for each mutant whether no test that reaches it fails with it.
-func (r *runner) survivors(ctx context.Context, s suite, all []mutant) ([]bool, error) {
-	survived := make([]bool, len(all))
-	return survived, r.each(len(all), func(i int) error {
-		for _, t := range s[all[i].id] {
-			_, _, err := r.run(ctx, t, 2*time.Second+3*t.cpu, "OLMGEN_MUTANT="+strconv.Itoa(all[i].id))
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
-			if _, failed := errors.AsType[*exec.ExitError](err); failed {
-				return nil
-			}
-			if err != nil {
-				return err
-			}
+// survivors tells for each mutant, in their order, whether no test that reaches it fails with it.
+func (r *runner) survivors(ctx context.Context, s suite, all []mutant, tell func(m mutant, survived bool)) error {
+	var mu sync.Mutex
+	survived := map[int]bool{}
+	told := 0
+	return r.each(len(all), func(i int) error {
+		alive, err := r.survives(ctx, s[all[i].id], all[i])
+		if err != nil {
+			return err
 		}
-		survived[i] = true
+		mu.Lock()
+		defer mu.Unlock()
+		survived[i] = alive
+		for alive, known := survived[told]; known; alive, known = survived[told] {
+			tell(all[told], alive)
+			told++
+		}
 		return nil
 	})
+}
+
+func (r *runner) survives(ctx context.Context, tests []test, m mutant) (bool, error) {
+	for _, t := range tests {
+		_, _, err := r.run(ctx, t, 2*time.Second+3*t.cpu, "OLMGEN_MUTANT="+strconv.Itoa(m.id))
+		if ctx.Err() != nil {
+			return false, ctx.Err()
+		}
+		if _, failed := errors.AsType[*exec.ExitError](err); failed {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+	return true, nil
 }
 
 // each calls a function with the numbers below n, some at once.

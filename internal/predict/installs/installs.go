@@ -8,11 +8,13 @@ import (
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	appsv1 "k8s.io/api/apps/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/internal/manifest/tree"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/templates"
 )
 
 // Install is one installation of the operator.
@@ -24,10 +26,11 @@ type Install struct {
 
 // Find returns the installations of the bundle's operator, in any version, in a tree of manifests. It looks at
 // ClusterServiceVersions (not copies), Deployments with the labels of their CSV or rendered by olmgen without one, and
-// Subscriptions, with the OperatorGroups of their namespaces. Each namespace is one installation. The list is sorted by
+// Subscriptions, with the OperatorGroups of their namespaces. A descoped operator watches all namespaces and works where
+// it is bound: those are its targets. Each namespace is one installation. The list is sorted by
 // namespace; an empty list is not nil. The errors are about unreadable objects of these kinds, in the tree's order.
 func Find(t *tree.Tree, b *bundle.Bundle) ([]Install, []error) {
-	f := finder{bundle: b, installs: map[string]*Install{}, groups: map[string][]string{}}
+	f := finder{bundle: b, installs: map[string]*Install{}, groups: map[string][]string{}, bound: map[string][]string{}}
 	var unreadable []error
 	for _, o := range t.Objects {
 		if err := f.object(o); err != nil {
@@ -39,6 +42,10 @@ func Find(t *tree.Tree, b *bundle.Bundle) ([]Install, []error) {
 		if i.Targets == nil {
 			i.Targets = f.groups[i.Namespace]
 		}
+		if bound, ok := f.bound[i.Namespace]; ok {
+			slices.Sort(bound)
+			i.Targets = slices.Compact(bound)
+		}
 		out = append(out, *i)
 	}
 	slices.SortFunc(out, func(a, b Install) int { return cmp.Compare(a.Namespace, b.Namespace) })
@@ -49,6 +56,7 @@ type finder struct {
 	bundle   *bundle.Bundle
 	installs map[string]*Install // by namespace
 	groups   map[string][]string // target namespaces by the OperatorGroup's namespace
+	bound    map[string][]string // where a descoped operator is bound, by the operator's namespace
 }
 
 func (f *finder) object(o *manifest.Object) error {
@@ -71,7 +79,7 @@ func (f *finder) object(o *manifest.Object) error {
 		case d.Labels[olm.LabelOwnerKind] == v1alpha1.ClusterServiceVersionKind:
 			f.add(d.Labels[olm.LabelOwner], d.Labels[olm.LabelOwnerNamespace], targets(d.Spec.Template.Annotations))
 		// rendered without OLM
-		case at != "" && (d.Labels["app.kubernetes.io/part-of"] == f.bundle.Package || f.deploys(d.Name)):
+		case at != "" && (d.Labels[templates.LabelPartOf] == f.bundle.Package || f.deploys(d.Name)):
 			f.install(at, "", targets(d.Spec.Template.Annotations))
 		}
 	case "operators.coreos.com/Subscription":
@@ -81,6 +89,16 @@ func (f *finder) object(o *manifest.Object) error {
 		}
 		if s.Spec != nil && s.Spec.Package == f.bundle.Package {
 			f.install(s.Namespace, s.Spec.StartingCSV, nil)
+		}
+	case "rbac.authorization.k8s.io/RoleBinding", "rbac.authorization.k8s.io/ClusterRoleBinding":
+		var b rbacv1.RoleBinding
+		if _, err := o.Into(&b); err != nil {
+			return err
+		}
+		if b.Labels[templates.LabelDescoped] == "required" && b.Labels[templates.LabelPartOf] == f.bundle.Package {
+			for _, s := range b.Subjects {
+				f.bound[s.Namespace] = append(f.bound[s.Namespace], o.Namespace)
+			}
 		}
 	case "operators.coreos.com/OperatorGroup":
 		var g operatorsv1.OperatorGroup

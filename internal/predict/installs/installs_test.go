@@ -112,6 +112,10 @@ func TestFind(t *testing.T) {
 		"e.yaml": strings.NewReplacer("NS", "d", "SPEC", "{}").Replace(group),
 		"plain.yaml": "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d, namespace: p, labels: {app.kubernetes.io/part-of: doors}}\n" +
 			"spec: {template: {metadata: {annotations: {olm.operatorNamespace: p, olm.targetNamespaces: 'r'}}}}\n",
+		"descoped.yaml": "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d, namespace: q, labels: {app.kubernetes.io/part-of: doors}}\n" +
+			"spec: {template: {metadata: {annotations: {olm.operatorNamespace: q, olm.targetNamespaces: ''}}}}\n",
+		"tenant.yaml": "apiVersion: rbac.authorization.k8s.io/v1\nkind: RoleBinding\nmetadata: {name: d, namespace: t, labels: {app.kubernetes.io/part-of: doors, " +
+			"descoped.olmgen.dev/clusterrole: required}}\nroleRef: {kind: ClusterRole, name: d}\nsubjects: [{kind: ServiceAccount, name: d, namespace: q}]\n",
 		"app.yaml":      "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d, namespace: z, labels: {app.kubernetes.io/part-of: doors}}\n",
 		"other.yaml":    "apiVersion: operators.coreos.com/v1alpha1\nkind: Subscription\nmetadata: {name: s, namespace: z}\nspec: {name: windows, source: x, sourceNamespace: olm}\n",
 		"another.yaml":  "apiVersion: operators.coreos.com/v1alpha1\nkind: ClusterServiceVersion\nmetadata: {name: door-operator-pro.v1.1.0, namespace: z}\n",
@@ -137,6 +141,7 @@ func TestFind(t *testing.T) {
 	want := []Install{
 		{"door-operator.v1.1.0", "a", []string{"x", "y"}}, {"door-operator.v1.2.0", "b", []string{""}},
 		{"door-operator.v1.0.0", "c", []string{"q", "p"}}, {"", "d", []string{""}}, {"", "p", []string{"r"}},
+		{"", "q", []string{"t"}},
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("-want +got:\n%s", d)

@@ -68,7 +68,7 @@ func Rules() []findings.Rule {
 		{ID: bundle.WarnUnmirrored, Text: "an image of the bundle that a mirror map has no mirror for"},
 		{ID: bundle.WarnScope, Text: "descoped: the operator does not support it"},
 		{ID: bundle.WarnDescoped, Text: "descoped: objects of the bundle that are left out"},
-		{ID: bundle.WarnClusterObjects, Text: "a cluster-scoped object that another group brings, and not the same"},
+		{ID: bundle.WarnClusterObjects, Text: "a cluster-scoped object that another group renders with other content"},
 		{ID: bundle.WarnClusterRules, Text: "descoped: a rule that a RoleBinding cannot grant"},
 		{ID: bundle.WarnWatchNamespace, Text: "descoped: the operator gets the list of namespaces to watch"},
 		{ID: bundle.WarnOLMAPIs, Text: "descoped: the operator reads objects of OLM"},

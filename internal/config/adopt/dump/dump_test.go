@@ -158,7 +158,7 @@ func TestRefused(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"empty":   {"", "stdin: no Kubernetes objects"},
 		"message": {"error: You must be logged in to the server\n", "no Kubernetes objects"},
-		"half":    {"apiVersion: v1\nitems:\n- apiVersion: v1\n  kind: Namespace\n  metadata:\n    name: a\n", "stdin:6: has a list of items without the kind List"},
+		"half":    {"apiVersion: v1\nitems:\n- apiVersion: v1\n  kind: Namespace\n  metadata:\n    name: a\n", "stdin:6: has a list of items, and the kind List that kubectl prints after them is missing"},
 		"two clusters": {namespace + "a\n---\n" + namespace + "b\n",
 			"stdin:7: Namespace kube-system: namespace kube-system has another UID than in stdin:1"},
 		"made anew": {strings.ReplaceAll(namespace+"a\n---\n"+namespace+"b\n", "kube-system", "x"),

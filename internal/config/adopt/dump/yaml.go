@@ -257,7 +257,7 @@ func (y *yamlReader) document(end bool) error {
 		if !end && !y.named {
 			return nil
 		}
-		return y.truncated(y.lines, "has a list of items without the kind List, which kubectl prints behind them")
+		return y.truncated(y.lines, "has a list of items, and the kind List that kubectl prints after them is missing")
 	case y.list && !y.flow:
 		y.seen++
 		return nil

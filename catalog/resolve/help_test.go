@@ -1,0 +1,56 @@
+package resolve
+
+import "testing"
+
+// Each constraint of a conflict has one change that would help, or none.
+func TestHelpFor(t *testing.T) {
+	sub, installed, bundle := &variable{id: "subscription:s", subscription: true},
+		&variable{entry: &entry{name: "a.v1", source: sourceKey{existing, "ns"}}}, &variable{entry: &entry{name: "a.v2"}}
+	need := &requirement{text: "with package: p"}
+	x := &explainer{state: &State{}}
+	for _, c := range []struct {
+		name string
+		a    applied
+		want string
+	}{
+		{"a Subscription exists", applied{sub, constraint{kind: mandatory}}, "delete Subscription s"},
+		{"a Subscription requires an entry", applied{sub, constraint{kind: dependency, ids: []string{"a"}}}, ""},
+		{"a CSV exists", applied{installed, constraint{kind: mandatory}}, "delete ClusterServiceVersion a.v1, or let a Subscription of its package own it"},
+		{"one operator of a package", applied{&variable{id: "p"}, constraint{kind: mandatory}}, ""},
+		{"at most one", applied{&variable{id: "p"}, constraint{kind: atMostOne}}, ""},
+		{"an update excludes its CSV", applied{bundle, constraint{kind: conflict}}, ""},
+		{"an installed CSV is deprecated", applied{installed, constraint{kind: prohibited}}, "have a catalog update a.v1, or delete it"},
+		{"a bundle is deprecated", applied{bundle, constraint{kind: prohibited}}, "use a catalog in which a.v2 is not deprecated"},
+		{"a dependency without provider", applied{bundle, constraint{kind: dependency, need: need}}, "add a catalog with an operator with package: p"},
+		{"a dependency", applied{bundle, constraint{kind: dependency, need: need, ids: []string{"b"}}}, "have another operator with package: p"},
+	} {
+		if got := x.helpFor(c.a); got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// A Subscription that finds nothing needs another catalog, channel or startingCSV.
+func TestHelpSubscription(t *testing.T) {
+	snap := func(name string, entries ...*entry) *snapshot {
+		return &snapshot{key: sourceKey{name, "olm"}, entries: entries}
+	}
+	e := &entry{name: "a.v1", pkg: "a", channel: "c", facts: &facts{}}
+	for _, c := range []struct {
+		sub  Subscription
+		want string
+	}{
+		{Subscription{Package: "a", Channel: "d", Source: "cat", SourceNamespace: "olm"}, "set spec.channel of Subscription s to one of: c"},
+		{Subscription{Package: "a", Channel: "c", Source: "cat", SourceNamespace: "olm"}, "remove spec.startingCSV of Subscription s, or name an entry of the channel"},
+		{Subscription{Package: "a", Source: "cat", SourceNamespace: "olm"}, "remove spec.startingCSV of Subscription s, or name an entry of the channel"},
+		{Subscription{Package: "a", Source: "other", SourceNamespace: "olm"}, "set spec.source of Subscription s to a catalog with package a: olm/cat"},
+		{Subscription{Package: "b", Source: "cat", SourceNamespace: "olm"}, "add a catalog with package b to namespace ns"},
+	} {
+		c.sub.Name = "s"
+		w := &namespaceCatalogs{namespace: "ns", catalogs: []*snapshot{snap("cat", e), snap("other")}}
+		x := &explainer{builder: w.builder(&snapshot{}, nil), state: &State{Subscriptions: []Subscription{c.sub}}}
+		if got := x.helpSubscription("s"); got != c.want {
+			t.Errorf("%+v: %q, want %q", c.sub, got, c.want)
+		}
+	}
+}
