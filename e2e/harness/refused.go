@@ -67,6 +67,9 @@ func (o options) refusals(ctx context.Context, _ material) error {
 		return fmt.Errorf("refused: %d of %d cases failed", failed, len(cases))
 	}
 	if o.update {
+		if recorded, err = refused.Answers(o.golden()); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
 		for name, said := range recorded {
 			if answers[name] == "" && !o.only.MatchString(name) {
 				answers[name] = said
