@@ -49,6 +49,9 @@ type Bundle struct {
 type Property struct {
 	Type  string          `json:"type"`
 	Value json.RawMessage `json:"value"`
+
+	File string `json:"-"` // where it stands, if it is in a file of a bundle
+	Line int    `json:"-"`
 }
 
 // ParseProperties reads the annotation of a ClusterServiceVersion in a cluster that has the properties of its bundle,

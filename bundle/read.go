@@ -425,7 +425,8 @@ func (r *reader) properties(d *manifest.Document, field string, v any, to *[]Pro
 		if err != nil {
 			return d.Errorf(fmt.Sprintf("%s[%d].value", field, i), "%v", err)
 		}
-		*to = append(*to, Property{t, b})
+		at := d.Errorf(fmt.Sprintf("%s[%d]", field, i), "")
+		*to = append(*to, Property{Type: t, Value: b, File: at.File, Line: at.Line})
 	}
 	return nil
 }

@@ -42,7 +42,8 @@ func TestRead(t *testing.T) {
 		[]string{"memcacheds.cache.example.com cache.example.com memcacheds Memcached Namespaced"},
 		[]string{roleFile + ":1 ClusterRole metrics-reader", serviceFile + ":1 Service metrics", "metadata/config.yaml:1 ConfigMap a"},
 		[]CRDVersion{{"v1", true, true}},
-		[]Property{{"olm.maxOpenShiftVersion", json.RawMessage(`"4.18"`)}}, []Property{{"olm.package", json.RawMessage(`{"packageName":"p","version":"\u003e1"}`)}}}
+		[]Property{{Type: "olm.maxOpenShiftVersion", Value: json.RawMessage(`"4.18"`), File: "metadata/properties.yaml", Line: 2}},
+		[]Property{{Type: "olm.package", Value: json.RawMessage(`{"packageName":"p","version":"\u003e1"}`), File: "metadata/dependencies.yaml", Line: 2}}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
 	}

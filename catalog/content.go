@@ -8,7 +8,6 @@ import (
 	"io"
 	"strings"
 
-	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/source"
 )
 
@@ -44,11 +43,7 @@ func (b *Bundle) content(ctx context.Context) (*content, error) {
 		return nil, fmt.Errorf("%s: bundle %s: %w", b.File, b.Name, err)
 	}
 	var c content
-	object, err := onlyDocument(text, from.limits.MaxFileBytes*4)
-	if err == nil {
-		err = manifest.DecodeJSON(object, &c)
-	}
-	if err != nil || c.Package != from.pkg || c.Name != b.Name {
+	if err := decodeOnly(text, from.limits.MaxFileBytes*4, &c); err != nil || c.Package != from.pkg || c.Name != b.Name {
 		return nil, fmt.Errorf("%s: bundle %s: the file has changed since it was read", b.File, b.Name)
 	}
 	return &c, nil
@@ -104,7 +99,7 @@ func (c Choice) Files(ctx context.Context, o Options) (*source.Source, error) {
 
 // source returns the files of the bundle, or else what the catalog says of it.
 func (c Choice) source(ctx context.Context, body *content, o Options) (s *source.Source, metadata bool, err error) {
-	objects, err := body.objects(o.Source.Limits)
+	objects, err := body.objects()
 	if err != nil {
 		return nil, false, err
 	}
@@ -133,7 +128,7 @@ func (c Choice) source(ctx context.Context, body *content, o Options) (s *source
 }
 
 func (c Choice) fromObjects(body *content, objects []contentObject, limits source.Limits) (*source.Source, error) {
-	files, err := manifests(objects)
+	files, err := manifests(objects, limits.MaxFileBytes)
 	if err != nil {
 		return nil, err
 	}
@@ -165,7 +160,7 @@ func (c Choice) metadata(body *content, limits source.Limits) (*source.Source, e
 	if err != nil {
 		return nil, err
 	}
-	s, err := c.fromObjects(body, []contentObject{{kindCSV, body.Name, csv, csv}}, limits)
+	s, err := c.fromObjects(body, []contentObject{csv}, limits)
 	if err != nil {
 		return nil, err
 	}

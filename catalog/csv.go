@@ -32,13 +32,17 @@ func (b *Bundle) CSV(ctx context.Context) ([]byte, error) {
 func (b *Bundle) HasCSV() bool { return b.Objects || b.Metadata > 0 }
 
 func (c *content) csv() ([]byte, error) {
-	objects, err := c.objects(source.DefaultLimits())
+	objects, err := c.objects()
 	if err != nil {
 		return nil, err
 	}
-	for _, o := range objects {
-		if o.kind == kindCSV {
-			return o.json, nil
+	for i, o := range objects {
+		kind, _, object, err := o.head(source.DefaultLimits().MaxFileBytes)
+		switch {
+		case err != nil:
+			return nil, inObject(i, err)
+		case kind == kindCSV:
+			return object, nil
 		}
 	}
 	if value := c.property(TypeCSVMetadata); value != nil {

@@ -111,6 +111,21 @@ func onlyDocument(data []byte, maxJSON int64) ([]byte, error) {
 	return found, nil
 }
 
+// decodeOnly decodes the one document of a text.
+func decodeOnly(data []byte, maxJSON int64, into any) error {
+	if bytes.HasPrefix(data, []byte("{")) && int64(len(data)) <= maxJSON {
+		err := manifest.DecodeJSON(data, into)
+		if wrong := (*json.SyntaxError)(nil); !errors.As(err, &wrong) {
+			return err
+		}
+	}
+	object, err := onlyDocument(data, maxJSON)
+	if err != nil {
+		return err
+	}
+	return manifest.DecodeJSON(object, into)
+}
+
 // mayHaveAnchor reports whether the document has an ampersand where an anchor can be.
 func mayHaveAnchor(doc []byte) bool {
 	for at := 0; ; {

@@ -2,19 +2,26 @@ package compare
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"github.com/olmgen/olmgen/bundle/images"
 	"github.com/olmgen/olmgen/internal/compare/workload"
 	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/permissions"
 )
 
-// renames finds the accounts that a release renames: one that only the older release has and one that only the newer
-// release has, which the same workload uses, or whose names are equal without versions.
-func renames(old, now State) []Rename {
-	gone, fresh := only(old, now), only(now, old)
+// renames finds the accounts that a release renames: one whose rights end and one whose rights begin, which the same
+// workload uses, or whose names are equal without versions.
+func renames(old, now State) ([]Rename, error) {
+	gone, err := ended(old, now)
+	if err != nil {
+		return nil, err
+	}
+	fresh, err := ended(now, old)
+	if err != nil {
+		return nil, err
+	}
 	out := []Rename{}
 	add := func(a, b permissions.Subject, why string) {
 		if gone[a] && fresh[b] {
@@ -23,14 +30,18 @@ func renames(old, now State) []Rename {
 			out = append(out, Rename{a, b, why})
 		}
 	}
-	for _, p := range workload.Pairs(old.Objects, now.Objects) {
-		if p.Old == nil || p.New == nil || !images.HasPods(p.New.Group(), p.New.Kind) {
-			continue
-		}
+	pairs, err := movedPods(old, now)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range pairs {
 		a, b := accountOf(p.Old.Get, p.Old.Kind), accountOf(p.New.Get, p.New.Kind)
+		why := p.New.Identity() + " uses it"
+		if p.Old.Name != p.New.Name {
+			why += ", in the place of " + p.Old.Identity()
+		}
 		add(permissions.Subject{Kind: accountKind, Namespace: p.Old.Namespace, Name: a},
-			permissions.Subject{Kind: accountKind, Namespace: p.New.Namespace, Name: b},
-			fmt.Sprintf("%s uses it", p.New.Identity()))
+			permissions.Subject{Kind: accountKind, Namespace: p.New.Namespace, Name: b}, why)
 	}
 	for _, a := range old.Permissions.Accounts {
 		var same []permissions.Subject
@@ -46,20 +57,67 @@ func renames(old, now State) []Rename {
 	slices.SortFunc(out, func(a, b Rename) int {
 		return cmp.Or(cmp.Compare(a.Old.String(), b.Old.String()), cmp.Compare(a.New.String(), b.New.String()))
 	})
-	return out
+	return out, nil
 }
 
 const accountKind = "ServiceAccount"
 
-// only returns the accounts that one state has and another one does not.
-func only(s, other State) map[permissions.Subject]bool {
-	out := map[permissions.Subject]bool{}
-	for _, a := range s.Permissions.Accounts {
-		if a.Name != "default" && !slices.Contains(other.Permissions.Accounts, a) {
-			out[a] = true
+// movedPods returns the workloads of both releases: those with the same name, and the only Deployment that is gone with
+// the only one that is new.
+func movedPods(old, now State) ([]workload.Pair, error) {
+	before, err := old.withDeployments()
+	if err != nil {
+		return nil, err
+	}
+	after, err := now.withDeployments()
+	if err != nil {
+		return nil, err
+	}
+	var out []workload.Pair
+	var gone, fresh []*manifest.Object
+	for _, p := range workload.Pairs(before, after) {
+		switch o := p.Any(); {
+		case !images.HasPods(o.Group(), o.Kind):
+		case p.Old != nil && p.New != nil:
+			out = append(out, p)
+		case o.Kind != "Deployment":
+		case p.New == nil:
+			gone = append(gone, o)
+		default:
+			fresh = append(fresh, o)
 		}
 	}
-	return out
+	if len(gone) == 1 && len(fresh) == 1 {
+		out = append(out, workload.Pair{Old: gone[0], New: fresh[0]})
+	}
+	return out, nil
+}
+
+// podUsers returns the accounts that pods use.
+func podUsers(s State) (map[permissions.Subject]bool, error) {
+	list, err := s.withDeployments()
+	out := map[permissions.Subject]bool{}
+	for _, o := range list {
+		if images.HasPods(o.Group(), o.Kind) {
+			out[permissions.Subject{Kind: accountKind, Namespace: o.Namespace, Name: accountOf(o.Get, o.Kind)}] = true
+		}
+	}
+	return out, err
+}
+
+// ended returns the accounts of a state that may do nothing in another one, and that no pod uses there. A namespace has
+// the account default, whoever uses it.
+func ended(s, other State) (map[permissions.Subject]bool, error) {
+	users, err := podUsers(other)
+	if err != nil {
+		return nil, err
+	}
+	out := map[permissions.Subject]bool{}
+	for _, a := range s.Permissions.Accounts {
+		may := slices.ContainsFunc(other.Permissions.Permissions, func(i permissions.Item) bool { return i.Subject == a })
+		out[a] = !may && !users[a]
+	}
+	return out, nil
 }
 
 // accountOf returns the account of the pods of a workload.

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/olmgen/olmgen/compare/change"
 	"github.com/olmgen/olmgen/findings"
-	"github.com/olmgen/olmgen/internal/manifest/lazy"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/permissions"
 )
@@ -64,29 +64,99 @@ func (r *Report) answers() []Answer {
 			continue
 		}
 		a := Answer{Section: s, Severity: worst(list)}
-		switch s {
-		case SectionPermissions:
-			a.Text = r.permissionsAnswer()
-		case SectionCRDs:
-			if a.Text = countText(list); a.Severity != findings.Info {
-				c := r.CRDs[0]
-				a.Text = strings.TrimPrefix(fmt.Sprintf("%s: %s: %s; %s", text.Brief(c.CRD), text.Brief(c.Path),
-					text.Brief(c.Message), a.Text), ": ")
-				a.Text = strings.Replace(a.Text, ": : ", ": ", 1)
-			}
-		case SectionWorkloads:
-			a.Text = worstFirst(r.Workloads, list)
-		case SectionIdentity:
-			a.Text = r.identityAnswer()
-		case SectionOLM:
-			a.Text = text.Brief(r.OLM[0].Operator) + " " + text.Brief(r.OLM[0].Message)
-			if n := len(r.OLM); n > 1 {
-				a.Text += fmt.Sprintf(", and %d more", n-1)
-			}
-		}
+		a.Text, a.short = r.answer(s, list, a.Severity != findings.Info)
 		out = append(out, a)
 	}
 	return out
+}
+
+// answer returns what is worst in a section and how much there is, and the same on one line or two. grave says that it
+// is more than a note.
+func (r *Report) answer(s Section, list []findings.Severity, grave bool) (full, short string) {
+	count := countText(list)
+	few := countText(slices.DeleteFunc(slices.Clone(list), func(s findings.Severity) bool { return s == findings.Info }))
+	with := func(object, what string) string {
+		return strings.Join(filled([]string{object, what}), ": ") + "; " + count
+	}
+	switch {
+	case s == SectionPermissions:
+		parts, count := r.permissionsAnswer()
+		return strings.Join(filled(append(parts, count)), "; "), fit(2*maxAnswer, parts, count)
+	case s == SectionIdentity:
+		parts, count := r.identityAnswer(changeText)
+		brief, _ := r.identityAnswer(briefText)
+		full := strings.Join(filled(append(parts, count)), "; ")
+		if utf8.RuneCountInString(full) <= maxAnswer {
+			return full, full
+		}
+		rest := make([]string, len(list)-len(brief)) // is counted, and has no words
+		return full, fit(maxAnswer, append(brief, rest...), "")
+	case s == SectionOLM:
+		message := text.Brief(r.OLM[0].Message)
+		if n := len(r.OLM); n > 1 {
+			message += fmt.Sprintf(", and %d more", n-1)
+		}
+		full := text.Brief(r.OLM[0].Operator) + " " + message
+		if len(r.New.Operators) > 1 {
+			message = full
+		}
+		return full, fit(2*maxAnswer, []string{message}, "")
+	case !grave:
+		return count, count
+	case s == SectionWorkloads:
+		c := r.Workloads[0]
+		return with(text.Brief(c.Object), changeText(c)), fit(maxAnswer, []string{briefText(c)}, few)
+	}
+	c := r.CRDs[0]
+	what := strings.Join(filled([]string{text.Brief(c.Path), text.Brief(c.Message)}), ": ")
+	name, _, _ := strings.Cut(c.CRD, ".")
+	brief := strings.Join(filled([]string{name, c.Path, c.Message}), ": ")
+	if utf8.RuneCountInString(brief+few)+2 > maxAnswer && strings.Contains(c.Path, ".") {
+		brief = name + ": …" + c.Path[strings.LastIndexByte(c.Path, '.')+1:] + ": " + c.Message
+	}
+	return with(text.Brief(c.CRD), what), fit(maxAnswer, []string{brief}, few)
+}
+
+// briefText returns a change in a few words: a long one by the end of its field, and why it matters.
+func briefText(c change.Change) string {
+	s := changeText(c)
+	if utf8.RuneCountInString(s) <= maxAnswer/2 || c.Message == "" || partTitle[c.Part] != "" {
+		return s
+	}
+	field, _ := changeParts(c)
+	field = strings.TrimSuffix(field, ".value")
+	if i := strings.LastIndexByte(field, '.'); i >= 0 && !strings.Contains(field[i:], "]") || strings.HasSuffix(field, "]") {
+		field = field[max(0, i+1):]
+	}
+	return field + ": " + c.Message
+}
+
+// maxAnswer is the room for an answer on a line of 100 columns.
+const maxAnswer = 76
+
+// fit returns as many parts as there is room for, and the count, which is always there.
+func fit(room int, parts []string, count string) string {
+	for n := len(parts); n > 0; n-- {
+		shown := slices.Clone(parts[:n])
+		if n < len(parts) {
+			shown = append(shown, fmt.Sprintf("and %d more", len(parts)-n))
+		}
+		if s := strings.Join(filled(append(shown, count)), "; "); utf8.RuneCountInString(s) <= room {
+			return s
+		}
+	}
+	if len(parts) == 0 {
+		return text.Shorten(count, room)
+	}
+	if n := len(parts) - 1; n > 0 {
+		count = strings.Join(filled([]string{fmt.Sprintf("and %d more", n), count}), "; ")
+	}
+	left := max(room-utf8.RuneCountInString(count)-2, room/3)
+	return strings.Join(filled([]string{text.Shorten(parts[0], left), count}), "; ")
+}
+
+func filled(list []string) []string {
+	return slices.DeleteFunc(list, func(s string) bool { return s == "" })
 }
 
 // countText counts severities: "1 error, 2 warnings, 3 other changes".
@@ -111,13 +181,12 @@ func countText(list []findings.Severity) string {
 }
 
 // permissionsAnswer returns what is new in short, and the counts.
-func (r *Report) permissionsAnswer() string {
-	parts := slices.Clone(r.sentences)
+func (r *Report) permissionsAnswer() (parts []string, count string) {
+	parts = slices.Clone(r.sentences)
 	if !slices.ContainsFunc(parts, func(s string) bool { return strings.HasPrefix(s, "now ") }) {
 		parts = append(r.worstGain(), parts...)
 	}
-	parts = append(parts, movesText(r.Permissions, "")...)
-	return strings.Join(append(parts, movesText(r.Users, " by users")...), "; ")
+	return parts, strings.Join(append(movesText(r.Permissions, ""), movesText(r.Users, " by users")...), "; ")
 }
 
 // worstGain names the worst permission that is gained, if it is more than a note.
@@ -146,17 +215,8 @@ func movesText(items []permissions.Item, who string) (out []string) {
 	return out
 }
 
-// worstFirst names the first of the worst changes, and counts.
-func worstFirst(list []change.Change, severities []findings.Severity) string {
-	if list[0].Severity == findings.Info {
-		return countText(severities)
-	}
-	return text.Brief(list[0].Object) + ": " + changeText(list[0]) + "; " + countText(severities)
-}
-
 // identityAnswer names the version first.
-func (r *Report) identityAnswer() string {
-	var parts []string
+func (r *Report) identityAnswer(say func(change.Change) string) (parts []string, count string) {
 	left := 0
 	for _, c := range r.Identity {
 		switch {
@@ -167,15 +227,18 @@ func (r *Report) identityAnswer() string {
 			}
 			parts = append([]string{text.Brief(name + "version " + c.Old + " -> " + c.New)}, parts...)
 		case c.Severity != findings.Info && len(parts) < 3:
-			parts = append(parts, changeText(c))
+			parts = append(parts, say(c))
 		default:
 			left++
 		}
 	}
-	if left > 0 {
-		parts = append(parts, text.Count(left, "other change"))
+	switch {
+	case left > 0 && len(parts) == 0:
+		count = text.Count(left, "change")
+	case left > 0:
+		count = text.Count(left, "other change")
 	}
-	return strings.Join(parts, "; ")
+	return parts, count
 }
 
 // partTitle is what a part of the identity is called before its value.
@@ -184,24 +247,28 @@ var partTitle = map[change.Part]string{change.InstallModes: "install mode ", cha
 
 // changeText returns a change in one line, without its object.
 func changeText(c change.Change) string {
+	field, what := changeParts(c)
+	return field + what
+}
+
+// changeParts returns the field of a change for a person, and what follows it.
+func changeParts(c change.Change) (field, what string) {
 	if c.Part == change.Rest {
-		return text.Count(len(c.Fields), "other field") + ": " + text.Shorten(restText(c.Fields), maxReason)
+		return "", text.Count(len(c.Fields), "other field") + ": " + text.Shorten(restText(c.Fields), maxReason)
 	}
-	field := partTitle[c.Part] + strings.NewReplacer("spec.template.spec.", "", "spec.jobTemplate.", "",
-		"spec.template.metadata.", "pod ").Replace(c.Field)
+	field = text.Brief(partTitle[c.Part] + strings.NewReplacer("spec.template.spec.", "", "spec.jobTemplate.", "",
+		"spec.template.metadata.", "pod ").Replace(c.Field))
 	value := valueText(c)
 	switch {
 	case field == "":
-		return strings.TrimSuffix(string(c.Change)+": "+value, ": ")
+		return "", strings.TrimSuffix(string(c.Change)+": "+value, ": ")
 	case value == "":
-		return text.Brief(field) + " " + string(c.Change)
-	case c.Change == change.Changed:
-		return text.Brief(field) + ": " + value
+		return field, " " + string(c.Change)
+	case c.Change == change.Changed, field == change.PodSecurity: // that of a new workload is not added
+		return field, ": " + value
 	}
-	return text.Brief(field) + " " + string(c.Change) + ": " + value
+	return field, " " + string(c.Change) + ": " + value
 }
-
-var item = lazy.Regexp(`\[[^\]"]*\]`)
 
 // restText names fields. Those that differ only in the items of lists are one name with a count.
 func restText(list []string) string {
@@ -209,7 +276,7 @@ func restText(list []string) string {
 	count := map[string]int{}
 	for _, f := range list {
 		name := strings.TrimPrefix(f, "spec.")
-		if generic := item().ReplaceAllString(name, "[]"); len(list) > maxAlike {
+		if generic := itemNames().ReplaceAllString(name, "[]"); len(list) > maxAlike {
 			name = generic
 		}
 		if count[name]++; count[name] == 1 {
@@ -224,20 +291,24 @@ func restText(list []string) string {
 	return strings.Join(names, ", ")
 }
 
-// digest is that of an image, of which the beginning is enough for a person.
-var digest = lazy.Regexp(`(@sha256:[0-9a-f]{12})[0-9a-f]+`)
+// maxValue is how much of a value a line shows, if nothing depends on the rest.
+const maxValue = 80
 
 func valueText(c change.Change) string {
-	if c.Part == change.Image || c.Part == change.Workload {
-		c.Old, c.New = digest().ReplaceAllString(c.Old, "$1…"), digest().ReplaceAllString(c.New, "$1…")
+	short := func(s string) string {
+		s = digests().ReplaceAllString(text.OneLine(s), "$1…")
+		if c.Severity == findings.Info {
+			return text.Shorten(s, maxValue)
+		}
+		return text.Brief(s)
 	}
 	switch {
 	case c.Old != "" && c.New != "":
-		return text.Brief(c.Old) + " -> " + text.Brief(c.New)
+		return short(c.Old) + " -> " + short(c.New)
 	case c.Change == change.Changed && c.New != "":
-		return `"" -> ` + text.Brief(c.New)
+		return `"" -> ` + short(c.New)
 	case c.Change == change.Changed && c.Old != "":
-		return text.Brief(c.Old) + ` -> ""`
+		return short(c.Old) + ` -> ""`
 	}
-	return text.Brief(c.Old + c.New)
+	return short(c.Old + c.New)
 }

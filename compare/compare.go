@@ -6,7 +6,6 @@ import (
 
 	"github.com/olmgen/olmgen/compare/change"
 	"github.com/olmgen/olmgen/compare/crds"
-	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/compare/workload"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/permissions"
@@ -31,8 +30,11 @@ type Options struct {
 // Compare returns how two states differ. The error is about an object that cannot be read, or that of the Checker of
 // the CRDs, which gets ctx.
 func Compare(ctx context.Context, old, now State, o Options) (*Report, error) {
-	r := &Report{APIVersion: apiVersion, Kind: kind, Old: sideOf(old), New: sideOf(now), CRDs: []CRD{},
-		Renamed: renames(old, now)}
+	r := &Report{APIVersion: apiVersion, Kind: kind, Old: sideOf(old), New: sideOf(now), CRDs: []CRD{}}
+	var err error
+	if r.Renamed, err = renames(old, now); err != nil {
+		return nil, err
+	}
 	old, now = old.withCRDs(), now.withCRDs()
 	pairs := pairsOf(old, now)
 	before := *old.Permissions
@@ -41,7 +43,6 @@ func Compare(ctx context.Context, old, now State, o Options) (*Report, error) {
 	r.Permissions = slices.Concat(d.Permissions, permissions.CompareRoles(old.Roles, now.Roles))
 	r.Users = d.Users
 	r.sentences = sentences(old.Permissions, now.Permissions, d.Permissions)
-	var err error
 	if r.Workloads, err = workloads(old, now); err != nil {
 		return nil, err
 	}
@@ -50,9 +51,9 @@ func Compare(ctx context.Context, old, now State, o Options) (*Report, error) {
 		return nil, err
 	}
 	for _, f := range found {
-		r.CRDs = append(r.CRDs, CRD{f.CRD, f.Version, f.Rule, f.Severity, f.Message, f.Path})
+		r.CRDs = append(r.CRDs, CRD{f.CRD, f.Version, f.Rule, f.Severity, f.Message, f.Path, f.Object,
+			f.File, f.Line})
 	}
-	r.places = crdPlaces(old, now)
 	slices.SortStableFunc(r.CRDs, func(a, b CRD) int { return a.Severity.Rank() - b.Severity.Rank() })
 	if r.Identity, err = r.identity(pairs, old, now); err != nil {
 		return nil, err
@@ -67,7 +68,8 @@ func Compare(ctx context.Context, old, now State, o Options) (*Report, error) {
 	}
 	r.Permissions, r.Users = append([]permissions.Item{}, r.Permissions...), append([]permissions.Item{}, r.Users...)
 	r.CRDs, r.OLM = append([]CRD{}, r.CRDs...), append([]Consequence{}, r.OLM...)
-	r.Summary = r.answers()
+	r.checked = len(o.CRDs.Objects) > 0
+	r.Summary, r.Verdict = r.answers(), r.verdict(pairs)
 	return r, nil
 }
 
@@ -92,19 +94,6 @@ func workloads(old, now State) ([]change.Change, error) {
 	list = append(list, more...)
 	change.Sort(list)
 	return list, nil
-}
-
-// crdPlaces returns the places of CRDs: those of the newer release where it has them.
-func crdPlaces(states ...State) map[string]findings.Finding {
-	out := map[string]findings.Finding{}
-	for _, s := range states {
-		for _, o := range s.Objects {
-			if o.Kind == "CustomResourceDefinition" {
-				out[o.Name] = findings.Finding{File: o.File, Line: o.Line}
-			}
-		}
-	}
-	return out
 }
 
 func sideOf(s State) Side {
@@ -146,27 +135,27 @@ func notes(old, now State) []string {
 	return out
 }
 
-// place returns what finds the place of an object of either state.
-func place(old, now State) func(*manifest.Object) (string, int) {
+// place returns what finds the place of a field of an object of either state.
+func place(old, now State) func(o *manifest.Object, field string) (string, int) {
 	older := map[*manifest.Object]bool{}
 	for _, o := range old.Objects {
 		older[o] = true
 	}
-	return func(o *manifest.Object) (string, int) {
+	return func(o *manifest.Object, field string) (string, int) {
 		s := now
 		if older[o] {
 			s = old
 		}
 		switch {
 		case s.Locate != nil:
-			return s.Locate(o)
+			return s.Locate(o, field)
 		case o.File != "":
-			return o.File, o.LineOf("")
+			return o.File, o.LineOf(field)
 		}
 		var csvs []permissions.CSV
 		for _, o := range s.Operators {
 			csvs = append(csvs, o.CSV)
 		}
-		return permissions.Place(csvs, o)
+		return permissions.Place(csvs, o, field)
 	}
 }

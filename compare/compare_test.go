@@ -232,7 +232,7 @@ func TestTriggers(t *testing.T) {
 func TestCommentIsCut(t *testing.T) {
 	var env strings.Builder
 	for i := range 5000 {
-		fmt.Fprintf(&env, "{name: V%d, value: x}, ", i)
+		fmt.Fprintf(&env, "{name: V%d, value: x%d}, ", i, i)
 	}
 	r := compared(t, tree(t, deployment("d", "image: a/b", "")+account("a", "get")), tree(t, deployment("d", "image: a/b, env: ["+env.String()+"]", "")+account("a", "get, list")))
 	var out bytes.Buffer

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -72,11 +73,14 @@ func known(o Operator) (map[string]any, error) {
 	return value, json.Unmarshal(data, &value)
 }
 
+// edgeFields are the fields of a CSV that say which releases it updates.
+var edgeFields = map[catalog.EdgeKind]string{catalog.Replaces: "spec.replaces", catalog.Skips: "spec.skips",
+	catalog.SkipRange: annotation(olm.AnnotationSkipRange)}
+
 // edgeFacts returns the fields of CSVs that say which releases they update, where the catalogs of both say the same:
 // these are facts already.
 func edgeFacts(old, now Operator) []string {
-	edges := map[catalog.EdgeKind]string{catalog.Replaces: "spec.replaces", catalog.Skips: "spec.skips",
-		catalog.SkipRange: `metadata.annotations["` + olm.AnnotationSkipRange + `"]`}
+	edges := maps.Clone(edgeFields)
 	for _, o := range []Operator{old, now} {
 		own, entry := catalog.EntryOf(o.ClusterServiceVersion), o.entry()
 		said, known := own.Fields(), entry.Fields()
@@ -91,10 +95,8 @@ func apiFields(old, now Operator, v fields.Values) (out []string) {
 	before, after := factsOf(old), factsOf(now)
 	for k := range v {
 		list, rest, _ := strings.Cut(k, "[")
-		part, ok := map[string]change.Part{"spec.customresourcedefinitions.owned": change.Provided,
-			"spec.customresourcedefinitions.required": change.Required,
-			"spec.apiservicedefinitions.owned":        change.Provided,
-			"spec.apiservicedefinitions.required":     change.Required}[list]
+		part, ok := map[string]change.Part{ownedCRDs: change.Provided, requiredCRDs: change.Required,
+			ownedServices: change.Provided, requiredServices: change.Required}[list]
 		if !ok || !strings.HasSuffix(rest, "].kind") {
 			continue
 		}
@@ -117,7 +119,7 @@ func oneRest(list []change.Change) []change.Change {
 	var rest change.Change
 	out := slices.DeleteFunc(slices.Clone(list), func(c change.Change) bool {
 		if c.Part == change.Rest {
-			rest.Fields = append(rest.Fields, c.Field)
+			rest.Fields, rest.At = append(rest.Fields, c.Field), cmp.Or(rest.At, c.At)
 		}
 		return c.Part == change.Rest
 	})
@@ -186,7 +188,7 @@ func compareRBAC(old, now State) ([]change.Change, error) {
 		for i := range list {
 			list[i].Part = change.Rest
 		}
-		file, line := place(old, now)(p.New)
+		file, line := place(old, now)(p.New, "")
 		for _, c := range oneRest(list) {
 			c.Object, c.File, c.Line = p.New.Identity(), file, line
 			out = append(out, c)

@@ -56,10 +56,8 @@ func (r *Report) Findings() []findings.Finding {
 		out = append(out, permissionFinding(ruleUsers, i))
 	}
 	for _, c := range r.CRDs {
-		f := r.places[c.CRD]
-		f.Rule, f.Level, f.Object = c.Rule, c.Severity.SARIF(), "CRD "+text.Brief(c.CRD)
-		f.Field, f.Message = text.Brief(c.Path), text.Brief(c.Message)
-		out = append(out, f)
+		out = append(out, findings.Finding{Rule: c.Rule, Level: c.Severity.SARIF(), File: c.File, Line: c.Line,
+			Object: "CRD " + text.Brief(c.CRD), Field: text.Brief(c.Path), Message: text.Brief(c.Message)})
 	}
 	for _, list := range [][]change.Change{r.Workloads, r.Identity} {
 		for _, c := range list {

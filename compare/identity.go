@@ -8,10 +8,12 @@ import (
 	"strings"
 
 	"github.com/blang/semver/v4"
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/compare/change"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/compare/fields"
 	"github.com/olmgen/olmgen/internal/olm"
 )
 
@@ -46,8 +48,8 @@ func (r *Report) identity(pairs []pair, old, now State) ([]change.Change, error)
 		for i := range list {
 			c := &list[i]
 			c.Object = "ClusterServiceVersion " + o.Name
-			if o.Object != nil {
-				c.File, c.Line = o.Object.File, o.Object.LineOf(lineField[c.Part])
+			if o.Object != nil && c.File == "" {
+				c.File, c.Line = o.Object.File, o.Object.LineOf(c.At)
 			}
 		}
 		out = append(out, list...)
@@ -56,23 +58,24 @@ func (r *Report) identity(pairs []pair, old, now State) ([]change.Change, error)
 	return out, nil
 }
 
-// lineField is the field of a CSV whose line is named for a part.
-var lineField = map[change.Part]string{change.Version: "spec.version", change.Upgrade: "spec.replaces",
-	change.InstallModes: "spec.installModes", change.Provided: "spec.customresourcedefinitions.owned",
-	change.Required: "spec.customresourcedefinitions.required", change.Kubernetes: "spec.minKubeVersion",
-	change.Maturity: "spec.maturity"}
-
 // fact is one statement of an operator.
 type fact struct {
 	part  change.Part
 	field string
 }
 
+// statement is what a fact says, and where: in a field of the CSV, or in another file.
+type statement struct {
+	text, at string
+	file     string
+	line     int
+}
+
 // compareIdentity compares two releases of an operator.
 func compareIdentity(old, now Operator) []change.Change {
 	before, after := factsOf(old), factsOf(now)
 	keys := map[fact]bool{}
-	for _, side := range []map[fact]string{before, after} {
+	for _, side := range []map[fact]statement{before, after} {
 		for f := range side {
 			keys[f] = true
 		}
@@ -81,75 +84,111 @@ func compareIdentity(old, now Operator) []change.Change {
 	for f := range keys {
 		a, had := before[f]
 		b, has := after[f]
-		if had && has && a == b {
+		if had && has && a.text == b.text {
 			continue
 		}
-		c := change.Change{Part: f.part, Field: f.field, Change: change.Changed, Old: a, New: b,
-			Severity: findings.Info}
+		c := change.Change{Part: f.part, Field: f.field, Change: change.Changed, Old: a.text, New: b.text,
+			Severity: findings.Info, At: b.at, File: b.file, Line: b.line}
 		switch {
 		case !had:
 			c.Change = change.Added
 		case !has:
-			c.Change = change.Removed
+			c.Change, c.At, c.File, c.Line = change.Removed, fields.Parent(a.at), a.file, a.line
 		}
 		judgeIdentity(&c, old, now)
 		out = append(out, c)
 	}
 	if old.Name != now.Name && old.stem() == now.stem() && old.version() == now.version() {
 		out = append(out, change.Change{Part: change.Version, Field: "metadata.name", Change: change.Changed,
-			Old: old.Name, New: now.Name, Severity: findings.Info})
+			Old: old.Name, New: now.Name, Severity: findings.Info, At: "metadata.name"})
 	}
 	change.Sort(out)
 	return out
 }
 
 // factsOf returns what an operator says of itself.
-func factsOf(o Operator) map[fact]string {
-	out := map[fact]string{}
-	set := func(part change.Part, field, value string) {
+func factsOf(o Operator) map[fact]statement {
+	out := map[fact]statement{}
+	set := func(part change.Part, field, value, at string) {
 		if value != "" {
-			out[fact{part, field}] = value
+			out[fact{part, field}] = statement{text: value, at: at}
 		}
 	}
-	have := func(part change.Part, field string) { out[fact{part, field}] = "" }
 	spec := o.Spec
-	set(change.Version, "version", o.version())
-	set(change.Operator, "name", o.stem())
-	set(change.Operator, "namespace", o.Namespace)
+	set(change.Version, "version", o.version(), "spec.version")
+	set(change.Operator, "name", o.stem(), "metadata.name")
+	set(change.Operator, "namespace", o.Namespace, "metadata.namespace")
 	entry := o.entry()
 	for kind, text := range entry.Fields() {
-		set(change.Upgrade, string(kind), text)
+		set(change.Upgrade, string(kind), text, edgeFields[kind])
 	}
-	for _, m := range spec.InstallModes {
+	set(change.Kubernetes, "minKubeVersion", spec.MinKubeVersion, "spec.minKubeVersion")
+	set(change.Maturity, "maturity", spec.Maturity, "spec.maturity")
+	set(change.Maturity, "capabilities", o.Annotations["capabilities"], annotation("capabilities"))
+	for i, m := range spec.InstallModes {
 		if m.Supported {
-			have(change.InstallModes, string(m.Type))
+			out[fact{change.InstallModes, string(m.Type)}] = statement{at: fmt.Sprintf("spec.installModes[%d]", i)}
 		}
 	}
-	for _, a := range olm.ServedAPIs(&spec, o.crds) {
-		have(change.Provided, apiText(a.Group, a.Version, a.Kind))
-	}
-	for _, a := range olm.RequiredAPIs(&spec) {
-		have(change.Required, apiText(a.Group, a.Version, a.Kind))
-	}
-	for _, d := range spec.NativeAPIs {
-		have(change.Dependencies, apiText(d.Group, d.Version, d.Kind)+" of Kubernetes")
-	}
+	o.addAPIs(out)
 	for _, p := range slices.Concat(o.Dependencies, constraints(o.Properties)) {
-		have(change.Dependencies, p.Type+" "+jsonText(p.Value))
+		out[fact{change.Dependencies, p.Type + " " + jsonText(p.Value)}] = statement{file: p.File, line: p.Line}
 	}
-	set(change.Kubernetes, "minKubeVersion", spec.MinKubeVersion)
-	set(change.Maturity, "maturity", spec.Maturity)
-	set(change.Maturity, "capabilities", o.Annotations["capabilities"])
 	for _, message := range o.Deprecated {
-		have(change.Deprecation, "deprecated: "+message)
+		out[fact{change.Deprecation, "deprecated: " + message}] = statement{}
 	}
 	for _, p := range o.Properties {
 		if p.Type == "olm.deprecated" {
-			have(change.Deprecation, "deprecated in its catalog")
+			out[fact{change.Deprecation, "deprecated in its catalog"}] = statement{}
 		}
 	}
 	return out
 }
+
+// ofKubernetes ends the name of an API that the cluster itself has to serve.
+const ofKubernetes = " of Kubernetes"
+
+func annotation(key string) string { return `metadata.annotations["` + key + `"]` }
+
+// addAPIs adds the APIs that an operator provides, those that it requires, and those of Kubernetes.
+func (o Operator) addAPIs(out map[fact]statement) {
+	spec := o.Spec
+	add := func(part change.Part, a olm.API, crds string, of []v1alpha1.CRDDescription, services string,
+		served []v1alpha1.APIServiceDescription) {
+		at := crds
+		for i, d := range of {
+			if d.Name == a.CRD && d.Kind == a.Kind && (at == crds || d.Version == a.Version) { // it may serve others
+				at = fmt.Sprintf("%s[%d]", crds, i)
+			}
+		}
+		for i, d := range served {
+			if a.CRD == "" && d.Kind == a.Kind && d.Group == a.Group && d.Version == a.Version {
+				at = fmt.Sprintf("%s[%d]", services, i)
+			}
+		}
+		out[fact{part, apiText(a.Group, a.Version, a.Kind)}] = statement{at: at}
+	}
+	for _, a := range olm.ServedAPIs(&spec, o.crds) {
+		add(change.Provided, a, ownedCRDs, spec.CustomResourceDefinitions.Owned,
+			ownedServices, spec.APIServiceDefinitions.Owned)
+	}
+	for _, a := range olm.RequiredAPIs(&spec) {
+		add(change.Required, a, requiredCRDs, spec.CustomResourceDefinitions.Required,
+			requiredServices, spec.APIServiceDefinitions.Required)
+	}
+	for i, d := range spec.NativeAPIs {
+		out[fact{change.Dependencies, apiText(d.Group, d.Version, d.Kind) + ofKubernetes}] = statement{
+			at: fmt.Sprintf("spec.nativeAPIs[%d]", i)}
+	}
+}
+
+// The fields of a CSV that name APIs.
+const (
+	ownedCRDs        = "spec.customresourcedefinitions.owned"
+	requiredCRDs     = "spec.customresourcedefinitions.required"
+	ownedServices    = "spec.apiservicedefinitions.owned"
+	requiredServices = "spec.apiservicedefinitions.required"
+)
 
 func apiText(group, version, kind string) string {
 	return fmt.Sprintf("%s (%s/%s)", kind, group, version)
@@ -171,13 +210,11 @@ func jsonText(data json.RawMessage) string {
 	if m, ok := v.(map[string]any); ok {
 		parts := []string{}
 		for _, k := range slices.Sorted(maps.Keys(m)) {
-			text, _ := json.Marshal(m[k])
-			parts = append(parts, k+": "+strings.Trim(string(text), `"`))
+			parts = append(parts, k+": "+fields.Text(m[k]))
 		}
 		return strings.Join(parts, ", ")
 	}
-	text, _ := json.Marshal(v)
-	return string(text)
+	return fields.Text(v)
 }
 
 // judgeIdentity fills in how bad a change is.
@@ -201,7 +238,11 @@ func judgeIdentity(c *change.Change, old, now Operator) {
 			warn("whoever uses this API loses it")
 		}
 	case change.Required, change.Dependencies:
-		if c.Change == change.Added {
+		switch {
+		case c.Change != change.Added:
+		case strings.HasSuffix(c.Field, ofKubernetes): // OLM: pkg/controller/operators/olm/requirements.go
+			warn("OLM starts the operator only where the cluster serves this API")
+		default:
 			warn("OLM installs an operator that provides it, or refuses this one")
 		}
 	case change.Kubernetes:

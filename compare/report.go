@@ -27,6 +27,7 @@ type Report struct {
 	Old         Side               `json:"old"`
 	New         Side               `json:"new"`
 	Summary     []Answer           `json:"summary"`     // a line for each section that is not empty
+	Verdict     string             `json:"verdict"`     // what a person decides; empty if nothing differs
 	Permissions []permissions.Item `json:"permissions"` // gained and lost
 	Users       []permissions.Item `json:"users"`       // what the roles for users gain and lose by aggregation
 	Renamed     []Rename           `json:"renamed"`     // accounts that are compared under two names
@@ -37,8 +38,8 @@ type Report struct {
 	Notes       []string           `json:"notes"`  // what a reader has to know about the comparison
 	Unread      []string           `json:"unread"` // files that could not be read, and why
 
-	places    map[string]findings.Finding // where CRDs stand
-	sentences []string                    // what subjects gain and lose in short
+	sentences []string // what subjects gain and lose in short
+	checked   bool     // existing objects were checked against the newer CRDs
 }
 
 // Side is one of the two releases.
@@ -73,6 +74,8 @@ type Answer struct {
 	Section  Section           `json:"section"`
 	Severity findings.Severity `json:"severity"` // the worst of the section
 	Text     string            `json:"text"`
+
+	short string // the text on one line of a terminal
 }
 
 // Rename is an account that has another name in the newer release.
@@ -90,6 +93,9 @@ type CRD struct {
 	Severity findings.Severity `json:"severity"`
 	Message  string            `json:"message"`
 	Path     string            `json:"path,omitempty"`
+	Object   string            `json:"object,omitempty"` // that exists and does not fit: kind namespace/name
+	File     string            `json:"file,omitempty"`
+	Line     int               `json:"line,omitempty"`
 }
 
 // Consequence is what OLM would do about the upgrade.

@@ -23,8 +23,8 @@ type State struct {
 	Permissions *permissions.Report // of these objects
 	Roles       permissions.Roles   // that nothing binds
 
-	// Locate returns the place of an object for a person; nil: the object's own.
-	Locate func(*manifest.Object) (file string, line int)
+	// Locate returns the place of a field of an object for a person; nil: the object's own.
+	Locate func(o *manifest.Object, field string) (file string, line int)
 }
 
 // Operator is an operator of a State.

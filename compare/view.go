@@ -24,7 +24,7 @@ func (r *Report) Document() *findings.Document {
 		}
 		all = append(all, list...)
 		d.Sections = append(d.Sections, findings.Section{ID: string(s), Title: s.Title() + ": " + countText(list),
-			Tables: r.groups(s)})
+			Tables: tables(r.lines(s))})
 	}
 	if len(all) > 0 {
 		d.Lead = countText(all)
@@ -54,22 +54,15 @@ func (r *Report) overview() (s findings.Section) {
 		{Title: "Answer"}}}
 	for _, a := range r.Summary {
 		t.Rows = append(t.Rows, []findings.Cell{{Text: a.Section.Title(), Section: string(a.Section)},
-			findings.SeverityCell(a.Severity), {Text: a.Text}})
+			findings.SeverityCell(a.Severity), {Text: a.short}})
 	}
 	if len(t.Rows) > 0 {
 		s.Tables = []findings.Table{t}
 	}
+	if r.Verdict != "" {
+		s.Remarks = []findings.Remark{{Label: "verdict", Text: r.Verdict}}
+	}
 	return s
-}
-
-// row is one difference.
-type row struct {
-	Change   findings.Cell
-	Severity findings.Severity
-	Where    string // of a permission
-	What     string
-	Why      string
-	At       string // file:line
 }
 
 var (
@@ -93,41 +86,27 @@ func titleOf(old, now Side) string {
 	return names[0] + " -> " + names[1]
 }
 
-func (r *Report) groups(s Section) []findings.Table {
+func (r *Report) lines(s Section) []line {
 	switch s {
 	case SectionPermissions:
-		return append(permissionGroups(r.Permissions), userGroup(r.Users)...)
+		return append(fold(permissionLines(r.Permissions)), userLines(r.Users)...)
 	case SectionWorkloads:
-		return changeGroups(r.Workloads)
+		return changeLines(r.Workloads)
 	case SectionIdentity:
-		return changeGroups(r.Identity)
+		return changeLines(r.Identity)
 	case SectionCRDs:
-		return crdGroups(r.CRDs)
+		return crdLines(r.CRDs)
 	}
-	var out []findings.Table
+	var out []line
 	for _, c := range r.OLM {
-		out = add(out, text.Brief(c.Operator),
-			row{changed, c.Severity, "", text.Shorten(c.Message, maxReason), c.Rule, at(c.File, c.Line)})
+		out = append(out, line{objects: []string{c.Operator}, change: changed, severity: c.Severity,
+			what: text.Shorten(c.Message, maxReason), why: c.Rule, at: places(c.File, c.Line)})
 	}
-	return out
+	return fold(out)
 }
 
-// add adds a row to its group: the table of the rows about the same thing, such as an account or an object.
-func add(list []findings.Table, name string, r row) []findings.Table {
-	i := slices.IndexFunc(list, func(t findings.Table) bool { return t.Title == name })
-	if i < 0 {
-		i = len(list)
-		list = append(list, findings.Table{Title: name, Columns: []findings.Column{{Title: "Change"},
-			{Title: "Severity", Width: 7, Before: " "}, {Title: "Where", Align: true}, {Title: "What"},
-			{Title: "At", Style: findings.Code, Aside: true}, {Title: "Why", Aside: true}}})
-	}
-	list[i].Rows = append(list[i].Rows, []findings.Cell{r.Change, findings.SeverityCell(r.Severity), {Text: r.Where},
-		{Text: r.What}, {Text: r.At}, {Text: r.Why}})
-	return list
-}
-
-// permissionGroups has a group for each subject: what it gains before what it loses, the most dangerous first.
-func permissionGroups(items []permissions.Item) []findings.Table {
+// permissionLines returns what each subject gains before what it loses, the most dangerous first.
+func permissionLines(items []permissions.Item) []line {
 	type class struct {
 		subject  permissions.Subject
 		change   permissions.Change
@@ -143,9 +122,9 @@ func permissionGroups(items []permissions.Item) []findings.Table {
 		}
 		sets[k] = append(sets[k], i)
 	}
-	var out []findings.Table
+	var out []line
 	for _, k := range order {
-		name := text.Brief(k.subject.String())
+		name := k.subject.String()
 		if k.subject.IsRole() {
 			name += ", for whoever is bound to it"
 		}
@@ -154,7 +133,8 @@ func permissionGroups(items []permissions.Item) []findings.Table {
 			if k.risk != permissions.Other {
 				why = k.risk.Title() + "; " + why
 			}
-			out = add(out, name, row{gainMarks[k.change], k.severity, l.Where, l.What, why, l.At})
+			out = append(out, line{objects: []string{name}, change: gainMarks[k.change], severity: k.severity,
+				where: l.Where, what: l.What, why: why, at: []string{l.At}})
 		}
 	}
 	return out
@@ -162,17 +142,17 @@ func permissionGroups(items []permissions.Item) []findings.Table {
 
 var gainMarks = map[permissions.Change]findings.Cell{permissions.Gained: added, permissions.Lost: removed}
 
-// userGroup has a row for what several roles gain or lose.
-func userGroup(items []permissions.Item) []findings.Table {
-	var out []findings.Table
+// userLines has a line for what several roles gain or lose.
+func userLines(items []permissions.Item) []line {
+	var out []line
 	for _, c := range []permissions.Change{permissions.Gained, permissions.Lost} {
 		for _, s := range change.Severities {
 			some := slices.DeleteFunc(slices.Clone(items), func(i permissions.Item) bool {
 				return i.Change != c || severityOf(i) != s
 			})
 			for _, l := range permissions.UserLines(some) {
-				out = add(out, "Users, where they are bound to the role",
-					row{gainMarks[c], s, l.Where, l.What, l.Reason, l.At})
+				out = append(out, line{objects: []string{"Users, where they are bound to the role"},
+					change: gainMarks[c], severity: s, where: l.Where, what: l.What, why: l.Reason, at: []string{l.At}})
 			}
 		}
 	}
@@ -183,63 +163,6 @@ var marks = map[change.Kind]findings.Cell{change.Added: added, change.Removed: r
 	change.Changed: changed}
 
 const maxReason = 300
-
-func changeGroups(list []change.Change) []findings.Table {
-	var out []findings.Table
-	for _, c := range list {
-		out = add(out, text.Brief(c.Object),
-			row{marks[c.Change], c.Severity, "", changeText(c), text.Shorten(c.Message, maxReason),
-				at(c.File, c.Line)})
-	}
-	return out
-}
-
-// maxAlike is how many findings of one rule about a CRD have a line each.
-const maxAlike = 3
-
-// crdGroups has a group for each CRD. Findings that differ only in their field share a line if they are many.
-func crdGroups(list []CRD) []findings.Table {
-	type class struct{ crd, version, rule, message string }
-	paths := map[class][]string{}
-	classOf := func(c CRD) class { return class{c.CRD, c.Version, c.Rule, c.Message} }
-	for _, c := range list {
-		paths[classOf(c)] = append(paths[classOf(c)], c.Path)
-	}
-	var out []findings.Table
-	for _, c := range list {
-		k := classOf(c)
-		what := strings.TrimPrefix(text.Brief(c.Path)+": "+text.Shorten(c.Message, maxReason), ": ")
-		switch n := len(paths[k]); {
-		case n == 0:
-			continue // its line is there
-		case n > maxAlike:
-			what = fmt.Sprintf("%s, in %d fields: %s", text.Brief(c.Message), n, text.FirstOf(2, shorts(paths[k])))
-			paths[k] = nil
-		}
-		if c.Version != "" {
-			what = text.Brief(c.Version) + ": " + what
-		}
-		mark := changed
-		switch c.Rule {
-		case "crdAdded":
-			mark = added
-		case "crdRemoved":
-			mark = removed
-		}
-		out = add(out, "CRD "+text.Brief(c.CRD), row{mark, c.Severity, "", what, text.Brief(c.Rule), ""})
-	}
-	return out
-}
-
-func shorts(list []string) []string {
-	out := make([]string, len(list))
-	for i, s := range list {
-		if out[i] = text.Brief(s); s == "" {
-			out[i] = "the whole object"
-		}
-	}
-	return out
-}
 
 // at returns the place of a change for a person: the name of the file without its directories.
 func at(file string, line int) string {

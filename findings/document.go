@@ -3,6 +3,7 @@ package findings
 import (
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/olmgen/olmgen/internal/findings/webpage"
 	"github.com/olmgen/olmgen/internal/manifest/text"
@@ -48,6 +49,7 @@ type Column struct {
 	Align  bool   // cells are padded to the width of the longest
 	Before string // what separates the cell from the one before it; two spaces if empty
 	Aside  bool   // cells stand in brackets at the end of the line
+	Place  bool   // cells are "file:line": text and Markdown leave out what the row above has
 	Below  int    // cells stand on a line of their own below the others, indented by this; 0 for the same line
 }
 
@@ -115,6 +117,11 @@ func (d *Document) in(format Format) *Document {
 			continue
 		}
 		s.Tables = withoutEmpty(s.Tables)
+		if format != HTML { // its rows can be sorted
+			for i := range s.Tables {
+				s.Tables[i].ditto()
+			}
+		}
 		out.Sections = append(out.Sections, s)
 	}
 	return &out
@@ -144,6 +151,35 @@ func withoutEmpty(tables []Table) []Table {
 		}
 	}
 	return out
+}
+
+// ditto leaves out of places what the row above has: the whole place, or the file.
+func (t *Table) ditto() {
+	for i, c := range t.Columns {
+		above := ""
+		for _, row := range t.Rows {
+			cell := row[i].Text
+			if c.Place && cell != "" {
+				row[i].Text = beside(cell, above)
+				above = cell
+			}
+		}
+	}
+}
+
+// beside returns a place as it stands below another one.
+func beside(place, above string) string {
+	file, lines, ok := strings.Cut(place, ":")
+	aboveFile, _, _ := strings.Cut(above, ":")
+	switch {
+	case place == above:
+		return ""
+	case !ok || file != aboveFile || strings.Contains(lines, ":"):
+		return place
+	case strings.Contains(lines, ","):
+		return "lines " + lines
+	}
+	return "line " + lines
 }
 
 // Page returns the document as a page, so that a site can link it to others.

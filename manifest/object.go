@@ -324,11 +324,8 @@ func Segments(field string) []string {
 	for field != "" {
 		switch {
 		case strings.HasPrefix(field, `["`):
-			end := strings.Index(field, `"]`)
-			if end < 0 {
-				return append(out, field[2:])
-			}
-			out, field = append(out, field[2:end]), field[end+2:]
+			key, rest, _ := strings.Cut(field[2:], `"]`)
+			out, field = append(out, key), rest
 		case field[0] == '[':
 			end := strings.IndexByte(field, ']')
 			if end < 0 {

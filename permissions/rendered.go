@@ -30,21 +30,46 @@ func (in *Input) AddRendered(o generate.Object) (*manifest.Object, error) {
 // Authored reports whether a rendered object is not from a file of the bundle.
 func Authored(o *manifest.Object) bool { return o.File == "" || strings.HasPrefix(o.File, o.Kind+" ") }
 
-// Place returns the file and line of a rendered object in its bundle: its own, or its part of the CSV. The file is
-// empty if the bundle has no place for it.
-func Place(csvs []CSV, o *manifest.Object) (file string, line int) {
+// Place returns the file and line of a field of a rendered object in its bundle: in the file of the object, or in its
+// part of the CSV. The file is empty if the bundle has no place for it.
+func Place(csvs []CSV, o *manifest.Object, field string) (file string, line int) {
 	if !Authored(o) {
-		return o.File, o.LineOf("")
+		return o.File, o.LineOf(field)
 	}
 	for _, csv := range csvs {
-		for i, d := range csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
-			if o.Kind == "Deployment" && o.Name == d.Name && o.Namespace == csv.Namespace {
-				return csv.Object.File, csv.Object.LineOf(fmt.Sprintf("spec.install.spec.deployments[%d]", i))
-			}
-		}
-		if strings.HasSuffix(o.Kind, "WebhookConfiguration") {
-			return csv.Object.File, csv.Object.LineOf("spec.webhookdefinitions")
+		if at := fieldOf(csv, o, field); at != "" {
+			return csv.Object.File, csv.Object.LineOf(at)
 		}
 	}
 	return "", 0
+}
+
+// fieldOf returns the field of a CSV that a field of an object is made of; empty if the object is not made of the CSV.
+func fieldOf(csv CSV, o *manifest.Object, field string) string {
+	for i, d := range csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
+		if o.Kind != "Deployment" || o.Name != d.Name || o.Namespace != csv.Namespace {
+			continue
+		}
+		at := fmt.Sprintf("spec.install.spec.deployments[%d]", i)
+		annotation, of := strings.CutPrefix(field, "spec.template.metadata.annotations")
+		path := append(manifest.Segments(at+".spec.template.metadata.annotations"), manifest.Segments(annotation)...)
+		switch labels, ok := strings.CutPrefix(field, "metadata.labels"); {
+		case of && !csv.Object.Has(path...): // OLM: pkg/controller/install/deployment.go
+			return "metadata.annotations" + annotation
+		case ok:
+			return at + ".label" + labels
+		}
+		return at + "." + field
+	}
+	if !strings.HasSuffix(o.Kind, "WebhookConfiguration") {
+		return ""
+	}
+	of, rest, _ := strings.Cut(strings.TrimPrefix(field, "webhooks["), "]")
+	name, err := o.Get("webhooks", of, "name")
+	for i, w := range csv.Spec.WebhookDefinitions {
+		if err == nil && name == w.GenerateName {
+			return fmt.Sprintf("spec.webhookdefinitions[%d]%s", i, rest)
+		}
+	}
+	return "spec.webhookdefinitions"
 }

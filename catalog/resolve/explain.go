@@ -161,14 +161,14 @@ func (x *explainer) reason(p *Planned, step *Step) string {
 	return x.dependencyReason(p, step)
 }
 
-// edge describes how an entry follows from what is installed.
+// edge describes how an entry, which is a candidate of the Subscription, follows from what is installed.
 func (x *explainer) edge(s *Subscription, e *entry) string {
 	current := x.current(s)
 	switch {
 	case current == nil && s.StartingCSV == e.name:
 		return "startingCSV"
 	case current == nil:
-		if list := x.candidates(s); len(list) > 0 && list[0].entry.name == e.name {
+		if x.candidates(s)[0].entry.name == e.name {
 			return "head of channel " + e.channel
 		}
 		return "an older entry of channel " + e.channel
@@ -199,7 +199,7 @@ func (x *explainer) refusal(id string, step *Step) string {
 	}
 	var others []string
 	for _, p := range step.CSVs {
-		if x.variables[p.entry.id()] != nil && p.entry.id() != id && !x.samePackage(id, p.entry) {
+		if p.entry.pkg != x.variables[id].entry.pkg {
 			others = append(others, p.entry.id())
 		}
 	}
@@ -220,11 +220,6 @@ func blockers(list []applied, id string) []string {
 	return names
 }
 
-func (x *explainer) samePackage(id string, e *entry) bool {
-	v := x.variables[id]
-	return v != nil && v.entry != nil && v.entry.pkg == e.pkg
-}
-
 // dependencyReason names the bundle of the step, or the installed CSV, that requires a bundle.
 func (x *explainer) dependencyReason(p *Planned, step *Step) string {
 	id := p.entry.id()
@@ -237,12 +232,12 @@ func (x *explainer) dependencyReason(p *Planned, step *Step) string {
 	}
 	for _, user := range users {
 		v := x.variables[user]
-		if v == nil || user == id {
+		if user == id {
 			continue
 		}
 		for _, c := range v.constraints {
 			at := slices.Index(c.ids, id)
-			if c.kind != dependency || at < 0 {
+			if at < 0 {
 				continue
 			}
 			p.RequiredBy = v.entry.name

@@ -238,7 +238,7 @@ func (j *judge) still(x *explainer, s *Subscription, current *entry) {
 		return
 	}
 	heads := x.heads(s)
-	if len(heads) == 0 || slices.Contains(heads, current.name) {
+	if slices.Contains(heads, current.name) {
 		return
 	}
 	where := "channel " + s.Channel

@@ -64,6 +64,52 @@ func TestGolden(t *testing.T) {
 	}
 }
 
+// A failure is at the Subscription that has a part in it, and says whether a dependency has one.
+func TestFailure(t *testing.T) {
+	for name, c := range map[string]struct {
+		subscription string
+		dependency   bool
+	}{"second-at-fault": {"b", true}, "missing-package": {"z", false}} {
+		a, err := txtar.ParseFile(filepath.Join("testdata", name+".txtar"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := resolveArchive(t, a)
+		if got := r.Namespaces[0].Failure; got == nil || got.Dependency != c.dependency {
+			t.Errorf("%s: %+v", name, got)
+		}
+		i := slices.IndexFunc(a.Files, func(f txtar.File) bool { return f.Name == "cluster.yaml" })
+		before, _, _ := strings.Cut(string(a.Files[i].Data), "metadata: {name: "+c.subscription+",")
+		if f := r.Findings()[0]; f.Rule != "no-solution" || f.Line != strings.Count(before, "\n")-1 {
+			t.Errorf("%s: %+v", name, f)
+		}
+	}
+}
+
+// The picture has a state before each step and at the end. Empty ones are named.
+func TestMermaid(t *testing.T) {
+	a, err := txtar.ParseFile(filepath.Join("testdata", "requires-itself.txtar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got bytes.Buffer
+	if err := resolveArchive(t, a).Print(&got, findings.Mermaid); err != nil {
+		t.Fatal(err)
+	}
+	const want = `flowchart LR
+  subgraph n0["namespace ops"]
+    n0s0["nothing"]
+    n0s1["a.v1.0.0<br/>z.v1.0.0"]
+    n0end(["settled"])
+  end
+  n0s0 -->|"z<br/>new a-stable-cat-olm"| n0s1
+  n0s1 --> n0end
+`
+	if d := cmp.Diff(want, got.String()); d != "" {
+		t.Error(d)
+	}
+}
+
 func compileSchema(t *testing.T) *jsonschema.Schema {
 	t.Helper()
 	data, err := os.ReadFile("schema.json")

@@ -1,30 +1,53 @@
-package resolve
+package resolve_test
 
 import (
 	"strings"
 	"testing"
 
+	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// OLM reads the owned CRDs, the required ones and then the properties, and stops at the first that it cannot read (OLM:
-// source_csvs.go, Snapshot).
-func TestFirstFault(t *testing.T) {
-	for want, text := range map[string]string{
-		"error parsing crd name: piers": "annotations: {operatorframework.io/properties: '{'}}\n" +
-			"spec: {customresourcedefinitions: {owned: [{name: piers}, {name: boats}], required: [{name: ships}]}}",
-		"error parsing crd name: ships": "annotations: {operatorframework.io/properties: '{'}}\n" +
-			"spec: {customresourcedefinitions: {owned: [{name: piers.example.com}], required: [{name: ships}]}}",
-		`failed to retrieve properties of csv "a"`: "annotations: {operatorframework.io/properties: '{'}}",
-	} {
-		o, err := manifest.ReadOne("csv.yaml", []byte("apiVersion: operators.coreos.com/v1alpha1\n"+
-			"kind: ClusterServiceVersion\nmetadata: {name: a, "+text+"\n"))
+// An object that the API server refuses is an error, or left out.
+func TestReadObjects(t *testing.T) {
+	var objects []*manifest.Object
+	for doc := range strings.SplitSeq(`apiVersion: operators.coreos.com/v1alpha1
+kind: Subscription
+metadata: {name: broken, namespace: b}
+---
+apiVersion: operators.coreos.com/v1alpha1
+kind: Subscription
+metadata: {name: good, namespace: b}
+spec: {name: a, source: c, sourceNamespace: d}
+---
+apiVersion: operators.coreos.com/v1
+kind: OperatorGroup
+metadata: {name: g, namespace: a, annotations: {olm.operatorframework.io/exclude-global-namespace-resolution: "true"}}
+spec: {upgradeStrategy: TechPreviewUnsafeFailForward}
+---
+apiVersion: operators.coreos.com/v1
+kind: OperatorGroup
+metadata: {name: g, namespace: c}
+`, "---\n") {
+		o, err := manifest.ReadOne("x.yaml", []byte(doc))
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := ReadValid([]*manifest.Object{o}).Namespaces[0].CSVs[0].fault
-		if got == nil || !strings.HasPrefix(got.Error(), want) {
-			t.Errorf("got %v, want %s", got, want)
+		objects = append(objects, o)
+	}
+	if _, err := resolve.ReadObjects(objects, ""); err == nil || !strings.Contains(err.Error(), "spec") {
+		t.Error(err)
+	}
+	if _, err := resolve.ReadObjects(objects[1:], ""); err != nil {
+		t.Error(err)
+	}
+	c := resolve.ReadValid(objects)
+	if len(c.Namespaces) != 3 || len(c.Namespaces[1].Subscriptions) != 1 {
+		t.Fatalf("%+v", c.Namespaces)
+	}
+	for i, chosen := range []bool{true, false, false} {
+		if s := c.Namespaces[i]; s.FailForward != chosen || s.ExcludeGlobal != chosen || s.Namespace != string("abc"[i]) {
+			t.Errorf("%+v", s)
 		}
 	}
 }

@@ -186,9 +186,10 @@ func TestValidate(t *testing.T) {
 	}
 	// An old registry serves an entry that is behind a skipped one, and nothing updates the one that skips name alone.
 	c = chain(t, map[string]string{"a.v1.1.0": "- {type: olm.deprecated, value: {}}\n"},
-		map[string][]string{"stable": {"name: a.v1.0.0, skipRange: '<0.9.0'", "name: a.v1.1.0, replaces: a.v1.0.0", "name: a.v1.2.0, replaces: a.v1.1.0"}})
+		map[string][]string{"stable": {"name: a.v1.0.0, skipRange: '<=1.0.0'", "name: a.v1.1.0, replaces: a.v1.0.0", "name: a.v1.2.0, replaces: a.v1.1.0"}})
 	list := resolve.Validate(c)
-	if len(list) != 1 || list[0].Rule != "head-out-of-reach" || list[0].Message != "nothing updates a.v1.0.0; the head is a.v1.2.0" {
+	if len(list) != 2 || list[1].Rule != "skip-range-covers-itself" || list[0].Rule != "head-out-of-reach" ||
+		list[0].Message != "nothing updates a.v1.0.0; the head is a.v1.2.0" {
 		t.Errorf("%v", list)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	fbc "github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/config"
+	"github.com/olmgen/olmgen/internal/crs"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/internal/manifest/tree"
 	"github.com/olmgen/olmgen/internal/predict"
@@ -110,6 +111,7 @@ func (f *checkFlags) run(cmd *cobra.Command, paths []string) error {
 	if f.options.Catalogs, err = f.open(cmd); err != nil {
 		return err
 	}
+	f.options.Checker = crs.Installed{}
 	r, err := predict.Check(cmd.Context(), t, f.options)
 	if err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 	fbc "github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/crs"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/internal/rules/validate"
 	"github.com/olmgen/olmgen/source"
@@ -64,7 +65,7 @@ func (f *validateFlags) register(cmd *cobra.Command) {
 func (f *validateFlags) run(cmd *cobra.Command, refs []string) error {
 	stderr := cmd.ErrOrStderr()
 	if helper, err := validate.FindHelper(); err == nil {
-		f.options.Checker = helper
+		f.options.Checker, f.options.Resources = helper, crs.Installed{}
 	} else {
 		text, hint := config.ErrorText(err, flagsOf(cmd))
 		fmt.Fprintf(stderr, "olmgen: warning: only olmgen's own findings: %s\nhint: %s\n", text, hint)

@@ -61,6 +61,9 @@ const (
 	Rest         Part = "rest"     // the fields of an object that no other part is about
 )
 
+// PodSecurity is the Field of a change of the strictest Pod Security Standard that pods fit.
+const PodSecurity = "Pod Security"
+
 // Parts are all parts in their order.
 var Parts = []Part{Security, Account, Image, Webhook, Service, NetworkPolicy, Arguments, Env, Resources, Volumes,
 	Probes, Workload, Object, Operator, Version, Upgrade, InstallModes, Provided, Required, Dependencies, Kubernetes,
@@ -79,6 +82,10 @@ type Change struct {
 	Fields   []string          `json:"fields,omitempty"`  // of the rest of an object
 	File     string            `json:"file,omitempty"`    // of the newer object, else of the older one
 	Line     int               `json:"line,omitempty"`
+
+	// At is the path of the field with the indexes of items, by which its line is found. It is that of the nearest
+	// parent that the newer object has.
+	At string `json:"-"`
 }
 
 // Sort puts the worst changes first.

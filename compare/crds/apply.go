@@ -3,6 +3,7 @@ package crds
 // found is a finding before the severities are known.
 type found struct {
 	Finding
+	at    string // the path of the field in the CRD; empty if the finding is about a version or its schema
 	limit string // the rule whose severity is the highest that the finding can have; empty for no limit
 }
 

@@ -29,7 +29,15 @@ type Finding struct {
 	Rule     string            `json:"rule"`
 	Severity findings.Severity `json:"severity"`
 	Message  string            `json:"message"`
-	Path     string            `json:"path"` // of the field in a custom resource, such as spec.ports[].name
+	Path     string            `json:"path"`   // of the field in a custom resource, such as spec.ports[].name
+	Object   string            `json:"object"` // that exists and has a fault: kind namespace/name
+	File     string            `json:"file"`   // of the newer CRD, else of the older one; empty for a fault of an object
+	Line     int               `json:"line"`
+}
+
+// Misfit reports whether a rule is about an existing object that does not fit the newer CRDs.
+func Misfit(rule string) bool {
+	return slices.Contains([]string{ruleObjectInvalid, ruleObjectRatcheted, ruleObjectVersion, ruleObjectOrphaned}, rule)
 }
 
 // The severities of findings. In a rules file, None leaves out the findings of a rule.
@@ -78,6 +86,7 @@ func Compare(ctx context.Context, old, now []*manifest.Object, opts Options) ([]
 		}
 	}
 	all := slices.Concat(results...)
+	locate(all, before, after)
 	if len(opts.Objects) > 0 {
 		faults, err := checkObjects(ctx, opts, before, after)
 		if err != nil {
@@ -130,7 +139,7 @@ func each(n int, do func(i int)) {
 func (c *comparators) compare(name string, old, now *crs.CRD) ([]found, error) {
 	var all []found
 	add := func(rule, version, path, message string) {
-		all = append(all, found{Finding{CRD: name, Version: version, Rule: rule, Path: path, Message: message}, ""})
+		all = append(all, found{Finding: Finding{CRD: name, Version: version, Rule: rule, Path: path, Message: message}})
 	}
 	switch {
 	case now == nil:
@@ -151,9 +160,11 @@ func (c *comparators) compare(name string, old, now *crs.CRD) ([]found, error) {
 		return nil, err
 	}
 	compareVersions(a, b, add)
-	if err := compareOwn(now.Object, a, b, add); err != nil {
+	own, err := compareOwn(now, a, b)
+	if err != nil {
 		return nil, err
 	}
+	all = append(all, own...)
 	for _, i := range c.compareCRDs(a, b) {
 		add(i.rule, "", i.path, i.message)
 	}
@@ -171,8 +182,8 @@ func (c *comparators) compare(name string, old, now *crs.CRD) ([]found, error) {
 	}
 	for versions, issues := range c.compareServed(a, b) {
 		for _, i := range issues {
-			all = append(all, found{Finding{CRD: name, Version: versions, Rule: i.rule, Path: i.path,
-				Message: i.message}, limit})
+			all = append(all, found{limit: limit, Finding: Finding{CRD: name, Version: versions, Rule: i.rule,
+				Path: i.path, Message: i.message}})
 		}
 	}
 	return all, nil

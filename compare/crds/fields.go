@@ -9,6 +9,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/olmgen/olmgen/internal/compare/fields"
+	"github.com/olmgen/olmgen/internal/crs"
 	"github.com/olmgen/olmgen/internal/manifest/lazy"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -30,14 +31,13 @@ var ownRules = []struct {
 }
 
 // compareOwn compares the fields of two CRDs that are neither schemas nor what compareVersions and crdify are about.
-func compareOwn(o *manifest.Object, old, now *apiextensionsv1.CustomResourceDefinition,
-	add func(rule, version, path, message string),
-) error {
+func compareOwn(o *crs.CRD, old, now *apiextensionsv1.CustomResourceDefinition) ([]found, error) {
+	var all []found
 	var sides [2]fields.Values
 	for i, crd := range []*apiextensionsv1.CustomResourceDefinition{old, now} {
-		v, err := ownFields(o, crd)
+		v, err := ownFields(o.Object, crd)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		sides[i] = v
 	}
@@ -58,9 +58,10 @@ func compareOwn(o *manifest.Object, old, now *apiextensionsv1.CustomResourceDefi
 			strategy(now) == apiextensionsv1.NoneConverter {
 			rule = ruleConversionRemoved
 		}
-		add(rule, about, "", field+" "+changedField(d))
+		all = append(all, found{at: d.At(), Finding: Finding{CRD: o.Name, Version: about, Rule: rule,
+			Message: field + " " + changedField(d)}})
 	}
-	return nil
+	return all, nil
 }
 
 func strategy(crd *apiextensionsv1.CustomResourceDefinition) apiextensionsv1.ConversionStrategyType {

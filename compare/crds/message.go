@@ -85,21 +85,40 @@ func describe(check string, old, now *props, crdify string) []issue {
 	case ruleEnum:
 		return enum(old, now, one)
 	}
-	return one(check, "%s", firstLine(bound(check, crdify)))
+	return one(check, "%s", bound(check, old, now, crdify))
 }
 
-// bound names the bound that crdify's text about maxItems and the like is about: crdify calls all of them maximum or
-// minimum.
-func bound(check, crdify string) string {
-	for _, kind := range []string{"maximum", "minimum"} {
-		if rest, ok := strings.CutPrefix(crdify, kind+" constraint added when there was none previously"); ok {
-			return check + " added" + rest
+// bound returns a message about maxItems and the like. crdify calls all of them maximum or minimum, and prints 1000000
+// as 1e+06. Other checks have crdify's own text.
+func bound(check string, old, now *props, crdify string) string {
+	v, w, _ := fieldOf(check, old, now)
+	before, had := number(v)
+	after, has := number(w)
+	decimal := func(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
+	switch {
+	case !has:
+		return firstLine(crdify)
+	case !had:
+		return check + " added: " + decimal(after)
+	case after < before:
+		return check + " decreased: " + decimal(before) + " -> " + decimal(after)
+	}
+	return check + " increased: " + decimal(before) + " -> " + decimal(after)
+}
+
+// number returns the value of a bound of a schema.
+func number(v any) (float64, bool) {
+	switch n := v.(type) {
+	case *float64:
+		if n != nil {
+			return *n, true
 		}
-		if rest, ok := strings.CutPrefix(crdify, kind+" "); ok && strings.HasPrefix(check, kind[:3]) {
-			return check + " " + rest
+	case *int64:
+		if n != nil {
+			return float64(*n), true
 		}
 	}
-	return crdify
+	return 0, false
 }
 
 func changed(old, now string) string {

@@ -55,7 +55,8 @@ func ofObject(r crs.Result, gone map[schema.GroupKind]*crs.CRD) []found {
 	var all []found
 	o := r.Object
 	report := func(crd *crs.CRD, rule, path, message string) {
-		f := Finding{Version: r.Version, Rule: rule, Path: path, Message: place(o, path) + ": " + message}
+		f := Finding{Version: r.Version, Rule: rule, Path: path, Message: place(o, path) + ": " + message,
+			Object: o.Identity()}
 		if crd != nil {
 			f.CRD = crd.Name
 		}

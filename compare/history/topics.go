@@ -1,6 +1,7 @@
 package history
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -82,7 +83,7 @@ func valuesOf(in Input) (map[string]string, error) {
 			}
 		}
 	}
-	out[topicRegistries] = strings.Join(slices.Sorted(maps.Keys(registries)), ", ")
+	out[topicRegistries] = cmp.Or(strings.Join(slices.Sorted(maps.Keys(registries)), ", "), "none")
 	out[topicSecurity] = string(level)
 	return out, nil
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/crs"
 	"github.com/olmgen/olmgen/internal/manifest/tree"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -27,6 +28,8 @@ type Options struct {
 	Catalogs  Catalogs
 	// the version of Kubernetes, which a CSV may need; nil if it is not known, then it is high enough
 	Kube *semver.Version
+	// judges custom resources by their CRDs; nil if nobody does
+	Checker crs.Checker
 }
 
 // Report describes the state that OLM reaches with a tree.
@@ -113,6 +116,9 @@ func Check(ctx context.Context, t *tree.Tree, o Options) (*Report, error) {
 	played.judgeSubscriptions()
 	played.judgeResources()
 	played.judgeInheritance()
+	if err := c.judgeFit(ctx, o.Checker, objects); err != nil {
+		return nil, err
+	}
 	c.judgeNothing(objects)
 	played.judgeNames()
 	played.judgeCopies()

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/olm"
 )
@@ -117,7 +119,15 @@ func (v CSV) copies() string {
 type jsonReport struct {
 	Groups []jsonGroup `json:"operatorGroups"`
 	CSVs   []jsonCSV   `json:"clusterServiceVersions"`
+	Counts jsonCounts  `json:"counts"`
 	findings.Summary
+}
+
+// jsonCounts are the sums of OLM's metrics of these names (OLM: pkg/metrics/metrics.go, EmitCSVMetric). OLM emits none for
+// a CSV that it ignores.
+type jsonCounts struct {
+	Succeeded int `json:"csv_succeeded"`
+	Abnormal  int `json:"csv_abnormal"`
 }
 
 type jsonGroup struct {
@@ -170,6 +180,13 @@ func (r *Report) json() jsonReport {
 		out.Groups = append(out.Groups, j)
 	}
 	for _, v := range r.CSVs {
+		switch v.Phase {
+		case "":
+		case string(v1alpha1.CSVPhaseSucceeded):
+			out.Counts.Succeeded++
+		default:
+			out.Counts.Abnormal++
+		}
 		out.CSVs = append(
 			out.CSVs,
 			jsonCSV{

@@ -12,6 +12,7 @@ import (
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 
+	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/manifest"
@@ -95,13 +96,38 @@ func (c *cluster) require(v *csv) (unmet []string, judged bool, err error) {
 				fmt.Sprintf("APIService %s.%s: no Deployment %q", d.Version, d.Group, d.DeploymentName))
 		}
 	}
+	return append(unmet, c.missingAccounts(v, namespaced, clusterWide)...), true, nil
+}
+
+// missingAccounts returns what the accounts of a CSV lack, each account once: it is not there, or the first rule that it
+// is not granted and the number of the others.
+func (c *cluster) missingAccounts(v *csv, namespaced, clusterWide []v1alpha1.StrategyDeploymentPermissions) (unmet []string) {
+	lacks := map[string][]string{}
+	var accounts []string
+	add := func(p v1alpha1.StrategyDeploymentPermissions, namespace string) {
+		if _, ok := lacks[p.ServiceAccountName]; !ok {
+			accounts = append(accounts, p.ServiceAccountName)
+		}
+		lacks[p.ServiceAccountName] = append(lacks[p.ServiceAccountName], c.missingRights(v.namespace, namespace, p)...)
+	}
 	for _, p := range namespaced {
-		unmet = append(unmet, c.missingRights(v.namespace, v.namespace, p)...)
+		add(p, v.namespace)
 	}
 	for _, p := range clusterWide {
-		unmet = append(unmet, c.missingRights(v.namespace, "", p)...)
+		add(p, "")
 	}
-	return unmet, true, nil
+	for _, name := range accounts {
+		who := "ServiceAccount " + name + ": "
+		switch missing := lacks[name]; {
+		case !c.rbac.Exists(rbac.Account{Namespace: v.namespace, Name: name}):
+			unmet = append(unmet, who+"not in the tree")
+		case len(missing) == 1:
+			unmet = append(unmet, who+missing[0])
+		case len(missing) > 1:
+			unmet = append(unmet, fmt.Sprintf("%s%s, and %s", who, missing[0], text.Count(len(missing)-1, "more rule")))
+		}
+	}
+	return unmet
 }
 
 // tooOld returns why a cluster does not have the version of Kubernetes that a CSV needs, or "" (OLM: requirements.go,
@@ -149,24 +175,19 @@ func serves(crd *manifest.Object, version string) bool {
 	return slices.Contains(olm.ServedVersions(crd), version)
 }
 
-// missingRights returns what a ServiceAccount of namespace home may not do in namespace, or in the whole cluster if
-// namespace is empty. An unreadable role is a finding of its own and may allow anything.
-func (c *cluster) missingRights(home, namespace string, p v1alpha1.StrategyDeploymentPermissions) []string {
-	who := "ServiceAccount " + p.ServiceAccountName
-	account := rbac.Account{Namespace: home, Name: p.ServiceAccountName}
-	if !c.rbac.Exists(account) {
-		return []string{who + ": not in the tree"}
-	}
+// missingRights returns the rules that a ServiceAccount of namespace home is not granted in namespace, or in the whole
+// cluster if namespace is empty. An unreadable role is a finding of its own and may allow anything.
+func (c *cluster) missingRights(home, namespace string, p v1alpha1.StrategyDeploymentPermissions) (missing []string) {
 	where := "in the cluster"
 	if namespace != "" {
 		where = "in namespace " + namespace
 	}
 	for _, rule := range p.Rules {
-		if !c.rbac.OLMAllows(account, namespace, rule) {
-			return []string{fmt.Sprintf("%s: may not, %s: %s", who, where, describe(rule))}
+		if !c.rbac.OLMAllows(rbac.Account{Namespace: home, Name: p.ServiceAccountName}, namespace, rule) {
+			missing = append(missing, fmt.Sprintf("may not, %s: %s", where, describe(rule)))
 		}
 	}
-	return nil
+	return missing
 }
 
 // describe returns a rule on one line.

@@ -211,6 +211,23 @@ type Difference struct {
 	Had, Has bool
 }
 
+// At returns the path of the field with the indexes of items in the newer object, or that of the parent of a field that
+// is gone: another field may have its place.
+func (d Difference) At() string {
+	if d.Has {
+		return d.New.At
+	}
+	return Parent(d.Old.At)
+}
+
+// Parent returns the path of what a field is in.
+func Parent(path string) string {
+	if strings.HasSuffix(path, `"]`) {
+		return path[:max(0, strings.LastIndex(path, `["`))]
+	}
+	return path[:max(0, strings.LastIndexAny(path, ".["))]
+}
+
 // Differences returns the fields that differ, in the order of their paths. An order is no difference of its own where
 // the items differ, and neither is a field that is empty on one side and has fields below it on the other.
 func Differences(old, now Values) []Difference {

@@ -110,8 +110,9 @@ func byKey(list []*manifest.Object, wanted func(*manifest.Object) bool) map[key]
 }
 
 // Compare returns how the objects of two releases differ, apart from permissions, CRDs and the identity of operators.
-// place returns where an object stands.
-func Compare(old, now []*manifest.Object, place func(*manifest.Object) (string, int)) ([]change.Change, error) {
+// place returns where a field of an object stands.
+func Compare(old, now []*manifest.Object, place func(o *manifest.Object, field string) (string, int)) ([]change.Change,
+	error) {
 	called, err := calledServices(now)
 	if err != nil {
 		return nil, err
@@ -132,9 +133,10 @@ func Compare(old, now []*manifest.Object, place func(*manifest.Object) (string, 
 				changes[i].Message = "the API server calls this Service, and reaches other pods now"
 			}
 		}
-		file, line := place(p.Any())
 		for i := range changes {
-			changes[i].Object, changes[i].File, changes[i].Line = p.Any().Identity(), file, line
+			c := &changes[i]
+			c.Object = p.Any().Identity()
+			c.File, c.Line = place(p.Any(), c.At)
 		}
 		out = append(out, changes...)
 	}
@@ -224,7 +226,7 @@ func Differences(old, now fields.Values, rules []Rule, otherwise change.Part) []
 
 // changeOf returns a difference as a change that is not judged. Values that differ in their type alone show it.
 func changeOf(d fields.Difference) change.Change {
-	c := change.Change{Field: d.Path, Change: change.Changed, Old: d.Old.Text, New: d.New.Text}
+	c := change.Change{Field: d.Path, Change: change.Changed, Old: d.Old.Text, New: d.New.Text, At: d.At()}
 	switch {
 	case !d.Had:
 		c.Change = change.Added

@@ -42,13 +42,14 @@ func levels(o *manifest.Object, sides [2]map[string]any) (*change.Change, error)
 	if err != nil {
 		return nil, err
 	}
+	podPath, _ := fields.PodPath(o.Group(), o.Kind)
 	before, _ := PodSecurity(evaluator, o.Group(), o.Kind, sides[0])
 	after, reason := PodSecurity(evaluator, o.Group(), o.Kind, sides[1])
 	if after == "" || before == after {
 		return nil, nil
 	}
-	c := &change.Change{Part: change.Security, Field: "Pod Security", Change: change.Changed, Old: string(before),
-		New: string(after), Severity: findings.Info}
+	c := &change.Change{Part: change.Security, Field: change.PodSecurity, Change: change.Changed, Old: string(before),
+		New: string(after), Severity: findings.Info, At: podPath + "spec"}
 	if before == "" {
 		c.Change, before = change.Added, psa.LevelRestricted
 	}

@@ -27,7 +27,8 @@ func compareWebhooks(o *manifest.Object, sides [2]map[string]any) []change.Chang
 		b, has := now[name]
 		switch {
 		case !had:
-			c := change.Change{Field: at, Change: change.Added, New: requestNames(requestsOf(b)), Severity: findings.Info}
+			c := change.Change{Field: at, Change: change.Added, New: requestNames(requestsOf(b)), Severity: findings.Info,
+				At: after[at].At}
 			if why := grave(requestsOf(b)); why != "" {
 				c.Severity, c.Message = findings.Warning, why
 			}
@@ -36,7 +37,10 @@ func compareWebhooks(o *manifest.Object, sides [2]map[string]any) []change.Chang
 			out = append(out, change.Change{Field: at, Change: change.Removed, Old: requestNames(requestsOf(a)),
 				Severity: findings.Warning, Message: "nothing checks or changes these objects any more"})
 		default:
-			out = append(out, compareRules(at, requestsOf(a), requestsOf(b))...)
+			for _, c := range compareRules(at, requestsOf(a), requestsOf(b)) {
+				c.At = after[at].At + ".rules"
+				out = append(out, c)
+			}
 		}
 		for _, v := range []fields.Values{before, after} {
 			if had != has {

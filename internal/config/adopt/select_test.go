@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"sigs.k8s.io/yaml"
+
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/config/adopt"
@@ -190,7 +192,7 @@ func TestRefusedOperators(t *testing.T) {
 			}
 		}), "the CSV does not support its OperatorGroup: MultiNamespace InstallModeType not supported"},
 	} {
-		s := edited(t, twoOperators, c.change)
+		s := printed(t, twoOperators, yaml.Marshal, c.change)
 		out := string(declared(t, s, adopt.Options{To: generate.ProfilePlain}))
 		if !strings.Contains(out, c.comment) || !slices.Equal(names(s.All()), []string{"memcached-operator"}) {
 			t.Errorf("%v\n%s", names(s.All()), out)

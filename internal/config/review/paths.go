@@ -3,8 +3,11 @@ package review
 import (
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
+	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/compare"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/permissions"
 )
@@ -29,6 +32,7 @@ func (s *Subject) MovePaths(at func(operator int, file string) string) {
 		}
 		s.CSVs[i].Object = move(s.CSVs[i].Object, i)
 		s.Operators[i].Object = s.CSVs[i].Object
+		moveProperties(&s.Operators[i], func(file string) string { return at(i, file) })
 	}
 	lists := [][]*manifest.Object{s.Objects, s.All, s.Shipped}
 	for _, o := range s.Operators {
@@ -47,15 +51,22 @@ func (s *Subject) NameRevision(checkout, name string) {
 	dir := path.Dir(checkout)
 	revision, below, _ := strings.Cut(name, ":")
 	seen := map[*manifest.Object]bool{}
-	rename := func(o *manifest.Object) {
-		if o == nil || seen[o] || !filepath.IsAbs(filepath.FromSlash(o.File)) {
-			return
+	named := func(file string) string {
+		if !filepath.IsAbs(filepath.FromSlash(file)) {
+			return file
 		}
-		seen[o] = true
-		if rest, ok := strings.CutPrefix(o.File, checkout); ok {
-			o.File = name + rest
-		} else if rel, err := filepath.Rel(dir, filepath.FromSlash(o.File)); err == nil { // what a RenderConfig names
-			o.File = revision + ":" + path.Join(path.Dir(below), filepath.ToSlash(rel))
+		if rest, ok := strings.CutPrefix(file, checkout); ok {
+			return name + rest
+		}
+		if rel, err := filepath.Rel(dir, filepath.FromSlash(file)); err == nil { // what a RenderConfig names
+			return revision + ":" + path.Join(path.Dir(below), filepath.ToSlash(rel))
+		}
+		return file
+	}
+	rename := func(o *manifest.Object) {
+		if o != nil && !seen[o] {
+			seen[o] = true
+			o.File = named(o.File)
 		}
 	}
 	lists := [][]*manifest.Object{s.All, s.Objects, s.Shipped}
@@ -69,5 +80,18 @@ func (s *Subject) NameRevision(checkout, name string) {
 	}
 	for i := range s.CSVs {
 		rename(s.CSVs[i].Object)
+		moveProperties(&s.Operators[i], named)
+	}
+}
+
+// moveProperties puts other paths in the place of those of an operator's dependencies and properties.
+func moveProperties(o *compare.Operator, to func(file string) string) {
+	for _, list := range []*[]bundle.Property{&o.Dependencies, &o.Properties} {
+		*list = slices.Clone(*list)
+		for i, p := range *list {
+			if p.File != "" {
+				(*list)[i].File = to(p.File)
+			}
+		}
 	}
 }

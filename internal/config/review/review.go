@@ -22,7 +22,7 @@ type Subject struct {
 	Note      string // says how the subject differs from what was asked for; usually empty
 
 	opened []*config.Opened
-	locate func(*manifest.Object) (file string, line int)
+	locate func(o *manifest.Object, field string) (file string, line int)
 }
 
 // FromRendered returns what a RenderConfig renders to as a Subject.
@@ -47,7 +47,7 @@ func FromRendered(rendered *config.Rendered) (*Subject, error) {
 	if len(rendered.Operators) == 1 {
 		s.Namespace = rendered.Operators[0].Namespace
 	}
-	s.locate = func(o *manifest.Object) (string, int) { return permissions.Place(s.CSVs, o) }
+	s.locate = func(o *manifest.Object, field string) (string, int) { return permissions.Place(s.CSVs, o, field) }
 	return s, nil
 }
 

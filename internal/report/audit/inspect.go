@@ -243,7 +243,7 @@ func (x *Inspected) render(b *bundle.Bundle) error {
 		x.Reaches = append(x.Reaches, Reach{f.Risk, slices.Contains(f.Namespaces, permissions.Everywhere), f.Text})
 	}
 	x.Findings = append(x.Findings, x.Permissions.Findings...)
-	place := func(o *manifest.Object) (string, int) { return permissions.Place(in.CSVs, o) }
+	place := func(o *manifest.Object, field string) (string, int) { return permissions.Place(in.CSVs, o, field) }
 	x.State = &compare.State{Name: x.Name, Roles: roles, Objects: all, Permissions: x.Permissions, Locate: place,
 		Operators: []compare.Operator{{CSV: in.CSVs[0], Package: b.Package, Dependencies: b.Dependencies,
 			Properties: b.Properties, InstallMode: result.InstallMode, Shipped: b.Shipped()}}}

@@ -37,6 +37,7 @@ func Rules() []findings.Rule {
 				"server-side apply " +
 				"conflicts",
 		},
+		{ID: ruleExamples, Text: "an example of a custom resource does not fit its CustomResourceDefinition"},
 		{ID: bundle.WarnAPIVersion,
 			Text: "an object without apiVersion, or a ClusterServiceVersion that is not v1alpha1"},
 		{ID: bundle.WarnDuplicateKey, Text: "a mapping key occurs twice; the last one counts"},

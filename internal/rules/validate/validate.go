@@ -22,6 +22,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/crs"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/source"
@@ -33,8 +34,10 @@ type Finding = findings.Finding
 
 // Options configure Bundle. The zero value reports olmgen's own findings.
 type Options struct {
-	Checker     Checker // runs the validators of operator-framework/api; may be nil
-	OperatorHub bool    // also check the rules for publication on OperatorHub.io
+	Checker Checker // runs the validators of operator-framework/api; may be nil
+	// judges the examples of custom resources; may be nil
+	Resources   crs.Checker
+	OperatorHub bool // also check the rules for publication on OperatorHub.io
 }
 
 // Bundle reads the bundle of a source and returns all findings, sorted by file, line, level, field, message and rule.
@@ -64,7 +67,8 @@ func Bundle(ctx context.Context, src *source.Source, o Options) ([]Finding, erro
 		}
 	}
 	list = append(list, schemaFindings(b, list)...)
-	return tidy(list), nil
+	examples, err := exampleFindings(ctx, o.Resources, b, list)
+	return tidy(append(list, examples...)), err
 }
 
 func warningFindings(warnings []bundle.Warning) (list []Finding) {

@@ -1,0 +1,146 @@
+package resolve
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// problemOf returns an explainer of variables. Their constraints are written as in "a": "mandatory", "requires b c".
+func problemOf(t *testing.T, constraints map[string][]string) *explainer {
+	t.Helper()
+	b := &builder{variables: map[string]*variable{}}
+	for id, list := range constraints {
+		v := &variable{id: id, entry: &entry{name: id}}
+		for _, text := range list {
+			kind, rest, _ := strings.Cut(text, " ")
+			v.add(constraint{text: id + " " + text, ids: strings.Fields(rest), kind: map[string]constraintKind{
+				"mandatory": mandatory, "prohibited": prohibited, "requires": dependency, "excludes": conflict, "one": atMostOne}[kind]})
+		}
+		b.put(v)
+	}
+	slices.Sort(b.ids)
+	var all []*variable
+	for _, id := range b.ids {
+		all = append(all, b.variables[id])
+	}
+	p, err := newProblem(all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &explainer{builder: b, problem: p}
+}
+
+// The search goes through all candidates of a choice (OLM: pkg/controller/registry/resolver/solver/search.go).
+func TestSolve(t *testing.T) {
+	// x1 and x2 provide one API that a2 requires and y1 and y2 the other, and one of the four can be there.
+	constraints := map[string][]string{"s": {"mandatory", "requires a2 a1"}, "a2": {"requires x1 x2", "requires y1 y2"},
+		"a1": nil, "x1": nil, "x2": nil, "y1": nil, "y2": nil, "p": {"mandatory", "one x1 x2 y1 y2"}}
+	chosen, err := problemOf(t, constraints).solve()
+	var ids []string
+	for _, v := range chosen {
+		ids = append(ids, v.id)
+	}
+	if err != nil || strings.Join(ids, " ") != "a1 p s" {
+		t.Errorf("%v, %v", ids, err)
+	}
+	constraints["a1"] = []string{"prohibited"}
+	if _, err := problemOf(t, constraints).solve(); err == nil {
+		t.Error("there is a solution")
+	} else if _, none := errors.AsType[*unsatisfiable](err); !none {
+		t.Error(err)
+	}
+}
+
+// A constraint helps if there is a solution without it alone.
+func TestHelps(t *testing.T) {
+	for _, c := range []struct {
+		name        string
+		constraints map[string][]string
+		without     string
+		want        bool
+	}{
+		{"the only one in the way", map[string][]string{"a": {"mandatory", "prohibited"}}, "a prohibited", true},
+		{"another of the variable is in the way", map[string][]string{"a": {"mandatory", "prohibited", "requires b"}, "b": {"prohibited"}},
+			"a prohibited", false},
+		{"another variable is in the way", map[string][]string{"a": {"mandatory", "prohibited"}, "b": {"mandatory", "prohibited"}}, "a prohibited", false},
+	} {
+		x := problemOf(t, c.constraints)
+		for _, m := range x.order {
+			a := x.applied[m]
+			if a.text != c.without {
+				continue
+			}
+			if got := x.helps(a); got != c.want {
+				t.Errorf("%s: %v", c.name, got)
+			}
+		}
+	}
+	// Two variables may have constraints of one text.
+	x := problemOf(t, map[string][]string{"a": {"mandatory", "prohibited"}, "b": {"mandatory", "prohibited"}})
+	for m, a := range x.applied {
+		if a.kind == prohibited {
+			a.text = "the same"
+			x.applied[m] = a
+		}
+	}
+	for _, a := range x.applied {
+		if x.helps(a) {
+			t.Errorf("%s: it stands alone in the way", a.text)
+		}
+	}
+}
+
+// The smallest conflict is found even if gini meets a longer one first, as long as each of the 400 constraints can be
+// left out once.
+func TestConflict(t *testing.T) {
+	for length, want := range map[int]int{3: 2, 397: 2, 398: 399} {
+		constraints := map[string][]string{"a001": {"mandatory"}, "x": {"mandatory", "prohibited"}}
+		for i := 1; i < length; i++ {
+			id := fmt.Sprintf("a%03d", i)
+			constraints[id] = append(constraints[id], fmt.Sprintf("requires a%03d", i+1))
+		}
+		constraints[fmt.Sprintf("a%03d", length)] = []string{"prohibited"}
+		x := problemOf(t, constraints)
+		if got := texts(x.conflict()); len(got) != want {
+			t.Errorf("%d constraints: %d in the conflict: %s", len(x.order), len(got), got)
+		}
+	}
+}
+
+// Candidates are bundles, each once.
+func TestCandidates(t *testing.T) {
+	x := problemOf(t, map[string][]string{"a": nil, "b": nil, "subscription:s": {"mandatory", "requires b a b"}, "subscription:t": nil})
+	var ids []string
+	for _, v := range x.candidates(&Subscription{Name: "s"}) {
+		ids = append(ids, v.id)
+	}
+	if strings.Join(ids, " ") != "b a" || x.candidates(&Subscription{Name: "u"}) != nil {
+		t.Errorf("%v", ids)
+	}
+}
+
+// A bundle with two requirements in a conflict is named once, and the bundle in question is not.
+func TestBlockers(t *testing.T) {
+	need := &requirement{}
+	a, b := &variable{id: "a", entry: &entry{name: "a"}}, &variable{id: "b", entry: &entry{name: "b"}}
+	got := blockers([]applied{{a, constraint{need: need}}, {b, constraint{}}, {a, constraint{need: need}}, {b, constraint{need: need}}}, "b")
+	if !slices.Equal(got, []string{"a"}) {
+		t.Errorf("%v", got)
+	}
+}
+
+// A walk has at most so many alternatives.
+func TestMostAlternatives(t *testing.T) {
+	s := &State{OperatorGroups: 1, Subscriptions: []Subscription{{Name: "a"}}}
+	settled := decision{step: &Step{}}
+	for before, want := range map[int]int{0: 2, mostAlternatives - 2: mostAlternatives, mostAlternatives - 1: mostAlternatives} {
+		w := &walker{ctx: t.Context(), catalogs: &namespaceCatalogs{}, walks: make([]Walk, before),
+			decided: map[string][]decision{s.key(): {settled, settled}}}
+		if err := w.walk(s, path{}); err != nil || len(w.walks) != want {
+			t.Errorf("after %d: %d, %v", before, len(w.walks), err)
+		}
+	}
+}

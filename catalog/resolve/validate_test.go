@@ -1,0 +1,67 @@
+package resolve
+
+import (
+	"testing"
+	"testing/fstest"
+
+	"github.com/olmgen/olmgen/catalog"
+)
+
+// opm refuses a bundle without a version. What is said about updates leaves it out.
+func TestValidateWithoutVersion(t *testing.T) {
+	const file = `---
+{schema: olm.package, name: a, defaultChannel: stable}
+---
+{schema: olm.channel, package: a, name: stable, entries: [{name: none, skipRange: <2.0.0}, {name: a.v1, replaces: none}, {name: a.v2, replaces: a.v1}]}
+---
+{schema: olm.channel, package: a, name: below, entries: [{name: a.v2, skipRange: <2.0.0}, {name: none, replaces: a.v2}]}
+---
+{schema: olm.channel, package: a, name: x-1.0, entries: [{name: none}]}
+---
+{schema: olm.channel, package: a, name: x-1.1, entries: [{name: a.v2}]}
+---
+{schema: olm.bundle, package: a, name: none, image: i}
+---
+{schema: olm.bundle, package: a, name: a.v1, image: i, properties: [{type: olm.package, value: {packageName: a, version: 1.0.0}},
+  {type: olm.deprecated, value: {}}]}
+---
+{schema: olm.bundle, package: a, name: a.v2, image: i, properties: [{type: olm.package, value: {packageName: a, version: 2.0.0}}]}
+`
+	c, err := catalog.ReadFS(t.Context(), fstest.MapFS{"c.yaml": {Data: []byte(file)}}, catalog.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range Validate(c) {
+		switch f.Rule {
+		case ruleCannotReach, ruleSelf, ruleDowngrade, ruleNextChannel:
+			t.Errorf("%+v", f)
+		}
+	}
+}
+
+// Without a default channel, a range chooses among all channels, by their names.
+func TestStartingCSV(t *testing.T) {
+	list := &snapshot{}
+	const file = `---
+{schema: olm.package, name: a}
+---
+{schema: olm.channel, package: a, name: yy, entries: [{name: a.v2}]}
+---
+{schema: olm.channel, package: a, name: xx, entries: [{name: a.v1}]}
+---
+{schema: olm.bundle, package: a, name: a.v1, image: i, properties: [{type: olm.package, value: {packageName: a, version: 1.0.0}}]}
+---
+{schema: olm.bundle, package: a, name: a.v2, image: i, properties: [{type: olm.package, value: {packageName: a, version: 2.0.0}}]}
+`
+	c, err := catalog.ReadFS(t.Context(), fstest.MapFS{"c.yaml": {Data: []byte(file)}}, catalog.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list.addCatalog(c)
+	for _, s := range []struct{ channel, versions, want string }{
+		{"", ">=1.0.0", "a.v1"}, {"", ">1.0.0", "a.v2"}, {"yy", ">=1.0.0", "a.v2"}, {"xx", ">1.0.0", ""}} {
+		if got, err := startingCSV(list.entries, s.channel, s.versions); got != s.want || (err == nil) != (s.want != "") {
+			t.Errorf("%q, %s: %s, %v", s.channel, s.versions, got, err)
+		}
+	}
+}

@@ -1,0 +1,308 @@
+package compare
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/olmgen/olmgen/bundle/images"
+	"github.com/olmgen/olmgen/compare/change"
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/manifest/lazy"
+	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// line is one line of a section. Lines that say the same of several fields, versions or objects are one line.
+type line struct {
+	objects  []string
+	change   findings.Cell
+	severity findings.Severity
+	where    string   // of a permission
+	versions []string // of a CRD
+	fields   []string
+	what     string // follows the fields
+	why      string
+	at       []string // file:line
+
+	value string // the whole values, of which what may be the beginning
+}
+
+// maxAlike is how many fields or versions a line names.
+const maxAlike = 3
+
+func (l line) text() string {
+	out := l.what
+	if len(l.fields) > 0 {
+		out = text.FirstOf(maxAlike, l.fields) + l.what
+	}
+	if len(l.versions) > 0 {
+		out = text.FirstOf(maxAlike, l.versions) + ": " + out
+	}
+	return out
+}
+
+// place returns where the fields stand: the lines of one file, or the first place.
+func (l line) place() string {
+	if len(l.at) == 0 {
+		return ""
+	}
+	file, _, _ := strings.Cut(l.at[0], ":")
+	var numbers []string
+	for _, at := range l.at {
+		if n, ok := strings.CutPrefix(at, file+":"); ok && len(numbers) < maxAlike {
+			numbers = append(numbers, n)
+		}
+	}
+	if len(numbers) < 2 {
+		return l.at[0]
+	}
+	return file + ":" + strings.Join(numbers, ",")
+}
+
+// fold puts lines that differ only in their fields, then those that differ only in their versions, then those that
+// differ only in their objects into one line each. The order stays that of the first of them.
+func fold(list []line) []line {
+	list = merge(list, func(l line) string {
+		if l.value == "" {
+			return "" // a field that is new or gone is named
+		}
+		return l.key(l.where, l.value, fmt.Sprint(len(l.fields) > 0)) +
+			strings.Join(slices.Concat(l.objects, l.versions), "\x00")
+	}, func(into *line, l line) { into.fields = append(into.fields, l.fields...) })
+	list = merge(list, func(l line) string {
+		if len(l.versions) == 0 {
+			return ""
+		}
+		return l.key(l.what) + strings.Join(slices.Concat(l.objects, l.fields), "\x00")
+	}, func(into *line, l line) { into.versions = append(into.versions, l.versions...) })
+	return merge(list, func(l line) string { return l.key(l.where, withoutDigests(l.text())) },
+		func(into *line, l line) {
+			if into.text() != l.text() {
+				into.fields, into.versions, into.what = nil, nil, withoutDigests(l.text())
+			}
+			for _, o := range l.objects {
+				if !slices.Contains(into.objects, o) {
+					into.objects = append(into.objects, o)
+				}
+			}
+		})
+}
+
+// key identifies what all lines have, and some texts.
+func (l line) key(texts ...string) string {
+	return strings.Join(append(texts, l.change.Text, string(l.severity), l.why, ""), "\x00")
+}
+
+// merge joins lines with the same key. A line without one stays alone.
+func merge(list []line, key func(line) string, join func(into *line, l line)) []line {
+	var out []line
+	index := map[string]int{}
+	for _, l := range list {
+		k := key(l)
+		n, ok := index[k]
+		if k == "" || !ok {
+			index[k] = len(out)
+			l.objects, l.fields = slices.Clone(l.objects), slices.Clone(l.fields)
+			l.versions, l.at = slices.Clone(l.versions), slices.Clone(l.at)
+			out = append(out, l)
+			continue
+		}
+		join(&out[n], l)
+		if len(l.at) > 0 && slices.Equal(out[n].objects, l.objects) && !slices.Contains(out[n].at, l.at[0]) {
+			out[n].at = append(out[n].at, l.at...)
+		}
+	}
+	return out
+}
+
+// digests are those of images, of which the beginning is enough for a person.
+var (
+	digests      = lazy.Regexp(`(@sha256:[0-9a-f]{12})[0-9a-f]+`)
+	shortDigests = lazy.Regexp(`@sha256:[0-9a-f]+…?`)
+	itemNames    = lazy.Regexp(`\[[^\]"]*\]`)
+)
+
+// withoutItem returns a field without the name of the last item in it.
+func withoutItem(field string) string {
+	if i := strings.LastIndexByte(field, '['); i >= 0 && strings.Contains(field[i:], "]") {
+		return field[:i] + "[]" + field[i+strings.IndexByte(field[i:], ']')+1:]
+	}
+	return field
+}
+
+func withoutDigests(s string) string { return shortDigests().ReplaceAllString(s, "@sha256:…") }
+
+// tables has a table for each object, or for the objects that some lines are about.
+func tables(list []line) []findings.Table {
+	var out []findings.Table
+	for _, l := range list {
+		title := titleOfObjects(l)
+		i := slices.IndexFunc(out, func(t findings.Table) bool { return t.Title == title })
+		if i < 0 {
+			i = len(out)
+			out = append(out, findings.Table{Title: title, Columns: []findings.Column{{Title: "Change"},
+				{Title: "Severity", Width: 7, Before: " "}, {Title: "Where", Align: true}, {Title: "What"},
+				{Title: "At", Style: findings.Code, Aside: true, Place: true}, {Title: "Why", Aside: true}}})
+		}
+		out[i].Rows = append(out[i].Rows, []findings.Cell{l.change, findings.SeverityCell(l.severity), {Text: l.where},
+			{Text: l.text()}, {Text: l.place()}, {Text: l.why}})
+	}
+	return out
+}
+
+// titleOfObjects names the objects of a line, by their kinds. Those of an error or a warning are all named, as far as
+// a list of names can be read.
+func titleOfObjects(l line) string {
+	if len(l.objects) == 1 {
+		return text.Brief(l.objects[0])
+	}
+	most := 12
+	if l.severity == findings.Info {
+		most = maxAlike
+	}
+	kind, _, _ := strings.Cut(l.objects[0], " ")
+	names := slices.Clone(l.objects)
+	for i, o := range names {
+		k, name, ok := strings.Cut(o, " ")
+		if !ok || k != kind {
+			return text.Count(len(names), "object") + ": " + text.FirstOf(most, l.objects)
+		}
+		names[i] = name
+	}
+	return text.Count(len(names), kind) + ": " + text.FirstOf(most, names)
+}
+
+// changeLines returns the lines of changes.
+func changeLines(list []change.Change) []line {
+	groups := map[group][]change.Change{}
+	for _, c := range list {
+		if g := groupOf(c); g.field != "" {
+			groups[g] = append(groups[g], c)
+		}
+	}
+	var out []line
+	for _, c := range list {
+		g := groupOf(c)
+		switch same := groups[g]; {
+		case distinct(same) < 2: // one image in several fields is folded as any other value
+			out = append(out, changeLine(c))
+		case same[0].Field == c.Field:
+			out = append(out, groupLine(g, same))
+		}
+	}
+	return fold(out)
+}
+
+// group is what small changes of an object have in common that share a line. The field is empty for what has a line of
+// its own.
+type group struct {
+	object, field string
+	change        change.Kind
+}
+
+const (
+	digestGroup     = "digests"     // another digest of the same repository
+	annotationGroup = "annotations" // of pods, which are those of the CSV (OLM: pkg/controller/install/deployment.go)
+)
+
+var podAnnotation = lazy.Regexp(`^(spec\.jobTemplate\.)?spec\.template\.metadata\.annotations\b`)
+
+func groupOf(c change.Change) group {
+	g := group{object: c.Object, change: c.Change}
+	before, pinned := images.Repository(c.Old)
+	after, stillPinned := images.Repository(c.New)
+	switch {
+	case c.Severity != findings.Info:
+	case podAnnotation().MatchString(c.Field):
+		return group{c.Object, annotationGroup, change.Changed}
+	case c.Change != change.Changed && images.Qualified(c.Old+c.New): // an item of a list that is new or gone
+		g.field = withoutItem(c.Field)
+	case pinned && stillPinned && before == after && withoutDigests(c.Old) == withoutDigests(c.New):
+		g.field = digestGroup
+	}
+	return g
+}
+
+// distinct counts changes with different values.
+func distinct(list []change.Change) int {
+	seen := map[string]bool{}
+	for _, c := range list {
+		seen[c.Old+" "+c.New] = true
+	}
+	return len(seen)
+}
+
+// groupLine returns the line of a group.
+func groupLine(g group, list []change.Change) line {
+	l, n := changeLine(list[0]), distinct(list)
+	l.fields, l.value = nil, ""
+	if g.field == annotationGroup {
+		l.change = changed
+		var names []string
+		for _, c := range list {
+			keys := manifest.Segments(c.Field)
+			names = append(names, keys[len(keys)-1])
+		}
+		slices.Sort(names)
+		l.what = text.Count(len(names), "pod annotation") + " changed: " + text.FirstOf(12, names)
+		return l
+	}
+	var repositories []string
+	for _, c := range list {
+		repository, _ := images.Repository(cmp.Or(c.New, c.Old))
+		repositories = append(repositories, repository)
+	}
+	slices.Sort(repositories)
+	names := text.FirstOf(maxAlike, slices.Compact(repositories))
+	l.what = fmt.Sprintf("%d image digests changed, same repositories: %s", n, names)
+	if g.field != digestGroup {
+		name, _ := changeParts(list[0])
+		l.what = fmt.Sprintf("%s: %d images %s: %s", withoutItem(name), n, g.change, names)
+	}
+	return l
+}
+
+func changeLine(c change.Change) line {
+	field, what := changeParts(c)
+	l := line{objects: []string{c.Object}, change: marks[c.Change], severity: c.Severity, what: what,
+		why: text.Shorten(c.Message, maxReason), at: places(c.File, c.Line)}
+	if field != "" {
+		l.fields = []string{field}
+	}
+	if c.Old+c.New != "" && c.Part != change.Rest {
+		l.value = strings.Join([]string{c.Old, c.New}, " -> ")
+	}
+	return l
+}
+
+func places(file string, line int) []string {
+	if s := at(file, line); s != "" {
+		return []string{s}
+	}
+	return nil
+}
+
+// crdLines returns the lines of findings about CRDs.
+func crdLines(list []CRD) []line {
+	var out []line
+	for _, c := range list {
+		l := line{objects: []string{"CRD " + c.CRD}, change: changed, severity: c.Severity, why: text.Brief(c.Rule),
+			what: text.Shorten(c.Message, maxReason), at: places(c.File, c.Line), value: c.Message}
+		switch c.Rule {
+		case "crdAdded":
+			l.change = added
+		case "crdRemoved":
+			l.change = removed
+		}
+		if c.Version != "" {
+			l.versions = []string{text.Brief(c.Version)}
+		}
+		if c.Path != "" {
+			l.fields, l.what = []string{text.Brief(c.Path)}, ": "+l.what
+		}
+		out = append(out, l)
+	}
+	return fold(out)
+}

@@ -1,0 +1,204 @@
+package compare
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/olmgen/olmgen/compare/change"
+	"github.com/olmgen/olmgen/compare/crds"
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/internal/predict/upgrade"
+	"github.com/olmgen/olmgen/permissions"
+)
+
+// verdict says in one line what a person decides. It is empty if there is nothing to decide.
+func (r *Report) verdict(pairs []pair) string {
+	var parts []string
+	if n := len(r.Unread); n > 0 {
+		parts = append(parts, "decide when "+text.Count(n, "file")+" can be read")
+	}
+	conditions := r.conditions()
+	warnings := r.attention()
+	switch {
+	case len(conditions) > 0:
+		parts = append(parts, "accept only if "+joined(conditions))
+	case len(warnings) > 0:
+		parts = append(parts, "accept after a look at "+text.And(warnings))
+	case !r.Empty() && len(r.Unread) == 0 && worst(r.severities(SectionOLM)) == findings.Info:
+		parts = append(parts, "nothing speaks against it: no error, no warning")
+	}
+	if n := r.misfits(); n > 0 {
+		fit := "no longer fit"
+		if n == 1 {
+			fit = "no longer fits"
+		}
+		parts = append(parts, fmt.Sprintf("%s of yours %s the CRDs", text.Count(n, "object"), fit))
+	}
+	if !r.Empty() {
+		if s := r.olmVerdict(pairs); s != "" {
+			parts = append(parts, s)
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
+// joined joins conditions, which may have an "and" of their own.
+func joined(list []string) string {
+	if len(list) < 2 {
+		return strings.Join(list, "")
+	}
+	last := len(list) - 1
+	return strings.Join(list[:last], ", ") + ", and " + list[last]
+}
+
+// mays are what a subject may do by a risk.
+var mays = map[permissions.Risk]string{
+	permissions.Everything:   "do everything",
+	permissions.ReadsSecrets: "read every Secret",
+	permissions.WritesRBAC:   "write RBAC",
+	permissions.RunsInPods:   "run in every pod",
+	permissions.Impersonates: "act as others",
+	permissions.ChangesAPIs:  "change webhooks and CRDs",
+	permissions.Other:        "use other dangerous rights",
+}
+
+// conditions returns what has to be all right where an error is accepted, by the findings of that severity.
+func (r *Report) conditions() []string {
+	var out []string
+	if who, what := r.gainedRisks(findings.Error); len(what) > 0 {
+		out = append(out, who+" may "+text.And(what))
+	}
+	left := 0 // errors that no condition is about
+	node := false
+	for _, c := range slices.Concat(r.Workloads, r.Identity) {
+		switch {
+		case c.Severity != findings.Error:
+		case c.Part == change.Security:
+			node = true
+		default:
+			left++
+		}
+	}
+	if node {
+		out = append(out, "its pods may have rights on the node")
+	}
+	breaking, names := 0, map[string]bool{}
+	for _, c := range r.CRDs {
+		if c.Severity == findings.Error && c.Object == "" {
+			breaking++
+			names[c.CRD] = true
+		}
+	}
+	if breaking > 0 {
+		whom := "nobody (--crs checks objects)"
+		if r.checked {
+			whom = "no client"
+		}
+		hurt := "hurt"
+		if breaking == 1 {
+			hurt = "hurts"
+		}
+		out = append(out, fmt.Sprintf("%s of %s %s %s", text.Count(breaking, "breaking change"),
+			text.Count(len(names), "CRD"), hurt, whom))
+	}
+	if left > 0 {
+		out = append(out, "you accept "+text.Count(left, "other error"))
+	}
+	return out
+}
+
+// gainedRisks returns who gains permissions of a severity, and what these are about.
+func (r *Report) gainedRisks(s findings.Severity) (who string, what []string) {
+	who = "the operator"
+	found := map[permissions.Risk]bool{}
+	for _, i := range slices.Concat(r.Permissions, r.Users) {
+		if i.Change != permissions.Gained || severityOf(i) != s {
+			continue
+		}
+		found[i.Risk] = true
+		if i.Subject.Kind != accountKind && !i.Subject.IsRole() {
+			who = "others than the operator"
+		}
+	}
+	for _, risk := range append(slices.Clone(permissions.Dangerous), permissions.Other) {
+		if found[risk] {
+			what = append(what, mays[risk])
+		}
+	}
+	return who, what
+}
+
+// misfits counts the existing objects that the newer CRDs refuse.
+func (r *Report) misfits() int {
+	seen := map[string]bool{}
+	for _, c := range r.CRDs {
+		if crds.Misfit(c.Rule) {
+			seen[c.CRD+" "+c.Object] = true
+		}
+	}
+	return len(seen)
+}
+
+// looks names what warnings of a part of workloads and identity are about.
+var looks = map[change.Part]string{
+	change.Security: "pods that are less restricted", change.Account: "accounts", change.Image: "images that moved",
+	change.Webhook: "webhooks", change.Service: "Services", change.NetworkPolicy: "network policies",
+	change.Provided: "removed APIs", change.Required: "required APIs", change.Dependencies: "dependencies",
+	change.InstallModes: "install modes", change.Kubernetes: "the Kubernetes version",
+	change.Deprecation: "the deprecation", change.Version: "the older version", change.Operator: "the operators",
+}
+
+// attention names what warnings are about, each once.
+func (r *Report) attention() []string {
+	var out []string
+	add := func(s string) {
+		if !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	for _, i := range slices.Concat(r.Permissions, r.Users) {
+		if severityOf(i) == findings.Warning {
+			add("permissions")
+		}
+	}
+	for _, c := range r.CRDs {
+		if c.Severity == findings.Warning {
+			add("CRDs")
+		}
+	}
+	for _, c := range slices.Concat(r.Workloads, r.Identity) {
+		if name, ok := looks[c.Part]; c.Severity == findings.Warning && ok {
+			add(name)
+		} else if c.Severity == findings.Warning {
+			add("other warnings")
+		}
+	}
+	return out
+}
+
+// olmVerdict says what OLM would do, by the section OLM. It is empty where OLM has nothing to do.
+func (r *Report) olmVerdict(pairs []pair) string {
+	out := ""
+	for _, p := range pairs {
+		switch {
+		case p.now == nil || p.old != nil && p.old.Name == p.now.Name:
+		case p.old == nil && out == "":
+			out = "OLM would install it"
+		case p.old != nil:
+			out = "OLM would upgrade"
+		}
+	}
+	for _, c := range slices.Backward(r.OLM) { // the worst is the first
+		switch {
+		case c.Severity == findings.Error:
+			out = "OLM would refuse it, or an operator would fail"
+		case c.Rule == upgrade.RulePath && c.Severity == findings.Warning:
+			out = "OLM would not upgrade in one step"
+		case c.Rule == upgrade.RulePath:
+			out = "OLM would upgrade if its catalog says so"
+		}
+	}
+	return out
+}
