@@ -55,7 +55,7 @@ type Property struct {
 }
 
 // ParseProperties reads the annotation of a ClusterServiceVersion in a cluster that has the properties of its bundle,
-// operatorframework.io/properties. The list is nil if the text names none. An error is that of JSON.
+// operatorframework.io/properties. The list is nil if the text names none. The error is about invalid JSON.
 func ParseProperties(annotation string) ([]Property, error) {
 	var list struct {
 		Properties []Property `json:"properties"`
@@ -80,7 +80,8 @@ type CRDVersion struct {
 	Served, Storage bool
 }
 
-// Warning is something OLM takes and that is probably not meant. Class is a short stable id, such as duplicate-key.
+// Warning is something that OLM accepts and that is probably a mistake. Class is a short stable id, such as
+// duplicate-key.
 type Warning struct {
 	Class string
 	*manifest.Error

@@ -50,7 +50,7 @@ func (r *reader) checkObjects() error {
 
 func (r *reader) checkKind(o *manifest.Object) error {
 	if o.APIVersion == "" {
-		k := plain(o.Kind)
+		k := assumedKind(o.Kind)
 		if k == nil || o.Kind == "ClusterServiceVersion" || o.Kind == "CustomResourceDefinition" {
 			return o.Errorf("apiVersion", "missing")
 		}

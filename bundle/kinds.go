@@ -51,8 +51,8 @@ var supported = []kindInfo{
 	{"scheduling.k8s.io", "v1", "PriorityClass"},
 }
 
-// plain returns the supported kind that an object without apiVersion must be meant as, or nil.
-func plain(kind string) *kindInfo {
+// assumedKind returns the supported kind that OLM assumes for an object without apiVersion, or nil.
+func assumedKind(kind string) *kindInfo {
 	for i := range supported {
 		if supported[i].kind == kind {
 			return &supported[i]
@@ -101,7 +101,7 @@ func (b *Bundle) ScopeOf(o *manifest.Object) Scope {
 	if s := ScopeOfKind(o.Group(), o.Kind); s != ScopeUnknown {
 		return s
 	}
-	if k := plain(o.Kind); k != nil && o.APIVersion == "" {
+	if k := assumedKind(o.Kind); k != nil && o.APIVersion == "" {
 		return ScopeOfKind(k.group, k.kind)
 	}
 	for _, c := range b.CRDs {
@@ -119,7 +119,7 @@ func (b *Bundle) ScopeOf(o *manifest.Object) Scope {
 // where it has none, and rbac.authorization.k8s.io/v1 for the RBAC of older versions, as OLM does.
 func APIVersionOf(o *manifest.Object) string {
 	if o.APIVersion == "" {
-		if k := plain(o.Kind); k != nil {
+		if k := assumedKind(o.Kind); k != nil {
 			return k.apiVersion()
 		}
 	}

@@ -38,7 +38,7 @@ var (
 	errNameLength    = fmt.Errorf("repository name must not be more than %d characters", maxRepository)
 )
 
-// checkReference returns opm's words about what is no reference to an image.
+// checkReference returns opm's error for a text that is not an image reference.
 func checkReference(image string) error {
 	if hexadecimalName().MatchString(image) {
 		return fmt.Errorf("invalid repository name (%s), cannot specify 64-byte hexadecimal strings", image)

@@ -85,8 +85,7 @@ func asked(o *Operator, scope string) (map[string]atoms, error) {
 
 type atoms map[rbac.Atom]bool
 
-// granted reports whether the objects of a state let an account, or whoever is bound to one of their roles, do all
-// this.
+// granted reports whether the objects of a state grant all this to an account or by a role.
 func granted(s State, o *Operator, account string, asked atoms) bool {
 	subject := permissions.Subject{Kind: accountKind, Namespace: o.Namespace, Name: account}
 	var held rbac.Index[bool]

@@ -62,7 +62,7 @@ func (c *Config) check() error {
 	return c.checkOptions()
 }
 
-// checkOptions refuses what has no meaning together.
+// checkOptions refuses options that contradict each other.
 func (c *Config) checkOptions() error {
 	if c.flags() {
 		if err := c.checkHelm(c.Output.Layout, c.Output.HelmCRDs); err != nil {
@@ -87,7 +87,7 @@ func (c *Config) checkOptions() error {
 	return nil
 }
 
-// checkHelm refuses what is for charts alone.
+// checkHelm refuses options of charts with another layout.
 func (c *Config) checkHelm(layout output.Layout, crds helm.CRDs) error {
 	if layout = cmp.Or(layout, output.LayoutFlat); crds != "" && layout != output.LayoutHelm {
 		return c.errorf("output.helmCRDs", "leave it out: it is for layout helm", "has no effect with layout %s",
@@ -189,7 +189,7 @@ func (c *Config) checkMetadata() error {
 	return nil
 }
 
-// reserved are the prefixes of keys that mean something to who reads them on single objects, and harm on all.
+// reserved are the prefixes of keys that tools read on single objects. On all objects they do harm.
 var reserved = []string{"kubernetes.io", "rbac.authorization.k8s.io", "cert-manager.io", "service.beta.openshift.io"}
 
 // in returns a path relative to the directory of the file.

@@ -50,12 +50,12 @@ type loaded struct {
 	group, index int // its place in the file
 	channel      string
 	source       output.Source
-	said         []string // what is odd about the source
+	remarks      []string // what is odd about the source
 	err          error
 }
 
-// GenerateOptions returns what a bundle is rendered with, files included, but not what only the bundle's source
-// tells. Paths are relative to dir.
+// GenerateOptions returns the options that a bundle is rendered with, with the content of the files that they name.
+// What only the source of the bundle knows is missing. Paths are relative to dir.
 func (c *Config) GenerateOptions(group, bundle int, dir string) (generate.Options, error) {
 	o := c.options(group, bundle)
 	sets := &templateSets{dir: dir, sets: map[string]*templates.Set{}}
@@ -168,10 +168,10 @@ func (r *loader) load(ctx context.Context, l *loaded) error {
 	s := b.withDefaults(c.Defaults)
 	so := o.Source
 	if so.Warn == nil {
-		so.Warn = func(format string, args ...any) { l.said = append(l.said, fmt.Sprintf(format, args...)) }
+		so.Warn = func(format string, args ...any) { l.remarks = append(l.remarks, fmt.Sprintf(format, args...)) }
 	}
 	choice := bundle.Choice{Package: b.Package, Channel: b.Channel, Version: b.Version}
-	if s.Profile.HandsOver() || c.lays(o, output.LayoutGitOpsCatalog) {
+	if s.Profile.HandsOver() || c.hasLayout(o, output.LayoutGitOpsCatalog) {
 		choice.Channel = "" // it is that of a Subscription or of an overlay
 	}
 	src, err := o.open(ctx, b, so, s.Profile.HandsOver())

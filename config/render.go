@@ -76,7 +76,7 @@ func (c *Config) Render(ctx context.Context, o Options) (*Rendered, error) {
 		r.Sources = append(r.Sources, l.source)
 		r.Operators = append(r.Operators, output.Operator{Name: l.Name, Channel: l.channel, Result: set.Results[i]})
 	}
-	c.say(r, all, set.Results)
+	c.addWarnings(r, all, set.Results)
 	if c.flags() {
 		r.Namespace = set.Results[0].Namespace
 	}
@@ -100,7 +100,7 @@ func (c *Config) Render(ctx context.Context, o Options) (*Rendered, error) {
 	for i := range r.Sources {
 		r.Sources[i].Lock = r.LockOf(r.Layout, i)
 	}
-	return r, c.sayReleases(r)
+	return r, c.warnOfReleases(r)
 }
 
 // generate renders the operators. One that comes from flags keeps the order of objects that it has by itself.
@@ -132,9 +132,9 @@ func (c *Config) generate(all []*loaded) (*generate.Set, error) {
 	return set, nil
 }
 
-// say collects the warnings and notes about operators. Where several share a mirror map, an entry is only unused if
-// none uses it.
-func (c *Config) say(r *Rendered, all []*loaded, results []*generate.Result) {
+// addWarnings collects the warnings and notes about operators. Where several share a mirror map, an entry is only
+// unused if none uses it.
+func (c *Config) addWarnings(r *Rendered, all []*loaded, results []*generate.Result) {
 	unused := map[string]int{} // mirrors, and by how many operators
 	images := 0                // operators with images
 	for i, l := range all {
@@ -146,7 +146,7 @@ func (c *Config) say(r *Rendered, all []*loaded, results []*generate.Result) {
 		if !l.Options.Profile.HandsOver() {
 			images++
 		}
-		for _, said := range l.said {
+		for _, said := range l.remarks {
 			r.Warnings = append(r.Warnings, Warning{Operator: name, Message: said})
 		}
 		for _, w := range results[i].Warnings {
@@ -182,8 +182,8 @@ func (c *Config) say(r *Rendered, all []*loaded, results []*generate.Result) {
 	}
 }
 
-// sayReleases warns of charts of which Helm cannot store a release.
-func (c *Config) sayReleases(r *Rendered) error {
+// warnOfReleases warns of charts of which Helm cannot store a release.
+func (c *Config) warnOfReleases(r *Rendered) error {
 	if r.Layout != output.LayoutHelm {
 		return nil
 	}
@@ -198,8 +198,10 @@ func (c *Config) sayReleases(r *Rendered) error {
 	return err
 }
 
-// lays reports whether a layout is that of the file, or of the options.
-func (c *Config) lays(o Options, l output.Layout) bool { return o.Layout == l || c.Output.Layout == l }
+// hasLayout reports whether a layout is that of the file, or of the options.
+func (c *Config) hasLayout(o Options, l output.Layout) bool {
+	return o.Layout == l || c.Output.Layout == l
+}
 
 // placeOf returns the place in the file of what is wrong with an operator.
 func (c *Config) placeOf(l *loaded, err error) string {

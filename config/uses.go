@@ -9,8 +9,7 @@ import (
 	"github.com/olmgen/olmgen/internal/manifest/text"
 )
 
-// checkUses refuses options that none of the profiles uses that they are about: that of a bundle, those of a group,
-// or all.
+// checkUses refuses options that have no effect: no profile uses them, of those of the bundle, the group or the file.
 func (c *Config) checkUses() error {
 	var everywhere []generate.Profile
 	var certs []Certs
@@ -47,7 +46,7 @@ func without(options []Option, name string) []Option {
 func (c *Config) checkUsed(document map[string]any, options []Option, place string,
 	profiles ...generate.Profile) error {
 	return visit(document, options, place, func(path string, o Option, value any) error {
-		if slices.ContainsFunc(profiles, o.Uses) || !c.says(path, value) {
+		if slices.ContainsFunc(profiles, o.Uses) || !c.isSet(path, value) {
 			return nil
 		}
 		return c.errorf(path, "leave it out: it is for profile "+text.Or(o.Profiles), "has no effect with profile %s",
@@ -55,17 +54,17 @@ func (c *Config) checkUsed(document map[string]any, options []Option, place stri
 	})
 }
 
-// says reports whether a value at a path was asked for. In a file, null and false are as good as nothing; a flag is
-// always asked for.
-func (c *Config) says(path string, value any) bool {
+// isSet reports whether a value at a path was asked for. In a file, null and false count as not
+// set; a flag that is given is always set.
+func (c *Config) isSet(path string, value any) bool {
 	if c.flags() {
 		return c.given[path]
 	}
 	return value != nil && value != false
 }
 
-// checkDefaultCerts refuses defaults of certificates that no bundle takes: their provider is not for its profile, or
-// it has another one.
+// checkDefaultCerts refuses certificate settings in the defaults that no bundle uses: its profile does not take the
+// provider, or it has another one.
 func (c *Config) checkDefaultCerts(profiles []generate.Profile, certs []Certs) error {
 	const field = defaultsField + ".certs."
 	takes := func(p generate.Profile) bool { return p.TakesCerts(c.Defaults.Certs.Provider) }

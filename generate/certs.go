@@ -186,7 +186,7 @@ func (r *rendering) certificate(s *serving) error {
 	const apiVersion = "cert-manager.io/v1"
 	ns, issuer := r.options.Namespace, r.certs.issuer
 	if issuer.Name == "" {
-		issuer = Issuer{"Issuer", fit(r.names.base + "-selfsigned")}
+		issuer = Issuer{"Issuer", shortName(r.names.base + "-selfsigned")}
 		view := templates.Issuer{Ownership: r.names.owned(), Name: issuer.Name, Namespace: ns}
 		if err := r.author("issuer.yaml",
 			Object{APIVersion: apiVersion, Kind: "Issuer", Namespace: ns, Name: issuer.Name}, view); err != nil {

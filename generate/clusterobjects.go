@@ -66,7 +66,7 @@ func leaveOut(i int, operators []Operator, results []*Result) ([]Object, error) 
 			kept = append(kept, o)
 			continue
 		}
-		problem, err := unlike(o, *theirs, operators[i].Bundle, operators[j])
+		problem, err := difference(o, *theirs, operators[i].Bundle, operators[j])
 		if err != nil {
 			return nil, &OperatorError{i, operators[i].Name, err}
 		}
@@ -93,8 +93,8 @@ func ownedBy(o Object, owners []int, results []*Result) (int, *Object) {
 	return 0, nil
 }
 
-// unlike returns what an operator misses where an object of another one takes the place of its own.
-func unlike(o, theirs Object, own *bundle.Bundle, other Operator) (problem string, err error) {
+// difference returns what an operator misses where an object of another one takes the place of its own.
+func difference(o, theirs Object, own *bundle.Bundle, other Operator) (problem string, err error) {
 	if o.Kind == "CustomResourceDefinition" {
 		return "", unserved(o.Name, own, other)
 	}

@@ -161,12 +161,12 @@ func (r *rendering) boundEverywhere() bool { return slices.Contains(r.bound(), a
 // account is a ServiceAccount of the operator with the rules that the CSV requests for it: first those of permissions,
 // then those of clusterPermissions.
 type account struct {
-	name  string
-	asks  []ask
-	rules []rbacv1.PolicyRule // of asks, without duplicates
+	name      string
+	requested []requestedRule
+	rules     []rbacv1.PolicyRule // of requested, without duplicates
 }
 
-type ask struct {
+type requestedRule struct {
 	rbacv1.PolicyRule
 	field string // its place in the CSV
 }
@@ -191,7 +191,8 @@ func (r *rendering) accounts() []*account {
 			r.accountList = append(r.accountList, a)
 		}
 		for j, rule := range p.Rules {
-			a.asks = append(a.asks, ask{rule, fmt.Sprintf("spec.install.spec.%s[%d].rules[%d]", field, at, j)})
+			place := fmt.Sprintf("spec.install.spec.%s[%d].rules[%d]", field, at, j)
+			a.requested = append(a.requested, requestedRule{rule, place})
 			if key := a.name + " " + rule.String(); !seen[key] {
 				seen[key] = true
 				a.rules = append(a.rules, rule)
@@ -241,7 +242,7 @@ func (r *rendering) workRoles() []workRole {
 		add := func(kind, name string, rules []rbacv1.PolicyRule) {
 			if len(rules) > 0 {
 				r.workList = append(r.workList,
-					workRole{a.name, r.names.free(r.names.account(a.name) + "-" + name), kind, rules})
+					workRole{a.name, r.names.unusedName(r.names.account(a.name) + "-" + name), kind, rules})
 			}
 		}
 		add("required", "required", required)

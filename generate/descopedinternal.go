@@ -68,7 +68,7 @@ func (r *rendering) internalRole(a *account, internal []string, scope bundle.Sco
 		id.Kind, id.Namespace, id.Part = "RoleBinding", r.options.Namespace, partTenants+r.options.Namespace
 		template = "tenant-rolebinding.yaml"
 	}
-	id.Name = r.names.free(r.names.account(a.name) + suffix)
+	id.Name = r.names.unusedName(r.names.account(a.name) + suffix)
 	labels := r.descopedLabels("internal")
 	role := templates.Role{Ownership: labels, Name: id.Name, Rules: rules(granted)}
 	if err := r.author("clusterrole.yaml", clusterRole(id.Name), role); err != nil {

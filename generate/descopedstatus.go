@@ -20,7 +20,7 @@ func statusClusterRoles(r *rendering) error {
 		if len(status) == 0 {
 			continue
 		}
-		g := grant{name: r.names.free(r.names.account(a.name) + "-status")}
+		g := grant{name: r.names.unusedName(r.names.account(a.name) + "-status")}
 		g.ServiceAccountName = a.name
 		labels := r.descopedLabels("status")
 		if err := r.clusterRoleAndBinding(g.name, g, rules(status), labels, labels); err != nil {

@@ -26,7 +26,7 @@ func descopedWarnings(r *rendering) error {
 		if err := r.warnClusterRules(a); err != nil {
 			return err
 		}
-		for _, rule := range a.asks {
+		for _, rule := range a.requested {
 			r.warnOLMAPIs(rule)
 		}
 		r.warnOwnNamespace(a)
@@ -37,16 +37,16 @@ func descopedWarnings(r *rendering) error {
 	return nil
 }
 
-// warnClusterRules warns of the parts of an account's rules that no number of RoleBindings grants: once of those that
-// are in no namespace, and once of those that may be in none, each at the first such rule.
+// warnClusterRules warns of the rules of an account that only a ClusterRoleBinding grants: once of cluster-scoped
+// resources and URLs, and once of resources that may be cluster-scoped. Each warning is at the first such rule.
 func (r *rendering) warnClusterRules(a *account) error {
 	if r.boundEverywhere() {
 		return nil
 	}
-	var cluster, unknown beyond
+	var cluster, unknown clusterOnly
 	seen := map[string]bool{}
 	n := 0
-	for _, rule := range a.asks {
+	for _, rule := range a.requested {
 		if n += len(rule.APIGroups) * len(rule.Resources); n > rbac.MaxAtoms {
 			return r.bundle.CSVObject.Errorf(rule.field, "the rules of account %s have more than %d combinations of "+
 				"API group and resource", a.name, rbac.MaxAtoms)
@@ -71,7 +71,7 @@ func (r *rendering) warnClusterRules(a *account) error {
 			}
 		}
 	}
-	say := func(x beyond, is, so string) {
+	say := func(x clusterOnly, is, so string) {
 		if len(x.names) > 0 {
 			r.warn(bundle.WarnClusterRules, about(r.bundle.CSVObject.Errorf(x.field,
 				"account %s asks for what %s cluster-scoped, %s: %sonly a ClusterRoleBinding grants that, no RoleBinding",
@@ -86,13 +86,13 @@ func (r *rendering) warnClusterRules(a *account) error {
 // maxNames is how many names a warning lists. olmgen permissions shows all.
 const maxNames = 10
 
-// beyond holds what rules ask for and no RoleBinding grants.
-type beyond struct {
+// clusterOnly holds what rules ask for and only a ClusterRoleBinding grants.
+type clusterOnly struct {
 	field string // of the first rule
 	names []string
 }
 
-func (b *beyond) add(rule ask, name string, seen map[string]bool) {
+func (b *clusterOnly) add(rule requestedRule, name string, seen map[string]bool) {
 	if seen[name] {
 		return
 	}
@@ -112,7 +112,7 @@ func beyondOneNamespace(verbs []string) bool {
 }
 
 // warnOLMAPIs warns of an operator that reads objects that only OLM creates.
-func (r *rendering) warnOLMAPIs(rule ask) {
+func (r *rendering) warnOLMAPIs(rule requestedRule) {
 	if !slices.Contains(rule.APIGroups, olm.Group) {
 		return
 	}
@@ -134,12 +134,12 @@ func (r *rendering) warnOwnNamespace(a *account) {
 	}
 	own := slices.ContainsFunc(r.grants,
 		func(g grant) bool { return g.ServiceAccountName == a.name && len(g.Rules) > 0 })
-	i := slices.IndexFunc(a.asks, func(k ask) bool {
+	i := slices.IndexFunc(a.requested, func(k requestedRule) bool {
 		return rbac.Has(k.APIGroups, "coordination.k8s.io") && rbac.HasResource(k.Resources, "leases") &&
 			(rbac.Has(k.Verbs, "create") || rbac.Has(k.Verbs, "update"))
 	})
 	if !own && i >= 0 {
-		r.warn(bundle.WarnOwnNamespace, about(r.bundle.CSVObject.Errorf(a.asks[i].field,
+		r.warn(bundle.WarnOwnNamespace, about(r.bundle.CSVObject.Errorf(a.requested[i].field,
 			"account %s has no permissions in the operator's own namespace, where it most likely elects a leader: "+
 				"bind it in %s too",
 			a.name, r.options.Namespace), OptionBindNamespaces))

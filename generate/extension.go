@@ -189,7 +189,7 @@ func (r *rendering) extensionChannels() ([]string, error) {
 	return []string{channel}, nil
 }
 
-// extensionConfig is what OLM v1 knows of install modes and of a Subscription's config, whose selector means nothing.
+// extensionConfig returns the install mode and the Subscription's config in the form of OLM v1, which has no selector.
 func (r *rendering) extensionConfig() (map[string]any, error) {
 	config := map[string]any{}
 	deployments, err := ConfigValue(r.options.Config)

@@ -155,9 +155,9 @@ func (n names) grants(list []v1alpha1.StrategyDeploymentPermissions, cluster boo
 			if cluster {
 				first = n.clusterName(first)
 			}
-			name = fit(first)
+			name = shortName(first)
 			for i := max(2, last[first]); used[name]; i++ {
-				name = fit(fmt.Sprintf("%s-%d", first, i))
+				name = shortName(fmt.Sprintf("%s-%d", first, i))
 				last[first] = i
 			}
 			used[name] = true
@@ -183,21 +183,21 @@ func (n names) account(sa string) string {
 }
 
 // clusterName makes a name of the operator's namespace unique in the cluster.
-func (n names) clusterName(name string) string { return fit(n.namespace + "." + name) }
+func (n names) clusterName(name string) string { return shortName(n.namespace + "." + name) }
 
-// free returns a stable name for a cluster-wide object that no other object has, and reserves it.
-func (n names) free(first string) string {
+// unusedName returns a stable name for a cluster-wide object that no other object has, and reserves it.
+func (n names) unusedName(first string) string {
 	first = n.clusterName(first)
 	name := first
 	for i := 2; n.clusterRoles[name]; i++ {
-		name = fit(fmt.Sprintf("%s-%d", first, i))
+		name = shortName(fmt.Sprintf("%s-%d", first, i))
 	}
 	n.clusterRoles[name] = true
 	return name
 }
 
-// fit cuts a name to what a path and an API server bear; a hash keeps it unique.
-func fit(name string) string {
+// shortName cuts a name to the length that paths and the API server allow; a hash keeps it unique.
+func shortName(name string) string {
 	const limit = 253
 	if len(name) <= limit {
 		return name

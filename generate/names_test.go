@@ -146,13 +146,13 @@ func TestNamesAcrossVersions(t *testing.T) {
 func TestFit(t *testing.T) {
 	long := func(n int) string { return strings.Repeat("n", n) }
 	for _, n := range []int{1, 252, 253} {
-		if got := fit(long(n)); got != long(n) {
+		if got := shortName(long(n)); got != long(n) {
 			t.Errorf("%d characters: changed to %s", n, got)
 		}
 	}
 	seen := map[string]bool{}
 	for _, name := range []string{long(254), long(255), long(253) + "a", long(1000), long(241) + "." + long(20), long(242) + "." + long(20)} {
-		got := fit(name)
+		got := shortName(name)
 		if len(got) > 253 || len(got) < 252 {
 			t.Errorf("%d characters fit as %d", len(name), len(got))
 		}

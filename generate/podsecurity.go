@@ -29,7 +29,7 @@ func (p PodSecurity) Need(namespace string) string {
 	return fmt.Sprintf("namespace %s needs Pod Security level %s: %s", namespace, p.Level, p.Reason)
 }
 
-// wider reports whether a standard allows more than another; that of a namespace without pods allows least.
+// wider reports whether a standard allows more than another; a namespace without pods needs the one that allows least.
 func (p PodSecurity) wider(q PodSecurity) bool {
 	return q.Level == "" || p.Level != "" && psa.CompareLevels(p.Level, q.Level) < 0
 }

@@ -48,8 +48,8 @@ func (r *Result) RenderIn(namespace string, targets []string) (*Result, error) {
 	return Render(r.bundle, o)
 }
 
-// FixedNamespaces returns the namespaces that the bundle or the options mention, sorted. In one of these namespaces
-// an operator can be rendered in another way than elsewhere.
+// FixedNamespaces returns the namespaces that the bundle or the options mention, sorted. Rendered into one of these
+// namespaces, an operator can have other objects than in any other namespace.
 func (r *Result) FixedNamespaces() []string {
 	b := r.bundle
 	if b == nil {

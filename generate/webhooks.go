@@ -99,7 +99,7 @@ func (r *rendering) injection(deployment string) templates.CA {
 // webhook names a configuration. OLM's name ends in five random characters; these depend on the namespace only.
 func (n names) webhook(generateName string) string {
 	if n.olm() {
-		return fit(generateName + "-" + strings.ToLower(base62([]byte(n.namespace + "/" + generateName))[:5]))
+		return shortName(generateName + "-" + strings.ToLower(base62([]byte(n.namespace + "/" + generateName))[:5]))
 	}
 	return n.clusterName(generateName)
 }

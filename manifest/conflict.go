@@ -10,7 +10,7 @@ const (
 )
 
 // ConflictLine returns the first line, 1-based, that is a marker of a Git conflict; 0 if there is none. Call it for a
-// text that is not YAML: in YAML, a text block can hold such a line, but not a line of the outermost level.
+// text that is not YAML: in YAML, a text block can hold such a line, but only indented.
 func ConflictLine(data []byte) int {
 	n := 0
 	for line := range bytes.Lines(data) {

@@ -27,7 +27,7 @@ type Object struct {
 }
 
 // Objects returns the objects of a document: itself, or the items of a kind List. It returns none for an empty document
-// and for one that is a mapping without kind, which is none of Kubernetes' business.
+// and for a mapping without kind, which is no Kubernetes object.
 func (d *Document) Objects() ([]*Object, error) {
 	if d.Root == nil {
 		return nil, nil

@@ -82,7 +82,7 @@ func ReadFile(name string, data []byte, limits Limits) ([]*Document, error) {
 	if bytes.IndexByte(data, '\r') >= 0 {
 		data, fresh = bytes.ReplaceAll(data, []byte("\r"), []byte("\n")), "carriage returns"
 	}
-	if fresh == "" && oddBreaks(data) {
+	if fresh == "" && hasRareBreaks(data) {
 		fresh = "line breaks that most editors do not show"
 	}
 	chunks := split(data)
@@ -133,9 +133,9 @@ func badByteLine(data []byte) int {
 	return line
 }
 
-// oddBreaks looks for the characters that YAML takes for the end of a line and nobody else does (NEL, LS, PS): behind
-// one of them the parser's line numbers are no longer those of the text.
-func oddBreaks(data []byte) bool {
+// hasRareBreaks looks for the characters that end a line in YAML and in no editor (NEL, LS, PS): after one of them the
+// parser's line numbers are no longer those of the text.
+func hasRareBreaks(data []byte) bool {
 	return bytes.Contains(data, []byte("\u0085")) || bytes.Contains(data, []byte("\u2028")) ||
 		bytes.Contains(data, []byte("\u2029"))
 }
@@ -155,7 +155,7 @@ func (d *Document) parse() error {
 		d.ReprintReason = "a YAML directive"
 	}
 	if !bytes.HasSuffix(d.Raw, []byte("\n")) && endsInBlock(root) {
-		d.fresh("a block of text at its end without a final newline")
+		d.reprint("a block of text at its end without a final newline")
 	}
 	return d.inspect(d.Root, 1)
 }
@@ -230,11 +230,11 @@ func (d *Document) inspect(n *yaml.Node, depth int) error {
 	}
 	switch {
 	case n.Kind == yaml.AliasNode || n.Anchor != "":
-		d.fresh("anchors and aliases")
+		d.reprint("anchors and aliases")
 	case n.Style&yaml.TaggedStyle != 0:
-		d.fresh("YAML tags")
+		d.reprint("YAML tags")
 	case n.Kind == yaml.ScalarNode && n.Style == 0 && disputed(n.Value):
-		d.fresh("words that YAML 1.1 and 1.2 read differently")
+		d.reprint("words that YAML 1.1 and 1.2 read differently")
 	}
 	if n.Kind == yaml.MappingNode {
 		d.duplicateKeys(n)
@@ -255,7 +255,7 @@ func endsInBlock(n *yaml.Node) bool {
 	return n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0
 }
 
-func (d *Document) fresh(why string) {
+func (d *Document) reprint(why string) {
 	if d.ReprintReason == "" {
 		d.ReprintReason = why
 	}
@@ -271,12 +271,12 @@ func (d *Document) duplicateKeys(n *yaml.Node) {
 	for i := 0; i < len(n.Content); i += 2 {
 		k := n.Content[i]
 		if isMerge(k) {
-			d.fresh("merge keys")
+			d.reprint("merge keys")
 			continue
 		}
 		text := keyText(k)
 		if many[text] || slices.Contains(keys, text) {
-			d.fresh("duplicate keys")
+			d.reprint("duplicate keys")
 			d.Duplicates = append(d.Duplicates, Duplicate{k.Value, d.Line + k.Line - 1})
 		} else if many != nil {
 			many[text] = true

@@ -26,9 +26,9 @@ func readStable[T any](dir string, read func() (T, error)) (T, error) {
 		result, err := read()
 		after := t.glance()
 		switch {
-		case before.same(after) && !after.half() && !errors.Is(err, fs.ErrNotExist):
+		case before.same(after) && !after.incomplete() && !errors.Is(err, fs.ErrNotExist):
 			return result, err
-		case before.same(after) && after.half() && !after.running:
+		case before.same(after) && after.incomplete() && !after.running:
 			return result, interrupted(t)
 		case time.Now().After(end):
 			return result, busy(t)
@@ -50,8 +50,8 @@ func (t target) glance() glance {
 	return g
 }
 
-// half reports whether the directory may hold a part of a tree only.
-func (g glance) half() bool { return g.journal || g.aside && g.root == nil }
+// incomplete reports whether the directory may hold a part of a tree only.
+func (g glance) incomplete() bool { return g.journal || g.aside && g.root == nil }
 
 func (g glance) same(o glance) bool {
 	switch {

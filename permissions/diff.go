@@ -49,7 +49,7 @@ func compare(old, now []Item, scopes danger.Scopes) []Item {
 	}
 	out := []Item{}
 	for _, s := range slices.SortedFunc(maps.Keys(subjects), Subject.compare) {
-		gained := beyond(after[s], before[s], Gained)
+		gained := uncovered(after[s], before[s], Gained)
 		for i := range gained {
 			gained[i].Severity = findings.Info
 			if l := levelOf(gained[i], after[s], scopes); l == findings.Error || l == findings.Warning {
@@ -57,7 +57,7 @@ func compare(old, now []Item, scopes danger.Scopes) []Item {
 			}
 		}
 		out = append(out, gained...)
-		out = append(out, beyond(before[s], after[s], Lost)...)
+		out = append(out, uncovered(before[s], after[s], Lost)...)
 	}
 	return out
 }
@@ -70,8 +70,8 @@ func bySubject(items []Item) map[Subject][]Item {
 	return out
 }
 
-// beyond returns what items allow beyond others.
-func beyond(items, others []Item, change Change) []Item {
+// uncovered returns what items allow beyond others.
+func uncovered(items, others []Item, change Change) []Item {
 	held := placesOf(others)
 	var out []Item
 	for _, i := range items {

@@ -174,7 +174,7 @@ func (e *evaluation) members() error {
 	return nil
 }
 
-// preference orders the grants of a subject: what is said first covers what is said again.
+// preference orders the grants of a subject: the preferred one covers the others.
 func (g grant) preference(o grant) int {
 	rank := func(g grant) int {
 		n := slices.Index(Whys, g.source.Why)

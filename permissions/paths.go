@@ -132,8 +132,8 @@ func (r *Report) dangerous(i Item) bool {
 	return l == findings.Error || l == findings.Warning
 }
 
-// levelOf returns how bad it is that a subject has an item, beside all that it has. A role that nothing binds gives
-// nobody anything yet, so that its rules are at most a warning.
+// levelOf returns the severity of an item that a subject has together with all its other items. A role that nothing
+// binds gives nobody anything yet, so that its rules are at most a warning.
 func levelOf(i Item, all []Item, scopes danger.Scopes) findings.Severity {
 	held, _ := heldBy(all)
 	worst := findings.None

@@ -134,7 +134,7 @@ func (f *adoptFlags) run(cmd *cobra.Command, paths []string) error {
 		return f.backup(cmd, state, sources)
 	}
 	if f.table {
-		sayFindings(cmd.ErrOrStderr(), state.FindingsWith(sources))
+		printFindings(cmd.ErrOrStderr(), state.FindingsWith(sources))
 		return f.printTable(cmd, state)
 	}
 	return f.write(cmd, state, sources)
@@ -184,8 +184,8 @@ func (f *adoptFlags) check(cmd *cobra.Command, paths []string) error {
 	return nil
 }
 
-// sayFindings prints what is odd about a dump.
-func sayFindings(stderr io.Writer, list []findings.Finding) {
+// printFindings prints what is odd about a dump.
+func printFindings(stderr io.Writer, list []findings.Finding) {
 	for _, x := range list {
 		level := x.Level
 		place := ""
@@ -233,7 +233,7 @@ func (f *adoptFlags) write(cmd *cobra.Command, state *adopt.State, sources map[s
 		return err
 	}
 	list := state.FindingsWith(sources)
-	sayFindings(cmd.ErrOrStderr(), list)
+	printFindings(cmd.ErrOrStderr(), list)
 	data, err := adopt.Declare(state, o)
 	if err != nil {
 		return err
@@ -341,7 +341,7 @@ func (f *adoptFlags) compare(cmd *cobra.Command, state *adopt.State) error {
 	if err != nil {
 		return err
 	}
-	sayFindings(stderr, slices.DeleteFunc(slices.Clone(state.Findings), func(x findings.Finding) bool {
+	printFindings(stderr, slices.DeleteFunc(slices.Clone(state.Findings), func(x findings.Finding) bool {
 		return x.Rule == "unknown-source" || x.Rule == "tag" || x.Rule == "no-subscription"
 	}))
 	v := state.Verify(objects)

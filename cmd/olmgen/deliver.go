@@ -29,7 +29,7 @@ func (f *renderFlags) deliver(cmd *cobra.Command, r *config.Rendered) error {
 		r.Notes = append(r.Notes, review.ProfileChanges(f.output, r)...)
 	}
 	overwritten := f.overwritten(cmd, r)
-	if err := f.say(cmd, r); err != nil {
+	if err := f.printWarnings(cmd, r); err != nil {
 		return err
 	}
 	if n := output.CRLF(f.output, r.Files); f.output != "-" && n > 0 { // with --check too
@@ -68,8 +68,8 @@ func (f *renderFlags) findPaths(cmd *cobra.Command, r *config.Rendered) error {
 	return err
 }
 
-// say prints warnings and, where files are written, notes; with --strict warnings are an error.
-func (f *renderFlags) say(cmd *cobra.Command, r *config.Rendered) error {
+// printWarnings prints warnings and, where files are written, notes; with --strict warnings are an error.
+func (f *renderFlags) printWarnings(cmd *cobra.Command, r *config.Rendered) error {
 	for _, w := range r.Warnings {
 		fmt.Fprintln(cmd.ErrOrStderr(), "olmgen: warning: "+indented(w.String())+class(w.Class))
 	}

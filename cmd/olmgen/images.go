@@ -100,7 +100,7 @@ func (f *imagesFlags) run(cmd *cobra.Command, refs []string) error {
 	failed := 0
 	err = inOrder(f.workers(), len(sources), func(i int) *listed { return f.listOne(cmd, sources[i], len(sources)) },
 		func(_ int, of *listed) error {
-			if _, err := cmd.ErrOrStderr().Write(of.said.Bytes()); err != nil {
+			if _, err := cmd.ErrOrStderr().Write(of.warnings.Bytes()); err != nil {
 				return err
 			}
 			switch {
@@ -140,15 +140,15 @@ func (f *imagesFlags) workers() int { return runtime.GOMAXPROCS(0) }
 
 // listed is what one of several sources has, with the warnings about it.
 type listed struct {
-	images []images.Image
-	err    error
-	said   bytes.Buffer
+	images   []images.Image
+	err      error
+	warnings bytes.Buffer
 }
 
 func (f *imagesFlags) listOne(cmd *cobra.Command, s namedSource, of int) *listed {
 	out := new(listed)
 	own := *cmd // with warnings of its own, because several sources are read at the same time
-	own.SetErr(&out.said)
+	own.SetErr(&out.warnings)
 	o := bundle.ReadOptions{AllowUnsupported: true}
 	if of > 1 {
 		o.Workers = 1

@@ -119,7 +119,7 @@ func (f *installerFlags) run(cmd *cobra.Command, refs []string) error {
 	if err != nil {
 		return err
 	}
-	if err := f.say(cmd.ErrOrStderr(), p); err != nil {
+	if err := f.printGrants(cmd.ErrOrStderr(), p); err != nil {
 		return err
 	}
 	result := *a.operator.Result
@@ -160,7 +160,7 @@ func (f *installerFlags) applied(cmd *cobra.Command, refs []string, s *installer
 	if err != nil {
 		return nil, err
 	}
-	if err := f.render.say(cmd, r); err != nil {
+	if err := f.render.printWarnings(cmd, r); err != nil {
 		return nil, err
 	}
 	a := &applied{operator: r.Operators[0], source: r.Sources[0], templates: r.Templates}
@@ -179,7 +179,7 @@ func (f *installerFlags) declared(cmd *cobra.Command, s *installer.Subject) (*ap
 		source: output.Source{Bundle: s.Name, Source: strings.Join(f.render.files, ", ")}}
 	for _, r := range all {
 		a.templates = r.Templates
-		if err := f.render.say(cmd, r); err != nil {
+		if err := f.render.printWarnings(cmd, r); err != nil {
 			return nil, err
 		}
 		for _, x := range r.Objects {
@@ -220,8 +220,9 @@ func (f *installerFlags) read(cmd *cobra.Command, s *installer.Subject) (*applie
 		output.Source{Bundle: s.Name, Source: f.from}, set}, err
 }
 
-// say prints on what escalate and bind are granted without being asked for, and warns of what had to be guessed.
-func (f *installerFlags) say(w io.Writer, p *installer.Permissions) error {
+// printGrants prints the roles on which escalate and bind are granted without an option, and warns of what had to be
+// guessed.
+func (f *installerFlags) printGrants(w io.Writer, p *installer.Permissions) error {
 	if len(p.Escalate) > 0 {
 		fmt.Fprintf(w, "olmgen: grants escalate on roles that aggregate others: ClusterRole %s\n",
 			strings.Join(p.Escalate, ", "))

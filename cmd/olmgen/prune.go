@@ -14,8 +14,8 @@ import (
 // tenantsDir is where every layout has the bindings of tenants, a directory for each.
 const tenantsDir = "tenants/"
 
-// keepTenants refuses to remove the bindings of tenants that the flags do not name. A RenderConfig lists them all, so
-// one that is not in it is meant to go. A command line with one new tenant is most likely not meant that way.
+// keepTenants refuses to remove the bindings of tenants that the flags do not name. A RenderConfig lists all tenants,
+// so one that is not in it is to be removed. A command line may name the new tenant only.
 func (f *renderFlags) keepTenants(r *config.Rendered) error {
 	if len(f.files) > 0 || f.pruneTenants || f.output == output.Stdout || !f.descoped() {
 		return nil

@@ -95,8 +95,8 @@ func summaryOf(dir string, r output.Result) summary {
 		Unchanged: len(r.Unchanged)}
 }
 
-// say prints a plan.
-func (s summary) say(w io.Writer) {
+// printText prints a plan.
+func (s summary) printText(w io.Writer) {
 	for _, part := range []struct {
 		what  string
 		paths []string
@@ -127,7 +127,7 @@ func (f *summaryFlags) write(cmd *cobra.Command, dir string, files output.Files,
 		s := summaryOf(dir, p.Result)
 		s.DryRun, s.Refused = true, p.Refused
 		if err == nil && f.format != findings.JSON {
-			s.say(cmd.ErrOrStderr())
+			s.printText(cmd.ErrOrStderr())
 		}
 		return s, err
 	}

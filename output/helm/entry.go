@@ -36,7 +36,7 @@ func (m *model) read(c *Chart, objects []generate.Object, s sentinels) error {
 		if e == nil {
 			continue
 		}
-		m.name(c, e, c.place(m, c.Namespace, c.Targets))
+		m.setFile(c, e, c.place(m, c.Namespace, c.Targets))
 		m.entries = append(m.entries, *e)
 	}
 	return nil
@@ -69,8 +69,8 @@ func (s sentinels) entry(o generate.Object) (*entry, error) {
 	return e, nil
 }
 
-// name returns the entry its file, named as the object by default is, or would be.
-func (m *model) name(c *Chart, e *entry, p place) {
+// setFile names the file of an entry after the object that the default values render.
+func (m *model) setFile(c *Chart, e *entry, p place) {
 	if e.value != nil {
 		if list := e.objects(p); len(list) > 0 {
 			e.object.APIVersion, e.object.Kind, e.object.Namespace, e.object.Name = identify(list[0])

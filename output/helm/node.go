@@ -46,7 +46,7 @@ const (
 	targetsVar // all, sorted, joined with commas
 )
 
-// sentinels are namespaces that no object speaks of unless it depends on where the operator goes.
+// sentinels are invented namespaces. An object that has one depends on where the operator is installed.
 type sentinels struct {
 	place
 	list []sentinel
@@ -57,7 +57,7 @@ type sentinel struct {
 	kind variable
 }
 
-// newSentinels takes the place of the sentinels. A namespace or targets that are not to be values are not looked for.
+// newSentinels returns the sentinels of a place. A namespace or targets that are not to be values are not looked for.
 func newSentinels(p place, namespace, targets bool) sentinels {
 	s := sentinels{place: p}
 	if targets && len(p.targets) > 1 {
@@ -74,7 +74,8 @@ func newSentinels(p place, namespace, targets bool) sentinels {
 
 var errNotAValue = errors.New("no value of a chart can express this")
 
-// abstract replaces the sentinels in a decoded object. What depends on nothing comes back as it is; changed tells.
+// abstract replaces the sentinels in a decoded object. A value that depends on nothing is returned as it is, and
+// changed is false.
 func (s sentinels) abstract(v any) (out any, changed bool, err error) {
 	switch v := v.(type) {
 	case string:

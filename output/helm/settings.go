@@ -111,7 +111,7 @@ func (s *settings) csv(v map[string]any) bool {
 	return changed
 }
 
-// reuse puts the values of a Deployment where the same is said.
+// reuse puts the values of a Deployment into another object that says the same.
 func (s *settings) reuse(name string, v map[string]any) bool {
 	changed := false
 	for _, c := range containers(v) {

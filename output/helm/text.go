@@ -33,7 +33,7 @@ func (e *entry) template(m *model, crds CRDs) ([]byte, error) {
 		text, err := w.crd(e)
 		return e.condition(text), err
 	}
-	text := w.plain(e)
+	text := w.entryText(e)
 	if m.deployments[e.object.Name] && isDeployment(e.object) {
 		return e.changed("olmgen.deployment", text), nil
 	}
@@ -59,7 +59,7 @@ func (e *entry) changed(by string, text []byte) []byte {
 	return slices.Concat(fmt.Appendf(nil, "{{- define %s -}}\n%s{{ end -}}\n", name, text), e.condition(use))
 }
 
-// condition has an object only in the namespaces that it is for.
+// condition renders an object only in the namespaces that have it.
 func (e *entry) condition(text []byte) []byte {
 	switch {
 	case e.only != "":
@@ -83,7 +83,7 @@ func (w *writer) crd(e *entry) ([]byte, error) {
 	}
 	annotations, _ := found.(map[string]any)
 	if _, ok := annotations[keepAnnotation]; ok {
-		return fmt.Appendf(nil, "{{- if .Values.crds.install }}\n%s{{- end }}\n", w.plain(e)), nil
+		return fmt.Appendf(nil, "{{- if .Values.crds.install }}\n%s{{- end }}\n", w.entryText(e)), nil
 	}
 	var text []byte
 	if e.value != nil {
@@ -114,8 +114,8 @@ func (w *writer) crd(e *entry) ([]byte, error) {
 	return fmt.Appendf(nil, "{{- if .Values.crds.install }}\n%s{{- end }}\n", text), nil
 }
 
-// plain prints an entry without more.
-func (w *writer) plain(e *entry) []byte {
+// entryText prints an entry without its condition.
+func (w *writer) entryText(e *entry) []byte {
 	if e.value == nil {
 		return escape(e.object.Data)
 	}

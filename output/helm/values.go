@@ -93,7 +93,7 @@ func (v values) aboutTargets() []string {
 
 type object = map[string]any
 
-// strict is the schema of a mapping with these fields, all of which there must be, and no others.
+// strict returns the schema of a mapping that has exactly these fields.
 func strict(fields object) object {
 	return object{"type": "object", "additionalProperties": false, "required": slices.Sorted(maps.Keys(fields)),
 		"properties": fields}

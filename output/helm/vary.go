@@ -161,7 +161,7 @@ func (m *model) fixNamespaces(c *Chart, names []string) error {
 				continue
 			}
 			e.only = ns
-			m.name(c, e, c.place(m, ns, c.Targets))
+			m.setFile(c, e, c.place(m, ns, c.Targets))
 			m.entries = append(m.entries, *e)
 		}
 		if same, err := m.describes(p, objects); err != nil {

@@ -29,7 +29,7 @@ func compareWebhooks(o *manifest.Object, sides [2]map[string]any) []change.Chang
 		case !had:
 			c := change.Change{Field: at, Change: change.Added, New: requestNames(requestsOf(b)), Severity: findings.Info,
 				At: after[at].At}
-			if why := grave(requestsOf(b)); why != "" {
+			if why := seriousReason(requestsOf(b)); why != "" {
 				c.Severity, c.Message = findings.Warning, why
 			}
 			out = append(out, c)
@@ -109,14 +109,14 @@ var webhookRules = []Rule{
 // compareRules compares what a webhook sees.
 func compareRules(at string, before, after []request) []change.Change {
 	var out []change.Change
-	more, less := beyond(after, before), beyond(before, after)
+	more, less := uncovered(after, before), uncovered(before, after)
 	if len(more) > 0 {
 		c := change.Change{Field: at + ".rules", Change: change.Added, New: requestNames(more), Severity: findings.Info,
 			Message: "it sees more"}
 		known := func(s request) bool {
 			return slices.ContainsFunc(before, func(o request) bool { return o.group == s.group })
 		}
-		if why := grave(more); why != "" || !slices.ContainsFunc(more, known) {
+		if why := seriousReason(more); why != "" || !slices.ContainsFunc(more, known) {
 			c.Severity, c.Message = findings.Warning, cmp.Or(why, "it sees objects of another API group")
 		}
 		out = append(out, c)
@@ -167,8 +167,8 @@ func words(value any) []string {
 	return out
 }
 
-// beyond returns what no other one covers, wildcards included.
-func beyond(list, others []request) []request {
+// uncovered returns what no other one covers, wildcards included.
+func uncovered(list, others []request) []request {
 	covers := func(wide, one string) bool { return wide == "*" || wide == one }
 	return slices.DeleteFunc(slices.Clone(list), func(s request) bool {
 		return slices.ContainsFunc(others, func(o request) bool {
@@ -203,8 +203,8 @@ func requestNames(list []request) string {
 	return strings.Join(out, "; ")
 }
 
-// grave returns what is worth a warning in what a webhook sees.
-func grave(list []request) string {
+// seriousReason returns what is worth a warning in what a webhook sees.
+func seriousReason(list []request) string {
 	for _, s := range list {
 		switch {
 		case s.group == "*" || s.resource == "*/*" || s.resource == "*" && s.group == "":

@@ -11,8 +11,8 @@ import (
 	"github.com/olmgen/olmgen/internal/olm"
 )
 
-// belongs returns why an object of the cluster that is not rendered is one of the operators' or of OLM's for them; ""
-// if it is none. It also reports whether the installed version still has it. What an earlier version left behind is
+// belongs returns why an object of the cluster that is not rendered belongs to the operators, or to OLM for them; "" if
+// it does not. It also reports whether the installed version still has it. What an earlier version left behind is
 // named: OLM never shrinks.
 func (v *verifier) belongs(o *dump.Object) (reason string, live bool) {
 	switch o.Kind {

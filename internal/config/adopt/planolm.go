@@ -71,7 +71,7 @@ func (p *planner) cutLoose(d *departure) {
 			s.Undo = append(s.Undo, merging(resource(o), "ownerReferences", o.References()))
 		}
 	}
-	s.Check = d.loose(cut)
+	s.Check = d.checksDetached(cut)
 	if len(foreign) > 0 {
 		s.Text = append(s.Text, "These objects refer to an operator, and neither OLM's rules nor the bundle explain "+
 			"them. They lose the reference and stay: "+text.And(foreign)+".")
@@ -179,7 +179,7 @@ func (p *planner) subscriptions(d *departure) {
 		}
 	}
 	if len(s.Run) > 0 {
-		s.Check = gone(s.Run)
+		s.Check = checksGone(s.Run)
 		p.add(s)
 	}
 }
@@ -240,7 +240,7 @@ func (p *planner) remove(d *departure) {
 		}
 		s.Run = append(s.Run, deletion(resource(o.Object)))
 	}
-	s.Check = gone(s.Run)
+	s.Check = checksGone(s.Run)
 	for _, o := range d.operators {
 		for _, x := range o.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
 			s.Check = append(s.Check, fmt.Sprintf("kubectl get -n %s deployment "+
@@ -270,7 +270,7 @@ func (p *planner) olmObjects(d *departure) {
 		}
 	}
 	own.Run = append(own.Run, d.operatorObjects()...)
-	own.Check = gone(own.Run)
+	own.Check = checksGone(own.Run)
 	p.add(own)
 	orphans := Step{Title: "Look at what earlier versions left behind", Who: byAdmin,
 		Text: []string{"OLM never removes these objects. Nothing here deletes them, because no bundle at hand " +

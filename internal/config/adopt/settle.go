@@ -153,8 +153,8 @@ func (p *planner) olmNamespace() string {
 // nothing returns the command that fails if a command prints something.
 func nothing(command string) string { return `test -z "$(` + command + `)"` }
 
-// gone returns the commands that fail while objects are there.
-func gone(deletions []string) (checks []string) {
+// checksGone returns the commands that fail while objects are there.
+func checksGone(deletions []string) (checks []string) {
 	for _, c := range deletions {
 		if rest, ok := strings.CutPrefix(c, "kubectl delete "); ok {
 			rest = strings.TrimSuffix(rest, " --ignore-not-found --cascade=orphan")
@@ -164,8 +164,8 @@ func gone(deletions []string) (checks []string) {
 	return checks
 }
 
-// loose returns the commands that fail while an object refers to the operators.
-func (d *departure) loose(objects []*dump.Object) (checks []string) {
+// checksDetached returns the commands that fail while an object refers to the operators.
+func (d *departure) checksDetached(objects []*dump.Object) (checks []string) {
 	for _, o := range objects {
 		for i, r := range o.Owners {
 			if d.owns(o, r) {

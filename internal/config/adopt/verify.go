@@ -182,7 +182,7 @@ func (v *verifier) pair(object *dump.Object, rendered normalize.Object) Compared
 	return c
 }
 
-// sameMeaning reports whether a change is none to Kubernetes and OLM: rules of equal rights in another order, and the
+// sameMeaning reports whether Kubernetes and OLM see no change: rules of equal rights in another order, and the
 // selector of an OperatorGroup that names its targets (OLM: operatorgroup.go, updateNamespaceList).
 func sameMeaning(kind string, x Change, live, rendered map[string]any) bool {
 	switch kind {

@@ -52,7 +52,7 @@ func (r *Report) document() *findings.Document {
 	table := findings.Table{Columns: []findings.Column{{Title: "Operator"}, {Title: "Channel"}, {Title: "From"},
 		{Title: "To"}, {}}}
 	for _, o := range r.Operators {
-		t := findings.Table{Title: o.Name + ": " + o.says(), Columns: []findings.Column{{Title: "More"}}, Indent: 4}
+		t := findings.Table{Title: o.Name + ": " + o.statusLine(), Columns: []findings.Column{{Title: "More"}}, Indent: 4}
 		says := string(o.Status)
 		if o.Reason != "" {
 			says += ": " + o.Reason
@@ -80,8 +80,8 @@ func (r *Report) document() *findings.Document {
 	return &findings.Document{Kind: "Update", Title: r.File, Sections: []findings.Section{lines, tables}}
 }
 
-// says returns what happens to the operator, on one line.
-func (o *Operator) says() string {
+// statusLine returns what happens to the operator, on one line.
+func (o *Operator) statusLine() string {
 	where := ""
 	if o.Channel != "" {
 		where = ", channel " + o.Channel

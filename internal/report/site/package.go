@@ -158,7 +158,7 @@ func (m *making) page() webpage.Page {
 	if m.options.Command != nil {
 		p.Sections = append(p.Sections, m.install())
 	}
-	p.Sections = append(p.Sections, m.brings())
+	p.Sections = append(p.Sections, m.contents())
 	if g, err := updates.NewGraph(m.pkg.Package, updates.Options{}); err == nil {
 		picture := `<div class="picture" tabindex="0" role="region" aria-label="Update graph">` + g.Inline() + `</div>`
 		p.Sections = append(p.Sections,
@@ -250,8 +250,8 @@ func (m *making) may() webpage.Section {
 // manyRows are more than a table shows before somebody opens it.
 const manyRows = 12
 
-// brings is what the operator installs.
-func (m *making) brings() webpage.Section {
+// contents is what the operator installs.
+func (m *making) contents() webpage.Section {
 	x := m.head
 	s := webpage.Section{ID: "brings", Title: "What it brings"}
 	var list [][2]string
