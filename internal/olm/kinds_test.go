@@ -1,6 +1,7 @@
 package olm
 
 import (
+	"bytes"
 	"encoding/json"
 	"os"
 	"os/exec"
@@ -13,6 +14,9 @@ import (
 	"github.com/operator-framework/api/crds"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/olmgen/olmgen/manifest"
 )
 
 // TestKinds compares kinds-kubernetes.txt with what the API server of Kubernetes lists (Kubernetes: api/discovery) and with OLM's CRDs.
@@ -61,17 +65,11 @@ func TestKinds(t *testing.T) {
 // apiLists returns the API lists of the version of Kubernetes that the tests with a real API server run.
 func apiLists(t *testing.T) (all []metav1.APIResourceList) {
 	t.Helper()
-	c := exec.Command("go", "mod", "download", "-json", "k8s.io/kubernetes")
-	c.Dir = filepath.Join("..", "..", "e2e", "kubernetes")
-	out, err := c.Output()
-	var module struct{ Dir string }
-	if err := json.Unmarshal(out, &module); err != nil || module.Dir == "" {
-		t.Skipf("k8s.io/kubernetes is not there: %v %s", err, out)
+	dir := moduleDir("kubernetes", "k8s.io/kubernetes")
+	if dir == "" {
+		t.Skip("k8s.io/kubernetes is not there")
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	files, err := filepath.Glob(filepath.Join(module.Dir, "api", "discovery", "*__v*.json"))
+	files, err := filepath.Glob(filepath.Join(dir, "api", "discovery", "*__v*.json"))
 	if err != nil || len(files) < 30 {
 		t.Fatal(files, err)
 	}
@@ -89,13 +87,19 @@ func apiLists(t *testing.T) (all []metav1.APIResourceList) {
 	return all
 }
 
-// Each line of the tables is complete, and no kind or resource has two.
+// Each line of the tables is complete and stands below its source, and no kind or resource has two.
 func TestKindTables(t *testing.T) {
 	seen := map[string]bool{}
+	above := ""
 	for line := range strings.Lines(kubernetesKinds + openShiftKinds + otherKinds) {
 		if strings.HasPrefix(line, "#") {
+			above = line
 			continue
 		}
+		if above != "" && !strings.HasPrefix(above, "# Source: ") && !strings.Contains(above, "-run TestKinds") {
+			t.Errorf("no line with the source is above %q", line)
+		}
+		above = ""
 		f := strings.Fields(line)
 		if len(f) != 3 || f[2] != "Namespaced" && f[2] != "Cluster" {
 			t.Fatalf("%q", line)
@@ -108,6 +112,83 @@ func TestKindTables(t *testing.T) {
 			seen[key] = true
 		}
 	}
+}
+
+// The tables that are made by hand say of a CRD what it says of itself. The CRDs are those of OpenShift, as far as a module of
+// this repository needs them, and those of $OLMGEN_CORPUS.
+func TestKindsOfCRDs(t *testing.T) {
+	known := map[string]Kind{}
+	for _, k := range readKinds(openShiftKinds + otherKinds) {
+		known[k.Resource()] = k
+	}
+	for _, tc := range []struct {
+		name, dir string
+		least     int
+	}{
+		{"OpenShift", moduleDir("olm", "github.com/openshift/api"), 90},
+		{"corpus", os.Getenv("OLMGEN_CORPUS"), 10},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if tc.dir == "" {
+				t.Skip("there are no such CRDs")
+			}
+			compared := map[string]bool{}
+			for _, k := range crdKinds(t, tc.dir) {
+				if of, ok := known[k.Resource()]; ok {
+					compared[k.Resource()] = true
+					if of != k {
+						t.Errorf("the table has %+v, the CRD %+v", of, k)
+					}
+				}
+			}
+			if len(compared) < tc.least {
+				t.Errorf("only %d kinds were compared", len(compared))
+			}
+			t.Logf("%d kinds", len(compared))
+		})
+	}
+}
+
+// moduleDir returns the directory of a module that a module below e2e needs, or "".
+func moduleDir(of, path string) string {
+	c := exec.Command("go", "mod", "download", "-json", path)
+	c.Dir = filepath.Join("..", "..", "e2e", of)
+	out, err := c.Output()
+	var module struct{ Dir string }
+	if err != nil || json.Unmarshal(out, &module) != nil {
+		return ""
+	}
+	return module.Dir
+}
+
+// crdKinds returns what the CRDs below a directory define.
+func crdKinds(t *testing.T, dir string) (all []Kind) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if d != nil && d.IsDir() && (d.Name() == "tests" || d.Name() == "payload-manifests") {
+			return filepath.SkipDir // OpenShift has each CRD several times
+		}
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".yaml") || strings.Contains(path, "featuregated") {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		if err != nil || !bytes.Contains(data, []byte("CustomResourceDefinition")) {
+			return err
+		}
+		for part, err := range manifest.Split(bytes.NewReader(data)) {
+			var crd apiextensionsv1.CustomResourceDefinition
+			if err != nil || yaml.Unmarshal(part.Data, &crd) != nil || crd.Kind != "CustomResourceDefinition" {
+				continue
+			}
+			all = append(all, Kind{Group: crd.Spec.Group, Name: crd.Spec.Names.Kind, Plural: crd.Spec.Names.Plural,
+				Namespaced: crd.Spec.Scope != apiextensionsv1.ClusterScoped})
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
 }
 
 func TestKindOf(t *testing.T) {

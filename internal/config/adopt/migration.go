@@ -25,7 +25,7 @@ const (
 	Unknown      Outcome = "unknown"     // the dump does not say
 )
 
-// Check is one check of operator-framework/library-olm, migration v0 to v1, requirements R3.
+// Check is one check of operator-framework/library-olm, migration v0 to v1: C1 to C10 are those of its requirements R3.
 type Check struct {
 	ID      string  `json:"id"` // C1 to C10, unique
 	Name    string  `json:"name"`

@@ -228,3 +228,16 @@ func TestMigration(t *testing.T) {
 		}
 	}
 }
+
+// The requirements of the migration have C1 to C10; the check beside them is in its code alone.
+func TestMigrationRuleSources(t *testing.T) {
+	for _, r := range adopt.MigrationRules {
+		want := "requirements R3"
+		if r.ID == "unique" {
+			want = "migration/pkg/migration/readiness.go"
+		}
+		if !strings.Contains(r.Help, want) {
+			t.Errorf("%s: the source is %q, want %s", r.ID, r.Help, want)
+		}
+	}
+}

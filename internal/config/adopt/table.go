@@ -20,12 +20,15 @@ var MigrationRules = []findings.Rule{
 	{ID: "c7", Text: "A ClusterCatalog must serve the package", Help: requirements},
 	{ID: "c8", Text: "The installation must have come to rest", Help: requirements},
 	{ID: "c9", Text: "OLM v0 made the Subscription for another operator", Help: requirements},
-	{ID: "unique", Text: "OLM v1 takes no package that two Subscriptions are for", Help: requirements},
+	{ID: "unique", Text: "OLM v1 takes no package that two Subscriptions are for", Help: readiness},
 }
 
-// requirements names the checks' source.
+// requirements is the source of the checks C1 to C10.
 const requirements = "Source: operator-framework/library-olm, specs/20260821-migration-v0-to-v1, requirements R3 " +
 	"and R4."
+
+// readiness is the source of the one check that the requirements do not have.
+const readiness = "Source: operator-framework/library-olm, migration/pkg/migration/readiness.go."
 
 // MigrationFindings returns the checks that have not passed.
 func MigrationFindings(all []*Migration) (list []findings.Finding) {
