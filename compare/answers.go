@@ -100,7 +100,7 @@ func (r *Report) answer(s Section, list []findings.Severity, grave bool) (full, 
 		if len(r.New.Operators) > 1 {
 			message = full
 		}
-		return full, fit(2*maxAnswer, []string{message}, "")
+		return full, fit(maxAnswer, []string{message}, "")
 	case !grave:
 		return count, count
 	case s == SectionWorkloads:

@@ -112,7 +112,11 @@ func checkEdits(t *testing.T, name string, sets [][]*manifest.Object, count int)
 		if same {
 			silent++
 		}
-		if same != r.Empty() {
+		differences := *r
+		if same {
+			differences.OLM = nil // it is about what OLM does: it also reads in a CSV what the objects do not say
+		}
+		if same != differences.Empty() {
 			wrong++
 			t.Errorf("%s: OLMGEN_EDIT=%d: %s: only noise: %t; the report: %s", name, seed, what, same, lines(r))
 		}

@@ -99,13 +99,21 @@ func textOf(o *manifest.Object, value map[string]any) string {
 	return string(data)
 }
 
+// inside returns the mapping below some keys; nil if there is none.
+func inside(value map[string]any, keys ...string) map[string]any {
+	for _, k := range keys {
+		value, _ = value[k].(map[string]any)
+	}
+	return value
+}
+
 // csv leaves out of a CSV what is compared as what it becomes, and puts that into n.
 func (n normal) csv(o *manifest.Object, value map[string]any, deployments map[string]bool) error {
 	var typed v1alpha1.ClusterServiceVersion
 	if _, err := o.Into(&typed); err != nil {
 		return err
 	}
-	raw, _ := value["spec"].(map[string]any)["install"].(map[string]any)
+	raw := inside(value, "spec", "install")
 	clear(value)
 	data, err := json.Marshal(typed) // the API server drops the fields that it does not know
 	if err != nil {
@@ -114,7 +122,7 @@ func (n normal) csv(o *manifest.Object, value map[string]any, deployments map[st
 	if err := json.Unmarshal(data, &value); err != nil {
 		return err
 	}
-	install, _ := value["spec"].(map[string]any)["install"].(map[string]any)
+	install := inside(value, "spec", "install")
 	spec, _ := raw["spec"].(map[string]any)
 	list, _ := spec["deployments"].([]any)
 	for _, x := range list {
@@ -381,7 +389,7 @@ func (c cleaner) list(path string, list []any) any {
 		}
 		if isMap && !raw {
 			item = c.clean(path+"[]", "", "", item)
-			ordered = ordered || !slices.ContainsFunc([]string{"name", "mountPath", "containerPort", "port", "key", "path", "ip"},
+			ordered = ordered || !slices.ContainsFunc([]string{"name", "generateName", "mountPath", "containerPort", "port", "key", "path", "ip"},
 				func(k string) bool { return m[k] != nil && m[k] != "" })
 		}
 		out = append(out, item)
@@ -425,7 +433,8 @@ func sights(list []any) any {
 		var out []string
 		l, _ := v.([]any)
 		for _, x := range l {
-			out = append(out, fmt.Sprint(x))
+			s, _ := x.(string) // null is empty text in a list of texts
+			out = append(out, s)
 		}
 		return out
 	}

@@ -20,7 +20,7 @@ type Line struct{ Where, What, At, Reason string }
 func (r *Report) Document() *findings.Document {
 	d := &findings.Document{Kind: "Permissions", Title: r.title(), Lead: r.headline()}
 	subjects := subjectSections(r.Permissions)
-	d.Sections = append(d.Sections, r.overview(len(subjects) > 1))
+	d.Sections = append(d.Sections, r.overview())
 	if len(r.Findings) > 0 {
 		// Where there is one account, findings do not name it.
 		d.Sections = append(d.Sections, r.consequences(len(subjects) > 1 || len(r.Unknown) > 0))
@@ -56,21 +56,8 @@ func (r *Report) Document() *findings.Document {
 	return d
 }
 
-// overview is what stands below the headline: each fact with its reason.
-func (r *Report) overview(several bool) findings.Section {
-	t := findings.Table{Columns: []findings.Column{{Title: "Fact", Style: findings.Strong, Align: true},
-		{Title: "Granted by", Style: findings.Code}, {Title: "Why", Before: ": "}}}
-	for _, f := range r.Summary {
-		why := findings.Cell{Text: f.Source.reason()}
-		if several {
-			why.Note = subjectText(f.Subjects)
-		}
-		t.Rows = append(t.Rows, []findings.Cell{{Text: f.Text}, {Text: f.Source.at()}, why})
-	}
-	var s findings.Section
-	if len(t.Rows) > 0 {
-		s.Tables = []findings.Table{t}
-	}
+// overview is what stands below the headline, which has the facts. Their places are with what follows and the grants.
+func (r *Report) overview() (s findings.Section) {
 	if absent := r.absent(); len(absent) > 0 && len(r.Summary) > 0 { // otherwise the headline says it
 		s.Remarks = append(s.Remarks, findings.Remark{Label: "not", Text: strings.Join(absent, "; ")})
 	}
@@ -83,7 +70,7 @@ func (r *Report) overview(several bool) findings.Section {
 // consequences are the findings.
 func (r *Report) consequences(several bool) findings.Section {
 	t := findings.Table{Columns: []findings.Column{{Title: "Level", Width: 7}, {Title: "What follows"},
-		{Title: "Rule", Aside: true}, {Title: "Where", Style: findings.Code, Aside: true, Before: ", "}}}
+		{Title: "Rule", Aside: true}, {Title: "Where", Style: findings.Code, Aside: true, Before: ", ", Place: true}}}
 	for _, f := range r.Findings {
 		at := text.Brief(f.File)
 		if f.Line > 0 {
@@ -101,7 +88,8 @@ func (r *Report) consequences(several bool) findings.Section {
 
 func linesTable(title, where string, lines []Line) findings.Table {
 	t := findings.Table{Title: title, Indent: 2, Columns: []findings.Column{{Title: where, Align: true},
-		{Title: "What"}, {Title: "Granted by", Style: findings.Code, Aside: true}, {Title: "Why", Aside: true}}}
+		{Title: "What"}, {Title: "Granted by", Style: findings.Code, Aside: true, Place: true},
+		{Title: "Why", Aside: true}}}
 	for _, l := range lines {
 		t.Rows = append(t.Rows, []findings.Cell{{Text: l.Where}, {Text: l.What}, {Text: l.At}, {Text: l.Reason}})
 	}
@@ -149,14 +137,6 @@ func counts(list []findings.Finding) string {
 		return "nothing"
 	}
 	return strings.Join(parts, ", ")
-}
-
-func subjectText(list []Subject) string {
-	names := make([]string, len(list))
-	for i, s := range list {
-		names[i] = s.Name
-	}
-	return text.FirstOf(12, names)
 }
 
 // gains returns in one line which resources users gain.
