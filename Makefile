@@ -195,7 +195,7 @@ live: harness ## Install bundles with a real OLM and compare with golden/live; U
 	e2e/.bin/harness -run '$(CASES)' $(if $(UPDATE),-update) live
 
 # The checks of "make e2e". All but resolve need a cluster.
-CHECKS := $(or $(CHECK),dry-run apply upgrade access crs adopt $(if $(CASES),,resolve))
+CHECKS := $(or $(CHECK),dry-run apply upgrade access crs adopt refused $(if $(CASES),,resolve))
 CLUSTER_CHECKS := $(filter-out resolve,$(CHECKS))
 
 e2e: $(if $(CLUSTER_CHECKS),harness) ## Apply what olmgen renders to a real API server, and ask OLM's resolver; CHECK=name, CASES=regexp, SAMPLE=n pick

@@ -58,7 +58,7 @@ type Cell struct {
 	Text    string
 	Sign    string // stands for the text where there is little room: in text and Markdown
 	Note    string // less important, behind the text
-	Style   Style
+	Style   Style  // Markdown has Strong and Code of single cells
 	Section string // the ID of a section that the text is about
 	Order   int    // sorts before the text
 }

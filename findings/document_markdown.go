@@ -105,8 +105,11 @@ func markdownRows(t Table, titled bool) []string {
 			cells = append(cells, escape(t.Title))
 		}
 		for _, c := range row {
-			s := escape(text.Shorten(c.short(), maxCell))
+			plain := text.Shorten(c.short(), maxCell)
+			s := escape(plain)
 			switch {
+			case c.Style == Code && plain != "":
+				s = "`" + strings.NewReplacer("`", "'", "|", `\|`).Replace(plain) + "`"
 			case c.Style == Strong:
 				s = "**" + s + "**"
 			case c.Sign != "":

@@ -115,3 +115,19 @@ func TestDocumentIsCut(t *testing.T) {
 		}
 	}
 }
+
+// A cell that is code cannot leave its backticks or its column.
+func TestMarkdownCode(t *testing.T) {
+	d := findings.Document{Sections: []findings.Section{{Tables: []findings.Table{{
+		Columns: []findings.Column{{Title: "Image"}, {Title: "Name"}},
+		Rows:    [][]findings.Cell{{{Text: "a`|@b\n<i>", Style: findings.Code}, {Text: "x"}}, {{Style: findings.Code}, {Text: "y"}}},
+	}}}}}
+	var got strings.Builder
+	if err := d.Print(&got, findings.Markdown); err != nil {
+		t.Fatal(err)
+	}
+	want := "| Image | Name |\n| --- | --- |\n| `a'\\|@b\uFFFD<i>` | x |\n|  | y |\n"
+	if got.String() != want {
+		t.Errorf("got\n%swant\n%s", got.String(), want)
+	}
+}

@@ -52,7 +52,8 @@ ClusterExtension. Without --from, the path begins with a fresh install. Each
 
 --diff adds what olmgen diff says about the first and the last version of the
 path, --diff=steps about each step. It renders the bundles of the catalog, and
-pulls their images if the catalog does not hold their objects.
+pulls their images if the catalog does not hold their objects. --tree and --crs
+say what is in the cluster, as for olmgen diff.
 
 The exit code is 3 if the path ends before the head, or before --to.`,
 		Example: `  olmgen catalog path etcd --catalog catalog/ --from 0.6.1
@@ -78,6 +79,7 @@ The exit code is 3 if the path ends before the head, or before --to.`,
 	flags.Var(enum(&f.diff, diffTotal, diffSteps), "diff",
 		"add what changes from the first version to the last (`total`), or with each of the steps")
 	flags.Lookup("diff").NoOptDefVal = string(diffTotal)
+	f.review.registerCluster(flags)
 	f.review.render.register(cmd, func(o config.Option) bool { return o.Access && o.Topic == config.TopicPlacement })
 	offer(cmd, "diff", text.Words([]pathDiff{diffTotal, diffSteps}))
 	offer(cmd, "profile", text.Words(pathProfiles))

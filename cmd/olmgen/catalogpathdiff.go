@@ -33,7 +33,9 @@ type openedCatalog struct {
 func (f *pathFlags) checkDiff(cmd *cobra.Command) error {
 	var wrong error
 	cmd.Flags().Visit(func(flag *pflag.Flag) {
-		if _, option := f.review.render.options.Option(flag.Name); option && f.diff == "" && wrong == nil {
+		_, option := f.review.render.options.Option(flag.Name)
+		option = option || flag.Name == "tree" || flag.Name == "crs"
+		if option && f.diff == "" && wrong == nil {
 			wrong = &usageError{"--" + flag.Name + " needs --diff", "add --diff"}
 		}
 	})

@@ -28,6 +28,7 @@ func (f *renderFlags) deliver(cmd *cobra.Command, r *config.Rendered) error {
 		r.Warnings = append(r.Warnings, review.Removals(f.output, r)...)
 		r.Notes = append(r.Notes, review.ProfileChanges(f.output, r)...)
 	}
+	overwritten := f.overwritten(cmd, r)
 	if err := f.printWarnings(cmd, r); err != nil {
 		return err
 	}
@@ -42,7 +43,7 @@ func (f *renderFlags) deliver(cmd *cobra.Command, r *config.Rendered) error {
 			return err
 		}
 	}
-	f.sayGrowth(cmd, r)
+	f.sayGrowth(cmd, overwritten)
 	if f.check {
 		return f.compare(cmd, r)
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/olmgen/olmgen/compare"
 	"github.com/olmgen/olmgen/compare/crds"
@@ -107,14 +108,20 @@ func (f *diffFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.git, "git", "", "compare PATH in this Git `REVISION` with the work tree, or in REV..REV")
 	flags.StringVar(&f.oldVersion, "old-version", "",
 		"the `VERSION` of OLD in a catalog, where --version is that of NEW")
-	flags.StringArrayVar(&f.trees, "tree", nil,
-		"`PATH` with what else is in the cluster, for what OLM would do; may be repeated")
-	flags.StringArrayVar(&f.crs, "crs", nil,
-		"`PATH` with custom resources that exist, to check against the CRDs of NEW with olmgen-validate; may be "+
-			"repeated")
+	f.registerCluster(flags)
 	flags.StringVar(&f.crdRules, "crd-rules", "", "`FILE` with the severities of the rules about CRDs")
 	offer(cmd, "fail-on", triggers())
 	f.render.register(cmd, reviewed)
+}
+
+// registerCluster registers the flags that say what is in the cluster.
+func (f *diffFlags) registerCluster(flags *pflag.FlagSet) {
+	flags.StringArrayVar(&f.trees, "tree", nil,
+		"`PATH` with what else is in the cluster, for what OLM would do: operators, CRDs with their status, custom "+
+			"resources; may be repeated")
+	flags.StringArrayVar(&f.crs, "crs", nil,
+		"`PATH` with custom resources that exist, to check against the CRDs of NEW with olmgen-validate; may be "+
+			"repeated")
 }
 
 // side is OLD or NEW: where it is read from, and what it is called.

@@ -6,20 +6,31 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/olmgen/olmgen/compare"
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/internal/config/review"
 	"github.com/olmgen/olmgen/internal/manifest/gittree"
 	"github.com/olmgen/olmgen/output"
 )
 
-// sayGrowth prints a note if permissions grow, or if CRDs change in a way that breaks, by what is about to be written
-// over an older tree. An older tree that cannot be read is no reason to fail here.
-func (f *renderFlags) sayGrowth(cmd *cobra.Command, r *config.Rendered) {
-	if f.output == output.Stdout || hidesNotes(cmd) {
-		return
+// overwritten compares the older tree in the output directory with what is rendered, and adds warnings about what OLM
+// would refuse. An older tree that cannot be read is no reason to fail here.
+func (f *renderFlags) overwritten(cmd *cobra.Command, r *config.Rendered) *compare.Report {
+	if f.output == output.Stdout {
+		return nil
 	}
-	growth, err := review.Growth(cmd.Context(), f.output, r)
-	if err == nil && growth != "" {
+	report, err := review.Overwritten(cmd.Context(), f.output, r)
+	if err != nil {
+		return nil
+	}
+	r.Warnings = append(r.Warnings, review.Refusals(report)...)
+	return report
+}
+
+// sayGrowth prints a note if permissions grow, or if CRDs change in a way that breaks, by what is about to be written
+// over an older tree.
+func (f *renderFlags) sayGrowth(cmd *cobra.Command, report *compare.Report) {
+	if growth := review.Growth(report); growth != "" && !hidesNotes(cmd) {
 		fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: note: %s: %s: see %s\n", f.output, growth, f.howToSee(cmd))
 	}
 }

@@ -88,7 +88,7 @@ var builtin = []Rule{
 	{ruleConversion, Warning, "", "something else about the conversion changes: strategy, service, URL, versions"},
 	{ruleSubresourceRemoved, Error, "", "the subresource status or scale is dropped: requests for it fail"},
 	{ruleSubresourceAdded, Warning, "",
-		"the subresource status or scale is added: whoever writes status with the object writes nothing"},
+		"the subresource status or scale is added: a write of the object no longer changes its status"},
 	{ruleSubresourceChanged, Warning, "", "a path of the subresource scale changes"},
 	{ruleNames, Error, "", "the group, kind, plural, singular or list kind changes"},
 	{ruleNamesRemoved, Warning, "", "a short name or category is dropped"},

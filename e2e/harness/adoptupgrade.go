@@ -11,9 +11,6 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-
-	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/e2e/harness/catalog"
 	"github.com/olmgen/olmgen/findings"
@@ -33,21 +30,12 @@ func (a *adoption) upgrade(ctx context.Context) (string, error) {
 		return "", err
 	}
 	from, to := filepath.Join(a.golden(), a.Bundle), filepath.Join(a.golden(), filepath.Dir(a.Bundle), "to")
-	a.catalog.Stop()
-	if a.catalog, err = catalog.Serve(from, to); err != nil {
-		return "", err
-	}
 	newer, err := catalog.Read(to)
 	if err != nil {
 		return "", err
 	}
-	patch, err := json.Marshal(map[string]any{"spec": map[string]any{"address": a.catalog.Address}})
-	if err != nil {
-		return "", err
-	}
-	sources := v1alpha1.SchemeGroupVersion.WithResource("catalogsources")
-	if _, err := a.cluster.Dynamic.Resource(sources).Namespace(a.Namespace).Patch(ctx, "catalog", types.MergePatchType,
-		patch, metav1.PatchOptions{}); err != nil {
+	a.catalog.Stop()
+	if a.catalog, err = moveCatalog(ctx, a.cluster, a.Namespace, from, to); err != nil {
 		return "", err
 	}
 	second, err := a.until(ctx, func(s *adopt.State) error {

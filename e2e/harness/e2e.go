@@ -61,9 +61,10 @@ func every[T any](n int, all []T) (some []T) {
 // e2e runs all checks, or those that are named.
 func (o options) e2e(ctx context.Context, names []string) error {
 	checks := map[string]func(context.Context, material) error{"dry-run": o.dryRuns, "apply": o.applies,
-		"upgrade": o.upgrades, "access": o.access, "crs": o.customResources, "adopt": o.adopt}
+		"upgrade": o.upgrades, "access": o.access, "crs": o.customResources, "adopt": o.adopt,
+		"refused": o.refusals}
 	if len(names) == 0 {
-		names = []string{"dry-run", "apply", "upgrade", "access", "crs", "adopt"}
+		names = []string{"dry-run", "apply", "upgrade", "access", "crs", "adopt", "refused"}
 	}
 	for _, name := range names {
 		if checks[name] == nil {

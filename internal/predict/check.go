@@ -87,6 +87,9 @@ func Check(ctx context.Context, t *tree.Tree, o Options) (*Report, error) {
 	if err := c.subscribe(ctx, o.Catalogs); err != nil {
 		return nil, err
 	}
+	if err := c.judgeUpgrades(ctx); err != nil {
+		return nil, err
+	}
 	played := play(c)
 	if played.restless {
 		c.findings = append(

@@ -9,6 +9,7 @@ import (
 
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/predict/upgrade"
 )
 
 // Rules without a reason in OLM.
@@ -54,6 +55,11 @@ const (
 // Rules returns all rules of the findings of Check, sorted by id. Ids in camel case are the reasons that OLM sets.
 func Rules() []findings.Rule {
 	list := slices.Concat(reasonRules(), groupRules(), csvRules(), treeRules(), resolverRules())
+	for _, r := range upgrade.Rules {
+		if slices.Contains(upgradeRules, r.ID) {
+			list = append(list, findings.Rule{ID: r.ID, Text: r.Text, Help: r.Help})
+		}
+	}
 	slices.SortFunc(list, func(a, b findings.Rule) int { return cmp.Compare(a.ID, b.ID) })
 	return list
 }

@@ -11,12 +11,15 @@ import (
 func TestRefusal(t *testing.T) {
 	unknown := "failed to create typed patch object (/a.b; apiextensions.k8s.io/v1, Kind=CustomResourceDefinition): .spec.version: field not declared in schema"
 	conflict := `clusterroles "x": Apply failed with 1 conflict: conflict with "clusterrole-aggregation-controller": .rules`
+	selector := `Deployment.apps "boats" is invalid: spec.selector: Invalid value: {"matchLabels":{"app":"ships"}}: field is immutable`
 	for _, c := range []struct{ kind, err, class string }{
 		{"ClusterRole", conflict, "aggregated rules"},
 		{"Role", conflict, ""},
 		{"CustomResourceDefinition",
 			`"x" is invalid: status.storedVersions[0]: Invalid value: "v1alpha2": missing from spec.versions; v1alpha2 was`, "stored version"},
 		{"CustomResourceDefinition", unknown, "unknown CRD field"},
+		{"Deployment", selector, "selector"},
+		{"Service", selector, ""},
 		{"Deployment", unknown, ""},
 		{"CustomResourceDefinition", "failed to create typed patch object: .spec.versoin: field not declared in schema",
 			""},

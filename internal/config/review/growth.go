@@ -3,6 +3,7 @@ package review
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"github.com/olmgen/olmgen/bundle/images"
 	"github.com/olmgen/olmgen/compare"
 	"github.com/olmgen/olmgen/config"
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/internal/manifest/tree"
 	"github.com/olmgen/olmgen/manifest"
@@ -18,16 +20,15 @@ import (
 	"github.com/olmgen/olmgen/permissions"
 )
 
-// Growth returns how permissions grow and which changes of CRDs break something, if rendered replaces the older tree in
-// dir, such as "2 permissions gained, 1 breaking change of CRDs". It is empty if nothing of that kind happens, and
-// compares only if files of RBAC or CRDs differ.
-func Growth(ctx context.Context, dir string, rendered *config.Rendered) (string, error) {
+// Overwritten compares the older tree in dir with what is rendered, as far as permissions, CRDs and OLM are concerned.
+// The report is nil if no file about them changes.
+func Overwritten(ctx context.Context, dir string, rendered *config.Rendered) (*compare.Report, error) {
 	if !touchesRules(dir, rendered.Files) {
-		return "", nil
+		return nil, nil //nolint:nilnil // nothing to compare
 	}
 	old, err := written(ctx, dir)
 	if err != nil || len(old) == 0 {
-		return "", err
+		return nil, err
 	}
 	var now []*manifest.Object
 	for _, o := range rendered.Objects {
@@ -36,13 +37,18 @@ func Growth(ctx context.Context, dir string, rendered *config.Rendered) (string,
 		}
 		read, err := o.Manifest()
 		if err != nil {
-			return "", err
+			return nil, err
 		}
 		now = append(now, read)
 	}
-	report, err := compareObjects(ctx, old, now)
-	if err != nil {
-		return "", err
+	return compareObjects(ctx, old, now)
+}
+
+// Growth returns how permissions grow and which changes of CRDs break something, such as "2 permissions gained, 1
+// breaking change of CRDs". It is empty if nothing of that kind happens.
+func Growth(report *compare.Report) string {
+	if report == nil {
+		return ""
 	}
 	var grown []string
 	gained := permissions.Diff{Permissions: report.Permissions, Users: report.Users}.Gained()
@@ -52,18 +58,34 @@ func Growth(ctx context.Context, dir string, rendered *config.Rendered) (string,
 	if n := report.Breaking(); n > 0 {
 		grown = append(grown, text.Count(n, "breaking change")+" of CRDs")
 	}
-	return strings.Join(grown, ", "), nil
+	return strings.Join(grown, ", ")
+}
+
+// Refusals returns a warning for each reason why OLM would refuse what is rendered over the older tree.
+func Refusals(report *compare.Report) (out []config.Warning) {
+	if report == nil {
+		return nil
+	}
+	for _, c := range report.OLM {
+		if c.Severity == findings.Error {
+			out = append(out, config.Warning{Message: fmt.Sprintf("OLM refuses this over the tree: %s %s", c.Operator,
+				c.Message)})
+		}
+	}
+	return out
 }
 
 // grows reports whether objects of a kind matter for Growth: RBAC, CRDs, and what tells accounts and operators apart.
 func grows(group, kind string) bool {
-	return permissions.Relevant(group, kind) || images.HasPods(group, kind) || kind == "ClusterServiceVersion"
+	return permissions.Relevant(group, kind) || images.HasPods(group, kind) || kind == kindCSV
 }
 
-// touchesRules reports whether files of RBAC or CRDs differ from those of the older tree.
+const kindCSV = "ClusterServiceVersion"
+
+// touchesRules reports whether files of RBAC, CRDs or ClusterServiceVersions differ from those of the older tree.
 func touchesRules(dir string, files output.Files) bool {
 	return slices.ContainsFunc(files, func(file output.File) bool {
-		if !permissions.Relevant(file.Object.Group, file.Object.Kind) {
+		if !permissions.Relevant(file.Object.Group, file.Object.Kind) && file.Object.Kind != kindCSV {
 			return false
 		}
 		have, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(file.Path)))

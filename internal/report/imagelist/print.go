@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/olmgen/olmgen/bundle/images"
 	"github.com/olmgen/olmgen/findings"
@@ -27,12 +26,12 @@ func Print(w io.Writer, format findings.Format, list []images.Image) error {
 		}
 	case findings.Tabular:
 		return table(list).Print(w, findings.Text)
+	case findings.Markdown:
+		return table(list).Print(w, findings.Markdown)
 	case findings.JSON, findings.YAML:
 		if err := structured(&b, format, list); err != nil {
 			return err
 		}
-	case findings.Markdown:
-		markdown(&b, list)
 	default:
 		return text.Unknown("format", format, Formats)
 	}
@@ -47,23 +46,13 @@ func table(list []images.Image) *findings.Document {
 		t.Columns = append(t.Columns, findings.Column{Title: title, Align: true, Before: "   "})
 	}
 	for _, i := range list {
-		t.Rows = append(t.Rows, findings.Cells(i.Reference(), yes(i.Pinned), string(i.Kind), i.Name, i.At()))
+		row := findings.Cells(i.Reference(), yes(i.Pinned), string(i.Kind), i.Name, i.At())
+		for _, code := range []int{0, 3, 4} {
+			row[code].Style = findings.Code
+		}
+		t.Rows = append(t.Rows, row)
 	}
 	return &findings.Document{Kind: "Images", Sections: []findings.Section{{Tables: []findings.Table{t}}}}
-}
-
-func markdown(b *bytes.Buffer, list []images.Image) {
-	code := func(s string) string {
-		if s == "" {
-			return ""
-		}
-		return "`" + strings.NewReplacer("`", "'", "|", `\|`).Replace(text.Printable(s)) + "`"
-	}
-	b.WriteString("| image | pinned | kind | name | where |\n|---|---|---|---|---|\n")
-	for _, i := range list {
-		fmt.Fprintf(b, "| %s | %s | %s | %s | %s |\n",
-			code(i.Reference()), yes(i.Pinned), i.Kind, code(i.Name), code(i.At()))
-	}
 }
 
 func structured(b *bytes.Buffer, format findings.Format, list []images.Image) error {

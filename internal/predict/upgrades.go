@@ -1,0 +1,84 @@
+package predict
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/predict/upgrade"
+	"github.com/olmgen/olmgen/permissions"
+)
+
+// upgradeRules are the rules of package upgrade that no reason of a CSV stands for.
+var upgradeRules = []string{upgrade.RuleImmutable, upgrade.RuleStored, upgrade.RuleConversion}
+
+// judgeUpgrades reports what keeps OLM from replacing a CSV of the tree by another, and CRDs that nothing converts.
+func (c *cluster) judgeUpgrades(ctx context.Context) error {
+	u := upgrade.Upgrade{New: slices.Clone(c.unreviewed)}
+	for _, name := range slices.Sorted(maps.Keys(c.crds)) {
+		u.New = append(u.New, c.crds[name])
+	}
+	u.Old = u.New
+	at := map[string]*csv{}
+	for _, v := range c.csvs {
+		if v.copied {
+			continue
+		}
+		old := c.named(v.namespace, v.replaces)
+		if old == nil && !c.converts(v) {
+			continue
+		}
+		if now := v.release(); now != nil {
+			u.Pairs, at[v.name] = append(u.Pairs, upgrade.Pair{Old: old.release(), New: now}), v
+		}
+	}
+	if len(u.Pairs) == 0 {
+		return nil
+	}
+	found, err := u.Findings(ctx)
+	for _, f := range found {
+		if v := at[f.Operator]; v != nil && slices.Contains(upgradeRules, f.Rule) {
+			c.findings = append(c.findings, findings.Finding{Rule: f.Rule, Level: f.Severity, File: f.File,
+				Line: f.Line, Object: v.where().Identity(), Message: f.Operator + " " + f.Message})
+		}
+	}
+	return err
+}
+
+// named returns a CSV that is no copy, or nil.
+func (c *cluster) named(namespace, name string) *csv {
+	for _, v := range c.csvs {
+		if v.namespace == namespace && v.name == name && !v.copied {
+			return v
+		}
+	}
+	return nil
+}
+
+// converts reports whether a CSV owns a CRD of the tree that is converted by a webhook.
+func (c *cluster) converts(v *csv) bool {
+	return slices.ContainsFunc(v.crds.Owned, func(a v1alpha1.CRDDescription) bool {
+		crd := c.crds[a.Name]
+		if crd == nil {
+			return false
+		}
+		strategy, _ := crd.Get("spec", "conversion", "strategy")
+		return strategy == "Webhook"
+	})
+}
+
+// release returns a CSV as package upgrade looks at it, or nil if it cannot be read, which is a finding of its own.
+func (v *csv) release() *upgrade.Operator {
+	if v == nil {
+		return nil
+	}
+	typed := &v1alpha1.ClusterServiceVersion{}
+	if _, err := v.Into(typed); err != nil {
+		return nil
+	}
+	return &upgrade.Operator{CSV: permissions.CSV{ClusterServiceVersion: typed, Object: v.Object,
+		Namespace: v.namespace}}
+}
