@@ -80,6 +80,10 @@ func nameOf(list string, item map[string]any, otherwise string) string {
 		return Text(item)
 	}
 	for _, key := range keys {
+		switch item[key].(type) {
+		case map[string]any, []any: // name nothing
+			continue
+		}
 		if s := Text(item[key]); s != "" {
 			return s
 		}

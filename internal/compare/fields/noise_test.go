@@ -116,3 +116,20 @@ func ExampleDifferences() {
 	}
 	// Output: data.a 1 2
 }
+
+// An item of a list is called by a name that is text, and not by a list that the API server drops.
+func TestNamesOfItems(t *testing.T) {
+	o, err := manifest.ReadOne("a.yaml", []byte("apiVersion: v1\nkind: Service\nmetadata: {name: a}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	item := func(name any) Values {
+		return WithoutNoise(o, map[string]any{"spec": map[string]any{"items": []any{map[string]any{"name": name, "value": "x"}}}})
+	}
+	if v := item("n"); v["spec.items[n].value"].Text != "x" {
+		t.Errorf("%v", v)
+	}
+	if v := item([]any{}); v["spec.items[0].value"].Text != "x" {
+		t.Errorf("%v", v)
+	}
+}
