@@ -122,7 +122,7 @@ func (x *explainer) candidates(s *Subscription) []*variable {
 	var list []*variable
 	for _, c := range v.constraints {
 		for _, id := range c.ids {
-			if o := x.variables[id]; o != nil && o.entry != nil && !slices.Contains(list, o) {
+			if o := x.variables[id]; !slices.Contains(list, o) {
 				list = append(list, o)
 			}
 		}

@@ -6,6 +6,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/go-air/gini"
+	"github.com/go-air/gini/z"
 )
 
 // problemOf returns an explainer of variables. Their constraints are written as in "a": "mandatory", "requires b c".
@@ -37,7 +40,7 @@ func problemOf(t *testing.T, constraints map[string][]string) *explainer {
 func TestSolve(t *testing.T) {
 	// x1 and x2 provide one API that a2 requires and y1 and y2 the other, and one of the four can be there.
 	constraints := map[string][]string{"s": {"mandatory", "requires a2 a1"}, "a2": {"requires x1 x2", "requires y1 y2"},
-		"a1": nil, "x1": nil, "x2": nil, "y1": nil, "y2": nil, "p": {"mandatory", "one x1 x2 y1 y2"}}
+		"a1": nil, "x1": nil, "x2": nil, "y1": nil, "y2": nil, "p": {"mandatory", "one x1 y1", "one x1 y2", "one x2 y1", "one x2 y2"}}
 	chosen, err := problemOf(t, constraints).solve()
 	var ids []string
 	for _, v := range chosen {
@@ -51,6 +54,34 @@ func TestSolve(t *testing.T) {
 		t.Error("there is a solution")
 	} else if _, none := errors.AsType[*unsatisfiable](err); !none {
 		t.Error(err)
+	}
+}
+
+// What is decided is completed with as few others as possible (OLM: solver/solve.go).
+func TestSmallest(t *testing.T) {
+	// Without h, all three others would be needed.
+	x := problemOf(t, map[string][]string{"a": {"requires h b", "requires h c", "requires h d"}, "h": nil, "b": nil, "c": nil, "d": nil, "e": nil})
+	g := gini.New()
+	x.circuit.ToCnf(g)
+	g.Assume(x.order...)
+	g.Test(nil)
+	g.Assume(x.lits["a"], x.lits["b"], x.lits["c"], x.lits["d"], x.lits["h"], x.lits["e"].Not())
+	g.Solve()
+	list, err := x.smallest(g, []z.Lit{x.lits["a"]})
+	if err != nil || len(list) != 2 || list[0].id != "a" || list[1].id != "h" {
+		t.Errorf("%v, %v", list, err)
+	}
+}
+
+// Of several conflicts of one size, the one that gini meets first is told.
+func TestConflictOfOneSize(t *testing.T) {
+	constraints := map[string][]string{}
+	for _, id := range []string{"a", "b", "c"} {
+		constraints[id] = []string{"mandatory", "prohibited"}
+	}
+	x := problemOf(t, constraints)
+	if got := texts(x.conflict()); !slices.Equal(got, []string{"a mandatory", "a prohibited"}) {
+		t.Errorf("%q", got)
 	}
 }
 
@@ -136,11 +167,37 @@ func TestBlockers(t *testing.T) {
 func TestMostAlternatives(t *testing.T) {
 	s := &State{OperatorGroups: 1, Subscriptions: []Subscription{{Name: "a"}}}
 	settled := decision{step: &Step{}}
-	for before, want := range map[int]int{0: 2, mostAlternatives - 2: mostAlternatives, mostAlternatives - 1: mostAlternatives} {
+	for before, want := range map[int]int{0: 2, mostAlternatives - 2: mostAlternatives, mostAlternatives - 1: mostAlternatives,
+		mostAlternatives: mostAlternatives + 1} { // that of a state in which OLM decides the same every time is there
 		w := &walker{ctx: t.Context(), catalogs: &namespaceCatalogs{}, walks: make([]Walk, before),
 			decided: map[string][]decision{s.key(): {settled, settled}}}
 		if err := w.walk(s, path{}); err != nil || len(w.walks) != want {
 			t.Errorf("after %d: %d, %v", before, len(w.walks), err)
 		}
+	}
+}
+
+func TestMostSteps(t *testing.T) {
+	s := &State{OperatorGroups: 1, Subscriptions: []Subscription{{Name: "a"}}}
+	for before, want := range map[int]Outcome{mostSteps - 1: Settled, mostSteps: Stopped} {
+		w := &walker{ctx: t.Context(), catalogs: &namespaceCatalogs{}, decided: map[string][]decision{s.key(): {{step: &Step{}}}}}
+		if err := w.walk(s, path{steps: make([]Step, before)}); err != nil || w.walks[0].Outcome != want {
+			t.Errorf("after %d steps: %v, %v", before, w.walks[0].Outcome, err)
+		}
+	}
+}
+
+// One change is one help, and what no change lifts is none.
+func TestHelp(t *testing.T) {
+	x := problemOf(t, map[string][]string{"a": {"mandatory"}, "b": {"mandatory"}, "p": {"mandatory", "one a b"}})
+	var set []applied
+	for _, m := range x.order {
+		set = append(set, x.applied[m], x.applied[m])
+	}
+	want := []string{"delete ClusterServiceVersion a, or let a Subscription of its package own it",
+		"delete ClusterServiceVersion b, or let a Subscription of its package own it"}
+	got := slices.DeleteFunc(x.help(set), func(h string) bool { return strings.Contains(h, "ClusterServiceVersion p,") })
+	if !slices.Equal(got, want) {
+		t.Errorf("%q", got)
 	}
 }

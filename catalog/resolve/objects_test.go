@@ -41,6 +41,24 @@ metadata: {name: g, namespace: c}
 	if _, err := resolve.ReadObjects(objects[1:], ""); err != nil {
 		t.Error(err)
 	}
+	faulty, err := manifest.ReadOne("x.yaml", []byte(`apiVersion: operators.coreos.com/v1alpha1
+kind: ClusterServiceVersion
+metadata: {name: c, namespace: c, annotations: {operatorframework.io/properties: "["}}
+spec: {version: 1.0.0, displayName: x, install: {strategy: deployment}, customresourcedefinitions: {owned: [{name: dotless, version: v1, kind: K}]}}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cluster, err := resolve.ReadObjects(append(objects[3:], faulty), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := cluster.Namespaces[0]
+	s.Subscriptions = []resolve.Subscription{{Name: "a", Package: "a"}}
+	// OLM reads the names of the CRDs before the properties (OLM: source_csvs.go).
+	if r, err := resolve.Run(t.Context(), s, resolve.Options{}); err != nil || r.Failure == nil || !strings.Contains(r.Failure.Text, "dotless") {
+		t.Errorf("%+v, %v", r, err)
+	}
 	c := resolve.ReadValid(objects)
 	if len(c.Namespaces) != 3 || len(c.Namespaces[1].Subscriptions) != 1 {
 		t.Fatalf("%+v", c.Namespaces)

@@ -3,6 +3,8 @@ package main
 import (
 	"encoding/base64"
 	"fmt"
+
+	"sigs.k8s.io/yaml"
 )
 
 // olmVoices are about what OLM means by labels, specs and kinds.
@@ -94,20 +96,7 @@ var olmVoices = []voice{
 
 // ownDoor is an operator that only supports its own namespace.
 func ownDoor(group string) string {
-	return fmt.Sprintf(`apiVersion: operators.coreos.com/v1
-kind: OperatorGroup
-metadata: {name: group, namespace: ops}
-spec: {%s}
----
-apiVersion: operators.coreos.com/v1alpha1
-kind: ClusterServiceVersion
-metadata: {name: door.v1.0.0, namespace: ops}
-spec:
-  displayName: Door
-  version: 1.0.0
-  installModes: [{type: OwnNamespace, supported: true}]
-  install: {strategy: deployment, spec: {deployments: []}}
-`, group)
+	return operatorGroup{namespace: "ops", spec: group}.text() + "---\n" + rowCSV{namespace: "ops", modes: "OwnNamespace"}.text()
 }
 
 func clusterKind(apiVersion, kind string) string {
@@ -134,25 +123,11 @@ subjects: [{kind: ServiceAccount, name: door}]
 
 // subscribedDoor is an operator of a global OperatorGroup that OLM has installed from a Subscription.
 func subscribedDoor(namespace string) string {
-	return fmt.Sprintf(`apiVersion: operators.coreos.com/v1
-kind: OperatorGroup
-metadata: {name: group, namespace: %[1]s}
-spec: {}
-status: {namespaces: [""], lastUpdated: "2026-01-01T00:00:00Z"}
----
-apiVersion: operators.coreos.com/v1alpha1
-kind: ClusterServiceVersion
-metadata: {name: door.v1.0.0, namespace: %[1]s}
-spec:
-  displayName: Door
-  version: 1.0.0
-  installModes: [{type: AllNamespaces, supported: true}]
-  install: {strategy: deployment, spec: {deployments: []}}
-status: {phase: Succeeded, reason: InstallSucceeded}
----
+	return operatorGroup{namespace: namespace, targets: `""`}.text() + "---\n" + rowCSV{namespace: namespace, status: succeeded}.text() +
+		fmt.Sprintf(`---
 apiVersion: operators.coreos.com/v1alpha1
 kind: Subscription
-metadata: {name: door, namespace: %[1]s}
+metadata: {name: door, namespace: %s}
 spec: {name: door, channel: stable, source: cat, sourceNamespace: cats}
 status: {installedCSV: door.v1.0.0, currentCSV: door.v1.0.0, state: AtLatestKnown, lastUpdated: "2026-01-01T00:00:01Z"}
 ---
@@ -164,55 +139,27 @@ spec: {sourceType: grpc, image: example.com/cat:1}
 }
 
 func doorCSV(version, api string) string {
-	return fmt.Sprintf(`apiVersion: operators.coreos.com/v1alpha1
-kind: ClusterServiceVersion
-metadata: {name: door.v%s}
-spec:
-  displayName: Door
-  version: %s
-  installModes: [{type: AllNamespaces, supported: true}]
-  customresourcedefinitions: {owned: [{name: doors.example.com, version: %s, kind: Door}]}
-  install: {strategy: deployment, spec: {deployments: []}}
-`, version, version, api)
+	return rowCSV{name: "door.v" + version, apis: "owned: [{name: doors.example.com, version: " + api + ", kind: Door}]"}.text()
 }
 
-// doorCRD serves versions. The first one is stored.
-func doorCRD(versions ...string) string {
-	text := "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: doors.example.com}\nspec:\n" +
-		"  group: example.com\n  scope: Namespaced\n  names: {kind: Door, plural: doors, singular: door, listKind: DoorList}\n  versions:\n"
-	for i, v := range versions {
-		text += fmt.Sprintf("  - {name: %s, served: true, storage: %v, schema: {openAPIV3Schema: {type: object}}}\n", v, i == 0)
-	}
-	return text
-}
+func doorCRD(versions ...string) string { return servedCRD("Door", "doors", versions...) }
 
-const dependent = `apiVersion: operators.coreos.com/v1
-kind: OperatorGroup
-metadata: {name: group, namespace: b}
-spec: {targetNamespaces: [b]}
----
-apiVersion: operators.coreos.com/v1alpha1
-kind: ClusterServiceVersion
-metadata: {name: key.v1.0.0, namespace: b}
-spec:
-  displayName: Key
-  version: 1.0.0
-  installModes: [{type: OwnNamespace, supported: true}]
-  customresourcedefinitions: {required: [{name: doors.example.com, version: v1alpha1, kind: Door}]}
-  install: {strategy: deployment, spec: {deployments: []}}
-`
+var dependent = operatorGroup{namespace: "b", spec: "targetNamespaces: [b]"}.text() + "---\n" + rowCSV{name: "key.v1.0.0", namespace: "b",
+	modes: "OwnNamespace", apis: "required: [{name: doors.example.com, version: v1alpha1, kind: Door}]"}.text()
 
 // inlineBundle is a bundle of package door in a catalog, with a ClusterServiceVersion that replaces another.
 func inlineBundle(version, replaces string) string {
-	csv := fmt.Sprintf(`{"apiVersion":"operators.coreos.com/v1alpha1","kind":"ClusterServiceVersion","metadata":{"name":"door.v%s"},"spec":{`+
-		`"displayName":"Door","version":"%s","replaces":"%s","installModes":[{"type":"AllNamespaces","supported":true}],`+
-		`"install":{"strategy":"deployment","spec":{"deployments":[]}}}}`, version, version, replaces)
+	object, err := yaml.YAMLToJSON([]byte(rowCSV{name: "door.v" + version, replaces: replaces}.text()))
+	if err != nil {
+		panic(err) // the text is one of this file
+	}
 	return fmt.Sprintf("---\n{schema: olm.bundle, package: door, name: door.v%s, image: registry.example.com/door:%s, properties: [\n"+
 		"  {type: olm.package, value: {packageName: door, version: %s}},\n  {type: olm.bundle.object, value: {data: %s}}]}\n",
-		version, version, version, base64.StdEncoding.EncodeToString([]byte(csv)))
+		version, version, version, base64.StdEncoding.EncodeToString(object))
 }
 
-const copiedWithoutLabel = `apiVersion: v1
+// copiedWithoutLabel is an operator and its copy in a target namespace.
+var copiedWithoutLabel = `apiVersion: v1
 kind: Namespace
 metadata: {name: ops}
 ---
@@ -220,38 +167,15 @@ apiVersion: v1
 kind: Namespace
 metadata: {name: team}
 ---
-apiVersion: operators.coreos.com/v1
-kind: OperatorGroup
-metadata: {name: group, namespace: ops, creationTimestamp: "2026-01-01T00:00:00Z"}
-spec: {targetNamespaces: [team]}
-status: {namespaces: [team], lastUpdated: "2026-01-01T00:00:00Z"}
----
-apiVersion: operators.coreos.com/v1alpha1
-kind: ClusterServiceVersion
-metadata:
-  name: door.v1.0.0
-  namespace: ops
-  creationTimestamp: "2026-01-01T00:00:01Z"
-  annotations: {olm.operatorGroup: group, olm.operatorNamespace: ops, olm.targetNamespaces: team}
-spec:
-  displayName: Door
-  version: 1.0.0
-  installModes: [{type: SingleNamespace, supported: true}]
-  customresourcedefinitions: {owned: [{name: doors.example.com, version: v1, kind: Door}]}
-  install: {strategy: deployment, spec: {deployments: [], clusterPermissions: [{serviceAccountName: door, rules: [{apiGroups: ["*"], resources: ["*"], verbs: ["*"]}]}]}}
-status: {phase: Succeeded, reason: InstallSucceeded}
----
-apiVersion: operators.coreos.com/v1alpha1
-kind: ClusterServiceVersion
-metadata:
-  name: door.v1.0.0
-  namespace: team
-  creationTimestamp: "2026-01-01T00:00:02Z"
-  annotations: {olm.operatorGroup: group, olm.operatorNamespace: ops}
-spec:
-  displayName: Door
-  version: 1.0.0
-  installModes: [{type: SingleNamespace, supported: true}]
-  customresourcedefinitions: {owned: [{name: doors.example.com, version: v1, kind: Door}]}
-  install: {strategy: deployment, spec: {deployments: [], clusterPermissions: [{serviceAccountName: door, rules: [{apiGroups: ["*"], resources: ["*"], verbs: ["*"]}]}]}}
-`
+` + operatorGroup{namespace: "ops", spec: "targetNamespaces: [team]", targets: "team"}.text() + "---\n" +
+	doorOfOps("ops", ", olm.targetNamespaces: team", succeeded) + "---\n" + doorOfOps("team", "", "")
+
+// doorOfOps is the ClusterServiceVersion of an operator in the namespace ops that may do everything.
+func doorOfOps(namespace, targets, status string) string {
+	return rowCSV{
+		namespace: namespace, modes: "SingleNamespace", status: status,
+		annotations: "olm.operatorGroup: group, olm.operatorNamespace: ops" + targets,
+		apis:        "owned: [{name: doors.example.com, version: v1, kind: Door}]",
+		install:     `deployments: [], clusterPermissions: [{serviceAccountName: door, rules: [{apiGroups: ["*"], resources: ["*"], verbs: ["*"]}]}]`,
+	}.text()
+}

@@ -4,45 +4,15 @@ import "strings"
 
 // bundleOf is a bundle of the operator u that asks for rules in the cluster, in the directory dir.
 func bundleOf(dir, version string, rules ...string) string {
-	return "-- " + dir + "/manifests/csv.yaml --" + `
-apiVersion: operators.coreos.com/v1alpha1
-kind: ClusterServiceVersion
-metadata: {name: u.v` + version + `, namespace: home}
-spec:
-  displayName: U
-  version: ` + version + `
-  installModes:
-  - {type: OwnNamespace, supported: true}
-  - {type: SingleNamespace, supported: true}
-  - {type: MultiNamespace, supported: false}
-  - {type: AllNamespaces, supported: true}
-  customresourcedefinitions: {owned: [{name: us.example.com, kind: U, version: v1}]}
-  install:
-    strategy: deployment
-    spec:
-      permissions:
-      - serviceAccountName: runner
-        rules: [{apiGroups: [""], resources: [configmaps], verbs: [get]}]
-      clusterPermissions:
-      - serviceAccountName: runner
-        rules: [` + strings.Join(append(rules, `{apiGroups: [example.com], resources: [us], verbs: [get]}`), ", ") + `]
-      deployments:
-      - name: runner
-        spec:
-          selector: {matchLabels: {a: b}}
-          template:
-            metadata: {labels: {a: b}}
-            spec: {serviceAccountName: runner, containers: [{name: c, image: example.com/c:1}]}
-` + "-- " + dir + "/manifests/crd.yaml --" + `
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: us.example.com}
-spec:
-  group: example.com
-  names: {kind: U, plural: us, singular: u, listKind: UList}
-  scope: Namespaced
-  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]
-` + "-- " + dir + "/metadata/annotations.yaml --" + `
+	return "-- " + dir + "/manifests/csv.yaml --\n" + rowCSV{
+		name: "u.v" + version, namespace: "home", modes: "OwnNamespace SingleNamespace AllNamespaces",
+		apis: "owned: [{name: us.example.com, kind: U, version: v1}]",
+		install: runnerMayRead + `,
+      clusterPermissions: [{serviceAccountName: runner, rules: [
+        ` + strings.Join(append(rules, `{apiGroups: [example.com], resources: [us], verbs: [get]}`), ",\n        ") + `]}],
+      deployments: [{name: runner, spec: {selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}},
+        spec: {serviceAccountName: runner, containers: [{name: c, image: "example.com/c:1"}]}}}}]`,
+	}.text() + "-- " + dir + "/manifests/crd.yaml --\n" + servedCRD("U", "us", "v1") + "-- " + dir + "/metadata/annotations.yaml --" + `
 annotations:
   operators.operatorframework.io.bundle.mediatype.v1: registry+v1
   operators.operatorframework.io.bundle.manifests.v1: manifests/
@@ -51,6 +21,9 @@ annotations:
   operators.operatorframework.io.bundle.channels.v1: stable
 `
 }
+
+// runnerMayRead is a rule of a ClusterServiceVersion for its own namespace.
+const runnerMayRead = `permissions: [{serviceAccountName: runner, rules: [{apiGroups: [""], resources: [configmaps], verbs: [get]}]}]`
 
 // gain is a row about a right that a release gains: permissions and diff find it as bad.
 func gain(name, source, level, rule, id string) voice {
@@ -90,25 +63,10 @@ metadata: {name: runner, namespace: home}
 roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: runner}
 subjects: [{kind: ServiceAccount, name: runner}]
 ---
-apiVersion: operators.coreos.com/v1
-kind: OperatorGroup
-metadata: {name: og, namespace: home}
-spec: {targetNamespaces: [home]}
----
-apiVersion: operators.coreos.com/v1alpha1
-kind: ClusterServiceVersion
-metadata: {name: u.v1.0.0, namespace: home}
-spec:
-  displayName: U
-  installModes: [{type: OwnNamespace, supported: true}]
-  install:
-    strategy: deployment
-    spec:
-      deployments: [{name: runner, spec: {selector: {}, template: {}}}]
-      permissions:
-      - serviceAccountName: runner
-        rules: [{apiGroups: [""], resources: [configmaps], verbs: [get]}]
-`,
+` + operatorGroup{namespace: "home", spec: "targetNamespaces: [home]"}.text() + "---\n" + rowCSV{
+			name: "u.v1.0.0", namespace: "home", modes: "OwnNamespace",
+			install: runnerMayRead + `, deployments: [{name: runner, spec: {selector: {}, template: {}}}]`,
+		}.text(),
 		says: []saying{
 			{command: "check tree.yaml", want: `InstallSucceeded`, not: `RequirementsNotMet`},
 			{command: "permissions tree.yaml", want: `ServiceAccount home/runner.*get configmaps.*permissions\]`},
