@@ -32,7 +32,8 @@ type line struct {
 // maxAlike is how many fields or versions a line names.
 const maxAlike = 3
 
-func (l line) text() string {
+// description returns what changes: the fields or versions, and what follows them.
+func (l line) description() string {
 	out := l.what
 	if len(l.fields) > 0 {
 		out = text.FirstOf(maxAlike, l.fields) + l.what
@@ -77,10 +78,10 @@ func fold(list []line) []line {
 		}
 		return l.key(l.what) + strings.Join(slices.Concat(l.objects, l.fields), "\x00")
 	}, func(into *line, l line) { into.versions = append(into.versions, l.versions...) })
-	return merge(list, func(l line) string { return l.key(l.where, withoutDigests(l.text())) },
+	return merge(list, func(l line) string { return l.key(l.where, withoutDigests(l.description())) },
 		func(into *line, l line) {
-			if into.text() != l.text() {
-				into.fields, into.versions, into.what = nil, nil, withoutDigests(l.text())
+			if into.description() != l.description() {
+				into.fields, into.versions, into.what = nil, nil, withoutDigests(l.description())
 			}
 			for _, o := range l.objects {
 				if !slices.Contains(into.objects, o) {
@@ -147,7 +148,7 @@ func tables(list []line) []findings.Table {
 				{Title: "At", Style: findings.Code, Aside: true, Place: true}, {Title: "Why", Aside: true}}})
 		}
 		out[i].Rows = append(out[i].Rows, []findings.Cell{l.change, findings.SeverityCell(l.severity), {Text: l.where},
-			{Text: l.text()}, {Text: l.place()}, {Text: l.why}})
+			{Text: l.description()}, {Text: l.place()}, {Text: l.why}})
 	}
 	return out
 }
