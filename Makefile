@@ -98,7 +98,7 @@ conformance: ## Compare with what OLM made in real clusters ($$OLMGEN_CORPUS, $$
 	@test -n "$$OLMGEN_CORPUS" -a -n "$$OLMGEN_ORACLE" || { echo "set OLMGEN_CORPUS and OLMGEN_ORACLE"; exit 1; }
 	$(GO) test ./golden ./generate/olmv1 -run TestConformance -count=1 -v | grep -v '^=== '
 
-GENERATED := ./cmd/olmgen ./config ./compare ./compare/crds ./compare/history ./internal/config/adopt ./internal/rules/policy ./permissions ./templates -run '^(TestReference|TestSchema|TestSchemaPage|TestPage|TestNoisePage|TestKubeTypes)$$'
+GENERATED := ./cmd/olmgen ./config ./compare ./compare/crds ./compare/history ./internal/config/adopt ./internal/rules/policy ./permissions ./templates -run '^(TestReference|TestSchema|TestSchemaPage|TestPage|TestNoisePage|TestKubeTypes|TestPicture)$$'
 docs: ## Write what is generated: docs/reference, the rules in docs/lint.md and docs/crds.md, the views in docs/templates.md, config/schema.json, docs/renderconfig.md
 	$(GO) test $(GENERATED) -update
 

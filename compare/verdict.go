@@ -92,7 +92,7 @@ func (r *Report) conditions() []string {
 		}
 	}
 	if breaking > 0 {
-		whom := "nobody (--crs checks objects)"
+		whom := "none of your objects"
 		if r.checked {
 			whom = "no client"
 		}

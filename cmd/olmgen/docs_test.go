@@ -16,7 +16,7 @@ import (
 )
 
 var (
-	update = flag.Bool("update", false, "write docs/reference anew")
+	update = flag.Bool("update", false, "write docs/reference and docs/pictures/diff.svg anew")
 	manDir = flag.String("man", "", "write the manual pages to this directory")
 )
 

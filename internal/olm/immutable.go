@@ -23,7 +23,7 @@ func ImmutableFields(group, kind string) []string { return immutable[group+"/"+k
 // Immutable reports whether a field of a kind stands at or below one that the API server does not let change.
 func Immutable(group, kind, field string) bool {
 	for _, f := range ImmutableFields(group, kind) {
-		if rest, ok := strings.CutPrefix(field, f); ok && (rest == "" || rest[0] == '.' || rest[0] == '[') {
+		if strings.HasPrefix(field+".", f+".") {
 			return true
 		}
 	}
