@@ -266,8 +266,11 @@ func (r *reader) replaced(o, by *manifest.Object) error {
 			o.Kind, o.Name, by.File, by.Line))
 		return nil
 	}
-	r.warn(WarnReplacedObject, o.Errorf("metadata.name", "left out: %s:%d has a %s of the same name with other content, "+
-		"and the last one counts", by.File, by.Line, o.Kind))
+	r.warn(
+		WarnReplacedObject,
+		o.Errorf("metadata.name", "left out: %s:%d has a %s of the same name with other content, "+
+			"and the last one counts", by.File, by.Line, o.Kind),
+	)
 	return nil
 }
 

@@ -43,7 +43,12 @@ func (b *Bundle) content(ctx context.Context) (*content, error) {
 		return nil, fmt.Errorf("%s: bundle %s: %w", b.File, b.Name, err)
 	}
 	var c content
-	if err := decodeOnly(text, from.limits.MaxFileBytes*4, &c); err != nil || c.Package != from.pkg || c.Name != b.Name {
+	if err := decodeOnly(
+		text,
+		from.limits.MaxFileBytes*4,
+		&c,
+	); err != nil || c.Package != from.pkg ||
+		c.Name != b.Name {
 		return nil, fmt.Errorf("%s: bundle %s: the file has changed since it was read", b.File, b.Name)
 	}
 	return &c, nil

@@ -59,11 +59,13 @@ func readObject(value json.RawMessage) (contentObject, error) {
 // onlyData returns the data of a value {"data": "BASE64"}, or nil for one of another form. Almost all are of this form,
 // and it reads them several times as fast as JSON can be decoded.
 func onlyData(value json.RawMessage) []byte {
-	rest, ok := []byte(value), true
+	rest := []byte(value)
 	for _, token := range []string{"{", `"data"`, ":", `"`} {
-		if rest, ok = bytes.CutPrefix(bytes.TrimLeft(rest, " \t\r\n"), []byte(token)); !ok {
+		after, ok := bytes.CutPrefix(bytes.TrimLeft(rest, " \t\r\n"), []byte(token))
+		if !ok {
 			return nil
 		}
+		rest = after
 	}
 	text, end, _ := bytes.Cut(rest, []byte(`"`))
 	if string(bytes.TrimSpace(end)) != "}" || bytes.ContainsAny(text, "\\\r\n") {

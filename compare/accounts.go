@@ -114,7 +114,10 @@ func ended(s, other State) (map[permissions.Subject]bool, error) {
 	}
 	out := map[permissions.Subject]bool{}
 	for _, a := range s.Permissions.Accounts {
-		may := slices.ContainsFunc(other.Permissions.Permissions, func(i permissions.Item) bool { return i.Subject == a })
+		may := slices.ContainsFunc(
+			other.Permissions.Permissions,
+			func(i permissions.Item) bool { return i.Subject == a },
+		)
 		out[a] = !may && !users[a]
 	}
 	return out, nil

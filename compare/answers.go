@@ -74,7 +74,9 @@ func (r *Report) answers() []Answer {
 // is more than a note.
 func (r *Report) answer(s Section, list []findings.Severity, grave bool) (full, short string) {
 	count := countText(list)
-	few := countText(slices.DeleteFunc(slices.Clone(list), func(s findings.Severity) bool { return s == findings.Info }))
+	few := countText(
+		slices.DeleteFunc(slices.Clone(list), func(s findings.Severity) bool { return s == findings.Info }),
+	)
 	with := func(object, what string) string {
 		return strings.Join(filled([]string{object, what}), ": ") + "; " + count
 	}
@@ -125,7 +127,11 @@ func briefText(c change.Change) string {
 	}
 	field, _ := changeParts(c)
 	field = strings.TrimSuffix(field, ".value")
-	if i := strings.LastIndexByte(field, '.'); i >= 0 && !strings.Contains(field[i:], "]") || strings.HasSuffix(field, "]") {
+	if i := strings.LastIndexByte(
+		field,
+		'.',
+	); i >= 0 && !strings.Contains(field[i:], "]") ||
+		strings.HasSuffix(field, "]") {
 		field = field[max(0, i+1):]
 	}
 	return field + ": " + c.Message

@@ -20,8 +20,8 @@ type Options struct {
 	PathKnown bool
 	// Others are the operators that are in the cluster, too, and that neither state has.
 	Others []Operator
-	// Cluster is what else is in the cluster: CRDs with their status, and custom resources, which OLM checks against the
-	// newer CRDs. These need CRDs.Checker.
+	// Cluster is what else is in the cluster: CRDs with their status, and custom resources, which OLM checks against
+	// the newer CRDs. These need CRDs.Checker.
 	Cluster []*manifest.Object
 	// Unread are files that could not be read, beside those of the two states.
 	Unread []string

@@ -13,8 +13,9 @@ import (
 )
 
 // Append returns a RenderConfig with more bundles. A bundle goes to the group of the namespace that it suggests, or to
-// a new group. Groups go before the first one of a greater namespace and name, bundles before the first one of a greater
-// source and package: two branches that add operators seldom change the same lines. The text is not touched otherwise. name stands for the file in errors.
+// a new group. Groups go before the first one of a greater namespace and name, bundles before the first one of a
+// greater source and package: two branches that add operators seldom change the same lines. The text is not touched
+// otherwise. name stands for the file in errors.
 func Append(name string, data []byte, bundles []InitBundle) ([]byte, error) {
 	c, err := Read(name, data)
 	if err != nil {

@@ -305,11 +305,19 @@ var descopedFields = []Option{
 		Topic: TopicDescoped, Access: true, ID: generate.OptionStatus,
 		Text: "what the operator may do with the status of its APIs in all namespaces: get and update, as the " +
 			"descoping plan expects, or only what its CSV requests"},
-	{Name: "split", Profiles: descoped, Words: text.Words(generate.Splits), Default: "nothing", Flag: "split", Value: "BY",
-		Topic: TopicDescoped, Access: true,
-		ID: generate.OptionSplit,
+	{
+		Name:     "split",
+		Profiles: descoped,
+		Words:    text.Words(generate.Splits),
+		Default:  "nothing",
+		Flag:     "split",
+		Value:    "BY",
+		Topic:    TopicDescoped,
+		Access:   true,
+		ID:       generate.OptionSplit,
 		Text: "splits optional ClusterRoles off the required ones: one for each API group that is neither " +
-			"Kubernetes' nor the operator's, or one for each resource"},
+			"Kubernetes' nor the operator's, or one for each resource",
+	},
 }
 
 var subscriptionFields = []Option{

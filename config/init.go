@@ -59,7 +59,8 @@ func Init(file, directory string, bundles []InitBundle) ([]byte, error) {
 	return []byte(text), nil
 }
 
-// initPart returns a part of a new RenderConfig: all of it, a group or a bundle. A comment is in it once, or not at all.
+// initPart returns a part of a new RenderConfig: all of it, a group or a bundle. A comment is in it once, or not at
+// all.
 func initPart(name string, view any, comments bool) (string, error) {
 	said := map[string]bool{}
 	once := func(comment string) bool {
@@ -67,7 +68,10 @@ func initPart(name string, view any, comments bool) (string, error) {
 		said[comment] = true
 		return first
 	}
-	t, err := template.New("init.yaml").Funcs(templates.Functions()).Funcs(template.FuncMap{"once": once}).Parse(initText)
+	t, err := template.New("init.yaml").
+		Funcs(templates.Functions()).
+		Funcs(template.FuncMap{"once": once}).
+		Parse(initText)
 	if err != nil {
 		return "", err
 	}

@@ -73,9 +73,15 @@ func (r *rendering) warnClusterRules(a *account) error {
 	}
 	say := func(x clusterOnly, is, so string) {
 		if len(x.names) > 0 {
-			r.warn(bundle.WarnClusterRules, about(r.bundle.CSVObject.Errorf(x.field,
-				"account %s asks for what %s cluster-scoped, %s: %sonly a ClusterRoleBinding grants that, no RoleBinding",
-				a.name, is, text.FirstOf(maxNames, x.names), so), OptionBindAll))
+			r.warn(bundle.WarnClusterRules, about(r.bundle.CSVObject.Errorf(
+				x.field,
+				"account %s asks for what %s cluster-scoped, %s: "+
+					"%sonly a ClusterRoleBinding grants that, no RoleBinding",
+				a.name,
+				is,
+				text.FirstOf(maxNames, x.names),
+				so,
+			), OptionBindAll))
 		}
 	}
 	say(cluster, "is", "")
@@ -158,7 +164,9 @@ func (r *rendering) warnStatus() {
 		if slices.ContainsFunc(status, func(p rbacv1.PolicyRule) bool {
 			return slices.Contains(p.APIGroups, a.Group) && slices.Contains(p.Resources, a.Plural+"/status") &&
 				(rbac.Has(p.Verbs, "update") || rbac.Has(p.Verbs, "patch"))
-		}) || slices.ContainsFunc(r.apis[:i], func(b olm.API) bool { return a.Group == b.Group && a.Plural == b.Plural }) {
+		}) || slices.ContainsFunc(r.apis[:i], func(b olm.API) bool {
+			return a.Group == b.Group && a.Plural == b.Plural
+		}) {
 			continue
 		}
 		field := "spec.apiservicedefinitions"

@@ -31,8 +31,12 @@ func olmv1View(x olmv1.Object) (string, any) {
 			templates.Deployment{Name: x.Name, Namespace: x.Namespace, Labels: meta.child("labels").texts(),
 				Annotations: annotations.texts(), Spec: spec}
 	case "Service":
-		view := templates.Service{Name: x.Name, Namespace: x.Namespace, ServingCert: annotations.stringAt(servingServiceCA),
-			Selector: spec.child("selector").texts()}
+		view := templates.Service{
+			Name:        x.Name,
+			Namespace:   x.Namespace,
+			ServingCert: annotations.stringAt(servingServiceCA),
+			Selector:    spec.child("selector").texts(),
+		}
 		for _, p := range spec.list("ports") {
 			view.Ports = append(view.Ports,
 				templates.ServicePort{Name: p.stringAt("name"), Port: p.number("port"), TargetPort: p["targetPort"]})

@@ -76,7 +76,9 @@ func (r *rendering) part(group, resource string) string {
 			return ""
 		}
 		return group
-	case base == "*" || slices.ContainsFunc(r.apis, func(a olm.API) bool { return a.Group == group && a.Plural == base }):
+	case base == "*" || slices.ContainsFunc(r.apis, func(a olm.API) bool {
+		return a.Group == group && a.Plural == base
+	}):
 		return ""
 	}
 	return base

@@ -97,8 +97,8 @@ func refuseDifference(o Object, format string, args ...any) *Error {
 	hint, about := "render them to different clusters, or give one of them another namespace", []Option(nil)
 	switch o.Kind {
 	case "OperatorGroup":
-		hint = "the operators of a group share an install mode: all must support it. Name target namespaces for which " +
-			"they do, or give the operators groups in namespaces of their own"
+		hint = "the operators of a group share an install mode: all must support it. Name target namespaces for " +
+			"which they do, or give the operators groups in namespaces of their own"
 		about = []Option{OptionTargetNamespaces}
 	case "CustomResourceDefinition":
 		hint = "a cluster can have it only once: name the group to take it from, or render one version of the operator"

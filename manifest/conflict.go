@@ -5,8 +5,8 @@ import "bytes"
 // What a reader says of a file with the markers of an unresolved merge.
 const (
 	ConflictMessage = "a Git conflict that is not resolved"
-	conflictTip     = "edit the file so that it has one of the two sides, or take either side of a file that olmgen writes " +
-		"and render again"
+	conflictTip     = "edit the file so that it has one of the two sides, or take either side of a file that olmgen " +
+		"writes and render again"
 )
 
 // ConflictLine returns the first line, 1-based, that is a marker of a Git conflict; 0 if there is none. Call it for a

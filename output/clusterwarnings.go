@@ -45,7 +45,10 @@ func MetaOperatorWarning(r *generate.Result) string {
 	if r.MetaOperator == "" {
 		return ""
 	}
-	return fmt.Sprintf("a meta-operator, because its %s: limit its permissions, or who may edit its APIs", r.MetaOperator)
+	return fmt.Sprintf(
+		"a meta-operator, because its %s: limit its permissions, or who may edit its APIs",
+		r.MetaOperator,
+	)
 }
 
 // severalNamespaces reports whether an OperatorGroup has a selector or more than one target namespace.

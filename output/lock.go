@@ -170,8 +170,14 @@ func readLock(data []byte) (lockFile, error) {
 	}
 	doc, err := yaml.YAMLToJSONStrict(data)
 	if line := manifest.ConflictLine(data); err != nil && line > 0 {
-		return l, refuseOption(OptionForce, "check out either side of the output directory, and render again so that the "+
-			"files of the other side are taken over", "line %d: %s", line, manifest.ConflictMessage)
+		return l, refuseOption(
+			OptionForce,
+			"check out either side of the output directory, and render again so that the "+
+				"files of the other side are taken over",
+			"line %d: %s",
+			line,
+			manifest.ConflictMessage,
+		)
 	}
 	if err != nil {
 		return l, reason(err)

@@ -52,8 +52,11 @@ func (tr *tree) readLock(t target, dir string) error {
 			"its own and leaves the rest alone",
 			"%s: %w", t.show(lockPath(dir)), err)
 	case l.Root != wayUp(dir) && dir == "":
-		return refuse("name the output directory, which is "+l.Root+" from there", "%s is a part of an output directory",
-			t.name)
+		return refuse(
+			"name the output directory, which is "+l.Root+" from there",
+			"%s is a part of an output directory",
+			t.name,
+		)
 	case l.Root != wayUp(dir):
 		return nil
 	}

@@ -1,7 +1,6 @@
 package permissions
 
 import (
-	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -80,14 +79,6 @@ func (i Item) where() string {
 		return text.Count(len(i.Namespaces), "namespace")
 	}
 	return text.FirstOf(12, i.Namespaces)
-}
-
-// at returns file:line, or what makes the rule.
-func (s Source) at() string {
-	if s.File == "" {
-		return text.Brief(s.Object)
-	}
-	return text.Brief(fmt.Sprintf("%s:%d", s.File, s.Line))
 }
 
 // reason returns why a rule is there.

@@ -274,13 +274,23 @@ func WebhookOf(entry map[string]any) Webhook {
 		return s
 	}
 	return Webhook{
-		Name: asString(entry["name"]), AdmissionReviewVersions: entry["admissionReviewVersions"],
-		CABundle: asString(client["caBundle"]), Service: asString(service["name"]), Namespace: asString(service["namespace"]),
-		Path: service["path"], Port: service["port"],
-		FailurePolicy: entry["failurePolicy"], MatchPolicy: entry["matchPolicy"],
-		NamespaceSelector: entry["namespaceSelector"], ObjectSelector: entry["objectSelector"],
-		ReinvocationPolicy: entry["reinvocationPolicy"], Rules: entry["rules"], SideEffects: entry["sideEffects"],
-		TimeoutSeconds: entry["timeoutSeconds"],
+		Name:                    asString(entry["name"]),
+		AdmissionReviewVersions: entry["admissionReviewVersions"],
+		CABundle: asString(
+			client["caBundle"],
+		),
+		Service:            asString(service["name"]),
+		Namespace:          asString(service["namespace"]),
+		Path:               service["path"],
+		Port:               service["port"],
+		FailurePolicy:      entry["failurePolicy"],
+		MatchPolicy:        entry["matchPolicy"],
+		NamespaceSelector:  entry["namespaceSelector"],
+		ObjectSelector:     entry["objectSelector"],
+		ReinvocationPolicy: entry["reinvocationPolicy"],
+		Rules:              entry["rules"],
+		SideEffects:        entry["sideEffects"],
+		TimeoutSeconds:     entry["timeoutSeconds"],
 	}
 }
 

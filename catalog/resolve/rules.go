@@ -68,9 +68,12 @@ func Rules() []findings.Rule {
 				"nothing in the namespace." + inResolver + "variable_types.go."},
 		{ID: ruleChance, Text: "What OLM does depends on chance",
 			Help: "OLM iterates over Go maps, whose order is random. Any of the alternatives can happen."},
-		{ID: ruleNot, Text: "A not constraint forbids nothing",
-			Help: "Any other bundle satisfies it, first of all the bundle that has it. It has an effect only inside all." +
-				inResolver + "cache/predicates.go."},
+		{
+			ID:   ruleNot,
+			Text: "A not constraint forbids nothing",
+			Help: "Any other bundle satisfies it, first of all the bundle that has it. It has an effect only inside " +
+				"all." + inResolver + "cache/predicates.go.",
+		},
 		{ID: ruleNoPath, Text: "An installed CSV has no update in the channel",
 			Help: "No entry of the channel names the CSV in replaces or skips or has its version in skipRange. " +
 				"OLM keeps it without an " +

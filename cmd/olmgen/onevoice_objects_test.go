@@ -36,7 +36,7 @@ func (c rowCSV) text() string {
 	line("  version: %s", version)
 	line("  replaces: %s", c.replaces)
 	b.WriteString("  installModes:\n")
-	for _, mode := range strings.Fields(cmp.Or(c.modes, "AllNamespaces")) {
+	for mode := range strings.FieldsSeq(cmp.Or(c.modes, "AllNamespaces")) {
 		line("  - {type: %s, supported: true}", mode)
 	}
 	line("  customresourcedefinitions: {%s}", c.apis)

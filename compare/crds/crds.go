@@ -31,13 +31,16 @@ type Finding struct {
 	Message  string            `json:"message"`
 	Path     string            `json:"path"`   // of the field in a custom resource, such as spec.ports[].name
 	Object   string            `json:"object"` // that exists and has a fault: kind namespace/name
-	File     string            `json:"file"`   // of the newer CRD, else of the older one; empty for a fault of an object
+	File     string            `json:"file"`   // of the newer CRD, else the older one; empty for a fault of an object
 	Line     int               `json:"line"`
 }
 
 // Misfit reports whether a rule is about an existing object that does not fit the newer CRDs.
 func Misfit(rule string) bool {
-	return slices.Contains([]string{ruleObjectInvalid, ruleObjectRatcheted, ruleObjectVersion, ruleObjectOrphaned}, rule)
+	return slices.Contains(
+		[]string{ruleObjectInvalid, ruleObjectRatcheted, ruleObjectVersion, ruleObjectOrphaned},
+		rule,
+	)
 }
 
 // The severities of findings. In a rules file, None leaves out the findings of a rule.
@@ -139,11 +142,19 @@ func each(n int, do func(i int)) {
 func (c *comparators) compare(name string, old, now *crs.CRD) ([]found, error) {
 	var all []found
 	add := func(rule, version, path, message string) {
-		all = append(all, found{Finding: Finding{CRD: name, Version: version, Rule: rule, Path: path, Message: message}})
+		all = append(
+			all,
+			found{Finding: Finding{CRD: name, Version: version, Rule: rule, Path: path, Message: message}},
+		)
 	}
 	switch {
 	case now == nil:
-		add(ruleCRDRemoved, "", "", "the CRD is gone: where it is pruned, every "+old.DefinedKind()+" is deleted with it")
+		add(
+			ruleCRDRemoved,
+			"",
+			"",
+			"the CRD is gone: where it is pruned, every "+old.DefinedKind()+" is deleted with it",
+		)
 		return all, nil
 	case old == nil:
 		add(ruleCRDAdded, "", "", "new CRD of "+now.DefinedKind())

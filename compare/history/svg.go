@@ -57,7 +57,9 @@ func (h *History) curve(svg *picture.SVG, step, bottom int) {
 	for _, part := range []int{0, 1, 2} {
 		y := bottom - part*height/2
 		svg.Line("axis", left, y, left+len(h.Releases)*step, y)
-		svg.Text(picture.Label{Class: "quiet", X: left - 8, Y: y + 4, Anchor: "end", Text: strconv.Itoa(part * most / 2)})
+		svg.Text(
+			picture.Label{Class: "quiet", X: left - 8, Y: y + 4, Anchor: "end", Text: strconv.Itoa(part * most / 2)},
+		)
 	}
 	path := ""
 	for i, r := range h.Releases {

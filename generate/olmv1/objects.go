@@ -35,8 +35,13 @@ func object(m map[string]any) Object {
 	if t, ok := meta["creationTimestamp"]; ok && t == nil {
 		delete(meta, "creationTimestamp")
 	}
-	return Object{APIVersion: stringOf(m["apiVersion"]), Kind: stringOf(m["kind"]), Namespace: stringOf(meta["namespace"]),
-		Name: stringOf(meta["name"]), Value: m}
+	return Object{
+		APIVersion: stringOf(m["apiVersion"]),
+		Kind:       stringOf(m["kind"]),
+		Namespace:  stringOf(meta["namespace"]),
+		Name:       stringOf(meta["name"]),
+		Value:      m,
+	}
 }
 
 func stringOf(v any) string {

@@ -22,7 +22,7 @@ var refusals = []struct {
 		"OLM refuses the InstallPlan, or sends an object of another group to Kubernetes' own API of that kind",
 		regexp.MustCompile(`: OLM does not install \w+ of [\w./]+ from a bundle$`)},
 	{"olm-v1", "OLM v1 refuses the bundle, or the install mode",
-		regexp.MustCompile(`profile clusterextension: OLM v1 (refuses .*|has no MultiNamespace)$`)},
+		regexp.MustCompile(`profile clusterextension: OLM v1 (refuses .*|does not support MultiNamespace)$`)},
 	{"open-channel", "a Subscription needs one of its channels, and it says none",
 		regexp.MustCompile(`profile subscription: .* and the default channel is not one of them$`)},
 }

@@ -42,8 +42,9 @@ type Verdict struct {
 	Update  []Fault  `json:"update"`  // when something is changed that has nothing to do with the fields in question
 	Unknown []string `json:"unknown"` // paths of fields that are dropped
 
-	// OLM is why OLM v0 refuses to give the object this schema. It looks at the schema only: it does not ratchet, and it
-	// neither sets defaults nor drops fields (OLM: pkg/controller/operators/catalog/operator.go, validateExistingCRs).
+	// OLM is why OLM v0 refuses to give the object this schema. It looks at the schema only: it does not ratchet, and
+	// it neither sets defaults nor drops fields (OLM: pkg/controller/operators/catalog/operator.go,
+	// validateExistingCRs).
 	OLM []Fault `json:"olm"`
 }
 

@@ -57,7 +57,11 @@ func (c *cluster) unjudged(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	f := findings.Finding{Rule: ruleUnfit, Level: findings.Warning, Message: "custom resources are not judged: " + err.Error()}
+	f := findings.Finding{
+		Rule:    ruleUnfit,
+		Level:   findings.Warning,
+		Message: "custom resources are not judged: " + err.Error(),
+	}
 	var hint interface{ Hint() string }
 	if errors.As(err, &hint) {
 		f.Hint = hint.Hint()

@@ -292,7 +292,10 @@ func (o *simulation) judgeNames() {
 				level,
 				same[1].Object,
 				"metadata.name",
-				"its ClusterRole "+admin+" has the same name as that of "+text.FirstOf(3, identitiesExcept(same, same[1])),
+				"its ClusterRole "+admin+" has the same name as that of "+text.FirstOf(
+					3,
+					identitiesExcept(same, same[1]),
+				),
 				"give each group a unique name",
 			)
 		}

@@ -123,8 +123,8 @@ type jsonReport struct {
 	findings.Summary
 }
 
-// jsonCounts are the sums of OLM's metrics of these names (OLM: pkg/metrics/metrics.go, EmitCSVMetric). OLM emits none for
-// a CSV that it ignores.
+// jsonCounts are the sums of OLM's metrics of these names (OLM: pkg/metrics/metrics.go, EmitCSVMetric). OLM emits none
+// for a CSV that it ignores.
 type jsonCounts struct {
 	Succeeded int `json:"csv_succeeded"`
 	Abnormal  int `json:"csv_abnormal"`

@@ -99,9 +99,12 @@ func (c *cluster) require(v *csv) (unmet []string, judged bool, err error) {
 	return append(unmet, c.missingAccounts(v, namespaced, clusterWide)...), true, nil
 }
 
-// missingAccounts returns what the accounts of a CSV lack, each account once: it is not there, or the first rule that it
-// is not granted and the number of the others.
-func (c *cluster) missingAccounts(v *csv, namespaced, clusterWide []v1alpha1.StrategyDeploymentPermissions) (unmet []string) {
+// missingAccounts returns what the accounts of a CSV lack, each account once: it is not there, or the first rule that
+// it is not granted and the number of the others.
+func (c *cluster) missingAccounts(
+	v *csv,
+	namespaced, clusterWide []v1alpha1.StrategyDeploymentPermissions,
+) (unmet []string) {
 	lacks := map[string][]string{}
 	var accounts []string
 	add := func(p v1alpha1.StrategyDeploymentPermissions, namespace string) {

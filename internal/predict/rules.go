@@ -198,9 +198,12 @@ func treeRules() []findings.Rule {
 			Help: "OLM creates InstallPlans from Subscriptions. One in Git installs what it lists, again and again."},
 		{ID: ruleVersion, Text: "a custom resource of a version that its CRD does not serve",
 			Help: "The API server rejects it. Use a version that the CRD in the tree serves."},
-		{ID: ruleUnfit, Text: "a custom resource that does not fit its CRD in the tree",
-			Help: "The API server refuses it, or drops a field of it. It is a warning too if custom resources cannot be " +
-				"judged: the program olmgen-validate has the code of the API server."},
+		{
+			ID:   ruleUnfit,
+			Text: "a custom resource that does not fit its CRD in the tree",
+			Help: "The API server refuses it, or drops a field of it. It is a warning too if custom resources cannot " +
+				"be judged: the program olmgen-validate has the code of the API server.",
+		},
 		{ID: ruleNoOperator, Text: "a custom resource where no operator may manage it",
 			Help: "The tree has the operator, but neither a binding nor an OperatorGroup lets it work in that " +
 				"namespace. " +

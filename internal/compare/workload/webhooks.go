@@ -27,8 +27,13 @@ func compareWebhooks(o *manifest.Object, sides [2]map[string]any) []change.Chang
 		b, has := now[name]
 		switch {
 		case !had:
-			c := change.Change{Field: at, Change: change.Added, New: requestNames(requestsOf(b)), Severity: findings.Info,
-				At: after[at].At}
+			c := change.Change{
+				Field:    at,
+				Change:   change.Added,
+				New:      requestNames(requestsOf(b)),
+				Severity: findings.Info,
+				At:       after[at].At,
+			}
 			if why := seriousReason(requestsOf(b)); why != "" {
 				c.Severity, c.Message = findings.Warning, why
 			}

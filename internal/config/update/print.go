@@ -52,7 +52,11 @@ func (r *Report) document() *findings.Document {
 	table := findings.Table{Columns: []findings.Column{{Title: "Operator"}, {Title: "Channel"}, {Title: "From"},
 		{Title: "To"}, {}}}
 	for _, o := range r.Operators {
-		t := findings.Table{Title: o.Name + ": " + o.statusLine(), Columns: []findings.Column{{Title: "More"}}, Indent: 4}
+		t := findings.Table{
+			Title:   o.Name + ": " + o.statusLine(),
+			Columns: []findings.Column{{Title: "More"}},
+			Indent:  4,
+		}
 		says := string(o.Status)
 		if o.Reason != "" {
 			says += ": " + o.Reason

@@ -83,7 +83,7 @@ func (o options) run(ctx context.Context, out io.Writer) (int, error) {
 	bad, equivalent := 0, 0
 	err = r.survivors(ctx, suite, picked, func(m mutant, survived bool) {
 		_, argued := arguments[m.name]
-		how := ""
+		var how string
 		switch {
 		case argued && survived:
 			equivalent++

@@ -109,7 +109,18 @@ func (r *runner) build(ctx context.Context, packages []string, code instrumented
 	var tests []test
 	for i, dir := range packages {
 		binary := filepath.Join(r.tmp, fmt.Sprintf("%d.test", i))
-		compile := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-overlay", code.overlay, "-o", binary, "./"+dir)
+		compile := exec.CommandContext(
+			ctx,
+			"go",
+			"test",
+			"-c",
+			"-vet=off",
+			"-overlay",
+			code.overlay,
+			"-o",
+			binary,
+			"./"+dir,
+		)
 		if out, err := compile.CombinedOutput(); err != nil {
 			return nil, fmt.Errorf("%s: %w\n%s", dir, err, out)
 		}

@@ -95,8 +95,8 @@ func owned(o *Operator) (out []string) {
 	return slices.Compact(out)
 }
 
-// unserved returns the version of a CRD that an operator owns or requires and that the CRD does not serve; empty if there
-// is none. Of two descriptions of a CRD OLM takes the last (OLM: pkg/controller/operators/olm/requirements.go,
+// unserved returns the version of a CRD that an operator owns or requires and that the CRD does not serve; empty if
+// there is none. Of two descriptions of a CRD OLM takes the last (OLM: pkg/controller/operators/olm/requirements.go,
 // requirementStatus; api: GetAllCRDDescriptions).
 func unserved(o *Operator, crd *manifest.Object) (version string) {
 	for _, a := range slices.Concat(olm.OwnedAPIs(&o.Spec), olm.RequiredAPIs(&o.Spec)) {
@@ -123,8 +123,8 @@ func (j *judge) notServed(p Pair) {
 	}
 }
 
-// path finds that OLM does not upgrade from the older release to the newer one, if both are of one package and the newer
-// one says what it replaces.
+// path finds that OLM does not upgrade from the older release to the newer one, if both are of one package and the
+// newer one says what it replaces.
 func (j *judge) path(p Pair) {
 	if j.PathKnown || p.Old == nil || p.Old.Stem != p.New.Stem || p.Old.Name == p.New.Name {
 		return

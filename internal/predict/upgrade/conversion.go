@@ -11,8 +11,8 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// conversions finds CRDs of the newer release whose objects nothing converts. OLM writes a CRD as the bundle has it, and
-// sets its conversion later, when it installs the Deployments (OLM: pkg/controller/install/webhook.go,
+// conversions finds CRDs of the newer release whose objects nothing converts. OLM writes a CRD as the bundle has it,
+// and sets its conversion later, when it installs the Deployments (OLM: pkg/controller/install/webhook.go,
 // createOrUpdateConversionWebhook).
 func (j *judge) conversions(p Pair) {
 	before := map[string]bool{}

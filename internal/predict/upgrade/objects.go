@@ -23,9 +23,9 @@ type listing struct {
 	objects []*manifest.Object
 }
 
-// unfit finds objects that do not fit the newer CRD. OLM lists them in each version that both CRDs serve, and checks the
-// schema only (OLM: pkg/controller/operators/catalog/operator.go, validateV1CRDCompatibility, validateExistingCRs). A
-// CRD of apiextensions.k8s.io/v1 that converts by a webhook is written all the same (step.go, NewCRDV1Step).
+// unfit finds objects that do not fit the newer CRD. OLM lists them in each version that both CRDs serve, and checks
+// the schema only (OLM: pkg/controller/operators/catalog/operator.go, validateV1CRDCompatibility, validateExistingCRs).
+// A CRD of apiextensions.k8s.io/v1 that converts by a webhook is written all the same (step.go, NewCRDV1Step).
 func (j *judge) unfit(ctx context.Context, p Pair) error {
 	for _, now := range ownedCRDs(p.New, shipped(p.New, j.New)) {
 		before := j.inCluster(now.Name)

@@ -15,8 +15,12 @@ const (
 
 // Rules explains the rules.
 var Rules = []struct{ ID, Text, Help string }{
-	{RuleAPIRequired, "requires an API that the upgrade removes",
-		"Another operator requires an API that the upgrade removes. Operators that are not in NEW are those of a tree beside it."},
+	{
+		RuleAPIRequired,
+		"requires an API that the upgrade removes",
+		"Another operator requires an API that the upgrade removes. Operators that are not in NEW are " +
+			"those of a tree beside it.",
+	},
 	{RuleInstallMode, "does not support what its OperatorGroup asks for",
 		"The OperatorGroup needs an install mode that NEW does not support any more."},
 	{RuleCRDOwner, "owns a CRD that another operator owns, too",
@@ -27,7 +31,8 @@ var Rules = []struct{ ID, Text, Help string }{
 		"The CSV stays Pending with RequirementsNotMet (OLM: pkg/controller/operators/olm/requirements.go)."},
 	{RuleStored, "drops a version in which objects are stored",
 		"The InstallPlan fails: risk of data loss (OLM: pkg/lib/crd/storage.go). What is stored is in " +
-			"status.storedVersions of live CRDs in a tree or directory of objects, or else the storage version of OLD."},
+			"status.storedVersions of live CRDs in a tree or directory of objects, or else the storage version of " +
+			"OLD."},
 	{RuleImmutable, "changes a field that the API server does not let change",
 		"OLM updates what is there and deletes nothing (OLM: pkg/api/wrappers/deployment_install_client.go; " +
 			"pkg/controller/operators/catalog/step_ensurer.go)."},
@@ -35,7 +40,7 @@ var Rules = []struct{ ID, Text, Help string }{
 		"The API server asks the Service that the CRD names (OLM: pkg/controller/install/webhook.go)."},
 	{RuleObjectsUnfit, "has a CRD that existing objects do not fit",
 		"The InstallPlan fails: error validating existing CRs against new CRD's schema (OLM: " +
-			"pkg/controller/operators/catalog/step.go). OLM looks at the schema of each version that both CRDs serve. It " +
-			"does not ratchet as the API server does. The objects are those of the directory or tree that is given. Where NEW converts by a " +
-			"webhook, OLM only warns."},
+			"pkg/controller/operators/catalog/step.go). OLM looks at the schema of each version that both CRDs " +
+			"serve. It does not ratchet as the API server does. The objects are those of the directory or tree that " +
+			"is given. Where NEW converts by a webhook, OLM only warns."},
 }

@@ -55,8 +55,8 @@ type Finding struct {
 	Line     int
 }
 
-// Findings returns what OLM does about the upgrade, the worst first. The error is about a CRD or an object that cannot be
-// read, or that of the Checker, which gets ctx.
+// Findings returns what OLM does about the upgrade, the worst first. The error is about a CRD or an object that cannot
+// be read, or that of the Checker, which gets ctx.
 func (u Upgrade) Findings(ctx context.Context) ([]Finding, error) {
 	j := &judge{Upgrade: u, before: olm.CRDs(u.Old), live: olm.CRDs(u.Cluster)}
 	var operators []Operator

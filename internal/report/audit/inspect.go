@@ -58,7 +58,13 @@ func (j job) inspect(ctx context.Context, o Options) *Inspected {
 		err = x.read(ctx, r.open, true)
 	case r.bundle.Objects || o.Pull && r.bundle.Image != "":
 		err = x.read(ctx, func(ctx context.Context) (*source.Source, error) {
-			return catalog.Choice{Package: j.pkg.Package, Bundle: r.bundle}.Files(ctx, catalog.Options{Source: o.Source})
+			return catalog.Choice{
+				Package: j.pkg.Package,
+				Bundle:  r.bundle,
+			}.Files(
+				ctx,
+				catalog.Options{Source: o.Source},
+			)
 		}, false)
 	case r.bundle.HasCSV() || r.bundle.Image == "": // else OLM reads the image
 		err = x.metadata(ctx)

@@ -86,7 +86,12 @@ func notBlank(g *operatorGroup) []violation {
 		if !empty {
 			hits = append(
 				hits,
-				violation{g.Object, "spec." + field, "the spec of a global OperatorGroup must be blank", "remove the field"},
+				violation{
+					g.Object,
+					"spec." + field,
+					"the spec of a global OperatorGroup must be blank",
+					"remove the field",
+				},
 			)
 		}
 	}
@@ -107,11 +112,20 @@ func targetDeclared(v *view) []violation {
 		for i, target := range g.targets.Names {
 			field := fmt.Sprintf("spec.targetNamespaces[%d]", i)
 			if where, ok := declared[target]; !ok {
-				hits = append(hits, violation{g.Object, field, "there is no Namespace " + target, "add it to cluster-scope"})
+				hits = append(
+					hits,
+					violation{g.Object, field, "there is no Namespace " + target, "add it to cluster-scope"},
+				)
 			} else if where == application {
-				hits = append(hits,
-					violation{g.Object, field, "the Namespace " + target + " is outside of the cluster-scope application",
-						"move it to cluster-scope"})
+				hits = append(
+					hits,
+					violation{
+						g.Object,
+						field,
+						"the Namespace " + target + " is outside of the cluster-scope application",
+						"move it to cluster-scope",
+					},
+				)
 			}
 		}
 	}

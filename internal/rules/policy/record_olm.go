@@ -42,7 +42,12 @@ func noInstallPlan(v *view) []violation {
 	for _, o := range v.olm("InstallPlan") {
 		hits = append(
 			hits,
-			violation{o.Object, "", "InstallPlans must not be deployed by hand", "remove the file: OLM creates InstallPlans"},
+			violation{
+				o.Object,
+				"",
+				"InstallPlans must not be deployed by hand",
+				"remove the file: OLM creates InstallPlans",
+			},
 		)
 	}
 	return hits
@@ -51,7 +56,10 @@ func noInstallPlan(v *view) []violation {
 func noCatalogSource(v *view) []violation {
 	var hits []violation
 	for _, o := range v.olm("CatalogSource") {
-		hits = append(hits, violation{o.Object, "", "a custom CatalogSource", "publish the operator to a community catalog"})
+		hits = append(
+			hits,
+			violation{o.Object, "", "a custom CatalogSource", "publish the operator to a community catalog"},
+		)
 	}
 	return hits
 }
@@ -85,7 +93,10 @@ func catalogNamespace(v *view) []violation {
 		switch o.Namespace {
 		case marketplace:
 		case "":
-			hits = append(hits, violation{o.Object, "metadata.namespace", "missing, must be " + marketplace, hintNamespace})
+			hits = append(
+				hits,
+				violation{o.Object, "metadata.namespace", "missing, must be " + marketplace, hintNamespace},
+			)
 		default:
 			hits = append(hits, violation{o.Object, "metadata.namespace", "must be " + marketplace, ""})
 		}

@@ -19,7 +19,8 @@ const (
 )
 
 // exampleFindings checks the examples of custom resources, with which OpenShift's console starts a new one, against the
-// bundle's CRDs. The validators of operator-framework report those of other kinds and versions. known has the findings of others, which may be about the same field.
+// bundle's CRDs. The validators of operator-framework report those of other kinds and versions. known has the findings
+// of others, which may be about the same field.
 func exampleFindings(ctx context.Context, checker crs.Checker, b *bundle.Bundle, known []Finding) ([]Finding, error) {
 	text := b.CSV.Annotations[annotationExample]
 	if text == "" {

@@ -60,9 +60,22 @@ func Rules() []findings.Rule {
 		{ID: bundle.WarnUnknownAccount,
 			Text: "a Deployment uses a ServiceAccount that neither the bundle nor OLM creates"},
 		{ID: bundle.WarnUnsupportedKind, Text: "a kind of object that OLM does not install from a bundle"},
+	}
+	list = append(list, optionRules()...)
+	list = append(list, apiRules()...)
+	slices.SortFunc(list, func(a, b findings.Rule) int { return cmp.Compare(a.ID, b.ID) })
+	return list
+}
+
+// optionRules are about what the options of a rendering make of a bundle, and about its metadata.
+func optionRules() []findings.Rule {
+	return []findings.Rule{
 		{ID: bundle.WarnCertificates, Text: "someone else must create and rotate the certificates"},
-		{ID: bundle.WarnUnreadMetadata,
-			Text: "a file in the metadata directory is not YAML: OLM's catalogs leave it out, and its dependencies are lost"},
+		{
+			ID: bundle.WarnUnreadMetadata,
+			Text: "a file in the metadata directory is not YAML: OLM's catalogs leave it out, and its dependencies " +
+				"are lost",
+		},
 		{ID: bundle.WarnReplacedObject, Text: "two manifests have one kind and name: the last one counts"},
 		{ID: bundle.WarnInstallation, Text: "OLM in the cluster may not do what the options ask for"},
 		{ID: bundle.WarnMirrorMap, Text: "an entry of a mirror map that matches no image of the bundle"},
@@ -77,9 +90,6 @@ func Rules() []findings.Rule {
 		{ID: bundle.WarnOwnNamespace, Text: "descoped: the operator has no rights in its own namespace"},
 		{ID: bundle.WarnMetadataObject, Text: "a Kubernetes object in the metadata directory, which OLM installs"},
 	}
-	list = append(list, apiRules()...)
-	slices.SortFunc(list, func(a, b findings.Rule) int { return cmp.Compare(a.ID, b.ID) })
-	return list
 }
 
 // apiRules returns the rules for the validators of operator-framework/api.
