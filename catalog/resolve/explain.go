@@ -91,12 +91,14 @@ func (x *explainer) conflict(with ...string) []applied {
 	return list
 }
 
-// helps reports whether there is a solution without one constraint.
-func (x *explainer) helps(without applied) bool {
+// helps reports whether there is a solution without some constraints.
+func (x *explainer) helps(without ...applied) bool {
 	g := gini.New()
 	x.circuit.ToCnf(g)
 	for _, m := range x.order {
-		if x.applied[m].text != without.text || x.applied[m].variable != without.variable {
+		if !slices.ContainsFunc(without, func(w applied) bool {
+			return x.applied[m].text == w.text && x.applied[m].variable == w.variable
+		}) {
 			g.Assume(m)
 		}
 	}

@@ -5,7 +5,7 @@ import "testing"
 // Each constraint of a conflict has one change that would help, or none.
 func TestHelpFor(t *testing.T) {
 	sub, installed, bundle := &variable{id: "subscription:s", subscription: true},
-		&variable{entry: &entry{name: "a.v1", source: sourceKey{existing, "ns"}}}, &variable{entry: &entry{name: "a.v2"}}
+		&variable{entry: &entry{name: "a.v1", source: sourceKey{existing, "ns"}}}, &variable{entry: &entry{name: "a.v2", pkg: "a"}}
 	need := &requirement{text: "with package: p"}
 	x := &explainer{state: &State{}}
 	for _, c := range []struct {
@@ -22,7 +22,7 @@ func TestHelpFor(t *testing.T) {
 		{"an installed CSV is deprecated", applied{installed, constraint{kind: prohibited}}, "have a catalog update a.v1, or delete it"},
 		{"a bundle is deprecated", applied{bundle, constraint{kind: prohibited}}, "use a catalog in which a.v2 is not deprecated"},
 		{"a dependency without provider", applied{bundle, constraint{kind: dependency, need: need}}, "add a catalog with an operator with package: p"},
-		{"a dependency", applied{bundle, constraint{kind: dependency, need: need, ids: []string{"b"}}}, "have another operator with package: p"},
+		{"a dependency", applied{bundle, constraint{kind: dependency, need: need, ids: []string{"b"}}}, "use a version of a that does not require an operator with package: p"},
 	} {
 		if got := x.helpFor(c.a); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
@@ -41,8 +41,8 @@ func TestHelpSubscription(t *testing.T) {
 		want string
 	}{
 		{Subscription{Package: "a", Channel: "d", Source: "cat", SourceNamespace: "olm"}, "set spec.channel of Subscription s to one of: c"},
-		{Subscription{Package: "a", Channel: "c", Source: "cat", SourceNamespace: "olm"}, "remove spec.startingCSV of Subscription s, or name an entry of the channel"},
-		{Subscription{Package: "a", Source: "cat", SourceNamespace: "olm"}, "remove spec.startingCSV of Subscription s, or name an entry of the channel"},
+		{Subscription{Package: "a", Channel: "c", StartingCSV: "x", Source: "cat", SourceNamespace: "olm"}, "remove spec.startingCSV of Subscription s, or name an entry of the channel"},
+		{Subscription{Package: "a", StartingCSV: "x", Source: "cat", SourceNamespace: "olm"}, "remove spec.startingCSV of Subscription s, or name an entry of the channel"},
 		{Subscription{Package: "a", Source: "other", SourceNamespace: "olm"}, "set spec.source of Subscription s to a catalog with package a: olm/cat"},
 		{Subscription{Package: "b", Source: "cat", SourceNamespace: "olm"}, "add a catalog with package b to namespace ns"},
 	} {

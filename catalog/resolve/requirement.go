@@ -1,6 +1,7 @@
 package resolve
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 // requirement is a condition that one other bundle must meet (OLM: cache/predicates.go).
 type requirement struct {
 	text string // in OLM's words
+	own  string // in olmgen's words, where OLM's lose the sense; empty if they are the same
 	test func(*entry) bool
 
 	forbidsNothing bool   // a not at the top: any other bundle satisfies it
@@ -108,7 +110,7 @@ func (c *converter) constraint(v constraints.Constraint) (*requirement, error) {
 		return requirePackage(v.Package.PackageName, v.Package.VersionRange)
 	case v.All != nil:
 		list, err := c.list(v.All)
-		return &requirement{text: joinText(list, " and "), test: func(e *entry) bool {
+		return &requirement{text: joinText(list, " and "), own: joinOwn(list, " and "), test: func(e *entry) bool {
 			for _, r := range list {
 				if !r.test(e) {
 					return false
@@ -118,11 +120,11 @@ func (c *converter) constraint(v constraints.Constraint) (*requirement, error) {
 		}}, err
 	case v.Any != nil:
 		list, err := c.list(v.Any)
-		return &requirement{text: joinText(list, " or "), test: anyOf(list)}, err
+		return &requirement{text: joinText(list, " or "), own: joinOwn(list, " or "), test: anyOf(list)}, err
 	case v.Not != nil:
 		list, err := c.list(v.Not)
 		one := anyOf(list)
-		return &requirement{text: joinText(list, " and not "), forbidsNothing: true,
+		return &requirement{text: joinText(list, " and not "), own: "not " + joinOwn(list, " or "), forbidsNothing: true,
 			test: func(e *entry) bool { return !one(e) }}, err
 	case v.Cel != nil:
 		return c.cel(v.Cel.Rule, v.FailureMessage)
@@ -161,6 +163,18 @@ func joinText(list []requirement, with string) string {
 	}
 	return strings.Join(texts, with)
 }
+
+// joinOwn joins with brackets, so that no "not" is lost and each "or" has its place.
+func joinOwn(list []requirement, with string) string {
+	texts := make([]string, len(list))
+	for i, r := range list {
+		texts[i] = r.ownText()
+	}
+	return "(" + strings.Join(texts, with) + ")"
+}
+
+// ownText returns the condition in olmgen's words.
+func (r *requirement) ownText() string { return cmp.Or(r.own, r.text) }
 
 func requireGVK(v catalog.GVK) *requirement {
 	return &requirement{
