@@ -99,8 +99,8 @@ func (x *explainer) helpFor(a applied) string {
 	return ""
 }
 
-// helpDelete returns where a Subscription could go: nowhere, or to a namespace of its own if OLM would resolve there. Two
-// operators of one package are not for one cluster.
+// helpDelete returns where a Subscription could go: nowhere, or to a namespace of its own if OLM would resolve there.
+// Two operators of one package are not for one cluster.
 func (x *explainer) helpDelete(name string) string {
 	subscriptions := x.state.Subscriptions
 	i := slices.IndexFunc(subscriptions, func(s Subscription) bool { return s.Name == name })

@@ -124,8 +124,12 @@ func (c *converter) constraint(v constraints.Constraint) (*requirement, error) {
 	case v.Not != nil:
 		list, err := c.list(v.Not)
 		one := anyOf(list)
-		return &requirement{text: joinText(list, " and not "), own: "not " + joinOwn(list, " or "), forbidsNothing: true,
-			test: func(e *entry) bool { return !one(e) }}, err
+		return &requirement{
+			text:           joinText(list, " and not "),
+			own:            "not " + joinOwn(list, " or "),
+			forbidsNothing: true,
+			test:           func(e *entry) bool { return !one(e) },
+		}, err
 	case v.Cel != nil:
 		return c.cel(v.Cel.Rule, v.FailureMessage)
 	}

@@ -98,8 +98,14 @@ func (o options) refusal(ctx context.Context, what refused.Case) (string, error)
 		return "", err
 	}
 	const namespace = "operator-ns"
-	installed, served, err := live.Install(ctx, c, o.golden(), equal.Case{Name: what.Name, Bundle: bundle,
-		InstallMode: "OwnNamespace", Namespace: namespace, OperatorGroup: "my-og", TargetNamespaces: []string{namespace}})
+	installed, served, err := live.Install(ctx, c, o.golden(), equal.Case{
+		Name:             what.Name,
+		Bundle:           bundle,
+		InstallMode:      "OwnNamespace",
+		Namespace:        namespace,
+		OperatorGroup:    "my-og",
+		TargetNamespaces: []string{namespace},
+	})
 	if served != nil {
 		defer func() { served.Stop() }()
 	}
@@ -254,8 +260,8 @@ func (w *watcher) ready(ctx context.Context) (string, error) {
 	return "ready", err
 }
 
-// look returns what OLM says: why it makes no InstallPlan, why the plan fails, why the newer operator fails, which other
-// operator fails, or that it has upgraded.
+// look returns what OLM says: why it makes no InstallPlan, why the plan fails, why the newer operator fails, which
+// other operator fails, or that it has upgraded.
 func (w *watcher) look(ctx context.Context) (string, error) {
 	list, err := w.csvs(ctx)
 	if err != nil {
