@@ -13,7 +13,7 @@ import (
 	"github.com/olmgen/olmgen/permissions"
 )
 
-// verdict says in one line what a person decides. It is empty if there is nothing to decide.
+// verdict returns what a person decides, in one line. It is empty if there is nothing to decide.
 func (r *Report) verdict(pairs []pair) string {
 	var parts []string
 	if n := len(r.Unread); n > 0 {
@@ -178,7 +178,7 @@ func (r *Report) attention() []string {
 	return out
 }
 
-// olmVerdict says what OLM would do, by the section OLM. It is empty where OLM has nothing to do.
+// olmVerdict returns what OLM would do, by the section OLM. It is empty where OLM has nothing to do.
 func (r *Report) olmVerdict(pairs []pair) string {
 	out := ""
 	for _, p := range pairs {

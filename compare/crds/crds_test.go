@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/olmgen/olmgen/golden/reviewtest"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -71,10 +72,10 @@ func TestVersions(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var old, now []*manifest.Object
 			if tc.old != nil {
-				old = parse(t, "old.yaml", crdText(any, tc.old...))
+				old = reviewtest.Objects(t, "old.yaml", crdText(any, tc.old...))
 			}
 			if tc.now != nil {
-				now = parse(t, "now.yaml", crdText(any, tc.now...))
+				now = reviewtest.Objects(t, "now.yaml", crdText(any, tc.now...))
 			}
 			findings, err := Compare(t.Context(), old, now, Options{})
 			if err != nil {
@@ -159,8 +160,8 @@ func TestSchemas(t *testing.T) {
 			`error | type | v1 | spec."a.[b]" | type changed from string to integer`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			findings, err := Compare(t.Context(), parse(t, "old.yaml", crdText(tc.old, "v1 served storage")),
-				parse(t, "now.yaml", crdText(tc.now, "v1 served storage")), Options{})
+			findings, err := Compare(t.Context(), reviewtest.Objects(t, "old.yaml", crdText(tc.old, "v1 served storage")),
+				reviewtest.Objects(t, "now.yaml", crdText(tc.now, "v1 served storage")), Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -186,7 +187,7 @@ func TestServedVersions(t *testing.T) {
 		"{strategy: None}":    "warning | type | v1 -> v2 | spec | type changed from string to integer",
 		"{strategy: Webhook}": "info | type | v1 -> v2 | spec | type changed from string to integer",
 	} {
-		findings, err := Compare(t.Context(), parse(t, "old.yaml", two(conversion)), parse(t, "now.yaml", changed(two(conversion))),
+		findings, err := Compare(t.Context(), reviewtest.Objects(t, "old.yaml", two(conversion)), reviewtest.Objects(t, "now.yaml", changed(two(conversion))),
 			Options{})
 		if err != nil {
 			t.Fatal(err)
@@ -195,8 +196,8 @@ func TestServedVersions(t *testing.T) {
 		if !slices.Contains(got, want) || !slices.Contains(got, "error | type | v2 | spec | type changed from string to integer") {
 			t.Errorf("%s: %s", conversion, strings.Join(got, "\n"))
 		}
-		known, err := Compare(t.Context(), parse(t, "old.yaml", changed(two(conversion))),
-			parse(t, "now.yaml", strings.Replace(changed(two(conversion)), "plural: boats", "plural: boats, shortNames: [b]", 1)),
+		known, err := Compare(t.Context(), reviewtest.Objects(t, "old.yaml", changed(two(conversion))),
+			reviewtest.Objects(t, "now.yaml", strings.Replace(changed(two(conversion)), "plural: boats", "plural: boats, shortNames: [b]", 1)),
 			Options{})
 		if err != nil || len(known) != 1 || known[0].Rule != ruleNamesAdded {
 			t.Errorf("what differed before is reported: %v, %v", brief(known), err)
@@ -215,16 +216,16 @@ spec:
   names: {kind: Boat, plural: boats}
   validation: {openAPIV3Schema: {type: object, properties: {spec: {type: string}}}}
 `
-	findings, err := Compare(t.Context(), parse(t, "old.yaml", old),
-		parse(t, "now.yaml", crdText("{type: integer}", "v1 served storage")), Options{})
+	findings, err := Compare(t.Context(), reviewtest.Objects(t, "old.yaml", old),
+		reviewtest.Objects(t, "now.yaml", crdText("{type: integer}", "v1 served storage")), Options{})
 	want := []string{"error | type | v1 | spec | type changed from string to integer",
 		"warning | unhandled |  |  | preserveUnknownFields removed: true",
 		"info | otherField |  |  | apiVersion changed from apiextensions.k8s.io/v1beta1 to apiextensions.k8s.io/v1"}
 	if diff := cmp.Diff(want, brief(findings)); err != nil || diff != "" {
 		t.Error(err, diff)
 	}
-	findings, err = Compare(t.Context(), parse(t, "old.yaml", strings.Replace(old, "  validation: {", "  x: {", 1)),
-		parse(t, "now.yaml", crdText("{type: integer}", "v1 served storage")), Options{})
+	findings, err = Compare(t.Context(), reviewtest.Objects(t, "old.yaml", strings.Replace(old, "  validation: {", "  x: {", 1)),
+		reviewtest.Objects(t, "now.yaml", crdText("{type: integer}", "v1 served storage")), Options{})
 	if err != nil {
 		t.Errorf("a CRD without schema: %v, %v", brief(findings), err)
 	}
@@ -239,7 +240,7 @@ func TestUnreadable(t *testing.T) {
 		"no kind":     {strings.Replace(good, "kind: Boat, ", "", 1), "now.yaml:7: spec.names.kind: missing"},
 		"version":     {strings.Replace(good, "apiextensions.k8s.io/v1", "apiextensions.k8s.io/v7", 1), `now.yaml:1: apiVersion: "apiextensions.k8s.io/v7" is not a version`},
 	} {
-		_, err := Compare(t.Context(), parse(t, "old.yaml", good), parse(t, "now.yaml", tc.text), Options{})
+		_, err := Compare(t.Context(), reviewtest.Objects(t, "old.yaml", good), reviewtest.Objects(t, "now.yaml", tc.text), Options{})
 		var place *manifest.Error
 		if err == nil || !errors.As(err, &place) || !strings.HasPrefix(err.Error(), tc.want) {
 			t.Errorf("%s: %v, want %s", name, err, tc.want)
@@ -290,7 +291,7 @@ func TestOwnFields(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			tc.old, tc.now = strings.ReplaceAll(tc.old, " deprecated: false,", ""), strings.ReplaceAll(tc.now, " deprecated: false,", "")
-			findings, err := Compare(t.Context(), parse(t, "old.yaml", tc.old), parse(t, "now.yaml", tc.now), Options{})
+			findings, err := Compare(t.Context(), reviewtest.Objects(t, "old.yaml", tc.old), reviewtest.Objects(t, "now.yaml", tc.now), Options{})
 			if err != nil {
 				t.Fatal(err)
 			}

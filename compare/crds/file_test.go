@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/golden/reviewtest"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -25,7 +26,7 @@ func TestRules(t *testing.T) {
 			t.Errorf("%s is %s, want %s", rule, got, want)
 		}
 	}
-	findings, err := Compare(t.Context(), nil, parse(t, "now.yaml", crdText("{type: string}", "v1 served storage")),
+	findings, err := Compare(t.Context(), nil, reviewtest.Objects(t, "now.yaml", crdText("{type: string}", "v1 served storage")),
 		Options{Rules: rules})
 	if err != nil || len(findings) != 0 {
 		t.Errorf("a finding of severity none is there: %v, %v", findings, err)

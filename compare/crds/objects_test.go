@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/olmgen/olmgen/golden/reviewtest"
 	"github.com/olmgen/olmgen/internal/crs/apiserver"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -57,9 +58,9 @@ func TestVerdicts(t *testing.T) {
 
 // TestObjectKinds holds which objects are looked at, and what is said about those without a schema.
 func TestObjectKinds(t *testing.T) {
-	boats := parse(t, "crd.yaml", crdText("{type: string}", "v1 served storage", "v2"))
+	boats := reviewtest.Objects(t, "crd.yaml", crdText("{type: string}", "v1 served storage", "v2"))
 	object := func(apiVersion, kind string) []*manifest.Object {
-		return parse(t, "objects.yaml", "apiVersion: "+apiVersion+"\nkind: "+kind+"\nmetadata: {name: a}\nspec: 5\n")
+		return reviewtest.Objects(t, "objects.yaml", "apiVersion: "+apiVersion+"\nkind: "+kind+"\nmetadata: {name: a}\nspec: 5\n")
 	}
 	for name, tc := range map[string]struct {
 		old, now, existing []*manifest.Object
@@ -82,7 +83,7 @@ func TestObjectKinds(t *testing.T) {
 			t.Errorf("%s: %v %s", name, err, diff)
 		}
 	}
-	broken := parse(t, "now.yaml", crdText("{type: object, $ref: x}", "v1 served storage"))
+	broken := reviewtest.Objects(t, "now.yaml", crdText("{type: object, $ref: x}", "v1 served storage"))
 	_, err := Compare(t.Context(), boats, broken, Options{Checker: apiserver.Checker{}, Objects: object("ferry.example.com/v1", "Boat")})
 	if err == nil || !strings.HasPrefix(err.Error(), "now.yaml:9: spec.versions[0].schema.openAPIV3Schema: the API server cannot use") {
 		t.Errorf("a schema that is not structural: %v", err)
@@ -90,7 +91,7 @@ func TestObjectKinds(t *testing.T) {
 }
 
 func TestNoChecker(t *testing.T) {
-	_, err := Compare(t.Context(), nil, nil, Options{Objects: parse(t, "pod.yaml", "{apiVersion: v1, kind: Pod, metadata: {name: a}}")})
+	_, err := Compare(t.Context(), nil, nil, Options{Objects: reviewtest.Objects(t, "pod.yaml", "{apiVersion: v1, kind: Pod, metadata: {name: a}}")})
 	if err == nil || err.Error() != "Options.Objects need Options.Checker" {
 		t.Error(err)
 	}

@@ -249,7 +249,7 @@ func (w *watcher) csvs(ctx context.Context) ([]v1alpha1.ClusterServiceVersion, e
 	return out, nil
 }
 
-// ready says so when every operator of the cluster has succeeded.
+// ready reports whether every operator of the cluster has succeeded.
 func (w *watcher) ready(ctx context.Context) (string, error) {
 	list, err := w.csvs(ctx)
 	for _, csv := range list {

@@ -10,10 +10,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/olmgen/olmgen/golden/reviewtest"
 	"github.com/olmgen/olmgen/internal/crs"
 	"github.com/olmgen/olmgen/internal/crs/apiserver"
 	"github.com/olmgen/olmgen/internal/helper"
-	"github.com/olmgen/olmgen/manifest"
 )
 
 // The test binary is the helper program too.
@@ -54,26 +54,9 @@ spec:
     schema: {openAPIV3Schema: {type: object}}
 `
 
-func parse(t *testing.T, name, text string) []*manifest.Object {
-	t.Helper()
-	docs, err := manifest.ReadFile(name, []byte(text), manifest.DefaultLimits)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var objects []*manifest.Object
-	for _, d := range docs {
-		list, err := d.Objects()
-		if err != nil {
-			t.Fatal(err)
-		}
-		objects = append(objects, list...)
-	}
-	return objects
-}
-
 func check(t *testing.T, checker crs.Checker, crds, objects string) ([]crs.Result, error) {
 	t.Helper()
-	byName, err := crs.ByName(parse(t, "crd.yaml", crds))
+	byName, err := crs.ByName(reviewtest.Objects(t, "crd.yaml", crds))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +64,7 @@ func check(t *testing.T, checker crs.Checker, crds, objects string) ([]crs.Resul
 	if err != nil {
 		return nil, err
 	}
-	return crs.Check(t.Context(), checker, kinds, parse(t, "boat.yaml", objects))
+	return crs.Check(t.Context(), checker, kinds, reviewtest.Objects(t, "boat.yaml", objects))
 }
 
 // TestVerdict holds how the answers of the API server and of OLM differ. Another process gives the same ones.
@@ -173,7 +156,7 @@ func TestNoKind(t *testing.T) {
 			t.Errorf("%q: %v", to, err)
 		}
 	}
-	if _, err := crs.ByName(parse(t, "crd.yaml", strings.Replace(boats, "name: boats.", "x: boats.", 1))); err == nil ||
+	if _, err := crs.ByName(reviewtest.Objects(t, "crd.yaml", strings.Replace(boats, "name: boats.", "x: boats.", 1))); err == nil ||
 		!slices.Contains(strings.Split(err.Error(), ": "), "metadata.name") {
 		t.Errorf("without a name: %v", err)
 	}

@@ -181,7 +181,7 @@ func (r *runner) record(ctx context.Context, t *test, file string) (reached []in
 	return reached, err
 }
 
-// survivors tells for each mutant, in their order, whether no test that reaches it fails with it.
+// survivors reports for each mutant, in their order, whether no test that reaches it fails with it.
 func (r *runner) survivors(ctx context.Context, s suite, all []mutant, tell func(m mutant, survived bool)) error {
 	var mu sync.Mutex
 	survived := map[int]bool{}
