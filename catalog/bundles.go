@@ -2,7 +2,6 @@ package catalog
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io/fs"
 	"os"
@@ -64,20 +63,14 @@ func (c *Catalog) addLegacy(ctx context.Context, dir string, o Options) error {
 	return nil
 }
 
-// addOpened adds a bundle. Its directory is opened again for its ClusterServiceVersion.
+// addOpened adds a bundle. Its directory is opened again for its content.
 func (c *Catalog) addOpened(dir string, open func() (*source.Source, error)) error {
 	b, err := readBundle(dir, open)
 	if err != nil {
 		return err
 	}
 	place := Place{File: filepath.Join(dir, filepath.FromSlash(b.CSVObject.File)), Line: b.CSVObject.Line}
-	c.addBundle(b, place, &origin{csv: func() ([]byte, error) {
-		b, err := readBundle(dir, open)
-		if err != nil {
-			return nil, err
-		}
-		return json.Marshal(b.CSV)
-	}})
+	c.addBundle(b, place, &origin{dir: dir, open: open})
 	return nil
 }
 

@@ -21,7 +21,8 @@ type origin struct {
 	offset  int64  // of the document in the file
 	length  int    // of the document
 
-	csv func() ([]byte, error) // of a bundle that is not in a file-based catalog
+	dir  string                         // of a bundle that is not in a file-based catalog
+	open func() (*source.Source, error) // opens dir again
 }
 
 // content is an olm.bundle with its body.
@@ -77,6 +78,9 @@ func (o *origin) read(ctx context.Context) ([]byte, error) {
 // Open opens the bundle: it is made of the objects in the catalog or, if there are none, of its image.
 func (c Choice) Open(ctx context.Context, o Options) (*Opened, error) {
 	o = o.orDefault()
+	if from := c.Bundle.origin; from != nil && from.open != nil {
+		return c.openDir(from)
+	}
 	body, err := c.Bundle.content(ctx)
 	if err != nil {
 		return nil, err
@@ -87,6 +91,20 @@ func (c Choice) Open(ctx context.Context, o Options) (*Opened, error) {
 		return nil, fmt.Errorf("%s: bundle %s: %w", c.Bundle.origin.catalog, c.Bundle.Name, err)
 	}
 	opened.Ref, opened.Kind = source.KindCatalog+":"+c.Bundle.origin.catalog, source.KindCatalog
+	if c.Channel != nil {
+		opened.Entry = c.Channel.Entry(c.Bundle.Name)
+	}
+	return opened, nil
+}
+
+// openDir opens a bundle that is in a directory of bundles or in a legacy package.
+func (c Choice) openDir(from *origin) (*Opened, error) {
+	s, err := from.open()
+	if err != nil {
+		return nil, err
+	}
+	opened := &Opened{Source: s, Properties: append([]Property{}, c.Bundle.Properties...),
+		Entry: &Entry{Name: c.Bundle.Name}}
 	if c.Channel != nil {
 		opened.Entry = c.Channel.Entry(c.Bundle.Name)
 	}

@@ -14,8 +14,12 @@ import (
 // the property olm.csv.metadata holds: metadata, install modes and APIs. CSV reads the bundle again, because a Catalog
 // does not keep it.
 func (b *Bundle) CSV(ctx context.Context) ([]byte, error) {
-	if b.origin != nil && b.origin.csv != nil {
-		return b.origin.csv()
+	if b.origin != nil && b.origin.open != nil {
+		read, err := readBundle(b.origin.dir, b.origin.open)
+		if err != nil {
+			return nil, err
+		}
+		return json.Marshal(read.CSV)
 	}
 	c, err := b.content(ctx)
 	if err != nil {

@@ -25,6 +25,8 @@ type Options struct {
 	Cluster []*manifest.Object
 	// Unread are files that could not be read, beside those of the two states.
 	Unread []string
+	// Unresolved are the objects of the newer state that hand an operator over to OLM, and whose operator is not known.
+	Unresolved []Unresolved
 }
 
 // Compare returns how two states differ. The error is about an object that cannot be read, or that of the Checker of
@@ -61,6 +63,8 @@ func Compare(ctx context.Context, old, now State, o Options) (*Report, error) {
 	if r.OLM, err = consequences(ctx, pairs, old, now, o); err != nil {
 		return nil, err
 	}
+	r.Unresolved = append([]Unresolved{}, o.Unresolved...)
+	r.OLM = append(unresolved(r.Unresolved), r.OLM...)
 	r.Notes = notes(old, now)
 	r.Unread = append([]string{}, slices.Concat(old.Permissions.Unread, now.Permissions.Unread, o.Unread)...)
 	for _, list := range []*[]change.Change{&r.Workloads, &r.Identity} {

@@ -26,6 +26,8 @@ func rules() []findings.Rule {
 		{ID: ruleGained, Text: "gains a permission", Help: "The severity is that of the risk that follows from " +
 			"it (olmgen permissions). A permission of a dangerous group is at least a warning."},
 		{ID: ruleLost, Text: "loses a permission"},
+		{ID: ruleUnresolved, Text: "asks for an operator that is not known", Help: "A Subscription, its " +
+			"OperatorGroup or its catalog changed, and no catalog says what OLM installs now."},
 		{ID: ruleUsers, Text: "users gain or lose a permission", Help: "A ClusterRole with a label aggregate-to adds " +
 			"its rules to a role that users have."},
 	}
@@ -71,8 +73,12 @@ func (r *Report) Findings() []findings.Finding {
 		}
 	}
 	for _, c := range r.OLM {
-		out = append(out, findings.Finding{Rule: c.Rule, Level: c.Severity.SARIF(), File: c.File, Line: c.Line,
-			Object: "ClusterServiceVersion " + text.Brief(c.Operator), Message: text.Brief(c.Message)})
+		f := findings.Finding{Rule: c.Rule, Level: c.Severity.SARIF(), File: c.File, Line: c.Line,
+			Object: "ClusterServiceVersion " + text.Brief(c.Operator), Message: text.Brief(c.Message)}
+		if c.Rule == ruleUnresolved {
+			f.Object = text.Brief(c.Operator)
+		}
+		out = append(out, f)
 	}
 	for i := range out {
 		f := &out[i]

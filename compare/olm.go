@@ -3,6 +3,7 @@ package compare
 import (
 	"context"
 
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/predict/upgrade"
 )
 
@@ -26,6 +27,20 @@ func consequences(ctx context.Context, pairs []pair, old, now State, o Options) 
 		out[i] = Consequence(f)
 	}
 	return out, nil
+}
+
+// ruleUnresolved is about an operator that the newer release asks for in another way, and that is not known.
+const ruleUnresolved = "operator-unknown"
+
+// unresolved returns an error for each object that changed and whose operator is not known.
+func unresolved(list []Unresolved) (out []Consequence) {
+	for _, u := range list {
+		if u.Changed {
+			out = append(out, Consequence{ruleUnresolved, u.Object, findings.Error,
+				"asks for an operator that is not known: " + u.Message, u.File, u.Line})
+		}
+	}
+	return out
 }
 
 // release returns an operator as package upgrade looks at it.

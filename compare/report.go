@@ -37,6 +37,7 @@ type Report struct {
 	OLM         []Consequence      `json:"olm"`    // what OLM would do about it
 	Notes       []string           `json:"notes"`  // what a reader has to know about the comparison
 	Unread      []string           `json:"unread"` // files that could not be read, and why
+	Unresolved  []Unresolved       `json:"unresolved"`
 
 	sentences []string // what subjects gain and lose in short
 	checked   bool     // existing objects were checked against the newer CRDs
@@ -98,10 +99,20 @@ type CRD struct {
 	Line     int               `json:"line,omitempty"`
 }
 
+// Unresolved is an object of the newer release that hands an operator over to OLM, and whose operator is not known.
+type Unresolved struct {
+	Object  string `json:"object"` // kind namespace/name
+	Message string `json:"message"`
+	// Changed says that it, its OperatorGroup, its catalog or what is known of it is not as in the older release.
+	Changed bool   `json:"changed"`
+	File    string `json:"file,omitempty"`
+	Line    int    `json:"line,omitempty"`
+}
+
 // Consequence is what OLM would do about the upgrade.
 type Consequence struct {
 	Rule     string            `json:"rule"`
-	Operator string            `json:"operator"` // the name of a ClusterServiceVersion
+	Operator string            `json:"operator"` // the name of a ClusterServiceVersion, or an object that asks for one
 	Severity findings.Severity `json:"severity"`
 	Message  string            `json:"message"`
 	File     string            `json:"file,omitempty"`

@@ -95,7 +95,9 @@ func (r *Report) Meets(t Trigger) bool {
 			return c.Part == change.Provided && c.Change == change.Removed
 		})
 	case OLMRefuses:
-		return slices.ContainsFunc(r.OLM, func(c Consequence) bool { return c.Severity == findings.Error })
+		return slices.ContainsFunc(r.OLM, func(c Consequence) bool {
+			return c.Severity == findings.Error && c.Rule != ruleUnresolved
+		})
 	}
 	return false
 }

@@ -19,6 +19,10 @@ func (r *Report) verdict(pairs []pair) string {
 	if n := len(r.Unread); n > 0 {
 		parts = append(parts, "decide when "+text.Count(n, "file")+" can be read")
 	}
+	changed := slices.DeleteFunc(slices.Clone(r.Unresolved), func(u Unresolved) bool { return !u.Changed })
+	if n := len(changed); n > 0 {
+		parts = append(parts, "decide when "+text.Count(n, "operator")+" can be looked at")
+	}
 	conditions := r.conditions()
 	warnings := r.attention()
 	switch {
@@ -192,6 +196,7 @@ func (r *Report) olmVerdict(pairs []pair) string {
 	}
 	for _, c := range slices.Backward(r.OLM) { // the worst is the first
 		switch {
+		case c.Rule == ruleUnresolved:
 		case c.Severity == findings.Error:
 			out = "OLM would refuse it, or an operator would fail"
 		case c.Rule == upgrade.RulePath && c.Severity == findings.Warning:

@@ -35,6 +35,18 @@ func (r *Report) Document() *findings.Document {
 			d.Lead = text.Count(n, "file") + " could not be read"
 		}
 	}
+	if n := len(r.Unresolved); n > 0 {
+		if d.Lead == "no differences" {
+			d.Lead = "no differences in what was looked at"
+		}
+		d.Lead += "; " + text.Count(n, "operator") + " unknown"
+	}
+	for _, u := range r.Unresolved {
+		if !u.Changed {
+			d.Notes = append(d.Notes, findings.Remark{Label: "unknown",
+				Text: text.Brief(u.Object) + ": " + findings.Printable(u.Message)})
+		}
+	}
 	for _, u := range r.Unread {
 		d.Notes = append(d.Notes, findings.Remark{Label: "not read", Text: findings.Printable(u)})
 	}

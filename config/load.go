@@ -29,6 +29,9 @@ type Options struct {
 	// Source has Offline, InsecureRegistries, VerifyKeys, Stdin, Keychain, Limits and Warn. Without Warn, warnings
 	// about sources are among those of the result.
 	Source source.Options
+	// Chosen has bundles of catalogs that are chosen already, by the sources that stand for them. It may be nil.
+	Chosen map[string]catalog.Choice
+
 	// Catalogs keeps the catalogs that are read. Without it, Render has one of its own.
 	Catalogs *catalog.Cache
 	Workers  int           // bundles parsed at the same time; zero: one a processor. The result does not depend on it

@@ -35,6 +35,9 @@ func Open(ctx context.Context, ref string, o catalog.Options, read bundle.ReadOp
 
 // open opens the source of a bundle of a RenderConfig. With metadata, what a catalog says of the bundle is enough.
 func (o Options) open(ctx context.Context, b Bundle, so source.Options, metadata bool) (*catalog.Opened, error) {
+	if chosen, ok := o.Chosen[b.Source]; ok {
+		return chosen.Open(ctx, catalog.Options{Source: so, Metadata: metadata})
+	}
 	return catalog.Open(ctx, source.In(o.Dir, b.Source), catalog.Options{Source: so, Metadata: metadata,
 		Choice: bundle.Choice{Package: b.Package, Channel: b.Channel, Version: b.Version}, Cache: o.Catalogs})
 }

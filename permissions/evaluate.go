@@ -21,6 +21,9 @@ type Input struct {
 	Rendered bool               // from a bundle: a rule's line is the bundle's, else that of the object
 	Shipped  []*manifest.Object // the bundle's own objects
 	Unread   []string           // files that could not be read, and why
+	Notes    []string           // what else a reader has to know
+	// Unresolved are the objects that hand an operator over to OLM, and why the operator is not known.
+	Unresolved []string
 }
 
 // Evaluate returns what the subjects of a set of objects may do. The error, a *manifest.Error, is about an object that
@@ -35,8 +38,8 @@ func Evaluate(in Input) (*Report, error) {
 		return nil, err
 	}
 	r := &Report{APIVersion: apiVersion, Kind: kind, Operator: in.Operator, Permissions: []Item{}, Users: []Item{},
-		Covered: []Covered{}, Unknown: []Unknown{}, Accounts: []Subject{}, Notes: append([]string{}, v.notes...),
-		Unread: append([]string{}, in.Unread...)}
+		Covered: []Covered{}, Unknown: []Unknown{}, Accounts: []Subject{}, Notes: append(append([]string{}, in.Notes...), v.notes...),
+		Unread: append([]string{}, in.Unread...), Unresolved: append([]string{}, in.Unresolved...)}
 	r.missing = map[Subject]bool{}
 	e := evaluation{inventory: v, from: from, report: r, grants: map[Subject][]grant{},
 		unknown: map[Subject][]Unknown{}}

@@ -33,6 +33,7 @@ type Report struct {
 	Findings    []findings.Finding `json:"findings"`    // what follows
 	Notes       []string           `json:"notes"`       // what a reader has to know about the evaluation
 	Unread      []string           `json:"unread"`      // files that could not be read, and why
+	Unresolved  []string           `json:"unresolved"`  // what hands over an operator that is not known, and why
 
 	scopes  danger.Scopes
 	missing map[Subject]bool // the accounts that are bound and not among the objects

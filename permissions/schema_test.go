@@ -22,6 +22,7 @@ var described = map[string]string{
 	"Report.accounts":           "Every ServiceAccount that is among the objects or bound",
 	"Report.findings":           "What follows from the permissions",
 	"Report.unread":             "Files that could not be read, and why. The command fails then",
+	"Report.unresolved":         "Objects that hand an operator over to OLM, and why the operator is not known",
 	"Report.notes":              "What a reader has to know about the evaluation",
 	"Operator.name":             "The name of the ClusterServiceVersion, or the path of a tree",
 	"Fact.text":                 "The answer in words",

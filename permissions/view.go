@@ -50,6 +50,9 @@ func (r *Report) Document() *findings.Document {
 	for _, n := range r.Unread {
 		d.Notes = append(d.Notes, findings.Remark{Label: "not read", Text: findings.Printable(n)})
 	}
+	for _, n := range r.Unresolved {
+		d.Notes = append(d.Notes, findings.Remark{Label: "unknown", Text: findings.Printable(n)})
+	}
 	for _, n := range r.Notes {
 		d.Notes = append(d.Notes, findings.Remark{Label: "note", Text: n})
 	}
@@ -117,11 +120,17 @@ func (r *Report) headline() string {
 	for _, f := range r.Summary {
 		texts = append(texts, f.Text)
 	}
-	if len(texts) == 0 && len(r.Permissions) == 0 {
+	unresolved := text.Count(len(r.Unresolved), "operator") + " unknown"
+	switch {
+	case len(texts) == 0 && len(r.Permissions) == 0 && len(r.Unresolved) > 0:
+		return unresolved
+	case len(texts) == 0 && len(r.Permissions) == 0:
 		return "may do nothing"
+	case len(texts) == 0:
+		texts = []string{"no Secrets, no RBAC, no pods, no impersonation, no webhooks or CRDs"}
 	}
-	if len(texts) == 0 {
-		return "no Secrets, no RBAC, no pods, no impersonation, no webhooks or CRDs"
+	if len(r.Unresolved) > 0 {
+		texts = append(texts, unresolved)
 	}
 	return strings.Join(texts, "; ")
 }

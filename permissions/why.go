@@ -72,8 +72,11 @@ type origins struct {
 	roles    map[rbac.Key]*rbac.Role     // that the bundle ships; nil for a tree
 	bindings map[string]*manifest.Object // that the bundle ships, by kind and name
 	read     []*rbac.Role                // the roles of the objects
-	tree     bool                        // the objects' own lines count
+	tree     bool                        // the lines of the objects count, but of those that are rendered
 }
+
+// inTree reports whether the lines of an object are those of a tree.
+func (o *origins) inTree(object *manifest.Object) bool { return o.tree && !Authored(object) }
 
 // newOrigins takes what a bundle ships, or for a tree its own CSVs.
 func newOrigins(in Input, v *inventory) (*origins, error) {
@@ -122,7 +125,7 @@ func (o *origins) source(u use) Source {
 	}
 	for _, csv := range o.csvs {
 		if found, ok := csv.find(u); ok {
-			if o.tree {
+			if o.inTree(in.Object) {
 				found.File, found.Line, found.Object, found.Field = s.File, s.Line, s.Object, s.Field
 			}
 			return found
@@ -132,12 +135,12 @@ func (o *origins) source(u use) Source {
 	switch {
 	case in.Labels[templates.LabelDescoped] != "":
 		s.Why = WhyDescoped
-	case o.tree && installed != "":
+	case o.inTree(in.Object) && installed != "":
 		s.Why = installed
-	case !o.tree || in.Generated():
+	case !o.inTree(in.Object) || in.Generated():
 		s.Why = WhyOLM
 	}
-	if !o.tree {
+	if !o.inTree(in.Object) {
 		s.File, s.Line, s.Field = "", 0, "" // it is in no file of the bundle
 	}
 	return s
@@ -186,7 +189,7 @@ func (o *origins) bindingSource(b *rbac.Binding, role string) Source {
 	s := Source{Object: role, Why: WhyOLM}
 	from := o.bindings[b.Object.Kind+" "+b.Object.Name]
 	switch {
-	case o.tree:
+	case o.inTree(b.Object):
 		from, s.Why = b.Object, WhyDefault
 	case from == nil:
 		return s

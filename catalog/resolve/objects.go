@@ -19,6 +19,15 @@ type Cluster struct {
 	CatalogSources []Source // without content
 }
 
+// Subscribes reports whether a Subscription names a catalog.
+func (c *Cluster) Subscribes(to Source) bool {
+	return slices.ContainsFunc(c.Namespaces, func(s *State) bool {
+		return slices.ContainsFunc(s.Subscriptions, func(sub Subscription) bool {
+			return sub.Source == to.Name && sub.SourceNamespace == to.Namespace
+		})
+	})
+}
+
 // ReadObjects finds OLM's objects. Objects that name no namespace are in the one given.
 func ReadObjects(objects []*manifest.Object, namespace string) (*Cluster, error) {
 	return readObjects(objects, namespace, func(err error) error { return err })
@@ -72,7 +81,7 @@ func (r *objectReader) read(o *manifest.Object) error {
 			return err
 		}
 		r.cluster.CatalogSources = append(r.cluster.CatalogSources,
-			Source{Name: c.Name, Namespace: r.in(o.Namespace), Priority: c.Spec.Priority})
+			Source{Name: c.Name, Namespace: r.in(o.Namespace), Priority: c.Spec.Priority, Image: c.Spec.Image})
 	case operatorsv1.OperatorGroupKind:
 		var g operatorsv1.OperatorGroup
 		if _, err := o.Into(&g); err != nil {

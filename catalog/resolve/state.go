@@ -29,6 +29,7 @@ type State struct {
 type Source struct {
 	Name, Namespace string
 	Priority        int
+	Image           string // of a CatalogSource in a tree; may be empty
 	Catalog         *catalog.Catalog
 	Unavailable     bool // OLM has no connection to it: its pod does not run, or opm refuses its content
 }

@@ -17,7 +17,7 @@ import (
 // checkFlags holds the flags of olmgen check.
 type checkFlags struct {
 	report   reportFlags
-	catalogs []string
+	catalogs treeCatalogs
 	network  fbc.Options
 	kube     string
 	options  predict.Options
@@ -69,20 +69,7 @@ func (f *checkFlags) register(flags *pflag.FlagSet) {
 		"",
 		"`NAMESPACE` of objects that name none (default: such objects are not checked)",
 	)
-	flags.StringArrayVar(
-		&f.catalogs,
-		"catalog",
-		nil,
-		"content of a CatalogSource, `[NAMESPACE/NAME=]DIR[,priority=N]`; without a name, of all others; may be "+
-			"repeated",
-	)
-	flags.StringVar(
-		&f.options.Catalogs.Global,
-		"global-namespace",
-		"",
-		"`NAMESPACE` whose catalogs serve all namespaces (default: openshift-marketplace if a catalog is in it, "+
-			"else olm)",
-	)
+	f.catalogs.register(flags)
 	flags.StringVar(&f.kube, "kube-version", "", "`VERSION` of Kubernetes, which CSVs need (spec.minKubeVersion)")
 	f.report.register(flags)
 	registerSources(flags, &f.network)
@@ -108,7 +95,7 @@ func (f *checkFlags) run(cmd *cobra.Command, paths []string) error {
 	if err := requireObjects(t); err != nil {
 		return err
 	}
-	if f.options.Catalogs, err = f.open(cmd); err != nil {
+	if f.options.Catalogs, err = f.catalogs.open(cmd, t, f.network); err != nil {
 		return err
 	}
 	f.options.Checker = crs.Installed{}
@@ -124,32 +111,4 @@ func (f *checkFlags) run(cmd *cobra.Command, paths []string) error {
 	}
 	what := text.Count(len(t.Objects), "object") + " of " + text.Count(t.Files, "file")
 	return f.report.concludePartly(cmd.ErrOrStderr(), r.Findings, what, len(t.Faults), "path")
-}
-
-// open reads the catalogs.
-func (f *checkFlags) open(cmd *cobra.Command) (predict.Catalogs, error) {
-	c := f.options.Catalogs
-	var named []string
-	var others []*fbc.Catalog
-	for _, value := range f.catalogs {
-		parsed, err := parseCatalog(value)
-		if err != nil {
-			return c, err
-		}
-		if parsed.namespace != "" {
-			named = append(named, value)
-			continue
-		}
-		read, err := readServed(cmd, parsed.dir, f.network)
-		if err != nil {
-			return c, err
-		}
-		others = append(others, read)
-	}
-	if len(others) > 0 {
-		c.Others = fbc.Join(others...)
-	}
-	var err error
-	c.Sources, _, err = openCatalogs(cmd, f.network, named, c.Global, nil)
-	return c, err
 }

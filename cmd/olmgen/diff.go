@@ -27,16 +27,18 @@ import (
 
 // diffFlags are the flags of olmgen diff as they were given.
 type diffFlags struct {
-	render     renderFlags
-	format     findings.Format
-	exitCode   bool
-	failOn     []string
-	git        string
-	oldVersion string
-	trees      []string
-	crs        []string
-	crdRules   string
-	inCatalog  bool // a catalog says how OLM gets from OLD to NEW
+	render      renderFlags
+	format      findings.Format
+	exitCode    bool
+	failOn      []string
+	git         string
+	oldVersion  string
+	trees       []string
+	crs         []string
+	catalogs    treeCatalogs
+	oldCatalogs []string
+	crdRules    string
+	inCatalog   bool // a catalog says how OLM gets from OLD to NEW
 }
 
 func newDiff() *cobra.Command {
@@ -110,6 +112,9 @@ func (f *diffFlags) register(cmd *cobra.Command) {
 		"the `VERSION` of OLD in a catalog, where --version is that of NEW")
 	f.registerCluster(flags)
 	flags.StringVar(&f.crdRules, "crd-rules", "", "`FILE` with the severities of the rules about CRDs")
+	f.catalogs.register(flags)
+	flags.StringArrayVar(&f.oldCatalogs, "old-catalog", nil,
+		"the content of CatalogSources for OLD, where it is not that of --catalog; may be repeated")
 	offer(cmd, "fail-on", triggers())
 	f.render.register(cmd, reviewed)
 }
@@ -201,7 +206,7 @@ func (f *diffFlags) compare(cmd *cobra.Command, sides [2]side) (*compare.Report,
 		return nil, err
 	}
 	if len(f.trees) > 0 {
-		others, err := reviewTree(cmd, f.trees, "")
+		others, err := otherTree(cmd, f.trees)
 		if err != nil {
 			return nil, err
 		}
@@ -250,14 +255,17 @@ func (s side) isSource() bool {
 func (f *diffFlags) read(cmd *cobra.Command, s side, old *review.Subject) (*review.Subject, error) {
 	var r *review.Subject
 	var err error
-	namespace, _ := f.render.options.Text(generate.OptionNamespace)
 	switch {
 	case s.empty:
 		return review.FromObjects(nil, permissions.Operator{}, "")
 	case source.IsRenderConfig(s.ref):
 		r, err = f.render.reviewConfig(cmd, s.ref)
 	case review.IsTree(s.ref):
-		r, err = reviewTree(cmd, []string{s.ref}, namespace)
+		catalogs := f.catalogs
+		if s.old && len(f.oldCatalogs) > 0 {
+			catalogs.values = f.oldCatalogs
+		}
+		r, err = f.render.reviewTree(cmd, []string{s.ref}, &catalogs)
 	case !s.old && len(old.Operators) == 1:
 		r, err = f.upgraded(cmd, s, old)
 	default:

@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/olmgen/olmgen/findings"
-	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/config/review"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/manifest"
@@ -19,9 +18,10 @@ import (
 
 // permissionsFlags are the flags of olmgen permissions as they were given.
 type permissionsFlags struct {
-	render renderFlags
-	format findings.Format
-	report reportFlags // without its format
+	render   renderFlags
+	catalogs treeCatalogs
+	format   findings.Format
+	report   reportFlags // without its format
 }
 
 func newPermissions() *cobra.Command {
@@ -69,6 +69,7 @@ The exit code is 3 if there are findings at or above --fail-on.
 	formatFlag(cmd, &f.format, permissions.Formats)
 	failOnFlag(cmd, &f.report.failOn)
 	f.report.registerBaseline(flags)
+	f.catalogs.register(flags)
 	f.render.register(cmd, reviewed)
 	cmd.RunE = f.run
 	return cmd
@@ -145,8 +146,7 @@ func (f *permissionsFlags) tree(cmd *cobra.Command, refs []string) (*review.Subj
 	if err := f.render.refuseRenderFlags(cmd, what, "namespace"); err != nil {
 		return nil, err
 	}
-	namespace, _ := f.render.options.Text(generate.OptionNamespace)
-	r, err := reviewTree(cmd, refs, namespace)
+	r, err := f.render.reviewTree(cmd, refs, &f.catalogs)
 	if err != nil {
 		return nil, err
 	}
@@ -161,7 +161,11 @@ func refuseWithoutBindings(ref string, in permissions.Input) error {
 		}
 	}
 	e := &manifest.Error{File: ref, Msg: "no RoleBinding and no ClusterRoleBinding in these files"}
-	if len(in.CSVs) > 0 {
+	switch {
+	case len(in.Unresolved) > 0:
+		e.Tip = "OLM makes them of what it installs, and that is not known: " + in.Unresolved[0] +
+			"; pass the content of its catalog with --catalog"
+	case len(in.CSVs) > 0:
 		e.Tip = "OLM makes them of the ClusterServiceVersion: name the bundle's directory, the one that has manifests/"
 	}
 	return e

@@ -88,14 +88,30 @@ func (f *renderFlags) deprecations(cmd *cobra.Command, ref string, opened *confi
 	return out, nil
 }
 
-// reviewTree reads manifests.
-func reviewTree(cmd *cobra.Command, refs []string, namespace string) (*review.Subject, error) {
+// reviewTree reads manifests, and what OLM installs for them from catalogs.
+func (f *renderFlags) reviewTree(cmd *cobra.Command, refs []string, catalogs *treeCatalogs) (*review.Subject, error) {
 	t, err := tree.Read(cmd.Context(), refs, tree.Options{Stdin: cmd.InOrStdin()})
 	if err != nil {
 		return nil, err
 	}
 	saySkipped(cmd.ErrOrStderr(), t)
-	r, err := review.FromObjects(t.Objects, permissions.Operator{Name: strings.Join(refs, ", ")}, namespace)
+	network := withInput(cmd, f.source)
+	o := review.TreeOptions{Name: strings.Join(refs, ", "), Source: network.Source}
+	o.Namespace, _ = f.options.Text(generate.OptionNamespace)
+	if o.Catalogs, err = catalogs.open(cmd, t, f.source); err != nil {
+		return nil, err
+	}
+	return review.FromTree(cmd.Context(), t, o)
+}
+
+// otherTree reads manifests of what else is in the cluster.
+func otherTree(cmd *cobra.Command, refs []string) (*review.Subject, error) {
+	t, err := tree.Read(cmd.Context(), refs, tree.Options{Stdin: cmd.InOrStdin()})
+	if err != nil {
+		return nil, err
+	}
+	saySkipped(cmd.ErrOrStderr(), t)
+	r, err := review.FromObjects(t.Objects, permissions.Operator{Name: strings.Join(refs, ", ")}, "")
 	if err == nil {
 		r.Unread = unreadIn(t)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -20,7 +21,8 @@ type Catalogs struct {
 	// Others is the content of each CatalogSource that is not in Sources. If it is nil and there are Sources, a
 	// CatalogSource that is neither in Sources nor in the tree does not exist.
 	Others *catalog.Catalog
-	Global string // the namespace whose catalogs serve all namespaces; empty: that of OpenShift or of OLM
+	Partial bool   // a CatalogSource that is not in Sources may exist
+	Global  string // the namespace whose catalogs serve all namespaces; empty: that of OpenShift or of OLM
 }
 
 const (
@@ -65,6 +67,7 @@ func (c *cluster) subscribe(ctx context.Context, catalogs Catalogs) error {
 
 func (c *cluster) notChecked(s *subscription, why string) {
 	c.unknownCSV[s.Namespace] = true
+	c.unknown = append(c.unknown, Unknown{s.Object, why})
 	c.note(ruleSubscription, findings.Note, s.Object, "spec.name", "the CSV that it installs is not checked: "+why,
 		"pass the content of its catalog")
 }
@@ -93,14 +96,26 @@ type resolution struct {
 	partial  map[string]bool            // namespaces with Subscriptions whose catalogs are not known
 	refused  bool                       // opm does not serve the other catalogs
 	declared []resolve.Source           // CatalogSources of the tree
-	planned  []installed
+	planned  []Install
 }
 
-// installed is a CSV that OLM installs and the tree does not have.
-type installed struct {
-	sub    *subscription
-	bundle *catalog.Bundle
-	name   string
+// Install is an operator that OLM installs from a catalog, and that the tree does not have.
+type Install struct {
+	Subscription *manifest.Object // that asks for it, or for what needs it
+	Namespace    string
+	Name         string // of the ClusterServiceVersion
+	Catalog      string // NAMESPACE/NAME of the CatalogSource
+	Choice       catalog.Choice
+	Group        Group // the OperatorGroup
+	Dependency   bool  // the Subscription is that of another operator
+
+	sub *subscription
+}
+
+// Unknown is an object that hands an operator over to OLM, and why nobody can say which one OLM installs.
+type Unknown struct {
+	Object *manifest.Object
+	Why    string
 }
 
 func (r *resolution) partly(namespace string) {
@@ -117,7 +132,7 @@ func (r *resolution) unknown(s *subscription) string {
 		return ""
 	case len(r.catalogs.Sources) == 0:
 		return "there is no catalog"
-	case slices.ContainsFunc(r.sources, func(o *manifest.Object) bool {
+	case r.catalogs.Partial, slices.ContainsFunc(r.sources, func(o *manifest.Object) bool {
 		return o.Name == s.source && o.Namespace == s.sourceNamespace
 	}):
 		return fmt.Sprintf("the content of CatalogSource %s/%s is not known", s.sourceNamespace, s.source)
@@ -146,6 +161,7 @@ func (r *resolution) resolve(ctx context.Context, state *resolve.State) error {
 	}
 	if state.OperatorGroups != 1 {
 		r.unknownCSV[ns] = true // OLM does not resolve, which is a finding about the group
+		r.installsNothing(ns, fmt.Sprintf("its namespace has %s", text.Count(state.OperatorGroups, "OperatorGroup")))
 		return nil
 	}
 	r.look(state)
@@ -160,10 +176,22 @@ func (r *resolution) resolve(ctx context.Context, state *resolve.State) error {
 	if assumed || result.Failure != nil {
 		r.unknownCSV[ns] = true
 	}
+	if result.Failure != nil && len(result.Steps) == 0 {
+		r.installsNothing(ns, result.Failure.Text)
+	}
 	if !assumed {
 		r.plan(state, result)
 	}
 	return nil
+}
+
+// installsNothing notes the Subscriptions of a namespace that have no operator, and get none.
+func (r *resolution) installsNothing(namespace, why string) {
+	for _, s := range r.subs[namespace] {
+		if s.ofSubscription(r.csvs[namespace]) == nil {
+			r.cluster.unknown = append(r.cluster.unknown, Unknown{s.Object, "OLM installs nothing: " + why})
+		}
+	}
 }
 
 func (r *resolution) sub(namespace, name string) *subscription {
@@ -222,9 +250,13 @@ func (r *resolution) completeStatus(state *resolve.State, s *resolve.Subscriptio
 	if s.InstalledCSV == "" {
 		return
 	}
-	if b := r.pkg(state, s).Bundle(s.InstalledCSV); b != nil {
+	p := r.pkg(state, s)
+	if b := p.Bundle(s.InstalledCSV); b != nil {
 		state.CSVs = append(state.CSVs, resolve.Installed(b, s.Package))
-		r.planned = append(r.planned, installed{r.sub(ns, s.Name), b, b.Name})
+		sub := r.sub(ns, s.Name)
+		r.planned = append(r.planned, Install{Subscription: sub.Object, Namespace: ns, Name: b.Name,
+			Catalog: s.SourceNamespace + "/" + s.Source, sub: sub,
+			Choice: catalog.Choice{Package: p, Channel: p.Channel(s.Channel), Bundle: b}})
 		s.CurrentCSV = s.InstalledCSV
 		return
 	}
@@ -233,9 +265,13 @@ func (r *resolution) completeStatus(state *resolve.State, s *resolve.Subscriptio
 
 // pkg returns the package of a Subscription in its catalog. It is empty if the catalog does not have it.
 func (r *resolution) pkg(state *resolve.State, s *resolve.Subscription) *catalog.Package {
+	return packageIn(state, s.Source, s.SourceNamespace, s.Package)
+}
+
+func packageIn(state *resolve.State, source, sourceNamespace, name string) *catalog.Package {
 	for _, c := range state.Catalogs {
-		if c.Name == s.Source && c.Namespace == s.SourceNamespace && c.Catalog.Packages[s.Package] != nil {
-			return c.Catalog.Packages[s.Package]
+		if c.Name == source && c.Namespace == sourceNamespace && c.Catalog.Packages[name] != nil {
+			return c.Catalog.Packages[name]
 		}
 	}
 	return &catalog.Package{}
@@ -302,14 +338,17 @@ func (r *resolution) plan(state *resolve.State, result *resolve.Result) {
 		if r.has(state, p) {
 			continue
 		}
-		owner := owners[name]
+		owner, dependency := owners[name], owners[name] == nil
 		for up := p; owner == nil && up != nil && up.RequiredBy != ""; up = planned[up.RequiredBy] {
 			owner = owners[up.RequiredBy]
 		}
 		if owner == nil {
 			owner = r.subs[ns][0]
 		}
-		r.planned = append(r.planned, installed{owner, p.Bundle(), name})
+		pkg := packageIn(state, p.Source, p.SourceNamespace, p.Package)
+		r.planned = append(r.planned, Install{Subscription: owner.Object, Namespace: ns, Name: name,
+			Catalog: p.SourceNamespace + "/" + p.Source, Dependency: dependency, sub: owner,
+			Choice: catalog.Choice{Package: pkg, Channel: pkg.Channel(p.Channel), Bundle: p.Bundle()}})
 	}
 }
 
@@ -328,13 +367,15 @@ func (r *resolution) has(state *resolve.State, p *resolve.Planned) bool {
 // install adds the CSVs that OLM installs.
 func (r *resolution) install(ctx context.Context) error {
 	for _, p := range r.planned {
-		data, err := p.bundle.CSV(ctx)
+		data, err := p.Choice.Bundle.CSV(ctx)
 		if err == nil {
 			err = r.addFrom(p.sub, data)
 		}
 		if err != nil {
 			r.notChecked(p.sub, err.Error())
+			continue
 		}
+		r.installs = append(r.installs, p)
 	}
 	return ctx.Err()
 }

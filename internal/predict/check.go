@@ -37,6 +37,9 @@ type Report struct {
 	Groups   []Group            // by namespace and name
 	CSVs     []CSV              // by namespace and name, without copies
 	Findings []findings.Finding // by file and line
+
+	Installs []Install // by namespace, in OLM's order: what OLM installs and the tree does not have
+	Unknown  []Unknown // in the order of the tree
 }
 
 // Group is an OperatorGroup after OLM has processed it.
@@ -101,7 +104,7 @@ func Check(ctx context.Context, t *tree.Tree, o Options) (*Report, error) {
 			},
 		)
 	}
-	r := &Report{}
+	r := &Report{Installs: c.installs, Unknown: c.unknown}
 	for _, g := range c.groups {
 		r.Groups = append(r.Groups, played.group(g))
 		played.judgeGroup(g)
@@ -130,6 +133,13 @@ func Check(ctx context.Context, t *tree.Tree, o Options) (*Report, error) {
 		r.CSVs,
 		func(a, b CSV) int { return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name)) },
 	)
+	for i := range r.Installs {
+		for _, g := range r.Groups {
+			if g.Namespace == r.Installs[i].Namespace {
+				r.Installs[i].Group = g
+			}
+		}
+	}
 	findings.Sort(c.findings)
 	r.Findings = slices.Compact(c.findings)
 	return r, nil

@@ -37,7 +37,9 @@ type cluster struct {
 	kube        *semver.Version
 	noCopies    bool // OLMConfig: copied CSVs of global groups are disabled
 
-	unknownCSV map[string]bool             // namespaces with a Subscription whose CSV is unknown
+	unknownCSV map[string]bool // namespaces with a Subscription whose CSV is unknown
+	unknown    []Unknown       // these Subscriptions
+	installs   []Install
 	first      map[string]*manifest.Object // the first object of each name, by key
 	findings   []findings.Finding
 }

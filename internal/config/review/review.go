@@ -21,6 +21,8 @@ type Subject struct {
 	Operators []compare.Operator
 	Note      string // says how the subject differs from what was asked for; usually empty
 
+	Unknown []Unknown // what hands over operators that are not in the subject
+
 	opened []*config.Opened
 	locate func(o *manifest.Object, field string) (file string, line int)
 }
@@ -101,11 +103,20 @@ func Compare(ctx context.Context, old, new *Subject, names [2]string, o compare.
 			return nil, err
 		}
 	}
+	o.Unresolved = new.unresolved(old)
 	report, err := compare.Compare(ctx, states[0], states[1], o)
-	if err == nil && new.Note != "" {
+	if err != nil {
+		return nil, err
+	}
+	if new.Note != "" {
 		report.Notes = append(report.Notes, new.Note)
 	}
-	return report, err
+	for _, u := range old.Unknown {
+		if !slices.ContainsFunc(new.Unknown, u.sameObject) {
+			report.Notes = append(report.Notes, names[0]+": "+u.String())
+		}
+	}
+	return report, nil
 }
 
 // InstallMode returns the install mode that the only operator was rendered in. It is empty for several operators.

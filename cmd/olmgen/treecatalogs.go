@@ -1,0 +1,93 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	fbc "github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/catalog/resolve"
+	"github.com/olmgen/olmgen/internal/manifest/tree"
+	"github.com/olmgen/olmgen/internal/predict"
+	"github.com/olmgen/olmgen/source"
+)
+
+// treeCatalogs are the flags of a command that reads what the Subscriptions of a tree install from.
+type treeCatalogs struct {
+	values []string
+	global string
+}
+
+func (f *treeCatalogs) register(flags *pflag.FlagSet) {
+	flags.StringArrayVar(
+		&f.values,
+		"catalog",
+		nil,
+		"content of a CatalogSource, `[NAMESPACE/NAME=]DIR[,priority=N]`; without a name, of all others; may be "+
+			"repeated",
+	)
+	flags.StringVar(
+		&f.global,
+		"global-namespace",
+		"",
+		"`NAMESPACE` whose catalogs serve all namespaces (default: openshift-marketplace if a catalog is in it, "+
+			"else olm)",
+	)
+}
+
+// open reads the catalogs of the flags, and the images of the other CatalogSources of a tree.
+func (f *treeCatalogs) open(cmd *cobra.Command, t *tree.Tree, network fbc.Options) (predict.Catalogs, error) {
+	c := predict.Catalogs{Global: f.global}
+	var named []string
+	var others []*fbc.Catalog
+	for _, value := range f.values {
+		parsed, err := parseCatalog(value)
+		if err != nil {
+			return c, err
+		}
+		if parsed.namespace != "" {
+			named = append(named, value)
+			continue
+		}
+		read, err := readServed(cmd, parsed.dir, network)
+		if err != nil {
+			return c, err
+		}
+		others = append(others, read)
+	}
+	if len(others) > 0 {
+		c.Others = fbc.Join(others...)
+	}
+	var err error
+	if c.Sources, _, err = openCatalogs(cmd, network, named, c.Global, nil); err != nil {
+		return c, err
+	}
+	if c.Others == nil && !network.Source.Offline {
+		c.Partial = len(c.Sources) == 0
+		c.Sources = append(c.Sources, imageCatalogs(cmd, t, c.Sources, network)...)
+	}
+	return c, nil
+}
+
+// imageCatalogs reads the images of the CatalogSources of a tree that a Subscription of it names and that are not
+// known. One that cannot be read stays unknown.
+func imageCatalogs(cmd *cobra.Command, t *tree.Tree, known []resolve.Source, network fbc.Options) []resolve.Source {
+	tree := resolve.ReadValid(t.Objects)
+	var out []resolve.Source
+	for _, s := range tree.CatalogSources {
+		is := func(o resolve.Source) bool { return o.Name == s.Name && o.Namespace == s.Namespace }
+		if s.Image == "" || slices.ContainsFunc(known, is) || !tree.Subscribes(s) {
+			continue
+		}
+		read, err := readServed(cmd, source.KindOCI+"://"+s.Image, network)
+		if err != nil {
+			fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: warning: CatalogSource %s/%s: %v\n", s.Namespace, s.Name, err)
+			continue
+		}
+		s.Catalog, s.Unavailable = read, read.Refusal() != nil
+		out = append(out, s)
+	}
+	return out
+}
