@@ -178,6 +178,7 @@ const marketplace = "openshift-marketplace"
 // catalogFlag is a value of --catalog.
 type catalogFlag struct {
 	namespace, name, dir string
+	cluster              bool // of OLM v1
 	priority             int
 	prioritised          bool
 }

@@ -147,16 +147,14 @@ func (f *renderFlags) reviewDeclared(cmd *cobra.Command, d declaration) (*review
 	if err != nil {
 		return nil, err
 	}
-	r, err := review.FromRendered(all)
+	shown, why := all, error(nil)
+	if d.HandsOver() {
+		d.Config = d.Shown()
+		shown, why = one.renderDeclared(cmd, d)
+	}
+	r, err := review.FromShown(all, shown, why)
 	if err != nil {
 		return nil, err
-	}
-	for _, o := range all.Operators {
-		if o.InstallMode == "" {
-			fmt.Fprintf(cmd.ErrOrStderr(),
-				"olmgen: warning: %s: its profile leaves RBAC to OLM: its permissions are not "+
-					"in the report\n", o.Name)
-		}
 	}
 	r.Operator = permissions.Operator{Name: filepath.ToSlash(d.file)}
 	r.MovePaths(func(i int, name string) string { return review.PathIn(all.Opened[i].Ref, name) })

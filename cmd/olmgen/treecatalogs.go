@@ -3,11 +3,13 @@ package main
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	fbc "github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/catalog/extension"
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/internal/manifest/tree"
 	"github.com/olmgen/olmgen/internal/predict"
@@ -25,8 +27,8 @@ func (f *treeCatalogs) register(flags *pflag.FlagSet) {
 		&f.values,
 		"catalog",
 		nil,
-		"content of a CatalogSource, `[NAMESPACE/NAME=]DIR[,priority=N]`; without a name, of all others; may be "+
-			"repeated",
+		"content of a CatalogSource, or without NAMESPACE/ of a ClusterCatalog, `[[NAMESPACE/]NAME=]DIR[,priority=N]`; "+
+			"without a name, of all others; may be repeated",
 	)
 	flags.StringVar(
 		&f.global,
@@ -43,7 +45,7 @@ func (f *treeCatalogs) open(cmd *cobra.Command, t *tree.Tree, network fbc.Option
 	var named []string
 	var others []*fbc.Catalog
 	for _, value := range f.values {
-		parsed, err := parseCatalog(value)
+		parsed, err := parseTreeCatalog(value)
 		if err != nil {
 			return c, err
 		}
@@ -52,10 +54,15 @@ func (f *treeCatalogs) open(cmd *cobra.Command, t *tree.Tree, network fbc.Option
 			continue
 		}
 		read, err := readServed(cmd, parsed.dir, network)
-		if err != nil {
+		switch {
+		case err != nil:
 			return c, err
+		case parsed.cluster:
+			c.ClusterCatalogs = append(c.ClusterCatalogs, extension.Source{Name: parsed.name,
+				Priority: int32(parsed.priority), Catalog: read}) //nolint:gosec // it is read as 32 bits
+		default:
+			others = append(others, read)
 		}
-		others = append(others, read)
 	}
 	if len(others) > 0 {
 		c.Others = fbc.Join(others...)
@@ -69,6 +76,18 @@ func (f *treeCatalogs) open(cmd *cobra.Command, t *tree.Tree, network fbc.Option
 		c.Sources = append(c.Sources, imageCatalogs(cmd, t, c.Sources, network)...)
 	}
 	return c, nil
+}
+
+// parseTreeCatalog reads a value for a CatalogSource, NAMESPACE/NAME=DIR, for a ClusterCatalog, NAME=DIR, or for all
+// others.
+func parseTreeCatalog(value string) (catalogFlag, error) {
+	key, _, named := strings.Cut(value, "=")
+	if !named || strings.Contains(key, "/") {
+		return parseCatalog(value)
+	}
+	c, err := parseClusterCatalog(value)
+	c.cluster = true
+	return c, err
 }
 
 // imageCatalogs reads the images of the CatalogSources of a tree that a Subscription of it names and that are not

@@ -58,6 +58,12 @@ const (
 // pkg/controller/operators/openshift/helpers.go). Old bundles have it as an annotation.
 const PropertyMaxOpenShift = "olm.maxOpenShiftVersion"
 
+// The kinds of OLM v1.
+const (
+	KindClusterExtension = "ClusterExtension"
+	KindClusterCatalog   = "ClusterCatalog"
+)
+
 // Finalizer keeps a ClusterServiceVersion until OLM has deleted what belongs to it (OLM:
 // pkg/controller/operators/olm/operator.go).
 const Finalizer = Group + "/csv-cleanup"

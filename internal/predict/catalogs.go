@@ -9,6 +9,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/catalog/extension"
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/manifest/text"
@@ -21,6 +22,9 @@ type Catalogs struct {
 	// Others is the content of each CatalogSource that is not in Sources. If it is nil and there are Sources, a
 	// CatalogSource that is neither in Sources nor in the tree does not exist.
 	Others *catalog.Catalog
+	// ClusterCatalogs are the content of ClusterCatalogs of OLM v1. Others is that of those that are not in it.
+	ClusterCatalogs []extension.Source
+
 	Partial bool   // a CatalogSource that is not in Sources may exist
 	Global  string // the namespace whose catalogs serve all namespaces; empty: that of OpenShift or of OLM
 }

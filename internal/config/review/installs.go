@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -52,59 +53,157 @@ func FromTree(ctx context.Context, t *tree.Tree, o TreeOptions) (*Subject, error
 	for _, u := range predicted.Unknown {
 		s.unknown(Unknown{Object: u.Object, Why: u.Why})
 	}
+	var handedOver []handOver
 	for _, i := range predicted.Installs {
-		installed, err := installedBy(ctx, i, o.Source)
+		handedOver = append(handedOver, ofSubscription(i))
+	}
+	extensions, unknown := predict.Extensions(t.Objects, o.Catalogs)
+	for _, u := range unknown {
+		s.unknown(Unknown{Object: u.Object, Why: u.Why})
+	}
+	for _, e := range extensions {
+		handedOver = append(handedOver, ofExtension(e))
+	}
+	for _, h := range handedOver {
+		installed, err := h.render(ctx, o.Source)
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
 		if err != nil {
-			s.unknown(Unknown{Object: i.Subscription, Name: i.Name, Why: err.Error()})
+			s.unknown(Unknown{Object: h.object, Name: h.name, Why: err.Error()})
 			continue
 		}
-		s.add(installed)
-		s.Notes = append(s.Notes, standsFor(i))
+		s.parts = append(s.parts, part{h, installed})
 	}
-	return s, nil
+	return s.assembled(nil), nil
+}
+
+// part is an operator that an object of a tree stands for.
+type part struct {
+	handOver
+	*Subject
+}
+
+// assembled returns the subject with its parts, but for those of some objects.
+func (s *Subject) assembled(without []Unknown) *Subject {
+	if len(s.parts) == 0 || s.tree != nil && len(without) == 0 {
+		return s
+	}
+	tree := s
+	if s.tree != nil {
+		tree = s.tree
+	}
+	whole := *tree
+	whole.tree, whole.Note = tree, s.Note
+	whole.All, whole.Objects = slices.Clone(whole.All), slices.Clone(whole.Objects)
+	whole.Operators, whole.CSVs = slices.Clone(whole.Operators), slices.Clone(whole.CSVs)
+	for _, p := range whole.parts {
+		if !slices.ContainsFunc(without, func(u Unknown) bool { return u.Object.Identity() == p.object.Identity() }) {
+			whole.add(p.Subject)
+			whole.Notes = append(slices.Clip(whole.Notes), p.handOver.String())
+		}
+	}
+	return &whole
+}
+
+// handOver is an operator that OLM installs, and how to render what it makes of it.
+type handOver struct {
+	object     *manifest.Object // that asks for it
+	name       string           // of the bundle
+	catalog    string
+	choice     catalog.Choice
+	dependency bool
+	group      map[string]any // of a RenderConfig, without bundles
+	bundle     map[string]any // without source
+	err        error          // why it cannot be rendered
+}
+
+// String says what the object stands for.
+func (h handOver) String() string {
+	out := fmt.Sprintf("%s (%s:%d): %s from catalog %s", h.object.Identity(), h.object.File, h.object.Line, h.name,
+		h.catalog)
+	if h.choice.Channel != nil {
+		out += ", channel " + h.choice.Channel.Name
+	}
+	if h.dependency {
+		out += ", as a dependency"
+	}
+	return out
+}
+
+// ofSubscription returns what OLM v0 installs.
+func ofSubscription(i predict.Install) handOver {
+	h := handOver{object: i.Subscription, name: i.Name, catalog: i.Catalog, choice: i.Choice, dependency: i.Dependency,
+		group:  map[string]any{"namespace": i.Namespace, "name": i.Group.Name},
+		bundle: reviewed(generate.ProfileOLM)}
+	if i.Group.Unknown != "" {
+		h.err = fmt.Errorf("the target namespaces of OperatorGroup %s/%s are not known: %s", i.Group.Namespace,
+			i.Group.Name, i.Group.Unknown)
+	}
+	if settings, err := i.Subscription.Get("spec", "config"); err == nil && settings != nil && !i.Dependency {
+		h.bundle["config"] = settings
+	}
+	if slices.Equal(i.Group.Namespaces, []string{""}) {
+		h.group["installMode"] = string(v1alpha1.InstallModeTypeAllNamespaces)
+	} else {
+		h.group["targetNamespaces"] = anys(i.Group.Namespaces...)
+	}
+	if i.Group.Account != "" {
+		h.group["serviceAccount"] = i.Group.Account
+	}
+	return h
+}
+
+// ofExtension returns what OLM v1 installs.
+func ofExtension(e predict.Extension) handOver {
+	h := handOver{object: e.Object, name: e.Name, catalog: e.Catalog, choice: e.Choice,
+		group:  map[string]any{"namespace": e.Namespace},
+		bundle: reviewed(generate.ProfileOLMv1)}
+	if e.WatchNamespace != "" {
+		h.group["targetNamespaces"] = anys(e.WatchNamespace)
+	}
+	if len(e.Deployments) > 0 {
+		h.bundle["config"] = e.Deployments
+	}
+	return h
+}
+
+// reviewed returns a bundle of a RenderConfig. An operator that serves must have certificates, which have no part in a
+// review.
+func reviewed(p generate.Profile) map[string]any {
+	return map[string]any{"profile": string(p), "certs": map[string]any{"provider": string(generate.CertsManager)}}
+}
+
+func anys(list ...string) []any {
+	out := make([]any, len(list))
+	for i, s := range list {
+		out[i] = s
+	}
+	return out
 }
 
 // handsOver reports whether an object has OLM choose what it installs.
 func handsOver(o *manifest.Object) bool {
-	return o.Kind == v1alpha1.SubscriptionKind && o.Group() == olm.Group
+	return o.Kind == v1alpha1.SubscriptionKind && o.Group() == olm.Group ||
+		o.Kind == olm.KindClusterExtension && o.Group() == olm.GroupV1
 }
 
-// installedBy renders what OLM makes of an operator in its namespace.
-func installedBy(ctx context.Context, i predict.Install, so source.Options) (*Subject, error) {
-	if i.Group.Unknown != "" {
-		return nil, fmt.Errorf("the target namespaces of OperatorGroup %s/%s are not known: %s", i.Group.Namespace,
-			i.Group.Name, i.Group.Unknown)
+// render renders what OLM makes of the operator.
+func (h handOver) render(ctx context.Context, so source.Options) (*Subject, error) {
+	if h.err != nil {
+		return nil, h.err
 	}
-	bundle := map[string]any{"source": installSource}
-	if settings, err := i.Subscription.Get("spec", "config"); err == nil && settings != nil && !i.Dependency {
-		bundle["config"] = settings
-	}
-	group := map[string]any{"namespace": i.Namespace, "name": i.Group.Name, "bundles": []any{bundle}}
-	if slices.Equal(i.Group.Namespaces, []string{""}) {
-		group["installMode"] = string(v1alpha1.InstallModeTypeAllNamespaces)
-	} else {
-		var targets []any
-		for _, ns := range i.Group.Namespaces {
-			targets = append(targets, ns)
-		}
-		group["targetNamespaces"] = targets
-	}
-	if i.Group.Account != "" {
-		group["serviceAccount"] = i.Group.Account
-	}
-	c, err := config.Read(i.Subscription.File, manifest.Encode(map[string]any{
-		"apiVersion": config.APIVersion, "kind": config.Kind,
-		// An operator that serves must have certificates. They have no part in a review.
-		"defaults": map[string]any{"certs": map[string]any{"provider": string(generate.CertsManager)}},
-		"groups":   []any{group},
-	}))
+	bundle := maps.Clone(h.bundle)
+	bundle["source"] = installSource
+	group := maps.Clone(h.group)
+	group["bundles"] = []any{bundle}
+	c, err := config.Read(h.object.File, manifest.Encode(map[string]any{"apiVersion": config.APIVersion,
+		"kind": config.Kind, "groups": []any{group}}))
 	if err != nil {
 		return nil, err
 	}
-	rendered, err := c.Render(ctx, config.Options{Source: so, Chosen: map[string]catalog.Choice{installSource: i.Choice}})
+	rendered, err := c.Render(ctx, config.Options{Source: so,
+		Chosen: map[string]catalog.Choice{installSource: h.choice}})
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +211,7 @@ func installedBy(ctx context.Context, i predict.Install, so source.Options) (*Su
 	if err != nil {
 		return nil, err
 	}
-	ref := cmp.Or(rendered.Opened[0].Ref, i.Name)
+	ref := cmp.Or(rendered.Opened[0].Ref, h.name)
 	s.MovePaths(func(_ int, file string) string { return PathIn(ref, file) })
 	return s, nil
 }
@@ -145,6 +244,33 @@ func (s *Subject) add(other *Subject) {
 	s.locate = func(o *manifest.Object, field string) (string, int) { return permissions.Place(s.CSVs, o, field) }
 }
 
+// FromShown returns what a RenderConfig renders to as a Subject. shown is the same with the operators that it hands over
+// to OLM as OLM installs them, unless why says why they cannot be shown: they are unknown then.
+func FromShown(rendered, shown *config.Rendered, why error) (*Subject, error) {
+	if why != nil {
+		shown = rendered
+	}
+	s, err := FromRendered(shown)
+	if err != nil {
+		return nil, err
+	}
+	if shown != rendered {
+		asked, err := FromRendered(rendered)
+		if err != nil {
+			return nil, err
+		}
+		asked.CSVs, asked.Operators, asked.Shipped, asked.opened = nil, nil, nil, nil
+		s.add(asked)
+		return s, nil
+	}
+	for _, o := range s.All {
+		if handsOver(o) && why != nil {
+			s.unknown(Unknown{Object: o, Why: why.Error()})
+		}
+	}
+	return s, nil
+}
+
 // Unknown is an object that hands an operator over to OLM, and why its operator is not in the review.
 type Unknown struct {
 	Object *manifest.Object
@@ -161,19 +287,6 @@ func (u Unknown) String() string {
 	return fmt.Sprintf("%s: %s", name, strings.TrimSuffix(u.Why, "."))
 }
 
-// standsFor says what a Subscription stands for.
-func standsFor(i predict.Install) string {
-	out := fmt.Sprintf("%s (%s:%d): %s from catalog %s", i.Subscription.Identity(), i.Subscription.File,
-		i.Subscription.Line, i.Name, i.Catalog)
-	if i.Choice.Channel != nil {
-		out += ", channel " + i.Choice.Channel.Name
-	}
-	if i.Dependency {
-		out += ", as a dependency"
-	}
-	return out
-}
-
 // unknown adds an object whose operator is not known.
 func (s *Subject) unknown(u Unknown) {
 	s.Unknown = append(s.Unknown, u)
@@ -184,17 +297,26 @@ func (u Unknown) sameObject(other Unknown) bool {
 	return u.Object.Identity() == other.Object.Identity() && u.Name == other.Name
 }
 
-// unresolved returns what is unknown of a subject that is compared with an older one.
+// unresolved returns what is unknown of a subject that is compared with an older one, or of the older one.
 func (s *Subject) unresolved(old *Subject) []compare.Unresolved {
 	var out []compare.Unresolved
-	for _, u := range s.Unknown {
-		changed := !slices.ContainsFunc(old.Unknown, u.sameObject) || !slices.EqualFunc(old.deciding(u), s.deciding(u), sameContent)
-		message := u.Why
+	add := func(u Unknown, changed bool, where string) {
+		message := where + u.Why
 		if u.Name != "" {
-			message = u.Name + ": " + u.Why
+			message = where + u.Name + ": " + u.Why
 		}
 		out = append(out, compare.Unresolved{Object: u.Object.Identity(), Message: message, Changed: changed,
 			File: u.Object.File, Line: u.Object.Line})
+	}
+	for _, u := range s.Unknown {
+		add(u, !slices.ContainsFunc(old.Unknown, u.sameObject) ||
+			!slices.EqualFunc(old.deciding(u), s.deciding(u), sameContent), "")
+	}
+	for _, u := range old.Unknown {
+		known := slices.ContainsFunc(s.parts, func(p part) bool { return p.object.Identity() == u.Object.Identity() })
+		if known {
+			add(u, true, "not known in OLD: ")
+		}
 	}
 	return out
 }
@@ -206,7 +328,7 @@ func (s *Subject) deciding(u Unknown) []*manifest.Object {
 	for _, o := range s.All {
 		switch {
 		case o.Group() != olm.Group && o.Group() != olm.GroupV1:
-		case o.Identity() == u.Object.Identity(), o.Kind == v1alpha1.CatalogSourceKind, o.Kind == "ClusterCatalog",
+		case o.Identity() == u.Object.Identity(), o.Kind == v1alpha1.CatalogSourceKind, o.Kind == olm.KindClusterCatalog,
 			o.Kind == operatorsv1.OperatorGroupKind && o.Namespace == u.Object.Namespace,
 			o.Kind == v1alpha1.SubscriptionKind && o.Namespace == u.Object.Namespace:
 			out = append(out, o)

@@ -23,6 +23,8 @@ type Subject struct {
 
 	Unknown []Unknown // what hands over operators that are not in the subject
 
+	parts  []part   // what the objects of a tree stand for
+	tree   *Subject // the same without them
 	opened []*config.Opened
 	locate func(o *manifest.Object, field string) (file string, line int)
 }
@@ -96,6 +98,8 @@ func (s *Subject) State(name string) (compare.State, error) {
 
 // Compare compares two subjects. Their names are those of the report.
 func Compare(ctx context.Context, old, new *Subject, names [2]string, o compare.Options) (*compare.Report, error) {
+	o.Unresolved = new.unresolved(old)
+	old, new = old.assembled(new.Unknown), new.assembled(old.Unknown)
 	var states [2]compare.State
 	for i, s := range []*Subject{old, new} {
 		var err error
@@ -103,18 +107,12 @@ func Compare(ctx context.Context, old, new *Subject, names [2]string, o compare.
 			return nil, err
 		}
 	}
-	o.Unresolved = new.unresolved(old)
 	report, err := compare.Compare(ctx, states[0], states[1], o)
 	if err != nil {
 		return nil, err
 	}
 	if new.Note != "" {
 		report.Notes = append(report.Notes, new.Note)
-	}
-	for _, u := range old.Unknown {
-		if !slices.ContainsFunc(new.Unknown, u.sameObject) {
-			report.Notes = append(report.Notes, names[0]+": "+u.String())
-		}
 	}
 	return report, nil
 }
