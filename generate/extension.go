@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/olmgen/olmgen/generate/olmv1"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/templates"
 )
 
@@ -133,14 +134,14 @@ func clusterExtension(r *rendering) error {
 		ServiceAccount: o.ServiceAccount, UpgradeConstraintPolicy: string(o.Extension.UpgradePolicy),
 		Channels: channels, Config: config}
 	return r.author("clusterextension.yaml",
-		Object{APIVersion: "olm.operatorframework.io/v1", Kind: "ClusterExtension", Name: view.Name}, view)
+		Object{APIVersion: "olm.operatorframework.io/v1", Kind: olm.KindClusterExtension, Name: view.Name}, view)
 }
 
 // extensionName also keeps to the length of a Helm release's name, which the ClusterExtension's is
 // (operator-controller: internal/operator-controller/applier/helm.go).
 func (r *rendering) extensionName() (string, error) {
 	const limit = 53
-	objectName, err := r.objectName("ClusterExtension", r.options.Extension.Name, OptionExtension)
+	objectName, err := r.objectName(olm.KindClusterExtension, r.options.Extension.Name, OptionExtension)
 	if err == nil && len(objectName) > limit {
 		err = refuseOption(OptionExtension, "give a shorter one",
 			"ClusterExtension name %q is longer than %d characters: OLM v1 can't install it", objectName, limit)

@@ -216,7 +216,7 @@ var rank = ranks("Namespace", "CustomResourceDefinition", "PriorityClass", "Oper
 	"ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding", "Service", "NetworkPolicy", "PodDisruptionBudget",
 	"Issuer", "Certificate", "ClusterServiceVersion", "OperatorCondition", "Deployment", "APIService",
 	"MutatingWebhookConfiguration",
-	"ValidatingWebhookConfiguration", "CatalogSource", "Subscription", "ClusterExtension")
+	"ValidatingWebhookConfiguration", "CatalogSource", "Subscription", olm.KindClusterExtension)
 
 func ranks(kinds ...string) map[string]int {
 	m := map[string]int{}

@@ -60,6 +60,12 @@ empty if the revision does not have PATH yet.
 Permissions are compared by what they allow. Rules that are split, regrouped or
 reordered are no change.
 
+A Subscription or ClusterExtension in a TREE, and an operator that a
+RenderConfig hands over, stands for what OLM installs for it. --catalog says
+what catalogs hold, --old-catalog what they held for OLD; the image of a
+CatalogSource in the TREE is read without it. An operator that is not known is
+a note, or an error where what asks for it changed.
+
 With --exit-code the exit code is 3 if anything differs, with --fail-on if one
 of these differs:
 ` + triggersHelp() + `
@@ -68,7 +74,8 @@ of these differs:
   olmgen diff --format markdown oci://quay.io/a/b:v1 oci://quay.io/a/b:v2
   olmgen diff --git HEAD clusters/prod
   olmgen diff --git main..HEAD olmgen.yaml --fail-on risk-gained,crd-breaking
-  olmgen diff clusters/prod olmgen.yaml`,
+  olmgen diff clusters/prod olmgen.yaml
+  olmgen diff --git main clusters/prod --catalog olm/community=configs/`,
 		Args: func(cmd *cobra.Command, given []string) error {
 			if f.git != "" {
 				return args(0, 1, "")(cmd, given)

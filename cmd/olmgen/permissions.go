@@ -48,6 +48,10 @@ what olmgen render would write with the same flags, and for a RenderConfig all
 that it declares. Several arguments, and the operators of a RenderConfig, are in
 one cluster and make one report.
 
+A Subscription or ClusterExtension in a TREE stands for what OLM installs for it
+from the catalogs of --catalog, or from the image of a CatalogSource in the
+TREE.
+
 The exit code is 3 if there are findings at or above --fail-on.
 
 ` + sourceHelp,
@@ -55,7 +59,8 @@ The exit code is 3 if there are findings at or above --fail-on.
   olmgen permissions bundle/ --target-namespaces team-a,team-b -n operators
   olmgen permissions -f olmgen.yaml --fail-on error --baseline known.json
   olmgen permissions --format html oci://quay.io/example/bundle:v1 > p.html
-  kustomize build . | olmgen permissions -`,
+  kustomize build . | olmgen permissions -
+  olmgen permissions clusters/prod --catalog olm/community=configs/`,
 		Args: func(cmd *cobra.Command, given []string) error {
 			if len(f.render.files) == 0 {
 				return args(1, math.MaxInt, "the bundle or tree")(cmd, given)

@@ -228,7 +228,7 @@ func (o *Operator) scopedAccount() Check {
 func (s *State) catalog(o *Operator) Check {
 	c := check("C7", "Catalog availability", nil, "")
 	unusable, others := "", false
-	for _, object := range s.Dump.OfKind("ClusterCatalog") {
+	for _, object := range s.Dump.OfKind(olm.KindClusterCatalog) {
 		value := object.Value()
 		others = others || unavailable(value) == ""
 		ref, _ := normalize.At(value, "spec", "source", "image")["ref"].(string)

@@ -16,7 +16,7 @@ import (
 // named: OLM never shrinks.
 func (v *verifier) belongs(o *dump.Object) (reason string, live bool) {
 	switch o.Kind {
-	case "Namespace", "Subscription", "InstallPlan", "CatalogSource", "OperatorGroup", "ClusterCatalog":
+	case "Namespace", "Subscription", "InstallPlan", "CatalogSource", "OperatorGroup", olm.KindClusterCatalog:
 		return "", false
 	case "CustomResourceDefinition":
 		return v.crd(o)

@@ -121,7 +121,7 @@ func (s *State) notRendered(rendered map[string]normalize.Object) (missing []*Op
 		case v1alpha1.SubscriptionKind:
 			name, _ := normalize.At(o, "spec")["name"].(string)
 			packages[name] = true
-		case "ClusterExtension":
+		case olm.KindClusterExtension:
 			name, _ := normalize.At(o, "spec", "source", "catalog")["packageName"].(string)
 			packages[name] = true
 		}

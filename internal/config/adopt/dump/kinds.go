@@ -48,7 +48,7 @@ var Kinds = []Kind{
 }
 
 // ClusterCatalog is the kind of OLM v1's catalogs. A cluster without OLM v1 does not know it, and kubectl would fail.
-var ClusterCatalog = Kind{olm.GroupV1, "ClusterCatalog", false, false}
+var ClusterCatalog = Kind{olm.GroupV1, olm.KindClusterCatalog, false, false}
 
 // optionalKinds are kinds that a bundle may ship and a cluster need not know, so that kubectl is not asked for them.
 var optionalKinds = []Kind{
@@ -60,7 +60,7 @@ var optionalKinds = []Kind{
 	{"console.openshift.io", "ConsolePlugin", false, true},
 	{"console.openshift.io", "ConsoleQuickStart", false, true},
 	{"console.openshift.io", "ConsoleYAMLSample", false, true},
-	{olm.GroupV1, "ClusterCatalog", false, false},
+	{olm.GroupV1, olm.KindClusterCatalog, false, false},
 }
 
 const (
