@@ -24,7 +24,7 @@ type checkFlags struct {
 }
 
 func newCheck() *cobra.Command {
-	f := checkFlags{}
+	f := checkFlags{catalogs: treeCatalogs{onlyV0: true}}
 	cmd := &cobra.Command{
 		Use:   "check PATH...",
 		Short: "Will OLM take this tree? Predict what it does",

@@ -18,17 +18,22 @@ import (
 
 // treeCatalogs are the flags of a command that reads what the Subscriptions of a tree install from.
 type treeCatalogs struct {
+	onlyV0 bool // there is no use for ClusterCatalogs
 	values []string
 	global string
 }
 
 func (f *treeCatalogs) register(flags *pflag.FlagSet) {
+	what := "content of a CatalogSource, or without NAMESPACE/ of a ClusterCatalog, " +
+		"`[[NAMESPACE/]NAME=]DIR[,priority=N]`"
+	if f.onlyV0 {
+		what = "content of a CatalogSource, `[NAMESPACE/NAME=]DIR[,priority=N]`"
+	}
 	flags.StringArrayVar(
 		&f.values,
 		"catalog",
 		nil,
-		"content of a CatalogSource, or without NAMESPACE/ of a ClusterCatalog, `[[NAMESPACE/]NAME=]DIR[,priority=N]`; "+
-			"without a name, of all others; may be repeated",
+		what+"; without a name, of all others; may be repeated",
 	)
 	flags.StringVar(
 		&f.global,
@@ -45,7 +50,7 @@ func (f *treeCatalogs) open(cmd *cobra.Command, t *tree.Tree, network fbc.Option
 	var named []string
 	var others []*fbc.Catalog
 	for _, value := range f.values {
-		parsed, err := parseTreeCatalog(value)
+		parsed, err := f.parse(value)
 		if err != nil {
 			return c, err
 		}
@@ -78,11 +83,10 @@ func (f *treeCatalogs) open(cmd *cobra.Command, t *tree.Tree, network fbc.Option
 	return c, nil
 }
 
-// parseTreeCatalog reads a value for a CatalogSource, NAMESPACE/NAME=DIR, for a ClusterCatalog, NAME=DIR, or for all
-// others.
-func parseTreeCatalog(value string) (catalogFlag, error) {
+// parse reads a value for a CatalogSource, NAMESPACE/NAME=DIR, for a ClusterCatalog, NAME=DIR, or for all others.
+func (f *treeCatalogs) parse(value string) (catalogFlag, error) {
 	key, _, named := strings.Cut(value, "=")
-	if !named || strings.Contains(key, "/") {
+	if f.onlyV0 || !named || strings.Contains(key, "/") {
 		return parseCatalog(value)
 	}
 	c, err := parseClusterCatalog(value)

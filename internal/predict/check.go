@@ -133,6 +133,14 @@ func Check(ctx context.Context, t *tree.Tree, o Options) (*Report, error) {
 		r.CSVs,
 		func(a, b CSV) int { return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name)) },
 	)
+	r.findGroups()
+	findings.Sort(c.findings)
+	r.Findings = slices.Compact(c.findings)
+	return r, nil
+}
+
+// findGroups fills in the OperatorGroups of what is installed.
+func (r *Report) findGroups() {
 	for i := range r.Installs {
 		for _, g := range r.Groups {
 			if g.Namespace == r.Installs[i].Namespace {
@@ -140,9 +148,6 @@ func Check(ctx context.Context, t *tree.Tree, o Options) (*Report, error) {
 			}
 		}
 	}
-	findings.Sort(c.findings)
-	r.Findings = slices.Compact(c.findings)
-	return r, nil
 }
 
 func (o *simulation) group(g *group) Group {

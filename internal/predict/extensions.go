@@ -121,7 +121,8 @@ func extensionOf(o *manifest.Object, objects []*manifest.Object, catalogs Catalo
 	for _, s := range sources {
 		if p := s.Catalog.Packages[from.PackageName]; s.Name == chosen.Source && p != nil {
 			e.Choice = catalog.Choice{Package: p, Bundle: chosen.Bundle}
-			i := slices.IndexFunc(p.Channels, func(c *catalog.Channel) bool { return c.Entry(chosen.Bundle.Name) != nil })
+			i := slices.IndexFunc(p.Channels,
+				func(c *catalog.Channel) bool { return c.Entry(chosen.Bundle.Name) != nil })
 			if i >= 0 {
 				e.Choice.Channel = p.Channels[i]
 			}
@@ -134,7 +135,8 @@ func extensionOf(o *manifest.Object, objects []*manifest.Object, catalogs Catalo
 }
 
 // servedTo returns the catalogs that a selector selects: those of the tree, and those that are only known by name.
-func servedTo(selector *metav1.LabelSelector, objects []*manifest.Object, catalogs Catalogs) ([]extension.Source, error) {
+func servedTo(selector *metav1.LabelSelector, objects []*manifest.Object,
+	catalogs Catalogs) ([]extension.Source, error) {
 	selects := labels.Everything()
 	if selector != nil {
 		var err error

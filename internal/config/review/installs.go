@@ -100,7 +100,7 @@ func (s *Subject) assembled(without []Unknown) *Subject {
 	for _, p := range whole.parts {
 		if !slices.ContainsFunc(without, func(u Unknown) bool { return u.Object.Identity() == p.object.Identity() }) {
 			whole.add(p.Subject)
-			whole.Notes = append(slices.Clip(whole.Notes), p.handOver.String())
+			whole.Notes = append(slices.Clip(whole.Notes), p.String())
 		}
 	}
 	return &whole
@@ -244,8 +244,8 @@ func (s *Subject) add(other *Subject) {
 	s.locate = func(o *manifest.Object, field string) (string, int) { return permissions.Place(s.CSVs, o, field) }
 }
 
-// FromShown returns what a RenderConfig renders to as a Subject. shown is the same with the operators that it hands over
-// to OLM as OLM installs them, unless why says why they cannot be shown: they are unknown then.
+// FromShown returns what a RenderConfig renders to as a Subject. shown is the same with the operators that it hands
+// over to OLM as OLM installs them, unless why says why they cannot be shown: they are unknown then.
 func FromShown(rendered, shown *config.Rendered, why error) (*Subject, error) {
 	if why != nil {
 		shown = rendered
@@ -328,7 +328,8 @@ func (s *Subject) deciding(u Unknown) []*manifest.Object {
 	for _, o := range s.All {
 		switch {
 		case o.Group() != olm.Group && o.Group() != olm.GroupV1:
-		case o.Identity() == u.Object.Identity(), o.Kind == v1alpha1.CatalogSourceKind, o.Kind == olm.KindClusterCatalog,
+		case o.Identity() == u.Object.Identity(),
+			o.Kind == v1alpha1.CatalogSourceKind, o.Kind == olm.KindClusterCatalog,
 			o.Kind == operatorsv1.OperatorGroupKind && o.Namespace == u.Object.Namespace,
 			o.Kind == v1alpha1.SubscriptionKind && o.Namespace == u.Object.Namespace:
 			out = append(out, o)
