@@ -162,7 +162,8 @@ func (f *adoptFlags) check(cmd *cobra.Command, paths []string) error {
 	case f.verify && len(f.files) != 1:
 		return &usageError{"--verify needs one RenderConfig", "name it with -f"}
 	case f.verify:
-		if given := changed("output", "directory", "force", "source", "to", "plan", "olm", "before", "table"); given != "" {
+		given := changed("output", "directory", "force", "source", "to", "plan", "olm", "before", "table")
+		if given != "" {
 			return &usageError{given + " cannot be given with --verify, which writes no file", "leave one of them out"}
 		}
 		return nil
@@ -178,7 +179,7 @@ func (f *adoptFlags) check(cmd *cobra.Command, paths []string) error {
 	case f.plan == "" && changed("olm") != "":
 		return &usageError{"--olm without --plan", "add --plan FILE.md, or leave it out"}
 	case f.olm == adopt.OLMRuns && (f.to == generate.ProfileOLM || f.to == generate.ProfileSubscription):
-		return &usageError{"--olm " + string(f.olm) + " with --to " + string(f.to) + ", in which no operator leaves OLM",
+		return &usageError{fmt.Sprintf("--olm %s with --to %s, in which no operator leaves OLM", f.olm, f.to),
 			"leave it out"}
 	case f.plan != "" && filepath.Ext(f.plan) != ".md":
 		return &usageError{"--plan: " + f.plan + " does not end in .md", "the script beside it ends in .sh"}

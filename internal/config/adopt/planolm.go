@@ -240,8 +240,8 @@ func (p *planner) remove(d *departure) {
 		Text: []string{"This is the point: before it, the undo of each step, from the last to the first, leads " +
 			"back. After it, OLM does not know the operators.",
 			"--cascade=orphan leaves everything that still refers to them.",
-			"The way back stops OLM for a moment, applies before/ and before-subscriptions/, and tells OLM what is installed. OLM takes the " +
-				"objects for its own again, and restarts no pod. CSVs, Subscriptions and OperatorGroups have other " +
+			"The way back stops OLM for a moment, applies before/ and before-subscriptions/, and tells OLM what is " +
+				"installed. OLM takes the objects for its own again, and restarts no pod. CSVs, Subscriptions and OperatorGroups have other " +
 				"UIDs then, so webhooks select no namespace for the seconds that OLM needs to label the namespaces."}}
 	if p.migrates() {
 		s.Text = append(s.Text, migratedToo)

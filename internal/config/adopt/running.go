@@ -39,8 +39,8 @@ const noRetry = v1alpha1.CSVReasonComponentFailedNoRetry
 func (d *departure) checkRunning() (err error) {
 	for _, o := range d.operators {
 		if o.Group.Spec.ServiceAccountName != "" {
-			err = errors.Join(err, manifest.WithHint(fmt.Errorf("%s: %s has spec.serviceAccountName: a running OLM would "+
-				"reconcile the operator again and again", o.Object.Identity(), o.Group.Object.Identity()),
+			err = errors.Join(err, manifest.WithHint(fmt.Errorf("%s: %s has spec.serviceAccountName: a running OLM "+
+				"would reconcile the operator again and again", o.Object.Identity(), o.Group.Object.Identity()),
 				"let OLM be stopped while this operator leaves"))
 		}
 	}
@@ -59,7 +59,8 @@ func (p *planner) skip(d *departure) {
 	for _, o := range d.operators {
 		csv := resource(o.Object)
 		s.Run = append(s.Run, status(csv, map[string]any{"reason": noRetry}))
-		s.Check = append(s.Check, fmt.Sprintf(`test "$(kubectl get %s -o 'jsonpath={.status.reason}')" = %s`, csv, noRetry))
+		s.Check = append(s.Check, fmt.Sprintf(`test "$(kubectl get %s -o 'jsonpath={.status.reason}')" = %s`, csv,
+			noRetry))
 		if served := served(o.Object); len(served) > 0 {
 			none := map[string]any{}
 			for field, value := range served {
