@@ -52,8 +52,8 @@ test-ci: ## Test .ci/run with stages that do nothing
 	.ci/test
 
 MUTATED := internal/rbac internal/olm catalog/resolve internal/config/adopt
-mutants: ## Change conditions, bounds and results of the resolver, RBAC, OLM and adopt one by one; list the changes that no test notices (SAMPLE=n, SEED=n, ONLY=text, AGAIN=file, MUTATED=directories)
-	$(GO) run ./internal/house/mutants -sample $(or $(SAMPLE),0) -seed $(or $(SEED),1) -only '$(ONLY)' -again '$(AGAIN)' $(MUTATED)
+mutants: ## Change conditions, bounds and results of the resolver, RBAC, OLM and adopt one by one; list the changes that no test notices (SAMPLE=n, SEED=n, ONLY=text, AGAIN=file, RUN=tests, MUTATED=directories)
+	$(GO) run ./internal/house/mutants -sample $(or $(SAMPLE),0) -seed $(or $(SEED),1) -only '$(ONLY)' -again '$(AGAIN)' -run '$(RUN)' $(MUTATED)
 
 lint: $(BIN)/golangci-lint-$(GOLANGCI_VERSION) ## Run go mod tidy and golangci-lint: gofmt, go vet, staticcheck and what .golangci.yml lists
 	$(GO) mod tidy -diff

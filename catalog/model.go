@@ -111,7 +111,7 @@ type Bundle struct {
 	Metadata   int        // how many olm.csv.metadata it has
 
 	bodyFault  string // why a body cannot be read
-	imageFault string // which image is not a reference
+	imageFault string // why opm refuses the image
 	origin     *origin
 }
 

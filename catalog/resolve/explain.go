@@ -115,7 +115,7 @@ func texts(list []applied) []string {
 	return out
 }
 
-// candidates returns what a Subscription can choose from, wanted most first.
+// candidates returns what a Subscription can choose from, in the order of preference.
 func (x *explainer) candidates(s *Subscription) []*variable {
 	v := x.variables[subscriptionID(s.Name)]
 	if v == nil {

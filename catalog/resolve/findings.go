@@ -96,11 +96,11 @@ func (j *judge) step(x *explainer, step *Step) {
 			"declare this Subscription yourself to choose its channel and approval",
 			"OLM creates it for %s, channel %s; it updates without approval", n.StartingCSV, n.Channel)
 	}
-	j.nots(x)
+	j.uselessNots(x)
 }
 
-// nots finds constraints that forbid nothing, of what is chosen or installed.
-func (j *judge) nots(x *explainer) {
+// uselessNots finds constraints with a "not" that forbid nothing, of what is chosen or installed.
+func (j *judge) uselessNots(x *explainer) {
 	for _, v := range x.variables {
 		if v.entry == nil || !v.entry.source.virtual() {
 			continue
@@ -258,7 +258,7 @@ func (j *judge) end(x *explainer) {
 				"no Subscription names it, so OLM never updates it")
 		}
 	}
-	j.nots(x)
+	j.uselessNots(x)
 }
 
 // still explains why an installed CSV has no further update.
