@@ -34,6 +34,10 @@ var reports = []struct {
 }{
 	{"permissions", []string{"permissions", "../../golden/live-bundles/regatta", "--fail-on", "none", "--format", "html"}, 30},
 	{"diff", []string{"diff", "../../golden/upgrades/ferry/from", "../../golden/upgrades/ferry/to", "--format", "html"}, 20},
+	{"history", []string{"history", "../../golden/upgrades/ferry", "--format", "html"}, 5},
+	{"history-large", []string{"history", "$CORPUS/bundles/kuadrant-operator", "--format", "html"}, 20},
+	{"graph", []string{"graph", "../../golden/upgrades/ferry/to", "--format", "html"}, 13},
+	{"updates", []string{"graph", "catalog:../../examples/catalog/configs", "--package", "memcached-operator", "--format", "html"}, 2},
 	{"diff-large", []string{"diff", "$CORPUS/bundles/external-secrets-operator/0.10.7",
 		"$CORPUS/bundles/external-secrets-operator/0.11.0", "--format", "html"}, 20},
 	{"permissions-large", []string{"permissions", "$CORPUS/bundles/community-kubevirt-hyperconverged/1.18.1",
@@ -192,11 +196,12 @@ func TestPages(t *testing.T) {
 				}
 			}
 			run(t, ctx, scheme("light"), size(1400))
-			for _, use := range []func(*testing.T, context.Context){filters, sorts, folds, links, keys, prints} {
+			for _, use := range []func(*testing.T, context.Context){severities, filters, sorts, folds, links, keys, prints} {
 				run(t, ctx, open)
 				use(t, ctx)
 			}
 			withoutScript(t, ctx, open)
+			severitiesWithoutScript(t, ctx, open)
 			for _, f := range faults() {
 				t.Error(f)
 			}
@@ -283,6 +288,39 @@ func filters(t *testing.T, ctx context.Context) {
 	run(t, ctx, chromedp.SendKeys("#filter", kb.Escape, chromedp.ByID))
 	if got := eval[int](t, ctx, visibleRows); got != all {
 		t.Errorf("after Escape there are %d of %d lines", got, all)
+	}
+}
+
+const countedRows = `[...document.querySelectorAll("section:not(.overview) tbody tr")].filter((r) => r.checkVisibility()).length`
+
+// severities chooses each severity at the top: its lines are there, as many as the count says, and no others.
+func severities(t *testing.T, ctx context.Context) {
+	t.Helper()
+	for _, tag := range eval[[]string](t, ctx, `[...document.querySelectorAll("#counts input[id]")].map((i) => i.id)`) {
+		run(t, ctx, chromedp.Evaluate(fmt.Sprintf(`document.querySelector("#counts label:has(#%s)").click()`, tag), nil))
+		want := eval[int](t, ctx, fmt.Sprintf(`parseInt(document.querySelector("#counts label:has(#%s)").textContent)`, tag))
+		all := eval[int](t, ctx, fmt.Sprintf(`document.querySelectorAll("section:not(.overview) tr.%s").length`, tag))
+		if got := eval[int](t, ctx, countedRows); got != want || got != all || got == 0 {
+			t.Errorf("%s shows %d lines; the count is %d of %d", tag, got, want, all)
+		}
+	}
+	if eval[bool](t, ctx, `document.getElementById("counts") !== null`) {
+		run(t, ctx, chromedp.Evaluate(`document.querySelector("#counts input").click()`, nil))
+	}
+}
+
+// severitiesWithoutScript does the same with scripts switched off: the style filters. What is folded is opened by hand.
+func severitiesWithoutScript(t *testing.T, ctx context.Context, open chromedp.Action) {
+	t.Helper()
+	run(t, ctx, emulation.SetScriptExecutionDisabled(true), open)
+	defer run(t, ctx, emulation.SetScriptExecutionDisabled(false))
+	run(t, ctx, chromedp.Evaluate(`document.querySelectorAll("details").forEach((d) => { d.open = true; })`, nil))
+	for _, tag := range eval[[]string](t, ctx, `[...document.querySelectorAll("#counts input[id]")].map((i) => i.id)`) {
+		run(t, ctx, chromedp.Evaluate(fmt.Sprintf(`document.getElementById(%q).checked = true`, tag), nil))
+		want := eval[int](t, ctx, fmt.Sprintf(`document.querySelectorAll("section:not(.overview) tr.%s").length`, tag))
+		if got := eval[int](t, ctx, countedRows); got != want {
+			t.Errorf("without script, %s shows %d lines, want %d", tag, got, want)
+		}
 	}
 }
 
@@ -394,6 +432,10 @@ func withoutScript(t *testing.T, ctx context.Context, open chromedp.Action) {
 	defer run(t, ctx, emulation.SetScriptExecutionDisabled(false))
 	if eval[int](t, ctx, `document.getElementById("tools").offsetHeight`) > 0 {
 		t.Error("without script there is a filter that does nothing")
+	}
+	// No line number is broken: it stands on one line.
+	if n := eval[int](t, ctx, `[...document.querySelectorAll("span.line")].filter((s) => s.getClientRects().length > 1).length`); n > 0 {
+		t.Errorf("%d line numbers break", n)
 	}
 	shown, all := eval[int](t, ctx, visibleRows), eval[int](t, ctx, `document.querySelectorAll("tbody tr").length`)
 	folded := eval[int](t, ctx, `document.querySelectorAll("details:not([open]) tbody tr").length`)

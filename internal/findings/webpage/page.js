@@ -6,25 +6,31 @@
   const folds = [...document.querySelectorAll("details")];
   const texts = new Map(rows.map((r) => [r, r.textContent.toLowerCase()]));
   const tags = [...document.querySelectorAll("input[data-tag]")];
+  const summaries = new Set(rows.filter((r) => r.closest(".overview") && $("counts"))); // no severity leaves them out
   const parts = [...document.querySelectorAll("main table, main details, main section")];
   $("tools").hidden = rows.length === 0;
   $("open").hidden = $("close").hidden = folds.length === 0;
 
   // Filter: a line stays if it has every word, and every tag that is chosen.
   function apply() {
-    const chosen = tags.filter((t) => t.checked).map((t) => t.dataset.tag);
+    const chosen = tags.filter((t) => t.checked && t.dataset.tag).map((t) => t.dataset.tag);
     const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
     let shown = 0;
     for (const r of rows) {
-      r.hidden = !words.every((w) => texts.get(r).includes(w)) || !chosen.every((t) => r.classList.contains(t));
-      if (!r.hidden) shown++;
+      r.hidden = !words.every((w) => texts.get(r).includes(w)) ||
+        !summaries.has(r) && !chosen.every((t) => r.classList.contains(t));
+      if (!r.hidden && !summaries.has(r)) shown++;
     }
     const all = words.length + chosen.length === 0;
     for (const p of parts) p.hidden = !all && !p.matches(":has(input[data-tag])") && !p.querySelector("tbody tr:not([hidden])");
-    count.textContent = !all ? `${shown} of ${rows.length} lines` : `${rows.length} lines`;
+    const lines = rows.length - summaries.size;
+    count.textContent = !all ? `${shown} of ${lines} lines` : `${lines} lines`;
   }
   filter.addEventListener("input", apply);
-  for (const t of tags) t.addEventListener("change", apply);
+  for (const t of tags) t.addEventListener("change", () => {
+    apply();
+    if (t.dataset.tag) folds.forEach((d) => { d.open = d.open || d.querySelector(`tr.${t.dataset.tag}`) !== null; });
+  });
   document.addEventListener("keydown", (e) => {
     if (e.key === "/" && !e.ctrlKey && !e.metaKey && !e.altKey && document.activeElement !== filter) {
       e.preventDefault();
@@ -79,6 +85,7 @@
     if (!target) return;
     if (target.closest("[hidden]")) {
       filter.value = "";
+      for (const t of tags) t.checked = t.type === "radio" && !t.dataset.tag;
       apply();
     }
     for (let d = target.closest("details"); d; d = d.parentElement.closest("details")) d.open = true;

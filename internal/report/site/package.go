@@ -145,7 +145,7 @@ func risky(r *compare.Report) bool {
 
 // page is the page of the package.
 func (m *making) page() webpage.Page {
-	p := webpage.Page{Kind: "Package", Title: clean(m.pkg.Name), Nav: m.nav(""), Style: updates.Style + packageStyle}
+	p := webpage.Page{Kind: "Package", Title: clean(m.pkg.Name), Nav: m.nav(""), Style: packageStyle}
 	if m.head == nil {
 		p.Lead = "No release of it can be read."
 		return p
@@ -160,9 +160,8 @@ func (m *making) page() webpage.Page {
 	}
 	p.Sections = append(p.Sections, m.contents())
 	if g, err := updates.NewGraph(m.pkg.Package, updates.Options{}); err == nil {
-		picture := `<div class="picture" tabindex="0" role="region" aria-label="Update graph">` + g.Inline() + `</div>`
 		p.Sections = append(p.Sections,
-			webpage.Section{ID: "updates", Title: "Update graph", HTML: template.HTML(picture)})
+			webpage.Section{ID: "updates", Title: "Update graph", Picture: g.Picture()})
 	}
 	p.Sections = append(p.Sections, m.history())
 	if m.head.CSV == nil {
