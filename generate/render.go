@@ -26,8 +26,8 @@ type Result struct {
 	OperatorGroup         string // its name
 	PodSecurity           PodSecurity
 	MetaOperator          string // by which right it can deploy other operators in the cluster; empty if by none
-	// ServingSecrets are the Secrets of the operator's namespace with the certificates of its webhooks and extension API
-	// servers, sorted. OLM creates them, and lets the operator read each of them.
+	// ServingSecrets are the Secrets of the operator's namespace with the certificates of its webhooks and extension
+	// API servers, sorted. OLM creates them, and lets the operator read each of them.
 	ServingSecrets []string
 
 	targets []string // sorted; [""] for all namespaces; nil with ProfileOLMv1

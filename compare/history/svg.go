@@ -24,10 +24,12 @@ const (
 	mostTicks  = 5
 )
 
-const chartStyle = `.chart text{font:12px system-ui,sans-serif;fill:#1b1f24}.chart .page{fill:#fff}.chart .quiet{fill:#57606a}` +
+const chartStyle = `.chart text{font:12px system-ui,sans-serif;fill:#1b1f24}` +
+	`.chart .page{fill:#fff}.chart .quiet{fill:#57606a}` +
 	`.chart .axis{stroke:#d1d9e0}.chart .curve{fill:none;stroke:#0550ae;stroke-width:2}` +
 	`.chart .area{fill:#0550ae;fill-opacity:.12}.chart .point{fill:#0550ae}` +
-	`.chart .no{fill:#eaeef2}.chart .some{fill:#eac54f}.chart .all{fill:#cf222e}.chart .mark{stroke:#1b1f24;stroke-width:2}` +
+	`.chart .no{fill:#eaeef2}.chart .some{fill:#eac54f}.chart .all{fill:#cf222e}` +
+	`.chart .mark{stroke:#1b1f24;stroke-width:2}` +
 	`@media(prefers-color-scheme:dark){.chart text{fill:#e6edf3}.chart .page{fill:#0d1117}.chart .quiet{fill:#9da7b3}` +
 	`.chart .axis{stroke:#3d444d}.chart .curve{stroke:#79c0ff}.chart .area,.chart .point{fill:#79c0ff}` +
 	`.chart .no{fill:#21262d}.chart .some{fill:#9e6a03}.chart .all{fill:#da3633}.chart .mark{stroke:#e6edf3}}` + "\n"

@@ -41,11 +41,11 @@ func (r *Radius) Document(title string) *findings.Document {
 		for _, name := range a.Deployments {
 			runs = append(runs, "Deployment "+text.Brief(name))
 		}
-		accounts.Rows = append(accounts.Rows, []findings.Cell{{Text: text.Brief(a.Name)}, {Text: strings.Join(runs, ", ")}})
+		accounts.Rows = append(accounts.Rows, findings.Cells(text.Brief(a.Name), strings.Join(runs, ", ")))
 	}
 	if len(accounts.Rows) > 0 {
-		d.Sections = append(d.Sections,
-			findings.Section{ID: "accounts", Title: "Accounts of " + text.Brief(r.Namespace), Tables: []findings.Table{accounts}})
+		d.Sections = append(d.Sections, findings.Section{ID: "accounts",
+			Title: "Accounts of " + text.Brief(r.Namespace), Tables: []findings.Table{accounts}})
 	}
 	return d
 }
