@@ -12,18 +12,18 @@ import (
 func with(list []map[string]any, kind, fields string) []map[string]any {
 	for _, o := range list {
 		if o["kind"] == kind {
-			merge(o, fromYAML(fields))
+			mergeInto(o, fromYAML(fields))
 		}
 	}
 	return list
 }
 
-func merge(into, from map[string]any) {
+func mergeInto(into, from map[string]any) {
 	for k, v := range from {
 		a, okA := into[k].(map[string]any)
 		b, okB := v.(map[string]any)
 		if okA && okB {
-			merge(a, b)
+			mergeInto(a, b)
 			continue
 		}
 		into[k] = v
@@ -217,7 +217,9 @@ func TestDeclareSome(t *testing.T) {
 		{"the group of one of two", mustSelect(t, two, "ferry"), generate.ProfileOLM, shared, true},
 		{"the roles of the group of one of two", mustSelect(t, two, "ferry"), generate.ProfileOLM, sharedRoles, true},
 		{"the group of one of two that OLM goes on with", mustSelect(t, two, "ferry"), generate.ProfileSubscription, shared, true},
-		{"the group of one of two that leaves OLM", mustSelect(t, two, "ferry"), generate.ProfilePlain, "patches:", false},
+		{"the roles of the group of one of two without OLM", mustSelect(t, two, "ferry"), generate.ProfilePlain, sharedRoles, true},
+		{"the group of one of two without OLM", mustSelect(t, two, "ferry"), generate.ProfilePlain, shared, false},
+		{"the group of one of two that is not rendered", mustSelect(t, two, "ferry"), generate.ProfileDescoped, "patches:", false},
 		{"the group of both", two, generate.ProfileOLM, "patches:", false},
 		{"one that was not chosen", mustSelect(t, two, "ferry"), generate.ProfileOLM, "tug", false},
 		{"one that was not chosen is not refused", mustSelect(t, two, "ferry"), generate.ProfileOLM, "It is not adopted", false},

@@ -178,7 +178,7 @@ func TestMigrationVerdicts(t *testing.T) {
 		}
 	}
 	var none strings.Builder
-	if err := PrintMigrations(&none, findings.Markdown, nil); err != nil || strings.Contains(none.String(), "Verdict") {
+	if err := PrintMigrations(&none, findings.HTML, nil); err != nil || strings.Contains(none.String(), "<table") {
 		t.Errorf("%v %s", err, none.String())
 	}
 }

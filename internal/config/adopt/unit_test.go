@@ -126,3 +126,12 @@ func dropped(list []map[string]any, kind, name string) []map[string]any {
 		return o["kind"] == kind && (name == meta["name"] || name == fmt.Sprint(meta["namespace"], "/", meta["name"]))
 	})
 }
+
+// objectsByKey returns rendered objects as a verifier has them.
+func objectsByKey(list ...map[string]any) map[string]normalize.Object {
+	out := map[string]normalize.Object{}
+	for _, o := range list {
+		out[normalize.Object(o).Key()] = o
+	}
+	return out
+}
