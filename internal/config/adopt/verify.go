@@ -163,7 +163,8 @@ func (v *verifier) pair(object *dump.Object, rendered normalize.Object) Compared
 		a, b = withoutStatus(live), withoutStatus(rendered)
 	}
 	c.Changes = slices.DeleteFunc(diff(object.Kind, a, b), func(x Change) bool {
-		return strings.Contains(x.Cluster, olm.LabelGroupUID+normalize.Masked) // maskedChanges has it unmasked
+		// maskedChanges has it unmasked
+		return strings.Contains(x.Field+x.Cluster+x.Rendered, olm.LabelGroupUID+normalize.Masked)
 	})
 	c.Changes = append(c.Changes, v.maskedChanges(object, live, rendered)...)
 	c.Changes = slices.DeleteFunc(c.Changes, func(x Change) bool { return sameMeaning(object.Kind, x, live, rendered) })
