@@ -105,7 +105,8 @@ func elsewhere(field string) string {
 	parents := []string{"", "output.", defaultsField + ".", "groups[].", bundleField + "."}
 	var places []string
 	for o := range all(declared) {
-		if place, ok := strings.CutSuffix(strings.TrimSuffix(o.Path, "[]"), name); ok && slices.Contains(parents, place) {
+		place, ok := strings.CutSuffix(strings.TrimSuffix(o.Path, "[]"), name)
+		if ok && slices.Contains(parents, place) {
 			places = append(places, o.Path)
 		}
 	}

@@ -106,8 +106,8 @@ func offerOption(cmd *cobra.Command, o config.OptionAt) {
 	case o.ID == generate.OptionNamespace:
 		cobra.CheckErr(cmd.RegisterFlagCompletionFunc(o.Flag,
 			func(_ *cobra.Command, _ []string, start string) ([]string, cobra.ShellCompDirective) {
-				names := slices.DeleteFunc(knownNamespaces(), func(n string) bool { return !strings.HasPrefix(n, start) })
-				return names, cobra.ShellCompDirectiveNoFileComp
+				other := func(n string) bool { return !strings.HasPrefix(n, start) }
+				return slices.DeleteFunc(knownNamespaces(), other), cobra.ShellCompDirectiveNoFileComp
 			}))
 	}
 }

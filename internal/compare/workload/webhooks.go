@@ -49,15 +49,7 @@ func compareWebhooks(o *manifest.Object, sides [2]map[string]any) []change.Chang
 				c.At = after[at].At + ".rules"
 				out = append(out, c)
 			}
-			for _, field := range selectors {
-				old, now := selectorText(a[field]), selectorText(b[field])
-				if old != now && differ(before, after, at+"."+field) {
-					out = append(out, change.Change{Field: at + "." + field, Change: change.Changed, Old: old, New: now,
-						Severity: findings.Warning, Message: otherObjects, At: after[at].At + "." + field})
-					before.Without(at + "." + field)
-					after.Without(at + "." + field)
-				}
-			}
+			out = append(out, compareSelectors(at, a, b, before, after)...)
 		}
 		for _, v := range []fields.Values{before, after} {
 			if had != has {
@@ -126,6 +118,22 @@ func selectorText(value any) string {
 		return "everything"
 	}
 	return metav1.FormatLabelSelector(&s)
+}
+
+// compareSelectors returns the changed selectors of a webhook and takes them out of the fields of both sides.
+func compareSelectors(at string, a, b map[string]any, before, after fields.Values) (out []change.Change) {
+	for _, field := range selectors {
+		path := at + "." + field
+		old, now := selectorText(a[field]), selectorText(b[field])
+		if old == now || !differ(before, after, path) {
+			continue
+		}
+		out = append(out, change.Change{Field: path, Change: change.Changed, Old: old, New: now,
+			Severity: findings.Warning, Message: otherObjects, At: after[at].At + "." + field})
+		before.Without(path)
+		after.Without(path)
+	}
+	return out
 }
 
 // differ reports whether a field or one below it differs, noise aside.
