@@ -1,8 +1,8 @@
 package manifest
 
 // What skim skips is not kept, but skim sees its keys. Those of a schema are compared with the fields of the Go types
-// of CustomResourceDefinitions, so that a schema without undeclared fields, as nearly all are, need not be parsed to know
-// that (Kubernetes: apiextensions-apiserver/pkg/apis/apiextensions/v1/types.go, types_jsonschema.go).
+// of CustomResourceDefinitions, so that a schema without undeclared fields, as nearly all are, need not be parsed to
+// know that (Kubernetes: apiextensions-apiserver/pkg/apis/apiextensions/v1/types.go, types_jsonschema.go).
 
 // schemaPlace is which Go type a mapping or list in what skim skips is of. Zero is none, or any value.
 type schemaPlace uint8

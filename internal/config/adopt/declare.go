@@ -30,6 +30,7 @@ type Options struct {
 	Directory string            // that the file renders to
 	Sources   map[string]string // where bundles are, by package or by CSV
 	To        generate.Profile  // default: olm
+	OLM       Meanwhile         // default: stopped
 	Commands  Commands          // of olmgen, for a plan
 }
 
@@ -119,7 +120,7 @@ func Declare(s *State, o Options) ([]byte, error) {
 		if len(g.Operators) == 0 {
 			continue
 		}
-		if len(g.Others) > 0 && (o.To == generate.ProfileOLM || o.To == generate.ProfileSubscription) {
+		if len(g.Others) > 0 && (d.likeOLM() || o.To == generate.ProfileSubscription) {
 			v.Shared = append(v.Shared, groupView{Namespace: g.Namespace, Name: g.Name})
 		}
 		gv, err := d.group(g)

@@ -101,6 +101,10 @@ func (p *planner) needs() []string {
 		"bind clusterroles.rbac.authorization.k8s.io"} {
 		commands = append(commands, "kubectl auth can-i "+right+" -A")
 	}
+	if p.OLM == OLMRuns {
+		commands = append(commands, "kubectl auth can-i patch clusterserviceversions.operators.coreos.com "+
+			"--subresource=status -A")
+	}
 	for _, o := range p.state.All() {
 		commands = append(commands, fmt.Sprintf(`test "$(kubectl get %s -o 'jsonpath={.status.phase}')" = Succeeded`,
 			resource(o.Object)))

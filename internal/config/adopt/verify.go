@@ -48,7 +48,8 @@ type Compared struct {
 	live   bool // only in the cluster: OLM or the operator still needs it
 	harm   bool // only rendered: it would start pods
 
-	unknown bool // the dump lacks the kind
+	unknown bool   // the dump lacks the kind
+	name    string // only rendered: the arguments of kubectl that name it
 }
 
 // Verification compares a cluster with what is rendered.
@@ -303,8 +304,10 @@ func withoutDefaults(v any) any {
 
 // onlyRendered judges an object that the cluster does not have.
 func (v *verifier) onlyRendered(o normalize.Object) Compared {
-	c := Compared{Object: identity(o), Verdict: RenderedOnly, Reason: "applying creates it",
-		key: o.Key(), kind: o.Kind()}
+	apiVersion, _ := o["apiVersion"].(string)
+	c := Compared{Object: identity(o), Verdict: RenderedOnly, Reason: "applying creates it", key: o.Key(),
+		kind: o.Kind(), name: resource(&dump.Object{APIVersion: apiVersion, Kind: o.Kind(),
+			Namespace: field(o, "namespace"), Name: field(o, "name")})}
 	labels := normalize.At(o, "metadata", "labels")
 	name := field(o, "name")
 	role := strings.TrimPrefix(o.Kind(), "Cluster")
