@@ -19,8 +19,9 @@ type Choice struct {
 // errNotCatalog is why nothing can be chosen from files without the schemas of a catalog.
 var errNotCatalog = errors.New("not a file-based catalog: it has no olm.package, olm.channel or olm.bundle")
 
-// Choose returns the bundle that a package, channel and version mean. Without them, it is the catalog's only package,
-// the default channel and the head. A version is a version or the name of a bundle.
+// Choose returns the bundle that a package, channel and version mean. An empty package is the only one of the catalog,
+// an empty channel the default channel, an empty version the channel head. A version is a version or the name of a
+// bundle.
 //
 // As for opm, a package without defaultChannel has no default channel, even if it has only one channel
 // (operator-registry: alpha/model/model.go, Package.Validate), and an entry that replaces or skips itself is no head

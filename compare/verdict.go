@@ -53,8 +53,8 @@ func joined(list []string) string {
 	return strings.Join(list[:last], ", ") + ", and " + list[last]
 }
 
-// mays are what a subject may do by a risk.
-var mays = map[permissions.Risk]string{
+// riskPhrases say what a subject may do by a risk.
+var riskPhrases = map[permissions.Risk]string{
 	permissions.Everything:   "do everything",
 	permissions.ReadsSecrets: "read every Secret",
 	permissions.WritesRBAC:   "write RBAC",
@@ -124,7 +124,7 @@ func (r *Report) gainedRisks(s findings.Severity) (who string, what []string) {
 	}
 	for _, risk := range append(slices.Clone(permissions.Dangerous), permissions.Other) {
 		if found[risk] {
-			what = append(what, mays[risk])
+			what = append(what, riskPhrases[risk])
 		}
 	}
 	return who, what
@@ -141,8 +141,8 @@ func (r *Report) misfits() int {
 	return len(seen)
 }
 
-// looks names what warnings of a part of workloads and identity are about.
-var looks = map[change.Part]string{
+// warningTopics names what warnings of a part of workloads and identity are about.
+var warningTopics = map[change.Part]string{
 	change.Security: "pods that are less restricted", change.Account: "accounts", change.Image: "images that moved",
 	change.Webhook: "webhooks", change.Service: "Services", change.NetworkPolicy: "network policies",
 	change.Provided: "removed APIs", change.Required: "required APIs", change.Dependencies: "dependencies",
@@ -169,7 +169,7 @@ func (r *Report) attention() []string {
 		}
 	}
 	for _, c := range slices.Concat(r.Workloads, r.Identity) {
-		if name, ok := looks[c.Part]; c.Severity == findings.Warning && ok {
+		if name, ok := warningTopics[c.Part]; c.Severity == findings.Warning && ok {
 			add(name)
 		} else if c.Severity == findings.Warning {
 			add("other warnings")

@@ -135,6 +135,25 @@ func CheckPart(tb testing.TB, name, begin, end, got string, update bool) (before
 	return before
 }
 
+// EachArchive runs a test for each txtar file of a pattern, under its name without the ending. It is an error if there
+// is none.
+func EachArchive(t *testing.T, pattern string, run func(t *testing.T, file string, a *txtar.Archive)) {
+	t.Helper()
+	files, err := filepath.Glob(pattern)
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%s: no cases: %v", pattern, err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
+			a, err := txtar.ParseFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			run(t, file, a)
+		})
+	}
+}
+
 // CheckArchived is CheckFile for a file of a txtar archive, which a reads from name. A file that the archive does not
 // have is an error, or is added.
 func CheckArchived(tb testing.TB, name string, a *txtar.Archive, file string, got []byte, update bool) {

@@ -2,7 +2,6 @@ package permissions_test
 
 import (
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
@@ -13,7 +12,6 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	rbacv1 "k8s.io/api/rbac/v1"
 	rbac "k8s.io/component-helpers/auth/rbac/validation"
-	"sigs.k8s.io/yaml"
 
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/golden/corpus"
@@ -200,7 +198,7 @@ func TestCorpus(t *testing.T) {
 			t.Errorf("%s: differs from itself: %s", name, lines(slices.Concat(d.Permissions, d.Users)))
 		}
 		other := in
-		other.Objects = rewritten(t, in.Objects, rand.New(rand.NewPCG(1, uint64(ran))))
+		other.Objects = reviewtest.Rewritten(t, in.Objects, rand.New(rand.NewPCG(1, uint64(ran))))
 		x, err := permissions.Evaluate(other)
 		if err != nil {
 			t.Fatalf("%s: rewritten: %v", name, err)
@@ -213,61 +211,6 @@ func TestCorpus(t *testing.T) {
 	if ran < 180 || simple < 150 {
 		t.Errorf("only %d bundles were looked at, %d of them against RBAC", ran, simple)
 	}
-}
-
-// rewritten returns the objects with every role broken into atoms, shuffled, and dealt to two roles with bindings of their own.
-func rewritten(tb testing.TB, list []*manifest.Object, random *rand.Rand) []*manifest.Object {
-	tb.Helper()
-	var docs []string
-	add := func(v any) {
-		data, err := yaml.Marshal(v)
-		if err != nil {
-			tb.Fatal(err)
-		}
-		docs = append(docs, string(data))
-	}
-	for _, o := range list {
-		v, err := o.Value()
-		if err != nil {
-			tb.Fatal(err)
-		}
-		meta := v["metadata"].(map[string]any)
-		name := o.Name
-		for n := range 2 {
-			meta["name"] = fmt.Sprintf("%s-%d", name, n)
-			switch o.Kind {
-			case "Role", "ClusterRole":
-				var r rbacv1.ClusterRole
-				if _, err := o.Into(&r); err != nil {
-					tb.Fatal(err)
-				}
-				var atoms []rbacv1.PolicyRule
-				for _, rule := range r.Rules {
-					atoms = append(atoms, rbac.BreakdownRule(rule)...)
-				}
-				v["rules"] = atoms[n*len(atoms)/2 : (n+1)*len(atoms)/2]
-				mixed := slices.Clone(v["rules"].([]rbacv1.PolicyRule))
-				random.Shuffle(len(mixed), func(i, j int) { mixed[i], mixed[j] = mixed[j], mixed[i] })
-				v["rules"] = mixed
-			case "RoleBinding", "ClusterRoleBinding":
-				ref := maps.Clone(v["roleRef"].(map[string]any))
-				known := slices.ContainsFunc(list, func(r *manifest.Object) bool { return r.Name == ref["name"] && r.Kind == ref["kind"] })
-				if known {
-					ref["name"] = fmt.Sprintf("%s-%d", ref["name"], n)
-				}
-				before := v["roleRef"]
-				v["roleRef"] = ref
-				add(v)
-				v["roleRef"] = before
-				continue
-			default:
-				meta["name"] = name
-			}
-			add(v)
-		}
-	}
-	random.Shuffle(len(docs), func(i, j int) { docs[i], docs[j] = docs[j], docs[i] })
-	return reviewtest.Objects(tb, "rewritten", strings.Join(docs, "---\n"))
 }
 
 // Between neighbouring releases: gained and lost change places with the releases, and what is unchanged and gained is what the newer one allows.

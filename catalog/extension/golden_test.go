@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,42 +35,32 @@ type question struct {
 // TestGolden walks the cases of testdata. The first lines of each name the rule and its file in operator-controller.
 // A file is a catalog, NAME.yaml or NAME,PRIORITY.yaml, the question ask.json or the answer want.txt.
 func TestGolden(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join("testdata", "*.txtar"))
-	if err != nil || len(files) == 0 {
-		t.Fatal("there are no cases", err)
-	}
 	ends := map[resolve.PathEnd]bool{}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
-			a, err := txtar.ParseFile(file)
-			if err != nil {
+	golden.EachArchive(t, "testdata/*.txtar", func(t *testing.T, file string, a *txtar.Archive) {
+		if c := string(a.Comment); !strings.Contains(c, "internal/operator-controller/") && !strings.Contains(c, "api/v1/") {
+			t.Error("the case names no file of operator-controller")
+		}
+		sources, q := readCase(t, a)
+		r := extension.Request{Package: q.Package, Versions: q.Versions, Channels: q.Channels,
+			SelfCertified: q.SelfCertified}
+		var got bytes.Buffer
+		p, err := extension.PathOf(sources, r, q.From, q.To)
+		if err != nil {
+			got.WriteString("error: " + err.Error() + "\n")
+		} else {
+			ends[p.End] = true
+			if err := p.Print(&got, findings.Text); err != nil {
 				t.Fatal(err)
 			}
-			if c := string(a.Comment); !strings.Contains(c, "internal/operator-controller/") && !strings.Contains(c, "api/v1/") {
-				t.Error("the case names no file of operator-controller")
+			// The order of catalogs does not change the answer.
+			slices.Reverse(sources)
+			again, err := extension.PathOf(sources, r, q.From, q.To)
+			if err != nil || again.End != p.End || cmp.Diff(p.Steps, again.Steps, ignoreNotes) != "" {
+				t.Errorf("with the catalogs reversed: %v\n%s", err, cmp.Diff(p, again))
 			}
-			sources, q := readCase(t, a)
-			r := extension.Request{Package: q.Package, Versions: q.Versions, Channels: q.Channels,
-				SelfCertified: q.SelfCertified}
-			var got bytes.Buffer
-			p, err := extension.PathOf(sources, r, q.From, q.To)
-			if err != nil {
-				got.WriteString("error: " + err.Error() + "\n")
-			} else {
-				ends[p.End] = true
-				if err := p.Print(&got, findings.Text); err != nil {
-					t.Fatal(err)
-				}
-				// The order of catalogs does not change the answer.
-				slices.Reverse(sources)
-				again, err := extension.PathOf(sources, r, q.From, q.To)
-				if err != nil || again.End != p.End || cmp.Diff(p.Steps, again.Steps, ignoreNotes) != "" {
-					t.Errorf("with the catalogs reversed: %v\n%s", err, cmp.Diff(p, again))
-				}
-			}
-			golden.CheckArchived(t, file, a, "want.txt", got.Bytes(), *update)
-		})
-	}
+		}
+		golden.CheckArchived(t, file, a, "want.txt", got.Bytes(), *update)
+	})
 	for _, end := range []resolve.PathEnd{resolve.AtTarget, resolve.AtHead, resolve.PassedOver, resolve.Stuck,
 		resolve.OutOfReach, resolve.Refused} {
 		if !ends[end] {

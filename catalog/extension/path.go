@@ -13,8 +13,9 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// PathOf returns the updates that OLM v1 makes from an installed version, which is a version or the name of a bundle,
-// until it stays. An empty from is a fresh install. to is the version to reach, or empty.
+// PathOf returns the updates that OLM v1 makes one after the other until it makes none. They start from an installed
+// version, which is a version or the name of a bundle; an empty from is a fresh install. to is the version to reach, or
+// empty.
 func PathOf(sources []Source, q Request, from, to string) (*resolve.Path, error) {
 	if err := known(sources, q.Package); err != nil {
 		return nil, err

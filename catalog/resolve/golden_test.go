@@ -12,12 +12,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
-	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/golden"
+	"github.com/olmgen/olmgen/internal/findings/schematest"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -25,34 +25,23 @@ var update = flag.Bool("update", false, "write the golden files anew")
 
 // TestGolden resolves the clusters of testdata: each has catalogs, the objects of a cluster and what is printed.
 func TestGolden(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join("testdata", "*.txtar"))
-	if err != nil || len(files) == 0 {
-		t.Fatal("there are no cases", err)
-	}
 	seen := map[string]bool{}
-	schema := compileSchema(t)
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
-			a, err := txtar.ParseFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			r := resolveArchive(t, a)
-			for _, f := range r.Findings() {
-				seen[f.Rule] = true
-			}
-			var got bytes.Buffer
-			if err := r.Print(&got, findings.Text); err != nil {
-				t.Fatal(err)
-			}
-			golden.CheckArchived(t, file, a, "want.txt", got.Bytes(), *update)
-			checkSchema(t, schema, r)
-			var again bytes.Buffer
-			if err := resolveArchive(t, a).Print(&again, findings.Text); err != nil || again.String() != got.String() {
-				t.Errorf("a second run prints something else: %v\n%s", err, cmp.Diff(got.String(), again.String()))
-			}
-		})
-	}
+	golden.EachArchive(t, "testdata/*.txtar", func(t *testing.T, file string, a *txtar.Archive) {
+		r := resolveArchive(t, a)
+		for _, f := range r.Findings() {
+			seen[f.Rule] = true
+		}
+		var got bytes.Buffer
+		if err := r.Print(&got, findings.Text); err != nil {
+			t.Fatal(err)
+		}
+		golden.CheckArchived(t, file, a, "want.txt", got.Bytes(), *update)
+		checkSchema(t, r)
+		var again bytes.Buffer
+		if err := resolveArchive(t, a).Print(&again, findings.Text); err != nil || again.String() != got.String() {
+			t.Errorf("a second run prints something else: %v\n%s", err, cmp.Diff(got.String(), again.String()))
+		}
+	})
 	for _, rule := range resolve.Rules() {
 		if !seen[rule.ID] {
 			t.Errorf("no case has the finding %s", rule.ID)
@@ -110,38 +99,17 @@ func TestMermaid(t *testing.T) {
 	}
 }
 
-func compileSchema(t *testing.T) *jsonschema.Schema {
+func checkSchema(t *testing.T, r *resolve.Report) {
 	t.Helper()
-	data, err := os.ReadFile("schema.json")
+	schema, err := os.ReadFile("schema.json")
 	if err != nil {
 		t.Fatal(err)
 	}
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := jsonschema.NewCompiler()
-	if err := c.AddResource("schema.json", doc); err != nil {
-		t.Fatal(err)
-	}
-	s, err := c.Compile("schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
-func checkSchema(t *testing.T, s *jsonschema.Schema, r *resolve.Report) {
-	t.Helper()
 	var text bytes.Buffer
 	if err := r.Print(&text, findings.JSON); err != nil {
 		t.Fatal(err)
 	}
-	doc, err := jsonschema.UnmarshalJSON(&text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Validate(doc); err != nil {
+	if err := schematest.Check(schema, text.Bytes()); err != nil {
 		t.Error(err)
 	}
 }

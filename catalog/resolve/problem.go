@@ -30,7 +30,7 @@ func (v *variable) mandatory() bool {
 // constraint limits the solutions that its variable can be in.
 type constraint struct {
 	kind constraintKind
-	ids  []string // wanted most first
+	ids  []string // in the order of preference
 	text string   // in OLM's words
 	need *requirement
 }

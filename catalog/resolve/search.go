@@ -17,8 +17,8 @@ const (
 )
 
 // solve returns the variables that OLM chooses, in the order of the problem. It decides as OLM does: first the
-// mandatory variables in the order given, then level by level what each chosen variable depends on, wanted most first,
-// and on a contradiction it changes the latest decision (OLM: solver/solve.go, solver/search.go).
+// mandatory variables in the order given, then level by level what each chosen variable depends on, the preferred one
+// first, and on a contradiction it changes the latest decision (OLM: solver/solve.go, solver/search.go).
 func (p *problem) solve() ([]*variable, error) {
 	g := gini.New()
 	p.circuit.ToCnf(g)

@@ -115,8 +115,8 @@ func newBundle(e *entry) *variable {
 	return v
 }
 
-// providers returns the bundles that meet a requirement, wanted most first. All entries of a channel with one of them
-// take part in the order, so a channel that cannot be sorted is an error.
+// providers returns the bundles that meet a requirement, the preferred one first. All entries of a channel with one of
+// them take part in the order, so a channel that cannot be sorted is an error.
 func (b *builder) providers(e *entry, need *requirement) ([]*entry, error) {
 	key := providedKey{e.source, need.property}
 	if known, ok := b.provided[key]; ok {

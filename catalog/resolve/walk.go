@@ -21,7 +21,7 @@ const (
 	UpgradePending  Outcome = "upgradePending"  // every Subscription waits for an InstallPlan that it already has
 	NoSubscriptions Outcome = "noSubscriptions" // OLM does not look at the namespace
 	Cycle           Outcome = "cycle"           // the updates go round forever
-	Stopped         Outcome = "stopped"         // the walk was to end here
+	Stopped         Outcome = "stopped"         // Options.Steps is reached
 )
 
 // Walk is the way of a namespace from InstallPlan to InstallPlan.

@@ -178,8 +178,8 @@ func byPath(s *props) map[string]*props {
 	return out
 }
 
-// alone returns a schema without its properties and items, as crdify compares it.
-func alone(s *props) *props {
+// withoutChildren returns a schema without its properties and items, as crdify compares it.
+func withoutChildren(s *props) *props {
 	c := *s
 	c.Properties, c.Items = nil, nil
 	return &c
@@ -187,7 +187,7 @@ func alone(s *props) *props {
 
 // compareNode compares one schema, without its properties and items.
 func (c *comparators) compareNode(path string, old, now *props) []issue {
-	a, b := alone(old), alone(now)
+	a, b := withoutChildren(old), withoutChildren(now)
 	if equality.Semantic.DeepEqual(a, b) {
 		return nil
 	}

@@ -93,14 +93,11 @@ func (o options) accessOf(ctx context.Context, c equal.Case) (string, error) {
 }
 
 func (o options) withOLM(ctx context.Context, i interview) (access.Answers, error) {
-	c, err := cluster.Start(ctx, o.bin(), o.files())
+	c, err := cluster.StartWithOLM(ctx, o.bin(), o.files())
 	if err != nil {
 		return nil, err
 	}
 	defer c.Stop()
-	if err := c.StartOLM(ctx); err != nil {
-		return nil, err
-	}
 	recording, err := live.Record(ctx, c, o.golden(), i.Case)
 	if err != nil {
 		return nil, err

@@ -69,14 +69,11 @@ type adoption struct {
 func (o options) adoptOne(ctx context.Context, what equal.Case) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
 	defer cancel()
-	c, err := cluster.Start(ctx, o.bin(), o.files())
+	c, err := cluster.StartWithOLM(ctx, o.bin(), o.files())
 	if err != nil {
 		return "", err
 	}
 	defer c.Stop()
-	if err := c.StartOLM(ctx); err != nil {
-		return "", err
-	}
 	a := &adoption{options: o, Case: what, cluster: c}
 	var installed *live.Recording
 	installed, a.catalog, err = live.Install(ctx, c, o.golden(), what)

@@ -53,14 +53,11 @@ func (o options) record(ctx context.Context, what equal.Case) (equal.Case, error
 	}
 	ctx, cancel := context.WithTimeout(ctx, 4*time.Minute)
 	defer cancel()
-	c, err := cluster.Start(ctx, o.bin(), o.files())
+	c, err := cluster.StartWithOLM(ctx, o.bin(), o.files())
 	if err != nil {
 		return what, err
 	}
 	defer c.Stop()
-	if err := c.StartOLM(ctx); err != nil {
-		return what, err
-	}
 	made, err := live.Record(ctx, c, o.golden(), what)
 	if err != nil {
 		return what, err

@@ -84,14 +84,11 @@ func (o options) refusals(ctx context.Context, _ material) error {
 func (o options) refusal(ctx context.Context, what refused.Case) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, 4*time.Minute)
 	defer cancel()
-	c, err := cluster.Start(ctx, o.bin(), o.files())
+	c, err := cluster.StartWithOLM(ctx, o.bin(), o.files())
 	if err != nil {
 		return "", err
 	}
 	defer c.Stop()
-	if err := c.StartOLM(ctx); err != nil {
-		return "", err
-	}
 	from, to := refused.Bundle(o.golden(), what.From), refused.Bundle(o.golden(), what.To)
 	bundle, err := filepath.Rel(o.golden(), from)
 	if err != nil {

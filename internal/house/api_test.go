@@ -44,6 +44,16 @@ type listed struct {
 	Standard                bool
 }
 
+// testedAPI is readAPI for a test.
+func testedAPI(t *testing.T) *api {
+	t.Helper()
+	a, err := readAPI()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
 // readAPI checks the types of the module once for all tests. Other modules are read as the compiler has left them.
 var readAPI = sync.OnceValues(func() (*api, error) {
 	cmd := exec.Command("go", "list", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles,XTestGoFiles,Standard", "./...")
@@ -269,10 +279,7 @@ var kept = map[string]string{
 
 // A name is exported because another package uses it, an Example shows it, or a signature of such a name has it.
 func TestExportedNamesAreUsed(t *testing.T) {
-	a, err := readAPI()
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := testedAPI(t)
 	needed := map[types.Object]bool{}
 	var need func(o types.Object)
 	need = func(o types.Object) {

@@ -167,10 +167,7 @@ func isNamed(name, changelog string) bool {
 // testdata/api.txt is the API of the newest release. What is no longer in the code as it was there is an incompatible
 // change, and CHANGELOG.md names it. "make api" writes the file for a release.
 func TestIncompatibleChangesAreNamed(t *testing.T) {
-	a, err := readAPI()
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := testedAPI(t)
 	now, file := a.listing(), filepath.Join("testdata", "api.txt")
 	if *update {
 		if err := os.WriteFile(file, []byte(strings.Join(now, "\n")+"\n"), 0o644); err != nil {
@@ -254,15 +251,8 @@ var closed = map[string]string{
 // What docs/explanation/compatibility.md promises are its importable packages, and those whose types stand in their
 // signatures. All others are below internal.
 func TestImportablePackages(t *testing.T) {
-	a, err := readAPI()
-	if err != nil {
-		t.Fatal(err)
-	}
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "explanation", "compatibility.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	promised, others := listedPackages(string(page), "## Go packages"), listedPackages(string(page), "### Types of other packages")
+	a := testedAPI(t)
+	promised, others := importablePackages(t)
 	reached, named := map[string]bool{}, map[*types.TypeName]bool{}
 	for _, p := range a.public() {
 		for _, o := range exported(p) {
@@ -313,6 +303,16 @@ func TestImportablePackages(t *testing.T) {
 			t.Errorf("docs/explanation/compatibility.md, Types of other packages: %s is not one", p)
 		}
 	}
+}
+
+// importablePackages returns the packages that docs/explanation/compatibility.md promises, and those of its types.
+func importablePackages(t *testing.T) (promised, others []string) {
+	t.Helper()
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "explanation", "compatibility.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return listedPackages(string(page), "## Go packages"), listedPackages(string(page), "### Types of other packages")
 }
 
 // listedPackages returns the packages in the first column of a table below a title.

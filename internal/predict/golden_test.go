@@ -27,24 +27,14 @@ var update = flag.Bool("update", false, "write what is expected in testdata anew
 // TestGolden checks the trees in testdata: each file says what it shows, has a tree, and last what is printed about it.
 // catalogs/NAMESPACE/NAME.yaml is the content of a CatalogSource, catalog.yaml that of all others.
 func TestGolden(t *testing.T) {
-	cases, err := filepath.Glob("testdata/*.txtar")
-	if err != nil || len(cases) == 0 {
-		t.Fatal("no cases", err)
-	}
-	for _, file := range cases {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
-			archive, err := txtar.ParseFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := printed(t, archive)
-			last := len(archive.Files) - 1
-			if archive.Files[last].Name != "want" {
-				t.Fatal("the last file is not want")
-			}
-			golden.CheckArchived(t, file, archive, "want", []byte(got), *update)
-		})
-	}
+	golden.EachArchive(t, "testdata/*.txtar", func(t *testing.T, file string, archive *txtar.Archive) {
+		got := printed(t, archive)
+		last := len(archive.Files) - 1
+		if archive.Files[last].Name != "want" {
+			t.Fatal("the last file is not want")
+		}
+		golden.CheckArchived(t, file, archive, "want", []byte(got), *update)
+	})
 }
 
 func readCatalog(t *testing.T, data []byte) *catalog.Catalog {

@@ -70,6 +70,19 @@ func (c *Cluster) established(ctx context.Context, name string) error {
 	return fmt.Errorf("not established")
 }
 
+// StartWithOLM is Start and StartOLM.
+func StartWithOLM(ctx context.Context, bin, run string) (*Cluster, error) {
+	c, err := Start(ctx, bin, run)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.StartOLM(ctx); err != nil {
+		c.Stop()
+		return nil, err
+	}
+	return c, nil
+}
+
 // StartOLM runs olm-operator and catalog-operator with the rights of an administrator.
 func (c *Cluster) StartOLM(ctx context.Context) error {
 	if err := c.InstallOLMCRDs(ctx); err != nil {

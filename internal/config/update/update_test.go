@@ -24,27 +24,17 @@ var write = flag.Bool("update", false, "write what is expected in testdata anew"
 // TestGolden updates the files of testdata. Each archive has an olmgen.yaml and catalogs; others/NAME.yaml is a catalog
 // that no bundle names. "to-head" asks for all steps. want is what is printed, after.yaml the new file.
 func TestGolden(t *testing.T) {
-	cases, err := filepath.Glob("testdata/*.txtar")
-	if err != nil || len(cases) == 0 {
-		t.Fatal("no cases", err)
-	}
-	for _, file := range cases {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
-			a, err := txtar.ParseFile(file)
-			if err != nil {
+	golden.EachArchive(t, "testdata/*.txtar", func(t *testing.T, file string, a *txtar.Archive) {
+		for name, got := range updated(t, a) {
+			golden.CheckArchived(t, file, a, name, got, *write)
+		}
+		if *write {
+			slices.SortStableFunc(a.Files, func(x, y txtar.File) int { return rank(x.Name) - rank(y.Name) })
+			if err := os.WriteFile(file, txtar.Format(a), 0o644); err != nil {
 				t.Fatal(err)
 			}
-			for name, got := range updated(t, a) {
-				golden.CheckArchived(t, file, a, name, got, *write)
-			}
-			if *write {
-				slices.SortStableFunc(a.Files, func(x, y txtar.File) int { return rank(x.Name) - rank(y.Name) })
-				if err := os.WriteFile(file, txtar.Format(a), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-		})
-	}
+		}
+	})
 }
 
 func rank(name string) int { return slices.Index([]string{"want", "after.yaml"}, name) }

@@ -92,17 +92,22 @@ func (s *Schema) structOf(t reflect.Type, defs map[string]any) map[string]any {
 		"required": required}
 }
 
-// Check validates a document.
-func Check(schema, document []byte) error {
+// Compile returns a schema for a validator.
+func Compile(schema []byte) (*jsonschema.Schema, error) {
 	parsed, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	c := jsonschema.NewCompiler()
 	if err := c.AddResource("schema.json", parsed); err != nil {
-		return err
+		return nil, err
 	}
-	compiled, err := c.Compile("schema.json")
+	return c.Compile("schema.json")
+}
+
+// Check validates a document.
+func Check(schema, document []byte) error {
+	compiled, err := Compile(schema)
 	if err != nil {
 		return err
 	}

@@ -15,10 +15,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/golden/corpus/corpustest"
+	"github.com/olmgen/olmgen/internal/findings/schematest"
 	"github.com/olmgen/olmgen/internal/report/audit"
 )
 
@@ -302,25 +302,7 @@ func TestSchema(t *testing.T) {
 	}
 }
 
-func conforms(document string) error {
-	parsed, err := jsonschema.UnmarshalJSON(bytes.NewReader(audit.Schema))
-	if err != nil {
-		return err
-	}
-	c := jsonschema.NewCompiler()
-	if err := c.AddResource("schema.json", parsed); err != nil {
-		return err
-	}
-	compiled, err := c.Compile("schema.json")
-	if err != nil {
-		return err
-	}
-	var value any
-	if err := json.Unmarshal([]byte(document), &value); err != nil {
-		return err
-	}
-	return compiled.Validate(value)
-}
+func conforms(document string) error { return schematest.Check(audit.Schema, []byte(document)) }
 
 // The same bytes with any number of workers, over real bundles and catalogs.
 func TestCorpus(t *testing.T) {
