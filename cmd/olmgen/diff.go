@@ -44,28 +44,19 @@ func newDiff() *cobra.Command {
 		Use:   "diff OLD NEW | --git REV[..REV] [PATH]",
 		Short: "What does this upgrade change? Show the most dangerous first",
 		Long: `Diff compares two releases of an operator, or two states of a tree: who gains
-and loses which permissions, how CRDs, workloads, webhooks, Services and
-NetworkPolicies change, what the operator says of itself, and what OLM would do
-about it. Each line has a severity and a reason; docs/review.md describes them.
-
-OLD and NEW are a SOURCE each, a TREE (a directory of manifests, a YAML file, or
-- for YAML on stdin) or a RenderConfig. Both sources are rendered with the same
-flags, NEW in the namespace and install mode of OLD. With --git, OLD is PATH in
-a revision, and NEW is PATH in the work tree or in a second revision. OLD is
-empty if the revision does not have PATH yet.
-
-Permissions are compared by what they allow. Rules that are split, regrouped or
-reordered are no change.
-
-With --exit-code the exit code is 3 if anything differs, with --fail-on if one
-of these differs:
-` + triggersHelp() + `
-` + sourceHelp,
-		Example: `  olmgen diff bundle-v1/ bundle-v2/
-  olmgen diff --format markdown oci://quay.io/a/b:v1 oci://quay.io/a/b:v2
-  olmgen diff --git HEAD clusters/prod
+and loses which permissions, how CRDs, workloads and webhooks change, and what
+OLM would do about it. OLD and NEW are a SOURCE, a TREE or a RenderConfig each.`,
+		Annotations: map[string]string{detailsKey: diffDetails()},
+		Example: `  # two releases, as a comment on a pull request
+  olmgen diff bundle-v1/ bundle-v2/ --format markdown
+  # a branch with the main one; a pipeline fails if a dangerous right is gained
   olmgen diff --git main..HEAD olmgen.yaml --fail-on risk-gained,crd-breaking
-  olmgen diff clusters/prod olmgen.yaml`,
+  # two releases in a catalog
+  olmgen diff catalog:old/ catalog:new/ --package a --old-version 1.0 --version 1.1
+  # would OLM do it, with what else is in the cluster?
+  olmgen diff bundle-v1/ bundle-v2/ --tree clusters/prod
+  # do the custom resources that exist still fit?
+  olmgen diff bundle-v1/ bundle-v2/ --crs resources.yaml`,
 		Args: func(cmd *cobra.Command, given []string) error {
 			if f.git != "" {
 				return args(0, 1, "")(cmd, given)
@@ -76,6 +67,23 @@ of these differs:
 	f.register(cmd)
 	cmd.RunE = f.run
 	return cmd
+}
+
+// diffDetails is the part of the help behind the flags.
+func diffDetails() string {
+	return `Each line of the report has a severity and a reason; docs/review.md describes
+them. Permissions are compared by what they allow: rules that are split,
+regrouped or reordered are no change.
+
+A TREE is a directory of manifests, a YAML file, or - for YAML on stdin. Both
+sources are rendered with the same flags, NEW in the namespace and install mode
+of OLD. With --git, OLD is PATH in a revision, and NEW is PATH in the work tree
+or in a second revision. OLD is empty if the revision does not have PATH yet.
+
+With --exit-code the exit code is 3 if anything differs, with --fail-on if one
+of these differs:
+` + triggersHelp() + `
+` + sourceHelp
 }
 
 func triggersHelp() string {
@@ -109,7 +117,7 @@ func (f *diffFlags) register(cmd *cobra.Command) {
 		"the `VERSION` of OLD in a catalog, where --version is that of NEW")
 	f.cluster.register(flags)
 	flags.StringVar(&f.crdRules, "crd-rules", "", "`FILE` with the severities of the rules about CRDs")
-	offer(cmd, "fail-on", triggers())
+	offerList(cmd, "fail-on", triggers)
 	f.render.register(cmd, reviewed)
 }
 

@@ -33,16 +33,17 @@ func newUpdate() *cobra.Command {
 		Use:   "update -f FILE",
 		Short: "Take the operators of an olmgen.yaml to their next versions",
 		Long: `Update takes each operator of a RenderConfig one step along its path of upgrade:
-to the version that OLM would update it to next, in its channel and together with
-the other operators of its group. It rewrites version, and the image of a bundle
-with its digest, in the file. Comments, order and formatting stay. Then it prints
-what olmgen diff says about the old and the new file: the text of a pull request.
+to the version that OLM would update it to next, in its channel and together
+with the other operators of its group. It rewrites version, and the image of a
+bundle with its digest, in the file. Comments, order and formatting stay. Then
+it prints what olmgen diff says about the old and the new file: the text of a
+pull request.
 --tree and --crs say what is in the cluster, so that it also says whether OLM
 would refuse the upgrade because of that.
 
 The catalog of an operator is its source (catalog:DIR). For an operator whose
-source is an image, --catalog has the next one. An operator that is in no catalog
-is left alone.
+source is an image, --catalog has the next one. An operator that is in no
+catalog is left alone.
 
 If OLM would not update an operator, because a dependency is missing or another
 operator needs the old version, update says why, leaves its version and exits
@@ -50,7 +51,7 @@ with 3. The exit code is 0 if there is nothing to do.`,
 		Example: `  olmgen update -f olmgen.yaml
   olmgen update -f clusters/prod/olmgen.yaml --to-head --dry-run
   olmgen update -f olmgen.yaml --tree clusters/prod --crs dump/
-  olmgen update -f olmgen.yaml --catalog catalog/ --format markdown > pull-request.md`,
+  olmgen update -f olmgen.yaml --catalog catalog/ --format markdown > pr.md`,
 		Args: args(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
