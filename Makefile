@@ -52,8 +52,8 @@ test-ci: ## Test .ci/run with stages that do nothing
 	.ci/test
 
 MUTATED := internal/rbac internal/olm catalog/resolve internal/config/adopt
-mutants: ## Change conditions, bounds and results of the resolver, RBAC, OLM and adopt one by one; list the changes that no test notices (SAMPLE=n, SEED=n, ONLY=text, AGAIN=file, MUTATED=directories)
-	$(GO) run ./internal/house/mutants -sample $(or $(SAMPLE),0) -seed $(or $(SEED),1) -only '$(ONLY)' -again '$(AGAIN)' $(MUTATED)
+mutants: ## Change conditions, bounds and results of the resolver, RBAC, OLM and adopt one by one; list the changes that no test notices (SAMPLE=n, SEED=n, ONLY=text, AGAIN=file, RUN=tests, MUTATED=directories)
+	$(GO) run ./internal/house/mutants -sample $(or $(SAMPLE),0) -seed $(or $(SEED),1) -only '$(ONLY)' -again '$(AGAIN)' -run '$(RUN)' $(MUTATED)
 
 lint: $(BIN)/golangci-lint-$(GOLANGCI_VERSION) ## Run go mod tidy and golangci-lint: gofmt, go vet, staticcheck and what .golangci.yml lists
 	$(GO) mod tidy -diff
@@ -202,6 +202,7 @@ e2e: $(if $(CLUSTER_CHECKS),harness) ## Apply what olmgen renders to a real API 
 	$(if $(CLUSTER_CHECKS),e2e/.bin/harness -run '$(CASES)' -sample $(or $(SAMPLE),1) $(if $(UPDATE),-update) e2e $(CLUSTER_CHECKS))
 	$(if $(filter resolve,$(CHECKS)),cd e2e/resolver && CGO_ENABLED=0 $(GO) build -trimpath -o ../.bin/resolver .)
 	$(if $(filter resolve,$(CHECKS)),e2e/.bin/resolver -seed $(or $(SEED),1) -cases $(or $(CASES),100) random)
+	$(if $(filter resolve,$(CHECKS)),e2e/.bin/resolver -seed $(or $(SEED),1) -cases $(or $(CASES),100) mutants)
 
 e2e-test: harness ## Test the harness: killed at any moment it leaves nothing behind
 	cd e2e/harness && $(TEST) -count=1 ./...

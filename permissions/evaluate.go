@@ -39,7 +39,7 @@ func Evaluate(in Input) (*Report, error) {
 	}
 	r := &Report{APIVersion: apiVersion, Kind: kind, Operator: in.Operator, Permissions: []Item{}, Users: []Item{},
 		Covered: []Covered{}, Unknown: []Unknown{}, Accounts: []Subject{},
-		Notes: append(append([]string{}, in.Notes...), v.notes...),
+		Notes:  append(append([]string{}, in.Notes...), v.notes...),
 		Unread: append([]string{}, in.Unread...), Unresolved: append([]string{}, in.Unresolved...)}
 	r.missing = map[Subject]bool{}
 	e := evaluation{inventory: v, from: from, report: r, grants: map[Subject][]grant{},

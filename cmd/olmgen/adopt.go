@@ -27,6 +27,7 @@ type adoptFlags struct {
 	choice            adopt.Selection
 	to                generate.Profile
 	plan              string
+	olm               adopt.Meanwhile
 	before            string
 	table             bool
 	kubectl           bool
@@ -37,26 +38,28 @@ type adoptFlags struct {
 }
 
 func newAdopt() *cobra.Command {
-	f := &adoptFlags{to: generate.ProfileOLM}
+	f := &adoptFlags{to: generate.ProfileOLM, olm: adopt.OLMStopped}
 	cmd := &cobra.Command{
 		Use:   "adopt DUMP...",
 		Short: "Write an olmgen.yaml for what OLM runs in a cluster",
 		Long: `Adopt reads what kubectl printed of a cluster and writes a RenderConfig for the
-operators that OLM v0 runs there: the same operators, in the same OperatorGroups,
-at the same versions. What it renders to are the objects that are in the cluster.
+operators that OLM v0 runs there: the same operators, in the same
+OperatorGroups, at the same versions. What it renders to are the objects that
+are in the cluster.
 
 DUMP is a file, a directory with everything below it (such as a must-gather), or
 - for stdin. --print-kubectl prints the command that makes one. Adopt itself
 talks to no cluster. A dump needs no Secrets; if it has some, they are not read.
 
-With --verify it compares the cluster with what a RenderConfig renders to, object
-by object, and says why they differ. The exit code is 3 if applying the rendered
-objects would restart a pod, take a right away, or be refused.
+With --verify it compares the cluster with what a RenderConfig renders to,
+object by object, and says why they differ. The exit code is 3 if applying the
+rendered objects would restart a pod, take a right away, or be refused.
 
-With --to, the RenderConfig is for another form: plain or descoped (without OLM),
-subscription (OLM v0 goes on), olmv1 or clusterextension (OLM v1). --plan writes
-the steps to get there. With --to clusterextension, adopt prints what the
-migration of the OLM project says about each operator.`,
+With --to, the RenderConfig is for another form: plain or descoped (without
+OLM), subscription (OLM v0 goes on), olmv1 or clusterextension (OLM v1). --plan
+writes the steps to get there. OLM is stopped while operators leave it; with
+--olm running it goes on with the others. With --to clusterextension, adopt
+prints what the migration of the OLM project says about each operator.`,
 		Example: `  $(olmgen adopt --print-kubectl) > dump.yaml
   olmgen adopt dump.yaml
   olmgen adopt dump.yaml --source etcd=bundles/etcd -o clusters/a/olmgen.yaml
@@ -85,6 +88,8 @@ func (f *adoptFlags) register(cmd *cobra.Command) {
 		"not the operators of this `PACKAGE`, or of this CSV: they stay with OLM; may be repeated")
 	flags.Var(enum(&f.to, generate.Profiles...), "to", "profile of the file: "+text.Or(generate.Profiles))
 	flags.StringVar(&f.plan, "plan", "", "write the steps to the new form to `FILE.md`, and as a script beside it")
+	flags.Var(enum(&f.olm, adopt.Meanwhiles...), "olm",
+		"what OLM is in the plan while operators leave it: "+text.Or(adopt.Meanwhiles))
 	flags.StringVar(&f.before, "before", "",
 		"write the operators' objects as they are in the dump to `DIR`, and Subscriptions to DIR-subscriptions")
 	flags.BoolVar(&f.table, "table", false, "with --to clusterextension, print the table and write no file")
@@ -94,6 +99,7 @@ func (f *adoptFlags) register(cmd *cobra.Command) {
 	registerSources(flags, &f.source)
 	f.report.register(flags)
 	offer(cmd, "to", text.Words(generate.Profiles))
+	offer(cmd, "olm", text.Words(adopt.Meanwhiles))
 	completeReport(cmd)
 }
 
@@ -157,7 +163,8 @@ func (f *adoptFlags) check(cmd *cobra.Command, paths []string) error {
 	case f.verify && len(f.files) != 1:
 		return &usageError{"--verify needs one RenderConfig", "name it with -f"}
 	case f.verify:
-		if given := changed("output", "directory", "force", "source", "to", "plan", "before", "table"); given != "" {
+		given := changed("output", "directory", "force", "source", "to", "plan", "olm", "before", "table")
+		if given != "" {
 			return &usageError{given + " cannot be given with --verify, which writes no file", "leave one of them out"}
 		}
 		return nil
@@ -170,6 +177,11 @@ func (f *adoptFlags) check(cmd *cobra.Command, paths []string) error {
 	case f.table && changed("output", "plan", "before") != "":
 		return &usageError{changed("output", "plan", "before") + " cannot be given with --table, which writes no file",
 			"leave one of them out"}
+	case f.plan == "" && changed("olm") != "":
+		return &usageError{"--olm without --plan", "add --plan FILE.md, or leave it out"}
+	case f.olm == adopt.OLMRuns && (f.to == generate.ProfileOLM || f.to == generate.ProfileSubscription):
+		return &usageError{fmt.Sprintf("--olm %s with --to %s, in which no operator leaves OLM", f.olm, f.to),
+			"leave it out"}
 	case f.plan != "" && filepath.Ext(f.plan) != ".md":
 		return &usageError{"--plan: " + f.plan + " does not end in .md", "the script beside it ends in .sh"}
 	}
@@ -227,7 +239,8 @@ func (f *adoptFlags) write(cmd *cobra.Command, state *adopt.State, sources map[s
 	if f.output == output.Stdout {
 		file, dir = "olmgen.yaml", "."
 	}
-	o := adopt.Options{File: filepath.Base(file), Dir: dir, Directory: f.directory, Sources: sources, To: f.to}
+	o := adopt.Options{File: filepath.Base(file), Dir: dir, Directory: f.directory, Sources: sources, To: f.to,
+		OLM: f.olm}
 	state, plan, err := f.planned(cmd, state, file, o)
 	if err != nil {
 		return err

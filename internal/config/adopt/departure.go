@@ -153,7 +153,7 @@ func (d ties) copiedRole(o *dump.Object, asOLM *Verification) bool {
 		ns = o.Labels[olm.LabelOwnerNamespace]
 	}
 	twin := d.state.Dump.Get(kind, ns, o.Name)
-	if ns == "" || twin == nil || twin == o || !slices.ContainsFunc(asOLM.Objects, func(c Compared) bool {
+	if !slices.ContainsFunc(asOLM.Objects, func(c Compared) bool {
 		return c.object == twin && (c.Verdict == Equal || c.Verdict == Filled)
 	}) {
 		return false

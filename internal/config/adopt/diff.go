@@ -39,27 +39,19 @@ func diff(kind string, cluster, rendered map[string]any) []Change {
 }
 
 func (d *differ) value(path string, a, b any, hasA, hasB, atomic bool) {
-	switch {
-	case hasA && hasB && reflect.DeepEqual(a, b):
-		return
-	case hasA && hasB:
-		am, okA := a.(map[string]any)
-		bm, okB := b.(map[string]any)
-		if okA && okB {
-			d.fields(path, am, bm, atomic)
-			return
-		}
-		al, okA := a.([]any)
-		bl, okB := b.([]any)
-		if okA && okB {
-			d.list(path, al, bl, atomic)
-			return
-		}
+	if reflect.DeepEqual(a, b) {
+		return // null is as good as missing
 	}
-	if path == "metadata.labels" || path == "metadata.annotations" { // each key counts
-		am, _ := a.(map[string]any)
-		bm, _ := b.(map[string]any)
+	am, okA := a.(map[string]any)
+	bm, okB := b.(map[string]any)
+	if okA && okB || path == "metadata.labels" || path == "metadata.annotations" { // of those each key counts
 		d.fields(path, am, bm, atomic)
+		return
+	}
+	al, okA := a.([]any)
+	bl, okB := b.([]any)
+	if okA && okB {
+		d.list(path, al, bl, atomic)
 		return
 	}
 	c := Change{Field: path, Applied: hasB || atomic}
@@ -79,7 +71,7 @@ func (d *differ) fields(path string, a, b map[string]any, atomic bool) {
 	for _, k := range slices.Sorted(maps.Keys(keys)) {
 		x, inA := a[k]
 		y, inB := b[k]
-		d.value(join(path, k), x, y, inA, inB, atomic || inA && inB && d.replaces(path, k))
+		d.value(join(path, k), x, y, inA, inB, atomic || inB && d.replaces(path, k))
 	}
 }
 
@@ -142,7 +134,7 @@ func mergeKey(lists ...[]any) string {
 func byKey(list []any, key string) map[string]any {
 	out := map[string]any{}
 	for _, x := range list {
-		if m, ok := x.(map[string]any); ok && m[key] != nil {
+		if m, _ := x.(map[string]any); m[key] != nil {
 			out[fmt.Sprint(m[key])] = x
 		}
 	}
@@ -158,11 +150,14 @@ func order(list []any, key string) (keys []any) {
 }
 
 // written marks changes of fields that are rendered with the value that is their default: the comparison leaves such
-// values out, and server-side apply writes them.
+// values out, and server-side apply writes them. Of an empty map it writes nothing, unless it replaces the field.
 func written(changes []Change, rendered map[string]any) {
 	for i := range changes {
 		if c := &changes[i]; !c.Applied {
-			if v, ok := lookUp(rendered, manifest.Segments(c.Field)); ok {
+			v, ok := lookUp(rendered, manifest.Segments(c.Field))
+			_, member := parentOf(c.Field)
+			m, isMap := v.(map[string]any)
+			if ok && (!isMap || len(m) > 0 || slices.Contains(atomicFields, member)) {
 				c.Applied, c.Rendered = true, compactJSON(v)
 			}
 		}

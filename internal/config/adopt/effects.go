@@ -105,7 +105,7 @@ func lostRules(live, rendered map[string]any) (lost []string) {
 		var missing []rbac.Atom
 		for _, r := range rules(live) {
 			for _, a := range rbac.Atoms(r) {
-				if ok, _ := held.Covers(a); !ok && !slices.Contains(missing, a) {
+				if ok, _ := held.Covers(a); !ok {
 					missing = append(missing, a)
 				}
 			}
@@ -190,16 +190,16 @@ func writer(managed []dump.Managed, field string) string {
 
 // owns reports whether a set of fields has a path, or something below it.
 func owns(fields map[string]any, path []string) bool {
-	if len(path) == 0 || len(fields) == 0 {
-		return len(path) == 0
+	if len(path) == 0 {
+		return true
 	}
 	if next, ok := fields["f:"+path[0]].(map[string]any); ok {
-		return len(path) == 1 || len(next) == 0 || owns(next, path[1:])
+		return len(next) == 0 || owns(next, path[1:])
 	}
 	for k, x := range fields { // an item of a list: k:{"name":"manager"}
 		if strings.HasPrefix(k, "k:") && strings.Contains(k, `"`+path[0]+`"`) {
 			next, _ := x.(map[string]any)
-			return len(path) == 1 || owns(next, path[1:])
+			return owns(next, path[1:])
 		}
 	}
 	return false

@@ -51,7 +51,8 @@ type planner struct {
 }
 
 // NewPlan returns the steps to the form that is rendered. asOLM is what profile olm renders of the operators that leave
-// OLM: it explains what OLM made.
+// OLM: it explains what OLM made. It is an error if OLM has not settled, if an operator that stays needs one that
+// leaves, and if OLM cannot run on while an operator leaves.
 func NewPlan(s *State, rendered, asOLM []map[string]any, o Options) (*Plan, error) {
 	if o.To == "" {
 		o.To = generate.ProfileOLM
@@ -60,6 +61,9 @@ func NewPlan(s *State, rendered, asOLM []map[string]any, o Options) (*Plan, erro
 		plan: &Plan{To: o.To, Notes: engineNotes(o.Directory)}}
 	p.departure = newDeparture(s, s.Leaving(o.To), p.result, s.Verify(asOLM))
 	err := errors.Join(s.checkSettled(), p.departure.checkDependants())
+	if o.OLM == OLMRuns {
+		err = errors.Join(err, p.departure.checkRunning())
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -170,9 +174,9 @@ func (p *planner) objects(f func(Compared) bool) (names []string) {
 // takeOver applies what is rendered.
 func (p *planner) takeOver(directory, why string) {
 	dir := Quote(directory)
-	undo := []string{applied("before")}
+	undo := append([]string{applied("before")}, p.uncreated()...)
 	if p.migrates() {
-		undo = []string{"# " + migratedToo, undo[0]}
+		undo = append([]string{"# " + migratedToo}, undo...)
 	}
 	again := p.Commands.Again
 	if directory != p.Directory {
@@ -185,6 +189,16 @@ func (p *planner) takeOver(directory, why string) {
 		Run: []string{"kubectl diff --server-side --force-conflicts --field-manager=" + manager + " -k " + dir,
 			applied(dir)},
 		Check: []string{again}, Undo: undo})
+}
+
+// uncreated returns the commands that delete what the take-over created. CRDs and Namespaces stay: others may use them.
+func (p *planner) uncreated() (commands []string) {
+	for _, c := range p.result.Objects {
+		if c.Verdict == RenderedOnly && !c.unknown && c.kind != crdKind && c.kind != "Namespace" {
+			commands = append(commands, deletion(c.name))
+		}
+	}
+	return commands
 }
 
 // migratedToo is what to know of the backup if the plan hands operators to OLM v1.
@@ -204,7 +218,14 @@ func applied(dir string) string {
 // withoutOLM takes operators away from OLM.
 func (p *planner) withoutOLM(operators []*Operator) {
 	d := p.departure
-	p.scaleDown()
+	why := "OLM is down, so nobody else writes the objects."
+	if p.OLM == OLMRuns {
+		why = "OLM skips the operators, so nobody else writes their objects."
+		p.subscriptions(d)
+		p.skip(d)
+	} else {
+		p.scaleDown()
+	}
 	if p.To == generate.ProfileClusterExtension {
 		p.add(Step{Title: "Render what OLM v1 refuses", Who: byAdmin,
 			Text: []string{"The next step applies these operators only. " + Quote(p.Directory) +
@@ -212,16 +233,18 @@ func (p *planner) withoutOLM(operators []*Operator) {
 			Run:   p.Commands.Part,
 			Check: []string{"test -s " + PartDirectory + "/kustomization.yaml"},
 			Undo:  []string{"rm -r " + PartDirectory}})
-		p.takeOver(PartDirectory, "OLM is down, so nobody else writes the objects.")
-	} else {
-		p.takeOver(p.Directory, "OLM is down, so nobody else writes the objects.")
 	}
+	p.takeOver(p.applies(), why)
 	p.cutLoose(d)
-	p.subscriptions(d)
-	p.finalizers(operators)
+	if p.OLM != OLMRuns {
+		p.subscriptions(d)
+		p.finalizers(operators)
+	}
 	p.remove(d)
 	p.olmObjects(d)
-	p.scaleUp(operators)
+	if p.OLM != OLMRuns {
+		p.scaleUp(operators)
+	}
 	p.later()
 }
 

@@ -43,27 +43,20 @@ func (p *planner) cutLoose(d *departure) {
 	s := Step{Title: "Cut the objects loose", Who: byAdmin,
 		Text: []string{"When a CSV goes, its finalizer " + olm.Finalizer + " has OLM delete ClusterRoles, bindings " +
 			"and webhooks by their owner labels, and Kubernetes deletes what has an ownerReference to it. Both are " +
-			"removed first. OLM is down, so nobody puts them back."}}
+			"removed first. " + p.nobody()}}
 	var foreign []string
 	var cut []*dump.Object
 	for _, o := range p.state.Dump.Objects {
-		if slices.Contains(ofOLM, o.Kind) || !d.tied(o) {
-			continue
+		if slices.Contains(ofOLM, o.Kind) || !d.tied(o) || p.OLM == OLMRuns && (d.deletes(o) || ofGroup(o)) {
+			continue // a running OLM would tie again what it reconciles for a group or an OperatorCondition
 		}
 		cut = append(cut, o)
 		if !d.rendered[o.Key()] && !d.deletes(o) {
 			foreign = append(foreign, o.Identity())
 		}
-		var remove, restore []string
-		for _, label := range ownMarks {
-			if v, ok := o.Labels[label]; ok {
-				remove = append(remove, label+"-")
-				restore = append(restore, Quote(label+"="+v))
-			}
-		}
-		if len(remove) > 0 {
-			s.Run = append(s.Run, "kubectl label "+resource(o)+" "+strings.Join(remove, " "))
-			s.Undo = append(s.Undo, "kubectl label --overwrite "+resource(o)+" "+strings.Join(restore, " "))
+		if remove, restore := unlabelled(o); remove != "" {
+			s.Run = append(s.Run, remove)
+			s.Undo = append(s.Undo, restore)
 		}
 		if command := withoutOwners(d, o); command != "" {
 			s.Run = append(s.Run, command)
@@ -77,6 +70,30 @@ func (p *planner) cutLoose(d *departure) {
 			"them. They lose the reference and stay: "+text.And(foreign)+".")
 	}
 	p.add(s)
+}
+
+// unlabelled returns the commands that take the labels off an object by which OLM finds it, and that give them back.
+func unlabelled(o *dump.Object) (remove, restore string) {
+	var labels, values []string
+	for _, label := range ownMarks {
+		if v, ok := o.Labels[label]; ok {
+			labels = append(labels, label+"-")
+			values = append(values, Quote(label+"="+v))
+		}
+	}
+	if len(labels) == 0 {
+		return "", ""
+	}
+	return "kubectl label " + resource(o) + " " + strings.Join(labels, " "),
+		"kubectl label --overwrite " + resource(o) + " " + strings.Join(values, " ")
+}
+
+// nobody says why OLM does not tie the objects to their CSV again.
+func (p *planner) nobody() string {
+	if p.OLM == OLMRuns {
+		return "OLM skips the operators, so nobody puts them back."
+	}
+	return "OLM is down, so nobody puts them back."
 }
 
 // withoutOwners returns the command that removes the ownerReferences to OLM's objects about the operators; "" if there
@@ -139,8 +156,7 @@ var variable = regexp.MustCompile(`"(\$uid[0-9]+)"`)
 
 // merging returns the command that sets one field of the metadata.
 func merging(resource, field string, value any) string {
-	return "kubectl patch " + resource + " --type=merge -p " +
-		patch(map[string]any{"metadata": map[string]any{field: value}})
+	return merge(resource, map[string]any{"metadata": map[string]any{field: value}})
 }
 
 // patch returns a patch as an argument of kubectl.
@@ -190,11 +206,9 @@ func (p *planner) subscribed(operators []*Operator) []string {
 	commands := []string{applied("before-subscriptions")}
 	for _, o := range operators {
 		if sub := o.Subscription; sub != nil {
-			status := map[string]any{"state": v1alpha1.SubscriptionStateAtLatest, "currentCSV": o.CSV.Name,
-				"installedCSV": o.CSV.Name, "lastUpdated": sub.Status.LastUpdated}
-			commands = append(commands, fmt.Sprintf("kubectl patch -n %s subscriptions.operators.coreos.com %s "+
-				"--subresource=status --type=merge -p %s", Quote(sub.Namespace), Quote(sub.Name),
-				patch(map[string]any{"status": status})))
+			commands = append(commands, status(fmt.Sprintf("-n %s subscriptions.operators.coreos.com %s",
+				Quote(sub.Namespace), Quote(sub.Name)), map[string]any{"state": v1alpha1.SubscriptionStateAtLatest,
+				"currentCSV": o.CSV.Name, "installedCSV": o.CSV.Name, "lastUpdated": sub.Status.LastUpdated}))
 		}
 	}
 	return commands
@@ -226,29 +240,40 @@ func (p *planner) remove(d *departure) {
 		Text: []string{"This is the point: before it, the undo of each step, from the last to the first, leads " +
 			"back. After it, OLM does not know the operators.",
 			"--cascade=orphan leaves everything that still refers to them.",
-			"The way back applies before/ and before-subscriptions/ and tells OLM what is installed. OLM takes the " +
-				"objects for its own again, and restarts no pod. CSVs, Subscriptions and OperatorGroups have other " +
+			"The way back stops OLM for a moment, applies before/ and before-subscriptions/, and tells OLM what is " +
+				"installed. OLM takes the objects for its own again, and restarts no pod. CSVs, Subscriptions and OperatorGroups have other " +
 				"UIDs then, so webhooks select no namespace for the seconds that OLM needs to label the namespaces."}}
 	if p.migrates() {
 		s.Text = append(s.Text, migratedToo)
 	}
+	if p.OLM == OLMRuns {
+		s.Run = p.withoutGroups(d)
+	}
 	for _, o := range d.operators {
+		var deletions []string
 		for _, c := range p.state.Dump.OfKind("ClusterServiceVersion") {
 			if original, copied := c.Copied(); c.Name == o.CSV.Name && copied && original == o.Group.Namespace {
-				s.Run = append(s.Run, deletion(resource(c)))
+				deletions = append(deletions, deletion(resource(c)))
 			}
 		}
-		s.Run = append(s.Run, deletion(resource(o.Object)))
+		if p.OLM == OLMRuns { // a running OLM copies a CSV again, and deletes the copies when it is gone
+			s.Run = append(append(s.Run, deletion(resource(o.Object))), deletions...)
+		} else {
+			s.Run = append(append(s.Run, deletions...), deletion(resource(o.Object)))
+		}
 	}
 	s.Check = checksGone(s.Run)
+	if p.OLM == OLMRuns && slices.ContainsFunc(d.operators, func(o *Operator) bool { return d.takesWhole(o.Group) }) {
+		s.Run = append(s.Run, applied(Quote(p.applies())))
+	}
 	for _, o := range d.operators {
 		for _, x := range o.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
 			s.Check = append(s.Check, fmt.Sprintf("kubectl get -n %s deployment "+
 				"%s", Quote(o.Group.Namespace), Quote(x.Name)))
 		}
 	}
-	s.WayBack = slices.Concat(p.scales(true), []string{applied("before")}, p.ownedAgain(d),
-		p.subscribed(d.operators), p.scales(false))
+	s.WayBack = slices.Concat(p.overrides(true), p.scales(true), []string{applied("before")}, p.ownedAgain(d),
+		p.uncreated(), p.subscribed(d.operators), p.scales(false), p.overrides(false))
 	p.add(s)
 }
 
@@ -269,6 +294,7 @@ func (p *planner) olmObjects(d *departure) {
 			own.Run = append(own.Run, deletion(resource(g.Object)))
 		}
 	}
+	conditionsFirst(own.Run)
 	own.Run = append(own.Run, d.operatorObjects()...)
 	own.Check = checksGone(own.Run)
 	p.add(own)

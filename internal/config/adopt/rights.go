@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/olmgen/olmgen/internal/config/adopt/dump"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/normalize"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/permissions"
@@ -16,7 +18,7 @@ import (
 var rbacKinds = []string{"ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"}
 
 // lostRights returns who loses which right if rendered objects are applied and the plan's objects are deleted, one line
-// for each subject and place.
+// for each subject and place. OLM takes the APIs of operators that leave from the ClusterRoles of a group that stays.
 func (d *departure) lostRights(rendered []map[string]any) ([]string, error) {
 	applied := map[string]normalize.Object{}
 	for _, o := range rendered {
@@ -25,11 +27,59 @@ func (d *departure) lostRights(rendered []map[string]any) ([]string, error) {
 			applied[o.Key()] = o
 		}
 	}
+	for _, g := range d.state.Groups {
+		for _, o := range d.state.Dump.OfKind("ClusterRole") {
+			if pruned := d.pruned(g, o); pruned != nil {
+				applied[o.Key()] = pruned
+			}
+		}
+	}
 	old, now, err := d.state.evaluate(applied, d.deletes)
 	if err != nil {
 		return nil, err
 	}
 	return lines("loses", permissions.Compare(old, now).Lost()), nil
+}
+
+// pruned returns what OLM makes of a ClusterRole of a group that stays when the APIs are gone that only the leaving
+// operators own; nil if it is another object, or stays as it is (OLM: operatorgroup.go, pruneProvidedAPIs and
+// getClusterRoleAggregationRule).
+func (d *departure) pruned(g *Group, o *dump.Object) map[string]any {
+	of := o.Labels[olm.LabelOwner] == g.Name && o.Labels[olm.LabelOwnerNamespace] == g.Namespace
+	if !ofGroup(o) || !of || d.takesWhole(g) || g.Spec.StaticProvidedAPIs {
+		return nil
+	}
+	gone := map[string]bool{} // labels of the ClusterRoles for these APIs
+	for _, role := range d.state.Dump.OfKind("ClusterRole") {
+		names := func(op *Operator) bool {
+			return slices.ContainsFunc(role.Owners, func(r dump.Owner) bool { return op.namesRole(role.Name, r.Name) })
+		}
+		leaves := func(op *Operator) bool {
+			return op.Group.Namespace == g.Namespace && names(op)
+		}
+		if slices.ContainsFunc(d.operators, leaves) && !slices.ContainsFunc(g.Others, names) {
+			for label := range role.Labels {
+				gone[label] = strings.HasPrefix(label, olm.LabelAggregateTo)
+			}
+		}
+	}
+	value := o.Value()
+	rule := normalize.At(value, "aggregationRule")
+	selectors, _ := rule["clusterRoleSelectors"].([]any)
+	kept := slices.DeleteFunc(slices.Clone(selectors), func(x any) bool {
+		selector, _ := x.(map[string]any)
+		for label := range normalize.At(selector, "matchLabels") {
+			if gone[label] {
+				return true
+			}
+		}
+		return false
+	})
+	if len(kept) == len(selectors) {
+		return nil
+	}
+	rule["clusterRoleSelectors"] = kept
+	return value
 }
 
 // evaluate returns who may do what in the cluster, and who will when objects have been applied and others are deleted.

@@ -1,6 +1,7 @@
 package adopt_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -46,6 +47,45 @@ func TestLostRights(t *testing.T) {
 		}
 		if page := string(plan.Markdown("plan.sh")); c.want && !strings.Contains(page, "* "+c.lost) {
 			t.Errorf("%s: the page does not say %q", c.to, c.lost)
+		}
+	}
+}
+
+// OLM takes the API of an operator that leaves from the ClusterRoles of the group that stays. Who has its rights from
+// them alone loses them.
+func TestLostByTheGroup(t *testing.T) {
+	const lost = "User eve loses, in cluster: porter.example.com: "
+	for _, c := range []struct {
+		choice adopt.Selection
+		owner  string // of the API, beside porter
+		want   bool
+	}{
+		{adopt.Selection{Packages: []string{"porter-operator"}}, "", true},
+		{adopt.Selection{Packages: []string{"porter-operator"}}, "memcached", false},
+		{adopt.Selection{Except: []string{"porter-operator"}}, "", false},
+		{adopt.Selection{}, "", false},
+	} {
+		s := edited(t, twoOperators, func(items []object) []object {
+			for _, o := range items {
+				meta := in(o, "metadata")
+				name := fmt.Sprint(meta["name"])
+				crds := in(o, "spec", "customresourcedefinitions")
+				switch {
+				case o["kind"] == "ClusterServiceVersion" && c.owner != "" && strings.HasPrefix(name, c.owner):
+					crds["owned"] = append(crds["owned"].([]any), object{"name": "porters.porter.example.com", "version": "v1", "kind": "Porter"})
+				case strings.HasPrefix(name, "olm.og.my-og.admin-"):
+					items = append(items, object{"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding",
+						"metadata": object{"name": "eve"}, "subjects": []any{object{"kind": "User", "name": "eve", "apiGroup": "rbac.authorization.k8s.io"}},
+						"roleRef": object{"kind": "ClusterRole", "name": name, "apiGroup": "rbac.authorization.k8s.io"}})
+				}
+			}
+			return items
+		})
+		s = chosen(t, s, c.choice)
+		o := adopt.Options{To: generate.ProfilePlain}
+		plan := planOf(t, s, declared(t, s, o), o)
+		if slices.ContainsFunc(plan.Lost, func(l string) bool { return strings.HasPrefix(l, lost) }) != c.want {
+			t.Errorf("%+v: want %q to be %t in:\n%s", c, lost, c.want, strings.Join(plan.Lost, "\n"))
 		}
 	}
 }

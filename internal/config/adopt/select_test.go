@@ -72,7 +72,7 @@ func TestPlanForOneOperator(t *testing.T) {
 		gone := false
 		for _, step := range plan.Steps {
 			for _, c := range append(step.Run, step.Undo...) {
-				for _, kept := range []string{"memcached", "my-og", "installplan."} {
+				for _, kept := range []string{"memcached", " my-og ", "olm.og.my-og", "installplan."} {
 					if strings.Contains(c, kept) {
 						t.Errorf("%s: %s: %s", to, step.Title, c)
 					}
@@ -90,13 +90,21 @@ func TestPlanForOneOperator(t *testing.T) {
 func TestDeclareOneOperator(t *testing.T) {
 	for _, name := range []string{"porter-operator", "memcached-operator"} {
 		s := chosen(t, edited(t, twoOperators, same), adopt.Selection{Except: []string{name}})
-		objects := asMaps(t, declared(t, s, adopt.Options{}))
-		if len(objects) < 8 {
-			t.Errorf("%d objects", len(objects))
-		}
-		for _, c := range s.Verify(objects).Objects {
-			if c.Verdict == adopt.Differs || c.Verdict == adopt.RenderedOnly || strings.Contains(c.Object, "my-og") || strings.Contains(c.Object, strings.TrimSuffix(name, "-operator")) {
-				t.Errorf("without %s: %s %s: %s", name, c.Verdict, c.Object, c.Reason)
+		for _, to := range []generate.Profile{generate.ProfileOLM, generate.ProfilePlain} {
+			objects := asMaps(t, declared(t, s, adopt.Options{To: to}))
+			if len(objects) < 8 {
+				t.Errorf("%d objects", len(objects))
+			}
+			for _, o := range objects {
+				if strings.Contains(fmt.Sprint(in(o, "metadata")["name"]), "my-og") {
+					t.Errorf("%s without %s: the file renders %s", to, name, in(o, "metadata")["name"])
+				}
+			}
+			for _, c := range s.Verify(objects).Objects {
+				unlike := c.Verdict == adopt.Differs && to == generate.ProfileOLM || c.Verdict == adopt.RenderedOnly
+				if unlike || strings.Contains(c.Object, "my-og") || strings.Contains(c.Object, strings.TrimSuffix(name, "-operator")) {
+					t.Errorf("%s without %s: %s %s: %s", to, name, c.Verdict, c.Object, c.Reason)
+				}
 			}
 		}
 	}

@@ -81,9 +81,10 @@ func (s *State) runningPlans(o *Operator) (waits []string) {
 	}
 	for _, object := range s.Dump.OfKind(v1alpha1.InstallPlanKind) {
 		plan := &v1alpha1.InstallPlan{}
-		if object.Namespace != o.Group.Namespace || object.Decode(plan) != nil {
+		if object.Namespace != o.Group.Namespace {
 			continue
 		}
+		_ = object.Decode(plan) // Read has decoded it
 		running := []v1alpha1.InstallPlanPhase{v1alpha1.InstallPlanPhasePlanning, v1alpha1.InstallPlanPhaseInstalling}
 		if slices.Contains(running, plan.Status.Phase) &&
 			slices.Contains(plan.Spec.ClusterServiceVersionNames, o.Subscription.Status.CurrentCSV) {
@@ -100,6 +101,10 @@ func (p *planner) needs() []string {
 		"patch customresourcedefinitions.apiextensions.k8s.io", "escalate clusterroles.rbac.authorization.k8s.io",
 		"bind clusterroles.rbac.authorization.k8s.io"} {
 		commands = append(commands, "kubectl auth can-i "+right+" -A")
+	}
+	if p.OLM == OLMRuns {
+		commands = append(commands, "kubectl auth can-i patch clusterserviceversions.operators.coreos.com "+
+			"--subresource=status -A")
 	}
 	for _, o := range p.state.All() {
 		commands = append(commands, fmt.Sprintf(`test "$(kubectl get %s -o 'jsonpath={.status.phase}')" = Succeeded`,

@@ -48,7 +48,8 @@ type Compared struct {
 	live   bool // only in the cluster: OLM or the operator still needs it
 	harm   bool // only rendered: it would start pods
 
-	unknown bool // the dump lacks the kind
+	unknown bool   // the dump lacks the kind
+	name    string // only rendered: the arguments of kubectl that name it
 }
 
 // Verification compares a cluster with what is rendered.
@@ -163,7 +164,7 @@ func (v *verifier) pair(object *dump.Object, rendered normalize.Object) Compared
 	}
 	c.Changes = slices.DeleteFunc(diff(object.Kind, a, b), func(x Change) bool {
 		// maskedChanges has it unmasked
-		return strings.Contains(x.Cluster, olm.LabelGroupUID+"MASKED") && x.Rendered == ""
+		return strings.Contains(x.Field+x.Cluster+x.Rendered, olm.LabelGroupUID+normalize.Masked)
 	})
 	c.Changes = append(c.Changes, v.maskedChanges(object, live, rendered)...)
 	c.Changes = slices.DeleteFunc(c.Changes, func(x Change) bool { return sameMeaning(object.Kind, x, live, rendered) })
@@ -219,9 +220,7 @@ func (v *verifier) maskedChanges(object *dump.Object, live, rendered map[string]
 		a, b := normalize.At(live, "spec"), normalize.At(rendered, "spec")
 		x, inA := a["replaces"]
 		y, inB := b["replaces"]
-		if inA || inB {
-			d.value("spec.replaces", x, y, inA, inB, false)
-		}
+		d.value("spec.replaces", x, y, inA, inB, false)
 		return d.changes
 	case "CustomResourceDefinition":
 		return versions(live, rendered)
@@ -230,8 +229,6 @@ func (v *verifier) maskedChanges(object *dump.Object, live, rendered map[string]
 		d := &differ{keyed: true}
 		d.value("webhooks", groupSelectors(a), groupSelectors(b), true, true, false)
 		return d.changes
-	case "ConfigMap":
-		return nil
 	}
 	return nil
 }
@@ -272,9 +269,7 @@ func versions(live, rendered map[string]any) []Change {
 			"deprecationWarning", "selectableFields"} {
 			p, inA := m[f]
 			q, inB := n[f]
-			if inA || inB {
-				d.value("spec.versions["+name+"]."+f, withoutDefaults(p), withoutDefaults(q), inA, inB, true)
-			}
+			d.value("spec.versions["+name+"]."+f, withoutDefaults(p), withoutDefaults(q), inA, inB, true)
 		}
 	}
 	return d.changes
@@ -303,8 +298,10 @@ func withoutDefaults(v any) any {
 
 // onlyRendered judges an object that the cluster does not have.
 func (v *verifier) onlyRendered(o normalize.Object) Compared {
-	c := Compared{Object: identity(o), Verdict: RenderedOnly, Reason: "applying creates it",
-		key: o.Key(), kind: o.Kind()}
+	apiVersion, _ := o["apiVersion"].(string)
+	c := Compared{Object: identity(o), Verdict: RenderedOnly, Reason: "applying creates it", key: o.Key(),
+		kind: o.Kind(), name: resource(&dump.Object{APIVersion: apiVersion, Kind: o.Kind(),
+			Namespace: field(o, "namespace"), Name: field(o, "name")})}
 	labels := normalize.At(o, "metadata", "labels")
 	name := field(o, "name")
 	role := strings.TrimPrefix(o.Kind(), "Cluster")
@@ -326,7 +323,7 @@ func (v *verifier) onlyRendered(o normalize.Object) Compared {
 			c.Reason = "applying creates it, and gives back: " + strings.Join(lines("gains", back), "; ")
 			return c
 		}
-		c.Reason = "OLM makes this copy by chance: only if it checks before the ClusterRoles grant the same"
+		c.Reason = byChance
 		return c
 	}
 	c.harm = o.Kind() == "Deployment"

@@ -1,12 +1,13 @@
 // Command mutants changes conditions, bounds and results of the code one by one: a test must notice each change.
 //
-//	go run ./internal/house/mutants [-sample 40 -seed 1] [-only TEXT] [-again FILE] PACKAGE...
+//	go run ./internal/house/mutants [-sample 40 -seed 1] [-only TEXT] [-again FILE] [-run REGEXP] PACKAGE...
 //
 // It lists the changes that no test of the same package notices. The file equivalent.txt holds those that cannot be
 // noticed, each with its argument: the text of the mutant, a tab, why it makes no difference.
 package main
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -27,6 +28,7 @@ func main() {
 	flag.Uint64Var(&o.seed, "seed", 1, "pick them by this number")
 	flag.StringVar(&o.only, "only", "", "try the mutants that have this `text` in theirs")
 	flag.StringVar(&o.again, "again", "", "try the mutants that an earlier run printed to this `file`")
+	flag.StringVar(&o.tests, "run", ".", "run the tests with a name like `regexp` only, for a quick first look")
 	flag.IntVar(&o.processes, "p", 2, "run `N` tests at once")
 	flag.StringVar(&o.equivalent, "equivalent", "internal/house/mutants/equivalent.txt",
 		"the `file` of mutants that make no difference")
@@ -51,6 +53,7 @@ type options struct {
 	equivalent string
 	only       string
 	again      string // a file
+	tests      string // a regular expression
 	sample     int
 	seed       uint64
 	processes  int
@@ -75,7 +78,7 @@ func (o options) run(ctx context.Context, out io.Writer) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	r := runner{tmp: tmp, processes: o.processes}
+	r := runner{tmp: tmp, processes: o.processes, tests: cmp.Or(o.tests, ".")}
 	suite, err := r.build(ctx, packagesOf(picked), code)
 	if err != nil {
 		return 0, err

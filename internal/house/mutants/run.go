@@ -98,6 +98,7 @@ type suite map[int][]test
 type runner struct {
 	tmp       string
 	processes int
+	tests     string // a regular expression
 
 	mu  sync.Mutex
 	cpu time.Duration // of all processes
@@ -127,7 +128,7 @@ func (r *runner) build(ctx context.Context, packages []string, code instrumented
 		if _, err := os.Stat(binary); errors.Is(err, os.ErrNotExist) {
 			continue // a package without tests
 		}
-		list := exec.CommandContext(ctx, binary, "-test.list", ".")
+		list := exec.CommandContext(ctx, binary, "-test.list", r.tests)
 		list.Dir = dir
 		names, err := list.Output()
 		if err != nil {
