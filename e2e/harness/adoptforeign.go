@@ -68,9 +68,12 @@ func (a *adoption) createStrangers(ctx context.Context, f form) (*strangers, err
 		if of != nil {
 			m["ownerReferences"] = []any{of}
 		}
-		if labels != nil {
-			m["labels"] = labels
+		// OLM's label, or OLM would label everything at its next start and exit (OLM: pkg/controller/operators/labeller)
+		all := map[string]any{"olm.managed": "true"}
+		for k, v := range labels {
+			all[k] = v
 		}
+		m["labels"] = all
 		o := map[string]any{"apiVersion": apiVersion, "kind": kind, "metadata": m}
 		for k, v := range fields {
 			o[k] = v
