@@ -138,6 +138,9 @@ func watch(ctx context.Context) func() []string {
 	chromedp.ListenTarget(ctx, func(event any) {
 		switch e := event.(type) {
 		case *network.EventRequestWillBeSent:
+			if strings.HasPrefix(e.Request.URL, "data:image/") && e.Type == network.ResourceTypeImage {
+				return // it is in the page
+			}
 			if !strings.HasPrefix(e.Request.URL, "file://") || e.Type != network.ResourceTypeDocument {
 				add("a request for %s", e.Request.URL)
 			}
@@ -264,22 +267,22 @@ func axe(t *testing.T, ctx context.Context, where string) {
 	}
 }
 
-const visibleRows = `[...document.querySelectorAll("tbody tr")].filter((r) => r.checkVisibility()).length`
+const visibleRows = `[...document.querySelectorAll("tbody tr:not(.description *)")].filter((r) => r.checkVisibility()).length`
 
 func filters(t *testing.T, ctx context.Context) {
 	t.Helper()
 	run(t, ctx, chromedp.Evaluate(`document.querySelectorAll("details").forEach((d) => { d.open = true; })`, nil))
 	all := eval[int](t, ctx, visibleRows)
-	word := eval[string](t, ctx, `[...document.querySelectorAll("tbody tr")].at(-1).cells[0].textContent.split(/\s/)[0]`)
-	want := eval[int](t, ctx, fmt.Sprintf(`[...document.querySelectorAll("tbody tr")].filter(
-		(r) => r.textContent.toLowerCase().includes(%q)).length`, strings.ToLower(word)))
+	word := eval[string](t, ctx, `[...document.querySelectorAll("tbody tr:not(.description *)")].at(-1).cells[0].textContent.split(/\s/)[0]`)
+	want := eval[int](t, ctx, fmt.Sprintf(`[...document.querySelectorAll("tbody tr:not(.description *)")].filter(
+		(r) => (r.textContent + " " + (r.dataset.words ?? "")).toLowerCase().includes(%q)).length`, strings.ToLower(word)))
 	run(t, ctx, chromedp.SendKeys("#filter", word, chromedp.ByID))
 	if got := eval[int](t, ctx, visibleRows); got != want || got == 0 || got == all {
 		t.Errorf("filter %q shows %d of %d lines, want %d", word, got, all, want)
 	}
 	// Lines of the summary are not counted where there are counts of severities.
-	const lines = `[...document.querySelectorAll("tbody tr")].filter(
-		(r) => (!document.getElementById("counts") || !r.closest(".overview")) && r.textContent.toLowerCase().includes("%s")).length`
+	const lines = `[...document.querySelectorAll("tbody tr:not(.description *)")].filter(
+		(r) => (!document.getElementById("counts") || !r.closest(".overview")) && (r.textContent + " " + (r.dataset.words ?? "")).toLowerCase().includes("%s")).length`
 	wanted, counted := eval[int](t, ctx, fmt.Sprintf(lines, strings.ToLower(word))), eval[int](t, ctx, fmt.Sprintf(lines, ""))
 	if got, want := eval[string](t, ctx, `document.getElementById("count").textContent`),
 		fmt.Sprintf("%d of %d lines", wanted, counted); got != want {
@@ -295,7 +298,7 @@ func filters(t *testing.T, ctx context.Context) {
 	}
 }
 
-const countedRows = `[...document.querySelectorAll("section:not(.overview) tbody tr")].filter((r) => r.checkVisibility()).length`
+const countedRows = `[...document.querySelectorAll("section:not(.overview) tbody tr:not(.description *)")].filter((r) => r.checkVisibility()).length`
 
 // severities chooses each severity at the top: its lines are there, as many as the count says, and no others.
 func severities(t *testing.T, ctx context.Context) {
@@ -385,7 +388,7 @@ func links(t *testing.T, ctx context.Context) {
 		run(t, ctx, chromedp.Click("#close", chromedp.ByID))
 	}
 	run(t, ctx, chromedp.SendKeys("#filter", "nosuchword", chromedp.ByID),
-		chromedp.Evaluate(`location.hash = [...document.querySelectorAll("tbody tr")].at(-1).id`, nil),
+		chromedp.Evaluate(`location.hash = [...document.querySelectorAll("tbody tr:not(.description *)")].at(-1).id`, nil),
 		chromedp.Sleep(200*time.Millisecond))
 	if !eval[bool](t, ctx, `(() => {
 		const b = document.querySelector("tr:target").getBoundingClientRect();
@@ -407,7 +410,7 @@ func keys(t *testing.T, ctx context.Context) {
 	if text := eval[string](t, ctx, "document.activeElement.value"); text != "" {
 		t.Errorf("the key / writes %q", text)
 	}
-	for range 30 {
+	for range 60 {
 		if width := eval[string](t, ctx, "getComputedStyle(document.activeElement).outlineWidth"); width != "3px" {
 			t.Errorf("no outline on %s", eval[string](t, ctx, "document.activeElement.outerHTML.slice(0, 80)"))
 		}
@@ -427,7 +430,7 @@ func keys(t *testing.T, ctx context.Context) {
 func prints(t *testing.T, ctx context.Context) {
 	t.Helper()
 	run(t, ctx, emulation.SetEmulatedMedia().WithMedia("print"))
-	all := eval[int](t, ctx, `document.querySelectorAll("tbody tr").length`)
+	all := eval[int](t, ctx, `document.querySelectorAll("tbody tr:not(.description *)").length`)
 	if got := eval[int](t, ctx, visibleRows); got != all {
 		t.Errorf("printed are %d of %d lines", got, all)
 	}
@@ -455,8 +458,8 @@ func withoutScript(t *testing.T, ctx context.Context, open chromedp.Action) {
 	if n := eval[int](t, ctx, `[...document.querySelectorAll("span.line")].filter((s) => s.getClientRects().length > 1).length`); n > 0 {
 		t.Errorf("%d line numbers break", n)
 	}
-	shown, all := eval[int](t, ctx, visibleRows), eval[int](t, ctx, `document.querySelectorAll("tbody tr").length`)
-	folded := eval[int](t, ctx, `document.querySelectorAll("details:not([open]) tbody tr").length`)
+	shown, all := eval[int](t, ctx, visibleRows), eval[int](t, ctx, `document.querySelectorAll("tbody tr:not(.description *)").length`)
+	folded := eval[int](t, ctx, `document.querySelectorAll("details:not([open]) tbody tr:not(.description *)").length`)
 	if shown+folded != all || shown == 0 {
 		t.Errorf("without script %d of %d lines are there, and %d are folded", shown, all, folded)
 	}

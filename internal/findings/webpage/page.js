@@ -2,12 +2,12 @@
 (() => {
   const $ = (id) => document.getElementById(id);
   const filter = $("filter"), count = $("count");
-  const rows = [...document.querySelectorAll("tbody tr")];
+  const rows = [...document.querySelectorAll("tbody tr:not(.description *)")];
   const folds = [...document.querySelectorAll("details")];
-  const texts = new Map(rows.map((r) => [r, r.textContent.toLowerCase()]));
+  const texts = new Map(rows.map((r) => [r, (r.textContent + " " + (r.dataset.words ?? "")).toLowerCase()]));
   const tags = [...document.querySelectorAll("input[data-tag]")];
   const summaries = new Set(rows.filter((r) => r.closest(".overview") && $("counts"))); // no severity leaves them out
-  const parts = [...document.querySelectorAll("main table, main details, main section")];
+  const parts = [...document.querySelectorAll("main table:not(.description *), main details, main section")];
   $("tools").hidden = rows.length === 0;
   $("open").hidden = $("close").hidden = folds.length === 0;
 
@@ -44,7 +44,7 @@
   // Sort: up, down, and as it was.
   const collator = new Intl.Collator("en", { numeric: true });
   const order = (cell) => Number(cell?.dataset.order ?? 0);
-  for (const table of document.querySelectorAll("table")) {
+  for (const table of document.querySelectorAll("table:not(.description *, .timeline)")) {
     const body = table.tBodies[0], original = [...body.rows], heads = [...table.tHead.rows[0].cells];
     if (original.length < 2) continue;
     heads.forEach((head, i) => {

@@ -27,6 +27,8 @@ type Page struct {
 	Title    string // what it is about
 	Lead     string // the answer, in one line
 	Nav      []Link // to other pages
+	Logo     *Image // beside the title
+	Images   bool   // the HTML of a section has images as data URLs: the policy allows them
 	Style    string // more CSS, from the program: it is not escaped
 	Sections []Section
 }
@@ -34,11 +36,28 @@ type Page struct {
 // Link leads to another page. Href is relative.
 type Link struct{ Text, Href string }
 
+// Image is a picture from strangers. A browser shows it by an img, so that an SVG can neither run scripts nor load
+// anything.
+type Image struct {
+	MediaType string
+	Data      []byte
+}
+
+// URL returns the image as a data URL; "" of no image.
+func (i *Image) URL() template.URL {
+	if i == nil {
+		return ""
+	}
+	return template.URL("data:" + i.MediaType + ";base64," + base64.StdEncoding.EncodeToString(i.Data))
+}
+
 // Section is a part of a page. The first section of a page needs no title.
 type Section struct {
 	ID     string // in links: lower case letters; made of the title if it is empty
 	Title  string
+	Facts  []Fact   // above the text: names with values
 	Text   []string // paragraphs above the tables
+	Beside bool     // the tables stand beside the picture where there is room
 	Links  []Link   // below the text
 	Tables []Table
 	// Picture stands above the tables. Its style has only selectors below the class of the picture.
@@ -46,10 +65,20 @@ type Section struct {
 	HTML    template.HTML // below the tables: the only text that is not escaped here
 }
 
+// Fact is a name with a value.
+type Fact struct{ Name, Text string }
+
+// Chip is a word with the colour of its style.
+type Chip struct {
+	Text  string
+	Style Style
+}
+
 // Table is a table, or a list if it has one column. One with a title can be folded.
 type Table struct {
 	Title   string
 	Closed  bool // folded until somebody opens it; printed nevertheless
+	Time    bool // the rows are events, drawn on a line
 	Columns []string
 	Rows    [][]Cell
 }
@@ -58,6 +87,7 @@ type Table struct {
 type Cell struct {
 	Text  string
 	Note  string // less important, behind the text
+	Chips []Chip // behind the text
 	Style Style
 	Order int // sorts before the text
 
@@ -112,11 +142,28 @@ func (p Page) Write(w io.Writer) error {
 		Script                template.JS
 		StyleHash, ScriptHash string
 		Counts                []count
+		Logo                  template.URL
+		Images                bool
+		Contents              []Link
 		Sections              []section
 	}{
 		text.Printable(p.Kind), text.Printable(p.Title), text.Printable(p.Lead), printableLinks(p.Nav),
-		template.CSS(style), template.JS(scriptText), hash(style), hash(scriptText), counts(sections), sections,
+		template.CSS(style), template.JS(scriptText), hash(style), hash(scriptText), counts(sections), p.Logo.URL(), p.Images || p.Logo != nil,
+		contents(sections), sections,
 	})
+}
+
+// contents returns links to the titled sections; none if there are only a few.
+func contents(sections []section) (list []Link) {
+	for _, s := range sections {
+		if s.Title != "" {
+			list = append(list, Link{s.Title, "#" + s.ID})
+		}
+	}
+	if len(list) < 3 {
+		return nil
+	}
+	return list
 }
 
 func hash(text string) string {
@@ -146,6 +193,8 @@ func identifier(id string) string {
 type (
 	section struct {
 		ID, Title string
+		Facts     []Fact
+		Beside    bool
 		Text      []string
 		Links     []Link
 		Tables    []table
@@ -161,7 +210,7 @@ type (
 	}
 	table struct {
 		Title, Label string
-		Closed       bool
+		Closed, Time bool
 		Columns      []string
 		Rows         []row
 	}
@@ -194,6 +243,10 @@ func layout(sections []Section) []section {
 		}
 		if s.Title != "" && out[i].ID == "" {
 			out[i].ID = ids.of("section", s.Title)
+		}
+		out[i].Beside = s.Beside
+		for _, f := range s.Facts {
+			out[i].Facts = append(out[i].Facts, Fact{text.Printable(f.Name), text.Printable(f.Text)})
 		}
 		for _, line := range s.Text {
 			out[i].Text = append(out[i].Text, text.Printable(line))
@@ -255,7 +308,7 @@ func counts(sections []section) []count {
 }
 
 func (t Table) layout(section string, ids ids) table {
-	out := table{Title: text.Printable(t.Title), Closed: t.Closed}
+	out := table{Title: text.Printable(t.Title), Closed: t.Closed, Time: t.Time}
 	for _, c := range t.Columns {
 		out.Columns = append(out.Columns, text.Printable(c))
 	}
@@ -268,6 +321,10 @@ func (t Table) layout(section string, ids ids) table {
 		for i, c := range cells {
 			texts = append(texts, c.Text)
 			c.Text, c.Note, c.Section = text.Printable(c.Text), text.Printable(c.Note), identifier(c.Section)
+			c.Chips = slices.Clone(c.Chips)
+			for i := range c.Chips {
+				c.Chips[i].Text = text.Printable(c.Chips[i].Text)
+			}
 			view := cell{Cell: c, First: i == 0, Long: hasLongWord(c.Text) || hasLongWord(c.Note)}
 			if c.Place {
 				view.Text, view.Tail = splitPlace(c.Text)

@@ -16,8 +16,8 @@ var hostile = []string{"<script>alert(1)</script>", `"><img src=x onerror=alert(
 
 func pageOf(s string) Page {
 	return Page{Kind: s, Title: s, Lead: s, Sections: []Section{
-		{Text: []string{s}, Tables: []Table{{Columns: []string{s, "b"}, Rows: [][]Cell{
-			{{Text: s, Note: s, Style: Strong}, {Text: s, Style: Code, Order: 2}}, {{Text: s, Note: s, Style: Strong}},
+		{Facts: []Fact{{s, s}}, Text: []string{s}, Tables: []Table{{Columns: []string{s, "b"}, Rows: [][]Cell{
+			{{Text: s, Note: s, Style: Strong}, {Text: s, Style: Code, Order: 2, Chips: []Chip{{s, Error}}}}, {{Text: s, Note: s, Style: Strong}},
 		}}}},
 		{Title: s, Tables: []Table{{Title: s, Closed: true, Columns: []string{s}, Rows: [][]Cell{{{Text: s}}}}}},
 	}}
@@ -194,5 +194,32 @@ func TestIDs(t *testing.T) {
 	}
 	if first := write(t, p); first != write(t, p) {
 		t.Error("the same page has other bytes")
+	}
+}
+
+// TestParts holds that a page has its contents, facts, chips, a time line and a logo as it should.
+func TestParts(t *testing.T) {
+	table := Table{Time: true, Columns: []string{"Version"}, Rows: [][]Cell{{{Text: "1.0.0", Chips: []Chip{{"Secrets", Warning}}}}}}
+	p := Page{Title: "x", Sections: []Section{{Facts: []Fact{{"Provider", "a < b"}}}, {ID: "a", Title: "A"}, {ID: "b", Title: "B"},
+		{ID: "c", Title: "C", Beside: true, Tables: []Table{table}}}}
+	plain := write(t, p)
+	for _, want := range []string{`<dl class="facts"><div><dt>Provider</dt><dd>a &lt; b</dd></div></dl>`, `<nav class="contents" aria-label="Contents">`,
+		`<li><a href="#b">B</a></li>`, `class="timeline"`, `<span class="chip warning">Secrets</span>`, `<div class="beside">`} {
+		if !strings.Contains(plain, want) {
+			t.Errorf("no %s", want)
+		}
+	}
+	if strings.Contains(plain, "img-src") || strings.Contains(plain, "<img") {
+		t.Error("a page without images allows some")
+	}
+	p.Logo = &Image{"image/png", []byte("x")}
+	for _, want := range []string{"img-src data:; base-uri", `<img class="logo" src="data:image/png;base64,eA==" alt="" width="64" height="64">`} {
+		if !strings.Contains(write(t, p), want) {
+			t.Errorf("no %s", want)
+		}
+	}
+	p.Sections = p.Sections[:3]
+	if strings.Contains(write(t, p), "<nav") {
+		t.Error("two sections need no contents")
 	}
 }
