@@ -202,6 +202,7 @@ e2e: $(if $(CLUSTER_CHECKS),harness) ## Apply what olmgen renders to a real API 
 	$(if $(CLUSTER_CHECKS),e2e/.bin/harness -run '$(CASES)' -sample $(or $(SAMPLE),1) $(if $(UPDATE),-update) e2e $(CLUSTER_CHECKS))
 	$(if $(filter resolve,$(CHECKS)),cd e2e/resolver && CGO_ENABLED=0 $(GO) build -trimpath -o ../.bin/resolver .)
 	$(if $(filter resolve,$(CHECKS)),e2e/.bin/resolver -seed $(or $(SEED),1) -cases $(or $(CASES),100) random)
+	$(if $(filter resolve,$(CHECKS)),e2e/.bin/resolver -seed $(or $(SEED),1) -cases $(or $(CASES),100) mutants)
 
 e2e-test: harness ## Test the harness: killed at any moment it leaves nothing behind
 	cd e2e/harness && $(TEST) -count=1 ./...

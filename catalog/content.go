@@ -74,6 +74,34 @@ func (o *origin) read(ctx context.Context) ([]byte, error) {
 	return text, err
 }
 
+// Icon is a picture of a package, as its catalog has it: nobody has checked that the data is of the media type.
+type Icon struct {
+	Data      []byte
+	MediaType string
+}
+
+// Icon reads the icon of the package's olm.package; nil if it has none. A Catalog does not keep it.
+func (p *Package) Icon(ctx context.Context) (*Icon, error) {
+	if p.icon == nil {
+		return nil, nil
+	}
+	text, err := p.icon.read(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("%s: package %s: %w", p.File, p.Name, err)
+	}
+	var doc struct {
+		Name string `json:"name"`
+		Icon struct {
+			Data      []byte `json:"base64data"`
+			MediaType string `json:"mediatype"`
+		} `json:"icon"`
+	}
+	if err := decodeOnly(text, p.icon.limits.MaxFileBytes*4, &doc); err != nil || doc.Name != p.Name {
+		return nil, fmt.Errorf("%s: package %s: the file has changed since it was read", p.File, p.Name)
+	}
+	return &Icon{doc.Icon.Data, doc.Icon.MediaType}, nil
+}
+
 // Open opens the bundle: it is made of the objects in the catalog or, if there are none, of its image.
 func (c Choice) Open(ctx context.Context, o Options) (*Opened, error) {
 	o = o.orDefault()

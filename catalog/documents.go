@@ -9,10 +9,12 @@ import (
 	"io"
 	"iter"
 	"math"
+	"strconv"
 
 	yamlnode "go.yaml.in/yaml/v3"
 	"sigs.k8s.io/yaml"
 
+	"github.com/olmgen/olmgen/internal/manifest/lazy"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/source"
 )
@@ -51,7 +53,7 @@ func documents(name string, r io.Reader, maxJSON int64) iter.Seq2[document, erro
 				return
 			}
 			if err != nil {
-				yield(document{}, fmt.Errorf("%s: document that starts in line %d: %w", name, part.Line, err))
+				yield(document{}, atLine(name, part, err))
 				return
 			}
 			if !bytes.Equal(j, []byte("null")) && !yield(document{part.Line, start + part.Offset, part.Data, j}, nil) {
@@ -59,6 +61,28 @@ func documents(name string, r io.Reader, maxJSON int64) iter.Seq2[document, erro
 			}
 		}
 	}
+}
+
+const incomplete = "the file may be incomplete: write or fetch it again"
+
+var yamlLine = lazy.Regexp(`^yaml: line (\d+): (.*)`)
+
+// atLine returns an error of a YAML document at its line of the file. What is wrong with the last line of a file that
+// has no line break at its end is probably that the rest is missing.
+func atLine(name string, part manifest.Chunk, err error) error {
+	e := &manifest.Error{File: name, Line: part.Line,
+		Msg: fmt.Sprintf("document that starts in line %d: %v", part.Line, err)}
+	m := yamlLine().FindStringSubmatch(err.Error())
+	if m == nil {
+		return e
+	}
+	n, _ := strconv.Atoi(m[1])
+	lines := bytes.Count(part.Data, []byte("\n"))
+	e.Line, e.Msg = part.Line+min(n, lines+1)-1, fmt.Sprintf("document that starts in line %d: %s", part.Line, m[2])
+	if n >= lines && !bytes.HasSuffix(part.Data, []byte("\n")) {
+		e.Tip = incomplete
+	}
+	return e
 }
 
 const byteOrderMark = "\ufeff"
@@ -71,12 +95,22 @@ func jsonValues(name string, r io.Reader, start int64) iter.Seq2[document, error
 		for {
 			var v json.RawMessage
 			err := d.Decode(&v)
+			value := bytes.TrimLeft(read.Bytes(), " \t\r\n")
+			line += bytes.Count(read.Bytes()[:read.Len()-len(value)], []byte("\n"))
 			switch wrong := (*json.SyntaxError)(nil); {
 			case err == nil:
 			case errors.Is(err, io.EOF):
 				return
-			case errors.As(err, &wrong), errors.Is(err, io.ErrUnexpectedEOF):
-				yield(document{}, fmt.Errorf("%s: value that starts in line %d: %w", name, line, err))
+			case errors.Is(err, io.ErrUnexpectedEOF):
+				last := line + bytes.Count(bytes.TrimRight(value, "\n"), []byte("\n"))
+				yield(document{}, &manifest.Error{File: name, Line: last, Tip: incomplete,
+					Msg: fmt.Sprintf("the file ends inside the value that starts in line %d", line)})
+				return
+			case errors.As(err, &wrong):
+				before := read.Bytes()[:min(max(wrong.Offset-at, 0), int64(read.Len()))]
+				before = before[min(len(before), read.Len()-len(value)):]
+				yield(document{}, &manifest.Error{File: name, Line: line + bytes.Count(before, []byte("\n")),
+					Msg: fmt.Sprintf("value that starts in line %d: %v", line, err)})
 				return
 			default:
 				yield(document{}, fmt.Errorf("%s: %w", name, err))
@@ -85,7 +119,8 @@ func jsonValues(name string, r io.Reader, start int64) iter.Seq2[document, error
 			if !yield(document{line, start + d.InputOffset() - int64(len(v)), v, v}, nil) {
 				return
 			}
-			line += bytes.Count(read.Next(int(d.InputOffset()-at)), []byte("\n"))
+			line += bytes.Count(v, []byte("\n"))
+			read.Next(int(d.InputOffset() - at))
 			at = d.InputOffset()
 		}
 	}

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -30,6 +31,7 @@ func (c *graphCheck) channel(ch *Channel) {
 	}
 	if f := ch.chainFault(); f != nil {
 		c.add(f.Place, f.rule, in, "%s", f.text)
+		c.list[len(c.list)-1].hint = f.hint
 	}
 	entries := slices.Clone(ch.Entries)
 	slices.SortStableFunc(entries, func(a, b Entry) int { return strings.Compare(a.Name, b.Name) })
@@ -55,6 +57,10 @@ func (c *graphCheck) entry(e Entry, in []string) {
 	if e.Name == "" {
 		c.add(e.Place, "no-name", in, "name must be set")
 	}
+	version, release := b.released()
+	if want := c.pkg.Name + "-v" + b.versionString(); len(release) > 0 && e.Name != want {
+		c.add(b.Place, "release", in, "name %q does not match normalized name %q", e.Name, want)
+	}
 	for i, s := range e.Skips {
 		if s == "" {
 			c.add(e.Place, "skips", in, "skip[%d] is empty", i)
@@ -74,6 +80,9 @@ func (c *graphCheck) entry(e Entry, in []string) {
 	if m := c.pkg.deprecation("olm.bundle", e.Name); m != nil && m.Message == "" {
 		c.add(m.Place, "deprecation", in, "invalid deprecation: message must be set")
 	}
+	if len(version.Build) > 0 && len(release) > 0 {
+		c.add(b.Place, "release", in, "cannot use build metadata in version with a release version")
+	}
 }
 
 // chainFault returns what is wrong with the graph of a channel (operator-registry: alpha/model, validateReplacesChain).
@@ -81,7 +90,8 @@ func (c *Channel) chainFault() *fault {
 	heads := c.Heads()
 	if len(heads) != 1 {
 		if len(heads) == 0 {
-			return &fault{Place: c.Place, rule: "no-head", text: "no channel head found in graph"}
+			place, members := c.circle()
+			return &fault{Place: place, rule: "no-head", text: "no channel head found in graph", hint: members}
 		}
 		var names []string
 		for _, h := range heads {
@@ -113,6 +123,40 @@ func (c *Channel) chainFault() *fault {
 	names := slices.Sorted(maps.Keys(stranded))
 	return &fault{Place: stranded[names[0]], rule: "stranded",
 		text: "channel contains one or more stranded bundles: " + strings.Join(names, ", ")}
+}
+
+// circle returns the first circle of entries that update each other, and where its first entry stands.
+func (c *Channel) circle() (at Place, members string) {
+	if len(c.Entries) == 0 {
+		return c.Place, ""
+	}
+	// Each entry has one above it, so that a circle is met on the way up.
+	above := func(name string) (*Entry, string) {
+		for i, e := range c.Entries {
+			if e.Replaces == name {
+				return &c.Entries[i], "replaces"
+			}
+			if slices.Contains(e.Skips, name) {
+				return &c.Entries[i], "skips"
+			}
+		}
+		return nil, ""
+	}
+	seen := []string{}
+	for e := &c.Entries[0]; e != nil; e, _ = above(e.Name) {
+		i := slices.Index(seen, e.Name)
+		if i < 0 {
+			seen = append(seen, e.Name)
+			continue
+		}
+		for _, name := range seen[i:] {
+			next, field := above(name)
+			members += fmt.Sprintf(", %s %s %s", next.Name, field, name)
+		}
+		return e.Place, "the entries update each other in a circle: " + strings.TrimPrefix(members, ", ") +
+			"; remove one of these"
+	}
+	return c.Place, ""
 }
 
 func (c *Channel) skipped() map[string]bool {
@@ -158,10 +202,49 @@ func (c *graphCheck) versions() {
 
 // versionString returns the version and, behind a hyphen, the release.
 func (b *Bundle) versionString() string {
-	v, _ := b.Version()
-	packages, err := b.parse()
-	if err != nil || len(packages) == 0 || packages[0].Release == "" {
+	v, release := b.released()
+	if len(release) == 0 {
 		return v.String()
 	}
-	return v.String() + "-" + packages[0].Release
+	return v.String() + "-" + strings.Join(release, ".")
+}
+
+// released returns version and release of a bundle, which may be nil.
+func (b *Bundle) released() (semver.Version, []string) {
+	if b == nil {
+		return semver.Version{}, nil
+	}
+	v, _ := b.Version()
+	packages, err := b.parse()
+	if err != nil || len(packages) == 0 {
+		return v, nil
+	}
+	release, _ := newRelease(packages[0].Release)
+	return v, release
+}
+
+const maxRelease = 20
+
+// newRelease returns the segments of a release (operator-registry: alpha/model/versionrelease.go).
+func newRelease(release string) ([]string, error) {
+	if release == "" {
+		return nil, nil
+	}
+	if len(release) > maxRelease {
+		return nil, fmt.Errorf("invalid release %q: exceeds maximum length of %d characters", release, maxRelease)
+	}
+	var segments []string
+	var errs []error
+	for i, s := range strings.Split(release, ".") {
+		segment, err := semver.NewPRVersion(s)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("segment %d: %w", i, err))
+			continue
+		}
+		segments = append(segments, segment.String())
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, fmt.Errorf("invalid release %q: %w", release, err)
+	}
+	return segments, nil
 }

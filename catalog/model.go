@@ -23,6 +23,14 @@ import (
 	"github.com/olmgen/olmgen/bundle"
 )
 
+// The schemas of the documents that opm reads.
+const (
+	schemaPackage      = "olm.package"
+	schemaChannel      = "olm.channel"
+	schemaBundle       = "olm.bundle"
+	schemaDeprecations = "olm.deprecations"
+)
+
 // The property types that OLM reads.
 const (
 	TypePackage         = "olm.package"
@@ -48,7 +56,20 @@ func (p Place) String() string { return fmt.Sprintf("%s:%d", p.File, p.Line) }
 // Catalog is the content of one catalog.
 type Catalog struct {
 	Packages map[string]*Package
+
+	faults  []fault         // of documents that are of no package
+	unknown []UnknownSchema // in the order of the catalog
 }
+
+// UnknownSchema is a document whose schema looks like one of a catalog and is none. opm keeps it and does not read it.
+type UnknownSchema struct {
+	Place
+	Schema  string
+	Nearest string // the schema that was probably meant, or ""
+}
+
+// UnknownSchemas returns the documents whose schema begins with olm., or is nearly one of a catalog, and is none.
+func (c *Catalog) UnknownSchemas() []UnknownSchema { return c.unknown }
 
 // Package is one operator with its channels and bundles.
 type Package struct {
@@ -60,6 +81,7 @@ type Package struct {
 	Bundles        []*Bundle  // in the order of the catalog
 	Deprecations   []Deprecation
 
+	icon   *origin // the olm.package, if it has an icon
 	faults []fault // what the model cannot hold, such as a second channel of the same name
 }
 
@@ -131,6 +153,7 @@ func (c *Catalog) Names() []string { return slices.Sorted(maps.Keys(c.Packages))
 func Join(catalogs ...*Catalog) *Catalog {
 	all := &Catalog{Packages: map[string]*Package{}}
 	for _, c := range catalogs {
+		all.faults, all.unknown = append(all.faults, c.faults...), append(all.unknown, c.unknown...)
 		for name, p := range c.Packages {
 			if all.Packages[name] == nil {
 				all.Packages[name] = p

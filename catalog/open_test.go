@@ -181,7 +181,7 @@ func TestCatalogChoiceThatFails(t *testing.T) {
 		{"an object in another file", "x: y\n---\n" + channel("[{name: a}]") + "{schema: olm.bundle, package: etcd, name: a, properties: [{type: olm.bundle.object, value: {ref: a.yaml}}]}", Options{},
 			`c.yaml: bundle a: property olm.bundle.object 1: no data (ref is "a.yaml")`},
 		{"an object that is not base64", "x: y\n---\n" + channel("[{name: a}]") + "{schema: olm.bundle, package: etcd, name: a, properties: [{type: olm.bundle.object, value: {data: '*'}}]}", Options{},
-			`c.yaml: bundle a: property olm.bundle.object 1: illegal base64 data at input byte 0`},
+			`c.yaml: read bundle objects: package "etcd", bundle "a": parse property at index 0 as bundle object: illegal base64 data at input byte 0 (c.yaml:6)`},
 		{"an object that is two", "x: y\n---\n" + channel("[{name: a}]") + "{schema: olm.bundle, package: etcd, name: a, properties: [{type: olm.bundle.object, value: {data: " +
 			base64.StdEncoding.EncodeToString([]byte("{}{}")) + "}}]}", Options{}, `c.yaml: bundle a: property olm.bundle.object 1: has 2 documents instead of one`},
 		{"a package twice", "x: y\n---\n" + head + head, Options{}, `c.yaml: duplicate package "etcd" (c.yaml:4)`},
@@ -191,10 +191,10 @@ func TestCatalogChoiceThatFails(t *testing.T) {
 		{"wrong types", "x: y\n---\n{schema: olm.channel, package: etcd, name: a, entries: 5}", Options{},
 			`c.yaml: document that starts in line 2: olm.channel: entries: has the wrong type (number)`},
 		{"no mapping", "x: y\n---\n- a", Options{}, `c.yaml: document that starts in line 2: must be a mapping, not array`},
-		{"bad YAML", "x: y\n---\na: b: c", Options{}, `c.yaml: document that starts in line 2: yaml: line 2: mapping values are not allowed in this context`},
-		{"cut JSON", `{"schema": "olm.package", "name": "etcd"}` + "\n\n" + `{"schema": "olm.bundle", "na`, Options{}, `c.yaml: value that starts in line 1: unexpected EOF`},
+		{"bad YAML", "x: y\n---\na: b: c", Options{}, `c.yaml:3: document that starts in line 2: mapping values are not allowed in this context`},
+		{"cut JSON", `{"schema": "olm.package", "name": "etcd"}` + "\n\n" + `{"schema": "olm.bundle", "na`, Options{}, `c.yaml:3: the file ends inside the value that starts in line 3`},
 		{"many aliases", "a: &a [" + strings.Repeat("x, ", 10) + "]\nb: &b [" + strings.Repeat("*a, ", 100) + "]\nc: [" + strings.Repeat("*b, ", 100) + "]", Options{Source: source.Options{Limits: small}},
-			`c.yaml: document that starts in line 1: larger than 2000 bytes with its aliases expanded`},
+			`c.yaml:1: document that starts in line 1: larger than 2000 bytes with its aliases expanded`},
 		{"too large", "a: " + strings.Repeat("x", 3000), Options{Source: source.Options{Limits: small}}, `c.yaml: too large: more than 2000 bytes unpacked`},
 	}
 	for _, test := range tests {

@@ -17,6 +17,7 @@ type fault struct {
 	rule string
 	text string   // in opm's words
 	path []string // what it is in, from the package on; nil: opm stops there, before it looks at the graph
+	hint string
 
 	behind int // how many channels or bundles of the package were read before it
 }
@@ -37,6 +38,9 @@ func (r *Refusal) Error() string { return r.Text }
 // Refusal returns the reason for which opm refuses to serve the catalog, or nil. Where opm names one of several
 // packages, which depends on chance, this is the first by name.
 func (c *Catalog) Refusal() *Refusal {
+	if len(c.faults) > 0 {
+		return &Refusal{c.faults[0].text}
+	}
 	for _, name := range c.Names() {
 		if list := c.Packages[name].check(); len(list) > 0 {
 			return &Refusal{fmt.Sprintf("build package index: process package %q: %s", name, refusalText(list))}
@@ -131,11 +135,14 @@ func (p *Package) checkDocuments() []fault {
 	stop := func(at Place, rule, format string, args ...any) []fault {
 		return []fault{{Place: at, rule: rule, text: fmt.Sprintf(format, args...)}}
 	}
+	if f := p.faultOf("icon", "object"); f != nil { // opm decodes all documents of a package first
+		return f
+	}
 	if f := p.faultOf("duplicate-package"); f != nil {
 		return f
 	}
 	switch {
-	case p.Name == "":
+	case p.Name == "" && p.Declared:
 		return stop(p.Place, "no-name", "config contains package with no name")
 	case p.Declared:
 		if errs := validation.IsDNS1123Label(p.Name); len(errs) > 0 {
@@ -143,6 +150,10 @@ func (p *Package) checkDocuments() []fault {
 		}
 	case len(p.Channels) > 0:
 		return stop(p.Channels[0].Place, "no-package", "unknown package %q for channel %q", p.Name, p.Channels[0].Name)
+	case len(p.Bundles) > 0 && p.Name == "":
+		return stop(p.Bundles[0].Place, "no-name", "package name must be set for bundle %q", p.Bundles[0].Name)
+	case p.Name == "":
+		return stop(p.Place, "no-name", "package name must be set for deprecation item 0")
 	case len(p.Bundles) > 0:
 		return stop(p.Bundles[0].Place, "no-package", "unknown package %q for bundle %q", p.Name, p.Bundles[0].Name)
 	default:
@@ -184,9 +195,9 @@ func (p *Package) checkDocuments() []fault {
 	return p.checkDeprecations()
 }
 
-func (p *Package) faultOf(rule string) []fault {
+func (p *Package) faultOf(rules ...string) []fault {
 	for _, f := range p.faults {
-		if f.rule == rule {
+		if slices.Contains(rules, f.rule) {
 			return []fault{f}
 		}
 	}
@@ -213,6 +224,9 @@ func (p *Package) checkBundle(b *Bundle) *fault {
 	}
 	if _, err := semver.Parse(packages[0].Version); err != nil {
 		return stop("version", "error parsing bundle %q version %q: %v", b.Name, packages[0].Version, err)
+	}
+	if _, err := newRelease(packages[0].Release); err != nil {
+		return stop("release", "error parsing bundle %q release version %q: %v", b.Name, packages[0].Release, err)
 	}
 	if !slices.ContainsFunc(p.Channels, func(c *Channel) bool { return c.Entry(b.Name) != nil }) {
 		return stop("no-entry", "package %q, bundle %q not found in any channel entries", p.Name, b.Name)
@@ -279,7 +293,8 @@ func (p *Package) checkDeprecations() []fault {
 }
 
 // inTypesOfOPM replaces the types in errors of encoding/json by those of opm's types.
-var inTypesOfOPM = strings.NewReplacer("type catalog.PackageProperty", "type property.Package", "type catalog.",
+var inTypesOfOPM = strings.NewReplacer("type catalog.Icon", "type declcfg.Icon",
+	"type catalog.PackageProperty", "type property.Package", "type catalog.",
 	"type property.",
 	"field PackageProperty.", "field Package.")
 
@@ -324,20 +339,24 @@ func (b *Bundle) parse() ([]PackageProperty, error) {
 type Fault struct {
 	Place
 	Rule    string
-	Package string
+	Package string // empty: the document is of no package
 	Text    string // in opm's words
+	Hint    string // in olmgen's words; may be empty
 }
 
 // Faults returns all reasons for which opm refuses the catalog. opm itself stops at the first package.
 func (c *Catalog) Faults() []Fault {
 	var list []Fault
+	for _, f := range c.faults {
+		list = append(list, Fault{f.Place, f.rule, "", f.text, f.hint})
+	}
 	for _, name := range c.Names() {
 		for _, f := range c.Packages[name].check() {
 			text := f.text
 			if len(f.path) > 1 {
 				text = strings.Join(f.path[1:], ": ") + ": " + text
 			}
-			list = append(list, Fault{f.Place, f.rule, name, text})
+			list = append(list, Fault{f.Place, f.rule, name, text, f.hint})
 		}
 	}
 	return list
@@ -355,6 +374,7 @@ var Rules = map[string]string{
 	"duplicate-package":      "A package occurs twice",
 	"duplicate-version":      "Two bundles of a package have the same version",
 	"empty-channel":          "A channel has no entries",
+	"icon":                   "The icon of a package cannot be read",
 	"image":                  "The image of a bundle is not a reference",
 	"no-bundle":              "A channel entry has no bundle",
 	"no-channel":             "A package has no channel",
@@ -364,9 +384,12 @@ var Rules = map[string]string{
 	"no-image":               "A bundle has no image",
 	"no-name":                "A package, channel or entry has no name",
 	"no-package":             "There is no olm.package for a channel, bundle or deprecation",
+	"object":                 "An object of a bundle cannot be read",
 	"package-name":           "The name of a package is not a DNS label",
 	"package-property":       "A bundle does not have exactly one olm.package property, of its own package",
 	"property":               "A property has a value that opm cannot read",
+	"release":                "The release of an olm.package property cannot be used",
+	"schema":                 "A document has no schema, or one that opm cannot keep",
 	"several-heads":          "A channel has several entries that nothing replaces or skips",
 	"skip-range":             "A skipRange cannot be read",
 	"skips":                  "skips has an empty name",

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/olmgen/olmgen/internal/manifest/lazy"
+	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/source"
 )
@@ -75,6 +77,7 @@ type blob struct {
 	Name           string          `json:"name"`
 	Package        string          `json:"package"`
 	DefaultChannel string          `json:"defaultChannel"`
+	Icon           json.RawMessage `json:"icon"`
 	Image          string          `json:"image"`
 	Entries        json.RawMessage `json:"entries"`
 	Properties     []Property      `json:"properties"`
@@ -95,18 +98,77 @@ func (r *reader) add(file string, d document) error {
 		return err
 	}
 	place := Place{r.files.Name(file), d.line}
+	if key := blob.nullKey(d.json); key != "" {
+		r.catalog.faults = append(r.catalog.faults, fault{Place: place, rule: "schema",
+			text: fmt.Sprintf("error unmarshaling JSON: while decoding JSON: expected value for key %q to be a string, "+
+				"got %%!t(<nil>): <nil>", key)})
+		return nil
+	}
 	switch blob.Schema {
-	case "olm.package":
-		r.addPackage(&blob, place)
-	case "olm.channel":
+	case schemaPackage:
+		r.addPackage(&blob, place, r.origin(file, d, blob.Name))
+	case schemaChannel:
 		return r.addChannel(&blob, place, d.text)
-	case "olm.bundle":
-		r.addBundle(&blob, place, &origin{catalog: r.name, files: r.files, limits: r.limits, pkg: blob.Package,
-			file: file, offset: d.offset, length: len(d.text)})
-	case "olm.deprecations":
+	case schemaBundle:
+		r.addBundle(&blob, place, r.origin(file, d, blob.Package))
+	case schemaDeprecations:
 		return r.addDeprecations(&blob, place)
+	default:
+		r.addOther(&blob, place)
 	}
 	return nil
+}
+
+// nullKey returns the first key that must be a text and is null, as in a file that ends behind "name:"; or "".
+func (b *blob) nullKey(data []byte) string {
+	if b.Schema != "" && b.Name != "" && (b.Package != "" || b.Schema == schemaPackage) {
+		return ""
+	}
+	var keys map[string]json.RawMessage
+	if json.Unmarshal(data, &keys) != nil {
+		return ""
+	}
+	for _, key := range []string{"schema", "package", "name"} {
+		if string(keys[key]) == "null" {
+			return key
+		}
+	}
+	return ""
+}
+
+func (r *reader) origin(file string, d document, pkg string) *origin {
+	return &origin{catalog: r.name, files: r.files, limits: r.limits, pkg: pkg, file: file, offset: d.offset,
+		length: len(d.text)}
+}
+
+// metaKey is what opm takes as a schema or package of a document that it does not read (operator-registry:
+// pkg/cache/meta_key.go).
+var metaKey = lazy.Regexp(`^[a-zA-Z0-9][a-zA-Z0-9._-]*$`)
+
+// addOther notes what is wrong with a document of another schema.
+func (r *reader) addOther(doc *blob, place Place) {
+	for _, part := range []struct{ name, value string }{{"schema", doc.Schema}, {"packageName", doc.Package}} {
+		var wrong string
+		switch {
+		case part.value == "" && part.name == "schema":
+			wrong = "must not be empty"
+		case part.value != "" && !metaKey().MatchString(part.value):
+			wrong = fmt.Sprintf("must match %s", metaKey())
+		default:
+			continue
+		}
+		if part.value != "" {
+			part.name += " " + quote(part.value)
+		}
+		r.catalog.faults = append(r.catalog.faults, fault{Place: place, rule: "schema",
+			text: fmt.Sprintf("invalid custom schema meta: invalid %s: %s", part.name, wrong)})
+		return
+	}
+	known := []string{schemaPackage, schemaChannel, schemaBundle, schemaDeprecations}
+	nearest := text.Nearest(doc.Schema, known)
+	if nearest != "" || strings.HasPrefix(doc.Schema, "olm.") {
+		r.catalog.unknown = append(r.catalog.unknown, UnknownSchema{place, doc.Schema, nearest})
+	}
 }
 
 func (r *reader) pkg(name string, place Place) *Package {
@@ -118,8 +180,27 @@ func (r *reader) pkg(name string, place Place) *Package {
 	return p
 }
 
-func (r *reader) addPackage(doc *blob, place Place) {
+// iconFault decodes an icon. The names of its types are those of opm's, as errors have them.
+func iconFault(data json.RawMessage) error {
+	type Icon struct {
+		Data      []byte `json:"base64data"`
+		MediaType string `json:"mediatype"`
+	}
+	type Package struct {
+		Icon *Icon `json:"icon"`
+	}
+	return json.Unmarshal(slices.Concat([]byte(`{"icon":`), data, []byte("}")), &Package{})
+}
+
+func (r *reader) addPackage(doc *blob, place Place, from *origin) {
 	p := r.pkg(doc.Name, place)
+	if len(doc.Icon) > 0 {
+		if err := iconFault(doc.Icon); err != nil {
+			p.fault(place, "icon", "parse package: %s", inTypesOfOPM.Replace(err.Error()))
+		} else {
+			p.icon = from
+		}
+	}
 	if p.Declared {
 		p.fault(place, "duplicate-package", "duplicate package %q", doc.Name)
 		return
@@ -141,7 +222,7 @@ func entriesOf[T any](doc *blob) ([]T, error) {
 	return list.Entries, nil
 }
 
-func (r *reader) addChannel(doc *blob, place Place, text []byte) error {
+func (r *reader) addChannel(doc *blob, place Place, written []byte) error {
 	p := r.pkg(doc.Package, place)
 	entries, err := entriesOf[Entry](doc)
 	if err != nil {
@@ -152,7 +233,7 @@ func (r *reader) addChannel(doc *blob, place Place, text []byte) error {
 		p.fault(place, "duplicate-channel", "package %q has duplicate channel %q", p.Name, doc.Name)
 		return nil
 	}
-	locate(ch.Entries, place, text)
+	locate(ch.Entries, place, written)
 	p.Channels = append(p.Channels, ch)
 	return nil
 }
@@ -162,8 +243,8 @@ func (r *reader) addBundle(doc *blob, place Place, from *origin) {
 	b := &Bundle{Place: place, Name: doc.Name, Image: doc.Image, imageFault: imageFault(doc), origin: from}
 	for i, prop := range doc.Properties {
 		body := prop.Type == TypeObject || prop.Type == TypeCSVMetadata
-		if body {
-			b.addBody(i, prop)
+		if err := b.addBody(i, prop); err != nil {
+			p.fault(place, "object", "read bundle objects: package %q, bundle %q: %v", p.Name, b.Name, err)
 		}
 		if !body {
 			b.Properties = append(b.Properties, prop)
@@ -201,21 +282,26 @@ func pullSpecFault(field, image string) string {
 	return fmt.Sprintf("%s: invalid image pull spec %q: %s", field, image, err)
 }
 
-// addBody notes what is checked about a body, before it is dropped.
-func (b *Bundle) addBody(i int, prop Property) {
-	var err error
-	if prop.Type == TypeObject {
+// addBody notes what is checked about a body, before it is dropped. The error is about an object that opm cannot
+// decode.
+func (b *Bundle) addBody(i int, prop Property) error {
+	switch prop.Type {
+	case TypeObject:
 		b.Objects = true
-		var v struct{ Data []byte }
-		err = json.Unmarshal(prop.Value, &v)
-	} else {
+		type BundleObject struct { // named as in opm: the name is in errors
+			Data []byte `json:"data"`
+		}
+		if err := json.Unmarshal(prop.Value, &BundleObject{}); err != nil {
+			return fmt.Errorf("parse property at index %d as bundle object: %w", i, err)
+		}
+	case TypeCSVMetadata:
 		b.Metadata++
 		var v map[string]json.RawMessage
-		err = json.Unmarshal(prop.Value, &v)
+		if err := json.Unmarshal(prop.Value, &v); err != nil && b.bodyFault == "" {
+			b.bodyFault = fmt.Sprintf("parse property[%d] of type %q: %v", i, prop.Type, err)
+		}
 	}
-	if err != nil && b.bodyFault == "" {
-		b.bodyFault = fmt.Sprintf("parse property[%d] of type %q: %v", i, prop.Type, err)
-	}
+	return nil
 }
 
 func (r *reader) addDeprecations(doc *blob, place Place) error {

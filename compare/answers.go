@@ -302,6 +302,9 @@ const maxValue = 80
 
 func valueText(c change.Change) string {
 	short := func(s string) string {
+		if c.Part == change.Webhook && strings.HasSuffix(c.Field, "Selector") {
+			return text.Printable(text.OneLine(s)) // whole: each term decides what the webhook sees
+		}
 		s = digests().ReplaceAllString(text.OneLine(s), "$1…")
 		if c.Severity == findings.Info {
 			return text.Shorten(s, maxValue)

@@ -89,8 +89,11 @@ var kinds = []struct{ old, now, want string }{
 	{"matchPolicy: Equivalent", "matchPolicy: Exact", "workloads info webhooks[m.x.io].matchPolicy added: Exact"},
 	{"path: /mutate, port", "path: /m, port", "workloads info webhooks[m.x.io].clientConfig.service.path: /mutate -> /m"},
 	{`url: "https://example.com"}`, `url: "https://example.org"}`, "workloads warning webhooks[n.x.io].clientConfig.url"},
-	{"objectSelector: {matchLabels: {a: b}}", "objectSelector: {}", "workloads warning webhooks[m.x.io].objectSelector.matchLabels.a removed: b"},
-	{"operator: DoesNotExist", "operator: Exists", "workloads warning webhooks[m.x.io].namespaceSelector"},
+	{"objectSelector: {matchLabels: {a: b}}", "objectSelector: {}", "workloads warning webhooks[m.x.io].objectSelector: a=b -> everything"},
+	{"operator: DoesNotExist", "operator: Exists", "workloads warning webhooks[m.x.io].namespaceSelector: !a -> a"},
+	{"key: a, operator: DoesNotExist", "key: kubernetes.io/metadata.name, operator: NotIn, values: [kube-system, kube-public, kube-node-lease, " +
+		"openshift-operators, openshift-monitoring, team-administration]", "workloads warning webhooks[m.x.io].namespaceSelector: !a -> " +
+		"kubernetes.io/metadata.name notin (kube-node-lease,kube-public,kube-system,openshift-monitoring,openshift-operators,team-administration)"},
 	{`expression: "true"`, `expression: "false"`, "workloads warning webhooks[m.x.io].matchConditions["},
 	{"resources: [as], scope: Namespaced", "resources: [as, secrets], scope: Namespaced", "workloads info webhooks[m.x.io].rules added"},
 

@@ -1,11 +1,13 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
 	"strings"
 
+	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -89,9 +91,29 @@ func (c *Config) decode(doc *manifest.Document) error {
 	}
 	if len(unknown) > 0 {
 		slices.SortStableFunc(unknown, func(a, b string) int { return o.LineOf(a) - o.LineOf(b) })
-		return c.errorf(unknown[0], manifest.Suggestion(reflect.TypeFor[RenderConfig](), unknown[0]), "no such field")
+		hint := cmp.Or(elsewhere(unknown[0]), manifest.Suggestion(reflect.TypeFor[RenderConfig](), unknown[0]))
+		return c.errorf(unknown[0], hint, "no such field")
 	}
 	return nil
+}
+
+// elsewhere returns a hint for a field of the file, of the defaults, of a group or of a bundle that stands in the wrong
+// place; "" for another field.
+func elsewhere(field string) string {
+	segments := manifest.Segments(field)
+	name := segments[len(segments)-1]
+	parents := []string{"", "output.", defaultsField + ".", "groups[].", bundleField + "."}
+	var places []string
+	for o := range all(declared) {
+		place, ok := strings.CutSuffix(strings.TrimSuffix(o.Path, "[]"), name)
+		if ok && slices.Contains(parents, place) {
+			places = append(places, o.Path)
+		}
+	}
+	if len(places) == 0 {
+		return ""
+	}
+	return "write it as " + text.Or(places)
 }
 
 // flags reports whether the RenderConfig comes from flags. It then is about one operator, which has no group but its

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	psa "k8s.io/pod-security-admission/api"
+
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/generate"
@@ -168,7 +170,7 @@ func (c *Config) addWarnings(r *Rendered, all []*loaded, results []*generate.Res
 			notes = append(notes,
 				manifest.Message{Msg: ownCertificates, Options: []manifest.Option{generate.OptionCerts}})
 		}
-		if need := results[i].PodSecurity.Need(results[i].Namespace); need != "" {
+		if need := results[i].PodSecurity.Need(results[i].Namespace); need != "" && !labelled(results, results[i]) {
 			notes = append(notes, manifest.Message{Msg: need})
 		}
 		for _, n := range notes {
@@ -180,6 +182,30 @@ func (c *Config) addWarnings(r *Rendered, all []*loaded, results []*generate.Res
 			r.Warnings = append(r.Warnings, Warning{Class: bundle.WarnMirrorMap, Message: w})
 		}
 	}
+}
+
+// labelled reports whether one of the results has the Namespace of an operator, with the Pod Security level that its
+// pods need or one that allows more.
+func labelled(results []*generate.Result, r *generate.Result) bool {
+	for _, other := range results {
+		for _, o := range other.Objects {
+			if o.Kind == "Namespace" && o.Name == r.Namespace && enforces(o, r.PodSecurity.Level) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// enforces reports whether a Namespace has the label of a Pod Security level, or of one that allows more.
+func enforces(o generate.Object, level psa.Level) bool {
+	m, err := o.Manifest()
+	if err != nil {
+		return false
+	}
+	label, err := m.Get("metadata", "labels", psa.EnforceLevelLabel)
+	text, ok := label.(string)
+	return err == nil && ok && psa.CompareLevels(psa.Level(text), level) <= 0
 }
 
 // warnOfReleases warns of charts of which Helm cannot store a release.

@@ -30,6 +30,7 @@ type Document struct {
 	limits        Limits
 
 	skimmed  bool // Root lacks what skim skips
+	strays   bool // what is skipped may have undeclared fields
 	once     sync.Once
 	parsed   atomic.Bool // in full, although it was skimmed first
 	fullRoot *yaml.Node
@@ -43,7 +44,7 @@ func (d *Document) full() (*yaml.Node, error) {
 	}
 	d.once.Do(func() {
 		d.parsed.Store(true)
-		if d.fullRoot, _ = skim(d.Raw, d.limits, true); d.fullRoot == nil {
+		if d.fullRoot, _, _ = skim(d.Raw, d.limits, true); d.fullRoot == nil {
 			d.fullRoot, d.fullErr = d.parseAll()
 		}
 	})
@@ -143,7 +144,7 @@ func hasRareBreaks(data []byte) bool {
 var yamlErrorLine = lazy.Regexp(`^yaml: (?:line (\d+): )?`)
 
 func (d *Document) parse() error {
-	if d.Root, d.skimmed = skim(d.Raw, d.limits, false); d.Root != nil {
+	if d.Root, d.skimmed, d.strays = skim(d.Raw, d.limits, false); d.Root != nil {
 		return nil
 	}
 	root, err := d.parseAll()

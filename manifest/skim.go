@@ -20,11 +20,12 @@ import (
 const skipped yaml.Kind = 0
 
 // skim reads one document, and with whole the schemas of a CRD as well. It reports whether nodes are skipped, and
-// returns nil if it does not surely understand the document.
-func skim(data []byte, limits Limits, whole bool) (root *yaml.Node, skips bool) {
+// returns nil if it does not surely understand the document. strays says that what is skipped may have keys that the Go
+// types of Kubernetes do not declare.
+func skim(data []byte, limits Limits, whole bool) (root *yaml.Node, skips, strays bool) {
 	skips = !whole && bytes.Contains(data, []byte("\nkind: CustomResourceDefinition\n"))
 	if len(data) == 0 || !plainBytes(data) || !skips && separators(data) > limits.Nodes {
-		return nil, false
+		return nil, false, false
 	}
 	s := skimmer{data: slices.Clip(data), depth: limits.Depth}
 	if !skips {
@@ -38,14 +39,14 @@ func skim(data []byte, limits Limits, whole bool) (root *yaml.Node, skips bool) 
 	s.frames = append(s.frames, top)
 	for s.next() {
 		if !s.take() {
-			return nil, false
+			return nil, false, false
 		}
 	}
 	if s.failed || len(root.Content) == 0 {
-		return nil, false
+		return nil, false, false
 	}
 	root.Line, root.Column = root.Content[0].Line, root.Content[0].Column
-	return root, skips
+	return root, skips, s.strays
 }
 
 // place is where in a CRD a mapping or list is, as far as that decides what is skipped.
@@ -67,7 +68,9 @@ type frame struct {
 	at       place
 	pending  bool // the last key or item has no value yet
 	child    place
-	skip     bool // the last key's value is not kept
+	skip     bool        // the last key's value is not kept
+	schema   schemaPlace // of the mapping or list
+	below    schemaPlace // of the value of the last key, or of the items
 	keys     []uint64
 	many     map[uint64]bool
 }
@@ -83,6 +86,7 @@ type skimmer struct {
 	frames []frame
 	nodes  []yaml.Node // allocated together, and not yet used
 	failed bool
+	strays bool // what is skipped may have keys that its Go type does not declare
 }
 
 func (s *skimmer) newNode(n yaml.Node) *yaml.Node {
@@ -242,6 +246,9 @@ func (s *skimmer) push(column int, sequence bool) bool {
 	}
 	top.pending = false
 	f := frame{indent: column, sequence: sequence, at: top.child}
+	if top.below != 0 {
+		f.schema, f.below = top.below.open(sequence)
+	}
 	if top.sequence && top.at == atVersions {
 		f.at = atVersion
 	}
@@ -269,10 +276,19 @@ func (s *skimmer) entry(column int, key, value []byte) bool {
 		return false
 	}
 	top.skip, top.child, top.pending = false, elsewhere, len(value) == 0
+	if top.schema != 0 {
+		s.declared(top, key, value)
+	}
 	var v *yaml.Node
 	if top.node != nil {
 		top.skip = top.at == atSpec && skipsInSpec(string(key)) || top.at == atVersion && skipsInVersion(string(key))
 		top.child = top.at.below(string(key))
+		if top.skip {
+			top.below = skippedPlace(string(key))
+			s.strayFlow(top.below, value)
+		} else {
+			top.below = 0
+		}
 		v = s.newNode(yaml.Node{Kind: yaml.ScalarNode, Line: s.number})
 		k := s.newNode(yaml.Node{Kind: yaml.ScalarNode, Value: s.str(key), Line: s.number, Column: column + 1})
 		switch s.text[column-s.indent] {
@@ -299,6 +315,7 @@ func (s *skimmer) entry(column int, key, value []byte) bool {
 func (s *skimmer) item(column int, text []byte) bool {
 	top := s.top()
 	top.pending = false
+	s.strayFlow(top.below, text)
 	var v *yaml.Node
 	if top.node != nil {
 		v = top.node.Content[len(top.node.Content)-1]

@@ -8,6 +8,8 @@ import (
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
+
+	"github.com/olmgen/olmgen/internal/manifest/text"
 )
 
 // celCost is what all CEL rules of one run may cost together, in the units of cel-go: about half a second. Each bundle
@@ -42,6 +44,24 @@ func compareVersions(a, b ref.Val) ref.Val {
 	return types.Int(versions[0].Compare(versions[1]))
 }
 
+// celError is why a CEL rule cannot be compiled. Its text is OLM's: all errors, each with the rule and an arrow.
+type celError struct {
+	message string // of the first error
+	column  int
+	error
+}
+
+// constraintFault returns in one line why a property of a type is no constraint.
+func constraintFault(property string, err error) string {
+	if property != "" {
+		property += ": "
+	}
+	if e, ok := errors.AsType[*celError](err); ok {
+		return fmt.Sprintf("%sthe CEL rule, column %d: %s", property, e.column, text.OneLine(e.message))
+	}
+	return property + text.OneLine(err.Error())
+}
+
 // compile compiles a rule of type bool.
 func (c *converter) compile(rule string) (cel.Program, error) {
 	if c.spend(celCompileCost, rule); c.fault != nil {
@@ -56,7 +76,7 @@ func (c *converter) compile(rule string) (cel.Program, error) {
 	}
 	ast, issues := c.env.Compile(rule)
 	if err := issues.Err(); err != nil {
-		return nil, err
+		return nil, &celError{issues.Errors()[0].Message, issues.Errors()[0].Location.Column() + 1, err}
 	}
 	if !ast.OutputType().IsExactType(cel.BoolType) {
 		return nil, errors.New("cel expressions must have type Bool")

@@ -192,12 +192,17 @@ func (e *entry) edgeFrom(installed *entry) string {
 
 // refusal returns why a bundle that comes first is not chosen.
 func (x *explainer) refusal(id string, step *Step) string {
+	why, _ := x.refusalBy(id, step)
+	return why
+}
+
+// refusalBy returns with it the bundles whose requirements exclude the bundle.
+func (x *explainer) refusalBy(id string, step *Step) (why string, by []string) {
 	if list := x.conflict(id); list != nil {
-		why := "it cannot be installed: "
-		if by := blockers(list, id); len(by) > 0 {
-			why = "it cannot be installed beside " + text.And(by) + ": "
+		if by = blockers(list, id); len(by) > 0 {
+			return "it cannot be installed beside " + text.And(by) + ": " + strings.Join(needs(list), "; "), by
 		}
-		return why + strings.Join(texts(list), "; ")
+		return "it cannot be installed: " + strings.Join(needs(list), "; "), nil
 	}
 	var others []string
 	for _, p := range step.CSVs {
@@ -206,9 +211,19 @@ func (x *explainer) refusal(id string, step *Step) string {
 		}
 	}
 	if list := x.conflict(append(others, id)...); list != nil {
-		return "it excludes what was decided before: " + strings.Join(texts(list), "; ")
+		return "it excludes what was decided before: " + strings.Join(needs(list), "; "), nil
 	}
-	return "OLM decided something else before"
+	return "OLM decided something else before", nil
+}
+
+// needs returns what matters of a conflict: what its bundles require. That a namespace has one operator of a package,
+// and what is installed, is in every conflict. A conflict without requirements is returned whole.
+func needs(list []applied) []string {
+	required := slices.DeleteFunc(slices.Clone(list), func(a applied) bool { return a.need == nil })
+	if len(required) == 0 {
+		required = list
+	}
+	return texts(required)
 }
 
 // blockers returns the bundles whose requirements are in a conflict, but for the bundle that it is about.

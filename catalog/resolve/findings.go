@@ -122,6 +122,11 @@ func (j *judge) outcome(x *explainer) {
 		j.failed(x, namespace)
 	case Withheld:
 		for _, p := range r.Withheld.CSVs {
+			if s := x.state.waitsFor(p.Name); s != nil {
+				j.add(rulePending, findings.Warning, subscriptionObject(x.state, s.Name), approve(s, x.state.Namespace),
+					"it waits for the InstallPlan that installs %s", p.Name)
+				continue
+			}
 			j.add(ruleLost, findings.Warning, csvObject(x.state, p.Name),
 				"create a Subscription for package "+p.Package,
 				"OLM would install it (%s), but makes no InstallPlan: no Subscription has an update", p.Reason)
@@ -140,6 +145,23 @@ func (j *judge) outcome(x *explainer) {
 			"approve the InstallPlan, or delete it and clear status.installPlanRef",
 			"each Subscription waits for its status.currentCSV, so OLM does not resolve")
 	}
+}
+
+// waitsFor returns the Subscription whose current CSV this is, as long as it is not there; nil if there is none.
+func (s *State) waitsFor(csv string) *Subscription {
+	for i := range s.Subscriptions {
+		if sub := &s.Subscriptions[i]; sub.CurrentCSV == csv && !s.has(csv) {
+			return sub
+		}
+	}
+	return nil
+}
+
+// approve returns how an InstallPlan that a Subscription waits for is approved.
+func approve(s *Subscription, namespace string) string {
+	return fmt.Sprintf("approve the InstallPlan that status.installPlanRef of the Subscription names: "+
+		`kubectl -n %[1]s patch installplan "$(kubectl -n %[1]s get subscriptions.operators.coreos.com %[2]s `+
+		`-o jsonpath={.status.installPlanRef.name})" --type merge -p '{"spec":{"approved":true}}'`, namespace, s.Name)
 }
 
 func (j *judge) failed(x *explainer, namespace string) {
@@ -178,17 +200,34 @@ func (j *judge) failed(x *explainer, namespace string) {
 				"repair or delete it; OLM resolves nothing in the namespace until then", "%s", s.err)
 		}
 	}
-	for e := range x.visited {
-		if e.unreadable != nil {
-			explained = true
-			j.add(ruleUnreadable, findings.Error, "Bundle "+e.id(),
-				"correct the constraint in the catalog, or use another catalog",
-				"OLM cannot read a constraint: %s", e.unreadable)
+	for why, ids := range x.unreadable() {
+		explained, r.Failure.unreadable = true, true
+		others := ""
+		if n := len(ids) - 1; n > 0 {
+			others = fmt.Sprintf(" of it and of %d more", n)
 		}
+		j.add(ruleUnreadable, findings.Error, "Bundle "+ids[0],
+			"correct the constraint in the catalog, or use another catalog",
+			"OLM cannot read a constraint%s: %s", others, why)
 	}
 	if !explained {
 		j.add(ruleNoSolution, findings.Error, namespace, "", "%s", r.Failure.Text)
 	}
+}
+
+// unreadable returns the entries with requirements that cannot be read, by what is wrong with them.
+func (x *explainer) unreadable() map[string][]string {
+	list := map[string][]string{}
+	for e := range x.visited {
+		if e.unreadable != nil {
+			why := constraintFault("", e.unreadable)
+			list[why] = append(list[why], e.id())
+		}
+	}
+	for _, ids := range list {
+		slices.Sort(ids)
+	}
+	return list
 }
 
 // end finds what does not move at the end.
@@ -199,7 +238,7 @@ func (j *judge) end(x *explainer) {
 	for i := range s.Subscriptions {
 		sub := &s.Subscriptions[i]
 		byPackage[sub.Package] = append(byPackage[sub.Package], sub.Name)
-		if current := x.current(sub); current != nil && quiet {
+		if current := x.current(sub); current != nil && quiet && s.waitsFor(sub.CurrentCSV) == nil {
 			j.still(x, sub, current)
 		}
 	}
@@ -232,9 +271,13 @@ func (j *judge) still(x *explainer, s *Subscription, current *entry) {
 		if j.result.Withheld != nil {
 			step = j.result.Withheld
 		}
-		j.add(ruleHeldBack, findings.Warning, object, "", "%s is not updated to %s: %s", current.name,
-			list[0].entry.name,
-			x.refusal(list[0].id, step))
+		why, by := x.refusalBy(list[0].id, step)
+		hint := ""
+		if len(by) > 0 {
+			hint = fmt.Sprintf("update %s to a version that allows %s, or remove it", text.Or(by), list[0].entry.name)
+		}
+		j.add(ruleHeldBack, findings.Warning, object, hint, "%s is not updated to %s: %s", current.name,
+			list[0].entry.name, why)
 		return
 	}
 	heads := x.heads(s)

@@ -57,6 +57,7 @@ type Failure struct {
 	Dependency bool `json:"-"` // the conflict has a dependency of a bundle
 
 	subscriptions []string // in the conflict
+	unreadable    bool     // a finding says which constraint cannot be read
 }
 
 // The reasons of a Failure.

@@ -91,7 +91,11 @@ func (w *Walk) tables() (list []findings.Table) {
 	end := findings.Table{Title: w.ending(), Indent: 2, Columns: []findings.Column{{Title: "Failure"},
 		{Title: "Text", Before: ": "}, {Title: "Part", Below: 2}}}
 	if w.Failure != nil {
-		end.Rows = append(end.Rows, findings.Cells(w.Failure.Reason, w.Failure.Text, ""))
+		why := text.OneLine(w.Failure.Text)
+		if w.Failure.unreadable {
+			why = "OLM cannot read a constraint" // the finding has its words
+		}
+		end.Rows = append(end.Rows, findings.Cells(w.Failure.Reason, why, ""))
 		end.Rows = append(end.Rows, partCells("the smallest set that conflicts:", w.Failure.Conflict)...)
 		end.Rows = append(end.Rows, partCells("what would help:", w.Failure.Help)...)
 	}

@@ -83,9 +83,9 @@ func Rules() []findings.Rule {
 				"variable_types.go."},
 		{ID: ruleNoSolution, Text: "OLM finds no solution, and installs and updates nothing in the namespace",
 			Help: "One Subscription without solution blocks all others." + inResolver + "solver/solve.go."},
-		{ID: rulePending, Text: "Every Subscription waits for an InstallPlan",
-			Help: "OLM does not resolve again until the InstallPlan is approved and its CSVs are there. Source: OLM, " +
-				"pkg/controller/operators/catalog/operator.go, nothingToUpdate."},
+		{ID: rulePending, Text: "A Subscription waits for an InstallPlan",
+			Help: "OLM makes no other InstallPlan for it until this one is approved and its CSVs are there. If all " +
+				"Subscriptions wait, OLM does not resolve. Source: OLM, pkg/controller/operators/catalog/operator.go."},
 		{ID: ruleGroups, Text: "The namespace does not have exactly one OperatorGroup",
 			Help: "OLM resolves nothing, and sets no condition. Source: OLM, " +
 				"pkg/controller/registry/resolver/fail_forward.go."},

@@ -25,6 +25,7 @@ const (
 	ruleProperty    = "unknown-property"
 	ruleConstraint  = "bad-constraint"
 	ruleNotAlone    = "not-forbids-nothing"
+	ruleSchema      = "unknown-schema"
 )
 
 // CatalogRules returns the rules of Validate, sorted by id.
@@ -45,6 +46,8 @@ func CatalogRules() []findings.Rule {
 			Help: "OLM ignores it."},
 		{ID: ruleConstraint, Text: "OLM cannot read a constraint",
 			Help: "It stops the resolution of every namespace in which the bundle is a candidate."},
+		{ID: ruleSchema, Text: "A document has a schema that is nearly one of a catalog",
+			Help: "opm keeps the document and does not read it."},
 		{ID: ruleNotAlone, Text: "A not constraint forbids nothing",
 			Help: "Any other bundle satisfies it. It has an effect only inside all."},
 	}
@@ -62,7 +65,18 @@ func CatalogRules() []findings.Rule {
 func Validate(c *catalog.Catalog) []findings.Finding {
 	v := &validator{converter: newConverter()}
 	for _, f := range c.Faults() {
-		v.add(f.Rule, findings.Error, f.Place, "Package "+f.Package, "", "%s", f.Text)
+		object := "Package " + f.Package
+		if f.Package == "" {
+			object = ""
+		}
+		v.add(f.Rule, findings.Error, f.Place, object, f.Hint, "%s", f.Text)
+	}
+	for _, u := range c.UnknownSchemas() {
+		hint := ""
+		if u.Nearest != "" {
+			hint = fmt.Sprintf("did you mean %q?", u.Nearest)
+		}
+		v.add(ruleSchema, findings.Warning, u.Place, "", hint, "opm does not read a document of schema %q", u.Schema)
 	}
 	for _, name := range c.Names() {
 		v.pkg(c.Packages[name])
@@ -108,7 +122,7 @@ func (v *validator) bundle(b *catalog.Bundle) {
 		}
 		r, err := v.converter.convert(p)
 		if err != nil {
-			v.add(ruleConstraint, findings.Error, b.Place, object, "", "%s: %v", p.Type, err)
+			v.add(ruleConstraint, findings.Error, b.Place, object, "", "%s", constraintFault(p.Type, err))
 		} else if r != nil && r.forbidsNothing {
 			v.add(ruleNotAlone, findings.Warning, b.Place, object, "put the not inside an all",
 				"any other bundle satisfies the olm.constraint not: %s", r.text)

@@ -97,8 +97,8 @@ func newCatalogAudit() *cobra.Command {
 		Short: "Compare the operators of a catalog in one table",
 		Long: `Audit lists the head of the default channel of each package: its install modes,
 what its permissions reach, its webhooks, CRDs and images, kinds of objects that
-OLM refuses, the number of findings, and whether it is deprecated. Totals follow,
-with the counts that OLM has as metrics.
+OLM refuses, the number of findings, and whether it is deprecated. Totals
+follow, with the counts that OLM has as metrics.
 
 ` + auditSources + `
 Without objects, only install modes, CRDs and deprecation are known. A DIR that

@@ -24,7 +24,7 @@ import (
 func newCatalog() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "catalog",
-		Short: "Predict what OLM installs from catalogs; audit and publish them",
+		Short: "Predict what OLM installs from catalogs; audit, publish them",
 		Long: `Catalog reads operator catalogs (file-based catalogs). Without a cluster it
 predicts what Operator Lifecycle Manager installs from them, checks them, and
 compares their operators.`,

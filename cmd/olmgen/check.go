@@ -40,10 +40,11 @@ namespace, the one with the older CSV keeps them. Age is creationTimestamp, then
 the order of paths and files.
 
 --catalog says what a CatalogSource serves. Each Subscription is then judged by
-the catalog that it names, with the resolver of olmgen catalog resolve: a source,
-package, channel or dependency that is missing is an error in OLM's words, and
-so is an update that OLM holds back. DIR without NAMESPACE/NAME= is the content
-of every catalog that is not given by name. DIR can be an image: oci://IMAGE.
+the catalog that it names, with the resolver of olmgen catalog resolve: a
+source, package, channel or dependency that is missing is an error in OLM's
+words, and so is an update that OLM holds back. DIR without NAMESPACE/NAME= is
+the content of every catalog that is not given by name. DIR can be an image:
+oci://IMAGE.
 
 The exit code is 3 if there are findings at or above --fail-on. A CSV that OLM
 fails is an error.`,

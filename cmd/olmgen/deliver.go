@@ -24,12 +24,17 @@ func (f *renderFlags) deliver(cmd *cobra.Command, r *config.Rendered) error {
 	if err := f.findPaths(cmd, r); err != nil {
 		return err
 	}
+	said := r.Notes
 	if f.output != output.Stdout {
+		if !f.verbose {
+			said = review.NewNotes(f.output, r)
+		}
 		r.Warnings = append(r.Warnings, review.Removals(f.output, r)...)
-		r.Notes = append(r.Notes, review.ProfileChanges(f.output, r)...)
+		changes := review.ProfileChanges(f.output, r)
+		r.Notes, said = append(r.Notes, changes...), append(said, changes...)
 	}
 	overwritten := f.overwritten(cmd, r)
-	if err := f.printWarnings(cmd, r); err != nil {
+	if err := f.printWarnings(cmd, r.Warnings, said); err != nil {
 		return err
 	}
 	if n := output.CRLF(f.output, r.Files); f.output != "-" && n > 0 { // with --check too
@@ -69,16 +74,16 @@ func (f *renderFlags) findPaths(cmd *cobra.Command, r *config.Rendered) error {
 }
 
 // printWarnings prints warnings and, where files are written, notes; with --strict warnings are an error.
-func (f *renderFlags) printWarnings(cmd *cobra.Command, r *config.Rendered) error {
-	for _, w := range r.Warnings {
+func (f *renderFlags) printWarnings(cmd *cobra.Command, warnings, notes []config.Warning) error {
+	for _, w := range warnings {
 		fmt.Fprintln(cmd.ErrOrStderr(), "olmgen: warning: "+indented(w.String())+class(w.Class))
 	}
-	for _, n := range r.Notes {
-		if !f.check { // they are about what is rendered, and were read when it was
+	for _, n := range notes {
+		if !f.check || f.verbose { // they are about what is rendered, and were read when it was
 			fmt.Fprintln(cmd.ErrOrStderr(), "olmgen: note: "+indented(n.String()))
 		}
 	}
-	return f.refuseWarnings(len(r.Warnings))
+	return f.refuseWarnings(len(warnings))
 }
 
 // class returns the class of a warning as it stands behind it.

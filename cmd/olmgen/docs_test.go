@@ -140,14 +140,14 @@ func usage(cmd *cobra.Command) string {
 	return b.String()
 }
 
-// The help fits a terminal of 115 columns, and the topics one of 80.
+// The help fits a terminal of 80 columns.
 func TestHelpFits(t *testing.T) {
 	pages := map[string]string{}
 	collect(newRoot(), pages)
 	for name, text := range pages {
 		for line := range strings.SplitSeq(text, "\n") {
-			if len(line) > flagColumns && !strings.HasPrefix(line, "* ") {
-				t.Errorf("%s: longer than %d columns: %s", name, flagColumns, line)
+			if len(line) > columns && !strings.HasPrefix(line, "* ") {
+				t.Errorf("%s: longer than %d columns: %s", name, columns, line)
 			}
 		}
 	}

@@ -1,10 +1,16 @@
 package main
 
 import (
+	"maps"
+	"slices"
+	"strings"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 )
 
@@ -45,4 +51,63 @@ func failOnFlag(cmd *cobra.Command, failOn *findings.Severity) {
 func offer(cmd *cobra.Command, flag string, words []string) {
 	complete := cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)
 	cobra.CheckErr(cmd.RegisterFlagCompletionFunc(flag, complete))
+}
+
+// offerList has a shell complete each word of a flag that takes several, separated by commas, with values that are not
+// given yet.
+func offerList(cmd *cobra.Command, flag string, words func() []string) {
+	complete := func(_ *cobra.Command, _ []string, start string) ([]string, cobra.ShellCompDirective) {
+		before := start[:strings.LastIndexByte(start, ',')+1]
+		given := strings.Split(before, ",")
+		var out []string
+		for _, w := range words() {
+			if strings.HasPrefix(before+w, start) && !slices.Contains(given, w) {
+				out = append(out, before+w)
+			}
+		}
+		return out, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	}
+	cobra.CheckErr(cmd.RegisterFlagCompletionFunc(flag, complete))
+}
+
+// knownNamespaces returns the namespaces that the RenderConfig of the current directory names, sorted. No cluster is
+// asked.
+func knownNamespaces() []string {
+	c, _, err := readConfig(nil, defaultConfig)
+	if err != nil {
+		return nil
+	}
+	found := map[string]bool{}
+	for _, g := range c.Groups {
+		names := slices.Concat([]string{g.Namespace}, g.TargetNamespaces, g.CopiedCSVNamespaces)
+		for _, b := range g.Bundles {
+			if b.Descoped != nil {
+				names = append(names, b.Descoped.BindNamespaces...)
+			}
+		}
+		for _, name := range names {
+			found[name] = true
+		}
+	}
+	delete(found, "")
+	return slices.Sorted(maps.Keys(found))
+}
+
+// offerOption has a shell complete the flag of an option.
+func offerOption(cmd *cobra.Command, o config.OptionAt) {
+	fixed := func() []string { return o.Words }
+	switch {
+	case o.Type == config.List && o.Words != nil:
+		offerList(cmd, o.Flag, fixed)
+	case o.Words != nil:
+		offer(cmd, o.Flag, o.Words)
+	case strings.HasSuffix(strings.ToLower(o.Name), "namespaces") && o.Type == config.List:
+		offerList(cmd, o.Flag, knownNamespaces)
+	case o.ID == generate.OptionNamespace:
+		cobra.CheckErr(cmd.RegisterFlagCompletionFunc(o.Flag,
+			func(_ *cobra.Command, _ []string, start string) ([]string, cobra.ShellCompDirective) {
+				other := func(n string) bool { return !strings.HasPrefix(n, start) }
+				return slices.DeleteFunc(knownNamespaces(), other), cobra.ShellCompDirectiveNoFileComp
+			}))
+	}
 }

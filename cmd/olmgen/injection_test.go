@@ -60,7 +60,7 @@ var hostileCommands = []string{
 	"render h -n ops", "render h -n ops --profile olmv1", "render h -n ops --profile descoped --bind-namespaces a",
 	"render h -n ops --profile subscription --catalog-image example.com/c:v1", "render h -n ops -o out/flat", "render h -n ops -o out/kind --layout by-kind",
 	"render h -n ops -o out/catalog --layout gitops-catalog", "render h -n ops -o out/scope --layout cluster-scope", "render h -n ops -o out/helm --layout helm",
-	"render h -n ops -o out/flat --check", "render h -o out/none --output-format json", "init h",
+	"render h -n ops -o out/flat --check", "render h -o out/none --format json", "init h",
 	"diff g h -n ops", "diff g h -n ops --format markdown", "diff g h -n ops --format json", "diff g h -n ops --format sarif", "diff g h -n ops --format html",
 	"permissions h -n ops", "permissions h -n ops --format markdown", "permissions h -n ops --format json", "permissions h -n ops --format sarif", "permissions h -n ops --format html",
 	"history both", "history both --format markdown", "history both --format json", "history both --format svg",
@@ -140,7 +140,7 @@ func checkOutput(t *testing.T, line string, data []byte) {
 	_, format, _ := strings.Cut(line, "--format ")
 	switch format, _, _ := strings.Cut(format, " "); {
 	case len(data) == 0:
-	case format == "json", format == "sarif", strings.Contains(line, "--output-format json"):
+	case format == "json", format == "sarif", strings.Contains(line, "--format json"):
 		if !json.Valid(data) {
 			t.Errorf("%s: no JSON", line)
 		}

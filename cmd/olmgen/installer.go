@@ -160,7 +160,7 @@ func (f *installerFlags) applied(cmd *cobra.Command, refs []string, s *installer
 	if err != nil {
 		return nil, err
 	}
-	if err := f.render.printWarnings(cmd, r); err != nil {
+	if err := f.render.printWarnings(cmd, r.Warnings, r.Notes); err != nil {
 		return nil, err
 	}
 	a := &applied{operator: r.Operators[0], source: r.Sources[0], templates: r.Templates}
@@ -179,7 +179,7 @@ func (f *installerFlags) declared(cmd *cobra.Command, s *installer.Subject) (*ap
 		source: output.Source{Bundle: s.Name, Source: strings.Join(f.render.files, ", ")}}
 	for _, r := range all {
 		a.templates = r.Templates
-		if err := f.render.printWarnings(cmd, r); err != nil {
+		if err := f.render.printWarnings(cmd, r.Warnings, r.Notes); err != nil {
 			return nil, err
 		}
 		for _, x := range r.Objects {

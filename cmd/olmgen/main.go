@@ -263,29 +263,69 @@ func unknownCommand(cmd *cobra.Command, given []string) error {
 	for _, c := range cmd.Commands() {
 		names = append(names, c.Name())
 	}
-	hint = strings.TrimSpace(text.DidYouMean(given[0], names) + " " + hint)
-	return &usageError{fmt.Sprintf("unknown command %q", given[0]), hint}
+	near := text.DidYouMean(given[0], names)
+	if meant := elsewhere[given[0]]; meant != "" && !cmd.HasParent() {
+		near = meant + ";"
+	}
+	return &usageError{fmt.Sprintf("unknown command %q", given[0]), strings.TrimSpace(near + " " + hint)}
+}
+
+// elsewhere says what does here what commands of other tools do: helm, terraform, operator-sdk, opm and kubectl.
+var elsewhere = map[string]string{
+	"template":  "olmgen render writes the objects",
+	"generate":  "olmgen render writes the objects",
+	"build":     "olmgen render writes the objects",
+	"plan":      "olmgen render -o DIR --dry-run lists what would change, olmgen diff compares two releases",
+	"bundle":    "olmgen validate BUNDLE says whether a bundle is right",
+	"apply":     "olmgen changes no cluster: olmgen render BUNDLE | kubectl apply --server-side -f -",
+	"install":   "olmgen changes no cluster: olmgen render BUNDLE | kubectl apply --server-side -f -",
+	"uninstall": "olmgen changes no cluster: see docs/uninstall.md",
+	"upgrade":   "olmgen update takes the operators of a RenderConfig to their next versions",
+	"list":      "olmgen catalog audit lists the packages of a catalog",
+	"search":    "olmgen catalog audit lists the packages of a catalog",
 }
 
 // nearFlag returns what to do about an unknown flag: mostly the one that was probably meant.
 func nearFlag(cmd *cobra.Command, err error) string {
 	var unknown *pflag.NotExistError
-	if !errors.As(err, &unknown) || len(unknown.GetSpecifiedName()) < 2 {
+	if !errors.As(err, &unknown) {
 		return ""
 	}
-	if cmd.Name() == "render" && (unknown.GetSpecifiedName() == "shard" || unknown.GetSpecifiedName() == "merge") {
+	given, short := unknown.GetSpecifiedName(), unknown.GetSpecifiedShortnames()
+	switch {
+	case given == "o" && cmd.Flags().Lookup("format") != nil:
+		return "did you mean --format? "
+	case strings.HasPrefix(short, given) && len(short) > 1 && cmd.Flags().Lookup(longName(short)) != nil:
+		return "did you mean --" + longName(short) + "? "
+	case len(given) < 2:
+		return ""
+	}
+	if cmd.Name() == "render" && (given == "shard" || given == "merge") {
 		return "leave out --shard and --merge: one process waits for many registries at the same time; "
 	}
-	var names []string
+	var names, longer []string
 	cmd.Flags().VisitAll(func(flag *pflag.Flag) {
 		if !flag.Hidden {
 			names = append(names, flag.Name)
+			if strings.HasPrefix(flag.Name, given) {
+				longer = append(longer, "--"+flag.Name)
+			}
 		}
 	})
-	if near := text.Nearest(unknown.GetSpecifiedName(), names); near != "" {
+	near := text.Nearest(given, names)
+	switch {
+	case len(longer) > 0 && len(near) != len(given)+1: // one letter less is a slip, two are the beginning of a name
+		return "did you mean " + text.Or(longer) + "? "
+	case near != "":
 		return "did you mean --" + near + "? "
 	}
 	return ""
+}
+
+// longName returns the name of a flag that was given with one dash, without its value.
+func longName(short string) string {
+	name, _, _ := strings.Cut(short, "=")
+	return name
 }
 
 func lowerFirst(s string) string {

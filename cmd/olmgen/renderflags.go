@@ -28,6 +28,7 @@ type renderFlags struct {
 	force   bool
 	replace bool
 	strict  bool
+	verbose bool
 
 	pruneTenants bool
 	summary      summaryFlags
@@ -48,9 +49,7 @@ func optionsWith(takes func(config.Option) bool) iter.Seq[config.OptionAt] {
 func addOptions(cmd *cobra.Command, options iter.Seq[config.OptionAt]) *config.Flags {
 	flags := config.AddFlags(cmd.Flags(), options)
 	for o := range flags.Options() {
-		if o.Words != nil {
-			offer(cmd, o.Flag, o.Words)
-		}
+		offerOption(cmd, o)
 	}
 	return flags
 }
@@ -82,13 +81,15 @@ func (f *renderFlags) registerWriting(cmd *cobra.Command) {
 func (f *renderFlags) registerCheck(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	f.summary.registerFormat(cmd)
+	flags.BoolVar(&f.verbose, "verbose", false, "print the notes that an earlier run into DIR has printed, too")
 	flags.BoolVar(&f.check, "check", false, "write nothing; print a diff of DIR; exit with 3 if it differs")
 	flags.BoolVar(&f.pruneTenants, "prune-tenants", false,
 		"remove the bindings of tenants that this run does not name")
 	flags.BoolVar(&f.stat, "stat", false, "with --check, print a line for each file, not the diff")
 	flags.BoolVar(&f.names, "name-only", false, "with --check, print the names of files, not the diff")
-	place(flags, config.TopicOutput, "output-format", "check", "prune-tenants", "stat", "name-only")
-	nameOnly(flags, "output-format", "prune-tenants", "stat", "name-only")
+	place(flags, config.TopicOutput, "format", "output-format", "check", "verbose", "prune-tenants", "stat",
+		"name-only")
+	nameOnly(flags, "format", "output-format", "verbose", "prune-tenants", "stat", "name-only")
 }
 
 // config returns the RenderConfig of a source. Options in fixed have their values from the command.

@@ -19,9 +19,9 @@ func newCatalogSite() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "site CATALOG|DIR... -o DIR",
 		Short: "Write a static site about the operators of a catalog",
-		Long: `Site writes HTML pages: an index of all packages with search and filters, and for
-each package what it may do, its update graph, its releases, what changed between
-neighbouring releases, and how to install it by GitOps.
+		Long: `Site writes HTML pages: an index of all packages with search and filters, and
+for each package what it may do, its update graph, its releases, what changed
+between neighbouring releases, and how to install it by GitOps.
 
 The pages need no network and work from a file or any web server, without
 JavaScript too. A second run rewrites only the pages of packages that changed,
@@ -82,9 +82,6 @@ func writeSite(cmd *cobra.Command, dir string, s *site.Site, force bool) error {
 // renderCommand returns the command that renders a release of a site.
 func renderCommand(i site.Install) string {
 	words := []string{"olmgen render", site.Quote(i.Source)}
-	if i.Package != "" {
-		words = append(words, "--package", site.Quote(i.Package), "--version", site.Quote(i.Version))
-	}
 	if i.Namespace != "" {
 		words = append(words, "--namespace", site.Quote(i.Namespace))
 	}

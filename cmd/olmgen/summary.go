@@ -28,9 +28,11 @@ func (f *summaryFlags) registerDryRun(flags *pflag.FlagSet) {
 
 func (f *summaryFlags) registerFormat(cmd *cobra.Command) {
 	f.format = findings.Text
-	cmd.Flags().Var(enum(&f.format, findings.Text, findings.JSON), "output-format",
-		"how to say what is written: text or json")
-	offer(cmd, "output-format", text.Words([]findings.Format{findings.Text, findings.JSON}))
+	formats := []findings.Format{findings.Text, findings.JSON}
+	value := enum(&f.format, formats...)
+	cmd.Flags().Var(value, "format", "how to say what is written: "+text.Or(formats))
+	offer(cmd, "format", text.Words(formats))
+	cmd.Flags().VarPF(value, "output-format", "", "the name of --format up to v0.1").Hidden = true
 }
 
 // check refuses flags that mean nothing without a directory.
@@ -39,12 +41,12 @@ func (f *summaryFlags) check(dir string, checks bool) error {
 	case f.dryRun && checks:
 		return &usageError{"--dry-run cannot be given with --check: neither writes", "leave one of them out"}
 	case f.format == findings.JSON && checks:
-		return &usageError{"--output-format json cannot be given with --check, which prints a diff",
+		return &usageError{"--format json cannot be given with --check, which prints a diff",
 			"leave one of them out"}
 	case f.dryRun && dir == output.Stdout:
 		return &usageError{"--dry-run needs a directory", "name it with -o"}
 	case f.format == findings.JSON && dir == output.Stdout:
-		return &usageError{"--output-format json needs a directory: the objects go to stdout", "name it with -o"}
+		return &usageError{"--format json needs a directory: the objects go to stdout", "name it with -o"}
 	}
 	return nil
 }

@@ -31,6 +31,16 @@ func topicNames() []string {
 
 func hasTopic(name string) bool { return slices.Contains(topicNames(), name) }
 
+// topicOf returns the topic that a word names, in the singular or plural; "" if there is none.
+func topicOf(word string) string {
+	for _, name := range []string{word, word + "s", strings.TrimSuffix(word, "s")} {
+		if hasTopic(name) {
+			return name
+		}
+	}
+	return ""
+}
+
 // topicText returns the title and the text of a topic.
 func topicText(name string) (title, body string) {
 	data, err := topicFiles.ReadFile("topics/" + name + ".txt")
@@ -82,8 +92,8 @@ func newHelp(root *cobra.Command) *cobra.Command {
 			case len(given) == 1 && given[0] == "topics":
 				printTopics(out)
 				return nil
-			case len(given) == 1 && hasTopic(given[0]):
-				printTopic(out, given[0])
+			case len(given) == 1 && topicOf(given[0]) != "":
+				printTopic(out, topicOf(given[0]))
 				return nil
 			}
 			found, rest, err := root.Find(given)

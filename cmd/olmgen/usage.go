@@ -13,11 +13,12 @@ import (
 	"github.com/olmgen/olmgen/config"
 )
 
-// The widths of the help: of its texts, and of the lists of flags.
-const (
-	columns     = 80
-	flagColumns = 115
-)
+// columns is the width of the help.
+const columns = 80
+
+// detailsKey is the annotation of a command with the part of its help that stands behind the flags, so that the first
+// screen has the usage, the examples and the most important flags.
+const detailsKey = "olmgen.dev/details"
 
 // The topics of flags that are not options of a RenderConfig, beside config.Topics.
 const (
@@ -82,6 +83,9 @@ func printUsage(cmd *cobra.Command) error {
 	}
 	fmt.Fprintln(w)
 	printFlags(w, cmd)
+	if details := cmd.Annotations[detailsKey]; details != "" {
+		fmt.Fprintf(w, "\n%s\n", strings.TrimSpace(details))
+	}
 	if !cmd.HasParent() {
 		fmt.Fprintf(w, "\nThe topics:\n")
 		printTopics(w)
@@ -148,7 +152,7 @@ func printGroup(w io.Writer, flags []*pflag.Flag) {
 			continue
 		}
 		name, text := flagName(f)
-		lines := wrap(cmp.Or(brief, text), flagColumns-indent)
+		lines := wrap(cmp.Or(brief, text), columns-indent)
 		if len(name) >= indent-1 {
 			fmt.Fprintln(w, name)
 			name = ""
@@ -158,7 +162,7 @@ func printGroup(w io.Writer, flags []*pflag.Flag) {
 			name = ""
 		}
 	}
-	for i, line := range wrap(strings.Join(names, ", "), flagColumns-12) {
+	for i, line := range wrap(strings.Join(names, ", "), columns-12) {
 		switch {
 		case line == "":
 		case i == 0:

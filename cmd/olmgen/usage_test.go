@@ -49,6 +49,16 @@ func TestUsageErrors(t *testing.T) {
 		{"render a --selector a=b --profile descoped", "olmgen: --selector: has no effect with profile descoped\nhint: leave it out: it is for profile olm, plain or subscription\n"},
 		{"render a --helm-crds crds", "olmgen: --helm-crds: has no effect with layout flat\nhint: leave it out: it is for layout helm\n"},
 		{"render a --name x", "olmgen: unknown flag: --name\nhint: did you mean --names? see olmgen render --help\n"},
+		{"template a", "olmgen: unknown command \"template\"\nhint: olmgen render writes the objects; see olmgen --help\n"},
+		{"plan", "olmgen: unknown command \"plan\"\nhint: olmgen render -o DIR --dry-run lists what would change, " +
+			"olmgen diff compares two releases; see olmgen --help\n"},
+		{"bundle validate a", "olmgen: unknown command \"bundle\"\nhint: olmgen validate BUNDLE says whether a bundle is right; see olmgen --help\n"},
+		{"render a --prof plain", "olmgen: unknown flag: --prof\nhint: did you mean --profile? see olmgen render --help\n"},
+		{"render a --out b", "olmgen: unknown flag: --out\nhint: did you mean --output? see olmgen render --help\n"},
+		{"render a --create", "olmgen: unknown flag: --create\nhint: did you mean --create-namespace or --create-target-namespaces? see olmgen render --help\n"},
+		{"render a -profile plain", "olmgen: unknown shorthand flag: 'p' in -profile\nhint: did you mean --profile? see olmgen render --help\n"},
+		{"check a -o json", "olmgen: unknown shorthand flag: 'o' in -o\nhint: did you mean --format? see olmgen check --help\n"},
+		{"permissions a -ojson", "olmgen: unknown shorthand flag: 'o' in -ojson\nhint: did you mean --format? see olmgen permissions --help\n"},
 		{"version x", "olmgen: one argument too many: \"x\"\nhint: see olmgen version --help\n"},
 	} {
 		t.Chdir(t.TempDir())
@@ -74,6 +84,9 @@ func TestHelp(t *testing.T) {
 		{"version", "olmgen "},
 		{"__complete render --names ", "stable\nolm\n"}, {"__complete render --profile ", "olm\nplain\ndescoped\nolmv1\nsubscription\nclusterextension\n"},
 		{"__complete render --approval ", "Automatic\nManual\n"}, {"__complete render --upgrade-constraint-policy ", "CatalogProvided\nSelfCertified\n"},
+		{"help profile", "\n  clusterextension  what hands it to OLM v1"},
+		{"__complete diff --fail-on error,ri", "error,risk-gained\n:6\n"}, {"__complete render --suppress scope,cluster-r", "scope,cluster-rules\n"},
+		{"__complete render --aggregate-to admin,", "admin,edit\nadmin,view\nadmin,cluster-reader\nadmin,none\n:6\n"},
 		{"help profiles", "\n  clusterextension  what hands it to OLM v1"}, {"__complete render --install-mode ", "OwnNamespace\n"}, {"__complete rend", "render\t"},
 	} {
 		args := strings.Split(c.args, " ")
@@ -83,6 +96,23 @@ func TestHelp(t *testing.T) {
 		code, stdout, stderr := olmgen(args...)
 		if code != exitDone || !strings.Contains(stdout, c.want) || strings.Contains(stderr, "olmgen: ") {
 			t.Errorf("olmgen %s: exit code %d, stderr %q, stdout\n%s", c.args, code, stderr, stdout)
+		}
+	}
+}
+
+// Namespaces are completed, after a comma too, with those that the RenderConfig of the directory names.
+func TestCompleteNamespaces(t *testing.T) {
+	t.Chdir(t.TempDir())
+	noError(t, os.WriteFile("olmgen.yaml", []byte("apiVersion: olmgen.dev/v1alpha1\nkind: RenderConfig\ngroups:\n"+
+		"- namespace: operators\n  targetNamespaces: [team-a, team-b]\n  bundles: [{source: a}]\n"+
+		"- namespace: others\n  bundles: [{source: b, profile: descoped, descoped: {bindNamespaces: [team-c]}}]\n"), 0o600))
+	for _, c := range [][3]string{
+		{"--target-namespaces", "team-a,team", "team-a,team-b\nteam-a,team-c\n:6\n"},
+		{"--bind-namespaces", "", "operators\nothers\nteam-a\nteam-b\nteam-c\n:6\n"},
+		{"--copied-csv-namespaces", "team-b,oth", "team-b,others\n:6\n"}, {"-n", "oth", "others\n:4\n"},
+	} {
+		if _, stdout, _ := olmgen("__complete", "render", c[0], c[1]); stdout != c[2] {
+			t.Errorf("%s %s: %q, want %q", c[0], c[1], stdout, c[2])
 		}
 	}
 }
@@ -172,11 +202,11 @@ func TestHelpFitsAScreen(t *testing.T) {
 	for _, command := range []string{"render", "descope", "graph", "init", "lint", "check", "validate"} {
 		code, help, _ := olmgen(command, "--help")
 		lines := strings.Split(strings.TrimSuffix(help, "\n"), "\n")
-		if code != exitDone || len(lines) > 55 {
+		if code != exitDone || len(lines) > 75 {
 			t.Errorf("olmgen %s --help: exit code %d, %d lines", command, code, len(lines))
 		}
 		for _, line := range lines {
-			if len(line) > flagColumns {
+			if len(line) > columns {
 				t.Errorf("olmgen %s --help: %d columns: %s", command, len(line), line)
 			}
 		}
@@ -185,6 +215,36 @@ func TestHelpFitsAScreen(t *testing.T) {
 		"\nCertificates: ", "\nHanding over to OLM: ", "\nOutput: ", "\nGlobal:\n  -h, --help "} {
 		if _, help, _ := olmgen("render", "--help"); !strings.Contains(help, want) {
 			t.Errorf("olmgen render --help has no %q", want)
+		}
+	}
+}
+
+// For each of five tasks of render and diff, its option stands in the first screen of 24 lines of the help.
+func TestTasksInTheFirstScreen(t *testing.T) {
+	for command, tasks := range map[string][][2]string{
+		"render": {
+			{"write the files of an operator for some namespaces", "--target-namespaces"},
+			{"render for a cluster without OLM", "--profile"},
+			{"render a version of a package in a catalog", "--package"},
+			{"verify that committed files are as rendered", "--check"},
+			{"annotate the files for Argo CD", "--annotations"},
+		},
+		"diff": {
+			{"write the report as a comment for a pull request", "--format"},
+			{"compare a branch in Git", "--git"},
+			{"have a pipeline fail if a dangerous right is gained", "--fail-on"},
+			{"say what OLM would do with what else is in the cluster", "--tree"},
+			{"check the custom resources that exist", "--crs"},
+		},
+	} {
+		for _, args := range [][]string{{"help", command}, {command, "--help"}} {
+			_, help, _ := olmgen(args...)
+			screen := strings.Join(strings.SplitAfter(help, "\n")[:24], "")
+			for _, task := range tasks {
+				if !strings.Contains(screen, task[1]+" ") && !strings.Contains(screen, task[1]+"\n") {
+					t.Errorf("olmgen %s: %s: no %s in\n%s", strings.Join(args, " "), task[0], task[1], screen)
+				}
+			}
 		}
 	}
 }

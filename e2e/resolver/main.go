@@ -17,6 +17,7 @@ import (
 )
 
 const usage = `usage: resolver [flags] random      make random cases and compare olmgen with OLM
+       resolver [flags] mutants        break random catalogs and compare what opm and olmgen say
        resolver [flags] check DIR...   compare the answers recorded in cases, OLM and olmgen
        resolver [flags] answer DIR...  write OLM's answers into cases
 DIR is a case, or a directory of cases`
@@ -58,6 +59,8 @@ func (o *options) run(ctx context.Context, args []string) error {
 	switch {
 	case len(args) == 1 && args[0] == "random":
 		return o.random(ctx)
+	case len(args) == 1 && args[0] == "mutants":
+		return o.mutants(ctx)
 	case len(args) > 1 && (args[0] == "check" || args[0] == "answer"):
 		dirs, err := caseDirs(args[1:])
 		if err != nil {

@@ -2,11 +2,14 @@ package workload
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/olmgen/olmgen/compare/change"
 	"github.com/olmgen/olmgen/findings"
@@ -46,6 +49,7 @@ func compareWebhooks(o *manifest.Object, sides [2]map[string]any) []change.Chang
 				c.At = after[at].At + ".rules"
 				out = append(out, c)
 			}
+			out = append(out, compareSelectors(at, a, b, before, after)...)
 		}
 		for _, v := range []fields.Values{before, after} {
 			if had != has {
@@ -97,6 +101,55 @@ func webhooksOf(value map[string]any) map[string]map[string]any {
 	return out
 }
 
+const otherObjects = "it sees other objects"
+
+// selectors are the fields of a webhook whose parts say nothing alone: a change of one shows it whole.
+var selectors = []string{"namespaceSelector", "objectSelector"}
+
+// selectorText returns a label selector as kubectl takes it. One that is missing or empty selects everything
+// (Kubernetes: pkg/apis/admissionregistration/v1/defaults.go). It is empty for what is no selector.
+func selectorText(value any) string {
+	var s metav1.LabelSelector
+	data, err := json.Marshal(value)
+	if err != nil || json.Unmarshal(data, &s) != nil {
+		return ""
+	}
+	if len(s.MatchLabels)+len(s.MatchExpressions) == 0 {
+		return "everything"
+	}
+	return metav1.FormatLabelSelector(&s)
+}
+
+// compareSelectors returns the changed selectors of a webhook and takes them out of the fields of both sides.
+func compareSelectors(at string, a, b map[string]any, before, after fields.Values) (out []change.Change) {
+	for _, field := range selectors {
+		path := at + "." + field
+		old, now := selectorText(a[field]), selectorText(b[field])
+		if old == now || !differ(before, after, path) {
+			continue
+		}
+		out = append(out, change.Change{Field: path, Change: change.Changed, Old: old, New: now,
+			Severity: findings.Warning, Message: otherObjects, At: after[at].At + "." + field})
+		before.Without(path)
+		after.Without(path)
+	}
+	return out
+}
+
+// differ reports whether a field or one below it differs, noise aside.
+func differ(before, after fields.Values, path string) bool {
+	part := func(v fields.Values) map[string]string {
+		out := map[string]string{}
+		for key, x := range v {
+			if rest, ok := strings.CutPrefix(key, path); ok && (rest == "" || rest[0] == '.' || rest[0] == '[') {
+				out[key] = x.Text
+			}
+		}
+		return out
+	}
+	return !maps.Equal(part(before), part(after))
+}
+
 var webhookRules = []Rule{
 	{field(`\.failurePolicy$`), change.Webhook, func(c *change.Change) {
 		c.Severity, c.Message = findings.Warning, "nothing can be written that it sees while it does not answer"
@@ -105,7 +158,7 @@ var webhookRules = []Rule{
 		}
 	}},
 	{field(`\.(namespaceSelector|objectSelector|matchConditions)\b`), change.Webhook, func(c *change.Change) {
-		c.Severity, c.Message = findings.Warning, "it sees other objects"
+		c.Severity, c.Message = findings.Warning, otherObjects
 	}},
 	{field(`\.clientConfig\.url$`), change.Webhook, given(findings.Warning, "it is outside of the cluster's Services")},
 	{field(`.`), change.Webhook, nil},

@@ -1,0 +1,114 @@
+package catalog_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// opm's words for catalogs that are broken in one place. "make e2e CHECK=resolve" compares random ones with opm's code.
+func TestRefusalWords(t *testing.T) {
+	const first = "value: {packageName: a, version: 1.0.0}"
+	for _, c := range []struct{ name, old, new, want, place string }{
+		{"a document without schema", "schema: olm.channel\n", "",
+			"invalid custom schema meta: invalid schema: must not be empty", "x/catalog.yaml:5"},
+		{"a schema that is null", "schema: olm.channel", "schema:", "error unmarshaling JSON: while decoding JSON: " +
+			`expected value for key "schema" to be a string, got %!t(<nil>): <nil>`, "x/catalog.yaml:5"},
+		{"a schema that is no file name", "schema: someone.else", "schema: some one",
+			`invalid custom schema meta: invalid schema "some one": must match ^[a-zA-Z0-9][a-zA-Z0-9._-]*$`, "x/catalog.yaml:36"},
+		{"a release with another name", first, "value: {packageName: a, version: 1.0.0, release: rc.1}",
+			`name "a.v1.0.0" does not match normalized name "a-v1.0.0-rc.1"`, "x/catalog.yaml:15"},
+		{"a release that is none", first, `value: {packageName: a, version: 1.0.0, release: "01"}`,
+			`error parsing bundle "a.v1.0.0" release version "01": invalid release "01": segment 0: Numeric PreRelease version must not contain leading zeroes "01"`,
+			"x/catalog.yaml:15"},
+		{"a long release", first, `value: {packageName: a, version: 1.0.0, release: a12345678901234567890}`,
+			`error parsing bundle "a.v1.0.0" release version "a12345678901234567890": invalid release "a12345678901234567890": ` +
+				"exceeds maximum length of 20 characters", "x/catalog.yaml:15"},
+		{"a release with build metadata", first, `value: {packageName: a, version: 1.0.0+b, release: "1"}`,
+			"cannot use build metadata in version with a release version", "x/catalog.yaml:15"},
+		{"an icon that is not base64", "defaultChannel: stable", "defaultChannel: stable\nicon: {base64data: <svg/>, mediatype: image/svg+xml}",
+			"parse package: illegal base64 data at input byte 0", "x/catalog.yaml:1"},
+		{"an icon that is a text", "defaultChannel: stable", "defaultChannel: stable\nicon: x",
+			"parse package: json: cannot unmarshal string into Go struct field Package.icon of type declcfg.Icon", "x/catalog.yaml:1"},
+		{"an object that is not base64", "data: e30=", "data: e30",
+			`read bundle objects: package "a", bundle "a.v1.0.0": parse property at index 1 as bundle object: illegal base64 data at input byte 0`,
+			"x/catalog.yaml:15"},
+	} {
+		text := strings.Replace(small, c.old, c.new, 1)
+		if text == small {
+			t.Fatal(c.name)
+		}
+		got := read(t, text, catalog.Options{})
+		if r := got.Refusal(); r == nil || !strings.HasSuffix(strings.Split(r.Text, "\n")[0], c.want) && !strings.Contains(r.Text, "── "+c.want) {
+			t.Errorf("%s: %v, want %s", c.name, r, c.want)
+		}
+		found := false
+		for _, f := range got.Faults() {
+			found = found || strings.HasSuffix(f.Text, c.want) && f.String() == c.place && catalog.Rules[f.Rule] != ""
+		}
+		if !found {
+			t.Errorf("%s: %+v", c.name, got.Faults())
+		}
+	}
+}
+
+// A circle names its members, in the order of the updates.
+func TestCircle(t *testing.T) {
+	for old, c := range map[string]string{
+		"- name: a.v1.0.0\n": "- name: a.v1.0.0\n  replaces: a.v1.1.0\n",
+		"skips: [a.v1.0.1]":  "skips: [a.v1.1.0]",
+	} {
+		want := "a.v1.1.0 replaces a.v1.0.0, a.v1.0.0 replaces a.v1.1.0"
+		if strings.HasPrefix(old, "skips") {
+			want = "a.v1.1.0 skips a.v1.1.0"
+		}
+		list := read(t, strings.Replace(small, old, c, 1), catalog.Options{}).Faults()
+		if len(list) != 1 || list[0].Rule != "no-head" || !strings.Contains(list[0].Hint, ": "+want+"; remove") {
+			t.Errorf("%+v", list)
+		}
+	}
+}
+
+// A schema that is nearly one of a catalog is named; one of somebody else is not.
+func TestUnknownSchemas(t *testing.T) {
+	text := strings.Replace(small, "schema: olm.deprecations", "schema: olm.deprecation", 1) + "---\nschema: olm.other.thing\n"
+	list := read(t, text, catalog.Options{}).UnknownSchemas()
+	if len(list) != 2 || list[0].Schema != "olm.deprecation" || list[0].Nearest != "olm.deprecations" || list[0].Line != 31 ||
+		list[1].Schema != "olm.other.thing" || list[1].Nearest != "" {
+		t.Errorf("%+v", list)
+	}
+	if list := read(t, small, catalog.Options{}).UnknownSchemas(); len(list) != 0 {
+		t.Errorf("%+v", list)
+	}
+}
+
+// The icon of a package is read when somebody asks for it.
+func TestIcon(t *testing.T) {
+	c := read(t, strings.Replace(small, "defaultChannel: stable", "defaultChannel: stable\nicon: {base64data: PHN2Zy8+, mediatype: image/svg+xml}", 1),
+		catalog.Options{})
+	icon, err := c.Packages["a"].Icon(t.Context())
+	if err != nil || icon == nil || string(icon.Data) != "<svg/>" || icon.MediaType != "image/svg+xml" {
+		t.Errorf("%+v, %v", icon, err)
+	}
+	if icon, err := read(t, small, catalog.Options{}).Packages["a"].Icon(t.Context()); icon != nil || err != nil {
+		t.Errorf("%+v, %v", icon, err)
+	}
+}
+
+// A file that ends too early names the line at which it ends.
+func TestTruncated(t *testing.T) {
+	for text, want := range map[string]string{
+		strings.TrimSuffix(small[:strings.Index(small, "properties:")], "ties:") + "prop":                       ":20",
+		`{"schema": "olm.package",` + "\n" + `"name": "a"}` + "\n" + `{"schema": "olm.channel",` + "\n" + `"na`: ":4",
+	} {
+		name := t.TempDir() + "/catalog.yaml"
+		writeFile(t, name, text)
+		_, err := catalog.Read(t.Context(), name, catalog.Options{})
+		hint, _ := err.(interface{ Hint() string })
+		if e, ok := err.(*manifest.Error); !ok || !strings.HasPrefix(e.Error(), name+want+": ") || !strings.Contains(hint.Hint(), "incomplete") {
+			t.Errorf("%v", err)
+		}
+	}
+}
