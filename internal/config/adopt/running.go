@@ -77,12 +77,12 @@ func (p *planner) skip(d *departure) {
 // first CSV is gone (OLM: operatorgroup.go, operatorGroupDeleted and pruneProvidedAPIs).
 func (p *planner) withoutGroups(d *departure) (commands []string) {
 	for _, g := range p.state.Groups {
-		if len(g.Operators) == 0 || !d.takesWhole(g) {
+		if !d.takesWhole(g) {
 			continue
 		}
 		for _, o := range p.state.Dump.OfKind("ClusterRole") {
 			remove, _ := unlabelled(o)
-			if ofGroup(o) && o.Labels[olm.LabelOwner] == g.Name && d.tied(o) && !d.deletes(o) {
+			if ofGroup(o) && o.Labels[olm.LabelOwnerNamespace] == g.Namespace && d.tied(o) && !d.deletes(o) {
 				commands = append(commands, remove)
 			}
 		}
