@@ -53,7 +53,7 @@ OLM would do about it. OLD and NEW are a SOURCE, a TREE or a RenderConfig each.`
   # a branch with the main one; a pipeline fails if a dangerous right is gained
   olmgen diff --git main..HEAD olmgen.yaml --fail-on risk-gained,crd-breaking
   # two releases in a catalog
-  olmgen diff catalog:old/ catalog:new/ --package a --old-version 1.0 --version 1.1
+  olmgen diff catalog:old/ catalog:new/ --package a --version 1.1
   # would OLM do it, with what else is in the cluster?
   olmgen diff bundle-v1/ bundle-v2/ --tree clusters/prod
   # do the custom resources that exist still fit?
