@@ -15,6 +15,7 @@ import (
 	rbac "k8s.io/component-helpers/auth/rbac/validation"
 
 	"github.com/olmgen/olmgen/internal/compare/fields"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -160,6 +161,9 @@ func (n normal) csv(o *manifest.Object, value map[string]any, deployments map[st
 		s["skipRange"] = skipRange
 	}
 	delete(value, "apiVersion")
+	if _, copied := olm.CopiedObject(o); copied { // an annotation that is noise can say so, and then it is no operator
+		s["copied"] = true
+	}
 	return nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/olmgen/olmgen/internal/findings/picture"
 	"github.com/olmgen/olmgen/internal/findings/webpage"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 )
@@ -19,10 +20,12 @@ type Document struct {
 	Notes    []Remark // at the end
 }
 
-// Section is a part of a document. A section without title stands below the lead. Markdown folds the others.
+// Section is a part of a document. A section without title stands below the lead. Markdown folds the others; HTML folds
+// those whose rows have severities, none of them an error or a warning.
 type Section struct {
 	ID      string // that cells refer to; lower case letters
 	Title   string
+	Picture *picture.SVG // above the tables; only HTML has it
 	Tables  []Table
 	Remarks []Remark // below the tables
 	Formats []Format // that have the section; nil for all
@@ -61,6 +64,8 @@ type Cell struct {
 	Style   Style  // Markdown has Strong and Code of single cells
 	Section string // the ID of a section that the text is about
 	Order   int    // sorts before the text
+
+	severity bool // the style is a severity
 }
 
 // Style is how a cell looks in HTML.
@@ -86,7 +91,7 @@ func Cells(texts ...string) []Cell {
 
 // SeverityCell returns a cell with a severity.
 func SeverityCell(s Severity) Cell {
-	return Cell{Text: string(s), Style: Style(s.SARIF()), Order: s.Rank() + 1}
+	return Cell{Text: string(s), Style: Style(s.SARIF()), Order: s.Rank() + 1, severity: true}
 }
 
 // DocumentFormats are the formats of every document.
@@ -116,8 +121,16 @@ func (d *Document) in(format Format) *Document {
 		if s.Formats != nil && !slices.Contains(s.Formats, format) {
 			continue
 		}
-		s.Tables = withoutEmpty(s.Tables)
-		if format != HTML { // its rows can be sorted
+		switch format {
+		case HTML: // each table has a head of its own, and its rows can be sorted
+			tables := s.Tables
+			s.Tables = nil
+			for _, t := range tables {
+				t.Head = false
+				s.Tables = append(s.Tables, withoutEmpty([]Table{t})...)
+			}
+		default:
+			s.Tables = withoutEmpty(s.Tables)
 			for i := range s.Tables {
 				s.Tables[i].ditto()
 			}
@@ -187,7 +200,7 @@ func (d *Document) Page() webpage.Page {
 	p := webpage.Page{Kind: d.Kind, Title: d.Title, Lead: d.Lead}
 	d = d.in(HTML)
 	for _, s := range d.Sections {
-		section := webpage.Section{ID: s.ID, Title: s.Title, Text: sentences(s.Remarks)}
+		section := webpage.Section{ID: s.ID, Title: s.Title, Text: sentences(s.Remarks), Picture: s.Picture}
 		for _, t := range s.Tables {
 			section.Tables = append(section.Tables, t.html())
 		}
@@ -212,7 +225,7 @@ func (t Table) html() webpage.Table {
 				style = t.Columns[i].Style
 			}
 			cells[i] = webpage.Cell{Text: c.Text, Note: c.Note, Style: webpage.Style(style), Order: c.Order,
-				Section: c.Section}
+				Section: c.Section, Severity: c.severity, Place: t.Columns[i].Place}
 		}
 		out.Rows = append(out.Rows, cells)
 	}

@@ -9,13 +9,14 @@ import (
 
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/golden"
+	"github.com/olmgen/olmgen/internal/findings/picture"
 )
 
 // document has each part of a document, and text that a format could trip over.
 func document() *findings.Document {
 	columns := []findings.Column{{Title: "Change"}, {Title: "Severity", Width: 7, Before: " "},
 		{Title: "Where", Align: true}, {Title: "What"}, {Title: "Empty"},
-		{Title: "At", Style: findings.Code, Aside: true}, {Title: "Why", Aside: true}, {Title: "Hint", Below: 4}}
+		{Title: "At", Style: findings.Code, Aside: true, Place: true}, {Title: "Why", Aside: true}, {Title: "Hint", Below: 4}}
 	added := findings.Cell{Text: "added", Sign: "+", Style: findings.Added}
 	return &findings.Document{
 		Kind: "Upgrade", Title: "a -> b", Lead: "1 error",
@@ -24,6 +25,7 @@ func document() *findings.Document {
 				Tables: []findings.Table{{Columns: []findings.Column{{Title: "Section", Width: 8}, {Title: "Answer"}},
 					Rows: [][]findings.Cell{{{Text: "Objects", Section: "objects"}, {Text: "one", Note: "or two"}}}}},
 				Remarks: []findings.Remark{{Label: "not", Text: "three"}},
+				Picture: &picture.SVG{Title: "drawn", Class: "drawn", Style: ".drawn .x{}\n"},
 			},
 			{
 				ID: "objects", Title: "Objects: 1 error",
@@ -60,6 +62,20 @@ func TestDocument(t *testing.T) {
 	for _, want := range []string{"&lt;b&gt;|*x*", "Upgrade", `href="#objects"`, "Note: something."} {
 		if !strings.Contains(page.String(), want) {
 			t.Errorf("the page does not have %q", want)
+		}
+	}
+	for _, want := range []string{`<span class="line">f.yaml:1</span>`, "<span>all 4 lines</span>", "1 error</span>", "1 warning</span>",
+		"1 info</span>", `<svg xmlns="http://www.w3.org/2000/svg" class="drawn"`, ".drawn .x{}"} {
+		if !strings.Contains(page.String(), want) {
+			t.Errorf("the page does not have %q", want)
+		}
+	}
+	// Secret c has nothing in the columns Where, At and Why.
+	_, second, _ := strings.Cut(page.String(), "Secret c")
+	second, _, _ = strings.Cut(second, "</table>")
+	for _, not := range []string{"Where", ">At<", ">Why<", "<style"} {
+		if strings.Contains(second, not) {
+			t.Errorf("the second table has %q", not)
 		}
 	}
 	for _, not := range []string{"For text", "Empty", "<b>"} {

@@ -26,6 +26,9 @@ type Result struct {
 	OperatorGroup         string // its name
 	PodSecurity           PodSecurity
 	MetaOperator          string // by which right it can deploy other operators in the cluster; empty if by none
+	// ServingSecrets are the Secrets of the operator's namespace with the certificates of its webhooks and extension
+	// API servers, sorted. OLM creates them, and lets the operator read each of them.
+	ServingSecrets []string
 
 	targets []string // sorted; [""] for all namespaces; nil with ProfileOLMv1
 	bundle  *bundle.Bundle
@@ -120,8 +123,14 @@ func (r *rendering) run(generators []func(*rendering) error) (*Result, error) {
 	slices.SortStableFunc(r.objects, func(a, b Object) int { return a.compare(b, r.options.Namespace) })
 	r.labelVersions()
 	r.warnings = append(r.warnings, mirrorWarnings(r.mirrors)...)
-	return &Result{Objects: r.objects, Warnings: r.warnings, Notes: r.notes, InstallMode: r.mode,
-		OperatorGroup: r.options.OperatorGroup, targets: r.targets}, nil
+	result := &Result{Objects: r.objects, Warnings: r.warnings, Notes: r.notes, InstallMode: r.mode,
+		OperatorGroup: r.options.OperatorGroup, targets: r.targets}
+	for _, s := range r.serving {
+		result.ServingSecrets = append(result.ServingSecrets, r.certs.secret(s))
+	}
+	slices.Sort(result.ServingSecrets)
+	result.ServingSecrets = slices.Compact(result.ServingSecrets)
+	return result, nil
 }
 
 // rendering is one bundle being rendered.

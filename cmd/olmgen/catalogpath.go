@@ -79,7 +79,7 @@ The exit code is 3 if the path ends before the head, or before --to.`,
 	flags.Var(enum(&f.diff, diffTotal, diffSteps), "diff",
 		"add what changes from the first version to the last (`total`), or with each of the steps")
 	flags.Lookup("diff").NoOptDefVal = string(diffTotal)
-	f.review.registerCluster(flags)
+	f.review.cluster.register(flags)
 	f.review.render.register(cmd, func(o config.Option) bool { return o.Access && o.Topic == config.TopicPlacement })
 	offer(cmd, "diff", text.Words([]pathDiff{diffTotal, diffSteps}))
 	offer(cmd, "profile", text.Words(pathProfiles))

@@ -33,8 +33,7 @@ type diffFlags struct {
 	failOn     []string
 	git        string
 	oldVersion string
-	trees      []string
-	crs        []string
+	cluster    clusterFlags
 	crdRules   string
 	inCatalog  bool // a catalog says how OLM gets from OLD to NEW
 }
@@ -53,7 +52,7 @@ OLM would do about it. OLD and NEW are a SOURCE, a TREE or a RenderConfig each.`
   # a branch with the main one; a pipeline fails if a dangerous right is gained
   olmgen diff --git main..HEAD olmgen.yaml --fail-on risk-gained,crd-breaking
   # two releases in a catalog
-  olmgen diff catalog:old/ catalog:new/ --package a --version 1.1
+  olmgen diff catalog:old/ catalog:new/ --package a --old-version 1 --version 2
   # would OLM do it, with what else is in the cluster?
   olmgen diff bundle-v1/ bundle-v2/ --tree clusters/prod
   # do the custom resources that exist still fit?
@@ -116,14 +115,16 @@ func (f *diffFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.git, "git", "", "compare PATH in this Git `REVISION` with the work tree, or in REV..REV")
 	flags.StringVar(&f.oldVersion, "old-version", "",
 		"the `VERSION` of OLD in a catalog, where --version is that of NEW")
-	f.registerCluster(flags)
+	f.cluster.register(flags)
 	flags.StringVar(&f.crdRules, "crd-rules", "", "`FILE` with the severities of the rules about CRDs")
 	offerList(cmd, "fail-on", triggers)
 	f.render.register(cmd, reviewed)
 }
 
-// registerCluster registers the flags that say what is in the cluster.
-func (f *diffFlags) registerCluster(flags *pflag.FlagSet) {
+// clusterFlags say what is in the cluster, for what OLM would do with an upgrade.
+type clusterFlags struct{ trees, crs []string }
+
+func (f *clusterFlags) register(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.trees, "tree", nil,
 		"`PATH` with what else is in the cluster, for what OLM would do: operators, CRDs with their status, custom "+
 			"resources; may be repeated")
@@ -205,25 +206,23 @@ func (f *diffFlags) compare(cmd *cobra.Command, sides [2]side) (*compare.Report,
 		now.Note = sides[0].name + " is not there yet: everything is new"
 	}
 	options := compare.Options{PathKnown: f.inCatalog}
-	if err = f.crdOptions(cmd, &options); err != nil {
+	if err = f.cluster.read(cmd, &options); err != nil {
 		return nil, err
 	}
-	if len(f.trees) > 0 {
-		others, err := reviewTree(cmd, f.trees, "")
+	if f.crdRules != "" {
+		data, err := os.ReadFile(f.crdRules)
 		if err != nil {
 			return nil, err
 		}
-		options.Others, options.Cluster = others.Operators, others.All
-		if options.CRDs.Checker == nil {
-			options.CRDs.Checker = crs.Installed{}
+		if options.CRDs.Rules, err = crds.ParseRules(filepath.ToSlash(f.crdRules), data); err != nil {
+			return nil, err
 		}
-		options.Unread = append(options.Unread, others.Unread...)
 	}
 	return review.Compare(cmd.Context(), old, now, [2]string{sides[0].name, sides[1].name}, options)
 }
 
-// crdOptions reads the custom resources and the rules that the flags name.
-func (f *diffFlags) crdOptions(cmd *cobra.Command, o *compare.Options) error {
+// read reads what is in the cluster.
+func (f *clusterFlags) read(cmd *cobra.Command, o *compare.Options) error {
 	if len(f.crs) > 0 {
 		checker, err := crds.FindHelper()
 		if err != nil {
@@ -238,13 +237,16 @@ func (f *diffFlags) crdOptions(cmd *cobra.Command, o *compare.Options) error {
 		}
 		o.CRDs.Checker, o.CRDs.Objects, o.Unread = checker, t.Objects, unreadIn(t)
 	}
-	if f.crdRules != "" {
-		data, err := os.ReadFile(f.crdRules)
+	if len(f.trees) > 0 {
+		others, err := reviewTree(cmd, f.trees, "")
 		if err != nil {
 			return err
 		}
-		o.CRDs.Rules, err = crds.ParseRules(filepath.ToSlash(f.crdRules), data)
-		return err
+		o.Others, o.Cluster = others.Operators, others.All
+		if o.CRDs.Checker == nil {
+			o.CRDs.Checker = crs.Installed{}
+		}
+		o.Unread = append(o.Unread, others.Unread...)
 	}
 	return nil
 }

@@ -29,7 +29,8 @@ func newGraph() *cobra.Command {
 they are bound to, the namespaces of the bindings, and those that no binding
 reaches. It draws what olmgen render writes with the same flags. With -f it
 draws an operator of a RenderConfig; NAME chooses one of several. The picture
-goes to stdout, as Mermaid text or as SVG.
+goes to stdout, as Mermaid text, as SVG or as an HTML page that also says in
+words what is drawn.
 
 For a catalog (catalog:DIR or catalog:oci://IMAGE) without --version, it draws
 the update graph of the package: its channels, which release replaces or skips
@@ -57,7 +58,7 @@ version. DOT is for update graphs.
 	fileFlag(flags, &f.files)
 	flags.Bool("blast-radius", true, "draw what the operator reaches")
 	cobra.CheckErr(flags.MarkHidden("blast-radius")) // it was necessary before
-	formatFlag(cmd, &format, []findings.Format{findings.Mermaid, findings.SVG, findings.DOT})
+	formatFlag(cmd, &format, []findings.Format{findings.Mermaid, findings.SVG, findings.HTML, findings.DOT})
 	flags.StringVar(&from, "from", "", "in an update graph: show the path from a `VERSION`, or the name of its CSV")
 	f.register(cmd, func(o config.Option) bool { return o.Access })
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return f.draw(cmd, args, from, format) }
@@ -73,7 +74,7 @@ func (f *renderFlags) draw(cmd *cobra.Command, args []string, from string, forma
 	case from != "":
 		return &usageError{"--from is for the update graph of a catalog", "write catalog:DIR, without --version"}
 	case format == findings.DOT:
-		return &usageError{"--format dot is for the update graph of a catalog", "choose mermaid or svg"}
+		return &usageError{"--format dot is for the update graph of a catalog", "choose mermaid, svg or html"}
 	}
 	operator, err := f.operator(cmd, args)
 	if err != nil {
@@ -83,8 +84,11 @@ func (f *renderFlags) draw(cmd *cobra.Command, args []string, from string, forma
 	if err != nil {
 		return err
 	}
-	if format == findings.SVG {
+	switch format {
+	case findings.SVG:
 		return picture.SVG(cmd.OutOrStdout())
+	case findings.HTML:
+		return picture.Document(operator.CSV).Print(cmd.OutOrStdout(), format)
 	}
 	return picture.Mermaid(cmd.OutOrStdout())
 }
@@ -128,7 +132,8 @@ func (f *renderFlags) drawUpdates(cmd *cobra.Command, path, from string, format 
 		return err
 	}
 	draw := map[findings.Format]func(io.Writer) error{findings.Mermaid: g.Mermaid, findings.SVG: g.SVG,
-		findings.DOT: g.DOT}
+		findings.DOT:  g.DOT,
+		findings.HTML: func(w io.Writer) error { return g.Document().Print(w, findings.HTML) }}
 	return draw[format](cmd.OutOrStdout())
 }
 

@@ -37,7 +37,8 @@ it replaces or skips, and otherwise by version.
 DIR has the directories of bundles, such as a package of a catalog's repository,
 or is a package in the legacy format (packagemanifest:DIR). CATALOG is
 catalog:DIR_OR_FILE, of which --package chooses the package. Each release is
-rendered with the same flags. With --format svg a chart goes to stdout.`,
+rendered with the same flags. With --format svg a chart goes to stdout, with
+--format html a page with the chart.`,
 		Example: `  olmgen history community-operators/operators/grafana-operator
   olmgen history catalog:catalog/ --package grafana-operator --channel v5
   olmgen history --format svg operators/grafana-operator > history.svg`,

@@ -82,9 +82,6 @@ func writeSite(cmd *cobra.Command, dir string, s *site.Site, force bool) error {
 // renderCommand returns the command that renders a release of a site.
 func renderCommand(i site.Install) string {
 	words := []string{"olmgen render", site.Quote(i.Source)}
-	if i.Package != "" {
-		words = append(words, "--package", site.Quote(i.Package), "--version", site.Quote(i.Version))
-	}
 	if i.Namespace != "" {
 		words = append(words, "--namespace", site.Quote(i.Namespace))
 	}

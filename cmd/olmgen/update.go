@@ -21,6 +21,7 @@ type updateFlags struct {
 	render   renderFlags
 	file     string
 	catalogs []string
+	cluster  clusterFlags
 	toHead   bool
 	dryRun   bool
 	format   findings.Format
@@ -37,6 +38,8 @@ with the other operators of its group. It rewrites version, and the image of a
 bundle with its digest, in the file. Comments, order and formatting stay. Then
 it prints what olmgen diff says about the old and the new file: the text of a
 pull request.
+--tree and --crs say what is in the cluster, so that it also says whether OLM
+would refuse the upgrade because of that.
 
 The catalog of an operator is its source (catalog:DIR). For an operator whose
 source is an image, --catalog has the next one. An operator that is in no
@@ -47,6 +50,7 @@ operator needs the old version, update says why, leaves its version and exits
 with 3. The exit code is 0 if there is nothing to do.`,
 		Example: `  olmgen update -f olmgen.yaml
   olmgen update -f clusters/prod/olmgen.yaml --to-head --dry-run
+  olmgen update -f olmgen.yaml --tree clusters/prod --crs dump/
   olmgen update -f olmgen.yaml --catalog catalog/ --format markdown > pr.md`,
 		Args: args(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
@@ -56,6 +60,7 @@ with 3. The exit code is 0 if there is nothing to do.`,
 	flags.StringVarP(&f.file, "config", "f", defaultConfig, "`FILE` to update, a RenderConfig")
 	flags.StringArrayVar(&f.catalogs, "catalog", nil,
 		"file-based catalog, a `DIR` or file, with the images of operators; may be repeated")
+	f.cluster.register(flags)
 	flags.BoolVar(&f.toHead, "to-head", false, "take all steps to the head of the channel, not one")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "write nothing")
 	formatFlag(cmd, &f.format, updating.Formats)
@@ -85,6 +90,10 @@ func (f *updateFlags) run(cmd *cobra.Command) error {
 		}
 		o.Catalogs = append(o.Catalogs, read)
 	}
+	var inCluster compare.Options
+	if err := f.cluster.read(cmd, &inCluster); err != nil {
+		return err
+	}
 	plan, err := updating.NewPlan(cmd.Context(), c, data, o)
 	if err != nil {
 		return err
@@ -92,7 +101,7 @@ func (f *updateFlags) run(cmd *cobra.Command) error {
 	report := &updating.Report{File: filepath.ToSlash(f.file), Updated: plan.Changed(), Operators: plan.Operators,
 		Notes: plan.Notes}
 	if plan.Changed() {
-		if report.Changes, err = f.compare(cmd, c, plan.Text, dir); err != nil {
+		if report.Changes, err = f.compare(cmd, c, plan.Text, dir, inCluster); err != nil {
 			f.sayNotCompared(cmd, err)
 		}
 		if !f.dryRun {
@@ -103,6 +112,9 @@ func (f *updateFlags) run(cmd *cobra.Command) error {
 	}
 	if err := report.Print(cmd.OutOrStdout(), f.format); err != nil {
 		return err
+	}
+	if len(inCluster.Unread) > 0 {
+		return unreadError(inCluster.Unread)
 	}
 	return f.conclude(cmd, plan)
 }
@@ -133,8 +145,9 @@ func (f *updateFlags) conclude(cmd *cobra.Command, plan *updating.Plan) error {
 }
 
 // compare renders the old and the new file, and compares what they render to.
-func (f *updateFlags) compare(cmd *cobra.Command, old *config.Config, text []byte, dir string) (*compare.Report,
-	error) {
+func (f *updateFlags) compare(cmd *cobra.Command, old *config.Config, text []byte, dir string,
+	inCluster compare.Options,
+) (*compare.Report, error) {
 	now, err := config.Read(filepath.ToSlash(f.file), text)
 	if err != nil {
 		return nil, err
@@ -145,5 +158,5 @@ func (f *updateFlags) compare(cmd *cobra.Command, old *config.Config, text []byt
 			return nil, err
 		}
 	}
-	return review.Compare(cmd.Context(), subjects[0], subjects[1], [2]string{"before", "after"}, compare.Options{})
+	return review.Compare(cmd.Context(), subjects[0], subjects[1], [2]string{"before", "after"}, inCluster)
 }

@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -20,6 +21,7 @@ import (
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/golden"
 	"github.com/olmgen/olmgen/golden/fuzztest"
+	"github.com/olmgen/olmgen/golden/reviewtest"
 	"github.com/olmgen/olmgen/internal/findings/schematest"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/permissions"
@@ -102,7 +104,11 @@ func TestFormats(t *testing.T) {
 		if err := h.Print(&out, format); err != nil {
 			t.Fatal(err)
 		}
-		golden.CheckFile(t, filepath.Join("testdata", "history."+string(format)), out.Bytes(), *update)
+		got := out.Bytes()
+		if format == findings.HTML {
+			got = reviewtest.Body(got)
+		}
+		golden.CheckFile(t, filepath.Join("testdata", "history."+string(format)), got, *update)
 		if format == findings.JSON {
 			if err := schematest.Check(history.Schema, out.Bytes()); err != nil {
 				t.Error(err)
@@ -197,12 +203,15 @@ func check(t *testing.T, s string) {
 		t.Fatal(err)
 	}
 	h.Notes = append(h.Notes, s)
-	for _, format := range []findings.Format{findings.Text, findings.Markdown, findings.SVG} {
+	for _, format := range []findings.Format{findings.Text, findings.Markdown, findings.HTML, findings.SVG} {
 		var out bytes.Buffer
 		if err := h.Print(&out, format); err != nil {
 			t.Fatal(err)
 		}
 		text := out.String()
+		if format == findings.HTML {
+			text = string(reviewtest.Body(out.Bytes()))
+		}
 		if strings.ContainsAny(text, "\x1b\u202e\x00\r") || out.Len() > 1<<16 || strings.Contains(text, "<script") && format != findings.Text || strings.Contains(text, "@org") && format == findings.Markdown {
 			t.Errorf("%s: %.300q", format, text)
 		}
@@ -214,6 +223,62 @@ func check(t *testing.T, s string) {
 					t.Fatalf("not XML: %v", err)
 				}
 			}
+		}
+	}
+}
+
+// The chart of many releases is no wider than a window: the titles of its rows stay in view. The numbers beside the curve are round, and no
+// version is written over another one.
+func TestChartOfManyReleases(t *testing.T) {
+	for _, n := range []int{1, 2, 16, 50, 165, 700} {
+		h := &history.History{Package: "x"}
+		for _, r := range permissions.Dangerous {
+			h.Topics = append(h.Topics, history.Topic{ID: string(r), Title: r.Title()})
+		}
+		for i := range n {
+			r := history.Release{Name: fmt.Sprintf("x.v1.%d.0", i), Version: fmt.Sprintf("1.%d.0", i), Permissions: 100 + i*i%137}
+			for _, topic := range h.Topics {
+				r.Cells = append(r.Cells, history.Cell{Topic: topic.ID, Value: "no", Since: "x.v1.0.0"})
+			}
+			h.Releases = append(h.Releases, r)
+		}
+		var out bytes.Buffer
+		if err := h.Print(&out, findings.SVG); err != nil {
+			t.Fatal(err)
+		}
+		var svg struct {
+			Width int `xml:"width,attr"`
+			Texts []struct {
+				X         int    `xml:"x,attr"`
+				Transform string `xml:"transform,attr"`
+				Anchor    string `xml:"text-anchor,attr"`
+				Text      string `xml:",chardata"`
+			} `xml:"text"`
+		}
+		if err := xml.Unmarshal(out.Bytes(), &svg); err != nil {
+			t.Fatal(err)
+		}
+		if svg.Width > 1400 && n < 500 {
+			t.Errorf("%d releases: the chart is %d pixels wide", n, svg.Width)
+		}
+		last, ticks := -100, []int{}
+		for _, label := range svg.Texts {
+			if tick, err := strconv.Atoi(label.Text); err == nil {
+				ticks = append(ticks, tick)
+			}
+			if label.Transform == "" {
+				continue
+			}
+			if label.X-last < 16 {
+				t.Errorf("%d releases: %s is %d pixels beside the version before it", n, label.Text, label.X-last)
+			}
+			last = label.X
+		}
+		if want := fmt.Sprintf("1.%d.0", n-1); !strings.Contains(out.String(), ">"+want+"</text>") {
+			t.Errorf("%d releases: the last is not named", n)
+		}
+		if len(ticks) < 3 || len(ticks) > 7 || ticks[0] != 0 || ticks[1]%5 != 0 && ticks[1] > 5 {
+			t.Errorf("%d releases: ticks %v", n, ticks)
 		}
 	}
 }

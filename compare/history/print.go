@@ -13,7 +13,7 @@ import (
 )
 
 // Formats are the formats of a History. schema.json describes JSON; SVG is a chart of permissions over releases.
-var Formats = []findings.Format{findings.Text, findings.Markdown, findings.JSON, findings.SVG}
+var Formats = []findings.Format{findings.Text, findings.Markdown, findings.JSON, findings.HTML, findings.SVG}
 
 // schema is the JSON Schema of a history in JSON.
 //
@@ -24,12 +24,13 @@ var schema []byte
 // exist.
 func (h *History) Print(w io.Writer, format findings.Format) error {
 	switch format {
-	case findings.Text, findings.Markdown:
+	case findings.Text, findings.Markdown, findings.HTML:
 		return h.document().Print(w, format)
 	case findings.JSON:
 		return findings.WriteJSON(w, h)
 	case findings.SVG:
-		return h.svg(w)
+		_, err := io.WriteString(w, h.picture().String())
+		return err
 	}
 	return text.Unknown("format", format, Formats)
 }
@@ -83,8 +84,8 @@ func (h *History) counts() (out []step) {
 	return out
 }
 
-// document returns the history for people: in text a line for each topic, those that change first; otherwise a table of
-// the releases.
+// document returns the history for people: in text a line for each topic, those that change first; in Markdown a table
+// of the releases; in HTML the chart, what each release changed, and the topics.
 func (h *History) document() *findings.Document {
 	d := &findings.Document{Kind: "History", Title: h.title()}
 	columns := []findings.Column{{Title: "Topic", Width: utf8.RuneCountInString("permissions")}, {Title: "Value"}}
@@ -105,12 +106,15 @@ func (h *History) document() *findings.Document {
 	for i, t := range h.Topics {
 		add(t.Title, h.steps(i))
 	}
-	d.Sections = append(d.Sections, findings.Section{Tables: []findings.Table{h.releases()},
-		Formats: []findings.Format{findings.Markdown, findings.HTML}})
+	d.Sections = append(d.Sections,
+		findings.Section{Tables: []findings.Table{h.releases()}, Formats: []findings.Format{findings.Markdown}},
+		findings.Section{Picture: h.picture(), Formats: []findings.Format{findings.HTML}})
 	if len(changed.Rows) > 0 {
 		d.Sections = append(d.Sections, findings.Section{Title: "Changed", Tables: []findings.Table{changed},
-			Formats: []findings.Format{findings.Text}})
+			Formats: []findings.Format{findings.Text, findings.HTML}})
 	}
+	d.Sections = append(d.Sections, findings.Section{Title: "Releases", Tables: []findings.Table{h.changes()},
+		Formats: []findings.Format{findings.HTML}})
 	if len(same.Rows) > 0 {
 		d.Sections = append(d.Sections, findings.Section{Title: "The same in every release",
 			Tables: []findings.Table{same}})
@@ -119,6 +123,28 @@ func (h *History) document() *findings.Document {
 		d.Notes = append(d.Notes, findings.Remark{Label: "note", Text: text.Brief(n)})
 	}
 	return d
+}
+
+// changes returns a table with a row for each release: how many permissions it has, and what it changed.
+func (h *History) changes() findings.Table {
+	t := findings.Table{Columns: []findings.Column{{Title: "Release"}, {Title: "Permissions"}, {Title: "Changed"}}}
+	for n, r := range h.Releases {
+		count := findings.Cell{Text: strconv.Itoa(r.Permissions)}
+		var list []string
+		if n > 0 {
+			if more := r.Permissions - h.Releases[n-1].Permissions; more != 0 {
+				count.Note = fmt.Sprintf("%+d", more)
+			}
+			for i, c := range r.Cells {
+				if before := h.Releases[n-1].Cells[i].Value; before != c.Value {
+					list = append(list, text.Brief(fmt.Sprintf("%s: %s -> %s", h.Topics[i].Title, before, c.Value)))
+				}
+			}
+		}
+		label := findings.Cell{Text: r.label(h), Style: findings.Strong, Order: n + 1}
+		t.Rows = append(t.Rows, []findings.Cell{label, count, {Text: strings.Join(list, "; ")}})
+	}
+	return t
 }
 
 // releases returns a table with a row for each release and a column for each topic that changes. A cell names the

@@ -2,7 +2,6 @@ package history
 
 import (
 	"fmt"
-	"io"
 	"strconv"
 
 	"github.com/olmgen/olmgen/internal/findings/picture"
@@ -10,117 +9,149 @@ import (
 	"github.com/olmgen/olmgen/permissions"
 )
 
-// Measures of the chart, in pixels.
+// Measures of the chart, in pixels. All releases fit beside the titles of rows, so that these stay in view.
 const (
-	left      = 210 // for the titles of rows
-	top       = 40
-	height    = 220 // of the curve
-	rowHeight = 22
-	labels    = 110 // below, for the versions
-	narrow    = 14  // the least width of a release
-	widest    = 60
-	wide      = 900 // of all releases, if they are not too many
+	left       = 210 // for the titles of rows
+	right      = 30
+	top        = 40
+	height     = 220 // of the curve
+	rowHeight  = 22
+	labels     = 110 // below, for the versions
+	labelWidth = 18  // what a version needs beside the next one
+	narrow     = 2   // the least width of a release
+	widest     = 60
+	wide       = 900 // of all releases
+	mostTicks  = 5
 )
 
-const chartStyle = `text{font:12px system-ui,sans-serif;fill:#1b1f24}.quiet{fill:#57606a}.axis{stroke:#8c959f}` +
-	`.curve{fill:none;stroke:#0550ae;stroke-width:2}.area{fill:#0550ae;fill-opacity:.12}.point{fill:#0550ae}` +
-	`.no{fill:#eaeef2}.some{fill:#eac54f}.all{fill:#cf222e}.mark{stroke:#1b1f24;stroke-width:2}` +
-	`@media(prefers-color-scheme:dark){text{fill:#e6edf3}.quiet{fill:#9da7b3}.axis{stroke:#6e7681}` +
-	`.curve{stroke:#79c0ff}.area,.point{fill:#79c0ff}.no{fill:#21262d}.some{fill:#9e6a03}.all{fill:#da3633}` +
-	`.mark{stroke:#e6edf3}}` + "\n"
+const chartStyle = `.chart text{font:12px system-ui,sans-serif;fill:#1b1f24}` +
+	`.chart .page{fill:#fff}.chart .quiet{fill:#57606a}` +
+	`.chart .axis{stroke:#d1d9e0}.chart .curve{fill:none;stroke:#0550ae;stroke-width:2}` +
+	`.chart .area{fill:#0550ae;fill-opacity:.12}.chart .point{fill:#0550ae}` +
+	`.chart .no{fill:#eaeef2}.chart .some{fill:#eac54f}.chart .all{fill:#cf222e}` +
+	`.chart .mark{stroke:#1b1f24;stroke-width:2}` +
+	`@media(prefers-color-scheme:dark){.chart text{fill:#e6edf3}.chart .page{fill:#0d1117}.chart .quiet{fill:#9da7b3}` +
+	`.chart .axis{stroke:#3d444d}.chart .curve{stroke:#79c0ff}.chart .area,.chart .point{fill:#79c0ff}` +
+	`.chart .no{fill:#21262d}.chart .some{fill:#9e6a03}.chart .all{fill:#da3633}.chart .mark{stroke:#e6edf3}}` + "\n"
 
-// svg draws the number of permissions over releases, and below it a row for each risk: how far it reaches in each
+// chart is a history with the width of all its releases.
+type chart struct {
+	*History
+	*picture.SVG
+	width int
+}
+
+// x returns where a release begins. The releases share the width.
+func (c *chart) x(release int) int { return left + release*c.width/max(1, len(c.Releases)) }
+
+// middle returns the middle of a release.
+func (c *chart) middle(release int) int { return (c.x(release) + c.x(release+1)) / 2 }
+
+// picture draws the number of permissions over releases, and below it a row for each risk: how far it reaches in each
 // release. A cell that a release changed has a line before it, and every cell says since when it is so.
-func (h *History) svg(w io.Writer) error {
+func (h *History) picture() *picture.SVG {
 	n := max(1, len(h.Releases))
-	step := min(widest, max(narrow, wide/n))
+	width := max(min(n*widest, wide), n*narrow)
 	bottom := top + height
 	title := text.Brief("Permissions of " + h.title())
-	svg := &picture.SVG{Title: title, Style: chartStyle, Width: left + n*step + 20,
-		Height: bottom + 20 + len(permissions.Dangerous)*rowHeight + labels}
-	svg.Text(picture.Label{X: 16, Y: 22, Text: title})
-	h.curve(svg, step, bottom)
+	c := &chart{h, &picture.SVG{Title: title, Class: "chart", Style: chartStyle, Width: left + width + right,
+		Height: bottom + 20 + len(permissions.Dangerous)*rowHeight + labels}, width}
+	c.Rect("page", 0, 0, c.Width, c.Height, 0)
+	c.Text(picture.Label{X: 16, Y: 22, Text: title})
+	c.curve(bottom)
 	for i := range permissions.Dangerous {
-		h.stripe(svg, i, step, bottom+20+i*rowHeight)
+		c.stripe(i, bottom+20+i*rowHeight)
 	}
-	h.versions(svg, step, bottom+20+len(permissions.Dangerous)*rowHeight)
-	_, err := io.WriteString(w, svg.String())
-	return err
+	c.versions(bottom + 20 + len(permissions.Dangerous)*rowHeight)
+	return c.SVG
 }
 
-// curve draws the number of permissions.
-func (h *History) curve(svg *picture.SVG, step, bottom int) {
+// round returns the least of 1, 2, 5, 10, 20, 50 and so on that is not below a number.
+func round(least int) int {
+	for unit := 1; ; unit *= 10 {
+		for _, n := range []int{1, 2, 5} {
+			if n*unit >= least {
+				return n * unit
+			}
+		}
+	}
+}
+
+// curve draws the number of permissions, with lines at round numbers.
+func (c *chart) curve(bottom int) {
 	most := 1
-	for _, r := range h.Releases {
+	for _, r := range c.Releases {
 		most = max(most, r.Permissions)
 	}
-	for _, part := range []int{0, 1, 2} {
-		y := bottom - part*height/2
-		svg.Line("axis", left, y, left+len(h.Releases)*step, y)
-		svg.Text(
-			picture.Label{Class: "quiet", X: left - 8, Y: y + 4, Anchor: "end", Text: strconv.Itoa(part * most / 2)},
-		)
+	step := round((most + mostTicks - 1) / mostTicks)
+	full := (most + step - 1) / step * step
+	level := func(n int) int { return bottom - n*height/full }
+	for n := 0; n <= full; n += step {
+		c.Line("axis", left, level(n), left+c.width, level(n))
+		c.Text(picture.Label{Class: "quiet", X: left - 8, Y: level(n) + 4, Anchor: "end", Text: strconv.Itoa(n)})
 	}
 	path := ""
-	for i, r := range h.Releases {
-		y := bottom - r.Permissions*height/most
+	for i, r := range c.Releases {
 		if i == 0 {
-			path = fmt.Sprintf("M%d %d", left, y)
+			path = fmt.Sprintf("M%d %d", left, level(r.Permissions))
 		}
-		path += fmt.Sprintf(" V%d H%d", y, left+(i+1)*step)
+		path += fmt.Sprintf(" V%d H%d", level(r.Permissions), c.x(i+1))
 	}
 	if path != "" {
-		svg.Path("area", fmt.Sprintf("%s V%d H%d Z", path, bottom, left))
-		svg.Path("curve", path)
+		c.Path("area", fmt.Sprintf("%s V%d H%d Z", path, bottom, left))
+		c.Path("curve", path)
 	}
-	for i, r := range h.Releases {
-		y := bottom - r.Permissions*height/most
-		svg.Group(text.Brief(fmt.Sprintf("%s: %d permissions", r.label(h), r.Permissions)), func() {
-			svg.Circle("point", left+i*step+step/2, y, 3)
+	for i, r := range c.Releases {
+		c.Group(text.Brief(fmt.Sprintf("%s: %d permissions", r.label(c.History), r.Permissions)), func() {
+			c.Circle("point", c.middle(i), level(r.Permissions), min(3, max(1, c.width/len(c.Releases)/2)))
 		})
 	}
 }
 
-// stripe draws how far a risk reaches in each release.
-func (h *History) stripe(svg *picture.SVG, topic, step, y int) {
-	title := h.Topics[topic].Title
-	svg.Text(picture.Label{X: left - 8, Y: y + 15, Anchor: "end", Text: text.Brief(title)})
-	since := map[string]string{}
-	for _, r := range h.Releases {
-		since[r.Name] = r.label(h)
-	}
-	for i, r := range h.Releases {
-		c := r.Cells[topic]
-		class := "some"
-		switch c.Value {
-		case absent:
-			class = "no"
-		case "the cluster":
-			class = "all"
+// stripe draws how far a risk reaches: a cell for all releases in which it reaches equally far.
+func (c *chart) stripe(topic, y int) {
+	title := c.Topics[topic].Title
+	c.Text(picture.Label{X: left - 8, Y: y + 15, Anchor: "end", Text: text.Brief(title)})
+	classes := map[string]string{absent: "no", "the cluster": "all"}
+	for from := 0; from < len(c.Releases); {
+		to := from + 1
+		cell := c.Releases[from].Cells[topic]
+		for to < len(c.Releases) && c.Releases[to].Cells[topic] == cell {
+			to++
 		}
-		x := left + i*step
-		svg.Group(text.Brief(fmt.Sprintf("%s: %s: %s, since %s", r.label(h), title, c.Value, since[c.Since])), func() {
-			svg.Rect(class, x, y+2, step, rowHeight-4, 0)
+		class, ok := classes[cell.Value]
+		if !ok {
+			class = "some"
+		}
+		since := c.Releases[from].label(c.History)
+		if last := c.Releases[to-1].label(c.History); last != since {
+			since += " to " + last
+		}
+		c.Group(text.Brief(fmt.Sprintf("%s: %s: %s", since, title, cell.Value)), func() {
+			c.Rect(class, c.x(from), y+2, c.x(to)-c.x(from), rowHeight-4, 0)
 		})
-		if i > 0 && c.Since == r.Name {
-			svg.Line("mark", x, y+1, x, y+rowHeight-1)
+		if from > 0 {
+			c.Line("mark", c.x(from), y+1, c.x(from), y+rowHeight-1)
 		}
+		from = to
 	}
 }
 
-// versions writes the versions below, as many as there is room for.
-func (h *History) versions(svg *picture.SVG, step, y int) {
+// versions writes the versions below: every second, fifth, tenth and so on, as there is room, and the last.
+func (c *chart) versions(y int) {
+	n := len(c.Releases)
 	every := 1
-	for every*step < 16 {
-		every++
+	if n > 0 {
+		every = round((labelWidth*n + c.width - 1) / c.width)
 	}
-	for i, r := range h.Releases {
-		if i%every != 0 && i != len(h.Releases)-1 {
+	for i, r := range c.Releases {
+		if i%every != 0 && i != n-1 || i != n-1 && c.middle(n-1)-c.middle(i) < labelWidth {
 			continue
 		}
-		svg.Text(picture.Label{Class: "quiet", X: left + i*step + step/2, Y: y + 14, Rotate: -60, Anchor: "end",
-			Text: text.Shorten(r.label(h), 20)})
+		c.Line("axis", c.middle(i), y, c.middle(i), y+4)
+		c.Text(picture.Label{Class: "quiet", X: c.middle(i) + 4, Y: y + 16, Rotate: -60, Anchor: "end",
+			Text: text.Shorten(r.label(c.History), 20)})
 	}
-	svg.Text(picture.Label{Class: "quiet", X: 16, Y: y + labels - 10,
+	c.Text(picture.Label{Class: "quiet", X: 16, Y: y + labels - 10,
 		Text: "red: the cluster; yellow: namespaces or names"})
 }

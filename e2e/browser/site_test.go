@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/cdproto/emulation"
@@ -54,6 +55,7 @@ func TestSite(t *testing.T) {
 				for _, width := range []int64{400, 1000, 1400} {
 					run(t, ctx, scheme(colors), size(width), open)
 					noScroll(t, ctx, width)
+					looks(t, ctx, page, width)
 					if width != 1000 {
 						screenshot(t, ctx, fmt.Sprintf("site-%s-%s-%d", filepath.Base(filepath.Dir(page))+filepath.Base(page), colors, width))
 						axe(t, ctx, fmt.Sprintf("%s, %d", colors, width))
@@ -83,6 +85,35 @@ func TestSite(t *testing.T) {
 	t.Run("walk", func(t *testing.T) { walk(t, ctx, index) })
 	for _, f := range faults() {
 		t.Error(f)
+	}
+}
+
+// looks holds that a page shows what its kind has: icons, chips, facts, the contents at the side, and the time line.
+func looks(t *testing.T, ctx context.Context, page string, width int64) {
+	t.Helper()
+	var shown []string
+	switch {
+	case page == "index.html":
+		shown = []string{".totals dd", ".legend .chip", ".cards .chip", ".index b"}
+	case strings.HasSuffix(page, "operator/index.html"), strings.HasSuffix(page, "infinispan/index.html"):
+		shown = []string{".facts dd", ".timeline tr", ".picture svg", "pre.commands"}
+	}
+	if strings.HasSuffix(page, "infinispan/index.html") {
+		shown = append(shown, ".logo", "td .chip.error", ".legend .chip")
+		if got := eval[int](t, ctx, `document.querySelector(".logo")?.naturalWidth ?? 0`); got == 0 {
+			t.Error("the icon is not shown")
+		}
+	}
+	for _, s := range shown {
+		if !eval[bool](t, ctx, fmt.Sprintf(`[...document.querySelectorAll(%q)].some((e) => e.checkVisibility())`, s)) {
+			t.Errorf("at %d pixels there is no %s", width, s)
+		}
+	}
+	if !eval[bool](t, ctx, `document.querySelector(".contents") !== null`) {
+		return
+	}
+	if got := eval[bool](t, ctx, `document.querySelector(".contents").checkVisibility()`); got != (width >= 1200) {
+		t.Errorf("at %d pixels the contents are at the side: %t", width, got)
 	}
 }
 

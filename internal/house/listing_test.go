@@ -246,6 +246,7 @@ var closed = map[string]string{
 	"compare/crds.Checker": "FindHelper returns one",
 	"config.OpenSteps":     "the commands of olmgen call it",
 	"findings.Document":    "Page is for the web pages of olmgen",
+	"findings.Section":     "Picture is for the pictures that olmgen draws",
 }
 
 // What docs/explanation/compatibility.md promises are its importable packages, and those whose types stand in their

@@ -53,7 +53,8 @@ var All = []Noise{
 			"(OLM: pkg/controller/operators/olm/operatorgroup.go)"},
 	{Path: "metadata.annotations", Keys: []string{olm.AnnotationGroup, olm.AnnotationNamespace,
 		olm.AnnotationTargets, olm.AnnotationProvidedAPIs},
-		Reason: "OLM writes it (OLM: pkg/controller/operators/olm/operatorgroup.go)"},
+		Reason: "OLM writes it; a ClusterServiceVersion that it makes a copy is no operator any more, and that is " +
+			"reported (OLM: pkg/controller/operators/olm/operatorgroup.go)"},
 	{Path: "pod:metadata.annotations", Keys: []string{olm.AnnotationGroup, olm.AnnotationNamespace,
 		olm.AnnotationTargets, olm.AnnotationProvidedAPIs},
 		Reason: "OLM writes it (OLM: pkg/controller/install/deployment.go)"},

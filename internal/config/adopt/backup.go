@@ -46,10 +46,9 @@ var serverAnnotations = []string{"deployment.kubernetes.io/revision",
 // write writes an object without what the API server and controllers give it.
 func write(b *bytes.Buffer, o *dump.Object) {
 	value := withoutStatus(o.Value())
-	if annotations := normalize.At(value, "metadata", "annotations"); len(annotations) > 0 {
-		for _, a := range serverAnnotations {
-			delete(annotations, a)
-		}
+	annotations := normalize.At(value, "metadata", "annotations")
+	for _, a := range serverAnnotations {
+		delete(annotations, a)
 	}
 	if value["aggregationRule"] != nil {
 		delete(value, "rules")

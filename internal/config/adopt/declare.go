@@ -186,9 +186,9 @@ func (d *declarer) group(g *Group) (groupView, error) {
 		v.InstallMode = string(v1alpha1.InstallModeTypeAllNamespaces)
 	}
 	if d.likeOLM() || d.To == generate.ProfileSubscription {
-		if t := g.Spec.Selector; t != nil && len(g.Spec.TargetNamespaces) == 0 && !g.Global() {
+		if olm.TargetsOf(&g.Spec).BySelector() && !g.Global() {
 			var err error
-			if v.Selector, err = manifest.Typed(t); err != nil {
+			if v.Selector, err = manifest.Typed(g.Spec.Selector); err != nil {
 				return v, err
 			}
 			v.TargetsWhy = "What the selector chose when the dump was made."
@@ -287,7 +287,7 @@ func (d *declarer) bundle(o *Operator) (bundleView, error) {
 		v.Installed = map[string]any{"webhooks": anyMap(o.Webhooks)}
 	}
 	d.handOver(&v, o, profile)
-	if o.Subscription != nil && o.Subscription.Spec.Config != nil {
+	if o.Subscription != nil {
 		var err error
 		if v.Config, err = generate.ConfigValue(o.Subscription.Spec.Config); err != nil {
 			return v, err

@@ -150,11 +150,14 @@ func order(list []any, key string) (keys []any) {
 }
 
 // written marks changes of fields that are rendered with the value that is their default: the comparison leaves such
-// values out, and server-side apply writes them.
+// values out, and server-side apply writes them. Of an empty map it writes nothing, unless it replaces the field.
 func written(changes []Change, rendered map[string]any) {
 	for i := range changes {
 		if c := &changes[i]; !c.Applied {
-			if v, ok := lookUp(rendered, manifest.Segments(c.Field)); ok {
+			v, ok := lookUp(rendered, manifest.Segments(c.Field))
+			_, member := parentOf(c.Field)
+			m, isMap := v.(map[string]any)
+			if ok && (!isMap || len(m) > 0 || slices.Contains(atomicFields, member)) {
 				c.Applied, c.Rendered = true, compactJSON(v)
 			}
 		}

@@ -72,7 +72,7 @@ func TestDiff(t *testing.T) {
 
 // A field that is rendered with its default is written by server-side apply, though the comparison leaves it out.
 func TestWritten(t *testing.T) {
-	rendered := fromYAML(`{spec: {ports: [{name: web, protocol: TCP}], list: [x, [z]], a.b: {c: d}}}`)
+	rendered := fromYAML(`{spec: {ports: [{name: web, protocol: TCP}], list: [x, [z]], a.b: {c: d}, empty: {}, nodeSelector: {}}}`)
 	for field, want := range map[string]string{
 		`spec.ports[web].protocol`: `"TCP" *`,
 		`spec.ports[web].port`:     ``,
@@ -83,6 +83,9 @@ func TestWritten(t *testing.T) {
 		`spec.list[2]`:             ``,
 		`spec.list[-1]`:            ``,
 		`spec.list[x]`:             ``,
+		`spec["a.b"]`:              `{"c":"d"} *`,
+		`spec.empty`:               ``, // nothing is written there
+		`spec.nodeSelector`:        `{} *`,
 		`spec["a.b"].c`:            `"d" *`,
 		`spec.none`:                ``,
 		`spec.list[0].none`:        ``,

@@ -55,7 +55,7 @@ func (o *Operator) earlier(plan *v1alpha1.InstallPlan, s *State) {
 	base, _, _ := strings.Cut(o.CSV.Name, ".")
 	for _, name := range plan.Spec.ClusterServiceVersionNames {
 		prefix, _, _ := strings.Cut(name, ".")
-		if name != o.CSV.Name && prefix == base && s.Dump.Get("ClusterServiceVersion", plan.Namespace, name) == nil {
+		if prefix == base && s.Dump.Get("ClusterServiceVersion", plan.Namespace, name) == nil {
 			o.Earlier = append(o.Earlier, name)
 		}
 	}

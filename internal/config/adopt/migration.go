@@ -9,6 +9,7 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	operatorsv2 "github.com/operator-framework/api/pkg/operators/v2"
 
+	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/internal/config/adopt/dump"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/normalize"
@@ -139,11 +140,9 @@ func (o *Operator) allNamespaces() Check {
 func (o *Operator) dependencies() Check {
 	c := check("C2", "No dependency resolution", o.Object, `metadata.annotations["`+olm.AnnotationProperties+`"]`)
 	var needs []string
-	for _, p := range o.properties() {
-		if p.Type == "olm.package.required" || p.Type == "olm.gvk.required" {
-			if need := p.Type + " " + string(p.Value); !slices.Contains(needs, need) {
-				needs = append(needs, need)
-			}
+	for _, p := range o.required() {
+		if need := p.Type + " " + string(p.Value); !slices.Contains(needs, need) {
+			needs = append(needs, need)
 		}
 	}
 	switch {
@@ -153,6 +152,13 @@ func (o *Operator) dependencies() Check {
 		return c.result(Refused, "", "the annotation is not JSON")
 	}
 	return c.result(Passed, "", "the bundle depends on no other")
+}
+
+// required returns the properties by which the bundle depends on others.
+func (o *Operator) required() []bundle.Property {
+	return slices.DeleteFunc(o.properties(), func(p bundle.Property) bool {
+		return p.Type != "olm.package.required" && p.Type != "olm.gvk.required"
+	})
 }
 
 func (o *Operator) apiServices() Check {
@@ -329,7 +335,7 @@ func (s *State) imageBacked(o *Operator) Check {
 	case !withImage(o.Catalog):
 		return c.result(Refused, "", "the CatalogSource has no image")
 	}
-	if from := o.LookedUp; from != "" && from != spec.CatalogSourceNamespace+"/"+spec.CatalogSource {
+	if from := o.LookedUp; from != "" {
 		c.Object = "CatalogSource " + from
 		switch catalog := s.catalogs[from]; {
 		case catalog == nil:
@@ -354,10 +360,8 @@ func (o *Operator) plain() string {
 	if len(o.CSV.Spec.WebhookDefinitions)+len(o.CSV.Spec.APIServiceDefinitions.Owned) > 0 {
 		text += "; cert-manager makes the certificates"
 	}
-	for _, p := range o.properties() {
-		if p.Type == "olm.package.required" || p.Type == "olm.gvk.required" {
-			return text + "; what it depends on must be in Git too"
-		}
+	if len(o.required()) > 0 {
+		text += "; what it depends on must be in Git too"
 	}
 	return text
 }

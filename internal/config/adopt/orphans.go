@@ -2,6 +2,7 @@ package adopt
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -36,9 +37,6 @@ func (v *verifier) belongs(o *dump.Object) (reason string, live bool) {
 
 // leftOut reports whether an object is of operators that are not adopted, or of a group that they share.
 func (v *verifier) leftOut(o *dump.Object) bool {
-	if len(v.kept.operators) == 0 {
-		return false
-	}
 	for _, g := range v.Groups {
 		ofGroup := o.Kind == operatorsv1.OperatorGroupKind && o.Namespace == g.Namespace && o.Name == g.Name ||
 			o.Labels[olm.LabelOwnerKind] == operatorsv1.OperatorGroupKind && o.Labels[olm.LabelOwner] == g.Name &&
@@ -138,16 +136,16 @@ var userRoles = []string{"admin", "edit", "view", "crdview"}
 // forUsers reports whether OLM gives such a name to a ClusterRole for users of any version of an API.
 func forUsers(role, api string) bool {
 	rest, ok := strings.CutPrefix(role, api+"-")
-	_, suffix, found := strings.Cut(rest, "-")
-	return ok && found && slices.Contains(userRoles, suffix)
+	_, suffix, _ := strings.Cut(rest, "-")
+	return ok && slices.Contains(userRoles, suffix)
 }
 
 func (v *verifier) crd(o *dump.Object) (reason string, live bool) {
 	if op := v.owning(o.Name); op != nil {
 		return op.CSV.Name + " owns it, and the file leaves it to OLM", true
 	}
-	for k, installed := range o.Annotations {
-		ns, csv, _ := strings.Cut(installed, "/")
+	for _, k := range slices.Sorted(maps.Keys(o.Annotations)) {
+		ns, csv, _ := strings.Cut(o.Annotations[k], "/")
 		if !strings.HasPrefix(k, olm.AnnotationAlongside) {
 			continue
 		}
@@ -173,6 +171,9 @@ func sameOperator(csv string, op *Operator) bool {
 	return found && base == own
 }
 
+// byChance is the reason of an object that OLM makes or not, and on which no right depends.
+const byChance = "OLM makes this copy by chance: only if it checks before the ClusterRoles grant the same"
+
 // ofOperator judges objects with the marks of a CSV.
 func (v *verifier) ofOperator(o *dump.Object, op *Operator) (reason string, live bool) {
 	ns := op.Group.Namespace
@@ -183,8 +184,7 @@ func (v *verifier) ofOperator(o *dump.Object, op *Operator) (reason string, live
 	case o.Labels[olm.LabelOwnerKind] == "ClusterServiceVersion" &&
 		(o.Labels[olm.LabelOwnerNamespace] == ns || copied == ns):
 		owner = o.Labels[olm.LabelOwner]
-	case strings.HasPrefix(o.Kind, "ClusterRole") && o.Labels[olm.LabelOwner] != "" &&
-		o.Labels[olm.LabelOwnerKind] == "":
+	case strings.HasPrefix(o.Kind, "ClusterRole") && o.Labels[olm.LabelOwnerKind] == "":
 		owner = o.Labels[olm.LabelOwner]
 	case original == ns:
 		owner = o.Name
@@ -196,7 +196,7 @@ func (v *verifier) ofOperator(o *dump.Object, op *Operator) (reason string, live
 		}
 	}
 	switch {
-	case owner == "" || !sameOperator(owner, op):
+	case !sameOperator(owner, op):
 		return "", false
 	case owner != op.CSV.Name:
 		return "orphan of " + owner + ", an earlier version: OLM never removes it", false
@@ -210,7 +210,7 @@ func (v *verifier) ofOperator(o *dump.Object, op *Operator) (reason string, live
 	twin := strings.TrimPrefix(o.Kind, "Cluster")
 	promoted := strings.HasPrefix(o.Kind, "Cluster") && v.Dump.Get(twin, ns, o.Name) != nil
 	if strings.HasPrefix(twin, "Role") && (copied != "" || promoted) {
-		return "OLM makes this copy by chance: only if it checks before the ClusterRoles grant the same", true
+		return byChance, true
 	}
 	return "it has OLM's labels of " + owner + ", which does not need it: another OLM made it, or a person", false
 }

@@ -5,7 +5,6 @@ import (
 	"io"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/manifest/text"
@@ -114,7 +113,6 @@ func (x Change) message() string {
 
 // oneSided returns the finding about an object that is on one side only.
 func (c *Compared) oneSided() findings.Finding {
-	chance := strings.HasPrefix(c.Reason, "chance")
 	switch {
 	case c.unknown:
 		level := findings.Note
@@ -122,7 +120,7 @@ func (c *Compared) oneSided() findings.Finding {
 			level = findings.Error
 		}
 		return c.finding("not-in-dump", level, "", c.Reason, "")
-	case chance:
+	case c.Reason == byChance:
 		return c.finding("chance", findings.Note, "", string(c.Verdict)+": "+c.Reason, "")
 	case c.live:
 		return c.finding("only-in-cluster", findings.Warning, "", c.Reason,

@@ -55,11 +55,11 @@ func (d *departure) pruned(g *Group, o *dump.Object) map[string]any {
 			return slices.ContainsFunc(role.Owners, func(r dump.Owner) bool { return op.namesRole(role.Name, r.Name) })
 		}
 		leaves := func(op *Operator) bool {
-			return op.Group.Name == g.Name && op.Group.Namespace == g.Namespace && names(op)
+			return op.Group.Namespace == g.Namespace && names(op)
 		}
 		if slices.ContainsFunc(d.operators, leaves) && !slices.ContainsFunc(g.Others, names) {
 			for label := range role.Labels {
-				gone[label] = gone[label] || strings.HasPrefix(label, olm.LabelAggregateTo)
+				gone[label] = strings.HasPrefix(label, olm.LabelAggregateTo)
 			}
 		}
 	}

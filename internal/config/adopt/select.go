@@ -186,7 +186,8 @@ func (o *Operator) dependsOn(other *Operator) string {
 			continue
 		}
 		var value any
-		if json.Unmarshal(p.Value, &value) == nil && other.meets(value) {
+		_ = json.Unmarshal(p.Value, &value) // one that is missing names nothing
+		if other.meets(value) {
 			return p.Type + " " + string(p.Value)
 		}
 	}

@@ -81,9 +81,10 @@ func (s *State) runningPlans(o *Operator) (waits []string) {
 	}
 	for _, object := range s.Dump.OfKind(v1alpha1.InstallPlanKind) {
 		plan := &v1alpha1.InstallPlan{}
-		if object.Namespace != o.Group.Namespace || object.Decode(plan) != nil {
+		if object.Namespace != o.Group.Namespace {
 			continue
 		}
+		_ = object.Decode(plan) // Read has decoded it
 		running := []v1alpha1.InstallPlanPhase{v1alpha1.InstallPlanPhasePlanning, v1alpha1.InstallPlanPhaseInstalling}
 		if slices.Contains(running, plan.Status.Phase) &&
 			slices.Contains(plan.Spec.ClusterServiceVersionNames, o.Subscription.Status.CurrentCSV) {

@@ -222,7 +222,6 @@ func (s *State) keepGroups(groups map[string]*Group, copies map[string][]string,
 		}
 		slices.Sort(g.Copies)
 		g.Copies = slices.Compact(g.Copies)
-		slices.SortFunc(g.Operators, func(a, b *Operator) int { return cmp.Compare(a.CSV.Name, b.CSV.Name) })
 		s.Groups = append(s.Groups, g)
 	}
 }
@@ -283,7 +282,7 @@ func (s *State) replacedBy(object *dump.Object, csv *v1alpha1.ClusterServiceVers
 		for _, other := range s.Dump.OfKind("ClusterServiceVersion") {
 			spec, _ := other.Value()["spec"].(map[string]any)
 			_, copied := other.Copied()
-			if replaces, ok := spec["replaces"].(string); ok && !copied {
+			if replaces, _ := spec["replaces"].(string); !copied {
 				key := [2]string{other.Namespace, replaces}
 				s.replacing[key] = append(s.replacing[key], other.Name)
 			}
@@ -304,7 +303,7 @@ func (s *State) atRest(csv *dump.Object) bool {
 		return false
 	}
 	next := sub.Status.CurrentCSV
-	return next == "" || next == csv.Name || s.Dump.Get("ClusterServiceVersion", csv.Namespace, next) == nil
+	return next == csv.Name || s.Dump.Get("ClusterServiceVersion", csv.Namespace, next) == nil
 }
 
 // webhooks returns the names of the webhook configurations that OLM made for a CSV.

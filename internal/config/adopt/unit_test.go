@@ -19,7 +19,7 @@ var versionsOf = map[string]string{"ClusterServiceVersion": "operators.coreos.co
 	"CatalogSource": "operators.coreos.com/v1alpha1", "OperatorGroup": "operators.coreos.com/v1",
 	"OperatorCondition": "operators.coreos.com/v2", "Role": "rbac.authorization.k8s.io/v1",
 	"RoleBinding": "rbac.authorization.k8s.io/v1", "ClusterRole": "rbac.authorization.k8s.io/v1",
-	"ClusterRoleBinding": "rbac.authorization.k8s.io/v1", "Deployment": "apps/v1",
+	"ClusterRoleBinding": "rbac.authorization.k8s.io/v1", "Deployment": "apps/v1", "StatefulSet": "apps/v1",
 	"PriorityClass": "scheduling.k8s.io/v1", "CustomResourceDefinition": "apiextensions.k8s.io/v1", "APIService": "apiregistration.k8s.io/v1",
 	"ValidatingWebhookConfiguration": "admissionregistration.k8s.io/v1", "ClusterCatalog": "olm.operatorframework.io/v1",
 	"MutatingWebhookConfiguration": "admissionregistration.k8s.io/v1"}
@@ -125,4 +125,13 @@ func dropped(list []map[string]any, kind, name string) []map[string]any {
 		meta := normalize.At(o, "metadata")
 		return o["kind"] == kind && (name == meta["name"] || name == fmt.Sprint(meta["namespace"], "/", meta["name"]))
 	})
+}
+
+// objectsByKey returns rendered objects as a verifier has them.
+func objectsByKey(list ...map[string]any) map[string]normalize.Object {
+	out := map[string]normalize.Object{}
+	for _, o := range list {
+		out[normalize.Object(o).Key()] = o
+	}
+	return out
 }

@@ -164,7 +164,7 @@ func (v *verifier) pair(object *dump.Object, rendered normalize.Object) Compared
 	}
 	c.Changes = slices.DeleteFunc(diff(object.Kind, a, b), func(x Change) bool {
 		// maskedChanges has it unmasked
-		return strings.Contains(x.Cluster, olm.LabelGroupUID+"MASKED") && x.Rendered == ""
+		return strings.Contains(x.Field+x.Cluster+x.Rendered, olm.LabelGroupUID+normalize.Masked)
 	})
 	c.Changes = append(c.Changes, v.maskedChanges(object, live, rendered)...)
 	c.Changes = slices.DeleteFunc(c.Changes, func(x Change) bool { return sameMeaning(object.Kind, x, live, rendered) })
@@ -220,9 +220,7 @@ func (v *verifier) maskedChanges(object *dump.Object, live, rendered map[string]
 		a, b := normalize.At(live, "spec"), normalize.At(rendered, "spec")
 		x, inA := a["replaces"]
 		y, inB := b["replaces"]
-		if inA || inB {
-			d.value("spec.replaces", x, y, inA, inB, false)
-		}
+		d.value("spec.replaces", x, y, inA, inB, false)
 		return d.changes
 	case "CustomResourceDefinition":
 		return versions(live, rendered)
@@ -231,8 +229,6 @@ func (v *verifier) maskedChanges(object *dump.Object, live, rendered map[string]
 		d := &differ{keyed: true}
 		d.value("webhooks", groupSelectors(a), groupSelectors(b), true, true, false)
 		return d.changes
-	case "ConfigMap":
-		return nil
 	}
 	return nil
 }
@@ -273,9 +269,7 @@ func versions(live, rendered map[string]any) []Change {
 			"deprecationWarning", "selectableFields"} {
 			p, inA := m[f]
 			q, inB := n[f]
-			if inA || inB {
-				d.value("spec.versions["+name+"]."+f, withoutDefaults(p), withoutDefaults(q), inA, inB, true)
-			}
+			d.value("spec.versions["+name+"]."+f, withoutDefaults(p), withoutDefaults(q), inA, inB, true)
 		}
 	}
 	return d.changes
@@ -329,7 +323,7 @@ func (v *verifier) onlyRendered(o normalize.Object) Compared {
 			c.Reason = "applying creates it, and gives back: " + strings.Join(lines("gains", back), "; ")
 			return c
 		}
-		c.Reason = "OLM makes this copy by chance: only if it checks before the ClusterRoles grant the same"
+		c.Reason = byChance
 		return c
 	}
 	c.harm = o.Kind() == "Deployment"

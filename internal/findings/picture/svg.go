@@ -15,7 +15,7 @@ type SVG struct {
 	Title         string // for screen readers, and the tooltip of the picture
 	Class         string
 	Width, Height int
-	Style         string // CSS; empty in a page that has the style already
+	Style         string // CSS
 
 	body strings.Builder
 }
@@ -78,7 +78,12 @@ func (s *SVG) Group(tooltip string, draw func()) {
 }
 
 // String returns the picture. It has neither a program nor a reference to another file.
-func (s *SVG) String() string {
+func (s *SVG) String() string { return s.with(s.Style) }
+
+// Inline returns the picture without its style, for a page that has it.
+func (s *SVG) Inline() string { return s.with("") }
+
+func (s *SVG) with(style string) string {
 	var b strings.Builder
 	b.WriteString(`<svg xmlns="http://www.w3.org/2000/svg"`)
 	if s.Class != "" {
@@ -86,8 +91,8 @@ func (s *SVG) String() string {
 	}
 	fmt.Fprintf(&b, " width=\"%d\" height=\"%d\" viewBox=\"0 0 %[1]d %[2]d\" role=\"img\">\n<title>%[3]s</title>\n",
 		s.Width, s.Height, escapeXML(s.Title))
-	if s.Style != "" {
-		fmt.Fprintf(&b, "<style>\n%s</style>\n", s.Style)
+	if style != "" {
+		fmt.Fprintf(&b, "<style>\n%s</style>\n", style)
 	}
 	return b.String() + s.body.String() + "</svg>\n"
 }

@@ -2,29 +2,35 @@
 (() => {
   const $ = (id) => document.getElementById(id);
   const filter = $("filter"), count = $("count");
-  const rows = [...document.querySelectorAll("tbody tr")];
+  const rows = [...document.querySelectorAll("tbody tr:not(.description *)")];
   const folds = [...document.querySelectorAll("details")];
-  const texts = new Map(rows.map((r) => [r, r.textContent.toLowerCase()]));
+  const texts = new Map(rows.map((r) => [r, (r.textContent + " " + (r.dataset.words ?? "")).toLowerCase()]));
   const tags = [...document.querySelectorAll("input[data-tag]")];
-  const parts = [...document.querySelectorAll("main table, main details, main section")];
+  const summaries = new Set(rows.filter((r) => r.closest(".overview") && $("counts"))); // no severity leaves them out
+  const parts = [...document.querySelectorAll("main table:not(.description *), main details, main section")];
   $("tools").hidden = rows.length === 0;
   $("open").hidden = $("close").hidden = folds.length === 0;
 
   // Filter: a line stays if it has every word, and every tag that is chosen.
   function apply() {
-    const chosen = tags.filter((t) => t.checked).map((t) => t.dataset.tag);
+    const chosen = tags.filter((t) => t.checked && t.dataset.tag).map((t) => t.dataset.tag);
     const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
     let shown = 0;
     for (const r of rows) {
-      r.hidden = !words.every((w) => texts.get(r).includes(w)) || !chosen.every((t) => r.classList.contains(t));
-      if (!r.hidden) shown++;
+      r.hidden = !words.every((w) => texts.get(r).includes(w)) ||
+        !summaries.has(r) && !chosen.every((t) => r.classList.contains(t));
+      if (!r.hidden && !summaries.has(r)) shown++;
     }
     const all = words.length + chosen.length === 0;
     for (const p of parts) p.hidden = !all && !p.matches(":has(input[data-tag])") && !p.querySelector("tbody tr:not([hidden])");
-    count.textContent = !all ? `${shown} of ${rows.length} lines` : `${rows.length} lines`;
+    const lines = rows.length - summaries.size;
+    count.textContent = !all ? `${shown} of ${lines} lines` : `${lines} lines`;
   }
   filter.addEventListener("input", apply);
-  for (const t of tags) t.addEventListener("change", apply);
+  for (const t of tags) t.addEventListener("change", () => {
+    apply();
+    if (t.dataset.tag) folds.forEach((d) => { d.open = d.open || d.querySelector(`tr.${t.dataset.tag}`) !== null; });
+  });
   document.addEventListener("keydown", (e) => {
     if (e.key === "/" && !e.ctrlKey && !e.metaKey && !e.altKey && document.activeElement !== filter) {
       e.preventDefault();
@@ -38,7 +44,7 @@
   // Sort: up, down, and as it was.
   const collator = new Intl.Collator("en", { numeric: true });
   const order = (cell) => Number(cell?.dataset.order ?? 0);
-  for (const table of document.querySelectorAll("table")) {
+  for (const table of document.querySelectorAll("table:not(.description *, .timeline)")) {
     const body = table.tBodies[0], original = [...body.rows], heads = [...table.tHead.rows[0].cells];
     if (original.length < 2) continue;
     heads.forEach((head, i) => {
@@ -79,6 +85,7 @@
     if (!target) return;
     if (target.closest("[hidden]")) {
       filter.value = "";
+      for (const t of tags) t.checked = t.type === "radio" && !t.dataset.tag;
       apply();
     }
     for (let d = target.closest("details"); d; d = d.parentElement.closest("details")) d.open = true;

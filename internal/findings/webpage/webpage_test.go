@@ -16,8 +16,8 @@ var hostile = []string{"<script>alert(1)</script>", `"><img src=x onerror=alert(
 
 func pageOf(s string) Page {
 	return Page{Kind: s, Title: s, Lead: s, Sections: []Section{
-		{Text: []string{s}, Tables: []Table{{Columns: []string{s, "b"}, Rows: [][]Cell{
-			{{Text: s, Note: s, Style: Strong}, {Text: s, Style: Code, Order: 2}}, {{Text: s, Note: s, Style: Strong}},
+		{Facts: []Fact{{s, s}}, Text: []string{s}, Tables: []Table{{Columns: []string{s, "b"}, Rows: [][]Cell{
+			{{Text: s, Note: s, Style: Strong}, {Text: s, Style: Code, Order: 2, Chips: []Chip{{s, Error}}}}, {{Text: s, Note: s, Style: Strong}},
 		}}}},
 		{Title: s, Tables: []Table{{Title: s, Closed: true, Columns: []string{s}, Rows: [][]Cell{{{Text: s}}}}}},
 	}}
@@ -116,6 +116,49 @@ func TestPolicy(t *testing.T) {
 	}
 }
 
+// TestSeverities holds that rows are counted by severity, that each count is a filter which the style applies, and that a section without
+// error and warning is folded at first.
+func TestSeverities(t *testing.T) {
+	row := func(s Style, word, at string) []Cell {
+		return []Cell{{Text: word, Style: s, Severity: true}, {Text: at, Style: Code, Place: true}}
+	}
+	p := Page{Sections: []Section{
+		{Tables: []Table{{Columns: []string{"Severity", "At"}, Rows: [][]Cell{row(Error, "error", "a.yaml:1")}}}},
+		{Title: "Bad", Tables: []Table{{Columns: []string{"Severity", "At"}, Rows: [][]Cell{row(Error, "error", "dir/a.yaml:1,2"), row(Note, "info", "b")}}}},
+		{Title: "Harmless", Tables: []Table{{Title: "x", Columns: []string{"Severity", "At"}, Rows: [][]Cell{row(Note, "info", "b.yaml:77")}}}},
+		{Title: "Without", Tables: []Table{{Columns: []string{"Text"}, Rows: [][]Cell{{{Text: "x"}}}}}},
+	}}
+	page := write(t, p)
+	for _, want := range []string{"<span>all 4 lines</span>", `id="is-error" data-tag="is-error"><span class="error">1 error</span>`,
+		`<span class="note">2 info</span>`, `<details class="part" open><summary><h2>Bad</h2>`, `<details class="part"><summary><h2>Harmless</h2>`,
+		`<h2>Without&nbsp;`, `<code>dir/<span class="line">a.yaml:1,2</span></code>`, `<code><span class="line">b.yaml:77</span></code>`,
+		`<code>b</code>`, `class="is-error"`, `class="is-note"`} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page does not have %s", want)
+		}
+	}
+	for _, s := range []Style{Error, Warning, Note} {
+		if rule := "body:has(#is-" + string(s) + ":checked) section:not(.overview, :has(.is-" + string(s) + "))"; !strings.Contains(page, rule) {
+			t.Errorf("the style does not have %s", rule)
+		}
+	}
+	p.Sections = p.Sections[2:3]
+	if strings.Contains(write(t, p), "<fieldset") {
+		t.Error("a filter that changes nothing is on the page")
+	}
+}
+
+// TestPlaces holds that a line number stays with its file, and that only names of files too long for a phone are broken.
+func TestPlaces(t *testing.T) {
+	long := strings.Repeat("long", 20)
+	for s, want := range map[string][2]string{"": {"", ""}, "a.yaml:7": {"", "a.yaml:7"}, "a/b/c.yaml:7,8": {"a/b/", "c.yaml:7,8"},
+		long + ":7": {long, ":7"}, "Role x/y": {"Role x/y", ""}, "image:tag": {"image:tag", ""}, "x at a.yaml:9": {"x at ", "a.yaml:9"}} {
+		if head, tail := splitPlace(s); head != want[0] || tail != want[1] {
+			t.Errorf("%q: %q, %q", s, head, tail)
+		}
+	}
+}
+
 // TestIDs holds that ids are unique, that links lead to them, and that a line keeps its id when others come and go.
 func TestIDs(t *testing.T) {
 	ids := func(p Page) (ids map[string]bool) {
@@ -151,5 +194,32 @@ func TestIDs(t *testing.T) {
 	}
 	if first := write(t, p); first != write(t, p) {
 		t.Error("the same page has other bytes")
+	}
+}
+
+// TestParts holds that a page has its contents, facts, chips, a time line and a logo as it should.
+func TestParts(t *testing.T) {
+	table := Table{Time: true, Columns: []string{"Version"}, Rows: [][]Cell{{{Text: "1.0.0", Chips: []Chip{{"Secrets", Warning}}}}}}
+	p := Page{Title: "x", Sections: []Section{{Facts: []Fact{{"Provider", "a < b"}}}, {ID: "a", Title: "A"}, {ID: "b", Title: "B"},
+		{ID: "c", Title: "C", Beside: true, Tables: []Table{table}}}}
+	plain := write(t, p)
+	for _, want := range []string{`<dl class="facts"><div><dt>Provider</dt><dd>a &lt; b</dd></div></dl>`, `<nav class="contents" aria-label="Contents">`,
+		`<li><a href="#b">B</a></li>`, `class="timeline"`, `<span class="chip warning">Secrets</span>`, `<div class="beside">`} {
+		if !strings.Contains(plain, want) {
+			t.Errorf("no %s", want)
+		}
+	}
+	if strings.Contains(plain, "img-src") || strings.Contains(plain, "<img") {
+		t.Error("a page without images allows some")
+	}
+	p.Logo = &Image{"image/png", []byte("x")}
+	for _, want := range []string{"img-src data:; base-uri", `<img class="logo" src="data:image/png;base64,eA==" alt="" width="64" height="64">`} {
+		if !strings.Contains(write(t, p), want) {
+			t.Errorf("no %s", want)
+		}
+	}
+	p.Sections = p.Sections[:3]
+	if strings.Contains(write(t, p), "<nav") {
+		t.Error("two sections need no contents")
 	}
 }

@@ -41,17 +41,8 @@ type folderBundle struct {
 func (f *folders) add(arg string, found source.Found) {
 	ref := found.Ref()
 	options := f.set.options.Source
-	f.list = append(f.list, &folderBundle{arg: arg, ref: cmp.Or(plainRef(found), ref),
-		place: filepath.ToSlash(found.Path),
-		open:  func(ctx context.Context) (*source.Source, error) { return source.Open(ctx, ref, options) }})
-}
-
-// plainRef returns the shortest form of a reference.
-func plainRef(f source.Found) string {
-	if f.Kind == source.KindDir {
-		return filepath.ToSlash(f.Path)
-	}
-	return ""
+	f.list = append(f.list, &folderBundle{arg: arg, place: filepath.ToSlash(found.Path),
+		open: func(ctx context.Context) (*source.Source, error) { return source.Open(ctx, ref, options) }})
 }
 
 // legacy adds the versions of a legacy package.
@@ -63,7 +54,7 @@ func (f *folders) legacy(ctx context.Context, arg string, found source.Found) {
 	}
 	for _, b := range list {
 		place := path.Join(filepath.ToSlash(found.Path), path.Base(b.Dir))
-		f.list = append(f.list, &folderBundle{arg: arg, ref: found.Ref(), place: place,
+		f.list = append(f.list, &folderBundle{arg: arg, place: place,
 			open: func(context.Context) (*source.Source, error) {
 				return source.OpenBytes(place, source.KindPackageManifest, b.Files, f.set.options.Source.Limits)
 			}})
@@ -152,7 +143,7 @@ func (f *folders) merge() {
 func (p *Package) fill(b *folderBundle) bool {
 	for _, r := range p.Releases {
 		if r.Name == b.name {
-			r.open, r.origin, r.place = b.open, b.ref, b.place
+			r.open, r.place = b.open, b.place
 			return true
 		}
 	}
@@ -164,7 +155,7 @@ func (b *folderBundle) bundle() *catalog.Bundle {
 }
 
 func (b *folderBundle) release() *Release {
-	return &Release{Name: b.name, bundle: b.bundle(), open: b.open, origin: b.ref, place: b.place}
+	return &Release{Name: b.name, bundle: b.bundle(), open: b.open, place: b.place}
 }
 
 // pkg makes a package of bundles as opm does: a bundle is an entry of the channels that it names (operator-registry:

@@ -66,18 +66,9 @@ type Release struct {
 	bundle   *catalog.Bundle
 	place    string // for a person
 	open     func(context.Context) (*source.Source, error)
-	origin   string // the reference of a bundle in a directory
 	facts    *treeFacts
 	treeCSV  int
 	location catalog.Place
-}
-
-// Ref returns the reference and the version with which olmgen render reads the release.
-func (p *Package) Ref(r *Release) (ref string, chosen bool) {
-	if r.origin != "" {
-		return r.origin, false
-	}
-	return source.KindCatalog + ":" + filepath.ToSlash(p.catalog), true
 }
 
 // ImageOf returns the image of a release in a catalog; empty if there is none.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -93,6 +94,58 @@ func TestBlastRadius(t *testing.T) {
 	}
 	if !got.Everywhere() {
 		t.Error("not everywhere")
+	}
+}
+
+// The page says in words what the picture draws, whatever names there are.
+func TestDocument(t *testing.T) {
+	for _, name := range []string{"", hostile} {
+		r, err := BlastRadius(harbor(name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b strings.Builder
+		if err := r.Document("harbor"+name).Print(&b, findings.HTML); err != nil {
+			t.Fatal(err)
+		}
+		page := b.String()
+		for _, want := range []string{"4 bindings in 4 places; 1 dangerous", `class="lost">may do everything in namespace ops<`, `<svg xmlns="http://www.w3.org/2000/svg" class="radius"`,
+			".radius .marked{", "ServiceAccount", "Kube-system, every other namespace: no RoleBinding", "Deployment pilot-a, Deployment pilot-b"} {
+			if !strings.Contains(page, want) {
+				t.Errorf("%q: the page does not have %q", name, want)
+			}
+		}
+		if strings.Contains(page, "<b>") || strings.Contains(page, "<style>text") {
+			t.Errorf("%q: the page has another style or markup", name)
+		}
+	}
+}
+
+// The right to read the certificate that OLM makes for the operator is nothing to be marked; another Secret is.
+func TestOwnCertificate(t *testing.T) {
+	named := func(namespace, name string, secrets ...string) []generate.Object {
+		r := rule("get", "secrets").(fields)
+		r["apiGroups"], r["resourceNames"] = []any{""}, []any{}
+		for _, s := range secrets {
+			r["resourceNames"] = append(r["resourceNames"].([]any), s)
+		}
+		return []generate.Object{object(rbacVersion, "Role", namespace, name, fields{"rules": []any{r}}),
+			binding("RoleBinding", namespace, name, "Role", name, "pilot")}
+	}
+	r := &generate.Result{Namespace: "ops", ServingSecrets: []string{"pilot-service-cert"}, Objects: slices.Concat(
+		named("ops", "own", "pilot-service-cert"), named("ops", "two", "pilot-service-cert", "token"), named("east", "far", "pilot-service-cert"))}
+	got, err := BlastRadius(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	marks := map[string]int{}
+	for _, p := range got.Places {
+		for _, b := range p.Bindings {
+			marks[b.Name] = len(b.Marks)
+		}
+	}
+	if d := cmp.Diff(map[string]int{"own": 0, "two": 1, "far": 1}, marks); d != "" {
+		t.Errorf("-want +got:\n%s", d)
 	}
 }
 

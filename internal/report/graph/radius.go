@@ -57,7 +57,7 @@ type Binding struct {
 // BlastRadius finds out of rendered objects what the ServiceAccounts in the operator's namespace are bound to. Bindings
 // of other subjects are not in the picture. The error is about an object that can't be decoded.
 func BlastRadius(result *generate.Result) (*Radius, error) {
-	c := collector{namespace: result.Namespace, deployments: map[string][]string{}}
+	c := collector{namespace: result.Namespace, certificates: result.ServingSecrets, deployments: map[string][]string{}}
 	for _, o := range result.Objects {
 		if err := c.object(o); err != nil {
 			return nil, fmt.Errorf("%s %s: %w", o.Kind, o.Name, err)
@@ -68,8 +68,9 @@ func BlastRadius(result *generate.Result) (*Radius, error) {
 }
 
 type collector struct {
-	namespace   string
-	deployments map[string][]string // of each account of the namespace
+	namespace    string
+	certificates []string            // Secrets that OLM makes for the operator
+	deployments  map[string][]string // of each account of the namespace
 	rbac.Objects
 }
 
@@ -148,7 +149,7 @@ func (c *collector) radius() (*Radius, error) {
 		return cmp.Or(cmp.Compare(order(a.Namespace), order(b.Namespace)), cmp.Compare(a.Object.Name, b.Object.Name))
 	})
 	for _, b := range bindings {
-		if err := r.add(b, c.bound(b), names, c.Role(b.Role)); err != nil {
+		if err := r.add(b, c, names); err != nil {
 			return nil, fmt.Errorf("%s %s: %w", b.Role.Kind, b.Role.Name, err)
 		}
 	}
@@ -156,8 +157,9 @@ func (c *collector) radius() (*Radius, error) {
 	return r, nil
 }
 
-// add adds a binding of accounts to a role, which is nil if it is not rendered. names are those of all accounts.
-func (r *Radius) add(b *rbac.Binding, accounts, names []string, bound *rbac.Role) error {
+// add adds a binding to a role, which may be one that is not rendered. names are those of all accounts.
+func (r *Radius) add(b *rbac.Binding, c *collector, names []string) error {
+	accounts, bound := c.bound(b), c.Role(b.Role)
 	role := Role{Kind: b.Role.Kind, Namespace: b.Role.Namespace, Name: b.Role.Name, Summary: "not rendered"}
 	var rules []rbacv1.PolicyRule
 	if bound != nil {
@@ -173,6 +175,9 @@ func (r *Radius) add(b *rbac.Binding, accounts, names []string, bound *rbac.Role
 		r.Places = append(r.Places, Place{Namespace: b.Namespace})
 	}
 	binding := Binding{Kind: b.Object.Kind, Name: b.Object.Name, Role: at}
+	if b.Namespace == c.namespace {
+		rules = slices.DeleteFunc(slices.Clone(rules), c.ownCertificate)
+	}
 	facts, err := permissions.FactsOf(rules, b.Namespace)
 	if err != nil {
 		return err
@@ -191,6 +196,14 @@ func (r *Radius) add(b *rbac.Binding, accounts, names []string, bound *rbac.Role
 	place := &r.Places[len(r.Places)-1]
 	place.Bindings = append(place.Bindings, binding)
 	return nil
+}
+
+// ownCertificate reports whether a rule only lets the operator read the certificates that OLM makes for it.
+func (c *collector) ownCertificate(rule rbacv1.PolicyRule) bool {
+	return slices.Equal(rule.Verbs, []string{"get"}) && slices.Equal(rule.Resources, []string{"secrets"}) &&
+		len(rule.ResourceNames) > 0 && !slices.ContainsFunc(rule.ResourceNames, func(name string) bool {
+		return !slices.Contains(c.certificates, name)
+	})
 }
 
 // unbound names where no RoleBinding is.

@@ -36,6 +36,11 @@ func (x box) height() int { return (len(x.lines)+len(x.marks))*lineHeight + padd
 // SVG writes the picture: on the left the operator, then the bindings in the namespaces where they are, on the right
 // the roles. The colours follow the reader's light or dark scheme. The error is the one of w.
 func (r *Radius) SVG(w io.Writer) error {
+	_, err := io.WriteString(w, r.picture().String())
+	return err
+}
+
+func (r *Radius) picture() *picture.SVG {
 	var d drawing
 	accounts, x := d.operator(r)
 	bindings, x := d.places(r, x+gapX)
@@ -52,8 +57,7 @@ func (r *Radius) SVG(w io.Writer) error {
 			d.connect(bindings[i][j], roles[b.Role], class)
 		}
 	}
-	_, err := io.WriteString(w, d.String())
-	return err
+	return d.picture()
 }
 
 // drawing collects boxes and edges; the edges are drawn below the nodes and above the groups.
@@ -158,32 +162,32 @@ func (d *drawing) connect(from, to box, class string) {
 }
 
 // style has no variables: not every program that shows an SVG knows them.
-const style = `text{font:12px ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;fill:#1f2328}
-.head{font-weight:bold}
-.page,.group{fill:#fff}
-.group,.node,.edge{stroke:#59636e}
-.node{fill:#f6f8fa}
-.operator{fill:#b6e3ff;stroke-width:3}
-.unbound{stroke-dasharray:6 4}
-.marked{stroke:#a40e26;stroke-width:2}
-.mark{fill:#a40e26;font-weight:bold}
-.edge{fill:none;stroke-width:1.5}
-.wide{stroke:#bc4c00}
+const style = `.radius text{font:12px ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;fill:#1f2328}
+.radius .head{font-weight:bold}
+.radius .page,.radius .group{fill:#fff}
+.radius .group,.radius .node,.radius .edge{stroke:#59636e}
+.radius .node{fill:#f6f8fa}
+.radius .operator{fill:#b6e3ff;stroke-width:3}
+.radius .unbound{stroke-dasharray:6 4}
+.radius .marked{stroke:#a40e26;stroke-width:2}
+.radius .mark{fill:#a40e26;font-weight:bold}
+.radius .edge{fill:none;stroke-width:1.5}
+.radius .wide{stroke:#bc4c00}
 @media (prefers-color-scheme:dark){
-text{fill:#e6edf3}
-.page,.group{fill:#0d1117}
-.group,.node,.edge{stroke:#9198a1}
-.node{fill:#161b22}
-.operator{fill:#0c2d6b}
-.marked{stroke:#ff9492}
-.mark{fill:#ff9492}
-.edge{fill:none}
-.wide{stroke:#f0883e}
+.radius text{fill:#e6edf3}
+.radius .page,.radius .group{fill:#0d1117}
+.radius .group,.radius .node,.radius .edge{stroke:#9198a1}
+.radius .node{fill:#161b22}
+.radius .operator{fill:#0c2d6b}
+.radius .marked{stroke:#ff9492}
+.radius .mark{fill:#ff9492}
+.radius .edge{fill:none}
+.radius .wide{stroke:#f0883e}
 }
 `
 
-func (d *drawing) String() string {
-	svg := &picture.SVG{Title: "What the operator reaches", Style: style}
+func (d *drawing) picture() *picture.SVG {
+	svg := &picture.SVG{Title: "What the operator reaches", Class: "radius", Style: style}
 	for _, g := range d.groups {
 		svg.Width, svg.Height = max(svg.Width, g.x+g.w+margin), max(svg.Height, g.y+g.h+margin)
 	}
@@ -197,7 +201,7 @@ func (d *drawing) String() string {
 	for _, n := range d.nodes {
 		n.draw(svg, lineHeight+padding/4, "")
 	}
-	return svg.String()
+	return svg
 }
 
 // draw adds a rectangle and its lines, the first at top, with their whole text as a tooltip.

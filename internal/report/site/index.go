@@ -1,10 +1,12 @@
 package site
 
 import (
-	"bytes"
+	"cmp"
 	_ "embed"
 	"fmt"
 	"html/template"
+	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -20,10 +22,28 @@ import (
 type entry struct {
 	Href, Name, Title, Note string
 	Source                  string // if another package has the same name
-	Version, Reaches        string
+	Provider                string
+	Version                 string
+	Reaches                 string // in place of chips
+	Chips                   []webpage.Chip
+	Score                   int            // how dangerous the head is
+	Words                   []string       // that the search finds it by
+	Found                   string         // those of the words that have room on the index
+	Icon                    *webpage.Image // of a moderate size
 	Modes                   string
 	Webhooks, CRDs          string
 	Tags                    string
+}
+
+// URL returns the icon as a data URL.
+func (e entry) URL() template.URL { return e.Icon.URL() }
+
+// Letter stands for an icon.
+func (e entry) Letter() string {
+	for _, r := range strings.ToUpper(cmp.Or(e.Title, e.Name)) {
+		return string(r)
+	}
+	return "?"
 }
 
 // filter is a choice above the index. The tag is a class of the rows that have it.
@@ -71,35 +91,50 @@ func namespaced(x *audit.Inspected) bool {
 	return !slices.ContainsFunc(x.Bundle.Others, func(o *object) bool { return o.Kind == "ClusterRoleBinding" })
 }
 
-// words names groups in the index.
-var words = map[permissions.Risk]string{permissions.Everything: "everything", permissions.ReadsSecrets: "Secrets",
+// groups names what an operator may reach, on chips.
+var groups = map[permissions.Risk]string{permissions.Everything: "everything", permissions.ReadsSecrets: "Secrets",
 	permissions.WritesRBAC: "RBAC", permissions.RunsInPods: "pods", permissions.Impersonates: "impersonates",
 	permissions.ChangesAPIs: "webhooks and CRDs"}
 
-// reaches returns in a few words what a release may do: in the cluster, then in namespaces.
-func reaches(x audit.Row) string {
-	if !x.Complete {
-		return "not known"
+// level returns how bad it is to reach a group: with the first four in the cluster, an operator can take it over.
+func level(r audit.Reach) webpage.Style {
+	switch {
+	case !r.Cluster:
+		return webpage.Note
+	case r.Risk == permissions.RunsInPods, r.Risk == permissions.ChangesAPIs:
+		return webpage.Warning
 	}
-	var cluster, namespaces []string
-	for _, r := range x.Reaches {
-		if r.Cluster {
-			cluster = append(cluster, words[r.Risk])
-		} else {
-			namespaces = append(namespaces, words[r.Risk])
+	return webpage.Error
+}
+
+// chips returns what a release may reach, the worst first, or a text in their place.
+func chips(x audit.Row) (list []webpage.Chip, instead string) {
+	if !x.Complete {
+		return nil, "not known"
+	}
+	for _, style := range []webpage.Style{webpage.Error, webpage.Warning, webpage.Note} {
+		for _, r := range x.Reaches {
+			if level(r) == style {
+				list = append(list, webpage.Chip{Text: groups[r.Risk], Style: style})
+			}
 		}
 	}
-	var parts []string
-	if len(cluster) > 0 {
-		parts = append(parts, "cluster: "+strings.Join(cluster, ", "))
+	if len(list) == 0 {
+		return nil, "none of the groups"
 	}
-	if len(namespaces) > 0 {
-		parts = append(parts, "namespaces: "+strings.Join(namespaces, ", "))
+	return list, ""
+}
+
+// score returns how dangerous a release is.
+func score(x audit.Row) (n int) {
+	points := map[webpage.Style]int{webpage.Error: 100, webpage.Warning: 10, webpage.Note: 1}
+	for _, r := range x.Reaches {
+		n += points[level(r)]
+		if r.Risk == permissions.Everything && r.Cluster {
+			n += 1000
+		}
 	}
-	if len(parts) == 0 {
-		return "none of the groups"
-	}
-	return strings.Join(parts, "; ")
+	return n
 }
 
 func modes(list []string) string {
@@ -108,6 +143,14 @@ func modes(list []string) string {
 		out = append(out, strings.TrimSuffix(strings.TrimSuffix(m, "Namespaces"), "Namespace"))
 	}
 	return clean(strings.Join(out, ", "))
+}
+
+// place returns a source without the directories of the machine that makes the site.
+func place(source string) string {
+	if strings.Contains(source, "://") {
+		return clean(source)
+	}
+	return clean(path.Base(filepath.ToSlash(source)))
 }
 
 // clean makes text of a stranger fit for one line.
@@ -120,11 +163,11 @@ func count(n int) string {
 	return fmt.Sprint(n)
 }
 
-func entryOf(x *audit.Inspected, p *audit.Package, slug string) entry {
+func entryOf(x *audit.Inspected, p *audit.Package, slug string, icon *webpage.Image) entry {
 	e := entry{Href: dir(slug) + "/" + indexName, Name: clean(p.Name), Version: "–", Reaches: "not known",
 		Webhooks: "–", CRDs: "–"}
 	if slug != plainSlug(p.Name) {
-		e.Source = clean(p.Source)
+		e.Source = place(p.Source)
 	}
 	if x == nil {
 		return e
@@ -138,7 +181,18 @@ func entryOf(x *audit.Inspected, p *audit.Package, slug string) entry {
 	if x.Error != "" {
 		e.Note = strings.TrimPrefix(e.Note+", cannot be read", ", ")
 	}
-	e.Version, e.Reaches, e.Modes = clean(text.Shorten(x.Version, 40)), reaches(x.Row), modes(x.InstallModes)
+	e.Version, e.Modes = clean(text.Shorten(x.Version, 40)), modes(x.InstallModes)
+	e.Chips, e.Reaches = chips(x.Row)
+	e.Score = score(x.Row)
+	if icon != nil && len(icon.Data) <= maxIndexIcon {
+		e.Icon = icon
+	}
+	if x.CSV != nil {
+		e.Provider, e.Words = clean(text.Shorten(x.CSV.Spec.Provider.Name, 30)), words(x.CSV)
+		if strings.EqualFold(e.Provider, e.Title) || strings.EqualFold(e.Provider, e.Name) {
+			e.Provider = ""
+		}
+	}
 	e.Webhooks, e.CRDs, e.Tags = count(x.Webhooks.Total()), count(x.CRDs.Count), tags(x)
 	if !x.Complete {
 		e.Webhooks = "?"
@@ -157,6 +211,55 @@ var indexTemplate = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("index").Parse(strings.TrimSpace(indexHTML)))
 })
 
+// part of the index, from its template.
+func indexPart(name string, data any) template.HTML {
+	var b strings.Builder
+	if err := indexTemplate().ExecuteTemplate(&b, name, data); err != nil {
+		panic(err) // it is part of the program, and a Builder does not fail
+	}
+	return template.HTML(b.String())
+}
+
+// mostCards is how many operators stand above the table.
+const mostCards = 6
+
+// dangerous returns the operators that can take over the cluster, the most dangerous first.
+func dangerous(entries []entry) []entry {
+	list := slices.DeleteFunc(slices.Clone(entries), func(e entry) bool { return e.Score < 100 })
+	slices.SortStableFunc(list, func(a, b entry) int { return b.Score - a.Score })
+	return list[:min(len(list), mostCards)]
+}
+
+// totals are counts of packages, by the tags of their heads.
+func totals(entries []entry, report *audit.Report) []webpage.Fact {
+	tagged := func(tag string) (n int) {
+		for _, e := range entries {
+			if slices.Contains(strings.Fields(e.Tags), tag) {
+				n++
+			}
+		}
+		return n
+	}
+	out := []webpage.Fact{{Name: "packages", Text: fmt.Sprint(len(entries))},
+		{Name: "releases", Text: fmt.Sprint(report.Totals.Releases)}}
+	if len(entries) == 1 {
+		out[0].Name = "package"
+	}
+	if report.Totals.Releases == 1 {
+		out[1].Name = "release"
+	}
+	for _, t := range []struct{ tag, name string }{{"ev", "may do everything"}, {"as", "read all Secrets"},
+		{"wr", "write RBAC"}, {"no", "namespaced only"}, {"de", "deprecated"}} {
+		if n := tagged(t.tag); n > 0 {
+			out = append(out, webpage.Fact{Name: t.name, Text: fmt.Sprint(n)})
+		}
+	}
+	if n := len(entries) - tagged("ok"); n > 0 {
+		out = append(out, webpage.Fact{Name: "permissions not known", Text: fmt.Sprint(n)})
+	}
+	return out
+}
+
 // indexStyle filters without JavaScript, too.
 func indexStyle() string {
 	var b strings.Builder
@@ -170,18 +273,27 @@ func indexStyle() string {
 
 // indexPage is the page that a reader opens first.
 func indexPage(title string, entries []entry, report *audit.Report) webpage.Page {
-	var b bytes.Buffer
-	if err := indexTemplate().Execute(&b, map[string]any{"Filters": filters, "Entries": entries}); err != nil {
-		panic(err) // it is part of the program, and a Buffer does not fail
+	room := max(leastWords, allWords/max(1, len(entries)))
+	for i := range entries {
+		e := &entries[i]
+		e.Found = within(e.Words, e.Name+" "+e.Title+" "+e.Provider, room)
 	}
 	t := report.Totals
 	lead := fmt.Sprintf("%s in %s.", text.Count(len(entries), "package"), text.Count(t.Releases, "release"))
-	p := webpage.Page{Title: title, Lead: lead, Style: indexStyle()}
-	p.Sections = append(p.Sections, webpage.Section{HTML: template.HTML(b.String())})
+	p := webpage.Page{Title: title, Lead: lead, Style: indexStyle(), Images: true}
+	p.Sections = append(p.Sections,
+		webpage.Section{HTML: indexPart("totals", totals(entries, report)) + indexPart("legend", nil)})
+	if cards := dangerous(entries); len(cards) > 0 {
+		p.Sections = append(p.Sections, webpage.Section{ID: "dangerous", Title: "The most dangerous operators",
+			HTML: indexPart("cards", cards)})
+	}
+	p.Sections = append(p.Sections, webpage.Section{ID: "packages", Title: "All packages",
+		HTML: indexPart("table", map[string]any{"Filters": filters, "Entries": entries})})
 	about := webpage.Section{Title: "About these pages", Text: []string{
 		"What a package may reach is that of its head: the newest release of its default channel, installed as " +
 			"olmgen render does it by default. It is not known where the catalog does not hold the objects of the " +
 			"bundle.",
+		"The search also finds categories, keywords, providers and kinds.",
 		"“Namespaced only” are operators that can be installed for one namespace and ask for no cluster " +
 			"permissions.",
 	},
@@ -190,7 +302,7 @@ func indexPage(title string, entries []entry, report *audit.Report) webpage.Page
 	if len(report.Unread) > 0 {
 		table := webpage.Table{Columns: []string{"Where", "Why"}}
 		for _, u := range report.Unread {
-			table.Rows = append(table.Rows, []webpage.Cell{{Text: u.Source, Style: webpage.Code}, {Text: u.Error}})
+			table.Rows = append(table.Rows, []webpage.Cell{{Text: place(u.Source), Style: webpage.Code}, {Text: u.Error}})
 		}
 		p.Sections = append(p.Sections,
 			webpage.Section{Title: "Bundles that cannot be read", Tables: []webpage.Table{table}})

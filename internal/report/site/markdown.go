@@ -25,7 +25,8 @@ const maxDescription = 128 << 10
 const maxMarks = 10_000
 
 var markdown = sync.OnceValue(func() goldmark.Markdown {
-	return goldmark.New(goldmark.WithExtensions(extension.Linkify, extension.Strikethrough),
+	return goldmark.New(goldmark.WithExtensions(extension.Linkify, extension.Strikethrough,
+		extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignNone))),
 		goldmark.WithParserOptions(parser.WithASTTransformers(util.Prioritized(plainPage{}, 100))))
 })
 
@@ -144,7 +145,7 @@ func description(s string) template.HTML {
 // marks counts the characters that can begin emphasis, a link, an image or a quotation.
 func marks(s string) (n int) {
 	for _, c := range []byte(s) {
-		if strings.IndexByte("*_~[>", c) >= 0 {
+		if strings.IndexByte("*_~[>|", c) >= 0 {
 			n++
 		}
 	}

@@ -25,6 +25,7 @@ var hostileText = []string{
 	"```go onload=x\n</code></pre><script>\n```", "~~a~~", "7. a\n8. b\n", "- a\n\n  b\n", "a&lt;script&gt;&#60;b&#62;", "<div>\n\n# h\n\n</div>",
 	"[a](HTTP://EXAMPLE.com/%zz) [b](https://[::1)", "[x]: javascript:alert(1)\n\n[x] [y][x]", "> a\n\n---\n\n`<b>`", "![a <b>](x)",
 	"[<b>a</b> ![i](i)](data:text/html,x)", "a\\\nb  \nc", "<!-- a --> b <?php ?> <![CDATA[x]]>", "http://a\u202eb", "[a](<https://e.com/ b>)",
+	"| a | b |\n|:--|--:|\n| <i>1</i> | [x](javascript:y) |\n| `|` | 2 |",
 }
 
 // FuzzDescription has a sanitizer, with a list of what a description may have, look for more than that.
@@ -85,7 +86,7 @@ func TestDescriptionCorpus(t *testing.T) {
 func allowed() *bluemonday.Policy {
 	p := bluemonday.NewPolicy()
 	p.AllowElements("p", "br", "hr", "em", "strong", "del", "code", "pre", "blockquote", "ul", "ol", "li", "h3", "h4",
-		"h5", "h6")
+		"h5", "h6", "table", "thead", "tbody", "tr", "th", "td")
 	p.AllowAttrs("start").Matching(regexp.MustCompile(`^\d{1,9}$`)).OnElements("ol")
 	p.AllowAttrs("href").OnElements("a")
 	p.AllowURLSchemes("http", "https", "mailto")

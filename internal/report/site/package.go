@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -80,10 +81,11 @@ func makePackage(ctx context.Context, p *audit.Package, list []*audit.Inspected,
 			return nil, err
 		}
 	}
-	if err := m.add(indexName, m.page()); err != nil {
+	icon := m.icon(ctx)
+	if err := m.add(indexName, m.page(icon)); err != nil {
 		return nil, err
 	}
-	m.out.entry = entryOf(m.head, p, slug)
+	m.out.entry = entryOf(m.head, p, slug, icon)
 	m.out.source = output.Source{Bundle: cmp.Or(clean(p.Name), slug), Source: clean(p.Source), Lock: dir(slug)}
 	if m.head != nil && m.head.Bundle != nil {
 		m.out.source.Digest = m.head.Bundle.Digest()
@@ -144,8 +146,8 @@ func risky(r *compare.Report) bool {
 }
 
 // page is the page of the package.
-func (m *making) page() webpage.Page {
-	p := webpage.Page{Kind: "Package", Title: clean(m.pkg.Name), Nav: m.nav(""), Style: updates.Style + packageStyle}
+func (m *making) page(icon *webpage.Image) webpage.Page {
+	p := webpage.Page{Kind: "Package", Title: clean(m.pkg.Name), Nav: m.nav(""), Logo: icon, Style: packageStyle}
 	if m.head == nil {
 		p.Lead = "No release of it can be read."
 		return p
@@ -158,13 +160,7 @@ func (m *making) page() webpage.Page {
 	if m.options.Command != nil {
 		p.Sections = append(p.Sections, m.install())
 	}
-	p.Sections = append(p.Sections, m.contents())
-	if g, err := updates.NewGraph(m.pkg.Package, updates.Options{}); err == nil {
-		picture := `<div class="picture" tabindex="0" role="region" aria-label="Update graph">` + g.Inline() + `</div>`
-		p.Sections = append(p.Sections,
-			webpage.Section{ID: "updates", Title: "Update graph", HTML: template.HTML(picture)})
-	}
-	p.Sections = append(p.Sections, m.history())
+	p.Sections = append(p.Sections, m.contents(), m.history())
 	if m.head.CSV == nil {
 		return p
 	}
@@ -193,29 +189,37 @@ func (m *making) lead() string {
 	return strings.ToUpper(headline[:1]) + headline[1:] + "."
 }
 
-// pairs makes a table of names and values. Empty values are left out.
-func pairs(list ...[2]string) webpage.Table {
-	t := webpage.Table{Columns: []string{"What", "Value"}}
-	for _, p := range list {
-		if p[1] = clean(p[1]); p[1] != "" {
-			t.Rows = append(t.Rows, []webpage.Cell{{Text: p[0], Style: webpage.Strong}, {Text: p[1]}})
+// facts leaves out names without value.
+func facts(list ...webpage.Fact) (out []webpage.Fact) {
+	for _, f := range list {
+		if f.Text = clean(f.Text); f.Text != "" {
+			out = append(out, f)
 		}
 	}
-	return t
+	return out
 }
 
 func (m *making) overview() webpage.Section {
 	x := m.head
-	list := [][2]string{{"Package", m.pkg.Name}, {"Version", x.Version}, {"ClusterServiceVersion", x.Name},
-		{"Channels", strings.Join(x.Channels, ", ")}, {"Default channel", m.pkg.DefaultChannel},
-		{"Deprecated", x.Deprecated},
-		{"Cannot be read", x.Error}, {"Install modes", strings.Join(x.InstallModes, ", ")},
-		{"Holds back upgrades of OpenShift after", x.MaxOpenShiftVersion}, {"From", m.pkg.Source}}
+	list := []webpage.Fact{{Name: "Package", Text: m.pkg.Name}, {Name: "Version", Text: x.Version}}
 	if x.CSV != nil {
-		list = append(list, [2]string{"Provider", x.CSV.Spec.Provider.Name}, [2]string{"Maturity", x.CSV.Spec.Maturity},
-			[2]string{"Least Kubernetes version", x.CSV.Spec.MinKubeVersion})
+		spec, annotations := x.CSV.Spec, x.CSV.Annotations
+		list = append(list, webpage.Fact{Name: "Provider", Text: spec.Provider.Name},
+			webpage.Fact{Name: "Categories", Text: annotations["categories"]},
+			webpage.Fact{Name: "Keywords", Text: text.FirstOf(12, spec.Keywords)},
+			webpage.Fact{Name: "Capability level", Text: annotations["capabilities"]},
+			webpage.Fact{Name: "Maturity", Text: spec.Maturity},
+			webpage.Fact{Name: "Least Kubernetes version", Text: spec.MinKubeVersion})
 	}
-	return webpage.Section{Tables: []webpage.Table{pairs(list...)}}
+	list = append(list, webpage.Fact{Name: "Install modes", Text: strings.Join(x.InstallModes, ", ")},
+		webpage.Fact{Name: "Channels", Text: strings.Join(x.Channels, ", ")},
+		webpage.Fact{Name: "Default channel", Text: m.pkg.DefaultChannel},
+		webpage.Fact{Name: "ClusterServiceVersion", Text: x.Name},
+		webpage.Fact{Name: "Deprecated", Text: x.Deprecated},
+		webpage.Fact{Name: "Cannot be read", Text: x.Error},
+		webpage.Fact{Name: "Holds back upgrades of OpenShift after", Text: x.MaxOpenShiftVersion},
+		webpage.Fact{Name: "From", Text: place(m.pkg.Source)})
+	return webpage.Section{Facts: facts(list...)}
 }
 
 func (m *making) may() webpage.Section {
@@ -225,16 +229,13 @@ func (m *making) may() webpage.Section {
 		s.Text = []string{"Not known."}
 		return s
 	}
-	t := webpage.Table{Columns: []string{"It", "Where"}}
+	t := webpage.Table{Columns: []string{"Reach", "It"}}
 	for _, r := range x.Reaches {
-		where, style := "namespaces", webpage.Note
-		if r.Cluster {
-			where, style = "the cluster", webpage.Warning
-		}
-		t.Rows = append(t.Rows, []webpage.Cell{{Text: r.Text, Style: webpage.Strong}, {Text: where, Style: style}})
+		t.Rows = append(t.Rows, []webpage.Cell{{Chips: []webpage.Chip{{Text: groups[r.Risk], Style: level(r)}}},
+			{Text: r.Text}})
 	}
 	if len(t.Rows) > 0 {
-		s.Tables = []webpage.Table{t}
+		s.Tables, s.HTML = []webpage.Table{t}, indexPart("legend", nil)
 	} else {
 		s.Text = append(s.Text, "It reads no Secrets, writes no RBAC, runs in no pods, impersonates nobody and "+
 			"changes no webhooks or CRDs.")
@@ -242,7 +243,8 @@ func (m *making) may() webpage.Section {
 	o := x.Permissions.Operator
 	f := x.Row.Findings
 	s.Text = append(s.Text, fmt.Sprintf("Version %s, installed in %s. Findings about the bundle and its permissions: "+
-		"%d errors, %d warnings, %d notes.", clean(x.Version), o.InstallMode, f.Errors, f.Warnings, f.Notes))
+		"%s, %s, %s.", clean(x.Version), o.InstallMode, text.Count(f.Errors, "error"), text.Count(f.Warnings, "warning"),
+		text.Count(f.Notes, "note")))
 	s.Links = []webpage.Link{{Text: "All permissions, and which line grants them", Href: "permissions.html"}}
 	return s
 }
@@ -254,14 +256,16 @@ const manyRows = 12
 func (m *making) contents() webpage.Section {
 	x := m.head
 	s := webpage.Section{ID: "brings", Title: "What it brings"}
-	var list [][2]string
 	if x.Complete {
-		list = append(list, [2]string{"CRDs", fmt.Sprintf("%d, %s", x.CRDs.Count, audit.Size(x.CRDs.Bytes))},
-			[2]string{"Webhooks", fmt.Sprintf("%d validating, %d mutating, %d conversion", x.Webhooks.Validating,
-				x.Webhooks.Mutating, x.Webhooks.Conversion)},
-			[2]string{"Images", fmt.Sprintf("%d by digest, %d by tag", x.Images.Digest, x.Images.Tag)},
-			[2]string{"Kinds that OLM refuses", strings.Join(x.Unsupported, ", ")})
-		s.Tables = append(s.Tables, pairs(list...))
+		crds := text.Count(x.CRDs.Count, "CRD")
+		if x.CRDs.Count > 0 {
+			crds += ", " + audit.Size(x.CRDs.Bytes)
+		}
+		s.Facts = facts(webpage.Fact{Name: "CRDs", Text: crds},
+			webpage.Fact{Name: "Webhooks", Text: fmt.Sprintf("%d validating, %d mutating, %d conversion",
+				x.Webhooks.Validating, x.Webhooks.Mutating, x.Webhooks.Conversion)},
+			webpage.Fact{Name: "Images", Text: fmt.Sprintf("%d by digest, %d by tag", x.Images.Digest, x.Images.Tag)},
+			webpage.Fact{Name: "Kinds that OLM refuses", Text: strings.Join(x.Unsupported, ", ")})
 	}
 	if x.CSV == nil {
 		return s
@@ -272,7 +276,7 @@ func (m *making) contents() webpage.Section {
 			s.Tables = append(s.Tables, t)
 		}
 	}
-	if len(s.Tables) == 0 {
+	if len(s.Tables)+len(s.Facts) == 0 {
 		s.Text = []string{"It owns no APIs."}
 	}
 	return s
@@ -289,7 +293,7 @@ func apis(title string, list []v1alpha1.CRDDescription) webpage.Table {
 }
 
 func (m *making) history() webpage.Section {
-	t := webpage.Table{Columns: []string{"Version", "Channels", "May reach", "Changed"}}
+	t := webpage.Table{Columns: []string{"Version", "Created", "Channels", "May reach", "Changed"}, Time: true}
 	for i, x := range m.list {
 		version := webpage.Cell{Text: clean(cmp.Or(x.Version, x.Name)), Style: webpage.Strong, Order: i + 1}
 		if x == m.head {
@@ -306,13 +310,39 @@ func (m *making) history() webpage.Section {
 				changed.Note += "; look at it before an upgrade"
 			}
 		}
-		may := webpage.Cell{Text: reaches(x.Row)}
+		may := webpage.Cell{}
+		may.Chips, may.Text = chips(x.Row)
+		if !x.Complete && x != m.head {
+			may.Text = "" // as of most releases in a catalog
+		}
 		if x.Error != "" {
 			may = webpage.Cell{Text: "cannot be read", Style: webpage.Error, Note: clean(text.Shorten(x.Error, 200))}
 		}
-		t.Rows = append(t.Rows, []webpage.Cell{version, {Text: clean(strings.Join(x.Channels, ", "))}, may, changed})
+		t.Rows = append(t.Rows, []webpage.Cell{version, {Text: created(x.CSV)},
+			{Text: clean(strings.Join(x.Channels, ", "))}, may, changed})
 	}
-	return webpage.Section{ID: "releases", Title: "Releases", Tables: []webpage.Table{t}}
+	s := webpage.Section{ID: "releases", Title: "Releases", Tables: []webpage.Table{t}}
+	if g, err := updates.NewGraph(m.pkg.Package, updates.Options{}); err == nil {
+		s.Picture, s.Beside = g.Picture(), true
+	}
+	return s
+}
+
+// created returns the day of a release as its annotation has it, or "".
+func created(csv *v1alpha1.ClusterServiceVersion) string {
+	if csv == nil {
+		return ""
+	}
+	day, _, _ := strings.Cut(csv.Annotations["createdAt"], "T")
+	if day, _, _ = strings.Cut(day, " "); !isDay(day) {
+		return ""
+	}
+	return day
+}
+
+func isDay(s string) bool {
+	_, err := time.Parse(time.DateOnly, s)
+	return err == nil
 }
 
 var installTemplate = sync.OnceValue(func() *template.Template {
@@ -324,14 +354,13 @@ var installTemplate = sync.OnceValue(func() *template.Template {
 func (m *making) install() webpage.Section {
 	s := webpage.Section{ID: "install", Title: "Install it by GitOps"}
 	x := m.head
-	ref, chosen := m.pkg.Ref(x.Release)
-	if image := m.pkg.ImageOf(x.Release); image != "" {
-		ref, chosen = "oci://"+image, false
-	}
 	target := "operators/" + m.slug + "/"
-	in := Install{Source: ref, Certificates: x.Webhooks.Total() > 0, Directory: target}
-	if chosen {
-		in.Package, in.Version = m.pkg.Name, x.Version
+	in := Install{Source: "BUNDLE", Certificates: x.Webhooks.Total() > 0, Directory: target}
+	if image := m.pkg.ImageOf(x.Release); image != "" {
+		in.Source = "oci://" + image
+	} else {
+		s.Text = append(s.Text, "BUNDLE stands for the image of the bundle, as oci://IMAGE, or its directory: the catalog "+
+			"names no image.")
 	}
 	if x.Bundle != nil {
 		if namespace, err := generate.Namespace(x.Bundle); err == nil {
@@ -344,9 +373,9 @@ func (m *making) install() webpage.Section {
 	if err := installTemplate().Execute(&b, commands); err != nil {
 		panic(err) // it is part of the program, and a Builder does not fail
 	}
-	s.Text = []string{"olmgen writes every object that OLM would create as plain YAML, with a kustomization.yaml. " +
-		"Argo CD or Flux applies the directory; nobody talks to a cluster by hand. To upgrade, render the next " +
-		"release into the same directory and read the diff."}
+	s.Text = append(s.Text, "olmgen writes every object that OLM would create as plain YAML, with a kustomization.yaml. "+
+		"Argo CD or Flux applies the directory; nobody talks to a cluster by hand. To upgrade, render the next "+
+		"release into the same directory and read the diff.")
 	s.HTML = template.HTML(b.String())
 	return s
 }

@@ -32,11 +32,10 @@ type Options struct {
 
 // Install is what a release needs to be rendered.
 type Install struct {
-	Source           string // the reference
-	Package, Version string // of the reference; empty if the reference is one bundle
-	Namespace        string // empty if it is not known
-	Certificates     bool   // the release serves webhooks or APIs
-	Directory        string // of the output
+	Source       string // the image of the bundle as a reference, or BUNDLE if the catalog names none
+	Namespace    string // empty if it is not known
+	Certificates bool   // the release serves webhooks or APIs
+	Directory    string // of the output
 }
 
 // Site is the files of a site.

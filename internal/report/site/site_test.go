@@ -1,12 +1,18 @@
 package site_test
 
 import (
+	"cmp"
 	"context"
+	"encoding/base64"
 	"fmt"
+	"image"
+	"image/png"
+	"math/rand/v2"
 	"net/url"
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -77,7 +83,12 @@ func safe(t *testing.T, name, text string) {
 		switch e.name {
 		case "script":
 			scripts++
-		case "img", "iframe", "object", "embed", "form", "link", "base", "video", "audio", "image", "use", "foreignObject", "source":
+		case "img":
+			if ok, _ := regexp.MatchString(`^data:image/(png|jpeg|gif|svg\+xml);base64,[A-Za-z0-9+/=]+$`, e.attributes["src"]); !ok {
+				t.Errorf("%s: <img src=%.100q>", name, e.attributes["src"])
+			}
+			continue
+		case "iframe", "object", "embed", "form", "link", "base", "video", "audio", "image", "use", "foreignObject", "source":
 			t.Errorf("%s: <%s>", name, e.name)
 		}
 		for key, value := range e.attributes {
@@ -154,7 +165,10 @@ func TestPackage(t *testing.T) {
 	s := render(t, 1, examples)
 	links(t, s)
 	page := file(t, s, "packages/memcached-operator/index.html")
-	for _, want := range []string{"runs in pods of the cluster", "olmgen render ", "Update graph", "since 0.0.1", "<svg", "All packages"} {
+	for _, want := range []string{"runs in pods of the cluster", "olmgen render ", "Update graph", "since 0.0.1", "<svg", "All packages",
+		`<dl class="facts"><div><dt>Package</dt><dd>memcached-operator</dd></div>`, `class="timeline"`, `<div class="beside">`,
+		`<nav class="contents" aria-label="Contents">`, `<li><a href="#releases">Releases</a></li>`, `<span class="chip warning">pods</span>`,
+		"olmgen render BUNDLE ", "BUNDLE stands for the image of the bundle"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page of the package has no %q", want)
 		}
@@ -230,23 +244,109 @@ func TestDescription(t *testing.T) {
 	}
 }
 
-// The first load of a site of 400 packages is small.
+// TestSize holds that the index of 300 packages, with all that a browser loads for it, stays under 200 kB.
 func TestSize(t *testing.T) {
-	var names []string
-	for i := range 400 {
-		names = append(names, fmt.Sprintf("operator-with-a-long-name-%03d", i))
+	var b strings.Builder
+	for i := range 300 {
+		fmt.Fprintf(&b, "---\nschema: olm.package\nname: %[1]s\ndefaultChannel: stable\nicon: {base64data: %[2]s, mediatype: image/png}\n---\n"+
+			"schema: olm.channel\npackage: %[1]s\nname: stable\nentries:\n- name: %[1]s.v1.0.0\n---\nschema: olm.bundle\npackage: %[1]s\n"+
+			"name: %[1]s.v1.0.0\nimage: quay.io/example/%[1]s:1.0.0\nproperties:\n- {type: olm.package, value: {packageName: %[1]s, version: 1.0.0}}\n"+
+			"- type: olm.bundle.object\n  value:\n    data: %[3]s\n", fmt.Sprintf("operator-with-a-name-%03d", i),
+			base64.StdEncoding.EncodeToString(noise(t, 1000)), base64.StdEncoding.EncodeToString([]byte(fmt.Sprintf(dangerousCSV, i))))
 	}
-	text := strings.NewReplacer(`displayName: "`, `displayName: "The display name of an operator called `).Replace(catalogOf(names...))
-	index := file(t, render(t, 2, write(t, text)), "index.html")
+	s := render(t, 2, write(t, b.String()))
+	index := file(t, s, "index.html")
 	if len(index) > 200_000 {
 		t.Errorf("the index has %d bytes", len(index))
 	}
-	if n := strings.Count(index, "<tr"); n < 400 {
-		t.Errorf("the index has %d rows", n)
+	for _, e := range elements(t, index) {
+		if src := e.attributes["src"]; e.name == "link" || e.name == "script" && src != "" || src != "" && !strings.HasPrefix(src, "data:") {
+			t.Errorf("the index loads %s %v", e.name, e.attributes)
+		}
+	}
+	if n := strings.Count(index, "data-words="); n != 300 {
+		t.Errorf("the search has words of %d packages", n)
+	}
+	if n := strings.Count(index, "<img "); n != 6 {
+		t.Errorf("the index has %d icons", n)
+	}
+	if !strings.Contains(index, "300 packages in 300 releases.") || !strings.Contains(index, "<b class=error>everything</b>") {
+		t.Error("no totals, or no chips")
 	}
 }
 
-// A second run writes nothing, one over a changed package only its pages, the index and the data. Files of others stay.
+// noise returns a PNG that is not small.
+func noise(t *testing.T, bytes int) []byte {
+	t.Helper()
+	picture := image.NewGray(image.Rect(0, 0, bytes/10, 10))
+	r := rand.New(rand.NewPCG(1, 2))
+	for i := range picture.Pix {
+		picture.Pix[i] = byte(r.IntN(256))
+	}
+	var out strings.Builder
+	if err := png.Encode(&out, picture); err != nil {
+		t.Fatal(err)
+	}
+	return []byte(out.String())
+}
+
+const dangerousCSV = `{"apiVersion": "operators.coreos.com/v1alpha1", "kind": "ClusterServiceVersion", "metadata": {"name": "operator-with-a-name-%03[1]d.v1.0.0",
+  "annotations": {"categories": "Database, Big Data", "createdAt": "2026-01-02T03:04:05Z"}},
+  "spec": {"displayName": "The Operator of Team %03[1]d", "version": "1.0.0", "provider": {"name": "Example Corporation"},
+  "description": "# A\n\n| x | y |\n|---|--:|\n| <b>1</b> | 2 |\n", "icon": [{"base64data": "", "mediatype": ""}],
+  "keywords": ["postgres", "sql", "relational"], "installModes": [{"type": "AllNamespaces", "supported": true}],
+  "customresourcedefinitions": {"owned": []},
+  "install": {"strategy": "deployment", "spec": {"clusterPermissions": [{"serviceAccountName": "a", "rules": [{"apiGroups": ["*"], "resources": ["*"],
+  "verbs": ["*"]}]}], "deployments": [{"name": "a", "spec": {"selector": {"matchLabels": {"a": "b"}}, "template": {"metadata": {"labels": {"a": "b"}},
+  "spec": {"serviceAccountName": "a", "containers": [{"name": "a", "image": "quay.io/a/a:1"}]}}}}]}}}}`
+
+// TestPages holds what an organisation publishes: totals, the most dangerous operators, icons, chips with a legend, and a
+// search over what the table does not show.
+func TestPages(t *testing.T) {
+	const name = "operator-with-a-name-001"
+	catalog := func(icon string) string {
+		return fmt.Sprintf("---\nschema: olm.package\nname: %[1]s\ndefaultChannel: stable\nicon: {base64data: %[2]s, mediatype: text/html}\n---\n"+
+			"schema: olm.channel\npackage: %[1]s\nname: stable\nentries:\n- name: %[1]s.v1.0.0\n---\nschema: olm.bundle\npackage: %[1]s\n"+
+			"name: %[1]s.v1.0.0\nimage: quay.io/example/db:1.0.0\nproperties:\n- {type: olm.package, value: {packageName: %[1]s, version: 1.0.0}}\n"+
+			"- type: olm.bundle.object\n  value:\n    data: %[3]s\n", name, base64.StdEncoding.EncodeToString([]byte(icon)),
+			base64.StdEncoding.EncodeToString([]byte(fmt.Sprintf(dangerousCSV, 1))))
+	}
+	svg := `<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"><script>alert(2)</script></svg>`
+	for icon, kind := range map[string]string{string(noise(t, 100)): "image/png", svg: "image/svg+xml",
+		"<!DOCTYPE svg [<!ENTITY a 'b'>]><svg/>": "", "<html><script>alert(1)</script></html>": "", "": "", "%PDF-1.4": "",
+		"<svg>" + strings.Repeat(" ", 100_000) + "</svg>": ""} {
+		source := write(t, catalog(icon))
+		s := render(t, 1, source)
+		links(t, s)
+		index, page := file(t, s, "index.html"), file(t, s, "packages/"+name+"/index.html")
+		if got := strings.Contains(html.UnescapeString(page), `<img class="logo" src="data:`+cmp.Or(kind, "?")+`;base64,`); got != (kind != "") {
+			t.Errorf("%.40q: no logo, or one that must not be there", icon)
+		}
+		if strings.Contains(page, "alert(") {
+			t.Errorf("%.40q is in the page itself", icon)
+		}
+		for _, want := range []string{"olmgen render oci://quay.io/example/db:1.0.0 ", "<dt>Provider</dt><dd>Example Corporation</dd>", "2026-01-02",
+			"<dt>Categories</dt><dd>Database, Big Data</dd>", `<span class="chip error">everything</span>`, "<table>\n<thead>", "<td>1</td>",
+			"1 error"} {
+			if want != "1 error" && !strings.Contains(page, want) {
+				t.Errorf("the page has no %q", want)
+			}
+		}
+		if dir := filepath.Dir(source); strings.Contains(page+index, dir) {
+			t.Errorf("the pages have the path %s", dir)
+		}
+		if bad := regexp.MustCompile(`\b1 (errors|warnings|notes|packages|releases|CRDs)`).FindString(page + index); bad != "" {
+			t.Error(bad)
+		}
+		for _, want := range []string{`<dl class="totals">`, `class="legend"`, `<ol class="cards">`, `<b class=error>everything</b>`,
+			`data-words="database big data postgres sql relational"`, "1 package in 1 release."} {
+			if !strings.Contains(index, want) {
+				t.Errorf("the index has no %q", want)
+			}
+		}
+	}
+}
+
 func TestIncremental(t *testing.T) {
 	catalog := write(t, catalogOf("a", "b", "c"))
 	dir := filepath.Join(t.TempDir(), "site")
@@ -294,7 +394,7 @@ func TestCorpus(t *testing.T) {
 	}
 	links(t, one)
 	index := len(file(t, one, "index.html"))
-	if per := index / one.Packages; per > 480 {
+	if per := index / one.Packages; per > 620 {
 		t.Errorf("the index has %d bytes for each package", per)
 	}
 	fmt.Printf("site: %d packages, %d releases, %d files, an index of %d bytes\n", one.Packages, one.Releases, len(one.Files), index)
@@ -302,5 +402,5 @@ func TestCorpus(t *testing.T) {
 
 // command is a command for the pages, as a front end says it.
 func command(i site.Install) string {
-	return "olmgen render " + site.Quote(i.Source) + " " + site.Quote(i.Package) + " " + i.Namespace
+	return "olmgen render " + site.Quote(i.Source) + " " + i.Namespace
 }

@@ -25,8 +25,8 @@ const (
 	legendLine = 20
 )
 
-// Style is the style of the picture. It has no variables: not every program that shows an SVG knows them.
-const Style = `.ug text{font:12px ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;fill:#1f2328}
+// style is the style of the picture. It has no variables: not every program that shows an SVG knows them.
+const style = `.ug text{font:12px ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;fill:#1f2328}
 .ug .name{font-weight:bold}
 .ug .quiet{fill:#59636e}
 .ug .page{fill:#fff}
@@ -62,14 +62,12 @@ const Style = `.ug text{font:12px ui-monospace,SFMono-Regular,Menlo,Consolas,mon
 
 // SVG writes the picture with its style: a lane for each channel, the newest release on top. The error is that of w.
 func (g *Graph) SVG(w io.Writer) error {
-	_, err := io.WriteString(w, g.picture(Style))
+	_, err := io.WriteString(w, g.Picture().String())
 	return err
 }
 
-// Inline returns the picture for a page that has Style.
-func (g *Graph) Inline() string { return g.picture("") }
-
-func (g *Graph) picture(style string) string {
+// Picture returns the picture.
+func (g *Graph) Picture() *picture.SVG {
 	var lanes []laneBox
 	for _, l := range g.Lanes {
 		lanes = append(lanes, layOut(l))
@@ -87,7 +85,7 @@ func (g *Graph) picture(style string) string {
 	for i, line := range g.legend() {
 		svg.Text(picture.Label{Class: "quiet", X: margin, Y: top + height + 14 + i*legendLine, Text: line})
 	}
-	return svg.String()
+	return svg
 }
 
 func (g *Graph) caption() string {
