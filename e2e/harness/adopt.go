@@ -45,8 +45,9 @@ func (o options) adopt(ctx context.Context, _ material) error {
 	if err != nil {
 		return err
 	}
-	cases = slices.DeleteFunc(append(cases, upgraded), func(c equal.Case) bool {
-		return !slices.Contains(adoptCases, c.Name) && c.Name != upgraded.Name || !o.only.MatchString(c.Name)
+	cases = slices.DeleteFunc(cases, func(c equal.Case) bool { return !slices.Contains(adoptCases, c.Name) })
+	cases = slices.DeleteFunc(append(append(cases, upgraded, edited), threes...), func(c equal.Case) bool {
+		return !o.only.MatchString(c.Name)
 	})
 	return o.report(ctx, "adopt", cases, o.adoptOne)
 }
@@ -67,13 +68,20 @@ type adoption struct {
 }
 
 func (o options) adoptOne(ctx context.Context, what equal.Case) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, 40*time.Minute)
 	defer cancel()
-	c, err := cluster.StartWithOLM(ctx, o.bin(), o.files())
+	c, err := cluster.Start(ctx, o.bin(), o.files())
 	if err != nil {
 		return "", err
 	}
 	defer c.Stop()
+	c.Resync = resync
+	if err := c.StartOLM(ctx); err != nil {
+		return "", err
+	}
+	if err := c.InstallPackageServer(ctx); err != nil {
+		return "", err
+	}
 	a := &adoption{options: o, Case: what, cluster: c}
 	var installed *live.Recording
 	installed, a.catalog, err = live.Install(ctx, c, o.golden(), what)
@@ -90,8 +98,13 @@ func (o options) adoptOne(ctx context.Context, what equal.Case) (string, error) 
 		return "", err
 	}
 	defer os.RemoveAll(a.dir)
-	if what.Name == upgraded.Name {
+	switch {
+	case what.Name == upgraded.Name:
 		return a.upgrade(ctx)
+	case what.Name == edited.Name:
+		return a.edits(ctx)
+	case rounds[what.Name] != nil:
+		return "all as it should be", a.rounds(ctx)
 	}
 	return "all as it should be", a.stages(ctx)
 }

@@ -6,13 +6,13 @@ import (
 	"slices"
 	"strings"
 
-	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/olmgen/olmgen/e2e/harness/access"
 	"github.com/olmgen/olmgen/e2e/harness/cluster"
+	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/config/adopt"
 	"github.com/olmgen/olmgen/internal/config/adopt/dump"
 )
@@ -140,55 +140,84 @@ func (a *adoption) resourcesKept(ctx context.Context) error {
 	return nil
 }
 
-// lost asks again. Only the rights may be gone that a Role grants which the plan deletes.
+// lost asks again. Only the rights may be gone that the page says somebody loses.
 func (a *adoption) lost(ctx context.Context, p *departure) error {
 	answers, err := a.asker.Ask(ctx, a.interview.subjects, a.interview.questions)
 	if err != nil {
 		return err
 	}
-	var deleted []rbacv1.PolicyRule
-	for _, o := range p.before.Dump.Objects {
-		if (o.Kind == "Role" || o.Kind == "ClusterRole") && p.deletes(o) {
-			var role rbacv1.ClusterRole
-			if err := o.Decode(&role); err != nil {
-				return err
-			}
-			deleted = append(deleted, role.Rules...)
-		}
-	}
 	named, unexplained := 0, []string(nil)
-	for subject, before := range a.answers {
-		for q, allowed := range before {
-			now := answers[subject][q]
+	for _, subject := range a.interview.subjects {
+		for q, allowed := range a.answers[subject.Name] {
+			now := answers[subject.Name][q]
 			switch {
 			case now == allowed:
-			case allowed && slices.ContainsFunc(deleted, func(r rbacv1.PolicyRule) bool {
-				return slices.Contains(r.APIGroups, q.Group) && slices.Contains(r.Resources, q.Resource)
-			}):
+			case allowed && p.says(subject, a.Namespace, q):
 				named++
+			case !allowed && p.to != generate.ProfilePlain:
+				named++ // another form may give more
 			default:
-				unexplained = append(unexplained, fmt.Sprintf("%s: %s: was %v, is %v", subject, q, allowed, now))
+				unexplained = append(unexplained, fmt.Sprintf("%s: %s: was %v, is %v", subject.Name, q, allowed, now))
 			}
 		}
 	}
 	if len(unexplained) > 0 {
-		return fmt.Errorf("%d answers differ without OLM, and the plan does not say so:\n%s", len(unexplained),
-			strings.Join(unexplained[:min(len(unexplained), 40)], "\n"))
+		slices.Sort(unexplained)
+		return fmt.Errorf("%d answers differ without OLM, and the plan does not say so:\n%s\nit says:\n%s",
+			len(unexplained), strings.Join(unexplained[:min(len(unexplained), 40)], "\n"), strings.Join(p.lost, "\n"))
 	}
 	n, _ := answers.Count()
-	a.say("without OLM, %d of %d questions have the same answers; the other %d are about rights of the %d rules that "+
-		"the plan deletes", n-named, n, named, len(deleted))
+	a.say("without OLM (%s), %d of %d questions have the same answers; the page's %d lines name the other %d", p.form,
+		n-named, n, len(p.lost), named)
 	return nil
+}
+
+// says reports whether the page says that somebody loses a right.
+func (p *departure) says(subject access.Subject, namespace string, q access.Question) bool {
+	return slices.ContainsFunc(p.lost, func(line string) bool { return says(line, subject, namespace, q) })
+}
+
+// says reports whether a line of the page is about a right: its subject, place, verb and resource.
+func says(line string, subject access.Subject, namespace string, q access.Question) bool {
+	who, what, _ := strings.Cut(line, " loses, in ")
+	where, what, _ := strings.Cut(what, ": ")
+	if !slices.Contains(subject.Identities(namespace), who) {
+		return false
+	}
+	if where != "cluster" && !strings.Contains(where, "namespaces") &&
+		!slices.Contains(strings.Split(where, ", "), q.Namespace) {
+		return false
+	}
+	words := strings.FieldsFunc(what, func(r rune) bool { return strings.ContainsRune(" ,:()", r) })
+	has := func(s string, all ...string) bool {
+		in := func(x string) bool { return strings.Contains(what, x) }
+		return slices.Contains(words, s) || slices.ContainsFunc(all, in)
+	}
+	resource := q.Resource
+	if q.Subresource != "" {
+		resource += "/" + q.Subresource
+	}
+	if q.Path != "" {
+		return has(q.Verb, "all verbs") && has(q.Path, "*", " more")
+	}
+	return has(q.Verb, "all verbs", " more") && has(resource, "all resources", " more", "*")
 }
 
 // deletes reports whether the plan deletes an object.
 func (p *departure) deletes(o *dump.Object) bool {
-	name := " " + adopt.Quote(o.Name) + " --ignore-not-found"
+	kind := strings.ToLower(o.Kind)
+	if group, _, ok := strings.Cut(o.APIVersion, "/"); ok {
+		kind += "." + group
+	}
+	if o.Kind == "Subscription" {
+		kind = "subscriptions.operators.coreos.com"
+	}
+	command := "kubectl delete "
+	if o.Namespace != "" {
+		command += "-n " + adopt.Quote(o.Namespace) + " "
+	}
+	command += kind + " " + adopt.Quote(o.Name) + " --ignore-not-found"
 	return slices.ContainsFunc(p.steps, func(s adopt.Step) bool {
-		return slices.ContainsFunc(s.Run, func(line string) bool {
-			return strings.HasPrefix(line, "kubectl delete ") && strings.Contains(line, name) &&
-				strings.Contains(line, strings.ToLower(o.Kind)+".rbac.authorization.k8s.io ") &&
-				(o.Namespace == "" || strings.Contains(line, "-n "+adopt.Quote(o.Namespace)+" "))
-		})
+		return slices.ContainsFunc(s.Run, func(line string) bool { return strings.HasPrefix(line, command) })
 	})
 }

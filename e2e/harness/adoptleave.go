@@ -22,22 +22,52 @@ import (
 	"github.com/olmgen/olmgen/internal/config/adopt/dump"
 )
 
-// departure is a printed plan to profile plain, and what it starts from.
+// form is where a plan leads.
+type form struct {
+	to    generate.Profile
+	olm   adopt.Meanwhile
+	stays string // the package that stays with OLM; "" if none does
+}
+
+func (f form) String() string {
+	out := string(f.to) + ", OLM " + string(f.olm)
+	if f.stays != "" {
+		out += ", without " + f.stays
+	}
+	return out
+}
+
+// plain is the form of the cases with one group.
+var plain = form{to: generate.ProfilePlain, olm: adopt.OLMStopped}
+
+// departure is a printed plan, and what it starts from.
 type departure struct {
-	steps  []adopt.Step // with their commands
-	before *adopt.State
+	form
+	steps  []adopt.Step     // with their commands
+	lost   []string         // the lines of the page about rights
+	before *adopt.State     // of which only the operators that leave are chosen
 	after  []map[string]any // what is rendered
 	result *adopt.Verification
 }
 
-// plan has olmgen print a plan to profile plain of a dump that kubectl makes, as a person does.
-func (a *adoption) plan(ctx context.Context) (*departure, error) {
+// plan has olmgen print a plan of a dump that kubectl makes, as a person does.
+func (a *adoption) plan(ctx context.Context, f form) (*departure, error) {
 	if err := errors.Join(os.RemoveAll(a.dir), os.Mkdir(a.dir, 0o755)); err != nil {
 		return nil, err
 	}
 	before, _, err := a.dump(ctx)
 	if err != nil {
 		return nil, err
+	}
+	command := "olmgen adopt dump.yaml --to " + string(f.to) + " -o olmgen.yaml --plan plan.md --force"
+	if f.olm == adopt.OLMRuns {
+		command += " --olm " + string(f.olm)
+	}
+	if f.stays != "" {
+		command += " --except " + f.stays
+		if before, err = before.Select(adopt.Selection{Except: []string{f.stays}}); err != nil {
+			return nil, err
+		}
 	}
 	certs, err := a.keepCertificates(before)
 	if err != nil {
@@ -47,27 +77,48 @@ func (a *adoption) plan(ctx context.Context) (*departure, error) {
 	if err != nil {
 		return nil, err
 	}
-	command := "olmgen adopt dump.yaml --to plain -o olmgen.yaml --plan plan.md --force"
 	for _, csv := range slices.Sorted(maps.Keys(sources)) {
 		command += " --source " + adopt.Quote(csv+"="+sources[csv])
 	}
-	if out, err := a.cluster.Shell(ctx, a.dir, "$(olmgen adopt --print-kubectl) > dump.yaml && "+
-		command); err != nil {
+	out, err := a.cluster.Shell(ctx, a.dir, "$(olmgen adopt --print-kubectl) > dump.yaml && "+command)
+	if err != nil {
 		return nil, fmt.Errorf("%s: %w: %s", command, err, out)
 	}
 	if err := a.edit("olmgen.yaml", certs); err != nil {
 		return nil, err
 	}
-	p := &departure{before: before}
-	if p.after, _, err = a.render(ctx, before, adopt.Options{To: generate.ProfilePlain}, certs); err != nil {
+	p := &departure{form: f, before: before}
+	if p.after, _, err = a.render(ctx, before, adopt.Options{To: f.to}, certs); err != nil {
 		return nil, err
 	}
 	p.result = before.Verify(p.after)
 	script, err := os.ReadFile(filepath.Join(a.dir, "plan.sh"))
-	if err == nil {
-		p.steps, err = steps(string(script))
+	if err != nil {
+		return nil, err
 	}
-	return p, err
+	if p.steps, err = steps(string(script)); err != nil {
+		return nil, err
+	}
+	page, err := os.ReadFile(filepath.Join(a.dir, "plan.md"))
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range regexp.MustCompile(`(?m)^\* (.* loses, in .*)$`).FindAllStringSubmatch(string(page), -1) {
+		p.lost = append(p.lost, m[1])
+	}
+	return p, ofOLMItself(out, string(page))
+}
+
+// ofOLMItself holds that OLM's own packageserver is left to it in one line, and that no plan names it.
+func ofOLMItself(said, page string) error {
+	const line = "ClusterServiceVersion olm/packageserver: it is OLM's own, and stays with OLM"
+	switch {
+	case strings.Count(said, line) != 1 || strings.Count(said, "packageserver") != 1:
+		return fmt.Errorf("packageserver is not left to OLM in one line: %s", said)
+	case strings.Contains(page, "packageserver") || strings.Contains(page, "olm-operators"):
+		return errors.New("the plan names packageserver or its OperatorGroup")
+	}
+	return nil
 }
 
 // steps reads the script of a plan.
@@ -99,7 +150,7 @@ func steps(script string) (list []adopt.Step, err error) {
 			step.Run = append(step.Run, line)
 		}
 	}
-	if len(list) < 10 {
+	if len(list) < 3 {
 		err = fmt.Errorf("the plan has %d steps:\n%s", len(list), script)
 	}
 	return list, err
@@ -118,20 +169,63 @@ func (a *adoption) edit(name string, change func(string) string) error {
 // keepCertificates returns the edit by which operators that serve webhooks or APIs keep the certificate that OLM
 // made.
 func (a *adoption) keepCertificates(s *adopt.State) (func(string) string, error) {
-	for _, bundle := range bundles(s) {
-		ca, err := base64.StdEncoding.DecodeString(bundle)
-		if err == nil {
-			err = os.WriteFile(filepath.Join(a.dir, "ca.pem"), ca, 0o644)
+	authorities := services(s)
+	var files []string // in the order of the operators in the file
+	for _, o := range s.All() {
+		spec := o.CSV.Spec
+		if len(spec.WebhookDefinitions)+len(spec.APIServiceDefinitions.Owned) == 0 {
+			continue
 		}
-		if err != nil {
-			return nil, err
+		name := "ca-" + o.Package + ".pem"
+		for _, d := range spec.InstallStrategy.StrategySpec.DeploymentSpecs {
+			ca, err := base64.StdEncoding.DecodeString(authorities[d.Name+"-service"])
+			if err == nil && len(ca) > 0 {
+				err = os.WriteFile(filepath.Join(a.dir, name), ca, 0o644)
+			}
+			if err != nil {
+				return nil, err
+			}
 		}
+		files = append(files, name)
 	}
 	manager := regexp.MustCompile(`(?m)^( +)provider: cert-manager$`)
 	return func(file string) string {
-		return manager.ReplaceAllString(file, "${1}provider: user\n${1}secret: '{deployment}-service-cert'\n"+
-			"${1}caBundleFile: ca.pem")
+		n := 0
+		return manager.ReplaceAllStringFunc(file, func(found string) string {
+			indent := strings.TrimSuffix(found, "provider: cert-manager")
+			n++
+			return indent + "provider: user\n" + indent + "secret: '{deployment}-service-cert'\n" +
+				indent + "caBundleFile: " + files[min(n, len(files))-1]
+		})
 	}, nil
+}
+
+// services returns the CAs that objects trust, by the Service that they call.
+func services(s *adopt.State) map[string]string {
+	found := map[string]string{}
+	var look func(v any)
+	look = func(v any) {
+		switch v := v.(type) {
+		case map[string]any:
+			service, _ := v["service"].(map[string]any)
+			if ca, _ := v["caBundle"].(string); ca != "" && service != nil {
+				found[fmt.Sprint(service["name"])] = ca
+			}
+			for _, x := range v {
+				look(x)
+			}
+		case []any:
+			for _, x := range v {
+				look(x)
+			}
+		}
+	}
+	for _, kind := range serving {
+		for _, o := range s.Dump.OfKind(kind) {
+			look(o.Value())
+		}
+	}
+	return found
 }
 
 // run follows steps and their checks, and counts their commands.
@@ -150,7 +244,7 @@ func (a *adoption) run(ctx context.Context, steps []adopt.Step) (ran int, err er
 }
 
 // follow runs the commands of a step, and counts them. Scaling OLM's Deployments stops and starts OLM, which has none
-// here. With kills, each kubectl is killed once and runs again.
+// here. With kills, each command is killed once and runs again.
 func (a *adoption) follow(ctx context.Context, title string, commands []string) (ran int, err error) {
 	var script []string
 	run := func() error {
@@ -172,9 +266,10 @@ func (a *adoption) follow(ctx context.Context, title string, commands []string) 
 			}
 		case absent.MatchString(line):
 			continue
-		case a.kills && strings.HasPrefix(line, "kubectl "):
-			const moment = "0.1"
-			script = append(script, "timeout -s KILL "+moment+" sh -c "+adopt.Quote(line)+" || true", line)
+		case a.kills && !strings.HasPrefix(line, "#") && !assignment.MatchString(line):
+			moments := []string{"0.05", "0.1", "0.2", "0.4"} // of a command that takes half a second
+			script = append(script, "timeout -s KILL "+moments[ran%len(moments)]+" sh -c "+adopt.Quote(line)+
+				" >/dev/null 2>&1 || true", line)
 		default:
 			script = append(script, line)
 		}
@@ -186,6 +281,9 @@ func (a *adoption) follow(ctx context.Context, title string, commands []string) 
 // absent matches the commands for which something is not there: differences fail kubectl diff, Git, OLM's Deployments
 // and cert-manager.
 var absent = regexp.MustCompile(`^kubectl diff|^git |rollout status|get crd certificates`)
+
+// assignment matches a command that sets a variable.
+var assignment = regexp.MustCompile(`^\w+=`)
 
 // scale does what a command that scales OLM says. OLM starts with the second of its two programs.
 func (a *adoption) scale(ctx context.Context, line string) error {
@@ -201,7 +299,7 @@ func (a *adoption) scale(ctx context.Context, line string) error {
 // undo follows the plan up to its point, and then undoes each step, from the last to the first. Everything must be as
 // before.
 func (a *adoption) undo(ctx context.Context) error {
-	p, err := a.plan(ctx)
+	p, err := a.plan(ctx, plain)
 	if err != nil {
 		return err
 	}
@@ -232,11 +330,19 @@ func (a *adoption) undo(ctx context.Context) error {
 // leave follows the whole plan. What is rendered must be as it was, nothing of OLM's own may be left, and only the
 // rights may be gone that objects grant which the plan deletes. OLM starts again at the end, and must leave all alone.
 func (a *adoption) leave(ctx context.Context) error {
-	p, err := a.plan(ctx)
+	p, err := a.plan(ctx, plain)
 	if err != nil {
 		return err
 	}
+	return a.leaveBy(ctx, p)
+}
+
+// leaveBy follows a whole plan.
+func (a *adoption) leaveBy(ctx context.Context, p *departure) error {
 	for _, c := range p.result.Objects {
+		if p.to != generate.ProfilePlain {
+			break // the page says what it restarts and takes away, and that is compared
+		}
 		if len(c.Restarts)+len(c.Immutable)+len(c.Loses) > 0 {
 			return fmt.Errorf("%s: the plan restarts or takes away: %v %v %v", c.Object, c.Restarts, c.Immutable,
 				c.Loses)
@@ -263,8 +369,8 @@ func (a *adoption) leave(ctx context.Context) error {
 	if err := errors.Join(err, a.free(p, after), a.resourcesKept(ctx)); err != nil {
 		return err
 	}
-	a.say("left OLM by %d commands, and OLM has started again: %d rendered objects, %d custom resources and %d "+
-		"certificates kept", ran, len(p.after), len(a.resources), len(now))
+	a.say("left OLM by %d commands (%s): %d rendered objects, %d custom resources and %d certificates kept", ran,
+		p.form, len(p.after), len(a.resources), len(now))
 	a.departed = p
 	return a.lost(ctx, p)
 }
@@ -284,30 +390,78 @@ func (a *adoption) certificates(ctx context.Context) (map[string]string, error) 
 	return found, nil
 }
 
-// free holds that what is rendered is as it was, and that nothing of OLM's is left.
+// free holds that what is rendered is as it was, that nothing of OLM's is left of the operators, and that nothing else
+// is gone or changed.
 func (a *adoption) free(p *departure, after *adopt.State) error {
+	rendered := map[string]bool{}
 	for _, value := range p.after {
 		u := unstructured.Unstructured{Object: value}
 		o := p.before.Dump.Get(u.GetKind(), u.GetNamespace(), u.GetName())
 		if o == nil {
-			return fmt.Errorf("%s %s was not there", u.GetKind(), u.GetName())
+			if p.to == generate.ProfilePlain {
+				return fmt.Errorf("%s %s was not there", u.GetKind(), u.GetName())
+			}
+			continue
 		}
+		rendered[o.Identity()] = true
 		now := after.Dump.Get(u.GetKind(), u.GetNamespace(), u.GetName())
 		check := same
-		if strings.HasSuffix(u.GetKind(), "WebhookConfiguration") {
+		switch {
+		case strings.HasSuffix(u.GetKind(), "WebhookConfiguration"):
 			check = func(was, is *dump.Object) error { return sameWebhooks(p.before, after, was, is) }
+		case p.to != generate.ProfilePlain && (u.GetKind() != "Deployment" || p.restarts(o)):
+			check = sameObject
 		}
 		if err := check(o, now); err != nil {
 			return err
 		}
 	}
-	for _, kind := range []string{"ClusterServiceVersion", "Subscription", "InstallPlan", "OperatorGroup",
-		"OperatorCondition"} {
-		for _, o := range after.Dump.OfKind(kind) {
-			return fmt.Errorf("%s is still there", o.Identity())
+	return p.others(after, rendered)
+}
+
+// untouched are kinds of operators that stay with OLM, and of foreign objects, that nothing may write.
+var untouched = []string{"Deployment", "StatefulSet", "Service", "ConfigMap", "Role", "RoleBinding", "ClusterRole",
+	"ClusterRoleBinding", "CustomResourceDefinition", "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"}
+
+// others holds that of what is not rendered only that is gone which the plan names, and that nothing else is another.
+func (p *departure) others(after *adopt.State, rendered map[string]bool) (err error) {
+	for _, o := range p.before.Dump.Objects {
+		now := after.Dump.Get(o.Kind, o.Namespace, o.Name)
+		switch {
+		case rendered[o.Identity()]:
+		case p.deletes(o) && now != nil && now.UID == o.UID:
+			err = errors.Join(err, fmt.Errorf("%s is still there", o.Identity()))
+		case !p.deletes(o):
+			check := sameObject
+			if slices.Contains(untouched, o.Kind) && o.Labels["olm.owner.kind"] != "OperatorGroup" {
+				check = same
+			}
+			err = errors.Join(err, check(o, now))
 		}
 	}
+	for _, kind := range []string{"ClusterServiceVersion", "Subscription", "OperatorCondition"} {
+		for _, o := range after.Dump.OfKind(kind) {
+			if was := p.before.Dump.Get(kind, o.Namespace, o.Name); was == nil || p.deletes(was) {
+				err = errors.Join(err, fmt.Errorf("OLM has made %s", o.Identity()))
+			}
+		}
+	}
+	return err
+}
+
+// sameObject holds that an object is there and the same one.
+func sameObject(before, after *dump.Object) error {
+	if after == nil || after.UID != before.UID {
+		return fmt.Errorf("%s is gone, or another", before.Identity())
+	}
 	return nil
+}
+
+// restarts reports whether the page says that the pods of a Deployment restart.
+func (p *departure) restarts(o *dump.Object) bool {
+	return slices.ContainsFunc(p.result.Objects, func(c adopt.Compared) bool {
+		return c.Object == o.Identity() && len(c.Restarts) > 0
+	})
 }
 
 // comeBack follows the way back from the point of the plan. OLM must take the objects for its own again.
@@ -324,8 +478,9 @@ func (a *adoption) comeBack(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	n, err := tolerance{group: true, deleted: p.deletes, kinds: []string{"ClusterServiceVersion", "Subscription",
-		"OperatorGroup", "OperatorCondition"}}.restored(p.before, after)
+	n, err := tolerance{group: true, labelled: rounds[a.Name] != nil, deleted: p.deletes, restarted: p.restarts,
+		kinds: []string{"ClusterServiceVersion", "Subscription", "OperatorGroup",
+			"OperatorCondition"}}.restored(p.before, after)
 	if err != nil {
 		return fmt.Errorf("after the way back: %w", err)
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"regexp"
 	"slices"
@@ -21,7 +22,12 @@ import (
 type tolerance struct {
 	kinds   []string                  // of objects that were made anew
 	deleted func(o *dump.Object) bool // reports objects that were deleted, and that OLM made anew; may be nil
-	group   bool                      // OperatorGroups have other UIDs, and OLM labels and selects namespaces by them
+	// OLM labels everything when it starts and something lacks its labels, and what has a CSV as owner as a component of
+	// the operator, foreign objects too (OLM: pkg/controller/operators/labeller and adoption_controller.go)
+	labelled bool
+	// reports Deployments that were changed and changed back; may be nil
+	restarted func(o *dump.Object) bool
+	group     bool // OperatorGroups have other UIDs, and OLM labels and selects namespaces by them
 }
 
 // restored compares a cluster with what it was before, and counts what is equal. InstallPlans are history, and are not
@@ -72,6 +78,20 @@ func (t tolerance) kept(o *dump.Object) map[string]any {
 		for _, field := range []string{"uid", "creationTimestamp", "generation"} {
 			delete(meta, field)
 		}
+	}
+	if t.labelled && o.Kind == "ClusterServiceVersion" {
+		delete(meta, "generation") // a plan may empty fields that an undo fills again
+	}
+	if labels, ok := meta["labels"].(map[string]any); ok && t.labelled {
+		delete(labels, "olm.managed")
+		delete(labels, "olm.permissions.hash")
+		maps.DeleteFunc(labels, func(k string, _ any) bool { return strings.HasPrefix(k, "operators.coreos.com/") })
+	}
+	if labels, ok := meta["labels"].(map[string]any); ok && len(labels) == 0 {
+		delete(meta, "labels")
+	}
+	if t.restarted != nil && o.Kind == "Deployment" && t.restarted(o) {
+		delete(meta, "generation")
 	}
 	if spec, ok := v["spec"].(map[string]any); ok && o.Kind == "Subscription" {
 		delete(spec, "startingCSV") // OLM reads it only as long as nothing is installed

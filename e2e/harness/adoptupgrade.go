@@ -149,11 +149,14 @@ func (a *adoption) rotate(ctx context.Context) error {
 	return err
 }
 
+// serving are the kinds that name a Service and trust a CA.
+var serving = []string{"ValidatingWebhookConfiguration", "MutatingWebhookConfiguration", "APIService",
+	"CustomResourceDefinition"}
+
 // bundles returns the CAs that objects trust, by object.
 func bundles(s *adopt.State) map[string]string {
 	found := map[string]string{}
-	for _, kind := range []string{"ValidatingWebhookConfiguration", "MutatingWebhookConfiguration", "APIService",
-		"CustomResourceDefinition"} {
+	for _, kind := range serving {
 		for _, o := range s.Dump.OfKind(kind) {
 			data, err := json.Marshal(o.Value())
 			if _, rest, ok := strings.Cut(string(data), `"caBundle":"`); ok && err == nil {

@@ -21,6 +21,7 @@ import (
 type options struct {
 	root     string // the checkout
 	only     *regexp.Regexp
+	forms    *regexp.Regexp // of plans
 	update   bool
 	parallel int
 	sample   int
@@ -29,6 +30,7 @@ type options struct {
 func main() {
 	root := flag.String("root", ".", "the checkout of olmgen")
 	only := flag.String("run", "", "only cases whose name matches this regular expression")
+	forms := flag.String("forms", "", "only plans to forms that match this regular expression")
 	update := flag.Bool("update", false, "write the recordings anew")
 	parallel := flag.Int("parallel", 2, "clusters at a time")
 	sample := flag.Int("sample", 1, "of the corpus, only each n-th package")
@@ -37,7 +39,10 @@ func main() {
 	defer stop()
 	o := options{root: *root, update: *update, parallel: max(1, *parallel), sample: max(1, *sample)}
 	var err error
-	if o.only, err = regexp.Compile(*only); err == nil {
+	if o.forms, err = regexp.Compile(*forms); err == nil {
+		o.only, err = regexp.Compile(*only)
+	}
+	if err == nil {
 		if o.root, err = filepath.Abs(o.root); err == nil {
 			err = run(ctx, flag.Args(), o)
 		}

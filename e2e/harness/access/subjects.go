@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -12,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/e2e/harness/cluster"
 )
 
 // Subject is someone who may do something.
@@ -20,6 +22,18 @@ type Subject struct {
 	user       string
 	groups     []string
 	namespaces []string // that are asked about; nil: all
+}
+
+// Identities returns the names under which bindings know the subject, which asks from a namespace.
+func (s Subject) Identities(namespace string) []string {
+	names := []string{"User " + s.user}
+	if account, ok := strings.CutPrefix(s.user, "system:serviceaccount:"+namespace+":"); ok {
+		names = append(names, "ServiceAccount "+namespace+"/"+account)
+	}
+	for _, g := range s.groups {
+		names = append(names, "Group "+g)
+	}
+	return names
 }
 
 const everyone = "system:authenticated"
@@ -84,6 +98,9 @@ func (a *Asker) BindUsers(ctx context.Context, namespaces []string) error {
 	names := map[string]string{"admin": "admin", "edit": "edit", "view": "view"}
 	found := 0
 	for _, r := range roles.Items {
+		if strings.HasPrefix(r.Name, "olm.og."+cluster.OLMGroup+".") {
+			continue // OLM's own
+		}
 		if m := groupRole.FindStringSubmatch(r.Name); m != nil && r.AggregationRule != nil {
 			names["group's "+m[1]] = r.Name
 			found++

@@ -27,6 +27,7 @@ type Cluster struct {
 	Client    kubernetes.Interface
 	Dynamic   dynamic.Interface
 	Discovery discovery.DiscoveryInterface
+	Resync    time.Duration // how often OLM looks at everything; 0 is its default
 
 	bin, dir  string
 	lock      *os.File

@@ -106,11 +106,15 @@ func (c *Cluster) StartOLM(ctx context.Context) error {
 func (c *Cluster) RunOLM(ctx context.Context) error {
 	metricsPort()
 	env := []string{"KUBECONFIG=" + c.file("kubeconfig"), "OPERATOR_NAME=olm-operator"}
-	if err := c.run("olm", env, "--namespace", "olm"); err != nil {
+	args := []string{"--namespace", "olm"}
+	if c.Resync > 0 {
+		args = append(args, "--interval", c.Resync.String())
+	}
+	if err := c.run("olm", env, args...); err != nil {
 		return err
 	}
-	if err := c.run("catalog", append(env, "OPERATOR_NAME=catalog-operator"), "--namespace", "olm",
-		"--install-plan-retry-timeout", "15s"); err != nil {
+	if err := c.run("catalog", append(env, "OPERATOR_NAME=catalog-operator"),
+		append(args, "--install-plan-retry-timeout", "15s")...); err != nil {
 		return err
 	}
 	// At its start OLM looks whether anything lacks the labels of newer versions, and if so labels even what it makes

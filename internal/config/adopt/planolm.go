@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/internal/config/adopt/dump"
@@ -82,7 +83,7 @@ func unlabelled(o *dump.Object) (remove, restore string) {
 		}
 	}
 	if len(labels) == 0 {
-		return "", ""
+		return
 	}
 	return "kubectl label " + resource(o) + " " + strings.Join(labels, " "),
 		"kubectl label --overwrite " + resource(o) + " " + strings.Join(values, " ")
@@ -118,37 +119,44 @@ func withoutOwners(d *departure, o *dump.Object) string {
 	return merging(resource(o), "ownerReferences", kept)
 }
 
-// ownedAgain returns the commands that give the objects that stayed to the ClusterServiceVersions of the way back,
-// which have other UIDs. OLM does that only when it installs, and here it finds all installed.
+// ownedAgain returns the commands that give the objects that stayed to the OLM objects of the way back, which have other
+// UIDs. OLM does that only when it installs, and here it finds all installed.
 func (p *planner) ownedAgain(d *departure) (commands []string) {
-	variables := map[string]string{} // by namespace and name of a CSV
+	variables := map[*dump.Object]string{} // by the owner
 	for _, o := range p.state.Dump.Objects {
-		other := func(r dump.Owner) bool {
-			return byOLM(r) && p.state.Dump.Get(v1alpha1.ClusterServiceVersionKind, o.Namespace, r.Name) == nil
-		}
+		other := func(r dump.Owner) bool { return byOLM(r) && p.restored(o, r) == nil }
 		if !d.tied(o) || !slices.ContainsFunc(o.Owners, byOLM) || slices.ContainsFunc(o.Owners, other) ||
 			d.deletes(o) || slices.Contains(ofOLM, o.Kind) {
 			continue
 		}
 		references := o.References()
 		for i, r := range o.Owners {
-			reference, ok := references[i].(map[string]any)
-			csv := o.Namespace + "/" + r.Name
-			if !ok || !byOLM(r) {
+			if !byOLM(r) {
 				continue
 			}
-			if variables[csv] == "" {
-				variables[csv] = fmt.Sprintf("uid%d", len(variables)+1)
-				commands = append(commands, fmt.Sprintf("%s=$(kubectl get -n %s "+
-					"clusterserviceversion.operators.coreos.com %s -o 'jsonpath={.metadata.uid}')", variables[csv],
-					Quote(o.Namespace), Quote(r.Name)))
+			owner := p.restored(o, r)
+			if variables[owner] == "" {
+				variables[owner] = fmt.Sprintf("uid%d", len(variables)+1)
+				commands = append(commands, fmt.Sprintf("%s=$(kubectl get %s -o 'jsonpath={.metadata.uid}')",
+					variables[owner], resource(owner)))
 			}
-			reference["uid"] = "$" + variables[csv]
+			reference, _ := references[i].(map[string]any)
+			reference["uid"] = "$" + variables[owner]
 		}
 		command := merging(resource(o), "ownerReferences", references)
 		commands = append(commands, variable.ReplaceAllString(command, `"'$1'"`))
 	}
 	return commands
+}
+
+// restored returns the object that an ownerReference names, if it is there again when the backup has been applied; nil
+// otherwise. Kubernetes deletes an object that refers to an owner by the UID of another one.
+func (p *planner) restored(o *dump.Object, r dump.Owner) *dump.Object {
+	kinds := []string{v1alpha1.ClusterServiceVersionKind, "OperatorCondition", operatorsv1.OperatorGroupKind}
+	if !slices.Contains(kinds, r.Kind) {
+		return nil
+	}
+	return p.state.Dump.Get(r.Kind, o.Namespace, r.Name)
 }
 
 // variable matches a variable of the shell in JSON.
@@ -179,7 +187,7 @@ func (p *planner) subscriptions(d *departure) {
 		Undo: p.subscribed(d.operators)}
 	var namespaces []string
 	for _, o := range d.operators {
-		if !slices.Contains(namespaces, o.Group.Namespace) && d.takesWhole(o.Group) {
+		if d.takesWhole(o.Group) {
 			namespaces = append(namespaces, o.Group.Namespace)
 		}
 	}
@@ -252,7 +260,7 @@ func (p *planner) remove(d *departure) {
 	for _, o := range d.operators {
 		var deletions []string
 		for _, c := range p.state.Dump.OfKind("ClusterServiceVersion") {
-			if original, copied := c.Copied(); c.Name == o.CSV.Name && copied && original == o.Group.Namespace {
+			if original, _ := c.Copied(); c.Name == o.CSV.Name && original == o.Group.Namespace {
 				deletions = append(deletions, deletion(resource(c)))
 			}
 		}
@@ -289,8 +297,7 @@ func (p *planner) olmObjects(d *departure) {
 		}
 	}
 	for _, g := range p.state.Groups {
-		here := func(o *Operator) bool { return o.Group.Namespace == g.Namespace }
-		if slices.ContainsFunc(d.operators, here) && d.takesWhole(g) {
+		if d.takesWhole(g) {
 			own.Run = append(own.Run, deletion(resource(g.Object)))
 		}
 	}
@@ -304,7 +311,7 @@ func (p *planner) olmObjects(d *departure) {
 			"them. The commands are comments: look at each object first."}}
 	for _, c := range p.result.Objects {
 		switch o := c.object; {
-		case c.Verdict != ClusterOnly || !strings.HasPrefix(c.Reason, "orphan"):
+		case !strings.HasPrefix(c.Reason, "orphan"):
 		case o.Kind == crdKind:
 			orphans.Text = append(orphans.Text, o.Identity()+" stays: deleting a CRD deletes all its objects.")
 		default:

@@ -1,0 +1,188 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"slices"
+	"time"
+
+	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/golden/equal"
+	"github.com/olmgen/olmgen/internal/config/adopt"
+)
+
+// resync is how often OLM looks at everything here.
+const resync = time.Minute
+
+// threes are clusters with three operators of which one stays with OLM: with a conversion webhook, an APIService and
+// copied CSVs in all namespaces, or with webhooks, APIServices and copied Roles in the target namespaces.
+var threes = []equal.Case{
+	{Name: "three-in-one-group", Bundle: "live-bundles/gates",
+		With: []string{"live-bundles/meters", "live-bundles/porter"}, InstallMode: "MultiNamespace",
+		Namespace: "operator-ns", OperatorGroup: "my-og",
+		TargetNamespaces: []string{"target-a", "target-b"}},
+	{Name: "three-in-a-global-group", Bundle: "webhooks/bundle",
+		With: []string{"live-bundles/regatta", "../examples/memcached-operator/bundle"}, InstallMode: "AllNamespaces",
+		Namespace: "operator-ns", OperatorGroup: "my-og"},
+}
+
+// rounds are the forms that each of them goes to, one after the other, each time coming back.
+var rounds = map[string][]form{
+	"three-in-one-group": { // to, OLM, what stays
+		{generate.ProfilePlain, adopt.OLMStopped, "porter-operator"},
+		{generate.ProfilePlain, adopt.OLMRuns, "gatekeeping-operator"},
+		{generate.ProfileDescoped, adopt.OLMStopped, "gauge-operator"},
+		{generate.ProfileOLMv1, adopt.OLMStopped, "gatekeeping-operator"},
+		{generate.ProfileSubscription, adopt.OLMStopped, "porter-operator"},
+		{generate.ProfileClusterExtension, adopt.OLMStopped, "porter-operator"},
+	},
+	"three-in-a-global-group": {
+		{generate.ProfilePlain, adopt.OLMRuns, "memcached-operator"},
+		{generate.ProfilePlain, adopt.OLMStopped, "rule-operator"},
+		{generate.ProfileDescoped, adopt.OLMRuns, "rule-operator"},
+		{generate.ProfilePlain, adopt.OLMRuns, ""},
+	},
+}
+
+// rounds goes to each form and back, with foreign objects in place.
+func (a *adoption) rounds(ctx context.Context) error {
+	if path, _ := exec.LookPath("kubectl"); path == "" {
+		a.say("there is no kubectl for the plans")
+		return nil
+	}
+	if err := a.prepare(ctx); err != nil {
+		return err
+	}
+	for _, f := range rounds[a.Name] {
+		if !a.forms.MatchString(f.String()) {
+			continue
+		}
+		if err := a.round(ctx, f); err != nil {
+			return fmt.Errorf("%s: %w", f, err)
+		}
+	}
+	return nil
+}
+
+// round follows the plan to one form: each step is undone and done again, all are undone from the last to the first,
+// and then it is followed to its end, and back.
+func (a *adoption) round(ctx context.Context, f form) error {
+	strangers, err := a.createStrangers(ctx, f)
+	if err != nil {
+		return err
+	}
+	if _, err := a.quiet(ctx); err != nil {
+		return err
+	}
+	if err := a.undoEach(ctx, f); err != nil {
+		return err
+	}
+	if f.to == generate.ProfileSubscription {
+		return errors.Join(strangers.kept(ctx), strangers.remove(ctx))
+	}
+	p, err := a.plan(ctx, f)
+	if err == nil {
+		err = a.leaveBy(ctx, p)
+	}
+	if err == nil {
+		err = strangers.kept(ctx)
+	}
+	if err == nil && (f.olm == adopt.OLMRuns || f.to == generate.ProfilePlain) {
+		err = a.resyncs(ctx, p)
+	}
+	if err == nil {
+		err = a.comeBack(ctx)
+	}
+	return errors.Join(err, strangers.kept(ctx), strangers.remove(ctx))
+}
+
+// undoEach follows a plan up to its point. Each step is undone, with the same result as if nothing had been done, and
+// done again. Then all are undone. Each command is killed once and runs again.
+func (a *adoption) undoEach(ctx context.Context, f form) error {
+	p, err := a.plan(ctx, f)
+	if err != nil {
+		return err
+	}
+	a.kills = true
+	defer func() { a.kills = false }()
+	point := slices.IndexFunc(p.steps, func(s adopt.Step) bool { return s.Irreversible })
+	if point < 0 {
+		point = len(p.steps)
+	}
+	ran := 0
+	for _, s := range p.steps[:point] {
+		here, _, err := a.dump(ctx)
+		if err != nil {
+			return err
+		}
+		n, err := a.run(ctx, []adopt.Step{s})
+		if err == nil && len(s.Undo) > 0 {
+			_, err = a.follow(ctx, "undo "+s.Title, s.Undo)
+			if err == nil {
+				err = a.sameAgain(ctx, p, here)
+			}
+			if err == nil {
+				_, err = a.run(ctx, []adopt.Step{s})
+			}
+		}
+		if err != nil {
+			return fmt.Errorf("step %q, undone and done again: %w", s.Title, err)
+		}
+		ran += n
+	}
+	for _, s := range slices.Backward(p.steps[:point]) {
+		if _, err := a.follow(ctx, "undo "+s.Title, s.Undo); err != nil {
+			return err
+		}
+	}
+	if _, err := a.quiet(ctx); err != nil {
+		return err
+	}
+	if err := a.sameAgain(ctx, p, p.before); err != nil {
+		return fmt.Errorf("all steps undone: %w", err)
+	}
+	a.say("each of %d steps before the point undone and done again, and all undone (%s): %d commands, each killed once",
+		point, f, ran)
+	return a.sameAnswers(ctx, "after undo")
+}
+
+// sameAgain waits until the cluster is as it was.
+func (a *adoption) sameAgain(ctx context.Context, p *departure, before *adopt.State) error {
+	const patience = time.Minute
+	for started := time.Now(); ; {
+		now, _, err := a.dump(ctx)
+		if err != nil {
+			return err
+		}
+		_, err = tolerance{labelled: true, kinds: []string{"Subscription"}, restarted: p.restarts}.restored(before, now)
+		if err == nil || time.Since(started) > patience {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(time.Second):
+		}
+	}
+}
+
+// resyncs lets OLM look at everything three times. All must stay as it was.
+func (a *adoption) resyncs(ctx context.Context, p *departure) error {
+	const jitter = 12 * time.Second // OLM adds up to a fifth
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(3 * (resync + jitter)):
+	}
+	after, err := a.quiet(ctx)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(a.free(p, after), a.resourcesKept(ctx)); err != nil {
+		return fmt.Errorf("after three resyncs: %w", err)
+	}
+	a.say("after three resyncs of the OLM that runs the others, all is as before (%s)", p.form)
+	return a.lost(ctx, p)
+}

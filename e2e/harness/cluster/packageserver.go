@@ -1,0 +1,51 @@
+package cluster
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/dynamic"
+	"sigs.k8s.io/yaml"
+)
+
+// OLMGroup is the OperatorGroup of packageserver.
+const OLMGroup = "olm-operators"
+
+//go:embed packageserver.yaml
+var packageServer string
+
+// InstallPackageServer creates what OLM's chart has of its own API server, and waits until OLM has installed it.
+func (c *Cluster) InstallPackageServer(ctx context.Context) error {
+	for _, text := range strings.Split(packageServer, "\n---\n") {
+		o := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal([]byte(text), o); err != nil {
+			return err
+		}
+		resource, _ := meta.UnsafeGuessKindToResource(o.GroupVersionKind())
+		client := dynamic.ResourceInterface(c.Dynamic.Resource(resource))
+		if ns := o.GetNamespace(); ns != "" {
+			client = c.Dynamic.Resource(resource).Namespace(ns)
+		}
+		if _, err := client.Create(ctx, o,
+			metav1.CreateOptions{}); err != nil {
+			return fmt.Errorf("packageserver: %s: %w", o.GetKind(), err)
+		}
+	}
+	return c.wait(ctx, "packageserver", func() error {
+		csv, err := c.Dynamic.Resource(CSVs).Namespace("olm").Get(ctx, "packageserver", metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		phase, _, _ := unstructured.NestedString(csv.Object, "status", "phase")
+		if phase != "Succeeded" {
+			message, _, _ := unstructured.NestedString(csv.Object, "status", "message")
+			return fmt.Errorf("it is %s: %s", phase, message)
+		}
+		return nil
+	})
+}
